@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an injector tells the engine about the task it stands in.  The injector fills one
+ * struct ap_boot inside the blob (symbol ap_boot_page, page aligned, found through the blob's
+ * header) and sets rip to the blob's entry with the program's registers otherwise untouched:
+ * the engine uses rsp only to leave it alone.
+ */
+#ifndef AP_ABI_BOOT_H
+#define AP_ABI_BOOT_H
+
+#include "base/types.h"
+
+#define AP_BOOT_MAGIC 0x746f6f6266726570ULL
+#define AP_BOOT_RANGES 64
+
+/* x86 register numbers as encoded: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8.. */
+struct ap_regs {
+	u64 gpr[16];
+	u64 rip;
+	u64 rflags;
+};
+
+#define AP_RANGE_X (1u << 0)
+#define AP_RANGE_W (1u << 1)
+#define AP_RANGE_SHARED (1u << 2)
+
+struct ap_range {
+	u64 start, end;
+	u64 flags; /* AP_RANGE_* */
+};
+
+struct ap_boot {
+	u64 magic;
+	struct ap_regs regs; /* the program's, at the stop */
+	u64 gs_base;
+	u64 sigmask;	  /* the program's; the engine installs it when it is ready */
+	s32 session_fd;	  /* descriptor of the session memfd in this task */
+	u32 seg;	  /* segment that the injector allocated (state INIT) */
+	u32 flags;	  /* AP_F_* */
+	u32 host_pid;	  /* in the supervisor's namespace, 0 unknown */
+	u64 blob_base, blob_size;
+	u64 hwcap2;	  /* AT_HWCAP2: bit 1 says rdgsbase/wrgsbase may be used */
+	u64 minsigstksz;  /* AT_MINSIGSTKSZ, 0 where the kernel gives none */
+	u64 vdso;	  /* AT_SYSINFO_EHDR */
+	u64 brk_start;	  /* end of the exe's bss: where the heap will grow */
+	u32 nofile_share;  /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
+	u32 nranges;	  /* executable mappings from /proc/PID/maps */
+	struct ap_range ranges[AP_BOOT_RANGES];
+};
+
+/* At offset 0 of the blob image as mapped. */
+struct ap_blob_header {
+	u64 magic;	/* AP_BOOT_MAGIC */
+	u64 entry;	/* offset of the first instruction */
+	u64 boot;	/* offset of struct ap_boot */
+	u64 image_size; /* bytes to map, bss included, page multiple */
+	u64 file_size;	/* bytes to copy; the rest is zero */
+};
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session file: a sparse memfd that the supervisor creates and every counted process maps
+ * parts of.  It is the only thing that engine and supervisor share, so its layout is an ABI
+ * between two programs that may crash independently of each other:
+ *
+ *   - a process writes only its own segment (one per address space); whoever is killed leaves a
+ *     segment that the supervisor can still read;
+ *   - every multi-step update is committed by one aligned store (see seg.fold, slot.state);
+ *   - offsets only ever grow: a dead segment's memory is punched out, its offset never reused.
+ *
+ *   0                  struct ap_session
+ *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
+ *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
+ *
+ * docs/design/session.md has the protocols.
+ */
+#ifndef AP_ABI_SESSION_H
+#define AP_ABI_SESSION_H
+
+#include "abi/vec.h"
+#include "base/types.h"
+
+#define AP_SESSION_MAGIC 0x3130667265706e61ULL /* "anperf01" */
+#define AP_SHAPE_MAX 4096
+#define AP_SEG_SIZE (64ULL << 20)
+#define AP_SEG_BASE (1ULL << 20)
+#define AP_SEG_OFF(i) (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
+#define AP_SHAPES_OFF 4096ULL /* from the segment's start */
+#define AP_SLOTS_OFF (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
+#define AP_SLOT_SIZE (4096ULL + AP_SHAPE_MAX * 8)
+#define AP_SLOT_MAX 1800
+#define AP_SLOT_OFF(i) (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
+#define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
+
+#define AP_NOTE_OFF 4096ULL
+#define AP_NOTE_MAX 512
+#define AP_ROOT_MAX 16
+
+/* What the translated code has to count; ap_session.flags and ap_boot.flags. */
+#define AP_F_COUNT (1u << 0)	     /* exit counters on; off is translation only */
+#define AP_F_NO_INHERIT (1u << 1)    /* -i: children run natively, uncounted */
+#define AP_F_DETERMINISTIC (1u << 2) /* fixed AT_RANDOM at each exec */
+#define AP_F_DEBUG (1u << 3)	     /* ANYPERF_DEBUG: reports carry more */
+
+/* Raw counters of a slot or segment, beyond the vector fields 0..7. */
+enum ap_raw {
+	AP_RAW_SYSCALL = AP_VEC_N, /* syscall instructions */
+	AP_RAW_N = 16
+};
+
+enum ap_slot_state {
+	AP_SLOT_FREE = 0,
+	AP_SLOT_LIVE = 1,  /* a thread counts here */
+	AP_SLOT_FINAL = 2, /* thread gone; final[] holds its totals, counts[] is to be ignored */
+};
+
+enum ap_req {
+	AP_REQ_NONE = 0,
+	AP_REQ_EXEC = 1,      /* task asks: seize me, I am about to exec */
+	AP_REQ_EXEC_ACK = 2,  /* tracer: seized, go ahead */
+	AP_REQ_EXEC_NAK = 3,  /* tracer: cannot; find another or run uncounted */
+	AP_REQ_CANCEL = 4,    /* task: the exec failed, let me go */
+	AP_REQ_CANCEL_ACK = 5 /* tracer: detached */
+};
+
+/* First page of a slot.  Written by its thread only, except req. */
+struct ap_slot {
+	u32 state; /* enum ap_slot_state, committed last */
+	u32 tid;   /* as the thread sees itself (its own pid namespace) */
+	u32 pid;
+	u32 req;	  /* enum ap_req; futex word of the exec hand-over */
+	u32 in_code;	  /* 1 while the thread is inside translated code */
+	u32 gen;	  /* incremented at each reuse */
+	s64 extra[AP_RAW_N]; /* partial blocks and directly counted events; added to the shapes */
+	u64 final[AP_RAW_N]; /* valid in AP_SLOT_FINAL */
+};
+
+enum ap_seg_state {
+	AP_SEG_FREE = 0,
+	AP_SEG_INIT = 1,   /* allocated; its process does not count yet */
+	AP_SEG_LIVE = 2,   /* a process runs here */
+	AP_SEG_EXECED = 3, /* the process replaced its image: counts are complete */
+	AP_SEG_EXITED = 4, /* exit_group was called: counts are complete */
+	AP_SEG_NATIVE = 5, /* engine gave up, program goes on uncounted */
+	AP_SEG_FOLDED = 6  /* supervisor has taken the counts and punched the segment */
+};
+
+/*
+ * Totals of threads that are gone, double buffered: the inactive copy is written, then fold is
+ * stored: bit 0 the active copy, bits 1..15 slot index + 1 that it includes, bits 32.. its gen.
+ * A reader that sees that slot still FINAL with that gen must not add it again.
+ */
+struct ap_seg {
+	u32 state; /* enum ap_seg_state */
+	u32 pid;   /* in the supervisor's pid namespace where known, else 0 */
+	u32 ns_pid; /* as the process sees itself */
+	u32 root;  /* index into ap_session.roots that its counts belong to */
+	u32 nslots; /* slots ever used: 0..AP_SLOT_MAX */
+	u32 nshapes;
+	u32 parent_seg;
+	u32 short_tasks; /* sibling tasks that exit_group or exec cut off inside translated code */
+	u64 start_time;  /* field 22 of /proc/PID/stat, guards against pid reuse; 0 unknown */
+	u64 pidns;	 /* inode of /proc/self/ns/pid, 0 unknown */
+	u64 fold;
+	u64 dead[2][AP_RAW_N];
+	char comm[64]; /* path or name for reports, NUL terminated */
+};
+
+enum ap_note_kind {
+	AP_NOTE_NOT_COUNTED = 1, /* a program that runs natively, with the reason */
+	AP_NOTE_ENGINE = 2,	 /* the engine gave a task up */
+	AP_NOTE_INFO = 3
+};
+
+struct ap_note {
+	u32 ready; /* stored last */
+	u32 kind;
+	u32 pid;
+	u32 root;
+	char text[240]; /* "not counted: /usr/bin/sudo: set-uid", NUL terminated */
+};
+
+struct ap_root {
+	u32 used;
+	u32 parent;		 /* root whose totals include this one's; root 0 has itself */
+	u64 totals[AP_RAW_N]; /* folded segments; written by the supervisor only */
+};
+
+struct ap_session {
+	u64 magic;
+	u32 flags;	  /* AP_F_* */
+	u32 doorbell;	  /* futex: incremented and woken by whoever wants the supervisor */
+	u32 supervisor;	  /* its pid; 0 once it is gone on purpose */
+	u32 nsegs;	  /* atomic bump allocator of segments */
+	u32 nnotes;	  /* atomic bump allocator of notes; may pass AP_NOTE_MAX */
+	u32 nroots;	  /* atomic bump allocator of roots; root 0 is the session's */
+	u64 pidns;	  /* supervisor's pid namespace inode */
+	u64 cache_limit;  /* bytes of translated code per process */
+	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
+	u32 stress;	  /* AP_STRESS_*: injected trouble for tests */
+	u32 pad;
+	struct ap_root roots[AP_ROOT_MAX];
+};
+
+#define AP_STRESS_EVICT (1u << 0)    /* flush the code cache at every translated block */
+#define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
+
+/*
+ * Calls on the session from inside a counted program: prctl(AP_PRCTL, op, arg).  Without an
+ * engine the kernel answers EINVAL, so a nested anyperf knows whether it is inside a session.
+ */
+#define AP_PRCTL 0x41505246
+enum ap_prctl_op {
+	AP_PRCTL_SESSION_FD = 1, /* returns a duplicate of the session memfd, close-on-exec */
+	AP_PRCTL_SET_ROOT = 2	 /* counts of this process from its next exec on go to root arg */
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Facade of the Linux side: start a command in a counted session, wait for it, and say what was
+ * counted.  Everything that cli needs to know of injection and supervision is here.
+ */
+#ifndef AP_LINUX_RUN_H
+#define AP_LINUX_RUN_H
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "abi/session.h"
+#include "base/types.h"
+
+/* Software events that only the kernel can count, or else rusage and /proc. */
+enum ap_sw_event {
+	AP_SW_TASK_CLOCK,	/* ns */
+	AP_SW_CONTEXT_SWITCHES,
+	AP_SW_CPU_MIGRATIONS,
+	AP_SW_PAGE_FAULTS,
+	AP_SW_MINOR_FAULTS,
+	AP_SW_MAJOR_FAULTS,
+	AP_SW_N
+};
+
+enum ap_source {
+	AP_SRC_NONE,	/* could not be counted here */
+	AP_SRC_KERNEL,	/* perf_event_open of the running kernel */
+	AP_SRC_RUSAGE,	/* wait4's rusage of the command's reaped tree */
+	AP_SRC_PROC	/* /proc */
+};
+
+struct ap_run_options {
+	char *const *argv;	/* command and arguments, NULL terminated */
+	bool count;		/* instrument; false is translation only (no counted event asked) */
+	bool no_engine;		/* run natively: nothing needs the engine (kernel events only) */
+	bool no_inherit;	/* -i */
+	bool deterministic;
+	bool wait_all;
+	u32 sw_events;		/* bit AP_SW_x: wanted */
+	u64 cache_limit;	/* bytes; 0 is the default of 64 MiB */
+	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
+	u32 stress;		/* AP_STRESS_* */
+	unsigned int timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
+	FILE *err;		/* where one-line complaints go (stderr) */
+};
+
+struct ap_note_line {
+	u32 pid;
+	u32 kind; /* enum ap_note_kind */
+	char text[240];
+};
+
+struct ap_run_result {
+	int wait_status;	/* of the command, as waitpid gives it */
+	u64 raw[AP_RAW_N];	/* sums over the whole tree: vector fields, then enum ap_raw */
+	bool counted;		/* the engine ran in the command at all */
+	u64 sw[AP_SW_N];
+	enum ap_source sw_source[AP_SW_N];
+	u64 wall_ns, user_ns, sys_ns;
+	unsigned int tasks_running; /* living descendants when the command ended */
+	unsigned int tasks_short;   /* tasks that were killed inside translated code */
+	unsigned int max_short;	    /* at most so many instructions each are missing */
+	struct ap_note_line *notes; /* things to report by name; free with ap_run_result_fini */
+	unsigned int nnotes;
+};
+
+/*
+ * Runs the command to its end.  Returns 0 with *res filled, or an exit status for anyperf itself
+ * after one line on opts->err: 125 (session cannot be made), 126 (not executable), 127 (not found).
+ * In a nested session (AP_PRCTL answers) the command is counted by the outer engine.
+ * While it runs SIGINT and SIGQUIT are left to the command.
+ */
+AP_MUST_CHECK int ap_run(const struct ap_run_options *opts, struct ap_run_result *res);
+void ap_run_result_fini(struct ap_run_result *res);
+
+#endif
