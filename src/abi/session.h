@@ -74,6 +74,11 @@ struct ap_slot {
 	u32 gen;	  /* incremented at each reuse */
 	s64 extra[AP_RAW_N]; /* partial blocks and directly counted events; added to the shapes */
 	u64 final[AP_RAW_N]; /* valid in AP_SLOT_FINAL */
+	/* What the next image needs to know; stored before AP_REQ_EXEC, checked by the tracer. */
+	u64 exec_sigmask; /* the program's mask; the task itself has all signals blocked */
+	s32 exec_fd;	  /* the session's descriptor in the task, close-on-exec off by then */
+	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
+	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
 };
 
 enum ap_seg_state {
@@ -139,6 +144,8 @@ struct ap_session {
 	u64 cache_limit;  /* bytes of translated code per process */
 	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
 	u32 stress;	  /* AP_STRESS_*: injected trouble for tests */
+	u32 max_segs;	  /* the file has room for so many; nsegs may pass it */
+	u32 fold_seq;	  /* odd while the supervisor moves a segment into roots[] */
 	u32 pad;
 	struct ap_root roots[AP_ROOT_MAX];
 };
