@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+# anyperf.  `make help` names the targets; mk/layers.mk the modules and who may use whom,
+# mk/variants.mk the flags, mk/rules.mk the rules, mk/deps.mk the packages.
+
+MAKEFLAGS += -rR
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SECONDARY:
+LD := ld
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+NPROC := $(shell nproc 2>/dev/null || echo 1)
+
+.PHONY: all
+all:
+
+include mk/layers.mk
+include mk/variants.mk
+include mk/deps.mk
+include mk/rules.mk
+
+# Stages (packages, then a build, then a run) call make again, on all CPUs unless told otherwise.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(NPROC))
+STAGE = +@$(MAKE) --no-print-directory $(JOBS)
+
+# --- build
+# Asked only when something is to be built, and before the first compiler call fails.
+ifeq ($(filter deps% help clean distclean lint check-% format,$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell tools/deps.sh missing $(PKG_BUILD))
+ifneq ($(MISSING),)
+ifeq ($(filter demo check check-long ci bench,$(MAKECMDGOALS)),)
+$(error missing packages: $(MISSING); get them with `make deps`)
+endif
+endif
+endif
+
+all: $(if $(and $(MAIN_O),$(HAVE_BLOB)),$(ANYPERF),$(foreach m,$(MODULES),$(call archives,$(m)))) \
+	$(if $(HAVE_BLOB),$(B)/blob.o)
+	@$(if $(and $(MAIN_O),$(HAVE_BLOB)),:,echo "no program yet: needs src/cli/main.c and src/engine/blob.lds")
+ifeq ($(B),$(BUILD)/release)
+	@$(if $(MAIN_O),ln -sfn release/anyperf $(BUILD)/anyperf)
+endif
+
+.PHONY: tests-build
+tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
+
+# --- packages
+.PHONY: deps deps-test deps-lint deps-clang deps-bench
+deps:
+	@tools/deps.sh install $(PKG_BUILD)
+deps-test:
+	@tools/deps.sh install $(PKG_BUILD) $(PKG_TEST)
+deps-lint:
+	@tools/deps.sh install $(PKG_LINT)
+deps-clang:
+	@tools/deps.sh install $(PKG_BUILD) $(PKG_CLANG)
+deps-bench:
+	@tools/deps.sh install $(PKG_BUILD) $(PKG_BENCH)
+
+# --- tests: T=pattern picks by path, LONG=1 adds what takes long
+T ?=
+TEST_JOBS ?= $(NPROC)
+E2E := $(wildcard tests/e2e/*.sh)
+E2E := $(filter-out tests/e2e/lib.sh $(if $(filter 1,$(LONG)),,%.long.sh),$(E2E))
+pick = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t))),$(1))
+SAN_ENV := ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
+PROVE = ANYPERF=$(abspath $(ANYPERF)) PROGRAMS=$(abspath $(B)/programs) \
+	ORACLE=$(abspath $(B)/oracle) LONG=$(LONG) $(SAN_ENV) \
+	prove -j$(TEST_JOBS) --timer -e tools/run-test.sh
+
+.PHONY: test unit e2e check check-long
+test: tests-build
+	+@$(if $(call pick,$(UNIT_TESTS) $(E2E)),$(PROVE) $(call pick,$(UNIT_TESTS) $(E2E)),echo "no test matches '$(T)'"; exit 1)
+unit: $(UNIT_TESTS)
+	+@$(if $(call pick,$(UNIT_TESTS)),$(PROVE) $(call pick,$(UNIT_TESTS)),echo "no unit test matches '$(T)'"; exit 1)
+e2e: tests-build
+	+@$(if $(call pick,$(E2E)),$(PROVE) $(call pick,$(E2E)),echo "no e2e test matches '$(T)'"; exit 1)
+
+check: deps-test
+	$(STAGE) test
+check-long: deps-test
+	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
+
+# --- sanitizers: hosted code and its unit tests
+.PHONY: asan ubsan
+asan ubsan:
+	$(STAGE) VARIANT=$@ unit
+
+# --- the rest
+.PHONY: demo bench gen install uninstall ci help clean
+demo:
+	@tools/deps.sh install $(PKG_BUILD) python3=python3
+	$(STAGE) all
+	$(BUILD)/release/anyperf stat -- /usr/bin/python3 tests/programs/demo.py
+
+bench: deps-bench
+	$(STAGE) tests-build
+	bench/run.sh
+
+gen: $(B)/tools/gen-opcodes
+	@mkdir -p src/x86/gen
+	$< src/x86/gen
+
+MAN1 := $(wildcard docs/man/*.1)
+DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
+install: all
+	install -D -m 755 $(ANYPERF) $(DESTDIR)$(PREFIX)/bin/anyperf
+	$(if $(MAN1),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/anyperf $(DOCS)
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/anyperf
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/anyperf
+
+ci:
+	@bash .ci/run
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: lint format check-format check-layers check-sizes check-shell
+SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
+lint:
+	$(STAGE) -k check-format check-layers check-sizes check-shell
+check-format:
+	@tools/check-format.sh
+check-layers:
+	@tools/check-layers.sh
+check-sizes:
+	@tools/check-sizes.sh
+check-shell:
+	@tools/check-shell.sh
+format:
+	clang-format-14 -i $(SOURCES_C)
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+.PHONY: FORCE
+FORCE:
+
+#: make              build build/anyperf (gcc; CC=clang has its own folder)
+#: make deps         install the packages of the build (apt-get; sudo when not root)
+#: make demo         deps, build, and count a python3 program
+#: make check        packages, build, every test
+#: make check-long   the same with the stress and exhaustive tests
+#: make test T=word  build and run the tests whose path has that word; also: unit, e2e
+#: make asan|ubsan   unit tests under a sanitizer
+#: make lint         format, layers, sizes, scripts; make format repairs the first
+#: make bench        speed against native, valgrind and qemu: bench/RESULTS.md
+#: make gen          make src/x86/gen again by asking Zydis
+#: make install      PREFIX=/usr/local DESTDIR=; make uninstall
+#: make ci           what CI runs: every lane, timed
+#: make clean
+#: V=1 shows commands; VARIANT=asan|ubsan, CC=clang and BUILD=dir choose where and how

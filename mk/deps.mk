@@ -1,0 +1,16 @@
+# What must be on the machine, as Debian package=probe.  A probe is a command or an absolute path;
+# the package is asked for only where its probe finds nothing, so tools from elsewhere will do.
+
+PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make
+
+# unit tests: the decoder's oracle, C++ programs; e2e: the real programs that must behave as natively
+PKG_TEST := g++=g++ libzydis-dev=/usr/include/Zydis/Zydis.h \
+	libzycore-dev=/usr/include/Zycore/Types.h perl=prove \
+	bash=bash coreutils=timeout util-linux=unshare procps=pgrep libcap2-bin=setcap \
+	python3=python3 xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl \
+	nodejs=node git=git curl=curl gdb=gdb strace=strace default-jdk-headless=javac
+
+PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
+PKG_CLANG := clang=clang
+PKG_BENCH := valgrind=valgrind qemu-user=qemu-x86_64 g++=g++ python3=python3 perl=perl \
+	xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl nodejs=node

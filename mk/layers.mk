@@ -1,0 +1,27 @@
+# Who may use whom.  This file is the only place that says it: mk/rules.mk orders archives and
+# links each unit test by it, so that an upward call does not link, and tools/check-layers.sh
+# holds every #include to it.  Keep each line a plain "NAME := words".
+
+# Top down: whoever stands left may be served by whoever stands right, never the other way.
+MODULES := cli linux engine x86 abi base
+
+DEPS_base :=
+DEPS_abi := base
+DEPS_x86 := base
+DEPS_engine := x86 abi base
+DEPS_linux := abi base
+DEPS_cli := linux abi base
+
+# A module named here is met through these headers only.
+FACADE_linux := linux/run.h
+FACADE_engine := engine/blob.h
+
+# Single headers beyond DEPS: linux maps the engine's image but never calls into its code.
+ALLOW_linux := engine/blob.h
+
+# What becomes the blob that lives inside the counted process: no libc, no TLS.
+# *_hosted.c stays out of the blob, *_blob.c and *_blob.S stay out of hosted archives.
+FREESTANDING := engine x86 abi base
+
+# The oracle must owe nothing to what it judges.
+DEPS_oracle := abi base

@@ -1,0 +1,149 @@
+# How files become programs.  One set of rules for every module; mk/layers.mk says what exists.
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+
+# --- flag stamps: objects depend on them, so a changed flag rebuilds and an unchanged does not
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' >$$@
+endef
+$(eval $(call stamp,$(B)/.flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) $(LDFLAGS_HOSTED) $(VERSION)))
+$(eval $(call stamp,$(BLOB_B)/.flags,$(CC) $(LD) $(CPPFLAGS_ALL) $(CFLAGS_BLOB) $(LDFLAGS_BLOB)))
+
+# --- sources and archives, one per module
+sources = $(wildcard src/$(1)/*.c src/$(1)/*/*.c src/$(1)/*.S src/$(1)/*/*.S)
+hosted = $(filter-out %_blob.c %_blob.S src/cli/main.c,$(call sources,$(1)))
+in_blob = $(filter-out %_hosted.c %_hosted.S,$(call sources,$(1)))
+obj = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
+# a module and everything it may use, in link order
+reach = $(filter $(1) $(DEPS_$(1)),$(MODULES))
+archives = $(foreach m,$(1),$(if $(call hosted,$(m)),$(B)/lib/lib$(m).a))
+
+define module_rules
+OBJ_$(1) := $$(call obj,$$(call hosted,$(1)))
+OBJS += $$(OBJ_$(1))
+$(B)/lib/lib$(1).a: $$(OBJ_$(1))
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(Q)ar rcsD $$@ $$(OBJ_$(1))
+# an archive must also forget the objects of files that are gone
+$(B)/lib/lib$(1).a: $(B)/lib/.$(1).list
+$$(eval $$(call stamp,$(B)/lib/.$(1).list,$$(OBJ_$(1))))
+endef
+OBJS :=
+$(foreach m,$(MODULES),$(eval $(call module_rules,$(m))))
+
+$(B)/obj/src/cli/%.o: CPPFLAGS_ALL += -DAP_VERSION='"$(VERSION)"'
+
+$(B)/obj/%.o: %.c $(B)/.flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -MMD -MP -c -o $@ $<
+
+$(B)/obj/%.o: %.S $(B)/.flags
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(ASFLAGS_HOSTED) -MMD -MP -c -o $@ $<
+
+# --- the blob: the engine as one image that can be mapped into any process
+BLOB_OBJS := $(patsubst %,$(BLOB_B)/%.o,$(basename $(foreach m,$(FREESTANDING),$(call in_blob,$(m)))))
+HAVE_BLOB := $(if $(BLOB_OBJS),$(wildcard src/engine/blob.lds))
+
+$(BLOB_B)/src/%.o: src/%.c $(BLOB_B)/.flags
+	$(call say,CC\ blob,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_BLOB) -MMD -MP -c -o $@ $<
+
+$(BLOB_B)/src/%.o: src/%.S $(BLOB_B)/.flags
+	$(call say,AS\ blob,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -DAP_BLOB=1 -g -Wa,--noexecstack -fPIE -MMD -MP -c -o $@ $<
+
+$(eval $(call stamp,$(BLOB_B)/.list,$(BLOB_OBJS)))
+$(BLOB_B)/blob.elf: $(BLOB_OBJS) $(BLOB_B)/.list src/engine/blob.lds tools/check-blob.sh
+	$(call say,LD\ blob,$@)
+	$(Q)$(LD) $(LDFLAGS_BLOB) -T src/engine/blob.lds -Map=$@.map -o $@.tmp $(BLOB_OBJS)
+	$(Q)tools/check-blob.sh $@.tmp
+	$(Q)mv $@.tmp $@
+
+$(BLOB_B)/blob.bin: $(BLOB_B)/blob.elf
+	$(Q)objcopy -O binary $< $@
+
+$(B)/blob.o: $(BLOB_B)/blob.bin
+	$(call say,EMBED,$<)
+	@mkdir -p $(@D)
+	$(Q)printf '%s\n' '.section .rodata.ap_blob,"a"' '.balign 4096' \
+		'.globl ap_blob_start, ap_blob_end' 'ap_blob_start:' '.incbin "$<"' 'ap_blob_end:' \
+		'.byte 0' '.section .note.GNU-stack,"",@progbits' | \
+		$(CC) -c -x assembler -o $@ -
+
+BLOB_O := $(if $(HAVE_BLOB),$(B)/blob.o)
+# whoever links linux links the image that it maps
+blob_for = $(if $(filter linux,$(1)),$(BLOB_O))
+
+# --- the program
+MAIN_O := $(if $(wildcard src/cli/main.c),$(B)/obj/src/cli/main.o)
+OBJS += $(MAIN_O)
+ANYPERF := $(B)/anyperf
+$(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ -lm
+
+# --- unit tests: tests/unit/<module>/<name>_test.c, other .c files beside them are shared
+TESTS_C := $(wildcard tests/unit/*/*_test.c)
+UNIT_TESTS := $(patsubst %.c,$(B)/%,$(TESTS_C))
+TAP_O := $(B)/obj/tests/tap/tap.o
+UNIT_HELPERS := $(filter-out $(TESTS_C),$(wildcard tests/unit/*/*.c))
+OBJS += $(TAP_O) $(call obj,$(TESTS_C) $(UNIT_HELPERS))
+$(call obj,$(TESTS_C) $(UNIT_HELPERS) tests/tap/tap.c): CPPFLAGS_ALL += -Itests
+
+# words of a "/* NAME: words */" line of a source
+marker = $$(sed -n 's|.*/\* $(1): *\(.*[^ ]\) *\*/.*|\1|p' $(2))
+
+define unit_rules
+$$(filter $(B)/tests/unit/$(1)/%,$$(UNIT_TESTS)): $(B)/tests/unit/$(1)/%: \
+		$(B)/obj/tests/unit/$(1)/%.o $$(call obj,$$(filter tests/unit/$(1)/%,$$(UNIT_HELPERS))) \
+		$(TAP_O) $$(call archives,$$(call reach,$(1))) $$(call blob_for,$(1))
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$(CC) $(LDFLAGS_HOSTED) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) \
+		$$(call marker,LIBS,tests/unit/$(1)/$$*.c) -lm
+	$$(Q)printf '%s\n' "$$(call marker,LONG,tests/unit/$(1)/$$*.c)" >$$@.long
+endef
+$(foreach m,$(MODULES),$(eval $(call unit_rules,$(m))))
+
+# --- programs that end-to-end tests run: plain, whatever the variant; never warnings as errors
+# of ours, they are odd on purpose
+PROGRAM_SRC := $(wildcard tests/programs/*.c tests/programs/*.S tests/programs/*.cc)
+PROGRAMS := $(patsubst tests/programs/%,$(B)/programs/%,$(basename $(PROGRAM_SRC)))
+PROGRAM_FLAGS := -O2 -g -Wall -D_GNU_SOURCE -Isrc
+define program_rule
+$(B)/programs/%: tests/programs/%.$(1) $(B)/.flags
+	$$(call say,$(2),$$<)
+	@mkdir -p $$(@D)
+	$$(Q)$(3) $(PROGRAM_FLAGS) -MMD -MP -MF $$@.d $$(call marker,FLAGS,$$<) -o $$@ $$< \
+		$$(call marker,LIBS,$$<)
+endef
+$(eval $(call program_rule,c,CC,$(CC)))
+$(eval $(call program_rule,S,AS,$(CC)))
+$(eval $(call program_rule,cc,CXX,$(CXX)))
+
+# --- the single-step oracle
+ORACLE_SRC := $(wildcard tests/oracle/*.c)
+ORACLE := $(if $(ORACLE_SRC),$(B)/oracle)
+OBJS += $(call obj,$(ORACLE_SRC))
+$(call obj,$(ORACLE_SRC)): CPPFLAGS_ALL += -Itests
+$(B)/oracle: $(call obj,$(ORACLE_SRC)) $(call archives,$(DEPS_oracle))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^
+
+# --- generators: their output is committed, a normal build never runs them
+$(B)/tools/%: tools/%.c $(B)/.flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -o $@ $< -lZydis
+
+-include $(OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS))

@@ -1,0 +1,44 @@
+# Build variants: VARIANT=release|asan|ubsan, CC=gcc|clang.  Each pair has its own folder, so
+# that switching never rebuilds and lanes never meet.  The blob is always plain: sanitizers need
+# a libc, and the process that the blob lives in is not ours.
+
+BUILD ?= build
+VARIANT ?= release
+ifneq ($(filter default undefined,$(origin CC)),)
+CC := gcc
+endif
+ifneq ($(filter default undefined,$(origin CXX)),)
+CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+endif
+IS_CLANG := $(findstring clang,$(CC))
+CC_SUFFIX := $(if $(filter gcc,$(CC)),,-$(notdir $(firstword $(CC))))
+
+SAN_release :=
+SAN_asan := -fsanitize=address -fno-omit-frame-pointer
+SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
+ifeq ($(filter $(VARIANT),release asan ubsan),)
+$(error VARIANT=$(VARIANT): choose release, asan or ubsan)
+endif
+SAN := $(SAN_$(VARIANT))
+
+B := $(BUILD)/$(VARIANT)$(CC_SUFFIX)
+BLOB_B := $(BUILD)/release$(CC_SUFFIX)/blob
+
+WARN := -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes \
+	-Wwrite-strings -Wpointer-arith -Werror
+CSTD := -std=c11 -D_GNU_SOURCE -fno-strict-aliasing
+CPPFLAGS_ALL := -Isrc $(CPPFLAGS)
+OPT ?= -O2 -g
+CFLAGS_HOSTED := $(CSTD) $(OPT) $(WARN) $(SAN) $(CFLAGS)
+ASFLAGS_HOSTED := -g -Wa,--noexecstack
+LDFLAGS_HOSTED := $(SAN) -Wl,-z,noexecstack $(LDFLAGS)
+
+# General registers only and no red zone: the program's vector state stays untouched, and a
+# signal of the program may land on any stack that it likes.
+CFLAGS_BLOB := $(CSTD) -O2 -g $(WARN) -DAP_BLOB=1 -ffreestanding -nostdlib -fno-stack-protector \
+	-fPIE -fvisibility=hidden -mgeneral-regs-only -mno-red-zone \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
+	-ffunction-sections -fdata-sections \
+	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
+LDFLAGS_BLOB := -static -pie --no-dynamic-linker -z text -z noexecstack --gc-sections \
+	--no-warn-rwx-segments --build-id=none

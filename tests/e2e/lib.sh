@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# For end-to-end tests: a temporary folder that is always removed, TAP, and a few verbs.
+#
+#	. "$(dirname "$0")/lib.sh"
+#	plan 2				# or: done_testing at the end
+#	run "$ANYPERF" stat -- true	# fills $status, $tmp/out, $tmp/err
+#	is "$status" 0 "true succeeds"
+#	has "$tmp/err" 'instructions' "the table names instructions"
+#
+# The environment gives ANYPERF (the program), PROGRAMS (folder of built tests/programs) and
+# ORACLE (the single-stepper).  By hand: bash tests/e2e/x.sh, after `make`.
+# Nothing here sleeps in order to wait: wait_for polls a condition until a deadline.
+
+set -u
+export LC_ALL=C TZ=UTC0
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+: "${ANYPERF:=$root/build/anyperf}"
+: "${PROGRAMS:=$root/build/release/programs}"
+: "${ORACLE:=$root/build/release/oracle}"
+export ANYPERF PROGRAMS ORACLE
+
+tap_count=0
+tap_failed=0
+tap_planned=
+tap_pid=$BASHPID
+tap_reaped=()
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/anyperf-e2e.XXXXXX") || exit 1
+chmod 755 "$tmp"
+
+tap_cleanup()
+{
+	local st=$? pid
+	[ "$BASHPID" = "$tap_pid" ] || exit "$st"
+	trap - EXIT
+	for pid in "${tap_reaped[@]+"${tap_reaped[@]}"}"; do
+		kill -9 "$pid" 2>/dev/null
+	done
+	cd / || :
+	if [ "${AP_KEEP:-0}" = 1 ]; then
+		echo "# kept: $tmp"
+	else
+		rm -rf "$tmp"
+	fi
+	if [ -n "$tap_planned" ] && [ "$tap_count" != "$tap_planned" ]; then
+		echo "# planned $tap_planned tests, ran $tap_count"
+		exit 1
+	fi
+	[ "$tap_failed" = 0 ] || exit 1
+	exit "$st"
+}
+trap tap_cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# plan N: how many tests follow
+plan()
+{
+	tap_planned=$1
+	echo "1..$1"
+}
+
+# done_testing: the plan at the end, for tests that loop
+done_testing()
+{
+	tap_planned=$tap_count
+	echo "1..$tap_count"
+}
+
+# skip_all REASON / lack_all REASON: nothing in this file can run here (see skip and lack)
+skip_all()
+{
+	if [ "${AP_NO_SKIP:-0}" = 1 ]; then
+		plan 1
+		not_ok "skipped where AP_NO_SKIP=1: $1"
+		exit 1
+	fi
+	tap_planned=0
+	tap_count=0
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+lack_all()
+{
+	tap_planned=0
+	tap_count=0
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+ok()
+{
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1"
+}
+
+# not_ok NAME [DETAIL...]: details become "# " lines
+not_ok()
+{
+	local name=$1 line
+	shift
+	for line in "$@"; do
+		printf '%s\n' "$line" | sed 's/^/#   /'
+	done
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_count - $name"
+	return 1
+}
+
+note()
+{
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# skip NAME REASON: a package or a better test could cure it, so AP_NO_SKIP=1 makes it fail
+skip()
+{
+	if [ "${AP_NO_SKIP:-0}" = 1 ]; then
+		not_ok "$1" "skipped where AP_NO_SKIP=1: $2"
+		return
+	fi
+	lack "$1" "$2"
+}
+
+# lack NAME REASON: this machine cannot have it (a CPU feature, a kernel option, root)
+lack()
+{
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# is GOT WANT NAME
+is()
+{
+	if [ "$1" = "$2" ]; then
+		ok "$3"
+	else
+		not_ok "$3" "got:  $1" "want: $2"
+	fi
+}
+
+# has FILE REGEX NAME / has_not FILE REGEX NAME: extended regular expressions, by line
+has()
+{
+	if grep -qE -e "$2" -- "$1"; then
+		ok "$3"
+	else
+		not_ok "$3" "no line matches: $2" "$(head -n 40 -- "$1")"
+	fi
+}
+has_not()
+{
+	if grep -qE -e "$2" -- "$1"; then
+		not_ok "$3" "a line matches: $2" "$(grep -E -e "$2" -- "$1" | head -n 10)"
+	else
+		ok "$3"
+	fi
+}
+
+# same FILE FILE NAME: equal bytes
+same()
+{
+	if cmp -s -- "$1" "$2"; then
+		ok "$3"
+	else
+		not_ok "$3" "$(diff -a -u -- "$1" "$2" | head -n 40)"
+	fi
+}
+
+# check NAME COMMAND...: ok when the command succeeds
+check()
+{
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then
+		ok "$name"
+	else
+		not_ok "$name" "failed: $*" "$out"
+	fi
+}
+
+# run COMMAND...: $status, and the outputs in $tmp/out and $tmp/err
+run()
+{
+	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	# shellcheck disable=SC2034 # for the test
+	status=$?
+}
+
+# start COMMAND...: in the background, pid in $pid; killed at the end should it still live
+start()
+{
+	"$@" >"$tmp/bg.out" 2>"$tmp/bg.err" </dev/null &
+	pid=$!
+	tap_reaped+=("$pid")
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; 1 after the deadline
+wait_for()
+{
+	local deadline=$((SECONDS + $1 + 1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$deadline" ] || return 1
+		sleep 0.02
+	done
+}
+
+# stat_value FILE EVENT: the count of an event in the output of `stat -x,`
+stat_value()
+{
+	awk -F, -v event="$2" '{ e = $3; sub(/:u$/, "", e) } e == event { print $1; exit }' "$1"
+}
+
+# need COMMAND...: every test of this file needs these
+need()
+{
+	local c
+	for c in "$@"; do
+		command -v "$c" >/dev/null 2>&1 || skip_all "no $c"
+	done
+}
