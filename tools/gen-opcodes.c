@@ -1,0 +1,875 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes src/x86/gen/opcodes.inc, the tables of the engine's decoder, by asking Zydis about the
+ * whole 64-bit opcode space: every map, mandatory prefix, operand size, vector length and ModRM
+ * form is encoded, decoded by Zydis, boiled down to a struct ap_x86_class and entered into a
+ * decision tree (src/x86/table.h).  Equal classes and equal subtrees are stored once.
+ *
+ * Build and run from the root of the tree (Zydis 4.0; the output is committed):
+ *	cc -std=c11 -O2 -Isrc tools/gen-opcodes.c -lZydis -o gen-opcodes
+ *	./gen-opcodes > src/x86/gen/opcodes.inc
+ *
+ * Where Zydis does not say what the engine has to know (which flags are certain, which memory
+ * operands are addresses only, what the kernel does on syscall), fixup_*() below say it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "x86/insn.h"
+#include "x86/table.h"
+
+enum enc { LEGACY, VEX, XOP, EVEX };
+
+/* One encoding to ask about; extension bits are stored positive. */
+struct form {
+	u8 enc, map, opcode;
+	u8 pfx; /* legacy: 66 | rep << 1; else pp */
+	u8 lock, gs, w, len, b, z, aaa;
+	u8 r, x, bb, r2, v2, vvvv;
+	u8 modrm, sib;
+};
+
+struct probe {
+	ZydisDecodedInstruction i;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+static ZydisDecoder decoder;
+
+static struct ap_x86_class classes[4096];
+static unsigned nclasses;
+static struct ap_x86_node nodes[8192];
+static unsigned nnodes;
+static u16 children[65536];
+static unsigned nchildren;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "gen-opcodes: %s\n", what);
+	exit(1);
+}
+
+static size_t emit_legacy(const struct form *f, u8 *p)
+{
+	static const u8 rep[] = { 0, 0xf3, 0xf2 };
+	u8 *start = p;
+
+	if (f->pfx & 1)
+		*p++ = 0x66;
+	if (f->pfx >> 1)
+		*p++ = rep[f->pfx >> 1];
+	if (f->w || f->r || f->x || f->bb)
+		*p++ = 0x40 | f->w << 3 | f->r << 2 | f->x << 1 | f->bb;
+	if (f->map)
+		*p++ = 0x0f;
+	if (f->map > 1)
+		*p++ = f->map == 2 ? 0x38 : 0x3a;
+	return p - start;
+}
+
+static size_t emit_vector(const struct form *f, u8 *p)
+{
+	u8 rxb = (!f->r << 7) | (!f->x << 6) | (!f->bb << 5);
+	u8 vvvv = (~f->vvvv & 15) << 3;
+
+	if (f->enc == EVEX) {
+		p[0] = 0x62;
+		p[1] = rxb | (!f->r2 << 4) | f->map;
+		p[2] = f->w << 7 | vvvv | 4 | f->pfx;
+		p[3] = f->z << 7 | f->len << 5 | f->b << 4 | (!f->v2 << 3) | f->aaa;
+		return 4;
+	}
+	p[0] = f->enc == VEX ? 0xc4 : 0x8f;
+	p[1] = rxb | f->map;
+	p[2] = f->w << 7 | vvvv | f->len << 2 | f->pfx;
+	return 3;
+}
+
+/* Encodes f with zero displacement and immediates. */
+static void emit(const struct form *f, u8 buf[32])
+{
+	u8 *p = buf;
+
+	memset(buf, 0, 32);
+	if (f->lock)
+		*p++ = 0xf0;
+	if (f->gs)
+		*p++ = 0x65;
+	p += f->enc == LEGACY ? emit_legacy(f, p) : emit_vector(f, p);
+	*p++ = f->opcode;
+	*p++ = f->modrm;
+	if ((f->modrm & 7) == 4 && f->modrm < 0xc0)
+		*p++ = f->sib;
+	if (f->enc == LEGACY && f->map == 1 && f->opcode == 0x0f)
+		*p = 0x9e; /* pfadd */
+	else if (f->modrm >> 6 == 1)
+		*p = 1;
+}
+
+static bool ask(const struct form *f, struct probe *pr)
+{
+	u8 buf[32];
+
+	emit(f, buf);
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, buf, 15, &pr->i, pr->op));
+}
+
+static bool valid(const struct form *f)
+{
+	ZydisDecodedInstruction i;
+	ZydisDecoderContext ctx;
+	u8 buf[32];
+
+	emit(f, buf);
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &ctx, buf, 15, &i));
+}
+
+static bool is_memory(const struct form *f)
+{
+	return f->modrm < 0xc0;
+}
+
+/* Number of the general register that reg is or is part of, or -1. */
+static int gpr_number(ZydisRegister reg)
+{
+	switch (ZydisRegisterGetClass(reg)) {
+	case ZYDIS_REGCLASS_GPR8:
+	case ZYDIS_REGCLASS_GPR16:
+	case ZYDIS_REGCLASS_GPR32:
+	case ZYDIS_REGCLASS_GPR64:
+		return ZydisRegisterGetId(
+			ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg));
+	default:
+		return -1;
+	}
+}
+
+static void add_register(struct ap_x86_class *c, const ZydisDecodedOperand *op)
+{
+	int n = gpr_number(op->reg.value);
+	bool r = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+	bool w = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+	bool is_byte = ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_GPR8;
+
+	if (op->reg.value == ZYDIS_REGISTER_GS)
+		c->flags |= AP_INSN_MOV_SEG;
+	if (n < 0)
+		return;
+	/* the old value survives in part, or if a condition fails */
+	if (w && (op->size < 32 || (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)))
+		r = true;
+	switch (op->encoding) {
+	case ZYDIS_OPERAND_ENCODING_MODRM_REG:
+		c->use |= (r ? AP_C_REG_R : 0) | (w ? AP_C_REG_W : 0) | (is_byte ? AP_C_REG_8 : 0);
+		break;
+	case ZYDIS_OPERAND_ENCODING_MODRM_RM:
+		c->use |= (r ? AP_C_RM_R : 0) | (w ? AP_C_RM_W : 0) | (is_byte ? AP_C_RM_8 : 0);
+		break;
+	case ZYDIS_OPERAND_ENCODING_NDSNDD:
+		c->use |= (r ? AP_C_VV_R : 0) | (w ? AP_C_VV_W : 0);
+		break;
+	case ZYDIS_OPERAND_ENCODING_OPCODE:
+		c->use |= (r ? AP_C_OPC_R : 0) | (w ? AP_C_OPC_W : 0) | (is_byte ? AP_C_OPC_8 : 0);
+		break;
+	default:
+		c->gpr_read |= r << n;
+		c->gpr_write |= w << n;
+	}
+}
+
+static void add_memory(struct ap_x86_class *c, const ZydisDecodedOperand *op)
+{
+	bool r = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+	bool w = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+
+	switch (op->encoding) {
+	case ZYDIS_OPERAND_ENCODING_MODRM_RM:
+		c->use |= (r ? AP_C_MEM_R : 0) | (w ? AP_C_MEM_W : 0);
+		if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN || op->mem.type == ZYDIS_MEMOP_TYPE_MIB)
+			c->mem_flags |= AP_CM_NO_ACCESS;
+		if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+			c->mem_flags |= AP_CM_VSIB;
+		return;
+	case ZYDIS_OPERAND_ENCODING_DISP16_32_64:
+		c->use |= AP_C_MOFFS;
+		c->flags |= AP_INSN_MEM;
+		break;
+	case ZYDIS_OPERAND_ENCODING_MODRM_REG:
+		c->use |= AP_C_REG_R;
+		break;
+	default:
+		if (gpr_number(op->mem.base) >= 0)
+			c->gpr_read |= 1 << gpr_number(op->mem.base);
+		if (gpr_number(op->mem.index) >= 0)
+			c->gpr_read |= 1 << gpr_number(op->mem.index);
+	}
+	c->flags |= (r ? AP_INSN_MEM_READ : 0) | (w ? AP_INSN_MEM_WRITE : 0);
+}
+
+static u8 kind_of(const struct probe *pr)
+{
+	switch (pr->i.mnemonic) {
+	case ZYDIS_MNEMONIC_JRCXZ:
+	case ZYDIS_MNEMONIC_JECXZ:
+	case ZYDIS_MNEMONIC_LOOP:
+	case ZYDIS_MNEMONIC_LOOPE:
+	case ZYDIS_MNEMONIC_LOOPNE:
+		return AP_I_JRCXZ;
+	case ZYDIS_MNEMONIC_JMP:
+	case ZYDIS_MNEMONIC_CALL:
+		if (pr->i.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+			return AP_I_FAR;
+		if (pr->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			return pr->i.mnemonic == ZYDIS_MNEMONIC_JMP ? AP_I_JMP : AP_I_CALL;
+		return pr->i.mnemonic == ZYDIS_MNEMONIC_JMP ? AP_I_JMP_IND : AP_I_CALL_IND;
+	case ZYDIS_MNEMONIC_RET:
+		return pr->i.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? AP_I_FAR : AP_I_RET;
+	case ZYDIS_MNEMONIC_SYSCALL:
+		return AP_I_SYSCALL;
+	case ZYDIS_MNEMONIC_INT:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_INT3:
+	case ZYDIS_MNEMONIC_INTO:
+		return AP_I_INT;
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
+		return AP_I_IRET;
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_SYSEXIT:
+	case ZYDIS_MNEMONIC_SYSRET:
+	case ZYDIS_MNEMONIC_UIRET: /* all of these go where no translator follows */
+	case ZYDIS_MNEMONIC_ENCLU:
+		return AP_I_FAR;
+	case ZYDIS_MNEMONIC_XBEGIN:
+		return AP_I_XBEGIN;
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_RSM:
+		return AP_I_UD;
+	default:
+		break;
+	}
+	if (pr->i.meta.category == ZYDIS_CATEGORY_COND_BR)
+		return AP_I_JCC;
+	return pr->i.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ? AP_I_UD : AP_I_OTHER;
+}
+
+/*
+ * Flags that a shift or rotate replaces for sure.  By 1: what the manuals define.  By an immediate
+ * that is not masked to 0 (the decoder looks): CF too is undefined where the count may reach the
+ * operand's size, and rcl, rcr of 8 or 16 bits may be a full turn.  By cl: none.
+ */
+static u16 shift_writes(const struct probe *pr, u16 certain, u32 *use)
+{
+	u16 wide = pr->i.operand_width >= 32 ? AP_FL_CF : 0;
+	const ZydisDecodedOperand *count = &pr->op[pr->i.operand_count_visible - 1];
+
+	if (pr->op[0].size < 32)
+		wide = 0;
+	if (count->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return 0;
+	if (pr->i.raw.imm[0].size == 0)
+		return certain;
+	*use |= AP_C_SHIFT;
+	switch (pr->i.mnemonic) {
+	case ZYDIS_MNEMONIC_ROL:
+	case ZYDIS_MNEMONIC_ROR:
+		return AP_FL_CF;
+	case ZYDIS_MNEMONIC_RCL:
+	case ZYDIS_MNEMONIC_RCR:
+		return wide;
+	case ZYDIS_MNEMONIC_SHLD:
+	case ZYDIS_MNEMONIC_SHRD:
+		return wide ? AP_FL_CF | AP_FL_PF | AP_FL_ZF | AP_FL_SF : 0;
+	default:
+		return wide | AP_FL_PF | AP_FL_ZF | AP_FL_SF;
+	}
+}
+
+static void fixup_flags(struct ap_x86_class *c, const struct probe *pr)
+{
+	switch (pr->i.mnemonic) {
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_TEST:
+		c->fl_write |= AP_FL_AF; /* undefined on paper, cleared by every CPU there is */
+		break;
+	case ZYDIS_MNEMONIC_SHL:
+	case ZYDIS_MNEMONIC_SHR:
+	case ZYDIS_MNEMONIC_SALC:
+	case ZYDIS_MNEMONIC_SAR:
+	case ZYDIS_MNEMONIC_ROL:
+	case ZYDIS_MNEMONIC_ROR:
+	case ZYDIS_MNEMONIC_RCL:
+	case ZYDIS_MNEMONIC_RCR:
+	case ZYDIS_MNEMONIC_SHLD:
+	case ZYDIS_MNEMONIC_SHRD:
+		c->fl_write = shift_writes(pr, c->fl_write, &c->use);
+		break;
+	case ZYDIS_MNEMONIC_BSF:
+	case ZYDIS_MNEMONIC_BSR:
+	case ZYDIS_MNEMONIC_CMPXCHG8B:
+	case ZYDIS_MNEMONIC_CMPXCHG16B:
+		c->fl_write = AP_FL_ZF;
+		break;
+	case ZYDIS_MNEMONIC_MUL:
+	case ZYDIS_MNEMONIC_IMUL:
+		c->fl_write = AP_FL_CF | AP_FL_OF;
+		break;
+	case ZYDIS_MNEMONIC_FCOMI:
+	case ZYDIS_MNEMONIC_FCOMIP:
+	case ZYDIS_MNEMONIC_FUCOMI:
+	case ZYDIS_MNEMONIC_FUCOMIP:
+		c->fl_write = AP_FL_CF | AP_FL_PF | AP_FL_ZF;
+		break;
+	case ZYDIS_MNEMONIC_PUSHF:
+	case ZYDIS_MNEMONIC_PUSHFD:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		c->fl_read = AP_FL_ALL;
+		break;
+	default:
+		break;
+	}
+	/* the kernel, or whoever handles the trap, sees all of them */
+	if (c->kind == AP_I_SYSCALL || c->kind == AP_I_INT || c->kind == AP_I_IRET ||
+	    c->kind == AP_I_FAR || c->kind == AP_I_UD || c->kind == AP_I_XBEGIN) {
+		c->fl_read = AP_FL_ALL;
+		c->fl_write = 0;
+	}
+}
+
+static void fixup_memory(struct ap_x86_class *c, const struct probe *pr)
+{
+	bool address_only = false;
+
+	switch (pr->i.meta.category) {
+	case ZYDIS_CATEGORY_PREFETCH:
+	case ZYDIS_CATEGORY_PREFETCHWT1:
+	case ZYDIS_CATEGORY_NOP:
+	case ZYDIS_CATEGORY_WIDENOP:
+	case ZYDIS_CATEGORY_CLFLUSHOPT:
+	case ZYDIS_CATEGORY_CLWB:
+	case ZYDIS_CATEGORY_CLDEMOTE:
+	case ZYDIS_CATEGORY_MPX:
+		address_only = true;
+		break;
+	default:
+		break;
+	}
+	if (pr->i.mnemonic == ZYDIS_MNEMONIC_CLFLUSH || pr->i.mnemonic == ZYDIS_MNEMONIC_UD0 ||
+	    pr->i.mnemonic == ZYDIS_MNEMONIC_UD1 || pr->i.mnemonic == ZYDIS_MNEMONIC_LEA ||
+	    pr->i.mnemonic == ZYDIS_MNEMONIC_INVLPG)
+		address_only = true;
+	if (pr->i.meta.category == ZYDIS_CATEGORY_MPX && pr->i.mnemonic == ZYDIS_MNEMONIC_BNDMOV)
+		address_only = false;
+	if (address_only) {
+		c->use &= ~(AP_C_MEM_R | AP_C_MEM_W);
+		c->mem_flags |= AP_CM_NO_ACCESS;
+	}
+}
+
+#define RAX 0x0001
+#define RCX 0x0002
+#define RDX 0x0004
+#define RBX 0x0008
+#define R11 0x0800
+
+static void fixup_registers(struct ap_x86_class *c, const struct probe *pr)
+{
+	switch (pr->i.mnemonic) {
+	case ZYDIS_MNEMONIC_SYSCALL:
+		c->gpr_read |= RAX;
+		c->gpr_write |= RAX | RCX | R11;
+		break;
+	case ZYDIS_MNEMONIC_XBEGIN: /* an abort leaves its status there */
+		c->gpr_write |= RAX;
+		c->gpr_read |= RAX;
+		break;
+	case ZYDIS_MNEMONIC_BSF:
+	case ZYDIS_MNEMONIC_BSR: /* source 0 leaves the destination alone */
+	case ZYDIS_MNEMONIC_LAR:
+	case ZYDIS_MNEMONIC_LSL:
+		c->use |= AP_C_REG_R;
+		break;
+	case ZYDIS_MNEMONIC_RDGSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+		c->flags |= AP_INSN_GS_BASE;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Flags beyond the status flags, by those that exist to move them. */
+static bool touches_rflags(const struct probe *pr)
+{
+	const ZydisAccessedFlags *fl = pr->i.cpu_flags;
+	u32 system = ZYDIS_CPUFLAG_TF | ZYDIS_CPUFLAG_IF | ZYDIS_CPUFLAG_DF | ZYDIS_CPUFLAG_NT |
+		     ZYDIS_CPUFLAG_RF | ZYDIS_CPUFLAG_AC | ZYDIS_CPUFLAG_VIF | ZYDIS_CPUFLAG_VIP |
+		     ZYDIS_CPUFLAG_ID;
+
+	switch (pr->i.mnemonic) {
+	case ZYDIS_MNEMONIC_PUSHF:
+	case ZYDIS_MNEMONIC_PUSHFD:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		return true;
+	default:
+		break;
+	}
+	if (pr->i.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+	    pr->i.meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
+	    pr->i.meta.category == ZYDIS_CATEGORY_IO || !fl)
+		return false;
+	return (fl->tested | fl->modified | fl->set_0 | fl->set_1 | fl->undefined) & system;
+}
+
+static u32 nibble(struct form f, u8 *lo_bit, u8 *hi_bit, const struct form *live)
+{
+	u32 ok = 0;
+	int n;
+
+	(void)live;
+	for (n = 0; n < 4; n++) {
+		*lo_bit = n & 1;
+		*hi_bit = n >> 1;
+		if (!(n >> 1) || f.enc == EVEX)
+			ok |= valid(live) << n;
+	}
+	return ok;
+}
+
+/* Which register numbers and masks are valid beyond the form that was asked about. */
+static u32 limits(const struct form *base, bool vsib)
+{
+	struct form f = *base;
+	u32 ok = nibble(f, &f.r, &f.r2, &f) << AP_OK_REG;
+	u32 vv = 0, mask = 0;
+	int n, m, used = 0;
+
+	f = *base;
+	if (!is_memory(&f))
+		ok |= nibble(f, &f.bb, &f.x, &f) << AP_OK_RM;
+	if (f.enc == LEGACY)
+		return ok;
+	for (n = 0; n < 4; n++) {
+		if (n >> 1 && (f.enc != EVEX || vsib))
+			break;
+		for (m = 0; m < 8; m++) {
+			f = *base;
+			f.vvvv = (n & 1) << 3 | m;
+			f.v2 = n >> 1;
+			if (valid(&f)) {
+				vv |= 1 << n;
+				used |= f.vvvv || f.v2;
+			}
+		}
+	}
+	ok |= (used ? vv : 0) << AP_OK_VV;
+	if (f.enc != EVEX)
+		return ok;
+	for (n = 0; n < 4; n++) {
+		f = *base;
+		f.aaa = n & 1;
+		f.z = n >> 1;
+		mask |= valid(&f) << n;
+	}
+	return ok | mask << (is_memory(&f) ? AP_OK_MASK_MEM : AP_OK_MASK_REG);
+}
+
+/* Register numbers that must differ: make them equal and see. */
+static u32 distinct(const struct form *base, bool vsib, u32 ok)
+{
+	struct form f = *base;
+	u8 reg = f.modrm >> 3 & 7, ix = f.sib >> 3 & 7;
+	bool has_vv = ok >> AP_OK_VV & 15;
+	u32 use = 0;
+
+	if (f.enc == LEGACY)
+		return 0;
+	if (has_vv) {
+		f.vvvv = reg;
+		use |= valid(&f) ? 0 : AP_C_NE_REG_VV;
+		f = *base;
+	}
+	if (vsib) {
+		f.sib = (f.sib & 0xc7) | reg << 3;
+		use |= valid(&f) ? 0 : AP_C_NE_REG_IX;
+		f = *base;
+		f.vvvv = ix;
+		use |= has_vv && !valid(&f) ? AP_C_NE_VV_IX : 0;
+	}
+	if (is_memory(base))
+		return use;
+	f = *base;
+	f.modrm = 0xc0 | reg << 3 | reg;
+	use |= valid(&f) ? 0 : AP_C_NE_REG_RM;
+	f = *base;
+	f.vvvv = f.modrm & 7;
+	if (has_vv)
+		use |= valid(&f) ? 0 : AP_C_NE_VV_RM;
+	return use;
+}
+
+/* What only a memory form can tell: SIB and rip-relative demands, LOCK, segment, disp8 scale. */
+static void memory_limits(struct ap_x86_class *c, const struct form *base)
+{
+	struct form f = *base;
+	struct probe pr;
+	unsigned n;
+
+	if ((f.modrm & 7) == 4)
+		c->use |= AP_C_NEED_SIB;
+	f.modrm = (f.modrm & 0x38) | 5;
+	if (!valid(&f))
+		c->use |= AP_C_NO_RIP;
+	f = *base;
+	f.gs = 1;
+	if (ask(&f, &pr))
+		for (n = 0; n < pr.i.operand_count; n++)
+			if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			    pr.op[n].mem.segment == ZYDIS_REGISTER_GS &&
+			    pr.i.mnemonic != ZYDIS_MNEMONIC_LEA)
+				c->use |= AP_C_SEG;
+	f = *base;
+	f.lock = 1;
+	if (f.enc == LEGACY && valid(&f))
+		c->use |= AP_C_LOCK;
+	f = *base;
+	f.modrm |= 0x40;
+	if (f.enc != EVEX || (f.modrm & 7) == 4 || !ask(&f, &pr))
+		return;
+	for (n = 0; n < pr.i.operand_count; n++)
+		if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			while (pr.op[n].mem.disp.value >> c->cd8 > 1)
+				c->cd8++;
+}
+
+/* Boils down what Zydis says about one encoding; all zero and NO_REG | NO_MEM if invalid. */
+static bool classify(const struct form *f, struct ap_x86_class *c)
+{
+	struct probe pr;
+	unsigned n;
+
+	memset(c, 0, sizeof(*c));
+	if (!ask(f, &pr))
+		return false;
+	for (n = 0; n < pr.i.operand_count; n++) {
+		if (pr.op[n].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			add_register(c, &pr.op[n]);
+		else if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			add_memory(c, &pr.op[n]);
+	}
+	c->kind = kind_of(&pr);
+	c->imm = pr.i.raw.imm[0].size / 8 | pr.i.raw.imm[1].size / 8 << 4;
+	if (f->enc == LEGACY && f->map == 1 && f->opcode == 0x0f) {
+		c->use |= AP_C_3DNOW;
+		c->imm = 1;
+	}
+	if (pr.i.cpu_flags) {
+		c->fl_read = pr.i.cpu_flags->tested & AP_FL_ALL;
+		c->fl_write =
+			(pr.i.cpu_flags->modified | pr.i.cpu_flags->set_0 | pr.i.cpu_flags->set_1) &
+			~pr.i.cpu_flags->undefined & AP_FL_ALL;
+	}
+	if (pr.i.attributes & ZYDIS_ATTRIB_HAS_MODRM)
+		c->flags |= AP_INSN_HAS_MODRM;
+	if (pr.i.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+	    pr.i.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
+		c->use |= AP_C_STRING;
+	if (touches_rflags(&pr))
+		c->flags |= AP_INSN_RFLAGS;
+	fixup_registers(c, &pr);
+	fixup_memory(c, &pr);
+	fixup_flags(c, &pr);
+	c->ok = limits(f, c->mem_flags & AP_CM_VSIB);
+	c->use |= distinct(f, c->mem_flags & AP_CM_VSIB, c->ok);
+	if (!(c->flags & AP_INSN_HAS_MODRM)) {
+		c->ok = 0;
+		memory_limits(c, f);
+		c->use &= AP_C_SEG | ~AP_C_MEM_BITS;
+		c->mem_flags = 0;
+	} else if (is_memory(f)) {
+		memory_limits(c, f);
+	}
+	return true;
+}
+
+/* Finds a valid way to fill the fields that a form leaves open, and classifies that. */
+static bool classify_some(struct form f, struct ap_x86_class *c)
+{
+	u8 reg = f.modrm >> 3 & 7;
+	int aaa, v;
+
+	f.sib = 1 | ((reg + 1) & 7) << 3;
+	for (aaa = 0; aaa < (f.enc == EVEX ? 2 : 1); aaa++) {
+		f.aaa = aaa;
+		for (v = 0; v < (f.enc == LEGACY ? 1 : 8); v++) {
+			f.vvvv = v;
+			if (is_memory(&f) && v == ((reg + 1) & 7) && v)
+				continue;
+			if (classify(&f, c))
+				return true;
+		}
+	}
+	return false;
+}
+
+static u16 add_class(const struct ap_x86_class *c)
+{
+	unsigned n;
+
+	for (n = 0; n < nclasses; n++)
+		if (!memcmp(&classes[n], c, sizeof(*c)))
+			return n;
+	if (nclasses == AP_ARRAY_SIZE(classes))
+		die("too many classes");
+	classes[nclasses] = *c;
+	return nclasses++;
+}
+
+/* One entry that picks among count by the selector's bits at shift; entries that agree collapse. */
+static u16 add_node(const u16 *entries, unsigned count, u8 shift, u8 mask)
+{
+	unsigned n, base;
+
+	for (n = 1; n < count && entries[n] == entries[0]; n++)
+		;
+	if (n == count)
+		return entries[0];
+	for (base = 0; base + count <= nchildren; base++)
+		if (!memcmp(&children[base], entries, count * sizeof(*entries)))
+			break;
+	if (base + count > nchildren) {
+		base = nchildren;
+		if (base + count > AP_ARRAY_SIZE(children))
+			die("too many children");
+		memcpy(&children[base], entries, count * sizeof(*entries));
+		nchildren += count;
+	}
+	for (n = 0; n < nnodes; n++)
+		if (nodes[n].base == base && nodes[n].shift == shift && nodes[n].mask == mask)
+			return AP_X86_NODE + n;
+	if (nnodes == AP_ARRAY_SIZE(nodes))
+		die("too many nodes");
+	nodes[nnodes] = (struct ap_x86_node){ .base = base, .shift = shift, .mask = mask };
+	return AP_X86_NODE + nnodes++;
+}
+
+/* The memory form's class and the register form's in one, if they do not contradict each other. */
+static bool merge(const struct ap_x86_class *mem, const struct ap_x86_class *reg,
+		  struct ap_x86_class *out)
+{
+	struct ap_x86_class a = *mem, b = *reg;
+
+	a.use &= ~(AP_C_MEM_BITS | AP_C_NO_REG);
+	b.use &= ~(AP_C_REG_BITS | AP_C_NO_MEM);
+	a.ok &= ~(15u << AP_OK_MASK_MEM);
+	b.ok &= ~(15u << AP_OK_MASK_REG | 15u << AP_OK_RM);
+	a.cd8 = b.cd8 = 0;
+	a.mem_flags = b.mem_flags = 0;
+	if (memcmp(&a, &b, sizeof(a)))
+		return false;
+	*out = *mem;
+	out->use = (mem->use & ~AP_C_NO_REG) | (reg->use & AP_C_REG_BITS);
+	out->ok = mem->ok | reg->ok;
+	return true;
+}
+
+/* All ModRM bytes of one opcode under one set of prefixes: the entry for ModRM.reg = reg. */
+static u16 build_reg(struct form f, unsigned reg)
+{
+	struct ap_x86_class mem, rc[8], both;
+	u16 entries[8], pair[2];
+	unsigned rm;
+	bool has_mem, has_reg, same = true;
+
+	f.modrm = reg << 3 | 1;
+	has_mem = classify_some(f, &mem);
+	if (!has_mem) {
+		f.modrm = reg << 3 | 4;
+		has_mem = classify_some(f, &mem);
+	}
+	if (has_mem && !(mem.flags & AP_INSN_HAS_MODRM))
+		return add_class(&mem);
+	for (rm = 0; rm < 8; rm++) {
+		f.modrm = 0xc0 | reg << 3 | (rm ^ reg ^ 1);
+		has_reg = classify_some(f, &rc[rm]);
+		if (rm && (rc[0].use & (AP_C_NE_REG_RM | AP_C_NE_VV_RM)))
+			rc[rm] = rc[0];
+		rc[rm].use |= has_reg || rc[rm].flags ? AP_C_NO_MEM : 0;
+		same &= !memcmp(&rc[rm], &rc[0], sizeof(rc[0]));
+	}
+	has_reg = rc[0].flags;
+	if (has_mem)
+		mem.use |= AP_C_NO_REG;
+	if (same && !has_reg)
+		return has_mem ? add_class(&mem) : 0;
+	if (same && has_mem && merge(&mem, &rc[0], &both))
+		return add_class(&both);
+	for (rm = 0; rm < 8; rm++)
+		entries[rm ^ reg ^ 1] = rc[rm].flags ? add_class(&rc[rm]) : 0;
+	pair[0] = has_mem ? add_class(&mem) : 0;
+	pair[1] = add_node(entries, 8, AP_SEL_RM, 7);
+	if (same && !has_mem)
+		return pair[1];
+	return add_node(pair, 2, AP_SEL_MOD3, 1);
+}
+
+static u16 build_modrm(struct form f)
+{
+	u16 entries[8];
+	unsigned reg;
+
+	for (reg = 0; reg < 8; reg++)
+		entries[reg] = build_reg(f, reg);
+	return add_node(entries, 8, AP_SEL_REG, 7);
+}
+
+/* Legacy: prefixes, then REX.W, then REX.B (which tells nop from xchg), then ModRM. */
+static u16 build_legacy(struct form f)
+{
+	u16 pfx[8], w[2], b[2];
+
+	for (f.pfx = 0; f.pfx < 6; f.pfx++) {
+		for (f.w = 0; f.w < 2; f.w++) {
+			f.bb = 0;
+			b[0] = build_modrm(f);
+			b[1] = b[0];
+			if (f.map == 0 && f.opcode == 0x90) {
+				f.bb = 1;
+				b[1] = build_modrm(f);
+				f.bb = 0;
+			}
+			w[f.w] = add_node(b, 2, AP_SEL_B, 1);
+		}
+		f.w = 0;
+		pfx[f.pfx] = add_node(w, 2, AP_SEL_W, 1);
+	}
+	pfx[6] = pfx[7] = 0;
+	if (pfx[0] == pfx[2] && pfx[2] == pfx[4] && pfx[1] == pfx[3] && pfx[3] == pfx[5])
+		return add_node(pfx, 2, AP_SEL_PFX, 1);
+	return add_node(pfx, 6, AP_SEL_PFX, 7);
+}
+
+static u16 build_vector(struct form f)
+{
+	u16 pp[4], w[2], len[8];
+	unsigned n, lens = f.enc == EVEX ? 8 : 2;
+
+	for (f.pfx = 0; f.pfx < 4; f.pfx++) {
+		for (f.w = 0; f.w < 2; f.w++) {
+			for (n = 0; n < lens; n++) {
+				f.len = n & 3;
+				f.b = n >> 2;
+				len[n] = build_modrm(f);
+			}
+			w[f.w] = add_node(len, lens, AP_SEL_LEN, lens - 1);
+		}
+		pp[f.pfx] = add_node(w, 2, AP_SEL_W, 1);
+	}
+	return add_node(pp, 4, AP_SEL_PFX, 3);
+}
+
+static bool is_prefix(const struct form *f)
+{
+	static const u8 other[] = { 0x0f, 0x26, 0x2e, 0x36, 0x3e, 0x62, 0x64, 0x65,
+				    0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3 };
+
+	if (f->enc != LEGACY || f->map > 1)
+		return false;
+	if (f->map == 1)
+		return f->opcode == 0x38 || f->opcode == 0x3a;
+	return f->opcode >> 4 == 4 || memchr(other, f->opcode, sizeof(other));
+}
+
+static void print_roots(const char *name, enum enc enc, const u8 *maps, unsigned count)
+{
+	unsigned n, opcode;
+
+	printf("\nstatic const u16 ap_x86_%s[%u][256] = {\n", name, count);
+	for (n = 0; n < count; n++) {
+		printf("\t{ /* map %u */", maps[n]);
+		for (opcode = 0; opcode < 256; opcode++) {
+			struct form f = { .enc = enc, .map = maps[n], .opcode = opcode };
+			u16 entry = 0;
+
+			if (!is_prefix(&f))
+				entry = enc == LEGACY ? build_legacy(f) : build_vector(f);
+			printf("%s%u,", opcode % 12 ? " " : "\n\t\t", entry);
+		}
+		printf("\n\t},\n");
+	}
+	printf("};\n");
+}
+
+static void print_3dnow(void)
+{
+	unsigned n, m;
+
+	printf("\n/* bit n & 7 of byte n >> 3: n is the suffix of a 3DNow! instruction */\n");
+	printf("static const u8 ap_x86_3dnow[32] = {");
+	for (n = 0; n < 32; n++) {
+		u8 bits = 0;
+
+		for (m = 0; m < 8; m++) {
+			u8 code[15] = { 0x0f, 0x0f, 0xc1, n * 8 + m };
+			ZydisDecodedInstruction i;
+			ZydisDecoderContext ctx;
+
+			bits |= ZYAN_SUCCESS(
+					ZydisDecoderDecodeInstruction(&decoder, &ctx, code, 15, &i))
+				<< m;
+		}
+		printf("%s0x%02x,", n % 12 ? " " : "\n\t", bits);
+	}
+	printf("\n};\n");
+}
+
+static void print_tables(void)
+{
+	unsigned n;
+
+	printf("\nstatic const u16 ap_x86_children[%u] = {", nchildren);
+	for (n = 0; n < nchildren; n++)
+		printf("%s%u,", n % 12 ? " " : "\n\t", children[n]);
+	printf("\n};\n\nstatic const struct ap_x86_node ap_x86_nodes[%u] = {\n", nnodes);
+	for (n = 0; n < nnodes; n++)
+		printf("\t{ %u, %u, %u },\n", nodes[n].base, nodes[n].shift, nodes[n].mask);
+	printf("};\n\nstatic const struct ap_x86_class ap_x86_classes[%u] = {\n", nclasses);
+	for (n = 0; n < nclasses; n++) {
+		const struct ap_x86_class *c = &classes[n];
+
+		printf("\t{ 0x%x, 0x%x, 0x%x, 0x%x, 0x%x, 0x%x, 0x%x, %u, 0x%x, %u, %u },\n",
+		       c->flags, c->use, c->ok, c->gpr_read, c->gpr_write, c->fl_read, c->fl_write,
+		       c->kind, c->imm, c->cd8, c->mem_flags);
+	}
+	printf("};\n");
+	fprintf(stderr, "%u classes, %u nodes, %u children\n", nclasses, nnodes, nchildren);
+}
+
+int main(void)
+{
+	static const struct ap_x86_class invalid = { .use = AP_C_NO_REG | AP_C_NO_MEM };
+	static const u8 legacy[] = { 0, 1, 2, 3 }, vex[] = { 1, 2, 3 }, xop[] = { 8, 9, 10 };
+	static const u8 evex[] = { 1, 2, 3, 5, 6 };
+
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		die("no Zydis");
+	printf("/* SPDX-License-Identifier: MIT */\n"
+	       "/* Written by tools/gen-opcodes.c; do not edit. */\n");
+	add_class(&invalid);
+	print_roots("legacy", LEGACY, legacy, 4);
+	print_roots("vex", VEX, vex, 3);
+	print_roots("xop", XOP, xop, 3);
+	print_roots("evex", EVEX, evex, 5);
+	print_3dnow();
+	print_tables();
+	return 0;
+}
