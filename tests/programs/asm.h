@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For the assembly programs: start, system calls, checks, and a fixed last line.
+ *
+ * A check costs two instructions and one untaken branch. What it does when it fails lies in a
+ * section of its own, so a good run's counts can be added up by reading the source: `pass` is 8
+ * instructions, 2 of them system calls; `sys` is 2; `sys1`..`sys6` one more per argument.
+ */
+#ifndef PROGRAMS_ASM_H
+#define PROGRAMS_ASM_H
+
+#include <asm/unistd.h>
+
+.macro sys nr:req
+	mov $\nr, %eax
+	syscall
+.endm
+
+.macro sys1 nr:req, a:req
+	mov \a, %rdi
+	sys \nr
+.endm
+
+.macro sys2 nr:req, a:req, b:req
+	mov \a, %rdi
+	mov \b, %rsi
+	sys \nr
+.endm
+
+.macro sys3 nr:req, a:req, b:req, c:req
+	mov \a, %rdi
+	mov \b, %rsi
+	mov \c, %rdx
+	sys \nr
+.endm
+
+.macro sys4 nr:req, a:req, b:req, c:req, d:req
+	mov \d, %r10
+	sys3 \nr, \a, \b, \c
+.endm
+
+.macro sys6 nr:req, a:req, b:req, c:req, d:req, e:req, f:req
+	mov \e, %r8
+	mov \f, %r9
+	sys4 \nr, \a, \b, \c, \d
+.endm
+
+/* write(fd, text) and exit_group(status) */
+.macro finish fd:req, status:req, text:req
+	.pushsection .rodata
+.Ltext\@:
+	.ascii "\text\n"
+.Lend\@:
+	.popsection
+	mov $\fd, %edi
+	lea .Ltext\@(%rip), %rsi
+	mov $.Lend\@ - .Ltext\@, %edx
+	sys __NR_write
+	mov $\status, %edi
+	sys __NR_exit_group
+.endm
+
+.macro pass text:req
+	finish 1, 0, "\text"
+.endm
+
+/* jumps away when condition \cc holds */
+.macro fail_if cc:req, text:req
+	j\cc .Lfail\@
+	.pushsection .text.fail, "ax"
+.Lfail\@:
+	finish 2, 1, "\text"
+	.popsection
+.endm
+
+.macro check_eq a:req, b:req, text:req
+	cmp \a, \b
+	fail_if ne, "\text"
+.endm
+
+	.section .note.GNU-stack, "", @progbits
+	.text
+	.globl _start
+
+#endif /* PROGRAMS_ASM_H */
