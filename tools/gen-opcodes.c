@@ -5,9 +5,9 @@
  * form is encoded, decoded by Zydis, boiled down to a struct ap_x86_class and entered into a
  * decision tree (src/x86/table.h).  Equal classes and equal subtrees are stored once.
  *
- * Build and run from the root of the tree (Zydis 4.0; the output is committed):
+ * Run by `make gen`, or from the root of the tree (Zydis 4.0; the output is committed):
  *	cc -std=c11 -O2 -Isrc tools/gen-opcodes.c -lZydis -o gen-opcodes
- *	./gen-opcodes > src/x86/gen/opcodes.inc
+ *	./gen-opcodes src/x86/gen
  *
  * Where Zydis does not say what the engine has to know (which flags are certain, which memory
  * operands are addresses only, what the kernel does on syscall), fixup_*() below say it.
@@ -109,12 +109,20 @@ static void emit(const struct form *f, u8 buf[32])
 		*p = 1;
 }
 
+/* Zydis knows the jumps and mask operations of Knights Corner, which share VEX with everyone. */
+static bool is_foreign(const ZydisDecodedInstruction *i)
+{
+	return i->meta.isa_ext == ZYDIS_ISA_EXT_KNC || i->meta.isa_ext == ZYDIS_ISA_EXT_KNCE ||
+	       i->meta.isa_ext == ZYDIS_ISA_EXT_KNCV;
+}
+
 static bool ask(const struct form *f, struct probe *pr)
 {
 	u8 buf[32];
 
 	emit(f, buf);
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, buf, 15, &pr->i, pr->op));
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, buf, 15, &pr->i, pr->op)) &&
+	       !is_foreign(&pr->i);
 }
 
 static bool valid(const struct form *f)
@@ -124,7 +132,8 @@ static bool valid(const struct form *f)
 	u8 buf[32];
 
 	emit(f, buf);
-	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &ctx, buf, 15, &i));
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &ctx, buf, 15, &i)) &&
+	       !is_foreign(&i);
 }
 
 static bool is_memory(const struct form *f)
@@ -254,7 +263,9 @@ static u8 kind_of(const struct probe *pr)
 	default:
 		break;
 	}
-	if (pr->i.meta.category == ZYDIS_CATEGORY_COND_BR)
+	if (pr->i.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+	    ((pr->i.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && pr->i.opcode >> 4 == 7) ||
+	     (pr->i.opcode_map == ZYDIS_OPCODE_MAP_0F && pr->i.opcode >> 4 == 8)))
 		return AP_I_JCC;
 	return pr->i.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ? AP_I_UD : AP_I_OTHER;
 }
@@ -516,7 +527,23 @@ static u32 distinct(const struct form *base, bool vsib, u32 ok)
 	return use;
 }
 
-/* What only a memory form can tell: SIB and rip-relative demands, LOCK, segment, disp8 scale. */
+/* Whether a segment prefix moves a memory access of this form, implicit ones included. */
+static bool has_segment(struct form f)
+{
+	struct probe pr;
+	unsigned n;
+
+	f.gs = 1;
+	if (!ask(&f, &pr) || pr.i.mnemonic == ZYDIS_MNEMONIC_LEA)
+		return false;
+	for (n = 0; n < pr.i.operand_count; n++)
+		if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    pr.op[n].mem.segment == ZYDIS_REGISTER_GS)
+			return true;
+	return false;
+}
+
+/* What only a memory form can tell: SIB and rip-relative demands, LOCK, disp8 scale. */
 static void memory_limits(struct ap_x86_class *c, const struct form *base)
 {
 	struct form f = *base;
@@ -528,14 +555,6 @@ static void memory_limits(struct ap_x86_class *c, const struct form *base)
 	f.modrm = (f.modrm & 0x38) | 5;
 	if (!valid(&f))
 		c->use |= AP_C_NO_RIP;
-	f = *base;
-	f.gs = 1;
-	if (ask(&f, &pr))
-		for (n = 0; n < pr.i.operand_count; n++)
-			if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			    pr.op[n].mem.segment == ZYDIS_REGISTER_GS &&
-			    pr.i.mnemonic != ZYDIS_MNEMONIC_LEA)
-				c->use |= AP_C_SEG;
 	f = *base;
 	f.lock = 1;
 	if (f.enc == LEGACY && valid(&f))
@@ -589,10 +608,11 @@ static bool classify(const struct form *f, struct ap_x86_class *c)
 	fixup_flags(c, &pr);
 	c->ok = limits(f, c->mem_flags & AP_CM_VSIB);
 	c->use |= distinct(f, c->mem_flags & AP_CM_VSIB, c->ok);
+	if (has_segment(*f))
+		c->use |= is_memory(f) ? AP_C_SEG_MEM : AP_C_SEG_REG;
 	if (!(c->flags & AP_INSN_HAS_MODRM)) {
 		c->ok = 0;
-		memory_limits(c, f);
-		c->use &= AP_C_SEG | ~AP_C_MEM_BITS;
+		c->use &= AP_C_SEG_MEM | ~AP_C_MEM_BITS;
 		c->mem_flags = 0;
 	} else if (is_memory(f)) {
 		memory_limits(c, f);
@@ -688,10 +708,11 @@ static u16 build_reg(struct form f, unsigned reg)
 	u16 entries[8], pair[2];
 	unsigned rm;
 	bool has_mem, has_reg, same = true;
+	bool any_mod = f.enc == LEGACY && f.map == 1 && f.opcode >= 0x20 && f.opcode <= 0x23;
 
 	f.modrm = reg << 3 | 1;
-	has_mem = classify_some(f, &mem);
-	if (!has_mem) {
+	has_mem = !any_mod && classify_some(f, &mem);
+	if (!has_mem && !any_mod) {
 		f.modrm = reg << 3 | 4;
 		has_mem = classify_some(f, &mem);
 	}
@@ -702,6 +723,7 @@ static u16 build_reg(struct form f, unsigned reg)
 		has_reg = classify_some(f, &rc[rm]);
 		if (rm && (rc[0].use & (AP_C_NE_REG_RM | AP_C_NE_VV_RM)))
 			rc[rm] = rc[0];
+		rc[rm].use |= any_mod ? AP_C_ANY_MOD : 0; /* mov of control registers */
 		rc[rm].use |= has_reg || rc[rm].flags ? AP_C_NO_MEM : 0;
 		same &= !memcmp(&rc[rm], &rc[0], sizeof(rc[0]));
 	}
@@ -853,7 +875,7 @@ static void print_tables(void)
 	fprintf(stderr, "%u classes, %u nodes, %u children\n", nclasses, nnodes, nchildren);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const struct ap_x86_class invalid = { .use = AP_C_NO_REG | AP_C_NO_MEM };
 	static const u8 legacy[] = { 0, 1, 2, 3 }, vex[] = { 1, 2, 3 }, xop[] = { 8, 9, 10 };
@@ -862,6 +884,13 @@ int main(void)
 	if (!ZYAN_SUCCESS(
 		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		die("no Zydis");
+	if (argc > 1) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/opcodes.inc", argv[1]);
+		if (!freopen(path, "w", stdout))
+			die("cannot write there");
+	}
 	printf("/* SPDX-License-Identifier: MIT */\n"
 	       "/* Written by tools/gen-opcodes.c; do not edit. */\n");
 	add_class(&invalid);
@@ -871,5 +900,7 @@ int main(void)
 	print_roots("evex", EVEX, evex, 5);
 	print_3dnow();
 	print_tables();
+	if (fflush(stdout) || ferror(stdout))
+		die("cannot write");
 	return 0;
 }

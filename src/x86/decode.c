@@ -345,8 +345,8 @@ static inline bool modrm_is_valid(const struct cursor *cur, const struct ap_insn
 static inline bool parse_modrm(struct cursor *cur, struct ap_insn *insn,
 			       const struct ap_x86_class *class, u32 *flags)
 {
-	bool is_reg = insn->modrm >= 0xc0;
 	u32 use = class->use;
+	bool is_reg = insn->modrm >= 0xc0 || (use & AP_C_ANY_MOD);
 
 	insn->modrm_off = cur->pos++;
 	if (ap_unlikely(!modrm_is_valid(cur, insn, class, is_reg)))
@@ -392,7 +392,10 @@ static bool parse_special(struct cursor *cur, struct ap_insn *insn, u32 use, u32
 	if (use & AP_C_3DNOW) {
 		u8 suffix = cur->code[cur->pos];
 
-		return ap_x86_3dnow[suffix >> 3] >> (suffix & 7) & 1;
+		if (ap_x86_3dnow[suffix >> 3] >> (suffix & 7) & 1)
+			return true;
+		cur->pos++; /* the verdict rests on it */
+		return false;
 	}
 	return true;
 }
@@ -405,14 +408,12 @@ static inline void parse_immediates(struct cursor *cur, struct ap_insn *insn, u8
 	cur->pos += (sizes & 15) + (sizes >> 4);
 }
 
-/*
- * Everything behind the opcode byte.  Returns false if invalid; *seen is how many bytes that
- * verdict rests on.
- */
+/* Everything behind the opcode byte; false if invalid, with pos behind what shows it. */
 static inline bool decode_rest(struct cursor *cur, struct ap_insn *insn,
 			       const struct ap_x86_class *class)
 {
 	u32 flags = class->flags | cur->flags;
+	bool is_reg;
 
 	insn->kind = class->kind;
 	insn->gpr_read = class->gpr_read;
@@ -427,14 +428,17 @@ static inline bool decode_rest(struct cursor *cur, struct ap_insn *insn,
 	} else {
 		insn->modrm = 0;
 	}
-	operand_registers(cur, insn, class->use, insn->modrm >= 0xc0);
+	is_reg = !(flags & AP_INSN_MEM);
+	operand_registers(cur, insn, class->use, is_reg);
 	if (ap_unlikely(class->use & (AP_C_MOFFS | AP_C_STRING | AP_C_SHIFT | AP_C_3DNOW)))
 		if (!parse_special(cur, insn, class->use, &flags))
 			return false;
 	if (ap_unlikely(flags & AP_INSN_LOCK) &&
 	    !((class->use & AP_C_LOCK) && (flags & AP_INSN_MEM)))
 		return false;
-	insn->seg = class->use & AP_C_SEG ? cur->seg : AP_SEG_NONE;
+	insn->seg = cur->seg;
+	if (!(class->use & (is_reg && (flags & AP_INSN_HAS_MODRM) ? AP_C_SEG_REG : AP_C_SEG_MEM)))
+		insn->seg = AP_SEG_NONE;
 	parse_immediates(cur, insn, class->imm);
 	insn->cond = class->kind == AP_I_JCC ? insn->opcode & 15 : 0;
 	insn->flags = flags;
@@ -454,7 +458,7 @@ static inline int decode(struct ap_insn *insn, const u8 *code, size_t avail)
 	insn->nprefix = cur.pos - (cur.rex != 0);
 	insn->rex = cur.rex;
 	root = find_root(&cur, kind, &insn->map);
-	looked = cur.pos;
+	looked = cur.pos + (root ? 0 : kind < L_PREFIX ? 2 : 0);
 	if (ap_likely(root != NULL)) {
 		insn->opcode_off = cur.pos;
 		insn->opcode = code[cur.pos++];

@@ -56,7 +56,7 @@ struct ap_x86_node {
 #define AP_C_MOFFS     0x00020000u /* a0..a3: absolute address follows the opcode */
 #define AP_C_LOCK      0x00040000u /* LOCK is allowed on the memory form */
 #define AP_C_STRING    0x00080000u /* f2 and f3 repeat it, counting in rcx */
-#define AP_C_SEG       0x00100000u /* fs and gs prefixes apply to its memory operand */
+#define AP_C_SEG_MEM   0x00100000u /* fs and gs apply to the memory form, or no ModRM */
 #define AP_C_SHIFT     0x00200000u /* immediate is a count: masked to 0 it leaves the flags alone */
 #define AP_C_NE_REG_VV 0x00400000u /* reg and vvvv must differ */
 #define AP_C_NE_REG_RM 0x00800000u /* reg and rm must differ (mod 3) */
@@ -64,12 +64,15 @@ struct ap_x86_node {
 #define AP_C_NE_REG_IX 0x02000000u /* reg and VSIB index must differ */
 #define AP_C_NE_VV_IX  0x04000000u
 #define AP_C_3DNOW     0x08000000u /* last byte is an opcode suffix */
+#define AP_C_SEG_REG   0x10000000u /* fs and gs apply to an implicit operand of the register form */
+#define AP_C_ANY_MOD   0x20000000u /* register form whatever mod says */
 
 /* What of a class belongs to its memory form alone, and what to its register form. */
 #define AP_C_MEM_BITS                                                                              \
-	(AP_C_MEM_R | AP_C_MEM_W | AP_C_NO_RIP | AP_C_NEED_SIB | AP_C_LOCK | AP_C_SEG |            \
+	(AP_C_MEM_R | AP_C_MEM_W | AP_C_NO_RIP | AP_C_NEED_SIB | AP_C_LOCK | AP_C_SEG_MEM |        \
 	 AP_C_NE_REG_IX | AP_C_NE_VV_IX)
-#define AP_C_REG_BITS (AP_C_RM_R | AP_C_RM_W | AP_C_RM_8 | AP_C_NE_REG_RM | AP_C_NE_VV_RM)
+#define AP_C_REG_BITS                                                                              \
+	(AP_C_RM_R | AP_C_RM_W | AP_C_RM_8 | AP_C_NE_REG_RM | AP_C_NE_VV_RM | AP_C_SEG_REG)
 
 /*
  * ok: five nibbles.  reg, rm, vvvv: bit n is set where a register number of 8n..8n+7 is valid
