@@ -17,8 +17,10 @@
  *  - PTRACE_EVENT_EXIT: the last look at a thread. A system call that it is in has retired.
  *
  * Where single-stepping shows, its traces are wiped: TF in what pushf stored and in r11 after a
- * system call. Known to remain: a step forces SIGTRAP, so a program that blocks it finds it
- * unblocked, and one that sets TF itself cannot be counted.
+ * system call. Known to remain: a step forces SIGTRAP, and if the program has that blocked, the
+ * kernel unblocks it and forgets its handler. At the entry of a SIGTRAP handler we unblock it
+ * first; a program that blocks it by a system call and also handles it cannot be counted, nor can
+ * one that sets TF itself.
  */
 #include "step.h"
 
@@ -197,6 +199,7 @@ static void on_plain_stop(struct stepper *s, struct thread *t, int sig)
 		return;
 	if (sig == SIGTRAP && info.si_code == SIGTRAP) { /* handler entry */
 		t->is_quiet_restart = false;
+		thread_unblock_signal(t->tid, SIGTRAP);
 		prepare(s, t, &regs, 0);
 		step(s, t, 0);
 	} else if (sig == SIGTRAP && (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)) {

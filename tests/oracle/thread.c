@@ -105,6 +105,16 @@ int thread_get_regs(pid_t tid, struct user_regs_struct *regs)
 	return ptrace(PTRACE_GETREGS, tid, NULL, regs) < 0 ? -errno : 0;
 }
 
+void thread_unblock_signal(pid_t tid, int sig)
+{
+	uint64_t mask, bit = 1ull << (sig - 1);
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(mask), &mask) < 0 || !(mask & bit))
+		return;
+	mask &= ~bit;
+	ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(mask), &mask);
+}
+
 static bool is_ignored_by_default(int sig)
 {
 	return sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH;

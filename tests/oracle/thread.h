@@ -52,6 +52,7 @@ int thread_read_word(pid_t tid, uint64_t addr, uint64_t *word);
 int thread_write_word(pid_t tid, uint64_t addr, uint64_t word);
 int thread_get_regs(pid_t tid, struct user_regs_struct *regs);
 
+void thread_unblock_signal(pid_t tid, int sig);
 /* True if the process ignores @sig: by its own choice, or by default. */
 bool thread_ignores_signal(pid_t tid, int sig);
 /* Gives the new image the 16 bytes 00..0f as its AT_RANDOM. */

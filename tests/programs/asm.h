@@ -11,6 +11,33 @@
 
 #include <asm/unistd.h>
 
+/* <asm/signal.h> is for C only */
+#define SIG_BLOCK 0
+#define SIG_UNBLOCK 1
+#define SIG_SETMASK 2
+#define SIGILL 4
+#define SIGTRAP 5
+#define SIGFPE 8
+#define SIGUSR1 10
+#define SIGSEGV 11
+#define SIGUSR2 12
+#define SIGCHLD 17
+#define SA_SIGINFO 4
+#define SA_RESTORER 0x04000000
+#define SA_ONSTACK 0x08000000
+#define SA_RESTART 0x10000000
+#define SA_NODEFER 0x40000000
+
+/* offsets in the ucontext of a signal frame */
+#define UC_R12 72
+#define UC_R13 80
+#define UC_R14 88
+#define UC_R15 96
+#define UC_RAX 144
+#define UC_RSP 160
+#define UC_RIP 168
+#define UC_RFLAGS 176
+
 .macro sys nr:req
 	mov $\nr, %eax
 	syscall
