@@ -42,7 +42,8 @@ ifeq ($(B),$(BUILD)/release)
 	@$(if $(MAIN_O),ln -sfn release/anyperf $(BUILD)/anyperf)
 endif
 
-.PHONY: tests-build
+.PHONY: tests-build oracle
+oracle: $(ORACLE)
 tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
@@ -68,14 +69,18 @@ SAN_ENV := ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
 PROVE = ANYPERF=$(abspath $(ANYPERF)) PROGRAMS=$(abspath $(B)/programs) \
 	ORACLE=$(abspath $(B)/oracle) LONG=$(LONG) $(SAN_ENV) \
 	prove -j$(TEST_JOBS) --timer -e tools/run-test.sh
+prove = $(if $(strip $(1)),$(PROVE) $(1),{ echo "no test here$(if $(T), has '$(T)' in its path)"; exit 1; })
 
 .PHONY: test unit e2e check check-long
-test: tests-build
-	+@$(if $(call pick,$(UNIT_TESTS) $(E2E)),$(PROVE) $(call pick,$(UNIT_TESTS) $(E2E)),echo "no test matches '$(T)'"; exit 1)
-unit: $(UNIT_TESTS)
-	+@$(if $(call pick,$(UNIT_TESTS)),$(PROVE) $(call pick,$(UNIT_TESTS)),echo "no unit test matches '$(T)'"; exit 1)
+PICKED_UNIT := $(call pick,$(UNIT_TESTS))
+PICKED_E2E := $(call pick,$(E2E))
+# with T= only what the picked tests need is built
+test: $(if $(PICKED_E2E),tests-build) $(PICKED_UNIT)
+	+@$(call prove,$(PICKED_UNIT) $(PICKED_E2E))
+unit: $(PICKED_UNIT)
+	+@$(call prove,$(PICKED_UNIT))
 e2e: tests-build
-	+@$(if $(call pick,$(E2E)),$(PROVE) $(call pick,$(E2E)),echo "no e2e test matches '$(T)'"; exit 1)
+	+@$(call prove,$(PICKED_E2E))
 
 check: deps-test
 	$(STAGE) test
@@ -100,7 +105,8 @@ bench: deps-bench
 
 gen: $(B)/tools/gen-opcodes
 	@mkdir -p src/x86/gen
-	$< src/x86/gen
+	$< >$(B)/opcodes.inc
+	mv $(B)/opcodes.inc src/x86/gen/opcodes.inc
 
 MAN1 := $(wildcard docs/man/*.1)
 DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
@@ -122,7 +128,7 @@ clean:
 .PHONY: lint format check-format check-layers check-sizes check-shell
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
-	$(STAGE) -k check-format check-layers check-sizes check-shell
+	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell
 check-format:
 	@tools/check-format.sh
 check-layers:

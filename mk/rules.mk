@@ -119,6 +119,9 @@ $(foreach m,$(MODULES),$(eval $(call unit_rules,$(m))))
 # of ours, they are odd on purpose
 PROGRAM_SRC := $(wildcard tests/programs/*.c tests/programs/*.S tests/programs/*.cc)
 PROGRAMS := $(patsubst tests/programs/%,$(B)/programs/%,$(basename $(PROGRAM_SRC)))
+# gcc and g++ in every lane: what they test is the engine, not the compiler
+PROGRAM_CC ?= gcc
+PROGRAM_CXX ?= g++
 PROGRAM_FLAGS := -O2 -g -Wall -D_GNU_SOURCE -Isrc
 define program_rule
 $(B)/programs/%: tests/programs/%.$(1) $(B)/.flags
@@ -127,9 +130,9 @@ $(B)/programs/%: tests/programs/%.$(1) $(B)/.flags
 	$$(Q)$(3) $(PROGRAM_FLAGS) -MMD -MP -MF $$@.d $$(call marker,FLAGS,$$<) -o $$@ $$< \
 		$$(call marker,LIBS,$$<)
 endef
-$(eval $(call program_rule,c,CC,$(CC)))
-$(eval $(call program_rule,S,AS,$(CC)))
-$(eval $(call program_rule,cc,CXX,$(CXX)))
+$(eval $(call program_rule,c,CC,$(PROGRAM_CC)))
+$(eval $(call program_rule,S,AS,$(PROGRAM_CC)))
+$(eval $(call program_rule,cc,CXX,$(PROGRAM_CXX)))
 
 # --- the single-step oracle
 ORACLE_SRC := $(wildcard tests/oracle/*.c)

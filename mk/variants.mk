@@ -7,9 +7,6 @@ VARIANT ?= release
 ifneq ($(filter default undefined,$(origin CC)),)
 CC := gcc
 endif
-ifneq ($(filter default undefined,$(origin CXX)),)
-CXX := $(if $(findstring clang,$(CC)),clang++,g++)
-endif
 IS_CLANG := $(findstring clang,$(CC))
 CC_SUFFIX := $(if $(filter gcc,$(CC)),,-$(notdir $(firstword $(CC))))
 

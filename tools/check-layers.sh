@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Holds every #include of src/, tests/unit and tests/oracle to mk/layers.mk:
+#   - project headers are named "module/file.h", from src/ (tests: tap/ too, or a file beside them);
+#   - a module includes itself and its DEPS, a facade where there is one, and its ALLOW list;
+#   - internal.h stays inside its folder;
+#   - freestanding modules include no libc header (their *_hosted.c may).
+set -eu
+layers=${1:-mk/layers.mk}
+declare -A var
+while IFS= read -r line; do
+	[[ $line =~ ^([A-Za-z0-9_]+)\ *:=\ *(.*)$ ]] && var[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+done <"$layers"
+
+# headers that a compiler gives without a libc, and the kernel's own
+free_headers='^(std(bool|def|int|arg|atomic|noreturn|align)|limits|float|cpuid|immintrin|x86intrin)\.h$|^(linux|asm|asm-generic)/'
+bad=0
+
+complain()
+{
+	echo "layers: $1: $2"
+	bad=1
+}
+
+has_word()
+{
+	[[ " $1 " == *" $2 "* ]]
+}
+
+# check_project FILE LINE MODULE HEADER
+check_project()
+{
+	local where=$1:$2 module=$3 header=$4 owner
+	owner=${header%%/*}
+	if [[ $header != */* ]]; then
+		[[ $1 == tests/* && -e ${1%/*}/$header ]] ||
+			complain "$where" "\"$header\": write \"module/$header\""
+		return
+	fi
+	if [[ $owner == tap && $1 == tests/* ]]; then
+		return
+	fi
+	if ! has_word "${var[MODULES]}" "$owner"; then
+		[[ $1 == tests/* && -e tests/$header ]] ||
+			complain "$where" "\"$header\": no module \"$owner\" in $layers"
+		return
+	fi
+	[[ $owner == "$module" ]] && return
+	has_word "${var[ALLOW_$module]:-}" "$header" && return
+	if ! has_word "${var[DEPS_$module]:-}" "$owner"; then
+		complain "$where" "$module may not use $owner (\"$header\"); it may use: ${var[DEPS_$module]:-nothing}"
+	elif [[ -n ${var[FACADE_$owner]:-} ]] && ! has_word "${var[FACADE_$owner]}" "$header"; then
+		complain "$where" "$owner is met through ${var[FACADE_$owner]}, not \"$header\""
+	elif [[ $header == */internal.h ]]; then
+		complain "$where" "\"$header\" belongs to $owner alone"
+	fi
+}
+
+# check_system FILE LINE MODULE HEADER
+check_system()
+{
+	[[ $1 == src/* && $1 != *_hosted.c ]] || return 0
+	has_word "${var[FREESTANDING]}" "$3" || return 0
+	has_word "${var[LIBC_DOORS]}" "$1" && return
+	[[ $4 =~ $free_headers ]] ||
+		complain "$1:$2" "<$4>: $3 is freestanding, no libc (a *_hosted.c may)"
+}
+
+# module_of FILE
+module_of()
+{
+	case $1 in
+	tests/oracle/*) echo oracle ;;
+	tests/unit/*) echo "$1" | cut -d/ -f3 ;;
+	*) echo "$1" | cut -d/ -f2 ;;
+	esac
+}
+
+for m in ${var[MODULES]}; do
+	for d in ${var[DEPS_$m]}; do
+		before=" ${var[MODULES]} "
+		has_word "${before#* "$m" }" "$d" || complain "$layers" "$m uses $d, which stands above it"
+	done
+done
+
+files=$(git ls-files -co --exclude-standard -- 'src/*.[chS]' 'tests/unit/*.[chS]' 'tests/oracle/*.[chS]')
+n=0
+for file in $files; do
+	[ -e "$file" ] || continue
+	module=$(module_of "$file")
+	n=$((n + 1))
+	if [[ $module != oracle ]] && ! has_word "${var[MODULES]}" "$module"; then
+		complain "$file" "no module \"$module\" in $layers"
+		continue
+	fi
+	while IFS=: read -r number kind header; do
+		if [ "$kind" = '"' ]; then
+			check_project "$file" "$number" "$module" "$header"
+		else
+			check_system "$file" "$number" "$module" "$header"
+		fi
+	done < <(sed -nE 's/^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">].*/\1:\2/p;T;=' "$file" |
+		paste -d' ' - - | sed -E 's/^(.*) ([0-9]+)$/\2:\1/')
+done
+[ $bad = 0 ] || exit 1
+echo "layers: $n files keep to $layers"
