@@ -25,13 +25,19 @@ JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(NPROC))
 STAGE = +@$(MAKE) --no-print-directory $(JOBS)
 
 # --- build
-# Asked only when something is to be built, and before the first compiler call fails.
-ifeq ($(filter deps% help clean distclean lint check-% format,$(or $(MAKECMDGOALS),all)),)
-MISSING := $(shell tools/deps.sh missing $(PKG_BUILD))
+# Said before the first command fails; goals that fetch their packages need no asking.
+missing = $(shell tools/deps.sh missing $(1))
+GOALS := $(or $(MAKECMDGOALS),all)
+ifneq ($(filter all test unit e2e tests-build install $(BUILD)/%,$(GOALS)),)
+MISSING := $(call missing,$(PKG_BUILD))
 ifneq ($(MISSING),)
-ifeq ($(filter demo check check-long ci bench,$(MAKECMDGOALS)),)
-$(error missing packages: $(MISSING); get them with `make deps`)
+$(error missing packages: $(MISSING)- get them with `make deps`)
 endif
+endif
+ifneq ($(filter test unit e2e tests-build,$(GOALS)),)
+MISSING := $(call missing,$(PKG_TEST))
+ifneq ($(MISSING),)
+$(warning some tests will miss packages: $(MISSING)- get them with `make deps-test`)
 endif
 endif
 
@@ -47,9 +53,11 @@ oracle: $(ORACLE)
 tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
-.PHONY: deps deps-test deps-lint deps-clang deps-bench
+.PHONY: deps deps-unit deps-test deps-lint deps-clang deps-bench
 deps:
 	@tools/deps.sh install $(PKG_BUILD)
+deps-unit:
+	@tools/deps.sh install $(PKG_BUILD) $(PKG_UNIT)
 deps-test:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_TEST)
 deps-lint:
@@ -89,7 +97,7 @@ check-long: deps-test
 
 # --- sanitizers: hosted code and its unit tests
 .PHONY: asan ubsan
-asan ubsan:
+asan ubsan: deps-unit
 	$(STAGE) VARIANT=$@ unit
 
 # --- the rest

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # deps.sh missing PACKAGE=PROBE...   print the packages whose probe finds nothing
 # deps.sh install PACKAGE=PROBE...   install those with apt-get, nothing else
-# deps.sh require PACKAGE=PROBE...   fail, and say what is missing and how to get it
 # A probe is a command or an absolute path.  mk/deps.mk has the lists.
 set -eu
 verb=$1
@@ -26,11 +25,6 @@ list=$(missing "$@")
 case $verb in
 missing)
 	echo "$list"
-	;;
-require)
-	echo "anyperf: missing packages: $list" >&2
-	echo "         get them with \`make deps\`, or: apt-get install $list" >&2
-	exit 1
 	;;
 install)
 	sudo=
