@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# For oracle.sh and oracle.long.sh: run a command under the oracle and under anyperf and compare.
+#
+# Both get one CPU and the same few environment variables: the environment lies on the stack, and
+# its size moves whatever is aligned by it (a shell's own "_" has the length of the tool's name).
+
+oracle_events="instructions branches cond-branches taken-branches calls returns \
+indirect-branches syscalls"
+oracle_cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+
+# in_same_place COMMAND...: with what anyperf and the oracle have in common
+in_same_place()
+{
+	env -i PATH="$PATH" LC_ALL=C TZ=UTC0 HOME="$tmp" taskset -c "$oracle_cpu" "$@"
+}
+
+# known_count SOURCE EVENT: what the program's source says it retires, or nothing
+known_count()
+{
+	sed -n "s/.*EXPECT $2 \([0-9]*\)\$/\1/p" "$1" 2>/dev/null
+}
+
+# compare_with_oracle NAME COMMAND...: one test per event, one for output and status
+compare_with_oracle()
+{
+	local name=$1 event theirs ours known source oracle_status anyperf_status
+	shift
+	source=$(ls "$root/tests/programs/$name".* 2>/dev/null)
+	in_same_place "$ORACLE" -o "$tmp/oracle" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
+	oracle_status=$?
+	in_same_place "$ANYPERF" stat --deterministic -x, -e "${oracle_events// /,}" \
+		-o "$tmp/anyperf" -- "$@" >"$tmp/anyperf.out" 2>&1 </dev/null
+	anyperf_status=$?
+	is "$anyperf_status" "$oracle_status" "$name: exit status"
+	same "$tmp/oracle.out" "$tmp/anyperf.out" "$name: output"
+	for event in $oracle_events; do
+		theirs=$(awk -v e="$event" '$1 == e { print $2 }' "$tmp/oracle")
+		ours=$(stat_value "$tmp/anyperf" "$event")
+		known=$(known_count "$source" "$event")
+		if [ -n "$known" ]; then
+			is "anyperf $ours, oracle $theirs" "anyperf $known, oracle $known" \
+				"$name: $event as its source says"
+		else
+			is "anyperf $ours" "anyperf ${theirs:-none}" "$name: $event"
+		fi
+	done
+}
