@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf list`: every event with its kind and its meaning, for people in columns, for scripts
+ * with a separator of their choice.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/events.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+
+struct list_args {
+	const char *separator;
+};
+
+static const struct ap_opt list_opts[] = {
+	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
+	  "print fields separated by this: name, aliases, kind, meaning", false },
+	{ 0 }
+};
+
+static const struct ap_opt_spec list_spec = { "anyperf list", "[options]", list_opts };
+
+static void print_event(const struct ap_event_desc *ev, const char *sep, FILE *out)
+{
+	const char *kind = ap_event_kind_name(ev->kind);
+	char names[80];
+
+	if (sep) {
+		fprintf(out, "%s%s%s%s%s%s%s\n", ev->name, sep, ev->alias[0] ? ev->alias[0] : "",
+			sep, kind, sep, ev->meaning);
+		return;
+	}
+	snprintf(names, sizeof(names), "%s%s%s", ev->name, ev->alias[0] ? " OR " : "",
+		 ev->alias[0] ? ev->alias[0] : "");
+	fprintf(out, "  %-47s %-12s %s\n", names, kind, ev->meaning);
+}
+
+static void print_kinds(const char *sep, enum ap_event_kind kind, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < ap_nevents; i++) {
+		if (ap_events[i].kind == kind)
+			print_event(&ap_events[i], sep, out);
+	}
+}
+
+static void print_cache_events(const char *sep, FILE *out)
+{
+	char name[64];
+	unsigned int i;
+
+	for (i = 0; ap_cache_event_name(i, name, sizeof(name)); i++) {
+		struct ap_event_desc ev = { .name = name, .kind = AP_KIND_UNSUPPORTED, .unit = "" };
+		size_t len = strlen(name);
+
+		ev.meaning = len > 7 && !strcmp(name + len - 7, "-misses")
+				     ? "hardware cache event, misses"
+				     : "hardware cache event, accesses";
+		print_event(&ev, sep, out);
+	}
+}
+
+int ap_cmd_list(int argc, char **argv)
+{
+	struct list_args args = { 0 };
+	const char *sep;
+	int rest, kind;
+
+	switch (ap_opts_parse(&list_spec, &args, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&list_spec, stdout);
+		return 0;
+	case AP_OPTS_ERROR:
+		return AP_EXIT_USAGE;
+	case AP_OPTS_OK:
+		break;
+	}
+	if (rest < argc) {
+		fprintf(stderr, "anyperf list: takes no argument: %s\n", argv[rest]);
+		ap_opts_usage(&list_spec, stderr);
+		return AP_EXIT_USAGE;
+	}
+	sep = args.separator;
+	if (!sep)
+		puts("\nList of events (to be used in -e):\n");
+	for (kind = AP_KIND_EXACT; kind <= AP_KIND_UNSUPPORTED; kind++)
+		print_kinds(sep, (enum ap_event_kind)kind, stdout);
+	print_cache_events(sep, stdout);
+	if (!sep)
+		puts("\n exact: retired in user space, each one counted; kernel: counted by the kernel;\n"
+		     " unsupported: known to perf, prints <not supported> (stat -v says why)\n");
+	return fflush(stdout) ? AP_EXIT_FAILURE : 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands of anyperf.  argv[0] of a command is its own name; what it returns is the exit
+ * status.
+ */
+#ifndef AP_CLI_COMMANDS_H
+#define AP_CLI_COMMANDS_H
+
+int ap_cli_main(int argc, char **argv);
+
+int ap_cmd_stat(int argc, char **argv);
+int ap_cmd_list(int argc, char **argv);
+
+#endif

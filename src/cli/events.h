@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every event that anyperf knows by name, and what it honestly is: exact, modelled, the kernel's,
+ * or known to perf and not ours.  The table is the only place that says so; parsing, `anyperf
+ * list`, the tables and CSV read it.
+ */
+#ifndef AP_CLI_EVENTS_H
+#define AP_CLI_EVENTS_H
+
+#include <stddef.h>
+
+#include "base/types.h"
+
+enum ap_event_kind {
+	AP_KIND_EXACT,	    /* retired in user space, counted one by one */
+	AP_KIND_MODELLED,   /* what a model of the hardware says */
+	AP_KIND_KERNEL,	    /* counted by the kernel */
+	AP_KIND_UNSUPPORTED /* known, never a plausible 0 */
+};
+
+enum ap_event_from {
+	AP_FROM_NOTHING,
+	AP_FROM_RAW, /* index: enum ap_vec_field or enum ap_raw */
+	AP_FROM_SW,  /* index: enum ap_sw_event */
+	AP_FROM_TIME /* index: enum ap_event_time */
+};
+
+enum ap_event_time { AP_TIME_WALL, AP_TIME_USER, AP_TIME_SYS };
+
+#define AP_EVENT_ALIASES 2
+
+struct ap_event_desc {
+	const char *name;
+	const char *alias[AP_EVENT_ALIASES]; /* NULL: none */
+	enum ap_event_kind kind;
+	enum ap_event_from from;
+	unsigned int index;
+	const char *unit;    /* of the printed value: "", "msec", "ns" */
+	const char *meaning; /* one line */
+	const char *why;     /* why it is unsupported, else NULL */
+};
+
+extern const struct ap_event_desc ap_events[];
+extern const size_t ap_nevents;
+
+/* Finds exactly these letters; NULL when there is no such event. */
+const struct ap_event_desc *ap_event_find(const char *name, size_t len);
+
+const char *ap_event_kind_name(enum ap_event_kind kind);
+
+/* Task-clock and its twin: their value is a time that rates are relative to. */
+static inline bool ap_event_is_clock(const struct ap_event_desc *ev)
+{
+	return ev->unit[0] == 'm';
+}
+
+/*
+ * perf's generic cache events (L1-dcache-load-misses, ...) are products of three lists.  Writes
+ * the i-th canonical name and returns true, or false past the last.
+ */
+bool ap_cache_event_name(unsigned int i, char *name, size_t size);
+
+#endif

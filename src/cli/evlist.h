@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of one measurement, in the order in which they were asked for.
+ */
+#ifndef AP_CLI_EVLIST_H
+#define AP_CLI_EVLIST_H
+
+#include <stddef.h>
+
+#include "base/types.h"
+#include "cli/events.h"
+
+struct ap_evsel {
+	const struct ap_event_desc *desc;
+	char *name;	 /* as it was typed: perf prints that, and scripts look for it */
+	const char *why; /* not NULL: not supported, for this reason */
+};
+
+struct ap_evlist {
+	struct ap_evsel *sel;
+	size_t n;
+};
+
+/*
+ * Appends the comma separated events of spec.  Returns 0, or -EINVAL with one line in why; the
+ * list then holds what came before the error.
+ */
+AP_MUST_CHECK int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t size);
+void ap_evlist_fini(struct ap_evlist *list);
+
+/* Whether any supported event takes its value from there (enum ap_event_from). */
+bool ap_evlist_needs(const struct ap_evlist *list, enum ap_event_from from);
+
+#endif

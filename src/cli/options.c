@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The option parser and the help that is printed from the same table.  It understands what
+ * perf's does: bundled letters, -x, and -x ,, --name=value and --name value, and any unambiguous
+ * beginning of a long name.
+ */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ap_opt help_opt = { .letter = 'h', .name = "help", .help = "print this help" };
+
+struct cursor {
+	const struct ap_opt_spec *spec;
+	void *args;
+	char **argv;
+	int argc;
+	int at;
+	FILE *err;
+};
+
+static int set_uint(void *field, const char *value)
+{
+	unsigned long n;
+	char *end;
+
+	if (value[0] < '0' || value[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	n = strtoul(value, &end, 10);
+	if (errno || *end || n > UINT_MAX)
+		return -EINVAL;
+	*(unsigned int *)field = (unsigned int)n;
+	return 0;
+}
+
+static int complain(const struct cursor *c, const char *word, const char *why)
+{
+	fprintf(c->err, "%s: %s: %s\n", c->spec->command, word, why);
+	return -EINVAL;
+}
+
+static int unknown(const struct cursor *c, const char *word, const char *why)
+{
+	complain(c, word, why);
+	ap_opts_usage(c->spec, c->err);
+	return -EINVAL;
+}
+
+static int apply(const struct cursor *c, const struct ap_opt *opt, const char *word,
+		 const char *value)
+{
+	char why[AP_OPT_WHY] = "";
+	char *field = (char *)c->args + opt->offset;
+
+	switch (opt->type) {
+	case AP_OPT_FLAG:
+		*(bool *)field = true;
+		return 0;
+	case AP_OPT_STR:
+		*(const char **)field = value;
+		return 0;
+	case AP_OPT_UINT:
+		return set_uint(field, value) ? complain(c, word, "needs a number") : 0;
+	case AP_OPT_CALL:
+		return opt->call(c->args, value, why) ? complain(c, word, why) : 0;
+	}
+	return -EINVAL;
+}
+
+/* An option with a value: the rest of its word, or the next word. */
+static int apply_value(struct cursor *c, const struct ap_opt *opt, const char *word,
+		       const char *value)
+{
+	if (!value) {
+		if (c->at + 1 >= c->argc)
+			return complain(c, word, "needs a value");
+		value = c->argv[++c->at];
+	}
+	return apply(c, opt, word, value);
+}
+
+static const struct ap_opt *find_letter(const struct ap_opt_spec *spec, char letter)
+{
+	const struct ap_opt *opt;
+
+	for (opt = spec->table; opt->name; opt++) {
+		if (opt->letter == letter)
+			return opt;
+	}
+	return letter == 'h' ? &help_opt : NULL;
+}
+
+/* NULL with *clash set when the beginning fits two options. */
+static const struct ap_opt *find_name(const struct ap_opt_spec *spec, const char *name, size_t len,
+				      const struct ap_opt **clash)
+{
+	const struct ap_opt *opt, *found = NULL;
+
+	*clash = NULL;
+	for (opt = spec->table;; opt++) {
+		const struct ap_opt *o = opt->name ? opt : &help_opt;
+
+		if (!strncmp(o->name, name, len)) {
+			if (!o->name[len])
+				return o;
+			if (!o->hidden && found)
+				*clash = o;
+			else if (!o->hidden)
+				found = o;
+		}
+		if (!opt->name)
+			break;
+	}
+	return *clash ? NULL : found;
+}
+
+static int parse_letters(struct cursor *c, bool *help)
+{
+	const char *p = c->argv[c->at] + 1;
+
+	for (; *p; p++) {
+		const char word[] = { '-', *p, 0 };
+		const struct ap_opt *opt = find_letter(c->spec, *p);
+
+		if (!opt)
+			return unknown(c, word, "unknown option");
+		if (opt == &help_opt)
+			*help = true;
+		else if (opt->value)
+			return apply_value(c, opt, word, p[1] ? p + 1 : NULL);
+		else if (apply(c, opt, word, NULL))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_long(struct cursor *c, bool *help)
+{
+	const char *word = c->argv[c->at];
+	const char *equals = strchr(word, '=');
+	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+	const struct ap_opt *clash, *opt = find_name(c->spec, word + 2, len, &clash);
+
+	if (!opt)
+		return unknown(c, word, clash ? "ambiguous option" : "unknown option");
+	if (!opt->value && equals)
+		return complain(c, word, "takes no value");
+	if (opt == &help_opt) {
+		*help = true;
+		return 0;
+	}
+	if (opt->value)
+		return apply_value(c, opt, word, equals ? equals + 1 : NULL);
+	return apply(c, opt, word, NULL);
+}
+
+enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
+				 int *rest, FILE *err)
+{
+	struct cursor c = {
+		.spec = spec, .args = args, .argv = argv, .argc = argc, .at = 1, .err = err
+	};
+	bool help = false;
+
+	for (; c.at < argc; c.at++) {
+		const char *word = argv[c.at];
+		int ret;
+
+		if (word[0] != '-' || !word[1])
+			break;
+		if (!strcmp(word, "--")) {
+			c.at++;
+			break;
+		}
+		ret = word[1] == '-' ? parse_long(&c, &help) : parse_letters(&c, &help);
+		if (ret)
+			return AP_OPTS_ERROR;
+		if (help)
+			return AP_OPTS_HELP;
+	}
+	*rest = c.at;
+	return AP_OPTS_OK;
+}
+
+void ap_opts_usage(const struct ap_opt_spec *spec, FILE *out)
+{
+	fprintf(out, "Usage: %s %s (%s --help says more)\n", spec->command, spec->usage,
+		spec->command);
+}
+
+static void help_row(const struct ap_opt *opt, FILE *out)
+{
+	enum { COLUMN = 34 };
+	char letter[8] = "    ";
+	int n;
+
+	if (opt->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
+	n = fprintf(out, "    %s--%s", letter, opt->name);
+	if (opt->value)
+		n += fprintf(out, " <%s>", opt->value);
+	if (n >= COLUMN) {
+		fputc('\n', out);
+		n = 0;
+	}
+	fprintf(out, "%*s%s\n", COLUMN - n, "", opt->help);
+}
+
+void ap_opts_help(const struct ap_opt_spec *spec, FILE *out)
+{
+	const struct ap_opt *opt;
+
+	fprintf(out, "\n Usage: %s %s\n\n", spec->command, spec->usage);
+	for (opt = spec->table; opt->name; opt++) {
+		if (!opt->hidden)
+			help_row(opt, out);
+	}
+	help_row(&help_opt, out);
+	fputc('\n', out);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are replaced whole.  The temporary name lies in the folder of the target, because
+ * rename(2) does not cross file systems; a symbolic link is followed first, so that the link
+ * stays one; an existing file keeps its mode.
+ */
+#include "cli/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/memory.h"
+
+static int complain(const char *path, int error, FILE *err)
+{
+	fprintf(err, "anyperf: cannot write output file %s: %s\n", path, strerror(error));
+	return -error;
+}
+
+/* The file behind links; a file that does not exist yet is its own. */
+static char *resolve(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : ap_xstrdup(path);
+}
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return ap_xstrdup(".");
+	return slash == path ? ap_xstrdup("/") : ap_xstrndup(path, (size_t)(slash - path));
+}
+
+static bool is_replaceable(const char *real)
+{
+	struct stat st;
+
+	return stat(real, &st) || S_ISREG(st.st_mode);
+}
+
+int ap_outfile_check(const char *path, FILE *err)
+{
+	char *real = resolve(path), *folder = folder_of(real);
+	struct stat st;
+	int error = 0;
+
+	if (!stat(real, &st) && S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (access(is_replaceable(real) ? folder : real, W_OK))
+		error = errno;
+	free(folder);
+	free(real);
+	return error ? complain(path, error, err) : 0;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static mode_t wanted_mode(const char *real)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	return stat(real, &st) ? 0666 & ~mask : st.st_mode & 07777;
+}
+
+static int replace(const char *real, const char *text, size_t size)
+{
+	char *temp = ap_xasprintf("%s.XXXXXX", real);
+	int fd = mkostemp(temp, O_CLOEXEC);
+	int ret;
+
+	if (fd < 0) {
+		ret = -errno;
+		goto out;
+	}
+	ret = write_all(fd, text, size);
+	if (!ret && fchmod(fd, wanted_mode(real)))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(temp, real))
+		ret = -errno;
+	if (ret)
+		unlink(temp);
+out:
+	free(temp);
+	return ret;
+}
+
+static int write_through(const char *real, const char *text, size_t size)
+{
+	int fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, text, size);
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err)
+{
+	char *real = resolve(path);
+	int ret;
+
+	ret = is_replaceable(real) ? replace(real, text, size) : write_through(real, text, size);
+	free(real);
+	return ret ? complain(path, -ret, err) : 0;
+}

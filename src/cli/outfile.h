@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report's way out: everything is put together in memory first, and then reaches stderr in
+ * one write, or the file of -o in one step, so that nobody ever reads half a table.
+ */
+#ifndef AP_CLI_OUTFILE_H
+#define AP_CLI_OUTFILE_H
+
+#include <stdio.h>
+
+#include "base/types.h"
+
+/*
+ * Whether the file could be written, asked before the command is run.  Returns 0, or -errno
+ * after one line on err.
+ */
+AP_MUST_CHECK int ap_outfile_check(const char *path, FILE *err);
+
+/*
+ * Gives path this content: under a temporary name, then renamed over it.  A path that is no
+ * regular file (/dev/null, a pipe) is written to as it is.  Returns 0, or -errno after one line
+ * on err; then path is as it was.
+ */
+AP_MUST_CHECK int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err);
+
+#endif
