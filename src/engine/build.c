@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chooses the instructions of a superblock: follows fall-through, elides direct jumps, continues
+ * into callees, unrolls loops back to its own head, and stops where control is lost or a limit is
+ * met.  Only decides; nothing is emitted here.
+ */
+#include "engine/sb.h"
+
+#include "engine/engine.h"
+
+#define VSYSCALL_PAGE 0xffffffffff600000ULL
+/* Unrolling a loop stops at this many instructions: past it the counter is noise anyway. */
+#define UNROLL_INSNS 40
+
+u32 ap_sb_fetch(u64 pc, u8 buf[16])
+{
+	const struct ap_range *r = ap_region_find(pc);
+	u64 n = 15;
+
+	if (!r)
+		return 0;
+	if (pc + n > r->end) {
+		/* Adjacent executable ranges may follow with other attributes. */
+		if (!ap_region_find(r->end))
+			n = r->end - pc;
+	}
+	if (ap_safe_copy(buf, (const void *)pc, n) == 0)
+		return (u32)n;
+	n = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE) - pc;
+	if (n >= 15 || ap_safe_copy(buf, (const void *)pc, n) != 0)
+		return 0;
+	return (u32)n;
+}
+
+/* Notes the pages of [pc, pc + len); false where the block would have too many. */
+static bool add_pages(struct ap_sb *sb, u64 pc, u32 len)
+{
+	u64 first = pc & AP_PAGE_MASK, last = (pc + len - 1) & AP_PAGE_MASK;
+
+	for (u64 page = first;; page = last) {
+		u32 k = 0;
+
+		while (k < sb->npages && sb->pages[k] != page)
+			k++;
+		if (k == sb->npages) {
+			if (k == AP_BLOCK_PAGES)
+				return false;
+			sb->pages[sb->npages++] = page;
+			if (!ap_smc_protect(page))
+				sb->transient = true;
+		}
+		if (page == last)
+			return true;
+	}
+}
+
+static void end_direct(struct ap_sb *sb, u64 target)
+{
+	sb->final_kind = AP_EXIT_DIRECT;
+	sb->final_target = target;
+}
+
+/* The block cannot go on at pc: an exit that the engine treats, or a plain exit to try again there. */
+static void end_special(struct ap_sb *sb, u64 pc, enum ap_special special)
+{
+	if (sb->n > 0) {
+		end_direct(sb, pc);
+		return;
+	}
+	sb->final_kind = AP_EXIT_SPECIAL;
+	sb->special = special;
+	sb->final_target = pc;
+	sb->transient = true;
+}
+
+/* Reads and decodes the next instruction into sb->insns[n]; false where the block ends before it. */
+static bool next_insn(struct ap_sb *sb, u64 pc)
+{
+	struct ap_sb_insn *in = &sb->insns[sb->n];
+	u32 avail;
+	int err;
+
+	if ((pc & AP_PAGE_MASK) == VSYSCALL_PAGE) {
+		end_special(sb, pc, AP_SPECIAL_VSYSCALL);
+		return false;
+	}
+	avail = ap_sb_fetch(pc, in->bytes);
+	if (avail == 0) {
+		end_special(sb, pc, AP_SPECIAL_FETCH);
+		return false;
+	}
+	err = ap_insn_decode(&in->i, in->bytes, avail);
+	if (err != 0) {
+		end_special(sb, pc,
+			    avail < 15 && err == -61 ? AP_SPECIAL_FETCH : AP_SPECIAL_UNKNOWN);
+		return false;
+	}
+	if (!ap_mangle_supported(&in->i, in->bytes)) {
+		end_special(sb, pc, AP_SPECIAL_UNKNOWN);
+		return false;
+	}
+	if (!add_pages(sb, pc, in->i.len)) {
+		end_direct(sb, pc);
+		return false;
+	}
+	in->pc = pc;
+	in->cls = AP_REC_PLAIN;
+	in->side = false;
+	return true;
+}
+
+/* A conditional branch: which way does the block go on?  Returns the next pc, 0 to end here. */
+static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, u32 njcc, u32 max)
+{
+	u64 target = ap_insn_target(&in->i, in->pc);
+	u64 next = in->pc + in->i.len;
+
+	in->side = true;
+	if (target == sb->pc && in->i.kind == AP_I_JCC) {
+		in->cls = AP_REC_JCC_T; /* a loop: side exit falls through */
+		if (sb->n + sb->n / njcc <= UNROLL_INSNS && njcc < AP_BLOCK_JCC && sb->n < max)
+			return target;
+		end_direct(sb, target);
+		return 0;
+	}
+	in->cls = AP_REC_JCC_NT;
+	if (njcc >= AP_BLOCK_JCC || target < in->pc) {
+		end_direct(sb, next);
+		return 0;
+	}
+	return next;
+}
+
+/* What the block does after the instruction just added.  Returns the next pc, 0 to end. */
+static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, u32 *njcc, u32 max)
+{
+	u64 next = in->pc + in->i.len;
+	u64 target = ap_insn_target(&in->i, in->pc);
+
+	switch (in->i.kind) {
+	case AP_I_JCC:
+	case AP_I_JRCXZ:
+		return follow_cond(sb, in, ++*njcc, max);
+	case AP_I_JMP:
+		in->cls = AP_REC_JMP;
+		return target;
+	case AP_I_CALL:
+		in->cls = AP_REC_CALL;
+		return target;
+	case AP_I_JMP_IND:
+	case AP_I_CALL_IND:
+	case AP_I_RET:
+		in->cls = AP_REC_FINAL;
+		sb->final_kind = AP_EXIT_IBL;
+		return 0;
+	case AP_I_SYSCALL:
+		in->cls = AP_REC_FINAL;
+		sb->final_kind = AP_EXIT_SYSCALL;
+		sb->final_target = in->pc;
+		return 0;
+	case AP_I_IRET:
+	case AP_I_XBEGIN:
+		in->cls = AP_REC_FINAL;
+		sb->final_kind = AP_EXIT_SPECIAL;
+		sb->special = in->i.kind == AP_I_IRET ? AP_SPECIAL_IRET : AP_SPECIAL_XBEGIN;
+		sb->final_target = in->pc;
+		return 0;
+	case AP_I_UD:
+		end_direct(sb, next);
+		return 0;
+	default:
+		return next;
+	}
+}
+
+void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
+{
+	u64 cur = pc;
+	u32 njcc = 0;
+
+	sb->pc = pc;
+	sb->n = 0;
+	sb->npages = 0;
+	sb->transient = false;
+	sb->special = AP_SPECIAL_NONE;
+	for (;;) {
+		u64 next;
+
+		if (sb->n >= max_insns) {
+			end_direct(sb, cur);
+			break;
+		}
+		if (!next_insn(sb, cur))
+			break;
+		sb->n++;
+		next = follow(sb, &sb->insns[sb->n - 1], &njcc, max_insns);
+		if (next == 0)
+			break;
+		cur = next;
+	}
+	ap_live_place_inc(sb);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of blocks: made on demand, found again, dropped when their source changes, flushed when
+ * the cache is full.
+ *
+ * Memory of dropped blocks is reused only by a flush, and by a flush only when no thread can be
+ * inside: each thread notes proc->epoch when it enters the cache (under the lock) and clears
+ * slot->in_code when it has left and copied what it needs of its exit.
+ */
+#include "engine/cache.h"
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/lookup.h"
+#include "engine/sb.h"
+#include "engine/unit.h"
+
+#define PAGE_BUCKETS 4096
+
+static struct ap_block *pages[PAGE_BUCKETS]; /* chained through page_next[] of that page's index */
+static struct ap_sb sb;
+static bool retired_waiting; /* a flush could not release its memory yet */
+
+static u32 page_bucket(u64 page)
+{
+	return (u32)((page >> 12) * 0x9e3779b1U >> 7) & (PAGE_BUCKETS - 1);
+}
+
+static u32 page_index(const struct ap_block *b, u64 bucket)
+{
+	for (u32 k = 0; k < AP_BLOCK_PAGES; k++)
+		if (b->pages[k] && page_bucket(b->pages[k]) == bucket)
+			return k;
+	return 0;
+}
+
+/* A block stands once in each bucket, also when two of its pages share one. */
+static void pages_add(struct ap_block *b)
+{
+	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++) {
+		u32 h = page_bucket(b->pages[k]);
+
+		if (page_index(b, h) != k)
+			continue;
+		b->page_next[k] = pages[h];
+		pages[h] = b;
+	}
+}
+
+static void pages_remove(struct ap_block *b)
+{
+	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++) {
+		u32 h = page_bucket(b->pages[k]);
+		struct ap_block **link = &pages[h];
+
+		if (page_index(b, h) != k)
+			continue;
+		while (*link && *link != b)
+			link = &(*link)->page_next[page_index(*link, h)];
+		if (*link)
+			*link = b->page_next[k];
+	}
+}
+
+static void drop(struct ap_block *b)
+{
+	b->dead = 1;
+	pages_remove(b);
+	ap_lookup_remove(b);
+	ap_unlink_incoming(b);
+	ap_unlink_outgoing(b);
+}
+
+static bool overlaps(const struct ap_block *b, u64 start, u64 end)
+{
+	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++)
+		if (b->pages[k] < end && b->pages[k] + AP_PAGE_SIZE > start)
+			return true;
+	return false;
+}
+
+static void invalidate_bucket(u32 h, u64 start, u64 end)
+{
+	struct ap_block *b = pages[h];
+
+	while (b) {
+		struct ap_block *next = b->page_next[page_index(b, h)];
+
+		if (overlaps(b, start, end))
+			drop(b);
+		b = next;
+	}
+}
+
+void ap_cache_invalidate(u64 start, u64 end)
+{
+	start &= AP_PAGE_MASK;
+	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
+	if ((end - start) / AP_PAGE_SIZE >= PAGE_BUCKETS) {
+		for (u32 h = 0; h < PAGE_BUCKETS; h++)
+			invalidate_bucket(h, start, end);
+		return;
+	}
+	for (u64 page = start; page < end; page += AP_PAGE_SIZE)
+		invalidate_bucket(page_bucket(page), start, end);
+}
+
+/* No other thread can be in code that was retired before the present epoch. */
+static bool quiescent(void)
+{
+	struct ap_thread *self = ap_self();
+
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
+		if (t == self || t->epoch == ap_proc.epoch)
+			continue;
+		if (__atomic_load_n(&ap_thread_slot(t)->in_code, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
+static void release(void)
+{
+	ap_units_release();
+	ap_heap_reset();
+	retired_waiting = false;
+}
+
+/*
+ * Threads leave within one block, as nothing is linked any more; one that is stopped or starved may
+ * take long.  Then its memory stays and a later flush frees it.
+ */
+static void wait_and_release(void)
+{
+	for (u32 tries = 0; tries < 200; tries++) {
+		if (quiescent()) {
+			release();
+			return;
+		}
+		if (tries < 50) {
+			ap_sys0(AP_NR_sched_yield);
+		} else {
+			u32 never = 0;
+			u64 ts[2] = { 0, 200000 };
+
+			ap_sys4(AP_NR_futex, (u64)&never, 128, 0, (u64)ts);
+		}
+	}
+	retired_waiting = true;
+}
+
+void ap_cache_flush(void)
+{
+	for (u32 k = 0; k < ap_nunits; k++) {
+		struct ap_unit *u = &ap_units[k];
+
+		if (!u->base || u->retired)
+			continue;
+		for (u32 n = 0; n < u->nblocks; n++) {
+			u->blocks[n]->dead = 1;
+			ap_unlink_incoming(u->blocks[n]);
+		}
+	}
+	ap_lookup_clear();
+	memset(pages, 0, sizeof(pages));
+	ap_units_retire();
+	ap_proc.epoch++;
+	wait_and_release();
+}
+
+static bool in_range(u64 pc)
+{
+	const struct ap_session *s = ap_proc.session;
+
+	return s->range_hi == 0 || (pc >= s->range_lo && pc < s->range_hi);
+}
+
+/* Smaller and smaller until it fits; the last attempt gets a fresh cache. */
+static struct ap_block *make(u64 pc, u32 max_insns, bool with_pad)
+{
+	for (u32 max = max_insns;; max = (max + 3) / 4) {
+		struct ap_block *b;
+
+		ap_sb_build(&sb, pc, max);
+		b = ap_translate(&sb, with_pad && !sb.transient);
+		if (b || max == 1)
+			return b;
+	}
+}
+
+/* A block that was first reached directly gets its pad apart. */
+static void add_pad(struct ap_block *b)
+{
+	struct ap_unit *u = &ap_units[b->unit];
+	struct ap_emit e = { u->base + u->used, u->base + u->size, false };
+	u8 *pad, *site;
+
+	pad = ap_ibl_emit_pad(&e, b->pc);
+	ap_emit_align_rel32(&e, 1);
+	site = ap_emit_jmp32(&e);
+	if (e.full)
+		return; /* stays on the slow path; the unit is full anyway */
+	ap_patch_rel32(site, b->code);
+	u->used = (u32)(e.p - u->base);
+	b->pad = pad;
+	ap_ibl_publish(b);
+}
+
+struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
+{
+	struct ap_block *b;
+	bool unlinked = ap_proc.stress & AP_STRESS_UNLINKED;
+
+	if (ap_proc.stress & AP_STRESS_EVICT)
+		ap_cache_flush();
+	b = ap_lookup_find(pc);
+	if (b) {
+		if (by_ibl && !b->pad && !unlinked)
+			add_pad(b);
+		return b;
+	}
+	b = make(pc, in_range(pc) ? AP_BLOCK_INSNS : 1, by_ibl && !unlinked);
+	if (!b) {
+		ap_cache_flush();
+		b = make(pc, AP_BLOCK_INSNS, false);
+		if (!b)
+			return NULL;
+	}
+	if (sb.transient) {
+		b->dead = 1; /* never linked to, never found */
+		return b;
+	}
+	ap_lookup_add(b);
+	pages_add(b);
+	if (b->pad)
+		ap_ibl_publish(b);
+	return b;
+}
+
+struct ap_block *ap_cache_one_shot(u64 pc)
+{
+	struct ap_block *b;
+
+	ap_smc_hold(true);
+	b = make(pc, 1, false);
+	ap_smc_hold(false);
+	if (b)
+		b->dead = 1;
+	return b;
+}

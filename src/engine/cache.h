@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code cache as the rest of the engine sees it: blocks, exits, where a cache pc stands in the
+ * program, and how code is invalidated.
+ */
+#ifndef AP_ENGINE_CACHE_H
+#define AP_ENGINE_CACHE_H
+
+#include "abi/vec.h"
+#include "base/types.h"
+#include "engine/thread.h"
+
+#define AP_BLOCK_INSNS 64
+#define AP_BLOCK_JCC   6
+#define AP_BLOCK_PAGES 4
+
+/* What AP_EXIT_SPECIAL asks for. */
+enum ap_special {
+	AP_SPECIAL_NONE,
+	AP_SPECIAL_FETCH,   /* pc is not readable or not executable: let the hardware fault there */
+	AP_SPECIAL_UNKNOWN, /* undecodable or refused instruction: report and go native */
+	AP_SPECIAL_IRET,
+	AP_SPECIAL_VSYSCALL,
+	AP_SPECIAL_XBEGIN,
+};
+
+/* One way out of a block. */
+struct ap_exit {
+	u64 target; /* program pc */
+	struct ap_block *from;
+	struct ap_block *to;	 /* linked block or NULL */
+	struct ap_exit *next_in; /* to's list of incoming links */
+	u8 *site;		 /* rel32 that is patched to link; NULL where never linked */
+	u8 *stub;		 /* unlinked target of the site */
+	u8 kind;		 /* enum ap_exit_kind */
+	u8 special;		 /* enum ap_special */
+};
+
+/* Classes of translated instructions in a block's metadata. */
+enum ap_rec_class {
+	AP_REC_PLAIN,
+	AP_REC_JCC_NT, /* conditional, went on by not taking it */
+	AP_REC_JCC_T,  /* conditional, went on by taking it: next pc is in jumps[] */
+	AP_REC_JMP,    /* elided: next pc is in jumps[] */
+	AP_REC_CALL,   /* followed call: next pc is in jumps[] */
+	AP_REC_FINAL,  /* transfers or traps at the end of the block */
+	AP_REC_INC,    /* no instruction: the final exit's counter increment */
+};
+
+struct ap_rec {
+	u8 cache_len;
+	u8 app_len_class; /* length in the low 4 bits, enum ap_rec_class above */
+};
+
+struct ap_block {
+	u64 pc; /* program pc of the first instruction */
+	struct ap_block *hash_next;
+	u8 *code; /* first byte in the cache */
+	u8 *pad;  /* indirect-branch pad or NULL */
+	struct ap_exit *exits;
+	struct ap_exit *in; /* incoming links */
+	const struct ap_rec *recs;
+	const u64 *jumps;
+	u64 final_vec; /* vector of the last exit, undone where its increment came early */
+	u64 pages[AP_BLOCK_PAGES]; /* page addresses that its source bytes lie in; 0 unused */
+	struct ap_block *page_next[AP_BLOCK_PAGES];
+	u32 code_len; /* up to the end of the stubs */
+	u16 nrecs;
+	u8 nexits;
+	u8 dead;
+	u16 fl_live; /* status flags that are live at entry (over-approximate) */
+	u16 unit;
+};
+
+/* Where a pc inside the cache stands. */
+struct ap_where {
+	struct ap_block *block; /* NULL: not in a block (pad, unit header) */
+	u64 app_pc;		/* program pc of the instruction that cache pc belongs to */
+	u32 offset;		/* bytes into that instruction's translation */
+	u32 app_len;
+	bool clean;    /* offset 0, no spill outstanding: registers are the program's */
+	bool in_stub;  /* past the instructions: on the way out */
+	u64 prefix;    /* vector of the instructions before it */
+	bool inc_done; /* the final exit's shape has been counted already */
+};
+
+/* True where pc lies in memory that holds translated code. Async-safe. */
+bool ap_cache_contains(u64 pc);
+/* Async-safe, takes no lock. False: pc is in no live block's instructions, keep stepping. */
+bool ap_cache_locate(u64 pc, struct ap_where *w);
+/* Adds the counts of the executed part of a block that is left at *w. */
+void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w);
+/*
+ * After a synchronous fault at the single access of a mangled instruction: puts the program's
+ * values back into gpr[] of registers that the sequence had spilled.
+ */
+void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16]);
+
+/* Drops every block with source bytes in [start, end).  Lock held. */
+void ap_cache_invalidate(u64 start, u64 end);
+/* Drops everything; memory is reused when no thread can be inside.  Lock held. */
+void ap_cache_flush(void);
+
+/* Finds or translates; NULL only where memory is exhausted beyond help.  Lock held. */
+struct ap_block *ap_cache_get(u64 pc, bool by_ibl);
+/* One instruction at pc, not entered in any table, not linked: to step over a store into code. */
+struct ap_block *ap_cache_one_shot(u64 pc);
+
+/* region.c: what of the address space is executable, from boot ranges and system calls. Lock held. */
+struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, or NULL */
+void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
+/*
+ * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.
+ * Returns false if the page is one of those that must be translated for one run only.
+ * Lock held.
+ */
+bool ap_smc_protect(u64 page);
+/* While on, ap_smc_protect protects nothing: for a block of one run. */
+void ap_smc_hold(bool on);
+/*
+ * A write fault at addr by code at pc.  True: the page was ours, is writable again and its blocks are
+ * gone; execute the store alone (ap_cache_one_shot) and go on.  Lock held; not async-safe.
+ */
+bool ap_smc_write_fault(u64 addr);
+/* Async-safe test whether addr lies in a page that is, or was just now, write-protected by us. */
+bool ap_smc_is_protected(u64 addr);
+/* The page is R|X where the program believes in R|W|X: for /proc/self/maps.  Lock held. */
+bool ap_smc_hides_write(u64 addr);
+/* Gives pages back before a system call that looks at their protection or moves them.  Lock held. */
+bool ap_smc_unprotect(u64 start, u64 end);
+/* A system call failed with EFAULT: unprotect what is protected; true if anything was. Lock held. */
+bool ap_smc_unprotect_all(void);
+/* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */
+void ap_smc_forget(u64 start, u64 end);
+
+#endif

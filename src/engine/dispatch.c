@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dispatcher: every way out of translated code ends here, and every way in starts here.  It runs
+ * on an empty engine stack with the thread's registers in t->regs and never returns.
+ */
+#include "engine/engine.h"
+#include "engine/lookup.h"
+#include "engine/sb.h"
+#include "engine/unit.h"
+
+/* What a thread brought from the cache, copied while its memory could not be reused yet. */
+struct leave {
+	struct ap_exit *link; /* exit to link, valid while epoch == ap_proc.epoch */
+	u64 target;
+	u8 kind, special;
+};
+
+static struct leave read_exit(struct ap_thread *t)
+{
+	struct leave l = { .kind = (u8)t->exit_kind };
+	const u8 *stub;
+	struct ap_exit *x;
+
+	if (t->exit_kind != AP_EXIT_DIRECT)
+		return l;
+	stub = ap_units[t->exit_id >> AP_UNIT_OFF_BITS].base +
+	       (t->exit_id & ((1U << AP_UNIT_OFF_BITS) - 1));
+	x = *(struct ap_exit *const *)(stub + AP_STUB_EXIT_OFF);
+	l.link = x;
+	l.target = x->target;
+	l.kind = x->kind;
+	l.special = x->special;
+	return l;
+}
+
+static void set_in_code(struct ap_thread *t, u32 v)
+{
+	__atomic_store_n(&ap_thread_slot(t)->in_code, v, __ATOMIC_RELEASE);
+}
+
+/* Enters b, which the caller found under the lock; drops the lock. */
+AP_NORETURN static void enter_locked(struct ap_thread *t, struct ap_block *b)
+{
+	t->entry = (u64)b->code;
+	t->epoch = ap_proc.epoch;
+	t->last_pc[t->last_block_n++ & 15] = b->pc;
+	set_in_code(t, 1);
+	ap_lock_drop(&ap_proc.lock);
+	ap_gate_enter(t);
+}
+
+AP_NORETURN static void no_memory(struct ap_thread *t)
+{
+	ap_lock_drop(&ap_proc.lock);
+	ap_go_native(t, "no memory for translated code");
+}
+
+/* Goes on at t->regs.rip. */
+AP_NORETURN static void run(struct ap_thread *t, struct ap_exit *link, bool by_ibl)
+{
+	struct ap_block *b;
+	u32 epoch = t->epoch;
+
+	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
+		link = NULL;
+		by_ibl = false;
+		ap_signal_deliver(t);
+	}
+	ap_lock_take(&ap_proc.lock);
+	b = ap_cache_get(t->regs.rip, by_ibl);
+	if (!b)
+		no_memory(t);
+	if (link && epoch == ap_proc.epoch && !link->from->dead && !b->dead)
+		ap_link(link, b);
+	enter_locked(t, b);
+}
+
+/* iretq to the same privilege: rip, cs, rflags, rsp, ss from the stack. */
+AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
+{
+	u64 frame[5];
+
+	t->regs.rip = pc;
+	if (ap_safe_copy(frame, (const void *)t->regs.gpr[AP_RSP], sizeof(frame)) != 0 ||
+	    frame[1] != 0x33)
+		ap_go_native(t, "iret to another code segment");
+	t->regs.rip = frame[0];
+	t->regs.rflags = (frame[2] & 0x40dd5) | 0x202;
+	t->regs.gpr[AP_RSP] = frame[3];
+	run(t, NULL, false);
+}
+
+/* A transaction aborts at once, for no reason that says "retry": the fallback path runs. */
+AP_NORETURN static void do_xbegin(struct ap_thread *t, u64 pc)
+{
+	struct ap_insn i;
+	u8 buf[16];
+	u32 avail = ap_sb_fetch(pc, buf);
+
+	t->regs.rip = pc;
+	if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
+		run(t, NULL, false);
+	t->regs.gpr[AP_RAX] = 0;
+	t->regs.rip = ap_insn_target(&i, pc);
+	run(t, NULL, false);
+}
+
+/* The three entries of the vsyscall page: the kernel emulates a call of them, and so do we. */
+AP_NORETURN static void do_vsyscall(struct ap_thread *t, u64 pc)
+{
+	static const u16 nr[3] = { 96 /* gettimeofday */, 201 /* time */, 309 /* getcpu */ };
+	u64 ret, index = (pc & 0xfff) >> 10;
+
+	t->regs.rip = pc;
+	if ((pc & 0x3ff) != 0 || index > 2 ||
+	    ap_safe_copy(&ret, (const void *)t->regs.gpr[AP_RSP], 8) != 0) {
+		t->native_pc = pc;
+		ap_gate_native_fault(t);
+	}
+	t->regs.gpr[AP_RAX] = (u64)ap_sys3(nr[index], t->regs.gpr[AP_RDI], t->regs.gpr[AP_RSI], 0);
+	t->regs.gpr[AP_RSP] += 8;
+	t->regs.rip = ret;
+	run(t, NULL, false);
+}
+
+AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
+{
+	switch (l->special) {
+	case AP_SPECIAL_FETCH:
+		t->regs.rip = l->target;
+		t->native_pc = l->target;
+		ap_gate_native_fault(t);
+	case AP_SPECIAL_IRET:
+		do_iret(t, l->target);
+	case AP_SPECIAL_VSYSCALL:
+		do_vsyscall(t, l->target);
+	case AP_SPECIAL_XBEGIN:
+		do_xbegin(t, l->target);
+	default:
+		t->regs.rip = l->target;
+		ap_go_native(t, "unknown instruction");
+	}
+}
+
+void ap_dispatch(struct ap_thread *t)
+{
+	struct leave l = read_exit(t);
+
+	set_in_code(t, 0);
+	switch (l.kind) {
+	case AP_EXIT_DIRECT:
+		t->regs.rip = l.target;
+		run(t, l.link, false);
+	case AP_EXIT_IBL:
+		run(t, NULL, true);
+	case AP_EXIT_SYSCALL:
+		t->regs.rip = l.target;
+		ap_syscall(t, l.target);
+		run(t, NULL, false);
+	case AP_EXIT_SPECIAL:
+		do_special(t, &l);
+	default:
+		run(t, NULL, false);
+	}
+}
+
+void ap_dispatch_one_shot(struct ap_thread *t)
+{
+	struct ap_block *b;
+
+	set_in_code(t, 0);
+	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
+		run(t, NULL, false);
+	ap_lock_take(&ap_proc.lock);
+	b = ap_cache_one_shot(t->regs.rip);
+	if (!b)
+		no_memory(t);
+	enter_locked(t, b);
+}
+
+void ap_go_native(struct ap_thread *t, const char *why)
+{
+	u64 mask = ap_sig_block_all();
+
+	ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);
+	ap_proc.native = true;
+	ap_signal_restore_native(t);
+	ap_sig_set_mask(mask);
+	ap_gate_native(t);
+}

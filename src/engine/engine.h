@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls between the engine's parts that belong to none of the narrower headers: the gate, the
+ * dispatcher, memory, reports.
+ */
+#ifndef AP_ENGINE_ENGINE_H
+#define AP_ENGINE_ENGINE_H
+
+#include "base/types.h"
+#include "engine/cache.h"
+#include "engine/lock.h"
+#include "engine/proc.h"
+#include "engine/sys.h"
+#include "engine/thread.h"
+
+/*
+ * gate.S.
+ * ap_gate_enter loads t->regs and jumps to t->entry; restarts ap_redispatch where a signal is pending.
+ * ap_gate_resume continues at dispatch with t->regs complete; both never return.
+ */
+AP_NORETURN void ap_gate_enter(struct ap_thread *t);
+AP_NORETURN void ap_redispatch(struct ap_thread *t); /* resets the engine stack, exit_kind NONE */
+/*
+ * Loads t->regs, restores the program's gs base and jumps to t->regs.rip natively: for good (after
+ * the program's signal state was given back) or to let the hardware raise a fault there.
+ * ap_gate_native_fault keeps the engine's gs, so the master handler finds its thread.
+ */
+AP_NORETURN void ap_gate_native(struct ap_thread *t);
+AP_NORETURN void ap_gate_native_fault(struct ap_thread *t);
+extern const u8 ap_gate_exit[], ap_ibl_miss[];
+extern const u8 ap_gate_enter_start[], ap_gate_enter_end[]; /* abandon and redispatch in here */
+extern const u8 ap_safe_start[], ap_safe_end[], ap_safe_fixup[];
+/* Label where the kernel's rt_sigreturn of a program frame lands; saves all registers. */
+extern const u8 ap_sigreturn_landing[];
+
+/*
+ * The program's system call with signals let in:
+ * [ap_syscall_window, ap_syscall_insn] nothing has been done yet; the master handler may move rip to
+ * ap_syscall_abort, and ap_syscall_do returns AP_SYSCALL_INTERRUPTED.  ap_syscall_insn is the
+ * instruction itself, so rip == ap_syscall_insn also means that the kernel wants a restart.
+ */
+#define AP_SYSCALL_INTERRUPTED (-100000) /* the kernel wants it executed again */
+#define AP_SYSCALL_UNTOUCHED   (-100001) /* a signal came before the kernel was entered */
+s64 ap_syscall_do(struct ap_thread *t, u64 nr, const u64 args[6]);
+extern const u8 ap_syscall_window[], ap_syscall_insn[], ap_syscall_abort[];
+
+/* Copy that survives a fault: 0 or -EFAULT (what lies before the fault may have been copied). */
+AP_MUST_CHECK int ap_safe_copy(void *dst, const void *src, u64 n);
+
+/* dispatch.c */
+AP_NORETURN void ap_dispatch(struct ap_thread *t);
+AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction at t->regs.rip */
+/* The engine cannot go on in this thread: report, restore the program's world, run natively. */
+AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
+
+/* mem.c: memory of the engine, placed where the program will not meet it. */
+void *ap_mem_map(u64 near, u64 size);	 /* anonymous RW near an address, NULL on failure */
+void *ap_mem_map_at(u64 addr, u64 size); /* anonymous RW exactly there, NULL where taken */
+void *ap_mem_map_exec(u64 near, u64 size, u64 reach); /* RWX within reach bytes of near */
+void ap_mem_unmap(void *p, u64 size);
+bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
+u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
+void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */
+void ap_heap_reset(void);      /* frees all of it; lock held */
+/*
+ * Around a fork (not a vfork), so that the child's copy of the table is whole: begin before,
+ * end in the parent, child in the child.
+ */
+void ap_mem_fork_begin(void);
+void ap_mem_fork_end(void);
+void ap_mem_fork_child(void);
+/* Calls fn for each engine mapping, for filtering /proc/self/maps.  Lock held. */
+void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg);
+
+/* signal.c */
+void ap_signal_init(struct ap_thread *t); /* after an exec: install what the engine needs */
+void ap_signal_deliver(
+	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */
+void ap_signal_fork_child(struct ap_thread *t);
+void ap_signal_restore_native(
+	struct ap_thread *t); /* kernel dispositions, altstack, as the program set */
+s64 ap_sig_action(struct ap_thread *t, const u64 args[6]);   /* rt_sigaction */
+s64 ap_sig_altstack(struct ap_thread *t, const u64 args[6]); /* sigaltstack */
+AP_NORETURN void ap_sig_return(struct ap_thread *t);	     /* rt_sigreturn at t->regs.rsp */
+/* Blocks/unblocks all signals around code that must not be interrupted. */
+u64 ap_sig_block_all(void); /* returns the previous mask */
+void ap_sig_set_mask(u64 mask);
+
+/*
+ * syscall.c: executes the system call whose instruction is at pc with t->regs (rip is still pc).
+ * Sets rax, rcx, r11, rip as the kernel would.  May not return (exit, sigreturn, exec).
+ */
+void ap_syscall(struct ap_thread *t, u64 pc);
+/* task.c: pids, names and descriptors of a new image's first thread. */
+void ap_task_init(struct ap_thread *t);
+
+/* report.c: one line to stderr of the program, and a note to the session. */
+void ap_note(u32 kind, const char *text);
+void ap_note2(u32 kind, const char *a, const char *b, const char *c);
+/* A fault of the engine's own, with its pc in the blob. */
+void ap_report_fault(struct ap_thread *t, u64 blob_pc, u64 addr, u32 sig);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every crossing between translated code and the engine's C code.
+ *
+ * Translated code runs on the program's stack with the program's registers; the engine runs on
+ * its own stack, which is empty at each crossing: ap_dispatch never returns, it ends in
+ * ap_gate_enter.  %gs:0 is the thread in both worlds.
+ */
+#include "engine/offsets.h"
+
+#define GPR(n) %gs:AP_T_GPR + 8 * (n)
+
+	.macro save_gprs
+	mov %rax, GPR(0)
+	mov %rcx, GPR(1)
+	mov %rdx, GPR(2)
+	mov %rbx, GPR(3)
+	mov %rsp, GPR(4)
+	mov %rbp, GPR(5)
+	mov %rsi, GPR(6)
+	mov %rdi, GPR(7)
+	mov %r8, GPR(8)
+	mov %r9, GPR(9)
+	mov %r10, GPR(10)
+	mov %r11, GPR(11)
+	mov %r12, GPR(12)
+	mov %r13, GPR(13)
+	mov %r14, GPR(14)
+	mov %r15, GPR(15)
+	.endm
+
+	.macro load_gprs_but_rsp
+	mov GPR(0), %rax
+	mov GPR(1), %rcx
+	mov GPR(2), %rdx
+	mov GPR(3), %rbx
+	mov GPR(5), %rbp
+	mov GPR(6), %rsi
+	mov GPR(7), %rdi
+	mov GPR(8), %r8
+	mov GPR(9), %r9
+	mov GPR(10), %r10
+	mov GPR(11), %r11
+	mov GPR(12), %r12
+	mov GPR(13), %r13
+	mov GPR(14), %r14
+	mov GPR(15), %r15
+	.endm
+
+	.section .text.gate, "ax"
+
+/* The injector starts the blob here; every register of the program is in the boot page. */
+	.globl ap_blob_entry
+	.hidden ap_blob_entry
+ap_blob_entry:
+	lea ap_boot_stack_end(%rip), %rsp
+	lea ap_boot_page(%rip), %rdi
+	cld
+	xor %ebp, %ebp
+	call ap_start
+	ud2
+
+/* From a block's stub: exit_id and exit_kind are set, everything else is the program's. */
+	.globl ap_gate_exit
+	.hidden ap_gate_exit
+ap_gate_exit:
+	save_gprs
+	mov %gs:AP_T_ENGINE_SP, %rsp
+	pushfq
+	popq %gs:AP_T_RFLAGS
+	cld
+	testl $0x40000, %gs:AP_T_RFLAGS /* AC: the engine's own accesses may be unaligned */
+	jz 1f
+	pushq $0x202
+	popfq
+1:	mov %gs:AP_T_SELF, %rdi
+	xor %ebp, %ebp
+	call ap_dispatch
+	ud2
+
+/* From the table of indirect branches: rcx is the target, rcx and rdx are in their spill slots. */
+	.globl ap_ibl_miss
+	.hidden ap_ibl_miss
+ap_ibl_miss:
+	mov %rcx, %gs:AP_T_RIP
+	mov %gs:AP_T_SPILL_RDX, %rdx
+	mov %gs:AP_T_SPILL_RCX, %rcx
+	movl $1, %gs:AP_T_EXIT_KIND /* AP_EXIT_IBL */
+	jmp ap_gate_exit
+
+/* Into the cache.  A signal that arrives in here makes the handler redispatch. */
+	.globl ap_gate_enter, ap_gate_enter_start, ap_gate_enter_end
+	.hidden ap_gate_enter, ap_gate_enter_start, ap_gate_enter_end
+ap_gate_enter:
+ap_gate_enter_start:
+	cmpl $0, %gs:AP_T_PENDING
+	jne ap_redispatch
+	pushq %gs:AP_T_RFLAGS
+	popfq
+	load_gprs_but_rsp
+	mov GPR(4), %rsp
+	jmp *%gs:AP_T_ENTRY
+ap_gate_enter_end:
+	nop
+
+	.globl ap_redispatch
+	.hidden ap_redispatch
+ap_redispatch:
+	mov %gs:AP_T_SELF, %rdi
+	mov %gs:AP_T_ENGINE_SP, %rsp
+	pushq $0x202
+	popfq
+	movl $4, %gs:AP_T_EXIT_KIND /* AP_EXIT_NONE */
+	movl $0, %gs:AP_T_IN_CODE
+	xor %ebp, %ebp
+	call ap_dispatch
+	ud2
+
+/*
+ * Natively, to let the hardware raise the fault that the program's pc has coming.  The engine keeps
+ * %gs, so its handler finds the thread.
+ */
+	.globl ap_gate_native_fault
+	.hidden ap_gate_native_fault
+ap_gate_native_fault:
+	pushq %gs:AP_T_RFLAGS
+	popfq
+	load_gprs_but_rsp
+	mov GPR(4), %rsp
+	jmp *%gs:AP_T_RIP
+
+/*
+ * Natively for good.  The pc goes through memory below the program's red zone, the only place left
+ * once %gs and all registers are the program's.
+ */
+	.globl ap_gate_native
+	.hidden ap_gate_native
+ap_gate_native:
+	mov %rdi, %rbx
+	mov $158, %eax /* arch_prctl(ARCH_SET_GS) */
+	mov $0x1001, %edi
+	mov AP_T_APP_GS(%rbx), %rsi
+	syscall
+	mov AP_T_GPR + 32(%rbx), %rax
+	mov AP_T_RIP(%rbx), %rcx
+	mov %rcx, -144(%rax)
+	mov AP_T_RFLAGS(%rbx), %rcx
+	mov %rcx, -152(%rax)
+	lea -152(%rax), %rsp
+	mov AP_T_GPR + 8(%rbx), %rcx
+	mov AP_T_GPR + 16(%rbx), %rdx
+	mov AP_T_GPR + 40(%rbx), %rbp
+	mov AP_T_GPR + 48(%rbx), %rsi
+	mov AP_T_GPR + 56(%rbx), %rdi
+	mov AP_T_GPR + 64(%rbx), %r8
+	mov AP_T_GPR + 72(%rbx), %r9
+	mov AP_T_GPR + 80(%rbx), %r10
+	mov AP_T_GPR + 88(%rbx), %r11
+	mov AP_T_GPR + 96(%rbx), %r12
+	mov AP_T_GPR + 104(%rbx), %r13
+	mov AP_T_GPR + 112(%rbx), %r14
+	mov AP_T_GPR + 120(%rbx), %r15
+	mov AP_T_GPR + 0(%rbx), %rax
+	mov AP_T_GPR + 24(%rbx), %rbx
+	popfq
+	ret $136
+
+/* The boot failed before there was a thread: rdi is the boot page, whose regs have T_GPR's layout. */
+	.globl ap_boot_native
+	.hidden ap_boot_native
+ap_boot_native:
+	/* boot->regs is at offset 8, and gs_base follows regs as app_gs_base does in a thread */
+	lea 8 - AP_T_GPR(%rdi), %rdi
+	jmp ap_gate_native
+
+/* s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window */
+	.globl ap_syscall_do, ap_syscall_window, ap_syscall_insn, ap_syscall_abort
+	.hidden ap_syscall_do, ap_syscall_window, ap_syscall_insn, ap_syscall_abort
+ap_syscall_do:
+	mov %rsi, %rax
+	mov %rdx, %r11
+	mov (%r11), %rdi
+	mov 8(%r11), %rsi
+	mov 16(%r11), %rdx
+	mov 24(%r11), %r10
+	mov 32(%r11), %r8
+	mov 40(%r11), %r9
+	xor %ecx, %ecx /* the instruction sets rcx: tells a restart from "not yet executed" */
+ap_syscall_window:
+	cmpl $0, %gs:AP_T_PENDING
+	jne ap_syscall_abort
+ap_syscall_insn:
+	syscall
+	ret
+ap_syscall_abort:
+	mov $-100001, %rax
+	test %rcx, %rcx
+	jz 1f
+	mov $-100000, %rax
+1:	ret
+
+/* int ap_safe_copy(dst, src, n) */
+	.globl ap_safe_copy, ap_safe_start, ap_safe_end, ap_safe_fixup
+	.hidden ap_safe_copy, ap_safe_start, ap_safe_end, ap_safe_fixup
+ap_safe_copy:
+	mov %rdx, %rcx
+ap_safe_start:
+	rep movsb
+ap_safe_end:
+	xor %eax, %eax
+	ret
+ap_safe_fixup:
+	mov $-14, %eax
+	ret
+
+	.bss
+	.balign 16
+	.space 16384
+ap_boot_stack_end:
+
+	.section .note.GNU-stack, "", @progbits

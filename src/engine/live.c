@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Liveness of the status flags, to find places where a counter update may clobber them.  Saving
+ * flags around each update costs several times what counting does, so this is what makes the
+ * engine fast.  Everything over-approximates: unknown is live.
+ */
+#include "engine/engine.h"
+#include "engine/lookup.h"
+#include "engine/sb.h"
+
+#define PEEK_INSNS 8
+
+/* One instruction, scanning forward: returns false when the answer in *live is final. */
+static bool scan(const struct ap_insn *i, u16 *live, u16 *open)
+{
+	*live |= i->fl_read & *open;
+	*open &= (u16)~i->fl_write;
+	return *open != 0;
+}
+
+u16 ap_live_at(u64 pc)
+{
+	u16 live = 0, open = AP_FL_ALL;
+	struct ap_block *b = ap_lookup_find(pc);
+
+	if (b)
+		return b->fl_live;
+	for (u32 n = 0; n < PEEK_INSNS; n++) {
+		struct ap_insn i;
+		u8 buf[16];
+		u32 avail = ap_sb_fetch(pc, buf);
+
+		if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
+			break;
+		if (!scan(&i, &live, &open))
+			return live;
+		if (i.kind == AP_I_JMP || i.kind == AP_I_CALL)
+			pc = ap_insn_target(&i, pc);
+		else if (i.kind == AP_I_OTHER)
+			pc += i.len;
+		else
+			break;
+	}
+	return live | open;
+}
+
+u16 ap_live_entry(const struct ap_sb *sb)
+{
+	u16 live = 0, open = AP_FL_ALL;
+
+	for (u32 n = 0; n < sb->n; n++) {
+		const struct ap_sb_insn *in = &sb->insns[n];
+
+		if (!scan(&in->i, &live, &open))
+			return live;
+		if (in->side || in->i.kind == AP_I_INT || in->i.kind == AP_I_UD)
+			break;
+	}
+	return live | open;
+}
+
+/* May the instruction fault?  Then a handler would see the flags as they are before it. */
+static bool may_fault(const struct ap_insn *i)
+{
+	if (i->flags & (AP_INSN_MEM_READ | AP_INSN_MEM_WRITE))
+		return true;
+	if (i->kind == AP_I_INT || i->kind == AP_I_UD)
+		return true;
+	return i->map == 0 && (i->opcode | 1) == 0xf7 && ((i->modrm >> 3) & 7) >= 6; /* div, idiv */
+}
+
+/*
+ * The final exit's counter may be updated anywhere after the last side exit.  First choice: before
+ * an instruction there that replaces all flags, with nothing that can fault in between, so that no
+ * frame ever shows the clobbered flags.  Second: the end, where the target overwrites them.
+ * Else the end, flags-free.
+ */
+void ap_live_place_inc(struct ap_sb *sb)
+{
+	u16 live = AP_FL_ALL;
+
+	for (u32 n = sb->n; n > 0 && !sb->insns[n - 1].side;) {
+		const struct ap_insn *i = &sb->insns[--n].i;
+
+		live = may_fault(i) ? AP_FL_ALL : (u16)((live & ~i->fl_write) | i->fl_read);
+		if (live == 0) {
+			sb->inc_at = n;
+			sb->inc_flags_ok = true;
+			return;
+		}
+	}
+	sb->inc_at = sb->final_kind == AP_EXIT_IBL ? sb->n - 1 : sb->n;
+	sb->inc_flags_ok = sb->final_kind == AP_EXIT_DIRECT && ap_live_at(sb->final_target) == 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a pc in the cache to the program's state there: which instruction, what has been counted,
+ * which registers are spilled.  Async-safe: reads published tables only; the caller's thread being
+ * inside the cache keeps them alive.
+ */
+#include "engine/engine.h"
+#include "engine/sb.h"
+#include "engine/unit.h"
+
+bool ap_cache_contains(u64 pc)
+{
+	return ap_unit_of(pc) != NULL;
+}
+
+static struct ap_block *block_at(u64 pc)
+{
+	struct ap_unit *u = ap_unit_of(pc);
+	struct ap_block **blocks;
+	u32 lo = 0, hi;
+
+	if (!u)
+		return NULL;
+	hi = __atomic_load_n(&u->nblocks, __ATOMIC_ACQUIRE);
+	blocks = __atomic_load_n(&u->blocks, __ATOMIC_ACQUIRE);
+	while (lo < hi) { /* last block that starts at or before pc */
+		u32 mid = (lo + hi) / 2;
+
+		if ((u64)blocks[mid]->code <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0 || pc >= (u64)blocks[lo - 1]->code + blocks[lo - 1]->code_len)
+		return NULL;
+	return blocks[lo - 1];
+}
+
+/* Walks the records of w->block to the one that holds the cache offset. */
+static void walk(struct ap_where *w, u32 offset)
+{
+	const struct ap_block *b = w->block;
+	const u64 *jump = b->jumps;
+	bool after_inc = false;
+	u32 at = 0;
+
+	for (u32 k = 0; k < b->nrecs; k++) {
+		u8 cls = b->recs[k].app_len_class >> 4, len = b->recs[k].app_len_class & 15;
+
+		if (offset < at + b->recs[k].cache_len) {
+			w->offset = offset - at;
+			w->app_len = len;
+			w->clean = w->offset == 0 && !after_inc;
+			if (cls == AP_REC_FINAL && w->offset > 0)
+				w->inc_done = true;
+			return;
+		}
+		at += b->recs[k].cache_len;
+		after_inc = cls == AP_REC_INC;
+		w->inc_done |= after_inc;
+		w->prefix += ap_rec_vec(cls);
+		w->app_pc += len;
+		if (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL)
+			w->app_pc = *jump++;
+	}
+	w->in_stub = true;
+}
+
+bool ap_cache_locate(u64 pc, struct ap_where *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->block = block_at(pc);
+	if (!w->block)
+		return false;
+	w->app_pc = w->block->pc;
+	walk(w, (u32)(pc - (u64)w->block->code));
+	return true;
+}
+
+void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
+{
+	s64 *extra = ap_thread_slot(t)->extra;
+	u64 undo = w->inc_done ? w->block->final_vec : 0;
+
+	if (!(ap_proc.flags & AP_F_COUNT))
+		return;
+	for (u32 f = 0; f < AP_VEC_N; f++)
+		extra[f] += (s64)ap_vec_get(w->prefix, f) - (s64)ap_vec_get(undo, f);
+}
+
+void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16])
+{
+	struct ap_insn i;
+	u8 buf[16];
+
+	if (w->offset == 0 || w->in_stub)
+		return;
+	if (ap_safe_copy(buf, (const void *)w->app_pc, w->app_len) != 0 ||
+	    ap_insn_decode(&i, buf, w->app_len) != 0)
+		return;
+	if (i.kind == AP_I_RET || i.kind == AP_I_JMP_IND || i.kind == AP_I_CALL_IND)
+		gpr[AP_RCX] = t->spill_rcx;
+	else if (i.kind == AP_I_OTHER)
+		gpr[ap_mangle_scratch(&i)] = t->spill_a;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hash table of blocks, and the indirect-branch table.
+ *
+ * An indirect branch leaves its target in rcx, spills rcx and rdx, and jumps through
+ * table[target & 0xffff] (movzx, no flags).  The entry is the pad of a block whose pc has these low
+ * bits, or ap_ibl_miss.  A pad subtracts its pc from rcx (mov, lea), tests for zero with jrcxz, and
+ * on a mismatch restores rcx and jumps through its `next` word: the next pad of the chain, in the
+ * end ap_ibl_miss.  Entries and next words are 8-byte aligned data, changed by one store, so threads
+ * may run through while the lock holder edits the chain; a pad's memory lives until no thread
+ * can be inside (cache.c).
+ */
+#include "engine/lookup.h"
+
+#include "engine/engine.h"
+
+#define HASH_MIN 4096
+#define PAD_NEXT 8 /* next word's distance before the pad's first instruction */
+
+static struct {
+	struct ap_block **buckets;
+	u32 size, used;
+	u64 *ibl;
+} tab;
+
+static u32 hash_pc(u64 pc)
+{
+	return (u32)((pc * 0x9e3779b97f4a7c15ULL) >> 32);
+}
+
+/* Low addresses in order of preference: clear of MAP_32BIT's range and of a non-PIE heap. */
+static void *map_low(u64 size)
+{
+	for (u64 at = 0x3e000000; at > 0x1000000; at -= 0x1000000) {
+		void *p = ap_mem_map_at(at, size);
+
+		if (p)
+			return p;
+	}
+	for (u64 at = 0x7e000000; at > 0x40000000; at -= 0x1000000) {
+		void *p = ap_mem_map_at(at, size);
+
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+int ap_lookup_init(void)
+{
+	tab.ibl = map_low(AP_IBL_ENTRIES * 8ULL);
+	tab.buckets = ap_mem_map(0, HASH_MIN * 8);
+	tab.size = HASH_MIN;
+	if (!tab.ibl || !tab.buckets)
+		return -AP_ENOMEM;
+	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
+		tab.ibl[i] = (u64)ap_ibl_miss;
+	return 0;
+}
+
+struct ap_block *ap_lookup_find(u64 pc)
+{
+	struct ap_block *b = tab.buckets[hash_pc(pc) & (tab.size - 1)];
+
+	while (b && b->pc != pc)
+		b = b->hash_next;
+	return b;
+}
+
+static void grow(void)
+{
+	u32 size = tab.size * 4;
+	struct ap_block **n = ap_mem_map(0, size * 8ULL);
+
+	if (!n)
+		return; /* longer chains, nothing worse */
+	for (u32 i = 0; i < tab.size; i++) {
+		struct ap_block *b = tab.buckets[i];
+
+		while (b) {
+			struct ap_block *next = b->hash_next;
+			u32 h = hash_pc(b->pc) & (size - 1);
+
+			b->hash_next = n[h];
+			n[h] = b;
+			b = next;
+		}
+	}
+	ap_mem_unmap(tab.buckets, tab.size * 8ULL);
+	tab.buckets = n;
+	tab.size = size;
+}
+
+void ap_lookup_add(struct ap_block *b)
+{
+	u32 h;
+
+	if (tab.used >= tab.size * 2)
+		grow();
+	h = hash_pc(b->pc) & (tab.size - 1);
+	b->hash_next = tab.buckets[h];
+	tab.buckets[h] = b;
+	tab.used++;
+}
+
+static void ibl_unpublish(struct ap_block *b)
+{
+	u64 *link = &tab.ibl[b->pc & (AP_IBL_ENTRIES - 1)];
+
+	while (*link != (u64)ap_ibl_miss) {
+		if (*link == (u64)b->pad) {
+			u64 next = *(u64 *)(b->pad - PAD_NEXT);
+
+			__atomic_store_n(link, next, __ATOMIC_RELEASE);
+			return;
+		}
+		link = (u64 *)(*link - PAD_NEXT);
+	}
+}
+
+void ap_lookup_remove(struct ap_block *b)
+{
+	struct ap_block **link = &tab.buckets[hash_pc(b->pc) & (tab.size - 1)];
+
+	while (*link && *link != b)
+		link = &(*link)->hash_next;
+	if (*link) {
+		*link = b->hash_next;
+		tab.used--;
+	}
+	if (b->pad)
+		ibl_unpublish(b);
+}
+
+void ap_lookup_clear(void)
+{
+	memset(tab.buckets, 0, tab.size * 8ULL);
+	tab.used = 0;
+	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
+		if (tab.ibl[i] != (u64)ap_ibl_miss)
+			__atomic_store_n(&tab.ibl[i], (u64)ap_ibl_miss, __ATOMIC_RELEASE);
+}
+
+u32 ap_ibl_table(void)
+{
+	return (u32)(u64)tab.ibl;
+}
+
+u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)
+{
+	static const u8 lea_rcx_rdx[4] = { 0x48, 0x8d, 0x0c, 0x11 };
+	static const u8 mov_rdx[2] = { 0x48, 0xba };
+	static const u8 jmp_rip[2] = { 0xff, 0x25 };
+	u8 *pad, *jr, *next;
+
+	ap_emit_align(e, 16);
+	ap_emit64(e, 0);
+	next = e->p;
+	ap_emit64(e, (u64)ap_ibl_miss);
+	pad = e->p;
+	ap_emit_bytes(e, mov_rdx, 2);
+	ap_emit64(e, -pc);
+	ap_emit_bytes(e, lea_rcx_rdx, 4);
+	ap_emit8(e, 0xe3); /* jrcxz hit */
+	jr = e->p;
+	ap_emit8(e, 0);
+	ap_emit_bytes(e, mov_rdx, 2);
+	ap_emit64(e, pc);
+	ap_emit_bytes(e, lea_rcx_rdx, 4);
+	ap_emit_bytes(e, jmp_rip, 2);
+	ap_emit32(e, (u32)(next - (e->p + 4)));
+	if (e->full)
+		return NULL;
+	*jr = (u8)(e->p - (jr + 1));
+	ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
+	ap_emit_gs_load(e, AP_RDX, AP_T_SPILL_RDX);
+	return pad;
+}
+
+void ap_ibl_publish(struct ap_block *b)
+{
+	u64 *entry = &tab.ibl[b->pc & (AP_IBL_ENTRIES - 1)];
+
+	*(u64 *)(b->pad - PAD_NEXT) = *entry;
+	__atomic_store_n(entry, (u64)b->pad, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From program pcs to blocks: the hash table that the dispatcher asks, and the table of indirect
+ * branches that translated code jumps through.  All under the process lock, except that translated
+ * code reads the indirect table at any time.
+ */
+#ifndef AP_ENGINE_LOOKUP_H
+#define AP_ENGINE_LOOKUP_H
+
+#include "base/types.h"
+#include "engine/cache.h"
+#include "engine/emit.h"
+
+#define AP_IBL_BITS    16
+#define AP_IBL_ENTRIES (1U << AP_IBL_BITS)
+
+AP_MUST_CHECK int ap_lookup_init(void);
+struct ap_block *ap_lookup_find(u64 pc);
+void ap_lookup_add(struct ap_block *b);
+void ap_lookup_remove(struct ap_block *b); /* from the hash and, with a pad, the indirect table */
+void ap_lookup_clear(void);		   /* forget everything, at a flush */
+
+/* Absolute address of the indirect table: below 2 GB, used as disp32. */
+u32 ap_ibl_table(void);
+/*
+ * A pad verifies that rcx is the block's pc, restores rcx and rdx, and goes on at the block's code.
+ * ap_ibl_emit_pad writes one that falls through; the caller may add a jmp.  Returns its address.
+ */
+#define AP_PAD_SIZE 80
+u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc);
+void ap_ibl_publish(struct ap_block *b); /* b->pad into the table, at the head of its chain */
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * State of one counted process (address space), shared by its threads.  One static instance in the
+ * blob; a fork's child has its own copy by nature.
+ */
+#ifndef AP_ENGINE_PROC_H
+#define AP_ENGINE_PROC_H
+
+#include "abi/boot.h"
+#include "abi/session.h"
+#include "base/types.h"
+#include "engine/lock.h"
+#include "engine/thread.h"
+
+#define AP_NSIG 65
+
+/* The program's view of a signal's disposition, as it passed it to rt_sigaction. */
+struct ap_sigaction {
+	u64 handler;
+	u64 flags;
+	u64 restorer;
+	u64 mask;
+};
+
+struct ap_proc {
+	struct ap_boot *boot;
+	struct ap_session *session; /* first pages of the session file, shared */
+	struct ap_seg *seg;	    /* this address space's segment header, shared */
+	u64 *shapes;		    /* seg's shape table: shape id -> vector */
+	u32 seg_index;
+	s32 session_fd;
+	u32 flags; /* AP_F_* */
+	u32 stress;
+	u64 blob_lo, blob_hi; /* the engine's own code and data */
+
+	struct ap_lock lock;	   /* translation, links, tables, threads, regions */
+	struct ap_thread *threads; /* all of this address space; lock */
+	u32 nthreads;
+	u32 epoch;   /* incremented when code memory is retired; lock */
+	bool native; /* the engine gave up */
+
+	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; sig_lock */
+	struct ap_lock sig_lock;
+};
+
+extern struct ap_proc ap_proc;
+
+static inline bool ap_in_blob(u64 pc)
+{
+	return pc >= ap_proc.blob_lo && pc < ap_proc.blob_hi;
+}
+
+#endif

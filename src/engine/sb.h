@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A superblock on its way from source to cache: what build.c selected, live.c judged and emit.c
+ * (translate.c, mangle.c) writes out.  One instance, guarded by the process lock.
+ */
+#ifndef AP_ENGINE_SB_H
+#define AP_ENGINE_SB_H
+
+#include "base/types.h"
+#include "engine/cache.h"
+#include "engine/emit.h"
+#include "x86/insn.h"
+
+struct ap_sb_insn {
+	struct ap_insn i;
+	u64 pc;
+	u8 cls;	      /* enum ap_rec_class */
+	bool side;    /* a conditional branch with a side exit */
+	u8 bytes[16]; /* source bytes, read once */
+};
+
+struct ap_sb {
+	u64 pc;
+	u32 n;
+	struct ap_sb_insn insns[AP_BLOCK_INSNS + 1];
+	u64 pages[AP_BLOCK_PAGES];
+	u32 npages;
+	u64 final_target; /* direct: next program pc; syscall, special: pc of that instruction */
+	u8 final_kind; /* enum ap_exit_kind; AP_EXIT_IBL: last instruction is ret/jmp/call indirect */
+	u8 special;    /* enum ap_special with AP_EXIT_SPECIAL */
+	bool transient;	   /* source may change unseen: translate for one run */
+	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
+	bool inc_flags_ok; /* flags are dead at inc_at */
+};
+
+/* build.c */
+void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns);
+/* Reads up to 15 source bytes at pc that are executable; returns how many, 0 none. */
+u32 ap_sb_fetch(u64 pc, u8 buf[16]);
+
+/* live.c */
+u16 ap_live_at(u64 pc); /* status flags live at a program pc, over-approximate */
+u16 ap_live_entry(const struct ap_sb *sb);
+void ap_live_place_inc(struct ap_sb *sb);
+
+/* mangle.c: emits one instruction that is not the block's final transfer. */
+struct ap_lits {
+	u32 n;
+	struct {
+		u8 *disp; /* rel32 field that refers to the literal */
+		u64 value;
+	} lit[AP_BLOCK_INSNS + 8];
+};
+void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
+/* Emits the final indirect transfer; vec is counted flags-free on the way, 0 nothing. */
+void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
+			u64 vec);
+/* Counts vec: plain adds, or flags-free through rcx, which the caller has spilled. */
+void ap_emit_count_flags(struct ap_emit *e, u64 vec);
+void ap_emit_count_rcx(struct ap_emit *e, u64 vec);
+bool ap_mangle_supported(const struct ap_insn *i, const u8 *bytes);
+u8 ap_mangle_scratch(const struct ap_insn *i);
+
+/* translate.c */
+struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room */
+u64 ap_rec_vec(u8 cls); /* what an executed record of this class adds */
+
+/*
+ * shape.c: the counters (displacements from %gs:0) to increment by one for a vector: one, or a few
+ * where the table of shapes is full.
+ */
+#define AP_SHAPE_PARTS 64
+void ap_shape_init(void);
+u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS]);
+
+#endif

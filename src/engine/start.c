@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's first steps in a freshly exec'd image: map the session, build the tables, become the
+ * first thread, and enter the dispatcher at the program's first instruction.
+ */
+#include "engine/engine.h"
+#include "engine/lookup.h"
+#include "engine/offsets.h"
+#include "engine/sb.h"
+#include "engine/unit.h"
+
+struct ap_proc ap_proc;
+
+__attribute__((section(".blob_boot"), aligned(4096))) struct ap_boot ap_boot_page = { 0 };
+
+_Static_assert(offsetof(struct ap_thread, spill_rcx) == AP_T_SPILL_RCX, "gate.S");
+_Static_assert(offsetof(struct ap_thread, spill_rdx) == AP_T_SPILL_RDX, "gate.S");
+_Static_assert(offsetof(struct ap_thread, spill_a) == AP_T_SPILL_A, "gate.S");
+_Static_assert(offsetof(struct ap_thread, spill_b) == AP_T_SPILL_B, "gate.S");
+_Static_assert(offsetof(struct ap_thread, entry) == AP_T_ENTRY, "gate.S");
+_Static_assert(offsetof(struct ap_thread, engine_sp) == AP_T_ENGINE_SP, "gate.S");
+_Static_assert(offsetof(struct ap_thread, exit_id) == AP_T_EXIT_ID, "gate.S");
+_Static_assert(offsetof(struct ap_thread, exit_kind) == AP_T_EXIT_KIND, "gate.S");
+_Static_assert(offsetof(struct ap_thread, pending) == AP_T_PENDING, "gate.S");
+_Static_assert(offsetof(struct ap_thread, regs) == AP_T_GPR, "gate.S");
+_Static_assert(offsetof(struct ap_thread, regs.rip) == AP_T_RIP, "gate.S");
+_Static_assert(offsetof(struct ap_thread, regs.rflags) == AP_T_RFLAGS, "gate.S");
+_Static_assert(offsetof(struct ap_thread, app_gs_base) == AP_T_APP_GS, "gate.S");
+_Static_assert(AP_T_SLOT_OFF + offsetof(struct ap_slot, in_code) == AP_T_IN_CODE, "gate.S");
+_Static_assert(offsetof(struct ap_boot, gs_base) - offsetof(struct ap_boot, regs) ==
+		       offsetof(struct ap_thread, app_gs_base) - offsetof(struct ap_thread, regs),
+	       "ap_boot_native");
+_Static_assert(sizeof(struct ap_thread) <= AP_T_SLOT_OFF, "one page");
+_Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "one page");
+
+AP_NORETURN void ap_boot_native(struct ap_boot *boot);
+AP_NORETURN void ap_start(struct ap_boot *boot);
+
+static void *map_session(u64 off, u64 size)
+{
+	void *p = ap_mem_map(0, size);
+	s64 ret;
+
+	if (!p)
+		return NULL;
+	ret = ap_sys6(AP_NR_mmap, (u64)p, size, AP_PROT_R | AP_PROT_W, AP_MAP_SHARED | AP_MAP_FIXED,
+		      (u64)ap_proc.session_fd, off);
+	return ap_is_err(ret) ? NULL : p;
+}
+
+static int attach_session(struct ap_boot *boot)
+{
+	char *seg;
+
+	ap_proc.boot = boot;
+	ap_proc.session_fd = boot->session_fd;
+	ap_proc.seg_index = boot->seg;
+	ap_proc.flags = boot->flags;
+	ap_proc.blob_lo = boot->blob_base;
+	ap_proc.blob_hi = boot->blob_base + boot->blob_size;
+	ap_proc.session = map_session(0, AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note));
+	seg = map_session(AP_SEG_OFF(boot->seg), AP_SLOTS_OFF);
+	if (!ap_proc.session || !seg)
+		return -AP_ENOMEM;
+	ap_proc.seg = (struct ap_seg *)seg;
+	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
+	ap_proc.stress = ap_proc.session->stress;
+	return 0;
+}
+
+static int make_tables(void)
+{
+	ap_shape_init();
+	ap_unit_init();
+	return ap_lookup_init();
+}
+
+static int make_first_thread(struct ap_boot *boot, struct ap_thread **out)
+{
+	struct ap_thread *t;
+	int err = ap_thread_new(&t);
+
+	if (err)
+		return err;
+	t->regs = boot->regs;
+	t->app_gs_base = boot->gs_base;
+	ap_thread_set_gs(t);
+	ap_thread_init_kernel(t);
+	ap_thread_link(t);
+	*out = t;
+	return 0;
+}
+
+void ap_start(struct ap_boot *boot)
+{
+	struct ap_thread *t;
+
+	if (attach_session(boot) != 0 || make_tables() != 0 || make_first_thread(boot, &t) != 0)
+		ap_boot_native(boot);
+	ap_task_init(t);
+	ap_signal_init(t);
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	ap_sig_set_mask(boot->sigmask);
+	ap_redispatch(t);
+}

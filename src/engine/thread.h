@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Per-thread state.  %gs:0 is the start of this structure in every counted thread, so field
+ * offsets are part of translated code and of gate.S (checked by _Static_asserts in thread.c).
+ *
+ * A thread area is one reservation, laid out from low to high:
+ *   struct ap_thread (one page) | slot page and counters (session file, shared) | guard page |
+ *   engine stack | guard page | alternate signal stack
+ * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
+ *
+ * Rules: only the thread itself writes its struct, except `next`/`prev` (process lock).
+ * regs holds the program's registers whenever the thread is in the engine, rip included.
+ */
+#ifndef AP_ENGINE_THREAD_H
+#define AP_ENGINE_THREAD_H
+
+#include "abi/boot.h"
+#include "abi/session.h"
+#include "base/types.h"
+
+#define AP_T_SLOT_OFF	4096ULL /* struct ap_slot */
+#define AP_T_COUNTS_OFF (AP_T_SLOT_OFF + AP_SLOT_COUNTS_OFF)
+#define AP_T_GUARD1_OFF (AP_T_SLOT_OFF + AP_SLOT_SIZE)
+#define AP_T_STACK_OFF	(AP_T_GUARD1_OFF + 4096)
+#define AP_T_STACK_SIZE (32ULL << 10)
+#define AP_T_GUARD2_OFF (AP_T_STACK_OFF + AP_T_STACK_SIZE)
+#define AP_T_ALT_OFF	(AP_T_GUARD2_OFF + 4096)
+#define AP_T_ALT_SIZE	(32ULL << 10)
+#define AP_T_AREA_SIZE	(AP_T_ALT_OFF + AP_T_ALT_SIZE)
+
+/* Why a thread left the code cache; t->exit_kind. */
+enum ap_exit_kind {
+	AP_EXIT_DIRECT, /* t->exit points at the exit whose target is wanted */
+	AP_EXIT_IBL,	/* indirect branch missed; t->regs.rip is the target already */
+	AP_EXIT_SYSCALL, /* t->exit: block ended at a syscall instruction; rip of it in exit->target */
+	AP_EXIT_SPECIAL, /* t->exit: instruction that the engine must treat itself (exit->special) */
+	AP_EXIT_NONE	 /* t->regs is complete: dispatch to regs.rip */
+};
+
+/* As the kernel's sigaltstack. */
+struct ap_altstack {
+	u64 sp;
+	u32 flags; /* SS_DISABLE 2, SS_AUTODISARM 1<<31 */
+	u64 size;
+};
+
+struct ap_exit;
+struct ap_block;
+struct ap_sigaction;
+
+struct ap_thread {
+	struct ap_thread *self; /* 0x00 */
+	u64 spill_rcx;		/* 0x08 */
+	u64 spill_rdx;		/* 0x10 */
+	u64 spill_a;		/* 0x18: scratch of mangled sequences */
+	u64 spill_b;		/* 0x20 */
+	u64 entry;		/* 0x28: cache address that the gate enters */
+	u64 engine_sp;		/* 0x30: top of the engine stack */
+	u32 exit_id;		/* 0x38: (unit << 20 | offset of the stub), set by stubs */
+	u32 exit_kind;		/* 0x3c: enum ap_exit_kind */
+	u32 pending;		/* 0x40: a signal waits in pend_* */
+	u32 in_gate_pad;	/* 0x44 */
+	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
+	u64 app_gs_base;	/* 0xd8: the program's %gs base */
+
+	/* Below here offsets are free. */
+	struct ap_exit *exit;
+	struct ap_thread *next; /* proc->threads */
+	u32 epoch;		/* proc->epoch when the cache was last entered */
+	u32 slot_index;
+	u32 tid, pid;	    /* as the thread sees itself */
+	u32 is_vfork_child; /* shares the address space of another process, on its own slot */
+
+	/* Signals: owned by signal*.c */
+	struct ap_altstack altstack; /* the program's */
+	u64 pend_mask;		     /* program's mask when the pending signal arrived */
+	u32 pend_sig;
+	u32 stepping; /* TF is set by the engine: going to the next clean boundary */
+	u8 pend_info[128];
+	u64 pend_blocked; /* mask that the handler's own is built upon: pend_mask or sigsuspend's */
+	u32 pend_sync;	  /* raised by the program's instruction at regs.rip */
+	u32 sig_depth;	  /* of ap_sig_block_all sections */
+	u64 sig_outer;	  /* mask around the outermost section */
+	u32 sig_dirty;	  /* a synchronous signal was sent meanwhile and is blocked in the kernel */
+	u32 held_trap;	  /* a SIGTRAP that was sent while stepping waits in held_info */
+	u8 held_info[128];
+	u64 virt_mask; /* the synchronous signals of the program's mask; the kernel's lacks them */
+	u64 fault_err, fault_trapno, fault_cr2; /* of the last fault, as frames show them */
+	struct ap_sigaction *actions;		/* NULL: ap_proc.sigactions */
+	u64 syscall_mask; /* temporary mask of a sigsuspend-like call, valid with has_syscall_mask */
+	u32 has_syscall_mask;
+	u32 in_handler_depth; /* faults of the engine itself */
+	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
+
+	/* System calls: owned by syscall*.c / task*.c */
+	u64 clear_child_tid;
+	u64 sys_scratch[16];
+	u32 traced_by_program; /* PTRACE_TRACEME was called */
+	u32 next_root;	       /* AP_PRCTL_SET_ROOT + 1, 0 none */
+
+	u32 last_block_n; /* ring of the last dispatched pcs, for reports */
+	u64 last_pc[16];
+};
+
+static inline struct ap_slot *ap_thread_slot(struct ap_thread *t)
+{
+	return (struct ap_slot *)((char *)t + AP_T_SLOT_OFF);
+}
+
+static inline u64 *ap_thread_counts(struct ap_thread *t)
+{
+	return (u64 *)((char *)t + AP_T_COUNTS_OFF);
+}
+
+/* The calling thread; valid from the moment the thread's gs base is set. */
+static inline struct ap_thread *ap_self(void)
+{
+	struct ap_thread *t;
+
+	__asm__("mov %%gs:0, %0" : "=r"(t));
+	return t;
+}
+
+/* thread.c: areas, slots, gs.  All return 0/-errno. */
+AP_MUST_CHECK int ap_thread_new(struct ap_thread **out); /* area mapped, slot taken, not linked */
+void ap_thread_link(struct ap_thread *t);		 /* into proc->threads; lock held */
+void ap_thread_unlink(struct ap_thread *t);		 /* lock held */
+void ap_thread_free(struct ap_thread *t);      /* unmap the area of a thread that is gone */
+void ap_thread_fini_slot(struct ap_thread *t); /* totals to final[], state FINAL, fold */
+void ap_thread_set_gs(struct ap_thread *t);
+/* Kernel state that a new thread of ours needs: alternate stack; signals stay as they are. */
+void ap_thread_init_kernel(struct ap_thread *t);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a superblock into the cache: optional indirect-branch pad, the instructions, the counter
+ * of the final exit, the jump out, then the stubs of the side exits and the literals.
+ *
+ *	[pad]  insn insn jcc->side0 insn ... [inc final] jmp final
+ *	side0: [inc side0] jmp -> stub0
+ *	stub0: mov qword gs:[exit_id], id; jmp unit gate; .quad exit
+ *
+ * Without counting a side exit's jcc is the patchable link itself.
+ */
+#include "engine/emit.h"
+#include "engine/engine.h"
+#include "engine/lookup.h"
+#include "engine/sb.h"
+#include "engine/unit.h"
+
+struct side {
+	u8 *from; /* rel32 of the jcc in the block's body */
+	u64 vec;
+	struct ap_exit *x;
+};
+
+/* State of one translation; guarded by the process lock like everything here. */
+static struct {
+	struct ap_emit e;
+	struct ap_unit *u;
+	struct ap_lits lits;
+	struct ap_rec recs[AP_BLOCK_INSNS + 4];
+	u64 jumps[AP_BLOCK_INSNS + 1];
+	struct side sides[AP_BLOCK_JCC + 2];
+	u32 nrecs, njumps, nsides;
+	u64 vec; /* of the instructions written so far */
+	u64 final_vec;
+	bool count;
+} tr;
+
+#define ONE AP_VEC_ONE
+
+static u64 class_vec(const struct ap_sb_insn *in)
+{
+	switch (in->cls) {
+	case AP_REC_JCC_NT:
+		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH);
+	case AP_REC_JCC_T:
+		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH) +
+		       ONE(AP_VEC_TAKEN);
+	case AP_REC_JMP:
+		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN);
+	case AP_REC_CALL:
+		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN) +
+		       ONE(AP_VEC_CALL);
+	default:
+		return ONE(AP_VEC_INSTR);
+	}
+}
+
+static u64 indirect_vec(const struct ap_insn *i)
+{
+	u64 v = ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN);
+
+	if (i->kind == AP_I_RET)
+		return v + ONE(AP_VEC_RET);
+	return v + ONE(AP_VEC_IND) + (i->kind == AP_I_CALL_IND ? ONE(AP_VEC_CALL) : 0);
+}
+
+/* Same as class_vec for a record's class: what the signal path adds up. */
+u64 ap_rec_vec(u8 cls)
+{
+	struct ap_sb_insn in = { .cls = cls };
+
+	return cls == AP_REC_INC ? 0 : class_vec(&in);
+}
+
+static void record(u8 cls, u32 app_len, const u8 *from)
+{
+	struct ap_rec *r = &tr.recs[tr.nrecs];
+	u32 len = (u32)(tr.e.p - from);
+
+	if (len > 255)
+		tr.e.full = true; /* cannot be: the longest sequence is under 100 bytes */
+	r->cache_len = (u8)len;
+	r->app_len_class = (u8)(cls << 4 | app_len);
+	tr.nrecs++;
+}
+
+/* The final exit's counter, clobbering flags or not. */
+static void emit_inc(const struct ap_sb *sb)
+{
+	const u8 *from = tr.e.p;
+
+	if (sb->inc_flags_ok) {
+		ap_emit_count_flags(&tr.e, tr.final_vec);
+	} else {
+		ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+		ap_emit_count_rcx(&tr.e, tr.final_vec);
+		ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	}
+	record(AP_REC_INC, 0, from);
+}
+
+/* jrcxz and loop have only rel8: jump over a jump. */
+static u8 *emit_jrcxz(const struct ap_sb_insn *in)
+{
+	ap_emit_bytes(&tr.e, in->bytes, in->i.len - 1);
+	ap_emit8(&tr.e, 2);
+	ap_emit8(&tr.e, 0xeb);
+	ap_emit8(&tr.e, 0); /* over alignment and jmp: filled in below */
+	{
+		u8 *over = tr.e.p - 1;
+		u8 *site;
+
+		ap_emit_align_rel32(&tr.e, 1);
+		site = ap_emit_jmp32(&tr.e);
+		if (!tr.e.full)
+			*over = (u8)(tr.e.p - (over + 1));
+		return site;
+	}
+}
+
+static void emit_side(struct ap_sb_insn *in)
+{
+	struct side *s = &tr.sides[tr.nsides++];
+	u64 both = ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH);
+	u8 cond = in->i.cond;
+
+	s->vec = tr.vec + both;
+	if (in->cls == AP_REC_JCC_T)
+		cond ^= 1; /* the side exit is the fall-through */
+	else
+		s->vec += ONE(AP_VEC_TAKEN);
+	if (in->i.kind == AP_I_JRCXZ) {
+		s->from = emit_jrcxz(in);
+		return;
+	}
+	ap_emit_align_rel32(&tr.e, 2);
+	s->from = ap_emit_jcc32(&tr.e, cond);
+}
+
+static void emit_body(struct ap_sb *sb)
+{
+	bool indirect = sb->final_kind == AP_EXIT_IBL;
+	bool trapped = sb->final_kind == AP_EXIT_SYSCALL || sb->special >= AP_SPECIAL_IRET;
+	u32 n = sb->n - (indirect || (trapped && sb->n) ? 1 : 0);
+
+	for (u32 k = 0; k < n; k++) {
+		struct ap_sb_insn *in = &sb->insns[k];
+		const u8 *from;
+
+		if (tr.count && sb->inc_flags_ok && sb->inc_at == k)
+			emit_inc(sb);
+		from = tr.e.p;
+		if (in->side)
+			emit_side(in);
+		else
+			ap_mangle(&tr.e, in, &tr.lits);
+		record(in->cls, in->i.len, from);
+		if (in->cls >= AP_REC_JCC_T && in->cls <= AP_REC_CALL)
+			tr.jumps[tr.njumps++] = ap_insn_target(&in->i, in->pc);
+		tr.vec += class_vec(in);
+	}
+}
+
+/* Vector of leaving by the final exit; needed before the body is written, for the early counter. */
+static u64 whole_vec(const struct ap_sb *sb)
+{
+	u64 v = 0;
+	u32 n = sb->n;
+
+	if (sb->final_kind == AP_EXIT_IBL) {
+		n--;
+		v = indirect_vec(&sb->insns[n].i);
+	}
+	for (u32 k = 0; k < n; k++)
+		v += class_vec(&sb->insns[k]);
+	return v;
+}
+
+static void emit_stub(struct ap_exit *x)
+{
+	static const u8 mov_gs[5] = { 0x65, 0x48, 0xc7, 0x04, 0x25 };
+	u32 id = (u32)(tr.u - ap_units) << AP_UNIT_OFF_BITS | (u32)(tr.e.p - tr.u->base);
+	u8 *site;
+
+	x->stub = tr.e.p;
+	ap_emit_bytes(&tr.e, mov_gs, 5);
+	ap_emit32(&tr.e, AP_T_EXIT_ID);
+	ap_emit32(&tr.e, id);
+	site = ap_emit_jmp32(&tr.e);
+	if (!tr.e.full)
+		ap_patch_rel32(site, tr.u->base + AP_UNIT_GATE);
+	ap_emit64(&tr.e, (u64)x);
+}
+
+/* A jmp that is the exit's link, unlinked: to the stub that follows. */
+static void emit_linkable(struct ap_exit *x)
+{
+	ap_emit_align_rel32(&tr.e, 1);
+	x->site = ap_emit_jmp32(&tr.e);
+	emit_stub(x);
+	if (!tr.e.full)
+		ap_patch_rel32(x->site, x->stub);
+}
+
+static void emit_final(struct ap_sb *sb, struct ap_exit *x)
+{
+	bool inc = tr.count && tr.final_vec && !(sb->inc_flags_ok && sb->inc_at < sb->n);
+
+	if (sb->final_kind == AP_EXIT_IBL) {
+		struct ap_sb_insn *in = &sb->insns[sb->n - 1];
+		const u8 *from;
+
+		if (tr.count && sb->inc_flags_ok && sb->inc_at == sb->n - 1) {
+			emit_inc(sb);
+			inc = false;
+		}
+		from = tr.e.p;
+		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? tr.final_vec : 0);
+		record(AP_REC_FINAL, in->i.len, from);
+		return;
+	}
+	if (inc)
+		emit_inc(sb);
+	x->target = sb->final_target;
+	x->kind = sb->final_kind;
+	x->special = sb->special;
+	if (sb->final_kind == AP_EXIT_DIRECT)
+		emit_linkable(x);
+	else
+		emit_stub(x);
+}
+
+static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
+{
+	u32 s = 0;
+
+	for (u32 k = 0; k < sb->n; k++) {
+		struct ap_sb_insn *in = &sb->insns[k];
+		struct ap_exit *x = &exits[s];
+		u8 *here;
+
+		if (!in->side)
+			continue;
+		x->kind = AP_EXIT_DIRECT;
+		x->target = in->cls == AP_REC_JCC_T ? in->pc + in->i.len
+						    : ap_insn_target(&in->i, in->pc);
+		here = tr.e.p;
+		if (!tr.count) {
+			x->site = tr.sides[s].from;
+			emit_stub(x);
+		} else {
+			if (ap_live_at(x->target) == 0) {
+				ap_emit_count_flags(&tr.e, tr.sides[s].vec);
+			} else {
+				ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+				ap_emit_count_rcx(&tr.e, tr.sides[s].vec);
+				ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+			}
+			emit_linkable(x);
+		}
+		if (!tr.e.full)
+			ap_patch_rel32(tr.sides[s].from, here);
+		s++;
+	}
+}
+
+static void emit_literals(void)
+{
+	for (u32 k = 0; k < tr.lits.n; k++) {
+		u8 *at = tr.e.p;
+
+		ap_emit64(&tr.e, tr.lits.lit[k].value);
+		if (!tr.e.full)
+			ap_patch_rel32(tr.lits.lit[k].disp, at);
+	}
+}
+
+/* The lasting description of what was written. */
+static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
+{
+	u64 jumps_size = tr.njumps * sizeof(u64);
+	struct ap_block *b =
+		ap_heap_alloc(sizeof(*b) + jumps_size + tr.nrecs * sizeof(struct ap_rec));
+	u64 *jumps = (u64 *)(b + 1);
+
+	if (!b)
+		return NULL;
+	memcpy(jumps, tr.jumps, jumps_size);
+	memcpy(jumps + tr.njumps, tr.recs, tr.nrecs * sizeof(struct ap_rec));
+	b->jumps = jumps;
+	b->recs = (struct ap_rec *)(jumps + tr.njumps);
+	b->nrecs = (u16)tr.nrecs;
+	b->exits = exits;
+	b->nexits = (u8)(tr.nsides + 1);
+	for (u32 k = 0; k < b->nexits; k++)
+		exits[k].from = b;
+	b->pc = sb->pc;
+	b->final_vec = tr.count ? tr.final_vec : 0;
+	b->unit = (u16)(tr.u - ap_units);
+	b->fl_live = ap_live_entry(sb);
+	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
+	return b;
+}
+
+static void reset(const struct ap_sb *sb, struct ap_unit *u)
+{
+	tr.u = u;
+	tr.e = (struct ap_emit){ u->base + u->used, u->base + u->size, false };
+	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = 0;
+	tr.vec = 0;
+	tr.count = ap_proc.flags & AP_F_COUNT;
+	tr.final_vec = whole_vec(sb);
+}
+
+static u32 count_sides(const struct ap_sb *sb)
+{
+	u32 n = 0;
+
+	for (u32 k = 0; k < sb->n; k++)
+		n += sb->insns[k].side;
+	return n;
+}
+
+struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
+{
+	struct ap_unit *u = ap_unit_for(sb->pc); /* may flush: before anything is allocated */
+	struct ap_exit *exits = ap_heap_alloc((count_sides(sb) + 1) * sizeof(*exits));
+	struct ap_block *b;
+	u8 *pad = NULL, *code;
+
+	if (!u || !exits)
+		return NULL;
+	reset(sb, u);
+	if (with_pad)
+		pad = ap_ibl_emit_pad(&tr.e, sb->pc);
+	else
+		ap_emit_align(&tr.e, 16);
+	code = tr.e.p;
+	emit_body(sb);
+	emit_final(sb, &exits[tr.nsides]);
+	emit_side_stubs(sb, exits);
+	emit_literals();
+	if (tr.e.full)
+		return NULL;
+	b = block_new(sb, exits);
+	if (!b || ap_unit_add_block(u, b) != 0)
+		return NULL;
+	b->code = code;
+	b->pad = pad;
+	b->code_len = (u32)(tr.e.p - code);
+	u->used = (u32)(tr.e.p - u->base);
+	return b;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Units of the code cache: allocation near the source, the map from a cache pc back to its block,
+ * and retirement.
+ *
+ * The table is append-only between flushes and entries are published by ap_nunits, so that the
+ * signal path may search it without a lock.
+ */
+#include "engine/unit.h"
+
+#include "engine/emit.h"
+#include "engine/engine.h"
+
+#define REACH	      0x70000000ULL /* leaves room for operands on the far side of the code */
+#define UNIT_SIZE_MAX (1U << 20)
+#define UNIT_SIZE_MIN (16U << 10)
+
+struct ap_unit ap_units[AP_UNIT_MAX];
+u32 ap_nunits;
+
+static u32 unit_size;
+static u64 live_bytes; /* of units that are not retired */
+
+void ap_unit_init(void)
+{
+	u64 size = ap_proc.session->cache_limit / 16;
+
+	if (size > UNIT_SIZE_MAX || size == 0)
+		size = UNIT_SIZE_MAX;
+	if (size < UNIT_SIZE_MIN)
+		size = UNIT_SIZE_MIN;
+	unit_size = (u32)AP_ALIGN_UP(size, AP_PAGE_SIZE);
+}
+
+static bool in_reach(const struct ap_unit *u, u64 pc)
+{
+	u64 base = (u64)u->base;
+
+	return base < pc ? pc - base < REACH : base - pc < REACH;
+}
+
+static void write_trampolines(struct ap_unit *u)
+{
+	static const u8 jmp_rip[6] = { 0xff, 0x25, 0, 0, 0, 0 };
+	struct ap_emit e = { u->base, u->base + AP_UNIT_CODE, false };
+
+	ap_emit_bytes(&e, jmp_rip, 6);
+	ap_emit64(&e, (u64)ap_gate_exit);
+	u->used = AP_UNIT_CODE;
+}
+
+static struct ap_unit *unit_new(u64 pc)
+{
+	struct ap_unit *u = NULL;
+	u32 k;
+
+	for (k = 0; k < ap_nunits; k++)
+		if (!ap_units[k].base)
+			break;
+	if (k == AP_UNIT_MAX)
+		return NULL;
+	u = &ap_units[k];
+	memset(u, 0, sizeof(*u));
+	u->base = ap_mem_map_exec(pc, unit_size, REACH);
+	if (!u->base)
+		return NULL;
+	u->size = unit_size;
+	write_trampolines(u);
+	live_bytes += unit_size;
+	if (k == ap_nunits)
+		__atomic_store_n(&ap_nunits, k + 1, __ATOMIC_RELEASE);
+	return u;
+}
+
+bool ap_units_full(void)
+{
+	u64 limit = ap_proc.session->cache_limit ? ap_proc.session->cache_limit : 64ULL << 20;
+
+	return live_bytes + unit_size > limit && live_bytes > 2 * unit_size;
+}
+
+struct ap_unit *ap_unit_for(u64 pc)
+{
+	for (u32 k = ap_nunits; k-- > 0;) {
+		struct ap_unit *u = &ap_units[k];
+
+		if (u->base && !u->retired && u->used + AP_UNIT_ROOM <= u->size && in_reach(u, pc))
+			return u;
+	}
+	if (ap_units_full())
+		ap_cache_flush();
+	return unit_new(pc);
+}
+
+int ap_unit_add_block(struct ap_unit *u, struct ap_block *b)
+{
+	if (u->nblocks == u->cap) {
+		u32 cap = u->cap ? u->cap * 2 : 64;
+		struct ap_block **n = ap_heap_alloc(cap * sizeof(*n));
+
+		if (!n)
+			return -AP_ENOMEM;
+		if (u->nblocks)
+			memcpy(n, u->blocks, u->nblocks * sizeof(*n));
+		__atomic_store_n(&u->blocks, n, __ATOMIC_RELEASE);
+		u->cap = cap;
+	}
+	u->blocks[u->nblocks] = b;
+	__atomic_store_n(&u->nblocks, u->nblocks + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+struct ap_unit *ap_unit_of(u64 pc)
+{
+	u32 n = __atomic_load_n(&ap_nunits, __ATOMIC_ACQUIRE);
+
+	for (u32 k = 0; k < n; k++) {
+		u64 base = (u64)ap_units[k].base;
+
+		if (base && pc >= base && pc < base + ap_units[k].size)
+			return &ap_units[k];
+	}
+	return NULL;
+}
+
+void ap_units_retire(void)
+{
+	for (u32 k = 0; k < ap_nunits; k++)
+		ap_units[k].retired = ap_units[k].base != NULL;
+	live_bytes = 0;
+}
+
+void ap_units_release(void)
+{
+	for (u32 k = 0; k < ap_nunits; k++) {
+		struct ap_unit *u = &ap_units[k];
+
+		if (!u->base || !u->retired)
+			continue;
+		ap_mem_unmap(u->base, u->size);
+		u->base = NULL;
+		u->retired = false;
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Units: the pieces of memory that translated code is written to.  A unit belongs to the
+ * neighbourhood (within 2 GB) of the source it was made for.
+ */
+#ifndef AP_ENGINE_UNIT_H
+#define AP_ENGINE_UNIT_H
+
+#include "base/types.h"
+#include "engine/cache.h"
+
+#define AP_UNIT_MAX	 2000 /* exit ids keep the unit in 11 bits */
+#define AP_UNIT_OFF_BITS 20   /* and the offset in 20 */
+#define AP_UNIT_GATE	 0    /* offsets of the unit's trampolines */
+#define AP_UNIT_CODE	 64   /* where blocks begin */
+#define AP_UNIT_ROOM	 4096 /* a block needs at most this much */
+#define AP_STUB_EXIT_OFF 18   /* the struct ap_exit pointer's offset in a stub */
+
+struct ap_unit {
+	u8 *base;
+	u32 size, used;
+	struct ap_block *
+		*blocks; /* in address order; replaced when it grows, never freed before a flush */
+	u32 nblocks, cap;
+	bool retired; /* flushed, but a thread may still be inside */
+};
+
+extern struct ap_unit ap_units[AP_UNIT_MAX];
+extern u32 ap_nunits;
+
+void ap_unit_init(void);
+/* A unit within reach of pc with AP_UNIT_ROOM free bytes; may flush.  NULL: no memory. */
+struct ap_unit *ap_unit_for(u64 pc);
+AP_MUST_CHECK int ap_unit_add_block(struct ap_unit *u, struct ap_block *b);
+struct ap_unit *ap_unit_of(u64 cache_pc); /* async-safe; NULL if not in the cache */
+void ap_units_retire(void);		  /* at a flush: no new code goes into the present units */
+void ap_units_release(void);		  /* no thread can be inside retired ones any more */
+bool ap_units_full(void);
+
+/* link.c */
+void ap_link(struct ap_exit *x, struct ap_block *to);
+void ap_unlink_incoming(struct ap_block *b);
+void ap_unlink_outgoing(struct ap_block *b);
+
+#endif
