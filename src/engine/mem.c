@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of the engine.  Every mapping is probed for with MAP_FIXED_NOREPLACE, so none ever
+ * replaces or displaces one of the program's, and is kept in one table, which hides it from the
+ * program.  The table has a lock of its own: callers may or may not hold the process lock.
+ */
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/ranges.h"
+
+#define MAX_MAPPINGS  4096
+#define MAX_ARENAS    64
+#define STEP	      (1ULL << 20)
+#define LOW_END	      0x7fff0000ULL /* last of the addresses that fit a signed 32-bit displacement */
+#define LOWEST	      0x10000ULL    /* mmap_min_addr as distributions set it */
+#define HIGHEST	      0x7fffffffe000ULL
+#define EXEC_DISTANCE 0x50000000ULL /* 1.25 GiB: what a program maps next to its code fits in */
+#define CHUNK_FIRST   (64ULL << 10)
+#define CHUNK	      (256ULL << 10)
+
+/* A run of adjacent executable chunks: below its code it grows down, above it grows up. */
+struct arena {
+	u64 lo, hi;
+	bool up;
+};
+
+/* At the start of each heap chunk. */
+struct chunk {
+	struct chunk *next; /* older */
+	u64 size, used;
+};
+
+static struct ap_range mappings_v[MAX_MAPPINGS];
+static struct ap_ranges mappings;
+static struct arena arenas[MAX_ARENAS];
+static u32 narenas;
+static u64 total;
+static struct ap_lock mem_lock;
+static struct chunk *heap;
+
+/* Maps exactly [addr, addr + size) if nothing is there; lock held. */
+static bool map_at(u64 addr, u64 size, u32 prot)
+{
+	s64 p;
+
+	if (addr < LOWEST || addr > HIGHEST || size > HIGHEST - addr)
+		return false;
+	p = ap_sys6(AP_NR_mmap, addr, size, prot,
+		    AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_NORESERVE | AP_MAP_FIXED_NOREPLACE,
+		    (u64)-1, 0);
+	if (p == (s64)addr)
+		return true;
+	if (!ap_is_err(p)) /* a kernel before 4.17 took the address for a hint */
+		ap_sys2(AP_NR_munmap, p, size);
+	return false;
+}
+
+static void added(u64 addr, u64 size)
+{
+	mappings.v = mappings_v;
+	mappings.cap = MAX_MAPPINGS;
+	ap_ranges_set(&mappings, addr, addr + size, 0);
+	total += size;
+}
+
+static bool table_full(void)
+{
+	return mappings.n + 2 > MAX_MAPPINGS;
+}
+
+/*
+ * Probes [addr, addr + size) and onwards in one direction while it stays within [lo, hi).  A few
+ * steps of its own size fill small holes, then strides grow so that terabytes are passed quickly.
+ * Returns the address or 0.
+ */
+static u64 probe(u64 addr, u64 size, u32 prot, u64 lo, u64 hi, bool up)
+{
+	u64 step = size;
+
+	for (u32 i = 0; addr >= lo && addr < hi && hi - addr >= size; i++) {
+		if (map_at(addr, size, prot))
+			return addr;
+		if (i == 16 && step < STEP)
+			step = STEP;
+		if (i >= 4096)
+			step *= 2;
+		if (up ? step > hi - addr : step > addr - lo)
+			break;
+		addr = up ? addr + step : addr - step;
+	}
+	return 0;
+}
+
+void *ap_mem_map_at(u64 addr, u64 size)
+{
+	bool ok;
+
+	ap_lock_take(&mem_lock);
+	ok = !table_full() && map_at(addr, size, AP_PROT_R | AP_PROT_W);
+	if (ok)
+		added(addr, size);
+	ap_lock_drop(&mem_lock);
+	return ok ? (void *)addr : NULL;
+}
+
+void *ap_mem_map(u64 near, u64 size)
+{
+	u64 at, p = 0;
+
+	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
+	if (!near)
+		near = ap_proc.blob_lo;
+	at = near & AP_PAGE_MASK;
+	ap_lock_take(&mem_lock);
+	if (size && !table_full()) {
+		if (at > size)
+			p = probe(at - size, size, AP_PROT_R | AP_PROT_W, LOWEST, HIGHEST, false);
+		if (!p && near > LOW_END)
+			p = probe(at, size, AP_PROT_R | AP_PROT_W, LOWEST, HIGHEST, true);
+		if (p)
+			added(p, size);
+	}
+	ap_lock_drop(&mem_lock);
+	return (void *)p;
+}
+
+/* Bounds of what is within reach of near, as far as it can be mapped. */
+static void reach_of(u64 near, u64 reach, u64 *lo, u64 *hi)
+{
+	*lo = near > reach + LOWEST ? near - reach : LOWEST;
+	*hi = near < HIGHEST - reach ? near + reach : HIGHEST;
+	if (near < LOW_END)
+		*hi = *hi < LOW_END ? *hi : LOW_END;
+	*lo = AP_ALIGN_UP(*lo, AP_PAGE_SIZE);
+	*hi &= AP_PAGE_MASK;
+}
+
+/* Continues an arena that lies within [lo, hi). */
+static u64 extend_arena(u64 size, u64 lo, u64 hi)
+{
+	for (u32 i = 0; i < narenas; i++) {
+		struct arena *a = &arenas[i];
+		u64 at = a->up ? a->hi : a->lo - size;
+
+		if (at < lo || at >= hi || size > hi - at)
+			continue;
+		if (!map_at(at, size, AP_PROT_R | AP_PROT_W | AP_PROT_X))
+			continue;
+		if (a->up)
+			a->hi += size;
+		else
+			a->lo = at;
+		return at;
+	}
+	return 0;
+}
+
+static u64 new_arena(u64 near, u64 size, u64 lo, u64 hi)
+{
+	const u32 rwx = AP_PROT_R | AP_PROT_W | AP_PROT_X;
+	u64 base = near & AP_PAGE_MASK, p = 0;
+	bool up = near < LOW_END;
+
+	if (up)
+		p = probe(base + EXEC_DISTANCE, size, rwx, lo, hi, true);
+	else if (base > EXEC_DISTANCE + size)
+		p = probe(base - EXEC_DISTANCE - size, size, rwx, lo, hi, false);
+	if (!p) { /* the side that was not wanted, or nearer than wanted */
+		up = !up;
+		p = up ? probe(base, size, rwx, lo, hi, true)
+		       : probe(hi - size, size, rwx, lo, hi, false);
+	}
+	if (p && narenas < MAX_ARENAS)
+		arenas[narenas++] = (struct arena){ .lo = p, .hi = p + size, .up = up };
+	return p;
+}
+
+void *ap_mem_map_exec(u64 near, u64 size, u64 reach)
+{
+	u64 lo, hi, p = 0;
+
+	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
+	reach_of(near, reach, &lo, &hi);
+	ap_lock_take(&mem_lock);
+	if (size && hi - lo >= size && !table_full()) {
+		p = extend_arena(size, lo, hi);
+		if (!p)
+			p = new_arena(near, size, lo, hi);
+		if (p)
+			added(p, size);
+	}
+	ap_lock_drop(&mem_lock);
+	return (void *)p;
+}
+
+/* An arena forgets the end that was given back, so that it can grow there again. */
+static void shrink_arenas(u64 start, u64 end)
+{
+	for (u32 i = 0; i < narenas; i++) {
+		struct arena *a = &arenas[i];
+
+		if (start <= a->lo && end > a->lo)
+			a->lo = end < a->hi ? end : a->hi;
+		else if (start < a->hi && end >= a->hi)
+			a->hi = start;
+		if (a->lo == a->hi)
+			arenas[i--] = arenas[--narenas];
+	}
+}
+
+void ap_mem_unmap(void *p, u64 size)
+{
+	u64 start = (u64)p;
+
+	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
+	ap_lock_take(&mem_lock);
+	/* Off the table first: in between the program may not be told that a gap is ours. */
+	if (!table_full()) {
+		ap_ranges_clear(&mappings, start, start + size);
+		shrink_arenas(start, start + size);
+		total -= size;
+		ap_sys2(AP_NR_munmap, start, size);
+	}
+	ap_lock_drop(&mem_lock);
+}
+
+bool ap_mem_is_ours(u64 start, u64 end)
+{
+	bool ours = start < ap_proc.blob_hi && end > ap_proc.blob_lo;
+	u32 i;
+
+	if (ours || start >= end)
+		return ours;
+	ap_lock_take(&mem_lock);
+	i = ap_ranges_at(&mappings, start);
+	ours = i < mappings.n && mappings.v[i].start < end;
+	ap_lock_drop(&mem_lock);
+	return ours;
+}
+
+u64 ap_mem_total(void)
+{
+	return __atomic_load_n(&total, __ATOMIC_RELAXED) + ap_proc.blob_hi - ap_proc.blob_lo;
+}
+
+/* Not under the table's lock while fn runs: it may map. */
+void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg)
+{
+	struct ap_range r = { 0 };
+	u32 i;
+
+	fn(ap_proc.blob_lo, ap_proc.blob_hi, arg);
+	for (;;) {
+		ap_lock_take(&mem_lock);
+		i = ap_ranges_at(&mappings, r.end);
+		if (i == mappings.n)
+			break;
+		r = mappings.v[i];
+		ap_lock_drop(&mem_lock);
+		fn(r.start, r.end, arg);
+	}
+	ap_lock_drop(&mem_lock);
+}
+
+void ap_mem_fork_begin(void)
+{
+	ap_lock_take(&mem_lock);
+}
+
+void ap_mem_fork_end(void)
+{
+	ap_lock_drop(&mem_lock);
+}
+
+void ap_mem_fork_child(void)
+{
+	ap_lock_reset(&mem_lock);
+}
+
+static bool heap_grow(u64 need)
+{
+	u64 size = heap ? CHUNK : CHUNK_FIRST;
+	struct chunk *c;
+
+	need += sizeof(*c) + 16;
+	if (size < need)
+		size = AP_ALIGN_UP(need, CHUNK_FIRST);
+	c = ap_mem_map(0, size);
+	if (!c)
+		return false;
+	c->next = heap;
+	c->size = size;
+	c->used = AP_ALIGN_UP(sizeof(*c), 16);
+	heap = c;
+	return true;
+}
+
+void *ap_heap_alloc(u64 size)
+{
+	void *p;
+
+	size = AP_ALIGN_UP(size, 16);
+	if ((!heap || heap->size - heap->used < size) && !heap_grow(size))
+		return NULL;
+	p = (char *)heap + heap->used;
+	heap->used += size;
+	return p;
+}
+
+void ap_heap_reset(void)
+{
+	struct chunk *next;
+	u64 head = AP_ALIGN_UP(sizeof(*heap), 16);
+
+	if (!heap)
+		return;
+	for (; heap->next; heap = next) {
+		next = heap->next;
+		ap_mem_unmap(heap, heap->size);
+	}
+	memset((char *)heap + head, 0, heap->used - head);
+	heap->used = head;
+}

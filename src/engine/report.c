@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reports: notes for the supervisor in the session's ring, one line on the program's stderr where
+ * the engine itself failed, and with ANYPERF_DEBUG what is needed to find out why.
+ */
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/engine.h"
+
+#define CODE_BYTES 32
+
+static void print(const struct ap_str *s)
+{
+	ap_sys3(AP_NR_write, 2, (u64)s->buf, s->len);
+}
+
+static void post(u32 kind, const char *text)
+{
+	struct ap_session *session = ap_proc.session;
+	struct ap_note *note;
+	struct ap_str s;
+	u32 i;
+
+	if (!session || __atomic_load_n(&session->nnotes, __ATOMIC_RELAXED) >= AP_NOTE_MAX)
+		return;
+	i = __atomic_fetch_add(&session->nnotes, 1, __ATOMIC_RELAXED);
+	if (i >= AP_NOTE_MAX)
+		return;
+	note = (struct ap_note *)((char *)session + AP_NOTE_OFF) + i;
+	note->kind = kind;
+	if (ap_proc.seg) {
+		note->pid = ap_proc.seg->pid ? ap_proc.seg->pid : ap_proc.seg->ns_pid;
+		note->root = ap_proc.seg->root;
+	}
+	ap_str_init(&s, note->text, sizeof(note->text));
+	ap_str_add(&s, text);
+	__atomic_store_n(&note->ready, 1, __ATOMIC_RELEASE);
+}
+
+/* The bytes at pc, as many as can be read. */
+static void add_code(struct ap_str *s, u64 pc)
+{
+	for (u32 i = 0; i < CODE_BYTES; i++) {
+		u8 byte;
+
+		if (ap_safe_copy(&byte, (const void *)(pc + i), 1))
+			break;
+		ap_str_char(s, ' ');
+		ap_str_hex(s, byte, 2);
+	}
+}
+
+static void print_thread(const struct ap_thread *t)
+{
+	char buf[1024];
+	struct ap_str s;
+	u32 n = AP_ARRAY_SIZE(t->last_pc);
+
+	ap_str_init(&s, buf, sizeof(buf));
+	ap_str_add(&s, "anyperf:   thread ");
+	ap_str_u64(&s, t->tid);
+	ap_str_add(&s, " at ");
+	ap_str_hex(&s, t->regs.rip, 0);
+	ap_str_char(&s, ':');
+	add_code(&s, t->regs.rip);
+	for (u32 i = 0; i < 16; i++) {
+		ap_str_add(&s, i % 8 ? " " : "\nanyperf:   registers ");
+		ap_str_hex(&s, t->regs.gpr[i], 0);
+	}
+	ap_str_add(&s, " flags ");
+	ap_str_hex(&s, t->regs.rflags, 0);
+	/* Oldest first; the ring's next place is the oldest. */
+	for (u32 i = 0; i < n; i++) {
+		ap_str_add(&s, i % 8 ? " " : "\nanyperf:   dispatched ");
+		ap_str_hex(&s, t->last_pc[(t->last_block_n + i) % n], 0);
+	}
+	ap_str_char(&s, '\n');
+	print(&s);
+}
+
+static void say(const char *text)
+{
+	char buf[320];
+	struct ap_str s;
+
+	ap_str_init(&s, buf, sizeof(buf) - 1);
+	ap_str_add(&s, "anyperf: ");
+	ap_str_add(&s, text);
+	buf[s.len++] = '\n';
+	print(&s);
+}
+
+void ap_note(u32 kind, const char *text)
+{
+	post(kind, text);
+	if (kind != AP_NOTE_ENGINE)
+		return;
+	say(text);
+	/* Before the first thread is linked there is no %gs to find it by. */
+	if ((ap_proc.flags & AP_F_DEBUG) && ap_proc.threads)
+		print_thread(ap_self());
+}
+
+void ap_note2(u32 kind, const char *a, const char *b, const char *c)
+{
+	char buf[sizeof(((struct ap_note *)0)->text)];
+	struct ap_str s;
+
+	ap_str_init(&s, buf, sizeof(buf));
+	ap_str_add(&s, a);
+	ap_str_add(&s, b);
+	ap_str_add(&s, c);
+	ap_note(kind, buf);
+}
+
+void ap_report_fault(struct ap_thread *t, u64 blob_pc, u64 addr, u32 sig)
+{
+	char buf[sizeof(((struct ap_note *)0)->text)];
+	struct ap_str s;
+
+	ap_str_init(&s, buf, sizeof(buf));
+	ap_str_add(&s, "engine fault: signal ");
+	ap_str_u64(&s, sig);
+	ap_str_add(&s, " at ");
+	if (ap_in_blob(blob_pc)) {
+		ap_str_add(&s, "blob+0x");
+		ap_str_hex(&s, blob_pc - ap_proc.blob_lo, 0);
+	} else {
+		ap_str_add(&s, "0x");
+		ap_str_hex(&s, blob_pc, 0);
+	}
+	ap_str_add(&s, ", address 0x");
+	ap_str_hex(&s, addr, 0);
+	ap_str_add(&s, ", program at 0x");
+	ap_str_hex(&s, t->regs.rip, 0);
+	post(AP_NOTE_ENGINE, buf);
+	say(buf);
+	if (ap_proc.flags & AP_F_DEBUG)
+		print_thread(t);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code that changes.  A page that is writable and executable is write-protected while blocks of
+ * it exist; a store into it faults, which drops the blocks and gives the permission back.
+ *
+ * The pages that ever were protected are kept in hash chains whose nodes never move or go, so
+ * the master handler may read them without a lock.  Writers hold the process lock.
+ */
+#include "engine/engine.h"
+
+#define BUCKETS	   4096
+#define NODES_SIZE (64ULL << 10)
+
+/* So many write faults in short order make a page one whose blocks are not kept... */
+#define HOT_FAULTS 8
+/* ...for so many translations, since code may run again and again once it is complete... */
+#define HOT_RUNS 32
+/* ...where "short" is counted in translations of writable pages. */
+#define RECENT 512
+
+enum page_state {
+	UNKNOWN,   /* nothing is known any more: unmapped, or given another protection */
+	WRITABLE,  /* was protected; the program may write to it again */
+	PROTECTED, /* is R|X where the program believes in R|W|X */
+};
+
+struct page {
+	struct page *next;
+	u64 addr;
+	u64 last_fault;
+	u32 state;
+	u16 faults;
+	u16 runs;     /* blocks that were made for one run since it became hot */
+	u32 refusals; /* faults while WRITABLE, since it was last protected */
+};
+
+struct nodes {
+	struct nodes *older;
+	u64 used;
+	struct page page[];
+};
+
+#define NODES_MAX ((NODES_SIZE - sizeof(struct nodes)) / sizeof(struct page))
+
+static struct page *buckets[BUCKETS];
+static struct nodes *nodes;
+static u32 nprotected;
+static u64 clock;
+
+static struct page **bucket(u64 page)
+{
+	u64 n = page >> 12;
+
+	return &buckets[(n ^ n >> 12) % BUCKETS];
+}
+
+static struct page *find(u64 page)
+{
+	struct page *p = __atomic_load_n(bucket(page), __ATOMIC_ACQUIRE);
+
+	while (p && p->addr != page)
+		p = p->next;
+	return p;
+}
+
+static struct page *find_or_add(u64 page)
+{
+	struct page *p = find(page);
+	struct nodes *n = nodes;
+
+	if (p)
+		return p;
+	if (!n || n->used == NODES_MAX) {
+		n = ap_mem_map(0, NODES_SIZE);
+		if (!n)
+			return NULL;
+		n->older = nodes;
+		nodes = n;
+	}
+	p = &n->page[n->used++];
+	p->addr = page;
+	p->next = *bucket(page);
+	__atomic_store_n(bucket(page), p, __ATOMIC_RELEASE);
+	return p;
+}
+
+static void set_state(struct page *p, u32 state)
+{
+	nprotected += (state == PROTECTED) - (p->state == PROTECTED);
+	__atomic_store_n(&p->state, state, __ATOMIC_RELEASE);
+}
+
+static bool hot(struct page *p)
+{
+	if (p->faults < HOT_FAULTS)
+		return false;
+	if (clock - p->last_fault > RECENT)
+		p->faults = 0;
+	else if (++p->runs > HOT_RUNS)
+		p->faults = HOT_FAULTS - 1; /* the next fault makes it hot again */
+	else
+		return true;
+	p->runs = 0;
+	return false;
+}
+
+static bool held;
+
+void ap_smc_hold(bool on)
+{
+	held = on;
+}
+
+bool ap_smc_protect(u64 page)
+{
+	const struct ap_range *r;
+	struct page *p;
+
+	page &= AP_PAGE_MASK;
+	r = ap_region_find(page);
+	if (!r || !(r->flags & AP_RANGE_W))
+		return true;
+	if (held)
+		return false;
+	clock++;
+	p = find_or_add(page);
+	if (!p)
+		return false;
+	if (p->state == PROTECTED)
+		return true;
+	if (hot(p))
+		return false;
+	/* First the state: another thread's store may fault before mprotect has returned. */
+	set_state(p, PROTECTED);
+	p->refusals = 0;
+	if (!ap_is_err(ap_sys3(AP_NR_mprotect, page, AP_PAGE_SIZE, AP_PROT_R | AP_PROT_X)))
+		return true;
+	set_state(p, WRITABLE);
+	return false;
+}
+
+/* Blocks go first: nothing may be made from the page in between, the lock sees to it. */
+static void unprotect(struct page *p)
+{
+	ap_cache_invalidate(p->addr, p->addr + AP_PAGE_SIZE);
+	ap_sys3(AP_NR_mprotect, p->addr, AP_PAGE_SIZE, AP_PROT_R | AP_PROT_W | AP_PROT_X);
+	set_state(p, WRITABLE);
+}
+
+bool ap_smc_write_fault(u64 addr)
+{
+	struct page *p = find(addr & AP_PAGE_MASK);
+
+	if (!p || p->state == UNKNOWN)
+		return false;
+	if (p->state == WRITABLE) {
+		/*
+		 * Another thread was faster, once for each thread that can be on its way here; else
+		 * it faults for a reason of its own (a protection key) and belongs to the program.
+		 */
+		return p->refusals++ < ap_proc.nthreads + 4;
+	}
+	unprotect(p);
+	if (clock - p->last_fault > RECENT)
+		p->faults = 0;
+	p->last_fault = clock;
+	if (p->faults < HOT_FAULTS)
+		p->faults++;
+	return true;
+}
+
+/*
+ * True for pages that were protected until just now as well: whoever faulted on one may read this
+ * late.  ap_smc_write_fault decides under the lock.
+ */
+bool ap_smc_is_protected(u64 addr)
+{
+	const struct page *p = find(addr & AP_PAGE_MASK);
+
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != UNKNOWN;
+}
+
+bool ap_smc_hides_write(u64 addr)
+{
+	const struct page *p = find(addr & AP_PAGE_MASK);
+
+	return p && p->state == PROTECTED;
+}
+
+/* Calls fn for each known page in [start, end): by address or by node, whichever is less work. */
+static bool for_each(u64 start, u64 end, bool (*fn)(struct page *p))
+{
+	bool any = false;
+	struct page *p;
+
+	start &= AP_PAGE_MASK;
+	if (end - start <= BUCKETS * AP_PAGE_SIZE) {
+		for (; start < end; start += AP_PAGE_SIZE) {
+			p = find(start);
+			if (p)
+				any |= fn(p);
+		}
+		return any;
+	}
+	for (struct nodes *n = nodes; n; n = n->older) {
+		for (u64 i = 0; i < n->used; i++) {
+			p = &n->page[i];
+			if (p->addr >= start && p->addr < end)
+				any |= fn(p);
+		}
+	}
+	return any;
+}
+
+static bool give_back(struct page *p)
+{
+	if (p->state != PROTECTED)
+		return false;
+	unprotect(p);
+	return true;
+}
+
+static bool forget(struct page *p)
+{
+	set_state(p, UNKNOWN);
+	p->faults = 0;
+	p->runs = 0;
+	return true;
+}
+
+bool ap_smc_unprotect(u64 start, u64 end)
+{
+	return nprotected && for_each(start, end, give_back);
+}
+
+bool ap_smc_unprotect_all(void)
+{
+	return ap_smc_unprotect(0, UINT64_MAX);
+}
+
+void ap_smc_forget(u64 start, u64 end)
+{
+	if (nodes)
+		for_each(start, end, forget);
+}
