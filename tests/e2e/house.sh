@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The house checks itself: what make lint and the blob's check refuse is really refused, and the
+# TAP producer tells failures, crashes and skips apart.
+. "$(dirname "$0")/lib.sh"
+need git gcc ld
+unset AP_NO_SKIP AP_TAP_DIR
+
+tools=$root/tools
+mkdir -p "$tmp/tree/mk" "$tmp/tree/src/base" "$tmp/tree/src/engine" "$tmp/tree/src/linux"
+cd "$tmp/tree" || exit 1
+git init -q .
+cp "$root/mk/layers.mk" mk/
+echo '#include "base/a.h"' >src/engine/good.c
+echo '#include <stdint.h>' >src/base/a.h
+
+run "$tools/check-layers.sh"
+is "$status" 0 "layers: a downward include passes"
+
+# refused FILE LINE REGEX NAME: a file with this line in it fails the layer check for this reason
+refused()
+{
+	printf '%s\n' "$2" >"$1"
+	run "$tools/check-layers.sh"
+	if [ "$status" != 0 ]; then
+		has "$tmp/out" "$1:1: .*$3" "$4"
+	else
+		not_ok "$4" "accepted: $2"
+	fi
+	rm "$1"
+}
+refused src/base/up.c '#include "engine/x.h"' 'base may not use engine' "layers: an upward include fails"
+refused src/engine/side.c '#  include "linux/run.h"' 'engine may not use' "layers: engine may not use linux"
+refused src/engine/libc.c '#include <stdio.h>' 'freestanding' "layers: no libc in the engine"
+refused src/linux/in.c '#include "engine/thread.h"' 'may not use engine' "layers: linux sees no engine code"
+refused src/base/bare.c '#include "a.h"' 'write "module/a.h"' "layers: includes name their module"
+printf '%s\n' '#include <stdio.h>' >src/engine/x_hosted.c
+run "$tools/check-layers.sh"
+is "$status" 0 "layers: a hosted file may use libc"
+
+# function LINES: a C function with a body of so many lines
+function_of()
+{
+	echo "int f(void)"
+	echo "{"
+	yes "	;" | head -n "$1"
+	echo "}"
+}
+function_of 100 >src/base/f.c
+run "$tools/check-sizes.sh"
+is "$status" 0 "sizes: a function of 100 lines passes"
+has "$tmp/out" 'aim at 60.*f.c:2: f has 100' "sizes: but it is listed"
+function_of 101 >src/base/f.c
+run "$tools/check-sizes.sh"
+has "$tmp/out" 'f.c:2: f has 101 lines, at most 100' "sizes: one of 101 fails"
+yes '' | head -n 801 >src/base/f.c
+run "$tools/check-sizes.sh"
+has "$tmp/out" 'f.c: more than 800' "sizes: a file of 801 lines fails"
+rm src/base/f.c
+
+# blob SOURCE: what the blob's check says of it
+blob()
+{
+	printf '%s\n' "$1" >b.c
+	gcc -O2 -ffreestanding -fPIE -fcf-protection=none -c -o b.o b.c &&
+		ld -static -pie --no-dynamic-linker -z text -e entry --no-warn-rwx-segments \
+			-T "$tmp/blob.lds" -o b.elf b.o &&
+		run "$tools/check-blob.sh" b.elf
+}
+echo 'SECTIONS { . = 0; .text : { *(.text*) } .rodata : { *(.rodata*) } .data : { *(.data*) }
+	/DISCARD/ : { *(.dynamic) *(.dynsym) *(.dynstr) *(.hash) *(.gnu.hash) *(.interp) *(.note*) } }' \
+	>"$tmp/blob.lds"
+blob 'int entry(int x); int entry(int x) { return x + 1; }'
+is "$status" 0 "blob: plain code passes"
+echo 'int away(void); int entry(void) { return away(); }' >b.c
+gcc -O2 -ffreestanding -c -o b.o b.c
+run "$tools/check-blob.sh" b.o
+has "$tmp/out" 'undefined' "blob: a missing symbol fails"
+blob 'const char *n[] = { "a", "b" }; const char *entry(int i); const char *entry(int i) { return n[i]; }'
+has "$tmp/out" 'relocations' "blob: a static pointer fails"
+blob '__thread int t; int entry(void); int entry(void) { return ++t; }'
+has "$tmp/out" 'TLS' "blob: thread-local storage fails"
+
+cat >t.c <<'END'
+#include <signal.h>
+#include "tap/tap.h"
+static void holds(void) { EXPECT_U64(2 + 2, 4); EXPECT_STR("a", "a"); }
+static void fails(void) { EXPECT_U64(2 + 2, 5); }
+static void crashes(void) { raise(SIGSEGV); }
+static void skips(void) { tap_skip("no such thing"); }
+static void lacks(void) { tap_lack("no such machine"); }
+static void requires(void) { REQUIRE(0); raise(SIGKILL); }
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(holds), TAP(fails), TAP(crashes), TAP(skips),
+						 TAP(lacks), TAP(requires), { 0 } };
+	return tap_main(tests, argc, argv);
+}
+END
+gcc -I"$root/tests" -o t t.c "$root/tests/tap/tap.c"
+run ./t
+is "$status" 1 "tap: a failure is the program's exit status"
+is "$(grep -E '^(not )?ok|^1\.\.' "$tmp/out" | tr '\n' ';')" "1..6;ok 1 - holds;not ok 2 - fails;not ok 3 - crashes;ok 4 - skips # SKIP no such thing;ok 5 - lacks # SKIP no such machine;not ok 6 - requires;" \
+	"tap: each test has its own verdict"
+run ./t holds
+is "$status" 0 "tap: an argument chooses tests"
+AP_NO_SKIP=1 run ./t skips
+is "$status" 1 "tap: AP_NO_SKIP=1 refuses a skip"
+AP_NO_SKIP=1 run ./t lacks
+is "$status" 0 "tap: but not what the machine cannot have"
+
+run make -C "$root" -s --no-print-directory help
+has "$tmp/out" '^make check ' "make help names the targets"
+done_testing
