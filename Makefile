@@ -101,7 +101,7 @@ asan ubsan: deps-unit
 	$(STAGE) VARIANT=$@ unit
 
 # --- the rest
-.PHONY: demo bench gen install uninstall ci help clean
+.PHONY: demo bench gen check-gen install uninstall ci help clean
 demo:
 	@tools/deps.sh install $(PKG_BUILD) python3=python3
 	$(STAGE) all
@@ -111,10 +111,14 @@ bench: deps-bench
 	$(STAGE) tests-build
 	bench/run.sh
 
-gen: $(B)/tools/gen-opcodes
-	@mkdir -p src/x86/gen
-	$< >$(B)/opcodes.inc
-	mv $(B)/opcodes.inc src/x86/gen/opcodes.inc
+# the committed tables, and whether they are what the generator writes
+gen: $(B)/opcodes.inc
+	cp $< src/x86/gen/opcodes.inc
+check-gen: $(B)/opcodes.inc
+	@cmp $< src/x86/gen/opcodes.inc || { echo "gen: make gen, and look at what changed"; exit 1; }
+$(B)/opcodes.inc: $(B)/tools/gen-opcodes
+	$(call say,GEN,$@)
+	$(Q)$< >$@
 
 MAN1 := $(wildcard docs/man/*.1)
 DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)

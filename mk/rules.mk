@@ -147,6 +147,6 @@ $(B)/oracle: $(call obj,$(ORACLE_SRC)) $(call archives,$(DEPS_oracle))
 $(B)/tools/%: tools/%.c $(B)/.flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -o $@ $< -lZydis
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -MMD -MP -MF $@.d -o $@ $< -lZydis
 
--include $(OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS))
+-include $(OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS)) $(B)/tools/gen-opcodes.d
