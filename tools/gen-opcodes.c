@@ -10,7 +10,7 @@
  *	./gen-opcodes src/x86/gen
  *
  * Where Zydis does not say what the engine has to know (which flags are certain, which memory
- * operands are addresses only, what the kernel does on syscall), fixup_*() below say it.
+ * operands are addresses only, what the kernel does on syscall), opcode-facts.h says it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #include "x86/insn.h"
 #include "x86/table.h"
 
+#include "opcode-facts.h"
+
 enum enc { LEGACY, VEX, XOP, EVEX };
 
 /* One encoding to ask about; extension bits are stored positive. */
@@ -30,11 +32,6 @@ struct form {
 	u8 lock, gs, w, len, b, z, aaa;
 	u8 r, x, bb, r2, v2, vvvv;
 	u8 modrm, sib;
-};
-
-struct probe {
-	ZydisDecodedInstruction i;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 };
 
 static ZydisDecoder decoder;
@@ -104,7 +101,7 @@ static void emit(const struct form *f, u8 buf[32])
 	if ((f->modrm & 7) == 4 && f->modrm < 0xc0)
 		*p++ = f->sib;
 	if (f->enc == LEGACY && f->map == 1 && f->opcode == 0x0f)
-		*p = 0x9e; /* pfadd */
+		memset(p, 0x9e, buf + 32 - p); /* pfadd */
 	else if (f->modrm >> 6 == 1)
 		*p = 1;
 }
@@ -189,7 +186,8 @@ static void add_register(struct ap_x86_class *c, const ZydisDecodedOperand *op)
 	}
 }
 
-static void add_memory(struct ap_x86_class *c, const ZydisDecodedOperand *op)
+static void add_memory(struct ap_x86_class *c, const ZydisDecodedOperand *op,
+		       ZydisMnemonic mnemonic)
 {
 	bool r = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
 	bool w = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
@@ -210,234 +208,14 @@ static void add_memory(struct ap_x86_class *c, const ZydisDecodedOperand *op)
 		c->use |= AP_C_REG_R;
 		break;
 	default:
+		if (mnemonic == ZYDIS_MNEMONIC_MOVDIR64B)
+			break; /* its base is the ModRM.reg operand */
 		if (gpr_number(op->mem.base) >= 0)
 			c->gpr_read |= 1 << gpr_number(op->mem.base);
 		if (gpr_number(op->mem.index) >= 0)
 			c->gpr_read |= 1 << gpr_number(op->mem.index);
 	}
 	c->flags |= (r ? AP_INSN_MEM_READ : 0) | (w ? AP_INSN_MEM_WRITE : 0);
-}
-
-static u8 kind_of(const struct probe *pr)
-{
-	switch (pr->i.mnemonic) {
-	case ZYDIS_MNEMONIC_JRCXZ:
-	case ZYDIS_MNEMONIC_JECXZ:
-	case ZYDIS_MNEMONIC_LOOP:
-	case ZYDIS_MNEMONIC_LOOPE:
-	case ZYDIS_MNEMONIC_LOOPNE:
-		return AP_I_JRCXZ;
-	case ZYDIS_MNEMONIC_JMP:
-	case ZYDIS_MNEMONIC_CALL:
-		if (pr->i.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-			return AP_I_FAR;
-		if (pr->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-			return pr->i.mnemonic == ZYDIS_MNEMONIC_JMP ? AP_I_JMP : AP_I_CALL;
-		return pr->i.mnemonic == ZYDIS_MNEMONIC_JMP ? AP_I_JMP_IND : AP_I_CALL_IND;
-	case ZYDIS_MNEMONIC_RET:
-		return pr->i.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? AP_I_FAR : AP_I_RET;
-	case ZYDIS_MNEMONIC_SYSCALL:
-		return AP_I_SYSCALL;
-	case ZYDIS_MNEMONIC_INT:
-	case ZYDIS_MNEMONIC_INT1:
-	case ZYDIS_MNEMONIC_INT3:
-	case ZYDIS_MNEMONIC_INTO:
-		return AP_I_INT;
-	case ZYDIS_MNEMONIC_IRET:
-	case ZYDIS_MNEMONIC_IRETD:
-	case ZYDIS_MNEMONIC_IRETQ:
-		return AP_I_IRET;
-	case ZYDIS_MNEMONIC_SYSENTER:
-	case ZYDIS_MNEMONIC_SYSEXIT:
-	case ZYDIS_MNEMONIC_SYSRET:
-	case ZYDIS_MNEMONIC_UIRET: /* all of these go where no translator follows */
-	case ZYDIS_MNEMONIC_ENCLU:
-		return AP_I_FAR;
-	case ZYDIS_MNEMONIC_XBEGIN:
-		return AP_I_XBEGIN;
-	case ZYDIS_MNEMONIC_UD0:
-	case ZYDIS_MNEMONIC_UD1:
-	case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_RSM:
-		return AP_I_UD;
-	default:
-		break;
-	}
-	if (pr->i.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-	    ((pr->i.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && pr->i.opcode >> 4 == 7) ||
-	     (pr->i.opcode_map == ZYDIS_OPCODE_MAP_0F && pr->i.opcode >> 4 == 8)))
-		return AP_I_JCC;
-	return pr->i.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ? AP_I_UD : AP_I_OTHER;
-}
-
-/*
- * Flags that a shift or rotate replaces for sure.  By 1: what the manuals define.  By an immediate
- * that is not masked to 0 (the decoder looks): CF too is undefined where the count may reach the
- * operand's size, and rcl, rcr of 8 or 16 bits may be a full turn.  By cl: none.
- */
-static u16 shift_writes(const struct probe *pr, u16 certain, u32 *use)
-{
-	u16 wide = pr->i.operand_width >= 32 ? AP_FL_CF : 0;
-	const ZydisDecodedOperand *count = &pr->op[pr->i.operand_count_visible - 1];
-
-	if (pr->op[0].size < 32)
-		wide = 0;
-	if (count->type == ZYDIS_OPERAND_TYPE_REGISTER)
-		return 0;
-	if (pr->i.raw.imm[0].size == 0)
-		return certain;
-	*use |= AP_C_SHIFT;
-	switch (pr->i.mnemonic) {
-	case ZYDIS_MNEMONIC_ROL:
-	case ZYDIS_MNEMONIC_ROR:
-		return AP_FL_CF;
-	case ZYDIS_MNEMONIC_RCL:
-	case ZYDIS_MNEMONIC_RCR:
-		return wide;
-	case ZYDIS_MNEMONIC_SHLD:
-	case ZYDIS_MNEMONIC_SHRD:
-		return wide ? AP_FL_CF | AP_FL_PF | AP_FL_ZF | AP_FL_SF : 0;
-	default:
-		return wide | AP_FL_PF | AP_FL_ZF | AP_FL_SF;
-	}
-}
-
-static void fixup_flags(struct ap_x86_class *c, const struct probe *pr)
-{
-	switch (pr->i.mnemonic) {
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_TEST:
-		c->fl_write |= AP_FL_AF; /* undefined on paper, cleared by every CPU there is */
-		break;
-	case ZYDIS_MNEMONIC_SHL:
-	case ZYDIS_MNEMONIC_SHR:
-	case ZYDIS_MNEMONIC_SALC:
-	case ZYDIS_MNEMONIC_SAR:
-	case ZYDIS_MNEMONIC_ROL:
-	case ZYDIS_MNEMONIC_ROR:
-	case ZYDIS_MNEMONIC_RCL:
-	case ZYDIS_MNEMONIC_RCR:
-	case ZYDIS_MNEMONIC_SHLD:
-	case ZYDIS_MNEMONIC_SHRD:
-		c->fl_write = shift_writes(pr, c->fl_write, &c->use);
-		break;
-	case ZYDIS_MNEMONIC_BSF:
-	case ZYDIS_MNEMONIC_BSR:
-	case ZYDIS_MNEMONIC_CMPXCHG8B:
-	case ZYDIS_MNEMONIC_CMPXCHG16B:
-		c->fl_write = AP_FL_ZF;
-		break;
-	case ZYDIS_MNEMONIC_MUL:
-	case ZYDIS_MNEMONIC_IMUL:
-		c->fl_write = AP_FL_CF | AP_FL_OF;
-		break;
-	case ZYDIS_MNEMONIC_FCOMI:
-	case ZYDIS_MNEMONIC_FCOMIP:
-	case ZYDIS_MNEMONIC_FUCOMI:
-	case ZYDIS_MNEMONIC_FUCOMIP:
-		c->fl_write = AP_FL_CF | AP_FL_PF | AP_FL_ZF;
-		break;
-	case ZYDIS_MNEMONIC_PUSHF:
-	case ZYDIS_MNEMONIC_PUSHFD:
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		c->fl_read = AP_FL_ALL;
-		break;
-	default:
-		break;
-	}
-	/* the kernel, or whoever handles the trap, sees all of them */
-	if (c->kind == AP_I_SYSCALL || c->kind == AP_I_INT || c->kind == AP_I_IRET ||
-	    c->kind == AP_I_FAR || c->kind == AP_I_UD || c->kind == AP_I_XBEGIN) {
-		c->fl_read = AP_FL_ALL;
-		c->fl_write = 0;
-	}
-}
-
-static void fixup_memory(struct ap_x86_class *c, const struct probe *pr)
-{
-	bool address_only = false;
-
-	switch (pr->i.meta.category) {
-	case ZYDIS_CATEGORY_PREFETCH:
-	case ZYDIS_CATEGORY_PREFETCHWT1:
-	case ZYDIS_CATEGORY_NOP:
-	case ZYDIS_CATEGORY_WIDENOP:
-	case ZYDIS_CATEGORY_CLFLUSHOPT:
-	case ZYDIS_CATEGORY_CLWB:
-	case ZYDIS_CATEGORY_CLDEMOTE:
-	case ZYDIS_CATEGORY_MPX:
-		address_only = true;
-		break;
-	default:
-		break;
-	}
-	if (pr->i.mnemonic == ZYDIS_MNEMONIC_CLFLUSH || pr->i.mnemonic == ZYDIS_MNEMONIC_UD0 ||
-	    pr->i.mnemonic == ZYDIS_MNEMONIC_UD1 || pr->i.mnemonic == ZYDIS_MNEMONIC_LEA ||
-	    pr->i.mnemonic == ZYDIS_MNEMONIC_INVLPG)
-		address_only = true;
-	if (pr->i.meta.category == ZYDIS_CATEGORY_MPX && pr->i.mnemonic == ZYDIS_MNEMONIC_BNDMOV)
-		address_only = false;
-	if (address_only) {
-		c->use &= ~(AP_C_MEM_R | AP_C_MEM_W);
-		c->mem_flags |= AP_CM_NO_ACCESS;
-	}
-}
-
-#define RAX 0x0001
-#define RCX 0x0002
-#define RDX 0x0004
-#define RBX 0x0008
-#define R11 0x0800
-
-static void fixup_registers(struct ap_x86_class *c, const struct probe *pr)
-{
-	switch (pr->i.mnemonic) {
-	case ZYDIS_MNEMONIC_SYSCALL:
-		c->gpr_read |= RAX;
-		c->gpr_write |= RAX | RCX | R11;
-		break;
-	case ZYDIS_MNEMONIC_XBEGIN: /* an abort leaves its status there */
-		c->gpr_write |= RAX;
-		c->gpr_read |= RAX;
-		break;
-	case ZYDIS_MNEMONIC_BSF:
-	case ZYDIS_MNEMONIC_BSR: /* source 0 leaves the destination alone */
-	case ZYDIS_MNEMONIC_LAR:
-	case ZYDIS_MNEMONIC_LSL:
-		c->use |= AP_C_REG_R;
-		break;
-	case ZYDIS_MNEMONIC_RDGSBASE:
-	case ZYDIS_MNEMONIC_WRGSBASE:
-		c->flags |= AP_INSN_GS_BASE;
-		break;
-	default:
-		break;
-	}
-}
-
-/* Flags beyond the status flags, by those that exist to move them. */
-static bool touches_rflags(const struct probe *pr)
-{
-	const ZydisAccessedFlags *fl = pr->i.cpu_flags;
-	u32 system = ZYDIS_CPUFLAG_TF | ZYDIS_CPUFLAG_IF | ZYDIS_CPUFLAG_DF | ZYDIS_CPUFLAG_NT |
-		     ZYDIS_CPUFLAG_RF | ZYDIS_CPUFLAG_AC | ZYDIS_CPUFLAG_VIF | ZYDIS_CPUFLAG_VIP |
-		     ZYDIS_CPUFLAG_ID;
-
-	switch (pr->i.mnemonic) {
-	case ZYDIS_MNEMONIC_PUSHF:
-	case ZYDIS_MNEMONIC_PUSHFD:
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		return true;
-	default:
-		break;
-	}
-	if (pr->i.meta.category == ZYDIS_CATEGORY_STRINGOP ||
-	    pr->i.meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
-	    pr->i.meta.category == ZYDIS_CATEGORY_IO || !fl)
-		return false;
-	return (fl->tested | fl->modified | fl->set_0 | fl->set_1 | fl->undefined) & system;
 }
 
 static u32 nibble(struct form f, u8 *lo_bit, u8 *hi_bit, const struct form *live)
@@ -493,6 +271,18 @@ static u32 limits(const struct form *base, bool vsib)
 	return ok | mask << (is_memory(&f) ? AP_OK_MASK_MEM : AP_OK_MASK_REG);
 }
 
+/* Whether ModRM.rm (mod 3) selects a register, not an opcode. */
+static bool is_rm_free(struct form f)
+{
+	unsigned rm, count = 0;
+
+	for (rm = 0; rm < 8; rm++) {
+		f.modrm = (f.modrm & 0xf8) | rm;
+		count += valid(&f);
+	}
+	return count >= 6; /* all but two that may have to differ from other operands */
+}
+
 /* Register numbers that must differ: make them equal and see. */
 static u32 distinct(const struct form *base, bool vsib, u32 ok)
 {
@@ -515,7 +305,7 @@ static u32 distinct(const struct form *base, bool vsib, u32 ok)
 		f.vvvv = ix;
 		use |= has_vv && !valid(&f) ? AP_C_NE_VV_IX : 0;
 	}
-	if (is_memory(base))
+	if (is_memory(base) || !is_rm_free(*base))
 		return use;
 	f = *base;
 	f.modrm = 0xc0 | reg << 3 | reg;
@@ -561,7 +351,7 @@ static void memory_limits(struct ap_x86_class *c, const struct form *base)
 		c->use |= AP_C_LOCK;
 	f = *base;
 	f.modrm |= 0x40;
-	if (f.enc != EVEX || (f.modrm & 7) == 4 || !ask(&f, &pr))
+	if (f.enc != EVEX || !ask(&f, &pr))
 		return;
 	for (n = 0; n < pr.i.operand_count; n++)
 		if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY)
@@ -582,7 +372,7 @@ static bool classify(const struct form *f, struct ap_x86_class *c)
 		if (pr.op[n].type == ZYDIS_OPERAND_TYPE_REGISTER)
 			add_register(c, &pr.op[n]);
 		else if (pr.op[n].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			add_memory(c, &pr.op[n]);
+			add_memory(c, &pr.op[n], pr.i.mnemonic);
 	}
 	c->kind = kind_of(&pr);
 	c->imm = pr.i.raw.imm[0].size / 8 | pr.i.raw.imm[1].size / 8 << 4;
@@ -599,7 +389,8 @@ static bool classify(const struct form *f, struct ap_x86_class *c)
 	if (pr.i.attributes & ZYDIS_ATTRIB_HAS_MODRM)
 		c->flags |= AP_INSN_HAS_MODRM;
 	if (pr.i.meta.category == ZYDIS_CATEGORY_STRINGOP ||
-	    pr.i.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
+	    pr.i.meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
+	    pr.i.meta.category == ZYDIS_CATEGORY_PADLOCK)
 		c->use |= AP_C_STRING;
 	if (touches_rflags(&pr))
 		c->flags |= AP_INSN_RFLAGS;

@@ -297,8 +297,8 @@ static bool registers_clash(const struct cursor *cur, const struct ap_insn *insn
 	u8 index = (insn->sib >> 3 & 7) | cur->index_ext;
 	u8 vvvv = cur->vvvv;
 
-	if (cur->flags & AP_INSN_EVEX && !is_reg)
-		vvvv &= 15;
+	if (use & (AP_C_NE_REG_IX | AP_C_NE_VV_IX))
+		vvvv &= 15; /* V' belongs to the index */
 	if ((use & AP_C_NE_REG_VV) && reg == vvvv)
 		return true;
 	if (is_reg)
@@ -360,8 +360,6 @@ static inline bool parse_modrm(struct cursor *cur, struct ap_insn *insn,
 		insn->gpr_read |=
 			parse_memory(cur, insn, flags, class->cd8, class->mem_flags & AP_CM_VSIB);
 	}
-	if (ap_unlikely(cur->vector) && !vector_is_valid(cur, class, is_reg))
-		return false;
 	if (ap_unlikely(use & (AP_C_NE_REG_VV | AP_C_NE_REG_RM | AP_C_NE_VV_RM | AP_C_NE_REG_IX |
 			       AP_C_NE_VV_IX)))
 		return !registers_clash(cur, insn, use, is_reg);
@@ -429,6 +427,8 @@ static inline bool decode_rest(struct cursor *cur, struct ap_insn *insn,
 		insn->modrm = 0;
 	}
 	is_reg = !(flags & AP_INSN_MEM);
+	if (ap_unlikely(cur->vector) && !vector_is_valid(cur, class, is_reg))
+		return false;
 	operand_registers(cur, insn, class->use, is_reg);
 	if (ap_unlikely(class->use & (AP_C_MOFFS | AP_C_STRING | AP_C_SHIFT | AP_C_3DNOW)))
 		if (!parse_special(cur, insn, class->use, &flags))
