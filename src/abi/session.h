@@ -22,14 +22,14 @@
 #include "base/types.h"
 
 #define AP_SESSION_MAGIC 0x3130667265706e61ULL /* "anperf01" */
-#define AP_SHAPE_MAX 4096
+#define AP_SHAPE_MAX 8192
 #define AP_SEG_SIZE (64ULL << 20)
 #define AP_SEG_BASE (1ULL << 20)
 #define AP_SEG_OFF(i) (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
 #define AP_SHAPES_OFF 4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
 #define AP_SLOT_SIZE (4096ULL + AP_SHAPE_MAX * 8)
-#define AP_SLOT_MAX 1800
+#define AP_SLOT_MAX 900
 #define AP_SLOT_OFF(i) (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
 #define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
 
@@ -127,9 +127,10 @@ struct ap_note {
 };
 
 struct ap_root {
-	u32 used;
+	u32 used;		 /* 1 in use, 2 given back: the supervisor merges and frees it */
 	u32 parent;		 /* root whose totals include this one's; root 0 has itself */
 	u64 totals[AP_RAW_N]; /* folded segments; written by the supervisor only */
+	u64 short_tasks;      /* of them: tasks that were cut off inside translated code */
 };
 
 struct ap_session {
