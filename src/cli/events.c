@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of events.  docs/events.md defines the exact ones per class of instructions; the
+ * The table of events.  docs/counting.md defines the exact ones per class of instructions; the
  * meanings here are their short form.  A name that perf knows and we do not count stands here
  * too, so that scripts get "<not supported>" with a reason and not a syntax error.
  */

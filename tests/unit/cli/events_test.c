@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The event table is walked for holes and duplicates; event strings are read as perf reads them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "abi/session.h"
+#include "cli/evlist.h"
+#include "cli/nearest.h"
+#include "linux/run.h"
+#include "tap/tap.h"
+
+static const struct ap_event_desc *find(const char *name)
+{
+	return ap_event_find(name, strlen(name));
+}
+
+static bool has_limit(const struct ap_event_desc *ev)
+{
+	switch (ev->from) {
+	case AP_FROM_RAW:
+		return ev->index < AP_RAW_N;
+	case AP_FROM_SW:
+		return ev->index < AP_SW_N;
+	case AP_FROM_TIME:
+		return ev->index <= AP_TIME_SYS;
+	case AP_FROM_NOTHING:
+		return ev->kind == AP_KIND_UNSUPPORTED;
+	}
+	return false;
+}
+
+static void every_row_is_complete_and_finds_itself(void)
+{
+	size_t i, a;
+
+	for (i = 0; i < ap_nevents; i++) {
+		const struct ap_event_desc *ev = &ap_events[i];
+		bool ok = ev->name && ev->unit && ev->meaning && ev->meaning[0] && has_limit(ev);
+
+		ok = ok && (ev->kind == AP_KIND_UNSUPPORTED) == (ev->why != NULL);
+		ok = ok && find(ev->name) == ev && !strpbrk(ev->name, ":,{}/ ");
+		for (a = 0; ok && a < AP_EVENT_ALIASES && ev->alias[a]; a++)
+			ok = find(ev->alias[a]) == ev;
+		if (!EXPECT(ok))
+			tap_note("row %zu: %s", i, ev->name);
+	}
+}
+
+static void every_cache_event_is_known_and_not_supported(void)
+{
+	char name[64];
+	unsigned int n;
+
+	for (n = 0; ap_cache_event_name(n, name, sizeof(name)); n++) {
+		const struct ap_event_desc *ev = find(name);
+
+		if (!EXPECT(ev && ev->kind == AP_KIND_UNSUPPORTED && ev->why))
+			tap_note("%s", name);
+	}
+	EXPECT_U64(n, 32);
+}
+
+static void cache_events_are_spelled_as_perf_spells_them(void)
+{
+	static const char *const good[] = {
+		"L1-dcache",
+		"l1d-loads",
+		"L1-dcache-misses-loads",
+		"L1-dcache-prefetches-misses",
+		"btb-loads",
+		"LLC-load",
+		"node-loads-ops",
+		"L1-icache-speculative-read",
+		"dTLB-store-misses",
+	};
+	static const char *const bad[] = {
+		"iTLB-stores", "branch-stores",		 "L1-icache-stores", "branches-load-misses",
+		"L1-dcache-",  "L1-dcache-loads-stores", "L1-dcachex",	     "LLC-bogus",
+		"-loads",      "L1-dcache-loads-",	 "L1-dcache--loads",
+	};
+	size_t i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(good); i++) {
+		if (!EXPECT(find(good[i]) != NULL))
+			tap_note("%s", good[i]);
+	}
+	for (i = 0; i < AP_ARRAY_SIZE(bad); i++) {
+		if (!EXPECT(find(bad[i]) == NULL))
+			tap_note("%s", bad[i]);
+	}
+}
+
+static void raw_events_are_known_and_not_supported(void)
+{
+	EXPECT(find("r1a8") && find("r1a8")->why);
+	EXPECT(find("rffffffffffffffff") != NULL);
+	EXPECT(find("r") == NULL);
+	EXPECT(find("r1g") == NULL);
+	EXPECT(find("r10000000000000000") == NULL);
+}
+
+/* The events of one string, as "name=why name=-", or the error line. */
+static const char *parsed(const char *spec)
+{
+	static char text[1000];
+	struct ap_evlist list = { 0 };
+	char why[400] = "";
+	size_t i, n = 0;
+
+	text[0] = 0;
+	if (ap_evlist_parse(&list, spec, why, sizeof(why)))
+		snprintf(text, sizeof(text), "%s", why);
+	else
+		for (i = 0; i < list.n; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s=%s", i ? " " : "",
+					      list.sel[i].name,
+					      list.sel[i].why ? list.sel[i].why : "-");
+	ap_evlist_fini(&list);
+	return text;
+}
+
+static void lists_keep_order_and_spelling(void)
+{
+	EXPECT_STR(parsed("instructions,faults,branch-instructions,instructions"),
+		   "instructions=- faults=- branch-instructions=- instructions=-");
+}
+
+static void user_space_is_what_is_counted(void)
+{
+	EXPECT_STR(parsed("instructions:u"), "instructions:u=-");
+	EXPECT_STR(parsed("instructions:uhH"), "instructions:uhH=-");
+	EXPECT_STR(parsed("branches:upp"), "branches:upp=-");
+	EXPECT_STR(parsed("branches:P"), "branches:P=-");
+	EXPECT_STR(parsed("calls:"), "calls:=-");
+	EXPECT_STR(parsed("task-clock:u"), "task-clock:u=-");
+	EXPECT_STR(parsed("user_time:u"), "user_time:u=-");
+}
+
+static void kernel_mode_is_not_supported_and_says_why(void)
+{
+	EXPECT_STR(parsed("instructions:k"), "instructions:k=kernel-mode work is never counted");
+	EXPECT_STR(parsed("instructions:uk"), "instructions:uk=kernel-mode work is never counted");
+	EXPECT_STR(parsed("page-faults:k"), "page-faults:k=kernel-mode work is never counted");
+	EXPECT_STR(parsed("task-clock:k"), "task-clock:k=kernel-mode work is never counted");
+	EXPECT_STR(parsed("page-faults:uk"), "page-faults:uk=-");
+	EXPECT_STR(parsed("page-faults:u"),
+		   "page-faults:u=the kernel's own counts are not split by mode");
+	EXPECT_STR(parsed("calls:h"), "calls:h=guests and hypervisors are never counted");
+	EXPECT_STR(parsed("calls:G"), "calls:G=guests and hypervisors are never counted");
+	EXPECT_STR(parsed("calls:GH"), "calls:GH=-");
+}
+
+static void wrong_strings_get_one_line(void)
+{
+	EXPECT_STR(parsed("bogus"),
+		   "event syntax error: 'bogus': unknown event ('anyperf list' names all)");
+	EXPECT_STR(parsed("task-clock,brnaches"),
+		   "event syntax error: 'brnaches': unknown event, did you mean 'branches'? "
+		   "('anyperf list' names all)");
+	EXPECT_STR(parsed("a,,b"),
+		   "event syntax error: 'a': unknown event ('anyperf list' names all)");
+	EXPECT_STR(parsed("calls,"), "event syntax error: 'calls,': an event is missing");
+	EXPECT_STR(parsed(""), "event syntax error: '': an event is missing");
+	EXPECT_STR(parsed("calls:kk"), "event syntax error: 'calls:kk': bad modifier 'kk'");
+	EXPECT_STR(parsed("calls:pppp"), "event syntax error: 'calls:pppp': bad modifier 'pppp'");
+	EXPECT_STR(parsed("calls:u:k"), "event syntax error: 'calls:u:k': bad modifier 'u:k'");
+	EXPECT_STR(parsed("{calls,returns}"),
+		   "event syntax error: '{calls,returns}': groups {} are not supported");
+	EXPECT_STR(parsed("cpu/cycles/"),
+		   "event syntax error: 'cpu/cycles/': pmu/term/ events are not supported");
+}
+
+static void only_supported_events_need_anything(void)
+{
+	struct ap_evlist list = { 0 };
+	char why[400];
+
+	REQUIRE(!ap_evlist_parse(&list, "task-clock,instructions:k,cycles", why, sizeof(why)));
+	EXPECT(!ap_evlist_needs(&list, AP_FROM_RAW));
+	EXPECT(ap_evlist_needs(&list, AP_FROM_SW));
+	REQUIRE(!ap_evlist_parse(&list, "syscalls", why, sizeof(why)));
+	EXPECT(ap_evlist_needs(&list, AP_FROM_RAW));
+	ap_evlist_fini(&list);
+}
+
+static void suggestions_are_for_typing_errors(void)
+{
+	struct ap_nearest near;
+
+	EXPECT_U64(ap_edit_distance("", "abc"), 3);
+	EXPECT_U64(ap_edit_distance("abc", "abc"), 0);
+	EXPECT_U64(ap_edit_distance("sttat", "stat"), 1);
+	EXPECT_U64(ap_edit_distance("satt", "stat"), 1);
+	EXPECT_U64(ap_edit_distance("stta", "stat"), 1);
+	ap_nearest_init(&near, "lst");
+	ap_nearest_offer(&near, "stat");
+	ap_nearest_offer(&near, "list");
+	EXPECT_STR(near.name, "list");
+	ap_nearest_init(&near, "record");
+	ap_nearest_offer(&near, "stat");
+	EXPECT(near.name == NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(every_row_is_complete_and_finds_itself),
+						 TAP(every_cache_event_is_known_and_not_supported),
+						 TAP(cache_events_are_spelled_as_perf_spells_them),
+						 TAP(raw_events_are_known_and_not_supported),
+						 TAP(lists_keep_order_and_spelling),
+						 TAP(user_space_is_what_is_counted),
+						 TAP(kernel_mode_is_not_supported_and_says_why),
+						 TAP(wrong_strings_get_one_line),
+						 TAP(only_supported_events_need_anything),
+						 TAP(suggestions_are_for_typing_errors),
+						 { 0 } };
+
+	return tap_main(tests, argc, argv);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The option parser: every way to write an option, where options end, and what is refused.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture.h"
+#include "cli/options.h"
+#include "tap/tap.h"
+
+struct args {
+	bool all, verbose;
+	unsigned int number;
+	const char *text;
+	char called[40];
+};
+
+static int call(void *args, const char *value, char *why)
+{
+	struct args *a = args;
+
+	if (!strcmp(value, "bad")) {
+		snprintf(why, AP_OPT_WHY, "is bad");
+		return -EINVAL;
+	}
+	strncat(a->called, value, sizeof(a->called) - strlen(a->called) - 1);
+	return 0;
+}
+
+static const struct ap_opt table[] = {
+	{ 'a', "all", AP_OPT_FLAG, offsetof(struct args, all), NULL, NULL, "everything", false },
+	{ 'v', "verbose", AP_OPT_FLAG, offsetof(struct args, verbose), NULL, NULL, "more", false },
+	{ 'n', "number", AP_OPT_UINT, offsetof(struct args, number), NULL, "n", "a number", false },
+	{ 'x', "text", AP_OPT_STR, offsetof(struct args, text), NULL, "sep", "a text", false },
+	{ 0, "text-call", AP_OPT_CALL, 0, call, "value", "a call", false },
+	{ 0, "secret", AP_OPT_FLAG, offsetof(struct args, all), NULL, NULL, "nothing", true },
+	{ 0 }
+};
+
+static const struct ap_opt_spec spec = { "prog", "[options] command", table };
+
+static struct args args;
+static char complaint[1000];
+static int rest;
+
+/* Parses words that blanks separate; the result, with args, rest and complaint filled. */
+static enum ap_opt_result parse(const char *line)
+{
+	static char copy[200];
+	char *argv[20] = { copy }, *save = NULL, *word;
+	struct capture err;
+	enum ap_opt_result ret;
+	int argc = 1;
+
+	snprintf(copy, sizeof(copy), "%s", line);
+	for (word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	memset(&args, 0, sizeof(args));
+	rest = -1;
+	ret = ap_opts_parse(&spec, &args, argc, argv, &rest, capture_begin(&err));
+	snprintf(complaint, sizeof(complaint), "%s", capture_end(&err));
+	capture_free(&err);
+	return ret;
+}
+
+static void short_options_are_bundled_and_carry_values(void)
+{
+	EXPECT_U64(parse("-av -n 7 -x, cmd"), AP_OPTS_OK);
+	EXPECT(args.all && args.verbose);
+	EXPECT_U64(args.number, 7);
+	EXPECT_STR(args.text, ",");
+	EXPECT_U64(rest, 5);
+	EXPECT_U64(parse("-vn12 cmd"), AP_OPTS_OK);
+	EXPECT_U64(args.number, 12);
+	EXPECT_U64(rest, 2);
+}
+
+static void long_options_take_both_forms_and_beginnings(void)
+{
+	EXPECT_U64(parse("--number=3 --text a --text-call one --text-call=two"), AP_OPTS_OK);
+	EXPECT_U64(args.number, 3);
+	EXPECT_STR(args.text, "a");
+	EXPECT_STR(args.called, "onetwo");
+	EXPECT_U64(parse("--verb --num 4"), AP_OPTS_OK);
+	EXPECT(args.verbose);
+	EXPECT_U64(args.number, 4);
+	EXPECT_U64(parse("--tex a"), AP_OPTS_ERROR);
+	EXPECT(strstr(complaint, "--tex: ambiguous option"));
+}
+
+static void the_first_other_word_ends_the_options(void)
+{
+	EXPECT_U64(parse("cmd -a"), AP_OPTS_OK);
+	EXPECT(!args.all);
+	EXPECT_U64(rest, 1);
+	EXPECT_U64(parse("-v -- -a"), AP_OPTS_OK);
+	EXPECT(!args.all);
+	EXPECT_U64(rest, 3);
+	EXPECT_U64(parse("- x"), AP_OPTS_OK);
+	EXPECT_U64(rest, 1);
+	EXPECT_U64(parse(""), AP_OPTS_OK);
+	EXPECT_U64(rest, 1);
+}
+
+static void wrong_options_get_a_line(void)
+{
+	EXPECT_U64(parse("--bogus cmd"), AP_OPTS_ERROR);
+	EXPECT(!strncmp(complaint, "prog: --bogus: unknown option\nUsage: prog ", 42));
+	EXPECT_U64(parse("-vq cmd"), AP_OPTS_ERROR);
+	EXPECT(strstr(complaint, "prog: -q: unknown option\n"));
+	EXPECT_U64(parse("-n"), AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: -n: needs a value\n");
+	EXPECT_U64(parse("-n -3"), AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: -n: needs a number\n");
+	EXPECT_U64(parse("-n 4x"), AP_OPTS_ERROR);
+	EXPECT_U64(parse("-n 99999999999"), AP_OPTS_ERROR);
+	EXPECT_U64(parse("--all=1"), AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: --all=1: takes no value\n");
+	EXPECT_U64(parse("--text-call bad"), AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: --text-call: is bad\n");
+	EXPECT_U64(parse("--secr cmd"), AP_OPTS_ERROR);
+	EXPECT_U64(parse("--secret cmd"), AP_OPTS_OK);
+}
+
+static void help_shows_the_table_but_what_is_hidden(void)
+{
+	struct capture out;
+
+	EXPECT_U64(parse("-v --help"), AP_OPTS_HELP);
+	EXPECT_U64(parse("-vh"), AP_OPTS_HELP);
+	ap_opts_help(&spec, capture_begin(&out));
+	EXPECT_STR(capture_end(&out), "\n Usage: prog [options] command\n\n"
+				      "    -a, --all                     everything\n"
+				      "    -v, --verbose                 more\n"
+				      "    -n, --number <n>              a number\n"
+				      "    -x, --text <sep>              a text\n"
+				      "        --text-call <value>       a call\n"
+				      "    -h, --help                    print this help\n\n");
+	capture_free(&out);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(short_options_are_bundled_and_carry_values),
+						 TAP(long_options_take_both_forms_and_beginnings),
+						 TAP(the_first_other_word_ends_the_options),
+						 TAP(wrong_options_get_a_line),
+						 TAP(help_shows_the_table_but_what_is_hidden),
+						 { 0 } };
+
+	return tap_main(tests, argc, argv);
+}

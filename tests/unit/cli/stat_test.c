@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `anyperf stat` prints for given numbers: means and deviations, the table, CSV and notes.
+ * The strings here are perf 6.1's own, up to what anyperf adds; perf_test.c holds them to a perf
+ * where there is one.
+ */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture.h"
+#include "sample.h"
+#include "tap/tap.h"
+
+static struct capture cap;
+
+static const char *printed(const struct sample *s, const char *separator, bool verbose)
+{
+	struct ap_stat_format fmt = { .separator = separator, .verbose = verbose };
+
+	ap_stat_print(&s->st, &fmt, capture_begin(&cap));
+	return capture_end(&cap);
+}
+
+static void mean_and_deviation_are_perfs(void)
+{
+	struct ap_agg agg = { 0 };
+
+	ap_agg_add(&agg, 10);
+	EXPECT(ap_agg_stddev(&agg) == 0);
+	ap_agg_add(&agg, 12);
+	ap_agg_add(&agg, 14);
+	/* variance 4, of the mean 4/3 */
+	EXPECT(agg.mean == 12);
+	EXPECT(ap_agg_stddev(&agg) > 1.1547 && ap_agg_stddev(&agg) < 1.1548);
+	EXPECT(ap_agg_stddev_pct(&agg) > 9.622 && ap_agg_stddev_pct(&agg) < 9.623);
+}
+
+static void nothing_deviates_from_zero(void)
+{
+	struct ap_agg agg = { 0 };
+
+	ap_agg_add(&agg, 0);
+	ap_agg_add(&agg, 0);
+	EXPECT(ap_agg_stddev_pct(&agg) == 0);
+}
+
+static void the_table_is_perfs_with_the_kind_after_the_comment(void)
+{
+	struct sample s;
+
+	sample_init(&s, "task-clock,context-switches,instructions,cycles,duration_time");
+	s.res.sw_source[AP_SW_CONTEXT_SWITCHES] = AP_SRC_KERNEL;
+	s.res.sw[AP_SW_CONTEXT_SWITCHES] = 3;
+	s.res.raw[AP_VEC_INSTR] = 123456;
+	sample_run(&s);
+	EXPECT_STR(
+		printed(&s, NULL, false),
+		"\n Performance counter stats for 'prog -x':\n\n"
+		"              1.00 msec task-clock                       #    0.500 CPUs utilized"
+		"           # rusage\n"
+		"                 3      context-switches                 #    3.000 K/sec        "
+		"           # kernel\n"
+		"            123456      instructions                     #  123.456 M/sec        "
+		"           # exact\n"
+		"   <not supported>      cycles\n"
+		"           2000000 ns   duration_time                                            "
+		"           # kernel\n"
+		"\n"
+		"       0.002000000 seconds time elapsed\n\n"
+		"       0.000700000 seconds user\n"
+		"       0.000300000 seconds sys\n\n\n");
+	sample_fini(&s);
+}
+
+static void repeated_runs_show_means_and_deviations(void)
+{
+	struct sample s;
+
+	sample_init(&s, "task-clock,instructions,branches");
+	s.res.raw[AP_VEC_INSTR] = 2000;
+	s.res.raw[AP_VEC_BRANCH] = 10;
+	sample_run(&s);
+	s.res.raw[AP_VEC_BRANCH] = 12;
+	s.res.wall_ns = 2200000;
+	sample_run(&s);
+	EXPECT_STR(
+		printed(&s, NULL, false),
+		"\n Performance counter stats for 'prog -x' (2 runs):\n\n"
+		"              1.00 msec task-clock                       #    0.476 CPUs utilized"
+		"           # rusage\n"
+		"              2000      instructions                     #    2.000 M/sec        "
+		"           # exact\n"
+		"                11      branches                         #   11.000 K/sec        "
+		"           # exact     ( +-  9.09% )\n"
+		"\n"
+		"          0.002100 +- 0.000100 seconds time elapsed  ( +-  4.76% )\n\n\n");
+	sample_fini(&s);
+}
+
+static void rates_need_a_clock_among_the_events(void)
+{
+	struct sample s;
+
+	sample_init(&s, "instructions");
+	s.res.raw[AP_VEC_INSTR] = 42;
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ",", false), "42,,instructions,1000000,100.00,,,exact\n");
+	sample_fini(&s);
+}
+
+static void csv_has_perfs_columns_and_one_more(void)
+{
+	struct sample s;
+
+	sample_init(&s, "task-clock,page-faults,instructions:u,branches:k,cycles,user_time");
+	s.res.sw[AP_SW_PAGE_FAULTS] = 48;
+	s.res.raw[AP_VEC_INSTR] = 18446744073709551615ULL;
+	sample_run(&s);
+	EXPECT_STR(
+		printed(&s, ",", false),
+		"1.00,msec,task-clock,1000000,100.00,0.500,CPUs utilized,kernel\n"
+		"48,,page-faults,1000000,100.00,48.000,K/sec,kernel\n"
+		"18446744073709551615,,instructions:u,1000000,100.00,18446744073709.551,G/sec,exact\n"
+		"<not supported>,,branches:k,0,100.00,,,\n"
+		"<not supported>,,cycles,0,100.00,,,\n"
+		"700000,ns,user_time,1000000,100.00,,,kernel\n");
+	sample_fini(&s);
+}
+
+static void csv_of_repeated_runs_has_the_deviation(void)
+{
+	struct sample s;
+
+	sample_init(&s, "branches,cycles");
+	s.res.raw[AP_VEC_BRANCH] = 10;
+	sample_run(&s);
+	s.res.raw[AP_VEC_BRANCH] = 12;
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ";", false), "11;;branches;9.09%;1000000;100.00;;;exact\n"
+					    "<not supported>;;cycles;0.00%;0;100.00;;;\n");
+	sample_fini(&s);
+}
+
+static void a_command_outside_of_the_engine_is_not_counted(void)
+{
+	struct sample s;
+
+	sample_init(&s, "instructions,major-faults");
+	s.res.counted = false;
+	s.res.sw_source[AP_SW_MAJOR_FAULTS] = AP_SRC_NONE;
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ",", true),
+		   "<not counted>,,instructions,0,100.00,,,\n"
+		   "<not supported>,,major-faults,0,100.00,,,\n"
+		   "# instructions: <not counted>: the command ran without the engine\n"
+		   "# major-faults: <not supported>: this kernel lets nobody count it\n");
+	sample_fini(&s);
+}
+
+static void notes_are_said_once_with_their_number(void)
+{
+	static struct ap_note_line notes[] = { { .text = "not counted: /usr/bin/sudo: set-uid" },
+					       { .text = "not counted: /x: 32-bit" },
+					       { .text = "not counted: /usr/bin/sudo: set-uid" } };
+	struct sample s;
+	const char *text;
+
+	sample_init(&s, NULL);
+	s.res.notes = notes;
+	s.res.nnotes = 3;
+	s.res.tasks_running = 1;
+	s.res.tasks_short = 2;
+	s.res.max_short = 64;
+	sample_run(&s);
+	text = printed(&s, NULL, false);
+	EXPECT_STR(text + strlen(text) - strlen(strstr(text, "not counted")),
+		   "not counted: /usr/bin/sudo: set-uid (2 times)\n"
+		   "not counted: /x: 32-bit\n"
+		   "1 task still running\n"
+		   "killed: at most 128 instructions short (2 tasks)\n\n");
+	sample_fini(&s);
+}
+
+static void a_null_run_has_times_only(void)
+{
+	struct sample s;
+
+	sample_init(&s, NULL);
+	sample_run(&s);
+	EXPECT_STR(printed(&s, NULL, false), "\n Performance counter stats for 'prog -x':\n\n"
+					     "       0.002000000 seconds time elapsed\n\n"
+					     "       0.000700000 seconds user\n"
+					     "       0.000300000 seconds sys\n\n\n");
+	EXPECT_STR(printed(&s, ",", false), "");
+	sample_fini(&s);
+}
+
+static void thousands_are_separated_as_the_locale_says(void)
+{
+	static const char *const names[] = { "en_US.UTF-8", "en_US.utf8", "en_GB.UTF-8",
+					     "de_DE.UTF-8" };
+	const struct lconv *conv;
+	struct sample s;
+	char want[40];
+	size_t i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(names) && !setlocale(LC_NUMERIC, names[i]); i++)
+		;
+	if (i == AP_ARRAY_SIZE(names))
+		tap_lack("no locale with thousands separators is installed");
+	conv = localeconv();
+	snprintf(want, sizeof(want), "1%s234%s567      instructions", conv->thousands_sep,
+		 conv->thousands_sep);
+	sample_init(&s, "instructions");
+	s.res.raw[AP_VEC_INSTR] = 1234567;
+	sample_run(&s);
+	EXPECT(strstr(printed(&s, NULL, false), want));
+	sample_fini(&s);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		TAP(mean_and_deviation_are_perfs),
+		TAP(nothing_deviates_from_zero),
+		TAP(the_table_is_perfs_with_the_kind_after_the_comment),
+		TAP(repeated_runs_show_means_and_deviations),
+		TAP(rates_need_a_clock_among_the_events),
+		TAP(csv_has_perfs_columns_and_one_more),
+		TAP(csv_of_repeated_runs_has_the_deviation),
+		TAP(a_command_outside_of_the_engine_is_not_counted),
+		TAP(notes_are_said_once_with_their_number),
+		TAP(a_null_run_has_times_only),
+		TAP(thousands_are_separated_as_the_locale_says),
+		{ 0 }
+	};
+
+	return tap_main(tests, argc, argv);
+}
