@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts the engine into a stopped task: finds a hole, maps the blob by remote system calls, writes
+ * it and its struct ap_boot, and points the task at the blob's entry.  The same steps serve the
+ * first command, every later exec, and a running process.
+ *
+ * Rule for editors: until the last step nothing that the program can see has changed, so every
+ * failure can end in a native run.
+ */
+#include "linux/ptrace/inject.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "abi/boot.h"
+#include "abi/session.h"
+#include "linux/proc/proc.h"
+#include "linux/ptrace/hole.h"
+#include "linux/ptrace/kcall.h"
+#include "linux/ptrace/task.h"
+
+#define RANDOM_BYTES 16
+
+struct injection {
+	struct ap_inject *in;
+	struct ap_blob_header header;
+	struct ap_remote remote;
+	struct ap_auxv aux;
+	struct ap_layout lay;
+	struct ap_boot boot;
+	u64 base;
+};
+
+static int read_header(struct injection *j)
+{
+	const u8 *from = j->in->blob;
+	u8 *to = (u8 *)&j->header;
+
+	if (j->in->blob_bytes < sizeof(j->header))
+		return -ENOEXEC;
+	for (u64 i = 0; i < sizeof(j->header); i++)
+		to[i] = from[i];
+	if (j->header.magic != AP_BOOT_MAGIC || j->header.file_size > j->in->blob_bytes ||
+	    j->header.image_size < j->header.file_size || j->header.entry >= j->header.file_size ||
+	    j->header.image_size - j->header.boot < sizeof(struct ap_boot))
+		return -ENOEXEC;
+	return 0;
+}
+
+static int remote_mmap(struct injection *j, u64 addr, u64 size, u64 prot, u64 flags, s64 *ret)
+{
+	const u64 args[6] = { addr, size, prot, flags, (u64)-1, 0 };
+
+	return ap_remote_call(&j->remote, __NR_mmap, args, ret);
+}
+
+static int remote_munmap(struct injection *j, u64 addr, u64 size)
+{
+	const u64 args[6] = { addr, size };
+	s64 ret;
+
+	return ap_remote_call(&j->remote, __NR_munmap, args, &ret);
+}
+
+/*
+ * A static program has no interpreter, and older kernels put the vdso above the stack: then only
+ * the kernel can say where it will map next.
+ */
+static int find_anchor(struct injection *j)
+{
+	s64 addr;
+	int ret;
+
+	j->lay.boot = &j->boot;
+	j->lay.anchor = j->aux.base ? j->aux.base : j->aux.vdso;
+	ret = ap_layout_read(j->in->tid, &j->lay);
+	if (ret)
+		return ret;
+	if (j->lay.anchor && (j->aux.base || !j->lay.stack || j->lay.anchor < j->lay.stack))
+		return 0;
+	ret = remote_mmap(j, 0, AP_PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, &addr);
+	if (ret)
+		return ret;
+	if (addr < 0 && addr >= -4095)
+		return (int)addr;
+	j->lay.anchor = j->lay.lowest = (u64)addr;
+	return remote_munmap(j, (u64)addr, AP_PAGE_SIZE);
+}
+
+/* Raises a soft limit of the task by size where the hard limit allows. */
+static bool raise_limit(pid_t pid, unsigned int resource, u64 size)
+{
+	struct rlimit64 lim;
+
+	if (ap_kcall6(__NR_prlimit64, (u64)pid, resource, 0, (u64)(uintptr_t)&lim, 0, 0) < 0)
+		return false;
+	if (lim.rlim_cur == RLIM64_INFINITY || lim.rlim_max - lim.rlim_cur < size)
+		return false;
+	lim.rlim_cur += size;
+	return !ap_kcall6(__NR_prlimit64, (u64)pid, resource, (u64)(uintptr_t)&lim, 0, 0, 0);
+}
+
+static int map_blob(struct injection *j)
+{
+	const u64 prot = PROT_READ | PROT_WRITE | PROT_EXEC;
+	const u64 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+	u64 size = j->header.image_size, addr;
+	bool raised = false;
+	s64 got = -ENOMEM;
+
+	for (unsigned int try = 0; (addr = ap_hole_candidate(&j->lay, size, try)); try++) {
+		int ret = remote_mmap(j, addr, size, prot, flags, &got);
+
+		if (ret)
+			return ret;
+		if (got == (s64)addr) {
+			j->base = addr;
+			return 0;
+		}
+		/* a kernel before 4.17 takes the address as a hint */
+		if (got > 0 || got < -4095)
+			ret = remote_munmap(j, (u64)got, size);
+		if (ret)
+			return ret;
+		if (got == -ENOMEM && !raised) {
+			bool as = raise_limit(j->in->tid, RLIMIT_AS, size);
+			bool data = raise_limit(j->in->tid, RLIMIT_DATA, size);
+
+			raised = true;
+			if (as || data)
+				try--;
+		} else if (got < 0 && got >= -4095 && got != -EEXIST) {
+			break;
+		}
+	}
+	return got < 0 ? (int)got : -ENOMEM;
+}
+
+static void fill_regs(struct ap_regs *to, const struct user_regs_struct *from)
+{
+	const u64 gpr[16] = { from->rax, from->rcx, from->rdx, from->rbx, from->rsp, from->rbp,
+			      from->rsi, from->rdi, from->r8,  from->r9,  from->r10, from->r11,
+			      from->r12, from->r13, from->r14, from->r15 };
+
+	for (unsigned int i = 0; i < 16; i++)
+		to->gpr[i] = gpr[i];
+	to->rip = from->rip;
+	to->rflags = from->eflags;
+}
+
+static int fill_boot(struct injection *j)
+{
+	struct ap_boot *boot = &j->boot;
+	struct ap_stat st = { 0 };
+	int ret = 0;
+
+	boot->magic = AP_BOOT_MAGIC;
+	fill_regs(&boot->regs, &j->remote.saved);
+	boot->gs_base = j->remote.saved.gs_base;
+	boot->session_fd = j->in->session_fd;
+	boot->seg = j->in->seg;
+	boot->flags = j->in->flags;
+	boot->host_pid = j->in->host_pid;
+	boot->blob_base = j->base;
+	boot->blob_size = j->header.image_size;
+	boot->hwcap2 = j->aux.hwcap2;
+	boot->minsigstksz = j->aux.minsigstksz;
+	boot->vdso = j->aux.vdso;
+	boot->nofile_share = j->in->nofile_share;
+	boot->sigmask = j->in->sigmask;
+	if (!j->in->has_sigmask)
+		ret = ap_task_get_sigmask(j->in->tid, &boot->sigmask);
+	if (!ret && !ap_stat_read(j->in->tid, &st))
+		boot->brk_start = st.start_brk;
+	return ret;
+}
+
+/* The engine starts with all signals blocked, however the task was stopped. */
+static int write_image(struct injection *j)
+{
+	pid_t tid = j->in->tid;
+	int ret;
+
+	ret = ap_task_write(tid, j->base, j->in->blob, j->header.file_size);
+	if (!ret)
+		ret = ap_task_write(tid, j->base + j->header.boot, &j->boot, sizeof(j->boot));
+	if (!ret && (j->in->flags & AP_F_DETERMINISTIC) && j->aux.random) {
+		u8 fixed[RANDOM_BYTES];
+
+		for (u8 i = 0; i < RANDOM_BYTES; i++)
+			fixed[i] = i;
+		ret = ap_task_write(tid, j->aux.random, fixed, sizeof(fixed));
+	}
+	if (!ret)
+		ret = ap_task_set_sigmask(tid, ~0ULL);
+	return ret;
+}
+
+static const char *mmap_reason(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+		return "no memory for the engine (RLIMIT_AS?)";
+	case -EACCES:
+	case -EPERM:
+		return "writable and executable memory is forbidden here";
+	default:
+		return "cannot map the engine";
+	}
+}
+
+/* The task will run natively: it gets the mask of its own, and no descriptor of ours. */
+static void give_up(struct injection *j)
+{
+	const u64 args[6] = { (u64)j->in->session_fd };
+	s64 ret;
+
+	if (j->base)
+		(void)remote_munmap(j, j->base, j->header.image_size);
+	(void)!ap_remote_call(&j->remote, __NR_close, args, &ret);
+}
+
+static int inject(struct injection *j, const char **why)
+{
+	int ret = find_anchor(j);
+
+	if (ret)
+		return ret;
+	ret = map_blob(j);
+	if (ret) {
+		*why = mmap_reason(ret);
+		return ret;
+	}
+	*why = "cannot write the engine into it";
+	ret = fill_boot(j);
+	if (!ret)
+		ret = write_image(j);
+	if (!ret)
+		j->remote.saved.rip = j->base + j->header.entry;
+	return ret;
+}
+
+int ap_inject(struct ap_inject *in, const char **why)
+{
+	struct injection j = { .in = in };
+	int ret = read_header(&j);
+
+	*why = "the engine's image is damaged";
+	if (ret)
+		goto native;
+	*why = "32-bit program";
+	ret = ap_task_check_64bit(in->tid);
+	if (ret)
+		goto native;
+	*why = "cannot read its auxiliary vector";
+	ret = ap_auxv_read(in->tid, &j.aux);
+	if (ret)
+		goto native;
+	*why = "cannot make system calls in it";
+	ret = ap_remote_begin(&j.remote, in->tid, j.aux.vdso);
+	if (ret)
+		goto native;
+	ret = inject(&j, why);
+	if (ret)
+		give_up(&j);
+	ret = ap_remote_end(&j.remote) ?: ret;
+	in->had_stop = j.remote.had_stop;
+native:
+	if (ret && in->has_sigmask)
+		(void)!ap_task_set_sigmask(in->tid, in->sigmask);
+	return ret;
+}
+
+int ap_inject_release(const struct ap_inject *in)
+{
+	int ret = ap_task_detach(in->tid, 0);
+
+	if (in->had_stop)
+		ap_kcall6(__NR_tkill, (u64)in->tid, SIGSTOP, 0, 0, 0, 0);
+	return ret;
+}

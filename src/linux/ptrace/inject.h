@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts the engine into a stopped task.  docs/design/injection.md has the steps.
+ */
+#ifndef AP_LINUX_PTRACE_INJECT_H
+#define AP_LINUX_PTRACE_INJECT_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+struct ap_inject {
+	pid_t tid;	  /* stopped under ptrace, at PTRACE_EVENT_EXEC or later */
+	const u8 *blob;	  /* image with struct ap_blob_header first */
+	u64 blob_bytes;	  /* as long as it is here */
+	s32 session_fd;	  /* the session's descriptor in the task */
+	u32 seg;	  /* its segment, state INIT */
+	u32 flags;	  /* AP_F_* */
+	u32 host_pid;	  /* the task in the supervisor's pid namespace, 0 unknown */
+	u32 nofile_share; /* what was added to its RLIMIT_NOFILE */
+	u64 sigmask;	  /* the program's mask */
+	bool has_sigmask; /* false: the mask that the task has now is the program's */
+	bool had_stop;	  /* out: a SIGSTOP was held back; ap_inject_release sends it */
+};
+
+/*
+ * 0, and the task starts in the engine once it is let go; else -errno, *why a constant text, and
+ * the task's registers and memory are as they were (a mapping of ours may be left).
+ */
+AP_MUST_CHECK int ap_inject(struct ap_inject *in, const char **why);
+/* Lets the task go, whether it was injected or not. */
+int ap_inject_release(const struct ap_inject *in);
+
+#endif

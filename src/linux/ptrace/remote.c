@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls in the name of a stopped task.  The syscall instruction inside the vdso is used,
+ * so no byte of the program changes; a kernel without a vdso gets one patched at the program
+ * counter, and the bytes put back.
+ *
+ * One call costs one stop: the instruction is single-stepped, and the kernel reports the step when the
+ * call returns.  Signals that arrive in between belong to the program: callers have them all
+ * blocked, except SIGSTOP, which is held and sent again by whoever detaches.
+ */
+#include "linux/ptrace/task.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "linux/ptrace/kcall.h"
+
+#define VDSO_SCAN    (2 * AP_PAGE_SIZE)
+#define INSN_SYSCALL 0x050fULL /* 0f 05 */
+
+/* Continues with req until the stop that req asks for. */
+static int run_until(struct ap_remote *r, u64 req)
+{
+	int status;
+
+	for (;;) {
+		s64 ret = ap_k_ptrace(req, r->tid, 0, 0);
+
+		if (ret < 0)
+			return (int)ret;
+		do {
+			ret = ap_k_wait(r->tid, &status, __WALL);
+		} while (ret == -EINTR);
+		if (ret < 0)
+			return (int)ret;
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		if ((WSTOPSIG(status) & ~0x80) == SIGTRAP && !ap_wait_event(status))
+			return 0;
+		if (WSTOPSIG(status) == SIGSTOP)
+			r->had_stop = true;
+	}
+}
+
+static u64 find_insn(pid_t tid, u64 vdso)
+{
+	u8 text[AP_PAGE_SIZE];
+
+	for (u64 page = 0; vdso && page < VDSO_SCAN; page += AP_PAGE_SIZE) {
+		if (ap_task_read(tid, vdso + page, text, sizeof(text)))
+			break;
+		for (u64 i = 0; i + 1 < sizeof(text); i++)
+			if (text[i] == 0x0f && text[i + 1] == 0x05)
+				return vdso + page + i;
+	}
+	return 0;
+}
+
+static int patch_insn(struct ap_remote *r)
+{
+	u64 word;
+	int ret;
+
+	r->insn = r->saved.rip;
+	ret = ap_task_read(r->tid, r->insn, &r->patched, sizeof(r->patched));
+	if (ret)
+		return ret;
+	word = (r->patched & ~0xffffULL) | INSN_SYSCALL;
+	ret = ap_task_write(r->tid, r->insn, &word, sizeof(word));
+	r->is_patched = !ret;
+	return ret;
+}
+
+int ap_remote_begin(struct ap_remote *r, pid_t tid, u64 vdso)
+{
+	int ret;
+
+	*r = (struct ap_remote){ .tid = tid };
+	ret = ap_task_get_regs(tid, &r->saved);
+	if (ret)
+		return ret;
+	/*
+	 * In an exec stop execve has not returned yet, and its return would overwrite rax: go on to its
+	 * system call stop first.  Nothing of the program runs on the way.
+	 */
+	if (r->saved.orig_rax == __NR_execve || r->saved.orig_rax == __NR_execveat) {
+		ret = run_until(r, PTRACE_SYSCALL);
+		if (!ret)
+			ret = ap_task_get_regs(tid, &r->saved);
+		if (ret)
+			return ret;
+	}
+	r->saved.orig_rax = (u64)-1; /* no system call to restart */
+	r->insn = find_insn(tid, vdso);
+	return r->insn ? 0 : patch_insn(r);
+}
+
+int ap_remote_call(struct ap_remote *r, long nr, const u64 args[6], s64 *ret)
+{
+	struct user_regs_struct regs = r->saved;
+	int err;
+
+	regs.rax = (u64)nr;
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+	regs.rip = r->insn;
+	err = ap_task_set_regs(r->tid, &regs);
+	/* a stop for another reason may come before the step */
+	while (!err && regs.rip == r->insn) {
+		err = run_until(r, PTRACE_SINGLESTEP);
+		if (!err)
+			err = ap_task_get_regs(r->tid, &regs);
+	}
+	if (!err)
+		*ret = (s64)regs.rax;
+	return err;
+}
+
+int ap_remote_end(struct ap_remote *r)
+{
+	int ret = 0;
+
+	if (r->is_patched)
+		ret = ap_task_write(r->tid, r->insn, &r->patched, sizeof(r->patched));
+	r->is_patched = false;
+	return ap_task_set_regs(r->tid, &r->saved) ?: ret;
+}
