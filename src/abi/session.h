@@ -79,6 +79,7 @@ struct ap_slot {
 	s32 exec_fd;	  /* the session's descriptor in the task, close-on-exec off by then */
 	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
 	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
+	u32 exec_limits;  /* becomes ap_boot.limit_shares */
 };
 
 enum ap_seg_state {

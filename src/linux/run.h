@@ -15,7 +15,7 @@
 
 /* Software events that only the kernel can count, or else rusage and /proc. */
 enum ap_sw_event {
-	AP_SW_TASK_CLOCK,	/* ns */
+	AP_SW_TASK_CLOCK, /* ns */
 	AP_SW_CONTEXT_SWITCHES,
 	AP_SW_CPU_MIGRATIONS,
 	AP_SW_PAGE_FAULTS,
@@ -25,25 +25,26 @@ enum ap_sw_event {
 };
 
 enum ap_source {
-	AP_SRC_NONE,	/* could not be counted here */
-	AP_SRC_KERNEL,	/* perf_event_open of the running kernel */
-	AP_SRC_RUSAGE,	/* wait4's rusage of the command's reaped tree */
-	AP_SRC_PROC	/* /proc */
+	AP_SRC_NONE,   /* could not be counted here */
+	AP_SRC_KERNEL, /* perf_event_open of the running kernel */
+	AP_SRC_RUSAGE, /* wait4's rusage of the command's reaped tree */
+	AP_SRC_PROC    /* /proc */
 };
 
 struct ap_run_options {
-	char *const *argv;	/* command and arguments, NULL terminated */
-	bool count;		/* instrument; false is translation only (no counted event asked) */
-	bool no_engine;		/* run natively: nothing needs the engine (kernel events only) */
-	bool no_inherit;	/* -i */
+	char *const *argv; /* command and arguments, NULL terminated */
+	bool count;	   /* instrument; false is translation only (no counted event asked) */
+	bool no_engine;	   /* run natively: nothing needs the engine (kernel events only) */
+	bool no_inherit;   /* -i */
 	bool deterministic;
 	bool wait_all;
 	u32 sw_events;		/* bit AP_SW_x: wanted */
 	u64 cache_limit;	/* bytes; 0 is the default of 64 MiB */
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
 	u32 stress;		/* AP_STRESS_* */
-	unsigned int timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
-	FILE *err;		/* where one-line complaints go (stderr) */
+	unsigned int
+		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
+	FILE *err;	    /* where one-line complaints go (stderr) */
 };
 
 struct ap_note_line {
@@ -53,9 +54,9 @@ struct ap_note_line {
 };
 
 struct ap_run_result {
-	int wait_status;	/* of the command, as waitpid gives it */
-	u64 raw[AP_RAW_N];	/* sums over the whole tree: vector fields, then enum ap_raw */
-	bool counted;		/* the engine ran in the command at all */
+	int wait_status;   /* of the command, as waitpid gives it */
+	u64 raw[AP_RAW_N]; /* sums over the whole tree: vector fields, then enum ap_raw */
+	bool counted;	   /* the engine ran in the command at all */
 	u64 sw[AP_SW_N];
 	enum ap_source sw_source[AP_SW_N];
 	u64 wall_ns, user_ns, sys_ns;

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Life after the command: tasks of the session run on, and somebody must serve their execs.  The
+ * foreground process prints its table and leaves; a copy of it, of its own session and without
+ * any of its descriptors, stays until the last task has ended.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "linux/supervisor.h"
+
+#define SESSION_FD 3
+
+static bool all_ended(struct ap_supervisor *sv)
+{
+	return !sv->ntraced && !ap_tracks_running(sv) && !ap_tracks_unsettled(sv);
+}
+
+/* Nothing that somebody else may wait for stays open: pipes, terminals, locks. */
+static int keep_session_only(struct ap_supervisor *sv)
+{
+	int null;
+
+	if (sv->ses.fd != SESSION_FD && dup2(sv->ses.fd, SESSION_FD) < 0)
+		return -errno;
+	sv->ses.fd = SESSION_FD;
+	if (close_range(SESSION_FD + 1, ~0U, 0))
+		return -errno;
+	null = open("/dev/null", O_RDWR);
+	if (null < 0)
+		return -errno;
+	for (int fd = 0; fd < SESSION_FD; fd++)
+		dup2(null, fd);
+	if (null > SESSION_FD)
+		close(null);
+	return fcntl(SESSION_FD, F_SETFD, FD_CLOEXEC) ? -errno : 0;
+}
+
+static void AP_NORETURN background_main(struct ap_supervisor *sv)
+{
+	setsid();
+	(void)!chdir("/");
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_IGN);
+	if (keep_session_only(sv))
+		_exit(1);
+	/* of the loop's descriptors only the numbers are left, of its thread nothing */
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		sv->tracks[i].pidfd = -1;
+		sv->tracks[i].is_named = false;
+	}
+	sv->command = 0;
+	sv->command_ended = true;
+	sv->counters = NULL;
+	__atomic_store_n(&sv->ses.head->supervisor, (u32)getpid(), __ATOMIC_RELEASE);
+	if (ap_supervisor_init(sv))
+		_exit(1);
+	sv->is_stale = true;
+	ap_tracks_update(sv);
+	ap_supervisor_serve(sv, all_ended, 0);
+	__atomic_store_n(&sv->ses.head->supervisor, 0, __ATOMIC_RELEASE);
+	_exit(0);
+}
+
+int ap_background_start(struct ap_supervisor *sv)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		/* init reaps the supervisor, whatever becomes of our caller */
+		if (!fork())
+			background_main(sv);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}

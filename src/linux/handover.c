@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The exec hand-over's tracer side.  A task that is about to exec asks to be seized; at its exec
+ * stop the engine is put into the new image and the task let go.  Between the two it runs as it
+ * would untraced: its signals are passed on, its group stops honoured.
+ *
+ * A slot is written by its process as it likes.  Before a task is seized it must hold our session
+ * file at the descriptor that the slot names: so nobody can point us at a stranger.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/ptrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "abi/boot.h"
+#include "linux/blob_image.h"
+#include "linux/proc/proc.h"
+#include "linux/ptrace/inject.h"
+#include "linux/ptrace/task.h"
+#include "linux/supervisor.h"
+
+static void answer(struct ap_slot *slot, u32 req)
+{
+	__atomic_store_n(&slot->req, req, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &slot->req, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static struct ap_traced *find_traced(struct ap_supervisor *sv, pid_t tid)
+{
+	for (u32 i = 0; i < sv->ntraced; i++)
+		if (sv->traced[i].tid == tid)
+			return &sv->traced[i];
+	return NULL;
+}
+
+static void drop_traced(struct ap_supervisor *sv, struct ap_traced *t)
+{
+	*t = sv->traced[--sv->ntraced];
+}
+
+static struct ap_traced *new_traced(struct ap_supervisor *sv)
+{
+	if (sv->ntraced == sv->traced_cap) {
+		u32 cap = sv->traced_cap ? 2 * sv->traced_cap : 16;
+		struct ap_traced *more = realloc(sv->traced, cap * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		sv->traced = more;
+		sv->traced_cap = cap;
+	}
+	return &sv->traced[sv->ntraced++];
+}
+
+static bool holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd)
+{
+	char path[AP_PROC_PATH], name[32];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return fd >= 0 && !stat(ap_proc_path(path, tid, name), &st) && st.st_dev == sv->ses.dev &&
+	       st.st_ino == sv->ses.ino;
+}
+
+static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, pid_t inner)
+{
+	struct ap_seg head;
+
+	if (ap_session_seg_read(&sv->ses, track->seg, &head))
+		return 0;
+	if (!head.pidns || head.pidns == sv->ses.head->pidns)
+		return inner;
+	if (track->pid && head.ns_pid == (u32)inner)
+		return track->pid;
+	return ap_pidns_find(head.pidns, inner);
+}
+
+/* The task wants to be seized. */
+static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 index,
+		  struct ap_slot *slot)
+{
+	struct ap_traced t = { .seg = track->seg,
+			       .slot = index,
+			       .fd = slot->exec_fd,
+			       .root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
+			       .nofile_share = slot->exec_nofile,
+			       .sigmask = slot->exec_sigmask };
+	struct ap_traced *place;
+
+	t.tid = outer_tid(sv, track, (pid_t)slot->tid);
+	if (t.tid <= 0 || find_traced(sv, t.tid) || !holds_session(sv, t.tid, t.fd) ||
+	    ap_task_seize(t.tid)) {
+		answer(slot, AP_REQ_EXEC_NAK);
+		return;
+	}
+	place = new_traced(sv);
+	if (!place) {
+		int status;
+
+		if (!ap_task_interrupt(t.tid, &status))
+			(void)ap_task_detach(t.tid, 0);
+		answer(slot, AP_REQ_EXEC_NAK);
+		return;
+	}
+	*place = t;
+	answer(slot, AP_REQ_EXEC_ACK);
+}
+
+/* The exec failed; the task waits to be let go. */
+static void cancel(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *slot)
+{
+	for (u32 i = 0; i < sv->ntraced; i++) {
+		struct ap_traced *t = &sv->traced[i];
+		int status;
+
+		if (t->seg != seg || t->slot != index)
+			continue;
+		if (!ap_task_interrupt(t->tid, &status)) {
+			bool is_signal = !ap_wait_event(status);
+
+			(void)ap_task_detach(t->tid, is_signal ? WSTOPSIG(status) : 0);
+		}
+		drop_traced(sv, t);
+		break;
+	}
+	answer(slot, AP_REQ_CANCEL_ACK);
+}
+
+void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track)
+{
+	struct ap_slot *page, slot;
+	struct ap_seg head;
+	u32 nslots;
+
+	if (ap_session_seg_read(&sv->ses, track->seg, &head))
+		return;
+	nslots = head.nslots < AP_SLOT_MAX ? head.nslots : AP_SLOT_MAX;
+	for (u32 i = 0; i < nslots; i++) {
+		if (ap_session_slot_read(&sv->ses, track->seg, i, &slot) ||
+		    (slot.req != AP_REQ_EXEC && slot.req != AP_REQ_CANCEL))
+			continue;
+		page = ap_session_slot_map(&sv->ses, track->seg, i);
+		if (!page)
+			continue;
+		/* pairs with the release store of the task, after it filled exec_* */
+		if (__atomic_load_n(&page->req, __ATOMIC_ACQUIRE) == AP_REQ_EXEC)
+			begin(sv, track, i, page);
+		else if (page->req == AP_REQ_CANCEL)
+			cancel(sv, track->seg, i, page);
+		ap_session_page_unmap(page);
+	}
+}
+
+static void name_of(pid_t pid, char *name, size_t size)
+{
+	char path[AP_PROC_PATH];
+	ssize_t got = readlink(ap_proc_path(path, pid, "exe"), name, size - 1);
+
+	if (got <= 0)
+		got = snprintf(name, size, "pid %d", (int)pid) < (int)size ? (ssize_t)strlen(name)
+									   : 0;
+	name[got] = '\0';
+}
+
+static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, const char *why)
+{
+	char name[PATH_MAX];
+	const struct ap_note_args args = { .kind = AP_NOTE_NOT_COUNTED,
+					   .pid = (u32)pid,
+					   .root = root,
+					   .subject = name,
+					   .reason = why };
+
+	name_of(pid, name, sizeof(name));
+	ap_session_note(&sv->ses, &args);
+}
+
+static int new_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
+{
+	struct ap_seg init = { .pid = (u32)pid, .root = root, .parent_seg = parent_seg };
+	char name[PATH_MAX];
+	struct ap_stat st;
+
+	if (!ap_stat_read(pid, &st))
+		init.start_time = st.start_time;
+	name_of(pid, name, sizeof(name));
+	memcpy(init.comm, name, sizeof(init.comm) - 1);
+	return ap_session_seg_new(&sv->ses, &init, seg);
+}
+
+bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
+			u32 parent_seg)
+{
+	struct ap_inject in = { .tid = pid,
+				.blob = ap_blob_start,
+				.blob_bytes = (u64)(ap_blob_end - ap_blob_start),
+				.session_fd = from->fd,
+				.flags = sv->ses.head->flags,
+				.host_pid = (u32)pid,
+				.nofile_share = from->nofile_share,
+				.sigmask = from->sigmask,
+				.has_sigmask = true };
+	const char *why = "the session is full";
+	int ret = new_segment(sv, pid, from->root, parent_seg, &in.seg);
+
+	if (!ret) {
+		ret = ap_inject(&in, &why);
+		if (ret)
+			ap_session_seg_discard(&sv->ses, in.seg);
+	}
+	if (ret && ret != -ESRCH)
+		note_not_counted(sv, pid, from->root, why);
+	(void)ap_inject_release(&in);
+	return !ret;
+}
+
+/* The old image is gone; a vfork child's was its parent's, which goes on. */
+static void retire_segment(struct ap_supervisor *sv, const struct ap_traced *t)
+{
+	struct ap_seg *page = ap_session_seg_map(&sv->ses, t->seg);
+	struct ap_slot slot;
+
+	if (page && !ap_session_slot_read(&sv->ses, t->seg, t->slot, &slot) &&
+	    slot.pid == page->ns_pid)
+		__atomic_store_n(&page->state, AP_SEG_EXECED, __ATOMIC_RELEASE);
+	ap_session_page_unmap(page);
+}
+
+static void at_exec(struct ap_supervisor *sv, pid_t pid)
+{
+	unsigned long former = (unsigned long)pid;
+	struct ap_traced *t, from;
+
+	/* a thread that execs takes the leader's name; the event tells its former one */
+	(void)ap_task_event_msg(pid, &former);
+	t = find_traced(sv, (pid_t)former) ?: find_traced(sv, pid);
+	if (!t) {
+		(void)ap_task_detach(pid, 0);
+		return;
+	}
+	from = *t;
+	drop_traced(sv, t);
+	retire_segment(sv, &from);
+	(void)ap_handover_inject(sv, pid, &from, from.seg);
+	sv->is_stale = true;
+}
+
+bool ap_handover_event(struct ap_supervisor *sv, pid_t tid, int status)
+{
+	struct ap_traced *t;
+
+	if (WIFSTOPPED(status) && ap_wait_event(status) == PTRACE_EVENT_EXEC) {
+		at_exec(sv, tid);
+		return true;
+	}
+	t = find_traced(sv, tid);
+	if (!t)
+		return false;
+	if (WIFSTOPPED(status))
+		(void)ap_task_resume(tid, status);
+	else
+		drop_traced(sv, t);
+	return true;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Says in words who refuses ptrace on this machine and what to change.
+ */
+#ifndef AP_LINUX_REFUSAL_H
+#define AP_LINUX_REFUSAL_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/types.h"
+
+/* err is what PTRACE_SEIZE of our own child gave. */
+void ap_refusal_text(int err, char *text, size_t size);
+/* Pid of whoever traces the task, 0 nobody. */
+pid_t ap_tracer_of(pid_t pid);
+/* The text from numbers alone: yama -1 means that there is no Yama. */
+const char *ap_refusal_reason(int err, int yama, unsigned int seccomp);
+
+#endif

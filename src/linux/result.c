@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filling struct ap_run_result: sums, tasks that were cut short, and notes.  A note that says what
+ * an earlier one said is left out: a make that runs sudo a hundred times has one thing to tell.
+ */
+#include "linux/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longest way through translated code without a count: a superblock. */
+#define SUPERBLOCK_MAX 64
+
+int ap_result_add_note(struct ap_run_result *res, u32 kind, u32 pid, const char *text)
+{
+	struct ap_note_line *more, *line;
+
+	for (unsigned int i = 0; i < res->nnotes; i++)
+		if (res->notes[i].kind == kind && !strcmp(res->notes[i].text, text))
+			return 0;
+	more = realloc(res->notes, (res->nnotes + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	res->notes = more;
+	line = &more[res->nnotes++];
+	line->kind = kind;
+	line->pid = pid;
+	snprintf(line->text, sizeof(line->text), "%s", text);
+	return 0;
+}
+
+void ap_result_not_counted(struct ap_run_result *res, u32 pid, const char *path, const char *why)
+{
+	char text[sizeof(res->notes->text)];
+
+	snprintf(text, sizeof(text), "not counted: %.160s: %.60s", path, why);
+	/* without memory for a note the table still says that nothing was counted */
+	(void)!ap_result_add_note(res, AP_NOTE_NOT_COUNTED, pid, text);
+}
+
+static int take_notes(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
+{
+	const struct ap_note *notes = (const struct ap_note *)((const char *)s->head + AP_NOTE_OFF);
+	u32 n = __atomic_load_n(&s->head->nnotes, __ATOMIC_ACQUIRE);
+	char text[sizeof(notes->text)];
+	int ret = 0;
+
+	for (u32 i = 0; i < n && i < AP_NOTE_MAX && !ret; i++) {
+		if (!__atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE) ||
+		    !ap_root_is_within(s, notes[i].root, root))
+			continue;
+		/* a process may have left out the NUL */
+		memcpy(text, notes[i].text, sizeof(text));
+		text[sizeof(text) - 1] = '\0';
+		ret = ap_result_add_note(res, notes[i].kind, notes[i].pid, text);
+	}
+	if (!ret && n > AP_NOTE_MAX) {
+		snprintf(text, sizeof(text), "%u more notes did not fit", n - AP_NOTE_MAX);
+		ret = ap_result_add_note(res, AP_NOTE_INFO, 0, text);
+	}
+	return ret;
+}
+
+int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
+{
+	struct ap_sum sum;
+	int ret = ap_session_total(s, root, &sum);
+
+	if (ret)
+		return ret;
+	memcpy(res->raw, sum.raw, sizeof(res->raw));
+	res->tasks_short = sum.short_tasks;
+	res->max_short = sum.short_tasks ? SUPERBLOCK_MAX : 0;
+	return take_notes(res, s, root);
+}
+
+void ap_run_result_fini(struct ap_run_result *res)
+{
+	free(res->notes);
+	res->notes = NULL;
+	res->nnotes = 0;
+}

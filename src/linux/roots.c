@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Roots: sums that somebody asked for.  Root 0 is the session's; each nested anyperf takes one for
+ * its command and gives it back.  There are few, so they are used again: the supervisor merges a
+ * root that was given back into its parent once no segment names it.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "linux/session.h"
+
+enum { ROOT_FREE, ROOT_USED, ROOT_RELEASED };
+
+bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor)
+{
+	for (u32 depth = 0; depth < AP_ROOT_MAX; depth++) {
+		if (root == ancestor)
+			return true;
+		if (!root || root >= AP_ROOT_MAX)
+			return false;
+		root = s->head->roots[root].parent;
+	}
+	return false;
+}
+
+int ap_session_root_new(struct ap_session_file *s, u32 parent, u32 *root)
+{
+	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
+		struct ap_root *slot = &s->head->roots[r];
+		u32 free_state = ROOT_FREE;
+
+		if (!__atomic_compare_exchange_n(&slot->used, &free_state, ROOT_USED, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		slot->parent = parent < AP_ROOT_MAX ? parent : 0;
+		*root = r;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+void ap_session_root_release(struct ap_session_file *s, u32 root)
+{
+	if (root && root < AP_ROOT_MAX)
+		__atomic_store_n(&s->head->roots[root].used, ROOT_RELEASED, __ATOMIC_RELEASE);
+}
+
+static u32 roots_in_use(const struct ap_session_file *s)
+{
+	u32 n = ap_session_nsegs(s), used = 0;
+	struct ap_seg head;
+
+	for (u32 seg = 0; seg < n; seg++) {
+		off_t data = lseek(s->fd, (off_t)AP_SEG_OFF(seg), SEEK_DATA);
+
+		if (data < 0)
+			break;
+		seg = (u32)(((u64)data - AP_SEG_BASE) / AP_SEG_SIZE);
+		if (seg < n && !ap_session_seg_read(s, seg, &head) && head.root < AP_ROOT_MAX)
+			used |= 1u << head.root;
+	}
+	for (u32 r = 1; r < AP_ROOT_MAX; r++)
+		if (s->head->roots[r].used && s->head->roots[r].parent < AP_ROOT_MAX)
+			used |= 1u << s->head->roots[r].parent;
+	return used;
+}
+
+static void merge(struct ap_session_file *s, u32 root)
+{
+	struct ap_root *from = &s->head->roots[root];
+	struct ap_root *to = &s->head->roots[from->parent < AP_ROOT_MAX ? from->parent : 0];
+
+	__atomic_fetch_add(&s->head->fold_seq, 1, __ATOMIC_ACQ_REL);
+	for (u32 i = 0; i < AP_RAW_N; i++) {
+		to->totals[i] += from->totals[i];
+		from->totals[i] = 0;
+	}
+	to->short_tasks += from->short_tasks;
+	from->short_tasks = 0;
+	__atomic_store_n(&from->used, ROOT_FREE, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&s->head->fold_seq, 1, __ATOMIC_ACQ_REL);
+}
+
+void ap_session_roots_reap(struct ap_session_file *s)
+{
+	u32 used = 0;
+	bool is_known = false;
+
+	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
+		if (__atomic_load_n(&s->head->roots[r].used, __ATOMIC_ACQUIRE) != ROOT_RELEASED)
+			continue;
+		if (!is_known)
+			used = roots_in_use(s);
+		is_known = true;
+		if (!(used & 1u << r))
+			merge(s, r);
+	}
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making and mapping the session file, its segments' pages, and notes.
+ *
+ * The file is sparse and as long as RLIMIT_FSIZE lets it be: ftruncate is the only operation that
+ * the limit touches, later stores through mappings are not.  Its length is sealed, so no process
+ * can take pages away under another's feet.
+ */
+#include "linux/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_SEGS   (1u << 20)
+#define HEAD_BYTES (AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note))
+
+_Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "session head fits its page");
+_Static_assert(HEAD_BYTES <= AP_SEG_BASE, "notes end before the first segment");
+_Static_assert(sizeof(struct ap_seg) <= AP_SHAPES_OFF, "segment head fits its page");
+_Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "slot head fits its page");
+_Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit the segment");
+
+/* Grows the file to as many segments as the limits allow. */
+static int set_size(int fd, u32 *max_segs)
+{
+	struct rlimit old, lim;
+	u64 segs = MAX_SEGS;
+	int ret = 0;
+
+	if (getrlimit(RLIMIT_FSIZE, &old))
+		return -errno;
+	lim = old;
+	lim.rlim_cur = lim.rlim_max;
+	if (setrlimit(RLIMIT_FSIZE, &lim))
+		lim = old;
+	if (lim.rlim_cur != RLIM_INFINITY && lim.rlim_cur < AP_SEG_OFF(segs))
+		segs = lim.rlim_cur < AP_SEG_OFF(1) ? 0
+						    : (lim.rlim_cur - AP_SEG_BASE) / AP_SEG_SIZE;
+	if (!segs)
+		ret = -EFBIG;
+	else if (ftruncate(fd, (off_t)AP_SEG_OFF(segs)))
+		ret = -errno;
+	setrlimit(RLIMIT_FSIZE, &old);
+	*max_segs = (u32)segs;
+	return ret;
+}
+
+static int map_head(struct ap_session_file *s)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(s->fd, &st))
+		return -errno;
+	if ((u64)st.st_size < AP_SEG_OFF(1))
+		return -EINVAL;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	p = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	s->head = p;
+	return 0;
+}
+
+static u64 own_pidns(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
+{
+	u32 max_segs = 0;
+	int ret;
+
+	s->head = NULL;
+	s->fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->fd < 0)
+		return -errno;
+	ret = set_size(s->fd, &max_segs);
+	if (!ret && fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		ret = -errno;
+	if (!ret)
+		ret = map_head(s);
+	if (ret) {
+		close(s->fd);
+		return ret;
+	}
+	s->head->flags = cfg->flags;
+	s->head->stress = cfg->stress;
+	s->head->cache_limit = cfg->cache_limit;
+	s->head->range_lo = cfg->range_lo;
+	s->head->range_hi = cfg->range_hi;
+	s->head->max_segs = max_segs;
+	s->head->supervisor = (u32)getpid();
+	s->head->pidns = own_pidns();
+	s->head->roots[0].used = 1;
+	s->head->nroots = 1;
+	s->head->magic = AP_SESSION_MAGIC;
+	return 0;
+}
+
+int ap_session_open(struct ap_session_file *s, int fd)
+{
+	int ret;
+
+	s->fd = fd;
+	s->head = NULL;
+	ret = map_head(s);
+	if (!ret && s->head->magic != AP_SESSION_MAGIC)
+		ret = -EINVAL;
+	if (ret)
+		ap_session_close(s);
+	return ret;
+}
+
+void ap_session_close(struct ap_session_file *s)
+{
+	if (s->head)
+		munmap(s->head, HEAD_BYTES);
+	s->head = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+u32 ap_session_nsegs(const struct ap_session_file *s)
+{
+	u32 n = __atomic_load_n(&s->head->nsegs, __ATOMIC_ACQUIRE);
+	u32 max = __atomic_load_n(&s->head->max_segs, __ATOMIC_RELAXED);
+
+	if (max > MAX_SEGS)
+		max = MAX_SEGS;
+	return n < max ? n : max;
+}
+
+int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32 *seg)
+{
+	struct ap_seg *page;
+	u32 i = __atomic_fetch_add(&s->head->nsegs, 1, __ATOMIC_ACQ_REL);
+
+	if (i >= s->head->max_segs || i >= MAX_SEGS)
+		return -ENOSPC;
+	page = ap_session_seg_map(s, i);
+	if (!page)
+		return -ENOMEM;
+	*page = *init;
+	__atomic_store_n(&page->state, AP_SEG_INIT, __ATOMIC_RELEASE);
+	ap_session_page_unmap(page);
+	*seg = i;
+	return 0;
+}
+
+static int read_all(int fd, void *buf, u64 size, u64 off)
+{
+	ssize_t got;
+
+	do {
+		got = pread(fd, buf, size, (off_t)off);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	return (u64)got == size ? 0 : -EIO;
+}
+
+int ap_session_seg_read(const struct ap_session_file *s, u32 seg, struct ap_seg *out)
+{
+	return read_all(s->fd, out, sizeof(*out), AP_SEG_OFF(seg));
+}
+
+int ap_session_slot_read(const struct ap_session_file *s, u32 seg, u32 slot, struct ap_slot *out)
+{
+	return read_all(s->fd, out, sizeof(*out), AP_SEG_OFF(seg) + AP_SLOT_OFF(slot));
+}
+
+static void *map_page(const struct ap_session_file *s, u64 off)
+{
+	void *p = mmap(NULL, AP_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, (off_t)off);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+struct ap_seg *ap_session_seg_map(const struct ap_session_file *s, u32 seg)
+{
+	return map_page(s, AP_SEG_OFF(seg));
+}
+
+struct ap_slot *ap_session_slot_map(const struct ap_session_file *s, u32 seg, u32 slot)
+{
+	return map_page(s, AP_SEG_OFF(seg) + AP_SLOT_OFF(slot));
+}
+
+void ap_session_page_unmap(void *page)
+{
+	if (page)
+		munmap(page, AP_PAGE_SIZE);
+}
+
+void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args)
+{
+	struct ap_note *notes = (struct ap_note *)((char *)s->head + AP_NOTE_OFF);
+	u32 i = __atomic_fetch_add(&s->head->nnotes, 1, __ATOMIC_ACQ_REL);
+
+	if (i >= AP_NOTE_MAX)
+		return;
+	notes[i].kind = args->kind;
+	notes[i].pid = args->pid;
+	notes[i].root = args->root;
+	if (args->kind == AP_NOTE_NOT_COUNTED)
+		snprintf(notes[i].text, sizeof(notes[i].text), "not counted: %s: %s", args->subject,
+			 args->reason);
+	else
+		snprintf(notes[i].text, sizeof(notes[i].text), "%s: %s", args->subject,
+			 args->reason);
+	/* pairs with the acquire of the reader in result.c */
+	__atomic_store_n(&notes[i].ready, 1, __ATOMIC_RELEASE);
+}

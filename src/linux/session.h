@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session file seen from the supervisor: making it, handing out segments, adding up what
+ * processes counted, notes.  abi/session.h has the layout, docs/design/session.md the protocols.
+ *
+ * Processes write their segments as they like.  What is read here is checked as a kernel checks
+ * user memory: an index out of range is ignored, never followed.
+ */
+#ifndef AP_LINUX_SESSION_H
+#define AP_LINUX_SESSION_H
+
+#include <sys/types.h>
+
+#include "abi/session.h"
+#include "base/types.h"
+
+struct ap_session_file {
+	int fd;
+	u64 dev, ino;		 /* of the file, to know it again in another process */
+	struct ap_session *head; /* the first pages: head and notes */
+};
+
+struct ap_session_config {
+	u32 flags, stress;
+	u64 cache_limit, range_lo, range_hi;
+};
+
+AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);
+/* Maps a session that exists; takes the descriptor over. */
+AP_MUST_CHECK int ap_session_open(struct ap_session_file *s, int fd);
+void ap_session_close(struct ap_session_file *s);
+
+/* Segments that exist, never more than the file has room for. */
+u32 ap_session_nsegs(const struct ap_session_file *s);
+/* Allocates a segment in state INIT with the fields that init gives; -ENOSPC when full. */
+AP_MUST_CHECK int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init,
+				     u32 *seg);
+/* Copies of a segment's or a slot's first page. */
+AP_MUST_CHECK int ap_session_seg_read(const struct ap_session_file *s, u32 seg, struct ap_seg *out);
+AP_MUST_CHECK int ap_session_slot_read(const struct ap_session_file *s, u32 seg, u32 slot,
+				       struct ap_slot *out);
+/* The pages themselves, for words that both sides write.  unmap takes what map gave. */
+struct ap_seg *ap_session_seg_map(const struct ap_session_file *s, u32 seg);
+struct ap_slot *ap_session_slot_map(const struct ap_session_file *s, u32 seg, u32 slot);
+void ap_session_page_unmap(void *page);
+
+struct ap_note_args {
+	u32 kind, pid, root;
+	const char *subject, *reason; /* "not counted: subject: reason" */
+};
+void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args);
+
+/* sum.c */
+struct ap_sum {
+	u64 raw[AP_RAW_N];
+	u32 live_slots; /* threads that had not ended */
+	u32 in_code;	/* of them, inside translated code */
+	u32 short_tasks;
+};
+/* Adds a segment's counts to sum. */
+AP_MUST_CHECK int ap_sum_segment(const struct ap_session_file *s, u32 seg, struct ap_sum *sum);
+
+/* fold.c */
+/* Moves a dead segment's counts into its root and frees its memory. */
+AP_MUST_CHECK int ap_session_fold(struct ap_session_file *s, u32 seg);
+/* Frees a segment that never counted. */
+void ap_session_seg_discard(struct ap_session_file *s, u32 seg);
+/* roots.c */
+/* A root below parent, -ENOSPC when all are taken. */
+AP_MUST_CHECK int ap_session_root_new(struct ap_session_file *s, u32 parent, u32 *root);
+/* Its owner wants nothing more of it; counts go on to the parent. */
+void ap_session_root_release(struct ap_session_file *s, u32 root);
+/* By the supervisor: frees roots that were given back and that no segment names any more. */
+void ap_session_roots_reap(struct ap_session_file *s);
+bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor);
+/* Sums of root and its descendants: what was folded and what was not yet. */
+AP_MUST_CHECK int ap_session_total(const struct ap_session_file *s, u32 root, struct ap_sum *sum);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The supervisor's loop: signals, the doorbell and the ends of processes, each of which leads to
+ * one look at the tasks and segments concerned.
+ */
+#include "linux/supervisor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What epoll says: a segment's number, or one of these. */
+#define TAG_SIGNAL (~0ULL)
+#define TAG_BELL   (~0ULL - 1)
+
+/* Forks that nobody told us of are looked for this often; more seldom while there are none. */
+#define TICK_MIN_MS 250
+#define TICK_MAX_MS 4000
+
+u64 ap_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
+}
+
+void ap_supervisor_sigset(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGCHLD);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+static int watch_fd(int epfd, int fd, u64 tag)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = tag };
+
+	return epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+int ap_supervisor_init(struct ap_supervisor *sv)
+{
+	sigset_t set;
+	int ret;
+
+	ap_supervisor_sigset(&set);
+	sv->sigfd = -1;
+	sv->bell.eventfd = -1;
+	sv->bell.is_running = false;
+	sv->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (sv->epfd < 0)
+		return -errno;
+	sv->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	ret = sv->sigfd < 0 ? -errno : watch_fd(sv->epfd, sv->sigfd, TAG_SIGNAL);
+	if (!ret && sv->ses.head)
+		ret = ap_doorbell_start(&sv->bell, &sv->ses.head->doorbell);
+	if (!ret && sv->ses.head)
+		ret = watch_fd(sv->epfd, sv->bell.eventfd, TAG_BELL);
+	if (ret)
+		ap_supervisor_fini(sv);
+	return ret;
+}
+
+void ap_supervisor_fini(struct ap_supervisor *sv)
+{
+	ap_doorbell_stop(&sv->bell);
+	ap_tracks_fini(sv);
+	free(sv->traced);
+	sv->traced = NULL;
+	sv->ntraced = sv->traced_cap = 0;
+	if (sv->sigfd >= 0)
+		close(sv->sigfd);
+	if (sv->epfd >= 0)
+		close(sv->epfd);
+	sv->sigfd = sv->epfd = -1;
+}
+
+static void command_ended(struct ap_supervisor *sv, int status, const struct rusage *ru)
+{
+	sv->command_ended = true;
+	sv->wait_status = status;
+	sv->rusage = *ru;
+	sv->end_ns = ap_now_ns();
+	sv->is_stale = true;
+}
+
+/* Takes one task's state change; false when there is none. */
+static bool reap_one(struct ap_supervisor *sv)
+{
+	siginfo_t si = { 0 };
+	struct rusage ru;
+	bool is_command;
+	int status;
+
+	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid)
+		return false;
+	is_command = si.si_pid == sv->command && !sv->command_ended;
+	if (is_command && sv->counters &&
+	    (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED))
+		ap_counters_before_reap(sv->counters, si.si_pid);
+	if (wait4(si.si_pid, &status, WNOHANG | WUNTRACED | __WALL, &ru) <= 0)
+		return true;
+	(void)ap_handover_event(sv, si.si_pid, status);
+	if (is_command && !WIFSTOPPED(status))
+		command_ended(sv, status, &ru);
+	return true;
+}
+
+static void read_signals(struct ap_supervisor *sv)
+{
+	struct signalfd_siginfo si;
+
+	while (read(sv->sigfd, &si, sizeof(si)) == sizeof(si))
+		if (si.ssi_signo != SIGCHLD && sv->command && !sv->command_ended)
+			kill(sv->command, (int)si.ssi_signo);
+	while (reap_one(sv))
+		;
+}
+
+static void take_event(struct ap_supervisor *sv, u64 tag)
+{
+	u64 rings;
+
+	if (tag == TAG_SIGNAL) {
+		read_signals(sv);
+		return;
+	}
+	if (tag == TAG_BELL)
+		(void)!read(sv->bell.eventfd, &rings, sizeof(rings));
+	else
+		ap_tracks_gone(sv, (u32)tag);
+	sv->is_stale = true;
+}
+
+/* Sends the deadline's SIGTERM; milliseconds until the next thing to do by the clock. */
+static int clock_work(struct ap_supervisor *sv, u64 until_ns, int tick_ms)
+{
+	u64 now = ap_now_ns(), next = now + (u64)tick_ms * 1000000;
+
+	if (sv->deadline_ns && !sv->command_ended) {
+		if (now >= sv->deadline_ns) {
+			sv->deadline_ns = 0;
+			kill(sv->command, SIGTERM);
+		} else if (sv->deadline_ns < next) {
+			next = sv->deadline_ns;
+		}
+	}
+	if (until_ns && until_ns < next)
+		next = until_ns > now ? until_ns : now;
+	return (int)((next - now + 999999) / 1000000);
+}
+
+void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),
+			 u64 until_ns)
+{
+	struct epoll_event events[32];
+	int tick_ms = TICK_MIN_MS;
+
+	while (!done(sv) && (!until_ns || ap_now_ns() < until_ns)) {
+		u32 known = sv->scanned;
+		int n = epoll_wait(sv->epfd, events, 32, clock_work(sv, until_ns, tick_ms));
+
+		if (n < 0 && errno != EINTR)
+			return;
+		for (int i = 0; i < n; i++)
+			take_event(sv, events[i].data.u64);
+		if (n <= 0)
+			sv->is_stale = true;
+		while (sv->is_stale && sv->ses.head) {
+			sv->is_stale = false;
+			ap_tracks_update(sv);
+		}
+		if (sv->scanned != known)
+			tick_ms = TICK_MIN_MS;
+		else if (n <= 0 && tick_ms < TICK_MAX_MS)
+			tick_ms *= 2;
+	}
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The supervisor: one thread that serves a session.  It is the only one that uses ptrace, reaps,
+ * and folds segments; a second thread does nothing but turn the doorbell, a futex word in shared
+ * memory, into an eventfd.
+ *
+ *   supervisor.c  the loop, signals, the command's end
+ *   doorbell.c    the thread
+ *   tracks.c      segments and the processes behind them
+ *   handover.c    exec requests, traced tasks, injection
+ *   background.c  life after the command
+ */
+#ifndef AP_LINUX_SUPERVISOR_H
+#define AP_LINUX_SUPERVISOR_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "linux/counters.h"
+#include "linux/session.h"
+
+/* A segment that was not folded yet. */
+struct ap_track {
+	u32 seg;
+	pid_t pid;     /* 0 while unknown */
+	int pidfd;     /* -1: no descriptor left, or no such process any more */
+	bool is_gone;  /* the process ended; others may still use its memory */
+	bool is_named; /* a seg.pid was there and has been tried */
+};
+
+/* A task that we trace: seized for its exec. */
+struct ap_traced {
+	pid_t tid;
+	u32 seg, slot;
+	s32 fd;
+	u32 root, nofile_share;
+	u64 sigmask;
+};
+
+struct ap_doorbell {
+	pthread_t thread;
+	bool is_running;
+	u32 stop;
+	int eventfd;
+	u32 *word;
+};
+
+struct ap_supervisor {
+	struct ap_session_file ses;
+	struct ap_doorbell bell;
+	int epfd, sigfd;
+	struct ap_track *tracks;
+	u32 ntracks, tracks_cap;
+	u32 scanned; /* segments that have been seen */
+	struct ap_traced *traced;
+	u32 ntraced, traced_cap;
+	bool is_stale; /* something happened that calls for a look at all segments */
+
+	pid_t command; /* 0 none */
+	bool command_ended;
+	int wait_status;
+	struct rusage rusage;
+	u64 end_ns;	 /* CLOCK_MONOTONIC */
+	u64 deadline_ns; /* SIGTERM to the command then, 0 never */
+	struct ap_counters *counters;
+};
+
+u64 ap_now_ns(void);
+
+/* supervisor.c.  ses must be set, signals of ap_supervisor_sigset blocked. */
+AP_MUST_CHECK int ap_supervisor_init(struct ap_supervisor *sv);
+void ap_supervisor_fini(struct ap_supervisor *sv);
+void ap_supervisor_sigset(sigset_t *set);
+/* Serves until done(sv) or, when until_ns is not 0, that time. */
+void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),
+			 u64 until_ns);
+
+/* doorbell.c */
+AP_MUST_CHECK int ap_doorbell_start(struct ap_doorbell *bell, u32 *word);
+void ap_doorbell_stop(struct ap_doorbell *bell);
+
+/* tracks.c */
+/* Looks at every unfolded segment: learns new ones, folds dead ones. */
+void ap_tracks_update(struct ap_supervisor *sv);
+void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
+/* Processes that still run. */
+unsigned int ap_tracks_running(struct ap_supervisor *sv);
+/* Those in their exit, and segments of which nothing is known yet: both settle by themselves. */
+unsigned int ap_tracks_unsettled(struct ap_supervisor *sv);
+void ap_tracks_fini(struct ap_supervisor *sv);
+
+/* handover.c */
+void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track);
+/* A traced task's wait status; false when the task is none of ours. */
+bool ap_handover_event(struct ap_supervisor *sv, pid_t tid, int status);
+/*
+ * Injects into a task at its exec stop and lets it go, native with a note when it cannot be.
+ * True when the engine runs.
+ */
+bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
+			u32 parent_seg);
+
+/* pidns.c: our name for a task of another pid namespace, 0 when it cannot be told. */
+pid_t ap_pidns_find(u64 pidns, pid_t inner);
+
+/* background.c: forks a supervisor that outlives us. */
+AP_MUST_CHECK int ap_background_start(struct ap_supervisor *sv);
+
+#endif

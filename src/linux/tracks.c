@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments and the processes behind them.  Each segment that was not folded yet has a track; a
+ * pidfd says when its process is gone.  New segments are found by looking at nsegs whenever
+ * something happens, so a fork costs the supervisor nothing by itself.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/proc/proc.h"
+#include "linux/supervisor.h"
+
+static int add_track(struct ap_supervisor *sv, u32 seg)
+{
+	if (sv->ntracks == sv->tracks_cap) {
+		u32 cap = sv->tracks_cap ? 2 * sv->tracks_cap : 64;
+		struct ap_track *more = realloc(sv->tracks, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		sv->tracks = more;
+		sv->tracks_cap = cap;
+	}
+	sv->tracks[sv->ntracks++] = (struct ap_track){ .seg = seg, .pidfd = -1 };
+	return 0;
+}
+
+static void close_pidfd(struct ap_track *t)
+{
+	/* closing takes it out of the epoll set */
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	t->pidfd = -1;
+}
+
+static bool is_same_process(pid_t pid, u64 start_time)
+{
+	struct ap_stat st;
+
+	if (ap_stat_read(pid, &st) || (start_time && st.start_time != start_time))
+		return false;
+	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
+}
+
+/* Learns the process of a segment, once its engine or injector has written a name. */
+static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = t->seg };
+	pid_t pid = (pid_t)head->pid;
+
+	if (!pid && head->ns_pid)
+		pid = head->pidns == sv->ses.head->pidns
+			      ? (pid_t)head->ns_pid
+			      : ap_pidns_find(head->pidns, (pid_t)head->ns_pid);
+	if (pid <= 0) {
+		/* named, but nobody has that name any more */
+		t->is_gone = head->ns_pid != 0;
+		return;
+	}
+	t->pid = pid;
+	t->is_named = true;
+	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (t->pidfd < 0) {
+		t->is_gone = errno == ESRCH;
+	} else if (!is_same_process(pid, head->start_time)) {
+		close_pidfd(t);
+		t->is_gone = true;
+	} else if (epoll_ctl(sv->epfd, EPOLL_CTL_ADD, t->pidfd, &ev)) {
+		close_pidfd(t);
+	}
+}
+
+/* A vfork child or another process without memory of its own may outlive the segment's process. */
+static bool is_shared(struct ap_supervisor *sv, const struct ap_track *t, const struct ap_seg *head)
+{
+	u32 nslots = head->nslots < AP_SLOT_MAX ? head->nslots : AP_SLOT_MAX;
+	struct ap_slot slot;
+
+	if (head->pid != head->ns_pid)
+		return false;
+	for (u32 i = 0; i < nslots; i++) {
+		if (ap_session_slot_read(&sv->ses, t->seg, i, &slot))
+			return false;
+		if (slot.state == AP_SLOT_LIVE && slot.pid && slot.pid != head->ns_pid &&
+		    is_same_process((pid_t)slot.pid, 0))
+			return true;
+	}
+	return false;
+}
+
+/* True when the track has nothing more to tell. */
+static bool update(struct ap_supervisor *sv, struct ap_track *t)
+{
+	struct ap_seg head;
+	bool is_dead;
+
+	if (ap_session_seg_read(&sv->ses, t->seg, &head))
+		return false;
+	if (!t->is_named && !t->is_gone)
+		watch(sv, t, &head);
+	if (t->pidfd < 0 && t->is_named && !t->is_gone)
+		t->is_gone = !is_same_process(t->pid, head.start_time);
+	is_dead = head.state == AP_SEG_EXECED || head.state == AP_SEG_FOLDED ||
+		  (t->is_gone && !is_shared(sv, t, &head));
+	if (!is_dead) {
+		if (!t->is_gone)
+			ap_handover_scan(sv, t);
+		return false;
+	}
+	close_pidfd(t);
+	if (head.state == AP_SEG_INIT || head.state == AP_SEG_FREE)
+		ap_session_seg_discard(&sv->ses, t->seg);
+	else if (ap_session_fold(&sv->ses, t->seg))
+		return false;
+	return true;
+}
+
+void ap_tracks_update(struct ap_supervisor *sv)
+{
+	u32 n = ap_session_nsegs(&sv->ses);
+
+	while (sv->scanned < n && !add_track(sv, sv->scanned))
+		sv->scanned++;
+	for (u32 i = 0; i < sv->ntracks;) {
+		struct ap_track *t = &sv->tracks[i];
+
+		if (update(sv, t))
+			sv->tracks[i] = sv->tracks[--sv->ntracks];
+		else
+			i++;
+	}
+	ap_session_roots_reap(&sv->ses);
+}
+
+void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
+{
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		if (sv->tracks[i].seg != seg)
+			continue;
+		close_pidfd(&sv->tracks[i]);
+		sv->tracks[i].is_gone = true;
+	}
+}
+
+static bool is_exiting(struct ap_supervisor *sv, const struct ap_track *t)
+{
+	struct ap_seg head;
+
+	return !ap_session_seg_read(&sv->ses, t->seg, &head) && head.state == AP_SEG_EXITED;
+}
+
+unsigned int ap_tracks_running(struct ap_supervisor *sv)
+{
+	unsigned int n = 0;
+
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		const struct ap_track *t = &sv->tracks[i];
+
+		n += t->is_named && !t->is_gone && !is_exiting(sv, t);
+	}
+	return n;
+}
+
+unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
+{
+	unsigned int n = 0;
+
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		const struct ap_track *t = &sv->tracks[i];
+
+		n += !t->is_gone && (!t->is_named || is_exiting(sv, t));
+	}
+	return n;
+}
+
+void ap_tracks_fini(struct ap_supervisor *sv)
+{
+	for (u32 i = 0; i < sv->ntracks; i++)
+		close_pidfd(&sv->tracks[i]);
+	free(sv->tracks);
+	sv->tracks = NULL;
+	sv->ntracks = sv->tracks_cap = 0;
+	sv->scanned = 0;
+}
