@@ -119,6 +119,9 @@ static void fixup_flags(struct ap_x86_class *c, const struct probe *pr)
 	case ZYDIS_MNEMONIC_LZCNT:
 		c->fl_write = AP_FL_ZF;
 		break;
+	case ZYDIS_MNEMONIC_BEXTR: /* CF, OF: cleared, which Zydis leaves out */
+		c->fl_write = AP_FL_ZF | AP_FL_CF | AP_FL_OF;
+		break;
 	case ZYDIS_MNEMONIC_VMCALL: /* flags are the hypervisor's affair */
 	case ZYDIS_MNEMONIC_VMMCALL:
 	case ZYDIS_MNEMONIC_VMFUNC:
@@ -152,11 +155,6 @@ static void fixup_flags(struct ap_x86_class *c, const struct probe *pr)
 	case ZYDIS_MNEMONIC_FUCOMIP:
 		c->fl_write = AP_FL_CF | AP_FL_PF | AP_FL_ZF;
 		break;
-	case ZYDIS_MNEMONIC_PUSHF:
-	case ZYDIS_MNEMONIC_PUSHFD:
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		c->fl_read = AP_FL_ALL;
-		break;
 	default:
 		break;
 	}
@@ -172,6 +170,8 @@ static void fixup_memory(struct ap_x86_class *c, const struct probe *pr)
 {
 	bool address_only = false;
 
+	if (pr->i.mnemonic == ZYDIS_MNEMONIC_ENTER)
+		c->flags |= AP_INSN_MEM_READ; /* the enclosing frames' pointers */
 	switch (pr->i.meta.category) {
 	case ZYDIS_CATEGORY_PREFETCH:
 	case ZYDIS_CATEGORY_PREFETCHWT1:
@@ -202,10 +202,16 @@ static void fixup_memory(struct ap_x86_class *c, const struct probe *pr)
 #define RCX 0x0002
 #define RDX 0x0004
 #define RBX 0x0008
+#define RSI 0x0040
+#define RDI 0x0080
 #define R11 0x0800
 
 static void fixup_registers(struct ap_x86_class *c, const struct probe *pr)
 {
+	/* Zydis lets cmps, scas and others leave their pointers alone */
+	if (pr->i.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+	    pr->i.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
+		c->gpr_write |= c->gpr_read & (RSI | RDI);
 	switch (pr->i.mnemonic) {
 	case ZYDIS_MNEMONIC_SYSCALL:
 		c->gpr_read |= RAX;

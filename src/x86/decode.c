@@ -482,18 +482,26 @@ static inline int decode(struct ap_insn *insn, const u8 *code, size_t avail)
 	return looked >= avail && avail < AP_INSN_MAX ? -ENODATA_ : -EILSEQ_;
 }
 
-/* Too near to the end of the readable bytes: go on with a copy. */
+/* Too near to the end of the readable bytes: go on with a copy, zeros behind it. */
 static __attribute__((noinline)) int decode_short(struct ap_insn *insn, const u8 *code,
 						  size_t avail)
 {
-	u8 copy[LOOK_AHEAD];
+	u64 copy[LOOK_AHEAD / 8] = { 0, 0, 0, 0, 0 };
+	u8 *bytes = (u8 *)copy;
 	unsigned n;
 
-	for (n = 0; n < LOOK_AHEAD; n++) {
-		copy[n] = n < avail ? code[n] : 0;
-		__asm__("" : "+r"(n)); /* or it becomes a call of memcpy */
+	if (avail >= 8 && avail <= 16) {
+		__builtin_memcpy(bytes + avail - 8, code + avail - 8, 8);
+		__builtin_memcpy(bytes, code, 8);
+	} else if (avail > 16) {
+		__builtin_memcpy(bytes, code, 16);
+	} else {
+		for (n = 0; n < avail; n++) {
+			bytes[n] = code[n];
+			__asm__("" : "+r"(n)); /* or it becomes a call of memcpy */
+		}
 	}
-	return decode(insn, copy, avail);
+	return decode(insn, bytes, avail);
 }
 
 int ap_insn_decode(struct ap_insn *insn, const u8 *code, size_t avail)
