@@ -58,6 +58,19 @@ void ap_session_seg_discard(struct ap_session_file *s, u32 seg)
 	punch(s, seg);
 }
 
+bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n)
+{
+	off_t data;
+
+	if (*seg >= n)
+		return false;
+	data = lseek(s->fd, (off_t)AP_SEG_OFF(*seg), SEEK_DATA);
+	if (data < 0)
+		return false;
+	*seg = (u32)(((u64)data - AP_SEG_BASE) / AP_SEG_SIZE);
+	return *seg < n;
+}
+
 static void add_roots(const struct ap_session_file *s, u32 root, struct ap_sum *sum)
 {
 	for (u32 r = 0; r < AP_ROOT_MAX; r++) {
@@ -73,19 +86,12 @@ static void add_roots(const struct ap_session_file *s, u32 root, struct ap_sum *
 
 static int add_segments(const struct ap_session_file *s, u32 root, struct ap_sum *sum)
 {
-	u32 n = ap_session_nsegs(s), seg = 0;
+	u32 n = ap_session_nsegs(s);
 	struct ap_seg head;
 
-	for (; seg < n; seg++) {
-		/* punched segments are holes: go on to the next page that exists */
-		off_t data = lseek(s->fd, (off_t)AP_SEG_OFF(seg), SEEK_DATA);
+	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++) {
 		int ret;
 
-		if (data < 0)
-			break;
-		seg = (u32)(((u64)data - AP_SEG_BASE) / AP_SEG_SIZE);
-		if (seg >= n)
-			break;
 		ret = ap_session_seg_read(s, seg, &head);
 		if (ret)
 			return ret;

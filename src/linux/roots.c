@@ -5,7 +5,6 @@
  * root that was given back into its parent once no segment names it.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include "linux/session.h"
 
@@ -50,15 +49,9 @@ static u32 roots_in_use(const struct ap_session_file *s)
 	u32 n = ap_session_nsegs(s), used = 0;
 	struct ap_seg head;
 
-	for (u32 seg = 0; seg < n; seg++) {
-		off_t data = lseek(s->fd, (off_t)AP_SEG_OFF(seg), SEEK_DATA);
-
-		if (data < 0)
-			break;
-		seg = (u32)(((u64)data - AP_SEG_BASE) / AP_SEG_SIZE);
-		if (seg < n && !ap_session_seg_read(s, seg, &head) && head.root < AP_ROOT_MAX)
+	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++)
+		if (!ap_session_seg_read(s, seg, &head) && head.root < AP_ROOT_MAX)
 			used |= 1u << head.root;
-	}
 	for (u32 r = 1; r < AP_ROOT_MAX; r++)
 		if (s->head->roots[r].used && s->head->roots[r].parent < AP_ROOT_MAX)
 			used |= 1u << s->head->roots[r].parent;

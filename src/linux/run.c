@@ -16,42 +16,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "linux/launch.h"
 #include "linux/program.h"
 #include "linux/ptrace/task.h"
 #include "linux/refusal.h"
 #include "linux/result.h"
-#include "linux/supervisor.h"
-
-#define EXIT_OURS      125
-#define EXIT_NOT_EXEC  126
-#define EXIT_NOT_FOUND 127
+#include "linux/run_internal.h"
 
 #define DEFAULT_CACHE (64ULL << 20)
 #define SETTLE_NS     100000000ULL  /* for tasks in their exit when the command has ended */
 #define HANDOVER_NS   2000000000ULL /* for tasks in their exec then */
-#define NESTED_NS     200000000ULL  /* for the outer supervisor to fold what ended */
 
-struct saved_signals {
-	sigset_t mask;
-	struct sigaction on_int, on_quit, on_chld;
-};
-
-struct run {
-	const struct ap_run_options *opts;
-	struct ap_run_result *res;
-	char path[PATH_MAX];
-	struct saved_signals signals;
-	struct ap_launch launch;
-	struct ap_counters counters;
-	struct ap_supervisor sv;
-	u64 start_ns;
-};
-
-static int complain(struct run *run, int status, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int complain(struct run *run, int status, const char *fmt, ...)
+int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -63,59 +38,20 @@ static int complain(struct run *run, int status, const char *fmt, ...)
 	return status;
 }
 
-/* --- signals: the command's are its own, ours are held while it runs */
-
-static void take_signals(struct saved_signals *saved)
-{
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, dfl = { .sa_handler = SIG_DFL };
-	sigset_t set;
-
-	ap_supervisor_sigset(&set);
-	sigprocmask(SIG_BLOCK, &set, &saved->mask);
-	sigaction(SIGINT, &ignore, &saved->on_int);
-	sigaction(SIGQUIT, &ignore, &saved->on_quit);
-	/* an inherited SIG_IGN would reap our children for us */
-	sigaction(SIGCHLD, &dfl, &saved->on_chld);
-}
-
-static void restore_dispositions(const void *arg)
-{
-	const struct saved_signals *saved = arg;
-
-	sigaction(SIGINT, &saved->on_int, NULL);
-	sigaction(SIGQUIT, &saved->on_quit, NULL);
-	sigaction(SIGCHLD, &saved->on_chld, NULL);
-}
-
-static void give_back_signals(const struct saved_signals *saved)
-{
-	const struct timespec now = { 0 };
-	sigset_t chld;
-
-	/* SIGCHLDs of tasks that we have reaped are nobody's business */
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	if (!sigismember(&saved->mask, SIGCHLD))
-		while (sigtimedwait(&chld, NULL, &now) > 0)
-			;
-	restore_dispositions(saved);
-	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
-}
-
 /* --- finding the program */
 
-static int find_program(struct run *run)
+static int find_program(struct ap_run_state *run)
 {
 	const char *name = run->opts->argv[0];
 	int ret = ap_program_find(name, getenv("PATH"), run->path, sizeof(run->path));
 
 	if (!ret)
 		return 0;
-	return complain(run, ret == -EACCES ? EXIT_NOT_EXEC : EXIT_NOT_FOUND, "%s: %s", name,
-			strerror(-ret));
+	return ap_run_complain(run, ret == -EACCES ? AP_EXIT_NOT_EXEC : AP_EXIT_NOT_FOUND, "%s: %s",
+			       name, strerror(-ret));
 }
 
-static int explain_failure(struct run *run)
+int ap_run_explain_failure(struct ap_run_state *run)
 {
 	int err;
 
@@ -123,22 +59,23 @@ static int explain_failure(struct run *run)
 	case AP_LAUNCH_READY:
 		return 0;
 	case AP_LAUNCH_LAYOUT:
-		return complain(run, EXIT_OURS,
-				"--deterministic: personality() is refused here (%s), so addresses "
-				"cannot be fixed",
-				strerror(-err));
+		return ap_run_complain(
+			run, AP_EXIT_OURS,
+			"--deterministic: personality() is refused here (%s), so addresses "
+			"cannot be fixed",
+			strerror(-err));
 	case AP_LAUNCH_SESSION:
-		return complain(run, EXIT_OURS, "no descriptor left for the session: %s",
-				strerror(-err));
+		return ap_run_complain(run, AP_EXIT_OURS, "no descriptor left for the session: %s",
+				       strerror(-err));
 	default:
-		return complain(run, err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXEC, "%s: %s",
-				run->opts->argv[0], strerror(-err));
+		return ap_run_complain(run, err == -ENOENT ? AP_EXIT_NOT_FOUND : AP_EXIT_NOT_EXEC,
+				       "%s: %s", run->opts->argv[0], strerror(-err));
 	}
 }
 
 /* --- launching */
 
-static int fork_child(struct run *run, int session_fd, u32 nested_root)
+int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 {
 	int ret;
 
@@ -148,17 +85,17 @@ static int fork_child(struct run *run, int session_fd, u32 nested_root)
 					  .session_fd = session_fd,
 					  .nested_root = nested_root,
 					  .mask = &run->signals.mask,
-					  .restore_signals = restore_dispositions,
+					  .restore_signals = ap_signals_restore_dispositions,
 					  .restore_arg = &run->signals,
 					  .sock = -1 };
 	ret = ap_launch_fork(&run->launch);
 	if (ret)
-		return complain(run, EXIT_OURS, "cannot fork: %s", strerror(-ret));
+		return ap_run_complain(run, AP_EXIT_OURS, "cannot fork: %s", strerror(-ret));
 	run->sv.command = run->launch.pid;
 	return 0;
 }
 
-static void let_go(struct run *run, bool as_native)
+void ap_run_let_go(struct ap_run_state *run, bool as_native)
 {
 	ap_counters_open(&run->counters, run->launch.pid, run->opts->sw_events,
 			 !run->opts->no_inherit);
@@ -171,7 +108,7 @@ static void let_go(struct run *run, bool as_native)
 }
 
 /* Waits for the exec stop of a seized child: 0, or -ESRCH with its end in sv. */
-static int await_exec(struct run *run)
+static int await_exec(struct ap_run_state *run)
 {
 	struct rusage ru;
 	int status;
@@ -197,7 +134,7 @@ static int await_exec(struct run *run)
 
 /* --- after the command */
 
-static bool command_has_ended(struct ap_supervisor *sv)
+bool ap_run_command_has_ended(struct ap_supervisor *sv)
 {
 	return sv->command_ended;
 }
@@ -217,7 +154,7 @@ static bool all_have_ended(struct ap_supervisor *sv)
 	return is_settled(sv) && !ap_tracks_running(sv);
 }
 
-static void take_times(struct run *run)
+void ap_run_take_times(struct ap_run_state *run)
 {
 	struct ap_run_result *res = run->res;
 
@@ -226,7 +163,7 @@ static void take_times(struct run *run)
 	ap_counters_read(&run->counters, &run->sv.rusage, res);
 }
 
-static int finish_session(struct run *run)
+static int finish_session(struct ap_run_state *run)
 {
 	struct ap_supervisor *sv = &run->sv;
 	int ret;
@@ -236,46 +173,19 @@ static int finish_session(struct run *run)
 		ap_supervisor_serve(sv, all_have_ended, 0);
 	ap_supervisor_serve(sv, is_settled, ap_now_ns() + SETTLE_NS);
 	ap_supervisor_serve(sv, is_untraced, ap_now_ns() + HANDOVER_NS);
-	take_times(run);
+	ap_run_take_times(run);
 	run->res->tasks_running = ap_tracks_running(sv);
 	ret = ap_result_take(run->res, &sv->ses, 0);
 	if (ret)
-		return complain(run, EXIT_OURS, "cannot read the counts: %s", strerror(-ret));
+		return ap_run_complain(run, AP_EXIT_OURS, "cannot read the counts: %s",
+				       strerror(-ret));
 	if (run->res->tasks_running && ap_background_start(sv))
-		complain(run, 0, "no supervisor for the tasks that run on: %s", strerror(errno));
+		ap_run_complain(run, 0, "no supervisor for the tasks that run on: %s",
+				strerror(errno));
 	return 0;
 }
 
 /* --- the three ways */
-
-static int run_native(struct run *run, const char *why)
-{
-	int ret;
-
-	run->sv.ses.fd = -1;
-	take_signals(&run->signals);
-	if (ap_supervisor_init(&run->sv)) {
-		give_back_signals(&run->signals);
-		return complain(run, EXIT_OURS, "cannot wait for events: %s", strerror(errno));
-	}
-	ret = fork_child(run, -1, 0);
-	if (ret)
-		goto out;
-	let_go(run, true);
-	ret = explain_failure(run);
-	ap_supervisor_serve(&run->sv, command_has_ended, 0);
-	ap_launch_fini(&run->launch);
-	if (!ret) {
-		take_times(run);
-		if (why)
-			ap_result_not_counted(run->res, (u32)run->launch.pid, run->path, why);
-	}
-	ap_counters_close(&run->counters);
-out:
-	ap_supervisor_fini(&run->sv);
-	give_back_signals(&run->signals);
-	return ret;
-}
 
 static u32 session_flags(const struct ap_run_options *opts)
 {
@@ -284,7 +194,7 @@ static u32 session_flags(const struct ap_run_options *opts)
 	       (getenv("ANYPERF_DEBUG") ? AP_F_DEBUG : 0);
 }
 
-static int open_session(struct run *run)
+static int open_session(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
 	const struct ap_session_config cfg = { .flags = session_flags(opts),
@@ -296,19 +206,20 @@ static int open_session(struct run *run)
 	int ret = ap_session_new(&run->sv.ses, &cfg);
 
 	if (ret)
-		return complain(run, EXIT_OURS, "cannot make the session file: %s%s",
-				strerror(-ret), ret == -EFBIG ? " (RLIMIT_FSIZE)" : "");
-	take_signals(&run->signals);
+		return ap_run_complain(run, AP_EXIT_OURS, "cannot make the session file: %s%s",
+				       strerror(-ret), ret == -EFBIG ? " (RLIMIT_FSIZE)" : "");
+	ap_signals_take(&run->signals);
 	ret = ap_supervisor_init(&run->sv);
 	if (!ret)
 		return 0;
-	give_back_signals(&run->signals);
+	ap_signals_give_back(&run->signals);
 	ap_session_close(&run->sv.ses);
-	return complain(run, EXIT_OURS, "cannot start the supervisor: %s", strerror(-ret));
+	return ap_run_complain(run, AP_EXIT_OURS, "cannot start the supervisor: %s",
+			       strerror(-ret));
 }
 
 /* The child is seized, or the reason why nothing can be counted here is said. */
-static int seize_child(struct run *run, const char **why)
+static int seize_child(struct ap_run_state *run, const char **why)
 {
 	int ret = ap_task_seize(run->launch.pid);
 	char text[240];
@@ -321,10 +232,10 @@ static int seize_child(struct run *run, const char **why)
 		return 0;
 	}
 	ap_refusal_text(ret, text, sizeof(text));
-	return complain(run, EXIT_OURS, "cannot count: %s", text);
+	return ap_run_complain(run, AP_EXIT_OURS, "cannot count: %s", text);
 }
 
-static int supervise(struct run *run)
+static int supervise(struct ap_run_state *run)
 {
 	struct ap_traced first = { 0 };
 	const char *why;
@@ -334,10 +245,10 @@ static int supervise(struct run *run)
 		ap_launch_abort(&run->launch);
 		return ret;
 	}
-	let_go(run, why != NULL);
+	ap_run_let_go(run, why != NULL);
 	if (!why && await_exec(run) == -ESRCH)
-		return explain_failure(run);
-	ret = explain_failure(run);
+		return ap_run_explain_failure(run);
+	ret = ap_run_explain_failure(run);
 	if (ret)
 		return ret;
 	if (why) {
@@ -348,17 +259,17 @@ static int supervise(struct run *run)
 		memcpy(&first.sigmask, &run->signals.mask, sizeof(first.sigmask));
 		run->res->counted = ap_handover_inject(&run->sv, run->launch.pid, &first, 0);
 	}
-	ap_supervisor_serve(&run->sv, command_has_ended, 0);
+	ap_supervisor_serve(&run->sv, ap_run_command_has_ended, 0);
 	return 0;
 }
 
-static int run_counted(struct run *run)
+static int run_counted(struct ap_run_state *run)
 {
 	int ret = open_session(run);
 
 	if (ret)
 		return ret;
-	ret = fork_child(run, run->sv.ses.fd, 0);
+	ret = ap_run_fork(run, run->sv.ses.fd, 0);
 	if (!ret) {
 		ret = supervise(run);
 		ap_launch_fini(&run->launch);
@@ -368,15 +279,15 @@ static int run_counted(struct run *run)
 	}
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
-	give_back_signals(&run->signals);
+	ap_signals_give_back(&run->signals);
 	return ret;
 }
 
 int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 {
-	struct run run = { .opts = opts, .res = res };
+	struct ap_run_state run = { .opts = opts, .res = res };
 	const char *why;
-	int ret;
+	int session_fd, ret;
 
 	memset(res, 0, sizeof(*res));
 	for (unsigned int i = 0; i < AP_SW_N; i++)
@@ -385,9 +296,14 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 	if (ret)
 		return ret;
 	if (opts->no_engine)
-		return run_native(&run, NULL);
+		return ap_run_native(&run, 0);
 	why = ap_program_why_not(run.path);
-	if (why)
-		return run_native(&run, why);
-	return run_counted(&run);
+	if (why) {
+		ret = ap_run_native(&run, 0);
+		if (!ret)
+			ap_result_not_counted(res, (u32)run.launch.pid, run.path, why);
+		return ret;
+	}
+	session_fd = ap_nested_session_fd();
+	return session_fd >= 0 ? ap_run_nested(&run, session_fd) : run_counted(&run);
 }

@@ -123,11 +123,17 @@ int ap_session_open(struct ap_session_file *s, int fd)
 	return ret;
 }
 
-void ap_session_close(struct ap_session_file *s)
+int ap_session_unmap(struct ap_session_file *s)
 {
 	if (s->head)
 		munmap(s->head, HEAD_BYTES);
 	s->head = NULL;
+	return s->fd;
+}
+
+void ap_session_close(struct ap_session_file *s)
+{
+	(void)ap_session_unmap(s);
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;

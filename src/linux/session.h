@@ -29,9 +29,16 @@ AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_sess
 /* Maps a session that exists; takes the descriptor over. */
 AP_MUST_CHECK int ap_session_open(struct ap_session_file *s, int fd);
 void ap_session_close(struct ap_session_file *s);
+/* Keeps the descriptor and returns it. */
+int ap_session_unmap(struct ap_session_file *s);
 
 /* Segments that exist, never more than the file has room for. */
 u32 ap_session_nsegs(const struct ap_session_file *s);
+/*
+ * Moves *seg on to the next segment below n that has any memory, false when there is none: folded
+ * segments are holes of the file.
+ */
+bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n);
 /* Allocates a segment in state INIT with the fields that init gives; -ENOSPC when full. */
 AP_MUST_CHECK int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init,
 				     u32 *seg);
