@@ -105,11 +105,11 @@ asan ubsan: deps-unit
 demo:
 	@tools/deps.sh install $(PKG_BUILD) python3=python3
 	$(STAGE) all
-	$(BUILD)/release/anyperf stat -- /usr/bin/python3 tests/programs/demo.py
+	$(BUILD)/anyperf stat -- /usr/bin/python3 tests/programs/demo.py
 
 bench: deps-bench
-	$(STAGE) tests-build
-	bench/run.sh
+	$(STAGE) all
+	ANYPERF=$(abspath $(ANYPERF)) bench/run.sh $(BENCH)
 
 # the committed tables, and whether they are what the generator writes
 gen: $(B)/opcodes.inc
@@ -166,7 +166,7 @@ FORCE:
 #: make test T=word  build and run the tests whose path has that word; also: unit, e2e
 #: make asan|ubsan   unit tests under a sanitizer
 #: make lint         format, layers, sizes, scripts; make format repairs the first
-#: make bench        speed against native, valgrind and qemu: bench/RESULTS.md
+#: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make src/x86/gen again by asking Zydis
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall
 #: make ci           what CI runs: every lane, timed
