@@ -11,6 +11,14 @@
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
 /* Unrolling a loop stops at this many instructions: past it the counter is noise anyway. */
 #define UNROLL_INSNS 40
+/* Guesses are followed only near the block, where copied RIP-relative operands reach. */
+#define FOLLOW_REACH (1LL << 30)
+
+/* Where a block in the making stands. */
+struct path {
+	u32 max, njcc, nguards, depth;
+	u64 rets[AP_BLOCK_INSNS]; /* return addresses that the block itself has pushed */
+};
 
 u32 ap_sb_fetch(u64 pc, u8 buf[16])
 {
@@ -105,34 +113,90 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	}
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
-	in->side = false;
+	in->side = in->guard = false;
 	return true;
 }
 
 /* A conditional branch: which way does the block go on?  Returns the next pc, 0 to end here. */
-static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, u32 njcc, u32 max)
+static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	u64 target = ap_insn_target(&in->i, in->pc);
 	u64 next = in->pc + in->i.len;
 
+	p->njcc++;
 	in->side = true;
 	if (target == sb->pc && in->i.kind == AP_I_JCC) {
 		in->cls = AP_REC_JCC_T; /* a loop: side exit falls through */
-		if (sb->n + sb->n / njcc <= UNROLL_INSNS && njcc < AP_BLOCK_JCC && sb->n < max)
+		if (sb->n + sb->n / p->njcc <= UNROLL_INSNS && p->njcc < AP_BLOCK_JCC &&
+		    sb->n < p->max)
 			return target;
+		in->next = target;
 		end_direct(sb, target);
 		return 0;
 	}
 	in->cls = AP_REC_JCC_NT;
-	if (njcc >= AP_BLOCK_JCC || target < in->pc) {
+	if (p->njcc >= AP_BLOCK_JCC || target < in->pc) {
 		end_direct(sb, next);
 		return 0;
 	}
 	return next;
 }
 
+static bool may_guess(const struct ap_sb *sb, const struct path *p, u64 target)
+{
+	s64 far = (s64)(target - sb->pc);
+
+	return p->nguards < AP_BLOCK_GUARDS && sb->n < p->max && far < FOLLOW_REACH &&
+	       far > -FOLLOW_REACH && ap_region_find(target);
+}
+
+/*
+ * A target worth guessing, 0 if none: the return address that this block pushed, or what the
+ * memory word of a PLT-like transfer holds now (not the lazy stub behind the jump itself).
+ */
+static u64 guess(const struct ap_sb *sb, const struct ap_sb_insn *in, struct path *p)
+{
+	u64 at = in->pc + in->i.len + (u64)in->i.disp, target = 0;
+
+	if (in->i.kind == AP_I_RET)
+		target = p->depth ? p->rets[--p->depth] : 0;
+	else if ((in->i.flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32)) != AP_INSN_RIP_REL ||
+		 ap_safe_copy(&target, (const void *)at, 8) != 0 || target - in->pc < 16)
+		return 0;
+	return target && may_guess(sb, p, target) ? target : 0;
+}
+
+static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
+{
+	u64 target = guess(sb, in, p);
+
+	if (!target) {
+		in->cls = AP_REC_FINAL;
+		sb->final_kind = AP_EXIT_IBL;
+		return 0;
+	}
+	in->guard = true;
+	p->nguards++;
+	if (in->i.kind == AP_I_RET)
+		in->cls = AP_REC_RET;
+	else
+		in->cls = in->i.kind == AP_I_JMP_IND ? AP_REC_JMP_IND : AP_REC_CALL_IND;
+	if (in->i.kind == AP_I_CALL_IND)
+		p->rets[p->depth++] = in->pc + in->i.len;
+	return target;
+}
+
+static u64 end_trapped(struct ap_sb *sb, struct ap_sb_insn *in, u8 kind, enum ap_special special)
+{
+	in->cls = AP_REC_FINAL;
+	sb->final_kind = kind;
+	sb->special = (u8)special;
+	sb->final_target = in->pc;
+	return 0;
+}
+
 /* What the block does after the instruction just added.  Returns the next pc, 0 to end. */
-static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, u32 *njcc, u32 max)
+static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	u64 next = in->pc + in->i.len;
 	u64 target = ap_insn_target(&in->i, in->pc);
@@ -140,31 +204,24 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, u32 *njcc, u32 max)
 	switch (in->i.kind) {
 	case AP_I_JCC:
 	case AP_I_JRCXZ:
-		return follow_cond(sb, in, ++*njcc, max);
+		return follow_cond(sb, in, p);
 	case AP_I_JMP:
 		in->cls = AP_REC_JMP;
 		return target;
 	case AP_I_CALL:
 		in->cls = AP_REC_CALL;
+		p->rets[p->depth++] = next;
 		return target;
 	case AP_I_JMP_IND:
 	case AP_I_CALL_IND:
 	case AP_I_RET:
-		in->cls = AP_REC_FINAL;
-		sb->final_kind = AP_EXIT_IBL;
-		return 0;
+		return follow_indirect(sb, in, p);
 	case AP_I_SYSCALL:
-		in->cls = AP_REC_FINAL;
-		sb->final_kind = AP_EXIT_SYSCALL;
-		sb->final_target = in->pc;
-		return 0;
+		return end_trapped(sb, in, AP_EXIT_SYSCALL, AP_SPECIAL_NONE);
 	case AP_I_IRET:
+		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_IRET);
 	case AP_I_XBEGIN:
-		in->cls = AP_REC_FINAL;
-		sb->final_kind = AP_EXIT_SPECIAL;
-		sb->special = in->i.kind == AP_I_IRET ? AP_SPECIAL_IRET : AP_SPECIAL_XBEGIN;
-		sb->final_target = in->pc;
-		return 0;
+		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_XBEGIN);
 	case AP_I_UD:
 		end_direct(sb, next);
 		return 0;
@@ -175,8 +232,8 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, u32 *njcc, u32 max)
 
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 {
+	struct path p = { .max = max_insns };
 	u64 cur = pc;
-	u32 njcc = 0;
 
 	sb->pc = pc;
 	sb->n = 0;
@@ -184,6 +241,7 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->transient = false;
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
+		struct ap_sb_insn *in = &sb->insns[sb->n];
 		u64 next;
 
 		if (sb->n >= max_insns) {
@@ -193,9 +251,10 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		if (!next_insn(sb, cur))
 			break;
 		sb->n++;
-		next = follow(sb, &sb->insns[sb->n - 1], &njcc, max_insns);
+		next = follow(sb, in, &p);
 		if (next == 0)
 			break;
+		in->next = next;
 		cur = next;
 	}
 	ap_live_place_inc(sb);

@@ -10,9 +10,10 @@
 #include "base/types.h"
 #include "engine/thread.h"
 
-#define AP_BLOCK_INSNS 64
-#define AP_BLOCK_JCC   6
-#define AP_BLOCK_PAGES 4
+#define AP_BLOCK_INSNS	64
+#define AP_BLOCK_JCC	6
+#define AP_BLOCK_GUARDS 6
+#define AP_BLOCK_PAGES	6
 
 /* What AP_EXIT_SPECIAL asks for. */
 enum ap_special {
@@ -39,13 +40,22 @@ struct ap_exit {
 /* Classes of translated instructions in a block's metadata. */
 enum ap_rec_class {
 	AP_REC_PLAIN,
-	AP_REC_JCC_NT, /* conditional, went on by not taking it */
-	AP_REC_JCC_T,  /* conditional, went on by taking it: next pc is in jumps[] */
-	AP_REC_JMP,    /* elided: next pc is in jumps[] */
-	AP_REC_CALL,   /* followed call: next pc is in jumps[] */
-	AP_REC_FINAL,  /* transfers or traps at the end of the block */
-	AP_REC_INC,    /* no instruction: the final exit's counter increment */
+	AP_REC_JCC_NT,	 /* conditional, went on by not taking it */
+	AP_REC_JCC_T,	 /* conditional, went on by taking it: next pc is in jumps[] */
+	AP_REC_JMP,	 /* elided: next pc is in jumps[] */
+	AP_REC_CALL,	 /* followed call: next pc is in jumps[] */
+	AP_REC_FINAL,	 /* transfers or traps at the end of the block */
+	AP_REC_INC,	 /* no instruction: the final exit's counter increment */
+	AP_REC_RET,	 /* guessed: went on at jumps[] because the guard held */
+	AP_REC_JMP_IND,	 /* likewise */
+	AP_REC_CALL_IND, /* likewise */
 };
+
+/* Records whose next pc is the next element of jumps[]. */
+static inline bool ap_rec_jumps(u8 cls)
+{
+	return (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL) || cls >= AP_REC_RET;
+}
 
 struct ap_rec {
 	u8 cache_len;

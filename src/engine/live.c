@@ -53,7 +53,7 @@ u16 ap_live_entry(const struct ap_sb *sb)
 
 		if (!scan(&in->i, &live, &open))
 			return live;
-		if (in->side || in->i.kind == AP_I_INT || in->i.kind == AP_I_UD)
+		if (in->side || in->guard || in->i.kind == AP_I_INT || in->i.kind == AP_I_UD)
 			break;
 	}
 	return live | open;
@@ -79,7 +79,7 @@ void ap_live_place_inc(struct ap_sb *sb)
 {
 	u16 live = AP_FL_ALL;
 
-	for (u32 n = sb->n; n > 0 && !sb->insns[n - 1].side;) {
+	for (u32 n = sb->n; n > 0 && !sb->insns[n - 1].side && !sb->insns[n - 1].guard;) {
 		const struct ap_insn *i = &sb->insns[--n].i;
 
 		live = may_fault(i) ? AP_FL_ALL : (u16)((live & ~i->fl_write) | i->fl_read);

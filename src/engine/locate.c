@@ -60,7 +60,7 @@ static void walk(struct ap_where *w, u32 offset)
 		w->inc_done |= after_inc;
 		w->prefix += ap_rec_vec(cls);
 		w->app_pc += len;
-		if (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL)
+		if (ap_rec_jumps(cls))
 			w->app_pc = *jump++;
 	}
 	w->in_stub = true;

@@ -245,15 +245,20 @@ void ap_emit_count_flags(struct ap_emit *e, u64 vec)
 		ap_emit_gs_inc_flags(e, disps[k]);
 }
 
-void ap_emit_count_rcx(struct ap_emit *e, u64 vec)
+static void count_in(struct ap_emit *e, u64 vec, u8 reg)
 {
 	u32 disps[AP_SHAPE_PARTS], n = ap_shape_disps(vec, disps);
 
 	for (u32 k = 0; k < n; k++) {
-		ap_emit_gs_load(e, AP_RCX, disps[k]);
-		ap_emit_lea_inc(e, AP_RCX);
-		ap_emit_gs_store(e, AP_RCX, disps[k]);
+		ap_emit_gs_load(e, reg, disps[k]);
+		ap_emit_lea_inc(e, reg);
+		ap_emit_gs_store(e, reg, disps[k]);
 	}
+}
+
+void ap_emit_count_rcx(struct ap_emit *e, u64 vec)
+{
+	count_in(e, vec, AP_RCX);
 }
 
 /* mov rcx, [operand] of an indirect jmp or call; rcx itself may be part of the operand. */
@@ -295,11 +300,76 @@ static void emit_load_target(struct ap_emit *e, const struct ap_sb_insn *in)
 		      (u32)(i->flags & AP_INSN_HAS_SIB ? 1 : 0) + i->disp_size);
 }
 
+static const u8 lea_rcx_rdx[4] = { 0x48, 0x8d, 0x0c, 0x11 };
+
+/* movzx edx, cx; jmp [rdx * 8 + table]: rcx is the target, both registers are spilled */
+static void emit_ibl_jump(struct ap_emit *e)
+{
+	ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1, 0xff, 0x24, 0xd5 }, 6);
+	ap_emit32(e, ap_ibl_table());
+}
+
+/* lea rsp, [rsp + n] */
+static void emit_drop_stack(struct ap_emit *e, u32 n)
+{
+	ap_emit_bytes(e, (const u8[]){ 0x48, 0x8d, 0xa4, 0x24 }, 4);
+	ap_emit32(e, n);
+}
+
+static u32 ret_drops(const struct ap_insn *i)
+{
+	return i->imm_size ? 8 + ((u32)i->imm & 0xffff) : 8;
+}
+
+u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits)
+{
+	const struct ap_insn *i = &in->i;
+	u8 *jr, *site;
+
+	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
+	if (i->kind == AP_I_RET)
+		ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x0c, 0x24 }, 4); /* mov rcx, [rsp] */
+	else
+		emit_load_target(e, in);
+	if (i->kind == AP_I_CALL_IND)
+		emit_push_ret(e, in->pc + i->len, lits);
+	if (in->next <= 0x7fffffff) {
+		ap_emit_bytes(e, (const u8[]){ 0x48, 0x8d, 0x89 }, 3); /* lea rcx, [rcx - next] */
+		ap_emit32(e, (u32)-in->next);
+	} else {
+		ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
+		ap_emit_mov_imm64(e, AP_RDX, -in->next);
+		ap_emit_bytes(e, lea_rcx_rdx, 4);
+		ap_emit_gs_load(e, AP_RDX, AP_T_SPILL_RDX);
+	}
+	ap_emit8(e, 0xe3); /* jrcxz over the jmp */
+	jr = e->p;
+	ap_emit8(e, 0);
+	site = ap_emit_jmp32(e);
+	if (!e->full)
+		*jr = (u8)(e->p - (jr + 1));
+	ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
+	if (i->kind == AP_I_RET)
+		emit_drop_stack(e, ret_drops(i));
+	return site;
+}
+
+/* rcx is the target less the guess; rcx is spilled, rdx is the program's. */
+void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, u64 vec)
+{
+	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
+	ap_emit_mov_imm64(e, AP_RDX, in->next);
+	ap_emit_bytes(e, lea_rcx_rdx, 4);
+	if (vec)
+		count_in(e, vec, AP_RDX);
+	if (in->i.kind == AP_I_RET)
+		emit_drop_stack(e, ret_drops(&in->i));
+	emit_ibl_jump(e);
+}
+
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
 			u64 vec)
 {
-	static const u8 movzx_edx_cx[3] = { 0x0f, 0xb7, 0xd1 };
-	static const u8 jmp_table[3] = { 0xff, 0x24, 0xd5 };
 	const struct ap_insn *i = &in->i;
 
 	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
@@ -309,17 +379,13 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	}
 	if (i->kind == AP_I_RET) {
 		ap_emit8(e, 0x59); /* pop rcx */
-		if (i->imm_size) { /* lea rsp, [rsp + imm16] */
-			ap_emit_bytes(e, (const u8[]){ 0x48, 0x8d, 0xa4, 0x24 }, 4);
-			ap_emit32(e, (u32)i->imm & 0xffff);
-		}
+		if (i->imm_size)
+			emit_drop_stack(e, ret_drops(i) - 8);
 	} else {
 		emit_load_target(e, in);
 		if (i->kind == AP_I_CALL_IND)
 			emit_push_ret(e, in->pc + i->len, lits);
 	}
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
-	ap_emit_bytes(e, movzx_edx_cx, 3);
-	ap_emit_bytes(e, jmp_table, 3);
-	ap_emit32(e, ap_ibl_table());
+	emit_ibl_jump(e);
 }

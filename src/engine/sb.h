@@ -16,6 +16,8 @@ struct ap_sb_insn {
 	u64 pc;
 	u8 cls;	      /* enum ap_rec_class */
 	bool side;    /* a conditional branch with a side exit */
+	bool guard;   /* an indirect transfer whose target was guessed: checked, leaves if wrong */
+	u64 next;     /* program pc that the block goes on at after it */
 	u8 bytes[16]; /* source bytes, read once */
 };
 
@@ -52,6 +54,12 @@ struct ap_lits {
 	} lit[AP_BLOCK_INSNS + 8];
 };
 void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
+/*
+ * A guessed indirect transfer: falls through if the target is in->next; else jumps to what
+ * ap_mangle_guard_fail writes.  Returns the rel32 of that jump.
+ */
+u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
+void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, u64 vec);
 /* Emits the final indirect transfer; vec is counted flags-free on the way, 0 nothing. */
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
 			u64 vec);

@@ -18,7 +18,6 @@
 struct side {
 	u8 *from; /* rel32 of the jcc in the block's body */
 	u64 vec;
-	struct ap_exit *x;
 };
 
 /* State of one translation; guarded by the process lock like everything here. */
@@ -29,27 +28,34 @@ static struct {
 	struct ap_rec recs[AP_BLOCK_INSNS + 4];
 	u64 jumps[AP_BLOCK_INSNS + 1];
 	struct side sides[AP_BLOCK_JCC + 2];
-	u32 nrecs, njumps, nsides;
+	struct side guards[AP_BLOCK_GUARDS + 1];
+	u32 nrecs, njumps, nsides, nguards;
 	u64 vec; /* of the instructions written so far */
 	u64 final_vec;
 	bool count;
 } tr;
 
-#define ONE AP_VEC_ONE
+#define ONE  AP_VEC_ONE
+#define COND (ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH))
+#define JUMP (ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN))
 
 static u64 class_vec(const struct ap_sb_insn *in)
 {
 	switch (in->cls) {
 	case AP_REC_JCC_NT:
-		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH);
+		return COND;
 	case AP_REC_JCC_T:
-		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH) +
-		       ONE(AP_VEC_TAKEN);
+		return COND + ONE(AP_VEC_TAKEN);
 	case AP_REC_JMP:
-		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN);
+		return JUMP;
 	case AP_REC_CALL:
-		return ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN) +
-		       ONE(AP_VEC_CALL);
+		return JUMP + ONE(AP_VEC_CALL);
+	case AP_REC_RET:
+		return JUMP + ONE(AP_VEC_RET);
+	case AP_REC_JMP_IND:
+		return JUMP + ONE(AP_VEC_IND);
+	case AP_REC_CALL_IND:
+		return JUMP + ONE(AP_VEC_IND) + ONE(AP_VEC_CALL);
 	default:
 		return ONE(AP_VEC_INSTR);
 	}
@@ -57,11 +63,9 @@ static u64 class_vec(const struct ap_sb_insn *in)
 
 static u64 indirect_vec(const struct ap_insn *i)
 {
-	u64 v = ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN);
-
 	if (i->kind == AP_I_RET)
-		return v + ONE(AP_VEC_RET);
-	return v + ONE(AP_VEC_IND) + (i->kind == AP_I_CALL_IND ? ONE(AP_VEC_CALL) : 0);
+		return JUMP + ONE(AP_VEC_RET);
+	return JUMP + ONE(AP_VEC_IND) + (i->kind == AP_I_CALL_IND ? ONE(AP_VEC_CALL) : 0);
 }
 
 /* Same as class_vec for a record's class: what the signal path adds up. */
@@ -121,10 +125,9 @@ static u8 *emit_jrcxz(const struct ap_sb_insn *in)
 static void emit_side(struct ap_sb_insn *in)
 {
 	struct side *s = &tr.sides[tr.nsides++];
-	u64 both = ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH);
 	u8 cond = in->i.cond;
 
-	s->vec = tr.vec + both;
+	s->vec = tr.vec + COND;
 	if (in->cls == AP_REC_JCC_T)
 		cond ^= 1; /* the side exit is the fall-through */
 	else
@@ -135,6 +138,14 @@ static void emit_side(struct ap_sb_insn *in)
 	}
 	ap_emit_align_rel32(&tr.e, 2);
 	s->from = ap_emit_jcc32(&tr.e, cond);
+}
+
+static void emit_guard(struct ap_sb_insn *in)
+{
+	struct side *s = &tr.guards[tr.nguards++];
+
+	s->vec = tr.vec + class_vec(in);
+	s->from = ap_mangle_guard(&tr.e, in, &tr.lits);
 }
 
 static void emit_body(struct ap_sb *sb)
@@ -152,11 +163,13 @@ static void emit_body(struct ap_sb *sb)
 		from = tr.e.p;
 		if (in->side)
 			emit_side(in);
+		else if (in->guard)
+			emit_guard(in);
 		else
 			ap_mangle(&tr.e, in, &tr.lits);
 		record(in->cls, in->i.len, from);
-		if (in->cls >= AP_REC_JCC_T && in->cls <= AP_REC_CALL)
-			tr.jumps[tr.njumps++] = ap_insn_target(&in->i, in->pc);
+		if (ap_rec_jumps(in->cls))
+			tr.jumps[tr.njumps++] = in->next;
 		tr.vec += class_vec(in);
 	}
 }
@@ -264,6 +277,22 @@ static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 	}
 }
 
+static void emit_guard_fails(const struct ap_sb *sb)
+{
+	u32 g = 0;
+
+	for (u32 k = 0; k < sb->n; k++) {
+		u8 *here = tr.e.p;
+
+		if (!sb->insns[k].guard)
+			continue;
+		ap_mangle_guard_fail(&tr.e, &sb->insns[k], tr.count ? tr.guards[g].vec : 0);
+		if (!tr.e.full)
+			ap_patch_rel32(tr.guards[g].from, here);
+		g++;
+	}
+}
+
 static void emit_literals(void)
 {
 	for (u32 k = 0; k < tr.lits.n; k++) {
@@ -306,7 +335,7 @@ static void reset(const struct ap_sb *sb, struct ap_unit *u)
 {
 	tr.u = u;
 	tr.e = (struct ap_emit){ u->base + u->used, u->base + u->size, false };
-	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = 0;
+	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = 0;
 	tr.vec = 0;
 	tr.count = ap_proc.flags & AP_F_COUNT;
 	tr.final_vec = whole_vec(sb);
@@ -339,6 +368,7 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	emit_body(sb);
 	emit_final(sb, &exits[tr.nsides]);
 	emit_side_stubs(sb, exits);
+	emit_guard_fails(sb);
 	emit_literals();
 	if (tr.e.full)
 		return NULL;
