@@ -271,6 +271,8 @@ static int measure(struct stat_args *args)
 
 	choose_instruments(args);
 	ap_stat_init(&st, &args->events, args->run.argv);
+	if (args->run.range_hi && !args->run.no_engine)
+		ap_stat_add_note(&st, "not counted: code outside of --range");
 	ret = run_all(args, &st, &status);
 	if (!ret)
 		ret = report(args, &st) ? AP_EXIT_FAILURE : status;

@@ -60,6 +60,8 @@ struct ap_stat {
 
 void ap_stat_init(struct ap_stat *st, const struct ap_evlist *list, char *const *argv);
 void ap_stat_add(struct ap_stat *st, const struct ap_run_result *res);
+/* A line to stand after the table; equal lines are printed once with their number. */
+void ap_stat_add_note(struct ap_stat *st, const char *text);
 void ap_stat_fini(struct ap_stat *st);
 
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row);

@@ -95,7 +95,7 @@ static void add_row(struct ap_stat_row *row, const struct ap_run_result *res)
 	}
 }
 
-static void add_note(struct ap_stat *st, const char *text)
+void ap_stat_add_note(struct ap_stat *st, const char *text)
 {
 	size_t i;
 
@@ -123,7 +123,7 @@ void ap_stat_add(struct ap_stat *st, const struct ap_run_result *res)
 	ap_agg_add(&st->running,
 		   has_clock ? res->sw[AP_SW_TASK_CLOCK] : res->user_ns + res->sys_ns);
 	for (i = 0; i < res->nnotes; i++)
-		add_note(st, res->notes[i].text);
+		ap_stat_add_note(st, res->notes[i].text);
 	st->tasks_running = res->tasks_running;
 	st->tasks_short += res->tasks_short;
 	st->short_by += (u64)res->tasks_short * res->max_short;

@@ -1,0 +1,199 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The command line of `anyperf stat` and `anyperf list`: statuses, messages, columns, files.  What
+# the counts are worth is other tests' business.
+. "$(dirname "$0")/lib.sh"
+need awk sed grep setsid
+
+cd "$tmp" || exit 1
+sw=task-clock,page-faults
+
+# status WANT NAME COMMAND...
+status()
+{
+	local want=$1 name=$2
+	shift 2
+	run "$@"
+	is "$status" "$want" "$name" || note "$(head -n 5 "$tmp/err")"
+}
+
+# --- the command's status is ours, counted or not
+for e in $sw instructions; do
+	status 0 "$e: success" "$ANYPERF" stat -e $e true
+	status 1 "$e: failure" "$ANYPERF" stat -e $e false
+	status 42 "$e: any status" "$ANYPERF" stat -e $e sh -c 'exit 42'
+	status 137 "$e: SIGKILL is 128 + 9" "$ANYPERF" stat -e $e sh -c 'kill -9 $$'
+	has "$tmp/err" '^sh: Killed$' "$e: the signal is named"
+	has "$tmp/err" 'Performance counter stats' "$e: the table is printed for a killed command"
+	status 143 "$e: SIGTERM is 128 + 15" "$ANYPERF" stat -e $e sh -c 'kill -15 $$'
+	status 127 "$e: no such command" "$ANYPERF" stat -e $e ./nonexistent
+	is "$(wc -l <"$tmp/err")" 1 "$e: no such command: one line, no table"
+	echo data >"$tmp/data"
+	status 126 "$e: not executable" "$ANYPERF" stat -e $e ./data
+	is "$(wc -l <"$tmp/err")" 1 "$e: not executable: one line, no table"
+done
+status 127 "no such command in PATH" "$ANYPERF" stat anyperf-nonexistent
+
+# --- the command's output is untouched, its arguments are its own
+run "$ANYPERF" stat -e instructions -- printf '%s\n' -e --help
+is "$(cat "$tmp/out")" "$(printf '%s\n' -e --help)" "options after the command are the command's"
+run "$ANYPERF" stat -e instructions sh -c 'echo out; echo err >&2'
+is "$(cat "$tmp/out")" out "stdout has the command's output only"
+is "$(head -n 1 "$tmp/err")" err "stderr has the command's errors, then the table"
+has "$tmp/err" "^ Performance counter stats for 'sh -c echo out; echo err >&2':" "the title"
+echo input | "$ANYPERF" stat -e instructions cat >"$tmp/out" 2>/dev/null
+is "$(cat "$tmp/out")" input "stdin reaches the command"
+
+# --- the default table
+run "$ANYPERF" stat true
+for e in task-clock context-switches cpu-migrations page-faults instructions branches; do
+	has "$tmp/err" "^ .* $e  .* # (exact|kernel|rusage|proc)\$" "default event $e says what it is"
+done
+has "$tmp/err" '^ +[0-9]+ +instructions .*# exact$' "instructions are exact"
+has "$tmp/err" '^ +[0-9.]+ seconds time elapsed$' "elapsed"
+has "$tmp/err" '^ +[0-9.]+ seconds user$' "user"
+has "$tmp/err" '^ +[0-9.]+ seconds sys$' "sys"
+
+# --- CSV: perf's columns and one more
+run "$ANYPERF" stat -x, -e task-clock,instructions:u,cycles,branches:k,page-faults true
+is "$(awk -F, 'NF != 8' "$tmp/err")" "" "8 fields in each line"
+is "$(cut -d, -f3 "$tmp/err" | paste -sd' ')" \
+	"task-clock instructions:u cycles branches:k page-faults" "events in the order asked for"
+is "$(cut -d, -f8 "$tmp/err" | paste -sd' ')" "kernel exact   kernel" "the kinds"
+is "$(grep -c '^<not supported>,,' "$tmp/err")" 2 "not supported is in field 1"
+is "$(awk -F, '{ print $5 }' "$tmp/err" | sort -u)" 100.00 "nothing is multiplexed"
+has "$tmp/err" '^[0-9.]+,msec,task-clock,[0-9]+,100.00,[0-9.]+,CPUs utilized,kernel$' "task-clock"
+run "$ANYPERF" stat -x ';' -r 2 -e instructions,cycles true
+is "$(awk -F';' 'NF != 9' "$tmp/err")" "" "-r adds the deviation"
+run "$ANYPERF" stat -x '\t' -e task-clock true
+is "$(awk -F'\t' '{ print NF }' "$tmp/err")" 8 "a tabulator"
+if command -v perf >/dev/null && perf stat -x, -e task-clock true 2>"$tmp/perf"; then
+	"$ANYPERF" stat -x, -e task-clock true 2>"$tmp/ours"
+	is "$(cut -d, -f2,3,5,7 "$tmp/ours")" "$(cut -d, -f2,3,5,7 "$tmp/perf")" "fields as perf has them"
+	is "$(awk -F, '{ print NF }' "$tmp/ours")" "$(awk -F, '{ print NF + 1 }' "$tmp/perf")" \
+		"one column more than perf"
+else
+	lack "fields as perf has them" "no perf that counts here"
+fi
+
+# --- -v, -n, -r
+run "$ANYPERF" stat -v -e cycles,branches:k,L1-dcache-loads true
+has "$tmp/err" '^cycles: <not supported>: .' "-v: why cycles are not supported"
+has "$tmp/err" '^branches:k: <not supported>: kernel-mode work is never counted$' "-v: why :k is not"
+has "$tmp/err" '<not supported>      L1-dcache-loads' "perf's cache events are known"
+run "$ANYPERF" stat -n true
+has_not "$tmp/err" '#' "-n: no events"
+has "$tmp/err" 'seconds time elapsed' "-n: times"
+run "$ANYPERF" stat -r 3 -e page-faults sh -c 'echo run; exit 3'
+is "$status" 3 "-r: the last run's status"
+is "$(grep -c run "$tmp/out")" 3 "-r: so many runs"
+has "$tmp/err" "' \(3 runs\):\$" "-r: the title"
+has "$tmp/err" '[0-9.]+ \+- [0-9.]+ seconds time elapsed  \( \+- +[0-9.]+% \)$' "-r: the deviation"
+
+# --- -o
+umask 022
+run "$ANYPERF" stat -o report -e $sw sh -c 'echo e >&2'
+is "$(cat "$tmp/err")" e "-o: nothing on stderr"
+has report '^# started on ' "-o: the date"
+has report ' task-clock ' "-o: the table"
+is "$(stat -c %a report)" 644 "-o: the umask's mode"
+echo old >report
+"$ANYPERF" stat -o report -e $sw sh -c 'cat report; ls report*' >"$tmp/out" 2>"$tmp/err"
+is "$(cat "$tmp/out")" "$(printf 'old\nreport')" "-o: the old file stands while the command runs"
+has_not report '^old$' "-o: and is replaced"
+is "$(echo report*)" report "-o: no temporary file is left"
+cp report before
+status 127 "-o: with a command that is missing" "$ANYPERF" stat -o report ./nonexistent
+same report before "-o: the old file stands when nothing was run"
+status 125 "-o: a folder that is missing" "$ANYPERF" stat -o ./none/report sh -c 'echo ran'
+is "$(cat "$tmp/out")" "" "-o: is found out before the command runs"
+is "$(wc -l <"$tmp/err")" 1 "-o: in one line"
+status 0 "-o: /dev/null stays a device" "$ANYPERF" stat -o /dev/null true
+check "-o: it does" test -c /dev/null
+
+# --- Ctrl-C goes to the command, the table is printed
+cat >"$tmp/ctrl-c" <<'EOF'
+trap 'exit 5' INT
+kill -INT 0
+exit 6
+EOF
+for e in $sw instructions; do
+	# a process group of its own, SIGINT as at a terminal whatever started this test
+	setsid -w env --default-signal=INT "$ANYPERF" stat -x, -e $e bash "$tmp/ctrl-c" 2>"$tmp/err"
+	is $? 5 "Ctrl-C: the command decides ($e)"
+	has "$tmp/err" ",${e%%,*}," "Ctrl-C: the table is printed ($e)"
+done
+
+# --- --timeout
+run "$ANYPERF" stat --timeout 100 -e $sw sleep 100
+is "$status" 143 "--timeout ends the command"
+has "$tmp/err" ' task-clock ' "--timeout: the table is printed"
+
+# --- wrong usage is 129 and one line
+wrong()
+{
+	local regex=$1
+	shift
+	run "$ANYPERF" "$@"
+	is "$status" 129 "129: $*"
+	has "$tmp/err" "$regex" "said: $regex"
+}
+wrong 'Usage: anyperf '
+wrong "'sttat' is not an anyperf command, did you mean 'stat'\?" sttat
+wrong "'xyzzy' is not an anyperf command" help xyzzy
+wrong 'no command to count' stat
+wrong 'no command to count' stat -e instructions --
+wrong '--bogus: unknown option' stat --bogus true
+wrong '-e: needs a value' stat -e
+wrong "event syntax error: 'bogus': unknown event \('anyperf list'" stat -e bogus true
+is "$(wc -l <"$tmp/err")" 1 "an unknown event: one line"
+wrong "did you mean 'branches'" stat -e instructions -e brnaches true
+wrong "groups \{\} are not supported" stat -e '{instructions,branches}' true
+wrong "bad modifier 'q'" stat -e instructions:q true
+wrong 'needs a number' stat -r 0 true
+wrong 'needs a number' stat -r x true
+wrong 'milliseconds' stat --timeout 5 true
+wrong 'hexadecimal' stat --range 20-10 true
+wrong 'size' stat --cache-limit 3X true
+wrong 'evict' stat --stress bogus true
+wrong 'takes no argument' list bogus
+status 0 "--cache-limit takes a suffix" "$ANYPERF" stat --cache-limit 4M -e $sw true
+
+# --- list, help, version
+run "$ANYPERF" list
+is "$status" 0 "list"
+has "$tmp/out" '^  instructions +exact +.' "list: exact"
+has "$tmp/out" '^  context-switches OR cs +kernel +.' "list: kernel"
+has "$tmp/out" '^  cycles OR cpu-cycles +unsupported +.' "list: unsupported"
+"$ANYPERF" list -x: | awk -F: 'NF < 4' >"$tmp/short"
+is "$(cat "$tmp/short")" "" "list -x: four fields"
+"$ANYPERF" list -x: | cut -d: -f1 | paste -sd, >"$tmp/all"
+run "$ANYPERF" stat -x, -e "$(cat "$tmp/all")" true
+is "$status" 0 "every event that list names can be asked for"
+is "$(wc -l <"$tmp/err")" "$(tr , '\n' <"$tmp/all" | wc -l)" "and has its line"
+run "$ANYPERF" --version
+has "$tmp/out" '^anyperf version [0-9]+\.[0-9]+' "--version"
+run "$ANYPERF" help stat
+cp "$tmp/out" "$tmp/help"
+run "$ANYPERF" stat -h
+same "$tmp/out" "$tmp/help" "help stat is stat -h"
+has_not "$tmp/out" 'stress' "help hides what is for tests"
+
+# --- manual pages name what help names
+for cmd in stat list; do
+	page=$root/docs/man/anyperf-$cmd.1
+	"$ANYPERF" $cmd --help | sed -n 's/^ .* --\([a-z-]*\).*/\1/p' >"$tmp/options"
+	missing=
+	while read -r o; do
+		sed 's/\\-/-/g' "$page" | grep -q -- "--$o" || missing="$missing $o"
+	done <"$tmp/options"
+	is "$missing" "" "anyperf-$cmd.1 has every option"
+done
+if command -v groff >/dev/null; then
+	for page in "$root"/docs/man/*.1; do
+		is "$(groff -man -ww -T utf8 -z "$page" 2>&1)" "" "$(basename "$page") is clean"
+	done
+else
+	lack "manual pages are clean" "no groff"
+fi
+done_testing
