@@ -44,6 +44,8 @@ struct ap_boot {
 	u64 vdso;	  /* AT_SYSINFO_EHDR */
 	u64 brk_start;	  /* end of the exe's bss: where the heap will grow */
 	u32 nofile_share;  /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
+	u32 limit_shares; /* ap_slot.exec_limits of the last image */
+	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */
 	u32 nranges;	  /* executable mappings from /proc/PID/maps */
 	struct ap_range ranges[AP_BOOT_RANGES];
 };

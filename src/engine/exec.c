@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * execve: the engine does not survive it, so somebody must put it into the new image.  The task
+ * asks the supervisor to seize it, or forks a helper that does, and then execs; at the exec stop the
+ * tracer injects and detaches.  docs/design/injection.md has the protocol.
+ *
+ * What would change its nature under a tracer (set-uid programs) or cannot be translated is
+ * found out before, reported by name, and executed natively.
+ */
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/task.h"
+
+#define PATH_CAP	 4096
+#define HEAD_CAP	 256 /* of a script's first line, as the kernel's */
+#define SCRIPT_DEPTH	 5
+#define SLICE_NS	 50000000
+#define SLICES_ELSEWHERE 40 /* a supervisor that we cannot see gets two seconds */
+
+#define S_IFMT	   0170000
+#define S_IFREG	   0100000
+#define S_ISUID	   04000
+#define S_ISGID	   02000
+#define S_IXGRP	   010
+#define ST_NOSUID  2
+#define X_OK	   1
+#define ELFCLASS32 1
+#define EM_X86_64  62
+#define EM_386	   3
+
+enum plan {
+	PLAN_FOLLOW,
+	PLAN_PASS,   /* it will fail, in the kernel's own way */
+	PLAN_NATIVE, /* executed, not counted: *why */
+};
+
+/* A name that stands for what execve or execveat is asked to execute; 0 or -errno. */
+static s64 resolve(char path[PATH_CAP], const struct ap_call *c)
+{
+	bool at = c->nr == AP_NR_execveat;
+	char name[PATH_CAP];
+	struct ap_str s;
+	s64 len = ap_call_str(name, c->a[at], sizeof(name));
+
+	if (len < 0)
+		return len;
+	ap_str_init(&s, path, PATH_CAP);
+	if (at && name[0] != '/' && (s32)c->a[0] != AP_AT_FDCWD) {
+		ap_str_add(&s, "/proc/self/fd/");
+		ap_str_u64(&s, (u32)c->a[0]);
+		if (len)
+			ap_str_char(&s, '/');
+	}
+	ap_str_add(&s, name);
+	return s.cut || (!len && !at) ? -AP_ENOENT : 0;
+}
+
+static bool gains_nothing(const char *path)
+{
+	u64 fs[16];
+
+	if (ap_sys5(AP_NR_prctl, AP_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return true;
+	return !ap_sys2(AP_NR_statfs, (u64)path, (u64)fs) && fs[10] & ST_NOSUID;
+}
+
+/* Privileges that the kernel would withhold from a traced task. */
+static const char *privileges(const char *path, const struct ap_kstat *st)
+{
+	u32 uid = (u32)ap_sys0(AP_NR_getuid), euid = (u32)ap_sys0(AP_NR_geteuid);
+	u32 gid = (u32)ap_sys0(AP_NR_getgid), egid = (u32)ap_sys0(AP_NR_getegid);
+	const char *why = NULL;
+	u8 cap[64];
+
+	if (st->mode & S_ISUID && (st->uid != uid || st->uid != euid))
+		why = "set-uid";
+	else if ((st->mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+		 (st->gid != gid || st->gid != egid))
+		why = "set-gid";
+	else if ((uid || euid) && ap_sys4(AP_NR_getxattr, (u64)path, (u64) "security.capability",
+					  (u64)cap, sizeof(cap)) > 0)
+		why = "file capabilities";
+	return why && gains_nothing(path) ? NULL : why;
+}
+
+static s64 read_head(const char *path, char head[HEAD_CAP + 1])
+{
+	s64 fd = ap_sys3(AP_NR_open, (u64)path, AP_O_CLOEXEC | AP_O_NONBLOCK | AP_O_NOCTTY, 0), n;
+
+	if (fd < 0)
+		return 0;
+	n = ap_sys4(AP_NR_pread64, (u64)fd, (u64)head, HEAD_CAP, 0);
+	ap_sys1(AP_NR_close, (u64)fd);
+	n = n > 0 ? n : 0;
+	head[n] = 0;
+	return n;
+}
+
+/* "#! interpreter argument": replaces path by the interpreter. */
+static bool is_script(const char *head, char path[PATH_CAP])
+{
+	const char *p = head + 2;
+	struct ap_str s;
+
+	if (head[0] != '#' || head[1] != '!')
+		return false;
+	while (*p == ' ' || *p == '\t')
+		p++;
+	ap_str_init(&s, path, PATH_CAP);
+	while (*p && *p != ' ' && *p != '\t' && *p != '\n')
+		ap_str_char(&s, *p++);
+	return true;
+}
+
+static enum plan judge_elf(const char *head, s64 n, const char **why)
+{
+	u16 machine;
+
+	if (n < 64 || memcmp(head, "\177ELF", 4))
+		return PLAN_FOLLOW; /* whatever binfmt_misc makes of it */
+	memcpy(&machine, head + 18, sizeof(machine));
+	if (machine == EM_386 || (machine == EM_X86_64 && head[4] == ELFCLASS32)) {
+		*why = "32-bit program";
+		return PLAN_NATIVE;
+	}
+	return PLAN_FOLLOW;
+}
+
+static enum plan judge(const char *named, const char **why)
+{
+	char path[PATH_CAP], head[HEAD_CAP + 1];
+	struct ap_kstat st;
+	s64 n;
+
+	memcpy(path, named, PATH_CAP);
+	for (u32 depth = 0; depth < SCRIPT_DEPTH; depth++) {
+		if (ap_sys4(AP_NR_newfstatat, (u64)AP_AT_FDCWD, (u64)path, (u64)&st, 0) ||
+		    (st.mode & S_IFMT) != S_IFREG)
+			return PLAN_PASS;
+		n = ap_sys4(AP_NR_faccessat2, (u64)AP_AT_FDCWD, (u64)path, X_OK, AP_AT_EACCESS);
+		if (n && n != -AP_ENOSYS)
+			return PLAN_PASS;
+		head[0] = 0;
+		n = read_head(path, head);
+		if (is_script(head, path))
+			continue;
+		*why = privileges(path, &st);
+		return *why ? PLAN_NATIVE : judge_elf(head, n, why);
+	}
+	return PLAN_PASS;
+}
+
+static void ring(void)
+{
+	struct ap_session *session = ap_proc.session;
+
+	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_RELEASE);
+	ap_sys3(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX);
+}
+
+static bool is_elsewhere(void)
+{
+	u64 own = ap_proc.seg->pidns;
+
+	return own && ap_proc.session->pidns && own != ap_proc.session->pidns;
+}
+
+/* A killed supervisor may stay a zombie for long. */
+static bool supervisor_lives(u32 slices)
+{
+	u32 pid = ap_proc.session->supervisor;
+	char text[256];
+	struct ap_str s;
+	const char *p;
+	s64 fd, n;
+
+	if (!pid || is_elsewhere())
+		return pid && slices < SLICES_ELSEWHERE;
+	if (ap_sys2(AP_NR_kill, pid, 0) == -AP_ESRCH)
+		return false;
+	ap_str_init(&s, text, sizeof(text));
+	ap_str_add(&s, "/proc/");
+	ap_str_u64(&s, pid);
+	ap_str_add(&s, "/stat");
+	fd = ap_sys3(AP_NR_open, (u64)text, AP_O_CLOEXEC, 0);
+	if (fd < 0)
+		return true;
+	n = ap_sys3(AP_NR_read, (u64)fd, (u64)text, sizeof(text) - 1);
+	ap_sys1(AP_NR_close, (u64)fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	return !p || p[1] != ' ' || (p[2] != 'Z' && p[2] != 'X');
+}
+
+/* Waits while req stays as it is and anybody is there to change it. */
+static u32 wait_answer(struct ap_slot *slot, u32 req, bool (*lives)(u32 slices))
+{
+	const struct ap_timespec slice = { .nsec = SLICE_NS };
+	u32 now;
+
+	for (u32 n = 0; (now = __atomic_load_n(&slot->req, __ATOMIC_ACQUIRE)) == req; n++) {
+		if (n && !lives(n))
+			return AP_REQ_NONE;
+		ap_sys4(AP_NR_futex, (u64)&slot->req, AP_FUTEX_WAIT, req, (u64)&slice);
+	}
+	return now;
+}
+
+static bool ask_supervisor(struct ap_slot *slot)
+{
+	u64 tracer = is_elsewhere() ? UINT64_MAX : ap_proc.session->supervisor;
+
+	if (!ap_proc.session->supervisor)
+		return false;
+	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
+	__atomic_store_n(&slot->req, AP_REQ_EXEC, __ATOMIC_RELEASE);
+	ring();
+	return wait_answer(slot, AP_REQ_EXEC, supervisor_lives) == AP_REQ_EXEC_ACK;
+}
+
+/* The exec failed: the tracer has to let go before anything else happens. */
+static void cancel(struct ap_slot *slot, s64 helper)
+{
+	__atomic_store_n(&slot->req, AP_REQ_CANCEL, __ATOMIC_RELEASE);
+	if (helper) {
+		ap_sys3(AP_NR_futex, (u64)&slot->req, AP_FUTEX_WAKE, 1);
+		ap_exec_helper_end(helper);
+	} else {
+		ring();
+		wait_answer(slot, AP_REQ_CANCEL, supervisor_lives);
+	}
+	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
+	slot->req = AP_REQ_NONE;
+}
+
+static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
+{
+	slot->exec_sigmask = ap_sig_program_mask(t);
+	slot->exec_fd = ap_fd(t);
+	slot->exec_root = t->next_root ? t->next_root - 1 : ap_proc.seg->root;
+	slot->exec_nofile = ap_proc.boot->nofile_share;
+	slot->exec_limits = ap_limits_shares();
+}
+
+/* The program's own mask at the moment of the exec; a signal that comes before it goes first. */
+static s64 exec_native(struct ap_thread *t, struct ap_call *c, u64 mask)
+{
+	u64 virt = t->virt_mask;
+	s64 ret;
+
+	ap_signal_before_exec(t);
+	ap_sig_set_mask(mask);
+	if (virt)
+		ap_sys4(AP_NR_rt_sigprocmask, 0 /* SIG_BLOCK */, (u64)&virt, 0, 8);
+	ret = ap_syscall_do(t, c->nr, c->a);
+	if (virt)
+		ap_sys4(AP_NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&virt, 0, 8);
+	ap_signal_exec_failed(t);
+	return ret;
+}
+
+static void note(const char *path, const char *why)
+{
+	char text[256];
+	struct ap_str s;
+
+	ap_str_init(&s, text, sizeof(text));
+	ap_str_add(&s, path);
+	ap_str_add(&s, ": ");
+	ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", text, why);
+}
+
+static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const char *path)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	s64 fd = ap_fd(t), helper = 0, ret;
+	const char *why = NULL;
+
+	fill_slot(t, slot);
+	if (!ask_supervisor(slot)) {
+		helper = ap_exec_helper_start(t, &why);
+		if (!helper) {
+			slot->req = AP_REQ_NONE;
+			note(path, why);
+			return exec_native(t, c, mask);
+		}
+	}
+	ap_signal_before_exec(t);
+	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, 0);
+	ret = ap_sys5(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
+	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, AP_FD_CLOEXEC);
+	ap_signal_exec_failed(t);
+	cancel(slot, helper);
+	ap_sig_set_mask(mask);
+	return ret;
+}
+
+s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
+{
+	char path[PATH_CAP];
+	const char *why = NULL;
+	enum plan plan;
+	u64 mask;
+
+	if (resolve(path, c))
+		return ap_call_pass(t, c);
+	plan = judge(path, &why);
+	if (plan == PLAN_PASS)
+		return ap_call_pass(t, c);
+	if (plan == PLAN_FOLLOW && t->traced_by_program) {
+		why = "another program traces it";
+		plan = PLAN_NATIVE;
+	}
+	if (!ap_call_block(t, &mask))
+		return AP_SYSCALL_UNTOUCHED;
+	if (plan == PLAN_FOLLOW)
+		return exec_followed(t, c, mask, path);
+	note(path, why);
+	return exec_native(t, c, mask);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session's descriptor as the program sees it: not at all.  Calls that name it fail with
+ * EBADF, calls that want its number get it after ours has moved, ranges go around it, and
+ * listings of /proc/self/fd do not show it.
+ *
+ * A child that shares memory but not descriptors keeps a number of its own in its thread.
+ */
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/task.h"
+
+#define MOVE_TRIES 64
+/* A descriptor table is as long as its highest entry: above this, ours stays in the range. */
+#define FD_CEILING  4096
+#define DIRENT_NAME 19 /* offset of d_name in linux_dirent64; in linux_dirent one less */
+
+s32 ap_fd(const struct ap_thread *t)
+{
+	return t->own_fd ? (s32)t->own_fd - 1 : ap_proc.session_fd;
+}
+
+static void set_fd(struct ap_thread *t, s32 fd)
+{
+	if (t->own_fd)
+		t->own_fd = (u32)fd + 1;
+	else
+		ap_proc.session_fd = fd;
+}
+
+/* Calls whose first argument is a descriptor.  dup2, dup3 and close_range: see ap_call_fd. */
+static bool first_is_fd(u64 nr)
+{
+	switch (nr) {
+	case AP_NR_read:
+	case AP_NR_write:
+	case AP_NR_close:
+	case AP_NR_fstat:
+	case AP_NR_lseek:
+	case AP_NR_ioctl:
+	case AP_NR_pread64 ... AP_NR_writev:
+	case AP_NR_dup:
+	case AP_NR_sendfile:
+	case AP_NR_connect ... AP_NR_getpeername:
+	case AP_NR_setsockopt:
+	case AP_NR_getsockopt:
+	case AP_NR_fcntl ... AP_NR_fdatasync:
+	case AP_NR_ftruncate:
+	case AP_NR_getdents:
+	case AP_NR_fchdir:
+	case AP_NR_fchmod:
+	case AP_NR_fchown:
+	case AP_NR_fstatfs:
+	case AP_NR_readahead:
+	case AP_NR_fsetxattr:
+	case AP_NR_fgetxattr:
+	case AP_NR_flistxattr:
+	case AP_NR_fremovexattr:
+	case AP_NR_getdents64:
+	case AP_NR_fadvise64:
+	case AP_NR_openat ... AP_NR_unlinkat:
+	case AP_NR_fchmodat:
+	case AP_NR_faccessat:
+	case AP_NR_splice ... AP_NR_vmsplice:
+	case AP_NR_utimensat:
+	case AP_NR_fallocate:
+	case AP_NR_accept4:
+	case AP_NR_preadv:
+	case AP_NR_pwritev:
+	case AP_NR_recvmmsg:
+	case AP_NR_sendmmsg:
+	case AP_NR_copy_file_range ... AP_NR_pwritev2:
+	case AP_NR_statx:
+	case AP_NR_setns:
+	case AP_NR_dup2: /* as the source */
+	case AP_NR_dup3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool third_is_fd(u64 nr)
+{
+	return nr == AP_NR_splice || nr == AP_NR_copy_file_range || nr == AP_NR_epoll_ctl;
+}
+
+bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c)
+{
+	s32 fd = ap_fd(t);
+
+	if (ap_unlikely((s32)c->a[0] == fd) && first_is_fd(c->nr))
+		return true;
+	if (ap_unlikely((s32)c->a[2] == fd) && third_is_fd(c->nr))
+		return true;
+	if (ap_unlikely((s32)c->a[1] == fd) && (c->nr == AP_NR_sendfile || c->nr == AP_NR_tee))
+		return true;
+	return ap_unlikely((s32)c->a[4] == fd) && c->nr == AP_NR_mmap && !(c->a[3] & AP_MAP_ANON);
+}
+
+/* Puts our descriptor at the lowest free number from min up. */
+static bool move_to(struct ap_thread *t, s32 min)
+{
+	s32 old = ap_fd(t);
+	s64 fd = ap_sys3(AP_NR_fcntl, (u64)old, AP_F_DUPFD_CLOEXEC, (u64)min);
+
+	if (ap_is_err(fd))
+		return false;
+	set_fd(t, (s32)fd);
+	ap_sys1(AP_NR_close, (u64)old);
+	return true;
+}
+
+/* Its number is wanted: away, as high as there is a free one. */
+static bool move_away(struct ap_thread *t)
+{
+	s32 old = ap_fd(t);
+
+	for (s32 min = old - 1; min > 2 && min > old - MOVE_TRIES; min--)
+		if (move_to(t, min))
+			return true;
+	return move_to(t, 3);
+}
+
+void ap_fd_limit(struct ap_thread *t, u64 cur)
+{
+	s32 fd = ap_fd(t);
+	u64 lim[2], old;
+
+	if (cur <= (u64)fd || cur > FD_CEILING)
+		return;
+	/* For a moment the limit is one higher, for a descriptor at the first number beyond it. */
+	if (ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim))
+		return;
+	old = lim[0];
+	lim[0] = cur + 1;
+	if (lim[0] > lim[1] || ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0))
+		return;
+	(void)move_to(t, (s32)cur);
+	lim[0] = old;
+	ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
+}
+
+static s64 close_range(struct ap_thread *t, struct ap_call *c)
+{
+	u32 fd = (u32)ap_fd(t), last = (u32)c->a[1];
+	struct ap_call part = *c;
+	s64 ret;
+
+	if ((u32)c->a[0] > fd || last < fd)
+		return ap_call_pass(t, c);
+	if ((u32)c->a[0] < fd) {
+		part.a[1] = fd - 1;
+		ret = ap_call_pass(t, &part);
+		if (ret)
+			return ret;
+	}
+	if (last == fd)
+		return 0;
+	part.a[0] = fd + 1;
+	part.a[1] = last;
+	return ap_call_pass(t, &part);
+}
+
+s64 ap_call_fd(struct ap_thread *t, struct ap_call *c)
+{
+	if (c->nr == AP_NR_close_range)
+		return close_range(t, c);
+	if ((s32)c->a[1] == ap_fd(t) && c->a[0] != c->a[1] && !move_away(t))
+		return -AP_EBUSY;
+	return ap_call_pass(t, c);
+}
+
+/* Does fd stand for a list of this process' descriptors? */
+static bool is_fd_dir(u64 fd)
+{
+	char link[32], path[64];
+	struct ap_str s;
+	s64 n;
+
+	ap_str_init(&s, link, sizeof(link));
+	ap_str_add(&s, "/proc/self/fd/");
+	ap_str_u64(&s, fd);
+	n = ap_sys3(AP_NR_readlink, (u64)link, (u64)path, sizeof(path) - 1);
+	if (n < 10 || memcmp(path, "/proc/", 6))
+		return false;
+	path[n] = 0;
+	if (!strcmp(path + n - 3, "/fd"))
+		return true;
+	return n > 7 && !strcmp(path + n - 7, "/fdinfo");
+}
+
+struct entry {
+	u64 at, len;
+};
+
+/* Finds our descriptor's name in what the kernel has put into [buf, end). */
+static bool find_entry(u64 buf, u64 end, u64 name_off, const char *name, struct entry *e)
+{
+	char got[16];
+	u16 len;
+
+	for (e->at = buf; e->at + name_off < end; e->at += e->len) {
+		if (ap_safe_copy(&len, (const void *)(e->at + 16), sizeof(len)) || len <= name_off)
+			return false;
+		e->len = len;
+		if (ap_call_str(got, e->at + name_off, sizeof(got)) > 0 && !strcmp(got, name))
+			return true;
+	}
+	return false;
+}
+
+static s64 hide_entry(struct ap_thread *t, struct ap_call *c, s64 ret)
+{
+	u64 buf = c->a[1], end = buf + (u64)ret;
+	char name[16], chunk[256];
+	struct entry e;
+	struct ap_str s;
+
+	ap_str_init(&s, name, sizeof(name));
+	ap_str_u64(&s, (u64)ap_fd(t));
+	if (!find_entry(buf, end, DIRENT_NAME - (c->nr == AP_NR_getdents), name, &e) ||
+	    !is_fd_dir(c->a[0]))
+		return ret;
+	for (u64 from = e.at + e.len, n; from < end; from += n) {
+		n = end - from < sizeof(chunk) ? end - from : sizeof(chunk);
+		if (ap_safe_copy(chunk, (const void *)from, n) ||
+		    ap_safe_copy((void *)(from - e.len), chunk, n))
+			return ret;
+	}
+	return ret - (s64)e.len;
+}
+
+s64 ap_call_getdents(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret, left;
+
+	for (;;) {
+		ret = ap_call_pass(t, c);
+		if (ret <= 0 || AP_CALL_OVER(ret))
+			return ret;
+		left = hide_entry(t, c, ret);
+		/* 0 would say that the directory ends here. */
+		if (left)
+			return left;
+	}
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork, and clone without CLONE_VM: the child has a copy of everything, on the same engine stack.
+ *
+ * Its segment is allocated by the parent, in state INIT and without a pid, so that the supervisor
+ * cannot miss a child that is killed early; the child puts it over its parent's at the same
+ * addresses before it runs anything that counts.  The locks are held across the call, so that the
+ * tables which the child inherits are whole.
+ */
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/task.h"
+
+#define NO_SEG	       UINT32_MAX
+#define VFORK_SLICE_NS 2000000
+
+/* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
+static struct ap_seg *window;
+
+static s64 map_segment(void *at, u32 seg)
+{
+	s64 ret = ap_sys6(AP_NR_mmap, (u64)at, AP_SLOTS_OFF, AP_PROT_R | AP_PROT_W,
+			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_proc.session_fd, AP_SEG_OFF(seg));
+
+	return ap_is_err(ret) ? ret : 0;
+}
+
+static bool same_pidns(const struct ap_seg *seg)
+{
+	return !seg->pidns || seg->pidns == ap_proc.session->pidns;
+}
+
+/* Allocates the child's segment and fills in what the parent knows. */
+static u32 prepare(void)
+{
+	const struct ap_seg *own = ap_proc.seg;
+	u32 seg;
+
+	if (!window)
+		window = ap_mem_map(0, AP_SLOTS_OFF);
+	if (!window)
+		return NO_SEG;
+	seg = __atomic_fetch_add(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
+	if (seg >= ap_proc.session->max_segs || map_segment(window, seg)) {
+		if (seg >= ap_proc.session->max_segs)
+			__atomic_fetch_sub(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
+		return NO_SEG;
+	}
+	window->root = own->root;
+	window->parent_seg = ap_proc.seg_index;
+	window->nshapes = own->nshapes;
+	memcpy(window->comm, own->comm, sizeof(own->comm));
+	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
+	__atomic_store_n(&window->state, AP_SEG_INIT, __ATOMIC_RELEASE);
+	return seg;
+}
+
+u64 ap_task_pidns(void)
+{
+	struct ap_kstat st;
+
+	if (ap_sys4(AP_NR_newfstatat, (u64)AP_AT_FDCWD, (u64) "/proc/self/ns/pid", (u64)&st, 0))
+		return 0;
+	return st.ino;
+}
+
+/* Field 22 of /proc/self/stat, counted from the end of the name, which may hold anything. */
+static u64 start_time(void)
+{
+	s64 fd = ap_sys3(AP_NR_open, (u64) "/proc/self/stat", AP_O_CLOEXEC, 0), n;
+	char text[512];
+	const char *p;
+	u64 v = 0;
+
+	if (fd < 0)
+		return 0;
+	n = ap_sys3(AP_NR_read, (u64)fd, (u64)text, sizeof(text) - 1);
+	ap_sys1(AP_NR_close, (u64)fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	for (u32 field = 2; p && field < 22; field++) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	return p && ap_parse_u64(&p, &v) ? v : 0;
+}
+
+static void name_segment(struct ap_seg *seg, u32 pid)
+{
+	seg->pidns = ap_task_pidns();
+	seg->start_time = start_time();
+	if (same_pidns(seg))
+		seg->pid = pid;
+	__atomic_store_n(&seg->ns_pid, pid, __ATOMIC_RELEASE);
+}
+
+void ap_task_init(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+
+	t->tid = (u32)ap_sys0(AP_NR_gettid);
+	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	slot->tid = t->tid;
+	slot->pid = t->pid;
+	if (ap_proc.boot->helper_pid)
+		ap_exec_helper_end(ap_proc.boot->helper_pid);
+	ap_proc.seg->pidns = ap_task_pidns();
+	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
+}
+
+static void be_child(struct ap_thread *t, const struct ap_clone *k)
+{
+	ap_mem_fork_child();
+	ap_lock_reset(&ap_proc.lock);
+	ap_lock_reset(&ap_proc.sig_lock);
+	ap_proc.session_fd = ap_fd(t);
+	t->own_fd = 0;
+	t->is_vfork_child = 0;
+	t->traced_by_program = 0;
+	t->tid = (u32)ap_sys0(AP_NR_gettid);
+	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	t->regs.gpr[0] = 0;
+	if (k->sp)
+		t->regs.gpr[4] = k->sp;
+	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
+		ap_signal_clear_handlers(t);
+	ap_signal_fork_child(t);
+}
+
+static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	s64 ret;
+
+	if (seg == NO_SEG)
+		return -AP_EAGAIN;
+	ret = map_segment(ap_proc.seg, seg);
+	if (ret)
+		return (int)ret;
+	ap_proc.seg_index = seg;
+	ap_proc.seg->nshapes = nshapes;
+	ret = ap_thread_fork_child(t, seg);
+	if (ret)
+		return (int)ret;
+	slot->tid = t->tid;
+	slot->pid = t->pid;
+	name_segment(ap_proc.seg, t->pid);
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* The child goes its way without the engine, which only leaves its memory behind. */
+AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
+{
+	ap_lock_take(&ap_proc.lock);
+	ap_smc_unprotect_all();
+	ap_lock_drop(&ap_proc.lock);
+	if (!(k->flags & AP_CLONE_FILES))
+		ap_sys1(AP_NR_close, (u64)ap_proc.session_fd);
+	t->regs.rip += 2; /* past the instruction, as ap_syscall would have done */
+	t->regs.gpr[1] = t->regs.rip;
+	t->regs.gpr[11] = t->regs.rflags;
+	ap_sig_go_native(t);
+}
+
+static void run_child(struct ap_thread *t, const struct ap_clone *k, u32 seg, u32 nshapes)
+{
+	be_child(t, k);
+	if (ap_proc.flags & AP_F_NO_INHERIT)
+		leave(t, k);
+	if (attach_child(t, seg, nshapes)) {
+		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm,
+			 ": no room in the session for a forked process");
+		leave(t, k);
+	}
+}
+
+static s64 raw_clone(const struct ap_clone *k)
+{
+	struct ap_clone raw = *k;
+
+	if (k->nr == AP_NR_clone) {
+		raw.raw[0] &= ~AP_CLONE_VFORK;
+		raw.raw[1] = 0;
+	} else {
+		raw.args[0] &= ~(AP_CLONE_VFORK | AP_CLONE_CLEAR_SIGHAND);
+		raw.args[5] = raw.args[6] = 0;
+		raw.raw[0] = (u64)raw.args;
+	}
+	return ap_sys5(raw.nr, raw.raw[0], raw.raw[1], raw.raw[2], raw.raw[3], raw.raw[4]);
+}
+
+/* In the parent: a name for the child that it has not given itself yet. */
+static void name_child(s64 pid)
+{
+	if (window->state != AP_SEG_INIT || window->ns_pid)
+		return;
+	if (same_pidns(ap_proc.seg))
+		window->pid = (u32)pid;
+}
+
+/* CLONE_VFORK with memory of its own: the parent waits for the child's exec or end. */
+static void wait_for_child(s64 pid, u32 seg)
+{
+	const struct ap_timespec slice = { .nsec = VFORK_SLICE_NS };
+	u64 info[16];
+
+	for (;;) {
+		u32 state = NO_SEG;
+
+		if (ap_sys4(AP_NR_pread64, (u64)ap_proc.session_fd, (u64)&state, 4,
+			    AP_SEG_OFF(seg)) != 4 ||
+		    (state != AP_SEG_INIT && state != AP_SEG_LIVE))
+			return;
+		memset(info, 0, sizeof(info));
+		/* P_PID, WEXITED | WNOHANG | WNOWAIT | __WALL */
+		if (ap_sys5(AP_NR_waitid, 1, (u64)pid, (u64)info, 0x4 | 1 | 0x01000000 | 0x40000000,
+			    0) ||
+		    info[0])
+			return;
+		ap_sys2(35 /* nanosleep */, (u64)&slice, 0);
+	}
+}
+
+s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
+{
+	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
+	u32 seg = NO_SEG, nshapes;
+	u64 mask;
+	s64 ret;
+
+	if (!ap_call_block(t, &mask))
+		return AP_SYSCALL_UNTOUCHED;
+	ap_lock_take(&ap_proc.lock);
+	ap_lock_take(&ap_proc.sig_lock);
+	if (counted)
+		seg = prepare();
+	nshapes = ap_proc.seg->nshapes;
+	ap_mem_fork_begin();
+	ret = raw_clone(k);
+	if (!ret) {
+		run_child(t, k, seg, nshapes);
+		ap_sig_set_mask(mask);
+		return 0;
+	}
+	ap_mem_fork_end();
+	if (seg != NO_SEG && ret < 0)
+		window->state = AP_SEG_EXECED;
+	else if (seg != NO_SEG)
+		name_child(ret);
+	ap_lock_drop(&ap_proc.sig_lock);
+	ap_lock_drop(&ap_proc.lock);
+	if (ret > 0 && k->flags & AP_CLONE_VFORK && seg != NO_SEG)
+		wait_for_child(ret, seg);
+	ap_sig_set_mask(mask);
+	return ret;
+}

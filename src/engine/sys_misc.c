@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Small calls that the engine answers in part: the program's %gs base, which is virtual, the
+ * session's own prctl, and PTRACE_TRACEME, after which an exec belongs to another tracer.
+ */
+#include "engine/task.h"
+
+#define ARCH_SET_GS	  0x1001
+#define ARCH_GET_GS	  0x1004
+#define ARCH_SHSTK_ENABLE 0x5001
+#define PTRACE_TRACEME	  0
+#define TASK_SIZE_MAX	  0x7ffffffff000ULL
+
+s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
+{
+	switch (c->a[0]) {
+	case ARCH_SET_GS:
+		if (c->a[1] >= TASK_SIZE_MAX)
+			return -AP_EPERM;
+		t->app_gs_base = c->a[1];
+		return 0;
+	case ARCH_GET_GS:
+		return ap_safe_copy((void *)c->a[1], &t->app_gs_base, sizeof(t->app_gs_base));
+	case ARCH_SHSTK_ENABLE:
+		/* Returns are jumps in translated code: a shadow stack would never match. */
+		return -AP_EINVAL;
+	default:
+		return ap_call_pass(t, c);
+	}
+}
+
+s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
+{
+	if (c->a[0] != AP_PRCTL)
+		return ap_call_pass(t, c);
+	switch (c->a[1]) {
+	case AP_PRCTL_SESSION_FD:
+		return ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_DUPFD_CLOEXEC, 0);
+	case AP_PRCTL_SET_ROOT:
+		if (c->a[2] >= AP_ROOT_MAX)
+			return -AP_EINVAL;
+		t->next_root = (u32)c->a[2] + 1;
+		return 0;
+	default:
+		return -AP_EINVAL;
+	}
+}
+
+s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_call_pass(t, c);
+
+	if (c->a[0] == PTRACE_TRACEME && !ret)
+		t->traced_by_program = 1;
+	return ret;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system call layer: what the program's syscall instruction does.  Most calls go to the kernel
+ * as they stand; those that would show or disturb the engine go through the groups in sys_*.c and
+ * their neighbours.
+ *
+ * Counting follows the hardware: an instruction that the kernel makes the program execute again
+ * after a signal has retired, one that a signal came before has not.
+ */
+#include "base/mem.h"
+#include "engine/task.h"
+
+#define RCX 1
+#define R11 11
+
+/* A call fails on pages that are only protected because there is translated code of them. */
+static bool give_pages_back(void)
+{
+	bool any;
+
+	ap_lock_take(&ap_proc.lock);
+	any = ap_smc_unprotect_all();
+	ap_lock_drop(&ap_proc.lock);
+	return any;
+}
+
+s64 ap_call_pass(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_syscall_do(t, c->nr, c->a);
+
+	if (ap_unlikely(ret == -AP_EFAULT) && give_pages_back())
+		ret = ap_syscall_do(t, c->nr, c->a);
+	return ret;
+}
+
+bool ap_call_block(struct ap_thread *t, u64 *mask)
+{
+	*mask = ap_sig_block_all();
+	if (!t->pending)
+		return true;
+	ap_sig_set_mask(*mask); /* all blocked still, as the master handler left it */
+	return false;
+}
+
+s64 ap_call_str(char *dst, u64 src, u64 cap)
+{
+	u64 n = 0;
+
+	while (n < cap) {
+		u64 chunk = AP_PAGE_SIZE - ((src + n) & (AP_PAGE_SIZE - 1));
+		const char *nul;
+
+		if (chunk > cap - n)
+			chunk = cap - n;
+		if (ap_safe_copy(dst + n, (const void *)(src + n), chunk))
+			return -AP_EFAULT;
+		nul = memchr(dst + n, 0, chunk);
+		if (nul)
+			return nul - dst;
+		n += chunk;
+	}
+	return -AP_ENAMETOOLONG;
+}
+
+/* Signals, tasks, and the engine's own registers. */
+static s64 route_task(struct ap_thread *t, struct ap_call *c)
+{
+	switch (c->nr) {
+	case AP_NR_rt_sigaction:
+		return ap_sig_action(t, c->a);
+	case AP_NR_rt_sigprocmask:
+		return ap_sig_procmask(t, c->a);
+	case AP_NR_sigaltstack:
+		return ap_sig_altstack(t, c->a);
+	case AP_NR_rt_sigreturn:
+		ap_sig_return(t);
+	case AP_NR_clone:
+	case AP_NR_clone3:
+	case AP_NR_fork:
+	case AP_NR_vfork:
+		return ap_call_clone(t, c);
+	case AP_NR_execve:
+	case AP_NR_execveat:
+		return ap_call_exec(t, c);
+	case AP_NR_exit:
+	case AP_NR_exit_group:
+		ap_call_exit(t, c);
+	case AP_NR_arch_prctl:
+		return ap_call_arch_prctl(t, c);
+	case AP_NR_prctl:
+		return ap_call_prctl(t, c);
+	case AP_NR_ptrace:
+		return ap_call_ptrace(t, c);
+	case AP_NR_rseq:
+		/* A critical section could not be restarted from inside translated code. */
+		return -AP_ENOSYS;
+	default:
+		return ap_call_pass(t, c);
+	}
+}
+
+static s64 route(struct ap_thread *t, struct ap_call *c)
+{
+	switch (c->nr) {
+	case AP_NR_mmap:
+	case AP_NR_munmap:
+	case AP_NR_mprotect:
+	case AP_NR_pkey_mprotect:
+	case AP_NR_mremap:
+	case AP_NR_madvise:
+	case AP_NR_shmat:
+	case AP_NR_shmdt:
+	case AP_NR_remap_file_pages:
+		return ap_call_memory(t, c);
+	case AP_NR_rt_sigsuspend:
+	case AP_NR_ppoll:
+	case AP_NR_pselect6:
+	case AP_NR_epoll_pwait:
+	case AP_NR_epoll_pwait2:
+	case AP_NR_io_pgetevents:
+	case AP_NR_io_uring_enter:
+		return ap_call_masked(t, c);
+	case AP_NR_dup2:
+	case AP_NR_dup3:
+	case AP_NR_close_range:
+		return ap_call_fd(t, c);
+	case AP_NR_getdents:
+	case AP_NR_getdents64:
+		return ap_call_getdents(t, c);
+	case AP_NR_getrlimit:
+	case AP_NR_setrlimit:
+	case AP_NR_prlimit64:
+		return ap_call_rlimit(t, c);
+	case AP_NR_open:
+	case AP_NR_openat:
+	case AP_NR_openat2:
+		return ap_call_open(t, c);
+	default:
+		return route_task(t, c);
+	}
+}
+
+void ap_syscall(struct ap_thread *t, u64 pc)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	u64 *gpr = t->regs.gpr;
+	struct ap_call c = {
+		.nr = gpr[0],
+		.a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
+		.pc = pc,
+	};
+	s64 ret;
+
+	slot->extra[AP_RAW_SYSCALL]++;
+	ret = ap_fd_is_hidden(t, &c) ? -AP_EBADF : route(t, &c);
+	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
+		slot->extra[AP_RAW_SYSCALL]--;
+		if (ap_proc.flags & AP_F_COUNT)
+			slot->extra[AP_VEC_INSTR]--;
+		return;
+	}
+	gpr[RCX] = pc + 2;
+	gpr[R11] = t->regs.rflags;
+	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))
+		return;
+	gpr[0] = (u64)ret;
+	t->regs.rip = pc + 2;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How tasks begin and end.
+ *
+ * A child that shares memory (a thread, a vfork or posix_spawn child) gets an area and a slot of
+ * its own and starts on its own engine stack; the program's stack for it is just a register.  A
+ * vfork child is another process that runs in this address space until it execs or exits; its
+ * parent, which the kernel holds until then, clears up after it.
+ */
+#include "engine/task.h"
+#include "base/mem.h"
+
+/* struct clone_args by index */
+enum { ARG_FLAGS, ARG_STACK = 5, ARG_STACK_SIZE, ARG_TLS };
+
+#define CLONE_ARGS_MIN 64
+#define CSIGNAL	       0xffULL
+
+/* Reads clone3's struct as the kernel does: what is beyond our knowledge must be zero. */
+static s64 read_args(struct ap_clone *k, u64 from, u64 size)
+{
+	u64 n = size < sizeof(k->args) ? size : sizeof(k->args), word;
+
+	if (size < CLONE_ARGS_MIN)
+		return -AP_EINVAL;
+	if (size > AP_PAGE_SIZE)
+		return -AP_E2BIG;
+	memset(k->args, 0, sizeof(k->args));
+	if (ap_safe_copy(k->args, (const void *)from, n))
+		return -AP_EFAULT;
+	for (u64 at = n; at < size; at += 8) {
+		word = 0;
+		if (ap_safe_copy(&word, (const void *)(from + at), size - at < 8 ? size - at : 8))
+			return -AP_EFAULT;
+		if (word)
+			return -AP_E2BIG;
+	}
+	if (!k->args[ARG_STACK] != !k->args[ARG_STACK_SIZE])
+		return -AP_EINVAL;
+	k->flags = k->args[ARG_FLAGS];
+	k->sp = k->args[ARG_STACK] + k->args[ARG_STACK_SIZE];
+	k->raw[0] = (u64)k->args;
+	k->raw[1] = n;
+	return 0;
+}
+
+static s64 read_call(struct ap_clone *k, const struct ap_call *c)
+{
+	memset(k, 0, sizeof(*k));
+	k->nr = AP_NR_clone;
+	switch (c->nr) {
+	case AP_NR_fork:
+		k->raw[0] = AP_SIGCHLD;
+		break;
+	case AP_NR_vfork:
+		k->raw[0] = AP_CLONE_VM | AP_CLONE_VFORK | AP_SIGCHLD;
+		break;
+	case AP_NR_clone:
+		memcpy(k->raw, c->a, sizeof(k->raw));
+		k->sp = c->a[1];
+		break;
+	default:
+		k->nr = AP_NR_clone3;
+		return read_args(k, c->a[0], c->a[1]);
+	}
+	k->flags = k->raw[0] & 0xffffffff & ~CSIGNAL;
+	return 0;
+}
+
+/* The child as it will find itself: the parent after the call, but for rax and rsp. */
+static void init_child(struct ap_thread *t, struct ap_thread *child, const struct ap_clone *k,
+		       const struct ap_call *c, u64 mask)
+{
+	child->regs = t->regs;
+	child->regs.gpr[0] = 0;
+	child->regs.gpr[1] = c->pc + 2;
+	child->regs.gpr[11] = t->regs.rflags;
+	child->regs.rip = c->pc + 2;
+	if (k->sp)
+		child->regs.gpr[4] = k->sp;
+	child->app_gs_base = t->app_gs_base;
+	child->next_root = t->next_root;
+	child->start_mask = mask;
+	child->sig_depth = 1; /* until it has its mask */
+	child->sig_outer = mask;
+	child->start_flags = k->flags;
+	child->is_vfork_child = k->flags & AP_CLONE_THREAD ? t->is_vfork_child : 1;
+	child->own_fd = k->flags & AP_CLONE_FILES ? t->own_fd : (u32)ap_fd(t) + 1;
+	ap_signal_new_task(t, child, k->flags);
+	ap_thread_link(child);
+}
+
+static s64 raw_clone(struct ap_clone *k, struct ap_thread *child)
+{
+	if (k->nr == AP_NR_clone3) {
+		k->args[ARG_FLAGS] &= ~AP_CLONE_CLEAR_SIGHAND;
+		k->args[ARG_STACK] = (u64)child + AP_T_STACK_OFF;
+		k->args[ARG_STACK_SIZE] = AP_T_STACK_SIZE;
+	} else {
+		k->raw[1] = child->engine_sp;
+	}
+	return ap_task_clone(k->nr, k->raw, child);
+}
+
+/* Lock held; the child will run no more, or never did. */
+static void clear_up(u64 serial)
+{
+	struct ap_thread *child = ap_thread_by_serial(serial);
+
+	if (!child) {
+		ap_thread_reap(serial);
+		return;
+	}
+	ap_thread_fini_slot(child);
+	ap_thread_unlink(child);
+	ap_thread_free(child);
+}
+
+static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap_call *c)
+{
+	struct ap_thread *child;
+	u64 mask, serial;
+	s64 ret;
+
+	if (!ap_call_block(t, &mask))
+		return AP_SYSCALL_UNTOUCHED;
+	ap_lock_take(&ap_proc.lock);
+	ret = ap_thread_new(&child);
+	if (!ret)
+		init_child(t, child, k, c, mask);
+	ap_lock_drop(&ap_proc.lock);
+	if (ret) {
+		ap_sig_set_mask(mask);
+		return -AP_EAGAIN;
+	}
+	serial = child->serial;
+	ret = raw_clone(k, child);
+	if (ret < 0 || k->flags & AP_CLONE_VFORK) {
+		ap_lock_take(&ap_proc.lock);
+		clear_up(serial);
+		ap_lock_drop(&ap_proc.lock);
+	}
+	ap_sig_set_mask(mask);
+	return ret;
+}
+
+s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
+{
+	struct ap_clone k;
+	s64 ret = read_call(&k, c);
+
+	if (ret)
+		return ret;
+	return k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
+}
+
+void ap_task_child(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+
+	ap_thread_set_gs(t);
+	t->tid = (u32)ap_sys0(AP_NR_gettid);
+	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	slot->tid = t->tid;
+	slot->pid = t->pid;
+	ap_thread_init_kernel(t);
+	if (t->start_flags & AP_CLONE_CLEAR_SIGHAND)
+		ap_signal_clear_handlers(t);
+	if (t->is_vfork_child && ap_proc.flags & AP_F_NO_INHERIT)
+		ap_sig_go_native(t);
+	ap_sig_set_mask(t->start_mask);
+	ap_redispatch(t);
+}
+
+/* Lock held. */
+static bool is_last(const struct ap_thread *t)
+{
+	for (const struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o != t && o->pid == t->pid)
+			return false;
+	return true;
+}
+
+/* Lock held: the others are cut off where they are. */
+static void end_process(struct ap_thread *t)
+{
+	u32 n = 0;
+
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		n += o != t && o->pid == t->pid && ap_thread_slot(o)->in_code;
+	ap_proc.seg->short_tasks += n;
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_EXITED, __ATOMIC_RELEASE);
+}
+
+void ap_call_exit(struct ap_thread *t, struct ap_call *c)
+{
+	(void)ap_sig_block_all();
+	ap_lock_take(&ap_proc.lock);
+	if (!t->is_vfork_child && (c->nr == AP_NR_exit_group || is_last(t))) {
+		end_process(t);
+	} else {
+		ap_thread_fini_slot(t);
+		ap_thread_unlink(t);
+		ap_thread_retire(t);
+	}
+	ap_lock_drop(&ap_proc.lock);
+	for (;;)
+		ap_sys1(c->nr, c->a[0]);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside the system call layer: the groups that ap_syscall hands calls to, and what they share.
+ *
+ * A handler returns what the program shall find in rax, or AP_SYSCALL_INTERRUPTED or
+ * AP_SYSCALL_UNTOUCHED where the program has to execute the instruction again.  A handler that
+ * changes more registers than the kernel's contract says does so in t->regs.
+ */
+#ifndef AP_ENGINE_TASK_H
+#define AP_ENGINE_TASK_H
+
+#include "base/types.h"
+#include "engine/engine.h"
+#include "engine/nr.h"
+
+struct ap_call {
+	u64 nr;
+	u64 a[6];
+	u64 pc; /* of the instruction */
+};
+
+#define AP_CALL_OVER(ret) ((ret) == AP_SYSCALL_INTERRUPTED || (ret) == AP_SYSCALL_UNTOUCHED)
+
+/* syscall.c */
+/* The call as it stands, with signals let in. */
+s64 ap_call_pass(struct ap_thread *t, struct ap_call *c);
+/*
+ * Blocks all signals for a call that must not meet one.  False: one is waiting already; the handler
+ * returns AP_SYSCALL_UNTOUCHED and it is delivered first.  Else *mask is the program's.
+ */
+AP_MUST_CHECK bool ap_call_block(struct ap_thread *t, u64 *mask);
+/* A string of the program's: its length, or -EFAULT, or -ENAMETOOLONG. */
+s64 ap_call_str(char *dst, u64 src, u64 cap);
+
+/* sys_mem.c */
+s64 ap_call_memory(struct ap_thread *t, struct ap_call *c);
+/*
+ * The first part of [pos, end) that is none of the engine's: false when there is none.
+ * Start with pos and go on with *hi.
+ */
+AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
+
+/* sys_wait.c: calls that wait with a signal mask of their own */
+s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
+
+/* sys_misc.c: prctl, arch_prctl, ptrace */
+s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
+
+/* fdguard.c: the session's descriptor, which the program must neither meet nor lose */
+s32 ap_fd(const struct ap_thread *t);
+/* True where the call's outcome is EBADF because it names our descriptor. */
+bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c);
+s64 ap_call_fd(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_getdents(struct ap_thread *t, struct ap_call *c);
+/* RLIMIT_NOFILE is about to become cur: the descriptor goes above it if it can. */
+void ap_fd_limit(struct ap_thread *t, u64 cur);
+
+/* limits.c */
+s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
+u32 ap_limits_shares(void); /* for the next image: ap_slot.exec_limits */
+
+/* procfs.c */
+s64 ap_call_open(struct ap_thread *t, struct ap_call *c);
+
+/* task.c: clone, clone3, fork, vfork, and the end of threads */
+s64 ap_call_clone(struct ap_thread *t, struct ap_call *c);
+AP_NORETURN void ap_call_exit(struct ap_thread *t, struct ap_call *c);
+
+/* What clone, clone3, fork and vfork have in common. */
+struct ap_clone {
+	u64 flags;    /* CLONE_*, without the exit signal */
+	u64 sp;	      /* the child's stack pointer; 0 is the parent's */
+	u64 nr;	      /* AP_NR_clone or AP_NR_clone3 */
+	u64 raw[6];   /* arguments for the kernel; the stack is filled in late */
+	u64 args[16]; /* struct clone_args, where clone3 finds it */
+};
+
+/* task.c; task_gate.S: the call, whose child starts at ap_task_child(child) on the new stack */
+s64 ap_task_clone(u64 nr, const u64 *raw, struct ap_thread *child);
+AP_NORETURN void ap_task_child(struct ap_thread *child);
+
+/* fork.c */
+s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k);
+u64 ap_task_pidns(void); /* inode of the pid namespace, 0 where /proc does not say */
+
+/* exec.c */
+s64 ap_call_exec(struct ap_thread *t, struct ap_call *c);
+/* exec_helper.c: a tracer of our own; its pid, or 0 with *why. */
+s64 ap_exec_helper_start(struct ap_thread *t, const char **why);
+void ap_exec_helper_end(s64 pid);
+
+/* thread.c */
+/* The area of a thread that goes on running until it has exited. */
+void ap_thread_retire(struct ap_thread *t);
+/* Forgets, in a fork's only thread, all others; its slot is slot 0 of the new segment. */
+AP_MUST_CHECK int ap_thread_fork_child(struct ap_thread *t, u32 seg);
+/* Is the thread that was given this serial still linked?  Lock held. */
+struct ap_thread *ap_thread_by_serial(u64 serial);
+/* Frees areas of threads that are gone.  Lock held. */
+void ap_thread_reap(u64 serial);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clone with a child that shares memory: it finds itself on the new engine stack that the kernel
+ * was given, where nothing can be returned to, with the parent's other registers.
+ */
+	.section .text.gate, "ax"
+
+/* s64 ap_task_clone(nr, raw[5], child) */
+	.globl ap_task_clone
+	.hidden ap_task_clone
+ap_task_clone:
+	push %rbx
+	mov %rdx, %rbx
+	mov %rdi, %rax
+	mov %rsi, %r11
+	mov (%r11), %rdi
+	mov 8(%r11), %rsi
+	mov 16(%r11), %rdx
+	mov 24(%r11), %r10
+	mov 32(%r11), %r8
+	syscall
+	test %rax, %rax
+	jz 1f
+	pop %rbx
+	ret
+1:	xor %ebp, %ebp
+	mov %rbx, %rdi
+	call ap_task_child
+	ud2
+
+	.section .note.GNU-stack, "", @progbits
