@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums of segments as engines leave them, and as nobody should leave them: a process may write
+ * anything into its segment, and the supervisor must neither crash nor count twice.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "linux/result.h"
+#include "linux/session.h"
+#include "tap/tap.h"
+
+static struct ap_session_file ses;
+
+static void open_session(void)
+{
+	const struct ap_session_config cfg = { .flags = AP_F_COUNT, .cache_limit = 1 << 20 };
+
+	REQUIRE(ap_session_new(&ses, &cfg) == 0);
+}
+
+/* A segment as its process maps it. */
+static u8 *new_segment(u32 root, u32 *seg)
+{
+	const struct ap_seg init = { .root = root, .pid = 1, .ns_pid = 1 };
+	struct ap_seg *head;
+	u8 *p;
+
+	REQUIRE(ap_session_seg_new(&ses, &init, seg) == 0);
+	p = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ses.fd,
+		 (off_t)AP_SEG_OFF(*seg));
+	REQUIRE(p != MAP_FAILED);
+	head = (struct ap_seg *)p;
+	EXPECT_U64(head->state, AP_SEG_INIT);
+	head->state = AP_SEG_LIVE;
+	return p;
+}
+
+static u64 *shapes_of(u8 *p)
+{
+	return (u64 *)(p + AP_SHAPES_OFF);
+}
+
+static struct ap_slot *slot_of(u8 *p, u32 i)
+{
+	return (struct ap_slot *)(p + AP_SLOT_OFF(i));
+}
+
+static u64 *counts_of(u8 *p, u32 i)
+{
+	return (u64 *)(p + AP_SLOT_OFF(i) + AP_SLOT_COUNTS_OFF);
+}
+
+/* Two shapes, slot 0 live, slot 1 final: 3*10 + 5*2 - 1 and 7 instructions, 1*10 branches. */
+static u8 *new_usual_segment(u32 root, u32 *seg)
+{
+	u8 *p = new_segment(root, seg);
+	struct ap_seg *head = (struct ap_seg *)p;
+
+	head->nshapes = 2;
+	head->nslots = 2;
+	shapes_of(p)[0] = 3 * AP_VEC_ONE(AP_VEC_INSTR) + AP_VEC_ONE(AP_VEC_BRANCH);
+	shapes_of(p)[1] = 5 * AP_VEC_ONE(AP_VEC_INSTR);
+	slot_of(p, 0)->state = AP_SLOT_LIVE;
+	slot_of(p, 0)->extra[AP_VEC_INSTR] = -1;
+	slot_of(p, 0)->extra[AP_RAW_SYSCALL] = 4;
+	counts_of(p, 0)[0] = 10;
+	counts_of(p, 0)[1] = 2;
+	slot_of(p, 1)->state = AP_SLOT_FINAL;
+	slot_of(p, 1)->final[AP_VEC_INSTR] = 7;
+	counts_of(p, 1)[0] = 1000; /* to be ignored */
+	return p;
+}
+
+static void adds_live_and_final_slots(void)
+{
+	struct ap_sum sum = { 0 };
+	u32 seg;
+
+	open_session();
+	new_usual_segment(0, &seg);
+	REQUIRE(ap_sum_segment(&ses, seg, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 30 + 10 - 1 + 7);
+	EXPECT_U64(sum.raw[AP_VEC_BRANCH], 10);
+	EXPECT_U64(sum.raw[AP_RAW_SYSCALL], 4);
+	EXPECT_U64(sum.live_slots, 1);
+	EXPECT_U64(sum.in_code, 0);
+}
+
+static void counts_a_folded_slot_once(void)
+{
+	struct ap_sum sum = { 0 };
+	struct ap_seg *head;
+	u32 seg;
+	u8 *p;
+
+	open_session();
+	p = new_usual_segment(0, &seg);
+	head = (struct ap_seg *)p;
+	slot_of(p, 1)->gen = 9;
+	/* the copy is written but not committed: the slot still counts */
+	head->dead[1][AP_VEC_INSTR] = 7;
+	REQUIRE(ap_sum_segment(&ses, seg, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+	/* committed: the slot is in the dead already, though still FINAL */
+	head->fold = 1 | 2 << 1 | 9ULL << 32;
+	memset(&sum, 0, sizeof(sum));
+	REQUIRE(ap_sum_segment(&ses, seg, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+	/* freed, and used again by a thread that has ended as well */
+	slot_of(p, 1)->gen = 10;
+	slot_of(p, 1)->final[AP_VEC_INSTR] = 100;
+	memset(&sum, 0, sizeof(sum));
+	REQUIRE(ap_sum_segment(&ses, seg, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 146);
+}
+
+static void survives_wild_indices(void)
+{
+	struct ap_sum sum = { 0 };
+	struct ap_seg *head;
+	u32 seg;
+	u8 *p;
+
+	open_session();
+	p = new_usual_segment(0, &seg);
+	head = (struct ap_seg *)p;
+	head->nshapes = 0xffffffff;
+	head->nslots = 0xffffffff;
+	head->fold = ~0ULL;
+	head->root = 0xdeadbeef;
+	slot_of(p, 0)->state = 77;
+	EXPECT_U64(ap_sum_segment(&ses, seg, &sum), 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 7);
+	REQUIRE(ap_session_fold(&ses, seg) == 0);
+	EXPECT_U64(ses.head->roots[0].totals[AP_VEC_INSTR], 7);
+}
+
+static void survives_a_wild_allocator(void)
+{
+	struct ap_sum sum;
+	u32 seg;
+
+	open_session();
+	new_usual_segment(0, &seg);
+	__atomic_store_n(&ses.head->nsegs, 0xfffffff0, __ATOMIC_RELAXED);
+	REQUIRE(ap_session_total(&ses, 0, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+	EXPECT(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) < 0);
+}
+
+static u64 blocks(void)
+{
+	struct stat st;
+
+	REQUIRE(fstat(ses.fd, &st) == 0);
+	return (u64)st.st_blocks;
+}
+
+static void folding_moves_counts_and_frees_memory(void)
+{
+	struct ap_sum sum;
+	u64 before;
+	u32 seg;
+	u8 *p;
+
+	open_session();
+	before = blocks();
+	p = new_usual_segment(0, &seg);
+	slot_of(p, 0)->in_code = 1;
+	((struct ap_seg *)p)->short_tasks = 2;
+	munmap(p, AP_SEG_SIZE);
+	EXPECT(blocks() > before);
+	REQUIRE(ap_session_fold(&ses, seg) == 0);
+	EXPECT_U64(blocks(), before);
+	EXPECT_U64(ses.head->fold_seq, 2);
+	REQUIRE(ap_session_total(&ses, 0, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+	EXPECT_U64(sum.short_tasks, 3);
+	/* once more is no more */
+	REQUIRE(ap_session_fold(&ses, seg) == 0);
+	REQUIRE(ap_session_total(&ses, 0, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+}
+
+static void totals_follow_the_tree_of_roots(void)
+{
+	u32 seg[4], mid, leaf, other;
+	struct ap_sum sum;
+
+	open_session();
+	REQUIRE(ap_session_root_new(&ses, 0, &mid) == 0);
+	REQUIRE(ap_session_root_new(&ses, mid, &leaf) == 0);
+	REQUIRE(ap_session_root_new(&ses, 0, &other) == 0);
+	new_usual_segment(0, &seg[0]);
+	new_usual_segment(mid, &seg[1]);
+	new_usual_segment(leaf, &seg[2]);
+	new_usual_segment(other, &seg[3]);
+	REQUIRE(ap_session_fold(&ses, seg[2]) == 0);
+	REQUIRE(ap_session_total(&ses, 0, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 4 * 46);
+	REQUIRE(ap_session_total(&ses, mid, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 2 * 46);
+	REQUIRE(ap_session_total(&ses, leaf, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+}
+
+static void a_released_root_goes_to_its_parent(void)
+{
+	struct ap_sum sum;
+	u32 seg, root, again;
+
+	open_session();
+	REQUIRE(ap_session_root_new(&ses, 0, &root) == 0);
+	new_usual_segment(root, &seg);
+	ap_session_root_release(&ses, root);
+	ap_session_roots_reap(&ses);
+	EXPECT_U64(ses.head->roots[root].used, 2); /* a segment still names it */
+	REQUIRE(ap_session_fold(&ses, seg) == 0);
+	ap_session_roots_reap(&ses);
+	EXPECT_U64(ses.head->roots[root].used, 0);
+	REQUIRE(ap_session_total(&ses, 0, &sum) == 0);
+	EXPECT_U64(sum.raw[AP_VEC_INSTR], 46);
+	REQUIRE(ap_session_root_new(&ses, 0, &again) == 0);
+	EXPECT_U64(again, root);
+}
+
+static void roots_end_and_loops_in_them_too(void)
+{
+	u32 root;
+
+	open_session();
+	for (u32 i = 1; i < AP_ROOT_MAX; i++)
+		REQUIRE(ap_session_root_new(&ses, 0, &root) == 0);
+	EXPECT(ap_session_root_new(&ses, 0, &root) < 0);
+	ses.head->roots[3].parent = 4;
+	ses.head->roots[4].parent = 3;
+	EXPECT(!ap_root_is_within(&ses, 3, 0));
+	EXPECT(ap_root_is_within(&ses, 3, 4));
+	EXPECT(!ap_root_is_within(&ses, 1000, 0));
+}
+
+static void a_small_file_limit_gives_few_segments(void)
+{
+	struct rlimit lim = { .rlim_cur = 1 << 20, .rlim_max = AP_SEG_OFF(3) + 5 };
+	u32 seg;
+
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &lim) == 0);
+	open_session();
+	EXPECT_U64(ses.head->max_segs, 3);
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &lim) == 0);
+	EXPECT_U64(lim.rlim_cur, 1 << 20);
+	for (u32 i = 0; i < 3; i++)
+		new_usual_segment(0, &seg);
+	EXPECT(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) < 0);
+}
+
+static void nobody_can_shrink_the_file(void)
+{
+	open_session();
+	EXPECT(ftruncate(ses.fd, 4096) < 0);
+}
+
+static void notes_are_taken_once_and_always_end(void)
+{
+	struct ap_note_args args = { .kind = AP_NOTE_NOT_COUNTED,
+				     .pid = 5,
+				     .subject = "/usr/bin/sudo",
+				     .reason = "set-uid" };
+	struct ap_run_result res = { 0 };
+	struct ap_note *notes;
+
+	open_session();
+	ap_session_note(&ses, &args);
+	args.pid = 6;
+	ap_session_note(&ses, &args);
+	notes = (struct ap_note *)((u8 *)ses.head + AP_NOTE_OFF);
+	memset(notes[2].text, 'x', sizeof(notes[2].text));
+	notes[2].ready = 1;
+	ses.head->nnotes = AP_NOTE_MAX + 3;
+	REQUIRE(ap_result_take(&res, &ses, 0) == 0);
+	REQUIRE(res.nnotes == 3);
+	EXPECT_STR(res.notes[0].text, "not counted: /usr/bin/sudo: set-uid");
+	EXPECT_U64(res.notes[0].pid, 5);
+	EXPECT_U64(strlen(res.notes[1].text), sizeof(res.notes[1].text) - 1);
+	EXPECT_STR(res.notes[2].text, "3 more notes did not fit");
+	ap_run_result_fini(&res);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(adds_live_and_final_slots),
+						 TAP(counts_a_folded_slot_once),
+						 TAP(survives_wild_indices),
+						 TAP(survives_a_wild_allocator),
+						 TAP(folding_moves_counts_and_frees_memory),
+						 TAP(totals_follow_the_tree_of_roots),
+						 TAP(a_released_root_goes_to_its_parent),
+						 TAP(roots_end_and_loops_in_them_too),
+						 TAP(a_small_file_limit_gives_few_segments),
+						 TAP(nobody_can_shrink_the_file),
+						 TAP(notes_are_taken_once_and_always_end),
+						 { 0 } };
+
+	return tap_main(tests, argc, argv);
+}
