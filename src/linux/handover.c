@@ -91,6 +91,7 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 			       .fd = slot->exec_fd,
 			       .root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
 			       .nofile_share = slot->exec_nofile,
+			       .limit_shares = slot->exec_limits,
 			       .sigmask = slot->exec_sigmask };
 	struct ap_traced *place;
 
@@ -205,6 +206,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.flags = sv->ses.head->flags,
 				.host_pid = (u32)pid,
 				.nofile_share = from->nofile_share,
+				.limit_shares = from->limit_shares,
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";

@@ -35,7 +35,7 @@ struct ap_traced {
 	pid_t tid;
 	u32 seg, slot;
 	s32 fd;
-	u32 root, nofile_share;
+	u32 root, nofile_share, limit_shares;
 	u64 sigmask;
 };
 

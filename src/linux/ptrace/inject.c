@@ -169,6 +169,7 @@ static int fill_boot(struct injection *j)
 	boot->minsigstksz = j->aux.minsigstksz;
 	boot->vdso = j->aux.vdso;
 	boot->nofile_share = j->in->nofile_share;
+	boot->limit_shares = j->in->limit_shares;
 	boot->sigmask = j->in->sigmask;
 	if (!j->in->has_sigmask)
 		ret = ap_task_get_sigmask(j->in->tid, &boot->sigmask);

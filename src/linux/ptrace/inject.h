@@ -18,6 +18,7 @@ struct ap_inject {
 	u32 flags;	  /* AP_F_* */
 	u32 host_pid;	  /* the task in the supervisor's pid namespace, 0 unknown */
 	u32 nofile_share; /* what was added to its RLIMIT_NOFILE */
+	u32 limit_shares; /* ap_slot.exec_limits */
 	u64 sigmask;	  /* the program's mask */
 	bool has_sigmask; /* false: the mask that the task has now is the program's */
 	bool had_stop;	  /* out: a SIGSTOP was held back; ap_inject_release sends it */
