@@ -544,6 +544,14 @@ static u16 build_modrm(struct form f)
 	return add_node(entries, 8, AP_SEL_REG, 7);
 }
 
+/* 90 with REX.B.  Zydis has pause for f3, but CPUs exchange (AMD Zen at least): stay with xchg. */
+static u16 build_xchg_r8(struct form f)
+{
+	f.pfx &= 1;
+	f.bb = 1;
+	return build_modrm(f);
+}
+
 /* Legacy: prefixes, then REX.W, then REX.B (which tells nop from xchg), then ModRM. */
 static u16 build_legacy(struct form f)
 {
@@ -554,11 +562,8 @@ static u16 build_legacy(struct form f)
 			f.bb = 0;
 			b[0] = build_modrm(f);
 			b[1] = b[0];
-			if (f.map == 0 && f.opcode == 0x90) {
-				f.bb = 1;
-				b[1] = build_modrm(f);
-				f.bb = 0;
-			}
+			if (f.map == 0 && f.opcode == 0x90)
+				b[1] = build_xchg_r8(f);
 			w[f.w] = add_node(b, 2, AP_SEL_B, 1);
 		}
 		f.w = 0;

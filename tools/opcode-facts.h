@@ -235,6 +235,10 @@ static void fixup_registers(struct ap_x86_class *c, const struct probe *pr)
 	case ZYDIS_MNEMONIC_LSL:
 		c->use |= AP_C_REG_R;
 		break;
+	case ZYDIS_MNEMONIC_RDSSPD:
+	case ZYDIS_MNEMONIC_RDSSPQ: /* nops where there is no shadow stack */
+		c->use |= AP_C_RM_R;
+		break;
 	case ZYDIS_MNEMONIC_RDGSBASE:
 	case ZYDIS_MNEMONIC_WRGSBASE:
 		c->flags |= AP_INSN_GS_BASE;

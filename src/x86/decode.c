@@ -382,7 +382,8 @@ static bool parse_special(struct cursor *cur, struct ap_insn *insn, u32 use, u32
 		insn->fl_write = 0;
 	}
 	if (use & AP_C_SHIFT) {
-		u8 mask = insn->rex & 8 ? 63 : 31;
+		bool is_byte = insn->map == 0 && insn->opcode == 0xc0;
+		u8 mask = (insn->rex & 8) && !is_byte ? 63 : 31;
 
 		if (!(cur->code[cur->pos] & mask))
 			insn->fl_write = 0;

@@ -3,6 +3,7 @@
  * Encodings with a trick to them, each with the answer that the manuals give, written by hand.
  * The comparison with Zydis (zydis_test.c) cannot find what both get wrong; this can.
  */
+/* LIBS: -lZydis */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,8 @@ static const struct expected plain[] = {
 	{ "rdtscp", "0f 01 f9", .flags = MODRM, .w = AX | DX | CX },
 	{ "xgetbv", "0f 01 d0", .flags = MODRM, .r = CX, .w = AX | DX },
 	{ "rdgsbase rdx", "f3 48 0f ae ca", .flags = MODRM | AP_INSN_GS_BASE, .w = DX },
+	{ "rdsspd edx, a nop without shadow stacks", "f3 0f 1e ca", .flags = MODRM, .r = DX, .w = DX },
+	{ "f3 xchg r8, rax is no pause", "f3 49 90", .r = AX | R8, .w = AX | R8 },
 	{ "mov gs, ecx", "8e e9", .flags = MODRM | AP_INSN_MOV_SEG, .r = CX },
 	{ "mov ecx, gs", "8c e9", .flags = MODRM | AP_INSN_MOV_SEG, .w = CX },
 	{ "mov ds, ecx", "8e d9", .flags = MODRM, .r = CX },
@@ -143,6 +146,8 @@ static const struct expected flags[] = {
 	{ "shl al, 9: CF is undefined", "c0 e0 09", .imm_off = 2, .imm_size = 1, .imm = 9, .flags = MODRM, .r = AX,
 	  .w = AX, .flw = P | Z | S },
 	{ "shl eax, cl", "d3 e0", .flags = MODRM, .r = AX | CX, .w = AX },
+	{ "shr r9b, 0x60 with W: the mask stays 31", "49 c0 e9 60", .imm_off = 3, .imm_size = 1, .imm = 0x60,
+	  .flags = MODRM, .r = R9, .w = R9 },
 	{ "rcl al, 9 is a full turn", "c0 d0 09", .imm_off = 2, .imm_size = 1, .imm = 9, .flags = MODRM, .r = AX,
 	  .w = AX, .flr = C },
 	{ "ror al, 8", "c0 c8 08", .imm_off = 2, .imm_size = 1, .imm = 8, .flags = MODRM, .r = AX, .w = AX, .flw = C },

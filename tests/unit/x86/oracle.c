@@ -182,6 +182,10 @@ static void allow_registers(struct answer *a)
 		a->gpr_read = 0xffff;
 		a->gpr_write = 0xf;
 		break;
+	case ZYDIS_MNEMONIC_PAUSE: /* f3 with REX.B: CPUs run xchg r8, rax */
+		if (a->i.raw.rex.B)
+			a->gpr_read = a->gpr_write = 0x101;
+		break;
 	case ZYDIS_MNEMONIC_XBEGIN: /* abort status */
 		a->gpr_read |= 1;
 		a->gpr_write |= 1;
@@ -192,6 +196,8 @@ static void allow_registers(struct answer *a)
 	case ZYDIS_MNEMONIC_LZCNT:
 	case ZYDIS_MNEMONIC_LAR:
 	case ZYDIS_MNEMONIC_LSL:
+	case ZYDIS_MNEMONIC_RDSSPD: /* nops without a shadow stack */
+	case ZYDIS_MNEMONIC_RDSSPQ:
 		a->gpr_read |= gpr(a->op[0].reg.value);
 		break;
 	default:
@@ -345,7 +351,7 @@ static u16 expected_fl_write(const struct ap_insn *s, const struct answer *a, bo
 		if (a->i.opcode >= 0xd0) /* by 1: OF is defined */
 			return certain | AP_FL_OF;
 		*some = true;
-		return s->imm & 31 ? certain : s->imm & 63 && s->rex & 8 ? certain : 0;
+		return s->imm & (a->op[0].size == 64 ? 63 : 31) ? certain : 0;
 	case ZYDIS_MNEMONIC_SHLD:
 	case ZYDIS_MNEMONIC_SHRD:
 		*some = true;
