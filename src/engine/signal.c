@@ -289,7 +289,7 @@ void ap_signal_clear_handlers(struct ap_thread *t)
 		const struct ap_sigaction a = { .handler = was == AP_SIG_IGN ? was : AP_SIG_DFL };
 
 		table_write(t, sig, &a);
-		if (wants_master(t, sig, a.handler))
+		if (was > AP_SIG_IGN || wants_master(t, sig, a.handler))
 			install(t, sig, &a);
 	}
 	ap_lock_drop(&ap_proc.lock);

@@ -12,6 +12,8 @@
 #define SW_OFF	       464 /* of struct sw_bytes in the fxsave area */
 #define HEADER_OFF     512
 #define FXSAVE_SIZE    512
+#define MXCSR_OFF      24
+#define IMAGE_SIZE     12288 /* as large as any: AMX needs 11008 */
 #define XSTATE_FPSSE   3ULL
 #define XSTATE_PKRU    (1ULL << 9)
 #define XSTATE_DYNAMIC (3ULL << 17) /* AMX tiles: only on the task's request */
@@ -108,21 +110,22 @@ int ap_fp_save(u64 area)
 
 void ap_fp_reset(void)
 {
-	u8 image[HEADER_OFF + 64] __attribute__((aligned(64)));
+	/* Components of which the header says "initial" are not read, yet must be readable. */
+	static u8 image[IMAGE_SIZE] __attribute__((aligned(64)));
 	const u64 mask = layout.features & ~XSTATE_PKRU;
 	const u16 fcw = 0x37f;
 	const u32 mxcsr = 0x1f80;
 
-	memset(image, 0, sizeof(image));
 	memcpy(image, &fcw, sizeof(fcw));
-	memcpy(image + 24, &mxcsr, sizeof(mxcsr));
-	if (ap_fp_has_xsave())
-		__asm__ volatile("xrstor64 %0"
-				 :
-				 : "m"(image), "a"((u32)mask), "d"((u32)(mask >> 32))
-				 : "memory");
+	memcpy(image + MXCSR_OFF, &mxcsr, sizeof(mxcsr));
+	if (!ap_fp_has_xsave() || layout.size > sizeof(image)) {
+		__asm__ volatile("fxrstor64 %0" : : "m"(image) : "memory");
+		return;
+	}
+	__asm__ volatile("xrstor64 %0"
+			 :
+			 : "m"(image), "a"((u32)mask), "d"((u32)(mask >> 32))
+			 : "memory");
 	if (layout.features & XSTATE_PKRU)
 		__asm__ volatile("wrpkru" : : "a"(layout.pkru), "c"(0), "d"(0) : "memory");
-	if (!layout.features)
-		__asm__ volatile("fxrstor64 %0" : : "m"(image) : "memory");
 }
