@@ -16,7 +16,9 @@
 
 static bool all_ended(struct ap_supervisor *sv)
 {
-	return !sv->ntraced && !ap_tracks_running(sv) && !ap_tracks_unsettled(sv);
+	/* TERM ends us: execs then find a tracer by themselves */
+	return sv->is_interrupted ||
+	       (!sv->ntraced && !ap_tracks_running(sv) && !ap_tracks_unsettled(sv));
 }
 
 /* Nothing that somebody else may wait for stays open: pipes, terminals, locks. */
@@ -43,8 +45,6 @@ static void AP_NORETURN background_main(struct ap_supervisor *sv)
 {
 	setsid();
 	(void)!chdir("/");
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_IGN);
 	if (keep_session_only(sv))
 		_exit(1);
 	/* of the loop's descriptors only the numbers are left, of its thread nothing */
@@ -53,6 +53,7 @@ static void AP_NORETURN background_main(struct ap_supervisor *sv)
 		sv->tracks[i].is_named = false;
 	}
 	sv->command = 0;
+	sv->is_interrupted = false;
 	sv->command_ended = true;
 	sv->counters = NULL;
 	__atomic_store_n(&sv->ses.head->supervisor, (u32)getpid(), __ATOMIC_RELEASE);

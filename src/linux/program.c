@@ -65,6 +65,9 @@ static const char *check_mode(const char *path)
 
 	if (stat(path, &st))
 		return NULL;
+	/* nobody may look into a process that runs what its user may not read */
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+		return "not readable";
 	if (st.st_mode & S_ISUID)
 		return "set-uid";
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))

@@ -151,7 +151,7 @@ static bool is_untraced(struct ap_supervisor *sv)
 
 static bool all_have_ended(struct ap_supervisor *sv)
 {
-	return is_settled(sv) && !ap_tracks_running(sv);
+	return sv->is_interrupted || (is_settled(sv) && !ap_tracks_running(sv));
 }
 
 void ap_run_take_times(struct ap_run_state *run)

@@ -18,7 +18,7 @@
 
 struct ap_saved_signals {
 	sigset_t mask;
-	struct sigaction on_int, on_quit, on_chld;
+	struct sigaction on_chld;
 };
 
 struct ap_run_state {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals of the foreground process while a command runs: the keyboard's are the command's, the
- * ends of tasks are read from a signalfd, TERM and HUP are passed on to the command.
+ * Signals of the foreground process while a command runs: held, and read from a signalfd by the
+ * supervisor's loop, which passes on what was meant for the command.
  */
 #include <time.h>
 
@@ -9,13 +9,12 @@
 
 void ap_signals_take(struct ap_saved_signals *saved)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, dfl = { .sa_handler = SIG_DFL };
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
+	/* blocked, and read by the supervisor: the kernel keeps them even where they are ignored */
 	ap_supervisor_sigset(&set);
 	sigprocmask(SIG_BLOCK, &set, &saved->mask);
-	sigaction(SIGINT, &ignore, &saved->on_int);
-	sigaction(SIGQUIT, &ignore, &saved->on_quit);
 	/* an inherited SIG_IGN would reap our children for us */
 	sigaction(SIGCHLD, &dfl, &saved->on_chld);
 }
@@ -24,22 +23,21 @@ void ap_signals_restore_dispositions(const void *arg)
 {
 	const struct ap_saved_signals *saved = arg;
 
-	sigaction(SIGINT, &saved->on_int, NULL);
-	sigaction(SIGQUIT, &saved->on_quit, NULL);
 	sigaction(SIGCHLD, &saved->on_chld, NULL);
 }
 
 void ap_signals_give_back(const struct ap_saved_signals *saved)
 {
 	const struct timespec now = { 0 };
-	sigset_t chld;
+	sigset_t set;
 
-	/* SIGCHLDs of tasks that we have reaped are nobody's business */
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	if (!sigismember(&saved->mask, SIGCHLD))
-		while (sigtimedwait(&chld, NULL, &now) > 0)
-			;
+	/* what came for the command, or of tasks that we have reaped, is nobody's business any more */
+	ap_supervisor_sigset(&set);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&saved->mask, sig) > 0)
+			sigdelset(&set, sig);
+	while (sigtimedwait(&set, NULL, &now) > 0)
+		;
 	ap_signals_restore_dispositions(saved);
 	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
 }

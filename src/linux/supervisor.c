@@ -19,8 +19,9 @@
 #define TAG_BELL   (~0ULL - 1)
 
 /* Forks that nobody told us of are looked for this often; more seldom while there are none. */
-#define TICK_MIN_MS 250
-#define TICK_MAX_MS 4000
+#define TICK_MIN_MS    250
+#define TICK_MAX_MS    4000
+#define SETTLE_TICK_NS 5000000ULL
 
 u64 ap_now_ns(void)
 {
@@ -36,6 +37,8 @@ void ap_supervisor_sigset(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
 }
 
 static int watch_fd(int epfd, int fd, u64 tag)
@@ -113,13 +116,26 @@ static bool reap_one(struct ap_supervisor *sv)
 	return true;
 }
 
+/* The keyboard's signals reach the command by themselves, it is in the same process group. */
+static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
+{
+	bool is_from_kernel = si->ssi_code > 0;
+	int sig = (int)si->ssi_signo;
+
+	if (sig == SIGCHLD)
+		return;
+	if (!sv->command || sv->command_ended)
+		sv->is_interrupted = true;
+	else if (!is_from_kernel || (sig != SIGINT && sig != SIGQUIT))
+		kill(sv->command, sig);
+}
+
 static void read_signals(struct ap_supervisor *sv)
 {
 	struct signalfd_siginfo si;
 
 	while (read(sv->sigfd, &si, sizeof(si)) == sizeof(si))
-		if (si.ssi_signo != SIGCHLD && sv->command && !sv->command_ended)
-			kill(sv->command, (int)si.ssi_signo);
+		pass_on(sv, &si);
 	while (reap_one(sv))
 		;
 }
@@ -154,6 +170,9 @@ static int clock_work(struct ap_supervisor *sv, u64 until_ns, int tick_ms)
 	}
 	if (until_ns && until_ns < next)
 		next = until_ns > now ? until_ns : now;
+	/* who waits for an end should not wait for long where there are no pidfds */
+	if (until_ns && now + SETTLE_TICK_NS < next)
+		next = now + SETTLE_TICK_NS;
 	return (int)((next - now + 999999) / 1000000);
 }
 

@@ -60,6 +60,7 @@ struct ap_supervisor {
 
 	pid_t command; /* 0 none */
 	bool command_ended;
+	bool is_interrupted; /* a terminating signal came after the command's end */
 	int wait_status;
 	struct rusage rusage;
 	u64 end_ns;	 /* CLOCK_MONOTONIC */
