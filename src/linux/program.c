@@ -12,7 +12,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -58,8 +60,20 @@ int ap_program_find(const char *name, const char *dirs, char *path, size_t size)
 	}
 }
 
+/* The kernel gives nothing by an exec of this file, so it withholds nothing from a traced one. */
+static bool gains_nothing(const char *path)
+{
+	struct statvfs fs;
+
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return true;
+	return !statvfs(path, &fs) && (fs.f_flag & ST_NOSUID);
+}
+
+/* Keep in step with privileges() in engine/exec.c, which judges every later exec. */
 static const char *check_mode(const char *path)
 {
+	const char *why = NULL;
 	struct stat st;
 	char cap[64];
 
@@ -68,13 +82,15 @@ static const char *check_mode(const char *path)
 	/* nobody may look into a process that runs what its user may not read */
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
 		return "not readable";
-	if (st.st_mode & S_ISUID)
-		return "set-uid";
-	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
-		return "set-gid";
-	if (getxattr(path, "security.capability", cap, sizeof(cap)) > 0)
-		return "file capabilities";
-	return NULL;
+	if ((st.st_mode & S_ISUID) && (st.st_uid != getuid() || st.st_uid != geteuid()))
+		why = "set-uid";
+	else if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+		 (st.st_gid != getgid() || st.st_gid != getegid()))
+		why = "set-gid";
+	else if ((getuid() || geteuid()) &&
+		 getxattr(path, "security.capability", cap, sizeof(cap)) > 0)
+		why = "file capabilities";
+	return why && !gains_nothing(path) ? why : NULL;
 }
 
 static size_t read_head(const char *path, char head[HEAD_BYTES + 1])

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "linux/program.h"
@@ -106,28 +108,47 @@ static void a_slash_is_taken_as_it_stands(void)
 	remove_files();
 }
 
-static void names_why_a_program_cannot_be_followed(void)
+static void check_reasons(const char *suid, const char *sgid)
 {
-	static const struct {
+	const struct {
 		const char *path, *why;
 	} rows[] = {
 		{ "plain", "" },
-		{ "suid", "set-uid" },
-		{ "sgid", "set-gid" },
+		{ "suid", suid },
+		{ "sgid", sgid },
 		{ "locked", "" },
 		{ "i386", "32-bit program" },
 		{ "x32", "32-bit program" },
-		{ "nested", "set-uid" },
+		{ "nested", suid },
 		{ "script", "" },
 		{ "loop", "" },
 		{ "missing", "" },
 	};
 
-	make_files();
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!EXPECT_STR(ap_program_why_not(rows[i].path) ?: "", rows[i].why))
 			tap_note("file %s", rows[i].path);
 	}
+}
+
+static void names_why_a_program_cannot_be_followed(void)
+{
+	struct statvfs fs;
+
+	make_files();
+	/* what is our own already gives us nothing */
+	check_reasons("", "");
+	if (chown("suid", 12345, 12345) || chown("sgid", 12345, 12345)) {
+		remove_files();
+		tap_lack("only root can give files away");
+	}
+	REQUIRE(!chmod("suid", 04755) && !chmod("sgid", 02755) && !statvfs(".", &fs));
+	if (fs.f_flag & ST_NOSUID)
+		check_reasons("", "");
+	else
+		check_reasons("set-uid", "set-gid");
+	REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	check_reasons("", "");
 	remove_files();
 }
 
