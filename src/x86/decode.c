@@ -377,9 +377,7 @@ static bool parse_special(struct cursor *cur, struct ap_insn *insn, u32 use, u32
 	}
 	if ((use & AP_C_STRING) && cur->rep) {
 		*flags |= AP_INSN_REP;
-		insn->gpr_read |= 1u << 1;
-		insn->gpr_write |= 1u << 1;
-		insn->fl_write = 0;
+		insn->fl_write = 0; /* rcx may be 0 */
 	}
 	if (use & AP_C_SHIFT) {
 		bool is_byte = insn->map == 0 && insn->opcode == 0xc0;

@@ -24,7 +24,7 @@
 #include "tap/tap.h"
 #include "x86/insn.h"
 
-#define ARENA	     0x100000000000ull
+#define ARENA	     0x200000000000ull /* far from the heap, stacks and ASan's shadow */
 #define DATA	     (ARENA + 0x1000)
 #define SCRATCH	     (ARENA + 0x10000)
 #define SCRATCH_SIZE 0x4000
@@ -84,6 +84,7 @@ static void emit_rip(u8 opcode, unsigned reg, const void *target, const u8 *orig
 static void emit_prologue(void)
 {
 	unsigned n;
+	s32 jump;
 
 	emit_at = (u8 *)ARENA;
 	emit("\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57", 10); /* push what the callee saves */
@@ -95,7 +96,8 @@ static void emit_prologue(void)
 			emit_rip(0x8b, n, &page->in.gpr[n], emit_at);
 	emit_rip(0x8b, 4, &page->in.gpr[4], emit_at);
 	emit("\xe9", 1);
-	*(s32 *)emit_at = (s32)(SLOT - (u64)emit_at - 4);
+	jump = (s32)(SLOT - (u64)emit_at - 4);
+	emit((const char *)&jump, 4);
 }
 
 static void emit_epilogue(void)
@@ -174,6 +176,9 @@ static bool is_harmful(const struct ap_insn *s)
 	if (s->kind != AP_I_OTHER || s->seg)
 		return true;
 	if (s->flags & (AP_INSN_RFLAGS | AP_INSN_MOV_SEG | AP_INSN_GS_BASE))
+		return true;
+	if ((s->flags & AP_INSN_ADDR32) && /* cannot reach the arena, may reach other things */
+	    (s->flags & (AP_INSN_MEM | AP_INSN_MEM_READ | AP_INSN_MEM_WRITE)))
 		return true;
 	if (s->flags & (AP_INSN_VEX | AP_INSN_EVEX))
 		return false;

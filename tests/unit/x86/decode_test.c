@@ -285,13 +285,16 @@ static bool matches(const struct expected *e)
 
 	if (!ok)
 		return false;
-	ok &= same(e->text, "len", s.len, len) & same(e->text, "kind", s.kind, e->kind);
+	ok &= same(e->text, "len", s.len, len);
+	ok &= same(e->text, "kind", s.kind, e->kind);
 	ok &= same(e->text, "disp_off", s.disp_off, e->disp_off);
 	ok &= same(e->text, "disp_size", s.disp_size, e->disp_size);
 	ok &= same(e->text, "imm_off", s.imm_off, e->imm_off);
 	ok &= same(e->text, "imm_size", s.imm_size, e->imm_size);
-	ok &= same(e->text, "disp", s.disp, e->disp) & same(e->text, "imm", s.imm, e->imm);
-	ok &= same(e->text, "seg", s.seg, e->seg) & same(e->text, "cond", s.cond, e->cond);
+	ok &= same(e->text, "disp", s.disp, e->disp);
+	ok &= same(e->text, "imm", s.imm, e->imm);
+	ok &= same(e->text, "seg", s.seg, e->seg);
+	ok &= same(e->text, "cond", s.cond, e->cond);
 	ok &= same(e->text, "flags", s.flags, e->flags);
 	ok &= same(e->text, "gpr_read", s.gpr_read, e->r);
 	ok &= same(e->text, "gpr_write", s.gpr_write, e->w);
