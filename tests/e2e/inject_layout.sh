@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What a program sees of itself when the engine was put into it: nothing.  Each part is run
+# natively and counted, and must say the same.
+. "$(dirname "$0")/lib.sh"
+need cat sh python3 setarch
+
+cd "$tmp" || exit 1
+
+# both NAME COMMAND...: the same output and status, native and counted
+both()
+{
+	local name=$1 want
+	shift
+	"$@" >native.out 2>native.err </dev/null
+	want=$?
+	"$ANYPERF" stat -o table -e instructions -- "$@" >out 2>err </dev/null
+	is "$?" "$want" "$name: status"
+	same native.out out "$name: output"
+	same native.err err "$name: errors"
+}
+
+both "its executable" readlink /proc/self/exe
+both "its arguments" cat /proc/self/cmdline
+both "its name" cat /proc/self/comm
+both "its environment" env -u _ cat /proc/self/environ
+both "its descriptors" ls /proc/self/fd
+both "its limits" sh -c 'ulimit -a'
+both "its signals" grep -E '^(SigBlk|SigIgn|SigPnd|ShdPnd|Seccomp)' /proc/self/status
+both "its tracer" grep TracerPid /proc/self/status
+both "its personality" cat /proc/self/personality
+
+# no ASLR: the kernel gives every mapping the address that it has natively
+cat >layout.py <<'EOF'
+import mmap
+maps = [l.split() for l in open('/proc/self/maps')]
+print([(l[0], l[1]) for l in maps if len(l) > 5])
+m = mmap.mmap(-1, 1 << 24)
+import ctypes
+print(hex(ctypes.addressof(ctypes.c_char.from_buffer(m))))
+print(open('/proc/self/auxv', 'rb').read()[:64].hex())
+EOF
+both "its mappings, and the addresses of later ones" setarch -R python3 -S -E layout.py
+
+# --- programs of every kind, limits of every kind
+both "a static program" "$PROGRAMS/c_static"
+both "a dynamic program" "$PROGRAMS/c_dynamic"
+printf '#!/bin/cat\nhello from a script\n' >script
+# shellcheck disable=SC2016 # the script expands them
+printf 'echo "a shell script without a first line: $0 $*"\n' >bare
+chmod +x script bare
+both "a script" ./script
+both "a script without #!" sh -c './bare a b'
+run "$ANYPERF" stat -e instructions ./bare a b
+is "$(cat "$tmp/out")" "a shell script without a first line: ./bare a b" "as execvp, a shell runs it"
+
+# limit OPTION VALUE: works under it
+limit()
+{
+	(ulimit "$1" "$2" && "$ANYPERF" stat -x, -o csv -e instructions -- sh -c 'echo ok; /bin/echo ok' \
+		>out 2>err)
+	is "$(cat out err | paste -sd' ')" "ok ok" "ulimit $1 $2"
+	is "$(($(stat_value csv instructions) > 100000))" 1 "ulimit $1 $2: both programs are counted"
+}
+limit -v 600000
+limit -Sv 300000
+limit -d 200000
+limit -n 20
+limit -Sn 20
+limit -s 256
+limit -s unlimited
+limit -Sf 100
+limit -c 0
+limit -l 0
+
+run bash -c 'ulimit -f 1; "$ANYPERF" stat -e instructions true'
+is "$status" 125 "a file limit too small for the session: 125"
+is "$(wc -l <"$tmp/err")" 1 "and one line"
+has "$tmp/err" 'RLIMIT_FSIZE' "that names the limit"
+
+done_testing

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# anyperf inside anyperf: the inner one takes part in the outer one's session.
+. "$(dirname "$0")/lib.sh"
+need sh
+
+cd "$tmp" || exit 1
+
+run "$ANYPERF" stat --deterministic -x, -o alone -e instructions,syscalls true
+run "$ANYPERF" stat --deterministic -x, -o outer -e instructions,syscalls -- \
+	"$ANYPERF" stat -x, -o inner -e instructions,syscalls true
+is "$status" 0 "a nested session"
+is "$(stat_value inner instructions)" "$(stat_value alone instructions)" \
+	"the inner count is the command's"
+is "$(stat_value inner syscalls)" "$(stat_value alone syscalls)" "its system calls as well"
+is "$(($(stat_value outer instructions) > 2 * $(stat_value inner instructions)))" 1 \
+	"the outer one has the command and the inner anyperf"
+
+# shellcheck disable=SC2016 # the inner shell expands them
+run "$ANYPERF" stat -x, -o outer -e instructions -- sh -c '
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		"$ANYPERF" stat -x, -o inner$i -e instructions -- sh -c "/bin/true; /bin/true" || exit
+	done'
+is "$status" 0 "twenty nested sessions, more than there are roots"
+sum=0
+for i in {1..20}; do
+	sum=$((sum + $(stat_value "inner$i" instructions)))
+done
+is "$(($(stat_value outer instructions) > sum))" 1 "the outer one has all of them"
+is "$((sum > 20 * 300000))" 1 "each of them has its own"
+
+run "$ANYPERF" stat -x, -o outer -e instructions -- \
+	"$ANYPERF" stat -x, -o middle -e instructions -- \
+	"$ANYPERF" stat -x, -o inner -e instructions -- sh -c '/bin/true; exit 5'
+is "$status" 5 "three deep: the status"
+a=$(stat_value outer instructions) b=$(stat_value middle instructions)
+c=$(stat_value inner instructions)
+is "$((a > b && b > c && c > 200000))" 1 "three deep: each contains the next" || note "$a $b $c"
+
+run "$ANYPERF" stat -i -x, -o outer -e instructions -- \
+	"$ANYPERF" stat -x, -o inner -e instructions true
+is "$status" 0 "inside -i, which follows no child"
+is "$(($(stat_value inner instructions) > 100000))" 1 "the inner one has a session of its own"
+
+done_testing
