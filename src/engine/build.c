@@ -40,7 +40,10 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16])
 	return (u32)n;
 }
 
-/* Notes the pages of [pc, pc + len); false where the block would have too many. */
+/*
+ * Notes the pages of [pc, pc + len); false where the block must end before it: too many pages, or
+ * a page whose changes are not seen, which must be read no earlier than it is about to run.
+ */
 static bool add_pages(struct ap_sb *sb, u64 pc, u32 len)
 {
 	u64 first = pc & AP_PAGE_MASK, last = (pc + len - 1) & AP_PAGE_MASK;
@@ -54,8 +57,11 @@ static bool add_pages(struct ap_sb *sb, u64 pc, u32 len)
 			if (k == AP_BLOCK_PAGES)
 				return false;
 			sb->pages[sb->npages++] = page;
-			if (!ap_smc_protect(page))
+			if (!ap_smc_protect(page)) {
+				if (sb->n > 0 && !sb->transient)
+					return false;
 				sb->transient = true;
+			}
 		}
 		if (page == last)
 			return true;
@@ -256,6 +262,11 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 			break;
 		in->next = next;
 		cur = next;
+		/* What it stores may be code that follows. */
+		if (sb->transient && !in->guard && (in->i.flags & AP_INSN_MEM_WRITE)) {
+			end_direct(sb, cur);
+			break;
+		}
 	}
 	ap_live_place_inc(sb);
 }

@@ -88,6 +88,19 @@ void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
 		extra[f] += (s64)ap_vec_get(w->prefix, f) - (s64)ap_vec_get(undo, f);
 }
 
+/* Mirrors mangle.c: which register does the sequence hold something else in at its access? */
+static void fix_other(const struct ap_thread *t, const struct ap_insn *i, u64 gpr[16])
+{
+	if (i->seg != AP_SEG_GS || (i->flags & AP_INSN_HAS_MODRM)) {
+		gpr[ap_mangle_scratch(i)] = t->spill_a;
+	} else if (i->map == 0 && i->opcode >= 0xa0 && i->opcode <= 0xa3) {
+		gpr[AP_RCX] = t->spill_a;
+	} else {
+		gpr[ap_mangle_gs_string_reg(i)] -= t->app_gs_base;
+		gpr[AP_RDX] = t->spill_a;
+	}
+}
+
 void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16])
 {
 	struct ap_insn i;
@@ -101,5 +114,5 @@ void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16
 	if (i.kind == AP_I_RET || i.kind == AP_I_JMP_IND || i.kind == AP_I_CALL_IND)
 		gpr[AP_RCX] = t->spill_rcx;
 	else if (i.kind == AP_I_OTHER)
-		gpr[ap_mangle_scratch(&i)] = t->spill_a;
+		fix_other(t, &i, gpr);
 }

@@ -55,10 +55,7 @@ bool ap_mangle_supported(const struct ap_insn *i, const u8 *bytes)
 		return false;
 	if ((i->flags & AP_INSN_MOV_SEG) && !(i->map == 0 && i->opcode == 0x8c))
 		return false; /* loads a selector into %gs */
-	if (i->seg != AP_SEG_GS || (i->flags & AP_INSN_NO_ACCESS))
-		return true;
-	return (i->flags & AP_INSN_MEM) && !branch && !(i->flags & AP_INSN_VSIB) && !is_moffs(i) &&
-	       (i->flags & AP_INSN_HAS_MODRM);
+	return i->seg != AP_SEG_GS || !(i->flags & AP_INSN_VSIB);
 }
 
 /*
@@ -132,18 +129,81 @@ static void emit_lea_operand(struct ap_emit *e, const struct ap_sb_insn *in, u8 
 		ap_emit32(e, (u32)operand_disp(i));
 }
 
+/* reg += the program's gs base, through other, which is kept. */
+static void emit_add_gs_base(struct ap_emit *e, u8 reg, u8 other)
+{
+	const u8 lea_sum[4] = { 0x48, 0x8d, (u8)(0x04 | reg << 3), (u8)(other << 3 | reg) };
+
+	ap_emit_gs_store(e, other, AP_T_SPILL_B);
+	ap_emit_gs_load(e, other, AP_T_APP_GS);
+	ap_emit_bytes(e, lea_sum, 4);
+	ap_emit_gs_load(e, other, AP_T_SPILL_B);
+}
+
+/* The instruction's bytes up to the opcode, less a gs override. */
+static void emit_prefixes(struct ap_emit *e, const struct ap_sb_insn *in)
+{
+	for (u32 k = 0; k < in->i.opcode_off; k++)
+		if (k >= in->i.nprefix || in->bytes[k] != 0x65)
+			ap_emit8(e, in->bytes[k]);
+}
+
+/*
+ * lods, movs, cmps, outs, xlat with a gs override: the base is added to the address register for
+ * the instruction and taken off again; not and lea leave the flags alone.
+ */
+static void mangle_gs_string(struct ap_emit *e, const struct ap_sb_insn *in)
+{
+	u8 addr = ap_mangle_gs_string_reg(&in->i), r = AP_RDX;
+	const u8 lea_sum[4] = { 0x48, 0x8d, (u8)(0x04 | addr << 3), (u8)(r << 3 | addr) };
+	const u8 lea_sum_1[5] = { 0x48, 0x8d, (u8)(0x44 | addr << 3), (u8)(r << 3 | addr), 1 };
+
+	ap_emit_gs_store(e, r, AP_T_SPILL_A);
+	ap_emit_gs_load(e, r, AP_T_APP_GS);
+	ap_emit_bytes(e, lea_sum, 4);
+	ap_emit_bytes(e, (const u8[]){ 0x48, 0xf7, (u8)(0xd0 | r) }, 3); /* not r */
+	emit_prefixes(e, in);
+	ap_emit8(e, in->i.opcode);
+	ap_emit_bytes(e, lea_sum_1, 5);
+	ap_emit_gs_load(e, r, AP_T_SPILL_A);
+}
+
+/* mov between rax and gs:[imm64] */
+static void mangle_gs_moffs(struct ap_emit *e, const struct ap_sb_insn *in)
+{
+	static const u8 with_modrm[4] = { 0x8a, 0x8b, 0x88, 0x89 };
+	u8 r = AP_RCX;
+
+	ap_emit_gs_store(e, r, AP_T_SPILL_A);
+	ap_emit_mov_imm64(e, r, (u64)in->i.disp);
+	emit_add_gs_base(e, r, AP_RDX);
+	emit_prefixes(e, in);
+	ap_emit8(e, with_modrm[in->i.opcode & 3]);
+	ap_emit8(e, r);
+	ap_emit_gs_load(e, r, AP_T_SPILL_A);
+}
+
+u8 ap_mangle_gs_string_reg(const struct ap_insn *i)
+{
+	return i->opcode == 0xd7 ? AP_RBX : AP_RSI;
+}
+
 /* %gs:operand: the program's gs base is a variable. */
 static void mangle_gs(struct ap_emit *e, const struct ap_sb_insn *in)
 {
-	u8 r = ap_mangle_scratch(&in->i), r2 = scratch2(&in->i);
-	const u8 lea_sum[4] = { 0x48, 0x8d, (u8)(0x04 | r << 3), (u8)(r2 << 3 | r) };
+	u8 r = ap_mangle_scratch(&in->i);
 
+	if (is_moffs(&in->i)) {
+		mangle_gs_moffs(e, in);
+		return;
+	}
+	if (!(in->i.flags & AP_INSN_HAS_MODRM)) {
+		mangle_gs_string(e, in);
+		return;
+	}
 	ap_emit_gs_store(e, r, AP_T_SPILL_A);
 	emit_lea_operand(e, in, r);
-	ap_emit_gs_store(e, r2, AP_T_SPILL_B);
-	ap_emit_gs_load(e, r2, AP_T_APP_GS);
-	ap_emit_bytes(e, lea_sum, 4);
-	ap_emit_gs_load(e, r2, AP_T_SPILL_B);
+	emit_add_gs_base(e, r, scratch2(&in->i));
 	emit_rebased(e, in, r);
 	ap_emit_gs_load(e, r, AP_T_SPILL_A);
 }
@@ -271,6 +331,12 @@ static void emit_load_target(struct ap_emit *e, const struct ap_sb_insn *in)
 		ap_emit8(e, rex);
 		ap_emit8(e, 0x8b);
 		ap_emit8(e, (u8)(0xc8 | (i->modrm & 7)));
+		return;
+	}
+	if (i->seg == AP_SEG_GS) {
+		emit_lea_operand(e, in, AP_RCX);
+		emit_add_gs_base(e, AP_RCX, AP_RDX);
+		ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x09 }, 3); /* mov rcx, [rcx] */
 		return;
 	}
 	if (i->flags & AP_INSN_RIP_REL) {

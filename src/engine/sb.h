@@ -68,6 +68,7 @@ void ap_emit_count_flags(struct ap_emit *e, u64 vec);
 void ap_emit_count_rcx(struct ap_emit *e, u64 vec);
 bool ap_mangle_supported(const struct ap_insn *i, const u8 *bytes);
 u8 ap_mangle_scratch(const struct ap_insn *i);
+u8 ap_mangle_gs_string_reg(const struct ap_insn *i); /* has the gs base added while it may fault */
 
 /* translate.c */
 struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room */
