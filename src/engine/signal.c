@@ -273,6 +273,7 @@ void ap_signal_new_task(struct ap_thread *parent, struct ap_thread *child, u64 c
 void ap_signal_fork_child(struct ap_thread *t)
 {
 	t->held_trap = 0;
+	t->resent = 0;
 	if (!t->pending)
 		return;
 	t->pending = 0;

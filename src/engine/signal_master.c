@@ -76,6 +76,7 @@ static void take(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		 struct ap_ucontext *uc)
 {
 	t->pend_sig = sig;
+	t->resent &= ~AP_SIG_BIT(sig);
 	t->pend_sync = false;
 	t->pend_mask = uc->sigmask;
 	t->pend_temp = false;
@@ -121,6 +122,7 @@ static void postpone(struct ap_thread *t, u32 sig, const struct ap_siginfo *info
 	if (t->sig_depth)
 		t->sig_dirty = 1;
 	uc->sigmask |= AP_SIG_BIT(sig);
+	t->resent |= AP_SIG_BIT(sig);
 	ap_sig_put_back(sig, info);
 }
 
@@ -346,13 +348,27 @@ static void at_syscall(struct ap_thread *t, struct ap_ucontext *uc)
 	}
 }
 
+/*
+ * A crash reporter sends itself the siginfo of a fault.  That arrives after its system call, or, if
+ * it had to be put back, wherever the engine lets it in again.
+ */
+static bool was_sent(const struct ap_thread *t, u32 sig, const struct ap_ucontext *uc)
+{
+	u64 pc = pc_of(uc);
+
+	if (within(pc, ap_safe_start, ap_safe_end) ||
+	    within(pc, ap_sig_guard_start, ap_sig_guard_end))
+		return false;
+	return pc == (u64)ap_syscall_insn + SYSCALL_LEN || (t->resent & AP_SIG_BIT(sig));
+}
+
 static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		    struct ap_ucontext *uc)
 {
 	u64 pc = pc_of(uc);
 	bool after_syscall = pc == (u64)ap_syscall_insn + SYSCALL_LEN;
 
-	if (is_fault(sig, info) && !after_syscall) { /* else sent again by the program to itself */
+	if (is_fault(sig, info) && !was_sent(t, sig, uc)) {
 		fault_in_blob(t, sig, info, uc);
 		return;
 	}
