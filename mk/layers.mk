@@ -25,5 +25,9 @@ FREESTANDING := engine x86 abi base
 # Files of these that may name libc headers, because they stand in for them in the blob.
 LIBC_DOORS := src/base/mem.h
 
+# The injection code is in the blob as well, for tasks that trace themselves into an exec.
+BLOB_EXTRA := $(wildcard src/linux/ptrace/*.c src/linux/proc/*.c)
+ALLOW_engine := linux/ptrace/inject.h linux/ptrace/task.h linux/proc/proc.h
+
 # The oracle must owe nothing to what it judges.
 DEPS_oracle := abi base

@@ -49,7 +49,7 @@ $(B)/obj/%.o: %.S $(B)/.flags
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(ASFLAGS_HOSTED) -MMD -MP -c -o $@ $<
 
 # --- the blob: the engine as one image that can be mapped into any process
-BLOB_OBJS := $(patsubst %,$(BLOB_B)/%.o,$(basename $(foreach m,$(FREESTANDING),$(call in_blob,$(m)))))
+BLOB_OBJS := $(patsubst %,$(BLOB_B)/%.o,$(basename $(foreach m,$(FREESTANDING),$(call in_blob,$(m))) $(BLOB_EXTRA)))
 HAVE_BLOB := $(if $(BLOB_OBJS),$(wildcard src/engine/blob.lds))
 
 $(BLOB_B)/src/%.o: src/%.c $(BLOB_B)/.flags

@@ -218,19 +218,12 @@ static bool ask_supervisor(struct ap_slot *slot)
 	return wait_answer(slot, AP_REQ_EXEC, supervisor_lives) == AP_REQ_EXEC_ACK;
 }
 
-/* The exec failed: the tracer has to let go before anything else happens. */
-static void cancel(struct ap_slot *slot, s64 helper)
+/* The exec failed: the supervisor has to let go before anything else happens. */
+static void cancel(struct ap_slot *slot)
 {
 	__atomic_store_n(&slot->req, AP_REQ_CANCEL, __ATOMIC_RELEASE);
-	if (helper) {
-		ap_sys3(AP_NR_futex, (u64)&slot->req, AP_FUTEX_WAKE, 1);
-		ap_exec_helper_end(helper);
-	} else {
-		ring();
-		wait_answer(slot, AP_REQ_CANCEL, supervisor_lives);
-	}
-	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
-	slot->req = AP_REQ_NONE;
+	ring();
+	wait_answer(slot, AP_REQ_CANCEL, supervisor_lives);
 }
 
 static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
@@ -259,7 +252,7 @@ static s64 exec_native(struct ap_thread *t, struct ap_call *c, u64 mask)
 	return ret;
 }
 
-static void note(const char *path, const char *why)
+void ap_note_exec(const char *path, const char *why)
 {
 	char text[256];
 	struct ap_str s;
@@ -275,13 +268,14 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 	struct ap_slot *slot = ap_thread_slot(t);
 	s64 fd = ap_fd(t), helper = 0, ret;
 	const char *why = NULL;
+	bool was_hidden;
 
 	fill_slot(t, slot);
 	if (!ask_supervisor(slot)) {
-		helper = ap_exec_helper_start(t, &why);
+		helper = ap_exec_helper_start(t, &was_hidden, &why);
 		if (!helper) {
 			slot->req = AP_REQ_NONE;
-			note(path, why);
+			ap_note_exec(path, why);
 			return exec_native(t, c, mask);
 		}
 	}
@@ -290,7 +284,12 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 	ret = ap_sys5(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
 	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, AP_FD_CLOEXEC);
 	ap_signal_exec_failed(t);
-	cancel(slot, helper);
+	if (helper)
+		ap_exec_helper_cancel(helper, was_hidden);
+	else
+		cancel(slot);
+	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
+	slot->req = AP_REQ_NONE;
 	ap_sig_set_mask(mask);
 	return ret;
 }
@@ -315,6 +314,6 @@ s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
 		return AP_SYSCALL_UNTOUCHED;
 	if (plan == PLAN_FOLLOW)
 		return exec_followed(t, c, mask, path);
-	note(path, why);
+	ap_note_exec(path, why);
 	return exec_native(t, c, mask);
 }

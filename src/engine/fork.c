@@ -30,24 +30,34 @@ static bool same_pidns(const struct ap_seg *seg)
 	return !seg->pidns || seg->pidns == ap_proc.session->pidns;
 }
 
+struct ap_seg *ap_task_new_segment(u32 *index)
+{
+	u32 seg;
+
+	if (!window)
+		window = ap_mem_map(0, AP_SLOTS_OFF);
+	if (!window)
+		return NULL;
+	seg = __atomic_fetch_add(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
+	if (seg >= ap_proc.session->max_segs || map_segment(window, seg)) {
+		if (seg >= ap_proc.session->max_segs)
+			__atomic_fetch_sub(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
+		return NULL;
+	}
+	window->parent_seg = ap_proc.seg_index;
+	*index = seg;
+	return window;
+}
+
 /* Allocates the child's segment and fills in what the parent knows. */
 static u32 prepare(void)
 {
 	const struct ap_seg *own = ap_proc.seg;
 	u32 seg;
 
-	if (!window)
-		window = ap_mem_map(0, AP_SLOTS_OFF);
-	if (!window)
+	if (!ap_task_new_segment(&seg))
 		return NO_SEG;
-	seg = __atomic_fetch_add(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
-	if (seg >= ap_proc.session->max_segs || map_segment(window, seg)) {
-		if (seg >= ap_proc.session->max_segs)
-			__atomic_fetch_sub(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
-		return NO_SEG;
-	}
 	window->root = own->root;
-	window->parent_seg = ap_proc.seg_index;
 	window->nshapes = own->nshapes;
 	memcpy(window->comm, own->comm, sizeof(own->comm));
 	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
@@ -210,7 +220,7 @@ static void wait_for_child(s64 pid, u32 seg)
 
 		if (ap_sys4(AP_NR_pread64, (u64)ap_proc.session_fd, (u64)&state, 4,
 			    AP_SEG_OFF(seg)) != 4 ||
-		    (state != AP_SEG_INIT && state != AP_SEG_LIVE))
+		    state == AP_SEG_EXECED || state == AP_SEG_FOLDED || state == AP_SEG_FREE)
 			return;
 		memset(info, 0, sizeof(info));
 		/* P_PID, WEXITED | WNOHANG | WNOWAIT | __WALL */

@@ -52,6 +52,7 @@
 #define AP_NR_getuid		102
 #define AP_NR_getgid		104
 #define AP_NR_geteuid		107
+#define AP_NR_getppid		110
 #define AP_NR_getegid		108
 #define AP_NR_rt_sigsuspend	130
 #define AP_NR_personality	135

@@ -82,14 +82,22 @@ s64 ap_task_clone(u64 nr, const u64 *raw, struct ap_thread *child);
 AP_NORETURN void ap_task_child(struct ap_thread *child);
 
 /* fork.c */
+/* The next segment, mapped until the next call; NULL when there is none.  Lock held. */
+struct ap_seg *ap_task_new_segment(u32 *index);
 s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k);
 u64 ap_task_pidns(void); /* inode of the pid namespace, 0 where /proc does not say */
 
 /* exec.c */
 s64 ap_call_exec(struct ap_thread *t, struct ap_call *c);
-/* exec_helper.c: a tracer of our own; its pid, or 0 with *why. */
-s64 ap_exec_helper_start(struct ap_thread *t, const char **why);
-void ap_exec_helper_end(s64 pid);
+void ap_note_exec(const char *path, const char *why); /* "not counted: path: why" */
+
+/*
+ * exec_helper.c: a tracer of our own; its pid, or 0 with *why.  All signals blocked.  was_hidden
+ * is handed to the cancel, which is for an exec that failed.
+ */
+s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why);
+void ap_exec_helper_cancel(s64 pid, bool was_hidden);
+void ap_exec_helper_end(s64 pid); /* reaps it */
 
 /* thread.c */
 /* The area of a thread that goes on running until it has exited. */

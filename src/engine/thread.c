@@ -20,7 +20,7 @@ static struct ap_thread *retired;
 static u32 nretired;
 static u16 free_slots[AP_SLOT_MAX];
 static u32 nfree_slots;
-static u64 next_serial = 1;
+static u64 last_serial;
 
 static int take_slot(u32 *index)
 {
@@ -122,7 +122,7 @@ int ap_thread_new(struct ap_thread **out)
 	t->engine_sp = (u64)t + AP_T_STACK_OFF + AP_T_STACK_SIZE;
 	t->exit_kind = AP_EXIT_NONE;
 	t->slot_index = index;
-	t->serial = next_serial++;
+	t->serial = ++last_serial;
 	init_slot(ap_thread_slot(t));
 	*out = t;
 	return 0;

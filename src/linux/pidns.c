@@ -16,7 +16,7 @@ static pid_t innermost(const char *line)
 	u64 last = 0;
 
 	while (isdigit((unsigned char)*line)) {
-		last = ap_parse_u64(&line, 10);
+		last = ap_text_u64(&line, 10);
 		while (*line == ' ' || *line == '\t')
 			line++;
 	}

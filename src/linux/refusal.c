@@ -41,7 +41,7 @@ static u64 status_value(pid_t pid, const char *name)
 	if (ap_proc_read(pid, "status", text, sizeof(text)) < 0)
 		return 0;
 	p = ap_status_find(text, name);
-	return p ? ap_parse_u64(&p, 10) : 0;
+	return p ? ap_text_u64(&p, 10) : 0;
 }
 
 const char *ap_refusal_reason(int err, int yama, unsigned int seccomp)

@@ -14,10 +14,10 @@ bool ap_map_parse(char *line, struct ap_map *map)
 {
 	const char *p = line;
 
-	map->start = ap_parse_u64(&p, 16);
+	map->start = ap_text_u64(&p, 16);
 	if (p == line || *p++ != '-')
 		return false;
-	map->end = ap_parse_u64(&p, 16);
+	map->end = ap_text_u64(&p, 16);
 	if (map->end <= map->start || *p++ != ' ')
 		return false;
 	for (unsigned int i = 0; i < 4; i++)

@@ -59,6 +59,6 @@ AP_MUST_CHECK int ap_stat_read(pid_t pid, struct ap_stat *st);
 
 /* Value of a "Name:\t" line in a text like /proc/PID/status, NULL when absent. */
 const char *ap_status_find(const char *text, const char *name);
-u64 ap_parse_u64(const char **s, unsigned int base);
+u64 ap_text_u64(const char **s, unsigned int base);
 
 #endif

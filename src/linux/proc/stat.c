@@ -27,7 +27,7 @@ bool ap_stat_parse(const char *line, struct ap_stat *st)
 	st->state = comm_end[2];
 	for (p = comm_end + 2; *p && *p != '\n'; field++) {
 		const char *value = p;
-		u64 n = ap_parse_u64(&value, 10);
+		u64 n = ap_text_u64(&value, 10);
 
 		if (field == STAT_PPID)
 			st->ppid = (pid_t)n;

@@ -60,7 +60,7 @@ static int digit_value(char c)
 	return 16;
 }
 
-u64 ap_parse_u64(const char **s, unsigned int base)
+u64 ap_text_u64(const char **s, unsigned int base)
 {
 	u64 value = 0;
 

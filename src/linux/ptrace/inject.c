@@ -49,6 +49,11 @@ static int read_header(struct injection *j)
 	return 0;
 }
 
+static pid_t proc_pid(const struct ap_inject *in)
+{
+	return in->proc_pid ? in->proc_pid : in->tid;
+}
+
 static int remote_mmap(struct injection *j, u64 addr, u64 size, u64 prot, u64 flags, s64 *ret)
 {
 	const u64 args[6] = { addr, size, prot, flags, (u64)-1, 0 };
@@ -75,7 +80,7 @@ static int find_anchor(struct injection *j)
 
 	j->lay.boot = &j->boot;
 	j->lay.anchor = j->aux.base ? j->aux.base : j->aux.vdso;
-	ret = ap_layout_read(j->in->tid, &j->lay);
+	ret = ap_layout_read(proc_pid(j->in), &j->lay);
 	if (ret)
 		return ret;
 	if (j->lay.anchor && (j->aux.base || !j->lay.stack || j->lay.anchor < j->lay.stack))
@@ -170,10 +175,11 @@ static int fill_boot(struct injection *j)
 	boot->vdso = j->aux.vdso;
 	boot->nofile_share = j->in->nofile_share;
 	boot->limit_shares = j->in->limit_shares;
+	boot->helper_pid = j->in->helper_pid;
 	boot->sigmask = j->in->sigmask;
 	if (!j->in->has_sigmask)
 		ret = ap_task_get_sigmask(j->in->tid, &boot->sigmask);
-	if (!ret && !ap_stat_read(j->in->tid, &st))
+	if (!ret && !ap_stat_read(proc_pid(j->in), &st))
 		boot->brk_start = st.start_brk;
 	return ret;
 }
@@ -256,7 +262,7 @@ int ap_inject(struct ap_inject *in, const char **why)
 	if (ret)
 		goto native;
 	*why = "cannot read its auxiliary vector";
-	ret = ap_auxv_read(in->tid, &j.aux);
+	ret = ap_auxv_read(proc_pid(in), &j.aux);
 	if (ret)
 		goto native;
 	*why = "cannot make system calls in it";

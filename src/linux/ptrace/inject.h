@@ -11,6 +11,7 @@
 
 struct ap_inject {
 	pid_t tid;	  /* stopped under ptrace, at PTRACE_EVENT_EXEC or later */
+	pid_t proc_pid;	  /* its name in /proc, of another pid namespace perhaps; 0: tid */
 	const u8 *blob;	  /* image with struct ap_blob_header first */
 	u64 blob_bytes;	  /* as long as it is here */
 	s32 session_fd;	  /* the session's descriptor in the task */
@@ -19,6 +20,7 @@ struct ap_inject {
 	u32 host_pid;	  /* the task in the supervisor's pid namespace, 0 unknown */
 	u32 nofile_share; /* what was added to its RLIMIT_NOFILE */
 	u32 limit_shares; /* ap_slot.exec_limits */
+	u32 helper_pid;	  /* tracer that the task forked, as the task sees it; 0 none */
 	u64 sigmask;	  /* the program's mask */
 	bool has_sigmask; /* false: the mask that the task has now is the program's */
 	bool had_stop;	  /* out: a SIGSTOP was held back; ap_inject_release sends it */

@@ -124,7 +124,7 @@ static void finds_a_line_of_status(void)
 	const char *p = ap_status_find(text, "Seccomp");
 
 	REQUIRE(p != NULL);
-	EXPECT_U64(ap_parse_u64(&p, 10), 2);
+	EXPECT_U64(ap_text_u64(&p, 10), 2);
 	EXPECT(ap_status_find(text, "Secc") == NULL);
 	EXPECT(ap_status_find("", "Name") == NULL);
 }
