@@ -36,8 +36,12 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 	struct ap_seg head;
 	int ret = ap_session_seg_read(s, seg, &head);
 
-	if (ret || head.state == AP_SEG_FREE || head.state == AP_SEG_FOLDED)
+	if (ret)
 		return ret;
+	if (head.state == AP_SEG_FREE || head.state == AP_SEG_INIT || head.state == AP_SEG_FOLDED) {
+		punch(s, seg);
+		return 0;
+	}
 	ret = ap_sum_segment(s, seg, &sum);
 	if (ret)
 		return ret;
@@ -55,7 +59,7 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 
 void ap_session_seg_discard(struct ap_session_file *s, u32 seg)
 {
-	punch(s, seg);
+	set_state(s, seg, AP_SEG_FOLDED);
 }
 
 bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n)

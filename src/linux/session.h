@@ -70,7 +70,7 @@ AP_MUST_CHECK int ap_sum_segment(const struct ap_session_file *s, u32 seg, struc
 /* fold.c */
 /* Moves a dead segment's counts into its root and frees its memory. */
 AP_MUST_CHECK int ap_session_fold(struct ap_session_file *s, u32 seg);
-/* Frees a segment that never counted. */
+/* Marks a segment that will never count; the next fold frees it. */
 void ap_session_seg_discard(struct ap_session_file *s, u32 seg);
 /* roots.c */
 /* A root below parent, -ENOSPC when all are taken. */

@@ -111,11 +111,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 		return false;
 	}
 	close_pidfd(t);
-	if (head.state == AP_SEG_INIT || head.state == AP_SEG_FREE)
-		ap_session_seg_discard(&sv->ses, t->seg);
-	else if (ap_session_fold(&sv->ses, t->seg))
-		return false;
-	return true;
+	return !ap_session_fold(&sv->ses, t->seg);
 }
 
 void ap_tracks_update(struct ap_supervisor *sv)

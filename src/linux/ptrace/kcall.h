@@ -51,9 +51,11 @@ static inline s64 ap_k_ptrace(u64 req, s32 pid, u64 addr, u64 data)
 	return ap_kcall6(__NR_ptrace, req, (u64)(s64)pid, addr, data, 0, 0);
 }
 
-static inline s64 ap_k_wait(s32 pid, int *status, int options)
+/* info is a siginfo_t */
+static inline s64 ap_k_waitid(s32 pid, void *info, int options)
 {
-	return ap_kcall6(__NR_wait4, (u64)(s64)pid, (u64)(uintptr_t)status, (u64)options, 0, 0, 0);
+	return ap_kcall6(__NR_waitid, 1 /* P_PID */, (u64)(s64)pid, (u64)(uintptr_t)info,
+			 (u64)options, 0, 0);
 }
 
 #endif

@@ -30,13 +30,9 @@ static int run_until(struct ap_remote *r, u64 req)
 
 		if (ret < 0)
 			return (int)ret;
-		do {
-			ret = ap_k_wait(r->tid, &status, __WALL);
-		} while (ret == -EINTR);
+		ret = ap_task_wait(r->tid, &status);
 		if (ret < 0)
 			return (int)ret;
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
 		if ((WSTOPSIG(status) & ~0x80) == SIGTRAP && !ap_wait_event(status))
 			return 0;
 		if (WSTOPSIG(status) == SIGSTOP)
