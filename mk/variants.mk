@@ -31,11 +31,12 @@ ASFLAGS_HOSTED := -g -Wa,--noexecstack
 LDFLAGS_HOSTED := $(SAN) -Wl,-z,noexecstack $(LDFLAGS)
 
 # General registers only and no red zone: the program's vector state stays untouched, and a
-# signal of the program may land on any stack that it likes.
+# signal of the program may land on any stack that it likes.  gcc must not make mem* of their own
+# loops; clang must not make tables of pointers of switches, nor reach other files through a GOT.
 CFLAGS_BLOB := $(CSTD) -O2 -g $(WARN) -DAP_BLOB=1 -ffreestanding -nostdlib -fno-stack-protector \
 	-fPIE -fvisibility=hidden -mgeneral-regs-only -mno-red-zone \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
 	-ffunction-sections -fdata-sections \
-	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
+	$(if $(IS_CLANG),-fno-jump-tables -fdirect-access-external-data,-fno-tree-loop-distribute-patterns)
 LDFLAGS_BLOB := -static -pie --no-dynamic-linker -z text -z noexecstack --gc-sections \
 	--no-warn-rwx-segments --build-id=none

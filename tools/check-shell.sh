@@ -15,10 +15,9 @@ for file in $files; do
 	esac
 	n=$((n + 1))
 	shell="sh"
-	case $file in
-	tests/e2e/*) shell="bash" ;;
-	*) if head -n 1 "$file" | grep -q bash; then shell="bash"; fi ;;
-	esac
+	if head -n 5 "$file" | grep -qE '^#!.*bash|shellcheck shell=bash'; then
+		shell="bash"
+	fi
 	if ! $shell -n "$file"; then
 		echo "shell: $file does not parse"
 		bad=1

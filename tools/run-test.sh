@@ -1,34 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs one test for prove: with a time limit, LONG=1 arguments where the source asks for them
-# (a line "LONG: ..." left in TEST.long by the build), and a copy of its TAP in $AP_TAP_DIR, from
-# which .ci/run counts.
+# Runs one test for prove: with a time limit, and with LONG=1 arguments where the source asks for
+# them (a "LONG:" line, which the build leaves in TEST.long).  prove hides what a test says on
+# "# " lines, so those before a failure are repeated on stderr.  A copy of the TAP stays in
+# $AP_TAP_DIR, from which .ci/run counts.
 set -u -o pipefail
 test=$1
 shift
 limit=${AP_TEST_TIMEOUT:-300}
+cmd=("$test")
+if [[ $test == *.sh ]]; then
+	cmd=(bash "$test")
+fi
 args=()
 if [ "${LONG:-0}" = 1 ] && [ -s "$test.long" ]; then
 	read -ra args <"$test.long"
 fi
-case $test in
-*.sh) cmd=(bash "$test") ;;
-*) cmd=("$test") ;;
-esac
-
-run()
-{
-	timeout -k 10 "$limit" "${cmd[@]}" "${args[@]}" "$@" </dev/null
-	local status=$?
-	if [ $status = 124 ] || [ $status = 137 ]; then
-		echo "# timed out after $limit s: $test"
-	fi
-	return $status
-}
 
 if [ -n "${AP_TAP_DIR:-}" ]; then
-	name=${test//\//_}
-	run "$@" | tee "$AP_TAP_DIR/$name.tap"
+	tap=$AP_TAP_DIR/${test//\//_}.tap
 else
-	run "$@"
+	tap=$(mktemp "${TMPDIR:-/tmp}/anyperf-tap.XXXXXX") || exit 1
+	trap 'rm -f "$tap"' EXIT
 fi
+
+timeout -k 10 "$limit" "${cmd[@]}" "${args[@]}" "$@" </dev/null | tee "$tap"
+status=$?
+if [ $status != 0 ]; then
+	{
+		echo
+		awk '/^not ok/ { printf "%s%s\n", said, $0 } /^(not )?ok/ { said = ""; next }
+			{ said = said $0 "\n" } END { printf "%s", said }' "$tap" | tail -n 200
+		if [ $status = 124 ] || [ $status = 137 ]; then
+			echo "timed out after $limit s"
+		fi
+		echo "^ $test, exit status $status"
+	} >&2
+fi
+exit $status
