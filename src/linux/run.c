@@ -218,6 +218,13 @@ static int open_session(struct ap_run_state *run)
 			       strerror(-ret));
 }
 
+static bool has_died(pid_t pid)
+{
+	siginfo_t si = { 0 };
+
+	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid;
+}
+
 /* The child is seized, or the reason why nothing can be counted here is said. */
 static int seize_child(struct ap_run_state *run, const char **why)
 {
@@ -225,7 +232,7 @@ static int seize_child(struct ap_run_state *run, const char **why)
 	char text[240];
 
 	*why = NULL;
-	if (!ret)
+	if (!ret || has_died(run->launch.pid))
 		return 0;
 	if (ap_tracer_of(run->launch.pid)) {
 		*why = "another program traces it";
