@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Signals behave under the engine as they do natively: each sig_* program prints the same and ends
+# the same way, no report of the engine among it; deaths have the kernel's status and core.
+. "$(dirname "$0")/lib.sh"
+
+programs=(sig_fault sig_frame sig_altstack sig_actions sig_queue sig_jump sig_syscall sig_exec
+	sig_threads)
+
+cd "$tmp" || exit 1
+
+# compare NAME COMMAND...: natively and counted
+compare()
+{
+	local name=$1 want
+	shift
+	run "$@"
+	want=$status
+	mv "$tmp/out" "$tmp/want.out"
+	run "$ANYPERF" stat -o "$tmp/table" -- "$@"
+	is "$status" "$want" "$name: status"
+	same "$tmp/out" "$tmp/want.out" "$name: output"
+	has_not "$tmp/err" 'anyperf' "$name: no report"
+}
+
+for p in "${programs[@]}"; do
+	compare "$p" "$PROGRAMS/$p"
+done
+compare "a storm of signals" "$PROGRAMS/sig_storm" 1
+
+ulimit -S -c 0
+compare "deaths without a core" "$PROGRAMS/sig_death"
+case $(cat /proc/sys/kernel/core_pattern) in
+'|'* | */*) lack "deaths with a core" "core_pattern takes the files elsewhere" ;;
+*)
+	if ulimit -S -c unlimited 2>/dev/null; then
+		compare "deaths with a core" "$PROGRAMS/sig_death"
+	else
+		lack "deaths with a core" "ulimit -c is limited"
+	fi
+	;;
+esac
+
+# registers_of CORE: what address randomization and pids do not change
+registers_of()
+{
+	gdb -batch -nx -ex 'x/i $pc' -ex 'p/x $rcx' -ex 'p/x $r12' -ex 'p/x $r15' -ex 'p/x $rax' \
+		-ex 'p/x $xmm3.v2_int64' -ex 'p/x $gs_base' -ex 'p $_siginfo.si_code' -ex bt \
+		"$PROGRAMS/sig_death" "$1" 2>/dev/null |
+		grep -E '^(=>|\$|#)' | sed -E 's/0x[0-9a-f]{8,}/ADDRESS/g'
+}
+
+# core COMMAND...: runs it and leaves its core in $tmp/the-core
+core()
+{
+	rm -f core* the-core
+	"$@" >/dev/null 2>&1
+	status=$?
+	cat core* >the-core 2>/dev/null
+}
+
+if ! command -v gdb >/dev/null; then
+	skip "registers in cores" "no gdb"
+elif core "$PROGRAMS/sig_death" load && [ -s the-core ]; then
+	for way in load int3 call abort thread; do
+		core "$PROGRAMS/sig_death" $way
+		is "$status" "$((status | 128))" "$way: dies of a signal"
+		registers_of the-core >native.txt
+		has native.txt '^\$7 = ' "$way: gdb reads the native core"
+		core "$ANYPERF" stat -- "$PROGRAMS/sig_death" $way
+		registers_of the-core >counted.txt
+		same counted.txt native.txt "$way: the core shows the program's registers"
+	done
+else
+	lack "registers in cores" "no core files here"
+fi
+
+# Fatal signals of the command itself
+for way in load divide ud2 int3 abort "cpu limit"; do
+	compare "dying of $way" "$PROGRAMS/sig_death" "$way"
+done
+
+done_testing
