@@ -293,8 +293,11 @@ static void emit_guard_fails(const struct ap_sb *sb)
 	}
 }
 
+/* Aligned, as the program may run with EFLAGS.AC set. */
 static void emit_literals(void)
 {
+	if (tr.lits.n)
+		ap_emit_align(&tr.e, 8);
 	for (u32 k = 0; k < tr.lits.n; k++) {
 		u8 *at = tr.e.p;
 

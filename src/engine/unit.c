@@ -42,7 +42,7 @@ static bool in_reach(const struct ap_unit *u, u64 pc)
 static void write_trampolines(struct ap_unit *u)
 {
 	static const u8 jmp_rip[6] = { 0xff, 0x25, 0, 0, 0, 0 };
-	struct ap_emit e = { u->base, u->base + AP_UNIT_CODE, false };
+	struct ap_emit e = { u->base + AP_UNIT_GATE, u->base + AP_UNIT_CODE, false };
 
 	ap_emit_bytes(&e, jmp_rip, 6);
 	ap_emit64(&e, (u64)ap_gate_exit);

@@ -11,7 +11,7 @@
 
 #define AP_UNIT_MAX	 2000 /* exit ids keep the unit in 11 bits */
 #define AP_UNIT_OFF_BITS 20   /* and the offset in 20 */
-#define AP_UNIT_GATE	 0    /* offsets of the unit's trampolines */
+#define AP_UNIT_GATE	 2    /* the way out; its literal is aligned, as EFLAGS.AC may be set */
 #define AP_UNIT_CODE	 64   /* where blocks begin */
 #define AP_UNIT_ROOM	 4096 /* a block needs at most this much */
 #define AP_STUB_EXIT_OFF 18   /* the struct ap_exit pointer's offset in a stub */
