@@ -15,7 +15,11 @@ count()
 	n=$(stat_value csv instructions)
 }
 
-# of ours: processes of this program
+# a copy of our own, so that other tests' processes are not taken for ours
+cp "$ANYPERF" "$tmp/anyperf"
+ANYPERF=$tmp/anyperf
+
+# how many processes of anyperf there are
 ours()
 {
 	ps -eo pid=,stat=,args= | awk -v a="$ANYPERF" '$2 !~ /Z/ && $3 == a { n++ } END { print n + 0 }'
