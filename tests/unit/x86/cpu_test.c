@@ -191,6 +191,8 @@ static bool is_harmful(const struct ap_insn *s)
 	switch (s->opcode) {
 	case 0x00: /* segment registers of the system, time, cpuid, random numbers */
 	case 0x01:
+	case 0x02:
+	case 0x03: /* lsl of Linux's selector 7b is the CPU's number */
 	case 0x31:
 	case 0x33:
 	case 0xa1:
@@ -199,6 +201,11 @@ static bool is_harmful(const struct ap_insn *s)
 	case 0xb4:
 	case 0xb5:
 		return true;
+	case 0xa3: /* bt, bts, btr, btc: a bit offset reaches anywhere */
+	case 0xab:
+	case 0xb3:
+	case 0xbb:
+		return !reg;
 	case 0xae: /* xsave, xrstor: what is in use changes with each task switch */
 		return reg || (s->modrm >> 3 & 7) >= 4;
 	case 0xc7:
