@@ -1,0 +1,204 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# CPU time (user and system, of the whole tree) of real programs: natively, under anyperf and
+# under other tools, side by side.  Writes bench/RESULTS.md.
+#
+#	bench/run.sh [-n runs] [-w program,...] [-c column,...] [-o file] [--no-valgrind] [--no-qemu]
+#
+# A program's runs alternate between the columns; medians are compared.  Columns of slow tools
+# are run once.  Each output must have the bytes of the native one.
+
+# shellcheck source=bench/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+runs=5
+slow_runs=1
+limit=120
+programs=(xz gzip bzip2 python3 cc1 sqlite3 perl openssl sort nbody matmul stl pth node)
+columns=(native none instructions all valgrind cachegrind qemu)
+results=$bench/RESULTS.md
+command="bench/run.sh${*:+ $*}"
+failed=0
+
+# command_of PROGRAM: fills cmd and in; some native second of fixed work, result on stdout
+command_of()
+{
+	local i=$work/in p=$bench/programs
+	in=/dev/null
+	case $1 in
+	xz) cmd=(/usr/bin/xz -6 -T1 -c "$i/text.2m") ;;
+	gzip) cmd=(/usr/bin/gzip -9 -n -c "$i/text.8m") ;;
+	bzip2) cmd=(/usr/bin/bzip2 -9 -c "$i/text") ;;
+	python3) cmd=(/usr/bin/python3 -S -E "$p/work.py" 55) ;;
+	cc1) cmd=("$(gcc -print-prog-name=cc1)" -quiet -O2 "$i/big.c" -o -) ;;
+	sqlite3) cmd=(/usr/bin/sqlite3 :memory:) in=$i/work.sql ;;
+	perl) cmd=(/usr/bin/perl "$p/work.pl") in=$i/text.3m ;;
+	openssl) cmd=(/usr/bin/openssl enc -aes-256-ctr -pbkdf2 -iter 1900000 -md sha512
+		-S 0011223344556677 -pass pass:x -in "$i/text") ;;
+	sort) cmd=(/usr/bin/sort --parallel=1 -S 512M '-k1,1n' '-k2,2' "$i/table") ;;
+	nbody) cmd=("$work/bin/nbody" 15000000) ;;
+	matmul) cmd=("$work/bin/matmul" 120) ;;
+	stl) cmd=("$work/bin/stl" 85) ;;
+	pth) cmd=("$work/bin/pth" 2 850) ;;
+	node) cmd=(/usr/bin/node "$p/work.js" 45) ;;
+	*) die "no program '$1'; there are: ${programs[*]}" ;;
+	esac
+}
+
+# tool_of COLUMN: fills tool, which goes before the command
+tool_of()
+{
+	local stat=("$ANYPERF" stat -o "$work/out/table" -e)
+	case $1 in
+	native) tool=() ;;
+	none) tool=("${stat[@]}" syscalls --) ;;
+	instructions) tool=("${stat[@]}" instructions --) ;;
+	all) tool=("${stat[@]}" "$all_events" --) ;;
+	valgrind) tool=(/usr/bin/valgrind -q --tool=none) ;;
+	cachegrind) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=no
+		--cachegrind-out-file=/dev/null) ;;
+	qemu) tool=(/usr/bin/qemu-x86_64 -cpu max) ;;
+	*) die "no column '$1'; there are: ${columns[*]}" ;;
+	esac
+}
+
+is_slow()
+{
+	[[ $1 = valgrind || $1 = cachegrind || $1 = qemu ]]
+}
+
+is_ours()
+{
+	! is_slow "$1" && [ "$1" != native ]
+}
+
+# one_run PROGRAM COLUMN: a line for table.awk; what the tool cannot run is not tried again
+one_run()
+{
+	local program=$1 column=$2 sum state=ok
+	tool_of "$column"
+	measure "$limit" "$in" "${tool[@]}" "${cmd[@]}"
+	sum=$(md5sum <"$work/out/stdout")
+	if [ "$column" = native ]; then
+		[ "$status" = 0 ] || die "$program fails natively: $(head -n 3 "$work/out/stderr")"
+		: "${native_sum:=$sum}"
+		[ "$sum" = "$native_sum" ] || die "$program gives another output at each run"
+	elif [ "$status" = 137 ] && [ "${wall%.*}" -ge "$limit" ]; then
+		state=">${limit}_s"
+	elif [ "$status" != 0 ]; then
+		state="failed:$status"
+	elif [ "$sum" != "$native_sum" ]; then
+		state=differs
+	fi
+	echo "$program $column $state $cpu" >>"$raw"
+	[ "$state" != ok ] || return 0
+	given_up[$column]=1
+	echo "bench: $program under $column: $state" >&2
+	if is_ours "$column"; then
+		failed=1
+		head -n 5 "$work/out/stderr" >&2
+	fi
+}
+
+all_runs()
+{
+	local program column n
+	for program in "${programs[@]}"; do
+		local native_sum="" cmd=() in=
+		local -A given_up=()
+		command_of "$program"
+		echo "bench: $program" >&2
+		for ((n = 1; n <= runs; n++)); do
+			for column in "${columns[@]}"; do
+				[ -z "${given_up[$column]:-}" ] || continue
+				! is_slow "$column" || [ "$n" -le "$slow_runs" ] || continue
+				one_run "$program" "$column"
+			done
+		done
+	done
+}
+
+explain()
+{
+	cat <<-END
+	CPU seconds (user and system, whole tree) natively, and how many times as much each tool
+	takes: ratios of medians of $runs alternating runs; valgrind, cachegrind and qemu $slow_runs.
+
+	- none: \`anyperf stat -e syscalls\`: the program is translated, nothing is counted in its code
+	- instructions: \`anyperf stat -e instructions\`
+	- all: \`anyperf stat -e $all_events\`
+	- valgrind: \`valgrind --tool=none\`; cachegrind: \`valgrind --tool=cachegrind --cache-sim=no\`
+	- qemu: \`qemu-x86_64 -cpu max\`, which counts nothing
+
+	Every output had the bytes of the native one; "failed" and "differs" name what a tool could
+	not run, ">" what it did not end in.
+	END
+}
+
+machine()
+{
+	local commit dirty=
+	commit=$(git -C "$root" rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+	git -C "$root" diff --quiet HEAD -- src mk Makefile 2>/dev/null ||
+		dirty=" with uncommitted changes"
+	echo "- machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
+		"$(nproc) CPUs, Linux $(uname -r)"
+	echo "- commit: $commit$dirty"
+	echo "- command: \`$command\`"
+}
+
+report()
+{
+	printf '# Speed\n\n'
+	machine
+	printf '\n## CPU time\n\n'
+	explain
+	echo
+	awk -v columns="${columns[*]}" -f "$bench/table.awk" "$raw"
+	printf '\n## Start-up\n\n'
+	"$bench/startup.sh"
+	printf '\n## Threads\n\n'
+	"$bench/threads.sh" "$runs"
+}
+
+# drop COLUMN...: from the columns
+drop()
+{
+	local keep=() c
+	for c in "${columns[@]}"; do
+		[[ " $* " = *" $c "* ]] || keep+=("$c")
+	done
+	columns=("${keep[@]}")
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	-n) runs=$2 && shift ;;
+	-w) IFS=, read -ra programs <<<"$2" && shift ;;
+	-c) IFS=, read -ra columns <<<"$2" && shift ;;
+	-o) results=$2 && shift ;;
+	--no-valgrind) drop valgrind cachegrind ;;
+	--no-qemu) drop qemu ;;
+	*) die "usage: bench/run.sh [-n runs] [-w program,...] [-c column,...] [-o file]" \
+		"[--no-valgrind] [--no-qemu]" ;;
+	esac
+	shift
+done
+drop native
+columns=(native "${columns[@]}")
+for c in "${columns[@]}"; do
+	tool_of "$c"
+	if is_slow "$c" && ! [ -x "${tool[0]}" ]; then
+		echo "bench: no ${tool[0]}, column $c left out" >&2
+		drop "$c"
+	fi
+done
+prepare
+raw=$work/out/raw
+: >"$raw"
+all_runs
+report >"$work/out/report"
+cp "$work/out/report" "$results"
+cat "$results"
+exit "$failed"
