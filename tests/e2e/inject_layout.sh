@@ -42,6 +42,27 @@ print(open('/proc/self/auxv', 'rb').read()[:64].hex())
 EOF
 both "its mappings, and the addresses of later ones" setarch -R python3 -S -E layout.py
 
+# --- --deterministic: no ASLR, and AT_RANDOM is the same sixteen bytes in every image
+cat >random.py <<'EOF'
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.getauxval.restype = ctypes.c_ulong
+at = libc.getauxval(25)
+print(hex(at), ctypes.string_at(at, 16).hex(), flush=True)
+if len(sys.argv) < 2:
+    os.execv(sys.executable, [sys.executable, '-S', sys.argv[0], 'again'])
+EOF
+python=$(python3 -c 'import sys; print(sys.executable)')
+for i in 1 2; do
+	run "$ANYPERF" stat --deterministic -x, -o "csv$i" -e instructions -- "$python" -S random.py
+	cp "$tmp/out" "random$i"
+done
+is "$(cut -d' ' -f2 random1 | sort | uniq -c | tr -s ' ')" " 2 000102030405060708090a0b0c0d0e0f" \
+	"AT_RANDOM is fixed in the first image and the next"
+same random1 random2 "and where it lies does not change"
+run "$ANYPERF" stat -e instructions -- "$python" -S random.py
+has_not "$tmp/out" ' 000102030405060708090a0b0c0d0e0f' "without the option it is random"
+
 # --- programs of every kind, limits of every kind
 both "a static program" "$PROGRAMS/c_static"
 both "a dynamic program" "$PROGRAMS/c_dynamic"
