@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int task_failed;
+__attribute__((unused)) static int task_failed;
 
 #define CHECK(cond, name)                                                                          \
 	do {                                                                                       \
