@@ -123,29 +123,39 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	return true;
 }
 
+/* The block ends at this branch and the way it went first: the side exit is the other way. */
+static u64 end_cond(struct ap_sb *sb, struct ap_sb_insn *in, u64 next)
+{
+	in->next = next;
+	end_direct(sb, next);
+	return 0;
+}
+
 /* A conditional branch: which way does the block go on?  Returns the next pc, 0 to end here. */
 static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	u64 target = ap_insn_target(&in->i, in->pc);
 	u64 next = in->pc + in->i.len;
+	enum ap_hint hint = ap_hint_get(in->pc);
+	bool full = ++p->njcc >= AP_BLOCK_JCC || sb->n >= p->max;
 
-	p->njcc++;
 	in->side = true;
-	if (target == sb->pc && in->i.kind == AP_I_JCC) {
-		in->cls = AP_REC_JCC_T; /* a loop: side exit falls through */
-		if (sb->n + sb->n / p->njcc <= UNROLL_INSNS && p->njcc < AP_BLOCK_JCC &&
-		    sb->n < p->max)
-			return target;
-		in->next = target;
-		end_direct(sb, target);
-		return 0;
-	}
 	in->cls = AP_REC_JCC_NT;
-	if (p->njcc >= AP_BLOCK_JCC || target < in->pc) {
-		end_direct(sb, next);
-		return 0;
+	if (hint == AP_HINT_UNKNOWN && p->max > 1) {
+		sb->probe = true;
+		return end_cond(sb, in, next);
 	}
-	return next;
+	if (hint != AP_HINT_TAKEN)
+		return full ? end_cond(sb, in, next) : next;
+	if (in->i.kind != AP_I_JCC)
+		return end_cond(sb, in, next);
+	in->cls = AP_REC_JCC_T; /* the side exit falls through */
+	if (target == sb->pc)	/* a loop: unroll it while it is short */
+		full |= sb->n + sb->n / p->njcc > UNROLL_INSNS;
+	else
+		full |= target <=
+			in->pc; /* the head of another loop, which has a block of its own */
+	return full ? end_cond(sb, in, target) : target;
 }
 
 static bool may_guess(const struct ap_sb *sb, const struct path *p, u64 target)
@@ -245,6 +255,7 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->n = 0;
 	sb->npages = 0;
 	sb->transient = false;
+	sb->probe = false;
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
 		struct ap_sb_insn *in = &sb->insns[sb->n];

@@ -92,17 +92,22 @@ static void invalidate_bucket(u32 h, u64 start, u64 end)
 	}
 }
 
+/* Only executable ranges can have blocks: programs map and unmap data all the time. */
 void ap_cache_invalidate(u64 start, u64 end)
 {
+	u64 lo, hi;
+
 	start &= AP_PAGE_MASK;
 	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
-	if ((end - start) / AP_PAGE_SIZE >= PAGE_BUCKETS) {
-		for (u32 h = 0; h < PAGE_BUCKETS; h++)
-			invalidate_bucket(h, start, end);
-		return;
+	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
+		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {
+			for (u32 h = 0; h < PAGE_BUCKETS; h++)
+				invalidate_bucket(h, lo, hi);
+			continue;
+		}
+		for (u64 page = lo & AP_PAGE_MASK; page < hi; page += AP_PAGE_SIZE)
+			invalidate_bucket(page_bucket(page), page, page + 1);
 	}
-	for (u64 page = start; page < end; page += AP_PAGE_SIZE)
-		invalidate_bucket(page_bucket(page), start, end);
 }
 
 /* No other thread can be in code that was retired before the present epoch. */
@@ -182,7 +187,7 @@ static struct ap_block *make(u64 pc, u32 max_insns, bool with_pad)
 		struct ap_block *b;
 
 		ap_sb_build(&sb, pc, max);
-		b = ap_translate(&sb, with_pad && !sb.transient);
+		b = ap_translate(&sb, with_pad && !sb.transient && !sb.probe);
 		if (b || max == 1)
 			return b;
 	}
@@ -226,7 +231,7 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 		if (!b)
 			return NULL;
 	}
-	if (sb.transient) {
+	if (sb.transient || sb.probe) {
 		b->dead = 1; /* never linked to, never found */
 		return b;
 	}
@@ -235,6 +240,20 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 	if (b->pad)
 		ap_ibl_publish(b);
 	return b;
+}
+
+void ap_cache_drop_probe(struct ap_block *b)
+{
+	struct ap_unit *u = &ap_units[b->unit];
+
+	if (!u->nblocks || u->blocks[u->nblocks - 1] != b)
+		return;
+	if (u->used != (u32)(b->code - u->base) + b->code_len)
+		return; /* a pad was put behind it */
+	__atomic_store_n(&u->nblocks, u->nblocks - 1, __ATOMIC_RELEASE);
+	u->used = b->unit_used;
+	if (ap_heap_mark() == b->end)
+		ap_heap_rewind(b->mark);
 }
 
 struct ap_block *ap_cache_one_shot(u64 pc)

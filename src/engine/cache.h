@@ -74,10 +74,14 @@ struct ap_block {
 	u64 final_vec; /* vector of the last exit, undone where its increment came early */
 	u64 pages[AP_BLOCK_PAGES]; /* page addresses that its source bytes lie in; 0 unused */
 	struct ap_block *page_next[AP_BLOCK_PAGES];
-	u32 code_len; /* up to the end of the stubs */
+	void *mark, *end; /* heap before and after the block was made */
+	u64 probe_pc;	  /* the branch that a probe asks about */
+	u32 unit_used;	  /* the unit before it was made */
+	u32 code_len;	  /* up to the end of the stubs */
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;
+	u8 probe;    /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 fl_live; /* status flags that are live at entry (over-approximate) */
 	u16 unit;
 };
@@ -106,6 +110,9 @@ void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w);
  */
 void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16]);
 
+/* The thread has left a probe: takes its memory back if nothing was made since.  Lock held. */
+void ap_cache_drop_probe(struct ap_block *b);
+
 /* Drops every block with source bytes in [start, end).  Lock held. */
 void ap_cache_invalidate(u64 start, u64 end);
 /* Drops everything; memory is reused when no thread can be inside.  Lock held. */
@@ -118,6 +125,8 @@ struct ap_block *ap_cache_one_shot(u64 pc);
 
 /* region.c: what of the address space is executable, from boot ranges and system calls. Lock held. */
 struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, or NULL */
+/* The first executable part of [start, end); false where there is none. */
+bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
 /*
  * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.

@@ -10,7 +10,8 @@
 
 /* What a thread brought from the cache, copied while its memory could not be reused yet. */
 struct leave {
-	struct ap_exit *link; /* exit to link, valid while epoch == ap_proc.epoch */
+	struct ap_exit *link;	/* exit to link, valid while epoch == ap_proc.epoch */
+	struct ap_block *probe; /* left; valid likewise */
 	u64 target;
 	u8 kind, special;
 };
@@ -30,6 +31,13 @@ static struct leave read_exit(struct ap_thread *t)
 	l.target = x->target;
 	l.kind = x->kind;
 	l.special = x->special;
+	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
+		bool taken = x == &x->from->exits[0];
+
+		ap_hint_set(x->from->probe_pc, taken ? AP_HINT_TAKEN : AP_HINT_NOT_TAKEN);
+		l.probe = x->from;
+		l.link = NULL;
+	}
 	return l;
 }
 
@@ -56,8 +64,9 @@ AP_NORETURN static void no_memory(struct ap_thread *t)
 }
 
 /* Goes on at t->regs.rip. */
-AP_NORETURN static void run(struct ap_thread *t, struct ap_exit *link, bool by_ibl)
+AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
+	struct ap_exit *link = l ? l->link : NULL;
 	struct ap_block *b;
 	u32 epoch = t->epoch;
 
@@ -67,12 +76,19 @@ AP_NORETURN static void run(struct ap_thread *t, struct ap_exit *link, bool by_i
 		ap_signal_deliver(t);
 	}
 	ap_lock_take(&ap_proc.lock);
+	if (l && l->probe && epoch == ap_proc.epoch)
+		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);
 	if (!b)
 		no_memory(t);
 	if (link && epoch == ap_proc.epoch && !link->from->dead && !b->dead)
 		ap_link(link, b);
 	enter_locked(t, b);
+}
+
+AP_NORETURN static void run(struct ap_thread *t, bool by_ibl)
+{
+	run_from(t, NULL, by_ibl);
 }
 
 /* iretq to the same privilege: rip, cs, rflags, rsp, ss from the stack. */
@@ -87,7 +103,7 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	t->regs.rip = frame[0];
 	t->regs.rflags = (frame[2] & 0x40dd5) | 0x202;
 	t->regs.gpr[AP_RSP] = frame[3];
-	run(t, NULL, false);
+	run(t, false);
 }
 
 /* A transaction aborts at once, for no reason that says "retry": the fallback path runs. */
@@ -99,10 +115,10 @@ AP_NORETURN static void do_xbegin(struct ap_thread *t, u64 pc)
 
 	t->regs.rip = pc;
 	if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
-		run(t, NULL, false);
+		run(t, false);
 	t->regs.gpr[AP_RAX] = 0;
 	t->regs.rip = ap_insn_target(&i, pc);
-	run(t, NULL, false);
+	run(t, false);
 }
 
 /* The three entries of the vsyscall page: the kernel emulates a call of them, and so do we. */
@@ -120,7 +136,7 @@ AP_NORETURN static void do_vsyscall(struct ap_thread *t, u64 pc)
 	t->regs.gpr[AP_RAX] = (u64)ap_sys3(nr[index], t->regs.gpr[AP_RDI], t->regs.gpr[AP_RSI], 0);
 	t->regs.gpr[AP_RSP] += 8;
 	t->regs.rip = ret;
-	run(t, NULL, false);
+	run(t, false);
 }
 
 AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
@@ -150,17 +166,17 @@ void ap_dispatch(struct ap_thread *t)
 	switch (l.kind) {
 	case AP_EXIT_DIRECT:
 		t->regs.rip = l.target;
-		run(t, l.link, false);
+		run_from(t, &l, false);
 	case AP_EXIT_IBL:
-		run(t, NULL, true);
+		run(t, true);
 	case AP_EXIT_SYSCALL:
 		t->regs.rip = l.target;
 		ap_syscall(t, l.target);
-		run(t, NULL, false);
+		run(t, false);
 	case AP_EXIT_SPECIAL:
 		do_special(t, &l);
 	default:
-		run(t, NULL, false);
+		run(t, false);
 	}
 }
 
@@ -170,7 +186,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
-		run(t, NULL, false);
+		run(t, false);
 	ap_lock_take(&ap_proc.lock);
 	b = ap_cache_one_shot(t->regs.rip);
 	if (!b)

@@ -61,7 +61,10 @@ void ap_mem_unmap(void *p, u64 size);
 bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
 u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
 void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */
-void ap_heap_reset(void);      /* frees all of it; lock held */
+/* Frees what was allocated since the mark, if that was the last thing; lock held. */
+void *ap_heap_mark(void);
+void ap_heap_rewind(void *mark);
+void ap_heap_reset(void); /* frees all of it; lock held */
 /*
  * Around a fork (not a vfork), so that the child's copy of the table is whole: begin before,
  * end in the parent, child in the child.
@@ -82,9 +85,30 @@ void ap_signal_restore_native(
 s64 ap_sig_action(struct ap_thread *t, const u64 args[6]);   /* rt_sigaction */
 s64 ap_sig_altstack(struct ap_thread *t, const u64 args[6]); /* sigaltstack */
 AP_NORETURN void ap_sig_return(struct ap_thread *t);	     /* rt_sigreturn at t->regs.rsp */
-/* Blocks/unblocks all signals around code that must not be interrupted. */
+/* rt_sigprocmask; may return AP_SYSCALL_INTERRUPTED or AP_SYSCALL_UNTOUCHED as ap_syscall_do does. */
+s64 ap_sig_procmask(struct ap_thread *t, const u64 args[6]);
+/*
+ * A task that shares memory with its parent: call in the parent, before the clone, with the child's
+ * thread ready; the child inherits what the kernel lets it inherit.
+ */
+void ap_signal_new_task(struct ap_thread *parent, struct ap_thread *child, u64 clone_flags);
+/* In the child of a clone3 with CLONE_CLEAR_SIGHAND. */
+void ap_signal_clear_handlers(struct ap_thread *t);
+/*
+ * Before an exec what the program ignores is ignored by the kernel as well, for the new image to
+ * inherit; to be undone when the exec has failed.  No guarded copies in between.
+ */
+void ap_signal_before_exec(struct ap_thread *t);
+void ap_signal_exec_failed(struct ap_thread *t);
+/*
+ * Blocks/unblocks all signals around code that must not be interrupted.  The kernel's masks: without
+ * the synchronous signals, whose bits of the program's mask are in t->virt_mask (signal.h).
+ */
 u64 ap_sig_block_all(void); /* returns the previous mask */
 void ap_sig_set_mask(u64 mask);
+u64 ap_sig_program_mask(struct ap_thread *t); /* all of it, as the program sees it: for an exec */
+/* For good: dispositions, mask, alternate stack, %gs and registers become the program's. */
+AP_NORETURN void ap_sig_go_native(struct ap_thread *t);
 
 /*
  * syscall.c: executes the system call whose instruction is at pc with t->regs (rip is still pc).

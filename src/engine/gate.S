@@ -203,8 +203,16 @@ ap_syscall_abort:
 	.globl ap_safe_copy, ap_safe_start, ap_safe_end, ap_safe_fixup
 	.hidden ap_safe_copy, ap_safe_start, ap_safe_end, ap_safe_fixup
 ap_safe_copy:
-	mov %rdx, %rcx
 ap_safe_start:
+	cmp $15, %rdx /* the translator's fetch: rep movsb takes long to start */
+	jne 1f
+	mov (%rsi), %rax
+	mov 7(%rsi), %rcx
+	mov %rax, (%rdi)
+	mov %rcx, 7(%rdi)
+	xor %eax, %eax
+	ret
+1:	mov %rdx, %rcx
 	rep movsb
 ap_safe_end:
 	xor %eax, %eax

@@ -90,5 +90,6 @@ void ap_live_place_inc(struct ap_sb *sb)
 		}
 	}
 	sb->inc_at = sb->final_kind == AP_EXIT_IBL ? sb->n - 1 : sb->n;
-	sb->inc_flags_ok = sb->final_kind == AP_EXIT_DIRECT && ap_live_at(sb->final_target) == 0;
+	sb->inc_flags_ok =
+		sb->final_kind == AP_EXIT_DIRECT && !sb->probe && ap_live_at(sb->final_target) == 0;
 }

@@ -304,7 +304,20 @@ void *ap_heap_alloc(u64 size)
 		return NULL;
 	p = (char *)heap + heap->used;
 	heap->used += size;
-	return p;
+	return memset(p, 0, size);
+}
+
+void *ap_heap_mark(void)
+{
+	return heap ? (char *)heap + heap->used : NULL;
+}
+
+void ap_heap_rewind(void *mark)
+{
+	u64 used = (u64)((char *)mark - (char *)heap);
+
+	if (heap && (char *)mark > (char *)heap && used <= heap->used)
+		heap->used = used;
 }
 
 void ap_heap_reset(void)
@@ -318,6 +331,5 @@ void ap_heap_reset(void)
 		next = heap->next;
 		ap_mem_unmap(heap, heap->size);
 	}
-	memset((char *)heap + head, 0, heap->used - head);
 	heap->used = head;
 }

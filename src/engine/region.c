@@ -60,6 +60,22 @@ struct ap_range *ap_region_find(u64 pc)
 	return last < regions.n && pc >= r->start ? r : NULL;
 }
 
+bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi)
+{
+	const struct ap_range *r;
+	u32 k;
+
+	if (!regions.v)
+		init();
+	k = ap_ranges_at(&regions, start);
+	r = &regions.v[k];
+	if (start >= end || k == regions.n || r->start >= end)
+		return false;
+	*lo = r->start > start ? r->start : start;
+	*hi = r->end < end ? r->end : end;
+	return true;
+}
+
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable)
 {
 	if (!regions.v)

@@ -30,6 +30,7 @@ struct ap_sb {
 	u64 final_target; /* direct: next program pc; syscall, special: pc of that instruction */
 	u8 final_kind; /* enum ap_exit_kind; AP_EXIT_IBL: last instruction is ret/jmp/call indirect */
 	u8 special;    /* enum ap_special with AP_EXIT_SPECIAL */
+	bool probe;    /* ended at a conditional branch whose direction is not known yet */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
 	bool inc_flags_ok; /* flags are dead at inc_at */
@@ -39,6 +40,14 @@ struct ap_sb {
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns);
 /* Reads up to 15 source bytes at pc that are executable; returns how many, 0 none. */
 u32 ap_sb_fetch(u64 pc, u8 buf[16]);
+
+/*
+ * hint.c: the direction that a conditional branch took when it was first executed, by its pc.  Two
+ * branches may share an entry: it is a guess of what will be frequent, nothing more.
+ */
+enum ap_hint { AP_HINT_UNKNOWN, AP_HINT_NOT_TAKEN, AP_HINT_TAKEN };
+enum ap_hint ap_hint_get(u64 pc);
+void ap_hint_set(u64 pc, enum ap_hint hint);
 
 /* live.c */
 u16 ap_live_at(u64 pc); /* status flags live at a program pc, over-approximate */

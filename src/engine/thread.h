@@ -84,6 +84,7 @@ struct ap_thread {
 	u32 sig_dirty;	  /* a synchronous signal was sent meanwhile and is blocked in the kernel */
 	u32 held_trap;	  /* a SIGTRAP that was sent while stepping waits in held_info */
 	u8 held_info[128];
+	u64 resent;    /* signals that look like faults but were sent again by the engine */
 	u64 virt_mask; /* the synchronous signals of the program's mask; the kernel's lacks them */
 	u64 fault_err, fault_trapno, fault_cr2; /* of the last fault, as frames show them */
 	struct ap_sigaction *actions;		/* NULL: ap_proc.sigactions */

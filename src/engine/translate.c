@@ -262,7 +262,7 @@ static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 			x->site = tr.sides[s].from;
 			emit_stub(x);
 		} else {
-			if (ap_live_at(x->target) == 0) {
+			if (!sb->probe && ap_live_at(x->target) == 0) {
 				ap_emit_count_flags(&tr.e, tr.sides[s].vec);
 			} else {
 				ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
@@ -330,6 +330,8 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->final_vec = tr.count ? tr.final_vec : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->fl_live = ap_live_entry(sb);
+	b->probe = sb->probe;
+	b->probe_pc = sb->probe ? sb->insns[sb->n - 1].pc : 0;
 	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
 	return b;
 }
@@ -356,6 +358,7 @@ static u32 count_sides(const struct ap_sb *sb)
 struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 {
 	struct ap_unit *u = ap_unit_for(sb->pc); /* may flush: before anything is allocated */
+	void *mark = ap_heap_mark();
 	struct ap_exit *exits = ap_heap_alloc((count_sides(sb) + 1) * sizeof(*exits));
 	struct ap_block *b;
 	u8 *pad = NULL, *code;
@@ -376,8 +379,12 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	if (tr.e.full)
 		return NULL;
 	b = block_new(sb, exits);
-	if (!b || ap_unit_add_block(u, b) != 0)
+	if (!b)
 		return NULL;
+	ap_unit_add_block(u, b);
+	b->mark = mark;
+	b->end = ap_heap_mark();
+	b->unit_used = u->used;
 	b->code = code;
 	b->pad = pad;
 	b->code_len = (u32)(tr.e.p - code);

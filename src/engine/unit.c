@@ -79,35 +79,43 @@ bool ap_units_full(void)
 	return live_bytes + unit_size > limit && live_bytes > 2 * unit_size;
 }
 
+/* Room for one more block, so that adding it allocates nothing: a probe's heap is rewound. */
+static bool reserve_block(struct ap_unit *u)
+{
+	u32 cap = u->cap ? u->cap * 2 : 64;
+	struct ap_block **n;
+
+	if (u->nblocks < u->cap)
+		return true;
+	n = ap_heap_alloc(cap * sizeof(*n));
+	if (!n)
+		return false;
+	if (u->nblocks)
+		memcpy(n, u->blocks, u->nblocks * sizeof(*n));
+	__atomic_store_n(&u->blocks, n, __ATOMIC_RELEASE);
+	u->cap = cap;
+	return true;
+}
+
 struct ap_unit *ap_unit_for(u64 pc)
 {
-	for (u32 k = ap_nunits; k-- > 0;) {
-		struct ap_unit *u = &ap_units[k];
+	struct ap_unit *u;
 
+	for (u32 k = ap_nunits; k-- > 0;) {
+		u = &ap_units[k];
 		if (u->base && !u->retired && u->used + AP_UNIT_ROOM <= u->size && in_reach(u, pc))
-			return u;
+			return reserve_block(u) ? u : NULL;
 	}
 	if (ap_units_full())
 		ap_cache_flush();
-	return unit_new(pc);
+	u = unit_new(pc);
+	return u && reserve_block(u) ? u : NULL;
 }
 
-int ap_unit_add_block(struct ap_unit *u, struct ap_block *b)
+void ap_unit_add_block(struct ap_unit *u, struct ap_block *b)
 {
-	if (u->nblocks == u->cap) {
-		u32 cap = u->cap ? u->cap * 2 : 64;
-		struct ap_block **n = ap_heap_alloc(cap * sizeof(*n));
-
-		if (!n)
-			return -AP_ENOMEM;
-		if (u->nblocks)
-			memcpy(n, u->blocks, u->nblocks * sizeof(*n));
-		__atomic_store_n(&u->blocks, n, __ATOMIC_RELEASE);
-		u->cap = cap;
-	}
 	u->blocks[u->nblocks] = b;
 	__atomic_store_n(&u->nblocks, u->nblocks + 1, __ATOMIC_RELEASE);
-	return 0;
 }
 
 struct ap_unit *ap_unit_of(u64 pc)

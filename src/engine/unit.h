@@ -29,9 +29,9 @@ extern struct ap_unit ap_units[AP_UNIT_MAX];
 extern u32 ap_nunits;
 
 void ap_unit_init(void);
-/* A unit within reach of pc with AP_UNIT_ROOM free bytes; may flush.  NULL: no memory. */
+/* A unit within reach of pc with room for one more block; may flush.  NULL: no memory. */
 struct ap_unit *ap_unit_for(u64 pc);
-AP_MUST_CHECK int ap_unit_add_block(struct ap_unit *u, struct ap_block *b);
+void ap_unit_add_block(struct ap_unit *u, struct ap_block *b); /* u is from ap_unit_for */
 struct ap_unit *ap_unit_of(u64 cache_pc); /* async-safe; NULL if not in the cache */
 void ap_units_retire(void);		  /* at a flush: no new code goes into the present units */
 void ap_units_release(void);		  /* no thread can be inside retired ones any more */
