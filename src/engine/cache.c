@@ -235,7 +235,10 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 		b->dead = 1; /* never linked to, never found */
 		return b;
 	}
-	ap_lookup_add(b);
+	if (!ap_lookup_add(b)) {
+		b->dead = 1;
+		return b;
+	}
 	pages_add(b);
 	if (b->pad)
 		ap_ibl_publish(b);

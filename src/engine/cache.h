@@ -63,8 +63,7 @@ struct ap_rec {
 };
 
 struct ap_block {
-	u64 pc; /* program pc of the first instruction */
-	struct ap_block *hash_next;
+	u64 pc;	  /* program pc of the first instruction */
 	u8 *code; /* first byte in the cache */
 	u8 *pad;  /* indirect-branch pad or NULL */
 	struct ap_exit *exits;

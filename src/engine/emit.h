@@ -24,8 +24,19 @@ static inline void ap_emit_bytes(struct ap_emit *e, const void *src, u32 n)
 		e->full = true;
 		return;
 	}
-	memcpy(e->p, src, n);
+	__builtin_memcpy(e->p, src, n); /* inline where n is a constant */
 	e->p += n;
+}
+
+/* An instruction's own bytes: src has 16 readable ones. */
+static inline void ap_emit_insn(struct ap_emit *e, const u8 src[16], u32 len)
+{
+	if (e->p + 16 > e->end) {
+		e->full = true;
+		return;
+	}
+	__builtin_memcpy(e->p, src, 16);
+	e->p += len;
 }
 
 static inline void ap_emit8(struct ap_emit *e, u8 v)

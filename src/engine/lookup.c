@@ -17,9 +17,17 @@
 #define HASH_MIN 4096
 #define PAD_NEXT 8 /* next word's distance before the pad's first instruction */
 
+/* Open addressing: a search touches one cache line, and no block but the one it returns. */
+struct slot {
+	u64 pc;
+	struct ap_block *block; /* NULL: free, or with pc GONE a removed entry */
+};
+
+#define GONE 1ULL
+
 static struct {
-	struct ap_block **buckets;
-	u32 size, used;
+	struct slot *slots;
+	u32 size, used; /* used counts removed entries too */
 	u64 *ibl;
 } tab;
 
@@ -49,9 +57,9 @@ static void *map_low(u64 size)
 int ap_lookup_init(void)
 {
 	tab.ibl = map_low(AP_IBL_ENTRIES * 8ULL);
-	tab.buckets = ap_mem_map(0, HASH_MIN * 8);
+	tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
 	tab.size = HASH_MIN;
-	if (!tab.ibl || !tab.buckets)
+	if (!tab.ibl || !tab.slots)
 		return -AP_ENOMEM;
 	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
 		tab.ibl[i] = (u64)ap_ibl_miss;
@@ -60,47 +68,56 @@ int ap_lookup_init(void)
 
 struct ap_block *ap_lookup_find(u64 pc)
 {
-	struct ap_block *b = tab.buckets[hash_pc(pc) & (tab.size - 1)];
+	for (u32 h = hash_pc(pc);; h++) {
+		const struct slot *s = &tab.slots[h & (tab.size - 1)];
 
-	while (b && b->pc != pc)
-		b = b->hash_next;
-	return b;
-}
-
-static void grow(void)
-{
-	u32 size = tab.size * 4;
-	struct ap_block **n = ap_mem_map(0, size * 8ULL);
-
-	if (!n)
-		return; /* longer chains, nothing worse */
-	for (u32 i = 0; i < tab.size; i++) {
-		struct ap_block *b = tab.buckets[i];
-
-		while (b) {
-			struct ap_block *next = b->hash_next;
-			u32 h = hash_pc(b->pc) & (size - 1);
-
-			b->hash_next = n[h];
-			n[h] = b;
-			b = next;
-		}
+		if (s->pc == pc && s->block)
+			return s->block;
+		if (!s->block && s->pc != GONE)
+			return NULL;
 	}
-	ap_mem_unmap(tab.buckets, tab.size * 8ULL);
-	tab.buckets = n;
-	tab.size = size;
 }
 
-void ap_lookup_add(struct ap_block *b)
+static void put(struct slot *slots, u32 size, struct ap_block *b)
 {
-	u32 h;
+	u32 h = hash_pc(b->pc) & (size - 1);
 
-	if (tab.used >= tab.size * 2)
-		grow();
-	h = hash_pc(b->pc) & (tab.size - 1);
-	b->hash_next = tab.buckets[h];
-	tab.buckets[h] = b;
+	while (slots[h].block)
+		h = (h + 1) & (size - 1);
+	slots[h].pc = b->pc;
+	slots[h].block = b;
+}
+
+/* Also sweeps out removed entries. */
+static bool grow(void)
+{
+	u32 size = tab.size, live = 0;
+	struct slot *n;
+
+	for (u32 i = 0; i < tab.size; i++)
+		live += tab.slots[i].block != NULL;
+	if (live >= tab.size / 4)
+		size *= 4;
+	n = ap_mem_map(0, size * sizeof(*n));
+	if (!n)
+		return false;
+	for (u32 i = 0; i < tab.size; i++)
+		if (tab.slots[i].block)
+			put(n, size, tab.slots[i].block);
+	ap_mem_unmap(tab.slots, tab.size * sizeof(*n));
+	tab.slots = n;
+	tab.size = size;
+	tab.used = live;
+	return true;
+}
+
+bool ap_lookup_add(struct ap_block *b)
+{
+	if (tab.used >= tab.size / 2 && !grow() && tab.used >= tab.size - 1)
+		return false;
+	put(tab.slots, tab.size, b);
 	tab.used++;
+	return true;
 }
 
 static void ibl_unpublish(struct ap_block *b)
@@ -120,13 +137,16 @@ static void ibl_unpublish(struct ap_block *b)
 
 void ap_lookup_remove(struct ap_block *b)
 {
-	struct ap_block **link = &tab.buckets[hash_pc(b->pc) & (tab.size - 1)];
+	for (u32 h = hash_pc(b->pc);; h++) {
+		struct slot *s = &tab.slots[h & (tab.size - 1)];
 
-	while (*link && *link != b)
-		link = &(*link)->hash_next;
-	if (*link) {
-		*link = b->hash_next;
-		tab.used--;
+		if (s->block == b) {
+			s->pc = GONE;
+			s->block = NULL;
+			break;
+		}
+		if (!s->block && s->pc != GONE)
+			break;
 	}
 	if (b->pad)
 		ibl_unpublish(b);
@@ -134,7 +154,7 @@ void ap_lookup_remove(struct ap_block *b)
 
 void ap_lookup_clear(void)
 {
-	memset(tab.buckets, 0, tab.size * 8ULL);
+	memset(tab.slots, 0, tab.size * sizeof(struct slot));
 	tab.used = 0;
 	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
 		if (tab.ibl[i] != (u64)ap_ibl_miss)

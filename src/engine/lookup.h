@@ -16,7 +16,7 @@
 
 AP_MUST_CHECK int ap_lookup_init(void);
 struct ap_block *ap_lookup_find(u64 pc);
-void ap_lookup_add(struct ap_block *b);
+bool ap_lookup_add(struct ap_block *b);	   /* false: no memory, the block will not be found */
 void ap_lookup_remove(struct ap_block *b); /* from the hash and, with a pad, the indirect table */
 void ap_lookup_clear(void);		   /* forget everything, at a flush */
 

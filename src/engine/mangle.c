@@ -225,7 +225,7 @@ static void mangle_rip(struct ap_emit *e, const struct ap_sb_insn *in)
 	else if (ap_fits_s32(rel)) {
 		u8 *at = e->p;
 
-		ap_emit_bytes(e, in->bytes, i->len);
+		ap_emit_insn(e, in->bytes, i->len);
 		if (!e->full)
 			memcpy(at + i->disp_off, &(s32){ (s32)rel }, 4);
 		return;
@@ -294,7 +294,7 @@ void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *l
 	else if (i->flags & AP_INSN_RIP_REL)
 		mangle_rip(e, in);
 	else
-		ap_emit_bytes(e, in->bytes, i->len);
+		ap_emit_insn(e, in->bytes, i->len);
 }
 
 void ap_emit_count_flags(struct ap_emit *e, u64 vec)
