@@ -61,6 +61,8 @@ int ap_lookup_init(void)
 	tab.size = HASH_MIN;
 	if (!tab.ibl || !tab.slots)
 		return -AP_ENOMEM;
+	/* One fault instead of 128; an old kernel refuses and takes them one by one. */
+	ap_sys3(AP_NR_madvise, (u64)tab.ibl, AP_IBL_ENTRIES * 8ULL, AP_MADV_POPULATE_WRITE);
 	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
 		tab.ibl[i] = (u64)ap_ibl_miss;
 	return 0;

@@ -49,6 +49,7 @@
 #define AP_ENOSYS 38
 
 #define AP_PROT_R	       1
+#define AP_MADV_POPULATE_WRITE 23
 #define AP_PROT_W	       2
 #define AP_PROT_X	       4
 #define AP_MAP_SHARED	       1
