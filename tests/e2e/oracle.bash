@@ -13,7 +13,8 @@ oracle_cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 # in_same_place COMMAND...: with what anyperf and the oracle have in common
 in_same_place()
 {
-	env -i PATH="$PATH" LC_ALL=C TZ=UTC0 HOME="$tmp" taskset -c "$oracle_cpu" "$@"
+	env -i PATH="$PATH" LC_ALL=C TZ=UTC0 HOME="$tmp" PERL_HASH_SEED=0 \
+		taskset -c "$oracle_cpu" "$@"
 }
 
 # known_count SOURCE EVENT: what the program's source says it retires, or nothing
