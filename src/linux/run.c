@@ -85,7 +85,7 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 					  .session_fd = session_fd,
 					  .nested_root = nested_root,
 					  .mask = &run->signals.mask,
-					  .restore_signals = ap_signals_restore_dispositions,
+					  .restore_signals = ap_signals_for_command,
 					  .restore_arg = &run->signals,
 					  .sock = -1 };
 	ret = ap_launch_fork(&run->launch);

@@ -19,6 +19,8 @@
 struct ap_saved_signals {
 	sigset_t mask;
 	struct sigaction on_chld;
+	u64 on_setxid
+		[4]; /* the kernel's struct of signal 33, which the C library takes for itself */
 };
 
 struct ap_run_state {
@@ -39,7 +41,8 @@ int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
 /* signals.c: the command's dispositions and mask are its own, ours are held while it runs. */
 void ap_signals_take(struct ap_saved_signals *saved);
 void ap_signals_give_back(const struct ap_saved_signals *saved);
-void ap_signals_restore_dispositions(const void *saved);
+/* In the child: what the command is to inherit. */
+void ap_signals_for_command(const void *saved);
 
 /* Forks the child that will exec; session_fd -1 is a native one. */
 AP_MUST_CHECK int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root);

@@ -3,9 +3,14 @@
  * Signals of the foreground process while a command runs: held, and read from a signalfd by the
  * supervisor's loop, which passes on what was meant for the command.
  */
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "linux/run_internal.h"
+
+/* Our first thread makes the C library handle this one, and sigaction(3) does not let us look. */
+#define SIGSETXID 33
 
 void ap_signals_take(struct ap_saved_signals *saved)
 {
@@ -17,13 +22,23 @@ void ap_signals_take(struct ap_saved_signals *saved)
 	sigprocmask(SIG_BLOCK, &set, &saved->mask);
 	/* an inherited SIG_IGN would reap our children for us */
 	sigaction(SIGCHLD, &dfl, &saved->on_chld);
+	syscall(SYS_rt_sigaction, SIGSETXID, NULL, saved->on_setxid, NSIG / 8);
 }
 
-void ap_signals_restore_dispositions(const void *arg)
+static void restore_dispositions(const void *arg)
 {
 	const struct ap_saved_signals *saved = arg;
 
 	sigaction(SIGCHLD, &saved->on_chld, NULL);
+}
+
+void ap_signals_for_command(const void *arg)
+{
+	const struct ap_saved_signals *saved = arg;
+
+	restore_dispositions(arg);
+	if (saved->on_setxid[0] == (u64)SIG_IGN)
+		syscall(SYS_rt_sigaction, SIGSETXID, saved->on_setxid, NULL, NSIG / 8);
 }
 
 void ap_signals_give_back(const struct ap_saved_signals *saved)
@@ -38,6 +53,6 @@ void ap_signals_give_back(const struct ap_saved_signals *saved)
 			sigdelset(&set, sig);
 	while (sigtimedwait(&set, NULL, &now) > 0)
 		;
-	ap_signals_restore_dispositions(saved);
+	restore_dispositions(saved);
 	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
 }
