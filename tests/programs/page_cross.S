@@ -79,7 +79,8 @@ leaf:
 	rep stosb
 	ret
 
-/* the last byte of the text; what follows is not executable */
+/* the last byte of all code, which the linker puts behind the other: no executable page follows */
+	.section .last, "ax", @progbits
 	at_page_end last_byte, 1
 	ret
 
