@@ -102,6 +102,36 @@ static void classify_two_byte(uint8_t op, size_t len, struct insn *insn)
 	}
 }
 
+/*
+ * Loads of ss hold off the step trap. So do, under UMIP, the instructions that the kernel emulates:
+ * sldt, str, sgdt, sidt and smsw.
+ */
+static bool may_skip_trap(const uint8_t *op, size_t n)
+{
+	uint8_t modrm = op[n - 1];
+	unsigned int reg = modrm >> 3 & 7;
+	bool is_memory = modrm >> 6 != 3;
+
+	if (n == 2)
+		return op[0] == 0x8e && reg == 2;
+	if (op[1] == 0x00)
+		return reg <= 1;
+	return op[1] == 0x01 && (reg == 4 || (reg <= 1 && is_memory));
+}
+
+static void classify_no_trap(const uint8_t *op, size_t left, size_t prefixes, struct insn *insn)
+{
+	size_t opcode_len = op[0] == 0x0f ? 2 : 1;
+	size_t operand_len;
+
+	if ((op[0] != 0x8e && op[0] != 0x0f) || left <= opcode_len ||
+	    !may_skip_trap(op, opcode_len + 1))
+		return;
+	operand_len = modrm_len(op + opcode_len, left - opcode_len);
+	if (operand_len > 0)
+		set_class(insn, INSN_NO_TRAP, prefixes + opcode_len + operand_len);
+}
+
 static void classify_group5(uint8_t modrm, struct insn *insn)
 {
 	switch (modrm >> 3 & 7) {
@@ -181,8 +211,8 @@ void insn_classify(const uint8_t *bytes, size_t n, struct insn *insn)
 		classify_group5(op[1], insn);
 	else if (op[0] == 0xcd)
 		set_class(insn, op[1] == 0x80 ? INSN_SYSCALL : INSN_SOFT_INT, p.len + 2);
-	else if (op[0] == 0x8e && (op[1] >> 3 & 7) == 2 && modrm_len(op + 1, left - 1) > 0)
-		set_class(insn, INSN_MOV_SS, p.len + 1 + modrm_len(op + 1, left - 1));
+	if (insn->class == INSN_PLAIN)
+		classify_no_trap(op, left, p.len, insn);
 }
 
 static bool condition_holds(unsigned int condition, uint64_t f)

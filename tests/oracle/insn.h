@@ -27,7 +27,7 @@ enum insn_class {
 	/* The rest count as plain instructions; the stepper must know them by their effects. */
 	INSN_SOFT_INT, /* int3, int n, int1: the signal comes with rip already past it */
 	INSN_PUSHF,
-	INSN_MOV_SS, /* no trap between it and the next instruction */
+	INSN_NO_TRAP, /* may be followed by another instruction before the step trap */
 };
 
 #define INSN_MAX_LEN 15

@@ -6,7 +6,9 @@
  * pending). The stop that follows says what became of it:
  *
  *  - a step trap (SIGTRAP, TRAP_TRACE; TRAP_BRKPT from a system call's exit): it has retired,
- *    unless it is a rep string instruction whose rip has not moved, which iterates still;
+ *    unless it is a rep string instruction whose rip has not moved, which iterates still. With it
+ *    may have retired the next one: mov ss holds the trap off, and the kernel, when it emulates an
+ *    instruction (UMIP), forgets it;
  *  - SIGTRAP with si_code SIGTRAP: a handler's frame was just made; nothing was executed;
  *  - any other signal: it comes before the instruction, or the instruction has faulted. Only int3
  *    and its like have retired by then: they trap with rip behind them;
@@ -59,7 +61,8 @@ static bool will_restart(const struct user_regs_struct *regs)
 	}
 }
 
-static void retire(struct stepper *s, struct thread *t)
+/* The pending instruction has retired, and the one behind it too if @rip is past that. */
+static void retire(struct stepper *s, struct thread *t, uint64_t rip)
 {
 	struct pending *p = &t->pending;
 
@@ -69,7 +72,7 @@ static void retire(struct stepper *s, struct thread *t)
 		return;
 	}
 	tally_retire(s->tally, t->tid, p->pc, &p->insn, insn_is_taken(&p->insn, &p->flags));
-	if (p->has_shadowed)
+	if (p->has_shadowed && rip != p->shadowed_pc)
 		tally_retire(s->tally, t->tid, p->shadowed_pc, &p->shadowed,
 			     insn_is_taken(&p->shadowed, &p->flags));
 }
@@ -93,7 +96,7 @@ static bool refuse_rseq(struct stepper *s, struct thread *t, struct user_regs_st
 	regs->orig_rax = -1;
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, regs) < 0)
 		return false;
-	retire(s, t);
+	retire(s, t, regs->rip);
 	return true;
 }
 
@@ -111,7 +114,7 @@ static void prepare(struct stepper *s, struct thread *t, struct user_regs_struct
 		if (p->is_restart)
 			p->pc -= SYSCALL_LEN;
 		classify_at(t->tid, p->pc, &p->insn);
-		if (p->insn.class == INSN_MOV_SS) {
+		if (p->insn.class == INSN_NO_TRAP) {
 			p->has_shadowed = true;
 			p->shadowed_pc = p->pc + p->insn.len;
 			classify_at(t->tid, p->shadowed_pc, &p->shadowed);
@@ -168,7 +171,7 @@ static void on_step_trap(struct stepper *s, struct thread *t, struct user_regs_s
 		if (p->insn.class == INSN_SOFT_INT)
 			sig = SIGTRAP; /* int1: its own trap and the step's are one */
 		if (p->insn.class != INSN_REP_STRING || regs->rip != p->pc)
-			retire(s, t);
+			retire(s, t, regs->rip);
 	}
 	prepare(s, t, regs, sig);
 	step(s, t, sig);
@@ -178,8 +181,9 @@ static void on_signal(struct stepper *s, struct thread *t, struct user_regs_stru
 {
 	struct pending *p = &t->pending;
 
-	if (p->valid && p->insn.class == INSN_SOFT_INT && regs->rip == p->pc + p->insn.len)
-		retire(s, t);
+	if (p->valid && (p->insn.class == INSN_SOFT_INT || p->insn.class == INSN_NO_TRAP) &&
+	    regs->rip == p->pc + p->insn.len)
+		retire(s, t, regs->rip);
 	if (thread_ignores_signal(t->tid, sig)) {
 		/* Without a tracer it would not even have been queued. */
 		t->is_quiet_restart |= will_restart(regs);
@@ -225,7 +229,7 @@ static void on_exec(struct stepper *s, struct thread *t)
 	if (thread_get_regs(t->tid, &regs) == 0 && regs.cs != CS_64BIT) {
 		fprintf(stderr, "oracle: %d: not counted: 32-bit program\n", t->tid);
 		if (t->pending.valid)
-			retire(s, t);
+			retire(s, t, regs.rip);
 		ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 		return;
 	}
@@ -249,7 +253,7 @@ static void on_exit_event(struct stepper *s, struct thread *t)
 	struct user_regs_struct regs;
 
 	if (thread_get_regs(t->tid, &regs) == 0 && has_retired_at_exit(&t->pending, &regs))
-		retire(s, t);
+		retire(s, t, regs.rip);
 	t->pending.valid = false;
 	ptrace(PTRACE_CONT, t->tid, NULL, NULL);
 }

@@ -24,7 +24,7 @@ struct pending {
 	uint64_t pc;
 	struct insn insn;
 	struct insn_flags flags;
-	bool has_shadowed; /* the step executes a second instruction behind a mov ss */
+	bool has_shadowed; /* the step may execute a second instruction, as after mov ss */
 	uint64_t shadowed_pc;
 	struct insn shadowed;
 };
