@@ -586,7 +586,7 @@ statuses()
 		'exec 0<&- 1>&- 2>&-; exec sh -c "exit 9"' '/lib64/ld-linux-x86-64.so.2 /bin/echo by loader'; do
 		sh -c "$c"; echo "$c: $?"
 	done 2>err
-	sed -E 's/: [0-9]+:? +[0-9]* */: /; s/ +sh -c/ sh -c/; s/line 1:? [0-9]+ /line 1: /' err; rm err
+	sed -E 's/^(run.sh: line [0-9]+: ) *[0-9]+ /\1/' err; rm err
 	END
 }
 
