@@ -6,7 +6,7 @@
  * section of its own, so a good run's counts can be added up by reading the source: `pass` is 8
  * instructions, 2 of them system calls; `sys` is 2; `sys1`..`sys6` one more per argument.
  */
-/* clang-format off: this is assembly */
+/* clang-format off */
 #ifndef PROGRAMS_ASM_H
 #define PROGRAMS_ASM_H
 
