@@ -28,6 +28,7 @@ compare_with_oracle()
 {
 	local name=$1 event theirs ours known source oracle_status anyperf_status
 	shift
+	rm -f "$tmp/oracle" "$tmp/anyperf"
 	source=$(ls "$root/tests/programs/$name".* 2>/dev/null)
 	in_same_place "$ORACLE" -o "$tmp/oracle" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
 	oracle_status=$?
