@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chooses the instructions of a superblock: follows fall-through, elides direct jumps, continues
- * into callees, unrolls loops back to its own head, and stops where control is lost or a limit is
+ * Chooses the instructions of a superblock: follows conditional branches the way they went first,
+ * elides direct jumps, guesses targets of PLT-like jumps, unrolls loops back to its own head, and stops where control is lost or a limit is
  * met.  Only decides; nothing is emitted here.
  */
 #include "engine/sb.h"
@@ -16,8 +16,7 @@
 
 /* Where a block in the making stands. */
 struct path {
-	u32 max, njcc, nguards, depth;
-	u64 rets[AP_BLOCK_INSNS]; /* return addresses that the block itself has pushed */
+	u32 max, njcc, nguards;
 };
 
 u32 ap_sb_fetch(u64 pc, u8 buf[16])
@@ -123,8 +122,8 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	return true;
 }
 
-/* The block ends at this branch and the way it went first: the side exit is the other way. */
-static u64 end_cond(struct ap_sb *sb, struct ap_sb_insn *in, u64 next)
+/* The block ends with this instruction and goes on at next. */
+static u64 end_at(struct ap_sb *sb, struct ap_sb_insn *in, u64 next)
 {
 	in->next = next;
 	end_direct(sb, next);
@@ -143,19 +142,19 @@ static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	in->cls = AP_REC_JCC_NT;
 	if (hint == AP_HINT_UNKNOWN && p->max > 1) {
 		sb->probe = true;
-		return end_cond(sb, in, next);
+		return end_at(sb, in, next);
 	}
 	if (hint != AP_HINT_TAKEN)
-		return full ? end_cond(sb, in, next) : next;
+		return full ? end_at(sb, in, next) : next;
 	if (in->i.kind != AP_I_JCC)
-		return end_cond(sb, in, next);
+		return end_at(sb, in, next);
 	in->cls = AP_REC_JCC_T; /* the side exit falls through */
 	if (target == sb->pc)	/* a loop: unroll it while it is short */
 		full |= sb->n + sb->n / p->njcc > UNROLL_INSNS;
 	else
 		full |= target <=
 			in->pc; /* the head of another loop, which has a block of its own */
-	return full ? end_cond(sb, in, target) : target;
+	return full ? end_at(sb, in, target) : target;
 }
 
 static bool may_guess(const struct ap_sb *sb, const struct path *p, u64 target)
@@ -167,17 +166,16 @@ static bool may_guess(const struct ap_sb *sb, const struct path *p, u64 target)
 }
 
 /*
- * A target worth guessing, 0 if none: the return address that this block pushed, or what the
- * memory word of a PLT-like transfer holds now (not the lazy stub behind the jump itself).
+ * A target worth guessing, 0 if none: what the memory word of a PLT-like transfer holds now (not
+ * the lazy stub behind the jump itself).
  */
 static u64 guess(const struct ap_sb *sb, const struct ap_sb_insn *in, struct path *p)
 {
 	u64 at = in->pc + in->i.len + (u64)in->i.disp, target = 0;
 
-	if (in->i.kind == AP_I_RET)
-		target = p->depth ? p->rets[--p->depth] : 0;
-	else if ((in->i.flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32)) != AP_INSN_RIP_REL ||
-		 ap_safe_copy(&target, (const void *)at, 8) != 0 || target - in->pc < 16)
+	if (in->i.kind == AP_I_RET ||
+	    (in->i.flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32)) != AP_INSN_RIP_REL ||
+	    ap_safe_copy(&target, (const void *)at, 8) != 0 || target - in->pc < 16)
 		return 0;
 	return target && may_guess(sb, p, target) ? target : 0;
 }
@@ -193,12 +191,7 @@ static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path 
 	}
 	in->guard = true;
 	p->nguards++;
-	if (in->i.kind == AP_I_RET)
-		in->cls = AP_REC_RET;
-	else
-		in->cls = in->i.kind == AP_I_JMP_IND ? AP_REC_JMP_IND : AP_REC_CALL_IND;
-	if (in->i.kind == AP_I_CALL_IND)
-		p->rets[p->depth++] = in->pc + in->i.len;
+	in->cls = in->i.kind == AP_I_JMP_IND ? AP_REC_JMP_IND : AP_REC_CALL_IND;
 	return target;
 }
 
@@ -225,9 +218,9 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		in->cls = AP_REC_JMP;
 		return target;
 	case AP_I_CALL:
+		/* Not into the callee: copies of it at each call cost more cache than a jump. */
 		in->cls = AP_REC_CALL;
-		p->rets[p->depth++] = next;
-		return target;
+		return end_at(sb, in, target);
 	case AP_I_JMP_IND:
 	case AP_I_CALL_IND:
 	case AP_I_RET:

@@ -197,7 +197,7 @@ static struct ap_block *make(u64 pc, u32 max_insns, bool with_pad)
 static void add_pad(struct ap_block *b)
 {
 	struct ap_unit *u = &ap_units[b->unit];
-	struct ap_emit e = { u->base + u->used, u->base + u->size, false };
+	struct ap_emit e = { u->base + u->used, u->base + u->size - u->cold, false };
 	u8 *pad, *site;
 
 	pad = ap_ibl_emit_pad(&e, b->pc);
@@ -255,6 +255,7 @@ void ap_cache_drop_probe(struct ap_block *b)
 		return; /* a pad was put behind it */
 	__atomic_store_n(&u->nblocks, u->nblocks - 1, __ATOMIC_RELEASE);
 	u->used = b->unit_used;
+	u->cold = b->unit_cold;
 	if (ap_heap_mark() == b->end)
 		ap_heap_rewind(b->mark);
 }

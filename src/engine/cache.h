@@ -46,15 +46,14 @@ enum ap_rec_class {
 	AP_REC_CALL,	 /* followed call: next pc is in jumps[] */
 	AP_REC_FINAL,	 /* transfers or traps at the end of the block */
 	AP_REC_INC,	 /* no instruction: the final exit's counter increment */
-	AP_REC_RET,	 /* guessed: went on at jumps[] because the guard held */
-	AP_REC_JMP_IND,	 /* likewise */
+	AP_REC_JMP_IND,	 /* guessed: went on at jumps[] because the guard held */
 	AP_REC_CALL_IND, /* likewise */
 };
 
 /* Records whose next pc is the next element of jumps[]. */
 static inline bool ap_rec_jumps(u8 cls)
 {
-	return (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL) || cls >= AP_REC_RET;
+	return (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL) || cls >= AP_REC_JMP_IND;
 }
 
 struct ap_rec {
@@ -73,10 +72,10 @@ struct ap_block {
 	u64 final_vec; /* vector of the last exit, undone where its increment came early */
 	u64 pages[AP_BLOCK_PAGES]; /* page addresses that its source bytes lie in; 0 unused */
 	struct ap_block *page_next[AP_BLOCK_PAGES];
-	void *mark, *end; /* heap before and after the block was made */
-	u64 probe_pc;	  /* the branch that a probe asks about */
-	u32 unit_used;	  /* the unit before it was made */
-	u32 code_len;	  /* up to the end of the stubs */
+	void *mark, *end;	  /* heap before and after the block was made */
+	u64 probe_pc;		  /* the branch that a probe asks about */
+	u32 unit_used, unit_cold; /* the unit before it was made */
+	u32 code_len;		  /* up to the end of the stubs */
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;

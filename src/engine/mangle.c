@@ -382,21 +382,13 @@ static void emit_drop_stack(struct ap_emit *e, u32 n)
 	ap_emit32(e, n);
 }
 
-static u32 ret_drops(const struct ap_insn *i)
-{
-	return i->imm_size ? 8 + ((u32)i->imm & 0xffff) : 8;
-}
-
 u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits)
 {
 	const struct ap_insn *i = &in->i;
 	u8 *jr, *site;
 
 	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
-	if (i->kind == AP_I_RET)
-		ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x0c, 0x24 }, 4); /* mov rcx, [rsp] */
-	else
-		emit_load_target(e, in);
+	emit_load_target(e, in);
 	if (i->kind == AP_I_CALL_IND)
 		emit_push_ret(e, in->pc + i->len, lits);
 	if (in->next <= 0x7fffffff) {
@@ -415,8 +407,6 @@ u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_li
 	if (!e->full)
 		*jr = (u8)(e->p - (jr + 1));
 	ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
-	if (i->kind == AP_I_RET)
-		emit_drop_stack(e, ret_drops(i));
 	return site;
 }
 
@@ -428,8 +418,6 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, u64 ve
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec)
 		count_in(e, vec, AP_RDX);
-	if (in->i.kind == AP_I_RET)
-		emit_drop_stack(e, ret_drops(&in->i));
 	emit_ibl_jump(e);
 }
 
@@ -446,7 +434,7 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	if (i->kind == AP_I_RET) {
 		ap_emit8(e, 0x59); /* pop rcx */
 		if (i->imm_size)
-			emit_drop_stack(e, ret_drops(i) - 8);
+			emit_drop_stack(e, (u32)i->imm & 0xffff);
 	} else {
 		emit_load_target(e, in);
 		if (i->kind == AP_I_CALL_IND)

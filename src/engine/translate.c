@@ -3,8 +3,11 @@
  * Writes a superblock into the cache: optional indirect-branch pad, the instructions, the counter
  * of the final exit, the jump out, then the stubs of the side exits and the literals.
  *
- *	[pad]  insn insn jcc->side0 insn ... [inc final] jmp final
+ *	[pad]  insn insn jcc->side0 insn ... [inc final] jmp -> stub1
  *	side0: [inc side0] jmp -> stub0
+ *
+ * and at the other end of the unit
+ *
  *	stub0: mov qword gs:[exit_id], id; jmp unit gate; .quad exit
  *
  * Without counting a side exit's jcc is the patchable link itself.
@@ -32,6 +35,7 @@ static struct {
 	u32 nrecs, njumps, nsides, nguards;
 	u64 vec; /* of the instructions written so far */
 	u64 final_vec;
+	u32 cold; /* as in the unit */
 	bool count;
 } tr;
 
@@ -50,8 +54,6 @@ static u64 class_vec(const struct ap_sb_insn *in)
 		return JUMP;
 	case AP_REC_CALL:
 		return JUMP + ONE(AP_VEC_CALL);
-	case AP_REC_RET:
-		return JUMP + ONE(AP_VEC_RET);
 	case AP_REC_JMP_IND:
 		return JUMP + ONE(AP_VEC_IND);
 	case AP_REC_CALL_IND:
@@ -189,20 +191,35 @@ static u64 whole_vec(const struct ap_sb *sb)
 	return v;
 }
 
+/* Apart from the blocks, at the unit's far end: a linked exit's stub never runs again. */
 static void emit_stub(struct ap_exit *x)
 {
 	static const u8 mov_gs[5] = { 0x65, 0x48, 0xc7, 0x04, 0x25 };
-	u32 id = (u32)(tr.u - ap_units) << AP_UNIT_OFF_BITS | (u32)(tr.e.p - tr.u->base);
+	struct ap_emit e;
+	u32 off;
 	u8 *site;
 
-	x->stub = tr.e.p;
-	ap_emit_bytes(&tr.e, mov_gs, 5);
-	ap_emit32(&tr.e, AP_T_EXIT_ID);
-	ap_emit32(&tr.e, id);
-	site = ap_emit_jmp32(&tr.e);
+	tr.cold += AP_STUB_SIZE;
+	off = tr.u->size - tr.cold;
+	x->stub = tr.u->base + off;
+	e = (struct ap_emit){ x->stub, x->stub + AP_STUB_SIZE, false };
+	ap_emit_bytes(&e, mov_gs, 5);
+	ap_emit32(&e, AP_T_EXIT_ID);
+	ap_emit32(&e, (u32)(tr.u - ap_units) << AP_UNIT_OFF_BITS | off);
+	site = ap_emit_jmp32(&e);
+	ap_patch_rel32(site, tr.u->base + AP_UNIT_GATE);
+	e.p = x->stub + AP_STUB_EXIT_OFF;
+	ap_emit64(&e, (u64)x);
+}
+
+/* Straight to the stub: an exit that is never linked. */
+static void emit_jmp_stub(struct ap_exit *x)
+{
+	u8 *site = ap_emit_jmp32(&tr.e);
+
+	emit_stub(x);
 	if (!tr.e.full)
-		ap_patch_rel32(site, tr.u->base + AP_UNIT_GATE);
-	ap_emit64(&tr.e, (u64)x);
+		ap_patch_rel32(site, x->stub);
 }
 
 /* A jmp that is the exit's link, unlinked: to the stub that follows. */
@@ -240,7 +257,18 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 	if (sb->final_kind == AP_EXIT_DIRECT)
 		emit_linkable(x);
 	else
-		emit_stub(x);
+		emit_jmp_stub(x);
+}
+
+static void emit_side_count(const struct ap_sb *sb, const struct ap_exit *x, u64 vec)
+{
+	if (!sb->probe && ap_live_at(x->target) == 0) {
+		ap_emit_count_flags(&tr.e, vec);
+		return;
+	}
+	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	ap_emit_count_rcx(&tr.e, vec);
+	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
 }
 
 static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
@@ -257,18 +285,13 @@ static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 		x->kind = AP_EXIT_DIRECT;
 		x->target = in->cls == AP_REC_JCC_T ? in->pc + in->i.len
 						    : ap_insn_target(&in->i, in->pc);
-		here = tr.e.p;
 		if (!tr.count) {
 			x->site = tr.sides[s].from;
 			emit_stub(x);
+			here = x->stub;
 		} else {
-			if (!sb->probe && ap_live_at(x->target) == 0) {
-				ap_emit_count_flags(&tr.e, tr.sides[s].vec);
-			} else {
-				ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
-				ap_emit_count_rcx(&tr.e, tr.sides[s].vec);
-				ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
-			}
+			here = tr.e.p;
+			emit_side_count(sb, x, tr.sides[s].vec);
 			emit_linkable(x);
 		}
 		if (!tr.e.full)
@@ -336,10 +359,13 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	return b;
 }
 
-static void reset(const struct ap_sb *sb, struct ap_unit *u)
+static void reset(const struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 {
 	tr.u = u;
-	tr.e = (struct ap_emit){ u->base + u->used, u->base + u->size, false };
+	u8 *end = u->base + u->size - u->cold - nexits * AP_STUB_SIZE;
+
+	tr.e = (struct ap_emit){ u->base + u->used, end, end <= u->base + u->used };
+	tr.cold = u->cold;
 	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = 0;
 	tr.vec = 0;
 	tr.count = ap_proc.flags & AP_F_COUNT;
@@ -359,13 +385,14 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 {
 	struct ap_unit *u = ap_unit_for(sb->pc); /* may flush: before anything is allocated */
 	void *mark = ap_heap_mark();
-	struct ap_exit *exits = ap_heap_alloc((count_sides(sb) + 1) * sizeof(*exits));
+	u32 nexits = count_sides(sb) + 1;
+	struct ap_exit *exits = ap_heap_alloc(nexits * sizeof(*exits));
 	struct ap_block *b;
 	u8 *pad = NULL, *code;
 
 	if (!u || !exits)
 		return NULL;
-	reset(sb, u);
+	reset(sb, u, nexits);
 	if (with_pad)
 		pad = ap_ibl_emit_pad(&tr.e, sb->pc);
 	else
@@ -385,9 +412,11 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	b->mark = mark;
 	b->end = ap_heap_mark();
 	b->unit_used = u->used;
+	b->unit_cold = u->cold;
 	b->code = code;
 	b->pad = pad;
 	b->code_len = (u32)(tr.e.p - code);
 	u->used = (u32)(tr.e.p - u->base);
+	u->cold = tr.cold;
 	return b;
 }

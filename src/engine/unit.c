@@ -103,7 +103,8 @@ struct ap_unit *ap_unit_for(u64 pc)
 
 	for (u32 k = ap_nunits; k-- > 0;) {
 		u = &ap_units[k];
-		if (u->base && !u->retired && u->used + AP_UNIT_ROOM <= u->size && in_reach(u, pc))
+		if (u->base && !u->retired && u->used + u->cold + AP_UNIT_ROOM <= u->size &&
+		    in_reach(u, pc))
 			return reserve_block(u) ? u : NULL;
 	}
 	if (ap_units_full())

@@ -14,11 +14,13 @@
 #define AP_UNIT_GATE	 2    /* the way out; its literal is aligned, as EFLAGS.AC may be set */
 #define AP_UNIT_CODE	 64   /* where blocks begin */
 #define AP_UNIT_ROOM	 4096 /* a block needs at most this much */
-#define AP_STUB_EXIT_OFF 18   /* the struct ap_exit pointer's offset in a stub */
+#define AP_STUB_SIZE	 32   /* of a way to the dispatcher */
+#define AP_STUB_EXIT_OFF 24   /* in it: pointer to the struct ap_exit */
 
 struct ap_unit {
 	u8 *base;
 	u32 size, used;
+	u32 cold; /* bytes used from the end down: stubs, which run until they are linked */
 	struct ap_block *
 		*blocks; /* in address order; replaced when it grows, never freed before a flush */
 	u32 nblocks, cap;
