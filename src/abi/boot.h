@@ -10,7 +10,7 @@
 
 #include "base/types.h"
 
-#define AP_BOOT_MAGIC 0x746f6f6266726570ULL
+#define AP_BOOT_MAGIC  0x746f6f6266726570ULL
 #define AP_BOOT_RANGES 64
 
 /* x86 register numbers as encoded: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8.. */
@@ -20,8 +20,8 @@ struct ap_regs {
 	u64 rflags;
 };
 
-#define AP_RANGE_X (1u << 0)
-#define AP_RANGE_W (1u << 1)
+#define AP_RANGE_X	(1u << 0)
+#define AP_RANGE_W	(1u << 1)
 #define AP_RANGE_SHARED (1u << 2)
 
 struct ap_range {
@@ -33,17 +33,17 @@ struct ap_boot {
 	u64 magic;
 	struct ap_regs regs; /* the program's, at the stop */
 	u64 gs_base;
-	u64 sigmask;	  /* the program's; the engine installs it when it is ready */
-	s32 session_fd;	  /* descriptor of the session memfd in this task */
-	u32 seg;	  /* segment that the injector allocated (state INIT) */
-	u32 flags;	  /* AP_F_* */
-	u32 host_pid;	  /* in the supervisor's namespace, 0 unknown */
+	u64 sigmask;	/* the program's; the engine installs it when it is ready */
+	s32 session_fd; /* descriptor of the session memfd in this task */
+	u32 seg;	/* segment that the injector allocated (state INIT) */
+	u32 flags;	/* AP_F_* */
+	u32 host_pid;	/* in the supervisor's namespace, 0 unknown */
 	u64 blob_base, blob_size;
 	u64 hwcap2;	  /* AT_HWCAP2: bit 1 says rdgsbase/wrgsbase may be used */
 	u64 minsigstksz;  /* AT_MINSIGSTKSZ, 0 where the kernel gives none */
 	u64 vdso;	  /* AT_SYSINFO_EHDR */
 	u64 brk_start;	  /* end of the exe's bss: where the heap will grow */
-	u32 nofile_share;  /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
+	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
 	u32 limit_shares; /* ap_slot.exec_limits of the last image */
 	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */
 	u32 nranges;	  /* executable mappings from /proc/PID/maps */

@@ -21,16 +21,16 @@
 #include "abi/vec.h"
 #include "base/types.h"
 
-#define AP_SESSION_MAGIC 0x3130667265706e61ULL /* "anperf01" */
-#define AP_SHAPE_MAX 8192
-#define AP_SEG_SIZE (64ULL << 20)
-#define AP_SEG_BASE (1ULL << 20)
-#define AP_SEG_OFF(i) (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
-#define AP_SHAPES_OFF 4096ULL /* from the segment's start */
-#define AP_SLOTS_OFF (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
-#define AP_SLOT_SIZE (4096ULL + AP_SHAPE_MAX * 8)
-#define AP_SLOT_MAX 900
-#define AP_SLOT_OFF(i) (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
+#define AP_SESSION_MAGIC   0x3130667265706e61ULL /* "anperf01" */
+#define AP_SHAPE_MAX	   8192
+#define AP_SEG_SIZE	   (64ULL << 20)
+#define AP_SEG_BASE	   (1ULL << 20)
+#define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
+#define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
+#define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
+#define AP_SLOT_SIZE	   (4096ULL + AP_SHAPE_MAX * 8)
+#define AP_SLOT_MAX	   900
+#define AP_SLOT_OFF(i)	   (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
 #define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
 
 #define AP_NOTE_OFF 4096ULL
@@ -38,10 +38,10 @@
 #define AP_ROOT_MAX 16
 
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
-#define AP_F_COUNT (1u << 0)	     /* exit counters on; off is translation only */
-#define AP_F_NO_INHERIT (1u << 1)    /* -i: children run natively, uncounted */
+#define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
+#define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
 #define AP_F_DETERMINISTIC (1u << 2) /* fixed AT_RANDOM at each exec */
-#define AP_F_DEBUG (1u << 3)	     /* ANYPERF_DEBUG: reports carry more */
+#define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports carry more */
 
 /* Raw counters of a slot or segment, beyond the vector fields 0..7. */
 enum ap_raw {
@@ -69,9 +69,9 @@ struct ap_slot {
 	u32 state; /* enum ap_slot_state, committed last */
 	u32 tid;   /* as the thread sees itself (its own pid namespace) */
 	u32 pid;
-	u32 req;	  /* enum ap_req; futex word of the exec hand-over */
-	u32 in_code;	  /* 1 while the thread is inside translated code */
-	u32 gen;	  /* incremented at each reuse */
+	u32 req;	     /* enum ap_req; futex word of the exec hand-over */
+	u32 in_code;	     /* 1 while the thread is inside translated code */
+	u32 gen;	     /* incremented at each reuse */
 	s64 extra[AP_RAW_N]; /* partial blocks and directly counted events; added to the shapes */
 	u64 final[AP_RAW_N]; /* valid in AP_SLOT_FINAL */
 	/* What the next image needs to know; stored before AP_REQ_EXEC, checked by the tracer. */
@@ -98,15 +98,15 @@ enum ap_seg_state {
  * A reader that sees that slot still FINAL with that gen must not add it again.
  */
 struct ap_seg {
-	u32 state; /* enum ap_seg_state */
-	u32 pid;   /* in the supervisor's pid namespace where known, else 0 */
+	u32 state;  /* enum ap_seg_state */
+	u32 pid;    /* in the supervisor's pid namespace where known, else 0 */
 	u32 ns_pid; /* as the process sees itself */
-	u32 root;  /* index into ap_session.roots that its counts belong to */
+	u32 root;   /* index into ap_session.roots that its counts belong to */
 	u32 nslots; /* slots ever used: 0..AP_SLOT_MAX */
 	u32 nshapes;
 	u32 parent_seg;
 	u32 short_tasks; /* sibling tasks that exit_group or exec cut off inside translated code */
-	u64 start_time;  /* field 22 of /proc/PID/stat, guards against pid reuse; 0 unknown */
+	u64 start_time;	 /* field 22 of /proc/PID/stat, guards against pid reuse; 0 unknown */
 	u64 pidns;	 /* inode of /proc/self/ns/pid, 0 unknown */
 	u64 fold;
 	u64 dead[2][AP_RAW_N];
@@ -128,31 +128,31 @@ struct ap_note {
 };
 
 struct ap_root {
-	u32 used;		 /* 1 in use, 2 given back: the supervisor merges and frees it */
-	u32 parent;		 /* root whose totals include this one's; root 0 has itself */
+	u32 used;	      /* 1 in use, 2 given back: the supervisor merges and frees it */
+	u32 parent;	      /* root whose totals include this one's; root 0 has itself */
 	u64 totals[AP_RAW_N]; /* folded segments; written by the supervisor only */
 	u64 short_tasks;      /* of them: tasks that were cut off inside translated code */
 };
 
 struct ap_session {
 	u64 magic;
-	u32 flags;	  /* AP_F_* */
-	u32 doorbell;	  /* futex: incremented and woken by whoever wants the supervisor */
-	u32 supervisor;	  /* its pid; 0 once it is gone on purpose */
-	u32 nsegs;	  /* atomic bump allocator of segments */
-	u32 nnotes;	  /* atomic bump allocator of notes; may pass AP_NOTE_MAX */
-	u32 nroots;	  /* atomic bump allocator of roots; root 0 is the session's */
-	u64 pidns;	  /* supervisor's pid namespace inode */
-	u64 cache_limit;  /* bytes of translated code per process */
+	u32 flags;		/* AP_F_* */
+	u32 doorbell;		/* futex: incremented and woken by whoever wants the supervisor */
+	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
+	u32 nsegs;		/* atomic bump allocator of segments */
+	u32 nnotes;		/* atomic bump allocator of notes; may pass AP_NOTE_MAX */
+	u32 nroots;		/* atomic bump allocator of roots; root 0 is the session's */
+	u64 pidns;		/* supervisor's pid namespace inode */
+	u64 cache_limit;	/* bytes of translated code per process */
 	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
-	u32 stress;	  /* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;	  /* the file has room for so many; nsegs may pass it */
-	u32 fold_seq;	  /* odd while the supervisor moves a segment into roots[] */
+	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
+	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
+	u32 fold_seq;		/* odd while the supervisor moves a segment into roots[] */
 	u32 pad;
 	struct ap_root roots[AP_ROOT_MAX];
 };
 
-#define AP_STRESS_EVICT (1u << 0)    /* flush the code cache at every translated block */
+#define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
 
 /*

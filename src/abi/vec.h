@@ -21,7 +21,7 @@ enum ap_vec_field {
 	AP_VEC_N = 8   /* one field is spare */
 };
 
-#define AP_VEC_ONE(f) (1ULL << ((f) * 8))
+#define AP_VEC_ONE(f) (1ULL << ((f)*8))
 /* No field may pass this in one superblock; one extra instruction always fits in a u8. */
 #define AP_VEC_FIELD_MAX 254
 

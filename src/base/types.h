@@ -19,15 +19,15 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define AP_MUST_CHECK __attribute__((warn_unused_result))
-#define AP_NORETURN __attribute__((noreturn))
-#define AP_PACKED __attribute__((packed))
-#define AP_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define AP_ALIGN_UP(x, a) (((x) + (a) - 1) & ~((u64)(a) - 1))
-#define AP_ALIGN_DOWN(x, a) ((x) & ~((u64)(a) - 1))
-#define ap_container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
-#define ap_likely(x) __builtin_expect(!!(x), 1)
-#define ap_unlikely(x) __builtin_expect(!!(x), 0)
+#define AP_MUST_CHECK			   __attribute__((warn_unused_result))
+#define AP_NORETURN			   __attribute__((noreturn))
+#define AP_PACKED			   __attribute__((packed))
+#define AP_ARRAY_SIZE(a)		   (sizeof(a) / sizeof((a)[0]))
+#define AP_ALIGN_UP(x, a)		   (((x) + (a)-1) & ~((u64)(a)-1))
+#define AP_ALIGN_DOWN(x, a)		   ((x) & ~((u64)(a)-1))
+#define ap_container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define ap_likely(x)			   __builtin_expect(!!(x), 1)
+#define ap_unlikely(x)			   __builtin_expect(!!(x), 0)
 
 #define AP_PAGE_SIZE 4096ULL
 #define AP_PAGE_MASK (~(AP_PAGE_SIZE - 1))

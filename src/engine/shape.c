@@ -11,9 +11,9 @@
 #include "engine/engine.h"
 #include "engine/sb.h"
 
-#define HASH 32768 /* power of two, at least twice AP_SHAPE_MAX */
-#define BITS (AP_VEC_N * 8)
-#define RESERVED 1536 /* numbers kept for parts */
+#define HASH	   32768 /* power of two, at least twice AP_SHAPE_MAX */
+#define BITS	   (AP_VEC_N * 8)
+#define RESERVED   1536 /* numbers kept for parts */
 #define INSTR_MASK 0xffULL
 
 static u16 hash[HASH]; /* shape id + 1; 0 empty */

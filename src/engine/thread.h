@@ -77,12 +77,12 @@ struct ap_thread {
 	u32 pend_sig;
 	u32 stepping; /* TF is set by the engine: going to the next clean boundary */
 	u8 pend_info[128];
-	u32 pend_temp;	  /* it ended a sigsuspend-like call: syscall_mask is the mask still */
-	u32 pend_sync;	  /* raised by the program's instruction at regs.rip */
-	u32 sig_depth;	  /* of ap_sig_block_all sections */
-	u64 sig_outer;	  /* mask around the outermost section */
-	u32 sig_dirty;	  /* a synchronous signal was sent meanwhile and is blocked in the kernel */
-	u32 held_trap;	  /* a SIGTRAP that was sent while stepping waits in held_info */
+	u32 pend_temp; /* it ended a sigsuspend-like call: syscall_mask is the mask still */
+	u32 pend_sync; /* raised by the program's instruction at regs.rip */
+	u32 sig_depth; /* of ap_sig_block_all sections */
+	u64 sig_outer; /* mask around the outermost section */
+	u32 sig_dirty; /* a synchronous signal was sent meanwhile and is blocked in the kernel */
+	u32 held_trap; /* a SIGTRAP that was sent while stepping waits in held_info */
 	u8 held_info[128];
 	u64 resent;    /* signals that look like faults but were sent again by the engine */
 	u64 virt_mask; /* the synchronous signals of the program's mask; the kernel's lacks them */
@@ -94,10 +94,10 @@ struct ap_thread {
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
 
 	/* System calls: owned by syscall*.c / task*.c */
-	u64 serial;	  /* never the same again: areas are reused */
-	u64 start_mask;	  /* the program's signal mask when it was cloned */
-	u64 start_flags;  /* CLONE_* */
-	u32 own_fd;	  /* session descriptor + 1 where descriptors are not shared, else 0 */
+	u64 serial;	       /* never the same again: areas are reused */
+	u64 start_mask;	       /* the program's signal mask when it was cloned */
+	u64 start_flags;       /* CLONE_* */
+	u32 own_fd;	       /* session descriptor + 1 where descriptors are not shared, else 0 */
 	u32 traced_by_program; /* PTRACE_TRACEME was called */
 	u32 next_root;	       /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
