@@ -97,19 +97,29 @@ static bool reserve_block(struct ap_unit *u)
 	return true;
 }
 
+static struct ap_unit *with_room(u64 pc, bool near)
+{
+	for (u32 k = ap_nunits; k-- > 0;) {
+		struct ap_unit *u = &ap_units[k];
+
+		if (u->base && !u->retired && u->used + u->cold + AP_UNIT_ROOM <= u->size &&
+		    (!near || in_reach(u, pc)))
+			return u;
+	}
+	return NULL;
+}
+
 struct ap_unit *ap_unit_for(u64 pc)
 {
-	struct ap_unit *u;
+	struct ap_unit *u = with_room(pc, true);
 
-	for (u32 k = ap_nunits; k-- > 0;) {
-		u = &ap_units[k];
-		if (u->base && !u->retired && u->used + u->cold + AP_UNIT_ROOM <= u->size &&
-		    in_reach(u, pc))
-			return reserve_block(u) ? u : NULL;
+	if (!u) {
+		if (ap_units_full())
+			ap_cache_flush();
+		u = unit_new(pc);
 	}
-	if (ap_units_full())
-		ap_cache_flush();
-	u = unit_new(pc);
+	if (!u) /* no hole near, or no address at all: out of reach is slower, not wrong */
+		u = with_room(pc, false);
 	return u && reserve_block(u) ? u : NULL;
 }
 
