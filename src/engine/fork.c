@@ -5,14 +5,14 @@
  * Its segment is allocated by the parent, in state INIT and without a pid, so that the supervisor
  * cannot miss a child that is killed early; the child puts it over its parent's at the same
  * addresses before it runs anything that counts.  The locks are held across the call, so that the
- * tables which the child inherits are whole.
+ * tables which the child inherits are whole.  With CLONE_VFORK that holds up the parent's other
+ * threads until the child's exec or end.
  */
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/task.h"
 
-#define NO_SEG	       UINT32_MAX
-#define VFORK_SLICE_NS 2000000
+#define NO_SEG UINT32_MAX
 
 /* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
 static struct ap_seg *window;
@@ -190,10 +190,9 @@ static s64 raw_clone(const struct ap_clone *k)
 	struct ap_clone raw = *k;
 
 	if (k->nr == AP_NR_clone) {
-		raw.raw[0] &= ~AP_CLONE_VFORK;
 		raw.raw[1] = 0;
 	} else {
-		raw.args[0] &= ~(AP_CLONE_VFORK | AP_CLONE_CLEAR_SIGHAND);
+		raw.args[0] &= ~AP_CLONE_CLEAR_SIGHAND;
 		raw.args[5] = raw.args[6] = 0;
 		raw.raw[0] = (u64)raw.args;
 	}
@@ -207,29 +206,6 @@ static void name_child(s64 pid)
 		return;
 	if (same_pidns(ap_proc.seg))
 		window->pid = (u32)pid;
-}
-
-/* CLONE_VFORK with memory of its own: the parent waits for the child's exec or end. */
-static void wait_for_child(s64 pid, u32 seg)
-{
-	const struct ap_timespec slice = { .nsec = VFORK_SLICE_NS };
-	u64 info[16];
-
-	for (;;) {
-		u32 state = NO_SEG;
-
-		if (ap_sys4(AP_NR_pread64, (u64)ap_proc.session_fd, (u64)&state, 4,
-			    AP_SEG_OFF(seg)) != 4 ||
-		    state == AP_SEG_EXECED || state == AP_SEG_FOLDED || state == AP_SEG_FREE)
-			return;
-		memset(info, 0, sizeof(info));
-		/* P_PID, WEXITED | WNOHANG | WNOWAIT | __WALL */
-		if (ap_sys5(AP_NR_waitid, 1, (u64)pid, (u64)info, 0x4 | 1 | 0x01000000 | 0x40000000,
-			    0) ||
-		    info[0])
-			return;
-		ap_sys2(35 /* nanosleep */, (u64)&slice, 0);
-	}
 }
 
 s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
@@ -260,8 +236,6 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		name_child(ret);
 	ap_lock_drop(&ap_proc.sig_lock);
 	ap_lock_drop(&ap_proc.lock);
-	if (ret > 0 && k->flags & AP_CLONE_VFORK && seg != NO_SEG)
-		wait_for_child(ret, seg);
 	ap_sig_set_mask(mask);
 	return ret;
 }

@@ -198,19 +198,23 @@ static void test_wait(void)
 {
 	struct rusage ru;
 	siginfo_t si;
-	int status;
+	int status, fds[2];
+	char c = 0;
 	pid_t pid;
 
+	if (pipe(fds))
+		exit(2);
 	pid = fork();
 	if (!pid) {
 		raise(SIGSTOP);
-		_exit(4);
+		_exit(read(fds[0], &c, 1) == 1 ? 4 : 1);
 	}
 	CHECK(wait4(pid, &status, WUNTRACED, &ru) == pid && WIFSTOPPED(status) &&
 		      WSTOPSIG(status) == SIGSTOP,
 	      "stopped");
 	kill(pid, SIGCONT);
 	CHECK(wait4(pid, &status, WCONTINUED, &ru) == pid && WIFCONTINUED(status), "continued");
+	CHECK(write(fds[1], &c, 1) == 1, "let go");
 	CHECK(!waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT) && si.si_status == 4,
 	      "waitid peeks");
 	CHECK(wait4(-1, &status, 0, &ru) == pid && WEXITSTATUS(status) == 4, "wait4");
