@@ -75,7 +75,7 @@ static void table_write(struct ap_thread *t, u32 sig, const struct ap_sigaction 
 
 static bool wants_master(const struct ap_thread *t, u32 sig, u64 handler)
 {
-	if (ap_proc.native || (AP_SIG_UNBLOCKABLE & AP_SIG_BIT(sig)))
+	if (AP_SIG_UNBLOCKABLE & AP_SIG_BIT(sig))
 		return false;
 	if (handler != AP_SIG_DFL && handler != AP_SIG_IGN)
 		return true;
@@ -90,7 +90,7 @@ static s64 install(const struct ap_thread *t, u32 sig, const struct ap_sigaction
 {
 	struct ap_sigaction k = *a;
 
-	if (wants_master(t, sig, a->handler)) {
+	if (!ap_proc.native && wants_master(t, sig, a->handler)) {
 		k.handler = (u64)ap_sig_master;
 		k.flags = AP_SA_SIGINFO | AP_SA_ONSTACK | AP_SA_RESTORER |
 			  (a->flags & (AP_SA_RESTART | AP_SA_NOCLDSTOP | AP_SA_NOCLDWAIT));

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Signals behave under the engine as they do natively: each sig_* program prints the same and ends
-# the same way, no report of the engine among it; deaths have the kernel's status and core.
+# the same way, no report of the engine among it; counts are exact wherever signals land; deaths have
+# the kernel's status and core.
 . "$(dirname "$0")/lib.sh"
 
 programs=(sig_fault sig_frame sig_altstack sig_actions sig_queue sig_jump sig_syscall sig_exec
-	sig_threads)
+	sig_threads sig_smc sig_seccomp)
 
 cd "$tmp" || exit 1
 
@@ -27,6 +28,29 @@ for p in "${programs[@]}"; do
 	compare "$p" "$PROGRAMS/$p"
 done
 compare "a storm of signals" "$PROGRAMS/sig_storm" 1
+
+# exact NAME PERIOD HALVINGS OPTION...: a signal costs 4 instructions, 1 return, 1 system call
+exact()
+{
+	local name=$1 period=$2 halvings=$3 events=instructions,branches,taken-branches,returns,syscalls
+	local event cost hits quiet
+	shift 3
+	for p in 0 "$period"; do
+		"$ANYPERF" stat "$@" -x, -e $events -o "counts.$p" -- \
+			"$PROGRAMS/sig_exact" "$p" "$halvings" >hits 2>&1
+	done
+	hits=$(od -An -td8 hits | tr -d ' ')
+	check "$name: signals came" test "$hits" -ge 3
+	for event in ${events//,/ }; do
+		cost=1
+		[ "$event" != instructions ] || cost=4
+		quiet=$(stat_value counts.0 "$event")
+		is "$(stat_value "counts.$period" "$event")" $((quiet + cost * hits)) "$name: $event"
+	done
+}
+exact "counts in a storm" 1 0
+exact "counts in a storm, unlinked blocks" 1 2 --stress unlinked
+exact "counts in a storm, blocks thrown away" X 9 --stress evict
 
 ulimit -S -c 0
 compare "deaths without a core" "$PROGRAMS/sig_death"

@@ -198,7 +198,8 @@ int main(void)
 	int fd = memfd_create("short", 0);
 
 	bad_page = (char *)mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				-1, 0) + 4096;
+				-1, 0) +
+		   4096;
 	mprotect(bad_page, 4096, PROT_NONE);
 	mprotect(guard + 4096, 4096, PROT_NONE);
 	bad_code = (unsigned long)mmap(NULL, 4096, PROT_READ | PROT_WRITE,

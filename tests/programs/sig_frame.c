@@ -65,19 +65,19 @@ static void vector_state(void)
 		memset(in[i], i + 1, 16);
 	memset(change_xmm, 0xee, 16);
 	caught = 0;
-	__asm__ volatile(
-		"ldmxcsr %2\nfldcw %3\nmov %0, %%rax\n"
-		".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
-		"movups 16*\\n(%%rax), %%xmm\\n\n.endr\n"
-		"ud2\n"
-		"mov %1, %%rax\n"
-		".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
-		"movups %%xmm\\n, 16*\\n(%%rax)\n.endr\n"
-		"stmxcsr %4\nldmxcsr %2\n"
-		:
-		: "r"(in), "r"(out), "m"(before), "m"(cw), "m"(after)
-		: "rax", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-		  "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+	__asm__ volatile("ldmxcsr %2\nfldcw %3\nmov %0, %%rax\n"
+			 ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+			 "movups 16*\\n(%%rax), %%xmm\\n\n.endr\n"
+			 "ud2\n"
+			 "mov %1, %%rax\n"
+			 ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+			 "movups %%xmm\\n, 16*\\n(%%rax)\n.endr\n"
+			 "stmxcsr %4\nldmxcsr %2\n"
+			 :
+			 : "r"(in), "r"(out), "m"(before), "m"(cw), "m"(after)
+			 : "rax", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+			   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+			   "xmm15");
 	CHECK_EQ(caught, 1);
 	CHECK(memcmp(seen_xmm, in, sizeof(in)) == 0);
 	CHECK_EQ(seen_mxcsr, 0x1f80);

@@ -104,7 +104,7 @@ static void waiting_for_faults(void)
 	raise(SIGSEGV);
 	kill(getpid(), SIGTRAP);
 	CHECK_EQ(sigwaitinfo(&s, &info), SIGSEGV); /* the thread's own come first */
-	CHECK_EQ(info.si_code, SI_USER); /* glibc hides SI_TKILL */
+	CHECK_EQ(info.si_code, SI_USER);	   /* glibc hides SI_TKILL */
 	CHECK_EQ(sigwaitinfo(&s, &info), SIGTRAP);
 	CHECK_EQ(info.si_code, SI_USER);
 	sigprocmask(SIG_SETMASK, &old, NULL);

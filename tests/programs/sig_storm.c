@@ -88,14 +88,29 @@ static unsigned long switches(void)
 
 	for (unsigned long i = 0; i < 10000; i++) {
 		switch (h % 8) {
-		case 0: h += i; break;
-		case 1: h ^= i << 3; break;
-		case 2: h = h * 5 + 1; break;
-		case 3: h -= i * 3; break;
-		case 4: h = ~h; break;
-		case 5: h = h << 7 | h >> 57; break;
-		case 6: h += h >> 5; break;
-		default: h = mix(h, i);
+		case 0:
+			h += i;
+			break;
+		case 1:
+			h ^= i << 3;
+			break;
+		case 2:
+			h = h * 5 + 1;
+			break;
+		case 3:
+			h -= i * 3;
+			break;
+		case 4:
+			h = ~h;
+			break;
+		case 5:
+			h = h << 7 | h >> 57;
+			break;
+		case 6:
+			h += h >> 5;
+			break;
+		default:
+			h = mix(h, i);
 		}
 	}
 	return h;
@@ -170,8 +185,8 @@ static const struct {
 	const char *name;
 	unsigned long (*fn)(void);
 } parts[] = {
-	{ "integers", integers }, { "floats", floats },	    { "calls", calls },
-	{ "fib", fib_it },	  { "switches", switches }, { "strings", strings },
+	{ "integers", integers }, { "floats", floats },	     { "calls", calls },
+	{ "fib", fib_it },	  { "switches", switches },  { "strings", strings },
 	{ "carries", carries },	  { "flags", pushed_flags }, { "system calls", kernel },
 };
 
