@@ -110,7 +110,7 @@ static void coroutines(void)
 			sum = sum * 31 + (i ^ (unsigned long)id);
 		CHECK(sums[id] == sum || sums[id] == 0);
 	}
-	CHECK(sums[current] != 0);
+	CHECK(sums[0] || sums[1] || sums[2]);
 	done("coroutines switched by a timer");
 }
 
