@@ -86,36 +86,51 @@ static void end_special(struct ap_sb *sb, u64 pc, enum ap_special special)
 	sb->transient = true;
 }
 
-/* Reads and decodes the next instruction into sb->insns[n]; false where the block ends before it. */
-static bool next_insn(struct ap_sb *sb, u64 pc)
+/* Reads and decodes the instruction at pc; false where there is none, and the block ends before it. */
+static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 {
-	struct ap_sb_insn *in = &sb->insns[sb->n];
-	u32 avail;
+	u32 avail = ap_sb_fetch(pc, in->bytes);
 	int err;
 
-	if ((pc & AP_PAGE_MASK) == VSYSCALL_PAGE) {
-		end_special(sb, pc, AP_SPECIAL_VSYSCALL);
-		return false;
-	}
-	avail = ap_sb_fetch(pc, in->bytes);
 	if (avail == 0) {
 		end_special(sb, pc, AP_SPECIAL_FETCH);
 		return false;
 	}
 	err = ap_insn_decode(&in->i, in->bytes, avail);
-	if (err != 0) {
-		end_special(sb, pc,
-			    avail < 15 && err == -61 ? AP_SPECIAL_FETCH : AP_SPECIAL_UNKNOWN);
+	if (err == 0 && ap_mangle_supported(&in->i, in->bytes))
+		return true;
+	end_special(sb, pc,
+		    avail < 15 && err == -AP_ENODATA ? AP_SPECIAL_FETCH : AP_SPECIAL_UNKNOWN);
+	return false;
+}
+
+static bool is_writable(u64 pc)
+{
+	const struct ap_range *r = ap_region_find(pc);
+
+	return r && r->flags & AP_RANGE_W;
+}
+
+/* The next instruction into sb->insns[n]; false where the block ends before it. */
+static bool next_insn(struct ap_sb *sb, u64 pc)
+{
+	struct ap_sb_insn *in = &sb->insns[sb->n];
+	u32 npages;
+
+	if ((pc & AP_PAGE_MASK) == VSYSCALL_PAGE) {
+		end_special(sb, pc, AP_SPECIAL_VSYSCALL);
 		return false;
 	}
-	if (!ap_mangle_supported(&in->i, in->bytes)) {
-		end_special(sb, pc, AP_SPECIAL_UNKNOWN);
-		return false;
-	}
-	if (!add_pages(sb, pc, in->i.len)) {
-		end_direct(sb, pc);
-		return false;
-	}
+	do {
+		if (!read_insn(sb, in, pc))
+			return false;
+		npages = sb->npages;
+		if (!add_pages(sb, pc, in->i.len)) {
+			end_direct(sb, pc);
+			return false;
+		}
+		/* Another thread may have stored to it until the page was write-protected. */
+	} while (sb->npages != npages && is_writable(pc));
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
 	in->side = in->guard = false;

@@ -41,12 +41,13 @@
 #define AP_NR_rseq		334
 #define AP_NR_clone3		435
 
-#define AP_EINTR  4
-#define AP_ENOMEM 12
-#define AP_EFAULT 14
-#define AP_EEXIST 17
-#define AP_EINVAL 22
-#define AP_ENOSYS 38
+#define AP_EINTR   4
+#define AP_ENOMEM  12
+#define AP_EFAULT  14
+#define AP_EEXIST  17
+#define AP_EINVAL  22
+#define AP_ENODATA 61
+#define AP_ENOSYS  38
 
 #define AP_PROT_R	       1
 #define AP_MADV_POPULATE_WRITE 23
