@@ -139,7 +139,7 @@ static bool is_stopped(int status)
 	return (status & 0xff) == 0x7f;
 }
 
-static void serve(struct ap_slot *slot)
+static void serve(const struct ap_slot *slot)
 {
 	int status;
 	s64 pid;
@@ -158,8 +158,14 @@ static void serve(struct ap_slot *slot)
 	}
 }
 
+/*
+ * The slot is copied while the task waits for the answer: a vfork child's goes to others as soon as
+ * its exec lets the parent go on.
+ */
 AP_NORETURN static void helper(struct ap_slot *slot, s64 parent, u32 tid)
 {
+	const struct ap_slot copy = *slot;
+
 	ap_mem_fork_child();
 	ap_lock_reset(&ap_proc.lock);
 	if (wait_change(slot, AP_REQ_NONE, parent_lives, parent)) {
@@ -167,7 +173,7 @@ AP_NORETURN static void helper(struct ap_slot *slot, s64 parent, u32 tid)
 			answer(slot, AP_REQ_EXEC_NAK);
 		} else {
 			answer(slot, AP_REQ_EXEC_ACK);
-			serve(slot);
+			serve(&copy);
 		}
 	}
 	for (;;)

@@ -19,10 +19,7 @@ static struct ap_seg *window;
 
 static s64 map_segment(void *at, u32 seg)
 {
-	s64 ret = ap_sys6(AP_NR_mmap, (u64)at, AP_SLOTS_OFF, AP_PROT_R | AP_PROT_W,
-			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_proc.session_fd, AP_SEG_OFF(seg));
-
-	return ap_is_err(ret) ? ret : 0;
+	return ap_slot_map_file(at, AP_SLOTS_OFF, AP_SEG_OFF(seg));
 }
 
 static bool same_pidns(const struct ap_seg *seg)
@@ -149,7 +146,7 @@ static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)
 		return (int)ret;
 	ap_proc.seg_index = seg;
 	ap_proc.seg->nshapes = nshapes;
-	ret = ap_thread_fork_child(t, seg);
+	ret = ap_thread_fork_child(t);
 	if (ret)
 		return (int)ret;
 	slot->tid = t->tid;

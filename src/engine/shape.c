@@ -33,6 +33,7 @@ static u32 intern(u64 vec, u32 limit)
 		return AP_SHAPE_MAX;
 	ap_proc.shapes[id] = vec;
 	__atomic_store_n(&ap_proc.seg->nshapes, id + 1, __ATOMIC_RELEASE);
+	ap_slot_add_shape(id, vec);
 	hash[h] = (u16)(id + 1);
 	return id;
 }

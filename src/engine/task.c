@@ -189,7 +189,7 @@ static void end_process(struct ap_thread *t)
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
 		n += o != t && o->pid == t->pid && ap_thread_slot(o)->in_code;
 	ap_proc.seg->short_tasks += n;
-	__atomic_store_n(&ap_proc.seg->state, AP_SEG_EXITED, __ATOMIC_RELEASE);
+	ap_slot_set_state(AP_SEG_EXITED);
 }
 
 void ap_call_exit(struct ap_thread *t, struct ap_call *c)

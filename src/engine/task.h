@@ -103,10 +103,18 @@ void ap_exec_helper_end(s64 pid); /* reaps it */
 /* The area of a thread that goes on running until it has exited. */
 void ap_thread_retire(struct ap_thread *t);
 /* Forgets, in a fork's only thread, all others; its slot is slot 0 of the new segment. */
-AP_MUST_CHECK int ap_thread_fork_child(struct ap_thread *t, u32 seg);
+AP_MUST_CHECK int ap_thread_fork_child(struct ap_thread *t);
 /* Is the thread that was given this serial still linked?  Lock held. */
 struct ap_thread *ap_thread_by_serial(u64 serial);
-/* Frees areas of threads that are gone.  Lock held. */
+/* Frees the area of a retired thread that is gone.  Lock held. */
 void ap_thread_reap(u64 serial);
+
+/* slot.c.  Lock held. */
+AP_MUST_CHECK s64 ap_slot_map_file(void *at, u64 size, u64 off);
+/* Maps a slot that nobody had yet at an address; ap_thread.slot_index in *slot. */
+AP_MUST_CHECK int ap_slot_take(void *at, u32 *slot);
+void ap_slot_init(struct ap_slot *slot, u32 gen);
+AP_MUST_CHECK int ap_slot_fork_child(struct ap_thread *t);
+void ap_slot_set_state(u32 state); /* enum ap_seg_state, of all segments of the process */
 
 #endif

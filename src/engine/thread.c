@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thread areas and the slots of the session file that lie in them.
+ * Thread areas.  An area is made once, with its slot, and used by one thread after another; while
+ * it is idle it takes no memory.
  *
- * An area is made once and used by one thread after another.  A thread cannot free the stack that
- * it stands on, so an ending thread only retires its area; whoever starts or ends a thread later
- * takes it over or frees it, once the kernel no longer knows the old one.
+ * A thread cannot free the stack that it stands on, so an ending thread only retires its area;
+ * whoever starts or ends a thread later takes it over or idles it, once the kernel no longer knows
+ * the old one.
  *
  * Everything here but ap_thread_set_gs and ap_thread_init_kernel needs the process lock.
  */
@@ -12,65 +13,69 @@
 #include "engine/task.h"
 
 #define ARCH_SET_GS	0x1001
-#define MADV_REMOVE	9
+#define MADV_DONTNEED	4
 #define HWCAP2_FSGSBASE 2
-#define SPARE_MAX	4 /* retired areas that are kept */
+#define RETIRED_MAX	4  /* so many may keep their memory */
+#define CHUNK_AREAS	64 /* at most so many are mapped at once */
+#define CHUNKS_MAX	512
+#define AREAS_MAX	(16 * AP_SLOT_MAX) /* as many as slot.c has slots */
 
+/* Areas are cut from chunks, each twice as large as the one before; the first is for one thread. */
+struct chunk {
+	char *start;
+	u32 areas, used;
+};
+
+static struct chunk chunks[CHUNKS_MAX];
+static u32 nchunks;
+static struct ap_thread *idle[AREAS_MAX];
+static u16 idle_slots[AREAS_MAX]; /* what an idle area cannot remember itself */
+static u32 nidle;
 static struct ap_thread *retired;
 static u32 nretired;
-static u16 free_slots[AP_SLOT_MAX];
-static u32 nfree_slots;
 static u64 last_serial;
 
-static int take_slot(u32 *index)
+static struct chunk *chunk_with_room(void)
 {
-	u32 n = ap_proc.seg->nslots;
+	struct chunk *c = nchunks ? &chunks[nchunks - 1] : NULL;
+	u32 areas = c ? c->areas * 2 : 1;
 
-	if (nfree_slots) {
-		*index = free_slots[--nfree_slots];
-		return 0;
-	}
-	if (n >= AP_SLOT_MAX)
-		return -AP_EAGAIN;
-	__atomic_store_n(&ap_proc.seg->nslots, n + 1, __ATOMIC_RELEASE);
-	*index = n;
-	return 0;
-}
-
-static s64 map_slot(struct ap_thread *t, u32 seg, u32 index)
-{
-	s64 ret = ap_sys6(AP_NR_mmap, (u64)t + AP_T_SLOT_OFF, AP_SLOT_SIZE, AP_PROT_R | AP_PROT_W,
-			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_proc.session_fd,
-			  AP_SEG_OFF(seg) + AP_SLOT_OFF(index));
-
-	return ap_is_err(ret) ? ret : 0;
+	if (c && c->used < c->areas)
+		return c;
+	if (nchunks == CHUNKS_MAX)
+		return NULL;
+	if (areas > CHUNK_AREAS)
+		areas = CHUNK_AREAS;
+	c = &chunks[nchunks];
+	c->start = ap_mem_map(0, areas * AP_T_AREA_SIZE);
+	if (!c->start)
+		return NULL;
+	c->areas = areas;
+	c->used = 0;
+	nchunks++;
+	return c;
 }
 
 /* A new area with a slot: everything but what differs from thread to thread. */
 static int make_area(struct ap_thread **out)
 {
-	struct ap_thread *t = ap_mem_map(0, AP_T_AREA_SIZE);
-	u32 index;
+	struct chunk *c = chunk_with_room();
+	struct ap_thread *t;
+	u32 slot;
 	int ret;
 
-	if (!t)
+	if (!c)
 		return -AP_ENOMEM;
-	ret = take_slot(&index);
+	t = (struct ap_thread *)(c->start + c->used * AP_T_AREA_SIZE);
+	ret = ap_slot_take(ap_thread_slot(t), &slot);
 	if (ret)
-		goto err_unmap;
-	ret = (int)map_slot(t, ap_proc.seg_index, index);
-	if (ret)
-		goto err_slot;
+		return ret;
+	c->used++;
 	ap_sys3(AP_NR_mprotect, (u64)t + AP_T_GUARD1_OFF, AP_PAGE_SIZE, 0);
 	ap_sys3(AP_NR_mprotect, (u64)t + AP_T_GUARD2_OFF, AP_PAGE_SIZE, 0);
-	t->slot_index = index;
+	t->slot_index = slot;
 	*out = t;
 	return 0;
-err_slot:
-	free_slots[nfree_slots++] = (u16)index;
-err_unmap:
-	ap_mem_unmap(t, AP_T_AREA_SIZE);
-	return ret;
 }
 
 static bool is_gone(const struct ap_thread *t)
@@ -93,25 +98,16 @@ static struct ap_thread *take_retired(u64 serial)
 	return NULL;
 }
 
-/* Counts go from zero, identity and state are this thread's. */
-static void init_slot(struct ap_slot *slot)
-{
-	memset(slot->extra, 0, sizeof(slot->extra));
-	slot->req = AP_REQ_NONE;
-	slot->in_code = 0;
-	slot->gen++;
-	slot->tid = 0;
-	slot->pid = 0;
-	__atomic_store_n(&slot->state, AP_SLOT_LIVE, __ATOMIC_RELEASE);
-}
-
 int ap_thread_new(struct ap_thread **out)
 {
 	struct ap_thread *t = take_retired(0);
 	u32 index;
 	int ret;
 
-	if (!t) {
+	if (!t && nidle) {
+		t = idle[--nidle];
+		t->slot_index = idle_slots[nidle];
+	} else if (!t) {
 		ret = make_area(&t);
 		if (ret)
 			return ret;
@@ -123,7 +119,7 @@ int ap_thread_new(struct ap_thread **out)
 	t->exit_kind = AP_EXIT_NONE;
 	t->slot_index = index;
 	t->serial = ++last_serial;
-	init_slot(ap_thread_slot(t));
+	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
 	*out = t;
 	return 0;
 }
@@ -157,48 +153,18 @@ struct ap_thread *ap_thread_by_serial(u64 serial)
 
 void ap_thread_free(struct ap_thread *t)
 {
-	free_slots[nfree_slots++] = (u16)t->slot_index;
-	ap_mem_unmap(t, AP_T_AREA_SIZE);
-}
-
-/* A thread's totals join those of the dead; abi/session.h has the order of stores. */
-static void fold(struct ap_slot *slot, u32 index)
-{
-	struct ap_seg *seg = ap_proc.seg;
-	u32 now = (u32)(seg->fold & 1), then = !now;
-
-	for (u32 i = 0; i < AP_RAW_N; i++)
-		seg->dead[then][i] = seg->dead[now][i] + slot->final[i];
-	__atomic_store_n(&seg->fold, then | (u64)(index + 1) << 1 | (u64)slot->gen << 32,
-			 __ATOMIC_RELEASE);
-}
-
-void ap_thread_fini_slot(struct ap_thread *t)
-{
-	struct ap_slot *slot = ap_thread_slot(t);
-	const u64 *counts = ap_thread_counts(t);
-	u64 sum[AP_RAW_N];
-
-	for (u32 i = 0; i < AP_RAW_N; i++)
-		sum[i] = (u64)slot->extra[i];
-	for (u32 id = 0; id < ap_proc.seg->nshapes; id++) {
-		if (!counts[id])
-			continue;
-		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
-			sum[f] += counts[id] * ap_vec_get(ap_proc.shapes[id], f);
-	}
-	memcpy(slot->final, sum, sizeof(sum));
-	__atomic_store_n(&slot->state, AP_SLOT_FINAL, __ATOMIC_RELEASE);
-	fold(slot, t->slot_index);
-	__atomic_store_n(&slot->state, AP_SLOT_FREE, __ATOMIC_RELEASE);
-	ap_sys3(AP_NR_madvise, (u64)counts, AP_SHAPE_MAX * 8, MADV_REMOVE);
+	idle_slots[nidle] = (u16)t->slot_index;
+	idle[nidle++] = t;
+	ap_sys3(AP_NR_madvise, (u64)t, AP_PAGE_SIZE, MADV_DONTNEED);
+	ap_sys3(AP_NR_madvise, (u64)t + AP_T_STACK_OFF, AP_T_STACK_SIZE, MADV_DONTNEED);
+	ap_sys3(AP_NR_madvise, (u64)t + AP_T_ALT_OFF, AP_T_ALT_SIZE, MADV_DONTNEED);
 }
 
 void ap_thread_retire(struct ap_thread *t)
 {
 	struct ap_thread *old;
 
-	while (nretired >= SPARE_MAX && (old = take_retired(0)))
+	while (nretired >= RETIRED_MAX && (old = take_retired(0)))
 		ap_thread_free(old);
 	t->next = retired;
 	retired = t;
@@ -213,34 +179,33 @@ void ap_thread_reap(u64 serial)
 		ap_thread_free(t);
 }
 
-static void drop_all(struct ap_thread *list, const struct ap_thread *keep)
+int ap_thread_fork_child(struct ap_thread *t)
 {
-	struct ap_thread *next;
-
-	for (struct ap_thread *t = list; t; t = next) {
-		next = t->next;
-		if (t != keep)
-			ap_mem_unmap(t, AP_T_AREA_SIZE);
-	}
-}
-
-int ap_thread_fork_child(struct ap_thread *t, u32 seg)
-{
-	s64 ret = map_slot(t, seg, 0);
+	char *own = (char *)t, *after = own + AP_T_AREA_SIZE;
+	int ret = ap_slot_fork_child(t);
 
 	if (ret)
-		return (int)ret;
-	drop_all(ap_proc.threads, t);
-	drop_all(retired, t);
+		return ret;
+	for (u32 i = 0; i < nchunks; i++) {
+		char *start = chunks[i].start, *end = start + chunks[i].areas * AP_T_AREA_SIZE;
+
+		if (own < start || own >= end) {
+			ap_mem_unmap(start, (u64)(end - start));
+			continue;
+		}
+		if (own > start)
+			ap_mem_unmap(start, (u64)(own - start));
+		if (end > after)
+			ap_mem_unmap(after, (u64)(end - after));
+	}
+	chunks[0] = (struct chunk){ .start = own, .areas = 1, .used = 1 };
+	nchunks = 1;
+	nidle = 0;
 	retired = NULL;
 	nretired = 0;
-	nfree_slots = 0;
 	t->next = NULL;
-	t->slot_index = 0;
 	ap_proc.threads = t;
 	ap_proc.nthreads = 1;
-	ap_proc.seg->nslots = 1;
-	init_slot(ap_thread_slot(t));
 	return 0;
 }
 

@@ -67,7 +67,7 @@ struct ap_thread {
 	struct ap_exit *exit;
 	struct ap_thread *next; /* proc->threads */
 	u32 epoch;		/* proc->epoch when the cache was last entered */
-	u32 slot_index;
+	u32 slot_index; /* beyond AP_SLOT_MAX: in a further segment of this process */
 	u32 tid, pid;	    /* as the thread sees itself */
 	u32 is_vfork_child; /* shares the address space of another process, on its own slot */
 
@@ -130,6 +130,8 @@ void ap_thread_link(struct ap_thread *t);		 /* into proc->threads; lock held */
 void ap_thread_unlink(struct ap_thread *t);		 /* lock held */
 void ap_thread_free(struct ap_thread *t);      /* unmap the area of a thread that is gone */
 void ap_thread_fini_slot(struct ap_thread *t); /* totals to final[], state FINAL, fold */
+/* slot.c: a new shape is to be known in all segments of this process; lock held. */
+void ap_slot_add_shape(u32 id, u64 vec);
 void ap_thread_set_gs(struct ap_thread *t);
 /* Kernel state that a new thread of ours needs: alternate stack; signals stay as they are. */
 void ap_thread_init_kernel(struct ap_thread *t);

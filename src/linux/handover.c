@@ -84,10 +84,11 @@ static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, p
 
 /* The task wants to be seized. */
 static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 index,
-		  struct ap_slot *slot)
+		  struct ap_slot *slot, u32 ns_pid)
 {
 	struct ap_traced t = { .seg = track->seg,
 			       .slot = index,
+			       .owns_seg = slot->pid == ns_pid,
 			       .fd = slot->exec_fd,
 			       .root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
 			       .nofile_share = slot->exec_nofile,
@@ -152,7 +153,7 @@ void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track)
 			continue;
 		/* pairs with the release store of the task, after it filled exec_* */
 		if (__atomic_load_n(&page->req, __ATOMIC_ACQUIRE) == AP_REQ_EXEC)
-			begin(sv, track, i, page);
+			begin(sv, track, i, page, head.ns_pid);
 		else if (page->req == AP_REQ_CANCEL)
 			cancel(sv, track->seg, i, page);
 		ap_session_page_unmap(page);
@@ -226,11 +227,9 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 /* The old image is gone; a vfork child's was its parent's, which goes on. */
 static void retire_segment(struct ap_supervisor *sv, const struct ap_traced *t)
 {
-	struct ap_seg *page = ap_session_seg_map(&sv->ses, t->seg);
-	struct ap_slot slot;
+	struct ap_seg *page = t->owns_seg ? ap_session_seg_map(&sv->ses, t->seg) : NULL;
 
-	if (page && !ap_session_slot_read(&sv->ses, t->seg, t->slot, &slot) &&
-	    slot.pid == page->ns_pid)
+	if (page)
 		__atomic_store_n(&page->state, AP_SEG_EXECED, __ATOMIC_RELEASE);
 	ap_session_page_unmap(page);
 }

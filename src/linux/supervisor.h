@@ -34,6 +34,8 @@ struct ap_track {
 struct ap_traced {
 	pid_t tid;
 	u32 seg, slot;
+	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */
+	bool owns_seg;
 	s32 fd;
 	u32 root, nofile_share, limit_shares;
 	u64 sigmask;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slots of the session file: each thread counts in one, and its totals join those of the dead
+ * when it ends.
+ *
+ * A process with more threads than a segment has slots gets further segments, each with a copy of
+ * the shapes, since the supervisor reads segments one by one.
+ *
+ * Process lock held throughout.
+ */
+#include "base/mem.h"
+#include "engine/task.h"
+
+#define MORE_MAX    15
+#define MADV_REMOVE 9
+
+static struct ap_seg *more[MORE_MAX]; /* beyond ap_proc.seg */
+static u32 more_index[MORE_MAX];
+static u32 nmore;
+
+/* Segment 0 is the process' own. */
+static struct ap_seg *seg_at(u32 i)
+{
+	return i ? more[i - 1] : ap_proc.seg;
+}
+
+static u32 seg_index(u32 i)
+{
+	return i ? more_index[i - 1] : ap_proc.seg_index;
+}
+
+s64 ap_slot_map_file(void *at, u64 size, u64 off)
+{
+	s64 ret = ap_sys6(AP_NR_mmap, (u64)at, size, AP_PROT_R | AP_PROT_W,
+			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_proc.session_fd, off);
+
+	return ap_is_err(ret) ? ret : 0;
+}
+
+static int add_seg(void)
+{
+	const struct ap_seg *own = ap_proc.seg;
+	struct ap_seg *seg;
+	u32 index;
+
+	if (nmore == MORE_MAX)
+		return -AP_EAGAIN;
+	seg = ap_mem_map(0, AP_SLOTS_OFF);
+	if (!seg)
+		return -AP_ENOMEM;
+	if (!ap_task_new_segment(&index) ||
+	    ap_slot_map_file(seg, AP_SLOTS_OFF, AP_SEG_OFF(index))) {
+		ap_mem_unmap(seg, AP_SLOTS_OFF);
+		return -AP_EAGAIN;
+	}
+	seg->root = own->root;
+	seg->pid = own->pid;
+	seg->pidns = own->pidns;
+	seg->start_time = own->start_time;
+	seg->nshapes = own->nshapes;
+	memcpy(seg->comm, own->comm, sizeof(seg->comm));
+	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
+	seg->ns_pid = own->ns_pid;
+	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	more[nmore] = seg;
+	more_index[nmore++] = index;
+	return 0;
+}
+
+void ap_slot_add_shape(u32 id, u64 vec)
+{
+	for (u32 i = 0; i < nmore; i++) {
+		((u64 *)((char *)more[i] + AP_SHAPES_OFF))[id] = vec;
+		__atomic_store_n(&more[i]->nshapes, id + 1, __ATOMIC_RELEASE);
+	}
+}
+
+void ap_slot_set_state(u32 state)
+{
+	for (u32 i = nmore + 1; i-- > 0;)
+		__atomic_store_n(&seg_at(i)->state, state, __ATOMIC_RELEASE);
+}
+
+int ap_slot_take(void *at, u32 *slot)
+{
+	struct ap_seg *seg = seg_at(nmore);
+	u32 n = seg->nslots;
+	int ret;
+
+	if (n >= AP_SLOT_MAX) {
+		ret = add_seg();
+		if (ret)
+			return ret;
+		seg = seg_at(nmore);
+		n = 0;
+	}
+	ret = (int)ap_slot_map_file(at, AP_SLOT_SIZE,
+				    AP_SEG_OFF(seg_index(nmore)) + AP_SLOT_OFF(n));
+	if (ret)
+		return ret;
+	__atomic_store_n(&seg->nslots, n + 1, __ATOMIC_RELEASE);
+	*slot = nmore * AP_SLOT_MAX + n;
+	return 0;
+}
+
+/* The generation is the thread's serial: no two uses of a slot have the same. */
+void ap_slot_init(struct ap_slot *slot, u32 gen)
+{
+	memset(slot->extra, 0, sizeof(slot->extra));
+	slot->req = AP_REQ_NONE;
+	slot->in_code = 0;
+	slot->gen = gen;
+	slot->tid = 0;
+	slot->pid = 0;
+	__atomic_store_n(&slot->state, AP_SLOT_LIVE, __ATOMIC_RELEASE);
+}
+
+/* A thread's totals join those of the dead; abi/session.h has the order of stores. */
+static void fold(struct ap_slot *slot, struct ap_seg *seg, u32 index)
+{
+	u32 now = (u32)(seg->fold & 1), then = !now;
+
+	for (u32 i = 0; i < AP_RAW_N; i++)
+		seg->dead[then][i] = seg->dead[now][i] + slot->final[i];
+	__atomic_store_n(&seg->fold, then | (u64)(index + 1) << 1 | (u64)slot->gen << 32,
+			 __ATOMIC_RELEASE);
+}
+
+void ap_thread_fini_slot(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	const u64 *counts = ap_thread_counts(t);
+	u64 sum[AP_RAW_N];
+
+	for (u32 i = 0; i < AP_RAW_N; i++)
+		sum[i] = (u64)slot->extra[i];
+	for (u32 id = 0; id < ap_proc.seg->nshapes; id++) {
+		if (!counts[id])
+			continue;
+		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
+			sum[f] += counts[id] * ap_vec_get(ap_proc.shapes[id], f);
+	}
+	memcpy(slot->final, sum, sizeof(sum));
+	__atomic_store_n(&slot->state, AP_SLOT_FINAL, __ATOMIC_RELEASE);
+	fold(slot, seg_at(t->slot_index / AP_SLOT_MAX), t->slot_index % AP_SLOT_MAX);
+	/* All of it reads as zero from here on, and AP_SLOT_FREE is zero. */
+	__atomic_store_n(&slot->state, AP_SLOT_FREE, __ATOMIC_RELEASE);
+	ap_sys3(AP_NR_madvise, (u64)slot, AP_SLOT_SIZE, MADV_REMOVE);
+}
+
+int ap_slot_fork_child(struct ap_thread *t)
+{
+	s64 ret = ap_slot_map_file(ap_thread_slot(t), AP_SLOT_SIZE,
+				   AP_SEG_OFF(ap_proc.seg_index) + AP_SLOT_OFF(0));
+
+	if (ret)
+		return (int)ret;
+	for (u32 i = 0; i < nmore; i++)
+		ap_mem_unmap(more[i], AP_SLOTS_OFF);
+	nmore = 0;
+	t->slot_index = 0;
+	ap_proc.seg->nslots = 1;
+	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	return 0;
+}
