@@ -77,8 +77,10 @@ static void on_switch(int sig, siginfo_t *info, void *context)
 
 static void compute(int id)
 {
-	unsigned long sum = 0;
+	const sigset_t alrm = set_of(SIGALRM);
+	unsigned long sum;
 
+	sigprocmask(SIG_UNBLOCK, &alrm, NULL);
 	while (switches < 60) {
 		sum = 0;
 		for (unsigned long i = 0; i < 20000; i++)
@@ -96,6 +98,8 @@ static void coroutines(void)
 	catch_with(SIGALRM, on_switch, 0);
 	for (int i = 0; i < ROUTINES; i++) {
 		getcontext(&routine[i]);
+		/* swapcontext takes the mask first: no signal may come before the stack */
+		sigaddset(&routine[i].uc_sigmask, SIGALRM);
 		routine[i].uc_stack.ss_sp = stacks[i];
 		routine[i].uc_stack.ss_size = sizeof(stacks[i]);
 		makecontext(&routine[i], (void (*)(void))(void *)compute, 1, i);
