@@ -18,7 +18,7 @@ hosted = $(filter-out %_blob.c %_blob.S src/cli/main.c,$(call sources,$(1)))
 in_blob = $(filter-out %_hosted.c %_hosted.S,$(call sources,$(1)))
 obj = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 # a module and everything it may use, in link order
-reach = $(filter $(1) $(DEPS_$(1)),$(MODULES))
+reach = $(filter $(1) $(DEPS_$(1)) $(foreach d,$(DEPS_$(1)),$(DEPS_$(d))),$(MODULES))
 archives = $(foreach m,$(1),$(if $(call hosted,$(m)),$(B)/lib/lib$(m).a))
 
 define module_rules

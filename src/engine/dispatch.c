@@ -76,6 +76,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_signal_deliver(t);
 	}
 	ap_lock_take(&ap_proc.lock);
+	if (ap_unlikely(ap_proc.native)) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_sig_go_native(t);
+	}
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);
@@ -194,14 +198,38 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	enter_locked(t, b);
 }
 
+/* Half a second: the holder may be this very thread, interrupted by a fault of the engine's own. */
+static bool take_lock_or_force(struct ap_lock *l)
+{
+	u64 ts[2] = { 0, 1000000 };
+
+	for (u32 tries = 0; tries < 500; tries++) {
+		u32 expected = 0, never = 0;
+
+		if (__atomic_compare_exchange_n(&l->word, &expected, 2, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+		ap_sys4(AP_NR_futex, (u64)&never, 128, 0, (u64)ts);
+	}
+	return false;
+}
+
+/*
+ * One thread gives up for all: what the engine keeps from the program (write protection of code,
+ * dispositions) cannot be given back while others need it, so they follow at their next dispatch.
+ */
 void ap_go_native(struct ap_thread *t, const char *why)
 {
 	u64 mask = ap_sig_block_all();
+	bool first = !__atomic_exchange_n(&ap_proc.native, true, __ATOMIC_ACQ_REL);
 
 	ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);
-	ap_proc.native = true;
-	ap_signal_restore_native(t);
+	if (first && take_lock_or_force(&ap_proc.lock)) {
+		ap_cache_flush();
+		ap_smc_unprotect_all();
+	}
+	ap_lock_drop(&ap_proc.lock);
 	ap_sig_set_mask(mask);
-	ap_gate_native(t);
+	ap_sig_go_native(t);
 }

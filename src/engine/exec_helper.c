@@ -15,9 +15,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/task.h"
-#include "linux/proc/proc.h"
-#include "linux/ptrace/inject.h"
-#include "linux/ptrace/task.h"
+#include "inject/inject.h"
+#include "inject/proc.h"
+#include "inject/task.h"
 
 #define SLICE_NS 50000000
 #define WCLONE	 0x80000000ULL

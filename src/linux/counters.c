@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 
 static const u64 configs[AP_SW_N] = {
 	[AP_SW_TASK_CLOCK] = PERF_COUNT_SW_TASK_CLOCK,

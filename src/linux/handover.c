@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 #include "abi/boot.h"
+#include "inject/inject.h"
+#include "inject/proc.h"
+#include "inject/task.h"
 #include "linux/blob_image.h"
-#include "linux/proc/proc.h"
-#include "linux/ptrace/inject.h"
-#include "linux/ptrace/task.h"
 #include "linux/supervisor.h"
 
 static void answer(struct ap_slot *slot, u32 req)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 #include "linux/supervisor.h"
 
 static pid_t innermost(const char *line)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 
 #define YAMA_ADMIN_ONLY 2
 #define YAMA_NO_ATTACH	3

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inject/task.h"
 #include "linux/program.h"
-#include "linux/ptrace/task.h"
 #include "linux/refusal.h"
 #include "linux/result.h"
 #include "linux/run_internal.h"

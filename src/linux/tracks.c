@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 #include "linux/supervisor.h"
 
 static int add_track(struct ap_supervisor *sv, u32 seg)

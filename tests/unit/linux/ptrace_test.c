@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inject/hole.h"
+#include "inject/task.h"
 #include "linux/launch.h"
-#include "linux/ptrace/hole.h"
-#include "linux/ptrace/task.h"
 #include "linux/refusal.h"
 #include "tap/tap.h"
 

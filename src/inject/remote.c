@@ -8,14 +8,14 @@
  * call returns.  Signals that arrive in between belong to the program: callers have them all
  * blocked, except SIGSTOP, which is held and sent again by whoever detaches.
  */
-#include "linux/ptrace/task.h"
+#include "inject/task.h"
 
 #include <errno.h>
 #include <linux/ptrace.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "linux/ptrace/kcall.h"
+#include "inject/kcall.h"
 
 #define VDSO_SCAN    (2 * AP_PAGE_SIZE)
 #define INSN_SYSCALL 0x050fULL /* 0f 05 */

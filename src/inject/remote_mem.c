@@ -4,15 +4,15 @@
  * of older container runtimes, pages without permission), /proc/PID/mem (no proc mounted), and
  * PEEK/POKE, which always works for a tracer and is slow.
  */
-#include "linux/ptrace/task.h"
+#include "inject/task.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ptrace.h>
 #include <sys/uio.h>
 
-#include "linux/proc/proc.h"
-#include "linux/ptrace/kcall.h"
+#include "inject/kcall.h"
+#include "inject/proc.h"
 
 static bool vm_copy(long nr, pid_t tid, u64 addr, void *buf, u64 size)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 #include "tap/tap.h"
 
 static void parses_a_line_of_maps(void)

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "linux/proc/proc.h"
-#include "linux/ptrace/kcall.h"
+#include "inject/kcall.h"
+#include "inject/proc.h"
 
 #define LINE_MAX_BYTES 8192 /* two path lengths: one escaped path and the numbers */
 

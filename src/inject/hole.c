@@ -4,7 +4,7 @@
  * the engine's units to be placed around it, far enough that the kernel, which hands out addresses
  * from the top, gives the program the same ones as without us.
  */
-#include "linux/ptrace/hole.h"
+#include "inject/hole.h"
 
 /* How far below the anchor a mapping still belongs to its cluster: less than exe to libraries. */
 #define CLUSTER_REACH (1ULL << 42)

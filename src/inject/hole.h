@@ -7,7 +7,7 @@
 
 #include "abi/boot.h"
 #include "base/types.h"
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 
 #define AP_HOLE_DISTANCE (1280ULL << 20)
 #define AP_HOLE_STEP	 (256ULL << 20)

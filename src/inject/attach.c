@@ -3,7 +3,7 @@
  * Seizing, stopping and letting go of tasks, and their registers.  PTRACE_SEIZE is used, never
  * ATTACH: it sends no SIGSTOP that the program could see, and group stops can be honoured.
  */
-#include "linux/ptrace/task.h"
+#include "inject/task.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "linux/ptrace/kcall.h"
+#include "inject/kcall.h"
 
 int ap_task_seize(pid_t tid)
 {

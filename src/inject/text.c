@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "linux/proc/proc.h"
-#include "linux/ptrace/kcall.h"
+#include "inject/kcall.h"
+#include "inject/proc.h"
 
 const char *ap_proc_path(char *buf, pid_t pid, const char *name)
 {

@@ -7,7 +7,7 @@
  * Rule for editors: until the last step nothing that the program can see has changed, so every
  * failure can end in a native run.
  */
-#include "linux/ptrace/inject.h"
+#include "inject/inject.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,10 +16,10 @@
 
 #include "abi/boot.h"
 #include "abi/session.h"
-#include "linux/proc/proc.h"
-#include "linux/ptrace/hole.h"
-#include "linux/ptrace/kcall.h"
-#include "linux/ptrace/task.h"
+#include "inject/hole.h"
+#include "inject/kcall.h"
+#include "inject/proc.h"
+#include "inject/task.h"
 
 #define RANDOM_BYTES 16
 

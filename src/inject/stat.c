@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "linux/proc/proc.h"
+#include "inject/proc.h"
 
 #define STAT_PPID	4
 #define STAT_THREADS	20
