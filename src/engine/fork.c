@@ -13,6 +13,7 @@
 #include "engine/task.h"
 
 #define NO_SEG UINT32_MAX
+#define SI_PID 3 /* index of si_pid in a siginfo of 32-bit words */
 
 /* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
 static struct ap_seg *window;
@@ -101,6 +102,23 @@ static void name_segment(struct ap_seg *seg, u32 pid)
 	__atomic_store_n(&seg->ns_pid, pid, __ATOMIC_RELEASE);
 }
 
+/*
+ * The exit of a helper sends no signal, but becomes SIGCHLD when its parent has exec'd.  It must
+ * not stay pending where the program blocks that.
+ */
+static void reap_helper(u32 pid)
+{
+	const u64 sigchld = 1ULL << (AP_SIGCHLD - 1);
+	const struct ap_timespec now = { 0 };
+	s32 info[32] = { 0 };
+
+	ap_exec_helper_end(pid);
+	if (ap_sys4(AP_NR_rt_sigtimedwait, (u64)&sigchld, (u64)info, (u64)&now, 8) < 0)
+		return;
+	if (info[SI_PID] != (s32)pid) /* the program's own, from before the exec */
+		ap_sys3(AP_NR_rt_sigqueueinfo, ap_proc.seg->ns_pid, AP_SIGCHLD, (u64)info);
+}
+
 void ap_task_init(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
@@ -109,10 +127,11 @@ void ap_task_init(struct ap_thread *t)
 	t->pid = (u32)ap_sys0(AP_NR_getpid);
 	slot->tid = t->tid;
 	slot->pid = t->pid;
-	if (ap_proc.boot->helper_pid)
-		ap_exec_helper_end(ap_proc.boot->helper_pid);
+	ap_sys3(AP_NR_fcntl, (u64)ap_proc.session_fd, AP_F_SETFD, AP_FD_CLOEXEC);
 	ap_proc.seg->pidns = ap_task_pidns();
 	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
+	if (ap_proc.boot->helper_pid)
+		reap_helper(ap_proc.boot->helper_pid);
 }
 
 static void be_child(struct ap_thread *t, const struct ap_clone *k)

@@ -54,6 +54,8 @@
 #define AP_NR_geteuid		107
 #define AP_NR_getppid		110
 #define AP_NR_getegid		108
+#define AP_NR_rt_sigtimedwait	128
+#define AP_NR_rt_sigqueueinfo	129
 #define AP_NR_rt_sigsuspend	130
 #define AP_NR_personality	135
 #define AP_NR_statfs		137

@@ -43,7 +43,7 @@ follows "env and nice" counted env X=1 nice
 # Killed before the second exec: the helper takes over.
 "$ANYPERF" stat -o "$tmp/table" -- sh -c "echo >'$tmp/started'
 	until [ -e '$tmp/go' ]; do sleep 0.02; done
-	'$tmp/inside' '$tmp/inside' >'$tmp/out'; '$PROGRAMS/task_exec' >'$tmp/exec.out'
+	env --block-signal=CHLD '$tmp/inside' '$tmp/inside' >'$tmp/out'; '$PROGRAMS/task_exec' >'$tmp/exec.out'
 	echo \$? >'$tmp/ended'" 2>/dev/null &
 wait_for 10 test -e "$tmp/started"
 kill -9 $!
