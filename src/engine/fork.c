@@ -13,7 +13,7 @@
 #include "engine/task.h"
 
 #define NO_SEG UINT32_MAX
-#define SI_PID 3 /* index of si_pid in a siginfo of 32-bit words */
+#define SI_PID 4 /* index of si_pid in a siginfo of 32-bit words */
 
 /* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
 static struct ap_seg *window;
