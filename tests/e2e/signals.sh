@@ -24,6 +24,13 @@ compare()
 	has_not "$tmp/err" 'anyperf' "$name: no report"
 }
 
+run "$PROGRAMS/sig_native"
+mv "$tmp/out" "$tmp/want.out"
+run "$ANYPERF" stat -o "$tmp/table" -- "$PROGRAMS/sig_native"
+is "$status" 0 "going native: status"
+same "$tmp/out" "$tmp/want.out" "going native: output"
+has "$tmp/err" 'not counted from here on' "going native: says so"
+
 for p in "${programs[@]}"; do
 	compare "$p" "$PROGRAMS/$p"
 done
