@@ -67,9 +67,9 @@ struct ap_thread {
 	struct ap_exit *exit;
 	struct ap_thread *next; /* proc->threads */
 	u32 epoch;		/* proc->epoch when the cache was last entered */
-	u32 slot_index; /* beyond AP_SLOT_MAX: in a further segment of this process */
-	u32 tid, pid;	    /* as the thread sees itself */
-	u32 is_vfork_child; /* shares the address space of another process, on its own slot */
+	u32 slot_index;		/* beyond AP_SLOT_MAX: in a further segment of this process */
+	u32 tid, pid;		/* as the thread sees itself */
+	u32 is_vfork_child;	/* shares the address space of another process, on its own slot */
 
 	/* Signals: owned by signal*.c */
 	struct ap_altstack altstack; /* the program's */
