@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Random instruction sequences (programs/random_code.c): registers, flags, vector registers and
+# memory come out counted as they do natively, also with signals in between and under stress.
+# SEEDS, ROUNDS and STRESS (rounds under eviction at every block) may be set;
+# random_code.long.sh runs many more.
+. "$(dirname "$0")/lib.sh"
+: "${FIRST:=1}" "${SEEDS:=12}" "${ROUNDS:=300}" "${STRESS:=1}"
+
+[ -x "$PROGRAMS/random_code" ] || skip_all "no Zydis"
+cd "$tmp" || exit 1
+
+# counted NAME SEED ROUNDS [OPTION...]
+counted()
+{
+	local name="seed $2, $3 rounds: $1" seed=$2 rounds=$3
+	shift 3
+	"$PROGRAMS/random_code" "$seed" "$rounds" >want || not_ok "$name: natively"
+	run timeout -k 5 250 "$ANYPERF" stat -o table -e instructions,branches "$@" -- \
+		"$PROGRAMS/random_code" "$seed" "$rounds"
+	is "$status $(wc -l <out)" "0 $rounds" "$name: runs"
+	same want out "$name: the same state"
+	has_not table 'not counted: .*random_code' "$name: counted"
+}
+
+for ((seed = FIRST; seed < FIRST + SEEDS; seed++)); do
+	counted "as it is" "$seed" "$ROUNDS"
+	counted "unlinked" "$seed" "$((ROUNDS / 10))" --stress unlinked
+	RANDOM_CODE_TICK=1 counted "signals" "$seed" "$ROUNDS"
+	counted "a small cache" "$seed" "$((ROUNDS / 30))" --cache-limit 64K
+done
+
+# A block at a time is slow, Zydis' own work included.
+for ((seed = FIRST; seed < FIRST + 2; seed++)); do
+	counted "evict" "$seed" "$STRESS" --stress evict
+	counted "evict, unlinked" "$seed" "$STRESS" --stress evict,unlinked
+done
+done_testing
