@@ -79,8 +79,7 @@ struct ap_block {
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;
-	u8 probe;    /* ends at a branch of unknown direction; runs once, to learn it */
-	u16 fl_live; /* status flags that are live at entry (over-approximate) */
+	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 unit;
 };
 
@@ -125,6 +124,8 @@ struct ap_block *ap_cache_one_shot(u64 pc);
 struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, or NULL */
 /* The first executable part of [start, end); false where there is none. */
 bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
+/* Was it missed, and is it executable after all?  Reads /proc/self/maps. */
+bool ap_region_discover(u64 pc);
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
 /*
  * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.

@@ -143,11 +143,24 @@ AP_NORETURN static void do_vsyscall(struct ap_thread *t, u64 pc)
 	run(t, false);
 }
 
+/* The stack grows and some calls make more executable than they say: better ask than run natively. */
+static bool discovered(u64 pc)
+{
+	bool yes;
+
+	ap_lock_take(&ap_proc.lock);
+	yes = ap_region_discover(pc);
+	ap_lock_drop(&ap_proc.lock);
+	return yes;
+}
+
 AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 {
 	switch (l->special) {
 	case AP_SPECIAL_FETCH:
 		t->regs.rip = l->target;
+		if (discovered(l->target))
+			run(t, false);
 		t->native_pc = l->target;
 		ap_gate_native_fault(t);
 	case AP_SPECIAL_IRET:

@@ -5,7 +5,6 @@
  * engine fast.  Everything over-approximates: unknown is live.
  */
 #include "engine/engine.h"
-#include "engine/lookup.h"
 #include "engine/sb.h"
 
 #define PEEK_INSNS 8
@@ -16,47 +15,6 @@ static bool scan(const struct ap_insn *i, u16 *live, u16 *open)
 	*live |= i->fl_read & *open;
 	*open &= (u16)~i->fl_write;
 	return *open != 0;
-}
-
-u16 ap_live_at(u64 pc)
-{
-	u16 live = 0, open = AP_FL_ALL;
-	struct ap_block *b = ap_lookup_find(pc);
-
-	if (b)
-		return b->fl_live;
-	for (u32 n = 0; n < PEEK_INSNS; n++) {
-		struct ap_insn i;
-		u8 buf[16];
-		u32 avail = ap_sb_fetch(pc, buf);
-
-		if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
-			break;
-		if (!scan(&i, &live, &open))
-			return live;
-		if (i.kind == AP_I_JMP || i.kind == AP_I_CALL)
-			pc = ap_insn_target(&i, pc);
-		else if (i.kind == AP_I_OTHER)
-			pc += i.len;
-		else
-			break;
-	}
-	return live | open;
-}
-
-u16 ap_live_entry(const struct ap_sb *sb)
-{
-	u16 live = 0, open = AP_FL_ALL;
-
-	for (u32 n = 0; n < sb->n; n++) {
-		const struct ap_sb_insn *in = &sb->insns[n];
-
-		if (!scan(&in->i, &live, &open))
-			return live;
-		if (in->side || in->guard || in->i.kind == AP_I_INT || in->i.kind == AP_I_UD)
-			break;
-	}
-	return live | open;
 }
 
 /* May the instruction fault?  Then a handler would see the flags as they are before it. */
@@ -70,9 +28,55 @@ static bool may_fault(const struct ap_insn *i)
 }
 
 /*
+ * A judgement about code elsewhere holds as long as that code does: the block is then dropped with
+ * the page too.  False where the page may change unseen, or the block has pages enough.
+ */
+static bool depend_on(struct ap_sb *sb, u64 pc)
+{
+	const struct ap_range *r = ap_region_find(pc);
+	u64 page = pc & AP_PAGE_MASK;
+
+	for (u32 k = 0; k < sb->npages; k++)
+		if (sb->pages[k] == page)
+			return true;
+	if (!r || r->flags & AP_RANGE_W || sb->npages == AP_BLOCK_PAGES)
+		return false;
+	sb->pages[sb->npages++] = page;
+	return true;
+}
+
+u16 ap_live_at(struct ap_sb *sb, u64 pc)
+{
+	u16 live = 0, open = AP_FL_ALL;
+
+	for (u32 n = 0; n < PEEK_INSNS; n++) {
+		struct ap_insn i;
+		u8 buf[16];
+		u32 avail;
+
+		if (!depend_on(sb, pc))
+			break;
+		avail = ap_sb_fetch(pc, buf);
+		if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
+			break;
+		if (!depend_on(sb, pc + i.len - 1) || may_fault(&i))
+			break;
+		if (!scan(&i, &live, &open))
+			return live;
+		if (i.kind == AP_I_JMP)
+			pc = ap_insn_target(&i, pc);
+		else if (i.kind == AP_I_OTHER)
+			pc += i.len;
+		else
+			break;
+	}
+	return live | open;
+}
+
+/*
  * The final exit's counter may be updated anywhere after the last side exit.  First choice: before
  * an instruction there that replaces all flags, with nothing that can fault in between, so that no
- * frame ever shows the clobbered flags.  Second: the end, where the target overwrites them.
+ * frame ever shows the clobbered flags.  Second: the end, where the target overwrites them before anything can fault.
  * Else the end, flags-free.
  */
 void ap_live_place_inc(struct ap_sb *sb)
@@ -90,6 +94,6 @@ void ap_live_place_inc(struct ap_sb *sb)
 		}
 	}
 	sb->inc_at = sb->final_kind == AP_EXIT_IBL ? sb->n - 1 : sb->n;
-	sb->inc_flags_ok =
-		sb->final_kind == AP_EXIT_DIRECT && !sb->probe && ap_live_at(sb->final_target) == 0;
+	sb->inc_flags_ok = sb->final_kind == AP_EXIT_DIRECT && !sb->probe &&
+			   ap_live_at(sb, sb->final_target) == 0;
 }

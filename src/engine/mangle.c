@@ -55,7 +55,12 @@ bool ap_mangle_supported(const struct ap_insn *i, const u8 *bytes)
 		return false;
 	if ((i->flags & AP_INSN_MOV_SEG) && !(i->map == 0 && i->opcode == 0x8c))
 		return false; /* loads a selector into %gs */
-	return i->seg != AP_SEG_GS || !(i->flags & AP_INSN_VSIB);
+	if (i->seg != AP_SEG_GS)
+		return true;
+	if (i->flags & AP_INSN_VSIB)
+		return false;
+	/* string operations with 32-bit addresses and gs */
+	return i->flags & AP_INSN_HAS_MODRM || is_moffs(i) || !(i->flags & AP_INSN_ADDR32);
 }
 
 /*
@@ -70,8 +75,8 @@ static void emit_rebased(struct ap_emit *e, const struct ap_sb_insn *in, u8 base
 	for (u32 k = 0; k < i->modrm_off; k++) {
 		u8 b = in->bytes[k];
 
-		if (k < i->nprefix && b == 0x65)
-			continue;
+		if (k < i->nprefix && (b == 0x65 || b == 0x67))
+			continue; /* the base holds the whole address */
 		if (i->rex && k == i->nprefix)
 			b &= (u8)~3; /* X and B belonged to the operand */
 		else if (i->flags & AP_INSN_VEX && in->bytes[i->nprefix] != 0xc5 &&
@@ -140,11 +145,11 @@ static void emit_add_gs_base(struct ap_emit *e, u8 reg, u8 other)
 	ap_emit_gs_load(e, other, AP_T_SPILL_B);
 }
 
-/* The instruction's bytes up to the opcode, less a gs override. */
+/* The instruction's bytes up to the opcode, less a gs override and the address size. */
 static void emit_prefixes(struct ap_emit *e, const struct ap_sb_insn *in)
 {
 	for (u32 k = 0; k < in->i.opcode_off; k++)
-		if (k >= in->i.nprefix || in->bytes[k] != 0x65)
+		if (k >= in->i.nprefix || (in->bytes[k] != 0x65 && in->bytes[k] != 0x67))
 			ap_emit8(e, in->bytes[k]);
 }
 
@@ -175,7 +180,7 @@ static void mangle_gs_moffs(struct ap_emit *e, const struct ap_sb_insn *in)
 	u8 r = AP_RCX;
 
 	ap_emit_gs_store(e, r, AP_T_SPILL_A);
-	ap_emit_mov_imm64(e, r, (u64)in->i.disp);
+	ap_emit_mov_imm64(e, r, in->i.flags & AP_INSN_ADDR32 ? (u32)in->i.disp : (u64)in->i.disp);
 	emit_add_gs_base(e, r, AP_RDX);
 	emit_prefixes(e, in);
 	ap_emit8(e, with_modrm[in->i.opcode & 3]);

@@ -5,6 +5,7 @@
  * its copy by nature.
  */
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/engine.h"
 #include "engine/ranges.h"
 
@@ -86,4 +87,69 @@ void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable)
 		ap_ranges_set(&regions, start, end, range_flags | AP_RANGE_X);
 	else
 		ap_ranges_clear(&regions, start, end);
+}
+
+/* A file read by characters. */
+static struct {
+	char buf[1024];
+	u32 at, len;
+} in; /* guarded by the lock */
+
+static bool next_char(s32 fd, char *c)
+{
+
+	if (in.at == in.len) {
+		s64 n = ap_sys3(AP_NR_read, (u64)fd, (u64)in.buf, sizeof(in.buf));
+
+		in.at = 0;
+		in.len = n > 0 ? (u32)n : 0;
+		if (in.len == 0)
+			return false;
+	}
+	*c = in.buf[in.at++];
+	return true;
+}
+
+/* A line of /proc/self/maps into *r; false where it is of a mapping that cannot be executed. */
+static bool parse_line(const char *s, struct ap_range *r)
+{
+	if (!ap_parse_hex(&s, &r->start) || *s++ != '-' || !ap_parse_hex(&s, &r->end) ||
+	    *s++ != ' ')
+		return false;
+	if (strlen(s) < 4 || s[0] != 'r' || s[2] != 'x')
+		return false;
+	r->flags = (s[1] == 'w' ? AP_RANGE_W : 0) | (s[3] == 's' ? AP_RANGE_SHARED : 0);
+	return true;
+}
+
+bool ap_region_discover(u64 pc)
+{
+	static char line[128]; /* the beginning of each line is enough; guarded by the lock */
+	static const char path[] = "/proc/self/maps";
+	struct ap_range r;
+	bool found = false;
+	u32 n = 0;
+	char c;
+	s64 fd;
+
+	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1))
+		return false;
+	fd = ap_sys3(AP_NR_open, (u64)path, 0x80000 /* O_CLOEXEC */, 0);
+	if (ap_is_err(fd))
+		return false;
+	in.at = in.len = 0;
+	while (!found && next_char((s32)fd, &c)) {
+		if (c != '\n') {
+			if (n < sizeof(line) - 1)
+				line[n++] = c;
+			continue;
+		}
+		line[n] = 0;
+		n = 0;
+		found = parse_line(line, &r) && pc >= r.start && pc < r.end;
+	}
+	ap_sys1(AP_NR_close, (u64)fd);
+	if (found)
+		ap_region_set(r.start, r.end, (u32)r.flags, true);
+	return found;
 }

@@ -50,8 +50,7 @@ enum ap_hint ap_hint_get(u64 pc);
 void ap_hint_set(u64 pc, enum ap_hint hint);
 
 /* live.c */
-u16 ap_live_at(u64 pc); /* status flags live at a program pc, over-approximate */
-u16 ap_live_entry(const struct ap_sb *sb);
+u16 ap_live_at(struct ap_sb *sb, u64 pc); /* status flags live at a pc that sb leads to */
 void ap_live_place_inc(struct ap_sb *sb);
 
 /* mangle.c: emits one instruction that is not the block's final transfer. */

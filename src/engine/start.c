@@ -95,8 +95,11 @@ void ap_start(struct ap_boot *boot)
 {
 	struct ap_thread *t;
 
-	if (attach_session(boot) != 0 || make_tables() != 0 || make_first_thread(boot, &t) != 0)
+	if (attach_session(boot) != 0 || make_tables() != 0 || make_first_thread(boot, &t) != 0) {
+		ap_sys1(AP_NR_close, (u64)boot->session_fd);
+		ap_sys4(AP_NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&boot->sigmask, 0, 8);
 		ap_boot_native(boot);
+	}
 	ap_task_init(t);
 	ap_signal_init(t);
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);

@@ -260,9 +260,9 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 		emit_jmp_stub(x);
 }
 
-static void emit_side_count(const struct ap_sb *sb, const struct ap_exit *x, u64 vec)
+static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u64 vec)
 {
-	if (!sb->probe && ap_live_at(x->target) == 0) {
+	if (!sb->probe && ap_live_at(sb, x->target) == 0) {
 		ap_emit_count_flags(&tr.e, vec);
 		return;
 	}
@@ -352,7 +352,6 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->pc = sb->pc;
 	b->final_vec = tr.count ? tr.final_vec : 0;
 	b->unit = (u16)(tr.u - ap_units);
-	b->fl_live = ap_live_entry(sb);
 	b->probe = sb->probe;
 	b->probe_pc = sb->probe ? sb->insns[sb->n - 1].pc : 0;
 	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
@@ -408,7 +407,6 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	b = block_new(sb, exits);
 	if (!b)
 		return NULL;
-	ap_unit_add_block(u, b);
 	b->mark = mark;
 	b->end = ap_heap_mark();
 	b->unit_used = u->used;
@@ -418,5 +416,6 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	b->code_len = (u32)(tr.e.p - code);
 	u->used = (u32)(tr.e.p - u->base);
 	u->cold = tr.cold;
+	ap_unit_add_block(u, b); /* last: a handler may look for it from here on */
 	return b;
 }
