@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Code and operands that an engine can misjudge: each program checks itself and must also be counted
+# whole.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+for p in flags_patched gs_addr32 stack_code; do
+	run "$ANYPERF" stat -x, -e instructions -o "$tmp/table" -- "$PROGRAMS/$p"
+	is "$status" 0 "$p: status"
+	is "$(cat "$tmp/out")" "$p: ok" "$p: output"
+	has_not "$tmp/err" anyperf "$p: no report"
+done
+run "$ANYPERF" stat -x, -e instructions -o "$tmp/table" -- "$PROGRAMS/stack_code" 300
+counted=$(stat_value "$tmp/table" instructions)
+check "code on a grown stack is counted" test "$counted" -gt 2000000
+done_testing
