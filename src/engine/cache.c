@@ -19,7 +19,6 @@
 
 static struct ap_block *pages[PAGE_BUCKETS]; /* chained through page_next[] of that page's index */
 static struct ap_sb sb;
-static bool retired_waiting; /* a flush could not release its memory yet */
 
 static u32 page_bucket(u64 page)
 {
@@ -128,7 +127,6 @@ static void release(void)
 {
 	ap_units_release();
 	ap_heap_reset();
-	retired_waiting = false;
 }
 
 /*
@@ -151,7 +149,6 @@ static void wait_and_release(void)
 			ap_sys4(AP_NR_futex, (u64)&never, 128, 0, (u64)ts);
 		}
 	}
-	retired_waiting = true;
 }
 
 void ap_cache_flush(void)

@@ -412,6 +412,8 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 {
 	struct ap_thread *t = ap_self();
 
+	/* The kernel leaves AC as the program has it; our accesses may be unaligned. */
+	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
 	if (t->stepping && while_stepping(t, sig, info, uc))
 		return;
