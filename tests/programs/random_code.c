@@ -65,6 +65,7 @@ static uint32_t undefined; /* flags that nobody may read */
 static uint64_t leaves[N_LEAVES];
 static unsigned int leaf_pops[N_LEAVES], n_leaves, n_cells;
 static int depth;
+static bool quiet; /* for some pieces no flag is written, so that they live across blocks */
 
 #define DATA_MID (data + DATA_SIZE / 2)
 #define CELL(n)	 ((uint64_t *)(data + DATA_SIZE - 8 * N_CELLS) + (n))
@@ -129,6 +130,10 @@ static void account_flags(uint8_t *bytes, size_t *len)
 	if (!f)
 		return;
 	if (f->tested & undefined & STATUS) {
+		*len = 0;
+		return;
+	}
+	if (quiet && ((f->modified | f->set_0 | f->set_1 | f->undefined) & STATUS)) {
 		*len = 0;
 		return;
 	}
@@ -602,12 +607,14 @@ static void gen_jump(void)
 
 static void gen_piece(void)
 {
-	static void (*const pieces[])(
-		void) = { gen_push_pop,	    gen_flags, gen_divide, gen_string, gen_forward,
-			  gen_loop_counted, gen_loop,  gen_call,   gen_jump,   gen_forward };
-	unsigned int n = below(30);
+	static void (*const pieces[])(void) = { gen_push_pop,	  gen_forward, gen_jump,  gen_loop,
+						gen_forward,	  gen_string,  gen_flags, gen_call,
+						gen_loop_counted, gen_divide };
+	unsigned int n = below(30), quiets = 5;
 
-	if (n >= sizeof(pieces) / sizeof(*pieces) || (depth > 1 && n > 3))
+	if (depth == 0 && below(8) == 0)
+		quiet = !quiet;
+	if (n >= (quiet ? quiets : sizeof(pieces) / sizeof(*pieces)) || (depth > 1 && n > 3))
 		gen_form();
 	else
 		pieces[n]();
@@ -619,6 +626,7 @@ static void generate(unsigned int pieces, uint8_t **entry)
 	n_leaves = n_cells = 0;
 	undefined = 0;
 	depth = 2;
+	quiet = false;
 	out = code + below(4096);
 	for (unsigned int i = 0; i < N_LEAVES; i++) {
 		leaves[i] = (uint64_t)out;
