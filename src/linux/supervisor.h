@@ -28,6 +28,7 @@ struct ap_track {
 	int pidfd;     /* -1: no descriptor left, or no such process any more */
 	bool is_gone;  /* the process ended; others may still use its memory */
 	bool is_named; /* a seg.pid was there and has been tried */
+	u64 since_ns;  /* when the segment was first seen */
 };
 
 /* A task that we trace: seized for its exec. */

@@ -13,6 +13,12 @@
 #include "inject/proc.h"
 #include "linux/supervisor.h"
 
+/*
+ * A fork names its segment within microseconds; who was killed in between never will.  After this
+ * long nobody waits for a name any more.
+ */
+#define NAMING_NS 2000000000ULL
+
 static int add_track(struct ap_supervisor *sv, u32 seg)
 {
 	if (sv->ntracks == sv->tracks_cap) {
@@ -24,7 +30,8 @@ static int add_track(struct ap_supervisor *sv, u32 seg)
 		sv->tracks = more;
 		sv->tracks_cap = cap;
 	}
-	sv->tracks[sv->ntracks++] = (struct ap_track){ .seg = seg, .pidfd = -1 };
+	sv->tracks[sv->ntracks++] =
+		(struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
 	return 0;
 }
 
@@ -162,12 +169,14 @@ unsigned int ap_tracks_running(struct ap_supervisor *sv)
 
 unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
 {
+	u64 now = ap_now_ns();
 	unsigned int n = 0;
 
 	for (u32 i = 0; i < sv->ntracks; i++) {
 		const struct ap_track *t = &sv->tracks[i];
+		bool is_coming = !t->is_named && now - t->since_ns < NAMING_NS;
 
-		n += !t->is_gone && (!t->is_named || is_exiting(sv, t));
+		n += !t->is_gone && (is_coming || is_exiting(sv, t));
 	}
 	return n;
 }
