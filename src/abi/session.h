@@ -33,9 +33,10 @@
 #define AP_SLOT_OFF(i)	   (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
 #define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
 
-#define AP_NOTE_OFF 4096ULL
-#define AP_NOTE_MAX 512
-#define AP_ROOT_MAX 16
+#define AP_NOTE_OFF	   4096ULL
+#define AP_NOTE_MAX	   512
+#define AP_ROOT_MAX	   16
+#define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */

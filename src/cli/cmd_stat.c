@@ -99,6 +99,10 @@ static int opt_cache_limit(void *args, const char *value, char *why)
 		snprintf(why, AP_OPT_WHY, "needs a size in bytes, K, M or G may follow");
 		return -EINVAL;
 	}
+	if (n << shift < AP_CACHE_LIMIT_MIN) {
+		snprintf(why, AP_OPT_WHY, "needs at least 64K");
+		return -EINVAL;
+	}
 	a->run.cache_limit = n << shift;
 	return 0;
 }

@@ -88,6 +88,7 @@ void ap_supervisor_fini(struct ap_supervisor *sv)
 static void command_ended(struct ap_supervisor *sv, int status, const struct rusage *ru)
 {
 	sv->command_ended = true;
+	ap_tracks_reaped(sv, sv->command);
 	sv->wait_status = status;
 	sv->rusage = *ru;
 	sv->end_ns = ap_now_ns();

@@ -89,6 +89,7 @@ void ap_doorbell_stop(struct ap_doorbell *bell);
 /* Looks at every unfolded segment: learns new ones, folds dead ones. */
 void ap_tracks_update(struct ap_supervisor *sv);
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
+void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid); /* waited for: the pid is free */
 /* Processes that still run. */
 unsigned int ap_tracks_running(struct ap_supervisor *sv);
 /* Those in their exit, and segments of which nothing is known yet: both settle by themselves. */

@@ -148,6 +148,13 @@ void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
 	}
 }
 
+void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid)
+{
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (sv->tracks[i].pid == pid)
+			ap_tracks_gone(sv, sv->tracks[i].seg);
+}
+
 static bool is_exiting(struct ap_supervisor *sv, const struct ap_track *t)
 {
 	struct ap_seg head;
