@@ -146,6 +146,7 @@ bool ap_smc_is_protected(u64 addr);
 bool ap_smc_hides_write(u64 addr);
 /* Gives pages back before a system call that looks at their protection or moves them.  Lock held. */
 bool ap_smc_unprotect(u64 start, u64 end);
+bool ap_smc_any(void); /* is any page protected? Async-safe */
 /* A system call failed with EFAULT: unprotect what is protected; true if anything was. Lock held. */
 bool ap_smc_unprotect_all(void);
 /* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */

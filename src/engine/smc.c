@@ -228,6 +228,11 @@ static bool forget(struct page *p)
 	return true;
 }
 
+bool ap_smc_any(void)
+{
+	return __atomic_load_n(&nprotected, __ATOMIC_RELAXED);
+}
+
 bool ap_smc_unprotect(u64 start, u64 end)
 {
 	return nprotected && for_each(start, end, give_back);

@@ -10,8 +10,9 @@
 #include "base/mem.h"
 #include "engine/task.h"
 
-#define RCX 1
-#define R11 11
+#define RCX	     1
+#define R11	     11
+#define ARG_SPAN_MAX (1ULL << 20) /* a larger number is no length of a buffer in code */
 
 /* A call fails on pages that are only protected because there is translated code of them. */
 static bool give_pages_back(void)
@@ -24,9 +25,32 @@ static bool give_pages_back(void)
 	return any;
 }
 
+/*
+ * A call that the kernel gives up half way cannot always be made again: the child has been reaped,
+ * the counter has been read.  So what an argument points to, with the next one for its length if it
+ * looks like one, is given back before the call; what is reached indirectly fails and is tried again.
+ */
+static void give_args_back(const struct ap_call *c)
+{
+	for (u32 i = 0; i < 6; i++) {
+		u64 len = i < 5 && c->a[i + 1] < ARG_SPAN_MAX ? c->a[i + 1] : 0;
+		u64 end = c->a[i] + (len ? len : 1);
+
+		if (end < c->a[i] || (!ap_smc_hides_write(c->a[i]) && !ap_smc_hides_write(end - 1)))
+			continue;
+		ap_lock_take(&ap_proc.lock);
+		ap_smc_unprotect(c->a[i] & AP_PAGE_MASK, AP_ALIGN_UP(end, AP_PAGE_SIZE));
+		ap_lock_drop(&ap_proc.lock);
+	}
+}
+
 s64 ap_call_pass(struct ap_thread *t, struct ap_call *c)
 {
-	s64 ret = ap_syscall_do(t, c->nr, c->a);
+	s64 ret;
+
+	if (ap_unlikely(ap_smc_any()))
+		give_args_back(c);
+	ret = ap_syscall_do(t, c->nr, c->a);
 
 	if (ap_unlikely(ret == -AP_EFAULT) && give_pages_back())
 		ret = ap_syscall_do(t, c->nr, c->a);
