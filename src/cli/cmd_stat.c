@@ -222,13 +222,16 @@ static int report(const struct stat_args *args, const struct ap_stat *st)
 	return ret;
 }
 
-/* Only what the events need: no engine for the kernel's, no counters for system calls. */
+/*
+ * Only what the events need: no engine for the kernel's, no counters for system calls.  To wait for
+ * descendants one must know them, which takes the engine.
+ */
 static void choose_instruments(struct stat_args *args)
 {
 	const struct ap_evlist *events = &args->events;
 	size_t i;
 
-	args->run.no_engine = !ap_evlist_needs(events, AP_FROM_RAW);
+	args->run.no_engine = !ap_evlist_needs(events, AP_FROM_RAW) && !args->run.wait_all;
 	args->run.sw_events = events->n ? 1u << AP_SW_TASK_CLOCK : 0;
 	for (i = 0; i < events->n; i++) {
 		const struct ap_evsel *sel = &events->sel[i];

@@ -99,6 +99,8 @@ static int read_counts(struct ap_run_state *run, const struct ap_session_file *s
 			break;
 		nanosleep(&step, NULL);
 	}
+	if (run->opts->wait_all)
+		run->res->wall_ns = ap_now_ns() - run->start_ns;
 	ret = ap_result_take(run->res, s, root);
 	run->res->tasks_running = tally.running;
 	run->res->tasks_short += tally.cut_short;

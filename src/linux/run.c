@@ -169,8 +169,11 @@ static int finish_session(struct ap_run_state *run)
 	int ret;
 
 	ap_tracks_update(sv);
-	if (run->opts->wait_all)
+	if (run->opts->wait_all) {
 		ap_supervisor_serve(sv, all_have_ended, 0);
+		/* what was waited for is measured: a clock that went on belongs to the time that did */
+		sv->end_ns = ap_now_ns();
+	}
 	ap_supervisor_serve(sv, is_settled, ap_now_ns() + SETTLE_NS);
 	ap_supervisor_serve(sv, is_untraced, ap_now_ns() + HANDOVER_NS);
 	ap_run_take_times(run);

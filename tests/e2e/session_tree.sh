@@ -105,6 +105,15 @@ echo >go
 wait "$pid"
 is "$?" 0 "--wait-all ends with the last task"
 is "$(($(stat_value csv instructions) > 200000))" 1 "and counts it"
+# nobody uses more CPUs than there are, and to wait is to measure
+for e in task-clock,duration_time task-clock,duration_time,instructions; do
+	"$ANYPERF" stat --wait-all -x, -o csv -e $e -- \
+		sh -c '(i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo x >waited) & :'
+	check "--wait-all -e $e waits" rm waited
+	is "$(awk -F, -v cpus="$(nproc --all)" '$3 == "task-clock" { clock = $1 * 1e6 }
+		$3 == "duration_time" { print clock <= $1 * cpus }' csv)" 1 \
+		"--wait-all -e $e: the time elapsed is until the last task's end"
+done
 
 # a daemon: the original session and its descriptors are of no interest to it
 cat >daemon.py <<'EOF'
