@@ -112,6 +112,21 @@ void ap_stat_print_table(const struct ap_stat *st, FILE *out)
 	print_times(st, out);
 }
 
+/* Does a number of the kernel stand beside exact ones, which took the engine to count? */
+static bool includes_engine(const struct ap_stat *st)
+{
+	bool kernel = false, engine = false;
+	size_t i;
+
+	for (i = 0; i < st->nrows; i++) {
+		if (ap_stat_row_state(&st->row[i]) != AP_STAT_COUNTED)
+			continue;
+		kernel |= st->row[i].sel->desc->kind == AP_KIND_KERNEL;
+		engine |= st->row[i].sel->desc->from == AP_FROM_RAW;
+	}
+	return kernel && engine;
+}
+
 void ap_stat_print_notes(const struct ap_stat *st, const char *prefix, bool verbose, FILE *out)
 {
 	size_t i;
@@ -124,6 +139,11 @@ void ap_stat_print_notes(const struct ap_stat *st, const char *prefix, bool verb
 			fprintf(out, "%s%s: <not %s>: %s\n", prefix, row->sel->name,
 				counted ? "counted" : "supported", ap_stat_row_why(row));
 	}
+	if (verbose && includes_engine(st))
+		fprintf(out,
+			"%skernel: what the kernel saw, the engine's own work included; asked for "
+			"alone, its events are counted without the engine\n",
+			prefix);
 	for (i = 0; i < st->nnotes; i++) {
 		fprintf(out, "%s%s", prefix, st->note[i].text);
 		if (st->note[i].times > 1)

@@ -158,6 +158,30 @@ static void a_command_outside_of_the_engine_is_not_counted(void)
 	sample_fini(&s);
 }
 
+static void kernel_numbers_beside_exact_ones_include_the_engine(void)
+{
+	static const char said[] = "# kernel: what the kernel saw, the engine's own work included; "
+				   "asked for alone, its events are counted without the engine\n";
+	static const struct {
+		const char *events;
+		bool is_said;
+	} cases[] = { { "task-clock,instructions", true },
+		      { "instructions,user_time", true },
+		      { "task-clock,page-faults", false },
+		      { "instructions,branches", false },
+		      { "cycles,instructions", false } };
+	struct sample s;
+	size_t i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(cases); i++) {
+		sample_init(&s, cases[i].events);
+		sample_run(&s);
+		EXPECT(!!strstr(printed(&s, ",", true), said) == cases[i].is_said);
+		EXPECT(!strstr(printed(&s, ",", false), said));
+		sample_fini(&s);
+	}
+}
+
 static void notes_are_said_once_with_their_number(void)
 {
 	static struct ap_note_line notes[] = { { .text = "not counted: /usr/bin/sudo: set-uid" },
@@ -230,6 +254,7 @@ int main(int argc, char **argv)
 		TAP(csv_has_perfs_columns_and_one_more),
 		TAP(csv_of_repeated_runs_has_the_deviation),
 		TAP(a_command_outside_of_the_engine_is_not_counted),
+		TAP(kernel_numbers_beside_exact_ones_include_the_engine),
 		TAP(notes_are_said_once_with_their_number),
 		TAP(a_null_run_has_times_only),
 		TAP(thousands_are_separated_as_the_locale_says),
