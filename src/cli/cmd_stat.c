@@ -217,7 +217,7 @@ static int report(const struct stat_args *args, const struct ap_stat *st)
 	if (args->output)
 		ret = ap_outfile_write(args->output, text, size, stderr);
 	else
-		fwrite(text, 1, size, stderr);
+		ret = ap_outfile_print(stderr, text, size, stderr);
 	free(text);
 	return ret;
 }

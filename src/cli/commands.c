@@ -84,7 +84,7 @@ static int cmd_version(int argc, char **argv)
 	return 0;
 }
 
-int ap_cli_main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct command *cmd;
 
@@ -98,4 +98,14 @@ int ap_cli_main(int argc, char **argv)
 		return cmd_help(argc - 1, argv + 1);
 	cmd = find(argv[1]);
 	return cmd ? cmd->run(argc - 1, argv + 1) : AP_EXIT_USAGE;
+}
+
+int ap_cli_main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fputs("anyperf: cannot write to standard output\n", stderr);
+	return AP_EXIT_FAILURE;
 }

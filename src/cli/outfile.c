@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,15 +30,6 @@ static char *resolve(const char *path)
 	return real ? real : ap_xstrdup(path);
 }
 
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return ap_xstrdup(".");
-	return slash == path ? ap_xstrdup("/") : ap_xstrndup(path, (size_t)(slash - path));
-}
-
 static bool is_replaceable(const char *real)
 {
 	struct stat st;
@@ -45,34 +37,74 @@ static bool is_replaceable(const char *real)
 	return stat(real, &st) || S_ISREG(st.st_mode);
 }
 
+/* Makes the file that will be renamed: its descriptor, its name in *temp. */
+static int make_temp(const char *real, char **temp)
+{
+	int fd;
+
+	*temp = ap_xasprintf("%s.XXXXXX", real);
+	fd = mkostemp(*temp, O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* By doing it: what access(2) grants to root, /proc and others still refuse. */
+static int try_temp(const char *real)
+{
+	char *temp;
+	int fd = make_temp(real, &temp);
+
+	if (fd >= 0) {
+		close(fd);
+		unlink(temp);
+	}
+	free(temp);
+	return fd < 0 ? fd : 0;
+}
+
 int ap_outfile_check(const char *path, FILE *err)
 {
-	char *real = resolve(path), *folder = folder_of(real);
+	char *real = resolve(path);
 	struct stat st;
-	int error = 0;
+	int ret = 0;
 
-	if (!stat(real, &st) && S_ISDIR(st.st_mode))
-		error = EISDIR;
-	else if (access(is_replaceable(real) ? folder : real, W_OK))
-		error = errno;
-	free(folder);
+	if (!*real)
+		ret = -ENOENT;
+	else if (!stat(real, &st) && S_ISDIR(st.st_mode))
+		ret = -EISDIR;
+	else if (is_replaceable(real))
+		ret = try_temp(real);
+	else if (access(real, W_OK))
+		ret = -errno;
 	free(real);
-	return error ? complain(path, error, err) : 0;
+	return ret ? complain(path, -ret, err) : 0;
 }
 
 static int write_all(int fd, const char *text, size_t size)
 {
+	struct pollfd full = { .fd = fd, .events = POLLOUT };
+
 	while (size) {
 		ssize_t n = write(fd, text, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN && poll(&full, 1, -1) >= 0)
+			continue; /* somebody shares our stderr and made it non-blocking */
 		if (n < 0)
 			return -errno;
 		text += n;
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err)
+{
+	int ret = fflush(out) ? -errno : write_all(fileno(out), text, size);
+
+	if (ret)
+		fprintf(err, "anyperf: cannot write the report: %s\n", strerror(-ret));
+	return ret;
 }
 
 static mode_t wanted_mode(const char *real)
@@ -86,12 +118,12 @@ static mode_t wanted_mode(const char *real)
 
 static int replace(const char *real, const char *text, size_t size)
 {
-	char *temp = ap_xasprintf("%s.XXXXXX", real);
-	int fd = mkostemp(temp, O_CLOEXEC);
+	char *temp;
+	int fd = make_temp(real, &temp);
 	int ret;
 
 	if (fd < 0) {
-		ret = -errno;
+		ret = fd;
 		goto out;
 	}
 	ret = write_all(fd, text, size);

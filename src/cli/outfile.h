@@ -23,4 +23,7 @@ AP_MUST_CHECK int ap_outfile_check(const char *path, FILE *err);
  */
 AP_MUST_CHECK int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err);
 
+/* The same for what is open: past the stream's buffer, which would hide that a device is full. */
+AP_MUST_CHECK int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err);
+
 #endif

@@ -111,6 +111,41 @@ is "$(wc -l <"$tmp/err")" 1 "-o: in one line"
 status 0 "-o: /dev/null stays a device" "$ANYPERF" stat -o /dev/null true
 check "-o: it does" test -c /dev/null
 
+for path in /proc/report /proc/self/report /sys/report; do
+	status 125 "-o: $path cannot be made" "$ANYPERF" stat -o $path -e $sw sh -c 'echo ran'
+	is "$(cat "$tmp/out")" "" "-o: $path: before the command runs"
+	is "$(wc -l <"$tmp/err")" 1 "-o: $path: in one line"
+done
+
+# --- what cannot be said is a failure
+for e in $sw instructions; do
+	for format in '' '-x,'; do
+		status 125 "-o /dev/full $format: $e" "$ANYPERF" stat $format -o /dev/full -e $e true
+		has "$tmp/err" '^anyperf: cannot write output file /dev/full: No space' "and says so"
+		is "$(wc -l <"$tmp/err")" 1 "in one line"
+		"$ANYPERF" stat $format -e $e true 2>/dev/full
+		is $? 125 "a full standard error: $format $e"
+		"$ANYPERF" stat $format -e $e sh -c 'echo $0; echo err >&2' >"$tmp/out" 2>&-
+		is $? 125 "a closed standard error: $format $e"
+		is "$(cat "$tmp/out")" sh "and the command did run"
+	done
+done
+for what in list --version help "stat -h"; do
+	# shellcheck disable=SC2086 # words
+	"$ANYPERF" $what >/dev/full 2>"$tmp/err"
+	is $? 125 "$what: a full standard output"
+	is "$(cat "$tmp/err")" "anyperf: cannot write to standard output" "$what: says so"
+done
+fds='for i in 0 1 2; do [ ! -e /proc/$$/fd/$i ] || echo $i; done >fds'
+"$ANYPERF" stat -o report -e instructions sh -c "$fds" <&- 2>&-
+is "$? $(paste -sd' ' fds)" "0 1" "closed descriptors are closed for the command"
+
+# --- numbers of the kernel include the engine
+run "$ANYPERF" stat -v -e task-clock,instructions true
+is "$(grep -c "^kernel: .* engine's own work included" "$tmp/err")" 1 "-v: says whose work it is"
+run "$ANYPERF" stat -v -e task-clock,page-faults true
+has_not "$tmp/err" 'engine' "-v: there is no engine for the kernel's events alone"
+
 # --- Ctrl-C goes to the command, the table is printed
 cat >"$tmp/ctrl-c" <<'EOF'
 trap 'exit 5' INT

@@ -119,6 +119,31 @@ static void what_cannot_be_written_is_said_before(void)
 	enter_folder();
 	EXPECT_U64(put("", "x"), -ENOENT);
 	EXPECT_U64(leave_folder(), 0);
+	/* access(2) says to root that it may */
+	EXPECT(ap_outfile_check("/proc/anyperf", capture_begin(&err)));
+	EXPECT(strstr(capture_end(&err), "anyperf: cannot write output file /proc/anyperf: "));
+}
+
+static void a_check_leaves_nothing(void)
+{
+	enter_folder();
+	EXPECT_U64(ap_outfile_check("new", capture_begin(&err)), 0);
+	EXPECT_STR(capture_end(&err), "");
+	EXPECT_U64(leave_folder(), 0);
+}
+
+static void a_full_device_is_said(void)
+{
+	FILE *full = fopen("/dev/full", "w");
+
+	REQUIRE(full);
+	EXPECT_U64(ap_outfile_print(full, "x", 1, capture_begin(&err)), -ENOSPC);
+	EXPECT_STR(capture_end(&err),
+		   "anyperf: cannot write the report: No space left on device\n");
+	fclose(full);
+	EXPECT_U64(put("/dev/full", "x"), -ENOSPC);
+	EXPECT_STR(err.text,
+		   "anyperf: cannot write output file /dev/full: No space left on device\n");
 }
 
 int main(int argc, char **argv)
@@ -128,6 +153,8 @@ int main(int argc, char **argv)
 						 TAP(a_link_stays_a_link),
 						 TAP(devices_are_written_through),
 						 TAP(what_cannot_be_written_is_said_before),
+						 TAP(a_check_leaves_nothing),
+						 TAP(a_full_device_is_said),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
