@@ -3,14 +3,17 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli linux engine inject x86 abi base
+MODULES := cli linux pmu core engine service inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
 DEPS_x86 := base
 DEPS_inject := abi base
-DEPS_engine := inject x86 abi base
-DEPS_linux := inject abi base
+DEPS_service := abi base
+DEPS_engine := service inject x86 abi base
+DEPS_core := abi base
+DEPS_pmu := core abi base
+DEPS_linux := pmu core inject abi base
 DEPS_cli := linux abi base
 
 # A module named here is met through these headers only.
@@ -22,7 +25,7 @@ ALLOW_linux := engine/blob.h
 
 # What becomes the blob that lives inside the counted process: no libc, no TLS.
 # *_hosted.c stays out of the blob, *_blob.c and *_blob.S stay out of hosted archives.
-FREESTANDING := engine x86 abi base
+FREESTANDING := engine service x86 abi base
 # Files of these that may name libc headers, because they stand in for them in the blob.
 LIBC_DOORS := src/base/mem.h
 

@@ -11,6 +11,7 @@
  *
  *   0                  struct ap_session
  *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
+ *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
  *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *
  * docs/design/session.md has the protocols.
@@ -24,7 +25,8 @@
 #define AP_SESSION_MAGIC   0x3130667265706e61ULL /* "anperf01" */
 #define AP_SHAPE_MAX	   8192
 #define AP_SEG_SIZE	   (64ULL << 20)
-#define AP_SEG_BASE	   (1ULL << 20)
+#define AP_PUB_OFF	   (1ULL << 20) /* struct ap_pub[AP_PUB_MAX] (abi/service.h) */
+#define AP_SEG_BASE	   (4ULL << 20)
 #define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
@@ -36,6 +38,7 @@
 #define AP_NOTE_OFF	   4096ULL
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16
+#define AP_ASKING_N	   16
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
@@ -75,6 +78,8 @@ struct ap_slot {
 	u32 gen;	     /* incremented at each reuse */
 	s64 extra[AP_RAW_N]; /* partial blocks and directly counted events; added to the shapes */
 	u64 final[AP_RAW_N]; /* valid in AP_SLOT_FINAL */
+	u32 orders; /* AP_ORDER_*: abi/service.h; written by the supervisor */
+	u32 parent_slot; /* of parent_seg, where the thread was cloned; for the host */
 	/* What the next image needs to know; stored before AP_REQ_EXEC, checked by the tracer. */
 	u64 exec_sigmask; /* the program's mask; the task itself has all signals blocked */
 	s32 exec_fd;	  /* the session's descriptor in the task, close-on-exec off by then */
@@ -111,6 +116,7 @@ struct ap_seg {
 	u64 pidns;	 /* inode of /proc/self/ns/pid, 0 unknown */
 	u64 fold;
 	u64 dead[2][AP_RAW_N];
+	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
 	char comm[64]; /* path or name for reports, NUL terminated */
 };
 
@@ -149,7 +155,9 @@ struct ap_session {
 	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
 	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
 	u32 fold_seq;		/* odd while the supervisor moves a segment into roots[] */
-	u32 pad;
+	u32 counters;		/* of the cpu PMU, per task; 0 unlimited: what CPUID says */
+	u64 kinds;		/* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 };
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests of counted tasks to the supervisor: the system calls on perf descriptors and what the
+ * core has to know of a watched task.  One request slot per thread, in the second half of its slot's
+ * first page.  docs/design/service.md has the protocol.
+ *
+ * A task fills the request, stores state ASKED, sets its bit in ap_seg.asking and its segment's bit
+ * in ap_session.asking, rings the doorbell and waits for state DONE: a short spin, then a futex.  The
+ * supervisor copies the request once before it looks at it: what it reads is checked as a kernel
+ * checks user memory.  A task may be killed at any instant; a bit that is left behind means one
+ * look too many, and a request that was asked is served (its answer is lost).
+ */
+#ifndef AP_ABI_SERVICE_H
+#define AP_ABI_SERVICE_H
+
+#include "abi/session.h"
+#include "base/types.h"
+
+#define AP_SVC_OFF	2048ULL /* struct ap_svc, from the slot's start */
+#define AP_SVC_DATA_MAX 1920U
+
+enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2 };
+
+/*
+ * A perf descriptor is the read end of a pipe, and its event is known by the pipe's inode number:
+ * whichever descriptor of whichever process names it.
+ */
+enum ap_svc_op {
+	AP_SVC_NOP = 0,
+	/*
+	 * perf_event_open: arg pid, cpu, group's inode (0 none, ~0: not a perf fd), flags, the pipe's
+	 * read end as a number in the task, its write end, its inode; data: struct ap_perf_attr,
+	 * negotiated.  ret 0 or -errno; the task closes the write end and, on an error, both.
+	 */
+	AP_SVC_OPEN = 1,
+	AP_SVC_CLOSE = 2, /* arg inode: a descriptor was closed; maybe the last (a hint) */
+	/* arg inode, size of the program's buffer; data: what to copy; ret its length or -errno */
+	AP_SVC_READ = 3,
+	AP_SVC_READ_MORE = 4, /* arg offset: the rest of a result longer than data */
+	/* arg inode, cmd, arg as passed; data in for SET_FILTER, PERIOD, MODIFY_ATTRIBUTES, out for ID.
+	 * SET_OUTPUT: arg[2] is the target's inode, 0 for -1, ~0 not a perf fd. */
+	AP_SVC_IOCTL = 5,
+	AP_SVC_PRCTL = 6, /* arg 1 enable, 0 disable */
+	/* arg inode, bytes, prot, offset; ret 0: data is u64 offset in the session file */
+	AP_SVC_MMAP = 7,
+	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
+
+	/* Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be. */
+	AP_SVC_FORK = 16,
+	AP_SVC_FORK_FAILED = 17, /* the same args */
+	AP_SVC_EXIT = 18,	 /* the slot's counts are complete */
+	AP_SVC_EXIT_GROUP = 19	 /* all tasks of the process end now */
+};
+
+struct ap_svc {
+	u32 state; /* enum ap_svc_state; futex word */
+	u32 op;
+	s64 ret;
+	u64 cpu_time; /* of the asking thread, ns: the core's clock of its context */
+	u64 arg[8];
+	u32 in_size, out_size; /* bytes valid in data */
+	u8 data[AP_SVC_DATA_MAX];
+};
+
+_Static_assert(sizeof(struct ap_svc) <= 2048, "half a page");
+_Static_assert(sizeof(struct ap_slot) <= AP_SVC_OFF, "the other half");
+
+/* ap_slot.orders, written by the supervisor */
+#define AP_ORDER_WATCHED (1u << 0) /* report forks, execs and the end by request */
+
+/* Published events: readers in the counted task need no request.  Written by the supervisor. */
+#define AP_PUB_MAX 16384U
+struct ap_pub {
+	u32 seq;   /* odd while it is written */
+	u32 flags; /* AP_PUB_* */
+	u64 inode; /* 0: free */
+	u64 id;
+	u64 kinds;			      /* 0: ask */
+	u64 base, enabled_base, running_base; /* core/core.h: struct ap_event_public */
+	u64 read_format;
+	u32 seg, slot, gen, pad; /* of the one task that may compute it in place */
+};
+
+#define AP_PUB_ENABLED (1u << 0)
+#define AP_PUB_ACTIVE  (1u << 1)
+#define AP_PUB_ALONE   (1u << 2) /* has no siblings: a group read is of one */
+
+#endif

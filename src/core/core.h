@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The perf_events subsystem: what perf_event_open(2) and everything behind its descriptors mean.
+ * Portable C: it sees the world through struct ap_core_ops, runs in one thread, and is told by its
+ * host what happens to tasks.  docs/design/core.md has the reasons.
+ *
+ * Time and counts.  A task's context has the task's own CPU time as its clock, so a task that sleeps
+ * needs no scheduling out; the host never calls at a context switch.  An event on the PMU is an
+ * interval of raw counters that ops->raw reads; it is closed and opened at rotation, at enable and
+ * disable, and at the end of the task.  Per-CPU contexts have wall time.
+ *
+ * Errors: 0 or a positive value, or -errno with Linux's numbers (abi/errno.h).
+ */
+#ifndef AP_CORE_CORE_H
+#define AP_CORE_CORE_H
+
+#include "abi/perf.h"
+#include "abi/raw.h"
+#include "base/types.h"
+
+struct ap_core;	 /* one session's subsystem */
+struct ap_task;	 /* a thread, as the core knows it */
+struct ap_event; /* one event; its file, while somebody has a descriptor of it */
+struct ap_pmu;
+struct ap_cgroup;
+
+/* Counters that only the world has: software events. */
+enum ap_world_counter {
+	AP_WORLD_PAGE_FAULTS,
+	AP_WORLD_FAULTS_MIN,
+	AP_WORLD_FAULTS_MAJ,
+	AP_WORLD_CONTEXT_SWITCHES,
+	AP_WORLD_MIGRATIONS,
+	AP_WORLD_CGROUP_SWITCHES,
+	AP_WORLD_ALIGNMENT_FAULTS,
+	AP_WORLD_EMULATION_FAULTS,
+	AP_WORLD_N
+};
+
+/*
+ * The world.  Each is called with core->world first.  `host` is what the host gave with the task.
+ * NULL is allowed where it says so and means "not on this port" (the null port has none of those).
+ */
+struct ap_core_ops {
+	void *(*alloc)(void *world, u64 size); /* zeroed, NULL when there is none */
+	void (*free)(void *world, void *p, u64 size);
+	u64 (*clock)(void *world); /* ns, monotonic: wall time of per-CPU contexts */
+
+	/* Tasks.  task_time: CPU time in ns; both never go backwards, also after the task's end. */
+	u64 (*task_time)(void *world, void *host);
+	/* Sum of the raw counters of the kinds in the set, of one task. NULL: no emulated PMU. */
+	u64 (*raw)(void *world, void *host, u64 kinds);
+	/* The same of all tasks that were ever seen on a CPU, as far as they counted there. */
+	u64 (*cpu_raw)(void *world, s32 cpu, u64 kinds);
+	/* Kinds that are to be counted from now on in every task: 0, or -errno where they cannot. */
+	int (*want_kinds)(void *world, u64 kinds);
+	/* A software counter of a task, or of a CPU (host NULL); -EOPNOTSUPP where nobody knows. */
+	int (*world_counter)(void *world, void *host, s32 cpu, enum ap_world_counter which, u64 *v);
+	u32 (*ncpus)(void *world); /* CPUs are numbered 0..ncpus-1 */
+
+	/* Who is asked for.  find_task: -ESRCH.  event_of_fd: of the caller's, NULL: no perf fd. */
+	int (*find_task)(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
+	struct ap_event *(*event_of_fd)(void *world, struct ap_task *caller, s32 fd);
+	bool (*may_trace)(void *world, struct ap_task *caller, struct ap_task *target);
+	/* CAP_PERFMON or CAP_SYS_ADMIN; the session's owner has it towards the session. */
+	bool (*is_privileged)(void *world, struct ap_task *caller);
+	/* A cgroup by the caller's descriptor, -EBADF; is the task in it?  NULL: no cgroups. */
+	int (*cgroup_of_fd)(void *world, struct ap_task *caller, s32 fd, struct ap_cgroup **out);
+	bool (*cgroup_has)(void *world, struct ap_cgroup *cg, void *host);
+	void (*cgroup_put)(void *world, struct ap_cgroup *cg);
+
+	/*
+	 * What is published for readers in the task (NULL: nothing is): the event's interval was
+	 * opened, closed or its base changed.  The host copies what ap_event_public gives.
+	 */
+	void (*publish)(void *world, struct ap_event *event);
+};
+
+struct ap_core_config {
+	s32 paranoid;	/* perf_event_paranoid: -1..3 */
+	u32 counters;	/* of the cpu PMU, per task; 0 as many as anybody asks for */
+	bool user_only; /* accept events without exclude_kernel, and count user mode */
+	u32 max_sample_rate;
+	u32 max_stack;
+	u64 rotate_ns; /* CPU time between rotations; 0: 4 ms */
+};
+
+AP_MUST_CHECK int ap_core_new(struct ap_core **out, const struct ap_core_ops *ops, void *world,
+			      const struct ap_core_config *config);
+void ap_core_free(struct ap_core *core);
+/* Drivers are asked in the order of registration; type 0 gives the next dynamic number. */
+AP_MUST_CHECK int ap_core_register_pmu(struct ap_core *core, struct ap_pmu *pmu);
+struct ap_core_config *ap_core_config(struct ap_core *core);
+
+/* --- tasks, told by the host.  A task that nobody counts needs none of these. */
+
+struct ap_task_id {
+	s32 pid, tid; /* as the session's owner sees them */
+};
+AP_MUST_CHECK int ap_core_task_new(struct ap_core *core, const struct ap_task_id *id, void *host,
+				   struct ap_task **out);
+void *ap_task_host(const struct ap_task *task);
+struct ap_task_id ap_task_id(const struct ap_task *task);
+/* Has events of its own or inherits some: the host must report its forks, execs and its end. */
+bool ap_task_is_watched(const struct ap_task *task);
+/* child was made by parent: inherits what is to be inherited.  Before child's first instruction. */
+AP_MUST_CHECK int ap_core_fork(struct ap_core *core, struct ap_task *parent, struct ap_task *child,
+			       bool is_thread);
+/* The image is replaced; tid: the task keeps its id, others of its process were reported exited. */
+void ap_core_exec(struct ap_core *core, struct ap_task *task);
+/* Its counters and time are final and readable during this call, and not after it. */
+void ap_core_exit(struct ap_core *core, struct ap_task *task);
+/* Per-CPU contexts see tasks move: the host calls it when it learns of a task's CPU. */
+void ap_core_task_on_cpu(struct ap_core *core, struct ap_task *task, s32 cpu);
+
+/* --- calls of programs */
+
+struct ap_open_args {
+	const struct ap_perf_attr *attr; /* size already negotiated by ap_perf_attr_copy */
+	s32 pid, cpu, group_fd;
+	u64 flags;
+};
+/* The event has one reference: the descriptor that the host makes, given back by ap_core_release. */
+AP_MUST_CHECK int ap_core_open(struct ap_core *core, struct ap_task *caller,
+			       const struct ap_open_args *args, struct ap_event **out);
+/* The last descriptor is gone. */
+void ap_core_release(struct ap_core *core, struct ap_event *event);
+/* read(2): bytes written, 0 in the error state, -ENOSPC.  buf has size bytes. */
+s64 ap_core_read(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
+
+struct ap_ioctl_args {
+	u32 cmd;
+	u64 arg;	/* as the program passed it */
+	const void *in; /* what arg points to, for commands that read memory; else NULL */
+	u64 in_size;
+	void *out; /* for those that write it: 8 bytes for ID, 4 + ids for QUERY_BPF */
+	u64 out_size;
+};
+s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event *event,
+		  struct ap_ioctl_args *args);
+/* PR_TASK_PERF_EVENTS_ENABLE/DISABLE: the leaders of what the caller opened. */
+void ap_core_prctl(struct ap_core *core, struct ap_task *caller, bool enable);
+/*
+ * mmap(2) of pages 4 KiB pages in all; page is where the control page lies for the core, kept up
+ * to date until ap_core_munmap, which may be called with mappings in place elsewhere.
+ */
+AP_MUST_CHECK int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *event,
+			       u64 pages, bool is_writable, struct ap_perf_page *page);
+void ap_core_munmap(struct ap_core *core, struct ap_event *event);
+/* poll(2): POLLHUP (0x10) without a buffer or after the task's end, POLLIN (1) with news. */
+u32 ap_core_poll(struct ap_core *core, struct ap_event *event);
+
+/* Rotates what is due; ns of wall time until it wants to be called again, 0 never. */
+u64 ap_core_tick(struct ap_core *core);
+
+/* --- what the host may ask of an event */
+
+u64 ap_event_id(const struct ap_event *event);
+void *ap_event_host(const struct ap_event *event);
+void ap_event_set_host(struct ap_event *event, void *host);
+struct ap_task *ap_event_task(const struct ap_event *event); /* NULL per CPU, or ended */
+
+/*
+ * How a reader in the counted task itself computes what read(2) would give, without a call:
+ * count = base + raw(kinds) while is_active, else base.  Times likewise with the task's CPU time.
+ */
+struct ap_event_public {
+	u64 id;
+	u64 kinds; /* 0: not computable in place, ask */
+	u64 base;  /* sum of children and closed intervals, minus raw at the open one's start */
+	u64 enabled_base; /* + CPU time while is_enabled */
+	u64 running_base; /* + CPU time while is_active */
+	u64 read_format;
+	u32 is_enabled, is_active;
+	u32 nr_siblings;
+	u32 is_error; /* read gives 0 bytes */
+};
+void ap_event_public(const struct ap_event *event, struct ap_event_public *out);
+struct ap_event *ap_event_leader(const struct ap_event *event);
+struct ap_event *ap_event_sibling(const struct ap_event *leader, u32 n); /* NULL: no more */
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver contract: how a PMU serves the core.  A driver is a constant table of hooks; the core
+ * owns the events and decides when they run.
+ */
+#ifndef AP_CORE_PMU_H
+#define AP_CORE_PMU_H
+
+#include "abi/perf.h"
+#include "base/types.h"
+#include "core/core.h"
+
+#define AP_PMU_NO_EXCLUDE   (1u << 0) /* exclude_* bits are EINVAL */
+#define AP_PMU_SOFTWARE	    (1u << 1) /* takes no counter: fits in any group, never multiplexed */
+#define AP_PMU_NO_SAMPLING  (1u << 2) /* a period is EOPNOTSUPP (Linux: EINVAL where it says so) */
+#define AP_PMU_COUNTERS_MAX 64
+
+/* The driver's part of an event; the core stores it and looks only at what is said here. */
+struct ap_hw_event {
+	u64 kinds;	/* raw kinds that it sums; 0: the driver's read hook computes the value */
+	u64 constraint; /* bit n: fits on counter n; ~0 any */
+	s32 counter;	/* while on the PMU: its counter, -1 none */
+	u32 which;	/* driver's own */
+	u64 start;	/* raw value at the start of the open interval */
+	u64 time_start; /* driver's own: clocks */
+	u64 priv[4];	/* driver's own */
+	bool counts_nothing; /* exclude_host: it is on the PMU and truly counts 0 */
+};
+
+struct ap_pmu {
+	const char *name;
+	u32 type; /* enum ap_perf_type or a dynamic number */
+	u32 flags;
+	/*
+	 * Is it ours, and can it be counted?  0, -ENOENT (not ours: the next driver is asked),
+	 * or the errno that the program gets.  Fills hw.  Called with attr checked in general.
+	 */
+	int (*event_init)(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
+			  struct ap_task *task, s32 cpu, struct ap_hw_event *hw);
+	void (*event_fini)(struct ap_core *core, struct ap_hw_event *hw); /* may be NULL */
+	/* Opens an interval: from here on read gives what was counted since.  0 or -errno. */
+	int (*start)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+	/* What the open interval has counted so far. */
+	u64 (*read)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+	void (*stop)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+	/* Counters per context, 0 unlimited; only for PMUs without AP_PMU_SOFTWARE. */
+	u32 (*counters)(struct ap_core *core, struct ap_pmu *pmu);
+	void *priv;
+};
+
+/* For drivers. */
+const struct ap_core_ops *ap_core_world(struct ap_core *core, void **world);
+
+#endif
