@@ -78,8 +78,8 @@ struct ap_slot {
 	u32 gen;	     /* incremented at each reuse */
 	s64 extra[AP_RAW_N]; /* partial blocks and directly counted events; added to the shapes */
 	u64 final[AP_RAW_N]; /* valid in AP_SLOT_FINAL */
-	u32 orders; /* AP_ORDER_*: abi/service.h; written by the supervisor */
-	u32 parent_slot; /* of parent_seg, where the thread was cloned; for the host */
+	u32 orders;	     /* AP_ORDER_*: abi/service.h; written by the supervisor */
+	u32 parent_slot;     /* of parent_seg, where the thread was cloned; for the host */
 	/* What the next image needs to know; stored before AP_REQ_EXEC, checked by the tracer. */
 	u64 exec_sigmask; /* the program's mask; the task itself has all signals blocked */
 	s32 exec_fd;	  /* the session's descriptor in the task, close-on-exec off by then */
@@ -117,7 +117,7 @@ struct ap_seg {
 	u64 fold;
 	u64 dead[2][AP_RAW_N];
 	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
-	char comm[64]; /* path or name for reports, NUL terminated */
+	char comm[64];			     /* path or name for reports, NUL terminated */
 };
 
 enum ap_note_kind {
@@ -143,20 +143,20 @@ struct ap_root {
 
 struct ap_session {
 	u64 magic;
-	u32 flags;		/* AP_F_* */
-	u32 doorbell;		/* futex: incremented and woken by whoever wants the supervisor */
-	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
-	u32 nsegs;		/* atomic bump allocator of segments */
-	u32 nnotes;		/* atomic bump allocator of notes; may pass AP_NOTE_MAX */
-	u32 nroots;		/* atomic bump allocator of roots; root 0 is the session's */
-	u64 pidns;		/* supervisor's pid namespace inode */
-	u64 cache_limit;	/* bytes of translated code per process */
-	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
-	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
-	u32 fold_seq;		/* odd while the supervisor moves a segment into roots[] */
-	u32 counters;		/* of the cpu PMU, per task; 0 unlimited: what CPUID says */
-	u64 kinds;		/* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u32 flags;		 /* AP_F_* */
+	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
+	u32 supervisor;		 /* its pid; 0 once it is gone on purpose */
+	u32 nsegs;		 /* atomic bump allocator of segments */
+	u32 nnotes;		 /* atomic bump allocator of notes; may pass AP_NOTE_MAX */
+	u32 nroots;		 /* atomic bump allocator of roots; root 0 is the session's */
+	u64 pidns;		 /* supervisor's pid namespace inode */
+	u64 cache_limit;	 /* bytes of translated code per process */
+	u64 range_lo, range_hi;	 /* translate only pcs in here (bisecting); 0,0 is all */
+	u32 stress;		 /* AP_STRESS_*: injected trouble for tests */
+	u32 max_segs;		 /* the file has room for so many; nsegs may pass it */
+	u32 fold_seq;		 /* odd while the supervisor moves a segment into roots[] */
+	u32 counters;		 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
+	u64 kinds;		 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 };
