@@ -135,6 +135,7 @@ static void release(void)
  */
 static void wait_and_release(void)
 {
+	ap_thread_bury_dead();
 	for (u32 tries = 0; tries < 200; tries++) {
 		if (quiescent()) {
 			release();
@@ -160,7 +161,8 @@ void ap_cache_flush(void)
 			continue;
 		for (u32 n = 0; n < u->nblocks; n++) {
 			u->blocks[n]->dead = 1;
-			ap_unlink_incoming(u->blocks[n]);
+			u->blocks[n]->in = NULL;
+			ap_unlink_exits(u->blocks[n]);
 		}
 	}
 	ap_lookup_clear();

@@ -126,6 +126,8 @@ struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, o
 bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
 /* Was it missed, and is it executable after all?  Reads /proc/self/maps. */
 bool ap_region_discover(u64 pc);
+/* Reads them all again from /proc/self/maps; nothing may be write-protected. */
+void ap_region_mend(void);
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
 /*
  * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.
@@ -151,5 +153,7 @@ bool ap_smc_any(void); /* is any page protected? Async-safe */
 bool ap_smc_unprotect_all(void);
 /* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */
 void ap_smc_forget(u64 start, u64 end);
+/* The tables may be half written: gives all pages back.  Lock held. */
+void ap_smc_mend(void);
 
 #endif

@@ -217,10 +217,9 @@ static bool take_lock_or_force(struct ap_lock *l)
 	u64 ts[2] = { 0, 1000000 };
 
 	for (u32 tries = 0; tries < 500; tries++) {
-		u32 expected = 0, never = 0;
+		u32 never = 0;
 
-		if (__atomic_compare_exchange_n(&l->word, &expected, 2, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
+		if (ap_lock_try(l))
 			return true;
 		ap_sys4(AP_NR_futex, (u64)&never, 128, 0, (u64)ts);
 	}

@@ -75,7 +75,13 @@ void ap_mem_fork_child(void);
 /* Calls fn for each engine mapping, for filtering /proc/self/maps.  Lock held. */
 void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg);
 
+void ap_mem_lock_init(void);
+
+/* mend.c: after an engine lock's holder was killed. */
+void ap_mend_init(void);
+
 /* signal.c */
+void ap_signal_mend(void);		  /* lock held */
 void ap_signal_init(struct ap_thread *t); /* after an exec: install what the engine needs */
 void ap_signal_deliver(
 	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */

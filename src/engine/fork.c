@@ -125,6 +125,8 @@ void ap_task_init(struct ap_thread *t)
 
 	t->tid = (u32)ap_sys0(AP_NR_gettid);
 	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	t->lock_id = t->tid;
+	t->process = t->serial;
 	slot->tid = t->tid;
 	slot->pid = t->pid;
 	ap_sys3(AP_NR_fcntl, (u64)ap_proc.session_fd, AP_F_SETFD, AP_FD_CLOEXEC);
@@ -138,12 +140,14 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 {
 	ap_mem_fork_child();
 	ap_lock_reset(&ap_proc.lock);
-	ap_lock_reset(&ap_proc.sig_lock);
 	ap_proc.session_fd = ap_fd(t);
 	t->own_fd = 0;
 	t->is_vfork_child = 0;
 	t->traced_by_program = 0;
 	t->tid = (u32)ap_sys0(AP_NR_gettid);
+	t->lock_id = t->tid;
+	t->foreign = 0;
+	t->process = t->serial;
 	t->pid = (u32)ap_sys0(AP_NR_getpid);
 	t->regs.gpr[0] = 0;
 	if (k->sp)
@@ -234,7 +238,6 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	if (!ap_call_block(t, &mask))
 		return AP_SYSCALL_UNTOUCHED;
 	ap_lock_take(&ap_proc.lock);
-	ap_lock_take(&ap_proc.sig_lock);
 	if (counted)
 		seg = prepare();
 	nshapes = ap_proc.seg->nshapes;
@@ -250,7 +253,6 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		window->state = AP_SEG_EXECED;
 	else if (seg != NO_SEG)
 		name_child(ret);
-	ap_lock_drop(&ap_proc.sig_lock);
 	ap_lock_drop(&ap_proc.lock);
 	ap_sig_set_mask(mask);
 	return ret;

@@ -16,7 +16,7 @@ void ap_link(struct ap_exit *x, struct ap_block *to)
 	rel = (s64)(to->code - (x->site + 4));
 	if (!ap_fits_s32(rel))
 		return; /* another neighbourhood: through the dispatcher each time */
-	x->to = to;
+	x->to = to;	/* before the site is patched: see ap_unlink_exits */
 	x->next_in = to->in;
 	to->in = x;
 	ap_patch_rel32(x->site, to->code);
@@ -50,6 +50,20 @@ void ap_unlink_outgoing(struct ap_block *b)
 				*link = x->next_in;
 				break;
 			}
+		ap_patch_rel32(x->site, x->stub);
+		x->to = NULL;
+		x->next_in = NULL;
+	}
+}
+
+/* Holds for lists that a killed task left half written: a patched site has x->to at all times. */
+void ap_unlink_exits(struct ap_block *b)
+{
+	for (u32 k = 0; k < b->nexits; k++) {
+		struct ap_exit *x = &b->exits[k];
+
+		if (!x->to)
+			continue;
 		ap_patch_rel32(x->site, x->stub);
 		x->to = NULL;
 		x->next_in = NULL;

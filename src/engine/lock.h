@@ -1,38 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Futex lock.  Never taken on a signal path: the master handler may interrupt its holder.
- * 0 free, 1 held, 2 held with waiters.
+ * Futex locks.  Never taken on a signal path: the master handler may interrupt their holder.
+ *
+ * A thread cannot die alone, but a vfork child can: it is a process of its own in this address
+ * space, and SIGKILL may find it with a lock in its hands.  So a lock's word says who holds it,
+ * in the form of the kernel's robust futexes, and such a child registers the list of all locks: when
+ * it ends, the kernel marks what it held.  Whoever takes a marked lock next mends what the lock
+ * guards, which may be half written.
  */
 #ifndef AP_ENGINE_LOCK_H
 #define AP_ENGINE_LOCK_H
 
 #include "base/types.h"
-#include "engine/sys.h"
+
+#define AP_LOCK_OWNER	0x3fffffffU /* who holds it, 0 nobody */
+#define AP_LOCK_DIED	0x40000000U /* the holder did, and no one has it now */
+#define AP_LOCK_WAITERS 0x80000000U
 
 struct ap_lock {
+	u64 next; /* of the robust list */
 	u32 word;
+	void (*mend)(void); /* by the new holder; may be cut short itself and done again */
 };
 
-static inline void ap_lock_take(struct ap_lock *l)
+/* A name that no thread's number can be, for who is not in the kernel's care. */
+static inline u32 ap_lock_name(u64 serial)
 {
-	u32 v = 0;
-
-	if (__atomic_compare_exchange_n(&l->word, &v, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE) != 0)
-		ap_sys4(AP_NR_futex, (u64)&l->word, 128 /* WAIT | PRIVATE */, 2, 0);
+	return 0x20000000U | ((u32)serial & 0x1fffffffU);
 }
 
-static inline void ap_lock_drop(struct ap_lock *l)
-{
-	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
-		ap_sys3(AP_NR_futex, (u64)&l->word, 129 /* WAKE | PRIVATE */, 1);
-}
-
+void ap_lock_take(struct ap_lock *l);
+bool ap_lock_try(struct ap_lock *l); /* no mending: for who is about to give up anyway */
+void ap_lock_drop(struct ap_lock *l);
 /* In a fork's only thread: the copy of the lock is its own whoever held it. */
-static inline void ap_lock_reset(struct ap_lock *l)
-{
-	__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
-}
+void ap_lock_reset(struct ap_lock *l);
+
+/* Each lock, once, before there are tasks that can die. */
+void ap_lock_add(struct ap_lock *l, void (*mend)(void));
+/* The calling task dies alone: the kernel shall mark what it holds then.  False: it cannot. */
+bool ap_lock_register(void);
+/* Who has this name holds nothing any more. */
+void ap_lock_disown(u32 owner);
 
 #endif

@@ -93,8 +93,8 @@ static void put(struct slot *slots, u32 size, struct ap_block *b)
 /* Also sweeps out removed entries. */
 static bool grow(void)
 {
-	u32 size = tab.size, live = 0;
-	struct slot *n;
+	u32 size = tab.size, old_size = size, live = 0;
+	struct slot *n, *old = tab.slots;
 
 	for (u32 i = 0; i < tab.size; i++)
 		live += tab.slots[i].block != NULL;
@@ -106,10 +106,11 @@ static bool grow(void)
 	for (u32 i = 0; i < tab.size; i++)
 		if (tab.slots[i].block)
 			put(n, size, tab.slots[i].block);
-	ap_mem_unmap(tab.slots, tab.size * sizeof(*n));
-	tab.slots = n;
-	tab.size = size;
+	/* In this order: the size must never be more than there is, nor may what is gone be named. */
+	__atomic_store_n(&tab.slots, n, __ATOMIC_RELEASE);
+	__atomic_store_n(&tab.size, size, __ATOMIC_RELEASE);
 	tab.used = live;
+	ap_mem_unmap(old, old_size * sizeof(*n));
 	return true;
 }
 

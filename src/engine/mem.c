@@ -3,6 +3,9 @@
  * Memory of the engine.  Every mapping is probed for with MAP_FIXED_NOREPLACE, so none ever
  * replaces or displaces one of the program's, and is kept in one table, which hides it from the
  * program.  The table has a lock of its own: callers may or may not hold the process lock.
+ *
+ * A holder of that lock may be killed (lock.h).  So the table exists twice: a change is made to the
+ * copy that is not in use, and one store makes it the one that is.
  */
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -30,8 +33,9 @@ struct chunk {
 	u64 size, used;
 };
 
-static struct ap_range mappings_v[MAX_MAPPINGS];
-static struct ap_ranges mappings;
+static struct ap_range mappings_v[2][MAX_MAPPINGS];
+static struct ap_ranges mappings[2];
+static u32 in_use;
 static struct arena arenas[MAX_ARENAS];
 static u32 narenas;
 static u64 total;
@@ -55,17 +59,54 @@ static bool map_at(u64 addr, u64 size, u32 prot)
 	return false;
 }
 
+static const struct ap_ranges *table(void)
+{
+	return &mappings[in_use];
+}
+
+/* The copy to be changed. */
+static struct ap_ranges *begin_change(void)
+{
+	struct ap_ranges *to = &mappings[!in_use];
+
+	to->v = mappings_v[!in_use];
+	to->cap = MAX_MAPPINGS;
+	to->n = table()->n;
+	memcpy(to->v, mappings_v[in_use], to->n * sizeof(*to->v));
+	return to;
+}
+
+static void end_change(void)
+{
+	__atomic_store_n(&in_use, !in_use, __ATOMIC_RELEASE);
+}
+
 static void added(u64 addr, u64 size)
 {
-	mappings.v = mappings_v;
-	mappings.cap = MAX_MAPPINGS;
-	ap_ranges_set(&mappings, addr, addr + size, 0);
+	ap_ranges_set(begin_change(), addr, addr + size, 0);
+	end_change();
 	total += size;
 }
 
 static bool table_full(void)
 {
-	return mappings.n + 2 > MAX_MAPPINGS;
+	return table()->n + 2 > MAX_MAPPINGS;
+}
+
+/* What is not in the table; arenas are only where the next chunk is looked for first. */
+static void mend(void)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < table()->n; i++)
+		sum += table()->v[i].end - table()->v[i].start;
+	total = sum;
+	narenas = 0;
+}
+
+void ap_mem_lock_init(void)
+{
+	ap_lock_add(&mem_lock, mend);
 }
 
 /*
@@ -216,7 +257,8 @@ void ap_mem_unmap(void *p, u64 size)
 	ap_lock_take(&mem_lock);
 	/* Off the table first: in between the program may not be told that a gap is ours. */
 	if (!table_full()) {
-		ap_ranges_clear(&mappings, start, start + size);
+		ap_ranges_clear(begin_change(), start, start + size);
+		end_change();
 		shrink_arenas(start, start + size);
 		total -= size;
 		ap_sys2(AP_NR_munmap, start, size);
@@ -232,8 +274,8 @@ bool ap_mem_is_ours(u64 start, u64 end)
 	if (ours || start >= end)
 		return ours;
 	ap_lock_take(&mem_lock);
-	i = ap_ranges_at(&mappings, start);
-	ours = i < mappings.n && mappings.v[i].start < end;
+	i = ap_ranges_at(table(), start);
+	ours = i < table()->n && table()->v[i].start < end;
 	ap_lock_drop(&mem_lock);
 	return ours;
 }
@@ -252,10 +294,10 @@ void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg)
 	fn(ap_proc.blob_lo, ap_proc.blob_hi, arg);
 	for (;;) {
 		ap_lock_take(&mem_lock);
-		i = ap_ranges_at(&mappings, r.end);
-		if (i == mappings.n)
+		i = ap_ranges_at(table(), r.end);
+		if (i == table()->n)
 			break;
-		r = mappings.v[i];
+		r = table()->v[i];
 		ap_lock_drop(&mem_lock);
 		fn(r.start, r.end, arg);
 	}
@@ -322,14 +364,15 @@ void ap_heap_rewind(void *mark)
 
 void ap_heap_reset(void)
 {
-	struct chunk *next;
+	struct chunk *c;
 	u64 head = AP_ALIGN_UP(sizeof(*heap), 16);
 
 	if (!heap)
 		return;
-	for (; heap->next; heap = next) {
-		next = heap->next;
-		ap_mem_unmap(heap, heap->size);
+	while (heap->next) {
+		c = heap;
+		heap = c->next; /* first: who is killed in between may leave no pointer to nothing */
+		ap_mem_unmap(c, c->size);
 	}
 	heap->used = head;
 }

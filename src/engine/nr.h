@@ -52,8 +52,8 @@
 #define AP_NR_getuid		102
 #define AP_NR_getgid		104
 #define AP_NR_geteuid		107
-#define AP_NR_getppid		110
 #define AP_NR_getegid		108
+#define AP_NR_getppid		110
 #define AP_NR_rt_sigtimedwait	128
 #define AP_NR_rt_sigqueueinfo	129
 #define AP_NR_rt_sigsuspend	130
@@ -67,6 +67,7 @@
 #define AP_NR_fgetxattr		193
 #define AP_NR_flistxattr	196
 #define AP_NR_fremovexattr	199
+#define AP_NR_tkill		200
 #define AP_NR_remap_file_pages	216
 #define AP_NR_fadvise64		221
 #define AP_NR_epoll_ctl		233
@@ -85,6 +86,8 @@
 #define AP_NR_pselect6		270
 #define AP_NR_ppoll		271
 #define AP_NR_unshare		272
+#define AP_NR_set_robust_list	273
+#define AP_NR_get_robust_list	274
 #define AP_NR_splice		275
 #define AP_NR_tee		276
 #define AP_NR_sync_file_range	277

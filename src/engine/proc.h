@@ -39,8 +39,7 @@ struct ap_proc {
 	u32 epoch;   /* incremented when code memory is retired; lock */
 	bool native; /* the engine gave up */
 
-	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; sig_lock */
-	struct ap_lock sig_lock;
+	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; lock */
 };
 
 extern struct ap_proc ap_proc;

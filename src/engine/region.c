@@ -30,7 +30,7 @@ static void init(void)
 static bool make_room(void)
 {
 	u64 size = 2ULL * regions.cap * sizeof(*regions.v);
-	struct ap_range *v;
+	struct ap_range *v, *old;
 
 	if (regions.n + 2 <= regions.cap)
 		return true;
@@ -40,10 +40,11 @@ static bool make_room(void)
 		return false;
 	}
 	memcpy(v, regions.v, regions.n * sizeof(*v));
-	if (regions.v != initial)
-		ap_mem_unmap(regions.v, regions.cap * sizeof(*v));
-	regions.v = v;
+	old = regions.v;
+	__atomic_store_n(&regions.v, v, __ATOMIC_RELEASE);
 	regions.cap *= 2;
+	if (old != initial)
+		ap_mem_unmap(old, regions.cap / 2 * sizeof(*v));
 	return true;
 }
 
@@ -122,7 +123,11 @@ static bool parse_line(const char *s, struct ap_range *r)
 	return true;
 }
 
-bool ap_region_discover(u64 pc)
+/*
+ * Hands each executable mapping to fn until it says true; false where none did or nothing can be
+ * read.
+ */
+static bool each_mapping(bool (*fn)(const struct ap_range *r, u64 arg), u64 arg)
 {
 	static char line[128]; /* the beginning of each line is enough; guarded by the lock */
 	static const char path[] = "/proc/self/maps";
@@ -130,11 +135,8 @@ bool ap_region_discover(u64 pc)
 	bool found = false;
 	u32 n = 0;
 	char c;
-	s64 fd;
+	s64 fd = ap_sys3(AP_NR_open, (u64)path, 0x80000 /* O_CLOEXEC */, 0);
 
-	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1))
-		return false;
-	fd = ap_sys3(AP_NR_open, (u64)path, 0x80000 /* O_CLOEXEC */, 0);
 	if (ap_is_err(fd))
 		return false;
 	in.at = in.len = 0;
@@ -146,10 +148,52 @@ bool ap_region_discover(u64 pc)
 		}
 		line[n] = 0;
 		n = 0;
-		found = parse_line(line, &r) && pc >= r.start && pc < r.end;
+		found = parse_line(line, &r) && fn(&r, arg);
 	}
 	ap_sys1(AP_NR_close, (u64)fd);
-	if (found)
-		ap_region_set(r.start, r.end, (u32)r.flags, true);
 	return found;
+}
+
+static bool add_if_at(const struct ap_range *r, u64 pc)
+{
+	if (pc < r->start || pc >= r->end)
+		return false;
+	ap_region_set(r->start, r->end, (u32)r->flags, true);
+	return true;
+}
+
+bool ap_region_discover(u64 pc)
+{
+	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1))
+		return false;
+	return each_mapping(add_if_at, pc);
+}
+
+static bool is_any(const struct ap_range *r, u64 arg)
+{
+	(void)r;
+	(void)arg;
+	return true;
+}
+
+static bool add(const struct ap_range *r, u64 arg)
+{
+	(void)arg;
+	ap_region_set(r->start, r->end, (u32)r->flags, true);
+	return false;
+}
+
+static void leave_out(u64 start, u64 end, void *arg)
+{
+	(void)arg;
+	ap_region_set(start, end, 0, false);
+}
+
+void ap_region_mend(void)
+{
+	if (!regions.v || !each_mapping(is_any, 0))
+		return; /* without /proc what there is must do */
+	regions.n = last = 0;
+	(void)each_mapping(add, 0);
+	ap_mem_for_each(leave_out, NULL);
 }

@@ -73,6 +73,12 @@ static void table_write(struct ap_thread *t, u32 sig, const struct ap_sigaction 
 	__atomic_store_n(&table_seq, table_seq + 1, __ATOMIC_RELEASE);
 }
 
+/* Who was killed while writing leaves readers waiting. */
+void ap_signal_mend(void)
+{
+	__atomic_store_n(&table_seq, (table_seq + 1) & ~1U, __ATOMIC_RELEASE);
+}
+
 static bool wants_master(const struct ap_thread *t, u32 sig, u64 handler)
 {
 	if (AP_SIG_UNBLOCKABLE & AP_SIG_BIT(sig))

@@ -115,18 +115,23 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	__atomic_store_n(&slot->state, AP_SLOT_LIVE, __ATOMIC_RELEASE);
 }
 
-/* A thread's totals join those of the dead; abi/session.h has the order of stores. */
+/*
+ * A thread's totals join those of the dead; abi/session.h has the order of stores.  Done already
+ * where the thread was killed just after it.
+ */
 static void fold(struct ap_slot *slot, struct ap_seg *seg, u32 index)
 {
 	u32 now = (u32)(seg->fold & 1), then = !now;
+	u64 named = (u64)(index + 1) << 1 | (u64)slot->gen << 32;
 
+	if ((seg->fold & ~1ULL) == named)
+		return;
 	for (u32 i = 0; i < AP_RAW_N; i++)
 		seg->dead[then][i] = seg->dead[now][i] + slot->final[i];
-	__atomic_store_n(&seg->fold, then | (u64)(index + 1) << 1 | (u64)slot->gen << 32,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&seg->fold, then | named, __ATOMIC_RELEASE);
 }
 
-void ap_thread_fini_slot(struct ap_thread *t)
+static void sum_up(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
 	const u64 *counts = ap_thread_counts(t);
@@ -142,7 +147,17 @@ void ap_thread_fini_slot(struct ap_thread *t)
 	}
 	memcpy(slot->final, sum, sizeof(sum));
 	__atomic_store_n(&slot->state, AP_SLOT_FINAL, __ATOMIC_RELEASE);
-	fold(slot, seg_at(t->slot_index / AP_SLOT_MAX), t->slot_index % AP_SLOT_MAX);
+}
+
+/* May be done again for a task that was killed in the middle of it. */
+void ap_thread_fini_slot(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+
+	if (slot->state == AP_SLOT_LIVE)
+		sum_up(t);
+	if (slot->state == AP_SLOT_FINAL)
+		fold(slot, seg_at(t->slot_index / AP_SLOT_MAX), t->slot_index % AP_SLOT_MAX);
 	/* All of it reads as zero from here on, and AP_SLOT_FREE is zero. */
 	__atomic_store_n(&slot->state, AP_SLOT_FREE, __ATOMIC_RELEASE);
 	ap_sys3(AP_NR_madvise, (u64)slot, AP_SLOT_SIZE, MADV_REMOVE);

@@ -243,6 +243,22 @@ bool ap_smc_unprotect_all(void)
 	return ap_smc_unprotect(0, UINT64_MAX);
 }
 
+static bool give_back_unsure(struct page *p)
+{
+	if (p->state != UNKNOWN)
+		unprotect(p);
+	return true;
+}
+
+void ap_smc_mend(void)
+{
+	held = false;
+	if (!nodes)
+		return;
+	for_each(0, UINT64_MAX, give_back_unsure);
+	nprotected = 0;
+}
+
 void ap_smc_forget(u64 start, u64 end)
 {
 	if (nodes)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Small calls that the engine answers in part: the program's %gs base, which is virtual, the
- * session's own prctl, and PTRACE_TRACEME, after which an exec belongs to another tracer.
+ * session's own prctl, PTRACE_TRACEME, after which an exec belongs to another tracer, and the robust
+ * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
+ * it.
  */
 #include "engine/task.h"
 
@@ -53,4 +55,26 @@ s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c)
 	if (c->a[0] == PTRACE_TRACEME && !ret)
 		t->traced_by_program = 1;
 	return ret;
+}
+
+s64 ap_call_robust(struct ap_thread *t, struct ap_call *c)
+{
+	const u64 none = 0, size = 24; /* struct robust_list_head */
+	bool is_ours = t->is_vfork_child && t->lock_id == t->tid;
+	s64 ret;
+
+	if (!is_ours)
+		return ap_call_pass(t, c);
+	if (c->nr == AP_NR_set_robust_list) {
+		ret = ap_call_pass(t, c);
+		if (!ret)
+			t->lock_id = ap_lock_name(t->serial);
+		return ret;
+	}
+	if (c->a[0] && (u32)c->a[0] != t->tid)
+		return ap_call_pass(t, c);
+	if (ap_safe_copy((void *)c->a[2], &size, sizeof(size)) ||
+	    ap_safe_copy((void *)c->a[1], &none, sizeof(none)))
+		return -AP_EFAULT;
+	return 0;
 }

@@ -115,6 +115,9 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		return ap_call_prctl(t, c);
 	case AP_NR_ptrace:
 		return ap_call_ptrace(t, c);
+	case AP_NR_set_robust_list:
+	case AP_NR_get_robust_list:
+		return ap_call_robust(t, c);
 	case AP_NR_rseq:
 		/* A critical section could not be restarted from inside translated code. */
 		return -AP_ENOSYS;

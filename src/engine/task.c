@@ -85,6 +85,9 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->sig_outer = mask;
 	child->start_flags = k->flags;
 	child->is_vfork_child = k->flags & AP_CLONE_THREAD ? t->is_vfork_child : 1;
+	child->process = k->flags & AP_CLONE_THREAD ? t->process : child->serial;
+	child->lock_id = ap_lock_name(child->serial);
+	child->foreign = t->foreign;
 	child->own_fd = k->flags & AP_CLONE_FILES ? t->own_fd : (u32)ap_fd(t) + 1;
 	ap_signal_new_task(t, child, k->flags);
 	ap_thread_link(child);
@@ -102,18 +105,23 @@ static s64 raw_clone(struct ap_clone *k, struct ap_thread *child)
 	return ap_task_clone(k->nr, k->raw, child);
 }
 
-/* Lock held; the child will run no more, or never did. */
+/*
+ * The child will run no more, or never did.  If it was killed with a lock in its hands the kernel has
+ * said so, but for one that the kernel does not know.
+ */
 static void clear_up(u64 serial)
 {
-	struct ap_thread *child = ap_thread_by_serial(serial);
+	struct ap_thread *child;
 
-	if (!child) {
+	ap_lock_disown(ap_lock_name(serial));
+	ap_lock_take(&ap_proc.lock);
+	child = ap_thread_by_serial(serial);
+	if (child) {
+		ap_thread_bury(child);
+	} else {
 		ap_thread_reap(serial);
-		return;
 	}
-	ap_thread_fini_slot(child);
-	ap_thread_unlink(child);
-	ap_thread_free(child);
+	ap_lock_drop(&ap_proc.lock);
 }
 
 static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap_call *c)
@@ -135,11 +143,8 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	}
 	serial = child->serial;
 	ret = raw_clone(k, child);
-	if (ret < 0 || k->flags & AP_CLONE_VFORK) {
-		ap_lock_take(&ap_proc.lock);
+	if (ret < 0 || k->flags & AP_CLONE_VFORK)
 		clear_up(serial);
-		ap_lock_drop(&ap_proc.lock);
-	}
 	ap_sig_set_mask(mask);
 	return ret;
 }
@@ -154,6 +159,18 @@ s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
 	return k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
 }
 
+/*
+ * Its name in locks: the kernel marks what it holds at its end, if it may register for that.  In
+ * another pid namespace its number is not its own.
+ */
+static void name_for_locks(struct ap_thread *t)
+{
+	if (t->is_vfork_child && !ap_sys0(AP_NR_getppid))
+		t->foreign = 1;
+	if (!t->foreign && (!t->is_vfork_child || ap_lock_register()))
+		t->lock_id = t->tid;
+}
+
 void ap_task_child(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
@@ -161,6 +178,7 @@ void ap_task_child(struct ap_thread *t)
 	ap_thread_set_gs(t);
 	t->tid = (u32)ap_sys0(AP_NR_gettid);
 	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	name_for_locks(t);
 	slot->tid = t->tid;
 	slot->pid = t->pid;
 	ap_thread_init_kernel(t);
@@ -176,7 +194,7 @@ void ap_task_child(struct ap_thread *t)
 static bool is_last(const struct ap_thread *t)
 {
 	for (const struct ap_thread *o = ap_proc.threads; o; o = o->next)
-		if (o != t && o->pid == t->pid)
+		if (o != t && o->process == t->process)
 			return false;
 	return true;
 }
@@ -187,7 +205,7 @@ static void end_process(struct ap_thread *t)
 	u32 n = 0;
 
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
-		n += o != t && o->pid == t->pid && ap_thread_slot(o)->in_code;
+		n += o != t && o->process == t->process && ap_thread_slot(o)->in_code;
 	ap_proc.seg->short_tasks += n;
 	ap_slot_set_state(AP_SEG_EXITED);
 }

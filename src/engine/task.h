@@ -43,10 +43,11 @@ AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
 /* sys_wait.c: calls that wait with a signal mask of their own */
 s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
 
-/* sys_misc.c: prctl, arch_prctl, ptrace */
+/* sys_misc.c: prctl, arch_prctl, ptrace, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
 /* fdguard.c: the session's descriptor, which the program must neither meet nor lose */
 s32 ap_fd(const struct ap_thread *t);
@@ -104,6 +105,8 @@ void ap_exec_helper_end(s64 pid); /* reaps it */
 void ap_thread_retire(struct ap_thread *t);
 /* Forgets, in a fork's only thread, all others; its slot is slot 0 of the new segment. */
 AP_MUST_CHECK int ap_thread_fork_child(struct ap_thread *t);
+/* The last of a linked thread that is gone without having said so.  Lock held. */
+void ap_thread_bury(struct ap_thread *t);
 /* Is the thread that was given this serial still linked?  Lock held. */
 struct ap_thread *ap_thread_by_serial(u64 serial);
 /* Frees the area of a retired thread that is gone.  Lock held. */

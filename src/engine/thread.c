@@ -7,6 +7,9 @@
  * whoever starts or ends a thread later takes it over or idles it, once the kernel no longer knows
  * the old one.
  *
+ * Lists are changed by one store each, so they hold when a task is killed while it changes them; its
+ * area may be on none then, and stays so.
+ *
  * Everything here but ap_thread_set_gs and ap_thread_init_kernel needs the process lock.
  */
 #include "base/mem.h"
@@ -104,6 +107,8 @@ int ap_thread_new(struct ap_thread **out)
 	u32 index;
 	int ret;
 
+	if (!t && !nidle)
+		ap_thread_bury_dead();
 	if (!t && nidle) {
 		t = idle[--nidle];
 		t->slot_index = idle_slots[nidle];
@@ -127,7 +132,7 @@ int ap_thread_new(struct ap_thread **out)
 void ap_thread_link(struct ap_thread *t)
 {
 	t->next = ap_proc.threads;
-	ap_proc.threads = t;
+	__atomic_store_n(&ap_proc.threads, t, __ATOMIC_RELEASE);
 	ap_proc.nthreads++;
 }
 
@@ -140,6 +145,16 @@ void ap_thread_unlink(struct ap_thread *t)
 			return;
 		}
 	}
+}
+
+void ap_thread_mend(void)
+{
+	ap_proc.nthreads = 0;
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		ap_proc.nthreads++;
+	nretired = 0;
+	for (struct ap_thread *t = retired; t; t = t->next)
+		nretired++;
 }
 
 struct ap_thread *ap_thread_by_serial(u64 serial)
@@ -160,6 +175,26 @@ void ap_thread_free(struct ap_thread *t)
 	ap_sys3(AP_NR_madvise, (u64)t + AP_T_ALT_OFF, AP_T_ALT_SIZE, MADV_DONTNEED);
 }
 
+void ap_thread_bury(struct ap_thread *t)
+{
+	ap_proc.seg->short_tasks += ap_thread_slot(t)->in_code;
+	ap_thread_fini_slot(t);
+	ap_thread_unlink(t);
+	ap_thread_free(t);
+}
+
+/* Nobody waits for one without CLONE_VFORK.  Of another pid namespace: their numbers say nothing. */
+void ap_thread_bury_dead(void)
+{
+	struct ap_thread *t, *next;
+
+	for (t = ap_proc.threads; t; t = next) {
+		next = t->next;
+		if (t->is_vfork_child && t->tid && !t->foreign && is_gone(t))
+			ap_thread_bury(t);
+	}
+}
+
 void ap_thread_retire(struct ap_thread *t)
 {
 	struct ap_thread *old;
@@ -167,7 +202,7 @@ void ap_thread_retire(struct ap_thread *t)
 	while (nretired >= RETIRED_MAX && (old = take_retired(0)))
 		ap_thread_free(old);
 	t->next = retired;
-	retired = t;
+	__atomic_store_n(&retired, t, __ATOMIC_RELEASE);
 	nretired++;
 }
 

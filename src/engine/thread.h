@@ -30,10 +30,10 @@
 
 /* Why a thread left the code cache; t->exit_kind. */
 enum ap_exit_kind {
-	AP_EXIT_DIRECT, /* t->exit points at the exit whose target is wanted */
-	AP_EXIT_IBL,	/* indirect branch missed; t->regs.rip is the target already */
-	AP_EXIT_SYSCALL, /* t->exit: block ended at a syscall instruction; rip of it in exit->target */
-	AP_EXIT_SPECIAL, /* t->exit: instruction that the engine must treat itself (exit->special) */
+	AP_EXIT_DIRECT,	 /* t->exit_id says the exit whose target is wanted */
+	AP_EXIT_IBL,	 /* indirect branch missed; t->regs.rip is the target already */
+	AP_EXIT_SYSCALL, /* block ended at a syscall instruction; rip of it in the exit's target */
+	AP_EXIT_SPECIAL, /* instruction that the engine must treat itself (the exit's special) */
 	AP_EXIT_NONE	 /* t->regs is complete: dispatch to regs.rip */
 };
 
@@ -44,8 +44,6 @@ struct ap_altstack {
 	u64 size;
 };
 
-struct ap_exit;
-struct ap_block;
 struct ap_sigaction;
 
 struct ap_thread {
@@ -59,17 +57,19 @@ struct ap_thread {
 	u32 exit_id;		/* 0x38: (unit << 20 | offset of the stub), set by stubs */
 	u32 exit_kind;		/* 0x3c: enum ap_exit_kind */
 	u32 pending;		/* 0x40: a signal waits in pend_* */
-	u32 in_gate_pad;	/* 0x44 */
+	u32 free_pad;		/* 0x44 */
 	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
 	u64 app_gs_base;	/* 0xd8: the program's %gs base */
 
 	/* Below here offsets are free. */
-	struct ap_exit *exit;
 	struct ap_thread *next; /* proc->threads */
 	u32 epoch;		/* proc->epoch when the cache was last entered */
 	u32 slot_index;		/* beyond AP_SLOT_MAX: in a further segment of this process */
 	u32 tid, pid;		/* as the thread sees itself */
 	u32 is_vfork_child;	/* shares the address space of another process, on its own slot */
+	u32 lock_id;		/* its name in locks: the tid, or ap_lock_name */
+	u32 foreign;		/* may be of another pid namespace than others here */
+	u64 process;		/* serial of the first thread of its process */
 
 	/* Signals: owned by signal*.c */
 	struct ap_altstack altstack; /* the program's */
@@ -132,6 +132,8 @@ void ap_thread_free(struct ap_thread *t);      /* unmap the area of a thread tha
 void ap_thread_fini_slot(struct ap_thread *t); /* totals to final[], state FINAL, fold */
 /* slot.c: a new shape is to be known in all segments of this process; lock held. */
 void ap_slot_add_shape(u32 id, u64 vec);
+void ap_thread_bury_dead(void); /* processes in this address space that were killed; lock held */
+void ap_thread_mend(void);	/* counts again what is linked; lock held */
 void ap_thread_set_gs(struct ap_thread *t);
 /* Kernel state that a new thread of ours needs: alternate stack; signals stay as they are. */
 void ap_thread_init_kernel(struct ap_thread *t);

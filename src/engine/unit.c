@@ -153,11 +153,14 @@ void ap_units_release(void)
 {
 	for (u32 k = 0; k < ap_nunits; k++) {
 		struct ap_unit *u = &ap_units[k];
+		u8 *base;
 
 		if (!u->base || !u->retired)
 			continue;
-		ap_mem_unmap(u->base, u->size);
-		u->base = NULL;
+		base = u->base;
+		u->base =
+			NULL; /* first: who is killed in between may leave no pointer to nothing */
 		u->retired = false;
+		ap_mem_unmap(base, u->size);
 	}
 }

@@ -43,5 +43,7 @@ bool ap_units_full(void);
 void ap_link(struct ap_exit *x, struct ap_block *to);
 void ap_unlink_incoming(struct ap_block *b);
 void ap_unlink_outgoing(struct ap_block *b);
+/* The exits alone, whatever the lists of incoming links say: for when all blocks go. */
+void ap_unlink_exits(struct ap_block *b);
 
 #endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slow halves of the locks, and the end of their holders.
+ *
+ * Waits have a time limit, because a wake can be lost with a task that was killed between giving
+ * the word back and waking, or between being woken and taking the lock.  They are not private futexes:
+ * the kernel wakes as if the word were shared.
+ */
+#include "engine/lock.h"
+
+#include "engine/nr.h"
+#include "engine/proc.h"
+#include "engine/sys.h"
+
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define WAIT_NS	   50000000
+
+/* As the kernel reads it: linux/futex.h, struct robust_list_head. */
+static struct {
+	u64 next;
+	u64 offset;
+	u64 pending;
+} robust;
+
+/* Before there are threads one name is as good as another. */
+static u32 self(void)
+{
+	u32 id = ap_proc.threads ? ap_self()->lock_id : 0;
+
+	return id ? id : 1;
+}
+
+static bool is_tid(u32 owner)
+{
+	return owner && owner < ap_lock_name(0);
+}
+
+static bool change(struct ap_lock *l, u32 from, u32 to)
+{
+	return __atomic_compare_exchange_n(&l->word, &from, to, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static void wake(struct ap_lock *l)
+{
+	ap_sys3(AP_NR_futex, (u64)&l->word, FUTEX_WAKE, 1);
+}
+
+/*
+ * A process that is killed beside a vfork child of its own leaves no mark: its threads' robust
+ * lists are the program's.  Its numbers are free soon.
+ */
+static void look_for_owner(struct ap_lock *l, u32 v, u32 me)
+{
+	u32 owner = v & AP_LOCK_OWNER;
+
+	if (is_tid(owner) && is_tid(me) && ap_sys2(AP_NR_tkill, owner, 0) == -AP_ESRCH)
+		(void)change(l, v, AP_LOCK_DIED | AP_LOCK_WAITERS);
+}
+
+static void wait(struct ap_lock *l, u32 me)
+{
+	const u64 slice[2] = { 0, WAIT_NS };
+	u32 v;
+
+	for (;;) {
+		v = __atomic_load_n(&l->word, __ATOMIC_RELAXED);
+		if (!(v & AP_LOCK_OWNER)) {
+			if (!change(l, v, me | AP_LOCK_WAITERS))
+				continue;
+			if (v & AP_LOCK_DIED && l->mend)
+				l->mend();
+			return;
+		}
+		if (!(v & AP_LOCK_WAITERS) && !change(l, v, v | AP_LOCK_WAITERS))
+			continue;
+		v |= AP_LOCK_WAITERS;
+		if (ap_sys4(AP_NR_futex, (u64)&l->word, FUTEX_WAIT, v, (u64)slice) == -AP_ETIMEDOUT)
+			look_for_owner(l, v, me);
+	}
+}
+
+void ap_lock_take(struct ap_lock *l)
+{
+	u32 me = self();
+
+	if (!change(l, 0, me))
+		wait(l, me);
+}
+
+bool ap_lock_try(struct ap_lock *l)
+{
+	return change(l, 0, self());
+}
+
+void ap_lock_drop(struct ap_lock *l)
+{
+	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) & AP_LOCK_WAITERS)
+		wake(l);
+}
+
+void ap_lock_reset(struct ap_lock *l)
+{
+	__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
+}
+
+void ap_lock_add(struct ap_lock *l, void (*mend)(void))
+{
+	robust.offset = (u64)&l->word - (u64)l;
+	l->mend = mend;
+	l->next = robust.next ? robust.next : (u64)&robust;
+	robust.next = (u64)l;
+}
+
+bool ap_lock_register(void)
+{
+	return !ap_sys2(AP_NR_set_robust_list, (u64)&robust, sizeof(robust));
+}
+
+void ap_lock_disown(u32 owner)
+{
+	struct ap_lock *l;
+	u32 v;
+
+	for (u64 at = robust.next; at && at != (u64)&robust; at = l->next) {
+		l = (struct ap_lock *)at;
+		v = __atomic_load_n(&l->word, __ATOMIC_RELAXED);
+		while ((v & AP_LOCK_OWNER) == owner) {
+			if (change(l, v, AP_LOCK_DIED | AP_LOCK_WAITERS)) {
+				wake(l);
+				break;
+			}
+			v = __atomic_load_n(&l->word, __ATOMIC_RELAXED);
+		}
+	}
+}
