@@ -5,7 +5,8 @@
  * first page.  docs/design/service.md has the protocol.
  *
  * A task fills the request, stores state ASKED, sets its bit in ap_seg.asking and its segment's bit
- * in ap_session.asking, rings the doorbell and waits for state DONE: a short spin, then a futex.  The
+ * in ap_session.asking, increments the doorbell, wakes it if ap_session.asleep is set, and waits for
+ * state DONE: a short spin, then a futex.  Only sessions with AP_F_SERVE answer.  The
  * supervisor copies the request once before it looks at it: what it reads is checked as a kernel
  * checks user memory.  A task may be killed at any instant; a bit that is left behind means one
  * look too many, and a request that was asked is served (its answer is lost).
@@ -19,7 +20,11 @@
 #define AP_SVC_OFF	2048ULL /* struct ap_svc, from the slot's start */
 #define AP_SVC_DATA_MAX 1920U
 
-enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2 };
+/*
+ * A task that goes to sleep on the word makes it ASLEEP first (compare and exchange with ASKED): the
+ * supervisor wakes nobody else.
+ */
+enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2, AP_SVC_ASLEEP = 3 };
 
 /*
  * A perf descriptor is the read end of a pipe, and its event is known by the pipe's inode number:
@@ -31,6 +36,7 @@ enum ap_svc_op {
 	 * perf_event_open: arg pid, cpu, group's inode (0 none, ~0: not a perf fd), flags, the pipe's
 	 * read end as a number in the task, its write end, its inode; data: struct ap_perf_attr,
 	 * negotiated.  ret 0 or -errno; the task closes the write end and, on an error, both.
+	 * The task has closed nothing yet when it asks.
 	 */
 	AP_SVC_OPEN = 1,
 	AP_SVC_CLOSE = 2, /* arg inode: a descriptor was closed; maybe the last (a hint) */
@@ -45,11 +51,18 @@ enum ap_svc_op {
 	AP_SVC_MMAP = 7,
 	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
 
-	/* Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be. */
+	/*
+	 * Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be.  The
+	 * slot has its gen already, or belongs to a new segment.
+	 */
 	AP_SVC_FORK = 16,
 	AP_SVC_FORK_FAILED = 17, /* the same args */
-	AP_SVC_EXIT = 18,	 /* the slot's counts are complete */
-	AP_SVC_EXIT_GROUP = 19	 /* all tasks of the process end now */
+	/*
+	 * The slot's counts are complete; it keeps them until the answer.  arg 0: the asker's own, 1:
+	 * of the slot arg[1] segment, arg[2] slot, of a vfork child that its parent clears up after.
+	 */
+	AP_SVC_EXIT = 18,
+	AP_SVC_EXIT_GROUP = 19 /* all tasks of the process end now */
 };
 
 struct ap_svc {
@@ -80,6 +93,16 @@ struct ap_pub {
 	u64 read_format;
 	u32 seg, slot, gen, pad; /* of the one task that may compute it in place */
 };
+
+/*
+ * An event is published in one of the AP_PUB_WAYS entries from ap_pub_home(inode) on (the array is a
+ * ring), or nowhere.
+ */
+#define AP_PUB_WAYS 8U
+static inline u32 ap_pub_home(u64 inode)
+{
+	return (u32)(inode * 0x9e3779b97f4a7c15ULL >> 40) & (AP_PUB_MAX - 1);
+}
 
 #define AP_PUB_ENABLED (1u << 0)
 #define AP_PUB_ACTIVE  (1u << 1)

@@ -13,6 +13,7 @@
  *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
  *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
+ *   AP_SEG_OFF(max_segs)  pages that events are mapped to, handed out by the supervisor
  *
  * docs/design/session.md has the protocols.
  */
@@ -46,6 +47,7 @@
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
 #define AP_F_DETERMINISTIC (1u << 2) /* fixed AT_RANDOM at each exec */
 #define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports carry more */
+#define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 
 /* Raw counters of a slot or segment, beyond the vector fields 0..7. */
 enum ap_raw {
@@ -143,20 +145,22 @@ struct ap_root {
 
 struct ap_session {
 	u64 magic;
-	u32 flags;		 /* AP_F_* */
-	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
-	u32 supervisor;		 /* its pid; 0 once it is gone on purpose */
-	u32 nsegs;		 /* atomic bump allocator of segments */
-	u32 nnotes;		 /* atomic bump allocator of notes; may pass AP_NOTE_MAX */
-	u32 nroots;		 /* atomic bump allocator of roots; root 0 is the session's */
-	u64 pidns;		 /* supervisor's pid namespace inode */
-	u64 cache_limit;	 /* bytes of translated code per process */
-	u64 range_lo, range_hi;	 /* translate only pcs in here (bisecting); 0,0 is all */
-	u32 stress;		 /* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;		 /* the file has room for so many; nsegs may pass it */
-	u32 fold_seq;		 /* odd while the supervisor moves a segment into roots[] */
-	u32 counters;		 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
-	u64 kinds;		 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u32 flags;		/* AP_F_* */
+	u32 doorbell;		/* futex: incremented and woken by whoever wants the supervisor */
+	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
+	u32 nsegs;		/* atomic bump allocator of segments */
+	u32 nnotes;		/* atomic bump allocator of notes; may pass AP_NOTE_MAX */
+	u32 nroots;		/* atomic bump allocator of roots; root 0 is the session's */
+	u64 pidns;		/* supervisor's pid namespace inode */
+	u64 cache_limit;	/* bytes of translated code per process */
+	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
+	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
+	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
+	u32 fold_seq;		/* odd while the supervisor moves a segment into roots[] */
+	u32 counters;		/* of the cpu PMU, per task; 0 unlimited: what CPUID says */
+	u64 kinds;		/* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u32 asleep;		/* the supervisor waits at the doorbell: ring it with a wake */
+	u32 pad;
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 };
