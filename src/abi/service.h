@@ -69,7 +69,7 @@ struct ap_svc {
 	u32 state; /* enum ap_svc_state; futex word */
 	u32 op;
 	s64 ret;
-	u64 cpu_time; /* of the asking thread, ns: the core's clock of its context */
+	u64 cpu_time; /* of the asking thread, ns: the core's clock of its context; 0: look yourself */
 	u64 arg[8];
 	u32 in_size, out_size; /* bytes valid in data */
 	u8 data[AP_SVC_DATA_MAX];
@@ -107,5 +107,11 @@ static inline u32 ap_pub_home(u64 inode)
 #define AP_PUB_ENABLED (1u << 0)
 #define AP_PUB_ACTIVE  (1u << 1)
 #define AP_PUB_ALONE   (1u << 2) /* has no siblings: a group read is of one */
+
+/*
+ * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so
+ * fstat tells the service which descriptors to ask about.  Only a hint: the supervisor knows inodes.
+ */
+#define AP_SVC_PIPE_MARK 01000U
 
 #endif

@@ -119,7 +119,8 @@ struct ap_seg {
 	u64 fold;
 	u64 dead[2][AP_RAW_N];
 	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
-	char comm[64];			     /* path or name for reports, NUL terminated */
+	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
+	char comm[64]; /* path or name for reports, NUL terminated */
 };
 
 enum ap_note_kind {
@@ -163,7 +164,11 @@ struct ap_session {
 	u32 pad;
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
+	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
+	u32 mute;      /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 };
+
+_Static_assert(sizeof(struct ap_session) <= 4096, "the notes follow");
 
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
