@@ -46,7 +46,7 @@
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
 #define AP_F_DETERMINISTIC (1u << 2) /* fixed AT_RANDOM at each exec */
-#define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports carry more */
+#define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 
 /* Raw counters of a slot or segment, beyond the vector fields 0..7. */
@@ -146,32 +146,34 @@ struct ap_root {
 
 struct ap_session {
 	u64 magic;
-	u32 flags;		/* AP_F_* */
-	u32 doorbell;		/* futex: incremented and woken by whoever wants the supervisor */
-	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
-	u32 nsegs;		/* atomic bump allocator of segments */
-	u32 nnotes;		/* atomic bump allocator of notes; may pass AP_NOTE_MAX */
-	u32 nroots;		/* atomic bump allocator of roots; root 0 is the session's */
-	u64 pidns;		/* supervisor's pid namespace inode */
-	u64 cache_limit;	/* bytes of translated code per process */
-	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
-	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
-	u32 fold_seq;		/* odd while the supervisor moves a segment into roots[] */
-	u32 counters;		/* of the cpu PMU, per task; 0 unlimited: what CPUID says */
-	u64 kinds;		/* AP_KIND_BIT: raw counters wanted; written by the supervisor */
-	u32 asleep;		/* the supervisor waits at the doorbell: ring it with a wake */
-	u32 pad;
+	u32 flags;		 /* AP_F_* */
+	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
+	u32 supervisor;		 /* its pid; 0 once it is gone on purpose */
+	u32 nsegs;		 /* atomic bump allocator of segments */
+	u32 nnotes;		 /* atomic bump allocator of notes; may pass AP_NOTE_MAX */
+	u32 nroots;		 /* atomic bump allocator of roots; root 0 is the session's */
+	u64 pidns;		 /* supervisor's pid namespace inode */
+	u64 cache_limit;	 /* bytes of translated code per process */
+	u64 range_lo, range_hi;	 /* translate only pcs in here (bisecting); 0,0 is all */
+	u32 stress;		 /* AP_STRESS_*: injected trouble for tests */
+	u32 max_segs;		 /* the file has room for so many; nsegs may pass it */
+	u32 fold_seq;		 /* odd while the supervisor moves a segment into roots[] */
+	u32 counters;		 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
+	u64 kinds;		 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u32 asleep;		 /* the supervisor waits at the doorbell: ring it with a wake */
+	u32 stress_fault;	 /* AP_STRESS_FAULT: at this dispatch of a thread */
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
 	u32 mute;      /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
 _Static_assert(sizeof(struct ap_session) <= 4096, "the notes follow");
 
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
+#define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
 
 /*
  * Calls on the session from inside a counted program: prctl(AP_PRCTL, op, arg).  Without an

@@ -126,26 +126,38 @@ static int opt_range(void *args, const char *value, char *why)
 	return 0;
 }
 
+/* One word of --stress, len letters; false where there is no such word. */
+static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
+{
+	static const char fault[] = "fault=";
+	char *end;
+
+	if (len == 5 && !strncmp(word, "evict", len)) {
+		run->stress |= AP_STRESS_EVICT;
+		return true;
+	}
+	if (len == 8 && !strncmp(word, "unlinked", len)) {
+		run->stress |= AP_STRESS_UNLINKED;
+		return true;
+	}
+	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
+		return false;
+	run->stress |= AP_STRESS_FAULT;
+	run->stress_fault = (u32)strtoul(word + sizeof(fault) - 1, &end, 10);
+	return end == word + len;
+}
+
 static int opt_stress(void *args, const char *value, char *why)
 {
-	static const struct {
-		const char *name;
-		u32 bit;
-	} words[] = { { "evict", AP_STRESS_EVICT }, { "unlinked", AP_STRESS_UNLINKED } };
 	struct stat_args *a = args;
-	size_t i, len;
+	size_t len;
 
 	for (;; value += len + 1) {
 		len = strcspn(value, ",");
-		for (i = 0; i < AP_ARRAY_SIZE(words); i++) {
-			if (strlen(words[i].name) == len && !strncmp(words[i].name, value, len))
-				break;
-		}
-		if (i == AP_ARRAY_SIZE(words)) {
-			snprintf(why, AP_OPT_WHY, "needs evict or unlinked");
+		if (!add_stress(&a->run, value, len)) {
+			snprintf(why, AP_OPT_WHY, "needs evict, unlinked or fault=N");
 			return -EINVAL;
 		}
-		a->run.stress |= words[i].bit;
 		if (!value[len])
 			return 0;
 	}
@@ -174,7 +186,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "cache-limit", opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "range", opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
-	{ 0, "stress", AP_OPT_CALL, 0, opt_stress, "what", "injected trouble for tests: evict,unlinked", true },
+	{ 0, "stress", AP_OPT_CALL, 0, opt_stress, "what", "injected trouble for tests: evict,unlinked,fault=N", true },
 	CALL(0, "timeout", opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }

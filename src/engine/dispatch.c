@@ -63,6 +63,13 @@ AP_NORETURN static void no_memory(struct ap_thread *t)
 	ap_go_native(t, "no memory for translated code");
 }
 
+/* Injected trouble: a bug of ours at the worst place, where others wait for the lock. */
+static void stress_fault(const struct ap_thread *t)
+{
+	if (t->last_block_n == ap_proc.session->stress_fault)
+		__asm__ volatile("mov %0, (%1)" : : "r"(0), "r"(0x10ULL) : "memory");
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -80,6 +87,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lock_drop(&ap_proc.lock);
 		ap_sig_go_native(t);
 	}
+	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
+		stress_fault(t);
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);

@@ -127,7 +127,15 @@ void ap_task_init(struct ap_thread *t);
 /* report.c: one line to stderr of the program, and a note to the session. */
 void ap_note(u32 kind, const char *text);
 void ap_note2(u32 kind, const char *a, const char *b, const char *c);
-/* A fault of the engine's own, with its pc in the blob. */
-void ap_report_fault(struct ap_thread *t, u64 blob_pc, u64 addr, u32 sig);
+/* The fault of the engine in t->fault: signal and address that it touched. */
+void ap_report_fault(struct ap_thread *t, u64 addr, u32 sig);
+
+/*
+ * debug.c: the full report in a file of the folder that ANYPERF_DEBUG named; fault is NULL where the
+ * engine gave up in good order.  True: it is there, under the name in path.
+ */
+struct ap_str;
+AP_MUST_CHECK bool ap_debug_write(const struct ap_thread *t, const char *headline,
+				  const struct ap_fault *fault, struct ap_str *path);
 
 #endif

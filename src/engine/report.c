@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reports: notes for the supervisor in the session's ring, one line on the program's stderr where
- * the engine itself failed, and with ANYPERF_DEBUG what is needed to find out why.
+ * the engine itself failed.  With ANYPERF_DEBUG there is more of it, in a file (debug.c); the little
+ * that is printed here is for where no file can be made.
  */
 #include "base/mem.h"
 #include "base/str.h"
@@ -80,7 +81,7 @@ static void print_thread(const struct ap_thread *t)
 
 static void say(const char *text)
 {
-	char buf[320];
+	char buf[640];
 	struct ap_str s;
 
 	ap_str_init(&s, buf, sizeof(buf) - 1);
@@ -90,15 +91,38 @@ static void say(const char *text)
 	print(&s);
 }
 
+/*
+ * One line, and with ANYPERF_DEBUG a file that it names; on stderr where there can be none.  Only the
+ * process's first: what fails afterwards fails because of it.
+ */
+static void report(const struct ap_thread *t, const char *text, const struct ap_fault *fault)
+{
+	static bool reported;
+	char path[sizeof(ap_proc.session->debug_dir) + 40], line[sizeof(path) + 256];
+	struct ap_str p, s;
+
+	ap_str_init(&p, path, sizeof(path));
+	ap_str_init(&s, line, sizeof(line));
+	ap_str_add(&s, text);
+	if (!t || !(ap_proc.flags & AP_F_DEBUG) ||
+	    __atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
+		say(line);
+	} else if (ap_debug_write(t, text, fault, &p)) {
+		ap_str_add(&s, "; report in ");
+		ap_str_add(&s, path);
+		say(line);
+	} else {
+		say(line);
+		print_thread(t);
+	}
+}
+
 void ap_note(u32 kind, const char *text)
 {
 	post(kind, text);
-	if (kind != AP_NOTE_ENGINE)
-		return;
-	say(text);
-	/* Before the first thread is linked there is no %gs to find it by. */
-	if ((ap_proc.flags & AP_F_DEBUG) && ap_proc.threads)
-		print_thread(ap_self());
+	/* before the first thread is linked there is no %gs to find it by */
+	if (kind == AP_NOTE_ENGINE)
+		report(ap_proc.threads ? ap_self() : NULL, text, NULL);
 }
 
 void ap_note2(u32 kind, const char *a, const char *b, const char *c)
@@ -113,28 +137,22 @@ void ap_note2(u32 kind, const char *a, const char *b, const char *c)
 	ap_note(kind, buf);
 }
 
-void ap_report_fault(struct ap_thread *t, u64 blob_pc, u64 addr, u32 sig)
+void ap_report_fault(struct ap_thread *t, u64 addr, u32 sig)
 {
 	char buf[sizeof(((struct ap_note *)0)->text)];
+	u64 pc = t->fault.regs.rip;
 	struct ap_str s;
 
 	ap_str_init(&s, buf, sizeof(buf));
 	ap_str_add(&s, "engine fault: signal ");
 	ap_str_u64(&s, sig);
 	ap_str_add(&s, " at ");
-	if (ap_in_blob(blob_pc)) {
-		ap_str_add(&s, "blob+0x");
-		ap_str_hex(&s, blob_pc - ap_proc.blob_lo, 0);
-	} else {
-		ap_str_add(&s, "0x");
-		ap_str_hex(&s, blob_pc, 0);
-	}
+	ap_str_add(&s, ap_in_blob(pc) ? "blob+0x" : "0x");
+	ap_str_hex(&s, ap_in_blob(pc) ? pc - ap_proc.blob_lo : pc, 0);
 	ap_str_add(&s, ", address 0x");
 	ap_str_hex(&s, addr, 0);
 	ap_str_add(&s, ", program at 0x");
 	ap_str_hex(&s, t->regs.rip, 0);
 	post(AP_NOTE_ENGINE, buf);
-	say(buf);
-	if (ap_proc.flags & AP_F_DEBUG)
-		print_thread(t);
+	report(t, buf, &t->fault);
 }

@@ -277,6 +277,22 @@ static bool within(u64 pc, const u8 *start, const u8 *end)
 	return pc >= (u64)start && pc < (u64)end;
 }
 
+/* What the report is to say of the engine itself: its stack is used again right away. */
+static void note_engine(struct ap_thread *t, const struct ap_ucontext *uc)
+{
+	struct ap_fault *f = &t->fault;
+	const u64 low = (u64)t + AP_T_STACK_OFF;
+	const u64 *sp;
+
+	ap_sig_uc_to_regs(&f->regs, &uc->mc);
+	sp = (const u64 *)f->regs.gpr[4 /* rsp */];
+	f->nstack = 0;
+	if ((u64)sp < low || (u64)sp & 7)
+		return;
+	while (f->nstack < AP_ARRAY_SIZE(f->stack) && (u64)(sp + 1) <= t->engine_sp)
+		f->stack[f->nstack++] = *sp++;
+}
+
 /* One report, then natively on; a second fault on that way ends the task. */
 static void bug(struct ap_thread *t, u32 sig, const struct ap_siginfo *info, struct ap_ucontext *uc)
 {
@@ -285,7 +301,7 @@ static void bug(struct ap_thread *t, u32 sig, const struct ap_siginfo *info, str
 		return;
 	}
 	take(t, sig, info, uc);
-	t->fault_cr2 = pc_of(uc);
+	note_engine(t, uc);
 	send_to(t, uc, ap_sig_bug_entry);
 }
 
@@ -293,7 +309,7 @@ void ap_sig_resume_bug(struct ap_thread *t)
 {
 	const struct ap_siginfo *info = (const struct ap_siginfo *)t->pend_info;
 
-	ap_report_fault(t, t->fault_cr2, info->addr, t->pend_sig);
+	ap_report_fault(t, info->addr, t->pend_sig);
 	ap_go_native(t, "fault in the engine");
 }
 

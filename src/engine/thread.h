@@ -46,6 +46,13 @@ struct ap_altstack {
 
 struct ap_sigaction;
 
+/* The engine's own state where it faulted, for the report. */
+struct ap_fault {
+	struct ap_regs regs;
+	u64 stack[32]; /* words from its rsp up */
+	u32 nstack;
+};
+
 struct ap_thread {
 	struct ap_thread *self; /* 0x00 */
 	u64 spill_rcx;		/* 0x08 */
@@ -101,7 +108,8 @@ struct ap_thread {
 	u32 traced_by_program; /* PTRACE_TRACEME was called */
 	u32 next_root;	       /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
-	u32 last_block_n; /* ring of the last dispatched pcs, for reports */
+	struct ap_fault fault; /* of the engine; its signal is in pend_* */
+	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */
 	u64 last_pc[16];
 };
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,21 +194,59 @@ static int finish_session(struct ap_run_state *run)
 static u32 session_flags(const struct ap_run_options *opts)
 {
 	return (opts->count ? AP_F_COUNT : 0) | (opts->no_inherit ? AP_F_NO_INHERIT : 0) |
-	       (opts->deterministic ? AP_F_DETERMINISTIC : 0) |
-	       (getenv("ANYPERF_DEBUG") ? AP_F_DEBUG : 0);
+	       (opts->deterministic ? AP_F_DETERMINISTIC : 0);
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/*
+ * ANYPERF_DEBUG names the folder for reports of the engine's faults, 1 is the present one.  It is
+ * looked at here: who has a fault to report cannot find out that it is missing.
+ */
+static int find_debug_dir(struct ap_run_state *run, char dir[PATH_MAX])
+{
+	const char *value = getenv("ANYPERF_DEBUG");
+	int err = 0;
+
+	dir[0] = '\0';
+	if (!value || !*value)
+		return 0;
+	if (!realpath(strcmp(value, "1") ? value : ".", dir))
+		err = errno;
+	else if (strlen(dir) >= sizeof(run->sv.ses.head->debug_dir))
+		err = ENAMETOOLONG;
+	else if (!is_folder(dir))
+		err = ENOTDIR;
+	else if (access(dir, W_OK | X_OK))
+		err = errno;
+	return err ? ap_run_complain(run, AP_EXIT_OURS, "ANYPERF_DEBUG: %s: %s", value,
+				     strerror(err))
+		   : 0;
 }
 
 static int open_session(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
-	const struct ap_session_config cfg = { .flags = session_flags(opts),
-					       .stress = opts->stress,
-					       .cache_limit = opts->cache_limit ? opts->cache_limit
-										: DEFAULT_CACHE,
-					       .range_lo = opts->range_lo,
-					       .range_hi = opts->range_hi };
-	int ret = ap_session_new(&run->sv.ses, &cfg);
+	char dir[PATH_MAX];
+	int ret = find_debug_dir(run, dir);
+	const struct ap_session_config cfg = {
+		.flags = session_flags(opts) | (dir[0] ? AP_F_DEBUG : 0),
+		.debug_dir = dir,
+		.stress = opts->stress,
+		.stress_fault = opts->stress_fault,
+		.cache_limit = opts->cache_limit ? opts->cache_limit : DEFAULT_CACHE,
+		.range_lo = opts->range_lo,
+		.range_hi = opts->range_hi
+	};
 
+	if (ret)
+		return ret;
+	ret = ap_session_new(&run->sv.ses, &cfg);
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot make the session file: %s%s",
 				       strerror(-ret), ret == -EFBIG ? " (RLIMIT_FSIZE)" : "");

@@ -97,6 +97,9 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	}
 	s->head->flags = cfg->flags;
 	s->head->stress = cfg->stress;
+	s->head->stress_fault = cfg->stress_fault;
+	if (cfg->debug_dir)
+		snprintf(s->head->debug_dir, sizeof(s->head->debug_dir), "%s", cfg->debug_dir);
 	s->head->cache_limit = cfg->cache_limit;
 	s->head->range_lo = cfg->range_lo;
 	s->head->range_hi = cfg->range_hi;

@@ -21,8 +21,9 @@ struct ap_session_file {
 };
 
 struct ap_session_config {
-	u32 flags, stress;
+	u32 flags, stress, stress_fault;
 	u64 cache_limit, range_lo, range_hi;
+	const char *debug_dir; /* AP_F_DEBUG */
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);
