@@ -37,6 +37,13 @@ enum ap_world_counter {
 	AP_WORLD_N
 };
 
+/* Memory or code to be watched; the breakpoint driver has checked it. */
+struct ap_world_bp {
+	u64 addr;
+	u32 len;  /* 1, 2, 4 or 8, addr a multiple of it; code: the address alone */
+	u32 type; /* AP_HW_BREAKPOINT_W, _RW or _X */
+};
+
 /*
  * The world.  Each is called with core->world first.  `host` is what the host gave with the task.
  * NULL is allowed where it says so and means "not on this port" (the null port has none of those).
@@ -74,6 +81,21 @@ struct ap_core_ops {
 	 * opened, closed or its base changed.  The host copies what ap_event_public gives.
 	 */
 	void (*publish)(void *world, struct ap_event *event);
+
+	/*
+	 * User accesses to watched memory, by one task or by all that are on a CPU (host NULL).
+	 * bp_arm gives the watch a name and counts from then on, until bp_disarm; -errno where it
+	 * cannot.  NULL (all three): such events are -EOPNOTSUPP.
+	 */
+	int (*bp_arm)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
+	u64 (*bp_count)(void *world, u64 watch);
+	void (*bp_disarm)(void *world, u64 watch);
+	/*
+	 * How often a task passed a tracepoint (abi/trace.h), or all on a CPU (host NULL): any count
+	 * that only grows.  The first call for an id has it counted from then on, everywhere.
+	 * -ENOENT where nobody can; NULL: nobody can count any.
+	 */
+	int (*trace_count)(void *world, void *host, s32 cpu, u32 id, u64 *v);
 };
 
 struct ap_core_config {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracepoint ids: what the `id` files of the generated tracefs say and attr.config of a tracepoint
+ * event names.  A kernel numbers its tracepoints as it finds them; ours are fixed, so that host and
+ * engine need no table to know what is meant.
+ */
+#ifndef AP_ABI_TRACE_H
+#define AP_ABI_TRACE_H
+
+#include "base/types.h"
+
+enum ap_trace_id {
+	AP_TRACE_NONE = 0,
+	AP_TRACE_RAW_SYS_ENTER = 1,
+	AP_TRACE_RAW_SYS_EXIT = 2,
+	AP_TRACE_SIGNAL_GENERATE = 3,
+	AP_TRACE_SIGNAL_DELIVER = 4,
+	AP_TRACE_SCHED_FORK = 5,
+	AP_TRACE_SCHED_EXEC = 6,
+	AP_TRACE_SCHED_EXIT = 7,
+	AP_TRACE_SYSCALL_BASE = 1024 /* then enter and exit of each system call, by its number */
+};
+
+/* Both are of x86-64 system calls; which of them exist is in pmu/tracepoint.h. */
+static inline u32 ap_trace_sys_enter(u32 nr)
+{
+	return AP_TRACE_SYSCALL_BASE + nr * 2;
+}
+
+static inline u32 ap_trace_sys_exit(u32 nr)
+{
+	return AP_TRACE_SYSCALL_BASE + nr * 2 + 1;
+}
+
+#endif
