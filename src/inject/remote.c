@@ -4,9 +4,10 @@
  * so no byte of the program changes; a kernel without a vdso gets one patched at the program
  * counter, and the bytes put back.
  *
- * One call costs one stop: the instruction is single-stepped, and the kernel reports the step when the
- * call returns.  Signals that arrive in between belong to the program: callers have them all
- * blocked, except SIGSTOP, which is held and sent again by whoever detaches.
+ * One call costs two stops, at its entry and its exit.  A single step would cost one, but the
+ * kernel reports a step by a SIGTRAP that cannot be ignored: a disposition of SIG_IGN, which an
+ * exec keeps, would be SIG_DFL from then on.  Signals that arrive in between belong to the
+ * program: callers have them all blocked, except SIGSTOP, which is held and sent again by whoever detaches.
  */
 #include "inject/task.h"
 
@@ -20,20 +21,20 @@
 #define VDSO_SCAN    (2 * AP_PAGE_SIZE)
 #define INSN_SYSCALL 0x050fULL /* 0f 05 */
 
-/* Continues with req until the stop that req asks for. */
-static int run_until(struct ap_remote *r, u64 req)
+/* Continues until the task enters or leaves a system call. */
+static int run_to_border(struct ap_remote *r)
 {
 	int status;
 
 	for (;;) {
-		s64 ret = ap_k_ptrace(req, r->tid, 0, 0);
+		s64 ret = ap_k_ptrace(PTRACE_SYSCALL, r->tid, 0, 0);
 
 		if (ret < 0)
 			return (int)ret;
 		ret = ap_task_wait(r->tid, &status);
 		if (ret < 0)
 			return (int)ret;
-		if ((WSTOPSIG(status) & ~0x80) == SIGTRAP && !ap_wait_event(status))
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80) && !ap_wait_event(status))
 			return 0;
 		if (WSTOPSIG(status) == SIGSTOP)
 			r->had_stop = true;
@@ -82,7 +83,7 @@ int ap_remote_begin(struct ap_remote *r, pid_t tid, u64 vdso)
 	 * system call stop first.  Nothing of the program runs on the way.
 	 */
 	if (r->saved.orig_rax == __NR_execve || r->saved.orig_rax == __NR_execveat) {
-		ret = run_until(r, PTRACE_SYSCALL);
+		ret = run_to_border(r);
 		if (!ret)
 			ret = ap_task_get_regs(tid, &r->saved);
 		if (ret)
@@ -107,12 +108,12 @@ int ap_remote_call(struct ap_remote *r, long nr, const u64 args[6], s64 *ret)
 	regs.r9 = args[5];
 	regs.rip = r->insn;
 	err = ap_task_set_regs(r->tid, &regs);
-	/* a stop for another reason may come before the step */
-	while (!err && regs.rip == r->insn) {
-		err = run_until(r, PTRACE_SINGLESTEP);
-		if (!err)
-			err = ap_task_get_regs(r->tid, &regs);
-	}
+	if (!err)
+		err = run_to_border(r);
+	if (!err)
+		err = run_to_border(r);
+	if (!err)
+		err = ap_task_get_regs(r->tid, &regs);
 	if (!err)
 		*ret = (s64)regs.rax;
 	return err;

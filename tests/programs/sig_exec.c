@@ -56,10 +56,12 @@ static int second(void)
 	CHECK_EQ(handler_of(SIGTERM), SIG_IGN);
 	CHECK_EQ(handler_of(SIGFPE), SIG_IGN);
 	CHECK_EQ(handler_of(SIGQUIT), SIG_IGN);
+	CHECK_EQ(handler_of(SIGTRAP), SIG_IGN);
 	CHECK_EQ(handler_of(SIGBUS), SIG_DFL);
 	raise(SIGTERM);
 	raise(SIGFPE);
 	raise(SIGQUIT);
+	raise(SIGTRAP);
 	done("dispositions after exec");
 	CHECK(sigaltstack(NULL, &ss) == 0);
 	CHECK_EQ(ss.ss_size, 0);
@@ -180,6 +182,7 @@ int main(int argc, char **argv)
 	sigaddset(&mask, SIGRTMIN + 3);
 	set_disposition(SIGTERM, SIG_IGN);
 	set_disposition(SIGQUIT, SIG_IGN);
+	set_disposition(SIGTRAP, SIG_IGN);
 	catch_with(SIGBUS, on_signal, 0);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	raise(SIGUSR1);
