@@ -88,6 +88,7 @@ struct ap_slot {
 	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
 	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
+	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 };
 
 enum ap_seg_state {

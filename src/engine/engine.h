@@ -67,9 +67,10 @@ void ap_heap_rewind(void *mark);
 void ap_heap_reset(void); /* frees all of it; lock held */
 /*
  * Around a fork (not a vfork), so that the child's copy of the table is whole: begin before,
- * end in the parent, child in the child.
+ * end in the parent, child in the child.  lend: the parent will wait for the child (lock.h).
  */
 void ap_mem_fork_begin(void);
+void ap_mem_fork_lend(const u32 *done);
 void ap_mem_fork_end(void);
 void ap_mem_fork_child(void);
 /* Calls fn for each engine mapping, for filtering /proc/self/maps.  Lock held. */

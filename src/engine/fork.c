@@ -5,8 +5,9 @@
  * Its segment is allocated by the parent, in state INIT and without a pid, so that the supervisor
  * cannot miss a child that is killed early; the child puts it over its parent's at the same
  * addresses before it runs anything that counts.  The locks are held across the call, so that the
- * tables which the child inherits are whole.  With CLONE_VFORK that holds up the parent's other
- * threads until the child's exec or end.
+ * tables which the child inherits are whole.  With CLONE_VFORK the parent stays in the call until
+ * the child's exec or end, so the child says in the parent's slot that it has its copy, and whoever
+ * waits for a lock takes it over.
  */
 #include "base/mem.h"
 #include "base/str.h"
@@ -228,9 +229,27 @@ static void name_child(s64 pid)
 		window->pid = (u32)pid;
 }
 
+/* Lock held, and given back. */
+static void end_in_parent(u32 seg, s64 ret)
+{
+	if (seg != NO_SEG && ret < 0)
+		window->state = AP_SEG_EXECED;
+	else if (seg != NO_SEG)
+		name_child(ret);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+static void lend(u32 *done)
+{
+	__atomic_store_n(done, 0, __ATOMIC_RELAXED);
+	ap_lock_lend(&ap_proc.lock, done);
+	ap_mem_fork_lend(done);
+}
+
 s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 {
 	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
+	struct ap_slot *slot = ap_thread_slot(t);
 	u32 seg = NO_SEG, nshapes;
 	u64 mask;
 	s64 ret;
@@ -242,18 +261,18 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		seg = prepare();
 	nshapes = ap_proc.seg->nshapes;
 	ap_mem_fork_begin();
+	if (k->flags & AP_CLONE_VFORK)
+		lend(&slot->has_copy);
 	ret = raw_clone(k);
 	if (!ret) {
+		__atomic_store_n(&slot->has_copy, 1, __ATOMIC_RELEASE); /* the parent's slot yet */
 		run_child(t, k, seg, nshapes);
 		ap_sig_set_mask(mask);
 		return 0;
 	}
 	ap_mem_fork_end();
-	if (seg != NO_SEG && ret < 0)
-		window->state = AP_SEG_EXECED;
-	else if (seg != NO_SEG)
-		name_child(ret);
-	ap_lock_drop(&ap_proc.lock);
+	if (ap_lock_end_loan(&ap_proc.lock))
+		end_in_parent(seg, ret);
 	ap_sig_set_mask(mask);
 	return ret;
 }

@@ -59,6 +59,15 @@ static void look_for_owner(struct ap_lock *l, u32 v, u32 me)
 		(void)change(l, v, AP_LOCK_DIED | AP_LOCK_WAITERS);
 }
 
+/* The lender is in the kernel: it holds the lock or not, but does not take it. */
+static void look_for_loan(struct ap_lock *l, u32 v)
+{
+	u32 lender = __atomic_load_n(&l->lender, __ATOMIC_ACQUIRE);
+
+	if (lender && lender == (v & AP_LOCK_OWNER) && __atomic_load_n(l->done, __ATOMIC_ACQUIRE))
+		(void)change(l, v, AP_LOCK_WAITERS);
+}
+
 static void wait(struct ap_lock *l, u32 me)
 {
 	const u64 slice[2] = { 0, WAIT_NS };
@@ -76,8 +85,10 @@ static void wait(struct ap_lock *l, u32 me)
 		if (!(v & AP_LOCK_WAITERS) && !change(l, v, v | AP_LOCK_WAITERS))
 			continue;
 		v |= AP_LOCK_WAITERS;
-		if (ap_sys4(AP_NR_futex, (u64)&l->word, FUTEX_WAIT, v, (u64)slice) == -AP_ETIMEDOUT)
-			look_for_owner(l, v, me);
+		if (ap_sys4(AP_NR_futex, (u64)&l->word, FUTEX_WAIT, v, (u64)slice) != -AP_ETIMEDOUT)
+			continue;
+		look_for_loan(l, v);
+		look_for_owner(l, v, me);
 	}
 }
 
@@ -100,8 +111,25 @@ void ap_lock_drop(struct ap_lock *l)
 		wake(l);
 }
 
+void ap_lock_lend(struct ap_lock *l, const u32 *done)
+{
+	l->done = done;
+	__atomic_store_n(&l->lender, self(), __ATOMIC_RELEASE);
+}
+
+bool ap_lock_end_loan(struct ap_lock *l)
+{
+	u32 me = self(), lender = me;
+
+	/* another may have lent it meanwhile */
+	__atomic_compare_exchange_n(&l->lender, &lender, 0, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	return (__atomic_load_n(&l->word, __ATOMIC_RELAXED) & AP_LOCK_OWNER) == me;
+}
+
 void ap_lock_reset(struct ap_lock *l)
 {
+	l->lender = 0;
 	__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
 }
 

@@ -21,6 +21,8 @@ struct ap_lock {
 	u64 next; /* of the robust list */
 	u32 word;
 	void (*mend)(void); /* by the new holder; may be cut short itself and done again */
+	u32 lender;	    /* who will not need it any more once *done is not 0 */
+	const u32 *done;
 };
 
 /* A name that no thread's number can be, for who is not in the kernel's care. */
@@ -32,6 +34,13 @@ static inline u32 ap_lock_name(u64 serial)
 void ap_lock_take(struct ap_lock *l);
 bool ap_lock_try(struct ap_lock *l); /* no mending: for who is about to give up anyway */
 void ap_lock_drop(struct ap_lock *l);
+/*
+ * The holder is about to wait in the kernel for a child that has memory of its own.  The child says by
+ * *done, in shared memory, that it has its copy; from then on who waits for the lock may have it.
+ */
+void ap_lock_lend(struct ap_lock *l, const u32 *done);
+/* After it: true where the lock is still the caller's. */
+AP_MUST_CHECK bool ap_lock_end_loan(struct ap_lock *l);
 /* In a fork's only thread: the copy of the lock is its own whoever held it. */
 void ap_lock_reset(struct ap_lock *l);
 

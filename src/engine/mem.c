@@ -309,9 +309,15 @@ void ap_mem_fork_begin(void)
 	ap_lock_take(&mem_lock);
 }
 
+void ap_mem_fork_lend(const u32 *done)
+{
+	ap_lock_lend(&mem_lock, done);
+}
+
 void ap_mem_fork_end(void)
 {
-	ap_lock_drop(&mem_lock);
+	if (ap_lock_end_loan(&mem_lock))
+		ap_lock_drop(&mem_lock);
 }
 
 void ap_mem_fork_child(void)

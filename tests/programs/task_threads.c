@@ -136,6 +136,59 @@ static void test_fork_in_thread(void)
 	CHECK(ret == (void *)8, "fork in a thread");
 }
 
+struct pipes {
+	int started[2], done[2];
+};
+
+static __attribute__((noinline)) int fresh(int x)
+{
+	return x * 3 + 1;
+}
+
+/* New code and new memory while the main thread is held in its clone. */
+static void *work_beside(void *arg)
+{
+	struct pipes *p = arg;
+	char c;
+
+	if (read(p->started[0], &c, 1) != 1)
+		return NULL;
+	c = (char)fresh(2);
+	free(malloc(10000000));
+	return write(p->done[1], &c, 1) == 1 ? arg : NULL;
+}
+
+/* The child has its own memory; only the thread that cloned it waits for its end. */
+static void test_vfork_without_vm(void)
+{
+	struct pipes p;
+	int status = 0;
+	pthread_t t;
+	void *ret;
+	pid_t pid;
+	char c;
+
+	if (pipe(p.started) || pipe(p.done) || pthread_create(&t, NULL, work_beside, &p))
+		exit(2);
+	pid = (pid_t)syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, NULL, NULL, 0);
+	if (!pid) {
+		(void)!write(p.started[1], "x", 1);
+		_exit(read(p.done[0], &c, 1) == 1 ? c : 1);
+	}
+	waitpid(pid, &status, 0);
+	pthread_join(t, &ret);
+	CHECK(ret == &p && WEXITSTATUS(status) == 7, "clone VFORK holds up one thread only");
+	pid = fork();
+	if (!pid)
+		_exit(9);
+	waitpid(pid, &status, 0);
+	CHECK(WEXITSTATUS(status) == 9, "fork after it");
+	close(p.started[0]);
+	close(p.started[1]);
+	close(p.done[0]);
+	close(p.done[1]);
+}
+
 static void *named(void *arg)
 {
 	char name[17];
@@ -266,6 +319,7 @@ int main(void)
 	test_storm();
 	test_fork_among();
 	test_fork_in_thread();
+	test_vfork_without_vm();
 	test_name();
 	test_ends();
 	return task_failed;
