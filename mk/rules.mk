@@ -141,7 +141,7 @@ OBJS += $(call obj,$(ORACLE_SRC))
 $(call obj,$(ORACLE_SRC)): CPPFLAGS_ALL += -Itests
 $(B)/oracle: $(call obj,$(ORACLE_SRC)) $(call archives,$(DEPS_oracle))
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^
+	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ -lZydis
 
 # --- generators: their output is committed, a normal build never runs them
 $(B)/tools/%: tools/%.c $(B)/.flags

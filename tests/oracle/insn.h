@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
+
 enum insn_class {
 	INSN_PLAIN,
 	INSN_JCC,
@@ -38,6 +40,7 @@ struct insn {
 	uint8_t condition; /* low opcode nibble of a jcc; low two bits of loop */
 	bool address32;	   /* prefix 67: loop and jrcxz look at ecx */
 	bool operand16;	   /* prefix 66 */
+	struct access access;
 };
 
 struct insn_flags {

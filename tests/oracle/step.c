@@ -80,8 +80,19 @@ static void retire(struct stepper *s, struct thread *t, uint64_t rip)
 static void classify_at(pid_t tid, uint64_t pc, struct insn *insn)
 {
 	uint8_t bytes[INSN_MAX_LEN];
+	size_t n = thread_read_code(tid, pc, bytes, sizeof(bytes));
 
-	insn_classify(bytes, thread_read_code(tid, pc, bytes, sizeof(bytes)), insn);
+	insn_classify(bytes, n, insn);
+	access_classify(bytes, n, &insn->access);
+}
+
+/* A step of a rep string instruction is one iteration; or none, where it faults or rcx is 0. */
+static void count_iterations(struct stepper *s, const struct pending *p, uint64_t rcx)
+{
+	uint64_t done = p->flags.rcx - rcx;
+
+	if (p->insn.class == INSN_REP_STRING)
+		tally_iterate(s->tally, p->insn.address32 ? (uint32_t)done : done);
 }
 
 /* rseq(2) is refused by the engine, so it is refused here: done and counted without a step. */
@@ -168,6 +179,7 @@ static void on_step_trap(struct stepper *s, struct thread *t, struct user_regs_s
 	if (p->valid) {
 		hide_trap_flag(t, regs);
 		check_branch(p, regs->rip);
+		count_iterations(s, p, regs->rcx);
 		if (p->insn.class == INSN_SOFT_INT)
 			sig = SIGTRAP; /* int1: its own trap and the step's are one */
 		if (p->insn.class != INSN_REP_STRING || regs->rip != p->pc)

@@ -28,6 +28,18 @@ static const char *const event_names[TALLY_EVENTS] = {
 	[TALLY_RETURNS] = "returns",
 	[TALLY_INDIRECT_BRANCHES] = "indirect-branches",
 	[TALLY_SYSCALLS] = "syscalls",
+	[TALLY_LOADS] = "loads",
+	[TALLY_STORES] = "stores",
+	[TALLY_MEM] = "mem-ops",
+	[TALLY_REP_ITERATIONS] = "rep-iterations",
+	[TALLY_FP + ACCESS_SCALAR_DOUBLE] = "fp-scalar-double",
+	[TALLY_FP + ACCESS_SCALAR_SINGLE] = "fp-scalar-single",
+	[TALLY_FP + ACCESS_128_DOUBLE] = "fp-128-double",
+	[TALLY_FP + ACCESS_128_SINGLE] = "fp-128-single",
+	[TALLY_FP + ACCESS_256_DOUBLE] = "fp-256-double",
+	[TALLY_FP + ACCESS_256_SINGLE] = "fp-256-single",
+	[TALLY_FP + ACCESS_512_DOUBLE] = "fp-512-double",
+	[TALLY_FP + ACCESS_512_SINGLE] = "fp-512-single",
 };
 
 int tally_start_histogram(struct tally *tally)
@@ -80,12 +92,26 @@ static void histogram_add(struct tally *tally, uint64_t pc, bool taken)
 		grow_histogram(tally);
 }
 
+static void count_access(uint64_t *count, const struct access *access)
+{
+	count[TALLY_LOADS] += access->loads;
+	count[TALLY_STORES] += access->stores;
+	count[TALLY_MEM] += access->loads || access->stores;
+	count[TALLY_FP + access->fp_class] += access->fp_count;
+}
+
+void tally_iterate(struct tally *tally, uint64_t n)
+{
+	tally->count[TALLY_REP_ITERATIONS] += n;
+}
+
 void tally_retire(struct tally *tally, pid_t tid, uint64_t pc, const struct insn *insn, bool taken)
 {
 	uint64_t *count = tally->count;
 
 	count[TALLY_INSTRUCTIONS]++;
 	count[TALLY_SYSCALLS] += insn->class == INSN_SYSCALL;
+	count_access(count, &insn->access);
 	if (insn_is_branch(insn)) {
 		count[TALLY_BRANCHES]++;
 		count[TALLY_COND_BRANCHES] += insn_is_cond_branch(insn);

@@ -21,6 +21,12 @@ enum tally_event {
 	TALLY_RETURNS,
 	TALLY_INDIRECT_BRANCHES,
 	TALLY_SYSCALLS,
+	TALLY_LOADS,
+	TALLY_STORES,
+	TALLY_MEM, /* either */
+	TALLY_REP_ITERATIONS,
+	TALLY_FP, /* enum access_fp */
+	TALLY_FP_LAST = TALLY_FP + ACCESS_FP_N - 1,
 	TALLY_EVENTS,
 };
 
@@ -34,6 +40,8 @@ struct tally {
 
 int tally_start_histogram(struct tally *tally);
 void tally_retire(struct tally *tally, pid_t tid, uint64_t pc, const struct insn *insn, bool taken);
+/* Iterations of a rep string instruction, as they happen. */
+void tally_iterate(struct tally *tally, uint64_t n);
 void tally_print(const struct tally *tally, FILE *out);
 void tally_print_histogram(struct tally *tally, FILE *out);
 
