@@ -34,9 +34,9 @@ enum ap_svc_op {
 	AP_SVC_NOP = 0,
 	/*
 	 * perf_event_open: arg pid, cpu, group's inode (0 none, ~0: not a perf fd), flags, the pipe's
-	 * read end as a number in the task, its write end, its inode; data: struct ap_perf_attr,
-	 * negotiated.  ret 0 or -errno; the task closes the write end and, on an error, both.
-	 * The task has closed nothing yet when it asks.
+	 * read end as a number in the task, its write end (~0: closed already, nobody needs it), its
+	 * inode; data: struct ap_perf_attr, negotiated.  ret 0 or -errno; on an error the task closes
+	 * the read end.
 	 */
 	AP_SVC_OPEN = 1,
 	AP_SVC_CLOSE = 2, /* arg inode: a descriptor was closed; maybe the last (a hint) */

@@ -166,7 +166,7 @@ static bool is_elsewhere(void)
 }
 
 /* A killed supervisor may stay a zombie for long. */
-static bool supervisor_lives(u32 slices)
+bool ap_supervisor_lives(u32 slices)
 {
 	u32 pid = ap_proc.session->supervisor;
 	char text[256];
@@ -215,7 +215,7 @@ static bool ask_supervisor(struct ap_slot *slot)
 	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
 	__atomic_store_n(&slot->req, AP_REQ_EXEC, __ATOMIC_RELEASE);
 	ring();
-	return wait_answer(slot, AP_REQ_EXEC, supervisor_lives) == AP_REQ_EXEC_ACK;
+	return wait_answer(slot, AP_REQ_EXEC, ap_supervisor_lives) == AP_REQ_EXEC_ACK;
 }
 
 /* The exec failed: the supervisor has to let go before anything else happens. */
@@ -223,7 +223,7 @@ static void cancel(struct ap_slot *slot)
 {
 	__atomic_store_n(&slot->req, AP_REQ_CANCEL, __ATOMIC_RELEASE);
 	ring();
-	wait_answer(slot, AP_REQ_CANCEL, supervisor_lives);
+	wait_answer(slot, AP_REQ_CANCEL, ap_supervisor_lives);
 }
 
 static void fill_slot(struct ap_thread *t, struct ap_slot *slot)

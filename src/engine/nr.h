@@ -128,6 +128,10 @@
 #define AP_EAGAIN	11
 #define AP_EACCES	13
 #define AP_EBUSY	16
+#define AP_ENODEV	19
+#define AP_EMFILE	24
+#define AP_ENOTTY	25
+#define AP_EOPNOTSUPP	95
 #define AP_ENAMETOOLONG 36
 #define AP_ETIMEDOUT	110
 #define AP_E2BIG	7

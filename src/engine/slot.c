@@ -6,7 +6,7 @@
  * A process with more threads than a segment has slots gets further segments, each with a copy of
  * the shapes, since the supervisor reads segments one by one.
  *
- * Process lock held throughout.
+ * Process lock held throughout, but for a thread that asks for its own place.
  */
 #include "base/mem.h"
 #include "engine/task.h"
@@ -27,6 +27,13 @@ static struct ap_seg *seg_at(u32 i)
 static u32 seg_index(u32 i)
 {
 	return i ? more_index[i - 1] : ap_proc.seg_index;
+}
+
+struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot)
+{
+	*seg = seg_index(t->slot_index / AP_SLOT_MAX);
+	*slot = t->slot_index % AP_SLOT_MAX;
+	return seg_at(t->slot_index / AP_SLOT_MAX);
 }
 
 s64 ap_slot_map_file(void *at, u64 size, u64 off)

@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "engine/task.h"
+#include "service/service.h"
 
 #define RCX	     1
 #define R11	     11
@@ -179,7 +180,12 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	s64 ret;
 
 	slot->extra[AP_RAW_SYSCALL]++;
-	ret = ap_fd_is_hidden(t, &c) ? -AP_EBADF : route(t, &c);
+	if (ap_fd_is_hidden(t, &c))
+		ret = -AP_EBADF;
+	else if (ap_unlikely(ap_service_wants(ap_proc.session, c.nr)))
+		ret = ap_call_serve(t, &c, route);
+	else
+		ret = route(t, &c);
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
 		slot->extra[AP_RAW_SYSCALL]--;
 		if (ap_proc.flags & AP_F_COUNT)

@@ -91,6 +91,12 @@ u64 ap_task_pidns(void); /* inode of the pid namespace, 0 where /proc does not s
 /* exec.c */
 s64 ap_call_exec(struct ap_thread *t, struct ap_call *c);
 void ap_note_exec(const char *path, const char *why); /* "not counted: path: why" */
+/* Looks for it, after so many waits of 50 ms: one that cannot be seen gets two seconds. */
+bool ap_supervisor_lives(u32 slices);
+
+/* service_hooks.c: a call that may concern perf descriptors; route is what answers all others. */
+s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
+		  s64 (*route)(struct ap_thread *t, struct ap_call *c));
 
 /*
  * exec_helper.c: a tracer of our own; its pid, or 0 with *why.  All signals blocked.  was_hidden
@@ -118,6 +124,8 @@ AP_MUST_CHECK s64 ap_slot_map_file(void *at, u64 size, u64 off);
 AP_MUST_CHECK int ap_slot_take(void *at, u32 *slot);
 void ap_slot_init(struct ap_slot *slot, u32 gen);
 AP_MUST_CHECK int ap_slot_fork_child(struct ap_thread *t);
+/* The segment that a thread's slot lies in; *seg and *slot are indices for the supervisor. */
+struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot);
 void ap_slot_set_state(u32 state); /* enum ap_seg_state, of all segments of the process */
 
 #endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the engine and the service meet: the functions that the service calls (service/hooks.h),
+ * and the way of the program's calls through it.
+ */
+#include "base/mem.h"
+#include "engine/task.h"
+#include "service/hooks.h"
+#include "service/service.h"
+
+_Static_assert(AP_HOOK_AGAIN == AP_SYSCALL_UNTOUCHED, "one meaning, one number");
+
+struct ap_session *ap_hook_session(void)
+{
+	return ap_proc.session;
+}
+
+void ap_hook_place(struct ap_hook_place *place)
+{
+	struct ap_thread *t = ap_self();
+
+	place->seg = ap_slot_place(t, &place->seg_index, &place->slot_index);
+	place->slot = ap_thread_slot(t);
+	place->counts = ap_thread_counts(t);
+	place->shapes = ap_proc.shapes;
+	place->nshapes = __atomic_load_n(&ap_proc.seg->nshapes, __ATOMIC_ACQUIRE);
+}
+
+s64 ap_hook_sys(u64 nr, const u64 a[6])
+{
+	return ap_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+int ap_hook_get(void *dst, u64 src, u64 n)
+{
+	return ap_safe_copy(dst, (const void *)src, n);
+}
+
+/* What holds translated code may be protected for the engine's sake. */
+int ap_hook_put(u64 dst, const void *src, u64 n)
+{
+	int ret = ap_safe_copy((void *)dst, src, n);
+
+	if (!ret || !ap_smc_any())
+		return ret;
+	ap_lock_take(&ap_proc.lock);
+	ap_smc_unprotect(dst & AP_PAGE_MASK, AP_ALIGN_UP(dst + n, AP_PAGE_SIZE));
+	ap_lock_drop(&ap_proc.lock);
+	return ap_safe_copy((void *)dst, src, n);
+}
+
+bool ap_hook_hold(u64 *mask)
+{
+	return ap_call_block(ap_self(), mask);
+}
+
+void ap_hook_release(u64 mask)
+{
+	ap_sig_set_mask(mask);
+}
+
+void *ap_hook_map(u64 size)
+{
+	return ap_mem_map(0, size);
+}
+
+bool ap_hook_shares_files(void)
+{
+	return !ap_self()->own_fd;
+}
+
+s32 ap_hook_session_fd(void)
+{
+	return ap_fd(ap_self());
+}
+
+bool ap_hook_supervisor_lives(u32 waits)
+{
+	return ap_supervisor_lives(waits);
+}
+
+s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
+		  s64 (*route)(struct ap_thread *t, struct ap_call *c))
+{
+	struct ap_service_call s = { .nr = c->nr };
+
+	memcpy(s.a, c->a, sizeof(s.a));
+	if (ap_service_before(&s))
+		return s.ret;
+	memcpy(c->a, s.a, sizeof(c->a));
+	s.ret = route(t, c);
+	if (s.after)
+		ap_service_after(&s);
+	return s.ret;
+}

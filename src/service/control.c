@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ioctl of perf descriptors, and the two prctls.  What a command's argument points to is copied
+ * here; what it means is the core's business.  Commands of other kinds are as the kernel has them
+ * for every file, and the pipe beneath answers those.
+ */
+#include "abi/service.h"
+#include "base/mem.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
+#include "service/calls.h"
+#include "service/fds.h"
+#include "service/hooks.h"
+#include "service/request.h"
+
+#define FIONREAD   0x541bU
+#define FILTER_MAX 4096U /* with the NUL, as the kernel has it */
+
+/* The string of SET_FILTER; one that no request can carry is no filter that anybody knows. */
+static s64 get_filter(struct ap_svc *svc, u64 from)
+{
+	u32 n = 0;
+
+	for (; n < FILTER_MAX; n++) {
+		char c;
+
+		if (ap_hook_get(&c, from + n, 1))
+			return -AP_EFAULT;
+		if (n < AP_SVC_DATA_MAX)
+			svc->data[n] = (u8)c;
+		if (!c)
+			break;
+	}
+	if (n >= AP_SVC_DATA_MAX)
+		return -AP_EINVAL;
+	svc->in_size = n + 1;
+	return 0;
+}
+
+/* What the command reads from memory. */
+static s64 get_in(struct ap_svc *svc, u32 cmd, u64 arg)
+{
+	struct ap_perf_attr attr;
+	u64 inode;
+	s64 ret;
+
+	switch (cmd) {
+	case AP_PERF_IOC_PERIOD:
+	case AP_PERF_IOC_QUERY_BPF:
+		if (ap_hook_get(svc->data, arg, 8))
+			return -AP_EFAULT;
+		svc->in_size = 8;
+		return 0;
+	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
+		ret = ap_svc_attr(&attr, arg);
+		if (ret)
+			return ret;
+		memcpy(svc->data, &attr, sizeof(attr));
+		svc->in_size = sizeof(attr);
+		return 0;
+	case AP_PERF_IOC_SET_FILTER:
+		return get_filter(svc, arg);
+	case AP_PERF_IOC_SET_OUTPUT:
+		/* The whole word says -1; as a number it is an int. */
+		inode = arg == ~0ULL ? 0 : ap_fds_event((s32)arg);
+		svc->arg[2] = arg == ~0ULL || inode ? inode : ~0ULL;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static bool is_perf_command(u32 cmd)
+{
+	switch (cmd) {
+	case AP_PERF_IOC_ENABLE:
+	case AP_PERF_IOC_DISABLE:
+	case AP_PERF_IOC_REFRESH:
+	case AP_PERF_IOC_RESET:
+	case AP_PERF_IOC_PERIOD:
+	case AP_PERF_IOC_SET_OUTPUT:
+	case AP_PERF_IOC_SET_FILTER:
+	case AP_PERF_IOC_ID:
+	case AP_PERF_IOC_SET_BPF:
+	case AP_PERF_IOC_PAUSE_OUTPUT:
+	case AP_PERF_IOC_QUERY_BPF:
+	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static s64 ask(struct ap_request *r, u64 inode, u32 cmd, u64 arg)
+{
+	struct ap_svc *svc = r->svc;
+	s64 ret;
+
+	svc->arg[0] = inode;
+	svc->arg[1] = cmd;
+	svc->arg[2] = arg;
+	ret = get_in(svc, cmd, arg);
+	if (!ret)
+		ret = ap_request_ask(r);
+	if (ret >= 0 && svc->out_size && svc->out_size <= AP_SVC_DATA_MAX &&
+	    ap_hook_put(arg, svc->data, svc->out_size))
+		ret = -AP_EFAULT;
+	return ret;
+}
+
+bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
+{
+	struct ap_request r;
+
+	if ((u32)cmd == FIONREAD) {
+		*ret = -AP_ENOTTY;
+		return true;
+	}
+	if (!is_perf_command((u32)cmd))
+		return false;
+	*ret = ap_request_begin(&r, AP_SVC_IOCTL);
+	if (*ret)
+		return true;
+	*ret = ask(&r, inode, (u32)cmd, arg);
+	ap_request_end(&r);
+	return true;
+}
+
+s64 ap_svc_prctl(bool enable)
+{
+	struct ap_request r;
+	s64 ret = ap_request_begin(&r, AP_SVC_PRCTL);
+
+	if (ret)
+		return ret;
+	r.svc->arg[0] = enable;
+	ret = ap_request_ask(&r);
+	ap_request_end(&r);
+	return ret;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of descriptor numbers.  An entry is learned by one fstat and forgotten by a call that
+ * closes the number, in any thread.  There is no lock: a read costs one load.
+ *
+ * An entry's low two bits say what it is.  UNKNOWN has a version above them, new each time, so that
+ * who looked before a close cannot store what it saw after it.  BUSY stands from before a close until
+ * after it: whoever meets it looks and does not store.  Between two closes of one number at the
+ * same time, which no correct program has, an entry may be wrong.
+ *
+ * A task that has descriptors of its own in a shared address space (a vfork child) does not use the
+ * table, and nobody does once numbers can change unseen.
+ */
+#include "service/fds.h"
+#include "abi/service.h"
+#include "engine/nr.h"
+#include "service/hooks.h"
+
+#define ENTRIES	 65536U /* higher numbers are looked at each time */
+#define S_IFMT	 0170000U
+#define S_IFFIFO 0010000U
+
+enum kind { UNKNOWN, BUSY, OTHER, PERF };
+
+static u64 *table; /* made when it is first wanted */
+static u64 versions;
+static u32 top; /* numbers below it may have been looked at */
+static bool off;
+
+static u64 look(s32 fd)
+{
+	struct ap_kstat st;
+	const u64 a[6] = { (u64)fd, (u64)&st };
+
+	if (ap_hook_sys(AP_NR_fstat, a))
+		return 0;
+	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) != (S_IFFIFO | AP_SVC_PIPE_MARK))
+		return 0;
+	return st.ino;
+}
+
+/* Before the look: who closes the number after the look finds top raised. */
+static void raise_top(u32 n)
+{
+	u32 was = __atomic_load_n(&top, __ATOMIC_SEQ_CST);
+
+	while (was < n && !__atomic_compare_exchange_n(&top, &was, n, false, __ATOMIC_SEQ_CST,
+						       __ATOMIC_SEQ_CST))
+		;
+}
+
+/* The entry, NULL where there is none to use. */
+static u64 *entry_of(u32 fd)
+{
+	u64 *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
+
+	if (fd >= ENTRIES || __atomic_load_n(&off, __ATOMIC_RELAXED) || !ap_hook_shares_files())
+		return NULL;
+	if (t)
+		return t + fd;
+	mine = ap_hook_map(ENTRIES * sizeof(*mine));
+	/* Of two that come first the other's memory stays unused. */
+	if (mine && __atomic_compare_exchange_n(&table, &t, mine, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+		t = mine;
+	return t ? t + fd : NULL;
+}
+
+u64 ap_fds_event(s32 fd)
+{
+	u64 *e, was, inode;
+
+	if (fd < 0)
+		return 0;
+	e = entry_of((u32)fd);
+	if (!e)
+		return look(fd);
+	was = __atomic_load_n(e, __ATOMIC_ACQUIRE);
+	if ((was & 3) == PERF)
+		return was >> 2;
+	if ((was & 3) == OTHER)
+		return 0;
+	raise_top((u32)fd + 1);
+	inode = look(fd);
+	if ((was & 3) == UNKNOWN)
+		__atomic_compare_exchange_n(e, &was, inode << 2 | (inode ? PERF : OTHER), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return inode;
+}
+
+static u64 set(u32 first, u32 last, enum kind kind)
+{
+	u64 *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	u64 inode = 0, was;
+	u32 end;
+
+	if (!t || !ap_hook_shares_files())
+		return 0;
+	end = __atomic_load_n(&top, __ATOMIC_SEQ_CST);
+	for (u64 fd = first; fd <= last && fd < end; fd++) {
+		was = __atomic_exchange_n(
+			t + fd, __atomic_add_fetch(&versions, 1, __ATOMIC_RELAXED) << 2 | kind,
+			__ATOMIC_ACQ_REL);
+		if ((was & 3) == PERF)
+			inode = was >> 2;
+	}
+	return inode;
+}
+
+u64 ap_fds_change(u32 first, u32 last)
+{
+	return set(first, last, BUSY);
+}
+
+void ap_fds_changed(u32 first, u32 last)
+{
+	set(first, last, UNKNOWN);
+}
+
+void ap_fds_forget(void)
+{
+	__atomic_store_n(&off, true, __ATOMIC_RELEASE);
+}

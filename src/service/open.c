@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_event_open: makes the descriptor and asks for the event.
+ *
+ * The descriptor is the read end of a pipe, whose write end is closed at once: nothing is ever
+ * written by us, and poll says POLLHUP as it does of an event without a buffer.  Other threads can
+ * see the second number for two system calls.  It must be a free one nevertheless: where only one
+ * is left under the soft limit, the limit is two higher for that moment, if the hard one allows.
+ */
+#include "abi/service.h"
+#include "base/mem.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
+#include "service/calls.h"
+#include "service/fds.h"
+#include "service/hooks.h"
+#include "service/request.h"
+
+#define NR_PIPE2 293
+#define CHUNK	 64
+
+static s64 sys(u64 nr, u64 a, u64 b, u64 c, u64 d)
+{
+	const u64 args[6] = { a, b, c, d };
+
+	return ap_hook_sys(nr, args);
+}
+
+static s64 too_big(u64 from)
+{
+	const u32 size = sizeof(struct ap_perf_attr);
+
+	return ap_hook_put(from + offsetof(struct ap_perf_attr, size), &size, sizeof(size))
+		       ? -AP_EFAULT
+		       : -AP_E2BIG;
+}
+
+/* What is beyond our knowledge must be zero. */
+static s64 check_tail(u64 from, u64 size)
+{
+	u8 tail[CHUNK];
+
+	for (u64 at = sizeof(struct ap_perf_attr); at < size; at += CHUNK) {
+		u64 n = size - at < CHUNK ? size - at : CHUNK;
+
+		if (ap_hook_get(tail, from + at, n))
+			return -AP_EFAULT;
+		for (u64 i = 0; i < n; i++)
+			if (tail[i])
+				return too_big(from);
+	}
+	return 0;
+}
+
+s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from)
+{
+	u32 size;
+	s64 ret;
+
+	if (ap_hook_get(&size, from + offsetof(struct ap_perf_attr, size), sizeof(size)))
+		return -AP_EFAULT;
+	if (!size)
+		size = AP_PERF_ATTR_SIZE_VER0;
+	if (size < AP_PERF_ATTR_SIZE_VER0 || size > AP_PAGE_SIZE)
+		return too_big(from);
+	ret = check_tail(from, size);
+	if (ret)
+		return ret;
+	memset(attr, 0, sizeof(*attr));
+	if (ap_hook_get(attr, from, size < sizeof(*attr) ? size : sizeof(*attr)))
+		return -AP_EFAULT;
+	attr->size = size;
+	return 0;
+}
+
+/* With a limit two higher there is room for the number that is closed again at once. */
+static s64 make_at_limit(s32 fd[2], u64 flags)
+{
+	u64 lim[2], more[2];
+	s64 ret;
+
+	if (sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim) || lim[0] >= lim[1])
+		return -AP_EMFILE;
+	more[0] = lim[1] - lim[0] < 2 ? lim[1] : lim[0] + 2;
+	more[1] = lim[1];
+	if (sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)more, 0))
+		return -AP_EMFILE;
+	ret = sys(NR_PIPE2, (u64)fd, flags, 0, 0);
+	sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
+	if (!ret && (u64)fd[0] >= lim[0]) {
+		sys(AP_NR_close, (u64)fd[0], 0, 0, 0);
+		sys(AP_NR_close, (u64)fd[1], 0, 0, 0);
+		ret = -AP_EMFILE;
+	}
+	return ret;
+}
+
+static void drop(s32 fd)
+{
+	ap_fds_change((u32)fd, (u32)fd);
+	sys(AP_NR_close, (u64)fd, 0, 0, 0);
+	ap_fds_changed((u32)fd, (u32)fd);
+}
+
+/* A marked descriptor in *fd and its inode. */
+static s64 make_fd(bool cloexec, s32 *fd, u64 *inode)
+{
+	u64 flags = cloexec ? AP_O_CLOEXEC : 0;
+	s32 ends[2];
+	s64 ret = sys(NR_PIPE2, (u64)ends, flags, 0, 0);
+
+	if (ret == -AP_EMFILE)
+		ret = make_at_limit(ends, flags);
+	if (ret)
+		return ret;
+	sys(AP_NR_close, (u64)ends[1], 0, 0, 0);
+	*fd = ends[0];
+	ret = sys(AP_NR_fchmod, (u64)ends[0], 0600 | AP_SVC_PIPE_MARK, 0, 0);
+	if (!ret)
+		*inode = ap_fds_event(ends[0]);
+	if (ret || !*inode)
+		drop(ends[0]);
+	return ret ? ret : *inode ? 0 : -AP_ENODEV;
+}
+
+static u64 group_of(s32 fd)
+{
+	u64 inode;
+
+	if (fd == -1)
+		return 0;
+	inode = ap_fds_event(fd);
+	return inode ? inode : ~0ULL;
+}
+
+static s64 ask(struct ap_request *r, const struct ap_service_call *c,
+	       const struct ap_perf_attr *attr, s32 fd, u64 inode)
+{
+	struct ap_svc *svc = r->svc;
+
+	svc->arg[0] = (u64)(s32)c->a[1];
+	svc->arg[1] = (u64)(s32)c->a[2];
+	svc->arg[2] = group_of((s32)c->a[3]);
+	svc->arg[3] = c->a[4];
+	svc->arg[4] = (u64)fd;
+	svc->arg[5] = ~0ULL;
+	svc->arg[6] = inode;
+	memcpy(svc->data, attr, sizeof(*attr));
+	svc->in_size = sizeof(*attr);
+	return ap_request_ask(r);
+}
+
+s64 ap_svc_open(const struct ap_service_call *c)
+{
+	struct ap_perf_attr attr;
+	struct ap_request r;
+	u64 inode = 0;
+	s32 fd = -1;
+	s64 ret;
+
+	if (c->a[4] & ~AP_PERF_FLAG_ALL)
+		return -AP_EINVAL;
+	ret = ap_svc_attr(&attr, c->a[0]);
+	if (ret)
+		return ret;
+	ap_hook_session()->perf_used = 1;
+	ret = ap_request_begin(&r, AP_SVC_OPEN);
+	if (ret)
+		return ret;
+	ret = make_fd(c->a[4] & AP_PERF_FLAG_FD_CLOEXEC, &fd, &inode);
+	if (!ret) {
+		ret = ask(&r, c, &attr, fd, inode);
+		if (ret >= 0)
+			ret = fd;
+		else
+			drop(fd);
+	}
+	ap_request_end(&r);
+	return ret;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counted task's side of a request: fill, ask, ring, wait.  abi/service.h has the protocol.
+ *
+ * The supervisor may be killed at any instant.  Who has found it gone once does not wait again:
+ * there is one supervisor in a session's life.
+ */
+#include "service/request.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
+#include "service/hooks.h"
+
+#define SPINS	     400 /* about as long as an answer takes when the supervisor is awake */
+#define SLICE_NS     50000000
+#define CLOCK_THREAD 3 /* CLOCK_THREAD_CPUTIME_ID */
+#define NR_CLOCK_GET 228
+#define MUTE_SPINS   (1ULL << 26)
+#define SEG_BITS     (AP_ASKING_N * 64ULL)
+
+static bool gone;
+
+static s64 sys(u64 nr, u64 a, u64 b, u64 c, u64 d)
+{
+	const u64 args[6] = { a, b, c, d };
+
+	return ap_hook_sys(nr, args);
+}
+
+static bool is_mute(const struct ap_hook_place *p)
+{
+	return p->seg->mute;
+}
+
+u64 ap_request_cpu_time(void)
+{
+	struct ap_hook_place p;
+	struct ap_timespec ts;
+
+	ap_hook_place(&p);
+	if (is_mute(&p) || sys(NR_CLOCK_GET, CLOCK_THREAD, (u64)&ts, 0, 0))
+		return 0;
+	return (u64)ts.sec * 1000000000ULL + (u64)ts.nsec;
+}
+
+void ap_request_begin_held(struct ap_request *r, u32 op)
+{
+	struct ap_hook_place p;
+
+	ap_hook_place(&p);
+	r->svc = (struct ap_svc *)((char *)p.slot + AP_SVC_OFF);
+	r->seg = p.seg_index;
+	r->slot = p.slot_index;
+	r->svc->op = op;
+	r->svc->ret = 0;
+	r->svc->in_size = 0;
+	r->svc->out_size = 0;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(r->svc->arg); i++)
+		r->svc->arg[i] = 0;
+}
+
+s64 ap_request_begin(struct ap_request *r, u32 op)
+{
+	u64 mask;
+
+	if (!ap_hook_hold(&mask))
+		return AP_HOOK_AGAIN;
+	r->mask = mask;
+	ap_request_begin_held(r, op);
+	return 0;
+}
+
+void ap_request_end(struct ap_request *r)
+{
+	ap_hook_release(r->mask);
+}
+
+/* Full barriers on both sides: who goes to sleep there sees the ring, or is seen asleep here. */
+static void ring(const struct ap_hook_place *p, struct ap_session *session)
+{
+	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST) && !is_mute(p))
+		sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
+}
+
+static u32 spin(const struct ap_svc *svc, u64 n)
+{
+	u32 state;
+
+	while ((state = __atomic_load_n(&svc->state, __ATOMIC_ACQUIRE)) == AP_SVC_ASKED && n--)
+		__builtin_ia32_pause();
+	return state;
+}
+
+/* True: answered. */
+static bool sleep(struct ap_svc *svc)
+{
+	const struct ap_timespec slice = { .nsec = SLICE_NS };
+	u32 state = AP_SVC_ASKED;
+
+	if (!__atomic_compare_exchange_n(&svc->state, &state, AP_SVC_ASLEEP, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return true;
+	for (u32 n = 1;; n++) {
+		sys(AP_NR_futex, (u64)&svc->state, AP_FUTEX_WAIT, AP_SVC_ASLEEP, (u64)&slice);
+		if (__atomic_load_n(&svc->state, __ATOMIC_ACQUIRE) != AP_SVC_ASLEEP)
+			return true;
+		if (!ap_hook_supervisor_lives(n))
+			return false;
+	}
+}
+
+s64 ap_request_ask(struct ap_request *r)
+{
+	struct ap_session *session = ap_hook_session();
+	struct ap_svc *svc = r->svc;
+	struct ap_hook_place p;
+
+	if (__atomic_load_n(&gone, __ATOMIC_RELAXED) || !session->supervisor)
+		return -AP_ENODEV;
+	ap_hook_place(&p);
+	svc->cpu_time = ap_request_cpu_time();
+	__atomic_store_n(&svc->state, AP_SVC_ASKED, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&p.seg->asking[r->slot / 64], 1ULL << (r->slot % 64), __ATOMIC_ACQ_REL);
+	__atomic_fetch_or(&session->asking[r->seg % SEG_BITS / 64], 1ULL << (r->seg % 64),
+			  __ATOMIC_ACQ_REL);
+	ring(&p, session);
+	if (is_mute(&p) ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
+			: spin(svc, SPINS) == AP_SVC_DONE || sleep(svc))
+		return svc->ret;
+	__atomic_store_n(&gone, true, __ATOMIC_RELAXED);
+	return -AP_ENODEV;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests to the supervisor (abi/service.h).  ap_request_begin gives the thread's request to fill
+ * with signals held off, ap_request_ask sends it and waits, ap_request_end lets signals in.
+ */
+#ifndef AP_SERVICE_REQUEST_H
+#define AP_SERVICE_REQUEST_H
+
+#include "abi/service.h"
+#include "base/types.h"
+
+struct ap_request {
+	struct ap_svc *svc;
+	u64 mask;
+	u32 seg, slot;
+};
+
+/* 0, or AP_HOOK_AGAIN: nothing is held. */
+AP_MUST_CHECK s64 ap_request_begin(struct ap_request *r, u32 op);
+/* Where signals are held off already; needs no end. */
+void ap_request_begin_held(struct ap_request *r, u32 op);
+/* The answer, or -ENODEV where nobody gives one.  May be asked again, with another op. */
+s64 ap_request_ask(struct ap_request *r);
+void ap_request_end(struct ap_request *r);
+
+/* CPU time of the calling thread in ns; 0 where the clock cannot be asked. */
+u64 ap_request_cpu_time(void);
+
+#endif

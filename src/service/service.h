@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The service's entrances: what the engine calls for the system calls of a session that serves
+ * perf events (AP_F_SERVE), and for tasks that the core watches.  docs/design/service.md.
+ */
+#ifndef AP_SERVICE_SERVICE_H
+#define AP_SERVICE_SERVICE_H
+
+#include "abi/session.h"
+#include "base/types.h"
+
+#define AP_SERVICE_NR_OPEN 298 /* perf_event_open */
+
+/* A system call of the program on its way. */
+struct ap_service_call {
+	u64 nr;
+	u64 a[6]; /* ap_service_before may change them: the kernel gets these */
+	s64 ret;
+	u32 after; /* the service has more to do when the kernel has answered; 0 nothing */
+	s32 fd;	   /* the service's own from here on */
+	u64 inode;
+};
+
+/* Need the calls be shown at all?  One test while the session has never had an event. */
+static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
+{
+	return session->flags & AP_F_SERVE && (session->perf_used || nr == AP_SERVICE_NR_OPEN);
+}
+
+/* True: c->ret is the answer (AP_HOOK_AGAIN included).  False: the kernel's turn. */
+AP_MUST_CHECK bool ap_service_before(struct ap_service_call *c);
+/* c->ret is the kernel's answer, and may change.  Only where c->after is set. */
+void ap_service_after(struct ap_service_call *c);
+
+/* Of watched tasks (AP_ORDER_WATCHED); all signals blocked. */
+bool ap_service_is_watched(void);
+void ap_service_fork(u32 op, u32 seg, u32 slot, bool is_thread); /* AP_SVC_FORK, _FORK_FAILED */
+void ap_service_exit(u32 op);					 /* AP_SVC_EXIT, _EXIT_GROUP */
+void ap_service_buried(u32 seg, u32 slot); /* AP_SVC_EXIT of a vfork child that is gone */
+
+/* The process shares descriptors with one whose calls are not seen, from now on. */
+void ap_service_files_shared(void);
+
+#endif
