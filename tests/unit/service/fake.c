@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* See fake.h.  The supervisor's thread sleeps at the doorbell as the real one does. */
+#include "fake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/sys.h"
+#include "service/hooks.h"
+#include "tap/tap.h"
+
+struct fake fake;
+
+struct ap_session *ap_hook_session(void)
+{
+	return fake.session;
+}
+
+void ap_hook_place(struct ap_hook_place *place)
+{
+	*place = (struct ap_hook_place){
+		.seg = fake.seg,
+		.slot = fake.slot,
+		.counts = fake.counts,
+		.shapes = fake.shapes,
+		.nshapes = 8,
+		.seg_index = fake.seg_index,
+		.slot_index = fake.slot_index,
+	};
+}
+
+s64 ap_hook_sys(u64 nr, const u64 a[6])
+{
+	if (nr == SYS_fstat) {
+		fake.fstats++;
+		if (fake.at_fstat)
+			fake.at_fstat();
+	}
+	return ap_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* The lowest page stands for all memory that is not there. */
+int ap_hook_get(void *dst, u64 src, u64 n)
+{
+	if (src < 4096)
+		return -EFAULT;
+	memcpy(dst, (const void *)src, n);
+	return 0;
+}
+
+int ap_hook_put(u64 dst, const void *src, u64 n)
+{
+	if (dst < 4096)
+		return -EFAULT;
+	memcpy((void *)dst, src, n);
+	return 0;
+}
+
+bool ap_hook_hold(u64 *mask)
+{
+	if (fake.again)
+		return false;
+	*mask = ++fake.held;
+	return true;
+}
+
+void ap_hook_release(u64 mask)
+{
+	EXPECT_U64(mask, fake.held);
+	fake.released++;
+}
+
+void *ap_hook_map(u64 size)
+{
+	return calloc(1, size);
+}
+
+bool ap_hook_shares_files(void)
+{
+	return !fake.own_files;
+}
+
+s32 ap_hook_session_fd(void)
+{
+	return -1;
+}
+
+bool ap_hook_supervisor_lives(u32 waits)
+{
+	(void)waits;
+	return !fake.dead;
+}
+
+static void serve(void)
+{
+	struct ap_svc *svc = (struct ap_svc *)((char *)fake.slot + AP_SVC_OFF);
+	u64 seg_bit = 1ULL << fake.seg_index % 64, slot_bit = 1ULL << fake.slot_index % 64;
+
+	if (!(__atomic_fetch_and(&fake.session->asking[fake.seg_index / 64 % AP_ASKING_N], ~seg_bit,
+				 __ATOMIC_ACQ_REL) &
+	      seg_bit))
+		return;
+	EXPECT(__atomic_fetch_and(&fake.seg->asking[fake.slot_index / 64], ~slot_bit,
+				  __ATOMIC_ACQ_REL) &
+	       slot_bit);
+	fake.last = *svc;
+	fake.answer(svc);
+	fake.requests++;
+	if (__atomic_exchange_n(&svc->state, AP_SVC_DONE, __ATOMIC_ACQ_REL) == AP_SVC_ASLEEP)
+		syscall(SYS_futex, &svc->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void *supervise(void *unused)
+{
+	u32 *bell = &fake.session->doorbell;
+
+	for (;;) {
+		u32 heard = __atomic_load_n(bell, __ATOMIC_SEQ_CST);
+
+		serve();
+		__atomic_store_n(&fake.session->asleep, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(bell, __ATOMIC_SEQ_CST) == heard)
+			syscall(SYS_futex, bell, FUTEX_WAIT, heard, NULL, NULL, 0);
+		__atomic_store_n(&fake.session->asleep, 0, __ATOMIC_SEQ_CST);
+	}
+	return unused;
+}
+
+void fake_start(fake_answer answer)
+{
+	pthread_t thread;
+
+	fake.session = calloc(1, sizeof(*fake.session));
+	fake.seg = calloc(1, sizeof(*fake.seg));
+	fake.slot = calloc(1, 4096);
+	fake.session->flags = AP_F_SERVE;
+	fake.session->supervisor = 1;
+	fake.seg_index = 77;
+	fake.slot_index = 130;
+	fake.answer = answer;
+	if (answer)
+		REQUIRE(!pthread_create(&thread, NULL, supervise, NULL));
+}
+
+s64 fake_call(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+	struct ap_service_call call = { .nr = nr, .a = { a, b, c, d, e, f } };
+
+	if (!ap_service_wants(fake.session, nr))
+		return ap_sys6(nr, a, b, c, d, e, f);
+	if (ap_service_before(&call))
+		return call.ret;
+	call.ret = ap_sys6(nr, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
+	if (call.after)
+		ap_service_after(&call);
+	return call.ret;
+}
+
+s32 fake_perf_fd(void)
+{
+	s32 fd[2];
+
+	REQUIRE(!pipe2(fd, O_CLOEXEC));
+	close(fd[1]);
+	REQUIRE(!fchmod(fd[0], 0600 | AP_SVC_PIPE_MARK));
+	return fd[0];
+}
+
+u64 fake_inode(s32 fd)
+{
+	struct stat st;
+
+	REQUIRE(!fstat(fd, &st));
+	return st.st_ino;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An engine and a supervisor for the service's tests: the hooks in this process, and a thread that
+ * answers requests as the test says.
+ */
+#ifndef AP_TESTS_SERVICE_FAKE_H
+#define AP_TESTS_SERVICE_FAKE_H
+
+#include "abi/service.h"
+#include "service/service.h"
+
+/* Answers svc: ret, data, out_size. */
+typedef void (*fake_answer)(struct ap_svc *svc);
+
+struct fake {
+	struct ap_session *session;
+	struct ap_seg *seg;
+	struct ap_slot *slot;
+	u64 shapes[8], counts[8];
+	u32 seg_index, slot_index;
+	fake_answer answer;
+	u32 requests;	    /* answered so far */
+	struct ap_svc last; /* as it was asked */
+	bool dead;	    /* the supervisor: asked for, and found gone */
+	u32 held, released;
+	bool again;		/* a signal waits */
+	bool own_files;		/* the calling thread has descriptors of its own */
+	u64 fstats;		/* calls of it */
+	void (*at_fstat)(void); /* before each */
+};
+
+extern struct fake fake;
+
+void fake_start(fake_answer answer); /* NULL: nobody answers */
+/* The call as the engine would make it: before, the kernel, after. */
+s64 fake_call(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
+/* A descriptor that is marked as a perf one. */
+s32 fake_perf_fd(void);
+u64 fake_inode(s32 fd);
+
+#endif
