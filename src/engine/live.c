@@ -76,24 +76,33 @@ u16 ap_live_at(struct ap_sb *sb, u64 pc)
 /*
  * The final exit's counter may be updated anywhere after the last side exit.  First choice: before
  * an instruction there that replaces all flags, with nothing that can fault in between, so that no
- * frame ever shows the clobbered flags.  Second: the end, where the target overwrites them before anything can fault.
- * Else the end, flags-free.
+ * frame ever shows the clobbered flags.  Second: the end, where the target overwrites them before
+ * anything can fault.  Third: where they can be made again.  Else the end, flags-free.
  */
 void ap_live_place_inc(struct ap_sb *sb)
 {
+	u32 first = sb->n, last = sb->final_kind == AP_EXIT_IBL ? sb->n - 1 : sb->n;
 	u16 live = AP_FL_ALL;
 
-	for (u32 n = sb->n; n > 0 && !sb->insns[n - 1].side && !sb->insns[n - 1].guard;) {
-		const struct ap_insn *i = &sb->insns[--n].i;
+	sb->inc_redo = 0;
+	sb->inc_flags_ok = true;
+	while (first > 0 && !sb->insns[first - 1].side && !sb->insns[first - 1].guard) {
+		const struct ap_insn *i = &sb->insns[--first].i;
 
 		live = may_fault(i) ? AP_FL_ALL : (u16)((live & ~i->fl_write) | i->fl_read);
 		if (live == 0) {
-			sb->inc_at = n;
-			sb->inc_flags_ok = true;
+			sb->inc_at = first;
 			return;
 		}
 	}
-	sb->inc_at = sb->final_kind == AP_EXIT_IBL ? sb->n - 1 : sb->n;
-	sb->inc_flags_ok = sb->final_kind == AP_EXIT_DIRECT && !sb->probe &&
-			   ap_live_at(sb, sb->final_target) == 0;
+	sb->inc_at = last;
+	if (sb->final_kind == AP_EXIT_DIRECT && !sb->probe && ap_live_at(sb, sb->final_target) == 0)
+		return;
+	for (sb->inc_at = first; sb->inc_at <= last; sb->inc_at++) {
+		sb->inc_redo = ap_redo_find(sb, sb->inc_at);
+		if (sb->inc_redo)
+			return;
+	}
+	sb->inc_at = last;
+	sb->inc_flags_ok = false;
 }

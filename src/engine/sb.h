@@ -33,7 +33,8 @@ struct ap_sb {
 	bool probe;    /* ended at a conditional branch whose direction is not known yet */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
-	bool inc_flags_ok; /* flags are dead at inc_at */
+	bool inc_flags_ok; /* flags are dead at inc_at, or made again */
+	u32 inc_redo;	   /* by the instruction before this one, counted from 1; 0: dead */
 };
 
 /* build.c */
@@ -52,6 +53,13 @@ void ap_hint_set(u64 pc, enum ap_hint hint);
 /* live.c */
 u16 ap_live_at(struct ap_sb *sb, u64 pc); /* status flags live at a pc that sb leads to */
 void ap_live_place_inc(struct ap_sb *sb);
+
+/*
+ * redo.c: the instruction (counted from 1, 0 none) whose repetition just before the one at `at`
+ * makes the status flags what they are there.
+ */
+u32 ap_redo_find(const struct ap_sb *sb, u32 at);
+void ap_redo_emit(struct ap_emit *e, const struct ap_sb_insn *in);
 
 /* mangle.c: emits one instruction that is not the block's final transfer. */
 struct ap_lits {

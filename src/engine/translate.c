@@ -97,6 +97,8 @@ static void emit_inc(const struct ap_sb *sb)
 
 	if (sb->inc_flags_ok) {
 		ap_emit_count_flags(&tr.e, tr.final_vec);
+		if (sb->inc_redo)
+			ap_redo_emit(&tr.e, &sb->insns[sb->inc_redo - 1]);
 	} else {
 		ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
 		ap_emit_count_rcx(&tr.e, tr.final_vec);
@@ -260,10 +262,15 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 		emit_jmp_stub(x);
 }
 
-static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u64 vec)
+/* Of the side exit at instruction k. */
+static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k, u64 vec)
 {
-	if (!sb->probe && ap_live_at(sb, x->target) == 0) {
+	u32 redo = 0;
+
+	if ((!sb->probe && ap_live_at(sb, x->target) == 0) || (redo = ap_redo_find(sb, k)) != 0) {
 		ap_emit_count_flags(&tr.e, vec);
+		if (redo)
+			ap_redo_emit(&tr.e, &sb->insns[redo - 1]);
 		return;
 	}
 	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
@@ -291,7 +298,7 @@ static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 			here = x->stub;
 		} else {
 			here = tr.e.p;
-			emit_side_count(sb, x, tr.sides[s].vec);
+			emit_side_count(sb, x, k, tr.sides[s].vec);
 			emit_linkable(x);
 		}
 		if (!tr.e.full)

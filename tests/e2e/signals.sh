@@ -5,7 +5,7 @@
 # the kernel's status and core.
 . "$(dirname "$0")/lib.sh"
 
-programs=(sig_fault sig_frame sig_altstack sig_actions sig_queue sig_jump sig_syscall sig_exec
+programs=(sig_fault sig_flags sig_frame sig_altstack sig_actions sig_queue sig_jump sig_syscall sig_exec
 	sig_threads sig_smc sig_seccomp)
 
 cd "$tmp" || exit 1
