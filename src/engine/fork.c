@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/task.h"
+#include "service/service.h"
 
 #define NO_SEG UINT32_MAX
 #define SI_PID 4 /* index of si_pid in a siginfo of 32-bit words */
@@ -251,6 +252,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
 	struct ap_slot *slot = ap_thread_slot(t);
 	u32 seg = NO_SEG, nshapes;
+	bool told = false;
 	u64 mask;
 	s64 ret;
 
@@ -259,6 +261,10 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_lock_take(&ap_proc.lock);
 	if (counted)
 		seg = prepare();
+	if (seg != NO_SEG)
+		told = ap_service_forks(seg, 0, false);
+	if (k->flags & AP_CLONE_FILES)
+		ap_service_files_shared();
 	nshapes = ap_proc.seg->nshapes;
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
@@ -273,6 +279,8 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_mem_fork_end();
 	if (ap_lock_end_loan(&ap_proc.lock))
 		end_in_parent(seg, ret);
+	if (told && ret < 0)
+		ap_service_fork_failed(seg, 0, false);
 	ap_sig_set_mask(mask);
 	return ret;
 }
