@@ -175,6 +175,7 @@ _Static_assert(sizeof(struct ap_session) <= 4096, "the notes follow");
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
 #define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
+#define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
 
 /*
  * Calls on the session from inside a counted program: prctl(AP_PRCTL, op, arg).  Without an

@@ -94,8 +94,7 @@ u64 ap_rec_vec(u8 cls); /* what an executed record of this class adds */
  * shape.c: the counters (displacements from %gs:0) to increment by one for a vector: one, or a few
  * where the table of shapes is full.
  */
-#define AP_SHAPE_PARTS 64
-void ap_shape_init(void);
+#define AP_SHAPE_PARTS AP_VEC_N
 u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS]);
 
 #endif

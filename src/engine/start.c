@@ -71,7 +71,6 @@ static int attach_session(struct ap_boot *boot)
 static int make_tables(void)
 {
 	ap_mend_init();
-	ap_shape_init();
 	ap_unit_init();
 	return ap_lookup_init();
 }
