@@ -87,7 +87,8 @@ struct ap_block {
 struct ap_where {
 	struct ap_block *block; /* NULL: not in a block (pad, unit header) */
 	u64 app_pc;		/* program pc of the instruction that cache pc belongs to */
-	u32 offset;		/* bytes into that instruction's translation */
+	const u8 *code;		/* that instruction's translation */
+	u32 offset;		/* bytes into it */
 	u32 app_len;
 	bool clean;    /* offset 0, no spill outstanding: registers are the program's */
 	bool in_stub;  /* past the instructions: on the way out */
