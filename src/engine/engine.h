@@ -86,6 +86,8 @@ void ap_signal_mend(void);		  /* lock held */
 void ap_signal_init(struct ap_thread *t); /* after an exec: install what the engine needs */
 void ap_signal_deliver(
 	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */
+/* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */
+AP_NORETURN void ap_signal_general_protection(struct ap_thread *t);
 void ap_signal_fork_child(struct ap_thread *t);
 void ap_signal_restore_native(
 	struct ap_thread *t); /* kernel dispositions, altstack, as the program set */

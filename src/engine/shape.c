@@ -12,9 +12,9 @@
 #include "engine/engine.h"
 #include "engine/sb.h"
 
-#define HASH	   32768 /* power of two, at least twice AP_SHAPE_MAX */
+#define HASH	   32768		       /* power of two, at least twice AP_SHAPE_MAX */
 #define FIELDS	   (AP_VEC_N * AP_BLOCK_INSNS) /* vectors of one field only */
-#define RESERVED   1536 /* numbers kept for parts and fields */
+#define RESERVED   1536			       /* numbers kept for parts and fields */
 #define INSTR_MASK 0xffULL
 
 /* Numbers from the limit on are not for whole vectors, not for parts of two. */

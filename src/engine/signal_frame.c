@@ -14,6 +14,7 @@
 #define EFL_ENTRY   (AP_EFL_DF | AP_EFL_RF | AP_EFL_TF) /* clear when a handler starts */
 #define EFL_RETURN  0x50cd5ULL /* AC RF OF DF SF ZF AF PF CF: what rt_sigreturn takes from a frame */
 #define SYSCALL_LEN 2
+#define TRAP_GP	    13
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R11 = 11 };
 
@@ -208,6 +209,20 @@ static AP_NORETURN void bad_frame(struct ap_thread *t, u64 mask)
 	force(t, AP_SIGSEGV);
 	t->pend_mask = mask;
 	t->pending = 1;
+	ap_redispatch(t);
+}
+
+void ap_signal_general_protection(struct ap_thread *t)
+{
+	u64 mask = ap_sig_block_all();
+
+	if (!t->pending) { /* else that goes first, and the instruction is executed again */
+		force(t, AP_SIGSEGV);
+		t->fault_trapno = TRAP_GP;
+		t->fault_err = 0;
+		t->pend_mask = mask;
+		t->pending = 1;
+	}
 	ap_redispatch(t);
 }
 

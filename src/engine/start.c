@@ -22,6 +22,7 @@ _Static_assert(offsetof(struct ap_thread, engine_sp) == AP_T_ENGINE_SP, "gate.S"
 _Static_assert(offsetof(struct ap_thread, exit_id) == AP_T_EXIT_ID, "gate.S");
 _Static_assert(offsetof(struct ap_thread, exit_kind) == AP_T_EXIT_KIND, "gate.S");
 _Static_assert(offsetof(struct ap_thread, pending) == AP_T_PENDING, "gate.S");
+_Static_assert(offsetof(struct ap_thread, branch_id) == AP_T_BRANCH_ID, "mangle.c");
 _Static_assert(offsetof(struct ap_thread, regs) == AP_T_GPR, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rip) == AP_T_RIP, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rflags) == AP_T_RFLAGS, "gate.S");

@@ -64,7 +64,7 @@ struct ap_thread {
 	u32 exit_id;		/* 0x38: (unit << 20 | offset of the stub), set by stubs */
 	u32 exit_kind;		/* 0x3c: enum ap_exit_kind */
 	u32 pending;		/* 0x40: a signal waits in pend_* */
-	u32 free_pad;		/* 0x44 */
+	u32 branch_id;		/* 0x44: place of the last indirect branch, as in exit_id */
 	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
 	u64 app_gs_base;	/* 0xd8: the program's %gs base */
 

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Injected trouble: a code cache of 64 KiB, eviction at every block, no links between blocks, no room
-# for new counters, a
-# signal every 100 microseconds.  Programs behave as natively, counts do not change, nothing stays
-# behind.  LENGTH=long is for stress.long.sh.
+# for new counters, a signal every 100 microseconds.  Programs behave as natively, counts do not
+# change, nothing stays behind.  LENGTH=long is for stress.long.sh.
 . "$(dirname "$0")/lib.sh"
 need python3 bash sort
 : "${LENGTH:=short}"
