@@ -57,6 +57,7 @@ AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
 void *ap_mem_map(u64 near, u64 size);	 /* anonymous RW near an address, NULL on failure */
 void *ap_mem_map_at(u64 addr, u64 size); /* anonymous RW exactly there, NULL where taken */
 void *ap_mem_map_exec(u64 near, u64 size, u64 reach); /* RWX within reach bytes of near */
+u64 ap_mem_low_top(u64 end); /* at most end; what must be low is best mapped down from there */
 void ap_mem_unmap(void *p, u64 size);
 bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
 u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
