@@ -231,8 +231,8 @@ static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
 	slot->exec_sigmask = ap_sig_program_mask(t);
 	slot->exec_fd = ap_fd(t);
 	slot->exec_root = t->next_root ? t->next_root - 1 : ap_proc.seg->root;
-	slot->exec_nofile = ap_proc.boot->nofile_share;
-	slot->exec_limits = ap_limits_shares();
+	slot->exec_nofile = ap_limits_nofile(t);
+	slot->exec_limits = ap_limits_shares(t);
 }
 
 /* The program's own mask at the moment of the exec; a signal that comes before it goes first. */

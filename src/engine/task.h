@@ -60,10 +60,17 @@ void ap_fd_limit(struct ap_thread *t, u64 cur);
 
 /* limits.c */
 s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
-u32 ap_limits_shares(void); /* for the next image: ap_slot.exec_limits */
+/* For the next image: ap_slot.exec_limits, exec_nofile. */
+u32 ap_limits_shares(struct ap_thread *t);
+u32 ap_limits_nofile(struct ap_thread *t);
 
 /* procfs.c */
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_read(struct ap_thread *t, struct ap_call *c);
+void ap_procfs_before_read(const struct ap_call *c); /* makes a copy of our maps anew */
+/* Was /proc/PID/mem ever opened?  Is it behind this descriptor? */
+bool ap_procfs_any_mem(void);
+bool ap_procfs_is_mem(s32 fd);
 
 /* task.c: clone, clone3, fork, vfork, and the end of threads */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c);
