@@ -22,7 +22,8 @@ struct ap_regs {
 
 #define AP_RANGE_X	(1u << 0)
 #define AP_RANGE_W	(1u << 1)
-#define AP_RANGE_SHARED (1u << 2)
+#define AP_RANGE_SHARED (1u << 2) /* what is mapped can change behind the mapping's back */
+#define AP_RANGE_GROWS	(1u << 3) /* its first page may have to grow down */
 
 struct ap_range {
 	u64 start, end;

@@ -166,7 +166,8 @@ struct ap_session {
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
-	u32 mute;      /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 code_gen;	     /* incremented where a task has changed code that is not its own */
+	u32 mute;	     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 

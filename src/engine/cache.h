@@ -23,6 +23,7 @@ enum ap_special {
 	AP_SPECIAL_IRET,
 	AP_SPECIAL_VSYSCALL,
 	AP_SPECIAL_XBEGIN,
+	AP_SPECIAL_SERIALIZE, /* the block ends before a serializing instruction */
 };
 
 /* One way out of a block. */
@@ -130,6 +131,8 @@ bool ap_region_discover(u64 pc);
 /* Reads them all again from /proc/self/maps; nothing may be write-protected. */
 void ap_region_mend(void);
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
+/* After a call that may have changed a part of [start, end), or more: asks the kernel. */
+void ap_region_reload(u64 start, u64 end);
 /*
  * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.
  * Returns false if the page is one of those that must be translated for one run only.
@@ -145,7 +148,7 @@ void ap_smc_hold(bool on);
 bool ap_smc_write_fault(u64 addr);
 /* Async-safe test whether addr lies in a page that is, or was just now, write-protected by us. */
 bool ap_smc_is_protected(u64 addr);
-/* The page is R|X where the program believes in R|W|X: for /proc/self/maps.  Lock held. */
+/* The page lacks the permission to write that the program believes in.  Lock held. */
 bool ap_smc_hides_write(u64 addr);
 /* Gives pages back before a system call that looks at their protection or moves them.  Lock held. */
 bool ap_smc_unprotect(u64 start, u64 end);
@@ -156,5 +159,12 @@ bool ap_smc_unprotect_all(void);
 void ap_smc_forget(u64 start, u64 end);
 /* The tables may be half written: gives all pages back.  Lock held. */
 void ap_smc_mend(void);
+/*
+ * The thread executes a serializing instruction: code that others may have changed is translated
+ * again.  Lock not held.
+ */
+void ap_smc_serialize(void);
+/* This process has changed the code of another, or its own past all protection. */
+void ap_smc_poked(void);
 
 #endif

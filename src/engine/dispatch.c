@@ -152,6 +152,7 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	t->regs.rip = frame[0];
 	t->regs.rflags = (frame[2] & 0x40dd5) | 0x202;
 	t->regs.gpr[AP_RSP] = frame[3];
+	ap_smc_serialize();
 	run(t, false);
 }
 
@@ -214,6 +215,10 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		do_vsyscall(t, l->target);
 	case AP_SPECIAL_XBEGIN:
 		do_xbegin(t, l->target);
+	case AP_SPECIAL_SERIALIZE:
+		t->regs.rip = l->target;
+		ap_smc_serialize();
+		ap_dispatch_one_shot(t);
 	default:
 		t->regs.rip = l->target;
 		ap_go_native(t, "unknown instruction");

@@ -109,6 +109,7 @@
 #define AP_NR_process_vm_writev 311
 #define AP_NR_memfd_create	319
 #define AP_NR_execveat		322
+#define AP_NR_membarrier	324
 #define AP_NR_copy_file_range	326
 #define AP_NR_preadv2		327
 #define AP_NR_pwritev2		328

@@ -34,6 +34,9 @@ s64 ap_call_str(char *dst, u64 src, u64 cap);
 
 /* sys_mem.c */
 s64 ap_call_memory(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_write(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_poke(struct ap_thread *t, struct ap_call *c);
 /*
  * The first part of [pos, end) that is none of the engine's: false when there is none.
  * Start with pos and go on with *hi.
