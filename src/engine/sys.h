@@ -7,6 +7,7 @@
 #ifndef AP_ENGINE_SYS_H
 #define AP_ENGINE_SYS_H
 
+#include "abi/errno.h"
 #include "base/types.h"
 
 #define AP_NR_read		0
@@ -40,14 +41,6 @@
 #define AP_NR_rt_tgsigqueueinfo 297
 #define AP_NR_rseq		334
 #define AP_NR_clone3		435
-
-#define AP_EINTR   4
-#define AP_ENOMEM  12
-#define AP_EFAULT  14
-#define AP_EEXIST  17
-#define AP_EINVAL  22
-#define AP_ENODATA 61
-#define AP_ENOSYS  38
 
 #define AP_PROT_R	       1
 #define AP_MADV_POPULATE_WRITE 23
