@@ -104,6 +104,7 @@ static int enter_handler(struct ap_thread *t, const struct ap_sigaction *a, u64 
 	if (write_frame(t, a, mask, at, fp) &&
 	    (!unprotect_all() || write_frame(t, a, mask, at, fp)))
 		return -AP_EFAULT;
+	t->delivered++;
 	ap_fp_reset();
 	if (t->altstack.flags & AP_SS_AUTODISARM)
 		t->altstack = (struct ap_altstack){ .flags = AP_SS_DISABLE };

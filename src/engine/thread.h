@@ -89,6 +89,7 @@ struct ap_thread {
 	u32 sig_depth; /* of ap_sig_block_all sections */
 	u64 sig_outer; /* mask around the outermost section */
 	u32 sig_dirty; /* a synchronous signal was sent meanwhile and is blocked in the kernel */
+	u32 delivered; /* to handlers, so many; wraps */
 	u32 held_trap; /* a SIGTRAP that was sent while stepping waits in held_info */
 	u8 held_info[128];
 	u64 resent;    /* signals that look like faults but were sent again by the engine */

@@ -91,7 +91,7 @@ troubled_all()
 	troubled "$1" "${unlinked[@]}"
 	troubled "$1" "${shapes[@]}"
 	case "$LENGTH $1" in
-	*"nested_calls" | *"signal_mid" | *"smc_store" | "long c_"* | "long cxx_"* | "long set"* | "long bash"*)
+	*"nested_calls" | *"signal_mid" | *"smc_store" | *"sig_progress" | "long c_"* | "long cxx_"* | "long set"* | "long bash"*)
 		troubled "$1" "${evict[@]}"
 		troubled "$1" "${all[@]}"
 		;;
@@ -138,6 +138,8 @@ troubled_all "python3 threads"
 seconds=$([ "$LENGTH" = short ] && echo 1 || echo 20)
 natively "$PROGRAMS/sig_storm" "$seconds"
 troubled_all "a storm of signals"
+natively "$PROGRAMS/sig_progress"
+troubled_all sig_progress
 if [ "$LENGTH" = long ]; then
 	for program in sig_frame sig_jump sig_threads sig_fault sig_queue sig_syscall sig_exec \
 		task_fork task_threads task_exec; do
