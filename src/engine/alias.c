@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that can be written through another mapping than the one that it is executed through:
- * MAP_SHARED, System V segments, private mappings of files that the program holds open for
- * writing.
+ * MAP_SHARED, System V segments, private mappings of files that the program opens for writing.
  *
  * Which addresses these are is kept up by the system calls that change mappings.  What file they
  * show, at which offset, the kernel is asked when a block is made of such memory and the last
@@ -22,6 +21,8 @@
 
 #define INITIAL	  128
 #define VIEWS_MAX 512
+#define S_IFMT	  0170000
+#define S_IFREG	  0100000
 
 static struct ap_range initial[INITIAL];
 static struct ap_ranges shared = { .v = NULL };
@@ -248,6 +249,71 @@ void ap_alias_drop_file(s32 fd)
 	for (u32 k = 0; k < nviews; k++)
 		if (views[k].x && views[k].ino == st.ino)
 			ap_cache_invalidate(views[k].start, views[k].end);
+}
+
+/*
+ * Inode numbers of files that are executed from private mappings, one bit each in a place by their
+ * value: most files that are opened for writing are told apart by it.  Made when the first one is.
+ */
+static u64 executed[64];
+static bool executed_known;
+
+static u64 *executed_word(u64 ino, u64 *bit)
+{
+	ino = ino * 0x9e3779b97f4a7c15ULL >> 52;
+	*bit = 1ULL << (ino & 63);
+	return &executed[ino >> 6];
+}
+
+static void note_executed(u64 ino)
+{
+	u64 bit, *word = executed_word(ino, &bit);
+
+	*word |= bit;
+}
+
+static bool note_mapping(const struct ap_map *m, void *arg)
+{
+	(void)arg;
+	if (m->x && m->ino)
+		note_executed(m->ino);
+	return true;
+}
+
+void ap_alias_executes(s32 fd)
+{
+	struct ap_kstat st;
+
+	if (executed_known && !ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st))
+		note_executed(st.ino);
+}
+
+static bool join(const struct ap_map *m, void *arg)
+{
+	const struct ap_kstat *st = arg;
+
+	if (m->x && m->ino == st->ino && !overlaps(m->start, m->end)) {
+		ap_cache_invalidate(m->start, m->end);
+		ap_alias_map(m->start, m->end);
+		ap_region_set(m->start, m->end, m->w ? AP_RANGE_W : 0, m->r);
+	}
+	return true;
+}
+
+void ap_alias_opened(s32 fd)
+{
+	struct ap_kstat st;
+	u64 bit, *word;
+
+	if (ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st) || (st.mode & S_IFMT) != S_IFREG)
+		return;
+	ap_lock_take(&ap_proc.lock);
+	if (!executed_known)
+		executed_known = ap_selfmaps_read(note_mapping, NULL);
+	word = executed_word(st.ino, &bit);
+	if (*word & bit)
+		(void)!ap_selfmaps_read(join, &st);
+	ap_lock_drop(&ap_proc.lock);
 }
 
 void ap_alias_drop_all(void)

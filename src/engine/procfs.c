@@ -12,15 +12,17 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/alias.h"
 #include "engine/task.h"
 
-#define PATH_CAP 64   /* longer ones are none of ours */
-#define LINE_CAP 4352 /* a path and what stands before it */
-#define IN_CAP	 (16ULL << 10)
-#define OUT_CAP	 (32ULL << 10)
-#define COPIES	 32
-#define MEMS	 16
-#define SEEK_CUR 1
+#define PATH_CAP  64   /* longer ones are none of ours */
+#define LINE_CAP  4352 /* a path and what stands before it */
+#define IN_CAP	  (16ULL << 10)
+#define OUT_CAP	  (32ULL << 10)
+#define COPIES	  32
+#define MEMS	  16
+#define SEEK_CUR  1
+#define O_ACCMODE 3
 
 /* A file that the program has opened; entries are reused in turn.  Process lock. */
 struct known {
@@ -388,18 +390,17 @@ static bool is_mem(const char *path, u64 len)
 	return len > 10 && !memcmp(path, "/proc/", 6) && !strcmp(path + len - 4, "/mem");
 }
 
-static bool wants_cloexec(const struct ap_call *c)
+static u64 open_flags(const struct ap_call *c)
 {
 	u64 flags;
 
 	switch (c->nr) {
 	case AP_NR_open:
-		return c->a[1] & AP_O_CLOEXEC;
+		return c->a[1];
 	case AP_NR_openat:
-		return c->a[2] & AP_O_CLOEXEC;
+		return c->a[2];
 	default: /* the kernel has read the flags, they are there */
-		return !ap_safe_copy(&flags, (const void *)c->a[2], sizeof(flags)) &&
-		       flags & AP_O_CLOEXEC;
+		return ap_safe_copy(&flags, (const void *)c->a[2], sizeof(flags)) ? 0 : flags;
 	}
 }
 
@@ -409,10 +410,12 @@ s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 	s64 len = ap_call_str(path, c->a[c->nr != AP_NR_open], sizeof(path));
 	s64 ret = ap_call_pass(t, c);
 
+	if (ret >= 0 && open_flags(c) & O_ACCMODE)
+		ap_alias_opened((s32)ret);
 	if (len <= 0 || ret < 0)
 		return ret;
 	if (is_own_maps(t, path)) {
-		replace(ret, wants_cloexec(c), path);
+		replace(ret, open_flags(c) & AP_O_CLOEXEC, path);
 	} else if (is_mem(path, (u64)len)) {
 		ap_lock_take(&ap_proc.lock);
 		remember(mems, &nmems, MEMS, ret, path);

@@ -135,6 +135,8 @@ static s64 do_mmap(const struct ap_call *c)
 		ap_alias_unmap((u64)ret, end);
 		if (shared)
 			ap_alias_map((u64)ret, end);
+		else if (exec && !(c->a[3] & AP_MAP_ANON))
+			ap_alias_executes((s32)c->a[4]);
 		ap_region_set((u64)ret, end,
 			      range_flags(c->a[2]) | (c->a[3] & MAP_GROWSDOWN ? AP_RANGE_GROWS : 0),
 			      exec);

@@ -7,6 +7,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 need python3
+export TMPDIR=$tmp
 
 # both NAME COMMAND...: the same output and status natively and counted, to the end
 both()

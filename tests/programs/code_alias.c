@@ -230,6 +230,36 @@ static void test_file(const char *folder)
 	drop(&v);
 }
 
+/* A file that is mapped first, read-only, and opened for writing later. */
+static void test_rewritten(void)
+{
+	const char *folder = getenv("TMPDIR");
+	unsigned char code[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+	struct views v = { .fd = -1 };
+	char name[4096];
+	int fd, good = 0;
+
+	snprintf(name, sizeof(name), "%s/code_alias.%d", folder ? folder : "/tmp", (int)getpid());
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0700);
+	if (fd < 0 || ftruncate(fd, 2 * PAGE) || write(fd, code, sizeof(code)) != sizeof(code))
+		exit(2);
+	close(fd);
+	v.fd = open(name, O_RDONLY);
+	v.x = map(v.fd, RX, MAP_PRIVATE);
+	CHECK(call(v.x) == 1, "a file");
+	fd = open(name, O_RDWR);
+	for (int i = 0; i < 100; i++) {
+		code[1] = (unsigned char)i;
+		good += pwrite(fd, code, sizeof(code), 0) == sizeof(code) && call(v.x) == i;
+	}
+	CHECK(good == 100, "opened again and written to");
+	v.w = map(fd, RW, MAP_SHARED);
+	CHECK(rewrite(v.w, v.x, 100), "and mapped again");
+	close(fd);
+	unlink(name);
+	drop(&v);
+}
+
 /* A loop in the view, whose end the loop itself writes. */
 static void test_own_block(void)
 {
@@ -475,6 +505,7 @@ int main(void)
 	test_protections();
 	test_kernel();
 	test_anonymous();
+	test_rewritten();
 	test_own_block();
 	test_maps();
 	test_thread();
