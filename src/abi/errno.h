@@ -11,6 +11,7 @@
 #define AP_ESRCH	3
 #define AP_EINTR	4
 #define AP_EIO		5
+#define AP_ENXIO	6
 #define AP_E2BIG	7
 #define AP_EBADF	9
 #define AP_ECHILD	10

@@ -157,6 +157,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
+	ap_service_in_child();
 }
 
 static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)

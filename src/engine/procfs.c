@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "engine/alias.h"
 #include "engine/task.h"
+#include "service/service.h"
 
 #define PATH_CAP  64   /* longer ones are none of ours */
 #define LINE_CAP  4352 /* a path and what stands before it */
@@ -206,9 +207,22 @@ static bool parse(const char *line, struct piece *p)
 	return true;
 }
 
+/* Pages of the session file that the program mapped as a perf event's. */
+static void name_event(struct piece *p, char *tail, u64 cap)
+{
+	const char *slash = strchr(p->tail, '/');
+
+	if (!slash || !ap_service_names_map(p->start, (u64)(slash - p->tail), tail, cap))
+		return;
+	p->tail = tail;
+	p->off = 0;
+	p->file = false; /* two of them never become one line */
+}
+
 static void do_line(struct filter *f, const char *line, u64 len)
 {
 	struct piece p;
+	char tail[128];
 	u64 lo, hi;
 
 	if (!parse(line, &p)) {
@@ -219,6 +233,7 @@ static void do_line(struct filter *f, const char *line, u64 len)
 		return;
 	}
 	f->keep = false;
+	name_event(&p, tail, sizeof(tail));
 	for (hi = p.start; ap_gap_next(hi, p.end, &lo, &hi);) {
 		put_part(f, &p, lo, hi);
 		f->keep = true;

@@ -15,16 +15,10 @@
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "service/sys.h"
 
 #define NR_PIPE2 293
 #define CHUNK	 64
-
-static s64 sys(u64 nr, u64 a, u64 b, u64 c, u64 d)
-{
-	const u64 args[6] = { a, b, c, d };
-
-	return ap_hook_sys(nr, args);
-}
 
 static s64 too_big(u64 from)
 {
@@ -79,17 +73,17 @@ static s64 make_at_limit(s32 fd[2], u64 flags)
 	u64 lim[2], more[2];
 	s64 ret;
 
-	if (sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim) || lim[0] >= lim[1])
+	if (ap_svc_sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim) || lim[0] >= lim[1])
 		return -AP_EMFILE;
 	more[0] = lim[1] - lim[0] < 2 ? lim[1] : lim[0] + 2;
 	more[1] = lim[1];
-	if (sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)more, 0))
+	if (ap_svc_sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)more, 0))
 		return -AP_EMFILE;
-	ret = sys(NR_PIPE2, (u64)fd, flags, 0, 0);
-	sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
+	ret = ap_svc_sys(NR_PIPE2, (u64)fd, flags, 0, 0);
+	ap_svc_sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
 	if (!ret && (u64)fd[0] >= lim[0]) {
-		sys(AP_NR_close, (u64)fd[0], 0, 0, 0);
-		sys(AP_NR_close, (u64)fd[1], 0, 0, 0);
+		ap_svc_sys(AP_NR_close, (u64)fd[0], 0, 0, 0);
+		ap_svc_sys(AP_NR_close, (u64)fd[1], 0, 0, 0);
 		ret = -AP_EMFILE;
 	}
 	return ret;
@@ -98,7 +92,7 @@ static s64 make_at_limit(s32 fd[2], u64 flags)
 static void drop(s32 fd)
 {
 	ap_fds_change((u32)fd, (u32)fd);
-	sys(AP_NR_close, (u64)fd, 0, 0, 0);
+	ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
 	ap_fds_changed((u32)fd, (u32)fd);
 }
 
@@ -107,15 +101,15 @@ static s64 make_fd(bool cloexec, s32 *fd, u64 *inode)
 {
 	u64 flags = cloexec ? AP_O_CLOEXEC : 0;
 	s32 ends[2];
-	s64 ret = sys(NR_PIPE2, (u64)ends, flags, 0, 0);
+	s64 ret = ap_svc_sys(NR_PIPE2, (u64)ends, flags, 0, 0);
 
 	if (ret == -AP_EMFILE)
 		ret = make_at_limit(ends, flags);
 	if (ret)
 		return ret;
-	sys(AP_NR_close, (u64)ends[1], 0, 0, 0);
+	ap_svc_sys(AP_NR_close, (u64)ends[1], 0, 0, 0);
 	*fd = ends[0];
-	ret = sys(AP_NR_fchmod, (u64)ends[0], 0600 | AP_SVC_PIPE_MARK, 0, 0);
+	ret = ap_svc_sys(AP_NR_fchmod, (u64)ends[0], 0600 | AP_SVC_PIPE_MARK, 0, 0);
 	if (!ret)
 		*inode = ap_fds_event(ends[0]);
 	if (ret || !*inode)

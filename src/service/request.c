@@ -8,7 +8,7 @@
 #include "service/request.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
-#include "service/hooks.h"
+#include "service/sys.h"
 
 #define SPINS	     400 /* about as long as an answer takes when the supervisor is awake */
 #define SLICE_NS     50000000
@@ -18,13 +18,6 @@
 #define SEG_BITS     (AP_ASKING_N * 64ULL)
 
 static bool gone;
-
-static s64 sys(u64 nr, u64 a, u64 b, u64 c, u64 d)
-{
-	const u64 args[6] = { a, b, c, d };
-
-	return ap_hook_sys(nr, args);
-}
 
 static bool is_mute(const struct ap_hook_place *p)
 {
@@ -37,7 +30,7 @@ u64 ap_request_cpu_time(void)
 	struct ap_timespec ts;
 
 	ap_hook_place(&p);
-	if (is_mute(&p) || sys(NR_CLOCK_GET, CLOCK_THREAD, (u64)&ts, 0, 0))
+	if (is_mute(&p) || ap_svc_sys(NR_CLOCK_GET, CLOCK_THREAD, (u64)&ts, 0, 0))
 		return 0;
 	return (u64)ts.sec * 1000000000ULL + (u64)ts.nsec;
 }
@@ -79,7 +72,7 @@ static void ring(const struct ap_hook_place *p, struct ap_session *session)
 {
 	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST) && !is_mute(p))
-		sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
+		ap_svc_sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
 }
 
 static u32 spin(const struct ap_svc *svc, u64 n)
@@ -101,7 +94,8 @@ static bool sleep(struct ap_svc *svc)
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return true;
 	for (u32 n = 1;; n++) {
-		sys(AP_NR_futex, (u64)&svc->state, AP_FUTEX_WAIT, AP_SVC_ASLEEP, (u64)&slice);
+		ap_svc_sys(AP_NR_futex, (u64)&svc->state, AP_FUTEX_WAIT, AP_SVC_ASLEEP,
+			   (u64)&slice);
 		if (__atomic_load_n(&svc->state, __ATOMIC_ACQUIRE) != AP_SVC_ASLEEP)
 			return true;
 		if (!ap_hook_supervisor_lives(n))

@@ -42,6 +42,14 @@ void ap_service_fork_failed(u32 seg, u32 slot, bool is_thread);
 void ap_service_exits(bool whole_process);
 void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot);
 
+/* In a fork's child: it has the descriptors and not the mappings. */
+void ap_service_in_child(void);
+/*
+ * The end of a line of /proc/self/maps, from the device on, with the name at name_at: true where a
+ * perf event is mapped at start.
+ */
+bool ap_service_names_map(u64 start, u64 name_at, char *tail, u64 cap);
+
 /* The process shares descriptors with one whose calls are not seen, from now on. */
 void ap_service_files_shared(void);
 

@@ -83,6 +83,13 @@ void *ap_hook_map(u64 size)
 	return calloc(1, size);
 }
 
+const void *ap_hook_map_session(u64 off, u64 size)
+{
+	EXPECT_U64(off, AP_PUB_OFF);
+	EXPECT_U64(size, AP_PUB_MAX * sizeof(struct ap_pub));
+	return fake.pub;
+}
+
 bool ap_hook_shares_files(void)
 {
 	return !fake.own_files;
@@ -90,7 +97,7 @@ bool ap_hook_shares_files(void)
 
 s32 ap_hook_session_fd(void)
 {
-	return -1;
+	return fake.session_fd;
 }
 
 bool ap_hook_supervisor_lives(u32 waits)
@@ -141,6 +148,7 @@ void fake_start(fake_answer answer)
 	fake.session = calloc(1, sizeof(*fake.session));
 	fake.seg = calloc(1, sizeof(*fake.seg));
 	fake.slot = calloc(1, 4096);
+	fake.pub = calloc(AP_PUB_MAX, sizeof(*fake.pub));
 	fake.session->flags = AP_F_SERVE;
 	fake.session->supervisor = 1;
 	fake.seg_index = 77;

@@ -16,6 +16,8 @@ struct fake {
 	struct ap_session *session;
 	struct ap_seg *seg;
 	struct ap_slot *slot;
+	struct ap_pub *pub;
+	s32 session_fd;
 	u64 shapes[8], counts[8];
 	u32 seg_index, slot_index;
 	fake_answer answer;
