@@ -29,7 +29,7 @@ static struct ap_ranges shared = { .v = NULL };
 
 static struct ap_map views[VIEWS_MAX]; /* the kernel's word on them */
 static u32 nviews;
-static bool valid;
+static bool valid, too_many;
 static bool active; /* blocks of such memory have been made */
 
 static bool make_room(void)
@@ -76,29 +76,56 @@ static bool overlaps(u64 start, u64 end)
 	return ap_alias_next(start, end, &lo, &hi);
 }
 
+static bool same_file(const struct ap_map *a, const struct ap_map *b)
+{
+	return a->ino == b->ino && a->dev == b->dev;
+}
+
+/* Write-protected for our sake, from one end to the other. */
+static bool is_hidden(const struct ap_map *m)
+{
+	for (u64 at = m->start; at < m->end; at += AP_PAGE_SIZE)
+		if (!ap_smc_hides_write(at))
+			return false;
+	return true;
+}
+
+static bool continues(const struct ap_map *v, const struct ap_map *m)
+{
+	return v->end == m->start && v->off + (v->end - v->start) == m->off && same_file(v, m) &&
+	       v->r == m->r && v->w == m->w && v->x == m->x && v->shared == m->shared;
+}
+
+/* Views that our protection has cut are put together again: else there were one for each page. */
 static bool add_view(const struct ap_map *m, void *arg)
 {
-	bool *full = arg;
+	struct ap_map view = *m;
 
+	(void)arg;
 	if (!overlaps(m->start, m->end))
 		return true;
+	if (!m->w && is_hidden(m))
+		view.w = true;
+	if (nviews && continues(&views[nviews - 1], &view)) {
+		views[nviews - 1].end = view.end;
+		return true;
+	}
 	if (nviews == VIEWS_MAX) {
-		*full = true;
+		too_many = true;
 		return false;
 	}
-	views[nviews++] = *m;
+	views[nviews++] = view;
 	return true;
 }
 
 static bool refresh(void)
 {
-	bool full = false;
-
-	if (valid)
-		return true;
-	nviews = 0;
-	valid = ap_selfmaps_read(add_view, &full) && !full;
-	return valid;
+	if (!valid) {
+		nviews = 0;
+		too_many = false;
+		valid = ap_selfmaps_read(add_view, NULL);
+	}
+	return valid && !too_many;
 }
 
 static const struct ap_map *view_at(u64 addr)
@@ -107,11 +134,6 @@ static const struct ap_map *view_at(u64 addr)
 		if (addr >= views[k].start && addr < views[k].end)
 			return &views[k];
 	return NULL;
-}
-
-static bool same_file(const struct ap_map *a, const struct ap_map *b)
-{
-	return a->ino == b->ino && a->dev == b->dev;
 }
 
 static void drop_ranges(void)
@@ -229,7 +251,7 @@ bool ap_alias_protect(u64 page, bool (*fn)(u64 page, u32 prot))
 		at = w->start + (off - w->off);
 		if (at != page && !w->shared)
 			continue; /* a store to it makes a copy */
-		/* The kernel calls it read-only where it was protected when it was asked. */
+		/* One line may hold what we protected and what is read-only. */
 		if (w->w || ap_smc_is_protected(at))
 			ok &= fn(at, (w->r ? AP_PROT_R : 0) | AP_PROT_W | (w->x ? AP_PROT_X : 0));
 	}

@@ -230,6 +230,30 @@ static void test_file(const char *folder)
 	drop(&v);
 }
 
+/* More pages of code than anybody would want a table of views for. */
+static void test_many(void)
+{
+	const int pages = 3000;
+	int fd = memfd_create("many", 0), good = 0;
+	char *w, *x;
+
+	if (ftruncate(fd, pages * (off_t)PAGE))
+		exit(2);
+	w = mmap(NULL, pages * PAGE, RW, MAP_SHARED, fd, 0);
+	x = mmap(NULL, pages * PAGE, RX, MAP_SHARED, fd, 0);
+	for (int round = 0; round < 3; round++) {
+		for (unsigned long i = 0; i < pages; i += 2) {
+			put(w + i * PAGE, (int)i + round);
+			good += call(x + i * PAGE) == (int)i + round;
+		}
+		munmap(mmap(NULL, PAGE, RW, MAP_SHARED, fd, 0), PAGE);
+	}
+	CHECK(good == 3 * pages / 2, "many pages");
+	munmap(w, pages * PAGE);
+	munmap(x, pages * PAGE);
+	close(fd);
+}
+
 /* A file that is mapped first, read-only, and opened for writing later. */
 static void test_rewritten(void)
 {
@@ -506,6 +530,7 @@ int main(void)
 	test_kernel();
 	test_anonymous();
 	test_rewritten();
+	test_many();
 	test_own_block();
 	test_maps();
 	test_thread();
