@@ -7,6 +7,7 @@
  * see the second number for two system calls.  It must be a free one nevertheless: where only one
  * is left under the soft limit, the limit is two higher for that moment, if the hard one allows.
  */
+#include "abi/attr.h"
 #include "abi/service.h"
 #include "base/mem.h"
 #include "engine/nr.h"
@@ -18,53 +19,25 @@
 #include "service/sys.h"
 
 #define NR_PIPE2 293
-#define CHUNK	 64
-
-static s64 too_big(u64 from)
-{
-	const u32 size = sizeof(struct ap_perf_attr);
-
-	return ap_hook_put(from + offsetof(struct ap_perf_attr, size), &size, sizeof(size))
-		       ? -AP_EFAULT
-		       : -AP_E2BIG;
-}
-
-/* What is beyond our knowledge must be zero. */
-static s64 check_tail(u64 from, u64 size)
-{
-	u8 tail[CHUNK];
-
-	for (u64 at = sizeof(struct ap_perf_attr); at < size; at += CHUNK) {
-		u64 n = size - at < CHUNK ? size - at : CHUNK;
-
-		if (ap_hook_get(tail, from + at, n))
-			return -AP_EFAULT;
-		for (u64 i = 0; i < n; i++)
-			if (tail[i])
-				return too_big(from);
-	}
-	return 0;
-}
 
 s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from)
 {
-	u32 size;
+	u64 size_at = from + offsetof(struct ap_perf_attr, size);
+	u8 bytes[AP_PERF_ATTR_SIZE_MAX];
+	u32 field, size, back;
 	s64 ret;
 
-	if (ap_hook_get(&size, from + offsetof(struct ap_perf_attr, size), sizeof(size)))
+	if (ap_hook_get(&field, size_at, sizeof(field)))
 		return -AP_EFAULT;
-	if (!size)
-		size = AP_PERF_ATTR_SIZE_VER0;
-	if (size < AP_PERF_ATTR_SIZE_VER0 || size > AP_PAGE_SIZE)
-		return too_big(from);
-	ret = check_tail(from, size);
-	if (ret)
-		return ret;
-	memset(attr, 0, sizeof(*attr));
-	if (ap_hook_get(attr, from, size < sizeof(*attr) ? size : sizeof(*attr)))
+	size = field ? field : AP_PERF_ATTR_SIZE_VER0;
+	if (size < AP_PERF_ATTR_SIZE_VER0 || size > AP_PERF_ATTR_SIZE_MAX)
+		size = 0;
+	if (ap_hook_get(bytes, from, size))
 		return -AP_EFAULT;
-	attr->size = size;
-	return 0;
+	ret = ap_perf_attr_copy(bytes, field, size, attr, &back);
+	if (ret == -AP_E2BIG && ap_hook_put(size_at, &back, sizeof(back)))
+		return -AP_EFAULT;
+	return ret;
 }
 
 /* With a limit two higher there is room for the number that is closed again at once. */
