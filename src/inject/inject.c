@@ -99,12 +99,12 @@ static bool raise_limit(pid_t pid, unsigned int resource, u64 size)
 {
 	struct rlimit64 lim;
 
-	if (ap_kcall6(__NR_prlimit64, (u64)pid, resource, 0, (u64)(uintptr_t)&lim, 0, 0) < 0)
+	if (ap_rawsys(__NR_prlimit64, (u64)pid, resource, 0, (u64)(uintptr_t)&lim, 0, 0) < 0)
 		return false;
 	if (lim.rlim_cur == RLIM64_INFINITY || lim.rlim_max - lim.rlim_cur < size)
 		return false;
 	lim.rlim_cur += size;
-	return !ap_kcall6(__NR_prlimit64, (u64)pid, resource, (u64)(uintptr_t)&lim, 0, 0, 0);
+	return !ap_rawsys(__NR_prlimit64, (u64)pid, resource, (u64)(uintptr_t)&lim, 0, 0, 0);
 }
 
 static int map_blob(struct injection *j)
@@ -285,6 +285,6 @@ int ap_inject_release(const struct ap_inject *in)
 	int ret = ap_task_detach(in->tid, 0);
 
 	if (in->had_stop)
-		ap_kcall6(__NR_tkill, (u64)in->tid, SIGSTOP, 0, 0, 0, 0);
+		ap_rawsys(__NR_tkill, (u64)in->tid, SIGSTOP, 0, 0, 0, 0);
 	return ret;
 }
