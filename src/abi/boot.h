@@ -47,7 +47,8 @@ struct ap_boot {
 	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
 	u32 limit_shares; /* ap_slot.exec_limits of the last image */
 	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */
-	u32 nranges;	  /* executable mappings from /proc/PID/maps */
+	u32 ptracer; /* what the program set by PR_SET_PTRACER, which the exec's tracer replaced */
+	u32 nranges; /* executable mappings from /proc/PID/maps */
 	struct ap_range ranges[AP_BOOT_RANGES];
 };
 

@@ -63,11 +63,14 @@ enum ap_slot_state {
 
 enum ap_req {
 	AP_REQ_NONE = 0,
-	AP_REQ_EXEC = 1,      /* task asks: seize me, I am about to exec */
-	AP_REQ_EXEC_ACK = 2,  /* tracer: seized, go ahead */
-	AP_REQ_EXEC_NAK = 3,  /* tracer: cannot; find another or run uncounted */
-	AP_REQ_CANCEL = 4,    /* task: the exec failed, let me go */
-	AP_REQ_CANCEL_ACK = 5 /* tracer: detached */
+	AP_REQ_EXEC = 1,       /* task asks: seize me, I am about to exec */
+	AP_REQ_EXEC_ACK = 2,   /* tracer: seized, go ahead */
+	AP_REQ_EXEC_NAK = 3,   /* tracer: cannot; find another or run uncounted */
+	AP_REQ_CANCEL = 4,     /* task: the exec failed, let me go */
+	AP_REQ_CANCEL_ACK = 5, /* tracer: detached */
+	AP_REQ_EXEC_TAKEN =
+		6,	  /* supervisor: about to seize; its answer holds only if this stands */
+	AP_REQ_HELPER = 7 /* task to its own helper: no supervisor's business any more */
 };
 
 /* First page of a slot.  Written by its thread only, except req. */
@@ -88,6 +91,7 @@ struct ap_slot {
 	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
 	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
+	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 };
 

@@ -134,6 +134,8 @@ void ap_task_init(struct ap_thread *t)
 	ap_sys3(AP_NR_fcntl, (u64)ap_proc.session_fd, AP_F_SETFD, AP_FD_CLOEXEC);
 	ap_proc.seg->pidns = ap_task_pidns();
 	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
+	ap_proc.ptracer = ap_proc.boot->ptracer;
+	ap_ptracer_restore(t);
 	if (ap_proc.boot->helper_pid)
 		reap_helper(ap_proc.boot->helper_pid);
 }
@@ -146,6 +148,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	t->own_fd = 0;
 	t->is_vfork_child = 0;
 	t->traced_by_program = 0;
+	t->ptracer = ap_proc.ptracer = 0;
 	t->tid = (u32)ap_sys0(AP_NR_gettid);
 	t->lock_id = t->tid;
 	t->foreign = 0;

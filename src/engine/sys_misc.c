@@ -31,10 +31,30 @@ s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 	}
 }
 
+u32 *ap_ptracer(struct ap_thread *t)
+{
+	return t->is_vfork_child ? &t->ptracer : &ap_proc.ptracer;
+}
+
+/* Refused where that tracer is gone: then nobody's permission is left, as it should be. */
+void ap_ptracer_restore(struct ap_thread *t)
+{
+	u64 who = (u64)(s64)(s32)*ap_ptracer(t); /* -1 is anybody */
+
+	if (ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, who))
+		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
+}
+
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 {
-	if (c->a[0] != AP_PRCTL)
-		return ap_call_pass(t, c);
+	s64 ret;
+
+	if (c->a[0] != AP_PRCTL) {
+		ret = ap_call_pass(t, c);
+		if ((u32)c->a[0] == AP_PR_SET_PTRACER && !ret)
+			*ap_ptracer(t) = (u32)c->a[1];
+		return ret;
+	}
 	switch (c->a[1]) {
 	case AP_PRCTL_SESSION_FD:
 		return ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_DUPFD_CLOEXEC, 0);

@@ -46,6 +46,9 @@ AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
 /* sys_wait.c: calls that wait with a signal mask of their own */
 s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
 
+/* sys_misc.c */
+u32 *ap_ptracer(struct ap_thread *t);	      /* whom the program allows to trace it */
+void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed */
 /* sys_misc.c: prctl, arch_prctl, ptrace, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);

@@ -38,7 +38,7 @@ struct ap_traced {
 	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */
 	bool owns_seg;
 	s32 fd;
-	u32 root, nofile_share, limit_shares;
+	u32 root, nofile_share, limit_shares, ptracer;
 	u64 sigmask;
 };
 
