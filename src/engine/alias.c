@@ -17,7 +17,9 @@
 #include "engine/engine.h"
 #include "engine/nr.h"
 #include "engine/ranges.h"
+#include "engine/region.h"
 #include "engine/selfmaps.h"
+#include "engine/smc.h"
 
 #define INITIAL	  128
 #define VIEWS_MAX 512

@@ -7,6 +7,8 @@
 #include "engine/sb.h"
 
 #include "engine/engine.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
 /* Unrolling a loop stops at this many instructions: past it the counter is noise anyway. */

@@ -12,7 +12,9 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/lookup.h"
+#include "engine/region.h"
 #include "engine/sb.h"
+#include "engine/smc.h"
 #include "engine/unit.h"
 
 #define PAGE_BUCKETS 4096

@@ -122,49 +122,4 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl);
 /* One instruction at pc, not entered in any table, not linked: to step over a store into code. */
 struct ap_block *ap_cache_one_shot(u64 pc);
 
-/* region.c: what of the address space is executable, from boot ranges and system calls. Lock held. */
-struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, or NULL */
-/* The first executable part of [start, end); false where there is none. */
-bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
-/* Was it missed, and is it executable after all?  Reads /proc/self/maps. */
-bool ap_region_discover(u64 pc);
-/* Reads them all again from /proc/self/maps; nothing may be write-protected. */
-void ap_region_mend(void);
-void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
-/* After a call that may have changed a part of [start, end), or more: asks the kernel. */
-void ap_region_reload(u64 start, u64 end);
-/*
- * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.
- * Returns false if the page is one of those that must be translated for one run only.
- * Lock held.
- */
-bool ap_smc_protect(u64 page);
-/* While on, ap_smc_protect protects nothing: for a block of one run. */
-void ap_smc_hold(bool on);
-/*
- * A write fault at addr by code at pc.  True: the page was ours, is writable again and its blocks are
- * gone; execute the store alone (ap_cache_one_shot) and go on.  Lock held; not async-safe.
- */
-bool ap_smc_write_fault(u64 addr);
-/* Async-safe test whether addr lies in a page that is, or was just now, write-protected by us. */
-bool ap_smc_is_protected(u64 addr);
-/* The page lacks the permission to write that the program believes in.  Lock held. */
-bool ap_smc_hides_write(u64 addr);
-/* Gives pages back before a system call that looks at their protection or moves them.  Lock held. */
-bool ap_smc_unprotect(u64 start, u64 end);
-bool ap_smc_any(void); /* is any page protected? Async-safe */
-/* A system call failed with EFAULT: unprotect what is protected; true if anything was. Lock held. */
-bool ap_smc_unprotect_all(void);
-/* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */
-void ap_smc_forget(u64 start, u64 end);
-/* The tables may be half written: gives all pages back.  Lock held. */
-void ap_smc_mend(void);
-/*
- * The thread executes a serializing instruction: code that others may have changed is translated
- * again.  Lock not held.
- */
-void ap_smc_serialize(void);
-/* This process has changed the code of another, or its own past all protection. */
-void ap_smc_poked(void);
-
 #endif

@@ -5,7 +5,9 @@
  */
 #include "engine/engine.h"
 #include "engine/lookup.h"
+#include "engine/region.h"
 #include "engine/sb.h"
+#include "engine/smc.h"
 #include "engine/unit.h"
 
 /* What a thread brought from the cache, copied while its memory could not be reused yet. */

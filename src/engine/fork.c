@@ -11,6 +11,7 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 #include "service/service.h"
 

@@ -8,7 +8,9 @@
 #include "engine/alias.h"
 #include "engine/engine.h"
 #include "engine/ranges.h"
+#include "engine/region.h"
 #include "engine/selfmaps.h"
+#include "engine/smc.h"
 
 #define INITIAL 1024
 

@@ -4,6 +4,7 @@
  * and the way of the program's calls through it.
  */
 #include "base/mem.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 #include "service/hooks.h"
 #include "service/service.h"

@@ -6,6 +6,7 @@
  * Runs in ordinary engine context with everything but the synchronous signals blocked.
  */
 #include "engine/signal.h"
+#include "engine/smc.h"
 
 #define RED_ZONE    128
 #define CS_USER	    0x33

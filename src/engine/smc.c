@@ -7,8 +7,10 @@
  * The pages that ever were protected are kept in hash chains whose nodes never move or go, so
  * the master handler may read them without a lock.  Writers hold the process lock.
  */
+#include "engine/smc.h"
 #include "engine/alias.h"
 #include "engine/engine.h"
+#include "engine/region.h"
 
 #define BUCKETS	   4096
 #define NODES_SIZE (64ULL << 10)

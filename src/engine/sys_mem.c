@@ -9,6 +9,8 @@
  * acts as on a hole.  Only a fixed mapping right onto them cannot be had.
  */
 #include "engine/alias.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 
 #define MREMAP_FIXED	     2

@@ -8,6 +8,7 @@
  * after a signal has retired, one that a signal came before has not.
  */
 #include "base/mem.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 #include "service/service.h"
 

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 #include "tap/tap.h"
 
 struct ap_proc ap_proc;
