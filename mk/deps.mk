@@ -3,8 +3,9 @@
 
 PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make
 
-# unit tests: the decoder is compared with Zydis; prove runs them
+# unit tests: the decoder is compared with Zydis, raw event codes with libpfm4; prove runs them
 PKG_UNIT := libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
+	libpfm4-dev=/usr/include/perfmon/pfmlib.h \
 	perl=prove coreutils=timeout
 
 # e2e: the real programs that must behave as natively

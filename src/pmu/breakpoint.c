@@ -89,6 +89,8 @@ static int check_length(u32 type, u64 addr, u64 len)
 /* Only a privileged user of a kernel may watch its addresses, and there is no kernel here. */
 static int check_attr(const struct ap_perf_attr *attr)
 {
+	/* of code the first byte matters alone, whatever length it has to be given */
+	bool is_code = attr->bp_type == AP_HW_BREAKPOINT_X;
 	u64 addr = attr->config1, len = attr->config2;
 	int err;
 
@@ -98,7 +100,7 @@ static int check_attr(const struct ap_perf_attr *attr)
 	err = check_length(attr->bp_type, addr, len);
 	if (err)
 		return err;
-	if (addr + len - 1 >= TASK_END)
+	if (addr + (is_code ? 0 : len - 1) >= TASK_END)
 		return attr->flags & AP_PERF_EXCLUDE_KERNEL ? -AP_EINVAL : -AP_EPERM;
 	return 0;
 }

@@ -89,7 +89,8 @@ static const struct ap_pmu_desc skylake[] = {
 
 static const struct ap_pmu_desc icelake[] = {
 	COMMON,
-	EXACT("INST_RETIRED.PREC_DIST", NULL, 0x01c0, K(INSTR), "retired instructions"),
+	/* an encoding of its own, for the first fixed counter */
+	EXACT("INST_RETIRED.PREC_DIST", NULL, 0x0100, K(INSTR), "retired instructions"),
 	EXACT("BR_INST_RETIRED.COND", NULL, 0x11c4, K(COND), "conditional branches, taken or not"),
 	LESS("BR_INST_RETIRED.COND_TAKEN", NULL, 0x01c4, K(TAKEN) | K(COND), K(BRANCH), "conditional branches that transferred"),
 	LESS("BR_INST_RETIRED.COND_NTAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
