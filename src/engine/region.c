@@ -4,11 +4,11 @@
  * kept up by the system calls that change it.  Process lock held throughout; a fork's child has
  * its copy by nature.
  */
+#include "engine/region.h"
 #include "base/mem.h"
 #include "engine/alias.h"
 #include "engine/engine.h"
 #include "engine/ranges.h"
-#include "engine/region.h"
 #include "engine/selfmaps.h"
 #include "engine/smc.h"
 
