@@ -208,12 +208,18 @@ static bool parse(const char *line, struct piece *p)
 	return true;
 }
 
-/* Pages of the session file that the program mapped as a perf event's. */
+/*
+ * Pages of the session file that the program mapped as a perf event's.  Names stand in one column,
+ * however long the offset before them is.
+ */
 static void name_event(struct piece *p, char *tail, u64 cap)
 {
 	const char *slash = strchr(p->tail, '/');
+	u64 at = slash ? (u64)(slash - p->tail) : 0;
 
-	if (!slash || !ap_service_names_map(p->start, (u64)(slash - p->tail), tail, cap))
+	for (u64 off = p->off >> 32; off; off >>= 4)
+		at++;
+	if (!slash || !ap_service_names_map(p->start, at, tail, cap))
 		return;
 	p->tail = tail;
 	p->off = 0;
