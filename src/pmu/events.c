@@ -59,7 +59,7 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN(8, "syscalls", NULL, K(SYSCALL), 0, "system call instructions"),
 	OWN(9, "loads", NULL, K(LOAD), 0, "instructions that read memory"),
 	OWN(10, "stores", NULL, K(STORE), 0, "instructions that write memory"),
-	OWN(11, "memory-instructions", NULL, K(MEM), 0, "instructions that read or write memory"),
+	OWN(11, "mem-ops", NULL, K(MEM), 0, "instructions that read or write memory"),
 	OWN(12, "rep-iterations", NULL, K(REP_ITER), 0, "iterations of string instructions with rep"),
 	OWN(13, "not-taken-branches", NULL, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
 	OWN(14, "fp-ops", NULL, FP_ALL, 0, "SSE and AVX arithmetic of any width, FMA twice"),
