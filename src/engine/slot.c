@@ -38,8 +38,9 @@ struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot)
 
 s64 ap_slot_map_file(void *at, u64 size, u64 off)
 {
+	s32 fd = ap_proc.threads ? ap_fd(ap_self()) : ap_proc.session_fd;
 	s64 ret = ap_sys6(AP_NR_mmap, (u64)at, size, AP_PROT_R | AP_PROT_W,
-			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_proc.session_fd, off);
+			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)fd, off);
 
 	return ap_is_err(ret) ? ret : 0;
 }

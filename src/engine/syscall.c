@@ -111,6 +111,8 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_exit:
 	case AP_NR_exit_group:
 		ap_call_exit(t, c);
+	case AP_NR_unshare:
+		return ap_call_unshare(t, c);
 	case AP_NR_arch_prctl:
 		return ap_call_arch_prctl(t, c);
 	case AP_NR_prctl:

@@ -60,6 +60,7 @@ s32 ap_fd(const struct ap_thread *t);
 /* True where the call's outcome is EBADF because it names our descriptor. */
 bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c);
 s64 ap_call_fd(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_getdents(struct ap_thread *t, struct ap_call *c);
 /* RLIMIT_NOFILE is about to become cur: the descriptor goes above it if it can. */
 void ap_fd_limit(struct ap_thread *t, u64 cur);
