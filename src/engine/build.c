@@ -113,11 +113,25 @@ static bool has_flags(u64 pc, u32 flags)
 	return r && r->flags & flags;
 }
 
+#define CPUID 0xa2
+#define RDPMC 0x33
+
+/* Not the CPU's business where the session has a PMU of its own. */
+static enum ap_special special_of(const struct ap_insn *i)
+{
+	if (i->map != 1 || i->flags & AP_INSN_VEX || !(ap_proc.session->flags & AP_F_SERVE))
+		return AP_SPECIAL_NONE;
+	return i->opcode == CPUID   ? AP_SPECIAL_CPUID
+	       : i->opcode == RDPMC ? AP_SPECIAL_RDPMC
+				    : AP_SPECIAL_NONE;
+}
+
+/* By an exit of its own, or here. */
 static bool serializes(const struct ap_insn *i)
 {
-	if (i->map != 1)
+	if (i->map != 1 || special_of(i) != AP_SPECIAL_NONE)
 		return false;
-	return i->opcode == 0xa2 /* cpuid */ || (i->opcode == 0x01 && i->modrm == 0xe8);
+	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
 /* The next instruction into sb->insns[n]; false where the block ends before it. */
@@ -263,7 +277,9 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		end_direct(sb, next);
 		return 0;
 	default:
-		return next;
+		return special_of(&in->i) == AP_SPECIAL_NONE
+			       ? next
+			       : end_trapped(sb, in, AP_EXIT_SPECIAL, special_of(&in->i));
 	}
 }
 

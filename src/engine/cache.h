@@ -24,6 +24,8 @@ enum ap_special {
 	AP_SPECIAL_VSYSCALL,
 	AP_SPECIAL_XBEGIN,
 	AP_SPECIAL_SERIALIZE, /* the block ends before a serializing instruction */
+	AP_SPECIAL_CPUID,     /* these where the session has a PMU */
+	AP_SPECIAL_RDPMC,
 };
 
 /* One way out of a block. */

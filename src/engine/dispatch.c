@@ -221,6 +221,13 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		t->regs.rip = l->target;
 		ap_smc_serialize();
 		ap_dispatch_one_shot(t);
+	case AP_SPECIAL_CPUID:
+		ap_smc_serialize();
+		ap_pmc_cpuid(t, l->target);
+		run(t, false);
+	case AP_SPECIAL_RDPMC:
+		ap_pmc_read(t, l->target);
+		run(t, false);
 	default:
 		t->regs.rip = l->target;
 		ap_go_native(t, "unknown instruction");

@@ -103,6 +103,10 @@ void ap_syscall(struct ap_thread *t, u64 pc);
 /* task.c: pids, names and descriptors of a new image's first thread. */
 void ap_task_init(struct ap_thread *t);
 
+/* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
+void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
+void ap_pmc_read(struct ap_thread *t, u64 pc);
+
 /* report.c: one line to stderr of the program, and a note to the session. */
 void ap_note(u32 kind, const char *text);
 void ap_note2(u32 kind, const char *a, const char *b, const char *c);

@@ -223,6 +223,24 @@ void ap_svc_mremap_done(const struct ap_service_call *c)
 	}
 }
 
+/* The control pages say which event has the counter; the first that is the thread's own. */
+bool ap_service_pmc(u32 counter, u64 *value)
+{
+	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE), index;
+
+	for (u32 i = 0; i < n; i++) {
+		const struct entry *e = &table[i];
+
+		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) != MAPPED ||
+		    ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
+				sizeof(index)))
+			continue;
+		if (index && index - 1 == counter && ap_svc_own_raw(e->inode, value))
+			return true;
+	}
+	return false;
+}
+
 bool ap_svc_has_maps(void)
 {
 	return __atomic_load_n(&used, __ATOMIC_RELAXED);

@@ -140,3 +140,15 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
 	}
 	return 0;
 }
+
+bool ap_svc_own_raw(u64 inode, u64 *value)
+{
+	struct ap_hook_place p;
+	struct ap_pub e;
+
+	ap_hook_place(&p);
+	if (!find(inode, &e) || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
+		return false;
+	*value = own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	return true;
+}

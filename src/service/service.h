@@ -42,6 +42,12 @@ void ap_service_fork_failed(u32 seg, u32 slot, bool is_thread);
 void ap_service_exits(bool whole_process);
 void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot);
 
+/*
+ * What rdpmc reads of a counter of the calling thread; false where none is there that a mapping names.
+ * The instruction is counted already, and does not count itself.
+ */
+AP_MUST_CHECK bool ap_service_pmc(u32 counter, u64 *value);
+
 /* In a fork's child: it has the descriptors and not the mappings. */
 void ap_service_in_child(void);
 /*
