@@ -281,7 +281,7 @@ static int run_all(const struct stat_args *args, struct ap_stat *st, int *status
 		if (sig)
 			fprintf(stderr, "%s: %s\n", args->run.argv[0], strsignal(sig));
 		/* Ctrl-C is meant for the measurement too, not for one run of many. */
-		if (sig == SIGINT || sig == SIGQUIT)
+		if (sig == SIGINT || sig == SIGQUIT || res.is_given_up)
 			break;
 	}
 	return 0;

@@ -63,6 +63,8 @@ struct ap_supervisor {
 
 	pid_t command; /* 0 none */
 	bool command_ended;
+	bool was_told;	     /* to end, by a signal sent to us, which was passed on */
+	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	int wait_status;
 	struct rusage rusage;

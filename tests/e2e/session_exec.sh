@@ -51,4 +51,19 @@ run "$ANYPERF" stat -e instructions -- \
 		kill -CONT $PPID; /bin/true; exit $r'
 is "$status" 0 "failing exec with a stopped supervisor"
 has_not "$tmp/err" 'not counted|running' "goes on counted"
+# a command that does not listen to SIGTERM: the second one is for us
+start "$ANYPERF" stat -e instructions -- \
+	sh -c 'trap "echo once >told" TERM; echo $$ >started; until test -e stop; do sleep 0.05; done
+		echo yes >ended'
+wait_for 10 test -s started
+kill -TERM "$pid"
+wait_for 10 test -e told
+kill -TERM "$pid"
+wait "$pid"
+is "$?" 125 "told twice to end: status"
+has "$tmp/bg.err" '^anyperf: told twice to end: sh runs on$' "says so"
+has "$tmp/bg.err" '^ +[0-9]+ +instructions' "prints the counts so far"
+has "$tmp/bg.err" 'tasks? still running' "and that it runs on"
+touch stop
+check "which it does" wait_for 10 test -e ended
 done_testing
