@@ -24,7 +24,8 @@ struct ap_hw_event {
 	u64 start;	/* raw value at the start of the open interval */
 	u64 time_start; /* driver's own: clocks */
 	u64 priv[4];	/* driver's own */
-	bool counts_nothing; /* exclude_host: it is on the PMU and truly counts 0 */
+	/* exclude_*: it is on the PMU and truly counts 0; start, read and stop are not called */
+	bool counts_nothing;
 };
 
 struct ap_pmu {

@@ -173,8 +173,6 @@ static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 
-	if (hw->counts_nothing)
-		return 0;
 	return ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[WATCH]);
 }
 
@@ -185,7 +183,7 @@ static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *ta
 
 	(void)task;
 	(void)cpu;
-	return hw->counts_nothing ? 0 : ops->bp_count(world, hw->priv[WATCH]);
+	return ops->bp_count(world, hw->priv[WATCH]);
 }
 
 static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
@@ -195,8 +193,7 @@ static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 
 	(void)task;
 	(void)cpu;
-	if (!hw->counts_nothing)
-		ops->bp_disarm(world, hw->priv[WATCH]);
+	ops->bp_disarm(world, hw->priv[WATCH]);
 }
 
 void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The emulated `cpu` PMU: HARDWARE, HW_CACHE and RAW events, all through the table of events.  An
- * event is a sum of raw counters, which the engine keeps per task whether or not somebody looks,
- * so an interval is the difference of two readings.
+ * event is a sum of raw counters, which the engine keeps per task whether or not somebody looks: the
+ * core takes the difference of two readings by itself.
  *
- * Few events are a sum less another (branches that were not taken).  Their two readings happen one
- * after the other while the task may run.  What is taken away is read last, so that a reading never says
- * too much; and the largest one of an interval is kept, so that it never goes back.  Readings of a
- * task that stands still, such as its own, are exact.
+ * Few events are a sum less another (branches that were not taken), and computed here.  Their two
+ * readings happen one after the other while the task may run.  What is taken away is read last, so
+ * that a reading never says too much; and the largest one of an interval is kept, so that it never goes
+ * back.  Readings of a task that stands still, such as its own, are exact.
  */
 #include "pmu/drivers.h"
 
@@ -28,7 +28,7 @@ static u64 reading(struct ap_core *core, const struct ap_hw_event *hw, struct ap
 {
 	u64 v = raw(core, task, cpu, hw->priv[PLUS]);
 
-	return hw->priv[MINUS] ? v - raw(core, task, cpu, hw->priv[MINUS]) : v;
+	return v - raw(core, task, cpu, hw->priv[MINUS]);
 }
 
 /* Linux' answers of a PMU that samples nothing yet: no precise events, no branch stacks. */
@@ -44,19 +44,6 @@ static u32 counters(struct ap_core *core, struct ap_pmu *pmu)
 
 	(void)pmu;
 	return n < AP_PMU_COUNTERS_MAX ? n : AP_PMU_COUNTERS_MAX;
-}
-
-/* As real CPUs have it, some events fit on some counters only: EINVAL where the PMU has none of them. */
-static int constrain(struct ap_core *core, struct ap_pmu *pmu, u64 constraint,
-		     struct ap_hw_event *hw)
-{
-	u32 n = counters(core, pmu);
-
-	hw->constraint = ~0ULL;
-	if (!n || !constraint)
-		return 0;
-	hw->constraint = constraint;
-	return n < 64 && !(constraint & ((1ULL << n) - 1)) ? -AP_EINVAL : 0;
 }
 
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
@@ -77,17 +64,14 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	err = check_attr(attr);
 	if (!err)
 		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
-	if (!err)
-		err = constrain(core, pmu, sum.constraint, hw);
-	if (!err)
-		err = ops->want_kinds(world, sum.plus | sum.minus);
 	if (err)
 		return err;
+	/* a PMU without limit has none of the lesser ones either */
+	hw->constraint = counters(core, pmu) && sum.constraint ? sum.constraint : ~0ULL;
+	/* those of a difference are AP_KINDS_BASE: nobody has to be asked to count them */
+	hw->kinds = sum.minus ? 0 : sum.plus;
 	hw->priv[PLUS] = sum.plus;
 	hw->priv[MINUS] = sum.minus;
-	hw->kinds = sum.minus ? 0 : sum.plus;
-	/* a guest's work is somebody else's: the session's tasks are all host */
-	hw->counts_nothing = attr->flags & AP_PERF_EXCLUDE_HOST;
 	return 0;
 }
 
@@ -100,11 +84,8 @@ static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 
 static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	u64 v;
+	u64 v = reading(core, hw, task, cpu) - hw->start;
 
-	if (hw->counts_nothing)
-		return 0;
-	v = reading(core, hw, task, cpu) - hw->start;
 	if ((s64)(v - hw->priv[LAST]) > 0)
 		hw->priv[LAST] = v;
 	return hw->priv[LAST];

@@ -105,7 +105,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
 	hw->priv[LAST] = 0;
-	return hw->counts_nothing ? 0 : reading(core, hw->which, task, cpu, &hw->start);
+	return reading(core, hw->which, task, cpu, &hw->start);
 }
 
 /* Where the world cannot say any more, what it said last stays. */
@@ -113,7 +113,7 @@ static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *ta
 {
 	u64 v;
 
-	if (!hw->counts_nothing && !reading(core, hw->which, task, cpu, &v))
+	if (!reading(core, hw->which, task, cpu, &v))
 		hw->priv[LAST] = v - hw->start;
 	return hw->priv[LAST];
 }

@@ -52,7 +52,7 @@ static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *ta
 {
 	u64 v;
 
-	if (!hw->counts_nothing && !reading(core, hw->which, task, cpu, &v))
+	if (!reading(core, hw->which, task, cpu, &v))
 		hw->priv[LAST] = v - hw->start;
 	return hw->priv[LAST];
 }

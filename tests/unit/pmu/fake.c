@@ -5,64 +5,38 @@
 #include <string.h>
 
 #include "abi/errno.h"
-
-const struct ap_core_ops *ap_core_world(struct ap_core *core, void **world)
-{
-	*world = core;
-	return &core->ops;
-}
-
-struct ap_core_config *ap_core_config(struct ap_core *core)
-{
-	return &core->config;
-}
-
-int ap_core_register_pmu(struct ap_core *core, struct ap_pmu *pmu)
-{
-	core->pmu[core->npmu++] = pmu;
-	return 0;
-}
-
-void *ap_task_host(const struct ap_task *task)
-{
-	return (void *)task;
-}
-
-struct ap_task_id ap_task_id(const struct ap_task *task)
-{
-	return task->id;
-}
+#include "tap/tap.h"
 
 static void *fake_alloc(void *world, u64 size)
 {
-	((struct ap_core *)world)->allocated += size;
+	((struct fake *)world)->allocated += size;
 	return calloc(1, size);
 }
 
 static void fake_free(void *world, void *p, u64 size)
 {
-	((struct ap_core *)world)->allocated -= size;
+	((struct fake *)world)->allocated -= size;
 	free(p);
 }
 
 static u64 fake_clock(void *world)
 {
-	return ((struct ap_core *)world)->clock;
+	return ((struct fake *)world)->clock;
 }
 
 static u64 fake_time(void *world, void *host)
 {
 	(void)world;
-	return ((struct ap_task *)host)->time;
+	return ((struct fake_host *)host)->time;
 }
 
-static u64 sum(const struct ap_task *t, u64 kinds)
+static u64 sum(const struct fake_host *h, u64 kinds)
 {
 	u64 v = 0;
 	u32 k;
 
 	for (k = 0; k < AP_KIND_N; k++)
-		v += kinds & AP_KIND_BIT(k) ? t->raw[k] : 0;
+		v += kinds & AP_KIND_BIT(k) ? h->raw[k] : 0;
 	return v;
 }
 
@@ -74,31 +48,26 @@ static u64 fake_raw(void *world, void *host, u64 kinds)
 
 static u64 fake_cpu_raw(void *world, s32 cpu, u64 kinds)
 {
-	return sum(&((struct ap_core *)world)->on_cpu[cpu], kinds);
+	return sum(&((struct fake *)world)->on_cpu[cpu], kinds);
 }
 
 static int fake_want(void *world, u64 kinds)
 {
-	struct ap_core *core = world;
-
-	if (kinds & core->refused)
-		return -AP_EOPNOTSUPP;
-	core->wanted |= kinds;
-	return 0;
+	return kinds & ((struct fake *)world)->refused ? -AP_EOPNOTSUPP : 0;
 }
 
-static struct ap_task *whose(struct ap_core *core, void *host, s32 cpu)
+static struct fake_host *whose(struct fake *f, void *host, s32 cpu)
 {
-	return host ? host : &core->on_cpu[cpu];
+	return host ? host : &f->on_cpu[cpu];
 }
 
 static int fake_counter(void *world, void *host, s32 cpu, enum ap_world_counter which, u64 *v)
 {
-	struct ap_core *core = world;
+	struct fake *f = world;
 
-	if (core->unknown & 1u << which)
+	if (f->unknown & 1u << which)
 		return -AP_EOPNOTSUPP;
-	*v = whose(core, host, cpu)->counter[which];
+	*v = whose(f, host, cpu)->counter[which];
 	return 0;
 }
 
@@ -108,27 +77,56 @@ static u32 fake_ncpus(void *world)
 	return FAKE_CPUS;
 }
 
+static int fake_find(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)
+{
+	(void)caller;
+	(void)pid;
+	*out = ((struct fake *)world)->task;
+	return 0;
+}
+
+static struct ap_event *fake_event_of(void *world, struct ap_task *caller, s32 fd)
+{
+	(void)world;
+	(void)caller;
+	(void)fd;
+	return NULL;
+}
+
+static bool fake_may(void *world, struct ap_task *caller, struct ap_task *target)
+{
+	(void)world;
+	return caller == target;
+}
+
+static bool fake_privileged(void *world, struct ap_task *caller)
+{
+	(void)world;
+	(void)caller;
+	return true;
+}
+
 static int fake_arm(void *world, void *host, s32 cpu, const struct ap_world_bp *bp, u64 *watch)
 {
-	struct ap_core *core = world;
+	struct fake *f = world;
 
 	(void)host;
 	(void)cpu;
-	core->armed = *bp;
-	core->hits = 0;
-	core->narmed++;
+	f->armed = *bp;
+	f->hits = 0;
+	f->narmed++;
 	*watch = 77;
 	return 0;
 }
 
 static u64 fake_count(void *world, u64 watch)
 {
-	return watch == 77 ? ((struct ap_core *)world)->hits : ~0ULL;
+	return watch == 77 ? ((struct fake *)world)->hits : ~0ULL;
 }
 
 static void fake_disarm(void *world, u64 watch)
 {
-	((struct ap_core *)world)->narmed -= watch == 77;
+	((struct fake *)world)->narmed -= watch == 77;
 }
 
 static int fake_trace(void *world, void *host, s32 cpu, u32 id, u64 *v)
@@ -137,10 +135,16 @@ static int fake_trace(void *world, void *host, s32 cpu, u32 id, u64 *v)
 	return 0;
 }
 
-void fake_init(struct ap_core *core, enum ap_cpu cpu)
+void fake_prepare(struct fake *f)
 {
-	memset(core, 0, sizeof(*core));
-	core->ops = (struct ap_core_ops){
+	memset(f, 0, sizeof(*f));
+	f->config = (struct ap_core_config){
+		.paranoid = 2,
+		.user_only = true,
+		.max_sample_rate = 100000,
+		.max_stack = 127,
+	};
+	f->ops = (struct ap_core_ops){
 		.alloc = fake_alloc,
 		.free = fake_free,
 		.clock = fake_clock,
@@ -150,28 +154,58 @@ void fake_init(struct ap_core *core, enum ap_cpu cpu)
 		.want_kinds = fake_want,
 		.world_counter = fake_counter,
 		.ncpus = fake_ncpus,
+		.find_task = fake_find,
+		.event_of_fd = fake_event_of,
+		.may_trace = fake_may,
+		.is_privileged = fake_privileged,
 		.bp_arm = fake_arm,
 		.bp_count = fake_count,
 		.bp_disarm = fake_disarm,
 		.trace_count = fake_trace,
 	};
-	if (ap_pmu_drivers_register(&core->drivers, core, cpu))
-		abort();
 }
 
-int fake_open(struct ap_core *core, const struct ap_perf_attr *attr, struct ap_task *task, s32 cpu,
-	      struct ap_hw_event *hw, struct ap_pmu **pmu)
+void fake_start(struct fake *f, enum ap_cpu cpu)
 {
-	u32 i;
-	int err;
+	static const struct ap_task_id id = { 100, 100 };
 
-	for (i = 0; i < core->npmu; i++) {
-		memset(hw, 0, sizeof(*hw));
-		err = core->pmu[i]->event_init(core, core->pmu[i], attr, task, cpu, hw);
-		if (err != -AP_ENOENT) {
-			*pmu = core->pmu[i];
-			return err;
-		}
-	}
-	return -AP_ENOENT;
+	REQUIRE(!ap_core_new(&f->core, &f->ops, f, &f->config));
+	REQUIRE(!ap_pmu_drivers_register(&f->drivers, f->core, cpu));
+	REQUIRE(!ap_core_task_new(f->core, &id, &f->host, &f->task));
+}
+
+void fake_end(struct fake *f)
+{
+	EXPECT_U64(f->narmed, 0);
+	EXPECT(!f->drivers.slots);
+	ap_core_free(f->core);
+	EXPECT_U64(f->allocated, 0);
+}
+
+int fake_open(struct fake *f, const struct ap_perf_attr *attr, s32 pid, s32 cpu,
+	      struct ap_event **out)
+{
+	struct ap_open_args args = { .attr = attr, .pid = pid, .cpu = cpu, .group_fd = -1 };
+
+	return ap_core_open(f->core, f->task, &args, out);
+}
+
+void fake_enable(struct fake *f, struct ap_event *e, bool on)
+{
+	struct ap_ioctl_args args = { .cmd = on ? AP_PERF_IOC_ENABLE : AP_PERF_IOC_DISABLE };
+
+	EXPECT_U64(ap_core_ioctl(f->core, f->task, e, &args), 0);
+}
+
+u64 fake_read(struct fake *f, struct ap_event *e)
+{
+	u64 v = ~0ULL;
+
+	EXPECT_U64(ap_core_read(f->core, e, &v, sizeof(v)), sizeof(v));
+	return v;
+}
+
+void fake_close(struct fake *f, struct ap_event *e)
+{
+	ap_core_release(f->core, e);
 }

@@ -49,16 +49,19 @@ static void need_kernel(void)
 }
 #endif
 
-static struct ap_core core;
-static struct ap_task task = { .id = { 100, 100 } };
+static struct fake f;
+
+static void begin(void)
+{
+	fake_prepare(&f);
+	fake_start(&f, AP_CPU_SKYLAKE);
+}
 
 static void compare(const struct ap_perf_attr *attr)
 {
-	struct ap_hw_event hw;
-	struct ap_pmu *pmu = NULL;
-	int want = native(attr, 0, -1), got;
+	struct ap_event *e;
+	int want = native(attr, 0, -1), got = fake_open(&f, attr, 0, -1, &e);
 
-	got = fake_open(&core, attr, &task, -1, &hw, &pmu);
 	if (!EXPECT_U64(got, want < 0 ? want : 0))
 		tap_note("type %u config %llx flags %llx bp %u %llx/%llx", attr->type,
 			 (unsigned long long)attr->config, (unsigned long long)attr->flags,
@@ -66,8 +69,8 @@ static void compare(const struct ap_perf_attr *attr)
 			 (unsigned long long)attr->config2);
 	if (want >= 0)
 		close(want);
-	if (!got && pmu->event_fini)
-		pmu->event_fini(&core, &hw);
+	if (!got)
+		fake_close(&f, e);
 }
 
 static struct ap_perf_attr attr_of(u32 type, u64 config)
@@ -86,7 +89,7 @@ static void software_errnos_are_the_kernels(void)
 	u32 i;
 
 	need_kernel();
-	fake_init(&core, AP_CPU_SKYLAKE);
+	begin();
 	for (i = 0; i < AP_ARRAY_SIZE(configs); i++) {
 		struct ap_perf_attr attr = attr_of(AP_PERF_TYPE_SOFTWARE, configs[i]);
 
@@ -131,7 +134,7 @@ static void breakpoint_errnos_are_the_kernels(void)
 	u32 type, len, i;
 
 	need_kernel();
-	fake_init(&core, AP_CPU_SKYLAKE);
+	begin();
 	for (type = 0; type < 10; type++) {
 		for (len = 0; len < 16; len++) {
 			for (i = 0; i < 9; i++) {
@@ -154,31 +157,35 @@ static void breakpoint_errnos_are_the_kernels(void)
 		attr.branch_sample_type = 8 | AP_PERF_SAMPLE_BRANCH_USER;
 		compare(&attr);
 	}
-	EXPECT_U64(core.allocated, 0);
+	EXPECT(!f.drivers.slots);
 }
 
-/* Opens natively and with the drivers and keeps both. */
-static void keep(u32 type, s32 pid, s32 cpu, int *fd, struct ap_hw_event *hw)
+/* Opened natively and in the core, and kept. */
+struct both {
+	int fd;
+	struct ap_event *e;
+};
+
+static void keep(u32 type, s32 pid, s32 cpu, struct both *b)
 {
 	struct ap_perf_attr attr = watch(type, (uintptr_t)watched, 8);
-	struct ap_pmu *pmu = NULL;
 	int got;
 
-	*fd = native(&attr, pid, cpu);
-	if (*fd == -EACCES)
+	b->fd = native(&attr, pid, cpu);
+	if (b->fd == -EACCES)
 		tap_lack("the kernel lets nobody watch a whole CPU");
-	got = fake_open(&core, &attr, pid < 0 ? NULL : &task, cpu, hw, &pmu);
-	if (!EXPECT_U64(got, *fd < 0 ? *fd : 0))
+	got = fake_open(&f, &attr, pid, cpu, &b->e);
+	if (!EXPECT_U64(got, b->fd < 0 ? b->fd : 0))
 		tap_note("type %u pid %d cpu %d", type, pid, cpu);
 }
 
-static void drop(int *fd, struct ap_hw_event *hw)
+static void drop(struct both *b)
 {
-	if (*fd >= 0) {
-		close(*fd);
-		core.drivers.breakpoint.event_fini(&core, hw);
+	if (b->fd >= 0) {
+		close(b->fd);
+		fake_close(&f, b->e);
 	}
-	*fd = -1;
+	b->fd = -1;
 }
 
 static void debug_registers_are_counted_as_the_kernel_does(void)
@@ -196,33 +203,32 @@ static void debug_registers_are_counted_as_the_kernel_does(void)
 		{ 2, -1, 0 }, { 2, -1, 0 }, { 2, 0, -1 }, { 2, 0, -1 }, { 2, 0, -1 },
 		{ 2, -1, 0 }, { 2, 0, 0 },
 	};
-	int fd[10];
-	struct ap_hw_event hw[10];
+	struct both b[10];
 	u32 i;
 
 	need_kernel();
-	fake_init(&core, AP_CPU_SKYLAKE);
+	begin();
 	for (i = 0; i < AP_ARRAY_SIZE(first); i++)
-		keep(first[i].type, first[i].pid, first[i].cpu, &fd[i], &hw[i]);
+		keep(first[i].type, first[i].pid, first[i].cpu, &b[i]);
 	for (i = 0; i < AP_ARRAY_SIZE(first); i++)
-		drop(&fd[i], &hw[i]);
-	EXPECT_U64(core.allocated, 0);
+		drop(&b[i]);
+	EXPECT(!f.drivers.slots);
 	for (i = 0; i < AP_ARRAY_SIZE(second); i++)
-		keep(second[i].type, second[i].pid, second[i].cpu, &fd[i], &hw[i]);
+		keep(second[i].type, second[i].pid, second[i].cpu, &b[i]);
 	/* out of order: the list has to stand that */
-	drop(&fd[2], &hw[2]);
-	drop(&fd[0], &hw[0]);
-	keep(2, 0, -1, &fd[0], &hw[0]);
-	keep(2, -1, 0, &fd[2], &hw[2]);
-	keep(2, 0, 0, &fd[9], &hw[9]);
-	for (i = 0; i < AP_ARRAY_SIZE(fd); i++)
-		drop(&fd[i], &hw[i]);
-	EXPECT_U64(core.allocated, 0);
+	drop(&b[2]);
+	drop(&b[0]);
+	keep(2, 0, -1, &b[0]);
+	keep(2, -1, 0, &b[2]);
+	keep(2, 0, 0, &b[9]);
+	for (i = 0; i < AP_ARRAY_SIZE(b); i++)
+		drop(&b[i]);
+	EXPECT(!f.drivers.slots);
 	for (i = 0; i < AP_ARRAY_SIZE(third); i++)
-		keep(third[i].type, third[i].pid, third[i].cpu, &fd[i], &hw[i]);
+		keep(third[i].type, third[i].pid, third[i].cpu, &b[i]);
 	for (i = 0; i < AP_ARRAY_SIZE(third); i++)
-		drop(&fd[i], &hw[i]);
-	EXPECT_U64(core.allocated, 0);
+		drop(&b[i]);
+	EXPECT(!f.drivers.slots);
 }
 
 /* Which of them counts at all under exclude_user, exclude_kernel, as the kernel shows it. */
@@ -238,12 +244,11 @@ static void excludes_hide_what_the_kernel_hides(void)
 	u32 i, e;
 
 	need_kernel();
-	fake_init(&core, AP_CPU_SKYLAKE);
+	begin();
 	for (i = 0; i < AP_ARRAY_SIZE(rows); i++) {
 		for (e = 0; e < 4; e++) {
 			struct ap_perf_attr attr = attr_of(AP_PERF_TYPE_SOFTWARE, rows[i].config);
-			struct ap_hw_event hw;
-			struct ap_pmu *pmu = NULL;
+			struct ap_event *event;
 			u64 n = 0;
 			int fd;
 
@@ -256,12 +261,11 @@ static void excludes_hide_what_the_kernel_hides(void)
 			usleep(1); /* leaves the CPU */
 			REQUIRE(read(fd, &n, sizeof(n)) == sizeof(n));
 			close(fd);
-			REQUIRE(!fake_open(&core, &attr, &task, -1, &hw, &pmu));
-			REQUIRE(!pmu->start(&core, &hw, &task, -1));
-			task.time += 5;
+			REQUIRE(!fake_open(&f, &attr, 0, -1, &event));
+			f.host.time += 5;
 			if (rows[i].counter != AP_WORLD_N)
-				task.counter[rows[i].counter] += 5;
-			if (!EXPECT_U64(pmu->read(&core, &hw, &task, -1), n ? 5 : 0))
+				f.host.counter[rows[i].counter] += 5;
+			if (!EXPECT_U64(fake_read(&f, event), n ? 5 : 0))
 				tap_note("config %u excludes %u: the kernel counted %llu",
 					 rows[i].config, e, (unsigned long long)n);
 		}
