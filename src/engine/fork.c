@@ -61,6 +61,7 @@ static u32 prepare(void)
 	window->root = own->root;
 	window->nshapes = own->nshapes;
 	memcpy(window->comm, own->comm, sizeof(own->comm));
+	window->mute = own->mute;
 	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	__atomic_store_n(&window->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 	return seg;

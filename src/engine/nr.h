@@ -109,6 +109,7 @@
 #define AP_NR_setns		308
 #define AP_NR_process_vm_readv	310
 #define AP_NR_process_vm_writev 311
+#define AP_NR_seccomp		317
 #define AP_NR_memfd_create	319
 #define AP_NR_execveat		322
 #define AP_NR_membarrier	324

@@ -67,6 +67,7 @@ static int add_seg(void)
 	seg->start_time = own->start_time;
 	seg->nshapes = own->nshapes;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
+	seg->mute = own->mute;
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
 	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
@@ -81,6 +82,14 @@ void ap_slot_add_shape(u32 id, u64 vec)
 		((u64 *)((char *)more[i] + AP_SHAPES_OFF))[id] = vec;
 		__atomic_store_n(&more[i]->nshapes, id + 1, __ATOMIC_RELEASE);
 	}
+}
+
+void ap_slot_set_mute(bool mute)
+{
+	if (mute)
+		ap_proc.session->mute = 1;
+	for (u32 i = nmore + 1; i-- > 0;)
+		__atomic_store_n(&seg_at(i)->mute, mute, __ATOMIC_RELEASE);
 }
 
 void ap_slot_set_state(u32 state)

@@ -12,6 +12,9 @@
 #define ARCH_SHSTK_ENABLE 0x5001
 #define PTRACE_TRACEME	  0
 #define TASK_SIZE_MAX	  0x7ffffffff000ULL
+#define PR_SET_SECCOMP	  22
+
+#define SECCOMP_SET_MODE_FILTER 1 /* and strict is 0 */
 
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
@@ -45,10 +48,30 @@ void ap_ptracer_restore(struct ap_thread *t)
 		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
 }
 
+/*
+ * From its filter on the process makes no call of the engine's own that concerns perf events.  A
+ * filter is one thread's unless it says TSYNC, but a thread made by that one has it too.
+ */
+s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
+{
+	bool sets = c->nr == AP_NR_prctl || c->a[0] <= SECCOMP_SET_MODE_FILTER;
+	bool was = ap_proc.seg->mute;
+	s64 ret;
+
+	if (sets)
+		ap_slot_set_mute(true);
+	ret = ap_call_pass(t, c);
+	if (sets && !was && ret < 0)
+		ap_slot_set_mute(false);
+	return ret;
+}
+
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
+	if ((u32)c->a[0] == PR_SET_SECCOMP)
+		return ap_call_seccomp(t, c);
 	if (c->a[0] != AP_PRCTL) {
 		ret = ap_call_pass(t, c);
 		if ((u32)c->a[0] == AP_PR_SET_PTRACER && !ret)

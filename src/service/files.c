@@ -126,7 +126,7 @@ static void stat_again(const struct named *n, const struct ap_service_call *c)
 	const u64 x[6] = { (u64)fd, (u64) "", AP_AT_EMPTY_PATH, c->a[3], n->buf };
 
 	if (fd < 0)
-		return;
+		return; /* also where the program has a filter */
 	if (n->statx)
 		ap_hook_sys(AP_NR_statx, x);
 	else

@@ -31,6 +31,7 @@ enum after {
 	AFTER_STAT,
 	AFTER_READLINK,
 	AFTER_OPEN,
+	AFTER_REFUSED,
 	AFTER_MMAP,
 	AFTER_MUNMAP,
 	AFTER_MREMAP
@@ -146,6 +147,33 @@ static enum after after_show(u64 nr)
 	}
 }
 
+/*
+ * The program has a filter, and we make no call that it could kill for: so none makes a descriptor.
+ * The filter sees the call, which the kernel refuses for a flag that there is not.
+ */
+#define NO_FLAG (1ULL << 63)
+static bool opens(struct ap_service_call *c)
+{
+	if (!ap_svc_is_mute())
+		return answer(c, ap_svc_open(c));
+	c->a[4] |= NO_FLAG;
+	c->after = AFTER_REFUSED;
+	return false;
+}
+
+/* What the program's filter says of a call that we answer: asked by one that does nothing. */
+static bool is_filtered(struct ap_service_call *c)
+{
+	u64 a[6] = { c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5] };
+
+	if (!ap_svc_is_mute())
+		return false;
+	if (c->nr == AP_NR_read || c->nr == AP_NR_readv || c->nr == AP_NR_preadv2)
+		a[2] = 0;
+	c->ret = ap_hook_sys(c->nr, a);
+	return c->ret < 0 && c->ret != -AP_ENOTTY;
+}
+
 /* Calls on the event behind c->inode. */
 static bool on_event(struct ap_service_call *c)
 {
@@ -206,13 +234,13 @@ bool ap_service_before(struct ap_service_call *c)
 	c->after = AFTER_NOTHING;
 	switch (c->nr) {
 	case AP_SERVICE_NR_OPEN:
-		return answer(c, ap_svc_open(c));
+		return opens(c);
 	case AP_NR_read:
 	case AP_NR_readv:
 	case AP_NR_preadv2:
 	case AP_NR_ioctl:
 		c->inode = ap_fds_event((s32)c->a[0]);
-		return c->inode && on_event(c);
+		return c->inode && (is_filtered(c) || on_event(c));
 	case AP_NR_close:
 		return closes(c, (s32)c->a[0]);
 	case AP_NR_dup2:
@@ -223,7 +251,8 @@ bool ap_service_before(struct ap_service_call *c)
 	case AP_NR_prctl:
 		if (c->a[0] != PR_TASK_PERF_EVENTS_DISABLE && c->a[0] != PR_TASK_PERF_EVENTS_ENABLE)
 			return false;
-		return answer(c, ap_svc_prctl(c->a[0] == PR_TASK_PERF_EVENTS_ENABLE));
+		return is_filtered(c) ||
+		       answer(c, ap_svc_prctl(c->a[0] == PR_TASK_PERF_EVENTS_ENABLE));
 	case AP_NR_unshare:
 		if (c->a[0] & AP_CLONE_FILES)
 			ap_fds_forget();
@@ -261,6 +290,9 @@ void ap_service_after(struct ap_service_call *c)
 		break;
 	case AFTER_OPEN:
 		ap_svc_open_done(c);
+		break;
+	case AFTER_REFUSED:
+		c->ret = c->ret == -AP_EINVAL ? -AP_EPERM : c->ret;
 		break;
 	case AFTER_MMAP:
 		ap_svc_mmap_done(c);

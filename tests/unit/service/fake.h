@@ -27,6 +27,7 @@ struct fake {
 	u32 held, released;
 	bool again;		/* a signal waits */
 	bool own_files;		/* the calling thread has descriptors of its own */
+	u64 calls;		/* the service's own, to the kernel */
 	u64 fstats;		/* calls of it */
 	void (*at_fstat)(void); /* before each */
 };
