@@ -152,9 +152,28 @@ bool ap_tracepoint_get(u32 n, struct ap_tracepoint *out)
 	return false;
 }
 
+static bool is_text(const char *s, size_t len, const char *text)
+{
+	return strlen(text) == len && !memcmp(s, text, len);
+}
+
+/* sys_enter_NAME or sys_exit_NAME */
+static u32 find_call_point(const char *name, size_t len)
+{
+	bool is_exit = len > 9 && !memcmp(name, "sys_exit_", 9);
+	u32 nr, skip = is_exit ? 9 : 10;
+
+	if (!is_exit && (len <= 10 || memcmp(name, "sys_enter_", 10)))
+		return 0;
+	for (nr = 0; nr < ap_nsyscalls; nr++) {
+		if (ap_syscalls[nr].name && is_text(name + skip, len - skip, ap_syscalls[nr].name))
+			return is_exit ? ap_trace_sys_exit(nr) : ap_trace_sys_enter(nr);
+	}
+	return 0;
+}
+
 u32 ap_tracepoint_find(const char *name, size_t len)
 {
-	struct ap_tracepoint t;
 	const char *colon = memchr(name, ':', len);
 	size_t nsystem, nname;
 	u32 i;
@@ -163,10 +182,12 @@ u32 ap_tracepoint_find(const char *name, size_t len)
 		return 0;
 	nsystem = (size_t)(colon - name);
 	nname = len - nsystem - 1;
-	for (i = 0; ap_tracepoint_get(i, &t); i++) {
-		if (strlen(t.system) == nsystem && !memcmp(t.system, name, nsystem) &&
-		    strlen(t.name) == nname && !memcmp(t.name, colon + 1, nname))
-			return t.id;
+	if (is_text(name, nsystem, "syscalls"))
+		return find_call_point(colon + 1, nname);
+	for (i = 0; i < NPOINTS; i++) {
+		if (is_text(name, nsystem, points[i].system) &&
+		    is_text(colon + 1, nname, points[i].name))
+			return points[i].id;
 	}
 	return 0;
 }

@@ -232,12 +232,77 @@ static void a_full_tree_stops_the_tale(void)
 	}
 }
 
+static u64 next_random(void)
+{
+	static u64 x = 88172645463325252ULL;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+/* Pieces of names in any order: an attr or a clean refusal, and what is found can be described. */
+static void garbage_gets_an_attr_or_an_errno(void)
+{
+	static const char *const pieces[] = {
+		"cpu/",
+		"event=",
+		"umask=",
+		"0x",
+		"ffffffffffffffffff",
+		",",
+		"/",
+		"=",
+		"config1=",
+		"r",
+		"mem:",
+		":",
+		"signal",
+		"signal_deliver",
+		"rw",
+		"x",
+		"c0",
+		"",
+		"1",
+		"loads",
+		".",
+		"inv",
+		"INST_RETIRED",
+		"any",
+		"ANY",
+		"_P",
+		"instructions",
+	};
+	u32 i, n, found = 0;
+
+	for (i = 0; i < 200000; i++) {
+		const struct ap_pmu_arch *arch = ap_pmu_arch(cpus[next_random() % 4]);
+		const struct ap_pmu_desc *desc = NULL;
+		struct ap_perf_attr attr = { 0 };
+		char name[256];
+		int len = 0, err;
+
+		for (n = (u32)(next_random() % 7); n; n--)
+			len += snprintf(name + len, sizeof(name) - (size_t)len, "%s",
+					pieces[next_random() % AP_ARRAY_SIZE(pieces)]);
+		name[len] = '!'; /* behind the end: not part of it */
+		err = ap_pmu_event_by_name(arch, name, (size_t)len, &attr, &desc);
+		found += !err;
+		if (!EXPECT(!err || err == -AP_ENOENT || err == -AP_EINVAL) ||
+		    !EXPECT(err || attr.type < AP_PERF_TYPE_MAX) ||
+		    !EXPECT(err || attr.type != AP_PERF_TYPE_HARDWARE || desc))
+			tap_note("%.*s", len, name);
+	}
+	EXPECT(found > 1000);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = { TAP(names_are_what_perf_makes_of_them),
-						 TAP(every_name_and_alias_is_found),
-						 TAP(sysfs_lists_what_is_counted),
-						 TAP(a_full_tree_stops_the_tale),
-						 { 0 } };
+	static const struct tap_test tests[] = {
+		TAP(names_are_what_perf_makes_of_them), TAP(every_name_and_alias_is_found),
+		TAP(sysfs_lists_what_is_counted),	TAP(a_full_tree_stops_the_tale),
+		TAP(garbage_gets_an_attr_or_an_errno),	{ 0 }
+	};
 	return tap_main(tests, argc, argv);
 }
