@@ -233,6 +233,7 @@ void ap_event_reset(struct ap_event *e)
 		}
 	}
 	e->count = 0;
+	e->child_count = 0; /* measured: of ended children, too */
 	ap_event_changed(e);
 }
 

@@ -98,6 +98,8 @@ static int find_parties(struct opening *o)
 			o->leader = core->ops.event_of_fd(core->world, o->caller, args->group_fd);
 		if (!o->leader)
 			return -AP_EBADF;
+		if (o->leader->state == AP_STATE_EXIT)
+			return -AP_ENODEV;
 		if (args->flags & AP_PERF_FLAG_FD_OUTPUT)
 			o->output = o->leader;
 		if (args->flags & AP_PERF_FLAG_FD_NO_GROUP)
