@@ -238,6 +238,7 @@ void ap_event_end(struct ap_event *e, u64 now)
 
 	if (e->leader == e)
 		ap_sched_unqueue(e, now);
+	ap_group_update(e, now);
 	ap_event_stop(e, now);
 	e->state = AP_STATE_EXIT;
 	leave_ctx(e);

@@ -7,6 +7,8 @@
 
 #define TIMES (AP_PERF_FORMAT_TOTAL_TIME_ENABLED | AP_PERF_FORMAT_TOTAL_TIME_RUNNING)
 
+#define reads(fd, ...) expect_reads(&W, __LINE__, fd, __VA_ARGS__)
+
 static struct world W;
 
 static void start(u32 counters)
@@ -24,15 +26,6 @@ static int open_instr(u64 flags, int group)
 	a.read_format = TIMES;
 	a.flags |= flags;
 	return open_on(&W, &a, group);
-}
-
-static bool reads(int fd, u64 value, u64 enabled, u64 running)
-{
-	u64 v[3];
-
-	if (!EXPECT_U64(read_words(&W, fd, v, 3), 24))
-		return false;
-	return EXPECT_U64(v[0], value) & EXPECT_U64(v[1], enabled) & EXPECT_U64(v[2], running);
 }
 
 static void counts_of_children_are_added_over_generations(void)
@@ -134,6 +127,10 @@ static void groups_are_inherited_as_groups(void)
 	leader = open_on(&W, &a, -1);
 	a.config = AP_PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
 	member = open_on(&W, &a, leader);
+	world_close(&W, open_on(&W,
+				&(struct ap_perf_attr){
+					.type = 1, .size = 136, .config = 1, .flags = a.flags },
+				leader));
 	id[0] = ap_event_id(W.fds[leader]);
 	id[1] = ap_event_id(W.fds[member]);
 	child = world_fork(&W, 0, false);
@@ -279,6 +276,28 @@ static void an_ended_task_leaves_its_counts(void)
 	world_end(&W);
 }
 
+/* A group that waits for a counter when its task ends has been enabled until then. */
+static void a_waiting_group_keeps_its_time_at_the_end(void)
+{
+	int leader, member;
+
+	start(1);
+	open_instr(0, -1);
+	leader = open_instr(0, -1);
+	member = open_on(&W,
+			 &(struct ap_perf_attr){ .type = 1,
+						 .size = 136,
+						 .config = 1,
+						 .read_format = TIMES,
+						 .flags = AP_PERF_EXCLUDE_KERNEL },
+			 leader);
+	world_run(&W, 0, MS, 1);
+	world_exit(&W, 0);
+	reads(leader, 0, MS, 0);
+	reads(member, 0, MS, 0);
+	world_end(&W);
+}
+
 static void closing_ends_the_clones(void)
 {
 	u32 child;
@@ -405,6 +424,7 @@ int main(int argc, char **argv)
 						 TAP(exec_enables_a_group_through_its_leader),
 						 TAP(exec_removes),
 						 TAP(an_ended_task_leaves_its_counts),
+						 TAP(a_waiting_group_keeps_its_time_at_the_end),
 						 TAP(closing_ends_the_clones),
 						 TAP(a_clone_that_cannot_be_made_undoes_the_fork),
 						 TAP(children_take_turns_of_their_own),

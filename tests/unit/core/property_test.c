@@ -64,6 +64,7 @@ static void step_open(void)
 	struct model_event *m;
 	int i = 0, l = -1, fd;
 	u32 task = some_task();
+	u64 fits;
 
 	while (i < EVENTS && M[i].fd)
 		i++;
@@ -71,8 +72,9 @@ static void step_open(void)
 		return;
 	m = &M[i];
 	memset(m, 0, sizeof(*m));
-	a = attr_kind(rnd(4), rnd(3) ? 0 : 1 + rnd(7));
-	m->kind = __builtin_ctzll(a.config);
+	m->kind = rnd(4);
+	fits = rnd(3) ? 0 : 1 + rnd(7);
+	a = attr_kind(m->kind, fits);
 	m->inherit = rnd(2);
 	if (rnd(2)) {
 		l = rnd(EVENTS);

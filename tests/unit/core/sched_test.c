@@ -7,6 +7,8 @@
 
 #define TIMES (AP_PERF_FORMAT_TOTAL_TIME_ENABLED | AP_PERF_FORMAT_TOTAL_TIME_RUNNING)
 
+#define reads(fd, ...) expect_reads(&W, __LINE__, fd, __VA_ARGS__)
+
 static struct world W;
 
 static void start(u32 counters)
@@ -24,16 +26,6 @@ static int open_kind(u32 kind, u64 fits, u64 flags, int group)
 	a.read_format = TIMES;
 	a.flags |= flags;
 	return open_on(&W, &a, group);
-}
-
-/* value, enabled, running of a descriptor */
-static bool reads(int fd, u64 value, u64 enabled, u64 running)
-{
-	u64 v[3];
-
-	if (!EXPECT_U64(read_words(&W, fd, v, 3), 24))
-		return false;
-	return EXPECT_U64(v[0], value) & EXPECT_U64(v[1], enabled) & EXPECT_U64(v[2], running);
 }
 
 static void counts_while_enabled(void)

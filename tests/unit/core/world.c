@@ -477,3 +477,15 @@ u64 read_count(struct world *w, int fd)
 	REQUIRE(read_words(w, fd, words, 4) >= 8);
 	return words[0];
 }
+
+void expect_reads(struct world *w, int line, int fd, u64 value, u64 enabled, u64 running)
+{
+	u64 got[3] = { 0 }, want[3] = { value, enabled, running };
+
+	if (EXPECT_U64(read_words(w, fd, got, 3), 24) && EXPECT_MEM(got, want, sizeof(want)))
+		return;
+	tap_note("line %d: read %llu, %llu, %llu; want %llu, %llu, %llu", line,
+		 (unsigned long long)got[0], (unsigned long long)got[1], (unsigned long long)got[2],
+		 (unsigned long long)value, (unsigned long long)enabled,
+		 (unsigned long long)running);
+}

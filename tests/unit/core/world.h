@@ -71,6 +71,8 @@ int open_on(struct world *w, const struct ap_perf_attr *attr, s32 group_fd); /* 
 void world_close(struct world *w, int fd);
 s64 world_ioctl(struct world *w, int fd, u32 cmd, u64 arg);
 u64 read_count(struct world *w, int fd); /* the first word */
+/* value, time enabled, time running of a descriptor with both times */
+void expect_reads(struct world *w, int line, int fd, u64 value, u64 enabled, u64 running);
 s64 read_words(struct world *w, int fd, u64 *words, u32 n);
 
 #endif
