@@ -96,13 +96,18 @@ static bool sleep(struct ap_svc *svc)
 	}
 }
 
+bool ap_request_is_lost(void)
+{
+	return __atomic_load_n(&gone, __ATOMIC_RELAXED) || !ap_hook_session()->supervisor;
+}
+
 s64 ap_request_ask(struct ap_request *r)
 {
 	struct ap_session *session = ap_hook_session();
 	struct ap_svc *svc = r->svc;
 	struct ap_hook_place p;
 
-	if (__atomic_load_n(&gone, __ATOMIC_RELAXED) || !session->supervisor)
+	if (ap_request_is_lost())
 		return -AP_ENODEV;
 	ap_hook_place(&p);
 	svc->cpu_time = ap_request_cpu_time();
