@@ -64,10 +64,15 @@ static struct ap_host_task *unborn(struct ap_host *host, u32 seg, const struct a
 				   const struct ap_slot *first)
 {
 	struct ap_host_seg *s = ap_host_seg(host, seg);
-	struct ap_host_task *t;
+	struct ap_host_task *t = NULL;
 
-	if (!s || (head->nslots && first->state == AP_SLOT_LIVE && first->tid))
+	if (!s || (first->state == AP_SLOT_LIVE && first->tid && first->tid != head->pid))
 		return NULL;
+	/* it may have taken its name while we looked */
+	if (first->state == AP_SLOT_LIVE && first->tid)
+		t = ap_host_task_at(host, s, 0);
+	if (t)
+		return t;
 	t = s->by_slot[0] ? s->by_slot[0] : ap_host_task_child(host, s, 0);
 	if (t)
 		ap_host_task_name(host, t, (pid_t)head->pid, (pid_t)head->pid);

@@ -49,6 +49,37 @@ else
 	skip "stock perf" "no perf"
 fi
 
+# --- many, and damage
+if [ "$(ulimit -Hn)" -gt 10200 ]; then
+	# shellcheck disable=SC2016 # the inner shell is the supervisor's child
+	run timeout -k 5 120 "$ANYPERF" run -- sh -c 'exec "$PROGRAMS/perf_run_many" $PPID'
+	is "$status" 0 "ten thousand events at once, 2 KiB each" || note "$(cat out err)"
+else
+	lack "ten thousand events at once" "no room for so many descriptors"
+fi
+run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_chaos"
+is "$status $(cat out)" "0 counts beside the killed: ok" "tasks that are killed while they ask" ||
+	note "$(cat err)"
+mkfifo go
+"$ANYPERF" run -- "$PROGRAMS/perf_run_chaos" orphan <go >orphan 2>&1 &
+pid=$!
+exec 5>go
+check "a program that counts itself is up" wait_for 20 grep -q up orphan
+kill -KILL "$pid"
+{ wait "$pid"; } 2>/dev/null
+echo >&5
+check "it ends after its supervisor was killed" wait_for 20 grep -q end orphan
+has_not orphan FAILED "and its calls said ENODEV"
+exec 5>&-
+
+# --- the session lives as long as its tasks
+run "$ANYPERF" run --deterministic -- sh -c "(read x <go; '$PROGRAMS/perf_run_tasks' >late 2>&1;
+	echo over >>late) & :"
+is "$status" 0 "the program ends before what it started"
+echo >go
+check "who is left is served" wait_for 60 grep -q over late
+is "$(grep -c ok late) $(grep -c FAILED late)" "16 0" "and counts as exactly"
+
 # --- exit status, options
 run "$ANYPERF" run -- sh -c 'exit 7'
 is "$status" 7 "exit status"

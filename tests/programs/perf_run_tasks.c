@@ -328,6 +328,8 @@ static void just_forked(void)
 		waitpid(pid, NULL, 0);
 		v = perf_run_read(fd);
 		opened += fd >= 0 && v > 2 * (uint64_t)i && v < 1000000;
+		if (fd < 0 || v <= 2 * (uint64_t)i || v >= 1000000)
+			fprintf(stderr, "child %d: fd %d, count %lld\n", i, fd, (long long)v);
 		close(fd);
 	}
 	CHECK(opened == 50, "children that were just forked");
