@@ -432,10 +432,6 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	const struct ap_insn *i = &in->i;
 
 	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
-	if (vec) {
-		ap_emit_count_rcx(e, vec);
-		ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
-	}
 	if (i->kind == AP_I_RET) {
 		ap_emit8(e, 0x59); /* pop rcx */
 		if (i->imm_size)
@@ -446,5 +442,7 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 			emit_push_ret(e, in->pc + i->len, lits);
 	}
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
+	if (vec)
+		count_in(e, vec, AP_RDX);
 	emit_ibl_jump(e);
 }
