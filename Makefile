@@ -53,11 +53,13 @@ oracle: $(ORACLE)
 tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
-.PHONY: deps deps-unit deps-test deps-lint deps-clang deps-bench
+.PHONY: deps deps-unit deps-ports deps-test deps-lint deps-clang deps-bench
 deps:
 	@tools/deps.sh install $(PKG_BUILD)
 deps-unit:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_UNIT)
+deps-ports:
+	@tools/deps.sh install $(PKG_BUILD) $(PKG_PORTS)
 deps-test:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_TEST)
 deps-lint:
@@ -75,7 +77,7 @@ E2E := $(filter-out tests/e2e/lib.sh $(if $(filter 1,$(LONG)),,%.long.sh),$(E2E)
 pick = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t))),$(1))
 SAN_ENV := ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
 PROVE = ANYPERF=$(abspath $(ANYPERF)) PROGRAMS=$(abspath $(B)/programs) \
-	ORACLE=$(abspath $(B)/oracle) LONG=$(LONG) $(SAN_ENV) \
+	ORACLE=$(abspath $(B)/oracle) LONG=$(LONG) $(SAN_ENV) AP_EMULATOR=$(AP_EMULATOR) \
 	prove -j$(TEST_JOBS) --timer -e tools/run-test.sh
 prove = $(if $(strip $(1)),$(PROVE) $(1),{ echo "no test here$(if $(T), has '$(T)' in its path)"; exit 1; })
 
@@ -92,8 +94,23 @@ e2e: tests-build
 
 check: deps-test
 	$(STAGE) test
+	$(STAGE) check-ports
 check-long: deps-test
 	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
+	$(STAGE) check-ports
+
+# --- the portable layers on other machines, under qemu
+.PHONY: check-ports
+PORTED := core abi base
+port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static AP_EMULATOR=$(2) ported
+check-ports: deps-ports
+	$(call port,i686,qemu-i386)
+	$(call port,powerpc,qemu-ppc)
+
+.PHONY: ported
+PICKED_PORTED := $(call pick,$(foreach m,$(PORTED),$(filter $(B)/tests/unit/$(m)/%,$(UNIT_TESTS))))
+ported: $(PICKED_PORTED)
+	+@$(call prove,$(PICKED_PORTED))
 
 # --- sanitizers: hosted code and its unit tests
 .PHONY: asan ubsan
@@ -164,6 +181,7 @@ FORCE:
 #: make check        packages, build, every test
 #: make check-long   the same with the stress and exhaustive tests
 #: make test T=word  build and run the tests whose path has that word; also: unit, e2e
+#: make check-ports  unit tests of the portable layers on 32 bits, both byte orders (qemu)
 #: make asan|ubsan   unit tests under a sanitizer
 #: make lint         format, layers, sizes, scripts; make format repairs the first
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)

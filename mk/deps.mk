@@ -3,9 +3,16 @@
 
 PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make
 
-# unit tests: the decoder is compared with Zydis; prove runs them
+# unit tests: the decoder is compared with Zydis, raw event codes with libpfm4; prove runs them
 PKG_UNIT := libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
+	libpfm4-dev=/usr/include/perfmon/pfmlib.h \
 	perl=prove coreutils=timeout
+
+# unit tests of the portable layers on other machines: 32 bits, and 32 bits with the other byte order
+PKG_PORTS := perl=prove coreutils=timeout qemu-user=qemu-ppc \
+	gcc-i686-linux-gnu=i686-linux-gnu-gcc libc6-dev-i386-cross=/usr/i686-linux-gnu/lib/libc.a \
+	gcc-powerpc-linux-gnu=powerpc-linux-gnu-gcc \
+	libc6-dev-powerpc-cross=/usr/powerpc-linux-gnu/lib/libc.a
 
 # e2e: the real programs that must behave as natively
 PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \

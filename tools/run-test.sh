@@ -3,7 +3,7 @@
 # Runs one test for prove: with a time limit, and with LONG=1 arguments where the source asks for
 # them (a "LONG:" line, which the build leaves in TEST.long).  prove hides what a test says on
 # "# " lines, so those before a failure are repeated on stderr.  A copy of the TAP stays in
-# $AP_TAP_DIR, from which .ci/run counts.
+# $AP_TAP_DIR, from which .ci/run counts.  $AP_EMULATOR runs programs of another machine.
 set -u -o pipefail
 test=$1
 shift
@@ -11,6 +11,8 @@ limit=${AP_TEST_TIMEOUT:-300}
 cmd=("$test")
 if [[ $test == *.sh ]]; then
 	cmd=(bash "$test")
+elif [ -n "${AP_EMULATOR:-}" ]; then
+	cmd=("$AP_EMULATOR" "$test")
 fi
 args=()
 if [ "${LONG:-0}" = 1 ] && [ -s "$test.long" ]; then

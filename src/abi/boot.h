@@ -22,7 +22,8 @@ struct ap_regs {
 
 #define AP_RANGE_X	(1u << 0)
 #define AP_RANGE_W	(1u << 1)
-#define AP_RANGE_SHARED (1u << 2)
+#define AP_RANGE_SHARED (1u << 2) /* what is mapped can change behind the mapping's back */
+#define AP_RANGE_GROWS	(1u << 3) /* its first page may have to grow down */
 
 struct ap_range {
 	u64 start, end;
@@ -46,7 +47,8 @@ struct ap_boot {
 	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
 	u32 limit_shares; /* ap_slot.exec_limits of the last image */
 	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */
-	u32 nranges;	  /* executable mappings from /proc/PID/maps */
+	u32 ptracer; /* what the program set by PR_SET_PTRACER, which the exec's tracer replaced */
+	u32 nranges; /* executable mappings from /proc/PID/maps */
 	struct ap_range ranges[AP_BOOT_RANGES];
 };
 

@@ -122,12 +122,26 @@ struct ap_perf_attr {
 	u16 sample_max_stack;
 	u16 reserved_2;
 	u32 aux_sample_size;
-	u32 reserved_3; /* aux_action since 6.12 */
+	u32 reserved_3; /* AP_PERF_AUX_*: aux_action since 6.12 */
 	u64 sig_data;
 	u64 config3;
 };
 
 _Static_assert(sizeof(struct ap_perf_attr) == AP_PERF_ATTR_SIZE_VER8, "attr layout");
+
+#define AP_PERF_AUX_START_PAUSED (1U << 0)
+#define AP_PERF_AUX_PAUSE	 (1U << 1)
+#define AP_PERF_AUX_RESUME	 (1U << 2)
+
+/* attr.sample_regs_user of x86-64: no segment registers but cs and ss; vector ones above. */
+#define AP_PERF_REGS_X86_64 0xffffffff00ff0fffULL
+
+/* attr.clockid */
+#define AP_CLOCK_REALTIME      0
+#define AP_CLOCK_MONOTONIC     1
+#define AP_CLOCK_MONOTONIC_RAW 4
+#define AP_CLOCK_BOOTTIME      7
+#define AP_CLOCK_TAI	       11
 
 #define AP_PERF_FORMAT_TOTAL_TIME_ENABLED (1ULL << 0)
 #define AP_PERF_FORMAT_TOTAL_TIME_RUNNING (1ULL << 1)

@@ -63,11 +63,14 @@ enum ap_slot_state {
 
 enum ap_req {
 	AP_REQ_NONE = 0,
-	AP_REQ_EXEC = 1,      /* task asks: seize me, I am about to exec */
-	AP_REQ_EXEC_ACK = 2,  /* tracer: seized, go ahead */
-	AP_REQ_EXEC_NAK = 3,  /* tracer: cannot; find another or run uncounted */
-	AP_REQ_CANCEL = 4,    /* task: the exec failed, let me go */
-	AP_REQ_CANCEL_ACK = 5 /* tracer: detached */
+	AP_REQ_EXEC = 1,       /* task asks: seize me, I am about to exec */
+	AP_REQ_EXEC_ACK = 2,   /* tracer: seized, go ahead */
+	AP_REQ_EXEC_NAK = 3,   /* tracer: cannot; find another or run uncounted */
+	AP_REQ_CANCEL = 4,     /* task: the exec failed, let me go */
+	AP_REQ_CANCEL_ACK = 5, /* tracer: detached */
+	AP_REQ_EXEC_TAKEN =
+		6,	  /* supervisor: about to seize; its answer holds only if this stands */
+	AP_REQ_HELPER = 7 /* task to its own helper: no supervisor's business any more */
 };
 
 /* First page of a slot.  Written by its thread only, except req. */
@@ -88,6 +91,7 @@ struct ap_slot {
 	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
 	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
+	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 };
 
@@ -166,7 +170,8 @@ struct ap_session {
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
-	u32 mute;      /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 code_gen;	     /* incremented where a task has changed code that is not its own */
+	u32 mute;	     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
@@ -175,6 +180,7 @@ _Static_assert(sizeof(struct ap_session) <= 4096, "the notes follow");
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
 #define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
+#define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
 
 /*
  * Calls on the session from inside a counted program: prctl(AP_PRCTL, op, arg).  Without an

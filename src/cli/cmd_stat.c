@@ -140,6 +140,10 @@ static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 		run->stress |= AP_STRESS_UNLINKED;
 		return true;
 	}
+	if (len == 6 && !strncmp(word, "shapes", len)) {
+		run->stress |= AP_STRESS_SHAPES;
+		return true;
+	}
 	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
 		return false;
 	run->stress |= AP_STRESS_FAULT;
@@ -155,7 +159,7 @@ static int opt_stress(void *args, const char *value, char *why)
 	for (;; value += len + 1) {
 		len = strcspn(value, ",");
 		if (!add_stress(&a->run, value, len)) {
-			snprintf(why, AP_OPT_WHY, "needs evict, unlinked or fault=N");
+			snprintf(why, AP_OPT_WHY, "needs evict, unlinked, shapes or fault=N");
 			return -EINVAL;
 		}
 		if (!value[len])
@@ -186,7 +190,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "cache-limit", opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "range", opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
-	{ 0, "stress", AP_OPT_CALL, 0, opt_stress, "what", "injected trouble for tests: evict,unlinked,fault=N", true },
+	{ 0, "stress", AP_OPT_CALL, 0, opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,fault=N", true },
 	CALL(0, "timeout", opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
@@ -277,7 +281,7 @@ static int run_all(const struct stat_args *args, struct ap_stat *st, int *status
 		if (sig)
 			fprintf(stderr, "%s: %s\n", args->run.argv[0], strsignal(sig));
 		/* Ctrl-C is meant for the measurement too, not for one run of many. */
-		if (sig == SIGINT || sig == SIGQUIT)
+		if (sig == SIGINT || sig == SIGQUIT || res.is_given_up)
 			break;
 	}
 	return 0;

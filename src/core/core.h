@@ -105,6 +105,15 @@ struct ap_core_config {
 	u32 max_sample_rate;
 	u32 max_stack;
 	u64 rotate_ns; /* CPU time between rotations; 0: 4 ms */
+
+	/* What the port has; zeroes are a port that has none of it. */
+	u64 regs; /* that samples can carry: AP_PERF_REGS_X86_64; 0: -ENOSYS to who asks for some */
+	bool has_user_stack; /* samples can carry the user's stack */
+	u16 pmc_width;	     /* of what rdpmc gives: the low bits of raw(); 0: all 64 */
+	/* Control pages: ops->clock's time is time_zero + (cycles * mult >> shift); mult 0: unknown. */
+	u16 time_shift;
+	u32 time_mult;
+	u64 time_zero;
 };
 
 AP_MUST_CHECK int ap_core_new(struct ap_core **out, const struct ap_core_ops *ops, void *world,
@@ -125,6 +134,10 @@ void *ap_task_host(const struct ap_task *task);
 struct ap_task_id ap_task_id(const struct ap_task *task);
 /* Has events of its own or inherits some: the host must report its forks, execs and its end. */
 bool ap_task_is_watched(const struct ap_task *task);
+/* There are events on cgroups: the host must tell of all tasks of the session, also old ones. */
+bool ap_core_wants_tasks(const struct ap_core *core);
+/* The task is in another cgroup now. */
+AP_MUST_CHECK int ap_core_task_moved_cgroup(struct ap_core *core, struct ap_task *task);
 /* child was made by parent: inherits what is to be inherited.  Before child's first instruction. */
 AP_MUST_CHECK int ap_core_fork(struct ap_core *core, struct ap_task *parent, struct ap_task *child,
 			       bool is_thread);
@@ -160,7 +173,7 @@ struct ap_ioctl_args {
 };
 s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event *event,
 		  struct ap_ioctl_args *args);
-/* PR_TASK_PERF_EVENTS_ENABLE/DISABLE: the leaders of what the caller opened. */
+/* PR_TASK_PERF_EVENTS_ENABLE/DISABLE: all events that the caller opened, as measured on Linux. */
 void ap_core_prctl(struct ap_core *core, struct ap_task *caller, bool enable);
 /*
  * mmap(2) of pages 4 KiB pages in all; page is where the control page lies for the core, kept up

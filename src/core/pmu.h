@@ -24,7 +24,8 @@ struct ap_hw_event {
 	u64 start;	/* raw value at the start of the open interval */
 	u64 time_start; /* driver's own: clocks */
 	u64 priv[4];	/* driver's own */
-	bool counts_nothing; /* exclude_host: it is on the PMU and truly counts 0 */
+	/* exclude_*: it is on the PMU and truly counts 0; start, read and stop are not called */
+	bool counts_nothing;
 };
 
 struct ap_pmu {
@@ -38,13 +39,18 @@ struct ap_pmu {
 	int (*event_init)(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
 			  struct ap_task *task, s32 cpu, struct ap_hw_event *hw);
 	void (*event_fini)(struct ap_core *core, struct ap_hw_event *hw); /* may be NULL */
-	/* Opens an interval: from here on read gives what was counted since.  0 or -errno. */
+	/*
+	 * Only of events without kinds: with kinds the core reads the world's raw counters itself.
+	 * Opens an interval: from here on read gives what was counted since.  0 or -errno.
+	 */
 	int (*start)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
 	/* What the open interval has counted so far. */
 	u64 (*read)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
 	void (*stop)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
 	/* Counters per context, 0 unlimited; only for PMUs without AP_PMU_SOFTWARE. */
 	u32 (*counters)(struct ap_core *core, struct ap_pmu *pmu);
+	/* PERF_EVENT_IOC_SET_FILTER, NUL terminated; NULL: -EINVAL, as of all but tracepoints. */
+	int (*set_filter)(struct ap_core *core, struct ap_hw_event *hw, const char *filter);
 	void *priv;
 };
 

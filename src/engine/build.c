@@ -7,6 +7,8 @@
 #include "engine/sb.h"
 
 #include "engine/engine.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
 /* Unrolling a loop stops at this many instructions: past it the counter is noise anyway. */
@@ -104,11 +106,32 @@ static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 	return false;
 }
 
-static bool is_writable(u64 pc)
+static bool has_flags(u64 pc, u32 flags)
 {
 	const struct ap_range *r = ap_region_find(pc);
 
-	return r && r->flags & AP_RANGE_W;
+	return r && r->flags & flags;
+}
+
+#define CPUID 0xa2
+#define RDPMC 0x33
+
+/* Not the CPU's business where the session has a PMU of its own. */
+static enum ap_special special_of(const struct ap_insn *i)
+{
+	if (i->map != 1 || i->flags & AP_INSN_VEX || !(ap_proc.session->flags & AP_F_SERVE))
+		return AP_SPECIAL_NONE;
+	return i->opcode == CPUID   ? AP_SPECIAL_CPUID
+	       : i->opcode == RDPMC ? AP_SPECIAL_RDPMC
+				    : AP_SPECIAL_NONE;
+}
+
+/* By an exit of its own, or here. */
+static bool serializes(const struct ap_insn *i)
+{
+	if (i->map != 1 || special_of(i) != AP_SPECIAL_NONE)
+		return false;
+	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
 /* The next instruction into sb->insns[n]; false where the block ends before it. */
@@ -130,7 +153,7 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 			return false;
 		}
 		/* Another thread may have stored to it until the page was write-protected. */
-	} while (sb->npages != npages && is_writable(pc));
+	} while (sb->npages != npages && has_flags(pc, AP_RANGE_W | AP_RANGE_SHARED));
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
 	in->side = in->guard = false;
@@ -151,10 +174,14 @@ static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	u64 target = ap_insn_target(&in->i, in->pc);
 	u64 next = in->pc + in->i.len;
 	enum ap_hint hint = ap_hint_get(in->pc);
+	/* Others may write to code that has not run yet: it is read when it is about to. */
+	bool foreign = has_flags(in->pc, AP_RANGE_SHARED);
 	bool full = ++p->njcc >= AP_BLOCK_JCC || sb->n >= p->max;
 
 	in->side = true;
 	in->cls = AP_REC_JCC_NT;
+	if (foreign)
+		return end_at(sb, in, next);
 	if (hint == AP_HINT_UNKNOWN && p->max > 1) {
 		sb->probe = true;
 		return end_at(sb, in, next);
@@ -177,7 +204,7 @@ static bool may_guess(const struct ap_sb *sb, const struct path *p, u64 target)
 	s64 far = (s64)(target - sb->pc);
 
 	return p->nguards < AP_BLOCK_GUARDS && sb->n < p->max && far < FOLLOW_REACH &&
-	       far > -FOLLOW_REACH && ap_region_find(target);
+	       far > -FOLLOW_REACH && ap_region_find(target) && !has_flags(target, AP_RANGE_SHARED);
 }
 
 /*
@@ -250,7 +277,9 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		end_direct(sb, next);
 		return 0;
 	default:
-		return next;
+		return special_of(&in->i) == AP_SPECIAL_NONE
+			       ? next
+			       : end_trapped(sb, in, AP_EXIT_SPECIAL, special_of(&in->i));
 	}
 }
 
@@ -275,6 +304,13 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		}
 		if (!next_insn(sb, cur))
 			break;
+		if (serializes(&in->i) && max_insns > 1) {
+			bool lasts = !sb->transient;
+
+			end_special(sb, cur, AP_SPECIAL_SERIALIZE);
+			sb->transient = !lasts;
+			break;
+		}
 		sb->n++;
 		next = follow(sb, in, &p);
 		if (next == 0)

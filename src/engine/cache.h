@@ -23,6 +23,9 @@ enum ap_special {
 	AP_SPECIAL_IRET,
 	AP_SPECIAL_VSYSCALL,
 	AP_SPECIAL_XBEGIN,
+	AP_SPECIAL_SERIALIZE, /* the block ends before a serializing instruction */
+	AP_SPECIAL_CPUID,     /* these where the session has a PMU */
+	AP_SPECIAL_RDPMC,
 };
 
 /* One way out of a block. */
@@ -87,7 +90,8 @@ struct ap_block {
 struct ap_where {
 	struct ap_block *block; /* NULL: not in a block (pad, unit header) */
 	u64 app_pc;		/* program pc of the instruction that cache pc belongs to */
-	u32 offset;		/* bytes into that instruction's translation */
+	const u8 *code;		/* that instruction's translation */
+	u32 offset;		/* bytes into it */
 	u32 app_len;
 	bool clean;    /* offset 0, no spill outstanding: registers are the program's */
 	bool in_stub;  /* past the instructions: on the way out */
@@ -119,41 +123,5 @@ void ap_cache_flush(void);
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl);
 /* One instruction at pc, not entered in any table, not linked: to step over a store into code. */
 struct ap_block *ap_cache_one_shot(u64 pc);
-
-/* region.c: what of the address space is executable, from boot ranges and system calls. Lock held. */
-struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, or NULL */
-/* The first executable part of [start, end); false where there is none. */
-bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
-/* Was it missed, and is it executable after all?  Reads /proc/self/maps. */
-bool ap_region_discover(u64 pc);
-/* Reads them all again from /proc/self/maps; nothing may be write-protected. */
-void ap_region_mend(void);
-void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
-/*
- * smc.c.  ap_smc_protect: a block is being made from this page; write-protects it if it is writable.
- * Returns false if the page is one of those that must be translated for one run only.
- * Lock held.
- */
-bool ap_smc_protect(u64 page);
-/* While on, ap_smc_protect protects nothing: for a block of one run. */
-void ap_smc_hold(bool on);
-/*
- * A write fault at addr by code at pc.  True: the page was ours, is writable again and its blocks are
- * gone; execute the store alone (ap_cache_one_shot) and go on.  Lock held; not async-safe.
- */
-bool ap_smc_write_fault(u64 addr);
-/* Async-safe test whether addr lies in a page that is, or was just now, write-protected by us. */
-bool ap_smc_is_protected(u64 addr);
-/* The page is R|X where the program believes in R|W|X: for /proc/self/maps.  Lock held. */
-bool ap_smc_hides_write(u64 addr);
-/* Gives pages back before a system call that looks at their protection or moves them.  Lock held. */
-bool ap_smc_unprotect(u64 start, u64 end);
-bool ap_smc_any(void); /* is any page protected? Async-safe */
-/* A system call failed with EFAULT: unprotect what is protected; true if anything was. Lock held. */
-bool ap_smc_unprotect_all(void);
-/* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */
-void ap_smc_forget(u64 start, u64 end);
-/* The tables may be half written: gives all pages back.  Lock held. */
-void ap_smc_mend(void);
 
 #endif

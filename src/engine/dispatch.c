@@ -5,7 +5,9 @@
  */
 #include "engine/engine.h"
 #include "engine/lookup.h"
+#include "engine/region.h"
 #include "engine/sb.h"
+#include "engine/smc.h"
 #include "engine/unit.h"
 
 /* What a thread brought from the cache, copied while its memory could not be reused yet. */
@@ -13,19 +15,53 @@ struct leave {
 	struct ap_exit *link;	/* exit to link, valid while epoch == ap_proc.epoch */
 	struct ap_block *probe; /* left; valid likewise */
 	u64 target;
+	u64 branch; /* pc of an indirect branch to what may be no address, 0 unknown */
 	u8 kind, special;
 };
+
+/* With 4-level paging, that is; where 5 are in use it takes another look. */
+static bool is_canonical(u64 pc)
+{
+	return (u64)((s64)(pc << 16) >> 16) == pc;
+}
+
+/* Does the kernel map user memory above 47 bits? Asked of it, as CPUID cannot say. */
+static bool has_5_levels(void)
+{
+	const u64 high = 1ULL << 50;
+	s64 at = ap_sys6(AP_NR_mmap, high, AP_PAGE_SIZE, 0,
+			 AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_NORESERVE, (u64)-1, 0);
+
+	if (!ap_is_err(at))
+		ap_sys2(AP_NR_munmap, (u64)at, AP_PAGE_SIZE);
+	return at == (s64)high;
+}
+
+static bool is_no_address(u64 pc)
+{
+	if (is_canonical(pc))
+		return false;
+	return (u64)((s64)(pc << 7) >> 7) != pc || !has_5_levels();
+}
+
+static const u8 *place_of(u32 id)
+{
+	return ap_units[id >> AP_UNIT_OFF_BITS].base + (id & ((1U << AP_UNIT_OFF_BITS) - 1));
+}
 
 static struct leave read_exit(struct ap_thread *t)
 {
 	struct leave l = { .kind = (u8)t->exit_kind };
+	struct ap_where w;
 	const u8 *stub;
 	struct ap_exit *x;
 
+	if (t->exit_kind == AP_EXIT_IBL && ap_unlikely(!is_canonical(t->regs.rip)) &&
+	    ap_cache_locate((u64)place_of(t->branch_id), &w))
+		l.branch = w.app_pc;
 	if (t->exit_kind != AP_EXIT_DIRECT)
 		return l;
-	stub = ap_units[t->exit_id >> AP_UNIT_OFF_BITS].base +
-	       (t->exit_id & ((1U << AP_UNIT_OFF_BITS) - 1));
+	stub = place_of(t->exit_id);
 	x = *(struct ap_exit *const *)(stub + AP_STUB_EXIT_OFF);
 	l.link = x;
 	l.target = x->target;
@@ -114,9 +150,12 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	if (ap_safe_copy(frame, (const void *)t->regs.gpr[AP_RSP], sizeof(frame)) != 0 ||
 	    frame[1] != 0x33)
 		ap_go_native(t, "iret to another code segment");
+	if (is_no_address(frame[0]))
+		ap_signal_general_protection(t);
 	t->regs.rip = frame[0];
 	t->regs.rflags = (frame[2] & 0x40dd5) | 0x202;
 	t->regs.gpr[AP_RSP] = frame[3];
+	ap_smc_serialize();
 	run(t, false);
 }
 
@@ -179,10 +218,47 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		do_vsyscall(t, l->target);
 	case AP_SPECIAL_XBEGIN:
 		do_xbegin(t, l->target);
+	case AP_SPECIAL_SERIALIZE:
+		t->regs.rip = l->target;
+		ap_smc_serialize();
+		ap_dispatch_one_shot(t);
+	case AP_SPECIAL_CPUID:
+		ap_smc_serialize();
+		ap_pmc_cpuid(t, l->target);
+		run(t, false);
+	case AP_SPECIAL_RDPMC:
+		ap_pmc_read(t, l->target);
+		run(t, false);
 	default:
 		t->regs.rip = l->target;
 		ap_go_native(t, "unknown instruction");
 	}
+}
+
+/*
+ * The CPU faults on a branch to what is no address: it has not happened, nothing was pushed or
+ * popped.  Back to before it, and the fault.
+ */
+AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
+{
+	struct ap_insn i;
+	u8 buf[16];
+	u32 avail;
+
+	ap_lock_take(&ap_proc.lock);
+	avail = ap_sb_fetch(pc, buf);
+	ap_lock_drop(&ap_proc.lock);
+	if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
+		run(t, true); /* it is gone meanwhile: what is left to show is where it led */
+	if (i.kind == AP_I_RET)
+		t->regs.gpr[AP_RSP] -= 8 + (i.imm_size ? (u32)i.imm & 0xffff : 0);
+	else if (i.kind == AP_I_CALL_IND)
+		t->regs.gpr[AP_RSP] += 8;
+	if (ap_proc.flags & AP_F_COUNT)
+		for (u32 f = 0; f < AP_VEC_N; f++)
+			ap_thread_slot(t)->extra[f] -= ap_vec_get(ap_indirect_vec(&i), f);
+	t->regs.rip = pc;
+	ap_signal_general_protection(t);
 }
 
 void ap_dispatch(struct ap_thread *t)
@@ -195,6 +271,8 @@ void ap_dispatch(struct ap_thread *t)
 		t->regs.rip = l.target;
 		run_from(t, &l, false);
 	case AP_EXIT_IBL:
+		if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
+			branch_to_nowhere(t, l.branch);
 		run(t, true);
 	case AP_EXIT_SYSCALL:
 		t->regs.rip = l.target;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls between the engine's parts that belong to none of the narrower headers: the gate, the
- * dispatcher, memory, reports.
+ * dispatcher, signals, reports.
  */
 #ifndef AP_ENGINE_ENGINE_H
 #define AP_ENGINE_ENGINE_H
@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "engine/cache.h"
 #include "engine/lock.h"
+#include "engine/mem.h"
 #include "engine/proc.h"
 #include "engine/sys.h"
 #include "engine/thread.h"
@@ -53,31 +54,6 @@ AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction a
 /* The engine cannot go on in this thread: report, restore the program's world, run natively. */
 AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
 
-/* mem.c: memory of the engine, placed where the program will not meet it. */
-void *ap_mem_map(u64 near, u64 size);	 /* anonymous RW near an address, NULL on failure */
-void *ap_mem_map_at(u64 addr, u64 size); /* anonymous RW exactly there, NULL where taken */
-void *ap_mem_map_exec(u64 near, u64 size, u64 reach); /* RWX within reach bytes of near */
-void ap_mem_unmap(void *p, u64 size);
-bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
-u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
-void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */
-/* Frees what was allocated since the mark, if that was the last thing; lock held. */
-void *ap_heap_mark(void);
-void ap_heap_rewind(void *mark);
-void ap_heap_reset(void); /* frees all of it; lock held */
-/*
- * Around a fork (not a vfork), so that the child's copy of the table is whole: begin before,
- * end in the parent, child in the child.  lend: the parent will wait for the child (lock.h).
- */
-void ap_mem_fork_begin(void);
-void ap_mem_fork_lend(const u32 *done);
-void ap_mem_fork_end(void);
-void ap_mem_fork_child(void);
-/* Calls fn for each engine mapping, for filtering /proc/self/maps.  Lock held. */
-void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg);
-
-void ap_mem_lock_init(void);
-
 /* mend.c: after an engine lock's holder was killed. */
 void ap_mend_init(void);
 
@@ -86,6 +62,8 @@ void ap_signal_mend(void);		  /* lock held */
 void ap_signal_init(struct ap_thread *t); /* after an exec: install what the engine needs */
 void ap_signal_deliver(
 	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */
+/* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */
+AP_NORETURN void ap_signal_general_protection(struct ap_thread *t);
 void ap_signal_fork_child(struct ap_thread *t);
 void ap_signal_restore_native(
 	struct ap_thread *t); /* kernel dispositions, altstack, as the program set */
@@ -124,6 +102,10 @@ AP_NORETURN void ap_sig_go_native(struct ap_thread *t);
 void ap_syscall(struct ap_thread *t, u64 pc);
 /* task.c: pids, names and descriptors of a new image's first thread. */
 void ap_task_init(struct ap_thread *t);
+
+/* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
+void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
+void ap_pmc_read(struct ap_thread *t, u64 pc);
 
 /* report.c: one line to stderr of the program, and a note to the session. */
 void ap_note(u32 kind, const char *text);

@@ -15,7 +15,8 @@
 #define HEAD_CAP	 256 /* of a script's first line, as the kernel's */
 #define SCRIPT_DEPTH	 5
 #define SLICE_NS	 50000000
-#define SLICES_ELSEWHERE 40 /* a supervisor that we cannot see gets two seconds */
+#define SLICES_MAX	 60 /* a supervisor that does not answer gets three seconds... */
+#define SLICES_ELSEWHERE 40 /* ...and one that we cannot see two */
 
 #define S_IFMT	   0170000
 #define S_IFREG	   0100000
@@ -166,64 +167,99 @@ static bool is_elsewhere(void)
 }
 
 /* A killed supervisor may stay a zombie for long. */
-bool ap_supervisor_lives(u32 slices)
+static bool has_ended(u32 pid)
 {
-	u32 pid = ap_proc.session->supervisor;
 	char text[256];
 	struct ap_str s;
 	const char *p;
 	s64 fd, n;
 
-	if (!pid || is_elsewhere())
-		return pid && slices < SLICES_ELSEWHERE;
 	if (ap_sys2(AP_NR_kill, pid, 0) == -AP_ESRCH)
-		return false;
+		return true;
 	ap_str_init(&s, text, sizeof(text));
 	ap_str_add(&s, "/proc/");
 	ap_str_u64(&s, pid);
 	ap_str_add(&s, "/stat");
 	fd = ap_sys3(AP_NR_open, (u64)text, AP_O_CLOEXEC, 0);
 	if (fd < 0)
-		return true;
+		return false;
 	n = ap_sys3(AP_NR_read, (u64)fd, (u64)text, sizeof(text) - 1);
 	ap_sys1(AP_NR_close, (u64)fd);
 	text[n > 0 ? n : 0] = 0;
 	p = strrchr(text, ')');
-	return !p || p[1] != ' ' || (p[2] != 'Z' && p[2] != 'X');
+	return p && p[1] == ' ' && (p[2] == 'Z' || p[2] == 'X');
 }
 
-/* Waits while req stays as it is and anybody is there to change it. */
-static u32 wait_answer(struct ap_slot *slot, u32 req, bool (*lives)(u32 slices))
+/* Who finds it gone says so to all, for the next exec not to wait. */
+bool ap_supervisor_lives(u32 slices)
+{
+	struct ap_session *session = ap_proc.session;
+	u32 pid = session->supervisor;
+
+	if (!pid || is_elsewhere())
+		return pid && slices < SLICES_ELSEWHERE;
+	if (!has_ended(pid))
+		return true;
+	__atomic_compare_exchange_n(&session->supervisor, &pid, 0, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	return false;
+}
+
+/* Waits while req stays as it is, somebody is there to change it, and it does not take too long. */
+static u32 wait_answer(struct ap_slot *slot, u32 req)
 {
 	const struct ap_timespec slice = { .nsec = SLICE_NS };
 	u32 now;
 
 	for (u32 n = 0; (now = __atomic_load_n(&slot->req, __ATOMIC_ACQUIRE)) == req; n++) {
-		if (n && !lives(n))
-			return AP_REQ_NONE;
+		if (n && (n >= SLICES_MAX || !ap_supervisor_lives(n)))
+			break;
 		ap_sys4(AP_NR_futex, (u64)&slot->req, AP_FUTEX_WAIT, req, (u64)&slice);
 	}
 	return now;
 }
 
+/* Takes the request back: a supervisor that comes late finds it gone. */
+static u32 withdraw(struct ap_slot *slot, u32 req)
+{
+	u32 was = req;
+
+	if (__atomic_compare_exchange_n(&slot->req, &was, AP_REQ_HELPER, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return AP_REQ_HELPER;
+	return was;
+}
+
 static bool ask_supervisor(struct ap_slot *slot)
 {
 	u64 tracer = is_elsewhere() ? UINT64_MAX : ap_proc.session->supervisor;
+	u32 now;
 
 	if (!ap_proc.session->supervisor)
 		return false;
 	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
 	__atomic_store_n(&slot->req, AP_REQ_EXEC, __ATOMIC_RELEASE);
 	ring();
-	return wait_answer(slot, AP_REQ_EXEC, ap_supervisor_lives) == AP_REQ_EXEC_ACK;
+	now = wait_answer(slot, AP_REQ_EXEC);
+	if (now == AP_REQ_EXEC)
+		now = withdraw(slot, now);
+	if (now == AP_REQ_EXEC_TAKEN)
+		now = wait_answer(slot, now);
+	if (now == AP_REQ_EXEC_TAKEN)
+		now = withdraw(slot, now);
+	return now == AP_REQ_EXEC_ACK;
 }
 
-/* The exec failed: the supervisor has to let go before anything else happens. */
+/*
+ * The exec failed: the supervisor has to let go before anything else happens.  One that does not
+ * answer finds the request later.
+ */
 static void cancel(struct ap_slot *slot)
 {
 	__atomic_store_n(&slot->req, AP_REQ_CANCEL, __ATOMIC_RELEASE);
 	ring();
-	wait_answer(slot, AP_REQ_CANCEL, ap_supervisor_lives);
+	if (wait_answer(slot, AP_REQ_CANCEL) != AP_REQ_CANCEL)
+		slot->req = AP_REQ_NONE;
 }
 
 static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
@@ -231,8 +267,9 @@ static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
 	slot->exec_sigmask = ap_sig_program_mask(t);
 	slot->exec_fd = ap_fd(t);
 	slot->exec_root = t->next_root ? t->next_root - 1 : ap_proc.seg->root;
-	slot->exec_nofile = ap_proc.boot->nofile_share;
-	slot->exec_limits = ap_limits_shares();
+	slot->exec_nofile = ap_limits_nofile(t);
+	slot->exec_limits = ap_limits_shares(t);
+	slot->exec_ptracer = *ap_ptracer(t);
 }
 
 /* The program's own mask at the moment of the exec; a signal that comes before it goes first. */
@@ -263,6 +300,28 @@ void ap_note_exec(const char *path, const char *why)
 	ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", text, why);
 }
 
+/*
+ * With the program's own mask too, so that the new image has it should the tracer die before it has
+ * put the engine in.  A signal may come in that moment, though, and its handler goes first.  Where
+ * they come faster than a tracer gets ready the next attempt is made with all signals blocked.
+ */
+static s64 exec_traced(struct ap_thread *t, struct ap_call *c, u64 mask)
+{
+	s64 ret;
+
+	if (!t->exec_was_stopped) {
+		ret = exec_native(t, c, mask);
+		t->exec_was_stopped = AP_CALL_OVER(ret);
+		return ret;
+	}
+	t->exec_was_stopped = 0;
+	ap_signal_before_exec(t);
+	ret = ap_sys5(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
+	ap_signal_exec_failed(t);
+	ap_sig_set_mask(mask);
+	return ret;
+}
+
 static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const char *path)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
@@ -275,21 +334,22 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 		helper = ap_exec_helper_start(t, &was_hidden, &why);
 		if (!helper) {
 			slot->req = AP_REQ_NONE;
+			ap_ptracer_restore(t);
 			ap_note_exec(path, why);
 			return exec_native(t, c, mask);
 		}
 	}
-	ap_signal_before_exec(t);
 	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, 0);
-	ret = ap_sys5(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
+	ret = exec_traced(t, c, mask);
+	mask = ap_sig_block_all();
 	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, AP_FD_CLOEXEC);
-	ap_signal_exec_failed(t);
-	if (helper)
+	if (helper) {
 		ap_exec_helper_cancel(helper, was_hidden);
-	else
+		slot->req = AP_REQ_NONE;
+	} else {
 		cancel(slot);
-	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
-	slot->req = AP_REQ_NONE;
+	}
+	ap_ptracer_restore(t);
 	ap_sig_set_mask(mask);
 	return ret;
 }

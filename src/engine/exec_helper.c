@@ -116,6 +116,7 @@ static void at_exec(pid_t pid, const struct ap_slot *slot)
 				.flags = ap_proc.flags,
 				.nofile_share = slot->exec_nofile,
 				.limit_shares = slot->exec_limits,
+				.ptracer = slot->exec_ptracer,
 				.helper_pid = (u32)ap_sys0(AP_NR_getpid),
 				.sigmask = slot->exec_sigmask,
 				.has_sigmask = true };
@@ -207,8 +208,8 @@ s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why
 	if (!ap_sys2(AP_NR_prctl, AP_PR_GET_DUMPABLE, 0))
 		*was_hidden = !ap_sys2(AP_NR_prctl, AP_PR_SET_DUMPABLE, 1);
 	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, (u64)pid);
-	answer(slot, AP_REQ_EXEC);
-	if (wait_change(slot, AP_REQ_EXEC, helper_lives, pid) && slot->req == AP_REQ_EXEC_ACK)
+	answer(slot, AP_REQ_HELPER);
+	if (wait_change(slot, AP_REQ_HELPER, helper_lives, pid) && slot->req == AP_REQ_EXEC_ACK)
 		return pid;
 	*why = "ptrace is refused (does another program trace it?)";
 	ap_exec_helper_cancel(pid, *was_hidden);

@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "engine/task.h"
 
-#define MOVE_TRIES 64
+#define MOVE_TRIES	    64
+#define CLOSE_RANGE_UNSHARE 2
 /* A descriptor table is as long as its highest entry: above this, ours stays in the range. */
 #define FD_CEILING  4096
 #define DIRENT_NAME 19 /* offset of d_name in linux_dirent64; in linux_dirent one less */
@@ -141,6 +142,25 @@ void ap_fd_limit(struct ap_thread *t, u64 cur)
 	ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
 }
 
+/*
+ * This task's descriptors are its own from now on.  Those of the same memory keep the old table, and
+ * with it ap_proc.session_fd.
+ */
+static void own_table(struct ap_thread *t)
+{
+	if (!t->own_fd && (t->is_vfork_child || ap_proc.nthreads > 1))
+		t->own_fd = (u32)ap_fd(t) + 1;
+}
+
+s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_call_pass(t, c);
+
+	if (!ret && c->a[0] & AP_CLONE_FILES)
+		own_table(t);
+	return ret;
+}
+
 static s64 close_range(struct ap_thread *t, struct ap_call *c)
 {
 	u32 fd = (u32)ap_fd(t), last = (u32)c->a[1];
@@ -164,30 +184,47 @@ static s64 close_range(struct ap_thread *t, struct ap_call *c)
 
 s64 ap_call_fd(struct ap_thread *t, struct ap_call *c)
 {
-	if (c->nr == AP_NR_close_range)
-		return close_range(t, c);
+	s64 ret;
+
+	if (c->nr == AP_NR_close_range) {
+		ret = close_range(t, c);
+		if (!ret && c->a[2] & CLOSE_RANGE_UNSHARE)
+			own_table(t);
+		return ret;
+	}
 	if ((s32)c->a[1] == ap_fd(t) && c->a[0] != c->a[1] && !move_away(t))
 		return -AP_EBUSY;
 	return ap_call_pass(t, c);
 }
 
-/* Does fd stand for a list of this process' descriptors? */
-static bool is_fd_dir(u64 fd)
+/*
+ * Does fd stand for a list of descriptors in which this number is the session's?  That of another
+ * process may have something else there.
+ */
+static bool lists_session(const struct ap_thread *t, u64 fd, const char *number)
 {
-	char link[32], path[64];
+	char link[32], path[96];
+	struct ap_kstat st, own;
 	struct ap_str s;
+	char *name;
 	s64 n;
 
 	ap_str_init(&s, link, sizeof(link));
 	ap_str_add(&s, "/proc/self/fd/");
 	ap_str_u64(&s, fd);
-	n = ap_sys3(AP_NR_readlink, (u64)link, (u64)path, sizeof(path) - 1);
-	if (n < 10 || memcmp(path, "/proc/", 6))
+	n = ap_sys3(AP_NR_readlink, (u64)link, (u64)path, 64);
+	if (n < 10 || n == 64 || memcmp(path, "/proc/", 6))
 		return false;
 	path[n] = 0;
-	if (!strcmp(path + n - 3, "/fd"))
-		return true;
-	return n > 7 && !strcmp(path + n - 7, "/fdinfo");
+	name = strrchr(path, '/');
+	if (strcmp(name, "/fd") && strcmp(name, "/fdinfo"))
+		return false;
+	ap_str_init(&s, name, sizeof(path) - (u64)(name - path));
+	ap_str_add(&s, "/fd/");
+	ap_str_add(&s, number);
+	return !ap_sys4(AP_NR_newfstatat, (u64)AP_AT_FDCWD, (u64)path, (u64)&st, 0) &&
+	       !ap_sys2(AP_NR_fstat, (u64)ap_fd(t), (u64)&own) && st.dev == own.dev &&
+	       st.ino == own.ino;
 }
 
 struct entry {
@@ -220,7 +257,7 @@ static s64 hide_entry(struct ap_thread *t, struct ap_call *c, s64 ret)
 	ap_str_init(&s, name, sizeof(name));
 	ap_str_u64(&s, (u64)ap_fd(t));
 	if (!find_entry(buf, end, DIRENT_NAME - (c->nr == AP_NR_getdents), name, &e) ||
-	    !is_fd_dir(c->a[0]))
+	    !lists_session(t, c->a[0], name))
 		return ret;
 	for (u64 from = e.at + e.len, n; from < end; from += n) {
 		n = end - from < sizeof(chunk) ? end - from : sizeof(chunk);

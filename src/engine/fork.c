@@ -11,7 +11,9 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/smc.h"
 #include "engine/task.h"
+#include "service/service.h"
 
 #define NO_SEG UINT32_MAX
 #define SI_PID 4 /* index of si_pid in a siginfo of 32-bit words */
@@ -59,6 +61,7 @@ static u32 prepare(void)
 	window->root = own->root;
 	window->nshapes = own->nshapes;
 	memcpy(window->comm, own->comm, sizeof(own->comm));
+	window->mute = own->mute;
 	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	__atomic_store_n(&window->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 	return seg;
@@ -133,6 +136,8 @@ void ap_task_init(struct ap_thread *t)
 	ap_sys3(AP_NR_fcntl, (u64)ap_proc.session_fd, AP_F_SETFD, AP_FD_CLOEXEC);
 	ap_proc.seg->pidns = ap_task_pidns();
 	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
+	ap_proc.ptracer = ap_proc.boot->ptracer;
+	ap_ptracer_restore(t);
 	if (ap_proc.boot->helper_pid)
 		reap_helper(ap_proc.boot->helper_pid);
 }
@@ -145,6 +150,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	t->own_fd = 0;
 	t->is_vfork_child = 0;
 	t->traced_by_program = 0;
+	t->ptracer = ap_proc.ptracer = 0;
 	t->tid = (u32)ap_sys0(AP_NR_gettid);
 	t->lock_id = t->tid;
 	t->foreign = 0;
@@ -156,6 +162,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
+	ap_service_in_child();
 }
 
 static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)
@@ -251,6 +258,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
 	struct ap_slot *slot = ap_thread_slot(t);
 	u32 seg = NO_SEG, nshapes;
+	bool told = false;
 	u64 mask;
 	s64 ret;
 
@@ -259,6 +267,10 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_lock_take(&ap_proc.lock);
 	if (counted)
 		seg = prepare();
+	if (seg != NO_SEG)
+		told = ap_service_forks(seg, 0, false);
+	if (k->flags & AP_CLONE_FILES)
+		ap_service_files_shared();
 	nshapes = ap_proc.seg->nshapes;
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
@@ -273,6 +285,8 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_mem_fork_end();
 	if (ap_lock_end_loan(&ap_proc.lock))
 		end_in_parent(seg, ret);
+	if (told && ret < 0)
+		ap_service_fork_failed(seg, 0, false);
 	ap_sig_set_mask(mask);
 	return ret;
 }

@@ -16,6 +16,10 @@ struct limit {
 	u64 cur, max;
 };
 
+/*
+ * Of the process; a vfork child, whose limits are its own in the kernel, has a copy from the first
+ * time that it asks.
+ */
 static u32 shares; /* two bits per resource: cur, max */
 static bool shares_read;
 
@@ -33,33 +37,62 @@ static u32 bit(u64 resource, bool max)
 	}
 }
 
-u32 ap_limits_shares(void)
+static u32 *own_shares(struct ap_thread *t)
 {
 	if (!shares_read)
 		shares = ap_proc.boot->limit_shares;
 	shares_read = true;
-	return shares;
+	if (!t->is_vfork_child)
+		return &shares;
+	if (!t->own_limits) {
+		t->limit_shares = shares;
+		t->nofile_share = ap_proc.boot->nofile_share;
+		t->own_limits = 1;
+	}
+	return &t->limit_shares;
+}
+
+u32 ap_limits_shares(struct ap_thread *t)
+{
+	return *own_shares(t);
+}
+
+static u32 *own_nofile(struct ap_thread *t)
+{
+	(void)own_shares(t);
+	return t->is_vfork_child ? &t->nofile_share : &ap_proc.boot->nofile_share;
+}
+
+u32 ap_limits_nofile(struct ap_thread *t)
+{
+	return *own_nofile(t);
 }
 
 /* From the kernel's to the program's. */
-static void subtract(u64 resource, struct limit *lim)
+static void subtract(struct ap_thread *t, u64 resource, struct limit *lim)
 {
-	u64 nofile = ap_proc.boot->nofile_share;
+	u64 nofile = ap_limits_nofile(t);
+	u32 own = ap_limits_shares(t);
 
-	if (ap_limits_shares() & bit(resource, false) && lim->cur != INFINITY)
+	if (own & bit(resource, false) && lim->cur != INFINITY)
 		lim->cur -= SHARE;
-	if (ap_limits_shares() & bit(resource, true) && lim->max != INFINITY)
+	if (own & bit(resource, true) && lim->max != INFINITY)
 		lim->max -= SHARE;
 	if (resource == AP_RLIMIT_NOFILE && lim->cur != INFINITY && lim->cur > nofile)
 		lim->cur -= nofile;
 }
 
-/* From the program's to the kernel's, as far as the hard limit allows.  Returns the shares. */
-static u32 add(u64 resource, struct limit *lim, const struct limit *old)
+/*
+ * From the program's to the kernel's, as far as the hard limit allows.  Where that carries the share
+ * already, or is to be raised, the share is added whatever comes of it: whether a limit may be
+ * raised is for the kernel to say.  Returns the shares.
+ */
+static u32 add(u64 resource, struct limit *lim, const struct limit *old, u32 own)
 {
+	bool must = own & bit(resource, true) || lim->max > old->max;
 	u32 got = 0;
 
-	if (lim->max < INFINITY - SHARE && lim->max + SHARE <= old->max) {
+	if (lim->max < INFINITY - SHARE && (must || lim->max + SHARE <= old->max)) {
 		lim->max += SHARE;
 		got |= bit(resource, true);
 	}
@@ -74,32 +107,33 @@ static s64 set(struct ap_thread *t, u64 resource, const struct limit *want)
 {
 	u32 bits = bit(resource, false) | bit(resource, true), got;
 	struct limit lim = *want, old;
+	u32 *own = own_shares(t);
 	s64 ret;
 
 	if (resource == AP_RLIMIT_NOFILE)
 		ap_fd_limit(t, want->cur);
 	if (bits && want->cur <= want->max &&
 	    !ap_sys4(AP_NR_prlimit64, 0, resource, 0, (u64)&old)) {
-		got = add(resource, &lim, &old);
+		got = add(resource, &lim, &old, *own);
 		ret = ap_sys4(AP_NR_prlimit64, 0, resource, (u64)&lim, 0);
 		if (!ret)
-			shares = (ap_limits_shares() & ~bits) | got;
+			*own = (*own & ~bits) | got;
 		return ret;
 	}
 	ret = ap_sys4(AP_NR_prlimit64, 0, resource, (u64)&lim, 0);
 	if (!ret && resource == AP_RLIMIT_NOFILE)
-		ap_proc.boot->nofile_share = 0;
+		*own_nofile(t) = 0;
 	return ret;
 }
 
-static s64 get(u64 resource, u64 to)
+static s64 get(struct ap_thread *t, u64 resource, u64 to)
 {
 	struct limit lim;
 	s64 ret = ap_sys4(AP_NR_prlimit64, 0, resource, 0, (u64)&lim);
 
 	if (ret)
 		return ret;
-	subtract(resource, &lim);
+	subtract(t, resource, &lim);
 	return ap_safe_copy((void *)to, &lim, sizeof(lim));
 }
 
@@ -118,7 +152,7 @@ static s64 prlimit(struct ap_thread *t, struct ap_call *c)
 		return -AP_EFAULT;
 	ret = ap_sys4(AP_NR_prlimit64, 0, c->a[1], 0, (u64)&old);
 	if (!ret)
-		subtract(c->a[1], &old);
+		subtract(t, c->a[1], &old);
 	if (!ret && c->a[2])
 		ret = set(t, c->a[1], &want);
 	if (!ret && c->a[3])
@@ -137,7 +171,7 @@ s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_prlimit64)
 		return prlimit(t, c);
 	if (c->nr == AP_NR_getrlimit)
-		return get(resource, c->a[1]);
+		return get(t, resource, c->a[1]);
 	if (ap_safe_copy(&want, (const void *)c->a[1], sizeof(want)))
 		return -AP_EFAULT;
 	return set(t, resource, &want);

@@ -5,6 +5,7 @@
  * engine fast.  Everything over-approximates: unknown is live.
  */
 #include "engine/engine.h"
+#include "engine/region.h"
 #include "engine/sb.h"
 
 #define PEEK_INSNS 8

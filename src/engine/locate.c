@@ -49,6 +49,7 @@ static void walk(struct ap_where *w, u32 offset)
 
 		if (offset < at + b->recs[k].cache_len) {
 			w->offset = offset - at;
+			w->code = b->code + at;
 			w->app_len = len;
 			w->clean = w->offset == 0 && !after_inc;
 			return;
@@ -86,31 +87,33 @@ void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
 		extra[f] += (s64)ap_vec_get(w->prefix, f) - (s64)ap_vec_get(undo, f);
 }
 
-/* Mirrors mangle.c: which register does the sequence hold something else in at its access? */
-static void fix_other(const struct ap_thread *t, const struct ap_insn *i, u64 gpr[16])
+/* A move between a register below r8 and gs:disp, as ap_emit_gs writes it. */
+static bool is_gs_move(const u8 *p, u8 op, u32 disp)
 {
-	if (i->seg != AP_SEG_GS || (i->flags & AP_INSN_HAS_MODRM)) {
-		gpr[ap_mangle_scratch(i)] = t->spill_a;
-	} else if (i->map == 0 && i->opcode >= 0xa0 && i->opcode <= 0xa3) {
-		gpr[AP_RCX] = t->spill_a;
-	} else {
-		gpr[ap_mangle_gs_string_reg(i)] -= t->app_gs_base;
-		gpr[AP_RDX] = t->spill_a;
-	}
+	const u8 want[] = { 0x65, 0x48, op, 0x04, 0x25, (u8)disp, (u8)(disp >> 8), 0, 0 };
+
+	for (u32 k = 0; k < sizeof(want); k++)
+		if ((k == 3 ? p[k] & 0xc7 : p[k]) != want[k])
+			return false;
+	return true;
 }
 
+/*
+ * Which register holds something else at the sequence's access is read off what mangle.c wrote: the
+ * source may be gone or another by now, and a handler must not touch what can fault.
+ */
 void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16])
 {
-	struct ap_insn i;
-	u8 buf[16];
+	const u8 *p = w->code;
 
 	if (w->offset == 0 || w->in_stub)
 		return;
-	if (ap_safe_copy(buf, (const void *)w->app_pc, w->app_len) != 0 ||
-	    ap_insn_decode(&i, buf, w->app_len) != 0)
-		return;
-	if (i.kind == AP_I_RET || i.kind == AP_I_JMP_IND || i.kind == AP_I_CALL_IND)
+	if (is_gs_move(p, 0x89, AP_T_SPILL_RCX)) { /* an indirect transfer */
 		gpr[AP_RCX] = t->spill_rcx;
-	else if (i.kind == AP_I_OTHER)
-		fix_other(t, &i, gpr);
+	} else if (is_gs_move(p, 0x89, AP_T_SPILL_A)) {
+		gpr[p[3] >> 3 & 7] = t->spill_a;
+		/* lea addr, [addr + base]: a string instruction with the base of %gs added */
+		if (is_gs_move(p + 9, 0x8b, AP_T_APP_GS))
+			gpr[p[20] >> 3 & 7] -= t->app_gs_base;
+	}
 }

@@ -25,6 +25,9 @@ struct slot {
 
 #define GONE 1ULL
 
+#define LOW_TOP	 0x7e080000ULL
+#define LOW_STEP 0x1000000ULL
+
 static struct {
 	struct slot *slots;
 	u32 size, used; /* used counts removed entries too */
@@ -36,22 +39,23 @@ static u32 hash_pc(u64 pc)
 	return (u32)((pc * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
-/* Low addresses in order of preference: clear of MAP_32BIT's range and of a non-PIE heap. */
-static void *map_low(u64 size)
+static void *map_down_from(u64 top, u64 size)
 {
-	for (u64 at = 0x3e000000; at > 0x1000000; at -= 0x1000000) {
-		void *p = ap_mem_map_at(at, size);
-
-		if (p)
-			return p;
-	}
-	for (u64 at = 0x7e000000; at > 0x40000000; at -= 0x1000000) {
+	for (u64 at = top - size; at > LOW_STEP && at < top; at -= LOW_STEP) {
 		void *p = ap_mem_map_at(at, size);
 
 		if (p)
 			return p;
 	}
 	return NULL;
+}
+
+/* Where the address fits a signed displacement. */
+static void *map_low(u64 size)
+{
+	void *p = map_down_from(ap_mem_low_top(LOW_TOP), size);
+
+	return p ? p : map_down_from(LOW_TOP, size);
 }
 
 int ap_lookup_init(void)

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/lookup.h"
 #include "engine/sb.h"
+#include "engine/unit.h"
 
 #define OP_OFF(i) ((i)->modrm_off - 1)
 
@@ -373,9 +374,17 @@ static void emit_load_target(struct ap_emit *e, const struct ap_sb_insn *in)
 
 static const u8 lea_rcx_rdx[4] = { 0x48, 0x8d, 0x0c, 0x11 };
 
-/* movzx edx, cx; jmp [rdx * 8 + table]: rcx is the target, both registers are spilled */
-static void emit_ibl_jump(struct ap_emit *e)
+/*
+ * movzx edx, cx; jmp [rdx * 8 + table]: rcx is the target, both registers are spilled.  at lies in the
+ * branch's translation: where the target is no address the CPU faults on the branch itself.
+ */
+static void emit_ibl_jump(struct ap_emit *e, const u8 *at)
 {
+	const struct ap_unit *u = ap_unit_of((u64)at);
+
+	ap_emit_bytes(e, (const u8[]){ 0x65, 0xc7, 0x04, 0x25 }, 4); /* mov dword gs:[] */
+	ap_emit32(e, AP_T_BRANCH_ID);
+	ap_emit32(e, (u32)(u - ap_units) << AP_UNIT_OFF_BITS | (u32)(at - u->base));
 	ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1, 0xff, 0x24, 0xd5 }, 6);
 	ap_emit32(e, ap_ibl_table());
 }
@@ -416,20 +425,21 @@ u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_li
 }
 
 /* rcx is the target less the guess; rcx is spilled, rdx is the program's. */
-void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, u64 vec)
+void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site, u64 vec)
 {
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	ap_emit_mov_imm64(e, AP_RDX, in->next);
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec)
 		count_in(e, vec, AP_RDX);
-	emit_ibl_jump(e);
+	emit_ibl_jump(e, site);
 }
 
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
 			u64 vec)
 {
 	const struct ap_insn *i = &in->i;
+	const u8 *at = e->p;
 
 	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
 	if (i->kind == AP_I_RET) {
@@ -444,5 +454,5 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	if (vec)
 		count_in(e, vec, AP_RDX);
-	emit_ibl_jump(e);
+	emit_ibl_jump(e, at);
 }

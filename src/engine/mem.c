@@ -15,6 +15,7 @@
 #define MAX_ARENAS    64
 #define STEP	      (1ULL << 20)
 #define LOW_END	      0x7fff0000ULL /* last of the addresses that fit a signed 32-bit displacement */
+#define LOW_ROOM      0x10000000ULL /* enough for a program and what the engine has there */
 #define LOWEST	      0x10000ULL    /* mmap_min_addr as distributions set it */
 #define HIGHEST	      0x7fffffffe000ULL
 #define EXEC_DISTANCE 0x50000000ULL /* 1.25 GiB: what a program maps next to its code fits in */
@@ -196,20 +197,33 @@ static u64 extend_arena(u64 size, u64 lo, u64 hi)
 	return 0;
 }
 
+/*
+ * Below 2 GiB a program's heap grows up, from a random start, and so does what the kernel maps there
+ * on request: out of their way for longest is right below a heap that starts high, else the far end.
+ */
+u64 ap_mem_low_top(u64 end)
+{
+	u64 heap_start = ap_proc.boot ? ap_proc.boot->brk_start & AP_PAGE_MASK : 0;
+
+	return heap_start >= LOW_ROOM && heap_start < end ? heap_start : end;
+}
+
 static u64 new_arena(u64 near, u64 size, u64 lo, u64 hi)
 {
 	const u32 rwx = AP_PROT_R | AP_PROT_W | AP_PROT_X;
 	u64 base = near & AP_PAGE_MASK, p = 0;
-	bool up = near < LOW_END;
+	bool up = false;
 
-	if (up)
-		p = probe(base + EXEC_DISTANCE, size, rwx, lo, hi, true);
-	else if (base > EXEC_DISTANCE + size)
+	if (near < LOW_END) {
+		p = probe(ap_mem_low_top(hi) - size, size, rwx, lo, hi, false);
+		if (!p)
+			p = probe(hi - size, size, rwx, lo, hi, false);
+	} else if (base > EXEC_DISTANCE + size) {
 		p = probe(base - EXEC_DISTANCE - size, size, rwx, lo, hi, false);
-	if (!p) { /* the side that was not wanted, or nearer than wanted */
-		up = !up;
-		p = up ? probe(base, size, rwx, lo, hi, true)
-		       : probe(hi - size, size, rwx, lo, hi, false);
+	}
+	if (!p) { /* nearer than wanted */
+		up = near >= LOW_END;
+		p = probe(base, size, rwx, lo, hi, true);
 	}
 	if (p && narenas < MAX_ARENAS)
 		arenas[narenas++] = (struct arena){ .lo = p, .hi = p + size, .up = up };

@@ -14,6 +14,8 @@
  * The mender may be killed as well: everything here can be done again from the start.
  */
 #include "engine/engine.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 
 static void mend_process(void)
 {

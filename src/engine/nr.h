@@ -6,6 +6,8 @@
 #ifndef AP_ENGINE_NR_H
 #define AP_ENGINE_NR_H
 
+#include "abi/errno.h"
+
 #define AP_NR_fstat		5
 #define AP_NR_poll		7
 #define AP_NR_lseek		8
@@ -107,8 +109,10 @@
 #define AP_NR_setns		308
 #define AP_NR_process_vm_readv	310
 #define AP_NR_process_vm_writev 311
+#define AP_NR_seccomp		317
 #define AP_NR_memfd_create	319
 #define AP_NR_execveat		322
+#define AP_NR_membarrier	324
 #define AP_NR_copy_file_range	326
 #define AP_NR_preadv2		327
 #define AP_NR_pwritev2		328
@@ -120,22 +124,6 @@
 #define AP_NR_openat2		437
 #define AP_NR_faccessat2	439
 #define AP_NR_epoll_pwait2	441
-
-#define AP_EPERM	1
-#define AP_ENOENT	2
-#define AP_ESRCH	3
-#define AP_EBADF	9
-#define AP_EAGAIN	11
-#define AP_EACCES	13
-#define AP_EBUSY	16
-#define AP_ENODEV	19
-#define AP_EMFILE	24
-#define AP_ENOTTY	25
-#define AP_EOPNOTSUPP	95
-#define AP_ENAMETOOLONG 36
-#define AP_ETIMEDOUT	110
-#define AP_E2BIG	7
-#define AP_EOVERFLOW	75
 
 #define AP_MAP_TYPE	       0x0f
 #define AP_MAP_SHARED_VALIDATE 3

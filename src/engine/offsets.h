@@ -16,6 +16,7 @@
 #define AP_T_EXIT_ID   0x38
 #define AP_T_EXIT_KIND 0x3c
 #define AP_T_PENDING   0x40
+#define AP_T_BRANCH_ID 0x44
 #define AP_T_GPR       0x48
 #define AP_T_RIP       0xc8
 #define AP_T_RFLAGS    0xd0

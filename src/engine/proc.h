@@ -38,6 +38,7 @@ struct ap_proc {
 	u32 nthreads;
 	u32 epoch;   /* incremented when code memory is retired; lock */
 	bool native; /* the engine gave up */
+	u32 ptracer; /* what the program set by PR_SET_PTRACER */
 
 	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; lock */
 };

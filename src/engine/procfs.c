@@ -3,18 +3,42 @@
  * /proc/self/maps and smaps as the program would see them natively: a memfd with a copy that
  * lacks the engine's mappings and shows the program's own permission where a page of generated
  * code is write-protected.  The copy stands under the number that the open gave.
+ *
+ * The kernel makes its text while it is read.  So whoever reads a copy from its beginning gets a
+ * new one: it is known by its inode, under whatever number, in the process that opened it (a fork's
+ * child reads about its parent, and has the text as it was).
+ *
+ * Also here: which files are the memory of a process, so that stores through them are noticed.
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/alias.h"
+#include "engine/smc.h"
 #include "engine/task.h"
+#include "service/service.h"
 
-#define PATH_CAP 64   /* longer ones are none of ours */
-#define LINE_CAP 4352 /* a path and what stands before it */
-#define IN_CAP	 (16ULL << 10)
-#define OUT_CAP	 (32ULL << 10)
+#define PATH_CAP  64   /* longer ones are none of ours */
+#define LINE_CAP  4352 /* a path and what stands before it */
+#define IN_CAP	  (16ULL << 10)
+#define OUT_CAP	  (32ULL << 10)
+#define COPIES	  32
+#define MEMS	  16
+#define SEEK_CUR  1
+#define O_ACCMODE 3
+
+/* A file that the program has opened; entries are reused in turn.  Process lock. */
+struct known {
+	u64 dev, ino;
+	u32 pid; /* as the process sees itself */
+	char path[PATH_CAP];
+};
+
+static struct known copies[COPIES], mems[MEMS];
+static u32 ncopies, nmems;
 
 struct filter {
 	s64 from, to;
+	u64 at;		/* in the copy */
 	char *in, *out; /* one mapping */
 	u64 in_len, in_pos, out_len;
 	bool keep; /* smaps: lines that follow a mapping's own belong to it */
@@ -69,8 +93,8 @@ static void flush(struct filter *f)
 {
 	s64 ret;
 
-	for (u64 at = 0; at < f->out_len; at += (u64)ret) {
-		ret = ap_sys3(AP_NR_write, (u64)f->to, (u64)f->out + at, f->out_len - at);
+	for (u64 at = 0; at < f->out_len; at += (u64)ret, f->at += (u64)ret) {
+		ret = ap_sys4(AP_NR_pwrite64, (u64)f->to, (u64)f->out + at, f->out_len - at, f->at);
 		if (ret <= 0) {
 			f->failed = true;
 			break;
@@ -141,7 +165,7 @@ static void put_piece(struct filter *f, const struct piece *p)
 static void put_part(struct filter *f, const struct piece *whole, u64 lo, u64 hi)
 {
 	struct piece p = *whole;
-	bool code = p.perms[1] == '-' && p.perms[2] == 'x';
+	bool code = p.perms[1] == '-' && (p.perms[2] == 'x' || p.perms[3] == 's') && ap_smc_any();
 
 	while (lo < hi) {
 		u64 end = hi;
@@ -184,9 +208,28 @@ static bool parse(const char *line, struct piece *p)
 	return true;
 }
 
+/*
+ * Pages of the session file that the program mapped as a perf event's.  Names stand in one column,
+ * however long the offset before them is.
+ */
+static void name_event(struct piece *p, char *tail, u64 cap)
+{
+	const char *slash = strchr(p->tail, '/');
+	u64 at = slash ? (u64)(slash - p->tail) : 0;
+
+	for (u64 off = p->off >> 32; off; off >>= 4)
+		at++;
+	if (!slash || !ap_service_names_map(p->start, at, tail, cap))
+		return;
+	p->tail = tail;
+	p->off = 0;
+	p->file = false; /* two of them never become one line */
+}
+
 static void do_line(struct filter *f, const char *line, u64 len)
 {
 	struct piece p;
+	char tail[128];
 	u64 lo, hi;
 
 	if (!parse(line, &p)) {
@@ -197,6 +240,7 @@ static void do_line(struct filter *f, const char *line, u64 len)
 		return;
 	}
 	f->keep = false;
+	name_event(&p, tail, sizeof(tail));
 	for (hi = p.start; ap_gap_next(hi, p.end, &lo, &hi);) {
 		put_part(f, &p, lo, hi);
 		f->keep = true;
@@ -239,43 +283,146 @@ static void copy(struct filter *f)
 	flush(f);
 }
 
-/* Puts the copy in place of fd; where that cannot be done the program gets the original. */
-static void replace(s64 fd, bool cloexec)
+/* Lock held. */
+static bool fill(s64 from, s64 to)
 {
 	struct filter *f = ap_mem_map(0, sizeof(*f) + IN_CAP + OUT_CAP);
+	bool ok;
 
 	if (!f)
-		return;
-	f->from = fd;
+		return false;
+	f->from = from;
+	f->to = to;
 	f->in = (char *)(f + 1);
 	f->out = f->in + IN_CAP;
-	f->to = ap_sys2(AP_NR_memfd_create, (u64) "maps", 1 /* MFD_CLOEXEC */);
-	if (!ap_is_err(f->to)) {
-		ap_lock_take(&ap_proc.lock);
-		copy(f);
-		ap_lock_drop(&ap_proc.lock);
-		ap_sys3(AP_NR_lseek, (u64)f->to, 0, 0);
-		if (!f->failed)
-			ap_sys3(AP_NR_dup3, (u64)f->to, (u64)fd, cloexec ? AP_O_CLOEXEC : 0);
-		else
-			ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
-		ap_sys1(AP_NR_close, (u64)f->to);
-	}
+	copy(f);
+	ok = !f->failed && !ap_sys2(AP_NR_ftruncate, (u64)to, f->at);
 	ap_mem_unmap(f, sizeof(*f) + IN_CAP + OUT_CAP);
+	return ok;
 }
 
-static bool wants_cloexec(const struct ap_call *c)
+static struct known *find(struct known *v, u32 n, u32 max, s32 fd)
+{
+	struct ap_kstat st;
+
+	if (!n || ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st))
+		return NULL;
+	for (u32 k = 0; k < n && k < max; k++)
+		if (v[k].ino == st.ino && v[k].dev == st.dev)
+			return &v[k];
+	return NULL;
+}
+
+static void remember(struct known *v, u32 *n, u32 max, s64 fd, const char *path)
+{
+	struct known *k = &v[*n % max];
+	struct ap_kstat st;
+
+	if (ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st))
+		return;
+	k->dev = st.dev;
+	k->ino = st.ino;
+	k->pid = ap_proc.seg->ns_pid;
+	memcpy(k->path, path, strlen(path) + 1);
+	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
+}
+
+/* Puts the copy in place of fd; where that cannot be done the program gets the original. */
+static void replace(s64 fd, bool cloexec, const char *path)
+{
+	s64 to = ap_sys2(AP_NR_memfd_create, (u64) "maps", 1 /* MFD_CLOEXEC */);
+
+	if (ap_is_err(to))
+		return;
+	ap_lock_take(&ap_proc.lock);
+	if (fill(fd, to)) {
+		remember(copies, &ncopies, COPIES, to, path);
+		ap_sys3(AP_NR_dup3, (u64)to, (u64)fd, cloexec ? AP_O_CLOEXEC : 0);
+	} else {
+		ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
+	}
+	ap_lock_drop(&ap_proc.lock);
+	ap_sys1(AP_NR_close, (u64)to);
+}
+
+/* Where the call is going to read, as far as it can be told: beyond the beginning is far enough. */
+static u64 position(const struct ap_call *c, s32 fd)
+{
+	u64 at = UINT64_MAX, ptr = 0;
+
+	switch (c->nr) {
+	case AP_NR_pread64:
+	case AP_NR_preadv:
+	case AP_NR_preadv2:
+		if (c->nr != AP_NR_preadv2 || c->a[3] != UINT64_MAX)
+			return c->a[3];
+		break;
+	case AP_NR_sendfile:
+		ptr = c->a[2];
+		break;
+	case AP_NR_splice:
+	case AP_NR_copy_file_range:
+		ptr = c->a[1];
+		break;
+	}
+	if (ptr)
+		return ap_safe_copy(&at, (const void *)ptr, sizeof(at)) ? UINT64_MAX : at;
+	return (u64)ap_sys3(AP_NR_lseek, (u64)fd, 0, SEEK_CUR);
+}
+
+void ap_procfs_before_read(const struct ap_call *c)
+{
+	s32 fd = (s32)c->a[c->nr == AP_NR_sendfile];
+	const struct known *k;
+	s64 from;
+
+	if (ap_likely(!__atomic_load_n(&ncopies, __ATOMIC_ACQUIRE)))
+		return;
+	ap_lock_take(&ap_proc.lock);
+	k = find(copies, ncopies, COPIES, fd);
+	if (k && k->pid == ap_proc.seg->ns_pid && position(c, fd) == 0) {
+		from = ap_sys3(AP_NR_open, (u64)k->path, AP_O_CLOEXEC, 0);
+		if (!ap_is_err(from)) {
+			(void)!fill(from, fd);
+			ap_sys1(AP_NR_close, (u64)from);
+		}
+	}
+	ap_lock_drop(&ap_proc.lock);
+}
+
+s64 ap_call_read(struct ap_thread *t, struct ap_call *c)
+{
+	ap_procfs_before_read(c);
+	return ap_call_pass(t, c);
+}
+
+bool ap_procfs_any_mem(void)
+{
+	return __atomic_load_n(&nmems, __ATOMIC_ACQUIRE);
+}
+
+bool ap_procfs_is_mem(s32 fd)
+{
+	return find(mems, nmems, MEMS, fd);
+}
+
+/* /proc/PID/mem or /proc/PID/task/TID/mem, of whomever. */
+static bool is_mem(const char *path, u64 len)
+{
+	return len > 10 && !memcmp(path, "/proc/", 6) && !strcmp(path + len - 4, "/mem");
+}
+
+static u64 open_flags(const struct ap_call *c)
 {
 	u64 flags;
 
 	switch (c->nr) {
 	case AP_NR_open:
-		return c->a[1] & AP_O_CLOEXEC;
+		return c->a[1];
 	case AP_NR_openat:
-		return c->a[2] & AP_O_CLOEXEC;
+		return c->a[2];
 	default: /* the kernel has read the flags, they are there */
-		return !ap_safe_copy(&flags, (const void *)c->a[2], sizeof(flags)) &&
-		       flags & AP_O_CLOEXEC;
+		return ap_safe_copy(&flags, (const void *)c->a[2], sizeof(flags)) ? 0 : flags;
 	}
 }
 
@@ -285,7 +432,16 @@ s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 	s64 len = ap_call_str(path, c->a[c->nr != AP_NR_open], sizeof(path));
 	s64 ret = ap_call_pass(t, c);
 
-	if (len > 0 && ret >= 0 && is_own_maps(t, path))
-		replace(ret, wants_cloexec(c));
+	if (ret >= 0 && open_flags(c) & O_ACCMODE)
+		ap_alias_opened((s32)ret);
+	if (len <= 0 || ret < 0)
+		return ret;
+	if (is_own_maps(t, path)) {
+		replace(ret, open_flags(c) & AP_O_CLOEXEC, path);
+	} else if (is_mem(path, (u64)len)) {
+		ap_lock_take(&ap_proc.lock);
+		remember(mems, &nmems, MEMS, ret, path);
+		ap_lock_drop(&ap_proc.lock);
+	}
 	return ret;
 }

@@ -4,10 +4,13 @@
  * kept up by the system calls that change it.  Process lock held throughout; a fork's child has
  * its copy by nature.
  */
+#include "engine/region.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "engine/alias.h"
 #include "engine/engine.h"
 #include "engine/ranges.h"
+#include "engine/selfmaps.h"
+#include "engine/smc.h"
 
 #define INITIAL 1024
 
@@ -21,9 +24,13 @@ static void init(void)
 
 	regions.v = initial;
 	regions.cap = INITIAL;
-	for (u32 i = 0; i < boot->nranges && i < AP_BOOT_RANGES; i++)
-		ap_ranges_set(&regions, boot->ranges[i].start, boot->ranges[i].end,
-			      boot->ranges[i].flags | AP_RANGE_X);
+	for (u32 i = 0; i < boot->nranges && i < AP_BOOT_RANGES; i++) {
+		const struct ap_range *r = &boot->ranges[i];
+		bool stack = boot->regs.gpr[4] >= r->start && boot->regs.gpr[4] < r->end;
+
+		ap_ranges_set(&regions, r->start, r->end,
+			      r->flags | AP_RANGE_X | (stack ? AP_RANGE_GROWS : 0));
+	}
 }
 
 /* Room for the two entries that a change may add. */
@@ -84,102 +91,96 @@ void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable)
 		init();
 	if (!make_room())
 		return;
-	if (executable)
-		ap_ranges_set(&regions, start, end, range_flags | AP_RANGE_X);
-	else
+	if (!executable) {
 		ap_ranges_clear(&regions, start, end);
-}
-
-/* A file read by characters. */
-static struct {
-	char buf[1024];
-	u32 at, len;
-} in; /* guarded by the lock */
-
-static bool next_char(s32 fd, char *c)
-{
-
-	if (in.at == in.len) {
-		s64 n = ap_sys3(AP_NR_read, (u64)fd, (u64)in.buf, sizeof(in.buf));
-
-		in.at = 0;
-		in.len = n > 0 ? (u32)n : 0;
-		if (in.len == 0)
-			return false;
+		return;
 	}
-	*c = in.buf[in.at++];
-	return true;
+	ap_ranges_set(&regions, start, end, range_flags | AP_RANGE_X);
+	for (u64 lo, hi; ap_alias_next(start, end, &lo, &hi) && make_room(); start = hi)
+		ap_ranges_set(&regions, lo, hi, range_flags | AP_RANGE_SHARED | AP_RANGE_X);
 }
 
-/* A line of /proc/self/maps into *r; false where it is of a mapping that cannot be executed. */
-static bool parse_line(const char *s, struct ap_range *r)
+struct finding {
+	u64 pc;
+	bool found;
+};
+
+/* Whether it may grow the text does not say; what nobody told us of most likely has grown. */
+static u32 flags_of(const struct ap_map *m)
 {
-	if (!ap_parse_hex(&s, &r->start) || *s++ != '-' || !ap_parse_hex(&s, &r->end) ||
-	    *s++ != ' ')
-		return false;
-	if (strlen(s) < 4 || s[0] != 'r' || s[2] != 'x')
-		return false;
-	r->flags = (s[1] == 'w' ? AP_RANGE_W : 0) | (s[3] == 's' ? AP_RANGE_SHARED : 0);
-	return true;
+	return (m->w ? AP_RANGE_W : 0) | AP_RANGE_GROWS;
 }
 
-/*
- * Hands each executable mapping to fn until it says true; false where none did or nothing can be
- * read.
- */
-static bool each_mapping(bool (*fn)(const struct ap_range *r, u64 arg), u64 arg)
+static bool find_pc(const struct ap_map *m, void *arg)
 {
-	static char line[128]; /* the beginning of each line is enough; guarded by the lock */
-	static const char path[] = "/proc/self/maps";
-	struct ap_range r;
-	bool found = false;
-	u32 n = 0;
-	char c;
-	s64 fd = ap_sys3(AP_NR_open, (u64)path, 0x80000 /* O_CLOEXEC */, 0);
+	struct finding *f = arg;
 
-	if (ap_is_err(fd))
-		return false;
-	in.at = in.len = 0;
-	while (!found && next_char((s32)fd, &c)) {
-		if (c != '\n') {
-			if (n < sizeof(line) - 1)
-				line[n++] = c;
-			continue;
-		}
-		line[n] = 0;
-		n = 0;
-		found = parse_line(line, &r) && fn(&r, arg);
+	if (f->pc < m->start || f->pc >= m->end)
+		return true;
+	if (m->r && m->x) {
+		ap_region_set(m->start, m->end, flags_of(m), true);
+		f->found = true;
 	}
-	ap_sys1(AP_NR_close, (u64)fd);
-	return found;
-}
-
-static bool add_if_at(const struct ap_range *r, u64 pc)
-{
-	if (pc < r->start || pc >= r->end)
-		return false;
-	ap_region_set(r->start, r->end, (u32)r->flags, true);
-	return true;
+	return false;
 }
 
 bool ap_region_discover(u64 pc)
 {
+	struct finding f = { .pc = pc };
+
 	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1))
 		return false;
-	return each_mapping(add_if_at, pc);
+	return ap_selfmaps_read(find_pc, &f) && f.found;
 }
 
-static bool is_any(const struct ap_range *r, u64 arg)
+/* Page by page where the engine has taken the permission to write from some of them. */
+static void set_pages(const struct ap_map *m)
 {
-	(void)r;
-	(void)arg;
+	u32 flags = flags_of(m);
+
+	ap_region_set(m->start, m->end, flags, m->r && m->x);
+	for (u64 at = m->start; m->r && m->x && ap_smc_any() && at < m->end; at += AP_PAGE_SIZE)
+		if (ap_smc_hides_write(at))
+			ap_region_set(at, at + AP_PAGE_SIZE, flags | AP_RANGE_W, true);
+}
+
+/* Mappings that reach beyond the range may have changed there as well. */
+static bool reload(const struct ap_map *m, void *arg)
+{
+	const struct ap_range *range = arg;
+
+	if (m->end <= range->start)
+		return true;
+	if (m->start >= range->end)
+		return false;
+	if (!ap_mem_is_ours(m->start, m->end)) {
+		ap_cache_invalidate(m->start, m->end);
+		set_pages(m);
+	}
 	return true;
 }
 
-static bool add(const struct ap_range *r, u64 arg)
+void ap_region_reload(u64 start, u64 end)
+{
+	struct ap_range range = { .start = start, .end = end };
+
+	ap_cache_invalidate(start, end);
+	ap_region_set(start, end, 0, false);
+	if (!ap_selfmaps_read(reload, &range))
+		ap_note(AP_NOTE_ENGINE, "cannot read /proc/self/maps to see what is executable");
+}
+
+static bool add(const struct ap_map *m, void *arg)
 {
 	(void)arg;
-	ap_region_set(r->start, r->end, (u32)r->flags, true);
+	set_pages(m);
+	return true;
+}
+
+static bool nothing(const struct ap_map *m, void *arg)
+{
+	(void)m;
+	(void)arg;
 	return false;
 }
 
@@ -191,9 +192,10 @@ static void leave_out(u64 start, u64 end, void *arg)
 
 void ap_region_mend(void)
 {
-	if (!regions.v || !each_mapping(is_any, 0))
+	if (!regions.v || !ap_selfmaps_read(nothing, NULL))
 		return; /* without /proc what there is must do */
+	ap_alias_mend();
 	regions.n = last = 0;
-	(void)each_mapping(add, 0);
+	(void)!ap_selfmaps_read(add, NULL);
 	ap_mem_for_each(leave_out, NULL);
 }

@@ -75,7 +75,7 @@ void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *l
  * ap_mangle_guard_fail writes.  Returns the rel32 of that jump.
  */
 u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
-void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, u64 vec);
+void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site, u64 vec);
 /* Emits the final indirect transfer; vec is counted flags-free on the way, 0 nothing. */
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
 			u64 vec);
@@ -88,14 +88,14 @@ u8 ap_mangle_gs_string_reg(const struct ap_insn *i); /* has the gs base added wh
 
 /* translate.c */
 struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room */
-u64 ap_rec_vec(u8 cls); /* what an executed record of this class adds */
+u64 ap_indirect_vec(const struct ap_insn *i); /* what a jump, call or return adds */
+u64 ap_rec_vec(u8 cls);			      /* what an executed record of this class adds */
 
 /*
  * shape.c: the counters (displacements from %gs:0) to increment by one for a vector: one, or a few
  * where the table of shapes is full.
  */
-#define AP_SHAPE_PARTS 64
-void ap_shape_init(void);
+#define AP_SHAPE_PARTS AP_VEC_N
 u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS]);
 
 #endif

@@ -4,6 +4,7 @@
  * and the way of the program's calls through it.
  */
 #include "base/mem.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 #include "service/hooks.h"
 #include "service/service.h"
@@ -62,6 +63,18 @@ void ap_hook_release(u64 mask)
 void *ap_hook_map(u64 size)
 {
 	return ap_mem_map(0, size);
+}
+
+const void *ap_hook_map_session(u64 off, u64 size)
+{
+	void *p = ap_mem_map(0, size);
+
+	if (p && ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, AP_PROT_R,
+				   AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_fd(ap_self()), off))) {
+		ap_mem_unmap(p, size);
+		return NULL;
+	}
+	return p;
 }
 
 bool ap_hook_shares_files(void)

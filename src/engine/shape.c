@@ -5,16 +5,28 @@
  * counters outlive evicted code.
  *
  * When the table is nearly full a new vector is counted in two parts, its instructions and its
- * branches, of which there are far fewer kinds; and when even that has no room, as the sum of the
- * single bits that have the first numbers.  Slower, never wrong.
+ * branches, of which there are far fewer kinds; and when even that has no room, field by field: of
+ * single fields there are so few that room for all of them is kept.  Slower, never wrong, and never
+ * more than AP_VEC_N counters, so that a block's record of them has room.
  */
 #include "engine/engine.h"
 #include "engine/sb.h"
 
-#define HASH	   32768 /* power of two, at least twice AP_SHAPE_MAX */
-#define BITS	   (AP_VEC_N * 8)
-#define RESERVED   1536 /* numbers kept for parts */
+#define HASH	   32768		       /* power of two, at least twice AP_SHAPE_MAX */
+#define FIELDS	   (AP_VEC_N * AP_BLOCK_INSNS) /* vectors of one field only */
+#define RESERVED   1536			       /* numbers kept for parts and fields */
 #define INSTR_MASK 0xffULL
+
+/* Numbers from the limit on are not for whole vectors, not for parts of two. */
+static u32 whole_limit(void)
+{
+	return ap_proc.stress & AP_STRESS_SHAPES ? 16 : AP_SHAPE_MAX - RESERVED;
+}
+
+static u32 part_limit(void)
+{
+	return ap_proc.stress & AP_STRESS_SHAPES ? 32 : AP_SHAPE_MAX - FIELDS;
+}
 
 static u16 hash[HASH]; /* shape id + 1; 0 empty */
 
@@ -38,30 +50,24 @@ static u32 intern(u64 vec, u32 limit)
 	return id;
 }
 
-void ap_shape_init(void)
-{
-	for (u32 bit = 0; bit < BITS; bit++)
-		intern(1ULL << bit, AP_SHAPE_MAX);
-}
-
 static u32 disp(u32 id)
 {
 	return (u32)(AP_T_COUNTS_OFF + id * 8ULL);
 }
 
-static u32 in_bits(u64 vec, u32 *disps)
+static u32 in_fields(u64 vec, u32 *disps)
 {
 	u32 n = 0;
 
-	for (u32 bit = 0; bit < BITS; bit++)
-		if (vec >> bit & 1)
-			disps[n++] = disp(intern(1ULL << bit, 0));
+	for (u32 f = 0; f < AP_VEC_N; f++)
+		if (ap_vec_get(vec, f))
+			disps[n++] = disp(intern(vec & 0xffULL << f * 8, AP_SHAPE_MAX));
 	return n;
 }
 
 u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS])
 {
-	u32 id = intern(vec, AP_SHAPE_MAX - RESERVED);
+	u32 id = intern(vec, whole_limit());
 	u32 n = 0;
 
 	if (id < AP_SHAPE_MAX) {
@@ -73,11 +79,11 @@ u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS])
 
 		if (v == 0)
 			continue;
-		id = intern(v, AP_SHAPE_MAX);
+		id = intern(v, part_limit());
 		if (id < AP_SHAPE_MAX)
 			disps[n++] = disp(id);
 		else
-			n += in_bits(v, disps + n);
+			n += in_fields(v, disps + n);
 	}
 	return n;
 }

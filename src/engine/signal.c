@@ -103,6 +103,7 @@ static s64 install(const struct ap_thread *t, u32 sig, const struct ap_sigaction
 		if (a->handler == AP_SIG_IGN)
 			k.flags |= AP_SA_RESTART;
 		k.restorer = (u64)ap_sig_restorer;
+		/* not AP_SIG_BUSY: the handler touches nothing that faults, and one that is sent comes later */
 		k.mask = ~0ULL;
 	}
 	return kernel_action(sig, &k, NULL);

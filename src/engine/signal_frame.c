@@ -6,6 +6,7 @@
  * Runs in ordinary engine context with everything but the synchronous signals blocked.
  */
 #include "engine/signal.h"
+#include "engine/smc.h"
 
 #define RED_ZONE    128
 #define CS_USER	    0x33
@@ -14,6 +15,7 @@
 #define EFL_ENTRY   (AP_EFL_DF | AP_EFL_RF | AP_EFL_TF) /* clear when a handler starts */
 #define EFL_RETURN  0x50cd5ULL /* AC RF OF DF SF ZF AF PF CF: what rt_sigreturn takes from a frame */
 #define SYSCALL_LEN 2
+#define TRAP_GP	    13
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R11 = 11 };
 
@@ -103,6 +105,7 @@ static int enter_handler(struct ap_thread *t, const struct ap_sigaction *a, u64 
 	if (write_frame(t, a, mask, at, fp) &&
 	    (!unprotect_all() || write_frame(t, a, mask, at, fp)))
 		return -AP_EFAULT;
+	t->delivered++;
 	ap_fp_reset();
 	if (t->altstack.flags & AP_SS_AUTODISARM)
 		t->altstack = (struct ap_altstack){ .flags = AP_SS_DISABLE };
@@ -208,6 +211,20 @@ static AP_NORETURN void bad_frame(struct ap_thread *t, u64 mask)
 	force(t, AP_SIGSEGV);
 	t->pend_mask = mask;
 	t->pending = 1;
+	ap_redispatch(t);
+}
+
+void ap_signal_general_protection(struct ap_thread *t)
+{
+	u64 mask = ap_sig_block_all();
+
+	if (!t->pending) { /* else that goes first, and the instruction is executed again */
+		force(t, AP_SIGSEGV);
+		t->fault_trapno = TRAP_GP;
+		t->fault_err = 0;
+		t->pend_mask = mask;
+		t->pending = 1;
+	}
 	ap_redispatch(t);
 }
 

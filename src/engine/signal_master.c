@@ -9,6 +9,7 @@
  * by editing the kernel's frame.
  */
 #include "engine/signal.h"
+#include "engine/smc.h"
 
 #define NR_rt_sigqueueinfo 129
 #define NR_restart_syscall 219

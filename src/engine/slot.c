@@ -38,8 +38,9 @@ struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot)
 
 s64 ap_slot_map_file(void *at, u64 size, u64 off)
 {
+	s32 fd = ap_proc.threads ? ap_fd(ap_self()) : ap_proc.session_fd;
 	s64 ret = ap_sys6(AP_NR_mmap, (u64)at, size, AP_PROT_R | AP_PROT_W,
-			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_proc.session_fd, off);
+			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)fd, off);
 
 	return ap_is_err(ret) ? ret : 0;
 }
@@ -66,6 +67,7 @@ static int add_seg(void)
 	seg->start_time = own->start_time;
 	seg->nshapes = own->nshapes;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
+	seg->mute = own->mute;
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
 	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
@@ -80,6 +82,14 @@ void ap_slot_add_shape(u32 id, u64 vec)
 		((u64 *)((char *)more[i] + AP_SHAPES_OFF))[id] = vec;
 		__atomic_store_n(&more[i]->nshapes, id + 1, __ATOMIC_RELEASE);
 	}
+}
+
+void ap_slot_set_mute(bool mute)
+{
+	if (mute)
+		ap_proc.session->mute = 1;
+	for (u32 i = nmore + 1; i-- > 0;)
+		__atomic_store_n(&seg_at(i)->mute, mute, __ATOMIC_RELEASE);
 }
 
 void ap_slot_set_state(u32 state)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Code that changes.  A page that is writable and executable is write-protected while blocks of
- * it exist; a store into it faults, which drops the blocks and gives the permission back.
+ * it exist; a store into it faults, which drops the blocks and gives the permission back.  The
+ * same holds for writable pages that show the memory of an executable one (alias.c).
  *
  * The pages that ever were protected are kept in hash chains whose nodes never move or go, so
  * the master handler may read them without a lock.  Writers hold the process lock.
  */
+#include "engine/smc.h"
+#include "engine/alias.h"
 #include "engine/engine.h"
+#include "engine/region.h"
 
 #define BUCKETS	   4096
 #define NODES_SIZE (64ULL << 10)
@@ -21,7 +25,7 @@
 enum page_state {
 	UNKNOWN,   /* nothing is known any more: unmapped, or given another protection */
 	WRITABLE,  /* was protected; the program may write to it again */
-	PROTECTED, /* is R|X where the program believes in R|W|X */
+	PROTECTED, /* lacks the permission to write that the program believes in */
 };
 
 struct page {
@@ -30,6 +34,8 @@ struct page {
 	u64 last_fault;
 	u32 state;
 	u16 faults;
+	u8 prot;      /* the program's */
+	bool shared;  /* blocks may have been made of its memory at other addresses */
 	u16 runs;     /* blocks that were made for one run since it became hot */
 	u32 refusals; /* faults while WRITABLE, since it was last protected */
 };
@@ -111,19 +117,10 @@ void ap_smc_hold(bool on)
 	held = on;
 }
 
-bool ap_smc_protect(u64 page)
+static bool protect(u64 page, u32 prot, bool shared)
 {
-	const struct ap_range *r;
-	struct page *p;
+	struct page *p = find_or_add(page);
 
-	page &= AP_PAGE_MASK;
-	r = ap_region_find(page);
-	if (!r || !(r->flags & AP_RANGE_W))
-		return true;
-	if (held)
-		return false;
-	clock++;
-	p = find_or_add(page);
 	if (!p)
 		return false;
 	if (p->state == PROTECTED)
@@ -131,19 +128,47 @@ bool ap_smc_protect(u64 page)
 	if (hot(p))
 		return false;
 	/* First the state: another thread's store may fault before mprotect has returned. */
+	if (p->state == UNKNOWN)
+		p->prot = (u8)prot;
+	p->shared = shared;
 	set_state(p, PROTECTED);
 	p->refusals = 0;
-	if (!ap_is_err(ap_sys3(AP_NR_mprotect, page, AP_PAGE_SIZE, AP_PROT_R | AP_PROT_X)))
+	if (!ap_is_err(ap_sys3(AP_NR_mprotect, page, AP_PAGE_SIZE, prot & ~AP_PROT_W)))
 		return true;
 	set_state(p, WRITABLE);
 	return false;
 }
 
+static bool protect_view(u64 page, u32 prot)
+{
+	return protect(page, prot, true);
+}
+
+bool ap_smc_protect(u64 page)
+{
+	const struct ap_range *r;
+
+	page &= AP_PAGE_MASK;
+	r = ap_region_find(page);
+	if (!r || !(r->flags & (AP_RANGE_W | AP_RANGE_SHARED)))
+		return true;
+	/* What grows out of a page has its protection. */
+	if (held || (r->flags & AP_RANGE_GROWS && page == r->start))
+		return false;
+	clock++;
+	if (r->flags & AP_RANGE_SHARED)
+		return ap_alias_protect(page, protect_view);
+	return protect(page, AP_PROT_R | AP_PROT_W | AP_PROT_X, false);
+}
+
 /* Blocks go first: nothing may be made from the page in between, the lock sees to it. */
 static void unprotect(struct page *p)
 {
-	ap_cache_invalidate(p->addr, p->addr + AP_PAGE_SIZE);
-	ap_sys3(AP_NR_mprotect, p->addr, AP_PAGE_SIZE, AP_PROT_R | AP_PROT_W | AP_PROT_X);
+	if (p->shared)
+		ap_alias_drop(p->addr, p->addr + AP_PAGE_SIZE);
+	else
+		ap_cache_invalidate(p->addr, p->addr + AP_PAGE_SIZE);
+	ap_sys3(AP_NR_mprotect, p->addr, AP_PAGE_SIZE, p->prot);
 	set_state(p, WRITABLE);
 }
 
@@ -263,4 +288,24 @@ void ap_smc_forget(u64 start, u64 end)
 {
 	if (nodes)
 		for_each(start, end, forget);
+}
+
+void ap_smc_serialize(void)
+{
+	u32 gen = __atomic_load_n(&ap_proc.session->code_gen, __ATOMIC_ACQUIRE);
+	static u32 seen;
+
+	if (!ap_alias_any() && gen == seen)
+		return;
+	ap_lock_take(&ap_proc.lock);
+	ap_alias_drop_all();
+	if (gen != seen)
+		ap_cache_flush();
+	seen = gen;
+	ap_lock_drop(&ap_proc.lock);
+}
+
+void ap_smc_poked(void)
+{
+	__atomic_fetch_add(&ap_proc.session->code_gen, 1, __ATOMIC_ACQ_REL);
 }

@@ -22,6 +22,7 @@ _Static_assert(offsetof(struct ap_thread, engine_sp) == AP_T_ENGINE_SP, "gate.S"
 _Static_assert(offsetof(struct ap_thread, exit_id) == AP_T_EXIT_ID, "gate.S");
 _Static_assert(offsetof(struct ap_thread, exit_kind) == AP_T_EXIT_KIND, "gate.S");
 _Static_assert(offsetof(struct ap_thread, pending) == AP_T_PENDING, "gate.S");
+_Static_assert(offsetof(struct ap_thread, branch_id) == AP_T_BRANCH_ID, "mangle.c");
 _Static_assert(offsetof(struct ap_thread, regs) == AP_T_GPR, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rip) == AP_T_RIP, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rflags) == AP_T_RFLAGS, "gate.S");
@@ -71,7 +72,6 @@ static int attach_session(struct ap_boot *boot)
 static int make_tables(void)
 {
 	ap_mend_init();
-	ap_shape_init();
 	ap_unit_init();
 	return ap_lookup_init();
 }

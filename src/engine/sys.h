@@ -7,6 +7,8 @@
 #ifndef AP_ENGINE_SYS_H
 #define AP_ENGINE_SYS_H
 
+#include "abi/errno.h"
+#include "base/rawsys.h"
 #include "base/types.h"
 
 #define AP_NR_read		0
@@ -41,14 +43,6 @@
 #define AP_NR_rseq		334
 #define AP_NR_clone3		435
 
-#define AP_EINTR   4
-#define AP_ENOMEM  12
-#define AP_EFAULT  14
-#define AP_EEXIST  17
-#define AP_EINVAL  22
-#define AP_ENODATA 61
-#define AP_ENOSYS  38
-
 #define AP_PROT_R	       1
 #define AP_MADV_POPULATE_WRITE 23
 #define AP_PROT_W	       2
@@ -61,26 +55,13 @@
 #define AP_MAP_POPULATE	       0x8000
 #define AP_MAP_FIXED_NOREPLACE 0x100000
 
-static inline s64 ap_sys6(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
-{
-	s64 ret;
-	register u64 r10 __asm__("r10") = d;
-	register u64 r8 __asm__("r8") = e;
-	register u64 r9 __asm__("r9") = f;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
-#define ap_sys0(nr)		   ap_sys6(nr, 0, 0, 0, 0, 0, 0)
-#define ap_sys1(nr, a)		   ap_sys6(nr, a, 0, 0, 0, 0, 0)
-#define ap_sys2(nr, a, b)	   ap_sys6(nr, a, b, 0, 0, 0, 0)
-#define ap_sys3(nr, a, b, c)	   ap_sys6(nr, a, b, c, 0, 0, 0)
-#define ap_sys4(nr, a, b, c, d)	   ap_sys6(nr, a, b, c, d, 0, 0)
-#define ap_sys5(nr, a, b, c, d, e) ap_sys6(nr, a, b, c, d, e, 0)
+#define ap_sys6(nr, a, b, c, d, e, f) ap_rawsys(nr, a, b, c, d, e, f)
+#define ap_sys0(nr)		      ap_sys6(nr, 0, 0, 0, 0, 0, 0)
+#define ap_sys1(nr, a)		      ap_sys6(nr, a, 0, 0, 0, 0, 0)
+#define ap_sys2(nr, a, b)	      ap_sys6(nr, a, b, 0, 0, 0, 0)
+#define ap_sys3(nr, a, b, c)	      ap_sys6(nr, a, b, c, 0, 0, 0)
+#define ap_sys4(nr, a, b, c, d)	      ap_sys6(nr, a, b, c, d, 0, 0)
+#define ap_sys5(nr, a, b, c, d, e)    ap_sys6(nr, a, b, c, d, e, 0)
 
 static inline bool ap_is_err(s64 v)
 {

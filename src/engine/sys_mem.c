@@ -8,6 +8,9 @@
  * To the program the engine's mappings are not there: a call on a range that reaches into them
  * acts as on a hole.  Only a fixed mapping right onto them cannot be had.
  */
+#include "engine/alias.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 
 #define MREMAP_FIXED	     2
@@ -18,9 +21,18 @@
 #define MADV_DONTNEED_LOCKED 24
 #define SHM_EXEC	     0100000
 #define SHM_RDONLY	     010000
+#define SHM_REMAP	     040000
 #define IPC_STAT	     2
 #define READ_IMPLIES_EXEC    0x0400000
 #define PER_QUERY	     0xffffffff
+#define MAP_GROWSDOWN	     0x0100
+#define PROT_GROWSDOWN	     0x01000000
+#define PROT_GROWSUP	     0x02000000
+#define F_GETFL		     3
+#define O_ACCMODE	     3
+#define PTRACE_POKETEXT	     4
+#define PTRACE_POKEDATA	     5
+#define SYNC_CORE	     (1u << 5) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
 
 static u64 page_end(u64 addr, u64 len)
 {
@@ -72,9 +84,9 @@ static bool executable(u64 prot)
 	return per > 0 && per & READ_IMPLIES_EXEC;
 }
 
-static u32 range_flags(u64 prot, bool shared)
+static u32 range_flags(u64 prot)
 {
-	return (prot & AP_PROT_W ? AP_RANGE_W : 0) | (shared ? AP_RANGE_SHARED : 0);
+	return prot & AP_PROT_W ? AP_RANGE_W : 0;
 }
 
 /* The range holds other code from now on, or none. */
@@ -89,17 +101,31 @@ static s64 raw(const struct ap_call *c)
 	return ap_sys6(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
-static s64 do_mmap(const struct ap_call *c)
+/* Can what is mapped change other than by a store to it?  A private file's page can until then. */
+static bool may_change(const struct ap_call *c)
 {
 	u64 type = c->a[3] & AP_MAP_TYPE;
-	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec;
+	s64 flags;
+
+	if (type == AP_MAP_SHARED || type == AP_MAP_SHARED_VALIDATE)
+		return true;
+	if (c->a[3] & AP_MAP_ANON)
+		return false;
+	flags = ap_sys2(AP_NR_fcntl, c->a[4], F_GETFL);
+	return flags > 0 && flags & O_ACCMODE;
+}
+
+static s64 do_mmap(const struct ap_call *c)
+{
+	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec, shared;
 	u64 end = page_end(c->a[0], c->a[1]);
 	s64 ret;
 
 	if (fixed && c->a[1] && ap_mem_is_ours(c->a[0], end))
 		return c->a[3] & AP_MAP_FIXED_NOREPLACE ? -AP_EEXIST : -AP_ENOMEM;
 	exec = executable(c->a[2]);
-	if (!fixed && !exec)
+	shared = may_change(c);
+	if (!fixed && !exec && !shared)
 		return raw(c);
 	ap_lock_take(&ap_proc.lock);
 	if (fixed)
@@ -108,9 +134,13 @@ static s64 do_mmap(const struct ap_call *c)
 	if (!ap_is_err(ret)) {
 		end = page_end((u64)ret, c->a[1]);
 		code_changes((u64)ret, end);
+		ap_alias_unmap((u64)ret, end);
+		if (shared)
+			ap_alias_map((u64)ret, end);
+		else if (exec && !(c->a[3] & AP_MAP_ANON))
+			ap_alias_executes((s32)c->a[4]);
 		ap_region_set((u64)ret, end,
-			      range_flags(c->a[2],
-					  type == AP_MAP_SHARED || type == AP_MAP_SHARED_VALIDATE),
+			      range_flags(c->a[2]) | (c->a[3] & MAP_GROWSDOWN ? AP_RANGE_GROWS : 0),
 			      exec);
 	}
 	ap_lock_drop(&ap_proc.lock);
@@ -138,6 +168,9 @@ static s64 do_munmap(const struct ap_call *c)
 	if (!ret) {
 		ap_smc_forget(c->a[0], end);
 		ap_region_set(c->a[0], end, 0, false);
+		ap_alias_unmap(c->a[0], end);
+	} else {
+		ap_region_reload(c->a[0], end);
 	}
 	ap_lock_drop(&ap_proc.lock);
 	return ret;
@@ -148,8 +181,9 @@ static s64 do_mprotect(const struct ap_call *c)
 {
 	u64 end = page_end(c->a[0], c->a[1]), lo, hi;
 	struct ap_call part = *c;
-	struct ap_range *old;
-	bool cut = false, shared;
+	const struct ap_range *old;
+	bool cut = false;
+	u32 grows;
 	s64 ret;
 
 	if (c->a[0] & ~AP_PAGE_MASK || !c->a[1] || end <= c->a[0])
@@ -163,44 +197,60 @@ static s64 do_mprotect(const struct ap_call *c)
 	}
 	ap_lock_take(&ap_proc.lock);
 	old = ap_region_find(c->a[0]);
-	shared = old && old->flags & AP_RANGE_SHARED;
-	ap_smc_unprotect(c->a[0], end);
+	grows = old ? (u32)old->flags & AP_RANGE_GROWS : 0;
+	/* Our protection may have cut the mapping that is meant as a whole. */
+	ap_smc_unprotect(c->a[2] & PROT_GROWSDOWN ? 0 : c->a[0], end);
 	ret = raw(&part);
 	code_changes(c->a[0], end);
-	if (!ret)
-		ap_region_set(c->a[0], end, range_flags(c->a[2], shared), executable(c->a[2]));
+	if (ret || c->a[2] & (PROT_GROWSDOWN | PROT_GROWSUP))
+		ap_region_reload(c->a[0], end);
+	else
+		ap_region_set(c->a[0], end, range_flags(c->a[2]) | grows, executable(c->a[2]));
+	ap_alias_changed(c->a[0], end);
 	ap_lock_drop(&ap_proc.lock);
 	return ret ? ret : cut ? -AP_ENOMEM : 0;
 }
 
+/* [old, old_end) has become [new, new_end): what holds for the one holds for the other. */
+static void moved(const struct ap_call *c, u64 old_end, u64 new)
+{
+	u64 old = c->a[0], new_end = page_end(new, c->a[2]), lo, hi;
+	struct ap_range *r = ap_region_find(old);
+	bool exec = r, shared = ap_alias_next(old, old + 1, &lo, &hi);
+	u32 flags = r ? (u32)r->flags & AP_RANGE_W : 0;
+
+	code_changes(old, old_end);
+	if (!(c->a[3] & MREMAP_DONTUNMAP)) {
+		ap_region_set(old, old_end, 0, false);
+		ap_alias_unmap(old, old_end);
+	}
+	code_changes(new, new_end);
+	ap_alias_unmap(new, new_end);
+	if (shared)
+		ap_alias_map(new, new_end);
+	ap_region_set(new, new_end, flags, exec);
+}
+
 static s64 do_mremap(const struct ap_call *c)
 {
-	u64 old = c->a[0], old_end = page_end(old, c->a[1]);
-	bool exec, to_fixed = c->a[3] & MREMAP_FIXED;
-	struct ap_range *r;
-	u32 flags;
+	u64 old = c->a[0], old_end = page_end(old, c->a[1]), to = c->a[4];
+	bool to_fixed = c->a[3] & MREMAP_FIXED;
 	s64 ret;
 
 	if (ap_mem_is_ours(old, old_end > old ? old_end : old + 1))
 		return -AP_EFAULT;
-	if (to_fixed && ap_mem_is_ours(c->a[4], page_end(c->a[4], c->a[2])))
+	if (to_fixed && ap_mem_is_ours(to, page_end(to, c->a[2])))
 		return -AP_ENOMEM;
 	ap_lock_take(&ap_proc.lock);
-	r = ap_region_find(old);
-	exec = r;
-	flags = r ? (u32)r->flags : 0;
-	ap_smc_unprotect(old, old_end);
+	/* Nothing as the old size asks for a second view, as large as the new one. */
+	ap_smc_unprotect(old, c->a[1] ? old_end : page_end(old, c->a[2]));
 	if (to_fixed)
-		ap_smc_unprotect(c->a[4], page_end(c->a[4], c->a[2]));
+		ap_smc_unprotect(to, page_end(to, c->a[2]));
 	ret = raw(c);
-	if (!ap_is_err(ret)) {
-		code_changes(old, old_end);
-		if (!(c->a[3] & MREMAP_DONTUNMAP))
-			ap_region_set(old, old_end, 0, false);
-		old_end = page_end((u64)ret, c->a[2]);
-		code_changes((u64)ret, old_end);
-		ap_region_set((u64)ret, old_end, flags, exec);
-	}
+	if (!ap_is_err(ret))
+		moved(c, old_end, (u64)ret);
+	else if (to_fixed) /* what was there may be gone all the same */
+		ap_region_reload(to, page_end(to, c->a[2]));
 	ap_lock_drop(&ap_proc.lock);
 	return ret;
 }
@@ -225,6 +275,7 @@ static s64 do_madvise(const struct ap_call *c)
 	if (drops) {
 		ap_lock_take(&ap_proc.lock);
 		ap_cache_invalidate(c->a[0], end);
+		ap_alias_drop(c->a[0], end);
 		ap_lock_drop(&ap_proc.lock);
 	}
 	return ret;
@@ -234,36 +285,84 @@ static s64 do_shmat(const struct ap_call *c)
 {
 	u64 ds[16] = { 0 }; /* struct shmid64_ds, whose shm_segsz follows 48 bytes of ipc64_perm */
 	s64 ret;
-	u64 size;
+	u64 end;
 
-	if (!(c->a[2] & SHM_EXEC))
-		return raw(c);
 	ap_lock_take(&ap_proc.lock);
+	if (c->a[2] & SHM_REMAP && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds))
+		ap_smc_unprotect(c->a[1], c->a[1] + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE));
 	ret = raw(c);
 	if (!ap_is_err(ret) && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds)) {
-		size = AP_ALIGN_UP(ds[6], AP_PAGE_SIZE);
-		code_changes((u64)ret, (u64)ret + size);
-		ap_region_set((u64)ret, (u64)ret + size,
-			      range_flags(c->a[2] & SHM_RDONLY ? 0 : AP_PROT_W, true), true);
+		end = (u64)ret + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE);
+		code_changes((u64)ret, end);
+		ap_alias_map((u64)ret, end);
+		ap_region_set((u64)ret, end, range_flags(c->a[2] & SHM_RDONLY ? 0 : AP_PROT_W),
+			      c->a[2] & SHM_EXEC);
 	}
 	ap_lock_drop(&ap_proc.lock);
 	return ret;
 }
 
-/* The segment's size is not known any more: the whole executable range around it counts as changed. */
+/* How large the segment is only the kernel knows: all shared memory around it is looked at again. */
 static s64 do_shmdt(const struct ap_call *c)
 {
-	struct ap_range *r;
+	u64 lo, hi;
+	bool known;
 	s64 ret;
 
 	ap_lock_take(&ap_proc.lock);
-	r = ap_region_find(c->a[0]);
-	if (r)
-		ap_smc_unprotect(r->start, r->end);
+	known = ap_alias_next(c->a[0], UINT64_MAX, &lo, &hi) && lo == c->a[0];
+	if (known)
+		ap_smc_unprotect(lo, hi);
 	ret = raw(c);
-	if (r && !ret)
-		ap_cache_invalidate(r->start, r->end);
+	if (known && !ret) {
+		code_changes(lo, hi);
+		ap_region_reload(lo, hi);
+		ap_alias_reload(lo, hi);
+	}
 	ap_lock_drop(&ap_proc.lock);
+	return ret;
+}
+
+s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_call_pass(t, c);
+
+	if (!ret && c->a[0] & SYNC_CORE)
+		ap_smc_serialize();
+	return ret;
+}
+
+/* A file is written to, which may be code that is mapped, or the memory of a process. */
+s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
+{
+	u64 fd = c->a[0];
+	s64 ret;
+
+	if (c->nr == AP_NR_sendfile || c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
+		ap_procfs_before_read(c);
+	ret = ap_call_pass(t, c);
+	if (ap_likely(!ap_alias_any() && !ap_procfs_any_mem()) || ret < 0)
+		return ret;
+	if (c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
+		fd = c->a[2];
+	if (ap_procfs_is_mem((s32)fd)) {
+		ap_smc_poked();
+		ap_smc_serialize();
+	}
+	ap_lock_take(&ap_proc.lock);
+	ap_alias_drop_file((s32)fd);
+	ap_lock_drop(&ap_proc.lock);
+	return ret;
+}
+
+/* process_vm_writev and ptrace. */
+s64 ap_call_poke(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = c->nr == AP_NR_ptrace ? ap_call_ptrace(t, c) : ap_call_pass(t, c);
+
+	if (ret >= 0 && (c->nr == AP_NR_process_vm_writev || c->a[0] == PTRACE_POKETEXT ||
+			 c->a[0] == PTRACE_POKEDATA))
+		ap_smc_poked();
 	return ret;
 }
 
@@ -290,8 +389,10 @@ s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
 		return do_shmdt(c);
 	default: /* remap_file_pages */
 		ap_lock_take(&ap_proc.lock);
+		ap_smc_unprotect(c->a[0], page_end(c->a[0], c->a[1]));
 		ret = raw(c);
 		ap_cache_invalidate(c->a[0], page_end(c->a[0], c->a[1]));
+		ap_alias_changed(c->a[0], page_end(c->a[0], c->a[1]));
 		ap_lock_drop(&ap_proc.lock);
 		return ret;
 	}

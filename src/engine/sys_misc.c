@@ -12,6 +12,9 @@
 #define ARCH_SHSTK_ENABLE 0x5001
 #define PTRACE_TRACEME	  0
 #define TASK_SIZE_MAX	  0x7ffffffff000ULL
+#define PR_SET_SECCOMP	  22
+
+#define SECCOMP_SET_MODE_FILTER 1 /* and strict is 0 */
 
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
@@ -31,10 +34,50 @@ s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 	}
 }
 
+u32 *ap_ptracer(struct ap_thread *t)
+{
+	return t->is_vfork_child ? &t->ptracer : &ap_proc.ptracer;
+}
+
+/* Refused where that tracer is gone: then nobody's permission is left, as it should be. */
+void ap_ptracer_restore(struct ap_thread *t)
+{
+	u64 who = (u64)(s64)(s32)*ap_ptracer(t); /* -1 is anybody */
+
+	if (ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, who))
+		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
+}
+
+/*
+ * From its filter on the process makes no call of the engine's own that concerns perf events.  A
+ * filter is one thread's unless it says TSYNC, but a thread made by that one has it too.
+ */
+s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
+{
+	bool sets = c->nr == AP_NR_prctl || c->a[0] <= SECCOMP_SET_MODE_FILTER;
+	bool was = ap_proc.seg->mute;
+	s64 ret;
+
+	if (sets)
+		ap_slot_set_mute(true);
+	ret = ap_call_pass(t, c);
+	if (sets && !was && ret < 0)
+		ap_slot_set_mute(false);
+	return ret;
+}
+
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 {
-	if (c->a[0] != AP_PRCTL)
-		return ap_call_pass(t, c);
+	s64 ret;
+
+	if ((u32)c->a[0] == PR_SET_SECCOMP)
+		return ap_call_seccomp(t, c);
+	if (c->a[0] != AP_PRCTL) {
+		ret = ap_call_pass(t, c);
+		if ((u32)c->a[0] == AP_PR_SET_PTRACER && !ret)
+			*ap_ptracer(t) = (u32)c->a[1];
+		return ret;
+	}
 	switch (c->a[1]) {
 	case AP_PRCTL_SESSION_FD:
 		return ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_DUPFD_CLOEXEC, 0);

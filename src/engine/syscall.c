@@ -8,6 +8,7 @@
  * after a signal has retired, one that a signal came before has not.
  */
 #include "base/mem.h"
+#include "engine/smc.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -110,15 +111,20 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_exit:
 	case AP_NR_exit_group:
 		ap_call_exit(t, c);
+	case AP_NR_unshare:
+		return ap_call_unshare(t, c);
 	case AP_NR_arch_prctl:
 		return ap_call_arch_prctl(t, c);
 	case AP_NR_prctl:
 		return ap_call_prctl(t, c);
-	case AP_NR_ptrace:
-		return ap_call_ptrace(t, c);
 	case AP_NR_set_robust_list:
 	case AP_NR_get_robust_list:
 		return ap_call_robust(t, c);
+	case AP_NR_ptrace:
+	case AP_NR_process_vm_writev:
+		return ap_call_poke(t, c);
+	case AP_NR_membarrier:
+		return ap_call_membarrier(t, c);
 	case AP_NR_rseq:
 		/* A critical section could not be restarted from inside translated code. */
 		return -AP_ENOSYS;
@@ -140,6 +146,23 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_shmdt:
 	case AP_NR_remap_file_pages:
 		return ap_call_memory(t, c);
+	case AP_NR_write:
+	case AP_NR_pwrite64:
+	case AP_NR_writev:
+	case AP_NR_pwritev:
+	case AP_NR_pwritev2:
+	case AP_NR_sendfile:
+	case AP_NR_splice:
+	case AP_NR_copy_file_range:
+	case AP_NR_ftruncate:
+	case AP_NR_fallocate:
+		return ap_call_write(t, c);
+	case AP_NR_read:
+	case AP_NR_readv:
+	case AP_NR_pread64:
+	case AP_NR_preadv:
+	case AP_NR_preadv2:
+		return ap_call_read(t, c);
 	case AP_NR_rt_sigsuspend:
 	case AP_NR_ppoll:
 	case AP_NR_pselect6:

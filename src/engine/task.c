@@ -9,6 +9,7 @@
  */
 #include "engine/task.h"
 #include "base/mem.h"
+#include "service/service.h"
 
 /* struct clone_args by index */
 enum { ARG_FLAGS, ARG_STACK = 5, ARG_STACK_SIZE, ARG_TLS };
@@ -109,14 +110,18 @@ static s64 raw_clone(struct ap_clone *k, struct ap_thread *child)
  * The child will run no more, or never did.  If it was killed with a lock in its hands the kernel has
  * said so, but for one that the kernel does not know.
  */
-static void clear_up(u64 serial)
+static void clear_up(u64 serial, bool ran)
 {
 	struct ap_thread *child;
+	u32 seg, slot;
 
 	ap_lock_disown(ap_lock_name(serial));
 	ap_lock_take(&ap_proc.lock);
 	child = ap_thread_by_serial(serial);
 	if (child) {
+		ap_slot_place(child, &seg, &slot);
+		if (ran)
+			ap_service_buries(ap_thread_slot(child), seg, slot);
 		ap_thread_bury(child);
 	} else {
 		ap_thread_reap(serial);
@@ -126,8 +131,10 @@ static void clear_up(u64 serial)
 
 static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap_call *c)
 {
+	bool is_thread = k->flags & AP_CLONE_THREAD, told;
 	struct ap_thread *child;
 	u64 mask, serial;
+	u32 seg, slot;
 	s64 ret;
 
 	if (!ap_call_block(t, &mask))
@@ -142,9 +149,13 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 		return -AP_EAGAIN;
 	}
 	serial = child->serial;
+	ap_slot_place(child, &seg, &slot);
+	told = ap_service_forks(seg, slot, is_thread);
 	ret = raw_clone(k, child);
+	if (told && ret < 0)
+		ap_service_fork_failed(seg, slot, is_thread);
 	if (ret < 0 || k->flags & AP_CLONE_VFORK)
-		clear_up(serial);
+		clear_up(serial, ret >= 0);
 	ap_sig_set_mask(mask);
 	return ret;
 }
@@ -213,6 +224,7 @@ static void end_process(struct ap_thread *t)
 void ap_call_exit(struct ap_thread *t, struct ap_call *c)
 {
 	(void)ap_sig_block_all();
+	ap_service_exits(c->nr == AP_NR_exit_group);
 	ap_lock_take(&ap_proc.lock);
 	if (!t->is_vfork_child && (c->nr == AP_NR_exit_group || is_last(t))) {
 		end_process(t);

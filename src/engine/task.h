@@ -34,6 +34,9 @@ s64 ap_call_str(char *dst, u64 src, u64 cap);
 
 /* sys_mem.c */
 s64 ap_call_memory(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_write(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_poke(struct ap_thread *t, struct ap_call *c);
 /*
  * The first part of [pos, end) that is none of the engine's: false when there is none.
  * Start with pos and go on with *hi.
@@ -43,9 +46,13 @@ AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
 /* sys_wait.c: calls that wait with a signal mask of their own */
 s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
 
+/* sys_misc.c */
+u32 *ap_ptracer(struct ap_thread *t);	      /* whom the program allows to trace it */
+void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed */
 /* sys_misc.c: prctl, arch_prctl, ptrace, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
@@ -54,16 +61,24 @@ s32 ap_fd(const struct ap_thread *t);
 /* True where the call's outcome is EBADF because it names our descriptor. */
 bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c);
 s64 ap_call_fd(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_getdents(struct ap_thread *t, struct ap_call *c);
 /* RLIMIT_NOFILE is about to become cur: the descriptor goes above it if it can. */
 void ap_fd_limit(struct ap_thread *t, u64 cur);
 
 /* limits.c */
 s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
-u32 ap_limits_shares(void); /* for the next image: ap_slot.exec_limits */
+/* For the next image: ap_slot.exec_limits, exec_nofile. */
+u32 ap_limits_shares(struct ap_thread *t);
+u32 ap_limits_nofile(struct ap_thread *t);
 
 /* procfs.c */
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_read(struct ap_thread *t, struct ap_call *c);
+void ap_procfs_before_read(const struct ap_call *c); /* makes a copy of our maps anew */
+/* Was /proc/PID/mem ever opened?  Is it behind this descriptor? */
+bool ap_procfs_any_mem(void);
+bool ap_procfs_is_mem(s32 fd);
 
 /* task.c: clone, clone3, fork, vfork, and the end of threads */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c);
@@ -126,6 +141,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen);
 AP_MUST_CHECK int ap_slot_fork_child(struct ap_thread *t);
 /* The segment that a thread's slot lies in; *seg and *slot are indices for the supervisor. */
 struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot);
+void ap_slot_set_mute(bool mute);  /* of all segments of the process */
 void ap_slot_set_state(u32 state); /* enum ap_seg_state, of all segments of the process */
 
 #endif

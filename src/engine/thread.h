@@ -64,7 +64,7 @@ struct ap_thread {
 	u32 exit_id;		/* 0x38: (unit << 20 | offset of the stub), set by stubs */
 	u32 exit_kind;		/* 0x3c: enum ap_exit_kind */
 	u32 pending;		/* 0x40: a signal waits in pend_* */
-	u32 free_pad;		/* 0x44 */
+	u32 branch_id;		/* 0x44: place of the last indirect branch, as in exit_id */
 	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
 	u64 app_gs_base;	/* 0xd8: the program's %gs base */
 
@@ -89,6 +89,7 @@ struct ap_thread {
 	u32 sig_depth; /* of ap_sig_block_all sections */
 	u64 sig_outer; /* mask around the outermost section */
 	u32 sig_dirty; /* a synchronous signal was sent meanwhile and is blocked in the kernel */
+	u32 delivered; /* to handlers, so many; wraps */
 	u32 held_trap; /* a SIGTRAP that was sent while stepping waits in held_info */
 	u8 held_info[128];
 	u64 resent;    /* signals that look like faults but were sent again by the engine */
@@ -106,7 +107,11 @@ struct ap_thread {
 	u64 start_flags;       /* CLONE_* */
 	u32 own_fd;	       /* session descriptor + 1 where descriptors are not shared, else 0 */
 	u32 traced_by_program; /* PTRACE_TRACEME was called */
-	u32 next_root;	       /* AP_PRCTL_SET_ROOT + 1, 0 none */
+	u32 own_limits;	       /* limits.c: the next two are this vfork child's own */
+	u32 limit_shares, nofile_share;
+	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
+	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
+	u32 next_root;	      /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
 	struct ap_fault fault; /* of the engine; its signal is in pend_* */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */

@@ -63,7 +63,7 @@ static u64 class_vec(const struct ap_sb_insn *in)
 	}
 }
 
-static u64 indirect_vec(const struct ap_insn *i)
+u64 ap_indirect_vec(const struct ap_insn *i)
 {
 	if (i->kind == AP_I_RET)
 		return JUMP + ONE(AP_VEC_RET);
@@ -186,7 +186,7 @@ static u64 whole_vec(const struct ap_sb *sb)
 
 	if (sb->final_kind == AP_EXIT_IBL) {
 		n--;
-		v = indirect_vec(&sb->insns[n].i);
+		v = ap_indirect_vec(&sb->insns[n].i);
 	}
 	for (u32 k = 0; k < n; k++)
 		v += class_vec(&sb->insns[k]);
@@ -316,7 +316,8 @@ static void emit_guard_fails(const struct ap_sb *sb)
 
 		if (!sb->insns[k].guard)
 			continue;
-		ap_mangle_guard_fail(&tr.e, &sb->insns[k], tr.count ? tr.guards[g].vec : 0);
+		ap_mangle_guard_fail(&tr.e, &sb->insns[k], tr.guards[g].from,
+				     tr.count ? tr.guards[g].vec : 0);
 		if (!tr.e.full)
 			ap_patch_rel32(tr.guards[g].from, here);
 		g++;

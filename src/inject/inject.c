@@ -5,7 +5,7 @@
  * first command, every later exec, and a running process.
  *
  * Rule for editors: until the last step nothing that the program can see has changed, so every
- * failure can end in a native run.
+ * failure can end in a native run; and but for the moments of a remote call so can our own death.
  */
 #include "inject/inject.h"
 
@@ -99,12 +99,12 @@ static bool raise_limit(pid_t pid, unsigned int resource, u64 size)
 {
 	struct rlimit64 lim;
 
-	if (ap_kcall6(__NR_prlimit64, (u64)pid, resource, 0, (u64)(uintptr_t)&lim, 0, 0) < 0)
+	if (ap_rawsys(__NR_prlimit64, (u64)pid, resource, 0, (u64)(uintptr_t)&lim, 0, 0) < 0)
 		return false;
 	if (lim.rlim_cur == RLIM64_INFINITY || lim.rlim_max - lim.rlim_cur < size)
 		return false;
 	lim.rlim_cur += size;
-	return !ap_kcall6(__NR_prlimit64, (u64)pid, resource, (u64)(uintptr_t)&lim, 0, 0, 0);
+	return !ap_rawsys(__NR_prlimit64, (u64)pid, resource, (u64)(uintptr_t)&lim, 0, 0, 0);
 }
 
 static int map_blob(struct injection *j)
@@ -155,11 +155,10 @@ static void fill_regs(struct ap_regs *to, const struct user_regs_struct *from)
 	to->rflags = from->eflags;
 }
 
-static int fill_boot(struct injection *j)
+static void fill_boot(struct injection *j)
 {
 	struct ap_boot *boot = &j->boot;
 	struct ap_stat st = { 0 };
-	int ret = 0;
 
 	boot->magic = AP_BOOT_MAGIC;
 	fill_regs(&boot->regs, &j->remote.saved);
@@ -176,15 +175,12 @@ static int fill_boot(struct injection *j)
 	boot->nofile_share = j->in->nofile_share;
 	boot->limit_shares = j->in->limit_shares;
 	boot->helper_pid = j->in->helper_pid;
-	boot->sigmask = j->in->sigmask;
-	if (!j->in->has_sigmask)
-		ret = ap_task_get_sigmask(j->in->tid, &boot->sigmask);
-	if (!ret && !ap_stat_read(proc_pid(j->in), &st))
+	boot->ptracer = j->in->ptracer;
+	boot->sigmask = j->in->has_sigmask ? j->in->sigmask : j->remote.mask;
+	if (!ap_stat_read(proc_pid(j->in), &st))
 		boot->brk_start = st.start_brk;
-	return ret;
 }
 
-/* The engine starts with all signals blocked, however the task was stopped. */
 static int write_image(struct injection *j)
 {
 	pid_t tid = j->in->tid;
@@ -200,8 +196,6 @@ static int write_image(struct injection *j)
 			fixed[i] = i;
 		ret = ap_task_write(tid, j->aux.random, fixed, sizeof(fixed));
 	}
-	if (!ret)
-		ret = ap_task_set_sigmask(tid, ~0ULL);
 	return ret;
 }
 
@@ -241,9 +235,10 @@ static int inject(struct injection *j, const char **why)
 		return ret;
 	}
 	*why = "cannot write the engine into it";
-	ret = fill_boot(j);
-	if (!ret)
-		ret = write_image(j);
+	fill_boot(j);
+	ret = write_image(j);
+	if (!ret) /* the engine starts with all signals blocked */
+		ret = ap_task_set_sigmask(j->in->tid, ~0ULL);
 	if (!ret)
 		j->remote.saved.rip = j->base + j->header.entry;
 	return ret;
@@ -285,6 +280,6 @@ int ap_inject_release(const struct ap_inject *in)
 	int ret = ap_task_detach(in->tid, 0);
 
 	if (in->had_stop)
-		ap_kcall6(__NR_tkill, (u64)in->tid, SIGSTOP, 0, 0, 0, 0);
+		ap_rawsys(__NR_tkill, (u64)in->tid, SIGSTOP, 0, 0, 0, 0);
 	return ret;
 }

@@ -7,7 +7,10 @@
  * One call costs two stops, at its entry and its exit.  A single step would cost one, but the
  * kernel reports a step by a SIGTRAP that cannot be ignored: a disposition of SIG_IGN, which an
  * exec keeps, would be SIG_DFL from then on.  Signals that arrive in between belong to the
- * program: callers have them all blocked, except SIGSTOP, which is held and sent again by whoever detaches.
+ * program: they are blocked for the time of a call, except SIGSTOP, which is held and sent again by
+ * whoever detaches.
+ *
+ * Between calls the task has its own registers and mask: should we be killed, it goes on as itself.
  */
 #include "inject/task.h"
 
@@ -75,7 +78,7 @@ int ap_remote_begin(struct ap_remote *r, pid_t tid, u64 vdso)
 	int ret;
 
 	*r = (struct ap_remote){ .tid = tid };
-	ret = ap_task_get_regs(tid, &r->saved);
+	ret = ap_task_get_regs(tid, &r->saved) ?: ap_task_get_sigmask(tid, &r->mask);
 	if (ret)
 		return ret;
 	/*
@@ -107,7 +110,7 @@ int ap_remote_call(struct ap_remote *r, long nr, const u64 args[6], s64 *ret)
 	regs.r8 = args[4];
 	regs.r9 = args[5];
 	regs.rip = r->insn;
-	err = ap_task_set_regs(r->tid, &regs);
+	err = ap_task_set_sigmask(r->tid, ~0ULL) ?: ap_task_set_regs(r->tid, &regs);
 	if (!err)
 		err = run_to_border(r);
 	if (!err)
@@ -116,7 +119,7 @@ int ap_remote_call(struct ap_remote *r, long nr, const u64 args[6], s64 *ret)
 		err = ap_task_get_regs(r->tid, &regs);
 	if (!err)
 		*ret = (s64)regs.rax;
-	return err;
+	return err ?: ap_task_set_regs(r->tid, &r->saved) ?: ap_task_set_sigmask(r->tid, r->mask);
 }
 
 int ap_remote_end(struct ap_remote *r)

@@ -19,7 +19,7 @@ static bool vm_copy(long nr, pid_t tid, u64 addr, void *buf, u64 size)
 	struct iovec local = { .iov_base = buf, .iov_len = size };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)addr, .iov_len = size };
 
-	return ap_kcall6((u64)nr, (u64)tid, (u64)(uintptr_t)&local, 1, (u64)(uintptr_t)&remote, 1,
+	return ap_rawsys((u64)nr, (u64)tid, (u64)(uintptr_t)&local, 1, (u64)(uintptr_t)&remote, 1,
 			 0) == (s64)size;
 }
 

@@ -50,6 +50,7 @@ AP_MUST_CHECK int ap_task_write(pid_t tid, u64 addr, const void *buf, u64 size);
 struct ap_remote {
 	pid_t tid;
 	struct user_regs_struct saved; /* the program's, put back at the end */
+	u64 mask;		       /* likewise */
 	u64 insn;		       /* address of a syscall instruction in the task */
 	u64 patched;		       /* what stood at insn if it had to be made, see is_patched */
 	bool is_patched;

@@ -7,6 +7,7 @@
 #include "linux/counters.h"
 
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -117,6 +118,44 @@ void ap_counters_read(const struct ap_counters *c, const struct rusage *ru,
 	}
 	res->user_ns = timeval_ns(&ru->ru_utime);
 	res->sys_ns = timeval_ns(&ru->ru_stime);
+}
+
+static struct timeval from_ticks(unsigned long ticks)
+{
+	unsigned long hz = (unsigned long)sysconf(_SC_CLK_TCK);
+
+	return (struct timeval){ .tv_sec = (time_t)(ticks / hz),
+				 .tv_usec = (suseconds_t)(ticks % hz * 1000000 / hz) };
+}
+
+void ap_counters_rusage(pid_t pid, struct rusage *ru)
+{
+	unsigned long min = 0, maj = 0, user = 0, sys = 0;
+	char name[64], line[1024];
+	const char *p;
+	FILE *f;
+
+	memset(ru, 0, sizeof(*ru));
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	f = fopen(name, "re");
+	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %lu %*u %lu %*u %lu %lu", &min, &maj,
+			&user, &sys) == 4) {
+		ru->ru_minflt = (long)min;
+		ru->ru_majflt = (long)maj;
+		ru->ru_utime = from_ticks(user);
+		ru->ru_stime = from_ticks(sys);
+	}
+	if (f)
+		fclose(f);
+	snprintf(name, sizeof(name), "/proc/%d/status", (int)pid);
+	f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		(void)sscanf(line, "voluntary_ctxt_switches: %ld", &ru->ru_nvcsw);
+		(void)sscanf(line, "nonvoluntary_ctxt_switches: %ld", &ru->ru_nivcsw);
+	}
+	if (f)
+		fclose(f);
 }
 
 void ap_counters_close(struct ap_counters *c)

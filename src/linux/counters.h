@@ -24,6 +24,8 @@ void ap_counters_open(struct ap_counters *c, pid_t pid, u32 wanted, bool inherit
 void ap_counters_before_reap(struct ap_counters *c, pid_t pid);
 void ap_counters_read(const struct ap_counters *c, const struct rusage *ru,
 		      struct ap_run_result *res);
+/* What wait4 would say of a process that lives. */
+void ap_counters_rusage(pid_t pid, struct rusage *ru);
 void ap_counters_close(struct ap_counters *c);
 
 #endif

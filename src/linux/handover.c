@@ -26,10 +26,14 @@
 #include "linux/blob_image.h"
 #include "linux/supervisor.h"
 
-static void answer(struct ap_slot *slot, u32 req)
+/* The task may have taken its request back, and goes another way then. */
+static bool answer(struct ap_slot *slot, u32 from, u32 to)
 {
-	__atomic_store_n(&slot->req, req, __ATOMIC_RELEASE);
+	if (!__atomic_compare_exchange_n(&slot->req, &from, to, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
 	syscall(SYS_futex, &slot->req, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return true;
 }
 
 static struct ap_traced *find_traced(struct ap_supervisor *sv, pid_t tid)
@@ -82,37 +86,59 @@ static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, p
 	return ap_pidns_find(head.pidns, inner);
 }
 
+static void let_go(pid_t tid)
+{
+	int status;
+
+	if (!ap_task_interrupt(tid, &status)) {
+		bool is_signal = !ap_wait_event(status);
+
+		(void)ap_task_detach(tid, is_signal ? WSTOPSIG(status) : 0);
+	}
+}
+
+/* It may be ours still, where we were late to let it go after an exec that failed. */
+static bool seize(struct ap_supervisor *sv, const struct ap_traced *t)
+{
+	struct ap_traced *place = find_traced(sv, t->tid);
+
+	if (!place) {
+		if (ap_task_seize(t->tid))
+			return false;
+		place = new_traced(sv);
+	}
+	if (!place) {
+		let_go(t->tid);
+		return false;
+	}
+	*place = *t;
+	return true;
+}
+
 /* The task wants to be seized. */
 static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 index,
 		  struct ap_slot *slot, u32 ns_pid)
 {
-	struct ap_traced t = { .seg = track->seg,
-			       .slot = index,
-			       .owns_seg = slot->pid == ns_pid,
-			       .fd = slot->exec_fd,
-			       .root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
-			       .nofile_share = slot->exec_nofile,
-			       .limit_shares = slot->exec_limits,
-			       .sigmask = slot->exec_sigmask };
-	struct ap_traced *place;
+	struct ap_traced t;
 
-	t.tid = outer_tid(sv, track, (pid_t)slot->tid);
-	if (t.tid <= 0 || find_traced(sv, t.tid) || !holds_session(sv, t.tid, t.fd) ||
-	    ap_task_seize(t.tid)) {
-		answer(slot, AP_REQ_EXEC_NAK);
+	if (!answer(slot, AP_REQ_EXEC, AP_REQ_EXEC_TAKEN))
 		return;
+	t = (struct ap_traced){ .tid = outer_tid(sv, track, (pid_t)slot->tid),
+				.seg = track->seg,
+				.slot = index,
+				.owns_seg = slot->pid == ns_pid,
+				.fd = slot->exec_fd,
+				.root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
+				.nofile_share = slot->exec_nofile,
+				.limit_shares = slot->exec_limits,
+				.ptracer = slot->exec_ptracer,
+				.sigmask = slot->exec_sigmask };
+	if (t.tid <= 0 || !holds_session(sv, t.tid, t.fd) || !seize(sv, &t)) {
+		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
+	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
+		let_go(t.tid);
+		drop_traced(sv, find_traced(sv, t.tid));
 	}
-	place = new_traced(sv);
-	if (!place) {
-		int status;
-
-		if (!ap_task_interrupt(t.tid, &status))
-			(void)ap_task_detach(t.tid, 0);
-		answer(slot, AP_REQ_EXEC_NAK);
-		return;
-	}
-	*place = t;
-	answer(slot, AP_REQ_EXEC_ACK);
 }
 
 /* The exec failed; the task waits to be let go. */
@@ -120,19 +146,14 @@ static void cancel(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot 
 {
 	for (u32 i = 0; i < sv->ntraced; i++) {
 		struct ap_traced *t = &sv->traced[i];
-		int status;
 
 		if (t->seg != seg || t->slot != index)
 			continue;
-		if (!ap_task_interrupt(t->tid, &status)) {
-			bool is_signal = !ap_wait_event(status);
-
-			(void)ap_task_detach(t->tid, is_signal ? WSTOPSIG(status) : 0);
-		}
+		let_go(t->tid);
 		drop_traced(sv, t);
 		break;
 	}
-	answer(slot, AP_REQ_CANCEL_ACK);
+	(void)answer(slot, AP_REQ_CANCEL, AP_REQ_CANCEL_ACK);
 }
 
 void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track)
@@ -208,6 +229,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.host_pid = (u32)pid,
 				.nofile_share = from->nofile_share,
 				.limit_shares = from->limit_shares,
+				.ptracer = from->ptracer,
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";

@@ -117,7 +117,7 @@ static void prepare(const struct ap_launch *l, int sock, bool as_native)
 	}
 	if (l->nested_root)
 		(void)prctl(AP_PRCTL, AP_PRCTL_SET_ROOT, (unsigned long)l->nested_root, 0, 0);
-	sigprocmask(SIG_SETMASK, as_native ? l->mask : &all, NULL);
+	sigprocmask(SIG_SETMASK, l->mask, NULL);
 	tell(sock, &msg);
 	if (msg.err)
 		_exit(127);

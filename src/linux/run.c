@@ -137,7 +137,7 @@ static int await_exec(struct ap_run_state *run)
 
 bool ap_run_command_has_ended(struct ap_supervisor *sv)
 {
-	return sv->command_ended;
+	return sv->command_ended || sv->is_given_up;
 }
 
 static bool is_settled(struct ap_supervisor *sv)
@@ -159,7 +159,14 @@ void ap_run_take_times(struct ap_run_state *run)
 {
 	struct ap_run_result *res = run->res;
 
-	res->wait_status = run->sv.wait_status;
+	if (run->sv.is_given_up && !run->sv.command_ended) {
+		res->is_given_up = true;
+		res->wait_status =
+			ap_run_complain(run, AP_EXIT_OURS << 8, "told twice to end: %s runs on",
+					run->opts->argv[0]);
+	} else {
+		res->wait_status = run->sv.wait_status;
+	}
 	res->wall_ns = run->sv.end_ns - run->start_ns;
 	ap_counters_read(&run->counters, &run->sv.rusage, res);
 }

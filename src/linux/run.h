@@ -57,6 +57,7 @@ struct ap_note_line {
 struct ap_run_result {
 	int wait_status;   /* of the command, as waitpid gives it */
 	u64 raw[AP_RAW_N]; /* sums over the whole tree: vector fields, then enum ap_raw */
+	bool is_given_up;  /* the command runs on; wait_status says 125 */
 	bool counted;	   /* the engine ran in the command at all */
 	u64 sw[AP_SW_N];
 	enum ap_source sw_source[AP_SW_N];

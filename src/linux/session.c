@@ -169,12 +169,12 @@ int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32
 	return 0;
 }
 
-static int read_all(int fd, void *buf, u64 size, u64 off)
+int ap_session_read(const struct ap_session_file *s, void *buf, u64 size, u64 off)
 {
 	ssize_t got;
 
 	do {
-		got = pread(fd, buf, size, (off_t)off);
+		got = pread(s->fd, buf, size, (off_t)off);
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
@@ -183,12 +183,12 @@ static int read_all(int fd, void *buf, u64 size, u64 off)
 
 int ap_session_seg_read(const struct ap_session_file *s, u32 seg, struct ap_seg *out)
 {
-	return read_all(s->fd, out, sizeof(*out), AP_SEG_OFF(seg));
+	return ap_session_read(s, out, sizeof(*out), AP_SEG_OFF(seg));
 }
 
 int ap_session_slot_read(const struct ap_session_file *s, u32 seg, u32 slot, struct ap_slot *out)
 {
-	return read_all(s->fd, out, sizeof(*out), AP_SEG_OFF(seg) + AP_SLOT_OFF(slot));
+	return ap_session_read(s, out, sizeof(*out), AP_SEG_OFF(seg) + AP_SLOT_OFF(slot));
 }
 
 static void *map_page(const struct ap_session_file *s, u64 off)

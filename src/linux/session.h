@@ -43,6 +43,8 @@ bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n);
 /* Allocates a segment in state INIT with the fields that init gives; -ENOSPC when full. */
 AP_MUST_CHECK int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init,
 				     u32 *seg);
+/* Bytes of the file, all of them; without a mapping, which would fill its holes. */
+AP_MUST_CHECK int ap_session_read(const struct ap_session_file *s, void *buf, u64 size, u64 off);
 /* Copies of a segment's or a slot's first page. */
 AP_MUST_CHECK int ap_session_seg_read(const struct ap_session_file *s, u32 seg, struct ap_seg *out);
 AP_MUST_CHECK int ap_session_slot_read(const struct ap_session_file *s, u32 seg, u32 slot,

@@ -31,18 +31,6 @@ struct reading {
 	struct slot_image image;
 };
 
-static int read_at(int fd, void *buf, u64 size, u64 off)
-{
-	ssize_t got;
-
-	do {
-		got = pread(fd, buf, size, (off_t)off);
-	} while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	return (u64)got == size ? 0 : -EIO;
-}
-
 static bool is_in_dead(const struct ap_seg *seg, u32 index, const struct ap_slot *slot)
 {
 	return (u32)(seg->fold >> 1 & 0x7fff) == index + 1 && (u32)(seg->fold >> 32) == slot->gen;
@@ -70,8 +58,8 @@ static void add_live(const struct reading *r, struct ap_sum *sum)
 static int add_slot(const struct ap_session_file *s, u32 seg, struct reading *r, u32 index,
 		    struct ap_sum *sum)
 {
-	int ret = read_at(s->fd, &r->image, AP_SLOT_COUNTS_OFF + r->nshapes * sizeof(u64),
-			  AP_SEG_OFF(seg) + AP_SLOT_OFF(index));
+	int ret = ap_session_read(s, &r->image, AP_SLOT_COUNTS_OFF + r->nshapes * sizeof(u64),
+				  AP_SEG_OFF(seg) + AP_SLOT_OFF(index));
 
 	if (ret)
 		return ret;
@@ -98,7 +86,8 @@ static int read_once(const struct ap_session_file *s, u32 seg, struct reading *r
 		return 0;
 	r->nshapes = r->seg.nshapes < AP_SHAPE_MAX ? r->seg.nshapes : AP_SHAPE_MAX;
 	nslots = r->seg.nslots < AP_SLOT_MAX ? r->seg.nslots : AP_SLOT_MAX;
-	ret = read_at(s->fd, r->shapes, r->nshapes * sizeof(u64), AP_SEG_OFF(seg) + AP_SHAPES_OFF);
+	ret = ap_session_read(s, r->shapes, r->nshapes * sizeof(u64),
+			      AP_SEG_OFF(seg) + AP_SHAPES_OFF);
 	for (u32 i = 0; i < nslots && !ret; i++)
 		ret = add_slot(s, seg, r, i, sum);
 	for (u32 i = 0; i < AP_RAW_N; i++)

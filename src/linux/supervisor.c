@@ -117,6 +117,15 @@ static bool reap_one(struct ap_supervisor *sv)
 	return true;
 }
 
+/* Told to end a second time: the command does not listen, so we leave it. */
+static void give_up(struct ap_supervisor *sv)
+{
+	sv->is_given_up = true;
+	sv->is_interrupted = true;
+	sv->end_ns = ap_now_ns();
+	ap_counters_rusage(sv->command, &sv->rusage);
+}
+
 /* The keyboard's signals reach the command by themselves, it is in the same process group. */
 static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 {
@@ -127,8 +136,11 @@ static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 		return;
 	if (!sv->command || sv->command_ended)
 		sv->is_interrupted = true;
+	else if (!is_from_kernel && (sig == SIGINT || sig == SIGTERM) && sv->was_told)
+		give_up(sv);
 	else if (!is_from_kernel || (sig != SIGINT && sig != SIGQUIT))
 		kill(sv->command, sig);
+	sv->was_told |= !is_from_kernel && (sig == SIGINT || sig == SIGTERM);
 }
 
 static void read_signals(struct ap_supervisor *sv)

@@ -38,7 +38,7 @@ struct ap_traced {
 	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */
 	bool owns_seg;
 	s32 fd;
-	u32 root, nofile_share, limit_shares;
+	u32 root, nofile_share, limit_shares, ptracer;
 	u64 sigmask;
 };
 
@@ -63,6 +63,8 @@ struct ap_supervisor {
 
 	pid_t command; /* 0 none */
 	bool command_ended;
+	bool was_told;	     /* to end, by a signal sent to us, which was passed on */
+	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	int wait_status;
 	struct rusage rusage;

@@ -19,8 +19,35 @@ AP_MUST_CHECK s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from);
 s64 ap_svc_read(u64 inode, u64 buf, u64 size);
 s64 ap_svc_readv(u64 inode, u64 iov, u64 n);
 
+/* own.c: what read(2) gives of an event that only the calling thread can count; 0: ask. */
+#define AP_SVC_OWN_MAX 6U
+u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
+/* The raw counters of an event that is active in the calling thread, before the last instruction. */
+AP_MUST_CHECK bool ap_svc_own_raw(u64 inode, u64 *value);
+
 /* control.c; true: *ret is the answer, false: it is the kernel's business */
 bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret);
 s64 ap_svc_prctl(bool enable);
+
+/*
+ * files.c: calls that would show the pipe.  The _done ones look at the kernel's answer.  stand_in: the
+ * call goes to c->fd, which is to be closed after it; false where none can be had.
+ */
+s64 ap_svc_stand_in_fd(void);
+AP_MUST_CHECK bool ap_svc_stand_in(struct ap_service_call *c);
+/* True: answered; more: fcntl_done is wanted. */
+bool ap_svc_fcntl(struct ap_service_call *c, bool *more);
+void ap_svc_fcntl_done(struct ap_service_call *c);
+void ap_svc_stat_done(const struct ap_service_call *c);
+void ap_svc_readlink_done(struct ap_service_call *c);
+void ap_svc_open_done(struct ap_service_call *c);
+
+/* map.c: true where c->ret is the answer. */
+bool ap_svc_mmap(struct ap_service_call *c);
+void ap_svc_mmap_done(const struct ap_service_call *c); /* of any fixed mapping, c->inode 0 */
+void ap_svc_munmap_done(const struct ap_service_call *c);
+bool ap_svc_mremap(struct ap_service_call *c);
+void ap_svc_mremap_done(const struct ap_service_call *c);
+bool ap_svc_has_maps(void);
 
 #endif

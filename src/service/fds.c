@@ -14,7 +14,7 @@
 #include "service/fds.h"
 #include "abi/service.h"
 #include "engine/nr.h"
-#include "service/hooks.h"
+#include "service/sys.h"
 
 #define ENTRIES	 65536U /* higher numbers are looked at each time */
 #define S_IFMT	 0170000U
@@ -30,9 +30,8 @@ static bool off;
 static u64 look(s32 fd)
 {
 	struct ap_kstat st;
-	const u64 a[6] = { (u64)fd, (u64)&st };
 
-	if (ap_hook_sys(AP_NR_fstat, a))
+	if (ap_svc_sys(AP_NR_fstat, (u64)fd, (u64)&st, 0, 0))
 		return 0;
 	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) != (S_IFFIFO | AP_SVC_PIPE_MARK))
 		return 0;

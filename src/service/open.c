@@ -7,6 +7,7 @@
  * see the second number for two system calls.  It must be a free one nevertheless: where only one
  * is left under the soft limit, the limit is two higher for that moment, if the hard one allows.
  */
+#include "abi/attr.h"
 #include "abi/service.h"
 #include "base/mem.h"
 #include "engine/nr.h"
@@ -15,62 +16,28 @@
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "service/sys.h"
 
 #define NR_PIPE2 293
-#define CHUNK	 64
-
-static s64 sys(u64 nr, u64 a, u64 b, u64 c, u64 d)
-{
-	const u64 args[6] = { a, b, c, d };
-
-	return ap_hook_sys(nr, args);
-}
-
-static s64 too_big(u64 from)
-{
-	const u32 size = sizeof(struct ap_perf_attr);
-
-	return ap_hook_put(from + offsetof(struct ap_perf_attr, size), &size, sizeof(size))
-		       ? -AP_EFAULT
-		       : -AP_E2BIG;
-}
-
-/* What is beyond our knowledge must be zero. */
-static s64 check_tail(u64 from, u64 size)
-{
-	u8 tail[CHUNK];
-
-	for (u64 at = sizeof(struct ap_perf_attr); at < size; at += CHUNK) {
-		u64 n = size - at < CHUNK ? size - at : CHUNK;
-
-		if (ap_hook_get(tail, from + at, n))
-			return -AP_EFAULT;
-		for (u64 i = 0; i < n; i++)
-			if (tail[i])
-				return too_big(from);
-	}
-	return 0;
-}
 
 s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from)
 {
-	u32 size;
+	u64 size_at = from + offsetof(struct ap_perf_attr, size);
+	u8 bytes[AP_PERF_ATTR_SIZE_MAX];
+	u32 field, size, back;
 	s64 ret;
 
-	if (ap_hook_get(&size, from + offsetof(struct ap_perf_attr, size), sizeof(size)))
+	if (ap_hook_get(&field, size_at, sizeof(field)))
 		return -AP_EFAULT;
-	if (!size)
-		size = AP_PERF_ATTR_SIZE_VER0;
-	if (size < AP_PERF_ATTR_SIZE_VER0 || size > AP_PAGE_SIZE)
-		return too_big(from);
-	ret = check_tail(from, size);
-	if (ret)
-		return ret;
-	memset(attr, 0, sizeof(*attr));
-	if (ap_hook_get(attr, from, size < sizeof(*attr) ? size : sizeof(*attr)))
+	size = field ? field : AP_PERF_ATTR_SIZE_VER0;
+	if (size < AP_PERF_ATTR_SIZE_VER0 || size > AP_PERF_ATTR_SIZE_MAX)
+		size = 0;
+	if (ap_hook_get(bytes, from, size))
 		return -AP_EFAULT;
-	attr->size = size;
-	return 0;
+	ret = ap_perf_attr_copy(bytes, field, size, attr, &back);
+	if (ret == -AP_E2BIG && ap_hook_put(size_at, &back, sizeof(back)))
+		return -AP_EFAULT;
+	return ret;
 }
 
 /* With a limit two higher there is room for the number that is closed again at once. */
@@ -79,17 +46,17 @@ static s64 make_at_limit(s32 fd[2], u64 flags)
 	u64 lim[2], more[2];
 	s64 ret;
 
-	if (sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim) || lim[0] >= lim[1])
+	if (ap_svc_sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim) || lim[0] >= lim[1])
 		return -AP_EMFILE;
 	more[0] = lim[1] - lim[0] < 2 ? lim[1] : lim[0] + 2;
 	more[1] = lim[1];
-	if (sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)more, 0))
+	if (ap_svc_sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)more, 0))
 		return -AP_EMFILE;
-	ret = sys(NR_PIPE2, (u64)fd, flags, 0, 0);
-	sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
+	ret = ap_svc_sys(NR_PIPE2, (u64)fd, flags, 0, 0);
+	ap_svc_sys(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
 	if (!ret && (u64)fd[0] >= lim[0]) {
-		sys(AP_NR_close, (u64)fd[0], 0, 0, 0);
-		sys(AP_NR_close, (u64)fd[1], 0, 0, 0);
+		ap_svc_sys(AP_NR_close, (u64)fd[0], 0, 0, 0);
+		ap_svc_sys(AP_NR_close, (u64)fd[1], 0, 0, 0);
 		ret = -AP_EMFILE;
 	}
 	return ret;
@@ -98,7 +65,7 @@ static s64 make_at_limit(s32 fd[2], u64 flags)
 static void drop(s32 fd)
 {
 	ap_fds_change((u32)fd, (u32)fd);
-	sys(AP_NR_close, (u64)fd, 0, 0, 0);
+	ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
 	ap_fds_changed((u32)fd, (u32)fd);
 }
 
@@ -107,15 +74,15 @@ static s64 make_fd(bool cloexec, s32 *fd, u64 *inode)
 {
 	u64 flags = cloexec ? AP_O_CLOEXEC : 0;
 	s32 ends[2];
-	s64 ret = sys(NR_PIPE2, (u64)ends, flags, 0, 0);
+	s64 ret = ap_svc_sys(NR_PIPE2, (u64)ends, flags, 0, 0);
 
 	if (ret == -AP_EMFILE)
 		ret = make_at_limit(ends, flags);
 	if (ret)
 		return ret;
-	sys(AP_NR_close, (u64)ends[1], 0, 0, 0);
+	ap_svc_sys(AP_NR_close, (u64)ends[1], 0, 0, 0);
 	*fd = ends[0];
-	ret = sys(AP_NR_fchmod, (u64)ends[0], 0600 | AP_SVC_PIPE_MARK, 0, 0);
+	ret = ap_svc_sys(AP_NR_fchmod, (u64)ends[0], 0600 | AP_SVC_PIPE_MARK, 0, 0);
 	if (!ret)
 		*inode = ap_fds_event(ends[0]);
 	if (ret || !*inode)

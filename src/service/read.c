@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read(2) of perf descriptors.  The supervisor gives the bytes, with ENOSPC judged by the size of
- * the program's buffer; the service copies them to where the program wants them.
+ * read(2) of perf descriptors.  What the thread cannot compute itself (own.c) the supervisor gives,
+ * with ENOSPC judged by the size of the program's buffer; the service copies the bytes to where the
+ * program wants them.
  */
 #include "abi/service.h"
 #include "engine/nr.h"
@@ -56,9 +57,16 @@ static s64 read_asking(u64 inode, u64 buf, u64 size)
 
 s64 ap_svc_read(u64 inode, u64 buf, u64 size)
 {
+	u64 words[AP_SVC_OWN_MAX], n;
+
 	if ((s64)size < 0)
 		return -AP_EINVAL;
-	return read_asking(inode, buf, size);
+	n = ap_svc_own(inode, words) * sizeof(u64);
+	if (!n)
+		return read_asking(inode, buf, size);
+	if (n > size)
+		return -AP_ENOSPC;
+	return ap_hook_put(buf, words, n) ? -AP_EFAULT : (s64)n;
 }
 
 /* The kernel reads once for each part, and each is the whole event. */

@@ -8,7 +8,7 @@
 #include "service/request.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
-#include "service/hooks.h"
+#include "service/sys.h"
 
 #define SPINS	     400 /* about as long as an answer takes when the supervisor is awake */
 #define SLICE_NS     50000000
@@ -19,25 +19,11 @@
 
 static bool gone;
 
-static s64 sys(u64 nr, u64 a, u64 b, u64 c, u64 d)
-{
-	const u64 args[6] = { a, b, c, d };
-
-	return ap_hook_sys(nr, args);
-}
-
-static bool is_mute(const struct ap_hook_place *p)
-{
-	return p->seg->mute;
-}
-
 u64 ap_request_cpu_time(void)
 {
-	struct ap_hook_place p;
 	struct ap_timespec ts;
 
-	ap_hook_place(&p);
-	if (is_mute(&p) || sys(NR_CLOCK_GET, CLOCK_THREAD, (u64)&ts, 0, 0))
+	if (ap_svc_sys(NR_CLOCK_GET, CLOCK_THREAD, (u64)&ts, 0, 0))
 		return 0;
 	return (u64)ts.sec * 1000000000ULL + (u64)ts.nsec;
 }
@@ -58,28 +44,28 @@ void ap_request_begin_held(struct ap_request *r, u32 op)
 		r->svc->arg[i] = 0;
 }
 
+/* A signal that comes in the middle waits also where none is held off; only a sleep would notice. */
 s64 ap_request_begin(struct ap_request *r, u32 op)
 {
-	u64 mask;
-
-	if (!ap_hook_hold(&mask))
+	r->is_held = !ap_svc_is_mute();
+	if (r->is_held && !ap_hook_hold(&r->mask))
 		return AP_HOOK_AGAIN;
-	r->mask = mask;
 	ap_request_begin_held(r, op);
 	return 0;
 }
 
 void ap_request_end(struct ap_request *r)
 {
-	ap_hook_release(r->mask);
+	if (r->is_held)
+		ap_hook_release(r->mask);
 }
 
 /* Full barriers on both sides: who goes to sleep there sees the ring, or is seen asleep here. */
-static void ring(const struct ap_hook_place *p, struct ap_session *session)
+static void ring(struct ap_session *session)
 {
 	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST) && !is_mute(p))
-		sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
+	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST))
+		ap_svc_sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
 }
 
 static u32 spin(const struct ap_svc *svc, u64 n)
@@ -101,7 +87,8 @@ static bool sleep(struct ap_svc *svc)
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return true;
 	for (u32 n = 1;; n++) {
-		sys(AP_NR_futex, (u64)&svc->state, AP_FUTEX_WAIT, AP_SVC_ASLEEP, (u64)&slice);
+		ap_svc_sys(AP_NR_futex, (u64)&svc->state, AP_FUTEX_WAIT, AP_SVC_ASLEEP,
+			   (u64)&slice);
 		if (__atomic_load_n(&svc->state, __ATOMIC_ACQUIRE) != AP_SVC_ASLEEP)
 			return true;
 		if (!ap_hook_supervisor_lives(n))
@@ -123,9 +110,9 @@ s64 ap_request_ask(struct ap_request *r)
 	__atomic_fetch_or(&p.seg->asking[r->slot / 64], 1ULL << (r->slot % 64), __ATOMIC_ACQ_REL);
 	__atomic_fetch_or(&session->asking[r->seg % SEG_BITS / 64], 1ULL << (r->seg % 64),
 			  __ATOMIC_ACQ_REL);
-	ring(&p, session);
-	if (is_mute(&p) ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
-			: spin(svc, SPINS) == AP_SVC_DONE || sleep(svc))
+	ring(session);
+	if (ap_svc_is_mute() ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
+			     : spin(svc, SPINS) == AP_SVC_DONE || sleep(svc))
 		return svc->ret;
 	__atomic_store_n(&gone, true, __ATOMIC_RELAXED);
 	return -AP_ENODEV;

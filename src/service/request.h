@@ -12,6 +12,7 @@
 struct ap_request {
 	struct ap_svc *svc;
 	u64 mask;
+	bool is_held; /* signals are */
 	u32 seg, slot;
 };
 

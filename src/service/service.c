@@ -12,18 +12,166 @@
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "service/sys.h"
 
 #define PR_TASK_PERF_EVENTS_DISABLE 31
 #define PR_TASK_PERF_EVENTS_ENABLE  32
 #define CLOSE_RANGE_UNSHARE	    2
 #define CLOSE_RANGE_CLOEXEC	    4
 
-enum after { AFTER_NOTHING, AFTER_CLOSE, AFTER_CLOSE_RANGE };
+#define NR_STAT	 4
+#define NR_LSTAT 6
+
+enum after {
+	AFTER_NOTHING,
+	AFTER_CLOSE,
+	AFTER_CLOSE_RANGE,
+	AFTER_STAND_IN,
+	AFTER_FCNTL,
+	AFTER_STAT,
+	AFTER_READLINK,
+	AFTER_OPEN,
+	AFTER_REFUSED,
+	AFTER_MMAP,
+	AFTER_MUNMAP,
+	AFTER_MREMAP
+};
 
 static bool answer(struct ap_service_call *c, s64 ret)
 {
 	c->ret = ret;
 	return true;
+}
+
+/* What no event can do, and the pipe could. */
+static bool refuse_moves(struct ap_service_call *c)
+{
+	u64 other = c->nr == AP_NR_splice ? c->a[2] : c->a[1];
+
+	if (c->nr == AP_NR_vmsplice)
+		return ap_fds_event((s32)c->a[0]) && answer(c, -AP_EBADF);
+	return (ap_fds_event((s32)c->a[0]) || ap_fds_event((s32)other)) && answer(c, -AP_EINVAL);
+}
+
+static bool stands_in(struct ap_service_call *c)
+{
+	if (ap_fds_event((s32)c->a[0]) && ap_svc_stand_in(c))
+		c->after = AFTER_STAND_IN;
+	return false;
+}
+
+static bool writes(struct ap_service_call *c)
+{
+	if (c->nr == AP_NR_pwritev2 && c->a[3] != ~0ULL)
+		return false;
+	return ap_fds_event((s32)c->a[0]) && answer(c, -AP_EINVAL);
+}
+
+static bool controls(struct ap_service_call *c)
+{
+	bool more;
+
+	if (!ap_fds_event((s32)c->a[0]))
+		return false;
+	if (ap_svc_fcntl(c, &more))
+		return true;
+	c->after = more ? AFTER_FCNTL : AFTER_NOTHING;
+	return false;
+}
+
+static bool maps(struct ap_service_call *c)
+{
+	c->inode = c->a[3] & AP_MAP_ANON ? 0 : ap_fds_event((s32)c->a[4]);
+	if (c->inode || (c->a[3] & AP_MAP_FIXED && ap_svc_has_maps()))
+		c->after = AFTER_MMAP;
+	return c->inode && ap_svc_mmap(c);
+}
+
+/* Calls on files and memory that an event answers in another way than its pipe does. */
+static bool on_file(struct ap_service_call *c)
+{
+	switch (c->nr) {
+	case AP_NR_write:
+	case AP_NR_writev:
+	case AP_NR_pwritev2:
+		return writes(c);
+	case AP_NR_fcntl:
+		return controls(c);
+	case AP_NR_splice:
+	case AP_NR_tee:
+	case AP_NR_sendfile:
+	case AP_NR_vmsplice:
+		return refuse_moves(c);
+	case AP_NR_fstatfs:
+	case AP_NR_fchmod:
+	case AP_NR_fchown:
+	case AP_NR_fallocate:
+	case AP_NR_fadvise64:
+	case AP_NR_utimensat:
+	case AP_NR_futimesat:
+		return stands_in(c);
+	case AP_NR_mmap:
+		return maps(c);
+	case AP_NR_mremap:
+		if (!ap_svc_has_maps())
+			return false;
+		c->after = AFTER_MREMAP;
+		return ap_svc_mremap(c);
+	case AP_NR_munmap:
+		c->after = ap_svc_has_maps() ? AFTER_MUNMAP : AFTER_NOTHING;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* Calls whose answer may show a pipe. */
+static enum after after_show(u64 nr)
+{
+	switch (nr) {
+	case NR_STAT:
+	case NR_LSTAT:
+	case AP_NR_fstat:
+	case AP_NR_newfstatat:
+	case AP_NR_statx:
+		return AFTER_STAT;
+	case AP_NR_readlink:
+	case AP_NR_readlinkat:
+		return AFTER_READLINK;
+	case AP_NR_open:
+	case AP_NR_openat:
+	case AP_NR_openat2:
+		return AFTER_OPEN;
+	default:
+		return AFTER_NOTHING;
+	}
+}
+
+/*
+ * The program has a filter, and we make no call that it could kill for: so none makes a descriptor.
+ * The filter sees the call, which the kernel refuses for a flag that there is not.
+ */
+#define NO_FLAG (1ULL << 63)
+static bool opens(struct ap_service_call *c)
+{
+	if (!ap_svc_is_mute())
+		return answer(c, ap_svc_open(c));
+	c->a[4] |= NO_FLAG;
+	c->after = AFTER_REFUSED;
+	return false;
+}
+
+/* What the program's filter says of a call that we answer: asked by one that does nothing. */
+static bool is_filtered(struct ap_service_call *c)
+{
+	u64 a[6] = { c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5] };
+
+	if (!ap_svc_is_mute())
+		return false;
+	if (c->nr == AP_NR_read || c->nr == AP_NR_readv || c->nr == AP_NR_preadv2)
+		a[2] = 0;
+	c->ret = ap_hook_sys(c->nr, a);
+	return c->ret < 0 && c->ret != -AP_ENOTTY;
 }
 
 /* Calls on the event behind c->inode. */
@@ -86,13 +234,13 @@ bool ap_service_before(struct ap_service_call *c)
 	c->after = AFTER_NOTHING;
 	switch (c->nr) {
 	case AP_SERVICE_NR_OPEN:
-		return answer(c, ap_svc_open(c));
+		return opens(c);
 	case AP_NR_read:
 	case AP_NR_readv:
 	case AP_NR_preadv2:
 	case AP_NR_ioctl:
 		c->inode = ap_fds_event((s32)c->a[0]);
-		return c->inode && on_event(c);
+		return c->inode && (is_filtered(c) || on_event(c));
 	case AP_NR_close:
 		return closes(c, (s32)c->a[0]);
 	case AP_NR_dup2:
@@ -103,13 +251,15 @@ bool ap_service_before(struct ap_service_call *c)
 	case AP_NR_prctl:
 		if (c->a[0] != PR_TASK_PERF_EVENTS_DISABLE && c->a[0] != PR_TASK_PERF_EVENTS_ENABLE)
 			return false;
-		return answer(c, ap_svc_prctl(c->a[0] == PR_TASK_PERF_EVENTS_ENABLE));
+		return is_filtered(c) ||
+		       answer(c, ap_svc_prctl(c->a[0] == PR_TASK_PERF_EVENTS_ENABLE));
 	case AP_NR_unshare:
 		if (c->a[0] & AP_CLONE_FILES)
 			ap_fds_forget();
 		return false;
 	default:
-		return false;
+		c->after = after_show(c->nr);
+		return !c->after && on_file(c);
 	}
 }
 
@@ -125,6 +275,33 @@ void ap_service_after(struct ap_service_call *c)
 		ap_fds_changed((u32)c->a[0], (u32)c->a[1]);
 		if (c->inode)
 			hint(0);
+		break;
+	case AFTER_STAND_IN:
+		ap_svc_sys(AP_NR_close, (u64)c->fd, 0, 0, 0);
+		break;
+	case AFTER_FCNTL:
+		ap_svc_fcntl_done(c);
+		break;
+	case AFTER_STAT:
+		ap_svc_stat_done(c);
+		break;
+	case AFTER_READLINK:
+		ap_svc_readlink_done(c);
+		break;
+	case AFTER_OPEN:
+		ap_svc_open_done(c);
+		break;
+	case AFTER_REFUSED:
+		c->ret = c->ret == -AP_EINVAL ? -AP_EPERM : c->ret;
+		break;
+	case AFTER_MMAP:
+		ap_svc_mmap_done(c);
+		break;
+	case AFTER_MUNMAP:
+		ap_svc_munmap_done(c);
+		break;
+	case AFTER_MREMAP:
+		ap_svc_mremap_done(c);
 		break;
 	}
 }

@@ -32,11 +32,29 @@ AP_MUST_CHECK bool ap_service_before(struct ap_service_call *c);
 /* c->ret is the kernel's answer, and may change.  Only where c->after is set. */
 void ap_service_after(struct ap_service_call *c);
 
-/* Of watched tasks (AP_ORDER_WATCHED); all signals blocked. */
-bool ap_service_is_watched(void);
-void ap_service_fork(u32 op, u32 seg, u32 slot, bool is_thread); /* AP_SVC_FORK, _FORK_FAILED */
-void ap_service_exit(u32 op);					 /* AP_SVC_EXIT, _EXIT_GROUP */
-void ap_service_buried(u32 seg, u32 slot); /* AP_SVC_EXIT of a vfork child that is gone */
+/*
+ * Of tasks, with all signals blocked: told to the supervisor where it watches them.  forks before the
+ * child exists, and true where a failure has to be told; exits before the counts are folded; buries
+ * for a vfork child, before its slot goes: it was killed, or goes on in an image of its own.
+ */
+AP_MUST_CHECK bool ap_service_forks(u32 seg, u32 slot, bool is_thread);
+void ap_service_fork_failed(u32 seg, u32 slot, bool is_thread);
+void ap_service_exits(bool whole_process);
+void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot);
+
+/*
+ * What rdpmc reads of a counter of the calling thread; false where none is there that a mapping names.
+ * The instruction is counted already, and does not count itself.
+ */
+AP_MUST_CHECK bool ap_service_pmc(u32 counter, u64 *value);
+
+/* In a fork's child: it has the descriptors and not the mappings. */
+void ap_service_in_child(void);
+/*
+ * The end of a line of /proc/self/maps, from the device on, with the name at name_at: true where a
+ * perf event is mapped at start.
+ */
+bool ap_service_names_map(u64 start, u64 name_at, char *tail, u64 cap);
 
 /* The process shares descriptors with one whose calls are not seen, from now on. */
 void ap_service_files_shared(void);

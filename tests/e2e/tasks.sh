@@ -64,4 +64,12 @@ else
 	lack "setuid" "not root"
 fi
 
+# a vfork child's slot becomes a thread's
+run "$ANYPERF" stat -x, -o "$tmp/csv" -e instructions,branches,taken-branches,syscalls -- \
+	"$PROGRAMS/spawn_reuse"
+is "$status" 0 "reuse of a slot: status"
+for want in instructions=200000068 branches=100000009 taken-branches=100000002 syscalls=11; do
+	is "$(stat_value "$tmp/csv" "${want%=*}")" "${want#*=}" "reuse of a slot: ${want%=*}"
+done
+
 done_testing

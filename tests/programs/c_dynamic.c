@@ -2,8 +2,8 @@
 /* LIBS: -lm */
 /*
  * A dynamic program that uses a bit of everything in its library: printf, qsort, regex, libm,
- * malloc, strings. Deterministic, and short enough to be single-stepped. c_static.c is the same
- * without the dynamic linker's work.
+ * malloc, strings. Deterministic, and short enough to be single-stepped. c_static.c
+ * builds it without the dynamic linker's work.
  */
 #include <math.h>
 #include <regex.h>

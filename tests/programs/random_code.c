@@ -246,84 +246,79 @@ static void make_vector(ZydisEncoderOperand *op, char c, unsigned int regs)
 		make_reg(op, first[kind] + below(regs));
 }
 
-static void make_operand(ZydisEncoderOperand *op, char c, unsigned int width, unsigned int regs)
+/* Letters of general registers: of which width (0: the form's), and whether it may be in memory. */
+static bool make_general(ZydisEncoderOperand *op, char c, unsigned int width, bool memory)
 {
-	bool memory = below(2);
+	static const struct {
+		char letter;
+		unsigned char width;
+		enum { IN_REGISTER, IN_EITHER, IN_MEMORY } where;
+	} kinds[] = {
+		{ 'G', 0, IN_REGISTER }, { 'R', 0, IN_EITHER },	   { 'M', 0, IN_MEMORY },
+		{ 'B', 8, IN_REGISTER }, { 'Q', 8, IN_EITHER },	   { 'W', 16, IN_EITHER },
+		{ 'D', 32, IN_EITHER },	 { 'd', 32, IN_REGISTER }, { 'L', 64, IN_REGISTER },
+	};
 
-	switch (c) {
-	case 'G':
-		make_gpr(op, width, false);
-		break;
-	case 'R':
-		make_gpr(op, width, memory);
-		break;
-	case 'M':
-		make_gpr(op, width, true);
-		break;
-	case 'E':
+	if (c == 'E') {
 		make_gpr(op, width == 16 ? 32 : width, false);
-		break;
-	case 'B':
-		make_gpr(op, 8, false);
-		break;
-	case 'Q':
-		make_gpr(op, 8, memory);
-		break;
-	case 'd':
-		make_gpr(op, 32, false);
-		break;
-	case 'D':
-		make_gpr(op, 32, memory);
-		break;
-	case 'W':
-		make_gpr(op, 16, memory);
-		break;
-	case 'L':
-		make_gpr(op, 64, false);
-		break;
-	case 'l':
-		make_memory(op, 8, false);
-		break;
-	case 'a':
-		make_memory(op, 16, true);
-		break;
-	case 'b':
-		make_memory(op, 32, false);
-		break;
-	case 'g':
-		make_memory(op, 64, true);
-		break;
+		return true;
+	}
+	for (unsigned int k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		if (kinds[k].letter != c)
+			continue;
+		make_gpr(op, kinds[k].width ? kinds[k].width : width,
+			 kinds[k].where == IN_MEMORY || (kinds[k].where == IN_EITHER && memory));
+		return true;
+	}
+	return false;
+}
+
+/* Immediates, and registers that an instruction takes as they are or of a small set. */
+static bool make_special(ZydisEncoderOperand *op, char c)
+{
+	switch (c) {
 	case 'i':
 		make_imm(op, below(2) ? below(128) : below(8));
-		break;
+		return true;
 	case 'I':
 		make_imm(op, rnd() & INT32_MAX);
-		break;
+		return true;
 	case 'u':
 		make_imm(op, 1 + below(31));
-		break;
+		return true;
 	case 'c':
 		make_reg(op, ZYDIS_REGISTER_CL);
-		break;
+		return true;
 	case 'k':
 		make_reg(op, ZYDIS_REGISTER_K0 + below(8));
-		break;
+		return true;
 	case 'K':
 		make_reg(op, ZYDIS_REGISTER_K1 + below(7));
-		break;
+		return true;
 	case '0':
 		make_reg(op, ZYDIS_REGISTER_XMM0);
-		break;
-	case 's':
-	case 't':
-		if (memory)
-			make_memory(op, c == 's' ? 8 : 4, false);
-		else
-			make_vector(op, 'x', 16);
-		break;
+		return true;
 	default:
-		make_vector(op, c, regs);
+		return false;
 	}
+}
+
+static void make_operand(ZydisEncoderOperand *op, char c, unsigned int width, unsigned int regs)
+{
+	static const char memories[] = "labg"; /* of 8, 16, 32, 64 bytes, every other one aligned */
+	const char *at = strchr(memories, c);
+	bool memory = below(2);
+
+	if (make_general(op, c, width, memory) || make_special(op, c))
+		return;
+	if (at)
+		make_memory(op, 8u << (at - memories), (at - memories) % 2);
+	else if ((c == 's' || c == 't') && memory)
+		make_memory(op, c == 's' ? 8 : 4, false);
+	else if (c == 's' || c == 't')
+		make_vector(op, 'x', 16);
+	else
+		make_vector(op, c, regs);
 }
 
 static bool try_form(const struct form *f)

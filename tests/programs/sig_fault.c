@@ -7,7 +7,9 @@
  */
 #include "sig_test.h"
 
+#include <asm/prctl.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 
 #define CANARY(n) (0x0101010101010101UL * (n))
 
@@ -33,7 +35,8 @@
 		"mov saved_sp(%rip), %rsp\ncld\n"                                                  \
 		"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbp\npop %rbx\nret\n")
 
-unsigned long saved_sp, bad_pointer, bad_code, wild = 0x8000000000000000UL;
+unsigned long saved_sp, bad_pointer, bad_code;
+unsigned long wild[] = { 0x8000000000000000UL, 0x33, 0x202, 0, 0x2b }; /* a frame of iretq too */
 char *bad_page, *short_file;
 char guard[3 * 4096] __attribute__((aligned(4096)));
 
@@ -56,6 +59,25 @@ CASE(divide_rip, "xor %edx, %edx", "divq bad_pointer(%rip)");
 CASE(undefined, "", "ud2");
 CASE(breakpoint, "", "int3");
 CASE(beyond_eof, "mov short_file(%rip), %r15", "mov 4096(%r15), %al");
+/* bad_page is the base of %gs */
+CASE(gs_load, "xor %ebx, %ebx", "mov %gs:16(%rbx), %r12");
+CASE(gs_add, "xor %eax, %eax", "add %rcx, %gs:8(%rax)");
+CASE(gs_disp, "", "mov %gs:24, %rdx");
+CASE(gs_moffs, "", "movabs %gs:16, %rax");
+CASE(gs_movs, "mov $-16, %rsi\nlea guard(%rip), %rdi\nmov $64, %ecx",
+     "rep movsb %gs:(%rsi), (%rdi)");
+CASE(gs_cmps, "xor %esi, %esi\nlea guard(%rip), %rdi", "cmpsq (%rdi), %gs:(%rsi)");
+CASE(gs_xlat, "xor %ebx, %ebx\nxor %eax, %eax", "xlat %gs:(%rbx)");
+CASE(gs_jump, "xor %ecx, %ecx", "jmp *%gs:8(%rcx)");
+CASE(gs_call, "xor %edx, %edx", "call *%gs:8(%rdx)");
+/* no addresses: the branch itself faults */
+CASE(jump_nowhere, "mov wild(%rip), %rcx", "jmp *%rcx");
+CASE(jump_rip_nowhere, "", "jmp *wild(%rip)");
+CASE(call_nowhere, "mov wild(%rip), %rdx", "call *%rdx");
+CASE(call_rip_nowhere, "", "call *wild(%rip)");
+CASE(return_nowhere, "lea wild(%rip), %rsp", "ret");
+CASE(return_16_nowhere, "lea wild(%rip), %rsp", "ret $16");
+CASE(iret_nowhere, "lea wild(%rip), %rsp", "iretq");
 CASE(fetch_jump, "mov bad_code(%rip), %r11", "jmp *%r11");
 CASE(fetch_call, "mov bad_code(%rip), %r11", "call *%r11");
 CASE(privileged, "", "hlt");
@@ -143,6 +165,53 @@ static void data_faults(void)
 	RUN(privileged, SIGSEGV, SI_KERNEL, NULL, 0);
 }
 
+static void gs_faults(void)
+{
+	CHECK(syscall(SYS_arch_prctl, ARCH_SET_GS, bad_page) == 0);
+	RUN(gs_load, SIGSEGV, SEGV_ACCERR, bad_page + 16, 1U << 3);
+	CHECK_EQ(greg(REG_RBX), 0);
+	RUN(gs_add, SIGSEGV, SEGV_ACCERR, bad_page + 8, 1U << 0);
+	CHECK_EQ(greg(REG_RAX), 0);
+	RUN(gs_disp, SIGSEGV, SEGV_ACCERR, bad_page + 24, 0);
+	RUN(gs_moffs, SIGSEGV, SEGV_ACCERR, bad_page + 16, 0);
+	RUN(gs_cmps, SIGSEGV, SEGV_ACCERR, bad_page, 1U << 6 | 1U << 7);
+	CHECK_EQ(greg(REG_RSI), 0);
+	CHECK_EQ(greg(REG_RDI), guard);
+	RUN(gs_movs, SIGSEGV, SEGV_ACCERR, bad_page, 1U << 1 | 1U << 6 | 1U << 7);
+	CHECK_EQ(greg(REG_RSI), 0);
+	CHECK_EQ(greg(REG_RDI), guard + 16);
+	CHECK_EQ(greg(REG_RCX), 48);
+	RUN(gs_xlat, SIGSEGV, SEGV_ACCERR, bad_page, 1U << 3 | 1U << 0);
+	CHECK_EQ(greg(REG_RBX), 0);
+	CHECK_EQ(greg(REG_RAX), 0);
+	RUN(gs_jump, SIGSEGV, SEGV_ACCERR, bad_page + 8, 1U << 1);
+	CHECK_EQ(greg(REG_RCX), 0);
+	RUN(gs_call, SIGSEGV, SEGV_ACCERR, bad_page + 8, 1U << 2);
+	CHECK_EQ(greg(REG_RDX), 0);
+	CHECK(syscall(SYS_arch_prctl, ARCH_SET_GS, 0) == 0);
+}
+
+static void transfers_to_nowhere(void)
+{
+	for (int again = 0; again < 3; again++) {
+		RUN(jump_nowhere, SIGSEGV, SI_KERNEL, NULL, 1U << 1);
+		CHECK_EQ(greg(REG_RCX), wild[0]);
+		CHECK_EQ(greg(REG_TRAPNO), 13);
+		CHECK_EQ(greg(REG_ERR), 0);
+		flags_are(0x45);
+		RUN(jump_rip_nowhere, SIGSEGV, SI_KERNEL, NULL, 0);
+		RUN(call_nowhere, SIGSEGV, SI_KERNEL, NULL, 1U << 2);
+		CHECK_EQ(greg(REG_RDX), wild[0]);
+		RUN(call_rip_nowhere, SIGSEGV, SI_KERNEL, NULL, 0);
+		RUN(return_nowhere, SIGSEGV, SI_KERNEL, NULL, 1U << 4);
+		CHECK_EQ(greg(REG_RSP), wild);
+		RUN(return_16_nowhere, SIGSEGV, SI_KERNEL, NULL, 1U << 4);
+		CHECK_EQ(greg(REG_RSP), wild);
+		RUN(iret_nowhere, SIGSEGV, SI_KERNEL, NULL, 1U << 4);
+		CHECK_EQ(greg(REG_RSP), wild);
+	}
+}
+
 static void transfer_faults(void)
 {
 	RUN(call_mem, SIGSEGV, SEGV_ACCERR, bad_page + 16, 1U << 3);
@@ -214,7 +283,9 @@ int main(void)
 	catch_with(SIGILL, on_fault, SA_ONSTACK);
 	catch_with(SIGTRAP, on_fault, SA_ONSTACK);
 	data_faults();
+	gs_faults();
 	transfer_faults();
+	transfers_to_nowhere();
 	exceptions();
 	fetch_faults();
 	return verdict();

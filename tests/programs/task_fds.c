@@ -2,6 +2,8 @@
 /* Descriptors and limits: nothing of the engine's is met, taken or lost. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -181,12 +183,72 @@ static void test_memory_limits(void)
 	}
 }
 
+/* On the parent's memory and, until it says otherwise, in its descriptor table. */
+static int fill_own_table(void *arg)
+{
+	if (arg ? close_range(4000, 4001, CLOSE_RANGE_UNSHARE) : unshare(CLONE_FILES))
+		_exit(1);
+	for (int fd = 20; fd < 4200; fd++)
+		dup2(0, fd);
+	_exit(0);
+}
+
+static void test_unshare(bool by_close_range)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t pid = clone(fill_own_table, stack + sizeof(stack),
+			  CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
+			  by_close_range ? &stack : NULL);
+	int status = 1;
+
+	waitpid(pid, &status, 0);
+	CHECK(!status, "a child takes all numbers in a table of its own");
+	list("/proc/self/fd");
+	CHECK(child_works(), "and the parent's table is as it was");
+}
+
+/* What another process has under any number is there. */
+static void test_list_of_child(void)
+{
+	int go[2], ready[2], n = 0;
+	char path[64], c;
+	struct dirent *e;
+	pid_t pid;
+	DIR *d;
+
+	if (pipe(go) || pipe(ready))
+		exit(2);
+	pid = fork();
+	if (!pid) {
+		for (int fd = 20; fd < 4200; fd++)
+			dup2(0, fd);
+		(void)!write(ready[1], "x", 1);
+		_exit(read(go[0], &c, 1) == 1 ? 0 : 1);
+	}
+	(void)!read(ready[0], &c, 1);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		n += atoi(e->d_name) >= 4000 && atoi(e->d_name) < 4200;
+	printf("%d numbers of the child\n", n);
+	closedir(d);
+	(void)!write(go[1], "x", 1);
+	waitpid(pid, NULL, 0);
+	close(go[0]);
+	close(go[1]);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 int main(void)
 {
 	close_range(3, ~0U, 0);
 	list("/proc/self/fd");
 	list("/proc/self/fdinfo");
 	list("/proc/thread-self/fd");
+	test_unshare(false);
+	test_unshare(true);
+	test_list_of_child();
 	test_close_all();
 	test_limit(20);
 	test_limit(64);

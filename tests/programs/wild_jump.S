@@ -2,27 +2,29 @@
 /* FLAGS: -static -nostdlib */
 /*
  * Branches to where nothing can be executed: no page, a page without permission, code that goes on
- * into such a page. The branch itself has completed and counts, what it leads to has not. The
- * handler checks the pc in its frame and goes back to where r12 says.
+ * into such a page. The branch itself has completed and counts, what it leads to has not. Where the
+ * target is no address at all the branch itself faults and does not count. The handler checks the pc
+ * in its frame and goes back to where r12 says.
  *
  *			instructions	branches	taken
  *	before		6 + 3
- *	50 rounds	6 * 2 + 13	7		7, but 6 in the last
- *	300 faults	5 + 2		2		1
+ *	50 rounds	9 * 2 + 16	7		7, but 6 in the last
+ *	450 faults	5 + 2		2		1
  *	after		2 + 8		1
  *
- * EXPECT instructions 3369
- * EXPECT branches 951
- * EXPECT cond-branches 401
- * EXPECT taken-branches 649
+ * EXPECT instructions 4869
+ * EXPECT branches 1251
+ * EXPECT cond-branches 551
+ * EXPECT taken-branches 799
  * EXPECT calls 100
- * EXPECT returns 350
+ * EXPECT returns 500
  * EXPECT indirect-branches 200
- * EXPECT syscalls 303
+ * EXPECT syscalls 453
  */
 #include "asm.h"
 
 #define NOWHERE 0x10000
+#define NO_ADDRESS 0x8000000000000000
 
 /* the next fault is to be at %r13 = \at, and to be continued at the label 1 */
 .macro faults_at at
@@ -36,6 +38,8 @@ action:
 	.quad handler, SA_SIGINFO | SA_RESTORER, restorer, 0
 nowhere:
 	.quad NOWHERE
+no_address:
+	.quad NO_ADDRESS
 not_code:
 	.byte 0xc3
 
@@ -65,9 +69,21 @@ _start:
 1:	faults_at $end_of_text
 	call *%rbp /* some instructions, then the end of the page */
 	ud2
-1:	dec %ebx
+1:	faults_at $2f
+	movabs $NO_ADDRESS, %rdx
+2:	jmp *%rdx
+	ud2
+1:	faults_at $2f
+2:	call *no_address(%rip)
+	ud2
+1:	faults_at $2f
+	push %rdx
+2:	ret
+	ud2
+1:	pop %rdx /* it is there still */
+	dec %ebx
 	jne .Lagain
-	check_eq $300, %r15, "not 300 faults"
+	check_eq $450, %r15, "not 450 faults"
 	pass "wild_jump: ok"
 
 handler:

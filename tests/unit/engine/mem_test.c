@@ -69,8 +69,24 @@ static void exec_chunks_of_low_code_stay_low(void)
 	u64 b = (u64)ap_mem_map_exec(0x400000, MIB, REACH);
 
 	REQUIRE(a && b);
-	EXPECT(a >= 0x50000000 && a + MIB < 0x7fff0000);
-	EXPECT_U64(b, a + MIB);
+	/* As far above as they reach, and growing down: what is between is for the heap. */
+	EXPECT_U64(a, 0x400000 + REACH - MIB);
+	EXPECT_U64(b, a - MIB);
+}
+
+/* A heap that starts high leaves room below it, and needs what is above. */
+static void low_code_is_served_below_a_heap_that_starts_high(void)
+{
+	static struct ap_boot boot = { .brk_start = 0x38000000 };
+	u64 a;
+
+	ap_proc.boot = &boot;
+	a = (u64)ap_mem_map_exec(0x400000, MIB, REACH);
+	EXPECT_U64(a, boot.brk_start - MIB);
+	boot.brk_start = 0x1000000;
+	EXPECT_U64(ap_mem_low_top(0x70000000), 0x70000000);
+	boot.brk_start = 0x555555554000;
+	EXPECT_U64(ap_mem_low_top(0x70000000), 0x70000000);
 }
 
 static void goes_above_where_below_is_taken(void)
@@ -140,6 +156,7 @@ int main(int argc, char **argv)
 		TAP(maps_below_and_goes_round_what_is_there),
 		TAP(exec_chunks_are_within_reach_and_adjacent),
 		TAP(exec_chunks_of_low_code_stay_low),
+		TAP(low_code_is_served_below_a_heap_that_starts_high),
 		TAP(goes_above_where_below_is_taken),
 		TAP(heap_is_zeroed_and_given_back),
 		TAP(for_each_meets_every_byte_and_may_map),

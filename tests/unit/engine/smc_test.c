@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "engine/region.h"
+#include "engine/smc.h"
 #include "tap/tap.h"
 
 struct ap_proc ap_proc;
@@ -19,6 +21,10 @@ void ap_cache_invalidate(u64 start, u64 end)
 	dropped_start = start;
 	dropped_end = end;
 	drops++;
+}
+
+void ap_cache_flush(void)
+{
 }
 
 int ap_safe_copy(void *dst, const void *src, u64 n)

@@ -39,6 +39,7 @@ void ap_hook_place(struct ap_hook_place *place)
 
 s64 ap_hook_sys(u64 nr, const u64 a[6])
 {
+	fake.calls++;
 	if (nr == SYS_fstat) {
 		fake.fstats++;
 		if (fake.at_fstat)
@@ -83,6 +84,13 @@ void *ap_hook_map(u64 size)
 	return calloc(1, size);
 }
 
+const void *ap_hook_map_session(u64 off, u64 size)
+{
+	EXPECT_U64(off, AP_PUB_OFF);
+	EXPECT_U64(size, AP_PUB_MAX * sizeof(struct ap_pub));
+	return fake.pub;
+}
+
 bool ap_hook_shares_files(void)
 {
 	return !fake.own_files;
@@ -90,7 +98,7 @@ bool ap_hook_shares_files(void)
 
 s32 ap_hook_session_fd(void)
 {
-	return -1;
+	return fake.session_fd;
 }
 
 bool ap_hook_supervisor_lives(u32 waits)
@@ -120,6 +128,7 @@ static void serve(void)
 
 static void *supervise(void *unused)
 {
+	const struct timespec tick = { .tv_nsec = 1000000 };
 	u32 *bell = &fake.session->doorbell;
 
 	for (;;) {
@@ -128,7 +137,8 @@ static void *supervise(void *unused)
 		serve();
 		__atomic_store_n(&fake.session->asleep, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(bell, __ATOMIC_SEQ_CST) == heard)
-			syscall(SYS_futex, bell, FUTEX_WAIT, heard, NULL, NULL, 0);
+			syscall(SYS_futex, bell, FUTEX_WAIT, heard,
+				fake.session->mute ? &tick : NULL, NULL, 0);
 		__atomic_store_n(&fake.session->asleep, 0, __ATOMIC_SEQ_CST);
 	}
 	return unused;
@@ -141,6 +151,7 @@ void fake_start(fake_answer answer)
 	fake.session = calloc(1, sizeof(*fake.session));
 	fake.seg = calloc(1, sizeof(*fake.seg));
 	fake.slot = calloc(1, 4096);
+	fake.pub = calloc(AP_PUB_MAX, sizeof(*fake.pub));
 	fake.session->flags = AP_F_SERVE;
 	fake.session->supervisor = 1;
 	fake.seg_index = 77;

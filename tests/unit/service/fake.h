@@ -16,6 +16,8 @@ struct fake {
 	struct ap_session *session;
 	struct ap_seg *seg;
 	struct ap_slot *slot;
+	struct ap_pub *pub;
+	s32 session_fd;
 	u64 shapes[8], counts[8];
 	u32 seg_index, slot_index;
 	fake_answer answer;
@@ -25,6 +27,7 @@ struct fake {
 	u32 held, released;
 	bool again;		/* a signal waits */
 	bool own_files;		/* the calling thread has descriptors of its own */
+	u64 calls;		/* the service's own, to the kernel */
 	u64 fstats;		/* calls of it */
 	void (*at_fstat)(void); /* before each */
 };

@@ -313,6 +313,34 @@ static void without_a_supervisor_there_is_no_device(void)
 	EXPECT_U64(fake.held, fake.released);
 }
 
+/* A filter of the program's would judge our calls too: there are none but what it made itself. */
+static void a_task_with_a_filter_is_mute(void)
+{
+	struct ap_perf_attr attr = { .size = sizeof(attr) };
+	s32 null = open("/dev/null", O_RDONLY), fd;
+	char buf[8] = { 0 };
+
+	fake_start(answers);
+	fake.session->mute = 1; /* in time for the supervisor to see it */
+	fd = (s32)open_event(&attr, 0, -1, -1, 0);
+	fake.seg->mute = 1;
+	fake.calls = 0;
+	EXPECT(read_event(fd, buf, 8) == 8);
+	EXPECT_MEM(buf, "abcdefgh", 8);
+	EXPECT_U64(fake.calls, 1); /* the program's read, of nothing, for its filter to see */
+	EXPECT_U64(fake.last.cpu_time, 0);
+	EXPECT(control(fd, AP_PERF_IOC_ENABLE, 0) == 0);
+	EXPECT_U64(fake.calls, 2);
+	EXPECT(read_event(null, buf, 8) == 0);
+	EXPECT(open_event(&attr, 0, -1, -1, 0) == -EPERM);
+	EXPECT(open_event(&attr, 0, -1, -1, 16) == -EPERM);
+	EXPECT(!fake_call(SYS_close, (u64)fd, 0, 0, 0, 0, 0));
+	EXPECT_U64(fake.last.op, AP_SVC_CLOSE);
+	EXPECT_U64(fake.calls, 2);
+	EXPECT_U64(fake.held, 1);
+	EXPECT_U64(fake.released, 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -326,6 +354,7 @@ int main(int argc, char **argv)
 		TAP(other_commands_are_those_of_any_file),
 		TAP(a_close_is_told),
 		TAP(a_waiting_signal_comes_first),
+		TAP(a_task_with_a_filter_is_mute),
 		TAP(without_a_supervisor_there_is_no_device),
 		{ 0 },
 	};

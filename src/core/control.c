@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ioctl and prctl.  What acts on an event acts on its clones; with PERF_IOC_FLAG_GROUP on the whole
+ * group, whichever member it was asked of.
+ */
+#include "abi/attr.h"
+#include "abi/errno.h"
+#include "base/mem.h"
+#include "core/internal.h"
+
+typedef void action(struct ap_event *e);
+
+static void with_clones(struct ap_event *e, action *act)
+{
+	struct ap_list *l;
+
+	act(e);
+	ap_list_for_each(l, &e->children)
+		act(ap_list_entry(l, struct ap_event, child));
+}
+
+static void with_group(struct ap_event *e, action *act)
+{
+	struct ap_list *l;
+
+	with_clones(e->leader, act);
+	ap_list_for_each(l, &e->leader->siblings)
+		with_clones(ap_list_entry(l, struct ap_event, sibling), act);
+}
+
+static s64 refresh(struct ap_event *e, u64 n)
+{
+	if ((e->attr.flags & AP_PERF_INHERIT) || !e->attr.sample_period)
+		return -AP_EINVAL;
+	e->refresh += n;
+	ap_event_enable(e);
+	return 0;
+}
+
+static s64 set_period(struct ap_event *e, const struct ap_ioctl_args *args)
+{
+	struct ap_list *l;
+	u64 period;
+
+	if (!args->in || args->in_size < sizeof(period))
+		return -AP_EFAULT;
+	memcpy(&period, args->in, sizeof(period));
+	if (!e->attr.sample_period || !period)
+		return -AP_EINVAL;
+	if (e->attr.flags & AP_PERF_FREQ) {
+		if (period > e->core->config.max_sample_rate)
+			return -AP_EINVAL;
+	} else if (period >> 63) {
+		return -AP_EINVAL;
+	}
+	e->attr.sample_period = period;
+	ap_list_for_each(l, &e->children)
+		ap_list_entry(l, struct ap_event, child)->attr.sample_period = period;
+	return 0;
+}
+
+static s64 set_output(struct ap_core *core, struct ap_task *caller, struct ap_event *e, u64 arg)
+{
+	struct ap_event *target;
+
+	if (arg == ~0ULL)
+		return ap_output_set(e, NULL);
+	target = (s32)arg < 0 ? NULL : core->ops.event_of_fd(core->world, caller, (s32)arg);
+	return target ? ap_output_set(e, target) : -AP_EBADF;
+}
+
+static s64 get_id(const struct ap_event *e, const struct ap_ioctl_args *args)
+{
+	if (!args->out || args->out_size < sizeof(e->id))
+		return -AP_EFAULT;
+	memcpy(args->out, &e->id, sizeof(e->id));
+	return 0;
+}
+
+static s64 set_filter(struct ap_event *e, const struct ap_ioctl_args *args)
+{
+	struct ap_list *l;
+	int r;
+
+	if (!args->in)
+		return -AP_EFAULT;
+	if (!memchr(args->in, 0, args->in_size))
+		return -AP_EINVAL; /* longer than a page */
+	if (!e->pmu->set_filter)
+		return -AP_EINVAL;
+	r = e->pmu->set_filter(e->core, &e->hw, args->in);
+	ap_list_for_each(l, &e->children) {
+		struct ap_event *c = ap_list_entry(l, struct ap_event, child);
+
+		if (!r)
+			r = c->pmu->set_filter(c->core, &c->hw, args->in);
+	}
+	return r;
+}
+
+/* Only what a debugger moves about: a breakpoint's place, kind and length, and whether it is on. */
+static int modify_one(struct ap_event *e, const struct ap_perf_attr *attr)
+{
+	struct ap_perf_attr old = e->attr;
+	struct ap_task *task = e->ctx ? e->ctx->task : NULL;
+	int r, again;
+
+	if (!e->ctx)
+		return 0;
+	ap_event_disable(e);
+	if (e->pmu->event_fini)
+		e->pmu->event_fini(e->core, &e->hw);
+	e->attr.bp_type = attr->bp_type;
+	e->attr.config1 = attr->config1;
+	e->attr.config2 = attr->config2;
+	e->attr.sig_data = attr->sig_data;
+	e->attr.flags = (old.flags & ~AP_PERF_DISABLED) | (attr->flags & AP_PERF_DISABLED);
+	r = e->pmu->event_init(e->core, e->pmu, &e->attr, task, e->cpu, &e->hw);
+	if (r) {
+		e->attr = old;
+		again = e->pmu->event_init(e->core, e->pmu, &e->attr, task, e->cpu, &e->hw);
+		if (again)
+			return again; /* cannot be: its own slot was just given back */
+	}
+	if (!(e->attr.flags & AP_PERF_DISABLED))
+		ap_event_enable(e);
+	return r;
+}
+
+static s64 modify_attributes(struct ap_event *e, const struct ap_ioctl_args *args)
+{
+	struct ap_perf_attr_port port = { .regs = e->core->config.regs,
+					  .has_user_stack = e->core->config.has_user_stack };
+	struct ap_perf_attr attr, same;
+	struct ap_list *l;
+	u32 size, back;
+	int r;
+
+	if (!args->in || args->in_size < AP_PERF_ATTR_SIZE_VER0)
+		return -AP_EFAULT;
+	memcpy(&size, (const u8 *)args->in + offsetof(struct ap_perf_attr, size), sizeof(size));
+	r = ap_perf_attr_copy(args->in, size, args->in_size, &attr, &back);
+	if (!r)
+		r = ap_perf_attr_check(&attr, &port);
+	if (r)
+		return r;
+	if (attr.type != e->attr.type || attr.type != AP_PERF_TYPE_BREAKPOINT)
+		return -AP_EINVAL;
+	/* all else must be as it was */
+	same = e->attr;
+	same.size = attr.size;
+	same.bp_type = attr.bp_type;
+	same.config1 = attr.config1;
+	same.config2 = attr.config2;
+	same.sig_data = attr.sig_data;
+	same.sample_max_stack = attr.sample_max_stack;
+	same.flags = (same.flags & ~AP_PERF_DISABLED) | (attr.flags & AP_PERF_DISABLED);
+	if (memcmp(&same, &attr, sizeof(same)))
+		return -AP_EINVAL;
+	r = modify_one(e, &attr);
+	ap_list_for_each(l, &e->children)
+		if (!r)
+			r = modify_one(ap_list_entry(l, struct ap_event, child), &attr);
+	return r;
+}
+
+static s64 act_on(struct ap_event *e, u64 arg, action *act)
+{
+	if (arg & AP_PERF_IOC_FLAG_GROUP)
+		with_group(e, act);
+	else
+		with_clones(e, act);
+	return 0;
+}
+
+s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event *e,
+		  struct ap_ioctl_args *args)
+{
+	switch (args->cmd) {
+	case AP_PERF_IOC_ENABLE:
+		return act_on(e, args->arg, ap_event_enable);
+	case AP_PERF_IOC_DISABLE:
+		return act_on(e, args->arg, ap_event_disable);
+	case AP_PERF_IOC_RESET:
+		return act_on(e, args->arg, ap_event_reset);
+	case AP_PERF_IOC_REFRESH:
+		return refresh(e, args->arg);
+	case AP_PERF_IOC_PERIOD:
+		return set_period(e, args);
+	case AP_PERF_IOC_SET_OUTPUT:
+		return set_output(core, caller, e, args->arg);
+	case AP_PERF_IOC_SET_FILTER:
+		return set_filter(e, args);
+	case AP_PERF_IOC_ID:
+		return get_id(e, args);
+	case AP_PERF_IOC_PAUSE_OUTPUT:
+		return ap_output_pause(e, args->arg);
+	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
+		return modify_attributes(e, args);
+	case AP_PERF_IOC_SET_BPF: /* as a kernel without BPF */
+	case AP_PERF_IOC_QUERY_BPF:
+		return -AP_EOPNOTSUPP;
+	default:
+		return -AP_ENOTTY;
+	}
+}
+
+void ap_core_prctl(struct ap_core *core, struct ap_task *caller, bool enable)
+{
+	struct ap_list *l;
+
+	(void)core;
+	ap_list_for_each(l, &caller->owned)
+		with_clones(ap_list_entry(l, struct ap_event, owned),
+			    enable ? ap_event_enable : ap_event_disable);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One event's numbers: times, intervals of counting, and what enable, disable and reset do to them.
+ * A reader anywhere computes count + (raw now - raw at the open interval's start), so that nothing
+ * has to be done while an event counts.
+ */
+#include "abi/errno.h"
+#include "core/internal.h"
+
+/* --- times */
+
+bool ap_event_on_cpu(const struct ap_event *e)
+{
+	return e->cpu < 0 || !e->ctx->task || e->ctx->task->cpu == e->cpu;
+}
+
+/* Its time runs: the event and its leader are enabled, a cgroup's task is on the CPU. */
+bool ap_event_is_enabled(const struct ap_event *e)
+{
+	if (e->state < AP_STATE_INACTIVE || e->leader->state < AP_STATE_INACTIVE)
+		return false;
+	if (!e->ctx || ap_event_is_template(e))
+		return false;
+	return !(e->parent && e->parent->cgroup) || ap_event_on_cpu(e);
+}
+
+void ap_event_update(struct ap_event *e, u64 now)
+{
+	u64 delta = now - e->stamp;
+
+	if (ap_event_is_enabled(e)) {
+		e->enabled += delta;
+		if (e->state == AP_STATE_ACTIVE)
+			e->running += delta;
+	}
+	e->stamp = now;
+}
+
+void ap_group_update(struct ap_event *leader, u64 now)
+{
+	struct ap_list *l;
+
+	/* members look at their leader's state, so all are of the same moment */
+	ap_event_update(leader, now);
+	ap_list_for_each(l, &leader->siblings) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, sibling);
+
+		if (e->ctx)
+			ap_event_update(e, now);
+	}
+}
+
+/* --- intervals */
+
+static u64 raw_now(const struct ap_event *e)
+{
+	struct ap_core *core = e->core;
+
+	if (e->ctx->task)
+		return core->ops.raw(core->world, e->ctx->task->host, e->hw.kinds);
+	return core->ops.cpu_raw(core->world, e->cpu, e->hw.kinds);
+}
+
+static u64 interval(const struct ap_event *e)
+{
+	struct ap_event *w = (struct ap_event *)(uintptr_t)e;
+
+	if (e->hw.counts_nothing)
+		return 0;
+	if (e->hw.kinds)
+		return raw_now(e) - e->hw.start;
+	return e->pmu->read ? e->pmu->read(e->core, &w->hw, e->ctx->task, e->cpu) : 0;
+}
+
+static int interval_open(struct ap_event *e)
+{
+	if (e->hw.counts_nothing)
+		return 0;
+	if (e->hw.kinds) {
+		e->hw.start = raw_now(e);
+		return 0;
+	}
+	return e->pmu->start ? e->pmu->start(e->core, &e->hw, e->ctx->task, e->cpu) : 0;
+}
+
+static void interval_close(struct ap_event *e)
+{
+	e->count += interval(e);
+	if (!e->hw.counts_nothing && !e->hw.kinds && e->pmu->stop)
+		e->pmu->stop(e->core, &e->hw, e->ctx->task, e->cpu);
+}
+
+u64 ap_event_own_count(const struct ap_event *e)
+{
+	return e->count + (e->state == AP_STATE_ACTIVE ? interval(e) : 0);
+}
+
+/* --- groups on and off their PMU */
+
+/* Unlimited counters are numbered, too, as long as numbers last: a control page names one. */
+static void take_number(struct ap_event *e)
+{
+	struct ap_sched *s = e->leader->sched;
+	u64 free = ~s->used & e->hw.constraint;
+
+	if (ap_event_is_soft(e) || s->limit)
+		return;
+	e->hw.counter = free ? (s32)__builtin_ctzll(free) : -1;
+	if (free)
+		s->used |= free & -free;
+}
+
+static void give_number(struct ap_event *e)
+{
+	if (ap_event_is_soft(e))
+		return;
+	if (!e->leader->sched->limit && e->hw.counter >= 0)
+		e->leader->sched->used &= ~(1ULL << e->hw.counter);
+	e->hw.counter = -1;
+}
+
+static bool event_in(struct ap_event *e)
+{
+	if (e->state != AP_STATE_INACTIVE)
+		return true;
+	if (interval_open(e))
+		return false;
+	e->state = AP_STATE_ACTIVE;
+	take_number(e);
+	ap_event_changed(e);
+	return true;
+}
+
+static void event_out(struct ap_event *e)
+{
+	if (e->state != AP_STATE_ACTIVE)
+		return;
+	interval_close(e);
+	e->state = AP_STATE_INACTIVE;
+	give_number(e);
+	ap_event_changed(e);
+}
+
+void ap_event_stop(struct ap_event *e, u64 now)
+{
+	ap_event_update(e, now);
+	event_out(e);
+}
+
+bool ap_group_in_members(struct ap_event *leader, u64 now)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &leader->siblings) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, sibling);
+
+		if (e->state != AP_STATE_INACTIVE)
+			continue;
+		ap_event_update(e, now);
+		if (!event_in(e)) {
+			ap_group_out(leader, now);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool ap_group_in(struct ap_event *leader, u64 now)
+{
+	ap_group_update(leader, now);
+	if (!event_in(leader))
+		return false;
+	ap_list_add_tail(&leader->sched->active, &leader->active);
+	return ap_group_in_members(leader, now);
+}
+
+void ap_group_out(struct ap_event *leader, u64 now)
+{
+	struct ap_list *l;
+
+	if (leader->state != AP_STATE_ACTIVE)
+		return;
+	ap_group_update(leader, now);
+	ap_list_for_each(l, &leader->siblings)
+		event_out(ap_list_entry(l, struct ap_event, sibling));
+	event_out(leader);
+	ap_list_del(&leader->active);
+}
+
+/* --- what programs ask for */
+
+void ap_event_enable(struct ap_event *e)
+{
+	u64 now;
+
+	if (!e->ctx || e->state >= AP_STATE_INACTIVE)
+		return;
+	now = ap_ctx_now(e->ctx);
+	ap_group_update(e, now);
+	e->state = AP_STATE_INACTIVE;
+	if (e->leader == e)
+		ap_sched_queue(e);
+	ap_group_changed(e);
+	if (e->leader->state >= AP_STATE_INACTIVE)
+		ap_sched_update(e->leader->sched, e->leader, now);
+}
+
+void ap_event_disable(struct ap_event *e)
+{
+	u64 now;
+
+	if (!e->ctx || (e->state < AP_STATE_INACTIVE && e->state != AP_STATE_ERROR))
+		return;
+	now = ap_ctx_now(e->ctx);
+	if (e->leader == e)
+		ap_sched_unqueue(e, now);
+	ap_group_update(e, now);
+	event_out(e);
+	e->state = AP_STATE_OFF;
+	ap_group_changed(e);
+	/* what it leaves may serve others */
+	if (e->leader->sched)
+		ap_sched_update(e->leader->sched, e->leader, now);
+}
+
+void ap_event_reset(struct ap_event *e)
+{
+	if (e->state == AP_STATE_ACTIVE) {
+		interval_close(e);
+		if (interval_open(e)) {
+			/* a driver that can no longer count: the event is off its PMU */
+			e->hw.counts_nothing = true;
+		}
+	}
+	e->count = 0;
+	e->child_count = 0; /* measured: of ended children, too */
+	ap_event_changed(e);
+}
+
+/* --- what the host publishes */
+
+void ap_event_changed(struct ap_event *e)
+{
+	if (e->parent)
+		return; /* nobody has a descriptor */
+	if (e->page)
+		ap_page_update(e);
+	if (e->core->ops.publish)
+		e->core->ops.publish(e->core->world, e);
+}
+
+void ap_group_changed(struct ap_event *leader)
+{
+	struct ap_list *l;
+
+	ap_event_changed(leader);
+	ap_list_for_each(l, &leader->siblings)
+		ap_event_changed(ap_list_entry(l, struct ap_event, sibling));
+}
+
+void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
+{
+	bool enabled = ap_event_is_enabled(e), active = e->state == AP_STATE_ACTIVE;
+	bool own = e->ctx && e->ctx->task && e->cpu < 0 && ap_list_empty(&e->children);
+
+	out->id = e->id;
+	out->kinds = own && !e->hw.counts_nothing ? e->hw.kinds : 0;
+	out->base = e->count + e->child_count - (active && e->hw.kinds ? e->hw.start : 0);
+	out->enabled_base = e->enabled + e->child_enabled - (enabled ? e->stamp : 0);
+	out->running_base = e->running + e->child_running - (active ? e->stamp : 0);
+	out->read_format = e->attr.read_format;
+	out->is_enabled = enabled;
+	out->is_active = active;
+	out->nr_siblings = e->leader->nr_siblings;
+	out->is_error = e->state == AP_STATE_ERROR;
+}
+
+u64 ap_event_id(const struct ap_event *e)
+{
+	return e->id;
+}
+
+void *ap_event_host(const struct ap_event *e)
+{
+	return e->host;
+}
+
+void ap_event_set_host(struct ap_event *e, void *host)
+{
+	e->host = host;
+}
+
+struct ap_task *ap_event_task(const struct ap_event *e)
+{
+	return e->ctx ? e->ctx->task : NULL;
+}
+
+struct ap_event *ap_event_leader(const struct ap_event *e)
+{
+	return e->leader;
+}
+
+struct ap_event *ap_event_sibling(const struct ap_event *leader, u32 n)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &leader->siblings)
+		if (!n--)
+			return ap_list_entry(l, struct ap_event, sibling);
+	return NULL;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mappings: the control page, kept up to date under its sequence lock, and who writes into whose data
+ * area.  The data area itself is not ours here: an event has a buffer, which others share by
+ * SET_OUTPUT, and it dies with its last mapping.
+ */
+#include "abi/errno.h"
+#include "core/internal.h"
+
+#define POLL_ERR 0x008U
+#define POLL_HUP 0x010U
+
+/* --- the control page */
+
+/* Readers are in other processes: the order of these stores is what they rely on. */
+static void page_begin(struct ap_perf_page *page)
+{
+	__atomic_store_n(&page->lock, page->lock + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void page_end(struct ap_perf_page *page)
+{
+	__atomic_store_n(&page->lock, page->lock + 1, __ATOMIC_RELEASE);
+}
+
+/* The number of the counter that rdpmc reads plus one; 0 where no counter tells the count. */
+static u32 page_index(const struct ap_event *e)
+{
+	if (e->state != AP_STATE_ACTIVE || !e->hw.kinds || e->hw.counts_nothing)
+		return 0;
+	if (!e->ctx->task || e->hw.counter < 0)
+		return 0;
+	return e->hw.counter + 1;
+}
+
+static void fill_time(const struct ap_event *e, struct ap_perf_page *page)
+{
+	const struct ap_core_config *c = &e->core->config;
+	u64 now;
+
+	if (!c->time_mult)
+		return;
+	now = e->core->ops.clock(e->core->world);
+	page->capabilities |= AP_PERF_CAP_USER_TIME;
+	page->time_mult = c->time_mult;
+	page->time_shift = c->time_shift;
+	page->time_offset = c->time_zero - now;
+	if (e->attr.flags & AP_PERF_USE_CLOCKID)
+		return;
+	page->capabilities |= AP_PERF_CAP_USER_TIME_ZERO;
+	page->time_zero = c->time_zero;
+}
+
+void ap_page_update(struct ap_event *e)
+{
+	struct ap_perf_page *page = e->page;
+	u32 index = page_index(e);
+
+	if (e->ctx)
+		ap_event_update(e, ap_ctx_now(e->ctx));
+	page_begin(page);
+	page->index = index;
+	page->offset = index ? e->count - e->hw.start : ap_event_own_count(e);
+	page->offset += e->child_count;
+	page->time_enabled = e->enabled + e->child_enabled;
+	page->time_running = e->running + e->child_running;
+	page->capabilities = AP_PERF_CAP_BIT0_IS_DEPRECATED;
+	if (!ap_event_is_soft(e) && e->ctx && e->ctx->task) {
+		page->capabilities |= AP_PERF_CAP_USER_RDPMC;
+		page->pmc_width = e->core->config.pmc_width ? e->core->config.pmc_width : 64;
+	}
+	fill_time(e, page);
+	page_end(page);
+}
+
+static void page_start(struct ap_event *e, struct ap_perf_page *page)
+{
+	page->size = offsetof(struct ap_perf_page, reserved);
+	page->data_offset = AP_PAGE_SIZE;
+	page->data_size = e->buffer->data_pages * AP_PAGE_SIZE;
+	e->page = page;
+	ap_page_update(e);
+}
+
+/* --- buffers */
+
+void ap_buffer_leave(struct ap_event *e)
+{
+	struct ap_buffer *b = e->buffer;
+
+	if (!b)
+		return;
+	ap_list_del(&e->of_buffer);
+	e->buffer = NULL;
+	if (ap_list_empty(&b->users))
+		ap_free(e->core, b, sizeof(*b));
+}
+
+static void buffer_join(struct ap_event *e, struct ap_buffer *b)
+{
+	ap_buffer_leave(e);
+	e->buffer = b;
+	ap_list_add_tail(&b->users, &e->of_buffer);
+}
+
+static bool is_backward(const struct ap_event *e)
+{
+	return e->attr.flags & AP_PERF_WRITE_BACKWARD;
+}
+
+int ap_output_set(struct ap_event *e, struct ap_event *target)
+{
+	if (target) {
+		if (target == e || target->cpu != e->cpu)
+			return -AP_EINVAL;
+		if (e->cpu == -1 && target->target != e->target)
+			return -AP_EINVAL;
+		if (ap_event_clockid(target) != ap_event_clockid(e) ||
+		    is_backward(target) != is_backward(e))
+			return -AP_EINVAL;
+	}
+	if (e->nr_maps)
+		return -AP_EINVAL;
+	if (!target) {
+		ap_buffer_leave(e);
+		return 0;
+	}
+	if (!target->buffer)
+		return -AP_EINVAL;
+	if (e->buffer != target->buffer)
+		buffer_join(e, target->buffer);
+	return 0;
+}
+
+int ap_output_pause(struct ap_event *e, bool pause)
+{
+	if (!e->buffer || !e->buffer->data_pages)
+		return -AP_EINVAL;
+	e->buffer->paused = pause;
+	return 0;
+}
+
+int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *e, u64 pages,
+		 bool is_writable, struct ap_perf_page *page)
+{
+	struct ap_buffer *b;
+	u64 data = pages - 1;
+
+	(void)caller;
+	(void)is_writable;
+	if (e->cpu == -1 && (e->attr.flags & AP_PERF_INHERIT))
+		return -AP_EINVAL;
+	if (!pages || (data & (data - 1)))
+		return -AP_EINVAL;
+	if (e->buffer) {
+		if (e->buffer->data_pages != data)
+			return -AP_EINVAL;
+		if (!e->nr_maps)
+			return -AP_EBUSY; /* its output goes elsewhere */
+	} else {
+		b = ap_alloc(core, sizeof(*b));
+		if (!b)
+			return -AP_ENOMEM;
+		b->data_pages = data;
+		ap_list_init(&b->users);
+		buffer_join(e, b);
+	}
+	e->nr_maps++;
+	e->buffer->nr_maps++;
+	page_start(e, page);
+	return 0;
+}
+
+void ap_core_munmap(struct ap_core *core, struct ap_event *e)
+{
+	struct ap_buffer *b = e->buffer;
+
+	(void)core;
+	if (!e->nr_maps)
+		return;
+	if (!--e->nr_maps)
+		e->page = NULL;
+	if (--b->nr_maps)
+		return;
+	/* the last mapping: those who were redirected here have no output any more */
+	while (b->users.next->next != &b->users)
+		ap_buffer_leave(ap_list_entry(b->users.next, struct ap_event, of_buffer));
+	ap_buffer_leave(ap_list_entry(b->users.next, struct ap_event, of_buffer));
+}
+
+u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
+{
+	(void)core;
+	if (e->state == AP_STATE_EXIT && ap_list_empty(&e->children))
+		return POLL_HUP;
+	if (e->state == AP_STATE_ERROR)
+		return POLL_ERR;
+	return e->buffer ? 0 : POLL_HUP;
+}

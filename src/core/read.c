@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read(2): the event's own numbers, those of clones that are gone, and those of clones that live.
+ * Nothing is stopped for it.
+ */
+#include "abi/errno.h"
+#include "base/mem.h"
+#include "core/internal.h"
+
+struct sums {
+	u64 count, enabled, running;
+};
+
+static u64 entry_size(u64 format)
+{
+	return 8 + ((format & AP_PERF_FORMAT_ID) ? 8 : 0) +
+	       ((format & AP_PERF_FORMAT_LOST) ? 8 : 0);
+}
+
+u64 ap_read_size(u64 format, u32 nr_events)
+{
+	u64 size = ((format & AP_PERF_FORMAT_TOTAL_TIME_ENABLED) ? 8 : 0) +
+		   ((format & AP_PERF_FORMAT_TOTAL_TIME_RUNNING) ? 8 : 0);
+
+	if (format & AP_PERF_FORMAT_GROUP)
+		return size + 8 + nr_events * entry_size(format);
+	return size + entry_size(format);
+}
+
+static void add_own(struct ap_event *e, struct sums *sums)
+{
+	if (e->ctx)
+		ap_event_update(e, ap_ctx_now(e->ctx));
+	sums->count += ap_event_own_count(e);
+	sums->enabled += e->enabled;
+	sums->running += e->running;
+}
+
+static void add_event(struct ap_event *e, struct sums *sums)
+{
+	add_own(e, sums);
+	sums->count += e->child_count;
+	sums->enabled += e->child_enabled;
+	sums->running += e->child_running;
+}
+
+static void sum_event(struct ap_event *e, struct sums *sums)
+{
+	struct ap_list *l;
+
+	memset(sums, 0, sizeof(*sums));
+	add_event(e, sums);
+	ap_list_for_each(l, &e->children)
+		add_own(ap_list_entry(l, struct ap_event, child), sums);
+}
+
+/* The program's buffer need not be aligned. */
+static void put(u8 **p, u64 v)
+{
+	memcpy(*p, &v, 8);
+	*p += 8;
+}
+
+static void put_times(u8 **p, u64 format, const struct sums *sums)
+{
+	if (format & AP_PERF_FORMAT_TOTAL_TIME_ENABLED)
+		put(p, sums->enabled);
+	if (format & AP_PERF_FORMAT_TOTAL_TIME_RUNNING)
+		put(p, sums->running);
+}
+
+static void put_tail(u8 **p, u64 format, const struct ap_event *e)
+{
+	if (format & AP_PERF_FORMAT_ID)
+		put(p, e->id);
+	if (format & AP_PERF_FORMAT_LOST)
+		put(p, 0); /* no record has been lost: there is no data area to lose it from */
+}
+
+/* Inherited groups are summed member by member, so they must still be the same group. */
+static bool same_groups(const struct ap_event *leader)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &leader->children) {
+		const struct ap_event *c = ap_list_entry(l, struct ap_event, child);
+
+		if (c->generation != leader->generation || c->nr_siblings != leader->nr_siblings)
+			return false;
+	}
+	return true;
+}
+
+static s64 read_group(struct ap_event *leader, u64 format, u8 *p)
+{
+	struct sums sums;
+	struct ap_list *l;
+	u8 *start = p;
+
+	if (!same_groups(leader))
+		return -AP_ECHILD;
+	sum_event(leader, &sums);
+	put(&p, leader->nr_siblings + 1);
+	put_times(&p, format, &sums);
+	put(&p, sums.count);
+	put_tail(&p, format, leader);
+	ap_list_for_each(l, &leader->siblings) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, sibling);
+
+		sum_event(e, &sums);
+		put(&p, sums.count);
+		put_tail(&p, format, e);
+	}
+	return p - start;
+}
+
+s64 ap_core_read(struct ap_core *core, struct ap_event *e, void *buf, u64 size)
+{
+	u64 format = e->attr.read_format;
+	struct sums sums;
+	u8 *p = buf;
+
+	(void)core;
+	if (e->state == AP_STATE_ERROR)
+		return 0;
+	if (size < ap_read_size(format, e->leader->nr_siblings + 1))
+		return -AP_ENOSPC;
+	if (format & AP_PERF_FORMAT_GROUP)
+		return read_group(e->leader, format, p);
+	sum_event(e, &sums);
+	put(&p, sums.count);
+	put_times(&p, format, &sums);
+	put_tail(&p, format, e);
+	return p - (u8 *)buf;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* mem.c: memory of the engine, placed where the program will not meet it. */
+#ifndef AP_ENGINE_MEM_H
+#define AP_ENGINE_MEM_H
+
+#include "base/types.h"
+
+void *ap_mem_map(u64 near, u64 size);	 /* anonymous RW near an address, NULL on failure */
+void *ap_mem_map_at(u64 addr, u64 size); /* anonymous RW exactly there, NULL where taken */
+void *ap_mem_map_exec(u64 near, u64 size, u64 reach); /* RWX within reach bytes of near */
+u64 ap_mem_low_top(u64 end); /* at most end; what must be low is best mapped down from there */
+void ap_mem_unmap(void *p, u64 size);
+bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
+u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
+void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */
+/* Frees what was allocated since the mark, if that was the last thing; lock held. */
+void *ap_heap_mark(void);
+void ap_heap_rewind(void *mark);
+void ap_heap_reset(void); /* frees all of it; lock held */
+/*
+ * Around a fork (not a vfork), so that the child's copy of the table is whole: begin before,
+ * end in the parent, child in the child.  lend: the parent will wait for the child (lock.h).
+ */
+void ap_mem_fork_begin(void);
+void ap_mem_fork_lend(const u32 *done);
+void ap_mem_fork_end(void);
+void ap_mem_fork_child(void);
+/* Calls fn for each engine mapping, for filtering /proc/self/maps.  Lock held. */
+void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg);
+
+void ap_mem_lock_init(void);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The emulated `cpu` PMU: HARDWARE, HW_CACHE and RAW events, all through the table of events.  An
+ * event is a sum of raw counters, which the engine keeps per task whether or not somebody looks: the
+ * core takes the difference of two readings by itself.
+ *
+ * Few events are a sum less another (branches that were not taken), and computed here.  Their two
+ * readings happen one after the other while the task may run.  What is taken away is read last, so
+ * that a reading never says too much; and the largest one of an interval is kept, so that it never goes
+ * back.  Readings of a task that stands still, such as its own, are exact.
+ */
+#include "pmu/drivers.h"
+
+#include "abi/errno.h"
+
+enum { PLUS, MINUS, LAST }; /* hw->priv */
+
+static u64 raw(struct ap_core *core, struct ap_task *task, s32 cpu, u64 kinds)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	return task ? ops->raw(world, ap_task_host(task), kinds) : ops->cpu_raw(world, cpu, kinds);
+}
+
+static u64 reading(struct ap_core *core, const struct ap_hw_event *hw, struct ap_task *task,
+		   s32 cpu)
+{
+	u64 v = raw(core, task, cpu, hw->priv[PLUS]);
+
+	return v - raw(core, task, cpu, hw->priv[MINUS]);
+}
+
+/* Linux' answers of a PMU that samples nothing yet: no precise events, no branch stacks. */
+static int check_attr(const struct ap_perf_attr *attr)
+{
+	return attr->flags & AP_PERF_PRECISE_IP || ap_pmu_has_branch_stack(attr) ? -AP_EOPNOTSUPP
+										 : 0;
+}
+
+static u32 counters(struct ap_core *core, struct ap_pmu *pmu)
+{
+	u32 n = ap_core_config(core)->counters;
+
+	(void)pmu;
+	return n < AP_PMU_COUNTERS_MAX ? n : AP_PMU_COUNTERS_MAX;
+}
+
+static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
+		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
+{
+	const struct ap_pmu_drivers *d = pmu->priv;
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	struct ap_pmu_sum sum;
+	int err;
+
+	(void)task;
+	(void)cpu;
+	if ((attr->type != AP_PERF_TYPE_HARDWARE && attr->type != AP_PERF_TYPE_HW_CACHE &&
+	     attr->type != AP_PERF_TYPE_RAW) ||
+	    !ops->raw)
+		return -AP_ENOENT;
+	err = check_attr(attr);
+	if (!err)
+		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
+	if (err)
+		return err;
+	/* a PMU without limit has none of the lesser ones either */
+	hw->constraint = counters(core, pmu) && sum.constraint ? sum.constraint : ~0ULL;
+	/* those of a difference are AP_KINDS_BASE: nobody has to be asked to count them */
+	hw->kinds = sum.minus ? 0 : sum.plus;
+	hw->priv[PLUS] = sum.plus;
+	hw->priv[MINUS] = sum.minus;
+	return 0;
+}
+
+static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	hw->start = reading(core, hw, task, cpu);
+	hw->priv[LAST] = 0;
+	return 0;
+}
+
+static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	u64 v = reading(core, hw, task, cpu) - hw->start;
+
+	if ((s64)(v - hw->priv[LAST]) > 0)
+		hw->priv[LAST] = v;
+	return hw->priv[LAST];
+}
+
+static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	(void)core;
+	(void)hw;
+	(void)task;
+	(void)cpu;
+}
+
+void ap_pmu_cpu_init(struct ap_pmu_drivers *d)
+{
+	d->cpu = (struct ap_pmu){
+		.name = "cpu",
+		.type = AP_PERF_TYPE_RAW,
+		.flags = AP_PMU_NO_SAMPLING,
+		.event_init = event_init,
+		.start = start,
+		.read = read,
+		.stop = stop,
+		.counters = counters,
+	};
+}

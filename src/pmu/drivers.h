@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The PMU drivers of a session.  The set lives in the host's memory as long as the core does: a
+ * driver's own state is per session, as two cores may live in one process.
+ */
+#ifndef AP_PMU_DRIVERS_H
+#define AP_PMU_DRIVERS_H
+
+#include "abi/cpuid.h"
+#include "core/pmu.h"
+#include "pmu/events.h"
+
+struct ap_bp_slot; /* one breakpoint that takes a debug register of its task */
+
+struct ap_pmu_drivers {
+	struct ap_pmu software, cpu, breakpoint, tracepoint;
+	const struct ap_pmu_arch *arch; /* whose raw codes `cpu` takes */
+	struct ap_bp_slot *slots;
+};
+
+/* cpu: ap_cpu_of the host's CPU. */
+AP_MUST_CHECK int ap_pmu_drivers_register(struct ap_pmu_drivers *d, struct ap_core *core,
+					  enum ap_cpu cpu);
+
+/* Each fills its table; ap_pmu_drivers_register calls them. */
+void ap_pmu_software_init(struct ap_pmu_drivers *d);
+void ap_pmu_cpu_init(struct ap_pmu_drivers *d);
+void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d);
+void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d);
+
+/* What drivers have in common. */
+static inline bool ap_pmu_has_branch_stack(const struct ap_perf_attr *attr)
+{
+	return attr->sample_type & AP_PERF_SAMPLE_BRANCH_STACK;
+}
+
+static inline void *ap_pmu_host(const struct ap_task *task)
+{
+	return task ? ap_task_host(task) : NULL;
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables that are the same on every CPU, and the resolution of an attr.  Errors are those of
+ * x86 Linux with a PMU: numbers out of range are EINVAL, whatever is well-formed and not counted ENOENT.
+ */
+#include "pmu/events.h"
+
+#include "abi/errno.h"
+
+#define K(k)	   AP_KIND_BIT(AP_KIND_##k)
+#define WHY_CYCLES "no model of the pipeline counts time yet"
+#define WHY_CACHE  "no model of caches and TLBs counts here yet"
+#define WHY_BPRED  "no model of branch prediction counts here yet"
+
+#define FP_ALL                                                                                     \
+	(K(FP_SCALAR_DOUBLE) | K(FP_SCALAR_SINGLE) | K(FP_128_DOUBLE) | K(FP_128_SINGLE) |         \
+	 K(FP_256_DOUBLE) | K(FP_256_SINGLE) | K(FP_512_DOUBLE) | K(FP_512_SINGLE))
+
+#define NOT(id, n, a, t)                                                                           \
+	[AP_PERF_COUNT_HW_##                                                                       \
+		id] = { .name = (n), .alias = (a), .config = AP_PERF_COUNT_HW_##id, .text = (t) }
+#define HW(id, n, a, k, t)                                                                         \
+	[AP_PERF_COUNT_HW_##id] = { .name = (n),                                                   \
+				    .alias = (a),                                                  \
+				    .config = AP_PERF_COUNT_HW_##id,                               \
+				    .sum = { .plus = (k) },                                        \
+				    .quality = AP_PMU_EXACT,                                       \
+				    .text = (t) }
+#define OWN(num, n, a, p, m, t)                                                                    \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config1 = (num), .sum = { .plus = (p), .minus = (m) }, \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+
+/* clang-format off */
+const struct ap_pmu_desc ap_pmu_generic[AP_PERF_COUNT_HW_MAX] = {
+	NOT(CPU_CYCLES, "cpu-cycles", "cycles", WHY_CYCLES),
+	HW(INSTRUCTIONS, "instructions", NULL, K(INSTR), "retired user instructions"),
+	NOT(CACHE_REFERENCES, "cache-references", NULL, WHY_CACHE),
+	NOT(CACHE_MISSES, "cache-misses", NULL, WHY_CACHE),
+	HW(BRANCH_INSTRUCTIONS, "branch-instructions", "branches", K(BRANCH),
+	   "near jcc, jrcxz, loop, jmp, call and ret"),
+	NOT(BRANCH_MISSES, "branch-misses", NULL, WHY_BPRED),
+	NOT(BUS_CYCLES, "bus-cycles", NULL, WHY_CYCLES),
+	NOT(STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend", "idle-cycles-frontend", WHY_CYCLES),
+	NOT(STALLED_CYCLES_BACKEND, "stalled-cycles-backend", "idle-cycles-backend", WHY_CYCLES),
+	NOT(REF_CPU_CYCLES, "ref-cycles", NULL, WHY_CYCLES),
+};
+
+/* The numbers are an ABI: programs and scripts may have them.  Never give one twice. */
+const struct ap_pmu_desc ap_pmu_own[] = {
+	OWN(1, "instructions", NULL, K(INSTR), 0, "retired user instructions"),
+	OWN(2, "branch-instructions", "branches", K(BRANCH), 0, "near jcc, jrcxz, loop, jmp, call and ret"),
+	OWN(3, "cond-branches", "conditional-branches", K(COND), 0, "jcc, jrcxz and loop, taken or not"),
+	OWN(4, "taken-branches", NULL, K(TAKEN), 0, "branches of any class that transferred"),
+	OWN(5, "calls", NULL, K(CALL), 0, "near calls, direct and indirect"),
+	OWN(6, "returns", NULL, K(RET), 0, "near returns"),
+	OWN(7, "indirect-branches", NULL, K(IND), 0, "indirect jmp and call, not ret"),
+	/* not "syscalls": perf would take the name of sysfs for the PMU's in syscalls:sys_enter_read */
+	OWN(8, "syscall-instructions", "syscalls", K(SYSCALL), 0, "system call instructions"),
+	OWN(9, "loads", NULL, K(LOAD), 0, "instructions that read memory"),
+	OWN(10, "stores", NULL, K(STORE), 0, "instructions that write memory"),
+	OWN(11, "mem-ops", NULL, K(MEM), 0, "instructions that read or write memory"),
+	OWN(12, "rep-iterations", NULL, K(REP_ITER), 0, "iterations of string instructions with rep"),
+	OWN(13, "not-taken-branches", NULL, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
+	OWN(14, "fp-ops", NULL, FP_ALL, 0, "SSE and AVX arithmetic of any width, FMA twice"),
+	OWN(15, "fp-scalar-double", NULL, K(FP_SCALAR_DOUBLE), 0, "scalar double arithmetic, FMA twice"),
+	OWN(16, "fp-scalar-single", NULL, K(FP_SCALAR_SINGLE), 0, "scalar single arithmetic, FMA twice"),
+	OWN(17, "fp-128-double", NULL, K(FP_128_DOUBLE), 0, "128-bit packed double arithmetic, FMA twice"),
+	OWN(18, "fp-128-single", NULL, K(FP_128_SINGLE), 0, "128-bit packed single arithmetic, FMA twice"),
+	OWN(19, "fp-256-double", NULL, K(FP_256_DOUBLE), 0, "256-bit packed double arithmetic, FMA twice"),
+	OWN(20, "fp-256-single", NULL, K(FP_256_SINGLE), 0, "256-bit packed single arithmetic, FMA twice"),
+	OWN(21, "fp-512-double", NULL, K(FP_512_DOUBLE), 0, "512-bit packed double arithmetic, FMA twice"),
+	OWN(22, "fp-512-single", NULL, K(FP_512_SINGLE), 0, "512-bit packed single arithmetic, FMA twice"),
+};
+/* clang-format on */
+const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);
+
+static const struct ap_pmu_format other_format[] = { { "anyperf", "config1:0-7" }, { NULL, NULL } };
+
+/* A CPU whose codes are not known: generic events and our own. */
+static const struct ap_pmu_arch other = {
+	.name = "anyperf",
+	.select = 0xffff,
+	.format = other_format,
+};
+
+const struct ap_pmu_arch *ap_pmu_arch(enum ap_cpu cpu)
+{
+	switch (cpu) {
+	case AP_CPU_SKYLAKE:
+		return &ap_pmu_skylake;
+	case AP_CPU_ICELAKE:
+		return &ap_pmu_icelake;
+	case AP_CPU_ZEN:
+		return &ap_pmu_zen;
+	default:
+		return &other;
+	}
+}
+
+static int take(const struct ap_pmu_desc *d, struct ap_pmu_sum *out)
+{
+	if (d->quality == AP_PMU_UNCOUNTED)
+		return -AP_ENOENT;
+	*out = d->sum;
+	return 0;
+}
+
+static int resolve_own(u64 config1, struct ap_pmu_sum *out)
+{
+	u32 i;
+
+	for (i = 0; i < ap_pmu_nown; i++) {
+		if (ap_pmu_own[i].config1 == config1)
+			return take(&ap_pmu_own[i], out);
+	}
+	return -AP_ENOENT;
+}
+
+/*
+ * Unit masks that add up, as those of FP_ARITH_INST_RETIRED do: each bit must be a row's, and no
+ * instruction may be in two of them, which rows with `adds` promise.
+ */
+static int resolve_mix(const struct ap_pmu_arch *arch, u64 config, struct ap_pmu_sum *out)
+{
+	u64 umask = config & 0xff00, left = umask;
+	u32 i;
+
+	*out = (struct ap_pmu_sum){ 0 };
+	for (i = 0; i < arch->nraw; i++) {
+		const struct ap_pmu_desc *d = &arch->raw[i];
+
+		if (!d->adds || d->quality == AP_PMU_UNCOUNTED || d->sum.minus ||
+		    ((d->config ^ config) & ~0xff00ULL) || (d->config & ~umask & 0xff00))
+			continue;
+		out->plus |= d->sum.plus;
+		left &= ~d->config;
+	}
+	return umask && !left ? 0 : -AP_ENOENT;
+}
+
+static int resolve_raw(const struct ap_pmu_arch *arch, u64 config, struct ap_pmu_sum *out)
+{
+	u32 i;
+
+	if (config & arch->refused)
+		return -AP_ENOENT;
+	config &= arch->select;
+	for (i = 0; i < arch->nraw; i++) {
+		if (arch->raw[i].config == config)
+			return take(&arch->raw[i], out);
+	}
+	return resolve_mix(arch, config, out);
+}
+
+static int resolve_cache(u64 config)
+{
+	u64 id = config & 0xff, op = config >> 8 & 0xff, result = config >> 16 & 0xff;
+
+	if (id > 6 || op > 2 || result > 1)
+		return -AP_EINVAL;
+	/* Nothing writes through L1I, ITLB (4) and the branch unit (5), nor prefetches into these. */
+	if ((id == 1 && op == 1) || ((id == 4 || id == 5) && op))
+		return -AP_EINVAL;
+	return -AP_ENOENT;
+}
+
+int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 config1,
+		   struct ap_pmu_sum *out)
+{
+	switch (type) {
+	case AP_PERF_TYPE_HARDWARE:
+	case AP_PERF_TYPE_HW_CACHE:
+		/* the upper half names a PMU where there are several: here is one, with no other name */
+		if (config >> 32)
+			return -AP_ENOENT;
+		if (type == AP_PERF_TYPE_HW_CACHE)
+			return resolve_cache(config);
+		if (config >= AP_PERF_COUNT_HW_MAX)
+			return -AP_EINVAL;
+		return take(&ap_pmu_generic[config], out);
+	case AP_PERF_TYPE_RAW:
+		if (!(config & (arch->select | arch->refused)) && config1)
+			return resolve_own(config1, out);
+		return resolve_raw(arch, config, out);
+	default:
+		return -AP_ENOENT;
+	}
+}

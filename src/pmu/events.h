@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of the emulated `cpu` PMU: one table of descriptions per source of codes, and one
+ * function that says what an attr of type HARDWARE, HW_CACHE or RAW counts.
+ *
+ *   - ap_pmu_generic: the kernel's HARDWARE events;
+ *   - ap_pmu_own: what the engine counts whatever CPU it runs on, as `anyperf=N` in config1 with no
+ *     event selected in config: a register that no CPU has, so that no program uses it by chance;
+ *   - ap_pmu_arch.raw: a CPU's own codes.
+ *
+ * A description without a counter behind it is there to be explained by name; counting it is ENOENT.
+ */
+#ifndef AP_PMU_EVENTS_H
+#define AP_PMU_EVENTS_H
+
+#include "abi/cpuid.h"
+#include "abi/perf.h"
+#include "abi/raw.h"
+#include "base/types.h"
+
+enum ap_pmu_quality {
+	AP_PMU_UNCOUNTED, /* known, and nobody counts it */
+	AP_PMU_EXACT,
+	AP_PMU_MODELLED
+};
+
+/* What is counted: kinds of plus, less those of minus (abi/raw.h). */
+struct ap_pmu_sum {
+	u64 plus, minus;
+	u64 constraint; /* bit n: fits on counter n of a limited PMU; 0 any */
+};
+
+struct ap_pmu_desc {
+	const char *name;
+	const char *alias; /* NULL: none */
+	u64 config;
+	u64 config1; /* AP_PMU_OWN rows: the event's number */
+	struct ap_pmu_sum sum;
+	enum ap_pmu_quality quality;
+	bool adds;	  /* unit masks of this event may be combined: their sum is counted */
+	const char *text; /* what it counts, or why nobody does */
+};
+
+struct ap_pmu_format {
+	const char *name;
+	const char *bits; /* "config:0-7,32-35", as sysfs says it */
+};
+
+/* Bits of a raw config beyond event and unit mask, that ask for something else than a count. */
+#define AP_RAW_EDGE  (1ULL << 18)
+#define AP_RAW_ANY   (1ULL << 21)
+#define AP_RAW_INV   (1ULL << 23)
+#define AP_RAW_CMASK (0xffULL << 24)
+#define AP_RAW_IN_TX (1ULL << 32)
+
+struct ap_pmu_arch {
+	const char *name;		   /* caps/pmu_name */
+	u64 select;			   /* bits of event and unit mask */
+	u64 refused;			   /* bits that no counter here can honour: ENOENT */
+	u64 generic[AP_PERF_COUNT_HW_MAX]; /* config of each HARDWARE event, 0 none */
+	const struct ap_pmu_desc *raw;
+	u32 nraw;
+	const struct ap_pmu_format *format; /* ends with name NULL */
+};
+
+const struct ap_pmu_arch *ap_pmu_arch(enum ap_cpu cpu);
+
+extern const struct ap_pmu_arch ap_pmu_skylake, ap_pmu_icelake, ap_pmu_zen;
+extern const struct ap_pmu_desc ap_pmu_generic[AP_PERF_COUNT_HW_MAX];
+extern const struct ap_pmu_desc ap_pmu_own[];
+extern const u32 ap_pmu_nown;
+
+/* 0, or what a program gets: -ENOENT nobody counts it, -EINVAL there is no such thing. */
+AP_MUST_CHECK int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 config1,
+				 struct ap_pmu_sum *out);
+
+#endif

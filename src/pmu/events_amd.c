@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Raw codes of AMD's Zen cores, event[7:0] | unit mask << 8 | event[11:8] << 32, as the PPRs number
+ * and libpfm4 names them; the alias is perf's name.  Only retired-instruction events whose
+ * definition is that of docs/counting.md are counted:
+ *   - LS_DISPATCH counts operations when they are dispatched, also those that never retire;
+ *   - RETIRED_SSE_AVX_FLOPS counts operations by their arithmetic, each element of a vector once,
+ *     where the engine counts instructions by their width;
+ *   - whether RETIRED_INDIRECT_BRANCH_INSTRUCTIONS has returns among them no document says.
+ */
+#include "pmu/events.h"
+
+#define K(k)	   AP_KIND_BIT(AP_KIND_##k)
+#define WHY_CYCLES "no model of the pipeline counts time yet"
+#define WHY_OPS	   "no model of the pipeline counts operations yet"
+#define WHY_CACHE  "no model of caches and TLBs counts here yet"
+#define WHY_BPRED  "no model of branch prediction counts here yet"
+#define WHY_FLOPS  "counts elements by arithmetic, and the engine instructions by width"
+#define WHY_SPEC   "counts what is dispatched, retired or not"
+#define WHY_FAR	   "the engine follows no far transfer"
+#define WHY_CLASS  "no such class of instructions is counted"
+
+#define EXACT(n, a, c, k, t)                                                                       \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+#define NOT(n, a, c, t)                                                                            \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .text = (t)                              \
+	}
+
+/* clang-format off */
+static const struct ap_pmu_desc zen[] = {
+	EXACT("RETIRED_INSTRUCTIONS", "ex_ret_instr", 0xc0, K(INSTR), "retired instructions"),
+	EXACT("RETIRED_BRANCH_INSTRUCTIONS", "ex_ret_brn", 0xc2, K(BRANCH), "near branches: far ones are not followed"),
+	EXACT("RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "ex_ret_brn_tkn", 0xc4, K(TAKEN), "near branches that transferred"),
+	EXACT("RETIRED_NEAR_RETURNS", "ex_ret_near_ret", 0xc8, K(RET), "near returns"),
+	EXACT("RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", "ex_ret_cond", 0xd1, K(COND), "conditional branches, taken or not"),
+
+	NOT("CYCLES_NOT_IN_HALT", "ls_not_halted_cyc", 0x76, WHY_CYCLES),
+	NOT("RETIRED_OPS", "ex_ret_ops", 0xc1, WHY_OPS),
+	NOT("RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_misp", 0xc3, WHY_BPRED),
+	NOT("RETIRED_TAKEN_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_tkn_misp", 0xc5, WHY_BPRED),
+	NOT("RETIRED_FAR_CONTROL_TRANSFERS", "ex_ret_brn_far", 0xc6, WHY_FAR),
+	NOT("RETIRED_NEAR_RETURNS_MISPREDICTED", "ex_ret_near_ret_mispred", 0xc9, WHY_BPRED),
+	NOT("RETIRED_INDIRECT_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_ind_misp", 0xca, WHY_BPRED),
+	NOT("RETIRED_MMX_FP_INSTRUCTIONS.X87_INSTR", NULL, 0x01cb, WHY_CLASS),
+	NOT("RETIRED_MMX_FP_INSTRUCTIONS.MMX_INSTR", NULL, 0x02cb, WHY_CLASS),
+	NOT("RETIRED_MMX_FP_INSTRUCTIONS.SSE_INSTR", NULL, 0x04cb, WHY_CLASS),
+	NOT("RETIRED_INDIRECT_BRANCH_INSTRUCTIONS", "ex_ret_ind_brch_instr", 0xcc, "with or without returns: no document says"),
+	NOT("RETIRED_SSE_AVX_FLOPS.ADD_SUB_FLOPS", NULL, 0x0103, WHY_FLOPS),
+	NOT("RETIRED_SSE_AVX_FLOPS.MULT_FLOPS", NULL, 0x0203, WHY_FLOPS),
+	NOT("RETIRED_SSE_AVX_FLOPS.DIV_FLOPS", NULL, 0x0403, WHY_FLOPS),
+	NOT("RETIRED_SSE_AVX_FLOPS.MAC_FLOPS", NULL, 0x0803, WHY_FLOPS),
+	NOT("LS_DISPATCH.LD_DISPATCH", "ls_dispatch.ld_dispatch", 0x0129, WHY_SPEC),
+	NOT("LS_DISPATCH.STORE_DISPATCH", "ls_dispatch.store_dispatch", 0x0229, WHY_SPEC),
+	NOT("LS_DISPATCH.LD_ST_DISPATCH", "ls_dispatch.ld_st_dispatch", 0x0429, WHY_SPEC),
+};
+
+static const struct ap_pmu_format formats[] = {
+	{ "event", "config:0-7,32-35" },
+	{ "umask", "config:8-15" },
+	{ "edge", "config:18" },
+	{ "inv", "config:23" },
+	{ "cmask", "config:24-31" },
+	{ "anyperf", "config1:0-7" },
+	{ NULL, NULL },
+};
+/* clang-format on */
+
+const struct ap_pmu_arch ap_pmu_zen = {
+	.name = "zen",
+	.select = 0xf0000ffffULL,
+	/* thresholds, edges and their inverse count cycles */
+	.refused = AP_RAW_EDGE | AP_RAW_INV | AP_RAW_CMASK,
+	.generic = { [AP_PERF_COUNT_HW_CPU_CYCLES] = 0x0076,
+		     [AP_PERF_COUNT_HW_INSTRUCTIONS] = 0x00c0,
+		     [AP_PERF_COUNT_HW_CACHE_REFERENCES] = 0xff60,
+		     [AP_PERF_COUNT_HW_CACHE_MISSES] = 0x0964,
+		     [AP_PERF_COUNT_HW_BRANCH_INSTRUCTIONS] = 0x00c2,
+		     [AP_PERF_COUNT_HW_BRANCH_MISSES] = 0x00c3,
+		     [AP_PERF_COUNT_HW_STALLED_CYCLES_FRONTEND] = 0x00a9 },
+	.raw = zen,
+	.nraw = AP_ARRAY_SIZE(zen),
+	.format = formats,
+};

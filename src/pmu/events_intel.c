@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Raw codes of Intel's cores, event | unit mask << 8, as the SDM's and perfmon's lists name them.
+ * What counts is defined in docs/counting.md; a code whose definition there differs, or that needs
+ * time or caches, is named and not counted.  Bits that Linux itself drops from a raw config (user, os,
+ * interrupt, enable) are dropped: programs such as rr pass them.
+ */
+#include "pmu/events.h"
+
+#define K(k)	   AP_KIND_BIT(AP_KIND_##k)
+#define WHY_CYCLES "no model of the pipeline counts time yet"
+#define WHY_UOPS   "no model of the pipeline counts micro-operations yet"
+#define WHY_CACHE  "no model of caches and TLBs counts here yet"
+#define WHY_BPRED  "no model of branch prediction counts here yet"
+#define WHY_FAR	   "the engine follows no far branch"
+#define WHY_LOCK   "locked and split accesses are not told apart"
+
+#define EXACT(n, a, c, k, t)                                                                       \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+#define LESS(n, a, c, p, m, t)                                                                     \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (p), .minus = (m) },    \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+/* constraint: the counters that the event fits on in the hardware */
+#define ON(n, c, k, on, t)                                                                         \
+	{                                                                                          \
+		.name = (n), .config = (c), .sum = { .plus = (k), .constraint = (on) },            \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+#define FP(n, bit, k, t)                                                                           \
+	{                                                                                          \
+		.name = "FP_ARITH_INST_RETIRED." n, .config = 0xc7 | (bit) << 8,                   \
+		.sum = { .plus = (k) }, .quality = AP_PMU_EXACT, .adds = true, .text = (t)         \
+	}
+#define NOT(n, a, c, t)                                                                            \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .text = (t)                              \
+	}
+
+/* clang-format off */
+
+/* The same codes mean the same in both generations. */
+#define COMMON \
+	EXACT("INST_RETIRED.ANY_P", "INSTRUCTION_RETIRED", 0x00c0, K(INSTR), "retired instructions"), \
+	EXACT("BR_INST_RETIRED.ALL_BRANCHES", "BRANCH_INSTRUCTIONS_RETIRED", 0x00c4, K(BRANCH), "near branches: far ones are not followed"), \
+	EXACT("BR_INST_RETIRED.NEAR_CALL", NULL, 0x02c4, K(CALL), "near calls, direct and indirect"), \
+	EXACT("BR_INST_RETIRED.NEAR_RETURN", NULL, 0x08c4, K(RET), "near returns"), \
+	EXACT("BR_INST_RETIRED.NEAR_TAKEN", NULL, 0x20c4, K(TAKEN), "near branches that transferred"), \
+	NOT("BR_INST_RETIRED.FAR_BRANCH", NULL, 0x40c4, WHY_FAR), \
+	ON("MEM_INST_RETIRED.ALL_LOADS", 0x81d0, K(LOAD), 0xf, "instructions that read memory"), \
+	ON("MEM_INST_RETIRED.ALL_STORES", 0x82d0, K(STORE), 0xf, "instructions that write memory"), \
+	ON("MEM_INST_RETIRED.ANY", 0x83d0, K(MEM), 0xf, "instructions that read or write memory"), \
+	NOT("MEM_INST_RETIRED.STLB_MISS_LOADS", NULL, 0x11d0, WHY_CACHE), \
+	NOT("MEM_INST_RETIRED.STLB_MISS_STORES", NULL, 0x12d0, WHY_CACHE), \
+	NOT("MEM_INST_RETIRED.LOCK_LOADS", NULL, 0x21d0, WHY_LOCK), \
+	NOT("MEM_INST_RETIRED.SPLIT_LOADS", NULL, 0x41d0, WHY_LOCK), \
+	NOT("MEM_INST_RETIRED.SPLIT_STORES", NULL, 0x42d0, WHY_LOCK), \
+	FP("SCALAR_DOUBLE", 0x01, K(FP_SCALAR_DOUBLE), "scalar double arithmetic, FMA twice"), \
+	FP("SCALAR_SINGLE", 0x02, K(FP_SCALAR_SINGLE), "scalar single arithmetic, FMA twice"), \
+	FP("128B_PACKED_DOUBLE", 0x04, K(FP_128_DOUBLE), "128-bit packed double arithmetic, FMA twice"), \
+	FP("128B_PACKED_SINGLE", 0x08, K(FP_128_SINGLE), "128-bit packed single arithmetic, FMA twice"), \
+	FP("256B_PACKED_DOUBLE", 0x10, K(FP_256_DOUBLE), "256-bit packed double arithmetic, FMA twice"), \
+	FP("256B_PACKED_SINGLE", 0x20, K(FP_256_SINGLE), "256-bit packed single arithmetic, FMA twice"), \
+	FP("512B_PACKED_DOUBLE", 0x40, K(FP_512_DOUBLE), "512-bit packed double arithmetic, FMA twice"), \
+	FP("512B_PACKED_SINGLE", 0x80, K(FP_512_SINGLE), "512-bit packed single arithmetic, FMA twice"), \
+	NOT("CPU_CLK_UNHALTED.THREAD_P", "UNHALTED_CORE_CYCLES", 0x003c, WHY_CYCLES), \
+	NOT("CPU_CLK_UNHALTED.REF_XCLK", NULL, 0x013c, WHY_CYCLES), \
+	NOT("UNHALTED_REFERENCE_CYCLES", NULL, 0x0300, WHY_CYCLES), \
+	NOT("BR_MISP_RETIRED.ALL_BRANCHES", "MISPREDICTED_BRANCH_RETIRED", 0x00c5, WHY_BPRED), \
+	NOT("BR_MISP_RETIRED.NEAR_TAKEN", NULL, 0x20c5, WHY_BPRED), \
+	NOT("LONGEST_LAT_CACHE.MISS", NULL, 0x412e, WHY_CACHE), \
+	NOT("LONGEST_LAT_CACHE.REFERENCE", NULL, 0x4f2e, WHY_CACHE)
+
+static const struct ap_pmu_desc skylake[] = {
+	COMMON,
+	ON("INST_RETIRED.PREC_DIST", 0x01c0, K(INSTR), 1 << 1, "retired instructions, on the second counter only"),
+	EXACT("BR_INST_RETIRED.CONDITIONAL", "BR_INST_RETIRED.COND", 0x01c4, K(COND), "conditional branches, taken or not"),
+	EXACT("BR_INST_RETIRED.ALL_BRANCHES_PEBS", NULL, 0x04c4, K(BRANCH), "near branches"),
+	LESS("BR_INST_RETIRED.NOT_TAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
+	NOT("BR_MISP_RETIRED.CONDITIONAL", NULL, 0x01c5, WHY_BPRED),
+	NOT("UOPS_RETIRED.ALL", NULL, 0x01c2, WHY_UOPS),
+	NOT("UOPS_RETIRED.RETIRE_SLOTS", NULL, 0x02c2, WHY_UOPS),
+	NOT("LONGEST_LAT_CACHE.PREFETCH", NULL, 0x102e, WHY_CACHE),
+};
+
+static const struct ap_pmu_desc icelake[] = {
+	COMMON,
+	/* an encoding of its own, for the first fixed counter */
+	EXACT("INST_RETIRED.PREC_DIST", NULL, 0x0100, K(INSTR), "retired instructions"),
+	EXACT("BR_INST_RETIRED.COND", NULL, 0x11c4, K(COND), "conditional branches, taken or not"),
+	LESS("BR_INST_RETIRED.COND_TAKEN", NULL, 0x01c4, K(TAKEN) | K(COND), K(BRANCH), "conditional branches that transferred"),
+	LESS("BR_INST_RETIRED.COND_NTAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
+	EXACT("BR_INST_RETIRED.INDIRECT", NULL, 0x80c4, K(IND), "indirect jmp and call, not ret"),
+	NOT("BR_MISP_RETIRED.COND", NULL, 0x11c5, WHY_BPRED),
+	NOT("BR_MISP_RETIRED.COND_TAKEN", NULL, 0x01c5, WHY_BPRED),
+	NOT("BR_MISP_RETIRED.COND_NTAKEN", NULL, 0x10c5, WHY_BPRED),
+	NOT("BR_MISP_RETIRED.INDIRECT", NULL, 0x80c5, WHY_BPRED),
+	NOT("UOPS_RETIRED.SLOTS", NULL, 0x02c2, WHY_UOPS),
+};
+
+static const struct ap_pmu_format formats[] = {
+	{ "event", "config:0-7" },
+	{ "umask", "config:8-15" },
+	{ "edge", "config:18" },
+	{ "any", "config:21" },
+	{ "inv", "config:23" },
+	{ "cmask", "config:24-31" },
+	{ "in_tx", "config:32" },
+	{ "in_tx_cp", "config:33" },
+	{ "anyperf", "config1:0-7" },
+	{ NULL, NULL },
+};
+
+/* As x86 Linux maps the generic events of these cores. */
+#define GENERIC \
+	[AP_PERF_COUNT_HW_CPU_CYCLES] = 0x003c, \
+	[AP_PERF_COUNT_HW_INSTRUCTIONS] = 0x00c0, \
+	[AP_PERF_COUNT_HW_CACHE_REFERENCES] = 0x4f2e, \
+	[AP_PERF_COUNT_HW_CACHE_MISSES] = 0x412e, \
+	[AP_PERF_COUNT_HW_BRANCH_INSTRUCTIONS] = 0x00c4, \
+	[AP_PERF_COUNT_HW_BRANCH_MISSES] = 0x00c5, \
+	[AP_PERF_COUNT_HW_BUS_CYCLES] = 0x013c, \
+	[AP_PERF_COUNT_HW_REF_CPU_CYCLES] = 0x0300
+/* clang-format on */
+
+/*
+ * Thresholds, edges and their inverse count cycles, `any` a sibling's work: nobody counts those.
+ * Counting inside transactions: none is ever begun (docs/limits.md), so in_tx would count nothing
+ * on a CPU that has it, and is ignored by Linux on one that has not.  For in_tx_cp the two are one.
+ */
+#define REFUSED (AP_RAW_EDGE | AP_RAW_ANY | AP_RAW_INV | AP_RAW_CMASK | AP_RAW_IN_TX)
+
+const struct ap_pmu_arch ap_pmu_skylake = {
+	.name = "skylake",
+	.select = 0xffff,
+	.refused = REFUSED,
+	.generic = { GENERIC },
+	.raw = skylake,
+	.nraw = AP_ARRAY_SIZE(skylake),
+	.format = formats,
+};
+
+const struct ap_pmu_arch ap_pmu_icelake = {
+	.name = "icelake",
+	.select = 0xffff,
+	.refused = REFUSED,
+	.generic = { GENERIC },
+	.raw = icelake,
+	.nraw = AP_ARRAY_SIZE(icelake),
+	.format = formats,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Software events: clocks are the core's own, the rest is what the world knows of its kernel's
+ * counters.  They take no counter and are never multiplexed.
+ *
+ * exclude_*, as measured on Linux: clocks ignore them.  Switches and migrations happen in the kernel
+ * whatever the program does, so exclude_kernel leaves none and exclude_user all.  Faults belong to the mode
+ * that they were taken in.  The world's counters do not tell modes apart: exclude_user on faults is
+ * EOPNOTSUPP, and exclude_kernel counts as well what system calls fault in (docs/limits.md).
+ */
+#include "pmu/software.h"
+
+#include "abi/errno.h"
+#include "pmu/drivers.h"
+
+/* clang-format off */
+const struct ap_soft_desc ap_pmu_soft[AP_PERF_COUNT_SW_MAX] = {
+	[AP_PERF_COUNT_SW_CPU_CLOCK] = { "cpu-clock", NULL, AP_SOFT_CLOCK, AP_WORLD_N,
+		"time on a CPU; of a CPU: wall time" },
+	[AP_PERF_COUNT_SW_TASK_CLOCK] = { "task-clock", NULL, AP_SOFT_CLOCK, AP_WORLD_N,
+		"time on a CPU, user and kernel" },
+	[AP_PERF_COUNT_SW_PAGE_FAULTS] = { "page-faults", "faults", AP_SOFT_FAULT, AP_WORLD_PAGE_FAULTS,
+		"page faults, minor and major" },
+	[AP_PERF_COUNT_SW_CONTEXT_SWITCHES] = { "context-switches", "cs", AP_SOFT_KERNEL, AP_WORLD_CONTEXT_SWITCHES,
+		"times that a task left its CPU" },
+	[AP_PERF_COUNT_SW_CPU_MIGRATIONS] = { "cpu-migrations", "migrations", AP_SOFT_KERNEL, AP_WORLD_MIGRATIONS,
+		"moves of a task to another CPU" },
+	[AP_PERF_COUNT_SW_PAGE_FAULTS_MIN] = { "minor-faults", NULL, AP_SOFT_FAULT, AP_WORLD_FAULTS_MIN,
+		"page faults that needed no I/O" },
+	[AP_PERF_COUNT_SW_PAGE_FAULTS_MAJ] = { "major-faults", NULL, AP_SOFT_FAULT, AP_WORLD_FAULTS_MAJ,
+		"page faults that needed I/O" },
+	[AP_PERF_COUNT_SW_ALIGNMENT_FAULTS] = { "alignment-faults", NULL, AP_SOFT_FAULT, AP_WORLD_ALIGNMENT_FAULTS,
+		"unaligned accesses that the kernel repaired" },
+	[AP_PERF_COUNT_SW_EMULATION_FAULTS] = { "emulation-faults", NULL, AP_SOFT_FAULT, AP_WORLD_EMULATION_FAULTS,
+		"instructions that the kernel emulated" },
+	[AP_PERF_COUNT_SW_DUMMY] = { "dummy", NULL, AP_SOFT_NOTHING, AP_WORLD_N,
+		"counts nothing, carries side-band records" },
+	[AP_PERF_COUNT_SW_BPF_OUTPUT] = { "bpf-output", NULL, AP_SOFT_NOTHING, AP_WORLD_N,
+		"counts nothing, carries what BPF programs write" },
+	[AP_PERF_COUNT_SW_CGROUP_SWITCHES] = { "cgroup-switches", NULL, AP_SOFT_KERNEL, AP_WORLD_CGROUP_SWITCHES,
+		"switches to a task of another cgroup" },
+};
+/* clang-format on */
+
+enum { LAST }; /* hw->priv */
+
+static int reading(struct ap_core *core, u32 which, struct ap_task *task, s32 cpu, u64 *v)
+{
+	const struct ap_soft_desc *soft = &ap_pmu_soft[which];
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	*v = 0;
+	switch (soft->class) {
+	case AP_SOFT_CLOCK:
+		*v = task ? ops->task_time(world, ap_task_host(task)) : ops->clock(world);
+		return 0;
+	case AP_SOFT_NOTHING:
+		return 0;
+	default:
+		if (!ops->world_counter)
+			return -AP_EOPNOTSUPP;
+		return ops->world_counter(world, ap_pmu_host(task), cpu, soft->counter, v);
+	}
+}
+
+/* Whether modes are excluded so that nothing is left to count, or -EOPNOTSUPP. */
+static int exclude(enum ap_soft_class class, u64 flags)
+{
+	bool no_user = flags & AP_PERF_EXCLUDE_USER, no_kernel = flags & AP_PERF_EXCLUDE_KERNEL;
+
+	switch (class) {
+	case AP_SOFT_KERNEL:
+		return no_kernel;
+	case AP_SOFT_FAULT:
+		if (no_user && !no_kernel)
+			return -AP_EOPNOTSUPP;
+		return no_user;
+	default:
+		return class == AP_SOFT_NOTHING;
+	}
+}
+
+static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
+		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
+{
+	int nothing;
+	u64 v;
+
+	(void)pmu;
+	if (attr->type != AP_PERF_TYPE_SOFTWARE)
+		return -AP_ENOENT;
+	if (ap_pmu_has_branch_stack(attr))
+		return -AP_EOPNOTSUPP;
+	if (attr->config >= AP_PERF_COUNT_SW_MAX)
+		return -AP_ENOENT;
+	hw->which = (u32)attr->config;
+	nothing = exclude(ap_pmu_soft[hw->which].class, attr->flags);
+	if (nothing < 0)
+		return nothing;
+	hw->counts_nothing = nothing;
+	return nothing ? 0 : reading(core, hw->which, task, cpu, &v);
+}
+
+static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	hw->priv[LAST] = 0;
+	return reading(core, hw->which, task, cpu, &hw->start);
+}
+
+/* Where the world cannot say any more, what it said last stays. */
+static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	u64 v;
+
+	if (!reading(core, hw->which, task, cpu, &v))
+		hw->priv[LAST] = v - hw->start;
+	return hw->priv[LAST];
+}
+
+static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	(void)core;
+	(void)hw;
+	(void)task;
+	(void)cpu;
+}
+
+void ap_pmu_software_init(struct ap_pmu_drivers *d)
+{
+	d->software = (struct ap_pmu){
+		.name = "software",
+		.type = AP_PERF_TYPE_SOFTWARE,
+		.flags = AP_PMU_SOFTWARE | AP_PMU_NO_SAMPLING,
+		.event_init = event_init,
+		.start = start,
+		.read = read,
+		.stop = stop,
+	};
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracepoint events: counts of what the session's own tracepoints passed.  As on Linux, an id that
+ * does not exist is EINVAL; one that the world cannot count is what the world says, ENOENT.
+ *
+ * exclude_kernel, as measured on Linux: tracepoints in kernel code are left out, the
+ * syscalls:* ones are passed with the program's registers and stay.  exclude_user leaves all.
+ */
+#include "pmu/drivers.h"
+
+#include "abi/errno.h"
+#include "pmu/tracepoint.h"
+
+enum { LAST }; /* hw->priv; hw->which is the id */
+
+static int reading(struct ap_core *core, u32 id, struct ap_task *task, s32 cpu, u64 *v)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	return ops->trace_count(world, ap_pmu_host(task), cpu, id, v);
+}
+
+static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
+		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
+{
+	void *world;
+	u64 v;
+
+	(void)pmu;
+	if (attr->type != AP_PERF_TYPE_TRACEPOINT)
+		return -AP_ENOENT;
+	if (ap_pmu_has_branch_stack(attr))
+		return -AP_EOPNOTSUPP;
+	if (!ap_tracepoint_exists(attr->config))
+		return -AP_EINVAL;
+	hw->which = (u32)attr->config;
+	hw->counts_nothing =
+		attr->flags & AP_PERF_EXCLUDE_KERNEL && ap_tracepoint_is_kernel(hw->which);
+	if (!ap_core_world(core, &world)->trace_count)
+		return -AP_ENOENT;
+	return reading(core, hw->which, task, cpu, &v);
+}
+
+static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	hw->priv[LAST] = 0;
+	return reading(core, hw->which, task, cpu, &hw->start);
+}
+
+static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	u64 v;
+
+	if (!reading(core, hw->which, task, cpu, &v))
+		hw->priv[LAST] = v - hw->start;
+	return hw->priv[LAST];
+}
+
+static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	(void)core;
+	(void)hw;
+	(void)task;
+	(void)cpu;
+}
+
+void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d)
+{
+	d->tracepoint = (struct ap_pmu){
+		.name = "tracepoint",
+		.type = AP_PERF_TYPE_TRACEPOINT,
+		.flags = AP_PMU_SOFTWARE | AP_PMU_NO_SAMPLING,
+		.event_init = event_init,
+		.start = start,
+		.read = read,
+		.stop = stop,
+	};
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that would show the pipe behind a perf descriptor.
+ *
+ * Natively it is an anonymous inode, the same one as an eventfd's: so what a call says of the file is
+ * found by making it on an eventfd, which lives for that call only.  What shows a file by its name
+ * (/proc/PID/fd/N, also of another process) is known by its result: a pipe with the mark.
+ */
+#include "abi/service.h"
+#include "base/mem.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
+#include "service/calls.h"
+#include "service/fds.h"
+#include "service/sys.h"
+
+#define NR_STAT	    4
+#define NR_LSTAT    6
+#define NR_EVENTFD2 290
+
+#define S_IFMT	 0170000U
+#define S_IFFIFO 0010000U
+#define MARKED	 (S_IFFIFO | AP_SVC_PIPE_MARK)
+#define LINK_R	 0120500U /* a link in /proc/PID/fd to what is open for reading */
+#define LINK_RW	 0120700U
+#define STX_MODE 28 /* offset of stx_mode, 16 bits */
+
+#define O_ACCMODE    3
+#define O_RDWR	     2
+#define O_DIRECT     040000
+#define F_GETFL	     3
+#define F_SETFL	     4
+#define F_SETPIPE_SZ 1031
+#define F_GETPIPE_SZ 1032
+
+static const char name[] = "anon_inode:[perf_event]";
+
+s64 ap_svc_stand_in_fd(void)
+{
+	return ap_svc_sys(NR_EVENTFD2, 0, AP_O_CLOEXEC, 0, 0);
+}
+
+bool ap_svc_stand_in(struct ap_service_call *c)
+{
+	s64 fd = ap_svc_stand_in_fd();
+
+	if (fd < 0)
+		return false;
+	c->a[0] = (u64)fd;
+	c->fd = (s32)fd;
+	return true;
+}
+
+bool ap_svc_fcntl(struct ap_service_call *c, bool *more)
+{
+	*more = false;
+	switch (c->a[1]) {
+	case F_GETFL:
+		*more = true;
+		return false;
+	case F_SETFL:
+		c->ret = -AP_EINVAL;
+		return c->a[2] & O_DIRECT;
+	case F_GETPIPE_SZ:
+	case F_SETPIPE_SZ:
+		c->ret = -AP_EBADF;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void ap_svc_fcntl_done(struct ap_service_call *c)
+{
+	if (c->ret >= 0)
+		c->ret = (c->ret & ~O_ACCMODE) | O_RDWR;
+}
+
+/* What a call names, in terms of newfstatat. */
+struct named {
+	u64 dir, path, flags, buf;
+	bool statx;
+};
+
+static struct named named_by(const struct ap_service_call *c)
+{
+	switch (c->nr) {
+	case AP_NR_fstat:
+		return (struct named){ c->a[0], (u64) "", AP_AT_EMPTY_PATH, c->a[1], false };
+	case NR_STAT:
+		return (struct named){ (u64)AP_AT_FDCWD, c->a[0], 0, c->a[1], false };
+	case NR_LSTAT:
+		return (struct named){ (u64)AP_AT_FDCWD, c->a[0], AP_AT_SYMLINK_NOFOLLOW, c->a[1],
+				       false };
+	case AP_NR_newfstatat:
+		return (struct named){ c->a[0], c->a[1], c->a[3], c->a[2], false };
+	case AP_NR_statx:
+		return (struct named){ c->a[0], c->a[1], c->a[2], c->a[4], true };
+	case AP_NR_readlink:
+		return (struct named){ (u64)AP_AT_FDCWD, c->a[0], 0, c->a[1], false };
+	default: /* readlinkat */
+		return (struct named){ c->a[0], c->a[1], 0, c->a[2], false };
+	}
+}
+
+static bool is_marked(const struct named *n)
+{
+	struct ap_kstat st;
+
+	return !ap_svc_sys(AP_NR_newfstatat, n->dir, n->path, (u64)&st, 0) &&
+	       (st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) == MARKED;
+}
+
+/* Does the link, once followed, lead to a perf descriptor? */
+static bool links_to_event(const struct named *n)
+{
+	char text[6];
+
+	return ap_svc_sys(AP_NR_readlinkat, n->dir, n->path, (u64)text, sizeof(text)) == 6 &&
+	       !memcmp(text, "pipe:[", 6) && is_marked(n);
+}
+
+static void stat_again(const struct named *n, const struct ap_service_call *c)
+{
+	s64 fd = ap_svc_stand_in_fd();
+	const u64 x[6] = { (u64)fd, (u64) "", AP_AT_EMPTY_PATH, c->a[3], n->buf };
+
+	if (fd < 0)
+		return; /* also where the program has a filter */
+	if (n->statx)
+		ap_hook_sys(AP_NR_statx, x);
+	else
+		ap_svc_sys(AP_NR_fstat, (u64)fd, n->buf, 0, 0);
+	ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
+}
+
+void ap_svc_stat_done(const struct ap_service_call *c)
+{
+	struct named n = named_by(c);
+	u64 at = n.buf + (n.statx ? STX_MODE : offsetof(struct ap_kstat, mode));
+	u16 mode;
+
+	if (c->ret || ap_hook_get(&mode, at, sizeof(mode)))
+		return;
+	if ((mode & (S_IFMT | AP_SVC_PIPE_MARK)) == MARKED) {
+		stat_again(&n, c);
+	} else if (mode == LINK_R && links_to_event(&n)) {
+		mode = LINK_RW;
+		(void)!ap_hook_put(at, &mode, sizeof(mode));
+	}
+}
+
+void ap_svc_readlink_done(struct ap_service_call *c)
+{
+	struct named n = named_by(c);
+	u64 size = c->a[c->nr == AP_NR_readlink ? 2 : 3];
+
+	if (c->ret < 1 || !links_to_event(&n))
+		return;
+	if (size > sizeof(name) - 1)
+		size = sizeof(name) - 1;
+	c->ret = ap_hook_put(n.buf, name, size) ? -AP_EFAULT : (s64)size;
+}
+
+/* An anonymous inode cannot be opened again by its name; a pipe could. */
+void ap_svc_open_done(struct ap_service_call *c)
+{
+	u64 flags = c->a[c->nr == AP_NR_open ? 1 : 2];
+
+	if (c->ret < 0)
+		return;
+	if (c->nr == AP_NR_openat2 && ap_hook_get(&flags, c->a[2], sizeof(flags)))
+		return;
+	if (flags & AP_O_PATH || !ap_fds_event((s32)c->ret))
+		return;
+	ap_fds_change((u32)c->ret, (u32)c->ret);
+	ap_svc_sys(AP_NR_close, (u64)c->ret, 0, 0, 0);
+	ap_fds_changed((u32)c->ret, (u32)c->ret);
+	c->ret = -AP_ENXIO;
+}

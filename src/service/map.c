@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mappings of perf descriptors: pages of the session file that the supervisor hands out, mapped where
+ * the program wants them.  The table remembers them, because the supervisor is told when an event's
+ * last one is gone, a child does not have them, and /proc/self/maps shows them by another name.
+ *
+ * An entry is claimed and given up by its state, without a lock.  Who maps and unmaps one address in
+ * two threads at the same time gets what it asked for from the kernel, and a late note to the
+ * supervisor at worst.
+ */
+#include "abi/service.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
+#include "service/calls.h"
+#include "service/request.h"
+#include "service/sys.h"
+
+#define ENTRIES	      16384U
+#define MADV_DONTFORK 10
+#define MAP_SYNC      0x80000ULL
+/* Flags that MAP_SHARED_VALIDATE knows: LEGACY_MAP_MASK. */
+#define FLAGS_KNOWN 0xfc07fdf3ULL
+
+enum state { FREE, BUSY, MAPPED };
+
+struct entry {
+	u64 start, end, inode;
+	u32 state, pad;
+};
+
+static struct entry *table;
+static u32 used; /* entries ever used */
+
+static struct entry *get_table(void)
+{
+	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
+
+	if (t)
+		return t;
+	mine = ap_hook_map(ENTRIES * sizeof(*mine));
+	if (mine && __atomic_compare_exchange_n(&table, &t, mine, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+		t = mine;
+	return t;
+}
+
+static bool claim(struct entry *e, u32 from, u32 to)
+{
+	return __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* Where the table is full the mapping is forgotten, and the supervisor waits for the process' end. */
+static void remember(u64 start, u64 end, u64 inode)
+{
+	struct entry *t = get_table();
+	u32 n;
+
+	for (u32 i = 0; t && i < ENTRIES; i++) {
+		if (t[i].state != FREE || !claim(&t[i], FREE, BUSY))
+			continue;
+		t[i].start = start;
+		t[i].end = end;
+		t[i].inode = inode;
+		__atomic_store_n(&t[i].state, MAPPED, __ATOMIC_RELEASE);
+		n = __atomic_load_n(&used, __ATOMIC_RELAXED);
+		while (n <= i && !__atomic_compare_exchange_n(&used, &n, i + 1, false,
+							      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			;
+		return;
+	}
+}
+
+static bool is_mapped(u64 inode)
+{
+	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+
+	for (u32 i = 0; i < n; i++)
+		if (table[i].state == MAPPED && table[i].inode == inode)
+			return true;
+	return false;
+}
+
+static void tell_unmapped(u64 inode)
+{
+	struct ap_request r;
+
+	if (is_mapped(inode) || ap_request_begin(&r, AP_SVC_MUNMAP))
+		return;
+	r.svc->arg[0] = inode;
+	ap_request_ask(&r);
+	ap_request_end(&r);
+}
+
+/* The entry that overlaps [start, end), from the i-th on. */
+static struct entry *overlap(u64 start, u64 end, u32 *i)
+{
+	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+
+	for (; *i < n; (*i)++)
+		if (__atomic_load_n(&table[*i].state, __ATOMIC_ACQUIRE) == MAPPED &&
+		    table[*i].start < end && table[*i].end > start)
+			return &table[(*i)++];
+	return NULL;
+}
+
+/*
+ * [start, end) is something else now, or nothing; of an event that has come there nobody is told.  A
+ * hole in the middle changes nothing.
+ */
+static void forget(u64 start, u64 end, u64 now)
+{
+	struct entry *e;
+
+	for (u32 i = 0; (e = overlap(start, end, &i));) {
+		u64 inode = e->inode;
+
+		if (start <= e->start && end >= e->end) {
+			if (claim(e, MAPPED, FREE) && inode != now)
+				tell_unmapped(inode);
+		} else if (start <= e->start) {
+			e->start = end;
+		} else if (end >= e->end) {
+			e->end = start;
+		}
+	}
+}
+
+static u64 page_end(u64 addr, u64 len)
+{
+	return addr + AP_ALIGN_UP(len, AP_PAGE_SIZE);
+}
+
+/* As mmap(2) sees it before the file is asked. */
+static s64 check(const struct ap_service_call *c)
+{
+	u64 type = c->a[3] & AP_MAP_TYPE;
+
+	if (c->a[5] & ~AP_PAGE_MASK || !c->a[1])
+		return -AP_EINVAL;
+	if (type == AP_MAP_SHARED_VALIDATE && c->a[3] & ~FLAGS_KNOWN)
+		return -AP_EOPNOTSUPP;
+	if (type != AP_MAP_SHARED && type != AP_MAP_PRIVATE && type != AP_MAP_SHARED_VALIDATE)
+		return -AP_EINVAL;
+	if (c->a[2] & AP_PROT_X)
+		return -AP_EPERM;
+	return type == AP_MAP_PRIVATE ? -AP_EINVAL : 0;
+}
+
+bool ap_svc_mmap(struct ap_service_call *c)
+{
+	struct ap_request r;
+	u64 off = 0;
+
+	c->ret = check(c);
+	if (!c->ret)
+		c->ret = ap_request_begin(&r, AP_SVC_MMAP);
+	if (c->ret)
+		return true;
+	r.svc->arg[0] = c->inode;
+	r.svc->arg[1] = AP_ALIGN_UP(c->a[1], AP_PAGE_SIZE);
+	r.svc->arg[2] = c->a[2];
+	r.svc->arg[3] = c->a[5];
+	c->ret = ap_request_ask(&r);
+	memcpy(&off, r.svc->data, sizeof(off));
+	ap_request_end(&r);
+	if (c->ret)
+		return true;
+	c->a[3] = (c->a[3] & ~(u64)AP_MAP_TYPE) | AP_MAP_SHARED;
+	c->a[4] = (u64)ap_hook_session_fd();
+	c->a[5] = off;
+	return false;
+}
+
+void ap_svc_mmap_done(const struct ap_service_call *c)
+{
+	u64 start = (u64)c->ret, end = page_end(start, c->a[1]);
+
+	if (ap_is_err(c->ret)) {
+		if (c->inode)
+			tell_unmapped(c->inode);
+		return;
+	}
+	forget(start, end, c->inode);
+	if (!c->inode)
+		return;
+	ap_svc_sys(AP_NR_madvise, start, end - start, MADV_DONTFORK, 0);
+	remember(start, end, c->inode);
+}
+
+void ap_svc_munmap_done(const struct ap_service_call *c)
+{
+	if (!c->ret)
+		forget(c->a[0], page_end(c->a[0], c->a[1]), 0);
+}
+
+/* They do not grow: what follows in the session file is another's. */
+bool ap_svc_mremap(struct ap_service_call *c)
+{
+	u32 i = 0;
+	const struct entry *e = overlap(c->a[0], c->a[0] + 1, &i);
+
+	c->ret = -AP_EFAULT;
+	return e && c->a[2] > c->a[1];
+}
+
+void ap_svc_mremap_done(const struct ap_service_call *c)
+{
+	u64 start = (u64)c->ret, end = page_end(start, c->a[2]);
+	struct entry *e;
+	u32 i = 0;
+
+	if (ap_is_err(c->ret))
+		return;
+	if (start != c->a[0])
+		forget(start, end, 0);
+	e = overlap(c->a[0], c->a[0] + 1, &i);
+	if (e) {
+		e->start = start;
+		e->end = end;
+	}
+}
+
+/* The control pages say which event has the counter; the first that is the thread's own. */
+bool ap_service_pmc(u32 counter, u64 *value)
+{
+	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE), index;
+
+	for (u32 i = 0; i < n; i++) {
+		const struct entry *e = &table[i];
+
+		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) != MAPPED ||
+		    ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
+				sizeof(index)))
+			continue;
+		if (index && index - 1 == counter && ap_svc_own_raw(e->inode, value))
+			return true;
+	}
+	return false;
+}
+
+bool ap_svc_has_maps(void)
+{
+	return __atomic_load_n(&used, __ATOMIC_RELAXED);
+}
+
+void ap_service_in_child(void)
+{
+	for (u32 i = 0; i < used; i++)
+		table[i].state = FREE;
+	used = 0;
+}
+
+bool ap_service_names_map(u64 start, u64 name_at, char *tail, u64 cap)
+{
+	struct ap_kstat st;
+	struct ap_str s;
+	u32 i = 0;
+	s64 fd;
+
+	if (!overlap(start, start + 1, &i))
+		return false;
+	fd = ap_svc_stand_in_fd();
+	if (fd < 0)
+		return false;
+	ap_svc_sys(AP_NR_fstat, (u64)fd, (u64)&st, 0, 0);
+	ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
+	ap_str_init(&s, tail, cap);
+	ap_str_hex(&s, st.dev >> 8 & 0xfff, 2);
+	ap_str_char(&s, ':');
+	ap_str_hex(&s, (st.dev & 0xff) | (st.dev >> 12 & 0xfff00), 2);
+	ap_str_char(&s, ' ');
+	ap_str_u64(&s, st.ino);
+	do {
+		ap_str_char(&s, ' ');
+	} while (s.len < name_at);
+	ap_str_add(&s, "anon_inode:[perf_event]\n");
+	return !s.cut;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading in place: an event that counts the calling thread needs nobody but the thread.  The
+ * supervisor publishes the event's base; the thread adds its own raw counters and its CPU time, as the
+ * core would.
+ *
+ * The entry is under a sequence count.  A supervisor that was killed in the middle of one leaves it
+ * odd, and the reader asks, and finds it gone.
+ */
+#include "abi/perf.h"
+#include "abi/raw.h"
+#include "abi/service.h"
+#include "service/calls.h"
+#include "service/hooks.h"
+#include "service/request.h"
+
+#define TRIES 1000U
+
+static const struct ap_pub *pub;
+
+static const struct ap_pub *get_table(void)
+{
+	const struct ap_pub *p = __atomic_load_n(&pub, __ATOMIC_ACQUIRE);
+
+	if (p)
+		return p;
+	/* Two at a time map it twice, and one of them for nothing. */
+	p = ap_hook_map_session(AP_PUB_OFF, AP_PUB_MAX * sizeof(*p));
+	__atomic_store_n(&pub, p, __ATOMIC_RELEASE);
+	return p;
+}
+
+static bool copy_entry(const struct ap_pub *from, struct ap_pub *to)
+{
+	for (u32 i = 0; i < TRIES; i++) {
+		u32 seq = __atomic_load_n(&from->seq, __ATOMIC_ACQUIRE);
+
+		if (seq & 1) {
+			__builtin_ia32_pause();
+			continue;
+		}
+		*to = *(const volatile struct ap_pub *)from;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&from->seq, __ATOMIC_RELAXED) == seq)
+			return true;
+	}
+	return false;
+}
+
+static const struct ap_pub *find(u64 inode, struct ap_pub *out)
+{
+	const struct ap_pub *table = get_table();
+	u32 home = ap_pub_home(inode);
+
+	if (!table)
+		return NULL;
+	for (u32 i = 0; i < AP_PUB_WAYS; i++) {
+		const struct ap_pub *e = &table[(home + i) & (AP_PUB_MAX - 1)];
+
+		if (__atomic_load_n(&e->inode, __ATOMIC_RELAXED) == inode)
+			return copy_entry(e, out) && out->inode == inode ? e : NULL;
+	}
+	return NULL;
+}
+
+static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
+{
+	return e->kinds && !(e->kinds >> AP_RAW_N) && e->seg == p->seg_index &&
+	       e->slot == p->slot_index && e->gen == p->slot->gen;
+}
+
+/* Of one field of the shapes. */
+static u64 own_field(const struct ap_hook_place *p, u32 field)
+{
+	u64 sum = 0;
+
+	for (u32 id = 0; id < p->nshapes; id++)
+		sum += p->counts[id] * ap_vec_get(p->shapes[id], field);
+	return sum;
+}
+
+/* Sum of the thread's raw counters of some kinds: the first are fields of shapes. */
+static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
+{
+	u64 sum = 0;
+
+	for (u32 k = 0; k < AP_RAW_N; k++) {
+		if (!(kinds & AP_KIND_BIT(k)))
+			continue;
+		sum += (u64)p->slot->extra[k];
+		if (k < AP_VEC_N)
+			sum += own_field(p, k);
+	}
+	return sum;
+}
+
+static u32 compute(const struct ap_pub *e, const struct ap_hook_place *p, u64 words[AP_SVC_OWN_MAX])
+{
+	const u64 times = AP_PERF_FORMAT_TOTAL_TIME_ENABLED | AP_PERF_FORMAT_TOTAL_TIME_RUNNING;
+	bool in_group = e->read_format & AP_PERF_FORMAT_GROUP;
+	u64 value = e->base, time = 0;
+	u32 n = 0;
+
+	if (e->flags & AP_PUB_ACTIVE)
+		value += own_raw(p, e->kinds);
+	if (e->read_format & times && e->flags & (AP_PUB_ENABLED | AP_PUB_ACTIVE)) {
+		time = ap_request_cpu_time();
+		if (!time)
+			return 0;
+	}
+	words[n++] = in_group ? 1 : value;
+	if (e->read_format & AP_PERF_FORMAT_TOTAL_TIME_ENABLED)
+		words[n++] = e->enabled_base + (e->flags & AP_PUB_ENABLED ? time : 0);
+	if (e->read_format & AP_PERF_FORMAT_TOTAL_TIME_RUNNING)
+		words[n++] = e->running_base + (e->flags & AP_PUB_ACTIVE ? time : 0);
+	if (in_group)
+		words[n++] = value;
+	if (e->read_format & AP_PERF_FORMAT_ID)
+		words[n++] = e->id;
+	return n;
+}
+
+u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
+{
+	struct ap_hook_place p;
+	const struct ap_pub *at;
+	struct ap_pub e;
+	u32 n;
+
+	ap_hook_place(&p);
+	for (u32 i = 0; i < TRIES; i++) {
+		at = find(inode, &e);
+		if (!at || !is_own(&e, &p) || e.read_format & AP_PERF_FORMAT_LOST ||
+		    (e.read_format & AP_PERF_FORMAT_GROUP && !(e.flags & AP_PUB_ALONE)))
+			return 0;
+		n = compute(&e, &p, words);
+		/* Whoever stops the event meanwhile has counted what is counted here. */
+		if (__atomic_load_n(&at->seq, __ATOMIC_ACQUIRE) == e.seq)
+			return n;
+	}
+	return 0;
+}
+
+bool ap_svc_own_raw(u64 inode, u64 *value)
+{
+	struct ap_hook_place p;
+	struct ap_pub e;
+
+	ap_hook_place(&p);
+	if (!find(inode, &e) || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
+		return false;
+	*value = own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	return true;
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What perf_event_open refuses, with which errno and in which order.  The rows were measured on Linux
+ * 6.18 where its software events can show them, and follow its source where only a PMU could.
+ */
+#include <string.h>
+
+#include "tap/tap.h"
+#include "world.h"
+
+#define U AP_PERF_EXCLUDE_KERNEL
+
+static struct world W;
+
+/* Descriptors that the rows name as groups. */
+enum { NOT_PERF = 20, G_SOFT, G_MEMBER, G_HARD, G_CPU, G_INHERIT, G_CLOCK, G_DEAD, G_FULL, G_CG };
+
+struct row {
+	int line;
+	int want; /* 0 or a positive AP_E */
+	u32 type;
+	u64 config, flags;
+	s32 pid, cpu;
+	int group; /* 0: none */
+	u64 call_flags;
+	/* further fields of the attr: what to set, to what */
+	u64 sample_type, period, read_format;
+	u64 extra; /* branch type, registers, stack size, clock, depth: by sample_type */
+	u32 bp_type;
+};
+
+#define HW   AP_PERF_TYPE_HARDWARE
+#define SW   AP_PERF_TYPE_SOFTWARE
+#define RAW  AP_PERF_TYPE_RAW
+#define OK   0
+#define ROW  .line = __LINE__
+#define SELF .pid = 0, .cpu = -1
+
+/* clang-format off */
+static const struct row rows[] = {
+	/* it works */
+	{ ROW, OK, SW, 9, U, SELF },
+	{ ROW, OK, SW, 9, 0, SELF }, /* privileged */
+	{ ROW, OK, HW, 1, U, SELF },
+	{ ROW, OK, RAW, 1, U, SELF },
+	{ ROW, OK, SW, 9, U, .pid = 100, .cpu = -1 },
+	{ ROW, OK, SW, 9, U, .pid = 101, .cpu = 2 },
+	{ ROW, OK, SW, 9, U, .pid = -1, .cpu = 3 },
+	{ ROW, OK, SW, 9, U, SELF, .call_flags = AP_PERF_FLAG_FD_CLOEXEC },
+	{ ROW, OK, SW, 9, U, SELF, .call_flags = AP_PERF_FLAG_FD_OUTPUT },
+	{ ROW, OK, SW, 9, U, SELF, .call_flags = AP_PERF_FLAG_FD_NO_GROUP },
+	/* flags, before anything else */
+	{ ROW, AP_EINVAL, SW, 99, 1ULL << 63, .pid = -7, .cpu = -1, .call_flags = 16 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .call_flags = 1ULL << 40 },
+	/* the attr in general, before who and what */
+	{ ROW, AP_EINVAL, SW, 99, U | 1ULL << 38, .pid = -7, .cpu = -1 },
+	{ ROW, AP_EINVAL, SW, 9, U | 1ULL << 63, SELF },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = 1ULL << 25 },
+	{ ROW, OK, SW, 9, U, SELF, .sample_type = 1ULL << 24 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = 1ULL << 24 | 1ULL << 14 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .read_format = 1ULL << 5 },
+	{ ROW, OK, SW, 9, U, SELF, .read_format = 31 },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_INHERIT_THREAD, SELF },
+	{ ROW, OK, SW, 9, U | AP_PERF_INHERIT | AP_PERF_INHERIT_THREAD, SELF },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_REMOVE_ON_EXEC | AP_PERF_ENABLE_ON_EXEC, SELF },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_SIGTRAP, SELF },
+	{ ROW, OK, SW, 9, U | AP_PERF_SIGTRAP | AP_PERF_REMOVE_ON_EXEC, SELF },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_SIGTRAP | AP_PERF_REMOVE_ON_EXEC, .pid = -1, .cpu = 0 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .period = 1ULL << 63 },
+	{ ROW, OK, SW, 9, U, SELF, .period = 1ULL << 62 },
+	{ ROW, OK, SW, 9, U | AP_PERF_FREQ, SELF, .period = 100000 },
+	{ ROW, AP_EINVAL, SW, 99, U | AP_PERF_FREQ, .pid = -7, .cpu = -1, .period = 100001 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_BRANCH_STACK, .extra = 0 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_BRANCH_STACK, .extra = 1 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_BRANCH_STACK, .extra = 1 << 20 },
+	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_BRANCH_STACK, .extra = 9 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 0 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 1 << 24 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 1 << 13 },
+	{ ROW, AP_EOPNOTSUPP, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 1ULL << 40 },
+	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 0xff0fff },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_INTR, .extra = 0 },
+	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_STACK_USER, .extra = 0 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_STACK_USER, .extra = 12 },
+	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_STACK_USER, .extra = 65528 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_STACK_USER, .extra = 65536 },
+	/* kernel mode does not exist on an emulated PMU, whoever asks; before the event is looked up */
+	{ ROW, AP_EACCES, HW, 1, 0, SELF },
+	{ ROW, AP_EACCES, RAW, 1, AP_PERF_EXCLUDE_USER, SELF },
+	{ ROW, AP_EACCES, HW, 77, 0, .pid = -7, .cpu = -1 },
+	{ ROW, AP_EACCES, AP_PERF_TYPE_HW_CACHE, 0, 0, SELF },
+	{ ROW, OK, HW, 1, U | AP_PERF_EXCLUDE_USER, SELF },
+	{ ROW, OK, HW, 1, U | AP_PERF_EXCLUDE_HV | AP_PERF_EXCLUDE_IDLE | AP_PERF_EXCLUDE_GUEST, SELF },
+	{ ROW, OK, HW, 1, U | AP_PERF_EXCLUDE_HOST, SELF },
+	/* cgroups: pid is a descriptor */
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = -1, .cpu = 0, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = 500, .cpu = -1, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, AP_EBADF, SW, 9, U, .pid = 3, .cpu = 0, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, AP_ENOENT, SW, 99, U, .pid = 3, .cpu = 0, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, OK, SW, 9, U, .pid = 500, .cpu = 0, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, OK, SW, 9, U, .pid = 500, .cpu = 0, .group = G_CG, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = 501, .cpu = 0, .group = G_CG, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = 500, .cpu = 1, .group = G_CG, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	/* the group's descriptor, then the task, then the CPU, then the event */
+	{ ROW, AP_EBADF, SW, 99, U, .pid = -7, .cpu = 99, .group = NOT_PERF },
+	{ ROW, AP_EBADF, SW, 9, U, SELF, .group = -5 },
+	{ ROW, AP_EBADF, SW, 9, U, SELF, .group = NOT_PERF, .call_flags = AP_PERF_FLAG_FD_NO_GROUP },
+	{ ROW, AP_ENODEV, SW, 99, U, .pid = -7, .cpu = 99, .group = G_DEAD },
+	{ ROW, AP_ENODEV, SW, 9, U, SELF, .group = G_DEAD, .call_flags = AP_PERF_FLAG_FD_NO_GROUP },
+	{ ROW, AP_ESRCH, SW, 99, U, .pid = -7, .cpu = 99 },
+	{ ROW, AP_ESRCH, SW, 9, U, .pid = 9999, .cpu = -1 },
+	{ ROW, AP_EINVAL, SW, 99, U | AP_PERF_INHERIT, SELF, .group = G_SOFT },
+	{ ROW, AP_EINVAL, SW, 99, U, SELF, .group = G_INHERIT },
+	{ ROW, AP_EINVAL, SW, 99, U, .pid = -1, .cpu = -1 },
+	{ ROW, AP_EINVAL, SW, 99, U, .pid = 0, .cpu = NCPUS },
+	{ ROW, AP_EINVAL, SW, 99, U, .pid = 0, .cpu = -2 },
+	{ ROW, AP_EINVAL, SW, 99, U, .pid = -1, .cpu = NCPUS },
+	{ ROW, AP_EINVAL, SW, 99, U | AP_PERF_INHERIT, SELF, .sample_type = AP_PERF_SAMPLE_READ },
+	{ ROW, OK, SW, 9, U | AP_PERF_INHERIT, SELF, .sample_type = AP_PERF_SAMPLE_READ | AP_PERF_SAMPLE_TID },
+	{ ROW, OK, SW, 9, U | AP_PERF_INHERIT, SELF, .read_format = AP_PERF_FORMAT_GROUP },
+	{ ROW, AP_ENOENT, SW, 99, U, SELF },
+	{ ROW, AP_ENOENT, 999, 0, U, SELF },
+	{ ROW, AP_ENOENT, HW, 77, U, SELF },
+	{ ROW, AP_EINVAL, RAW, 0, U, SELF },
+	{ ROW, AP_ENOENT, HW, 4ULL << 32 | 77, U, SELF },
+	{ ROW, OK, HW, 4ULL << 32 | 1, U, SELF },
+	{ ROW, AP_ENOENT, HW, 1ULL << 32 | 9, U, SELF },
+	{ ROW, AP_EINVAL, AP_PERF_TYPE_BREAKPOINT, 0, U, SELF, .bp_type = AP_HW_BREAKPOINT_R },
+	{ ROW, OK, AP_PERF_TYPE_BREAKPOINT, 0, U, SELF, .bp_type = AP_HW_BREAKPOINT_W },
+	{ ROW, AP_EINVAL, TYPE_DYN, 0, U, SELF },
+	{ ROW, OK, TYPE_DYN, 0, 0, SELF },
+	{ ROW, AP_EOPNOTSUPP, TYPE_DYN, 0, 0, SELF, .period = 1 },
+	{ ROW, AP_ENODEV, RAW, 1ULL << 31, U, SELF }, /* nobody can count that kind */
+	/* what depends on the driver */
+	{ ROW, AP_EOPNOTSUPP, SW, 9, U | AP_PERF_AUX_OUTPUT, SELF },
+	{ ROW, AP_EOVERFLOW, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_CALLCHAIN, .extra = 128 },
+	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_CALLCHAIN, .extra = 127 },
+	{ ROW, OK, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_MONOTONIC },
+	{ ROW, OK, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_REALTIME },
+	{ ROW, OK, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_TAI },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .extra = 2 },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .extra = 0xffffffff },
+	{ ROW, AP_EINVAL, HW, 1, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_REALTIME },
+	{ ROW, OK, HW, 1, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_MONOTONIC_RAW },
+	/* groups */
+	{ ROW, OK, SW, 9, U, SELF, .group = G_SOFT },
+	{ ROW, OK, HW, 1, U, SELF, .group = G_SOFT },
+	{ ROW, OK, SW, 9, U, SELF, .group = G_HARD },
+	{ ROW, OK, HW, 1, U, SELF, .group = G_HARD },
+	{ ROW, AP_EINVAL, TYPE_OTHER, 0, U, SELF, .group = G_HARD }, /* of another PMU */
+	{ ROW, OK, SW, 9, U, SELF, .group = G_INHERIT, .call_flags = AP_PERF_FLAG_FD_NO_GROUP },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .group = G_MEMBER },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .group = G_CLOCK },
+	{ ROW, OK, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .group = G_CLOCK, .extra = 1 },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .group = G_CPU },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = 0, .cpu = 0, .group = G_CPU },
+	{ ROW, OK, SW, 9, U, .pid = -1, .cpu = 0, .group = G_CPU },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = -1, .cpu = 1, .group = G_CPU },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = 101, .cpu = -1, .group = G_SOFT },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_PINNED, SELF, .group = G_SOFT },
+	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_EXCLUSIVE, SELF, .group = G_SOFT },
+	{ ROW, OK, SW, 9, U | AP_PERF_EXCLUSIVE | AP_PERF_PINNED, SELF },
+	/* output: nobody has a buffer */
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .group = G_SOFT, .call_flags = AP_PERF_FLAG_FD_OUTPUT },
+	{ ROW, AP_EINVAL, SW, 9, U, SELF, .group = G_SOFT,
+	  .call_flags = AP_PERF_FLAG_FD_OUTPUT | AP_PERF_FLAG_FD_NO_GROUP },
+};
+/* clang-format on */
+
+static struct ap_perf_attr attr_of(const struct row *r)
+{
+	struct ap_perf_attr a = { .type = r->type,
+				  .size = sizeof(a),
+				  .config = r->config,
+				  .flags = r->flags,
+				  .sample_type = r->sample_type,
+				  .sample_period = r->period,
+				  .read_format = r->read_format,
+				  .bp_type = r->bp_type };
+
+	if (r->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
+		a.branch_sample_type = r->extra;
+	if (r->sample_type & AP_PERF_SAMPLE_REGS_USER)
+		a.sample_regs_user = r->extra;
+	if (r->sample_type & AP_PERF_SAMPLE_REGS_INTR)
+		a.sample_regs_intr = r->extra;
+	if (r->sample_type & AP_PERF_SAMPLE_STACK_USER)
+		a.sample_stack_user = r->extra;
+	if (r->sample_type & AP_PERF_SAMPLE_CALLCHAIN)
+		a.sample_max_stack = r->extra;
+	if (r->flags & AP_PERF_USE_CLOCKID)
+		a.clockid = r->extra;
+	return a;
+}
+
+/* Opens and moves it to a number of its own. */
+static void group_at(int at, struct ap_perf_attr a, s32 pid, s32 cpu, int group, u64 flags)
+{
+	int fd = world_open(&W, &a, pid, cpu, group, flags);
+
+	REQUIRE(fd >= 0);
+	W.fds[at] = W.fds[fd];
+	W.fds[fd] = NULL;
+}
+
+static void make_groups(void)
+{
+	struct ap_perf_attr soft = { .type = SW, .size = 136, .config = 9, .flags = U };
+	struct ap_perf_attr hard = attr_instr(), inherit = soft, clock = soft;
+
+	inherit.flags |= AP_PERF_INHERIT;
+	clock.flags |= AP_PERF_USE_CLOCKID;
+	clock.clockid = AP_CLOCK_MONOTONIC;
+	group_at(G_SOFT, soft, 0, -1, -1, 0);
+	group_at(G_MEMBER, soft, 0, -1, G_SOFT, 0);
+	group_at(G_HARD, hard, 0, -1, -1, 0);
+	group_at(G_CPU, soft, -1, 0, -1, 0);
+	group_at(G_INHERIT, inherit, 0, -1, -1, 0);
+	group_at(G_CLOCK, clock, 0, -1, -1, 0);
+	group_at(G_CG, soft, 500, 0, -1, AP_PERF_FLAG_PID_CGROUP);
+	world_task(&W, 2);
+	group_at(G_DEAD, soft, 102, -1, -1, 0);
+	world_exit(&W, 2);
+}
+
+static void begin(void)
+{
+	world_init(&W);
+	world_start(&W);
+	world_task(&W, 0);
+	world_task(&W, 1);
+}
+
+static void errors_are_linuxs_in_linuxs_order(void)
+{
+	begin();
+	make_groups();
+	for (u32 i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		const struct row *r = &rows[i];
+		struct ap_perf_attr a = attr_of(r);
+		u64 bytes = W.bytes, kinds = W.kinds;
+		u32 slots = W.bp_used;
+		int fd =
+			world_open(&W, &a, r->pid, r->cpu, r->group ? r->group : -1, r->call_flags);
+
+		if (!EXPECT_U64(fd < 0 ? -fd : 0, r->want))
+			tap_note("row of line %d", r->line);
+		if (fd >= 0)
+			world_close(&W, fd);
+		if (!EXPECT_U64(W.kinds, kinds) || !EXPECT_U64(W.bp_used, slots))
+			tap_note("row of line %d", r->line);
+		if (fd < 0 && W.bytes > bytes + 1024)
+			tap_note("row of line %d leaks", r->line);
+	}
+	world_end(&W);
+}
+
+static void privilege_opens_doors(void)
+{
+	struct ap_perf_attr all = { .type = SW, .size = 136, .config = 9 }, user = all, a;
+
+	user.flags = U;
+	for (s32 paranoid = -1; paranoid <= 3; paranoid++) {
+		for (u32 privileged = 0; privileged < 2; privileged++) {
+			bool kernel = privileged || paranoid <= 1,
+			     cpu = privileged || paranoid <= 0;
+
+			begin();
+			ap_core_config(W.core)->paranoid = paranoid;
+			W.privileged = privileged;
+			if (paranoid == 3) { /* whoever it is */
+				EXPECT_U64(world_open(&W, &user, 0, -1, -1, 0), -AP_EACCES);
+				world_end(&W);
+				continue;
+			}
+			EXPECT(world_open(&W, &user, 0, -1, -1, 0) >= 0);
+			EXPECT_U64(world_open(&W, &all, 0, -1, -1, 0) >= 0, kernel);
+			EXPECT_U64(world_open(&W, &user, -1, 0, -1, 0) >= 0, cpu);
+			EXPECT_U64(world_open(&W, &user, 500, 0, -1, AP_PERF_FLAG_PID_CGROUP) >= 0,
+				   cpu);
+			EXPECT_U64(world_open(&W, &user, 101, -1, -1, 0) >= 0, privileged);
+			W.may_trace = true;
+			EXPECT(world_open(&W, &user, 101, -1, -1, 0) >= 0);
+			a = user;
+			a.flags |= AP_PERF_NAMESPACES;
+			EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0) >= 0, privileged);
+			a = user;
+			a.sample_type = AP_PERF_SAMPLE_PHYS_ADDR;
+			EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0) >= 0, kernel);
+			a = user;
+			a.sample_type = AP_PERF_SAMPLE_BRANCH_STACK;
+			a.branch_sample_type = 8 | AP_PERF_SAMPLE_BRANCH_KERNEL;
+			EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0) >= 0, kernel);
+			world_end(&W);
+		}
+	}
+}
+
+/* The event is looked up before the target's permission is. */
+static void access_to_others_is_asked_late(void)
+{
+	struct ap_perf_attr a = { .type = SW, .size = 136, .config = 99, .flags = U };
+
+	begin();
+	W.privileged = false;
+	EXPECT_U64(world_open(&W, &a, 101, -1, -1, 0), -AP_ENOENT);
+	a.config = 9;
+	EXPECT_U64(world_open(&W, &a, 101, -1, -1, 0), -AP_EACCES);
+	EXPECT_U64(world_open(&W, &a, -1, 0, -1, 0), -AP_EACCES);
+	EXPECT(open_as(&W, 1, &a, 101, -1, -1, 0) >= 0);
+	world_end(&W);
+}
+
+static void user_only_counts_user_mode(void)
+{
+	struct ap_perf_attr a = attr_instr();
+	int fd;
+
+	begin();
+	ap_core_config(W.core)->user_only = true;
+	W.privileged = false;
+	a.flags = 0;
+	fd = world_open(&W, &a, 0, -1, -1, 0);
+	REQUIRE(fd >= 0);
+	world_run(&W, 0, MS, 7);
+	EXPECT_U64(read_count(&W, fd), 7);
+	a.flags = AP_PERF_EXCLUDE_USER;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_EACCES);
+	world_end(&W);
+}
+
+static void an_excluded_host_counts_nothing(void)
+{
+	struct ap_perf_attr a = attr_instr();
+	u64 v[3];
+	int fd;
+
+	begin();
+	a.read_format = 3;
+	a.flags |= AP_PERF_EXCLUDE_HOST;
+	fd = open_on(&W, &a, -1);
+	world_run(&W, 0, MS, 7);
+	EXPECT_U64(read_words(&W, fd, v, 3), 24);
+	EXPECT_U64(v[0], 0);
+	EXPECT_U64(v[1], MS);
+	EXPECT_U64(v[2], MS);
+	world_end(&W);
+}
+
+static void groups_end_where_a_read_would_be_too_long(void)
+{
+	struct ap_perf_attr a = { .type = SW, .size = 136, .config = 9, .flags = U };
+	static struct ap_event *events[1100];
+	struct ap_open_args args = { &a, 0, -1, 0, 0 };
+	int leader, r;
+	u32 n = 0;
+
+	begin();
+	a.read_format = AP_PERF_FORMAT_GROUP | AP_PERF_FORMAT_ID;
+	leader = open_on(&W, &a, -1);
+	args.group_fd = leader;
+	while (!(r = ap_core_open(W.core, W.tasks[0].task, &args, &events[n])))
+		n++;
+	EXPECT_U64(n + 1, 1023); /* measured */
+	EXPECT_U64(r, -AP_E2BIG);
+	/* the longest read of the group counts, not that of the newcomer */
+	a.read_format = 0;
+	EXPECT_U64(ap_core_open(W.core, W.tasks[0].task, &args, &events[n]), -AP_E2BIG);
+	while (n)
+		ap_core_release(W.core, events[--n]);
+	world_end(&W);
+}
+
+static void aux_areas_have_nobody(void)
+{
+	struct ap_perf_attr a = { .type = SW, .size = 136, .config = 9, .flags = U };
+
+	begin();
+	a.aux_sample_size = 8;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_EINVAL);
+	a.aux_sample_size = 0;
+	a.reserved_3 = AP_PERF_AUX_START_PAUSED;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_EOPNOTSUPP);
+	for (u32 bit = 1; bit < 32; bit++) {
+		a.reserved_3 = 1U << bit;
+		EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_EINVAL);
+	}
+	a.reserved_3 = 0;
+	a.reserved_2 = 1;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_EINVAL);
+	world_end(&W);
+}
+
+static void slots_run_out_and_come_back(void)
+{
+	struct ap_perf_attr a = { .type = AP_PERF_TYPE_BREAKPOINT,
+				  .size = 136,
+				  .bp_type = AP_HW_BREAKPOINT_W,
+				  .flags = U };
+	int fd[4];
+
+	begin();
+	for (int i = 0; i < 4; i++)
+		fd[i] = open_on(&W, &a, -1);
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_ENOSPC);
+	world_close(&W, fd[2]);
+	open_on(&W, &a, -1);
+	world_end(&W);
+}
+
+static void no_memory_is_no_harm(void)
+{
+	struct ap_perf_attr a = attr_instr();
+	u64 bytes;
+	int r;
+
+	begin();
+	for (s32 n = 0;; n++) {
+		bytes = W.bytes;
+		W.allocs_left = n;
+		r = world_open(&W, &a, -1, 2, -1, 0);
+		W.allocs_left = -1;
+		if (r >= 0)
+			break;
+		EXPECT_U64(r, -AP_ENOMEM);
+		EXPECT(n < 4);
+		(void)bytes;
+	}
+	world_end(&W);
+}
+
+static void an_event_is_small(void)
+{
+	struct ap_perf_attr a = attr_instr();
+	u64 before;
+
+	begin();
+	open_on(&W, &a, -1);
+	before = W.bytes;
+	open_on(&W, &a, -1);
+	EXPECT(W.bytes - before <= 2048);
+	tap_note("%u bytes per event", (unsigned int)(W.bytes - before));
+	world_end(&W);
+}
+
+/* A supervisor's own events have no caller. */
+static void nobody_may_open_for_others(void)
+{
+	struct ap_perf_attr a = attr_instr();
+	struct ap_open_args args = { &a, 100, -1, -1, 0 };
+	struct ap_event *e;
+	u64 v;
+
+	begin();
+	REQUIRE(!ap_core_open(W.core, NULL, &args, &e));
+	world_run(&W, 0, MS, 3);
+	EXPECT_U64(ap_core_read(W.core, e, &v, 8), 8);
+	EXPECT_U64(v, 3);
+	ap_core_release(W.core, e);
+	args.pid = 0;
+	EXPECT_U64(ap_core_open(W.core, NULL, &args, &e), -AP_ESRCH);
+	world_end(&W);
+}
+
+/* A port without PMU, cgroups, registers, breakpoints: software events are all that it needs. */
+static void the_null_port_counts_software_events(void)
+{
+	struct ap_perf_attr a = attr_task_clock(), hard = attr_instr();
+	int fd, child;
+
+	world_init(&W);
+	W.ops.raw = NULL;
+	W.ops.cpu_raw = NULL;
+	W.ops.want_kinds = NULL;
+	W.ops.cgroup_of_fd = NULL;
+	W.ops.cgroup_has = NULL;
+	W.ops.cgroup_put = NULL;
+	W.ops.publish = NULL;
+	W.config = (struct ap_core_config){ .paranoid = 2, .max_sample_rate = 100000 };
+	REQUIRE(!ap_core_new(&W.core, &W.ops, &W, &W.config));
+	REQUIRE(!ap_core_register_pmu(W.core, &W.sw));
+	world_task(&W, 0);
+	EXPECT_U64(world_open(&W, &hard, 0, -1, -1, 0), -AP_ENOENT);
+	EXPECT_U64(world_open(&W, &a, 500, 0, -1, AP_PERF_FLAG_PID_CGROUP), -AP_EINVAL);
+	a.sample_type = AP_PERF_SAMPLE_REGS_USER;
+	a.sample_regs_user = 1;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_ENOSYS);
+	a.sample_type = AP_PERF_SAMPLE_STACK_USER;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_ENOSYS);
+	a.sample_type = 0;
+	a.flags |= AP_PERF_INHERIT;
+	fd = open_on(&W, &a, -1);
+	open_on(&W, &a, fd);
+	child = world_fork(&W, 0, false);
+	world_run(&W, 0, MS, 1);
+	world_run(&W, child, 2 * MS, 1);
+	EXPECT_U64(read_count(&W, fd), 3 * MS);
+	world_exit(&W, child);
+	ap_core_exec(W.core, W.tasks[0].task);
+	EXPECT_U64(read_count(&W, fd), 3 * MS);
+	EXPECT_U64(ap_core_tick(W.core), 0);
+	/* a driver that the port has no counters for */
+	REQUIRE(!ap_core_register_pmu(W.core, &W.cpu));
+	EXPECT_U64(world_open(&W, &hard, 0, -1, -1, 0), -AP_EOPNOTSUPP);
+	world_end(&W);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(errors_are_linuxs_in_linuxs_order),
+						 TAP(privilege_opens_doors),
+						 TAP(access_to_others_is_asked_late),
+						 TAP(user_only_counts_user_mode),
+						 TAP(an_excluded_host_counts_nothing),
+						 TAP(groups_end_where_a_read_would_be_too_long),
+						 TAP(aux_areas_have_nobody),
+						 TAP(slots_run_out_and_come_back),
+						 TAP(no_memory_is_no_harm),
+						 TAP(an_event_is_small),
+						 TAP(nobody_may_open_for_others),
+						 TAP(the_null_port_counts_software_events),
+						 { 0 } };
+	return tap_main(tests, argc, argv);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of events: no holes, no doubles, and what a code resolves to. */
+#include <string.h>
+
+#include "abi/errno.h"
+#include "pmu/events.h"
+#include "pmu/software.h"
+#include "tap/tap.h"
+
+static const enum ap_cpu cpus[] = { AP_CPU_OTHER, AP_CPU_SKYLAKE, AP_CPU_ICELAKE, AP_CPU_ZEN };
+
+#define K(k) AP_KIND_BIT(AP_KIND_##k)
+
+/* Every kind that raw.h names, the spare field aside. */
+#define KINDS_ALL (((K(MEM) << 1) - 1) & ~K(SPARE))
+
+static void check_row(const struct ap_pmu_desc *d)
+{
+	bool ok = d->name && *d->name && d->text && *d->text;
+
+	ok = ok && (!d->sum.plus == (d->quality == AP_PMU_UNCOUNTED));
+	ok = ok && !((d->sum.plus | d->sum.minus) & ~KINDS_ALL) && !(d->sum.plus & d->sum.minus);
+	/* nobody would have asked for more to be counted: pmu/cpu.c */
+	ok = ok && (!d->sum.minus || !((d->sum.plus | d->sum.minus) & ~AP_KINDS_BASE));
+	if (!EXPECT(ok))
+		tap_note("row %s", d->name ? d->name : "without a name");
+}
+
+static bool is_name_of(const struct ap_pmu_desc *d, const char *name)
+{
+	return name && (!strcmp(d->name, name) || (d->alias && !strcmp(d->alias, name)));
+}
+
+static void check_table(const struct ap_pmu_desc *t, u32 n)
+{
+	u32 i, j;
+
+	for (i = 0; i < n; i++) {
+		check_row(&t[i]);
+		if (t[i].alias && !EXPECT(strcmp(t[i].name, t[i].alias)))
+			tap_note("row %s", t[i].name);
+		for (j = 0; j < i; j++) {
+			bool same = is_name_of(&t[j], t[i].name) || is_name_of(&t[j], t[i].alias);
+
+			same = same || (t[i].config == t[j].config && t[i].config1 == t[j].config1);
+			if (!EXPECT(!same))
+				tap_note("rows %s and %s", t[i].name, t[j].name);
+		}
+	}
+}
+
+static void tables_are_well_formed(void)
+{
+	u32 c, i;
+
+	check_table(ap_pmu_generic, AP_PERF_COUNT_HW_MAX);
+	check_table(ap_pmu_own, ap_pmu_nown);
+	for (i = 0; i < ap_pmu_nown; i++) {
+		/* format "anyperf": eight bits, and 0 means none */
+		EXPECT(ap_pmu_own[i].config1 > 0 && ap_pmu_own[i].config1 < 256);
+		EXPECT_U64(ap_pmu_own[i].config, 0);
+	}
+	for (c = 0; c < AP_ARRAY_SIZE(cpus); c++) {
+		const struct ap_pmu_arch *arch = ap_pmu_arch(cpus[c]);
+
+		check_table(arch->raw, arch->nraw);
+		EXPECT_U64(arch->select & arch->refused, 0);
+		for (i = 0; i < arch->nraw; i++) {
+			EXPECT_U64(arch->raw[i].config & ~arch->select, 0);
+			EXPECT(arch->raw[i].config != 0);
+			EXPECT_U64(arch->raw[i].config1, 0);
+		}
+	}
+	for (i = 0; i < AP_PERF_COUNT_SW_MAX; i++)
+		EXPECT(ap_pmu_soft[i].name && ap_pmu_soft[i].text);
+}
+
+/* A generic event and the CPU's code for it must count the same, or both nothing. */
+static void generic_events_are_the_cpus_own(void)
+{
+	struct ap_pmu_sum a, b;
+	u32 c, i;
+
+	for (c = 1; c < AP_ARRAY_SIZE(cpus); c++) {
+		const struct ap_pmu_arch *arch = ap_pmu_arch(cpus[c]);
+
+		for (i = 0; i < AP_PERF_COUNT_HW_MAX; i++) {
+			int want = ap_pmu_resolve(arch, AP_PERF_TYPE_HARDWARE, i, 0, &a);
+			int got = ap_pmu_resolve(arch, AP_PERF_TYPE_RAW, arch->generic[i], 0, &b);
+
+			if (!EXPECT_U64(got, want))
+				tap_note("%s, event %u", arch->name, i);
+			if (!want) {
+				EXPECT_U64(a.plus, b.plus);
+				EXPECT_U64(a.minus, b.minus);
+			}
+		}
+	}
+}
+
+static void errors_are_those_of_x86(void)
+{
+	const struct ap_pmu_arch *skl = ap_pmu_arch(AP_CPU_SKYLAKE);
+	static const struct {
+		u32 type;
+		u64 config;
+		int err;
+	} rows[] = {
+		{ AP_PERF_TYPE_HARDWARE, 0, -AP_ENOENT },
+		{ AP_PERF_TYPE_HARDWARE, 1, 0 },
+		{ AP_PERF_TYPE_HARDWARE, 4, 0 },
+		{ AP_PERF_TYPE_HARDWARE, 9, -AP_ENOENT },
+		{ AP_PERF_TYPE_HARDWARE, 10, -AP_EINVAL },
+		{ AP_PERF_TYPE_HARDWARE, 99, -AP_EINVAL },
+		{ AP_PERF_TYPE_HARDWARE, 1 | 4ULL << 32, -AP_ENOENT },
+		{ AP_PERF_TYPE_HW_CACHE, 0, -AP_ENOENT },
+		{ AP_PERF_TYPE_HW_CACHE, 0x10000, -AP_ENOENT },
+		{ AP_PERF_TYPE_HW_CACHE, 6, -AP_ENOENT },
+		{ AP_PERF_TYPE_HW_CACHE, 7, -AP_EINVAL },
+		{ AP_PERF_TYPE_HW_CACHE, 0x300, -AP_EINVAL },
+		{ AP_PERF_TYPE_HW_CACHE, 0x20000, -AP_EINVAL },
+		{ AP_PERF_TYPE_HW_CACHE, 0x101, -AP_EINVAL }, /* L1I writes */
+		{ AP_PERF_TYPE_HW_CACHE, 0x104, -AP_EINVAL }, /* ITLB writes */
+		{ AP_PERF_TYPE_HW_CACHE, 0x205, -AP_EINVAL }, /* prefetches into the branch unit */
+		{ AP_PERF_TYPE_HW_CACHE, 0x103, -AP_ENOENT }, /* DTLB writes */
+		{ AP_PERF_TYPE_RAW, 0, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 0xc0, 0 },
+		{ AP_PERF_TYPE_RAW, 0x2c0, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 0x5101c4, 0 }, /* as rr opens it: user, interrupt, enable */
+		{ AP_PERF_TYPE_RAW, 0x2005101c4ULL, 0 },	  /* and in_tx_cp */
+		{ AP_PERF_TYPE_RAW, 0x1000000c0ULL, -AP_ENOENT }, /* in_tx */
+		{ AP_PERF_TYPE_RAW, 0x10000c0, -AP_ENOENT },	  /* cmask */
+		{ AP_PERF_TYPE_RAW, 0x8000c0, -AP_ENOENT },	  /* inv */
+		{ AP_PERF_TYPE_RAW, 0x400c0, -AP_ENOENT },	  /* edge */
+		{ AP_PERF_TYPE_RAW, 0x2000c0, -AP_ENOENT },	  /* any */
+		{ AP_PERF_TYPE_RAW, 0x3c, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 0x40c4, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 0xc7, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 1ULL << 63 | 0xc0, 0 },
+		{ AP_PERF_TYPE_SOFTWARE, 0, -AP_ENOENT },
+		{ 999, 0, -AP_ENOENT },
+	};
+	struct ap_pmu_sum sum;
+	u32 i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		if (!EXPECT_U64(ap_pmu_resolve(skl, rows[i].type, rows[i].config, 0, &sum),
+				rows[i].err))
+			tap_note("type %u config %llx", rows[i].type,
+				 (unsigned long long)rows[i].config);
+	}
+}
+
+static void expect_sum(enum ap_cpu cpu, u64 config, u64 config1, u64 plus, u64 minus)
+{
+	struct ap_pmu_sum sum = { 0 };
+
+	EXPECT_U64(ap_pmu_resolve(ap_pmu_arch(cpu), AP_PERF_TYPE_RAW, config, config1, &sum), 0);
+	if (!EXPECT_U64(sum.plus, plus) || !EXPECT_U64(sum.minus, minus))
+		tap_note("config %llx", (unsigned long long)config);
+}
+
+/* All raw codes of event and unit mask: nothing is counted that no row and no mix of rows says. */
+static void few_codes_are_counted(void)
+{
+	static const u32 counted[] = { 0, 12, 13, 5 }; /* without the mixes of FP_ARITH */
+	u32 c, n, mixes;
+	u64 config;
+
+	for (c = 0; c < AP_ARRAY_SIZE(cpus); c++) {
+		const struct ap_pmu_arch *arch = ap_pmu_arch(cpus[c]);
+
+		n = mixes = 0;
+		for (config = 0; config < 0x10000; config++) {
+			struct ap_pmu_sum sum = { 0 };
+
+			if (ap_pmu_resolve(arch, AP_PERF_TYPE_RAW, config, 0, &sum))
+				continue;
+			EXPECT(sum.plus && !(sum.plus & ~KINDS_ALL));
+			if ((config & 0xff) == 0xc7)
+				mixes++;
+			else
+				n++;
+		}
+		EXPECT_U64(n, counted[c]);
+		EXPECT_U64(mixes, c == 1 || c == 2 ? 255 : 0);
+		for (config = 0x100000000ULL; config < 0x100010000ULL; config++) {
+			struct ap_pmu_sum sum;
+
+			EXPECT(ap_pmu_resolve(arch, AP_PERF_TYPE_RAW, config, 0, &sum) < 0);
+		}
+	}
+}
+
+/* Written again by hand from the vendors' documents. */
+static void codes_mean_what_their_cpu_means(void)
+{
+	expect_sum(AP_CPU_SKYLAKE, 0x01c4, 0, K(COND), 0);
+	expect_sum(AP_CPU_ICELAKE, 0x01c4, 0, K(TAKEN) | K(COND), K(BRANCH));
+	expect_sum(AP_CPU_ICELAKE, 0x11c4, 0, K(COND), 0);
+	expect_sum(AP_CPU_SKYLAKE, 0x10c4, 0, K(BRANCH), K(TAKEN));
+	expect_sum(AP_CPU_ICELAKE, 0x80c4, 0, K(IND), 0);
+	expect_sum(AP_CPU_SKYLAKE, 0x00c4, 0, K(BRANCH), 0);
+	expect_sum(AP_CPU_ZEN, 0x00c4, 0, K(TAKEN), 0);
+	expect_sum(AP_CPU_ZEN, 0x00c2, 0, K(BRANCH), 0);
+	expect_sum(AP_CPU_ZEN, 0x5100d1, 0, K(COND), 0);
+	expect_sum(AP_CPU_SKYLAKE, 0x83d0, 0, K(MEM), 0);
+	expect_sum(AP_CPU_SKYLAKE, 0x0fc7, 0,
+		   K(FP_SCALAR_DOUBLE) | K(FP_SCALAR_SINGLE) | K(FP_128_DOUBLE) | K(FP_128_SINGLE),
+		   0);
+	expect_sum(AP_CPU_ICELAKE, 0x60c7, 0, K(FP_256_SINGLE) | K(FP_512_DOUBLE), 0);
+	/* config1 selects where config selects nothing, on every CPU, and nowhere else */
+	expect_sum(AP_CPU_OTHER, 0, 9, K(LOAD), 0);
+	expect_sum(AP_CPU_ZEN, 0, 9, K(LOAD), 0);
+	expect_sum(AP_CPU_ZEN, 0xc0, 9, K(INSTR), 0);
+}
+
+static void cpuid_says_what_the_table_has(void)
+{
+	/* architectural events by bit, and the generic event that each is */
+	static const u8 arch_event[] = {
+		AP_PERF_COUNT_HW_CPU_CYCLES,	 AP_PERF_COUNT_HW_INSTRUCTIONS,
+		AP_PERF_COUNT_HW_REF_CPU_CYCLES, AP_PERF_COUNT_HW_CACHE_REFERENCES,
+		AP_PERF_COUNT_HW_CACHE_MISSES,	 AP_PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		AP_PERF_COUNT_HW_BRANCH_MISSES
+	};
+	struct ap_cpuid r = { 0x08300805, 0, 0, 0x603 };
+	u32 i;
+
+	EXPECT_U64(AP_ARRAY_SIZE(arch_event), AP_CPUID_A_EVENTS);
+	for (i = 0; i < AP_CPUID_A_EVENTS; i++)
+		EXPECT_U64(AP_CPUID_A_MISSING >> i & 1,
+			   ap_pmu_generic[arch_event[i]].quality == AP_PMU_UNCOUNTED);
+	ap_cpuid_pmu(AP_CPU_SKYLAKE, 4, 0xa, &r);
+	EXPECT_U64(r.eax, 0x07300402);
+	EXPECT_U64(r.ebx, 0x5d);
+	EXPECT_U64(r.ecx, 0);
+	EXPECT_U64(r.edx, 0x8000);
+	ap_cpuid_pmu(AP_CPU_ICELAKE, 0, 0xa, &r);
+	EXPECT_U64(r.eax >> 8 & 0xff, 64);
+	ap_cpuid_pmu(AP_CPU_ZEN, 4, 0xa, &r);
+	EXPECT_U64(r.eax | r.ebx | r.ecx | r.edx, 0);
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000022, &r);
+	EXPECT_U64(r.eax, 1);
+	EXPECT_U64(r.ebx, 6);
+	r.ecx = 1;
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000001, &r);
+	EXPECT_U64(r.ecx, 0x800001);
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 1, &r);
+	EXPECT_U64(r.ecx, 0x800001);
+}
+
+static void cpus_are_known_by_signature(void)
+{
+	static const struct {
+		const char *vendor; /* as CPUID gives it: ebx, edx, ecx */
+		u32 signature;
+		enum ap_cpu cpu;
+	} rows[] = {
+		{ "GenuineIntel", 0x000506e3, AP_CPU_SKYLAKE }, /* i7-6700 */
+		{ "GenuineIntel", 0x00050654, AP_CPU_SKYLAKE }, /* Xeon 61xx */
+		{ "GenuineIntel", 0x000606a6, AP_CPU_ICELAKE }, /* Xeon 83xx */
+		{ "GenuineIntel", 0x000806f8, AP_CPU_ICELAKE }, /* Xeon 84xx */
+		{ "GenuineIntel", 0x00090672, AP_CPU_ICELAKE }, /* i9-12900K */
+		{ "GenuineIntel", 0x000106a5, AP_CPU_OTHER },	/* Nehalem */
+		{ "GenuineIntel", 0x00000f29, AP_CPU_OTHER },	/* Pentium 4 */
+		{ "AuthenticAMD", 0x00800f11, AP_CPU_ZEN },	/* Ryzen 1700X */
+		{ "AuthenticAMD", 0x00a20f10, AP_CPU_ZEN },	/* Ryzen 5900X */
+		{ "AuthenticAMD", 0x00b00f21, AP_CPU_ZEN },	/* Zen 5 */
+		{ "AuthenticAMD", 0x00600f20, AP_CPU_OTHER },	/* Piledriver */
+		{ "HygonGenuine", 0x00900f02, AP_CPU_ZEN },
+		{ "CentaurHauls", 0x000506e3, AP_CPU_OTHER },
+	};
+	u32 i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		const u8 *v = (const u8 *)rows[i].vendor;
+		struct ap_cpuid r = { 0 };
+
+		r.ebx = v[0] | v[1] << 8 | v[2] << 16 | (u32)v[3] << 24;
+		r.edx = v[4] | v[5] << 8 | v[6] << 16 | (u32)v[7] << 24;
+		r.ecx = v[8] | v[9] << 8 | v[10] << 16 | (u32)v[11] << 24;
+		if (!EXPECT_U64(ap_cpu_of(&r, rows[i].signature), rows[i].cpu))
+			tap_note("%s %x", rows[i].vendor, rows[i].signature);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		TAP(tables_are_well_formed),	      TAP(generic_events_are_the_cpus_own),
+		TAP(errors_are_those_of_x86),	      TAP(few_codes_are_counted),
+		TAP(codes_mean_what_their_cpu_means), TAP(cpuid_says_what_the_table_has),
+		TAP(cpus_are_known_by_signature),     { 0 }
+	};
+	return tap_main(tests, argc, argv);
+}
