@@ -24,6 +24,16 @@ both()
 for t in reads writes controls names waits maps opens copies limits; do
 	both "$t" "$PROGRAMS/perf_fd" "$t"
 done
+cp "$ANYPERF" "$PROGRAMS/perf_fd" "$tmp"
+if [ "$(id -u)" = 0 ]; then
+	other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	run "${other[@]}" "$tmp/perf_fd" names
+	mv "$tmp/out" "$tmp/native"
+	run timeout -k 5 60 "${other[@]}" "$tmp/anyperf" run -- "$tmp/perf_fd" names
+	same "$tmp/out" "$tmp/native" "names, as another user: answers"
+else
+	lack "names, as another user: answers" "needs root"
+fi
 both "a filter that kills for what the program does not do" "$PROGRAMS/perf_seccomp" kill
 both "a filter that refuses" "$PROGRAMS/perf_seccomp" errno
 
