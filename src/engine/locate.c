@@ -52,8 +52,6 @@ static void walk(struct ap_where *w, u32 offset)
 			w->code = b->code + at;
 			w->app_len = len;
 			w->clean = w->offset == 0 && !after_inc;
-			if (cls == AP_REC_FINAL && w->offset > 0)
-				w->inc_done = true;
 			return;
 		}
 		at += b->recs[k].cache_len;

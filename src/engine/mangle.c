@@ -442,10 +442,6 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	const u8 *at = e->p;
 
 	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
-	if (vec) {
-		ap_emit_count_rcx(e, vec);
-		ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
-	}
 	if (i->kind == AP_I_RET) {
 		ap_emit8(e, 0x59); /* pop rcx */
 		if (i->imm_size)
@@ -456,5 +452,7 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 			emit_push_ret(e, in->pc + i->len, lits);
 	}
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
+	if (vec)
+		count_in(e, vec, AP_RDX);
 	emit_ibl_jump(e, at);
 }
