@@ -13,6 +13,7 @@
 #define MAX_SAMPLE_RATE 100000
 #define MAX_STACK	127
 #define MUTE_NS		1000000ULL
+#define CORE_NS		4000000ULL /* between questions whether the core has work by the clock */
 
 static void *world_alloc(void *world, u64 size)
 {
@@ -170,17 +171,21 @@ bool ap_host_is_watching(const struct ap_host *host)
 
 u64 ap_host_tick(struct ap_host *host, u64 now)
 {
-	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now), next = 0;
+	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now), next;
 
-	if (!host->core_ns || now >= host->core_ns) {
-		u64 after;
-
+	/* requests may have made work for it: it is asked once, and not after each of them */
+	if (host->is_changed && now >= host->core_ns)
+		host->is_idle = false;
+	if (!host->is_idle && now >= host->core_ns) {
+		host->is_changed = false;
 		host->epoch++;
-		after = ap_core_tick(host->core);
-		host->core_ns = after ? now + after : 0;
+		next = ap_core_tick(host->core);
+		host->is_idle = !next;
+		host->core_ns = now + (next ? next : CORE_NS);
 	}
-	if (host->core_ns)
-		next = host->core_ns > now ? host->core_ns - now : 1;
+	next = host->is_idle && !host->is_changed ? 0
+	       : host->core_ns > now		  ? host->core_ns - now
+						  : 1;
 	if (files && (!next || files < next))
 		next = files;
 	/* who may make no call of ours does not ring */

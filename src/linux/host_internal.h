@@ -102,7 +102,9 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_cpus *cpus; /* NULL while no event is of a CPU */
 	u32 ncpu_files;
-	u64 core_ns; /* when the core wants its tick, 0 never */
+	u64 core_ns;	 /* when the core is asked for its tick */
+	bool is_idle;	 /* it wanted none */
+	bool is_changed; /* requests were served since */
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
