@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "linux/tree.h"
 
 #define MAX_SAMPLE_RATE 100000
 #define MAX_STACK	127
@@ -115,6 +116,17 @@ static enum ap_cpu host_cpu(void)
 	return ap_cpu_of(&zero, one.eax);
 }
 
+static int publish_tree(const struct ap_host *host)
+{
+	const struct ap_tree_config config = { .arch = host->drivers.arch,
+					       .paranoid = host->config.paranoid,
+					       .max_sample_rate = MAX_SAMPLE_RATE,
+					       .max_stack = MAX_STACK,
+					       .mlock_kb = AP_HOST_MLOCK_KB };
+
+	return ap_tree_publish(host->ses, &config);
+}
+
 int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
 {
 	const struct ap_core_config core_config = { .paranoid = config->paranoid,
@@ -136,6 +148,8 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
 	if (!ret)
 		ret = ap_host_pub_map(host);
+	if (!ret && host->ses->head->flags & AP_F_SERVE)
+		ret = publish_tree(host);
 	if (ret) {
 		ap_host_free(host);
 		return ret;

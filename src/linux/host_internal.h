@@ -113,7 +113,8 @@ struct ap_host {
 	u8 *buf;	 /* AP_HOST_BUF bytes for results */
 };
 
-#define AP_HOST_BUF (1u << 18)
+#define AP_HOST_BUF	 (1u << 18)
+#define AP_HOST_MLOCK_KB 516 /* perf_event_mlock_kb */
 
 /* host.c */
 u32 ap_host_ncpus(void);
