@@ -101,14 +101,16 @@ check-long: deps-test
 
 # --- the portable layers on other machines, under qemu
 .PHONY: check-ports
-PORTED := core abi base
+PORTED := pmu core abi base
 port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static AP_EMULATOR=$(2) ported
 check-ports: deps-ports
 	$(call port,i686,qemu-i386)
 	$(call port,powerpc,qemu-ppc)
 
 .PHONY: ported
-PICKED_PORTED := $(call pick,$(foreach m,$(PORTED),$(filter $(B)/tests/unit/$(m)/%,$(UNIT_TESTS))))
+# without those that need a library
+PORTED_C := $(shell grep -L '^/\* LIBS:' $(wildcard $(PORTED:%=tests/unit/%/*_test.c)))
+PICKED_PORTED := $(call pick,$(patsubst %.c,$(B)/%,$(PORTED_C)))
 ported: $(PICKED_PORTED)
 	+@$(call prove,$(PICKED_PORTED))
 

@@ -171,6 +171,8 @@ struct ap_session {
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
 	u32 code_gen;	     /* incremented where a task has changed code that is not its own */
 	u32 mute;	     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 looks;	     /* incremented before the doorbell by who wants more than an answer */
+	u32 cpu;	     /* while the supervisor looks for requests: its CPU + 1; else 0 */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "cli/commands.h"
+#include "cli/engine_opts.h"
 #include "cli/evlist.h"
 #include "cli/memory.h"
 #include "cli/options.h"
@@ -22,11 +23,10 @@
 
 #define DEFAULT_EVENTS                                                                             \
 	"task-clock,context-switches,cpu-migrations,page-faults,instructions,branches"
-#define TIMEOUT_MIN 10
 
 struct stat_args {
+	struct ap_run_options run; /* first: cli/engine_opts.h */
 	struct ap_evlist events;
-	struct ap_run_options run;
 	struct ap_stat_format format;
 	const char *output;
 	unsigned int repeat;
@@ -65,108 +65,6 @@ static int opt_separator(void *args, const char *value, char *why)
 	return 0;
 }
 
-static int opt_timeout(void *args, const char *value, char *why)
-{
-	struct stat_args *a = args;
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(value, &end, 10);
-	if (errno || end == value || *end || n < TIMEOUT_MIN || n > 0x7fffffff) {
-		snprintf(why, AP_OPT_WHY, "needs milliseconds, %d at least", TIMEOUT_MIN);
-		return -EINVAL;
-	}
-	a->run.timeout_ms = (unsigned int)n;
-	return 0;
-}
-
-static int opt_cache_limit(void *args, const char *value, char *why)
-{
-	static const char suffixes[] = "KMG";
-	struct stat_args *a = args;
-	const char *suffix;
-	unsigned int shift;
-	char *end;
-	u64 n;
-
-	errno = 0;
-	n = strtoull(value, &end, 10);
-	suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
-	shift = suffix ? 10 * (unsigned int)(suffix - suffixes + 1) : 0;
-	if (value[0] < '0' || value[0] > '9' || errno || !n || (*end && (!suffix || end[1])) ||
-	    n > (~0ULL >> 1) >> shift) {
-		snprintf(why, AP_OPT_WHY, "needs a size in bytes, K, M or G may follow");
-		return -EINVAL;
-	}
-	if (n << shift < AP_CACHE_LIMIT_MIN) {
-		snprintf(why, AP_OPT_WHY, "needs at least 64K");
-		return -EINVAL;
-	}
-	a->run.cache_limit = n << shift;
-	return 0;
-}
-
-static int opt_range(void *args, const char *value, char *why)
-{
-	struct stat_args *a = args;
-	unsigned long long lo, hi = 0;
-	char *end;
-
-	errno = 0;
-	lo = strtoull(value, &end, 16);
-	if (*end == '-' && end != value)
-		hi = strtoull(end + 1, &end, 16);
-	if (errno || *end || lo >= hi || strchr(value, ' ')) {
-		snprintf(why, AP_OPT_WHY, "needs LO-HI, two hexadecimal addresses");
-		return -EINVAL;
-	}
-	a->run.range_lo = lo;
-	a->run.range_hi = hi;
-	return 0;
-}
-
-/* One word of --stress, len letters; false where there is no such word. */
-static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
-{
-	static const char fault[] = "fault=";
-	char *end;
-
-	if (len == 5 && !strncmp(word, "evict", len)) {
-		run->stress |= AP_STRESS_EVICT;
-		return true;
-	}
-	if (len == 8 && !strncmp(word, "unlinked", len)) {
-		run->stress |= AP_STRESS_UNLINKED;
-		return true;
-	}
-	if (len == 6 && !strncmp(word, "shapes", len)) {
-		run->stress |= AP_STRESS_SHAPES;
-		return true;
-	}
-	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
-		return false;
-	run->stress |= AP_STRESS_FAULT;
-	run->stress_fault = (u32)strtoul(word + sizeof(fault) - 1, &end, 10);
-	return end == word + len;
-}
-
-static int opt_stress(void *args, const char *value, char *why)
-{
-	struct stat_args *a = args;
-	size_t len;
-
-	for (;; value += len + 1) {
-		len = strcspn(value, ",");
-		if (!add_stress(&a->run, value, len)) {
-			snprintf(why, AP_OPT_WHY, "needs evict, unlinked, shapes or fault=N");
-			return -EINVAL;
-		}
-		if (!value[len])
-			return 0;
-	}
-}
-
 #define FLAG(l, n, f, h)                                                                           \
 	{                                                                                          \
 		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
@@ -187,11 +85,11 @@ static const struct ap_opt stat_opts[] = {
 	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations"),
 	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
-	CALL(0, "cache-limit", opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
-	CALL(0, "range", opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
-	{ 0, "stress", AP_OPT_CALL, 0, opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,fault=N", true },
-	CALL(0, "timeout", opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
+	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
+	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,fault=N", true },
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
 };
@@ -199,11 +97,6 @@ static const struct ap_opt stat_opts[] = {
 
 static const struct ap_opt_spec stat_spec = { "anyperf stat", "[options] [--] command [args]",
 					      stat_opts };
-
-static int exit_status(int wait_status)
-{
-	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
 
 /* The report as text: in one piece, or not at all. */
 static char *format_report(const struct stat_args *args, const struct ap_stat *st, size_t *size)
@@ -276,7 +169,7 @@ static int run_all(const struct stat_args *args, struct ap_stat *st, int *status
 		ret = ap_run(&args->run, &res);
 		if (ret)
 			return ret;
-		*status = exit_status(res.wait_status);
+		*status = ap_engine_exit_status(res.wait_status);
 		sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
 		ap_stat_add(st, &res);
 		ap_run_result_fini(&res);

@@ -24,6 +24,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "run", ap_cmd_run, "run a program with perf events of its own" },
 	{ "stat", ap_cmd_stat, "run a command and count its events" },
 	{ "list", ap_cmd_list, "list the events that can be asked for" },
 	{ "help", cmd_help, "say more about a command" },

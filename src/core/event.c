@@ -223,16 +223,10 @@ void ap_event_disable(struct ap_event *e)
 		ap_sched_update(e->leader->sched, e->leader, now);
 }
 
+/* The open interval goes on: what it has counted so far is taken off in advance. */
 void ap_event_reset(struct ap_event *e)
 {
-	if (e->state == AP_STATE_ACTIVE) {
-		interval_close(e);
-		if (interval_open(e)) {
-			/* a driver that can no longer count: the event is off its PMU */
-			e->hw.counts_nothing = true;
-		}
-	}
-	e->count = 0;
+	e->count = e->state == AP_STATE_ACTIVE ? -interval(e) : 0;
 	e->child_count = 0; /* measured: of ended children, too */
 	ap_event_changed(e);
 }

@@ -19,9 +19,10 @@ struct opening {
 	struct ap_sched *sched;
 };
 
+/* The supervisor itself opens without a caller, and may all that its session may. */
 static bool is_privileged(const struct opening *o)
 {
-	return o->core->ops.is_privileged(o->core->world, o->caller);
+	return !o->caller || o->core->ops.is_privileged(o->core->world, o->caller);
 }
 
 static bool may_kernel(const struct opening *o)
@@ -65,8 +66,8 @@ static int check_attr(struct opening *o)
 		return r;
 	if (!a->sample_max_stack)
 		a->sample_max_stack = core->config.max_stack;
-	if (core->config.paranoid >= 3)
-		return -AP_EACCES; /* the session refuses all */
+	if (core->config.paranoid >= 3 && o->caller)
+		return -AP_EACCES; /* the session refuses all programs */
 	r = check_modes(o);
 	if (r)
 		return r;
@@ -145,8 +146,8 @@ static int connect_cgroup(const struct opening *o, struct ap_event *e)
 	struct ap_core *core = o->core;
 	int r;
 
-	if (!(o->args->flags & AP_PERF_FLAG_PID_CGROUP))
-		return 0;
+	if (!(o->args->flags & AP_PERF_FLAG_PID_CGROUP)) /* alone on the CPU, its leader is not */
+		return o->leader && o->leader->cgroup ? -AP_EINVAL : 0;
 	if (!core->ops.cgroup_of_fd)
 		return -AP_EINVAL;
 	r = core->ops.cgroup_of_fd(core->world, o->caller, o->args->pid, &e->cgroup);

@@ -11,6 +11,12 @@ struct sums {
 	u64 count, enabled, running;
 };
 
+/* To ask for a task's time may be a system call: the members of a group are read at one moment. */
+struct moment {
+	const struct ap_ctx *ctx;
+	u64 now;
+};
+
 static u64 entry_size(u64 format)
 {
 	return 8 + ((format & AP_PERF_FORMAT_ID) ? 8 : 0) +
@@ -27,31 +33,41 @@ u64 ap_read_size(u64 format, u32 nr_events)
 	return size + entry_size(format);
 }
 
-static void add_own(struct ap_event *e, struct sums *sums)
+static u64 now_of(struct moment *m, const struct ap_ctx *ctx)
+{
+	if (m->ctx != ctx) {
+		m->ctx = ctx;
+		m->now = ap_ctx_now(ctx);
+	}
+	return m->now;
+}
+
+static void add_own(struct ap_event *e, struct moment *m, struct sums *sums)
 {
 	if (e->ctx)
-		ap_event_update(e, ap_ctx_now(e->ctx));
+		ap_event_update(e, now_of(m, e->ctx));
 	sums->count += ap_event_own_count(e);
 	sums->enabled += e->enabled;
 	sums->running += e->running;
 }
 
-static void add_event(struct ap_event *e, struct sums *sums)
+static void add_event(struct ap_event *e, struct moment *m, struct sums *sums)
 {
-	add_own(e, sums);
+	add_own(e, m, sums);
 	sums->count += e->child_count;
 	sums->enabled += e->child_enabled;
 	sums->running += e->child_running;
 }
 
-static void sum_event(struct ap_event *e, struct sums *sums)
+static void sum_event(struct ap_event *e, struct moment *m, struct sums *sums)
 {
+	struct moment other = { 0 };
 	struct ap_list *l;
 
 	memset(sums, 0, sizeof(*sums));
-	add_event(e, sums);
+	add_event(e, m, sums);
 	ap_list_for_each(l, &e->children)
-		add_own(ap_list_entry(l, struct ap_event, child), sums);
+		add_own(ap_list_entry(l, struct ap_event, child), &other, sums);
 }
 
 /* The program's buffer need not be aligned. */
@@ -93,13 +109,14 @@ static bool same_groups(const struct ap_event *leader)
 
 static s64 read_group(struct ap_event *leader, u64 format, u8 *p)
 {
+	struct moment m = { 0 };
 	struct sums sums;
 	struct ap_list *l;
 	u8 *start = p;
 
 	if (!same_groups(leader))
 		return -AP_ECHILD;
-	sum_event(leader, &sums);
+	sum_event(leader, &m, &sums);
 	put(&p, leader->nr_siblings + 1);
 	put_times(&p, format, &sums);
 	put(&p, sums.count);
@@ -107,7 +124,7 @@ static s64 read_group(struct ap_event *leader, u64 format, u8 *p)
 	ap_list_for_each(l, &leader->siblings) {
 		struct ap_event *e = ap_list_entry(l, struct ap_event, sibling);
 
-		sum_event(e, &sums);
+		sum_event(e, &m, &sums);
 		put(&p, sums.count);
 		put_tail(&p, format, e);
 	}
@@ -117,6 +134,7 @@ static s64 read_group(struct ap_event *leader, u64 format, u8 *p)
 s64 ap_core_read(struct ap_core *core, struct ap_event *e, void *buf, u64 size)
 {
 	u64 format = e->attr.read_format;
+	struct moment m = { 0 };
 	struct sums sums;
 	u8 *p = buf;
 
@@ -127,7 +145,7 @@ s64 ap_core_read(struct ap_core *core, struct ap_event *e, void *buf, u64 size)
 		return -AP_ENOSPC;
 	if (format & AP_PERF_FORMAT_GROUP)
 		return read_group(e->leader, format, p);
-	sum_event(e, &sums);
+	sum_event(e, &m, &sums);
 	put(&p, sums.count);
 	put_times(&p, format, &sums);
 	put_tail(&p, format, e);

@@ -68,7 +68,8 @@ static struct leave read_exit(struct ap_thread *t)
 	l.kind = x->kind;
 	l.special = x->special;
 	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
-		bool taken = x == &x->from->exits[0];
+		/* The branch in question is the last one; one left earlier is taken to fall through. */
+		bool taken = x == &x->from->exits[x->from->nexits - 2];
 
 		ap_hint_set(x->from->probe_pc, taken ? AP_HINT_TAKEN : AP_HINT_NOT_TAKEN);
 		l.probe = x->from;

@@ -155,6 +155,7 @@ static void ring(void)
 {
 	struct ap_session *session = ap_proc.session;
 
+	__atomic_fetch_add(&session->looks, 1, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_RELEASE);
 	ap_sys3(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX);
 }

@@ -20,8 +20,10 @@ static bool keeps_flags(const struct ap_insn *i)
 
 	if (i->kind != AP_I_OTHER)
 		return i->kind == AP_I_JCC || i->kind == AP_I_JMP;
-	if (i->flags & (AP_INSN_RFLAGS | AP_INSN_MOV_SEG))
+	if (i->flags & (AP_INSN_RFLAGS | AP_INSN_MOV_SEG) || i->fl_write)
 		return false;
+	if (i->flags & AP_INSN_VEX && (op & 0xf0) == 0x90)
+		return false; /* kortest and ktest have opcodes of setcc */
 	if (i->map == 0)
 		return (op >= 0x50 && op <= 0x5f) || op == 0x63 || (op >= 0x88 && op <= 0x8b) ||
 		       op == 0x8d || (op >= 0xb0 && op <= 0xbf) || op == 0xc6 || op == 0xc7;

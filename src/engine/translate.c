@@ -344,9 +344,13 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
 			    const struct ap_vec *vec)
 {
+	bool dead = !sb->probe && ap_live_at(sb, x->target) == 0;
 	u32 redo = 0;
 
-	if ((!sb->probe && ap_live_at(sb, x->target) == 0) || (redo = ap_redo_find(sb, k)) != 0) {
+	/* not behind loop: it changes rcx, which the comparison may have had */
+	if (!dead && sb->insns[k].i.kind == AP_I_JCC)
+		redo = ap_redo_find(sb, k);
+	if (dead || redo) {
 		ap_emit_adds_flags(&tr.e, vec);
 		if (redo)
 			ap_redo_emit(&tr.e, &sb->insns[redo - 1]);

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "linux/host.h"
 #include "linux/supervisor.h"
 
 #define SESSION_FD 3
@@ -21,16 +23,62 @@ static bool all_ended(struct ap_supervisor *sv)
 	       (!sv->ntraced && !ap_tracks_running(sv) && !ap_tracks_unsettled(sv));
 }
 
+struct kept {
+	unsigned int *fds;
+	u32 n, cap;
+};
+
+static void keep(void *arg, int fd)
+{
+	struct kept *kept = arg;
+
+	if (kept->n < kept->cap)
+		kept->fds[kept->n] = (unsigned int)fd;
+	kept->n++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const unsigned int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* All descriptors from first on, but for what the host has of perf events. */
+static int close_others(struct ap_supervisor *sv, unsigned int first)
+{
+	struct kept kept = { 0 };
+
+	if (sv->host)
+		ap_host_each_fd(sv->host, keep, &kept);
+	kept.cap = kept.n;
+	kept.fds = kept.n ? calloc(kept.n, sizeof(*kept.fds)) : NULL;
+	if (kept.n && !kept.fds)
+		return -ENOMEM;
+	kept.n = 0;
+	if (sv->host)
+		ap_host_each_fd(sv->host, keep, &kept);
+	qsort(kept.fds, kept.n, sizeof(*kept.fds), by_number);
+	for (u32 i = 0; i < kept.n; i++) {
+		if (kept.fds[i] > first && close_range(first, kept.fds[i] - 1, 0))
+			return -errno;
+		first = kept.fds[i] + 1;
+	}
+	free(kept.fds);
+	return close_range(first, ~0U, 0) ? -errno : 0;
+}
+
 /* Nothing that somebody else may wait for stays open: pipes, terminals, locks. */
 static int keep_session_only(struct ap_supervisor *sv)
 {
-	int null;
+	int null, ret;
 
 	if (sv->ses.fd != SESSION_FD && dup2(sv->ses.fd, SESSION_FD) < 0)
 		return -errno;
 	sv->ses.fd = SESSION_FD;
-	if (close_range(SESSION_FD + 1, ~0U, 0))
-		return -errno;
+	ret = close_others(sv, SESSION_FD + 1);
+	if (ret)
+		return ret;
 	null = open("/dev/null", O_RDWR);
 	if (null < 0)
 		return -errno;

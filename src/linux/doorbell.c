@@ -1,49 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The doorbell's thread.  A futex cannot be waited for together with descriptors, and whoever rings
- * may own no descriptor that we know; so this thread waits, and passes each ring on by an eventfd.
+ * Sleeping at the doorbell.  A futex cannot be waited for together with descriptors.  What must be
+ * fast is the answer to a request, which comes by the futex: so the supervisor sleeps there, and a
+ * thread polls the descriptors and rings for them.
+ *
+ * After a request the supervisor looks for a while before it sleeps: who measures asks again soon,
+ * and to be woken costs more than the answer.  That works if the two have a CPU each, which shows: the
+ * task is then found looking for its answer and not asleep.
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "linux/supervisor.h"
 
-static void *listen_for_rings(void *arg)
+#define SPIN_NS	    20000ULL
+#define CREDIT	    4  /* fruitless looks in a row: the other has no CPU of its own to ask from */
+#define RETRY	    64 /* requests until it is tried again */
+#define SPIN_STRIDE 32 /* looks at the word for one at the clock */
+
+static void futex_wait(u32 *word, u32 value, const struct timespec *timeout)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0);
+}
+
+static void ring(struct ap_doorbell *bell)
+{
+	__atomic_fetch_add(&bell->head->doorbell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &bell->head->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void *watch_descriptors(void *arg)
 {
 	struct ap_doorbell *bell = arg;
-	const u64 one = 1;
-	u32 seen = 0;
+	struct pollfd fds[2] = { { .fd = bell->epfd, .events = POLLIN },
+				 { .fd = bell->stopfd, .events = POLLIN } };
 
 	while (!__atomic_load_n(&bell->stop, __ATOMIC_ACQUIRE)) {
-		u32 now = __atomic_load_n(bell->word, __ATOMIC_ACQUIRE);
-
-		if (now != seen) {
-			seen = now;
-			(void)!write(bell->eventfd, &one, sizeof(one));
+		if (poll(fds, 2, -1) < 0 || !fds[0].revents)
 			continue;
-		}
-		syscall(SYS_futex, bell->word, FUTEX_WAIT, seen, NULL, NULL, 0);
+		__atomic_store_n(&bell->has_news, 1, __ATOMIC_RELEASE);
+		ring(bell);
+		while (__atomic_load_n(&bell->has_news, __ATOMIC_ACQUIRE) &&
+		       !__atomic_load_n(&bell->stop, __ATOMIC_ACQUIRE))
+			futex_wait(&bell->has_news, 1, NULL);
 	}
 	return NULL;
 }
 
-int ap_doorbell_start(struct ap_doorbell *bell, u32 *word)
+int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epfd)
 {
 	int ret;
 
-	bell->word = word;
-	bell->stop = 0;
-	bell->is_running = false;
-	bell->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (bell->eventfd < 0)
+	*bell = (struct ap_doorbell){ .head = head, .epfd = epfd };
+	/* who looks in vain keeps the only CPU from whoever would ask */
+	bell->credit = 1;
+	bell->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SPIN_NS : 0;
+	bell->stopfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (bell->stopfd < 0)
 		return -errno;
-	ret = pthread_create(&bell->thread, NULL, listen_for_rings, bell);
+	ret = pthread_create(&bell->thread, NULL, watch_descriptors, bell);
 	if (ret) {
-		close(bell->eventfd);
-		bell->eventfd = -1;
+		close(bell->stopfd);
 		return -ret;
 	}
 	bell->is_running = true;
@@ -52,13 +76,73 @@ int ap_doorbell_start(struct ap_doorbell *bell, u32 *word)
 
 void ap_doorbell_stop(struct ap_doorbell *bell)
 {
+	const u64 one = 1;
+
 	if (!bell->is_running)
 		return;
 	__atomic_store_n(&bell->stop, 1, __ATOMIC_RELEASE);
-	__atomic_fetch_add(bell->word, 1, __ATOMIC_ACQ_REL);
-	syscall(SYS_futex, bell->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	(void)!write(bell->stopfd, &one, sizeof(one));
+	ap_doorbell_resume(bell);
 	pthread_join(bell->thread, NULL);
 	bell->is_running = false;
-	close(bell->eventfd);
-	bell->eventfd = -1;
+	close(bell->stopfd);
+}
+
+static u32 read_word(const struct ap_doorbell *bell)
+{
+	/* pairs with the increment of who rings, after it has said what it wants */
+	return __atomic_load_n(&bell->head->doorbell, __ATOMIC_SEQ_CST);
+}
+
+static bool spin(const struct ap_doorbell *bell)
+{
+	u32 *cpu = &bell->head->cpu;
+	bool is_rung = false;
+
+	while (!is_rung && ap_now_ns() < bell->spin_until) {
+		__atomic_store_n(cpu, (u32)sched_getcpu() + 1, __ATOMIC_RELAXED);
+		for (unsigned int i = 0; i < SPIN_STRIDE && !is_rung; i++) {
+			is_rung = read_word(bell) != bell->seen;
+			__builtin_ia32_pause();
+		}
+	}
+	return is_rung;
+}
+
+void ap_doorbell_wait(struct ap_doorbell *bell, int ms)
+{
+	const struct timespec timeout = { .tv_sec = ms / 1000,
+					  .tv_nsec = (long)(ms % 1000) * 1000000 };
+	u32 *asleep = &bell->head->asleep;
+
+	if (ms > 0 && read_word(bell) == bell->seen && !spin(bell)) {
+		/* the word is read once more by the kernel, after asleep can be seen */
+		__atomic_store_n(&bell->head->cpu, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
+		futex_wait(&bell->head->doorbell, bell->seen, &timeout);
+		__atomic_store_n(asleep, 0, __ATOMIC_SEQ_CST);
+	}
+	bell->seen = read_word(bell);
+}
+
+bool ap_doorbell_has_news(const struct ap_doorbell *bell)
+{
+	return __atomic_load_n(&bell->has_news, __ATOMIC_ACQUIRE);
+}
+
+void ap_doorbell_resume(struct ap_doorbell *bell)
+{
+	__atomic_store_n(&bell->has_news, 0, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &bell->has_news, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void ap_doorbell_served(struct ap_doorbell *bell, bool in_time)
+{
+	if (in_time)
+		bell->credit = CREDIT;
+	else if (bell->credit)
+		bell->credit--;
+	else if (++bell->missed % RETRY == 0)
+		bell->credit = 1;
+	bell->spin_until = bell->spin_ns && bell->credit ? ap_now_ns() + bell->spin_ns : 0;
 }

@@ -24,6 +24,7 @@
 #include "inject/proc.h"
 #include "inject/task.h"
 #include "linux/blob_image.h"
+#include "linux/host.h"
 #include "linux/supervisor.h"
 
 /* The task may have taken its request back, and goes another way then. */
@@ -123,6 +124,8 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 
 	if (!answer(slot, AP_REQ_EXEC, AP_REQ_EXEC_TAKEN))
 		return;
+	if (sv->host)
+		ap_host_exec_asked(sv->host, track->seg, index);
 	t = (struct ap_traced){ .tid = outer_tid(sv, track, (pid_t)slot->tid),
 				.seg = track->seg,
 				.slot = index,
@@ -153,6 +156,8 @@ static void cancel(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot 
 		drop_traced(sv, t);
 		break;
 	}
+	if (sv->host)
+		ap_host_exec_failed(sv->host, seg, index);
 	(void)answer(slot, AP_REQ_CANCEL, AP_REQ_CANCEL_ACK);
 }
 
@@ -242,6 +247,8 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 	}
 	if (ret && ret != -ESRCH)
 		note_not_counted(sv, pid, from->root, why);
+	if (sv->host)
+		ap_host_execed(sv->host, from, pid, ret ? AP_HOST_NATIVE : in.seg);
 	(void)ap_inject_release(&in);
 	return !ret;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "inject/task.h"
+#include "linux/host.h"
 #include "linux/program.h"
 #include "linux/refusal.h"
 #include "linux/result.h"
@@ -201,7 +202,8 @@ static int finish_session(struct ap_run_state *run)
 static u32 session_flags(const struct ap_run_options *opts)
 {
 	return (opts->count ? AP_F_COUNT : 0) | (opts->no_inherit ? AP_F_NO_INHERIT : 0) |
-	       (opts->deterministic ? AP_F_DETERMINISTIC : 0);
+	       (opts->deterministic ? AP_F_DETERMINISTIC : 0) |
+	       (opts->perf.is_served ? AP_F_SERVE : 0);
 }
 
 static bool is_folder(const char *path)
@@ -236,6 +238,17 @@ static int find_debug_dir(struct ap_run_state *run, char dir[PATH_MAX])
 		   : 0;
 }
 
+static int open_host(struct ap_run_state *run)
+{
+	const struct ap_run_perf *perf = &run->opts->perf;
+	const struct ap_host_config cfg = { .paranoid = perf->paranoid,
+					    .is_paranoid_given = perf->is_paranoid_given,
+					    .counters = perf->counters,
+					    .user_only = perf->user_only };
+
+	return perf->is_served ? ap_host_new(&run->sv.host, &run->sv, &cfg) : 0;
+}
+
 static int open_session(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
@@ -261,7 +274,10 @@ static int open_session(struct ap_run_state *run)
 	ap_signals_take(&run->signals);
 	ret = ap_supervisor_init(&run->sv);
 	if (!ret)
+		ret = open_host(run);
+	if (!ret)
 		return 0;
+	ap_supervisor_fini(&run->sv);
 	ap_signals_give_back(&run->signals);
 	ap_session_close(&run->sv.ses);
 	return ap_run_complain(run, AP_EXIT_OURS, "cannot start the supervisor: %s",
@@ -334,6 +350,7 @@ static int run_counted(struct ap_run_state *run)
 			ret = finish_session(run);
 		ap_counters_close(&run->counters);
 	}
+	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
 	ap_signals_give_back(&run->signals);

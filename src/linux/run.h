@@ -31,6 +31,15 @@ enum ap_source {
 	AP_SRC_PROC    /* /proc */
 };
 
+/* perf_event_open(2) and what is behind it, for the programs of the session. */
+struct ap_run_perf {
+	bool is_served; /* else such calls are the kernel's */
+	bool user_only; /* accept events without exclude_kernel */
+	bool is_paranoid_given;
+	s32 paranoid; /* perf_event_paranoid, -1..3 */
+	u32 counters; /* of the cpu PMU per task; 0 unlimited */
+};
+
 struct ap_run_options {
 	char *const *argv; /* command and arguments, NULL terminated */
 	bool count;	   /* instrument; false is translation only (no counted event asked) */
@@ -39,6 +48,7 @@ struct ap_run_options {
 	bool no_inherit;   /* -i */
 	bool deterministic;
 	bool wait_all;
+	struct ap_run_perf perf;
 	u32 sw_events;		/* bit AP_SW_x: wanted */
 	u64 cache_limit;	/* bytes; 0 is the default of 64 MiB */
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */

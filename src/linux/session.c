@@ -18,7 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_SEGS   (1u << 20)
+#define MAX_SEGS (1u << 20)
+#define PAGE_SEGS                                                                                  \
+	64 /* room behind the segments for mapped pages, in segments; less of a short file */
 #define HEAD_BYTES (AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note))
 
 _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "session head fits its page");
@@ -48,7 +50,7 @@ static int set_size(int fd, u32 *max_segs)
 	else if (ftruncate(fd, (off_t)AP_SEG_OFF(segs)))
 		ret = -errno;
 	setrlimit(RLIMIT_FSIZE, &old);
-	*max_segs = (u32)segs;
+	*max_segs = (u32)(segs - (segs > 2 * PAGE_SEGS ? PAGE_SEGS : segs / 4));
 	return ret;
 }
 

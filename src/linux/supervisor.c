@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "linux/host.h"
+
 /* What epoll says: a segment's number, or one of these. */
 #define TAG_SIGNAL (~0ULL)
-#define TAG_BELL   (~0ULL - 1)
 
 /* Forks that nobody told us of are looked for this often; more seldom while there are none. */
 #define TICK_MIN_MS    250
@@ -55,7 +56,6 @@ int ap_supervisor_init(struct ap_supervisor *sv)
 
 	ap_supervisor_sigset(&set);
 	sv->sigfd = -1;
-	sv->bell.eventfd = -1;
 	sv->bell.is_running = false;
 	sv->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (sv->epfd < 0)
@@ -63,9 +63,7 @@ int ap_supervisor_init(struct ap_supervisor *sv)
 	sv->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	ret = sv->sigfd < 0 ? -errno : watch_fd(sv->epfd, sv->sigfd, TAG_SIGNAL);
 	if (!ret && sv->ses.head)
-		ret = ap_doorbell_start(&sv->bell, &sv->ses.head->doorbell);
-	if (!ret && sv->ses.head)
-		ret = watch_fd(sv->epfd, sv->bell.eventfd, TAG_BELL);
+		ret = ap_doorbell_start(&sv->bell, sv->ses.head, sv->epfd);
 	if (ret)
 		ap_supervisor_fini(sv);
 	return ret;
@@ -153,25 +151,27 @@ static void read_signals(struct ap_supervisor *sv)
 		;
 }
 
-static void take_event(struct ap_supervisor *sv, u64 tag)
+/* Takes what the descriptors have to say; false when they are silent. */
+static bool take_events(struct ap_supervisor *sv, int ms)
 {
-	u64 rings;
+	struct epoll_event events[32];
+	int n = epoll_wait(sv->epfd, events, 32, ms);
 
-	if (tag == TAG_SIGNAL) {
-		read_signals(sv);
-		return;
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == TAG_SIGNAL) {
+			read_signals(sv);
+		} else {
+			ap_tracks_gone(sv, (u32)events[i].data.u64);
+			sv->is_stale = true;
+		}
 	}
-	if (tag == TAG_BELL)
-		(void)!read(sv->bell.eventfd, &rings, sizeof(rings));
-	else
-		ap_tracks_gone(sv, (u32)tag);
-	sv->is_stale = true;
+	return n > 0;
 }
 
 /* Sends the deadline's SIGTERM; milliseconds until the next thing to do by the clock. */
-static int clock_work(struct ap_supervisor *sv, u64 until_ns, int tick_ms)
+static int clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 {
-	u64 now = ap_now_ns(), next = now + (u64)tick_ms * 1000000;
+	u64 now = ap_now_ns();
 
 	if (sv->deadline_ns && !sv->command_ended) {
 		if (now >= sv->deadline_ns) {
@@ -182,36 +182,77 @@ static int clock_work(struct ap_supervisor *sv, u64 until_ns, int tick_ms)
 		}
 	}
 	if (until_ns && until_ns < next)
-		next = until_ns > now ? until_ns : now;
+		next = until_ns;
 	/* who waits for an end should not wait for long where there are no pidfds */
 	if (until_ns && now + SETTLE_TICK_NS < next)
 		next = now + SETTLE_TICK_NS;
-	return (int)((next - now + 999999) / 1000000);
+	if (sv->host) {
+		u64 after = ap_host_tick(sv->host, now);
+
+		if (after && now + after < next)
+			next = now + after;
+	}
+	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
+}
+
+static void look_at_tracks(struct ap_supervisor *sv)
+{
+	u32 looks = __atomic_load_n(&sv->ses.head->looks, __ATOMIC_ACQUIRE);
+
+	if (looks != sv->looks)
+		sv->is_stale = true;
+	sv->looks = looks;
+	while (sv->is_stale) {
+		sv->is_stale = false;
+		ap_tracks_update(sv);
+	}
+}
+
+/*
+ * Waits for something to happen, and does what it asks for.  Deaths come before requests: who
+ * waited for a child and then reads a counter finds the child's counts there.
+ */
+static void work(struct ap_supervisor *sv, int ms)
+{
+	bool in_time;
+
+	if (!sv->bell.is_running) {
+		(void)take_events(sv, ms);
+		return;
+	}
+	ap_doorbell_wait(&sv->bell, ms);
+	if (ap_doorbell_has_news(&sv->bell)) {
+		(void)take_events(sv, 0);
+		ap_doorbell_resume(&sv->bell);
+	} else if (sv->host && ap_host_is_watching(sv->host)) {
+		(void)take_events(sv, 0);
+	}
+	look_at_tracks(sv);
+	if (sv->host && ap_host_serve(sv->host, &in_time))
+		ap_doorbell_served(&sv->bell, in_time);
 }
 
 void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),
 			 u64 until_ns)
 {
-	struct epoll_event events[32];
-	int tick_ms = TICK_MIN_MS;
+	u64 tick_ms = TICK_MIN_MS, tick_ns = ap_now_ns() + tick_ms * 1000000;
 
 	while (!done(sv) && (!until_ns || ap_now_ns() < until_ns)) {
 		u32 known = sv->scanned;
-		int n = epoll_wait(sv->epfd, events, 32, clock_work(sv, until_ns, tick_ms));
+		u64 now;
 
-		if (n < 0 && errno != EINTR)
-			return;
-		for (int i = 0; i < n; i++)
-			take_event(sv, events[i].data.u64);
-		if (n <= 0)
+		work(sv, clock_work(sv, until_ns, tick_ns));
+		now = ap_now_ns();
+		if (now >= tick_ns || until_ns) {
 			sv->is_stale = true;
-		while (sv->is_stale && sv->ses.head) {
-			sv->is_stale = false;
-			ap_tracks_update(sv);
+			if (sv->ses.head)
+				look_at_tracks(sv);
 		}
 		if (sv->scanned != known)
 			tick_ms = TICK_MIN_MS;
-		else if (n <= 0 && tick_ms < TICK_MAX_MS)
+		else if (now >= tick_ns && tick_ms < TICK_MAX_MS)
 			tick_ms *= 2;
+		if (now >= tick_ns)
+			tick_ns = now + tick_ms * 1000000;
 	}
 }

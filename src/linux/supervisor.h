@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The supervisor: one thread that serves a session.  It is the only one that uses ptrace, reaps,
- * and folds segments; a second thread does nothing but turn the doorbell, a futex word in shared
- * memory, into an eventfd.
+ * and folds segments.  It sleeps at the doorbell, a futex word in shared memory, because requests
+ * come that way and must be answered fast; a second thread does nothing but watch the descriptors
+ * and ring when one has news.
  *
  *   supervisor.c  the loop, signals, the command's end
- *   doorbell.c    the thread
+ *   doorbell.c    sleeping, and the second thread
  *   tracks.c      segments and the processes behind them
  *   handover.c    exec requests, traced tasks, injection
  *   background.c  life after the command
+ *   host*.c       the core's world: perf events of the session (linux/host.h)
  */
 #ifndef AP_LINUX_SUPERVISOR_H
 #define AP_LINUX_SUPERVISOR_H
@@ -46,8 +48,14 @@ struct ap_doorbell {
 	pthread_t thread;
 	bool is_running;
 	u32 stop;
-	int eventfd;
-	u32 *word;
+	u32 has_news; /* futex: the epoll set was seen readable; its thread waits for 0 */
+	int epfd, stopfd;
+	u32 seen;	/* the word as it was when we looked last */
+	u64 spin_until; /* requests come fast: look, instead of sleeping, until then */
+	u64 spin_ns;	/* 0: never */
+	u32 credit;	/* so many fruitless looks until it is given up */
+	u32 missed;	/* requests since then */
+	struct ap_session *head;
 };
 
 struct ap_supervisor {
@@ -56,7 +64,9 @@ struct ap_supervisor {
 	int epfd, sigfd;
 	struct ap_track *tracks;
 	u32 ntracks, tracks_cap;
-	u32 scanned; /* segments that have been seen */
+	u32 scanned;	      /* segments that have been seen */
+	u32 looks;	      /* ap_session.looks as it was then */
+	struct ap_host *host; /* NULL: no perf events are served */
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
 	bool is_stale; /* something happened that calls for a look at all segments */
@@ -84,8 +94,15 @@ void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_superv
 			 u64 until_ns);
 
 /* doorbell.c */
-AP_MUST_CHECK int ap_doorbell_start(struct ap_doorbell *bell, u32 *word);
+AP_MUST_CHECK int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epfd);
 void ap_doorbell_stop(struct ap_doorbell *bell);
+/* Until somebody has rung since the last wait, or ms have passed. */
+void ap_doorbell_wait(struct ap_doorbell *bell, int ms);
+/* True once the epoll set has something; then it must be read, and resume called. */
+bool ap_doorbell_has_news(const struct ap_doorbell *bell);
+void ap_doorbell_resume(struct ap_doorbell *bell);
+/* Requests were served; who asked had not gone to sleep: to look for the next one is worth while. */
+void ap_doorbell_served(struct ap_doorbell *bell, bool in_time);
 
 /* tracks.c */
 /* Looks at every unfolded segment: learns new ones, folds dead ones. */

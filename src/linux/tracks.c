@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "inject/proc.h"
+#include "linux/host.h"
 #include "linux/supervisor.h"
 
 /*
@@ -118,6 +119,10 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 		return false;
 	}
 	close_pidfd(t);
+	if (sv->host) {
+		ap_host_seg_ended(sv->host, t->seg);
+		ap_host_files_ended(sv->host);
+	}
 	return !ap_session_fold(&sv->ses, t->seg);
 }
 

@@ -56,7 +56,8 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN(5, "calls", NULL, K(CALL), 0, "near calls, direct and indirect"),
 	OWN(6, "returns", NULL, K(RET), 0, "near returns"),
 	OWN(7, "indirect-branches", NULL, K(IND), 0, "indirect jmp and call, not ret"),
-	OWN(8, "syscalls", NULL, K(SYSCALL), 0, "system call instructions"),
+	/* not "syscalls": perf would take the name of sysfs for the PMU's in syscalls:sys_enter_read */
+	OWN(8, "syscall-instructions", "syscalls", K(SYSCALL), 0, "system call instructions"),
 	OWN(9, "loads", NULL, K(LOAD), 0, "instructions that read memory"),
 	OWN(10, "stores", NULL, K(STORE), 0, "instructions that write memory"),
 	OWN(11, "mem-ops", NULL, K(MEM), 0, "instructions that read or write memory"),

@@ -41,6 +41,7 @@ void ap_svc_fcntl_done(struct ap_service_call *c);
 void ap_svc_stat_done(const struct ap_service_call *c);
 void ap_svc_readlink_done(struct ap_service_call *c);
 void ap_svc_open_done(struct ap_service_call *c);
+void ap_svc_access_done(struct ap_service_call *c);
 
 /* map.c: true where c->ret is the answer. */
 bool ap_svc_mmap(struct ap_service_call *c);

@@ -8,6 +8,7 @@
  */
 #include "abi/service.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/calls.h"
@@ -98,6 +99,11 @@ static struct named named_by(const struct ap_service_call *c)
 		return (struct named){ c->a[0], c->a[1], c->a[2], c->a[4], true };
 	case AP_NR_readlink:
 		return (struct named){ (u64)AP_AT_FDCWD, c->a[0], 0, c->a[1], false };
+	case AP_NR_access:
+		return (struct named){ (u64)AP_AT_FDCWD, c->a[0], 0, 0, false };
+	case AP_NR_faccessat:
+	case AP_NR_faccessat2:
+		return (struct named){ c->a[0], c->a[1], 0, 0, false };
 	default: /* readlinkat */
 		return (struct named){ c->a[0], c->a[1], 0, c->a[2], false };
 	}
@@ -162,6 +168,23 @@ void ap_svc_readlink_done(struct ap_service_call *c)
 	c->ret = ap_hook_put(n.buf, name, size) ? -AP_EFAULT : (s64)size;
 }
 
+/* A call on the name of a perf descriptor, made on the name of a stand-in: whose file is root's. */
+static s64 by_name_of_stand_in(u64 nr, u64 how)
+{
+	s64 fd = ap_svc_stand_in_fd(), ret;
+	char path[32];
+	struct ap_str s;
+
+	if (fd < 0)
+		return -AP_ENXIO;
+	ap_str_init(&s, path, sizeof(path));
+	ap_str_add(&s, "/proc/self/fd/");
+	ap_str_u64(&s, (u64)fd);
+	ret = ap_svc_sys(nr, (u64)AP_AT_FDCWD, (u64)path, how, 0);
+	ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
+	return ret;
+}
+
 /* An anonymous inode cannot be opened again by its name; a pipe could. */
 void ap_svc_open_done(struct ap_service_call *c)
 {
@@ -176,5 +199,17 @@ void ap_svc_open_done(struct ap_service_call *c)
 	ap_fds_change((u32)c->ret, (u32)c->ret);
 	ap_svc_sys(AP_NR_close, (u64)c->ret, 0, 0, 0);
 	ap_fds_changed((u32)c->ret, (u32)c->ret);
-	c->ret = -AP_ENXIO;
+	c->ret = by_name_of_stand_in(AP_NR_openat, (flags & O_ACCMODE) | AP_O_CLOEXEC);
+}
+
+void ap_svc_access_done(struct ap_service_call *c)
+{
+	struct named n = named_by(c);
+	char text[6];
+
+	/* Names elsewhere lead to one by a link of the program's at most. */
+	if (ap_hook_get(text, n.path, sizeof(text)) ||
+	    (memcmp(text, "/proc/", 6) && memcmp(text, "/dev/", 5)) || !is_marked(&n))
+		return;
+	c->ret = by_name_of_stand_in(AP_NR_faccessat, c->a[c->nr == AP_NR_access ? 1 : 2]);
 }

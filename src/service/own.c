@@ -5,7 +5,8 @@
  * core would.
  *
  * The entry is under a sequence count.  A supervisor that was killed in the middle of one leaves it
- * odd, and the reader asks, and finds it gone.
+ * odd, and the reader asks, and finds it gone.  From then on nothing is read: what children counted
+ * would be missing.
  */
 #include "abi/perf.h"
 #include "abi/raw.h"
@@ -119,7 +120,8 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
 	ap_hook_place(&p);
 	for (u32 i = 0; i < TRIES; i++) {
 		at = find(inode, &e);
-		if (!at || !is_own(&e, &p) || e.read_format & AP_PERF_FORMAT_LOST ||
+		if (!at || ap_request_is_lost() || !is_own(&e, &p) ||
+		    e.read_format & AP_PERF_FORMAT_LOST ||
 		    (e.read_format & AP_PERF_FORMAT_GROUP && !(e.flags & AP_PUB_ALONE)))
 			return 0;
 		n = compute(&e, &p, words);

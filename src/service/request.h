@@ -24,6 +24,9 @@ void ap_request_begin_held(struct ap_request *r, u32 op);
 s64 ap_request_ask(struct ap_request *r);
 void ap_request_end(struct ap_request *r);
 
+/* Has somebody waited in vain already?  Then nothing that needs a supervisor is to be trusted. */
+bool ap_request_is_lost(void);
+
 /* CPU time of the calling thread in ns; 0 where the clock cannot be asked. */
 u64 ap_request_cpu_time(void);
 

@@ -31,6 +31,7 @@ enum after {
 	AFTER_STAT,
 	AFTER_READLINK,
 	AFTER_OPEN,
+	AFTER_ACCESS,
 	AFTER_REFUSED,
 	AFTER_MMAP,
 	AFTER_MUNMAP,
@@ -142,6 +143,10 @@ static enum after after_show(u64 nr)
 	case AP_NR_openat:
 	case AP_NR_openat2:
 		return AFTER_OPEN;
+	case AP_NR_access:
+	case AP_NR_faccessat:
+	case AP_NR_faccessat2:
+		return AFTER_ACCESS;
 	default:
 		return AFTER_NOTHING;
 	}
@@ -290,6 +295,9 @@ void ap_service_after(struct ap_service_call *c)
 		break;
 	case AFTER_OPEN:
 		ap_svc_open_done(c);
+		break;
+	case AFTER_ACCESS:
+		ap_svc_access_done(c);
 		break;
 	case AFTER_REFUSED:
 		c->ret = c->ret == -AP_EINVAL ? -AP_EPERM : c->ret;

@@ -129,7 +129,7 @@ for program in c_static c_dynamic cxx_throw nested_calls signal_mid smc_store se
 	natively "$PROGRAMS/$program"
 	troubled_all "$program"
 done
-natively bash ../pipes.sh "$([ "$LENGTH" = short ] && echo 3 || echo 8)"
+natively bash ../pipes.sh "$([ "$LENGTH" = short ] && echo 3 || echo 4)"
 troubled_all "bash pipelines"
 natively python3 ../threads.py "$([ "$LENGTH" = short ] && echo 20 || echo 1000)"
 troubled_all "python3 threads"

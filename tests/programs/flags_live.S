@@ -75,6 +75,21 @@ _start:
 1:	loop 1b
 	check_flags "flags across loop"
 
+	mov $2, %ecx /* compared with 2, then with 1 */
+	mov $1, %eax
+1:	cmp %rcx, %rax
+	loop 1b
+	sete %dl /* not of the comparison with what loop has left */
+	check_eq $1, %dl, "flags of a comparison with the counter of loop"
+
+	mov $2, %ecx
+	mov $2, %eax
+	cmp %rcx, %rax
+	loop 1f
+	ud2
+1:	sete %dl
+	check_eq $1, %dl, "the same across loop taken"
+
 	xor %ecx, %ecx
 	set_flags
 	jrcxz 1f

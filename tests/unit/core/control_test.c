@@ -99,6 +99,25 @@ static void reset_takes_one_or_the_group(void)
 	world_end(&W);
 }
 
+/* A driver's open interval is not disturbed: it might not get another. */
+static void reset_needs_no_driver(void)
+{
+	struct ap_perf_attr a = attr_task_clock();
+	int fd;
+
+	start(0);
+	fd = open_on(&W, &a, -1);
+	world_run(&W, 0, MS, 5);
+	W.refuse_start = true;
+	world_ioctl(&W, fd, AP_PERF_IOC_RESET, 0);
+	EXPECT_U64(read_count(&W, fd), 0);
+	world_run(&W, 0, 3 * MS, 5);
+	EXPECT_U64(read_count(&W, fd), 3 * MS);
+	world_ioctl(&W, fd, AP_PERF_IOC_DISABLE, 0);
+	EXPECT_U64(read_count(&W, fd), 3 * MS);
+	world_end(&W);
+}
+
 static s64 ioctl_in(int fd, u32 cmd, const void *in, u64 size)
 {
 	struct ap_ioctl_args args = { .cmd = cmd, .arg = 0x1000, .in = in, .in_size = size };
@@ -526,6 +545,7 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = { TAP(every_format_has_its_layout),
 						 TAP(ids_are_of_each_event),
 						 TAP(reset_takes_one_or_the_group),
+						 TAP(reset_needs_no_driver),
 						 TAP(ioctls_refuse_as_linux),
 						 TAP(breakpoints_can_be_moved),
 						 TAP(prctl_switches_what_the_caller_opened),

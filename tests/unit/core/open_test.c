@@ -101,6 +101,7 @@ static const struct row rows[] = {
 	{ ROW, OK, SW, 9, U, .pid = 500, .cpu = 0, .group = G_CG, .call_flags = AP_PERF_FLAG_PID_CGROUP },
 	{ ROW, AP_EINVAL, SW, 9, U, .pid = 501, .cpu = 0, .group = G_CG, .call_flags = AP_PERF_FLAG_PID_CGROUP },
 	{ ROW, AP_EINVAL, SW, 9, U, .pid = 500, .cpu = 1, .group = G_CG, .call_flags = AP_PERF_FLAG_PID_CGROUP },
+	{ ROW, AP_EINVAL, SW, 9, U, .pid = -1, .cpu = 0, .group = G_CG },
 	/* the group's descriptor, then the task, then the CPU, then the event */
 	{ ROW, AP_EBADF, SW, 99, U, .pid = -7, .cpu = 99, .group = NOT_PERF },
 	{ ROW, AP_EBADF, SW, 9, U, SELF, .group = -5 },
@@ -459,6 +460,13 @@ static void nobody_may_open_for_others(void)
 	ap_core_release(W.core, e);
 	args.pid = 0;
 	EXPECT_U64(ap_core_open(W.core, NULL, &args, &e), -AP_ESRCH);
+	/* what a session refuses its programs it does not refuse itself */
+	ap_core_config(W.core)->paranoid = 3;
+	W.privileged = false;
+	args.pid = -1;
+	args.cpu = 0;
+	REQUIRE(!ap_core_open(W.core, NULL, &args, &e));
+	ap_core_release(W.core, e);
 	world_end(&W);
 }
 

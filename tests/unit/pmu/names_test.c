@@ -155,12 +155,17 @@ static int collect(void *ctx, const char *path, const char *text)
 		(size_t)snprintf(f->text + f->len, sizeof(f->text) - f->len, "%s: %s", path, text);
 	f->n++;
 	if (!strncmp(path, "cpu/events/", 11)) {
+		struct ap_tracepoint point;
+		u32 i;
 		struct ap_perf_attr by_terms = { 0 }, by_name = { 0 };
 		struct ap_pmu_sum a, b;
 		char name[128];
 		int len = snprintf(name, sizeof(name), "cpu/%.*s/", (int)n - 1, text);
 
 		f->events++;
+		/* perf's grammar knows an event's name everywhere, also where a tracepoint begins */
+		for (i = 0; ap_tracepoint_get(i, &point) && i < 100; i++)
+			EXPECT(strcmp(path + 11, point.system));
 		EXPECT_U64(ap_pmu_event_by_name(f->arch, name, (size_t)len, &by_terms, NULL), 0);
 		EXPECT_U64(
 			ap_pmu_event_by_name(f->arch, path + 11, strlen(path + 11), &by_name, NULL),

@@ -169,12 +169,26 @@ static void what_is_not_the_threads_is_asked(void)
 	EXPECT_U64(fake.requests, 7);
 }
 
+static void without_a_supervisor_nothing_is_read(void)
+{
+	u64 v;
+
+	publish(0, 0);
+	EXPECT(get(&v, 8) == 8);
+	fake.session->supervisor = 0;
+	EXPECT(get(&v, 8) == -ENODEV);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
-		TAP(a_value_is_base_and_own_counters), TAP(it_is_found_in_all_its_places),
-		TAP(times_are_the_threads_own),	       TAP(a_group_of_one_is_read_in_place),
-		TAP(what_is_not_the_threads_is_asked), { 0 },
+		TAP(a_value_is_base_and_own_counters),
+		TAP(it_is_found_in_all_its_places),
+		TAP(times_are_the_threads_own),
+		TAP(a_group_of_one_is_read_in_place),
+		TAP(what_is_not_the_threads_is_asked),
+		TAP(without_a_supervisor_nothing_is_read),
+		{ 0 },
 	};
 
 	return tap_main(tests, argc, argv);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf run`: a program with a perf_event_open(2) of its own.  Prints nothing: what there is to
+ * say the program says.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/engine_opts.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "linux/run.h"
+
+#define COUNTERS_MAX 64 /* a group has to fit a word of counters */
+
+struct run_args {
+	struct ap_run_options run; /* first: cli/engine_opts.h */
+	bool verbose;
+};
+
+static int number(const char *value, long min, long max, long *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtol(value, &end, 10);
+	return errno || end == value || *end || *n < min || *n > max ? -EINVAL : 0;
+}
+
+static int opt_counters(void *args, const char *value, char *why)
+{
+	struct run_args *a = args;
+	long n;
+
+	if (number(value, 1, COUNTERS_MAX, &n)) {
+		snprintf(why, AP_OPT_WHY, "needs a number from 1 to %d", COUNTERS_MAX);
+		return -EINVAL;
+	}
+	a->run.perf.counters = (u32)n;
+	return 0;
+}
+
+static int opt_paranoid(void *args, const char *value, char *why)
+{
+	struct run_args *a = args;
+	long n;
+
+	if (number(value, -1, 3, &n)) {
+		snprintf(why, AP_OPT_WHY, "needs a number from -1 to 3");
+		return -EINVAL;
+	}
+	a->run.perf.paranoid = (s32)n;
+	a->run.perf.is_paranoid_given = true;
+	return 0;
+}
+
+#define FLAG(l, n, f, h)                                                                           \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
+		.offset = offsetof(struct run_args, f), .help = (h)                                \
+	}
+#define CALL(n, c, v, h)                                                                           \
+	{                                                                                          \
+		.name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v), .help = (h)           \
+	}
+
+/* clang-format off */
+static const struct ap_opt run_opts[] = {
+	FLAG('i', "no-inherit", run.no_inherit, "follow the first process only, not its children"),
+	FLAG('v', "verbose", verbose, "say what was not counted, and why"),
+	CALL("cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CALL("counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
+	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	CALL("paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
+	CALL("range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
+	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,fault=N", true },
+	CALL("timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
+	FLAG(0, "user-only", run.perf.user_only, "accept events of kernel mode too, and count user mode"),
+	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the program"),
+	{ 0 }
+};
+/* clang-format on */
+
+static const struct ap_opt_spec run_spec = { "anyperf run", "[options] [--] program [args]",
+					     run_opts };
+
+static void print_notes(const struct ap_run_result *res)
+{
+	for (unsigned int i = 0; i < res->nnotes; i++)
+		fprintf(stderr, "anyperf: %s\n", res->notes[i].text);
+}
+
+static int run(struct run_args *args)
+{
+	struct ap_run_result res;
+	int ret;
+
+	if (args->run.perf.user_only)
+		fputs("anyperf: kernel mode is not counted: events that ask for it count user mode\n",
+		      stderr);
+	memset(&res, 0, sizeof(res));
+	ret = ap_run(&args->run, &res);
+	if (ret)
+		return ret;
+	if (args->verbose)
+		print_notes(&res);
+	ret = ap_engine_exit_status(res.wait_status);
+	ap_run_result_fini(&res);
+	return ret;
+}
+
+int ap_cmd_run(int argc, char **argv)
+{
+	struct run_args args = { .run = { .err = stderr,
+					  .count = true,
+					  .perf = { .is_served = true, .paranoid = 2 } } };
+	int rest;
+
+	switch (ap_opts_parse(&run_spec, &args, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&run_spec, stdout);
+		return 0;
+	case AP_OPTS_ERROR:
+		return AP_EXIT_USAGE;
+	case AP_OPTS_OK:
+		break;
+	}
+	if (rest >= argc) {
+		fputs("anyperf run: no program to run\n", stderr);
+		ap_opts_usage(&run_spec, stderr);
+		return AP_EXIT_USAGE;
+	}
+	args.run.argv = argv + rest;
+	return run(&args);
+}

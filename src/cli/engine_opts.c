@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options of the engine, which all commands that start a program have in common.
+ */
+#include "cli/engine_opts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/options.h"
+#include "linux/run.h"
+
+#define TIMEOUT_MIN 10
+
+int ap_engine_opt_timeout(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (errno || end == value || *end || n < TIMEOUT_MIN || n > 0x7fffffff) {
+		snprintf(why, AP_OPT_WHY, "needs milliseconds, %d at least", TIMEOUT_MIN);
+		return -EINVAL;
+	}
+	run->timeout_ms = (unsigned int)n;
+	return 0;
+}
+
+int ap_engine_opt_cache_limit(void *args, const char *value, char *why)
+{
+	static const char suffixes[] = "KMG";
+	struct ap_run_options *run = args;
+	const char *suffix;
+	unsigned int shift;
+	char *end;
+	u64 n;
+
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+	shift = suffix ? 10 * (unsigned int)(suffix - suffixes + 1) : 0;
+	if (value[0] < '0' || value[0] > '9' || errno || !n || (*end && (!suffix || end[1])) ||
+	    n > (~0ULL >> 1) >> shift) {
+		snprintf(why, AP_OPT_WHY, "needs a size in bytes, K, M or G may follow");
+		return -EINVAL;
+	}
+	if (n << shift < AP_CACHE_LIMIT_MIN) {
+		snprintf(why, AP_OPT_WHY, "needs at least 64K");
+		return -EINVAL;
+	}
+	run->cache_limit = n << shift;
+	return 0;
+}
+
+int ap_engine_opt_range(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+	unsigned long long lo, hi = 0;
+	char *end;
+
+	errno = 0;
+	lo = strtoull(value, &end, 16);
+	if (*end == '-' && end != value)
+		hi = strtoull(end + 1, &end, 16);
+	if (errno || *end || lo >= hi || strchr(value, ' ')) {
+		snprintf(why, AP_OPT_WHY, "needs LO-HI, two hexadecimal addresses");
+		return -EINVAL;
+	}
+	run->range_lo = lo;
+	run->range_hi = hi;
+	return 0;
+}
+
+/* One word of --stress, len letters; false where there is no such word. */
+static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
+{
+	static const char fault[] = "fault=";
+	char *end;
+
+	if (len == 5 && !strncmp(word, "evict", len)) {
+		run->stress |= AP_STRESS_EVICT;
+		return true;
+	}
+	if (len == 8 && !strncmp(word, "unlinked", len)) {
+		run->stress |= AP_STRESS_UNLINKED;
+		return true;
+	}
+	if (len == 6 && !strncmp(word, "shapes", len)) {
+		run->stress |= AP_STRESS_SHAPES;
+		return true;
+	}
+	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
+		return false;
+	run->stress |= AP_STRESS_FAULT;
+	run->stress_fault = (u32)strtoul(word + sizeof(fault) - 1, &end, 10);
+	return end == word + len;
+}
+
+int ap_engine_opt_stress(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+	size_t len;
+
+	for (;; value += len + 1) {
+		len = strcspn(value, ",");
+		if (!add_stress(run, value, len)) {
+			snprintf(why, AP_OPT_WHY, "needs evict, unlinked, shapes or fault=N");
+			return -EINVAL;
+		}
+		if (!value[len])
+			return 0;
+	}
+}
+
+int ap_engine_exit_status(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options of the engine, which all commands that start a program have in common.  The arguments of
+ * such a command begin with its struct ap_run_options.
+ */
+#ifndef AP_CLI_ENGINE_OPTS_H
+#define AP_CLI_ENGINE_OPTS_H
+
+int ap_engine_opt_timeout(void *args, const char *value, char *why);
+int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
+int ap_engine_opt_range(void *args, const char *value, char *why);
+int ap_engine_opt_stress(void *args, const char *value, char *why);
+
+/* What a shell says of a command that ended so. */
+int ap_engine_exit_status(int wait_status);
+
+#endif

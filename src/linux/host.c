@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making the core and its world, and the world's small operations.
+ */
+#include <cpuid.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+
+#define MAX_SAMPLE_RATE 100000
+#define MAX_STACK	127
+#define MUTE_NS		1000000ULL
+
+static void *world_alloc(void *world, u64 size)
+{
+	(void)world;
+	return calloc(1, size);
+}
+
+static void world_free(void *world, void *p, u64 size)
+{
+	(void)world;
+	(void)size;
+	free(p);
+}
+
+static u64 world_clock(void *world)
+{
+	(void)world;
+	return ap_now_ns();
+}
+
+static u64 world_task_time(void *world, void *host_task)
+{
+	return ap_host_task_time(world, host_task);
+}
+
+static u64 world_raw(void *world, void *host_task, u64 kinds)
+{
+	const u64 *raw = ap_host_task_raw(world, host_task);
+	u64 sum = 0;
+
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		if (kinds & AP_KIND_BIT(k))
+			sum += raw[k];
+	return sum;
+}
+
+/* The engine counts the base kinds in every session that counts; it has no others. */
+static int world_want_kinds(void *world, u64 kinds)
+{
+	struct ap_host *host = world;
+
+	if (kinds & ~AP_KINDS_BASE)
+		return -ENOENT;
+	host->ses->head->kinds |= kinds;
+	return 0;
+}
+
+u32 ap_host_ncpus(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	return n > 0 ? (u32)n : 1;
+}
+
+static u32 world_ncpus(void *world)
+{
+	(void)world;
+	return ap_host_ncpus();
+}
+
+/* Descriptors do not come here as numbers: the request said which event is meant. */
+static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s32 fd)
+{
+	struct ap_host *host = world;
+	struct ap_host_file *f = ap_host_file_find(host, host->token_inode);
+
+	(void)caller;
+	(void)fd;
+	return f ? f->event : NULL;
+}
+
+static const struct ap_core_ops ops = {
+	.alloc = world_alloc,
+	.free = world_free,
+	.clock = world_clock,
+	.task_time = world_task_time,
+	.raw = world_raw,
+	.cpu_raw = ap_host_cpu_raw,
+	.want_kinds = world_want_kinds,
+	.world_counter = ap_host_world_counter,
+	.ncpus = world_ncpus,
+	.find_task = ap_host_find_task,
+	.event_of_fd = world_event_of_fd,
+	.may_trace = ap_host_may_trace,
+	.is_privileged = ap_host_is_privileged,
+	.cgroup_of_fd = ap_host_cgroup_of_fd,
+	.cgroup_has = ap_host_cgroup_has,
+	.cgroup_put = ap_host_cgroup_put,
+	.publish = ap_host_publish,
+};
+
+/* Raw codes are the host CPU's: libraries choose them by CPUID. */
+static enum ap_cpu host_cpu(void)
+{
+	struct ap_cpuid zero, one;
+
+	__cpuid(0, zero.eax, zero.ebx, zero.ecx, zero.edx);
+	__cpuid(1, one.eax, one.ebx, one.ecx, one.edx);
+	return ap_cpu_of(&zero, one.eax);
+}
+
+int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
+{
+	const struct ap_core_config core_config = { .paranoid = config->paranoid,
+						    .counters = config->counters,
+						    .user_only = config->user_only,
+						    .max_sample_rate = MAX_SAMPLE_RATE,
+						    .max_stack = MAX_STACK };
+	struct ap_host *host = calloc(1, sizeof(*host));
+	int ret;
+
+	if (!host)
+		return -ENOMEM;
+	host->sv = sv;
+	host->ses = &sv->ses;
+	host->config = *config;
+	host->buf = malloc(AP_HOST_BUF);
+	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
+	if (!ret)
+		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
+	if (!ret)
+		ret = ap_host_pub_map(host);
+	if (ret) {
+		ap_host_free(host);
+		return ret;
+	}
+	host->ses->head->counters = config->counters;
+	*out = host;
+	return 0;
+}
+
+void ap_host_free(struct ap_host *host)
+{
+	if (!host)
+		return;
+	while (host->all_files)
+		ap_host_file_free(host, host->all_files);
+	while (host->tasks)
+		ap_host_task_end(host, host->tasks);
+	if (host->core)
+		ap_core_free(host->core);
+	for (u32 i = 0; i < AP_HOST_BUCKETS; i++)
+		while (host->segs[i])
+			ap_host_seg_ended(host, host->segs[i]->index);
+	ap_host_cpus_fini(host);
+	ap_host_pages_fini(host);
+	free(host->buf);
+	free(host);
+}
+
+bool ap_host_is_watching(const struct ap_host *host)
+{
+	return host->ntasks > 1;
+}
+
+u64 ap_host_tick(struct ap_host *host, u64 now)
+{
+	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now), next = 0;
+
+	if (!host->core_ns || now >= host->core_ns) {
+		u64 after;
+
+		host->epoch++;
+		after = ap_core_tick(host->core);
+		host->core_ns = after ? now + after : 0;
+	}
+	if (host->core_ns)
+		next = host->core_ns > now ? host->core_ns - now : 1;
+	if (files && (!next || files < next))
+		next = files;
+	/* who may make no call of ours does not ring */
+	if (host->ses->head->mute && (!next || next > MUTE_NS))
+		next = MUTE_NS;
+	if (cpus && (!next || cpus < next))
+		next = cpus;
+	return next;
+}
+
+void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
+{
+	for (struct ap_host_file *f = host->all_files; f; f = f->after)
+		keep(arg, f->ref);
+	for (struct ap_host_task *t = host->tasks; t; t = t->next)
+		for (u32 i = 0; i < AP_WORLD_N; i++)
+			if (t->world_fd[i] >= 0)
+				keep(arg, t->world_fd[i]);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The core's world on Linux, as the supervisor sees it: perf events of the session's tasks.  Tasks
+ * ask by their request slots (abi/service.h); the supervisor tells what happens to processes.
+ * docs/design/service.md.
+ *
+ *   host.c        making it, the small operations
+ *   host_task.c   tasks: where they count, fork, exec, end
+ *   host_find.c   tasks by the names that others use for them
+ *   host_serve.c  requests
+ *   host_file.c   descriptors and whether any is left
+ *   host_page.c   what programs read without a request: published events, mapped pages
+ *   host_cpu.c    which CPU counted what
+ *   host_world.c  software counters
+ *   host_cred.c   who may do what, and cgroups
+ */
+#ifndef AP_LINUX_HOST_H
+#define AP_LINUX_HOST_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+struct ap_host;
+struct ap_supervisor;
+struct ap_traced;
+
+struct ap_host_config {
+	s32 paranoid;
+	bool is_paranoid_given; /* then the session's owner has no privilege */
+	u32 counters;
+	bool user_only;
+};
+
+AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
+			      const struct ap_host_config *config);
+void ap_host_free(struct ap_host *host);
+
+/* Answers all requests that wait; true when there was one.  in_time: nobody had gone to sleep. */
+bool ap_host_serve(struct ap_host *host, bool *in_time);
+/* Somebody's end may matter to a request: look for deaths first. */
+bool ap_host_is_watching(const struct ap_host *host);
+/* What is due by the clock; ns until it wants to be called again, 0 never. */
+u64 ap_host_tick(struct ap_host *host, u64 now);
+
+/* The segment counts no more: its tasks have ended.  Before it is folded. */
+void ap_host_seg_ended(struct ap_host *host, u32 seg);
+/* A process or image has ended, and with it maybe descriptors. */
+void ap_host_files_ended(struct ap_host *host);
+/* The task is about to exec: its counts are complete, and nobody may have them afterwards. */
+void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot);
+void ap_host_exec_failed(struct ap_host *host, u32 seg, u32 slot);
+/* It did: its new image counts in a segment of its own, or (AP_HOST_NATIVE) no more. */
+#define AP_HOST_NATIVE UINT32_MAX
+void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg);
+
+/* Descriptors that the host must keep over a change of process: calls keep(arg, fd) for each. */
+void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);
+
+#endif

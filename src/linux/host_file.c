@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perf descriptors are read ends of pipes; the kernel counts who has one.  We hold the pipe by an
+ * O_PATH reference, which is neither end.  Whether a reader is left anywhere is asked by opening a
+ * writer for a moment: its poll says POLLERR when there is none.  It is asked when a close was
+ * reported, and of all, a few at a time, when a process or image has ended and at a slow tick.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host_internal.h"
+
+#define SWEEP_NS   1000000000ULL /* between slow sweeps */
+#define SWEEP_MANY 64		 /* files asked at once, so that requests need not wait */
+
+static u32 bucket_of(u64 inode)
+{
+	return ap_pub_home(inode) % AP_HOST_BUCKETS;
+}
+
+struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode)
+{
+	struct ap_host_file *f = host->files[bucket_of(inode)];
+
+	while (f && f->inode != inode)
+		f = f->next;
+	return f;
+}
+
+static int by_proc(const struct ap_host_task *t, s32 fd)
+{
+	char path[96];
+	int ref;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)t->pid, (int)t->tid, fd);
+	ref = open(path, O_PATH | O_CLOEXEC);
+	return ref < 0 ? -errno : ref;
+}
+
+/* Where /proc does not show it: a copy, which stands for a moment only. */
+static int by_copy(const struct ap_host_task *t, s32 fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0), copy, ref;
+	char path[32];
+
+	if (pidfd < 0)
+		return -errno;
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	ref = copy < 0 ? -errno : 0;
+	close(pidfd);
+	if (copy < 0)
+		return ref;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+	ref = open(path, O_PATH | O_CLOEXEC);
+	if (ref < 0)
+		ref = -errno;
+	close(copy);
+	return ref;
+}
+
+int ap_host_fd_ref(const struct ap_host_task *t, s32 fd)
+{
+	int ref = by_proc(t, fd);
+
+	if (ref == -EACCES || ref == -EPERM)
+		ref = by_copy(t, fd);
+	return ref == -ENOENT ? -EBADF : ref;
+}
+
+/* Once, and after the command was started: its limit is its own. */
+static void raise_limit(struct ap_host *host)
+{
+	struct rlimit lim;
+
+	if (host->has_raised)
+		return;
+	host->has_raised = true;
+	if (getrlimit(RLIMIT_NOFILE, &lim))
+		return;
+	lim.rlim_cur = lim.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &lim);
+}
+
+int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd, u64 inode,
+		      struct ap_host_file **out)
+{
+	struct ap_host_file *f, **bucket = &host->files[bucket_of(inode)];
+	struct stat st;
+	int ref;
+
+	raise_limit(host);
+	if (ap_host_file_find(host, inode))
+		return -EBADF;
+	ref = ap_host_fd_ref(t, fd);
+	if (ref < 0)
+		return ref == -EMFILE ? -ENFILE : ref;
+	f = calloc(1, sizeof(*f));
+	if (!f || fstat(ref, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode) {
+		free(f);
+		close(ref);
+		return f ? -EBADF : -ENOMEM;
+	}
+	f->inode = inode;
+	f->ref = ref;
+	f->pub = -1;
+	f->next = *bucket;
+	*bucket = f;
+	f->after = host->all_files;
+	f->before = &host->all_files;
+	if (f->after)
+		f->after->before = &f->after;
+	host->all_files = f;
+	host->nfiles++;
+	*out = f;
+	return 0;
+}
+
+void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
+{
+	struct ap_host_file **p = &host->files[bucket_of(f->inode)];
+	struct ap_task *task = f->event ? ap_event_task(f->event) : NULL;
+
+	while (f->nmappers)
+		ap_host_munmap(host, f, f->mappers[0]);
+	ap_host_pub_remove(host, f);
+	if (f->event)
+		ap_core_release(host->core, f->event);
+	if (task)
+		ap_host_task_order(ap_task_host(task));
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	*f->before = f->after;
+	if (f->after)
+		f->after->before = f->before;
+	if (host->sweep == f)
+		host->sweep = f->after;
+	host->nfiles--;
+	host->ncpu_files -= f->is_of_cpu;
+	if (!host->ncpu_files)
+		ap_host_cpus_fini(host);
+	close(f->ref);
+	free(f->mappers);
+	free(f);
+}
+
+static bool has_reader(const struct ap_host_file *f)
+{
+	struct pollfd pfd = { .events = 0 };
+	char path[32];
+	bool is_lost;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->ref);
+	pfd.fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (pfd.fd < 0)
+		return errno != ENXIO;
+	is_lost = poll(&pfd, 1, 0) == 1 && pfd.revents & POLLERR;
+	close(pfd.fd);
+	return !is_lost;
+}
+
+void ap_host_file_check(struct ap_host *host, struct ap_host_file *f)
+{
+	if (!f->nmappers && !has_reader(f))
+		ap_host_file_free(host, f);
+}
+
+void ap_host_files_ended(struct ap_host *host)
+{
+	host->is_sweeping = host->nfiles != 0;
+	host->sweep = host->all_files;
+}
+
+u64 ap_host_files_tick(struct ap_host *host, u64 now)
+{
+	if (!host->nfiles)
+		return 0;
+	if (!host->is_sweeping && now >= host->sweep_ns) {
+		host->sweep_ns = now + SWEEP_NS;
+		ap_host_tasks_tick(host);
+		ap_host_files_ended(host);
+	}
+	if (!host->is_sweeping)
+		return host->sweep_ns - now;
+	host->epoch++;
+	for (u32 n = 0; host->sweep && n < SWEEP_MANY; n++) {
+		struct ap_host_file *f = host->sweep;
+
+		host->sweep = f->after;
+		ap_host_file_check(host, f);
+	}
+	host->is_sweeping = host->sweep != NULL;
+	return host->is_sweeping ? 1 : host->sweep_ns - now;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tasks by name.  A slot says what its thread is called in its own pid namespace; we call it what
+ * /proc calls it.  A program means its own namespace.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host_internal.h"
+
+#define NAMING_TRIES   100
+#define NAMING_STEP_NS 200000L
+
+static bool is_our_pidns(const struct ap_host *host, u64 pidns)
+{
+	return !pidns || pidns == host->ses->head->pidns;
+}
+
+static const struct ap_track *track_of(const struct ap_host *host, u32 seg)
+{
+	for (u32 i = 0; i < host->sv->ntracks; i++)
+		if (host->sv->tracks[i].seg == seg)
+			return &host->sv->tracks[i];
+	return NULL;
+}
+
+static pid_t outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner)
+{
+	const struct ap_track *track;
+
+	if (is_our_pidns(host, seg->head->pidns))
+		return (pid_t)inner;
+	track = track_of(host, seg->index);
+	if (track && track->pid && seg->head->ns_pid == inner)
+		return track->pid;
+	return ap_pidns_find(seg->head->pidns, (pid_t)inner);
+}
+
+int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot, pid_t *pid,
+		  pid_t *tid)
+{
+	const struct ap_slot *s = ap_host_slot(seg, slot);
+	u32 inner_pid = s->pid, inner_tid = s->tid;
+	char path[AP_PROC_PATH], name[32];
+
+	if (!inner_pid || !inner_tid)
+		return -ESRCH;
+	*pid = outer_name(host, seg, inner_pid);
+	*tid = inner_tid == inner_pid ? *pid : outer_name(host, seg, inner_tid);
+	if (*pid <= 0 || *tid <= 0)
+		return -ESRCH;
+	/* a slot may say what it likes: a task of that process, or nobody */
+	snprintf(name, sizeof(name), "task/%d", (int)*tid);
+	return access(ap_proc_path(path, *pid, name), F_OK) ? -ESRCH : 0;
+}
+
+/* A fork's child that has not run yet: its parent has given its segment a name. */
+static struct ap_host_task *unborn(struct ap_host *host, u32 seg, const struct ap_seg *head,
+				   const struct ap_slot *first)
+{
+	struct ap_host_seg *s = ap_host_seg(host, seg);
+	struct ap_host_task *t = NULL;
+
+	if (!s || (first->state == AP_SLOT_LIVE && first->tid && first->tid != head->pid))
+		return NULL;
+	/* it may have taken its name while we looked */
+	if (first->state == AP_SLOT_LIVE && first->tid)
+		t = ap_host_task_at(host, s, 0);
+	if (t)
+		return t;
+	t = s->by_slot[0] ? s->by_slot[0] : ap_host_task_child(host, s, 0);
+	if (t)
+		ap_host_task_name(host, t, (pid_t)head->pid, (pid_t)head->pid);
+	return t;
+}
+
+/* A task that counts under this name in its own namespace. */
+static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u32 inner)
+{
+	struct ap_slot slot = { 0 };
+	struct ap_host_seg *s;
+	struct ap_seg head;
+
+	if (ap_session_seg_read(host->ses, seg, &head) ||
+	    (head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
+	    (head.pidns != pidns && !(is_our_pidns(host, head.pidns) && is_our_pidns(host, pidns))))
+		return NULL;
+	for (u32 i = 0; i < head.nslots && i < AP_SLOT_MAX; i++) {
+		if (ap_session_slot_read(host->ses, seg, i, &slot) || slot.state != AP_SLOT_LIVE ||
+		    slot.tid != inner)
+			continue;
+		s = ap_host_seg(host, seg);
+		return s ? ap_host_task_at(host, s, i) : NULL;
+	}
+	if (head.pid != inner || !is_our_pidns(host, head.pidns) ||
+	    ap_session_slot_read(host->ses, seg, 0, &slot))
+		return NULL;
+	return unborn(host, seg, &head, &slot);
+}
+
+static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
+{
+	const struct ap_track *tracks = host->sv->tracks;
+	struct ap_host_task *t = NULL;
+
+	for (u32 i = 0; i < host->sv->ntracks && !t; i++) {
+		if (tracks[i].is_gone)
+			continue;
+		t = scan_seg(host, tracks[i].seg, pidns, (u32)pid);
+	}
+	/* too new to have a track */
+	for (u32 seg = host->sv->scanned; seg < ap_session_nsegs(host->ses) && !t; seg++)
+		t = scan_seg(host, seg, pidns, (u32)pid);
+	/* a process of a namespace further in, by its leader */
+	for (u32 i = 0; i < host->sv->ntracks && !t && is_our_pidns(host, pidns); i++) {
+		struct ap_host_seg *s;
+
+		if (tracks[i].is_gone || tracks[i].pid != pid)
+			continue;
+		s = ap_host_seg(host, tracks[i].seg);
+		t = s && s->head->nslots ? ap_host_task_at(host, s, 0) : NULL;
+	}
+	return t;
+}
+
+static bool is_thread_of(const struct ap_host_task *t, pid_t tid)
+{
+	char path[AP_PROC_PATH], name[32];
+
+	snprintf(name, sizeof(name), "task/%d", (int)tid);
+	return t->pid > 0 && !access(ap_proc_path(path, t->pid, name), F_OK);
+}
+
+int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)
+{
+	struct ap_host *host = world;
+	struct ap_host_task *from = ap_task_host(caller), *t = NULL;
+	u64 pidns = from->seg ? from->seg->head->pidns : 0;
+
+	if (pid <= 0)
+		return -ESRCH;
+	if (is_our_pidns(host, pidns))
+		t = ap_host_task_by_tid(host, pid);
+	if (t && t->seg)
+		t = ap_host_task_at(host, t->seg, t->slot);
+	if (!t || (is_our_pidns(host, pidns) && t->tid != pid))
+		t = scan(host, pidns, pid);
+	/* a thread takes its name when it runs first, which is soon */
+	for (unsigned int try = 0; !t && is_thread_of(from, pid) && try < NAMING_TRIES; try++) {
+		const struct timespec step = { .tv_nsec = NAMING_STEP_NS };
+
+		nanosleep(&step, NULL);
+		t = scan(host, pidns, pid);
+	}
+	if (t) {
+		*out = t->core;
+		return 0;
+	}
+	/* it exists, but is none of ours */
+	if (is_our_pidns(host, pidns) && (!kill(pid, 0) || errno == EPERM))
+		return -EACCES;
+	return -ESRCH;
+}

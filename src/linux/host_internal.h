@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host's files share.  One thread, the supervisor's.
+ */
+#ifndef AP_LINUX_HOST_INTERNAL_H
+#define AP_LINUX_HOST_INTERNAL_H
+
+#include "abi/service.h"
+#include "core/core.h"
+#include "linux/host.h"
+#include "linux/supervisor.h"
+#include "pmu/drivers.h"
+
+#define AP_HOST_BUCKETS 1024U
+
+/* A segment, mapped as a whole: pages that were never touched stay holes. */
+struct ap_host_seg {
+	u32 index;
+	struct ap_seg *head;
+	struct ap_host_seg *next;		   /* of its bucket */
+	struct ap_host_task *by_slot[AP_SLOT_MAX]; /* tasks that the core knows */
+};
+
+/* A task that the core knows. */
+struct ap_host_task {
+	struct ap_task *core;
+	struct ap_host_seg *seg; /* NULL: it does not count any more */
+	u32 slot;
+	u32 gen;	       /* of the slot; 0 while the child has not run yet */
+	pid_t pid, tid;	       /* as we see them; 0 while it has not run yet */
+	u64 carried[AP_RAW_N]; /* counted by former images */
+	u64 raw[AP_RAW_N];     /* with what the slot has; as of raw_at */
+	u64 raw_at;	       /* ap_host.epoch */
+	u64 parting[AP_RAW_N]; /* of the slot, when an exec was asked for */
+	bool has_parting;
+	u64 cpu_time, time_at;	  /* ns, as of that epoch */
+	s32 world_fd[AP_WORLD_N]; /* the kernel's own events; -1 none, -2 refused */
+	u64 world_last[AP_WORLD_N];
+	s32 cpu;  /* last seen there, -1 unknown */
+	u8 *more; /* rest of a result that did not fit its answer */
+	u64 more_size;
+	struct ap_host_task *next; /* all of them */
+	struct ap_host_task **prev;
+	struct ap_host_task *tid_next; /* of its bucket */
+};
+
+/* The other end of a perf descriptor. */
+struct ap_host_file {
+	u64 inode;
+	struct ap_event *event;
+	bool is_of_cpu;
+	int ref;	/* O_PATH: neither reader nor writer of the pipe */
+	s32 pub;	/* index of struct ap_pub, -1 none */
+	u32 page_order; /* of the mapping: enum is host_page.c's */
+	u64 page_off;	/* in the session file, 0 none */
+	u64 npages;
+	u32 *mappers; /* segments whose process has a mapping */
+	u32 nmappers;
+	struct ap_host_file *next;  /* of its bucket */
+	struct ap_host_file *after; /* all of them, for the sweep */
+	struct ap_host_file **before;
+};
+
+#define AP_CGROUP_PATH 1024
+struct ap_cgroup {
+	char path[AP_CGROUP_PATH]; /* as /proc/PID/cgroup has it */
+};
+
+#define AP_HOST_PAGE_ORDERS 24
+struct ap_host_pages {
+	u8 *area; /* mapped as a whole on first use */
+	u64 off, size, used;
+	u64 *free[AP_HOST_PAGE_ORDERS]; /* offsets of areas to use again */
+	u32 nfree[AP_HOST_PAGE_ORDERS], cap[AP_HOST_PAGE_ORDERS];
+	u64 locked; /* pages that are mapped now */
+};
+
+struct ap_host_cpus;
+
+struct ap_host {
+	struct ap_supervisor *sv;
+	struct ap_session_file *ses;
+	struct ap_core *core;
+	struct ap_pmu_drivers drivers;
+	struct ap_host_config config;
+	u64 epoch; /* a moment: within it counts and times stand still */
+
+	struct ap_host_seg *segs[AP_HOST_BUCKETS];
+	struct ap_host_task *tids[AP_HOST_BUCKETS];
+	struct ap_host_task *tasks;
+	u32 ntasks;
+
+	struct ap_host_file *files[AP_HOST_BUCKETS];
+	struct ap_host_file *all_files;
+	struct ap_host_file *sweep; /* next to be asked whether it is in use */
+	bool is_sweeping;
+	u64 sweep_ns; /* when the next slow sweep is due */
+	u32 nfiles;
+	bool has_raised; /* RLIMIT_NOFILE */
+
+	struct ap_pub *pubs;
+	struct ap_host_pages pages;
+	struct ap_host_cpus *cpus; /* NULL while no event is of a CPU */
+	u32 ncpu_files;
+	u64 core_ns; /* when the core wants its tick, 0 never */
+
+	/* The call that is being served. */
+	struct ap_host_task *asker;
+	bool in_time;	 /* whoever asked in this round was still awake for its answer */
+	u64 token_inode; /* what event_of_fd stands for */
+	u8 *buf;	 /* AP_HOST_BUF bytes for results */
+};
+
+#define AP_HOST_BUF (1u << 18)
+
+/* host.c */
+u32 ap_host_ncpus(void);
+
+/* host_task.c */
+struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
+struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot);
+/* The task that counts there; made known to the core if need be.  NULL: nobody (left). */
+struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
+/* A child that will count there once it runs. */
+struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
+void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
+/* Its exec was asked for and may have happened: it lives on without a slot until that is known. */
+bool ap_host_task_waits(struct ap_host_task *t);
+void ap_host_tasks_tick(struct ap_host *host); /* ends those that waited in vain */
+void ap_host_task_order(struct ap_host_task *t);
+void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, pid_t tid);
+/* The task is in place of slot 0 of a new image. */
+void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
+		       pid_t pid);
+const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t);
+u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
+/* Counts of a slot as they stand. */
+void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]);
+
+/* host_find.c */
+AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
+				pid_t *pid, pid_t *tid);
+struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
+int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
+
+/* host_file.c */
+AP_MUST_CHECK int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd,
+				    u64 inode, struct ap_host_file **out);
+struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
+void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
+/* Releases the event when nobody has a descriptor or mapping of it any more. */
+void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
+u64 ap_host_files_tick(struct ap_host *host, u64 now);
+/* A descriptor of the task by its number, O_PATH; -errno. */
+AP_MUST_CHECK int ap_host_fd_ref(const struct ap_host_task *t, s32 fd);
+
+/* host_page.c */
+AP_MUST_CHECK int ap_host_pub_map(struct ap_host *host);
+void ap_host_pub_add(struct ap_host *host, struct ap_host_file *f);
+void ap_host_pub_remove(struct ap_host *host, struct ap_host_file *f);
+void ap_host_publish(void *world, struct ap_event *event);
+void ap_host_publish_task(struct ap_host *host, const struct ap_task *task);
+AP_MUST_CHECK s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
+			       u64 bytes, u64 prot, u64 offset, u64 *where);
+void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg);
+void ap_host_pages_fini(struct ap_host *host);
+
+/* host_cpu.c */
+u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds);
+/* There is an event of a CPU; ends with the last one. */
+AP_MUST_CHECK int ap_host_cpus_use(struct ap_host *host, u32 ncpus);
+/* Before the segment is folded: its last counts. */
+void ap_host_cpu_seg_ended(struct ap_host *host, u32 seg);
+u64 ap_host_cpus_tick(struct ap_host *host, u64 now);
+void ap_host_cpus_fini(struct ap_host *host);
+
+/* host_world.c */
+int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
+			  u64 *v);
+void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
+void ap_host_world_fini(struct ap_host_task *t);
+
+/* host_cred.c */
+struct ap_cred {
+	u32 uid[4], gid[4]; /* real, effective, saved, fs */
+	u64 cap_effective;
+};
+AP_MUST_CHECK int ap_cred_parse(const char *status, struct ap_cred *cred);
+/* ptrace(2)'s rule for reading, of tasks of different processes. */
+bool ap_cred_may_read(const struct ap_cred *who, const struct ap_cred *target, bool is_dumpable);
+bool ap_host_may_trace(void *world, struct ap_task *caller, struct ap_task *target);
+bool ap_host_is_privileged(void *world, struct ap_task *caller);
+int ap_host_cgroup_of_fd(void *world, struct ap_task *caller, s32 fd, struct ap_cgroup **out);
+bool ap_host_cgroup_has(void *world, struct ap_cgroup *cg, void *host_task);
+void ap_host_cgroup_put(void *world, struct ap_cgroup *cg);
+/* Is the task's cgroup (a /proc/PID/cgroup text) path or one below it? */
+bool ap_cgroup_is_within(const char *text, const char *path);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What programs read without a request: the array of published events, and the pages that they map
+ * from a perf descriptor.
+ *
+ * The pages lie behind the last segment of the session file.  Areas are of 1 page or 1 + 2^n, as
+ * perf_event_open(2) has it, and one that was given back is used again for its size; its memory goes
+ * back to the kernel at once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host_internal.h"
+
+#define PUB_BYTES     AP_ALIGN_UP(AP_PUB_MAX * sizeof(struct ap_pub), AP_PAGE_SIZE)
+#define PROT_W	      2
+#define MLOCK_PER_CPU (516 / 4) /* pages: perf_event_mlock_kb */
+
+_Static_assert(AP_PUB_OFF + PUB_BYTES <= AP_SEG_BASE, "published events end before the segments");
+
+/* --- published events */
+
+int ap_host_pub_map(struct ap_host *host)
+{
+	void *p = mmap(NULL, PUB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, host->ses->fd,
+		       (off_t)AP_PUB_OFF);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	host->pubs = p;
+	return 0;
+}
+
+/* Readers copy an entry between two looks at seq (abi/service.h). */
+static void write_pub(struct ap_pub *pub, const struct ap_pub *from)
+{
+	u32 seq = pub->seq | 1;
+
+	__atomic_store_n(&pub->seq, seq, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	pub->flags = from->flags;
+	pub->inode = from->inode;
+	memcpy(&pub->id, &from->id, sizeof(*pub) - offsetof(struct ap_pub, id));
+	__atomic_store_n(&pub->seq, seq + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * The task adds what its own slot has, and nothing that its former images counted; a slot that it
+ * has not begun to use has no generation yet, so nobody may compute.
+ */
+static void fill(struct ap_host *host, const struct ap_host_file *f, struct ap_pub *pub)
+{
+	struct ap_task *task = ap_event_task(f->event);
+	const struct ap_host_task *t = task ? ap_task_host(task) : NULL;
+	struct ap_event_public from;
+
+	(void)host;
+	ap_event_public(f->event, &from);
+	*pub = (struct ap_pub){ .inode = f->inode,
+				.id = from.id,
+				.base = from.base,
+				.enabled_base = from.enabled_base,
+				.running_base = from.running_base,
+				.read_format = from.read_format };
+	pub->flags = (from.is_enabled ? AP_PUB_ENABLED : 0) | (from.is_active ? AP_PUB_ACTIVE : 0) |
+		     (from.nr_siblings ? 0 : AP_PUB_ALONE);
+	if (!t || !t->seg || !t->gen || from.is_error)
+		return;
+	pub->kinds = from.kinds;
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		if (from.is_active && from.kinds & AP_KIND_BIT(k))
+			pub->base += t->carried[k];
+	pub->seg = t->seg->index;
+	pub->slot = t->slot;
+	pub->gen = t->gen;
+}
+
+void ap_host_publish(void *world, struct ap_event *event)
+{
+	struct ap_host *host = world;
+	const struct ap_host_file *f = ap_event_host(event);
+	struct ap_pub pub;
+
+	if (!f || f->pub < 0)
+		return;
+	fill(host, f, &pub);
+	write_pub(&host->pubs[f->pub], &pub);
+}
+
+void ap_host_publish_task(struct ap_host *host, const struct ap_task *task)
+{
+	for (struct ap_host_file *f = host->all_files; f; f = f->after)
+		if (f->event && ap_event_task(f->event) == task)
+			ap_host_publish(host, f->event);
+}
+
+void ap_host_pub_add(struct ap_host *host, struct ap_host_file *f)
+{
+	u32 home = ap_pub_home(f->inode);
+
+	for (u32 i = 0; i < AP_PUB_WAYS; i++) {
+		u32 at = (home + i) & (AP_PUB_MAX - 1);
+
+		if (host->pubs[at].inode)
+			continue;
+		f->pub = (s32)at;
+		break;
+	}
+	/* the leader is no longer alone */
+	if (f->event && ap_event_leader(f->event) != f->event)
+		ap_host_publish(host, ap_event_leader(f->event));
+	if (f->event)
+		ap_host_publish(host, f->event);
+}
+
+void ap_host_pub_remove(struct ap_host *host, struct ap_host_file *f)
+{
+	const struct ap_pub none = { 0 };
+
+	if (f->pub >= 0)
+		write_pub(&host->pubs[f->pub], &none);
+	f->pub = -1;
+}
+
+/* --- pages */
+
+static s32 order_of(u64 npages)
+{
+	if (npages == 1)
+		return 0;
+	if (npages < 2 || (npages - 1) & (npages - 2))
+		return -1;
+	return 1 + __builtin_ctzll(npages - 1);
+}
+
+static int map_area(struct ap_host *host)
+{
+	struct ap_host_pages *p = &host->pages;
+	struct stat st;
+	void *area;
+
+	if (p->area)
+		return 0;
+	p->off = AP_SEG_OFF(host->ses->head->max_segs);
+	if (fstat(host->ses->fd, &st))
+		return -errno;
+	if ((u64)st.st_size <= p->off)
+		return -ENOMEM;
+	p->size = (u64)st.st_size - p->off;
+	area = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		    host->ses->fd, (off_t)p->off);
+	if (area == MAP_FAILED)
+		return -errno;
+	p->area = area;
+	return 0;
+}
+
+static int take_pages(struct ap_host_pages *p, u32 order, u64 bytes, u64 *at)
+{
+	if (p->nfree[order]) {
+		*at = p->free[order][--p->nfree[order]];
+		return 0;
+	}
+	if (bytes > p->size - p->used)
+		return -ENOMEM;
+	*at = p->used;
+	p->used += bytes;
+	return 0;
+}
+
+static void give_pages_back(struct ap_host *host, u32 order, u64 bytes, u64 at)
+{
+	struct ap_host_pages *p = &host->pages;
+
+	(void)!fallocate(host->ses->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			 (off_t)(p->off + at), (off_t)bytes);
+	if (p->nfree[order] == p->cap[order]) {
+		u32 cap = p->cap[order] ? 2 * p->cap[order] : 16;
+		u64 *more = realloc(p->free[order], cap * sizeof(*more));
+
+		if (!more)
+			return; /* only addresses are lost */
+		p->free[order] = more;
+		p->cap[order] = cap;
+	}
+	p->free[order][p->nfree[order]++] = at;
+}
+
+/* perf_event_mlock_kb for each CPU; who is root may lock more, as natively. */
+static bool may_lock(struct ap_host *host, const struct ap_host_task *t, u64 npages)
+{
+	char text[4096];
+	struct ap_cred cred;
+	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (host->pages.locked + npages <= MLOCK_PER_CPU * (u64)(ncpus > 0 ? ncpus : 1))
+		return true;
+	return host->config.paranoid < 0 ||
+	       (ap_proc_read(t->pid, "status", text, sizeof(text)) > 0 &&
+		!ap_cred_parse(text, &cred) && cred.cap_effective & 1ULL << 14 /* CAP_IPC_LOCK */);
+}
+
+static bool has_mapper(const struct ap_host_file *f, u32 seg)
+{
+	for (u32 i = 0; i < f->nmappers; i++)
+		if (f->mappers[i] == seg)
+			return true;
+	return false;
+}
+
+static int add_mapper(struct ap_host_file *f, u32 seg)
+{
+	u32 *more;
+
+	if (has_mapper(f, seg))
+		return 0;
+	more = realloc(f->mappers, (f->nmappers + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	f->mappers = more;
+	f->mappers[f->nmappers++] = seg;
+	return 0;
+}
+
+static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
+		     u64 npages, bool is_writable)
+{
+	s32 order = order_of(npages);
+	u64 bytes = npages * AP_PAGE_SIZE, at;
+	int ret;
+
+	if (order < 0 || order >= AP_HOST_PAGE_ORDERS)
+		return order < 0 ? -EINVAL : -ENOMEM;
+	ret = map_area(host);
+	if (!ret)
+		ret = take_pages(&host->pages, (u32)order, bytes, &at);
+	if (ret)
+		return ret;
+	ret = ap_core_mmap(host->core, t->core, f->event, npages, is_writable,
+			   (struct ap_perf_page *)(host->pages.area + at));
+	if (!ret && !may_lock(host, t, npages)) {
+		ap_core_munmap(host->core, f->event);
+		ret = -EPERM;
+	}
+	if (ret) {
+		give_pages_back(host, (u32)order, bytes, at);
+		return ret;
+	}
+	f->page_order = (u32)order;
+	f->page_off = at;
+	f->npages = npages;
+	host->pages.locked += npages;
+	return 0;
+}
+
+s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f, u64 bytes,
+		 u64 prot, u64 offset, u64 *where)
+{
+	u64 npages = AP_ALIGN_UP(bytes, AP_PAGE_SIZE) / AP_PAGE_SIZE;
+	int ret = 0;
+
+	/* other offsets are of an AUX area, which no driver here has */
+	if (offset || !npages)
+		return -EINVAL;
+	if (f->nmappers)
+		ret = npages == f->npages ? 0 : -EINVAL;
+	else
+		ret = map_first(host, t, f, npages, prot & PROT_W);
+	if (!ret)
+		ret = add_mapper(f, t->seg->index);
+	*where = host->pages.off + f->page_off;
+	return ret;
+}
+
+void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
+{
+	for (u32 i = 0; i < f->nmappers; i++) {
+		if (f->mappers[i] != seg)
+			continue;
+		f->mappers[i] = f->mappers[--f->nmappers];
+		if (f->nmappers)
+			return;
+		ap_core_munmap(host->core, f->event);
+		give_pages_back(host, f->page_order, f->npages * AP_PAGE_SIZE, f->page_off);
+		host->pages.locked -= f->npages;
+		f->npages = 0;
+		return;
+	}
+}
+
+void ap_host_pages_fini(struct ap_host *host)
+{
+	struct ap_host_pages *p = &host->pages;
+
+	for (u32 i = 0; i < AP_HOST_PAGE_ORDERS; i++)
+		free(p->free[i]);
+	if (p->area)
+		munmap(p->area, p->size);
+	if (host->pubs)
+		munmap(host->pubs, PUB_BYTES);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests.  A request lies in memory that its process may write at any time: it is copied once, and
+ * the copy is what is checked and served.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+
+#define NO_FD	     (~0ULL)	  /* an inode that is none: not a perf descriptor */
+#define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
+#define TOKEN	     0		  /* stands for a descriptor: ap_host.token_inode */
+
+struct request {
+	struct ap_svc svc;
+	struct ap_host_task *task;
+	struct ap_host_seg *seg;
+	u32 slot;
+};
+
+typedef s64 serve_fn(struct ap_host *host, struct request *r);
+
+/* The answer's data, as much as fits; the rest waits for READ_MORE. */
+static s64 give(struct request *r, const void *data, u64 size)
+{
+	u64 first = size < AP_SVC_DATA_MAX ? size : AP_SVC_DATA_MAX;
+
+	memcpy(r->svc.data, data, first);
+	r->svc.out_size = (u32)first;
+	if (size > first) {
+		r->task->more = malloc(size);
+		if (!r->task->more)
+			return -ENOMEM;
+		memcpy(r->task->more, data, size);
+		r->task->more_size = size;
+	}
+	return (s64)size;
+}
+
+static struct ap_host_file *file_of(struct ap_host *host, const struct request *r)
+{
+	return ap_host_file_find(host, r->svc.arg[0]);
+}
+
+static s64 serve_open(struct ap_host *host, struct request *r)
+{
+	const u64 *arg = r->svc.arg;
+	struct ap_perf_attr attr;
+	struct ap_open_args args = { .attr = &attr,
+				     .pid = (s32)arg[0],
+				     .cpu = (s32)arg[1],
+				     .group_fd = arg[2] ? TOKEN : -1,
+				     .flags = arg[3] };
+	struct ap_host_file *f;
+	int ret;
+
+	if (r->svc.in_size != sizeof(attr))
+		return -EINVAL;
+	memcpy(&attr, r->svc.data, sizeof(attr));
+	host->token_inode = arg[2];
+	ret = ap_host_file_open(host, r->task, (s32)arg[4], arg[6], &f);
+	if (ret)
+		return ret;
+	f->is_of_cpu = args.cpu >= 0;
+	host->ncpu_files += f->is_of_cpu;
+	if (f->is_of_cpu)
+		ret = ap_host_cpus_use(host, ap_host_ncpus());
+	if (!ret)
+		ret = ap_core_open(host->core, r->task->core, &args, &f->event);
+	if (ret) {
+		ap_host_file_free(host, f);
+		return ret;
+	}
+	ap_event_set_host(f->event, f);
+	if (ap_event_task(f->event))
+		ap_host_task_order(ap_task_host(ap_event_task(f->event)));
+	ap_host_pub_add(host, f);
+	return 0;
+}
+
+static s64 serve_close(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+
+	if (f)
+		ap_host_file_check(host, f);
+	else if (!r->svc.arg[0])
+		ap_host_files_ended(host);
+	return 0;
+}
+
+static s64 serve_read(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+	u64 size = r->svc.arg[1];
+	s64 got;
+
+	if (!f)
+		return -EBADF;
+	got = ap_core_read(host->core, f->event, host->buf,
+			   size < AP_HOST_BUF ? size : AP_HOST_BUF);
+	return got > 0 ? give(r, host->buf, (u64)got) : got;
+}
+
+/* The rest of the last read, from arg 0 on; others' requests do not disturb it. */
+static s64 serve_read_more(struct ap_host *host, struct request *r)
+{
+	const struct ap_host_task *t = r->task;
+	u64 from = r->svc.arg[0], left;
+
+	(void)host;
+	if (!t->more || from >= t->more_size)
+		return -EINVAL;
+	left = t->more_size - from;
+	if (left > AP_SVC_DATA_MAX)
+		left = AP_SVC_DATA_MAX;
+	memcpy(r->svc.data, t->more + from, left);
+	r->svc.out_size = (u32)left;
+	return (s64)left;
+}
+
+static s64 serve_ioctl(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+	struct ap_ioctl_args args = { .cmd = (u32)r->svc.arg[1],
+				      .arg = r->svc.arg[2],
+				      .in = r->svc.data,
+				      .in_size = r->svc.in_size,
+				      .out = host->buf,
+				      .out_size = AP_SVC_DATA_MAX };
+	s64 ret;
+
+	if (!f)
+		return -EBADF;
+	if (args.cmd == AP_PERF_IOC_SET_OUTPUT) {
+		host->token_inode = args.arg;
+		args.arg = args.arg ? TOKEN : (u64)-1;
+	}
+	memset(host->buf, 0, AP_SVC_DATA_MAX);
+	ret = ap_core_ioctl(host->core, r->task->core, f->event, &args);
+	if (ret >= 0 && args.cmd == AP_PERF_IOC_ID)
+		(void)give(r, host->buf, sizeof(u64));
+	if (ret >= 0 && args.cmd == AP_PERF_IOC_QUERY_BPF)
+		(void)give(r, host->buf,
+			   args.out_size < AP_SVC_DATA_MAX ? args.out_size : AP_SVC_DATA_MAX);
+	return ret;
+}
+
+static s64 serve_prctl(struct ap_host *host, struct request *r)
+{
+	ap_core_prctl(host->core, r->task->core, r->svc.arg[0] != 0);
+	return 0;
+}
+
+static s64 serve_mmap(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+	u64 where = 0;
+	s64 ret;
+
+	if (!f)
+		return -EBADF;
+	ret = ap_host_mmap(host, r->task, f, r->svc.arg[1], r->svc.arg[2], r->svc.arg[3], &where);
+	if (!ret)
+		(void)give(r, &where, sizeof(where));
+	return ret;
+}
+
+static s64 serve_munmap(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+
+	if (!f)
+		return -EBADF;
+	ap_host_munmap(host, f, r->seg->index);
+	ap_host_file_check(host, f);
+	return 0;
+}
+
+/* --- what happens to watched tasks */
+
+static struct ap_host_seg *named_seg(struct ap_host *host, const u64 *arg)
+{
+	if (arg[0] >= ap_session_nsegs(host->ses) || arg[1] >= AP_SLOT_MAX)
+		return NULL;
+	return ap_host_seg(host, (u32)arg[0]);
+}
+
+static s64 serve_fork(struct ap_host *host, struct request *r)
+{
+	const u64 *arg = r->svc.arg;
+	struct ap_host_seg *seg = named_seg(host, arg);
+	struct ap_host_task *child;
+	int ret;
+
+	if (!seg || (seg == r->seg && arg[1] == r->slot))
+		return -EINVAL;
+	if (!ap_task_is_watched(r->task->core)) {
+		ap_host_task_order(r->task);
+		return 0;
+	}
+	child = ap_host_task_child(host, seg, (u32)arg[1]);
+	if (!child)
+		return -ENOMEM;
+	ret = ap_core_fork(host->core, r->task->core, child->core, arg[2] != 0);
+	if (ret || !ap_task_is_watched(child->core))
+		ap_host_task_end(host, child);
+	else
+		ap_host_task_order(child);
+	return ret;
+}
+
+static s64 end_slot(struct ap_host *host, const u64 *arg)
+{
+	struct ap_host_seg *seg = named_seg(host, arg);
+	struct ap_host_task *t = seg ? seg->by_slot[arg[1]] : NULL;
+
+	/* a vfork child's parent may be faster than the news of the child's exec */
+	if (t && !ap_host_task_waits(t))
+		ap_host_task_end(host, t);
+	return 0;
+}
+
+static s64 serve_fork_failed(struct ap_host *host, struct request *r)
+{
+	return end_slot(host, r->svc.arg);
+}
+
+static s64 serve_exit(struct ap_host *host, struct request *r)
+{
+	if (r->svc.arg[0])
+		return end_slot(host, r->svc.arg + 1);
+	ap_host_task_end(host, r->task);
+	return 0;
+}
+
+/* The others run until the kernel ends them; what they counted is taken from their slots then. */
+static s64 serve_exit_group(struct ap_host *host, struct request *r)
+{
+	ap_host_task_end(host, r->task);
+	return 0;
+}
+
+static s64 serve_nop(struct ap_host *host, struct request *r)
+{
+	(void)host;
+	(void)r;
+	return 0;
+}
+
+static serve_fn *const serve[] = {
+	[AP_SVC_NOP] = serve_nop,
+	[AP_SVC_OPEN] = serve_open,
+	[AP_SVC_CLOSE] = serve_close,
+	[AP_SVC_READ] = serve_read,
+	[AP_SVC_READ_MORE] = serve_read_more,
+	[AP_SVC_IOCTL] = serve_ioctl,
+	[AP_SVC_PRCTL] = serve_prctl,
+	[AP_SVC_MMAP] = serve_mmap,
+	[AP_SVC_MUNMAP] = serve_munmap,
+	[AP_SVC_FORK] = serve_fork,
+	[AP_SVC_FORK_FAILED] = serve_fork_failed,
+	[AP_SVC_EXIT] = serve_exit,
+	[AP_SVC_EXIT_GROUP] = serve_exit_group,
+};
+
+/* --- the slot */
+
+/* False when nothing is asked there. */
+static bool take(struct request *r, const struct ap_svc *svc)
+{
+	u32 state = __atomic_load_n(&svc->state, __ATOMIC_ACQUIRE);
+
+	if (state != AP_SVC_ASKED && state != AP_SVC_ASLEEP)
+		return false;
+	memcpy(&r->svc, svc, offsetof(struct ap_svc, data));
+	if (r->svc.in_size > AP_SVC_DATA_MAX)
+		r->svc.in_size = AP_SVC_DATA_MAX;
+	memcpy(r->svc.data, svc->data, r->svc.in_size);
+	r->svc.out_size = 0;
+	return true;
+}
+
+/* False when the task had gone to sleep. */
+static bool answer(struct ap_svc *svc, const struct request *r, s64 ret)
+{
+	memcpy(svc->data, r->svc.data, r->svc.out_size);
+	svc->out_size = r->svc.out_size;
+	svc->ret = ret;
+	/* pairs with the task's load of state, after which it reads the answer */
+	if (__atomic_exchange_n(&svc->state, AP_SVC_DONE, __ATOMIC_ACQ_REL) != AP_SVC_ASLEEP)
+		return true;
+	syscall(SYS_futex, &svc->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return false;
+}
+
+static s64 serve_one(struct ap_host *host, struct request *r)
+{
+	struct ap_host_task *t = ap_host_task_at(host, r->seg, r->slot);
+
+	if (!t)
+		return -ESRCH;
+	if (r->svc.op >= AP_ARRAY_SIZE(serve) || !serve[r->svc.op])
+		return -EINVAL;
+	r->task = t;
+	host->epoch++;
+	host->asker = t;
+	if (r->svc.cpu_time > t->cpu_time && r->svc.cpu_time < CPU_TIME_MAX)
+		t->cpu_time = r->svc.cpu_time;
+	/* 0: the task may not ask for the time any more */
+	if (r->svc.cpu_time)
+		t->time_at = host->epoch;
+	if (r->svc.op != AP_SVC_READ_MORE) {
+		free(t->more);
+		t->more = NULL;
+	}
+	return serve[r->svc.op](host, r);
+}
+
+static bool serve_slot(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
+{
+	struct ap_svc *svc = (struct ap_svc *)((char *)ap_host_slot(seg, slot) + AP_SVC_OFF);
+	struct request r = { .seg = seg, .slot = slot };
+	s64 ret;
+
+	if (!take(&r, svc))
+		return false;
+	ret = serve_one(host, &r);
+	host->asker = NULL;
+	host->in_time &= answer(svc, &r, ret);
+	return true;
+}
+
+static bool serve_seg(struct ap_host *host, u32 index)
+{
+	struct ap_host_seg *seg = ap_host_seg(host, index);
+	bool any = false;
+
+	if (!seg)
+		return false;
+	for (u32 w = 0; w < AP_ARRAY_SIZE(seg->head->asking); w++) {
+		u64 *word = &seg->head->asking[w], bits;
+
+		if (!__atomic_load_n(word, __ATOMIC_RELAXED))
+			continue;
+		/* pairs with the task's store of state, before it sets its bit */
+		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
+		for (; bits; bits &= bits - 1) {
+			u32 slot = w * 64 + (u32)__builtin_ctzll(bits);
+
+			if (slot < AP_SLOT_MAX)
+				any |= serve_slot(host, seg, slot);
+		}
+	}
+	return any;
+}
+
+static bool is_unfolded(const struct ap_host *host, u32 seg)
+{
+	const struct ap_supervisor *sv = host->sv;
+
+	if (seg >= sv->scanned)
+		return true;
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (sv->tracks[i].seg == seg)
+			return true;
+	return false;
+}
+
+bool ap_host_serve(struct ap_host *host, bool *in_time)
+{
+	const u32 nbits = AP_ASKING_N * 64, nsegs = ap_session_nsegs(host->ses);
+	bool any = false;
+
+	host->in_time = true;
+	for (u32 w = 0; w < AP_ASKING_N; w++) {
+		u64 *word = &host->ses->head->asking[w], bits;
+
+		if (!__atomic_load_n(word, __ATOMIC_RELAXED))
+			continue;
+		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
+		for (; bits; bits &= bits - 1)
+			for (u32 seg = w * 64 + (u32)__builtin_ctzll(bits); seg < nsegs;
+			     seg += nbits)
+				if (is_unfolded(host, seg))
+					any |= serve_seg(host, seg);
+	}
+	*in_time = host->in_time;
+	return any;
+}

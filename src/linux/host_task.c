@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tasks that the core knows: where they count, and what becomes of that over fork, exec and end.
+ *
+ * A task's raw counters are what its slot has, after what its former images had.  They are read at
+ * most once per moment (ap_host.epoch), so that all members of a group, and all that one request
+ * does, see the same.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host_internal.h"
+
+/* --- segments */
+
+struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg)
+{
+	struct ap_host_seg **bucket = &host->segs[seg % AP_HOST_BUCKETS], *s;
+
+	for (s = *bucket; s; s = s->next)
+		if (s->index == seg)
+			return s;
+	if (seg >= ap_session_nsegs(host->ses))
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->index = seg;
+	s->head = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		       host->ses->fd, (off_t)AP_SEG_OFF(seg));
+	if (s->head == MAP_FAILED) {
+		free(s);
+		return NULL;
+	}
+	s->next = *bucket;
+	*bucket = s;
+	return s;
+}
+
+static void drop_seg(struct ap_host *host, struct ap_host_seg *s)
+{
+	struct ap_host_seg **p = &host->segs[s->index % AP_HOST_BUCKETS];
+
+	while (*p != s)
+		p = &(*p)->next;
+	*p = s->next;
+	munmap(s->head, AP_SEG_SIZE);
+	free(s);
+}
+
+struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot)
+{
+	return (struct ap_slot *)((char *)seg->head + AP_SLOT_OFF(slot));
+}
+
+void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N])
+{
+	const struct ap_slot *s = ap_host_slot(seg, slot);
+	const u64 *counts = (const u64 *)((const char *)s + AP_SLOT_COUNTS_OFF);
+	const u64 *shapes = (const u64 *)((const char *)seg->head + AP_SHAPES_OFF);
+	u32 nshapes = __atomic_load_n(&seg->head->nshapes, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == AP_SLOT_FINAL) {
+		memcpy(sum, s->final, sizeof(s->final));
+		return;
+	}
+	for (u32 i = 0; i < AP_RAW_N; i++)
+		sum[i] = (u64)__atomic_load_n(&s->extra[i], __ATOMIC_RELAXED);
+	for (u32 id = 0; id < nshapes && id < AP_SHAPE_MAX; id++) {
+		u64 n = __atomic_load_n(&counts[id], __ATOMIC_RELAXED);
+
+		if (n)
+			ap_shape_add(shapes[id], n, sum);
+	}
+}
+
+/* --- counts and time */
+
+/* The slot is still this task's: it has not ended without a word. */
+static bool is_in_slot(const struct ap_host_task *t)
+{
+	const struct ap_slot *s;
+
+	if (!t->seg)
+		return false;
+	s = ap_host_slot(t->seg, t->slot);
+	return !t->gen || (s->gen == t->gen && s->state != AP_SLOT_FREE);
+}
+
+const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
+{
+	u64 sum[AP_RAW_N];
+
+	if (t->raw_at == host->epoch)
+		return t->raw;
+	t->raw_at = host->epoch;
+	if (is_in_slot(t))
+		ap_host_sum_slot(t->seg, t->slot, sum);
+	/* looked at again: a parent may have cleared up after its vfork child meanwhile */
+	if (!is_in_slot(t)) {
+		if (!t->has_parting)
+			return t->raw;
+		memcpy(sum, t->parting, sizeof(sum));
+	}
+	for (u32 k = 0; k < AP_RAW_N; k++) {
+		u64 now = t->carried[k] + sum[k];
+
+		/* a running task may be in the middle of a correction: never backwards */
+		if ((s64)(now - t->raw[k]) > 0)
+			t->raw[k] = now;
+	}
+	return t->raw;
+}
+
+/* CPU time in ns from a /proc file that is in ns, else from one in ticks. */
+static bool read_cpu_time(const struct ap_host_task *t, u64 *ns)
+{
+	char name[64], text[128];
+	const char *p = text;
+
+	if (t->tid <= 0)
+		return false;
+	snprintf(name, sizeof(name), "task/%d/schedstat", (int)t->tid);
+	if (ap_proc_read(t->pid, name, text, sizeof(text)) <= 0)
+		return false;
+	*ns = ap_text_u64(&p, 10);
+	return true;
+}
+
+u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t)
+{
+	u64 now;
+
+	if (t->time_at == host->epoch)
+		return t->cpu_time;
+	t->time_at = host->epoch;
+	if (read_cpu_time(t, &now) && now > t->cpu_time)
+		t->cpu_time = now;
+	return t->cpu_time;
+}
+
+/* --- known tasks */
+
+static u32 tid_bucket(pid_t tid)
+{
+	return (u32)tid % AP_HOST_BUCKETS;
+}
+
+static void forget_tid(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_host_task **p = &host->tids[tid_bucket(t->tid)];
+
+	if (!t->tid)
+		return;
+	while (*p && *p != t)
+		p = &(*p)->tid_next;
+	if (*p)
+		*p = t->tid_next;
+	t->tid = 0;
+}
+
+void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, pid_t tid)
+{
+	struct ap_host_task **bucket = &host->tids[tid_bucket(tid)];
+
+	t->pid = pid;
+	if (t->tid == tid)
+		return;
+	forget_tid(host, t);
+	t->tid = tid;
+	t->tid_next = *bucket;
+	*bucket = t;
+}
+
+struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid)
+{
+	struct ap_host_task *t = host->tids[tid_bucket(tid)];
+
+	while (t && t->tid != tid)
+		t = t->tid_next;
+	return t;
+}
+
+/* The bit is the supervisor's to set; an engine that cleared its slot is told again. */
+void ap_host_task_order(struct ap_host_task *t)
+{
+	u32 orders;
+
+	if (!is_in_slot(t))
+		return;
+	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED : 0;
+	__atomic_store_n(&ap_host_slot(t->seg, t->slot)->orders, orders, __ATOMIC_RELEASE);
+}
+
+static void place(struct ap_host_task *t, struct ap_host_seg *seg, u32 slot)
+{
+	if (t->seg)
+		t->seg->by_slot[t->slot] = NULL;
+	t->seg = seg;
+	t->slot = slot;
+	if (seg)
+		seg->by_slot[slot] = t;
+}
+
+static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *seg, u32 slot,
+				     pid_t pid, pid_t tid)
+{
+	const struct ap_task_id id = { .pid = pid, .tid = tid };
+	struct ap_host_task *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->cpu = -1;
+	for (u32 i = 0; i < AP_WORLD_N; i++)
+		t->world_fd[i] = -1;
+	if (ap_core_task_new(host->core, &id, t, &t->core)) {
+		free(t);
+		return NULL;
+	}
+	place(t, seg, slot);
+	if (tid)
+		ap_host_task_name(host, t, pid, tid);
+	t->next = host->tasks;
+	t->prev = &host->tasks;
+	if (t->next)
+		t->next->prev = &t->next;
+	host->tasks = t;
+	host->ntasks++;
+	return t;
+}
+
+void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
+{
+	/* what it has counted is looked at for the last time */
+	host->epoch++;
+	(void)ap_host_task_raw(host, t);
+	if (t != host->asker)
+		(void)ap_host_task_time(host, t);
+	t->time_at = host->epoch;
+	ap_host_world_last(t);
+	ap_core_exit(host->core, t->core);
+	ap_host_world_fini(t);
+	if (is_in_slot(t) && t->gen)
+		ap_host_slot(t->seg, t->slot)->orders = 0;
+	place(t, NULL, 0);
+	forget_tid(host, t);
+	*t->prev = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	host->ntasks--;
+	if (host->asker == t)
+		host->asker = NULL;
+	free(t->more);
+	free(t);
+}
+
+static bool is_alive(const struct ap_host_task *t)
+{
+	struct ap_stat st;
+
+	return t->pid > 0 && !ap_stat_read(t->pid, &st) && st.state != 'Z' && st.state != 'X';
+}
+
+bool ap_host_task_waits(struct ap_host_task *t)
+{
+	if (!t->has_parting || !is_alive(t))
+		return false;
+	place(t, NULL, 0);
+	return true;
+}
+
+void ap_host_tasks_tick(struct ap_host *host)
+{
+	struct ap_host_task *t, *next;
+
+	for (t = host->tasks; t; t = next) {
+		next = t->next;
+		if (!t->seg && !is_alive(t))
+			ap_host_task_end(host, t);
+	}
+}
+
+/* An image that a helper put in place: its task is known by its former segment. */
+static struct ap_host_task *take_over(struct ap_host *host, struct ap_host_seg *seg, u32 slot,
+				      pid_t pid, pid_t tid)
+{
+	struct ap_host_task *t = NULL;
+
+	if (slot || pid != tid)
+		return NULL;
+	for (struct ap_host_task *o = host->tasks; o; o = o->next) {
+		if (o->pid != pid || o->seg == seg)
+			continue;
+		if (o->has_parting || !t)
+			t = o;
+	}
+	if (!t || (!t->has_parting && (!t->seg || t->seg->index != seg->head->parent_seg)))
+		return NULL;
+	ap_host_task_exec(host, t, seg, pid);
+	return t;
+}
+
+struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
+{
+	struct ap_slot *s = ap_host_slot(seg, slot);
+	struct ap_host_task *t = seg->by_slot[slot];
+	pid_t pid, tid;
+
+	if (t && !is_in_slot(t)) {
+		ap_host_task_end(host, t);
+		t = NULL;
+	}
+	if (t && t->gen)
+		return t;
+	if (s->state != AP_SLOT_LIVE || ap_host_names(host, seg, slot, &pid, &tid))
+		return NULL;
+	if (t)
+		ap_host_task_name(host, t, pid, tid);
+	else
+		t = take_over(host, seg, slot, pid, tid);
+	if (!t)
+		t = new_task(host, seg, slot, pid, tid);
+	if (t)
+		t->gen = s->gen;
+	return t;
+}
+
+struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
+{
+	struct ap_host_task *old = seg->by_slot[slot], *t;
+	struct ap_slot *s = ap_host_slot(seg, slot);
+
+	if (old)
+		ap_host_task_end(host, old);
+	t = new_task(host, seg, slot, 0, 0);
+	/* a thread's slot is in order before its clone, a process has its own to make */
+	if (t && s->state == AP_SLOT_LIVE)
+		t->gen = s->gen;
+	return t;
+}
+
+/* --- exec and end */
+
+void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
+{
+	struct ap_host_seg *s = ap_host_seg(host, seg);
+	struct ap_host_task *t = s ? s->by_slot[slot] : NULL;
+
+	pid_t pid, tid;
+
+	if (!t || !is_in_slot(t))
+		return;
+	if (!t->tid && !ap_host_names(host, s, slot, &pid, &tid))
+		ap_host_task_name(host, t, pid, tid);
+	ap_host_sum_slot(s, slot, t->parting);
+	t->has_parting = true;
+}
+
+void ap_host_exec_failed(struct ap_host *host, u32 seg, u32 slot)
+{
+	struct ap_host_seg *s = ap_host_seg(host, seg);
+
+	if (s && s->by_slot[slot])
+		s->by_slot[slot]->has_parting = false;
+}
+
+/* Threads of an image that is gone. */
+static void end_others(struct ap_host *host, const struct ap_host_task *t, pid_t pid)
+{
+	struct ap_host_task *o, *next;
+
+	for (o = host->tasks; o; o = next) {
+		next = o->next;
+		if (o != t && o->pid == pid)
+			ap_host_task_end(host, o);
+	}
+}
+
+void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
+		       pid_t pid)
+{
+	end_others(host, t, pid);
+	host->epoch++;
+	(void)ap_host_task_raw(host, t);
+	(void)ap_host_task_time(host, t);
+	memcpy(t->carried, t->raw, sizeof(t->carried));
+	t->has_parting = false;
+	place(t, seg, 0);
+	t->gen = 0;
+	ap_host_task_name(host, t, pid, pid);
+	ap_core_exec(host->core, t->core);
+	ap_host_task_order(t);
+	ap_host_publish_task(host, t->core);
+	ap_host_files_ended(host);
+}
+
+void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg)
+{
+	struct ap_host_seg *old = ap_host_seg(host, from->seg), *s = NULL;
+	struct ap_host_task *t = ap_host_task_by_tid(host, from->tid);
+
+	if (!t && old && old->by_slot[from->slot] && old->by_slot[from->slot]->has_parting)
+		t = old->by_slot[from->slot];
+	if (seg != AP_HOST_NATIVE)
+		s = ap_host_seg(host, seg);
+	if (!t)
+		return;
+	if (s) {
+		ap_host_task_exec(host, t, s, pid);
+		return;
+	}
+	end_others(host, t, pid);
+	ap_host_task_end(host, t);
+}
+
+void ap_host_seg_ended(struct ap_host *host, u32 seg)
+{
+	struct ap_host_seg *s;
+
+	ap_host_cpu_seg_ended(host, seg);
+	s = host->segs[seg % AP_HOST_BUCKETS];
+	while (s && s->index != seg)
+		s = s->next;
+	if (!s)
+		return;
+	for (u32 i = 0; i < AP_SLOT_MAX; i++)
+		if (s->by_slot[i])
+			ap_host_task_end(host, s->by_slot[i]);
+	for (struct ap_host_file *f = host->all_files; f; f = f->after)
+		ap_host_munmap(host, f, seg);
+	drop_seg(host, s);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Software counters that only the kernel has.  Where it permits, its own event on the task counts
+ * them, from the first time that somebody asks; else /proc says what it knows.  Both include what
+ * the engine and its requests cause.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host_internal.h"
+
+#define NOT_OPEN (-1)
+#define REFUSED	 (-2)
+#ifndef PERF_COUNT_SW_CGROUP_SWITCHES
+#define PERF_COUNT_SW_CGROUP_SWITCHES 11
+#endif
+
+#define STAT_MINFLT 10
+#define STAT_MAJFLT 12
+
+static const u64 configs[AP_WORLD_N] = {
+	[AP_WORLD_PAGE_FAULTS] = PERF_COUNT_SW_PAGE_FAULTS,
+	[AP_WORLD_FAULTS_MIN] = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	[AP_WORLD_FAULTS_MAJ] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+	[AP_WORLD_CONTEXT_SWITCHES] = PERF_COUNT_SW_CONTEXT_SWITCHES,
+	[AP_WORLD_MIGRATIONS] = PERF_COUNT_SW_CPU_MIGRATIONS,
+	[AP_WORLD_CGROUP_SWITCHES] = PERF_COUNT_SW_CGROUP_SWITCHES,
+	[AP_WORLD_ALIGNMENT_FAULTS] = PERF_COUNT_SW_ALIGNMENT_FAULTS,
+	[AP_WORLD_EMULATION_FAULTS] = PERF_COUNT_SW_EMULATION_FAULTS,
+};
+
+static s32 open_event(const struct ap_host_task *t, enum ap_world_counter which)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = configs[which];
+	fd = (int)syscall(SYS_perf_event_open, &attr, t->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? REFUSED : fd;
+}
+
+/* Field n of a stat line, counted from the end of the name, which may hold anything. */
+static bool stat_field(const char *text, unsigned int n, u64 *v)
+{
+	const char *p = strrchr(text, ')');
+
+	for (unsigned int field = 2; p && field < n; field++) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	if (!p)
+		return false;
+	*v = ap_text_u64(&p, 10);
+	return true;
+}
+
+static bool read_task(const struct ap_host_task *t, const char *what, char *text, size_t size)
+{
+	char name[64];
+
+	if (t->tid <= 0)
+		return false;
+	snprintf(name, sizeof(name), "task/%d/%s", (int)t->tid, what);
+	return ap_proc_read(t->pid, name, text, size) > 0;
+}
+
+static bool status_value(const char *text, const char *name, u64 *v)
+{
+	const char *p = ap_status_find(text, name);
+
+	if (p)
+		*v = ap_text_u64(&p, 10);
+	return p != NULL;
+}
+
+static bool from_proc(const struct ap_host_task *t, enum ap_world_counter which, u64 *v)
+{
+	char text[8192];
+	u64 a = 0, b = 0;
+	const char *p;
+
+	switch (which) {
+	case AP_WORLD_PAGE_FAULTS:
+	case AP_WORLD_FAULTS_MIN:
+	case AP_WORLD_FAULTS_MAJ:
+		if (!read_task(t, "stat", text, sizeof(text)) ||
+		    !stat_field(text, STAT_MINFLT, &a) || !stat_field(text, STAT_MAJFLT, &b))
+			return false;
+		*v = (which == AP_WORLD_FAULTS_MAJ ? 0 : a) +
+		     (which == AP_WORLD_FAULTS_MIN ? 0 : b);
+		return true;
+	case AP_WORLD_CONTEXT_SWITCHES:
+		if (!read_task(t, "status", text, sizeof(text)) ||
+		    !status_value(text, "voluntary_ctxt_switches", &a) ||
+		    !status_value(text, "nonvoluntary_ctxt_switches", &b))
+			return false;
+		*v = a + b;
+		return true;
+	case AP_WORLD_MIGRATIONS:
+		if (!read_task(t, "sched", text, sizeof(text)))
+			return false;
+		p = strstr(text, "se.nr_migrations");
+		p = p ? strchr(p, ':') : NULL;
+		if (!p)
+			return false;
+		*v = strtoull(p + 1, NULL, 10);
+		return true;
+	default:
+		return false;
+	}
+}
+
+int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
+			  u64 *v)
+{
+	struct ap_host_task *t = host_task;
+	u64 now = 0;
+
+	(void)world;
+	(void)cpu;
+	if (!t || which >= AP_WORLD_N)
+		return -EOPNOTSUPP;
+	if (t->world_fd[which] == NOT_OPEN && t->tid > 0)
+		t->world_fd[which] = open_event(t, which);
+	if (t->world_fd[which] >= 0) {
+		if (read(t->world_fd[which], &now, sizeof(now)) != sizeof(now))
+			return -EOPNOTSUPP;
+	} else if (!from_proc(t, which, &now)) {
+		/* what a task that is gone, or not there yet, is known to have counted */
+		if (t->tid > 0 && !t->world_last[which])
+			return -EOPNOTSUPP;
+		now = t->world_last[which];
+	}
+	if (now > t->world_last[which])
+		t->world_last[which] = now;
+	*v = t->world_last[which];
+	return 0;
+}
+
+void ap_host_world_last(struct ap_host_task *t)
+{
+	u64 v;
+
+	for (u32 i = 0; i < AP_WORLD_N; i++)
+		if (t->world_fd[i] != NOT_OPEN)
+			(void)ap_host_world_counter(NULL, t, -1, (enum ap_world_counter)i, &v);
+}
+
+void ap_host_world_fini(struct ap_host_task *t)
+{
+	for (u32 i = 0; i < AP_WORLD_N; i++)
+		if (t->world_fd[i] >= 0)
+			close(t->world_fd[i]);
+}

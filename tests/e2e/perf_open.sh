@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A perf descriptor in a session is to every system call what it is natively.
+. "$(dirname "$0")/lib.sh"
+
+exec 3>&- 4>&- 5>&- 6>&-
+if ! "$PROGRAMS/perf_fd" reads >"$tmp/out" 2>&1; then
+	lack_all 'the kernel does not let us open software events: no oracle'
+fi
+
+# both NAME COMMAND...: the same output and status natively and in a session
+both()
+{
+	local name=$1 native
+	shift
+	run "$@"
+	native=$status
+	mv "$tmp/out" "$tmp/native"
+	run timeout -k 5 60 "$ANYPERF" run -- "$@"
+	is "$status" "$native" "$name: status"
+	same "$tmp/out" "$tmp/native" "$name: answers" || note "$(head -n 20 "$tmp/err")"
+}
+
+for t in reads writes controls names waits maps opens copies limits; do
+	both "$t" "$PROGRAMS/perf_fd" "$t"
+done
+cp "$ANYPERF" "$PROGRAMS/perf_fd" "$tmp"
+if [ "$(id -u)" = 0 ]; then
+	other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	run "${other[@]}" "$tmp/perf_fd" names
+	mv "$tmp/out" "$tmp/native"
+	run timeout -k 5 60 "${other[@]}" "$tmp/anyperf" run -- "$tmp/perf_fd" names
+	same "$tmp/out" "$tmp/native" "names, as another user: answers"
+else
+	lack "names, as another user: answers" "needs root"
+fi
+both "a filter that kills for what the program does not do" "$PROGRAMS/perf_seccomp" kill
+both "a filter that refuses" "$PROGRAMS/perf_seccomp" errno
+
+run timeout -k 5 100 "$ANYPERF" run -- "$PROGRAMS/perf_churn"
+is "$status" 0 "threads open and close under signals" || note "$(head -n 20 "$tmp/err")"
+
+run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/perf_orphan"
+wait_for 20 grep -q '^read: EBADF' "$tmp/out"
+cat >"$tmp/want" <<'END'
+open: done
+read: done
+ioctl: ENODEV
+read: ENODEV
+mmap: ENODEV
+open: ENODEV
+child: 7
+close: done
+read: EBADF
+END
+same "$tmp/out" "$tmp/want" "without the supervisor programs run on, and perf calls give ENODEV"
+done_testing

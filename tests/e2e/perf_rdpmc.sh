@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# rdpmc counts exactly up to itself, faults where it may not be used, and CPUID describes the counters
+# and else what it always does.
+. "$(dirname "$0")/lib.sh"
+
+serve()
+{
+	timeout -k 5 60 "$ANYPERF" run "$@"
+}
+
+run serve -- "$PROGRAMS/perf_rdpmc" counts
+is "$status" 0 "counters are read"
+# n rounds of three instructions; before them the rdpmc itself and two moves
+cat >"$tmp/want" <<'END'
+rdpmc 1, width 1
+1 rounds: 6 instructions, 1 branches
+1000 rounds: 3003 instructions, 1000 branches
+1000000 rounds: 3000003 instructions, 1000000 branches
+in order 1
+stopped: index 0, equal 1
+END
+same "$tmp/out" "$tmp/want" "the counts are those of the code" || note "$(head -n 5 "$tmp/err")"
+
+run "$PROGRAMS/perf_rdpmc" index
+mv "$tmp/out" "$tmp/native"
+run serve -- "$PROGRAMS/perf_rdpmc" index
+same "$tmp/out" "$tmp/native" "a counter that nobody mapped faults as natively"
+
+run "$PROGRAMS/perf_rdpmc" cpuid
+grep -v '^\(a\|80000022\):' "$tmp/out" >"$tmp/native"
+run serve -- "$PROGRAMS/perf_rdpmc" cpuid
+grep -v '^\(a\|80000022\):' "$tmp/out" >"$tmp/rest"
+same "$tmp/rest" "$tmp/native" "CPUID says of all else what it does natively"
+case $(sed -n 's/^vendor_id.*: //p;T;q' /proc/cpuinfo) in
+AuthenticAMD | HygonGenuine)
+	has "$tmp/out" '^80000022: 1 f 0 0$' "and of its counters, what the session has"
+	;;
+GenuineIntel)
+	has "$tmp/out" '^a: 7304002 5d 0 8000$' "and of its counters, what the session has"
+	;;
+*)
+	has "$tmp/out" '^a: 0 0 0 0$' "and of counters, that there are none"
+	;;
+esac
+done_testing

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Mappings of events: whose pages they are, when the last one is told of, and rdpmc's counters. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "abi/perf.h"
+#include "abi/raw.h"
+#include "fake.h"
+#include "tap/tap.h"
+
+#define PAGE 4096UL
+#define OFF  (16 * PAGE)
+
+static void answers(struct ap_svc *svc)
+{
+	svc->ret = 0;
+	if (svc->op == AP_SVC_MMAP && svc->arg[1] == 4 * PAGE)
+		svc->ret = -EINVAL;
+	else if (svc->op == AP_SVC_MMAP)
+		memcpy(svc->data, &(u64){ OFF }, 8);
+}
+
+static s32 fd;
+static char *file; /* the session file's pages, as the supervisor sees them */
+
+static void start(void)
+{
+	fake_start(answers);
+	fake.session->perf_used = 1;
+	fake.session_fd = memfd_create("session", MFD_CLOEXEC);
+	REQUIRE(!ftruncate(fake.session_fd, (long)(64 * PAGE)));
+	file = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fake.session_fd, OFF);
+	fd = fake_perf_fd();
+}
+
+static char *map(void *at, u64 size, u64 prot, u64 flags, u64 off)
+{
+	return (char *)fake_call(SYS_mmap, (u64)at, size, prot, flags, (u64)fd, off);
+}
+
+static s64 unmap(void *at, u64 size)
+{
+	return fake_call(SYS_munmap, (u64)at, size, 0, 0, 0, 0);
+}
+
+static void pages_are_the_sessions(void)
+{
+	char *p;
+
+	start();
+	strcpy(file + PAGE, "second page");
+	p = map(NULL, 2 * PAGE - 100, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+	EXPECT_STR(p + PAGE, "second page");
+	strcpy(p, "written");
+	EXPECT_STR(file, "written");
+	EXPECT_U64(fake.last.op, AP_SVC_MMAP);
+	EXPECT_U64(fake.last.arg[0], fake_inode(fd));
+	EXPECT_U64(fake.last.arg[1], 2 * PAGE);
+	EXPECT_U64(fake.last.arg[2], PROT_READ | PROT_WRITE);
+	EXPECT_U64(fake.last.arg[3], 0);
+}
+
+static void a_child_has_no_mapping(void)
+{
+	int status = 0;
+	char *p;
+
+	start();
+	p = map(NULL, PAGE, PROT_READ, MAP_SHARED, 0);
+	if (!fork())
+		_exit(msync(p, PAGE, MS_ASYNC) ? errno : 0);
+	wait(&status);
+	EXPECT_U64(WEXITSTATUS(status), ENOMEM);
+}
+
+/* In Linux's order: what mmap(2) itself finds, then the mount that executes nothing, then the event. */
+static void arguments_are_checked_as_by_the_kernel(void)
+{
+	start();
+	EXPECT((s64)map(NULL, PAGE, PROT_READ, MAP_SHARED, 100) == -EINVAL);
+	EXPECT((s64)map(NULL, 0, PROT_READ, MAP_SHARED, 0) == -EINVAL);
+	EXPECT((s64)map(NULL, PAGE, PROT_READ, 0, 0) == -EINVAL);
+	EXPECT((s64)map(NULL, PAGE, PROT_READ, MAP_PRIVATE, 0) == -EINVAL);
+	EXPECT((s64)map(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, 0) == -EPERM);
+	EXPECT((s64)map(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, 0) == -EPERM);
+	EXPECT((s64)map(NULL, PAGE, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, 0) == -EOPNOTSUPP);
+	EXPECT_U64(fake.requests, 0);
+	EXPECT((s64)map(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, 0) == -EINVAL);
+	EXPECT_U64(fake.requests, 1);
+}
+
+static void the_last_mapping_is_told_of(void)
+{
+	char *a, *b;
+
+	start();
+	a = map(NULL, 3 * PAGE, PROT_READ, MAP_SHARED, 0);
+	b = map(NULL, 3 * PAGE, PROT_READ, MAP_SHARED, 0);
+	EXPECT_U64(fake.requests, 2);
+	EXPECT(!unmap(a, 3 * PAGE));
+	EXPECT_U64(fake.requests, 2);
+	EXPECT(!unmap(b, PAGE));
+	EXPECT(!unmap(b + 2 * PAGE, PAGE));
+	EXPECT_U64(fake.requests, 2);
+	EXPECT(!unmap(b - PAGE, 4 * PAGE));
+	EXPECT_U64(fake.requests, 3);
+	EXPECT_U64(fake.last.op, AP_SVC_MUNMAP);
+	EXPECT_U64(fake.last.arg[0], fake_inode(fd));
+
+	/* something else in its place */
+	a = map(NULL, PAGE, PROT_READ, MAP_SHARED, 0);
+	EXPECT(map(a, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, 0) == a);
+	EXPECT_U64(fake.requests, 5); /* again the event: not gone for a moment */
+	EXPECT(map(a, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, 0) == a);
+	EXPECT_U64(fake.requests, 6);
+	EXPECT_U64(fake.last.op, AP_SVC_MUNMAP);
+}
+
+static void a_moved_mapping_stays_known_and_does_not_grow(void)
+{
+	char *a, *to = mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	start();
+	a = map(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, 0);
+	EXPECT(fake_call(SYS_mremap, (u64)a, 2 * PAGE, 3 * PAGE, MREMAP_MAYMOVE, 0, 0) == -EFAULT);
+	EXPECT(fake_call(SYS_mremap, (u64)a, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			 (u64)to, 0) == (s64)to);
+	EXPECT(fake_call(SYS_mremap, (u64)to, 2 * PAGE, PAGE, 0, 0, 0) == (s64)to);
+	EXPECT_U64(fake.requests, 1);
+	EXPECT(!unmap(a, 2 * PAGE));
+	EXPECT_U64(fake.requests, 1);
+	EXPECT(!unmap(to, PAGE));
+	EXPECT_U64(fake.requests, 2);
+}
+
+/* rdpmc: the page has the index, the published event the kinds. */
+static void a_counter_is_found_by_its_page(void)
+{
+	struct ap_perf_page *page;
+	struct ap_pub *e;
+	u64 v = 0;
+
+	start();
+	page = (struct ap_perf_page *)file;
+	EXPECT(map(NULL, PAGE, PROT_READ, MAP_SHARED, 0) != MAP_FAILED);
+	page->index = 4;
+	EXPECT(!ap_service_pmc(3, &v));
+	e = &fake.pub[ap_pub_home(fake_inode(fd))];
+	*e = (struct ap_pub){ .inode = fake_inode(fd),
+			      .flags = AP_PUB_ENABLED | AP_PUB_ACTIVE,
+			      .kinds = AP_KIND_BIT(AP_KIND_INSTR),
+			      .base = 1000,
+			      .seg = fake.seg_index,
+			      .slot = fake.slot_index };
+	fake.shapes[0] = 6 * AP_VEC_ONE(AP_VEC_INSTR) + 2 * AP_VEC_ONE(AP_VEC_BRANCH);
+	fake.counts[0] = 7;
+	EXPECT(ap_service_pmc(3, &v));
+	EXPECT_U64(v, 41); /* 42 with the rdpmc itself */
+	e->kinds = AP_KIND_BIT(AP_KIND_BRANCH);
+	EXPECT(ap_service_pmc(3, &v));
+	EXPECT_U64(v, 14);
+	EXPECT(!ap_service_pmc(4, &v));
+	EXPECT(!ap_service_pmc(2, &v));
+	page->index = 0;
+	EXPECT(!ap_service_pmc(3, &v));
+	page->index = 4;
+	e->gen = 1;
+	EXPECT(!ap_service_pmc(3, &v));
+	e->gen = 0;
+	ap_service_in_child();
+	EXPECT(!ap_service_pmc(3, &v));
+}
+
+static void maps_show_the_native_name(void)
+{
+	char tail[128];
+	char *p;
+
+	start();
+	p = map(NULL, PAGE, PROT_READ, MAP_SHARED, 0);
+	EXPECT(!ap_service_names_map((u64)p + PAGE, 30, tail, sizeof(tail)));
+	EXPECT(ap_service_names_map((u64)p, 30, tail, sizeof(tail)));
+	EXPECT_STR(tail + 30, "anon_inode:[perf_event]\n");
+	EXPECT(tail[29] == ' ' && tail[2] == ':');
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		TAP(pages_are_the_sessions),
+		TAP(a_child_has_no_mapping),
+		TAP(arguments_are_checked_as_by_the_kernel),
+		TAP(the_last_mapping_is_told_of),
+		TAP(a_moved_mapping_stays_known_and_does_not_grow),
+		TAP(a_counter_is_found_by_its_page),
+		TAP(maps_show_the_native_name),
+		{ 0 },
+	};
+
+	return tap_main(tests, argc, argv);
+}
