@@ -91,6 +91,7 @@ struct ap_pub {
 	u64 kinds;			      /* 0: ask */
 	u64 base, enabled_base, running_base; /* core/core.h: struct ap_event_public */
 	u64 read_format;
+	u64 carried;		 /* of these kinds, by former images: raw = carried + the slot's */
 	u32 seg, slot, gen, pad; /* of the one task that may compute it in place */
 };
 

@@ -51,8 +51,7 @@ static void write_pub(struct ap_pub *pub, const struct ap_pub *from)
 }
 
 /*
- * The task adds what its own slot has, and nothing that its former images counted; a slot that it
- * has not begun to use has no generation yet, so nobody may compute.
+ * A slot that the task has not begun to use has no generation yet, so nobody may compute.
  */
 static void fill(struct ap_host *host, const struct ap_host_file *f, struct ap_pub *pub)
 {
@@ -74,8 +73,8 @@ static void fill(struct ap_host *host, const struct ap_host_file *f, struct ap_p
 		return;
 	pub->kinds = from.kinds;
 	for (u32 k = 0; k < AP_RAW_N; k++)
-		if (from.is_active && from.kinds & AP_KIND_BIT(k))
-			pub->base += t->carried[k];
+		if (from.kinds & AP_KIND_BIT(k))
+			pub->carried += t->carried[k];
 	pub->seg = t->seg->index;
 	pub->slot = t->slot;
 	pub->gen = t->gen;

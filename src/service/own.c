@@ -92,7 +92,7 @@ static u32 compute(const struct ap_pub *e, const struct ap_hook_place *p, u64 wo
 	u32 n = 0;
 
 	if (e->flags & AP_PUB_ACTIVE)
-		value += own_raw(p, e->kinds);
+		value += e->carried + own_raw(p, e->kinds);
 	if (e->read_format & times && e->flags & (AP_PUB_ENABLED | AP_PUB_ACTIVE)) {
 		time = ap_request_cpu_time();
 		if (!time)
@@ -140,6 +140,6 @@ bool ap_svc_own_raw(u64 inode, u64 *value)
 	ap_hook_place(&p);
 	if (!find(inode, &e) || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
 		return false;
-	*value = own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	*value = e.carried + own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
 	return true;
 }

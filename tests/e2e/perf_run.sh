@@ -28,6 +28,10 @@ run timeout -k 5 120 "$ANYPERF" run --deterministic -- "$PROGRAMS/perf_run_tasks
 is "$status" 0 "differences of work are exact for all kinds of tasks" || note "$(cat err)"
 has_not out FAILED "all of them"
 
+run "$ANYPERF" run -- "$PROGRAMS/perf_run_page"
+is "$status $(grep -c ok out)" "0 10" "the control page and rdpmc, before and after an exec" ||
+	note "$(cat err)"
+
 # --- stock perf
 if command -v perf >/dev/null; then
 	expect() { sed -n "s/.* EXPECT $1 //p" "$root/tests/programs/branches.S"; }

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests as a task makes them, served without a supervisor's loop: what they count, and that
+ * nothing which a process can write into its pages does harm.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+#include "tap/tap.h"
+
+static struct ap_supervisor sv;
+static struct ap_host *host;
+static struct ap_seg *segs[2];
+
+static struct ap_slot *slot_of(u32 seg)
+{
+	return (struct ap_slot *)((char *)segs[seg] + AP_SLOT_OFF(0));
+}
+
+static struct ap_svc *svc_of(u32 seg)
+{
+	return (struct ap_svc *)((char *)slot_of(seg) + AP_SVC_OFF);
+}
+
+/* A segment of ours with one live thread. */
+static void make_seg(u32 want)
+{
+	const struct ap_seg init = { .pid = (u32)getpid(), .ns_pid = (u32)getpid() };
+	u32 seg;
+
+	REQUIRE(ap_session_seg_new(&sv.ses, &init, &seg) == 0 && seg == want);
+	segs[seg] = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			 sv.ses.fd, (off_t)AP_SEG_OFF(seg));
+	REQUIRE(segs[seg] != MAP_FAILED);
+}
+
+static void be_born(u32 seg, u32 gen)
+{
+	struct ap_slot *slot = slot_of(seg);
+
+	slot->tid = slot->pid = (u32)getpid();
+	slot->gen = gen;
+	slot->state = AP_SLOT_LIVE;
+	segs[seg]->nslots = 1;
+	segs[seg]->state = AP_SEG_LIVE;
+}
+
+static void set_up(void)
+{
+	const struct ap_session_config cfg = { .flags = AP_F_COUNT | AP_F_SERVE, .debug_dir = "" };
+	const struct ap_host_config host_cfg = { .paranoid = 2 };
+
+	REQUIRE(ap_session_new(&sv.ses, &cfg) == 0);
+	REQUIRE(ap_host_new(&host, &sv, &host_cfg) == 0);
+	make_seg(0);
+	make_seg(1);
+	be_born(0, 1);
+}
+
+static bool ask(u32 seg)
+{
+	bool in_time;
+
+	svc_of(seg)->state = AP_SVC_ASKED;
+	segs[seg]->asking[0] |= 1;
+	sv.ses.head->asking[0] |= 1ULL << seg;
+	return ap_host_serve(host, &in_time) && svc_of(seg)->state == AP_SVC_DONE;
+}
+
+static s64 call(u32 seg, u32 op, u64 a, u64 b, u64 c)
+{
+	struct ap_svc *svc = svc_of(seg);
+
+	svc->op = op;
+	svc->cpu_time += 1000;
+	svc->arg[0] = a;
+	svc->arg[1] = b;
+	svc->arg[2] = c;
+	svc->in_size = 0;
+	REQUIRE(ask(seg));
+	return svc->ret;
+}
+
+/* An instructions event of the calling task; its inode, the read end in *fd. */
+static u64 open_event(int *fd, u64 flags)
+{
+	struct ap_perf_attr attr = { .size = sizeof(attr),
+				     .type = AP_PERF_TYPE_HARDWARE,
+				     .config = AP_PERF_COUNT_HW_INSTRUCTIONS,
+				     .flags = flags | AP_PERF_EXCLUDE_KERNEL };
+	struct ap_svc *svc = svc_of(0);
+	struct stat st;
+	int ends[2];
+
+	REQUIRE(pipe(ends) == 0 && fstat(ends[0], &st) == 0);
+	close(ends[1]);
+	*fd = ends[0];
+	memset(svc->arg, 0, sizeof(svc->arg));
+	svc->op = AP_SVC_OPEN;
+	svc->arg[1] = (u64)-1;
+	svc->arg[4] = (u64)ends[0];
+	svc->arg[5] = ~0ULL;
+	svc->arg[6] = st.st_ino;
+	memcpy(svc->data, &attr, sizeof(attr));
+	svc->in_size = sizeof(attr);
+	REQUIRE(ask(0) && svc->ret == 0);
+	return st.st_ino;
+}
+
+static u64 value(u64 inode)
+{
+	u64 v;
+
+	REQUIRE(call(0, AP_SVC_READ, inode, 8, 0) == 8);
+	memcpy(&v, svc_of(0)->data, sizeof(v));
+	return v;
+}
+
+static void counts_what_the_slot_gains(void)
+{
+	u64 *shapes, *counts, inode;
+	int fd;
+
+	set_up();
+	shapes = (u64 *)((char *)segs[0] + AP_SHAPES_OFF);
+	counts = (u64 *)((char *)slot_of(0) + AP_SLOT_COUNTS_OFF);
+	slot_of(0)->extra[AP_VEC_INSTR] = 100;
+	inode = open_event(&fd, 0);
+	slot_of(0)->extra[AP_VEC_INSTR] += 7;
+	shapes[3] = AP_VEC_ONE(AP_VEC_INSTR) * 5;
+	segs[0]->nshapes = 4;
+	counts[3] = 1000;
+	EXPECT_U64(value(inode), 5007);
+	EXPECT(call(0, AP_SVC_IOCTL, inode, AP_PERF_IOC_DISABLE, 0) == 0);
+	counts[3] += 10;
+	EXPECT_U64(value(inode), 5007);
+	EXPECT(call(0, AP_SVC_READ, inode + 1, 8, 0) < 0);
+	EXPECT(call(0, AP_SVC_READ, inode, 4, 0) < 0);
+	close(fd);
+	EXPECT(call(0, AP_SVC_CLOSE, inode, 0, 0) == 0);
+	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
+}
+
+static void children_join_their_parent(void)
+{
+	u64 inode;
+	int fd;
+
+	set_up();
+	inode = open_event(&fd, AP_PERF_INHERIT);
+	EXPECT(slot_of(0)->orders & AP_ORDER_WATCHED);
+	EXPECT(call(0, AP_SVC_FORK, 1, 0, 0) == 0);
+	EXPECT(slot_of(1)->orders & AP_ORDER_WATCHED);
+	be_born(1, 2);
+	slot_of(1)->extra[AP_VEC_INSTR] = 300;
+	slot_of(0)->extra[AP_VEC_INSTR] += 20;
+	EXPECT_U64(value(inode), 320);
+	slot_of(1)->extra[AP_VEC_INSTR] += 5;
+	EXPECT(call(1, AP_SVC_EXIT_GROUP, 0, 0, 0) == 0);
+	slot_of(1)->extra[AP_VEC_INSTR] += 1000;
+	EXPECT_U64(value(inode), 325);
+}
+
+/* Killed: its slot is all that there is. */
+static void the_killed_are_counted(void)
+{
+	u64 inode;
+	int fd;
+
+	set_up();
+	inode = open_event(&fd, AP_PERF_INHERIT);
+	EXPECT(call(0, AP_SVC_FORK, 1, 0, 0) == 0);
+	be_born(1, 2);
+	slot_of(1)->extra[AP_VEC_INSTR] = 77;
+	ap_host_seg_ended(host, 1);
+	EXPECT_U64(value(inode), 77);
+}
+
+static void an_exec_goes_on(void)
+{
+	struct ap_traced from = { .tid = getpid(), .seg = 0, .slot = 0 };
+	u64 inode;
+	int fd;
+
+	set_up();
+	inode = open_event(&fd, 0);
+	slot_of(0)->extra[AP_VEC_INSTR] = 40;
+	ap_host_exec_asked(host, 0, 0);
+	/* as a parent does after its vfork child */
+	memset(slot_of(0), 0, sizeof(struct ap_slot));
+	ap_host_execed(host, &from, getpid(), 1);
+	be_born(1, 9);
+	slot_of(1)->extra[AP_VEC_INSTR] = 2;
+	be_born(0, 3);
+	EXPECT(call(1, AP_SVC_READ, inode, 8, 0) == 8);
+	EXPECT_U64(*(u64 *)(void *)svc_of(1)->data, 42);
+}
+
+static u64 next(u64 *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+/* Numbers that are small, huge, or those of something that exists. */
+static u64 some_number(u64 *seed, u64 inode)
+{
+	u64 r = next(seed);
+
+	switch (r % 5) {
+	case 0:
+		return r >> 8 & 15;
+	case 1:
+		return inode;
+	case 2:
+		return ~0ULL - (r >> 8 & 3);
+	case 3:
+		return 0x2400 + (r >> 8 & 15);
+	default:
+		return next(seed);
+	}
+}
+
+static void rubbish_is_answered(void)
+{
+	const unsigned int rounds = tap_option("--exhaustive") ? 2000000 : 100000;
+	u64 seed = 88172645463325252ULL, inode;
+	int fd;
+
+	set_up();
+	inode = open_event(&fd, AP_PERF_INHERIT);
+	for (unsigned int i = 0; i < rounds; i++) {
+		struct ap_svc *svc = svc_of(0);
+
+		svc->op = (u32)(next(&seed) % 24);
+		for (u32 k = 0; k < 8; k++)
+			svc->arg[k] = some_number(&seed, inode);
+		svc->in_size = (u32)some_number(&seed, sizeof(struct ap_perf_attr));
+		svc->out_size = (u32)next(&seed);
+		svc->cpu_time = some_number(&seed, 5);
+		for (u32 k = 0; k < 20; k++)
+			((u64 *)(void *)svc->data)[k] =
+				some_number(&seed, sizeof(struct ap_perf_attr));
+		if (!(i % 64)) {
+			segs[0]->nshapes = (u32)next(&seed);
+			segs[0]->nslots = (u32)next(&seed);
+			segs[1]->state = (u32)next(&seed) % 8;
+			sv.ses.head->asking[next(&seed) % AP_ASKING_N] = next(&seed);
+			segs[0]->asking[next(&seed) % AP_ARRAY_SIZE(segs[0]->asking)] = next(&seed);
+		}
+		REQUIRE(ask(0));
+		EXPECT(svc->out_size <= AP_SVC_DATA_MAX);
+	}
+	close(fd);
+}
+
+static void the_limit_of_mapped_pages_holds(void)
+{
+	u64 inode, where[2];
+	int fd;
+
+	set_up();
+	inode = open_event(&fd, 0);
+	EXPECT(call(0, AP_SVC_MMAP, inode, 4 * 4096, 3) < 0);
+	svc_of(0)->arg[3] = 0;
+	EXPECT(call(0, AP_SVC_MMAP, inode, 4096, 3) == 0);
+	memcpy(&where[0], svc_of(0)->data, sizeof(u64));
+	EXPECT(where[0] >= AP_SEG_OFF(sv.ses.head->max_segs));
+	EXPECT(call(0, AP_SVC_MMAP, inode, 9 * 4096, 3) < 0);
+	EXPECT(call(0, AP_SVC_MMAP, inode, 4096, 3) == 0);
+	memcpy(&where[1], svc_of(0)->data, sizeof(u64));
+	EXPECT_U64(where[1], where[0]);
+	EXPECT(call(0, AP_SVC_MUNMAP, inode, 0, 0) == 0);
+	EXPECT_U64(host->pages.locked, 0);
+	/* the mapping is gone and the descriptor: so is the event */
+	EXPECT(call(0, AP_SVC_MMAP, inode, 4096, 3) == 0);
+	close(fd);
+	EXPECT(call(0, AP_SVC_CLOSE, inode, 0, 0) == 0);
+	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) == 8);
+	EXPECT(call(0, AP_SVC_MUNMAP, inode, 0, 0) == 0);
+	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(counts_what_the_slot_gains),
+						 TAP(children_join_their_parent),
+						 TAP(the_killed_are_counted),
+						 TAP(an_exec_goes_on),
+						 TAP(the_limit_of_mapped_pages_holds),
+						 TAP(rubbish_is_answered),
+						 { 0 } };
+
+	return tap_main(tests, argc, argv);
+}
