@@ -126,6 +126,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
 		stress_fault(t);
+	if (ap_unlikely(ap_kinds_are_stale()))
+		ap_kinds_switch();
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);

@@ -93,6 +93,12 @@ void ap_slot_set_mute(bool mute)
 		__atomic_store_n(&seg_at(i)->mute, mute, __ATOMIC_RELEASE);
 }
 
+void ap_slot_acknowledge(u64 kinds)
+{
+	for (u32 i = nmore + 1; i-- > 0;)
+		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
+}
+
 void ap_slot_set_state(u32 state)
 {
 	for (u32 i = nmore + 1; i-- > 0;)

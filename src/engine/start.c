@@ -67,8 +67,7 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
 	ap_proc.stress = ap_proc.session->stress;
-	ap_proc.kinds = ap_kinds_with(ap_proc.session->kinds);
-	ap_proc.seg->kinds_ack = ap_proc.kinds;
+	ap_kinds_init();
 	return 0;
 }
 

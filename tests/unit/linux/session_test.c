@@ -102,7 +102,7 @@ static void adds_shapes_of_all_groups(void)
 		{ 0x0100000000040203, { AP_KIND_LOAD, AP_KIND_STORE } },
 		{ 0x0200040000000203, { AP_KIND_FP_SCALAR_DOUBLE, AP_KIND_FP_SCALAR_SINGLE } },
 		{ 0x0300000000000203, { AP_KIND_FP_512_DOUBLE, AP_KIND_FP_512_SINGLE } },
-		{ 0x0400000000000203 }, /* none that there is: whoever wrote it */
+		{ 0x0400000000000203, { 0 } }, /* none that there is: whoever wrote it */
 	};
 	struct ap_sum sum = { 0 };
 	struct ap_seg *head;
