@@ -22,12 +22,16 @@
 #define AP_EBUSY	16
 #define AP_EEXIST	17
 #define AP_ENODEV	19
+#define AP_ENOTDIR	20
+#define AP_EISDIR	21
 #define AP_EINVAL	22
 #define AP_EMFILE	24
 #define AP_ENOTTY	25
 #define AP_ENOSPC	28
+#define AP_EROFS	30
 #define AP_ENAMETOOLONG 36
 #define AP_ENOSYS	38
+#define AP_ELOOP	40
 #define AP_ENODATA	61
 #define AP_EOVERFLOW	75
 #define AP_EOPNOTSUPP	95

@@ -227,7 +227,7 @@ void ap_event_disable(struct ap_event *e)
 void ap_event_reset(struct ap_event *e)
 {
 	e->count = e->state == AP_STATE_ACTIVE ? -interval(e) : 0;
-	e->child_count = 0; /* measured: of ended children, too */
+	e->child_count = 0; /* Linux keeps or drops it, as its scheduler has it: zero is zero */
 	ap_event_changed(e);
 }
 

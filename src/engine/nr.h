@@ -8,7 +8,9 @@
 
 #include "abi/errno.h"
 
+#define AP_NR_stat		4
 #define AP_NR_fstat		5
+#define AP_NR_lstat		6
 #define AP_NR_poll		7
 #define AP_NR_lseek		8
 #define AP_NR_ioctl		16
@@ -44,6 +46,8 @@
 #define AP_NR_fdatasync		75
 #define AP_NR_ftruncate		77
 #define AP_NR_getdents		78
+#define AP_NR_getcwd		79
+#define AP_NR_chdir		80
 #define AP_NR_fchdir		81
 #define AP_NR_readlink		89
 #define AP_NR_fchmod		91
@@ -63,10 +67,14 @@
 #define AP_NR_statfs		137
 #define AP_NR_fstatfs		138
 #define AP_NR_setrlimit		160
+#define AP_NR_chroot		161
 #define AP_NR_readahead		187
 #define AP_NR_fsetxattr		190
 #define AP_NR_getxattr		191
+#define AP_NR_lgetxattr		192
 #define AP_NR_fgetxattr		193
+#define AP_NR_listxattr		194
+#define AP_NR_llistxattr	195
 #define AP_NR_flistxattr	196
 #define AP_NR_fremovexattr	199
 #define AP_NR_tkill		200

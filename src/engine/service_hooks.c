@@ -65,6 +65,11 @@ void *ap_hook_map(u64 size)
 	return ap_mem_map(0, size);
 }
 
+void ap_hook_unmap(void *p, u64 size)
+{
+	ap_mem_unmap(p, AP_ALIGN_UP(size, AP_PAGE_SIZE));
+}
+
 const void *ap_hook_map_session(u64 off, u64 size)
 {
 	void *p = ap_mem_map(0, size);
@@ -102,7 +107,7 @@ s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
 		return s.ret;
 	memcpy(c->a, s.a, sizeof(c->a));
 	s.ret = route(t, c);
-	if (s.after)
+	if (s.after || s.tree)
 		ap_service_after(&s);
 	return s.ret;
 }

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "linux/tree.h"
 
 #define MAX_SAMPLE_RATE 100000
 #define MAX_STACK	127
 #define MUTE_NS		1000000ULL
+#define CORE_NS		4000000ULL /* between questions whether the core has work by the clock */
 
 static void *world_alloc(void *world, u64 size)
 {
@@ -114,6 +116,17 @@ static enum ap_cpu host_cpu(void)
 	return ap_cpu_of(&zero, one.eax);
 }
 
+static int publish_tree(const struct ap_host *host)
+{
+	const struct ap_tree_config config = { .arch = host->drivers.arch,
+					       .paranoid = host->config.paranoid,
+					       .max_sample_rate = MAX_SAMPLE_RATE,
+					       .max_stack = MAX_STACK,
+					       .mlock_kb = AP_HOST_MLOCK_KB };
+
+	return ap_tree_publish(host->ses, &config);
+}
+
 int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
 {
 	const struct ap_core_config core_config = { .paranoid = config->paranoid,
@@ -135,6 +148,8 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
 	if (!ret)
 		ret = ap_host_pub_map(host);
+	if (!ret && host->ses->head->flags & AP_F_SERVE)
+		ret = publish_tree(host);
 	if (ret) {
 		ap_host_free(host);
 		return ret;
@@ -170,17 +185,21 @@ bool ap_host_is_watching(const struct ap_host *host)
 
 u64 ap_host_tick(struct ap_host *host, u64 now)
 {
-	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now), next = 0;
+	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now), next;
 
-	if (!host->core_ns || now >= host->core_ns) {
-		u64 after;
-
+	/* requests may have made work for it: it is asked once, and not after each of them */
+	if (host->is_changed && now >= host->core_ns)
+		host->is_idle = false;
+	if (!host->is_idle && now >= host->core_ns) {
+		host->is_changed = false;
 		host->epoch++;
-		after = ap_core_tick(host->core);
-		host->core_ns = after ? now + after : 0;
+		next = ap_core_tick(host->core);
+		host->is_idle = !next;
+		host->core_ns = now + (next ? next : CORE_NS);
 	}
-	if (host->core_ns)
-		next = host->core_ns > now ? host->core_ns - now : 1;
+	next = host->is_idle && !host->is_changed ? 0
+	       : host->core_ns > now		  ? host->core_ns - now
+						  : 1;
 	if (files && (!next || files < next))
 		next = files;
 	/* who may make no call of ours does not ring */

@@ -102,7 +102,9 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_cpus *cpus; /* NULL while no event is of a CPU */
 	u32 ncpu_files;
-	u64 core_ns; /* when the core wants its tick, 0 never */
+	u64 core_ns;	 /* when the core is asked for its tick */
+	bool is_idle;	 /* it wanted none */
+	bool is_changed; /* requests were served since */
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
@@ -111,7 +113,8 @@ struct ap_host {
 	u8 *buf;	 /* AP_HOST_BUF bytes for results */
 };
 
-#define AP_HOST_BUF (1u << 18)
+#define AP_HOST_BUF	 (1u << 18)
+#define AP_HOST_MLOCK_KB 516 /* perf_event_mlock_kb */
 
 /* host.c */
 u32 ap_host_ncpus(void);

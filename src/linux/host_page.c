@@ -20,7 +20,7 @@
 
 #define PUB_BYTES     AP_ALIGN_UP(AP_PUB_MAX * sizeof(struct ap_pub), AP_PAGE_SIZE)
 #define PROT_W	      2
-#define MLOCK_PER_CPU (516 / 4) /* pages: perf_event_mlock_kb */
+#define MLOCK_PER_CPU (AP_HOST_MLOCK_KB / 4) /* pages */
 
 _Static_assert(AP_PUB_OFF + PUB_BYTES <= AP_SEG_BASE, "published events end before the segments");
 

@@ -391,6 +391,7 @@ bool ap_host_serve(struct ap_host *host, bool *in_time)
 				if (is_unfolded(host, seg))
 					any |= serve_seg(host, seg);
 	}
+	host->is_changed |= any;
 	*in_time = host->in_time;
 	return any;
 }

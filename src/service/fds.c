@@ -15,12 +15,16 @@
 #include "abi/service.h"
 #include "engine/nr.h"
 #include "service/sys.h"
+#include "service/tree.h"
 
 #define ENTRIES	 65536U /* higher numbers are looked at each time */
 #define S_IFMT	 0170000U
 #define S_IFFIFO 0010000U
 
-enum kind { UNKNOWN, BUSY, OTHER, PERF };
+enum kind { UNKNOWN, BUSY, OTHER, OURS };
+
+/* Of ours: the inode of a pipe, or with this bit what the generated tree knows of it. */
+#define TREE (1ULL << 61)
 
 static u64 *table; /* made when it is first wanted */
 static u64 versions;
@@ -30,12 +34,14 @@ static bool off;
 static u64 look(s32 fd)
 {
 	struct ap_kstat st;
+	u64 tree;
 
 	if (ap_svc_sys(AP_NR_fstat, (u64)fd, (u64)&st, 0, 0))
 		return 0;
-	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) != (S_IFFIFO | AP_SVC_PIPE_MARK))
-		return 0;
-	return st.ino;
+	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) == (S_IFFIFO | AP_SVC_PIPE_MARK))
+		return st.ino;
+	tree = ap_tree_look(fd, &st);
+	return tree ? TREE | tree : 0;
 }
 
 /* Before the look: who closes the number after the look finds top raised. */
@@ -65,9 +71,9 @@ static u64 *entry_of(u32 fd)
 	return t ? t + fd : NULL;
 }
 
-u64 ap_fds_event(s32 fd)
+static u64 what_is(s32 fd)
 {
-	u64 *e, was, inode;
+	u64 *e, was, what;
 
 	if (fd < 0)
 		return 0;
@@ -75,16 +81,30 @@ u64 ap_fds_event(s32 fd)
 	if (!e)
 		return look(fd);
 	was = __atomic_load_n(e, __ATOMIC_ACQUIRE);
-	if ((was & 3) == PERF)
+	if ((was & 3) == OURS)
 		return was >> 2;
 	if ((was & 3) == OTHER)
 		return 0;
 	raise_top((u32)fd + 1);
-	inode = look(fd);
+	what = look(fd);
 	if ((was & 3) == UNKNOWN)
-		__atomic_compare_exchange_n(e, &was, inode << 2 | (inode ? PERF : OTHER), false,
+		__atomic_compare_exchange_n(e, &was, what << 2 | (what ? OURS : OTHER), false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	return inode;
+	return what;
+}
+
+u64 ap_fds_event(s32 fd)
+{
+	u64 what = what_is(fd);
+
+	return what & TREE ? 0 : what;
+}
+
+u64 ap_fds_tree(s32 fd)
+{
+	u64 what = what_is(fd);
+
+	return what & TREE ? what & ~TREE : 0;
 }
 
 static u64 set(u32 first, u32 last, enum kind kind)
@@ -100,7 +120,7 @@ static u64 set(u32 first, u32 last, enum kind kind)
 		was = __atomic_exchange_n(
 			t + fd, __atomic_add_fetch(&versions, 1, __ATOMIC_RELAXED) << 2 | kind,
 			__ATOMIC_ACQ_REL);
-		if ((was & 3) == PERF)
+		if ((was & 3) == OURS && !(was >> 2 & TREE))
 			inode = was >> 2;
 	}
 	return inode;

@@ -10,6 +10,8 @@
 
 /* The inode of the event behind a number of the calling task; 0: no perf descriptor. */
 u64 ap_fds_event(s32 fd);
+/* The same of the generated tree: what ap_tree_look said, 0 none. */
+u64 ap_fds_tree(s32 fd);
 /*
  * Numbers first..last are about to lose their meaning; and have lost it, or not.  The first gives the
  * inode of an event that is known to be among them.

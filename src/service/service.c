@@ -13,6 +13,7 @@
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/sys.h"
+#include "service/tree.h"
 
 #define PR_TASK_PERF_EVENTS_DISABLE 31
 #define PR_TASK_PERF_EVENTS_ENABLE  32
@@ -234,9 +235,8 @@ static void hint(u64 inode)
 	ap_request_end(&r);
 }
 
-bool ap_service_before(struct ap_service_call *c)
+static bool before(struct ap_service_call *c)
 {
-	c->after = AFTER_NOTHING;
 	switch (c->nr) {
 	case AP_SERVICE_NR_OPEN:
 		return opens(c);
@@ -268,7 +268,19 @@ bool ap_service_before(struct ap_service_call *c)
 	}
 }
 
-void ap_service_after(struct ap_service_call *c)
+bool ap_service_before(struct ap_service_call *c)
+{
+	bool used = ap_hook_session()->perf_used;
+
+	c->after = AFTER_NOTHING;
+	if (ap_tree_before(c))
+		return true;
+	if (!used && c->nr != AP_SERVICE_NR_OPEN)
+		return false;
+	return ((!c->tree || c->nr == AP_NR_fchdir) && ap_tree_fd_before(c)) || before(c);
+}
+
+static void after(struct ap_service_call *c)
 {
 	switch (c->after) {
 	case AFTER_CLOSE:
@@ -312,6 +324,14 @@ void ap_service_after(struct ap_service_call *c)
 		ap_svc_mremap_done(c);
 		break;
 	}
+}
+
+void ap_service_after(struct ap_service_call *c)
+{
+	if (c->after)
+		after(c);
+	if (c->tree)
+		ap_tree_after(c);
 }
 
 void ap_service_files_shared(void)

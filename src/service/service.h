@@ -19,17 +19,40 @@ struct ap_service_call {
 	u32 after; /* the service has more to do when the kernel has answered; 0 nothing */
 	s32 fd;	   /* the service's own from here on */
 	u64 inode;
+	u32 tree; /* like after, of the generated tree */
 };
+
+/* Calls that take a path or change where paths begin: bits of their numbers. */
+static inline bool ap_service_is_of_paths(u64 nr)
+{
+	static const u64 bits[7] = {
+		[0] = 1ULL << 2 | 1ULL << 4 | 1ULL << 6 |
+		      1ULL << 21, /* open, stat, lstat, access */
+		[1] = 1ULL << (80 - 64) | 1ULL << (81 - 64) |
+		      1ULL << (89 - 64),			  /* chdir, readlink */
+		[2] = 1ULL << (137 - 128) | 1ULL << (161 - 128) | /* statfs, chroot, *xattr */
+		      1ULL << (191 - 128),
+		[3] = 1ULL << (192 - 192) | 1ULL << (194 - 192) | 1ULL << (195 - 192),
+		[4] = 1ULL << (257 - 256) | 1ULL << (262 - 256) | /* *at, unshare, setns */
+		      1ULL << (267 - 256) | 1ULL << (269 - 256) | 1ULL << (272 - 256) |
+		      1ULL << (308 - 256),
+		[5] = 1ULL << (332 - 320),			 /* statx */
+		[6] = 1ULL << (437 - 384) | 1ULL << (439 - 384), /* openat2, faccessat2 */
+	};
+
+	return nr < 448 && bits[nr >> 6] >> (nr & 63) & 1;
+}
 
 /* Need the calls be shown at all?  One test while the session has never had an event. */
 static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 {
-	return session->flags & AP_F_SERVE && (session->perf_used || nr == AP_SERVICE_NR_OPEN);
+	return session->flags & AP_F_SERVE &&
+	       (session->perf_used || nr == AP_SERVICE_NR_OPEN || ap_service_is_of_paths(nr));
 }
 
 /* True: c->ret is the answer (AP_HOOK_AGAIN included).  False: the kernel's turn. */
 AP_MUST_CHECK bool ap_service_before(struct ap_service_call *c);
-/* c->ret is the kernel's answer, and may change.  Only where c->after is set. */
+/* c->ret is the kernel's answer, and may change.  Only where c->after or c->tree is set. */
 void ap_service_after(struct ap_service_call *c);
 
 /*

@@ -108,7 +108,7 @@ static void state_is_inherited_and_switched_together(void)
 	world_run(&W, late, MS, 100);
 	reads(fd, 110, 2 * MS, 2 * MS);
 	world_exit(&W, late);
-	/* measured: counts of ended children are reset as well */
+	/* counts of ended children are reset as well */
 	world_ioctl(&W, fd, AP_PERF_IOC_RESET, 0);
 	reads(fd, 0, 2 * MS, 2 * MS);
 	world_end(&W);
@@ -160,7 +160,7 @@ static void a_group_that_grew_cannot_be_read_as_one(void)
 	leader = open_on(&W, &a, -1);
 	child = world_fork(&W, 0, false);
 	late = open_on(&W, &a, leader);
-	EXPECT_U64(read_words(&W, leader, v, 8), -AP_ECHILD); /* measured */
+	EXPECT_U64(read_words(&W, leader, v, 8), -AP_ECHILD); /* seen on Linux */
 	EXPECT_U64(read_words(&W, late, v, 8), -AP_ECHILD);
 	world_exit(&W, child);
 	EXPECT_U64(read_words(&W, leader, v, 8), 24);

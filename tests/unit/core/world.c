@@ -177,6 +177,8 @@ static int sw_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_per
 	if (attr->type != AP_PERF_TYPE_SOFTWARE ||
 	    (attr->config != AP_PERF_COUNT_SW_TASK_CLOCK && attr->config != AP_PERF_COUNT_SW_DUMMY))
 		return -AP_ENOENT;
+	if (attr->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
+		return -AP_EOPNOTSUPP;
 	hw->which = attr->config;
 	return 0;
 }

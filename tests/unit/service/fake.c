@@ -84,8 +84,16 @@ void *ap_hook_map(u64 size)
 	return calloc(1, size);
 }
 
+void ap_hook_unmap(void *p, u64 size)
+{
+	(void)size;
+	free(p);
+}
+
 const void *ap_hook_map_session(u64 off, u64 size)
 {
+	if (off == AP_TREE_OFF)
+		return fake.tree;
 	EXPECT_U64(off, AP_PUB_OFF);
 	EXPECT_U64(size, AP_PUB_MAX * sizeof(struct ap_pub));
 	return fake.pub;
@@ -170,7 +178,7 @@ s64 fake_call(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 	if (ap_service_before(&call))
 		return call.ret;
 	call.ret = ap_sys6(nr, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
-	if (call.after)
+	if (call.after || call.tree)
 		ap_service_after(&call);
 	return call.ret;
 }

@@ -7,6 +7,7 @@
 #define AP_TESTS_SERVICE_FAKE_H
 
 #include "abi/service.h"
+#include "abi/tree.h"
 #include "service/service.h"
 
 /* Answers svc: ret, data, out_size. */
@@ -17,6 +18,7 @@ struct fake {
 	struct ap_seg *seg;
 	struct ap_slot *slot;
 	struct ap_pub *pub;
+	const struct ap_tree *tree; /* NULL: none */
 	s32 session_fd;
 	u64 shapes[8], counts[8];
 	u32 seg_index, slot_index;

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a path means in the generated tree.
+ *
+ * A walk goes through our nodes only.  Where it leaves a directory that is the kernel's as well for a
+ * name that we do not have, the rest is the kernel's business; what the tree holds is never so far
+ * off the beaten track that the kernel's links lead to it.  Where the way there led over links or
+ * directories that only we have, the kernel is given a path without them.
+ */
+#include "service/tree.h"
+
+#include "base/mem.h"
+#include "service/sys.h"
+
+#define LINKS_MAX 40
+
+static const struct ap_tree *tree;
+
+const struct ap_tree *ap_tree_get(void)
+{
+	const struct ap_tree *t = __atomic_load_n(&tree, __ATOMIC_ACQUIRE);
+
+	if (t)
+		return t;
+	t = ap_hook_map_session(AP_TREE_OFF, AP_TREE_SIZE);
+	/* Of two that come first the other's mapping stays unused. */
+	if (t)
+		__atomic_store_n(&tree, t, __ATOMIC_RELEASE);
+	return t && t->magic == AP_TREE_MAGIC ? t : NULL;
+}
+
+static s32 compare(const char *name, const char *word, u64 len)
+{
+	s32 d = strncmp(name, word, len);
+
+	return d ? d : (s32)(u8)name[len];
+}
+
+/* 0: none; the root is nobody's child. */
+static u32 child_of(const struct ap_tree *t, u32 dir, const char *name, u64 len)
+{
+	const struct ap_tree_node *v = ap_tree_nodes(t);
+	u32 lo = v[dir].first, hi = lo + v[dir].n;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		s32 d = compare(ap_tree_text(t, v[mid].name), name, len);
+
+		if (!d)
+			return mid;
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return 0;
+}
+
+void ap_tree_path(const struct ap_tree *t, u32 node, struct ap_str *out)
+{
+	const struct ap_tree_node *v = ap_tree_nodes(t);
+	u32 way[16], n = 0;
+
+	for (; node && n < AP_ARRAY_SIZE(way); node = v[node].parent)
+		way[n++] = node;
+	if (!n)
+		ap_str_char(out, '/');
+	while (n) {
+		ap_str_char(out, '/');
+		ap_str_add(out, ap_tree_text(t, v[way[--n]].name));
+	}
+}
+
+struct walk {
+	const struct ap_tree *t;
+	const struct ap_tree_node *v;
+	u32 at, links;
+	bool follow;
+	bool moved; /* the kernel's walk would be another */
+	char rest[AP_TREE_PATH_CAP];
+};
+
+static void fail(struct ap_tree_found *out, s64 error)
+{
+	out->verdict = AP_TREE_ERROR;
+	out->error = error;
+}
+
+/* The kernel's path of rest below the present directory, where it is not the one that was asked. */
+static void tell_kernel(const struct walk *w, const char *rest, struct ap_tree_found *out)
+{
+	struct ap_str s;
+
+	if (!w->moved)
+		return;
+	ap_str_init(&s, out->path, sizeof(out->path));
+	ap_tree_path(w->t, w->at, &s);
+	if (w->at && *rest)
+		ap_str_char(&s, '/');
+	ap_str_add(&s, rest);
+	if (s.cut)
+		fail(out, -AP_ENAMETOOLONG);
+}
+
+static void leave(const struct walk *w, const char *rest, struct ap_tree_found *out)
+{
+	out->verdict = AP_TREE_NATIVE;
+	tell_kernel(w, rest, out);
+}
+
+static void arrive(const struct walk *w, struct ap_tree_found *out)
+{
+	out->node = w->at;
+	out->verdict = AP_TREE_OURS;
+	if (w->v[w->at].is_shared) {
+		out->verdict = AP_TREE_SHARED;
+		tell_kernel(w, "", out);
+	}
+}
+
+/* The link's text takes the place of its name; false where that is too long. */
+static bool replace(struct walk *w, u32 link, const char *rest)
+{
+	char text[AP_TREE_PATH_CAP];
+	struct ap_str s;
+
+	ap_str_init(&s, text, sizeof(text));
+	ap_str_add(&s, ap_tree_text(w->t, w->v[link].text));
+	ap_str_add(&s, rest);
+	memcpy(w->rest, text, s.len + 1);
+	w->moved = true;
+	return !s.cut && ++w->links <= LINKS_MAX;
+}
+
+static u32 type_of(const struct walk *w, u32 node)
+{
+	return w->v[node].mode & AP_TREE_FMT;
+}
+
+/* One name, from p on, and what follows: false at the end, with *out filled. */
+static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
+{
+	const char *start = *p, *name = start, *end;
+	u64 len;
+	u32 next;
+
+	while (*name == '/')
+		name++;
+	for (end = name; *end && *end != '/'; end++)
+		;
+	len = (u64)(end - name);
+	*p = end;
+	if (type_of(w, w->at) != AP_TREE_DIR && name != start)
+		return fail(out, -AP_ENOTDIR), false;
+	if (!len)
+		return arrive(w, out), false;
+	if (len == 1 && name[0] == '.')
+		return true;
+	if (len == 2 && name[0] == '.' && name[1] == '.') {
+		w->moved = true;
+		w->at = w->v[w->at].parent;
+		return true;
+	}
+	next = child_of(w->t, w->at, name, len);
+	if (!next && w->v[w->at].is_shared)
+		return leave(w, name, out), false;
+	if (!next)
+		return fail(out, -AP_ENOENT), false;
+	if (type_of(w, next) == AP_TREE_LINK && (*end || w->follow)) {
+		if (!replace(w, next, end))
+			return fail(out, -AP_ELOOP), false;
+		*p = w->rest;
+		return true;
+	}
+	w->at = next;
+	return true;
+}
+
+void ap_tree_find(const struct ap_tree *t, u32 start, bool is_ours, const char *path, bool follow,
+		  struct ap_tree_found *out)
+{
+	struct walk w = { .t = t,
+			  .v = ap_tree_nodes(t),
+			  .at = *path == '/' ? 0 : start,
+			  .follow = follow,
+			  .moved = is_ours && *path != '/' };
+	const char *p = w.rest;
+	u64 len = strlen(path);
+
+	out->path[0] = 0;
+	if (len >= sizeof(w.rest)) {
+		out->verdict = AP_TREE_NATIVE;
+		return;
+	}
+	memcpy(w.rest, path, len + 1);
+	while (step(&w, &p, out))
+		;
+}

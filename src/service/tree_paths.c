@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that take a path.  Most paths are none of ours, which the first bytes say; the others are
+ * walked (tree.c) and answered from the node.
+ *
+ * A directory that is the kernel's too is asked of the kernel first.  A process with a filter of its
+ * own sees the kernel's files (docs/limits.md): the filter judges its calls, and we make none.
+ */
+#include "base/mem.h"
+#include "engine/sys.h"
+#include "service/fds.h"
+#include "service/sys.h"
+#include "service/tree.h"
+
+#define NO_DIR	   6 /* index past the arguments: the path is absolute or from the process' directory */
+#define O_CREAT	   0100ULL
+#define O_EXCL	   0200ULL
+#define O_NOFOLLOW 0400000ULL
+#define W_OK	   2
+#define R_OK	   4
+#define X_OK	   1
+
+/* A call with a path, taken apart. */
+struct path_call {
+	u32 dir, path; /* indices of arguments */
+	bool follow;
+	u64 flags; /* of an open; of the others the AT_ flags */
+};
+
+static u32 cwd; /* 0: to be asked; 1: none of ours; else node + 2 */
+
+void ap_tree_cwd_changes(void)
+{
+	__atomic_store_n(&cwd, 0, __ATOMIC_RELEASE);
+}
+
+static u32 ask_cwd(void)
+{
+	const struct ap_tree *t = ap_tree_get();
+	struct ap_tree_found found;
+	char path[AP_TREE_PATH_CAP];
+
+	if (!t || ap_svc_sys(AP_NR_getcwd, (u64)path, sizeof(path), 0, 0) <= 0)
+		return 0;
+	ap_tree_find(t, 0, false, path, true, &found);
+	return found.verdict == AP_TREE_OURS || found.verdict == AP_TREE_SHARED ? found.node + 1
+										: 0;
+}
+
+u32 ap_tree_cwd(void)
+{
+	u32 c = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+
+	if (c)
+		return c - 1;
+	c = ask_cwd();
+	/* a vfork child may be elsewhere than the process whose memory it has */
+	if (ap_hook_shares_files())
+		__atomic_store_n(&cwd, c + 1, __ATOMIC_RELEASE);
+	return c;
+}
+
+static bool open_call(const struct ap_service_call *c, struct path_call *p)
+{
+	p->dir = c->nr == AP_NR_open ? NO_DIR : 0;
+	p->path = c->nr == AP_NR_open ? 0 : 1;
+	p->flags = c->a[p->path + 1];
+	if (c->nr == AP_NR_openat2 && ap_hook_get(&p->flags, p->flags, sizeof(p->flags)))
+		return false;
+	p->follow =
+		!(p->flags & O_NOFOLLOW) && (p->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+	return true;
+}
+
+/* False: it has no path, or none that could be ours. */
+static bool take_apart(const struct ap_service_call *c, struct path_call *p)
+{
+	*p = (struct path_call){ .dir = NO_DIR, .follow = true };
+	switch (c->nr) {
+	case AP_NR_open:
+	case AP_NR_openat:
+	case AP_NR_openat2:
+		return open_call(c, p);
+	case AP_NR_lstat:
+	case AP_NR_readlink:
+	case AP_NR_lgetxattr:
+	case AP_NR_llistxattr:
+		p->follow = false;
+		return true;
+	case AP_NR_stat:
+	case AP_NR_access:
+	case AP_NR_statfs:
+	case AP_NR_getxattr:
+	case AP_NR_listxattr:
+		return true;
+	case AP_NR_newfstatat:
+	case AP_NR_faccessat2:
+		p->flags = c->a[3];
+		break;
+	case AP_NR_statx:
+		p->flags = c->a[2];
+		break;
+	case AP_NR_faccessat:
+		break;
+	case AP_NR_readlinkat:
+		p->flags = AP_AT_SYMLINK_NOFOLLOW;
+		break;
+	default:
+		return false;
+	}
+	p->dir = 0;
+	p->path = 1;
+	p->follow = !(p->flags & AP_AT_SYMLINK_NOFOLLOW);
+	return true;
+}
+
+/* The bytes at src up to a NUL: false where they cannot be read, or are too many. */
+static bool get_path(char *dst, u64 src)
+{
+	u64 n = 0;
+
+	while (n < AP_TREE_PATH_CAP) {
+		u64 chunk = AP_PAGE_SIZE - ((src + n) & (AP_PAGE_SIZE - 1));
+
+		if (chunk > AP_TREE_PATH_CAP - n)
+			chunk = AP_TREE_PATH_CAP - n;
+		if (ap_hook_get(dst + n, src + n, chunk))
+			return false;
+		if (memchr(dst + n, 0, chunk))
+			return true;
+		n += chunk;
+	}
+	return false;
+}
+
+/* By the first bytes of an absolute path: could it lead to the tree? */
+static bool may_be_ours(u64 src)
+{
+	char head[3] = "";
+
+	if (ap_hook_get(head, src, sizeof(head)) && ap_hook_get(head, src, 1))
+		return false;
+	return head[0] != '/' || (head[1] == 's' && head[2] == 'y') ||
+	       (head[1] == 'p' && head[2] == 'r') || head[1] == '/' || head[1] == '.';
+}
+
+/* Where a relative path begins: false where that is none of our directories. */
+static bool begins(const struct ap_service_call *c, const struct path_call *p, u32 *start,
+		   bool *is_ours)
+{
+	struct ap_tree_fd f;
+
+	*is_ours = false;
+	if (p->dir == NO_DIR || (s32)c->a[p->dir] == AP_AT_FDCWD) {
+		*start = ap_tree_cwd();
+		return *start && (*start)--;
+	}
+	f = ap_tree_of_fd((s32)c->a[p->dir]);
+	*start = f.node;
+	*is_ours = !f.is_native;
+	return f.is_known;
+}
+
+static s64 access_node(const struct ap_tree_node *n, u64 mode)
+{
+	if (mode & W_OK)
+		return ap_tree_refuses_writing();
+	if (mode & X_OK && !(n->mode & 0111))
+		return -AP_EACCES;
+	return mode & R_OK && !(n->mode & 0444) ? -AP_EACCES : 0;
+}
+
+static s64 read_link(const struct ap_tree *t, const struct ap_tree_node *n, u64 buf, u64 size)
+{
+	if ((s32)size <= 0 || (n->mode & AP_TREE_FMT) != AP_TREE_LINK)
+		return -AP_EINVAL;
+	if (size > n->size)
+		size = n->size;
+	return ap_hook_put(buf, ap_tree_text(t, n->text), size) ? -AP_EFAULT : (s64)size;
+}
+
+static s64 serve(const struct ap_service_call *c, u64 open_flags, u32 node)
+{
+	const struct ap_tree *t = ap_tree_get();
+	const struct ap_tree_node *n = ap_tree_nodes(t) + node;
+
+	switch (c->nr) {
+	case AP_NR_open:
+	case AP_NR_openat:
+	case AP_NR_openat2:
+		return ap_tree_open(node, open_flags);
+	case AP_NR_stat:
+	case AP_NR_lstat:
+		return ap_tree_stat(node, c->a[1]);
+	case AP_NR_newfstatat:
+		return ap_tree_stat(node, c->a[2]);
+	case AP_NR_statx:
+		return ap_tree_statx(node, c->a[4]);
+	case AP_NR_access:
+		return access_node(n, c->a[1]);
+	case AP_NR_faccessat:
+	case AP_NR_faccessat2:
+		return access_node(n, c->a[2]);
+	case AP_NR_readlink:
+		return read_link(t, n, c->a[1], c->a[2]);
+	case AP_NR_readlinkat:
+		return read_link(t, n, c->a[2], c->a[3]);
+	case AP_NR_statfs:
+		return ap_tree_statfs(node, c->a[1]);
+	case AP_NR_getxattr:
+	case AP_NR_lgetxattr:
+		return -AP_EOPNOTSUPP;
+	default: /* listxattr, llistxattr */
+		return 0;
+	}
+}
+
+/* The kernel's turn, by another name where the walk led it astray. */
+static bool pass(struct ap_service_call *c, const struct path_call *p,
+		 const struct ap_tree_found *found)
+{
+	u64 a[6];
+
+	if (!found->path[0])
+		return false;
+	memcpy(a, c->a, sizeof(a));
+	a[p->path] = (u64)found->path;
+	c->ret = ap_hook_sys(c->nr, a);
+	return true;
+}
+
+static bool opens(u64 nr)
+{
+	return nr == AP_NR_open || nr == AP_NR_openat || nr == AP_NR_openat2;
+}
+
+/* Could the answer be of a descriptor, by its name in /proc? */
+static bool shows(u64 nr)
+{
+	return nr == AP_NR_readlink || nr == AP_NR_readlinkat || nr == AP_NR_stat ||
+	       nr == AP_NR_newfstatat || nr == AP_NR_statx;
+}
+
+/* The kernel has answered for a directory that is ours too. */
+static void complete(struct ap_service_call *c, const struct path_call *p, u32 node)
+{
+	if (c->ret == -AP_ENOENT)
+		c->ret = serve(c, p->flags, node);
+	else if (c->ret >= 0 && opens(c->nr) && !(p->flags & AP_O_PATH) &&
+		 !ap_tree_can_merge((s32)c->ret))
+		ap_tree_replace(node, (s32)c->ret, p->flags);
+}
+
+static bool decide(struct ap_service_call *c, const struct path_call *p,
+		   const struct ap_tree_found *found)
+{
+	switch (found->verdict) {
+	case AP_TREE_NATIVE:
+		if (pass(c, p, found))
+			return true;
+		c->tree = shows(c->nr) && ap_hook_session()->perf_used ? AP_TREE_SHOWS : 0;
+		return false;
+	case AP_TREE_ERROR:
+		c->ret = found->error;
+		if (c->ret == -AP_ENOENT && p->flags & O_CREAT &&
+		    (c->nr == AP_NR_open || c->nr == AP_NR_openat))
+			c->ret = ap_tree_refuses_writing();
+		return true;
+	case AP_TREE_SHARED:
+		ap_hook_session()->perf_used = 1;
+		if (pass(c, p, found)) {
+			complete(c, p, found->node);
+			return true;
+		}
+		c->tree = found->node + 1;
+		return false;
+	default:
+		ap_hook_session()->perf_used = 1;
+		c->ret = serve(c, p->flags, found->node);
+		return true;
+	}
+}
+
+/* Is the process somewhere else afterwards, or under another root? */
+static bool moves(u64 nr)
+{
+	return nr == AP_NR_chdir || nr == AP_NR_fchdir || nr == AP_NR_chroot || nr == AP_NR_setns ||
+	       nr == AP_NR_unshare;
+}
+
+bool ap_tree_before(struct ap_service_call *c)
+{
+	const struct ap_tree *t;
+	struct ap_tree_found found;
+	struct path_call p;
+	char path[AP_TREE_PATH_CAP];
+	u32 start = 0;
+	bool is_ours = false;
+
+	c->tree = 0;
+	if (moves(c->nr)) {
+		ap_tree_cwd_changes();
+		c->tree = AP_TREE_MOVES;
+		return false;
+	}
+	if (!take_apart(c, &p) || !may_be_ours(c->a[p.path]) || ap_svc_is_mute() ||
+	    !get_path(path, c->a[p.path]) || !*path)
+		return false;
+	t = ap_tree_get();
+	if (!t || (*path != '/' && !begins(c, &p, &start, &is_ours)))
+		return false;
+	if (ap_mounts_is(path)) {
+		c->tree = AP_TREE_MOUNTS;
+		return false;
+	}
+	ap_tree_find(t, start, is_ours, path, p.follow, &found);
+	return decide(c, &p, &found);
+}
+
+void ap_tree_after(struct ap_service_call *c)
+{
+	struct path_call p;
+	char path[AP_TREE_PATH_CAP];
+
+	if (c->tree == AP_TREE_MOVES || c->tree == AP_TREE_SHOWS || !take_apart(c, &p)) {
+		ap_tree_fd_after(c);
+		return;
+	}
+	if (c->tree != AP_TREE_MOUNTS)
+		complete(c, &p, c->tree - 1);
+	else if (c->ret >= 0 && opens(c->nr) && get_path(path, c->a[p.path]))
+		ap_mounts_opened(path, (s32)c->ret, p.flags);
+}
