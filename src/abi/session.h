@@ -36,7 +36,7 @@
 #define AP_SLOT_OFF(i)	   (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
 #define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
 
-#define AP_NOTE_OFF	   4096ULL
+#define AP_NOTE_OFF	   8192ULL
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
@@ -49,11 +49,9 @@
 #define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 
-/* Raw counters of a slot or segment, beyond the vector fields 0..7. */
-enum ap_raw {
-	AP_RAW_SYSCALL = AP_VEC_N, /* syscall instructions */
-	AP_RAW_N = 16
-};
+/* Raw counters of a slot, segment or root: by kind. */
+#define AP_RAW_SYSCALL AP_KIND_SYSCALL
+#define AP_RAW_N       AP_KIND_N
 
 enum ap_slot_state {
 	AP_SLOT_FREE = 0,
@@ -124,6 +122,7 @@ struct ap_seg {
 	u64 fold;
 	u64 dead[2][AP_RAW_N];
 	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
+	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	char comm[64]; /* path or name for reports, NUL terminated */
 };
@@ -177,7 +176,7 @@ struct ap_session {
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
-_Static_assert(sizeof(struct ap_session) <= 4096, "the notes follow");
+_Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */

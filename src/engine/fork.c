@@ -60,6 +60,7 @@ static u32 prepare(void)
 		return NO_SEG;
 	window->root = own->root;
 	window->nshapes = own->nshapes;
+	window->kinds_ack = own->kinds_ack;
 	memcpy(window->comm, own->comm, sizeof(own->comm));
 	window->mute = own->mute;
 	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));

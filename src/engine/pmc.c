@@ -68,7 +68,7 @@ void ap_pmc_read(struct ap_thread *t, u64 pc)
 
 	if (!ap_service_pmc((u32)gpr[AP_RCX], &value)) {
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_thread_slot(t)->extra[AP_VEC_INSTR]--;
+			ap_thread_slot(t)->extra[AP_KIND_INSTR]--;
 		t->regs.rip = pc;
 		ap_signal_general_protection(t);
 	}

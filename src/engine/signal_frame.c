@@ -235,7 +235,7 @@ static AP_NORETURN void abandon(struct ap_thread *t)
 
 	slot->extra[AP_RAW_SYSCALL]--;
 	if (ap_proc.flags & AP_F_COUNT)
-		slot->extra[AP_VEC_INSTR]--;
+		slot->extra[AP_KIND_INSTR]--;
 	ap_redispatch(t);
 }
 

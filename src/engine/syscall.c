@@ -212,7 +212,7 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
 		slot->extra[AP_RAW_SYSCALL]--;
 		if (ap_proc.flags & AP_F_COUNT)
-			slot->extra[AP_VEC_INSTR]--;
+			slot->extra[AP_KIND_INSTR]--;
 		return;
 	}
 	gpr[RCX] = pc + 2;

@@ -67,6 +67,7 @@ struct ap_thread {
 	u32 branch_id;		/* 0x44: place of the last indirect branch, as in exit_id */
 	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
 	u64 app_gs_base;	/* 0xd8: the program's %gs base */
+	u64 rep_rcx;		/* 0xe0: rcx before the rep instruction that is executed */
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */

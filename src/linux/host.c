@@ -51,14 +51,14 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 	return sum;
 }
 
-/* The engine counts the base kinds in every session that counts; it has no others. */
+/* Once wanted they are counted to the end of the session: engine/kinds.c. */
 static int world_want_kinds(void *world, u64 kinds)
 {
 	struct ap_host *host = world;
 
-	if (kinds & ~AP_KINDS_BASE)
+	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
 		return -ENOENT;
-	host->ses->head->kinds |= kinds;
+	__atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
 	return 0;
 }
 

@@ -74,10 +74,8 @@ void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]
 	for (u32 id = 0; id < nshapes && id < AP_SHAPE_MAX; id++) {
 		u64 n = __atomic_load_n(&counts[id], __ATOMIC_RELAXED);
 
-		if (!n)
-			continue;
-		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
-			sum[f] += n * ap_vec_get(shapes[id], f);
+		if (n)
+			ap_shape_add(shapes[id], n, sum);
 	}
 }
 

@@ -66,32 +66,21 @@ static const struct ap_pub *find(u64 inode, struct ap_pub *out)
 
 static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
 {
-	return e->kinds && !(e->kinds >> AP_RAW_N) && e->seg == p->seg_index &&
+	return e->kinds && !(e->kinds & ~AP_KINDS_ALL) && e->seg == p->seg_index &&
 	       e->slot == p->slot_index && e->gen == p->slot->gen;
 }
 
-/* Of one field of the shapes. */
-static u64 own_field(const struct ap_hook_place *p, u32 field)
-{
-	u64 sum = 0;
-
-	for (u32 id = 0; id < p->nshapes; id++)
-		sum += p->counts[id] * ap_vec_get(p->shapes[id], field);
-	return sum;
-}
-
-/* Sum of the thread's raw counters of some kinds: the first are fields of shapes. */
+/* Sum of the thread's raw counters of some kinds. */
 static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
 {
 	u64 sum = 0;
 
-	for (u32 k = 0; k < AP_RAW_N; k++) {
-		if (!(kinds & AP_KIND_BIT(k)))
-			continue;
-		sum += (u64)p->slot->extra[k];
-		if (k < AP_VEC_N)
-			sum += own_field(p, k);
-	}
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		if (kinds & AP_KIND_BIT(k))
+			sum += (u64)p->slot->extra[k];
+	for (u32 id = 0; id < p->nshapes; id++)
+		if (p->counts[id])
+			sum += p->counts[id] * ap_shape_of(p->shapes[id], kinds);
 	return sum;
 }
 
