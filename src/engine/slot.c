@@ -197,5 +197,6 @@ int ap_slot_fork_child(struct ap_thread *t)
 	t->slot_index = 0;
 	ap_proc.seg->nslots = 1;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	ap_direct_reset(t);
 	return 0;
 }
