@@ -104,6 +104,7 @@ static const struct ap_core_ops ops = {
 	.cgroup_has = ap_host_cgroup_has,
 	.cgroup_put = ap_host_cgroup_put,
 	.publish = ap_host_publish,
+	.trace_count = ap_host_trace_count,
 };
 
 /* Raw codes are the host CPU's: libraries choose them by CPUID. */
@@ -173,6 +174,7 @@ void ap_host_free(struct ap_host *host)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
 	ap_host_cpus_fini(host);
+	free(host->trace);
 	ap_host_pages_fini(host);
 	free(host->buf);
 	free(host);
