@@ -44,8 +44,11 @@ void ap_kinds_switch(void)
 
 /* --- kinds that are read often */
 
+/* Not under a filter of system calls: new code takes memory. */
 void ap_direct_want(u64 kinds)
 {
+	if (ap_proc.seg->mute)
+		return;
 	ap_lock_take(&ap_proc.lock);
 	if (kinds & ~ap_proc.direct) {
 		__atomic_fetch_or(&ap_proc.direct, kinds, __ATOMIC_RELEASE);
