@@ -33,6 +33,12 @@ done
 
 # --- locked memory: of a user, with and without a limit that is set in the session
 [ "$(id -u)" != 0 ] || who=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+if [ "$(id -u)" = 0 ]; then
+	both "a task of another user, outside" "$tmp/perf_native" other $$
+	has "$tmp/native" EACCES "may not be counted"
+else
+	lack "a task of another user, outside" "needs root"
+fi
 both "mlock: a limit of the session's" sh -c "ulimit -S -l 512 && '$tmp/perf_native' mlock"
 for limit in 0 64 1024; do
 	if ulimit -S -l "$limit" 2>/dev/null; then

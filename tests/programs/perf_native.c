@@ -291,6 +291,12 @@ int main(int argc, char **argv)
 	} parts[] = { { "args", args },	   { "samples", samples },   { "groups", groups },
 		      { "reset", resets }, { "software", software }, { "mlock", mlocked } };
 
+	if (argc == 3) { /* a task of somebody else's, outside the session */
+		struct perf_event_attr a = soft(PERF_COUNT_SW_DUMMY);
+
+		show(argv[1], open_full(&a, atoi(argv[2]), -1, -1, 0));
+		return 0;
+	}
 	for (unsigned int i = 0; argc == 2 && i < sizeof(parts) / sizeof(*parts); i++) {
 		if (strcmp(argv[1], parts[i].name))
 			continue;
