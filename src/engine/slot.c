@@ -132,6 +132,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	memset(slot->extra, 0, sizeof(slot->extra));
 	slot->req = AP_REQ_NONE;
 	slot->in_code = 0;
+	slot->call = 0;
 	slot->gen = gen;
 	slot->tid = 0;
 	slot->pid = 0;
@@ -196,5 +197,6 @@ int ap_slot_fork_child(struct ap_thread *t)
 	t->slot_index = 0;
 	ap_proc.seg->nslots = 1;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	ap_direct_reset(t);
 	return 0;
 }

@@ -155,6 +155,23 @@ static bool exists(const struct ap_host *host, u64 pidns, pid_t pid)
 	return ap_pidns_find(pidns, pid) > 0;
 }
 
+/* Killed from outside, and nobody has told us yet; Linux opens nothing on those who are on their way out. */
+static bool has_ended(const struct ap_host_task *t)
+{
+	char name[64], text[512];
+	const char *state;
+	ssize_t n;
+
+	if (t->pid <= 0 || t->tid <= 0)
+		return false;
+	snprintf(name, sizeof(name), "task/%d/stat", (int)t->tid);
+	n = ap_proc_read(t->pid, name, text, sizeof(text));
+	if (n <= 0)
+		return n == -ENOENT || n == -ESRCH;
+	state = strrchr(text, ')');
+	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
+}
+
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)
 {
 	struct ap_host *host = world;
@@ -177,6 +194,8 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 		nanosleep(&step, NULL);
 		t = scan(host, pidns, pid);
 	}
+	if (t && has_ended(t))
+		return -ESRCH;
 	if (t) {
 		*out = t->core;
 		return 0;

@@ -22,6 +22,21 @@ stopped: index 0, equal 1
 END
 same "$tmp/out" "$tmp/want" "the counts are those of the code" || note "$(head -n 5 "$tmp/err")"
 
+run serve -- "$PROGRAMS/perf_rdpmc" often
+is "$status" 0 "counters are read often"
+cat >"$tmp/want" <<'END'
+branches by read: steps of 3, others 0
+instructions: steps of 7, others 0
+branches: steps of 1, others 0
+instructions again: steps of 7, others 0
+instructions by read: steps of 11, others 0
+branches of a thread: steps of 1, others 0
+END
+same "$tmp/out" "$tmp/want" "each reading is exact" || note "$(head -n 5 "$tmp/err")"
+run serve -- "$PROGRAMS/perf_rdpmc" gone
+is "$(cat "$tmp/out")" "signal 11, code 128, trap 13, at rdpmc 1" \
+	"a counter whose page has gone faults, also where it was read often"
+
 run "$PROGRAMS/perf_rdpmc" index
 mv "$tmp/out" "$tmp/native"
 run serve -- "$PROGRAMS/perf_rdpmc" index
