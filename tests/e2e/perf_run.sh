@@ -37,6 +37,15 @@ run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_kinds"
 is "$status" 0 "kinds asked for in the middle are exact from there on" || note "$(cat err)"
 has_not out FAILED "all of them"
 
+if unshare -Upf --mount-proc true 2>/dev/null; then
+	run timeout -k 5 120 "$ANYPERF" run --deterministic -- unshare -Upf --mount-proc \
+		"$PROGRAMS/perf_run_tasks"
+	is "$status" 0 "also where they have names of their own" || note "$(cat err)"
+	has_not out FAILED "all of them"
+else
+	lack "a pid namespace" "unshare: refused"
+fi
+
 # --- stock perf
 if command -v perf >/dev/null; then
 	expect() { sed -n "s/.* EXPECT $1 //p" "$root/tests/programs/branches.S"; }
