@@ -102,6 +102,7 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_cpus *cpus; /* NULL while no event is of a CPU */
 	u32 ncpu_files;
+	bool has_tree;
 	u64 core_ns;	 /* when the core is asked for its tick */
 	bool is_idle;	 /* it wanted none */
 	bool is_changed; /* requests were served since */
@@ -118,6 +119,8 @@ struct ap_host {
 
 /* host.c */
 u32 ap_host_ncpus(void);
+/* Packs the generated tree, once. */
+AP_MUST_CHECK int ap_host_tree(struct ap_host *host);
 
 /* host_task.c */
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
