@@ -133,6 +133,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	memset(slot->extra, 0, sizeof(slot->extra));
 	slot->req = AP_REQ_NONE;
 	slot->in_code = 0;
+	slot->call = 0;
 	slot->gen = gen;
 	slot->tid = 0;
 	slot->pid = 0;

@@ -4,7 +4,7 @@
  * offsets are part of translated code and of gate.S (checked by _Static_asserts in thread.c).
  *
  * A thread area is one reservation, laid out from low to high:
- *   struct ap_thread (one page) | slot page and counters (session file, shared) | guard page |
+ *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) | guard page |
  *   engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
@@ -127,6 +127,11 @@ static inline struct ap_slot *ap_thread_slot(struct ap_thread *t)
 static inline u64 *ap_thread_counts(struct ap_thread *t)
 {
 	return (u64 *)((char *)t + AP_T_COUNTS_OFF);
+}
+
+static inline u64 *ap_thread_trace(struct ap_thread *t)
+{
+	return (u64 *)((char *)t + AP_T_SLOT_OFF + AP_SLOT_TRACE_OFF);
 }
 
 /* The calling thread; valid from the moment the thread's gs base is set. */

@@ -104,6 +104,7 @@ static const struct ap_core_ops ops = {
 	.cgroup_has = ap_host_cgroup_has,
 	.cgroup_put = ap_host_cgroup_put,
 	.publish = ap_host_publish,
+	.trace_count = ap_host_trace_count,
 };
 
 /* Raw codes are the host CPU's: libraries choose them by CPUID. */
@@ -137,7 +138,9 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .counters = config->counters,
 						    .user_only = config->user_only,
 						    .max_sample_rate = MAX_SAMPLE_RATE,
-						    .max_stack = MAX_STACK };
+						    .max_stack = MAX_STACK,
+						    .regs = AP_PERF_REGS_X86_64,
+						    .has_user_stack = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;
 
@@ -175,6 +178,7 @@ void ap_host_free(struct ap_host *host)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
 	ap_host_cpus_fini(host);
+	free(host->trace);
 	ap_host_pages_fini(host);
 	free(host->buf);
 	free(host);

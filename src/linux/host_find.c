@@ -136,6 +136,23 @@ static bool is_thread_of(const struct ap_host_task *t, pid_t tid)
 	return t->pid > 0 && !access(ap_proc_path(path, t->pid, name), F_OK);
 }
 
+/* Killed from outside, and nobody has told us yet; Linux opens nothing on those who are on their way out. */
+static bool has_ended(const struct ap_host_task *t)
+{
+	char name[64], text[512];
+	const char *state;
+	ssize_t n;
+
+	if (t->pid <= 0 || t->tid <= 0)
+		return false;
+	snprintf(name, sizeof(name), "task/%d/stat", (int)t->tid);
+	n = ap_proc_read(t->pid, name, text, sizeof(text));
+	if (n <= 0)
+		return n == -ENOENT || n == -ESRCH;
+	state = strrchr(text, ')');
+	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
+}
+
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)
 {
 	struct ap_host *host = world;
@@ -157,6 +174,8 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 		nanosleep(&step, NULL);
 		t = scan(host, pidns, pid);
 	}
+	if (t && has_ended(t))
+		return -ESRCH;
 	if (t) {
 		*out = t->core;
 		return 0;

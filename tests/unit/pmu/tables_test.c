@@ -136,6 +136,7 @@ static void errors_are_those_of_x86(void)
 		{ AP_PERF_TYPE_RAW, 0x3c, -AP_ENOENT },
 		{ AP_PERF_TYPE_RAW, 0x40c4, -AP_ENOENT },
 		{ AP_PERF_TYPE_RAW, 0xc7, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 0x4064, -AP_ENOENT }, /* the example of 2009: cycles of a bus */
 		{ AP_PERF_TYPE_RAW, 1ULL << 63 | 0xc0, 0 },
 		{ AP_PERF_TYPE_SOFTWARE, 0, -AP_ENOENT },
 		{ 999, 0, -AP_ENOENT },
