@@ -98,7 +98,8 @@ struct ap_tree_fd ap_tree_of_fd(s32 fd)
 	struct ap_tree_fd f = { .is_known = false };
 	u64 v;
 
-	if (!ap_hook_session()->perf_used)
+	/* the program's filter shall see its calls, and the kernel answer them */
+	if (!ap_hook_session()->perf_used || ap_svc_is_mute())
 		return f;
 	v = ap_fds_tree(fd);
 	if (!v || !ap_tree_need())
