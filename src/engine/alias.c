@@ -184,12 +184,17 @@ static void changed(u64 start, u64 end)
 	ap_alias_drop(start, end);
 }
 
+static void add_range(u64 start, u64 end)
+{
+	if (make_room())
+		ap_ranges_set(&shared, start, end, 0);
+	valid = false;
+}
+
 void ap_alias_map(u64 start, u64 end)
 {
-	if (!make_room())
-		return;
-	ap_ranges_set(&shared, start, end, 0);
-	changed(start, end);
+	add_range(start, end);
+	ap_alias_drop(start, end);
 }
 
 void ap_alias_unmap(u64 start, u64 end)
@@ -318,7 +323,7 @@ static bool join(const struct ap_map *m, void *arg)
 
 	if (m->x && m->ino == st->ino && !overlaps(m->start, m->end)) {
 		ap_cache_invalidate(m->start, m->end);
-		ap_alias_map(m->start, m->end);
+		add_range(m->start, m->end);
 		ap_region_set(m->start, m->end, m->w ? AP_RANGE_W : 0, m->r);
 	}
 	return true;
