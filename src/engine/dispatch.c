@@ -121,6 +121,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	ap_lock_take(&ap_proc.lock);
 	if (ap_unlikely(ap_proc.native)) {
+		ap_smc_unprotect_all();
 		ap_lock_drop(&ap_proc.lock);
 		ap_sig_go_native(t);
 	}
@@ -300,7 +301,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 }
 
 /* Half a second: the holder may be this very thread, interrupted by a fault of the engine's own. */
-static bool take_lock_or_force(struct ap_lock *l)
+static bool take_lock(struct ap_lock *l)
 {
 	u64 ts[2] = { 0, 1000000 };
 
@@ -317,6 +318,7 @@ static bool take_lock_or_force(struct ap_lock *l)
 /*
  * One thread gives up for all: what the engine keeps from the program (write protection of code,
  * dispositions) cannot be given back while others need it, so they follow at their next dispatch.
+ * Each gives all pages back before it goes: with it goes the handler that would do it for the others.
  */
 void ap_go_native(struct ap_thread *t, const char *why)
 {
@@ -325,11 +327,14 @@ void ap_go_native(struct ap_thread *t, const char *why)
 
 	ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);
-	if (first && take_lock_or_force(&ap_proc.lock)) {
-		ap_cache_flush();
+	if (take_lock(&ap_proc.lock)) {
+		if (first)
+			ap_cache_flush();
 		ap_smc_unprotect_all();
 	}
-	ap_lock_drop(&ap_proc.lock);
+	/* By force if need be, but who is not the first may not let others in on the one who is. */
+	if (first || ap_lock_is_own(&ap_proc.lock))
+		ap_lock_drop(&ap_proc.lock);
 	ap_sig_set_mask(mask);
 	ap_sig_go_native(t);
 }
