@@ -156,7 +156,7 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	} while (sb->npages != npages && has_flags(pc, AP_RANGE_W | AP_RANGE_SHARED));
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
-	in->side = in->guard = false;
+	in->side = in->guard = in->pmc = false;
 	return true;
 }
 
@@ -246,6 +246,21 @@ static u64 end_trapped(struct ap_sb *sb, struct ap_sb_insn *in, u8 kind, enum ap
 	return 0;
 }
 
+/*
+ * The block begins with it, so that all before it is counted; the code that reads the counter takes
+ * the flags.
+ */
+static u64 follow_pmc(struct ap_sb *sb, struct ap_sb_insn *in, const struct path *p)
+{
+	u64 next = in->pc + in->i.len;
+
+	if (sb->n > 1 || p->max == 1 || sb->transient || !(ap_proc.flags & AP_F_COUNT) ||
+	    ap_live_at(sb, next) != 0)
+		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_RDPMC);
+	in->side = in->pmc = true;
+	return next;
+}
+
 /* What the block does after the instruction just added.  Returns the next pc, 0 to end. */
 static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
@@ -277,6 +292,8 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		end_direct(sb, next);
 		return 0;
 	default:
+		if (special_of(&in->i) == AP_SPECIAL_RDPMC)
+			return follow_pmc(sb, in, p);
 		return special_of(&in->i) == AP_SPECIAL_NONE
 			       ? next
 			       : end_trapped(sb, in, AP_EXIT_SPECIAL, special_of(&in->i));
@@ -304,6 +321,10 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		}
 		if (!next_insn(sb, cur))
 			break;
+		if (sb->n && special_of(&in->i) == AP_SPECIAL_RDPMC) {
+			end_direct(sb, cur);
+			break;
+		}
 		if (serializes(&in->i) && max_insns > 1) {
 			bool lasts = !sb->transient;
 

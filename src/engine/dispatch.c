@@ -127,6 +127,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
 		stress_fault(t);
+	if (ap_unlikely(ap_kinds_are_stale()))
+		ap_kinds_switch();
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);
@@ -255,9 +257,12 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
 		t->regs.gpr[AP_RSP] -= 8 + (i.imm_size ? (u32)i.imm & 0xffff : 0);
 	else if (i.kind == AP_I_CALL_IND)
 		t->regs.gpr[AP_RSP] += 8;
-	if (ap_proc.flags & AP_F_COUNT)
-		for (u32 f = 0; f < AP_VEC_N; f++)
-			ap_thread_slot(t)->extra[f] -= ap_vec_get(ap_indirect_vec(&i), f);
+	if (ap_proc.flags & AP_F_COUNT) {
+		struct ap_vec vec = { { [AP_VEC_BASE] = ap_indirect_vec(&i) } };
+
+		ap_more_add(&vec, ap_insn_more(&i, buf));
+		ap_count_extra(t, &vec, (u64)-1);
+	}
 	t->regs.rip = pc;
 	ap_signal_general_protection(t);
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "engine/smc.h"
 #include "engine/task.h"
+#include "engine/trace.h"
 #include "service/service.h"
 
 #define RCX	     1
@@ -203,6 +204,8 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	s64 ret;
 
 	slot->extra[AP_RAW_SYSCALL]++;
+	if (ap_trace_is_on())
+		ap_trace_enter(t, c.nr);
 	if (ap_fd_is_hidden(t, &c))
 		ret = -AP_EBADF;
 	else if (ap_unlikely(ap_service_wants(ap_proc.session, c.nr)))
@@ -212,9 +215,12 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
 		slot->extra[AP_RAW_SYSCALL]--;
 		if (ap_proc.flags & AP_F_COUNT)
-			slot->extra[AP_VEC_INSTR]--;
+			slot->extra[AP_KIND_INSTR]--;
+		ap_trace_untouched(t);
 		return;
 	}
+	if (ap_trace_is_on())
+		ap_trace_exit(t, c.nr);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
 	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))
