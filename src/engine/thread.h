@@ -114,6 +114,9 @@ struct ap_thread {
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
 	u32 next_root;	      /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
+	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
+	u64 watch_pc;
+
 	struct ap_fault fault; /* of the engine; its signal is in pend_* */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */
 	u64 last_pc[16];
