@@ -164,7 +164,7 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	} while (sb->npages != npages && has_flags(pc, AP_RANGE_W | AP_RANGE_SHARED));
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
-	in->side = in->guard = false;
+	in->side = in->guard = in->pmc = false;
 	return true;
 }
 
@@ -254,6 +254,21 @@ static u64 end_trapped(struct ap_sb *sb, struct ap_sb_insn *in, u8 kind, enum ap
 	return 0;
 }
 
+/*
+ * The block begins with it, so that all before it is counted; the code that reads the counter takes
+ * the flags.
+ */
+static u64 follow_pmc(struct ap_sb *sb, struct ap_sb_insn *in, const struct path *p)
+{
+	u64 next = in->pc + in->i.len;
+
+	if (sb->n > 1 || p->max == 1 || sb->transient || !(ap_proc.flags & AP_F_COUNT) ||
+	    ap_live_at(sb, next) != 0)
+		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_RDPMC);
+	in->side = in->pmc = true;
+	return next;
+}
+
 /* What the block does after the instruction just added.  Returns the next pc, 0 to end. */
 static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
@@ -285,6 +300,8 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		end_direct(sb, next);
 		return 0;
 	default:
+		if (special_of(&in->i) == AP_SPECIAL_RDPMC)
+			return follow_pmc(sb, in, p);
 		return special_of(&in->i) == AP_SPECIAL_NONE
 			       ? next
 			       : end_trapped(sb, in, AP_EXIT_SPECIAL, special_of(&in->i));
@@ -313,6 +330,10 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		}
 		if (!next_insn(sb, cur))
 			break;
+		if (sb->n && special_of(&in->i) == AP_SPECIAL_RDPMC) {
+			end_direct(sb, cur);
+			break;
+		}
 		alone = max_insns > 1 ? alone_for(&in->i, cur) : AP_SPECIAL_NONE;
 		if (alone != AP_SPECIAL_NONE) {
 			bool lasts = !sb->transient;

@@ -123,6 +123,16 @@ static inline bool ap_kinds_are_stale(void)
 	return (want & AP_KINDS_ALL & ~ap_proc.kinds) || ap_proc.seg->kinds_ack != ap_proc.kinds;
 }
 
+/*
+ * Counted directly: in extra[] at each exit, and not in shapes any more, so that a thread reads its own
+ * counter in no time.
+ */
+void ap_direct_want(u64 kinds);		   /* from the thread's next instruction on */
+void ap_direct_reset(struct ap_thread *t); /* its counters begin anew */
+/* The kinds that are; the thread's direct_sums hold what its shapes had of them before. */
+u64 ap_direct_kinds(struct ap_thread *t);
+void ap_pmc_forget(void); /* what all threads know of counters */
+
 /* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
 void ap_pmc_read(struct ap_thread *t, u64 pc);

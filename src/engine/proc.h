@@ -31,6 +31,7 @@ struct ap_proc {
 	s32 session_fd;
 	u32 flags;	 /* AP_F_* */
 	u64 kinds;	 /* what code counts that is translated from here on; lock */
+	u64 direct;	 /* of them those counted by an add of their own; lock */
 	u32 kinds_epoch; /* code of earlier epochs may count less; lock */
 	u32 stress;
 	u64 blob_lo, blob_hi; /* the engine's own code and data */

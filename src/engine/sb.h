@@ -17,6 +17,7 @@ struct ap_sb_insn {
 	u8 cls;	      /* enum ap_rec_class */
 	u8 more;      /* ap_insn_more(), where other groups than the base are counted */
 	bool side;    /* a conditional branch with a side exit */
+	bool pmc;     /* rdpmc that is tried here; a side exit where that fails */
 	bool guard;   /* an indirect transfer whose target was guessed: checked, leaves if wrong */
 	u64 next;     /* program pc that the block goes on at after it */
 	u8 bytes[16]; /* source bytes, read once */
@@ -94,7 +95,10 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room
 u64 ap_indirect_vec(const struct ap_insn *i); /* what a jump, call or return adds */
 u64 ap_rec_vec(u8 cls);			      /* what an executed record of this class adds */
 
-/* more.c: what an instruction adds to the groups beside the base one, in a byte; 0 nothing. */
+/* pmc.c: rdpmc; returns two rel32 to where the dispatcher does it. */
+void ap_pmc_emit(struct ap_emit *e, u8 *slow[2]);
+
+/* count.c: what an instruction adds to the groups beside the base one, in a byte; 0 nothing. */
 u8 ap_insn_more(const struct ap_insn *i, const u8 *code);
 void ap_more_add(struct ap_vec *vec, u8 more);
 

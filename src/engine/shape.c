@@ -90,9 +90,31 @@ static void add_group(struct ap_adds *adds, u64 vec, u32 group)
 	}
 }
 
+/* What is counted directly leaves the vector. */
+static u64 add_direct(struct ap_adds *adds, u64 vec, u32 group)
+{
+	const u64 extra = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra);
+
+	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
+		u32 kind = ap_vec_kind(group, f), by = ap_vec_get(vec, f);
+
+		if (!by || !(ap_proc.direct & AP_KIND_BIT(kind)))
+			continue;
+		adds->add[adds->n].disp = (u32)(extra + kind * 8ULL);
+		adds->add[adds->n++].by = by;
+		vec &= ~(0xffULL << f * 8);
+	}
+	return vec;
+}
+
 void ap_shape_adds(const struct ap_vec *vec, struct ap_adds *adds)
 {
 	adds->n = 0;
-	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
-		add_group(adds, vec->g[group], group);
+	for (u32 group = 0; group < AP_VEC_GROUPS; group++) {
+		u64 rest = vec->g[group];
+
+		if (ap_unlikely(ap_proc.direct))
+			rest = add_direct(adds, rest, group);
+		add_group(adds, rest, group);
+	}
 }

@@ -68,7 +68,6 @@ static int add_seg(void)
 	seg->nshapes = own->nshapes;
 	seg->kinds_ack = own->kinds_ack;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
-	seg->mute = own->mute;
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
 	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
@@ -198,5 +197,6 @@ int ap_slot_fork_child(struct ap_thread *t)
 	t->slot_index = 0;
 	ap_proc.seg->nslots = 1;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	ap_direct_reset(t);
 	return 0;
 }

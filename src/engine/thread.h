@@ -46,6 +46,19 @@ struct ap_altstack {
 
 struct ap_sigaction;
 
+/*
+ * What rdpmc of a counter reads while the event's publication is as it was: the word at cell (from
+ * %gs:0) and a constant.  ~0: of none.
+ */
+struct ap_pmc {
+	u32 counter;
+	u32 seq;
+	const u32 *seq_at;
+	u64 cell;
+	u64 plus;
+};
+#define AP_PMCS 8 /* by the counter's low bits */
+
 /* The engine's own state where it faulted, for the report. */
 struct ap_fault {
 	struct ap_regs regs;
@@ -68,6 +81,8 @@ struct ap_thread {
 	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
 	u64 app_gs_base;	/* 0xd8: the program's %gs base */
 	u64 rep_rcx;		/* 0xe0: rcx before the rep instruction that is executed */
+
+	struct ap_pmc pmc[AP_PMCS]; /* 0xe8 */
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */
@@ -116,6 +131,10 @@ struct ap_thread {
 
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
 	u64 watch_pc;
+
+	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
+	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */
+	u32 pmc_reads;		   /* by the dispatcher */
 
 	struct ap_fault fault; /* of the engine; its signal is in pend_* */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */

@@ -20,6 +20,7 @@
 
 struct side {
 	u8 *from; /* rel32 of the jcc in the block's body */
+	u8 *also; /* rdpmc has two */
 	struct ap_vec vec;
 };
 
@@ -184,6 +185,18 @@ static void emit_side(struct ap_sb_insn *in)
 	s->from = ap_emit_jcc32(&tr.e, cond);
 }
 
+static void emit_pmc(struct ap_sb_insn *in)
+{
+	struct side *s = &tr.sides[tr.nsides++];
+	u8 *slow[2];
+
+	s->vec = tr.vec;
+	add_insn(&s->vec, in, class_vec(in));
+	ap_pmc_emit(&tr.e, slow);
+	s->from = slow[0];
+	s->also = slow[1];
+}
+
 static void emit_guard(struct ap_sb_insn *in)
 {
 	struct side *s = &tr.guards[tr.nguards++];
@@ -197,7 +210,9 @@ static void emit_insn(struct ap_sb_insn *in)
 {
 	const u8 *from = tr.e.p;
 
-	if (in->side)
+	if (in->pmc)
+		emit_pmc(in);
+	else if (in->side)
 		emit_side(in);
 	else if (in->guard)
 		emit_guard(in);
@@ -359,31 +374,53 @@ static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
 	emit_count_rcx(vec);
 }
 
+/* rdpmc that the dispatcher has to do; it comes before the flags are used. */
+static void emit_pmc_stub(const struct side *s, const struct ap_sb_insn *in, struct ap_exit *x)
+{
+	u8 *here = tr.e.p;
+
+	x->kind = AP_EXIT_SPECIAL;
+	x->special = AP_SPECIAL_RDPMC;
+	x->target = in->pc;
+	ap_emit_adds_flags(&tr.e, &s->vec);
+	emit_jmp_stub(x);
+	if (tr.e.full)
+		return;
+	ap_patch_rel32(s->from, here);
+	ap_patch_rel32(s->also, here);
+}
+
+static void emit_side_stub(struct ap_sb *sb, const struct side *s, u32 k, struct ap_exit *x)
+{
+	const struct ap_sb_insn *in = &sb->insns[k];
+	u8 *here;
+
+	x->kind = AP_EXIT_DIRECT;
+	x->target = in->cls == AP_REC_JCC_T ? in->pc + in->i.len : ap_insn_target(&in->i, in->pc);
+	if (!tr.count) {
+		x->site = s->from;
+		emit_stub(x);
+		here = x->stub;
+	} else {
+		here = tr.e.p;
+		emit_side_count(sb, x, k, &s->vec);
+		emit_linkable(x);
+	}
+	if (!tr.e.full)
+		ap_patch_rel32(s->from, here);
+}
+
 static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 {
 	u32 s = 0;
 
 	for (u32 k = 0; k < sb->n; k++) {
-		struct ap_sb_insn *in = &sb->insns[k];
-		struct ap_exit *x = &exits[s];
-		u8 *here;
-
-		if (!in->side)
+		if (!sb->insns[k].side)
 			continue;
-		x->kind = AP_EXIT_DIRECT;
-		x->target = in->cls == AP_REC_JCC_T ? in->pc + in->i.len
-						    : ap_insn_target(&in->i, in->pc);
-		if (!tr.count) {
-			x->site = tr.sides[s].from;
-			emit_stub(x);
-			here = x->stub;
-		} else {
-			here = tr.e.p;
-			emit_side_count(sb, x, k, &tr.sides[s].vec);
-			emit_linkable(x);
-		}
-		if (!tr.e.full)
-			ap_patch_rel32(tr.sides[s].from, here);
+		if (sb->insns[k].pmc)
+			emit_pmc_stub(&tr.sides[s], &sb->insns[k], &exits[s]);
+		else
+			emit_side_stub(sb, &tr.sides[s], k, &exits[s]);
 		s++;
 	}
 }

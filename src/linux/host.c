@@ -138,7 +138,9 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .counters = config->counters,
 						    .user_only = config->user_only,
 						    .max_sample_rate = MAX_SAMPLE_RATE,
-						    .max_stack = MAX_STACK };
+						    .max_stack = MAX_STACK,
+						    .regs = AP_PERF_REGS_X86_64,
+						    .has_user_stack = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;
 

@@ -71,7 +71,9 @@ struct ap_host_file {
 	u32 page_order; /* of the mapping: enum is host_page.c's */
 	u64 page_off;	/* in the session file, 0 none */
 	u64 npages;
-	u32 *mappers; /* segments whose process has a mapping */
+	u64 npinned; /* of them: beyond perf_event_mlock_kb, of the first mapper's RLIMIT_MEMLOCK */
+	u32 pinned_seg; /* that mapper */
+	u32 *mappers;	/* segments whose process has a mapping */
 	u32 nmappers;
 	struct ap_host_file *next;  /* of its bucket */
 	struct ap_host_file *after; /* all of them, for the sweep */
@@ -89,7 +91,7 @@ struct ap_host_pages {
 	u64 off, size, used;
 	u64 *free[AP_HOST_PAGE_ORDERS]; /* offsets of areas to use again */
 	u32 nfree[AP_HOST_PAGE_ORDERS], cap[AP_HOST_PAGE_ORDERS];
-	u64 locked; /* pages that are mapped now */
+	u64 locked; /* pages that are mapped now, within perf_event_mlock_kb */
 };
 
 struct ap_host_cpus;

@@ -244,6 +244,14 @@ static void cpuid_says_what_the_table_has(void)
 	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000022, &r);
 	EXPECT_U64(r.eax, 1);
 	EXPECT_U64(r.ebx, 6);
+	r.eax = 0x80000021;
+	ap_cpuid_pmu(AP_CPU_ICELAKE, 6, 0x80000000, &r);
+	EXPECT_U64(r.eax, 0x80000021);
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000000, &r);
+	EXPECT_U64(r.eax, 0x80000022);
+	r.eax = 0x80000026;
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000000, &r);
+	EXPECT_U64(r.eax, 0x80000026);
 	r.ecx = 1;
 	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000001, &r);
 	EXPECT_U64(r.ecx, 0x800001);
