@@ -117,6 +117,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
 		link = NULL;
 		by_ibl = false;
+		ap_watch_undo(t);
 		ap_signal_deliver(t);
 	}
 	ap_lock_take(&ap_proc.lock);
@@ -129,6 +130,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		stress_fault(t);
 	if (ap_unlikely(ap_kinds_are_stale()))
 		ap_kinds_switch();
+	if (ap_unlikely(ap_watches_are_stale()))
+		ap_watch_switch();
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);
@@ -225,6 +228,10 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		t->regs.rip = l->target;
 		ap_smc_serialize();
 		ap_dispatch_one_shot(t);
+	case AP_SPECIAL_WATCH:
+		t->regs.rip = l->target;
+		ap_watch_hit(t, l->target);
+		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
 		ap_pmc_cpuid(t, l->target);
@@ -272,6 +279,8 @@ void ap_dispatch(struct ap_thread *t)
 	struct leave l = read_exit(t);
 
 	set_in_code(t, 0);
+	if (l.kind != AP_EXIT_NONE)
+		t->watch_hit = 0;
 	switch (l.kind) {
 	case AP_EXIT_DIRECT:
 		t->regs.rip = l.target;
