@@ -215,7 +215,7 @@ static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, cons
 static int new_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
 {
 	struct ap_seg init = { .pid = (u32)pid, .root = root, .parent_seg = parent_seg };
-	char name[PATH_MAX];
+	char name[PATH_MAX] = ""; /* what follows the name goes into the segment too */
 	struct ap_seg parent;
 	struct ap_stat st;
 

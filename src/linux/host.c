@@ -104,6 +104,10 @@ static const struct ap_core_ops ops = {
 	.cgroup_has = ap_host_cgroup_has,
 	.cgroup_put = ap_host_cgroup_put,
 	.publish = ap_host_publish,
+	.bp_can = ap_host_bp_can,
+	.bp_arm = ap_host_bp_arm,
+	.bp_count = ap_host_bp_count,
+	.bp_disarm = ap_host_bp_disarm,
 	.trace_count = ap_host_trace_count,
 };
 
