@@ -111,7 +111,9 @@ struct ap_thread {
 	u32 limit_shares, nofile_share;
 	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
-	u32 next_root;	      /* AP_PRCTL_SET_ROOT + 1, 0 none */
+	u64 rseq; /* attach.c: the area that the program believes to be registered, 0 none */
+	u32 rseq_size, rseq_sig;
+	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
 	struct ap_fault fault; /* of the engine; its signal is in pend_* */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */
