@@ -10,6 +10,12 @@
 
 #include "base/types.h"
 
+/*
+ * What a limit on memory that is set inside a session is enlarged by: code, tables and thread areas at
+ * their most; only address space, so generous costs nothing.
+ */
+#define AP_LIMIT_SHARE (256ULL << 20)
+
 #define AP_BOOT_MAGIC  0x746f6f6266726570ULL
 #define AP_BOOT_RANGES 64
 

@@ -27,6 +27,9 @@ _Static_assert(offsetof(struct ap_thread, regs) == AP_T_GPR, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rip) == AP_T_RIP, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rflags) == AP_T_RFLAGS, "gate.S");
 _Static_assert(offsetof(struct ap_thread, app_gs_base) == AP_T_APP_GS, "gate.S");
+_Static_assert(offsetof(struct ap_thread, rep_rcx) == AP_T_REP_RCX, "mangle.c");
+_Static_assert(offsetof(struct ap_thread, pmc) == AP_T_PMC, "mangle.c");
+_Static_assert(sizeof(struct ap_pmc) == 32, "mangle.c");
 _Static_assert(AP_T_SLOT_OFF + offsetof(struct ap_slot, in_code) == AP_T_IN_CODE, "gate.S");
 _Static_assert(offsetof(struct ap_boot, gs_base) - offsetof(struct ap_boot, regs) ==
 		       offsetof(struct ap_thread, app_gs_base) - offsetof(struct ap_thread, regs),
@@ -66,6 +69,7 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
 	ap_proc.stress = ap_proc.session->stress;
+	ap_kinds_init();
 	return 0;
 }
 

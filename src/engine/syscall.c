@@ -11,6 +11,7 @@
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
+#include "engine/trace.h"
 #include "service/service.h"
 
 #define RCX	     1
@@ -203,6 +204,8 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	s64 ret;
 
 	slot->extra[AP_RAW_SYSCALL]++;
+	if (ap_trace_is_on())
+		ap_trace_enter(t, c.nr);
 	if (ap_fd_is_hidden(t, &c))
 		ret = -AP_EBADF;
 	else if (ap_unlikely(ap_service_wants(ap_proc.session, c.nr)))
@@ -212,9 +215,12 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
 		slot->extra[AP_RAW_SYSCALL]--;
 		if (ap_proc.flags & AP_F_COUNT)
-			slot->extra[AP_VEC_INSTR]--;
+			slot->extra[AP_KIND_INSTR]--;
+		ap_trace_untouched(t);
 		return ret;
 	}
+	if (ap_trace_is_on())
+		ap_trace_exit(t, c.nr);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
 	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))
@@ -249,12 +255,12 @@ void ap_syscall_resume(struct ap_thread *t, s64 why)
 	struct ap_slot *slot = ap_thread_slot(t);
 	u64 pc = t->regs.rip;
 
-	if (execute(t, pc) != AP_SYSCALL_UNTOUCHED) {
-		slot->extra[AP_RAW_SYSCALL]--;
+	slot->extra[AP_RAW_SYSCALL]--;
+	if (execute(t, pc) != AP_SYSCALL_UNTOUCHED)
 		return;
-	}
+	slot->extra[AP_RAW_SYSCALL]++;
 	if (ap_proc.flags & AP_F_COUNT)
-		slot->extra[AP_VEC_INSTR]++;
+		slot->extra[AP_KIND_INSTR]++;
 	if (!is_ended_by(t, t->pend_sig, why))
 		return;
 	t->regs.gpr[0] = (u64)-AP_EINTR;

@@ -51,14 +51,14 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 	return sum;
 }
 
-/* The engine counts the base kinds in every session that counts; it has no others. */
+/* Once wanted they are counted to the end of the session: engine/kinds.c. */
 static int world_want_kinds(void *world, u64 kinds)
 {
 	struct ap_host *host = world;
 
-	if (kinds & ~AP_KINDS_BASE)
+	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
 		return -ENOENT;
-	host->ses->head->kinds |= kinds;
+	__atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -104,6 +104,11 @@ static const struct ap_core_ops ops = {
 	.cgroup_has = ap_host_cgroup_has,
 	.cgroup_put = ap_host_cgroup_put,
 	.publish = ap_host_publish,
+	.bp_can = ap_host_bp_can,
+	.bp_arm = ap_host_bp_arm,
+	.bp_count = ap_host_bp_count,
+	.bp_disarm = ap_host_bp_disarm,
+	.trace_count = ap_host_trace_count,
 };
 
 /* Raw codes are the host CPU's: libraries choose them by CPUID. */
@@ -133,7 +138,9 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .counters = config->counters,
 						    .user_only = config->user_only,
 						    .max_sample_rate = MAX_SAMPLE_RATE,
-						    .max_stack = MAX_STACK };
+						    .max_stack = MAX_STACK,
+						    .regs = AP_PERF_REGS_X86_64,
+						    .has_user_stack = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;
 
@@ -173,6 +180,7 @@ void ap_host_free(struct ap_host *host)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
 	ap_host_cpus_fini(host);
+	free(host->trace);
 	ap_host_pages_fini(host);
 	free(host->buf);
 	free(host);

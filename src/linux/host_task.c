@@ -74,17 +74,14 @@ void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]
 	for (u32 id = 0; id < nshapes && id < AP_SHAPE_MAX; id++) {
 		u64 n = __atomic_load_n(&counts[id], __ATOMIC_RELAXED);
 
-		if (!n)
-			continue;
-		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
-			sum[f] += n * ap_vec_get(shapes[id], f);
+		if (n)
+			ap_shape_add(shapes[id], n, sum);
 	}
 }
 
 /* --- counts and time */
 
-/* The slot is still this task's: it has not ended without a word. */
-static bool is_in_slot(const struct ap_host_task *t)
+bool ap_host_task_is_in_slot(const struct ap_host_task *t)
 {
 	const struct ap_slot *s;
 
@@ -101,10 +98,10 @@ const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
 	if (t->raw_at == host->epoch)
 		return t->raw;
 	t->raw_at = host->epoch;
-	if (is_in_slot(t))
+	if (ap_host_task_is_in_slot(t))
 		ap_host_sum_slot(t->seg, t->slot, sum);
 	/* looked at again: a parent may have cleared up after its vfork child meanwhile */
-	if (!is_in_slot(t)) {
+	if (!ap_host_task_is_in_slot(t)) {
 		if (!t->has_parting)
 			return t->raw;
 		memcpy(sum, t->parting, sizeof(sum));
@@ -193,7 +190,7 @@ void ap_host_task_order(struct ap_host_task *t)
 {
 	u32 orders;
 
-	if (!is_in_slot(t))
+	if (!ap_host_task_is_in_slot(t))
 		return;
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED : 0;
 	__atomic_store_n(&ap_host_slot(t->seg, t->slot)->orders, orders, __ATOMIC_RELEASE);
@@ -241,13 +238,14 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	/* what it has counted is looked at for the last time */
 	host->epoch++;
 	(void)ap_host_task_raw(host, t);
+	ap_host_trace_end(t);
 	if (t != host->asker)
 		(void)ap_host_task_time(host, t);
 	t->time_at = host->epoch;
 	ap_host_world_last(t);
 	ap_core_exit(host->core, t->core);
 	ap_host_world_fini(t);
-	if (is_in_slot(t) && t->gen)
+	if (ap_host_task_is_in_slot(t) && t->gen)
 		ap_host_slot(t->seg, t->slot)->orders = 0;
 	place(t, NULL, 0);
 	forget_tid(host, t);
@@ -257,8 +255,15 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	host->ntasks--;
 	if (host->asker == t)
 		host->asker = NULL;
+	free(t->points);
 	free(t->more);
 	free(t);
+}
+
+void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending)
+{
+	t->ending = ending;
+	ap_host_task_end(host, t);
 }
 
 static bool is_alive(const struct ap_host_task *t)
@@ -313,7 +318,7 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 	struct ap_host_task *t = seg->by_slot[slot];
 	pid_t pid, tid;
 
-	if (t && !is_in_slot(t)) {
+	if (t && !ap_host_task_is_in_slot(t)) {
 		ap_host_task_end(host, t);
 		t = NULL;
 	}
@@ -355,11 +360,13 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 
 	pid_t pid, tid;
 
-	if (!t || !is_in_slot(t))
+	if (!t || !ap_host_task_is_in_slot(t))
 		return;
 	if (!t->tid && !ap_host_names(host, s, slot, &pid, &tid))
 		ap_host_task_name(host, t, pid, tid);
 	ap_host_sum_slot(s, slot, t->parting);
+	ap_host_trace_parting(host, t);
+	ap_host_watch_parting(host, t);
 	t->has_parting = true;
 }
 
@@ -391,11 +398,14 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
+	ap_host_trace_leave(host, t);
+	ap_host_watch_leave(host, t);
 	t->has_parting = false;
 	place(t, seg, 0);
 	t->gen = 0;
 	ap_host_task_name(host, t, pid, pid);
 	ap_core_exec(host->core, t->core);
+	ap_host_trace_execed(host, t);
 	ap_host_task_order(t);
 	ap_host_publish_task(host, t->core);
 	ap_host_files_ended(host);
@@ -417,7 +427,7 @@ void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pi
 		return;
 	}
 	end_others(host, t, pid);
-	ap_host_task_end(host, t);
+	ap_host_task_end_as(host, t, AP_HOST_LEFT);
 }
 
 void ap_host_seg_ended(struct ap_host *host, u32 seg)

@@ -256,6 +256,7 @@ static int open_session(struct ap_run_state *run)
 	int ret = find_debug_dir(run, dir);
 	const struct ap_session_config cfg = {
 		.flags = session_flags(opts) | (dir[0] ? AP_F_DEBUG : 0),
+		.kinds = opts->kinds,
 		.debug_dir = dir,
 		.stress = opts->stress,
 		.stress_fault = opts->stress_fault,

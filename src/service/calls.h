@@ -22,8 +22,8 @@ s64 ap_svc_readv(u64 inode, u64 iov, u64 n);
 /* own.c: what read(2) gives of an event that only the calling thread can count; 0: ask. */
 #define AP_SVC_OWN_MAX 6U
 u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
-/* The raw counters of an event that is active in the calling thread, before the last instruction. */
-AP_MUST_CHECK bool ap_svc_own_raw(u64 inode, u64 *value);
+/* Of an event that is active in the calling thread: as of before the last instruction. */
+AP_MUST_CHECK bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
 
 /* control.c; true: *ret is the answer, false: it is the kernel's business */
 bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret);

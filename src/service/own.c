@@ -15,7 +15,10 @@
 #include "service/hooks.h"
 #include "service/request.h"
 
-#define TRIES 1000U
+#define TRIES	   1000U
+#define READS_MANY 64 /* in place, of a kind: more will follow */
+/* Kinds that are never in shapes. */
+#define APART (AP_KIND_BIT(AP_KIND_SYSCALL) | AP_KIND_BIT(AP_KIND_REP_ITER))
 
 static const struct ap_pub *pub;
 
@@ -66,33 +69,38 @@ static const struct ap_pub *find(u64 inode, struct ap_pub *out)
 
 static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
 {
-	return e->kinds && !(e->kinds >> AP_RAW_N) && e->seg == p->seg_index &&
+	return e->kinds && !(e->kinds & ~AP_KINDS_ALL) && e->seg == p->seg_index &&
 	       e->slot == p->slot_index && e->gen == p->slot->gen;
 }
 
-/* Of one field of the shapes. */
-static u64 own_field(const struct ap_hook_place *p, u32 field)
+/* Sum of the thread's raw counters of some kinds. */
+static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
 {
-	u64 sum = 0;
+	u64 in_shapes = kinds & ~p->direct & ~APART, sum = 0;
 
-	for (u32 id = 0; id < p->nshapes; id++)
-		sum += p->counts[id] * ap_vec_get(p->shapes[id], field);
+	for (u64 rest = kinds; rest; rest &= rest - 1) {
+		u32 k = (u32)__builtin_ctzll(rest);
+
+		sum += (u64)p->slot->extra[k];
+		if (p->direct & AP_KIND_BIT(k))
+			sum += p->direct_sums[k];
+	}
+	for (u32 id = 0; in_shapes && id < p->nshapes; id++)
+		if (p->counts[id])
+			sum += p->counts[id] * ap_shape_of(p->shapes[id], in_shapes);
 	return sum;
 }
 
-/* Sum of the thread's raw counters of some kinds: the first are fields of shapes. */
-static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
+/* Where one add at each exit of code is enough.  A flush costs some hundred readings. */
+static void note_read(const struct ap_hook_place *p, u64 kinds)
 {
-	u64 sum = 0;
+	static u32 reads[AP_RAW_N];
+	u64 in_shapes = kinds & ~p->direct & ~APART;
 
-	for (u32 k = 0; k < AP_RAW_N; k++) {
-		if (!(kinds & AP_KIND_BIT(k)))
-			continue;
-		sum += (u64)p->slot->extra[k];
-		if (k < AP_VEC_N)
-			sum += own_field(p, k);
-	}
-	return sum;
+	if (!in_shapes || in_shapes & (in_shapes - 1) ||
+	    ++reads[__builtin_ctzll(in_shapes)] < READS_MANY)
+		return;
+	ap_hook_count_directly(in_shapes);
 }
 
 static u32 compute(const struct ap_pub *e, const struct ap_hook_place *p, u64 words[AP_SVC_OWN_MAX])
@@ -137,20 +145,28 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
 			return 0;
 		n = compute(&e, &p, words);
 		/* Whoever stops the event meanwhile has counted what is counted here. */
-		if (__atomic_load_n(&at->seq, __ATOMIC_ACQUIRE) == e.seq)
+		if (__atomic_load_n(&at->seq, __ATOMIC_ACQUIRE) == e.seq) {
+			note_read(&p, e.kinds);
 			return n;
+		}
 	}
 	return 0;
 }
 
-bool ap_svc_own_raw(u64 inode, u64 *value)
+bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc)
 {
 	struct ap_hook_place p;
+	const struct ap_pub *at;
 	struct ap_pub e;
 
 	ap_hook_place(&p);
-	if (!find(inode, &e) || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
+	at = find(inode, &e);
+	if (!at || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
 		return false;
-	*value = e.carried + own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	pmc->value =
+		e.carried + own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	pmc->kinds = e.kinds;
+	pmc->seq_at = &at->seq;
+	pmc->seq = e.seq;
 	return true;
 }

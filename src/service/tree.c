@@ -164,8 +164,10 @@ static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
 	next = child_of(w->t, w->at, name, len);
 	if (!next && w->v[w->at].is_shared)
 		return leave(w, name, out), false;
-	if (!next)
+	if (!next) {
+		out->is_last = !*end;
 		return fail(out, -AP_ENOENT), false;
+	}
 	if (type_of(w, next) == AP_TREE_LINK && (*end || w->follow)) {
 		if (!replace(w, next, end))
 			return fail(out, -AP_ELOOP), false;
@@ -188,6 +190,7 @@ void ap_tree_find(const struct ap_tree *t, u32 start, bool is_ours, const char *
 	u64 len = strlen(path);
 
 	out->path[0] = 0;
+	out->is_last = false;
 	if (len >= sizeof(w.rest)) {
 		out->verdict = AP_TREE_NATIVE;
 		return;

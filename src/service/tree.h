@@ -31,6 +31,7 @@ struct ap_tree_found {
 	enum ap_tree_verdict verdict;
 	u32 node;
 	s64 error;
+	bool is_last; /* ENOENT: only the last name is missing */
 	char path[AP_TREE_PATH_CAP];
 };
 

@@ -271,6 +271,13 @@ static bool is_of_fd(const struct ap_service_call *c)
 	       (!c->a[1] || (!ap_hook_get(&first, c->a[1], 1) && !first));
 }
 
+static bool reads(struct ap_service_call *c, const struct ap_tree_node *n)
+{
+	if ((n->mode & AP_TREE_FMT) == AP_TREE_DIR)
+		return answer(c, -AP_EISDIR);
+	return n->size == AP_TREE_EIO && answer(c, -AP_EIO);
+}
+
 /* Calls on a memfd of ours. */
 static bool on_ours(struct ap_service_call *c, u32 node)
 {
@@ -280,11 +287,12 @@ static bool on_ours(struct ap_service_call *c, u32 node)
 	case AP_NR_pread64:
 	case AP_NR_preadv:
 	case AP_NR_preadv2:
-		return (node_at(node)->mode & AP_TREE_FMT) == AP_TREE_DIR && answer(c, -AP_EISDIR);
-	case AP_NR_write:
-	case AP_NR_writev:
+		return reads(c, node_at(node));
 	case AP_NR_pwrite64:
 	case AP_NR_pwritev:
+		return answer(c, -AP_ESPIPE); /* files whose text is made when it is read */
+	case AP_NR_write:
+	case AP_NR_writev:
 	case AP_NR_pwritev2:
 	case AP_NR_fallocate:
 		return answer(c, -AP_EBADF);

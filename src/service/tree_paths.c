@@ -161,6 +161,30 @@ static bool begins(const struct ap_service_call *c, const struct path_call *p, u
 	return f.is_known;
 }
 
+/*
+ * A path through a descriptor of ours by its number, /proc/self/fd/3/type: *rest is what follows.
+ * Where nothing does, the kernel finds the memfd.
+ */
+static bool by_number(const char *path, u32 *start, const char **rest)
+{
+	static const char fd_dir[] = "/proc/self/fd/";
+	const char *p = path + sizeof(fd_dir) - 1;
+	struct ap_tree_fd f;
+	u64 fd;
+
+	if (strncmp(path, fd_dir, sizeof(fd_dir) - 1) || !ap_parse_u64(&p, &fd) || *p != '/' ||
+	    fd > INT32_MAX)
+		return false;
+	f = ap_tree_of_fd((s32)fd);
+	if (!f.is_known || f.is_native)
+		return false;
+	while (*p == '/')
+		p++;
+	*start = f.node;
+	*rest = *p ? p : ".";
+	return true;
+}
+
 static s64 access_node(const struct ap_tree_node *n, u64 mode)
 {
 	if (mode & W_OK)
@@ -262,9 +286,9 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 		return false;
 	case AP_TREE_ERROR:
 		c->ret = found->error;
-		if (c->ret == -AP_ENOENT && p->flags & O_CREAT &&
+		if (found->is_last && p->flags & O_CREAT &&
 		    (c->nr == AP_NR_open || c->nr == AP_NR_openat))
-			c->ret = ap_tree_refuses_writing();
+			c->ret = -AP_EACCES;
 		return true;
 	case AP_TREE_SHARED:
 		ap_hook_session()->perf_used = 1;
@@ -294,6 +318,7 @@ bool ap_tree_before(struct ap_service_call *c)
 	struct ap_tree_found found;
 	struct path_call p;
 	char path[AP_TREE_PATH_CAP];
+	const char *rest = path;
 	u32 start = 0;
 	bool is_ours = false;
 
@@ -309,11 +334,16 @@ bool ap_tree_before(struct ap_service_call *c)
 	t = ap_tree_get();
 	if (!t || (*path != '/' && !begins(c, &p, &start, &is_ours)))
 		return false;
-	if (ap_mounts_is(path)) {
+	if (by_number(path, &start, &rest)) {
+		is_ours = true;
+	} else if (ap_mounts_is(path)) {
 		c->tree = AP_TREE_MOUNTS;
 		return false;
 	}
-	ap_tree_find(t, start, is_ours, path, p.follow, &found);
+	ap_tree_find(t, start, is_ours, rest, p.follow, &found);
+	if (found.verdict != AP_TREE_NATIVE && p.flags & O_CREAT && opens(c->nr) &&
+	    path[strlen(path) - 1] == '/')
+		return c->ret = -AP_EISDIR, true;
 	return decide(c, &p, &found);
 }
 

@@ -136,6 +136,7 @@ static void errors_are_those_of_x86(void)
 		{ AP_PERF_TYPE_RAW, 0x3c, -AP_ENOENT },
 		{ AP_PERF_TYPE_RAW, 0x40c4, -AP_ENOENT },
 		{ AP_PERF_TYPE_RAW, 0xc7, -AP_ENOENT },
+		{ AP_PERF_TYPE_RAW, 0x4064, -AP_ENOENT }, /* the example of 2009: cycles of a bus */
 		{ AP_PERF_TYPE_RAW, 1ULL << 63 | 0xc0, 0 },
 		{ AP_PERF_TYPE_SOFTWARE, 0, -AP_ENOENT },
 		{ 999, 0, -AP_ENOENT },
@@ -243,6 +244,14 @@ static void cpuid_says_what_the_table_has(void)
 	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000022, &r);
 	EXPECT_U64(r.eax, 1);
 	EXPECT_U64(r.ebx, 6);
+	r.eax = 0x80000021;
+	ap_cpuid_pmu(AP_CPU_ICELAKE, 6, 0x80000000, &r);
+	EXPECT_U64(r.eax, 0x80000021);
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000000, &r);
+	EXPECT_U64(r.eax, 0x80000022);
+	r.eax = 0x80000026;
+	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000000, &r);
+	EXPECT_U64(r.eax, 0x80000026);
 	r.ecx = 1;
 	ap_cpuid_pmu(AP_CPU_ZEN, 6, 0x80000001, &r);
 	EXPECT_U64(r.ecx, 0x800001);
