@@ -268,6 +268,12 @@ static s64 serve_nop(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_tree(struct ap_host *host, struct request *r)
+{
+	(void)r;
+	return ap_host_tree(host);
+}
+
 static serve_fn *const serve[] = {
 	[AP_SVC_NOP] = serve_nop,
 	[AP_SVC_OPEN] = serve_open,
@@ -279,6 +285,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_MMAP] = serve_mmap,
 	[AP_SVC_MUNMAP] = serve_munmap,
 	[AP_SVC_WHAT] = serve_what,
+	[AP_SVC_TREE] = serve_tree,
 	[AP_SVC_FORK] = serve_fork,
 	[AP_SVC_FORK_FAILED] = serve_fork_failed,
 	[AP_SVC_EXIT] = serve_exit,
