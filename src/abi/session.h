@@ -42,6 +42,7 @@
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
+#define AP_WATCH_MAX	   32
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /*
@@ -99,6 +100,7 @@ struct ap_slot {
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
 	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
+	u64 watch[AP_WATCH_MAX]; /* how often it executed the code at ap_session.watch */
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 };
 
@@ -178,8 +180,11 @@ struct ap_session {
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
-	u32 code_gen;	     /* incremented where a task has changed code that is not its own */
-	u32 mute;	     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 code_gen;	/* incremented where a task has changed code that is not its own */
+	u32 mute;	/* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 watch_gen;	/* incremented when an address joins the next; by the supervisor */
+	u32 watch_used; /* bit n: watch[n] is an execution breakpoint of some task */
+	u64 watch[AP_WATCH_MAX];
 	u32 trace_on;	     /* 1: tracepoints are counted; written by the supervisor */
 	u32 looks;	     /* incremented before the doorbell by who wants more than an answer */
 	u32 cpu;	     /* while the supervisor looks for requests: its CPU + 1; else 0 */

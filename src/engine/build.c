@@ -134,6 +134,14 @@ static bool serializes(const struct ap_insn *i)
 	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
+/* Why an instruction is executed alone, by way of the dispatcher. */
+static enum ap_special alone_for(const struct ap_insn *i, u64 pc)
+{
+	if (ap_watch_is_at(pc))
+		return AP_SPECIAL_WATCH;
+	return serializes(i) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;
+}
+
 /* The next instruction into sb->insns[n]; false where the block ends before it. */
 static bool next_insn(struct ap_sb *sb, u64 pc)
 {
@@ -313,6 +321,7 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
 		struct ap_sb_insn *in = &sb->insns[sb->n];
+		enum ap_special alone;
 		u64 next;
 
 		if (sb->n >= max_insns) {
@@ -325,10 +334,11 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 			end_direct(sb, cur);
 			break;
 		}
-		if (serializes(&in->i) && max_insns > 1) {
+		alone = max_insns > 1 ? alone_for(&in->i, cur) : AP_SPECIAL_NONE;
+		if (alone != AP_SPECIAL_NONE) {
 			bool lasts = !sb->transient;
 
-			end_special(sb, cur, AP_SPECIAL_SERIALIZE);
+			end_special(sb, cur, alone);
 			sb->transient = !lasts;
 			break;
 		}

@@ -31,6 +31,7 @@ enum ap_special {
 	AP_SPECIAL_SERIALIZE, /* the block ends before a serializing instruction */
 	AP_SPECIAL_CPUID,     /* these where the session has a PMU */
 	AP_SPECIAL_RDPMC,
+	AP_SPECIAL_WATCH, /* an execution breakpoint is at the instruction */
 };
 
 /* One way out of a block. */

@@ -54,6 +54,16 @@ AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction a
 /* The engine cannot go on in this thread: report, restore the program's world, run natively. */
 AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
 
+/* watch.c: execution breakpoints.  Lock held, but for hit and undo. */
+bool ap_watch_is_at(u64 pc);
+void ap_watch_switch(void);
+static inline bool ap_watches_are_stale(void)
+{
+	return __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_RELAXED) != ap_proc.watch_gen;
+}
+void ap_watch_hit(struct ap_thread *t, u64 pc); /* its execution follows */
+void ap_watch_undo(struct ap_thread *t);	/* it does not: a signal goes first */
+
 /* mend.c: after an engine lock's holder was killed. */
 void ap_mend_init(void);
 

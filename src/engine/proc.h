@@ -39,9 +39,10 @@ struct ap_proc {
 	struct ap_lock lock;	   /* translation, links, tables, threads, regions */
 	struct ap_thread *threads; /* all of this address space; lock */
 	u32 nthreads;
-	u32 epoch;   /* incremented when code memory is retired; lock */
-	bool native; /* the engine gave up */
-	u32 ptracer; /* what the program set by PR_SET_PTRACER */
+	u32 epoch;     /* incremented when code memory is retired; lock */
+	bool native;   /* the engine gave up */
+	u32 watch_gen; /* ap_session.watch_gen when the cache was last flushed for it; lock */
+	u32 ptracer;   /* what the program set by PR_SET_PTRACER */
 
 	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; lock */
 };

@@ -68,7 +68,6 @@ static int add_seg(void)
 	seg->nshapes = own->nshapes;
 	seg->kinds_ack = own->kinds_ack;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
-	seg->mute = own->mute;
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
 	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);

@@ -129,6 +129,9 @@ struct ap_thread {
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
 	u32 next_root;	      /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
+	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
+	u64 watch_pc;
+
 	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
 	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */
 	u32 pmc_reads;		   /* by the dispatcher */

@@ -93,6 +93,10 @@ static const struct ap_core_ops ops = {
 	.cgroup_has = ap_host_cgroup_has,
 	.cgroup_put = ap_host_cgroup_put,
 	.publish = ap_host_publish,
+	.bp_can = ap_host_bp_can,
+	.bp_arm = ap_host_bp_arm,
+	.bp_count = ap_host_bp_count,
+	.bp_disarm = ap_host_bp_disarm,
 	.trace_count = ap_host_trace_count,
 };
 
@@ -106,15 +110,19 @@ static enum ap_cpu host_cpu(void)
 	return ap_cpu_of(&zero, one.eax);
 }
 
-static int publish_tree(const struct ap_host *host)
+int ap_host_tree(struct ap_host *host)
 {
 	const struct ap_tree_config config = { .arch = host->drivers.arch,
 					       .paranoid = host->config.paranoid,
 					       .max_sample_rate = MAX_SAMPLE_RATE,
 					       .max_stack = MAX_STACK,
 					       .mlock_kb = AP_HOST_MLOCK_KB };
+	int ret = 0;
 
-	return ap_tree_publish(host->ses, &config);
+	if (!host->has_tree)
+		ret = ap_tree_publish(host->ses, &config);
+	host->has_tree = !ret;
+	return ret;
 }
 
 int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
@@ -140,8 +148,6 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
 	if (!ret)
 		ret = ap_host_pub_map(host);
-	if (!ret && host->ses->head->flags & AP_F_SERVE)
-		ret = publish_tree(host);
 	if (ret) {
 		ap_host_free(host);
 		return ret;

@@ -31,6 +31,7 @@ enum ap_host_ending {
 
 struct ap_host_point;
 struct ap_host_trace;
+struct ap_host_watch;
 
 /* A task that the core knows. */
 struct ap_host_task {
@@ -118,13 +119,16 @@ struct ap_host {
 
 	struct ap_pub *pubs;
 	struct ap_host_pages pages;
-	struct ap_host_trace *trace; /* NULL while no event is of a tracepoint */
-	struct ap_host_cpus *cpus;   /* NULL while no event is of a CPU */
+	struct ap_host_watch *watches;
+	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
+	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
+	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
 	u64 core_ns;	    /* when the core is asked for its tick */
 	bool is_idle;	    /* it wanted none */
 	bool is_changed;    /* requests were served since */
 	bool has_new_kinds; /* processes have code that does not count them yet */
+	bool has_tree;
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
@@ -143,6 +147,8 @@ void ap_host_spread_kinds(struct ap_host *host, u32 asker);
 
 /* host.c */
 u32 ap_host_ncpus(void);
+/* Packs the generated tree, once. */
+AP_MUST_CHECK int ap_host_tree(struct ap_host *host);
 
 /* host_task.c */
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
@@ -219,6 +225,15 @@ void ap_host_trace_end(struct ap_host_task *t); /* before its last reading */
 void ap_host_trace_parting(const struct ap_host *host, struct ap_host_task *t);
 void ap_host_trace_leave(const struct ap_host *host, struct ap_host_task *t);
 void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t);
+
+/* host_watch.c */
+int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp);
+int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
+u64 ap_host_bp_count(void *world, u64 watch);
+void ap_host_bp_disarm(void *world, u64 watch);
+/* An exec: it is asked for; the old image's slot is given up. */
+void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t);
+void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);
 
 /* host_cred.c */
 struct ap_cred {

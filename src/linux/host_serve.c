@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -184,6 +185,19 @@ static s64 serve_munmap(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_what(struct ap_host *host, struct request *r)
+{
+	int ref = r->svc.arg[0] > INT_MAX ? -EBADF : ap_host_fd_ref(r->task, (s32)r->svc.arg[0]);
+	bool is_event;
+	struct stat st;
+
+	if (ref < 0)
+		return 0;
+	is_event = !fstat(ref, &st) && S_ISFIFO(st.st_mode) && ap_host_file_find(host, st.st_ino);
+	close(ref);
+	return is_event ? (s64)st.st_ino : 0;
+}
+
 /* --- what happens to watched tasks */
 
 static struct ap_host_seg *named_seg(struct ap_host *host, const u64 *arg)
@@ -255,6 +269,12 @@ static s64 serve_nop(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_tree(struct ap_host *host, struct request *r)
+{
+	(void)r;
+	return ap_host_tree(host);
+}
+
 static serve_fn *const serve[] = {
 	[AP_SVC_NOP] = serve_nop,
 	[AP_SVC_OPEN] = serve_open,
@@ -265,6 +285,8 @@ static serve_fn *const serve[] = {
 	[AP_SVC_PRCTL] = serve_prctl,
 	[AP_SVC_MMAP] = serve_mmap,
 	[AP_SVC_MUNMAP] = serve_munmap,
+	[AP_SVC_WHAT] = serve_what,
+	[AP_SVC_TREE] = serve_tree,
 	[AP_SVC_FORK] = serve_fork,
 	[AP_SVC_FORK_FAILED] = serve_fork_failed,
 	[AP_SVC_EXIT] = serve_exit,
