@@ -27,7 +27,7 @@ void ap_request_end(struct ap_request *r);
 /* Has somebody waited in vain already?  Then nothing that needs a supervisor is to be trusted. */
 bool ap_request_is_lost(void);
 
-/* The inode of the event behind a descriptor, 0 none.  Also in the middle of making a request. */
+/* The inode of the event behind a descriptor, 0 none.  A request of its own: not while one is made. */
 u64 ap_request_what(s32 fd);
 
 /* CPU time of the calling thread in ns; 0 where the clock cannot be asked. */
