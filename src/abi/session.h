@@ -45,6 +45,12 @@
 #define AP_WATCH_MAX	   32
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
+/*
+ * si_code of a SIGTRAP, with the magic as its value, that the supervisor sends to a thread which is to
+ * leave translated code for a moment.
+ */
+#define AP_NUDGE_CODE (-0x4150)
+
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
@@ -129,6 +135,7 @@ struct ap_seg {
 	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
 	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
+	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64]; /* path or name for reports, NUL terminated */
 };
 

@@ -110,8 +110,21 @@ AP_NORETURN void ap_sig_go_native(struct ap_thread *t);
  * Sets rax, rcx, r11, rip as the kernel would.  May not return (exit, sigreturn, exec).
  */
 void ap_syscall(struct ap_thread *t, u64 pc);
+/*
+ * The call whose instruction is at t->regs.rip, in which the thread was when the engine came to it:
+ * why is what the kernel gave in its place.
+ */
+void ap_syscall_resume(struct ap_thread *t, s64 why);
 /* task.c: pids, names and descriptors of a new image's first thread. */
 void ap_task_init(struct ap_thread *t);
+
+/*
+ * attach.c: a process that runs already.  before: what the first thread must ask the kernel before
+ * its own state replaces it; threads: makes all others; thread: they and the first begin.
+ */
+void ap_attach_before(void);
+AP_MUST_CHECK int ap_attach_threads(struct ap_thread *first);
+AP_NORETURN void ap_attach_thread(struct ap_boot_thread *rec);
 
 /* kinds.c; lock held.  Does the session want more to be counted than all code of the process counts? */
 void ap_kinds_init(void);

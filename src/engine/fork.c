@@ -138,7 +138,8 @@ void ap_task_init(struct ap_thread *t)
 	ap_proc.seg->pidns = ap_task_pidns();
 	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
 	ap_proc.ptracer = ap_proc.boot->ptracer;
-	ap_ptracer_restore(t);
+	if (!ap_proc.boot->nthreads)
+		ap_ptracer_restore(t);
 	if (ap_proc.boot->helper_pid)
 		reap_helper(ap_proc.boot->helper_pid);
 }
@@ -235,6 +236,8 @@ static void name_child(s64 pid)
 		return;
 	if (same_pidns(ap_proc.seg))
 		window->pid = (u32)pid;
+	else
+		window->child_pid = (u32)pid;
 }
 
 /* Lock held, and given back. */

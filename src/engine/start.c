@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine's first steps in a freshly exec'd image: map the session, build the tables, become the
- * first thread, and enter the dispatcher at the program's first instruction.
+ * The engine's first steps in a freshly exec'd image, or in a process that runs already: map the
+ * session, build the tables, become the first thread, and enter the dispatcher at the program's pc.
  */
 #include "engine/engine.h"
 #include "engine/lookup.h"
@@ -89,6 +89,8 @@ static int make_first_thread(struct ap_boot *boot, struct ap_thread **out)
 		return err;
 	t->regs = boot->regs;
 	t->app_gs_base = boot->gs_base;
+	if (boot->nthreads)
+		ap_attach_before();
 	ap_thread_set_gs(t);
 	ap_thread_init_kernel(t);
 	ap_thread_link(t);
@@ -107,7 +109,11 @@ void ap_start(struct ap_boot *boot)
 	}
 	ap_task_init(t);
 	ap_signal_init(t);
+	if (boot->nthreads && ap_attach_threads(t))
+		ap_go_native(t, "no memory for its threads");
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	if (boot->nthreads)
+		ap_attach_thread((struct ap_boot_thread *)boot->threads);
 	ap_sig_set_mask(boot->sigmask);
 	ap_redispatch(t);
 }

@@ -54,6 +54,7 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
 /* fdguard.c: the session's descriptor, which the program must neither meet nor lose */

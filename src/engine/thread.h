@@ -127,7 +127,9 @@ struct ap_thread {
 	u32 limit_shares, nofile_share;
 	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
-	u32 next_root;	      /* AP_PRCTL_SET_ROOT + 1, 0 none */
+	u64 rseq; /* attach.c: the area that the program believes to be registered, 0 none */
+	u32 rseq_size, rseq_sig;
+	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
 	u64 watch_pc;

@@ -212,7 +212,7 @@ static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, cons
 	ap_session_note(&sv->ses, &args);
 }
 
-static int new_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
+int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
 {
 	struct ap_seg init = { .pid = (u32)pid, .root = root, .parent_seg = parent_seg };
 	char name[PATH_MAX] = ""; /* what follows the name goes into the segment too */
@@ -245,7 +245,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";
-	int ret = new_segment(sv, pid, from->root, parent_seg, &in.seg);
+	int ret = ap_handover_segment(sv, pid, from->root, parent_seg, &in.seg);
 
 	if (!ret) {
 		ret = ap_inject(&in, &why);

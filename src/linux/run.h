@@ -49,6 +49,7 @@ struct ap_run_options {
 	bool deterministic;
 	bool wait_all;
 	struct ap_run_perf perf;
+	pid_t attach;		/* a running process to bring in; then argv may be NULL */
 	u32 sw_events;		/* bit AP_SW_x: wanted */
 	u64 cache_limit;	/* bytes; 0 is the default of 64 MiB */
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
