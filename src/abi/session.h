@@ -45,6 +45,12 @@
 #define AP_WATCH_MAX	   32
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
+/*
+ * si_code of a SIGTRAP, with the magic as its value, that the supervisor sends to a thread which is to
+ * leave translated code for a moment.
+ */
+#define AP_NUDGE_CODE (-0x4150)
+
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */

@@ -51,17 +51,6 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 	return sum;
 }
 
-/* Once wanted they are counted to the end of the session: engine/kinds.c. */
-static int world_want_kinds(void *world, u64 kinds)
-{
-	struct ap_host *host = world;
-
-	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
-		return -ENOENT;
-	__atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
-	return 0;
-}
-
 u32 ap_host_ncpus(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -93,7 +82,7 @@ static const struct ap_core_ops ops = {
 	.task_time = world_task_time,
 	.raw = world_raw,
 	.cpu_raw = ap_host_cpu_raw,
-	.want_kinds = world_want_kinds,
+	.want_kinds = ap_host_want_kinds,
 	.world_counter = ap_host_world_counter,
 	.ncpus = world_ncpus,
 	.find_task = ap_host_find_task,

@@ -124,10 +124,11 @@ struct ap_host {
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
 	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
+	u64 core_ns;	    /* when the core is asked for its tick */
+	bool is_idle;	    /* it wanted none */
+	bool is_changed;    /* requests were served since */
+	bool has_new_kinds; /* processes have code that does not count them yet */
 	bool has_tree;
-	u64 core_ns;	 /* when the core is asked for its tick */
-	bool is_idle;	 /* it wanted none */
-	bool is_changed; /* requests were served since */
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
@@ -138,6 +139,11 @@ struct ap_host {
 
 #define AP_HOST_BUF	 (1u << 18)
 #define AP_HOST_MLOCK_KB 516 /* perf_event_mlock_kb */
+
+/* host_kinds.c */
+int ap_host_want_kinds(void *world, u64 kinds);
+/* Waits, not long, until processes count them; that of segment asker will by itself. */
+void ap_host_spread_kinds(struct ap_host *host, u32 asker);
 
 /* host.c */
 u32 ap_host_ncpus(void);

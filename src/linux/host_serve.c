@@ -82,6 +82,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	if (ap_event_task(f->event))
 		ap_host_task_order(ap_task_host(ap_event_task(f->event)));
 	ap_host_pub_add(host, f);
+	ap_host_spread_kinds(host, r->seg->index);
 	return 0;
 }
 

@@ -36,6 +36,8 @@ is "$status $(grep -c ok out)" "0 10" "the control page and rdpmc, before and af
 run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_kinds"
 is "$status" 0 "kinds asked for in the middle are exact from there on" || note "$(cat err)"
 has_not out FAILED "all of them"
+run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_kinds" process
+is "$status" 0 "also in a process that never leaves its loop" || note "$(cat err)"
 
 if unshare -Upf --mount-proc true 2>/dev/null; then
 	run timeout -k 5 120 "$ANYPERF" run --deterministic -- unshare -Upf --mount-proc \
