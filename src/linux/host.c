@@ -42,9 +42,12 @@ static u64 world_task_time(void *world, void *host_task)
 
 static u64 world_raw(void *world, void *host_task, u64 kinds)
 {
-	const u64 *raw = ap_host_task_raw(world, host_task);
+	const u64 *raw;
 	u64 sum = 0;
 
+	/* what it reads in place is not newer than this until it can see what comes of it */
+	ap_host_hold(world, host_task);
+	raw = ap_host_task_raw(world, host_task);
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		if (kinds & AP_KIND_BIT(k))
 			sum += raw[k];
@@ -83,6 +86,9 @@ static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s
 
 	(void)caller;
 	(void)fd;
+	if (f)
+		ap_host_sync_event(host, f->event);
+	f = ap_host_file_find(host, host->token_inode);
 	return f ? f->event : NULL;
 }
 
@@ -133,7 +139,9 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .counters = config->counters,
 						    .user_only = config->user_only,
 						    .max_sample_rate = MAX_SAMPLE_RATE,
-						    .max_stack = MAX_STACK };
+						    .max_stack = MAX_STACK,
+						    .regs = AP_PERF_REGS_X86_64,
+						    .has_user_stack = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;
 
@@ -172,6 +180,7 @@ void ap_host_free(struct ap_host *host)
 	for (u32 i = 0; i < AP_HOST_BUCKETS; i++)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
+	ap_host_files_fini(host);
 	ap_host_cpus_fini(host);
 	ap_host_pages_fini(host);
 	free(host->buf);
@@ -197,6 +206,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 		host->is_idle = !next;
 		host->core_ns = now + (next ? next : CORE_NS);
 	}
+	ap_host_let_go(host);
 	next = host->is_idle && !host->is_changed ? 0
 	       : host->core_ns > now		  ? host->core_ns - now
 						  : 1;
@@ -212,6 +222,8 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 
 void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
 {
+	/* folders of who we are now; opened again when wanted */
+	host->self_fds = host->fds = 0;
 	for (struct ap_host_file *f = host->all_files; f; f = f->after)
 		keep(arg, f->ref);
 	for (struct ap_host_task *t = host->tasks; t; t = t->next)

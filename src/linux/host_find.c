@@ -158,6 +158,7 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 		t = scan(host, pidns, pid);
 	}
 	if (t) {
+		ap_host_sync(host, t);
 		*out = t->core;
 		return 0;
 	}

@@ -16,6 +16,8 @@
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
+#define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
+
 /* --- segments */
 
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg)
@@ -84,7 +86,7 @@ void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]
 /* --- counts and time */
 
 /* The slot is still this task's: it has not ended without a word. */
-static bool is_in_slot(const struct ap_host_task *t)
+bool ap_host_task_is_in_slot(const struct ap_host_task *t)
 {
 	const struct ap_slot *s;
 
@@ -101,10 +103,10 @@ const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
 	if (t->raw_at == host->epoch)
 		return t->raw;
 	t->raw_at = host->epoch;
-	if (is_in_slot(t))
+	if (ap_host_task_is_in_slot(t))
 		ap_host_sum_slot(t->seg, t->slot, sum);
 	/* looked at again: a parent may have cleared up after its vfork child meanwhile */
-	if (!is_in_slot(t)) {
+	if (!ap_host_task_is_in_slot(t)) {
 		if (!t->has_parting)
 			return t->raw;
 		memcpy(sum, t->parting, sizeof(sum));
@@ -132,6 +134,12 @@ static bool read_cpu_time(const struct ap_host_task *t, u64 *ns)
 		return false;
 	*ns = ap_text_u64(&p, 10);
 	return true;
+}
+
+void ap_host_task_time_is(struct ap_host_task *t, u64 ns)
+{
+	if (ns > t->cpu_time && ns < CPU_TIME_MAX)
+		t->cpu_time = ns;
 }
 
 u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t)
@@ -193,14 +201,15 @@ void ap_host_task_order(struct ap_host_task *t)
 {
 	u32 orders;
 
-	if (!is_in_slot(t))
+	if (!ap_host_task_is_in_slot(t))
 		return;
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED : 0;
 	__atomic_store_n(&ap_host_slot(t->seg, t->slot)->orders, orders, __ATOMIC_RELEASE);
 }
 
-static void place(struct ap_host_task *t, struct ap_host_seg *seg, u32 slot)
+static void place(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg, u32 slot)
 {
+	ap_host_log_leaves(host, t);
 	if (t->seg)
 		t->seg->by_slot[t->slot] = NULL;
 	t->seg = seg;
@@ -224,7 +233,7 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 		free(t);
 		return NULL;
 	}
-	place(t, seg, slot);
+	place(host, t, seg, slot);
 	if (tid)
 		ap_host_task_name(host, t, pid, tid);
 	t->next = host->tasks;
@@ -240,6 +249,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 {
 	/* what it has counted is looked at for the last time */
 	host->epoch++;
+	ap_host_sync(host, t);
 	(void)ap_host_task_raw(host, t);
 	if (t != host->asker)
 		(void)ap_host_task_time(host, t);
@@ -247,9 +257,9 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	ap_host_world_last(t);
 	ap_core_exit(host->core, t->core);
 	ap_host_world_fini(t);
-	if (is_in_slot(t) && t->gen)
+	if (ap_host_task_is_in_slot(t) && t->gen)
 		ap_host_slot(t->seg, t->slot)->orders = 0;
-	place(t, NULL, 0);
+	place(host, t, NULL, 0);
 	forget_tid(host, t);
 	*t->prev = t->next;
 	if (t->next)
@@ -268,11 +278,11 @@ static bool is_alive(const struct ap_host_task *t)
 	return t->pid > 0 && !ap_stat_read(t->pid, &st) && st.state != 'Z' && st.state != 'X';
 }
 
-bool ap_host_task_waits(struct ap_host_task *t)
+bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t)
 {
 	if (!t->has_parting || !is_alive(t))
 		return false;
-	place(t, NULL, 0);
+	place(host, t, NULL, 0);
 	return true;
 }
 
@@ -313,7 +323,7 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 	struct ap_host_task *t = seg->by_slot[slot];
 	pid_t pid, tid;
 
-	if (t && !is_in_slot(t)) {
+	if (t && !ap_host_task_is_in_slot(t)) {
 		ap_host_task_end(host, t);
 		t = NULL;
 	}
@@ -327,8 +337,12 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 		t = take_over(host, seg, slot, pid, tid);
 	if (!t)
 		t = new_task(host, seg, slot, pid, tid);
-	if (t)
-		t->gen = s->gen;
+	if (!t)
+		return NULL;
+	t->gen = s->gen;
+	/* what it brought along can be read in place from now on */
+	if (ap_task_is_watched(t->core))
+		ap_host_publish_task(host, t->core);
 	return t;
 }
 
@@ -355,10 +369,13 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 
 	pid_t pid, tid;
 
-	if (!t || !is_in_slot(t))
+	if (!t || !ap_host_task_is_in_slot(t))
 		return;
 	if (!t->tid && !ap_host_names(host, s, slot, &pid, &tid))
 		ap_host_task_name(host, t, pid, tid);
+	host->epoch++;
+	ap_host_sync(host, t);
+	ap_host_let_go(host);
 	ap_host_sum_slot(s, slot, t->parting);
 	t->has_parting = true;
 }
@@ -388,11 +405,12 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 {
 	end_others(host, t, pid);
 	host->epoch++;
+	ap_host_sync(host, t);
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
 	t->has_parting = false;
-	place(t, seg, 0);
+	place(host, t, seg, 0);
 	t->gen = 0;
 	ap_host_task_name(host, t, pid, pid);
 	ap_core_exec(host->core, t->core);
@@ -414,10 +432,11 @@ void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pi
 		return;
 	if (s) {
 		ap_host_task_exec(host, t, s, pid);
-		return;
+	} else {
+		end_others(host, t, pid);
+		ap_host_task_end(host, t);
 	}
-	end_others(host, t, pid);
-	ap_host_task_end(host, t);
+	ap_host_let_go(host);
 }
 
 void ap_host_seg_ended(struct ap_host *host, u32 seg)
@@ -435,5 +454,6 @@ void ap_host_seg_ended(struct ap_host *host, u32 seg)
 			ap_host_task_end(host, s->by_slot[i]);
 	for (struct ap_host_file *f = host->all_files; f; f = f->after)
 		ap_host_munmap(host, f, seg);
+	ap_host_let_go(host);
 	drop_seg(host, s);
 }
