@@ -18,7 +18,7 @@ PKG_PORTS := perl=prove coreutils=timeout qemu-user=qemu-ppc \
 PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
 	python3=python3 xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl \
 	nodejs=node git=git curl=curl gdb=gdb strace=strace default-jdk-headless=javac \
-	linux-perf=perf
+	linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang

@@ -10,6 +10,12 @@
 
 #include "base/types.h"
 
+/*
+ * What a limit on memory that is set inside a session is enlarged by: code, tables and thread areas at
+ * their most; only address space, so generous costs nothing.
+ */
+#define AP_LIMIT_SHARE (256ULL << 20)
+
 #define AP_BOOT_MAGIC  0x746f6f6266726570ULL
 #define AP_BOOT_RANGES 64
 
@@ -30,6 +36,25 @@ struct ap_range {
 	u64 flags; /* AP_RANGE_* */
 };
 
+/* What the kernel puts in rax of a call that it will restart; only tracers see it. */
+#define AP_ERESTARTSYS		 512
+#define AP_ERESTARTNOINTR	 513
+#define AP_ERESTARTNOHAND	 514
+#define AP_ERESTART_RESTARTBLOCK 516
+
+/*
+ * A thread of a process that runs already (docs/design/injection.md, "A running process"): its
+ * state when it was stopped.
+ */
+struct ap_boot_thread {
+	u64 thread; /* the engine's struct ap_thread, filled in by the first thread */
+	struct ap_regs regs;
+	u64 gs_base, sigmask;
+	s64 restart; /* it was in a system call: the kernel's -ERESTART*; rip is the instruction */
+	u64 rseq;    /* its rseq area, which is no longer registered; 0 none */
+	u32 rseq_size, rseq_sig;
+};
+
 struct ap_boot {
 	u64 magic;
 	struct ap_regs regs; /* the program's, at the stop */
@@ -47,8 +72,10 @@ struct ap_boot {
 	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
 	u32 limit_shares; /* ap_slot.exec_limits of the last image */
 	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */
-	u32 ptracer; /* what the program set by PR_SET_PTRACER, which the exec's tracer replaced */
-	u32 nranges; /* executable mappings from /proc/PID/maps */
+	u32 ptracer;  /* what the program set by PR_SET_PTRACER, which the exec's tracer replaced */
+	u32 nthreads; /* of a running process, the first one included; 0 at an exec */
+	u64 threads;  /* struct ap_boot_thread[nthreads] */
+	u32 nranges;  /* executable mappings from /proc/PID/maps */
 	struct ap_range ranges[AP_BOOT_RANGES];
 };
 
@@ -59,6 +86,7 @@ struct ap_blob_header {
 	u64 boot;	/* offset of struct ap_boot */
 	u64 image_size; /* bytes to map, bss included, page multiple */
 	u64 file_size;	/* bytes to copy; the rest is zero */
+	u64 attach;	/* offset where further threads start: rdi is their struct ap_boot_thread */
 };
 
 #endif

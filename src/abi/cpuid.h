@@ -77,6 +77,10 @@ static inline void ap_cpuid_pmu(enum ap_cpu cpu, u32 counters, u32 leaf, struct 
 	u32 n = counters && counters < AP_CPUID_PMC_MAX ? counters : AP_CPUID_PMC_MAX;
 
 	switch (leaf) {
+	case 0x80000000: /* the highest of these leaves; older CPUs and some VMs end before ours */
+		if (cpu == AP_CPU_ZEN && r->eax < 0x80000022)
+			r->eax = 0x80000022;
+		break;
 	case 0xa: /* AMD's CPUs have nothing there */
 		*r = (struct ap_cpuid){ 0 };
 		if (cpu != AP_CPU_SKYLAKE && cpu != AP_CPU_ICELAKE)

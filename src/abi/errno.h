@@ -28,6 +28,7 @@
 #define AP_EMFILE	24
 #define AP_ENOTTY	25
 #define AP_ENOSPC	28
+#define AP_ESPIPE	29
 #define AP_EROFS	30
 #define AP_ENAMETOOLONG 36
 #define AP_ENOSYS	38

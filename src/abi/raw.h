@@ -2,7 +2,7 @@
 /*
  * Raw counter kinds: what an engine can count, as the core and the PMU drivers name it.  An event
  * selects a set of them (bits of a u64) and its count is their sum.  docs/counting.md defines each.
- * The first ones are the fields of a count vector (abi/vec.h), in its order.
+ * The first ones are the fields of the base count vector (abi/vec.h), in its order.
  */
 #ifndef AP_ABI_RAW_H
 #define AP_ABI_RAW_H
@@ -37,5 +37,9 @@ enum ap_kind {
 #define AP_KIND_BIT(k) (1ULL << (k))
 /* Counted by every session that counts at all; the others are switched on by who needs them. */
 #define AP_KINDS_BASE 0x1ffULL
+#define AP_KINDS_FP                                                                                \
+	((AP_KIND_BIT(AP_KIND_FP_512_SINGLE) << 1) - AP_KIND_BIT(AP_KIND_FP_SCALAR_DOUBLE))
+/* All that an engine can count. */
+#define AP_KINDS_ALL (((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) & ~AP_KIND_BIT(AP_KIND_SPARE))
 
 #endif

@@ -50,6 +50,9 @@ enum ap_svc_op {
 	/* arg inode, bytes, prot, offset; ret 0: data is u64 offset in the session file */
 	AP_SVC_MMAP = 7,
 	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
+	AP_SVC_WHAT =
+		9, /* arg descriptor, asked by who may not look itself; ret inode, 0 no event */
+	AP_SVC_TREE = 10, /* pack the generated tree (abi/tree.h), if it is not yet */
 
 	/*
 	 * Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be.  The

@@ -20,6 +20,7 @@
 #ifndef AP_ABI_SESSION_H
 #define AP_ABI_SESSION_H
 
+#include "abi/trace.h"
 #include "abi/vec.h"
 #include "base/types.h"
 
@@ -32,16 +33,24 @@
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
 #define AP_SLOT_SIZE	   (AP_SLOT_LOG_OFF + 4096)
-#define AP_SLOT_MAX	   900
+#define AP_SLOT_MAX	   810
 #define AP_SLOT_OFF(i)	   (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
 #define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
-#define AP_SLOT_LOG_OFF	   (AP_SLOT_COUNTS_OFF + AP_SHAPE_MAX * 8) /* abi/service.h */
+#define AP_SLOT_TRACE_OFF  (AP_SLOT_COUNTS_OFF + AP_SHAPE_MAX * 8) /* u64[AP_TRACE_N] */
+#define AP_SLOT_LOG_OFF	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)	   /* abi/service.h */
 
-#define AP_NOTE_OFF	   4096ULL
+#define AP_NOTE_OFF	   8192ULL
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
+#define AP_WATCH_MAX	   32
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
+
+/*
+ * si_code of a SIGTRAP, with the magic as its value, that the supervisor sends to a thread which is to
+ * leave translated code for a moment.
+ */
+#define AP_NUDGE_CODE (-0x4150)
 
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
@@ -50,11 +59,9 @@
 #define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 
-/* Raw counters of a slot or segment, beyond the vector fields 0..7. */
-enum ap_raw {
-	AP_RAW_SYSCALL = AP_VEC_N, /* syscall instructions */
-	AP_RAW_N = 16
-};
+/* Raw counters of a slot, segment or root: by kind. */
+#define AP_RAW_SYSCALL AP_KIND_SYSCALL
+#define AP_RAW_N       AP_KIND_N
 
 enum ap_slot_state {
 	AP_SLOT_FREE = 0,
@@ -94,6 +101,8 @@ struct ap_slot {
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
 	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
+	u64 watch[AP_WATCH_MAX]; /* how often it executed the code at ap_session.watch */
+	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 };
 
 enum ap_seg_state {
@@ -125,7 +134,9 @@ struct ap_seg {
 	u64 fold;
 	u64 dead[2][AP_RAW_N];
 	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
+	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
+	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64]; /* path or name for reports, NUL terminated */
 };
 
@@ -171,14 +182,18 @@ struct ap_session {
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
-	u32 code_gen;	     /* incremented where a task has changed code that is not its own */
-	u32 mute;	     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 code_gen;	/* incremented where a task has changed code that is not its own */
+	u32 mute;	/* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 watch_gen;	/* incremented when an address joins the next; by the supervisor */
+	u32 watch_used; /* bit n: watch[n] is an execution breakpoint of some task */
+	u64 watch[AP_WATCH_MAX];
+	u32 trace_on;	     /* 1: tracepoints are counted; written by the supervisor */
 	u32 looks;	     /* incremented before the doorbell by who wants more than an answer */
 	u32 cpu;	     /* while the supervisor looks for requests: its CPU + 1; else 0 */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
-_Static_assert(sizeof(struct ap_session) <= 4096, "the notes follow");
+_Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */

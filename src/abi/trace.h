@@ -32,4 +32,18 @@ static inline u32 ap_trace_sys_exit(u32 nr)
 	return AP_TRACE_SYSCALL_BASE + nr * 2 + 1;
 }
 
+/* Where a thread counts it (abi/session.h): two pages of words; AP_TRACE_N: nowhere. */
+#define AP_TRACE_N	1024U
+#define AP_TRACE_FIRST	8U /* of those of system calls; ids of others are below */
+#define AP_TRACE_NR_MAX ((AP_TRACE_N - AP_TRACE_FIRST) / 2)
+
+static inline u32 ap_trace_index(u64 id)
+{
+	if (id < AP_TRACE_FIRST)
+		return (u32)id;
+	if (id < AP_TRACE_SYSCALL_BASE || id >= AP_TRACE_SYSCALL_BASE + 2 * AP_TRACE_NR_MAX)
+		return AP_TRACE_N;
+	return AP_TRACE_FIRST + (u32)(id - AP_TRACE_SYSCALL_BASE);
+}
+
 #endif

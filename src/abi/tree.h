@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The generated tree: what programs of a session see of perf events in sysfs, procfs and tracefs.  The
- * supervisor packs it into the session file once, before the first task runs; tasks map it for
- * reading.  docs/design/tree.md.
+ * supervisor packs it into the session file when a task first asks for it (AP_SVC_TREE); tasks map it
+ * for reading.  docs/design/tree.md.
  *
  *   AP_TREE_OFF   struct ap_tree
  *                 struct ap_tree_node[nnodes]: node 0 is "/"; the children of a directory are neighbours,
@@ -31,10 +31,12 @@ enum ap_tree_fs { AP_TREE_SYSFS, AP_TREE_PROC, AP_TREE_TRACEFS };
 #define AP_TREE_FILE 0100000U
 #define AP_TREE_LINK 0120000U
 
+#define AP_TREE_EIO UINT32_MAX
+
 struct ap_tree_node {
 	u32 parent;
 	u32 name;	/* offset from the tree's start */
-	u32 text, size; /* offset, bytes: of a file or link */
+	u32 text, size; /* offset, bytes: of a file or link; size AP_TREE_EIO: reading fails */
 	u32 first, n;	/* children of a directory */
 	u16 mode;
 	u8 fs; /* enum ap_tree_fs */

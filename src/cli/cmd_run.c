@@ -4,6 +4,7 @@
  * say the program says.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,19 @@ static int opt_paranoid(void *args, const char *value, char *why)
 	return 0;
 }
 
+static int opt_attach(void *args, const char *value, char *why)
+{
+	struct run_args *a = args;
+	long n;
+
+	if (number(value, 1, INT_MAX, &n)) {
+		snprintf(why, AP_OPT_WHY, "needs the number of a process");
+		return -EINVAL;
+	}
+	a->run.attach = (pid_t)n;
+	return 0;
+}
+
 #define FLAG(l, n, f, h)                                                                           \
 	{                                                                                          \
 		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
@@ -71,6 +85,7 @@ static int opt_paranoid(void *args, const char *value, char *why)
 static const struct ap_opt run_opts[] = {
 	FLAG('i', "no-inherit", run.no_inherit, "follow the first process only, not its children"),
 	FLAG('v', "verbose", verbose, "say what was not counted, and why"),
+	CALL("attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
 	CALL("cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL("counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
@@ -128,11 +143,11 @@ int ap_cmd_run(int argc, char **argv)
 	case AP_OPTS_OK:
 		break;
 	}
-	if (rest >= argc) {
+	if (rest >= argc && !args.run.attach) {
 		fputs("anyperf run: no program to run\n", stderr);
 		ap_opts_usage(&run_spec, stderr);
 		return AP_EXIT_USAGE;
 	}
-	args.run.argv = argv + rest;
+	args.run.argv = rest < argc ? argv + rest : NULL;
 	return run(&args);
 }

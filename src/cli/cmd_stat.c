@@ -149,8 +149,10 @@ static void choose_instruments(struct stat_args *args)
 			continue;
 		if (sel->desc->from == AP_FROM_SW)
 			args->run.sw_events |= 1u << sel->desc->index;
-		if (sel->desc->from == AP_FROM_RAW && sel->desc->index < AP_VEC_N)
+		if (sel->desc->from == AP_FROM_RAW && sel->desc->index != AP_KIND_SYSCALL) {
 			args->run.count = true;
+			args->run.kinds |= AP_KIND_BIT(sel->desc->index);
+		}
 	}
 }
 

@@ -85,8 +85,10 @@ struct ap_core_ops {
 	/*
 	 * User accesses to watched memory, by one task or by all that are on a CPU (host NULL).
 	 * bp_arm gives the watch a name and counts from then on, until bp_disarm; -errno where it
-	 * cannot.  NULL (all three): such events are -EOPNOTSUPP.
+	 * cannot.  NULL (all of them): such events are -EOPNOTSUPP.  bp_can says at an event's opening
+	 * what bp_arm would; NULL: it can all.
 	 */
+	int (*bp_can)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp);
 	int (*bp_arm)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
 	u64 (*bp_count)(void *world, u64 watch);
 	void (*bp_disarm)(void *world, u64 watch);

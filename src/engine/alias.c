@@ -184,12 +184,17 @@ static void changed(u64 start, u64 end)
 	ap_alias_drop(start, end);
 }
 
+static void add_range(u64 start, u64 end)
+{
+	if (make_room())
+		ap_ranges_set(&shared, start, end, 0);
+	valid = false;
+}
+
 void ap_alias_map(u64 start, u64 end)
 {
-	if (!make_room())
-		return;
-	ap_ranges_set(&shared, start, end, 0);
-	changed(start, end);
+	add_range(start, end);
+	ap_alias_drop(start, end);
 }
 
 void ap_alias_unmap(u64 start, u64 end)
@@ -276,31 +281,35 @@ void ap_alias_drop_file(s32 fd)
 }
 
 /*
- * Inode numbers of files that are executed from private mappings, one bit each in a place by their
- * value: most files that are opened for writing are told apart by it.  Made when the first one is.
+ * Inode numbers, one bit each in a place by their value, so that most files are told apart: of those
+ * that are executed from private mappings, made when the first file is opened for writing, and of
+ * those that were opened for writing.
  */
-static u64 executed[64];
+#define INODE_WORDS 256
+
+static u64 executed[INODE_WORDS], written[INODE_WORDS];
 static bool executed_known;
 
-static u64 *executed_word(u64 ino, u64 *bit)
+static u32 inode_bit(u64 ino)
 {
-	ino = ino * 0x9e3779b97f4a7c15ULL >> 52;
-	*bit = 1ULL << (ino & 63);
-	return &executed[ino >> 6];
+	return (u32)(ino * 0x9e3779b97f4a7c15ULL >> 50);
 }
 
-static void note_executed(u64 ino)
+static void note_inode(u64 *set, u64 ino)
 {
-	u64 bit, *word = executed_word(ino, &bit);
+	set[inode_bit(ino) / 64] |= 1ULL << (inode_bit(ino) % 64);
+}
 
-	*word |= bit;
+static bool has_inode(const u64 *set, u64 ino)
+{
+	return set[inode_bit(ino) / 64] >> (inode_bit(ino) % 64) & 1;
 }
 
 static bool note_mapping(const struct ap_map *m, void *arg)
 {
 	(void)arg;
 	if (m->x && m->ino)
-		note_executed(m->ino);
+		note_inode(executed, m->ino);
 	return true;
 }
 
@@ -309,7 +318,7 @@ void ap_alias_executes(s32 fd)
 	struct ap_kstat st;
 
 	if (executed_known && !ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st))
-		note_executed(st.ino);
+		note_inode(executed, st.ino);
 }
 
 static bool join(const struct ap_map *m, void *arg)
@@ -318,7 +327,7 @@ static bool join(const struct ap_map *m, void *arg)
 
 	if (m->x && m->ino == st->ino && !overlaps(m->start, m->end)) {
 		ap_cache_invalidate(m->start, m->end);
-		ap_alias_map(m->start, m->end);
+		add_range(m->start, m->end);
 		ap_region_set(m->start, m->end, m->w ? AP_RANGE_W : 0, m->r);
 	}
 	return true;
@@ -327,17 +336,23 @@ static bool join(const struct ap_map *m, void *arg)
 void ap_alias_opened(s32 fd)
 {
 	struct ap_kstat st;
-	u64 bit, *word;
 
 	if (ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st) || (st.mode & S_IFMT) != S_IFREG)
 		return;
 	ap_lock_take(&ap_proc.lock);
 	if (!executed_known)
 		executed_known = ap_selfmaps_read(note_mapping, NULL);
-	word = executed_word(st.ino, &bit);
-	if (*word & bit)
+	note_inode(written, st.ino);
+	if (has_inode(executed, st.ino))
 		(void)!ap_selfmaps_read(join, &st);
 	ap_lock_drop(&ap_proc.lock);
+}
+
+bool ap_alias_was_opened(s32 fd)
+{
+	struct ap_kstat st;
+
+	return !ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st) && has_inode(written, st.ino);
 }
 
 void ap_alias_drop_all(void)

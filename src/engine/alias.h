@@ -11,6 +11,8 @@
 /* The file behind a descriptor is executed from a private mapping; has been opened for writing. */
 void ap_alias_executes(s32 fd);
 void ap_alias_opened(s32 fd); /* takes the lock */
+/* It may have been, by whatever descriptor; takes no lock. */
+AP_MUST_CHECK bool ap_alias_was_opened(s32 fd);
 /* [start, end) is mapped from now on, and what it maps may change behind its back. */
 void ap_alias_map(u64 start, u64 end);
 /* It is no longer, or something else is. */

@@ -134,6 +134,14 @@ static bool serializes(const struct ap_insn *i)
 	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
+/* Why an instruction is executed alone, by way of the dispatcher. */
+static enum ap_special alone_for(const struct ap_insn *i, u64 pc)
+{
+	if (ap_watch_is_at(pc))
+		return AP_SPECIAL_WATCH;
+	return serializes(i) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;
+}
+
 /* The next instruction into sb->insns[n]; false where the block ends before it. */
 static bool next_insn(struct ap_sb *sb, u64 pc)
 {
@@ -156,7 +164,7 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	} while (sb->npages != npages && has_flags(pc, AP_RANGE_W | AP_RANGE_SHARED));
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
-	in->side = in->guard = false;
+	in->side = in->guard = in->pmc = false;
 	return true;
 }
 
@@ -246,6 +254,21 @@ static u64 end_trapped(struct ap_sb *sb, struct ap_sb_insn *in, u8 kind, enum ap
 	return 0;
 }
 
+/*
+ * The block begins with it, so that all before it is counted; the code that reads the counter takes
+ * the flags.
+ */
+static u64 follow_pmc(struct ap_sb *sb, struct ap_sb_insn *in, const struct path *p)
+{
+	u64 next = in->pc + in->i.len;
+
+	if (sb->n > 1 || p->max == 1 || sb->transient || !(ap_proc.flags & AP_F_COUNT) ||
+	    ap_live_at(sb, next) != 0)
+		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_RDPMC);
+	in->side = in->pmc = true;
+	return next;
+}
+
 /* What the block does after the instruction just added.  Returns the next pc, 0 to end. */
 static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
@@ -277,6 +300,8 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		end_direct(sb, next);
 		return 0;
 	default:
+		if (special_of(&in->i) == AP_SPECIAL_RDPMC)
+			return follow_pmc(sb, in, p);
 		return special_of(&in->i) == AP_SPECIAL_NONE
 			       ? next
 			       : end_trapped(sb, in, AP_EXIT_SPECIAL, special_of(&in->i));
@@ -296,6 +321,7 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
 		struct ap_sb_insn *in = &sb->insns[sb->n];
+		enum ap_special alone;
 		u64 next;
 
 		if (sb->n >= max_insns) {
@@ -304,10 +330,15 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		}
 		if (!next_insn(sb, cur))
 			break;
-		if (serializes(&in->i) && max_insns > 1) {
+		if (sb->n && special_of(&in->i) == AP_SPECIAL_RDPMC) {
+			end_direct(sb, cur);
+			break;
+		}
+		alone = max_insns > 1 ? alone_for(&in->i, cur) : AP_SPECIAL_NONE;
+		if (alone != AP_SPECIAL_NONE) {
 			bool lasts = !sb->transient;
 
-			end_special(sb, cur, AP_SPECIAL_SERIALIZE);
+			end_special(sb, cur, alone);
 			sb->transient = !lasts;
 			break;
 		}

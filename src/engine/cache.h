@@ -15,6 +15,11 @@
 #define AP_BLOCK_GUARDS 6
 #define AP_BLOCK_PAGES	6
 
+/* What a way through code retires: a count vector of each group. */
+struct ap_vec {
+	u64 g[AP_VEC_GROUPS];
+};
+
 /* What AP_EXIT_SPECIAL asks for. */
 enum ap_special {
 	AP_SPECIAL_NONE,
@@ -26,6 +31,7 @@ enum ap_special {
 	AP_SPECIAL_SERIALIZE, /* the block ends before a serializing instruction */
 	AP_SPECIAL_CPUID,     /* these where the session has a PMU */
 	AP_SPECIAL_RDPMC,
+	AP_SPECIAL_WATCH, /* an execution breakpoint is at the instruction */
 };
 
 /* One way out of a block. */
@@ -51,12 +57,17 @@ enum ap_rec_class {
 	AP_REC_INC,	 /* no instruction: the final exit's counter increment */
 	AP_REC_JMP_IND,	 /* guessed: went on at jumps[] because the guard held */
 	AP_REC_CALL_IND, /* likewise */
+	/* No instructions: what stands around a rep one where iterations are counted. */
+	AP_REC_REP,	 /* notes rcx; the next record is the instruction */
+	AP_REC_REP_ECX,	 /* the same where it counts in ecx */
+	AP_REC_REP_DONE, /* counts what it has gone down by */
 };
 
 /* Records whose next pc is the next element of jumps[]. */
 static inline bool ap_rec_jumps(u8 cls)
 {
-	return (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL) || cls >= AP_REC_JMP_IND;
+	return (cls >= AP_REC_JCC_T && cls <= AP_REC_CALL) || cls == AP_REC_JMP_IND ||
+	       cls == AP_REC_CALL_IND;
 }
 
 struct ap_rec {
@@ -72,7 +83,8 @@ struct ap_block {
 	struct ap_exit *in; /* incoming links */
 	const struct ap_rec *recs;
 	const u64 *jumps;
-	u64 final_vec; /* vector of the last exit, undone where its increment came early */
+	const u8 *more; /* of each record, ap_insn_more(); NULL: the base group alone is counted */
+	u64 final_vec;	/* vector of the last exit, undone where its increment came early */
 	u64 pages[AP_BLOCK_PAGES]; /* page addresses that its source bytes lie in; 0 unused */
 	struct ap_block *page_next[AP_BLOCK_PAGES];
 	void *mark, *end;	  /* heap before and after the block was made */
@@ -93,17 +105,20 @@ struct ap_where {
 	const u8 *code;		/* that instruction's translation */
 	u32 offset;		/* bytes into it */
 	u32 app_len;
-	bool clean;    /* offset 0, no spill outstanding: registers are the program's */
-	bool in_stub;  /* past the instructions: on the way out */
-	u64 prefix;    /* vector of the instructions before it */
-	bool inc_done; /* the final exit's shape has been counted already */
+	bool clean;   /* offset 0, no spill outstanding: registers are the program's */
+	bool in_stub; /* past the instructions: on the way out */
+	u8 rep; /* AP_REC_REP, _ECX: in a rep instruction whose iterations are counted; else 0 */
+	struct ap_vec prefix; /* of the instructions before it */
+	bool inc_done;	      /* the final exit's shape has been counted already */
 };
 
 /* True where pc lies in memory that holds translated code. Async-safe. */
 bool ap_cache_contains(u64 pc);
 /* Async-safe, takes no lock. False: pc is in no live block's instructions, keep stepping. */
 bool ap_cache_locate(u64 pc, struct ap_where *w);
-/* Adds the counts of the executed part of a block that is left at *w. */
+/* Adds a vector so many times (modulo 2^64), counted apart from the shapes. */
+void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times);
+/* Adds the counts of the executed part of a block that is left at *w with t->regs. */
 void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w);
 /*
  * After a synchronous fault at the single access of a mangled instruction: puts the program's

@@ -117,15 +117,21 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
 		link = NULL;
 		by_ibl = false;
+		ap_watch_undo(t);
 		ap_signal_deliver(t);
 	}
 	ap_lock_take(&ap_proc.lock);
 	if (ap_unlikely(ap_proc.native)) {
+		ap_smc_unprotect_all();
 		ap_lock_drop(&ap_proc.lock);
 		ap_sig_go_native(t);
 	}
 	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
 		stress_fault(t);
+	if (ap_unlikely(ap_kinds_are_stale()))
+		ap_kinds_switch();
+	if (ap_unlikely(ap_watches_are_stale()))
+		ap_watch_switch();
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	b = ap_cache_get(t->regs.rip, by_ibl);
@@ -222,6 +228,10 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		t->regs.rip = l->target;
 		ap_smc_serialize();
 		ap_dispatch_one_shot(t);
+	case AP_SPECIAL_WATCH:
+		t->regs.rip = l->target;
+		ap_watch_hit(t, l->target);
+		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
 		ap_pmc_cpuid(t, l->target);
@@ -254,9 +264,12 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
 		t->regs.gpr[AP_RSP] -= 8 + (i.imm_size ? (u32)i.imm & 0xffff : 0);
 	else if (i.kind == AP_I_CALL_IND)
 		t->regs.gpr[AP_RSP] += 8;
-	if (ap_proc.flags & AP_F_COUNT)
-		for (u32 f = 0; f < AP_VEC_N; f++)
-			ap_thread_slot(t)->extra[f] -= ap_vec_get(ap_indirect_vec(&i), f);
+	if (ap_proc.flags & AP_F_COUNT) {
+		struct ap_vec vec = { { [AP_VEC_BASE] = ap_indirect_vec(&i) } };
+
+		ap_more_add(&vec, ap_insn_more(&i, buf));
+		ap_count_extra(t, &vec, (u64)-1);
+	}
 	t->regs.rip = pc;
 	ap_signal_general_protection(t);
 }
@@ -266,6 +279,8 @@ void ap_dispatch(struct ap_thread *t)
 	struct leave l = read_exit(t);
 
 	set_in_code(t, 0);
+	if (l.kind != AP_EXIT_NONE)
+		t->watch_hit = 0;
 	switch (l.kind) {
 	case AP_EXIT_DIRECT:
 		t->regs.rip = l.target;
@@ -300,7 +315,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 }
 
 /* Half a second: the holder may be this very thread, interrupted by a fault of the engine's own. */
-static bool take_lock_or_force(struct ap_lock *l)
+static bool take_lock(struct ap_lock *l)
 {
 	u64 ts[2] = { 0, 1000000 };
 
@@ -317,6 +332,7 @@ static bool take_lock_or_force(struct ap_lock *l)
 /*
  * One thread gives up for all: what the engine keeps from the program (write protection of code,
  * dispositions) cannot be given back while others need it, so they follow at their next dispatch.
+ * Each gives all pages back before it goes: with it goes the handler that would do it for the others.
  */
 void ap_go_native(struct ap_thread *t, const char *why)
 {
@@ -325,11 +341,14 @@ void ap_go_native(struct ap_thread *t, const char *why)
 
 	ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);
-	if (first && take_lock_or_force(&ap_proc.lock)) {
-		ap_cache_flush();
+	if (take_lock(&ap_proc.lock)) {
+		if (first)
+			ap_cache_flush();
 		ap_smc_unprotect_all();
 	}
-	ap_lock_drop(&ap_proc.lock);
+	/* By force if need be, but who is not the first may not let others in on the one who is. */
+	if (first || ap_lock_is_own(&ap_proc.lock))
+		ap_lock_drop(&ap_proc.lock);
 	ap_sig_set_mask(mask);
 	ap_sig_go_native(t);
 }

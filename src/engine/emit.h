@@ -92,22 +92,29 @@ static inline void ap_emit_mov_imm64(struct ap_emit *e, u8 reg, u64 v)
 	ap_emit64(e, v);
 }
 
-/* add qword gs:[disp], 1: clobbers the status flags */
-static inline void ap_emit_gs_inc_flags(struct ap_emit *e, u32 disp)
+/* add qword gs:[disp], by: clobbers the status flags */
+static inline void ap_emit_gs_add_flags(struct ap_emit *e, u32 disp, u32 by)
 {
-	static const u8 b[5] = { 0x65, 0x48, 0x83, 0x04, 0x25 };
+	const u8 b[5] = { 0x65, 0x48, by < 128 ? 0x83 : 0x81, 0x04, 0x25 };
 
 	ap_emit_bytes(e, b, 5);
 	ap_emit32(e, disp);
-	ap_emit8(e, 1);
+	if (by < 128)
+		ap_emit8(e, (u8)by);
+	else
+		ap_emit32(e, by);
 }
 
-/* lea reg, [reg + 1] for reg < 8, not rsp */
-static inline void ap_emit_lea_inc(struct ap_emit *e, u8 reg)
+/* lea reg, [reg + by] for reg < 8, not rsp */
+static inline void ap_emit_lea_add(struct ap_emit *e, u8 reg, u32 by)
 {
-	const u8 b[4] = { 0x48, 0x8d, (u8)(0x40 | (reg << 3) | reg), 1 };
+	const u8 b[3] = { 0x48, 0x8d, (u8)((by < 128 ? 0x40 : 0x80) | (reg << 3) | reg) };
 
-	ap_emit_bytes(e, b, 4);
+	ap_emit_bytes(e, b, 3);
+	if (by < 128)
+		ap_emit8(e, (u8)by);
+	else
+		ap_emit32(e, by);
 }
 
 static inline u8 *ap_emit_jmp32(struct ap_emit *e) /* returns the rel32's address */

@@ -54,6 +54,16 @@ AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction a
 /* The engine cannot go on in this thread: report, restore the program's world, run natively. */
 AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
 
+/* watch.c: execution breakpoints.  Lock held, but for hit and undo. */
+bool ap_watch_is_at(u64 pc);
+void ap_watch_switch(void);
+static inline bool ap_watches_are_stale(void)
+{
+	return __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_RELAXED) != ap_proc.watch_gen;
+}
+void ap_watch_hit(struct ap_thread *t, u64 pc); /* its execution follows */
+void ap_watch_undo(struct ap_thread *t);	/* it does not: a signal goes first */
+
 /* mend.c: after an engine lock's holder was killed. */
 void ap_mend_init(void);
 
@@ -100,8 +110,41 @@ AP_NORETURN void ap_sig_go_native(struct ap_thread *t);
  * Sets rax, rcx, r11, rip as the kernel would.  May not return (exit, sigreturn, exec).
  */
 void ap_syscall(struct ap_thread *t, u64 pc);
+/*
+ * The call whose instruction is at t->regs.rip, in which the thread was when the engine came to it:
+ * why is what the kernel gave in its place.
+ */
+void ap_syscall_resume(struct ap_thread *t, s64 why);
 /* task.c: pids, names and descriptors of a new image's first thread. */
 void ap_task_init(struct ap_thread *t);
+
+/*
+ * attach.c: a process that runs already.  before: what the first thread must ask the kernel before
+ * its own state replaces it; threads: makes all others; thread: they and the first begin.
+ */
+void ap_attach_before(void);
+AP_MUST_CHECK int ap_attach_threads(struct ap_thread *first);
+AP_NORETURN void ap_attach_thread(struct ap_boot_thread *rec);
+
+/* kinds.c; lock held.  Does the session want more to be counted than all code of the process counts? */
+void ap_kinds_init(void);
+void ap_kinds_switch(void);
+static inline bool ap_kinds_are_stale(void)
+{
+	u64 want = __atomic_load_n(&ap_proc.session->kinds, __ATOMIC_RELAXED);
+
+	return (want & AP_KINDS_ALL & ~ap_proc.kinds) || ap_proc.seg->kinds_ack != ap_proc.kinds;
+}
+
+/*
+ * Counted directly: in extra[] at each exit, and not in shapes any more, so that a thread reads its own
+ * counter in no time.
+ */
+void ap_direct_want(u64 kinds);		   /* from the thread's next instruction on */
+void ap_direct_reset(struct ap_thread *t); /* its counters begin anew */
+/* The kinds that are; the thread's direct_sums hold what its shapes had of them before. */
+u64 ap_direct_kinds(struct ap_thread *t);
+void ap_pmc_forget(void); /* what all threads know of counters */
 
 /* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc);

@@ -46,6 +46,7 @@ struct ap_seg *ap_task_new_segment(u32 *index)
 		return NULL;
 	}
 	window->parent_seg = ap_proc.seg_index;
+	window->mute = ap_proc.seg->mute;
 	*index = seg;
 	return window;
 }
@@ -60,8 +61,8 @@ static u32 prepare(void)
 		return NO_SEG;
 	window->root = own->root;
 	window->nshapes = own->nshapes;
+	window->kinds_ack = own->kinds_ack;
 	memcpy(window->comm, own->comm, sizeof(own->comm));
-	window->mute = own->mute;
 	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	__atomic_store_n(&window->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 	return seg;
@@ -137,7 +138,8 @@ void ap_task_init(struct ap_thread *t)
 	ap_proc.seg->pidns = ap_task_pidns();
 	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
 	ap_proc.ptracer = ap_proc.boot->ptracer;
-	ap_ptracer_restore(t);
+	if (!ap_proc.boot->nthreads)
+		ap_ptracer_restore(t);
 	if (ap_proc.boot->helper_pid)
 		reap_helper(ap_proc.boot->helper_pid);
 }
@@ -180,9 +182,9 @@ static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)
 	ret = ap_thread_fork_child(t);
 	if (ret)
 		return (int)ret;
-	slot->tid = t->tid;
+	name_segment(ap_proc.seg, t->pid); /* whose names the slot's are */
 	slot->pid = t->pid;
-	name_segment(ap_proc.seg, t->pid);
+	__atomic_store_n(&slot->tid, t->tid, __ATOMIC_RELEASE);
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -234,6 +236,8 @@ static void name_child(s64 pid)
 		return;
 	if (same_pidns(ap_proc.seg))
 		window->pid = (u32)pid;
+	else
+		window->child_pid = (u32)pid;
 }
 
 /* Lock held, and given back. */

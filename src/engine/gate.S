@@ -60,6 +60,18 @@ ap_blob_entry:
 	call ap_start
 	ud2
 
+/* A further thread of a running process: rdi is its struct ap_boot_thread, which leads to its stack. */
+	.globl ap_blob_attach
+	.hidden ap_blob_attach
+ap_blob_attach:
+	mov (%rdi), %rax
+	mov AP_T_ENGINE_SP(%rax), %rsp
+	pushq $0x202
+	popfq
+	xor %ebp, %ebp
+	call ap_attach_thread
+	ud2
+
 /* From a block's stub: exit_id and exit_kind are set, everything else is the program's. */
 	.globl ap_gate_exit
 	.hidden ap_gate_exit

@@ -8,8 +8,7 @@
  */
 #include "engine/task.h"
 
-/* Code, tables and thread areas at their most; only address space, so generous costs nothing. */
-#define SHARE	 (256ULL << 20)
+#define SHARE	 AP_LIMIT_SHARE
 #define INFINITY UINT64_MAX
 
 struct limit {

@@ -36,6 +36,11 @@ static struct ap_block *block_at(u64 pc)
 	return blocks[lo - 1];
 }
 
+static bool is_rep(u8 cls)
+{
+	return cls == AP_REC_REP || cls == AP_REC_REP_ECX;
+}
+
 /* Walks the records of w->block to the one that holds the cache offset. */
 static void walk(struct ap_where *w, u32 offset)
 {
@@ -51,13 +56,16 @@ static void walk(struct ap_where *w, u32 offset)
 			w->offset = offset - at;
 			w->code = b->code + at;
 			w->app_len = len;
-			w->clean = w->offset == 0 && !after_inc;
+			w->clean = w->offset == 0 && !after_inc && cls != AP_REC_REP_DONE;
 			return;
 		}
 		at += b->recs[k].cache_len;
 		after_inc = cls == AP_REC_INC;
 		w->inc_done |= after_inc;
-		w->prefix += ap_rec_vec(cls);
+		w->rep = is_rep(cls) ? cls : 0;
+		w->prefix.g[AP_VEC_BASE] += ap_rec_vec(cls);
+		if (b->more)
+			ap_more_add(&w->prefix, b->more[k]);
 		w->app_pc += len;
 		if (ap_rec_jumps(cls))
 			w->app_pc = *jump++;
@@ -76,15 +84,46 @@ bool ap_cache_locate(u64 pc, struct ap_where *w)
 	return true;
 }
 
+void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)
+{
+	u64 *extra = (u64 *)ap_thread_slot(t)->extra;
+
+	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
+		ap_shape_add(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, times, extra);
+}
+
+/* Of leaving by the final exit. */
+static struct ap_vec final_vec(const struct ap_block *b)
+{
+	struct ap_vec vec = { { [AP_VEC_BASE] = b->final_vec } };
+
+	for (u32 k = 0; b->more && k < b->nrecs; k++)
+		ap_more_add(&vec, b->more[k]);
+	return vec;
+}
+
+/* Of a rep instruction those that are done, of a count that its class says the width of. */
+static void count_iterations(struct ap_thread *t, u8 cls)
+{
+	u64 done = t->rep_rcx - t->regs.gpr[AP_RCX];
+
+	ap_thread_slot(t)->extra[AP_KIND_REP_ITER] +=
+		(s64)(cls == AP_REC_REP_ECX ? (u32)done : done);
+}
+
 void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
 {
-	s64 *extra = ap_thread_slot(t)->extra;
-	u64 undo = w->inc_done ? w->block->final_vec : 0;
+	struct ap_vec undo;
 
 	if (!(ap_proc.flags & AP_F_COUNT))
 		return;
-	for (u32 f = 0; f < AP_VEC_N; f++)
-		extra[f] += (s64)ap_vec_get(w->prefix, f) - (s64)ap_vec_get(undo, f);
+	ap_count_extra(t, &w->prefix, 1);
+	if (w->rep)
+		count_iterations(t, w->rep);
+	if (!w->inc_done)
+		return;
+	undo = final_vec(w->block);
+	ap_count_extra(t, &undo, (u64)-1);
 }
 
 /* A move between a register below r8 and gs:disp, as ap_emit_gs writes it. */

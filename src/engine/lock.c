@@ -111,6 +111,11 @@ void ap_lock_drop(struct ap_lock *l)
 		wake(l);
 }
 
+bool ap_lock_is_own(const struct ap_lock *l)
+{
+	return (__atomic_load_n(&l->word, __ATOMIC_RELAXED) & AP_LOCK_OWNER) == self();
+}
+
 void ap_lock_lend(struct ap_lock *l, const u32 *done)
 {
 	l->done = done;
@@ -124,7 +129,7 @@ bool ap_lock_end_loan(struct ap_lock *l)
 	/* another may have lent it meanwhile */
 	__atomic_compare_exchange_n(&l->lender, &lender, 0, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
-	return (__atomic_load_n(&l->word, __ATOMIC_RELAXED) & AP_LOCK_OWNER) == me;
+	return ap_lock_is_own(l);
 }
 
 void ap_lock_reset(struct ap_lock *l)

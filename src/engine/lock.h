@@ -34,6 +34,7 @@ static inline u32 ap_lock_name(u64 serial)
 void ap_lock_take(struct ap_lock *l);
 bool ap_lock_try(struct ap_lock *l); /* no mending: for who is about to give up anyway */
 void ap_lock_drop(struct ap_lock *l);
+bool ap_lock_is_own(const struct ap_lock *l); /* does the caller hold it? */
 /*
  * The holder is about to wait in the kernel for a child that has memory of its own.  The child says by
  * *done, in shared memory, that it has its copy; from then on who waits for the lock may have it.

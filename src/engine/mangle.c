@@ -303,30 +303,6 @@ void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *l
 		ap_emit_insn(e, in->bytes, i->len);
 }
 
-void ap_emit_count_flags(struct ap_emit *e, u64 vec)
-{
-	u32 disps[AP_SHAPE_PARTS], n = ap_shape_disps(vec, disps);
-
-	for (u32 k = 0; k < n; k++)
-		ap_emit_gs_inc_flags(e, disps[k]);
-}
-
-static void count_in(struct ap_emit *e, u64 vec, u8 reg)
-{
-	u32 disps[AP_SHAPE_PARTS], n = ap_shape_disps(vec, disps);
-
-	for (u32 k = 0; k < n; k++) {
-		ap_emit_gs_load(e, reg, disps[k]);
-		ap_emit_lea_inc(e, reg);
-		ap_emit_gs_store(e, reg, disps[k]);
-	}
-}
-
-void ap_emit_count_rcx(struct ap_emit *e, u64 vec)
-{
-	count_in(e, vec, AP_RCX);
-}
-
 /* mov rcx, [operand] of an indirect jmp or call; rcx itself may be part of the operand. */
 static void emit_load_target(struct ap_emit *e, const struct ap_sb_insn *in)
 {
@@ -425,18 +401,19 @@ u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_li
 }
 
 /* rcx is the target less the guess; rcx is spilled, rdx is the program's. */
-void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site, u64 vec)
+void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site,
+			  const struct ap_vec *vec)
 {
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	ap_emit_mov_imm64(e, AP_RDX, in->next);
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec)
-		count_in(e, vec, AP_RDX);
+		ap_emit_adds_reg(e, vec, AP_RDX);
 	emit_ibl_jump(e, site);
 }
 
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
-			u64 vec)
+			const struct ap_vec *vec)
 {
 	const struct ap_insn *i = &in->i;
 	const u8 *at = e->p;
@@ -453,6 +430,6 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	}
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	if (vec)
-		count_in(e, vec, AP_RDX);
+		ap_emit_adds_reg(e, vec, AP_RDX);
 	emit_ibl_jump(e, at);
 }

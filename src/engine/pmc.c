@@ -4,6 +4,7 @@
  * the thread's, and cpuid describes them.  Both end a block and come here.
  */
 #include "abi/cpuid.h"
+#include "engine/emit.h"
 #include "engine/engine.h"
 #include "engine/sb.h"
 #include "service/service.h"
@@ -62,17 +63,81 @@ void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 	step_over(t, pc);
 }
 
+/* A few readings are cheaper than a flush of the code. */
+#define READS_MANY 8
+
+/* Lets translated code read the counter by itself, where it counts one kind. */
+static void remember(struct ap_thread *t, u32 counter, const struct ap_service_pmc *pmc)
+{
+	u64 direct = ap_direct_kinds(t) | AP_KIND_BIT(AP_KIND_REP_ITER);
+	struct ap_pmc *e = &t->pmc[counter % AP_PMCS];
+	u32 kind = (u32)__builtin_ctzll(pmc->kinds);
+	u64 cell = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra) + kind * 8ULL;
+
+	if (pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL)
+		return;
+	if (!(direct & pmc->kinds)) {
+		if (++t->pmc_reads >= READS_MANY)
+			ap_direct_want(pmc->kinds);
+		return;
+	}
+	e->seq_at = pmc->seq_at;
+	e->seq = pmc->seq;
+	e->cell = cell;
+	/* The instruction itself was counted on the way here; translated code reads before it is. */
+	e->plus = pmc->value - *(const u64 *)((const char *)t + cell) +
+		  (kind == AP_KIND_INSTR ? 1 : 0);
+	e->counter = counter;
+}
+
 void ap_pmc_read(struct ap_thread *t, u64 pc)
 {
-	u64 *gpr = t->regs.gpr, value;
+	u64 *gpr = t->regs.gpr;
+	u32 counter = (u32)gpr[AP_RCX];
+	struct ap_service_pmc pmc;
 
-	if (!ap_service_pmc((u32)gpr[AP_RCX], &value)) {
+	if (!ap_service_pmc(counter, &pmc)) {
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_thread_slot(t)->extra[AP_VEC_INSTR]--;
+			ap_thread_slot(t)->extra[AP_KIND_INSTR]--;
 		t->regs.rip = pc;
 		ap_signal_general_protection(t);
 	}
-	gpr[AP_RAX] = (u32)value;
-	gpr[AP_RDX] = value >> 32;
+	remember(t, counter, &pmc);
+	gpr[AP_RAX] = (u32)pmc.value;
+	gpr[AP_RDX] = pmc.value >> 32;
 	step_over(t, pc);
+}
+
+/*
+ * The thread's table says what the counter is, as long as the event stands as it did: else out to the
+ * dispatcher, at the rel32 in slow[].  Takes the flags, which are dead here; rax
+ * and rdx are the result.
+ */
+void ap_pmc_emit(struct ap_emit *e, u8 *slow[2])
+{
+	static const u8 entry_to_eax[] = { 0x89, 0xc8, 0x83, 0xe0, AP_PMCS - 1, 0xc1, 0xe0, 5 };
+	static const u8 cmp_ecx[] = { 0x65, 0x3b, 0x88 };		/* cmp ecx, gs:[rax + d] */
+	static const u8 mov_rdx[] = { 0x65, 0x48, 0x8b, 0x90 };		/* mov rdx, gs:[rax + d] */
+	static const u8 mov_edx_at_rdx[] = { 0x8b, 0x12 };		/* mov edx, [rdx] */
+	static const u8 cmp_edx[] = { 0x65, 0x3b, 0x90 };		/* cmp edx, gs:[rax + d] */
+	static const u8 mov_rdx_cell[] = { 0x65, 0x48, 0x8b, 0x12 };	/* mov rdx, gs:[rdx] */
+	static const u8 add_rdx[] = { 0x65, 0x48, 0x03, 0x90 };		/* add rdx, gs:[rax + d] */
+	static const u8 split[] = { 0x89, 0xd0, 0x48, 0xc1, 0xea, 32 }; /* eax, edx = rdx */
+
+	ap_emit_bytes(e, entry_to_eax, sizeof(entry_to_eax));
+	ap_emit_bytes(e, cmp_ecx, sizeof(cmp_ecx));
+	ap_emit32(e, AP_T_PMC + offsetof(struct ap_pmc, counter));
+	slow[0] = ap_emit_jcc32(e, 5);
+	ap_emit_bytes(e, mov_rdx, sizeof(mov_rdx));
+	ap_emit32(e, AP_T_PMC + offsetof(struct ap_pmc, seq_at));
+	ap_emit_bytes(e, mov_edx_at_rdx, sizeof(mov_edx_at_rdx));
+	ap_emit_bytes(e, cmp_edx, sizeof(cmp_edx));
+	ap_emit32(e, AP_T_PMC + offsetof(struct ap_pmc, seq));
+	slow[1] = ap_emit_jcc32(e, 5);
+	ap_emit_bytes(e, mov_rdx, sizeof(mov_rdx));
+	ap_emit32(e, AP_T_PMC + offsetof(struct ap_pmc, cell));
+	ap_emit_bytes(e, mov_rdx_cell, sizeof(mov_rdx_cell));
+	ap_emit_bytes(e, add_rdx, sizeof(add_rdx));
+	ap_emit32(e, AP_T_PMC + offsetof(struct ap_pmc, plus));
+	ap_emit_bytes(e, split, sizeof(split));
 }

@@ -29,16 +29,20 @@ struct ap_proc {
 	u64 *shapes;		    /* seg's shape table: shape id -> vector */
 	u32 seg_index;
 	s32 session_fd;
-	u32 flags; /* AP_F_* */
+	u32 flags;	 /* AP_F_* */
+	u64 kinds;	 /* what code counts that is translated from here on; lock */
+	u64 direct;	 /* of them those counted by an add of their own; lock */
+	u32 kinds_epoch; /* code of earlier epochs may count less; lock */
 	u32 stress;
 	u64 blob_lo, blob_hi; /* the engine's own code and data */
 
 	struct ap_lock lock;	   /* translation, links, tables, threads, regions */
 	struct ap_thread *threads; /* all of this address space; lock */
 	u32 nthreads;
-	u32 epoch;   /* incremented when code memory is retired; lock */
-	bool native; /* the engine gave up */
-	u32 ptracer; /* what the program set by PR_SET_PTRACER */
+	u32 epoch;     /* incremented when code memory is retired; lock */
+	bool native;   /* the engine gave up */
+	u32 watch_gen; /* ap_session.watch_gen when the cache was last flushed for it; lock */
+	u32 ptracer;   /* what the program set by PR_SET_PTRACER */
 
 	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; lock */
 };

@@ -190,6 +190,22 @@ static void leave_out(u64 start, u64 end, void *arg)
 	ap_region_set(start, end, 0, false);
 }
 
+/* The injector's list is short, and does not say what is shared. */
+static bool add_running(const struct ap_map *m, void *arg)
+{
+	(void)arg;
+	if (m->r && m->x)
+		ap_region_set(m->start, m->end, m->w ? AP_RANGE_W | AP_RANGE_GROWS : 0, true);
+	return true;
+}
+
+void ap_region_attach(void)
+{
+	ap_alias_mend();
+	(void)!ap_selfmaps_read(add_running, NULL);
+	ap_mem_for_each(leave_out, NULL);
+}
+
 void ap_region_mend(void)
 {
 	if (!regions.v || !ap_selfmaps_read(nothing, NULL))

@@ -14,6 +14,8 @@ struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, o
 bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
 /* Was it missed, and is it executable after all?  Reads /proc/self/maps. */
 bool ap_region_discover(u64 pc);
+/* All that there is, in a process that ran before the engine came. */
+void ap_region_attach(void);
 /* Reads them all again from /proc/self/maps; nothing may be write-protected. */
 void ap_region_mend(void);
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);

@@ -15,7 +15,9 @@ struct ap_sb_insn {
 	struct ap_insn i;
 	u64 pc;
 	u8 cls;	      /* enum ap_rec_class */
+	u8 more;      /* ap_insn_more(), where other groups than the base are counted */
 	bool side;    /* a conditional branch with a side exit */
+	bool pmc;     /* rdpmc that is tried here; a side exit where that fails */
 	bool guard;   /* an indirect transfer whose target was guessed: checked, leaves if wrong */
 	u64 next;     /* program pc that the block goes on at after it */
 	u8 bytes[16]; /* source bytes, read once */
@@ -75,13 +77,15 @@ void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *l
  * ap_mangle_guard_fail writes.  Returns the rel32 of that jump.
  */
 u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
-void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site, u64 vec);
-/* Emits the final indirect transfer; vec is counted flags-free on the way, 0 nothing. */
+/* Where vec is NULL nothing is counted. */
+void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site,
+			  const struct ap_vec *vec);
+/* Emits the final indirect transfer; vec is counted flags-free on the way, NULL nothing. */
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
-			u64 vec);
-/* Counts vec: plain adds, or flags-free through rcx, which the caller has spilled. */
-void ap_emit_count_flags(struct ap_emit *e, u64 vec);
-void ap_emit_count_rcx(struct ap_emit *e, u64 vec);
+			const struct ap_vec *vec);
+/* Around a rep instruction: what its count register goes down by is added to the iterations. */
+void ap_mangle_rep_begin(struct ap_emit *e);
+void ap_mangle_rep_end(struct ap_emit *e, bool is_ecx);
 bool ap_mangle_supported(const struct ap_insn *i, const u8 *bytes);
 u8 ap_mangle_scratch(const struct ap_insn *i);
 u8 ap_mangle_gs_string_reg(const struct ap_insn *i); /* has the gs base added while it may fault */
@@ -91,11 +95,28 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room
 u64 ap_indirect_vec(const struct ap_insn *i); /* what a jump, call or return adds */
 u64 ap_rec_vec(u8 cls);			      /* what an executed record of this class adds */
 
+/* pmc.c: rdpmc; returns two rel32 to where the dispatcher does it. */
+void ap_pmc_emit(struct ap_emit *e, u8 *slow[2]);
+
+/* count.c: what an instruction adds to the groups beside the base one, in a byte; 0 nothing. */
+u8 ap_insn_more(const struct ap_insn *i, const u8 *code);
+void ap_more_add(struct ap_vec *vec, u8 more);
+
 /*
- * shape.c: the counters (displacements from %gs:0) to increment by one for a vector: one, or a few
- * where the table of shapes is full.
+ * shape.c: the counters (displacements from %gs:0) to add to for a vector: one for each group, or a
+ * few where the table of shapes is full.
  */
-#define AP_SHAPE_PARTS AP_VEC_N
-u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS]);
+#define AP_ADDS_MAX (AP_VEC_GROUPS * AP_VEC_FIELDS)
+struct ap_adds {
+	u32 n;
+	struct {
+		u32 disp, by;
+	} add[AP_ADDS_MAX];
+};
+void ap_shape_adds(const struct ap_vec *vec, struct ap_adds *adds);
+
+/* count.c: adds them: plainly, or flags-free through a register that the caller has spilled. */
+void ap_emit_adds_flags(struct ap_emit *e, const struct ap_vec *vec);
+void ap_emit_adds_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
 
 #endif

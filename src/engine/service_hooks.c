@@ -25,6 +25,18 @@ void ap_hook_place(struct ap_hook_place *place)
 	place->counts = ap_thread_counts(t);
 	place->shapes = ap_proc.shapes;
 	place->nshapes = __atomic_load_n(&ap_proc.seg->nshapes, __ATOMIC_ACQUIRE);
+	place->direct = ap_direct_kinds(t);
+	place->direct_sums = t->direct_sums;
+}
+
+void ap_hook_count_directly(u64 kinds)
+{
+	ap_direct_want(kinds);
+}
+
+void ap_hook_pmc_changed(void)
+{
+	ap_pmc_forget();
 }
 
 s64 ap_hook_sys(u64 nr, const u64 a[6])

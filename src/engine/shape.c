@@ -4,17 +4,16 @@
  * the supervisor reads.  A vector gets its number at translation; numbers are never reused, so
  * counters outlive evicted code.
  *
- * When the table is nearly full a new vector is counted in two parts, its instructions and its
- * branches, of which there are far fewer kinds; and when even that has no room, field by field: of
- * single fields there are so few that room for all of them is kept.  Slower, never wrong, and never
- * more than AP_VEC_N counters, so that a block's record of them has room.
+ * When the table is nearly full a new base vector is counted in two parts, its instructions and its
+ * branches, of which there are far fewer kinds.  When even that has no room, and for the other groups at
+ * once, it is counted field by field: by adding the field's value to the number of a one, and room
+ * for all those ones is kept.  Slower, never wrong.
  */
 #include "engine/engine.h"
 #include "engine/sb.h"
 
-#define HASH	   32768		       /* power of two, at least twice AP_SHAPE_MAX */
-#define FIELDS	   (AP_VEC_N * AP_BLOCK_INSNS) /* vectors of one field only */
-#define RESERVED   1536			       /* numbers kept for parts and fields */
+#define HASH	   32768 /* power of two, at least twice AP_SHAPE_MAX */
+#define RESERVED   1536	 /* numbers kept for parts and fields */
 #define INSTR_MASK 0xffULL
 
 /* Numbers from the limit on are not for whole vectors, not for parts of two. */
@@ -25,7 +24,7 @@ static u32 whole_limit(void)
 
 static u32 part_limit(void)
 {
-	return ap_proc.stress & AP_STRESS_SHAPES ? 32 : AP_SHAPE_MAX - FIELDS;
+	return ap_proc.stress & AP_STRESS_SHAPES ? 32 : AP_SHAPE_MAX - AP_ADDS_MAX;
 }
 
 static u16 hash[HASH]; /* shape id + 1; 0 empty */
@@ -50,40 +49,72 @@ static u32 intern(u64 vec, u32 limit)
 	return id;
 }
 
-static u32 disp(u32 id)
+static void add(struct ap_adds *adds, u32 id, u32 by)
 {
-	return (u32)(AP_T_COUNTS_OFF + id * 8ULL);
+	adds->add[adds->n].disp = (u32)(AP_T_COUNTS_OFF + id * 8ULL);
+	adds->add[adds->n++].by = by;
 }
 
-static u32 in_fields(u64 vec, u32 *disps)
+static bool add_whole(struct ap_adds *adds, u64 vec, u64 tag, u32 limit)
 {
-	u32 n = 0;
+	u32 id = intern(vec | tag, limit);
 
-	for (u32 f = 0; f < AP_VEC_N; f++)
+	if (id == AP_SHAPE_MAX)
+		return false;
+	add(adds, id, 1);
+	return true;
+}
+
+static void add_fields(struct ap_adds *adds, u64 vec, u64 tag)
+{
+	for (u32 f = 0; f < AP_VEC_FIELDS; f++)
 		if (ap_vec_get(vec, f))
-			disps[n++] = disp(intern(vec & 0xffULL << f * 8, AP_SHAPE_MAX));
-	return n;
+			add(adds, intern(AP_VEC_ONE(f) | tag, AP_SHAPE_MAX), ap_vec_get(vec, f));
 }
 
-u32 ap_shape_disps(u64 vec, u32 disps[AP_SHAPE_PARTS])
+static void add_group(struct ap_adds *adds, u64 vec, u32 group)
 {
-	u32 id = intern(vec, whole_limit());
-	u32 n = 0;
+	u64 tag = (u64)group << AP_VEC_TAG_SHIFT;
 
-	if (id < AP_SHAPE_MAX) {
-		disps[0] = disp(id);
-		return 1;
+	if (!vec || add_whole(adds, vec, tag, whole_limit()))
+		return;
+	if (group != AP_VEC_BASE) {
+		add_fields(adds, vec, tag);
+		return;
 	}
 	for (u32 part = 0; part < 2; part++) {
 		u64 v = part ? vec & ~INSTR_MASK : vec & INSTR_MASK;
 
-		if (v == 0)
-			continue;
-		id = intern(v, part_limit());
-		if (id < AP_SHAPE_MAX)
-			disps[n++] = disp(id);
-		else
-			n += in_fields(v, disps + n);
+		if (v && !add_whole(adds, v, tag, part_limit()))
+			add_fields(adds, v, tag);
 	}
-	return n;
+}
+
+/* What is counted directly leaves the vector. */
+static u64 add_direct(struct ap_adds *adds, u64 vec, u32 group)
+{
+	const u64 extra = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra);
+
+	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
+		u32 kind = ap_vec_kind(group, f), by = ap_vec_get(vec, f);
+
+		if (!by || !(ap_proc.direct & AP_KIND_BIT(kind)))
+			continue;
+		adds->add[adds->n].disp = (u32)(extra + kind * 8ULL);
+		adds->add[adds->n++].by = by;
+		vec &= ~(0xffULL << f * 8);
+	}
+	return vec;
+}
+
+void ap_shape_adds(const struct ap_vec *vec, struct ap_adds *adds)
+{
+	adds->n = 0;
+	for (u32 group = 0; group < AP_VEC_GROUPS; group++) {
+		u64 rest = vec->g[group];
+
+		if (ap_unlikely(ap_proc.direct))
+			rest = add_direct(adds, rest, group);
+		add_group(adds, rest, group);
+	}
 }

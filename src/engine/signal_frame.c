@@ -7,6 +7,7 @@
  */
 #include "engine/signal.h"
 #include "engine/smc.h"
+#include "engine/trace.h"
 
 #define RED_ZONE    128
 #define CS_USER	    0x33
@@ -181,6 +182,8 @@ static bool deliver(struct ap_thread *t)
 		act_by_default(t, mask);
 		return true;
 	}
+	if (ap_trace_is_on())
+		ap_trace_add(t, AP_TRACE_SIGNAL_DELIVER, 1);
 	if (a.flags & AP_SA_RESETHAND)
 		ap_sig_reset(t, t->pend_sig, &a);
 	if (enter_handler(t, &a, mask)) {
@@ -208,6 +211,8 @@ static AP_NORETURN void bad_frame(struct ap_thread *t, u64 mask)
 	t->regs.gpr[RAX] = 0;
 	t->regs.gpr[RCX] = t->regs.rip;
 	t->regs.gpr[R11] = t->regs.rflags;
+	if (ap_trace_is_on())
+		ap_trace_exit(t, AP_NR_rt_sigreturn);
 	force(t, AP_SIGSEGV);
 	t->pend_mask = mask;
 	t->pending = 1;
@@ -235,7 +240,8 @@ static AP_NORETURN void abandon(struct ap_thread *t)
 
 	slot->extra[AP_RAW_SYSCALL]--;
 	if (ap_proc.flags & AP_F_COUNT)
-		slot->extra[AP_VEC_INSTR]--;
+		slot->extra[AP_KIND_INSTR]--;
+	ap_trace_untouched(t);
 	ap_redispatch(t);
 }
 
@@ -253,6 +259,8 @@ void ap_sig_return(struct ap_thread *t)
 		abandon(t);
 	if (ap_safe_copy(&uc, (const void *)sp, sizeof(uc)))
 		bad_frame(t, mask);
+	if (ap_trace_is_on())
+		ap_trace_exit_unnamed(t);
 	ap_sig_uc_to_regs(&t->regs, &uc.mc);
 	t->regs.rflags = (flags & ~EFL_RETURN) | (t->regs.rflags & EFL_RETURN);
 	(void)ap_sig_altstack_set(t, &uc.stack, t->regs.gpr[RSP]);

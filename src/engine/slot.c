@@ -67,8 +67,8 @@ static int add_seg(void)
 	seg->pidns = own->pidns;
 	seg->start_time = own->start_time;
 	seg->nshapes = own->nshapes;
+	seg->kinds_ack = own->kinds_ack;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
-	seg->mute = own->mute;
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
 	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
@@ -91,6 +91,12 @@ void ap_slot_set_mute(bool mute)
 		ap_proc.session->mute = 1;
 	for (u32 i = nmore + 1; i-- > 0;)
 		__atomic_store_n(&seg_at(i)->mute, mute, __ATOMIC_RELEASE);
+}
+
+void ap_slot_acknowledge(u64 kinds)
+{
+	for (u32 i = nmore + 1; i-- > 0;)
+		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
 }
 
 void ap_slot_set_state(u32 state)
@@ -128,6 +134,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	memset((char *)slot + AP_LOG_OFF, 0, sizeof(struct ap_log));
 	slot->req = AP_REQ_NONE;
 	slot->in_code = 0;
+	slot->call = 0;
 	slot->gen = gen;
 	slot->tid = 0;
 	slot->pid = 0;
@@ -158,12 +165,9 @@ static void sum_up(struct ap_thread *t)
 
 	for (u32 i = 0; i < AP_RAW_N; i++)
 		sum[i] = (u64)slot->extra[i];
-	for (u32 id = 0; id < ap_proc.seg->nshapes; id++) {
-		if (!counts[id])
-			continue;
-		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
-			sum[f] += counts[id] * ap_vec_get(ap_proc.shapes[id], f);
-	}
+	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
+		if (counts[id])
+			ap_shape_add(ap_proc.shapes[id], counts[id], sum);
 	memcpy(slot->final, sum, sizeof(sum));
 	__atomic_store_n(&slot->state, AP_SLOT_FINAL, __ATOMIC_RELEASE);
 }
@@ -195,5 +199,6 @@ int ap_slot_fork_child(struct ap_thread *t)
 	t->slot_index = 0;
 	ap_proc.seg->nslots = 1;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	ap_direct_reset(t);
 	return 0;
 }

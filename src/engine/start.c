@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine's first steps in a freshly exec'd image: map the session, build the tables, become the
- * first thread, and enter the dispatcher at the program's first instruction.
+ * The engine's first steps in a freshly exec'd image, or in a process that runs already: map the
+ * session, build the tables, become the first thread, and enter the dispatcher at the program's pc.
  */
 #include "engine/engine.h"
 #include "engine/lookup.h"
@@ -27,6 +27,9 @@ _Static_assert(offsetof(struct ap_thread, regs) == AP_T_GPR, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rip) == AP_T_RIP, "gate.S");
 _Static_assert(offsetof(struct ap_thread, regs.rflags) == AP_T_RFLAGS, "gate.S");
 _Static_assert(offsetof(struct ap_thread, app_gs_base) == AP_T_APP_GS, "gate.S");
+_Static_assert(offsetof(struct ap_thread, rep_rcx) == AP_T_REP_RCX, "mangle.c");
+_Static_assert(offsetof(struct ap_thread, pmc) == AP_T_PMC, "mangle.c");
+_Static_assert(sizeof(struct ap_pmc) == 32, "mangle.c");
 _Static_assert(AP_T_SLOT_OFF + offsetof(struct ap_slot, in_code) == AP_T_IN_CODE, "gate.S");
 _Static_assert(offsetof(struct ap_boot, gs_base) - offsetof(struct ap_boot, regs) ==
 		       offsetof(struct ap_thread, app_gs_base) - offsetof(struct ap_thread, regs),
@@ -66,6 +69,7 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
 	ap_proc.stress = ap_proc.session->stress;
+	ap_kinds_init();
 	return 0;
 }
 
@@ -85,6 +89,8 @@ static int make_first_thread(struct ap_boot *boot, struct ap_thread **out)
 		return err;
 	t->regs = boot->regs;
 	t->app_gs_base = boot->gs_base;
+	if (boot->nthreads)
+		ap_attach_before();
 	ap_thread_set_gs(t);
 	ap_thread_init_kernel(t);
 	ap_thread_link(t);
@@ -103,7 +109,11 @@ void ap_start(struct ap_boot *boot)
 	}
 	ap_task_init(t);
 	ap_signal_init(t);
+	if (boot->nthreads && ap_attach_threads(t))
+		ap_go_native(t, "no memory for its threads");
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	if (boot->nthreads)
+		ap_attach_thread((struct ap_boot_thread *)boot->threads);
 	ap_sig_set_mask(boot->sigmask);
 	ap_redispatch(t);
 }

@@ -102,7 +102,7 @@ static s64 raw(const struct ap_call *c)
 }
 
 /* Can what is mapped change other than by a store to it?  A private file's page can until then. */
-static bool may_change(const struct ap_call *c)
+static bool may_change(const struct ap_call *c, bool exec)
 {
 	u64 type = c->a[3] & AP_MAP_TYPE;
 	s64 flags;
@@ -112,7 +112,9 @@ static bool may_change(const struct ap_call *c)
 	if (c->a[3] & AP_MAP_ANON)
 		return false;
 	flags = ap_sys2(AP_NR_fcntl, c->a[4], F_GETFL);
-	return flags > 0 && flags & O_ACCMODE;
+	if (flags > 0 && flags & O_ACCMODE)
+		return true;
+	return exec && ap_alias_was_opened((s32)c->a[4]);
 }
 
 static s64 do_mmap(const struct ap_call *c)
@@ -124,7 +126,7 @@ static s64 do_mmap(const struct ap_call *c)
 	if (fixed && c->a[1] && ap_mem_is_ours(c->a[0], end))
 		return c->a[3] & AP_MAP_FIXED_NOREPLACE ? -AP_EEXIST : -AP_ENOMEM;
 	exec = executable(c->a[2]);
-	shared = may_change(c);
+	shared = may_change(c, exec);
 	if (!fixed && !exec && !shared)
 		return raw(c);
 	ap_lock_take(&ap_proc.lock);

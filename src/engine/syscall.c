@@ -8,8 +8,10 @@
  * after a signal has retired, one that a signal came before has not.
  */
 #include "base/mem.h"
+#include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
+#include "engine/trace.h"
 #include "service/service.h"
 
 #define RCX	     1
@@ -126,8 +128,7 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_membarrier:
 		return ap_call_membarrier(t, c);
 	case AP_NR_rseq:
-		/* A critical section could not be restarted from inside translated code. */
-		return -AP_ENOSYS;
+		return ap_call_rseq(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}
@@ -191,7 +192,7 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	}
 }
 
-void ap_syscall(struct ap_thread *t, u64 pc)
+static s64 execute(struct ap_thread *t, u64 pc)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
 	u64 *gpr = t->regs.gpr;
@@ -203,6 +204,8 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	s64 ret;
 
 	slot->extra[AP_RAW_SYSCALL]++;
+	if (ap_trace_is_on())
+		ap_trace_enter(t, c.nr);
 	if (ap_fd_is_hidden(t, &c))
 		ret = -AP_EBADF;
 	else if (ap_unlikely(ap_service_wants(ap_proc.session, c.nr)))
@@ -212,13 +215,56 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
 		slot->extra[AP_RAW_SYSCALL]--;
 		if (ap_proc.flags & AP_F_COUNT)
-			slot->extra[AP_VEC_INSTR]--;
-		return;
+			slot->extra[AP_KIND_INSTR]--;
+		ap_trace_untouched(t);
+		return ret;
 	}
+	if (ap_trace_is_on())
+		ap_trace_exit(t, c.nr);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
 	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))
-		return;
+		return ret;
 	gpr[0] = (u64)ret;
+	t->regs.rip = pc + 2;
+	return ret;
+}
+
+void ap_syscall(struct ap_thread *t, u64 pc)
+{
+	(void)execute(t, pc);
+}
+
+/* What a handler is about to see of a call that the kernel wants restarted for this reason. */
+static bool is_ended_by(struct ap_thread *t, u32 sig, s64 why)
+{
+	struct ap_sigaction a;
+
+	if (why == -AP_ERESTARTNOHAND || why == -AP_ERESTART_RESTARTBLOCK)
+		return true;
+	ap_sig_lookup(t, sig, &a);
+	return why == -AP_ERESTARTSYS && !(a.flags & AP_SA_RESTART);
+}
+
+/*
+ * It has retired before we came, so it counts no more.  A signal that came meanwhile ends it as it
+ * would have ended it natively, where the call had been waiting all the time.
+ */
+void ap_syscall_resume(struct ap_thread *t, s64 why)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	u64 pc = t->regs.rip;
+
+	slot->extra[AP_RAW_SYSCALL]--;
+	if (execute(t, pc) != AP_SYSCALL_UNTOUCHED)
+		return;
+	slot->extra[AP_RAW_SYSCALL]++;
+	if (ap_proc.flags & AP_F_COUNT)
+		slot->extra[AP_KIND_INSTR]++;
+	if (!is_ended_by(t, t->pend_sig, why))
+		return;
+	t->regs.gpr[0] = (u64)-AP_EINTR;
+	t->regs.gpr[RCX] = pc + 2;
+	t->regs.gpr[R11] = t->regs.rflags;
 	t->regs.rip = pc + 2;
 }

@@ -9,6 +9,7 @@
  */
 #include "engine/task.h"
 #include "base/mem.h"
+#include "engine/trace.h"
 #include "service/service.h"
 
 /* struct clone_args by index */
@@ -90,6 +91,7 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->lock_id = ap_lock_name(child->serial);
 	child->foreign = t->foreign;
 	child->own_fd = k->flags & AP_CLONE_FILES ? t->own_fd : (u32)ap_fd(t) + 1;
+	ap_thread_slot(child)->call = c->nr + 1;
 	ap_signal_new_task(t, child, k->flags);
 	ap_thread_link(child);
 }
@@ -160,14 +162,21 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	return ret;
 }
 
+/* Counted before the call, so that it is when the child runs, and taken back where there is none. */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
 {
+	bool traced = ap_trace_is_on();
 	struct ap_clone k;
 	s64 ret = read_call(&k, c);
 
 	if (ret)
 		return ret;
-	return k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
+	if (traced)
+		ap_trace_add(t, AP_TRACE_SCHED_FORK, 1);
+	ret = k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
+	if (traced && ret < 0)
+		ap_trace_add(t, AP_TRACE_SCHED_FORK, -1);
+	return ret;
 }
 
 /*
@@ -193,6 +202,9 @@ void ap_task_child(struct ap_thread *t)
 	slot->tid = t->tid;
 	slot->pid = t->pid;
 	ap_thread_init_kernel(t);
+	if (ap_trace_is_on())
+		ap_trace_exit(t, slot->call - 1);
+	slot->call = 0;
 	if (t->start_flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	if (t->is_vfork_child && ap_proc.flags & AP_F_NO_INHERIT)

@@ -125,6 +125,7 @@ int ap_thread_new(struct ap_thread **out)
 	t->slot_index = index;
 	t->serial = ++last_serial;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	ap_direct_reset(t);
 	*out = t;
 	return 0;
 }

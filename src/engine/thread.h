@@ -4,7 +4,7 @@
  * offsets are part of translated code and of gate.S (checked by _Static_asserts in thread.c).
  *
  * A thread area is one reservation, laid out from low to high:
- *   struct ap_thread (one page) | slot page and counters (session file, shared) | guard page |
+ *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) | guard page |
  *   engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
@@ -46,6 +46,19 @@ struct ap_altstack {
 
 struct ap_sigaction;
 
+/*
+ * What rdpmc of a counter reads while the event's publication is as it was: the word at cell (from
+ * %gs:0) and a constant.  ~0: of none.
+ */
+struct ap_pmc {
+	u32 counter;
+	u32 seq;
+	const u32 *seq_at;
+	u64 cell;
+	u64 plus;
+};
+#define AP_PMCS 8 /* by the counter's low bits */
+
 /* The engine's own state where it faulted, for the report. */
 struct ap_fault {
 	struct ap_regs regs;
@@ -67,6 +80,9 @@ struct ap_thread {
 	u32 branch_id;		/* 0x44: place of the last indirect branch, as in exit_id */
 	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
 	u64 app_gs_base;	/* 0xd8: the program's %gs base */
+	u64 rep_rcx;		/* 0xe0: rcx before the rep instruction that is executed */
+
+	struct ap_pmc pmc[AP_PMCS]; /* 0xe8 */
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */
@@ -111,7 +127,16 @@ struct ap_thread {
 	u32 limit_shares, nofile_share;
 	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
-	u32 next_root;	      /* AP_PRCTL_SET_ROOT + 1, 0 none */
+	u64 rseq; /* attach.c: the area that the program believes to be registered, 0 none */
+	u32 rseq_size, rseq_sig;
+	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
+
+	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
+	u64 watch_pc;
+
+	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
+	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */
+	u32 pmc_reads;		   /* by the dispatcher */
 
 	struct ap_fault fault; /* of the engine; its signal is in pend_* */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */
@@ -126,6 +151,11 @@ static inline struct ap_slot *ap_thread_slot(struct ap_thread *t)
 static inline u64 *ap_thread_counts(struct ap_thread *t)
 {
 	return (u64 *)((char *)t + AP_T_COUNTS_OFF);
+}
+
+static inline u64 *ap_thread_trace(struct ap_thread *t)
+{
+	return (u64 *)((char *)t + AP_T_SLOT_OFF + AP_SLOT_TRACE_OFF);
 }
 
 /* The calling thread; valid from the moment the thread's gs base is set. */

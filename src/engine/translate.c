@@ -20,23 +20,30 @@
 
 struct side {
 	u8 *from; /* rel32 of the jcc in the block's body */
-	u64 vec;
+	u8 *also; /* rdpmc has two */
+	struct ap_vec vec;
 };
+
+/* An instruction has up to three, a counter the most where it is many. */
+#define RECS_MAX (3 * AP_BLOCK_INSNS + 16)
 
 /* State of one translation; guarded by the process lock like everything here. */
 static struct {
 	struct ap_emit e;
 	struct ap_unit *u;
 	struct ap_lits lits;
-	struct ap_rec recs[AP_BLOCK_INSNS + 4];
+	struct ap_rec recs[RECS_MAX];
+	u8 more[RECS_MAX]; /* of each record */
 	u64 jumps[AP_BLOCK_INSNS + 1];
 	struct side sides[AP_BLOCK_JCC + 2];
 	struct side guards[AP_BLOCK_GUARDS + 1];
 	u32 nrecs, njumps, nsides, nguards;
-	u64 vec; /* of the instructions written so far */
-	u64 final_vec;
-	u32 cold; /* as in the unit */
-	bool count;
+	struct ap_vec vec; /* of the instructions written so far */
+	struct ap_vec final_vec;
+	u32 cold;	 /* as in the unit */
+	bool count;	 /* at all */
+	bool count_more; /* other groups than the base */
+	bool count_reps; /* iterations */
 } tr;
 
 #define ONE  AP_VEC_ONE
@@ -75,13 +82,23 @@ u64 ap_rec_vec(u8 cls)
 {
 	struct ap_sb_insn in = { .cls = cls };
 
-	return cls == AP_REC_INC ? 0 : class_vec(&in);
+	return cls == AP_REC_INC || (cls >= AP_REC_REP && cls <= AP_REC_REP_DONE) ? 0
+										  : class_vec(&in);
+}
+
+static void add_insn(struct ap_vec *vec, const struct ap_sb_insn *in, u64 base)
+{
+	vec->g[AP_VEC_BASE] += base;
+	if (tr.count_more)
+		ap_more_add(vec, in->more);
 }
 
 static void record(u8 cls, u32 app_len, const u8 *from)
 {
 	struct ap_rec *r = &tr.recs[tr.nrecs];
 	u32 len = (u32)(tr.e.p - from);
+
+	tr.more[tr.nrecs] = 0;
 
 	if (len > 255)
 		tr.e.full = true; /* cannot be: the longest sequence is under 100 bytes */
@@ -90,21 +107,46 @@ static void record(u8 cls, u32 app_len, const u8 *from)
 	tr.nrecs++;
 }
 
+static void record_insn(const struct ap_sb_insn *in, const u8 *from)
+{
+	record(in->cls, in->i.len, from);
+	if (tr.count_more)
+		tr.more[tr.nrecs - 1] = in->more;
+}
+
+/* What is too long for one record, as where the table of shapes is full, has several. */
+static void record_inc(const u8 *from)
+{
+	u8 *end = tr.e.p;
+
+	for (; end - from > 255; from += 255) {
+		tr.e.p = (u8 *)from + 255;
+		record(AP_REC_INC, 0, from);
+	}
+	tr.e.p = end;
+	record(AP_REC_INC, 0, from);
+}
+
+static void emit_count_rcx(const struct ap_vec *vec)
+{
+	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	ap_emit_adds_reg(&tr.e, vec, AP_RCX);
+	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+}
+
 /* The final exit's counter, clobbering flags or not. */
 static void emit_inc(const struct ap_sb *sb)
 {
 	const u8 *from = tr.e.p;
 
 	if (sb->inc_flags_ok) {
-		ap_emit_count_flags(&tr.e, tr.final_vec);
+		ap_emit_adds_flags(&tr.e, &tr.final_vec);
 		if (sb->inc_redo)
 			ap_redo_emit(&tr.e, &sb->insns[sb->inc_redo - 1]);
 	} else {
-		ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
-		ap_emit_count_rcx(&tr.e, tr.final_vec);
-		ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+		emit_count_rcx(&tr.final_vec);
 	}
-	record(AP_REC_INC, 0, from);
+	record_inc(from);
 }
 
 /* jrcxz and loop have only rel8: jump over a jump. */
@@ -131,11 +173,10 @@ static void emit_side(struct ap_sb_insn *in)
 	struct side *s = &tr.sides[tr.nsides++];
 	u8 cond = in->i.cond;
 
-	s->vec = tr.vec + COND;
+	s->vec = tr.vec;
 	if (in->cls == AP_REC_JCC_T)
 		cond ^= 1; /* the side exit is the fall-through */
-	else
-		s->vec += ONE(AP_VEC_TAKEN);
+	add_insn(&s->vec, in, in->cls == AP_REC_JCC_T ? COND : COND + ONE(AP_VEC_TAKEN));
 	if (in->i.kind == AP_I_JRCXZ) {
 		s->from = emit_jrcxz(in);
 		return;
@@ -144,12 +185,53 @@ static void emit_side(struct ap_sb_insn *in)
 	s->from = ap_emit_jcc32(&tr.e, cond);
 }
 
+static void emit_pmc(struct ap_sb_insn *in)
+{
+	struct side *s = &tr.sides[tr.nsides++];
+	u8 *slow[2];
+
+	s->vec = tr.vec;
+	add_insn(&s->vec, in, class_vec(in));
+	ap_pmc_emit(&tr.e, slow);
+	s->from = slow[0];
+	s->also = slow[1];
+}
+
 static void emit_guard(struct ap_sb_insn *in)
 {
 	struct side *s = &tr.guards[tr.nguards++];
 
-	s->vec = tr.vec + class_vec(in);
+	s->vec = tr.vec;
+	add_insn(&s->vec, in, class_vec(in));
 	s->from = ap_mangle_guard(&tr.e, in, &tr.lits);
+}
+
+static void emit_insn(struct ap_sb_insn *in)
+{
+	const u8 *from = tr.e.p;
+
+	if (in->pmc)
+		emit_pmc(in);
+	else if (in->side)
+		emit_side(in);
+	else if (in->guard)
+		emit_guard(in);
+	else
+		ap_mangle(&tr.e, in, &tr.lits);
+	record_insn(in, from);
+}
+
+static void emit_rep(struct ap_sb_insn *in)
+{
+	bool is_ecx = in->i.flags & AP_INSN_ADDR32;
+	const u8 *from = tr.e.p;
+
+	ap_mangle_rep_begin(&tr.e);
+	record(is_ecx ? AP_REC_REP_ECX : AP_REC_REP, 0, from);
+	emit_insn(in);
+	from = tr.e.p;
+	ap_mangle_rep_end(&tr.e, is_ecx);
+	record(AP_REC_REP_DONE, 0, from);
 }
 
 static void emit_body(struct ap_sb *sb)
@@ -160,36 +242,32 @@ static void emit_body(struct ap_sb *sb)
 
 	for (u32 k = 0; k < n; k++) {
 		struct ap_sb_insn *in = &sb->insns[k];
-		const u8 *from;
 
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == k)
 			emit_inc(sb);
-		from = tr.e.p;
-		if (in->side)
-			emit_side(in);
-		else if (in->guard)
-			emit_guard(in);
+		if (tr.count_reps && in->i.flags & AP_INSN_REP)
+			emit_rep(in);
 		else
-			ap_mangle(&tr.e, in, &tr.lits);
-		record(in->cls, in->i.len, from);
+			emit_insn(in);
 		if (ap_rec_jumps(in->cls))
 			tr.jumps[tr.njumps++] = in->next;
-		tr.vec += class_vec(in);
+		add_insn(&tr.vec, in, class_vec(in));
 	}
 }
 
 /* Vector of leaving by the final exit; needed before the body is written, for the early counter. */
-static u64 whole_vec(const struct ap_sb *sb)
+static struct ap_vec whole_vec(struct ap_sb *sb)
 {
-	u64 v = 0;
-	u32 n = sb->n;
+	struct ap_vec v = { { 0 } };
 
-	if (sb->final_kind == AP_EXIT_IBL) {
-		n--;
-		v = ap_indirect_vec(&sb->insns[n].i);
+	for (u32 k = 0; k < sb->n; k++) {
+		struct ap_sb_insn *in = &sb->insns[k];
+		bool is_ibl = k == sb->n - 1 && sb->final_kind == AP_EXIT_IBL;
+
+		if (tr.count_more)
+			in->more = ap_insn_more(&in->i, in->bytes);
+		add_insn(&v, in, is_ibl ? ap_indirect_vec(&in->i) : class_vec(in));
 	}
-	for (u32 k = 0; k < n; k++)
-		v += class_vec(&sb->insns[k]);
 	return v;
 }
 
@@ -234,9 +312,19 @@ static void emit_linkable(struct ap_exit *x)
 		ap_patch_rel32(x->site, x->stub);
 }
 
+/* Where the table of shapes is full there may be too many for the record of the transfer. */
+static bool has_many_adds(const struct ap_vec *vec)
+{
+	struct ap_adds adds;
+
+	ap_shape_adds(vec, &adds);
+	return adds.n > AP_VEC_FIELDS;
+}
+
 static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 {
-	bool inc = tr.count && tr.final_vec && !(sb->inc_flags_ok && sb->inc_at < sb->n);
+	bool inc = tr.count && tr.final_vec.g[AP_VEC_BASE] &&
+		   !(sb->inc_flags_ok && sb->inc_at < sb->n);
 
 	if (sb->final_kind == AP_EXIT_IBL) {
 		struct ap_sb_insn *in = &sb->insns[sb->n - 1];
@@ -245,10 +333,15 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == sb->n - 1) {
 			emit_inc(sb);
 			inc = false;
+		} else if (inc && tr.count_more && has_many_adds(&tr.final_vec)) {
+			from = tr.e.p;
+			emit_count_rcx(&tr.final_vec);
+			record_inc(from);
+			inc = false;
 		}
 		from = tr.e.p;
-		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? tr.final_vec : 0);
-		record(AP_REC_FINAL, in->i.len, from);
+		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? &tr.final_vec : NULL);
+		record_insn(in, from);
 		return;
 	}
 	if (inc)
@@ -263,7 +356,8 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 }
 
 /* Of the side exit at instruction k. */
-static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k, u64 vec)
+static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
+			    const struct ap_vec *vec)
 {
 	bool dead = !sb->probe && ap_live_at(sb, x->target) == 0;
 	u32 redo = 0;
@@ -272,14 +366,48 @@ static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k, u6
 	if (!dead && sb->insns[k].i.kind == AP_I_JCC)
 		redo = ap_redo_find(sb, k);
 	if (dead || redo) {
-		ap_emit_count_flags(&tr.e, vec);
+		ap_emit_adds_flags(&tr.e, vec);
 		if (redo)
 			ap_redo_emit(&tr.e, &sb->insns[redo - 1]);
 		return;
 	}
-	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
-	ap_emit_count_rcx(&tr.e, vec);
-	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	emit_count_rcx(vec);
+}
+
+/* rdpmc that the dispatcher has to do; it comes before the flags are used. */
+static void emit_pmc_stub(const struct side *s, const struct ap_sb_insn *in, struct ap_exit *x)
+{
+	u8 *here = tr.e.p;
+
+	x->kind = AP_EXIT_SPECIAL;
+	x->special = AP_SPECIAL_RDPMC;
+	x->target = in->pc;
+	ap_emit_adds_flags(&tr.e, &s->vec);
+	emit_jmp_stub(x);
+	if (tr.e.full)
+		return;
+	ap_patch_rel32(s->from, here);
+	ap_patch_rel32(s->also, here);
+}
+
+static void emit_side_stub(struct ap_sb *sb, const struct side *s, u32 k, struct ap_exit *x)
+{
+	const struct ap_sb_insn *in = &sb->insns[k];
+	u8 *here;
+
+	x->kind = AP_EXIT_DIRECT;
+	x->target = in->cls == AP_REC_JCC_T ? in->pc + in->i.len : ap_insn_target(&in->i, in->pc);
+	if (!tr.count) {
+		x->site = s->from;
+		emit_stub(x);
+		here = x->stub;
+	} else {
+		here = tr.e.p;
+		emit_side_count(sb, x, k, &s->vec);
+		emit_linkable(x);
+	}
+	if (!tr.e.full)
+		ap_patch_rel32(s->from, here);
 }
 
 static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
@@ -287,26 +415,12 @@ static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 	u32 s = 0;
 
 	for (u32 k = 0; k < sb->n; k++) {
-		struct ap_sb_insn *in = &sb->insns[k];
-		struct ap_exit *x = &exits[s];
-		u8 *here;
-
-		if (!in->side)
+		if (!sb->insns[k].side)
 			continue;
-		x->kind = AP_EXIT_DIRECT;
-		x->target = in->cls == AP_REC_JCC_T ? in->pc + in->i.len
-						    : ap_insn_target(&in->i, in->pc);
-		if (!tr.count) {
-			x->site = tr.sides[s].from;
-			emit_stub(x);
-			here = x->stub;
-		} else {
-			here = tr.e.p;
-			emit_side_count(sb, x, k, tr.sides[s].vec);
-			emit_linkable(x);
-		}
-		if (!tr.e.full)
-			ap_patch_rel32(tr.sides[s].from, here);
+		if (sb->insns[k].pmc)
+			emit_pmc_stub(&tr.sides[s], &sb->insns[k], &exits[s]);
+		else
+			emit_side_stub(sb, &tr.sides[s], k, &exits[s]);
 		s++;
 	}
 }
@@ -321,7 +435,7 @@ static void emit_guard_fails(const struct ap_sb *sb)
 		if (!sb->insns[k].guard)
 			continue;
 		ap_mangle_guard_fail(&tr.e, &sb->insns[k], tr.guards[g].from,
-				     tr.count ? tr.guards[g].vec : 0);
+				     tr.count ? &tr.guards[g].vec : NULL);
 		if (!tr.e.full)
 			ap_patch_rel32(tr.guards[g].from, here);
 		g++;
@@ -345,24 +459,26 @@ static void emit_literals(void)
 /* The lasting description of what was written. */
 static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 {
-	u64 jumps_size = tr.njumps * sizeof(u64);
-	struct ap_block *b =
-		ap_heap_alloc(sizeof(*b) + jumps_size + tr.nrecs * sizeof(struct ap_rec));
+	u64 jumps_size = tr.njumps * sizeof(u64), recs_size = tr.nrecs * sizeof(struct ap_rec);
+	u64 more_size = tr.count_more ? tr.nrecs : 0;
+	struct ap_block *b = ap_heap_alloc(sizeof(*b) + jumps_size + recs_size + more_size);
 	u64 *jumps = (u64 *)(b + 1);
 
 	if (!b)
 		return NULL;
 	memcpy(jumps, tr.jumps, jumps_size);
-	memcpy(jumps + tr.njumps, tr.recs, tr.nrecs * sizeof(struct ap_rec));
+	memcpy(jumps + tr.njumps, tr.recs, recs_size);
 	b->jumps = jumps;
 	b->recs = (struct ap_rec *)(jumps + tr.njumps);
+	b->more = more_size ? memcpy((u8 *)(jumps + tr.njumps) + recs_size, tr.more, more_size)
+			    : NULL;
 	b->nrecs = (u16)tr.nrecs;
 	b->exits = exits;
 	b->nexits = (u8)(tr.nsides + 1);
 	for (u32 k = 0; k < b->nexits; k++)
 		exits[k].from = b;
 	b->pc = sb->pc;
-	b->final_vec = tr.count ? tr.final_vec : 0;
+	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
 	b->probe_pc = sb->probe ? sb->insns[sb->n - 1].pc : 0;
@@ -370,7 +486,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	return b;
 }
 
-static void reset(const struct ap_sb *sb, struct ap_unit *u, u32 nexits)
+static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 {
 	tr.u = u;
 	u8 *end = u->base + u->size - u->cold - nexits * AP_STUB_SIZE;
@@ -378,8 +494,11 @@ static void reset(const struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 	tr.e = (struct ap_emit){ u->base + u->used, end, end <= u->base + u->used };
 	tr.cold = u->cold;
 	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = 0;
-	tr.vec = 0;
+	tr.vec = (struct ap_vec){ { 0 } };
 	tr.count = ap_proc.flags & AP_F_COUNT;
+	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
+	tr.count_more =
+		tr.count && ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER));
 	tr.final_vec = whole_vec(sb);
 }
 

@@ -107,11 +107,16 @@ static bool raise_limit(pid_t pid, unsigned int resource, u64 size)
 	return !ap_rawsys(__NR_prlimit64, (u64)pid, resource, (u64)(uintptr_t)&lim, 0, 0, 0);
 }
 
+static u64 mapped_size(const struct injection *j)
+{
+	return j->header.image_size + j->in->extra;
+}
+
 static int map_blob(struct injection *j)
 {
 	const u64 prot = PROT_READ | PROT_WRITE | PROT_EXEC;
 	const u64 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-	u64 size = j->header.image_size, addr;
+	u64 size = mapped_size(j), addr;
 	bool raised = false;
 	s64 got = -ENOMEM;
 
@@ -168,7 +173,9 @@ static void fill_boot(struct injection *j)
 	boot->flags = j->in->flags;
 	boot->host_pid = j->in->host_pid;
 	boot->blob_base = j->base;
-	boot->blob_size = j->header.image_size;
+	boot->blob_size = mapped_size(j);
+	boot->nthreads = j->in->nthreads;
+	boot->threads = j->in->nthreads ? j->base + j->header.image_size : 0;
 	boot->hwcap2 = j->aux.hwcap2;
 	boot->minsigstksz = j->aux.minsigstksz;
 	boot->vdso = j->aux.vdso;
@@ -219,7 +226,7 @@ static void give_up(struct injection *j)
 	s64 ret;
 
 	if (j->base)
-		(void)remote_munmap(j, j->base, j->header.image_size);
+		(void)remote_munmap(j, j->base, mapped_size(j));
 	(void)!ap_remote_call(&j->remote, __NR_close, args, &ret);
 }
 
@@ -233,6 +240,12 @@ static int inject(struct injection *j, const char **why)
 	if (ret) {
 		*why = mmap_reason(ret);
 		return ret;
+	}
+	if (j->in->prepare) {
+		*why = "cannot hand it the session";
+		ret = j->in->prepare(j->in, &j->remote, j->base, j->base + j->header.image_size);
+		if (ret)
+			return ret;
 	}
 	*why = "cannot write the engine into it";
 	fill_boot(j);

@@ -9,6 +9,8 @@
 
 #include "base/types.h"
 
+struct ap_remote;
+
 struct ap_inject {
 	pid_t tid;	  /* stopped under ptrace, at PTRACE_EVENT_EXEC or later */
 	pid_t proc_pid;	  /* its name in /proc, of another pid namespace perhaps; 0: tid */
@@ -24,7 +26,12 @@ struct ap_inject {
 	u32 ptracer;	  /* ap_slot.exec_ptracer */
 	u64 sigmask;	  /* the program's mask */
 	bool has_sigmask; /* false: the mask that the task has now is the program's */
-	bool had_stop;	  /* out: a SIGSTOP was held back; ap_inject_release sends it */
+	/* A running process: */
+	u64 extra;    /* bytes to map behind the image */
+	u32 nthreads; /* struct ap_boot_thread[] is at extra's start */
+	/* Called once the image is mapped, at base; may set the session's descriptor, fills extra. */
+	int (*prepare)(struct ap_inject *in, struct ap_remote *remote, u64 base, u64 extra_at);
+	bool had_stop; /* out: a SIGSTOP was held back; ap_inject_release sends it */
 };
 
 /*

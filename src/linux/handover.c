@@ -77,6 +77,7 @@ static bool holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd)
 static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, pid_t inner)
 {
 	struct ap_seg head;
+	pid_t tid;
 
 	if (ap_session_seg_read(&sv->ses, track->seg, &head))
 		return 0;
@@ -84,7 +85,8 @@ static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, p
 		return inner;
 	if (track->pid && head.ns_pid == (u32)inner)
 		return track->pid;
-	return ap_pidns_find(head.pidns, inner);
+	tid = ap_pidns_find(head.pidns, inner);
+	return tid > 0 || !track->pid ? tid : ap_pidns_find_thread(track->pid, inner);
 }
 
 static void let_go(pid_t tid)
@@ -210,11 +212,16 @@ static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, cons
 	ap_session_note(&sv->ses, &args);
 }
 
-static int new_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
+int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
 {
 	struct ap_seg init = { .pid = (u32)pid, .root = root, .parent_seg = parent_seg };
-	char name[PATH_MAX];
+	char name[PATH_MAX] = ""; /* what follows the name goes into the segment too */
+	struct ap_seg parent;
 	struct ap_stat st;
+
+	/* a filter outlives the image */
+	if (!ap_session_seg_read(&sv->ses, parent_seg, &parent))
+		init.mute = parent.mute;
 
 	if (!ap_stat_read(pid, &st))
 		init.start_time = st.start_time;
@@ -238,7 +245,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";
-	int ret = new_segment(sv, pid, from->root, parent_seg, &in.seg);
+	int ret = ap_handover_segment(sv, pid, from->root, parent_seg, &in.seg);
 
 	if (!ret) {
 		ret = ap_inject(&in, &why);

@@ -54,17 +54,6 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 	return sum;
 }
 
-/* The engine counts the base kinds in every session that counts; it has no others. */
-static int world_want_kinds(void *world, u64 kinds)
-{
-	struct ap_host *host = world;
-
-	if (kinds & ~AP_KINDS_BASE)
-		return -ENOENT;
-	host->ses->head->kinds |= kinds;
-	return 0;
-}
-
 u32 ap_host_ncpus(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -99,7 +88,7 @@ static const struct ap_core_ops ops = {
 	.task_time = world_task_time,
 	.raw = world_raw,
 	.cpu_raw = ap_host_cpu_raw,
-	.want_kinds = world_want_kinds,
+	.want_kinds = ap_host_want_kinds,
 	.world_counter = ap_host_world_counter,
 	.ncpus = world_ncpus,
 	.find_task = ap_host_find_task,
@@ -110,6 +99,11 @@ static const struct ap_core_ops ops = {
 	.cgroup_has = ap_host_cgroup_has,
 	.cgroup_put = ap_host_cgroup_put,
 	.publish = ap_host_publish,
+	.bp_can = ap_host_bp_can,
+	.bp_arm = ap_host_bp_arm,
+	.bp_count = ap_host_bp_count,
+	.bp_disarm = ap_host_bp_disarm,
+	.trace_count = ap_host_trace_count,
 };
 
 /* Raw codes are the host CPU's: libraries choose them by CPUID. */
@@ -122,15 +116,19 @@ static enum ap_cpu host_cpu(void)
 	return ap_cpu_of(&zero, one.eax);
 }
 
-static int publish_tree(const struct ap_host *host)
+int ap_host_tree(struct ap_host *host)
 {
 	const struct ap_tree_config config = { .arch = host->drivers.arch,
 					       .paranoid = host->config.paranoid,
 					       .max_sample_rate = MAX_SAMPLE_RATE,
 					       .max_stack = MAX_STACK,
 					       .mlock_kb = AP_HOST_MLOCK_KB };
+	int ret = 0;
 
-	return ap_tree_publish(host->ses, &config);
+	if (!host->has_tree)
+		ret = ap_tree_publish(host->ses, &config);
+	host->has_tree = !ret;
+	return ret;
 }
 
 int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
@@ -156,8 +154,6 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
 	if (!ret)
 		ret = ap_host_pub_map(host);
-	if (!ret && host->ses->head->flags & AP_F_SERVE)
-		ret = publish_tree(host);
 	if (ret) {
 		ap_host_free(host);
 		return ret;
@@ -182,6 +178,7 @@ void ap_host_free(struct ap_host *host)
 			ap_host_seg_ended(host, host->segs[i]->index);
 	ap_host_files_fini(host);
 	ap_host_cpus_fini(host);
+	free(host->trace);
 	ap_host_pages_fini(host);
 	free(host->buf);
 	free(host);

@@ -172,9 +172,11 @@ static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg)
 {
 	struct ap_host_cpus *c = host->cpus;
 	struct seen_seg *s = seen_of(c, seg->index);
-	u32 nslots = seg->head->nslots < AP_SLOT_MAX ? seg->head->nslots : AP_SLOT_MAX;
+	u32 nslots = __atomic_load_n(&seg->head->nslots, __ATOMIC_RELAXED); /* once */
 	u64 dead[AP_RAW_N], gone[AP_RAW_N];
 
+	if (nslots > AP_SLOT_MAX)
+		nslots = AP_SLOT_MAX;
 	if (!s || !make_room(s, nslots) || !read_now(host, seg, nslots, dead))
 		return;
 	memcpy(gone, s->dead, sizeof(gone));

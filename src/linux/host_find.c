@@ -41,42 +41,63 @@ static pid_t outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32
 	return ap_pidns_find(seg->head->pidns, (pid_t)inner);
 }
 
+static bool has_thread(pid_t pid, pid_t tid)
+{
+	char path[AP_PROC_PATH], name[32];
+
+	snprintf(name, sizeof(name), "task/%d", (int)tid);
+	return pid > 0 && !access(ap_proc_path(path, pid, name), F_OK);
+}
+
 int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot, pid_t *pid,
 		  pid_t *tid)
 {
 	const struct ap_slot *s = ap_host_slot(seg, slot);
 	u32 inner_pid = s->pid, inner_tid = s->tid;
-	char path[AP_PROC_PATH], name[32];
 
 	if (!inner_pid || !inner_tid)
 		return -ESRCH;
 	*pid = outer_name(host, seg, inner_pid);
-	*tid = inner_tid == inner_pid ? *pid : outer_name(host, seg, inner_tid);
+	*tid = inner_tid == inner_pid ? *pid
+	       : is_our_pidns(host, seg->head->pidns)
+		       ? (pid_t)inner_tid
+		       : ap_pidns_find_thread(*pid, (pid_t)inner_tid);
 	if (*pid <= 0 || *tid <= 0)
 		return -ESRCH;
 	/* a slot may say what it likes: a task of that process, or nobody */
-	snprintf(name, sizeof(name), "task/%d", (int)*tid);
-	return access(ap_proc_path(path, *pid, name), F_OK) ? -ESRCH : 0;
+	return has_thread(*pid, *tid) ? 0 : -ESRCH;
 }
 
 /* A fork's child that has not run yet: its parent has given its segment a name. */
-static struct ap_host_task *unborn(struct ap_host *host, u32 seg, const struct ap_seg *head,
-				   const struct ap_slot *first)
+static struct ap_host_task *unborn(struct ap_host *host, u32 seg, pid_t inner, pid_t outer)
 {
 	struct ap_host_seg *s = ap_host_seg(host, seg);
 	struct ap_host_task *t = NULL;
+	struct ap_slot first = { 0 };
 
-	if (!s || (first->state == AP_SLOT_LIVE && first->tid && first->tid != head->pid))
+	if (!s || outer <= 0 || ap_session_slot_read(host->ses, seg, 0, &first))
+		return NULL;
+	if (first.state == AP_SLOT_LIVE && first.tid && (pid_t)first.tid != inner)
 		return NULL;
 	/* it may have taken its name while we looked */
-	if (first->state == AP_SLOT_LIVE && first->tid)
+	if (first.state == AP_SLOT_LIVE && first.tid)
 		t = ap_host_task_at(host, s, 0);
 	if (t)
 		return t;
 	t = s->by_slot[0] ? s->by_slot[0] : ap_host_task_child(host, s, 0);
 	if (t)
-		ap_host_task_name(host, t, (pid_t)head->pid, (pid_t)head->pid);
+		ap_host_task_name(host, t, outer, outer);
 	return t;
+}
+
+/* Its parent calls it so, in a namespace of theirs. */
+static bool is_called_so(const struct ap_host *host, const struct ap_seg *head, u64 pidns,
+			 u32 inner)
+{
+	struct ap_seg parent;
+
+	return head->state == AP_SEG_INIT && head->child_pid == inner &&
+	       !ap_session_seg_read(host->ses, head->parent_seg, &parent) && parent.pidns == pidns;
 }
 
 /* A task that counts under this name in its own namespace. */
@@ -86,8 +107,11 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 	struct ap_host_seg *s;
 	struct ap_seg head;
 
-	if (ap_session_seg_read(host->ses, seg, &head) ||
-	    (head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
+	if (ap_session_seg_read(host->ses, seg, &head))
+		return NULL;
+	if (is_called_so(host, &head, pidns, inner))
+		return unborn(host, seg, (pid_t)inner, ap_pidns_find(pidns, (pid_t)inner));
+	if ((head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
 	    (head.pidns != pidns && !(is_our_pidns(host, head.pidns) && is_our_pidns(host, pidns))))
 		return NULL;
 	for (u32 i = 0; i < head.nslots && i < AP_SLOT_MAX; i++) {
@@ -97,10 +121,9 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 		s = ap_host_seg(host, seg);
 		return s ? ap_host_task_at(host, s, i) : NULL;
 	}
-	if (head.pid != inner || !is_our_pidns(host, head.pidns) ||
-	    ap_session_slot_read(host->ses, seg, 0, &slot))
+	if (head.pid != inner || !is_our_pidns(host, head.pidns))
 		return NULL;
-	return unborn(host, seg, &head, &slot);
+	return unborn(host, seg, (pid_t)inner, (pid_t)head.pid);
 }
 
 static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
@@ -116,24 +139,51 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 	/* too new to have a track */
 	for (u32 seg = host->sv->scanned; seg < ap_session_nsegs(host->ses) && !t; seg++)
 		t = scan_seg(host, seg, pidns, (u32)pid);
-	/* a process of a namespace further in, by its leader */
+	/* a task of a namespace further in */
 	for (u32 i = 0; i < host->sv->ntracks && !t && is_our_pidns(host, pidns); i++) {
-		struct ap_host_seg *s;
+		const struct ap_track *track = &tracks[i];
+		struct ap_seg head;
 
-		if (tracks[i].is_gone || tracks[i].pid != pid)
+		if (track->is_gone || !has_thread(track->pid, pid) ||
+		    ap_session_seg_read(host->ses, track->seg, &head) ||
+		    is_our_pidns(host, head.pidns))
 			continue;
-		s = ap_host_seg(host, tracks[i].seg);
-		t = s && s->head->nslots ? ap_host_task_at(host, s, 0) : NULL;
+		t = scan_seg(host, track->seg, head.pidns, (u32)ap_pidns_inner(track->pid, pid));
 	}
 	return t;
 }
 
-static bool is_thread_of(const struct ap_host_task *t, pid_t tid)
+/* Is it, as the task calls it, a thread of its process, maybe one that has no slot yet? */
+static bool is_thread_of(const struct ap_host *host, const struct ap_host_task *t, u64 pidns,
+			 pid_t pid)
 {
-	char path[AP_PROC_PATH], name[32];
+	if (is_our_pidns(host, pidns))
+		return has_thread(t->pid, pid);
+	return t->pid > 0 && ap_pidns_find_thread(t->pid, pid) > 0;
+}
 
-	snprintf(name, sizeof(name), "task/%d", (int)tid);
-	return t->pid > 0 && !access(ap_proc_path(path, t->pid, name), F_OK);
+static bool exists(const struct ap_host *host, u64 pidns, pid_t pid)
+{
+	if (is_our_pidns(host, pidns))
+		return !kill(pid, 0) || errno == EPERM;
+	return ap_pidns_find(pidns, pid) > 0;
+}
+
+/* Killed from outside, and nobody has told us yet; Linux opens nothing on those who are on their way out. */
+static bool has_ended(const struct ap_host_task *t)
+{
+	char name[64], text[512];
+	const char *state;
+	ssize_t n;
+
+	if (t->pid <= 0 || t->tid <= 0)
+		return false;
+	snprintf(name, sizeof(name), "task/%d/stat", (int)t->tid);
+	n = ap_proc_read(t->pid, name, text, sizeof(text));
+	if (n <= 0)
+		return n == -ENOENT || n == -ESRCH;
+	state = strrchr(text, ')');
+	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
 }
 
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)
@@ -151,19 +201,20 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	if (!t || (is_our_pidns(host, pidns) && t->tid != pid))
 		t = scan(host, pidns, pid);
 	/* a thread takes its name when it runs first, which is soon */
-	for (unsigned int try = 0; !t && is_thread_of(from, pid) && try < NAMING_TRIES; try++) {
+	for (unsigned int try = 0; !t && is_thread_of(host, from, pidns, pid) && try < NAMING_TRIES;
+	     try++) {
 		const struct timespec step = { .tv_nsec = NAMING_STEP_NS };
 
 		nanosleep(&step, NULL);
 		t = scan(host, pidns, pid);
 	}
+	if (t && has_ended(t))
+		return -ESRCH;
 	if (t) {
 		ap_host_sync(host, t);
 		*out = t->core;
 		return 0;
 	}
 	/* it exists, but is none of ours */
-	if (is_our_pidns(host, pidns) && (!kill(pid, 0) || errno == EPERM))
-		return -EACCES;
-	return -ESRCH;
+	return exists(host, pidns, pid) ? -EACCES : -ESRCH;
 }

@@ -21,6 +21,18 @@ struct ap_host_seg {
 	struct ap_host_task *by_slot[AP_SLOT_MAX]; /* tasks that the core knows */
 };
 
+/* How a task ended, as far as it has. */
+enum ap_host_ending {
+	AP_HOST_LIVES,
+	AP_HOST_EXITED, /* by a call of its own */
+	AP_HOST_KILLED,
+	AP_HOST_LEFT /* to run natively, or it never ran */
+};
+
+struct ap_host_point;
+struct ap_host_trace;
+struct ap_host_watch;
+
 /* A task that the core knows. */
 struct ap_host_task {
 	struct ap_task *core;
@@ -36,8 +48,13 @@ struct ap_host_task {
 	u64 cpu_time, time_at;	  /* ns, as of that epoch */
 	s32 world_fd[AP_WORLD_N]; /* the kernel's own events; -1 none, -2 refused */
 	u64 world_last[AP_WORLD_N];
-	s32 cpu;    /* last seen there, -1 unknown */
-	u64 log_at; /* position in its log: what is before it has been replayed */
+	struct ap_host_point *points; /* of tracepoints: host_trace.c */
+	u32 npoints;
+	u64 points_at; /* ap_host.epoch when its end was looked for */
+	enum ap_host_ending ending;
+	u64 last_call; /* number + 1 of the call that it was in at its end or exec; 0 none */
+	s32 cpu;       /* last seen there, -1 unknown */
+	u64 log_at;    /* position in its log: what is before it has been replayed */
 	bool is_held;
 	struct ap_host_task *held_next;
 	u8 *more; /* rest of a result that did not fit its answer */
@@ -57,7 +74,9 @@ struct ap_host_file {
 	u32 page_order; /* of the mapping: enum is host_page.c's */
 	u64 page_off;	/* in the session file, 0 none */
 	u64 npages;
-	u32 *mappers; /* segments whose process has a mapping */
+	u64 npinned; /* of them: beyond perf_event_mlock_kb, of the first mapper's RLIMIT_MEMLOCK */
+	u32 pinned_seg; /* that mapper */
+	u32 *mappers;	/* segments whose process has a mapping */
 	u32 nmappers;
 	struct ap_host_file *next;  /* of its bucket */
 	struct ap_host_file *after; /* all of them, for the sweep */
@@ -75,7 +94,7 @@ struct ap_host_pages {
 	u64 off, size, used;
 	u64 *free[AP_HOST_PAGE_ORDERS]; /* offsets of areas to use again */
 	u32 nfree[AP_HOST_PAGE_ORDERS], cap[AP_HOST_PAGE_ORDERS];
-	u64 locked; /* pages that are mapped now */
+	u64 locked; /* pages that are mapped now, within perf_event_mlock_kb */
 };
 
 struct ap_host_cpus;
@@ -106,11 +125,16 @@ struct ap_host {
 
 	struct ap_pub *pubs;
 	struct ap_host_pages pages;
-	struct ap_host_cpus *cpus; /* NULL while no event is of a CPU */
+	struct ap_host_watch *watches;
+	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
+	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
+	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
-	u64 core_ns;	 /* when the core is asked for its tick */
-	bool is_idle;	 /* it wanted none */
-	bool is_changed; /* requests were served since */
+	u64 core_ns;	    /* when the core is asked for its tick */
+	bool is_idle;	    /* it wanted none */
+	bool is_changed;    /* requests were served since */
+	bool has_new_kinds; /* processes have code that does not count them yet */
+	bool has_tree;
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
@@ -123,8 +147,15 @@ struct ap_host {
 #define AP_HOST_BUF	 (1u << 18)
 #define AP_HOST_MLOCK_KB 516 /* perf_event_mlock_kb */
 
+/* host_kinds.c */
+int ap_host_want_kinds(void *world, u64 kinds);
+/* Waits, not long, until processes count them; that of segment asker will by itself. */
+void ap_host_spread_kinds(struct ap_host *host, u32 asker);
+
 /* host.c */
 u32 ap_host_ncpus(void);
+/* Packs the generated tree, once. */
+AP_MUST_CHECK int ap_host_tree(struct ap_host *host);
 
 /* host_task.c */
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
@@ -134,6 +165,9 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 /* A child that will count there once it runs. */
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
+/* The same, by who knows how. */
+void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending);
+/* The slot is still this task's: it has not ended without a word. */
 /* Its exec was asked for and may have happened: it lives on without a slot until that is known. */
 bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t);
 void ap_host_tasks_tick(struct ap_host *host); /* ends those that waited in vain */
@@ -203,6 +237,23 @@ int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_c
 			  u64 *v);
 void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
 void ap_host_world_fini(struct ap_host_task *t);
+
+/* host_trace.c */
+int ap_host_trace_count(void *world, void *host_task, s32 cpu, u32 id, u64 *v);
+void ap_host_trace_end(struct ap_host_task *t); /* before its last reading */
+/* An exec: it is asked for; the old image's slot is given up; the new one is in its place. */
+void ap_host_trace_parting(const struct ap_host *host, struct ap_host_task *t);
+void ap_host_trace_leave(const struct ap_host *host, struct ap_host_task *t);
+void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t);
+
+/* host_watch.c */
+int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp);
+int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
+u64 ap_host_bp_count(void *world, u64 watch);
+void ap_host_bp_disarm(void *world, u64 watch);
+/* An exec: it is asked for; the old image's slot is given up. */
+void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t);
+void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);
 
 /* host_cred.c */
 struct ap_cred {

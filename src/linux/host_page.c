@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/boot.h"
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
@@ -201,18 +203,42 @@ static void give_pages_back(struct ap_host *host, u32 order, u64 bytes, u64 at)
 	p->free[order][p->nfree[order]++] = at;
 }
 
-/* perf_event_mlock_kb for each CPU; who is root may lock more, as natively. */
-static bool may_lock(struct ap_host *host, const struct ap_host_task *t, u64 npages)
+static bool may_lock_any(const struct ap_host *host, const struct ap_host_task *t)
 {
 	char text[4096];
 	struct ap_cred cred;
-	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (host->pages.locked + npages <= MLOCK_PER_CPU * (u64)(ncpus > 0 ? ncpus : 1))
-		return true;
 	return host->config.paranoid < 0 ||
 	       (ap_proc_read(t->pid, "status", text, sizeof(text)) > 0 &&
 		!ap_cred_parse(text, &cred) && cred.cap_effective & 1ULL << 14 /* CAP_IPC_LOCK */);
+}
+
+/* A limit that was set in the session is the program's with the engine's share on top. */
+static u64 memlock_pages(const struct ap_host_task *t)
+{
+	struct rlimit lim;
+
+	if (prlimit(t->pid, RLIMIT_MEMLOCK, NULL, &lim))
+		return 0;
+	if (lim.rlim_cur != RLIM_INFINITY && lim.rlim_cur >= AP_LIMIT_SHARE)
+		lim.rlim_cur -= AP_LIMIT_SHARE;
+	return lim.rlim_cur / AP_PAGE_SIZE;
+}
+
+/* As natively: perf_event_mlock_kb for each CPU, and what goes beyond it by the process's own limit. */
+static bool may_lock(struct ap_host *host, const struct ap_host_task *t, u64 npages, u64 *npinned)
+{
+	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+	u64 limit = MLOCK_PER_CPU * (u64)(ncpus > 0 ? ncpus : 1), pinned = 0;
+	u64 left = limit > host->pages.locked ? limit - host->pages.locked : 0;
+
+	*npinned = npages > left ? npages - left : 0;
+	if (!*npinned)
+		return true;
+	for (const struct ap_host_file *f = host->all_files; f; f = f->after)
+		if (f->npinned && f->pinned_seg == t->seg->index)
+			pinned += f->npinned;
+	return pinned + *npinned <= memlock_pages(t) || may_lock_any(host, t);
 }
 
 static bool has_mapper(const struct ap_host_file *f, u32 seg)
@@ -241,7 +267,7 @@ static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 		     u64 npages, bool is_writable)
 {
 	s32 order = order_of(npages);
-	u64 bytes = npages * AP_PAGE_SIZE, at;
+	u64 bytes = npages * AP_PAGE_SIZE, at, npinned = 0;
 	int ret;
 
 	if (order < 0 || order >= AP_HOST_PAGE_ORDERS)
@@ -253,7 +279,7 @@ static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 		return ret;
 	ret = ap_core_mmap(host->core, t->core, f->event, npages, is_writable,
 			   (struct ap_perf_page *)(host->pages.area + at));
-	if (!ret && !may_lock(host, t, npages)) {
+	if (!ret && !may_lock(host, t, npages, &npinned)) {
 		ap_core_munmap(host->core, f->event);
 		ret = -EPERM;
 	}
@@ -264,7 +290,9 @@ static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 	f->page_order = (u32)order;
 	f->page_off = at;
 	f->npages = npages;
-	host->pages.locked += npages;
+	f->npinned = npinned;
+	f->pinned_seg = t->seg->index;
+	host->pages.locked += npages - npinned;
 	return 0;
 }
 
@@ -297,8 +325,8 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 			return;
 		ap_core_munmap(host->core, f->event);
 		give_pages_back(host, f->page_order, f->npages * AP_PAGE_SIZE, f->page_off);
-		host->pages.locked -= f->npages;
-		f->npages = 0;
+		host->pages.locked -= f->npages - f->npinned;
+		f->npages = f->npinned = 0;
 		return;
 	}
 }

@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,6 +86,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	if (ap_event_task(f->event))
 		ap_host_task_order(ap_task_host(ap_event_task(f->event)));
 	ap_host_pub_add(host, f);
+	ap_host_spread_kinds(host, r->seg->index);
 	return 0;
 }
 
@@ -190,6 +192,20 @@ static s64 serve_munmap(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_what(struct ap_host *host, struct request *r)
+{
+	int ref = r->svc.arg[0] > INT_MAX ? -EBADF
+					  : ap_host_fd_ref(host, r->task, (s32)r->svc.arg[0]);
+	bool is_event;
+	struct stat st;
+
+	if (ref < 0)
+		return 0;
+	is_event = !fstat(ref, &st) && S_ISFIFO(st.st_mode) && ap_host_file_find(host, st.st_ino);
+	close(ref);
+	return is_event ? (s64)st.st_ino : 0;
+}
+
 /* --- what happens to watched tasks */
 
 static struct ap_host_seg *named_seg(struct ap_host *host, const u64 *arg)
@@ -217,40 +233,40 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 		return -ENOMEM;
 	ret = ap_core_fork(host->core, r->task->core, child->core, arg[2] != 0);
 	if (ret || !ap_task_is_watched(child->core))
-		ap_host_task_end(host, child);
+		ap_host_task_end_as(host, child, AP_HOST_LEFT);
 	else
 		ap_host_task_order(child);
 	return ret;
 }
 
-static s64 end_slot(struct ap_host *host, const u64 *arg)
+static s64 end_slot(struct ap_host *host, const u64 *arg, enum ap_host_ending ending)
 {
 	struct ap_host_seg *seg = named_seg(host, arg);
 	struct ap_host_task *t = seg ? seg->by_slot[arg[1]] : NULL;
 
 	/* a vfork child's parent may be faster than the news of the child's exec */
 	if (t && !ap_host_task_waits(host, t))
-		ap_host_task_end(host, t);
+		ap_host_task_end_as(host, t, ending);
 	return 0;
 }
 
 static s64 serve_fork_failed(struct ap_host *host, struct request *r)
 {
-	return end_slot(host, r->svc.arg);
+	return end_slot(host, r->svc.arg, AP_HOST_LEFT);
 }
 
 static s64 serve_exit(struct ap_host *host, struct request *r)
 {
 	if (r->svc.arg[0])
-		return end_slot(host, r->svc.arg + 1);
-	ap_host_task_end(host, r->task);
+		return end_slot(host, r->svc.arg + 1, AP_HOST_LIVES);
+	ap_host_task_end_as(host, r->task, AP_HOST_EXITED);
 	return 0;
 }
 
 /* The others run until the kernel ends them; what they counted is taken from their slots then. */
 static s64 serve_exit_group(struct ap_host *host, struct request *r)
 {
-	ap_host_task_end(host, r->task);
+	ap_host_task_end_as(host, r->task, AP_HOST_EXITED);
 	return 0;
 }
 
@@ -259,6 +275,12 @@ static s64 serve_nop(struct ap_host *host, struct request *r)
 	(void)host;
 	(void)r;
 	return 0;
+}
+
+static s64 serve_tree(struct ap_host *host, struct request *r)
+{
+	(void)r;
+	return ap_host_tree(host);
 }
 
 static serve_fn *const serve[] = {
@@ -271,6 +293,8 @@ static serve_fn *const serve[] = {
 	[AP_SVC_PRCTL] = serve_prctl,
 	[AP_SVC_MMAP] = serve_mmap,
 	[AP_SVC_MUNMAP] = serve_munmap,
+	[AP_SVC_WHAT] = serve_what,
+	[AP_SVC_TREE] = serve_tree,
 	[AP_SVC_FORK] = serve_fork,
 	[AP_SVC_FORK_FAILED] = serve_fork_failed,
 	[AP_SVC_EXIT] = serve_exit,

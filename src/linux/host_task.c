@@ -76,16 +76,13 @@ void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]
 	for (u32 id = 0; id < nshapes && id < AP_SHAPE_MAX; id++) {
 		u64 n = __atomic_load_n(&counts[id], __ATOMIC_RELAXED);
 
-		if (!n)
-			continue;
-		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
-			sum[f] += n * ap_vec_get(shapes[id], f);
+		if (n)
+			ap_shape_add(shapes[id], n, sum);
 	}
 }
 
 /* --- counts and time */
 
-/* The slot is still this task's: it has not ended without a word. */
 bool ap_host_task_is_in_slot(const struct ap_host_task *t)
 {
 	const struct ap_slot *s;
@@ -251,6 +248,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	host->epoch++;
 	ap_host_sync(host, t);
 	(void)ap_host_task_raw(host, t);
+	ap_host_trace_end(t);
 	if (t != host->asker)
 		(void)ap_host_task_time(host, t);
 	t->time_at = host->epoch;
@@ -267,8 +265,15 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	host->ntasks--;
 	if (host->asker == t)
 		host->asker = NULL;
+	free(t->points);
 	free(t->more);
 	free(t);
+}
+
+void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending)
+{
+	t->ending = ending;
+	ap_host_task_end(host, t);
 }
 
 static bool is_alive(const struct ap_host_task *t)
@@ -377,6 +382,8 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 	ap_host_sync(host, t);
 	ap_host_let_go(host);
 	ap_host_sum_slot(s, slot, t->parting);
+	ap_host_trace_parting(host, t);
+	ap_host_watch_parting(host, t);
 	t->has_parting = true;
 }
 
@@ -409,11 +416,14 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
+	ap_host_trace_leave(host, t);
+	ap_host_watch_leave(host, t);
 	t->has_parting = false;
 	place(host, t, seg, 0);
 	t->gen = 0;
 	ap_host_task_name(host, t, pid, pid);
 	ap_core_exec(host->core, t->core);
+	ap_host_trace_execed(host, t);
 	ap_host_task_order(t);
 	ap_host_publish_task(host, t->core);
 	ap_host_files_ended(host);
@@ -434,7 +444,7 @@ void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pi
 		ap_host_task_exec(host, t, s, pid);
 	} else {
 		end_others(host, t, pid);
-		ap_host_task_end(host, t);
+		ap_host_task_end_as(host, t, AP_HOST_LEFT);
 	}
 	ap_host_let_go(host);
 }

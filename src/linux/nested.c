@@ -123,6 +123,7 @@ int ap_run_nested(struct ap_run_state *run, int session_fd)
 		return ap_run_complain(run, AP_EXIT_OURS, "more than %d nested sessions at once",
 				       AP_ROOT_MAX - 1);
 	}
+	__atomic_fetch_or(&s.head->kinds, run->opts->kinds, __ATOMIC_RELEASE);
 	ret = ap_run_native(run, root);
 	if (!ret) {
 		ret = read_counts(run, &s, root);

@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -51,4 +52,40 @@ pid_t ap_pidns_find(u64 pidns, pid_t inner)
 	if (proc)
 		closedir(proc);
 	return found;
+}
+
+/* What a thread of a process, both named as we see them, calls itself; 0 unknown. */
+static pid_t inner_name(pid_t pid, const char *tid)
+{
+	char name[64], text[4096];
+	const char *line;
+
+	snprintf(name, sizeof(name), "task/%.32s/status", tid);
+	if (ap_proc_read(pid, name, text, sizeof(text)) < 0)
+		return 0;
+	line = ap_status_find(text, "NSpid");
+	return line ? innermost(line) : 0;
+}
+
+pid_t ap_pidns_find_thread(pid_t pid, pid_t inner)
+{
+	char path[AP_PROC_PATH];
+	DIR *tasks = inner > 0 ? opendir(ap_proc_path(path, pid, "task")) : NULL;
+	struct dirent *entry;
+	pid_t found = 0;
+
+	while (tasks && !found && (entry = readdir(tasks)))
+		if (atoi(entry->d_name) > 0 && inner_name(pid, entry->d_name) == inner)
+			found = (pid_t)atoi(entry->d_name);
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
+pid_t ap_pidns_inner(pid_t pid, pid_t tid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%d", (int)tid);
+	return inner_name(pid, name);
 }

@@ -52,16 +52,20 @@ static u32 roots_in_use(const struct ap_session_file *s)
 	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++)
 		if (!ap_session_seg_read(s, seg, &head) && head.root < AP_ROOT_MAX)
 			used |= 1u << head.root;
-	for (u32 r = 1; r < AP_ROOT_MAX; r++)
-		if (s->head->roots[r].used && s->head->roots[r].parent < AP_ROOT_MAX)
-			used |= 1u << s->head->roots[r].parent;
+	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
+		u32 parent = __atomic_load_n(&s->head->roots[r].parent, __ATOMIC_RELAXED);
+
+		if (s->head->roots[r].used && parent < AP_ROOT_MAX)
+			used |= 1u << parent;
+	}
 	return used;
 }
 
 static void merge(struct ap_session_file *s, u32 root)
 {
 	struct ap_root *from = &s->head->roots[root];
-	struct ap_root *to = &s->head->roots[from->parent < AP_ROOT_MAX ? from->parent : 0];
+	u32 parent = __atomic_load_n(&from->parent, __ATOMIC_RELAXED); /* once: it may change */
+	struct ap_root *to = &s->head->roots[parent < AP_ROOT_MAX ? parent : 0];
 
 	__atomic_fetch_add(&s->head->fold_seq, 1, __ATOMIC_ACQ_REL);
 	for (u32 i = 0; i < AP_RAW_N; i++) {

@@ -256,6 +256,7 @@ static int open_session(struct ap_run_state *run)
 	int ret = find_debug_dir(run, dir);
 	const struct ap_session_config cfg = {
 		.flags = session_flags(opts) | (dir[0] ? AP_F_DEBUG : 0),
+		.kinds = opts->kinds,
 		.debug_dir = dir,
 		.stress = opts->stress,
 		.stress_fault = opts->stress_fault,
@@ -335,20 +336,33 @@ static int supervise(struct ap_run_state *run)
 	return 0;
 }
 
+static int run_command(struct ap_run_state *run)
+{
+	int ret = ap_run_fork(run, run->sv.ses.fd, 0);
+
+	if (ret)
+		return ret;
+	ret = supervise(run);
+	ap_launch_fini(&run->launch);
+	return ret;
+}
+
 static int run_counted(struct ap_run_state *run)
 {
 	int ret = open_session(run);
 
 	if (ret)
 		return ret;
-	ret = ap_run_fork(run, run->sv.ses.fd, 0);
-	if (!ret) {
-		ret = supervise(run);
-		ap_launch_fini(&run->launch);
-		if (!ret)
-			ret = finish_session(run);
-		ap_counters_close(&run->counters);
-	}
+	if (run->opts->attach)
+		ret = ap_run_attach(run);
+	if (!ret && run->opts->argv)
+		ret = run_command(run);
+	else if (!ret)
+		ap_run_serve_attached(run);
+	ap_run_detach(run);
+	if (!ret)
+		ret = finish_session(run);
+	ap_counters_close(&run->counters);
 	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
@@ -365,12 +379,23 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 	memset(res, 0, sizeof(*res));
 	for (unsigned int i = 0; i < AP_SW_N; i++)
 		run.counters.fd[i] = -1;
+	if (opts->attach && (session_fd = ap_nested_session_fd()) >= 0) {
+		close(session_fd);
+		return ap_run_complain(&run, AP_EXIT_OURS,
+				       "cannot attach to %d: we are in a session ourselves",
+				       (int)opts->attach);
+	}
+	if (!opts->argv)
+		return run_counted(&run);
 	ret = find_program(&run);
 	if (ret)
 		return ret;
 	if (opts->no_engine)
 		return ap_run_native(&run, 0);
 	why = ap_program_why_not(run.path);
+	if (why && opts->attach)
+		return ap_run_complain(&run, AP_EXIT_OURS, "%s cannot be in a session: %s",
+				       run.path, why);
 	if (why) {
 		ret = ap_run_native(&run, 0);
 		if (!ret)

@@ -43,11 +43,13 @@ struct ap_run_perf {
 struct ap_run_options {
 	char *const *argv; /* command and arguments, NULL terminated */
 	bool count;	   /* instrument; false is translation only (no counted event asked) */
+	u64 kinds;	   /* AP_KIND_BIT: with count, beside those that are counted always */
 	bool no_engine;	   /* run natively: nothing needs the engine (kernel events only) */
 	bool no_inherit;   /* -i */
 	bool deterministic;
 	bool wait_all;
 	struct ap_run_perf perf;
+	pid_t attach;		/* a running process to bring in; then argv may be NULL */
 	u32 sw_events;		/* bit AP_SW_x: wanted */
 	u64 cache_limit;	/* bytes; 0 is the default of 64 MiB */
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
@@ -66,7 +68,7 @@ struct ap_note_line {
 
 struct ap_run_result {
 	int wait_status;   /* of the command, as waitpid gives it */
-	u64 raw[AP_RAW_N]; /* sums over the whole tree: vector fields, then enum ap_raw */
+	u64 raw[AP_RAW_N]; /* sums over the whole tree: by kind (abi/raw.h) */
 	bool is_given_up;  /* the command runs on; wait_status says 125 */
 	bool counted;	   /* the engine ran in the command at all */
 	u64 sw[AP_SW_N];

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "linux/attach.h"
 #include "linux/launch.h"
 #include "linux/run.h"
 #include "linux/supervisor.h"
@@ -31,6 +32,7 @@ struct ap_run_state {
 	struct ap_launch launch;
 	struct ap_counters counters;
 	struct ap_supervisor sv;
+	struct ap_attached attached;
 	u64 start_ns;
 };
 
@@ -52,6 +54,12 @@ void ap_run_let_go(struct ap_run_state *run, bool as_native);
 AP_MUST_CHECK int ap_run_explain_failure(struct ap_run_state *run);
 void ap_run_take_times(struct ap_run_state *run);
 bool ap_run_command_has_ended(struct ap_supervisor *sv);
+
+/* run_attach.c: opts->attach.  A line was said where it fails; the exit status. */
+AP_MUST_CHECK int ap_run_attach(struct ap_run_state *run);
+/* Until it ends, somebody tells us to, or the time is over. */
+void ap_run_serve_attached(struct ap_run_state *run);
+void ap_run_detach(struct ap_run_state *run);
 
 /* native.c */
 /* Runs the command without an engine of ours; in a session around us it counts for nested_root. */

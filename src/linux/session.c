@@ -98,6 +98,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 		return ret;
 	}
 	s->head->flags = cfg->flags;
+	s->head->kinds = cfg->flags & AP_F_COUNT ? AP_KINDS_BASE | cfg->kinds : 0;
 	s->head->stress = cfg->stress;
 	s->head->stress_fault = cfg->stress_fault;
 	if (cfg->debug_dir)

@@ -43,10 +43,8 @@ static void add_live(const struct reading *r, struct ap_sum *sum)
 	for (u32 i = 0; i < r->nshapes; i++) {
 		u64 n = r->image.counts[i];
 
-		if (!n)
-			continue;
-		for (enum ap_vec_field f = 0; f < AP_VEC_N; f++)
-			sum->raw[f] += n * ap_vec_get(r->shapes[i], f);
+		if (n)
+			ap_shape_add(r->shapes[i], n, sum->raw);
 	}
 	for (u32 i = 0; i < AP_RAW_N; i++)
 		sum->raw[i] += (u64)slot->extra[i];

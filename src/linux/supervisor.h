@@ -126,8 +126,15 @@ bool ap_handover_event(struct ap_supervisor *sv, pid_t tid, int status);
 bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
 			u32 parent_seg);
 
+/* A new segment, state INIT, for a process of root; -ENOSPC when the session is full. */
+AP_MUST_CHECK int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg,
+				      u32 *seg);
+
 /* pidns.c: our name for a task of another pid namespace, 0 when it cannot be told. */
 pid_t ap_pidns_find(u64 pidns, pid_t inner);
+/* The same of a thread of a process that we know, and the other way around. */
+pid_t ap_pidns_find_thread(pid_t pid, pid_t inner);
+pid_t ap_pidns_inner(pid_t pid, pid_t tid);
 
 /* background.c: forks a supervisor that outlives us. */
 AP_MUST_CHECK int ap_background_start(struct ap_supervisor *sv);

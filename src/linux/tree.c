@@ -121,6 +121,7 @@ static void dir(struct builder *b, const char *path, u16 mode, enum ap_tree_fs f
 	e->is_shared = is_shared;
 }
 
+/* No text: reading fails. */
 static void leaf(struct builder *b, const char *path, u16 mode, const char *text)
 {
 	struct entry *e = at(b, path);
@@ -129,6 +130,10 @@ static void leaf(struct builder *b, const char *path, u16 mode, const char *text
 		return;
 	e->mode = mode;
 	free(e->text);
+	e->text = NULL;
+	e->size = AP_TREE_EIO;
+	if (!text)
+		return;
 	e->text = strdup(text);
 	e->size = (u32)strlen(text);
 	if (!e->text)
@@ -193,6 +198,7 @@ static void pmu_device(struct builder *b, const char *name)
 	dir(b, top.s, 0755, AP_TREE_SYSFS, false);
 	file(b, top.s, "uevent", 0644, "");
 	link_to(b, top.s, "subsystem", "../../bus/event_source");
+	file(b, power.s, "autosuspend_delay_ms", 0644, NULL);
 	file(b, power.s, "control", 0644, "auto\n");
 	file(b, power.s, "runtime_active_time", 0444, "0\n");
 	file(b, power.s, "runtime_status", 0444, "unsupported\n");
@@ -335,7 +341,7 @@ static void pack_node(struct builder *b, struct entry *e)
 
 	n->parent = e->parent ? e->parent->index : 0;
 	n->name = intern(b, e->name, (u32)strlen(e->name));
-	n->text = intern(b, e->text ? e->text : "", e->size);
+	n->text = intern(b, e->text ? e->text : "", e->text ? e->size : 0);
 	n->size = e->size;
 	n->mode = e->mode;
 	n->fs = e->fs;

@@ -122,11 +122,22 @@ static int take_slot(struct ap_core *core, struct ap_pmu_drivers *d, struct ap_t
 	return 0;
 }
 
+static int can_watch(struct ap_core *core, const struct ap_perf_attr *attr, struct ap_task *task,
+		     s32 cpu)
+{
+	const struct ap_world_bp bp = { attr->config1, (u32)attr->config2, attr->bp_type };
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	if (!ops->bp_arm)
+		return -AP_EOPNOTSUPP;
+	return ops->bp_can ? ops->bp_can(world, ap_pmu_host(task), cpu, &bp) : 0;
+}
+
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
 		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
 {
 	struct ap_pmu_drivers *d = pmu->priv;
-	void *world;
 	int err;
 
 	if (attr->type != AP_PERF_TYPE_BREAKPOINT)
@@ -144,8 +155,9 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->counts_nothing = attr->flags & AP_PERF_EXCLUDE_USER;
 	if (hw->counts_nothing && !(attr->flags & AP_PERF_EXCLUDE_KERNEL))
 		return -AP_EOPNOTSUPP;
-	if (!ap_core_world(core, &world)->bp_arm)
-		return -AP_EOPNOTSUPP;
+	err = can_watch(core, attr, task, cpu);
+	if (err)
+		return err;
 	hw->priv[ADDR] = attr->config1;
 	hw->priv[LEN] = attr->config2;
 	hw->which = attr->bp_type;

@@ -26,8 +26,8 @@ s64 ap_svc_readv(u64 inode, u64 iov, u64 n);
 #define AP_SVC_OWN_MEMBERS 32U
 #define AP_SVC_OWN_MAX	   (3 + 3 * AP_SVC_OWN_MEMBERS)
 u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
-/* The raw counters of an event that is active in the calling thread, before the last instruction. */
-AP_MUST_CHECK bool ap_svc_own_raw(u64 inode, u64 *value);
+/* Of an event that is active in the calling thread: as of before the last instruction. */
+AP_MUST_CHECK bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
 
 /* Does it in place; false: ask. */
 AP_MUST_CHECK bool ap_svc_own_change(u64 inode, enum ap_log_op op);

@@ -16,10 +16,16 @@ struct ap_hook_place {
 	const u64 *counts; /* of shapes */
 	const u64 *shapes; /* their vectors */
 	u32 nshapes;
+	u64 direct;		   /* kinds that shapes do not count any more, */
+	const u64 *direct_sums;	   /* by kind: of what they had counted before */
 	u32 seg_index, slot_index; /* in the session, in the segment */
 };
 
 struct ap_session *ap_hook_session(void);
+/* These kinds are read often: they may be counted so that reading is cheap. */
+void ap_hook_count_directly(u64 kinds);
+/* A page of an event is not where it was: what was said to rdpmc holds no more. */
+void ap_hook_pmc_changed(void);
 void ap_hook_place(struct ap_hook_place *place);
 
 /* A system call of the engine's own. */

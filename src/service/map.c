@@ -14,6 +14,7 @@
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/calls.h"
+#include "service/hooks.h"
 #include "service/request.h"
 #include "service/sys.h"
 
@@ -117,6 +118,7 @@ static void forget(u64 start, u64 end, u64 now)
 	for (u32 i = 0; (e = overlap(start, end, &i));) {
 		u64 inode = e->inode;
 
+		ap_hook_pmc_changed();
 		if (start <= e->start && end >= e->end) {
 			if (claim(e, MAPPED, FREE) && inode != now)
 				tell_unmapped(inode);
@@ -218,13 +220,14 @@ void ap_svc_mremap_done(const struct ap_service_call *c)
 		forget(start, end, 0);
 	e = overlap(c->a[0], c->a[0] + 1, &i);
 	if (e) {
+		ap_hook_pmc_changed();
 		e->start = start;
 		e->end = end;
 	}
 }
 
 /* The control pages say which event has the counter; the first that is the thread's own. */
-bool ap_service_pmc(u32 counter, u64 *value)
+bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 {
 	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE), index;
 
@@ -235,7 +238,7 @@ bool ap_service_pmc(u32 counter, u64 *value)
 		    ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
 				sizeof(index)))
 			continue;
-		if (index && index - 1 == counter && ap_svc_own_raw(e->inode, value))
+		if (index && index - 1 == counter && ap_svc_own_pmc(e->inode, pmc))
 			return true;
 	}
 	return false;

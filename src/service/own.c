@@ -21,6 +21,9 @@
 
 #define TRIES	   1000U
 #define TRIES_HELD 3U
+#define READS_MANY 64 /* in place, of a kind: more will follow */
+/* Kinds that are never in shapes. */
+#define APART (AP_KIND_BIT(AP_KIND_SYSCALL) | AP_KIND_BIT(AP_KIND_REP_ITER))
 
 static const struct ap_pub *pub;
 
@@ -53,20 +56,20 @@ static bool copy_entry(const struct ap_pub *from, struct ap_pub *to)
 	return false;
 }
 
-static bool find(u64 inode, struct ap_pub *out)
+static const struct ap_pub *find(u64 inode, struct ap_pub *out)
 {
 	const struct ap_pub *table = get_table();
 	u32 home = ap_pub_home(inode);
 
 	if (!table)
-		return false;
+		return NULL;
 	for (u32 i = 0; i < AP_PUB_WAYS; i++) {
 		const struct ap_pub *e = &table[(home + i) & (AP_PUB_MAX - 1)];
 
 		if (__atomic_load_n(&e->inode, __ATOMIC_RELAXED) == inode)
-			return copy_entry(e, out) && out->inode == inode;
+			return copy_entry(e, out) && out->inode == inode ? e : NULL;
 	}
-	return false;
+	return NULL;
 }
 
 struct moment {
@@ -74,14 +77,11 @@ struct moment {
 	struct ap_log *log;
 	struct ap_log_entry *entries;
 	u64 state;
-	u32 summed;	     /* bits of fields that are in here already */
-	u64 field[AP_VEC_N]; /* sums over the shapes, which stand still */
 };
 
 /* False: somebody has to do with the thread's events, or nothing is to be done here at all. */
 static bool begin(struct moment *m)
 {
-	m->summed = 0;
 	ap_hook_place(&m->place);
 	m->log = (struct ap_log *)((char *)m->place.slot + AP_LOG_OFF);
 	m->entries = (void *)((char *)m->place.slot + AP_SLOT_LOG_OFF);
@@ -99,43 +99,38 @@ static bool holds(const struct moment *m)
 
 static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
 {
-	return e->kinds && !(e->kinds >> AP_RAW_N) && e->seg == p->seg_index &&
+	return e->kinds && !(e->kinds & ~AP_KINDS_ALL) && e->seg == p->seg_index &&
 	       e->slot == p->slot_index && e->gen == p->slot->gen;
 }
 
-/* Of one field of the shapes. */
-static u64 own_field(const struct ap_hook_place *p, u32 field)
+/* Sum of the thread's raw counters of some kinds. */
+static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
 {
-	u64 sum = 0;
+	u64 in_shapes = kinds & ~p->direct & ~APART, sum = 0;
 
-	for (u32 id = 0; id < p->nshapes; id++)
-		sum += p->counts[id] * ap_vec_get(p->shapes[id], field);
-	return sum;
-}
+	for (u64 rest = kinds; rest; rest &= rest - 1) {
+		u32 k = (u32)__builtin_ctzll(rest);
 
-/* Once for all members of a group. */
-static u64 field_of(struct moment *m, u32 field)
-{
-	if (!(m->summed >> field & 1))
-		m->field[field] = own_field(&m->place, field);
-	m->summed |= 1U << field;
-	return m->field[field];
-}
-
-/* Sum of the thread's raw counters of some kinds: the first are fields of shapes. */
-static u64 own_raw(struct moment *m, u64 kinds)
-{
-	const struct ap_hook_place *p = &m->place;
-	u64 sum = 0;
-
-	for (u32 k = 0; k < AP_RAW_N; k++) {
-		if (!(kinds & AP_KIND_BIT(k)))
-			continue;
 		sum += (u64)p->slot->extra[k];
-		if (k < AP_VEC_N)
-			sum += field_of(m, k);
+		if (p->direct & AP_KIND_BIT(k))
+			sum += p->direct_sums[k];
 	}
+	for (u32 id = 0; in_shapes && id < p->nshapes; id++)
+		if (p->counts[id])
+			sum += p->counts[id] * ap_shape_of(p->shapes[id], in_shapes);
 	return sum;
+}
+
+/* Where one add at each exit of code is enough.  A flush costs some hundred readings. */
+static void note_read(const struct ap_hook_place *p, u64 kinds)
+{
+	static u32 reads[AP_RAW_N];
+	u64 in_shapes = kinds & ~p->direct & ~APART;
+
+	if (!in_shapes || in_shapes & (in_shapes - 1) ||
+	    ++reads[__builtin_ctzll(in_shapes)] < READS_MANY)
+		return;
+	ap_hook_count_directly(in_shapes);
 }
 
 /* --- the log */
@@ -222,7 +217,7 @@ static bool prepare(struct moment *m, const struct ap_pub *e, enum ap_log_op op,
 		entry->op = 0;
 		return true;
 	}
-	entry->raw = e->carried + own_raw(m, e->kinds);
+	entry->raw = e->carried + own_raw(&m->place, e->kinds);
 	if (op != AP_LOG_RESET)
 		entry->time = ap_request_cpu_time();
 	return entry->time || op == AP_LOG_RESET;
@@ -239,8 +234,10 @@ bool ap_svc_own_change(u64 inode, enum ap_log_op op)
 			return false;
 		if (!prepare(&m, &e, op, &entry))
 			return false;
-		if (entry.op ? append(&m, &entry) : holds(&m))
+		if (entry.op ? append(&m, &entry) : holds(&m)) {
+			note_read(&m.place, e.kinds);
 			return true;
+		}
 	}
 	return false;
 }
@@ -267,7 +264,7 @@ bool ap_svc_own_closed(u64 inode)
 
 static u64 value_of(struct moment *m, const struct ap_pub *e)
 {
-	return e->base + (e->flags & AP_PUB_ACTIVE ? e->carried + own_raw(m, e->kinds) : 0);
+	return e->base + (e->flags & AP_PUB_ACTIVE ? e->carried + own_raw(&m->place, e->kinds) : 0);
 }
 
 /* False: the time cannot be had. */
@@ -352,20 +349,28 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
 			return 0;
 		n = e.read_format & AP_PERF_FORMAT_GROUP ? read_group(&m, &e, words)
 							 : read_one(&m, &e, words);
-		if (holds(&m))
+		if (holds(&m)) {
+			note_read(&m.place, e.kinds);
 			return n;
+		}
 	}
 	return 0;
 }
 
-bool ap_svc_own_raw(u64 inode, u64 *value)
+bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc)
 {
-	struct moment m = { 0 };
+	struct ap_hook_place p;
+	const struct ap_pub *at;
 	struct ap_pub e;
 
-	ap_hook_place(&m.place);
-	if (!find(inode, &e) || !is_own(&e, &m.place) || !(e.flags & AP_PUB_ACTIVE))
+	ap_hook_place(&p);
+	at = find(inode, &e);
+	if (!at || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
 		return false;
-	*value = e.carried + own_raw(&m, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	pmc->value =
+		e.carried + own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	pmc->kinds = e.kinds;
+	pmc->seq_at = &at->seq;
+	pmc->seq = e.seq;
 	return true;
 }

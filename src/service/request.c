@@ -152,3 +152,28 @@ s64 ap_request_ask(struct ap_request *r)
 	__atomic_store_n(&gone, true, __ATOMIC_RELAXED);
 	return -AP_ENODEV;
 }
+
+u64 ap_request_what(s32 fd)
+{
+	struct ap_hook_place p;
+	struct ap_request r;
+	struct ap_svc *svc;
+	u64 arg[AP_ARRAY_SIZE(svc->arg)];
+	u32 op, in_size;
+	s64 ret;
+
+	ap_hook_place(&p);
+	svc = (struct ap_svc *)((char *)p.slot + AP_SVC_OFF);
+	op = svc->op;
+	in_size = svc->in_size;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(arg); i++)
+		arg[i] = svc->arg[i];
+	ap_request_begin_held(&r, AP_SVC_WHAT);
+	svc->arg[0] = (u64)fd;
+	ret = ap_request_ask(&r);
+	svc->op = op;
+	svc->in_size = in_size;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(arg); i++)
+		svc->arg[i] = arg[i];
+	return ret > 0 ? (u64)ret : 0;
+}

@@ -28,6 +28,9 @@ void ap_request_point_out_log(void);
 /* Has somebody waited in vain already?  Then nothing that needs a supervisor is to be trusted. */
 bool ap_request_is_lost(void);
 
+/* The inode of the event behind a descriptor, 0 none.  Also in the middle of making a request. */
+u64 ap_request_what(s32 fd);
+
 /* CPU time of the calling thread in ns; 0 where the clock cannot be asked. */
 u64 ap_request_cpu_time(void);
 

@@ -69,7 +69,13 @@ void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot);
  * What rdpmc reads of a counter of the calling thread; false where none is there that a mapping names.
  * The instruction is counted already, and does not count itself.
  */
-AP_MUST_CHECK bool ap_service_pmc(u32 counter, u64 *value);
+struct ap_service_pmc {
+	u64 value;
+	u64 kinds;	   /* it grows by what the thread counts of them */
+	const u32 *seq_at; /* while this is seq */
+	u32 seq;
+};
+AP_MUST_CHECK bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc);
 
 /* In a fork's child: it has the descriptors and not the mappings. */
 void ap_service_in_child(void);

@@ -94,11 +94,11 @@ static s64 fill(s64 fd, u32 node)
 	const struct ap_tree *t = ap_tree_get();
 	const struct ap_tree_node *n = ap_tree_nodes(t) + node;
 	const struct ap_timespec times[2] = { { MARK_TIME, 0 }, { MARK_TIME, node } };
-	u64 at = 0;
+	u64 at = 0, size = n->size == AP_TREE_EIO ? 0 : n->size;
 
-	while (at < n->size) {
+	while (at < size) {
 		s64 ret = ap_svc_sys(AP_NR_pwrite64, (u64)fd, (u64)ap_tree_text(t, n->text) + at,
-				     n->size - at, at);
+				     size - at, at);
 
 		if (ret <= 0)
 			return ret ? ret : -AP_EIO;

@@ -27,20 +27,30 @@ struct path_call {
 	u64 flags; /* of an open; of the others the AT_ flags */
 };
 
-static u32 cwd; /* 0: to be asked; 1: none of ours; else node + 2 */
+/* Low word: 0 to be asked; 1 none of ours; else node + 2.  High word: how often it has changed. */
+static u64 cwd;
 
 void ap_tree_cwd_changes(void)
 {
-	__atomic_store_n(&cwd, 0, __ATOMIC_RELEASE);
+	u64 was = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+
+	while (!__atomic_compare_exchange_n(&cwd, &was, ((was >> 32) + 1) << 32, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
 }
 
 static u32 ask_cwd(void)
 {
-	const struct ap_tree *t = ap_tree_get();
+	const struct ap_tree *t;
 	struct ap_tree_found found;
 	char path[AP_TREE_PATH_CAP];
 
-	if (!t || ap_svc_sys(AP_NR_getcwd, (u64)path, sizeof(path), 0, 0) <= 0)
+	if (ap_svc_sys(AP_NR_getcwd, (u64)path, sizeof(path), 0, 0) <= 0)
+		return 0;
+	if (!strcmp(path, "/"))
+		return 1; /* node 0 */
+	t = ap_tree_is_near(path) ? ap_tree_need() : NULL;
+	if (!t)
 		return 0;
 	ap_tree_find(t, 0, false, path, true, &found);
 	return found.verdict == AP_TREE_OURS || found.verdict == AP_TREE_SHARED ? found.node + 1
@@ -49,15 +59,28 @@ static u32 ask_cwd(void)
 
 u32 ap_tree_cwd(void)
 {
-	u32 c = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+	u64 was = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+	u32 c = (u32)was;
 
 	if (c)
 		return c - 1;
 	c = ask_cwd();
 	/* a vfork child may be elsewhere than the process whose memory it has */
 	if (ap_hook_shares_files())
-		__atomic_store_n(&cwd, c + 1, __ATOMIC_RELEASE);
+		__atomic_compare_exchange_n(&cwd, &was, was | (c + 1), false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
 	return c;
+}
+
+/* By the first words; what is written in an unusual way is walked. */
+bool ap_tree_is_near(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	if (path[1] == '/' || path[1] == '.')
+		return true;
+	return !strncmp(path, "/sys", 4) || !strncmp(path, "/proc/sys", 9) ||
+	       !strncmp(path, "/proc/.", 7) || !strncmp(path, "/proc//", 7);
 }
 
 static bool open_call(const struct ap_service_call *c, struct path_call *p)
@@ -161,6 +184,30 @@ static bool begins(const struct ap_service_call *c, const struct path_call *p, u
 	return f.is_known;
 }
 
+/*
+ * A path through a descriptor of ours by its number, /proc/self/fd/3/type: *rest is what follows.
+ * Where nothing does, the kernel finds the memfd.
+ */
+static bool by_number(const char *path, u32 *start, const char **rest)
+{
+	static const char fd_dir[] = "/proc/self/fd/";
+	const char *p = path + sizeof(fd_dir) - 1;
+	struct ap_tree_fd f;
+	u64 fd;
+
+	if (strncmp(path, fd_dir, sizeof(fd_dir) - 1) || !ap_parse_u64(&p, &fd) || *p != '/' ||
+	    fd > INT32_MAX)
+		return false;
+	f = ap_tree_of_fd((s32)fd);
+	if (!f.is_known || f.is_native)
+		return false;
+	while (*p == '/')
+		p++;
+	*start = f.node;
+	*rest = *p ? p : ".";
+	return true;
+}
+
 static s64 access_node(const struct ap_tree_node *n, u64 mode)
 {
 	if (mode & W_OK)
@@ -262,9 +309,9 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 		return false;
 	case AP_TREE_ERROR:
 		c->ret = found->error;
-		if (c->ret == -AP_ENOENT && p->flags & O_CREAT &&
+		if (found->is_last && p->flags & O_CREAT &&
 		    (c->nr == AP_NR_open || c->nr == AP_NR_openat))
-			c->ret = ap_tree_refuses_writing();
+			c->ret = -AP_EACCES;
 		return true;
 	case AP_TREE_SHARED:
 		ap_hook_session()->perf_used = 1;
@@ -288,12 +335,22 @@ static bool moves(u64 nr)
 	       nr == AP_NR_unshare;
 }
 
+/* Must the tree be there to say what the path is?  From "/" as from anywhere else. */
+static bool is_wanted(const char *path, u32 start, bool is_ours)
+{
+	if (*path == '/')
+		return ap_tree_is_near(path);
+	return start || is_ours || *path == '.' || !strncmp(path, "sys", 3) ||
+	       !strncmp(path, "proc/", 5);
+}
+
 bool ap_tree_before(struct ap_service_call *c)
 {
 	const struct ap_tree *t;
 	struct ap_tree_found found;
 	struct path_call p;
 	char path[AP_TREE_PATH_CAP];
+	const char *rest = path;
 	u32 start = 0;
 	bool is_ours = false;
 
@@ -306,14 +363,23 @@ bool ap_tree_before(struct ap_service_call *c)
 	if (!take_apart(c, &p) || !may_be_ours(c->a[p.path]) || ap_svc_is_mute() ||
 	    !get_path(path, c->a[p.path]) || !*path)
 		return false;
-	t = ap_tree_get();
-	if (!t || (*path != '/' && !begins(c, &p, &start, &is_ours)))
-		return false;
 	if (ap_mounts_is(path)) {
 		c->tree = AP_TREE_MOUNTS;
 		return false;
 	}
-	ap_tree_find(t, start, is_ours, path, p.follow, &found);
+	if (*path != '/' && !begins(c, &p, &start, &is_ours))
+		return false;
+	is_ours |= by_number(path, &start, &rest);
+	if (is_wanted(rest, start, is_ours))
+		t = ap_tree_need();
+	else
+		t = ap_hook_session()->perf_used ? ap_tree_get() : NULL;
+	if (!t)
+		return false;
+	ap_tree_find(t, start, is_ours, rest, p.follow, &found);
+	if (found.verdict != AP_TREE_NATIVE && p.flags & O_CREAT && opens(c->nr) &&
+	    path[strlen(path) - 1] == '/')
+		return c->ret = -AP_EISDIR, true;
 	return decide(c, &p, &found);
 }
 

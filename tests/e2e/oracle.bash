@@ -6,8 +6,12 @@
 # Both get one CPU and the same few environment variables: the environment lies on the stack, and
 # its size moves whatever is aligned by it (a shell's own "_" has the length of the tool's name).
 
-oracle_events="instructions branches cond-branches taken-branches calls returns \
+base_events="instructions branches cond-branches taken-branches calls returns \
 indirect-branches syscalls"
+oracle_events="$base_events loads stores mem-ops rep-iterations fp-scalar-double fp-scalar-single \
+fp-128-double fp-128-single"
+! grep -qw avx /proc/cpuinfo || oracle_events+=" fp-256-double fp-256-single"
+! grep -qw avx512f /proc/cpuinfo || oracle_events+=" fp-512-double fp-512-single"
 oracle_cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 
 # in_same_place COMMAND...: with what anyperf and the oracle have in common
@@ -29,17 +33,29 @@ pid_digits()
 	sh -c 'pid=$$; echo ${#pid}'
 }
 
+# The second run of anyperf is as most are: what is not asked for is not counted.
 run_both()
 {
-	rm -f "$tmp/oracle" "$tmp/anyperf"
+	rm -f "$tmp/oracle" "$tmp/anyperf" "$tmp/base"
 	in_same_place "$ORACLE" -o "$tmp/oracle" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
 	oracle_status=$?
 	in_same_place "$ANYPERF" stat --deterministic -x, -e "${oracle_events// /,}" \
 		-o "$tmp/anyperf" -- "$@" >"$tmp/anyperf.out" 2>&1 </dev/null
 	anyperf_status=$?
+	in_same_place "$ANYPERF" stat --deterministic -x, -e "${base_events// /,}" \
+		-o "$tmp/base" -- "$@" >"$tmp/base.out" 2>&1 </dev/null
 }
 
-# compare_with_oracle NAME COMMAND...: one test per event, one for output and status
+# the lines of base_events in a table, as event and value
+base_values()
+{
+	local event
+	for event in $base_events; do
+		echo "$event $(stat_value "$1" "$event")"
+	done
+}
+
+# compare_with_oracle NAME COMMAND...: one test per event, one for output and status each
 compare_with_oracle()
 {
 	local name=$1 event theirs ours known source digits oracle_status anyperf_status
@@ -53,6 +69,9 @@ compare_with_oracle()
 	source=$(ls "$root/tests/programs/$name".* 2>/dev/null)
 	is "$anyperf_status" "$oracle_status" "$name: exit status"
 	same "$tmp/oracle.out" "$tmp/anyperf.out" "$name: output"
+	base_values "$tmp/anyperf" >"$tmp/values"
+	base_values "$tmp/base" >"$tmp/values.base"
+	same "$tmp/values" "$tmp/values.base" "$name: the same where nothing else is counted"
 	for event in $oracle_events; do
 		theirs=$(awk -v e="$event" '$1 == e { print $2 }' "$tmp/oracle")
 		ours=$(stat_value "$tmp/anyperf" "$event")

@@ -35,6 +35,7 @@ else
 	lack "names, as another user: answers" "needs root"
 fi
 both "a filter that kills for what the program does not do" "$PROGRAMS/perf_seccomp" kill
+both "the same after an exec" "$PROGRAMS/perf_seccomp" exec
 both "a filter that refuses" "$PROGRAMS/perf_seccomp" errno
 
 run timeout -k 5 100 "$ANYPERF" run -- "$PROGRAMS/perf_churn"

@@ -22,19 +22,38 @@ stopped: index 0, equal 1
 END
 same "$tmp/out" "$tmp/want" "the counts are those of the code" || note "$(head -n 5 "$tmp/err")"
 
+run serve -- "$PROGRAMS/perf_rdpmc" often
+is "$status" 0 "counters are read often"
+cat >"$tmp/want" <<'END'
+branches by read: steps of 3, others 0
+instructions: steps of 7, others 0
+branches: steps of 1, others 0
+instructions again: steps of 7, others 0
+instructions by read: steps of 11, others 0
+branches of a thread: steps of 1, others 0
+END
+same "$tmp/out" "$tmp/want" "each reading is exact" || note "$(head -n 5 "$tmp/err")"
+run serve -- "$PROGRAMS/perf_rdpmc" gone
+is "$(cat "$tmp/out")" "signal 11, code 128, trap 13, at rdpmc 1" \
+	"a counter whose page has gone faults, also where it was read often"
+
 run "$PROGRAMS/perf_rdpmc" index
 mv "$tmp/out" "$tmp/native"
 run serve -- "$PROGRAMS/perf_rdpmc" index
 same "$tmp/out" "$tmp/native" "a counter that nobody mapped faults as natively"
 
 run "$PROGRAMS/perf_rdpmc" cpuid
-grep -v '^\(a\|80000022\):' "$tmp/out" >"$tmp/native"
+ours='^(a|80000000|80000022):'
+highest=$(sed -n 's/^80000000: \([^ ]*\).*/\1/p' "$tmp/out")
+grep -vE "$ours" "$tmp/out" >"$tmp/native"
 run serve -- "$PROGRAMS/perf_rdpmc" cpuid
-grep -v '^\(a\|80000022\):' "$tmp/out" >"$tmp/rest"
+grep -vE "$ours" "$tmp/out" >"$tmp/rest"
 same "$tmp/rest" "$tmp/native" "CPUID says of all else what it does natively"
 case $(sed -n 's/^vendor_id.*: //p;T;q' /proc/cpuinfo) in
 AuthenticAMD | HygonGenuine)
 	has "$tmp/out" '^80000022: 1 f 0 0$' "and of its counters, what the session has"
+	[ $((0x$highest)) -gt $((0x80000022)) ] || highest=80000022
+	has "$tmp/out" "^80000000: $highest " "in a leaf that there is"
 	;;
 GenuineIntel)
 	has "$tmp/out" '^a: 7304002 5d 0 8000$' "and of its counters, what the session has"

@@ -31,15 +31,21 @@ is "$status" 0 "going native: status"
 same "$tmp/out" "$tmp/want.out" "going native: output"
 has "$tmp/err" 'not counted from here on' "going native: says so"
 
+run timeout -k 5 120 "$ANYPERF" stat -o "$tmp/table" -- "$PROGRAMS/native_threads"
+is "$status" 0 "threads going native: status"
+has "$tmp/out" '^150 of 150 ' "threads going native: output"
+
 for p in "${programs[@]}"; do
 	compare "$p" "$PROGRAMS/$p"
 done
 compare "a storm of signals" "$PROGRAMS/sig_storm" 1
 
-# exact NAME PERIOD HALVINGS OPTION...: a signal costs 4 instructions, 1 return, 1 system call
+# exact NAME PERIOD HALVINGS OPTION...: a signal costs 4 instructions, one of them a return, one a
+# system call, one that loads and stores
 exact()
 {
 	local name=$1 period=$2 halvings=$3 events=instructions,branches,taken-branches,returns,syscalls
+	events+=,loads,stores,mem-ops,rep-iterations,fp-scalar-double
 	local event cost hits quiet
 	shift 3
 	# a quiet run has the same counts without trouble, and evicting all the time it takes minutes
@@ -49,12 +55,27 @@ exact()
 	hits=$(od -An -td8 hits | tr -d ' ')
 	check "$name: signals came" test "$hits" -ge 3
 	for event in ${events//,/ }; do
-		cost=1
-		[ "$event" != instructions ] || cost=4
+		case $event in
+		instructions) cost=4 ;;
+		loads | mem-ops) cost=2 ;;
+		rep-iterations | fp-*) cost=0 ;;
+		*) cost=1 ;;
+		esac
 		quiet=$(stat_value counts.0 "$event")
 		is "$(stat_value "counts.$period" "$event")" $((quiet + cost * hits)) "$name: $event"
 	done
 }
+# rep NAME OPTION...: what sig_rep.S says
+rep()
+{
+	local name=$1
+	shift
+	run "$ANYPERF" stat "$@" -x, -e rep-iterations -o counts -- "$PROGRAMS/sig_rep"
+	is "$(cat "$tmp/out")" "sig_rep: ok" "$name: signals came"
+	is "$(stat_value counts rep-iterations)" $((1000 * (1048576 + 65536))) "$name"
+}
+rep "iterations in a storm"
+rep "iterations in a storm, code thrown away" --stress evict
 exact "counts in a storm" 1 0
 exact "counts in a storm, unlinked blocks" 1 2 --stress unlinked
 exact "counts in a storm, counters in parts" 1 2 --stress shapes

@@ -284,6 +284,64 @@ static void test_rewritten(void)
 	drop(&v);
 }
 
+/* Likewise, where it is mapped many times, so that its mappings follow each other. */
+static void test_rewritten_many(void)
+{
+	enum { VIEWS = 12 };
+	const char *folder = getenv("TMPDIR");
+	unsigned char code[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+	char name[4096], *x[VIEWS];
+	int fd, good = 0;
+
+	snprintf(name, sizeof(name), "%s/code_alias.%d", folder ? folder : "/tmp", (int)getpid());
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0700);
+	if (fd < 0 || ftruncate(fd, 2 * PAGE) || write(fd, code, sizeof(code)) != sizeof(code))
+		exit(2);
+	close(fd);
+	fd = open(name, O_RDONLY);
+	for (int i = 0; i < VIEWS; i++) {
+		x[i] = map(fd, RX, MAP_PRIVATE);
+		good += call(x[i]) == 1;
+	}
+	close(fd);
+	fd = open(name, O_RDWR);
+	code[1] = 2;
+	if (pwrite(fd, code, sizeof(code), 0) != sizeof(code))
+		exit(2);
+	for (int i = 0; i < VIEWS; i++) {
+		good += call(x[i]) == 2;
+		munmap(x[i], 2 * PAGE);
+	}
+	CHECK(good == 2 * VIEWS, "many views of a file that is written to");
+	close(fd);
+	unlink(name);
+}
+
+/* A file that is open for writing already when it is mapped by another descriptor. */
+static void test_written_before(void)
+{
+	const char *folder = getenv("TMPDIR");
+	unsigned char code[] = { 0xb8, 0, 0, 0, 0, 0xc3 };
+	char name[4096], *x;
+	int w, r, good = 0;
+
+	snprintf(name, sizeof(name), "%s/code_alias.%d", folder ? folder : "/tmp", (int)getpid());
+	w = open(name, O_RDWR | O_CREAT | O_EXCL, 0700);
+	r = open(name, O_RDONLY);
+	if (w < 0 || r < 0 || ftruncate(w, 2 * PAGE))
+		exit(2);
+	unlink(name);
+	x = map(r, RX, MAP_PRIVATE);
+	for (int i = 0; i < 100; i++) {
+		code[1] = (unsigned char)i;
+		good += pwrite(w, code, sizeof(code), 0) == sizeof(code) && call(x) == i;
+	}
+	CHECK(good == 100, "a file that was open for writing before it was mapped");
+	munmap(x, 2 * PAGE);
+	close(r);
+	close(w);
+}
+
 /* A loop in the view, whose end the loop itself writes. */
 static void test_own_block(void)
 {
@@ -530,6 +588,8 @@ int main(void)
 	test_kernel();
 	test_anonymous();
 	test_rewritten();
+	test_rewritten_many();
+	test_written_before();
 	test_many();
 	test_own_block();
 	test_maps();

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* FLAGS: -pthread */
 /*
- * Reads counters by rdpmc.  "counts": the instructions between two of them, which are known; "index":
- * one that names no counter; "cpuid": what the CPU says of its counters, and of the rest.
+ * Reads counters by rdpmc.  "counts": the instructions between two of them, which are known; "often":
+ * so many times that an engine may choose another way in the middle; "index": one that names no counter;
+ * "gone": one whose page is not mapped any more; "cpuid": what the CPU says of its counters, and of
+ * the rest.
  */
 #include <cpuid.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +119,94 @@ static void counts(void)
 	printf("stopped: index %u, equal %d\n", page->index, read_page(page) == value);
 }
 
+#define OFTEN 3000
+
+static unsigned long values[OFTEN];
+
+/* Seven instructions per round, one of them a branch and one a store. */
+static void rdpmc_often(unsigned int counter)
+{
+	unsigned long *to = values, n = OFTEN;
+
+	__asm__ volatile("1:\n\t"
+			 "rdpmc\n\t"
+			 "shl $32, %%rdx\n\t"
+			 "or %%rdx, %%rax\n\t"
+			 "mov %%rax, (%[to])\n\t"
+			 "add $8, %[to]\n\t"
+			 "dec %[n]\n\t"
+			 "jnz 1b\n\t"
+			 : [to] "+r"(to), [n] "+r"(n)
+			 : "c"(counter)
+			 : "rax", "rdx", "cc", "memory");
+}
+
+/* Eleven instructions per round, three of them branches. */
+static void read_often(int fd)
+{
+	unsigned long *to = values, n = OFTEN;
+
+	__asm__ volatile("1:\n\t"
+			 "xor %%eax, %%eax\n\t"
+			 "mov %[to], %%rsi\n\t"
+			 "mov $8, %%edx\n\t"
+			 "syscall\n\t"
+			 "cmp $8, %%rax\n\t"
+			 "jne 2f\n\t"
+			 "add $8, %[to]\n\t"
+			 "jmp 2f\n\t"
+			 "2:\n\t"
+			 "nop\n\t"
+			 "dec %[n]\n\t"
+			 "jnz 1b\n\t"
+			 : [to] "+r"(to), [n] "+r"(n)
+			 : "D"(fd)
+			 : "rax", "rdx", "rsi", "rcx", "r11", "cc", "memory");
+}
+
+static void print_steps(const char *what)
+{
+	unsigned long first = values[1] - values[0], others = 0;
+
+	for (int i = 1; i < OFTEN; i++)
+		others += values[i] - values[i - 1] != first;
+	printf("%s: steps of %lu, others %lu\n", what, first, others);
+}
+
+static void *often_in_thread(void *unused)
+{
+	struct perf_event_mmap_page *page;
+	int fd;
+
+	(void)unused;
+	page = open_page(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, &fd);
+	rdpmc_often(page->index - 1);
+	print_steps("branches of a thread");
+	return NULL;
+}
+
+static void often(void)
+{
+	struct perf_event_mmap_page *page, *branches;
+	int fd, branches_fd;
+	pthread_t t;
+
+	page = open_page(PERF_COUNT_HW_INSTRUCTIONS, &fd);
+	branches = open_page(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, &branches_fd);
+	read_often(branches_fd);
+	print_steps("branches by read");
+	rdpmc_often(page->index - 1);
+	print_steps("instructions");
+	rdpmc_often(branches->index - 1);
+	print_steps("branches");
+	rdpmc_often(page->index - 1);
+	print_steps("instructions again");
+	read_often(fd);
+	print_steps("instructions by read");
+	pthread_create(&t, NULL, often_in_thread, NULL);
+	pthread_join(t, NULL);
+}
+
 static void caught(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *uc = context;
@@ -131,6 +223,22 @@ static void wrong_index(void)
 
 	sigaction(SIGSEGV, &sa, NULL);
 	printf("%lu\n", rdpmc(77));
+}
+
+static void gone(void)
+{
+	struct sigaction sa = { .sa_sigaction = caught, .sa_flags = SA_SIGINFO };
+	struct perf_event_mmap_page *page;
+	unsigned int counter;
+	int fd;
+
+	sigaction(SIGSEGV, &sa, NULL);
+	page = open_page(PERF_COUNT_HW_INSTRUCTIONS, &fd);
+	counter = page->index - 1;
+	rdpmc_often(counter);
+	munmap(page, 4096);
+	rdpmc_often(counter);
+	printf("%lu\n", values[1]);
 }
 
 static void cpuid(void)
@@ -152,8 +260,12 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "counts"))
 		counts();
+	else if (!strcmp(argv[1], "often"))
+		often();
 	else if (!strcmp(argv[1], "index"))
 		wrong_index();
+	else if (!strcmp(argv[1], "gone"))
+		gone();
 	else
 		cpuid();
 	return 0;

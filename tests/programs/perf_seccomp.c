@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of a program that has put itself under a filter: "kill" lets it make no call that it does not
- * make itself, "errno" refuses the calls on events.
+ * make itself, "errno" refuses the calls on events, "exec" lets an image that it executes make no
+ * descriptor as we do.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -9,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -69,14 +71,28 @@ int main(int argc, char **argv)
 	static const int own[] = { SYS_pipe2,	   SYS_eventfd2, SYS_fchmod,  SYS_fstat,
 				   SYS_newfstatat, SYS_futex,	 SYS_kill,    SYS_clock_gettime,
 				   SYS_readlinkat, SYS_open,	 SYS_madvise, -1 };
+	static const int makes[] = { SYS_pipe2, SYS_eventfd2, SYS_fchmod, -1 };
 	static const int events[] = { SYS_perf_event_open, SYS_ioctl, -1 };
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	char number[16];
+	int fd;
 
+	if (argc == 3) {
+		(void)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+		printf("asked\n");
+		use(atoi(argv[2]));
+		return 0;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	if (argc != 2 || fd < 0)
 		return 2;
 	printf("opened\n");
 	if (!strcmp(argv[1], "kill")) {
 		filter(own, SECCOMP_RET_KILL_PROCESS);
+	} else if (!strcmp(argv[1], "exec")) {
+		fflush(stdout);
+		snprintf(number, sizeof(number), "%d", fd);
+		filter(makes, SECCOMP_RET_KILL_PROCESS);
+		execl("/proc/self/exe", argv[0], "use", number, NULL);
 	} else {
 		filter(events, SECCOMP_RET_ERRNO | ENOANO);
 		SHOW(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));

@@ -91,6 +91,55 @@ static void adds_live_and_final_slots(void)
 	EXPECT_U64(sum.in_code, 0);
 }
 
+/* The last byte of a shape says which kinds its fields are. */
+static void adds_shapes_of_all_groups(void)
+{
+	static const struct {
+		u64 shape;
+		enum ap_kind kind[2];
+	} group[] = {
+		{ 0x0000000000000203, { AP_KIND_INSTR, AP_KIND_COND } },
+		{ 0x0100000000040203, { AP_KIND_LOAD, AP_KIND_STORE } },
+		{ 0x0200040000000203, { AP_KIND_FP_SCALAR_DOUBLE, AP_KIND_FP_SCALAR_SINGLE } },
+		{ 0x0300000000000203, { AP_KIND_FP_512_DOUBLE, AP_KIND_FP_512_SINGLE } },
+		{ 0x0400000000000203, { 0 } }, /* none that there is: whoever wrote it */
+	};
+	struct ap_sum sum = { 0 };
+	struct ap_seg *head;
+	u64 total = 0;
+	u32 seg;
+	u8 *p;
+
+	open_session();
+	p = new_segment(0, &seg);
+	head = (struct ap_seg *)p;
+	head->nshapes = AP_ARRAY_SIZE(group);
+	head->nslots = 1;
+	slot_of(p, 0)->state = AP_SLOT_LIVE;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(group); i++) {
+		shapes_of(p)[i] = group[i].shape;
+		counts_of(p, 0)[i] = 10;
+	}
+	REQUIRE(ap_sum_segment(&ses, seg, &sum) == 0);
+	for (u32 i = 0; i < AP_VEC_GROUPS; i++) {
+		EXPECT_U64(sum.raw[group[i].kind[0]], 30);
+		EXPECT_U64(sum.raw[group[i].kind[1]], 20);
+	}
+	EXPECT_U64(sum.raw[AP_KIND_MEM], 40);
+	EXPECT_U64(sum.raw[AP_KIND_FP_256_SINGLE], 40);
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		total += sum.raw[k];
+	EXPECT_U64(total, 4 * 50 + 2 * 40);
+	EXPECT_U64(ap_shape_of(0x0100000000040203,
+			       AP_KIND_BIT(AP_KIND_STORE) | AP_KIND_BIT(AP_KIND_INSTR)),
+		   2);
+	EXPECT_U64(ap_kinds_with(AP_KIND_BIT(AP_KIND_STORE)),
+		   AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_LOAD) | AP_KIND_BIT(AP_KIND_STORE) |
+			   AP_KIND_BIT(AP_KIND_MEM));
+	EXPECT_U64(ap_kinds_with(AP_KINDS_ALL) | AP_KIND_BIT(AP_KIND_SPARE),
+		   AP_KINDS_ALL | AP_KIND_BIT(AP_KIND_SPARE));
+}
+
 static void counts_a_folded_slot_once(void)
 {
 	struct ap_sum sum = { 0 };
@@ -294,6 +343,7 @@ static void notes_are_taken_once_and_always_end(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(adds_live_and_final_slots),
+						 TAP(adds_shapes_of_all_groups),
 						 TAP(counts_a_folded_slot_once),
 						 TAP(survives_wild_indices),
 						 TAP(survives_a_wild_allocator),

@@ -42,7 +42,7 @@ static bool format(u32 id)
 
 static void every_tracepoint_has_one_id_and_one_name(void)
 {
-	static u8 seen[4096];
+	static u8 seen[4096], counted[AP_TRACE_N];
 	struct ap_tracepoint t;
 	char name[96];
 	u32 i;
@@ -53,6 +53,8 @@ static void every_tracepoint_has_one_id_and_one_name(void)
 		REQUIRE(t.id && t.id < sizeof(seen));
 		EXPECT(!seen[t.id]);
 		seen[t.id] = 1;
+		REQUIRE(ap_trace_index(t.id) < AP_TRACE_N);
+		EXPECT(!counted[ap_trace_index(t.id)]++);
 		EXPECT(strlen(t.name) < sizeof(t.name) - 1);
 		EXPECT_U64(ap_tracepoint_find(name, (size_t)n), t.id);
 		EXPECT(ap_tracepoint_exists(t.id));

@@ -32,9 +32,21 @@ void ap_hook_place(struct ap_hook_place *place)
 		.counts = fake.counts,
 		.shapes = fake.shapes,
 		.nshapes = 8,
+		.direct = fake.direct,
+		.direct_sums = fake.direct_sums,
 		.seg_index = fake.seg_index,
 		.slot_index = fake.slot_index,
 	};
+}
+
+void ap_hook_count_directly(u64 kinds)
+{
+	fake.asked_directly |= kinds;
+}
+
+void ap_hook_pmc_changed(void)
+{
+	fake.pmc_changes++;
 }
 
 s64 ap_hook_sys(u64 nr, const u64 a[6])

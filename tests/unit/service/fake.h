@@ -22,6 +22,9 @@ struct fake {
 	s32 session_fd;
 	u64 shapes[8], counts[8];
 	u32 seg_index, slot_index;
+	u64 direct, direct_sums[AP_RAW_N]; /* kinds that shapes do not count */
+	u64 asked_directly;
+	u32 pmc_changes;
 	fake_answer answer;
 	u32 requests;	    /* answered so far */
 	struct ap_svc last; /* as it was asked */

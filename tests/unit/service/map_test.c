@@ -143,7 +143,7 @@ static void a_counter_is_found_by_its_page(void)
 {
 	struct ap_perf_page *page;
 	struct ap_pub *e;
-	u64 v = 0;
+	struct ap_service_pmc v = { 0 };
 
 	start();
 	page = (struct ap_perf_page *)file;
@@ -160,10 +160,12 @@ static void a_counter_is_found_by_its_page(void)
 	fake.shapes[0] = 6 * AP_VEC_ONE(AP_VEC_INSTR) + 2 * AP_VEC_ONE(AP_VEC_BRANCH);
 	fake.counts[0] = 7;
 	EXPECT(ap_service_pmc(3, &v));
-	EXPECT_U64(v, 41); /* 42 with the rdpmc itself */
+	EXPECT_U64(v.value, 41); /* 42 with the rdpmc itself */
 	e->kinds = AP_KIND_BIT(AP_KIND_BRANCH);
 	EXPECT(ap_service_pmc(3, &v));
-	EXPECT_U64(v, 14);
+	EXPECT_U64(v.value, 14);
+	EXPECT_U64(v.kinds, AP_KIND_BIT(AP_KIND_BRANCH));
+	EXPECT(v.seq_at == &e->seq && v.seq == e->seq);
 	EXPECT(!ap_service_pmc(4, &v));
 	EXPECT(!ap_service_pmc(2, &v));
 	page->index = 0;

@@ -180,6 +180,31 @@ static void without_a_supervisor_nothing_is_read(void)
 	EXPECT(get(&v, 8) == -ENODEV);
 }
 
+/* What is read often shall be counted so that reading is cheap; then shapes have only what was before. */
+static void often_read_kinds_are_counted_directly(void)
+{
+	u64 v = 0;
+
+	publish(0, 0);
+	for (u32 i = 0; i < 1000 && !fake.asked_directly; i++)
+		EXPECT(get(&v, 8) == 8);
+	EXPECT_U64(fake.asked_directly, AP_KIND_BIT(AP_KIND_INSTR)); /* system calls are anyway */
+	fake.direct = AP_KIND_BIT(AP_KIND_INSTR);
+	fake.direct_sums[AP_KIND_INSTR] = 5070;
+	fake.asked_directly = 0;
+	EXPECT(get(&v, 8) == 8);
+	EXPECT_U64(v, VALUE);
+	fake.slot->extra[AP_KIND_INSTR] += 9;
+	fake.counts[1]++; /* of another kind, as far as anybody knows */
+	EXPECT(get(&v, 8) == 8);
+	EXPECT_U64(v, VALUE + 9);
+	e->kinds |= AP_KIND_BIT(AP_KIND_BRANCH);
+	EXPECT(get(&v, 8) == 8);
+	EXPECT_U64(v, VALUE + 9 + 1001);
+	EXPECT_U64(fake.asked_directly, 0);
+	EXPECT_U64(fake.requests, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -189,6 +214,7 @@ int main(int argc, char **argv)
 		TAP(a_group_of_one_is_read_in_place),
 		TAP(what_is_not_the_threads_is_asked),
 		TAP(without_a_supervisor_nothing_is_read),
+		TAP(often_read_kinds_are_counted_directly),
 		{ 0 },
 	};
 

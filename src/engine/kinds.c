@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which kinds this process' code counts.  The session may want more at any time (ap_session.kinds,
+ * written by the supervisor); code that was translated before does not count them, so all of it is
+ * flushed.  Whoever enters the cache next does that, which is the very task that asked where it has
+ * opened an event.  The answer, ap_seg.kinds_ack, stands when no thread is in old code any more: from
+ * there on the counts are exact.
+ *
+ * Kinds are never given up again: others may count them, and a session that wants them once will
+ * likely want them again.
+ */
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/task.h"
+
+/* Some thread is in code from before the switch. */
+static bool is_in_old_code(void)
+{
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		if ((s32)(t->epoch - ap_proc.kinds_epoch) < 0 &&
+		    __atomic_load_n(&ap_thread_slot(t)->in_code, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
+void ap_kinds_init(void)
+{
+	ap_proc.kinds = ap_kinds_with(ap_proc.session->kinds);
+	ap_proc.seg->kinds_ack = ap_proc.kinds;
+}
+
+/* Not under a filter of system calls: new code takes memory. */
+void ap_kinds_switch(void)
+{
+	u64 all = ap_proc.kinds | ap_kinds_with(ap_proc.session->kinds);
+
+	if (ap_proc.seg->mute)
+		return;
+	if (all != ap_proc.kinds) {
+		ap_proc.kinds = all;
+		ap_proc.kinds_epoch = ap_proc.epoch + 1;
+		ap_cache_flush();
+	}
+	if (!is_in_old_code())
+		ap_slot_acknowledge(all);
+}
+
+/* --- kinds that are read often */
+
+/* Not under a filter either. */
+void ap_direct_want(u64 kinds)
+{
+	if (ap_proc.seg->mute)
+		return;
+	ap_lock_take(&ap_proc.lock);
+	if (kinds & ~ap_proc.direct) {
+		__atomic_fetch_or(&ap_proc.direct, kinds, __ATOMIC_RELEASE);
+		ap_cache_flush();
+	}
+	ap_lock_drop(&ap_proc.lock);
+}
+
+static void forget(struct ap_thread *t)
+{
+	for (u32 i = 0; i < AP_PMCS; i++)
+		__atomic_store_n(&t->pmc[i].counter, ~0U, __ATOMIC_RELAXED);
+}
+
+void ap_direct_reset(struct ap_thread *t)
+{
+	t->direct_known = 0;
+	memset(t->direct_sums, 0, sizeof(t->direct_sums));
+	forget(t);
+}
+
+void ap_pmc_forget(void)
+{
+	ap_lock_take(&ap_proc.lock);
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		forget(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/*
+ * The thread is not in code, and what it enters next is newer than ap_proc.direct: so its shapes grow
+ * in these fields no more.
+ */
+u64 ap_direct_kinds(struct ap_thread *t)
+{
+	u64 direct = __atomic_load_n(&ap_proc.direct, __ATOMIC_ACQUIRE);
+	u64 fresh = direct & ~t->direct_known, sums[AP_RAW_N] = { 0 };
+	const u64 *counts = ap_thread_counts(t);
+
+	if (ap_likely(!fresh))
+		return direct;
+	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
+		if (counts[id])
+			ap_shape_add(ap_proc.shapes[id], counts[id], sums);
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		if (fresh & AP_KIND_BIT(k))
+			t->direct_sums[k] = sums[k];
+	t->direct_known = direct;
+	return direct;
+}

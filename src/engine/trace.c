@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's own words, so plain adds; the supervisor reads them at any time.
+ *
+ * slot->call says to the supervisor in which call a thread was that is killed: the kernel passes
+ * sys_exit then as well.  It also remembers whether the entry was counted: tracing may be switched
+ * on while a call is under way, which has its exit counted only.
+ */
+#include "engine/trace.h"
+
+static void count(struct ap_thread *t, u32 id, s64 n)
+{
+	u64 *word = &ap_thread_trace(t)[ap_trace_index(id)];
+
+	__atomic_store_n(word, *word + (u64)n, __ATOMIC_RELAXED);
+}
+
+/* The kernel takes numbers for an int. */
+static bool has_point(u64 nr)
+{
+	return (u32)nr < AP_TRACE_NR_MAX;
+}
+
+static void set_call(struct ap_thread *t, u64 call)
+{
+	__atomic_store_n(&ap_thread_slot(t)->call, call, __ATOMIC_RELAXED);
+}
+
+void ap_trace_enter(struct ap_thread *t, u64 nr)
+{
+	count(t, AP_TRACE_RAW_SYS_ENTER, 1);
+	if (has_point(nr))
+		count(t, ap_trace_sys_enter((u32)nr), 1);
+	set_call(t, (u64)(u32)nr + 1);
+}
+
+void ap_trace_exit(struct ap_thread *t, u64 nr)
+{
+	if (has_point(nr))
+		count(t, ap_trace_sys_exit((u32)nr), 1);
+	ap_trace_exit_unnamed(t);
+}
+
+void ap_trace_exit_unnamed(struct ap_thread *t)
+{
+	count(t, AP_TRACE_RAW_SYS_EXIT, 1);
+	set_call(t, 0);
+}
+
+void ap_trace_untouched(struct ap_thread *t)
+{
+	u64 call = ap_thread_slot(t)->call;
+
+	if (!call)
+		return;
+	count(t, AP_TRACE_RAW_SYS_ENTER, -1);
+	if (has_point(call - 1))
+		count(t, ap_trace_sys_enter((u32)(call - 1)), -1);
+	set_call(t, 0);
+}
+
+void ap_trace_add(struct ap_thread *t, enum ap_trace_id id, s64 n)
+{
+	count(t, id, n);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that runs already, foreign to us: into the session, and out of it again.
+ * docs/design/injection.md, "A running process".
+ */
+#ifndef AP_LINUX_ATTACH_H
+#define AP_LINUX_ATTACH_H
+
+#include <sys/types.h>
+
+#include "linux/supervisor.h"
+
+#define AP_ATTACH_WHY 240
+
+struct ap_attached {
+	pid_t pid; /* 0: nobody */
+	u32 seg;
+	u64 base;	  /* of the engine in it */
+	u32 nofile_share; /* added to its RLIMIT_NOFILE */
+};
+
+/* 0, and its threads count from here on; else -errno, the reason in why, and nothing has changed. */
+AP_MUST_CHECK int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a,
+			    char why[AP_ATTACH_WHY]);
+
+/* attach_check.c: what can be told before it is touched; false with the reason in why. */
+AP_MUST_CHECK bool ap_attach_may(pid_t pid, char why[AP_ATTACH_WHY]);
+
+#endif

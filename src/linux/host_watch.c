@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Execution breakpoints of tasks: the session's list of watched addresses, one entry for all
+ * that watch the same, and what each watch has counted.  engine/watch.c counts, per thread.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "linux/host_internal.h"
+
+struct ap_host_watch {
+	struct ap_host_task *task;
+	u32 place;   /* in ap_session.watch */
+	u64 start;   /* of the slot's count */
+	u64 former;  /* counted in former images */
+	u64 parting; /* of the slot, when an exec was asked for */
+	u64 seen;    /* never backwards */
+	struct ap_host_watch *next, **link;
+};
+
+/* The address' place, or one for it; AP_WATCH_MAX where there is none. */
+static u32 find_place(const struct ap_host *host, u64 addr)
+{
+	u32 place = AP_WATCH_MAX;
+
+	for (u32 k = AP_WATCH_MAX; k-- > 0;) {
+		if (!host->watch_users[k])
+			place = k;
+		else if (host->ses->head->watch[k] == addr)
+			return k;
+	}
+	return place;
+}
+
+int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp)
+{
+	(void)cpu;
+	if (!host_task || bp->type != AP_HW_BREAKPOINT_X)
+		return -EOPNOTSUPP;
+	return find_place(world, bp->addr) < AP_WATCH_MAX ? 0 : -ENOSPC;
+}
+
+static void take_place(struct ap_host *host, u64 addr, u32 place)
+{
+	struct ap_session *s = host->ses->head;
+
+	if (host->watch_users[place]++)
+		return;
+	s->watch[place] = addr;
+	__atomic_fetch_or(&s->watch_used, 1U << place, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&s->watch_gen, 1, __ATOMIC_RELEASE);
+}
+
+static void give_place(struct ap_host *host, u32 place)
+{
+	if (--host->watch_users[place] == 0)
+		__atomic_fetch_and(&host->ses->head->watch_used, ~(1U << place), __ATOMIC_RELEASE);
+}
+
+/* False: the slot is not the task's any more; looked at before and after. */
+static bool read_slot(const struct ap_host_watch *w, u64 *v)
+{
+	const struct ap_host_task *t = w->task;
+
+	if (!ap_host_task_is_in_slot(t))
+		return false;
+	*v = __atomic_load_n(&ap_host_slot(t->seg, t->slot)->watch[w->place], __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return ap_host_task_is_in_slot(t);
+}
+
+static u64 counted(struct ap_host_watch *w)
+{
+	u64 v;
+
+	if (!read_slot(w, &v)) {
+		if (!w->task->has_parting)
+			return w->seen;
+		v = w->parting;
+	}
+	v += w->former - w->start;
+	/* what a signal came before is taken back */
+	if ((s64)(v - w->seen) > 0)
+		w->seen = v;
+	return w->seen;
+}
+
+int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch)
+{
+	struct ap_host *host = world;
+	struct ap_host_watch *w;
+	int ret = ap_host_bp_can(world, host_task, cpu, bp);
+
+	if (ret)
+		return ret;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->place = find_place(host, bp->addr);
+	take_place(host, bp->addr, w->place);
+	w->task = host_task;
+	if (!read_slot(w, &w->start))
+		w->start = 0;
+	w->next = host->watches;
+	w->link = &host->watches;
+	if (w->next)
+		w->next->link = &w->next;
+	host->watches = w;
+	*watch = (uintptr_t)w;
+	return 0;
+}
+
+u64 ap_host_bp_count(void *world, u64 watch)
+{
+	(void)world;
+	return counted((struct ap_host_watch *)(uintptr_t)watch);
+}
+
+void ap_host_bp_disarm(void *world, u64 watch)
+{
+	struct ap_host_watch *w = (struct ap_host_watch *)(uintptr_t)watch;
+
+	give_place(world, w->place);
+	*w->link = w->next;
+	if (w->next)
+		w->next->link = w->link;
+	free(w);
+}
+
+void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t)
+{
+	for (struct ap_host_watch *w = host->watches; w; w = w->next)
+		if (w->task == t && !read_slot(w, &w->parting))
+			w->parting = w->start;
+}
+
+void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t)
+{
+	for (struct ap_host_watch *w = host->watches; w; w = w->next) {
+		if (w->task != t)
+			continue;
+		w->former = counted(w);
+		w->start = 0;
+	}
+}

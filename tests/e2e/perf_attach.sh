@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A process that runs already joins a session: it counts from there on, and does not notice.
+. "$(dirname "$0")/lib.sh"
+
+mkfifo "$tmp/in" "$tmp/out.fifo"
+exec 8<>"$tmp/in"
+
+# begin: starts perf_attach, $pid, and waits until each of its threads is where it belongs
+begin()
+{
+	: >"$tmp/said"
+	timeout -k 5 60 "$PROGRAMS/perf_attach" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
+	job=$!
+	tap_reaped+=("$job")
+	wait_for 20 grep -q ready "$tmp/said"
+	read -r pid <"/proc/$job/task/$job/children"
+}
+
+# finish NAME: lets it end, and compares what it said
+finish()
+{
+	printf x >&8
+	wait "$job"
+	is "$?" 9 "$1: status"
+	same "$tmp/got" "$tmp/native" "$1: what it prints" || note "$(cat "$tmp/said")"
+}
+
+begin
+printf x >&8
+wait "$job"
+mv "$tmp/got" "$tmp/native"
+
+begin
+timeout -k 5 60 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
+session=$!
+tap_reaped+=("$session")
+wait_for 20 grep -q memfd "/proc/$pid/maps"
+finish 'threads in all kinds of waits'
+wait "$session"
+is "$?" 0 'the session ends with it' || note "$(cat "$tmp/err")"
+
+# the loop's instructions are known
+exec 9<>"$tmp/out.fifo"
+timeout -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
+job=$!
+tap_reaped+=("$job")
+wait_for 20 test -s "/proc/$job/task/$job/children"
+read -r pid <"/proc/$job/task/$job/children"
+wait_for 20 grep -q '^0 ' "/proc/$pid/syscall"
+exec 9>&-
+run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- \
+	"$PROGRAMS/perf_attach_count" "$pid" "$tmp/in" "$tmp/out.fifo"
+is "$status" 0 'a client counts it: status' || note "$(cat "$tmp/err")"
+printf 'instructions 2000009\nbranches 1000000\n' >"$tmp/want"
+same "$tmp/out" "$tmp/want" 'a client counts it from the attach to its end'
+wait "$job"
+is "$?" 7 'its status is its own'
+
+# refused NAME PID TEXT
+refused()
+{
+	run timeout -k 5 30 "$ANYPERF" run --attach "$2"
+	is "$status" 125 "refused, $1: status"
+	has "$tmp/err" "cannot attach to $2: .*$3" "refused, $1: the reason"
+}
+
+run "$ANYPERF" run --attach nobody
+is "$status" 129 'what is no number is refused'
+refused 'no such process' 4194304 'no such process'
+"$PROGRAMS/perf_attach_refused" zombie "$tmp/pid" 8>&- &
+tap_reaped+=("$!")
+wait_for 20 test -s "$tmp/pid"
+refused 'a zombie' "$(cat "$tmp/pid")" 'zombie'
+rm "$tmp/pid"
+if grep -q '^Kthread:.1' /proc/2/status 2>/dev/null; then
+	refused 'a thread of the kernel' 2 'thread of the kernel'
+else
+	lack 'refused, a thread of the kernel: the reason' 'none to be seen here'
+fi
+"$PROGRAMS/perf_attach_refused" traced "$tmp/pid" 8>&- &
+tap_reaped+=("$!")
+wait_for 20 test -s "$tmp/pid"
+refused 'traced already' "$(cat "$tmp/pid")" 'traces it already'
+rm "$tmp/pid"
+"$PROGRAMS/perf_attach_refused" vfork "$tmp/pid" 8>&- &
+tap_reaped+=("$!")
+wait_for 20 test -s "$tmp/pid"
+refused 'it waits for its vfork child' "$(cat "$tmp/pid")" 'vfork child'
+refused 'a vfork child' "$(cut -d' ' -f1 "/proc/$(cat "$tmp/pid")/task/$(cat "$tmp/pid")/children")" 'vfork'
+rm "$tmp/pid"
+"$PROGRAMS/perf_attach_refused" seccomp "$tmp/pid" 8>&- &
+tap_reaped+=("$!")
+wait_for 20 test -s "$tmp/pid"
+refused 'a seccomp filter' "$(cat "$tmp/pid")" 'seccomp'
+if [ "$(id -u)" = 0 ]; then
+	cp "$ANYPERF" "$tmp/anyperf"
+	run timeout -k 5 30 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/anyperf" \
+		run --attach "$$"
+	is "$status" 125 "refused, another user's: status"
+	has "$tmp/err" 'another user' "refused, another user's: the reason"
+else
+	refused "another user's" 1 'another user'
+fi
+done_testing

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reading loop of <linux/perf_event.h> as code: count, time enabled and time running of an own event without
+ * a system call, and the scaled count.  Arguments: "count" reads instructions and compares with read(2);
+ * "time" does so with a software event; "scale" checks the arithmetic against values worked out by hand.
+ */
+#include <sys/mman.h>
+
+#include "../tests/programs/perf_run.h"
+#include "../tests/programs/task_test.h"
+
+struct reading {
+	uint64_t count, enabled, running;
+};
+
+static uint64_t rdtsc(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return lo | (uint64_t)hi << 32;
+}
+
+static uint64_t rdpmc(uint32_t counter)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdpmc" : "=a"(lo), "=d"(hi) : "c"(counter));
+	return lo | (uint64_t)hi << 32;
+}
+
+/* ns since the page was written.  1 << shift would be an int: wrong from shift 31 on. */
+static uint64_t delta(uint64_t cyc, uint16_t shift, uint32_t mult, uint64_t offset)
+{
+	uint64_t quot = cyc >> shift, rem = cyc & (((uint64_t)1 << shift) - 1);
+
+	return offset + quot * mult + ((rem * mult) >> shift);
+}
+
+/* A counter of so many bits, as a signed number. */
+static int64_t extended(uint64_t pmc, uint16_t width)
+{
+	return (int64_t)(pmc << (64 - width)) >> (64 - width);
+}
+
+/* What it would be had the event always been on; nothing where it never was. */
+static uint64_t scaled(const struct reading *r)
+{
+	uint64_t quot, rem;
+
+	if (!r->running)
+		return 0;
+	quot = r->count / r->running;
+	rem = r->count % r->running;
+	return quot * r->enabled + (uint64_t)((__uint128_t)rem * r->enabled / r->running);
+}
+
+static struct reading read_page(const volatile struct perf_event_mmap_page *pc)
+{
+	struct reading r;
+	uint32_t seq, idx;
+
+	do {
+		seq = pc->lock;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		r.enabled = pc->time_enabled;
+		r.running = pc->time_running;
+		idx = pc->index;
+		if (pc->cap_user_time) {
+			uint64_t ns =
+				delta(rdtsc(), pc->time_shift, pc->time_mult, pc->time_offset);
+
+			r.enabled += ns;
+			r.running += ns;
+		}
+		r.count = (uint64_t)pc->offset;
+		if (pc->cap_user_rdpmc && idx)
+			r.count += (uint64_t)extended(rdpmc(idx - 1), pc->pmc_width);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (pc->lock != seq);
+	return r;
+}
+
+static struct reading read_call(int fd)
+{
+	struct reading r = { 0, 0, 0 };
+
+	if (read(fd, &r, sizeof(r)) != sizeof(r))
+		perror("read");
+	return r;
+}
+
+static const volatile struct perf_event_mmap_page *open_mapped(struct perf_event_attr *attr,
+							       int *fd)
+{
+	void *p;
+
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	*fd = perf_run_open(attr, 0, -1, -1);
+	p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, *fd, 0);
+	if (p == MAP_FAILED) {
+		perror("no event");
+		exit(2);
+	}
+	return p;
+}
+
+/* Not inlined: each call takes the same way. */
+static __attribute__((noinline)) uint64_t counted(const volatile struct perf_event_mmap_page *pc,
+						  uint64_t work)
+{
+	uint64_t before = read_page(pc).count;
+
+	perf_run_work(work);
+	return read_page(pc).count - before;
+}
+
+static void count(void)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+	const volatile struct perf_event_mmap_page *pc;
+	struct reading page, call;
+	uint64_t less;
+	int fd;
+
+	pc = open_mapped(&attr, &fd);
+	CHECK(pc->cap_user_rdpmc && pc->index, "the counter is readable");
+	less = counted(pc, 1000);
+	CHECK(counted(pc, 1000) == less, "the same work");
+	CHECK(counted(pc, 5000) - less == 2 * 4000, "more work");
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	perf_run_work(1000);
+	page = read_page(pc);
+	call = read_call(fd);
+	CHECK(!pc->index, "no counter while it is off");
+	CHECK(page.count == call.count, "the count is read's");
+	CHECK(page.enabled == call.enabled && page.running == call.running, "and the times are");
+	CHECK(scaled(&page) == call.count, "nothing is scaled");
+}
+
+/* The kernel, or who stands for it, says what the page must say between two calls. */
+static void times(void)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_SW_TASK_CLOCK);
+	const volatile struct perf_event_mmap_page *pc;
+	struct reading before, page, after;
+	int fd, bad = 0;
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	pc = open_mapped(&attr, &fd);
+	printf("the page tells the time: %d\n", (int)pc->cap_user_time);
+	for (int i = 0; i < 1000 && pc->cap_user_time; i++) {
+		before = read_call(fd);
+		page = read_page(pc);
+		after = read_call(fd);
+		bad += page.enabled < before.enabled || page.enabled > after.enabled;
+	}
+	CHECK(!bad, "the time of the page is in order");
+}
+
+static void scale(void)
+{
+	static const struct {
+		struct reading in;
+		uint64_t want;
+	} rows[] = {
+		{ { 100, 1000, 1000 }, 100 },
+		{ { 100, 1000, 500 }, 200 },
+		{ { 7, 3, 2 }, 10 },
+		{ { 0, 1000, 0 }, 0 },
+		{ { 5, 1000, 0 }, 0 },
+		{ { 0, 0, 0 }, 0 },
+		/* the product of rest and time does not fit 64 bits */
+		{ { 0x7fffffffffffffff, 0x8000000000000000, 0x8000000000000000 },
+		  0x7fffffffffffffff },
+		{ { 0xffffffff, 0x200000000, 0x100000000 }, 0x1fffffffe },
+	};
+	int bad = 0;
+
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		bad += scaled(&rows[i].in) != rows[i].want;
+	CHECK(!bad, "scaled counts");
+	CHECK(extended(0xffffffffffff, 48) == -1 &&
+		      extended(0x7fffffffffff, 48) == 0x7fffffffffff && extended(5, 64) == 5 &&
+		      extended(0x80000000, 32) == -0x80000000LL,
+	      "signs");
+	CHECK(delta(1000, 0, 2, 7) == 2007 && delta(0x300000000, 32, 10, 0) == 30 &&
+		      delta(0x180000000, 32, 10, 0) == 15 && delta(5, 1, 3, (uint64_t)-7) == 0,
+	      "cycles");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	if (!strcmp(argv[1], "count"))
+		count();
+	else if (!strcmp(argv[1], "time"))
+		times();
+	else
+		scale();
+	return task_failed;
+}
