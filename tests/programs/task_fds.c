@@ -219,8 +219,8 @@ static void test_limits_of_vfork_child(void)
 	static char stack[65536] __attribute__((aligned(16)));
 	struct limits before, after;
 	int status = 1;
-	struct limits *got = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				  -1, 0);
+	struct limits *got =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid;
 
 	get_limits(&before);
