@@ -19,33 +19,48 @@ int ap_task_seize(pid_t tid)
 	return (int)ap_k_ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
 }
 
-int ap_task_wait(pid_t tid, int *status)
+static int next_stop(pid_t tid, int *status, int options)
 {
 	siginfo_t si;
 	s64 ret;
 
-	do {
-		ret = ap_k_waitid(tid, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL);
-	} while (ret == -EINTR);
-	if (ret < 0)
-		return (int)ret;
-	if (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED)
-		return -ESRCH;
-	/* killed in between: the stop is gone, and the end must not be taken */
-	ret = ap_k_waitid(tid, &si, WSTOPPED | WNOHANG | __WALL);
-	if (ret < 0)
-		return (int)ret;
-	if (!si.si_pid)
-		return ap_task_wait(tid, status);
+	for (;;) {
+		si.si_pid = 0;
+		do {
+			ret = ap_k_waitid(tid, &si,
+					  WEXITED | WSTOPPED | WNOWAIT | __WALL | options);
+		} while (ret == -EINTR);
+		if (ret < 0)
+			return (int)ret;
+		if (!si.si_pid)
+			return -EAGAIN;
+		if (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED ||
+		    si.si_code == CLD_DUMPED)
+			return -ESRCH;
+		/* killed in between: the stop is gone, and the end must not be taken */
+		ret = ap_k_waitid(tid, &si, WSTOPPED | WNOHANG | __WALL);
+		if (ret < 0)
+			return (int)ret;
+		if (si.si_pid)
+			break;
+	}
 	*status = si.si_status << 8 | 0x7f;
 	return 0;
 }
 
-int ap_task_interrupt(pid_t tid, int *status)
+int ap_task_wait(pid_t tid, int *status)
 {
-	s64 ret = ap_k_ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	return next_stop(tid, status, 0);
+}
 
-	return ret < 0 ? (int)ret : ap_task_wait(tid, status);
+int ap_task_poll(pid_t tid, int *status)
+{
+	return next_stop(tid, status, WNOHANG);
+}
+
+int ap_task_interrupt(pid_t tid)
+{
+	return (int)ap_k_ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 }
 
 int ap_task_detach(pid_t tid, int sig)

@@ -15,13 +15,15 @@
 
 /* Seizes without stopping; exec and system call stops will be told apart from signals. */
 AP_MUST_CHECK int ap_task_seize(pid_t tid);
-/* Stops a seized task; *status is the stop's wait status.  -ESRCH when the task ended instead. */
-AP_MUST_CHECK int ap_task_interrupt(pid_t tid, int *status);
+/* Makes a seized task stop, as soon as it can: in a vfork that is when the child lets it. */
+AP_MUST_CHECK int ap_task_interrupt(pid_t tid);
 /*
  * Waits for the next stop.  -ESRCH when the task ended instead; its status is left for whoever
  * reaps tasks, who may want to know it.
  */
 AP_MUST_CHECK int ap_task_wait(pid_t tid, int *status);
+/* Likewise, and -EAGAIN where it has not stopped yet. */
+AP_MUST_CHECK int ap_task_poll(pid_t tid, int *status);
 int ap_task_detach(pid_t tid, int sig);
 /*
  * Decides how a stopped task goes on: signals are passed on, group stops last, anything else

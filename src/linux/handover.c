@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi/boot.h"
@@ -26,6 +27,9 @@
 #include "linux/blob_image.h"
 #include "linux/host.h"
 #include "linux/supervisor.h"
+
+#define LET_GO_NS      100000000ULL
+#define LET_GO_STEP_NS 50000
 
 /* The task may have taken its request back, and goes another way then. */
 static bool answer(struct ap_slot *slot, u32 from, u32 to)
@@ -89,15 +93,37 @@ static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, p
 	return tid > 0 || !track->pid ? tid : ap_pidns_find_thread(track->pid, inner);
 }
 
-static void let_go(pid_t tid)
+static void let_go_stopped(pid_t tid, int status)
 {
-	int status;
+	(void)ap_task_detach(tid, ap_wait_event(status) ? 0 : WSTOPSIG(status));
+}
 
-	if (!ap_task_interrupt(tid, &status)) {
-		bool is_signal = !ap_wait_event(status);
+/*
+ * It stops at once, if it is the one that asked.  A slot may also name a task that cannot stop before
+ * others let it (the parent of a vfork), for which nobody is to wait.
+ */
+static bool let_go(pid_t tid)
+{
+	const struct timespec step = { .tv_nsec = LET_GO_STEP_NS };
+	u64 until = ap_now_ns() + LET_GO_NS;
+	int status, ret = ap_task_interrupt(tid);
 
-		(void)ap_task_detach(tid, is_signal ? WSTOPSIG(status) : 0);
+	while (!ret && (ret = ap_task_poll(tid, &status)) == -EAGAIN && ap_now_ns() < until) {
+		nanosleep(&step, NULL);
+		ret = 0;
 	}
+	if (!ret)
+		let_go_stopped(tid, status);
+	return ret != -EAGAIN;
+}
+
+/* Stays known where it cannot be let go yet. */
+static void leave(struct ap_supervisor *sv, struct ap_traced *t)
+{
+	if (let_go(t->tid))
+		drop_traced(sv, t);
+	else
+		t->is_leaving = true;
 }
 
 /* It may be ours still, where we were late to let it go after an exec that failed. */
@@ -111,7 +137,7 @@ static bool seize(struct ap_supervisor *sv, const struct ap_traced *t)
 		place = new_traced(sv);
 	}
 	if (!place) {
-		let_go(t->tid);
+		(void)let_go(t->tid);
 		return false;
 	}
 	*place = *t;
@@ -141,8 +167,7 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 	if (t.tid <= 0 || !holds_session(sv, t.tid, t.fd) || !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
-		let_go(t.tid);
-		drop_traced(sv, find_traced(sv, t.tid));
+		leave(sv, find_traced(sv, t.tid));
 	}
 }
 
@@ -152,10 +177,9 @@ static void cancel(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot 
 	for (u32 i = 0; i < sv->ntraced; i++) {
 		struct ap_traced *t = &sv->traced[i];
 
-		if (t->seg != seg || t->slot != index)
+		if (t->seg != seg || t->slot != index || t->is_leaving)
 			continue;
-		let_go(t->tid);
-		drop_traced(sv, t);
+		leave(sv, t);
 		break;
 	}
 	if (sv->host)
@@ -278,8 +302,10 @@ static void at_exec(struct ap_supervisor *sv, pid_t pid)
 	/* a thread that execs takes the leader's name; the event tells its former one */
 	(void)ap_task_event_msg(pid, &former);
 	t = find_traced(sv, (pid_t)former) ?: find_traced(sv, pid);
-	if (!t) {
+	if (!t || t->is_leaving) {
 		(void)ap_task_detach(pid, 0);
+		if (t)
+			drop_traced(sv, t);
 		return;
 	}
 	from = *t;
@@ -300,9 +326,12 @@ bool ap_handover_event(struct ap_supervisor *sv, pid_t tid, int status)
 	t = find_traced(sv, tid);
 	if (!t)
 		return false;
-	if (WIFSTOPPED(status))
+	if (WIFSTOPPED(status) && !t->is_leaving) {
 		(void)ap_task_resume(tid, status);
-	else
-		drop_traced(sv, t);
+		return true;
+	}
+	if (WIFSTOPPED(status))
+		let_go_stopped(tid, status);
+	drop_traced(sv, t);
 	return true;
 }

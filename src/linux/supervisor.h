@@ -39,6 +39,7 @@ struct ap_traced {
 	u32 seg, slot;
 	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */
 	bool owns_seg;
+	bool is_leaving; /* to be let go when it stops, whatever for */
 	s32 fd;
 	u32 root, nofile_share, limit_shares, ptracer;
 	u64 sigmask;

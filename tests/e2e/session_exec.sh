@@ -66,4 +66,10 @@ has "$tmp/bg.err" '^ +[0-9]+ +instructions' "prints the counts so far"
 has "$tmp/bg.err" 'tasks? still running' "and that it runs on"
 touch stop
 check "which it does" wait_for 10 test -e ended
+# A slot that names somebody who cannot stop: the supervisor does not wait for it, and follows on.
+run "$ANYPERF" stat -x, -o table -e instructions -- "$PROGRAMS/vfork_slot"
+is "$status" 0 "asked for the parent of a vfork: status"
+is "$(cat out)" "let go, status 0" "asked for the parent of a vfork: it is answered"
+is "$(($(stat_value table instructions) > 100000))" 1 "its exec is counted after that"
+
 done_testing

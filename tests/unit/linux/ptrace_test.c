@@ -37,7 +37,9 @@ static pid_t new_stopped_child(void)
 		kill(pid, SIGKILL);
 		tap_lack("ptrace is refused here");
 	}
-	REQUIRE(ap_task_interrupt(pid, &status) == 0);
+	EXPECT(ap_task_poll(pid, &status) == -EAGAIN);
+	REQUIRE(ap_task_interrupt(pid) == 0);
+	REQUIRE(ap_task_wait(pid, &status) == 0);
 	return pid;
 }
 
