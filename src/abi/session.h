@@ -187,9 +187,10 @@ struct ap_session {
 	u32 watch_gen;	/* incremented when an address joins the next; by the supervisor */
 	u32 watch_used; /* bit n: watch[n] is an execution breakpoint of some task */
 	u64 watch[AP_WATCH_MAX];
-	u32 trace_on;	     /* 1: tracepoints are counted; written by the supervisor */
-	u32 looks;	     /* incremented before the doorbell by who wants more than an answer */
-	u32 cpu;	     /* while the supervisor looks for requests: its CPU + 1; else 0 */
+	u32 trace_on; /* 1: tracepoints are counted; written by the supervisor */
+	u32 looks;    /* incremented before the doorbell by who wants more than an answer */
+	u32 cpu;      /* while the supervisor looks for requests: its CPU + 1; else 0 */
+	u32 serve;    /* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
@@ -200,6 +201,16 @@ _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 #define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
 #define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
 #define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
+
+/* ap_session.serve: stored once, with the options of who wants it. */
+#define AP_SERVE_WANTED	     (1u << 0)
+#define AP_SERVE_REFUSED     (1u << 1) /* by the supervisor: it cannot */
+#define AP_SERVE_USER_ONLY   (1u << 2)
+#define AP_SERVE_PARANOID    (1u << 3) /* given */
+#define AP_SERVE_LEVEL(w)    ((s32)((w) >> 4 & 7) - 1)
+#define AP_SERVE_COUNTERS(w) ((w) >> 8 & 0xff)
+#define AP_SERVE_WORD(level, counters, bits)                                                       \
+	((u32)((level) + 1) << 4 | (u32)(counters) << 8 | (bits) | AP_SERVE_WANTED)
 
 /*
  * Calls on the session from inside a counted program: prctl(AP_PRCTL, op, arg).  Without an

@@ -5,9 +5,11 @@
  * command has ended.  The outer supervisor serves its execs and folds its segments.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 /* For the outer supervisor to fold what has ended. */
 #define FOLD_NS	       200000000ULL
 #define FOLD_STEP_NS   500000L
+#define SERVE_NS       5000000000ULL /* for it to begin to serve */
 #define SUPERBLOCK_MAX 64
 
 int ap_nested_session_fd(void)
@@ -108,6 +111,35 @@ static int read_counts(struct ap_run_state *run, const struct ap_session_file *s
 	return ret;
 }
 
+/*
+ * A session that was made for a table serves no perf events before somebody wants them.  Where that
+ * cannot be, the program would get the kernel's answer and take it for ours.
+ */
+static bool is_served(const struct ap_run_options *opts, struct ap_session *head)
+{
+	const struct timespec step = { .tv_nsec = FOLD_STEP_NS };
+	const struct ap_run_perf *perf = &opts->perf;
+	u32 word = AP_SERVE_WORD(perf->paranoid, perf->counters,
+				 (perf->user_only ? AP_SERVE_USER_ONLY : 0) |
+					 (perf->is_paranoid_given ? AP_SERVE_PARANOID : 0)),
+	    none = 0;
+	u64 until = ap_now_ns() + SERVE_NS;
+
+	if (__atomic_load_n(&head->flags, __ATOMIC_ACQUIRE) & AP_F_SERVE)
+		return true;
+	__atomic_compare_exchange_n(&head->serve, &none, word, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	__atomic_fetch_add(&head->doorbell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &head->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	while (!(__atomic_load_n(&head->flags, __ATOMIC_ACQUIRE) & AP_F_SERVE)) {
+		if (__atomic_load_n(&head->serve, __ATOMIC_ACQUIRE) & AP_SERVE_REFUSED ||
+		    ap_now_ns() >= until)
+			return false;
+		nanosleep(&step, NULL);
+	}
+	return true;
+}
+
 int ap_run_nested(struct ap_run_state *run, int session_fd)
 {
 	struct ap_session_file s;
@@ -117,6 +149,11 @@ int ap_run_nested(struct ap_run_state *run, int session_fd)
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot join the session around us: %s",
 				       strerror(-ret));
+	if (run->opts->perf.is_served && !is_served(run->opts, s.head)) {
+		ap_session_close(&s);
+		return ap_run_complain(run, AP_EXIT_OURS,
+				       "the session around us cannot serve perf events");
+	}
 	ret = ap_session_root_new(&s, own_root(&s), &root);
 	if (ret) {
 		ap_session_close(&s);

@@ -208,6 +208,25 @@ static void look_at_tracks(struct ap_supervisor *sv)
 	}
 }
 
+/* An anyperf inside wants perf events served.  What it wrote may be anything. */
+static void start_host(struct ap_supervisor *sv)
+{
+	u32 word = __atomic_load_n(&sv->ses.head->serve, __ATOMIC_ACQUIRE);
+	u32 counters = AP_SERVE_COUNTERS(word);
+	s32 level = AP_SERVE_LEVEL(word);
+	const struct ap_host_config cfg = { .paranoid = level > 3 ? 3 : level,
+					    .is_paranoid_given = word & AP_SERVE_PARANOID,
+					    .counters = counters < 64 ? counters : 64,
+					    .user_only = word & AP_SERVE_USER_ONLY };
+
+	if (!(word & AP_SERVE_WANTED) || word & AP_SERVE_REFUSED)
+		return;
+	if (!(sv->ses.head->flags & AP_F_COUNT) || ap_host_new(&sv->host, sv, &cfg))
+		__atomic_fetch_or(&sv->ses.head->serve, AP_SERVE_REFUSED, __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_or(&sv->ses.head->flags, AP_F_SERVE, __ATOMIC_RELEASE);
+}
+
 /*
  * Waits for something to happen, and does what it asks for.  Deaths come before requests: who
  * waited for a child and then reads a counter finds the child's counts there.
@@ -228,6 +247,8 @@ static void work(struct ap_supervisor *sv, int ms)
 		(void)take_events(sv, 0);
 	}
 	look_at_tracks(sv);
+	if (!sv->host)
+		start_host(sv);
 	if (sv->host && ap_host_serve(sv->host, &in_time))
 		ap_doorbell_served(&sv->bell, in_time);
 }

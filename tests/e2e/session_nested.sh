@@ -42,4 +42,19 @@ run "$ANYPERF" stat -i -x, -o outer -e instructions -- \
 is "$status" 0 "inside -i, which follows no child"
 is "$(($(stat_value inner instructions) > 100000))" 1 "the inner one has a session of its own"
 
+# perf events are served from when somebody inside wants them
+run "$ANYPERF" run -- "$PROGRAMS/perf_run_printf"
+mv out served
+run "$ANYPERF" stat -x, -o outer -e instructions -- "$ANYPERF" run -- "$PROGRAMS/perf_run_printf"
+is "$status" 0 "anyperf run in a session for a table: status"
+same out served "the program reads what it reads in a session of its own"
+is "$(cat err)" "" "nothing is said"
+is "$(($(stat_value outer instructions) > 200000))" 1 "the outer one counts all of it"
+run "$ANYPERF" stat -o outer -e instructions -- "$ANYPERF" run --paranoid 3 -- \
+	cat /proc/sys/kernel/perf_event_paranoid
+is "$status $(cat out)" "0 3" "with the options of who wants them"
+run "$ANYPERF" stat -o outer -e page-faults --wait-all -- "$ANYPERF" run -- true
+is "$status $(cat err)" "125 anyperf: the session around us cannot serve perf events" \
+	"not where no instruction is counted"
+
 done_testing
