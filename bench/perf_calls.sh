@@ -13,6 +13,7 @@ software=(1 1) # task-clock
 counted=(0 1)  # instructions
 
 mkdir -p "$work/bin" "$work/out"
+# shellcheck disable=SC2034 # build uses it
 libs=()
 build "$work/bin/perf_calls" "$bench/perf_calls.c" gcc -O2 -Wall
 : >"$work/out/native"
