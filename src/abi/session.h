@@ -130,6 +130,7 @@ struct ap_seg {
 	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	char comm[64]; /* path or name for reports, NUL terminated */
+	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
 };
 
 enum ap_note_kind {
