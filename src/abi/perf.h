@@ -44,6 +44,31 @@ enum ap_perf_hw_id {
 	AP_PERF_COUNT_HW_MAX
 };
 
+/* config of a cache event: id | op << 8 | result << 16 */
+enum ap_perf_hw_cache_id {
+	AP_PERF_COUNT_HW_CACHE_L1D = 0,
+	AP_PERF_COUNT_HW_CACHE_L1I = 1,
+	AP_PERF_COUNT_HW_CACHE_LL = 2,
+	AP_PERF_COUNT_HW_CACHE_DTLB = 3,
+	AP_PERF_COUNT_HW_CACHE_ITLB = 4,
+	AP_PERF_COUNT_HW_CACHE_BPU = 5,
+	AP_PERF_COUNT_HW_CACHE_NODE = 6,
+	AP_PERF_COUNT_HW_CACHE_MAX
+};
+
+enum ap_perf_hw_cache_op_id {
+	AP_PERF_COUNT_HW_CACHE_OP_READ = 0,
+	AP_PERF_COUNT_HW_CACHE_OP_WRITE = 1,
+	AP_PERF_COUNT_HW_CACHE_OP_PREFETCH = 2,
+	AP_PERF_COUNT_HW_CACHE_OP_MAX
+};
+
+enum ap_perf_hw_cache_op_result_id {
+	AP_PERF_COUNT_HW_CACHE_RESULT_ACCESS = 0,
+	AP_PERF_COUNT_HW_CACHE_RESULT_MISS = 1,
+	AP_PERF_COUNT_HW_CACHE_RESULT_MAX
+};
+
 enum ap_perf_sw_id {
 	AP_PERF_COUNT_SW_CPU_CLOCK = 0,
 	AP_PERF_COUNT_SW_TASK_CLOCK = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The generated tree: what programs of a session see of perf events in sysfs, procfs and tracefs.  The
- * supervisor packs it into the session file once, before the first task runs; tasks map it for
- * reading.  docs/design/tree.md.
+ * supervisor packs it into the session file when a task first asks for it (AP_SVC_TREE); tasks map it
+ * for reading.  docs/design/tree.md.
  *
  *   AP_TREE_OFF   struct ap_tree
  *                 struct ap_tree_node[nnodes]: node 0 is "/"; the children of a directory are neighbours,

@@ -236,6 +236,8 @@ static void name_child(s64 pid)
 		return;
 	if (same_pidns(ap_proc.seg))
 		window->pid = (u32)pid;
+	else
+		window->child_pid = (u32)pid;
 }
 
 /* Lock held, and given back. */

@@ -29,10 +29,13 @@ void ap_kinds_init(void)
 	ap_proc.seg->kinds_ack = ap_proc.kinds;
 }
 
+/* Not under a filter of system calls: new code takes memory. */
 void ap_kinds_switch(void)
 {
 	u64 all = ap_proc.kinds | ap_kinds_with(ap_proc.session->kinds);
 
+	if (ap_proc.seg->mute)
+		return;
 	if (all != ap_proc.kinds) {
 		ap_proc.kinds = all;
 		ap_proc.kinds_epoch = ap_proc.epoch + 1;
@@ -44,7 +47,7 @@ void ap_kinds_switch(void)
 
 /* --- kinds that are read often */
 
-/* Not under a filter of system calls: new code takes memory. */
+/* Not under a filter either. */
 void ap_direct_want(u64 kinds)
 {
 	if (ap_proc.seg->mute)

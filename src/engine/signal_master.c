@@ -425,6 +425,27 @@ static void in_program(struct ap_thread *t, u32 sig, const struct ap_siginfo *in
 	send_to(t, uc, (const void *)ap_redispatch);
 }
 
+static bool is_nudge(u32 sig, const struct ap_siginfo *info)
+{
+	u64 value;
+
+	if (ap_likely(sig != AP_SIGTRAP || info->code != AP_NUDGE_CODE))
+		return false;
+	memcpy(&value, info->rest, sizeof(value));
+	return value == AP_SESSION_MAGIC;
+}
+
+/* Out of the cache and in again.  Where that cannot be at once, the supervisor will try again. */
+static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
+{
+	struct ap_where w;
+
+	if (t->stepping || !ap_cache_locate(pc_of(uc), &w) || !w.clean)
+		return;
+	leave_cache(t, uc, &w);
+	send_to(t, uc, (const void *)ap_redispatch);
+}
+
 void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 {
 	struct ap_thread *t = ap_self();
@@ -432,6 +453,10 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	/* The kernel leaves AC as the program has it; our accesses may be unaligned. */
 	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
+	if (ap_unlikely(is_nudge(sig, info))) {
+		nudged(t, uc);
+		return;
+	}
 	if (t->stepping && while_stepping(t, sig, info, uc))
 		return;
 	if (ap_cache_contains(pc_of(uc)))

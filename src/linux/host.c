@@ -42,24 +42,16 @@ static u64 world_task_time(void *world, void *host_task)
 
 static u64 world_raw(void *world, void *host_task, u64 kinds)
 {
-	const u64 *raw = ap_host_task_raw(world, host_task);
+	const u64 *raw;
 	u64 sum = 0;
 
+	/* what it reads in place is not newer than this until it can see what comes of it */
+	ap_host_hold(world, host_task);
+	raw = ap_host_task_raw(world, host_task);
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		if (kinds & AP_KIND_BIT(k))
 			sum += raw[k];
 	return sum;
-}
-
-/* Once wanted they are counted to the end of the session: engine/kinds.c. */
-static int world_want_kinds(void *world, u64 kinds)
-{
-	struct ap_host *host = world;
-
-	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
-		return -ENOENT;
-	__atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
-	return 0;
 }
 
 u32 ap_host_ncpus(void)
@@ -83,6 +75,9 @@ static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s
 
 	(void)caller;
 	(void)fd;
+	if (f)
+		ap_host_sync_event(host, f->event);
+	f = ap_host_file_find(host, host->token_inode);
 	return f ? f->event : NULL;
 }
 
@@ -93,7 +88,7 @@ static const struct ap_core_ops ops = {
 	.task_time = world_task_time,
 	.raw = world_raw,
 	.cpu_raw = ap_host_cpu_raw,
-	.want_kinds = world_want_kinds,
+	.want_kinds = ap_host_want_kinds,
 	.world_counter = ap_host_world_counter,
 	.ncpus = world_ncpus,
 	.find_task = ap_host_find_task,
@@ -121,15 +116,19 @@ static enum ap_cpu host_cpu(void)
 	return ap_cpu_of(&zero, one.eax);
 }
 
-static int publish_tree(const struct ap_host *host)
+int ap_host_tree(struct ap_host *host)
 {
 	const struct ap_tree_config config = { .arch = host->drivers.arch,
 					       .paranoid = host->config.paranoid,
 					       .max_sample_rate = MAX_SAMPLE_RATE,
 					       .max_stack = MAX_STACK,
 					       .mlock_kb = AP_HOST_MLOCK_KB };
+	int ret = 0;
 
-	return ap_tree_publish(host->ses, &config);
+	if (!host->has_tree)
+		ret = ap_tree_publish(host->ses, &config);
+	host->has_tree = !ret;
+	return ret;
 }
 
 int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
@@ -155,8 +154,6 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
 	if (!ret)
 		ret = ap_host_pub_map(host);
-	if (!ret && host->ses->head->flags & AP_F_SERVE)
-		ret = publish_tree(host);
 	if (ret) {
 		ap_host_free(host);
 		return ret;
@@ -179,6 +176,7 @@ void ap_host_free(struct ap_host *host)
 	for (u32 i = 0; i < AP_HOST_BUCKETS; i++)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
+	ap_host_files_fini(host);
 	ap_host_cpus_fini(host);
 	free(host->trace);
 	ap_host_pages_fini(host);
@@ -205,6 +203,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 		host->is_idle = !next;
 		host->core_ns = now + (next ? next : CORE_NS);
 	}
+	ap_host_let_go(host);
 	next = host->is_idle && !host->is_changed ? 0
 	       : host->core_ns > now		  ? host->core_ns - now
 						  : 1;
@@ -220,6 +219,8 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 
 void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
 {
+	/* folders of who we are now; opened again when wanted */
+	host->self_fds = host->fds = 0;
 	for (struct ap_host_file *f = host->all_files; f; f = f->after)
 		keep(arg, f->ref);
 	for (struct ap_host_task *t = host->tasks; t; t = t->next)

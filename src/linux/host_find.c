@@ -69,23 +69,35 @@ int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 }
 
 /* A fork's child that has not run yet: its parent has given its segment a name. */
-static struct ap_host_task *unborn(struct ap_host *host, u32 seg, const struct ap_seg *head,
-				   const struct ap_slot *first)
+static struct ap_host_task *unborn(struct ap_host *host, u32 seg, pid_t inner, pid_t outer)
 {
 	struct ap_host_seg *s = ap_host_seg(host, seg);
 	struct ap_host_task *t = NULL;
+	struct ap_slot first = { 0 };
 
-	if (!s || (first->state == AP_SLOT_LIVE && first->tid && first->tid != head->pid))
+	if (!s || outer <= 0 || ap_session_slot_read(host->ses, seg, 0, &first))
+		return NULL;
+	if (first.state == AP_SLOT_LIVE && first.tid && (pid_t)first.tid != inner)
 		return NULL;
 	/* it may have taken its name while we looked */
-	if (first->state == AP_SLOT_LIVE && first->tid)
+	if (first.state == AP_SLOT_LIVE && first.tid)
 		t = ap_host_task_at(host, s, 0);
 	if (t)
 		return t;
 	t = s->by_slot[0] ? s->by_slot[0] : ap_host_task_child(host, s, 0);
 	if (t)
-		ap_host_task_name(host, t, (pid_t)head->pid, (pid_t)head->pid);
+		ap_host_task_name(host, t, outer, outer);
 	return t;
+}
+
+/* Its parent calls it so, in a namespace of theirs. */
+static bool is_called_so(const struct ap_host *host, const struct ap_seg *head, u64 pidns,
+			 u32 inner)
+{
+	struct ap_seg parent;
+
+	return head->state == AP_SEG_INIT && head->child_pid == inner &&
+	       !ap_session_seg_read(host->ses, head->parent_seg, &parent) && parent.pidns == pidns;
 }
 
 /* A task that counts under this name in its own namespace. */
@@ -95,8 +107,11 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 	struct ap_host_seg *s;
 	struct ap_seg head;
 
-	if (ap_session_seg_read(host->ses, seg, &head) ||
-	    (head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
+	if (ap_session_seg_read(host->ses, seg, &head))
+		return NULL;
+	if (is_called_so(host, &head, pidns, inner))
+		return unborn(host, seg, (pid_t)inner, ap_pidns_find(pidns, (pid_t)inner));
+	if ((head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
 	    (head.pidns != pidns && !(is_our_pidns(host, head.pidns) && is_our_pidns(host, pidns))))
 		return NULL;
 	for (u32 i = 0; i < head.nslots && i < AP_SLOT_MAX; i++) {
@@ -106,10 +121,9 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 		s = ap_host_seg(host, seg);
 		return s ? ap_host_task_at(host, s, i) : NULL;
 	}
-	if (head.pid != inner || !is_our_pidns(host, head.pidns) ||
-	    ap_session_slot_read(host->ses, seg, 0, &slot))
+	if (head.pid != inner || !is_our_pidns(host, head.pidns))
 		return NULL;
-	return unborn(host, seg, &head, &slot);
+	return unborn(host, seg, (pid_t)inner, (pid_t)head.pid);
 }
 
 static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
@@ -197,6 +211,7 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	if (t && has_ended(t))
 		return -ESRCH;
 	if (t) {
+		ap_host_sync(host, t);
 		*out = t->core;
 		return 0;
 	}

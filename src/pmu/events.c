@@ -158,10 +158,14 @@ static int resolve_cache(u64 config)
 {
 	u64 id = config & 0xff, op = config >> 8 & 0xff, result = config >> 16 & 0xff;
 
-	if (id > 6 || op > 2 || result > 1)
+	if (id >= AP_PERF_COUNT_HW_CACHE_MAX || op >= AP_PERF_COUNT_HW_CACHE_OP_MAX ||
+	    result >= AP_PERF_COUNT_HW_CACHE_RESULT_MAX)
 		return -AP_EINVAL;
-	/* Nothing writes through L1I, ITLB (4) and the branch unit (5), nor prefetches into these. */
-	if ((id == 1 && op == 1) || ((id == 4 || id == 5) && op))
+	/* Nothing writes through L1I, ITLB and the branch unit, nor prefetches into these two. */
+	if (id == AP_PERF_COUNT_HW_CACHE_L1I && op == AP_PERF_COUNT_HW_CACHE_OP_WRITE)
+		return -AP_EINVAL;
+	if ((id == AP_PERF_COUNT_HW_CACHE_ITLB || id == AP_PERF_COUNT_HW_CACHE_BPU) &&
+	    op != AP_PERF_COUNT_HW_CACHE_OP_READ)
 		return -AP_EINVAL;
 	return -AP_ENOENT;
 }

@@ -108,6 +108,21 @@ static s64 ask(struct ap_request *r, u64 inode, u32 cmd, u64 arg)
 	return ret;
 }
 
+/* Of an event that is alone, with its group or without. */
+static bool in_place(u64 inode, u32 cmd)
+{
+	switch (cmd) {
+	case AP_PERF_IOC_ENABLE:
+		return ap_svc_own_change(inode, AP_LOG_ENABLE);
+	case AP_PERF_IOC_DISABLE:
+		return ap_svc_own_change(inode, AP_LOG_DISABLE);
+	case AP_PERF_IOC_RESET:
+		return ap_svc_own_change(inode, AP_LOG_RESET);
+	default:
+		return false;
+	}
+}
+
 bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 {
 	struct ap_request r;
@@ -118,6 +133,9 @@ bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 	}
 	if (!is_perf_command((u32)cmd))
 		return false;
+	*ret = 0;
+	if (in_place(inode, (u32)cmd))
+		return true;
 	*ret = ap_request_begin(&r, AP_SVC_IOCTL);
 	if (*ret)
 		return true;

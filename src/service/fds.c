@@ -33,7 +33,7 @@ static u32 top; /* numbers below it may have been looked at */
 static bool off;
 
 /* A program with a filter may have got the descriptor from a former image, or by a message. */
-static u64 look(s32 fd)
+static u64 look(s32 fd, bool may_ask)
 {
 	struct ap_kstat st;
 	u64 tree;
@@ -44,7 +44,7 @@ static u64 look(s32 fd)
 		return 0;
 	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) == (S_IFFIFO | AP_SVC_PIPE_MARK))
 		return st.ino;
-	tree = ap_tree_look(fd, &st);
+	tree = ap_tree_look(fd, &st, may_ask);
 	return tree ? TREE | tree : 0;
 }
 
@@ -75,7 +75,7 @@ static u64 *entry_of(u32 fd)
 	return t ? t + fd : NULL;
 }
 
-static u64 what_is(s32 fd)
+static u64 what_is(s32 fd, bool may_ask)
 {
 	u64 *e, was, what;
 
@@ -83,15 +83,15 @@ static u64 what_is(s32 fd)
 		return 0;
 	e = entry_of((u32)fd);
 	if (!e)
-		return look(fd);
+		return look(fd, may_ask);
 	was = __atomic_load_n(e, __ATOMIC_ACQUIRE);
 	if ((was & 3) == OURS)
 		return was >> 2;
 	if ((was & 3) == OTHER)
 		return 0;
 	raise_top((u32)fd + 1);
-	what = look(fd);
-	if ((was & 3) == UNKNOWN)
+	what = look(fd, may_ask);
+	if ((was & 3) == UNKNOWN && what != (TREE | AP_TREE_LATER))
 		__atomic_compare_exchange_n(e, &was, what << 2 | (what ? OURS : OTHER), false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	return what;
@@ -99,14 +99,14 @@ static u64 what_is(s32 fd)
 
 u64 ap_fds_event(s32 fd)
 {
-	u64 what = what_is(fd);
+	u64 what = what_is(fd, false); /* in the middle of a request, maybe */
 
 	return what & TREE ? 0 : what;
 }
 
 u64 ap_fds_tree(s32 fd)
 {
-	u64 what = what_is(fd);
+	u64 what = what_is(fd, true);
 
 	return what & TREE ? what & ~TREE : 0;
 }

@@ -10,23 +10,49 @@
 #include "service/tree.h"
 
 #include "base/mem.h"
+#include "service/request.h"
 #include "service/sys.h"
 
 #define LINKS_MAX 40
 
 static const struct ap_tree *tree;
+static bool none; /* asked for in vain */
 
 const struct ap_tree *ap_tree_get(void)
 {
 	const struct ap_tree *t = __atomic_load_n(&tree, __ATOMIC_ACQUIRE);
 
-	if (t)
+	if (!t) {
+		t = ap_hook_map_session(AP_TREE_OFF, AP_TREE_SIZE);
+		/* Of two that come first the other's mapping stays unused. */
+		if (t)
+			__atomic_store_n(&tree, t, __ATOMIC_RELEASE);
+	}
+	return t && __atomic_load_n(&t->magic, __ATOMIC_ACQUIRE) == AP_TREE_MAGIC ? t : NULL;
+}
+
+/* A signal that waits already goes on waiting: the request takes milliseconds, once in a session. */
+static void ask(void)
+{
+	struct ap_request r;
+	u64 mask;
+	bool held = ap_hook_hold(&mask);
+
+	ap_request_begin_held(&r, AP_SVC_TREE);
+	if (ap_request_ask(&r))
+		__atomic_store_n(&none, true, __ATOMIC_RELAXED);
+	if (held)
+		ap_hook_release(mask);
+}
+
+const struct ap_tree *ap_tree_need(void)
+{
+	const struct ap_tree *t = ap_tree_get();
+
+	if (t || __atomic_load_n(&none, __ATOMIC_RELAXED) || ap_svc_is_mute())
 		return t;
-	t = ap_hook_map_session(AP_TREE_OFF, AP_TREE_SIZE);
-	/* Of two that come first the other's mapping stays unused. */
-	if (t)
-		__atomic_store_n(&tree, t, __ATOMIC_RELEASE);
-	return t && t->magic == AP_TREE_MAGIC ? t : NULL;
+	ask();
+	return ap_tree_get();
 }
 
 static s32 compare(const char *name, const char *word, u64 len)

@@ -44,8 +44,11 @@ void ap_tree_find(const struct ap_tree *t, u32 start, bool is_ours, const char *
 /* The node's own path, absolute. */
 void ap_tree_path(const struct ap_tree *t, u32 node, struct ap_str *out);
 
-/* The session's tree, NULL where it has none. */
+/* The session's tree; NULL where nobody has wanted it yet, or where there is none. */
 const struct ap_tree *ap_tree_get(void);
+const struct ap_tree *ap_tree_need(void);
+/* Is the path absolute, and close enough to the tree that it must be walked? */
+AP_MUST_CHECK bool ap_tree_is_near(const char *path);
 
 /* What a descriptor is to the tree. */
 struct ap_tree_fd {
@@ -54,8 +57,12 @@ struct ap_tree_fd {
 	u32 node;
 };
 struct ap_tree_fd ap_tree_of_fd(s32 fd);
-/* The same by what fstat says of it; for fds.c: 0 none, else a number of at most 40 bits. */
-u64 ap_tree_look(s32 fd, const struct ap_kstat *st);
+/*
+ * The same by what fstat says of it; for fds.c: 0 none, else a number of at most 40 bits.  may_ask: the
+ * thread is in no request, so that the tree can be had; else AP_TREE_LATER may be the answer.
+ */
+#define AP_TREE_LATER (1ULL << 39)
+u64 ap_tree_look(s32 fd, const struct ap_kstat *st, bool may_ask);
 /* Where the process is: node + 1, or 0. */
 u32 ap_tree_cwd(void);
 void ap_tree_cwd_changes(void);

@@ -55,16 +55,14 @@ static void learn_devs(void)
 }
 
 /* A directory of the kernel's: by its path, which /proc has. */
-static u64 look_dir(s32 fd, const struct ap_kstat *st)
+static u64 look_dir(s32 fd, const struct ap_kstat *st, bool may_ask)
 {
-	const struct ap_tree *t = ap_tree_get();
+	const struct ap_tree *t;
 	struct ap_tree_found found;
 	char link[40], path[AP_TREE_PATH_CAP];
 	struct ap_str s;
 	s64 n;
 
-	if (!t)
-		return 0;
 	learn_devs();
 	if (st->dev == devs.root_dev && st->ino == devs.root_ino)
 		return LOOK_DIR | 1;
@@ -77,16 +75,21 @@ static u64 look_dir(s32 fd, const struct ap_kstat *st)
 	if (n <= 0)
 		return 0;
 	path[n] = 0;
+	if (!ap_tree_is_near(path))
+		return 0;
+	t = may_ask ? ap_tree_need() : ap_tree_get();
+	if (!t)
+		return may_ask ? 0 : AP_TREE_LATER;
 	ap_tree_find(t, 0, false, path, true, &found);
 	if (found.verdict != AP_TREE_OURS && found.verdict != AP_TREE_SHARED)
 		return 0;
 	return LOOK_DIR | (found.node + 1);
 }
 
-u64 ap_tree_look(s32 fd, const struct ap_kstat *st)
+u64 ap_tree_look(s32 fd, const struct ap_kstat *st, bool may_ask)
 {
 	if ((st->mode & S_IFMT) == S_IFDIR)
-		return look_dir(fd, st);
+		return look_dir(fd, st, may_ask);
 	return ap_tree_marked(st);
 }
 
@@ -95,10 +98,11 @@ struct ap_tree_fd ap_tree_of_fd(s32 fd)
 	struct ap_tree_fd f = { .is_known = false };
 	u64 v;
 
-	if (!ap_hook_session()->perf_used)
+	/* the program's filter shall see its calls, and the kernel answer them */
+	if (!ap_hook_session()->perf_used || ap_svc_is_mute())
 		return f;
 	v = ap_fds_tree(fd);
-	if (!v || !ap_tree_get())
+	if (!v || !ap_tree_need())
 		return f;
 	f.is_known = true;
 	f.is_native = v & LOOK_DIR;

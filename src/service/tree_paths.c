@@ -27,20 +27,30 @@ struct path_call {
 	u64 flags; /* of an open; of the others the AT_ flags */
 };
 
-static u32 cwd; /* 0: to be asked; 1: none of ours; else node + 2 */
+/* Low word: 0 to be asked; 1 none of ours; else node + 2.  High word: how often it has changed. */
+static u64 cwd;
 
 void ap_tree_cwd_changes(void)
 {
-	__atomic_store_n(&cwd, 0, __ATOMIC_RELEASE);
+	u64 was = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+
+	while (!__atomic_compare_exchange_n(&cwd, &was, ((was >> 32) + 1) << 32, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
 }
 
 static u32 ask_cwd(void)
 {
-	const struct ap_tree *t = ap_tree_get();
+	const struct ap_tree *t;
 	struct ap_tree_found found;
 	char path[AP_TREE_PATH_CAP];
 
-	if (!t || ap_svc_sys(AP_NR_getcwd, (u64)path, sizeof(path), 0, 0) <= 0)
+	if (ap_svc_sys(AP_NR_getcwd, (u64)path, sizeof(path), 0, 0) <= 0)
+		return 0;
+	if (!strcmp(path, "/"))
+		return 1; /* node 0 */
+	t = ap_tree_is_near(path) ? ap_tree_need() : NULL;
+	if (!t)
 		return 0;
 	ap_tree_find(t, 0, false, path, true, &found);
 	return found.verdict == AP_TREE_OURS || found.verdict == AP_TREE_SHARED ? found.node + 1
@@ -49,15 +59,28 @@ static u32 ask_cwd(void)
 
 u32 ap_tree_cwd(void)
 {
-	u32 c = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+	u64 was = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
+	u32 c = (u32)was;
 
 	if (c)
 		return c - 1;
 	c = ask_cwd();
 	/* a vfork child may be elsewhere than the process whose memory it has */
 	if (ap_hook_shares_files())
-		__atomic_store_n(&cwd, c + 1, __ATOMIC_RELEASE);
+		__atomic_compare_exchange_n(&cwd, &was, was | (c + 1), false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
 	return c;
+}
+
+/* By the first words; what is written in an unusual way is walked. */
+bool ap_tree_is_near(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	if (path[1] == '/' || path[1] == '.')
+		return true;
+	return !strncmp(path, "/sys", 4) || !strncmp(path, "/proc/sys", 9) ||
+	       !strncmp(path, "/proc/.", 7) || !strncmp(path, "/proc//", 7);
 }
 
 static bool open_call(const struct ap_service_call *c, struct path_call *p)
@@ -312,6 +335,15 @@ static bool moves(u64 nr)
 	       nr == AP_NR_unshare;
 }
 
+/* Must the tree be there to say what the path is?  From "/" as from anywhere else. */
+static bool is_wanted(const char *path, u32 start, bool is_ours)
+{
+	if (*path == '/')
+		return ap_tree_is_near(path);
+	return start || is_ours || *path == '.' || !strncmp(path, "sys", 3) ||
+	       !strncmp(path, "proc/", 5);
+}
+
 bool ap_tree_before(struct ap_service_call *c)
 {
 	const struct ap_tree *t;
@@ -331,15 +363,19 @@ bool ap_tree_before(struct ap_service_call *c)
 	if (!take_apart(c, &p) || !may_be_ours(c->a[p.path]) || ap_svc_is_mute() ||
 	    !get_path(path, c->a[p.path]) || !*path)
 		return false;
-	t = ap_tree_get();
-	if (!t || (*path != '/' && !begins(c, &p, &start, &is_ours)))
-		return false;
-	if (by_number(path, &start, &rest)) {
-		is_ours = true;
-	} else if (ap_mounts_is(path)) {
+	if (ap_mounts_is(path)) {
 		c->tree = AP_TREE_MOUNTS;
 		return false;
 	}
+	if (*path != '/' && !begins(c, &p, &start, &is_ours))
+		return false;
+	is_ours |= by_number(path, &start, &rest);
+	if (is_wanted(rest, start, is_ours))
+		t = ap_tree_need();
+	else
+		t = ap_hook_session()->perf_used ? ap_tree_get() : NULL;
+	if (!t)
+		return false;
 	ap_tree_find(t, start, is_ours, rest, p.follow, &found);
 	if (found.verdict != AP_TREE_NATIVE && p.flags & O_CREAT && opens(c->nr) &&
 	    path[strlen(path) - 1] == '/')

@@ -60,6 +60,11 @@ has csv '^[0-9.]+,msec,task-clock,' "task-clock"
 session perf stat -x, -o csv -e task-clock,page-faults,context-switches ./and_loop
 is "$status $(grep -c '^[0-9]' csv)" "0 3" "software events"
 has csv '^[1-9][0-9]*,,page-faults' "a program faults its pages in"
+session perf stat -x, -o csv -e \
+	raw_syscalls:sys_enter,syscalls:sys_enter_write,sched:sched_process_fork ./fork_count
+is "$(values csv raw_syscalls:sys_enter) $(values csv syscalls:sys_enter_write)" \
+	"$(expect fork_count syscalls) 1" "tracepoints of system calls"
+is "$(values csv sched:sched_process_fork)" 5 "tracepoints of forks"
 session perf stat -e instructions:k ./and_loop
 is "$((status != 0))" 1 "kernel mode is refused"
 has err "perf_event_paranoid setting is 2" "as of any user"

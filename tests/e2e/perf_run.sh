@@ -36,6 +36,17 @@ is "$status $(grep -c ok out)" "0 10" "the control page and rdpmc, before and af
 run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_kinds"
 is "$status" 0 "kinds asked for in the middle are exact from there on" || note "$(cat err)"
 has_not out FAILED "all of them"
+run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_kinds" process
+is "$status" 0 "also in a process that never leaves its loop" || note "$(cat err)"
+
+if unshare -Upf --mount-proc true 2>/dev/null; then
+	run timeout -k 5 120 "$ANYPERF" run --deterministic -- unshare -Upf --mount-proc \
+		"$PROGRAMS/perf_run_tasks"
+	is "$status" 0 "also where they have names of their own" || note "$(cat err)"
+	has_not out FAILED "all of them"
+else
+	lack "a pid namespace" "unshare: refused"
+fi
 
 # --- stock perf
 if command -v perf >/dev/null; then

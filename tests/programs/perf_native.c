@@ -18,7 +18,6 @@ static struct perf_event_attr soft(uint64_t config)
 	struct perf_event_attr attr = perf_run_attr(config);
 
 	attr.type = PERF_TYPE_SOFTWARE;
-	attr.exclude_hv = 0;
 	return attr;
 }
 

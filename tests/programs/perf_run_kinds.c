@@ -2,14 +2,15 @@
 /* FLAGS: -pthread */
 /*
  * Events of kinds that nobody has counted yet, opened in the middle: on oneself, and on a thread
- * that sits in a loop all the time and makes no system call.  All they do from there on is counted, to
- * the instruction.
+ * or a process that sits in a loop all the time and makes no system call.  All they do from there on is
+ * counted, to the instruction.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "../tests/programs/perf_run.h"
 #include "../tests/programs/task_test.h"
@@ -23,8 +24,10 @@
 #define LESS 1000
 #define MORE 31000
 
+#define ROUNDS 60 /* the last one counts */
+
 struct shared {
-	atomic_int tid, go, done, end;
+	atomic_int tid, round, go, done, end;
 };
 
 static struct shared *shared;
@@ -87,7 +90,7 @@ static void test_self(const char *name, int number)
  * Loads until it may go; then n stores, one more to say so, and no further ones.  In assembly, so that
  * nothing else is stored.
  */
-static void spin_and_store(uint64_t n)
+__attribute__((noinline)) static void spin_and_store(uint64_t n)
 {
 	uint64_t word = 0;
 
@@ -106,25 +109,53 @@ static void spin_and_store(uint64_t n)
 			 : "cc", "memory");
 }
 
-static void *thread(void *arg)
+/* All its ways have been gone before it counts, so that nothing has to be translated then. */
+static void be_counted(int tid)
 {
-	shared->tid = (int)syscall(SYS_gettid);
-	spin_and_store((uint64_t)(uintptr_t)arg);
+	for (int round = 1; round <= ROUNDS; round++) {
+		shared->go = shared->end = shared->done = 0;
+		shared->tid = tid;
+		shared->round = round;
+		spin_and_store(MORE);
+	}
+}
+
+static void *thread(void *unused)
+{
+	(void)unused;
+	be_counted((int)syscall(SYS_gettid));
 	return NULL;
 }
 
-static void count_other(const char *name, uint64_t n)
+/* One round; it is in its loop by then, more often than not. */
+static void await_round(int round)
+{
+	while (shared->round != round)
+		usleep(200);
+	usleep(2000);
+}
+
+static void let_store(void)
+{
+	shared->go = 1;
+	while (!shared->done)
+		usleep(200);
+	usleep(2000);
+}
+
+static void count_other(const char *name)
 {
 	int fd;
 
-	while (!shared->tid)
-		usleep(1000);
-	usleep(20000); /* it is in its loop by now, more often than not */
+	for (int round = 1; round < ROUNDS; round++) {
+		await_round(round);
+		let_store();
+		shared->end = 1;
+	}
+	await_round(ROUNDS);
 	fd = open_kind(STORES, shared->tid);
-	shared->go = 1;
-	while (!shared->done)
-		usleep(1000);
-	CHECK(perf_run_read(fd) == n + 1, name);
+	let_store();
+	CHECK(perf_run_read(fd) == MORE + 1, name);
 	if (task_failed)
 		fprintf(stderr, "%llu\n", (unsigned long long)perf_run_read(fd));
 	shared->end = 1;
@@ -136,14 +167,34 @@ static void test_thread(void)
 	pthread_t t;
 
 	memset(shared, 0, sizeof(*shared));
-	pthread_create(&t, NULL, thread, (void *)(uintptr_t)MORE);
-	count_other("a thread", MORE);
+	pthread_create(&t, NULL, thread, NULL);
+	count_other("a thread");
 	pthread_join(t, NULL);
 }
 
-int main(void)
+static void test_process(void)
 {
+	pid_t pid;
+
+	memset(shared, 0, sizeof(*shared));
+	pid = fork();
+	if (!pid) {
+		be_counted((int)getpid());
+		_exit(0);
+	}
+	count_other("a process");
+	waitpid(pid, NULL, 0);
+}
+
+/* With an argument on a process: what is counted once is counted everywhere. */
+int main(int argc, char **argv)
+{
+	(void)argv;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (argc > 1) {
+		test_process();
+		return task_failed;
+	}
 	test_thread();
 	test_self("loads of oneself", LOADS);
 	test_self("iterations of oneself", REPS);

@@ -152,6 +152,47 @@ static void errors_are_those_of_x86(void)
 	}
 }
 
+/* The matrix of cache events as Linux has it for Intel's cores: -1 is EINVAL, what nobody counts ENOENT. */
+static void the_cache_matrix_is_that_of_x86(void)
+{
+	/* L1D, L1I, LL, DTLB, ITLB, BPU, NODE by read, write, prefetch: 1 may exist */
+	static const u8 exists[7][3] = { { 1, 1, 1 }, { 1, 0, 1 }, { 1, 1, 1 }, { 1, 1, 1 },
+					 { 1, 0, 0 }, { 1, 0, 0 }, { 1, 1, 1 } };
+	struct ap_pmu_sum sum;
+
+	for (u32 config = 0; config < 4 << 16; config++) {
+		u32 id = config & 0xff, op = config >> 8 & 0xff, result = config >> 16;
+		bool known = id < 7 && op < 3 && result < 2 && exists[id][op];
+
+		if (!EXPECT_U64(ap_pmu_resolve(ap_pmu_arch(AP_CPU_SKYLAKE), AP_PERF_TYPE_HW_CACHE,
+					       config, 0, &sum),
+				known ? -AP_ENOENT : -AP_EINVAL)) {
+			tap_note("config %x", config);
+			break;
+		}
+	}
+}
+
+/* Of the generalized events two are exact without a model, on every CPU. */
+static void two_generalized_events_are_counted(void)
+{
+	struct ap_pmu_sum sum;
+
+	for (u32 c = 0; c < AP_ARRAY_SIZE(cpus); c++) {
+		for (u32 i = 0; i < 10; i++) {
+			int r = ap_pmu_resolve(ap_pmu_arch(cpus[c]), AP_PERF_TYPE_HARDWARE, i, 0,
+					       &sum);
+
+			if (!EXPECT_U64(r, i == 1 || i == 4 ? 0 : -AP_ENOENT))
+				tap_note("event %u", i);
+			if (r)
+				continue;
+			EXPECT_U64(sum.plus, i == 1 ? K(INSTR) : K(BRANCH));
+			EXPECT_U64(sum.minus, 0);
+		}
+	}
+}
+
 static void expect_sum(enum ap_cpu cpu, u64 config, u64 config1, u64 plus, u64 minus)
 {
 	struct ap_pmu_sum sum = { 0 };
@@ -296,11 +337,15 @@ static void cpus_are_known_by_signature(void)
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = {
-		TAP(tables_are_well_formed),	      TAP(generic_events_are_the_cpus_own),
-		TAP(errors_are_those_of_x86),	      TAP(few_codes_are_counted),
-		TAP(codes_mean_what_their_cpu_means), TAP(cpuid_says_what_the_table_has),
-		TAP(cpus_are_known_by_signature),     { 0 }
-	};
+	static const struct tap_test tests[] = { TAP(tables_are_well_formed),
+						 TAP(generic_events_are_the_cpus_own),
+						 TAP(errors_are_those_of_x86),
+						 TAP(the_cache_matrix_is_that_of_x86),
+						 TAP(two_generalized_events_are_counted),
+						 TAP(few_codes_are_counted),
+						 TAP(codes_mean_what_their_cpu_means),
+						 TAP(cpuid_says_what_the_table_has),
+						 TAP(cpus_are_known_by_signature),
+						 { 0 } };
 	return tap_main(tests, argc, argv);
 }

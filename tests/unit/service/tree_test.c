@@ -36,7 +36,7 @@ static const struct {
 #define CPU  6
 #define TYPE 9
 
-static const struct ap_tree *build(void)
+static struct ap_tree *build(void)
 {
 	struct ap_tree *t = calloc(1, AP_TREE_SIZE);
 	struct ap_tree_node *v = (struct ap_tree_node *)(t + 1);
@@ -249,6 +249,48 @@ static void a_filter_leaves_the_kernels_files(void)
 	fake.seg->mute = 0;
 }
 
+static struct ap_tree *late;
+
+static void pack(struct ap_svc *svc)
+{
+	svc->ret = svc->op == AP_SVC_TREE ? 0 : -EINVAL;
+	__atomic_store_n(&late->magic, AP_TREE_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* Also by a process that has had paths near it before. */
+static void it_is_made_when_it_is_wanted(void)
+{
+	struct stat st;
+
+	fake_start(pack);
+	fake.session->perf_used = 1;
+	late = build();
+	late->magic = 0;
+	fake.tree = late;
+	EXPECT(!at(SYS_newfstatat, AT_FDCWD, "/proc/self/status", (u64)&st, 0));
+	EXPECT(!at(SYS_newfstatat, AT_FDCWD, "/", (u64)&st, 0));
+	EXPECT_U64(fake.requests, 0);
+	for (u32 i = 0; i < 2; i++) {
+		EXPECT(!at(SYS_newfstatat, AT_FDCWD, "/sys/ap_bus/cpu", (u64)&st, 0));
+		EXPECT(S_ISDIR(st.st_mode));
+		EXPECT_U64(fake.requests, 1);
+	}
+	EXPECT_U64(fake.last.op, AP_SVC_TREE);
+}
+
+/* The supervisor is gone: the kernel's files are left. */
+static void without_a_supervisor_there_is_none(void)
+{
+	struct stat st;
+
+	fake_start(NULL);
+	fake.session->supervisor = 0;
+	late = build();
+	late->magic = 0;
+	fake.tree = late;
+	EXPECT(at(SYS_newfstatat, AT_FDCWD, "/sys/ap_bus/cpu", (u64)&st, 0) == -ENOENT);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -259,6 +301,8 @@ int main(int argc, char **argv)
 		TAP(files_are_opened_and_read),
 		TAP(directories_list_their_entries),
 		TAP(a_filter_leaves_the_kernels_files),
+		TAP(it_is_made_when_it_is_wanted),
+		TAP(without_a_supervisor_there_is_none),
 		{ 0 },
 	};
 

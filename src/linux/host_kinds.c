@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds that nobody counted so far.  A process changes its code when a thread of its own enters the
+ * cache (engine/kinds.c), which one whose threads all sit in loops would never do: they are nudged, by
+ * a SIGTRAP that no program would send, which the engine takes to itself.  Only who is in code gets one:
+ * in a system call it might be felt, and is not needed.
+ *
+ * Whoever is not there after a while (stopped, or never scheduled) changes when it runs again.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+#include "linux/refusal.h"
+
+#define NUDGES	     50
+#define NUDGE_GAP_NS 200000L
+
+int ap_host_want_kinds(void *world, u64 kinds)
+{
+	struct ap_host *host = world;
+	u64 had;
+
+	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
+		return -ENOENT;
+	had = __atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
+	host->has_new_kinds |= (kinds & ~had) != 0;
+	return 0;
+}
+
+static bool has_old_code(const struct ap_host *host, const struct ap_seg *head)
+{
+	u64 want = ap_kinds_with(host->ses->head->kinds);
+
+	return head->state == AP_SEG_LIVE && !head->mute && want & ~head->kinds_ack;
+}
+
+static bool nudge(struct ap_host *host, const struct ap_host_seg *seg, u32 slot)
+{
+	siginfo_t info;
+	pid_t pid, tid;
+
+	if (ap_host_names(host, seg, slot, &pid, &tid) || ap_tracer_of(tid))
+		return false;
+	memset(&info, 0, sizeof(info));
+	info.si_signo = SIGTRAP;
+	info.si_code = AP_NUDGE_CODE;
+	info.si_value.sival_ptr = (void *)AP_SESSION_MAGIC;
+	return !syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info);
+}
+
+/* A thread of the process, which makes the others leave their code. */
+static bool nudge_one(struct ap_host *host, u32 index)
+{
+	const struct ap_host_seg *seg = ap_host_seg(host, index);
+	u32 nslots = seg && seg->head->nslots < AP_SLOT_MAX ? seg->head->nslots : 0;
+
+	for (u32 i = 0; i < nslots; i++) {
+		const struct ap_slot *slot = ap_host_slot(seg, i);
+
+		if (__atomic_load_n(&slot->in_code, __ATOMIC_ACQUIRE) &&
+		    slot->state == AP_SLOT_LIVE)
+			return nudge(host, seg, i);
+	}
+	return false;
+}
+
+static bool nudge_all(struct ap_host *host, u32 asker)
+{
+	u32 n = ap_session_nsegs(host->ses);
+	struct ap_seg head;
+	bool some = false;
+
+	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg, n); seg++)
+		if (seg != asker && !ap_session_seg_read(host->ses, seg, &head) &&
+		    has_old_code(host, &head))
+			some |= nudge_one(host, seg);
+	return some;
+}
+
+void ap_host_spread_kinds(struct ap_host *host, u32 asker)
+{
+	const struct timespec gap = { .tv_nsec = NUDGE_GAP_NS };
+
+	if (!host->has_new_kinds)
+		return;
+	host->has_new_kinds = false;
+	for (u32 i = 0; i < NUDGES && nudge_all(host, asker); i++)
+		nanosleep(&gap, NULL);
+}
