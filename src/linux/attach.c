@@ -343,6 +343,7 @@ int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a, char w
 	}
 	if (!ret) {
 		a->pid = pid;
+		a->fd = at.in.session_fd;
 		a->nofile_share = at.in.nofile_share;
 	}
 	ap_stopped_release(&at.stopped);
