@@ -68,15 +68,20 @@ wait "$session"
 is_native 'left when told to' || note "$(cat "$tmp/err")"
 finish 'left five times'
 
-# the loop's instructions are known
-exec 9<>"$tmp/out.fifo"
-timeout -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
-job=$!
-tap_reaped+=("$job")
-wait_for 20 grep -q . "/proc/$job/task/$job/children"
-read -r pid <"/proc/$job/task/$job/children"
-wait_for 20 grep -q '^0 ' "/proc/$pid/syscall"
-exec 9>&-
+# begin_loop: starts perf_attach_loop, whose instructions are known, and waits until it reads
+begin_loop()
+{
+	exec 9<>"$tmp/out.fifo"
+	timeout -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
+	job=$!
+	tap_reaped+=("$job")
+	wait_for 20 grep -q . "/proc/$job/task/$job/children"
+	read -r pid <"/proc/$job/task/$job/children"
+	wait_for 20 grep -q '^0 ' "/proc/$pid/syscall"
+	exec 9>&-
+}
+
+begin_loop
 run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- \
 	"$PROGRAMS/perf_attach_count" "$pid" "$tmp/in" "$tmp/out.fifo"
 is "$status" 0 'a client counts it: status' || note "$(cat "$tmp/err")"
@@ -84,6 +89,19 @@ printf 'instructions 2000009\nbranches 1000000\n' >"$tmp/want"
 same "$tmp/out" "$tmp/want" 'a client counts it from the attach to its end'
 wait "$job"
 is "$?" 7 'its status is its own'
+
+if command -v perf >/dev/null; then
+	begin_loop
+	run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- \
+		perf stat -x, -e instructions:u,branches:u -p "$pid" -- \
+		sh -c 'exec 5<"$2"; printf x >"$1"; cat <&5 >/dev/null' sh "$tmp/in" "$tmp/out.fifo"
+	is "$status" 0 "perf stat -p: status" || note "$(cat "$tmp/err")"
+	is "$(stat_value "$tmp/err" instructions)" 2000009 'perf stat -p: instructions'
+	is "$(stat_value "$tmp/err" branches)" 1000000 'perf stat -p: branches'
+	wait "$job"
+else
+	skip 'perf stat -p: instructions' 'needs perf (linux-perf)'
+fi
 
 # refused NAME PID TEXT
 refused()
