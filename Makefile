@@ -112,7 +112,7 @@ check-ports: deps-ports
 PORTED_C := $(shell grep -L '^/\* LIBS:' $(wildcard $(PORTED:%=tests/unit/%/*_test.c)))
 PICKED_PORTED := $(call pick,$(patsubst %.c,$(B)/%,$(PORTED_C)))
 ported: $(PICKED_PORTED)
-	+@$(call prove,$(PICKED_PORTED))
+	+@$(if $(PICKED_PORTED),$(call prove,$(PICKED_PORTED)),:)
 
 # --- sanitizers: hosted code and its unit tests
 .PHONY: asan ubsan

@@ -79,7 +79,37 @@ struct ap_svc {
 };
 
 _Static_assert(sizeof(struct ap_svc) <= 2048, "half a page");
-_Static_assert(sizeof(struct ap_slot) <= AP_SVC_OFF, "the other half");
+
+/*
+ * What the thread did in place to its own events, for the supervisor to do after it.  An entry is written at head, and committed by a compare and exchange of state.
+ * The supervisor holds the log while it has to do with the thread's events: it sets AP_LOG_HOLD, and
+ * adds AP_LOG_TURN - AP_LOG_HOLD to let go.  Who finds state as it was before has not been disturbed.
+ * docs/design/service.md.
+ */
+enum ap_log_op { AP_LOG_ENABLE = 1, AP_LOG_DISABLE = 2, AP_LOG_RESET = 3, AP_LOG_CLOSE = 4 };
+
+#define AP_LOG_MAX  128U
+#define AP_LOG_HEAD ((1ULL << 40) - 1) /* of state: entries ever written, modulo this + 1 */
+#define AP_LOG_HOLD (1ULL << 40)
+#define AP_LOG_TURN (1ULL << 41)
+
+struct ap_log_entry {
+	u64 inode;
+	u64 raw;  /* of the event's kinds, with ap_pub.carried; as of then */
+	u64 time; /* the thread's CPU time in ns; 0 of a reset, which needs none */
+	u32 op, pad;
+};
+
+struct ap_log {
+	u64 state;
+	u64 done; /* the supervisor's: entries before this may be overwritten */
+};
+
+#define AP_LOG_OFF (AP_SVC_OFF - sizeof(struct ap_log))
+_Static_assert(sizeof(struct ap_slot) <= AP_LOG_OFF, "the log follows");
+_Static_assert(AP_LOG_MAX * sizeof(struct ap_log_entry) <= AP_SLOT_SIZE - AP_SLOT_LOG_OFF,
+	       "the entries are the slot's last page, at AP_SLOT_LOG_OFF");
+_Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment");
 
 /* ap_slot.orders, written by the supervisor */
 #define AP_ORDER_WATCHED (1u << 0) /* report forks, execs and the end by request */
@@ -94,11 +124,18 @@ struct ap_pub {
 	u64 kinds;			      /* 0: ask */
 	u64 base, enabled_base, running_base; /* core/core.h: struct ap_event_public */
 	u64 read_format;
-	u64 carried;		 /* of these kinds, by former images: raw = carried + the slot's */
-	u32 seg, slot, gen, pad; /* of the one task that may compute it in place */
+	u64 carried;	    /* of these kinds, by former images: raw = carried + the slot's */
+	u32 seg, slot, gen; /* of the one task that may compute it in place */
+	u32 members;	    /* of its group, itself included */
+	u32 leader,
+		next; /* index + 1 of the leader, and of the next member; 0 none, or not known */
+	u64 applied;  /* position in the log of that task: later entries are not in here */
 };
 
 /*
+ * Records change while their task's log is held.  One that is computed between two looks at the log's
+ * state is of one moment, and so is a whole group.
+ *
  * An event is published in one of the AP_PUB_WAYS entries from ap_pub_home(inode) on (the array is a
  * ring), or nowhere.
  */
@@ -110,7 +147,7 @@ static inline u32 ap_pub_home(u64 inode)
 
 #define AP_PUB_ENABLED (1u << 0)
 #define AP_PUB_ACTIVE  (1u << 1)
-#define AP_PUB_ALONE   (1u << 2) /* has no siblings: a group read is of one */
+#define AP_PUB_SIMPLE  (1u << 2) /* its task may enable, disable and reset it in place */
 
 /*
  * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so

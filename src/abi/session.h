@@ -32,11 +32,12 @@
 #define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
-#define AP_SLOT_SIZE	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)
-#define AP_SLOT_MAX	   860
+#define AP_SLOT_SIZE	   (AP_SLOT_LOG_OFF + 4096)
+#define AP_SLOT_MAX	   810
 #define AP_SLOT_OFF(i)	   (AP_SLOTS_OFF + (u64)(i)*AP_SLOT_SIZE)
 #define AP_SLOT_COUNTS_OFF 4096ULL /* u64[AP_SHAPE_MAX], from the slot's start */
 #define AP_SLOT_TRACE_OFF  (AP_SLOT_COUNTS_OFF + AP_SHAPE_MAX * 8) /* u64[AP_TRACE_N] */
+#define AP_SLOT_LOG_OFF	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)	   /* abi/service.h */
 
 #define AP_NOTE_OFF	   8192ULL
 #define AP_NOTE_MAX	   512
@@ -137,6 +138,7 @@ struct ap_seg {
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64]; /* path or name for reports, NUL terminated */
+	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
 };
 
 enum ap_note_kind {
@@ -198,6 +200,7 @@ _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
 #define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
 #define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
+#define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
 
 /*
  * Calls on the session from inside a counted program: prctl(AP_PRCTL, op, arg).  Without an

@@ -94,6 +94,10 @@ static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 		run->stress |= AP_STRESS_SHAPES;
 		return true;
 	}
+	if (len == 8 && !strncmp(word, "requests", len)) {
+		run->stress |= AP_STRESS_REQUESTS;
+		return true;
+	}
 	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
 		return false;
 	run->stress |= AP_STRESS_FAULT;
@@ -109,7 +113,8 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 	for (;; value += len + 1) {
 		len = strcspn(value, ",");
 		if (!add_stress(run, value, len)) {
-			snprintf(why, AP_OPT_WHY, "needs evict, unlinked, shapes or fault=N");
+			snprintf(why, AP_OPT_WHY,
+				 "needs evict, unlinked, shapes, requests or fault=N");
 			return -EINVAL;
 		}
 		if (!value[len])

@@ -54,6 +54,8 @@ u64 ap_ctx_now(const struct ap_ctx *ctx)
 {
 	const struct ap_core *core = ctx->core;
 
+	if (core->at && core->at->event->ctx == ctx)
+		return core->at->now;
 	return ctx->task ? core->ops.task_time(core->world, ctx->task->host)
 			 : core->ops.clock(core->world);
 }
@@ -252,7 +254,7 @@ static void carry_out(struct ap_sched *s, const struct plan *p, u64 now)
 	}
 }
 
-static bool all_fits(const struct ap_sched *s)
+bool ap_sched_all_fits(const struct ap_sched *s)
 {
 	return !s->limit && !s->nr_exclusive;
 }
@@ -272,7 +274,7 @@ static void resched(struct ap_sched *s, u64 now)
 
 void ap_sched_update(struct ap_sched *s, struct ap_event *leader, u64 now)
 {
-	if (!all_fits(s)) {
+	if (!ap_sched_all_fits(s)) {
 		resched(s, now);
 		return;
 	}
@@ -289,6 +291,19 @@ void ap_sched_update(struct ap_sched *s, struct ap_event *leader, u64 now)
 		ap_group_out(leader, now);
 }
 
+/* Whether all fits says which events may be switched in place. */
+static void count_exclusive(struct ap_sched *s, const struct ap_event *leader, u32 n)
+{
+	u32 was = s->nr_exclusive;
+	struct ap_list *l;
+
+	s->nr_exclusive += is_exclusive(leader) ? n : 0;
+	if (!was == !s->nr_exclusive)
+		return;
+	ap_list_for_each(l, &s->ctx->events)
+		ap_event_changed(ap_list_entry(l, struct ap_event, in_ctx));
+}
+
 void ap_sched_queue(struct ap_event *leader)
 {
 	struct ap_sched *s = leader->sched;
@@ -298,7 +313,7 @@ void ap_sched_queue(struct ap_event *leader)
 	ap_list_add_tail((leader->attr.flags & AP_PERF_PINNED) ? &s->pinned : &s->flexible,
 			 &leader->queue);
 	leader->planned = 0;
-	s->nr_exclusive += is_exclusive(leader);
+	count_exclusive(s, leader, 1);
 }
 
 void ap_sched_unqueue(struct ap_event *leader, u64 now)
@@ -309,7 +324,7 @@ void ap_sched_unqueue(struct ap_event *leader, u64 now)
 		return;
 	ap_group_out(leader, now);
 	ap_list_del(&leader->queue);
-	s->nr_exclusive -= is_exclusive(leader);
+	count_exclusive(s, leader, -1U);
 }
 
 bool ap_sched_could_fit(const struct ap_event *leader, const struct ap_event *event)
@@ -359,14 +374,14 @@ void ap_sched_moved(struct ap_ctx *ctx, s32 cpu)
 	/* what was counted until now belongs to the CPU that it leaves */
 	ctx->task->cpu = cpu;
 	for (s = ctx->hard; s; s = s->next)
-		if (!all_fits(s))
+		if (!ap_sched_all_fits(s))
 			resched(s, now);
 	ap_list_for_each(l, &ctx->events) {
 		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
 
 		if (e->cpu < 0)
 			continue;
-		if (e->leader == e && all_fits(e->sched))
+		if (e->leader == e && ap_sched_all_fits(e->sched))
 			ap_sched_update(e->sched, e, now);
 		ap_event_changed(e);
 	}

@@ -178,6 +178,12 @@ s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event 
 /* PR_TASK_PERF_EVENTS_ENABLE/DISABLE: all events that the caller opened, as measured on Linux. */
 void ap_core_prctl(struct ap_core *core, struct ap_task *caller, bool enable);
 /*
+ * An enable, disable or reset (cmd) that the counted task did in place (ap_event_public.is_simple) at
+ * an earlier moment, told in order: the event's raw counters and the task's time were these then.
+ * What is older than the event's last change counts as of that; the host bounds the other end.
+ */
+void ap_core_replay(struct ap_core *core, struct ap_event *event, u32 cmd, u64 raw, u64 now);
+/*
  * mmap(2) of pages 4 KiB pages in all; page is where the control page lies for the core, kept up
  * to date until ap_core_munmap, which may be called with mappings in place elsewhere.
  */
@@ -210,9 +216,13 @@ struct ap_event_public {
 	u64 read_format;
 	u32 is_enabled, is_active;
 	u32 nr_siblings;
-	u32 is_error; /* read gives 0 bytes */
+	u32 is_error;  /* read gives 0 bytes */
+	u32 is_simple; /* enable, disable, reset concern this event alone and its task may do them */
+	u32 may_lose;  /* records: the task cannot know how many */
 };
 void ap_event_public(const struct ap_event *event, struct ap_event_public *out);
+/* The next member of its group, in the order of read(2); NULL: it is the last. */
+struct ap_event *ap_event_next(const struct ap_event *event);
 struct ap_event *ap_event_leader(const struct ap_event *event);
 struct ap_event *ap_event_sibling(const struct ap_event *leader, u32 n); /* NULL: no more */
 

@@ -56,6 +56,8 @@ static u64 raw_now(const struct ap_event *e)
 {
 	struct ap_core *core = e->core;
 
+	if (core->at && core->at->event == e)
+		return core->at->raw;
 	if (e->ctx->task)
 		return core->ops.raw(core->world, e->ctx->task->host, e->hw.kinds);
 	return core->ops.cpu_raw(core->world, e->cpu, e->hw.kinds);
@@ -231,6 +233,48 @@ void ap_event_reset(struct ap_event *e)
 	ap_event_changed(e);
 }
 
+/*
+ * Nobody else is concerned: not a group, nor clones, nor who waits for a counter, nor readers of a
+ * mapped page, nor records.
+ */
+static bool is_simple(const struct ap_event *e)
+{
+	const u64 odd = AP_PERF_INHERIT | AP_PERF_PINNED | AP_PERF_EXCLUSIVE;
+
+	if (!e->ctx || !e->ctx->task || e->cpu >= 0 || e->parent || e->cgroup)
+		return false;
+	if (e->leader != e || e->nr_siblings || !ap_list_empty(&e->children))
+		return false;
+	if (e->attr.flags & odd || e->attr.sample_period || e->page)
+		return false;
+	if (!e->hw.kinds || e->hw.counts_nothing)
+		return false;
+	return e->sched && ap_sched_all_fits(e->sched) &&
+	       (e->state == AP_STATE_OFF || e->state == AP_STATE_ACTIVE);
+}
+
+void ap_core_replay(struct ap_core *core, struct ap_event *e, u32 cmd, u64 raw, u64 now)
+{
+	const struct ap_stamp at = { .event = e,
+				     .now = now > e->stamp ? now : e->stamp,
+				     .raw = raw > e->hw.start ? raw : e->hw.start };
+
+	if (!is_simple(e))
+		return;
+	core->at = &at;
+	if (cmd == AP_PERF_IOC_ENABLE)
+		ap_event_enable(e);
+	else if (cmd == AP_PERF_IOC_DISABLE)
+		ap_event_disable(e);
+	else if (cmd == AP_PERF_IOC_RESET)
+		ap_event_reset(e);
+	core->at = NULL;
+	/* what follows is not older; the published base is the same */
+	if (e->state == AP_STATE_ACTIVE)
+		e->count += at.raw - e->hw.start;
+	e->hw.start = at.raw;
+}
+
 /* --- what the host publishes */
 
 void ap_event_changed(struct ap_event *e)
@@ -267,6 +311,8 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->is_active = active;
 	out->nr_siblings = e->leader->nr_siblings;
 	out->is_error = e->state == AP_STATE_ERROR;
+	out->is_simple = is_simple(e);
+	out->may_lose = e->attr.sample_period != 0;
 }
 
 u64 ap_event_id(const struct ap_event *e)
@@ -292,6 +338,14 @@ struct ap_task *ap_event_task(const struct ap_event *e)
 struct ap_event *ap_event_leader(const struct ap_event *e)
 {
 	return e->leader;
+}
+
+struct ap_event *ap_event_next(const struct ap_event *e)
+{
+	const struct ap_list *end = &e->leader->siblings;
+	struct ap_list *next = e->leader == e ? end->next : e->sibling.next;
+
+	return next == end ? NULL : ap_list_entry(next, struct ap_event, sibling);
 }
 
 struct ap_event *ap_event_sibling(const struct ap_event *leader, u32 n)

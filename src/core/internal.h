@@ -119,6 +119,12 @@ struct ap_event {
 
 _Static_assert(sizeof(struct ap_event) <= 1024, "memory per event");
 
+/* While something is replayed: the moment at which the task did it. */
+struct ap_stamp {
+	const struct ap_event *event;
+	u64 now, raw;
+};
+
 struct ap_core {
 	struct ap_core_ops ops;
 	void *world;
@@ -132,7 +138,8 @@ struct ap_core {
 	u32 nr_kind[64];	 /* events that want each */
 	struct ap_ctx **cpu_ctx; /* made when needed */
 	struct ap_list tasks, events, waiting;
-	struct ap_list cgroups; /* leaders that were opened on one */
+	struct ap_list cgroups;	   /* leaders that were opened on one */
+	const struct ap_stamp *at; /* NULL: now */
 };
 
 /* core.c */
@@ -152,6 +159,8 @@ void ap_sched_queue(struct ap_event *leader);
 void ap_sched_unqueue(struct ap_event *leader, u64 now);
 /* Something about this leader's group has changed: put everybody where they belong. */
 void ap_sched_update(struct ap_sched *sched, struct ap_event *leader, u64 now);
+/* Nobody ever waits for a counter. */
+bool ap_sched_all_fits(const struct ap_sched *s);
 /* Could leader's group with this event ever be on its PMU, if it were alone? */
 bool ap_sched_could_fit(const struct ap_event *leader, const struct ap_event *event);
 /* The task was seen on another CPU. */

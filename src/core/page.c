@@ -80,7 +80,7 @@ static void page_start(struct ap_event *e, struct ap_perf_page *page)
 	page->data_offset = AP_PAGE_SIZE;
 	page->data_size = e->buffer->data_pages * AP_PAGE_SIZE;
 	e->page = page;
-	ap_page_update(e);
+	ap_event_changed(e);
 }
 
 /* --- buffers */

@@ -150,6 +150,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	ap_lock_reset(&ap_proc.lock);
 	ap_proc.session_fd = ap_fd(t);
 	t->own_fd = 0;
+	ap_limits_fork_child(t);
 	t->is_vfork_child = 0;
 	t->traced_by_program = 0;
 	t->ptracer = ap_proc.ptracer = 0;

@@ -51,6 +51,16 @@ static u32 *own_shares(struct ap_thread *t)
 	return &t->limit_shares;
 }
 
+void ap_limits_fork_child(struct ap_thread *t)
+{
+	if (!t->own_limits)
+		return;
+	shares = t->limit_shares;
+	shares_read = true;
+	ap_proc.boot->nofile_share = t->nofile_share;
+	t->own_limits = 0;
+}
+
 u32 ap_limits_shares(struct ap_thread *t)
 {
 	return *own_shares(t);

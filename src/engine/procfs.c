@@ -255,8 +255,10 @@ static bool refill(struct filter *f)
 	f->in_len -= f->in_pos;
 	f->in_pos = 0;
 	got = ap_sys3(AP_NR_read, (u64)f->from, (u64)f->in + f->in_len, IN_CAP - 1 - f->in_len);
-	if (got <= 0)
+	if (got <= 0) {
+		f->failed |= got < 0;
 		return false;
+	}
 	f->in_len += (u64)got;
 	return true;
 }

@@ -12,6 +12,7 @@
 static struct {
 	char buf[1024];
 	u32 at, len;
+	bool failed; /* what was read is not all */
 } in;
 
 static bool next_char(s32 fd, char *c)
@@ -21,6 +22,7 @@ static bool next_char(s32 fd, char *c)
 
 		in.at = 0;
 		in.len = n > 0 ? (u32)n : 0;
+		in.failed = n < 0;
 		if (in.len == 0)
 			return false;
 	}
@@ -61,6 +63,7 @@ bool ap_selfmaps_read(bool (*fn)(const struct ap_map *m, void *arg), void *arg)
 	if (ap_is_err(fd))
 		return false;
 	in.at = in.len = 0;
+	in.failed = false;
 	while (more && next_char((s32)fd, &c)) {
 		if (c != '\n') {
 			if (n < sizeof(line) - 1)
@@ -72,5 +75,5 @@ bool ap_selfmaps_read(bool (*fn)(const struct ap_map *m, void *arg), void *arg)
 		more = !parse_line(line, &m) || fn(&m, arg);
 	}
 	ap_sys1(AP_NR_close, (u64)fd);
-	return true;
+	return !in.failed;
 }

@@ -12,7 +12,7 @@ struct ap_map {
 
 /*
  * Calls fn for one mapping after another, upwards, until it returns false.  False where the file
- * cannot be read.  Process lock held; fn may change mappings.
+ * cannot be read, be it that only its end cannot.  Process lock held; fn may change mappings.
  */
 AP_MUST_CHECK bool ap_selfmaps_read(bool (*fn)(const struct ap_map *m, void *arg), void *arg);
 

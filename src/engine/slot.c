@@ -8,6 +8,7 @@
  *
  * Process lock held throughout, but for a thread that asks for its own place.
  */
+#include "abi/service.h"
 #include "base/mem.h"
 #include "engine/task.h"
 
@@ -130,6 +131,7 @@ int ap_slot_take(void *at, u32 *slot)
 void ap_slot_init(struct ap_slot *slot, u32 gen)
 {
 	memset(slot->extra, 0, sizeof(slot->extra));
+	memset((char *)slot + AP_LOG_OFF, 0, sizeof(struct ap_log));
 	slot->req = AP_REQ_NONE;
 	slot->in_code = 0;
 	slot->call = 0;

@@ -72,6 +72,8 @@ s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
 /* For the next image: ap_slot.exec_limits, exec_nofile. */
 u32 ap_limits_shares(struct ap_thread *t);
 u32 ap_limits_nofile(struct ap_thread *t);
+/* What was a vfork child's own is that of the process which it has forked. */
+void ap_limits_fork_child(struct ap_thread *t);
 
 /* procfs.c */
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c);

@@ -42,9 +42,12 @@ static u64 world_task_time(void *world, void *host_task)
 
 static u64 world_raw(void *world, void *host_task, u64 kinds)
 {
-	const u64 *raw = ap_host_task_raw(world, host_task);
+	const u64 *raw;
 	u64 sum = 0;
 
+	/* what it reads in place is not newer than this until it can see what comes of it */
+	ap_host_hold(world, host_task);
+	raw = ap_host_task_raw(world, host_task);
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		if (kinds & AP_KIND_BIT(k))
 			sum += raw[k];
@@ -72,6 +75,9 @@ static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s
 
 	(void)caller;
 	(void)fd;
+	if (f)
+		ap_host_sync_event(host, f->event);
+	f = ap_host_file_find(host, host->token_inode);
 	return f ? f->event : NULL;
 }
 
@@ -170,6 +176,7 @@ void ap_host_free(struct ap_host *host)
 	for (u32 i = 0; i < AP_HOST_BUCKETS; i++)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
+	ap_host_files_fini(host);
 	ap_host_cpus_fini(host);
 	free(host->trace);
 	ap_host_pages_fini(host);
@@ -196,6 +203,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 		host->is_idle = !next;
 		host->core_ns = now + (next ? next : CORE_NS);
 	}
+	ap_host_let_go(host);
 	next = host->is_idle && !host->is_changed ? 0
 	       : host->core_ns > now		  ? host->core_ns - now
 						  : 1;
@@ -211,6 +219,8 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 
 void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
 {
+	/* folders of who we are now; opened again when wanted */
+	host->self_fds = host->fds = 0;
 	for (struct ap_host_file *f = host->all_files; f; f = f->after)
 		keep(arg, f->ref);
 	for (struct ap_host_task *t = host->tasks; t; t = t->next)

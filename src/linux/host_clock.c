@@ -13,6 +13,8 @@
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
+#define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
+
 static bool read_schedstat(const struct ap_host_task *t, u64 *ns)
 {
 	char name[64], text[128];
@@ -71,6 +73,12 @@ static bool read_time(struct ap_host_task *t)
 	if (now > t->cpu_time)
 		t->cpu_time = now;
 	return true;
+}
+
+void ap_host_task_time_is(struct ap_host_task *t, u64 ns)
+{
+	if (ns > t->cpu_time && ns < CPU_TIME_MAX)
+		t->cpu_time = ns;
 }
 
 u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t)

@@ -130,7 +130,7 @@ int ap_host_cgroup_of_fd(void *world, struct ap_task *caller, s32 fd, struct ap_
 	int ref, ret;
 
 	(void)world;
-	ref = ap_host_fd_ref(ap_task_host(caller), fd);
+	ref = ap_host_fd_ref(world, ap_task_host(caller), fd);
 	if (ref < 0)
 		return -EBADF;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", ref);

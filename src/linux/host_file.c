@@ -35,13 +35,36 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode)
 	return f;
 }
 
-static int by_proc(const struct ap_host_task *t, s32 fd)
+/* The folder stays open: its files are found from there in half the time. */
+static int open_fds(struct ap_host *host, const struct ap_host_task *t)
 {
 	char path[96];
+
+	if (host->fds > 0)
+		close(host->fds);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)t->pid, (int)t->tid);
+	host->fds = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	host->fds_pid = t->pid;
+	host->fds_tid = t->tid;
+	return host->fds < 0 ? -errno : 0;
+}
+
+static int by_proc(struct ap_host *host, const struct ap_host_task *t, s32 fd)
+{
+	bool is_new = host->fds <= 0 || host->fds_pid != t->pid || host->fds_tid != t->tid;
+	char name[16];
 	int ref;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)t->pid, (int)t->tid, fd);
-	ref = open(path, O_PATH | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%d", fd);
+	if (!is_new) {
+		ref = openat(host->fds, name, O_PATH | O_CLOEXEC);
+		if (ref >= 0)
+			return ref;
+	}
+	ref = open_fds(host, t);
+	if (ref)
+		return ref;
+	ref = openat(host->fds, name, O_PATH | O_CLOEXEC);
 	return ref < 0 ? -errno : ref;
 }
 
@@ -66,9 +89,9 @@ static int by_copy(const struct ap_host_task *t, s32 fd)
 	return ref;
 }
 
-int ap_host_fd_ref(const struct ap_host_task *t, s32 fd)
+int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
 {
-	int ref = by_proc(t, fd);
+	int ref = by_proc(host, t, fd);
 
 	if (ref == -EACCES || ref == -EPERM)
 		ref = by_copy(t, fd);
@@ -99,7 +122,7 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	raise_limit(host);
 	if (ap_host_file_find(host, inode))
 		return -EBADF;
-	ref = ap_host_fd_ref(t, fd);
+	ref = ap_host_fd_ref(host, t, fd);
 	if (ref < 0)
 		return ref == -EMFILE ? -ENFILE : ref;
 	f = calloc(1, sizeof(*f));
@@ -152,14 +175,16 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	free(f);
 }
 
-static bool has_reader(const struct ap_host_file *f)
+static bool has_reader(struct ap_host *host, const struct ap_host_file *f)
 {
 	struct pollfd pfd = { .events = 0 };
-	char path[32];
+	char name[16];
 	bool is_lost;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->ref);
-	pfd.fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (host->self_fds <= 0)
+		host->self_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%d", f->ref);
+	pfd.fd = openat(host->self_fds, name, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (pfd.fd < 0)
 		return errno != ENXIO;
 	is_lost = poll(&pfd, 1, 0) == 1 && pfd.revents & POLLERR;
@@ -169,8 +194,16 @@ static bool has_reader(const struct ap_host_file *f)
 
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f)
 {
-	if (!f->nmappers && !has_reader(f))
+	if (!f->nmappers && !has_reader(host, f))
 		ap_host_file_free(host, f);
+}
+
+void ap_host_files_fini(struct ap_host *host)
+{
+	if (host->self_fds > 0)
+		close(host->self_fds);
+	if (host->fds > 0)
+		close(host->fds);
 }
 
 void ap_host_files_ended(struct ap_host *host)
@@ -193,9 +226,14 @@ u64 ap_host_files_tick(struct ap_host *host, u64 now)
 	host->epoch++;
 	for (u32 n = 0; host->sweep && n < SWEEP_MANY; n++) {
 		struct ap_host_file *f = host->sweep;
+		u64 inode = f->inode;
 
 		host->sweep = f->after;
-		ap_host_file_check(host, f);
+		/* which may be its end */
+		ap_host_sync_event(host, f->event);
+		f = ap_host_file_find(host, inode);
+		if (f)
+			ap_host_file_check(host, f);
 	}
 	host->is_sweeping = host->sweep != NULL;
 	return host->is_sweeping ? 1 : host->sweep_ns - now;

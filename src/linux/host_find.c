@@ -211,6 +211,7 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	if (t && has_ended(t))
 		return -ESRCH;
 	if (t) {
+		ap_host_sync(host, t);
 		*out = t->core;
 		return 0;
 	}

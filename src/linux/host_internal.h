@@ -60,7 +60,10 @@ struct ap_host_task {
 	enum ap_host_ending ending;
 	u64 last_call; /* number + 1 of the call that it was in at its end or exec; 0 none */
 	s32 cpu;       /* last seen there, -1 unknown */
-	u8 *more;      /* rest of a result that did not fit its answer */
+	u64 log_at;    /* position in its log: what is before it has been replayed */
+	bool is_held;
+	struct ap_host_task *held_next;
+	u8 *more; /* rest of a result that did not fit its answer */
 	u64 more_size;
 	struct ap_host_task *next; /* all of them */
 	struct ap_host_task **prev;
@@ -119,6 +122,9 @@ struct ap_host {
 	struct ap_host_file *all_files;
 	struct ap_host_file *sweep; /* next to be asked whether it is in use */
 	bool is_sweeping;
+	int self_fds; /* /proc/self/fd; 0 not opened yet */
+	int fds;      /* /proc/PID/task/TID/fd of who opened last; 0 none */
+	pid_t fds_pid, fds_tid;
 	u64 sweep_ns; /* when the next slow sweep is due */
 	u32 nfiles;
 	bool has_raised; /* RLIMIT_NOFILE */
@@ -138,9 +144,10 @@ struct ap_host {
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
-	bool in_time;	 /* whoever asked in this round was still awake for its answer */
-	u64 token_inode; /* what event_of_fd stands for */
-	u8 *buf;	 /* AP_HOST_BUF bytes for results */
+	struct ap_host_task *held; /* tasks that do nothing in place meanwhile */
+	bool in_time;		   /* whoever asked in this round was still awake for its answer */
+	u64 token_inode;	   /* what event_of_fd stands for */
+	u8 *buf;		   /* AP_HOST_BUF bytes for results */
 };
 
 #define AP_HOST_BUF	 (1u << 18)
@@ -166,10 +173,8 @@ struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
 /* The same, by who knows how. */
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending);
-/* The slot is still this task's: it has not ended without a word. */
-bool ap_host_task_is_in_slot(const struct ap_host_task *t);
 /* Its exec was asked for and may have happened: it lives on without a slot until that is known. */
-bool ap_host_task_waits(struct ap_host_task *t);
+bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t);
 void ap_host_tasks_tick(struct ap_host *host); /* ends those that waited in vain */
 void ap_host_task_order(struct ap_host_task *t);
 void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, pid_t tid);
@@ -177,8 +182,20 @@ void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, 
 void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
 		       pid_t pid);
 const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t);
+/* The slot is still this task's: it has not ended without a word. */
+bool ap_host_task_is_in_slot(const struct ap_host_task *t);
 /* Counts of a slot as they stand. */
 void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]);
+
+/* host_log.c */
+/* The task does nothing in place until ap_host_let_go: what is read of it now holds till then. */
+void ap_host_hold(struct ap_host *host, struct ap_host_task *t);
+/* Holds it, and does what it did in place.  Before anything is done with its events. */
+void ap_host_sync(struct ap_host *host, struct ap_host_task *t);
+void ap_host_sync_event(struct ap_host *host, const struct ap_event *event);
+void ap_host_let_go(struct ap_host *host);
+/* It has no place any more, or another one. */
+void ap_host_log_leaves(struct ap_host *host, struct ap_host_task *t);
 
 /* host_find.c */
 AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
@@ -191,11 +208,12 @@ AP_MUST_CHECK int ap_host_file_open(struct ap_host *host, const struct ap_host_t
 				    u64 inode, struct ap_host_file **out);
 struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
-/* Releases the event when nobody has a descriptor or mapping of it any more. */
+/* After a sync: releases the event when nobody has a descriptor or mapping of it any more. */
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
 u64 ap_host_files_tick(struct ap_host *host, u64 now);
 /* A descriptor of the task by its number, O_PATH; -errno. */
-AP_MUST_CHECK int ap_host_fd_ref(const struct ap_host_task *t, s32 fd);
+AP_MUST_CHECK int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd);
+void ap_host_files_fini(struct ap_host *host);
 
 /* host_page.c */
 AP_MUST_CHECK int ap_host_pub_map(struct ap_host *host);
@@ -225,6 +243,8 @@ void ap_host_world_fini(struct ap_host_task *t);
 
 /* host_clock.c */
 u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
+/* The task says so itself: used where it can be. */
+void ap_host_task_time_is(struct ap_host_task *t, u64 ns);
 void ap_host_clock_last(struct ap_host_task *t); /* it ends, or has ended */
 void ap_host_clock_fini(struct ap_host_task *t);
 

@@ -52,26 +52,35 @@ static void write_pub(struct ap_pub *pub, const struct ap_pub *from)
 	__atomic_store_n(&pub->seq, seq + 1, __ATOMIC_RELEASE);
 }
 
+static u32 pub_of(const struct ap_event *event)
+{
+	const struct ap_host_file *f = event ? ap_event_host(event) : NULL;
+
+	return f ? (u32)(f->pub + 1) : 0;
+}
+
 /*
  * A slot that the task has not begun to use has no generation yet, so nobody may compute.
  */
-static void fill(struct ap_host *host, const struct ap_host_file *f, struct ap_pub *pub)
+static void fill(const struct ap_host_file *f, struct ap_pub *pub)
 {
 	struct ap_task *task = ap_event_task(f->event);
 	const struct ap_host_task *t = task ? ap_task_host(task) : NULL;
 	struct ap_event_public from;
 
-	(void)host;
 	ap_event_public(f->event, &from);
 	*pub = (struct ap_pub){ .inode = f->inode,
 				.id = from.id,
 				.base = from.base,
 				.enabled_base = from.enabled_base,
 				.running_base = from.running_base,
-				.read_format = from.read_format };
+				.read_format = from.read_format,
+				.members = from.nr_siblings + 1,
+				.leader = pub_of(ap_event_leader(f->event)),
+				.next = pub_of(ap_event_next(f->event)) };
 	pub->flags = (from.is_enabled ? AP_PUB_ENABLED : 0) | (from.is_active ? AP_PUB_ACTIVE : 0) |
-		     (from.nr_siblings ? 0 : AP_PUB_ALONE);
-	if (!t || !t->seg || !t->gen || from.is_error)
+		     (from.is_simple ? AP_PUB_SIMPLE : 0);
+	if (!t || !t->seg || !t->gen || from.is_error || from.may_lose)
 		return;
 	pub->kinds = from.kinds;
 	for (u32 k = 0; k < AP_RAW_N; k++)
@@ -80,6 +89,7 @@ static void fill(struct ap_host *host, const struct ap_host_file *f, struct ap_p
 	pub->seg = t->seg->index;
 	pub->slot = t->slot;
 	pub->gen = t->gen;
+	pub->applied = t->log_at;
 }
 
 void ap_host_publish(void *world, struct ap_event *event)
@@ -90,7 +100,7 @@ void ap_host_publish(void *world, struct ap_event *event)
 
 	if (!f || f->pub < 0)
 		return;
-	fill(host, f, &pub);
+	fill(f, &pub);
 	write_pub(&host->pubs[f->pub], &pub);
 }
 
@@ -113,11 +123,11 @@ void ap_host_pub_add(struct ap_host *host, struct ap_host_file *f)
 		f->pub = (s32)at;
 		break;
 	}
-	/* the leader is no longer alone */
-	if (f->event && ap_event_leader(f->event) != f->event)
-		ap_host_publish(host, ap_event_leader(f->event));
-	if (f->event)
-		ap_host_publish(host, f->event);
+	/* the whole group: each names the next */
+	if (!f->event)
+		return;
+	for (struct ap_event *e = ap_event_leader(f->event); e; e = ap_event_next(e))
+		ap_host_publish(host, e);
 }
 
 void ap_host_pub_remove(struct ap_host *host, struct ap_host_file *f)

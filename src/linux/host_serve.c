@@ -14,9 +14,8 @@
 
 #include "linux/host_internal.h"
 
-#define NO_FD	     (~0ULL)	  /* an inode that is none: not a perf descriptor */
-#define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
-#define TOKEN	     0		  /* stands for a descriptor: ap_host.token_inode */
+#define NO_FD (~0ULL) /* an inode that is none: not a perf descriptor */
+#define TOKEN 0	      /* stands for a descriptor: ap_host.token_inode */
 
 struct request {
 	struct ap_svc svc;
@@ -46,6 +45,11 @@ static s64 give(struct request *r, const void *data, u64 size)
 
 static struct ap_host_file *file_of(struct ap_host *host, const struct request *r)
 {
+	struct ap_host_file *f = ap_host_file_find(host, r->svc.arg[0]);
+
+	if (!f)
+		return NULL;
+	ap_host_sync_event(host, f->event);
 	return ap_host_file_find(host, r->svc.arg[0]);
 }
 
@@ -156,6 +160,9 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 
 static s64 serve_prctl(struct ap_host *host, struct request *r)
 {
+	/* its events may be on anybody */
+	for (struct ap_host_task *t = host->tasks; t; t = t->next)
+		ap_host_sync(host, t);
 	ap_core_prctl(host->core, r->task->core, r->svc.arg[0] != 0);
 	return 0;
 }
@@ -187,7 +194,8 @@ static s64 serve_munmap(struct ap_host *host, struct request *r)
 
 static s64 serve_what(struct ap_host *host, struct request *r)
 {
-	int ref = r->svc.arg[0] > INT_MAX ? -EBADF : ap_host_fd_ref(r->task, (s32)r->svc.arg[0]);
+	int ref = r->svc.arg[0] > INT_MAX ? -EBADF
+					  : ap_host_fd_ref(host, r->task, (s32)r->svc.arg[0]);
 	bool is_event;
 	struct stat st;
 
@@ -237,7 +245,7 @@ static s64 end_slot(struct ap_host *host, const u64 *arg, enum ap_host_ending en
 	struct ap_host_task *t = seg ? seg->by_slot[arg[1]] : NULL;
 
 	/* a vfork child's parent may be faster than the news of the child's exec */
-	if (t && !ap_host_task_waits(t))
+	if (t && !ap_host_task_waits(host, t))
 		ap_host_task_end_as(host, t, ending);
 	return 0;
 }
@@ -334,16 +342,25 @@ static s64 serve_one(struct ap_host *host, struct request *r)
 	r->task = t;
 	host->epoch++;
 	host->asker = t;
-	if (r->svc.cpu_time > t->cpu_time && r->svc.cpu_time < CPU_TIME_MAX)
-		t->cpu_time = r->svc.cpu_time;
+	ap_host_task_time_is(t, r->svc.cpu_time);
 	/* 0: the task may not ask for the time any more */
 	if (r->svc.cpu_time)
 		t->time_at = host->epoch;
+	ap_host_sync(host, t);
 	if (r->svc.op != AP_SVC_READ_MORE) {
 		free(t->more);
 		t->more = NULL;
 	}
 	return serve[r->svc.op](host, r);
+}
+
+/* Nothing is asked there: its log may have news. */
+static void sync_slot(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
+{
+	host->epoch++;
+	if (seg->by_slot[slot])
+		ap_host_sync(host, seg->by_slot[slot]);
+	ap_host_let_go(host);
 }
 
 static bool serve_slot(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
@@ -352,10 +369,13 @@ static bool serve_slot(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
 	struct request r = { .seg = seg, .slot = slot };
 	s64 ret;
 
-	if (!take(&r, svc))
+	if (!take(&r, svc)) {
+		sync_slot(host, seg, slot);
 		return false;
+	}
 	ret = serve_one(host, &r);
 	host->asker = NULL;
+	ap_host_let_go(host);
 	host->in_time &= answer(svc, &r, ret);
 	return true;
 }

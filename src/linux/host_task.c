@@ -169,8 +169,9 @@ void ap_host_task_order(struct ap_host_task *t)
 	__atomic_store_n(&ap_host_slot(t->seg, t->slot)->orders, orders, __ATOMIC_RELEASE);
 }
 
-static void place(struct ap_host_task *t, struct ap_host_seg *seg, u32 slot)
+static void place(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg, u32 slot)
 {
+	ap_host_log_leaves(host, t);
 	if (t->seg)
 		t->seg->by_slot[t->slot] = NULL;
 	t->seg = seg;
@@ -195,7 +196,7 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 		free(t);
 		return NULL;
 	}
-	place(t, seg, slot);
+	place(host, t, seg, slot);
 	if (tid)
 		ap_host_task_name(host, t, pid, tid);
 	t->next = host->tasks;
@@ -211,6 +212,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 {
 	/* what it has counted is looked at for the last time */
 	host->epoch++;
+	ap_host_sync(host, t);
 	(void)ap_host_task_raw(host, t);
 	ap_host_trace_end(t);
 	if (t != host->asker)
@@ -222,7 +224,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	ap_host_clock_fini(t);
 	if (ap_host_task_is_in_slot(t) && t->gen)
 		ap_host_slot(t->seg, t->slot)->orders = 0;
-	place(t, NULL, 0);
+	place(host, t, NULL, 0);
 	forget_tid(host, t);
 	*t->prev = t->next;
 	if (t->next)
@@ -248,11 +250,11 @@ static bool is_alive(const struct ap_host_task *t)
 	return t->pid > 0 && !ap_stat_read(t->pid, &st) && st.state != 'Z' && st.state != 'X';
 }
 
-bool ap_host_task_waits(struct ap_host_task *t)
+bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t)
 {
 	if (!t->has_parting || !is_alive(t))
 		return false;
-	place(t, NULL, 0);
+	place(host, t, NULL, 0);
 	return true;
 }
 
@@ -307,8 +309,12 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 		t = take_over(host, seg, slot, pid, tid);
 	if (!t)
 		t = new_task(host, seg, slot, pid, tid);
-	if (t)
-		t->gen = s->gen;
+	if (!t)
+		return NULL;
+	t->gen = s->gen;
+	/* what it brought along can be read in place from now on */
+	if (ap_task_is_watched(t->core))
+		ap_host_publish_task(host, t->core);
 	return t;
 }
 
@@ -339,6 +345,9 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 		return;
 	if (!t->tid && !ap_host_names(host, s, slot, &pid, &tid))
 		ap_host_task_name(host, t, pid, tid);
+	host->epoch++;
+	ap_host_sync(host, t);
+	ap_host_let_go(host);
 	ap_host_sum_slot(s, slot, t->parting);
 	ap_host_trace_parting(host, t);
 	ap_host_watch_parting(host, t);
@@ -370,13 +379,14 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 {
 	end_others(host, t, pid);
 	host->epoch++;
+	ap_host_sync(host, t);
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
 	ap_host_trace_leave(host, t);
 	ap_host_watch_leave(host, t);
 	t->has_parting = false;
-	place(t, seg, 0);
+	place(host, t, seg, 0);
 	t->gen = 0;
 	ap_host_task_name(host, t, pid, pid);
 	ap_core_exec(host->core, t->core);
@@ -399,10 +409,11 @@ void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pi
 		return;
 	if (s) {
 		ap_host_task_exec(host, t, s, pid);
-		return;
+	} else {
+		end_others(host, t, pid);
+		ap_host_task_end_as(host, t, AP_HOST_LEFT);
 	}
-	end_others(host, t, pid);
-	ap_host_task_end_as(host, t, AP_HOST_LEFT);
+	ap_host_let_go(host);
 }
 
 void ap_host_seg_ended(struct ap_host *host, u32 seg)
@@ -420,5 +431,6 @@ void ap_host_seg_ended(struct ap_host *host, u32 seg)
 			ap_host_task_end(host, s->by_slot[i]);
 	for (struct ap_host_file *f = host->all_files; f; f = f->after)
 		ap_host_munmap(host, f, seg);
+	ap_host_let_go(host);
 	drop_seg(host, s);
 }

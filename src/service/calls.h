@@ -7,6 +7,7 @@
 #define AP_SERVICE_CALLS_H
 
 #include "abi/perf.h"
+#include "abi/service.h"
 #include "base/types.h"
 #include "service/service.h"
 
@@ -19,11 +20,19 @@ AP_MUST_CHECK s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from);
 s64 ap_svc_read(u64 inode, u64 buf, u64 size);
 s64 ap_svc_readv(u64 inode, u64 iov, u64 n);
 
-/* own.c: what read(2) gives of an event that only the calling thread can count; 0: ask. */
-#define AP_SVC_OWN_MAX 6U
+/*
+ * own.c: what read(2) gives of an event, or a group, that only the calling thread can count; 0: ask.
+ */
+#define AP_SVC_OWN_MEMBERS 32U
+#define AP_SVC_OWN_MAX	   (3 + 3 * AP_SVC_OWN_MEMBERS)
 u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
 /* Of an event that is active in the calling thread: as of before the last instruction. */
 AP_MUST_CHECK bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
+
+/* Does it in place; false: ask. */
+AP_MUST_CHECK bool ap_svc_own_change(u64 inode, enum ap_log_op op);
+/* A descriptor of an own event was closed: the supervisor looks before it serves this thread again. */
+AP_MUST_CHECK bool ap_svc_own_closed(u64 inode);
 
 /* control.c; true: *ret is the answer, false: it is the kernel's business */
 bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret);

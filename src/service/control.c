@@ -41,7 +41,6 @@ static s64 get_filter(struct ap_svc *svc, u64 from)
 static s64 get_in(struct ap_svc *svc, u32 cmd, u64 arg)
 {
 	struct ap_perf_attr attr;
-	u64 inode;
 	s64 ret;
 
 	switch (cmd) {
@@ -60,14 +59,20 @@ static s64 get_in(struct ap_svc *svc, u32 cmd, u64 arg)
 		return 0;
 	case AP_PERF_IOC_SET_FILTER:
 		return get_filter(svc, arg);
-	case AP_PERF_IOC_SET_OUTPUT:
-		/* The whole word says -1; as a number it is an int. */
-		inode = arg == ~0ULL ? 0 : ap_fds_event((s32)arg);
-		svc->arg[2] = arg == ~0ULL || inode ? inode : ~0ULL;
-		return 0;
 	default:
 		return 0;
 	}
+}
+
+/* The whole word says -1; as a number it is an int. */
+static u64 output_of(u64 arg)
+{
+	u64 inode;
+
+	if (arg == ~0ULL)
+		return 0;
+	inode = ap_fds_event((s32)arg);
+	return inode ? inode : ~0ULL;
 }
 
 static bool is_perf_command(u32 cmd)
@@ -108,6 +113,21 @@ static s64 ask(struct ap_request *r, u64 inode, u32 cmd, u64 arg)
 	return ret;
 }
 
+/* Of an event that is alone, with its group or without. */
+static bool in_place(u64 inode, u32 cmd)
+{
+	switch (cmd) {
+	case AP_PERF_IOC_ENABLE:
+		return ap_svc_own_change(inode, AP_LOG_ENABLE);
+	case AP_PERF_IOC_DISABLE:
+		return ap_svc_own_change(inode, AP_LOG_DISABLE);
+	case AP_PERF_IOC_RESET:
+		return ap_svc_own_change(inode, AP_LOG_RESET);
+	default:
+		return false;
+	}
+}
+
 bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 {
 	struct ap_request r;
@@ -118,6 +138,12 @@ bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 	}
 	if (!is_perf_command((u32)cmd))
 		return false;
+	*ret = 0;
+	if (in_place(inode, (u32)cmd))
+		return true;
+	/* before the request: to look at a descriptor may take one of its own */
+	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT)
+		arg = output_of(arg);
 	*ret = ap_request_begin(&r, AP_SVC_IOCTL);
 	if (*ret)
 		return true;

@@ -100,26 +100,34 @@ static u64 group_of(s32 fd)
 	return inode ? inode : ~0ULL;
 }
 
-static s64 ask(struct ap_request *r, const struct ap_service_call *c,
-	       const struct ap_perf_attr *attr, s32 fd, u64 inode)
+/* What is known before the request begins: to look at a descriptor may take one of its own. */
+struct wanted {
+	const struct ap_perf_attr *attr;
+	u64 group;
+};
+
+static s64 ask(struct ap_request *r, const struct ap_service_call *c, const struct wanted *w,
+	       s32 fd, u64 inode)
 {
 	struct ap_svc *svc = r->svc;
 
+	ap_request_begin_held(r, AP_SVC_OPEN); /* anew: the new descriptor was looked at */
 	svc->arg[0] = (u64)(s32)c->a[1];
 	svc->arg[1] = (u64)(s32)c->a[2];
-	svc->arg[2] = group_of((s32)c->a[3]);
+	svc->arg[2] = w->group;
 	svc->arg[3] = c->a[4];
 	svc->arg[4] = (u64)fd;
 	svc->arg[5] = ~0ULL;
 	svc->arg[6] = inode;
-	memcpy(svc->data, attr, sizeof(*attr));
-	svc->in_size = sizeof(*attr);
+	memcpy(svc->data, w->attr, sizeof(*w->attr));
+	svc->in_size = sizeof(*w->attr);
 	return ap_request_ask(r);
 }
 
 s64 ap_svc_open(const struct ap_service_call *c)
 {
 	struct ap_perf_attr attr;
+	struct wanted w = { .attr = &attr };
 	struct ap_request r;
 	u64 inode = 0;
 	s32 fd = -1;
@@ -131,12 +139,13 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	if (ret)
 		return ret;
 	ap_hook_session()->perf_used = 1;
+	w.group = group_of((s32)c->a[3]);
 	ret = ap_request_begin(&r, AP_SVC_OPEN);
 	if (ret)
 		return ret;
 	ret = make_fd(c->a[4] & AP_PERF_FLAG_FD_CLOEXEC, &fd, &inode);
 	if (!ret) {
-		ret = ask(&r, c, &attr, fd, inode);
+		ret = ask(&r, c, &w, fd, inode);
 		if (ret >= 0)
 			ret = fd;
 		else

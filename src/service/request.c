@@ -34,8 +34,6 @@ void ap_request_begin_held(struct ap_request *r, u32 op)
 
 	ap_hook_place(&p);
 	r->svc = (struct ap_svc *)((char *)p.slot + AP_SVC_OFF);
-	r->seg = p.seg_index;
-	r->slot = p.slot_index;
 	r->svc->op = op;
 	r->svc->ret = 0;
 	r->svc->in_size = 0;
@@ -118,6 +116,24 @@ bool ap_request_is_lost(void)
 	return __atomic_load_n(&gone, __ATOMIC_RELAXED) || !ap_hook_session()->supervisor;
 }
 
+static void announce(const struct ap_hook_place *p, struct ap_session *session)
+{
+	u32 seg = p->seg_index, slot = p->slot_index;
+
+	__atomic_fetch_or(&p->seg->asking[slot / 64], 1ULL << (slot % 64), __ATOMIC_ACQ_REL);
+	__atomic_fetch_or(&session->asking[seg % SEG_BITS / 64], 1ULL << (seg % 64),
+			  __ATOMIC_ACQ_REL);
+	ring(session);
+}
+
+void ap_request_point_out_log(void)
+{
+	struct ap_hook_place p;
+
+	ap_hook_place(&p);
+	announce(&p, ap_hook_session());
+}
+
 s64 ap_request_ask(struct ap_request *r)
 {
 	struct ap_session *session = ap_hook_session();
@@ -129,10 +145,7 @@ s64 ap_request_ask(struct ap_request *r)
 	ap_hook_place(&p);
 	svc->cpu_time = ap_request_cpu_time();
 	__atomic_store_n(&svc->state, AP_SVC_ASKED, __ATOMIC_RELEASE);
-	__atomic_fetch_or(&p.seg->asking[r->slot / 64], 1ULL << (r->slot % 64), __ATOMIC_ACQ_REL);
-	__atomic_fetch_or(&session->asking[r->seg % SEG_BITS / 64], 1ULL << (r->seg % 64),
-			  __ATOMIC_ACQ_REL);
-	ring(session);
+	announce(&p, session);
 	if (ap_svc_is_mute() ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
 			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc))
 		return svc->ret;
@@ -142,25 +155,11 @@ s64 ap_request_ask(struct ap_request *r)
 
 u64 ap_request_what(s32 fd)
 {
-	struct ap_hook_place p;
 	struct ap_request r;
-	struct ap_svc *svc;
-	u64 arg[AP_ARRAY_SIZE(svc->arg)];
-	u32 op, in_size;
 	s64 ret;
 
-	ap_hook_place(&p);
-	svc = (struct ap_svc *)((char *)p.slot + AP_SVC_OFF);
-	op = svc->op;
-	in_size = svc->in_size;
-	for (u32 i = 0; i < AP_ARRAY_SIZE(arg); i++)
-		arg[i] = svc->arg[i];
 	ap_request_begin_held(&r, AP_SVC_WHAT);
-	svc->arg[0] = (u64)fd;
+	r.svc->arg[0] = (u64)fd;
 	ret = ap_request_ask(&r);
-	svc->op = op;
-	svc->in_size = in_size;
-	for (u32 i = 0; i < AP_ARRAY_SIZE(arg); i++)
-		svc->arg[i] = arg[i];
 	return ret > 0 ? (u64)ret : 0;
 }

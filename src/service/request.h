@@ -13,7 +13,6 @@ struct ap_request {
 	struct ap_svc *svc;
 	u64 mask;
 	bool is_held; /* signals are */
-	u32 seg, slot;
 };
 
 /* 0, or AP_HOOK_AGAIN: nothing is held. */
@@ -23,11 +22,13 @@ void ap_request_begin_held(struct ap_request *r, u32 op);
 /* The answer, or -ENODEV where nobody gives one.  May be asked again, with another op. */
 s64 ap_request_ask(struct ap_request *r);
 void ap_request_end(struct ap_request *r);
+/* The supervisor shall look at the thread's log when it has time; nobody waits. */
+void ap_request_point_out_log(void);
 
 /* Has somebody waited in vain already?  Then nothing that needs a supervisor is to be trusted. */
 bool ap_request_is_lost(void);
 
-/* The inode of the event behind a descriptor, 0 none.  Also in the middle of making a request. */
+/* The inode of the event behind a descriptor, 0 none.  A request of its own: not while one is made. */
 u64 ap_request_what(s32 fd);
 
 /* CPU time of the calling thread in ns; 0 where the clock cannot be asked. */

@@ -228,7 +228,7 @@ static void hint(u64 inode)
 {
 	struct ap_request r;
 
-	if (ap_request_begin(&r, AP_SVC_CLOSE))
+	if ((inode && ap_svc_own_closed(inode)) || ap_request_begin(&r, AP_SVC_CLOSE))
 		return;
 	r.svc->arg[0] = inode;
 	ap_request_ask(&r);

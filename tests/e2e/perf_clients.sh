@@ -102,7 +102,8 @@ is "$status $(cut -d, -f2 csv | grep -xE '2003|4003|6003' | sort | xargs)" "0 20
 # late ARG...: perf stat with these; opens the gate once perf says it counts
 late()
 {
-	: >said >ready
+	: >said
+	: >ready
 	"$ANYPERF" run -- perf stat -x, -o csv "${both[@]}" "$@" ./perf_gate <gate >ready 2>said &
 	pid=$!
 	tap_reaped+=("$pid")

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -183,6 +184,57 @@ static void test_memory_limits(void)
 	}
 }
 
+struct limits {
+	struct rlimit as, nofile;
+};
+
+static void get_limits(struct limits *l)
+{
+	getrlimit(RLIMIT_AS, &l->as);
+	getrlimit(RLIMIT_NOFILE, &l->nofile);
+}
+
+/* On the parent's memory, with limits of its own, which its child has from it. */
+static int limit_and_fork(void *arg)
+{
+	const struct rlimit as = { 600000 << 10, 700000 << 10 }, nofile = { 100, 120 };
+	struct limits *got = arg;
+	int status = 1;
+	pid_t pid;
+
+	if (setrlimit(RLIMIT_AS, &as) || setrlimit(RLIMIT_NOFILE, &nofile))
+		_exit(1);
+	get_limits(&got[0]);
+	pid = (pid_t)syscall(SYS_fork);
+	if (!pid) {
+		get_limits(&got[1]);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	_exit(status != 0);
+}
+
+static void test_limits_of_vfork_child(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	struct limits before, after;
+	int status = 1;
+	struct limits *got =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	get_limits(&before);
+	pid = clone(limit_and_fork, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, got);
+	waitpid(pid, &status, 0);
+	CHECK(!status, "a vfork child sets limits and forks");
+	for (int i = 0; i < 2; i++)
+		printf("%ld %ld %ld %ld\n", (long)got[i].as.rlim_cur, (long)got[i].as.rlim_max,
+		       (long)got[i].nofile.rlim_cur, (long)got[i].nofile.rlim_max);
+	get_limits(&after);
+	CHECK(!memcmp(&before, &after, sizeof(before)), "the parent's limits are as they were");
+	munmap(got, 4096);
+}
+
 /* On the parent's memory and, until it says otherwise, in its descriptor table. */
 static int fill_own_table(void *arg)
 {
@@ -255,5 +307,6 @@ int main(void)
 	test_limit(500);
 	test_high();
 	test_memory_limits();
+	test_limits_of_vfork_child();
 	return task_failed;
 }

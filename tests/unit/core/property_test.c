@@ -193,9 +193,9 @@ static bool counts_in(struct model_event *m, u32 task)
 	return m->clones[task].used && m->clones[task].enabled && l->clones[task].enabled;
 }
 
-static void step_run(void)
+static void run_task(u32 task)
 {
-	u32 task = some_task(), n = rnd(1000);
+	u32 n = rnd(1000);
 	u64 ns = rnd(3 * MS);
 
 	world_run(&W, task, ns, n);
@@ -205,6 +205,43 @@ static void step_run(void)
 		M[i].count += n * (M[i].kind + 1);
 		M[i].time += ns;
 	}
+}
+
+static void step_run(void)
+{
+	run_task(some_task());
+}
+
+static bool has_members(const struct model_event *m)
+{
+	for (u32 i = 0; i < EVENTS; i++)
+		if (M[i].fd && M[i].leader == m - M)
+			return true;
+	return false;
+}
+
+/* The core is told later what the task itself has done, some of it twice. */
+static void step_replay(void)
+{
+	static const u32 cmds[] = { AP_PERF_IOC_ENABLE, AP_PERF_IOC_DISABLE, AP_PERF_IOC_RESET };
+	struct model_event *m = some_event();
+	u32 n = 1 + rnd(5), cmd[5];
+	u64 raw[5], now[5];
+
+	if (!m || m->leader >= 0 || m->inherit || m->ended || has_members(m) || W.config.counters)
+		return;
+	for (u32 i = 0; i < n; i++) {
+		cmd[i] = cmds[rnd(3)];
+		raw[i] = W.tasks[m->task].raw[m->kind];
+		now[i] = W.tasks[m->task].time;
+		if (cmd[i] == AP_PERF_IOC_RESET)
+			m->count = m->seen = 0;
+		else
+			m->enabled = cmd[i] == AP_PERF_IOC_ENABLE;
+		run_task(m->task);
+	}
+	for (u32 i = 0; i < n; i++)
+		ap_core_replay(W.core, W.fds[m->fd - 1], cmd[i], raw[i], now[i]);
 }
 
 static void step_reset(void)
@@ -266,6 +303,9 @@ static void step(void)
 		break;
 	case 9:
 		world_move(&W, some_task(), rnd(NCPUS));
+		break;
+	case 14:
+		step_replay();
 		break;
 	case 10:
 	case 11:

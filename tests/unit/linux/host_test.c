@@ -146,6 +146,77 @@ static void counts_what_the_slot_gains(void)
 	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
 }
 
+static struct ap_log *log_of(u32 seg)
+{
+	return (struct ap_log *)((char *)slot_of(seg) + AP_LOG_OFF);
+}
+
+static void write_log(u64 inode, u32 op, u64 raw, u64 time)
+{
+	struct ap_log *log = log_of(0);
+	struct ap_log_entry *entry = (void *)((char *)slot_of(0) + AP_SLOT_LOG_OFF);
+
+	EXPECT(!(log->state & AP_LOG_HOLD));
+	entry[(log->state & AP_LOG_HEAD) % AP_LOG_MAX] =
+		(struct ap_log_entry){ .inode = inode, .op = op, .raw = raw, .time = time };
+	log->state++;
+}
+
+static void what_was_done_in_place_comes_first(void)
+{
+	u64 inode;
+	int fd;
+
+	set_up();
+	slot_of(0)->extra[AP_VEC_INSTR] = 100;
+	inode = open_event(&fd, 0);
+	slot_of(0)->extra[AP_VEC_INSTR] = 200;
+	write_log(inode, AP_LOG_DISABLE, 150, 5000);
+	write_log(inode, AP_LOG_ENABLE, 160, 6000);
+	EXPECT_U64(value(inode), 50 + 40);
+	EXPECT_U64(log_of(0)->done, 2);
+	write_log(inode, AP_LOG_RESET, 200, 0);
+	write_log(inode, AP_LOG_DISABLE, 203, 7000);
+	slot_of(0)->extra[AP_VEC_INSTR] = 300;
+	EXPECT(call(0, AP_SVC_IOCTL, inode, AP_PERF_IOC_ENABLE, 0) == 0);
+	slot_of(0)->extra[AP_VEC_INSTR] = 310;
+	EXPECT_U64(value(inode), 13);
+	close(fd);
+	write_log(inode, AP_LOG_CLOSE, 0, 0);
+	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
+	EXPECT_U64(log_of(0)->done, 5);
+}
+
+static void a_scribbled_log_does_no_harm(void)
+{
+	u64 inode, v;
+	int fd;
+
+	set_up();
+	slot_of(0)->extra[AP_VEC_INSTR] = 100;
+	inode = open_event(&fd, 0);
+	slot_of(0)->extra[AP_VEC_INSTR] = 200;
+	write_log(inode, AP_LOG_DISABLE, ~0ULL, ~0ULL); /* as of now */
+	write_log(inode, AP_LOG_ENABLE, 7, 0);		/* not before the last change */
+	write_log(inode, 77, 0, 0);
+	write_log(inode, 0, 0, 0);
+	write_log(inode + 1, AP_LOG_RESET, 0, 0);
+	write_log(0, AP_LOG_CLOSE, 0, 0);
+	write_log(inode, AP_LOG_CLOSE, 0, 0); /* is open nevertheless */
+	slot_of(0)->extra[AP_VEC_INSTR] = 201;
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == 0);
+	v = value(inode);
+	EXPECT_U64(v, 101);
+	log_of(0)->state += 12345; /* more than there is room for */
+	EXPECT_U64(value(inode), v);
+	log_of(0)->state = ~0ULL;
+	EXPECT_U64(value(inode), v);
+	EXPECT_U64(log_of(0)->done, AP_LOG_HEAD);
+	close(fd);
+	EXPECT(call(0, AP_SVC_CLOSE, inode, 0, 0) == 0);
+	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
+}
+
 static void children_join_their_parent(void)
 {
 	u64 inode;
@@ -291,6 +362,8 @@ static void the_limit_of_mapped_pages_holds(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(counts_what_the_slot_gains),
+						 TAP(what_was_done_in_place_comes_first),
+						 TAP(a_scribbled_log_does_no_harm),
 						 TAP(children_join_their_parent),
 						 TAP(the_killed_are_counted),
 						 TAP(an_exec_goes_on),

@@ -170,7 +170,7 @@ void fake_start(fake_answer answer)
 
 	fake.session = calloc(1, sizeof(*fake.session));
 	fake.seg = calloc(1, sizeof(*fake.seg));
-	fake.slot = calloc(1, 4096);
+	fake.slot = calloc(1, AP_SLOT_SIZE);
 	fake.pub = calloc(AP_PUB_MAX, sizeof(*fake.pub));
 	fake.session->flags = AP_F_SERVE;
 	fake.session->supervisor = 1;

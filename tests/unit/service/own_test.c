@@ -127,9 +127,10 @@ static void a_group_of_one_is_read_in_place(void)
 	u64 v[3];
 
 	publish(AP_PERF_FORMAT_GROUP | AP_PERF_FORMAT_ID, 0);
-	EXPECT(get(v, 24) == 8); /* not alone: asked */
+	EXPECT(get(v, 24) == 8); /* nobody says what group: asked */
 	EXPECT_U64(v[0], ASKED);
-	e->flags |= AP_PUB_ALONE;
+	e->members = 1;
+	e->leader = (u32)(e - fake.pub) + 1;
 	EXPECT(get(v, 24) == 24);
 	EXPECT_U64(v[0], 1);
 	EXPECT_U64(v[1], VALUE);

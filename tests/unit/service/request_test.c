@@ -341,6 +341,49 @@ static void a_task_with_a_filter_is_mute(void)
 	EXPECT_U64(fake.released, 1);
 }
 
+static s32 known;
+
+/* As the request was left, a stranger to the next one. */
+static void answers_and_scribbles(struct ap_svc *svc)
+{
+	bool is_what = svc->op == AP_SVC_WHAT;
+	u64 fd = svc->arg[0];
+
+	svc->ret = 0;
+	if (!is_what)
+		return;
+	svc->ret = fd == (u64)known ? (s64)fake_inode(known) : 0;
+	memset(svc->data, 0xee, 64);
+	memset(svc->arg, 0xee, sizeof(svc->arg));
+	svc->in_size = svc->out_size = 8;
+}
+
+/* It asks what a descriptor is; the question does not get into the request that needs the answer. */
+static void a_mute_task_asks_about_a_descriptor_first(void)
+{
+	s32 fd, null = open("/dev/null", O_RDONLY);
+
+	fake_start(answers_and_scribbles);
+	fake.session->mute = 1;
+	fake.session->perf_used = 1;
+	fd = fake_perf_fd();
+	known = fake_perf_fd();
+	EXPECT(control(fd, AP_PERF_IOC_ENABLE, 0) == 0);
+	fake.seg->mute = 1;
+	EXPECT(control(fd, AP_PERF_IOC_SET_OUTPUT, (u64)known) == 0);
+	EXPECT_U64(fake.requests, 3);
+	EXPECT_U64(fake.last.op, AP_SVC_IOCTL);
+	EXPECT_U64(fake.last.arg[0], fake_inode(fd));
+	EXPECT_U64(fake.last.arg[1], AP_PERF_IOC_SET_OUTPUT);
+	EXPECT_U64(fake.last.arg[2], fake_inode(known));
+	EXPECT_U64(fake.last.in_size, 0);
+	EXPECT_U64(fake.last.out_size, 0);
+	EXPECT(control(fd, AP_PERF_IOC_SET_OUTPUT, (u64)null) == 0);
+	EXPECT_U64(fake.last.arg[2], ~0ULL);
+	EXPECT(control(fd, AP_PERF_IOC_SET_OUTPUT, ~0ULL) == 0);
+	EXPECT_U64(fake.last.arg[2], 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -355,6 +398,7 @@ int main(int argc, char **argv)
 		TAP(a_close_is_told),
 		TAP(a_waiting_signal_comes_first),
 		TAP(a_task_with_a_filter_is_mute),
+		TAP(a_mute_task_asks_about_a_descriptor_first),
 		TAP(without_a_supervisor_there_is_no_device),
 		{ 0 },
 	};
