@@ -160,6 +160,8 @@ report()
 	"$bench/startup.sh"
 	printf '\n## Threads\n\n'
 	"$bench/threads.sh" "$runs"
+	printf '\n## Calls on perf descriptors\n\n'
+	"$bench/perf_calls.sh" "$runs"
 }
 
 # drop COLUMN...: from the columns

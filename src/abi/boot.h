@@ -53,6 +53,14 @@ struct ap_boot_thread {
 	s64 restart; /* it was in a system call: the kernel's -ERESTART*; rip is the instruction */
 	u64 rseq;    /* its rseq area, which is no longer registered; 0 none */
 	u32 rseq_size, rseq_sig;
+	/* A thread that is to leave the engine: its alternate stack, as sigaltstack has it. */
+	u64 altstack[3];
+};
+
+/* What the supervisor asks of a thread of a process that is to run natively again. */
+enum ap_leave {
+	AP_LEAVE_FLUSH = 1,  /* every thread comes to the dispatcher */
+	AP_LEAVE_RESTORE = 2 /* all are parked: dispositions, protection of code */
 };
 
 struct ap_boot {
@@ -87,6 +95,10 @@ struct ap_blob_header {
 	u64 image_size; /* bytes to map, bss included, page multiple */
 	u64 file_size;	/* bytes to copy; the rest is zero */
 	u64 attach;	/* offset where further threads start: rdi is their struct ap_boot_thread */
+	u64 call;	/* of the syscall instruction that makes the program's calls */
+	u64 leave;  /* a thread stopped there goes on here, to park; rdi: not 0, restart_syscall */
+	u64 borrow; /* a thread is borrowed for what concerns all, rdi: enum ap_leave; and parks */
+	u64 parked; /* of the syscall instruction in which it waits; rbx: struct ap_boot_thread */
 };
 
 #endif

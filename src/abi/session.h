@@ -138,6 +138,7 @@ struct ap_seg {
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64]; /* path or name for reports, NUL terminated */
+	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
 };
 
 enum ap_note_kind {

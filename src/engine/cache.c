@@ -154,7 +154,7 @@ static void wait_and_release(void)
 	}
 }
 
-void ap_cache_flush(void)
+void ap_cache_retire(void)
 {
 	for (u32 k = 0; k < ap_nunits; k++) {
 		struct ap_unit *u = &ap_units[k];
@@ -171,6 +171,11 @@ void ap_cache_flush(void)
 	memset(pages, 0, sizeof(pages));
 	ap_units_retire();
 	ap_proc.epoch++;
+}
+
+void ap_cache_flush(void)
+{
+	ap_cache_retire();
 	wait_and_release();
 }
 

@@ -133,6 +133,8 @@ void ap_cache_drop_probe(struct ap_block *b);
 void ap_cache_invalidate(u64 start, u64 end);
 /* Drops everything; memory is reused when no thread can be inside.  Lock held. */
 void ap_cache_flush(void);
+/* Likewise, by a thread that is inside itself: a later flush takes the memory back. */
+void ap_cache_retire(void);
 
 /* Finds or translates; NULL only where memory is exhausted beyond help.  Lock held. */
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl);

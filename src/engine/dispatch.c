@@ -126,6 +126,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lock_drop(&ap_proc.lock);
 		ap_sig_go_native(t);
 	}
+	if (ap_unlikely(__atomic_load_n(&ap_proc.seg->leave, __ATOMIC_RELAXED))) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_leave_park(t);
+	}
 	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
 		stress_fault(t);
 	if (ap_unlikely(ap_kinds_are_stale()))

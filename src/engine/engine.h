@@ -125,6 +125,11 @@ void ap_task_init(struct ap_thread *t);
 void ap_attach_before(void);
 AP_MUST_CHECK int ap_attach_threads(struct ap_thread *first);
 AP_NORETURN void ap_attach_thread(struct ap_boot_thread *rec);
+/* leave.c: the supervisor wants the process to run natively; t->regs are complete. */
+AP_NORETURN void ap_leave_park(struct ap_thread *t);
+AP_NORETURN void ap_leave_call(u64 is_block);
+AP_NORETURN void ap_leave_borrowed(enum ap_leave what);
+void ap_leave_wait(struct ap_boot_thread *rec, u64 timeout[2]);
 
 /* kinds.c; lock held.  Does the session want more to be counted than all code of the process counts? */
 void ap_kinds_init(void);

@@ -72,6 +72,45 @@ ap_blob_attach:
 	call ap_attach_thread
 	ud2
 
+/* In the program's system call, stopped: it is not made.  rdi says how it would be restarted. */
+	.globl ap_blob_leave, ap_blob_borrow, ap_leave_wait, ap_leave_parked
+	.hidden ap_blob_leave, ap_blob_borrow, ap_leave_wait, ap_leave_parked
+ap_blob_leave:
+	mov %gs:AP_T_ENGINE_SP, %rsp
+	pushq $0x202
+	popfq
+	xor %ebp, %ebp
+	call ap_leave_call
+	ud2
+
+/* In translated code or parked: the engine's stack is free.  rdi says what for. */
+ap_blob_borrow:
+	mov %gs:AP_T_ENGINE_SP, %rsp
+	sub $4096, %rsp /* a parked thread's frame */
+	pushq $0x202
+	popfq
+	xor %ebp, %ebp
+	call ap_leave_borrowed
+	ud2
+
+/*
+ * ap_leave_wait(record, timeout): until a tracer takes the thread; returns when the time is over.  ppoll,
+ * since others that wait so long make the kernel forget how the program's call is to be restarted.
+ */
+ap_leave_wait:
+	push %rbx
+	mov %rdi, %rbx
+	mov %rsi, %rdx
+	xor %edi, %edi
+	xor %esi, %esi
+	xor %r10d, %r10d
+	mov $8, %r8d
+	mov $271, %eax
+ap_leave_parked:
+	syscall
+	pop %rbx
+	ret
+
 /* From a block's stub: exit_id and exit_kind are set, everything else is the program's. */
 	.globl ap_gate_exit
 	.hidden ap_gate_exit

@@ -311,8 +311,11 @@ static int start(struct attach *at, const char **why)
 
 static int bring_in(struct attach *at, const char **why)
 {
-	int ret = ap_stopped_take_rseq(&at->stopped, why);
+	int ret = ap_task_check_64bit(at->stopped.tasks[0].tid);
 
+	*why = "32-bit program";
+	if (!ret)
+		ret = ap_stopped_take_rseq(&at->stopped, why);
 	if (ret)
 		return ret;
 	at->recs = calloc(at->stopped.n, sizeof(*at->recs));
@@ -343,6 +346,7 @@ int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a, char w
 	}
 	if (!ret) {
 		a->pid = pid;
+		a->fd = at.in.session_fd;
 		a->nofile_share = at.in.nofile_share;
 	}
 	ap_stopped_release(&at.stopped);

@@ -16,12 +16,19 @@ struct ap_attached {
 	pid_t pid; /* 0: nobody */
 	u32 seg;
 	u64 base;	  /* of the engine in it */
+	s32 fd;		  /* the session's in it */
 	u32 nofile_share; /* added to its RLIMIT_NOFILE */
 };
 
 /* 0, and its threads count from here on; else -errno, the reason in why, and nothing has changed. */
 AP_MUST_CHECK int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a,
 			    char why[AP_ATTACH_WHY]);
+
+/*
+ * detach.c: it runs on natively, and none of its threads is in the engine any more.  -errno where that
+ * cannot be done; it runs on as it was then.
+ */
+AP_MUST_CHECK int ap_detach(struct ap_supervisor *sv, struct ap_attached *a);
 
 /* attach_check.c: what can be told before it is touched; false with the reason in why. */
 AP_MUST_CHECK bool ap_attach_may(pid_t pid, char why[AP_ATTACH_WHY]);

@@ -13,6 +13,10 @@
 
 #define AP_HOST_BUCKETS 1024U
 
+/* In place of a descriptor of one of the kernel's own events. */
+#define AP_HOST_FD_NONE	   (-1) /* not asked for yet */
+#define AP_HOST_FD_REFUSED (-2)
+
 /* A segment, mapped as a whole: pages that were never touched stay holes. */
 struct ap_host_seg {
 	u32 index;
@@ -46,7 +50,9 @@ struct ap_host_task {
 	u64 parting[AP_RAW_N]; /* of the slot, when an exec was asked for */
 	bool has_parting;
 	u64 cpu_time, time_at;	  /* ns, as of that epoch */
-	s32 world_fd[AP_WORLD_N]; /* the kernel's own events; -1 none, -2 refused */
+	s32 clock_fd;		  /* the kernel's task-clock: host_clock.c */
+	u64 clock_base;		  /* CPU time when that began */
+	s32 world_fd[AP_WORLD_N]; /* the kernel's own events */
 	u64 world_last[AP_WORLD_N];
 	struct ap_host_point *points; /* of tracepoints: host_trace.c */
 	u32 npoints;
@@ -167,7 +173,6 @@ struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
 /* The same, by who knows how. */
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending);
-/* The slot is still this task's: it has not ended without a word. */
 /* Its exec was asked for and may have happened: it lives on without a slot until that is known. */
 bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t);
 void ap_host_tasks_tick(struct ap_host *host); /* ends those that waited in vain */
@@ -177,9 +182,7 @@ void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, 
 void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
 		       pid_t pid);
 const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t);
-u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
-/* The task says so itself: used where it can be. */
-void ap_host_task_time_is(struct ap_host_task *t, u64 ns);
+/* The slot is still this task's: it has not ended without a word. */
 bool ap_host_task_is_in_slot(const struct ap_host_task *t);
 /* Counts of a slot as they stand. */
 void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]);
@@ -237,6 +240,13 @@ int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_c
 			  u64 *v);
 void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
 void ap_host_world_fini(struct ap_host_task *t);
+
+/* host_clock.c */
+u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
+/* The task says so itself: used where it can be. */
+void ap_host_task_time_is(struct ap_host_task *t, u64 ns);
+void ap_host_clock_last(struct ap_host_task *t); /* it ends, or has ended */
+void ap_host_clock_fini(struct ap_host_task *t);
 
 /* host_trace.c */
 int ap_host_trace_count(void *world, void *host_task, s32 cpu, u32 id, u64 *v);

@@ -16,8 +16,6 @@
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
-#define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
-
 /* --- segments */
 
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg)
@@ -81,7 +79,7 @@ void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]
 	}
 }
 
-/* --- counts and time */
+/* --- counts */
 
 bool ap_host_task_is_in_slot(const struct ap_host_task *t)
 {
@@ -116,39 +114,6 @@ const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
 			t->raw[k] = now;
 	}
 	return t->raw;
-}
-
-/* CPU time in ns from a /proc file that is in ns, else from one in ticks. */
-static bool read_cpu_time(const struct ap_host_task *t, u64 *ns)
-{
-	char name[64], text[128];
-	const char *p = text;
-
-	if (t->tid <= 0)
-		return false;
-	snprintf(name, sizeof(name), "task/%d/schedstat", (int)t->tid);
-	if (ap_proc_read(t->pid, name, text, sizeof(text)) <= 0)
-		return false;
-	*ns = ap_text_u64(&p, 10);
-	return true;
-}
-
-void ap_host_task_time_is(struct ap_host_task *t, u64 ns)
-{
-	if (ns > t->cpu_time && ns < CPU_TIME_MAX)
-		t->cpu_time = ns;
-}
-
-u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t)
-{
-	u64 now;
-
-	if (t->time_at == host->epoch)
-		return t->cpu_time;
-	t->time_at = host->epoch;
-	if (read_cpu_time(t, &now) && now > t->cpu_time)
-		t->cpu_time = now;
-	return t->cpu_time;
 }
 
 /* --- known tasks */
@@ -224,8 +189,9 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 	if (!t)
 		return NULL;
 	t->cpu = -1;
+	t->clock_fd = AP_HOST_FD_NONE;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
-		t->world_fd[i] = -1;
+		t->world_fd[i] = AP_HOST_FD_NONE;
 	if (ap_core_task_new(host->core, &id, t, &t->core)) {
 		free(t);
 		return NULL;
@@ -250,11 +216,12 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	(void)ap_host_task_raw(host, t);
 	ap_host_trace_end(t);
 	if (t != host->asker)
-		(void)ap_host_task_time(host, t);
+		ap_host_clock_last(t);
 	t->time_at = host->epoch;
 	ap_host_world_last(t);
 	ap_core_exit(host->core, t->core);
 	ap_host_world_fini(t);
+	ap_host_clock_fini(t);
 	if (ap_host_task_is_in_slot(t) && t->gen)
 		ap_host_slot(t->seg, t->slot)->orders = 0;
 	place(host, t, NULL, 0);

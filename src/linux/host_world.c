@@ -15,8 +15,6 @@
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
-#define NOT_OPEN (-1)
-#define REFUSED	 (-2)
 #ifndef PERF_COUNT_SW_CGROUP_SWITCHES
 #define PERF_COUNT_SW_CGROUP_SWITCHES 11
 #endif
@@ -45,7 +43,7 @@ static s32 open_event(const struct ap_host_task *t, enum ap_world_counter which)
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = configs[which];
 	fd = (int)syscall(SYS_perf_event_open, &attr, t->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? REFUSED : fd;
+	return fd < 0 ? AP_HOST_FD_REFUSED : fd;
 }
 
 /* Field n of a stat line, counted from the end of the name, which may hold anything. */
@@ -129,7 +127,7 @@ int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_c
 	(void)cpu;
 	if (!t || which >= AP_WORLD_N)
 		return -EOPNOTSUPP;
-	if (t->world_fd[which] == NOT_OPEN && t->tid > 0)
+	if (t->world_fd[which] == AP_HOST_FD_NONE && t->tid > 0)
 		t->world_fd[which] = open_event(t, which);
 	if (t->world_fd[which] >= 0) {
 		if (read(t->world_fd[which], &now, sizeof(now)) != sizeof(now))
@@ -151,7 +149,7 @@ void ap_host_world_last(struct ap_host_task *t)
 	u64 v;
 
 	for (u32 i = 0; i < AP_WORLD_N; i++)
-		if (t->world_fd[i] != NOT_OPEN)
+		if (t->world_fd[i] != AP_HOST_FD_NONE)
 			(void)ap_host_world_counter(NULL, t, -1, (enum ap_world_counter)i, &v);
 }
 

@@ -2,6 +2,9 @@
 /*
  * A run that brings a running process in, with a command beside it or none.
  */
+#include <errno.h>
+#include <string.h>
+
 #include "linux/run_internal.h"
 
 int ap_run_attach(struct ap_run_state *run)
@@ -31,5 +34,13 @@ void ap_run_serve_attached(struct ap_run_state *run)
 
 void ap_run_detach(struct ap_run_state *run)
 {
-	(void)run;
+	struct ap_attached *a = &run->attached;
+	int ret;
+
+	if (!a->pid)
+		return;
+	ret = ap_detach(&run->sv, a);
+	if (ret && ret != -ESRCH)
+		ap_run_complain(run, 0, "cannot leave process %d, which runs on in the session: %s",
+				(int)a->pid, strerror(-ret));
 }

@@ -25,7 +25,6 @@
 
 #define STOP_NS		2000000000ULL
 #define STEP_NS		100000L
-#define PASSES_MAX	1000
 #define RSEQ_UNREGISTER 1
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
@@ -145,7 +144,7 @@ static void undo_call(pid_t pid, struct ap_stopped_task *t)
 	regs->rax = t->restart == -AP_ERESTART_RESTARTBLOCK ? SYS_restart_syscall : nr;
 }
 
-static int stop_task(struct ap_stopped *s, pid_t tid)
+int ap_stopped_take_task(struct ap_stopped *s, pid_t tid)
 {
 	struct ap_stopped_task *t;
 	int ret;
@@ -196,29 +195,53 @@ static bool has_ended(pid_t pid, pid_t tid)
 	       st.state == 'Z' || st.state == 'X';
 }
 
-/* Stops whoever is not stopped yet; how many there were, or -errno. */
-static int pass(struct ap_stopped *s)
+int ap_stopped_run(struct ap_stopped *s, struct ap_stopped_task *t,
+		   const struct user_regs_struct *regs)
+{
+	const struct timespec moment = { .tv_nsec = 10 * STEP_NS };
+	u64 mask = t->mask;
+	int ret = ap_task_set_regs(t->tid, regs);
+
+	if (!ret && ptrace(PTRACE_CONT, t->tid, 0, 0))
+		ret = -errno;
+	if (!ret) {
+		nanosleep(&moment, NULL);
+		ret = ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) ? -errno : settle(t);
+	}
+	t->mask = mask;
+	t->restart = 0;
+	if (!ret)
+		ret = ap_task_get_regs(t->tid, &t->regs);
+	if (!ret)
+		undo_call(s->pid, t);
+	return ret;
+}
+
+int ap_stopped_others(struct ap_stopped *s, int (*fn)(struct ap_stopped *s, pid_t tid))
 {
 	char path[AP_PROC_PATH];
 	DIR *dir = opendir(ap_proc_path(path, s->pid, "task"));
 	struct dirent *entry;
-	int found = 0, ret;
+	int ret = 0;
 
 	if (!dir)
 		return -ESRCH;
-	while (found >= 0 && (entry = readdir(dir))) {
+	while (!ret && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)atoi(entry->d_name);
 
-		if (tid <= 0 || is_known(s, tid) || has_ended(s->pid, tid))
-			continue;
-		ret = stop_task(s, tid);
-		if (ret && ret != -ESRCH)
-			found = ret;
-		else
-			found++;
+		if (tid > 0 && !is_known(s, tid) && !has_ended(s->pid, tid))
+			ret = fn(s, tid);
 	}
 	closedir(dir);
-	return found;
+	return ret;
+}
+
+/* Stops whoever is not stopped yet. */
+static int take_other(struct ap_stopped *s, pid_t tid)
+{
+	int ret = ap_stopped_take_task(s, tid);
+
+	return ret == -ESRCH ? 0 : ret;
 }
 
 static const char *stop_reason(int err)
@@ -239,17 +262,20 @@ static const char *stop_reason(int err)
 int ap_stopped_take(struct ap_stopped *s, pid_t pid, const char **why)
 {
 	struct ap_auxv aux;
-	int found = 1;
+	u32 known = 0;
+	int ret;
 
 	*s = (struct ap_stopped){ .pid = pid };
-	for (u32 i = 0; i < PASSES_MAX && found > 0; i++)
-		found = pass(s);
-	if (!found && (!s->n || ap_auxv_read(pid, &aux)))
-		found = -ESRCH;
-	if (found) {
-		*why = stop_reason(found);
+	do {
+		known = s->n;
+		ret = ap_stopped_others(s, take_other);
+	} while (!ret && s->n != known);
+	if (!ret && (!s->n || ap_auxv_read(pid, &aux)))
+		ret = -ESRCH;
+	if (ret) {
+		*why = stop_reason(ret);
 		ap_stopped_release(s);
-		return found < 0 ? found : -EAGAIN;
+		return ret;
 	}
 	s->vdso = aux.vdso;
 	return 0;

@@ -31,6 +31,14 @@ struct ap_stopped {
 
 /* 0, or -errno with *why; then whoever was stopped goes on as before. */
 AP_MUST_CHECK int ap_stopped_take(struct ap_stopped *s, pid_t pid, const char **why);
+/* The same for one more thread of s->pid; it is the last of s->tasks then. */
+AP_MUST_CHECK int ap_stopped_take_task(struct ap_stopped *s, pid_t tid);
+/* A stopped one runs with these registers, signals blocked, for a moment; it stops anywhere. */
+AP_MUST_CHECK int ap_stopped_run(struct ap_stopped *s, struct ap_stopped_task *t,
+				 const struct user_regs_struct *regs);
+/* Each thread of s->pid that is alive and not in s->tasks; fn returns 0 to go on. */
+AP_MUST_CHECK int ap_stopped_others(struct ap_stopped *s,
+				    int (*fn)(struct ap_stopped *s, pid_t tid));
 /* No critical section of rseq is under way any more, and the kernel knows of none. */
 AP_MUST_CHECK int ap_stopped_take_rseq(struct ap_stopped *s, const char **why);
 /* All that were not let go yet run on natively. */

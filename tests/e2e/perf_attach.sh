@@ -40,15 +40,48 @@ finish 'threads in all kinds of waits'
 wait "$session"
 is "$?" 0 'the session ends with it' || note "$(cat "$tmp/err")"
 
-# the loop's instructions are known
-exec 9<>"$tmp/out.fifo"
-timeout -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
-job=$!
-tap_reaped+=("$job")
-wait_for 20 test -s "/proc/$job/task/$job/children"
-read -r pid <"/proc/$job/task/$job/children"
-wait_for 20 grep -q '^0 ' "/proc/$pid/syscall"
-exec 9>&-
+# is_native NAME: nothing of the session is left in $pid but dead memory
+is_native()
+{
+	grep '^Sig' "/proc/$pid/status" | grep -v '^SigQ' >"$tmp/signals"
+	same "$tmp/signals" "$tmp/signals.before" "$1: dispositions and masks"
+	is "$(find "/proc/$pid/fd" -lname '*memfd*' | wc -l)" 0 "$1: no descriptor of the session"
+	is "$(awk '/TracerPid/ { print $2 }' "/proc/$pid/status")" 0 "$1: no tracer"
+}
+
+begin
+grep '^Sig' "/proc/$pid/status" | grep -v '^SigQ' >"$tmp/signals.before"
+for i in 1 2 3; do
+	run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- true 8>&-
+	is "$status" 0 "left when the command ends, time $i: status" || note "$(cat "$tmp/err")"
+	is "$(cat "$tmp/err")" '' "left when the command ends, time $i: nothing is said"
+	is_native "left when the command ends, time $i"
+done
+run timeout -k 5 60 "$ANYPERF" run --attach "$pid" --timeout 50 8>&-
+is "$status" 0 'left when the time is over: status' || note "$(cat "$tmp/err")"
+is_native 'left when the time is over'
+timeout -k 5 60 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
+session=$!
+wait_for 20 sh -c "find /proc/$pid/fd -lname '*memfd*' | grep -q ."
+kill -TERM "$session"
+wait "$session"
+is_native 'left when told to' || note "$(cat "$tmp/err")"
+finish 'left five times'
+
+# begin_loop: starts perf_attach_loop, whose instructions are known, and waits until it reads
+begin_loop()
+{
+	exec 9<>"$tmp/out.fifo"
+	timeout -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
+	job=$!
+	tap_reaped+=("$job")
+	wait_for 20 grep -q . "/proc/$job/task/$job/children"
+	read -r pid <"/proc/$job/task/$job/children"
+	wait_for 20 grep -q '^0 ' "/proc/$pid/syscall"
+	exec 9>&-
+}
+
+begin_loop
 run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- \
 	"$PROGRAMS/perf_attach_count" "$pid" "$tmp/in" "$tmp/out.fifo"
 is "$status" 0 'a client counts it: status' || note "$(cat "$tmp/err")"
@@ -56,6 +89,19 @@ printf 'instructions 2000009\nbranches 1000000\n' >"$tmp/want"
 same "$tmp/out" "$tmp/want" 'a client counts it from the attach to its end'
 wait "$job"
 is "$?" 7 'its status is its own'
+
+if command -v perf >/dev/null; then
+	begin_loop
+	run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- \
+		perf stat -x, -e instructions:u,branches:u -p "$pid" -- \
+		sh -c 'exec 5<"$2"; printf x >"$1"; cat <&5 >/dev/null' sh "$tmp/in" "$tmp/out.fifo"
+	is "$status" 0 "perf stat -p: status" || note "$(cat "$tmp/err")"
+	is "$(stat_value "$tmp/err" instructions)" 2000009 'perf stat -p: instructions'
+	is "$(stat_value "$tmp/err" branches)" 1000000 'perf stat -p: branches'
+	wait "$job"
+else
+	skip 'perf stat -p: instructions' 'needs perf (linux-perf)'
+fi
 
 # refused NAME PID TEXT
 refused()

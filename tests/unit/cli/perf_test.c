@@ -50,9 +50,9 @@ static double field(const char *line, unsigned int i)
 	return line ? strtod(line, NULL) : 0;
 }
 
-static void csv_lines_are_perfs_and_one_column(void)
+/* One run of perf and ours of the same numbers; what differs is left in out and want. */
+static bool csv_is_equal(struct capture *out, struct capture *want)
 {
-	struct capture out, want;
 	struct sample s;
 	const char *clock, *faults, *cycles;
 
@@ -68,12 +68,33 @@ static void csv_lines_are_perfs_and_one_column(void)
 	sample_run(&s);
 	if (strncmp(cycles, "<not supported>", 15))
 		cycles = "<not supported>,,cycles:G,0,100.00,,";
-	fprintf(capture_begin(&want), "%s,kernel\n%s,kernel\n%s,\n", clock, faults, cycles);
-	ap_stat_print_csv(&s.st, ",", capture_begin(&out));
-	EXPECT_STR(capture_end(&out), capture_end(&want));
+	fprintf(capture_begin(want), "%s,kernel\n%s,kernel\n%s,\n", clock, faults, cycles);
+	ap_stat_print_csv(&s.st, ",", capture_begin(out));
+	sample_fini(&s);
+	capture_end(out);
+	capture_end(want);
+	return !strcmp(out->text, want->text);
+}
+
+/*
+ * perf prints the clock's value with two digits only, so its running time stands in for it: the
+ * two are equal unless the task was preempted between them, and then the rates show it.
+ */
+static void csv_lines_are_perfs_and_one_column(void)
+{
+	struct capture out, want;
+	bool is_equal = false;
+
+	for (unsigned int n = 0; n < 20 && !is_equal; n++) {
+		if (n) {
+			capture_free(&want);
+			capture_free(&out);
+		}
+		is_equal = csv_is_equal(&out, &want);
+	}
+	EXPECT_STR(out.text, want.text);
 	capture_free(&want);
 	capture_free(&out);
-	sample_fini(&s);
 }
 
 static void table_rows_begin_with_perfs(void)

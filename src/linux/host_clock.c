@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CPU time of a task.  /proc has it while the task exists; a task that is killed may be waited for
+ * before we look, and then only an event that was opened in time still knows.  Without its time all
+ * that the task counted would read as not counted.
+ */
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host_internal.h"
+
+#define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
+
+static bool read_schedstat(const struct ap_host_task *t, u64 *ns)
+{
+	char name[64], text[128];
+	const char *p = text;
+
+	if (t->tid <= 0)
+		return false;
+	snprintf(name, sizeof(name), "task/%d/schedstat", (int)t->tid);
+	if (ap_proc_read(t->pid, name, text, sizeof(text)) <= 0)
+		return false;
+	*ns = ap_text_u64(&p, 10);
+	return true;
+}
+
+static bool read_clock(const struct ap_host_task *t, u64 *ns)
+{
+	u64 n;
+
+	if (t->clock_fd < 0 || read(t->clock_fd, &n, sizeof(n)) != sizeof(n))
+		return false;
+	*ns = t->clock_base + n;
+	return true;
+}
+
+/* exclude_kernel is what an ordinary user may ask for; the time is the same. */
+static s32 open_clock(const struct ap_host_task *t)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_TASK_CLOCK;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	fd = (int)syscall(SYS_perf_event_open, &attr, t->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? AP_HOST_FD_REFUSED : fd;
+}
+
+static void start_clock(struct ap_host_task *t)
+{
+	u64 now, ran;
+
+	t->clock_fd = open_clock(t);
+	if (read_clock(t, &ran) && read_schedstat(t, &now) && now >= ran)
+		t->clock_base = now - ran;
+}
+
+static bool read_time(struct ap_host_task *t)
+{
+	u64 now;
+
+	if (!read_schedstat(t, &now) && !read_clock(t, &now))
+		return false;
+	if (now > t->cpu_time)
+		t->cpu_time = now;
+	return true;
+}
+
+void ap_host_task_time_is(struct ap_host_task *t, u64 ns)
+{
+	if (ns > t->cpu_time && ns < CPU_TIME_MAX)
+		t->cpu_time = ns;
+}
+
+u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t)
+{
+	if (t->time_at == host->epoch)
+		return t->cpu_time;
+	t->time_at = host->epoch;
+	if (t->clock_fd == AP_HOST_FD_NONE && t->tid > 0)
+		start_clock(t);
+	(void)read_time(t);
+	return t->cpu_time;
+}
+
+void ap_host_clock_last(struct ap_host_task *t)
+{
+	/* it has run, for how long nobody knows: a time of 0 would say that it has not */
+	if (!read_time(t))
+		t->cpu_time++;
+}
+
+void ap_host_clock_fini(struct ap_host_task *t)
+{
+	if (t->clock_fd >= 0)
+		close(t->clock_fd);
+}
