@@ -182,10 +182,12 @@ static s64 close_range(struct ap_thread *t, struct ap_call *c)
 	return ap_call_pass(t, &part);
 }
 
-s64 ap_call_fd(struct ap_thread *t, struct ap_call *c)
+static s64 close_fd(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
+	if (c->nr == AP_NR_close)
+		return ap_call_pass(t, c);
 	if (c->nr == AP_NR_close_range) {
 		ret = close_range(t, c);
 		if (!ret && c->a[2] & CLOSE_RANGE_UNSHARE)
@@ -195,6 +197,16 @@ s64 ap_call_fd(struct ap_thread *t, struct ap_call *c)
 	if ((s32)c->a[1] == ap_fd(t) && c->a[0] != c->a[1] && !move_away(t))
 		return -AP_EBUSY;
 	return ap_call_pass(t, c);
+}
+
+s64 ap_call_fd(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret;
+
+	ap_procfs_closes();
+	ret = close_fd(t, c);
+	ap_procfs_closes();
+	return ret;
 }
 
 /*

@@ -274,8 +274,10 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		seg = prepare();
 	if (seg != NO_SEG)
 		told = ap_service_forks(seg, 0, false);
-	if (k->flags & AP_CLONE_FILES)
+	if (k->flags & AP_CLONE_FILES) {
 		ap_service_files_shared();
+		ap_procfs_files_shared();
+	}
 	nshapes = ap_proc.seg->nshapes;
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)

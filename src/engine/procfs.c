@@ -6,7 +6,8 @@
  *
  * The kernel makes its text while it is read.  So whoever reads a copy from its beginning gets a
  * new one: it is known by its inode, under whatever number, in the process that opened it (a fork's
- * child reads about its parent, and has the text as it was).
+ * child reads about its parent, and has the text as it was).  Numbers that are found to be no copy
+ * are not looked at again before a call closes one: whatever else becomes a copy was closed first.
  *
  * Also here: which files are the memory of a process, so that stores through them are noticed.
  */
@@ -23,6 +24,7 @@
 #define OUT_CAP	  (32ULL << 10)
 #define COPIES	  32
 #define MEMS	  16
+#define NUMBERS	  1024 /* higher ones are looked at each time */
 #define SEEK_CUR  1
 #define O_ACCMODE 3
 
@@ -35,6 +37,10 @@ struct known {
 
 static struct known copies[COPIES], mems[MEMS];
 static u32 ncopies, nmems;
+
+/* One more than closes was when this number was found to be no copy. */
+static u64 others[NUMBERS], closes;
+static bool files_shared; /* with another process, which closes unseen */
 
 struct filter {
 	s64 from, to;
@@ -340,6 +346,7 @@ static void replace(s64 fd, bool cloexec, const char *path)
 	if (fill(fd, to)) {
 		remember(copies, &ncopies, COPIES, to, path);
 		ap_sys3(AP_NR_dup3, (u64)to, (u64)fd, cloexec ? AP_O_CLOEXEC : 0);
+		ap_procfs_closes();
 	} else {
 		ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
 	}
@@ -372,29 +379,63 @@ static u64 position(const struct ap_call *c, s32 fd)
 	return (u64)ap_sys3(AP_NR_lseek, (u64)fd, 0, SEEK_CUR);
 }
 
-void ap_procfs_before_read(const struct ap_call *c)
+void ap_procfs_closes(void)
+{
+	if (__atomic_load_n(&ncopies, __ATOMIC_ACQUIRE))
+		__atomic_fetch_add(&closes, 1, __ATOMIC_ACQ_REL);
+}
+
+void ap_procfs_files_shared(void)
+{
+	__atomic_store_n(&files_shared, true, __ATOMIC_RELEASE);
+}
+
+/* Where it is noted that the number is no copy; NULL where that cannot be trusted. */
+static u64 *other(const struct ap_thread *t, s32 fd)
+{
+	if ((u32)fd >= NUMBERS || t->own_fd || __atomic_load_n(&files_shared, __ATOMIC_ACQUIRE))
+		return NULL;
+	return &others[fd];
+}
+
+/* Process lock held. */
+static void fill_anew(const struct known *k, const struct ap_call *c, s32 fd)
+{
+	s64 from;
+
+	if (k->pid != ap_proc.seg->ns_pid || position(c, fd) != 0)
+		return;
+	from = ap_sys3(AP_NR_open, (u64)k->path, AP_O_CLOEXEC, 0);
+	if (ap_is_err(from))
+		return;
+	(void)!fill(from, fd);
+	ap_sys1(AP_NR_close, (u64)from);
+}
+
+void ap_procfs_before_read(const struct ap_thread *t, const struct ap_call *c)
 {
 	s32 fd = (s32)c->a[c->nr == AP_NR_sendfile];
 	const struct known *k;
-	s64 from;
+	u64 *mark, now;
 
 	if (ap_likely(!__atomic_load_n(&ncopies, __ATOMIC_ACQUIRE)))
 		return;
+	mark = other(t, fd);
+	now = __atomic_load_n(&closes, __ATOMIC_ACQUIRE) + 1; /* before the look */
+	if (mark && __atomic_load_n(mark, __ATOMIC_RELAXED) == now)
+		return;
 	ap_lock_take(&ap_proc.lock);
 	k = find(copies, ncopies, COPIES, fd);
-	if (k && k->pid == ap_proc.seg->ns_pid && position(c, fd) == 0) {
-		from = ap_sys3(AP_NR_open, (u64)k->path, AP_O_CLOEXEC, 0);
-		if (!ap_is_err(from)) {
-			(void)!fill(from, fd);
-			ap_sys1(AP_NR_close, (u64)from);
-		}
-	}
+	if (k)
+		fill_anew(k, c, fd);
+	else if (mark)
+		__atomic_store_n(mark, now, __ATOMIC_RELAXED);
 	ap_lock_drop(&ap_proc.lock);
 }
 
 s64 ap_call_read(struct ap_thread *t, struct ap_call *c)
 {
-	ap_procfs_before_read(c);
+	ap_procfs_before_read(t, c);
 	return ap_call_pass(t, c);
 }
 

@@ -341,7 +341,7 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	s64 ret;
 
 	if (c->nr == AP_NR_sendfile || c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
-		ap_procfs_before_read(c);
+		ap_procfs_before_read(t, c);
 	ret = ap_call_pass(t, c);
 	if (ap_likely(!ap_alias_any() && !ap_procfs_any_mem()) || ret < 0)
 		return ret;

@@ -172,6 +172,7 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_io_pgetevents:
 	case AP_NR_io_uring_enter:
 		return ap_call_masked(t, c);
+	case AP_NR_close:
 	case AP_NR_dup2:
 	case AP_NR_dup3:
 	case AP_NR_close_range:

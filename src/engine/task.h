@@ -78,7 +78,10 @@ void ap_limits_fork_child(struct ap_thread *t);
 /* procfs.c */
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_read(struct ap_thread *t, struct ap_call *c);
-void ap_procfs_before_read(const struct ap_call *c); /* makes a copy of our maps anew */
+/* Makes a copy of our maps anew. */
+void ap_procfs_before_read(const struct ap_thread *t, const struct ap_call *c);
+void ap_procfs_closes(void); /* before and after a call that closes a descriptor */
+void ap_procfs_files_shared(void);
 /* Was /proc/PID/mem ever opened?  Is it behind this descriptor? */
 bool ap_procfs_any_mem(void);
 bool ap_procfs_is_mem(s32 fd);

@@ -72,6 +72,50 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
+/* Does the text that is read from there show a mapping that was made just now? */
+static bool shows_new(int fd)
+{
+	void *p = mmap(NULL, 4096, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	static char text[1 << 18];
+	size_t n = 0;
+	ssize_t got;
+	char line[32];
+
+	lseek(fd, 0, SEEK_SET);
+	while ((got = read(fd, text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = 0;
+	munmap(p, 4096);
+	snprintf(line, sizeof(line), "%lx-", (unsigned long)p);
+	return strstr(text, line);
+}
+
+/* A number that was something else before, and was read, becomes a descriptor of the maps. */
+static void reuse_numbers(void)
+{
+	int maps = open("/proc/self/maps", O_RDONLY), null = open("/dev/null", O_RDONLY);
+	char c;
+
+	for (int way = 0; way < 4; way++) {
+		for (int i = 0; i < 3; i++)
+			CHECK(!read(null, &c, 1), "nothing is read");
+		if (way == 0)
+			dup2(maps, null);
+		else if (way == 1)
+			dup3(maps, null, O_CLOEXEC);
+		else if (way == 2 && !close(null))
+			CHECK(fcntl(maps, F_DUPFD, null) == null, "a duplicate");
+		else if (way == 3 && !close_range((unsigned)null, (unsigned)null, 0))
+			CHECK(dup(maps) == null, "the lowest number");
+		CHECK(shows_new(null), "maps under a number that was another file's");
+		CHECK(shows_new(maps), "and under the one that they had");
+		close(null);
+		CHECK(open("/dev/null", O_RDONLY) == null, "the number is free again");
+	}
+	close(null);
+	close(maps);
+}
+
 int main(void)
 {
 	char path[64];
@@ -94,5 +138,6 @@ int main(void)
 	close(fd);
 	fd = (int)syscall(SYS_open, "/proc/self/maps", O_RDONLY);
 	CHECK(fd == 3 && fcntl(fd, F_GETFD) == 0, "open");
+	reuse_numbers();
 	return task_failed;
 }
