@@ -2,7 +2,8 @@
 /*
  * Files that are replaced whole.  The temporary name lies in the folder of the target, because
  * rename(2) does not cross file systems; a symbolic link is followed first, so that the link
- * stays one; an existing file keeps its mode.
+ * stays one; an existing file keeps its mode.  Our own standard output (-o /dev/stdout) is not
+ * replaced but written on, where the command's output ends.
  */
 #include "cli/outfile.h"
 
@@ -30,11 +31,23 @@ static char *resolve(const char *path)
 	return real ? real : ap_xstrdup(path);
 }
 
+/* Standard output or error, when it is a file and the name means that; else -1. */
+static int standard_fd(const char *real)
+{
+	struct stat st, own;
+
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && !stat(real, &st); fd++)
+		if (S_ISREG(st.st_mode) && !fstat(fd, &own) && own.st_dev == st.st_dev &&
+		    own.st_ino == st.st_ino)
+			return fd;
+	return -1;
+}
+
 static bool is_replaceable(const char *real)
 {
 	struct stat st;
 
-	return stat(real, &st) || S_ISREG(st.st_mode);
+	return stat(real, &st) || (S_ISREG(st.st_mode) && standard_fd(real) < 0);
 }
 
 /* Makes the file that will be renamed: its descriptor, its name in *temp. */
@@ -142,9 +155,12 @@ out:
 
 static int write_through(const char *real, const char *text, size_t size)
 {
-	int fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = standard_fd(real);
 	int ret;
 
+	if (fd >= 0)
+		return write_all(fd, text, size);
+	fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
 	ret = write_all(fd, text, size);

@@ -101,6 +101,9 @@ echo old >report
 "$ANYPERF" stat -o report -e $sw sh -c 'cat report; ls report*' >"$tmp/out" 2>"$tmp/err"
 is "$(cat "$tmp/out")" "$(printf 'old\nreport')" "-o: the old file stands while the command runs"
 has_not report '^old$' "-o: and is replaced"
+(echo before; "$ANYPERF" stat -o /dev/stdout -x, -e $sw echo within; echo after) >shared
+is "$(grep -xE '[a-z]+' shared | xargs) $(grep -c ',task-clock,' shared)" "before within after 1" \
+	"-o /dev/stdout: a file that others write too is not replaced"
 is "$(echo report*)" report "-o: no temporary file is left"
 cp report before
 status 127 "-o: with a command that is missing" "$ANYPERF" stat -o report ./nonexistent
