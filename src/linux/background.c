@@ -100,6 +100,7 @@ static void AP_NORETURN background_main(struct ap_supervisor *sv)
 		sv->tracks[i].pidfd = -1;
 		sv->tracks[i].is_named = false;
 	}
+	ap_handover_forget(sv);
 	sv->command = 0;
 	sv->is_interrupted = false;
 	sv->command_ended = true;

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/ptrace.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@
 #include "linux/supervisor.h"
 
 #define LET_GO_NS      100000000ULL
+#define GONE_NS	       1000000000ULL
 #define LET_GO_STEP_NS 50000
 
 /* The task may have taken its request back, and goes another way then. */
@@ -52,6 +54,28 @@ static struct ap_traced *find_traced(struct ap_supervisor *sv, pid_t tid)
 static void drop_traced(struct ap_supervisor *sv, struct ap_traced *t)
 {
 	*t = sv->traced[--sv->ntraced];
+}
+
+/* A thread that execs loses its id before the stop that tells us, so gone is not gone at once. */
+void ap_handover_sweep(struct ap_supervisor *sv, u64 now)
+{
+	for (u32 i = 0; i < sv->ntraced;) {
+		struct ap_traced *t = &sv->traced[i];
+
+		if (!kill(t->tid, 0) || errno != ESRCH)
+			t->gone_ns = 0;
+		else if (!t->gone_ns)
+			t->gone_ns = now;
+		if (t->gone_ns && now - t->gone_ns > GONE_NS)
+			drop_traced(sv, t);
+		else
+			i++;
+	}
+}
+
+void ap_handover_forget(struct ap_supervisor *sv)
+{
+	sv->ntraced = 0;
 }
 
 static struct ap_traced *new_traced(struct ap_supervisor *sv)

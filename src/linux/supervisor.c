@@ -204,6 +204,7 @@ static void look_at_tracks(struct ap_supervisor *sv)
 	sv->looks = looks;
 	while (sv->is_stale) {
 		sv->is_stale = false;
+		ap_handover_sweep(sv, ap_now_ns());
 		ap_tracks_update(sv);
 	}
 }

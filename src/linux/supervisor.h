@@ -43,6 +43,7 @@ struct ap_traced {
 	s32 fd;
 	u32 root, nofile_share, limit_shares, ptracer;
 	u64 sigmask;
+	u64 gone_ns; /* since when there is no such task, 0 there is */
 };
 
 struct ap_doorbell {
@@ -120,6 +121,10 @@ void ap_tracks_fini(struct ap_supervisor *sv);
 void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track);
 /* A traced task's wait status; false when the task is none of ours. */
 bool ap_handover_event(struct ap_supervisor *sv, pid_t tid, int status);
+/* Drops traced tasks that are gone; a session must not wait for an end that nobody reports. */
+void ap_handover_sweep(struct ap_supervisor *sv, u64 now);
+/* After a fork: the traced tasks are our parent's, whose end lets them go. */
+void ap_handover_forget(struct ap_supervisor *sv);
 /*
  * Injects into a task at its exec stop and lets it go, native with a note when it cannot be.
  * True when the engine runs.

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Traced tasks of a supervisor: none that is gone may keep a session alive. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "linux/supervisor.h"
+#include "tap/tap.h"
+
+static pid_t gone_pid(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	REQUIRE(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	return pid;
+}
+
+static void tasks_that_are_gone_are_dropped(void)
+{
+	struct ap_traced tasks[4] = { { .tid = gone_pid() },
+				      { .tid = getpid() },
+				      { .tid = gone_pid() },
+				      { .tid = gone_pid() } };
+	struct ap_supervisor sv = { .traced = tasks, .ntraced = 4, .traced_cap = 4 };
+
+	/* the id of a thread that execs is gone for a moment: its stop is still to come */
+	ap_handover_sweep(&sv, 1);
+	EXPECT_U64(sv.ntraced, 4);
+	ap_handover_sweep(&sv, 1 + 2000000000ULL);
+	EXPECT_U64(sv.ntraced, 1);
+	EXPECT(sv.traced[0].tid == getpid());
+	ap_handover_forget(&sv);
+	EXPECT_U64(sv.ntraced, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		TAP(tasks_that_are_gone_are_dropped),
+		{ 0 },
+	};
+
+	return tap_main(tests, argc, argv);
+}
