@@ -75,3 +75,14 @@ pid_t ap_tracer_of(pid_t pid)
 {
 	return (pid_t)status_value(pid, "TracerPid");
 }
+
+bool ap_proc_is_ours(void)
+{
+	char text[32];
+	ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	return atol(text) == (long)getpid();
+}

@@ -14,6 +14,8 @@
 void ap_refusal_text(int err, char *text, size_t size);
 /* Pid of whoever traces the task, 0 nobody. */
 pid_t ap_tracer_of(pid_t pid);
+/* False where /proc is missing or has other names for processes than we: nothing can be injected. */
+bool ap_proc_is_ours(void);
 /* The text from numbers alone: yama -1 means that there is no Yama. */
 const char *ap_refusal_reason(int err, int yama, unsigned int seccomp);
 

@@ -349,8 +349,13 @@ static int run_command(struct ap_run_state *run)
 
 static int run_counted(struct ap_run_state *run)
 {
-	int ret = open_session(run);
+	int ret;
 
+	if (!ap_proc_is_ours())
+		return ap_run_complain(run, AP_EXIT_OURS,
+				       "cannot count: /proc does not show this pid namespace "
+				       "(unshare --mount-proc, or mount -t proc proc /proc)");
+	ret = open_session(run);
 	if (ret)
 		return ret;
 	if (run->opts->attach)

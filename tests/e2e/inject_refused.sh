@@ -109,4 +109,15 @@ is "$status $(cat "$tmp/out")" "0 hello" "strace as the command: works"
 has trace 'write\(1, "hello' "and traces"
 has "$tmp/err" "not counted: .*echo" "what it traces is reported"
 
+# --- a /proc that names other processes
+if unshare -pf true 2>unshared; then
+	for cmd in stat run; do
+		run unshare -pf "$ANYPERF" $cmd -- echo hello
+		is "$status $(cat "$tmp/out")" "125 " "$cmd, /proc of another pid namespace: refused"
+		has "$tmp/err" "^anyperf: cannot count: /proc does not show" "$cmd: says why"
+	done
+else
+	lack "/proc of another pid namespace" "unshare is refused: $(cat unshared)"
+fi
+
 done_testing
