@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samplers: what a thread must know of the sampling events that count in it, in the session file.  One
+ * per event and task: clones have their own.  docs/design/sampling.md.
+ *
+ * The supervisor makes them, links them to the task's slot and increments ap_slot.sampler_gen.  Fields
+ * of the second part change under ap_slot.sampler_lock only, by the thread or the supervisor.
+ */
+#ifndef AP_ABI_SAMPLER_H
+#define AP_ABI_SAMPLER_H
+
+#include "abi/perf.h"
+#include "base/types.h"
+
+#define AP_LANE_MAX	8U    /* kind sets that are sampled at the same time in a session */
+#define AP_SAMPLER_MAX	8192U /* in a session */
+#define AP_SAMPLER_NONE 0U    /* in links: index + 1 */
+
+enum ap_sampler_source {
+	AP_SAMPLE_LANE = 1, /* raw counts of .kinds reach .next */
+	AP_SAMPLE_WATCH,    /* .which: index into the slot's watch counters; .next likewise */
+	AP_SAMPLE_TRACE,    /* .which: id of a tracepoint (abi/trace.h); .next likewise */
+	AP_SAMPLE_CLOCK	    /* cpu-clock, task-clock: .next is the task's CPU time in ns */
+};
+
+#define AP_SAMPLER_ARMED     (1u << 0) /* the event is on the PMU */
+#define AP_SAMPLER_THROTTLED (1u << 1) /* until the next tick */
+#define AP_SAMPLER_LIMIT     (1u << 2) /* .limit counts down: REFRESH */
+#define AP_SAMPLER_STOPPED   (1u << 3) /* the limit was reached: the thread disarmed it itself */
+#define AP_SAMPLER_OWN	     (1u << 4) /* wakes a descriptor of this process: wait for the wakeup */
+
+struct ap_sampler {
+	/* Constant while it is linked. */
+	u32 next_of_slot; /* index + 1 of the next of the same slot */
+	u32 source;	  /* enum ap_sampler_source */
+	u64 id, stream_id;
+	u64 inode; /* of the descriptor that is woken; a clone's is its parent's */
+	u64 kinds;
+	u32 lane, which;
+	s32 cpu;	/* counts on this CPU only; -1 any */
+	u32 clock;	/* clockid + 1; 0: the core's clock */
+	u64 ring;	/* offset in the session file of struct ap_ring; 0: nowhere to write to */
+	u64 ring_pages; /* control page and data follow the ring's page */
+	u64 sample_type, read_format, flags, branch_sample_type;
+	u64 regs_user, regs_intr, sig_data;
+	u32 stack_user, max_stack, wakeup_events, pmu_type;
+	u64 wakeup_watermark; /* bytes; 0: wakeup_events counts */
+
+	/* Under the slot's sampler_lock. */
+	u64 state;		   /* AP_SAMPLER_* */
+	u64 next;		   /* source's value at which it overflows */
+	u64 left;		   /* of the period, while it is not armed */
+	u64 period;		   /* to be used from the next overflow on */
+	u64 last_period;	   /* of the overflow to come */
+	u64 freq;		   /* 0: the period is fixed */
+	u64 freq_time, freq_count; /* of the last adaptation */
+	u64 interrupts;		   /* overflows in this tick (.interrupts_tick) */
+	u64 interrupts_tick;
+	u64 limit;
+	u64 lost; /* samples: PERF_FORMAT_LOST */
+	u64 overflows;
+	u64 pad[8];
+};
+
+_Static_assert(sizeof(struct ap_sampler) <= 512, "memory per event");
+
+#endif
