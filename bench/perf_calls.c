@@ -80,18 +80,30 @@ static void read_page(void)
 	buf[0] = count;
 }
 
-static void measure(const char *name, void (*call)(void), unsigned int n)
+struct row {
+	const char *name;
+	void (*call)(void);
+	unsigned int n; /* calls of a round */
+};
+
+static const struct row rows[] = {
+	{ "open+close", open_close, 300 },  { "disable+enable", disable_enable, 3000 },
+	{ "reset", reset, 3000 },	    { "read", read_one, 5000 },
+	{ "group-read", read_group, 5000 }, { "page-read", read_page, 100000 },
+};
+
+static void measure(const struct row *row)
 {
 	uint64_t best = UINT64_MAX, t;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		t = __rdtsc();
-		for (unsigned int i = 0; i < n; i++)
-			call();
+		for (unsigned int i = 0; i < row->n; i++)
+			row->call();
 		t = __rdtsc() - t;
 		best = t < best ? t : best;
 	}
-	printf("%s %.1f\n", name, (double)best / n);
+	printf("%s %.1f\n", row->name, (double)best / row->n);
 }
 
 int main(int argc, char **argv)
@@ -116,11 +128,7 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return 1;
 	}
-	measure("open+close", open_close, 300);
-	measure("disable+enable", disable_enable, 3000);
-	measure("reset", reset, 3000);
-	measure("read", read_one, 5000);
-	measure("group-read", read_group, 5000);
-	measure("page-read", read_page, 100000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		measure(&rows[i]);
 	return 0;
 }

@@ -46,6 +46,7 @@ struct ap_pmu {
 	int (*start)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
 	/* What the open interval has counted so far. */
 	u64 (*read)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+	/* Closes it; may be NULL: there is nothing to undo. */
 	void (*stop)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
 	/* Counters per context, 0 unlimited; only for PMUs without AP_PMU_SOFTWARE. */
 	u32 (*counters)(struct ap_core *core, struct ap_pmu *pmu);

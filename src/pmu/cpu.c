@@ -91,14 +91,6 @@ static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *ta
 	return hw->priv[LAST];
 }
 
-static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	(void)core;
-	(void)hw;
-	(void)task;
-	(void)cpu;
-}
-
 void ap_pmu_cpu_init(struct ap_pmu_drivers *d)
 {
 	d->cpu = (struct ap_pmu){
@@ -108,7 +100,6 @@ void ap_pmu_cpu_init(struct ap_pmu_drivers *d)
 		.event_init = event_init,
 		.start = start,
 		.read = read,
-		.stop = stop,
 		.counters = counters,
 	};
 }

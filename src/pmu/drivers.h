@@ -34,6 +34,17 @@ static inline bool ap_pmu_has_branch_stack(const struct ap_perf_attr *attr)
 	return attr->sample_type & AP_PERF_SAMPLE_BRANCH_STACK;
 }
 
+/*
+ * Events whose count is the difference of two readings of the world: hw->which says of what.  Where the
+ * world cannot say any more, what it said last (hw->priv[0]) stays.
+ */
+typedef int (*ap_pmu_reader)(struct ap_core *core, u32 which, struct ap_task *task, s32 cpu,
+			     u64 *v);
+AP_MUST_CHECK int ap_pmu_reader_start(ap_pmu_reader reading, struct ap_core *core,
+				      struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+u64 ap_pmu_reader_read(ap_pmu_reader reading, struct ap_core *core, struct ap_hw_event *hw,
+		       struct ap_task *task, s32 cpu);
+
 static inline void *ap_pmu_host(const struct ap_task *task)
 {
 	return task ? ap_task_host(task) : NULL;

@@ -42,8 +42,6 @@ const struct ap_soft_desc ap_pmu_soft[AP_PERF_COUNT_SW_MAX] = {
 };
 /* clang-format on */
 
-enum { LAST }; /* hw->priv */
-
 static int reading(struct ap_core *core, u32 which, struct ap_task *task, s32 cpu, u64 *v)
 {
 	const struct ap_soft_desc *soft = &ap_pmu_soft[which];
@@ -104,26 +102,12 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	hw->priv[LAST] = 0;
-	return reading(core, hw->which, task, cpu, &hw->start);
+	return ap_pmu_reader_start(reading, core, hw, task, cpu);
 }
 
-/* Where the world cannot say any more, what it said last stays. */
 static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	u64 v;
-
-	if (!reading(core, hw->which, task, cpu, &v))
-		hw->priv[LAST] = v - hw->start;
-	return hw->priv[LAST];
-}
-
-static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	(void)core;
-	(void)hw;
-	(void)task;
-	(void)cpu;
+	return ap_pmu_reader_read(reading, core, hw, task, cpu);
 }
 
 void ap_pmu_software_init(struct ap_pmu_drivers *d)
@@ -135,6 +119,5 @@ void ap_pmu_software_init(struct ap_pmu_drivers *d)
 		.event_init = event_init,
 		.start = start,
 		.read = read,
-		.stop = stop,
 	};
 }

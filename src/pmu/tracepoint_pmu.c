@@ -11,8 +11,7 @@
 #include "abi/errno.h"
 #include "pmu/tracepoint.h"
 
-enum { LAST }; /* hw->priv; hw->which is the id */
-
+/* hw->which is the id. */
 static int reading(struct ap_core *core, u32 id, struct ap_task *task, s32 cpu, u64 *v)
 {
 	void *world;
@@ -44,25 +43,12 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	hw->priv[LAST] = 0;
-	return reading(core, hw->which, task, cpu, &hw->start);
+	return ap_pmu_reader_start(reading, core, hw, task, cpu);
 }
 
 static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	u64 v;
-
-	if (!reading(core, hw->which, task, cpu, &v))
-		hw->priv[LAST] = v - hw->start;
-	return hw->priv[LAST];
-}
-
-static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	(void)core;
-	(void)hw;
-	(void)task;
-	(void)cpu;
+	return ap_pmu_reader_read(reading, core, hw, task, cpu);
 }
 
 void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d)
@@ -74,6 +60,5 @@ void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d)
 		.event_init = event_init,
 		.start = start,
 		.read = read,
-		.stop = stop,
 	};
 }

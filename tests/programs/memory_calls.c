@@ -2,13 +2,12 @@
 /* Corners of the calls that change mappings and limits, and /proc/self/maps while they happen. */
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
 
+#include "code_call.h"
 #include "task_test.h"
 
 #define PAGE 4096UL
@@ -16,34 +15,6 @@
 #define RX   (PROT_READ | PROT_EXEC)
 #define RWX  (RW | PROT_EXEC)
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
-
-typedef int (*code_fn)(void);
-
-static sigjmp_buf env;
-
-static void on_segv(int sig)
-{
-	siglongjmp(env, sig);
-}
-
-static void put(char *at, int value)
-{
-	const char code[] = { '\xb8', (char)value, 0, 0, 0, '\xc3' }; /* mov $value, %eax; ret */
-
-	memcpy(at, code, sizeof(code));
-}
-
-/* What the code at an address returns, or minus the signal that comes instead. */
-static int call(char *at)
-{
-	code_fn fn;
-	int sig = sigsetjmp(env, 1);
-
-	if (sig)
-		return -sig;
-	memcpy(&fn, &at, sizeof(fn));
-	return fn();
-}
 
 static char *area(unsigned long pages, int prot)
 {
@@ -264,7 +235,7 @@ static void test_limits(void)
 
 int main(void)
 {
-	signal(SIGSEGV, on_segv);
+	signal(SIGSEGV, on_code_segv);
 	test_shmdt();
 	test_mprotect();
 	test_growsdown();

@@ -91,10 +91,10 @@ static pid_t forked(uint64_t n, int sig)
 	_exit(0);
 }
 
-static uint64_t on_child_that(uint64_t n, int sig)
+/* A child at the gate is counted to its end: from outside, so that nothing of the measuring is in it. */
+static uint64_t count_of(pid_t pid, int more)
 {
-	pid_t pid = forked(n, sig);
-	int fd = open_on(pid, 0);
+	int fd = open_on(pid, more);
 	uint64_t v;
 
 	open_gate();
@@ -102,6 +102,11 @@ static uint64_t on_child_that(uint64_t n, int sig)
 	v = perf_run_read(fd);
 	close(fd);
 	return v;
+}
+
+static uint64_t on_child_that(uint64_t n, int sig)
+{
+	return count_of(forked(n, sig), 0);
 }
 
 static uint64_t on_child(uint64_t n)
@@ -134,32 +139,23 @@ static void descend(uint64_t n, int generations)
 	waitpid(pid, NULL, 0);
 }
 
-/* The eldest is counted from outside, so that nothing of the measuring is in it. */
+/* The eldest is counted. */
 static uint64_t on_four_generations(uint64_t n)
 {
 	pid_t pid = fork();
-	uint64_t v;
-	int fd;
 
 	if (!pid) {
 		wait_at_gate();
 		descend(n, 3);
 		_exit(0);
 	}
-	fd = open_on(pid, 'i');
-	open_gate();
-	waitpid(pid, NULL, 0);
-	v = perf_run_read(fd);
-	close(fd);
-	return v;
+	return count_of(pid, 'i');
 }
 
 static uint64_t on_exec(uint64_t n)
 {
 	pid_t pid = fork();
 	char arg[32];
-	uint64_t v;
-	int fd;
 
 	snprintf(arg, sizeof(arg), "%010llu", (unsigned long long)n);
 	if (!pid) {
@@ -167,12 +163,7 @@ static uint64_t on_exec(uint64_t n)
 		execl(self_path, self_path, arg, NULL);
 		_exit(127);
 	}
-	fd = open_on(pid, 'x');
-	open_gate();
-	waitpid(pid, NULL, 0);
-	v = perf_run_read(fd);
-	close(fd);
-	return v;
+	return count_of(pid, 'x');
 }
 
 /* A vfork child that execs, inherited. */
@@ -180,8 +171,6 @@ static uint64_t on_spawned(uint64_t n)
 {
 	char arg[32], path[512], *argv[] = { path, arg, NULL };
 	pid_t pid, inner;
-	uint64_t v;
-	int fd;
 
 	snprintf(arg, sizeof(arg), "%010llu", (unsigned long long)n);
 	snprintf(path, sizeof(path), "%s", self_path);
@@ -193,12 +182,7 @@ static uint64_t on_spawned(uint64_t n)
 		waitpid(inner, NULL, 0);
 		_exit(0);
 	}
-	fd = open_on(pid, 'i');
-	open_gate();
-	waitpid(pid, NULL, 0);
-	v = perf_run_read(fd);
-	close(fd);
-	return v;
+	return count_of(pid, 'i');
 }
 
 struct job {
@@ -369,19 +353,39 @@ static void in_a_group(void)
 	close(fd[0]);
 }
 
-static void compare(const char *name, uint64_t (*count)(uint64_t), uint64_t tasks)
+struct way {
+	const char *name;
+	uint64_t (*count)(uint64_t);
+	uint64_t tasks; /* that do the work */
+};
+
+static const struct way ways[] = {
+	{ "self", on_self, 1 },
+	{ "child", on_child, 1 },
+	{ "killed child", on_killed_child, 1 },
+	{ "child that dies of a fault signal", on_aborted_child, 1 },
+	{ "four generations", on_four_generations, 4 },
+	{ "exec", on_exec, 1 },
+	{ "vfork and exec, inherited", on_spawned, 1 },
+	{ "thread", on_thread, 1 },
+	{ "sibling", on_sibling, 1 },
+	{ "200 threads, inherited", on_many_threads, MANY },
+};
+
+static void compare(const struct way *way)
 {
+	const uint64_t expected = 2 * (MORE - LESS) * way->tasks;
 	uint64_t less, more;
 
 	/* the first time costs more: bindings, caches of stacks */
-	count(LESS);
-	less = count(LESS);
-	more = count(MORE);
-	CHECK(more - less == 2 * (MORE - LESS) * tasks, name);
+	way->count(LESS);
+	less = way->count(LESS);
+	more = way->count(MORE);
+	CHECK(more - less == expected, way->name);
 	if (task_failed)
-		fprintf(stderr, "%s: less %llu more %llu, so %lld for %llu\n", name,
+		fprintf(stderr, "%s: less %llu more %llu, so %lld for %llu\n", way->name,
 			(unsigned long long)less, (unsigned long long)more,
-			(long long)(more - less), (unsigned long long)(2 * (MORE - LESS) * tasks));
+			(long long)(more - less), (unsigned long long)expected);
 }
 
 int main(int argc, char **argv)
@@ -393,16 +397,8 @@ int main(int argc, char **argv)
 	}
 	if (pipe(gate))
 		return 2;
-	compare("self", on_self, 1);
-	compare("child", on_child, 1);
-	compare("killed child", on_killed_child, 1);
-	compare("child that dies of a fault signal", on_aborted_child, 1);
-	compare("four generations", on_four_generations, 4);
-	compare("exec", on_exec, 1);
-	compare("vfork and exec, inherited", on_spawned, 1);
-	compare("thread", on_thread, 1);
-	compare("sibling", on_sibling, 1);
-	compare("200 threads, inherited", on_many_threads, MANY);
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		compare(&ways[i]);
 	in_a_group();
 	just_forked();
 	return task_failed;

@@ -24,18 +24,8 @@
 #define CLONE_AS_THREAD 0x00050b00
 
 _start:
-	mov (%rsp), %rcx
-	cmp $1, %ecx
-	jne .Lexeced
-	mov 8(%rsp), %r12 /* argv[0]: the path this was started with */
-	lea 16(%rsp), %r13 /* envp */
-	mov %r12, new_argv(%rip)
-	sys __NR_vfork
-	test %eax, %eax
-	je .Lchild
-	sys4 __NR_wait4, $-1, $status, $0, $0
-	cmpl $(7 << 8), status(%rip)
-	fail_if ne, "the new image's exit status is wrong"
+	begin_or .Lexeced
+	vfork_and_wait .Lchild
 
 	/* the thread has its own descriptors: the read ends with its end */
 	sys1 __NR_pipe, $ends
@@ -62,8 +52,7 @@ _start:
 	pass "spawn_reuse: ok"
 
 .Lchild:
-	sys3 __NR_execve, %r12, $new_argv, %r13
-	finish 2, 9, "execve failed"
+	exec_again
 .Lthread:
 	xor %edi, %edi
 	sys __NR_exit
@@ -71,12 +60,6 @@ _start:
 	mov $7, %edi
 	sys __NR_exit_group
 
-	.data
-	.balign 8
-new_argv:
-	.quad 0, again, 0
-again:
-	.asciz "again"
 	.bss
 	.balign 16
 	.skip 16384

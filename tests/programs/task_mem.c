@@ -1,46 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Code that comes, goes and moves by system calls, and what they answer. */
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
+#include "code_call.h"
 #include "task_test.h"
 
 #define PAGE 4096UL
 #define RW   (PROT_READ | PROT_WRITE)
 #define RX   (PROT_READ | PROT_EXEC)
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
-
-typedef int (*code_fn)(void);
-
-static sigjmp_buf env;
-
-static void on_segv(int sig)
-{
-	siglongjmp(env, sig);
-}
-
-static void put(char *at, int value)
-{
-	const char code[] = { '\xb8', (char)value, 0, 0, 0, '\xc3' }; /* mov $value, %eax; ret */
-
-	memcpy(at, code, sizeof(code));
-}
-
-/* What the code at an address returns, or minus the signal that comes instead. */
-static int call(char *at)
-{
-	code_fn fn;
-	int sig = sigsetjmp(env, 1);
-
-	if (sig)
-		return -sig;
-	memcpy(&fn, &at, sizeof(fn));
-	return fn();
-}
 
 static void test_mprotect(char *p)
 {
@@ -179,7 +150,7 @@ int main(void)
 {
 	char *p;
 
-	signal(SIGSEGV, on_segv);
+	signal(SIGSEGV, on_code_segv);
 	p = mmap(NULL, PAGE, RW, ANON, -1, 0);
 	test_mprotect(p);
 	test_mmap(p);

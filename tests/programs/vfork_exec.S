@@ -26,20 +26,10 @@
 #include "asm.h"
 
 _start:
-	mov (%rsp), %rcx
-	cmp $1, %ecx
-	jne .Lexeced
-	mov 8(%rsp), %r12 /* argv[0]: the path this was started with */
-	lea 16(%rsp), %r13 /* envp */
+	begin_or .Lexeced
 	mov $10, %ebx
-	mov %r12, new_argv(%rip)
 .Lagain:
-	sys __NR_vfork
-	test %eax, %eax
-	je .Lchild
-	sys4 __NR_wait4, $-1, $status, $0, $0
-	cmpl $(7 << 8), status(%rip)
-	fail_if ne, "the new image's exit status is wrong"
+	vfork_and_wait .Lchild
 	dec %ebx
 	jne .Lagain
 
@@ -53,8 +43,7 @@ _start:
 	pass "vfork_exec: ok"
 
 .Lchild:
-	sys3 __NR_execve, %r12, $new_argv, %r13
-	finish 2, 9, "execve failed"
+	exec_again
 .Lwriter:
 	movl $1, shared(%rip)
 	xor %edi, %edi
@@ -66,12 +55,6 @@ _start:
 	mov $7, %edi
 	sys __NR_exit_group
 
-	.data
-	.balign 8
-new_argv:
-	.quad 0, again, 0
-again:
-	.asciz "again"
 	.bss
 status:
 	.skip 8

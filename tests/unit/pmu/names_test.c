@@ -18,68 +18,69 @@ static int find(enum ap_cpu cpu, const char *name, struct ap_perf_attr *attr)
 	return ap_pmu_event_by_name(ap_pmu_arch(cpu), name, strlen(name), attr, NULL);
 }
 
+static const struct {
+	const char *name;
+	enum ap_cpu cpu;
+	int err;
+	u32 type;
+	u64 config, config1, config2;
+	u32 bp_type;
+} rows[] = {
+	{ "instructions", AP_CPU_ZEN, 0, 0, 1, 0, 0, 0 },
+	{ "branches", AP_CPU_ZEN, 0, 0, 4, 0, 0, 0 },
+	{ "branch-instructions", AP_CPU_ZEN, 0, 0, 4, 0, 0, 0 },
+	{ "cycles", AP_CPU_ZEN, 0, 0, 0, 0, 0, 0 },
+	{ "loads", AP_CPU_ZEN, 0, 4, 0, 9, 0, 0 },
+	{ "conditional-branches", AP_CPU_OTHER, 0, 4, 0, 3, 0, 0 },
+	{ "cs", AP_CPU_OTHER, 0, 1, 3, 0, 0, 0 },
+	{ "task-clock", AP_CPU_OTHER, 0, 1, 1, 0, 0, 0 },
+	{ "cgroup-switches", AP_CPU_OTHER, 0, 1, 11, 0, 0, 0 },
+	{ "r00c0", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
+	{ "r5101C4", AP_CPU_SKYLAKE, 0, 4, 0x5101c4, 0, 0, 0 },
+	{ "cpu/event=0xc0,umask=0x1/", AP_CPU_SKYLAKE, 0, 4, 0x1c0, 0, 0, 0 },
+	{ "cpu/event=0xc4,umask=32/", AP_CPU_SKYLAKE, 0, 4, 0x20c4, 0, 0, 0 },
+	{ "cpu/event=0x1d0/", AP_CPU_ZEN, 0, 4, 0x1000000d0, 0, 0, 0 },
+	{ "cpu/event=0x1d0/", AP_CPU_SKYLAKE, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/event=0xc0,inv,cmask=0x10/", AP_CPU_SKYLAKE, 0, 4, 0x108000c0, 0, 0, 0 },
+	{ "cpu/config=0xc0,config1=3/", AP_CPU_ZEN, 0, 4, 0xc0, 3, 0, 0 },
+	{ "cpu/instructions/", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
+	{ "cpu/branches/", AP_CPU_SKYLAKE, 0, 4, 0xc4, 0, 0, 0 },
+	{ "cpu/instructions/", AP_CPU_OTHER, 0, 4, 0, 1, 0, 0 },
+	{ "cpu/cycles/", AP_CPU_OTHER, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/stores/", AP_CPU_ZEN, 0, 4, 0, 10, 0, 0 },
+	{ "cpu/task-clock/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/event=/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/event=0xc0", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/event=0xc0/x", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/umask=0x100/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/edge=2/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "INST_RETIRED.ANY_P", AP_CPU_SKYLAKE, 0, 4, 0xc0, 0, 0, 0 },
+	{ "inst_retired.any_p", AP_CPU_SKYLAKE, 0, 4, 0xc0, 0, 0, 0 },
+	{ "INST_RETIRED:ANY_P", AP_CPU_SKYLAKE, 0, 4, 0xc0, 0, 0, 0 },
+	{ "BR_INST_RETIRED:COND", AP_CPU_SKYLAKE, 0, 4, 0x1c4, 0, 0, 0 },
+	{ "BR_INST_RETIRED:COND", AP_CPU_ICELAKE, 0, 4, 0x11c4, 0, 0, 0 },
+	{ "INST_RETIRED:ANY_P", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ "ex_ret_instr", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
+	{ "mem:0x1000", AP_CPU_ZEN, 0, 5, 0, 0x1000, 4, 3 },
+	{ "mem:0x1000/8:w", AP_CPU_ZEN, 0, 5, 0, 0x1000, 8, 2 },
+	{ "mem:0x1000:x", AP_CPU_ZEN, 0, 5, 0, 0x1000, 8, 4 },
+	{ "mem:0x1000:wr", AP_CPU_ZEN, 0, 5, 0, 0x1000, 4, 3 },
+	{ "mem:0x1000:ww", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "mem:0x1000:", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "mem:main", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "signal:signal_deliver", AP_CPU_ZEN, 0, 2, 4, 0, 0, 0 },
+	{ "syscalls:sys_exit_read", AP_CPU_ZEN, 0, 2, 1025, 0, 0, 0 },
+	{ "syscalls:sys_enter_reed", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ "rfoo", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ "r", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ "instruction", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ "Instructions", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ "", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+	{ ":", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
+};
+
 static void names_are_what_perf_makes_of_them(void)
 {
-	static const struct {
-		const char *name;
-		enum ap_cpu cpu;
-		int err;
-		u32 type;
-		u64 config, config1, config2;
-		u32 bp_type;
-	} rows[] = {
-		{ "instructions", AP_CPU_ZEN, 0, 0, 1, 0, 0, 0 },
-		{ "branches", AP_CPU_ZEN, 0, 0, 4, 0, 0, 0 },
-		{ "branch-instructions", AP_CPU_ZEN, 0, 0, 4, 0, 0, 0 },
-		{ "cycles", AP_CPU_ZEN, 0, 0, 0, 0, 0, 0 },
-		{ "loads", AP_CPU_ZEN, 0, 4, 0, 9, 0, 0 },
-		{ "conditional-branches", AP_CPU_OTHER, 0, 4, 0, 3, 0, 0 },
-		{ "cs", AP_CPU_OTHER, 0, 1, 3, 0, 0, 0 },
-		{ "task-clock", AP_CPU_OTHER, 0, 1, 1, 0, 0, 0 },
-		{ "cgroup-switches", AP_CPU_OTHER, 0, 1, 11, 0, 0, 0 },
-		{ "r00c0", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
-		{ "r5101C4", AP_CPU_SKYLAKE, 0, 4, 0x5101c4, 0, 0, 0 },
-		{ "cpu/event=0xc0,umask=0x1/", AP_CPU_SKYLAKE, 0, 4, 0x1c0, 0, 0, 0 },
-		{ "cpu/event=0xc4,umask=32/", AP_CPU_SKYLAKE, 0, 4, 0x20c4, 0, 0, 0 },
-		{ "cpu/event=0x1d0/", AP_CPU_ZEN, 0, 4, 0x1000000d0, 0, 0, 0 },
-		{ "cpu/event=0x1d0/", AP_CPU_SKYLAKE, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/event=0xc0,inv,cmask=0x10/", AP_CPU_SKYLAKE, 0, 4, 0x108000c0, 0, 0, 0 },
-		{ "cpu/config=0xc0,config1=3/", AP_CPU_ZEN, 0, 4, 0xc0, 3, 0, 0 },
-		{ "cpu/instructions/", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
-		{ "cpu/branches/", AP_CPU_SKYLAKE, 0, 4, 0xc4, 0, 0, 0 },
-		{ "cpu/instructions/", AP_CPU_OTHER, 0, 4, 0, 1, 0, 0 },
-		{ "cpu/cycles/", AP_CPU_OTHER, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/stores/", AP_CPU_ZEN, 0, 4, 0, 10, 0, 0 },
-		{ "cpu/task-clock/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/event=/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/event=0xc0", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/event=0xc0/x", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/umask=0x100/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "cpu/edge=2/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "INST_RETIRED.ANY_P", AP_CPU_SKYLAKE, 0, 4, 0xc0, 0, 0, 0 },
-		{ "inst_retired.any_p", AP_CPU_SKYLAKE, 0, 4, 0xc0, 0, 0, 0 },
-		{ "INST_RETIRED:ANY_P", AP_CPU_SKYLAKE, 0, 4, 0xc0, 0, 0, 0 },
-		{ "BR_INST_RETIRED:COND", AP_CPU_SKYLAKE, 0, 4, 0x1c4, 0, 0, 0 },
-		{ "BR_INST_RETIRED:COND", AP_CPU_ICELAKE, 0, 4, 0x11c4, 0, 0, 0 },
-		{ "INST_RETIRED:ANY_P", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ "ex_ret_instr", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
-		{ "mem:0x1000", AP_CPU_ZEN, 0, 5, 0, 0x1000, 4, 3 },
-		{ "mem:0x1000/8:w", AP_CPU_ZEN, 0, 5, 0, 0x1000, 8, 2 },
-		{ "mem:0x1000:x", AP_CPU_ZEN, 0, 5, 0, 0x1000, 8, 4 },
-		{ "mem:0x1000:wr", AP_CPU_ZEN, 0, 5, 0, 0x1000, 4, 3 },
-		{ "mem:0x1000:ww", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "mem:0x1000:", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "mem:main", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
-		{ "signal:signal_deliver", AP_CPU_ZEN, 0, 2, 4, 0, 0, 0 },
-		{ "syscalls:sys_exit_read", AP_CPU_ZEN, 0, 2, 1025, 0, 0, 0 },
-		{ "syscalls:sys_enter_reed", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ "rfoo", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ "r", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ "instruction", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ "Instructions", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ "", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-		{ ":", AP_CPU_ZEN, -AP_ENOENT, 0, 0, 0, 0, 0 },
-	};
 	struct ap_perf_attr attr;
 	u32 i;
 
@@ -110,6 +111,14 @@ static void check_name(enum ap_cpu cpu, const char *name, const struct ap_pmu_de
 		tap_note("name %s on %s", name, ap_pmu_arch(cpu)->name);
 }
 
+static void check_table(enum ap_cpu cpu, const struct ap_pmu_desc *table, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		check_name(cpu, table[i].name, &table[i]);
+		check_name(cpu, table[i].alias, &table[i]);
+	}
+}
+
 static void every_name_and_alias_is_found(void)
 {
 	struct ap_perf_attr attr;
@@ -118,18 +127,9 @@ static void every_name_and_alias_is_found(void)
 	for (c = 0; c < AP_ARRAY_SIZE(cpus); c++) {
 		const struct ap_pmu_arch *arch = ap_pmu_arch(cpus[c]);
 
-		for (i = 0; i < AP_PERF_COUNT_HW_MAX; i++) {
-			check_name(cpus[c], ap_pmu_generic[i].name, &ap_pmu_generic[i]);
-			check_name(cpus[c], ap_pmu_generic[i].alias, &ap_pmu_generic[i]);
-		}
-		for (i = 0; i < ap_pmu_nown; i++) {
-			check_name(cpus[c], ap_pmu_own[i].name, &ap_pmu_own[i]);
-			check_name(cpus[c], ap_pmu_own[i].alias, &ap_pmu_own[i]);
-		}
-		for (i = 0; i < arch->nraw; i++) {
-			check_name(cpus[c], arch->raw[i].name, &arch->raw[i]);
-			check_name(cpus[c], arch->raw[i].alias, &arch->raw[i]);
-		}
+		check_table(cpus[c], ap_pmu_generic, AP_PERF_COUNT_HW_MAX);
+		check_table(cpus[c], ap_pmu_own, ap_pmu_nown);
+		check_table(cpus[c], arch->raw, arch->nraw);
 	}
 	for (i = 0; i < AP_PERF_COUNT_SW_MAX; i++) {
 		EXPECT_U64(find(AP_CPU_OTHER, ap_pmu_soft[i].name, &attr), 0);
