@@ -15,6 +15,7 @@
 #define AP_LANE_MAX	8U    /* kind sets that are sampled at the same time in a session */
 #define AP_SAMPLER_MAX	8192U /* in a session */
 #define AP_SAMPLER_NONE 0U    /* in links: index + 1 */
+#define AP_SAMPLER_SIZE 512U  /* from one to the next */
 
 enum ap_sampler_source {
 	AP_SAMPLE_LANE = 1, /* raw counts of .kinds reach .next */
@@ -27,7 +28,7 @@ enum ap_sampler_source {
 #define AP_SAMPLER_THROTTLED (1u << 1) /* until the next tick */
 #define AP_SAMPLER_LIMIT     (1u << 2) /* .limit counts down: REFRESH */
 #define AP_SAMPLER_STOPPED   (1u << 3) /* the limit was reached: the thread disarmed it itself */
-#define AP_SAMPLER_OWN	     (1u << 4) /* wakes a descriptor of this process: wait for the wakeup */
+#define AP_SAMPLER_SIGNAL    (1u << 4) /* its descriptor has O_ASYNC: ask for a wakeup each time */
 
 struct ap_sampler {
 	/* Constant while it is linked. */
@@ -39,6 +40,7 @@ struct ap_sampler {
 	u32 lane, which;
 	s32 cpu;	/* counts on this CPU only; -1 any */
 	u32 clock;	/* clockid + 1; 0: the core's clock */
+	u64 carried;	/* of its source by former images: .next is of carried + the slot's */
 	u64 ring;	/* offset in the session file of struct ap_ring; 0: nowhere to write to */
 	u64 ring_pages; /* control page and data follow the ring's page */
 	u64 sample_type, read_format, flags, branch_sample_type;
@@ -59,9 +61,12 @@ struct ap_sampler {
 	u64 limit;
 	u64 lost; /* samples: PERF_FORMAT_LOST */
 	u64 overflows;
-	u64 pad[8];
+	u64 pad[7];
 };
 
-_Static_assert(sizeof(struct ap_sampler) <= 512, "memory per event");
+_Static_assert(sizeof(struct ap_sampler) <= AP_SAMPLER_SIZE, "memory per event");
+
+/* Where the i-th lies in the session file (abi/session.h). */
+#define AP_SAMPLER_AT(i) (AP_SAMPLER_OFF + (u64)(i)*AP_SAMPLER_SIZE)
 
 #endif

@@ -65,7 +65,19 @@ enum ap_svc_op {
 	 * of the slot arg[1] segment, arg[2] slot, of a vfork child that its parent clears up after.
 	 */
 	AP_SVC_EXIT = 18,
-	AP_SVC_EXIT_GROUP = 19 /* all tasks of the process end now */
+	AP_SVC_EXIT_GROUP = 19, /* all tasks of the process end now */
+	/* AP_ORDER_BORN: a new task is there and has its names; arg its CPU.  Before it runs. */
+	AP_SVC_BORN = 20,
+	/* AP_ORDER_MAPPED, _DATA: arg start, end of what a call has mapped or protected anew. */
+	AP_SVC_MAPPED = 21,
+	AP_SVC_COMM = 22, /* AP_ORDER_COMM: the task has another name; data: it, with the NUL */
+
+	/* Of samplers. */
+	AP_SVC_WAKE = 23,  /* arg sampler's index, POLL_IN (1) or POLL_HUP (6): raise its signal */
+	AP_SVC_MOVED = 24, /* arg CPU that the task is on now: it has samplers of CPUs */
+	AP_SVC_ASYNC =
+		25, /* arg inode, 1: the descriptor has O_ASYNC from now on, 0: not any more */
+	AP_SVC_POLLED = 26 /* arg inode: poll has said POLLIN, which is thereby taken */
 };
 
 struct ap_svc {
@@ -112,7 +124,12 @@ _Static_assert(AP_LOG_MAX * sizeof(struct ap_log_entry) <= AP_SLOT_SIZE - AP_SLO
 _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment");
 
 /* ap_slot.orders, written by the supervisor */
-#define AP_ORDER_WATCHED (1u << 0) /* report forks, execs and the end by request */
+#define AP_ORDER_WATCHED     (1u << 0) /* report forks, execs and the end by request */
+#define AP_ORDER_BORN	     (1u << 1) /* of a new task: say so before the program's code runs */
+#define AP_ORDER_MAPPED	     (1u << 2) /* report executable mappings */
+#define AP_ORDER_MAPPED_DATA (1u << 3) /* and others */
+#define AP_ORDER_COMM	     (1u << 4) /* report names */
+#define AP_ORDER_CPU	     (1u << 5) /* say so when it is found on another CPU at a sample */
 
 /* Published events: readers in the counted task need no request.  Written by the supervisor. */
 #define AP_PUB_MAX 16384U

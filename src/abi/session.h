@@ -12,6 +12,7 @@
  *   0                  struct ap_session
  *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
+ *   AP_SAMPLER_OFF     struct ap_sampler[AP_SAMPLER_MAX] (abi/sampler.h)
  *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *   AP_SEG_OFF(max_segs)  pages that events are mapped to, handed out by the supervisor
  *
@@ -28,7 +29,8 @@
 #define AP_SHAPE_MAX	   8192
 #define AP_SEG_SIZE	   (64ULL << 20)
 #define AP_PUB_OFF	   (1ULL << 20) /* struct ap_pub[AP_PUB_MAX] (abi/service.h) */
-#define AP_SEG_BASE	   (4ULL << 20)
+#define AP_SAMPLER_OFF	   (4ULL << 20)
+#define AP_SEG_BASE	   (8ULL << 20)
 #define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
@@ -192,6 +194,14 @@ struct ap_session {
 	u32 looks;    /* incremented before the doorbell by who wants more than an answer */
 	u32 cpu;      /* while the supervisor looks for requests: its CPU + 1; else 0 */
 	u32 serve;    /* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
+	/*
+	 * Time in records: ns = clock_zero + (tsc * clock_mult >> clock_shift); clock_mult 0: ask the
+	 * kernel.  clock_mult is stored last, once, by the supervisor.
+	 */
+	u32 clock_mult, clock_shift;
+	u64 clock_zero;
+	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
+	u32 pad;
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
