@@ -21,6 +21,7 @@
 #ifndef AP_ABI_SESSION_H
 #define AP_ABI_SESSION_H
 
+#include "abi/sampler.h"
 #include "abi/trace.h"
 #include "abi/vec.h"
 #include "base/types.h"
@@ -105,7 +106,44 @@ struct ap_slot {
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 	u64 watch[AP_WATCH_MAX]; /* how often it executed the code at ap_session.watch */
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
+	/*
+	 * Sampling (abi/sampler.h).  samplers, sampler_gen: the supervisor's.  sampler_ack: the generation
+	 * that the thread has armed its lanes by.  sampler_lock: 0, or the name of who changes samplers.
+	 */
+	u32 samplers; /* index + 1 of the first; 0 none */
+	u32 sampler_gen;
+	u32 sampler_ack;
+	u32 sampler_lock;
+	/*
+	 * Of each lane: what the thread may count until it has to look, below 0 now.  Its own, taken down
+	 * by its code without a lock; others may ap_budget_kick() it.
+	 */
+	u64 budget[AP_LANE_MAX];
 };
+
+/*
+ * A thread takes its budget down by load and store, so a kick can be lost: it is repeated until
+ * sampler_ack follows.  It is never mistaken for the budget: that is below 2^56 and above -2^32, and a
+ * kick sets two bits that only a negative one has.  The generation is incremented before the kick.
+ */
+#define AP_BUDGET_KICK (3ULL << 62)
+#define AP_BUDGET_MAX  (1ULL << 55)
+
+static inline void ap_budget_kick(u64 *budget)
+{
+	__atomic_fetch_or(budget, AP_BUDGET_KICK, __ATOMIC_SEQ_CST);
+}
+
+/* Was it kicked? */
+static inline bool ap_budget_is_kicked(u64 budget)
+{
+	return (s64)budget < -(1LL << 60);
+}
+
+static inline s64 ap_budget_value(u64 budget)
+{
+	return (s64)(ap_budget_is_kicked(budget) ? budget - AP_BUDGET_KICK : budget);
+}
 
 enum ap_seg_state {
 	AP_SEG_FREE = 0,
@@ -141,6 +179,7 @@ struct ap_seg {
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64]; /* path or name for reports, NUL terminated */
 	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
+	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
 };
 
 enum ap_note_kind {
@@ -201,7 +240,13 @@ struct ap_session {
 	u32 clock_mult, clock_shift;
 	u64 clock_zero;
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
-	u32 pad;
+	/*
+	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
+	 * What a lane is never changes; its kinds are wanted (.kinds) before it is one.
+	 */
+	u32 nlanes;
+	u32 branches; /* 1: code notes taken branches, for samples that show the last ones */
+	u64 lanes[AP_LANE_MAX];
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 

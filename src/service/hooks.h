@@ -50,7 +50,70 @@ const void *ap_hook_map_session(u64 off, u64 size);
 bool ap_hook_shares_files(void);
 /* The session file's descriptor. */
 s32 ap_hook_session_fd(void);
-/* Looks whether the supervisor is there, after so many waits for it. */
+/*
+ * Sampling: from within ap_service_arm and ap_service_overflow only.  Signals need not be held off
+ * there: one that comes waits until the engine is left, unless it kills or stops.
+ *
+ * What the calling thread has counted of a lane's kinds, exactly, as the supervisor computes it from the
+ * slot; ~0 while the process' code does not take this lane down yet.
+ */
+u64 ap_hook_lane_raw(u32 lane);
+/*
+ * ap_service_overflow is to be called at the instruction on which the lane has counted so many more (0:
+ * as soon as can be); AP_HOOK_NEVER: not.  With AP_HOOK_NOTE_ADDR the instruction's memory operands are
+ * computed before it runs.  Holds until it is reached or armed anew.
+ */
+#define AP_HOOK_NEVER	  (~0ULL)
+#define AP_HOOK_NOTE_ADDR (1u << 0)
+void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags);
+/* One call with AP_SAMPLE_CLOCK at 0 to 63 counts of the lane from here, each time another number. */
+void ap_hook_clock_due(u32 lane);
+/* Bits 1 << enum ap_sampler_source: which the thread has of AP_SAMPLE_WATCH and AP_SAMPLE_TRACE. */
+void ap_hook_sources(u32 mask);
+
+/* The program's registers, as perf orders them: PERF_REG_X86_*. */
+enum ap_hook_reg {
+	AP_HOOK_AX,
+	AP_HOOK_BX,
+	AP_HOOK_CX,
+	AP_HOOK_DX,
+	AP_HOOK_SI,
+	AP_HOOK_DI,
+	AP_HOOK_BP,
+	AP_HOOK_SP,
+	AP_HOOK_IP,
+	AP_HOOK_FLAGS,
+	AP_HOOK_CS,
+	AP_HOOK_SS,
+	AP_HOOK_DS,
+	AP_HOOK_ES,
+	AP_HOOK_FS,
+	AP_HOOK_GS,
+	AP_HOOK_R8,
+	AP_HOOK_R15 = AP_HOOK_R8 + 7,
+	AP_HOOK_REGS
+};
+void ap_hook_regs(u64 regs[AP_HOOK_REGS]);
+
+/* The taken branches before this point, the last one first; 0 where the session has none noted. */
+enum ap_hook_branch_type {
+	AP_HOOK_BR_UNKNOWN,
+	AP_HOOK_BR_COND,
+	AP_HOOK_BR_JMP,
+	AP_HOOK_BR_JMP_IND,
+	AP_HOOK_BR_CALL,
+	AP_HOOK_BR_CALL_IND,
+	AP_HOOK_BR_RET,
+	AP_HOOK_BR_SYSCALL
+};
+#define AP_HOOK_BRANCHES 32
+struct ap_hook_branch {
+	u64 from, to;
+	u32 type; /* enum ap_hook_branch_type */
+};
+u32 ap_hook_branches(struct ap_hook_branch *b, u32 max);
+
+/* Looks whether the supervisor, after so many waits for it. */
 bool ap_hook_supervisor_lives(u32 waits);
 
 #endif

@@ -85,6 +85,47 @@ void ap_service_in_child(void);
  */
 bool ap_service_names_map(u64 start, u64 name_at, char *tail, u64 cap);
 
+/*
+ * Sampling (docs/design/sampling.md); the engine's half is in hooks.h.
+ *
+ * arm: the supervisor has changed the thread's samplers (ap_slot.sampler_gen), the thread or its image is
+ * new, or its code takes down more lanes than before; before the program goes on.  It arms each lane, or leaves it as it is, and stores sampler_ack.
+ */
+void ap_service_arm(void);
+
+/* Where a count has been reached: a clean boundary, all registers the program's. */
+struct ap_service_point {
+	u32 source; /* enum ap_sampler_source */
+	u32 which;  /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
+	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
+	u64 pc;
+	u8 len; /* of its bytes; 0: it is not known, as the count was passed unseen */
+	u8 nmem;
+	bool has_mem; /* mem is valid: AP_HOOK_NOTE_ADDR, and the registers before it were seen */
+	u8 code[16];
+	struct {
+		u64 addr;
+		u32 size;
+		bool read, write;
+	} mem[2];
+};
+
+/* For the SIGTRAP of an event with sigtrap; all 0 where the siginfo has it so. */
+struct ap_service_trap {
+	u64 addr; /* si_addr */
+	u64 data; /* si_perf_data */
+	u32 type; /* si_perf_type */
+};
+
+/*
+ * The lane's budget is used up, or something that ap_hook_sources names was counted.  True: the engine
+ * raises the SIGTRAP that *trap says, here.  A lane that is to go on is armed anew by this call.
+ */
+AP_MUST_CHECK bool ap_service_overflow(const struct ap_service_point *p,
+				       struct ap_service_trap *trap);
+/* A signal is about to be shown to the program: the 128 bytes of its siginfo, to be put right. */
+void ap_service_patch_siginfo(u32 sig, void *info);
+
 /* The process shares descriptors with one whose calls are not seen, from now on. */
 void ap_service_files_shared(void);
 
