@@ -3,17 +3,18 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli linux pmu core engine service inject x86 abi base
+MODULES := cli linux pmu core engine service sampling inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
 DEPS_x86 := base
 DEPS_inject := abi base
-DEPS_service := abi base
-DEPS_engine := service inject x86 abi base
-DEPS_core := abi base
-DEPS_pmu := core abi base
-DEPS_linux := pmu core inject abi base
+DEPS_sampling := abi base
+DEPS_service := sampling abi base
+DEPS_engine := service sampling inject x86 abi base
+DEPS_core := sampling abi base
+DEPS_pmu := core sampling abi base
+DEPS_linux := pmu core sampling inject abi base
 DEPS_cli := linux abi base
 
 # A module named here is met through these headers only.
@@ -27,7 +28,7 @@ ALLOW_service := engine/nr.h engine/sys.h
 
 # What becomes the blob that lives inside the counted process: no libc, no TLS.
 # *_hosted.c stays out of the blob, *_blob.c and *_blob.S stay out of hosted archives.
-FREESTANDING := engine service x86 abi base
+FREESTANDING := engine service sampling x86 abi base
 # Files of these that may name libc headers, because they stand in for them in the blob.
 LIBC_DOORS := src/base/mem.h
 

@@ -16,6 +16,7 @@
 
 #include "abi/perf.h"
 #include "abi/raw.h"
+#include "abi/sampler.h"
 #include "base/types.h"
 
 struct ap_core;	 /* one session's subsystem */
@@ -23,6 +24,9 @@ struct ap_task;	 /* a thread, as the core knows it */
 struct ap_event; /* one event; its file, while somebody has a descriptor of it */
 struct ap_pmu;
 struct ap_cgroup;
+struct ap_ring_map;	  /* sampling/ring.h */
+struct ap_record_mapping; /* sampling/record.h */
+struct ap_perf_ns_link;	  /* abi/record.h */
 
 /* Counters that only the world has: software events. */
 enum ap_world_counter {
@@ -42,6 +46,16 @@ struct ap_world_bp {
 	u64 addr;
 	u32 len;  /* 1, 2, 4 or 8, addr a multiple of it; code: the address alone */
 	u32 type; /* AP_HW_BREAKPOINT_W, _RW or _X */
+};
+
+/* Who is told what of an event (ops->wake). */
+#define AP_WAKE_POLL (1u << 0) /* poll has another answer: ap_core_poll */
+#define AP_WAKE_IN   (1u << 1) /* an overflow: a signal with POLL_IN, where one was asked for */
+#define AP_WAKE_HUP  (1u << 2) /* the last one that REFRESH allowed: with POLL_HUP */
+
+/* Of a task, as who opened the event sees them; 0 where it does not. */
+struct ap_task_names {
+	s32 pid, tid, ppid, ptid;
 };
 
 /*
@@ -98,6 +112,45 @@ struct ap_core_ops {
 	 * -ENOENT where nobody can; NULL: nobody can count any.
 	 */
 	int (*trace_count)(void *world, void *host, s32 cpu, u32 id, u64 *v);
+
+	/*
+	 * Sampling: docs/design/sampling.md.  sampler_new NULL: a period is -EOPNOTSUPP, but for
+	 * events that never overflow.
+	 *
+	 * want_lane: code counts the sum of these kinds down in a lane from now on, until put_lane;
+	 * -ENOSPC when there is none left.  Calls are counted, equal sets share a lane.
+	 */
+	int (*want_lane)(void *world, u64 kinds, u32 *lane);
+	void (*put_lane)(void *world, u32 lane);
+	/*
+	 * A zeroed sampler that the task can see, for the event (its clone in this task, or the CPU's).
+	 * The core fills it; sampler_link shows it to the task, not armed.  sampler_free unlinks it
+	 * first; the task does not write by it when that returns.
+	 */
+	int (*sampler_new)(void *world, void *host, struct ap_event *event,
+			   struct ap_sampler **out);
+	void (*sampler_link)(void *world, void *host, struct ap_sampler *s);
+	void (*sampler_free)(void *world, void *host, struct ap_sampler *s);
+	/*
+	 * The lock of all samplers of a task.  kick: its thread is to look at them before it goes on
+	 * for long (sampler_gen, budgets of -1 until it has).
+	 */
+	void (*sampler_lock)(void *world, void *host);
+	void (*sampler_unlock)(void *world, void *host, bool kick);
+	/*
+	 * Its source's value, as the thread computes it: of the same moment as what ops->raw and
+	 * task_time give the core in the same call.
+	 */
+	u64 (*sampler_value)(void *world, void *host, const struct ap_sampler *s);
+	/* Who waits for the event is told; always of what was opened, never of a clone. */
+	void (*wake)(void *world, struct ap_event *event, u32 what);
+	/* attr.clockid's time; NULL: the core's clock. */
+	u64 (*clock_id)(void *world, s32 clockid);
+	/* The CPU to others, where a writer holds a ring; NULL: nothing. */
+	void (*yield)(void *world);
+	/* Names for records; NULL: ap_task_id, without parents. */
+	void (*task_names)(void *world, const struct ap_event *event, void *host,
+			   struct ap_task_names *out);
 };
 
 struct ap_core_config {
@@ -147,6 +200,34 @@ AP_MUST_CHECK int ap_core_fork(struct ap_core *core, struct ap_task *parent, str
 void ap_core_exec(struct ap_core *core, struct ap_task *task);
 /* Its counters and time are final and readable during this call, and not after it. */
 void ap_core_exit(struct ap_core *core, struct ap_task *task);
+/*
+ * What happens to tasks, for the events that record it: written before these return.  Those that a
+ * task's events ask for: the host may leave the others out.
+ */
+#define AP_TELL_MAPPED	   (1u << 0) /* executable mappings */
+#define AP_TELL_MAPPED_ALL (1u << 1) /* all mappings */
+#define AP_TELL_COMM	   (1u << 2)
+#define AP_TELL_TASK	   (1u << 3) /* forks; ends the host must tell anyway */
+#define AP_TELL_NAMESPACES (1u << 4)
+#define AP_TELL_SWITCH	   (1u << 5)
+#define AP_TELL_CGROUP	   (1u << 6)
+u32 ap_task_tells(const struct ap_task *task); /* AP_TELL_* */
+void ap_core_mapped(struct ap_core *core, struct ap_task *task, const struct ap_record_mapping *m);
+void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, bool is_exec);
+/* After ap_core_fork, when the child's names are known and before it is sampled. */
+void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child);
+void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
+			const struct ap_perf_ns_link *links, u32 nr);
+void ap_core_switched(struct ap_core *core, struct ap_task *task, bool is_out, bool is_preempted);
+void ap_core_cgroup_made(struct ap_core *core, struct ap_task *task, u64 id, const char *path);
+
+/* A thread has overflowed and tells (AP_SVC_WAKE): the event is the one it was opened as. */
+void ap_core_overflowed(struct ap_core *core, struct ap_event *event);
+/* Some ring's .wakes may have changed: who waits for it is told. */
+void ap_core_rings_woken(struct ap_core *core);
+/* The writer of this name (AP_RING_NAME) is dead: what it holds is free. */
+void ap_core_writer_died(struct ap_core *core, u32 name);
+
 /* Per-CPU contexts see tasks move: the host calls it when it learns of a task's CPU. */
 void ap_core_task_on_cpu(struct ap_core *core, struct ap_task *task, s32 cpu);
 
@@ -189,6 +270,14 @@ void ap_core_replay(struct ap_core *core, struct ap_event *event, u32 cmd, u64 r
  */
 AP_MUST_CHECK int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *event,
 			       u64 pages, bool is_writable, struct ap_perf_page *page);
+/*
+ * The same with a data area: where the core has it (.page is the control page), and what samplers
+ * call it (ap_sampler.ring).  .flags is the core's business.  From ap_core_munmap of the last mapping
+ * on nobody writes there any more.
+ */
+AP_MUST_CHECK int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller,
+				    struct ap_event *event, u64 pages, bool is_writable,
+				    const struct ap_ring_map *ring, u64 at);
 void ap_core_munmap(struct ap_core *core, struct ap_event *event);
 /* poll(2): POLLHUP (0x10) without a buffer or after the task's end, POLLIN (1) with news. */
 u32 ap_core_poll(struct ap_core *core, struct ap_event *event);
