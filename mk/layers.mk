@@ -18,7 +18,7 @@ DEPS_linux := pmu core sampling inject abi base
 DEPS_cli := linux abi base
 
 # A module named here is met through these headers only.
-FACADE_linux := linux/run.h
+FACADE_linux := linux/run.h linux/client.h
 FACADE_engine := engine/blob.h
 
 # Single headers beyond DEPS: linux maps the engine's image but never calls into its code.

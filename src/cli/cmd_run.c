@@ -19,6 +19,7 @@
 
 struct run_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
+	struct ap_run_target target;
 	bool verbose;
 };
 
@@ -67,7 +68,9 @@ static int opt_attach(void *args, const char *value, char *why)
 		snprintf(why, AP_OPT_WHY, "needs the number of a process");
 		return -EINVAL;
 	}
-	a->run.attach = (pid_t)n;
+	a->target.pid = (pid_t)n;
+	a->run.targets = &a->target;
+	a->run.ntargets = 1;
 	return 0;
 }
 
@@ -143,7 +146,7 @@ int ap_cmd_run(int argc, char **argv)
 	case AP_OPTS_OK:
 		break;
 	}
-	if (rest >= argc && !args.run.attach) {
+	if (rest >= argc && !args.run.ntargets) {
 		fputs("anyperf run: no program to run\n", stderr);
 		ap_opts_usage(&run_spec, stderr);
 		return AP_EXIT_USAGE;

@@ -54,7 +54,7 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 	return sum;
 }
 
-u32 ap_host_ncpus(void)
+u32 ap_host_count_cpus(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 
@@ -64,17 +64,20 @@ u32 ap_host_ncpus(void)
 static u32 world_ncpus(void *world)
 {
 	(void)world;
-	return ap_host_ncpus();
+	return ap_host_count_cpus();
 }
 
 /* Descriptors do not come here as numbers: the request said which event is meant. */
 static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s32 fd)
 {
 	struct ap_host *host = world;
-	struct ap_host_file *f = ap_host_file_find(host, host->token_inode);
+	struct ap_host_file *f;
 
 	(void)caller;
 	(void)fd;
+	if (host->token_event)
+		return host->token_event;
+	f = ap_host_file_find(host, host->token_inode);
 	if (f)
 		ap_host_sync_event(host, f->event);
 	f = ap_host_file_find(host, host->token_inode);
@@ -114,6 +117,11 @@ static enum ap_cpu host_cpu(void)
 	__cpuid(0, zero.eax, zero.ebx, zero.ecx, zero.edx);
 	__cpuid(1, one.eax, one.ebx, one.ecx, one.edx);
 	return ap_cpu_of(&zero, one.eax);
+}
+
+const struct ap_pmu_arch *ap_host_cpu_arch(void)
+{
+	return ap_pmu_arch(host_cpu());
 }
 
 int ap_host_tree(struct ap_host *host)
@@ -161,6 +169,17 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	host->ses->head->counters = config->counters;
 	*out = host;
 	return 0;
+}
+
+void ap_host_configure(struct ap_host *host, const struct ap_host_config *config)
+{
+	struct ap_core_config *core = ap_core_config(host->core);
+
+	host->config = *config;
+	core->paranoid = config->paranoid;
+	core->counters = config->counters;
+	core->user_only = config->user_only;
+	host->ses->head->counters = config->counters;
 }
 
 void ap_host_free(struct ap_host *host)

@@ -13,6 +13,7 @@
  *   host_cpu.c    which CPU counted what
  *   host_world.c  software counters
  *   host_cred.c   who may do what, and cgroups
+ *   host_client.c events that the session's owner opens itself
  */
 #ifndef AP_LINUX_HOST_H
 #define AP_LINUX_HOST_H
@@ -21,7 +22,10 @@
 
 #include "base/types.h"
 
+struct ap_event;
 struct ap_host;
+struct ap_ioctl_args;
+struct ap_open_args;
 struct ap_supervisor;
 struct ap_traced;
 
@@ -32,6 +36,9 @@ struct ap_host_config {
 	bool user_only;
 };
 
+u32 ap_host_count_cpus(void);
+/* Events' codes are those of the CPU that we run on. */
+const struct ap_pmu_arch *ap_host_cpu_arch(void);
 AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
 			      const struct ap_host_config *config);
 void ap_host_free(struct ap_host *host);
@@ -53,6 +60,22 @@ void ap_host_exec_failed(struct ap_host *host, u32 seg, u32 slot);
 /* It did: its new image counts in a segment of its own, or (AP_HOST_NATIVE) no more. */
 #define AP_HOST_NATIVE UINT32_MAX
 void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg);
+
+/* An anyperf inside wants programs served, with these options, which hold from here on. */
+void ap_host_configure(struct ap_host *host, const struct ap_host_config *config);
+
+/*
+ * Events of the session's owner (linux/client.h).  A reading is of the moment that client_moment
+ * began.  client_command: a child that is going to exec, so that events can be opened before.
+ */
+void ap_host_client_moment(struct ap_host *host);
+AP_MUST_CHECK int ap_host_client_command(struct ap_host *host, pid_t pid);
+AP_MUST_CHECK int ap_host_client_open(struct ap_host *host, const struct ap_open_args *args,
+				      struct ap_event *leader, struct ap_event **out);
+void ap_host_client_close(struct ap_host *host, struct ap_event *event, bool is_of_cpu);
+s64 ap_host_client_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
+s64 ap_host_client_ioctl(struct ap_host *host, struct ap_event *event, struct ap_ioctl_args *args,
+			 struct ap_event *target);
 
 /* Descriptors that the host must keep over a change of process: calls keep(arg, fd) for each. */
 void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);

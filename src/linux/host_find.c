@@ -189,8 +189,8 @@ static bool has_ended(const struct ap_host_task *t)
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)
 {
 	struct ap_host *host = world;
-	struct ap_host_task *from = ap_task_host(caller), *t = NULL;
-	u64 pidns = from->seg ? from->seg->head->pidns : 0;
+	struct ap_host_task *from = caller ? ap_task_host(caller) : NULL, *t = NULL;
+	u64 pidns = from && from->seg ? from->seg->head->pidns : 0;
 
 	if (pid <= 0)
 		return -ESRCH;
@@ -201,8 +201,8 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	if (!t || (is_our_pidns(host, pidns) && t->tid != pid))
 		t = scan(host, pidns, pid);
 	/* a thread takes its name when it runs first, which is soon */
-	for (unsigned int try = 0; !t && is_thread_of(host, from, pidns, pid) && try < NAMING_TRIES;
-	     try++) {
+	for (unsigned int try = 0;
+	     from && !t && is_thread_of(host, from, pidns, pid) && try < NAMING_TRIES; try++) {
 		const struct timespec step = { .tv_nsec = NAMING_STEP_NS };
 
 		nanosleep(&step, NULL);

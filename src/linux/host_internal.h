@@ -147,7 +147,8 @@ struct ap_host {
 	struct ap_host_task *held; /* tasks that do nothing in place meanwhile */
 	bool in_time;		   /* whoever asked in this round was still awake for its answer */
 	u64 token_inode;	   /* what event_of_fd stands for */
-	u8 *buf;		   /* AP_HOST_BUF bytes for results */
+	struct ap_event *token_event; /* the same, where the session's owner calls */
+	u8 *buf;		      /* AP_HOST_BUF bytes for results */
 };
 
 #define AP_HOST_BUF	 (1u << 18)
@@ -159,7 +160,6 @@ int ap_host_want_kinds(void *world, u64 kinds);
 void ap_host_spread_kinds(struct ap_host *host, u32 asker);
 
 /* host.c */
-u32 ap_host_ncpus(void);
 /* Packs the generated tree, once. */
 AP_MUST_CHECK int ap_host_tree(struct ap_host *host);
 
@@ -168,6 +168,8 @@ struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
 struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot);
 /* The task that counts there; made known to the core if need be.  NULL: nobody (left). */
 struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
+/* A process that has no slot yet, and gets one by its exec. */
+struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid);
 /* A child that will count there once it runs. */
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);

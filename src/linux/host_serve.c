@@ -75,7 +75,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	f->is_of_cpu = args.cpu >= 0;
 	host->ncpu_files += f->is_of_cpu;
 	if (f->is_of_cpu)
-		ret = ap_host_cpus_use(host, ap_host_ncpus());
+		ret = ap_host_cpus_use(host, ap_host_count_cpus());
 	if (!ret)
 		ret = ap_core_open(host->core, r->task->core, &args, &f->event);
 	if (ret) {

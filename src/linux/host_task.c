@@ -208,6 +208,11 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 	return t;
 }
 
+struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid)
+{
+	return new_task(host, NULL, 0, pid, tid);
+}
+
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 {
 	/* what it has counted is looked at for the last time */

@@ -154,6 +154,10 @@ int ap_run_nested(struct ap_run_state *run, int session_fd)
 		return ap_run_complain(run, AP_EXIT_OURS,
 				       "the session around us cannot serve perf events");
 	}
+	if (run->opts->ntargets) {
+		ap_session_close(&s);
+		return ap_run_native(run, 0);
+	}
 	ret = ap_session_root_new(&s, own_root(&s), &root);
 	if (ret) {
 		ap_session_close(&s);

@@ -97,16 +97,23 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 	return 0;
 }
 
-void ap_run_let_go(struct ap_run_state *run, bool as_native)
+int ap_run_let_go(struct ap_run_state *run, bool as_native)
 {
+	int ret = ap_run_client_start(run);
+
+	if (ret) {
+		ap_launch_abort(&run->launch);
+		return ret;
+	}
 	ap_counters_open(&run->counters, run->launch.pid, run->opts->sw_events,
 			 !run->opts->no_inherit);
 	run->sv.counters = &run->counters;
-	run->start_ns = ap_now_ns();
+	ap_run_client_begin(run);
 	if (run->opts->timeout_ms)
 		run->sv.deadline_ns = run->start_ns + run->opts->timeout_ms * 1000000ULL;
 	/* a child that was killed meanwhile is seen by its wait status */
 	(void)!ap_launch_go(&run->launch, as_native);
+	return 0;
 }
 
 /* Waits for the exec stop of a seized child: 0, or -ESRCH with its end in sv. */
@@ -187,6 +194,7 @@ static int finish_session(struct ap_run_state *run)
 	ap_supervisor_serve(sv, is_untraced, ap_now_ns() + HANDOVER_NS);
 	ap_run_take_times(run);
 	run->res->tasks_running = ap_tracks_running(sv);
+	ap_run_client_end(run);
 	ret = ap_result_take(run->res, &sv->ses, 0);
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot read the counts: %s",
@@ -238,6 +246,7 @@ static int find_debug_dir(struct ap_run_state *run, char dir[PATH_MAX])
 		   : 0;
 }
 
+/* Without programs to serve it is the client's alone. */
 static int open_host(struct ap_run_state *run)
 {
 	const struct ap_run_perf *perf = &run->opts->perf;
@@ -246,7 +255,9 @@ static int open_host(struct ap_run_state *run)
 					    .counters = perf->counters,
 					    .user_only = perf->user_only };
 
-	return perf->is_served ? ap_host_new(&run->sv.host, &run->sv, &cfg) : 0;
+	if (!perf->is_served && !run->opts->client)
+		return 0;
+	return ap_host_new(&run->sv.host, &run->sv, &cfg);
 }
 
 static int open_session(struct ap_run_state *run)
@@ -276,7 +287,10 @@ static int open_session(struct ap_run_state *run)
 	if (!ret)
 		ret = open_host(run);
 	if (!ret)
+		ret = ap_run_client_new(run);
+	if (!ret)
 		return 0;
+	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
 	ap_signals_give_back(&run->signals);
 	ap_session_close(&run->sv.ses);
@@ -318,7 +332,9 @@ static int supervise(struct ap_run_state *run)
 		ap_launch_abort(&run->launch);
 		return ret;
 	}
-	ap_run_let_go(run, why != NULL);
+	ret = ap_run_let_go(run, why != NULL);
+	if (ret)
+		return ret;
 	if (!why && await_exec(run) == -ESRCH)
 		return ap_run_explain_failure(run);
 	ret = ap_run_explain_failure(run);
@@ -327,6 +343,7 @@ static int supervise(struct ap_run_state *run)
 	if (why) {
 		ap_result_not_counted(run->res, (u32)run->launch.pid, run->path, why);
 	} else {
+		first.tid = run->launch.pid;
 		first.fd = run->launch.child_fd;
 		first.nofile_share = run->launch.nofile_share;
 		memcpy(&first.sigmask, &run->signals.mask, sizeof(first.sigmask));
@@ -336,14 +353,40 @@ static int supervise(struct ap_run_state *run)
 	return 0;
 }
 
-static int run_command(struct ap_run_state *run)
+/* The command is not counted, and only says when the run is over. */
+int ap_run_beside(struct ap_run_state *run)
 {
-	int ret = ap_run_fork(run, run->sv.ses.fd, 0);
+	int ret = ap_run_let_go(run, true);
 
 	if (ret)
 		return ret;
-	ret = supervise(run);
+	ret = ap_run_explain_failure(run);
+	/* one that did not exec is waited for as well */
+	ap_supervisor_serve(&run->sv, ap_run_command_has_ended, 0);
+	return ret;
+}
+
+static int run_command(struct ap_run_state *run)
+{
+	int ret = ap_run_fork(run, run->opts->is_beside ? -1 : run->sv.ses.fd, 0);
+
+	if (ret)
+		return ret;
+	ret = run->opts->is_beside ? ap_run_beside(run) : supervise(run);
 	ap_launch_fini(&run->launch);
+	return ret;
+}
+
+static int run_targets(struct ap_run_state *run)
+{
+	int ret = ap_run_attach(run);
+
+	if (!ret && run->opts->argv)
+		return run_command(run);
+	if (!ret)
+		ret = ap_run_client_start(run);
+	if (!ret)
+		ap_run_serve_attached(run);
 	return ret;
 }
 
@@ -358,21 +401,39 @@ static int run_counted(struct ap_run_state *run)
 	ret = open_session(run);
 	if (ret)
 		return ret;
-	if (run->opts->attach)
-		ret = ap_run_attach(run);
-	if (!ret && run->opts->argv)
-		ret = run_command(run);
-	else if (!ret)
-		ap_run_serve_attached(run);
+	ret = run->opts->ntargets ? run_targets(run) : run_command(run);
+	if (!ret && run->opts->ntargets)
+		ap_run_client_end(run);
 	ap_run_detach(run);
 	if (!ret)
 		ret = finish_session(run);
+	ap_run_client_free(run);
 	ap_counters_close(&run->counters);
 	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
 	ap_signals_give_back(&run->signals);
 	return ret;
+}
+
+/* In a session around us its tasks are there already, for who can open events on them. */
+static int run_about_targets(struct ap_run_state *run)
+{
+	const struct ap_run_options *opts = run->opts;
+	const char *why = opts->argv && !opts->is_beside ? ap_program_why_not(run->path) : NULL;
+	int session_fd = ap_nested_session_fd();
+
+	if (why)
+		return ap_run_complain(run, AP_EXIT_OURS, "%s cannot be in a session: %s",
+				       run->path, why);
+	if (session_fd < 0)
+		return run_counted(run);
+	if (opts->client)
+		return ap_run_nested(run, session_fd);
+	close(session_fd);
+	return ap_run_complain(run, AP_EXIT_OURS,
+			       "cannot attach to %d: we are in a session ourselves",
+			       (int)opts->targets[0].pid);
 }
 
 int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
@@ -384,23 +445,14 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 	memset(res, 0, sizeof(*res));
 	for (unsigned int i = 0; i < AP_SW_N; i++)
 		run.counters.fd[i] = -1;
-	if (opts->attach && (session_fd = ap_nested_session_fd()) >= 0) {
-		close(session_fd);
-		return ap_run_complain(&run, AP_EXIT_OURS,
-				       "cannot attach to %d: we are in a session ourselves",
-				       (int)opts->attach);
-	}
-	if (!opts->argv)
-		return run_counted(&run);
-	ret = find_program(&run);
+	ret = opts->argv ? find_program(&run) : 0;
 	if (ret)
 		return ret;
 	if (opts->no_engine)
 		return ap_run_native(&run, 0);
+	if (opts->ntargets)
+		return run_about_targets(&run);
 	why = ap_program_why_not(run.path);
-	if (why && opts->attach)
-		return ap_run_complain(&run, AP_EXIT_OURS, "%s cannot be in a session: %s",
-				       run.path, why);
 	if (why) {
 		ret = ap_run_native(&run, 0);
 		if (!ret)

@@ -40,18 +40,28 @@ struct ap_run_perf {
 	u32 counters; /* of the cpu PMU per task; 0 unlimited */
 };
 
+/* A running process, all its threads; or, with pid 0, one thread of any. */
+struct ap_run_target {
+	pid_t pid, tid;
+};
+
+struct ap_run_client; /* linux/client.h */
+
 struct ap_run_options {
-	char *const *argv; /* command and arguments, NULL terminated */
-	bool count;	   /* instrument; false is translation only (no counted event asked) */
-	u64 kinds;	   /* AP_KIND_BIT: with count, beside those that are counted always */
-	bool no_engine;	   /* run natively: nothing needs the engine (kernel events only) */
-	bool no_inherit;   /* -i */
+	char *const *argv;		    /* command and arguments, NULL terminated */
+	const struct ap_run_client *client; /* opens events; NULL: nobody does */
+	bool count;	 /* instrument; false is translation only (no counted event asked) */
+	u64 kinds;	 /* AP_KIND_BIT: with count, beside those that are counted always */
+	bool no_engine;	 /* run natively: nothing needs the engine (kernel events only) */
+	bool no_inherit; /* -i */
 	bool deterministic;
 	bool wait_all;
 	struct ap_run_perf perf;
-	pid_t attach;		/* a running process to bring in; then argv may be NULL */
-	u32 sw_events;		/* bit AP_SW_x: wanted */
-	u64 cache_limit;	/* bytes; 0 is the default of 64 MiB */
+	const struct ap_run_target *targets; /* running processes to bring in; argv may be NULL */
+	u32 ntargets;
+	bool is_beside;	 /* with them: the command is not counted, its end is that of the run */
+	u32 sw_events;	 /* bit AP_SW_x: wanted */
+	u64 cache_limit; /* bytes; 0 is the default of 64 MiB */
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
 	u32 stress;		/* AP_STRESS_* */
 	u32 stress_fault;	/* with AP_STRESS_FAULT: after so many dispatches of a thread */

@@ -6,6 +6,7 @@
 #define AP_LINUX_RUN_INTERNAL_H
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 
 #include "linux/attach.h"
@@ -32,9 +33,17 @@ struct ap_run_state {
 	struct ap_launch launch;
 	struct ap_counters counters;
 	struct ap_supervisor sv;
-	struct ap_attached attached;
+	struct ap_attached *attached; /* of opts->targets: processes that are in the session */
+	u32 nattached;
+	struct pollfd *pidfds; /* or that are only watched */
+	u32 npidfds;
 	u64 start_ns;
 };
+
+static inline const struct ap_run_state *ap_run_of(const struct ap_supervisor *sv)
+{
+	return (const struct ap_run_state *)((const char *)sv - offsetof(struct ap_run_state, sv));
+}
 
 /* One line on opts->err; returns status. */
 int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
@@ -48,21 +57,36 @@ void ap_signals_for_command(const void *saved);
 
 /* Forks the child that will exec; session_fd -1 is a native one. */
 AP_MUST_CHECK int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root);
-/* Opens counters on it and lets it exec. */
-void ap_run_let_go(struct ap_run_state *run, bool as_native);
+/* Has events opened on it, and lets it exec.  Not 0: a line was said, it is gone; the exit status. */
+AP_MUST_CHECK int ap_run_let_go(struct ap_run_state *run, bool as_native);
 /* 0 when the child did exec (or was killed), else a line was said; the exit status. */
 AP_MUST_CHECK int ap_run_explain_failure(struct ap_run_state *run);
+/* Lets a child go that nobody brings in, and waits for its end. */
+AP_MUST_CHECK int ap_run_beside(struct ap_run_state *run);
 void ap_run_take_times(struct ap_run_state *run);
 bool ap_run_command_has_ended(struct ap_supervisor *sv);
 
-/* run_attach.c: opts->attach.  A line was said where it fails; the exit status. */
+/* run_client.c: opts->client; nothing happens where there is none. */
+AP_MUST_CHECK int ap_run_client_new(struct ap_run_state *run); /* -ENOMEM */
+/* The exit status, after a line was said. */
+AP_MUST_CHECK int ap_run_client_start(struct ap_run_state *run);
+void ap_run_client_begin(struct ap_run_state *run); /* sets start_ns */
+void ap_run_client_end(struct ap_run_state *run);
+void ap_run_client_free(struct ap_run_state *run);
+
+/* run_attach.c: opts->targets.  A line was said where it fails; the exit status. */
 AP_MUST_CHECK int ap_run_attach(struct ap_run_state *run);
+AP_MUST_CHECK int ap_run_watch_targets(struct ap_run_state *run);
+pid_t ap_run_target_process(const struct ap_run_target *target);
 /* Until it ends, somebody tells us to, or the time is over. */
 void ap_run_serve_attached(struct ap_run_state *run);
 void ap_run_detach(struct ap_run_state *run);
 
 /* native.c */
-/* Runs the command without an engine of ours; in a session around us it counts for nested_root. */
+/*
+ * Runs the command, or watches targets, without an engine of ours; in a session around us the command
+ * counts for nested_root.
+ */
 AP_MUST_CHECK int ap_run_native(struct ap_run_state *run, u32 nested_root);
 
 /* nested.c */

@@ -14,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "linux/client_internal.h"
 #include "linux/host.h"
 
 /* What epoll says: a segment's number, or one of these. */
-#define TAG_SIGNAL (~0ULL)
+#define TAG_SIGNAL (~0ULL) /* else AP_SV_TAG_* */
 
 /* Forks that nobody told us of are looked for this often; more seldom while there are none. */
 #define TICK_MIN_MS    250
@@ -160,6 +161,10 @@ static bool take_events(struct ap_supervisor *sv, int ms)
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == TAG_SIGNAL) {
 			read_signals(sv);
+		} else if (events[i].data.u64 & AP_SV_TAG_WAKE) {
+			continue;
+		} else if (events[i].data.u64 & AP_SV_TAG_CLIENT) {
+			ap_client_ready(sv->client, (int)(u32)events[i].data.u64);
 		} else {
 			ap_tracks_gone(sv, (u32)events[i].data.u64);
 			sv->is_stale = true;
@@ -180,6 +185,12 @@ static int clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 		} else if (sv->deadline_ns < next) {
 			next = sv->deadline_ns;
 		}
+	}
+	if (sv->client) {
+		u64 due = ap_client_clock(sv->client, now);
+
+		if (due && due < next)
+			next = due;
 	}
 	if (until_ns && until_ns < next)
 		next = until_ns;
@@ -222,10 +233,13 @@ static void start_host(struct ap_supervisor *sv)
 
 	if (!(word & AP_SERVE_WANTED) || word & AP_SERVE_REFUSED)
 		return;
-	if (!(sv->ses.head->flags & AP_F_COUNT) || ap_host_new(&sv->host, sv, &cfg))
+	if (!(sv->ses.head->flags & AP_F_COUNT) ||
+	    (!sv->host && ap_host_new(&sv->host, sv, &cfg))) {
 		__atomic_fetch_or(&sv->ses.head->serve, AP_SERVE_REFUSED, __ATOMIC_RELEASE);
-	else
-		__atomic_fetch_or(&sv->ses.head->flags, AP_F_SERVE, __ATOMIC_RELEASE);
+		return;
+	}
+	ap_host_configure(sv->host, &cfg);
+	__atomic_fetch_or(&sv->ses.head->flags, AP_F_SERVE, __ATOMIC_RELEASE);
 }
 
 /*
@@ -248,7 +262,7 @@ static void work(struct ap_supervisor *sv, int ms)
 		(void)take_events(sv, 0);
 	}
 	look_at_tracks(sv);
-	if (!sv->host)
+	if (!(sv->ses.head->flags & AP_F_SERVE))
 		start_host(sv);
 	if (sv->host && ap_host_serve(sv->host, &in_time))
 		ap_doorbell_served(&sv->bell, in_time);

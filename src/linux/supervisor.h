@@ -60,15 +60,22 @@ struct ap_doorbell {
 	struct ap_session *head;
 };
 
+/* What epoll says of a client's descriptor; segments' numbers are below. */
+#define AP_SV_TAG_CLIENT (1ULL << 32) /* | the descriptor */
+#define AP_SV_TAG_WAKE	 (1ULL << 33) /* nothing to do but to look whether it is over */
+
+struct ap_client;
+
 struct ap_supervisor {
 	struct ap_session_file ses;
 	struct ap_doorbell bell;
 	int epfd, sigfd;
 	struct ap_track *tracks;
 	u32 ntracks, tracks_cap;
-	u32 scanned;	      /* segments that have been seen */
-	u32 looks;	      /* ap_session.looks as it was then */
-	struct ap_host *host; /* NULL: no perf events are served */
+	u32 scanned;		  /* segments that have been seen */
+	u32 looks;		  /* ap_session.looks as it was then */
+	struct ap_host *host;	  /* NULL: there are no perf events */
+	struct ap_client *client; /* NULL: nobody opens events from outside */
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
 	bool is_stale; /* something happened that calls for a look at all segments */
@@ -78,6 +85,7 @@ struct ap_supervisor {
 	bool was_told;	     /* to end, by a signal sent to us, which was passed on */
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
+	bool is_stopped;     /* the client has enough */
 	int wait_status;
 	struct rusage rusage;
 	u64 end_ns;	 /* CLOCK_MONOTONIC */

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client's events, wherever they are, and what the loop has for it.
+ *
+ * In the kernel an event is a descriptor of ours; in the session it is the core's, which host_client.c
+ * reaches.  Which of both is decided once, at the opening.
+ */
+#include "linux/client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "inject/proc.h"
+#include "linux/client_internal.h"
+#include "linux/host.h"
+#include "pmu/names.h"
+
+/* --- the client */
+
+struct ap_client *ap_client_new(struct ap_supervisor *sv, const struct ap_run_client *run)
+{
+	struct ap_client *c = calloc(1, sizeof(*c));
+
+	if (c) {
+		c->sv = sv;
+		c->run = run;
+	}
+	return c;
+}
+
+void ap_client_free(struct ap_client *c)
+{
+	if (!c)
+		return;
+	while (c->events)
+		ap_client_close(c->events);
+	free(c->tasks);
+	free(c);
+}
+
+static int add_task(struct ap_client *c, pid_t pid, pid_t tid, bool is_command)
+{
+	struct ap_client_task *more = realloc(c->tasks, (c->ntasks + 1) * sizeof(*more)), *t;
+	char name[64], comm[64] = "";
+	s64 got;
+
+	if (!more)
+		return -ENOMEM;
+	c->tasks = more;
+	t = &more[c->ntasks++];
+	*t = (struct ap_client_task){ .pid = pid, .tid = tid, .is_command = is_command };
+	snprintf(name, sizeof(name), "task/%d/comm", (int)tid);
+	got = ap_proc_read(pid, name, comm, sizeof(comm));
+	if (got > 0 && comm[got - 1] == '\n')
+		comm[got - 1] = '\0';
+	if (got > 0)
+		memcpy(t->comm, comm, sizeof(t->comm) - 1);
+	return 0;
+}
+
+int ap_client_add_command(struct ap_client *c, pid_t pid)
+{
+	int ret = c->sv->host ? ap_host_client_command(c->sv->host, pid) : 0;
+
+	return ret ? ret : add_task(c, pid, pid, true);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct ap_client_task *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+int ap_client_add_threads(struct ap_client *c, pid_t pid, pid_t tid)
+{
+	char path[AP_PROC_PATH];
+	u32 first = c->ntasks;
+	struct dirent *entry;
+	int ret = 0;
+	DIR *dir;
+
+	if (tid)
+		return add_task(c, pid, tid, false);
+	dir = opendir(ap_proc_path(path, pid, "task"));
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!ret && (entry = readdir(dir)))
+		if (atoi(entry->d_name) > 0)
+			ret = add_task(c, pid, atoi(entry->d_name), false);
+	closedir(dir);
+	qsort(c->tasks + first, c->ntasks - first, sizeof(*c->tasks), by_number);
+	return ret || c->ntasks > first ? ret : -ESRCH;
+}
+
+const struct ap_client_task *ap_client_tasks(const struct ap_client *c, u32 *n)
+{
+	*n = c->ntasks;
+	return c->tasks;
+}
+
+u32 ap_client_ncpus(void)
+{
+	return ap_host_count_cpus();
+}
+
+/* --- opening and closing */
+
+static int open_in_kernel(struct ap_client *c, const struct ap_client_open *args, int *fd)
+{
+	struct ap_perf_attr attr = *args->attr;
+	pid_t pid = args->pid;
+
+	/* a session around us knows who its tasks are; the kernel would count everybody's */
+	if (pid == -1 && attr.type == AP_PERF_TYPE_SOFTWARE && c->ntasks == 1)
+		pid = c->tasks[0].tid;
+	attr.size = sizeof(attr);
+	*fd = (int)syscall(SYS_perf_event_open, &attr, pid, args->cpu,
+			   args->leader ? args->leader->fd : -1, (u64)AP_PERF_FLAG_FD_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
+static int open_in_session(struct ap_client *c, const struct ap_client_open *args,
+			   struct ap_event **out)
+{
+	struct ap_perf_attr attr = *args->attr;
+	const struct ap_open_args open = { .attr = &attr, .pid = args->pid, .cpu = args->cpu };
+
+	attr.size = sizeof(attr);
+	return ap_host_client_open(c->sv->host, &open, args->leader ? args->leader->core : NULL,
+				   out);
+}
+
+static bool may_be_in_kernel(const struct ap_client *c, const struct ap_client_open *args)
+{
+	if (!c->sv->host || args->place == AP_CLIENT_KERNEL)
+		return true;
+	if (args->leader)
+		return !args->leader->core;
+	return args->place == AP_CLIENT_ANYWHERE && args->attr->type == AP_PERF_TYPE_SOFTWARE;
+}
+
+static bool may_be_in_session(const struct ap_client *c, const struct ap_client_open *args)
+{
+	return c->sv->host && args->place != AP_CLIENT_KERNEL &&
+	       (!args->leader || args->leader->core);
+}
+
+int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
+		   struct ap_client_event **out)
+{
+	struct ap_client_event *e = calloc(1, sizeof(*e));
+	int ret = -EINVAL;
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct ap_client_event){ .client = c, .fd = -1, .is_of_cpu = args->cpu >= 0 };
+	if (may_be_in_kernel(c, args))
+		ret = open_in_kernel(c, args, &e->fd);
+	if (ret && may_be_in_session(c, args))
+		ret = open_in_session(c, args, &e->core);
+	if (ret) {
+		free(e);
+		return ret;
+	}
+	e->next = c->events;
+	e->prev = &c->events;
+	if (e->next)
+		e->next->prev = &e->next;
+	c->events = e;
+	*out = e;
+	return 0;
+}
+
+void ap_client_close(struct ap_client_event *e)
+{
+	if (!e)
+		return;
+	if (e->core)
+		ap_host_client_close(e->client->sv->host, e->core, e->is_of_cpu);
+	if (e->map)
+		munmap(e->map, e->map_size);
+	/* which takes it out of the epoll set as well */
+	if (e->fd >= 0)
+		close(e->fd);
+	*e->prev = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	free(e);
+}
+
+bool ap_client_is_in_kernel(const struct ap_client_event *e)
+{
+	return !e->core;
+}
+
+/* --- calls on them */
+
+void ap_client_moment(struct ap_client *c)
+{
+	if (c->sv->host)
+		ap_host_client_moment(c->sv->host);
+}
+
+s64 ap_client_read(struct ap_client_event *e, void *buf, u64 size)
+{
+	ssize_t got;
+
+	if (e->core)
+		return ap_host_client_read(e->client->sv->host, e->core, buf, size);
+	got = read(e->fd, buf, size);
+	return got < 0 ? -errno : got;
+}
+
+static s64 ioctl_in_kernel(struct ap_client_event *e, const struct ap_client_ioctl *args)
+{
+	unsigned long arg = (unsigned long)args->arg;
+	int ret;
+
+	if (args->cmd == AP_PERF_IOC_SET_OUTPUT)
+		arg = args->target ? (unsigned long)args->target->fd : (unsigned long)-1;
+	else if (args->in)
+		arg = (unsigned long)args->in;
+	else if (args->out)
+		arg = (unsigned long)args->out;
+	ret = ioctl(e->fd, args->cmd, arg);
+	return ret < 0 ? -errno : ret;
+}
+
+s64 ap_client_ioctl(struct ap_client_event *e, struct ap_client_ioctl *args)
+{
+	struct ap_ioctl_args core = { .cmd = args->cmd,
+				      .arg = args->arg,
+				      .in = args->in,
+				      .in_size = args->in_size,
+				      .out = args->out,
+				      .out_size = args->out_size };
+	const struct ap_client_event *to = args->target;
+
+	if (to && !to->core != !e->core)
+		return -EINVAL;
+	if (!e->core)
+		return ioctl_in_kernel(e, args);
+	if (args->cmd == AP_PERF_IOC_SET_OUTPUT)
+		core.arg = to ? 0 : ~0ULL;
+	ap_host_client_moment(e->client->sv->host);
+	return ap_host_client_ioctl(e->client->sv->host, e->core, &core, to ? to->core : NULL);
+}
+
+int ap_client_enable(struct ap_client_event *e, bool on)
+{
+	struct ap_client_ioctl args = { .cmd = on ? AP_PERF_IOC_ENABLE : AP_PERF_IOC_DISABLE,
+					.arg = AP_PERF_IOC_FLAG_GROUP };
+
+	return (int)ap_client_ioctl(e, &args);
+}
+
+int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
+		   struct ap_client_map *out)
+{
+	u64 page = (u64)sysconf(_SC_PAGESIZE), size = (data_pages + 1) * page;
+	void *map;
+	int ret;
+
+	if (e->core)
+		return -EOPNOTSUPP;
+	if (e->map)
+		return -EBUSY;
+	map = mmap(NULL, size, PROT_READ | (is_writable ? PROT_WRITE : 0), MAP_SHARED, e->fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	ret = ap_client_watch(e->client, e->fd);
+	if (ret) {
+		munmap(map, size);
+		return ret;
+	}
+	e->is_watched = true;
+	e->map = map;
+	e->map_size = size;
+	*out = (struct ap_client_map){ .page = map,
+				       .data = (u8 *)map + page,
+				       .size = data_pages * page };
+	return 0;
+}
+
+/* --- the loop */
+
+int ap_client_watch(struct ap_client *c, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = AP_SV_TAG_CLIENT | (u32)fd };
+
+	return epoll_ctl(c->sv->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+void ap_client_unwatch(struct ap_client *c, int fd)
+{
+	(void)epoll_ctl(c->sv->epfd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void ap_client_ready(struct ap_client *c, int fd)
+{
+	struct ap_client_event *e = c->events;
+
+	while (e && !(e->is_watched && e->fd == fd))
+		e = e->next;
+	if (e && c->run->news)
+		c->run->news(c->run->arg, e);
+	else if (!e && c->run->ready)
+		c->run->ready(c->run->arg, fd);
+}
+
+void ap_client_timer(struct ap_client *c, u64 at_ns)
+{
+	c->timer_ns = at_ns;
+}
+
+u64 ap_client_clock(struct ap_client *c, u64 now)
+{
+	if (c->timer_ns && now >= c->timer_ns) {
+		c->timer_ns = 0;
+		if (c->run->timer)
+			c->run->timer(c->run->arg, now);
+	}
+	return c->timer_ns;
+}
+
+void ap_client_stop(struct ap_client *c)
+{
+	c->sv->is_stopped = true;
+	if (c->sv->command)
+		c->sv->deadline_ns = 1;
+}
+
+/* --- names */
+
+int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr)
+{
+	const struct ap_pmu_desc *desc;
+
+	return ap_pmu_event_by_name(ap_host_cpu_arch(), name, len, attr, &desc);
+}
+
+u64 ap_client_event_kinds(const struct ap_perf_attr *attr)
+{
+	struct ap_pmu_sum sum;
+
+	if (attr->type != AP_PERF_TYPE_HARDWARE && attr->type != AP_PERF_TYPE_HW_CACHE &&
+	    attr->type != AP_PERF_TYPE_RAW)
+		return 0;
+	if (ap_pmu_resolve(ap_host_cpu_arch(), attr->type, attr->config, attr->config1, &sum))
+		return 0;
+	return sum.plus | sum.minus;
+}

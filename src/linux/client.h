@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client: anyperf itself as one who opens events, from outside of the programs that it counts.  What
+ * an event is, how it is read and what it means is perf_event_open(2)'s; where it lives is not the
+ * client's business:
+ *
+ *   - in the session's core, which is in the same process: events of the cpu PMU, and whatever shares
+ *     a group with one;
+ *   - in the kernel, by the system call itself: software events, which the kernel follows through
+ *     forks better than anybody; all events, where nothing needs the engine; and all events where a
+ *     session around us (anyperf inside anyperf) answers the call instead of the kernel.
+ *
+ * All calls are of the supervisor's thread, from within the callbacks.  docs/design/client.md.
+ */
+#ifndef AP_LINUX_CLIENT_H
+#define AP_LINUX_CLIENT_H
+
+#include <sys/types.h>
+
+#include "abi/perf.h"
+#include "base/types.h"
+
+struct ap_client;
+struct ap_client_event;
+
+/*
+ * What ap_run calls (struct ap_run_options.client).  Any may be NULL but start.
+ */
+struct ap_run_client {
+	void *arg;
+	/*
+	 * The tasks are there and nothing of them has run that is to be counted: the command waits
+	 * before its exec (attr.enable_on_exec is for it), attached processes have just come in.  Events
+	 * are opened here.  Not 0: an exit status; a line was said, and nothing is run.
+	 */
+	int (*start)(void *arg, struct ap_client *c);
+	/* The command goes to its exec now: the time from which its run is measured. */
+	void (*begin)(void *arg, u64 now_ns);
+	/* The time that ap_client_timer asked for has come. */
+	void (*timer)(void *arg, u64 now_ns);
+	/* A descriptor of ap_client_watch has something to read, or was closed at its other end. */
+	void (*ready)(void *arg, int fd);
+	/* A data area has passed its watermark. */
+	void (*news)(void *arg, struct ap_client_event *e);
+	/* The command has ended, and all that ended with it is in the counts: the last readings. */
+	void (*end)(void *arg, u64 now_ns);
+};
+
+/* Whom to open events on: the command, or the threads of what was asked for by pid and tid. */
+struct ap_client_task {
+	pid_t pid, tid;
+	char comm[16];
+	bool is_command;
+};
+const struct ap_client_task *ap_client_tasks(const struct ap_client *c, u32 *n);
+/* CPUs are numbered from 0; the kernel's list of those that are on is for who wants fewer. */
+u32 ap_client_ncpus(void);
+
+enum ap_client_place {
+	AP_CLIENT_ANYWHERE, /* software events: the kernel, where it permits; else as SESSION */
+	AP_CLIENT_SESSION,  /* the core; in a session around us or without any: the system call */
+	AP_CLIENT_KERNEL    /* the system call */
+};
+
+struct ap_client_open {
+	const struct ap_perf_attr *attr; /* size is filled in */
+	/*
+	 * A task of ap_client_tasks (or any other of the session).  -1 with a CPU: all of the session;
+	 * of an event in the kernel, the command and what it makes, while they are there.
+	 */
+	pid_t pid;
+	s32 cpu; /* -1: wherever the task is */
+	struct ap_client_event *leader;
+	enum ap_client_place place; /* of a leader: its members go where it is */
+};
+
+/* 0 or what perf_event_open(2) gives, negative. */
+AP_MUST_CHECK int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
+				 struct ap_client_event **out);
+void ap_client_close(struct ap_client_event *e); /* NULL: nothing */
+bool ap_client_is_in_kernel(const struct ap_client_event *e);
+
+/* read(2): bytes, or -errno.  Readings between two calls of ap_client_moment are of one moment. */
+void ap_client_moment(struct ap_client *c);
+s64 ap_client_read(struct ap_client_event *e, void *buf, u64 size);
+
+/* ioctl(2), by number: AP_PERF_IOC_*.  in and out are what arg points to. */
+struct ap_client_ioctl {
+	u32 cmd;
+	u64 arg;
+	const void *in;
+	u64 in_size;
+	void *out;
+	u64 out_size;
+	struct ap_client_event *target; /* of SET_OUTPUT; NULL: arg says -1 */
+};
+AP_MUST_CHECK s64 ap_client_ioctl(struct ap_client_event *e, struct ap_client_ioctl *args);
+/* Enables or disables the event and, of a leader, its whole group. */
+AP_MUST_CHECK int ap_client_enable(struct ap_client_event *e, bool on);
+
+/*
+ * A data area of 2^n pages behind its control page; also tells of news from then on.  -EOPNOTSUPP of an
+ * event in the session's core, which has none yet.
+ */
+struct ap_client_map {
+	struct ap_perf_page *page;
+	u8 *data;
+	u64 size;
+};
+AP_MUST_CHECK int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
+				 struct ap_client_map *out);
+
+/* A descriptor of the caller's, level triggered, until it is unwatched (before it is closed). */
+AP_MUST_CHECK int ap_client_watch(struct ap_client *c, int fd);
+void ap_client_unwatch(struct ap_client *c, int fd);
+/* CLOCK_MONOTONIC in ns; 0: none.  One at a time, used up when it comes. */
+void ap_client_timer(struct ap_client *c, u64 at_ns);
+/* Enough: the command is told to end (SIGTERM), or attached processes are let go. */
+void ap_client_stop(struct ap_client *c);
+
+/*
+ * An event by name as perf writes them ("instructions", "r00c0", "cpu/event=0xc0/",
+ * "INST_RETIRED.ANY_P", "mem:0x601040/8:rw"), without modifiers.  Fills type, config* and bp_type.
+ * -ENOENT: no such name; -EINVAL: ill-formed.
+ */
+AP_MUST_CHECK int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr);
+/* The engine's counters behind an event of the cpu PMU (abi/raw.h), 0: nobody counts it. */
+u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
+
+#endif
