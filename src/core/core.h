@@ -169,6 +169,11 @@ struct ap_core_config {
 	u16 time_shift;
 	u32 time_mult;
 	u64 time_zero;
+	/*
+	 * Nobody hears of context switches: a task's time stands still unseen, so its page gives the
+	 * conversion for records, and no offset to compute times of the event with.
+	 */
+	bool task_time_is_unseen;
 };
 
 AP_MUST_CHECK int ap_core_new(struct ap_core **out, const struct ap_core_ops *ops, void *world,

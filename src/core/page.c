@@ -42,10 +42,12 @@ static void fill_time(const struct ap_event *e, struct ap_perf_page *page)
 	if (!c->time_mult)
 		return;
 	now = e->core->ops.clock(e->core->world);
-	page->capabilities |= AP_PERF_CAP_USER_TIME;
 	page->time_mult = c->time_mult;
 	page->time_shift = c->time_shift;
-	page->time_offset = c->time_zero - now;
+	if (!c->task_time_is_unseen || (e->ctx && !e->ctx->task)) {
+		page->capabilities |= AP_PERF_CAP_USER_TIME;
+		page->time_offset = c->time_zero - now;
+	}
 	if (e->attr.flags & AP_PERF_USE_CLOCKID)
 		return;
 	page->capabilities |= AP_PERF_CAP_USER_TIME_ZERO;

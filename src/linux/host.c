@@ -31,8 +31,7 @@ static void world_free(void *world, void *p, u64 size)
 
 static u64 world_clock(void *world)
 {
-	(void)world;
-	return ap_now_ns();
+	return ap_host_now(world);
 }
 
 static u64 world_task_time(void *world, void *host_task)
@@ -147,7 +146,8 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .max_sample_rate = MAX_SAMPLE_RATE,
 						    .max_stack = MAX_STACK,
 						    .regs = AP_PERF_REGS_X86_64,
-						    .has_user_stack = true };
+						    .has_user_stack = true,
+						    .task_time_is_unseen = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;
 
@@ -157,6 +157,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	host->ses = &sv->ses;
 	host->config = *config;
 	host->buf = malloc(AP_HOST_BUF);
+	ap_host_now_init(host);
 	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
 	if (!ret)
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());

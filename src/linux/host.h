@@ -12,6 +12,7 @@
  *   host_page.c   what programs read without a request: published events, mapped pages
  *   host_cpu.c    which CPU counted what
  *   host_world.c  software counters
+ *   host_now.c    time in records
  *   host_cred.c   who may do what, and cgroups
  *   host_client.c events that the session's owner opens itself
  */

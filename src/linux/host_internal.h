@@ -105,13 +105,22 @@ struct ap_host_pages {
 
 struct ap_host_cpus;
 
+/* Two clocks at one moment. */
+struct ap_host_stamp {
+	u64 tsc, ns;
+};
+
 struct ap_host {
 	struct ap_supervisor *sv;
 	struct ap_session_file *ses;
 	struct ap_core *core;
 	struct ap_pmu_drivers drivers;
 	struct ap_host_config config;
-	u64 epoch; /* a moment: within it counts and times stand still */
+	u64 epoch;		     /* a moment: within it counts and times stand still */
+	struct ap_host_stamp stamp;  /* of the beginning; 0: the counter is no clock */
+	u32 clock_mult, clock_shift; /* as in struct ap_session */
+	u64 clock_zero;
+	u64 now; /* the last answer */
 
 	struct ap_host_seg *segs[AP_HOST_BUCKETS];
 	struct ap_host_task *tids[AP_HOST_BUCKETS];
@@ -153,6 +162,12 @@ struct ap_host {
 
 #define AP_HOST_BUF	 (1u << 18)
 #define AP_HOST_MLOCK_KB 516 /* perf_event_mlock_kb */
+
+/* host_now.c */
+void ap_host_now_init(struct ap_host *host);
+/* Somebody wants the conversion published. */
+void ap_host_now_use(struct ap_host *host);
+u64 ap_host_now(struct ap_host *host);
 
 /* host_kinds.c */
 int ap_host_want_kinds(void *world, u64 kinds);

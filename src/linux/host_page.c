@@ -305,6 +305,7 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 	/* other offsets are of an AUX area, which no driver here has */
 	if (offset || !npages)
 		return -EINVAL;
+	ap_host_now_use(host);
 	if (f->nmappers)
 		ret = npages == f->npages ? 0 : -EINVAL;
 	else

@@ -62,4 +62,12 @@ GenuineIntel)
 	has "$tmp/out" '^a: 0 0 0 0$' "and of counters, that there are none"
 	;;
 esac
+run serve -- "$PROGRAMS/perf_time" session
+if [ "$status" = 77 ]; then
+	lack "a page converts the time stamp counter to the time of records" "it is no clock here"
+else
+	is "$(cat "$tmp/out")" "the page tells the time of records" \
+		"a page converts the time stamp counter to the time of records"
+fi
+
 done_testing
