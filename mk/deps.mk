@@ -18,6 +18,11 @@ PKG_PORTS := perl=prove coreutils=timeout qemu-user=qemu-ppc \
 PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
 	python3=python3 xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl \
 	nodejs=node git=git curl=curl gdb=gdb strace=strace default-jdk-headless=javac \
+	ruby=ruby lua5.4=lua5.4 luajit=luajit php-cli=php guile-3.0=guile tcl=tclsh sbcl=sbcl \
+	golang-go=go busybox=busybox zstd=zstd jq=jq bc=bc m4=m4 vim-tiny=vim.tiny ed=ed rsync=rsync \
+	gawk=gawk redis-server=redis-server redis-tools=redis-cli nginx-light=nginx \
+	postgresql-15=/usr/lib/postgresql/15/bin/initdb \
+	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
 	linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# For tests that run real programs twice in a folder of the same name, once natively and once under
+# `anyperf stat`: same stdout, stderr, exit status and files.  To be read after lib.sh.
+
+# The system's own programs: shims of version managers run a shell first.
+export PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=$tmp PYTHONDONTWRITEBYTECODE=1
+ulimit -c 0
+limit=120
+
+# one KIND SETUP COMMAND...: runs in $tmp/w, which becomes $tmp/KIND
+one()
+{
+	local kind=$1 setup=$2
+	shift 2
+	rm -rf "${tmp:?}/$kind" "$tmp/w"
+	mkdir "$tmp/w" || return
+	cd "$tmp/w" || return
+	$setup
+	# What the shell says about a signal is not the program's.
+	{ timeout -k 5 "$limit" "$@" >"$tmp/$kind.out" 2>"$tmp/$kind.err" </dev/null; } 2>/dev/null
+	echo $? >"$tmp/$kind.status"
+	cd "$tmp" && mv w "$kind"
+}
+
+# differences: of the two runs, empty where there are none
+differences()
+{
+	local what
+	# As perf, anyperf names the signal that ended the command.
+	if [ "$(cat "$tmp/native.status")" -gt 128 ]; then
+		sed -i -E '$ { /^[^ ]+: (Segmentation fault|Interrupt|Terminated|Aborted)$/d }' \
+			"$tmp/counted.err"
+	fi
+	for what in status out err; do
+		cmp -s "$tmp/native.$what" "$tmp/counted.$what" ||
+			diff -a -u "$tmp/native.$what" "$tmp/counted.$what" | head -n 20
+	done
+	diff -a -r "$tmp/native" "$tmp/counted" | head -n 20
+	# What diff -r does not see: kinds, modes, targets of links.
+	diff <(cd "$tmp/native" && find . -printf '%p %y %m %l\n' | sort) \
+		<(cd "$tmp/counted" && find . -printf '%p %y %m %l\n' | sort)
+}
+
+# both NAME STATUS SETUP COMMAND...: STATUS is what the command has to end with natively, so that
+# a program which fails in both cases does not pass for one that works
+both()
+{
+	local name=$1 want=$2 setup=$3 diffs
+	shift 3
+	if [[ $1 != ./* ]] && ! command -v "$1" >/dev/null; then
+		skip "$name" "no $1"
+		return
+	fi
+	one native "$setup" "$@"
+	one counted "$setup" "$ANYPERF" stat -x, -e instructions:u -o "$tmp/table" -- "$@"
+	diffs=$(differences)
+	if [ "$(cat "$tmp/native.status")" != "$want" ]; then
+		not_ok "$name" "natively status $(cat "$tmp/native.status"), not $want" \
+			"$(head -n 20 "$tmp/native.err")"
+	elif [ -n "$diffs" ]; then
+		not_ok "$name" "$diffs" "$(tail -n 5 "$tmp/counted.err")"
+	elif ! [ "$(stat_value "$tmp/table" instructions)" -gt 1000 ] 2>/dev/null; then
+		not_ok "$name" "nothing was counted" "$(cat "$tmp/table" 2>&1)"
+	else
+		ok "$name"
+	fi
+}
+
+nothing()
+{
+	:
+}
+
+# Some lines of text to work on.
+text()
+{
+	awk 'BEGIN { for (i = 0; i < 20000; i++)
+		printf "%d line %d of text, %x\n", (i * 7919) % 1000, i, i * 2654435761 % 4294967296
+	}' >text
+}
