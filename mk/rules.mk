@@ -19,6 +19,8 @@ in_blob = $(filter-out %_hosted.c %_hosted.S,$(call sources,$(1)))
 obj = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 # a module and everything it may use, in link order
 reach = $(filter $(1) $(DEPS_$(1)) $(foreach d,$(DEPS_$(1)),$(DEPS_$(d))),$(MODULES))
+# what the modules that a module reaches need of the machine
+libraries = $(foreach m,$(call reach,$(1)),$(LIBS_$(m)))
 archives = $(foreach m,$(1),$(if $(call hosted,$(m)),$(B)/lib/lib$(m).a))
 
 define module_rules
@@ -90,7 +92,7 @@ OBJS += $(MAIN_O)
 ANYPERF := $(B)/anyperf
 $(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ -lm
+	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
 
 # --- unit tests: tests/unit/<module>/<name>_test.c, other .c files beside them are shared
 TESTS_C := $(wildcard tests/unit/*/*_test.c)
@@ -110,7 +112,7 @@ $$(filter $(B)/tests/unit/$(1)/%,$$(UNIT_TESTS)): $(B)/tests/unit/$(1)/%: \
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$(CC) $(LDFLAGS_HOSTED) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) \
-		$$(call marker,LIBS,tests/unit/$(1)/$$*.c) -lm
+		$$(call marker,LIBS,tests/unit/$(1)/$$*.c) $$(call libraries,$(1)) -lm
 	$$(Q)printf '%s\n' "$$(call marker,LONG,tests/unit/$(1)/$$*.c)" >$$@.long
 endef
 $(foreach m,$(MODULES),$(eval $(call unit_rules,$(m))))
