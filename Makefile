@@ -131,11 +131,13 @@ bench: deps-bench
 	ANYPERF=$(abspath $(ANYPERF)) bench/run.sh $(BENCH)
 
 # the committed tables, and whether they are what the generator writes
-gen: $(B)/opcodes.inc
-	cp $< src/x86/gen/opcodes.inc
-check-gen: $(B)/opcodes.inc
-	@cmp $< src/x86/gen/opcodes.inc || { echo "gen: make gen, and look at what changed"; exit 1; }
-$(B)/opcodes.inc: $(B)/tools/gen-opcodes
+GEN_OUT := opcodes.inc accesses.inc
+gen: $(addprefix $(B)/,$(GEN_OUT))
+	cp $^ src/x86/gen/
+check-gen: $(addprefix $(B)/,$(GEN_OUT))
+	@for f in $^; do cmp $$f src/x86/gen/$${f##*/} || \
+		{ echo "gen: make gen, and look at what changed"; exit 1; }; done
+$(B)/%.inc: $(B)/tools/gen-%
 	$(call say,GEN,$@)
 	$(Q)$< >$@
 

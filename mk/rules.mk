@@ -151,4 +151,4 @@ $(B)/tools/%: tools/%.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -MMD -MP -MF $@.d -o $@ $< -lZydis
 
--include $(OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS)) $(B)/tools/gen-opcodes.d
+-include $(OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS)) $(wildcard $(B)/tools/*.d)

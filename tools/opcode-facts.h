@@ -11,13 +11,9 @@
 
 #include <Zydis/Zydis.h>
 
+#include "opcode-forms.h"
 #include "x86/insn.h"
 #include "x86/table.h"
-
-struct probe {
-	ZydisDecodedInstruction i;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-};
 
 static u8 kind_of(const struct probe *pr)
 {
@@ -172,6 +168,8 @@ static void fixup_memory(struct ap_x86_class *c, const struct probe *pr)
 
 	if (pr->i.mnemonic == ZYDIS_MNEMONIC_ENTER)
 		c->flags |= AP_INSN_MEM_READ; /* the enclosing frames' pointers */
+	if (pr->i.mnemonic == ZYDIS_MNEMONIC_CLZERO)
+		c->flags |= AP_INSN_MEM_WRITE; /* the line at rax, which Zydis leaves out */
 	switch (pr->i.meta.category) {
 	case ZYDIS_CATEGORY_PREFETCH:
 	case ZYDIS_CATEGORY_PREFETCHWT1:

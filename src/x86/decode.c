@@ -465,6 +465,7 @@ static inline int decode(struct ap_insn *insn, const u8 *code, size_t avail)
 		cur.sel |= (u32)(insn->modrm >= 0xc0) << AP_SEL_MOD3 |
 			   (u32)(insn->modrm >> 3 & 7) << AP_SEL_REG |
 			   (u32)(insn->modrm & 7) << AP_SEL_RM;
+		insn->sel = (u16)cur.sel;
 		for (entry = root[insn->opcode]; entry >= AP_X86_NODE;) {
 			const struct ap_x86_node *node = &ap_x86_nodes[entry - AP_X86_NODE];
 

@@ -76,6 +76,7 @@ struct ap_insn {
 	u8 disp_off, disp_size; /* 0 size: none */
 	u8 imm_off, imm_size;	/* branch displacements included (imm_off of the rel8/rel32) */
 	u8 cond;		/* condition code 0..15 of AP_I_JCC */
+	u16 sel;		/* what picks it in the tables (table.h) */
 	u32 flags;		/* AP_INSN_* */
 	u16 gpr_read; /* bit n: register n (any part) is read, implicit and address uses included */
 	u16 gpr_write; /* bit n: register n (any part) may be written */

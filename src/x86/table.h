@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shape of the generated opcode tables, shared by the decoder that walks them and by
- * tools/gen-opcodes.c that writes them.  Private to these two and to the decoder's tests.
+ * tools/gen-opcodes.c and gen-accesses.c that write them.  Private to these two and to the decoder's tests.
  *
  * An entry is a u16: below AP_X86_NODE the index of a class, else AP_X86_NODE plus the index of a
  * node.  A node picks one of its children by some bits of the "selector", a word that the decoder
@@ -97,5 +97,16 @@ struct ap_x86_class {
 
 #define AP_CM_NO_ACCESS 1
 #define AP_CM_VSIB	2
+
+/* The explicit memory operand of an encoding; a tree of its own leads to it (gen/accesses.inc). */
+struct ap_x86_access {
+	u16 size;   /* bytes: of a gather, of one element; at least, with AP_XA_OPEN */
+	u8 element; /* of a vector, else as size or more than a byte holds */
+	u8 flags;   /* AP_XA_* */
+};
+
+#define AP_XA_READ  1
+#define AP_XA_WRITE 2
+#define AP_XA_OPEN  4 /* more than size: extended state, tiles */
 
 #endif

@@ -30,6 +30,8 @@ static bool touches_nothing(const ZydisDecodedInstruction *i)
 static void add_operands(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *op,
 			 struct access *access)
 {
+	if (i->mnemonic == ZYDIS_MNEMONIC_CLZERO) /* which has no operand in Zydis */
+		access->stores = true;
 	for (unsigned n = 0; n < i->operand_count; n++) {
 		if (op[n].type != ZYDIS_OPERAND_TYPE_MEMORY ||
 		    op[n].mem.type == ZYDIS_MEMOP_TYPE_AGEN)

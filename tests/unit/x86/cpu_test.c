@@ -8,6 +8,8 @@
  *	- flags outside fl_read do not show in registers, nor in the flags of fl_write
  *	- registers outside gpr_read do not show in other registers, flags or memory
  *	- without AP_INSN_MEM_READ the contents of memory do not show anywhere
+ *	- an access that ends where memory ends is fine, one byte further it faults; in memory that
+ *	  cannot be written exactly those with AP_ACCESS_WRITE fault
  *
  * The code under test runs between two stubs on a page far from everything else, and whatever
  * faults is passed over.  Vector state is reset before each run and not compared.
@@ -22,6 +24,7 @@
 
 #include "random.h"
 #include "tap/tap.h"
+#include "x86/access.h"
 #include "x86/insn.h"
 
 #define ARENA	     0x200000000000ull /* far from the heap, stacks and ASan's shadow */
@@ -53,14 +56,17 @@ struct outcome {
 static u8 fp_state[16384] __attribute__((aligned(64)));
 static u8 alt_stack[65536];
 static sigjmp_buf escape;
+static int last_signal;
 static u8 *emit_at;
 static unsigned epilogue_size;
 static u8 epilogue[512];
 static struct outcome first, again;
 static u64 ran, faulted, wrong;
+static bool keep_scratch; /* it is filled, and cannot be written */
 
 static void on_fault(int sig)
 {
+	last_signal = sig;
 	siglongjmp(escape, sig);
 }
 
@@ -155,7 +161,8 @@ static bool run(u64 memory_seed, struct outcome *outcome)
 	u64 entry = ARENA;
 
 	memcpy(&stub, &entry, sizeof(stub));
-	fill_scratch(memory_seed);
+	if (!keep_scratch)
+		fill_scratch(memory_seed);
 	load_fp_state();
 	if (sigsetjmp(escape, 0)) {
 		load_fp_state();
@@ -365,9 +372,143 @@ static void agrees_with_the_cpu(void)
 	EXPECT(ran > 10000);
 }
 
+/* --- accesses */
+
+#define SCRATCH_END (SCRATCH + SCRATCH_SIZE)
+
+static const u64 no_seg[3];
+
+static u64 address(const struct ap_access *a, const struct ap_insn *s)
+{
+	return ap_access_address(a, page->in.gpr, SLOT + s->len, no_seg);
+}
+
+/* Can the test move it by its base alone, and know its extent? */
+static bool is_movable(const struct ap_access *a)
+{
+	return a->base < 16 && a->base != a->index && a->base != a->bits &&
+	       !(a->flags & (AP_ACCESS_MASKED | AP_ACCESS_VSIB | AP_ACCESS_OPEN | AP_ACCESS_LINE |
+			     AP_ACCESS_ADDR32));
+}
+
+/* Moves one access so that it ends at end; false where another one leaves the scratch by that. */
+static bool move(const struct ap_insn *s, const struct ap_access *list, u32 count,
+		 const struct ap_access *a, u64 end)
+{
+	page->in.gpr[a->base] += end - a->size - address(a, s);
+	for (u32 n = 0; n < count; n++) {
+		u64 at = address(&list[n], s);
+
+		if (&list[n] != a && (at < SCRATCH || at + list[n].size > SCRATCH_END))
+			return false;
+	}
+	return true;
+}
+
+static bool is_any_write(const struct ap_access *list, u32 count)
+{
+	u32 flags = 0;
+
+	while (count--)
+		flags |= list[count].flags;
+	return flags & AP_ACCESS_WRITE;
+}
+
+static const char *check_write(const struct ap_access *list, u32 count)
+{
+	bool ok;
+
+	fill_scratch(1);
+	REQUIRE(!mprotect((void *)SCRATCH, SCRATCH_SIZE, PROT_READ));
+	keep_scratch = true;
+	ok = run(1, &again);
+	keep_scratch = false;
+	REQUIRE(!mprotect((void *)SCRATCH, SCRATCH_SIZE, PROT_READ | PROT_WRITE));
+	if (ok == is_any_write(list, count))
+		return ok ? "access: does not write" : "access: writes";
+	return NULL;
+}
+
+static const char *check_access(const struct ap_insn *s, const struct ap_access *list, u32 count,
+				const struct ap_access *a)
+{
+	const char *what;
+
+	if (!move(s, list, count, a, SCRATCH + SCRATCH_SIZE / 2) || !run(1, &first))
+		return NULL;
+	ran++;
+	what = check_write(list, count);
+	if (what || !move(s, list, count, a, SCRATCH_END))
+		return what;
+	if (!run(1, &again)) /* other contents may overflow a division */
+		return last_signal == SIGFPE ? NULL : "access: is longer";
+	if (!move(s, list, count, a, SCRATCH_END + 1) || !run(1, &again))
+		return NULL;
+	return "access: is shorter";
+}
+
+/* What the general test leaves out for where it might reach, and this one sends to the right place. */
+static bool is_bit_string(const struct ap_insn *s)
+{
+	return s->map == 1 && !(s->flags & (AP_INSN_VEX | AP_INSN_EVEX)) && s->kind == AP_I_OTHER &&
+	       !s->seg && s->modrm < 0xc0 &&
+	       (s->opcode == 0xa3 || s->opcode == 0xab || s->opcode == 0xb3 || s->opcode == 0xbb);
+}
+
+/* enter tries whether it could write where its new frame ends: which may be on another page. */
+static bool is_wide_enter(const struct ap_insn *s)
+{
+	return s->map == 0 && s->opcode == 0xc8 && (u16)s->imm > 0x1000;
+}
+
+static void try_accesses(const u8 *code)
+{
+	struct ap_access list[AP_ACCESS_MAX];
+	struct ap_insn s;
+	u32 n, count;
+
+	if (ap_insn_decode(&s, code, AP_INSN_MAX) || (is_harmful(&s) && !is_bit_string(&s)) ||
+	    s.flags & AP_INSN_REP || is_wide_enter(&s))
+		return;
+	count = ap_insn_accesses(&s, code, list);
+	for (n = 0; n < count; n++) {
+		const char *what;
+
+		if (!is_movable(&list[n]))
+			continue;
+		random_registers();
+		if (!place(code, s.len))
+			return;
+		what = check_access(&s, list, count, &list[n]);
+		if (what)
+			show(code, &s, what);
+	}
+}
+
+static void accesses_are_the_cpus(void)
+{
+	u64 count = tap_option("--exhaustive") ? 20000000 : 200000;
+	unsigned eax, ebx, ecx, edx;
+	u8 code[16];
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
+		tap_lack("no xsave");
+	set_up();
+	ran = 0;
+	for (random_seed(0xd1342543de82ef95); count; count--) {
+		random_code(code);
+		try_accesses(code);
+	}
+	tap_note("%llu ran", (unsigned long long)ran);
+	EXPECT_U64(wrong, 0);
+	EXPECT(ran > 10000);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = { TAP(agrees_with_the_cpu), { 0 } };
+	static const struct tap_test tests[] = { TAP(agrees_with_the_cpu),
+						 TAP(accesses_are_the_cpus),
+						 { 0 } };
 
 	return tap_main(tests, argc, argv);
 }

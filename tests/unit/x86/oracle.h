@@ -7,6 +7,8 @@
 #ifndef AP_TESTS_X86_ORACLE_H
 #define AP_TESTS_X86_ORACLE_H
 
+#include <Zydis/Zydis.h>
+
 #include "x86/insn.h"
 
 struct oracle_count {
@@ -22,5 +24,9 @@ extern struct oracle_count oracle_count;
  * first few mismatches.  Returns the length to step over: Zydis' or 1 where invalid.
  */
 unsigned oracle_check(const u8 *code);
+
+/* access_oracle.c: its memory accesses; NULL or what differs. */
+const char *access_check(const struct ap_insn *s, const u8 *code, const ZydisDecodedInstruction *i,
+			 const ZydisDecodedOperand *op);
 
 #endif
