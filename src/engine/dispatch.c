@@ -122,9 +122,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	ap_lock_take(&ap_proc.lock);
 	if (ap_unlikely(ap_proc.native)) {
-		ap_smc_unprotect_all();
 		ap_lock_drop(&ap_proc.lock);
-		ap_sig_go_native(t);
+		ap_native_park(t);
 	}
 	if (ap_unlikely(__atomic_load_n(&ap_proc.seg->leave, __ATOMIC_RELAXED))) {
 		ap_lock_drop(&ap_proc.lock);
@@ -312,47 +311,12 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);
 	ap_lock_take(&ap_proc.lock);
+	if (ap_unlikely(ap_proc.native)) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_native_park(t);
+	}
 	b = ap_cache_one_shot(t->regs.rip);
 	if (!b)
 		no_memory(t);
 	enter_locked(t, b);
-}
-
-/* Half a second: the holder may be this very thread, interrupted by a fault of the engine's own. */
-static bool take_lock(struct ap_lock *l)
-{
-	u64 ts[2] = { 0, 1000000 };
-
-	for (u32 tries = 0; tries < 500; tries++) {
-		u32 never = 0;
-
-		if (ap_lock_try(l))
-			return true;
-		ap_sys4(AP_NR_futex, (u64)&never, 128, 0, (u64)ts);
-	}
-	return false;
-}
-
-/*
- * One thread gives up for all: what the engine keeps from the program (write protection of code,
- * dispositions) cannot be given back while others need it, so they follow at their next dispatch.
- * Each gives all pages back before it goes: with it goes the handler that would do it for the others.
- */
-void ap_go_native(struct ap_thread *t, const char *why)
-{
-	u64 mask = ap_sig_block_all();
-	bool first = !__atomic_exchange_n(&ap_proc.native, true, __ATOMIC_ACQ_REL);
-
-	ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
-	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);
-	if (take_lock(&ap_proc.lock)) {
-		if (first)
-			ap_cache_flush();
-		ap_smc_unprotect_all();
-	}
-	/* By force if need be, but who is not the first may not let others in on the one who is. */
-	if (first || ap_lock_is_own(&ap_proc.lock))
-		ap_lock_drop(&ap_proc.lock);
-	ap_sig_set_mask(mask);
-	ap_sig_go_native(t);
 }

@@ -51,8 +51,9 @@ AP_MUST_CHECK int ap_safe_copy(void *dst, const void *src, u64 n);
 /* dispatch.c */
 AP_NORETURN void ap_dispatch(struct ap_thread *t);
 AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction at t->regs.rip */
-/* The engine cannot go on in this thread: report, restore the program's world, run natively. */
+/* native.c: the engine cannot go on: report, and all threads of the process leave together. */
 AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
+AP_NORETURN void ap_native_park(struct ap_thread *t); /* ap_proc.native is set; lock not held */
 
 /* watch.c: execution breakpoints.  Lock held, but for hit and undo. */
 bool ap_watch_is_at(u64 pc);
@@ -75,8 +76,6 @@ void ap_signal_deliver(
 /* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */
 AP_NORETURN void ap_signal_general_protection(struct ap_thread *t);
 void ap_signal_fork_child(struct ap_thread *t);
-void ap_signal_restore_native(
-	struct ap_thread *t); /* kernel dispositions, altstack, as the program set */
 s64 ap_sig_action(struct ap_thread *t, const u64 args[6]);   /* rt_sigaction */
 s64 ap_sig_altstack(struct ap_thread *t, const u64 args[6]); /* sigaltstack */
 AP_NORETURN void ap_sig_return(struct ap_thread *t);	     /* rt_sigreturn at t->regs.rsp */
@@ -102,7 +101,13 @@ void ap_signal_exec_failed(struct ap_thread *t);
 u64 ap_sig_block_all(void); /* returns the previous mask */
 void ap_sig_set_mask(u64 mask);
 u64 ap_sig_program_mask(struct ap_thread *t); /* all of it, as the program sees it: for an exec */
-/* For good: dispositions, mask, alternate stack, %gs and registers become the program's. */
+/* The kernel's dispositions become the program's, once; lock held where there are other threads. */
+void ap_sig_give_back(struct ap_thread *t);
+bool ap_sig_are_given_back(struct ap_thread *t);
+/*
+ * For good: mask, alternate stack, %gs and registers become the program's, and where nobody else
+ * needs them any more dispositions must be.
+ */
 AP_NORETURN void ap_sig_go_native(struct ap_thread *t);
 
 /*
@@ -158,8 +163,7 @@ void ap_pmc_read(struct ap_thread *t, u64 pc);
 /* report.c: one line to stderr of the program, and a note to the session. */
 void ap_note(u32 kind, const char *text);
 void ap_note2(u32 kind, const char *a, const char *b, const char *c);
-/* The fault of the engine in t->fault: signal and address that it touched. */
-void ap_report_fault(struct ap_thread *t, u64 addr, u32 sig);
+void ap_report_fault(struct ap_thread *t); /* the engine's, in t->fault */
 
 /*
  * debug.c: the full report in a file of the folder that ANYPERF_DEBUG named; fault is NULL where the

@@ -194,7 +194,8 @@ static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)
 AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
 {
 	ap_lock_take(&ap_proc.lock);
-	ap_smc_unprotect_all();
+	ap_smc_give_back_all();
+	ap_sig_give_back(t);
 	ap_lock_drop(&ap_proc.lock);
 	if (!(k->flags & AP_CLONE_FILES))
 		ap_sys1(AP_NR_close, (u64)ap_proc.session_fd);
@@ -282,7 +283,9 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
 		lend(&slot->has_copy);
+	t->in_call = 1; /* for long, where the child is a vfork's */
 	ret = raw_clone(k);
+	t->in_call = 0;
 	if (!ret) {
 		__atomic_store_n(&slot->has_copy, 1, __ATOMIC_RELEASE); /* the parent's slot yet */
 		run_child(t, k, seg, nshapes);

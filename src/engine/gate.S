@@ -237,13 +237,16 @@ ap_syscall_do:
 	mov 32(%r11), %r8
 	mov 40(%r11), %r9
 	xor %ecx, %ecx /* the instruction sets rcx: tells a restart from "not yet executed" */
+	movl $1, %gs:AP_T_IN_CALL
 ap_syscall_window:
 	cmpl $0, %gs:AP_T_PENDING
 	jne ap_syscall_abort
 ap_syscall_insn:
 	syscall
+	movl $0, %gs:AP_T_IN_CALL
 	ret
 ap_syscall_abort:
+	movl $0, %gs:AP_T_IN_CALL
 	mov $-100001, %rax
 	test %rcx, %rcx
 	jz 1f

@@ -64,8 +64,10 @@ void ap_leave_borrowed(enum ap_leave what)
 		ap_cache_retire();
 	else
 		ap_smc_unprotect_all();
+	if (what == AP_LEAVE_RESTORE)
+		ap_sig_give_back(t);
 	ap_lock_drop(&ap_proc.lock);
 	if (what == AP_LEAVE_RESTORE)
-		ap_signal_restore_native(t);
+		ap_sys2(AP_NR_sigaltstack, (u64)&t->altstack, 0);
 	wait(t, &none);
 }

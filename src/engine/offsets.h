@@ -23,6 +23,7 @@
 #define AP_T_APP_GS    0xd8
 #define AP_T_REP_RCX   0xe0
 #define AP_T_PMC       0xe8
+#define AP_T_IN_CALL   0x1e8
 #define AP_T_IN_CODE   (4096 + 16)
 
 #endif

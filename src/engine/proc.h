@@ -40,7 +40,7 @@ struct ap_proc {
 	struct ap_thread *threads; /* all of this address space; lock */
 	u32 nthreads;
 	u32 epoch;     /* incremented when code memory is retired; lock */
-	bool native;   /* the engine gave up */
+	bool native;   /* the engine gave up: nothing is translated or protected; native.c */
 	u32 watch_gen; /* ap_session.watch_gen when the cache was last flushed for it; lock */
 	u32 ptracer;   /* what the program set by PR_SET_PTRACER */
 

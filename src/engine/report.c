@@ -137,7 +137,7 @@ void ap_note2(u32 kind, const char *a, const char *b, const char *c)
 	ap_note(kind, buf);
 }
 
-void ap_report_fault(struct ap_thread *t, u64 addr, u32 sig)
+void ap_report_fault(struct ap_thread *t)
 {
 	char buf[sizeof(((struct ap_note *)0)->text)];
 	u64 pc = t->fault.regs.rip;
@@ -145,12 +145,12 @@ void ap_report_fault(struct ap_thread *t, u64 addr, u32 sig)
 
 	ap_str_init(&s, buf, sizeof(buf));
 	ap_str_add(&s, "engine fault: signal ");
-	ap_str_u64(&s, sig);
+	ap_str_u64(&s, t->fault.sig);
 	ap_str_add(&s, " at ");
 	ap_str_add(&s, ap_in_blob(pc) ? "blob+0x" : "0x");
 	ap_str_hex(&s, ap_in_blob(pc) ? pc - ap_proc.blob_lo : pc, 0);
 	ap_str_add(&s, ", address 0x");
-	ap_str_hex(&s, addr, 0);
+	ap_str_hex(&s, t->fault.addr, 0);
 	ap_str_add(&s, ", program at 0x");
 	ap_str_hex(&s, t->regs.rip, 0);
 	post(AP_NOTE_ENGINE, buf);

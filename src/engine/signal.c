@@ -92,11 +92,11 @@ static bool wants_master(const struct ap_thread *t, u32 sig, u64 handler)
 }
 
 /* Tells the kernel what follows from the program's disposition a. */
-static s64 install(const struct ap_thread *t, u32 sig, const struct ap_sigaction *a)
+static s64 install(struct ap_thread *t, u32 sig, const struct ap_sigaction *a)
 {
 	struct ap_sigaction k = *a;
 
-	if (!ap_proc.native && wants_master(t, sig, a->handler)) {
+	if (!ap_sig_are_given_back(t) && wants_master(t, sig, a->handler)) {
 		k.handler = (u64)ap_sig_master;
 		k.flags = AP_SA_SIGINFO | AP_SA_ONSTACK | AP_SA_RESTORER |
 			  (a->flags & (AP_SA_RESTART | AP_SA_NOCLDSTOP | AP_SA_NOCLDWAIT));
@@ -320,10 +320,23 @@ void ap_signal_exec_failed(struct ap_thread *t)
 			install(t, sig, &ap_sig_table(t)[sig]);
 }
 
-void ap_signal_restore_native(struct ap_thread *t)
+/*
+ * There is no signal 0: its entry says that the kernel has the program's own dispositions.  Once, because
+ * a thread that is native already may have changed them.
+ */
+bool ap_sig_are_given_back(struct ap_thread *t)
 {
+	return ap_sig_table(t)[0].handler;
+}
+
+void ap_sig_give_back(struct ap_thread *t)
+{
+	struct ap_sigaction *table = ap_sig_table(t);
+
+	if (table[0].handler)
+		return;
 	for (u32 sig = 1; sig < AP_NSIG; sig++)
-		if (wants_master(t, sig, ap_sig_table(t)[sig].handler))
-			kernel_action(sig, &ap_sig_table(t)[sig], NULL);
-	ap_sys2(AP_NR_sigaltstack, (u64)&t->altstack, 0);
+		if (wants_master(t, sig, table[sig].handler))
+			kernel_action(sig, &table[sig], NULL);
+	table[0].handler = 1;
 }

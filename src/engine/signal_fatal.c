@@ -63,6 +63,6 @@ void ap_sig_go_native(struct ap_thread *t)
 	ap_sys4(AP_NR_rt_sigprocmask, 2, (u64)&all, 0, 8);
 	if (t->pending)
 		ap_sig_put_back(t->pend_sig, (const struct ap_siginfo *)t->pend_info);
-	ap_signal_restore_native(t);
+	ap_sys2(AP_NR_sigaltstack, (u64)&t->altstack, 0);
 	ap_sig_enter_native(t, mask);
 }

@@ -294,23 +294,29 @@ static void note_engine(struct ap_thread *t, const struct ap_ucontext *uc)
 		f->stack[f->nstack++] = *sp++;
 }
 
-/* One report, then natively on; a second fault on that way ends the task. */
+/*
+ * One report, then natively on, with the tables as they are if that faults as well; a third fault ends
+ * the task.  A signal that waits to be delivered still does.
+ */
 static void bug(struct ap_thread *t, u32 sig, const struct ap_siginfo *info, struct ap_ucontext *uc)
 {
-	if (t->in_handler_depth++) {
+	if (t->in_handler_depth++ > 1) {
 		give_up(sig);
 		return;
 	}
-	take(t, sig, info, uc);
+	if (!t->pending && t->sig_depth++ == 0) /* as if ap_sig_block_all had been called */
+		t->sig_outer = uc->sigmask;
+	uc->sigmask = AP_SIG_BUSY;
+	t->fault.sig = sig;
+	t->fault.addr = info->addr;
 	note_engine(t, uc);
 	send_to(t, uc, ap_sig_bug_entry);
 }
 
 void ap_sig_resume_bug(struct ap_thread *t)
 {
-	const struct ap_siginfo *info = (const struct ap_siginfo *)t->pend_info;
-
-	ap_report_fault(t, info->addr, t->pend_sig);
+	if (t->in_handler_depth == 1)
+		ap_report_fault(t);
 	ap_go_native(t, "fault in the engine");
 }
 

@@ -268,6 +268,22 @@ bool ap_smc_unprotect_all(void)
 	return ap_smc_unprotect(0, UINT64_MAX);
 }
 
+/* Blocks stay: none is entered any more, and the tables that lead to them may be half written. */
+void ap_smc_give_back_all(void)
+{
+	struct page *p;
+
+	for (struct nodes *n = nodes; n; n = n->older) {
+		for (u64 i = 0; i < n->used; i++) {
+			p = &n->page[i];
+			if (p->state != PROTECTED)
+				continue;
+			ap_sys3(AP_NR_mprotect, p->addr, AP_PAGE_SIZE, p->prot);
+			set_state(p, WRITABLE);
+		}
+	}
+}
+
 static bool give_back_unsure(struct page *p)
 {
 	if (p->state != UNKNOWN)

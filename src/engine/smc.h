@@ -27,6 +27,8 @@ bool ap_smc_unprotect(u64 start, u64 end);
 bool ap_smc_any(void); /* is any page protected? Async-safe */
 /* A system call failed with EFAULT: unprotect what is protected; true if anything was. Lock held. */
 bool ap_smc_unprotect_all(void);
+/* The engine gives up: all pages are the program's again.  Lock held. */
+void ap_smc_give_back_all(void);
 /* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */
 void ap_smc_forget(u64 start, u64 end);
 /* The tables may be half written: gives all pages back.  Lock held. */

@@ -96,8 +96,10 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	ap_thread_link(child);
 }
 
-static s64 raw_clone(struct ap_clone *k, struct ap_thread *child)
+static s64 raw_clone(struct ap_thread *t, struct ap_clone *k, struct ap_thread *child)
 {
+	s64 ret;
+
 	if (k->nr == AP_NR_clone3) {
 		k->args[ARG_FLAGS] &= ~AP_CLONE_CLEAR_SIGHAND;
 		k->args[ARG_STACK] = (u64)child + AP_T_STACK_OFF;
@@ -105,7 +107,10 @@ static s64 raw_clone(struct ap_clone *k, struct ap_thread *child)
 	} else {
 		k->raw[1] = child->engine_sp;
 	}
-	return ap_task_clone(k->nr, k->raw, child);
+	t->in_call = 1; /* until a vfork child execs or ends, if it is one */
+	ret = ap_task_clone(k->nr, k->raw, child);
+	t->in_call = 0;
+	return ret;
 }
 
 /*
@@ -153,7 +158,7 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	serial = child->serial;
 	ap_slot_place(child, &seg, &slot);
 	told = ap_service_forks(seg, slot, is_thread);
-	ret = raw_clone(k, child);
+	ret = raw_clone(t, k, child);
 	if (told && ret < 0)
 		ap_service_fork_failed(seg, slot, is_thread);
 	if (ret < 0 || k->flags & AP_CLONE_VFORK)
@@ -207,8 +212,10 @@ void ap_task_child(struct ap_thread *t)
 	slot->call = 0;
 	if (t->start_flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
-	if (t->is_vfork_child && ap_proc.flags & AP_F_NO_INHERIT)
+	if (t->is_vfork_child && ap_proc.flags & AP_F_NO_INHERIT) {
+		ap_sig_give_back(t);
 		ap_sig_go_native(t);
+	}
 	ap_sig_set_mask(t->start_mask);
 	ap_redispatch(t);
 }

@@ -61,6 +61,8 @@ struct ap_pmc {
 
 /* The engine's own state where it faulted, for the report. */
 struct ap_fault {
+	u32 sig;
+	u64 addr; /* that it touched */
 	struct ap_regs regs;
 	u64 stack[32]; /* words from its rsp up */
 	u32 nstack;
@@ -83,6 +85,7 @@ struct ap_thread {
 	u64 rep_rcx;		/* 0xe0: rcx before the rep instruction that is executed */
 
 	struct ap_pmc pmc[AP_PMCS]; /* 0xe8 */
+	u32 in_call;		    /* 0x1e8: the kernel has it, in a call of the program's */
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */
@@ -115,6 +118,7 @@ struct ap_thread {
 	u64 syscall_mask; /* temporary mask of a sigsuspend-like call, valid with has_syscall_mask */
 	u32 has_syscall_mask;
 	u32 in_handler_depth; /* faults of the engine itself */
+	u32 parked;	      /* native.c: out of the cache for good */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
 
 	/* System calls: owned by syscall*.c / task*.c */
@@ -138,7 +142,7 @@ struct ap_thread {
 	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */
 	u32 pmc_reads;		   /* by the dispatcher */
 
-	struct ap_fault fault; /* of the engine; its signal is in pend_* */
+	struct ap_fault fault; /* of the engine */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */
 	u64 last_pc[16];
 };

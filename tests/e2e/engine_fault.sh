@@ -42,6 +42,7 @@ for n in 0 20; do
 		is "$(wc -l <err)" 2 "$program, fault at $n: and nothing else but that it goes on"
 	done
 done
+faulted 20 grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
 faulted 100 python3 threads.py
 is "$(ls)" "$(printf '%s\n' err out reports table threads.py want.err want.out)" "no file was asked for"
 

@@ -6,6 +6,7 @@
  * matter of moments.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,6 +87,16 @@ static int child(void)
 	return sum != 0;
 }
 
+/* How it ended, which says what to look for. */
+static bool ended_well(int i, int status)
+{
+	if (WIFSIGNALED(status))
+		printf("child %d: signal %d\n", i, WTERMSIG(status));
+	else if (status)
+		printf("child %d: status %d\n", i, WEXITSTATUS(status));
+	return !status;
+}
+
 int main(void)
 {
 	int good = 0, status;
@@ -95,7 +106,7 @@ int main(void)
 
 		if (!pid)
 			_exit(child());
-		good += waitpid(pid, &status, 0) == pid && !status;
+		good += waitpid(pid, &status, 0) == pid && ended_well(i, status);
 	}
 	printf("%d of %d children ended well\n", good, CHILDREN);
 	return good != CHILDREN;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Going native: one thread meets what the engine cannot do, and gives up for all of the process.
+ *
+ * It is an ordered hand-over, because what the engine keeps from the program, the write protection
+ * of code and the dispositions of signals, others may need at this moment: a thread may stand between
+ * its store to a protected page and the handler that explains it.  So
+ *   1. nothing is translated or protected any more (ap_proc.native), and nothing is linked;
+ *   2. pages are given back;
+ *   3. every thread that comes to the dispatcher parks here, until all have come;
+ *   4. whoever sees that gives the dispositions back, once;
+ *   5. each goes its way.
+ * A thread in a system call of the program has no fault coming and may stay there for ever: nobody
+ * waits for it, and it goes when it returns.
+ */
+#include "engine/engine.h"
+#include "engine/signal.h"
+#include "engine/smc.h"
+
+#define SLICE_NS 2000000
+#define SLICES	 1000 /* two seconds: one may be stopped, or its memory may not come */
+
+static u32 bell; /* rung when dispositions were given back */
+
+/* Does o still need what t is about to give back? Lock held. */
+static bool is_busy(struct ap_thread *o, struct ap_thread *t)
+{
+	if (o == t ||
+	    ap_sig_table(o) != ap_sig_table(t)) /* another process in this address space */
+		return false;
+	return !__atomic_load_n(&o->parked, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&o->in_call, __ATOMIC_ACQUIRE);
+}
+
+static bool any_busy(struct ap_thread *t)
+{
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (is_busy(o, t))
+			return true;
+	return false;
+}
+
+void ap_native_park(struct ap_thread *t)
+{
+	const u64 slice[2] = { 0, SLICE_NS };
+
+	(void)ap_sig_block_all();
+	__atomic_store_n(&t->parked, 1, __ATOMIC_RELEASE);
+	for (u32 n = 0;; n++) {
+		u32 rung = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+
+		ap_lock_take(&ap_proc.lock);
+		if (n == SLICES || ap_sig_are_given_back(t) || !any_busy(t))
+			break;
+		ap_lock_drop(&ap_proc.lock);
+		ap_sys4(AP_NR_futex, (u64)&bell, 128, rung, (u64)slice);
+	}
+	ap_smc_give_back_all();
+	ap_sig_give_back(t);
+	ap_lock_drop(&ap_proc.lock);
+	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);
+	ap_sys3(AP_NR_futex, (u64)&bell, 129, 0x7fffffff);
+	ap_sig_go_native(t);
+}
+
+/*
+ * A fault of the engine's own may have come with the lock held and a table half written.  The
+ * cache is left so that it can be retired then (mend.c); should that fault too, it is left alone.
+ */
+void ap_go_native(struct ap_thread *t, const char *why)
+{
+	bool first;
+
+	(void)ap_sig_block_all();
+	first = !__atomic_exchange_n(&ap_proc.native, true, __ATOMIC_ACQ_REL);
+	if (first)
+		ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);
+	if (!ap_lock_is_own(&ap_proc.lock))
+		ap_lock_take(&ap_proc.lock);
+	if (t->in_handler_depth < 2)
+		ap_cache_retire();
+	ap_smc_give_back_all();
+	ap_lock_drop(&ap_proc.lock);
+	ap_native_park(t);
+}
