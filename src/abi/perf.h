@@ -202,11 +202,13 @@ _Static_assert(sizeof(struct ap_perf_attr) == AP_PERF_ATTR_SIZE_VER8, "attr layo
 #define AP_PERF_SAMPLE_WEIGHT_STRUCT  (1ULL << 24)
 #define AP_PERF_SAMPLE_MAX	      (1ULL << 25)
 
-#define AP_PERF_SAMPLE_BRANCH_USER    (1ULL << 0)
-#define AP_PERF_SAMPLE_BRANCH_KERNEL  (1ULL << 1)
-#define AP_PERF_SAMPLE_BRANCH_HV      (1ULL << 2)
-#define AP_PERF_SAMPLE_BRANCH_PLM_ALL 7ULL
-#define AP_PERF_SAMPLE_BRANCH_MAX     (1ULL << 20) /* COUNTERS (bit 19) is the newest */
+#define AP_PERF_SAMPLE_BRANCH_USER     (1ULL << 0)
+#define AP_PERF_SAMPLE_BRANCH_KERNEL   (1ULL << 1)
+#define AP_PERF_SAMPLE_BRANCH_HV       (1ULL << 2)
+#define AP_PERF_SAMPLE_BRANCH_PLM_ALL  7ULL
+#define AP_PERF_SAMPLE_BRANCH_HW_INDEX (1ULL << 17)
+#define AP_PERF_SAMPLE_BRANCH_COUNTERS (1ULL << 19)
+#define AP_PERF_SAMPLE_BRANCH_MAX      (1ULL << 20) /* COUNTERS (bit 19) is the newest */
 
 #define AP_PERF_FLAG_FD_NO_GROUP (1ULL << 0)
 #define AP_PERF_FLAG_FD_OUTPUT	 (1ULL << 1)
