@@ -97,6 +97,7 @@ check: deps-test
 	$(STAGE) check-ports
 check-long: deps-test
 	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
+	$(STAGE) VARIANT=asan e2e T=perf_fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) check-ports
 
 # --- the portable layers on other machines, under qemu
@@ -118,6 +119,7 @@ ported: $(PICKED_PORTED)
 .PHONY: asan ubsan
 asan ubsan: deps-unit
 	$(STAGE) VARIANT=$@ unit
+	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
 
 # --- the rest
 .PHONY: demo bench gen check-gen install uninstall ci help clean
@@ -186,7 +188,7 @@ FORCE:
 #: make check-long   the same with the stress and exhaustive tests
 #: make test T=word  build and run the tests whose path has that word; also: unit, e2e
 #: make check-ports  unit tests of the portable layers on 32 bits, both byte orders (qemu)
-#: make asan|ubsan   unit tests under a sanitizer
+#: make asan|ubsan   unit tests under a sanitizer, and random calls on perf events
 #: make lint         format, layers, sizes, scripts; make format repairs the first
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make src/x86/gen again by asking Zydis

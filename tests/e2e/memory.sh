@@ -57,6 +57,8 @@ alone=$extra
 extra "$PROGRAMS/idle_threads" 200
 check "an idle thread owns at most 64 KiB of the engine" test $((extra - alone)) -le $((200 * 64))
 check "and was there" test "$extra" -gt 0
+extra "$PROGRAMS/idle_threads" 1000
+check "a thousand that sleep take at most 150 MiB" test "$extra" -le $((150 * 1024))
 
 cat >"$tmp/words.py" <<'END'
 import collections, json, os, re, sys
