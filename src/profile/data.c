@@ -412,13 +412,13 @@ struct ap_data_event *ap_data_event_of(const struct ap_data *d, const u8 *bytes)
 	first = d->ev[0];
 	if (d->nev == 1 || type >= AP_RECORD_HEADER_ATTR)
 		return first;
-	off = type == AP_RECORD_SAMPLE ? first->sample_id : first->other_id;
+	off = type == AP_PERF_RECORD_SAMPLE ? first->sample_id : first->other_id;
 	if (off < 0)
 		return first;
-	if (AP_RECORD_HEADER + (u32)off + (type == AP_RECORD_SAMPLE ? 8 : 0) > size)
+	if (AP_RECORD_HEADER + (u32)off + (type == AP_PERF_RECORD_SAMPLE ? 8 : 0) > size)
 		return NULL;
-	id = ap_get64(type == AP_RECORD_SAMPLE ? bytes + AP_RECORD_HEADER + off
-					       : bytes + size - off);
+	id = ap_get64(type == AP_PERF_RECORD_SAMPLE ? bytes + AP_RECORD_HEADER + off
+						    : bytes + size - off);
 	if (!id)
 		return first; /* written by the tool itself */
 	return d->cap_by_id ? d->by_id[id_slot(d, id)].ev : NULL;
@@ -431,7 +431,7 @@ static u64 time_of(const struct ap_data_event *ev, const u8 *bytes)
 
 	if (ap_get32(bytes) >= AP_RECORD_HEADER_ATTR || !ev)
 		return 0;
-	if (ap_get32(bytes) == AP_RECORD_SAMPLE) {
+	if (ap_get32(bytes) == AP_PERF_RECORD_SAMPLE) {
 		off = ev->sample_time;
 		return off < 0 || AP_RECORD_HEADER + (u32)off + 8 > size
 			       ? 0
@@ -445,8 +445,8 @@ static void deliver(struct ap_data *d, const struct ap_raw *raw, u64 time, struc
 {
 	d->delivered = raw->chunk;
 	rec->bytes = raw->bytes;
-	rec->h = (struct ap_record_header){ ap_get32(raw->bytes), ap_get16(raw->bytes + 4),
-					    ap_get16(raw->bytes + 6) };
+	rec->h = (struct ap_perf_event_header){ ap_get32(raw->bytes), ap_get16(raw->bytes + 4),
+						ap_get16(raw->bytes + 6) };
 	rec->time = time == ~0ULL ? 0 : time;
 	rec->pos = raw->pos;
 	rec->event = ap_data_event_of(d, raw->bytes);

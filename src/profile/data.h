@@ -55,7 +55,7 @@ struct ap_sample {
 };
 
 struct ap_data_rec {
-	struct ap_record_header h;
+	struct ap_perf_event_header h;
 	const u8 *bytes; /* the whole record, in this machine's byte order */
 	u64 time;	 /* 0: has none */
 	u64 pos; /* where it begins in the file; of packed ones, where their parcel begins */

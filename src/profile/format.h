@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "abi/record.h"
 #include "base/types.h"
 
 #define AP_DATA_MAGIC	      0x32454c4946524550ULL /* "PERFILE2" */
@@ -64,36 +65,10 @@ enum ap_feature {
 	AP_FEAT_MAX
 };
 
-struct ap_record_header {
-	u32 type;
-	u16 misc, size;
-};
-
 #define AP_RECORD_HEADER 8U
 
-enum ap_record_type {
-	AP_RECORD_MMAP = 1,
-	AP_RECORD_LOST,
-	AP_RECORD_COMM,
-	AP_RECORD_EXIT,
-	AP_RECORD_THROTTLE,
-	AP_RECORD_UNTHROTTLE,
-	AP_RECORD_FORK,
-	AP_RECORD_READ,
-	AP_RECORD_SAMPLE,
-	AP_RECORD_MMAP2,
-	AP_RECORD_AUX,
-	AP_RECORD_ITRACE_START,
-	AP_RECORD_LOST_SAMPLES,
-	AP_RECORD_SWITCH,
-	AP_RECORD_SWITCH_CPU_WIDE,
-	AP_RECORD_NAMESPACES,
-	AP_RECORD_KSYMBOL,
-	AP_RECORD_BPF_EVENT,
-	AP_RECORD_CGROUP,
-	AP_RECORD_TEXT_POKE,
-	AP_RECORD_AUX_OUTPUT_HW_ID,
-	/* the tools' own */
+/* The tools' own; the kernel's are in abi/record.h. */
+enum ap_tool_record {
 	AP_RECORD_HEADER_ATTR = 64,
 	AP_RECORD_EVENT_TYPE,
 	AP_RECORD_TRACING_DATA,
@@ -116,27 +91,7 @@ enum ap_record_type {
 	AP_RECORD_COMPRESSED2
 };
 
-#define AP_MISC_CPUMODE	      7U
-#define AP_MISC_KERNEL	      1U
-#define AP_MISC_USER	      2U
-#define AP_MISC_HYPERVISOR    3U
-#define AP_MISC_GUEST_KERNEL  4U
-#define AP_MISC_GUEST_USER    5U
-#define AP_MISC_MMAP_DATA     (1U << 13)
-#define AP_MISC_COMM_EXEC     (1U << 13)
-#define AP_MISC_SWITCH_OUT    (1U << 13)
-#define AP_MISC_EXACT_IP      (1U << 14)
-#define AP_MISC_MMAP_BUILD_ID (1U << 14)
 #define AP_MISC_BUILD_ID_SIZE (1U << 15) /* of a tool's BUILD_ID record */
-
-/* Markers among the addresses of a callchain: which privilege level the following ones have. */
-#define AP_CONTEXT_HV		((u64)-32)
-#define AP_CONTEXT_KERNEL	((u64)-128)
-#define AP_CONTEXT_USER		((u64)-512)
-#define AP_CONTEXT_GUEST	((u64)-2048)
-#define AP_CONTEXT_GUEST_KERNEL ((u64)-2176)
-#define AP_CONTEXT_GUEST_USER	((u64)-2560)
-#define AP_CONTEXT_MAX		((u64)-4095)
 
 #define AP_BRANCH_HW_INDEX (1ULL << 17) /* attr.branch_sample_type */
 

@@ -150,7 +150,7 @@ int ap_sample_parse(const struct ap_data_event *ev, const u8 *bytes, struct ap_s
 
 	memset(out, 0, sizeof(*out));
 	out->misc = ap_get16(bytes + 4);
-	out->cpumode = out->misc & AP_MISC_CPUMODE;
+	out->cpumode = out->misc & AP_PERF_RECORD_MISC_CPUMODE_MASK;
 	out->cpu = ~0U;
 	out->pid = out->tid = ~0U;
 	/* what a sample does not say is what was asked for, a frequency included: as perf has it */
@@ -169,7 +169,7 @@ void ap_sample_trailer(const struct ap_data_event *ev, const u8 *bytes, struct a
 
 	memset(out, 0, sizeof(*out));
 	out->misc = ap_get16(bytes + 4);
-	out->cpumode = out->misc & AP_MISC_CPUMODE;
+	out->cpumode = out->misc & AP_PERF_RECORD_MISC_CPUMODE_MASK;
 	out->cpu = ~0U;
 	if (!(ev->attr.flags & AP_PERF_SAMPLE_ID_ALL) ||
 	    p - bytes < (int)(AP_RECORD_HEADER + 8U * (u32)__builtin_popcountll(t & all)))

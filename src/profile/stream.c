@@ -183,9 +183,9 @@ static u64 trailing(const struct ap_stream *s, const u8 *rec, u32 type, u32 size
 }
 
 /* The header at p in this machine's byte order. */
-static struct ap_record_header header_at(const struct ap_stream *s, const u8 *p)
+static struct ap_perf_event_header header_at(const struct ap_stream *s, const u8 *p)
 {
-	struct ap_record_header h = { ap_get32(p), ap_get16(p + 4), ap_get16(p + 6) };
+	struct ap_perf_event_header h = { ap_get32(p), ap_get16(p + 4), ap_get16(p + 6) };
 
 	if (s->swapped) {
 		h.type = __builtin_bswap32(h.type);
@@ -199,7 +199,7 @@ static struct ap_record_header header_at(const struct ap_stream *s, const u8 *p)
 static int inner_next(struct ap_stream *s, struct ap_raw *raw)
 {
 	struct ap_chunk *c = s->inner;
-	struct ap_record_header h;
+	struct ap_perf_event_header h;
 	const u8 *p;
 
 	if (!c || c->len - s->inner_at < AP_RECORD_HEADER)
@@ -221,7 +221,7 @@ static int inner_next(struct ap_stream *s, struct ap_raw *raw)
 
 static int outer_next(struct ap_stream *s, struct ap_raw *raw)
 {
-	struct ap_record_header h;
+	struct ap_perf_event_header h;
 	u64 pos = s->pos - (s->chunk ? s->chunk->len - s->at : 0);
 	u64 extra;
 

@@ -142,7 +142,7 @@ static void mend_pairs(u8 *bytes, u32 size, u32 from, u32 to)
 static void mend_mmap2(u8 *bytes, u32 size, u16 misc)
 {
 	mend_pairs(bytes, size, 8, 16); /* pid, tid */
-	if (misc & AP_MISC_MMAP_BUILD_ID) {
+	if (misc & AP_PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		mend_text(bytes, size < 64 ? size : 64, 40, NULL);
 		mend_pairs(bytes, size, 64, 72); /* prot, flags */
 		return;
@@ -151,36 +151,36 @@ static void mend_mmap2(u8 *bytes, u32 size, u16 misc)
 	mend_pairs(bytes, size, 64, 72);
 }
 
-static void mend_kernel(struct ap_record_header h, u8 *bytes, const struct ap_data_event *ev)
+static void mend_kernel(struct ap_perf_event_header h, u8 *bytes, const struct ap_data_event *ev)
 {
 	switch (h.type) {
-	case AP_RECORD_MMAP:
+	case AP_PERF_RECORD_MMAP:
 		mend_pairs(bytes, h.size, 8, 16);
 		mend_text(bytes, h.size, 40, ev);
 		break;
-	case AP_RECORD_MMAP2:
+	case AP_PERF_RECORD_MMAP2:
 		mend_mmap2(bytes, h.size, h.misc);
 		mend_text(bytes, h.size, 72, ev);
 		break;
-	case AP_RECORD_COMM:
+	case AP_PERF_RECORD_COMM:
 		mend_pairs(bytes, h.size, 8, 16);
 		mend_text(bytes, h.size, 16, ev);
 		break;
-	case AP_RECORD_FORK:
-	case AP_RECORD_EXIT:
+	case AP_PERF_RECORD_FORK:
+	case AP_PERF_RECORD_EXIT:
 		mend_pairs(bytes, h.size, 8, 24);
 		break;
-	case AP_RECORD_READ:
-	case AP_RECORD_ITRACE_START:
-	case AP_RECORD_SWITCH_CPU_WIDE:
-	case AP_RECORD_NAMESPACES:
+	case AP_PERF_RECORD_READ:
+	case AP_PERF_RECORD_ITRACE_START:
+	case AP_PERF_RECORD_SWITCH_CPU_WIDE:
+	case AP_PERF_RECORD_NAMESPACES:
 		mend_pairs(bytes, h.size, 8, 16);
 		break;
-	case AP_RECORD_KSYMBOL:
+	case AP_PERF_RECORD_KSYMBOL:
 		mend_pairs(bytes, h.size, 16, 24);
 		mend_text(bytes, h.size, 24, ev);
 		break;
-	case AP_RECORD_CGROUP:
+	case AP_PERF_RECORD_CGROUP:
 		mend_text(bytes, h.size, 16, ev);
 		break;
 	default:
@@ -191,7 +191,7 @@ static void mend_kernel(struct ap_record_header h, u8 *bytes, const struct ap_da
 }
 
 /* The tools' records that this reader looks into. */
-static void swap_tool(struct ap_record_header h, u8 *bytes)
+static void swap_tool(struct ap_perf_event_header h, u8 *bytes)
 {
 	u32 i;
 
@@ -232,19 +232,19 @@ static void swap_tool(struct ap_record_header h, u8 *bytes)
 void ap_swap_record(const struct ap_data *d, u8 *bytes, u32 size)
 {
 	const struct ap_data_event *ev;
-	struct ap_record_header h;
+	struct ap_perf_event_header h;
 
 	swap32(bytes);
 	swap16(bytes + 4);
 	swap16(bytes + 6);
-	h = (struct ap_record_header){ ap_get32(bytes), ap_get16(bytes + 4), (u16)size };
+	h = (struct ap_perf_event_header){ ap_get32(bytes), ap_get16(bytes + 4), (u16)size };
 	if (h.type >= AP_RECORD_HEADER_ATTR) {
 		swap_tool(h, bytes);
 		return;
 	}
 	swap_words(bytes + AP_RECORD_HEADER, bytes + size);
 	ev = ap_data_event_of(d, bytes);
-	if (h.type != AP_RECORD_SAMPLE)
+	if (h.type != AP_PERF_RECORD_SAMPLE)
 		mend_kernel(h, bytes, ev);
 	else if (ev)
 		mend_sample(ev, bytes, bytes + size);
