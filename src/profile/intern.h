@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texts that are kept once: equal ones have equal addresses, so comparing is comparing pointers.
+ */
+#ifndef AP_PROFILE_INTERN_H
+#define AP_PROFILE_INTERN_H
+
+#include "base/types.h"
+
+struct ap_intern {
+	char **slot; /* open addressing; the length stands in four bytes before the text */
+	u32 n, cap;
+	char *block; /* memory that texts are cut from */
+	size_t left;
+	void *blocks; /* all of them, a list by their first word */
+};
+
+/* Ends the program with a line where there is no memory, as all of the tools do. */
+const char *ap_intern(struct ap_intern *t, const char *text, size_t len);
+const char *ap_intern_str(struct ap_intern *t, const char *text);
+void ap_intern_fini(struct ap_intern *t);
+
+/* realloc and calloc that do not return without. */
+void *ap_profile_realloc(void *p, size_t n, size_t size);
+void *ap_profile_calloc(size_t n, size_t size);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between dso.c (which files to ask), elf.c (symbol tables), debug.c (DWARF), jit.c and kallsyms.c.
+ */
+#ifndef AP_PROFILE_SYMBOL_INTERNAL_H
+#define AP_PROFILE_SYMBOL_INTERNAL_H
+
+#include <libelf.h>
+
+#include "profile/symbol.h"
+
+/* Symbols as they are found. */
+struct ap_symvec {
+	struct ap_symbol *v;
+	u32 n, cap;
+};
+
+void ap_symvec_add(struct ap_symvec *vec, const struct ap_symbol *sym);
+/* Name as it is shown: demangled if it is to be. */
+const char *ap_symbol_name(struct ap_symbols *s, const char *name);
+
+/* An open ELF file. */
+struct ap_elf {
+	Elf *elf;
+	int fd;
+	char *memory; /* of an unpacked one */
+};
+
+/* The file if it is ELF and, where the DSO has a build-id, of that build. */
+bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path);
+void ap_elf_close(struct ap_elf *e);
+/* Whatever tables the file has: .symtab, else .dynsym, else .gnu_debugdata; false: none. */
+bool ap_elf_symbols(struct ap_dso *dso, struct ap_elf *e, bool dynsym, struct ap_symvec *vec);
+void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec);
+void ap_elf_segments(struct ap_dso *dso, struct ap_elf *e);
+/* file by its .gnu_debuglink, into buf; false: has none */
+bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);
+
+void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec);
+void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec);
+
+/* Each file that may have the DSO's symbols or debug information, best first, until fn is content. */
+typedef bool ap_candidate_fn(struct ap_dso *dso, const char *path, void *arg);
+bool ap_dso_candidates(struct ap_dso *dso, ap_candidate_fn *fn, void *arg);
+/* Where the code itself is. */
+const char *ap_dso_file(struct ap_dso *dso, char *buf, size_t size);
+
+void ap_debug_close(struct ap_debug *d);
+
+#endif
