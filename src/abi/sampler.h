@@ -47,6 +47,8 @@ struct ap_sampler {
 	u64 regs_user, regs_intr, sig_data;
 	u32 stack_user, max_stack, wakeup_events, pmu_type;
 	u64 wakeup_watermark; /* bytes; 0: wakeup_events counts */
+	u32 ring_flags;	      /* AP_RING_*: sampling/ring.h */
+	u32 max_per_tick;     /* overflows until it is throttled; 0: never */
 
 	/* Under the slot's sampler_lock. */
 	u64 state;		   /* AP_SAMPLER_* */

@@ -106,6 +106,8 @@ struct ap_core_ops {
 	int (*bp_arm)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
 	u64 (*bp_count)(void *world, u64 watch);
 	void (*bp_disarm)(void *world, u64 watch);
+	/* ap_sampler.which of a watch; NULL: such events have no periods. */
+	u32 (*bp_place)(void *world, u64 watch);
 	/*
 	 * How often a task passed a tracepoint (abi/trace.h), or all on a CPU (host NULL): any count
 	 * that only grows.  The first call for an id has it counted from then on, everywhere.

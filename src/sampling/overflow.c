@@ -8,11 +8,11 @@
 
 #define NS_PER_S 1000000000ULL
 
-u32 ap_max_per_tick(u32 max_sample_rate, u64 tick_ns)
+u32 ap_max_per_tick(u32 max_sample_rate)
 {
-	u64 ticks = tick_ns && tick_ns < NS_PER_S ? NS_PER_S / tick_ns : 1;
+	const u32 ticks = NS_PER_S / AP_TICK_NS;
 
-	return (u32)((max_sample_rate + ticks - 1) / ticks);
+	return max_sample_rate / ticks + (max_sample_rate % ticks != 0);
 }
 
 static u64 value_left(const struct ap_sampler *s, u64 value)
@@ -98,10 +98,10 @@ u32 ap_sampler_overflow(struct ap_sampler *s, const struct ap_moment *m, u64 *pe
 	if (s->freq) {
 		ns = m->now - s->freq_time;
 		s->freq_time = m->now;
-		if (ns && ns < 2 * m->tick_ns && adapt(s, ended, ns, value_left(s, m->value)))
+		if (ns && ns < 2 * AP_TICK_NS && adapt(s, ended, ns, value_left(s, m->value)))
 			restart(s, m->value);
 	}
-	if (m->max_per_tick && s->interrupts >= m->max_per_tick) {
+	if (s->max_per_tick && s->interrupts >= s->max_per_tick) {
 		s->left = value_left(s, m->value);
 		s->state |= AP_SAMPLER_THROTTLED;
 		what |= AP_OVERFLOW_THROTTLED;
@@ -121,7 +121,7 @@ static bool tick_freq(struct ap_sampler *s, const struct ap_moment *m)
 	u64 count = m->value - s->freq_count;
 
 	s->freq_count = m->value;
-	if (!count || !adapt(s, count, m->tick_ns, value_left(s, m->value)))
+	if (!count || !m->ran || !adapt(s, count, m->ran, value_left(s, m->value)))
 		return false;
 	restart(s, m->value);
 	return true;
@@ -164,7 +164,6 @@ void ap_sampler_arm(struct ap_sampler *s, u64 value)
 		s->left = s->period;
 		s->last_period = s->period;
 	}
-	s->state &= ~(u64)AP_SAMPLER_STOPPED;
 	s->state |= AP_SAMPLER_ARMED;
 	s->next = value + s->left;
 	s->freq_count = value;
@@ -188,7 +187,7 @@ void ap_sampler_disarm(struct ap_sampler *s, u64 value)
 		return;
 	if (!(s->state & (AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED)))
 		s->left = left > 0 ? (u64)left : pass(s, (u64)-left);
-	s->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED);
+	s->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED);
 }
 
 bool ap_sampler_set_period(struct ap_sampler *s, u64 period, u64 value)

@@ -26,16 +26,17 @@
 struct ap_moment {
 	u64 value; /* of the sampler's source: >= .next at an overflow */
 	u64 now;   /* ns, monotonic; needed where .freq is set, else 0 will do */
-	u64 tick;  /* its number: now / tick_ns, or any number that changes with each tick */
-	u64 tick_ns;
-	u32 max_per_tick; /* overflows of one sampler; 0: no limit.  ap_max_per_tick() */
+	u64 tick;  /* its number: now / AP_TICK_NS, or any number that changes with each tick */
+	u64 ran;   /* ap_sampler_tick: ns that the task was on a CPU since the last one */
 };
+
+#define AP_TICK_NS 4000000ULL
 
 #define AP_OVERFLOW_THROTTLED (1u << 0) /* no more until the tick: a THROTTLE record is due */
 #define AP_OVERFLOW_LIMIT     (1u << 1) /* the last that REFRESH allowed: stopped, POLL_HUP */
 
-/* perf_event_max_sample_rate as overflows of a tick. */
-u32 ap_max_per_tick(u32 max_sample_rate, u64 tick_ns);
+/* perf_event_max_sample_rate as ap_sampler.max_per_tick. */
+u32 ap_max_per_tick(u32 max_sample_rate);
 
 /* Would it overflow at all, if the count went on? */
 static inline bool ap_sampler_is_on(const struct ap_sampler *s)

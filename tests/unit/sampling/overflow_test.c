@@ -24,7 +24,7 @@ static void start(u64 period, bool is_freq, u64 value)
 /* Everything that is due at this value; what the last one said. */
 static u32 run_to(u64 value, u32 *n)
 {
-	struct ap_moment m = { .value = value, .tick_ns = 4 * MS };
+	struct ap_moment m = { .value = value };
 	u32 what = 0;
 	u64 period;
 
@@ -105,7 +105,7 @@ static void marks_that_nobody_saw_are_lost_samples(void)
 
 static void clocks_keep_their_phase(void)
 {
-	struct ap_moment m = { .value = 1037, .tick_ns = 4 * MS };
+	struct ap_moment m = { .value = 1037 };
 	u64 period;
 
 	start(100, false, 0);
@@ -120,7 +120,7 @@ static void clocks_keep_their_phase(void)
 
 static void a_sample_has_the_period_that_ended(void)
 {
-	struct ap_moment m = { .value = 100, .tick_ns = 4 * MS };
+	struct ap_moment m = { .value = 100 };
 	u64 period;
 
 	start(100, false, 0);
@@ -184,10 +184,11 @@ static void what_is_left_at_the_limit_is_a_whole_period(void)
 
 static void too_many_in_a_tick_are_throttled(void)
 {
-	struct ap_moment m = { .tick = 5, .tick_ns = 4 * MS, .max_per_tick = 3 };
+	struct ap_moment m = { .tick = 5 };
 	u64 period;
 
 	start(10, false, 0);
+	S.max_per_tick = 3;
 	for (u32 i = 1; i <= 3; i++) {
 		m.value = i * 10;
 		REQUIRE(ap_sampler_is_due(&S, m.value));
@@ -213,10 +214,11 @@ static void too_many_in_a_tick_are_throttled(void)
 
 static void throttled_samplers_go_off_and_change_their_period(void)
 {
-	struct ap_moment m = { .value = 10, .tick = 5, .tick_ns = 4 * MS, .max_per_tick = 1 };
+	struct ap_moment m = { .value = 10, .tick = 5 };
 	u64 period;
 
 	start(10, false, 0);
+	S.max_per_tick = 1;
 	EXPECT_U64(ap_sampler_overflow(&S, &m, &period), AP_OVERFLOW_THROTTLED);
 	ap_sampler_disarm(&S, 500);
 	EXPECT_U64(S.lost, 0);
@@ -233,11 +235,11 @@ static void throttled_samplers_go_off_and_change_their_period(void)
 
 static void rates_as_overflows_of_a_tick(void)
 {
-	EXPECT_U64(ap_max_per_tick(100000, 4 * MS), 400);
-	EXPECT_U64(ap_max_per_tick(100001, 4 * MS), 401);
-	EXPECT_U64(ap_max_per_tick(1, 4 * MS), 1);
-	EXPECT_U64(ap_max_per_tick(1, 0), 1);
-	EXPECT_U64(ap_max_per_tick(~0U, MS), 4294968);
+	EXPECT_U64(ap_max_per_tick(100000), 400);
+	EXPECT_U64(ap_max_per_tick(100001), 401);
+	EXPECT_U64(ap_max_per_tick(1), 1);
+	EXPECT_U64(ap_max_per_tick(0), 0);
+	EXPECT_U64(ap_max_per_tick(~0U), 17179870);
 }
 
 /* --- frequency */
@@ -247,7 +249,7 @@ static u32 frequency(u64 freq, u64 rate, u32 seconds)
 {
 	const u64 step = 20000; /* ns between looks of the world, as no overflow needs one */
 	u64 now = 7777 * MS, value = 0, end = now + seconds * 1000 * MS, part = 0, period, last;
-	struct ap_moment m = { .tick_ns = 4 * MS };
+	struct ap_moment m = { .ran = 4 * MS };
 	u32 n = 0;
 
 	last = now;
@@ -312,14 +314,14 @@ static void one_step_of_the_adaptation(void)
 	};
 
 	for (u32 i = 0; i < AP_ARRAY_SIZE(rows); i++) {
-		struct ap_moment m = { .value = rows[i].count, .tick_ns = rows[i].ns };
+		struct ap_moment m = { .value = rows[i].count, .ran = rows[i].ns };
 
 		memset(&S, 0, sizeof(S));
 		ap_sampler_init(&S, rows[i].freq, true);
 		S.period = S.left = rows[i].period;
 		ap_sampler_arm(&S, 0);
 		if (!rows[i].count)
-			m.value = 1, S.freq_count = 0, m.tick_ns = 1000000 * MS;
+			m.value = 1, S.freq_count = 0, m.ran = 1000000 * MS;
 		ap_sampler_tick(&S, &m);
 		if (!EXPECT_U64(S.period, rows[i].want))
 			tap_note("line %d", rows[i].line);
@@ -328,7 +330,7 @@ static void one_step_of_the_adaptation(void)
 
 static void a_period_that_became_far_too_long_is_given_up(void)
 {
-	struct ap_moment m = { .value = 4000, .tick_ns = 4 * MS };
+	struct ap_moment m = { .value = 4000, .ran = 4 * MS };
 
 	memset(&S, 0, sizeof(S));
 	ap_sampler_init(&S, 1000, true);
