@@ -28,7 +28,6 @@ enum ap_sampler_source {
 #define AP_SAMPLER_THROTTLED (1u << 1) /* until the next tick */
 #define AP_SAMPLER_LIMIT     (1u << 2) /* .limit counts down: REFRESH */
 #define AP_SAMPLER_STOPPED   (1u << 3) /* the limit was reached: the thread disarmed it itself */
-#define AP_SAMPLER_SIGNAL    (1u << 4) /* its descriptor has O_ASYNC: ask for a wakeup each time */
 
 struct ap_sampler {
 	/* Constant while it is linked. */
@@ -38,8 +37,11 @@ struct ap_sampler {
 	u64 inode; /* of the descriptor that is woken; a clone's is its parent's */
 	u64 kinds;
 	u32 lane, which;
-	s32 cpu;	/* counts on this CPU only; -1 any */
-	u32 clock;	/* clockid + 1; 0: the core's clock */
+	s32 cpu;      /* counts on this CPU only; -1 any */
+	u32 clock;    /* clockid + 1; 0: the core's clock */
+	u32 pid, tid; /* as who opened the event sees the task; tid 0: as it sees itself */
+	u32 signals;  /* 1: its descriptor has O_ASYNC: the thread asks for a wakeup each time */
+	u32 pad_signals;
 	u64 carried;	/* of its source by former images: .next is of carried + the slot's */
 	u64 ring;	/* offset in the session file of struct ap_ring; 0: nowhere to write to */
 	u64 ring_pages; /* control page and data follow the ring's page */
@@ -63,7 +65,7 @@ struct ap_sampler {
 	u64 limit;
 	u64 lost; /* samples: PERF_FORMAT_LOST */
 	u64 overflows;
-	u64 pad[7];
+	u64 pad[5];
 };
 
 _Static_assert(sizeof(struct ap_sampler) <= AP_SAMPLER_SIZE, "memory per event");

@@ -298,6 +298,8 @@ u64 ap_event_id(const struct ap_event *event);
 void *ap_event_host(const struct ap_event *event);
 void ap_event_set_host(struct ap_event *event, void *host);
 struct ap_task *ap_event_task(const struct ap_event *event); /* NULL per CPU, or ended */
+/* What was opened: of a clone its parent, else itself. */
+struct ap_event *ap_event_opened(const struct ap_event *event);
 
 /*
  * How a reader in the counted task itself computes what read(2) would give, without a call:

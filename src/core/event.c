@@ -330,6 +330,11 @@ void ap_event_set_host(struct ap_event *e, void *host)
 	e->host = host;
 }
 
+struct ap_event *ap_event_opened(const struct ap_event *e)
+{
+	return e->parent ? e->parent : (struct ap_event *)(uintptr_t)e;
+}
+
 struct ap_task *ap_event_task(const struct ap_event *e)
 {
 	return e->ctx ? e->ctx->task : NULL;
