@@ -242,7 +242,9 @@ static void end_process(struct ap_thread *t)
 
 void ap_call_exit(struct ap_thread *t, struct ap_call *c)
 {
-	(void)ap_sig_block_all();
+	/* a filter may know no call but the end itself; what comes then waits for this thread's way back */
+	if (!ap_proc.seg->mute)
+		(void)ap_sig_block_all();
 	ap_service_exits(c->nr == AP_NR_exit_group);
 	ap_lock_take(&ap_proc.lock);
 	if (!t->is_vfork_child && (c->nr == AP_NR_exit_group || is_last(t))) {

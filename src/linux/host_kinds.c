@@ -32,6 +32,17 @@ int ap_host_want_kinds(void *world, u64 kinds)
 	return 0;
 }
 
+/* New code takes memory, by calls that a filter of the task's may not allow. */
+int ap_host_may_count(void *world, void *task, u64 kinds)
+{
+	const struct ap_host_task *t = task;
+
+	(void)world;
+	if (!t->seg || !__atomic_load_n(&t->seg->head->mute, __ATOMIC_ACQUIRE))
+		return 0;
+	return ap_kinds_with(kinds) & ~t->seg->head->kinds_ack ? -EPERM : 0;
+}
+
 static bool has_old_code(const struct ap_host *host, const struct ap_seg *head)
 {
 	u64 want = ap_kinds_with(host->ses->head->kinds);

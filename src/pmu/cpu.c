@@ -55,7 +55,6 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	struct ap_pmu_sum sum;
 	int err;
 
-	(void)task;
 	(void)cpu;
 	if ((attr->type != AP_PERF_TYPE_HARDWARE && attr->type != AP_PERF_TYPE_HW_CACHE &&
 	     attr->type != AP_PERF_TYPE_RAW) ||
@@ -64,6 +63,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	err = check_attr(attr);
 	if (!err)
 		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
+	if (!err && task && ops->may_count)
+		err = ops->may_count(world, ap_task_host(task), sum.plus | sum.minus);
 	if (err)
 		return err;
 	/* a PMU without limit has none of the lesser ones either */

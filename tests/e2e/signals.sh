@@ -40,6 +40,9 @@ has "$tmp/out" '^150 of 150 ' "threads going native: output"
 for p in "${programs[@]}"; do
 	compare "$p" "$PROGRAMS/$p"
 done
+for mode in strict narrow tsync notify; do
+	compare "filters of system calls: $mode" "$PROGRAMS/seccomp_modes" $mode
+done
 compare "a storm of signals" "$PROGRAMS/sig_storm" 1
 
 # exact NAME PERIOD HALVINGS OPTION...: a signal costs 4 instructions, one of them a return, one a
