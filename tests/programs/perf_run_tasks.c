@@ -262,6 +262,29 @@ static void *thread_of_many(void *arg)
 	return NULL;
 }
 
+#define CPUS 64
+/* Everything of the session, CPU by CPU: how it is split is chance, the sum is not. */
+static uint64_t on_all_cpus(uint64_t n)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+	int fds[CPUS], ncpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t sum = 0;
+
+	attr.disabled = 1;
+	for (int i = 0; i < ncpus && i < CPUS; i++)
+		fds[i] = perf_run_open(&attr, -1, i, -1);
+	for (int i = 0; i < ncpus && i < CPUS; i++)
+		ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	perf_run_work(n);
+	for (int i = 0; i < ncpus && i < CPUS; i++)
+		ioctl(fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (int i = 0; i < ncpus && i < CPUS; i++) {
+		sum += perf_run_read(fds[i]);
+		close(fds[i]);
+	}
+	return sum;
+}
+
 #define MANY 200
 /* Threads of a child, inherited; those who are joined are joined in their order. */
 static uint64_t on_many_threads(uint64_t n)
@@ -369,6 +392,7 @@ static const struct way ways[] = {
 	{ "vfork and exec, inherited", on_spawned, 1 },
 	{ "thread", on_thread, 1 },
 	{ "sibling", on_sibling, 1 },
+	{ "all CPUs", on_all_cpus, 1 },
 	{ "200 threads, inherited", on_many_threads, MANY },
 };
 
