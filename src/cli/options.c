@@ -66,6 +66,7 @@ static int apply(const struct cursor *c, const struct ap_opt *opt, const char *w
 	case AP_OPT_UINT:
 		return set_uint(field, value) ? complain(c, word, "needs a number") : 0;
 	case AP_OPT_CALL:
+	case AP_OPT_MAYBE:
 		return opt->call(c->args, value, why) ? complain(c, word, why) : 0;
 	}
 	return -EINVAL;
@@ -75,7 +76,7 @@ static int apply(const struct cursor *c, const struct ap_opt *opt, const char *w
 static int apply_value(struct cursor *c, const struct ap_opt *opt, const char *word,
 		       const char *value)
 {
-	if (!value) {
+	if (!value && opt->type != AP_OPT_MAYBE) {
 		if (c->at + 1 >= c->argc)
 			return complain(c, word, "needs a value");
 		value = c->argv[++c->at];
@@ -202,7 +203,7 @@ static void help_row(const struct ap_opt *opt, FILE *out)
 		snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
 	n = fprintf(out, "    %s--%s", letter, opt->name);
 	if (opt->value)
-		n += fprintf(out, " <%s>", opt->value);
+		n += fprintf(out, opt->type == AP_OPT_MAYBE ? "[=<%s>]" : " <%s>", opt->value);
 	if (n >= COLUMN) {
 		fputc('\n', out);
 		n = 0;

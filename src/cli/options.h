@@ -17,7 +17,8 @@ enum ap_opt_type {
 	AP_OPT_FLAG, /* bool at offset */
 	AP_OPT_UINT, /* unsigned int at offset, decimal */
 	AP_OPT_STR,  /* const char * at offset, borrowed from argv */
-	AP_OPT_CALL  /* call(args, value, why) */
+	AP_OPT_CALL, /* call(args, value, why) */
+	AP_OPT_MAYBE /* the same; a value stands in the same word (-z3, --name=3) or is NULL */
 };
 
 /* Returns 0, or -EINVAL with what is wrong with the value in why (size AP_OPT_WHY). */

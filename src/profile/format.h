@@ -65,6 +65,9 @@ enum ap_feature {
 	AP_FEAT_MAX
 };
 
+/* Strings of feature sections fill multiples of this. */
+#define AP_DATA_NAME_ALIGN 64
+
 #define AP_RECORD_HEADER 8U
 
 /* The tools' own; the kernel's are in abi/record.h. */

@@ -29,12 +29,18 @@ static int call(void *args, const char *value, char *why)
 	return 0;
 }
 
+static int maybe(void *args, const char *value, char *why)
+{
+	return call(args, value ? value : "nothing,", why);
+}
+
 static const struct ap_opt table[] = {
 	{ 'a', "all", AP_OPT_FLAG, offsetof(struct args, all), NULL, NULL, "everything", false },
 	{ 'v', "verbose", AP_OPT_FLAG, offsetof(struct args, verbose), NULL, NULL, "more", false },
 	{ 'n', "number", AP_OPT_UINT, offsetof(struct args, number), NULL, "n", "a number", false },
 	{ 'x', "text", AP_OPT_STR, offsetof(struct args, text), NULL, "sep", "a text", false },
 	{ 0, "text-call", AP_OPT_CALL, 0, call, "value", "a call", false },
+	{ 'z', "level", AP_OPT_MAYBE, 0, maybe, "n", "a level, or none", false },
 	{ 0, "secret", AP_OPT_FLAG, offsetof(struct args, all), NULL, NULL, "nothing", true },
 	{ 0 }
 };
@@ -75,6 +81,19 @@ static void short_options_are_bundled_and_carry_values(void)
 	EXPECT_U64(parse("-vn12 cmd"), AP_OPTS_OK);
 	EXPECT_U64(args.number, 12);
 	EXPECT_U64(rest, 2);
+}
+
+static void a_value_that_may_be_missing_stands_in_the_same_word(void)
+{
+	EXPECT_U64(parse("-z 3"), AP_OPTS_OK);
+	EXPECT_STR(args.called, "nothing,");
+	EXPECT_U64(rest, 2);
+	EXPECT_U64(parse("-z3 -az --level --level=4 cmd"), AP_OPTS_OK);
+	EXPECT_STR(args.called, "3nothing,nothing,4");
+	EXPECT(args.all);
+	EXPECT_U64(rest, 5);
+	EXPECT_U64(parse("--level=bad"), AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: --level=bad: is bad\n");
 }
 
 static void long_options_take_both_forms_and_beginnings(void)
@@ -143,12 +162,15 @@ static void help_shows_the_table_but_what_is_hidden(void)
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = { TAP(short_options_are_bundled_and_carry_values),
-						 TAP(long_options_take_both_forms_and_beginnings),
-						 TAP(the_first_other_word_ends_the_options),
-						 TAP(wrong_options_get_a_line),
-						 TAP(help_shows_the_table_but_what_is_hidden),
-						 { 0 } };
+	static const struct tap_test tests[] = {
+		TAP(short_options_are_bundled_and_carry_values),
+		TAP(a_value_that_may_be_missing_stands_in_the_same_word),
+		TAP(long_options_take_both_forms_and_beginnings),
+		TAP(the_first_other_word_ends_the_options),
+		TAP(wrong_options_get_a_line),
+		TAP(help_shows_the_table_but_what_is_hidden),
+		{ 0 }
+	};
 
 	return tap_main(tests, argc, argv);
 }
