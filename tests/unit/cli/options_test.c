@@ -156,6 +156,7 @@ static void help_shows_the_table_but_what_is_hidden(void)
 				      "    -n, --number <n>              a number\n"
 				      "    -x, --text <sep>              a text\n"
 				      "        --text-call <value>       a call\n"
+				      "    -z, --level[=<n>]             a level, or none\n"
 				      "    -h, --help                    print this help\n\n");
 	capture_free(&out);
 }
