@@ -121,6 +121,13 @@ asan ubsan: deps-unit
 	$(STAGE) VARIANT=$@ unit
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
 
+# What has threads; the engine's tests want addresses that this one's runtime has taken.
+.PHONY: tsan
+tsan: deps-unit
+	$(STAGE) VARIANT=$@ unit T=unit/sampling
+	$(STAGE) VARIANT=$@ unit T=service/request_test
+	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
+
 # --- the rest
 .PHONY: demo bench gen check-gen install uninstall ci help clean
 demo:
@@ -189,10 +196,11 @@ FORCE:
 #: make test T=word  build and run the tests whose path has that word; also: unit, e2e
 #: make check-ports  unit tests of the portable layers on 32 bits, both byte orders (qemu)
 #: make asan|ubsan   unit tests under a sanitizer, and random calls on perf events
+#: make tsan         what has threads, under the thread sanitizer
 #: make lint         format, layers, sizes, scripts; make format repairs the first
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make src/x86/gen again by asking Zydis
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall
 #: make ci           what CI runs: every lane, timed
 #: make clean
-#: V=1 shows commands; VARIANT=asan|ubsan, CC=clang and BUILD=dir choose where and how
+#: V=1 shows commands; VARIANT=asan|ubsan|tsan, CC=clang and BUILD=dir choose where and how

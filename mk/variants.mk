@@ -1,4 +1,4 @@
-# Build variants: VARIANT=release|asan|ubsan, CC=gcc|clang.  Each pair has its own folder, so
+# Build variants: VARIANT=release|asan|ubsan|tsan, CC=gcc|clang.  Each pair has its own folder, so
 # that switching never rebuilds and lanes never meet.  The blob is always plain: sanitizers need
 # a libc, and the process that the blob lives in is not ours.
 
@@ -13,8 +13,10 @@ CC_SUFFIX := $(if $(filter gcc,$(CC)),,-$(notdir $(firstword $(CC))))
 SAN_release :=
 SAN_asan := -fsanitize=address -fno-omit-frame-pointer
 SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
-ifeq ($(filter $(VARIANT),release asan ubsan),)
-$(error VARIANT=$(VARIANT): choose release, asan or ubsan)
+# fences are what it does not know: seqlocks, whose readers are in other processes
+SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan
+ifeq ($(filter $(VARIANT),release asan ubsan tsan),)
+$(error VARIANT=$(VARIANT): choose release, asan, ubsan or tsan)
 endif
 SAN := $(SAN_$(VARIANT))
 

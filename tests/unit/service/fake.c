@@ -139,7 +139,8 @@ static void serve(void)
 	EXPECT(__atomic_fetch_and(&fake.seg->asking[fake.slot_index / 64], ~slot_bit,
 				  __ATOMIC_ACQ_REL) &
 	       slot_bit);
-	fake.last = *svc;
+	/* but for the state, which the asker may be changing */
+	memcpy(&fake.last.op, &svc->op, sizeof(*svc) - offsetof(struct ap_svc, op));
 	fake.answer(svc);
 	fake.requests++;
 	if (__atomic_exchange_n(&svc->state, AP_SVC_DONE, __ATOMIC_ACQ_REL) == AP_SVC_ASLEEP)
@@ -158,7 +159,9 @@ static void *supervise(void *unused)
 		__atomic_store_n(&fake.session->asleep, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(bell, __ATOMIC_SEQ_CST) == heard)
 			syscall(SYS_futex, bell, FUTEX_WAIT, heard,
-				fake.session->mute ? &tick : NULL, NULL, 0);
+				__atomic_load_n(&fake.session->mute, __ATOMIC_ACQUIRE) ? &tick
+										       : NULL,
+				NULL, 0);
 		__atomic_store_n(&fake.session->asleep, 0, __ATOMIC_SEQ_CST);
 	}
 	return unused;

@@ -321,7 +321,8 @@ static void a_task_with_a_filter_is_mute(void)
 	char buf[8] = { 0 };
 
 	fake_start(answers);
-	fake.session->mute = 1; /* in time for the supervisor to see it */
+	__atomic_store_n(&fake.session->mute, 1,
+			 __ATOMIC_RELEASE); /* in time for the supervisor to see it */
 	fd = (s32)open_event(&attr, 0, -1, -1, 0);
 	fake.seg->mute = 1;
 	fake.calls = 0;
@@ -364,7 +365,7 @@ static void a_mute_task_asks_about_a_descriptor_first(void)
 	s32 fd, null = open("/dev/null", O_RDONLY);
 
 	fake_start(answers_and_scribbles);
-	fake.session->mute = 1;
+	__atomic_store_n(&fake.session->mute, 1, __ATOMIC_RELEASE);
 	fake.session->perf_used = 1;
 	fd = fake_perf_fd();
 	known = fake_perf_fd();
