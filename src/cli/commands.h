@@ -11,5 +11,6 @@ int ap_cli_main(int argc, char **argv);
 int ap_cmd_run(int argc, char **argv);
 int ap_cmd_stat(int argc, char **argv);
 int ap_cmd_list(int argc, char **argv);
+int ap_cmd_report(int argc, char **argv);
 
 #endif

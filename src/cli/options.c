@@ -72,11 +72,16 @@ static int apply(const struct cursor *c, const struct ap_opt *opt, const char *w
 	return -EINVAL;
 }
 
-/* An option with a value: the rest of its word, or the next word. */
+/*
+ * An option with a value: the rest of its word, or the next word.  One that is optional ("[mode]") is
+ * absent where the next word is an option or there is none, as with perf.
+ */
 static int apply_value(struct cursor *c, const struct ap_opt *opt, const char *word,
 		       const char *value)
 {
 	if (!value && opt->type != AP_OPT_MAYBE) {
+		if (opt->value[0] == '[' && (c->at + 1 >= c->argc || c->argv[c->at + 1][0] == '-'))
+			return apply(c, opt, word, NULL);
 		if (c->at + 1 >= c->argc)
 			return complain(c, word, "needs a value");
 		value = c->argv[++c->at];

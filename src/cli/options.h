@@ -31,7 +31,7 @@ struct ap_opt {
 	enum ap_opt_type type;
 	size_t offset;
 	ap_opt_call *call;
-	const char *value; /* name of the value in help; NULL for flags */
+	const char *value; /* its name in help; "[name]": may be absent (NULL); NULL for flags */
 	const char *help;
 	bool hidden;
 };

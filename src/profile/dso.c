@@ -42,6 +42,18 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static const char *short_name(struct ap_symbols *s, const char *path, enum ap_dso_kind kind)
+{
+	char text[40];
+	int tid;
+
+	if (kind == AP_DSO_JIT && sscanf(path, "/tmp/perf-%d.map", &tid) == 1) {
+		snprintf(text, sizeof(text), "[JIT] tid %d", tid);
+		return ap_intern_str(&s->text, text);
+	}
+	return kind == AP_DSO_FILE ? ap_intern_str(&s->text, base_name(path)) : path;
+}
+
 struct ap_dso *ap_dso_get(struct ap_symbols *s, const char *path, enum ap_dso_kind kind)
 {
 	const char *name = ap_intern_str(&s->text, path);
@@ -55,9 +67,7 @@ struct ap_dso *ap_dso_get(struct ap_symbols *s, const char *path, enum ap_dso_ki
 	}
 	d = ap_profile_calloc(1, sizeof(*d));
 	d->path = name;
-	d->name = kind == AP_DSO_FILE || kind == AP_DSO_JIT
-			  ? ap_intern_str(&s->text, base_name(name))
-			  : name;
+	d->name = short_name(s, name, kind);
 	d->kind = kind;
 	d->symbols = s;
 	d->index = s->ndso;
@@ -193,22 +203,21 @@ static bool take_symtab(struct ap_dso *dso, const char *path, void *arg)
 	return ok;
 }
 
-/* What stripped files have, and what only the file itself knows. */
+/* The file itself says what is where in it; most of the symbols may be in another. */
 static void file_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 {
-	bool found = ap_dso_candidates(dso, take_symtab, vec);
 	char path[4096];
 	struct ap_elf e;
+	bool is = ap_elf_open(&e, dso, ap_dso_file(dso, path, sizeof(path)));
 
-	if (!ap_elf_open(&e, dso, ap_dso_file(dso, path, sizeof(path)))) {
-		if (!dso->nseg && dso->symfile && ap_elf_open(&e, dso, dso->symfile)) {
-			ap_elf_segments(dso, &e);
-			ap_elf_close(&e);
-		}
-		return;
+	if (is) {
+		ap_elf_segments(dso, &e);
+		ap_elf_build_id(dso, &e);
 	}
-	if (!found && ap_elf_symbols(dso, &e, true, vec))
+	if (!ap_dso_candidates(dso, take_symtab, vec) && is && ap_elf_symbols(dso, &e, true, vec))
 		dso->symfile = dso->path;
+	if (!is)
+		return;
 	ap_elf_plt(dso, &e, vec);
 	ap_elf_close(&e);
 }

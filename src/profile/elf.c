@@ -39,6 +39,15 @@ static bool same_build(const struct ap_dso *dso, Elf *elf)
 	return n >= dso->build_id_size && !memcmp(id, dso->build_id, dso->build_id_size);
 }
 
+void ap_elf_build_id(struct ap_dso *dso, struct ap_elf *e)
+{
+	const void *id;
+	ssize_t n = dso->build_id_size ? 0 : dwelf_elf_gnu_build_id(e->elf, &id);
+
+	if (n > 0)
+		ap_dso_set_build_id(dso, id, (u32)n);
+}
+
 bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path)
 {
 	GElf_Ehdr eh;

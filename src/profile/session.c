@@ -188,6 +188,12 @@ static void insert_at(struct ap_maps *m, u32 i, const struct ap_map *map)
 	m->n++;
 }
 
+static void changes(struct ap_session *s, const struct ap_maps *m)
+{
+	if (s->before_change && m->waiting)
+		s->before_change(s->change_arg);
+}
+
 /* What is new covers what was there; parts that stick out stay. */
 static void insert(struct ap_maps *m, const struct ap_map *map)
 {
@@ -255,6 +261,7 @@ static void user_map(struct ap_session *s, struct ap_thread *t, struct ap_map *m
 	map->dso = ap_dso_get(&s->symbols, name, kind);
 	if (id_size && !map->dso->build_id_size)
 		ap_dso_set_build_id(map->dso, build_id, id_size);
+	changes(s, t->maps);
 	insert(t->maps, map);
 }
 
@@ -283,6 +290,7 @@ static void kernel_map(struct ap_session *s, struct ap_map *map, const char *nam
 		snprintf(module, sizeof(module), "[%.*s]", (int)(n < 200 ? n : 200), base);
 		map->dso = ap_dso_get(&s->symbols, module, AP_DSO_MODULE);
 	}
+	changes(s, &s->kernel);
 	insert(&s->kernel, map);
 }
 
@@ -383,12 +391,6 @@ static void fork_record(struct ap_session *s, const struct ap_data_rec *rec)
 	}
 }
 
-static void changes(struct ap_session *s)
-{
-	if (s->before_change)
-		s->before_change(s->change_arg);
-}
-
 void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
 {
 	if (rec->h.type < AP_ARRAY_SIZE(s->nr))
@@ -396,15 +398,12 @@ void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
 	switch (rec->h.type) {
 	case AP_PERF_RECORD_MMAP:
 	case AP_PERF_RECORD_MMAP2:
-		changes(s);
 		mmap_record(s, rec);
 		break;
 	case AP_PERF_RECORD_COMM:
-		changes(s);
 		comm_record(s, rec);
 		break;
 	case AP_PERF_RECORD_FORK:
-		changes(s);
 		fork_record(s, rec);
 		break;
 	case AP_PERF_RECORD_LOST:

@@ -24,7 +24,8 @@ struct ap_maps {
 	struct ap_map *v; /* by start, without overlaps */
 	u32 n, cap;
 	u32 users;
-	u32 last; /* where the last address was found */
+	u32 waiting; /* samples that were folded and not resolved yet: see fold.c */
+	u32 last;    /* where the last address was found */
 };
 
 struct ap_thread {
@@ -32,7 +33,6 @@ struct ap_thread {
 	const char *comm; /* interned: equal names are equal pointers */
 	bool named;
 	struct ap_maps *maps;
-	u32 waiting; /* samples that were folded and not resolved yet: see fold.h */
 };
 
 /* What an address resolves to. */
@@ -52,7 +52,7 @@ struct ap_session {
 	u32 nthreads, cap;
 	struct ap_thread **gone; /* kept, because results point to them */
 	u32 ngone;
-	/* told before a record changes what resolves how; NULL: nobody cares */
+	/* told before a record changes how a process's waiting samples resolve; NULL: nobody cares */
 	void (*before_change)(void *arg);
 	void *change_arg;
 	u64 nr[96]; /* records seen by type */

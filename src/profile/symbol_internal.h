@@ -32,6 +32,8 @@ void ap_elf_close(struct ap_elf *e);
 /* Whatever tables the file has: .symtab, else .dynsym, else .gnu_debugdata; false: none. */
 bool ap_elf_symbols(struct ap_dso *dso, struct ap_elf *e, bool dynsym, struct ap_symvec *vec);
 void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec);
+/* Where the DSO has none from the profile. */
+void ap_elf_build_id(struct ap_dso *dso, struct ap_elf *e);
 void ap_elf_segments(struct ap_dso *dso, struct ap_elf *e);
 /* file by its .gnu_debuglink, into buf; false: has none */
 bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/memory.h"
+
+const char *ap_profile_path(const char *path)
+{
+	struct stat st;
+
+	if (path)
+		return path;
+	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+}
+
+struct ap_data *ap_profile_open(const char *command, const char *path)
+{
+	struct ap_data *d = NULL;
+	char why[AP_DATA_WHY];
+	int err;
+
+	path = ap_profile_path(path);
+	err = ap_data_open(&d, path, why);
+	if (!err)
+		return d;
+	fprintf(stderr, "%s: %s: %s%s\n", command, path, why,
+		err == -ENOENT ? " (try 'anyperf record' first, or -i file)" : "");
+	return NULL;
+}
+
+int ap_profile_close(const char *command, const char *path, struct ap_data *d)
+{
+	const char *why = ap_data_damage(d);
+	int status = 0;
+
+	if (why) {
+		fprintf(stderr, "%s: %s: %s; what came before was used\n", command,
+			ap_profile_path(path), why);
+		status = AP_EXIT_FAILURE;
+	} else if (ap_data_unfinished(d)) {
+		fprintf(stderr,
+			"%s: %s: was not finished by its recorder; all that is in it was used\n",
+			command, ap_profile_path(path));
+	}
+	ap_data_close(d);
+	return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the commands that read a perf.data have in common.
+ */
+#ifndef AP_CLI_PROFILE_H
+#define AP_CLI_PROFILE_H
+
+#include "profile/data.h"
+
+/* NULL after a line on stderr; path NULL: perf.data, or standard input where that is a pipe. */
+struct ap_data *ap_profile_open(const char *command, const char *path);
+
+/* Closes; what kept the file from being read whole goes to stderr and makes the status. */
+int ap_profile_close(const char *command, const char *path, struct ap_data *d);
+
+/* The path that ap_profile_open() takes for NULL. */
+const char *ap_profile_path(const char *path);
+
+#endif

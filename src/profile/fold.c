@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Equal samples are counted before they are resolved: most of a profile repeats itself, and the
+ * cost of symbols, tables and trees is then that of what is different in it.
+ *
+ * What waits here resolves later as it would have when it was read, because whoever changes the
+ * mappings of a process asks for those that wait first (ap_maps.waiting, ap_session.before_change).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/hist_internal.h"
+
+#define MAX_WAITING 65536U
+#define MAX_BYTES   (16U * 1024 * 1024)
+#define MAX_FRAMES  4096U
+
+struct bucket {
+	u64 hash;
+	struct ap_thread *thread;
+	const char *comm;
+	u64 ip, period, count;
+	u64 nchain;
+	u32 event, cpu;
+	u8 cpumode;
+	u64 chain[];
+};
+
+struct ap_fold {
+	struct ap_session *s;
+	struct ap_hist_opts opts;
+	struct ap_hist **hist; /* by event */
+	u32 nhist;
+	struct bucket **slot, **waiting;
+	u32 n, cap;
+	struct ap_arena arena;
+	size_t bytes;
+	bool by_cpu;
+	struct ap_frame frame[MAX_FRAMES];
+};
+
+/* Resolves all that waits. */
+static void flush(void *arg);
+
+struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opts)
+{
+	struct ap_fold *f = ap_profile_calloc(1, sizeof(*f));
+	u32 i;
+
+	f->s = s;
+	f->opts = *opts;
+	for (i = 0; i < opts->nsort; i++)
+		f->by_cpu |= opts->sort[i] == AP_KEY_CPU;
+	f->cap = 4 * MAX_WAITING;
+	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
+	f->waiting = ap_profile_calloc(MAX_WAITING, sizeof(struct bucket *));
+	s->before_change = flush;
+	s->change_arg = f;
+	return f;
+}
+
+void ap_fold_free(struct ap_fold *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->nhist; i++)
+		ap_hist_free(f->hist[i]);
+	free(f->hist);
+	free(f->slot);
+	free(f->waiting);
+	ap_arena_fini(&f->arena);
+	f->s->before_change = NULL;
+	free(f);
+}
+
+static u64 mix(u64 h, u64 v)
+{
+	h = (h ^ v) * 0x9fb21c651e98df25ULL;
+	return h ^ h >> 32;
+}
+
+static u64 hash_sample(const struct bucket *key, const u8 *chain)
+{
+	u64 h = mix((u64)(uintptr_t)key->thread, key->ip), i;
+
+	h = mix(h, (u64)key->event << 40 ^ (u64)key->cpumode << 32 ^ key->cpu);
+	h = mix(h, key->nchain);
+	for (i = 0; i < key->nchain; i++)
+		h = mix(h, ap_get64(chain + 8 * i));
+	return h;
+}
+
+static bool same(const struct bucket *b, const struct bucket *key, const u8 *chain)
+{
+	return b->hash == key->hash && b->thread == key->thread && b->comm == key->comm &&
+	       b->ip == key->ip && b->event == key->event && b->cpumode == key->cpumode &&
+	       b->cpu == key->cpu && b->nchain == key->nchain &&
+	       (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
+}
+
+static struct ap_hist *hist_of(struct ap_fold *f, u32 event)
+{
+	while (f->nhist <= event) {
+		f->hist = ap_profile_realloc(f->hist, event + 1, sizeof(struct ap_hist *));
+		f->hist[f->nhist++] = NULL;
+	}
+	if (!f->hist[event])
+		f->hist[event] = ap_hist_new(&f->opts);
+	return f->hist[event];
+}
+
+static void resolve(struct ap_fold *f, const struct bucket *b)
+{
+	struct ap_hist_sample hs = { 0 };
+	u32 i;
+
+	hs.thread = b->thread;
+	hs.comm = b->comm;
+	hs.cpu = b->cpu;
+	hs.period = b->period;
+	hs.count = b->count;
+	ap_session_resolve(f->s, b->thread, b->cpumode, b->ip, &hs.place);
+	hs.frame = f->frame;
+	if (b->nchain)
+		hs.nframes = ap_session_frames(f->s, b->thread, (const u8 *)b->chain, b->nchain,
+					       f->opts.inlines, f->frame, MAX_FRAMES);
+	if (f->opts.order == AP_CALLER) {
+		for (i = 0; i < hs.nframes / 2; i++) {
+			struct ap_frame t = f->frame[i];
+
+			f->frame[i] = f->frame[hs.nframes - 1 - i];
+			f->frame[hs.nframes - 1 - i] = t;
+		}
+	}
+	ap_hist_add(hist_of(f, b->event), &hs);
+}
+
+static void flush(void *arg)
+{
+	struct ap_fold *f = arg;
+	u32 i;
+
+	for (i = 0; i < f->n; i++) {
+		u32 k = (u32)f->waiting[i]->hash & (f->cap - 1);
+
+		resolve(f, f->waiting[i]);
+		f->waiting[i]->thread->maps->waiting = 0;
+		/* runs of full slots are emptied as a whole, in whatever order */
+		while (f->slot[k]) {
+			f->slot[k] = NULL;
+			k = (k + 1) & (f->cap - 1);
+		}
+	}
+	f->s->kernel.waiting = 0;
+	f->n = 0;
+	f->bytes = 0;
+	ap_arena_fini(&f->arena);
+}
+
+static void add(struct ap_fold *f, struct bucket *key, const u8 *chain)
+{
+	struct bucket *b;
+	u64 period = key->period;
+	u32 k;
+
+	key->hash = hash_sample(key, chain);
+	for (k = (u32)key->hash & (f->cap - 1); (b = f->slot[k]); k = (k + 1) & (f->cap - 1)) {
+		if (same(b, key, chain)) {
+			b->period += period;
+			b->count++;
+			return;
+		}
+	}
+	if (f->n == MAX_WAITING || f->bytes > MAX_BYTES) {
+		flush(f);
+		k = (u32)key->hash & (f->cap - 1);
+	}
+	b = ap_arena_get(&f->arena, sizeof(*b) + 8 * key->nchain);
+	*b = *key;
+	b->count = 1;
+	if (key->nchain)
+		memcpy(b->chain, chain, 8 * key->nchain);
+	f->bytes += sizeof(*b) + 8 * key->nchain;
+	f->slot[k] = b;
+	f->waiting[f->n++] = b;
+	key->thread->maps->waiting = 1;
+	f->s->kernel.waiting = 1;
+}
+
+bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
+{
+	struct bucket key = { 0 };
+	struct ap_sample s;
+
+	if (!rec->event)
+		return true; /* of an event that the file does not tell of */
+	if (ap_sample_parse(rec->event, rec->bytes, &s))
+		return false;
+	key.thread = ap_session_thread(f->s, s.pid, s.tid);
+	key.comm = key.thread->comm;
+	key.ip = s.ip;
+	key.period = s.period;
+	key.event = rec->event->index;
+	key.cpumode = s.cpumode;
+	key.cpu = f->by_cpu ? s.cpu : 0;
+	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
+		key.nchain = s.nchain;
+	add(f, &key, s.chain);
+	return true;
+}
+
+void ap_fold_finish(struct ap_fold *f)
+{
+	u32 i;
+
+	flush(f);
+	for (i = 0; i < f->nhist; i++) {
+		if (f->hist[i])
+			ap_hist_finish(f->hist[i]);
+	}
+}
+
+struct ap_hist *ap_fold_hist(const struct ap_fold *f, u32 event)
+{
+	return event < f->nhist ? f->hist[event] : NULL;
+}
+
+/* A frame, or all functions that were expanded there. */
+static u32 expand(const struct ap_place *p, bool inlines, struct ap_frame *out, u32 max)
+{
+	struct ap_frame f = { p->ip, p->addr, p->dso, p->sym, p->cpumode };
+	const struct ap_symbol *fn[64];
+	u32 i, n = 0;
+
+	if (!max)
+		return 0;
+	if (inlines && p->sym && p->dso->kind == AP_DSO_FILE)
+		n = ap_dso_inlines(p->dso, p->sym, p->addr, fn, AP_ARRAY_SIZE(fn));
+	for (i = 0; i < n && i < max; i++) {
+		f.sym = fn[i];
+		out[i] = f;
+	}
+	if (!n)
+		out[i++] = f;
+	return i;
+}
+
+u32 ap_session_frames(struct ap_session *s, struct ap_thread *t, const u8 *chain, u64 n,
+		      bool inlines, struct ap_frame *out, u32 max)
+{
+	u8 mode = AP_PERF_RECORD_MISC_USER;
+	struct ap_place place;
+	u32 nout = 0;
+	bool bad;
+	u64 i;
+
+	for (i = 0; i < n; i++) {
+		u64 ip = ap_get64(chain + 8 * i);
+
+		if (ap_chain_marker(ip, &mode, &bad)) {
+			if (bad)
+				return 0;
+			continue;
+		}
+		ap_session_resolve(s, t, mode, ip, &place);
+		nout += expand(&place, inlines, out + nout, max - nout);
+	}
+	return nout;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/hist_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/hist_internal.h"
+
+void ap_hist_opts_init(struct ap_hist_opts *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->chain = AP_CHAIN_GRAPH;
+	o->chain_percent = 0.5;
+	o->max_stack = 127;
+}
+
+static bool append(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
+{
+	u32 i;
+
+	for (i = 0; i < *n; i++) {
+		if (list[i] == key)
+			return true;
+	}
+	if (*n == AP_HIST_COLUMNS)
+		return false;
+	list[(*n)++] = key;
+	return true;
+}
+
+static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *why, size_t size)
+{
+	enum ap_hist_key key;
+	size_t len;
+
+	while (*text) {
+		len = strcspn(text, ", ");
+		key = ap_key_find(text, len);
+		if (len && (key == AP_COL_N || !append(list, n, key))) {
+			snprintf(
+				why, size,
+				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile "
+				"overhead overhead_children overhead_us overhead_sys sample period)",
+				(int)len, text);
+			return -EINVAL;
+		}
+		text += len;
+		text += strspn(text, ", ");
+	}
+	return 0;
+}
+
+static void prepend(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
+{
+	u32 i;
+
+	for (i = 0; i < *n; i++) {
+		if (list[i] == key)
+			return;
+	}
+	if (*n == AP_HIST_COLUMNS)
+		return;
+	memmove(list + 1, list, *n * sizeof(*list));
+	list[0] = key;
+	++*n;
+}
+
+int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *fields, u32 want,
+			 char *why, size_t size)
+{
+	enum ap_hist_key key[AP_HIST_COLUMNS];
+	u32 i, n = 0;
+	int r;
+
+	o->nsort = o->ncolumn = 0;
+	r = fields ? parse_list(fields, o->column, &o->ncolumn, why, size) : 0;
+	if (!r && (sort || !fields))
+		r = parse_list(sort ? sort : "comm,dso,symbol", key, &n, why, size);
+	if (r)
+		return r;
+	if (fields) {
+		for (i = 0; i < n; i++)
+			append(o->sort, &o->nsort, key[i]);
+		for (i = 0; i < o->ncolumn; i++)
+			append(o->sort, &o->nsort, o->column[i]);
+		for (i = 0; i < n; i++)
+			append(o->column, &o->ncolumn, key[i]);
+		o->sym_first = false;
+		return 0;
+	}
+	for (i = 0; i < n; i++)
+		append(o->sort, &o->nsort, key[i]);
+	o->sym_first = sort && n && key[0] == AP_KEY_SYM;
+	prepend(o->sort, &o->nsort, AP_COL_SELF);
+	if (o->children)
+		prepend(o->sort, &o->nsort, AP_COL_CHILDREN);
+	if (o->children)
+		append(o->column, &o->ncolumn, AP_COL_CHILDREN);
+	append(o->column, &o->ncolumn, AP_COL_SELF);
+	if (want & AP_WANT_MODES) {
+		append(o->column, &o->ncolumn, AP_COL_SYS);
+		append(o->column, &o->ncolumn, AP_COL_USER);
+	}
+	if (want & AP_WANT_SAMPLES)
+		append(o->column, &o->ncolumn, AP_COL_SAMPLES);
+	if (want & AP_WANT_PERIOD)
+		append(o->column, &o->ncolumn, AP_COL_PERIOD);
+	for (i = 0; i < n; i++)
+		append(o->column, &o->ncolumn, key[i]);
+	return 0;
+}
+
+static bool word(struct ap_hist_opts *o, bool *order_set, const char *w, size_t len)
+{
+	static const struct {
+		const char *word;
+		int chain, order, value;
+	} words[] = {
+		{ "none", AP_CHAIN_NONE, -1, -1 },
+		{ "graph", AP_CHAIN_GRAPH, -1, -1 },
+		{ "fractal", AP_CHAIN_FRACTAL, -1, -1 },
+		{ "caller", -1, AP_CALLER, -1 },
+		{ "callee", -1, AP_CALLEE, -1 },
+		{ "percent", -1, -1, AP_VALUE_PERCENT },
+		{ "period", -1, -1, AP_VALUE_PERIOD },
+		{ "count", -1, -1, AP_VALUE_COUNT },
+		{ "function", -1, -1, -1 },
+	};
+	size_t i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(words); i++) {
+		if (strlen(words[i].word) < len || strncmp(words[i].word, w, len))
+			continue;
+		if (words[i].chain >= 0)
+			o->chain = (enum ap_chain_mode)words[i].chain;
+		if (words[i].order >= 0) {
+			o->order = (enum ap_chain_order)words[i].order;
+			*order_set = true;
+		}
+		if (words[i].value >= 0)
+			o->value = (enum ap_chain_value)words[i].value;
+		return true;
+	}
+	return false;
+}
+
+int ap_hist_opts_graph(struct ap_hist_opts *o, bool *order_set, const char *how, char *why,
+		       size_t size)
+{
+	bool percent_set = false;
+	size_t len;
+	char *end;
+
+	for (; *how; how += len + (how[len] == ',')) {
+		double v;
+
+		len = strcspn(how, ",");
+		if (!len || word(o, order_set, how, len))
+			continue;
+		errno = 0;
+		v = strtod(how, &end);
+		if (errno || end != how + len || !(v >= 0) || v > 1e9) {
+			snprintf(why, size,
+				 "'%.*s' is none of graph, fractal, none, caller, callee, percent, "
+				 "period, count, or a number",
+				 (int)len, how);
+			return -EINVAL;
+		}
+		if (percent_set)
+			o->chain_limit = (u32)v;
+		else
+			o->chain_percent = v;
+		percent_set = true;
+	}
+	return 0;
+}

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# `anyperf report` of files that perf recorded: the same text as perf's own report.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+command -v perf >/dev/null || skip_all "no perf"
+command -v gcc >/dev/null || skip_all "no gcc"
+HOME=$tmp/home
+export HOME
+mkdir "$HOME"
+
+cat >"$tmp/work.c" <<'END'
+static volatile unsigned long s;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i * i; }
+__attribute__((noinline)) void mid(int n) { leaf(n); s++; }
+__attribute__((noinline)) void top(int n) { mid(n); leaf(n / 2); s++; }
+int main(void) { for (int i = 0; i < 700; i++) top(100000); return 0; }
+END
+gcc -O1 -g -fno-omit-frame-pointer -o "$tmp/work" "$tmp/work.c" || exit 1
+cat >"$tmp/named.cc" <<'END'
+#include <string>
+namespace ns { struct A { volatile unsigned long s;
+	template<typename T> __attribute__((noinline)) void run(T n, std::string x)
+	{ for (T i = 0; i < n; i++) s += i; s += x.size(); } }; }
+int main() { ns::A a{}; for (int i = 0; i < 1000; i++) a.run<int>(100000, "abc"); }
+END
+g++ -O2 -fno-omit-frame-pointer -o "$tmp/named" "$tmp/named.cc" || exit 1
+
+record()
+{
+	local file=$1
+	shift
+	perf record -q -e cpu-clock:u -g -o "$file" -- "$@" >/dev/null 2>"$tmp/why" ||
+		skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+}
+record "$tmp/work.data" "$tmp/work"
+record "$tmp/named.data" "$tmp/named"
+perf record -q -z -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- sh -c "$tmp/work; $tmp/named" \
+	>/dev/null 2>&1 || exit 1
+perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" 2>/dev/null || exit 1
+
+# same NAME ARGS...: both reports, without perf's tip of the day and the blank line before it
+same()
+{
+	local name=$1
+	shift
+	perf report --stdio "$@" 2>/dev/null </dev/null | sed '/^# (Tip/,$d' | sed '$d' >"$tmp/theirs"
+	run "$ANYPERF" report --stdio "$@"
+	if ! grep -q '%' "$tmp/theirs"; then
+		not_ok "$name" "perf reports nothing"
+	elif diff "$tmp/theirs" "$tmp/out" >"$tmp/diff"; then
+		ok "$name"
+	else
+		not_ok "$name" "$(head -n 20 "$tmp/diff")"
+	fi
+}
+
+for file in work named; do
+	same "$file: the table with callers" -i "$tmp/$file.data"
+	same "$file: without children" -i "$tmp/$file.data" --no-children
+	same "$file: callees" -i "$tmp/$file.data" -g callee
+	same "$file: no trees" -i "$tmp/$file.data" -g none
+	same "$file: fractal trees" -i "$tmp/$file.data" -g fractal,0.5
+	same "$file: counts, three branches" -i "$tmp/$file.data" -g graph,2,3,caller,count
+	same "$file: by file and symbol, above 1 percent" -i "$tmp/$file.data" -s dso,sym \
+		--percent-limit 1
+	same "$file: by thread" -i "$tmp/$file.data" -s pid,comm,dso --no-children
+	same "$file: numbers" -i "$tmp/$file.data" -n --show-total-period --showcpuutilization
+	same "$file: columns" -i "$tmp/$file.data" -F overhead,comm,period,sample
+	same "$file: separator" -i "$tmp/$file.data" -s comm,dso -t,
+	same "$file: header" -i "$tmp/$file.data" --header
+	same "$file: raw names" -i "$tmp/$file.data" --no-demangle -g none
+done
+same "packed, two events" -i "$tmp/two.data"
+
+run "$ANYPERF" report --stdio -i "$tmp/pipe.data" --no-children -g none
+perf report --stdio -i "$tmp/pipe.data" --no-children -g none 2>/dev/null | grep '%' >"$tmp/theirs"
+grep '%' "$tmp/out" >"$tmp/ours"
+is "$(cat "$tmp/ours")" "$(cat "$tmp/theirs")" "a stream in a file"
+"$ANYPERF" report --stdio -i - --no-children -g none <"$tmp/pipe.data" 2>/dev/null | grep '%' >"$tmp/ours"
+is "$(cat "$tmp/ours")" "$(cat "$tmp/theirs")" "a stream from standard input"
+
+run "$ANYPERF" report -i "$tmp/none"
+is "$status" 125 "no file: status 125"
+has "$tmp/err" 'none: No such file or directory' "no file: says so"
+run "$ANYPERF" report -i "$tmp/work"
+is "$status" 125 "no perf.data: status 125"
+has "$tmp/err" 'is not a perf.data file' "no perf.data: says so"
+run "$ANYPERF" report -s nonsense -i "$tmp/work.data"
+is "$status" 129 "unknown key: status 129"
+has "$tmp/err" "unknown key 'nonsense'" "unknown key: says so"
+
+size=$(stat -c %s "$tmp/work.data")
+head -c $((size / 2)) "$tmp/work.data" >"$tmp/cut.data"
+run "$ANYPERF" report --stdio -i "$tmp/cut.data"
+is "$status" 125 "a cut file: status 125"
+has "$tmp/err" 'cut off' "a cut file: says so"
+has "$tmp/out" 'leaf' "a cut file: what could be read is shown"
+done_testing
