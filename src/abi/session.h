@@ -104,7 +104,7 @@ struct ap_slot {
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
 	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
-	u64 watch[AP_WATCH_MAX]; /* how often it executed the code at ap_session.watch */
+	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 	/*
 	 * Sampling (abi/sampler.h).  samplers, sampler_gen: the supervisor's.  sampler_ack: the generation
@@ -226,8 +226,8 @@ struct ap_session {
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
 	u32 code_gen;	/* incremented where a task has changed code that is not its own */
 	u32 mute;	/* 1 once any process may not ring the doorbell (ap_seg.mute) */
-	u32 watch_gen;	/* incremented when an address joins the next; by the supervisor */
-	u32 watch_used; /* bit n: watch[n] is an execution breakpoint of some task */
+	u32 watch_gen;	/* incremented when code has to mind more of the next; by the supervisor */
+	u32 watch_used; /* bit n: watch[n] is a breakpoint of some task */
 	u64 watch[AP_WATCH_MAX];
 	u32 trace_on; /* 1: tracepoints are counted; written by the supervisor */
 	u32 looks;    /* incremented before the doorbell by who wants more than an answer */
@@ -247,8 +247,15 @@ struct ap_session {
 	u32 nlanes;
 	u32 branches; /* 1: code notes taken branches, for samples that show the last ones */
 	u64 lanes[AP_LANE_MAX];
-	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
+	u32 data_gen; /* incremented when a data watch joins or leaves; by the supervisor */
+	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
+	char debug_dir[256];	     /* AP_F_DEBUG: folder of the reports, absolute */
 };
+
+/* ap_session.watch_how: HW_BREAKPOINT_W, _RW or _X, and the bytes of data. */
+#define AP_WATCH_HOW(type, len) ((type) | (len) << 8)
+#define AP_WATCH_TYPE(how)	((how)&0xff)
+#define AP_WATCH_LEN(how)	((how) >> 8)
 
 _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 
@@ -257,6 +264,7 @@ _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 #define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
 #define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
 #define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
+#define AP_STRESS_CHECKS   (1u << 5) /* accesses are checked as if data were watched here and there */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

@@ -98,6 +98,10 @@ static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 		run->stress |= AP_STRESS_REQUESTS;
 		return true;
 	}
+	if (len == 6 && !strncmp(word, "checks", len)) {
+		run->stress |= AP_STRESS_CHECKS;
+		return true;
+	}
 	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
 		return false;
 	run->stress |= AP_STRESS_FAULT;
@@ -114,7 +118,7 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 		len = strcspn(value, ",");
 		if (!add_stress(run, value, len)) {
 			snprintf(why, AP_OPT_WHY,
-				 "needs evict, unlinked, shapes, requests or fault=N");
+				 "needs evict, unlinked, shapes, requests, checks or fault=N");
 			return -EINVAL;
 		}
 		if (!value[len])

@@ -6,6 +6,7 @@
  */
 #include "engine/sb.h"
 
+#include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/region.h"
 #include "engine/smc.h"
@@ -135,10 +136,12 @@ static bool serializes(const struct ap_insn *i)
 }
 
 /* Why an instruction is executed alone, by way of the dispatcher. */
-static enum ap_special alone_for(const struct ap_insn *i, u64 pc)
+static enum ap_special alone_for(const struct ap_insn *i, u64 pc, enum ap_check_kind check)
 {
 	if (ap_watch_is_at(pc))
 		return AP_SPECIAL_WATCH;
+	if (check == AP_CHECK_ALONE)
+		return AP_SPECIAL_DATA;
 	return serializes(i) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;
 }
 
@@ -321,6 +324,7 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
 		struct ap_sb_insn *in = &sb->insns[sb->n];
+		enum ap_check_kind check = AP_CHECK_NONE;
 		enum ap_special alone;
 		u64 next;
 
@@ -334,7 +338,10 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 			end_direct(sb, cur);
 			break;
 		}
-		alone = max_insns > 1 ? alone_for(&in->i, cur) : AP_SPECIAL_NONE;
+		if (ap_unlikely(ap_proc.data) && !sb->alone)
+			check = ap_check_kind(&in->i, in->bytes);
+		in->check = check == AP_CHECK_INLINE;
+		alone = sb->alone ? AP_SPECIAL_NONE : alone_for(&in->i, cur, check);
 		if (alone != AP_SPECIAL_NONE) {
 			bool lasts = !sb->transient;
 

@@ -226,6 +226,12 @@ static bool is_to_evict(void)
 	return (ap_proc.stress & AP_STRESS_EVICT) && ap_self()->delivered % 4 == 0;
 }
 
+/* With checks an instruction takes four times the room. */
+static u32 max_insns(void)
+{
+	return ap_proc.data ? AP_BLOCK_INSNS / 4 : AP_BLOCK_INSNS;
+}
+
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 {
 	struct ap_block *b;
@@ -239,10 +245,10 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 			add_pad(b);
 		return b;
 	}
-	b = make(pc, in_range(pc) ? AP_BLOCK_INSNS : 1, by_ibl && !unlinked);
+	b = make(pc, in_range(pc) ? max_insns() : 1, by_ibl && !unlinked);
 	if (!b) {
 		ap_cache_flush();
-		b = make(pc, AP_BLOCK_INSNS, false);
+		b = make(pc, max_insns(), false);
 		if (!b)
 			return NULL;
 	}
@@ -280,7 +286,9 @@ struct ap_block *ap_cache_one_shot(u64 pc)
 	struct ap_block *b;
 
 	ap_smc_hold(true);
+	sb.alone = true;
 	b = make(pc, 1, false);
+	sb.alone = false;
 	ap_smc_hold(false);
 	if (b)
 		b->dead = 1;

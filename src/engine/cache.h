@@ -32,6 +32,7 @@ enum ap_special {
 	AP_SPECIAL_CPUID,     /* these where the session has a PMU */
 	AP_SPECIAL_RDPMC,
 	AP_SPECIAL_WATCH, /* an execution breakpoint is at the instruction */
+	AP_SPECIAL_DATA,  /* it may access what is watched, and no check can tell */
 };
 
 /* One way out of a block. */
@@ -61,6 +62,7 @@ enum ap_rec_class {
 	AP_REC_REP,	 /* notes rcx; the next record is the instruction */
 	AP_REC_REP_ECX,	 /* the same where it counts in ecx */
 	AP_REC_REP_DONE, /* counts what it has gone down by */
+	AP_REC_CHECK,	 /* no instruction: does the next one access what is watched? */
 };
 
 /* Records whose next pc is the next element of jumps[]. */

@@ -3,6 +3,7 @@
  * The dispatcher: every way out of translated code ends here, and every way in starts here.  It runs
  * on an empty engine stack with the thread's registers in t->regs and never returns.
  */
+#include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -59,6 +60,10 @@ static struct leave read_exit(struct ap_thread *t)
 	if (t->exit_kind == AP_EXIT_IBL && ap_unlikely(!is_canonical(t->regs.rip)) &&
 	    ap_cache_locate((u64)place_of(t->branch_id), &w))
 		l.branch = w.app_pc;
+	if (t->exit_kind == AP_EXIT_DATA && ap_cache_locate((u64)place_of(t->exit_id), &w)) {
+		l.target = w.app_pc;
+		ap_cache_count_partial(t, &w);
+	}
 	if (t->exit_kind != AP_EXIT_DIRECT)
 		return l;
 	stub = place_of(t->exit_id);
@@ -67,6 +72,8 @@ static struct leave read_exit(struct ap_thread *t)
 	l.target = x->target;
 	l.kind = x->kind;
 	l.special = x->special;
+	if (t->alone)
+		l.link = NULL;
 	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
 		/* The branch in question is the last one; one left earlier is taken to fall through. */
 		bool taken = x == &x->from->exits[x->from->nexits - 2];
@@ -107,6 +114,14 @@ static void stress_fault(const struct ap_thread *t)
 		__asm__ volatile("mov %0, (%1)" : : "r"(0), "r"(0x10ULL) : "memory");
 }
 
+/* What was made for one instruction, which has run or not.  Lock held. */
+static void drop_alone(struct ap_thread *t)
+{
+	if (ap_unlikely(t->alone) && t->epoch == ap_proc.epoch)
+		ap_cache_drop_probe(t->alone);
+	t->alone = NULL;
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -118,9 +133,11 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		link = NULL;
 		by_ibl = false;
 		ap_watch_undo(t);
+		ap_data_settle(t, false);
 		ap_signal_deliver(t);
 	}
 	ap_lock_take(&ap_proc.lock);
+	drop_alone(t);
 	if (ap_unlikely(ap_proc.native)) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_native_park(t);
@@ -156,6 +173,8 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	u64 frame[5];
 
 	t->regs.rip = pc;
+	if (ap_unlikely(ap_proc.data))
+		ap_data_look(t, pc);
 	if (ap_safe_copy(frame, (const void *)t->regs.gpr[AP_RSP], sizeof(frame)) != 0 ||
 	    frame[1] != 0x33)
 		ap_go_native(t, "iret to another code segment");
@@ -164,6 +183,7 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	t->regs.rip = frame[0];
 	t->regs.rflags = (frame[2] & 0x40dd5) | 0x202;
 	t->regs.gpr[AP_RSP] = frame[3];
+	ap_data_settle(t, true);
 	ap_smc_serialize();
 	run(t, false);
 }
@@ -212,6 +232,15 @@ static bool discovered(u64 pc)
 	return yes;
 }
 
+/* One instruction, which may access what is watched. */
+AP_NORETURN static void run_watched(struct ap_thread *t, u64 pc)
+{
+	t->regs.rip = pc;
+	if (ap_proc.data)
+		ap_data_look(t, pc);
+	ap_dispatch_one_shot(t);
+}
+
 AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 {
 	switch (l->special) {
@@ -232,9 +261,10 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_smc_serialize();
 		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_WATCH:
-		t->regs.rip = l->target;
 		ap_watch_hit(t, l->target);
-		ap_dispatch_one_shot(t);
+		run_watched(t, l->target);
+	case AP_SPECIAL_DATA:
+		run_watched(t, l->target);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
 		ap_pmc_cpuid(t, l->target);
@@ -274,6 +304,7 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
 		ap_count_extra(t, &vec, (u64)-1);
 	}
 	t->regs.rip = pc;
+	ap_data_settle(t, false);
 	ap_signal_general_protection(t);
 }
 
@@ -284,13 +315,14 @@ void ap_dispatch(struct ap_thread *t)
 	set_in_code(t, 0);
 	if (l.kind != AP_EXIT_NONE)
 		t->watch_hit = 0;
+	if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
+		branch_to_nowhere(t, l.branch);
+	ap_data_settle(t, l.kind != AP_EXIT_NONE);
 	switch (l.kind) {
 	case AP_EXIT_DIRECT:
 		t->regs.rip = l.target;
 		run_from(t, &l, false);
 	case AP_EXIT_IBL:
-		if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
-			branch_to_nowhere(t, l.branch);
 		run(t, true);
 	case AP_EXIT_SYSCALL:
 		t->regs.rip = l.target;
@@ -298,6 +330,8 @@ void ap_dispatch(struct ap_thread *t)
 		run(t, false);
 	case AP_EXIT_SPECIAL:
 		do_special(t, &l);
+	case AP_EXIT_DATA:
+		run_watched(t, l.target);
 	default:
 		run(t, false);
 	}
@@ -315,8 +349,10 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 		ap_lock_drop(&ap_proc.lock);
 		ap_native_park(t);
 	}
+	drop_alone(t);
 	b = ap_cache_one_shot(t->regs.rip);
 	if (!b)
 		no_memory(t);
+	t->alone = b;
 	enter_locked(t, b);
 }

@@ -47,6 +47,8 @@ extern const u8 ap_syscall_window[], ap_syscall_insn[], ap_syscall_abort[];
 
 /* Copy that survives a fault: 0 or -EFAULT (what lies before the fault may have been copied). */
 AP_MUST_CHECK int ap_safe_copy(void *dst, const void *src, u64 n);
+/* rdfsbase: -EFAULT where the kernel does not let it. */
+AP_MUST_CHECK int ap_safe_fs_base(u64 *base);
 
 /* dispatch.c */
 AP_NORETURN void ap_dispatch(struct ap_thread *t);
@@ -55,13 +57,18 @@ AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction a
 AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
 AP_NORETURN void ap_native_park(struct ap_thread *t); /* ap_proc.native is set; lock not held */
 
-/* watch.c: execution breakpoints.  Lock held, but for hit and undo. */
+/* watch.c: execution breakpoints.  Lock held, but for add, hit and undo. */
 bool ap_watch_is_at(u64 pc);
 void ap_watch_switch(void);
 static inline bool ap_watches_are_stale(void)
 {
-	return __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_RELAXED) != ap_proc.watch_gen;
+	const struct ap_session *s = ap_proc.session;
+
+	return __atomic_load_n(&s->watch_gen, __ATOMIC_RELAXED) != ap_proc.watch_gen ||
+	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.data_gen ||
+	       (ap_proc.stress & AP_STRESS_CHECKS && !ap_proc.data);
 }
+void ap_watch_add(struct ap_thread *t, s32 k, s64 n);
 void ap_watch_hit(struct ap_thread *t, u64 pc); /* its execution follows */
 void ap_watch_undo(struct ap_thread *t);	/* it does not: a signal goes first */
 

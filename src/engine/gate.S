@@ -253,11 +253,16 @@ ap_syscall_abort:
 	mov $-100000, %rax
 1:	ret
 
-/* int ap_safe_copy(dst, src, n) */
-	.globl ap_safe_copy, ap_safe_start, ap_safe_end, ap_safe_fixup
-	.hidden ap_safe_copy, ap_safe_start, ap_safe_end, ap_safe_fixup
-ap_safe_copy:
+/* int ap_safe_copy(dst, src, n); int ap_safe_fs_base(out) */
+	.globl ap_safe_copy, ap_safe_fs_base, ap_safe_start, ap_safe_end, ap_safe_fixup
+	.hidden ap_safe_copy, ap_safe_fs_base, ap_safe_start, ap_safe_end, ap_safe_fixup
 ap_safe_start:
+ap_safe_fs_base:
+	rdfsbase %rax
+	mov %rax, (%rdi)
+	xor %eax, %eax
+	ret
+ap_safe_copy:
 	cmp $15, %rdx /* the translator's fetch: rep movsb takes long to start */
 	jne 1f
 	mov (%rsi), %rax

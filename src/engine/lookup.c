@@ -12,6 +12,7 @@
  */
 #include "engine/lookup.h"
 
+#include "engine/data.h"
 #include "engine/engine.h"
 
 #define HASH_MIN 4096
@@ -32,6 +33,7 @@ static struct {
 	struct slot *slots;
 	u32 size, used; /* used counts removed entries too */
 	u64 *ibl;
+	u8 *data; /* behind it; not touched before data.c does */
 } tab;
 
 static u32 hash_pc(u64 pc)
@@ -60,7 +62,8 @@ static void *map_low(u64 size)
 
 int ap_lookup_init(void)
 {
-	tab.ibl = map_low(AP_IBL_ENTRIES * 8ULL);
+	tab.ibl = map_low(AP_IBL_ENTRIES * 8ULL + AP_DATA_MAPS);
+	tab.data = (u8 *)tab.ibl + AP_IBL_ENTRIES * 8ULL;
 	tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
 	tab.size = HASH_MIN;
 	if (!tab.ibl || !tab.slots)
@@ -171,6 +174,11 @@ void ap_lookup_clear(void)
 u32 ap_ibl_table(void)
 {
 	return (u32)(u64)tab.ibl;
+}
+
+u8 *ap_data_maps(void)
+{
+	return tab.data;
 }
 
 u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)

@@ -350,17 +350,42 @@ static void emit_load_target(struct ap_emit *e, const struct ap_sb_insn *in)
 
 static const u8 lea_rcx_rdx[4] = { 0x48, 0x8d, 0x0c, 0x11 };
 
+/* mov dword gs:[disp], v */
+static void emit_gs_imm(struct ap_emit *e, u32 disp, u32 v)
+{
+	ap_emit_bytes(e, (const u8[]){ 0x65, 0xc7, 0x04, 0x25 }, 4);
+	ap_emit32(e, disp);
+	ap_emit32(e, v);
+}
+
+/* Past the table, as ap_ibl_miss does. */
+static void emit_ibl_out(struct ap_emit *e, const u8 *gate)
+{
+	u8 *site;
+
+	ap_emit_gs_store(e, AP_RCX, AP_T_RIP);
+	ap_emit_gs_load(e, AP_RDX, AP_T_SPILL_RDX);
+	ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
+	emit_gs_imm(e, AP_T_EXIT_KIND, AP_EXIT_IBL);
+	site = ap_emit_jmp32(e);
+	if (!e->full)
+		ap_patch_rel32(site, gate);
+}
+
 /*
  * movzx edx, cx; jmp [rdx * 8 + table]: rcx is the target, both registers are spilled.  at lies in the
  * branch's translation: where the target is no address the CPU faults on the branch itself.
  */
-static void emit_ibl_jump(struct ap_emit *e, const u8 *at)
+static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
 {
 	const struct ap_unit *u = ap_unit_of((u64)at);
 
-	ap_emit_bytes(e, (const u8[]){ 0x65, 0xc7, 0x04, 0x25 }, 4); /* mov dword gs:[] */
-	ap_emit32(e, AP_T_BRANCH_ID);
-	ap_emit32(e, (u32)(u - ap_units) << AP_UNIT_OFF_BITS | (u32)(at - u->base));
+	emit_gs_imm(e, AP_T_BRANCH_ID,
+		    (u32)(u - ap_units) << AP_UNIT_OFF_BITS | (u32)(at - u->base));
+	if (gate) {
+		emit_ibl_out(e, gate);
+		return;
+	}
 	ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1, 0xff, 0x24, 0xd5 }, 6);
 	ap_emit32(e, ap_ibl_table());
 }
@@ -409,11 +434,11 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const 
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec)
 		ap_emit_adds_reg(e, vec, AP_RDX);
-	emit_ibl_jump(e, site);
+	emit_ibl_jump(e, site, NULL);
 }
 
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
-			const struct ap_vec *vec)
+			const struct ap_vec *vec, const u8 *gate)
 {
 	const struct ap_insn *i = &in->i;
 	const u8 *at = e->p;
@@ -431,5 +456,5 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	if (vec)
 		ap_emit_adds_reg(e, vec, AP_RDX);
-	emit_ibl_jump(e, at);
+	emit_ibl_jump(e, at, gate);
 }

@@ -18,6 +18,7 @@ struct ap_sb_insn {
 	u8 more;      /* ap_insn_more(), where other groups than the base are counted */
 	bool side;    /* a conditional branch with a side exit */
 	bool pmc;     /* rdpmc that is tried here; a side exit where that fails */
+	bool check;   /* of what it accesses, before it (data.h) */
 	bool guard;   /* an indirect transfer whose target was guessed: checked, leaves if wrong */
 	u64 next;     /* program pc that the block goes on at after it */
 	u8 bytes[16]; /* source bytes, read once */
@@ -33,6 +34,7 @@ struct ap_sb {
 	u8 final_kind; /* enum ap_exit_kind; AP_EXIT_IBL: last instruction is ret/jmp/call indirect */
 	u8 special;    /* enum ap_special with AP_EXIT_SPECIAL */
 	bool probe;    /* ended at a conditional branch whose direction is not known yet */
+	bool alone;    /* one instruction, to be left behind it in any case; for the builder */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
 	bool inc_flags_ok; /* flags are dead at inc_at, or made again */
@@ -80,9 +82,12 @@ u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_li
 /* Where vec is NULL nothing is counted. */
 void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site,
 			  const struct ap_vec *vec);
-/* Emits the final indirect transfer; vec is counted flags-free on the way, NULL nothing. */
+/*
+ * Emits the final indirect transfer; vec is counted flags-free on the way, NULL nothing.  gate: of the
+ * unit, where the dispatcher is to see it in any case; else NULL.
+ */
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
-			const struct ap_vec *vec);
+			const struct ap_vec *vec, const u8 *gate);
 /* Around a rep instruction: what its count register goes down by is added to the iterations. */
 void ap_mangle_rep_begin(struct ap_emit *e);
 void ap_mangle_rep_end(struct ap_emit *e, bool is_ecx);

@@ -17,6 +17,7 @@
 #include "abi/boot.h"
 #include "abi/session.h"
 #include "base/types.h"
+#include "x86/access.h"
 
 #define AP_T_SLOT_OFF	4096ULL /* struct ap_slot */
 #define AP_T_COUNTS_OFF (AP_T_SLOT_OFF + AP_SLOT_COUNTS_OFF)
@@ -34,7 +35,8 @@ enum ap_exit_kind {
 	AP_EXIT_IBL,	 /* indirect branch missed; t->regs.rip is the target already */
 	AP_EXIT_SYSCALL, /* block ended at a syscall instruction; rip of it in the exit's target */
 	AP_EXIT_SPECIAL, /* instruction that the engine must treat itself (the exit's special) */
-	AP_EXIT_NONE	 /* t->regs is complete: dispatch to regs.rip */
+	AP_EXIT_NONE,	 /* t->regs is complete: dispatch to regs.rip */
+	AP_EXIT_DATA	 /* a check (data.h) whose place t->exit_id says: its instruction may hit */
 };
 
 /* As the kernel's sigaltstack. */
@@ -45,6 +47,19 @@ struct ap_altstack {
 };
 
 struct ap_sigaction;
+struct ap_block;
+
+/* data.c: an instruction on its way, and what it touches of what is watched. */
+struct ap_data_note {
+	u64 pc;
+	u32 hits;    /* watches, as bits */
+	bool is_due; /* the note is valid */
+	bool is_rep; /* by its iterations: what follows */
+	bool is_ecx;
+	u8 nstrings;
+	u64 rcx; /* before it */
+	struct ap_access_string strings[2];
+};
 
 /*
  * What rdpmc of a counter reads while the event's publication is as it was: the word at cell (from
@@ -137,6 +152,8 @@ struct ap_thread {
 
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
 	u64 watch_pc;
+	struct ap_data_note data;
+	struct ap_block *alone; /* entered to run one instruction; to be taken back; else NULL */
 
 	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
 	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */

@@ -12,6 +12,7 @@
  *
  * Without counting a side exit's jcc is the patchable link itself.
  */
+#include "engine/data.h"
 #include "engine/emit.h"
 #include "engine/engine.h"
 #include "engine/lookup.h"
@@ -37,7 +38,8 @@ static struct {
 	u64 jumps[AP_BLOCK_INSNS + 1];
 	struct side sides[AP_BLOCK_JCC + 2];
 	struct side guards[AP_BLOCK_GUARDS + 1];
-	u32 nrecs, njumps, nsides, nguards;
+	struct ap_check checks[AP_BLOCK_INSNS + 1];
+	u32 nrecs, njumps, nsides, nguards, nchecks;
 	struct ap_vec vec; /* of the instructions written so far */
 	struct ap_vec final_vec;
 	u32 cold;	 /* as in the unit */
@@ -82,8 +84,7 @@ u64 ap_rec_vec(u8 cls)
 {
 	struct ap_sb_insn in = { .cls = cls };
 
-	return cls == AP_REC_INC || (cls >= AP_REC_REP && cls <= AP_REC_REP_DONE) ? 0
-										  : class_vec(&in);
+	return cls == AP_REC_INC || (cls >= AP_REC_REP && cls <= AP_REC_CHECK) ? 0 : class_vec(&in);
 }
 
 static void add_insn(struct ap_vec *vec, const struct ap_sb_insn *in, u64 base)
@@ -234,6 +235,28 @@ static void emit_rep(struct ap_sb_insn *in)
 	record(AP_REC_REP_DONE, 0, from);
 }
 
+/* Before the counter: who leaves here has counted nothing of the final exit, and all flags. */
+static void emit_check(const struct ap_sb_insn *in)
+{
+	const u8 *from = tr.e.p;
+
+	if (ap_likely(!in->check))
+		return;
+	ap_check_emit(&tr.e, in, &tr.checks[tr.nchecks++]);
+	record(AP_REC_CHECK, 0, from);
+}
+
+static void emit_check_outs(void)
+{
+	for (u32 k = 0; k < tr.nchecks && !tr.e.full; k++) {
+		const struct ap_check *c = &tr.checks[k];
+		u32 off = (u32)(c->at - tr.u->base);
+
+		ap_check_emit_out(&tr.e, c, (u32)(tr.u - ap_units) << AP_UNIT_OFF_BITS | off,
+				  tr.u->base + AP_UNIT_GATE);
+	}
+}
+
 static void emit_body(struct ap_sb *sb)
 {
 	bool indirect = sb->final_kind == AP_EXIT_IBL;
@@ -243,6 +266,7 @@ static void emit_body(struct ap_sb *sb)
 	for (u32 k = 0; k < n; k++) {
 		struct ap_sb_insn *in = &sb->insns[k];
 
+		emit_check(in);
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == k)
 			emit_inc(sb);
 		if (tr.count_reps && in->i.flags & AP_INSN_REP)
@@ -330,6 +354,7 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 		struct ap_sb_insn *in = &sb->insns[sb->n - 1];
 		const u8 *from;
 
+		emit_check(in);
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == sb->n - 1) {
 			emit_inc(sb);
 			inc = false;
@@ -340,7 +365,8 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 			inc = false;
 		}
 		from = tr.e.p;
-		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? &tr.final_vec : NULL);
+		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? &tr.final_vec : NULL,
+				   sb->alone ? tr.u->base + AP_UNIT_GATE : NULL);
 		record_insn(in, from);
 		return;
 	}
@@ -493,7 +519,7 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 
 	tr.e = (struct ap_emit){ u->base + u->used, end, end <= u->base + u->used };
 	tr.cold = u->cold;
-	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = 0;
+	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = tr.nchecks = 0;
 	tr.vec = (struct ap_vec){ { 0 } };
 	tr.count = ap_proc.flags & AP_F_COUNT;
 	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
@@ -532,6 +558,7 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	emit_final(sb, &exits[tr.nsides]);
 	emit_side_stubs(sb, exits);
 	emit_guard_fails(sb);
+	emit_check_outs();
 	emit_literals();
 	if (tr.e.full)
 		return NULL;

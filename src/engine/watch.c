@@ -8,6 +8,8 @@
  * the cache, the asking thread first of all.  What the list does not name any more is not counted,
  * wherever its blocks are.
  */
+#include "abi/perf.h"
+#include "engine/data.h"
 #include "engine/engine.h"
 
 static s32 index_of(u64 pc)
@@ -16,7 +18,8 @@ static s32 index_of(u64 pc)
 	u32 used = __atomic_load_n(&s->watch_used, __ATOMIC_ACQUIRE);
 
 	for (u32 k = 0; k < AP_WATCH_MAX; k++)
-		if (used & (1U << k) && s->watch[k] == pc)
+		if (used & (1U << k) && s->watch[k] == pc &&
+		    AP_WATCH_TYPE(s->watch_how[k]) == AP_HW_BREAKPOINT_X)
 			return (s32)k;
 	return -1;
 }
@@ -28,11 +31,17 @@ bool ap_watch_is_at(u64 pc)
 
 void ap_watch_switch(void)
 {
-	ap_proc.watch_gen = __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_ACQUIRE);
-	ap_cache_flush();
+	u32 gen = __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_ACQUIRE);
+
+	if (gen != ap_proc.watch_gen) {
+		ap_proc.watch_gen = gen;
+		ap_cache_flush();
+	}
+	if (ap_proc.session->data_gen != ap_proc.data_gen || ap_proc.stress & AP_STRESS_CHECKS)
+		ap_data_switch();
 }
 
-static void add(struct ap_thread *t, s32 k, s64 n)
+void ap_watch_add(struct ap_thread *t, s32 k, s64 n)
 {
 	u64 *count = &ap_thread_slot(t)->watch[k];
 
@@ -46,12 +55,12 @@ void ap_watch_hit(struct ap_thread *t, u64 pc)
 	t->watch_hit = k < 0 ? 0 : (u32)k + 1;
 	t->watch_pc = pc;
 	if (k >= 0)
-		add(t, k, 1);
+		ap_watch_add(t, k, 1);
 }
 
 void ap_watch_undo(struct ap_thread *t)
 {
 	if (t->watch_hit && t->regs.rip == t->watch_pc && !t->pend_sync)
-		add(t, (s32)t->watch_hit - 1, -1);
+		ap_watch_add(t, (s32)t->watch_hit - 1, -1);
 	t->watch_hit = 0;
 }

@@ -142,6 +142,7 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_watch *watches;
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
+	bool has_data_watch;	       /* some are or were of data */
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
 	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Execution breakpoints of tasks: the session's list of watched addresses, one entry for all
- * that watch the same, and what each watch has counted.  engine/watch.c counts, per thread.
+ * Breakpoints of tasks: the session's list of watched addresses, one entry for all that watch the
+ * same, and what each watch has counted.  engine/watch.c and data.c count, per thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,15 +18,27 @@ struct ap_host_watch {
 	struct ap_host_watch *next, **link;
 };
 
-/* The address' place, or one for it; AP_WATCH_MAX where there is none. */
-static u32 find_place(const struct ap_host *host, u64 addr)
+static bool is_data(u32 how)
 {
+	return AP_WATCH_TYPE(how) != AP_HW_BREAKPOINT_X;
+}
+
+/* Of code the length says nothing. */
+static u32 how_of(const struct ap_world_bp *bp)
+{
+	return AP_WATCH_HOW(bp->type, bp->type == AP_HW_BREAKPOINT_X ? 1 : bp->len);
+}
+
+/* The watch's place, or one for it; AP_WATCH_MAX where there is none. */
+static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
+{
+	const struct ap_session *s = host->ses->head;
 	u32 place = AP_WATCH_MAX;
 
 	for (u32 k = AP_WATCH_MAX; k-- > 0;) {
 		if (!host->watch_users[k])
 			place = k;
-		else if (host->ses->head->watch[k] == addr)
+		else if (s->watch[k] == bp->addr && s->watch_how[k] == how_of(bp))
 			return k;
 	}
 	return place;
@@ -35,26 +47,44 @@ static u32 find_place(const struct ap_host *host, u64 addr)
 int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp)
 {
 	(void)cpu;
-	if (!host_task || bp->type != AP_HW_BREAKPOINT_X)
+	if (!host_task)
 		return -EOPNOTSUPP;
-	return find_place(world, bp->addr) < AP_WATCH_MAX ? 0 : -ENOSPC;
+	return find_place(world, bp) < AP_WATCH_MAX ? 0 : -ENOSPC;
 }
 
-static void take_place(struct ap_host *host, u64 addr, u32 place)
+/* Code that is there already minds each data watch, once it minds any. */
+static void announce(struct ap_host *host, u32 how)
+{
+	struct ap_session *s = host->ses->head;
+
+	if (is_data(how))
+		__atomic_fetch_add(&s->data_gen, 1, __ATOMIC_RELEASE);
+	if (!is_data(how) || !host->has_data_watch)
+		__atomic_fetch_add(&s->watch_gen, 1, __ATOMIC_RELEASE);
+	host->has_data_watch |= is_data(how);
+}
+
+static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 place)
 {
 	struct ap_session *s = host->ses->head;
 
 	if (host->watch_users[place]++)
 		return;
-	s->watch[place] = addr;
+	s->watch[place] = bp->addr;
+	s->watch_how[place] = how_of(bp);
 	__atomic_fetch_or(&s->watch_used, 1U << place, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&s->watch_gen, 1, __ATOMIC_RELEASE);
+	announce(host, s->watch_how[place]);
 }
 
 static void give_place(struct ap_host *host, u32 place)
 {
-	if (--host->watch_users[place] == 0)
-		__atomic_fetch_and(&host->ses->head->watch_used, ~(1U << place), __ATOMIC_RELEASE);
+	struct ap_session *s = host->ses->head;
+
+	if (--host->watch_users[place])
+		return;
+	__atomic_fetch_and(&s->watch_used, ~(1U << place), __ATOMIC_RELEASE);
+	if (is_data(s->watch_how[place]))
+		__atomic_fetch_add(&s->data_gen, 1, __ATOMIC_RELEASE);
 }
 
 /* False: the slot is not the task's any more; looked at before and after. */
@@ -96,8 +126,8 @@ int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	w->place = find_place(host, bp->addr);
-	take_place(host, bp->addr, w->place);
+	w->place = find_place(host, bp);
+	take_place(host, bp, w->place);
 	w->task = host_task;
 	if (!read_slot(w, &w->start))
 		w->start = 0;

@@ -507,3 +507,32 @@ u64 ap_access_address(const struct ap_access *a, const u64 gpr[16], u64 next, co
 	at += seg_base[a->seg];
 	return a->flags & AP_ACCESS_LINE ? at & ~(u64)(a->size - 1) : at;
 }
+
+/* --- strings */
+
+/* From the first iteration whose end passes the watch to the last that begins before its end. */
+static void iterations_of(const struct ap_access_string *s, u64 n, u64 addr, u32 len, s64 span[2])
+{
+	s64 lo = (s64)(addr - s->size + 1 - s->at), hi = (s64)(addr + len - 1 - s->at);
+	s64 from = s->down ? -hi : lo, to = s->down ? -lo : hi, size = s->size;
+
+	span[0] = from <= 0 ? 0 : (from + size - 1) / size;
+	span[1] = to < 0 ? 0 : to / size + 1;
+	if ((u64)span[1] > n)
+		span[1] = (s64)n;
+	if (span[0] > span[1])
+		span[0] = span[1];
+}
+
+u64 ap_access_iterations(const struct ap_access_string *s, u32 count, u64 n, u64 addr, u32 len,
+			 bool reads_too)
+{
+	s64 span[2][2] = { { 0 } }, lo, hi;
+
+	for (u32 k = 0; k < count; k++)
+		if (s[k].is_write || reads_too)
+			iterations_of(&s[k], n, addr, len, span[k]);
+	lo = span[0][0] > span[1][0] ? span[0][0] : span[1][0];
+	hi = span[0][1] < span[1][1] ? span[0][1] : span[1][1];
+	return (u64)(span[0][1] - span[0][0] + span[1][1] - span[1][0] - (hi > lo ? hi - lo : 0));
+}

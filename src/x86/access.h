@@ -56,4 +56,18 @@ u32 ap_insn_accesses(const struct ap_insn *insn, const u8 *code,
 u64 ap_access_address(const struct ap_access *a, const u64 gpr[16], u64 next,
 		      const u64 seg_base[3]);
 
+/* One pointer of a string operation that repeats, from its first iteration on. */
+struct ap_access_string {
+	u64 at;
+	u32 size;
+	bool down, is_write;
+};
+
+/*
+ * How many of the first n iterations touch one of len bytes at addr, by one of count (1 or 2)
+ * pointers; by those that only read it as well, where reads_too.
+ */
+u64 ap_access_iterations(const struct ap_access_string *s, u32 count, u64 n, u64 addr, u32 len,
+			 bool reads_too);
+
 #endif

@@ -26,6 +26,7 @@ counted()
 for ((seed = FIRST; seed < FIRST + SEEDS; seed++)); do
 	counted "as it is" "$seed" "$ROUNDS"
 	counted "unlinked" "$seed" "$((ROUNDS / 10))" --stress unlinked
+	counted "checks of accesses" "$seed" "$ROUNDS" --stress checks
 	RANDOM_CODE_TICK=1 counted "signals" "$seed" "$ROUNDS"
 	counted "a small cache" "$seed" "$((ROUNDS / 30))" --cache-limit 64K
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Injected trouble: a code cache of 64 KiB, eviction at every block, no links between blocks, no room
-# for new counters, a signal every 100 microseconds.  Programs behave as natively, counts do not
+# for new counters, checks of data accesses, a signal every 100 microseconds.  Programs behave as natively, counts do not
 # change, nothing stays behind.  LENGTH=long is for stress.long.sh.
 . "$(dirname "$0")/lib.sh"
 need python3 bash sort
@@ -16,6 +16,7 @@ small=(--cache-limit 64K)
 evict=(--stress evict)
 unlinked=(--stress unlinked)
 shapes=(--stress shapes)
+checks=(--stress checks)
 all=(--cache-limit 64K --stress "evict,unlinked")
 
 cat >../threads.py <<'END'
@@ -90,6 +91,7 @@ troubled_all()
 	troubled "$1" "${small[@]}"
 	troubled "$1" "${unlinked[@]}"
 	troubled "$1" "${shapes[@]}"
+	[ "$LENGTH ${1% *}" = "short python3" ] || troubled "$1" "${checks[@]}"
 	case "$LENGTH $1" in
 	*"nested_calls" | *"signal_mid" | *"smc_store" | *"sig_progress" | "long c_"* | "long cxx_"* | "long set"* | "long bash"*)
 		troubled "$1" "${evict[@]}"
@@ -113,9 +115,9 @@ for program in c_static nested_calls signal_mid and_loop branches mid_insn page_
 	fault_mid fork_count vfork_exec threads_count odd_prefixes; do
 	counts ../want -- "$PROGRAMS/$program"
 	is "$(wc -l <../want)" 8 "$program: counted"
-	troubles=("${small[*]}" "${unlinked[*]}" "${shapes[*]}" "${evict[*]}" "${all[*]}")
+	troubles=("${small[*]}" "${unlinked[*]}" "${shapes[*]}" "${checks[*]}" "${evict[*]}" "${all[*]}")
 	case "$LENGTH $program" in
-	"short c_static" | "short and_loop") unset "troubles[4]" ;;
+	"short c_static" | "short and_loop") unset "troubles[5]" ;;
 	esac
 	for trouble in "${troubles[@]}"; do
 		# shellcheck disable=SC2086 # options without blanks in them

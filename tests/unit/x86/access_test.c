@@ -181,18 +181,62 @@ static void whole_lines(void)
 	EXPECT_AT(1, 0x70000, 64, W);
 }
 
+/* Every iteration, byte by byte. */
+static u64 by_hand(const struct ap_access_string *s, u32 count, u64 n, u64 addr, u32 len, bool both)
+{
+	u64 hits = 0;
+
+	for (u64 k = 0; k < n; k++) {
+		bool hit = false;
+
+		for (u32 p = 0; p < count; p++) {
+			u64 at = s[p].down ? s[p].at - k * s[p].size : s[p].at + k * s[p].size;
+
+			for (u32 b = 0; b < s[p].size && (both || s[p].is_write); b++)
+				hit |= at + b >= addr && at + b < addr + len;
+		}
+		hits += hit;
+	}
+	return hits;
+}
+
+static void iterations(void)
+{
+	const u64 base = 0x7fffffff0000;
+	u64 seed = 1, total = 0, wrong = 0;
+
+	for (u32 k = 0; k < 200000; k++) {
+		struct ap_access_string s[2];
+		u32 count, len;
+		u64 n, got, want;
+		bool both;
+
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		s[0] = (struct ap_access_string){ base + (seed & 127), 1u << (seed >> 8 & 3),
+						  seed & 1 << 10, false };
+		s[1] = (struct ap_access_string){ base + (seed >> 16 & 127), s[0].size, s[0].down,
+						  true };
+		count = seed & 1 << 24 ? 2 : 1;
+		len = 1u << (seed >> 25 & 3);
+		n = seed >> 30 & 31;
+		both = seed & 1 << 29;
+		want = by_hand(s, count, n, base + 64, len, both);
+		got = ap_access_iterations(s, count, n, base + 64, len, both);
+		total += want;
+		wrong += got != want;
+	}
+	EXPECT_U64(wrong, 0);
+	EXPECT(total > 10000);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
-		TAP(plain_operands),
-		TAP(no_access),
-		TAP(the_stack),
-		TAP(strings),
-		TAP(bit_strings),
-		TAP(vectors),
-		TAP(whole_lines),
-		TAP(enter_and_its_frames),
-		{ 0 },
+		TAP(plain_operands), TAP(no_access), TAP(the_stack),   TAP(strings),
+		TAP(bit_strings),    TAP(vectors),   TAP(whole_lines), TAP(enter_and_its_frames),
+		TAP(iterations),     { 0 },
 	};
 
 	return tap_main(tests, argc, argv);
