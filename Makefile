@@ -143,6 +143,8 @@ bench: deps-bench
 GEN_OUT := opcodes.inc accesses.inc
 gen: $(addprefix $(B)/,$(GEN_OUT))
 	cp $^ src/x86/gen/
+	cd src/profile && protoc-c --c_out=gen pprof.proto
+	sed -i 's,"pprof.pb-c.h","profile/gen/pprof.pb-c.h",' src/profile/gen/pprof.pb-c.c
 check-gen: $(addprefix $(B)/,$(GEN_OUT))
 	@for f in $^; do cmp $$f src/x86/gen/$${f##*/} || \
 		{ echo "gen: make gen, and look at what changed"; exit 1; }; done

@@ -5,7 +5,9 @@
 PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make \
 	libdw-dev=/usr/include/elfutils/libdw.h libelf-dev=/usr/include/libelf.h \
 	libiberty-dev=/usr/include/libiberty/demangle.h libzstd-dev=/usr/include/zstd.h \
-	liblzma-dev=/usr/include/lzma.h libbz2-dev=/usr/include/bzlib.h zlib1g-dev=/usr/include/zlib.h
+	liblzma-dev=/usr/include/lzma.h libbz2-dev=/usr/include/bzlib.h zlib1g-dev=/usr/include/zlib.h \
+	libjansson-dev=/usr/include/jansson.h \
+	libprotobuf-c-dev=/usr/include/protobuf-c/protobuf-c.h
 
 # unit tests: the decoder is compared with Zydis, raw event codes with libpfm4; prove runs them
 PKG_UNIT := libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
@@ -20,6 +22,7 @@ PKG_PORTS := perl=prove coreutils=timeout qemu-user=qemu-ppc \
 
 # e2e: the real programs that must behave as natively
 PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
+	valgrind=callgrind_annotate protobuf-compiler=protoc \
 	python3=python3 xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl \
 	nodejs=node git=git curl=curl gdb=gdb strace=strace default-jdk-headless=javac \
 	ruby=ruby lua5.4=lua5.4 luajit=luajit php-cli=php guile-3.0=guile tcl=tclsh sbcl=sbcl \

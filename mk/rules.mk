@@ -50,6 +50,9 @@ $(B)/obj/%.o: %.S $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(ASFLAGS_HOSTED) -MMD -MP -c -o $@ $<
 
+# a page that is embedded as it is
+$(B)/obj/src/profile/flamegraph_page.o: src/profile/flamegraph.html
+
 # --- the blob: the engine as one image that can be mapped into any process
 BLOB_OBJS := $(patsubst %,$(BLOB_B)/%.o,$(basename $(foreach m,$(FREESTANDING),$(call in_blob,$(m))) $(BLOB_EXTRA)))
 HAVE_BLOB := $(if $(BLOB_OBJS),$(wildcard src/engine/blob.lds))

@@ -27,6 +27,7 @@ static const struct command {
 	{ "run", ap_cmd_run, "run a program with perf events of its own" },
 	{ "stat", ap_cmd_stat, "run a command and count its events" },
 	{ "report", ap_cmd_report, "show where the samples of a perf.data were" },
+	{ "export", ap_cmd_export, "write a profile in another tool's format" },
 	{ "list", ap_cmd_list, "list the events that can be asked for" },
 	{ "help", cmd_help, "say more about a command" },
 	{ "version", cmd_version, "print the version" },

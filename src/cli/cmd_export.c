@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf export`: a profile in the format of another tool.  What is written is behind profile/export.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/outfile.h"
+#include "cli/profile.h"
+#include "profile/export.h"
+
+#define DEFAULT_FORMAT "flamegraph"
+
+struct export_args {
+	const char *input, *output, *event, *title;
+	const struct ap_export_format *format;
+	enum ap_export_weight weight;
+	bool no_inline, no_demangle;
+};
+
+static int opt_format(void *args, const char *value, char *why)
+{
+	struct export_args *a = args;
+	size_t n;
+
+	a->format = ap_export_find(value);
+	if (a->format)
+		return 0;
+	n = (size_t)snprintf(why, AP_OPT_WHY, "no such format; there are");
+	for (unsigned int i = 0; ap_export_nth(i) && n < AP_OPT_WHY; i++)
+		n += (size_t)snprintf(why + n, AP_OPT_WHY - n, "%s %s", i ? "," : "",
+				      ap_export_nth(i)->name);
+	return -EINVAL;
+}
+
+static int opt_weight(void *args, const char *value, char *why)
+{
+	struct export_args *a = args;
+
+	if (!strcmp(value, "samples"))
+		a->weight = AP_WEIGHT_SAMPLES;
+	else if (!strcmp(value, "period"))
+		a->weight = AP_WEIGHT_PERIOD;
+	else
+		snprintf(why, AP_OPT_WHY, "needs period or samples");
+	return *why ? -EINVAL : 0;
+}
+
+#define STR(l, n, f, v, h)                                                                         \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_STR,                                    \
+		.offset = offsetof(struct export_args, f), .value = (v), .help = (h)               \
+	}
+#define FLAG(n, f, h)                                                                              \
+	{                                                                                          \
+		.name = (n), .type = AP_OPT_FLAG, .offset = offsetof(struct export_args, f),       \
+		.help = (h)                                                                        \
+	}
+
+/* clang-format off */
+static const struct ap_opt export_opts[] = {
+	STR('e', "event", event, "event", "this event (a name, or its number from 1) where the file has several"),
+	{ .letter = 'f', .name = "format", .type = AP_OPT_CALL, .call = opt_format, .value = "format",
+	  .help = "flamegraph, collapsed, speedscope, firefox, pprof or callgrind" },
+	STR('i', "input", input, "file", "read this profile (default perf.data); -: standard input"),
+	STR('o', "output", output, "file", "write this file; -: standard output"),
+	FLAG("no-demangle", no_demangle, "names of functions as they stand in the file"),
+	FLAG("no-inline", no_inline, "functions that were expanded are no frames of their own"),
+	STR(0, "title", title, "text", "title of the profile (default: the command line)"),
+	{ .name = "weight", .type = AP_OPT_CALL, .call = opt_weight, .value = "what",
+	  .help = "period: events that samples stand for (default); samples: their number" },
+	{ 0 }
+};
+/* clang-format on */
+
+static const struct ap_opt_spec export_spec = { "anyperf export", "[options]", export_opts };
+
+/* What was recorded, in one line. */
+static char *title_of(struct ap_data *data, const char *fallback)
+{
+	u64 size = 0, at = 4;
+	const u8 *section = ap_data_feature(data, AP_FEAT_CMDLINE, &size);
+	char *title = NULL;
+	u32 n = section && size >= 4 ? ap_data_u32(data, section) : 0;
+
+	for (u32 i = 0; i < n && at + 4 <= size; i++) {
+		u64 len = ap_data_u32(data, section + at);
+		const char *word = (const char *)section + at + 4;
+		char *longer;
+
+		if (len > size - at - 4 || !memchr(word, '\0', len))
+			break;
+		longer = title ? ap_xasprintf("%s %s", title, word) : ap_xstrdup(word);
+		free(title);
+		title = longer;
+		at += 4 + len;
+	}
+	return title ? title : ap_xstrdup(fallback);
+}
+
+/* Its index; nevents: a line was said. */
+static u32 choose_event(const struct ap_stacks *stacks, const char *name)
+{
+	char *end;
+	unsigned long n;
+	u32 i;
+
+	for (i = 0; i < stacks->nevents; i++)
+		if (name ? !strcmp(stacks->event[i].event->name, name) : stacks->event[i].count > 0)
+			return i;
+	n = name ? strtoul(name, &end, 10) : 0;
+	if (n && !*end && n <= stacks->nevents)
+		return (u32)n - 1;
+	if (name)
+		fprintf(stderr,
+			"anyperf export: no event '%s' in the file ('anyperf evlist' "
+			"lists them)\n",
+			name);
+	else
+		fputs("anyperf export: the file has no samples\n", stderr);
+	return stacks->nevents;
+}
+
+static int write_out(const struct export_args *a, const struct ap_export *x)
+{
+	const char *output = a->output ? a->output : a->format->file;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int ret;
+
+	if (!out)
+		ap_die("out of memory");
+	ret = a->format->write(x, out);
+	if (fclose(out) || ret == -ENOMEM)
+		ap_die("out of memory");
+	if (ret)
+		fprintf(stderr, "anyperf export: cannot write %s: %s\n", a->format->name,
+			strerror(-ret));
+	else if (!strcmp(output, "-"))
+		ret = ap_outfile_print(stdout, text, size, stderr);
+	else
+		ret = ap_outfile_write(output, text, size, stderr);
+	free(text);
+	return ret ? AP_EXIT_FAILURE : 0;
+}
+
+static int export_data(const struct export_args *a, struct ap_data *data)
+{
+	const struct ap_stacks_options options = { .by_place = a->format->by_place,
+						   .inlines = !a->no_inline,
+						   .no_demangle = a->no_demangle };
+	struct ap_stacks stacks;
+	struct ap_export x = {
+		.stacks = &stacks, .data = data, .weight = a->weight, .version = AP_VERSION
+	};
+	int ret = ap_stacks_read(&stacks, data, &options), status = AP_EXIT_FAILURE;
+	char *title;
+
+	if (ret) {
+		fprintf(stderr, "anyperf export: cannot read %s: %s\n", a->input, strerror(-ret));
+		ap_stacks_fini(&stacks);
+		return status;
+	}
+	if (stacks.damaged)
+		fprintf(stderr, "anyperf export: %llu samples could not be read\n",
+			(unsigned long long)stacks.damaged);
+	title = a->title ? ap_xstrdup(a->title) : title_of(data, a->input);
+	x.title = title;
+	x.event = choose_event(&stacks, a->event);
+	if (x.event < stacks.nevents)
+		status = write_out(a, &x);
+	free(title);
+	ap_stacks_fini(&stacks);
+	return status;
+}
+
+int ap_cmd_export(int argc, char **argv)
+{
+	struct export_args a = { .format = ap_export_find(DEFAULT_FORMAT) };
+	struct ap_data *data;
+	int rest, status;
+
+	switch (ap_opts_parse(&export_spec, &a, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&export_spec, stdout);
+		return 0;
+	case AP_OPTS_ERROR:
+		return AP_EXIT_USAGE;
+	case AP_OPTS_OK:
+		break;
+	}
+	if (rest < argc) {
+		fprintf(stderr, "anyperf export: '%s': give the file by -i\n", argv[rest]);
+		return AP_EXIT_USAGE;
+	}
+	data = ap_profile_open("anyperf export", a.input);
+	if (!data)
+		return AP_EXIT_FAILURE;
+	a.input = ap_profile_path(a.input);
+	status = export_data(&a, data);
+	rest = ap_profile_close("anyperf export", a.input, data);
+	return status ? status : rest;
+}

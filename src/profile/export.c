@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/export.h"
+
+#include <string.h>
+
+static const struct ap_export_format formats[] = {
+	{ "flamegraph", "perf.html", false, false, ap_export_flamegraph,
+	  "one HTML file with a flame graph: zoom and search" },
+	{ "collapsed", "perf.collapsed", false, true, ap_export_collapsed,
+	  "a line per stack, for flamegraph.pl, inferno and others" },
+	{ "speedscope", "perf.speedscope.json", false, false, ap_export_speedscope,
+	  "speedscope.app" },
+	{ "firefox", "perf.firefox.json", true, false, ap_export_firefox, "profiler.firefox.com" },
+	{ "pprof", "perf.pb.gz", true, false, ap_export_pprof, "pprof (gzip protobuf)" },
+	{ "callgrind", "callgrind.out.perf", true, false, ap_export_callgrind,
+	  "KCachegrind, callgrind_annotate" },
+};
+
+const struct ap_export_format *ap_export_find(const char *name)
+{
+	for (size_t i = 0; i < AP_ARRAY_SIZE(formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+const struct ap_export_format *ap_export_nth(unsigned int n)
+{
+	return n < AP_ARRAY_SIZE(formats) ? &formats[n] : NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A page with a flame graph: flamegraph.html with the tree as JSON in its place.  Slashes are escaped, so
+ * that no name can end the script that holds it.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/export.h"
+
+#define MARK "@DATA@"
+
+extern const char ap_flamegraph_page[], ap_flamegraph_page_end[];
+
+static json_t *text(const char *bytes)
+{
+	return ap_export_json_text(bytes);
+}
+
+/* Names of functions first, then those of threads. */
+static json_t *names(const struct ap_export *x)
+{
+	json_t *list = json_array();
+
+	for (u32 i = 0; i < x->stacks->nfuncs; i++)
+		json_array_append_new(list, text(x->stacks->func[i].name));
+	for (u32 i = 0; i < x->stacks->nthreads; i++)
+		json_array_append_new(list, text(x->stacks->thread[i].comm));
+	return list;
+}
+
+static json_t *tree(const struct ap_export *x)
+{
+	const struct ap_stack_event *ev = &x->stacks->event[x->event];
+	json_t *parent = json_array(), *name = json_array(), *weight = json_array();
+	json_t *kernel = json_array();
+
+	for (u32 i = 1; i < ev->nnodes; i++) {
+		const struct ap_stack_node *node = &ev->node[i];
+		bool is_thread = ap_stacks_is_thread(ev, i);
+		u32 index = is_thread ? x->stacks->nfuncs + node->frame
+				      : x->stacks->frame[node->frame].func;
+
+		json_array_append_new(parent, json_integer(node->parent));
+		json_array_append_new(name, json_integer(index));
+		json_array_append_new(weight, json_integer((json_int_t)ap_export_total(x, node)));
+		json_array_append_new(
+			kernel,
+			json_integer(!is_thread && ap_export_func(x, node->frame)->is_kernel));
+	}
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "parent", parent, "name", name,
+			 "weight", weight, "kernel", kernel, "names", names(x), "title",
+			 text(x->title), "event", text(ev->event->name), "unit",
+			 x->weight == AP_WEIGHT_PERIOD ? "events" : "samples");
+}
+
+int ap_export_flamegraph(const struct ap_export *x, FILE *out)
+{
+	size_t size = (size_t)(ap_flamegraph_page_end - ap_flamegraph_page);
+	const char *mark = memmem(ap_flamegraph_page, size, MARK, strlen(MARK));
+	const char *rest = mark + strlen(MARK);
+	json_t *root = tree(x);
+	int ret;
+
+	if (!root)
+		return -ENOMEM;
+	fwrite(ap_flamegraph_page, 1, (size_t)(mark - ap_flamegraph_page), out);
+	ret = json_dumpf(root, out, JSON_COMPACT | JSON_ESCAPE_SLASH);
+	fwrite(rest, 1, (size_t)(ap_flamegraph_page_end - rest), out);
+	json_decref(root);
+	return ret ? -ENOMEM : 0;
+}
