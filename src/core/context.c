@@ -406,7 +406,7 @@ static void rotate(struct ap_sched *s, u64 now)
 	resched(s, now);
 }
 
-u64 ap_core_tick(struct ap_core *core)
+static u64 rotate_all(struct ap_core *core)
 {
 	u64 period = core->config.rotate_ns ? core->config.rotate_ns : AP_ROTATE_NS;
 	u64 next = 0, now, left;
@@ -425,4 +425,11 @@ u64 ap_core_tick(struct ap_core *core)
 			next = left;
 	}
 	return next;
+}
+
+u64 ap_core_tick(struct ap_core *core)
+{
+	u64 rotation = rotate_all(core), samplers = ap_samplers_tick(core);
+
+	return !rotation || (samplers && samplers < rotation) ? samplers : rotation;
 }

@@ -32,7 +32,7 @@ static s64 refresh(struct ap_event *e, u64 n)
 {
 	if ((e->attr.flags & AP_PERF_INHERIT) || !e->attr.sample_period)
 		return -AP_EINVAL;
-	e->refresh += n;
+	ap_samplers_refresh(e, n);
 	ap_event_enable(e);
 	return 0;
 }
@@ -54,8 +54,13 @@ static s64 set_period(struct ap_event *e, const struct ap_ioctl_args *args)
 		return -AP_EINVAL;
 	}
 	e->attr.sample_period = period;
-	ap_list_for_each(l, &e->children)
-		ap_list_entry(l, struct ap_event, child)->attr.sample_period = period;
+	ap_samplers_set_period(e, period);
+	ap_list_for_each(l, &e->children) {
+		struct ap_event *c = ap_list_entry(l, struct ap_event, child);
+
+		c->attr.sample_period = period;
+		ap_samplers_set_period(c, period);
+	}
 	return 0;
 }
 

@@ -43,6 +43,9 @@ int ap_core_new(struct ap_core **out, const struct ap_core_ops *ops, void *world
 	ap_list_init(&core->events);
 	ap_list_init(&core->waiting);
 	ap_list_init(&core->cgroups);
+	ap_list_init(&core->buffers);
+	ap_list_init(&core->armed);
+	ap_list_init(&core->cpu_sampling);
 	*out = core;
 	return 0;
 }
@@ -136,9 +139,12 @@ int ap_core_task_new(struct ap_core *core, const struct ap_task_id *id, void *ho
 	task->serial = core->next_serial++;
 	task->cpu = -1;
 	ap_list_init(&task->owned);
+	ap_list_init(&task->arms);
 	ap_list_add_tail(&core->tasks, &task->all);
 	ap_ctx_init(&task->ctx, core, task, -1);
-	r = ap_cgroup_task(task);
+	r = ap_samplers_task(task);
+	if (!r)
+		r = ap_cgroup_task(task);
 	if (r) {
 		ap_core_exit(core, task);
 		return r;
@@ -164,7 +170,7 @@ bool ap_task_is_watched(const struct ap_task *task)
 
 bool ap_core_wants_tasks(const struct ap_core *core)
 {
-	return !ap_list_empty(&core->cgroups);
+	return !ap_list_empty(&core->cgroups) || !ap_list_empty(&core->cpu_sampling);
 }
 
 void ap_core_task_on_cpu(struct ap_core *core, struct ap_task *task, s32 cpu)
@@ -175,6 +181,7 @@ void ap_core_task_on_cpu(struct ap_core *core, struct ap_task *task, s32 cpu)
 	if (task->ctx.nr_bound)
 		ap_sched_moved(&task->ctx, cpu);
 	task->cpu = cpu;
+	ap_samplers_moved(task);
 }
 
 void ap_core_exit(struct ap_core *core, struct ap_task *task)
@@ -183,11 +190,19 @@ void ap_core_exit(struct ap_core *core, struct ap_task *task)
 	struct ap_list *l, *n;
 	u64 now = ap_list_empty(&ctx->events) ? 0 : ap_ctx_now(ctx);
 
+	ap_tell_exit(task);
 	ap_list_for_each(l, &ctx->events) {
 		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
 
 		if (e->leader == e)
 			ap_sched_unqueue(e, now);
+	}
+	/* all of them, while groups are whole */
+	ap_list_for_each(l, &ctx->events) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
+
+		if (e->parent && (e->attr.flags & AP_PERF_INHERIT_STAT))
+			ap_tell_read(e);
 	}
 	/* members first: a clone's leader must outlive them */
 	ap_list_for_each_safe(l, n, &ctx->events) {
@@ -210,6 +225,7 @@ void ap_core_exit(struct ap_core *core, struct ap_task *task)
 		e->owner = NULL;
 		ap_list_del(&e->owned);
 	}
+	ap_samplers_leave(task);
 	ap_ctx_fini(ctx);
 	ap_list_del(&task->all);
 	ap_free(core, task, sizeof(*task));

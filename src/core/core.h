@@ -167,8 +167,9 @@ struct ap_core_config {
 
 	/* What the port has; zeroes are a port that has none of it. */
 	u64 regs; /* that samples can carry: AP_PERF_REGS_X86_64; 0: -ENOSYS to who asks for some */
-	bool has_user_stack; /* samples can carry the user's stack */
-	u16 pmc_width;	     /* of what rdpmc gives: the low bits of raw(); 0: all 64 */
+	bool has_user_stack;   /* samples can carry the user's stack */
+	bool has_branch_stack; /* and the branches before them */
+	u16 pmc_width;	       /* of what rdpmc gives: the low bits of raw(); 0: all 64 */
 	/* Control pages: ops->clock's time is time_zero + (cycles * mult >> shift); mult 0: unknown. */
 	u16 time_shift;
 	u32 time_mult;

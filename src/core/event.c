@@ -129,6 +129,7 @@ static bool event_in(struct ap_event *e)
 		return false;
 	e->state = AP_STATE_ACTIVE;
 	take_number(e);
+	ap_samplers_arm(e);
 	ap_event_changed(e);
 	return true;
 }
@@ -137,6 +138,7 @@ static void event_out(struct ap_event *e)
 {
 	if (e->state != AP_STATE_ACTIVE)
 		return;
+	ap_samplers_disarm(e);
 	interval_close(e);
 	e->state = AP_STATE_INACTIVE;
 	give_number(e);
@@ -312,7 +314,7 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->nr_siblings = e->leader->nr_siblings;
 	out->is_error = e->state == AP_STATE_ERROR;
 	out->is_simple = is_simple(e);
-	out->may_lose = e->attr.sample_period != 0;
+	out->may_lose = e->attr.sample_period || (e->attr.flags & ap_sideband_flags());
 }
 
 u64 ap_event_id(const struct ap_event *e)

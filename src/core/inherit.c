@@ -18,15 +18,18 @@ int ap_event_clone(struct ap_event *of, struct ap_task *task, struct ap_event *l
 
 	if (!e)
 		return -AP_ENOMEM;
+	e->parent = parent;
+	e->first_period = ap_samplers_period(of);
 	r = ap_event_init_hw(e, task);
 	if (!r)
 		r = ap_sched_of(&task->ctx, e->pmu, &sched);
+	if (!r)
+		r = ap_samplers_make(e, task);
 	if (r) {
 		ap_event_free(e);
 		return r;
 	}
 	e->state = of->state >= AP_STATE_INACTIVE ? AP_STATE_INACTIVE : AP_STATE_OFF;
-	e->parent = parent;
 	ap_list_add_tail(&parent->children, &e->child);
 	ap_event_attach(e, &task->ctx, sched, leader);
 	ap_event_changed(parent);

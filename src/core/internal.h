@@ -7,6 +7,8 @@
  * with a parent) have no descriptor: they die with their task, which adds their counts to the
  * parent, or with the parent.
  *
+ * Samplers are of an event and a task and end with the first of them.
+ *
  * Invariants: leaders that are enabled, and only they, are in a queue of their sched.  An event is
  * ACTIVE only if its leader is.  Before a state or leader changes, times are brought up to date.
  */
@@ -16,6 +18,7 @@
 #include "base/list.h"
 #include "core/core.h"
 #include "core/pmu.h"
+#include "sampling/ring.h"
 
 #define AP_PMUS_MAX	 32
 #define AP_DYNAMIC_TYPE	 AP_PERF_TYPE_MAX /* numbers of PMUs that ask for one start here */
@@ -65,6 +68,7 @@ struct ap_task {
 	s32 cpu;    /* where it was last seen, -1 nowhere yet */
 	struct ap_list all;
 	struct ap_list owned; /* events that it opened */
+	struct ap_list arms;  /* samplers in it, of its events and of CPUs' */
 	struct ap_ctx ctx;
 };
 
@@ -73,7 +77,11 @@ struct ap_buffer {
 	u64 data_pages; /* 0: a control page alone */
 	u32 nr_maps;
 	bool paused;
+	struct ap_ring_map map; /* .ring NULL: nobody writes there */
+	u64 at;			/* what samplers call the ring */
+	u32 seen;		/* of its wakes */
 	struct ap_list users;
+	struct ap_list all; /* on core->buffers */
 };
 
 struct ap_event {
@@ -113,8 +121,14 @@ struct ap_event {
 	struct ap_list of_buffer;
 	struct ap_perf_page *page;
 	u32 nr_maps;
-	u32 refresh; /* overflows until it is disabled */
 	void *host;
+
+	struct ap_list arms;		/* its samplers */
+	struct ap_list in_cpu_sampling; /* on core->cpu_sampling */
+	s32 lane;			/* -1 none */
+	u64 first_period;		/* of a clone with a frequency */
+	u64 carry;			/* of a CPU's event: counted since the last overflow */
+	u64 lost;			/* records, but those that live samplers have lost */
 };
 
 _Static_assert(sizeof(struct ap_event) <= 1024, "memory per event");
@@ -138,8 +152,11 @@ struct ap_core {
 	u32 nr_kind[64];	 /* events that want each */
 	struct ap_ctx **cpu_ctx; /* made when needed */
 	struct ap_list tasks, events, waiting;
-	struct ap_list cgroups;	   /* leaders that were opened on one */
-	const struct ap_stamp *at; /* NULL: now */
+	struct ap_list buffers;
+	struct ap_list armed;	     /* samplers of events that are on their PMU */
+	struct ap_list cpu_sampling; /* CPUs' events that need samplers in all tasks */
+	struct ap_list cgroups;	     /* leaders that were opened on one */
+	const struct ap_stamp *at;   /* NULL: now */
 };
 
 /* core.c */
@@ -226,11 +243,39 @@ s32 ap_event_clockid(const struct ap_event *e);
 
 /* read.c */
 u64 ap_read_size(u64 read_format, u32 nr_events);
+/* What the event, or its group, has counted without clones: how many words. */
+u32 ap_read_own(struct ap_event *e, u64 words[AP_READ_SIZE_MAX / 8]);
+
+/* sampler.c */
+AP_MUST_CHECK int ap_sampling_check(struct ap_event *e);
+/* task NULL: the event is of a CPU */
+AP_MUST_CHECK int ap_samplers_make(struct ap_event *e, struct ap_task *task);
+void ap_samplers_free(struct ap_event *e);
+void ap_samplers_arm(struct ap_event *e);
+void ap_samplers_disarm(struct ap_event *e);
+AP_MUST_CHECK int ap_samplers_task(struct ap_task *task); /* a new one */
+void ap_samplers_moved(struct ap_task *task);
+void ap_samplers_leave(struct ap_task *task);
+void ap_samplers_set_output(struct ap_event *e); /* its own and its clones' */
+void ap_samplers_set_period(struct ap_event *e, u64 period);
+void ap_samplers_refresh(struct ap_event *e, u64 n);
+u64 ap_samplers_period(const struct ap_event *e);
+u64 ap_samplers_lost(const struct ap_event *e);
+u64 ap_samplers_tick(struct ap_core *core); /* ns until the next, 0 never */
+
+/* sideband.c */
+u64 ap_sideband_flags(void); /* of attr: those that write records by themselves */
+void ap_tell_exit(struct ap_task *task);
+void ap_tell_unthrottled(struct ap_event *e);
+void ap_tell_read(struct ap_event *clone); /* it is off its PMU */
 
 /* page.c */
 void ap_page_update(struct ap_event *e);
 AP_MUST_CHECK int ap_output_set(struct ap_event *e, struct ap_event *target);
 void ap_buffer_leave(struct ap_event *e);
+/* Where a sampler of this event writes to. */
+void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s);
+void ap_buffer_woken(struct ap_buffer *b);
 int ap_output_pause(struct ap_event *e, bool pause);
 
 #endif

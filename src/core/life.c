@@ -37,6 +37,9 @@ struct ap_event *ap_event_new(struct ap_core *core, const struct ap_perf_attr *a
 	ap_list_init(&e->child);
 	ap_list_init(&e->in_cgroup);
 	ap_list_init(&e->of_buffer);
+	ap_list_init(&e->arms);
+	ap_list_init(&e->in_cpu_sampling);
+	e->lane = -1;
 	return e;
 }
 
@@ -242,17 +245,21 @@ void ap_event_end(struct ap_event *e, u64 now)
 	ap_event_stop(e, now);
 	e->state = AP_STATE_EXIT;
 	leave_ctx(e);
+	ap_samplers_free(e);
 	if (s)
 		ap_sched_update(s, e->leader, now);
 	if (e->leader == e)
 		e->sched = NULL;
 	ap_group_changed(e);
+	if (e->core->ops.wake)
+		e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
 }
 
 void ap_event_free(struct ap_event *e)
 {
 	struct ap_core *core = e->core;
 
+	ap_samplers_free(e);
 	ap_buffer_leave(e);
 	if (e->pmu) {
 		if (e->pmu->event_fini)
@@ -275,6 +282,7 @@ void ap_event_fold(struct ap_event *clone)
 	struct ap_event *parent = clone->parent;
 
 	ap_event_detach(clone);
+	parent->lost += ap_samplers_lost(clone);
 	parent->child_count += clone->count;
 	parent->child_enabled += clone->enabled;
 	parent->child_running += clone->running;

@@ -186,9 +186,8 @@ static int make_event(const struct opening *o, struct ap_event *e)
 	if ((a->sample_type & AP_PERF_SAMPLE_CALLCHAIN) &&
 	    a->sample_max_stack > o->core->config.max_stack)
 		return -AP_EOVERFLOW;
-	if (a->sample_period && (e->pmu->flags & AP_PMU_NO_SAMPLING))
-		return -AP_EOPNOTSUPP;
-	return check_clock(e);
+	r = ap_sampling_check(e);
+	return r ? r : check_clock(e);
 }
 
 static int find_ctx(struct opening *o, struct ap_event *e)
@@ -272,7 +271,7 @@ static int check_and_prepare(struct opening *o, struct ap_event *e)
 	/* AUX areas need a leader that has one, and there is none */
 	if (!r && (o->attr.aux_sample_size || o->attr.reserved_3))
 		r = -AP_EINVAL;
-	return r;
+	return r ? r : ap_samplers_make(e, o->task);
 }
 
 int ap_core_open(struct ap_core *core, struct ap_task *caller, const struct ap_open_args *args,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mappings: the control page, kept up to date under its sequence lock, and who writes into whose data
- * area.  The data area itself is not ours here: an event has a buffer, which others share by
- * SET_OUTPUT, and it dies with its last mapping.
+ * area.  An event has a buffer, which others share by SET_OUTPUT, and it dies with its last mapping.
  */
 #include "abi/errno.h"
 #include "core/internal.h"
 
+#define POLL_IN	 0x001U
 #define POLL_ERR 0x008U
 #define POLL_HUP 0x010U
 
@@ -87,7 +87,7 @@ static void page_start(struct ap_event *e, struct ap_perf_page *page)
 
 /* --- buffers */
 
-void ap_buffer_leave(struct ap_event *e)
+static void leave(struct ap_event *e)
 {
 	struct ap_buffer *b = e->buffer;
 
@@ -95,15 +95,74 @@ void ap_buffer_leave(struct ap_event *e)
 		return;
 	ap_list_del(&e->of_buffer);
 	e->buffer = NULL;
-	if (ap_list_empty(&b->users))
-		ap_free(e->core, b, sizeof(*b));
+	if (!ap_list_empty(&b->users))
+		return;
+	ap_list_del(&b->all);
+	ap_free(e->core, b, sizeof(*b));
+}
+
+void ap_buffer_leave(struct ap_event *e)
+{
+	if (!e->buffer)
+		return;
+	leave(e);
+	ap_samplers_set_output(e);
 }
 
 static void buffer_join(struct ap_event *e, struct ap_buffer *b)
 {
-	ap_buffer_leave(e);
+	leave(e);
 	e->buffer = b;
 	ap_list_add_tail(&b->users, &e->of_buffer);
+	ap_samplers_set_output(e);
+}
+
+void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s)
+{
+	const struct ap_buffer *b = ap_event_opened(e)->buffer;
+
+	s->ring = b && b->map.ring ? b->at : 0;
+	s->ring_pages = s->ring ? 1 + b->data_pages : 0;
+	s->ring_flags = s->ring ? b->map.flags : 0;
+}
+
+/* All that write there have the same news. */
+void ap_buffer_woken(struct ap_buffer *b)
+{
+	struct ap_list *l, *n;
+
+	b->seen = __atomic_load_n(&b->map.ring->wakes, __ATOMIC_ACQUIRE);
+	ap_list_for_each_safe(l, n, &b->users) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, of_buffer);
+
+		if (e->core->ops.wake)
+			e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
+	}
+}
+
+void ap_core_rings_woken(struct ap_core *core)
+{
+	struct ap_list *l, *n;
+
+	ap_list_for_each_safe(l, n, &core->buffers) {
+		struct ap_buffer *b = ap_list_entry(l, struct ap_buffer, all);
+
+		if (b->map.ring &&
+		    __atomic_load_n(&b->map.ring->wakes, __ATOMIC_ACQUIRE) != b->seen)
+			ap_buffer_woken(b);
+	}
+}
+
+void ap_core_writer_died(struct ap_core *core, u32 name)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &core->buffers) {
+		struct ap_buffer *b = ap_list_entry(l, struct ap_buffer, all);
+
+		if (b->map.ring && ap_ring_clear(&b->map, name))
+			ap_buffer_woken(b);
+	}
 }
 
 static bool is_backward(const struct ap_event *e)
@@ -140,17 +199,32 @@ int ap_output_pause(struct ap_event *e, bool pause)
 	if (!e->buffer || !e->buffer->data_pages)
 		return -AP_EINVAL;
 	e->buffer->paused = pause;
+	if (e->buffer->map.ring)
+		__atomic_store_n(&e->buffer->map.ring->paused, pause, __ATOMIC_RELEASE);
 	return 0;
 }
 
-int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *e, u64 pages,
-		 bool is_writable, struct ap_perf_page *page)
+/* The first mapping says which mode it is in, and the event that has it how it wakes. */
+static void ring_start(struct ap_event *e, struct ap_buffer *b, const struct ap_ring_map *map,
+		       u64 at, bool is_writable)
 {
+	u64 watermark = e->attr.flags & AP_PERF_WATERMARK ? e->attr.wakeup_events : 0;
+
+	b->map = *map;
+	b->map.size = b->data_pages * AP_PAGE_SIZE;
+	b->map.flags =
+		(is_writable ? 0 : AP_RING_OVERWRITE) | (is_backward(e) ? AP_RING_BACKWARD : 0);
+	b->at = at;
+	ap_ring_init(b->map.ring, b->map.size, watermark);
+}
+
+static int map_pages(struct ap_event *e, u64 pages, bool is_writable, struct ap_perf_page *page,
+		     const struct ap_ring_map *ring, u64 at)
+{
+	struct ap_core *core = e->core;
 	struct ap_buffer *b;
 	u64 data = pages - 1;
 
-	(void)caller;
-	(void)is_writable;
 	if (e->cpu == -1 && (e->attr.flags & AP_PERF_INHERIT))
 		return -AP_EINVAL;
 	if (!pages || (data & (data - 1)))
@@ -166,12 +240,32 @@ int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *
 			return -AP_ENOMEM;
 		b->data_pages = data;
 		ap_list_init(&b->users);
+		ap_list_init(&b->all);
+		ap_list_add_tail(&core->buffers, &b->all);
+		if (ring && data)
+			ring_start(e, b, ring, at, is_writable);
 		buffer_join(e, b);
 	}
 	e->nr_maps++;
 	e->buffer->nr_maps++;
 	page_start(e, page);
 	return 0;
+}
+
+int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *e, u64 pages,
+		 bool is_writable, struct ap_perf_page *page)
+{
+	(void)core;
+	(void)caller;
+	return map_pages(e, pages, is_writable, page, NULL, 0);
+}
+
+int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller, struct ap_event *e, u64 pages,
+		      bool is_writable, const struct ap_ring_map *ring, u64 at)
+{
+	(void)core;
+	(void)caller;
+	return map_pages(e, pages, is_writable, ring->page, ring, at);
 }
 
 void ap_core_munmap(struct ap_core *core, struct ap_event *e)
@@ -198,5 +292,11 @@ u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
 		return POLL_HUP;
 	if (e->state == AP_STATE_ERROR)
 		return POLL_ERR;
-	return e->buffer ? 0 : POLL_HUP;
+	if (!e->buffer)
+		return POLL_HUP;
+	/* asked once, told once, as the kernel's rb->poll is */
+	return e->buffer->map.ring &&
+			       __atomic_exchange_n(&e->buffer->map.ring->poll, 0, __ATOMIC_ACQUIRE)
+		       ? POLL_IN
+		       : 0;
 }

@@ -24,6 +24,13 @@ struct ap_hw_event {
 	u64 start;	/* raw value at the start of the open interval */
 	u64 time_start; /* driver's own: clocks */
 	u64 priv[4];	/* driver's own */
+	/*
+	 * How its overflows are seen: enum ap_sampler_source, and ap_sampler.which, set by start at the
+	 * latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows.
+	 */
+	u32 sample_source, sample_which;
+	/* a period is accepted and means nothing: side-band only */
+	bool never_overflows;
 	/* exclude_*: it is on the PMU and truly counts 0; start, read and stop are not called */
 	bool counts_nothing;
 };

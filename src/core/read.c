@@ -85,12 +85,23 @@ static void put_times(u8 **p, u64 format, const struct sums *sums)
 		put(p, sums->running);
 }
 
-static void put_tail(u8 **p, u64 format, const struct ap_event *e)
+static u64 lost_of(const struct ap_event *e, bool own)
+{
+	u64 lost = ap_samplers_lost(e);
+	struct ap_list *l;
+
+	if (!own)
+		ap_list_for_each(l, &e->children)
+			lost += ap_samplers_lost(ap_list_entry(l, struct ap_event, child));
+	return lost;
+}
+
+static void put_tail(u8 **p, u64 format, const struct ap_event *e, bool own)
 {
 	if (format & AP_PERF_FORMAT_ID)
-		put(p, e->id);
+		put(p, ap_event_opened(e)->id);
 	if (format & AP_PERF_FORMAT_LOST)
-		put(p, 0); /* no record has been lost: there is no data area to lose it from */
+		put(p, lost_of(e, own));
 }
 
 /* Inherited groups are summed member by member, so they must still be the same group. */
@@ -107,47 +118,73 @@ static bool same_groups(const struct ap_event *leader)
 	return true;
 }
 
-static s64 read_group(struct ap_event *leader, u64 format, u8 *p)
+/* own: without clones, whether they live or are gone. */
+static void sum_of(struct ap_event *e, struct moment *m, struct sums *sums, bool own)
+{
+	if (!own) {
+		sum_event(e, m, sums);
+		return;
+	}
+	memset(sums, 0, sizeof(*sums));
+	add_own(e, m, sums);
+}
+
+static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
 {
 	struct moment m = { 0 };
 	struct sums sums;
 	struct ap_list *l;
 	u8 *start = p;
 
-	if (!same_groups(leader))
-		return -AP_ECHILD;
-	sum_event(leader, &m, &sums);
+	sum_of(leader, &m, &sums, own);
 	put(&p, leader->nr_siblings + 1);
 	put_times(&p, format, &sums);
 	put(&p, sums.count);
-	put_tail(&p, format, leader);
+	put_tail(&p, format, leader, own);
 	ap_list_for_each(l, &leader->siblings) {
 		struct ap_event *e = ap_list_entry(l, struct ap_event, sibling);
 
-		sum_event(e, &m, &sums);
+		sum_of(e, &m, &sums, own);
 		put(&p, sums.count);
-		put_tail(&p, format, e);
+		put_tail(&p, format, e, own);
 	}
-	return p - start;
+	return (u64)(p - start);
+}
+
+static u64 put_one(struct ap_event *e, u64 format, u8 *p, bool own)
+{
+	struct moment m = { 0 };
+	struct sums sums;
+	u8 *start = p;
+
+	sum_of(e, &m, &sums, own);
+	put(&p, sums.count);
+	put_times(&p, format, &sums);
+	put_tail(&p, format, e, own);
+	return (u64)(p - start);
+}
+
+u32 ap_read_own(struct ap_event *e, u64 words[AP_READ_SIZE_MAX / 8])
+{
+	u64 format = e->attr.read_format;
+	u64 n = format & AP_PERF_FORMAT_GROUP ? put_group(e->leader, format, (u8 *)words, true)
+					      : put_one(e, format, (u8 *)words, true);
+
+	return (u32)(n / 8);
 }
 
 s64 ap_core_read(struct ap_core *core, struct ap_event *e, void *buf, u64 size)
 {
 	u64 format = e->attr.read_format;
-	struct moment m = { 0 };
-	struct sums sums;
-	u8 *p = buf;
 
 	(void)core;
 	if (e->state == AP_STATE_ERROR)
 		return 0;
 	if (size < ap_read_size(format, e->leader->nr_siblings + 1))
 		return -AP_ENOSPC;
-	if (format & AP_PERF_FORMAT_GROUP)
-		return read_group(e->leader, format, p);
-	sum_event(e, &m, &sums);
-	put(&p, sums.count);
-	put_times(&p, format, &sums);
-	put_tail(&p, format, e);
-	return p - (u8 *)buf;
+	if (!(format & AP_PERF_FORMAT_GROUP))
+		return (s64)put_one(e, format, buf, false);
+	if (!same_groups(e->leader))
+		return -AP_ECHILD;
+	return (s64)put_group(e->leader, format, buf, false);
 }

@@ -138,6 +138,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
 {
 	struct ap_pmu_drivers *d = pmu->priv;
+	void *world;
 	int err;
 
 	if (attr->type != AP_PERF_TYPE_BREAKPOINT)
@@ -161,6 +162,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->priv[ADDR] = attr->config1;
 	hw->priv[LEN] = attr->config2;
 	hw->which = attr->bp_type;
+	hw->sample_source = ap_core_world(core, &world)->bp_place ? (u32)AP_SAMPLE_WATCH : 0;
 	return take_slot(core, d, task, cpu, hw);
 }
 
@@ -185,7 +187,11 @@ static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 
-	return ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[WATCH]);
+	int err = ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[WATCH]);
+
+	if (!err && ops->bp_place)
+		hw->sample_which = ops->bp_place(world, hw->priv[WATCH]);
+	return err;
 }
 
 static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
@@ -213,7 +219,7 @@ void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d)
 	d->breakpoint = (struct ap_pmu){
 		.name = "breakpoint",
 		.type = AP_PERF_TYPE_BREAKPOINT,
-		.flags = AP_PMU_SOFTWARE | AP_PMU_NO_SAMPLING,
+		.flags = AP_PMU_SOFTWARE,
 		.event_init = event_init,
 		.event_fini = event_fini,
 		.start = start,

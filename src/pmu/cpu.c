@@ -31,11 +31,25 @@ static u64 reading(struct ap_core *core, const struct ap_hw_event *hw, struct ap
 	return v - raw(core, task, cpu, hw->priv[MINUS]);
 }
 
-/* Linux' answers of a PMU that samples nothing yet: no precise events, no branch stacks. */
-static int check_attr(const struct ap_perf_attr *attr)
+/*
+ * Linux' answers.  Every sample is of the very instruction, so all of precise_ip's levels are the same,
+ * where anything can be sampled.
+ */
+static int check_attr(struct ap_core *core, const struct ap_perf_attr *attr)
 {
-	return attr->flags & AP_PERF_PRECISE_IP || ap_pmu_has_branch_stack(attr) ? -AP_EOPNOTSUPP
-										 : 0;
+	void *world;
+
+	if (attr->flags & AP_PERF_PRECISE_IP) {
+		if (!ap_core_world(core, &world)->sampler_new)
+			return -AP_EOPNOTSUPP;
+		if (!attr->sample_period)
+			return -AP_EINVAL;
+	}
+	if (!ap_pmu_has_branch_stack(attr))
+		return 0;
+	if (!ap_core_config(core)->has_branch_stack)
+		return -AP_EOPNOTSUPP;
+	return attr->branch_sample_type & AP_PERF_SAMPLE_BRANCH_COUNTERS ? -AP_EINVAL : 0;
 }
 
 static u32 counters(struct ap_core *core, struct ap_pmu *pmu)
@@ -60,7 +74,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	     attr->type != AP_PERF_TYPE_RAW) ||
 	    !ops->raw)
 		return -AP_ENOENT;
-	err = check_attr(attr);
+	err = check_attr(core, attr);
 	if (!err)
 		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
 	if (!err && task && ops->may_count)
@@ -97,7 +111,6 @@ void ap_pmu_cpu_init(struct ap_pmu_drivers *d)
 	d->cpu = (struct ap_pmu){
 		.name = "cpu",
 		.type = AP_PERF_TYPE_RAW,
-		.flags = AP_PMU_NO_SAMPLING,
 		.event_init = event_init,
 		.start = start,
 		.read = read,

@@ -93,6 +93,9 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	if (attr->config >= AP_PERF_COUNT_SW_MAX)
 		return -AP_ENOENT;
 	hw->which = (u32)attr->config;
+	hw->sample_source =
+		ap_pmu_soft[hw->which].class == AP_SOFT_CLOCK ? (u32)AP_SAMPLE_CLOCK : 0;
+	hw->never_overflows = ap_pmu_soft[hw->which].class == AP_SOFT_NOTHING;
 	nothing = exclude(ap_pmu_soft[hw->which].class, attr->flags);
 	if (nothing < 0)
 		return nothing;
@@ -115,7 +118,7 @@ void ap_pmu_software_init(struct ap_pmu_drivers *d)
 	d->software = (struct ap_pmu){
 		.name = "software",
 		.type = AP_PERF_TYPE_SOFTWARE,
-		.flags = AP_PMU_SOFTWARE | AP_PMU_NO_SAMPLING,
+		.flags = AP_PMU_SOFTWARE,
 		.event_init = event_init,
 		.start = start,
 		.read = read,

@@ -34,6 +34,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	if (!ap_tracepoint_exists(attr->config))
 		return -AP_EINVAL;
 	hw->which = (u32)attr->config;
+	hw->sample_source = AP_SAMPLE_TRACE;
+	hw->sample_which = hw->which;
 	hw->counts_nothing =
 		attr->flags & AP_PERF_EXCLUDE_KERNEL && ap_tracepoint_is_kernel(hw->which);
 	if (!ap_core_world(core, &world)->trace_count)
@@ -56,7 +58,7 @@ void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d)
 	d->tracepoint = (struct ap_pmu){
 		.name = "tracepoint",
 		.type = AP_PERF_TYPE_TRACEPOINT,
-		.flags = AP_PMU_SOFTWARE | AP_PMU_NO_SAMPLING,
+		.flags = AP_PMU_SOFTWARE,
 		.event_init = event_init,
 		.start = start,
 		.read = read,

@@ -6,6 +6,8 @@
 /* LONG: --long */
 #include <string.h>
 
+#include "samplers.h"
+#include "sampling/record.h"
 #include "tap/tap.h"
 #include "world.h"
 
@@ -77,6 +79,15 @@ static void sane_attr(struct ap_perf_attr *a)
 	*a = rnd(2) ? attr_kind(rnd(20), rnd(2) ? rnd(4) : 0) : attr_task_clock();
 	a->flags |= flags[rnd(AP_ARRAY_SIZE(flags))];
 	a->read_format = rnd(32);
+	if (rnd(2))
+		return;
+	a->sample_period = 1 + (rnd(4) ? rnd(5000) : value() >> 1);
+	a->sample_type = rnd(1 << 10) & ~AP_PERF_SAMPLE_READ;
+	a->flags |= rnd(3) ? 0 : AP_PERF_FREQ;
+	a->flags |= value() & (AP_PERF_MMAP | AP_PERF_COMM | AP_PERF_TASK | AP_PERF_MMAP2 |
+			       AP_PERF_WATERMARK | AP_PERF_SAMPLE_ID_ALL | AP_PERF_INHERIT_STAT |
+			       AP_PERF_WRITE_BACKWARD);
+	a->wakeup_events = rnd(2000);
 }
 
 static int random_fd(void)
@@ -171,6 +182,58 @@ static void random_task(void)
 	}
 }
 
+static int ring_at[NFDS]; /* + 1, of what has one */
+static u32 mapped[NFDS];
+
+static void random_ring(int fd)
+{
+	int r;
+
+	if (mapped[fd] || !ring_is_free())
+		return;
+	r = ring_map(&W, fd, rnd(2));
+	if (r < 0)
+		return;
+	ring_at[fd] = r + 1;
+	mapped[fd]++;
+}
+
+/* The ring's memory goes with the last mapping of it. */
+static void random_unmap(int fd)
+{
+	ap_core_munmap(W.core, W.fds[fd]);
+	if (mapped[fd])
+		mapped[fd]--;
+	if (mapped[fd] || !ring_at[fd])
+		return;
+	ring_forget(ring_at[fd] - 1);
+	ring_at[fd] = 0;
+}
+
+static void random_news(void)
+{
+	const struct ap_record_mapping m = { .prot = rnd(8), .filename = "x" };
+	struct ap_task *task = world_task(&W, rnd(4));
+	const struct ap_perf_ns_link links[2] = { { 0, 0 } };
+
+	switch (rnd(5)) {
+	case 0:
+		ap_core_mapped(W.core, task, &m);
+		break;
+	case 1:
+		ap_core_comm(W.core, task, "comm", rnd(2));
+		break;
+	case 2:
+		ap_core_namespaces(W.core, task, links, rnd(3));
+		break;
+	case 3:
+		ap_core_switched(W.core, task, rnd(2), rnd(2));
+		break;
+	default:
+		ap_core_forked(W.core, task, world_task(&W, rnd(4)));
+	}
+}
+
 static void step(void)
 {
 	int fd = (int)rnd(NFDS);
@@ -187,17 +250,32 @@ static void step(void)
 	}
 	world_run(&W, rnd(8), rnd(MS), rnd(100));
 	ap_core_tick(W.core);
+	ap_core_rings_woken(W.core);
+	if (rnd(20) == 0)
+		ap_core_writer_died(W.core, rnd(100));
+	if (rnd(5) == 0)
+		random_news();
 	if (!e)
 		return;
+	if (rnd(20) == 0)
+		ap_core_overflowed(W.core, e);
 	switch (rnd(8)) {
 	case 0:
+		/* a mapping keeps its event alive */
+		while (mapped[fd])
+			random_unmap(fd);
 		world_close(&W, fd);
 		break;
 	case 1:
-		(void)!ap_core_mmap(W.core, W.tasks[0].task, e, rnd(6), true, &pages[fd]);
+		if (rnd(2)) {
+			random_ring(fd);
+			break;
+		}
+		if (!ap_core_mmap(W.core, W.tasks[0].task, e, rnd(6), true, &pages[fd]))
+			mapped[fd]++;
 		break;
 	case 2:
-		ap_core_munmap(W.core, e);
+		random_unmap(fd);
 		break;
 	case 3:
 		ap_core_prctl(W.core, world_task(&W, rnd(4)), rnd(2));
@@ -215,6 +293,8 @@ static void step(void)
 static void run(u32 counters, u32 steps)
 {
 	world_init(&W);
+	memset(mapped, 0, sizeof(mapped));
+	memset(ring_at, 0, sizeof(ring_at));
 	W.config.counters = counters;
 	W.config.user_only = counters == 3;
 	W.may_trace = true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "samplers.h"
 #include "tap/tap.h"
 
 static struct world *world_of(void *p)
@@ -180,6 +181,8 @@ static int sw_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_per
 	if (attr->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
 		return -AP_EOPNOTSUPP;
 	hw->which = attr->config;
+	hw->sample_source = attr->config == AP_PERF_COUNT_SW_TASK_CLOCK ? (u32)AP_SAMPLE_CLOCK : 0;
+	hw->never_overflows = attr->config == AP_PERF_COUNT_SW_DUMMY;
 	return 0;
 }
 
@@ -293,6 +296,7 @@ void world_init(struct world *w)
 		.cgroup_has = w_cgroup_has,
 		.publish = w_publish,
 	};
+	samplers_init(w);
 	w->config = (struct ap_core_config){
 		.paranoid = 2,
 		.max_sample_rate = 100000,
@@ -342,6 +346,7 @@ void world_end(struct world *w)
 	EXPECT_U64(w->bp_used, 0);
 	EXPECT_U64(w->kinds, AP_KINDS_BASE);
 	ap_core_free(w->core);
+	samplers_end(w);
 	EXPECT_U64(w->nr_allocs, 0);
 	EXPECT_U64(w->bytes, 0);
 }
@@ -368,6 +373,7 @@ void world_run(struct world *w, u32 task, u64 ns, u64 n)
 		t->raw[k] += n * (k + 1);
 		w->cpu_raw[t->cpu][k] += n * (k + 1);
 	}
+	samplers_run(w, t);
 }
 
 void world_exit(struct world *w, u32 task)

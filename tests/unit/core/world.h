@@ -24,6 +24,8 @@ struct fake_task {
 	u64 raw[NKINDS];
 	s32 cpu;
 	int cgroup;
+	bool is_locked; /* its samplers */
+	u32 kicks;
 };
 
 struct world {

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samplers of events: one for each task in which an event may overflow.  A task's event has one, a CPU's
+ * event one in each task of the session, armed while the task is on that CPU; what such a task has left of
+ * a period goes on in the next one.  Samplers are made when the event is, armed where its interval is
+ * opened and disarmed where it is closed, at the same values.
+ *
+ * A sampler lies in memory that its task writes to: all that is read from there is numbers, and wrong
+ * ones are samples that are wrong.
+ */
+#include "abi/errno.h"
+#include "core/internal.h"
+#include "sampling/overflow.h"
+
+#define NS_PER_S	1000000000ULL
+#define CLOCK_PERIOD_NS 10000ULL  /* Linux' shortest of its timers */
+#define SOONEST_NS	250000ULL /* between two looks at a clock */
+
+struct ap_arm {
+	struct ap_event *event;
+	struct ap_task *task;
+	struct ap_sampler *s;
+	struct ap_list of_event, of_task;
+	struct ap_list armed; /* on core->armed */
+	u64 seen;	      /* the task's time at the last tick */
+};
+
+static struct ap_arm *arm_of(struct ap_list *l)
+{
+	return ap_list_entry(l, struct ap_arm, of_event);
+}
+
+/* --- the world's part */
+
+static void lock(struct ap_arm *a)
+{
+	struct ap_core *core = a->event->core;
+
+	core->ops.sampler_lock(core->world, a->task->host);
+}
+
+static void unlock(struct ap_arm *a, bool kick)
+{
+	struct ap_core *core = a->event->core;
+
+	core->ops.sampler_unlock(core->world, a->task->host, kick);
+}
+
+static u64 value_of(const struct ap_arm *a)
+{
+	struct ap_core *core = a->event->core;
+
+	return core->ops.sampler_value(core->world, a->task->host, a->s);
+}
+
+/* --- can it be sampled? */
+
+static u32 source_of(const struct ap_event *e)
+{
+	if (!e->attr.sample_period || e->hw.counts_nothing || e->hw.never_overflows)
+		return 0;
+	return e->hw.kinds ? AP_SAMPLE_LANE : e->hw.sample_source;
+}
+
+int ap_sampling_check(struct ap_event *e)
+{
+	if (!e->attr.sample_period)
+		return 0;
+	if (e->pmu->flags & AP_PMU_NO_SAMPLING)
+		return -AP_EOPNOTSUPP;
+	if (e->hw.counts_nothing || e->hw.never_overflows)
+		return 0;
+	if (!source_of(e) || !e->core->ops.sampler_new)
+		return -AP_EOPNOTSUPP;
+	if (source_of(e) == AP_SAMPLE_CLOCK && (e->attr.flags & AP_PERF_FREQ)) {
+		/* a clock's rate is known: as on Linux its frequency becomes a period at once */
+		e->attr.sample_period = NS_PER_S / e->attr.sample_period;
+		e->attr.flags &= ~AP_PERF_FREQ;
+	}
+	return 0;
+}
+
+/* --- made and freed */
+
+static void fill(struct ap_sampler *s, const struct ap_event *e)
+{
+	const struct ap_perf_attr *a = &e->attr;
+	u64 period = a->sample_period;
+
+	s->source = source_of(e);
+	s->id = ap_event_opened(e)->id;
+	s->stream_id = e->id;
+	s->kinds = e->hw.kinds;
+	s->lane = e->lane >= 0 ? (u32)e->lane : 0;
+	s->which = e->hw.sample_which;
+	s->cpu = e->cpu;
+	s->clock = a->flags & AP_PERF_USE_CLOCKID ? (u32)a->clockid + 1 : 0;
+	s->sample_type = a->sample_type;
+	s->read_format = a->read_format;
+	s->flags = a->flags;
+	s->branch_sample_type = a->branch_sample_type;
+	s->regs_user = a->sample_regs_user;
+	s->regs_intr = a->sample_regs_intr;
+	s->sig_data = a->sig_data;
+	s->stack_user = a->sample_stack_user;
+	s->max_stack = a->sample_max_stack;
+	s->wakeup_events = a->flags & AP_PERF_WATERMARK ? 0 : a->wakeup_events;
+	s->wakeup_watermark = a->flags & AP_PERF_WATERMARK ? a->wakeup_events : 0;
+	s->pmu_type = a->type;
+	s->max_per_tick = ap_max_per_tick(e->core->config.max_sample_rate);
+	if (s->source == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
+		period = CLOCK_PERIOD_NS;
+	ap_sampler_init(s, period, a->flags & AP_PERF_FREQ);
+	if ((a->flags & AP_PERF_FREQ) && e->first_period) {
+		s->period = s->left = s->last_period = e->first_period;
+	}
+	ap_buffer_of_sampler(e, s);
+}
+
+static int new_arm(struct ap_event *e, struct ap_task *task)
+{
+	struct ap_core *core = e->core;
+	struct ap_arm *a = ap_alloc(core, sizeof(*a));
+	int r;
+
+	if (!a)
+		return -AP_ENOMEM;
+	*a = (struct ap_arm){ .event = e, .task = task };
+	r = core->ops.sampler_new(core->world, task->host, e, &a->s);
+	if (r) {
+		ap_free(core, a, sizeof(*a));
+		return r;
+	}
+	fill(a->s, e);
+	ap_list_init(&a->armed);
+	ap_list_add_tail(&e->arms, &a->of_event);
+	ap_list_add_tail(&task->arms, &a->of_task);
+	core->ops.sampler_link(core->world, task->host, a->s);
+	return 0;
+}
+
+static void free_arm(struct ap_arm *a)
+{
+	struct ap_core *core = a->event->core;
+
+	a->event->lost += a->s->lost;
+	ap_list_del(&a->of_event);
+	ap_list_del(&a->of_task);
+	ap_list_del(&a->armed);
+	core->ops.sampler_free(core->world, a->task->host, a->s);
+	ap_free(core, a, sizeof(*a));
+}
+
+int ap_samplers_make(struct ap_event *e, struct ap_task *task)
+{
+	struct ap_core *core = e->core;
+	struct ap_list *l;
+	u32 lane;
+	int r = 0;
+
+	if (!source_of(e) || ap_event_is_template(e))
+		return 0;
+	if (source_of(e) == AP_SAMPLE_LANE) {
+		r = core->ops.want_lane(core->world, e->hw.kinds, &lane);
+		if (r)
+			return r;
+		e->lane = (s32)lane;
+	}
+	if (task)
+		return new_arm(e, task);
+	ap_list_add_tail(&core->cpu_sampling, &e->in_cpu_sampling);
+	ap_list_for_each(l, &core->tasks) {
+		r = new_arm(e, ap_list_entry(l, struct ap_task, all));
+		if (r)
+			break;
+	}
+	return r;
+}
+
+void ap_samplers_free(struct ap_event *e)
+{
+	struct ap_core *core = e->core;
+
+	while (!ap_list_empty(&e->arms))
+		free_arm(arm_of(e->arms.next));
+	ap_list_del(&e->in_cpu_sampling);
+	if (e->lane >= 0 && core->ops.put_lane)
+		core->ops.put_lane(core->world, (u32)e->lane);
+	e->lane = -1;
+}
+
+/* --- on and off */
+
+/* On a CPU's event the period goes on where another task has left it. */
+static void take_carry(struct ap_event *e, struct ap_sampler *s)
+{
+	u64 take = e->carry < s->left ? e->carry : s->left - 1;
+
+	s->left -= take;
+	e->carry -= take;
+}
+
+static void give_carry(struct ap_event *e, struct ap_sampler *s)
+{
+	if (s->left < s->last_period)
+		e->carry += s->last_period - s->left;
+	s->left = s->last_period = s->period;
+}
+
+/* To ask for it may be a system call. */
+static bool needs_time(const struct ap_arm *a)
+{
+	return (a->event->attr.flags & AP_PERF_FREQ) || source_of(a->event) == AP_SAMPLE_CLOCK;
+}
+
+static void arm(struct ap_arm *a)
+{
+	struct ap_event *e = a->event;
+
+	if (!ap_list_empty(&a->armed))
+		return;
+	lock(a);
+	a->s->which = e->hw.sample_which;
+	if (!e->ctx->task)
+		take_carry(e, a->s);
+	ap_sampler_arm(a->s, value_of(a));
+	unlock(a, true);
+	a->seen = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
+	ap_list_add_tail(&e->core->armed, &a->armed);
+}
+
+static void disarm(struct ap_arm *a)
+{
+	if (ap_list_empty(&a->armed))
+		return;
+	lock(a);
+	ap_sampler_disarm(a->s, value_of(a));
+	if (!a->event->ctx->task)
+		give_carry(a->event, a->s);
+	unlock(a, true);
+	ap_list_del(&a->armed);
+}
+
+static bool is_here(const struct ap_arm *a)
+{
+	return a->event->ctx->task || a->task->cpu == a->event->cpu;
+}
+
+void ap_samplers_arm(struct ap_event *e)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms)
+		if (is_here(arm_of(l)))
+			arm(arm_of(l));
+}
+
+void ap_samplers_disarm(struct ap_event *e)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms)
+		disarm(arm_of(l));
+}
+
+/* --- tasks come, move and go */
+
+int ap_samplers_task(struct ap_task *task)
+{
+	struct ap_list *l;
+	int r;
+
+	ap_list_for_each(l, &task->core->cpu_sampling) {
+		r = new_arm(ap_list_entry(l, struct ap_event, in_cpu_sampling), task);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+void ap_samplers_moved(struct ap_task *task)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &task->arms) {
+		struct ap_arm *a = ap_list_entry(l, struct ap_arm, of_task);
+
+		if (a->event->ctx->task || a->event->state != AP_STATE_ACTIVE)
+			continue;
+		if (is_here(a))
+			arm(a);
+		else
+			disarm(a);
+	}
+}
+
+void ap_samplers_leave(struct ap_task *task)
+{
+	while (!ap_list_empty(&task->arms)) {
+		struct ap_arm *a = ap_list_entry(task->arms.next, struct ap_arm, of_task);
+
+		if (a->event->ctx)
+			disarm(a);
+		free_arm(a);
+	}
+}
+
+/* --- what programs ask for */
+
+void ap_samplers_set_output(struct ap_event *e)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms) {
+		struct ap_arm *a = arm_of(l);
+
+		lock(a);
+		ap_buffer_of_sampler(e, a->s);
+		unlock(a, true);
+	}
+	ap_list_for_each(l, &e->children)
+		ap_samplers_set_output(ap_list_entry(l, struct ap_event, child));
+}
+
+void ap_samplers_set_period(struct ap_event *e, u64 period)
+{
+	bool unthrottled = false;
+	struct ap_list *l;
+
+	if (source_of(e) == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
+		period = CLOCK_PERIOD_NS;
+	ap_list_for_each(l, &e->arms) {
+		struct ap_arm *a = arm_of(l);
+
+		lock(a);
+		unthrottled |= ap_sampler_set_period(a->s, period, value_of(a));
+		unlock(a, true);
+	}
+	if (unthrottled)
+		ap_tell_unthrottled(e);
+}
+
+void ap_samplers_refresh(struct ap_event *e, u64 n)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms) {
+		struct ap_arm *a = arm_of(l);
+
+		lock(a);
+		ap_sampler_refresh(a->s, n);
+		unlock(a, false);
+	}
+}
+
+/* What the next clone begins with: a frequency need not be found again. */
+u64 ap_samplers_period(const struct ap_event *e)
+{
+	return ap_list_empty(&e->arms) ? 0 : arm_of(e->arms.next)->s->period;
+}
+
+u64 ap_samplers_lost(const struct ap_event *e)
+{
+	u64 lost = e->lost;
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms)
+		lost += arm_of(l)->s->lost;
+	return lost;
+}
+
+static bool is_stopped(const struct ap_event *e)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms)
+		if (arm_of(l)->s->state & AP_SAMPLER_STOPPED)
+			return true;
+	return false;
+}
+
+void ap_core_overflowed(struct ap_core *core, struct ap_event *e)
+{
+	bool stopped = is_stopped(e);
+
+	if (stopped)
+		ap_event_disable(e);
+	if (core->ops.wake)
+		core->ops.wake(core->world, e, stopped ? AP_WAKE_HUP : AP_WAKE_IN);
+}
+
+/* --- ticks */
+
+/* ns until somebody should look again. */
+static u64 clock_tick(struct ap_arm *a, u64 ran)
+{
+	u64 value = value_of(a), left = a->s->next - value;
+
+	if (ap_sampler_is_due(a->s, value)) {
+		lock(a);
+		unlock(a, true);
+		return AP_TICK_NS;
+	}
+	if (!ran || left > AP_TICK_NS)
+		return AP_TICK_NS; /* asleep, or not for long yet */
+	return left > SOONEST_NS ? left : SOONEST_NS;
+}
+
+static u64 tick(struct ap_arm *a, u64 now)
+{
+	u64 time = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
+	struct ap_moment m = { .now = now, .tick = now / AP_TICK_NS, .ran = time - a->seen };
+	u64 next = AP_TICK_NS;
+	u32 what;
+
+	if ((a->event->attr.flags & AP_PERF_FREQ) || (a->s->state & AP_SAMPLER_THROTTLED)) {
+		lock(a);
+		m.value = value_of(a);
+		what = ap_sampler_tick(a->s, &m);
+		unlock(a, what);
+		if (what & AP_TICK_UNTHROTTLED)
+			ap_tell_unthrottled(a->event);
+	}
+	if (source_of(a->event) == AP_SAMPLE_CLOCK)
+		next = clock_tick(a, m.ran);
+	a->seen = time;
+	return next;
+}
+
+u64 ap_samplers_tick(struct ap_core *core)
+{
+	struct ap_list *l, *n;
+	u64 next = 0, now, left;
+
+	if (ap_list_empty(&core->armed))
+		return 0;
+	now = core->ops.clock(core->world);
+	ap_list_for_each_safe(l, n, &core->armed) {
+		left = tick(ap_list_entry(l, struct ap_arm, armed), now);
+		if (!next || left < next)
+			next = left;
+	}
+	return next;
+}

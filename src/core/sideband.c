@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Side-band records: what the host tells of tasks, for each event that wants it, into the buffer that the
+ * event writes to.  As in Linux those are the enabled events of the task, clones among them, and those
+ * of the CPU that the task is on; an event of a task and a CPU wants it while the task is on that CPU.
+ */
+#include "abi/errno.h"
+#include "core/internal.h"
+#include "sampling/record.h"
+
+#define ANY_TASK (AP_PERF_COMM | AP_PERF_MMAP | AP_PERF_MMAP2 | AP_PERF_MMAP_DATA | AP_PERF_TASK)
+
+/* --- one record of one event */
+
+static void yield(void *arg)
+{
+	struct ap_core *core = arg;
+
+	if (core->ops.yield)
+		core->ops.yield(core->world);
+}
+
+static u64 time_for(const struct ap_event *e)
+{
+	struct ap_core *core = e->core;
+
+	if ((e->attr.flags & AP_PERF_USE_CLOCKID) && core->ops.clock_id)
+		return core->ops.clock_id(core->world, e->attr.clockid);
+	return core->ops.clock(core->world);
+}
+
+static struct ap_task_names names_of(const struct ap_event *e, const struct ap_task *task)
+{
+	struct ap_task_names n = { 0 };
+
+	if (!task)
+		return n;
+	if (e->core->ops.task_names) {
+		e->core->ops.task_names(e->core->world, ap_event_opened(e), task->host, &n);
+		return n;
+	}
+	n.pid = task->id.pid;
+	n.tid = task->id.tid;
+	return n;
+}
+
+static void format_of(const struct ap_event *e, struct ap_record_format *f)
+{
+	const struct ap_perf_attr *a = &e->attr;
+
+	*f = (struct ap_record_format){ .sample_type = a->sample_type,
+					.read_format = a->read_format,
+					.flags = a->flags,
+					.id = ap_event_opened(e)->id,
+					.stream_id = e->id };
+}
+
+/* What a record is of, and what writes it. */
+struct telling {
+	u64 flags;	      /* of attr: any of them wants it */
+	struct ap_task *task; /* whose doing it is; NULL: nobody's */
+	struct ap_task *child;
+	const void *what;
+	u64 n;
+	bool bit, other_bit;
+	int (*write)(const struct ap_record_to *to, const struct ap_event *e,
+		     const struct telling *t);
+};
+
+static void tell_event(struct ap_event *e, const struct telling *t)
+{
+	struct ap_event *top = ap_event_opened(e);
+	struct ap_buffer *b = top->buffer;
+	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = e->core };
+	struct ap_record_format format;
+	struct ap_task_names names = names_of(e, t->task);
+	struct ap_record_who who = { .pid = (u32)names.pid, .tid = (u32)names.tid };
+	bool wakes = false;
+	struct ap_record_to to = { &b->map, &writer, &format, &who, &wakes };
+	int r;
+
+	format_of(e, &format);
+	who.time = time_for(e);
+	who.cpu = t->task && t->task->cpu >= 0 ? (u32)t->task->cpu : 0;
+	r = t->write(&to, e, t);
+	if (r && r != -AP_ENODEV)
+		top->lost++;
+	if (wakes)
+		ap_buffer_woken(b);
+}
+
+static bool wants(const struct ap_event *e, const struct telling *t)
+{
+	const struct ap_buffer *b = ap_event_opened(e)->buffer;
+
+	return (e->attr.flags & t->flags) && e->state >= AP_STATE_INACTIVE && b && b->map.ring;
+}
+
+/* A task that nobody has seen on a CPU yet must be somewhere. */
+static s32 cpu_of(const struct ap_task *task)
+{
+	return task->cpu >= 0 ? task->cpu : 0;
+}
+
+static void tell_task_ctx(const struct telling *t)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &t->task->ctx.events) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
+
+		if (wants(e, t) && (e->cpu < 0 || e->cpu == cpu_of(t->task)))
+			tell_event(e, t);
+	}
+}
+
+static void tell_cpu(const struct telling *t)
+{
+	struct ap_core *core = t->task->core;
+	struct ap_ctx *ctx = core->cpu_ctx[cpu_of(t->task)];
+	struct ap_list *l;
+
+	if (!ctx)
+		return;
+	ap_list_for_each(l, &ctx->events) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
+
+		if (wants(e, t) && !ap_event_is_template(e))
+			tell_event(e, t);
+	}
+}
+
+static void tell(const struct telling *t)
+{
+	tell_cpu(t);
+	tell_task_ctx(t);
+}
+
+/* --- who wants what */
+
+/* Mappings, names, ... by the flags of events. */
+static u32 tells_of(u64 flags)
+{
+	u32 tells = 0;
+
+	if (flags & (AP_PERF_MMAP | AP_PERF_MMAP2))
+		tells |= AP_TELL_MAPPED;
+	if (flags & AP_PERF_MMAP_DATA)
+		tells |= AP_TELL_MAPPED_ALL;
+	if (flags & AP_PERF_COMM)
+		tells |= AP_TELL_COMM;
+	if (flags & ANY_TASK)
+		tells |= AP_TELL_TASK;
+	if (flags & AP_PERF_NAMESPACES)
+		tells |= AP_TELL_NAMESPACES;
+	if (flags & AP_PERF_CONTEXT_SWITCH)
+		tells |= AP_TELL_SWITCH;
+	if (flags & AP_PERF_CGROUP)
+		tells |= AP_TELL_CGROUP;
+	return tells;
+}
+
+u64 ap_sideband_flags(void)
+{
+	return ANY_TASK | AP_PERF_NAMESPACES | AP_PERF_CONTEXT_SWITCH | AP_PERF_CGROUP;
+}
+
+/* Wherever it may be when it happens: events of all CPUs count. */
+u32 ap_task_tells(const struct ap_task *task)
+{
+	const struct ap_core *core = task->core;
+	struct ap_list *l;
+	u64 flags = 0;
+	u32 i;
+
+	ap_list_for_each(l, &task->ctx.events)
+		flags |= ap_list_entry(l, struct ap_event, in_ctx)->attr.flags;
+	for (i = 0; i < core->ncpus; i++) {
+		if (!core->cpu_ctx[i])
+			continue;
+		ap_list_for_each(l, &core->cpu_ctx[i]->events)
+			flags |= ap_list_entry(l, struct ap_event, in_ctx)->attr.flags;
+	}
+	return tells_of(flags);
+}
+
+/* --- records */
+
+static int write_mapping(const struct ap_record_to *to, const struct ap_event *e,
+			 const struct telling *t)
+{
+	(void)e;
+	return ap_record_mapping(to, t->what);
+}
+
+#define PROT_EXECUTE 4U
+
+void ap_core_mapped(struct ap_core *core, struct ap_task *task, const struct ap_record_mapping *m)
+{
+	bool is_code = m->prot & PROT_EXECUTE;
+	const struct telling t = { .flags = is_code ? AP_PERF_MMAP | AP_PERF_MMAP2
+						    : AP_PERF_MMAP_DATA,
+				   .task = task,
+				   .what = m,
+				   .write = write_mapping };
+
+	(void)core;
+	tell(&t);
+}
+
+static int write_comm(const struct ap_record_to *to, const struct ap_event *e,
+		      const struct telling *t)
+{
+	(void)e;
+	return ap_record_comm(to, t->what, t->bit);
+}
+
+void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, bool is_exec)
+{
+	const struct telling t = { .flags = AP_PERF_COMM,
+				   .task = task,
+				   .what = comm,
+				   .bit = is_exec,
+				   .write = write_comm };
+
+	(void)core;
+	tell(&t);
+}
+
+static int write_fork(const struct ap_record_to *to, const struct ap_event *e,
+		      const struct telling *t)
+{
+	struct ap_task_names child = names_of(e, t->child);
+
+	return ap_record_task(to, AP_PERF_RECORD_FORK, (u32)child.pid, (u32)child.tid, to->who->pid,
+			      to->who->tid);
+}
+
+void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child)
+{
+	const struct telling t = {
+		.flags = ANY_TASK, .task = parent, .child = child, .write = write_fork
+	};
+
+	(void)core;
+	tell(&t);
+}
+
+static int write_exit(const struct ap_record_to *to, const struct ap_event *e,
+		      const struct telling *t)
+{
+	struct ap_task_names n = names_of(e, t->task);
+
+	return ap_record_task(to, AP_PERF_RECORD_EXIT, (u32)n.pid, (u32)n.tid, (u32)n.ppid,
+			      (u32)n.ptid);
+}
+
+/* The task's own events first: they are still enabled, and end now; then those of its CPU. */
+void ap_tell_exit(struct ap_task *task)
+{
+	const struct telling t = { .flags = ANY_TASK, .task = task, .write = write_exit };
+
+	tell_task_ctx(&t);
+	tell_cpu(&t);
+}
+
+static int write_namespaces(const struct ap_record_to *to, const struct ap_event *e,
+			    const struct telling *t)
+{
+	(void)e;
+	return ap_record_namespaces(to, t->what, (u32)t->n);
+}
+
+void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
+			const struct ap_perf_ns_link *links, u32 nr)
+{
+	const struct telling t = { .flags = AP_PERF_NAMESPACES,
+				   .task = task,
+				   .what = links,
+				   .n = nr,
+				   .write = write_namespaces };
+
+	(void)core;
+	tell(&t);
+}
+
+static int write_switch(const struct ap_record_to *to, const struct ap_event *e,
+			const struct telling *t)
+{
+	(void)e;
+	return ap_record_switch(to, t->bit, t->other_bit);
+}
+
+void ap_core_switched(struct ap_core *core, struct ap_task *task, bool is_out, bool is_preempted)
+{
+	const struct telling t = { .flags = AP_PERF_CONTEXT_SWITCH,
+				   .task = task,
+				   .bit = is_out,
+				   .other_bit = is_preempted,
+				   .write = write_switch };
+
+	(void)core;
+	tell_task_ctx(&t); /* a CPU's records name who comes next, which nobody knows */
+}
+
+static int write_cgroup(const struct ap_record_to *to, const struct ap_event *e,
+			const struct telling *t)
+{
+	(void)e;
+	return ap_record_cgroup(to, t->n, t->what);
+}
+
+void ap_core_cgroup_made(struct ap_core *core, struct ap_task *task, u64 id, const char *path)
+{
+	const struct telling t = {
+		.flags = AP_PERF_CGROUP, .task = task, .what = path, .n = id, .write = write_cgroup
+	};
+
+	(void)core;
+	tell(&t);
+}
+
+/* --- of one event */
+
+static int write_unthrottled(const struct ap_record_to *to, const struct ap_event *e,
+			     const struct telling *t)
+{
+	(void)e;
+	(void)t;
+	return ap_record_throttle(to, false);
+}
+
+static void tell_one(struct ap_event *e, struct telling *t)
+{
+	const struct ap_buffer *b = ap_event_opened(e)->buffer;
+
+	t->task = e->ctx ? e->ctx->task : NULL;
+	if (b && b->map.ring)
+		tell_event(e, t);
+}
+
+void ap_tell_unthrottled(struct ap_event *e)
+{
+	struct telling t = { .write = write_unthrottled };
+
+	tell_one(e, &t);
+}
+
+struct words {
+	u64 words[AP_READ_SIZE_MAX / 8];
+	u32 nr;
+};
+
+static int write_read(const struct ap_record_to *to, const struct ap_event *e,
+		      const struct telling *t)
+{
+	const struct words *w = t->what;
+
+	(void)e;
+	return ap_record_read(to, w->words, w->nr);
+}
+
+void ap_tell_read(struct ap_event *clone)
+{
+	struct words w;
+	struct telling t = { .what = &w, .write = write_read };
+
+	w.nr = ap_read_own(clone, w.words);
+	tell_one(clone, &t);
+}
