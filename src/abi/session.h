@@ -249,6 +249,7 @@ struct ap_session {
 	u64 lanes[AP_LANE_MAX];
 	u32 data_gen; /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
+	u64 stress_period;	     /* AP_STRESS_SAMPLE */
 	char debug_dir[256];	     /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
@@ -265,6 +266,7 @@ _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 #define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
 #define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
 #define AP_STRESS_CHECKS   (1u << 5) /* accesses are checked as if data were watched here and there */
+#define AP_STRESS_SAMPLE   (1u << 6) /* each stress_period of lane 0 is noted in debug_dir */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

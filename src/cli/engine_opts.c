@@ -76,6 +76,22 @@ int ap_engine_opt_range(void *args, const char *value, char *why)
 	return 0;
 }
 
+/* sample=PERIOD[:KINDS], the kinds in hexadecimal; instructions where none are given. */
+static bool add_sample(struct ap_run_options *run, const char *word, size_t len)
+{
+	static const char sample[] = "sample=";
+	char *end;
+
+	if (len < sizeof(sample) || strncmp(word, sample, sizeof(sample) - 1))
+		return false;
+	run->stress |= AP_STRESS_SAMPLE;
+	run->stress_period = strtoull(word + sizeof(sample) - 1, &end, 10);
+	run->stress_lane = AP_KIND_BIT(AP_KIND_INSTR);
+	if (*end == ':')
+		run->stress_lane = strtoull(end + 1, &end, 16);
+	return run->stress_period && run->stress_lane && end == word + len;
+}
+
 /* One word of --stress, len letters; false where there is no such word. */
 static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 {
@@ -102,6 +118,8 @@ static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 		run->stress |= AP_STRESS_CHECKS;
 		return true;
 	}
+	if (add_sample(run, word, len))
+		return true;
 	if (len < sizeof(fault) || strncmp(word, fault, sizeof(fault) - 1))
 		return false;
 	run->stress |= AP_STRESS_FAULT;
@@ -118,7 +136,8 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 		len = strcspn(value, ",");
 		if (!add_stress(run, value, len)) {
 			snprintf(why, AP_OPT_WHY,
-				 "needs evict, unlinked, shapes, requests, checks or fault=N");
+				 "needs evict, unlinked, shapes, requests, checks, fault=N or "
+				 "sample=N[:KINDS]");
 			return -EINVAL;
 		}
 		if (!value[len])

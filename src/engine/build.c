@@ -311,7 +311,7 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	}
 }
 
-void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
+static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 {
 	struct path p = { .max = max_insns };
 	u64 cur = pc;
@@ -362,4 +362,16 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		}
 	}
 	ap_live_place_inc(sb);
+}
+
+void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
+{
+	sb->walk = false;
+	build(sb, pc, max_insns);
+}
+
+void ap_sb_build_walk(struct ap_sb *sb, u64 pc, u32 max_insns)
+{
+	sb->walk = true;
+	build(sb, pc, max_insns);
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
 #include "engine/sb.h"
@@ -101,6 +102,7 @@ void ap_cache_invalidate(u64 start, u64 end)
 	start &= AP_PAGE_MASK;
 	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
 	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
+		ap_walk_forget();
 		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {
 			for (u32 h = 0; h < PAGE_BUCKETS; h++)
 				invalidate_bucket(h, lo, hi);
@@ -168,6 +170,7 @@ void ap_cache_retire(void)
 		}
 	}
 	ap_lookup_clear();
+	ap_walk_forget();
 	memset(pages, 0, sizeof(pages));
 	ap_units_retire();
 	ap_proc.epoch++;
@@ -186,13 +189,30 @@ static bool in_range(u64 pc)
 	return s->range_hi == 0 || (pc >= s->range_lo && pc < s->range_hi);
 }
 
+/* A block may not count more than the lanes' margins. */
+static void build(u64 pc, u32 max_insns)
+{
+	u32 n;
+
+	if (ap_unlikely(sb.alone) && ap_proc.nlanes) {
+		ap_sb_build_walk(&sb, pc, 1);
+		return;
+	}
+	ap_sb_build(&sb, pc, max_insns);
+	if (ap_likely(!ap_proc.nlanes))
+		return;
+	n = ap_lane_shorten(&sb);
+	if (n < sb.n)
+		ap_sb_build(&sb, pc, n);
+}
+
 /* Smaller and smaller until it fits; the last attempt gets a fresh cache. */
 static struct ap_block *make(u64 pc, u32 max_insns, bool with_pad)
 {
 	for (u32 max = max_insns;; max = (max + 3) / 4) {
 		struct ap_block *b;
 
-		ap_sb_build(&sb, pc, max);
+		build(pc, max);
 		b = ap_translate(&sb, with_pad && !sb.transient && !sb.probe);
 		if (b || max == 1)
 			return b;

@@ -45,6 +45,7 @@ struct ap_exit {
 	u8 *stub;		 /* unlinked target of the site */
 	u8 kind;		 /* enum ap_exit_kind */
 	u8 special;		 /* enum ap_special */
+	u32 at;			 /* AP_EXIT_LANE: offset of its place in the block's code */
 };
 
 /* Classes of translated instructions in a block's metadata. */
@@ -90,7 +91,7 @@ struct ap_block {
 	u64 pages[AP_BLOCK_PAGES]; /* page addresses that its source bytes lie in; 0 unused */
 	struct ap_block *page_next[AP_BLOCK_PAGES];
 	void *mark, *end;	  /* heap before and after the block was made */
-	u64 probe_pc;		  /* the branch that a probe asks about */
+	u64 last_pc;		  /* of its last instruction: the branch that a probe asks about */
 	u32 unit_used, unit_cold; /* the unit before it was made */
 	u32 code_len;		  /* up to the end of the stubs */
 	u16 nrecs;

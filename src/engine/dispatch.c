@@ -5,6 +5,7 @@
  */
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
 #include "engine/sb.h"
@@ -50,6 +51,18 @@ static const u8 *place_of(u32 id)
 	return ap_units[id >> AP_UNIT_OFF_BITS].base + (id & ((1U << AP_UNIT_OFF_BITS) - 1));
 }
 
+/*
+ * Out of the middle of a block, behind the final exit's counter: what has not been executed is taken
+ * off again.
+ */
+static void read_middle_exit(struct ap_thread *t, const struct ap_exit *x)
+{
+	struct ap_where w;
+
+	if (ap_cache_locate((u64)x->from->code + x->at, &w))
+		ap_cache_count_partial(t, &w);
+}
+
 static struct leave read_exit(struct ap_thread *t)
 {
 	struct leave l = { .kind = (u8)t->exit_kind };
@@ -74,11 +87,15 @@ static struct leave read_exit(struct ap_thread *t)
 	l.special = x->special;
 	if (t->alone)
 		l.link = NULL;
+	if (ap_unlikely(l.kind == AP_EXIT_LANE)) {
+		read_middle_exit(t, x);
+		l.link = NULL;
+	}
 	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
 		/* The branch in question is the last one; one left earlier is taken to fall through. */
 		bool taken = x == &x->from->exits[x->from->nexits - 2];
 
-		ap_hint_set(x->from->probe_pc, taken ? AP_HINT_TAKEN : AP_HINT_NOT_TAKEN);
+		ap_hint_set(x->from->last_pc, taken ? AP_HINT_TAKEN : AP_HINT_NOT_TAKEN);
 		l.probe = x->from;
 		l.link = NULL;
 	}
@@ -114,13 +131,15 @@ static void stress_fault(const struct ap_thread *t)
 		__asm__ volatile("mov %0, (%1)" : : "r"(0), "r"(0x10ULL) : "memory");
 }
 
-/* What was made for one instruction, which has run or not.  Lock held. */
+/* What was made for one instruction, or for one run.  Lock held. */
 static void drop_alone(struct ap_thread *t)
 {
 	if (ap_unlikely(t->alone) && t->epoch == ap_proc.epoch)
 		ap_cache_drop_probe(t->alone);
 	t->alone = NULL;
 }
+
+AP_NORETURN static void run(struct ap_thread *t, bool by_ibl);
 
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
@@ -129,6 +148,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	struct ap_block *b;
 	u32 epoch = t->epoch;
 
+	if (ap_unlikely(ap_lanes_want(t)))
+		ap_lanes_look(t);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
 		link = NULL;
 		by_ibl = false;
@@ -154,7 +175,16 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_watch_switch();
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
-	b = ap_cache_get(t->regs.rip, by_ibl);
+	if (ap_unlikely(t->nlanes != ap_proc.nlanes)) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_lanes_begin(t);
+		run(t, by_ibl);
+	}
+	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
+	if (ap_unlikely(t->nlanes) && (ap_lanes_near(t) || (l && l->kind == AP_EXIT_LANE)))
+		b = ap_walk_get(t, t->regs.rip);
+	else
+		b = ap_cache_get(t->regs.rip, by_ibl);
 	if (!b)
 		no_memory(t);
 	if (link && epoch == ap_proc.epoch && !link->from->dead && !b->dead)
@@ -262,6 +292,9 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_WATCH:
 		ap_watch_hit(t, l->target);
+		t->regs.rip = l->target;
+		if (ap_unlikely(t->sources & 1U << AP_SAMPLE_WATCH) && t->watch_hit)
+			ap_lanes_counted(t, AP_SAMPLE_WATCH, t->watch_hit - 1, l->target);
 		run_watched(t, l->target);
 	case AP_SPECIAL_DATA:
 		run_watched(t, l->target);
@@ -324,6 +357,9 @@ void ap_dispatch(struct ap_thread *t)
 		run_from(t, &l, false);
 	case AP_EXIT_IBL:
 		run(t, true);
+	case AP_EXIT_LANE:
+		t->regs.rip = l.target;
+		run_from(t, &l, false);
 	case AP_EXIT_SYSCALL:
 		t->regs.rip = l.target;
 		ap_syscall(t, l.target);
@@ -345,6 +381,8 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);
 	ap_lock_take(&ap_proc.lock);
+	if (ap_unlikely(t->nlanes))
+		ap_walk_alone(t, t->regs.rip);
 	if (ap_unlikely(ap_proc.native)) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_native_park(t);

@@ -82,6 +82,9 @@ void ap_signal_deliver(
 	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */
 /* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */
 AP_NORETURN void ap_signal_general_protection(struct ap_thread *t);
+/* The SIGTRAP of an event with sigtrap, at t->regs.rip. */
+struct ap_service_trap;
+void ap_signal_perf_trap(struct ap_thread *t, const struct ap_service_trap *trap);
 void ap_signal_fork_child(struct ap_thread *t);
 s64 ap_sig_action(struct ap_thread *t, const u64 args[6]);   /* rt_sigaction */
 s64 ap_sig_altstack(struct ap_thread *t, const u64 args[6]); /* sigaltstack */
@@ -150,8 +153,20 @@ static inline bool ap_kinds_are_stale(void)
 {
 	u64 want = __atomic_load_n(&ap_proc.session->kinds, __ATOMIC_RELAXED);
 
-	return (want & AP_KINDS_ALL & ~ap_proc.kinds) || ap_proc.seg->kinds_ack != ap_proc.kinds;
+	return (want & AP_KINDS_ALL & ~ap_proc.kinds) || ap_proc.seg->kinds_ack != ap_proc.kinds ||
+	       __atomic_load_n(&ap_proc.session->nlanes, __ATOMIC_RELAXED) !=
+		       ap_proc.seg->lanes_ack;
 }
+
+/* lane.c */
+void ap_lanes_take_over(u32 n); /* code takes so many down from now on; lock held */
+/* What is counted apart from translated code, of one kind. */
+void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
+/* lane_stress.c: --stress sample */
+struct ap_service_point;
+void ap_lane_stress_arm(struct ap_thread *t);
+void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw,
+			     u64 sum);
 
 /*
  * Counted directly: in extra[] at each exit, and not in shapes any more, so that a thread reads its own

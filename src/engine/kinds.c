@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kinds this process' code counts.  The session may want more at any time (ap_session.kinds,
+ * Which kinds this process' code counts, and which lanes it takes down.  The session may want more at any time (ap_session.kinds,
  * written by the supervisor); code that was translated before does not count them, so all of it is
  * flushed.  Whoever enters the cache next does that, which is the very task that asked where it has
  * opened an event.  The answer, ap_seg.kinds_ack, stands when no thread is in old code any more: from
@@ -23,26 +23,40 @@ static bool is_in_old_code(void)
 	return false;
 }
 
+/* Before the kinds are looked at: those of lanes come first. */
+static u32 lanes_wanted(void)
+{
+	u32 n = __atomic_load_n(&ap_proc.session->nlanes, __ATOMIC_ACQUIRE);
+
+	return ap_proc.flags & AP_F_COUNT ? (n < AP_LANE_MAX ? n : AP_LANE_MAX) : 0;
+}
+
 void ap_kinds_init(void)
 {
+	u32 nlanes = lanes_wanted();
+
 	ap_proc.kinds = ap_kinds_with(ap_proc.session->kinds);
+	ap_lanes_take_over(nlanes);
 	ap_proc.seg->kinds_ack = ap_proc.kinds;
+	ap_proc.seg->lanes_ack = nlanes;
 }
 
 /* Not under a filter of system calls: new code takes memory. */
 void ap_kinds_switch(void)
 {
+	u32 nlanes = lanes_wanted();
 	u64 all = ap_proc.kinds | ap_kinds_with(ap_proc.session->kinds);
 
 	if (ap_proc.seg->mute)
 		return;
-	if (all != ap_proc.kinds) {
+	if (all != ap_proc.kinds || nlanes > ap_proc.nlanes) {
 		ap_proc.kinds = all;
+		ap_lanes_take_over(nlanes);
 		ap_proc.kinds_epoch = ap_proc.epoch + 1;
 		ap_cache_flush();
 	}
 	if (!is_in_old_code())
-		ap_slot_acknowledge(all);
+		ap_slot_acknowledge(all, ap_proc.nlanes);
 }
 
 /* --- kinds that are read often */

@@ -78,7 +78,8 @@ u16 ap_live_at(struct ap_sb *sb, u64 pc)
  * The final exit's counter may be updated anywhere after the last side exit.  First choice: before
  * an instruction there that replaces all flags, with nothing that can fault in between, so that no
  * frame ever shows the clobbered flags.  Second: the end, where the target overwrites them before
- * anything can fault.  Third: where they can be made again.  Else the end, flags-free.
+ * anything can fault; not where the end is shown to somebody.  Third: where they can be made again.
+ * Else the end, flags-free.
  */
 void ap_live_place_inc(struct ap_sb *sb)
 {
@@ -97,7 +98,8 @@ void ap_live_place_inc(struct ap_sb *sb)
 		}
 	}
 	sb->inc_at = last;
-	if (sb->final_kind == AP_EXIT_DIRECT && !sb->probe && ap_live_at(sb, sb->final_target) == 0)
+	if (sb->final_kind == AP_EXIT_DIRECT && !sb->probe && !sb->walk &&
+	    ap_live_at(sb, sb->final_target) == 0)
 		return;
 	for (sb->inc_at = first; sb->inc_at <= last; sb->inc_at++) {
 		sb->inc_redo = ap_redo_find(sb, sb->inc_at);

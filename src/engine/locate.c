@@ -5,6 +5,7 @@
  * inside the cache keeps them alive.
  */
 #include "engine/engine.h"
+#include "engine/lane.h"
 #include "engine/sb.h"
 #include "engine/unit.h"
 
@@ -90,6 +91,8 @@ void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)
 
 	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
 		ap_shape_add(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, times, extra);
+	if (ap_unlikely(t->nlanes))
+		ap_lanes_add(t, vec, times);
 }
 
 /* Of leaving by the final exit. */

@@ -8,6 +8,7 @@
  * (indirect transfers); ap_cache_fix_regs relies on it.
  */
 #include "engine/engine.h"
+#include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/sb.h"
 #include "engine/unit.h"
@@ -375,6 +376,7 @@ static void emit_ibl_out(struct ap_emit *e, const u8 *gate)
 /*
  * movzx edx, cx; jmp [rdx * 8 + table]: rcx is the target, both registers are spilled.  at lies in the
  * branch's translation: where the target is no address the CPU faults on the branch itself.
+ * gate: to the dispatcher in any case.
  */
 static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
 {
@@ -432,9 +434,11 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const 
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	ap_emit_mov_imm64(e, AP_RDX, in->next);
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
-	if (vec)
+	if (vec) {
 		ap_emit_adds_reg(e, vec, AP_RDX);
-	emit_ibl_jump(e, site, NULL);
+		ap_lane_emit_reg(e, vec, AP_RDX);
+	}
+	emit_ibl_jump(e, site, ap_proc.nlanes ? ap_unit_of((u64)site)->base + AP_UNIT_GATE : NULL);
 }
 
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,

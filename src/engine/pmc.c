@@ -98,7 +98,7 @@ void ap_pmc_read(struct ap_thread *t, u64 pc)
 
 	if (!ap_service_pmc(counter, &pmc)) {
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_thread_slot(t)->extra[AP_KIND_INSTR]--;
+			ap_count_kind(t, AP_KIND_INSTR, -1);
 		t->regs.rip = pc;
 		ap_signal_general_protection(t);
 	}

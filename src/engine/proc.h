@@ -29,10 +29,14 @@ struct ap_proc {
 	u64 *shapes;		    /* seg's shape table: shape id -> vector */
 	u32 seg_index;
 	s32 session_fd;
-	u32 flags;	 /* AP_F_* */
-	u64 kinds;	 /* what code counts that is translated from here on; lock */
-	u64 direct;	 /* of them those counted by an add of their own; lock */
-	u32 kinds_epoch; /* code of earlier epochs may count less; lock */
+	u32 flags;		/* AP_F_* */
+	u64 kinds;		/* what code counts that is translated from here on; lock */
+	u64 direct;		/* of them those counted by an add of their own; lock */
+	u32 kinds_epoch;	/* code of earlier epochs may count less; lock */
+	u64 lanes[AP_LANE_MAX]; /* ap_session.lanes that code takes down; lock */
+	u32 lane_margin[AP_LANE_MAX];
+	u32 nlanes;
+	bool lanes_more; /* some are of kinds beside the base ones */
 	u32 stress;
 	u64 blob_lo, blob_hi; /* the engine's own code and data */
 

@@ -35,6 +35,7 @@ struct ap_sb {
 	u8 special;    /* enum ap_special with AP_EXIT_SPECIAL */
 	bool probe;    /* ended at a conditional branch whose direction is not known yet */
 	bool alone;    /* one instruction, to be left behind it in any case; for the builder */
+	bool walk;     /* all its exits lead to the dispatcher, which looks at budgets itself */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
 	bool inc_flags_ok; /* flags are dead at inc_at, or made again */
@@ -43,6 +44,10 @@ struct ap_sb {
 
 /* build.c */
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns);
+/* Of lanes (walk.c): the flags are the program's at all its exits. */
+void ap_sb_build_walk(struct ap_sb *sb, u64 pc, u32 max_insns);
+/* walk.c: so many of its instructions count less than the lanes' margins. */
+u32 ap_lane_shorten(const struct ap_sb *sb);
 /* Reads up to 15 source bytes at pc that are executable; returns how many, 0 none. */
 u32 ap_sb_fetch(u64 pc, u8 buf[16]);
 
@@ -79,7 +84,7 @@ void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *l
  * ap_mangle_guard_fail writes.  Returns the rel32 of that jump.
  */
 u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
-/* Where vec is NULL nothing is counted. */
+/* Where vec is NULL nothing is counted.  With lanes it leads to the dispatcher. */
 void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site,
 			  const struct ap_vec *vec);
 /*

@@ -8,6 +8,7 @@
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/trace.h"
+#include "service/service.h"
 
 #define RED_ZONE    128
 #define CS_USER	    0x33
@@ -184,6 +185,8 @@ static bool deliver(struct ap_thread *t)
 	}
 	if (ap_trace_is_on())
 		ap_trace_add(t, AP_TRACE_SIGNAL_DELIVER, 1);
+	if (ap_proc.session->perf_used)
+		ap_service_patch_siginfo(t->pend_sig, t->pend_info);
 	if (a.flags & AP_SA_RESETHAND)
 		ap_sig_reset(t, t->pend_sig, &a);
 	if (enter_handler(t, &a, mask)) {
@@ -233,14 +236,43 @@ void ap_signal_general_protection(struct ap_thread *t)
 	ap_redispatch(t);
 }
 
+#define TRAP_PERF	6
+#define TRAP_PERF_ASYNC 1U
+
+/*
+ * As the kernel queues it: not forced, so it may be ignored or blocked, and is said to be late then.
+ * It goes before a signal that waits already, as synchronous ones do.
+ */
+void ap_signal_perf_trap(struct ap_thread *t, const struct ap_service_trap *trap)
+{
+	const u64 bit = AP_SIG_BIT(AP_SIGTRAP);
+	struct ap_siginfo info = { .signo = AP_SIGTRAP, .code = TRAP_PERF, .addr = trap->addr };
+	u32 tail[2] = { trap->type, t->virt_mask & bit ? TRAP_PERF_ASYNC : 0 };
+	u64 mask;
+
+	memcpy(info.rest, &trap->data, 8);
+	memcpy(info.rest + 8, tail, sizeof(tail));
+	if (t->virt_mask & bit || (t->pending && (t->pend_sync || t->pend_temp))) {
+		t->resent |= bit;
+		ap_sig_put_back(AP_SIGTRAP, &info);
+		return;
+	}
+	mask = t->pending ? t->pend_mask : ap_sig_block_all();
+	if (t->pending)
+		ap_sig_put_back(t->pend_sig, (const struct ap_siginfo *)t->pend_info);
+	memcpy(t->pend_info, &info, sizeof(info));
+	t->pend_sig = AP_SIGTRAP;
+	t->pend_sync = t->pend_temp = 0;
+	t->pend_mask = mask;
+	t->pending = 1;
+}
+
 /* A signal came before the system call: it is delivered first, and the call has not been made. */
 static AP_NORETURN void abandon(struct ap_thread *t)
 {
-	struct ap_slot *slot = ap_thread_slot(t);
-
-	slot->extra[AP_RAW_SYSCALL]--;
+	ap_count_kind(t, AP_RAW_SYSCALL, -1);
 	if (ap_proc.flags & AP_F_COUNT)
-		slot->extra[AP_KIND_INSTR]--;
+		ap_count_kind(t, AP_KIND_INSTR, -1);
 	ap_trace_untouched(t);
 	ap_redispatch(t);
 }

@@ -68,6 +68,7 @@ static int add_seg(void)
 	seg->start_time = own->start_time;
 	seg->nshapes = own->nshapes;
 	seg->kinds_ack = own->kinds_ack;
+	seg->lanes_ack = own->lanes_ack;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
@@ -93,10 +94,12 @@ void ap_slot_set_mute(bool mute)
 		__atomic_store_n(&seg_at(i)->mute, mute, __ATOMIC_RELEASE);
 }
 
-void ap_slot_acknowledge(u64 kinds)
+void ap_slot_acknowledge(u64 kinds, u32 nlanes)
 {
-	for (u32 i = nmore + 1; i-- > 0;)
+	for (u32 i = nmore + 1; i-- > 0;) {
 		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
+		__atomic_store_n(&seg_at(i)->lanes_ack, nlanes, __ATOMIC_RELEASE);
+	}
 }
 
 void ap_slot_set_state(u32 state)
@@ -197,6 +200,7 @@ int ap_slot_fork_child(struct ap_thread *t)
 		ap_mem_unmap(more[i], AP_SLOTS_OFF);
 	nmore = 0;
 	t->slot_index = 0;
+	t->nlanes = t->sampler_gen = t->sources = t->lane_trap = t->watched = 0;
 	ap_proc.seg->nslots = 1;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
 	ap_direct_reset(t);

@@ -8,6 +8,7 @@
  * after a signal has retired, one that a signal came before has not.
  */
 #include "base/mem.h"
+#include "engine/lane.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -195,7 +196,6 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 
 static s64 execute(struct ap_thread *t, u64 pc)
 {
-	struct ap_slot *slot = ap_thread_slot(t);
 	u64 *gpr = t->regs.gpr;
 	struct ap_call c = {
 		.nr = gpr[0],
@@ -204,7 +204,9 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	};
 	s64 ret;
 
-	slot->extra[AP_RAW_SYSCALL]++;
+	ap_count_kind(t, AP_RAW_SYSCALL, 1);
+	if (ap_unlikely(ap_lanes_want(t)))
+		ap_lanes_look_at(t, pc);
 	if (ap_trace_is_on())
 		ap_trace_enter(t, c.nr);
 	if (ap_fd_is_hidden(t, &c))
@@ -214,9 +216,9 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	else
 		ret = route(t, &c);
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
-		slot->extra[AP_RAW_SYSCALL]--;
+		ap_count_kind(t, AP_RAW_SYSCALL, -1);
 		if (ap_proc.flags & AP_F_COUNT)
-			slot->extra[AP_KIND_INSTR]--;
+			ap_count_kind(t, AP_KIND_INSTR, -1);
 		ap_trace_untouched(t);
 		return ret;
 	}
@@ -253,15 +255,14 @@ static bool is_ended_by(struct ap_thread *t, u32 sig, s64 why)
  */
 void ap_syscall_resume(struct ap_thread *t, s64 why)
 {
-	struct ap_slot *slot = ap_thread_slot(t);
 	u64 pc = t->regs.rip;
 
-	slot->extra[AP_RAW_SYSCALL]--;
+	ap_count_kind(t, AP_RAW_SYSCALL, -1);
 	if (execute(t, pc) != AP_SYSCALL_UNTOUCHED)
 		return;
-	slot->extra[AP_RAW_SYSCALL]++;
+	ap_count_kind(t, AP_RAW_SYSCALL, 1);
 	if (ap_proc.flags & AP_F_COUNT)
-		slot->extra[AP_KIND_INSTR]++;
+		ap_count_kind(t, AP_KIND_INSTR, 1);
 	if (!is_ended_by(t, t->pend_sig, why))
 		return;
 	t->regs.gpr[0] = (u64)-AP_EINTR;

@@ -147,8 +147,9 @@ void ap_slot_init(struct ap_slot *slot, u32 gen);
 AP_MUST_CHECK int ap_slot_fork_child(struct ap_thread *t);
 /* The segment that a thread's slot lies in; *seg and *slot are indices for the supervisor. */
 struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot);
-void ap_slot_set_mute(bool mute);    /* of all segments of the process */
-void ap_slot_acknowledge(u64 kinds); /* ap_seg.kinds_ack, of all segments; lock held */
-void ap_slot_set_state(u32 state);   /* enum ap_seg_state, of all segments of the process */
+void ap_slot_set_mute(bool mute); /* of all segments of the process */
+/* ap_seg.kinds_ack, lanes_ack, of all segments; lock held */
+void ap_slot_acknowledge(u64 kinds, u32 nlanes);
+void ap_slot_set_state(u32 state); /* enum ap_seg_state, of all segments of the process */
 
 #endif

@@ -172,6 +172,7 @@ void ap_thread_free(struct ap_thread *t)
 	idle_slots[nidle] = (u16)t->slot_index;
 	idle[nidle++] = t;
 	ap_sys3(AP_NR_madvise, (u64)t, AP_PAGE_SIZE, MADV_DONTNEED);
+	ap_sys3(AP_NR_madvise, (u64)t + AP_T_LANES_OFF, AP_T_LANES_SIZE, MADV_DONTNEED);
 	ap_sys3(AP_NR_madvise, (u64)t + AP_T_STACK_OFF, AP_T_STACK_SIZE, MADV_DONTNEED);
 	ap_sys3(AP_NR_madvise, (u64)t + AP_T_ALT_OFF, AP_T_ALT_SIZE, MADV_DONTNEED);
 }

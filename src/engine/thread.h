@@ -4,8 +4,8 @@
  * offsets are part of translated code and of gate.S (checked by _Static_asserts in thread.c).
  *
  * A thread area is one reservation, laid out from low to high:
- *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) | guard page |
- *   engine stack | guard page | alternate signal stack
+ *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) |
+ *   struct ap_lanes | guard page | engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
  * Rules: only the thread itself writes its struct, except `next`/`prev` (process lock).
@@ -21,7 +21,9 @@
 
 #define AP_T_SLOT_OFF	4096ULL /* struct ap_slot */
 #define AP_T_COUNTS_OFF (AP_T_SLOT_OFF + AP_SLOT_COUNTS_OFF)
-#define AP_T_GUARD1_OFF (AP_T_SLOT_OFF + AP_SLOT_SIZE)
+#define AP_T_LANES_OFF	(AP_T_SLOT_OFF + AP_SLOT_SIZE)
+#define AP_T_LANES_SIZE 4096ULL
+#define AP_T_GUARD1_OFF (AP_T_LANES_OFF + AP_T_LANES_SIZE)
 #define AP_T_STACK_OFF	(AP_T_GUARD1_OFF + 4096)
 #define AP_T_STACK_SIZE (32ULL << 10)
 #define AP_T_GUARD2_OFF (AP_T_STACK_OFF + AP_T_STACK_SIZE)
@@ -36,7 +38,8 @@ enum ap_exit_kind {
 	AP_EXIT_SYSCALL, /* block ended at a syscall instruction; rip of it in the exit's target */
 	AP_EXIT_SPECIAL, /* instruction that the engine must treat itself (the exit's special) */
 	AP_EXIT_NONE,	 /* t->regs is complete: dispatch to regs.rip */
-	AP_EXIT_DATA	 /* a check (data.h) whose place t->exit_id says: its instruction may hit */
+	AP_EXIT_DATA,	 /* a check (data.h) whose place t->exit_id says: its instruction may hit */
+	AP_EXIT_LANE /* in the middle of a block, all of which is counted: a budget is used up */
 };
 
 /* As the kernel's sigaltstack. */
@@ -150,10 +153,17 @@ struct ap_thread {
 	u32 rseq_size, rseq_sig;
 	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
+	/* Sampling: lane.h has the rest.  nlanes are kept, of ap_proc.lanes. */
+	u32 nlanes;
+	u32 sampler_gen; /* of the slot, when the service was told last */
+	u32 sources;	 /* ap_hook_sources */
+	u32 lane_trap;	 /* a SIGTRAP is to be raised */
+	u32 watched;	 /* data watches that were hit and may have samplers, as bits */
+
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
 	u64 watch_pc;
 	struct ap_data_note data;
-	struct ap_block *alone; /* entered to run one instruction; to be taken back; else NULL */
+	struct ap_block *alone; /* entered for one run, to be taken back then; else NULL */
 
 	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
 	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */

@@ -7,12 +7,15 @@
  * on while a call is under way, which has its exit counted only.
  */
 #include "engine/trace.h"
+#include "engine/lane.h"
 
 static void count(struct ap_thread *t, u32 id, s64 n)
 {
 	u64 *word = &ap_thread_trace(t)[ap_trace_index(id)];
 
 	__atomic_store_n(word, *word + (u64)n, __ATOMIC_RELAXED);
+	if (ap_unlikely(t->sources & 1U << AP_SAMPLE_TRACE) && n > 0)
+		ap_lanes_counted(t, AP_SAMPLE_TRACE, id, t->regs.rip);
 }
 
 /* The kernel takes numbers for an int. */

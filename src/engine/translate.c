@@ -15,6 +15,7 @@
 #include "engine/data.h"
 #include "engine/emit.h"
 #include "engine/engine.h"
+#include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/sb.h"
 #include "engine/unit.h"
@@ -27,6 +28,14 @@ struct side {
 
 /* An instruction has up to three, a counter the most where it is many. */
 #define RECS_MAX (3 * AP_BLOCK_INSNS + 16)
+
+/* Where budgets are used up, and what has to be done before the exit's stub. */
+struct out {
+	struct ap_lane_jumps jumps;
+	const struct ap_exit *x;
+	const struct ap_sb_insn *redo;
+	bool has_rcx; /* spilled */
+};
 
 /* State of one translation; guarded by the process lock like everything here. */
 static struct {
@@ -42,10 +51,15 @@ static struct {
 	u32 nrecs, njumps, nsides, nguards, nchecks;
 	struct ap_vec vec; /* of the instructions written so far */
 	struct ap_vec final_vec;
+	const u8 *code;	 /* its beginning */
 	u32 cold;	 /* as in the unit */
 	bool count;	 /* at all */
 	bool count_more; /* other groups than the base */
 	bool count_reps; /* iterations */
+	bool lanes;	 /* code takes budgets down, */
+	bool tests;	 /* and exits that lead to other blocks look whether they are used up */
+	struct out outs[AP_BLOCK_JCC + 4];
+	u32 nouts;
 } tr;
 
 #define ONE  AP_VEC_ONE
@@ -128,26 +142,68 @@ static void record_inc(const u8 *from)
 	record(AP_REC_INC, 0, from);
 }
 
-static void emit_count_rcx(const struct ap_vec *vec)
+/* The counters of an exit, and the lanes; x is NULL where nothing needs to be tested. */
+static void emit_count_rcx(const struct ap_vec *vec, const struct ap_exit *x)
 {
+	struct out *o = &tr.outs[tr.nouts];
+
+	*o = (struct out){ .x = x, .has_rcx = true };
 	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
 	ap_emit_adds_reg(&tr.e, vec, AP_RCX);
+	if (tr.lanes)
+		ap_lane_emit_rcx(&tr.e, vec, x ? &o->jumps : NULL);
 	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	tr.nouts += o->jumps.n > 0;
 }
 
-/* The final exit's counter, clobbering flags or not. */
-static void emit_inc(const struct ap_sb *sb)
+/* redo: what makes the flags again, or NULL. */
+static void emit_count_flags(const struct ap_vec *vec, const struct ap_sb_insn *redo,
+			     const struct ap_exit *x)
 {
+	struct out *o = &tr.outs[tr.nouts];
+
+	*o = (struct out){ .x = x, .redo = redo };
+	ap_emit_adds_flags(&tr.e, vec);
+	if (tr.lanes)
+		ap_lane_emit_flags(&tr.e, vec, x ? &o->jumps : NULL);
+	if (redo)
+		ap_redo_emit(&tr.e, redo);
+	tr.nouts += o->jumps.n > 0;
+}
+
+static void emit_stub(struct ap_exit *x);
+
+/*
+ * A counter in the middle: the way out is there too, before instruction k.  Its exit is behind the
+ * others, as it leads to no block.
+ */
+static void emit_middle_exit(const struct ap_sb *sb, u32 k, struct ap_exit *x)
+{
+	x->kind = AP_EXIT_LANE;
+	x->target = sb->insns[k].pc;
+	x->at = (u32)(tr.e.p - tr.code);
+	emit_stub(x);
+}
+
+/*
+ * The final exit's counter, clobbering flags or not; before instruction k, sb->n: at the end.  exits:
+ * the final one, and that in the middle.
+ */
+static void emit_inc(const struct ap_sb *sb, u32 k, struct ap_exit *exits)
+{
+	bool at_end = k == sb->n;
+	bool links = sb->final_kind == AP_EXIT_DIRECT || sb->final_kind == AP_EXIT_IBL;
+	const struct ap_exit *x = tr.tests && links ? &exits[at_end ? 0 : 1] : NULL;
+	const struct ap_sb_insn *redo = sb->inc_redo ? &sb->insns[sb->inc_redo - 1] : NULL;
 	const u8 *from = tr.e.p;
 
-	if (sb->inc_flags_ok) {
-		ap_emit_adds_flags(&tr.e, &tr.final_vec);
-		if (sb->inc_redo)
-			ap_redo_emit(&tr.e, &sb->insns[sb->inc_redo - 1]);
-	} else {
-		emit_count_rcx(&tr.final_vec);
-	}
+	if (sb->inc_flags_ok)
+		emit_count_flags(&tr.final_vec, redo, x);
+	else
+		emit_count_rcx(&tr.final_vec, x);
 	record_inc(from);
+	if (x && !at_end)
+		emit_middle_exit(sb, k, &exits[1]);
 }
 
 /* jrcxz and loop have only rel8: jump over a jump. */
@@ -257,7 +313,7 @@ static void emit_check_outs(void)
 	}
 }
 
-static void emit_body(struct ap_sb *sb)
+static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
 {
 	bool indirect = sb->final_kind == AP_EXIT_IBL;
 	bool trapped = sb->final_kind == AP_EXIT_SYSCALL || sb->special >= AP_SPECIAL_IRET;
@@ -268,7 +324,7 @@ static void emit_body(struct ap_sb *sb)
 
 		emit_check(in);
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == k)
-			emit_inc(sb);
+			emit_inc(sb, k, exits);
 		if (tr.count_reps && in->i.flags & AP_INSN_REP)
 			emit_rep(in);
 		else
@@ -345,6 +401,19 @@ static bool has_many_adds(const struct ap_vec *vec)
 	return adds.n > AP_VEC_FIELDS;
 }
 
+/* Before the indirect transfer, apart from it where that is too much for one record. */
+static bool emit_early_inc(struct ap_sb *sb, struct ap_exit *exits)
+{
+	bool here = sb->inc_flags_ok && sb->inc_at == sb->n - 1;
+	bool flags_free =
+		!sb->inc_flags_ok && (tr.lanes || (tr.count_more && has_many_adds(&tr.final_vec)));
+
+	if (here || flags_free)
+		emit_inc(sb, sb->n - 1, exits);
+	return here || flags_free;
+}
+
+/* x[1] is of the middle. */
 static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 {
 	bool inc = tr.count && tr.final_vec.g[AP_VEC_BASE] &&
@@ -355,23 +424,17 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 		const u8 *from;
 
 		emit_check(in);
-		if (tr.count && sb->inc_flags_ok && sb->inc_at == sb->n - 1) {
-			emit_inc(sb);
+		if (tr.count && tr.final_vec.g[AP_VEC_BASE] && emit_early_inc(sb, x))
 			inc = false;
-		} else if (inc && tr.count_more && has_many_adds(&tr.final_vec)) {
-			from = tr.e.p;
-			emit_count_rcx(&tr.final_vec);
-			record_inc(from);
-			inc = false;
-		}
 		from = tr.e.p;
 		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? &tr.final_vec : NULL,
-				   sb->alone ? tr.u->base + AP_UNIT_GATE : NULL);
+				   sb->alone || (tr.lanes && !tr.tests) ? tr.u->base + AP_UNIT_GATE
+									: NULL);
 		record_insn(in, from);
 		return;
 	}
 	if (inc)
-		emit_inc(sb);
+		emit_inc(sb, sb->n, x);
 	x->target = sb->final_target;
 	x->kind = sb->final_kind;
 	x->special = sb->special;
@@ -385,19 +448,17 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
 			    const struct ap_vec *vec)
 {
-	bool dead = !sb->probe && ap_live_at(sb, x->target) == 0;
+	bool dead = !sb->probe && !sb->walk && ap_live_at(sb, x->target) == 0;
+	const struct ap_exit *test = tr.tests ? x : NULL;
 	u32 redo = 0;
 
 	/* not behind loop: it changes rcx, which the comparison may have had */
 	if (!dead && sb->insns[k].i.kind == AP_I_JCC)
 		redo = ap_redo_find(sb, k);
-	if (dead || redo) {
-		ap_emit_adds_flags(&tr.e, vec);
-		if (redo)
-			ap_redo_emit(&tr.e, &sb->insns[redo - 1]);
-		return;
-	}
-	emit_count_rcx(vec);
+	if (dead || redo)
+		emit_count_flags(vec, redo ? &sb->insns[redo - 1] : NULL, test);
+	else
+		emit_count_rcx(vec, test);
 }
 
 /* rdpmc that the dispatcher has to do; it comes before the flags are used. */
@@ -408,7 +469,7 @@ static void emit_pmc_stub(const struct side *s, const struct ap_sb_insn *in, str
 	x->kind = AP_EXIT_SPECIAL;
 	x->special = AP_SPECIAL_RDPMC;
 	x->target = in->pc;
-	ap_emit_adds_flags(&tr.e, &s->vec);
+	emit_count_flags(&s->vec, NULL, NULL);
 	emit_jmp_stub(x);
 	if (tr.e.full)
 		return;
@@ -468,6 +529,29 @@ static void emit_guard_fails(const struct ap_sb *sb)
 	}
 }
 
+/* To the stubs, as if nothing had been linked. */
+static void emit_outs(void)
+{
+	for (u32 k = 0; k < tr.nouts; k++) {
+		const struct out *o = &tr.outs[k];
+		const u8 *here = o->x->stub;
+		u8 *site;
+
+		if (o->redo || o->has_rcx) {
+			here = tr.e.p;
+			if (o->redo)
+				ap_redo_emit(&tr.e, o->redo);
+			else
+				ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+			site = ap_emit_jmp32(&tr.e);
+			if (!tr.e.full)
+				ap_patch_rel32(site, o->x->stub);
+		}
+		for (u32 j = 0; j < o->jumps.n && !tr.e.full; j++)
+			ap_patch_rel32(o->jumps.site[j], here);
+	}
+}
+
 /* Aligned, as the program may run with EFLAGS.AC set. */
 static void emit_literals(void)
 {
@@ -501,13 +585,13 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->nrecs = (u16)tr.nrecs;
 	b->exits = exits;
 	b->nexits = (u8)(tr.nsides + 1);
-	for (u32 k = 0; k < b->nexits; k++)
+	for (u32 k = 0; k < b->nexits + (tr.lanes ? 1U : 0); k++)
 		exits[k].from = b;
 	b->pc = sb->pc;
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
-	b->probe_pc = sb->probe ? sb->insns[sb->n - 1].pc : 0;
+	b->last_pc = sb->n ? sb->insns[sb->n - 1].pc : 0;
 	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
 	return b;
 }
@@ -525,6 +609,9 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
 	tr.count_more =
 		tr.count && ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER));
+	tr.lanes = tr.count && ap_proc.nlanes;
+	tr.tests = tr.lanes && !sb->walk && !sb->transient && !sb->probe;
+	tr.nouts = 0;
 	tr.final_vec = whole_vec(sb);
 }
 
@@ -541,7 +628,8 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 {
 	struct ap_unit *u = ap_unit_for(sb->pc); /* may flush: before anything is allocated */
 	void *mark = ap_heap_mark();
-	u32 nexits = count_sides(sb) + 1;
+	u32 nsides = count_sides(sb);
+	u32 nexits = nsides + 1 + (ap_proc.nlanes > 0); /* the last one: in the middle */
 	struct ap_exit *exits = ap_heap_alloc(nexits * sizeof(*exits));
 	struct ap_block *b;
 	u8 *pad = NULL, *code;
@@ -553,12 +641,13 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 		pad = ap_ibl_emit_pad(&tr.e, sb->pc);
 	else
 		ap_emit_align(&tr.e, 16);
-	code = tr.e.p;
-	emit_body(sb);
-	emit_final(sb, &exits[tr.nsides]);
+	tr.code = code = tr.e.p;
+	emit_body(sb, &exits[nsides]);
+	emit_final(sb, &exits[nsides]);
 	emit_side_stubs(sb, exits);
 	emit_guard_fails(sb);
 	emit_check_outs();
+	emit_outs();
 	emit_literals();
 	if (tr.e.full)
 		return NULL;

@@ -46,6 +46,8 @@ void ap_watch_add(struct ap_thread *t, s32 k, s64 n)
 	u64 *count = &ap_thread_slot(t)->watch[k];
 
 	__atomic_store_n(count, *count + (u64)n, __ATOMIC_RELAXED);
+	if (ap_unlikely(t->sources & 1U << AP_SAMPLE_WATCH) && n > 0)
+		t->watched |= 1U << k; /* the registers may not be complete yet */
 }
 
 void ap_watch_hit(struct ap_thread *t, u64 pc)
@@ -54,8 +56,10 @@ void ap_watch_hit(struct ap_thread *t, u64 pc)
 
 	t->watch_hit = k < 0 ? 0 : (u32)k + 1;
 	t->watch_pc = pc;
-	if (k >= 0)
-		ap_watch_add(t, k, 1);
+	if (k < 0)
+		return;
+	ap_watch_add(t, k, 1);
+	t->watched &= ~(1U << k); /* the caller's, at once */
 }
 
 void ap_watch_undo(struct ap_thread *t)

@@ -271,6 +271,8 @@ static int open_session(struct ap_run_state *run)
 		.debug_dir = dir,
 		.stress = opts->stress,
 		.stress_fault = opts->stress_fault,
+		.stress_period = opts->stress_period,
+		.stress_lane = opts->stress_lane,
 		.cache_limit = opts->cache_limit ? opts->cache_limit : DEFAULT_CACHE,
 		.range_lo = opts->range_lo,
 		.range_hi = opts->range_hi

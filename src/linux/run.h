@@ -65,6 +65,8 @@ struct ap_run_options {
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
 	u32 stress;		/* AP_STRESS_* */
 	u32 stress_fault;	/* with AP_STRESS_FAULT: after so many dispatches of a thread */
+	u64 stress_period;	/* with AP_STRESS_SAMPLE: of the kinds in stress_lane */
+	u64 stress_lane;
 	unsigned int
 		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
 	FILE *err;	    /* where one-line complaints go (stderr) */

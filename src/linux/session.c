@@ -101,6 +101,10 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->kinds = cfg->flags & AP_F_COUNT ? AP_KINDS_BASE | cfg->kinds : 0;
 	s->head->stress = cfg->stress;
 	s->head->stress_fault = cfg->stress_fault;
+	s->head->stress_period = cfg->stress_period;
+	s->head->lanes[0] = cfg->stress_lane;
+	s->head->nlanes = cfg->stress_period != 0;
+	s->head->kinds |= cfg->stress_lane;
 	if (cfg->debug_dir)
 		snprintf(s->head->debug_dir, sizeof(s->head->debug_dir), "%s", cfg->debug_dir);
 	s->head->cache_limit = cfg->cache_limit;

@@ -97,11 +97,12 @@ void ap_service_arm(void);
 struct ap_service_point {
 	u32 source; /* enum ap_sampler_source */
 	u32 which;  /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
+	bool known; /* what follows is: not where a count was passed before it was armed */
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
-	u8 len; /* of its bytes; 0: it is not known, as the count was passed unseen */
-	u8 nmem;
-	bool has_mem; /* mem is valid: AP_HOOK_NOTE_ADDR, and the registers before it were seen */
+	/* The rest only with has_mem: AP_HOOK_NOTE_ADDR was given, and the registers before it were seen. */
+	bool has_mem;
+	u8 len, nmem; /* bytes in code, elements of mem */
 	u8 code[16];
 	struct {
 		u64 addr;

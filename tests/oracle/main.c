@@ -28,16 +28,21 @@ struct options {
 	const char *output; /* NULL: stderr */
 	const char *trace;
 	const char *blocks;
+	const char *samples;
+	const char *event;
+	uint64_t period;
 	uint64_t max_steps;
 	char **command;
 };
 
 static const char usage_text[] =
-	"usage: oracle [-o FILE] [--max-steps N] [--trace FILE] [--blocks FILE] [--] command [args]\n"
+	"usage: oracle [-o FILE] [--max-steps N] [--trace FILE] [--blocks FILE]\n"
+	"              [--samples FILE --period N [--event NAME]] [--] command [args]\n"
 	"  -o FILE         write the counts there instead of stderr\n"
 	"  --max-steps N   give up (status 124) after N steps\n"
 	"  --trace FILE    write 'tid pc' for every retired instruction\n"
-	"  --blocks FILE   write 'pc retired taken' for every pc, sorted\n";
+	"  --blocks FILE   write 'pc retired taken' for every pc, sorted\n"
+	"  --samples FILE  write 'tid pc before after' for every Nth event of each thread\n";
 
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -46,6 +51,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{ "max-steps", required_argument, NULL, 'm' },
 		{ "trace", required_argument, NULL, 't' },
 		{ "blocks", required_argument, NULL, 'b' },
+		{ "samples", required_argument, NULL, 's' },
+		{ "period", required_argument, NULL, 'p' },
+		{ "event", required_argument, NULL, 'e' },
 		{ 0 },
 	};
 	int c;
@@ -64,11 +72,22 @@ static int parse_options(int argc, char **argv, struct options *options)
 		case 'b':
 			options->blocks = optarg;
 			break;
+		case 's':
+			options->samples = optarg;
+			break;
+		case 'p':
+			options->period = strtoull(optarg, NULL, 0);
+			break;
+		case 'e':
+			options->event = optarg;
+			break;
 		default:
 			return -EINVAL;
 		}
 	}
 	options->command = argv + optind;
+	if (options->samples != NULL && options->period == 0)
+		return -EINVAL;
 	return options->command[0] != NULL ? 0 : -EINVAL;
 }
 
@@ -187,13 +206,14 @@ static void write_blocks(struct tally *tally, const char *path)
 
 int main(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .event = "instructions" };
 	struct tally tally = { 0 };
 	struct stepper stepper = { .tally = &tally };
 	FILE *out = stderr;
 	int ret;
 
-	if (parse_options(argc, argv, &options) < 0) {
+	if (parse_options(argc, argv, &options) < 0 ||
+	    (tally.samples.event = tally_event_by_name(options.event)) < 0) {
 		fputs(usage_text, stderr);
 		return EXIT_USAGE;
 	}
@@ -210,6 +230,9 @@ int main(int argc, char **argv)
 		out = open_output(options.output);
 	if (options.trace != NULL)
 		tally.trace = open_output(options.trace);
+	if (options.samples != NULL)
+		tally.samples.out = open_output(options.samples);
+	tally.samples.period = options.period;
 	ret = stepper_run(&stepper);
 	if (ret < 0) {
 		fprintf(stderr, "oracle: gave up: %s\n", strerror(-ret));
@@ -219,6 +242,8 @@ int main(int argc, char **argv)
 		tally_print(&tally, out);
 	if (tally.trace != NULL)
 		fclose(tally.trace);
+	if (tally.samples.out != NULL)
+		fclose(tally.samples.out);
 	if (options.blocks != NULL)
 		write_blocks(&tally, options.blocks);
 	ret = stepper.command_status;

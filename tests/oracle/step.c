@@ -72,6 +72,9 @@ static void retire(struct stepper *s, struct thread *t, uint64_t rip)
 		return;
 	}
 	tally_retire(s->tally, t->tid, p->pc, &p->insn, insn_is_taken(&p->insn, &p->flags));
+	if (t->is_new_image)
+		samples_restart(&s->tally->samples, t->tid);
+	t->is_new_image = false;
 	if (p->has_shadowed && rip != p->shadowed_pc)
 		tally_retire(s->tally, t->tid, p->shadowed_pc, &p->shadowed,
 			     insn_is_taken(&p->shadowed, &p->flags));
@@ -232,12 +235,20 @@ static void on_exec(struct stepper *s, struct thread *t)
 
 	ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &former);
 	if ((pid_t)former != t->tid && thread_find(&s->threads, (pid_t)former) != NULL) {
-		/* Another thread than the leader called execve, and takes the leader's id. */
-		t->pending = thread_find(&s->threads, (pid_t)former)->pending;
+		/*
+		 * Another thread than the leader called execve, and takes the leader's id: the call
+		 * is still its own.
+		 */
+		if (thread_find(&s->threads, (pid_t)former)->pending.valid)
+			retire(s, thread_find(&s->threads, (pid_t)former), 0);
+		t->pending.valid = false;
+		samples_restart(&s->tally->samples, t->tid);
+		samples_restart(&s->tally->samples, (pid_t)former);
 		thread_remove(&s->threads, (pid_t)former);
 		t = thread_find(&s->threads, t->tid);
 	}
 	s->is_counting = true;
+	t->is_new_image = t->pending.valid;
 	if (thread_get_regs(t->tid, &regs) == 0 && regs.cs != CS_64BIT) {
 		fprintf(stderr, "oracle: %d: not counted: 32-bit program\n", t->tid);
 		if (t->pending.valid)
@@ -322,6 +333,7 @@ static void on_end(struct stepper *s, pid_t tid, int status)
 			t->pending.pc);
 	}
 	thread_remove(&s->threads, tid);
+	samples_restart(&s->tally->samples, tid);
 	if (tid == s->command)
 		s->command_status = status;
 }

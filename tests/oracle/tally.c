@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tally_pc {
 	uint64_t pc;
@@ -41,6 +42,15 @@ static const char *const event_names[TALLY_EVENTS] = {
 	[TALLY_FP + ACCESS_512_DOUBLE] = "fp-512-double",
 	[TALLY_FP + ACCESS_512_SINGLE] = "fp-512-single",
 };
+
+int tally_event_by_name(const char *name)
+{
+	for (int i = 0; i < TALLY_EVENTS; i++) {
+		if (strcmp(event_names[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
 
 int tally_start_histogram(struct tally *tally)
 {
@@ -108,6 +118,7 @@ void tally_iterate(struct tally *tally, uint64_t n)
 void tally_retire(struct tally *tally, pid_t tid, uint64_t pc, const struct insn *insn, bool taken)
 {
 	uint64_t *count = tally->count;
+	uint64_t before = count[tally->samples.event];
 
 	count[TALLY_INSTRUCTIONS]++;
 	count[TALLY_SYSCALLS] += insn->class == INSN_SYSCALL;
@@ -121,6 +132,7 @@ void tally_retire(struct tally *tally, pid_t tid, uint64_t pc, const struct insn
 		count[TALLY_INDIRECT_BRANCHES] +=
 			insn->class == INSN_JMP_INDIRECT || insn->class == INSN_CALL_INDIRECT;
 	}
+	samples_count(&tally->samples, tid, pc, count[tally->samples.event] - before);
 	if (tally->trace != NULL)
 		fprintf(tally->trace, "%d %" PRIx64 "\n", tid, pc);
 	if (tally->pcs != NULL)

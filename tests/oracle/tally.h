@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "insn.h"
+#include "samples.h"
 
 enum tally_event {
 	TALLY_INSTRUCTIONS,
@@ -36,8 +37,11 @@ struct tally {
 	struct tally_pc *pcs; /* owned hash table; NULL: no histogram */
 	size_t pcs_mask;
 	size_t pcs_used;
+	struct samples samples;
 };
 
+/* -1: there is no such event. */
+int tally_event_by_name(const char *name);
 int tally_start_histogram(struct tally *tally);
 void tally_retire(struct tally *tally, pid_t tid, uint64_t pc, const struct insn *insn, bool taken);
 /* Iterations of a rep string instruction, as they happen. */

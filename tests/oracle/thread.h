@@ -34,6 +34,7 @@ struct thread {
 	struct pending pending;
 	/* The next system call would not have been interrupted without a tracer: not counted. */
 	bool is_quiet_restart;
+	bool is_new_image; /* once the execve has retired */
 };
 
 struct thread_table {

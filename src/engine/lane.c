@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's lanes: what it has counted of them, when the service is to be called, and calling it.
+ * lane.h says what budget, mark and margin are.
+ *
+ * Only the thread itself works here, outside the cache.  A signal that comes meanwhile waits.
+ */
+#include "engine/lane.h"
+
+#include "base/mem.h"
+#include "engine/signal.h"
+
+#define CAP_ALL	   AP_BLOCK_INSNS
+#define CAP_SPARSE 8 /* for what not every instruction counts: walks are shorter */
+#define ROUNDS                                                                                     \
+	4096 /* of overflows at one instruction: a service that arms none of them is broken */
+#define SOON 63
+
+u32 ap_lane_count(const struct ap_vec *vec, u64 kinds)
+{
+	u64 sum = 0;
+
+	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
+		sum += ap_shape_of(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, kinds);
+	return (u32)sum;
+}
+
+u32 ap_lane_cap(u64 kinds)
+{
+	return kinds & AP_KIND_BIT(AP_KIND_INSTR) ? CAP_ALL : CAP_SPARSE;
+}
+
+/* An instruction counts at most this much. */
+static u32 weight(u64 kinds)
+{
+	u32 n = kinds & AP_KINDS_FP ? 3 : 0;
+
+	for (kinds &= ~AP_KINDS_FP; kinds; kinds &= kinds - 1)
+		n++;
+	return n;
+}
+
+void ap_lanes_take_over(u32 n)
+{
+	for (u32 k = ap_proc.nlanes; k < n; k++) {
+		ap_proc.lanes[k] = ap_proc.session->lanes[k];
+		ap_proc.lane_margin[k] = ap_lane_cap(ap_proc.lanes[k]) + weight(ap_proc.lanes[k]);
+		ap_proc.lanes_more |= (ap_proc.lanes[k] & ~AP_KINDS_BASE) != 0;
+	}
+	ap_proc.nlanes = n;
+}
+
+static void set_budget(struct ap_thread *t, u32 k, s64 budget)
+{
+	__atomic_store_n(&ap_thread_slot(t)->budget[k], (u64)budget, __ATOMIC_RELAXED);
+}
+
+static u64 raw_of(struct ap_thread *t, u32 k)
+{
+	return ap_thread_lanes(t)->lane[k].zero - (u64)ap_lane_budget(t, k);
+}
+
+/* The nearer of the lane's marks decides about its budget. */
+static void aim(struct ap_thread *t, u32 k, u64 raw)
+{
+	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
+	u64 left = AP_BUDGET_MAX;
+	s64 budget;
+
+	if (lane->armed && (s64)(lane->mark - raw) < (s64)left)
+		left = lane->mark - raw;
+	if (lane->is_soon && (s64)(lane->soon - raw) < (s64)left)
+		left = lane->soon - raw;
+	budget = (s64)left - (s64)ap_proc.lane_margin[k];
+	lane->zero = raw + (u64)budget;
+	set_budget(t, k, budget);
+}
+
+/* By the slot's counters, as the supervisor does it. */
+static u64 sum_up(struct ap_thread *t, u64 kinds)
+{
+	const u64 *counts = ap_thread_counts(t);
+	u64 sum = 0;
+
+	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
+		if (counts[id])
+			sum += counts[id] * ap_shape_of(ap_proc.shapes[id], kinds);
+	for (u32 kind = 0; kind < AP_RAW_N; kind++)
+		if (kinds & AP_KIND_BIT(kind))
+			sum += (u64)ap_thread_slot(t)->extra[kind];
+	return sum;
+}
+
+static void arm(struct ap_thread *t)
+{
+	t->sampler_gen = __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_ACQUIRE);
+	if (ap_proc.stress & AP_STRESS_SAMPLE)
+		ap_lane_stress_arm(t);
+	else
+		ap_service_arm();
+}
+
+void ap_lanes_begin(struct ap_thread *t)
+{
+	struct ap_lanes *l = ap_thread_lanes(t);
+
+	if (!t->nlanes) {
+		memset(l, 0, sizeof(*l));
+		l->random = (u32)(t->serial * 0x9e3779b9U) ^ t->tid ^ 0x5bd1e995U;
+		l->random += !l->random;
+	}
+	for (u32 k = t->nlanes; k < ap_proc.nlanes; k++)
+		aim(t, k, sum_up(t, ap_proc.lanes[k]));
+	t->nlanes = ap_proc.nlanes;
+	arm(t);
+}
+
+void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times)
+{
+	for (u32 k = 0; k < t->nlanes; k++)
+		set_budget(t, k,
+			   ap_lane_budget(t, k) -
+				   (s64)(times * ap_lane_count(vec, ap_proc.lanes[k])));
+}
+
+void ap_count_kind(struct ap_thread *t, u32 kind, s64 n)
+{
+	ap_thread_slot(t)->extra[kind] += n;
+	for (u32 k = 0; k < t->nlanes; k++)
+		if (ap_proc.lanes[k] & AP_KIND_BIT(kind))
+			set_budget(t, k, ap_lane_budget(t, k) - n);
+}
+
+/* --- overflows */
+
+static void call(struct ap_thread *t, u32 source, u32 which)
+{
+	struct ap_lanes *l = ap_thread_lanes(t);
+	struct ap_service_trap trap;
+
+	l->point.source = source;
+	l->point.which = which;
+	if (ap_proc.stress & AP_STRESS_SAMPLE) {
+		ap_lane_stress_overflow(t, &l->point, raw_of(t, which),
+					sum_up(t, ap_proc.lanes[which]));
+		return;
+	}
+	if (!ap_service_overflow(&l->point, &trap) || t->lane_trap)
+		return;
+	l->trap = trap;
+	t->lane_trap = 1;
+}
+
+/* True where one of the lane's marks had been reached. */
+static bool reach(struct ap_thread *t, u32 k)
+{
+	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
+	u64 raw = raw_of(t, k);
+	bool hit = lane->armed && (s64)(lane->mark - raw) <= 0;
+	bool soon = lane->is_soon && (s64)(lane->soon - raw) <= 0;
+
+	lane->armed &= !hit;
+	lane->is_soon &= !soon;
+	aim(t, k, raw);
+	if (hit)
+		call(t, AP_SAMPLE_LANE, k);
+	if (soon)
+		call(t, AP_SAMPLE_CLOCK, k);
+	return hit || soon;
+}
+
+static bool reach_any(struct ap_thread *t)
+{
+	bool any = false;
+
+	for (u32 k = 0; k < t->nlanes; k++)
+		if (ap_lane_budget(t, k) <= -(s64)ap_proc.lane_margin[k])
+			any |= reach(t, k);
+	return any;
+}
+
+void ap_lanes_look(struct ap_thread *t)
+{
+	struct ap_lanes *l = ap_thread_lanes(t);
+
+	if (__atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) != t->sampler_gen)
+		arm(t);
+	for (u32 rounds = 0; rounds < ROUNDS && reach_any(t); rounds++)
+		;
+	l->point.known = false;
+	for (u32 k = 0; t->watched; k++, t->watched >>= 1)
+		if (t->watched & 1)
+			ap_lanes_counted(t, AP_SAMPLE_WATCH, k, t->data.pc);
+	if (!t->lane_trap)
+		return;
+	t->lane_trap = 0;
+	ap_signal_perf_trap(t, &l->trap);
+}
+
+void ap_lanes_look_at(struct ap_thread *t, u64 pc)
+{
+	struct ap_service_point *p = &ap_thread_lanes(t)->point;
+
+	p->known = true;
+	p->has_mem = false;
+	p->pc = pc;
+	for (u32 rounds = 0; rounds < ROUNDS && reach_any(t); rounds++)
+		;
+	p->known = false;
+}
+
+void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc)
+{
+	struct ap_service_point *p = &ap_thread_lanes(t)->point;
+
+	p->known = true;
+	p->has_mem = false;
+	p->pc = pc;
+	call(t, source, which);
+	p->known = false;
+}
+
+/* --- the service's wishes (service/hooks.h) */
+
+u64 ap_hook_lane_raw(u32 lane)
+{
+	struct ap_thread *t = ap_self();
+
+	return lane < t->nlanes ? raw_of(t, lane) : AP_HOOK_NEVER;
+}
+
+void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags)
+{
+	struct ap_thread *t = ap_self();
+	struct ap_lane *l;
+	u64 raw;
+
+	if (lane >= t->nlanes)
+		return;
+	l = &ap_thread_lanes(t)->lane[lane];
+	raw = raw_of(t, lane);
+	l->armed = counts < AP_BUDGET_MAX;
+	l->notes = flags & AP_HOOK_NOTE_ADDR;
+	l->mark = raw + counts;
+	aim(t, lane, raw);
+}
+
+static u32 next_random(u32 *state)
+{
+	u32 x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	*state = x;
+	return x;
+}
+
+void ap_hook_clock_due(u32 lane)
+{
+	struct ap_thread *t = ap_self();
+	struct ap_lanes *l = ap_thread_lanes(t);
+	u64 raw;
+
+	if (lane >= t->nlanes || l->lane[lane].is_soon)
+		return;
+	raw = raw_of(t, lane);
+	l->lane[lane].is_soon = true;
+	l->lane[lane].soon = raw + (next_random(&l->random) & SOON);
+	aim(t, lane, raw);
+}
+
+void ap_hook_sources(u32 mask)
+{
+	ap_self()->sources = mask;
+}
+
+void ap_hook_regs(u64 regs[AP_HOOK_REGS])
+{
+	/* rax rcx rdx rbx rsp rbp rsi rdi */
+	static const u8 place[8] = { AP_HOOK_AX, AP_HOOK_CX, AP_HOOK_DX, AP_HOOK_BX,
+				     AP_HOOK_SP, AP_HOOK_BP, AP_HOOK_SI, AP_HOOK_DI };
+	const struct ap_regs *r = &ap_self()->regs;
+
+	memset(regs, 0, AP_HOOK_REGS * sizeof(*regs));
+	for (u32 k = 0; k < 8; k++)
+		regs[place[k]] = r->gpr[k];
+	for (u32 k = 8; k < 16; k++)
+		regs[AP_HOOK_R8 + k - 8] = r->gpr[k];
+	regs[AP_HOOK_IP] = r->rip;
+	regs[AP_HOOK_FLAGS] = r->rflags;
+	regs[AP_HOOK_CS] = 0x33;
+	regs[AP_HOOK_SS] = 0x2b;
+}

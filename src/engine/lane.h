@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lanes: the thread's half of sampling.  docs/design/sampling.md.
+ *
+ * raw: what the thread has counted of the lane's kinds, in its slot.  mark: the raw count at which the
+ * service wants to be called.  budget (in the slot, taken down by translated code): mark - raw - margin,
+ * where margin is more than a block counts.  So raw is zero - budget, and a budget below 0 says that the
+ * mark is near: then the thread walks (walk.c).
+ */
+#ifndef AP_ENGINE_LANE_H
+#define AP_ENGINE_LANE_H
+
+#include "engine/engine.h"
+#include "service/hooks.h"
+#include "service/service.h"
+
+struct ap_emit;
+
+struct ap_lane {
+	u64 zero;
+	u64 mark; /* of the service, while armed */
+	u64 soon; /* of a clock's sample, while is_soon */
+	bool armed, is_soon, notes;
+};
+
+struct ap_lanes {
+	struct ap_lane lane[AP_LANE_MAX];
+	struct ap_service_point point; /* the instruction that a walked block ends with */
+	struct ap_service_trap trap;   /* to be raised where ap_thread.lane_trap is set */
+	u32 random;
+};
+_Static_assert(sizeof(struct ap_lanes) <= AP_T_LANES_SIZE, "a page of its own");
+
+static inline struct ap_lanes *ap_thread_lanes(struct ap_thread *t)
+{
+	return (struct ap_lanes *)((char *)t + AP_T_LANES_OFF);
+}
+
+static inline s64 ap_lane_budget(struct ap_thread *t, u32 lane)
+{
+	return ap_budget_value(__atomic_load_n(&ap_thread_slot(t)->budget[lane], __ATOMIC_RELAXED));
+}
+
+/* Of the kinds a vector's count. */
+u32 ap_lane_count(const struct ap_vec *vec, u64 kinds);
+/* A block counts less than this of the lane before its last instruction. */
+u32 ap_lane_cap(u64 kinds);
+
+/* The thread begins to keep the lanes of the process; not in code. */
+void ap_lanes_begin(struct ap_thread *t);
+/* Counts that are made apart from translated code: in extra[], and here. */
+void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times);
+
+/* Is there anything to do before the thread goes on? */
+static inline bool ap_lanes_want(struct ap_thread *t)
+{
+	const struct ap_slot *slot = ap_thread_slot(t);
+
+	if (__atomic_load_n(&slot->sampler_gen, __ATOMIC_ACQUIRE) != t->sampler_gen ||
+	    t->lane_trap || t->watched)
+		return true;
+	for (u32 k = 0; k < t->nlanes; k++)
+		if (ap_lane_budget(t, k) <= -(s64)ap_proc.lane_margin[k])
+			return true;
+	return false;
+}
+/* Does it: arms, samples; may leave a SIGTRAP pending.  t->regs are complete. */
+void ap_lanes_look(struct ap_thread *t);
+/* Before the system call at pc, which is counted already; a SIGTRAP comes after it. */
+void ap_lanes_look_at(struct ap_thread *t, u64 pc);
+/* Of AP_SAMPLE_WATCH, AP_SAMPLE_TRACE: counted just now. */
+void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc);
+
+static inline bool ap_lanes_near(struct ap_thread *t)
+{
+	for (u32 k = 0; k < t->nlanes; k++)
+		if (ap_lane_budget(t, k) < 0)
+			return true;
+	return false;
+}
+
+/* lane_emit.c: jumps that are taken where a budget is used up. */
+struct ap_lane_jumps {
+	u32 n;
+	u8 *site[AP_LANE_MAX]; /* rel32 */
+};
+/* Each takes all lanes down by a vector; jumps NULL: no test. */
+void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
+void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
+void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
+
+/* walk.c; lock held.  The block to run next while a mark is near. */
+struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc);
+void ap_walk_forget(void); /* code has changed, or all of it goes */
+/* An instruction that is executed alone, not by a walked block. */
+void ap_walk_alone(struct ap_thread *t, u64 pc);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code that takes budgets down.  With the status flags free it is sub and js; else it goes through
+ * a register that the caller has spilled, and the sign is turned into a zero for jrcxz.
+ */
+#include "engine/emit.h"
+#include "engine/lane.h"
+
+#define JS 8
+
+static u32 disp_of(u32 lane)
+{
+	return (u32)(AP_T_SLOT_OFF + offsetof(struct ap_slot, budget) + lane * 8ULL);
+}
+
+/* sub qword gs:[disp], by */
+static void emit_sub(struct ap_emit *e, u32 disp, u32 by)
+{
+	const u8 b[5] = { 0x65, 0x48, by < 128 ? 0x83 : 0x81, 0x2c, 0x25 };
+
+	ap_emit_bytes(e, b, 5);
+	ap_emit32(e, disp);
+	if (by < 128)
+		ap_emit8(e, (u8)by);
+	else
+		ap_emit32(e, by);
+}
+
+/* lea reg, [reg - by] for reg < 8, not rsp */
+static void emit_lea_sub(struct ap_emit *e, u8 reg, u32 by)
+{
+	const u8 b[3] = { 0x48, 0x8d, (u8)((by <= 128 ? 0x40 : 0x80) | reg << 3 | reg) };
+
+	ap_emit_bytes(e, b, 3);
+	if (by <= 128)
+		ap_emit8(e, (u8)-by);
+	else
+		ap_emit32(e, (u32)-by);
+}
+
+static void emit_take(struct ap_emit *e, u32 disp, u32 by, u8 reg)
+{
+	ap_emit_gs_load(e, reg, disp);
+	emit_lea_sub(e, reg, by);
+	ap_emit_gs_store(e, reg, disp);
+}
+
+/* rcx has the budget: its uppermost byte is 0 as long as it is not used up. */
+static u8 *emit_sign_test(struct ap_emit *e)
+{
+	static const u8 test[] = {
+		0x48, 0x0f, 0xc9, /* bswap rcx */
+		0x0f, 0xbe, 0xc9, /* movsx ecx, cl */
+		0xe3, 5,	  /* jrcxz over the jmp */
+	};
+
+	ap_emit_bytes(e, test, sizeof(test));
+	return ap_emit_jmp32(e);
+}
+
+void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
+{
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		u32 by = ap_lane_count(vec, ap_proc.lanes[k]);
+
+		if (!by)
+			continue;
+		emit_sub(e, disp_of(k), by);
+		if (jumps)
+			jumps->site[jumps->n++] = ap_emit_jcc32(e, JS);
+	}
+}
+
+void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
+{
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		u32 by = ap_lane_count(vec, ap_proc.lanes[k]);
+
+		if (!by)
+			continue;
+		emit_take(e, disp_of(k), by, AP_RCX);
+		if (jumps)
+			jumps->site[jumps->n++] = emit_sign_test(e);
+	}
+}
+
+void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
+{
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		u32 by = ap_lane_count(vec, ap_proc.lanes[k]);
+
+		if (by)
+			emit_take(e, disp_of(k), by, reg);
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --stress sample: an overflow at each multiple of a number, without anybody who wants samples.  What
+ * the thread is at is appended to a file, for a comparison with the single-stepping oracle, and what
+ * the budget says is compared with what the counters say.
+ */
+#include "base/str.h"
+#include "engine/lane.h"
+#include "engine/nr.h"
+
+#define O_APPEND 02000
+#define O_CREAT	 0100
+#define O_WRONLY 01
+
+static void append(struct ap_thread *t, const char *what, u64 at)
+{
+	char line[320];
+	struct ap_str s;
+	s64 fd;
+
+	ap_str_init(&s, line, sizeof(line));
+	ap_str_add(&s, ap_proc.session->debug_dir);
+	ap_str_add(&s, "/samples.");
+	ap_str_u64(&s, t->tid);
+	fd = ap_sys3(AP_NR_open, (u64)line, O_APPEND | O_CREAT | O_WRONLY | AP_O_CLOEXEC, 0600);
+	if (ap_is_err(fd))
+		return;
+	ap_str_init(&s, line, sizeof(line));
+	ap_str_add(&s, what);
+	ap_str_hex(&s, at, 0);
+	ap_str_add(&s, "\n");
+	(void)ap_sys3(AP_NR_write, (u64)fd, (u64)line, s.len);
+	ap_sys1(AP_NR_close, (u64)fd);
+}
+
+/* The next multiple from raw on. */
+static void arm(u64 raw, u64 from)
+{
+	u64 period = ap_proc.session->stress_period;
+
+	ap_hook_lane_arm(0, (from / period + 1) * period - raw, 0);
+}
+
+void ap_lane_stress_arm(struct ap_thread *t)
+{
+	u64 raw = ap_hook_lane_raw(0);
+
+	(void)t;
+	arm(raw, raw);
+}
+
+void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw,
+			     u64 sum)
+{
+	u64 period = ap_proc.session->stress_period, mark = raw - raw % period;
+
+	if (raw != sum)
+		append(t, "budget and counters differ at ", p->pc);
+	append(t, p->known ? "" : "unknown ", p->pc);
+	arm(raw, mark);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walking to a mark: blocks that are linked to nothing, test no budget, and end behind the first
+ * instruction that could reach the mark of a lane, or before it where its memory operands are to be
+ * noted.  What they count is what any block counts.
+ *
+ * They are kept by pc and by what is left of each lane that is near, and one that ends by itself
+ * before any mark for all that have more left.  Samples fall into the same loops again and again; but
+ * where they do not, keeping would fill the cache: what is asked for the first time runs once.
+ */
+#include "engine/lane.h"
+#include "engine/sb.h"
+#include "x86/access.h"
+
+#define ENTRIES		4096 /* a power of two */
+#define ARCH_GET_FS	0x1003
+#define HWCAP2_FSGSBASE 2
+#define FAR		0xff /* of .left: not near */
+#define NOTES		0x80 /* stops before the instruction */
+
+_Static_assert(AP_LANE_MAX == 8, "what is left of all lanes is one word");
+_Static_assert(AP_BLOCK_INSNS + AP_KIND_N < NOTES, "margins fit beside the bit");
+
+struct entry {
+	u64 pc;
+	u64 left; /* a byte per lane: at most so much, and ended by it; all FAR: by itself */
+	u64 most; /* likewise: what the way that counts most counts */
+	struct ap_block *b;
+	u32 gen;
+};
+
+static struct entry *kept; /* ENTRIES, then as many bytes: what was asked for once */
+static u8 *asked;
+static u32 gen;
+static struct ap_sb sb;
+
+#define ALL_FAR (~0ULL)
+
+void ap_walk_forget(void)
+{
+	gen++;
+}
+
+static u32 left_of(u64 left, u32 lane)
+{
+	return (u32)(left >> lane * 8) & 0xff;
+}
+
+static u64 with_left(u64 left, u32 lane, u32 n)
+{
+	return (left & ~(0xffULL << lane * 8)) | (u64)n << lane * 8;
+}
+
+/* What is left until the mark, of lanes that are near. */
+static u64 what_is_left(struct ap_thread *t)
+{
+	u64 left = ALL_FAR;
+
+	for (u32 k = 0; k < t->nlanes; k++) {
+		s64 budget = ap_lane_budget(t, k), n = budget + ap_proc.lane_margin[k];
+
+		if (budget >= 0)
+			continue;
+		n = n > 0 ? n : 1; /* passed: whoever looks next will see it */
+		left = with_left(left, k, (u32)n | (ap_thread_lanes(t)->lane[k].notes ? NOTES : 0));
+	}
+	return left;
+}
+
+static u32 hash(u64 pc, u64 left)
+{
+	return (u32)(((pc * 0x9e3779b97f4a7c15ULL) ^ left) * 0xd6e8feb86659fd93ULL >> 52);
+}
+
+static struct ap_block *find(u64 pc, u64 left, u64 *most)
+{
+	const struct entry *e = &kept[hash(pc, left) & (ENTRIES - 1)];
+
+	if (!e->b || e->gen != gen || e->pc != pc || e->left != left)
+		return NULL;
+	*most = e->most;
+	return e->b;
+}
+
+static void keep(u64 pc, u64 left, u64 most, struct ap_block *b)
+{
+	kept[hash(pc, left) & (ENTRIES - 1)] = (struct entry){ pc, left, most, b, gen };
+}
+
+/* Asked for before?  From now on it was. */
+static bool was_asked(u64 pc, u64 left)
+{
+	u32 h = hash(pc, left);
+	u8 *at = &asked[h & (ENTRIES - 1)], mark = (u8)((pc ^ pc >> 8 ^ left) | 1);
+	bool was = *at == mark;
+
+	*at = mark;
+	return was;
+}
+
+static bool make_table(void)
+{
+	if (!kept)
+		kept = ap_mem_map(0, ENTRIES * (sizeof(*kept) + 1));
+	asked = (u8 *)(kept + ENTRIES);
+	return kept != NULL;
+}
+
+/* --- where a block has to end */
+
+struct cut {
+	u32 n;	  /* instructions up to the one that reaches a mark; all where none does */
+	bool hit; /* one does */
+	bool notes;
+	u64 most; /* counts of the ways through that are not cut off */
+};
+
+/* What the instruction adds where the block goes on, and at most. */
+static void vec_of(const struct ap_sb *s, u32 k, struct ap_vec *on, struct ap_vec *most)
+{
+	const struct ap_sb_insn *in = &s->insns[k];
+	bool is_ibl = k == s->n - 1 && s->final_kind == AP_EXIT_IBL;
+
+	*on = (struct ap_vec){ { [AP_VEC_BASE] =
+					 is_ibl ? ap_indirect_vec(&in->i) : ap_rec_vec(in->cls) } };
+	if (ap_proc.lanes_more)
+		ap_more_add(on, ap_insn_more(&in->i, in->bytes));
+	*most = *on;
+	if (in->side && in->cls == AP_REC_JCC_NT)
+		most->g[AP_VEC_BASE] += AP_VEC_ONE(AP_VEC_TAKEN);
+}
+
+/* limit: by lane; a count that reaches it ends the block. */
+static struct cut find_cut(const struct ap_sb *s, const u32 limit[AP_LANE_MAX])
+{
+	struct cut c = { .n = s->n };
+	u32 sum[AP_LANE_MAX] = { 0 }, top[AP_LANE_MAX] = { 0 };
+
+	for (u32 k = 0; k < s->n && !c.hit; k++) {
+		struct ap_vec on, most;
+
+		vec_of(s, k, &on, &most);
+		for (u32 lane = 0; lane < ap_proc.nlanes; lane++) {
+			u32 n = sum[lane] + ap_lane_count(&most, ap_proc.lanes[lane]);
+
+			if (n > top[lane])
+				top[lane] = n;
+			sum[lane] += ap_lane_count(&on, ap_proc.lanes[lane]);
+			if (n < limit[lane])
+				continue;
+			c.hit = true;
+			c.n = k + 1;
+		}
+	}
+	for (u32 lane = 0; lane < ap_proc.nlanes; lane++)
+		c.most = with_left(c.most, lane, top[lane] < FAR ? top[lane] : FAR);
+	return c;
+}
+
+u32 ap_lane_shorten(const struct ap_sb *s)
+{
+	u32 limit[AP_LANE_MAX] = { 0 };
+
+	for (u32 lane = 0; lane < ap_proc.nlanes; lane++)
+		limit[lane] = ap_lane_cap(ap_proc.lanes[lane]);
+	return find_cut(s, limit).n;
+}
+
+static struct cut cut_for(const struct ap_sb *s, u64 left)
+{
+	u32 limit[AP_LANE_MAX] = { 0 };
+	bool notes = false;
+	struct cut c;
+
+	for (u32 lane = 0; lane < ap_proc.nlanes; lane++) {
+		u32 n = left_of(left, lane);
+
+		limit[lane] = n == FAR ? UINT32_MAX : n & ~NOTES;
+		notes |= n != FAR && (n & NOTES);
+	}
+	c = find_cut(s, limit);
+	c.notes = notes && c.hit;
+	return c;
+}
+
+/* --- making and choosing */
+
+/* The source may be longer than fits a unit's rest: then less of it. */
+static struct ap_block *translate(u64 pc, u32 max)
+{
+	struct ap_block *b = ap_translate(&sb, false);
+
+	while (!b && max > 1) {
+		max = (max + 3) / 4;
+		ap_sb_build_walk(&sb, pc, max);
+		b = ap_translate(&sb, false);
+	}
+	if (b)
+		b->dead = 1; /* never linked to, never found */
+	return b;
+}
+
+static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left)
+{
+	struct ap_block *b;
+	struct cut c;
+	u32 n;
+
+	ap_sb_build_walk(&sb, pc, AP_BLOCK_INSNS);
+	c = cut_for(&sb, left);
+	n = c.notes && c.n > 1 ? c.n - 1 : c.n;
+	if (n && n < sb.n)
+		ap_sb_build_walk(&sb, pc, n);
+	n = sb.n;
+	b = translate(pc, n);
+	if (!b) {
+		ap_cache_flush();
+		ap_sb_build_walk(&sb, pc, 1);
+		b = translate(pc, 1);
+	}
+	if (!b || sb.transient || sb.probe)
+		return b;
+	if (!c.hit)
+		left = ALL_FAR;
+	if (n == sb.n && was_asked(pc, left))
+		keep(pc, left, c.most, b);
+	else
+		t->alone = b;
+	return b;
+}
+
+static bool passes_none(u64 most, u64 left)
+{
+	for (u32 k = 0; k < AP_LANE_MAX; k++) {
+		u32 n = left_of(left, k);
+
+		if (n != FAR && left_of(most, k) >= (n & ~NOTES))
+			return false;
+	}
+	return true;
+}
+
+static u64 fs_base(void)
+{
+	u64 base = 0;
+
+	if (ap_proc.boot->hwcap2 & HWCAP2_FSGSBASE)
+		__asm__ volatile("rdfsbase %0" : "=r"(base));
+	else
+		ap_sys2(AP_NR_arch_prctl, ARCH_GET_FS, (u64)&base);
+	return base;
+}
+
+/*
+ * The instruction at pc is the next to run, and may reach a mark.  What it accesses where vector
+ * registers say is not computed.
+ */
+static void note_operands(struct ap_thread *t, u64 pc)
+{
+	struct ap_service_point *p = &ap_thread_lanes(t)->point;
+	const u64 seg_base[3] = { 0, fs_base(), t->app_gs_base };
+	struct ap_access access[AP_ACCESS_MAX];
+	struct ap_insn i;
+	u32 avail = ap_sb_fetch(pc, p->code), n;
+
+	if (!avail || ap_insn_decode(&i, p->code, avail))
+		return;
+	p->has_mem = true;
+	p->len = i.len;
+	p->nmem = 0;
+	n = ap_insn_accesses(&i, p->code, access);
+	for (u32 k = 0; k < n && p->nmem < AP_ARRAY_SIZE(p->mem); k++) {
+		if (access[k].flags & AP_ACCESS_VSIB)
+			continue;
+		p->mem[p->nmem].addr =
+			ap_access_address(&access[k], t->regs.gpr, pc + i.len, seg_base);
+		p->mem[p->nmem].size = access[k].size;
+		p->mem[p->nmem].read = access[k].flags & AP_ACCESS_READ;
+		p->mem[p->nmem++].write = access[k].flags & AP_ACCESS_WRITE;
+	}
+}
+
+static bool any_notes(u64 left)
+{
+	for (u32 k = 0; k < AP_LANE_MAX; k++)
+		if (left_of(left, k) != FAR && left_of(left, k) & NOTES)
+			return true;
+	return false;
+}
+
+void ap_walk_alone(struct ap_thread *t, u64 pc)
+{
+	struct ap_service_point *p = &ap_thread_lanes(t)->point;
+
+	p->known = true;
+	p->pc = pc;
+	p->has_mem = false;
+	if (any_notes(what_is_left(t)))
+		note_operands(t, pc);
+}
+
+struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc)
+{
+	u64 left = what_is_left(t), most;
+	struct ap_block *b;
+
+	if (!make_table())
+		return NULL;
+	b = find(pc, ALL_FAR, &most);
+	if (!b || !passes_none(most, left))
+		b = find(pc, left, &most);
+	if (!b)
+		b = make(t, pc, left);
+	if (b && b->last_pc == pc)
+		ap_walk_alone(t, pc);
+	else if (b) {
+		ap_thread_lanes(t)->point.known = true;
+		ap_thread_lanes(t)->point.has_mem = false;
+		ap_thread_lanes(t)->point.pc = b->last_pc;
+	}
+	return b;
+}

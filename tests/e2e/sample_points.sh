@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Where the engine stops for samples: at each Nth instruction, branch, ... of each thread, and at no
+# other.  The oracle says which those are.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/oracle.bash
+. "$(dirname "$0")/oracle.bash"
+# shellcheck source=tests/e2e/samples.bash
+. "$(dirname "$0")/samples.bash"
+
+instructions="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal_mid fork_count \
+	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
+	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
+others="branches nested_calls signal_mid fork_count shadow page_cross"
+
+for name in ${NAMES:-$instructions}; do
+	samples_like_oracle "$name" instructions "1 2 7 64 1000" "$PROGRAMS/$name"
+done
+for event in taken-branches branches returns mem-ops syscalls; do
+	for name in ${NAMES:-$others}; do
+		samples_like_oracle "$name" "$event" "1 3 64" "$PROGRAMS/$name"
+	done
+done
+for STRESS in evict unlinked shapes; do
+	for name in ${NAMES:-$others smc_store flags_live}; do
+		samples_like_oracle "$name" instructions "1 7 1000" "$PROGRAMS/$name"
+	done
+done
+done_testing

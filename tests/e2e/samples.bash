@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# For sample_points.sh and sample_points.long.sh: the instructions that --stress sample stops at are
+# those that the single-stepping oracle names.  Needs lib.sh and oracle.bash.
+
+# What the engine calls kinds (abi/raw.h), of the events that the oracle knows by name.
+declare -A kinds_of=([instructions]=1 [cond-branches]=2 [taken-branches]=4 [calls]=8 [returns]=10
+	[indirect-branches]=20 [branches]=40 [syscalls]=100 [loads]=200 [stores]=400
+	[mem-ops]=100000)
+
+# by_thread FOLDER: a checksum for each thread's list, whatever the threads are called
+by_thread()
+{
+	local file
+	for file in "$1"/samples.*; do
+		[ -f "$file" ] && md5sum <"$file"
+	done | sort
+}
+
+# samples_like_oracle NAME EVENT PERIODS COMMAND...: the oracle runs once for all periods
+samples_like_oracle()
+{
+	local name=$1 event=$2 periods=$3 period
+	shift 3
+	rm -rf "$tmp"/ours.* "$tmp/theirs"
+	mkdir -p "$tmp/theirs"
+	in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$ORACLE" -o /dev/null --samples "$tmp/list" \
+		--period 1 --event "$event" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
+	for period in $periods; do
+		mkdir "$tmp/ours.$period" "$tmp/ours.0"
+		# the folder's name is in the environment, and so is its length
+		in_same_place env ANYPERF_DEBUG="$tmp/ours.0" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
+			-e instructions --stress "sample=$period:${kinds_of[$event]}${STRESS:+,$STRESS}" \
+			-- "$@" >"$tmp/ours.$period/out" 2>&1 </dev/null
+		mv "$tmp"/ours.0/* "$tmp/ours.$period" 2>/dev/null
+		rmdir "$tmp/ours.0"
+	done
+	for period in $periods; do
+		rm -f "$tmp"/theirs/*
+		awk -v dir="$tmp/theirs" -v n="$period" \
+			'int($3 / n) != int($4 / n) { print $2 > (dir "/samples." $1) }' "$tmp/list"
+		same "$tmp/oracle.out" "$tmp/ours.$period/out" "$name: every ${period}th of $event: output"
+		by_thread "$tmp/theirs" >"$tmp/want"
+		by_thread "$tmp/ours.$period" >"$tmp/got"
+		same "$tmp/want" "$tmp/got" \
+			"$name: every ${period}th of $event: $(cat "$tmp"/theirs/* 2>/dev/null | wc -l) samples"
+	done
+}
