@@ -108,6 +108,8 @@ struct ap_core_ops {
 	int (*bp_arm)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
 	u64 (*bp_count)(void *world, u64 watch);
 	void (*bp_disarm)(void *world, u64 watch);
+	/* No event that watches data is open any more.  NULL: nothing was done for them. */
+	void (*bp_no_data)(void *world);
 	/* ap_sampler.which of a watch; NULL: such events have no periods. */
 	u32 (*bp_place)(void *world, u64 watch);
 	/*

@@ -96,6 +96,15 @@ static bool is_any(void)
 	return false;
 }
 
+void ap_data_forget(void)
+{
+	bool any = ap_proc.stress & AP_STRESS_CHECKS;
+
+	for (u32 k = 0; k < AP_WATCH_MAX; k++)
+		any |= watch_at(k).len != 0;
+	ap_proc.data &= any;
+}
+
 void ap_data_switch(void)
 {
 	u64 fs;

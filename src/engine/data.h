@@ -22,8 +22,12 @@ struct ap_sb_insn;
 
 u8 *ap_data_maps(void); /* lookup.c: below 2 GB */
 
-/* Lock held: the session's list has changed. */
+/*
+ * Lock held: the session's list has changed; the flavour goes on where anything is watched.  forget: it
+ * goes off where nothing is, before a flush.
+ */
 void ap_data_switch(void);
+void ap_data_forget(void);
 /* The instruction at pc is about to run alone, with t->regs: what will it touch? */
 void ap_data_look(struct ap_thread *t, u64 pc);
 /*

@@ -35,9 +35,10 @@ void ap_watch_switch(void)
 
 	if (gen != ap_proc.watch_gen) {
 		ap_proc.watch_gen = gen;
+		ap_data_forget();
 		ap_cache_flush();
 	}
-	if (ap_proc.session->data_gen != ap_proc.data_gen || ap_proc.stress & AP_STRESS_CHECKS)
+	if (ap_proc.session->data_gen != ap_proc.data_gen || !ap_proc.data)
 		ap_data_switch();
 }
 

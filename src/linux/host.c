@@ -106,6 +106,7 @@ static const struct ap_core_ops ops = {
 	.bp_arm = ap_host_bp_arm,
 	.bp_count = ap_host_bp_count,
 	.bp_disarm = ap_host_bp_disarm,
+	.bp_no_data = ap_host_bp_no_data,
 	.trace_count = ap_host_trace_count,
 };
 

@@ -142,7 +142,7 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_watch *watches;
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
-	bool has_data_watch;	       /* some are or were of data */
+	bool has_data_watch;	       /* code minds those of data */
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
 	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
@@ -280,6 +280,7 @@ int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_
 int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
 u64 ap_host_bp_count(void *world, u64 watch);
 void ap_host_bp_disarm(void *world, u64 watch);
+void ap_host_bp_no_data(void *world);
 /* An exec: it is asked for; the old image's slot is given up. */
 void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t);
 void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);

@@ -157,6 +157,16 @@ void ap_host_bp_disarm(void *world, u64 watch)
 	free(w);
 }
 
+/* Code need not mind data any more: it is made again, without. */
+void ap_host_bp_no_data(void *world)
+{
+	struct ap_host *host = world;
+
+	if (host->has_data_watch)
+		__atomic_fetch_add(&host->ses->head->watch_gen, 1, __ATOMIC_RELEASE);
+	host->has_data_watch = false;
+}
+
 void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t)
 {
 	for (struct ap_host_watch *w = host->watches; w; w = w->next)

@@ -20,6 +20,8 @@ struct ap_bp_slot {
 	const struct ap_task *task; /* NULL: all on the CPU */
 	s32 tid;
 	s32 cpu; /* -1: all CPUs */
+	bool is_data;
+	const struct ap_pmu_drivers *drivers; /* whose list it is in */
 };
 
 enum { ADDR, LEN, WATCH, SLOT }; /* hw->priv; hw->which is the type */
@@ -114,7 +116,15 @@ static int take_slot(struct ap_core *core, struct ap_pmu_drivers *d, struct ap_t
 
 	if (!s)
 		return -AP_ENOMEM;
-	*s = (struct ap_bp_slot){ d->slots, &d->slots, task, tid_of(task), cpu };
+	*s = (struct ap_bp_slot){
+		.next = d->slots,
+		.link = &d->slots,
+		.task = task,
+		.tid = tid_of(task),
+		.cpu = cpu,
+		.is_data = hw->which != AP_HW_BREAKPOINT_X,
+		.drivers = d,
+	};
 	if (s->next)
 		s->next->link = &s->next;
 	d->slots = s;
@@ -166,19 +176,32 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	return take_slot(core, d, task, cpu, hw);
 }
 
+static bool has_data(const struct ap_bp_slot *s)
+{
+	while (s && !s->is_data)
+		s = s->next;
+	return s;
+}
+
 static void event_fini(struct ap_core *core, struct ap_hw_event *hw)
 {
 	struct ap_bp_slot *s = (struct ap_bp_slot *)(uintptr_t)hw->priv[SLOT];
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	const struct ap_pmu_drivers *d;
+	bool was_data;
 
 	if (!s)
 		return;
+	d = s->drivers;
+	was_data = s->is_data;
 	*s->link = s->next;
 	if (s->next)
 		s->next->link = s->link;
 	ops->free(world, s, sizeof(*s));
 	hw->priv[SLOT] = 0;
+	if (was_data && ops->bp_no_data && !has_data(d->slots))
+		ops->bp_no_data(world);
 }
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)

@@ -358,6 +358,29 @@ static void breakpoints_are_armed_while_they_run(void)
 	fake_end(&f);
 }
 
+static void the_last_data_watch_is_told(void)
+{
+	const struct ap_perf_attr code = { .type = AP_PERF_TYPE_BREAKPOINT,
+					   .bp_type = AP_HW_BREAKPOINT_X,
+					   .config1 = 0x1000,
+					   .config2 = 8 };
+	struct ap_event *e[2], *x;
+
+	begin(AP_CPU_OTHER);
+	REQUIRE(!open_watch(&e[0], 0));
+	REQUIRE(!fake_open(&f, &code, 0, -1, &x));
+	REQUIRE(!open_watch(&e[1], 0));
+	start(e[0]);
+	stop(e[0]);
+	fake_close(&f, e[0]);
+	EXPECT_U64(f.no_data, 0);
+	fake_close(&f, e[1]);
+	EXPECT_U64(f.no_data, 1);
+	fake_close(&f, x);
+	EXPECT_U64(f.no_data, 1);
+	fake_end(&f);
+}
+
 static void breakpoints_see_the_user_only(void)
 {
 	struct ap_event *e;
@@ -497,6 +520,7 @@ int main(int argc, char **argv)
 						 TAP(world_counters_are_the_worlds),
 						 TAP(excluded_modes_leave_what_is_left),
 						 TAP(breakpoints_are_armed_while_they_run),
+						 TAP(the_last_data_watch_is_told),
 						 TAP(breakpoints_see_the_user_only),
 						 TAP(kernel_addresses_are_refused),
 						 TAP(registers_are_a_tasks_own),

@@ -129,6 +129,11 @@ static void fake_disarm(void *world, u64 watch)
 	((struct fake *)world)->narmed -= watch == 77;
 }
 
+static void fake_no_data(void *world)
+{
+	((struct fake *)world)->no_data++;
+}
+
 static int fake_trace(void *world, void *host, s32 cpu, u32 id, u64 *v)
 {
 	*v = whose(world, host, cpu)->trace[id];
@@ -161,6 +166,7 @@ void fake_prepare(struct fake *f)
 		.bp_arm = fake_arm,
 		.bp_count = fake_count,
 		.bp_disarm = fake_disarm,
+		.bp_no_data = fake_no_data,
 		.trace_count = fake_trace,
 	};
 }

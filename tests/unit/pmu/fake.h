@@ -33,6 +33,7 @@ struct fake {
 	struct ap_world_bp armed; /* the last one */
 	u64 hits;		  /* since then */
 	u32 narmed;
+	u32 no_data; /* so often the last event that watches data was closed */
 };
 
 /* All hooks, an unlimited PMU, and events without exclude_kernel accepted; a test may change that. */
