@@ -87,6 +87,7 @@ struct ap_svc {
 	u64 cpu_time; /* of the asking thread, ns: the core's clock of its context; 0: look yourself */
 	u64 arg[8];
 	u32 in_size, out_size; /* bytes valid in data */
+	u64 turn;	       /* counts requests: an answer that comes late is nobody's */
 	u8 data[AP_SVC_DATA_MAX];
 };
 

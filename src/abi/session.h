@@ -152,7 +152,7 @@ enum ap_seg_state {
 	AP_SEG_EXECED = 3, /* the process replaced its image: counts are complete */
 	AP_SEG_EXITED = 4, /* exit_group was called: counts are complete */
 	AP_SEG_NATIVE = 5, /* engine gave up, program goes on uncounted */
-	AP_SEG_FOLDED = 6  /* supervisor has taken the counts and punched the segment */
+	AP_SEG_FOLDED = 6  /* nobody needs it any more; the supervisor has punched the segment */
 };
 
 /*
@@ -197,26 +197,25 @@ struct ap_note {
 };
 
 struct ap_root {
-	u32 used;	      /* 1 in use, 2 given back: the supervisor merges and frees it */
-	u32 parent;	      /* root whose totals include this one's; root 0 has itself */
-	u64 totals[AP_RAW_N]; /* folded segments; written by the supervisor only */
-	u64 short_tasks;      /* of them: tasks that were cut off inside translated code */
+	u32 used;	 /* 1 in use, 2 given back: the supervisor merges and frees it */
+	u32 parent;	 /* root that this one is within; root 0 has itself */
+	u64 short_tasks; /* of folded segments: tasks that were cut off inside translated code */
 };
 
 struct ap_session {
 	u64 magic;
-	u32 flags;		 /* AP_F_* */
-	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
-	u32 supervisor;		 /* its pid; 0 once it is gone on purpose */
-	u32 nsegs;		 /* atomic bump allocator of segments */
-	u32 nnotes;		 /* atomic bump allocator of notes; may pass AP_NOTE_MAX */
-	u32 nroots;		 /* atomic bump allocator of roots; root 0 is the session's */
-	u64 pidns;		 /* supervisor's pid namespace inode */
-	u64 cache_limit;	 /* bytes of translated code per process */
-	u64 range_lo, range_hi;	 /* translate only pcs in here (bisecting); 0,0 is all */
-	u32 stress;		 /* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;		 /* the file has room for so many; nsegs may pass it */
-	u32 fold_seq;		 /* odd while the supervisor moves a segment into roots[] */
+	u32 flags;		/* AP_F_* */
+	u32 doorbell;		/* futex: incremented and woken by whoever wants the supervisor */
+	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
+	u32 nsegs;		/* atomic bump allocator of segments */
+	u32 nnotes;		/* atomic bump allocator of notes; may pass AP_NOTE_MAX */
+	u32 nroots;		/* atomic bump allocator of roots; root 0 is the session's */
+	u64 pidns;		/* supervisor's pid namespace inode */
+	u64 cache_limit;	/* bytes of translated code per process */
+	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
+	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
+	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
+	u32 untold; /* requests of AP_ORDER_WATCHED that were taken back: the supervisor looks for itself */
 	u32 counters;		 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
 	u64 kinds;		 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
 	u32 asleep;		 /* the supervisor waits at the doorbell: ring it with a wake */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf stat`: options, the runs, and where the report goes.  What the numbers look like is
- * stat_print.c's and stat_csv.c's; how they come about is behind linux/run.h.
+ * `anyperf stat`: options, the runs, and where the report goes.  Counting is stat_count.c's, what the
+ * numbers look like stat_print.c's, stat_csv.c's and stat_json.c's.
  */
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include "cli/options.h"
 #include "cli/outfile.h"
 #include "cli/stat.h"
+#include "cli/stat_count.h"
+#include "cli/targets.h"
 #include "linux/run.h"
 
 #define DEFAULT_EVENTS                                                                             \
@@ -28,9 +31,14 @@ struct stat_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
 	struct ap_evlist events;
 	struct ap_stat_format format;
+	struct ap_stat_count_options count;
+	struct ap_targets targets;
+	s32 *cpus;
+	const char *cpu_list, *pids, *tids; /* as they were typed, for the title */
+	const char *control;
 	const char *output;
 	unsigned int repeat;
-	bool null_run;
+	bool null_run, append, all_cpus, no_aggr, per_thread, json;
 };
 
 static int opt_events(void *args, const char *value, char *why)
@@ -40,20 +48,26 @@ static int opt_events(void *args, const char *value, char *why)
 	return ap_evlist_parse(&a->events, value, why, AP_OPT_WHY);
 }
 
+static int number(const char *value, long min, long max, long *n, char *why)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtol(value, &end, 10);
+	if (!errno && end != value && !*end && *n >= min && *n <= max)
+		return 0;
+	snprintf(why, AP_OPT_WHY, "needs a number from %ld to %ld", min, max);
+	return -EINVAL;
+}
+
 static int opt_repeat(void *args, const char *value, char *why)
 {
 	struct stat_args *a = args;
-	char *end;
-	long n;
+	long n = 0;
+	int ret = number(value, 1, 1000000, &n, why);
 
-	errno = 0;
-	n = strtol(value, &end, 10);
-	if (errno || end == value || *end || n < 1 || n > 1000000) {
-		snprintf(why, AP_OPT_WHY, "needs a number from 1 to 1000000");
-		return -EINVAL;
-	}
 	a->repeat = (unsigned int)n;
-	return 0;
+	return ret;
 }
 
 static int opt_separator(void *args, const char *value, char *why)
@@ -61,8 +75,64 @@ static int opt_separator(void *args, const char *value, char *why)
 	struct stat_args *a = args;
 
 	(void)why;
+	a->format.style = AP_STAT_CSV;
 	a->format.separator = strcmp(value, "\\t") ? value : "\t";
 	return 0;
+}
+
+static int opt_delay(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+	long n = 0;
+	int ret = number(value, -1, INT_MAX, &n, why);
+
+	a->count.delay_ms = n;
+	return ret;
+}
+
+static int opt_interval(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+	long n = 0;
+	int ret = number(value, 1, INT_MAX, &n, why);
+
+	a->count.interval_ms = (u32)n;
+	return ret;
+}
+
+static int opt_interval_count(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+	long n = 0;
+	int ret = number(value, 1, INT_MAX, &n, why);
+
+	a->count.interval_count = (u32)n;
+	return ret;
+}
+
+static int opt_pid(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+
+	a->pids = value;
+	return ap_targets_add(&a->targets, value, false, why, AP_OPT_WHY);
+}
+
+static int opt_tid(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+
+	a->tids = value;
+	return ap_targets_add(&a->targets, value, true, why, AP_OPT_WHY);
+}
+
+static int opt_cpus(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+
+	free(a->cpus);
+	a->cpu_list = value;
+	return ap_cpus_parse(value, &a->cpus, &a->count.ncpus, why, AP_OPT_WHY);
 }
 
 #define FLAG(l, n, f, h)                                                                           \
@@ -78,11 +148,23 @@ static int opt_separator(void *args, const char *value, char *why)
 
 /* clang-format off */
 static const struct ap_opt stat_opts[] = {
-	CALL('e', "event", opt_events, "event", "events to count, separated by commas; see 'anyperf list'"),
+	FLAG('a', "all-cpus", all_cpus, "count by CPUs what the command makes (one number: their sum)"),
+	FLAG('A', "no-aggr", no_aggr, "with -a or -C: a row for each CPU"),
+	FLAG(0, "append", append, "with -o: add to the file"),
+	CALL('C', "cpu", opt_cpus, "cpus", "the same as -a on these CPUs: 0-2,5"),
+	{ 0, "control", AP_OPT_STR, offsetof(struct stat_args, control), NULL, "fd:ctl[,ack]", "take commands (enable, disable, ...); or fifo:ctl[,ack]", false },
+	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
+	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
+	CALL('I', "interval-print", opt_interval, "ms", "print what was counted since the last time"),
+	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
+	FLAG('j', "json-output", json, "print lines of JSON"),
 	FLAG('n', "null", null_run, "count nothing, only measure times"),
 	{ 'o', "output", AP_OPT_STR, offsetof(struct stat_args, output), NULL, "file", "write the report to this file", false },
+	CALL('p', "pid", opt_pid, "pid", "count running processes, until the command ends or they do"),
+	FLAG(0, "per-thread", per_thread, "with -p or -t: a row for each thread"),
 	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations"),
+	CALL('t', "tid", opt_tid, "tid", "count running threads"),
 	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
@@ -98,38 +180,85 @@ static const struct ap_opt stat_opts[] = {
 static const struct ap_opt_spec stat_spec = { "anyperf stat", "[options] [--] command [args]",
 					      stat_opts };
 
-/* The report as text: in one piece, or not at all. */
-static char *format_report(const struct stat_args *args, const struct ap_stat *st, size_t *size)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
-	time_t now = time(NULL);
+/* --- the report */
 
-	if (!out)
+/* Text that is going to be written in one piece, or not at all. */
+struct text {
+	char *text;
+	size_t size;
+	FILE *out;
+};
+
+static FILE *text_begin(struct text *t)
+{
+	*t = (struct text){ 0 };
+	t->out = open_memstream(&t->text, &t->size);
+	if (!t->out)
 		ap_die("out of memory");
-	if (args->format.separator)
-		setlocale(LC_NUMERIC, "C");
-	if (args->output)
-		fprintf(out, "# started on %s\n", ctime(&now));
-	ap_stat_print(st, &args->format, out);
-	if (fclose(out))
-		ap_die("out of memory");
-	return text;
+	return t->out;
 }
 
-static int report(const struct stat_args *args, const struct ap_stat *st)
+static void text_end(struct text *t)
 {
-	size_t size;
-	char *text = format_report(args, st, &size);
-	int ret = 0;
+	if (fclose(t->out))
+		ap_die("out of memory");
+}
 
-	if (args->output)
-		ret = ap_outfile_write(args->output, text, size, stderr);
+/* What -I has printed so far: to a file it goes in one piece, with the rest. */
+struct shown {
+	const struct stat_args *args;
+	struct text kept;
+	bool has_failed;
+};
+
+static void show_interval(struct ap_stat_count *c, u64 ns, unsigned int nth)
+{
+	struct shown *shown = c->arg;
+	struct text part;
+
+	if (shown->args->output) {
+		ap_stat_print_interval(c->st, &shown->args->format, ns, nth, shown->kept.out);
+		return;
+	}
+	ap_stat_print_interval(c->st, &shown->args->format, ns, nth, text_begin(&part));
+	text_end(&part);
+	if (!shown->has_failed)
+		shown->has_failed = ap_outfile_print(stderr, part.text, part.size, stderr);
+	free(part.text);
+}
+
+static void print_report(const struct stat_args *args, const struct ap_stat *st, FILE *out)
+{
+	if (args->count.interval_ms)
+		ap_stat_print_notes(st, &args->format, out);
 	else
-		ret = ap_outfile_print(stderr, text, size, stderr);
-	free(text);
+		ap_stat_print(st, &args->format, out);
+}
+
+static int report(const struct stat_args *args, const struct ap_stat *st, struct shown *shown)
+{
+	struct text text;
+	FILE *out = text_begin(&text);
+	time_t now = time(NULL);
+	int ret;
+
+	if (args->output && args->format.style != AP_STAT_JSON)
+		fprintf(out, "# started on %s\n", ctime(&now));
+	fwrite(shown->kept.text, 1, shown->kept.size, out);
+	print_report(args, st, out);
+	text_end(&text);
+	if (!args->output)
+		ret = shown->has_failed ? -EIO
+					: ap_outfile_print(stderr, text.text, text.size, stderr);
+	else if (args->append)
+		ret = ap_outfile_append(args->output, text.text, text.size, stderr);
+	else
+		ret = ap_outfile_write(args->output, text.text, text.size, stderr);
+	free(text.text);
 	return ret;
 }
+
+/* --- measuring */
 
 /*
  * Only what the events need: no engine for the kernel's, no counters for system calls.  To wait for
@@ -140,28 +269,26 @@ static void choose_instruments(struct stat_args *args)
 	const struct ap_evlist *events = &args->events;
 	size_t i;
 
-	args->run.no_engine = !ap_evlist_needs(events, AP_FROM_RAW) && !args->run.wait_all;
-	args->run.sw_events = events->n ? 1u << AP_SW_TASK_CLOCK : 0;
+	args->run.perf.is_wanted = ap_evlist_needs(events, AP_FROM_RAW);
+	args->run.no_engine = !args->run.perf.is_wanted && !args->run.wait_all;
 	for (i = 0; i < events->n; i++) {
 		const struct ap_evsel *sel = &events->sel[i];
 
-		if (sel->why)
+		if (sel->why || sel->desc->from != AP_FROM_RAW)
 			continue;
-		if (sel->desc->from == AP_FROM_SW)
-			args->run.sw_events |= 1u << sel->desc->index;
-		if (sel->desc->from == AP_FROM_RAW && sel->desc->index != AP_KIND_SYSCALL) {
-			args->run.count = true;
-			args->run.kinds |= AP_KIND_BIT(sel->desc->index);
-		}
+		args->run.kinds |= sel->kinds;
+		args->run.count |= sel->kinds != AP_KIND_BIT(AP_KIND_SYSCALL);
 	}
 }
 
 /* Runs the command as often as was asked; *status is the last run's. */
-static int run_all(const struct stat_args *args, struct ap_stat *st, int *status)
+static int run_all(const struct stat_args *args, struct ap_stat_count *c, int *status)
 {
 	unsigned int i;
 
 	for (i = 0; i < args->repeat; i++) {
+		const struct ap_stat_reading *readings;
+		struct ap_stat_times times;
 		struct ap_run_result res;
 		int ret, sig;
 
@@ -171,7 +298,10 @@ static int run_all(const struct stat_args *args, struct ap_stat *st, int *status
 			return ret;
 		*status = ap_engine_exit_status(res.wait_status);
 		sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
-		ap_stat_add(st, &res);
+		readings = ap_stat_count_readings(c, &res, &times);
+		if (!args->count.interval_ms)
+			ap_stat_add(c->st, readings, &times);
+		ap_stat_add_result(c->st, &res);
 		ap_run_result_fini(&res);
 		if (sig)
 			fprintf(stderr, "%s: %s\n", args->run.argv[0], strsignal(sig));
@@ -182,20 +312,114 @@ static int run_all(const struct stat_args *args, struct ap_stat *st, int *status
 	return 0;
 }
 
-static int measure(struct stat_args *args)
+static char *title_of(const struct stat_args *args)
 {
-	struct ap_stat st;
+	if (args->pids || args->tids)
+		return ap_xasprintf("%s id '%s'", args->pids ? "process" : "thread",
+				    args->pids ? args->pids : args->tids);
+	if (args->cpu_list)
+		return ap_xasprintf("'CPU(s) %s'", args->cpu_list);
+	if (args->all_cpus)
+		return ap_xstrdup("'system wide'");
+	return ap_stat_command_title(args->run.argv);
+}
+
+static int count(struct stat_args *args, struct ap_stat *st, struct ap_stat_control *control)
+{
+	struct shown shown = { .args = args };
+	struct ap_stat_count c = { .opts = &args->count,
+				   .run = &args->run,
+				   .st = st,
+				   .control = control,
+				   .interval = show_interval,
+				   .arg = &shown };
+	struct ap_run_client client;
 	int ret, status = 0;
 
-	choose_instruments(args);
-	ap_stat_init(&st, &args->events, args->run.argv);
+	ap_stat_count_init(&c, &client);
+	args->run.client = &client;
+	text_begin(&shown.kept);
 	if (args->run.range_hi && !args->run.no_engine)
-		ap_stat_add_note(&st, "not counted: code outside of --range");
-	ret = run_all(args, &st, &status);
+		ap_stat_add_note(st, "not counted: code outside of --range");
+	ret = run_all(args, &c, &status);
+	text_end(&shown.kept);
 	if (!ret)
-		ret = report(args, &st) ? AP_EXIT_FAILURE : status;
-	ap_stat_fini(&st);
+		ret = report(args, st, &shown) ? AP_EXIT_FAILURE : status;
+	free(shown.kept.text);
+	ap_stat_count_fini(&c);
 	return ret;
+}
+
+static int measure(struct stat_args *args)
+{
+	struct ap_stat_control control;
+	char why[AP_OPT_WHY];
+	struct ap_stat st;
+	int ret;
+
+	if (args->control && ap_stat_control_open(&control, args->control, why, sizeof(why))) {
+		fprintf(stderr, "anyperf: --control: %s\n", why);
+		return AP_EXIT_USAGE;
+	}
+	if (args->format.style != AP_STAT_TABLE)
+		setlocale(LC_NUMERIC, "C");
+	choose_instruments(args);
+	ap_stat_init(&st, &args->events, title_of(args));
+	st.has_times = !args->run.ntargets && !args->count.is_of_cpus;
+	ret = count(args, &st, args->control ? &control : NULL);
+	ap_stat_fini(&st);
+	if (args->control)
+		ap_stat_control_close(&control);
+	return ret;
+}
+
+/* --- what was asked for */
+
+static int usage(const char *text)
+{
+	fprintf(stderr, "anyperf stat: %s\n", text);
+	ap_opts_usage(&stat_spec, stderr);
+	return -1;
+}
+
+/* Options that go together, and that do not. */
+static int check(struct stat_args *args)
+{
+	bool by_cpu = args->all_cpus || args->cpus;
+
+	if (args->pids && args->tids)
+		return usage("-p and -t do not go together");
+	if (by_cpu && args->run.ntargets) {
+		fputs("anyperf: PID/TID switch overriding SYSTEM or CPU\n", stderr);
+		by_cpu = args->all_cpus = false;
+		args->cpu_list = NULL;
+	}
+	if (args->no_aggr && !by_cpu)
+		return usage("-A needs -a or -C");
+	if (args->per_thread && !args->run.ntargets)
+		return usage("--per-thread needs -p or -t");
+	if (args->per_thread && args->repeat > 1)
+		return usage("--per-thread and -r do not go together");
+	if (args->run.ntargets && args->repeat > 1 && !args->run.argv)
+		return usage("-r needs a command");
+	if (args->count.interval_count && !args->count.interval_ms)
+		return usage("--interval-count needs -I");
+	if (args->json && args->format.separator)
+		return usage("-j and -x do not go together");
+	args->count.is_of_cpus = by_cpu;
+	args->count.cpus = by_cpu ? args->cpus : NULL;
+	return 0;
+}
+
+static void settle(struct stat_args *args)
+{
+	if (args->json)
+		args->format.style = AP_STAT_JSON;
+	args->count.events = &args->events;
+	args->count.no_inherit = args->run.no_inherit;
+	args->count.split = args->no_aggr      ? AP_STAT_CPUS
+			    : args->per_thread ? AP_STAT_THREADS
+					       : AP_STAT_ALL;
 }
 
 /* Fills args; returns 0 when there is something to run, else sets *status. */
@@ -215,28 +439,34 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	case AP_OPTS_OK:
 		break;
 	}
-	if (rest >= argc) {
-		fputs("anyperf stat: no command to count\n", stderr);
-		ap_opts_usage(&stat_spec, stderr);
+	args->run.targets = args->targets.target;
+	args->run.ntargets = args->targets.n;
+	args->run.is_beside = args->targets.n != 0;
+	args->run.argv = rest < argc ? argv + rest : NULL;
+	if (!args->run.argv && !args->targets.n)
+		return usage("no command to count");
+	if (check(args))
 		return -1;
-	}
 	if (args->null_run)
 		ap_evlist_fini(&args->events);
 	else if (!args->events.n &&
 		 ap_evlist_parse(&args->events, DEFAULT_EVENTS, why, sizeof(why)))
 		ap_die("%s", why);
-	args->run.argv = argv + rest;
+	settle(args);
 	*status = AP_EXIT_FAILURE;
 	return args->output ? ap_outfile_check(args->output, stderr) : 0;
 }
 
 int ap_cmd_stat(int argc, char **argv)
 {
-	struct stat_args args = { .run.err = stderr, .repeat = 1 };
+	struct stat_args args = { .run = { .err = stderr, .perf = { .paranoid = 2 } },
+				  .repeat = 1 };
 	int status;
 
 	if (!parse(&args, argc, argv, &status))
 		status = measure(&args);
 	ap_evlist_fini(&args.events);
+	ap_targets_fini(&args.targets);
+	free(args.cpus);
 	return status;
 }

@@ -92,8 +92,8 @@ const size_t ap_nevents = AP_ARRAY_SIZE(ap_events);
 /* What a name of a generic cache event, or of a raw one, finds. */
 static const struct ap_event_desc cache_event =
 	NO_PMU("cache event", NULL, "accesses or misses of a cache, TLB or predictor", WHY_CACHE);
-static const struct ap_event_desc raw_event = NO_PMU(
-	"raw event", NULL, "event by its number", "no model of a CPU gives numbers a meaning yet");
+static const struct ap_event_desc raw_event =
+	NO_PMU("raw event", NULL, "event by its number", "no counter here counts this code");
 
 #define OP_LOAD	    (1u << 0)
 #define OP_STORE    (1u << 1)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event strings as perf writes them: names with a `:modifiers` tail.  Modifiers never change what
- * is counted here, because user space is all that ever is; they decide whether that is what was
- * asked for.  What would need the kernel's side, or a split that the kernel does not report, is
- * not supported rather than nearly right.
+ * Event strings as perf writes them: names with a `:modifiers` tail, in groups where braces are around
+ * them.  Modifiers about modes never change what is counted here, because user space is all that ever
+ * is; they decide whether that is what was asked for.  What would need the kernel's side, or a split
+ * that the kernel does not report, is not supported rather than nearly right.
  */
 #include "cli/evlist.h"
 
@@ -14,10 +14,13 @@
 
 #include "cli/memory.h"
 #include "cli/nearest.h"
+#include "linux/client.h"
+#include "linux/run.h"
 
 #define WHY_MODE_KERNEL "kernel-mode work is never counted"
 #define WHY_MODE_OTHER	"guests and hypervisors are never counted"
 #define WHY_MODE_SPLIT	"the kernel's own counts are not split by mode"
+#define WHY_NO_COUNTER	"no counter here counts this code"
 
 /* Letters that perf knows, each once; p asks for precision and may stand three times. */
 static bool modifiers_are_valid(const char *mods)
@@ -72,7 +75,7 @@ static int unknown(const char *name, char *why, size_t size)
 	const char *near = suggest(name);
 
 	if (strchr(name, '/'))
-		snprintf(why, size, "event syntax error: '%s': pmu/term/ events are not supported",
+		snprintf(why, size, "event syntax error: '%s': no such PMU, or no such terms of it",
 			 name);
 	else if (near)
 		snprintf(why, size,
@@ -86,51 +89,205 @@ static int unknown(const char *name, char *why, size_t size)
 	return -EINVAL;
 }
 
-static int add(struct ap_evlist *list, char *name, char *why, size_t size)
-{
-	const char *colon = strchr(name, ':');
-	const char *mods = colon ? colon + 1 : "";
-	const struct ap_event_desc *desc;
+/* --- one event */
 
-	desc = ap_event_find(name, colon ? (size_t)(colon - name) : strlen(name));
-	if (!desc)
-		return unknown(name, why, size);
+/* Events that a PMU of the session names, and no table of ours: raw codes, terms, breakpoints ... */
+static struct ap_event_desc *describe(const struct ap_evsel *sel)
+{
+	struct ap_event_desc *own = ap_xgrow(NULL, 1, sizeof(*own));
+	bool is_cpu = sel->attr.type == AP_PERF_TYPE_RAW || sel->attr.type == AP_PERF_TYPE_HARDWARE;
+
+	*own = (struct ap_event_desc){ .name = "", .unit = "", .meaning = "" };
+	own->kind = AP_KIND_EXACT;
+	own->from = AP_FROM_RAW;
+	if (sel->attr.type == AP_PERF_TYPE_SOFTWARE) {
+		own->kind = AP_KIND_KERNEL;
+		own->from = AP_FROM_SW;
+		own->index = AP_SW_N;
+	} else if (is_cpu && !sel->kinds) {
+		own->kind = AP_KIND_UNSUPPORTED;
+		own->from = AP_FROM_NOTHING;
+		own->why = WHY_NO_COUNTER;
+	}
+	return own;
+}
+
+/* The first len letters name an event; its description and attr. */
+static bool find(struct ap_evsel *sel, const char *name, size_t len)
+{
+	int ret;
+
+	sel->desc = ap_event_find(name, len);
+	if (sel->desc && sel->desc->from != AP_FROM_NOTHING)
+		name = sel->desc->name;
+	ret = ap_client_event_by_name(
+		name, sel->desc && name == sel->desc->name ? strlen(name) : len, &sel->attr);
+	if (!ret)
+		sel->kinds = ap_client_event_kinds(&sel->attr);
+	/* the numbers of a table's unsupported ones may have a counter */
+	if (sel->desc && (sel->desc->kind != AP_KIND_UNSUPPORTED || !sel->kinds))
+		return true;
+	if (ret)
+		return false;
+	sel->desc = sel->own = describe(sel);
+	return true;
+}
+
+/* What follows the name: after a colon, or after the last slash of terms. */
+static const char *modifiers_of(const char *name, size_t *len)
+{
+	const char *slash = strrchr(name, '/'), *colon = strrchr(name, ':');
+
+	*len = strlen(name);
+	if (slash && slash != strchr(name, '/') && (!colon || colon < slash)) {
+		*len = (size_t)(slash + 1 - name);
+		return slash + 1;
+	}
+	if (!colon)
+		return name + *len;
+	*len = (size_t)(colon - name);
+	return colon + 1;
+}
+
+static void apply(struct ap_evsel *sel, const char *mods)
+{
+	if (sel->desc->from == AP_FROM_RAW && sel->attr.type != AP_PERF_TYPE_TRACEPOINT)
+		sel->attr.flags |= AP_PERF_EXCLUDE_KERNEL | AP_PERF_EXCLUDE_HV;
+	if (strchr(mods, 'D'))
+		sel->attr.flags |= AP_PERF_PINNED;
+	if (strchr(mods, 'e'))
+		sel->attr.flags |= AP_PERF_EXCLUSIVE;
+	sel->is_weak |= strchr(mods, 'W') != NULL;
+	if (!sel->why)
+		sel->why = unsupported(sel->desc, mods);
+}
+
+static int add(struct ap_evlist *list, const char *name, char *why, size_t size)
+{
+	struct ap_evsel sel = { .leader = AP_EVSEL_ALONE };
+	size_t len = strlen(name);
+	const char *mods = name + len;
+
+	/* a colon belongs to some of the names */
+	if (!find(&sel, name, len)) {
+		mods = modifiers_of(name, &len);
+		if (!name[len] || !find(&sel, name, len)) {
+			/* two colons: a bad modifier says more than an unknown name */
+			len = strcspn(name, ":");
+			mods = name + len + (name[len] == ':');
+			if (!name[len] || !find(&sel, name, len))
+				return unknown(name, why, size);
+		}
+	}
 	if (!modifiers_are_valid(mods)) {
+		free(sel.own);
 		snprintf(why, size, "event syntax error: '%s': bad modifier '%s'", name, mods);
 		return -EINVAL;
 	}
+	apply(&sel, mods);
+	sel.name = ap_xstrdup(name);
 	list->sel = ap_xgrow(list->sel, list->n + 1, sizeof(*list->sel));
-	list->sel[list->n++] =
-		(struct ap_evsel){ .desc = desc, .name = name, .why = unsupported(desc, mods) };
+	list->sel[list->n++] = sel;
 	return 0;
+}
+
+/* --- lists and groups */
+
+/* Up to a comma or brace that is not among the terms of a PMU. */
+static size_t token(const char *p)
+{
+	bool has_terms = strncmp(p, "mem:", 4) != 0, in_terms = false;
+	size_t n;
+
+	for (n = 0; p[n]; n++) {
+		if (p[n] == '/' && has_terms)
+			in_terms = !in_terms;
+		if (!in_terms && strchr(",{}", p[n]))
+			break;
+	}
+	return n;
+}
+
+static int missing(const char *spec, char *why, size_t size)
+{
+	snprintf(why, size, "event syntax error: '%s': an event is missing", spec);
+	return -EINVAL;
+}
+
+static int add_token(struct ap_evlist *list, const char **p, const char *spec, char *why,
+		     size_t size)
+{
+	size_t len = token(*p);
+	char *name;
+	int ret;
+
+	if (!len)
+		return missing(spec, why, size);
+	name = ap_xstrndup(*p, len);
+	ret = add(list, name, why, size);
+	free(name);
+	*p += len;
+	return ret;
+}
+
+/* Modifiers behind the brace are those of all members; D and e are the leader's alone. */
+static int end_group(struct ap_evlist *list, size_t first, const char **p, char *why, size_t size)
+{
+	char mods[32] = "";
+	size_t len;
+
+	if (**p == ':') {
+		len = strcspn(*p + 1, ",}");
+		snprintf(mods, sizeof(mods), "%.*s", (int)len, *p + 1);
+		if (!len || len >= sizeof(mods) || !modifiers_are_valid(mods)) {
+			snprintf(why, size, "event syntax error: bad modifier '%.*s' of a group",
+				 (int)len, *p + 1);
+			return -EINVAL;
+		}
+		*p += 1 + len;
+	}
+	for (size_t i = first; i < list->n; i++) {
+		list->sel[i].leader = first;
+		apply(&list->sel[i], mods);
+		if (i > first)
+			list->sel[i].attr.flags &= ~(AP_PERF_PINNED | AP_PERF_EXCLUSIVE);
+	}
+	return 0;
+}
+
+static int add_group(struct ap_evlist *list, const char **p, const char *spec, char *why,
+		     size_t size)
+{
+	size_t first = list->n;
+	int ret;
+
+	do {
+		(*p)++;
+		ret = add_token(list, p, spec, why, size);
+	} while (!ret && **p == ',');
+	if (ret)
+		return ret;
+	if (**p != '}') {
+		snprintf(why, size, "event syntax error: '%s': a group is not closed", spec);
+		return -EINVAL;
+	}
+	(*p)++;
+	return end_group(list, first, p, why, size);
 }
 
 int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t size)
 {
 	const char *p = spec;
+	int ret;
 
-	if (strpbrk(spec, "{}")) {
-		snprintf(why, size, "event syntax error: '%s': groups {} are not supported", spec);
-		return -EINVAL;
-	}
 	for (;;) {
-		size_t len = strcspn(p, ",");
-		char *name;
-		int ret;
-
-		if (!len) {
-			snprintf(why, size, "event syntax error: '%s': an event is missing", spec);
-			return -EINVAL;
-		}
-		name = ap_xstrndup(p, len);
-		ret = add(list, name, why, size);
-		if (ret) {
-			free(name);
+		ret = *p == '{' ? add_group(list, &p, spec, why, size)
+				: add_token(list, &p, spec, why, size);
+		if (ret || !*p)
 			return ret;
-		}
-		if (!p[len])
-			return 0;
-		p += len + 1;
+		if (*p != ',')
+			return missing(spec, why, size);
+		p++;
 	}
 }
 
@@ -138,8 +295,10 @@ void ap_evlist_fini(struct ap_evlist *list)
 {
 	size_t i;
 
-	for (i = 0; i < list->n; i++)
+	for (i = 0; i < list->n; i++) {
 		free(list->sel[i].name);
+		free(list->sel[i].own);
+	}
 	free(list->sel);
 	*list = (struct ap_evlist){ 0 };
 }

@@ -7,13 +7,21 @@
 
 #include <stddef.h>
 
+#include "abi/perf.h"
 #include "base/types.h"
 #include "cli/events.h"
 
+#define AP_EVSEL_ALONE SIZE_MAX
+
 struct ap_evsel {
 	const struct ap_event_desc *desc;
-	char *name;	 /* as it was typed: perf prints that, and scripts look for it */
-	const char *why; /* not NULL: not supported, for this reason */
+	struct ap_event_desc *own; /* that, where no table has it */
+	char *name;		   /* as it was typed: perf prints that, and scripts look for it */
+	const char *why;	   /* not NULL: not supported, for this reason */
+	struct ap_perf_attr attr;  /* what is opened: type, config*, bp_type, flags of modifiers */
+	u64 kinds;		   /* the engine's counters behind it (abi/raw.h) */
+	size_t leader;		   /* of its group {}, an index; AP_EVSEL_ALONE: in none */
+	bool is_weak;		   /* a group that may be broken up where it does not fit */
 };
 
 struct ap_evlist {
@@ -22,8 +30,8 @@ struct ap_evlist {
 };
 
 /*
- * Appends the comma separated events of spec.  Returns 0, or -EINVAL with one line in why; the
- * list then holds what came before the error.
+ * Appends the events of spec, separated by commas, in groups where {} are around them.  Returns 0, or
+ * -EINVAL with one line in why; the list then holds what came before the error.
  */
 AP_MUST_CHECK int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t size);
 void ap_evlist_fini(struct ap_evlist *list);

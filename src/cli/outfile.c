@@ -169,6 +169,39 @@ static int write_through(const char *real, const char *text, size_t size)
 	return ret;
 }
 
+/* One write, so that who appends at the same time comes before or after; what is cut short is taken back. */
+static int append(const char *real, const char *text, size_t size)
+{
+	int fd = open(real, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666), ret = 0;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		n = write(fd, text, size);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		ret = -errno;
+	else if ((size_t)n < size)
+		ret = -ENOSPC;
+	if (ret && n > 0 && !fstat(fd, &st) && lseek(fd, 0, SEEK_CUR) == st.st_size &&
+	    ftruncate(fd, st.st_size - n))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int ap_outfile_append(const char *path, const char *text, size_t size, FILE *err)
+{
+	char *real = resolve(path);
+	int ret = is_replaceable(real) ? append(real, text, size) : write_through(real, text, size);
+
+	free(real);
+	return ret ? complain(path, -ret, err) : 0;
+}
+
 int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err)
 {
 	char *real = resolve(path);

@@ -22,6 +22,8 @@ AP_MUST_CHECK int ap_outfile_check(const char *path, FILE *err);
  * on err; then path is as it was.
  */
 AP_MUST_CHECK int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err);
+/* Adds it to what the file has; others may do the same at the same time. */
+AP_MUST_CHECK int ap_outfile_append(const char *path, const char *text, size_t size, FILE *err);
 
 /* The same for what is open: past the stream's buffer, which would hide that a device is full. */
 AP_MUST_CHECK int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err);

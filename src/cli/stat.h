@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One measurement: events, what the runs gave, and how it is shown.  Running is cmd_stat.c's;
+ * One measurement: rows, what was read for them, and how it is shown.  Counting is stat_count.c's;
  * everything declared here is a pure function of its arguments, so that tests reach it without
  * counting anything.
  */
@@ -29,14 +29,34 @@ double ap_agg_stddev_pct(const struct ap_agg *agg);
 
 enum ap_stat_state {
 	AP_STAT_COUNTED,
-	AP_STAT_NOT_COUNTED, /* could have been, was not: nothing ran under the engine */
+	AP_STAT_NOT_COUNTED, /* could have been, was not: it never ran while it was enabled */
 	AP_STAT_NOT_SUPPORTED
+};
+
+/* Rows are of everything that is counted, or of one CPU or thread each. */
+enum ap_stat_split { AP_STAT_ALL, AP_STAT_CPUS, AP_STAT_THREADS };
+
+struct ap_stat_place {
+	s32 cpu;
+	char thread[32]; /* "comm-tid" */
+};
+
+/* What was read for a row in a run, or in an interval of it. */
+struct ap_stat_reading {
+	u64 count, enabled, running; /* as read(2) gives them: not scaled */
+	enum ap_source source;	     /* of a software event; NONE: nothing could be opened */
+	const char *why;	     /* that, in words; NULL: the kernel lets nobody */
+	bool is_open;
 };
 
 struct ap_stat_row {
 	const struct ap_evsel *sel; /* borrowed */
-	struct ap_agg agg;
-	enum ap_source source; /* of a software event */
+	const struct ap_stat_place *place;
+	struct ap_agg agg; /* scaled by enabled / running */
+	struct ap_agg enabled, running;
+	enum ap_source source;
+	bool is_open;	 /* in the last run */
+	const char *why; /* it is not */
 };
 
 struct ap_stat_note {
@@ -45,12 +65,15 @@ struct ap_stat_note {
 };
 
 struct ap_stat {
-	char *command; /* for the title */
+	char *title;	/* "'prog -x'", "process id '17'" */
+	bool has_times; /* user and system time are those of what is counted */
 	unsigned int runs;
-	struct ap_stat_row *row;
+	enum ap_stat_split split;
+	struct ap_stat_place *place;
+	size_t nplaces;
+	struct ap_stat_row *row; /* all places of the first event, then the next one's */
 	size_t nrows;
 	struct ap_agg wall, user, sys; /* ns */
-	struct ap_agg running;	       /* ns on a CPU: perf's column "run time" */
 	struct ap_stat_note *note;
 	size_t nnotes;
 	unsigned int tasks_running; /* after the last run */
@@ -58,8 +81,24 @@ struct ap_stat {
 	u64 short_by; /* at most so many instructions are missing */
 };
 
-void ap_stat_init(struct ap_stat *st, const struct ap_evlist *list, char *const *argv);
-void ap_stat_add(struct ap_stat *st, const struct ap_run_result *res);
+/* For the title: "'" argv "'". */
+char *ap_stat_command_title(char *const *argv);
+/* places NULL: one row per event.  Takes title over. */
+void ap_stat_init(struct ap_stat *st, const struct ap_evlist *list, char *title);
+void ap_stat_set_places(struct ap_stat *st, const struct ap_evlist *list, enum ap_stat_split split,
+			const struct ap_stat_place *places, size_t n);
+
+struct ap_stat_times {
+	u64 wall_ns, user_ns, sys_ns;
+	bool has_user_sys;
+};
+/* One run, or one interval: as many readings as there are rows. */
+void ap_stat_add(struct ap_stat *st, const struct ap_stat_reading *readings,
+		 const struct ap_stat_times *times);
+/* Forgets all runs, for the next interval. */
+void ap_stat_restart(struct ap_stat *st);
+/* What a run has to say beside its counts. */
+void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res);
 /* A line to stand after the table; equal lines are printed once with their number. */
 void ap_stat_add_note(struct ap_stat *st, const char *text);
 void ap_stat_fini(struct ap_stat *st);
@@ -67,6 +106,10 @@ void ap_stat_fini(struct ap_stat *st);
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row);
 /* Why a row is not supported or not counted; NULL for counted rows. */
 const char *ap_stat_row_why(const struct ap_stat_row *row);
+/* What the number is: exact, modelled, kernel, rusage, proc, scaled. */
+const char *ap_stat_row_tag(const struct ap_stat_row *row);
+/* How much of the time the event counted, in percent. */
+double ap_stat_row_ran(const struct ap_stat_row *row);
 
 /* perf's comment on a row: a number and what it is; what is empty where perf has none. */
 struct ap_stat_metric {
@@ -75,18 +118,31 @@ struct ap_stat_metric {
 };
 
 struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct ap_stat_row *row);
+/* The rows of one event in the order of printing: threads by their counts, as perf has them. */
+void ap_stat_order(const struct ap_stat *st, size_t first, const struct ap_stat_row **out);
+
+enum ap_stat_style { AP_STAT_TABLE, AP_STAT_CSV, AP_STAT_JSON };
 
 struct ap_stat_format {
-	const char *separator; /* NULL: the table; else CSV with this between the fields */
+	enum ap_stat_style style;
+	const char *separator; /* of CSV */
 	bool verbose;	       /* say why events are not supported */
 };
 
-/* Prints the table or the CSV lines, then the notes. */
+/* Prints the table or the lines, then the notes. */
 void ap_stat_print(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out);
+/* -I: the rows of an interval that ended at ns; the nth of them, from 0. */
+void ap_stat_print_interval(const struct ap_stat *st, const struct ap_stat_format *fmt, u64 ns,
+			    unsigned int nth, FILE *out);
+void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out);
 
-/* The parts of it. */
+/* The parts of it.  time: what stands before a row of -I, "" else. */
 void ap_stat_print_table(const struct ap_stat *st, FILE *out);
-void ap_stat_print_csv(const struct ap_stat *st, const char *separator, FILE *out);
-void ap_stat_print_notes(const struct ap_stat *st, const char *prefix, bool verbose, FILE *out);
+void ap_stat_print_table_rows(const struct ap_stat *st, const char *time, FILE *out);
+void ap_stat_print_table_head(const struct ap_stat *st, FILE *out);
+void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const char *time,
+		       FILE *out);
+void ap_stat_print_json(const struct ap_stat *st, const char *time, FILE *out);
+void ap_stat_print_json_note(const char *text, FILE *out);
 
 #endif

@@ -32,30 +32,48 @@ double ap_agg_stddev_pct(const struct ap_agg *agg)
 	return agg->mean > 0 ? 100.0 * ap_agg_stddev(agg) / agg->mean : 0;
 }
 
-static char *join(char *const *argv)
+char *ap_stat_command_title(char *const *argv)
 {
-	size_t len = 1;
+	size_t len = 3;
 	char *line, *p;
 	int i;
 
 	for (i = 0; argv[i]; i++)
 		len += strlen(argv[i]) + 1;
 	p = line = ap_xgrow(NULL, len, 1);
-	*p = 0;
+	*p++ = '\'';
 	for (i = 0; argv[i]; i++)
 		p = stpcpy(i ? stpcpy(p, " ") : p, argv[i]);
+	strcpy(p, "'");
 	return line;
 }
 
-void ap_stat_init(struct ap_stat *st, const struct ap_evlist *list, char *const *argv)
+void ap_stat_init(struct ap_stat *st, const struct ap_evlist *list, char *title)
+{
+	const struct ap_stat_place everywhere = { .cpu = -1 };
+
+	*st = (struct ap_stat){ .title = title };
+	ap_stat_set_places(st, list, AP_STAT_ALL, &everywhere, 1);
+}
+
+void ap_stat_set_places(struct ap_stat *st, const struct ap_evlist *list, enum ap_stat_split split,
+			const struct ap_stat_place *places, size_t n)
 {
 	size_t i;
 
-	*st = (struct ap_stat){ .command = join(argv), .nrows = list->n };
-	if (list->n)
-		st->row = ap_xgrow(NULL, list->n, sizeof(*st->row));
-	for (i = 0; i < list->n; i++)
-		st->row[i] = (struct ap_stat_row){ .sel = &list->sel[i] };
+	free(st->place);
+	free(st->row);
+	st->row = NULL;
+	st->split = split;
+	st->nplaces = n;
+	st->place = ap_xgrow(NULL, n, sizeof(*st->place));
+	memcpy(st->place, places, n * sizeof(*places));
+	st->nrows = list->n * n;
+	if (st->nrows)
+		st->row = ap_xgrow(NULL, st->nrows, sizeof(*st->row));
+	for (i = 0; i < st->nrows; i++)
+		st->row[i] = (struct ap_stat_row){ .sel = &list->sel[i / n],
+						   .place = &st->place[i % n] };
 }
 
 void ap_stat_fini(struct ap_stat *st)
@@ -66,33 +84,49 @@ void ap_stat_fini(struct ap_stat *st)
 		free(st->note[i].text);
 	free(st->note);
 	free(st->row);
-	free(st->command);
+	free(st->place);
+	free(st->title);
 	*st = (struct ap_stat){ 0 };
 }
 
-static void add_row(struct ap_stat_row *row, const struct ap_run_result *res)
+/* What it would have been, had it counted all the time: perf's estimate. */
+static u64 scaled(const struct ap_stat_reading *r)
 {
-	const u64 times[] = { res->wall_ns, res->user_ns, res->sys_ns };
+	if (r->running >= r->enabled || !r->running)
+		return r->count;
+	return (u64)((double)r->count * (double)r->enabled / (double)r->running + 0.5);
+}
+
+static void add_time(struct ap_stat_row *row, const struct ap_stat_times *times)
+{
+	const u64 ns[] = { times->wall_ns, times->user_ns, times->sys_ns };
 	unsigned int index = row->sel->desc->index;
 
+	row->is_open = true;
+	if (index != AP_TIME_WALL && !times->has_user_sys)
+		return;
+	ap_agg_add(&row->agg, ns[index]);
+	ap_agg_add(&row->enabled, ns[index]);
+	ap_agg_add(&row->running, ns[index]);
+}
+
+static void add_row(struct ap_stat_row *row, const struct ap_stat_reading *r,
+		    const struct ap_stat_times *times)
+{
 	if (row->sel->why)
 		return;
-	switch (row->sel->desc->from) {
-	case AP_FROM_RAW:
-		if (res->counted)
-			ap_agg_add(&row->agg, res->raw[index]);
-		break;
-	case AP_FROM_SW:
-		row->source = res->sw_source[index];
-		if (row->source != AP_SRC_NONE)
-			ap_agg_add(&row->agg, res->sw[index]);
-		break;
-	case AP_FROM_TIME:
-		ap_agg_add(&row->agg, times[index]);
-		break;
-	case AP_FROM_NOTHING:
-		break;
+	if (row->sel->desc->from == AP_FROM_TIME) {
+		add_time(row, times);
+		return;
 	}
+	row->is_open = r->is_open;
+	row->why = r->why;
+	row->source = r->source;
+	if (!r->is_open || !r->running)
+		return;
+	ap_agg_add(&row->agg, scaled(r));
+	ap_agg_add(&row->enabled, r->enabled);
+	ap_agg_add(&row->running, r->running);
 }
 
 void ap_stat_add_note(struct ap_stat *st, const char *text)
@@ -109,19 +143,34 @@ void ap_stat_add_note(struct ap_stat *st, const char *text)
 	st->note[st->nnotes++] = (struct ap_stat_note){ .text = ap_xstrdup(text), .times = 1 };
 }
 
-void ap_stat_add(struct ap_stat *st, const struct ap_run_result *res)
+void ap_stat_add(struct ap_stat *st, const struct ap_stat_reading *readings,
+		 const struct ap_stat_times *times)
 {
-	bool has_clock = res->sw_source[AP_SW_TASK_CLOCK] != AP_SRC_NONE;
 	size_t i;
 
 	st->runs++;
 	for (i = 0; i < st->nrows; i++)
-		add_row(&st->row[i], res);
-	ap_agg_add(&st->wall, res->wall_ns);
-	ap_agg_add(&st->user, res->user_ns);
-	ap_agg_add(&st->sys, res->sys_ns);
-	ap_agg_add(&st->running,
-		   has_clock ? res->sw[AP_SW_TASK_CLOCK] : res->user_ns + res->sys_ns);
+		add_row(&st->row[i], &readings[i], times);
+	ap_agg_add(&st->wall, times->wall_ns);
+	ap_agg_add(&st->user, times->user_ns);
+	ap_agg_add(&st->sys, times->sys_ns);
+}
+
+void ap_stat_restart(struct ap_stat *st)
+{
+	const struct ap_agg none = { 0 };
+	size_t i;
+
+	st->runs = 0;
+	st->wall = st->user = st->sys = none;
+	for (i = 0; i < st->nrows; i++)
+		st->row[i].agg = st->row[i].enabled = st->row[i].running = none;
+}
+
+void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res)
+{
+	size_t i;
+
 	for (i = 0; i < res->nnotes; i++)
 		ap_stat_add_note(st, res->notes[i].text);
 	st->tasks_running = res->tasks_running;
@@ -133,9 +182,7 @@ enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row)
 {
 	if (row->agg.n)
 		return AP_STAT_COUNTED;
-	if (!row->sel->why && row->sel->desc->from == AP_FROM_RAW)
-		return AP_STAT_NOT_COUNTED;
-	return AP_STAT_NOT_SUPPORTED;
+	return row->is_open && !row->sel->why ? AP_STAT_NOT_COUNTED : AP_STAT_NOT_SUPPORTED;
 }
 
 const char *ap_stat_row_why(const struct ap_stat_row *row)
@@ -144,18 +191,47 @@ const char *ap_stat_row_why(const struct ap_stat_row *row)
 		return NULL;
 	if (row->sel->why)
 		return row->sel->why;
-	return row->sel->desc->from == AP_FROM_RAW ? "the command ran without the engine"
-						   : "this kernel lets nobody count it";
+	if (row->why)
+		return row->why;
+	if (!row->is_open)
+		return "this kernel lets nobody count it";
+	return row->sel->desc->from == AP_FROM_TIME
+		       ? "not known before the end"
+		       : "nothing ran under the engine while it was enabled";
 }
 
-/* The mean of the first clock of the list: perf gives rates only where one was asked for. */
-static double clock_ns(const struct ap_stat *st)
+double ap_stat_row_ran(const struct ap_stat_row *row)
+{
+	if (!row->agg.n || row->enabled.mean <= 0)
+		return 100;
+	return 100.0 * row->running.mean / row->enabled.mean;
+}
+
+const char *ap_stat_row_tag(const struct ap_stat_row *row)
+{
+	const struct ap_event_desc *desc = row->sel->desc;
+
+	if (row->agg.n && row->running.mean < row->enabled.mean)
+		return "scaled";
+	if (desc->from == AP_FROM_SW && row->source == AP_SRC_RUSAGE)
+		return "rusage";
+	if (desc->from == AP_FROM_SW && row->source == AP_SRC_PROC)
+		return "proc";
+	if (desc->from == AP_FROM_TIME && desc->index != AP_TIME_WALL)
+		return "rusage";
+	return ap_event_kind_name(desc->kind);
+}
+
+/* The mean of the first clock of that place: perf gives rates only where one was asked for. */
+static double clock_ns(const struct ap_stat *st, const struct ap_stat_place *place)
 {
 	size_t i;
 
 	for (i = 0; i < st->nrows; i++) {
-		if (st->row[i].agg.n && ap_event_is_clock(st->row[i].sel->desc))
-			return st->row[i].agg.mean;
+		const struct ap_stat_row *row = &st->row[i];
+
+		if (row->place == place && row->agg.n && ap_event_is_clock(row->sel->desc))
+			return row->agg.mean;
 	}
 	return 0;
 }
@@ -164,7 +240,7 @@ struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct 
 {
 	static const char units[] = " KMG";
 	struct ap_stat_metric metric = { 0 };
-	double ns = clock_ns(st);
+	double ns = clock_ns(st, row->place);
 	unsigned int u = 0;
 
 	if (!row->agg.n)
@@ -183,4 +259,24 @@ struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct 
 		metric.what[0] = units[u];
 	strcat(metric.what, "/sec");
 	return metric;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct ap_stat_row *x = *(const struct ap_stat_row *const *)a;
+	const struct ap_stat_row *y = *(const struct ap_stat_row *const *)b;
+
+	if (x->agg.mean != y->agg.mean)
+		return x->agg.mean < y->agg.mean ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+void ap_stat_order(const struct ap_stat *st, size_t first, const struct ap_stat_row **out)
+{
+	size_t i;
+
+	for (i = 0; i < st->nplaces; i++)
+		out[i] = &st->row[first + i];
+	if (st->split == AP_STAT_THREADS)
+		qsort(out, st->nplaces, sizeof(struct ap_stat_row *), by_count);
 }

@@ -2,13 +2,16 @@
 /*
  * The lines of `anyperf stat -x`.  Fields are those of perf 6.1 in its order:
  *
- *	value, unit, event, [deviation with -r,] run time, percent of it, metric, its unit
+ *	[time with -I,] [CPU or thread,] value, unit, event, [deviation with -r,] run time,
+ *	percent of it, metric, its unit
  *
  * and one more at the end, so that scripts which count from the left keep working: exact,
  * modelled or kernel, empty where there is no number.  Numbers do not depend on the locale.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "cli/memory.h"
 #include "cli/stat.h"
 
 static void print_value(const struct ap_stat_row *row, FILE *out)
@@ -31,28 +34,52 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	}
 }
 
+static void print_place(const struct ap_stat *st, const struct ap_stat_row *row, const char *sep,
+			FILE *out)
+{
+	if (st->split == AP_STAT_CPUS)
+		fprintf(out, "CPU%d%s", row->place->cpu, sep);
+	else if (st->split == AP_STAT_THREADS)
+		fprintf(out, "%s%s", row->place->thread, sep);
+}
+
+/* Where a kernel's number is from is said in the table. */
+static const char *tag(const struct ap_stat_row *row)
+{
+	const char *said = ap_stat_row_tag(row);
+
+	return said[0] == 's' ? said : ap_event_kind_name(row->sel->desc->kind);
+}
+
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, const char *sep,
 		      FILE *out)
 {
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
 	bool counted = ap_stat_row_state(row) == AP_STAT_COUNTED;
-	const struct ap_event_desc *desc = row->sel->desc;
 
+	print_place(st, row, sep, out);
 	print_value(row, out);
-	fprintf(out, "%s%s%s%s", sep, desc->unit, sep, row->sel->name);
+	fprintf(out, "%s%s%s%s", sep, row->sel->desc->unit, sep, row->sel->name);
 	if (st->runs > 1)
 		fprintf(out, "%s%.2f%%", sep, ap_agg_stddev_pct(&row->agg));
-	fprintf(out, "%s%.0f%s100.00%s", sep, counted ? st->running.mean : 0.0, sep, sep);
+	fprintf(out, "%s%.0f%s%.2f%s", sep, row->running.mean, sep, ap_stat_row_ran(row), sep);
 	if (metric.what[0])
 		fprintf(out, "%.3f", metric.value);
-	fprintf(out, "%s%s%s%s\n", sep, metric.what, sep,
-		counted ? ap_event_kind_name(desc->kind) : "");
+	fprintf(out, "%s%s%s%s\n", sep, metric.what, sep, counted ? tag(row) : "");
 }
 
-void ap_stat_print_csv(const struct ap_stat *st, const char *separator, FILE *out)
+void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const char *time, FILE *out)
 {
-	size_t i;
+	const struct ap_stat_row **rows = ap_xgrow(NULL, st->nplaces, sizeof(struct ap_stat_row *));
+	size_t i, n;
 
-	for (i = 0; i < st->nrows; i++)
-		print_row(st, &st->row[i], separator, out);
+	for (i = 0; i < st->nrows; i += st->nplaces) {
+		ap_stat_order(st, i, rows);
+		for (n = 0; n < st->nplaces; n++) {
+			if (*time)
+				fprintf(out, "%s%s", time, separator);
+			print_row(st, rows[n], separator, out);
+		}
+	}
+	free(rows);
 }

@@ -6,12 +6,17 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "cli/memory.h"
 #include "cli/stat.h"
 
 /* Widths that perf has: value 18, unit 4, name 32 with its padding, comment 32. */
 #define NAME_WIDTH 32
 #define TEXT_WIDTH 23
+#define HEAD_EVERY 25 /* intervals */
 
 static void print_value(const struct ap_stat_row *row, FILE *out)
 {
@@ -36,18 +41,16 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	fprintf(out, " %-4s ", row->sel->desc->unit);
 }
 
-/* What the number is, in the words that stand after perf's comment. */
-static const char *tag(const struct ap_stat_row *row)
+/* perf's widths: a CPU's number 7, a thread's name 16 and its tid 8. */
+static void print_place(const struct ap_stat *st, const struct ap_stat_row *row, FILE *out)
 {
-	const struct ap_event_desc *desc = row->sel->desc;
+	const char *dash = strrchr(row->place->thread, '-');
 
-	if (desc->from == AP_FROM_SW && row->source == AP_SRC_RUSAGE)
-		return "rusage";
-	if (desc->from == AP_FROM_SW && row->source == AP_SRC_PROC)
-		return "proc";
-	if (desc->from == AP_FROM_TIME && desc->index != AP_TIME_WALL)
-		return "rusage";
-	return ap_event_kind_name(desc->kind);
+	if (st->split == AP_STAT_CPUS)
+		fprintf(out, "CPU%-*d ", 7, row->place->cpu);
+	else if (st->split == AP_STAT_THREADS && dash)
+		fprintf(out, "%16.*s-%-8s ", (int)(dash - row->place->thread), row->place->thread,
+			dash + 1);
 }
 
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, FILE *out)
@@ -55,6 +58,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
 	double pct = ap_agg_stddev_pct(&row->agg);
 
+	print_place(st, row, out);
 	print_value(row, out);
 	if (ap_stat_row_state(row) != AP_STAT_COUNTED) {
 		fprintf(out, "%s\n", row->sel->name);
@@ -66,9 +70,12 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 	else
 		fprintf(out, "%*s", TEXT_WIDTH + 11, "");
 	if (pct > 0)
-		fprintf(out, " # %-8s  ( +-%6.2f%% )\n", tag(row), pct);
+		fprintf(out, " # %-8s  ( +-%6.2f%% )", ap_stat_row_tag(row), pct);
 	else
-		fprintf(out, " # %s\n", tag(row));
+		fprintf(out, " # %s", ap_stat_row_tag(row));
+	if (ap_stat_row_ran(row) < 100)
+		fprintf(out, "  (%.2f%%)", ap_stat_row_ran(row));
+	fputc('\n', out);
 }
 
 /* As many digits as the deviation makes meaningful, two more, nine at most. */
@@ -93,20 +100,48 @@ static void print_times(const struct ap_stat *st, FILE *out)
 		return;
 	}
 	fprintf(out, " %17.9f seconds time elapsed\n\n", wall);
+	if (!st->has_times)
+		return;
 	fprintf(out, " %17.9f seconds user\n", st->user.mean / 1e9);
 	fprintf(out, " %17.9f seconds sys\n\n", st->sys.mean / 1e9);
 }
 
+void ap_stat_print_table_rows(const struct ap_stat *st, const char *time, FILE *out)
+{
+	const struct ap_stat_row **rows = ap_xgrow(NULL, st->nplaces, sizeof(struct ap_stat_row *));
+	size_t i, n;
+
+	for (i = 0; i < st->nrows; i += st->nplaces) {
+		ap_stat_order(st, i, rows);
+		for (n = 0; n < st->nplaces; n++) {
+			if (*time)
+				fprintf(out, "%s ", time);
+			print_row(st, rows[n], out);
+		}
+	}
+	free(rows);
+}
+
+/* perf's heads of -I, whose columns are not quite above the numbers. */
+void ap_stat_print_table_head(const struct ap_stat *st, FILE *out)
+{
+	static const char *const head[] = {
+		[AP_STAT_ALL] = "#           time             counts unit events\n",
+		[AP_STAT_CPUS] = "#           time CPU                    counts unit events\n",
+		[AP_STAT_THREADS] =
+			"#           time             comm-pid                  counts unit events\n",
+	};
+
+	fputs(head[st->split], out);
+}
+
 void ap_stat_print_table(const struct ap_stat *st, FILE *out)
 {
-	size_t i;
-
-	fprintf(out, "\n Performance counter stats for '%s'", st->command);
+	fprintf(out, "\n Performance counter stats for %s", st->title);
 	if (st->runs > 1)
 		fprintf(out, " (%u runs)", st->runs);
 	fputs(":\n\n", out);
-	for (i = 0; i < st->nrows; i++)
-		print_row(st, &st->row[i], out);
+	ap_stat_print_table_rows(st, "", out);
 	if (st->nrows)
 		fputc('\n', out);
 	print_times(st, out);
@@ -127,45 +162,99 @@ static bool includes_engine(const struct ap_stat *st)
 	return kernel && engine;
 }
 
-void ap_stat_print_notes(const struct ap_stat *st, const char *prefix, bool verbose, FILE *out)
+/* A line after the counts, in the manner of the format. */
+static void note(const struct ap_stat_format *fmt, FILE *out, const char *text, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void note(const struct ap_stat_format *fmt, FILE *out, const char *text, ...)
+{
+	char line[400];
+	va_list ap;
+
+	va_start(ap, text);
+	vsnprintf(line, sizeof(line), text, ap);
+	va_end(ap);
+	if (fmt->style == AP_STAT_JSON)
+		ap_stat_print_json_note(line, out);
+	else
+		fprintf(out, "%s%s\n", fmt->style == AP_STAT_CSV ? "# " : "", line);
+}
+
+static void print_reasons(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out)
 {
 	size_t i;
 
-	for (i = 0; verbose && i < st->nrows; i++) {
+	for (i = 0; i < st->nrows; i++) {
 		const struct ap_stat_row *row = &st->row[i];
 		bool counted = ap_stat_row_state(row) == AP_STAT_NOT_COUNTED;
 
 		if (ap_stat_row_why(row))
-			fprintf(out, "%s%s: <not %s>: %s\n", prefix, row->sel->name,
-				counted ? "counted" : "supported", ap_stat_row_why(row));
+			note(fmt, out, "%s: <not %s>: %s", row->sel->name,
+			     counted ? "counted" : "supported", ap_stat_row_why(row));
 	}
-	if (verbose && includes_engine(st))
-		fprintf(out,
-			"%skernel: what the kernel saw, the engine's own work included; asked for "
-			"alone, its events are counted without the engine\n",
-			prefix);
+	if (includes_engine(st))
+		note(fmt, out,
+		     "kernel: what the kernel saw, the engine's own work included; asked for "
+		     "alone, its events are counted without the engine");
+}
+
+void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out)
+{
+	size_t i;
+
+	if (fmt->verbose)
+		print_reasons(st, fmt, out);
 	for (i = 0; i < st->nnotes; i++) {
-		fprintf(out, "%s%s", prefix, st->note[i].text);
 		if (st->note[i].times > 1)
-			fprintf(out, " (%u times)", st->note[i].times);
-		fputc('\n', out);
+			note(fmt, out, "%s (%u times)", st->note[i].text, st->note[i].times);
+		else
+			note(fmt, out, "%s", st->note[i].text);
 	}
 	if (st->tasks_running)
-		fprintf(out, "%s%u task%s still running\n", prefix, st->tasks_running,
-			st->tasks_running == 1 ? "" : "s");
+		note(fmt, out, "%u task%s still running", st->tasks_running,
+		     st->tasks_running == 1 ? "" : "s");
 	if (st->tasks_short)
-		fprintf(out, "%skilled: at most %" PRIu64 " instructions short (%u task%s)\n",
-			prefix, st->short_by, st->tasks_short, st->tasks_short == 1 ? "" : "s");
+		note(fmt, out, "killed: at most %" PRIu64 " instructions short (%u task%s)",
+		     st->short_by, st->tasks_short, st->tasks_short == 1 ? "" : "s");
 }
 
 void ap_stat_print(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out)
 {
-	if (fmt->separator) {
-		ap_stat_print_csv(st, fmt->separator, out);
-		ap_stat_print_notes(st, "# ", fmt->verbose, out);
-		return;
+	switch (fmt->style) {
+	case AP_STAT_TABLE:
+		ap_stat_print_table(st, out);
+		break;
+	case AP_STAT_CSV:
+		ap_stat_print_csv(st, fmt->separator, "", out);
+		break;
+	case AP_STAT_JSON:
+		ap_stat_print_json(st, "", out);
+		break;
 	}
-	ap_stat_print_table(st, out);
-	ap_stat_print_notes(st, "", fmt->verbose, out);
-	fputc('\n', out);
+	ap_stat_print_notes(st, fmt, out);
+	if (fmt->style == AP_STAT_TABLE)
+		fputc('\n', out);
+}
+
+void ap_stat_print_interval(const struct ap_stat *st, const struct ap_stat_format *fmt, u64 ns,
+			    unsigned int nth, FILE *out)
+{
+	char time[64];
+
+	/* as perf has it: padded, but for JSON, where it is a number */
+	snprintf(time, sizeof(time), "%*" PRIu64 ".%09" PRIu64, fmt->style == AP_STAT_JSON ? 0 : 6,
+		 ns / 1000000000, ns % 1000000000);
+	switch (fmt->style) {
+	case AP_STAT_TABLE:
+		if (nth % HEAD_EVERY == 0)
+			ap_stat_print_table_head(st, out);
+		ap_stat_print_table_rows(st, time, out);
+		break;
+	case AP_STAT_CSV:
+		ap_stat_print_csv(st, fmt->separator, time, out);
+		break;
+	case AP_STAT_JSON:
+		ap_stat_print_json(st, time, out);
+		break;
+	}
 }

@@ -104,7 +104,6 @@ static void AP_NORETURN background_main(struct ap_supervisor *sv)
 	sv->command = 0;
 	sv->is_interrupted = false;
 	sv->command_ended = true;
-	sv->counters = NULL;
 	__atomic_store_n(&sv->ses.head->supervisor, (u32)getpid(), __ATOMIC_RELEASE);
 	if (ap_supervisor_init(sv))
 		_exit(1);

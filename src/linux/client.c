@@ -22,7 +22,6 @@
 #include "inject/proc.h"
 #include "linux/client_internal.h"
 #include "linux/host.h"
-#include "pmu/names.h"
 
 /* --- the client */
 
@@ -140,12 +139,13 @@ static int open_in_session(struct ap_client *c, const struct ap_client_open *arg
 				   out);
 }
 
+/* By the system call: the kernel's answer, or that of the session around us. */
 static bool may_be_in_kernel(const struct ap_client *c, const struct ap_client_open *args)
 {
-	if (!c->sv->host || args->place == AP_CLIENT_KERNEL)
-		return true;
 	if (args->leader)
 		return !args->leader->core;
+	if (c->is_around || args->place == AP_CLIENT_KERNEL)
+		return true;
 	return args->place == AP_CLIENT_ANYWHERE && args->attr->type == AP_PERF_TYPE_SOFTWARE;
 }
 
@@ -159,7 +159,7 @@ int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
 		   struct ap_client_event **out)
 {
 	struct ap_client_event *e = calloc(1, sizeof(*e));
-	int ret = -EINVAL;
+	int ret = -ENODEV;
 
 	if (!e)
 		return -ENOMEM;
@@ -333,30 +333,14 @@ u64 ap_client_clock(struct ap_client *c, u64 now)
 	return c->timer_ns;
 }
 
+void ap_client_wants_account(struct ap_client *c)
+{
+	c->sv->wants_account = true;
+}
+
 void ap_client_stop(struct ap_client *c)
 {
 	c->sv->is_stopped = true;
 	if (c->sv->command)
 		c->sv->deadline_ns = 1;
-}
-
-/* --- names */
-
-int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr)
-{
-	const struct ap_pmu_desc *desc;
-
-	return ap_pmu_event_by_name(ap_host_cpu_arch(), name, len, attr, &desc);
-}
-
-u64 ap_client_event_kinds(const struct ap_perf_attr *attr)
-{
-	struct ap_pmu_sum sum;
-
-	if (attr->type != AP_PERF_TYPE_HARDWARE && attr->type != AP_PERF_TYPE_HW_CACHE &&
-	    attr->type != AP_PERF_TYPE_RAW)
-		return 0;
-	if (ap_pmu_resolve(ap_host_cpu_arch(), attr->type, attr->config, attr->config1, &sum))
-		return 0;
-	return sum.plus | sum.minus;
 }

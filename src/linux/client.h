@@ -58,7 +58,7 @@ u32 ap_client_ncpus(void);
 
 enum ap_client_place {
 	AP_CLIENT_ANYWHERE, /* software events: the kernel, where it permits; else as SESSION */
-	AP_CLIENT_SESSION,  /* the core; in a session around us or without any: the system call */
+	AP_CLIENT_SESSION,  /* the core, ours or that of a session around us */
 	AP_CLIENT_KERNEL    /* the system call */
 };
 
@@ -74,7 +74,10 @@ struct ap_client_open {
 	enum ap_client_place place; /* of a leader: its members go where it is */
 };
 
-/* 0 or what perf_event_open(2) gives, negative. */
+/*
+ * 0 or what perf_event_open(2) gives, negative.  -ENODEV: it is to be in a session, and the program
+ * runs in none.
+ */
 AP_MUST_CHECK int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
 				 struct ap_client_event **out);
 void ap_client_close(struct ap_client_event *e); /* NULL: nothing */
@@ -115,6 +118,11 @@ AP_MUST_CHECK int ap_client_watch(struct ap_client *c, int fd);
 void ap_client_unwatch(struct ap_client *c, int fd);
 /* CLOCK_MONOTONIC in ns; 0: none.  One at a time, used up when it comes. */
 void ap_client_timer(struct ap_client *c, u64 at_ns);
+/*
+ * An event that the kernel has refused is to be had from the account of the command
+ * (ap_run_result.account), which is complete then.
+ */
+void ap_client_wants_account(struct ap_client *c);
 /* Enough: the command is told to end (SIGTERM), or attached processes are let go. */
 void ap_client_stop(struct ap_client *c);
 

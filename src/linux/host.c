@@ -2,7 +2,6 @@
 /*
  * Making the core and its world, and the world's small operations.
  */
-#include <cpuid.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,21 +109,6 @@ static const struct ap_core_ops ops = {
 	.trace_count = ap_host_trace_count,
 };
 
-/* Raw codes are the host CPU's: libraries choose them by CPUID. */
-static enum ap_cpu host_cpu(void)
-{
-	struct ap_cpuid zero, one;
-
-	__cpuid(0, zero.eax, zero.ebx, zero.ecx, zero.edx);
-	__cpuid(1, one.eax, one.ebx, one.ecx, one.edx);
-	return ap_cpu_of(&zero, one.eax);
-}
-
-const struct ap_pmu_arch *ap_host_cpu_arch(void)
-{
-	return ap_pmu_arch(host_cpu());
-}
-
 int ap_host_tree(struct ap_host *host)
 {
 	const struct ap_tree_config config = { .arch = host->drivers.arch,
@@ -162,7 +146,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	ap_host_now_init(host);
 	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
 	if (!ret)
-		ret = ap_pmu_drivers_register(&host->drivers, host->core, host_cpu());
+		ret = ap_pmu_drivers_register(&host->drivers, host->core, ap_host_cpu());
 	if (!ret)
 		ret = ap_host_pub_map(host);
 	if (ret) {

@@ -14,6 +14,7 @@
  *   host_world.c  software counters
  *   host_now.c    time in records
  *   host_cred.c   who may do what, and cgroups
+ *   host_adopt.c  tasks that nobody told of
  *   host_client.c events that the session's owner opens itself
  */
 #ifndef AP_LINUX_HOST_H
@@ -21,6 +22,7 @@
 
 #include <sys/types.h>
 
+#include "abi/cpuid.h"
 #include "base/types.h"
 
 struct ap_event;
@@ -39,7 +41,7 @@ struct ap_host_config {
 
 u32 ap_host_count_cpus(void);
 /* Events' codes are those of the CPU that we run on. */
-const struct ap_pmu_arch *ap_host_cpu_arch(void);
+enum ap_cpu ap_host_cpu(void);
 AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
 			      const struct ap_host_config *config);
 void ap_host_free(struct ap_host *host);
@@ -51,6 +53,8 @@ bool ap_host_is_watching(const struct ap_host *host);
 /* What is due by the clock; ns until it wants to be called again, 0 never. */
 u64 ap_host_tick(struct ap_host *host, u64 now);
 
+/* Tasks that were made while we were stopped.  Before their ends are looked at. */
+void ap_host_adopt(struct ap_host *host);
 /* The segment counts no more: its tasks have ended.  Before it is folded. */
 void ap_host_seg_ended(struct ap_host *host, u32 seg);
 /* A process or image has ended, and with it maybe descriptors. */

@@ -23,6 +23,7 @@ struct ap_host_seg {
 	struct ap_seg *head;
 	struct ap_host_seg *next;		   /* of its bucket */
 	struct ap_host_task *by_slot[AP_SLOT_MAX]; /* tasks that the core knows */
+	u32 known_gen[AP_SLOT_MAX];		   /* of the last that it knew in each */
 };
 
 /* How a task ended, as far as it has. */
@@ -151,6 +152,8 @@ struct ap_host {
 	bool is_changed;    /* requests were served since */
 	bool has_new_kinds; /* processes have code that does not count them yet */
 	bool has_tree;
+	u32 untold;	  /* ap_session.untold as it was when tasks were adopted */
+	bool is_adopting; /* some were not there yet */
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
@@ -187,6 +190,8 @@ struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot);
 struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 /* A process that has no slot yet, and gets one by its exec. */
 struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid);
+/* An image that a helper put in place in slot 0: its task, which is known by its former segment. */
+struct ap_host_task *ap_host_task_take_over(struct ap_host *host, struct ap_host_seg *seg);
 /* A child that will count there once it runs. */
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);

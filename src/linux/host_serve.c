@@ -321,6 +321,10 @@ static bool take(struct request *r, const struct ap_svc *svc)
 /* False when the task had gone to sleep. */
 static bool answer(struct ap_svc *svc, const struct request *r, s64 ret)
 {
+	/* taken back while we were stopped, maybe for another one */
+	if (svc->turn != r->svc.turn ||
+	    __atomic_load_n(&svc->state, __ATOMIC_ACQUIRE) == AP_SVC_IDLE)
+		return true;
 	memcpy(svc->data, r->svc.data, r->svc.out_size);
 	svc->out_size = r->svc.out_size;
 	svc->ret = ret;

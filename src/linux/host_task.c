@@ -294,6 +294,15 @@ static struct ap_host_task *take_over(struct ap_host *host, struct ap_host_seg *
 	return t;
 }
 
+struct ap_host_task *ap_host_task_take_over(struct ap_host *host, struct ap_host_seg *seg)
+{
+	pid_t pid, tid;
+
+	if (ap_host_names(host, seg, 0, &pid, &tid))
+		return NULL;
+	return take_over(host, seg, 0, pid, tid);
+}
+
 struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
 {
 	struct ap_slot *s = ap_host_slot(seg, slot);
@@ -317,6 +326,7 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 	if (!t)
 		return NULL;
 	t->gen = s->gen;
+	seg->known_gen[slot] = s->gen;
 	/* what it brought along can be read in place from now on */
 	if (ap_task_is_watched(t->core))
 		ap_host_publish_task(host, t->core);
@@ -333,7 +343,7 @@ struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg
 	t = new_task(host, seg, slot, 0, 0);
 	/* a thread's slot is in order before its clone, a process has its own to make */
 	if (t && s->state == AP_SLOT_LIVE)
-		t->gen = s->gen;
+		t->gen = seg->known_gen[slot] = s->gen;
 	return t;
 }
 

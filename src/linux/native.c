@@ -18,7 +18,6 @@ static int run_command(struct ap_run_state *run, u32 nested_root)
 	ap_launch_fini(&run->launch);
 	if (!ret)
 		ap_run_take_times(run);
-	ap_counters_close(&run->counters);
 	return ret;
 }
 
@@ -55,6 +54,8 @@ int ap_run_native(struct ap_run_state *run, u32 nested_root)
 				       strerror(-ret));
 	}
 	ret = run->opts->ntargets ? run_targets(run) : run_command(run, nested_root);
+	if (!ret && run->nested)
+		ap_nested_settle(run);
 	if (!ret)
 		ap_run_client_end(run);
 	ap_run_client_free(run);

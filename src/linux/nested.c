@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * anyperf inside a session of anyperf: the engine that runs us counts our command as well, so we
- * only ask for a sum of its own (a root) and read it from the outer session's file when the
- * command has ended.  The outer supervisor serves its execs and folds its segments.
+ * anyperf inside a session of anyperf: the engine that runs us counts our command as well, and the
+ * session's core serves our perf_event_open.  A part of the tree of our own (a root) says what of it
+ * was not counted and what runs on.  The outer supervisor serves its execs and folds its segments.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -72,8 +72,6 @@ static void take_tally(const struct ap_session_file *s, u32 root, struct tally *
 
 	memset(tally, 0, sizeof(*tally));
 	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++) {
-		struct ap_sum sum = { 0 };
-
 		if (ap_session_seg_read(s, seg, &head) || head.state == AP_SEG_FREE ||
 		    head.state == AP_SEG_FOLDED || !ap_root_is_within(s, head.root, root))
 			continue;
@@ -82,33 +80,48 @@ static void take_tally(const struct ap_session_file *s, u32 root, struct tally *
 			continue;
 		}
 		tally->ended++;
-		if (!ap_sum_segment(s, seg, &sum))
-			tally->cut_short += sum.in_code + sum.short_tasks;
+		tally->cut_short += ap_session_in_code(s, seg);
 	}
 }
 
-static int read_counts(struct ap_run_state *run, const struct ap_session_file *s, u32 root)
+struct ap_nested {
+	struct ap_session_file s;
+	u32 root;
+	struct tally tally;
+};
+
+void ap_nested_settle(struct ap_run_state *run)
 {
 	const struct timespec step = { .tv_nsec = FOLD_STEP_NS };
+	struct ap_nested *n = run->nested;
 	u64 until = ap_now_ns() + FOLD_NS;
-	struct tally tally;
-	int ret;
 
 	for (;;) {
-		take_tally(s, root, &tally);
-		if (!tally.ended && (!run->opts->wait_all || !tally.running))
+		take_tally(&n->s, n->root, &n->tally);
+		if (!n->tally.ended && (!run->opts->wait_all || !n->tally.running))
 			break;
 		if (!run->opts->wait_all && ap_now_ns() >= until)
 			break;
 		nanosleep(&step, NULL);
 	}
-	if (run->opts->wait_all)
-		run->res->wall_ns = ap_now_ns() - run->start_ns;
-	ret = ap_result_take(run->res, s, root);
-	run->res->tasks_running = tally.running;
-	run->res->tasks_short += tally.cut_short;
-	run->res->max_short = run->res->tasks_short ? SUPERBLOCK_MAX : 0;
-	return ret;
+	if (!run->opts->wait_all)
+		return;
+	run->sv.end_ns = ap_now_ns();
+	run->res->wall_ns = run->sv.end_ns - run->start_ns;
+}
+
+static int take_result(struct ap_run_state *run)
+{
+	const struct ap_nested *n = run->nested;
+	struct ap_run_result *res = run->res;
+	int ret = ap_result_take(res, &n->s, n->root);
+
+	res->tasks_running = n->tally.running;
+	res->tasks_short += n->tally.cut_short;
+	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
+	return ret ? ap_run_complain(run, AP_EXIT_OURS, "out of memory for notes: %s",
+				     strerror(-ret))
+		   : 0;
 }
 
 /*
@@ -140,43 +153,51 @@ static bool is_served(const struct ap_run_options *opts, struct ap_session *head
 	return true;
 }
 
+/* A session that counts nothing cannot serve; then there are no events, and that is said. */
+static int begin(struct ap_run_state *run, struct ap_session *head)
+{
+	const struct ap_run_perf *perf = &run->opts->perf;
+
+	if (!perf->is_served && !perf->is_wanted)
+		return 0;
+	run->is_served_around = is_served(run->opts, head);
+	if (!run->is_served_around && perf->is_served)
+		return ap_run_complain(run, AP_EXIT_OURS,
+				       "the session around us cannot serve perf events");
+	if (!run->is_served_around)
+		(void)!ap_result_add_note(run->res, AP_NOTE_INFO, 0,
+					  "the session around us counts no such event");
+	return 0;
+}
+
+static int run_command(struct ap_run_state *run, const struct ap_session_file *s)
+{
+	struct ap_nested n = { .s = *s };
+	int ret = ap_session_root_new(&n.s, own_root(&n.s), &n.root);
+
+	if (ret)
+		return ap_run_complain(run, AP_EXIT_OURS, "more than %d nested sessions at once",
+				       AP_ROOT_MAX - 1);
+	__atomic_fetch_or(&n.s.head->kinds, run->opts->kinds, __ATOMIC_RELEASE);
+	run->nested = &n;
+	ret = ap_run_native(run, n.root);
+	if (!ret)
+		ret = take_result(run);
+	ap_session_root_release(&n.s, n.root);
+	return ret;
+}
+
 int ap_run_nested(struct ap_run_state *run, int session_fd)
 {
 	struct ap_session_file s;
-	u32 root;
 	int ret = ap_session_open(&s, session_fd);
 
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot join the session around us: %s",
 				       strerror(-ret));
-	if (run->opts->perf.is_served && !is_served(run->opts, s.head)) {
-		ap_session_close(&s);
-		return ap_run_complain(run, AP_EXIT_OURS,
-				       "the session around us cannot serve perf events");
-	}
-	if (run->opts->ntargets) {
-		ap_session_close(&s);
-		return ap_run_native(run, 0);
-	}
-	ret = ap_session_root_new(&s, own_root(&s), &root);
-	if (ret) {
-		ap_session_close(&s);
-		return ap_run_complain(run, AP_EXIT_OURS, "more than %d nested sessions at once",
-				       AP_ROOT_MAX - 1);
-	}
-	__atomic_fetch_or(&s.head->kinds, run->opts->kinds, __ATOMIC_RELEASE);
-	ret = ap_run_native(run, root);
-	if (!ret) {
-		ret = read_counts(run, &s, root);
-		if (ret)
-			ret = ap_run_complain(run, AP_EXIT_OURS, "cannot read the counts: %s",
-					      strerror(-ret));
-		run->res->counted = (s.head->flags & AP_F_COUNT) || !run->opts->count;
-		if (!run->res->counted)
-			(void)!ap_result_add_note(run->res, AP_NOTE_INFO, 0,
-						  "the session around us counts no such event");
-	}
-	ap_session_root_release(&s, root);
+	ret = begin(run, s.head);
+	if (!ret)
+		ret = run->opts->ntargets ? ap_run_native(run, 0) : run_command(run, &s);
 	ap_session_close(&s);
 	return ret;
 }

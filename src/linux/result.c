@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filling struct ap_run_result: sums, tasks that were cut short, and notes.  A note that says what
+ * Filling struct ap_run_result: tasks that were cut short, and notes.  A note that says what
  * an earlier one said is left out: a make that runs sudo a hundred times has one thing to tell.
  */
 #include "linux/result.h"
@@ -65,14 +65,11 @@ static int take_notes(struct ap_run_result *res, const struct ap_session_file *s
 
 int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
 {
-	struct ap_sum sum;
-	int ret = ap_session_total(s, root, &sum);
+	int ret = ap_session_short(s, root, &res->tasks_short);
 
 	if (ret)
 		return ret;
-	memcpy(res->raw, sum.raw, sizeof(res->raw));
-	res->tasks_short = sum.short_tasks;
-	res->max_short = sum.short_tasks ? SUPERBLOCK_MAX : 0;
+	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
 	return take_notes(res, s, root);
 }
 

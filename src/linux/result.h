@@ -8,7 +8,7 @@
 #include "linux/run.h"
 #include "linux/session.h"
 
-/* Sums and notes of root and its descendants. */
+/* What there is to say of root and its descendants. */
 AP_MUST_CHECK int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s,
 				 u32 root);
 AP_MUST_CHECK int ap_result_add_note(struct ap_run_result *res, u32 kind, u32 pid,

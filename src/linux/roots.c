@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Roots: sums that somebody asked for.  Root 0 is the session's; each nested anyperf takes one for
- * its command and gives it back.  There are few, so they are used again: the supervisor merges a
+ * Roots: parts of the session's tree that somebody asks about: what was not counted in them, and what
+ * was cut short.  Root 0 is the session's; each nested anyperf takes one for its command and gives it
+ * back.  There are few, so they are used again: the supervisor merges a
  * root that was given back into its parent once no segment names it.
  */
 #include <errno.h>
@@ -67,15 +68,9 @@ static void merge(struct ap_session_file *s, u32 root)
 	u32 parent = __atomic_load_n(&from->parent, __ATOMIC_RELAXED); /* once: it may change */
 	struct ap_root *to = &s->head->roots[parent < AP_ROOT_MAX ? parent : 0];
 
-	__atomic_fetch_add(&s->head->fold_seq, 1, __ATOMIC_ACQ_REL);
-	for (u32 i = 0; i < AP_RAW_N; i++) {
-		to->totals[i] += from->totals[i];
-		from->totals[i] = 0;
-	}
 	to->short_tasks += from->short_tasks;
 	from->short_tasks = 0;
 	__atomic_store_n(&from->used, ROOT_FREE, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&s->head->fold_seq, 1, __ATOMIC_ACQ_REL);
 }
 
 void ap_session_roots_reap(struct ap_session_file *s)

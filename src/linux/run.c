@@ -105,9 +105,6 @@ int ap_run_let_go(struct ap_run_state *run, bool as_native)
 		ap_launch_abort(&run->launch);
 		return ret;
 	}
-	ap_counters_open(&run->counters, run->launch.pid, run->opts->sw_events,
-			 !run->opts->no_inherit);
-	run->sv.counters = &run->counters;
 	ap_run_client_begin(run);
 	if (run->opts->timeout_ms)
 		run->sv.deadline_ns = run->start_ns + run->opts->timeout_ms * 1000000ULL;
@@ -176,7 +173,7 @@ void ap_run_take_times(struct ap_run_state *run)
 		res->wait_status = run->sv.wait_status;
 	}
 	res->wall_ns = run->sv.end_ns - run->start_ns;
-	ap_counters_read(&run->counters, &run->sv.rusage, res);
+	ap_account_read(&run->sv.account, &run->sv.rusage, &res->account);
 }
 
 static int finish_session(struct ap_run_state *run)
@@ -197,7 +194,7 @@ static int finish_session(struct ap_run_state *run)
 	ap_run_client_end(run);
 	ret = ap_result_take(run->res, &sv->ses, 0);
 	if (ret)
-		return ap_run_complain(run, AP_EXIT_OURS, "cannot read the counts: %s",
+		return ap_run_complain(run, AP_EXIT_OURS, "out of memory for notes: %s",
 				       strerror(-ret));
 	if (run->res->tasks_running && ap_background_start(sv))
 		ap_run_complain(run, 0, "no supervisor for the tasks that run on: %s",
@@ -255,7 +252,7 @@ static int open_host(struct ap_run_state *run)
 					    .counters = perf->counters,
 					    .user_only = perf->user_only };
 
-	if (!perf->is_served && !run->opts->client)
+	if (!perf->is_served && !perf->is_wanted)
 		return 0;
 	return ap_host_new(&run->sv.host, &run->sv, &cfg);
 }
@@ -349,7 +346,7 @@ static int supervise(struct ap_run_state *run)
 		first.fd = run->launch.child_fd;
 		first.nofile_share = run->launch.nofile_share;
 		memcpy(&first.sigmask, &run->signals.mask, sizeof(first.sigmask));
-		run->res->counted = ap_handover_inject(&run->sv, run->launch.pid, &first, 0);
+		(void)ap_handover_inject(&run->sv, run->launch.pid, &first, 0);
 	}
 	ap_supervisor_serve(&run->sv, ap_run_command_has_ended, 0);
 	return 0;
@@ -410,7 +407,6 @@ static int run_counted(struct ap_run_state *run)
 	if (!ret)
 		ret = finish_session(run);
 	ap_run_client_free(run);
-	ap_counters_close(&run->counters);
 	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
@@ -445,8 +441,6 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 	int session_fd, ret;
 
 	memset(res, 0, sizeof(*res));
-	for (unsigned int i = 0; i < AP_SW_N; i++)
-		run.counters.fd[i] = -1;
 	ret = opts->argv ? find_program(&run) : 0;
 	if (ret)
 		return ret;

@@ -31,9 +31,20 @@ enum ap_source {
 	AP_SRC_PROC    /* /proc */
 };
 
+/*
+ * What the kernel accounts to a command whether or not anybody counts: the last resort where it
+ * refuses events.
+ */
+struct ap_run_account {
+	u64 value[AP_SW_N];
+	enum ap_source source[AP_SW_N]; /* RUSAGE, PROC or NONE */
+	u64 user_ns, sys_ns;
+};
+
 /* perf_event_open(2) and what is behind it, for the programs of the session. */
 struct ap_run_perf {
 	bool is_served; /* else such calls are the kernel's */
+	bool is_wanted; /* the client has events that need the session's core */
 	bool user_only; /* accept events without exclude_kernel */
 	bool is_paranoid_given;
 	s32 paranoid; /* perf_event_paranoid, -1..3 */
@@ -60,7 +71,6 @@ struct ap_run_options {
 	const struct ap_run_target *targets; /* running processes to bring in; argv may be NULL */
 	u32 ntargets;
 	bool is_beside;	 /* with them: the command is not counted, its end is that of the run */
-	u32 sw_events;	 /* bit AP_SW_x: wanted */
 	u64 cache_limit; /* bytes; 0 is the default of 64 MiB */
 	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
 	u32 stress;		/* AP_STRESS_* */
@@ -79,13 +89,10 @@ struct ap_note_line {
 };
 
 struct ap_run_result {
-	int wait_status;   /* of the command, as waitpid gives it */
-	u64 raw[AP_RAW_N]; /* sums over the whole tree: by kind (abi/raw.h) */
-	bool is_given_up;  /* the command runs on; wait_status says 125 */
-	bool counted;	   /* the engine ran in the command at all */
-	u64 sw[AP_SW_N];
-	enum ap_source sw_source[AP_SW_N];
-	u64 wall_ns, user_ns, sys_ns;
+	int wait_status;	       /* of the command, as waitpid gives it */
+	bool is_given_up;	       /* the command runs on; wait_status says 125 */
+	struct ap_run_account account; /* of a command that was counted */
+	u64 wall_ns;
 	unsigned int tasks_running; /* living descendants when the command ended */
 	unsigned int tasks_short;   /* tasks that were killed inside translated code */
 	unsigned int max_short;	    /* at most so many instructions each are missing */

@@ -13,7 +13,10 @@ int ap_run_client_new(struct ap_run_state *run)
 	if (!run->opts->client)
 		return 0;
 	run->sv.client = ap_client_new(&run->sv, run->opts->client);
-	return run->sv.client ? 0 : -ENOMEM;
+	if (!run->sv.client)
+		return -ENOMEM;
+	run->sv.client->is_around = run->is_served_around;
+	return 0;
 }
 
 static int add_tasks(struct ap_run_state *run)

@@ -31,13 +31,14 @@ struct ap_run_state {
 	char path[PATH_MAX];
 	struct ap_saved_signals signals;
 	struct ap_launch launch;
-	struct ap_counters counters;
 	struct ap_supervisor sv;
 	struct ap_attached *attached; /* of opts->targets: processes that are in the session */
 	u32 nattached;
 	struct pollfd *pidfds; /* or that are only watched */
 	u32 npidfds;
 	u64 start_ns;
+	bool is_served_around;	  /* by a session around us */
+	struct ap_nested *nested; /* the session around us: nested.c; NULL none */
 };
 
 static inline const struct ap_run_state *ap_run_of(const struct ap_supervisor *sv)
@@ -90,6 +91,8 @@ void ap_run_detach(struct ap_run_state *run);
 AP_MUST_CHECK int ap_run_native(struct ap_run_state *run, u32 nested_root);
 
 /* nested.c */
+/* Its tasks that end by themselves have ended. */
+void ap_nested_settle(struct ap_run_state *run);
 /* The session that counts us, or -1: take part in it instead of making one. */
 int ap_nested_session_fd(void);
 AP_MUST_CHECK int ap_run_nested(struct ap_run_state *run, int session_fd);

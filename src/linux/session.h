@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session file seen from the supervisor: making it, handing out segments, adding up what
- * processes counted, notes.  abi/session.h has the layout, docs/design/session.md the protocols.
+ * The session file seen from the supervisor: making it, handing out segments, what was cut short,
+ * notes.  What tasks counted the host reads (host_task.c).  abi/session.h has the layout, docs/design/session.md the protocols.
  *
  * Processes write their segments as they like.  What is read here is checked as a kernel checks
  * user memory: an index out of range is ignored, never followed.
@@ -62,30 +62,22 @@ struct ap_note_args {
 };
 void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args);
 
-/* sum.c */
-struct ap_sum {
-	u64 raw[AP_RAW_N];
-	u32 live_slots; /* threads that had not ended */
-	u32 in_code;	/* of them, inside translated code */
-	u32 short_tasks;
-};
-/* Adds a segment's counts to sum. */
-AP_MUST_CHECK int ap_sum_segment(const struct ap_session_file *s, u32 seg, struct ap_sum *sum);
-
 /* fold.c */
-/* Moves a dead segment's counts into its root and frees its memory. */
+/* Frees a dead segment; tasks that were cut short in it are its root's to tell. */
 AP_MUST_CHECK int ap_session_fold(struct ap_session_file *s, u32 seg);
+/* Tasks of a segment that is not folded yet that stand inside translated code. */
+u32 ap_session_in_code(const struct ap_session_file *s, u32 seg);
 /* Marks a segment that will never count; the next fold frees it. */
 void ap_session_seg_discard(struct ap_session_file *s, u32 seg);
 /* roots.c */
 /* A root below parent, -ENOSPC when all are taken. */
 AP_MUST_CHECK int ap_session_root_new(struct ap_session_file *s, u32 parent, u32 *root);
-/* Its owner wants nothing more of it; counts go on to the parent. */
+/* Its owner wants nothing more of it; its parent tells what it had to tell. */
 void ap_session_root_release(struct ap_session_file *s, u32 root);
 /* By the supervisor: frees roots that were given back and that no segment names any more. */
 void ap_session_roots_reap(struct ap_session_file *s);
 bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor);
-/* Sums of root and its descendants: what was folded and what was not yet. */
-AP_MUST_CHECK int ap_session_total(const struct ap_session_file *s, u32 root, struct ap_sum *sum);
+/* Tasks of root and its descendants that were ended inside translated code. */
+AP_MUST_CHECK int ap_session_short(const struct ap_session_file *s, u32 root, u32 *n);
 
 #endif

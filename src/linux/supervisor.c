@@ -105,9 +105,9 @@ static bool reap_one(struct ap_supervisor *sv)
 	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid)
 		return false;
 	is_command = si.si_pid == sv->command && !sv->command_ended;
-	if (is_command && sv->counters &&
+	if (is_command && sv->wants_account &&
 	    (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED))
-		ap_counters_before_reap(sv->counters, si.si_pid);
+		ap_account_before_reap(&sv->account, si.si_pid);
 	if (wait4(si.si_pid, &status, WNOHANG | WUNTRACED | __WALL, &ru) <= 0)
 		return true;
 	(void)ap_handover_event(sv, si.si_pid, status);
@@ -122,7 +122,7 @@ static void give_up(struct ap_supervisor *sv)
 	sv->is_given_up = true;
 	sv->is_interrupted = true;
 	sv->end_ns = ap_now_ns();
-	ap_counters_rusage(sv->command, &sv->rusage);
+	ap_account_rusage(sv->command, &sv->rusage);
 }
 
 /* The keyboard's signals reach the command by themselves, it is in the same process group. */
@@ -210,8 +210,10 @@ static void look_at_tracks(struct ap_supervisor *sv)
 {
 	u32 looks = __atomic_load_n(&sv->ses.head->looks, __ATOMIC_ACQUIRE);
 
-	if (looks != sv->looks)
+	if (looks != sv->looks ||
+	    (sv->host && __atomic_load_n(&sv->ses.head->untold, __ATOMIC_RELAXED) != sv->untold))
 		sv->is_stale = true;
+	sv->untold = __atomic_load_n(&sv->ses.head->untold, __ATOMIC_RELAXED);
 	sv->looks = looks;
 	while (sv->is_stale) {
 		sv->is_stale = false;

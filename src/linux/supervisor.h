@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "linux/counters.h"
+#include "linux/account.h"
 #include "linux/session.h"
 
 /* A segment that was not folded yet. */
@@ -73,7 +73,7 @@ struct ap_supervisor {
 	struct ap_track *tracks;
 	u32 ntracks, tracks_cap;
 	u32 scanned;		  /* segments that have been seen */
-	u32 looks;		  /* ap_session.looks as it was then */
+	u32 looks, untold;	  /* ap_session's as they were then */
 	struct ap_host *host;	  /* NULL: there are no perf events */
 	struct ap_client *client; /* NULL: nobody opens events from outside */
 	struct ap_traced *traced;
@@ -90,7 +90,8 @@ struct ap_supervisor {
 	struct rusage rusage;
 	u64 end_ns;	 /* CLOCK_MONOTONIC */
 	u64 deadline_ns; /* SIGTERM to the command then, 0 never */
-	struct ap_counters *counters;
+	struct ap_account account;
+	bool wants_account; /* the client lacks an event that the kernel refused */
 };
 
 u64 ap_now_ns(void);

@@ -132,6 +132,8 @@ void ap_tracks_update(struct ap_supervisor *sv)
 
 	while (sv->scanned < n && !add_track(sv, sv->scanned))
 		sv->scanned++;
+	if (sv->host)
+		ap_host_adopt(sv->host);
 	for (u32 i = 0; i < sv->ntracks;) {
 		struct ap_track *t = &sv->tracks[i];
 

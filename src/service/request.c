@@ -12,6 +12,7 @@
 
 #define SPINS	     400 /* about as long as an answer takes when the supervisor is awake */
 #define SLICE_NS     50000000
+#define SLICES_BRIEF 40
 #define CLOCK_THREAD 3 /* CLOCK_THREAD_CPUTIME_ID */
 #define NR_CLOCK_GET 228
 #define MUTE_SPINS   (1ULL << 26)
@@ -75,8 +76,17 @@ static u32 spin(const struct ap_svc *svc, u64 n)
 	return state;
 }
 
-/* True: answered. */
-static bool sleep(struct ap_svc *svc)
+/* Takes the request back; false where it has been answered. */
+static bool withdraw(struct ap_svc *svc)
+{
+	u32 asleep = AP_SVC_ASLEEP;
+
+	return __atomic_compare_exchange_n(&svc->state, &asleep, AP_SVC_IDLE, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* True: answered.  limit: of slices, then the request is taken back; 0 none. */
+static bool sleep(struct ap_svc *svc, u32 limit)
 {
 	const struct ap_timespec slice = { .nsec = SLICE_NS };
 	u32 state = AP_SVC_ASKED;
@@ -91,6 +101,8 @@ static bool sleep(struct ap_svc *svc)
 			return true;
 		if (!ap_hook_supervisor_lives(n))
 			return false;
+		if (limit && n >= limit)
+			return !withdraw(svc);
 	}
 }
 
@@ -134,7 +146,7 @@ void ap_request_point_out_log(void)
 	announce(&p, ap_hook_session());
 }
 
-s64 ap_request_ask(struct ap_request *r)
+static s64 ask(struct ap_request *r, u32 limit)
 {
 	struct ap_session *session = ap_hook_session();
 	struct ap_svc *svc = r->svc;
@@ -144,13 +156,26 @@ s64 ap_request_ask(struct ap_request *r)
 		return -AP_ENODEV;
 	ap_hook_place(&p);
 	svc->cpu_time = ap_request_cpu_time();
+	svc->turn++;
 	__atomic_store_n(&svc->state, AP_SVC_ASKED, __ATOMIC_RELEASE);
 	announce(&p, session);
 	if (ap_svc_is_mute() ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
-			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc))
+			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc, limit))
 		return svc->ret;
+	if (limit && __atomic_load_n(&svc->state, __ATOMIC_RELAXED) == AP_SVC_IDLE)
+		return -AP_EAGAIN;
 	__atomic_store_n(&gone, true, __ATOMIC_RELAXED);
 	return -AP_ENODEV;
+}
+
+s64 ap_request_ask(struct ap_request *r)
+{
+	return ask(r, 0);
+}
+
+s64 ap_request_ask_briefly(struct ap_request *r)
+{
+	return ask(r, SLICES_BRIEF);
 }
 
 u64 ap_request_what(s32 fd)

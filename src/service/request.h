@@ -21,6 +21,11 @@ AP_MUST_CHECK s64 ap_request_begin(struct ap_request *r, u32 op);
 void ap_request_begin_held(struct ap_request *r, u32 op);
 /* The answer, or -ENODEV where nobody gives one.  May be asked again, with another op. */
 s64 ap_request_ask(struct ap_request *r);
+/*
+ * The same, taken back with -EAGAIN when nobody answers for long: who has stopped the supervisor may be
+ * the one to wake it.
+ */
+s64 ap_request_ask_briefly(struct ap_request *r);
 void ap_request_end(struct ap_request *r);
 /* The supervisor shall look at the thread's log when it has time; nobody waits. */
 void ap_request_point_out_log(void);

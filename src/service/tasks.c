@@ -3,6 +3,7 @@
  * What the core has to know of tasks that it watches: before a child is made, at a task's end.  Tasks
  * that nobody watches cost a load.
  */
+#include "abi/errno.h"
 #include "abi/service.h"
 #include "service/hooks.h"
 #include "service/request.h"
@@ -21,6 +22,11 @@ static bool self_is_watched(void)
 	return is_watched(p.slot);
 }
 
+/*
+ * What a stopped supervisor is not told it finds out for itself when it goes on: new tasks by their
+ * segments, ends of processes by their pidfds (host_adopt.c).  An end of a thread waits: its slot is
+ * another's afterwards.
+ */
 static void tell(u32 op, u64 a, u64 b, u64 c)
 {
 	struct ap_request r;
@@ -29,7 +35,10 @@ static void tell(u32 op, u64 a, u64 b, u64 c)
 	r.svc->arg[0] = a;
 	r.svc->arg[1] = b;
 	r.svc->arg[2] = c;
-	ap_request_ask(&r);
+	if (op == AP_SVC_EXIT)
+		ap_request_ask(&r);
+	else if (ap_request_ask_briefly(&r) == -AP_EAGAIN)
+		__atomic_fetch_add(&ap_hook_session()->untold, 1, __ATOMIC_RELEASE);
 }
 
 bool ap_service_forks(u32 seg, u32 slot, bool is_thread)

@@ -186,7 +186,19 @@ wrong '-e: needs a value' stat -e
 wrong "event syntax error: 'bogus': unknown event \('anyperf list'" stat -e bogus true
 is "$(wc -l <"$tmp/err")" 1 "an unknown event: one line"
 wrong "did you mean 'branches'" stat -e instructions -e brnaches true
-wrong "groups \{\} are not supported" stat -e '{instructions,branches}' true
+wrong "a group is not closed" stat -e '{instructions,branches' true
+wrong "bad modifier 'q' of a group" stat -e '{instructions,branches}:q' true
+wrong '-A needs -a or -C' stat -A true
+wrong '--per-thread needs -p or -t' stat --per-thread true
+wrong '-p and -t do not go together' stat -p 1 -t 1 true
+wrong '--interval-count needs -I' stat --interval-count 2 true
+wrong '-j and -x do not go together' stat -j -x, true
+wrong 'needs numbers of processes' stat -p 1,x true
+wrong 'needs a list of CPUs from 0 to' stat -C 100000 true
+wrong 'needs a number from -1' stat -D -2 true
+wrong 'needs a number from 1' stat -I 0 true
+wrong 'needs fd:CTL' stat --control 7 true
+wrong '--control: ./nonexistent: No such file' stat --control fifo:./nonexistent true
 wrong "bad modifier 'q'" stat -e instructions:q true
 wrong 'needs a number' stat -r 0 true
 wrong 'needs a number' stat -r x true

@@ -167,10 +167,57 @@ static void wrong_strings_get_one_line(void)
 	EXPECT_STR(parsed("calls:kk"), "event syntax error: 'calls:kk': bad modifier 'kk'");
 	EXPECT_STR(parsed("calls:pppp"), "event syntax error: 'calls:pppp': bad modifier 'pppp'");
 	EXPECT_STR(parsed("calls:u:k"), "event syntax error: 'calls:u:k': bad modifier 'u:k'");
-	EXPECT_STR(parsed("{calls,returns}"),
-		   "event syntax error: '{calls,returns}': groups {} are not supported");
-	EXPECT_STR(parsed("cpu/cycles/"),
-		   "event syntax error: 'cpu/cycles/': pmu/term/ events are not supported");
+	EXPECT_STR(parsed("cpu/bogus/"),
+		   "event syntax error: 'cpu/bogus/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("gpu/calls/"),
+		   "event syntax error: 'gpu/calls/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("{calls,returns"),
+		   "event syntax error: '{calls,returns': a group is not closed");
+	EXPECT_STR(parsed("{}"), "event syntax error: '{}': an event is missing");
+	EXPECT_STR(parsed("{calls,}"), "event syntax error: '{calls,}': an event is missing");
+	EXPECT_STR(parsed("{calls}returns"),
+		   "event syntax error: '{calls}returns': an event is missing");
+	EXPECT_STR(parsed("{calls}:q"), "event syntax error: bad modifier 'q' of a group");
+}
+
+static void groups_have_a_leader_and_their_modifiers(void)
+{
+	struct ap_evlist list = { 0 };
+	char why[400];
+
+	REQUIRE(!ap_evlist_parse(&list, "cs,{calls,returns:u}:D,{loads,page-faults:k}:u,stores",
+				 why, sizeof(why)));
+	REQUIRE(list.n == 6);
+	EXPECT(list.sel[0].leader == AP_EVSEL_ALONE && list.sel[5].leader == AP_EVSEL_ALONE);
+	EXPECT(list.sel[1].leader == 1 && list.sel[2].leader == 1);
+	EXPECT(list.sel[3].leader == 3 && list.sel[4].leader == 3);
+	EXPECT_STR(list.sel[2].name, "returns:u");
+	/* pinned is the leader's alone */
+	EXPECT(list.sel[1].attr.flags & AP_PERF_PINNED);
+	EXPECT(!(list.sel[2].attr.flags & AP_PERF_PINNED));
+	EXPECT(!list.sel[3].why && list.sel[4].why);
+	ap_evlist_fini(&list);
+}
+
+static void events_of_the_pmu_are_found(void)
+{
+	struct ap_evlist list = { 0 };
+	char why[400];
+
+	/* a comma among the terms of a PMU separates no events */
+	REQUIRE(!ap_evlist_parse(&list, "cpu/anyperf=5,config=0/u,mem:0x601040/8:x:u,instructions",
+				 why, sizeof(why)));
+	REQUIRE(list.n == 3);
+	EXPECT_U64(list.sel[0].attr.type, AP_PERF_TYPE_RAW);
+	EXPECT_U64(list.sel[0].kinds, AP_KIND_BIT(AP_KIND_CALL));
+	EXPECT_U64(list.sel[1].attr.type, AP_PERF_TYPE_BREAKPOINT);
+	EXPECT_U64(list.sel[1].attr.config1, 0x601040);
+	EXPECT_U64(list.sel[2].attr.type, AP_PERF_TYPE_HARDWARE);
+	EXPECT_U64(list.sel[2].kinds, AP_KIND_BIT(AP_KIND_INSTR));
+	EXPECT(list.sel[2].attr.flags & AP_PERF_EXCLUDE_KERNEL);
+	for (size_t i = 0; i < list.n; i++)
+		EXPECT(!list.sel[i].why);
+	ap_evlist_fini(&list);
 }
 
 static void only_supported_events_need_anything(void)
@@ -214,6 +261,8 @@ int main(int argc, char **argv)
 						 TAP(user_space_is_what_is_counted),
 						 TAP(kernel_mode_is_not_supported_and_says_why),
 						 TAP(wrong_strings_get_one_line),
+						 TAP(groups_have_a_leader_and_their_modifiers),
+						 TAP(events_of_the_pmu_are_found),
 						 TAP(only_supported_events_need_anything),
 						 TAP(suggestions_are_for_typing_errors),
 						 { 0 } };

@@ -61,15 +61,16 @@ static bool csv_is_equal(struct capture *out, struct capture *want)
 	faults = line_with("page-faults");
 	cycles = line_with("cycles:G");
 	sample_init(&s, EVENTS);
-	s.res.sw[AP_SW_TASK_CLOCK] = (u64)field(clock, 3);
-	s.res.sw[AP_SW_PAGE_FAULTS] = (u64)field(faults, 0);
+	s.reading[0].count = s.reading[0].enabled = s.reading[0].running = (u64)field(clock, 3);
+	s.reading[1].count = (u64)field(faults, 0);
+	s.reading[1].enabled = s.reading[1].running = (u64)field(faults, 3);
 	/* perf prints three digits of the quotient; any wall time that gives them will do */
-	s.res.wall_ns = (u64)(field(clock, 3) / field(clock, 5));
+	s.times.wall_ns = (u64)(field(clock, 3) / field(clock, 5));
 	sample_run(&s);
 	if (strncmp(cycles, "<not supported>", 15))
 		cycles = "<not supported>,,cycles:G,0,100.00,,";
 	fprintf(capture_begin(want), "%s,kernel\n%s,kernel\n%s,\n", clock, faults, cycles);
-	ap_stat_print_csv(&s.st, ",", capture_begin(out));
+	ap_stat_print_csv(&s.st, ",", "", capture_begin(out));
 	sample_fini(&s);
 	capture_end(out);
 	capture_end(want);
@@ -106,10 +107,10 @@ static void table_rows_begin_with_perfs(void)
 
 	run_perf("LC_ALL=C perf stat -v -e " EVENTS " true 2>&1");
 	sample_init(&s, EVENTS);
-	s.res.sw[AP_SW_TASK_CLOCK] = strtoull(line_with("task-clock: ") + 12, NULL, 10);
-	s.res.sw[AP_SW_PAGE_FAULTS] = strtoull(line_with("page-faults: ") + 13, NULL, 10);
+	s.reading[0].count = strtoull(line_with("task-clock: ") + 12, NULL, 10);
+	s.reading[1].count = strtoull(line_with("page-faults: ") + 13, NULL, 10);
 	elapsed = line_with("seconds time elapsed");
-	s.res.wall_ns = (u64)(strtod(elapsed, NULL) * 1e9 + 0.5);
+	s.times.wall_ns = (u64)(strtod(elapsed, NULL) * 1e9 + 0.5);
 	sample_run(&s);
 	clock = line_with(" task-clock  ");
 	faults = line_with(" page-faults  ");

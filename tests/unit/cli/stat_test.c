@@ -16,7 +16,9 @@ static struct capture cap;
 
 static const char *printed(const struct sample *s, const char *separator, bool verbose)
 {
-	struct ap_stat_format fmt = { .separator = separator, .verbose = verbose };
+	struct ap_stat_format fmt = { .style = separator ? AP_STAT_CSV : AP_STAT_TABLE,
+				      .separator = separator,
+				      .verbose = verbose };
 
 	ap_stat_print(&s->st, &fmt, capture_begin(&cap));
 	return capture_end(&cap);
@@ -50,9 +52,9 @@ static void the_table_is_perfs_with_the_kind_after_the_comment(void)
 	struct sample s;
 
 	sample_init(&s, "task-clock,context-switches,instructions,cycles,duration_time");
-	s.res.sw_source[AP_SW_CONTEXT_SWITCHES] = AP_SRC_KERNEL;
-	s.res.sw[AP_SW_CONTEXT_SWITCHES] = 3;
-	s.res.raw[AP_VEC_INSTR] = 123456;
+	sample_of(&s, "context-switches")->source = AP_SRC_KERNEL;
+	sample_of(&s, "context-switches")->count = 3;
+	sample_of(&s, "instructions")->count = 123456;
 	sample_run(&s);
 	EXPECT_STR(
 		printed(&s, NULL, false),
@@ -78,11 +80,11 @@ static void repeated_runs_show_means_and_deviations(void)
 	struct sample s;
 
 	sample_init(&s, "task-clock,instructions,branches");
-	s.res.raw[AP_VEC_INSTR] = 2000;
-	s.res.raw[AP_VEC_BRANCH] = 10;
+	sample_of(&s, "instructions")->count = 2000;
+	sample_of(&s, "branches")->count = 10;
 	sample_run(&s);
-	s.res.raw[AP_VEC_BRANCH] = 12;
-	s.res.wall_ns = 2200000;
+	sample_of(&s, "branches")->count = 12;
+	s.times.wall_ns = 2200000;
 	sample_run(&s);
 	EXPECT_STR(
 		printed(&s, NULL, false),
@@ -103,7 +105,7 @@ static void rates_need_a_clock_among_the_events(void)
 	struct sample s;
 
 	sample_init(&s, "instructions");
-	s.res.raw[AP_VEC_INSTR] = 42;
+	sample_of(&s, "instructions")->count = 42;
 	sample_run(&s);
 	EXPECT_STR(printed(&s, ",", false), "42,,instructions,1000000,100.00,,,exact\n");
 	sample_fini(&s);
@@ -114,8 +116,8 @@ static void csv_has_perfs_columns_and_one_more(void)
 	struct sample s;
 
 	sample_init(&s, "task-clock,page-faults,instructions:u,branches:k,cycles,user_time");
-	s.res.sw[AP_SW_PAGE_FAULTS] = 48;
-	s.res.raw[AP_VEC_INSTR] = 18446744073709551615ULL;
+	sample_of(&s, "page-faults")->count = 48;
+	sample_of(&s, "instructions:u")->count = 18446744073709551615ULL;
 	sample_run(&s);
 	EXPECT_STR(
 		printed(&s, ",", false),
@@ -124,7 +126,7 @@ static void csv_has_perfs_columns_and_one_more(void)
 		"18446744073709551615,,instructions:u,1000000,100.00,18446744073709.551,G/sec,exact\n"
 		"<not supported>,,branches:k,0,100.00,,,\n"
 		"<not supported>,,cycles,0,100.00,,,\n"
-		"700000,ns,user_time,1000000,100.00,,,kernel\n");
+		"700000,ns,user_time,700000,100.00,,,kernel\n");
 	sample_fini(&s);
 }
 
@@ -133,12 +135,109 @@ static void csv_of_repeated_runs_has_the_deviation(void)
 	struct sample s;
 
 	sample_init(&s, "branches,cycles");
-	s.res.raw[AP_VEC_BRANCH] = 10;
+	sample_of(&s, "branches")->count = 10;
 	sample_run(&s);
-	s.res.raw[AP_VEC_BRANCH] = 12;
+	sample_of(&s, "branches")->count = 12;
 	sample_run(&s);
 	EXPECT_STR(printed(&s, ";", false), "11;;branches;9.09%;1000000;100.00;;;exact\n"
 					    "<not supported>;;cycles;0.00%;0;100.00;;;\n");
+	sample_fini(&s);
+}
+
+static void what_did_not_count_all_the_time_is_scaled_and_says_so(void)
+{
+	struct sample s;
+
+	sample_init(&s, "instructions,branches");
+	sample_of(&s, "instructions")->count = 1000;
+	sample_of(&s, "instructions")->running = 250000;
+	sample_of(&s, "branches")->count = 7;
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ",", false), "4000,,instructions,250000,25.00,,,scaled\n"
+					    "7,,branches,1000000,100.00,,,exact\n");
+	EXPECT(strstr(printed(&s, NULL, false), " # scaled  (25.00%)\n"));
+	sample_fini(&s);
+}
+
+static void json_lines_have_perfs_keys(void)
+{
+	struct ap_stat_format fmt = { .style = AP_STAT_JSON };
+	struct sample s;
+
+	sample_init(&s, "task-clock,instructions,cycles");
+	sample_of(&s, "instructions")->count = 9007199254740993ULL;
+	sample_run(&s);
+	ap_stat_add_note(&s.st, "not counted: \"a\\b\"");
+	ap_stat_print(&s.st, &fmt, capture_begin(&cap));
+	EXPECT_STR(
+		capture_end(&cap),
+		"{\"counter-value\" : \"1.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", "
+		"\"event-runtime\" : 1000000, \"pcnt-running\" : 100.00, \"metric-value\" : 0.500000, "
+		"\"metric-unit\" : \"CPUs utilized\", \"kind\" : \"rusage\"}\n"
+		"{\"counter-value\" : \"9007199254740993.000000\", \"unit\" : \"\", "
+		"\"event\" : \"instructions\", \"event-runtime\" : 1000000, "
+		"\"pcnt-running\" : 100.00, \"metric-value\" : 9007199254.740992, "
+		"\"metric-unit\" : \"G/sec\", \"kind\" : \"exact\"}\n"
+		"{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"cycles\", "
+		"\"event-runtime\" : 0, \"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, "
+		"\"metric-unit\" : \"\", \"kind\" : \"\"}\n"
+		"{\"note\" : \"not counted: \\\"a\\\\b\\\"\"}\n");
+	sample_fini(&s);
+}
+
+static void rows_of_cpus_and_threads_stand_below_their_event(void)
+{
+	static const struct ap_stat_place cpus[] = { { .cpu = 0 }, { .cpu = 12 } };
+	static const struct ap_stat_place threads[] = { { .cpu = -1, .thread = "a-b-7" },
+							{ .cpu = -1, .thread = "worker-12345" } };
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	s.reading[1] = s.reading[0];
+	s.reading[0].count = 5;
+	s.reading[1].count = 6;
+	ap_stat_set_places(&s.st, &s.list, AP_STAT_CPUS, cpus, 2);
+	sample_run(&s);
+	EXPECT(strstr(printed(&s, NULL, false),
+		      "\nCPU0                        5      page-faults  "));
+	EXPECT(strstr(printed(&s, NULL, false),
+		      "\nCPU12                       6      page-faults  "));
+	EXPECT_STR(printed(&s, ",", false), "CPU0,5,,page-faults,1000000,100.00,,,kernel\n"
+					    "CPU12,6,,page-faults,1000000,100.00,,,kernel\n");
+	ap_stat_set_places(&s.st, &s.list, AP_STAT_THREADS, threads, 2);
+	s.st.runs = 0;
+	sample_run(&s);
+	/* the larger one first */
+	EXPECT_STR(printed(&s, ",", false), "worker-12345,6,,page-faults,1000000,100.00,,,kernel\n"
+					    "a-b-7,5,,page-faults,1000000,100.00,,,kernel\n");
+	EXPECT(strstr(printed(&s, NULL, false),
+		      "\n          worker-12345                     6      page-faults  "));
+	EXPECT(strstr(printed(&s, NULL, false),
+		      "\n             a-b-7                         5      page-faults  "));
+	sample_fini(&s);
+}
+
+static void intervals_have_their_time_in_front(void)
+{
+	struct ap_stat_format table = { .style = AP_STAT_TABLE };
+	struct ap_stat_format csv = { .style = AP_STAT_CSV, .separator = "," };
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	s.reading[0].count = 5;
+	sample_run(&s);
+	ap_stat_print_interval(&s.st, &table, 1050095882ULL, 0, capture_begin(&cap));
+	EXPECT_STR(capture_end(&cap),
+		   "#           time             counts unit events\n"
+		   "     1.050095882                  5      page-faults                         "
+		   "                                # rusage\n");
+	ap_stat_print_interval(&s.st, &csv, 50095882ULL, 1, capture_begin(&cap));
+	EXPECT_STR(capture_end(&cap), "     0.050095882,5,,page-faults,1000000,100.00,,,kernel\n");
+	ap_stat_restart(&s.st);
+	s.reading[0].running = 0;
+	sample_run(&s);
+	ap_stat_print_interval(&s.st, &csv, 50095882ULL, 1, capture_begin(&cap));
+	EXPECT_STR(capture_end(&cap), "     0.050095882,<not counted>,,page-faults,0,100.00,,,\n");
 	sample_fini(&s);
 }
 
@@ -147,14 +246,15 @@ static void a_command_outside_of_the_engine_is_not_counted(void)
 	struct sample s;
 
 	sample_init(&s, "instructions,major-faults");
-	s.res.counted = false;
-	s.res.sw_source[AP_SW_MAJOR_FAULTS] = AP_SRC_NONE;
+	sample_of(&s, "instructions")->enabled = sample_of(&s, "instructions")->running = 0;
+	sample_of(&s, "major-faults")->is_open = false;
 	sample_run(&s);
-	EXPECT_STR(printed(&s, ",", true),
-		   "<not counted>,,instructions,0,100.00,,,\n"
-		   "<not supported>,,major-faults,0,100.00,,,\n"
-		   "# instructions: <not counted>: the command ran without the engine\n"
-		   "# major-faults: <not supported>: this kernel lets nobody count it\n");
+	EXPECT_STR(
+		printed(&s, ",", true),
+		"<not counted>,,instructions,0,100.00,,,\n"
+		"<not supported>,,major-faults,0,100.00,,,\n"
+		"# instructions: <not counted>: nothing ran under the engine while it was enabled\n"
+		"# major-faults: <not supported>: this kernel lets nobody count it\n");
 	sample_fini(&s);
 }
 
@@ -237,7 +337,7 @@ static void thousands_are_separated_as_the_locale_says(void)
 	snprintf(want, sizeof(want), "1%s234%s567      instructions", conv->thousands_sep,
 		 conv->thousands_sep);
 	sample_init(&s, "instructions");
-	s.res.raw[AP_VEC_INSTR] = 1234567;
+	sample_of(&s, "instructions")->count = 1234567;
 	sample_run(&s);
 	EXPECT(strstr(printed(&s, NULL, false), want));
 	sample_fini(&s);
@@ -253,6 +353,10 @@ int main(int argc, char **argv)
 		TAP(rates_need_a_clock_among_the_events),
 		TAP(csv_has_perfs_columns_and_one_more),
 		TAP(csv_of_repeated_runs_has_the_deviation),
+		TAP(what_did_not_count_all_the_time_is_scaled_and_says_so),
+		TAP(json_lines_have_perfs_keys),
+		TAP(rows_of_cpus_and_threads_stand_below_their_event),
+		TAP(intervals_have_their_time_in_front),
 		TAP(a_command_outside_of_the_engine_is_not_counted),
 		TAP(kernel_numbers_beside_exact_ones_include_the_engine),
 		TAP(notes_are_said_once_with_their_number),

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One event per row and task or CPU, inherited, read as they stand: what perf stat does.
+ *
+ * A group is opened where the engine's events are, if it has any.  A software event by itself is the
+ * kernel's; where the kernel refuses it, the account that the kernel keeps of every command says as
+ * much when the command has ended, and /proc while it runs.
+ */
+#include "cli/stat_count.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/commands.h"
+#include "cli/memory.h"
+
+#define NS_PER_MS 1000000ULL
+
+struct ap_stat_counter {
+	struct ap_client_event *event;
+	size_t sel, row;
+	bool leads;	  /* of its group, or alone: what is enabled and disabled */
+	bool is_of_place; /* counts where the command is on one CPU */
+	bool on_exec;	  /* the exec of the command enables it */
+};
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
+}
+
+/* --- opening */
+
+/* Where an event of a row is opened. */
+struct spot {
+	pid_t pid;
+	s32 cpu;
+	size_t place;
+	bool is_command;
+};
+
+static bool has_command(const struct ap_stat_count *c)
+{
+	return c->run->argv && !c->run->ntargets;
+}
+
+/* Only a final number of a whole command is in the kernel's account. */
+static bool has_account(const struct ap_stat_count *c)
+{
+	return has_command(c) && !c->opts->is_of_cpus && !c->opts->interval_ms &&
+	       !c->opts->delay_ms && !c->control;
+}
+
+static bool is_with_engine(const struct ap_stat_count *c, size_t i)
+{
+	const struct ap_evlist *list = c->opts->events;
+	size_t leader = list->sel[i].leader;
+
+	if (list->sel[i].desc->from == AP_FROM_RAW)
+		return true;
+	for (i = leader; leader != AP_EVSEL_ALONE && i < list->n; i++) {
+		const struct ap_evsel *sel = &list->sel[i];
+
+		if (sel->leader == leader && !sel->why && sel->desc->from == AP_FROM_RAW)
+			return true;
+	}
+	return false;
+}
+
+static void fill_attr(const struct ap_stat_count *c, size_t i, const struct spot *spot, bool leads,
+		      struct ap_perf_attr *attr)
+{
+	bool on_exec = spot->is_command && !c->opts->delay_ms;
+
+	*attr = c->opts->events->sel[i].attr;
+	attr->read_format = AP_PERF_FORMAT_TOTAL_TIME_ENABLED | AP_PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (leads)
+		attr->flags |= AP_PERF_DISABLED | (on_exec ? AP_PERF_ENABLE_ON_EXEC : 0);
+	if (!c->opts->no_inherit)
+		attr->flags |= AP_PERF_INHERIT;
+	else if (spot->is_command)
+		attr->flags |= AP_PERF_INHERIT | AP_PERF_INHERIT_THREAD;
+}
+
+static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot,
+		      struct ap_client_event *leader, struct ap_client_event **out)
+{
+	enum ap_client_place place = is_with_engine(c, i) ? AP_CLIENT_SESSION
+				     : has_account(c)	  ? AP_CLIENT_KERNEL
+							  : AP_CLIENT_ANYWHERE;
+	struct ap_perf_attr attr;
+	const struct ap_client_open args = {
+		.attr = &attr, .pid = spot->pid, .cpu = spot->cpu, .leader = leader, .place = place
+	};
+	int ret;
+
+	fill_attr(c, i, spot, !leader, &attr);
+	ret = ap_client_open(c->client, &args, out);
+	if (ret != -EINVAL || !(attr.flags & AP_PERF_INHERIT_THREAD))
+		return ret;
+	/* kernels before 5.13 */
+	attr.flags &= ~(AP_PERF_INHERIT | AP_PERF_INHERIT_THREAD);
+	return ap_client_open(c->client, &args, out);
+}
+
+static void add_counter(struct ap_stat_count *c, const struct ap_stat_counter *counter)
+{
+	struct ap_stat_reading *r = &c->now[counter->row];
+	const struct ap_evsel *sel = &c->opts->events->sel[counter->sel];
+
+	c->counter = ap_xgrow(c->counter, c->ncounters + 1, sizeof(*c->counter));
+	c->counter[c->ncounters++] = *counter;
+	r->is_open = true;
+	r->source = AP_SRC_KERNEL;
+	/* the core asks /proc where the kernel has refused its own event */
+	if (sel->desc->from == AP_FROM_SW && !ap_client_is_in_kernel(counter->event) &&
+	    !is_with_engine(c, counter->sel))
+		r->source = AP_SRC_PROC;
+}
+
+static bool is_unsupported(int ret)
+{
+	switch (-ret) {
+	case ENOENT:
+	case EOPNOTSUPP:
+	case EINVAL:
+	case ENOSYS:
+	case ENXIO:
+	case ENODEV:
+	case EACCES:
+	case EPERM:
+	case ENOSPC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* 0, or an exit status: not that an event cannot be counted, which its row says. */
+static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
+{
+	const struct ap_evsel *sel = &c->opts->events->sel[i];
+	struct ap_stat_reading *r = &c->now[row];
+
+	if (ret == -ESRCH) /* a thread that has ended meanwhile */
+		return 0;
+	if (ret == -ENODEV && sel->desc->from == AP_FROM_RAW) {
+		r->is_open = true;
+		return 0;
+	}
+	if (!is_unsupported(ret)) {
+		fprintf(stderr, "anyperf: cannot open '%s': %s\n", sel->name, strerror(-ret));
+		return AP_EXIT_FAILURE;
+	}
+	if (sel->desc->from == AP_FROM_SW && sel->desc->index < AP_SW_N && has_account(c)) {
+		c->from_account[i] = true;
+		ap_client_wants_account(c->client);
+		return 0;
+	}
+	if (!r->is_open && sel->desc->from == AP_FROM_RAW)
+		r->why = strerror(-ret);
+	return 0;
+}
+
+/* One event at one spot; *leader is its group's, set by the first that could be opened. */
+static int open_at(struct ap_stat_count *c, size_t i, const struct spot *spot,
+		   struct ap_client_event **leader)
+{
+	const struct ap_evsel *sel = &c->opts->events->sel[i];
+	struct ap_stat_counter counter = { .sel = i, .row = i * c->st->nplaces + spot->place };
+	struct ap_client_event *first = leader ? *leader : NULL;
+	int ret;
+
+	if (sel->why || sel->desc->from == AP_FROM_TIME || sel->desc->from == AP_FROM_NOTHING)
+		return 0;
+	ret = open_event(c, i, spot, first, &counter.event);
+	if (ret && first && sel->is_weak) {
+		first = NULL;
+		ret = open_event(c, i, spot, NULL, &counter.event);
+	} else if (!ret && leader && !*leader) {
+		*leader = counter.event;
+	}
+	if (ret)
+		return refused(c, i, counter.row, ret);
+	counter.leads = !first;
+	counter.is_of_place = spot->pid < 0 && sel->attr.type == AP_PERF_TYPE_SOFTWARE &&
+			      ap_client_is_in_kernel(counter.event);
+	counter.on_exec = spot->is_command && !c->opts->delay_ms &&
+			  (spot->cpu < 0 || ap_client_is_in_kernel(counter.event)) &&
+			  (spot->pid >= 0 || sel->attr.type == AP_PERF_TYPE_SOFTWARE);
+	add_counter(c, &counter);
+	return 0;
+}
+
+/* All events at one spot, group by group. */
+static int open_spot(struct ap_stat_count *c, const struct spot *spot)
+{
+	const struct ap_evlist *list = c->opts->events;
+	struct ap_client_event *leader = NULL;
+	size_t group = AP_EVSEL_ALONE;
+	int ret = 0;
+
+	for (size_t i = 0; i < list->n && !ret; i++) {
+		bool is_alone = list->sel[i].leader == AP_EVSEL_ALONE;
+
+		if (list->sel[i].leader != group)
+			leader = NULL;
+		group = list->sel[i].leader;
+		ret = open_at(c, i, spot, is_alone ? NULL : &leader);
+	}
+	return ret;
+}
+
+static s32 cpu_at(const struct ap_stat_count *c, u32 i)
+{
+	return c->opts->cpus ? c->opts->cpus[i] : (s32)i;
+}
+
+static u32 ncpus(const struct ap_stat_count *c)
+{
+	return c->opts->cpus ? c->opts->ncpus : ap_client_ncpus();
+}
+
+static void set_places(struct ap_stat_count *c, const struct ap_client_task *tasks, u32 ntasks)
+{
+	u32 n = c->opts->split == AP_STAT_CPUS ? ncpus(c) : ntasks;
+	struct ap_stat_place *places;
+
+	if (c->opts->split == AP_STAT_ALL || c->st->split != AP_STAT_ALL)
+		return;
+	places = ap_xgrow(NULL, n, sizeof(*places));
+	memset(places, 0, n * sizeof(*places));
+	for (u32 i = 0; i < n; i++) {
+		places[i].cpu = c->opts->split == AP_STAT_CPUS ? cpu_at(c, i) : -1;
+		if (c->opts->split == AP_STAT_THREADS)
+			snprintf(places[i].thread, sizeof(places[i].thread), "%s-%d", tasks[i].comm,
+				 (int)tasks[i].tid);
+	}
+	ap_stat_set_places(c->st, c->opts->events, c->opts->split, places, n);
+	free(places);
+}
+
+static int open_all(struct ap_stat_count *c)
+{
+	bool is_split = c->opts->split != AP_STAT_ALL;
+	const struct ap_client_task *tasks;
+	u32 ntasks, n;
+	int ret = 0;
+
+	tasks = ap_client_tasks(c->client, &ntasks);
+	n = c->opts->is_of_cpus ? ncpus(c) : ntasks;
+	for (u32 i = 0; i < n && !ret; i++) {
+		struct spot spot = { .pid = -1, .cpu = -1, .place = is_split ? i : 0 };
+
+		spot.is_command = c->opts->is_of_cpus || tasks[i].is_command;
+		if (c->opts->is_of_cpus)
+			spot.cpu = cpu_at(c, i);
+		else
+			spot.pid = tasks[i].tid;
+		ret = open_spot(c, &spot);
+	}
+	return ret;
+}
+
+static void forget(struct ap_stat_count *c)
+{
+	free(c->counter);
+	free(c->now);
+	free(c->before);
+	free(c->from_account);
+	c->counter = NULL;
+	c->ncounters = 0;
+	c->now = c->before = NULL;
+	c->from_account = NULL;
+}
+
+static int start(void *arg, struct ap_client *client)
+{
+	struct ap_stat_count *c = arg;
+	const struct ap_client_task *tasks;
+	size_t nrows;
+	u32 ntasks;
+	int ret;
+
+	forget(c);
+	c->client = client;
+	c->is_over = false;
+	c->nth = 0;
+	tasks = ap_client_tasks(client, &ntasks);
+	set_places(c, tasks, ntasks);
+	nrows = c->st->nrows + 1; /* never none */
+	c->now = ap_xgrow(NULL, nrows, sizeof(*c->now));
+	c->before = ap_xgrow(NULL, nrows, sizeof(*c->before));
+	c->from_account = ap_xgrow(NULL, nrows, sizeof(*c->from_account));
+	memset(c->now, 0, nrows * sizeof(*c->now));
+	memset(c->before, 0, nrows * sizeof(*c->before));
+	memset(c->from_account, 0, nrows * sizeof(*c->from_account));
+	ret = open_all(c);
+	if (!ret && c->control && ap_client_watch(client, c->control->fd)) {
+		fprintf(stderr, "anyperf: cannot wait for commands at descriptor %d: %s\n",
+			c->control->fd, strerror(errno));
+		ret = AP_EXIT_FAILURE;
+	}
+	return ret;
+}
+
+/* --- enabling */
+
+static void enable(struct ap_stat_count *c, const char *name, bool on)
+{
+	for (size_t i = 0; i < c->ncounters; i++) {
+		const struct ap_stat_counter *counter = &c->counter[i];
+		const struct ap_evsel *sel = &c->opts->events->sel[counter->sel];
+
+		if (name ? !strcmp(name, sel->name) : counter->leads)
+			/* of what has ended there is nothing to enable */
+			(void)!ap_client_enable(counter->event, on);
+	}
+}
+
+static void say(bool on)
+{
+	fprintf(stderr, "Events %s\n", on ? "enabled" : "disabled");
+}
+
+static void arm(struct ap_stat_count *c)
+{
+	u64 next = c->delay_until;
+
+	if (c->interval_at && (!next || c->interval_at < next))
+		next = c->interval_at;
+	ap_client_timer(c->client, next);
+}
+
+/* The time that is measured begins: with the events, where they wait. */
+static void set_zero(struct ap_stat_count *c, u64 ns)
+{
+	c->zero_ns = c->last_ns = ns;
+	if (c->opts->interval_ms)
+		c->interval_at = ns + c->opts->interval_ms * NS_PER_MS;
+}
+
+static void begin(void *arg, u64 ns)
+{
+	struct ap_stat_count *c = arg;
+
+	c->begin_ns = ns;
+	c->delay_until = c->interval_at = 0;
+	set_zero(c, ns);
+	if (c->opts->delay_ms) {
+		say(false);
+		if (c->opts->delay_ms > 0) {
+			c->delay_until = ns + (u64)c->opts->delay_ms * NS_PER_MS;
+			c->interval_at = 0;
+		}
+	} else {
+		for (size_t i = 0; i < c->ncounters; i++)
+			if (c->counter[i].leads && !c->counter[i].on_exec)
+				(void)!ap_client_enable(c->counter[i].event, true);
+	}
+	arm(c);
+}
+
+/* --- reading */
+
+static void read_all(struct ap_stat_count *c)
+{
+	u64 v[3];
+
+	for (size_t i = 0; i < c->st->nrows; i++)
+		c->now[i].count = c->now[i].enabled = c->now[i].running = 0;
+	ap_client_moment(c->client);
+	for (size_t i = 0; i < c->ncounters; i++) {
+		const struct ap_stat_counter *counter = &c->counter[i];
+		struct ap_stat_reading *r = &c->now[counter->row];
+
+		/* a pinned event that could not be counted gives nothing */
+		if (ap_client_read(counter->event, v, sizeof(v)) != sizeof(v))
+			continue;
+		r->count += v[0];
+		/* of a CPU and a task: elsewhere it did not wait, it was not there */
+		r->enabled += counter->is_of_place ? v[2] : v[1];
+		r->running += v[2];
+	}
+}
+
+static u64 less(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void take_interval(struct ap_stat_count *c, u64 ns)
+{
+	const struct ap_stat_times times = { .wall_ns = less(ns, c->last_ns) };
+	size_t n = c->st->nrows;
+	struct ap_stat_reading *part = ap_xgrow(NULL, n + 1, sizeof(*part));
+
+	read_all(c);
+	for (size_t i = 0; i < n; i++) {
+		part[i] = c->now[i];
+		part[i].count = less(c->now[i].count, c->before[i].count);
+		part[i].enabled = less(c->now[i].enabled, c->before[i].enabled);
+		part[i].running = less(c->now[i].running, c->before[i].running);
+	}
+	if (n)
+		memcpy(c->before, c->now, n * sizeof(*c->now));
+	ap_stat_restart(c->st);
+	ap_stat_add(c->st, part, &times);
+	c->last_ns = ns;
+	c->interval(c, less(ns, c->zero_ns), c->nth++);
+	free(part);
+	if (c->opts->interval_count && c->nth == c->opts->interval_count) {
+		c->is_over = true;
+		ap_client_stop(c->client);
+	}
+}
+
+static void timer(void *arg, u64 ns)
+{
+	struct ap_stat_count *c = arg;
+
+	if (c->delay_until && ns >= c->delay_until) {
+		c->delay_until = 0;
+		enable(c, NULL, true);
+		say(true);
+		set_zero(c, ns);
+	}
+	if (c->interval_at && ns >= c->interval_at) {
+		/* what is late does not make the next ones late */
+		while (c->interval_at <= ns)
+			c->interval_at += c->opts->interval_ms * NS_PER_MS;
+		if (!c->is_over)
+			take_interval(c, ns);
+		if (c->is_over)
+			c->interval_at = 0;
+	}
+	arm(c);
+}
+
+void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u64 ns)
+{
+	c->delay_until = 0;
+	enable(c, name, on);
+	say(on);
+	if (c->opts->interval_ms && !c->is_over)
+		take_interval(c, ns);
+	arm(c);
+}
+
+static void ready(void *arg, int fd)
+{
+	struct ap_stat_count *c = arg;
+
+	if (c->control && fd == c->control->fd && !ap_stat_control_ready(c->control, c, now_ns()))
+		ap_client_unwatch(c->client, fd);
+}
+
+static void end(void *arg, u64 ns)
+{
+	struct ap_stat_count *c = arg;
+
+	if (c->control)
+		ap_client_unwatch(c->client, c->control->fd);
+	/* of a time that ended before events were to begin */
+	if (c->delay_until)
+		set_zero(c, ns);
+	if (c->opts->interval_ms && !c->is_over)
+		take_interval(c, ns);
+	else
+		read_all(c);
+	c->client = NULL;
+	c->last_ns = ns;
+}
+
+static void use_account(struct ap_stat_count *c, size_t i, const struct ap_run_account *account)
+{
+	unsigned int index = c->opts->events->sel[i].desc->index;
+	u64 ran = account->value[AP_SW_TASK_CLOCK];
+	struct ap_stat_reading *r = &c->now[i * c->st->nplaces];
+
+	r->source = account->source[index];
+	r->is_open = r->source != AP_SRC_NONE;
+	r->count = account->value[index];
+	r->enabled = r->running = ran ? ran : 1;
+}
+
+const struct ap_stat_reading *ap_stat_count_readings(struct ap_stat_count *c,
+						     const struct ap_run_result *res,
+						     struct ap_stat_times *times)
+{
+	for (size_t i = 0; i < c->opts->events->n; i++)
+		if (c->from_account[i])
+			use_account(c, i, &res->account);
+	*times = (struct ap_stat_times){ .wall_ns = less(c->last_ns, c->zero_ns),
+					 .user_ns = res->account.user_ns,
+					 .sys_ns = res->account.sys_ns,
+					 .has_user_sys = has_command(c) && !c->opts->is_of_cpus };
+	return c->now;
+}
+
+void ap_stat_count_init(struct ap_stat_count *c, struct ap_run_client *callbacks)
+{
+	*callbacks = (struct ap_run_client){
+		.arg = c, .start = start, .begin = begin, .timer = timer, .ready = ready, .end = end
+	};
+}
+
+void ap_stat_count_fini(struct ap_stat_count *c)
+{
+	forget(c);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counting of `anyperf stat`: which events are opened on what, when they are enabled, and what was
+ * read of them.  A client of linux/client.h; what the numbers look like is stat.h's.
+ */
+#ifndef AP_CLI_STAT_COUNT_H
+#define AP_CLI_STAT_COUNT_H
+
+#include "cli/stat.h"
+#include "cli/stat_control.h"
+#include "linux/client.h"
+
+struct ap_stat_count_options {
+	const struct ap_evlist *events;
+	enum ap_stat_split split;
+	bool is_of_cpus; /* -a, -C: per CPU of all that the command makes */
+	const s32 *cpus; /* -C; NULL: all */
+	u32 ncpus;
+	bool no_inherit;
+	s64 delay_ms; /* -D: enabled so long after the beginning; -1: by --control only */
+	u32 interval_ms, interval_count;
+};
+
+struct ap_stat_counter; /* one event that was opened */
+
+struct ap_stat_count {
+	const struct ap_stat_count_options *opts;
+	const struct ap_run_options *run;
+	struct ap_stat *st;
+	struct ap_stat_control *control; /* NULL: none */
+	/* An interval is in st: to be printed. */
+	void (*interval)(struct ap_stat_count *c, u64 ns, unsigned int nth);
+	void *arg;
+
+	struct ap_client *client;
+	struct ap_stat_counter *counter;
+	size_t ncounters;
+	struct ap_stat_reading *now, *before; /* of each row */
+	bool *from_account; /* of each event: its number is the kernel's account */
+	u64 begin_ns, zero_ns, last_ns, delay_until, interval_at;
+	unsigned int nth;
+	bool is_over;
+};
+
+/* Fills callbacks for ap_run; c and what it points to must outlive the run. */
+void ap_stat_count_init(struct ap_stat_count *c, struct ap_run_client *callbacks);
+/* After a run: its row readings, with the account of the run where that is all there is. */
+const struct ap_stat_reading *ap_stat_count_readings(struct ap_stat_count *c,
+						     const struct ap_run_result *res,
+						     struct ap_stat_times *times);
+/* Enables or disables all events, or those of that name. */
+void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u64 now_ns);
+void ap_stat_count_fini(struct ap_stat_count *c);
+
+#endif

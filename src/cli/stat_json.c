@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lines of `anyperf stat -j`: one object each, with the keys of perf 6.1 in its order and "kind" at
+ * the end.  A note is an object with nothing but a "note".  Two things are not as perf has them: a row
+ * without a metric has the unit "" and not "(null)", and a count keeps all of its digits.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/memory.h"
+#include "cli/stat.h"
+
+/* Text between quotes; what is not ASCII is passed as it is, which is UTF-8 or the user's business. */
+static void print_string(const char *s, FILE *out)
+{
+	fputc('"', out);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20)
+			fprintf(out, "\\u%04x", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+static void print_value(const struct ap_stat_row *row, FILE *out)
+{
+	switch (ap_stat_row_state(row)) {
+	case AP_STAT_COUNTED:
+		if (ap_event_is_clock(row->sel->desc))
+			fprintf(out, "\"%f\"", row->agg.mean / 1e6);
+		else if (row->agg.n == 1)
+			fprintf(out, "\"%" PRIu64 ".000000\"", row->agg.last);
+		else
+			fprintf(out, "\"%f\"", row->agg.mean);
+		break;
+	case AP_STAT_NOT_COUNTED:
+		fputs("\"<not counted>\"", out);
+		break;
+	case AP_STAT_NOT_SUPPORTED:
+		fputs("\"<not supported>\"", out);
+		break;
+	}
+}
+
+static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, const char *time,
+		      FILE *out)
+{
+	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
+	bool counted = ap_stat_row_state(row) == AP_STAT_COUNTED;
+
+	fputc('{', out);
+	if (*time)
+		fprintf(out, "\"interval\" : %s, ", time);
+	if (st->split == AP_STAT_CPUS)
+		fprintf(out, "\"cpu\" : \"%d\", ", row->place->cpu);
+	if (st->split == AP_STAT_THREADS) {
+		fputs("\"thread\" : ", out);
+		print_string(row->place->thread, out);
+		fputs(", ", out);
+	}
+	fputs("\"counter-value\" : ", out);
+	print_value(row, out);
+	fprintf(out, ", \"unit\" : \"%s\", \"event\" : ", row->sel->desc->unit);
+	print_string(row->sel->name, out);
+	if (st->runs > 1)
+		fprintf(out, ", \"variance\" : %.2f", ap_agg_stddev_pct(&row->agg));
+	fprintf(out, ", \"event-runtime\" : %.0f, \"pcnt-running\" : %.2f", row->running.mean,
+		ap_stat_row_ran(row));
+	fprintf(out, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"", metric.value,
+		metric.what + (metric.what[0] == ' '));
+	fprintf(out, ", \"kind\" : \"%s\"}\n", counted ? ap_stat_row_tag(row) : "");
+}
+
+void ap_stat_print_json(const struct ap_stat *st, const char *time, FILE *out)
+{
+	const struct ap_stat_row **rows = ap_xgrow(NULL, st->nplaces, sizeof(struct ap_stat_row *));
+	size_t i, n;
+
+	for (i = 0; i < st->nrows; i += st->nplaces) {
+		ap_stat_order(st, i, rows);
+		for (n = 0; n < st->nplaces; n++)
+			print_row(st, rows[n], time, out);
+	}
+	free(rows);
+}
+
+void ap_stat_print_json_note(const char *text, FILE *out)
+{
+	fputs("{\"note\" : ", out);
+	print_string(text, out);
+	fputs("}\n", out);
+}
