@@ -201,7 +201,10 @@ void *ap_task_host(const struct ap_task *task);
 struct ap_task_id ap_task_id(const struct ap_task *task);
 /* Has events of its own or inherits some: the host must report its forks, execs and its end. */
 bool ap_task_is_watched(const struct ap_task *task);
-/* There are events on cgroups: the host must tell of all tasks of the session, also old ones. */
+/*
+ * There are events on cgroups, or on CPUs with samples or side-band records: the host must tell of all
+ * tasks of the session, also old ones.
+ */
 bool ap_core_wants_tasks(const struct ap_core *core);
 /* The task is in another cgroup now. */
 AP_MUST_CHECK int ap_core_task_moved_cgroup(struct ap_core *core, struct ap_task *task);

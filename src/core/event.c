@@ -314,7 +314,7 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->nr_siblings = e->leader->nr_siblings;
 	out->is_error = e->state == AP_STATE_ERROR;
 	out->is_simple = is_simple(e);
-	out->may_lose = e->attr.sample_period || (e->attr.flags & ap_sideband_flags());
+	out->may_lose = e->attr.sample_period || ap_event_tells(e);
 }
 
 u64 ap_event_id(const struct ap_event *e)

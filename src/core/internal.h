@@ -155,6 +155,7 @@ struct ap_core {
 	struct ap_list buffers;
 	struct ap_list armed;	     /* samplers of events that are on their PMU */
 	struct ap_list cpu_sampling; /* CPUs' events that need samplers in all tasks */
+	u32 nr_cpu_sideband;	     /* CPUs' events that want to know of all tasks */
 	struct ap_list cgroups;	     /* leaders that were opened on one */
 	const struct ap_stamp *at;   /* NULL: now */
 };
@@ -264,7 +265,7 @@ u64 ap_samplers_lost(const struct ap_event *e);
 u64 ap_samplers_tick(struct ap_core *core); /* ns until the next, 0 never */
 
 /* sideband.c */
-u64 ap_sideband_flags(void); /* of attr: those that write records by themselves */
+bool ap_event_tells(const struct ap_event *e); /* it wants side-band records */
 void ap_tell_exit(struct ap_task *task);
 void ap_tell_unthrottled(struct ap_event *e);
 void ap_tell_read(struct ap_event *clone); /* it is off its PMU */

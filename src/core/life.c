@@ -151,6 +151,8 @@ void ap_event_attach(struct ap_event *e, struct ap_ctx *ctx, struct ap_sched *sc
 	ap_list_add_tail(&ctx->events, &e->in_ctx);
 	if (ctx->task && e->cpu >= 0)
 		ctx->nr_bound++;
+	if (!ctx->task && ap_event_tells(e))
+		ctx->core->nr_cpu_sideband++;
 	if (leader) {
 		join_group(e, sched, leader, now);
 	} else {
@@ -202,6 +204,8 @@ static void leave_ctx(struct ap_event *e)
 {
 	if (e->ctx->task && e->cpu >= 0)
 		e->ctx->nr_bound--;
+	if (!e->ctx->task && ap_event_tells(e))
+		e->core->nr_cpu_sideband--;
 	ap_list_del(&e->in_ctx);
 	e->ctx = NULL;
 }

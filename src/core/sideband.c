@@ -160,9 +160,10 @@ static u32 tells_of(u64 flags)
 	return tells;
 }
 
-u64 ap_sideband_flags(void)
+bool ap_event_tells(const struct ap_event *e)
 {
-	return ANY_TASK | AP_PERF_NAMESPACES | AP_PERF_CONTEXT_SWITCH | AP_PERF_CGROUP;
+	return e->attr.flags &
+	       (ANY_TASK | AP_PERF_NAMESPACES | AP_PERF_CONTEXT_SWITCH | AP_PERF_CGROUP);
 }
 
 /* Wherever it may be when it happens: events of all CPUs count. */

@@ -246,6 +246,11 @@ static void disabled_and_elsewhere_is_silent(void)
 	EXPECT_U64(ring_count(cpu_here, AP_PERF_RECORD_COMM), 1);
 	EXPECT(!ring_take(cpu_there, &R));
 	EXPECT_U64(ap_task_tells(world_task(&W, 7)), AP_TELL_COMM | AP_TELL_TASK);
+	EXPECT(ap_task_is_watched(W.tasks[7].task)); /* by the CPUs' events */
+	for (fd = 0; fd < NFDS; fd++)
+		if (W.fds[fd] && !ap_event_task(W.fds[fd]))
+			world_close(&W, fd);
+	EXPECT(!ap_core_wants_tasks(W.core));
 	world_end(&W);
 }
 

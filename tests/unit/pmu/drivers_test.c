@@ -225,6 +225,125 @@ static void what_cannot_sample_says_so(void)
 	}
 }
 
+/* Which driver samples how: the source of its sampler, or the errno. */
+static void each_driver_samples_in_its_way(void)
+{
+	static const struct {
+		int line;
+		u32 type;
+		u64 config, flags;
+		int want; /* enum ap_sampler_source, 0 none needed, -errno */
+		u32 which;
+	} rows[] = {
+		{ __LINE__, AP_PERF_TYPE_HARDWARE, 1, 0, AP_SAMPLE_LANE, 0 },
+		{ __LINE__, AP_PERF_TYPE_HARDWARE, 1, 3ULL << AP_PERF_PRECISE_IP_SHIFT,
+		  AP_SAMPLE_LANE, 0 },
+		{ __LINE__, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_CPU_CLOCK, 0, AP_SAMPLE_CLOCK,
+		  0 },
+		{ __LINE__, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_TASK_CLOCK, 0, AP_SAMPLE_CLOCK,
+		  0 },
+		{ __LINE__, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_DUMMY, 0, 0, 0 },
+		{ __LINE__, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_BPF_OUTPUT, 0, 0, 0 },
+		{ __LINE__, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_PAGE_FAULTS, 0, -AP_EOPNOTSUPP,
+		  0 },
+		{ __LINE__, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_CONTEXT_SWITCHES, 0,
+		  -AP_EOPNOTSUPP, 0 },
+		{ __LINE__, AP_PERF_TYPE_TRACEPOINT, AP_TRACE_RAW_SYS_ENTER, 0, AP_SAMPLE_TRACE,
+		  AP_TRACE_RAW_SYS_ENTER },
+		/* a sum less another has no mark to reach */
+		{ __LINE__, AP_PERF_TYPE_RAW, 0, 0, -AP_EOPNOTSUPP, 0 },
+	};
+	struct ap_perf_attr attr;
+	struct ap_event *e;
+
+	fake_prepare(&f);
+	fake_sampling(&f);
+	fake_start(&f, AP_CPU_SKYLAKE);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		int r;
+
+		attr = (struct ap_perf_attr){ .type = rows[i].type,
+					      .config = rows[i].config,
+					      .sample_period = 1000,
+					      .flags = rows[i].flags };
+		if (rows[i].type == AP_PERF_TYPE_RAW)
+			attr.config1 = 13;
+		r = fake_open(&f, &attr, 0, -1, &e);
+		if (!EXPECT_U64(r, rows[i].want < 0 ? rows[i].want : 0))
+			tap_note("row of line %d", rows[i].line);
+		if (r)
+			continue;
+		EXPECT_U64(f.nr_samplers, rows[i].want > 0);
+		if (rows[i].want > 0) {
+			EXPECT_U64(f.samplers[0].source, (u32)rows[i].want);
+			EXPECT_U64(f.samplers[0].which, rows[i].which);
+		}
+		fake_close(&f, e);
+	}
+	fake_end(&f);
+}
+
+static void precise_events_are_sampling_ones(void)
+{
+	struct ap_perf_attr attr = { .type = AP_PERF_TYPE_HARDWARE,
+				     .config = 1,
+				     .flags = 1ULL << AP_PERF_PRECISE_IP_SHIFT };
+	struct ap_event *e;
+
+	fake_prepare(&f);
+	fake_sampling(&f);
+	fake_start(&f, AP_CPU_SKYLAKE);
+	EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), -AP_EINVAL);
+	attr.sample_period = 10;
+	REQUIRE(!fake_open(&f, &attr, 0, -1, &e));
+	fake_close(&f, e);
+	fake_end(&f);
+}
+
+static void branch_stacks_are_had_where_the_port_has_them(void)
+{
+	struct ap_perf_attr attr = { .type = AP_PERF_TYPE_HARDWARE,
+				     .config = 1,
+				     .sample_period = 10,
+				     .sample_type = AP_PERF_SAMPLE_BRANCH_STACK,
+				     .branch_sample_type = AP_PERF_SAMPLE_BRANCH_USER | 8 };
+	struct ap_event *e;
+
+	fake_prepare(&f);
+	fake_sampling(&f);
+	f.config.has_branch_stack = true;
+	fake_start(&f, AP_CPU_SKYLAKE);
+	REQUIRE(!fake_open(&f, &attr, 0, -1, &e));
+	EXPECT_U64(f.samplers[0].branch_sample_type, attr.branch_sample_type);
+	fake_close(&f, e);
+	attr.branch_sample_type |= AP_PERF_SAMPLE_BRANCH_COUNTERS;
+	EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), -AP_EINVAL);
+	fake_end(&f);
+}
+
+static void a_watch_is_sampled_at_its_place(void)
+{
+	struct ap_perf_attr attr = { .type = AP_PERF_TYPE_BREAKPOINT,
+				     .bp_type = AP_HW_BREAKPOINT_W,
+				     .config1 = 0x1000,
+				     .config2 = 4,
+				     .sample_period = 1,
+				     .flags = AP_PERF_DISABLED };
+	struct ap_event *e;
+
+	fake_prepare(&f);
+	fake_sampling(&f);
+	fake_start(&f, AP_CPU_OTHER);
+	REQUIRE(!fake_open(&f, &attr, 0, -1, &e));
+	EXPECT_U64(f.samplers[0].source, AP_SAMPLE_WATCH);
+	start(e);
+	EXPECT_U64(f.samplers[0].which, 77 + 7); /* known when it is armed */
+	EXPECT(f.samplers[0].state & AP_SAMPLER_ARMED);
+	stop(e);
+	fake_close(&f, e);
+	fake_end(&f);
+}
+
 static void clocks_are_the_cores(void)
 {
 	struct ap_event *t, *c;
@@ -516,6 +635,10 @@ int main(int argc, char **argv)
 						 TAP(exclude_host_counts_nothing),
 						 TAP(constraints_matter_on_a_limited_pmu),
 						 TAP(what_cannot_sample_says_so),
+						 TAP(each_driver_samples_in_its_way),
+						 TAP(precise_events_are_sampling_ones),
+						 TAP(branch_stacks_are_had_where_the_port_has_them),
+						 TAP(a_watch_is_sampled_at_its_place),
 						 TAP(clocks_are_the_cores),
 						 TAP(world_counters_are_the_worlds),
 						 TAP(excluded_modes_leave_what_is_left),

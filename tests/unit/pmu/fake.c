@@ -171,6 +171,77 @@ void fake_prepare(struct fake *f)
 	};
 }
 
+static int f_want_lane(void *world, u64 kinds, u32 *lane)
+{
+	(void)world;
+	*lane = (u32)__builtin_ctzll(kinds);
+	return 0;
+}
+
+static int f_sampler_new(void *world, void *host, struct ap_event *event, struct ap_sampler **out)
+{
+	struct fake *f = world;
+
+	(void)host;
+	(void)event;
+	memset(&f->samplers[f->nr_samplers], 0, sizeof(f->samplers[0]));
+	*out = &f->samplers[f->nr_samplers++];
+	return 0;
+}
+
+static void f_sampler_link(void *world, void *host, struct ap_sampler *s)
+{
+	(void)world;
+	(void)host;
+	(void)s;
+}
+
+/* The last one made is the first to go. */
+static void f_sampler_free(void *world, void *host, struct ap_sampler *s)
+{
+	(void)host;
+	EXPECT(s == &((struct fake *)world)->samplers[--((struct fake *)world)->nr_samplers]);
+}
+
+static void f_sampler_lock(void *world, void *host)
+{
+	(void)world;
+	(void)host;
+}
+
+static void f_sampler_unlock(void *world, void *host, bool kick)
+{
+	(void)world;
+	(void)host;
+	(void)kick;
+}
+
+static u64 f_sampler_value(void *world, void *host, const struct ap_sampler *s)
+{
+	(void)world;
+	(void)host;
+	(void)s;
+	return 0;
+}
+
+static u32 f_bp_place(void *world, u64 watch)
+{
+	(void)world;
+	return (u32)watch + 7;
+}
+
+void fake_sampling(struct fake *f)
+{
+	f->ops.want_lane = f_want_lane;
+	f->ops.sampler_new = f_sampler_new;
+	f->ops.sampler_link = f_sampler_link;
+	f->ops.sampler_free = f_sampler_free;
+	f->ops.sampler_lock = f_sampler_lock;
+	f->ops.sampler_unlock = f_sampler_unlock;
+	f->ops.sampler_value = f_sampler_value;
+	f->ops.bp_place = f_bp_place;
+}
+
 void fake_start(struct fake *f, enum ap_cpu cpu)
 {
 	static const struct ap_task_id id = { 100, 100 };

@@ -34,10 +34,14 @@ struct fake {
 	u64 hits;		  /* since then */
 	u32 narmed;
 	u32 no_data; /* so often the last event that watches data was closed */
+	struct ap_sampler samplers[16]; /* fake_sampling */
+	u32 nr_samplers;
 };
 
 /* All hooks, an unlimited PMU, and events without exclude_kernel accepted; a test may change that. */
 void fake_prepare(struct fake *f);
+/* Hooks of sampling as well: samplers are made, and nothing overflows.  After fake_prepare. */
+void fake_sampling(struct fake *f);
 /* A core of it with the drivers of this CPU, and one task. */
 void fake_start(struct fake *f, enum ap_cpu cpu);
 /* After the last event was released: everything has been given back. */
