@@ -152,9 +152,9 @@ static void flags(struct printer *p, u64 v)
 		number(p, b->name, (v & b->bit) / (b->bit & -b->bit));
 }
 
-void ap_attr_print(const struct ap_perf_attr *attr, const char *is, FILE *out)
+static void print(const struct ap_perf_attr *attr, const char *is, FILE *out, bool any)
 {
-	struct printer p = { out, is, true };
+	struct printer p = { out, is, any };
 
 	number(&p, "type", attr->type);
 	number(&p, "size", attr->size);
@@ -179,4 +179,14 @@ void ap_attr_print(const struct ap_perf_attr *attr, const char *is, FILE *out)
 	number(&p, "sample_max_stack", attr->sample_max_stack);
 	number(&p, "aux_sample_size", attr->aux_sample_size);
 	number(&p, "sig_data", attr->sig_data);
+}
+
+void ap_attr_print(const struct ap_perf_attr *attr, const char *is, FILE *out)
+{
+	print(attr, is, out, true);
+}
+
+void ap_attr_print_first(const struct ap_perf_attr *attr, const char *is, FILE *out)
+{
+	print(attr, is, out, false);
 }

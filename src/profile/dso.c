@@ -345,9 +345,11 @@ const struct ap_symbol *ap_dso_symbol(struct ap_dso *dso, u64 place)
 			hi = mid;
 	}
 	/* the nearest that reaches so far; symbols may lie inside of others */
-	while (lo-- && dso->max_end[lo] > place) {
-		if (place < dso->sym[lo].end)
+	while (lo--) {
+		if (place < dso->sym[lo].end || place == dso->sym[lo].start)
 			return &dso->sym[lo];
+		if (dso->max_end[lo] <= place)
+			break;
 	}
 	return NULL;
 }

@@ -110,7 +110,7 @@ void ap_elf_segments(struct ap_dso *dso, struct ap_elf *e)
 		if (!gelf_getphdr(e->elf, (int)i, &ph) || ph.p_type != PT_LOAD || !ph.p_filesz)
 			continue;
 		dso->seg = ap_profile_realloc(dso->seg, dso->nseg + 1, sizeof(*dso->seg));
-		dso->seg[dso->nseg++] = (struct ap_segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz };
+		dso->seg[dso->nseg++] = (struct ap_segment){ ph.p_offset, ph.p_vaddr, ph.p_memsz };
 	}
 }
 

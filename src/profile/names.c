@@ -61,18 +61,27 @@ static void add_modifiers(const struct ap_perf_attr *attr, char *buf, size_t siz
 	int k = 0;
 	u64 precise = (f & AP_PERF_PRECISE_IP) >> AP_PERF_PRECISE_IP_SHIFT;
 
+	bool guest_left_out = false; /* what goes without saying */
+
 	if (f & levels) {
-		if (!(f & AP_PERF_EXCLUDE_USER))
-			mods[k++] = 'u';
 		if (!(f & AP_PERF_EXCLUDE_KERNEL))
 			mods[k++] = 'k';
+		if (!(f & AP_PERF_EXCLUDE_USER))
+			mods[k++] = 'u';
 		if (!(f & AP_PERF_EXCLUDE_HV))
 			mods[k++] = 'h';
+		guest_left_out = true;
 	}
-	for (; precise; precise--)
+	for (; precise; precise--) {
 		mods[k++] = 'p';
-	if (f & AP_PERF_EXCLUDE_HOST)
-		mods[k++] = 'G';
+		guest_left_out = true;
+	}
+	if ((f & AP_PERF_EXCLUDE_HOST) || !(f & AP_PERF_EXCLUDE_GUEST) != guest_left_out) {
+		if (!(f & AP_PERF_EXCLUDE_HOST))
+			mods[k++] = 'H';
+		if (!(f & AP_PERF_EXCLUDE_GUEST))
+			mods[k++] = 'G';
+	}
 	mods[k] = 0;
 	if (k)
 		snprintf(buf + n, size - n, ":%s", mods);

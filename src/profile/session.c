@@ -108,6 +108,7 @@ static struct ap_thread *add_thread(struct ap_session *s, u32 pid, u32 tid)
 	t->pid = pid;
 	t->tid = tid;
 	t->comm = default_comm(s, tid);
+	t->named = !tid;
 	leader = pid != tid && pid != ~0U ? ap_session_thread(s, pid, pid) : NULL;
 	if (leader && leader->pid == pid) {
 		t->maps = leader->maps;
@@ -221,6 +222,7 @@ static void insert(struct ap_maps *m, const struct ap_map *map)
 		m->v[i].start = map->end;
 	}
 	insert_at(m, i, map);
+	m->changes++;
 	m->last = 0;
 }
 

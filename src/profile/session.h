@@ -25,6 +25,7 @@ struct ap_maps {
 	u32 n, cap;
 	u32 users;
 	u32 waiting; /* samples that were folded and not resolved yet: see fold.c */
+	u32 changes; /* so far: what was resolved before may resolve otherwise now */
 	u32 last;    /* where the last address was found */
 };
 

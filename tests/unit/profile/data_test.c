@@ -125,7 +125,7 @@ static void records_come_in_order_of_time(void)
 	EXPECT_STR(ap_data_string(d, AP_FEAT_HOSTNAME), "box");
 	EXPECT(!ap_data_string(d, AP_FEAT_CMDLINE));
 	EXPECT_U64(ap_data_nevents(d), 1);
-	EXPECT_STR(ap_data_event(d, 0)->name, "cpu-clock");
+	EXPECT_STR(ap_data_event(d, 0)->name, "cpu-clock:HG");
 	ap_data_close(d);
 }
 

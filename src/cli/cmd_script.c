@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf script`: every sample of a perf.data as text.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/profile.h"
+#include "profile/describe.h"
+#include "profile/script.h"
+
+#define COMMAND "anyperf script"
+
+struct script_args {
+	const char *input, *symfs, *kallsyms;
+	bool header, header_only, no_demangle, verbose;
+	struct ap_script_opts script;
+};
+
+#define AT(field) offsetof(struct script_args, field)
+static const struct ap_opt script_opts[] = {
+	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
+	  "what to read (perf.data; - is standard input)", false },
+	{ 'F', "fields", AP_OPT_STR, AT(script.fields), NULL, "type:fields",
+	  "comm tid pid time cpu event ip sym dso addr symoff srcline period uregs iregs brstack "
+	  "weight phys_addr misc data_src; +field, -field change the default",
+	  false },
+	{ 'G', "hide-call-graph", AP_OPT_FLAG, AT(script.no_chains), NULL, NULL,
+	  "leave out callchains", false },
+	{ 0, "ns", AP_OPT_FLAG, AT(script.nanoseconds), NULL, NULL, "show nanoseconds", false },
+	{ 'c', "comms", AP_OPT_STR, AT(script.comms), NULL, "names",
+	  "only samples of these commands", false },
+	{ 0, "inline", AP_OPT_FLAG, AT(script.inlines), NULL, NULL,
+	  "show functions that were expanded in others (asks debug information)", false },
+	{ 0, "show-task-events", AP_OPT_FLAG, AT(script.tasks), NULL, NULL,
+	  "also show names, forks and ends of tasks", false },
+	{ 0, "show-mmap-events", AP_OPT_FLAG, AT(script.mmaps), NULL, NULL, "also show mappings",
+	  false },
+	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
+	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
+	  false },
+	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
+	  "show names as the linker knows them", false },
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
+	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "names with parameters", false },
+	{ 0 }
+};
+#undef AT
+
+static const struct ap_opt_spec script_spec = { COMMAND, "[options]", script_opts };
+
+static int print_records(const struct script_args *a, struct ap_data *d, struct ap_session *s)
+{
+	struct ap_script *c = ap_script_new(s, d, &a->script, stdout);
+	struct ap_data_rec rec;
+	char why[AP_OPT_WHY];
+	bool checked = false;
+	u64 damaged = 0;
+	int status = 0;
+
+	while (!status && ap_data_next(d, &rec)) {
+		/* a stream tells of its events before the first sample */
+		if (rec.h.type < AP_RECORD_HEADER_ATTR && !checked) {
+			checked = true;
+			if (ap_script_check(c, why, sizeof(why))) {
+				fprintf(stderr, COMMAND ": %s\n", why);
+				status = AP_EXIT_USAGE;
+				break;
+			}
+		}
+		if (rec.h.type != AP_PERF_RECORD_SAMPLE)
+			ap_session_record(s, &rec);
+		damaged += !ap_script_record(c, &rec);
+		if (ferror(stdout))
+			break;
+	}
+	ap_script_free(c);
+	if (damaged)
+		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
+			(unsigned long long)damaged);
+	return status;
+}
+
+static int script(const struct script_args *a, struct ap_data *d)
+{
+	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	int status;
+
+	ap_session_init(s);
+	s->symbols.no_demangle = a->no_demangle;
+	s->symbols.params = a->verbose;
+	s->symbols.symfs = a->symfs;
+	s->symbols.kallsyms = a->kallsyms;
+	ap_session_build_ids(s, d);
+	status = print_records(a, d, s);
+	ap_session_fini(s);
+	free(s);
+	return status;
+}
+
+int ap_cmd_script(int argc, char **argv)
+{
+	struct script_args args = { 0 };
+	int rest, status = 0, closed;
+	struct ap_data *d;
+
+	switch (ap_opts_parse(&script_spec, &args, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&script_spec, stdout);
+		return 0;
+	case AP_OPTS_ERROR:
+		return AP_EXIT_USAGE;
+	case AP_OPTS_OK:
+		break;
+	}
+	if (rest < argc) {
+		fprintf(stderr, COMMAND ": runs no scripts: %s\n", argv[rest]);
+		ap_opts_usage(&script_spec, stderr);
+		return AP_EXIT_USAGE;
+	}
+	d = ap_profile_open(COMMAND, args.input);
+	if (!d)
+		return AP_EXIT_FAILURE;
+	if (args.header || args.header_only)
+		ap_data_print_header(d, stdout);
+	if (!args.header_only)
+		status = script(&args, d);
+	closed = ap_profile_close(COMMAND, args.input, d);
+	return status ? status : closed;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rarer fields of a line, and the records that are not samples.
+ */
+#include <string.h>
+
+#include "profile/script_internal.h"
+
+/* By their numbers in the kernel's register masks of x86. */
+static const char *const reg_names[] = { "AX", "BX",	"CX",  "DX",  "SI",  "DI",  "BP",  "SP",
+					 "IP", "FLAGS", "CS",  "SS",  "DS",  "ES",  "FS",  "GS",
+					 "R8", "R9",	"R10", "R11", "R12", "R13", "R14", "R15" };
+
+static void regs(struct ap_text *t, u64 abi, u64 mask, const u8 *words)
+{
+	u32 i, n = 0;
+
+	if (!abi)
+		return;
+	ap_text_printf(t, " ABI:%llu ", (unsigned long long)abi);
+	for (i = 0; i < 64; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		ap_text_printf(t, "%5s:0x%llx ",
+			       i < AP_ARRAY_SIZE(reg_names) ? reg_names[i] : "unknown",
+			       (unsigned long long)ap_get64(words + (size_t)8 * n));
+		n++;
+	}
+}
+
+static void branches(struct ap_text *t, const struct ap_sample *s)
+{
+	u64 i;
+
+	for (i = 0; i < s->nbranches; i++) {
+		const u8 *b = s->branches + 24 * i;
+		u64 flags = ap_get64(b + 16);
+
+		ap_text_printf(t, " 0x%llx/0x%llx/%c/%c/%c/%u", (unsigned long long)ap_get64(b),
+			       (unsigned long long)ap_get64(b + 8),
+			       flags & 1   ? 'M'
+			       : flags & 2 ? 'P'
+					   : '-',
+			       flags & 4 ? 'X' : '-', flags & 8 ? 'A' : '-',
+			       (unsigned int)(flags >> 4 & 0xffff));
+		ap_text_char(t, ' ');
+	}
+}
+
+void ap_script_extras(struct ap_script *c, const struct ap_data_event *ev,
+		      const struct ap_sample *s, u32 fields)
+{
+	struct ap_text *t = &c->text;
+
+	if (fields & AP_FIELD_IREGS)
+		regs(t, s->regs_intr_abi, ev->attr.sample_regs_intr, s->regs_intr);
+	if (fields & AP_FIELD_UREGS)
+		regs(t, s->regs_abi, ev->attr.sample_regs_user, s->regs);
+	if (fields & AP_FIELD_BRSTACK)
+		branches(t, s);
+	if (fields & AP_FIELD_PHYS_ADDR)
+		ap_text_hex(t, s->phys_addr, 16);
+}
+
+static void mapping(struct ap_text *t, const struct ap_data_rec *rec)
+{
+	const u8 *p = rec->bytes;
+	bool two = rec->h.type == AP_PERF_RECORD_MMAP2;
+	u32 prot, off = two ? 72 : 40;
+
+	if (rec->h.size <= off || !memchr(p + off, 0, rec->h.size - off))
+		return;
+	ap_text_printf(t, "PERF_RECORD_MMAP%s %d/%d: [%#llx(%#llx) @ ", two ? "2" : "",
+		       (int)ap_get32(p + 8), (int)ap_get32(p + 12),
+		       (unsigned long long)ap_get64(p + 16), (unsigned long long)ap_get64(p + 24));
+	ap_text_printf(t, ap_get64(p + 32) ? "%#llx" : "%llu",
+		       (unsigned long long)ap_get64(p + 32));
+	if (!two) {
+		ap_text_printf(t, "]: %c %s\n",
+			       rec->h.misc & AP_PERF_RECORD_MISC_MMAP_DATA ? 'r' : 'x',
+			       (const char *)p + off);
+		return;
+	}
+	if (rec->h.misc & AP_PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		u32 i, n = p[40] <= 20 ? p[40] : 20;
+
+		ap_text_str(t, " <");
+		for (i = 0; i < n; i++)
+			ap_text_printf(t, "%02x", p[44 + i]);
+		ap_text_str(t, ">");
+	} else {
+		ap_text_printf(t, " %02x:%02x %llu %llu", ap_get32(p + 40), ap_get32(p + 44),
+			       (unsigned long long)ap_get64(p + 48),
+			       (unsigned long long)ap_get64(p + 56));
+	}
+	prot = ap_get32(p + 64);
+	ap_text_printf(t, "]: %c%c%c%c %s\n", prot & 1 ? 'r' : '-', prot & 2 ? 'w' : '-',
+		       prot & 4 ? 'x' : '-', ap_get32(p + 68) & 1 ? 's' : 'p',
+		       (const char *)p + off);
+}
+
+static void task(struct ap_text *t, const struct ap_data_rec *rec)
+{
+	const u8 *p = rec->bytes;
+
+	if (rec->h.type == AP_PERF_RECORD_COMM) {
+		if (rec->h.size > 16 && memchr(p + 16, 0, rec->h.size - 16U))
+			ap_text_printf(t, "PERF_RECORD_COMM%s: %s:%d/%d\n",
+				       rec->h.misc & AP_PERF_RECORD_MISC_COMM_EXEC ? " exec" : "",
+				       (const char *)p + 16, (int)ap_get32(p + 8),
+				       (int)ap_get32(p + 12));
+		return;
+	}
+	if (rec->h.size >= 24)
+		ap_text_printf(t, "PERF_RECORD_%s(%d:%d):(%d:%d)\n",
+			       rec->h.type == AP_PERF_RECORD_FORK ? "FORK" : "EXIT",
+			       (int)ap_get32(p + 8), (int)ap_get32(p + 16), (int)ap_get32(p + 12),
+			       (int)ap_get32(p + 20));
+}
+
+void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec)
+{
+	bool map = rec->h.type == AP_PERF_RECORD_MMAP || rec->h.type == AP_PERF_RECORD_MMAP2;
+	bool is_task = rec->h.type == AP_PERF_RECORD_COMM || rec->h.type == AP_PERF_RECORD_FORK ||
+		       rec->h.type == AP_PERF_RECORD_EXIT;
+	const struct ap_data_event *ev = rec->event;
+	struct ap_sample s;
+	size_t at = c->text.n;
+	u32 fields, pid, tid;
+
+	if (!ev || !((map && c->opts.mmaps) || (is_task && c->opts.tasks)))
+		return;
+	ap_sample_trailer(ev, rec->bytes, &s);
+	if (rec->h.size < 24)
+		return;
+	/* the name is that of the task which the record tells of */
+	pid = ap_get32(rec->bytes + 8);
+	tid = ap_get32(rec->bytes +
+		       (rec->h.type == AP_PERF_RECORD_FORK || rec->h.type == AP_PERF_RECORD_EXIT
+				? 16
+				: 12));
+	fields = c->fields[ap_script_type(ev)];
+	if (s.cpu == ~0U)
+		s.cpu = 0;
+	ap_script_start(c, ap_session_thread(c->s, pid, tid), ev, &s, fields);
+	if (map)
+		mapping(&c->text, rec);
+	else
+		task(&c->text, rec);
+	if (c->text.p[c->text.n - 1] != '\n')
+		c->text.n = at;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Between script.c (lines), script_fields.c (what -F asks for) and script_extra.c (rarer fields). */
+#ifndef AP_PROFILE_SCRIPT_INTERNAL_H
+#define AP_PROFILE_SCRIPT_INTERNAL_H
+
+#include "profile/script.h"
+#include "profile/text.h"
+
+#define AP_SCRIPT_TYPES (AP_PERF_TYPE_MAX + 1) /* the last for all others */
+
+struct ap_script {
+	struct ap_session *s;
+	struct ap_data *d;
+	struct ap_script_opts opts;
+	FILE *out;
+	u32 fields[AP_SCRIPT_TYPES], asked[AP_SCRIPT_TYPES];
+	u32 name_width;
+	struct ap_text text; /* to be written */
+	struct ap_text_cache chains;
+	struct ap_frame *frame;
+};
+
+static inline u32 ap_script_type(const struct ap_data_event *ev)
+{
+	return ev->attr.type < AP_PERF_TYPE_MAX ? ev->attr.type : AP_PERF_TYPE_MAX;
+}
+
+void ap_script_flush(struct ap_script *c);
+/* What every line begins with. */
+void ap_script_start(struct ap_script *c, const struct ap_thread *th,
+		     const struct ap_data_event *ev, const struct ap_sample *s, u32 fields);
+void ap_script_extras(struct ap_script *c, const struct ap_data_event *ev,
+		      const struct ap_sample *s, u32 fields);
+void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec);
+
+#endif

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# `anyperf script` and `anyperf evlist` of files that perf recorded: byte for byte what perf prints.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+command -v perf >/dev/null || skip_all "no perf"
+command -v gcc >/dev/null || skip_all "no gcc"
+HOME=$tmp/home
+export HOME
+mkdir "$HOME"
+
+cat >"$tmp/work.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long s;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i * i; }
+__attribute__((noinline)) void top(int n) { leaf(n); s++; }
+static void *thread(void *arg) { for (int i = 0; i < 300; i++) top(100000); return arg; }
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, thread, NULL);
+	for (int i = 0; i < 300; i++) top(100000);
+	pthread_join(t, NULL);
+	if (!fork()) { thread(NULL); execlp("true", "true", NULL); }
+	wait(NULL);
+	return 0;
+}
+END
+gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
+perf record -q -e cpu-clock:u -g -o "$tmp/chains.data" -- "$tmp/work" 2>"$tmp/why" ||
+	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+perf record -q -e cpu-clock:u,page-faults:u -d -o "$tmp/flat.data" -- "$tmp/work" || exit 1
+perf record -q -e cpu-clock:u -c 500000 -T --sample-cpu -z -o "$tmp/packed.data" -- "$tmp/work" || exit 1
+perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" || exit 1
+
+# same NAME COMMAND ARGS...: both tools' standard outputs
+same()
+{
+	local name=$1
+	shift
+	perf "$@" >"$tmp/theirs" 2>/dev/null </dev/null
+	run "$ANYPERF" "$@"
+	if [ ! -s "$tmp/theirs" ]; then
+		not_ok "$name" "perf prints nothing"
+	elif cmp -s "$tmp/theirs" "$tmp/out"; then
+		ok "$name"
+	else
+		not_ok "$name" "$(diff "$tmp/theirs" "$tmp/out" | head -n 20)" "$(cat "$tmp/err")"
+	fi
+}
+
+for file in chains flat packed; do
+	in=$tmp/$file.data
+	same "$file: lines" script -i "$in"
+	same "$file: chosen fields" script -i "$in" -F comm,tid,pid,time,event,ip,sym,dso
+	same "$file: added and left out, nanoseconds" script -i "$in" -F +pid,-symoff,-period --ns
+	same "$file: addresses alone" script -i "$in" -G -F ip
+	same "$file: tasks and mappings" script -i "$in" --show-task-events --show-mmap-events
+	same "$file: of one command" script -i "$in" -c work
+	same "$file: events" evlist -i "$in"
+	same "$file: events with attrs" evlist -v -i "$in"
+	same "$file: events with frequency" evlist -F -i "$in"
+done
+same "flat: data addresses" script -i "$tmp/flat.data" -F +addr
+same "a stream: lines" script -i "$tmp/pipe.data"
+is "$("$ANYPERF" evlist -i "$tmp/pipe.data")" cpu-clock:u "a stream: events"
+
+# the number of samples is the recorder's
+n=$(perf report --stdio -n -g none --no-children -i "$tmp/chains.data" 2>/dev/null |
+	awk '/^ .*%/ { n += $2 } END { print n + 0 }')
+is "$("$ANYPERF" script -F event -i "$tmp/chains.data" | grep -c cpu-clock)" "$n" "all samples are there"
+
+run "$ANYPERF" script -F cpu -i "$tmp/chains.data"
+is "$status" 129 "a field that samples lack: status 129"
+has "$tmp/err" "do not have CPU attribute set" "a field that samples lack: says so"
+run "$ANYPERF" script -F nonsense -i "$tmp/chains.data"
+is "$status" 129 "an unknown field: status 129"
+run "$ANYPERF" evlist -i "$tmp/none"
+is "$status" 125 "evlist: no file: status 125"
+done_testing
