@@ -163,6 +163,9 @@ int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
 
 	if (!e)
 		return -ENOMEM;
+	/* all that is opened at the start is of one moment */
+	if (!c->is_starting)
+		ap_client_moment(c);
 	*e = (struct ap_client_event){ .client = c, .fd = -1, .is_of_cpu = args->cpu >= 0 };
 	if (may_be_in_kernel(c, args))
 		ret = open_in_kernel(c, args, &e->fd);

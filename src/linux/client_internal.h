@@ -25,6 +25,7 @@ struct ap_client {
 	u32 ntasks;
 	struct ap_client_event *events;
 	u64 timer_ns;
+	bool is_starting;
 	bool is_around; /* a session around us answers perf_event_open(2) */
 };
 

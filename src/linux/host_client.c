@@ -40,7 +40,6 @@ int ap_host_client_open(struct ap_host *host, const struct ap_open_args *args,
 	int ret = 0;
 
 	full.group_fd = leader ? 0 : -1; /* the number is never looked at */
-	ap_host_client_moment(host);
 	begin(host, leader);
 	if (is_of_cpu)
 		ret = ap_host_cpus_use(host, ap_host_count_cpus());

@@ -208,7 +208,8 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 		nanosleep(&step, NULL);
 		t = scan(host, pidns, pid);
 	}
-	if (t && has_ended(t))
+	/* our own child, before its exec, is there until we have waited for it */
+	if (t && (caller || t->seg) && has_ended(t))
 		return -ESRCH;
 	if (t) {
 		ap_host_sync(host, t);

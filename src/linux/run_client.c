@@ -47,7 +47,13 @@ int ap_run_client_start(struct ap_run_state *run)
 	if (!run->sv.client)
 		return 0;
 	ret = add_tasks(run);
-	return ret ? ret : client->start(client->arg, run->sv.client);
+	if (ret)
+		return ret;
+	ap_client_moment(run->sv.client);
+	run->sv.client->is_starting = true;
+	ret = client->start(client->arg, run->sv.client);
+	run->sv.client->is_starting = false;
+	return ret;
 }
 
 void ap_run_client_begin(struct ap_run_state *run)

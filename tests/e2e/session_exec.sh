@@ -44,6 +44,13 @@ is "$status" 0 "exec with a stopped supervisor"
 has "$tmp/err" ' instructions .*# exact' "and it is counted"
 has_not "$tmp/err" 'not counted|running' "all of it"
 
+# tasks that were made, and have ended, while nobody was told of them
+run "$ANYPERF" stat --deterministic -x, -o table -e instructions,calls -- "$PROGRAMS/stopped_fork"
+want=$(stat_value table calls)
+run "$ANYPERF" stat --deterministic -x, -o table -e instructions,calls -- "$PROGRAMS/stopped_fork" stop
+is "$status" 0 "forks with a stopped supervisor"
+is "$(stat_value table calls)" "$want" "are all counted when it goes on" || note "$(cat table)"
+
 # an exec that fails, and one more, while nobody answers
 # shellcheck disable=SC2016
 run "$ANYPERF" stat -e instructions -- \
