@@ -151,6 +151,9 @@ static const char *modifiers_of(const char *name, size_t *len)
 
 static void apply(struct ap_evsel *sel, const char *mods)
 {
+	size_t len = strlen(sel->mods);
+
+	snprintf(sel->mods + len, sizeof(sel->mods) - len, "%s", mods);
 	if (sel->desc->from == AP_FROM_RAW && sel->attr.type != AP_PERF_TYPE_TRACEPOINT)
 		sel->attr.flags |= AP_PERF_EXCLUDE_KERNEL | AP_PERF_EXCLUDE_HV;
 	if (strchr(mods, 'D'))

@@ -21,6 +21,7 @@ struct ap_evsel {
 	struct ap_perf_attr attr;  /* what is opened: type, config*, bp_type, flags of modifiers */
 	u64 kinds;		   /* the engine's counters behind it (abi/raw.h) */
 	size_t leader;		   /* of its group {}, an index; AP_EVSEL_ALONE: in none */
+	char mods[24];		   /* modifiers, its own and its group's */
 	bool is_weak;		   /* a group that may be broken up where it does not fit */
 };
 

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf record`: options, and what happens when while the command runs.  cli/record.h says which
+ * part is where.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/engine_opts.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/record.h"
+#include "cli/record_opts.h"
+
+#define DEFAULT_EVENT "instructions:u"
+#define NSEC	      1000000000ULL
+
+#define FLAG(l, n, f, h)                                                                           \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
+		.offset = offsetof(struct record_opts, f), .help = (h)                             \
+	}
+#define CALL(l, n, c, v, h)                                                                        \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v),        \
+		.help = (h)                                                                        \
+	}
+#define MAYBE(l, n, c, v, h)                                                                       \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_MAYBE, .call = (c), .value = (v),       \
+		.help = (h)                                                                        \
+	}
+#define STR(l, n, f, v, h)                                                                         \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_STR,                                    \
+		.offset = offsetof(struct record_opts, f), .value = (v), .help = (h)               \
+	}
+
+/* clang-format off */
+static const struct ap_opt record_table[] = {
+	FLAG('a', "all-cpus", system_wide, "all tasks of the session, and the CPU in each sample"),
+	CALL('b', "branch-any", record_opt_any_branch, NULL, "sample the branches before each sample"),
+	FLAG('B', "no-buildid", no_build_ids, "write no build ids"),
+	CALL('c', "count", record_opt_count, "n", "one sample each n events"),
+	STR('C', "cpu", cpus, "list", "only on these CPUs (0-2,5)"),
+	FLAG('d', "data", data, "sample data addresses"),
+	CALL('D', "delay", record_opt_delay, "ms", "begin so many milliseconds after the start; -1: disabled"),
+	CALL('e', "event", record_opt_event, "event", "events to sample, separated by commas; see 'anyperf list'"),
+	CALL('F', "freq", record_opt_freq, "freq", "samples per second, or max (default 4000)"),
+	CALL('g', "graph", record_opt_graph, NULL, "sample callchains, by frame pointers"),
+	FLAG('i', "no-inherit", no_inherit, "the first process only, not its children"),
+	CALL('j', "branch-filter", record_opt_filter, "list", "branches of these kinds: any,any_call,any_ret,cond,ind_jmp,u ..."),
+	CALL('k', "clockid", record_opt_clock, "clock", "time of this clock: monotonic, monotonic_raw, realtime ..."),
+	CALL('m', "mmap-pages", record_opt_pages, "n", "pages of a ring, or a size with K, M or G (default 512K)"),
+	FLAG('N', "no-buildid-cache", no_cache, "(always: no cache of build ids is written)"),
+	STR('o', "output", output, "file", "write this file (default perf.data); -: a stream to standard output"),
+	CALL('p', "pid", record_opt_pid, "pid", "these running processes, separated by commas"),
+	FLAG('P', "period", with_period, "write the period of each sample"),
+	FLAG('q', "quiet", quiet, "print nothing at the end"),
+	FLAG('R', "raw-samples", raw, "sample raw records of tracepoints"),
+	FLAG('s', "stat", per_thread_counts, "write the count of each thread when it ends"),
+	CALL('t', "tid", record_opt_tid, "tid", "these running threads, separated by commas"),
+	FLAG('T', "timestamp", timestamps, "(always: each sample has its time)"),
+	FLAG('v', "verbose", verbose, "say what was not recorded, and why"),
+	FLAG('W', "weight", with_weight, "sample weights"),
+	MAYBE('z', "compression-level", record_opt_level, "n", "compress records with zstd (1 fast, 22 small)"),
+	FLAG(0, "all-kernel", kernel_only, "kernel mode only"),
+	FLAG(0, "all-user", user_only, "user mode only"),
+	FLAG(0, "buildid-mmap", mmap_build_ids, "build ids in records of mappings"),
+	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CALL(0, "call-graph", record_opt_chain, "mode", "callchains by fp, dwarf[,size] or lbr"),
+	STR(0, "control", control, "spec", "take commands: fd:<fd>[,<fd>] or fifo:<path>[,<path>]"),
+	FLAG(0, "code-page-size", with_code_page, "sample the page size of code"),
+	FLAG(0, "data-page-size", with_data_page, "sample the page size of data"),
+	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
+	FLAG(0, "namespaces", with_namespaces, "records of namespaces"),
+	FLAG(0, "phys-data", with_phys, "sample physical data addresses"),
+	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
+	FLAG(0, "sample-identifier", with_identifier, "sample the identifier of the event"),
+	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,requests,fault=N", true },
+	FLAG(0, "switch-events", with_switches, "records of context switches"),
+	{ 0, "switch-max-files", AP_OPT_UINT, offsetof(struct record_opts, switch_files), NULL, "n", "with --switch-output: keep the last n files", false },
+	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
+	FLAG(0, "transaction", with_transaction, "sample transaction flags"),
+	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
+	{ 0 }
+};
+/* clang-format on */
+
+static const struct ap_opt_spec record_spec = { "anyperf record", "[options] [--] [command [args]]",
+						record_table };
+
+/* --- the command runs */
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * NSEC + (u64)ts.tv_nsec;
+}
+
+/* Whether rings fill fast or slowly, what is in the file is never older than this. */
+#define TICK_NS NSEC
+
+static void set_timer(struct record *r)
+{
+	u64 at = now_ns() + TICK_NS;
+
+	if (r->enable_at && r->enable_at < at)
+		at = r->enable_at;
+	if (r->switch_at && r->switch_at < at)
+		at = r->switch_at;
+	ap_client_timer(r->client, at);
+}
+
+static void find_tasks(struct record *r)
+{
+	const struct ap_client_task *task;
+	u32 n;
+
+	if (r->opts->system_wide) {
+		r->task = ap_xgrow(NULL, 1, sizeof(*r->task));
+		r->task[0] = -1;
+		r->ntasks = 1;
+		return;
+	}
+	task = ap_client_tasks(r->client, &n);
+	r->task = ap_xgrow(NULL, n, sizeof(*r->task));
+	for (u32 i = 0; i < n; i++)
+		r->task[i] = task[i].tid;
+	r->ntasks = n;
+}
+
+static int watch(struct record *r, int fd)
+{
+	int ret = fd >= 0 ? ap_client_watch(r->client, fd) : 0;
+
+	if (!ret)
+		return 0;
+	fprintf(stderr, "anyperf record: cannot wait for commands: %s\n", strerror(-ret));
+	return AP_EXIT_FAILURE;
+}
+
+static int on_start(void *arg, struct ap_client *c)
+{
+	struct record *r = arg;
+	int ret;
+
+	r->client = c;
+	find_tasks(r);
+	ret = record_events_open(r);
+	if (!ret)
+		ret = watch(r, r->control.fd);
+	if (!ret)
+		ret = watch(r, r->signal_fd);
+	return ret ? ret : record_file_begin(r);
+}
+
+static void enable(struct record *r, bool on)
+{
+	int ret = record_events_enable(r, on);
+
+	if (ret)
+		fprintf(stderr, "anyperf record: cannot %s events: %s\n", on ? "enable" : "disable",
+			strerror(-ret));
+}
+
+static void on_begin(void *arg, u64 now)
+{
+	struct record *r = arg;
+	const struct record_opts *o = r->opts;
+
+	if (record_events_track(r))
+		fputs("anyperf record: cannot enable the event of side-band records\n", stderr);
+	if (!o->delay_ms && !(r->event[0].attr.flags & AP_PERF_ENABLE_ON_EXEC))
+		enable(r, true);
+	if (o->delay_ms > 0)
+		r->enable_at = now + (u64)o->delay_ms * 1000000;
+	if (o->switch_ns)
+		r->switch_at = now + o->switch_ns;
+	set_timer(r);
+}
+
+/* What follows each reading of the rings. */
+static void after_reading(struct record *r)
+{
+	const struct record_opts *o = r->opts;
+
+	if (r->error && !r->was_told) {
+		/* the command does not suffer for our disk: it goes on, and we say so at the end */
+		r->was_told = true;
+		fprintf(stderr, "anyperf record: cannot write %s: %s; recording ends\n",
+			r->path ? r->path : "the stream", strerror(-r->error));
+		enable(r, false);
+	}
+	if (r->error || !r->writer)
+		return;
+	if (o->switch_size && ap_writer_size(r->writer) >= o->switch_size)
+		record_file_switch(r);
+	if (o->max_size && r->written + ap_writer_size(r->writer) >= o->max_size && !r->is_full) {
+		r->is_full = true;
+		fprintf(stderr, "[ anyperf record: file size limit reached, stopping ]\n");
+		ap_client_stop(r->client);
+	}
+}
+
+static void read_rings(struct record *r)
+{
+	record_rings_read(r);
+	after_reading(r);
+}
+
+static void on_timer(void *arg, u64 now)
+{
+	struct record *r = arg;
+
+	if (r->enable_at && now >= r->enable_at) {
+		r->enable_at = 0;
+		enable(r, true);
+	}
+	read_rings(r);
+	if (r->switch_at && now >= r->switch_at) {
+		r->switch_at += r->opts->switch_ns;
+		record_file_switch(r);
+	}
+	set_timer(r);
+}
+
+static void on_command(struct record *r, enum ap_control_command command)
+{
+	if (command == AP_CONTROL_ENABLE || command == AP_CONTROL_DISABLE)
+		enable(r, command == AP_CONTROL_ENABLE);
+	else if (command == AP_CONTROL_STOP)
+		ap_client_stop(r->client);
+	else if (command == AP_CONTROL_UNKNOWN)
+		fprintf(stderr, "anyperf record: --control: unknown command '%s'\n",
+			r->control.line);
+	ap_control_ack(&r->control);
+}
+
+static void on_ready(void *arg, int fd)
+{
+	struct record *r = arg;
+	enum ap_control_command command;
+	char signals[64];
+
+	if (fd == r->signal_fd) {
+		if (read(fd, signals, sizeof(signals)) > 0)
+			record_file_switch(r);
+		return;
+	}
+	while ((command = ap_control_next(&r->control)) != AP_CONTROL_NONE) {
+		if (command == AP_CONTROL_CLOSED) {
+			ap_client_unwatch(r->client, fd);
+			return;
+		}
+		on_command(r, command);
+	}
+}
+
+static void on_news(void *arg, struct ap_client_event *e)
+{
+	(void)e;
+	read_rings(arg);
+}
+
+static void on_end(void *arg, u64 now)
+{
+	struct record *r = arg;
+
+	(void)now;
+	/* what happens from here on is of nobody who was asked for */
+	if (!r->error)
+		record_events_enable(r, false);
+	record_rings_read(r);
+	record_events_lost(r);
+	after_reading(r);
+	if (record_file_end(r) && !r->error)
+		r->error = -EIO;
+	record_events_close(r);
+	r->client = NULL;
+}
+
+static void say_end(const struct record *r, const struct ap_run_result *res)
+{
+	const struct record_opts *o = r->opts;
+
+	if (o->quiet)
+		return;
+	for (unsigned int i = 0; i < res->nnotes; i++)
+		fprintf(stderr, "anyperf: %s\n", res->notes[i].text);
+	if (r->error)
+		return;
+	if (r->lost)
+		fprintf(stderr,
+			"[ anyperf record: %llu samples were lost: a larger ring (-m) or fewer "
+			"samples (-F, -c) would help ]\n",
+			(unsigned long long)r->lost);
+	fprintf(stderr, "[ anyperf record: Captured and wrote %.3f MB %s (%llu samples) ]\n",
+		(double)r->written / 1048576, r->path ? r->path : "-",
+		(unsigned long long)r->samples);
+}
+
+static void fini(struct record *r)
+{
+	for (size_t i = 0; i < r->nevents; i++)
+		free(r->event[i].name);
+	free(r->event);
+	free(r->cpu);
+	free(r->task);
+	ap_control_close(&r->control);
+	record_file_fini(r);
+}
+
+static int record(struct record_opts *o)
+{
+	struct record r = { .opts = o, .control = { .fd = -1, .ack = -1 } };
+	struct ap_run_client client = { .arg = &r,
+					.start = on_start,
+					.begin = on_begin,
+					.timer = on_timer,
+					.ready = on_ready,
+					.news = on_news,
+					.end = on_end };
+	struct ap_run_result res = { 0 };
+	int ret = record_prepare(&r);
+
+	if (ret)
+		goto out;
+	o->run.client = &client;
+	o->run.is_beside = o->run.ntargets && o->run.argv;
+	ret = ap_run(&o->run, &res);
+	if (!ret) {
+		say_end(&r, &res);
+		ret = o->run.argv ? ap_engine_exit_status(res.wait_status) : 0;
+		ret = r.error ? AP_EXIT_FAILURE : ret;
+		ap_run_result_fini(&res);
+	}
+out:
+	fini(&r);
+	return ret;
+}
+
+static int parse(struct record_opts *o, int argc, char **argv, int *status)
+{
+	char why[AP_OPT_WHY];
+	int rest;
+
+	*status = AP_EXIT_USAGE;
+	switch (ap_opts_parse(&record_spec, o, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&record_spec, stdout);
+		*status = 0;
+		return -1;
+	case AP_OPTS_ERROR:
+		return -1;
+	case AP_OPTS_OK:
+		break;
+	}
+	if (rest >= argc && !o->run.ntargets) {
+		fputs("anyperf record: no command to record\n", stderr);
+		ap_opts_usage(&record_spec, stderr);
+		return -1;
+	}
+	if (o->user_only && o->kernel_only) {
+		fputs("anyperf record: --all-user and --all-kernel exclude each other\n", stderr);
+		return -1;
+	}
+	if (!o->events.n && ap_evlist_parse(&o->events, DEFAULT_EVENT, why, sizeof(why)))
+		ap_die("%s", why);
+	o->run.argv = rest < argc ? argv + rest : NULL;
+	return 0;
+}
+
+int ap_cmd_record(int argc, char **argv)
+{
+	struct record_opts o = { .run.err = stderr };
+	char name[] = "anyperf";
+	int status;
+
+	o.argv = ap_xgrow(NULL, (size_t)argc + 2, sizeof(*o.argv));
+	o.argv[0] = name;
+	for (int i = 0; i <= argc; i++)
+		o.argv[i + 1] = argv[i];
+	if (!parse(&o, argc, argv, &status))
+		status = record(&o);
+	ap_evlist_fini(&o.events);
+	free(o.argv);
+	ap_targets_fini(&o.targets);
+	return status;
+}

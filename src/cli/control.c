@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/memory.h"
+#include "cli/options.h"
+
+static bool parse_fd(const char **p, int *fd)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(*p, &end, 10);
+	if (errno || end == *p || n < 0 || n > INT_MAX)
+		return false;
+	*fd = (int)n;
+	*p = end;
+	return true;
+}
+
+static int open_fds(struct ap_control *c, const char *spec, char *why)
+{
+	const char *p = spec;
+
+	if (!parse_fd(&p, &c->fd) || (*p == ',' && (p++, !parse_fd(&p, &c->ack))) || *p) {
+		snprintf(why, AP_OPT_WHY, "needs fd:<descriptor>[,<descriptor>]");
+		return -EINVAL;
+	}
+	if (fcntl(c->fd, F_GETFD) < 0 || (c->ack >= 0 && fcntl(c->ack, F_GETFD) < 0)) {
+		snprintf(why, AP_OPT_WHY, "the descriptor is not open");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* For reading and writing, so that it does not end when a writer goes. */
+static int open_fifo(const char *path, char *why)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		snprintf(why, AP_OPT_WHY, "cannot open %.200s: %s", path, strerror(errno));
+	return fd;
+}
+
+static int open_fifos(struct ap_control *c, const char *spec, char *why)
+{
+	char *path = ap_xstrdup(spec), *comma = strchr(path, ',');
+
+	if (comma)
+		*comma = '\0';
+	c->owns_fds = true;
+	c->fd = open_fifo(path, why);
+	if (c->fd >= 0 && comma)
+		c->ack = open_fifo(comma + 1, why);
+	free(path);
+	if (c->fd >= 0 && (!comma || c->ack >= 0))
+		return 0;
+	ap_control_close(c);
+	return -EINVAL;
+}
+
+int ap_control_open(struct ap_control *c, const char *spec, char *why)
+{
+	*c = (struct ap_control){ .fd = -1, .ack = -1 };
+	if (!strncmp(spec, "fd:", 3))
+		return open_fds(c, spec + 3, why);
+	if (!strncmp(spec, "fifo:", 5) && spec[5])
+		return open_fifos(c, spec + 5, why);
+	snprintf(why, AP_OPT_WHY, "needs fd:<descriptor>[,<descriptor>] or fifo:<path>[,<path>]");
+	return -EINVAL;
+}
+
+void ap_control_close(struct ap_control *c)
+{
+	if (c->owns_fds && c->fd >= 0)
+		close(c->fd);
+	if (c->owns_fds && c->ack >= 0)
+		close(c->ack);
+	c->fd = c->ack = -1;
+}
+
+static enum ap_control_command command_of(const char *line)
+{
+	static const struct {
+		const char *word;
+		enum ap_control_command command;
+	} words[] = { { "enable", AP_CONTROL_ENABLE },
+		      { "disable", AP_CONTROL_DISABLE },
+		      { "stop", AP_CONTROL_STOP },
+		      { "ping", AP_CONTROL_PING } };
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(words); i++)
+		if (!strcmp(line, words[i].word))
+			return words[i].command;
+	return AP_CONTROL_UNKNOWN;
+}
+
+/*
+ * One byte at a time, and never without asking first: the descriptor is somebody's, who may have left it
+ * one that waits where it is empty.
+ */
+enum ap_control_command ap_control_next(struct ap_control *c)
+{
+	for (;;) {
+		struct pollfd there = { .fd = c->fd, .events = POLLIN };
+		ssize_t n;
+		char byte;
+
+		if (poll(&there, 1, 0) < 1)
+			return AP_CONTROL_NONE;
+		n = read(c->fd, &byte, 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? AP_CONTROL_NONE : AP_CONTROL_CLOSED;
+		if (!n)
+			return AP_CONTROL_CLOSED;
+		if (byte != '\n' && byte != '\0') {
+			c->is_cut |= c->len + 1 >= sizeof(c->line);
+			if (!c->is_cut)
+				c->line[c->len++] = byte;
+			continue;
+		}
+		c->line[c->len] = '\0';
+		c->len = 0;
+		if (!c->is_cut)
+			return command_of(c->line);
+		c->is_cut = false;
+		return AP_CONTROL_UNKNOWN;
+	}
+}
+
+void ap_control_ack(const struct ap_control *c)
+{
+	static const char word[] = "ack\n";
+
+	while (c->ack >= 0 && write(c->ack, word, sizeof(word) - 1) < 0 && errno == EINTR)
+		;
+}

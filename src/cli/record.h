@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One recording: what was asked for, the events and their rings, and the file.  Each part has a file:
+ * record_opts.c the words of options, record_prepare.c what is decided before the start, record_attr.c
+ * what it means for an event, record_events.c opens, record_rings.c reads rings, record_file.c writes,
+ * record_dsos.c and record_tasks.c collect names and processes; cmd_record.c puts them together.
+ */
+#ifndef AP_CLI_RECORD_H
+#define AP_CLI_RECORD_H
+
+#include "base/types.h"
+#include "cli/control.h"
+#include "cli/evlist.h"
+#include "cli/targets.h"
+#include "linux/client.h"
+#include "linux/run.h"
+#include "profile/buf.h"
+#include "profile/running.h"
+#include "profile/write.h"
+
+enum record_chain { RECORD_CHAIN_NONE, RECORD_CHAIN_FP, RECORD_CHAIN_DWARF, RECORD_CHAIN_LBR };
+
+struct record_opts {
+	struct ap_run_options run; /* first: cli/engine_opts.h */
+	struct ap_evlist events;
+	u64 count; /* -c; 0: a frequency */
+	u64 freq;
+	bool is_freq_max;
+	enum record_chain chain;
+	u32 stack_size;
+	u64 branches; /* branch_sample_type; 0: none */
+	u64 sample;   /* further AP_PERF_SAMPLE_* */
+	u64 tracking; /* further AP_PERF_* of the one that carries side-band records */
+	bool data, raw, per_thread_counts, timestamps;
+	bool user_only, kernel_only;
+	bool has_clock;
+	s32 clock;
+	const char *cpus;
+	bool system_wide;
+	s64 delay_ms; /* -1: begin disabled and stay so */
+	const char *output;
+	u64 pages; /* of a ring; 0: as perf */
+	bool no_inherit;
+	unsigned int level;
+	const char *control;
+	u64 max_size;
+	bool no_build_ids, mmap_build_ids;
+	/* --switch-output */
+	bool do_switch, switch_on_signal;
+	u64 switch_size, switch_ns;
+	unsigned int switch_files;
+	bool quiet, verbose;
+	/* further AP_PERF_SAMPLE_* and side-band records by their names */
+	bool with_period, with_cpu, with_identifier, with_weight, with_phys, with_data_page;
+	bool with_code_page, with_transaction, with_switches, with_namespaces;
+	bool no_cache;
+	char **argv; /* our own command line, for the file */
+	struct ap_targets targets;
+};
+
+/* --- an event as it is opened */
+
+struct record_event {
+	struct ap_perf_attr attr;
+	char *name;
+	size_t leader;
+	enum ap_client_place place;
+	bool has_modifier;	     /* u or k were given: do not fall back */
+	bool is_tracking;	     /* side-band records only: is not disabled with the others */
+	struct ap_client_event **fd; /* [cpu * ntasks + task] */
+	u64 *ids;
+	size_t nids;
+};
+
+struct record_ring {
+	struct ap_client_event *event;
+	struct ap_client_map map;
+	bool is_of_kernel;
+};
+
+/* Names of files whose code was mapped: a hash table. */
+struct record_dsos {
+	char **name; /* room of them, a power of two */
+	size_t n, room;
+	bool has_kernel;
+};
+
+struct record_tasks {
+	pid_t *pid;
+	size_t n;
+};
+
+struct record {
+	struct record_opts *opts;
+	struct ap_client *client;
+	struct record_event *event;
+	size_t nevents;
+	s32 *cpu; /* to open on; -1 alone: wherever the task is */
+	u32 ncpus;
+	pid_t *task; /* -1 alone: all of them */
+	size_t ntasks;
+	struct record_ring *ring;
+	size_t nrings;
+	int error; /* of the file: nothing is written any more */
+	bool was_told, is_full;
+	u64 enable_at, switch_at; /* ns; 0: not planned */
+	struct ap_control control;
+	int signal_fd; /* a byte each SIGUSR2; -1: none */
+
+	/* the file */
+	struct ap_writer *writer;
+	struct ap_write_event *described;
+	struct ap_buf scratch;
+	const char *path; /* of a file, else NULL: into stream */
+	int stream;
+	struct record_dsos dsos;
+	u64 samples, lost, written;
+	struct record_tasks tasks; /* processes that live: for the next file */
+	bool is_next;		   /* not the first file */
+	char **old;		   /* files of before, oldest first */
+	size_t nold;
+	u64 first_time, last_time;
+};
+
+/* --- record_prepare.c */
+
+/* 0, or an exit status after one line on stderr. */
+AP_MUST_CHECK int record_prepare(struct record *r);
+
+/* --- record_attr.c */
+
+/* Everything of an attr but the event itself.  tracks: it carries the side-band records. */
+void record_attr_fill(const struct record *r, struct record_event *ev, bool tracks);
+
+/* --- record_events.c */
+
+/* 0, or an exit status after one line on stderr. */
+AP_MUST_CHECK int record_events_open(struct record *r);
+int record_events_enable(struct record *r, bool on);
+/* The event for side-band records, where it does not begin with the exec. */
+int record_events_track(struct record *r);
+/* What was lost and no record tells of. */
+void record_events_lost(struct record *r);
+void record_events_close(struct record *r);
+
+/* --- record_rings.c */
+
+/* Hands what is in all rings to the file.  Errors are in r->error. */
+void record_rings_read(struct record *r);
+/* What is told of records at the end. */
+void record_account(struct record *r, const char *records, size_t size);
+
+/* --- record_dsos.c */
+
+void record_dsos_note(struct record_dsos *dsos, const char *record);
+AP_MUST_CHECK int record_dsos_write(const struct record_dsos *dsos, struct ap_writer *writer);
+void record_dsos_fini(struct record_dsos *dsos);
+
+/* --- record_tasks.c */
+
+void record_tasks_add(struct record_tasks *tasks, pid_t pid);
+void record_tasks_note(struct record_tasks *tasks, const char *record);
+
+/* --- record_file.c */
+
+AP_MUST_CHECK int record_file_begin(struct record *r);
+/* Records as the kernel wrote them, whole. */
+void record_file_put(struct record *r, const char *records, size_t size);
+/* The next file, and this one under a name that has the time.  Errors are in r->error. */
+void record_file_switch(struct record *r);
+/* -errno, after a line on stderr. */
+AP_MUST_CHECK int record_file_end(struct record *r);
+void record_file_fini(struct record *r);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From options to attrs, as perf chooses them: what a sample holds is the same for all events, so
+ * that readers find the id of its event where they look for it.
+ */
+#include "cli/record.h"
+
+#define DEFAULT_FREQ 4000
+
+/* All general registers but the segments', which perf leaves out too. */
+#define USER_REGS 0xff0fffULL
+
+#define BRANCH_USER	  (1ULL << 0)
+#define BRANCH_CALL_STACK (1ULL << 11)
+#define BRANCH_NO_FLAGS	  (1ULL << 14)
+#define BRANCH_NO_CYCLES  (1ULL << 15)
+
+static void fill_period(const struct record *r, struct ap_perf_attr *attr)
+{
+	const struct record_opts *o = r->opts;
+
+	if (attr->type == AP_PERF_TYPE_SOFTWARE && attr->config == AP_PERF_COUNT_SW_DUMMY)
+		return;
+	if (attr->sample_period || attr->flags & AP_PERF_FREQ)
+		return; /* the event itself says (period=, freq=) */
+	if (o->count || attr->type == AP_PERF_TYPE_TRACEPOINT) {
+		attr->sample_period = o->count ? o->count : 1;
+		return;
+	}
+	attr->flags |= AP_PERF_FREQ;
+	attr->sample_period = o->freq ? o->freq : DEFAULT_FREQ;
+}
+
+static void fill_chain(const struct record *r, struct ap_perf_attr *attr)
+{
+	const struct record_opts *o = r->opts;
+
+	if (o->chain == RECORD_CHAIN_NONE)
+		return;
+	attr->sample_type |= AP_PERF_SAMPLE_CALLCHAIN;
+	if (o->chain == RECORD_CHAIN_DWARF) {
+		attr->sample_type |= AP_PERF_SAMPLE_REGS_USER | AP_PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user |= USER_REGS;
+		attr->sample_stack_user = o->stack_size;
+		attr->flags |= AP_PERF_EXCLUDE_CALLCHAIN_USER;
+	} else if (o->chain == RECORD_CHAIN_LBR) {
+		attr->sample_type |= AP_PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type =
+			BRANCH_USER | BRANCH_CALL_STACK | BRANCH_NO_FLAGS | BRANCH_NO_CYCLES;
+	}
+}
+
+static void fill_sample(const struct record *r, struct ap_perf_attr *attr)
+{
+	const struct record_opts *o = r->opts;
+	bool has_cpu = o->system_wide || o->cpus;
+
+	attr->sample_type |= AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_TID | AP_PERF_SAMPLE_TIME;
+	attr->sample_type |= o->sample;
+	if (!o->count || r->nevents > 1)
+		attr->sample_type |= AP_PERF_SAMPLE_PERIOD;
+	if (r->nevents > 1)
+		attr->sample_type |= AP_PERF_SAMPLE_IDENTIFIER;
+	if (has_cpu || o->raw)
+		attr->sample_type |= AP_PERF_SAMPLE_CPU;
+	if (o->data)
+		attr->sample_type |= AP_PERF_SAMPLE_ADDR;
+	if (o->raw)
+		attr->sample_type |= AP_PERF_SAMPLE_RAW;
+	if (o->branches) {
+		attr->sample_type |= AP_PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type = o->branches;
+	}
+	fill_chain(r, attr);
+}
+
+/* perf's evlist has RAW for tracepoints; all events have it then, or none. */
+static bool has_tracepoint(const struct record *r)
+{
+	for (size_t i = 0; i < r->nevents; i++)
+		if (r->event[i].attr.type == AP_PERF_TYPE_TRACEPOINT)
+			return true;
+	return false;
+}
+
+static void fill_tracking(const struct record *r, struct ap_perf_attr *attr)
+{
+	attr->flags |= AP_PERF_MMAP | AP_PERF_MMAP2 | AP_PERF_COMM | AP_PERF_COMM_EXEC |
+		       AP_PERF_TASK | r->opts->tracking;
+	/* an unwinder looks for its tables in mappings that are not code */
+	if (r->opts->data || r->opts->chain == RECORD_CHAIN_DWARF)
+		attr->flags |= AP_PERF_MMAP_DATA;
+	if (r->opts->mmap_build_ids)
+		attr->flags |= AP_PERF_BUILD_ID;
+}
+
+/* Who begins it: the exec of the command, we, or the leader of its group. */
+static void fill_start(const struct record *r, struct record_event *ev)
+{
+	const struct record_opts *o = r->opts;
+	bool leads = &r->event[ev->leader] == ev;
+
+	if (!leads)
+		return;
+	ev->attr.flags |= AP_PERF_DISABLED;
+	if (o->run.argv && !o->run.ntargets && !o->system_wide && (!o->delay_ms || ev->is_tracking))
+		ev->attr.flags |= AP_PERF_ENABLE_ON_EXEC;
+}
+
+void record_attr_fill(const struct record *r, struct record_event *ev, bool tracks)
+{
+	const struct record_opts *o = r->opts;
+	struct ap_perf_attr *attr = &ev->attr;
+
+	attr->read_format = AP_PERF_FORMAT_ID | AP_PERF_FORMAT_LOST;
+	attr->flags |= AP_PERF_SAMPLE_ID_ALL;
+	if (!o->no_inherit)
+		attr->flags |= AP_PERF_INHERIT;
+	if (o->per_thread_counts)
+		attr->flags |= AP_PERF_INHERIT_STAT;
+	if (o->user_only)
+		attr->flags |= AP_PERF_EXCLUDE_KERNEL | AP_PERF_EXCLUDE_HV;
+	if (o->kernel_only)
+		attr->flags |= AP_PERF_EXCLUDE_USER | AP_PERF_EXCLUDE_HV;
+	if (o->has_clock) {
+		attr->flags |= AP_PERF_USE_CLOCKID;
+		attr->clockid = o->clock;
+	}
+	fill_period(r, attr);
+	fill_sample(r, attr);
+	if (has_tracepoint(r))
+		attr->sample_type |= AP_PERF_SAMPLE_RAW | AP_PERF_SAMPLE_CPU;
+	if (tracks)
+		fill_tracking(r, attr);
+	fill_start(r, ev);
+}

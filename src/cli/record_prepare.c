@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is decided before the command is started: which events, where they are opened, where the records go
+ * and who may interrupt.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/outfile.h"
+#include "cli/record.h"
+#include "cli/record_opts.h"
+
+#define DEFAULT_PATH "perf.data"
+#define MAX_RATE     "/proc/sys/kernel/perf_event_max_sample_rate"
+#define ONLINE_CPUS  "/sys/devices/system/cpu/online"
+
+static u64 max_rate(void)
+{
+	FILE *file = fopen(MAX_RATE, "re");
+	u64 rate = 0;
+
+	if (file && fscanf(file, "%lu", &rate) != 1)
+		rate = 0;
+	if (file)
+		fclose(file);
+	return rate;
+}
+
+/* A frequency above what the kernel allows is an error there; perf takes what is allowed. */
+static void choose_rate(struct record_opts *o)
+{
+	u64 max = max_rate();
+
+	if (o->is_freq_max)
+		o->freq = max ? max : 100000;
+	if (!max || o->freq <= max)
+		return;
+	if (!o->quiet)
+		fprintf(stderr,
+			"anyperf record: at most %llu samples per second are allowed (%s)\n",
+			(unsigned long long)max, MAX_RATE);
+	o->freq = max;
+}
+
+static void choose_samples(struct record_opts *o)
+{
+	static const struct {
+		size_t offset;
+		u64 bit;
+	} each[] = {
+		{ offsetof(struct record_opts, with_period), AP_PERF_SAMPLE_PERIOD },
+		{ offsetof(struct record_opts, with_cpu), AP_PERF_SAMPLE_CPU },
+		{ offsetof(struct record_opts, with_identifier), AP_PERF_SAMPLE_IDENTIFIER },
+		{ offsetof(struct record_opts, with_weight), AP_PERF_SAMPLE_WEIGHT },
+		{ offsetof(struct record_opts, with_phys), AP_PERF_SAMPLE_PHYS_ADDR },
+		{ offsetof(struct record_opts, with_data_page), AP_PERF_SAMPLE_DATA_PAGE_SIZE },
+		{ offsetof(struct record_opts, with_code_page), AP_PERF_SAMPLE_CODE_PAGE_SIZE },
+		{ offsetof(struct record_opts, with_transaction), AP_PERF_SAMPLE_TRANSACTION },
+	};
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(each); i++)
+		if (*(bool *)((char *)o + each[i].offset))
+			o->sample |= each[i].bit;
+	if (o->with_phys || o->with_data_page)
+		o->data = true;
+	o->tracking |= o->with_switches ? AP_PERF_CONTEXT_SWITCH : 0;
+	o->tracking |= o->with_namespaces ? AP_PERF_NAMESPACES : 0;
+}
+
+static void apply_modifiers(struct record_event *ev, const char *mods)
+{
+	bool user = strchr(mods, 'u'), kernel = strchr(mods, 'k'), hv = strchr(mods, 'h');
+	u64 precise = 0;
+
+	for (const char *p = mods; *p; p++)
+		precise += *p == 'p';
+	ev->attr.flags |= precise << AP_PERF_PRECISE_IP_SHIFT;
+	if (user || kernel || hv) {
+		ev->has_modifier = true;
+		ev->attr.flags |= user ? 0 : AP_PERF_EXCLUDE_USER;
+		ev->attr.flags |= kernel ? 0 : AP_PERF_EXCLUDE_KERNEL;
+		ev->attr.flags |= hv ? 0 : AP_PERF_EXCLUDE_HV;
+	}
+}
+
+/* Named as perf names it: what counts user mode only says so. */
+static void choose_event(struct record_event *ev, const struct ap_evsel *sel, size_t index)
+{
+	ev->attr = sel->attr;
+	ev->leader = sel->leader == AP_EVSEL_ALONE ? index : sel->leader;
+	ev->place =
+		sel->attr.type == AP_PERF_TYPE_SOFTWARE ? AP_CLIENT_ANYWHERE : AP_CLIENT_SESSION;
+	apply_modifiers(ev, sel->mods);
+	if (ev->attr.flags & AP_PERF_EXCLUDE_KERNEL && !ev->has_modifier)
+		ev->name = ap_xasprintf("%s%su", sel->name, *sel->mods ? "" : ":");
+	else
+		ev->name = ap_xstrdup(sel->name);
+}
+
+/* Why it cannot be, or NULL.  A software event that counts nothing still carries records. */
+static const char *why_not(const struct ap_evsel *sel)
+{
+	if (sel->desc->from == AP_FROM_TIME)
+		return "a time is no event that could be sampled";
+	if (sel->desc->kind == AP_KIND_UNSUPPORTED && sel->attr.type != AP_PERF_TYPE_SOFTWARE)
+		return sel->desc->why;
+	return sel->desc->from == AP_FROM_RAW ? sel->why : NULL;
+}
+
+/*
+ * While events are disabled their side-band records are not written either: names and mappings of what
+ * starts meanwhile would be unknown.  So these get an event of their own, which is never disabled.
+ */
+static void add_tracking(struct record *r)
+{
+	struct record_event *ev = &r->event[r->nevents];
+
+	*ev = (struct record_event){ .name = ap_xstrdup("dummy:u"),
+				     .leader = r->nevents,
+				     .place = r->opts->run.no_engine ? AP_CLIENT_ANYWHERE
+								     : AP_CLIENT_SESSION,
+				     .has_modifier = true,
+				     .is_tracking = true };
+	ev->attr.type = AP_PERF_TYPE_SOFTWARE;
+	ev->attr.config = AP_PERF_COUNT_SW_DUMMY;
+	ev->attr.flags = AP_PERF_EXCLUDE_KERNEL | AP_PERF_EXCLUDE_HV;
+	r->nevents++;
+}
+
+/* False: a line was said. */
+static bool choose_events(struct record *r)
+{
+	struct record_opts *o = r->opts;
+	struct ap_evlist *list = &o->events;
+
+	r->event = ap_xgrow(NULL, list->n + 1, sizeof(*r->event));
+	memset(r->event, 0, (list->n + 1) * sizeof(*r->event));
+	r->nevents = list->n;
+	o->run.no_engine = !o->run.wait_all;
+	for (size_t i = 0; i < list->n; i++) {
+		const char *why = why_not(&list->sel[i]);
+
+		if (why) {
+			fprintf(stderr, "anyperf record: cannot sample %s: %s\n", list->sel[i].name,
+				why);
+			return false;
+		}
+		choose_event(&r->event[i], &list->sel[i], i);
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		if (r->event[i].place != AP_CLIENT_SESSION)
+			continue;
+		o->run.no_engine = false;
+		o->run.count = true;
+		o->run.kinds |= list->sel[i].kinds;
+	}
+	if (o->delay_ms || o->control)
+		add_tracking(r);
+	return true;
+}
+
+static int read_online(char *line, int size)
+{
+	FILE *file = fopen(ONLINE_CPUS, "re");
+	bool ok = file && fgets(line, size, file);
+
+	if (!ok)
+		*line = '\0';
+
+	if (file)
+		fclose(file);
+	line[strcspn(line, "\n")] = '\0';
+	return ok ? 0 : -EIO;
+}
+
+/*
+ * Where to open: on all CPUs, as children may run on any and a ring of the kernel is of one CPU.
+ * What nobody inherits, and what is in the session, goes with its task.
+ */
+static int choose_cpus(struct record *r)
+{
+	const struct record_opts *o = r->opts;
+	bool is_everywhere = o->no_inherit || !o->run.no_engine;
+	char line[4096], why[AP_OPT_WHY];
+	int ret;
+
+	if (o->cpus) {
+		ret = ap_cpus_parse(o->cpus, &r->cpu, &r->ncpus, why, sizeof(why));
+		if (ret)
+			fprintf(stderr, "anyperf record: -C: %s\n", why);
+		return ret ? AP_EXIT_USAGE : 0;
+	}
+	if (is_everywhere && !o->system_wide) {
+		r->cpu = ap_xgrow(NULL, 1, sizeof(*r->cpu));
+		r->cpu[0] = -1;
+		r->ncpus = 1;
+		return 0;
+	}
+	if (read_online(line, sizeof(line)) ||
+	    ap_cpus_parse(line, &r->cpu, &r->ncpus, why, sizeof(why))) {
+		fprintf(stderr, "anyperf record: cannot read %s\n", ONLINE_CPUS);
+		return AP_EXIT_FAILURE;
+	}
+	return 0;
+}
+
+/* A stream has standard output to itself: the command's goes where ours for people goes. */
+static int choose_output(struct record *r)
+{
+	const struct record_opts *o = r->opts;
+	struct stat st;
+	bool is_pipe = !o->output && !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode);
+
+	r->stream = -1;
+	if (!is_pipe && (!o->output || strcmp(o->output, "-"))) {
+		r->path = o->output ? o->output : DEFAULT_PATH;
+		return ap_outfile_check(r->path, stderr) ? AP_EXIT_FAILURE : 0;
+	}
+	if (o->do_switch) {
+		fputs("anyperf record: --switch-output needs a file (-o)\n", stderr);
+		return AP_EXIT_USAGE;
+	}
+	r->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (r->stream < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+		fprintf(stderr, "anyperf record: standard output is not open: %s\n",
+			strerror(errno));
+		return AP_EXIT_FAILURE;
+	}
+	return 0;
+}
+
+static int choose_control(struct record *r)
+{
+	char why[AP_OPT_WHY];
+
+	r->control.fd = r->control.ack = -1;
+	if (!r->opts->control || !ap_control_open(&r->control, r->opts->control, why))
+		return 0;
+	fprintf(stderr, "anyperf record: --control: %s\n", why);
+	return AP_EXIT_USAGE;
+}
+
+/* SIGUSR2 as a byte in a pipe. */
+static int signal_pipe[2] = { -1, -1 };
+
+static void on_signal(int sig)
+{
+	int error = errno;
+
+	(void)sig;
+	while (write(signal_pipe[1], "", 1) < 0 && errno == EINTR)
+		;
+	errno = error;
+}
+
+static int choose_signal(struct record *r)
+{
+	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	r->signal_fd = -1;
+	if (!r->opts->do_switch || r->opts->switch_size || r->opts->switch_ns)
+		return 0;
+	if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) || sigaction(SIGUSR2, &act, NULL)) {
+		fprintf(stderr, "anyperf record: cannot wait for SIGUSR2: %s\n", strerror(errno));
+		return AP_EXIT_FAILURE;
+	}
+	r->signal_fd = signal_pipe[0];
+	return 0;
+}
+
+int record_prepare(struct record *r)
+{
+	int ret;
+
+	choose_rate(r->opts);
+	choose_samples(r->opts);
+	if (!choose_events(r))
+		return AP_EXIT_FAILURE;
+	ret = choose_cpus(r);
+	if (!ret)
+		ret = choose_output(r);
+	if (!ret)
+		ret = choose_control(r);
+	if (!ret)
+		ret = choose_signal(r);
+	return ret;
+}

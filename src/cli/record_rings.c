@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the rings to the file.  A ring is read up to the head that is seen first, copied out in
+ * whole records and given free at once, so that the writing of a file never holds up who writes the ring.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "abi/record.h"
+#include "cli/record.h"
+
+/* IDENTIFIER, IP and TID, of those a sample has, precede its time. */
+static size_t time_offset(u64 sample_type)
+{
+	size_t at = sizeof(struct ap_perf_event_header);
+
+	at += sample_type & AP_PERF_SAMPLE_IDENTIFIER ? 8 : 0;
+	at += sample_type & AP_PERF_SAMPLE_IP ? 8 : 0;
+	at += sample_type & AP_PERF_SAMPLE_TID ? 8 : 0;
+	return at;
+}
+
+static void note_time(struct record *r, u64 time)
+{
+	if (!r->first_time || time < r->first_time)
+		r->first_time = time;
+	if (time > r->last_time)
+		r->last_time = time;
+}
+
+/* What the last line tells, and the section of times. */
+void record_account(struct record *r, const char *records, size_t size)
+{
+	u64 type = r->event[0].attr.sample_type;
+	size_t time_at = time_offset(type);
+
+	while (size >= sizeof(struct ap_perf_event_header)) {
+		struct ap_perf_event_header h;
+		u64 value;
+
+		memcpy(&h, records, sizeof(h));
+		if (h.size < sizeof(h) || h.size > size)
+			return;
+		record_dsos_note(&r->dsos, records);
+		if (r->opts->do_switch)
+			record_tasks_note(&r->tasks, records);
+		if (h.type == AP_PERF_RECORD_SAMPLE && h.size >= time_at + 8) {
+			memcpy(&value, records + time_at, sizeof(value));
+			note_time(r, value);
+			r->samples++;
+		} else if (h.type == AP_PERF_RECORD_LOST && h.size >= sizeof(h) + 16) {
+			memcpy(&value, records + sizeof(h) + 8, sizeof(value));
+			r->lost += value;
+		}
+		records += h.size;
+		size -= h.size;
+	}
+}
+
+/* True when there was anything. */
+static bool read_ring(struct record *r, struct record_ring *ring)
+{
+	struct ap_perf_page *page = ring->map.page;
+	u64 mask = ring->map.size - 1, tail = page->data_tail, head, from, n, first;
+
+	/* pairs with the writer's barrier: records before the head that tells of them */
+	head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	n = head - tail;
+	if (!n || n > ring->map.size)
+		return false;
+	from = tail & mask;
+	first = ring->map.size - from < n ? ring->map.size - from : n;
+	r->scratch.size = 0;
+	ap_buf_put(&r->scratch, ring->map.data + from, first);
+	ap_buf_put(&r->scratch, ring->map.data, n - first);
+	/* the copy precedes the tail that gives its place away */
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	if (r->scratch.failed) {
+		r->error = -ENOMEM;
+		return true;
+	}
+	record_account(r, r->scratch.data, r->scratch.size);
+	record_file_put(r, r->scratch.data, r->scratch.size);
+	return true;
+}
+
+void record_rings_read(struct record *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->nrings; i++)
+		any |= read_ring(r, &r->ring[i]);
+	if (!any || r->error || !r->writer)
+		return;
+	r->error = ap_writer_round(r->writer);
+	if (!r->error)
+		r->error = ap_writer_flush(r->writer);
+}
