@@ -55,6 +55,8 @@ struct ap_host_task {
 	u64 clock_base;		  /* CPU time when that began */
 	s32 world_fd[AP_WORLD_N]; /* the kernel's own events */
 	u64 world_last[AP_WORLD_N];
+	u64 world_base[AP_WORLD_N];   /* counted before that event was opened */
+	bool is_ending;		      /* nothing more is opened on it */
 	struct ap_host_point *points; /* of tracepoints: host_trace.c */
 	u32 npoints;
 	u64 points_at; /* ap_host.epoch when its end was looked for */

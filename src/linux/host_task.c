@@ -223,6 +223,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	if (t != host->asker)
 		ap_host_clock_last(t);
 	t->time_at = host->epoch;
+	t->is_ending = true;
 	ap_host_world_last(t);
 	ap_core_exit(host->core, t->core);
 	ap_host_world_fini(t);

@@ -117,6 +117,20 @@ static bool from_proc(const struct ap_host_task *t, enum ap_world_counter which,
 	}
 }
 
+/*
+ * The event is as old as the first question, and a child that was counted from its birth may be asked about
+ * much later: what it did before is in /proc.
+ */
+static void begin(struct ap_host_task *t, enum ap_world_counter which)
+{
+	u64 before, now;
+
+	t->world_fd[which] = open_event(t, which);
+	if (t->world_fd[which] >= 0 && from_proc(t, which, &now) &&
+	    read(t->world_fd[which], &before, sizeof(before)) == sizeof(before) && now > before)
+		t->world_base[which] = now - before;
+}
+
 int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
 			  u64 *v)
 {
@@ -127,11 +141,12 @@ int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_c
 	(void)cpu;
 	if (!t || which >= AP_WORLD_N)
 		return -EOPNOTSUPP;
-	if (t->world_fd[which] == AP_HOST_FD_NONE && t->tid > 0)
-		t->world_fd[which] = open_event(t, which);
+	if (t->world_fd[which] == AP_HOST_FD_NONE && t->tid > 0 && !t->is_ending)
+		begin(t, which);
 	if (t->world_fd[which] >= 0) {
 		if (read(t->world_fd[which], &now, sizeof(now)) != sizeof(now))
 			return -EOPNOTSUPP;
+		now += t->world_base[which];
 	} else if (!from_proc(t, which, &now)) {
 		/* what a task that is gone, or not there yet, is known to have counted */
 		if (t->tid > 0 && !t->world_last[which])

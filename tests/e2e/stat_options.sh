@@ -180,6 +180,11 @@ if command -v perf >/dev/null; then
 	run "$ANYPERF" run --deterministic -- \
 		"$ANYPERF" stat -x, -o inner.csv -e '{instructions:u,branches:u}' -- "$PROGRAMS/nested_calls"
 	is "$(stat_value inner.csv instructions)" "$(stat_value perf.csv instructions)" "nested, as perf"
+	run "$ANYPERF" run -- perf stat -x, -o alone.csv -e page-faults -- sh -c ':'
+	run "$ANYPERF" run -- perf stat -x, -o more.csv -e page-faults -- \
+		sh -c '/bin/true; /bin/true; /bin/true; :'
+	is "$(($(stat_value more.csv page-faults) > 2 * $(stat_value alone.csv page-faults)))" 1 \
+		"page faults of children are counted from their birth" || note "$(cat more.csv)"
 	run "$ANYPERF" run --counters 1 -- "$ANYPERF" stat -x, -o inner.csv \
 		-e calls,returns,loads,stores -- python3 -c 'sum(range(300000))'
 	is "$(awk -F, '$NF == "scaled"' inner.csv | wc -l)" 4 "on one counter all four are scaled" || note "$(cat inner.csv)"
