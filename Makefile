@@ -128,6 +128,22 @@ tsan: deps-unit
 	$(STAGE) VARIANT=$@ unit T=service/request_test
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
 
+# --- fuzzers: tests/fuzz/NAME.c with corpus/NAME; FUZZ_TIME seconds each, crashes stay in the build folder
+.PHONY: fuzz deps-fuzz
+FUZZ_TIME ?= 60
+FUZZ_SAN := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+FUZZ_B := $(BUILD)/fuzz
+deps-fuzz: deps-clang
+	@tools/deps.sh install $(PKG_FUZZ)
+fuzz: deps-fuzz
+	@mkdir -p $(FUZZ_B)/perf_data
+	clang $(CSTD) -g -O1 $(CPPFLAGS_ALL) -Itests $(FUZZ_SAN) -o $(FUZZ_B)/perf_data.bin \
+		tests/fuzz/perf_data.c tests/unit/profile/feed.c \
+		$(foreach m,profile $(DEPS_profile),$(call hosted,$(m))) \
+		$(call libraries,profile) -lm
+	cd $(FUZZ_B) && ./perf_data.bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
+		perf_data $(CURDIR)/tests/fuzz/corpus/perf_data
+
 # --- the rest
 .PHONY: demo bench gen check-gen install uninstall ci help clean
 demo:

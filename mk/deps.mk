@@ -3,6 +3,7 @@
 
 # profile: elfutils reads ELF and DWARF, libiberty's demangler names, zstd packed files
 PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make \
+	libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
 	libdw-dev=/usr/include/elfutils/libdw.h libelf-dev=/usr/include/libelf.h \
 	libiberty-dev=/usr/include/libiberty/demangle.h libzstd-dev=/usr/include/zstd.h \
 	liblzma-dev=/usr/include/lzma.h libbz2-dev=/usr/include/bzlib.h zlib1g-dev=/usr/include/zlib.h \
@@ -34,5 +35,7 @@ PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang
+# libFuzzer comes with clang's runtime
+PKG_FUZZ := $(PKG_CLANG)
 PKG_BENCH := valgrind=valgrind qemu-user=qemu-x86_64 g++=g++ python3=python3 perl=perl \
 	xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl nodejs=node

@@ -16,5 +16,6 @@ int ap_cmd_record(int argc, char **argv);
 int ap_cmd_report(int argc, char **argv);
 int ap_cmd_script(int argc, char **argv);
 int ap_cmd_evlist(int argc, char **argv);
+int ap_cmd_annotate(int argc, char **argv);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profile/symbol_internal.h"
@@ -26,6 +27,18 @@ static Elf *vdso_image(void)
 		return NULL;
 	return elf_memory((char *)(uintptr_t)p,
 			  eh->e_shoff + (size_t)eh->e_shentsize * eh->e_shnum);
+}
+
+int ap_open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 static bool same_build(const struct ap_dso *dso, Elf *elf)
@@ -57,7 +70,7 @@ bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path)
 	if (dso->kind == AP_DSO_VDSO) {
 		e->elf = vdso_image();
 	} else {
-		e->fd = open(path, O_RDONLY | O_CLOEXEC);
+		e->fd = ap_open_regular(path);
 		if (e->fd < 0)
 			return false;
 		e->elf = elf_begin(e->fd, ELF_C_READ_MMAP, NULL);
@@ -282,7 +295,7 @@ size_t ap_dso_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size)
 	}
 	if (dso->kind != AP_DSO_FILE)
 		return 0;
-	fd = open(ap_dso_file(dso, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
+	fd = ap_open_regular(ap_dso_file(dso, path, sizeof(path)));
 	if (fd >= 0) {
 		n = pread(fd, buf, size, (off_t)place);
 		close(fd);

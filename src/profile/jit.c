@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "profile/symbol_internal.h"
 
@@ -23,11 +25,19 @@ static char *hex(char *p, u64 *v)
 /* "START SIZE NAME", the numbers in hex. */
 void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 {
-	FILE *f = fopen(dso->path, "re");
+	int fd = ap_open_regular(dso->path);
+	struct stat st;
 	char *line = NULL, *p;
 	size_t cap = 0;
 	ssize_t n;
+	FILE *f;
 
+	/* anybody may write into that folder: a stranger's file tells nothing */
+	if (fd >= 0 && (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()))) {
+		close(fd);
+		return;
+	}
+	f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	if (!f)
 		return;
 	dso->symfile = dso->path;

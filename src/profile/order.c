@@ -95,6 +95,10 @@ static bool release(struct ap_order *o, u64 limit)
 {
 	size_t lo = o->first, hi = o->n, mid;
 
+	if (o->first == o->n) {
+		o->due = o->n;
+		return true;
+	}
 	if (!sort(o->q + o->first, o->n - o->first))
 		return false;
 	while (lo < hi) {

@@ -215,8 +215,10 @@ static void insert(struct ap_maps *m, const struct ap_map *map)
 	}
 	for (k = i; k < m->n && m->v[k].end <= map->end; k++)
 		;
-	memmove(m->v + i, m->v + k, (m->n - k) * sizeof(*m->v));
-	m->n -= k - i;
+	if (k > i) {
+		memmove(m->v + i, m->v + k, (m->n - k) * sizeof(*m->v));
+		m->n -= k - i;
+	}
 	if (i < m->n && m->v[i].start < map->end) {
 		m->v[i].pgoff += map->end - m->v[i].start;
 		m->v[i].start = map->end;

@@ -26,6 +26,12 @@ struct ap_elf {
 	char *memory; /* of an unpacked one */
 };
 
+/*
+ * A profile names whatever it likes: only files are opened, never a pipe to wait for or a device.
+ * The descriptor, or -1.
+ */
+int ap_open_regular(const char *path);
+
 /* The file if it is ELF and, where the DSO has a build-id, of that build. */
 bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path);
 void ap_elf_close(struct ap_elf *e);

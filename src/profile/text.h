@@ -19,7 +19,7 @@ void ap_text_grow(struct ap_text *t, size_t more);
 
 static inline char *ap_text_room(struct ap_text *t, size_t more)
 {
-	if (t->cap - t->n < more)
+	if (t->cap - t->n < more || !t->p)
 		ap_text_grow(t, more);
 	return t->p + t->n;
 }

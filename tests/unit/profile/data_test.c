@@ -3,12 +3,14 @@
  * The reader of perf.data, on files that this test writes itself: what it delivers and in which order,
  * both byte orders, streams, packed records; and that no cut and no flipped byte brings it down.
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include "feed.h"
 #include "file.h"
 #include "profile/data.h"
 #include "tap/tap.h"
@@ -269,27 +271,16 @@ static void an_unfinished_file_is_read_to_its_end(void)
 /* A copy of its own for each size, so that the sanitizer sees each byte too far. */
 static bool read_cut(size_t n, size_t flip, int how)
 {
-	char why[AP_DATA_WHY] = "";
 	uint8_t *copy = malloc(n ? n : 1);
-	struct ap_data *d = NULL;
-	bool complete = false;
-	int r;
+	bool whole;
 
 	REQUIRE(copy);
 	memcpy(copy, f.bytes, n);
 	if (flip < n)
 		copy[flip] = (uint8_t)(how ? copy[flip] ^ 0xff : copy[flip] + 1);
-	r = ap_data_open_memory(&d, copy, n, why);
-	if (r) {
-		EXPECT(why[0]);
-	} else {
-		list(d);
-		ap_data_string(d, AP_FEAT_HOSTNAME);
-		complete = !ap_data_damage(d);
-		ap_data_close(d);
-	}
+	whole = feed(copy, n);
 	free(copy);
-	return !r && complete;
+	return whole;
 }
 
 static void every_cut_is_an_error_or_reads_the_rest(void)
@@ -328,6 +319,36 @@ static void no_damaged_byte_brings_it_down(void)
 		}
 	}
 	EXPECT(true);
+}
+
+/* What a fuzzer found interesting, from the root of the sources. */
+static void the_corpus_is_survived(void)
+{
+	DIR *dir = opendir("tests/fuzz/corpus/perf_data");
+	struct dirent *e;
+	int n = 0;
+
+	REQUIRE(dir);
+	while ((e = readdir(dir))) {
+		char path[512];
+		uint8_t *copy;
+		size_t size;
+		FILE *in;
+
+		snprintf(path, sizeof(path), "tests/fuzz/corpus/perf_data/%s", e->d_name);
+		if (e->d_name[0] == '.' || !(in = fopen(path, "rb")))
+			continue;
+		size = fread(f.bytes, 1, sizeof(f.bytes), in);
+		fclose(in);
+		copy = malloc(size ? size : 1);
+		REQUIRE(copy);
+		memcpy(copy, f.bytes, size);
+		feed(copy, size);
+		free(copy);
+		n++;
+	}
+	closedir(dir);
+	EXPECT(n > 3);
 }
 
 static void what_is_no_perf_data_is_refused(void)
@@ -390,6 +411,7 @@ int main(int argc, char **argv)
 						 TAP(an_unfinished_file_is_read_to_its_end),
 						 TAP(every_cut_is_an_error_or_reads_the_rest),
 						 TAP(no_damaged_byte_brings_it_down),
+						 TAP(the_corpus_is_survived),
 						 TAP(what_is_no_perf_data_is_refused),
 						 TAP(long_queues_are_sorted_and_stable),
 						 { 0 } };

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf annotate`: functions instruction by instruction, with how often each was sampled.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/profile.h"
+#include "profile/annotate.h"
+#include "profile/disasm.h"
+
+#define COMMAND "anyperf annotate"
+
+struct annotate_args {
+	const char *input, *symbol, *dso, *symfs, *style;
+	bool stdio, no_demangle;
+	struct ap_annotate_opts print;
+};
+
+#define AT(field) offsetof(struct annotate_args, field)
+static const struct ap_opt annotate_opts[] = {
+	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
+	  "what to read (perf.data; - is standard input)", false },
+	{ 0, "stdio", AP_OPT_FLAG, AT(stdio), NULL, NULL, "print to standard output", false },
+	{ 's', "symbol", AP_OPT_STR, AT(symbol), NULL, "name", "only this function", false },
+	{ 'd', "dsos", AP_OPT_STR, AT(dso), NULL, "file", "only functions of this file", false },
+	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(print.samples), NULL, NULL,
+	  "show how many samples instead of percent", false },
+	{ 'P', "full-paths", AP_OPT_FLAG, AT(print.full_paths), NULL, NULL, "show whole paths",
+	  false },
+	{ 'M', "disassembler-style", AP_OPT_STR, AT(style), NULL, "style", "att or intel", false },
+	{ 0, "no-source", AP_OPT_FLAG, AT(print.no_source), NULL, NULL, "leave out source lines",
+	  false },
+	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
+	  "show names as the linker knows them", false },
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	{ 0 }
+};
+#undef AT
+
+static const struct ap_opt_spec annotate_spec = { COMMAND, "[options] [function]", annotate_opts };
+
+static bool wanted(const struct annotate_args *a, const struct ap_notes *n)
+{
+	return (!a->symbol || !strcmp(a->symbol, n->sym->name)) &&
+	       (!a->dso || !strcmp(a->dso, n->dso->name) || !strcmp(a->dso, n->dso->path));
+}
+
+static int print_all(const struct annotate_args *a, struct ap_data *d, struct ap_annotate *notes,
+		     struct ap_disasm *dis)
+{
+	u32 i, n = ap_annotate_finish(notes), found = 0, shown = 0;
+
+	for (i = 0; i < n; i++) {
+		const struct ap_notes *f = ap_annotate_get(notes, i);
+
+		if (!wanted(a, f))
+			continue;
+		found++;
+		shown += ap_annotate_print(f, ap_data_event(d, f->event)->name, dis, &a->print,
+					   stdout);
+	}
+	if (shown || (!found && !a->symbol && !a->dso))
+		return 0;
+	if (found)
+		fprintf(stderr, COMMAND ": the code of %s cannot be read\n",
+			a->symbol ? a->symbol : "these functions");
+	else
+		fprintf(stderr, COMMAND ": no sample was in %s\n", a->symbol ? a->symbol : a->dso);
+	return AP_EXIT_FAILURE;
+}
+
+static int annotate(const struct annotate_args *a, struct ap_data *d, struct ap_disasm *dis)
+{
+	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	struct ap_annotate *notes = ap_annotate_new(s);
+	struct ap_data_rec rec;
+	u64 damaged = 0;
+	int status;
+
+	ap_session_init(s);
+	s->symbols.no_demangle = a->no_demangle;
+	s->symbols.symfs = a->symfs;
+	ap_session_build_ids(s, d);
+	while (ap_data_next(d, &rec)) {
+		if (rec.h.type != AP_PERF_RECORD_SAMPLE)
+			ap_session_record(s, &rec);
+		else
+			damaged += !ap_annotate_sample(notes, &rec);
+	}
+	if (damaged)
+		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
+			(unsigned long long)damaged);
+	status = print_all(a, d, notes, dis);
+	ap_annotate_free(notes);
+	ap_session_fini(s);
+	free(s);
+	return status;
+}
+
+static int run(const struct annotate_args *a)
+{
+	struct ap_disasm *dis;
+	struct ap_data *d;
+	char why[AP_OPT_WHY];
+	int status, closed;
+
+	dis = ap_disasm_new(a->style && !strcmp(a->style, "intel"), why, sizeof(why));
+	if (!dis) {
+		fprintf(stderr, COMMAND ": %s\n", why);
+		return AP_EXIT_FAILURE;
+	}
+	d = ap_profile_open(COMMAND, a->input);
+	if (!d) {
+		ap_disasm_free(dis);
+		return AP_EXIT_FAILURE;
+	}
+	status = annotate(a, d, dis);
+	closed = ap_profile_close(COMMAND, a->input, d);
+	ap_disasm_free(dis);
+	return status ? status : closed;
+}
+
+int ap_cmd_annotate(int argc, char **argv)
+{
+	struct annotate_args args = { 0 };
+	int rest;
+
+	switch (ap_opts_parse(&annotate_spec, &args, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&annotate_spec, stdout);
+		return 0;
+	case AP_OPTS_ERROR:
+		return AP_EXIT_USAGE;
+	case AP_OPTS_OK:
+		break;
+	}
+	if (rest < argc && !args.symbol)
+		args.symbol = argv[rest++];
+	if (rest < argc ||
+	    (args.style && strcmp(args.style, "att") && strcmp(args.style, "intel"))) {
+		fprintf(stderr, COMMAND ": %s: %s\n", rest < argc ? argv[rest] : args.style,
+			rest < argc ? "takes one function" : "is neither att nor intel");
+		ap_opts_usage(&annotate_spec, stderr);
+		return AP_EXIT_USAGE;
+	}
+	return run(&args);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/annotate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A function that is larger is a mistake of its symbol table. */
+#define MAX_FUNCTION (64ULL * 1024 * 1024)
+
+struct ap_annotate {
+	struct ap_session *s;
+	struct ap_notes **slot; /* by (event, symbol) */
+	u32 n, cap;
+	struct ap_notes **all;
+};
+
+struct ap_annotate *ap_annotate_new(struct ap_session *s)
+{
+	struct ap_annotate *a = ap_profile_calloc(1, sizeof(*a));
+
+	a->s = s;
+	return a;
+}
+
+void ap_annotate_free(struct ap_annotate *a)
+{
+	u32 i;
+
+	for (i = 0; i < a->n; i++) {
+		free(a->all[i]->by_byte);
+		free(a->all[i]->n_by_byte);
+		free(a->all[i]);
+	}
+	free(a->all);
+	free(a->slot);
+	free(a);
+}
+
+static u32 slot_of(const struct ap_annotate *a, const struct ap_symbol *sym, u32 event)
+{
+	u64 h = ((u64)(uintptr_t)sym + event) * 0x9e3779b97f4a7c15ULL;
+	u32 i = (u32)(h >> 32) & (a->cap - 1);
+
+	while (a->slot[i] && (a->slot[i]->sym != sym || a->slot[i]->event != event))
+		i = (i + 1) & (a->cap - 1);
+	return i;
+}
+
+static void grow(struct ap_annotate *a)
+{
+	u32 i;
+
+	a->cap = a->cap ? 2 * a->cap : 256;
+	free(a->slot);
+	a->slot = ap_profile_calloc(a->cap, sizeof(struct ap_notes *));
+	for (i = 0; i < a->n; i++)
+		a->slot[slot_of(a, a->all[i]->sym, a->all[i]->event)] = a->all[i];
+	a->all = ap_profile_realloc(a->all, a->cap, sizeof(struct ap_notes *));
+}
+
+static struct ap_notes *notes_of(struct ap_annotate *a, const struct ap_place *p, u32 event)
+{
+	u64 size = p->sym->end - p->sym->start;
+	struct ap_notes *n;
+	u32 i;
+
+	if (2 * (a->n + 1) > a->cap)
+		grow(a);
+	i = slot_of(a, p->sym, event);
+	if (a->slot[i])
+		return a->slot[i];
+	n = ap_profile_calloc(1, sizeof(*n));
+	n->dso = p->dso;
+	n->sym = p->sym;
+	n->event = event;
+	n->by_byte = ap_profile_calloc(size + 1, sizeof(u64));
+	n->n_by_byte = ap_profile_calloc(size + 1, sizeof(u64));
+	a->slot[i] = n;
+	a->all[a->n++] = n;
+	return n;
+}
+
+bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
+{
+	struct ap_thread *t;
+	struct ap_sample s;
+	struct ap_notes *n;
+	struct ap_place p;
+
+	if (!rec->event)
+		return true;
+	if (ap_sample_parse(rec->event, rec->bytes, &s))
+		return false;
+	t = ap_session_thread(a->s, s.pid, s.tid);
+	ap_session_resolve(a->s, t, s.cpumode, s.ip, &p);
+	if (!p.sym || p.sym->end - p.sym->start > MAX_FUNCTION)
+		return true;
+	n = notes_of(a, &p, rec->event->index);
+	n->period += s.period;
+	n->count++;
+	n->by_byte[p.addr - p.sym->start] += s.period;
+	n->n_by_byte[p.addr - p.sym->start]++;
+	return true;
+}
+
+static int by_weight(const void *pa, const void *pb)
+{
+	const struct ap_notes *a = *(struct ap_notes *const *)pa;
+	const struct ap_notes *b = *(struct ap_notes *const *)pb;
+	int r;
+
+	if (a->event != b->event)
+		return a->event < b->event ? -1 : 1;
+	if (a->period != b->period)
+		return a->period > b->period ? -1 : 1;
+	r = strcmp(a->dso->path, b->dso->path);
+	if (!r)
+		r = strcmp(a->sym->name, b->sym->name);
+	return r ? r : (a->sym->start > b->sym->start) - (a->sym->start < b->sym->start);
+}
+
+u32 ap_annotate_finish(struct ap_annotate *a)
+{
+	if (a->n)
+		qsort(a->all, a->n, sizeof(struct ap_notes *), by_weight);
+	return a->n;
+}
+
+const struct ap_notes *ap_annotate_get(const struct ap_annotate *a, u32 i)
+{
+	return a->all[i];
+}

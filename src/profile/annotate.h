@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often each instruction of a function was sampled, and the function's text with that beside it.
+ */
+#ifndef AP_PROFILE_ANNOTATE_H
+#define AP_PROFILE_ANNOTATE_H
+
+#include <stdio.h>
+
+#include "profile/session.h"
+
+/* Samples of one function, of one event. */
+struct ap_notes {
+	struct ap_dso *dso;
+	const struct ap_symbol *sym;
+	u32 event;
+	u64 period, count;
+	u64 *by_byte;	/* periods, one per byte of the function */
+	u64 *n_by_byte; /* samples */
+};
+
+struct ap_annotate;
+
+struct ap_annotate *ap_annotate_new(struct ap_session *s);
+void ap_annotate_free(struct ap_annotate *a);
+/* false: the sample is damaged */
+bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec);
+/* All functions, the heaviest of each event first. */
+u32 ap_annotate_finish(struct ap_annotate *a);
+const struct ap_notes *ap_annotate_get(const struct ap_annotate *a, u32 i);
+
+struct ap_annotate_opts {
+	bool samples; /* show how many instead of percent */
+	bool full_paths;
+	bool no_source;
+	bool quiet;
+};
+
+struct ap_disasm;
+/* false: the function's code is not to be had. */
+bool ap_annotate_print(const struct ap_notes *n, const char *event, struct ap_disasm *d,
+		       const struct ap_annotate_opts *opts, FILE *out);
+
+#endif

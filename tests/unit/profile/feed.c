@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "feed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profile/describe.h"
+#include "profile/hist_opts.h"
+#include "profile/script.h"
+
+static bool read_all(struct ap_data *d, struct ap_session *s, struct ap_fold *f,
+		     struct ap_script *c, FILE *out)
+{
+	bool whole = true, checked = false;
+	struct ap_data_rec rec;
+	char why[400];
+
+	while (ap_data_next(d, &rec)) {
+		if (!checked && rec.h.type < 64)
+			checked = !ap_script_check(c, why, sizeof(why));
+		if (rec.h.type == 9)
+			whole &= ap_fold_sample(f, &rec);
+		else
+			ap_session_record(s, &rec);
+		ap_script_record(c, &rec);
+	}
+	ap_fold_finish(f);
+	for (uint32_t i = 0; i < ap_data_nevents(d); i++) {
+		if (ap_fold_hist(f, i))
+			ap_hist_print(ap_fold_hist(f, i), out);
+	}
+	return whole && !ap_data_damage(d);
+}
+
+bool feed(const uint8_t *bytes, size_t size)
+{
+	struct ap_script_opts lines = { .fields = "+pid,+addr", .tasks = true, .mmaps = true };
+	FILE *out = fopen("/dev/null", "w");
+	char why[400] = "";
+	struct ap_hist_opts opts;
+	struct ap_session *s;
+	struct ap_script *c;
+	struct ap_fold *f;
+	struct ap_data *d;
+	bool whole;
+
+	if (!out || ap_data_open_memory(&d, bytes, size, why)) {
+		if (out)
+			fclose(out);
+		return false;
+	}
+	s = calloc(1, sizeof(*s));
+	ap_session_init(s);
+	ap_session_build_ids(s, d);
+	ap_data_print_header(d, out);
+	ap_hist_opts_init(&opts);
+	opts.children = true;
+	opts.inlines = true;
+	if (ap_hist_opts_columns(&opts, "pid,comm,dso,sym", NULL, 7, why, sizeof(why)))
+		abort();
+	f = ap_fold_new(s, &opts);
+	c = ap_script_new(s, d, &lines, out);
+	whole = read_all(d, s, f, c, out);
+	ap_script_free(c);
+	ap_fold_free(f);
+	ap_session_fini(s);
+	free(s);
+	ap_data_close(d);
+	fclose(out);
+	return whole;
+}
