@@ -51,9 +51,9 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 	f->opts = *opts;
 	for (i = 0; i < opts->nsort; i++)
 		f->by_cpu |= opts->sort[i] == AP_KEY_CPU;
-	f->cap = 4 * MAX_WAITING;
+	f->cap = 1024;
 	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
-	f->waiting = ap_profile_calloc(MAX_WAITING, sizeof(struct bucket *));
+	f->waiting = ap_profile_calloc(f->cap / 4, sizeof(struct bucket *));
 	s->before_change = flush;
 	s->change_arg = f;
 	return f;
@@ -157,6 +157,22 @@ static void flush(void *arg)
 	ap_arena_fini(&f->arena);
 }
 
+static void grow(struct ap_fold *f)
+{
+	u32 i, k;
+
+	f->cap *= 2;
+	free(f->slot);
+	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
+	f->waiting = ap_profile_realloc(f->waiting, f->cap / 4, sizeof(struct bucket *));
+	for (i = 0; i < f->n; i++) {
+		k = (u32)f->waiting[i]->hash & (f->cap - 1);
+		while (f->slot[k])
+			k = (k + 1) & (f->cap - 1);
+		f->slot[k] = f->waiting[i];
+	}
+}
+
 static void add(struct ap_fold *f, struct bucket *key, const u8 *chain)
 {
 	struct bucket *b;
@@ -174,6 +190,10 @@ static void add(struct ap_fold *f, struct bucket *key, const u8 *chain)
 	if (f->n == MAX_WAITING || f->bytes > MAX_BYTES) {
 		flush(f);
 		k = (u32)key->hash & (f->cap - 1);
+	} else if (f->n == f->cap / 4) {
+		grow(f);
+		for (k = (u32)key->hash & (f->cap - 1); f->slot[k]; k = (k + 1) & (f->cap - 1))
+			;
 	}
 	b = ap_arena_get(&f->arena, sizeof(*b) + 8 * key->nchain);
 	*b = *key;

@@ -36,7 +36,7 @@ for fn in leaf other; do
 	run "$ANYPERF" annotate -i "$tmp/data" "$fn"
 	is "$status" 0 "$fn: status 0"
 	is "$(shares "$tmp/out")" "$(shares "$tmp/theirs")" "$fn: shares of all addresses"
-	is "$(shares "$tmp/out" | awk 'END { print NR > 5 }')" 1 "$fn: has instructions"
+	is "$(shares "$tmp/out" | awk 'END { print (NR > 5) }')" 1 "$fn: has instructions"
 	is "$(head -n 2 "$tmp/out")" "$(head -n 2 "$tmp/theirs")" "$fn: the title"
 done
 run "$ANYPERF" annotate -i "$tmp/data" leaf
