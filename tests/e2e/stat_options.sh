@@ -157,7 +157,7 @@ is "$(awk -F, '$4 == "instructions" && $2 + 0 > last && NR > 3 { print "more" } 
 	"--per-thread: the busiest first"
 run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -t "$victim" -e instructions,task-clock -- sleep 0.1
 is "$(($(stat_value csv instructions) > 1000))" 1 "-t: one thread"
-run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e task-clock,page-faults --timeout 100
+run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e task-clock,page-faults --timeout 2000
 is "$status" 0 "-p without a command: until the time is over"
 has csv '^[0-9.]+,msec,task-clock,[1-9]' "-p: without an engine for the kernel's events"
 start timeout -k 5 60 "$ANYPERF" stat -p "$victim" -e instructions -I 50
