@@ -315,7 +315,8 @@ static void fini(struct record *r)
 	for (size_t i = 0; i < r->nevents; i++)
 		free(r->event[i].name);
 	free(r->event);
-	free(r->cpu);
+	free(r->each.cpu);
+	free(r->any.cpu);
 	free(r->task);
 	ap_control_close(&r->control);
 	record_file_fini(r);

@@ -60,14 +60,22 @@ struct record_opts {
 
 /* --- an event as it is opened */
 
+/* CPUs to open on; -1 alone: wherever the task is. */
+struct record_cpus {
+	s32 *cpu;
+	u32 n;
+};
+
 struct record_event {
 	struct ap_perf_attr attr;
 	char *name;
 	size_t leader;
 	enum ap_client_place place;
-	bool has_modifier;	     /* u or k were given: do not fall back */
-	bool is_tracking;	     /* side-band records only: is not disabled with the others */
-	struct ap_client_event **fd; /* [cpu * ntasks + task] */
+	bool has_modifier; /* u or k were given: do not fall back */
+	bool is_tracking;  /* side-band records only: is not disabled with the others */
+	const struct record_cpus *cpus;
+	struct ap_client_event **fd; /* [cpu * ntasks + task]; nfds of them */
+	size_t nfds;
 	u64 *ids;
 	size_t nids;
 };
@@ -75,7 +83,9 @@ struct record_event {
 struct record_ring {
 	struct ap_client_event *event;
 	struct ap_client_map map;
-	bool is_of_kernel;
+	bool is_in_kernel;
+	s32 cpu;
+	size_t task; /* where cpu is -1 */
 };
 
 /* Names of files whose code was mapped: a hash table. */
@@ -95,8 +105,7 @@ struct record {
 	struct ap_client *client;
 	struct record_event *event;
 	size_t nevents;
-	s32 *cpu; /* to open on; -1 alone: wherever the task is */
-	u32 ncpus;
+	struct record_cpus each, any;
 	pid_t *task; /* -1 alone: all of them */
 	size_t ntasks;
 	struct record_ring *ring;

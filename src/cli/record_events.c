@@ -16,6 +16,7 @@
 #include "cli/memory.h"
 #include "cli/record.h"
 
+#define OPEN_ON_CPUS -1		  /* not an exit status: another try */
 #define DEFAULT_RING (512U << 10) /* bytes: what perf takes, and what an ordinary user may lock */
 
 static struct ap_client_event **slot_of(const struct record *r, const struct record_event *ev,
@@ -49,9 +50,10 @@ static int explain(const struct record *r, const struct record_event *ev, int er
 static int open_one(struct record *r, struct record_event *ev, size_t cpu, size_t task)
 {
 	struct record_event *leader = &r->event[ev->leader];
-	struct ap_client_open args = {
-		.attr = &ev->attr, .pid = r->task[task], .cpu = r->cpu[cpu], .place = ev->place
-	};
+	struct ap_client_open args = { .attr = &ev->attr,
+				       .pid = r->task[task],
+				       .cpu = ev->cpus->cpu[cpu],
+				       .place = ev->place };
 
 	if (leader != ev)
 		args.leader = *slot_of(r, leader, cpu, task);
@@ -80,10 +82,11 @@ static bool do_without(struct record *r, struct record_event *ev, int error)
 
 static int open_event(struct record *r, struct record_event *ev)
 {
-	size_t n = r->ncpus * r->ntasks;
+	size_t n = ev->cpus->n * r->ntasks;
 	int ret;
 
 	ev->fd = ap_xgrow(NULL, n, sizeof(*ev->fd));
+	ev->nfds = n;
 	memset(ev->fd, 0, n * sizeof(*ev->fd));
 	for (size_t i = 0; i < n; i++) {
 		ret = open_one(r, ev, i / r->ntasks, i % r->ntasks);
@@ -106,33 +109,33 @@ static u64 ring_pages(const struct record *r)
 	return r->opts->pages ? r->opts->pages : DEFAULT_RING / page;
 }
 
-static int map_ring(struct record *r, struct record_event *ev, struct ap_client_event *e)
+/* An inherited event without a CPU has a ring in our own session, and nowhere else. */
+static bool wants_cpus(const struct record *r, const struct record_event *ev, int error)
 {
-	struct record_ring *ring;
-	u64 pages = ring_pages(r);
-	int ret;
+	return error == -EINVAL && ev->cpus == &r->any && ev->attr.flags & AP_PERF_INHERIT;
+}
 
-	r->ring = ap_xgrow(r->ring, r->nrings + 1, sizeof(*r->ring));
-	ring = &r->ring[r->nrings];
-	*ring = (struct record_ring){ .event = e, .is_of_kernel = ap_client_is_in_kernel(e) };
-	ret = ap_client_mmap(e, pages, true, &ring->map);
+static int map_ring(struct record *r, struct record_event *ev, struct record_ring *ring)
+{
+	u64 pages = ring_pages(r);
+	int ret = ap_client_mmap(ring->event, pages, true, &ring->map);
+
 	/* what may be locked is used up: less will do, if nobody asked for so much */
 	while (ret == -EPERM && !r->opts->pages && pages > 1) {
 		pages /= 2;
-		ret = ap_client_mmap(e, pages, true, &ring->map);
+		ret = ap_client_mmap(ring->event, pages, true, &ring->map);
 	}
-	if (!ret) {
-		r->nrings++;
+	if (!ret)
 		return 0;
-	}
-	if (ret == -EPERM) {
-		fprintf(stderr,
-			"anyperf record: cannot map a ring of %llu pages: ask for fewer (-m), or "
-			"raise perf_event_mlock_kb\n",
-			(unsigned long long)pages);
-		return AP_EXIT_FAILURE;
-	}
-	return explain(r, ev, ret);
+	if (wants_cpus(r, ev, ret))
+		return OPEN_ON_CPUS;
+	if (ret != -EPERM)
+		return explain(r, ev, ret);
+	fprintf(stderr,
+		"anyperf record: cannot map a ring of %llu pages: ask for fewer (-m), or raise "
+		"perf_event_mlock_kb\n",
+		(unsigned long long)pages);
+	return AP_EXIT_FAILURE;
 }
 
 static int share_ring(struct record_event *ev, struct ap_client_event *e,
@@ -148,41 +151,46 @@ static int share_ring(struct record_event *ev, struct ap_client_event *e,
 	return AP_EXIT_FAILURE;
 }
 
-/* Rings of one place: one in the kernel, one in the session.  Events on no CPU have one per task. */
-static int map_place(struct record *r, size_t cpu, size_t first_task, size_t ntasks)
+static struct record_ring *find_ring(struct record *r, const struct record_ring *want)
 {
-	struct ap_client_event *of[2] = { NULL, NULL };
-	int ret = 0;
+	for (size_t i = 0; i < r->nrings; i++) {
+		struct record_ring *ring = &r->ring[i];
 
-	for (size_t i = 0; i < r->nevents && !ret; i++) {
-		for (size_t t = first_task; t < first_task + ntasks && !ret; t++) {
-			struct ap_client_event *e = *slot_of(r, &r->event[i], cpu, t);
-			struct ap_client_event **with;
-
-			if (!e)
-				continue;
-			with = &of[ap_client_is_in_kernel(e)];
-			if (*with) {
-				ret = share_ring(&r->event[i], e, *with);
-				continue;
-			}
-			ret = map_ring(r, &r->event[i], e);
-			*with = e;
-		}
+		if (ring->is_in_kernel == want->is_in_kernel && ring->cpu == want->cpu &&
+		    (want->cpu >= 0 || ring->task == want->task))
+			return ring;
 	}
-	return ret;
+	return NULL;
+}
+
+/* The kth of an event: into the ring of its place, or that is its own. */
+static int map_one(struct record *r, struct record_event *ev, size_t k)
+{
+	struct record_ring want = { .event = ev->fd[k],
+				    .is_in_kernel = ap_client_is_in_kernel(ev->fd[k]),
+				    .cpu = ev->cpus->cpu[k / r->ntasks],
+				    .task = k % r->ntasks };
+	struct record_ring *ring = find_ring(r, &want);
+	int ret;
+
+	if (ring)
+		return share_ring(ev, ev->fd[k], ring->event);
+	ret = map_ring(r, ev, &want);
+	if (ret)
+		return ret;
+	r->ring = ap_xgrow(r->ring, r->nrings + 1, sizeof(*r->ring));
+	r->ring[r->nrings++] = want;
+	return 0;
 }
 
 static int map_rings(struct record *r)
 {
 	int ret = 0;
 
-	for (size_t c = 0; c < r->ncpus && !ret; c++) {
-		if (r->cpu[c] >= 0)
-			ret = map_place(r, c, 0, r->ntasks);
-		for (size_t t = 0; r->cpu[c] < 0 && t < r->ntasks && !ret; t++)
-			ret = map_place(r, c, t, 1);
-	}
+	for (size_t i = 0; i < r->nevents; i++)
+		for (size_t k = 0; k < r->event[i].nfds && !ret; k++)
+			if (r->event[i].fd[k])
+				ret = map_one(r, &r->event[i], k);
 	return ret;
 }
 
@@ -190,7 +198,7 @@ static int map_rings(struct record *r)
 
 static int read_ids(struct record *r, struct record_event *ev)
 {
-	size_t n = r->ncpus * r->ntasks;
+	size_t n = ev->nfds;
 
 	ev->ids = ap_xgrow(NULL, n, sizeof(*ev->ids));
 	ev->nids = 0;
@@ -219,12 +227,10 @@ static size_t tracking_event(const struct record *r)
 	return 0;
 }
 
-int record_events_open(struct record *r)
+static int open_all(struct record *r)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < r->nevents; i++)
-		record_attr_fill(r, &r->event[i], i == tracking_event(r));
 	for (size_t i = 0; i < r->nevents && !ret; i++)
 		ret = open_event(r, &r->event[i]);
 	if (!ret)
@@ -232,6 +238,21 @@ int record_events_open(struct record *r)
 	for (size_t i = 0; i < r->nevents && !ret; i++)
 		ret = read_ids(r, &r->event[i]);
 	return ret;
+}
+
+int record_events_open(struct record *r)
+{
+	int ret;
+
+	for (size_t i = 0; i < r->nevents; i++)
+		record_attr_fill(r, &r->event[i], i == tracking_event(r));
+	ret = open_all(r);
+	if (ret != OPEN_ON_CPUS)
+		return ret;
+	record_events_close(r);
+	for (size_t i = 0; i < r->nevents; i++)
+		r->event[i].cpus = &r->each;
+	return open_all(r);
 }
 
 static bool starts_by_itself(const struct record_event *ev)
@@ -246,7 +267,7 @@ int record_events_track(struct record *r)
 
 	if (!ev->is_tracking || starts_by_itself(ev))
 		return 0;
-	for (size_t k = 0; k < r->ncpus * r->ntasks && !ret; k++)
+	for (size_t k = 0; k < ev->nfds && !ret; k++)
 		ret = ev->fd[k] ? ap_client_enable(ev->fd[k], true) : 0;
 	return ret;
 }
@@ -258,7 +279,7 @@ int record_events_enable(struct record *r, bool on)
 
 		if (ev->is_tracking)
 			continue;
-		for (size_t k = 0; ev->leader == i && ev->fd && k < r->ncpus * r->ntasks; k++) {
+		for (size_t k = 0; ev->leader == i && k < ev->nfds; k++) {
 			int ret = ev->fd[k] ? ap_client_enable(ev->fd[k], on) : 0;
 
 			if (ret)
@@ -296,7 +317,7 @@ void record_events_lost(struct record *r)
 	if (!(r->event[0].attr.read_format & AP_PERF_FORMAT_LOST))
 		return;
 	for (size_t i = 0; i < r->nevents; i++)
-		for (size_t k = 0; r->event[i].fd && k < r->ncpus * r->ntasks; k++)
+		for (size_t k = 0; k < r->event[i].nfds; k++)
 			lost += r->event[i].fd[k] ? lost_of(r->event[i].fd[k]) : 0;
 	if (lost > r->lost)
 		put_lost(r, lost - r->lost);
@@ -307,12 +328,13 @@ void record_events_close(struct record *r)
 	for (size_t i = 0; i < r->nevents; i++) {
 		struct record_event *ev = &r->event[i];
 
-		for (size_t k = 0; ev->fd && k < r->ncpus * r->ntasks; k++)
+		for (size_t k = 0; k < ev->nfds; k++)
 			ap_client_close(ev->fd[k]);
 		free(ev->fd);
 		free(ev->ids);
 		ev->fd = NULL;
 		ev->ids = NULL;
+		ev->nfds = ev->nids = 0;
 	}
 	free(r->ring);
 	r->ring = NULL;

@@ -54,12 +54,12 @@ static void put_places(struct record *r, struct ap_buf *to)
 		struct record_event *ev = &r->event[i];
 		size_t next = 0;
 
-		for (size_t k = 0; k < r->ncpus * r->ntasks; k++) {
+		for (size_t k = 0; k < ev->nfds; k++) {
 			if (!ev->fd[k])
 				continue;
 			place[n++] = (struct ap_id_place){ .id = ev->ids[next++],
 							   .index = k / r->ntasks,
-							   .cpu = r->cpu[k / r->ntasks],
+							   .cpu = ev->cpus->cpu[k / r->ntasks],
 							   .tid = r->task[k % r->ntasks] };
 		}
 	}
@@ -90,11 +90,12 @@ static void put_threads(struct record *r, struct ap_buf *to)
 
 static void put_cpus(struct record *r, struct ap_buf *to)
 {
-	u16 *cpu = ap_xgrow(NULL, r->ncpus, sizeof(*cpu));
+	const struct record_cpus *cpus = r->event[0].cpus;
+	u16 *cpu = ap_xgrow(NULL, cpus->n, sizeof(*cpu));
 
-	for (size_t i = 0; i < r->ncpus; i++)
-		cpu[i] = (u16)r->cpu[i];
-	ap_record_cpu_map(to, cpu, r->ncpus);
+	for (size_t i = 0; i < cpus->n; i++)
+		cpu[i] = (u16)cpus->cpu[i];
+	ap_record_cpu_map(to, cpu, cpus->n);
 	free(cpu);
 }
 
@@ -213,17 +214,27 @@ static int end_file(struct record *r)
 
 /* --- from one file to the next */
 
-/* As perf names them: year to second, and hundredths. */
+/* As perf names them, year to second and hundredths; of two in one hundredth the second is later. */
 static char *dated_name(const char *path)
 {
 	struct timespec now;
 	struct tm tm;
 	char date[32];
+	char *name = NULL;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	localtime_r(&now.tv_sec, &tm);
-	strftime(date, sizeof(date), "%Y%m%d%H%M%S", &tm);
-	return ap_xasprintf("%s.%s%02ld", path, date, now.tv_nsec / 10000000);
+	do {
+		free(name);
+		localtime_r(&now.tv_sec, &tm);
+		strftime(date, sizeof(date), "%Y%m%d%H%M%S", &tm);
+		name = ap_xasprintf("%s.%s%02ld", path, date, now.tv_nsec / 10000000);
+		now.tv_nsec += 10000000;
+		if (now.tv_nsec >= 1000000000) {
+			now.tv_nsec -= 1000000000;
+			now.tv_sec++;
+		}
+	} while (!access(name, F_OK));
+	return name;
 }
 
 static void keep_newest(struct record *r)

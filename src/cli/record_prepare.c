@@ -135,6 +135,30 @@ static void add_tracking(struct record *r)
 	r->nevents++;
 }
 
+static bool needs_session(const struct record *r)
+{
+	for (size_t i = 0; i < r->nevents; i++)
+		if (r->event[i].place == AP_CLIENT_SESSION)
+			return true;
+	return r->opts->run.wait_all || !ap_client_kernel_samples();
+}
+
+/*
+ * With an engine in the program the kernel's samples would be of the engine and its copies of code, so
+ * that all are the session's then.
+ */
+static void choose_places(struct record *r, bool in_session)
+{
+	struct record_opts *o = r->opts;
+
+	o->run.no_engine = !in_session;
+	o->run.perf.is_wanted = o->run.count = in_session;
+	for (size_t i = 0; i < r->nevents && in_session; i++) {
+		r->event[i].place = AP_CLIENT_SESSION;
+		o->run.kinds |= o->events.sel[i].kinds;
+	}
+}
+
 /* False: a line was said. */
 static bool choose_events(struct record *r)
 {
@@ -144,7 +168,6 @@ static bool choose_events(struct record *r)
 	r->event = ap_xgrow(NULL, list->n + 1, sizeof(*r->event));
 	memset(r->event, 0, (list->n + 1) * sizeof(*r->event));
 	r->nevents = list->n;
-	o->run.no_engine = !o->run.wait_all;
 	for (size_t i = 0; i < list->n; i++) {
 		const char *why = why_not(&list->sel[i]);
 
@@ -155,13 +178,7 @@ static bool choose_events(struct record *r)
 		}
 		choose_event(&r->event[i], &list->sel[i], i);
 	}
-	for (size_t i = 0; i < list->n; i++) {
-		if (r->event[i].place != AP_CLIENT_SESSION)
-			continue;
-		o->run.no_engine = false;
-		o->run.count = true;
-		o->run.kinds |= list->sel[i].kinds;
-	}
+	choose_places(r, needs_session(r));
 	if (o->delay_ms || o->control)
 		add_tracking(r);
 	return true;
@@ -181,6 +198,24 @@ static int read_online(char *line, int size)
 	return ok ? 0 : -EIO;
 }
 
+static int list_cpus(struct record *r)
+{
+	const struct record_opts *o = r->opts;
+	char line[4096], why[AP_OPT_WHY];
+
+	if (o->cpus) {
+		if (!ap_cpus_parse(o->cpus, &r->each.cpu, &r->each.n, why, sizeof(why)))
+			return 0;
+		fprintf(stderr, "anyperf record: -C: %s\n", why);
+		return AP_EXIT_USAGE;
+	}
+	if (!read_online(line, sizeof(line)) &&
+	    !ap_cpus_parse(line, &r->each.cpu, &r->each.n, why, sizeof(why)))
+		return 0;
+	fprintf(stderr, "anyperf record: cannot read %s\n", ONLINE_CPUS);
+	return AP_EXIT_FAILURE;
+}
+
 /*
  * Where to open: on all CPUs, as children may run on any and a ring of the kernel is of one CPU.
  * What nobody inherits, and what is in the session, goes with its task.
@@ -188,26 +223,19 @@ static int read_online(char *line, int size)
 static int choose_cpus(struct record *r)
 {
 	const struct record_opts *o = r->opts;
-	bool is_everywhere = o->no_inherit || !o->run.no_engine;
-	char line[4096], why[AP_OPT_WHY];
-	int ret;
+	bool is_of_cpus = o->cpus || o->system_wide;
+	int ret = list_cpus(r);
 
-	if (o->cpus) {
-		ret = ap_cpus_parse(o->cpus, &r->cpu, &r->ncpus, why, sizeof(why));
-		if (ret)
-			fprintf(stderr, "anyperf record: -C: %s\n", why);
-		return ret ? AP_EXIT_USAGE : 0;
-	}
-	if (is_everywhere && !o->system_wide) {
-		r->cpu = ap_xgrow(NULL, 1, sizeof(*r->cpu));
-		r->cpu[0] = -1;
-		r->ncpus = 1;
-		return 0;
-	}
-	if (read_online(line, sizeof(line)) ||
-	    ap_cpus_parse(line, &r->cpu, &r->ncpus, why, sizeof(why))) {
-		fprintf(stderr, "anyperf record: cannot read %s\n", ONLINE_CPUS);
-		return AP_EXIT_FAILURE;
+	if (ret)
+		return ret;
+	r->any.cpu = ap_xgrow(NULL, 1, sizeof(*r->any.cpu));
+	r->any.cpu[0] = -1;
+	r->any.n = 1;
+	for (size_t i = 0; i < r->nevents; i++) {
+		struct record_event *ev = &r->event[i];
+		bool is_in_session = r->event[ev->leader].place == AP_CLIENT_SESSION;
+
+		ev->cpus = !is_of_cpus && (o->no_inherit || is_in_session) ? &r->any : &r->each;
 	}
 	return 0;
 }

@@ -140,6 +140,20 @@ static int open_in_session(struct ap_client *c, const struct ap_client_open *arg
 }
 
 /* By the system call: the kernel's answer, or that of the session around us. */
+bool ap_client_kernel_samples(void)
+{
+	struct ap_perf_attr attr = { .type = AP_PERF_TYPE_SOFTWARE,
+				     .size = sizeof(attr),
+				     .config = AP_PERF_COUNT_SW_CPU_CLOCK,
+				     .sample_period = 1ULL << 40,
+				     .flags = AP_PERF_DISABLED | AP_PERF_EXCLUDE_KERNEL };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, AP_PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static bool may_be_in_kernel(const struct ap_client *c, const struct ap_client_open *args)
 {
 	if (args->leader)

@@ -56,6 +56,9 @@ const struct ap_client_task *ap_client_tasks(const struct ap_client *c, u32 *n);
 /* CPUs are numbered from 0; the kernel's list of those that are on is for who wants fewer. */
 u32 ap_client_ncpus(void);
 
+/* Whether the kernel lets us sample software events. */
+bool ap_client_kernel_samples(void);
+
 enum ap_client_place {
 	AP_CLIENT_ANYWHERE, /* software events: the kernel, where it permits; else as SESSION */
 	AP_CLIENT_SESSION,  /* the core, ours or that of a session around us */
