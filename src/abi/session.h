@@ -239,6 +239,8 @@ struct ap_session {
 	u32 clock_mult, clock_shift;
 	u64 clock_zero;
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
+	u32 wakes_seen; /* the supervisor's: poll's answers are as of these */
+	u32 pad_wakes;
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
 	 * What a lane is never changes; its kinds are wanted (.kinds) before it is one.

@@ -164,6 +164,11 @@ struct ap_core_config {
 	u32 counters;	/* of the cpu PMU, per task; 0 as many as anybody asks for */
 	bool user_only; /* accept events without exclude_kernel, and count user mode */
 	u32 max_sample_rate;
+	/*
+	 * A fixed period is never throttled: who asks for one gets count / period samples.  The rate
+	 * holds for frequencies, which choose their periods themselves.
+	 */
+	bool only_frequencies_throttle;
 	u32 max_stack;
 	u64 rotate_ns; /* CPU time between rotations; 0: 4 ms */
 
@@ -296,6 +301,8 @@ AP_MUST_CHECK int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller
 void ap_core_munmap(struct ap_core *core, struct ap_event *event);
 /* poll(2): POLLHUP (0x10) without a buffer or after the task's end, POLLIN (1) with news. */
 u32 ap_core_poll(struct ap_core *core, struct ap_event *event);
+/* What it would give, without taking POLLIN with it. */
+u32 ap_core_would_poll(struct ap_core *core, const struct ap_event *event);
 
 /* Rotates what is due; ns of wall time until it wants to be called again, 0 never. */
 u64 ap_core_tick(struct ap_core *core);

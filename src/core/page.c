@@ -285,8 +285,10 @@ void ap_core_munmap(struct ap_core *core, struct ap_event *e)
 	ap_buffer_leave(ap_list_entry(b->users.next, struct ap_event, of_buffer));
 }
 
-u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
+u32 ap_core_would_poll(struct ap_core *core, const struct ap_event *e)
 {
+	const struct ap_ring *ring;
+
 	(void)core;
 	if (e->state == AP_STATE_EXIT && ap_list_empty(&e->children))
 		return POLL_HUP;
@@ -294,9 +296,16 @@ u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
 		return POLL_ERR;
 	if (!e->buffer)
 		return POLL_HUP;
-	/* asked once, told once, as the kernel's rb->poll is */
-	return e->buffer->map.ring &&
-			       __atomic_exchange_n(&e->buffer->map.ring->poll, 0, __ATOMIC_ACQUIRE)
-		       ? POLL_IN
-		       : 0;
+	ring = e->buffer->map.ring;
+	return ring && __atomic_load_n(&ring->poll, __ATOMIC_ACQUIRE) ? POLL_IN : 0;
+}
+
+/* Asked once, told once, as the kernel's rb->poll is. */
+u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
+{
+	u32 polled = ap_core_would_poll(core, e);
+
+	if (polled == POLL_IN)
+		__atomic_store_n(&e->buffer->map.ring->poll, 0, __ATOMIC_RELEASE);
+	return polled;
 }

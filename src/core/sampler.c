@@ -107,7 +107,12 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 	s->wakeup_events = a->flags & AP_PERF_WATERMARK ? 0 : a->wakeup_events;
 	s->wakeup_watermark = a->flags & AP_PERF_WATERMARK ? a->wakeup_events : 0;
 	s->pmu_type = a->type;
-	s->max_per_tick = ap_max_per_tick(e->core->config.max_sample_rate);
+	if ((a->flags & AP_PERF_FREQ) || !e->core->config.only_frequencies_throttle)
+		s->max_per_tick = ap_max_per_tick(e->core->config.max_sample_rate);
+	/* as Linux' software events have it: who records the period gets each event with its own */
+	if (a->sample_type & AP_PERF_SAMPLE_PERIOD && !(a->flags & AP_PERF_FREQ) &&
+	    (s->source == AP_SAMPLE_WATCH || s->source == AP_SAMPLE_TRACE))
+		period = 1;
 	if (s->source == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
 		period = CLOCK_PERIOD_NS;
 	ap_sampler_init(s, period, a->flags & AP_PERF_FREQ);

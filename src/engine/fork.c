@@ -216,6 +216,7 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, u32 seg, u3
 			 ": no room in the session for a forked process");
 		leave(t, k);
 	}
+	ap_service_begins();
 }
 
 static s64 raw_clone(const struct ap_clone *k)

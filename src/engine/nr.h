@@ -19,6 +19,7 @@
 #define AP_NR_readv		19
 #define AP_NR_writev		20
 #define AP_NR_access		21
+#define AP_NR_select		23
 #define AP_NR_shmat		30
 #define AP_NR_shmctl		31
 #define AP_NR_dup		32
@@ -80,6 +81,7 @@
 #define AP_NR_tkill		200
 #define AP_NR_remap_file_pages	216
 #define AP_NR_fadvise64		221
+#define AP_NR_epoll_wait	232
 #define AP_NR_epoll_ctl		233
 #define AP_NR_waitid		247
 #define AP_NR_openat		257

@@ -82,16 +82,26 @@ void ap_hook_unmap(void *p, u64 size)
 	ap_mem_unmap(p, AP_ALIGN_UP(size, AP_PAGE_SIZE));
 }
 
-const void *ap_hook_map_session(u64 off, u64 size)
+static void *map_session(u64 off, u64 size, u64 prot)
 {
 	void *p = ap_mem_map(0, size);
 
-	if (p && ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, AP_PROT_R,
-				   AP_MAP_SHARED | AP_MAP_FIXED, (u64)ap_fd(ap_self()), off))) {
+	if (p && ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, prot, AP_MAP_SHARED | AP_MAP_FIXED,
+				   (u64)ap_fd(ap_self()), off))) {
 		ap_mem_unmap(p, size);
 		return NULL;
 	}
 	return p;
+}
+
+const void *ap_hook_map_session(u64 off, u64 size)
+{
+	return map_session(off, size, AP_PROT_R);
+}
+
+void *ap_hook_map_shared(u64 off, u64 size)
+{
+	return map_session(off, size, AP_PROT_R | AP_PROT_W);
 }
 
 bool ap_hook_shares_files(void)
@@ -119,7 +129,15 @@ s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
 		return s.ret;
 	memcpy(c->a, s.a, sizeof(c->a));
 	s.ret = route(t, c);
-	if (s.after || s.tree)
+	if (s.after || s.tree || s.tells)
 		ap_service_after(&s);
 	return s.ret;
+}
+
+/* No code notes them yet. */
+u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
+{
+	(void)b;
+	(void)max;
+	return 0;
 }

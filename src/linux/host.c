@@ -3,8 +3,10 @@
  * Making the core and its world, and the world's small operations.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "linux/host_internal.h"
@@ -82,6 +84,22 @@ static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s
 	return f ? f->event : NULL;
 }
 
+static u64 world_clock_id(void *world, s32 clockid)
+{
+	struct timespec ts;
+
+	(void)world;
+	if (clock_gettime(clockid, &ts))
+		return 0;
+	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
+}
+
+static void world_yield(void *world)
+{
+	(void)world;
+	sched_yield();
+}
+
 static const struct ap_core_ops ops = {
 	.alloc = world_alloc,
 	.free = world_free,
@@ -106,7 +124,20 @@ static const struct ap_core_ops ops = {
 	.bp_count = ap_host_bp_count,
 	.bp_disarm = ap_host_bp_disarm,
 	.bp_no_data = ap_host_bp_no_data,
+	.bp_place = ap_host_bp_place,
 	.trace_count = ap_host_trace_count,
+	.want_lane = ap_host_want_lane,
+	.put_lane = ap_host_put_lane,
+	.sampler_new = ap_host_sampler_new,
+	.sampler_link = ap_host_sampler_link,
+	.sampler_free = ap_host_sampler_free,
+	.sampler_lock = ap_host_sampler_lock,
+	.sampler_unlock = ap_host_sampler_unlock,
+	.sampler_value = ap_host_sampler_value,
+	.wake = ap_host_wake,
+	.clock_id = world_clock_id,
+	.yield = world_yield,
+	.task_names = ap_host_task_names,
 };
 
 int ap_host_tree(struct ap_host *host)
@@ -132,6 +163,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .max_sample_rate = MAX_SAMPLE_RATE,
 						    .max_stack = MAX_STACK,
 						    .regs = AP_PERF_REGS_X86_64,
+						    .only_frequencies_throttle = true,
 						    .has_user_stack = true,
 						    .task_time_is_unseen = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
@@ -183,6 +215,7 @@ void ap_host_free(struct ap_host *host)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
 	ap_host_files_fini(host);
+	ap_host_samplers_fini(host);
 	ap_host_cpus_fini(host);
 	free(host->trace);
 	ap_host_pages_fini(host);
@@ -197,7 +230,8 @@ bool ap_host_is_watching(const struct ap_host *host)
 
 u64 ap_host_tick(struct ap_host *host, u64 now)
 {
-	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now), next;
+	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now);
+	u64 samplers = ap_host_samplers_tick(host, now), next;
 
 	/* requests may have made work for it: it is asked once, and not after each of them */
 	if (host->is_changed && now >= host->core_ns)
@@ -220,6 +254,8 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 		next = MUTE_NS;
 	if (cpus && (!next || cpus < next))
 		next = cpus;
+	if (samplers && (!next || samplers < next))
+		next = samplers;
 	return next;
 }
 
@@ -227,8 +263,11 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 {
 	/* folders of who we are now; opened again when wanted */
 	host->self_fds = host->fds = 0;
-	for (struct ap_host_file *f = host->all_files; f; f = f->after)
+	for (struct ap_host_file *f = host->all_files; f; f = f->after) {
 		keep(arg, f->ref);
+		if (f->writer >= 0)
+			keep(arg, f->writer);
+	}
 	for (struct ap_host_task *t = host->tasks; t; t = t->next)
 		for (u32 i = 0; i < AP_WORLD_N; i++)
 			if (t->world_fd[i] >= 0)

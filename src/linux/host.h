@@ -9,10 +9,13 @@
  *   host_find.c   tasks by the names that others use for them
  *   host_serve.c  requests
  *   host_file.c   descriptors and whether any is left
+ *   host_wake.c   what poll says of them, signals
  *   host_page.c   what programs read without a request: published events, mapped pages
  *   host_cpu.c    which CPU counted what
  *   host_world.c  software counters
  *   host_now.c    time in records
+ *   host_sampler.c   samplers: where they lie, threads told of them
+ *   host_sideband.c  births, names and mappings, for who records them
  *   host_cred.c   who may do what, and cgroups
  *   host_adopt.c  tasks that nobody told of
  *   host_client.c events that the session's owner opens itself

@@ -48,6 +48,8 @@ int ap_host_client_open(struct ap_host *host, const struct ap_open_args *args,
 	if (!ret && ap_event_task(*out))
 		ap_host_task_order(ap_task_host(ap_event_task(*out)));
 	if (!ret)
+		ap_host_know_all(host);
+	if (!ret)
 		ap_host_spread_kinds(host, UINT32_MAX);
 	host->ncpu_files += !ret && is_of_cpu;
 	if (is_of_cpu && !host->ncpu_files)

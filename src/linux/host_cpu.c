@@ -61,6 +61,16 @@ static s32 cpu_of(pid_t pid, pid_t tid)
 	return p ? (s32)ap_text_u64(&p, 10) : -1;
 }
 
+void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
+{
+	s32 cpu = ap_host_samplers_are_of_cpus(host, t) ? cpu_of(t->pid, t->tid) : -1;
+
+	if (cpu < 0 || t->cpu == cpu)
+		return;
+	t->cpu = cpu;
+	ap_core_task_on_cpu(host->core, t->core, cpu);
+}
+
 static struct seen_seg *seen_of(struct ap_host_cpus *c, u32 index)
 {
 	struct seen_seg *s = c->segs;

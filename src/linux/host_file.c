@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -134,6 +135,7 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	f->inode = inode;
 	f->ref = ref;
 	f->pub = -1;
+	f->writer = -1;
 	f->next = *bucket;
 	*bucket = f;
 	f->after = host->all_files;
@@ -171,28 +173,43 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	if (!host->ncpu_files)
 		ap_host_cpus_fini(host);
 	close(f->ref);
+	if (f->writer >= 0)
+		close(f->writer);
 	free(f->mappers);
 	free(f);
 }
 
 static bool has_reader(struct ap_host *host, const struct ap_host_file *f)
 {
-	struct pollfd pfd = { .events = 0 };
-	char name[16];
+	struct pollfd pfd = { .fd = f->writer, .events = 0 };
 	bool is_lost;
 
-	if (host->self_fds <= 0)
-		host->self_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	snprintf(name, sizeof(name), "%d", f->ref);
-	pfd.fd = openat(host->self_fds, name, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (pfd.fd < 0)
+		pfd.fd = ap_host_file_end(host, f, O_WRONLY);
 	if (pfd.fd < 0)
 		return errno != ENXIO;
 	is_lost = poll(&pfd, 1, 0) == 1 && pfd.revents & POLLERR;
-	close(pfd.fd);
+	if (pfd.fd != f->writer)
+		close(pfd.fd);
 	return !is_lost;
 }
 
+/*
+ * To ask makes the kernel send the signal of a descriptor with O_ASYNC, where nobody has the pipe open
+ * for writing: then it is not asked while the process lives that has set it.
+ */
+static bool may_ask(const struct ap_host_file *f)
+{
+	return !f->is_async || f->writer >= 0 || (kill(f->async_pid, 0) && errno == ESRCH);
+}
+
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f)
+{
+	if (!f->nmappers && may_ask(f) && !has_reader(host, f))
+		ap_host_file_free(host, f);
+}
+
+void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f)
 {
 	if (!f->nmappers && !has_reader(host, f))
 		ap_host_file_free(host, f);

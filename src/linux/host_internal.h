@@ -34,12 +34,29 @@ enum ap_host_ending {
 	AP_HOST_LEFT /* to run natively, or it never ran */
 };
 
+/* Of a sampler in the session file: what is not to be read back from there. */
+struct ap_host_sampler {
+	bool is_used;
+	struct ap_host_task *task; /* NULL: not linked */
+	struct ap_event *event;
+	u64 former, parting; /* of a source with words of its own in slots: by former images */
+	struct ap_host_sampler *next;
+};
+
+struct ap_host_samplers {
+	u8 *area;
+	u32 used, nfree;
+	u32 free[AP_SAMPLER_MAX];
+	struct ap_host_sampler of[AP_SAMPLER_MAX];
+};
+
 struct ap_host_point;
 struct ap_host_trace;
 struct ap_host_watch;
 
 /* A task that the core knows. */
 struct ap_host_task {
+	struct ap_host *host;
 	struct ap_task *core;
 	struct ap_host_seg *seg; /* NULL: it does not count any more */
 	u32 slot;
@@ -66,7 +83,16 @@ struct ap_host_task {
 	u64 log_at;    /* position in its log: what is before it has been replayed */
 	bool is_held;
 	struct ap_host_task *held_next;
-	u8 *more; /* rest of a result that did not fit its answer */
+	struct ap_host_sampler *samplers;
+	bool is_kicked; /* and has not armed its samplers anew yet */
+	struct ap_host_task *kicked_next;
+	bool is_unborn;		    /* its parent has told of it, itself has not */
+	u32 nunborn;		    /* of its children */
+	bool is_awaited;	    /* somebody records its birth */
+	s32 parent_pid, parent_tid; /* as we see them; 0 not known */
+	s32 maker_tid;		    /* of who cloned it */
+	u64 pidns;		    /* of its segment */
+	u8 *more;		    /* rest of a result that did not fit its answer */
 	u64 more_size;
 	struct ap_host_task *next; /* all of them */
 	struct ap_host_task **prev;
@@ -76,12 +102,17 @@ struct ap_host_task {
 /* The other end of a perf descriptor. */
 struct ap_host_file {
 	u64 inode;
+	u64 pidns; /* of who opened it */
 	struct ap_event *event;
 	bool is_of_cpu;
-	int ref;	/* O_PATH: neither reader nor writer of the pipe */
-	s32 pub;	/* index of struct ap_pub, -1 none */
-	u32 page_order; /* of the mapping: enum is host_page.c's */
-	u64 page_off;	/* in the session file, 0 none */
+	int ref;	  /* O_PATH: neither reader nor writer of the pipe */
+	int writer;	  /* of the pipe, while the event has a buffer; -1 none: POLLHUP */
+	bool is_readable; /* a byte says so */
+	bool is_async;	  /* has O_ASYNC */
+	pid_t async_pid;  /* of the process that has set it */
+	s32 pub;	  /* index of struct ap_pub, -1 none */
+	u32 page_order;	  /* of the mapping: enum is host_page.c's */
+	u64 page_off;	  /* in the session file, 0 none */
 	u64 npages;
 	u64 npinned; /* of them: beyond perf_event_mlock_kb, of the first mapper's RLIMIT_MEMLOCK */
 	u32 pinned_seg; /* that mapper */
@@ -143,6 +174,11 @@ struct ap_host {
 
 	struct ap_pub *pubs;
 	struct ap_host_pages pages;
+	struct ap_host_samplers *samplers; /* NULL: none yet */
+	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
+	struct ap_host_task *kicked;
+	u64 kick_ns; /* when to look whether they have seen it */
+	u32 wakes;   /* ap_session.wakes as it was seen */
 	struct ap_host_watch *watches;
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
 	bool has_data_watch;	       /* code minds those of data */
@@ -194,6 +230,8 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid);
 /* An image that a helper put in place in slot 0: its task, which is known by its former segment. */
 struct ap_host_task *ap_host_task_take_over(struct ap_host *host, struct ap_host_seg *seg);
+/* Some event is of whoever is on a CPU, or in a cgroup: all tasks are made known to the core. */
+void ap_host_know_all(struct ap_host *host);
 /* A child that will count there once it runs. */
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
@@ -236,10 +274,67 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
 /* After a sync: releases the event when nobody has a descriptor or mapping of it any more. */
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
+/* The same, where one was closed just now. */
+void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f);
 u64 ap_host_files_tick(struct ap_host *host, u64 now);
 /* A descriptor of the task by its number, O_PATH; -errno. */
 AP_MUST_CHECK int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd);
 void ap_host_files_fini(struct ap_host *host);
+
+/* host_sampler.c: the core's operations */
+int ap_host_want_lane(void *world, u64 kinds, u32 *lane);
+void ap_host_put_lane(void *world, u32 lane);
+int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
+			struct ap_sampler **out);
+void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s);
+void ap_host_sampler_free(void *world, void *host_task, struct ap_sampler *s);
+void ap_host_sampler_lock(void *world, void *host_task);
+void ap_host_sampler_unlock(void *world, void *host_task, bool told);
+u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler *s);
+/* An exec: it is asked for; the old slot is given up; the new one is in its place. */
+void ap_host_samplers_parting(struct ap_host *host, struct ap_host_task *t);
+void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t);
+void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t);
+void ap_host_samplers_named(struct ap_host *host, struct ap_host_task *t);
+bool ap_host_samplers_are_of_cpus(const struct ap_host *host, const struct ap_host_task *t);
+/* The task is gone: nobody is to be told any more. */
+void ap_host_kick_forget(struct ap_host *host, struct ap_host_task *t);
+u64 ap_host_samplers_tick(struct ap_host *host, u64 now);
+/* The task writes no more under the name that its slot gives it, be it that it was killed in a record. */
+void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t);
+/* A thread has overflowed, by a sampler that wakes. */
+s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index);
+/* What was opened has its descriptor by now, or O_ASYNC has changed. */
+void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f);
+void ap_host_samplers_fini(struct ap_host *host);
+
+/* host_sideband.c */
+void ap_host_task_names(void *world, const struct ap_event *event, void *host_task,
+			struct ap_task_names *out);
+/* What its events want to be told, as orders. */
+u32 ap_host_tell_orders(const struct ap_host_task *t);
+/* Children that have not said so yet are told of while their parent is known. */
+void ap_host_births(struct ap_host *host, struct ap_host_task *parent);
+void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu);
+s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end);
+s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t);
+/* A new image is in place: its name, and what is mapped. */
+void ap_host_image(struct ap_host *host, struct ap_host_task *t);
+
+/* host_wake.c */
+/* The core says who is to be told what. */
+void ap_host_wake(void *world, struct ap_event *event, u32 what);
+/* Rings may have been filled to where somebody waits. */
+void ap_host_wakes_look(struct ap_host *host);
+/* An end of the descriptor's pipe, O_NONBLOCK; -1. */
+int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how);
+/* The event has got or lost its buffer, or its task: poll says so, of this one, of all. */
+void ap_host_file_polls(struct ap_host *host, struct ap_host_file *f);
+void ap_host_files_poll(struct ap_host *host);
+/* POLLIN was taken. */
+void ap_host_file_polled(struct ap_host *host, struct ap_host_file *f);
+/* Its signal, where it has O_ASYNC. */
+void ap_host_file_signal(struct ap_host *host, struct ap_host_file *f);
 
 /* host_page.c */
 AP_MUST_CHECK int ap_host_pub_map(struct ap_host *host);
@@ -253,6 +348,8 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg);
 void ap_host_pages_fini(struct ap_host *host);
 
 /* host_cpu.c */
+/* Looks where a task is, for those of its events that are of CPUs. */
+void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t);
 u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds);
 /* There is an event of a CPU; ends with the last one. */
 AP_MUST_CHECK int ap_host_cpus_use(struct ap_host *host, u32 ncpus);
@@ -286,6 +383,7 @@ void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t);
 int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp);
 int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
 u64 ap_host_bp_count(void *world, u64 watch);
+u32 ap_host_bp_place(void *world, u64 watch);
 void ap_host_bp_disarm(void *world, u64 watch);
 void ap_host_bp_no_data(void *world);
 /* An exec: it is asked for; the old image's slot is given up. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds that nobody counted so far.  A process changes its code when a thread of its own enters the
+ * Kinds that nobody counted so far, and lanes (abi/sampler.h).  A process changes its code when a thread of its own enters the
  * cache (engine/kinds.c), which one whose threads all sit in loops would never do: they are nudged, by
  * a SIGTRAP that no program would send, which the engine takes to itself.  Only who is in code gets one:
  * in a system call it might be felt, and is not needed.
@@ -47,7 +47,8 @@ static bool has_old_code(const struct ap_host *host, const struct ap_seg *head)
 {
 	u64 want = ap_kinds_with(host->ses->head->kinds);
 
-	return head->state == AP_SEG_LIVE && !head->mute && want & ~head->kinds_ack;
+	return head->state == AP_SEG_LIVE && !head->mute &&
+	       (want & ~head->kinds_ack || head->lanes_ack < host->ses->head->nlanes);
 }
 
 static bool nudge(struct ap_host *host, const struct ap_host_seg *seg, u32 slot)

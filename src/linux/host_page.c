@@ -5,7 +5,7 @@
  *
  * The pages lie behind the last segment of the session file.  Areas are of 1 page or 1 + 2^n, as
  * perf_event_open(2) has it, and one that was given back is used again for its size; its memory goes
- * back to the kernel at once.
+ * back to the kernel at once.  Before a data area lies a page that programs do not see: struct ap_ring.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "abi/boot.h"
 #include "inject/proc.h"
 #include "linux/host_internal.h"
+#include "sampling/ring.h"
 
 #define PUB_BYTES     AP_ALIGN_UP(AP_PUB_MAX * sizeof(struct ap_pub), AP_PAGE_SIZE)
 #define PROT_W	      2
@@ -80,7 +81,8 @@ static void fill(const struct ap_host_file *f, struct ap_pub *pub)
 				.next = pub_of(ap_event_next(f->event)) };
 	pub->flags = (from.is_enabled ? AP_PUB_ENABLED : 0) | (from.is_active ? AP_PUB_ACTIVE : 0) |
 		     (from.is_simple ? AP_PUB_SIMPLE : 0);
-	if (!t || !t->seg || !t->gen || from.is_error || from.may_lose)
+	if (!t || !t->seg || !t->gen || from.is_error ||
+	    (from.may_lose && from.read_format & AP_PERF_FORMAT_LOST))
 		return;
 	pub->kinds = from.kinds;
 	for (u32 k = 0; k < AP_RAW_N; k++)
@@ -263,11 +265,34 @@ static int add_mapper(struct ap_host_file *f, u32 seg)
 	return 0;
 }
 
+/* Bytes of an area with the ring's page, if it has one. */
+static u64 area_bytes(u64 npages)
+{
+	return (npages + (npages > 1)) * AP_PAGE_SIZE;
+}
+
+/* at: in the pages, where the control page is to be. */
+static int tell_core(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
+		     u64 npages, bool is_writable, u64 at)
+{
+	u8 *page = host->pages.area + at;
+	const struct ap_ring_map ring = { .ring = (struct ap_ring *)(page - AP_PAGE_SIZE),
+					  .page = (struct ap_perf_page *)page,
+					  .data = page + AP_PAGE_SIZE,
+					  .size = (npages - 1) * AP_PAGE_SIZE };
+
+	if (npages == 1)
+		return ap_core_mmap(host->core, t->core, f->event, npages, is_writable,
+				    (struct ap_perf_page *)page);
+	return ap_core_mmap_ring(host->core, t->core, f->event, npages, is_writable, &ring,
+				 host->pages.off + at - AP_PAGE_SIZE);
+}
+
 static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
 		     u64 npages, bool is_writable)
 {
 	s32 order = order_of(npages);
-	u64 bytes = npages * AP_PAGE_SIZE, at, npinned = 0;
+	u64 bytes = area_bytes(npages), at, npinned = 0;
 	int ret;
 
 	if (order < 0 || order >= AP_HOST_PAGE_ORDERS)
@@ -277,8 +302,8 @@ static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 		ret = take_pages(&host->pages, (u32)order, bytes, &at);
 	if (ret)
 		return ret;
-	ret = ap_core_mmap(host->core, t->core, f->event, npages, is_writable,
-			   (struct ap_perf_page *)(host->pages.area + at));
+	f->page_off = at + (npages > 1 ? AP_PAGE_SIZE : 0);
+	ret = tell_core(host, t, f, npages, is_writable, f->page_off);
 	if (!ret && !may_lock(host, t, npages, &npinned)) {
 		ap_core_munmap(host->core, f->event);
 		ret = -EPERM;
@@ -288,7 +313,6 @@ static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 		return ret;
 	}
 	f->page_order = (u32)order;
-	f->page_off = at;
 	f->npages = npages;
 	f->npinned = npinned;
 	f->pinned_seg = t->seg->index;
@@ -312,6 +336,7 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 		ret = map_first(host, t, f, npages, prot & PROT_W);
 	if (!ret)
 		ret = add_mapper(f, t->seg->index);
+	ap_host_files_poll(host);
 	*where = host->pages.off + f->page_off;
 	return ret;
 }
@@ -325,7 +350,9 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 		if (f->nmappers)
 			return;
 		ap_core_munmap(host->core, f->event);
-		give_pages_back(host, f->page_order, f->npages * AP_PAGE_SIZE, f->page_off);
+		ap_host_files_poll(host);
+		give_pages_back(host, f->page_order, area_bytes(f->npages),
+				f->page_off - (f->npages > 1 ? AP_PAGE_SIZE : 0));
 		host->pages.locked -= f->npages - f->npinned;
 		f->npages = f->npinned = 0;
 		return;

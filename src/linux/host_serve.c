@@ -73,6 +73,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	if (ret)
 		return ret;
 	f->is_of_cpu = args.cpu >= 0;
+	f->pidns = r->seg->head->pidns;
 	host->ncpu_files += f->is_of_cpu;
 	if (f->is_of_cpu)
 		ret = ap_host_cpus_use(host, ap_host_count_cpus());
@@ -83,9 +84,12 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 		return ret;
 	}
 	ap_event_set_host(f->event, f);
+	if (args.attr->sample_period)
+		ap_host_sampler_file(host, f);
 	if (ap_event_task(f->event))
 		ap_host_task_order(ap_task_host(ap_event_task(f->event)));
 	ap_host_pub_add(host, f);
+	ap_host_know_all(host);
 	ap_host_spread_kinds(host, r->seg->index);
 	return 0;
 }
@@ -95,7 +99,7 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 	struct ap_host_file *f = file_of(host, r);
 
 	if (f)
-		ap_host_file_check(host, f);
+		ap_host_file_closed(host, f);
 	else if (!r->svc.arg[0])
 		ap_host_files_ended(host);
 	return 0;
@@ -150,6 +154,8 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 	}
 	memset(host->buf, 0, AP_SVC_DATA_MAX);
 	ret = ap_core_ioctl(host->core, r->task->core, f->event, &args);
+	if (args.cmd == AP_PERF_IOC_SET_OUTPUT)
+		ap_host_files_poll(host);
 	if (ret >= 0 && args.cmd == AP_PERF_IOC_ID)
 		(void)give(r, host->buf, sizeof(u64));
 	if (ret >= 0 && args.cmd == AP_PERF_IOC_QUERY_BPF)
@@ -220,6 +226,7 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	const u64 *arg = r->svc.arg;
 	struct ap_host_seg *seg = named_seg(host, arg);
 	struct ap_host_task *child;
+	bool is_told;
 	int ret;
 
 	if (!seg || (seg == r->seg && arg[1] == r->slot))
@@ -232,11 +239,20 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	if (!child)
 		return -ENOMEM;
 	ret = ap_core_fork(host->core, r->task->core, child->core, arg[2] != 0);
-	if (ret || !ap_task_is_watched(child->core))
+	is_told = ap_task_tells(r->task->core) & AP_TELL_TASK;
+	if (ret || (!ap_task_is_watched(child->core) && !is_told)) {
 		ap_host_task_end_as(host, child, AP_HOST_LEFT);
-	else
-		ap_host_task_order(child);
-	return ret;
+		return ret;
+	}
+	child->is_unborn = true;
+	child->is_awaited = is_told;
+	r->task->nunborn++;
+	child->parent_pid = arg[2] ? r->task->parent_pid : r->task->pid;
+	child->parent_tid = arg[2] ? r->task->parent_tid : r->task->tid;
+	child->maker_tid = r->task->tid;
+	child->cpu = r->task->cpu;
+	ap_host_task_order(child);
+	return 0;
 }
 
 static s64 end_slot(struct ap_host *host, const u64 *arg, enum ap_host_ending ending)
@@ -270,6 +286,64 @@ static s64 serve_exit_group(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+/* --- samplers and side-band */
+
+static s64 serve_born(struct ap_host *host, struct request *r)
+{
+	struct ap_host_task *t = r->task;
+
+	ap_host_born(host, t, (s32)r->svc.arg[0]);
+	/* its birth was all that anybody wanted to know */
+	if (!ap_task_is_watched(t->core))
+		ap_host_task_end_as(host, t, AP_HOST_LEFT);
+	return 0;
+}
+
+static s64 serve_mapped(struct ap_host *host, struct request *r)
+{
+	return ap_host_mapped(host, r->task, r->svc.arg[0], r->svc.arg[1]);
+}
+
+static s64 serve_comm(struct ap_host *host, struct request *r)
+{
+	return ap_host_comm(host, r->task);
+}
+
+static s64 serve_wake(struct ap_host *host, struct request *r)
+{
+	return ap_host_sampler_wake(host, r->task, r->svc.arg[0]);
+}
+
+static s64 serve_moved(struct ap_host *host, struct request *r)
+{
+	if (r->svc.arg[0] >= ap_host_count_cpus())
+		return -EINVAL;
+	r->task->cpu = (s32)r->svc.arg[0];
+	ap_core_task_on_cpu(host->core, r->task->core, r->task->cpu);
+	return 0;
+}
+
+static s64 serve_async(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+
+	if (!f)
+		return -EBADF;
+	f->is_async = r->svc.arg[1] != 0;
+	f->async_pid = r->task->pid;
+	ap_host_sampler_file(host, f);
+	return 0;
+}
+
+static s64 serve_polled(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = ap_host_file_find(host, r->svc.arg[0]);
+
+	if (f)
+		ap_host_file_polled(host, f);
+	return 0;
+}
+
 static s64 serve_nop(struct ap_host *host, struct request *r)
 {
 	(void)host;
@@ -299,6 +373,13 @@ static serve_fn *const serve[] = {
 	[AP_SVC_FORK_FAILED] = serve_fork_failed,
 	[AP_SVC_EXIT] = serve_exit,
 	[AP_SVC_EXIT_GROUP] = serve_exit_group,
+	[AP_SVC_BORN] = serve_born,
+	[AP_SVC_MAPPED] = serve_mapped,
+	[AP_SVC_COMM] = serve_comm,
+	[AP_SVC_WAKE] = serve_wake,
+	[AP_SVC_MOVED] = serve_moved,
+	[AP_SVC_ASYNC] = serve_async,
+	[AP_SVC_POLLED] = serve_polled,
 };
 
 /* --- the slot */
@@ -345,6 +426,7 @@ static s64 serve_one(struct ap_host *host, struct request *r)
 		return -EINVAL;
 	r->task = t;
 	host->epoch++;
+	ap_host_wakes_look(host);
 	host->asker = t;
 	ap_host_task_time_is(t, r->svc.cpu_time);
 	/* 0: the task may not ask for the time any more */
@@ -439,6 +521,7 @@ bool ap_host_serve(struct ap_host *host, bool *in_time)
 					any |= serve_seg(host, seg);
 	}
 	host->is_changed |= any;
+	ap_host_wakes_look(host);
 	*in_time = host->in_time;
 	return any;
 }

@@ -147,6 +147,7 @@ void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, 
 	t->tid = tid;
 	t->tid_next = *bucket;
 	*bucket = t;
+	ap_host_samplers_named(host, t);
 }
 
 struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid)
@@ -165,7 +166,14 @@ void ap_host_task_order(struct ap_host_task *t)
 
 	if (!ap_host_task_is_in_slot(t))
 		return;
-	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED : 0;
+	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED | ap_host_tell_orders(t) : 0;
+	if (ap_host_samplers_are_of_cpus(t->host, t))
+		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
+	if (t->is_unborn && t->is_awaited)
+		orders |= AP_ORDER_BORN;
+	/* calls are shown to who reports them */
+	if (orders & ~(u32)(AP_ORDER_WATCHED | AP_ORDER_CPU))
+		t->host->ses->head->perf_used = 1;
 	__atomic_store_n(&ap_host_slot(t->seg, t->slot)->orders, orders, __ATOMIC_RELEASE);
 }
 
@@ -188,6 +196,7 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 
 	if (!t)
 		return NULL;
+	t->host = host;
 	t->cpu = -1;
 	t->clock_fd = AP_HOST_FD_NONE;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
@@ -215,6 +224,7 @@ struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid
 
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 {
+	ap_host_births(host, t);
 	/* what it has counted is looked at for the last time */
 	host->epoch++;
 	ap_host_sync(host, t);
@@ -225,7 +235,9 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	t->time_at = host->epoch;
 	t->is_ending = true;
 	ap_host_world_last(t);
+	ap_host_writer_ended(host, t);
 	ap_core_exit(host->core, t->core);
+	ap_host_kick_forget(host, t);
 	ap_host_world_fini(t);
 	ap_host_clock_fini(t);
 	if (ap_host_task_is_in_slot(t) && t->gen)
@@ -241,6 +253,8 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	free(t->points);
 	free(t->more);
 	free(t);
+	/* of its events some have nobody to count any more */
+	ap_host_files_poll(host);
 }
 
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending)
@@ -328,10 +342,44 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 		return NULL;
 	t->gen = s->gen;
 	seg->known_gen[slot] = s->gen;
+	/* what events of CPUs have given it before it had a place */
+	ap_host_samplers_placed(host, t);
+	ap_host_task_found_on_cpu(host, t);
 	/* what it brought along can be read in place from now on */
 	if (ap_task_is_watched(t->core))
 		ap_host_publish_task(host, t->core);
 	return t;
+}
+
+static void know_seg(struct ap_host *host, u32 index)
+{
+	struct ap_host_seg *seg = ap_host_seg(host, index);
+	u32 n = seg ? __atomic_load_n(&seg->head->nslots, __ATOMIC_ACQUIRE) : 0;
+	struct ap_host_task *t;
+
+	if (!seg || seg->head->state != AP_SEG_LIVE)
+		return;
+	for (u32 i = 0; i < n && i < AP_SLOT_MAX; i++) {
+		if (ap_host_slot(seg, i)->state != AP_SLOT_LIVE)
+			continue;
+		t = ap_host_task_at(host, seg, i);
+		if (t)
+			ap_host_task_order(t);
+	}
+}
+
+/* Their children are told of by themselves. */
+void ap_host_know_all(struct ap_host *host)
+{
+	const struct ap_supervisor *sv = host->sv;
+
+	if (!ap_core_wants_tasks(host->core))
+		return;
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (!sv->tracks[i].is_gone)
+			know_seg(host, sv->tracks[i].seg);
+	for (u32 i = sv->scanned; i < ap_session_nsegs(host->ses); i++)
+		know_seg(host, i);
 }
 
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
@@ -365,6 +413,7 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 	ap_host_sync(host, t);
 	ap_host_let_go(host);
 	ap_host_sum_slot(s, slot, t->parting);
+	ap_host_samplers_parting(host, t);
 	ap_host_trace_parting(host, t);
 	ap_host_watch_parting(host, t);
 	t->has_parting = true;
@@ -399,13 +448,18 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
+	ap_host_samplers_leave(host, t);
+	ap_host_writer_ended(host, t);
 	ap_host_trace_leave(host, t);
 	ap_host_watch_leave(host, t);
 	t->has_parting = false;
 	place(host, t, seg, 0);
 	t->gen = 0;
 	ap_host_task_name(host, t, pid, pid);
+	ap_host_samplers_placed(host, t);
+	ap_host_task_found_on_cpu(host, t);
 	ap_core_exec(host->core, t->core);
+	ap_host_image(host, t);
 	ap_host_trace_execed(host, t);
 	ap_host_task_order(t);
 	ap_host_publish_task(host, t->core);

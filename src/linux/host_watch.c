@@ -146,6 +146,12 @@ u64 ap_host_bp_count(void *world, u64 watch)
 	return counted((struct ap_host_watch *)(uintptr_t)watch);
 }
 
+u32 ap_host_bp_place(void *world, u64 watch)
+{
+	(void)world;
+	return ((const struct ap_host_watch *)(uintptr_t)watch)->place;
+}
+
 void ap_host_bp_disarm(void *world, u64 watch)
 {
 	struct ap_host_watch *w = (struct ap_host_watch *)(uintptr_t)watch;

@@ -15,6 +15,16 @@ struct parts {
 	u32 size;  /* of the whole record */
 };
 
+/* The compiler's own would be a call of its library, which is not there. */
+static u32 bits_of(u64 v)
+{
+	u32 n = 0;
+
+	for (; v; v &= v - 1)
+		n++;
+	return n;
+}
+
 static bool wants(const struct ap_record_format *f, u64 bit)
 {
 	return f->sample_type & bit;
@@ -34,12 +44,12 @@ static u32 fixed_words(const struct ap_record_format *f)
 			    AP_PERF_SAMPLE_REGS_USER | AP_PERF_SAMPLE_REGS_INTR |
 			    AP_PERF_SAMPLE_STACK_USER; /* their first word */
 
-	return 1 + (u32)__builtin_popcountll(f->sample_type & (singles | counted));
+	return 1 + (u32)bits_of(f->sample_type & (singles | counted));
 }
 
 static u32 nr_regs(u64 mask, u64 abi)
 {
-	return abi ? (u32)__builtin_popcountll(mask) : 0;
+	return abi ? (u32)bits_of(mask) : 0;
 }
 
 static bool has_hw_index(const struct ap_record_format *f, const struct ap_sample_data *d)

@@ -47,10 +47,23 @@ AP_MUST_CHECK bool ap_svc_stand_in(struct ap_service_call *c);
 /* True: answered; more: fcntl_done is wanted. */
 bool ap_svc_fcntl(struct ap_service_call *c, bool *more);
 void ap_svc_fcntl_done(struct ap_service_call *c);
+/* O_ASYNC is about to be set, or was cleared. */
+void ap_svc_async(s32 fd, bool on);
+/* True: it will be cleared, which is to be told when it is. */
+bool ap_svc_fioasync(const struct ap_service_call *c);
 void ap_svc_stat_done(const struct ap_service_call *c);
 void ap_svc_readlink_done(struct ap_service_call *c);
 void ap_svc_open_done(struct ap_service_call *c);
 void ap_svc_access_done(struct ap_service_call *c);
+
+/* poll.c: calls that wait for descriptors; the kernel has answered. */
+bool ap_svc_polls(u64 nr);
+void ap_svc_poll_begins(u64 nr);
+void ap_svc_polled(const struct ap_service_call *c);
+
+/* sideband.c: is it to be told of? It was done. */
+bool ap_svc_tells(const struct ap_service_call *c);
+void ap_svc_told(const struct ap_service_call *c);
 
 /* map.c: true where c->ret is the answer. */
 bool ap_svc_mmap(struct ap_service_call *c);

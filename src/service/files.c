@@ -13,6 +13,8 @@
 #include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
+#include "service/request.h"
+#include "service/sample.h"
 #include "service/sys.h"
 
 #define NR_STAT	    4
@@ -29,6 +31,7 @@
 #define O_ACCMODE    3
 #define O_RDWR	     2
 #define O_DIRECT     040000
+#define O_ASYNC	     020000
 #define F_GETFL	     3
 #define F_SETFL	     4
 #define F_SETPIPE_SZ 1031
@@ -61,7 +64,12 @@ bool ap_svc_fcntl(struct ap_service_call *c, bool *more)
 		return false;
 	case F_SETFL:
 		c->ret = -AP_EINVAL;
-		return c->a[2] & O_DIRECT;
+		if (c->a[2] & O_DIRECT)
+			return true;
+		*more = !(c->a[2] & O_ASYNC);
+		if (!*more)
+			ap_svc_async((s32)c->a[0], true);
+		return false;
 	case F_GETPIPE_SZ:
 	case F_SETPIPE_SZ:
 		c->ret = -AP_EBADF;
@@ -73,8 +81,38 @@ bool ap_svc_fcntl(struct ap_service_call *c, bool *more)
 
 void ap_svc_fcntl_done(struct ap_service_call *c)
 {
-	if (c->ret >= 0)
+	if (c->ret < 0)
+		return;
+	if (c->a[1] == F_SETFL)
+		ap_svc_async((s32)c->a[0], false);
+	else
 		c->ret = (c->ret & ~O_ACCMODE) | O_RDWR;
+}
+
+/* Told before the kernel is, when it is set: from then on nobody touches the pipe but for signals. */
+void ap_svc_async(s32 fd, bool on)
+{
+	struct ap_request r;
+	u64 inode = ap_fds_event(fd);
+
+	if (!inode)
+		return;
+	ap_svc_signals_anew(inode);
+	ap_request_begin_held(&r, AP_SVC_ASYNC);
+	r.svc->arg[0] = inode;
+	r.svc->arg[1] = on;
+	ap_request_ask(&r);
+}
+
+bool ap_svc_fioasync(const struct ap_service_call *c)
+{
+	u32 on;
+
+	if (ap_hook_get(&on, c->a[2], sizeof(on)))
+		return false;
+	if (on)
+		ap_svc_async((s32)c->a[0], true);
+	return !on;
 }
 
 /* What a call names, in terms of newfstatat. */

@@ -46,6 +46,8 @@ void *ap_hook_map(u64 size);
 void ap_hook_unmap(void *p, u64 size); /* what ap_hook_map gave */
 /* Pages of the session file for reading, which the program does not see either; or NULL. */
 const void *ap_hook_map_session(u64 off, u64 size);
+/* The same for writing: samplers and rings. */
+void *ap_hook_map_shared(u64 off, u64 size);
 /* Is the calling thread's descriptor table the one of its process' other threads? */
 bool ap_hook_shares_files(void);
 /* The session file's descriptor. */

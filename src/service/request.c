@@ -67,6 +67,11 @@ static void ring(struct ap_session *session)
 		ap_svc_sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
 }
 
+void ap_request_ring(void)
+{
+	ring(ap_hook_session());
+}
+
 static u32 spin(const struct ap_svc *svc, u64 n)
 {
 	u32 state;

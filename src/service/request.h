@@ -30,6 +30,9 @@ void ap_request_end(struct ap_request *r);
 /* The supervisor shall look at the thread's log when it has time; nobody waits. */
 void ap_request_point_out_log(void);
 
+/* Only the doorbell: what the supervisor is to see is there. */
+void ap_request_ring(void);
+
 /* Has somebody waited in vain already?  Then nothing that needs a supervisor is to be trusted. */
 bool ap_request_is_lost(void);
 

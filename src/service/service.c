@@ -20,6 +20,8 @@
 #define CLOSE_RANGE_UNSHARE	    2
 #define CLOSE_RANGE_CLOEXEC	    4
 
+#define FIOASYNC 0x5452U
+
 #define NR_STAT	 4
 #define NR_LSTAT 6
 
@@ -36,7 +38,9 @@ enum after {
 	AFTER_REFUSED,
 	AFTER_MMAP,
 	AFTER_MUNMAP,
-	AFTER_MREMAP
+	AFTER_MREMAP,
+	AFTER_POLL,
+	AFTER_FIOASYNC
 };
 
 static bool answer(struct ap_service_call *c, s64 ret)
@@ -195,6 +199,8 @@ static bool on_event(struct ap_service_call *c)
 			return answer(c, -AP_EOPNOTSUPP);
 		return answer(c, ap_svc_readv(c->inode, c->a[1], c->a[2]));
 	case AP_NR_ioctl:
+		if ((u32)c->a[1] == FIOASYNC && ap_svc_fioasync(c))
+			c->after = AFTER_FIOASYNC;
 		return ap_svc_ioctl(c->inode, c->a[1], c->a[2], &c->ret);
 	default:
 		return false;
@@ -263,8 +269,13 @@ static bool before(struct ap_service_call *c)
 			ap_fds_forget();
 		return false;
 	default:
-		c->after = after_show(c->nr);
-		return !c->after && on_file(c);
+		if (!ap_svc_polls(c->nr)) {
+			c->after = after_show(c->nr);
+			return !c->after && on_file(c);
+		}
+		ap_svc_poll_begins(c->nr);
+		c->after = AFTER_POLL;
+		return false;
 	}
 }
 
@@ -273,6 +284,7 @@ bool ap_service_before(struct ap_service_call *c)
 	bool used = ap_hook_session()->perf_used;
 
 	c->after = AFTER_NOTHING;
+	c->tells = used && ap_svc_tells(c);
 	if (ap_tree_before(c))
 		return true;
 	if (!used && c->nr != AP_SERVICE_NR_OPEN)
@@ -323,6 +335,12 @@ static void after(struct ap_service_call *c)
 	case AFTER_MREMAP:
 		ap_svc_mremap_done(c);
 		break;
+	case AFTER_POLL:
+		ap_svc_polled(c);
+		break;
+	case AFTER_FIOASYNC:
+		ap_svc_async((s32)c->a[0], false);
+		break;
 	}
 }
 
@@ -332,6 +350,8 @@ void ap_service_after(struct ap_service_call *c)
 		after(c);
 	if (c->tree)
 		ap_tree_after(c);
+	if (c->tells)
+		ap_svc_told(c);
 }
 
 void ap_service_files_shared(void)

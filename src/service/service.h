@@ -19,7 +19,8 @@ struct ap_service_call {
 	u32 after; /* the service has more to do when the kernel has answered; 0 nothing */
 	s32 fd;	   /* the service's own from here on */
 	u64 inode;
-	u32 tree; /* like after, of the generated tree */
+	u32 tree;  /* like after, of the generated tree */
+	u32 tells; /* likewise: some event records what the call does */
 };
 
 /* Calls that take a path or change where paths begin: bits of their numbers. */
@@ -52,7 +53,7 @@ static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 
 /* True: c->ret is the answer (AP_HOOK_AGAIN included).  False: the kernel's turn. */
 AP_MUST_CHECK bool ap_service_before(struct ap_service_call *c);
-/* c->ret is the kernel's answer, and may change.  Only where c->after or c->tree is set. */
+/* c->ret is the kernel's answer, and may change.  Only where c->after, tree or tells is set. */
 void ap_service_after(struct ap_service_call *c);
 
 /*
@@ -63,6 +64,8 @@ void ap_service_after(struct ap_service_call *c);
 AP_MUST_CHECK bool ap_service_forks(u32 seg, u32 slot, bool is_thread);
 void ap_service_fork_failed(u32 seg, u32 slot, bool is_thread);
 void ap_service_exits(bool whole_process);
+/* A task's first: it has its names, and runs nothing of the program's yet. */
+void ap_service_begins(void);
 void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot);
 
 /*
@@ -98,6 +101,7 @@ struct ap_service_point {
 	u32 source; /* enum ap_sampler_source */
 	u32 which;  /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
 	bool known; /* what follows is: not where a count was passed before it was armed */
+	u64 value;  /* of a tracepoint at a call's end: what the call returns */
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
 	/* The rest only with has_mem: AP_HOOK_NOTE_ADDR was given, and the registers before it were seen. */

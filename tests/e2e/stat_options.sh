@@ -107,11 +107,14 @@ tell()
 is "$(tell ping)" ack "--control: ping"
 is "$(tell 'enable calls')" ack "--control: enable one event"
 printf x >&8
-is "$(tell bogus & tell ping)" ack "--control: what is not known is not answered"
+echo bogus >&6
+is "$(tell ping)" ack "--control: what is not known"
 is "$(tell disable)" ack "--control: disable"
 printf x >&8
 wait "$pid"
 is "$?" 0 "--control: status"
+read -r -t 0 -u 7
+is "$?" 1 "--control: is not answered"
 has bg.err '^Events disabled$' "--control: says what it does"
 has bg.err '^Events enabled$' "--control: says what it does"
 has csv '^<not counted>,,returns' "--control: what was not enabled"

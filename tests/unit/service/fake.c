@@ -111,6 +111,55 @@ const void *ap_hook_map_session(u64 off, u64 size)
 	return fake.pub;
 }
 
+void *ap_hook_map_shared(u64 off, u64 size)
+{
+	if (off == AP_SAMPLER_OFF) {
+		EXPECT_U64(size, (u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE);
+		return fake.samplers;
+	}
+	EXPECT_U64(off, FAKE_RING);
+	EXPECT_U64(size, (FAKE_RING_PAGES + 1) * AP_PAGE_SIZE);
+	return fake.ring;
+}
+
+struct ap_sampler *fake_sampler(u32 i)
+{
+	return (struct ap_sampler *)(fake.samplers + (u64)i * AP_SAMPLER_SIZE);
+}
+
+u64 ap_hook_lane_raw(u32 lane)
+{
+	return fake.lane_raw[lane];
+}
+
+void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags)
+{
+	fake.lane_left[lane] = counts;
+	fake.lane_flags[lane] = flags;
+}
+
+void ap_hook_clock_due(u32 lane)
+{
+	fake.clocks_due |= 1U << lane;
+}
+
+void ap_hook_sources(u32 mask)
+{
+	fake.sources = mask;
+}
+
+void ap_hook_regs(u64 regs[AP_HOOK_REGS])
+{
+	memcpy(regs, fake.regs, sizeof(fake.regs));
+}
+
+u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
+{
+	(void)b;
+	(void)max;
+	return 0;
+}
+
 bool ap_hook_shares_files(void)
 {
 	return !fake.own_files;
@@ -175,6 +224,10 @@ void fake_start(fake_answer answer)
 	fake.seg = calloc(1, sizeof(*fake.seg));
 	fake.slot = calloc(1, AP_SLOT_SIZE);
 	fake.pub = calloc(AP_PUB_MAX, sizeof(*fake.pub));
+	fake.samplers = calloc(AP_SAMPLER_MAX, AP_SAMPLER_SIZE);
+	fake.ring = aligned_alloc(AP_PAGE_SIZE, (FAKE_RING_PAGES + 1) * AP_PAGE_SIZE);
+	REQUIRE(fake.ring);
+	memset(fake.ring, 0, (FAKE_RING_PAGES + 1) * AP_PAGE_SIZE);
 	fake.session->flags = AP_F_SERVE;
 	fake.session->supervisor = 1;
 	fake.seg_index = 77;
@@ -193,7 +246,7 @@ s64 fake_call(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 	if (ap_service_before(&call))
 		return call.ret;
 	call.ret = ap_sys6(nr, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
-	if (call.after || call.tree)
+	if (call.after || call.tree || call.tells)
 		ap_service_after(&call);
 	return call.ret;
 }

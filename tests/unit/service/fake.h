@@ -8,6 +8,7 @@
 
 #include "abi/service.h"
 #include "abi/tree.h"
+#include "service/hooks.h"
 #include "service/service.h"
 
 /* Answers svc: ret, data, out_size. */
@@ -35,7 +36,20 @@ struct fake {
 	u64 calls;		/* the service's own, to the kernel */
 	u64 fstats;		/* calls of it */
 	void (*at_fstat)(void); /* before each */
+
+	/* Sampling: what the thread has counted, and what it was told to count to. */
+	u64 lane_raw[AP_LANE_MAX], lane_left[AP_LANE_MAX];
+	u32 lane_flags[AP_LANE_MAX];
+	u32 clocks_due, sources;
+	u64 regs[AP_HOOK_REGS];
+	u8 *samplers;
+	u8 *ring; /* of FAKE_RING_PAGES and the ring's, at FAKE_RING in the session */
 };
+
+#define FAKE_RING	(1ULL << 40)
+#define FAKE_RING_PAGES 2ULL
+
+struct ap_sampler *fake_sampler(u32 i);
 
 extern struct fake fake;
 

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samplers in the session file: who has which, and their threads told of changes.  The core fills them
+ * (ops->sampler_*); here is where they lie, in which slot's list they are, and what becomes of that
+ * when their task gets another slot.  docs/design/sampling.md.
+ *
+ * A sampler's marks are of `carried` + the slot's count, which is the task's count as the core has it:
+ * so an exec changes carried, and nothing else.
+ *
+ * What a process writes into its samplers is its own loss: links and numbers are ours, in private
+ * memory, and never read back from there.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "abi/trace.h"
+#include "linux/host_internal.h"
+#include "sampling/overflow.h"
+#include "sampling/ring.h"
+
+#define AREA_BYTES ((u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE)
+#define ROB_NS	   50000000ULL /* then who has the lock is stopped or dead */
+#define SPINS	   200
+#define KICK_NS	   1000000ULL /* between kicks of who has not seen one */
+
+static struct ap_sampler *at(struct ap_host_samplers *all, u32 i)
+{
+	return (struct ap_sampler *)(all->area + (u64)i * AP_SAMPLER_SIZE);
+}
+
+static u32 index_of(const struct ap_host_samplers *all, const struct ap_sampler *s)
+{
+	return (u32)(((const u8 *)s - all->area) / AP_SAMPLER_SIZE);
+}
+
+static struct ap_sampler *sampler_of(const struct ap_host *host, const struct ap_host_sampler *o)
+{
+	return at(host->samplers, (u32)(o - host->samplers->of));
+}
+
+static int make(struct ap_host *host)
+{
+	struct ap_host_samplers *all;
+	void *area;
+
+	if (host->samplers)
+		return 0;
+	all = calloc(1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	area = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, host->ses->fd,
+		    (off_t)AP_SAMPLER_OFF);
+	if (area == MAP_FAILED) {
+		free(all);
+		return -ENOMEM;
+	}
+	all->area = area;
+	host->samplers = all;
+	return 0;
+}
+
+void ap_host_samplers_fini(struct ap_host *host)
+{
+	if (!host->samplers)
+		return;
+	munmap(host->samplers->area, AREA_BYTES);
+	free(host->samplers);
+	host->samplers = NULL;
+}
+
+static struct ap_slot *slot_of(const struct ap_host_task *t)
+{
+	return t && ap_host_task_is_in_slot(t) ? ap_host_slot(t->seg, t->slot) : NULL;
+}
+
+/* The descriptor of what was opened; NULL where it has none. */
+static struct ap_host_file *file_of(const struct ap_host_sampler *o)
+{
+	return ap_event_host(ap_event_opened(o->event));
+}
+
+/* --- lanes */
+
+int ap_host_want_lane(void *world, u64 kinds, u32 *lane)
+{
+	struct ap_host *host = world;
+	struct ap_session *head = host->ses->head;
+	u32 n = head->nlanes < AP_LANE_MAX ? head->nlanes : AP_LANE_MAX;
+	int ret;
+
+	for (u32 i = 0; i < n; i++) {
+		if (host->lanes[i] != kinds)
+			continue;
+		*lane = i;
+		return 0;
+	}
+	if (n == AP_LANE_MAX)
+		return -ENOSPC;
+	ret = ap_host_want_kinds(world, kinds);
+	if (ret)
+		return ret;
+	host->lanes[n] = head->lanes[n] = kinds;
+	/* pairs with the load of who translates */
+	__atomic_store_n(&head->nlanes, n + 1, __ATOMIC_RELEASE);
+	host->has_new_kinds = true;
+	*lane = n;
+	return 0;
+}
+
+/* What a lane is never changes: code of it may be anywhere.  It costs nothing while it is not armed. */
+void ap_host_put_lane(void *world, u32 lane)
+{
+	(void)world;
+	(void)lane;
+}
+
+/* --- the lock of a slot's samplers */
+
+/* A holder has less to do than the time after which it is robbed; it notices by its own release. */
+void ap_host_sampler_lock(void *world, void *host_task)
+{
+	struct ap_slot *slot = slot_of(host_task);
+	u64 until = 0;
+	u32 was;
+
+	(void)world;
+	for (u32 n = 0; slot; n++) {
+		was = 0;
+		if (__atomic_compare_exchange_n(&slot->sampler_lock, &was, AP_RING_CORE, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+		    was == AP_RING_CORE)
+			return;
+		__builtin_ia32_pause();
+		if (n < SPINS)
+			continue;
+		if (!until)
+			until = ap_now_ns() + ROB_NS;
+		sched_yield();
+		if (ap_now_ns() < until)
+			continue;
+		if (__atomic_compare_exchange_n(&slot->sampler_lock, &was, AP_RING_CORE, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+		until = 0;
+	}
+}
+
+static void kick(struct ap_slot *slot)
+{
+	for (u32 i = 0; i < AP_LANE_MAX; i++)
+		ap_budget_kick(&slot->budget[i]);
+}
+
+static bool has_seen(const struct ap_host_task *t)
+{
+	const struct ap_slot *slot = slot_of(t);
+
+	return !slot || __atomic_load_n(&slot->sampler_ack, __ATOMIC_ACQUIRE) == slot->sampler_gen;
+}
+
+/* The thread looks at its samplers before it goes on for long: told again until it has. */
+static void tell(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_slot *slot = slot_of(t);
+
+	if (!slot)
+		return;
+	__atomic_fetch_add(&slot->sampler_gen, 1, __ATOMIC_SEQ_CST);
+	kick(slot);
+	if (t->is_kicked)
+		return;
+	t->is_kicked = true;
+	t->kicked_next = host->kicked;
+	host->kicked = t;
+}
+
+void ap_host_sampler_unlock(void *world, void *host_task, bool told)
+{
+	struct ap_slot *slot = slot_of(host_task);
+	u32 ours = AP_RING_CORE;
+
+	if (!slot)
+		return;
+	(void)__atomic_compare_exchange_n(&slot->sampler_lock, &ours, 0, false, __ATOMIC_RELEASE,
+					  __ATOMIC_RELAXED);
+	if (told)
+		tell(world, host_task);
+}
+
+void ap_host_kick_forget(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_host_task **p = &host->kicked;
+
+	if (!t->is_kicked)
+		return;
+	while (*p != t)
+		p = &(*p)->kicked_next;
+	*p = t->kicked_next;
+	t->is_kicked = false;
+}
+
+/* --- samplers of tasks */
+
+/* What former images have counted of the source. */
+static u64 carried(const struct ap_host_sampler *o, const struct ap_sampler *s)
+{
+	u64 sum = 0;
+
+	if (s->source != AP_SAMPLE_LANE)
+		return o->former;
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		if (s->kinds & AP_KIND_BIT(k))
+			sum += o->task->carried[k];
+	return sum;
+}
+
+/* The slot's count of a source that has words of its own there. */
+static u64 slot_count(const struct ap_host_task *t, const struct ap_sampler *s)
+{
+	const struct ap_slot *slot = slot_of(t);
+	const u64 *trace;
+	u32 index;
+
+	if (!slot)
+		return 0;
+	if (s->source == AP_SAMPLE_WATCH)
+		return s->which < AP_WATCH_MAX ? slot->watch[s->which] : 0;
+	if (s->source != AP_SAMPLE_TRACE)
+		return 0;
+	index = ap_trace_index(s->which);
+	trace = (const u64 *)((const char *)slot + AP_SLOT_TRACE_OFF);
+	return index < AP_TRACE_N ? trace[index] : 0;
+}
+
+/* Names as records have them; a task that has not run yet has none, and is asked to say so. */
+static void name(const struct ap_host *host, const struct ap_host_sampler *o, struct ap_sampler *s)
+{
+	struct ap_task_names names = { 0 };
+
+	ap_host_task_names((void *)(uintptr_t)host, o->event, o->task, &names);
+	s->pid = (u32)names.pid;
+	s->tid = (u32)names.tid;
+}
+
+/* Threads ask for a wakeup at each overflow while the descriptor has O_ASYNC. */
+static void set_file(struct ap_sampler *s, const struct ap_host_file *f)
+{
+	s->inode = f ? f->inode : 0;
+	__atomic_store_n(&s->signals, f && f->is_async, __ATOMIC_RELEASE);
+}
+
+static void into_list(struct ap_host *host, struct ap_host_sampler *o)
+{
+	struct ap_host_samplers *all = host->samplers;
+	u32 i = (u32)(o - all->of);
+	struct ap_slot *slot = slot_of(o->task);
+	struct ap_sampler *s = at(all, i);
+
+	if (!slot)
+		return;
+	s->carried = carried(o, s);
+	name(host, o, s);
+	s->next_of_slot = slot->samplers;
+	__atomic_store_n(&slot->samplers, i + 1, __ATOMIC_RELEASE);
+}
+
+/* The slot's list anew, from ours.  Under its lock. */
+static void write_list(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_slot *slot = slot_of(t);
+
+	if (!slot)
+		return;
+	__atomic_store_n(&slot->samplers, AP_SAMPLER_NONE, __ATOMIC_RELEASE);
+	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
+		into_list(host, o);
+}
+
+int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
+			struct ap_sampler **out)
+{
+	struct ap_host *host = world;
+	struct ap_host_samplers *all;
+	u32 i;
+	int ret = make(host);
+
+	if (ret)
+		return ret;
+	all = host->samplers;
+	if (all->nfree)
+		i = all->free[--all->nfree];
+	else if (all->used < AP_SAMPLER_MAX)
+		i = all->used++;
+	else
+		return -ENOSPC;
+	ap_host_now_use(host);
+	all->of[i] = (struct ap_host_sampler){ .task = host_task, .event = event, .is_used = true };
+	memset(at(all, i), 0, AP_SAMPLER_SIZE);
+	*out = at(all, i);
+	return 0;
+}
+
+void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
+{
+	struct ap_host *host = world;
+	struct ap_host_sampler *o = &host->samplers->of[index_of(host->samplers, s)];
+	struct ap_host_task *t = host_task;
+
+	if (!t)
+		return;
+	o->task = t;
+	o->next = t->samplers;
+	t->samplers = o;
+	set_file(s, file_of(o));
+	if (s->source == AP_SAMPLE_CLOCK &&
+	    ap_host_want_lane(host, AP_KIND_BIT(AP_KIND_INSTR), &s->lane))
+		s->lane = AP_LANE_MAX; /* it is sampled where it is found */
+	ap_host_sampler_lock(host, t);
+	into_list(host, o);
+	ap_host_sampler_unlock(host, t, true);
+	ap_host_task_order(t);
+}
+
+static void out_of_list(struct ap_host *host, struct ap_host_sampler *o)
+{
+	struct ap_host_task *t = o->task;
+	struct ap_host_sampler **p = t ? &t->samplers : NULL;
+
+	while (p && *p && *p != o)
+		p = &(*p)->next;
+	if (!p || !*p)
+		return;
+	ap_host_sampler_lock(host, t);
+	*p = o->next;
+	write_list(host, t);
+	ap_host_sampler_unlock(host, t, true);
+}
+
+void ap_host_sampler_free(void *world, void *host_task, struct ap_sampler *s)
+{
+	struct ap_host *host = world;
+	struct ap_host_samplers *all = host->samplers;
+	u32 i = index_of(all, s);
+
+	(void)host_task;
+	out_of_list(host, &all->of[i]);
+	all->of[i] = (struct ap_host_sampler){ 0 };
+	all->free[all->nfree++] = i;
+}
+
+/* As the thread computes it. */
+u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler *s)
+{
+	struct ap_host *host = world;
+	struct ap_host_task *t = host_task;
+	const u64 *raw;
+	u64 sum = 0;
+
+	if (!t)
+		return 0;
+	switch (s->source) {
+	case AP_SAMPLE_LANE:
+		raw = ap_host_task_raw(host, t);
+		for (u32 k = 0; k < AP_RAW_N; k++)
+			if (s->kinds & AP_KIND_BIT(k))
+				sum += raw[k];
+		return sum;
+	case AP_SAMPLE_CLOCK:
+		return ap_host_task_time(host, t);
+	default:
+		return s->carried + slot_count(t, s);
+	}
+}
+
+/* --- slots come and go */
+
+void ap_host_samplers_parting(struct ap_host *host, struct ap_host_task *t)
+{
+	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
+		o->parting = slot_count(t, sampler_of(host, o));
+}
+
+/* The task's slot is given up; what it has counted is in t->carried, or was read at the parting. */
+void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_slot *slot = slot_of(t);
+
+	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
+		o->former += t->has_parting ? o->parting : slot_count(t, sampler_of(host, o));
+	if (slot && t->samplers)
+		__atomic_store_n(&slot->samplers, AP_SAMPLER_NONE, __ATOMIC_RELEASE);
+}
+
+/* It is known by other names than before, or by some at last. */
+void ap_host_samplers_named(struct ap_host *host, struct ap_host_task *t)
+{
+	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
+		name(host, o, sampler_of(host, o));
+}
+
+void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t)
+{
+	if (!t->samplers)
+		return;
+	ap_host_sampler_lock(host, t);
+	write_list(host, t);
+	ap_host_sampler_unlock(host, t, true);
+}
+
+bool ap_host_samplers_are_of_cpus(const struct ap_host *host, const struct ap_host_task *t)
+{
+	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
+		if (sampler_of(host, o)->cpu >= 0)
+			return true;
+	return false;
+}
+
+/* --- by the clock */
+
+u64 ap_host_samplers_tick(struct ap_host *host, u64 now)
+{
+	struct ap_host_task **p = &host->kicked;
+
+	if (!host->kicked)
+		return 0;
+	if (now < host->kick_ns)
+		return host->kick_ns - now;
+	while (*p) {
+		struct ap_host_task *t = *p;
+
+		if (has_seen(t)) {
+			*p = t->kicked_next;
+			t->is_kicked = false;
+			continue;
+		}
+		kick(slot_of(t));
+		p = &t->kicked_next;
+	}
+	host->kick_ns = now + KICK_NS;
+	return host->kicked ? KICK_NS : 0;
+}
+
+/* --- wakeups */
+
+void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t)
+{
+	if (t->seg && host->samplers)
+		ap_core_writer_died(host->core, AP_RING_NAME(t->seg->index, t->slot));
+}
+
+static struct ap_event *event_of(struct ap_host *host, u64 index)
+{
+	if (!host->samplers || index >= host->samplers->used || !host->samplers->of[index].is_used)
+		return NULL;
+	return ap_event_opened(host->samplers->of[index].event);
+}
+
+s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index)
+{
+	struct ap_event *event = event_of(host, index);
+
+	if (!event || host->samplers->of[index].task != t)
+		return -EINVAL;
+	/* the signal's byte says POLLIN as well, where that is due */
+	ap_core_overflowed(host->core, event);
+	ap_core_rings_woken(host->core);
+	return 0;
+}
+
+/* What was opened has its descriptor by now, or O_ASYNC has changed. */
+void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f)
+{
+	struct ap_host_samplers *all = host->samplers;
+
+	for (u32 i = 0; all && i < all->used; i++) {
+		struct ap_host_sampler *o = &all->of[i];
+
+		if (!o->is_used || file_of(o) != f)
+			continue;
+		set_file(at(all, i), f);
+		if (o->task)
+			name(host, o, at(all, i));
+	}
+}

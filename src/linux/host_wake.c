@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What poll says of a perf descriptor, and its signals: by the pipe that it is.  An event that has a
+ * buffer has a writer, which is us; POLLIN is a byte in the pipe, POLLHUP its close, and a descriptor
+ * with O_ASYNC has its signal from the kernel when we write, to whom and with what fcntl(2) has said.
+ *
+ * Natively poll takes POLLIN with it; the task tells of it (AP_SVC_POLLED), and the byte is taken out.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+
+#define POLL_IN_BIT  0x01U
+#define POLL_HUP_BIT 0x10U
+
+int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how)
+{
+	char name[16];
+
+	if (host->self_fds <= 0)
+		host->self_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%d", f->ref);
+	return openat(host->self_fds, name, how | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void drain(struct ap_host *host, struct ap_host_file *f)
+{
+	int fd = ap_host_file_end(host, f, O_RDONLY);
+	char buf[4096];
+
+	f->is_readable = false;
+	if (fd < 0)
+		return;
+	while (read(fd, buf, sizeof(buf)) == sizeof(buf))
+		;
+	close(fd);
+}
+
+/* The last reader may close at any time: its SIGPIPE is for nobody. */
+static ssize_t write_quietly(int fd)
+{
+	const struct timespec now = { 0 };
+	sigset_t pipe, old;
+	ssize_t ret;
+	int err;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &old);
+	ret = write(fd, "", 1);
+	err = errno;
+	if (ret < 0 && err == EPIPE)
+		(void)sigtimedwait(&pipe, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = err;
+	return ret;
+}
+
+/* A pipe that nobody reads is full some time. */
+static void put_byte(struct ap_host *host, struct ap_host_file *f)
+{
+	if (write_quietly(f->writer) >= 0 || errno != EAGAIN)
+		return;
+	drain(host, f);
+	(void)write_quietly(f->writer);
+}
+
+void ap_host_file_polls(struct ap_host *host, struct ap_host_file *f)
+{
+	u32 polls = f->event ? ap_core_would_poll(host->core, f->event) : POLL_HUP_BIT;
+	bool wanted = !(polls & POLL_HUP_BIT), readable = wanted && polls & POLL_IN_BIT;
+
+	if (wanted && f->writer < 0) {
+		f->writer = ap_host_file_end(host, f, O_WRONLY);
+	} else if (!wanted && f->writer >= 0) {
+		close(f->writer);
+		f->writer = -1;
+	}
+	if (readable && !f->is_readable && f->writer >= 0) {
+		put_byte(host, f);
+		f->is_readable = true;
+	} else if (!readable && f->is_readable) {
+		drain(host, f);
+	}
+}
+
+void ap_host_files_poll(struct ap_host *host)
+{
+	for (struct ap_host_file *f = host->all_files; f; f = f->after)
+		ap_host_file_polls(host, f);
+}
+
+/*
+ * The kernel sends it for every byte, and when the last writer closes: so without a buffer, where
+ * there is no writer, one comes for a moment and writes nothing.
+ */
+void ap_host_file_signal(struct ap_host *host, struct ap_host_file *f)
+{
+	int fd;
+
+	if (!f->is_async)
+		return;
+	if (f->writer < 0) {
+		fd = ap_host_file_end(host, f, O_WRONLY);
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	put_byte(host, f);
+	/* it was for the signal: poll says what it would have said */
+	f->is_readable = true;
+	ap_host_file_polls(host, f);
+}
+
+/* Natively the answer is the buffer's, whoever polls. */
+void ap_host_file_polled(struct ap_host *host, struct ap_host_file *f)
+{
+	if (f->event)
+		(void)ap_core_poll(host->core, f->event);
+	ap_host_files_poll(host);
+}
+
+/* --- as the core has it */
+
+void ap_host_wake(void *world, struct ap_event *event, u32 what)
+{
+	struct ap_host *host = world;
+	struct ap_host_file *f = ap_event_host(event);
+
+	if (!f)
+		return;
+	if (what & AP_WAKE_POLL)
+		ap_host_file_polls(host, f);
+	if (what & (AP_WAKE_IN | AP_WAKE_HUP))
+		ap_host_file_signal(host, f);
+}
+
+void ap_host_wakes_look(struct ap_host *host)
+{
+	/* pairs with the increment of who made a wakeup due */
+	u32 wakes = __atomic_load_n(&host->ses->head->wakes, __ATOMIC_ACQUIRE);
+
+	if (wakes == host->wakes)
+		return;
+	host->wakes = wakes;
+	ap_core_rings_woken(host->core);
+	__atomic_store_n(&host->ses->head->wakes_seen, wakes, __ATOMIC_RELEASE);
+}

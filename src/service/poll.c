@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * poll, select and epoll take POLLIN of a perf descriptor with them: each wakeup is told once.  The byte
+ * in its pipe that says so is taken out by the supervisor when the kernel has given its answer.
+ *
+ * epoll's answers name what the program has given with a descriptor, not the descriptor: so what was
+ * given is remembered (epoll_ctl), in this process.  An entry is claimed by its state, without a lock.
+ */
+#include "abi/service.h"
+#include "engine/nr.h"
+#include "service/calls.h"
+#include "service/fds.h"
+#include "service/hooks.h"
+#include "service/request.h"
+
+#define POLLIN	  0x0001U
+#define CHUNK	  32U
+#define FDS_MAX	  65536U
+#define ENTRIES	  4096U
+#define EPOLL_ADD 1U
+#define EPOLL_DEL 2U
+
+struct pollfd {
+	s32 fd;
+	u16 events, revents;
+};
+
+struct epoll_event {
+	u32 events;
+	u64 data;
+} __attribute__((packed));
+
+enum state { FREE, BUSY, KNOWN };
+
+struct entry {
+	u64 data, inode;
+	s32 epfd, fd;
+	u32 state, pad;
+};
+
+static struct entry *table;
+static u32 used;
+
+static void polled(u64 inode)
+{
+	struct ap_request r;
+
+	ap_request_begin_held(&r, AP_SVC_POLLED);
+	r.svc->arg[0] = inode;
+	ap_request_ask(&r);
+}
+
+static void poll_done(const struct ap_service_call *c)
+{
+	struct pollfd fds[CHUNK];
+	u64 n = (u32)c->a[1];
+
+	for (u64 at = 0; at < n; at += CHUNK) {
+		u64 some = n - at < CHUNK ? n - at : CHUNK;
+
+		if (ap_hook_get(fds, c->a[0] + at * sizeof(fds[0]), some * sizeof(fds[0])))
+			return;
+		for (u64 i = 0; i < some; i++) {
+			u64 inode = fds[i].revents & POLLIN ? ap_fds_event(fds[i].fd) : 0;
+
+			if (inode)
+				polled(inode);
+		}
+	}
+}
+
+/* The answer has the set of those that can be read. */
+static void select_done(const struct ap_service_call *c)
+{
+	u64 n = (s32)c->a[0] > 0 ? (u64)(s32)c->a[0] : 0, bits, inode;
+
+	for (u64 at = 0; c->a[1] && at < n && at < FDS_MAX; at += 64) {
+		if (ap_hook_get(&bits, c->a[1] + at / 8, sizeof(bits)))
+			return;
+		for (; bits; bits &= bits - 1) {
+			inode = ap_fds_event((s32)(at + (u64)__builtin_ctzll(bits)));
+			if (inode)
+				polled(inode);
+		}
+	}
+}
+
+static struct entry *get_table(void)
+{
+	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
+
+	if (t)
+		return t;
+	mine = ap_hook_map(ENTRIES * sizeof(*mine));
+	if (mine && __atomic_compare_exchange_n(&table, &t, mine, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+		t = mine;
+	return t;
+}
+
+static bool claim(struct entry *e, u32 from, u32 to)
+{
+	return __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static void forget(s32 epfd, s32 fd)
+{
+	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+
+	for (u32 i = 0; i < n; i++)
+		if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) == KNOWN &&
+		    table[i].epfd == epfd && table[i].fd == fd)
+			(void)!claim(&table[i], KNOWN, FREE);
+}
+
+static void remember(const struct entry *what)
+{
+	struct entry *t = get_table();
+	u32 n;
+
+	for (u32 i = 0; t && i < ENTRIES; i++) {
+		if (__atomic_load_n(&t[i].state, __ATOMIC_RELAXED) != FREE ||
+		    !claim(&t[i], FREE, BUSY))
+			continue;
+		t[i].data = what->data;
+		t[i].inode = what->inode;
+		t[i].epfd = what->epfd;
+		t[i].fd = what->fd;
+		__atomic_store_n(&t[i].state, KNOWN, __ATOMIC_RELEASE);
+		n = __atomic_load_n(&used, __ATOMIC_RELAXED);
+		while (n <= i && !__atomic_compare_exchange_n(&used, &n, i + 1, false,
+							      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			;
+		return;
+	}
+}
+
+static void epoll_ctl_done(const struct ap_service_call *c)
+{
+	struct entry e = { .epfd = (s32)c->a[0], .fd = (s32)c->a[2] };
+	struct epoll_event ev;
+
+	forget(e.epfd, e.fd);
+	if (c->a[1] == EPOLL_DEL || ap_hook_get(&ev, c->a[3], sizeof(ev)))
+		return;
+	e.inode = ap_fds_event(e.fd);
+	e.data = ev.data;
+	if (e.inode)
+		remember(&e);
+}
+
+static void epoll_done(const struct ap_service_call *c)
+{
+	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+	struct epoll_event ev;
+
+	for (u64 k = 0; n && k < (u64)c->ret; k++) {
+		if (ap_hook_get(&ev, c->a[1] + k * sizeof(ev), sizeof(ev)))
+			return;
+		for (u32 i = 0; ev.events & POLLIN && i < n; i++)
+			if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) == KNOWN &&
+			    table[i].epfd == (s32)c->a[0] && table[i].data == ev.data)
+				polled(table[i].inode);
+	}
+}
+
+bool ap_svc_polls(u64 nr)
+{
+	switch (nr) {
+	case AP_NR_poll:
+	case AP_NR_ppoll:
+	case AP_NR_select:
+	case AP_NR_pselect6:
+	case AP_NR_epoll_ctl:
+	case AP_NR_epoll_wait:
+	case AP_NR_epoll_pwait:
+	case AP_NR_epoll_pwait2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What this thread has written is to be seen by its own poll: the supervisor looks first. */
+void ap_svc_poll_begins(u64 nr)
+{
+	const struct ap_session *s = ap_hook_session();
+	struct ap_request r;
+
+	if (nr == AP_NR_epoll_ctl || __atomic_load_n(&s->wakes, __ATOMIC_ACQUIRE) ==
+					     __atomic_load_n(&s->wakes_seen, __ATOMIC_ACQUIRE))
+		return;
+	ap_request_begin_held(&r, AP_SVC_NOP);
+	ap_request_ask(&r);
+}
+
+void ap_svc_polled(const struct ap_service_call *c)
+{
+	if (c->nr == AP_NR_epoll_ctl && !c->ret)
+		epoll_ctl_done(c);
+	if (c->ret <= 0)
+		return;
+	switch (c->nr) {
+	case AP_NR_poll:
+	case AP_NR_ppoll:
+		poll_done(c);
+		break;
+	case AP_NR_select:
+	case AP_NR_pselect6:
+		select_done(c);
+		break;
+	case AP_NR_epoll_wait:
+	case AP_NR_epoll_pwait:
+	case AP_NR_epoll_pwait2:
+		epoll_done(c);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a tracepoint's sample carries as RAW: its fields as the format files of the generated tracefs
+ * have them (pmu/tracepoint.c), behind the four that all have in common.
+ */
+#include "abi/trace.h"
+#include "base/mem.h"
+#include "service/sample.h"
+
+struct common {
+	u16 type;
+	u8 flags, preempt_count;
+	s32 pid;
+};
+
+static void put(struct ap_svc_raw *raw, const void *bytes, u32 n)
+{
+	memcpy(raw->bytes + raw->size, bytes, n);
+	raw->size += n;
+}
+
+static void put_u64(struct ap_svc_raw *raw, u64 v)
+{
+	put(raw, &v, sizeof(v));
+}
+
+static const u8 arg_regs[6] = { AP_HOOK_DI,	AP_HOOK_SI, AP_HOOK_DX,
+				AP_HOOK_R8 + 2, AP_HOOK_R8, AP_HOOK_R8 + 1 };
+
+/* The number has eight bytes in either: a long, or an int and its padding. */
+static void put_enter(struct ap_svc_raw *raw, u64 nr, const u64 *regs)
+{
+	put_u64(raw, nr);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(arg_regs); i++)
+		put_u64(raw, regs[arg_regs[i]]);
+}
+
+void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, const u64 *regs,
+		struct ap_svc_raw *raw)
+{
+	const struct common head = { .type = (u16)p->which, .pid = (s32)slot->tid };
+	u64 nr = slot->call - 1;
+
+	raw->size = 0;
+	put(raw, &head, sizeof(head));
+	if (p->which == AP_TRACE_RAW_SYS_ENTER) {
+		put_enter(raw, (u32)regs[AP_HOOK_AX], regs);
+	} else if (p->which == AP_TRACE_RAW_SYS_EXIT) {
+		put_u64(raw, nr);
+		put_u64(raw, p->value);
+	} else if (p->which >= AP_TRACE_SYSCALL_BASE) {
+		nr = (p->which - AP_TRACE_SYSCALL_BASE) / 2;
+		if (p->which & 1) {
+			put_u64(raw, nr);
+			put_u64(raw, p->value);
+		} else {
+			put_enter(raw, nr, regs);
+		}
+	}
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages of the session file that samples need: all samplers, and the rings that this process writes
+ * to.  They stay mapped; an area is of the same size for as long as the session lives.
+ *
+ * Entries are claimed by a compare and exchange and never given up, so a signal or death in the middle
+ * costs one entry.
+ */
+#include "engine/sys.h"
+#include "service/sample.h"
+#include "service/sys.h"
+
+#define RINGS 4096U
+
+enum state { FREE, BUSY, MAPPED, REFUSED };
+
+struct entry {
+	u64 off, pages;
+	u8 *at;
+	u32 state, pad;
+};
+
+static u8 *samplers;
+static struct entry *table;
+
+u8 *ap_svc_samplers(void)
+{
+	u8 *p = __atomic_load_n(&samplers, __ATOMIC_ACQUIRE), *mine;
+
+	if (p)
+		return p;
+	if (ap_svc_is_mute())
+		return NULL;
+	/* Two at a time map it twice, and one of them for nothing. */
+	mine = ap_hook_map_shared(AP_SAMPLER_OFF, (u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE);
+	if (mine && !__atomic_compare_exchange_n(&samplers, &p, mine, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+		return p;
+	return mine;
+}
+
+static struct entry *get_table(void)
+{
+	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
+
+	if (t)
+		return t;
+	mine = ap_hook_map(RINGS * sizeof(*mine));
+	if (mine && __atomic_compare_exchange_n(&table, &t, mine, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+		t = mine;
+	return t;
+}
+
+/* As many pages as an area can have: one for the ring, the control page, a power of two. */
+static bool is_sane(const struct ap_sampler *s)
+{
+	u64 data = s->ring_pages - 1;
+
+	return s->ring && !(s->ring & ~AP_PAGE_MASK) && s->ring_pages > 1 &&
+	       s->ring_pages < 1ULL << 24 && !(data & (data - 1));
+}
+
+static u8 *map_new(struct entry *t, u64 off, u64 pages)
+{
+	for (u32 i = 0; i < RINGS; i++) {
+		u32 was = FREE;
+
+		if (__atomic_load_n(&t[i].state, __ATOMIC_RELAXED) != FREE ||
+		    !__atomic_compare_exchange_n(&t[i].state, &was, BUSY, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		t[i].off = off;
+		t[i].pages = pages;
+		t[i].at = ap_hook_map_shared(off, (pages + 1) * AP_PAGE_SIZE);
+		__atomic_store_n(&t[i].state, t[i].at ? MAPPED : REFUSED, __ATOMIC_RELEASE);
+		return t[i].at;
+	}
+	return NULL;
+}
+
+static u8 *find(u64 off, u64 pages)
+{
+	struct entry *t = get_table();
+
+	for (u32 i = 0; t && i < RINGS; i++) {
+		u32 state = __atomic_load_n(&t[i].state, __ATOMIC_ACQUIRE);
+
+		if (state == FREE)
+			break;
+		if (state >= MAPPED && t[i].off == off && t[i].pages == pages)
+			return t[i].at;
+	}
+	return t && !ap_svc_is_mute() ? map_new(t, off, pages) : NULL;
+}
+
+bool ap_svc_ring(const struct ap_sampler *s, struct ap_ring_map *map)
+{
+	u64 off = s->ring, pages = s->ring_pages;
+	u8 *at;
+
+	if (!is_sane(s))
+		return false;
+	at = find(off, pages);
+	if (!at)
+		return false;
+	*map = (struct ap_ring_map){ .ring = (struct ap_ring *)at,
+				     .page = (struct ap_perf_page *)(at + AP_PAGE_SIZE),
+				     .data = at + 2 * AP_PAGE_SIZE,
+				     .size = (pages - 1) * AP_PAGE_SIZE,
+				     .flags = s->ring_flags };
+	return true;
+}
+
+static void yield(void *arg)
+{
+	(void)arg;
+	ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
+}
+
+void ap_svc_writer(const struct ap_hook_place *place, struct ap_ring_writer *w)
+{
+	*w = (struct ap_ring_writer){ .name = AP_RING_NAME(place->seg_index, place->slot_index),
+				      .yield = yield };
+}

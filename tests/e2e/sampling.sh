@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Sampling of programs by themselves: as the kernel does it where both count the same events, and exact
+# to the instruction where only a session can.
+. "$(dirname "$0")/lib.sh"
+
+cd "$tmp" || exit 1
+
+# --- what both have: execution breakpoints and side-band
+
+cases="counts contents period lost wakeups waiters signals refresh sigtrap overwrite forward paused output
+inherit sideband"
+
+for case in $cases; do
+	run timeout -k 5 60 "$PROGRAMS/sample_watch" "$case"
+	native=$status
+	mv out native
+	run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/sample_watch" "$case"
+	is "$status" 0 "a session samples: $case" || note "$(head -n 5 err)"
+	has_not out FAILED "and says nothing odd: $case"
+	if [ "$native" = 77 ]; then
+		lack "as the kernel does: $case" "no breakpoints here, or not permitted"
+	else
+		same out native "as the kernel does: $case"
+	fi
+done
+
+# --- instructions: known by reading the code
+
+run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/sample_self"
+is "$status" 0 "programs sample their own instructions" || note "$(head -n 5 err)"
+cat >want <<'END'
+period 1: all 1, in the loop 1, on dec 1
+period 2: all 1, in the loop 1, on dec 1
+period 3: all 1, in the loop 1, on dec 1
+period 7: all 1, in the loop 1, on dec 1
+period 64: all 1, in the loop 1, on dec 1
+period 1000: all 1, in the loop 1, on dec 1
+period 99991: all 1, in the loop 1, on dec 1
+branches: all 1, on jnz 1
+set output 0
+both: 1 1
+group: 1, 0 wrong
+signals: 1, all POLL_IN 1
+data: found 2
+inherit: threads 1, child 1, sum 1
+killed: 1, 0 bad
+survivors: 0 bad
+END
+same out want "each period ends where it must, whatever is sampled besides"
+
+for stress in unlinked evict requests; do
+	run timeout -k 5 120 "$ANYPERF" run --stress "$stress" -- "$PROGRAMS/sample_self" periods
+	head -n 7 want >part
+	same out part "also under stress: $stress" || note "$(head -n 5 err)"
+done
+
+done_testing

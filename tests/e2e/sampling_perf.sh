@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Debian's perf samples in a session: every period ends on the instruction that the single-stepping oracle
+# names, and nothing is lost.
+. "$(dirname "$0")/lib.sh"
+
+cd "$tmp" || exit 1
+type perf >perf.path 2>&1 || skip_all "no perf"
+
+record()
+{
+	run timeout -k 5 120 "$ANYPERF" run -- perf record -q -o data "$@"
+}
+
+script()
+{
+	perf script -i data "$@" 2>/dev/null
+}
+
+# Static programs lie where they lie.
+for program in and_loop branches fp_ops loads_stores rep_stosb; do
+	"$ORACLE" --trace trace -- "$PROGRAMS/$program" >/dev/null 2>&1
+	total=$(wc -l <trace)
+	for period in 7 64 1000; do
+		record -e instructions:u -c "$period" -- "$PROGRAMS/$program"
+		script -F ip | awk '{ print $1 }' >got
+		awk -v n="$period" 'NR % n == 0 { print $2 }' trace | sed 's/^0x//' >want
+		is "$(wc -l <got)" "$((total / period))" "$program, each $period: as many as periods" ||
+			note "$(head -n 5 err)"
+		same got want "$program, each $period: on the instructions of the oracle"
+	done
+done
+
+# --- options
+
+program=(perl -e 'my $s = 0; for my $i (1 .. 200000) { $s += $i * $i } print "$s\n"')
+total=$("$ANYPERF" stat -x, -e instructions:u -- "${program[@]}" 2>&1 >/dev/null |
+	sed -n 's/,.*instructions.*//p')
+
+record -e instructions:u -c 100003 -g -- "${program[@]}"
+is "$status" 0 "perf record -g" || note "$(head -n 5 err)"
+run perf report -i data --stdio
+is "$status" 0 "perf report of it"
+has out 'Total Lost Samples: 0' "nothing is lost"
+n=$(script -F ip | grep -c '^$')
+within=$((total / 100003 - n))
+is "$((within >= -2 && within <= 2))" 1 "as many samples as periods, but for what differs from run to run"
+script -F ip,sym | awk 'NF && last == "" { first = $1 } { last = $0 }' >/dev/null
+has_not out 'unknown.*perf' "symbols are found"
+
+record -e instructions:u -c 1000003 --call-graph dwarf,4096 -- "${program[@]}"
+is "$status" 0 "perf record --call-graph dwarf" || note "$(head -n 5 err)"
+script -F ip,sym >out
+has out '_start' "stacks are unwound to the first function"
+
+record -e instructions:u -F 5000 -- "${program[@]}"
+is "$status" 0 "perf record -F" || note "$(head -n 5 err)"
+is "$(($(script -F ip | wc -l) > 20))" 1 "a frequency adapts"
+
+record -e instructions:u -c 100003 -d -- "${program[@]}"
+is "$status" 0 "perf record -d" || note "$(head -n 5 err)"
+is "$(($(script -F addr | awk '$1 != "0"' | wc -l) > 20))" 1 "addresses of data"
+
+record -e instructions:u -c 100003 -s -- sh -c 'true; true'
+is "$status" 0 "perf record -s" || note "$(head -n 5 err)"
+
+record -e cpu-clock:u -F 500 -- "${program[@]}"
+is "$status" 0 "perf record of a clock" || note "$(head -n 5 err)"
+
+record -e branches:u -c 50021 --no-inherit -- "${program[@]}"
+is "$status" 0 "perf record of branches" || note "$(head -n 5 err)"
+
+record -e '{instructions:u,branches:u}:S' -c 100003 -- "${program[@]}"
+is "$status" 0 "perf record of a group" || note "$(head -n 5 err)"
+is "$(($(script -F event | grep -c branches) > 10))" 1 "both events have samples"
+
+# --- what is mapped, forked, named
+
+cat >tree.sh <<'END'
+perl -e '$0 = "renamed"; $x += $_ for 1 .. 50000'
+(perl -e '$x += $_ for 1 .. 50000') &
+wait
+END
+record -e instructions:u -c 20011 -- sh tree.sh
+perf script -i data --show-task-events --show-mmap-events 2>/dev/null >out
+has out 'PERF_RECORD_COMM exec: perl' "execs are recorded"
+has out 'PERF_RECORD_MMAP.*r-xp.*perl' "mappings are"
+has out 'PERF_RECORD_MMAP.*r-xp.*libc' "of libraries too"
+has out 'PERF_RECORD_FORK' "forks are"
+has out 'PERF_RECORD_EXIT' "ends are"
+is "$(grep -c 'anyperf' out)" 0 "nothing of the engine is"
+is "$(script -F ip,dso | grep -c 'unknown')" 0 "each sample is in something that was mapped"
+
+# --- others' processes, and all
+
+cat >attach.sh <<'END'
+perl -e '1 while 1' &
+pid=$!
+perf record -q -e instructions:u -c 1000003 -p $pid -o one -- sleep 0.3
+perf record -q -e instructions:u -c 1000003 -a -o all -- sh -c 'perl -e "\$x += \$_ for 1 .. 300000"'
+kill $pid
+END
+run timeout -k 5 60 "$ANYPERF" run -- sh attach.sh
+is "$(perf report -i one --stdio 2>/dev/null | grep -c 'perl')" \
+	"$(perf report -i one --stdio 2>/dev/null | grep -c ' perl')" "perf record -p"
+is "$(($(perf script -i one -F comm 2>/dev/null | grep -c perl) > 5))" 1 "samples a process that runs already"
+is "$(($(perf script -i all -F comm 2>/dev/null | grep -c perl) > 5))" 1 "perf record -a samples all of the session"
+
+run timeout -k 5 60 "$ANYPERF" run -- sh -c 'perl -e "1 while 1" & p=$!
+perf top --stdio -e instructions:u -c 1000003 -p $p -d 1 >top.out 2>&1 & t=$!
+sleep 2.5; kill $t; kill $p; wait'
+has top.out 'perl' "perf top shows what runs" || note "$(head -c 500 top.out)"
+
+done_testing
