@@ -271,7 +271,15 @@ ap_safe_copy:
 	mov %rcx, 7(%rdi)
 	xor %eax, %eax
 	ret
-1:	mov %rdx, %rcx
+1:	cmp $16, %rdx /* a frame of a callchain */
+	jne 2f
+	mov (%rsi), %rax
+	mov 8(%rsi), %rcx
+	mov %rax, (%rdi)
+	mov %rcx, 8(%rdi)
+	xor %eax, %eax
+	ret
+2:	mov %rdx, %rcx
 	rep movsb
 ap_safe_end:
 	xor %eax, %eax

@@ -10,6 +10,8 @@
 #include "service/sample.h"
 
 #define TASK_SIZE_MAX 0x7ffffffff000ULL
+#define NO_FRAME                                                                                   \
+	AP_PAGE_SIZE /* below is the end of a chain, which would cost a fault to find out */
 
 struct frame {
 	u64 next, ret;
@@ -39,7 +41,8 @@ u32 ap_svc_callchain(const struct ap_service_point *p, const u64 *regs, u32 max_
 	out[n++] = p->pc;
 	if (n <= most && regs[AP_HOOK_IP] != p->pc && is_return(p->pc))
 		out[n++] = regs[AP_HOOK_IP];
-	while (n <= most && fp < TASK_SIZE_MAX && !ap_hook_get(&f, fp, sizeof(f))) {
+	while (n <= most && fp >= NO_FRAME && fp < TASK_SIZE_MAX &&
+	       !ap_hook_get(&f, fp, sizeof(f))) {
 		out[n++] = f.ret;
 		fp = f.next;
 	}
