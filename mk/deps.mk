@@ -37,5 +37,5 @@ PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang
 # libFuzzer comes with clang's runtime
 PKG_FUZZ := $(PKG_CLANG)
-PKG_BENCH := time=time linux-perf=perf valgrind=valgrind qemu-user=qemu-x86_64 g++=g++ python3=python3 perl=perl \
+PKG_BENCH := time=/usr/bin/time linux-perf=perf valgrind=valgrind qemu-user=qemu-x86_64 g++=g++ python3=python3 perl=perl \
 	xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl nodejs=node

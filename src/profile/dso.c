@@ -312,6 +312,8 @@ static void load(struct ap_dso *dso)
 		break;
 	case AP_DSO_JIT:
 		ap_jit_symbols(dso, &vec);
+		if (dso->jitdump)
+			ap_jitdump_symbols(dso, dso->jitdump, &vec);
 		break;
 	case AP_DSO_KERNEL:
 		ap_kernel_symbols(dso, &vec);

@@ -11,7 +11,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "profile/format.h"
 #include "profile/symbol_internal.h"
+
+#define MAX_DUMP_RECORD (256U * 1024 * 1024)
 
 static char *hex(char *p, u64 *v)
 {
@@ -56,6 +59,104 @@ void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 		ap_symvec_add(vec, &s);
 	}
 	free(line);
+	fclose(f);
+}
+
+struct load {
+	struct ap_symbol sym;
+	u32 nr; /* in the file */
+};
+
+struct loads {
+	struct load *v;
+	u32 n, cap;
+};
+
+/* Records of a jitdump that give code a name; others are passed over. */
+static void dump_record(struct ap_dso *dso, const u8 *rec, u32 size, struct loads *all)
+{
+	struct ap_symbol s = { .type = STT_FUNC, .bind = STB_GLOBAL };
+	u64 len;
+
+	/* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name */
+	if (ap_get32(rec) != 0 || size <= 56 || !memchr(rec + 56, 0, size - 56))
+		return;
+	s.start = ap_get64(rec + 32);
+	len = ap_get64(rec + 40);
+	if (!len || len > ~s.start)
+		return;
+	s.end = s.start + len;
+	s.name = ap_symbol_name(dso->symbols, (const char *)rec + 56);
+	if (all->n == all->cap) {
+		all->cap = all->cap ? 2 * all->cap : 256;
+		all->v = ap_profile_realloc(all->v, all->cap, sizeof(*all->v));
+	}
+	all->v[all->n] = (struct load){ s, all->n };
+	all->n++;
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+	const struct load *a = pa, *b = pb;
+
+	if (a->sym.start != b->sym.start)
+		return a->sym.start < b->sym.start ? -1 : 1;
+	return a->nr < b->nr ? -1 : 1;
+}
+
+/* Memory is used again: of what overlaps, what came later is what is there. */
+static void newest(struct loads *all, struct ap_symvec *vec)
+{
+	u32 i, n = 0;
+
+	if (all->n)
+		qsort(all->v, all->n, sizeof(*all->v), by_address);
+	for (i = 0; i < all->n; i++) {
+		struct load *l = &all->v[i];
+
+		while (n && all->v[n - 1].sym.end > l->sym.start && all->v[n - 1].nr < l->nr)
+			n--;
+		if (!n || all->v[n - 1].sym.end <= l->sym.start)
+			all->v[n++] = *l;
+	}
+	for (i = 0; i < n; i++)
+		ap_symvec_add(vec, &all->v[i].sym);
+	free(all->v);
+}
+
+/*
+ * jit-PID.dump: a header that tells its own size, then records of (u32 id, u32 size, u64 time).  Only in
+ * this machine's byte order.
+ */
+void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *vec)
+{
+	int fd = ap_open_regular(path);
+	u8 head[16], *rec = NULL;
+	struct loads all = { NULL, 0, 0 };
+	u32 size, cap = 0;
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (!f)
+		return;
+	if (fread(head, 1, 16, f) != 16 || ap_get32(head) != 0x4a695444 ||
+	    fseek(f, (long)ap_get32(head + 8), SEEK_SET))
+		goto out;
+	while (fread(head, 1, 16, f) == 16) {
+		size = ap_get32(head + 4);
+		if (size < 16 || size > MAX_DUMP_RECORD)
+			break;
+		if (size > cap) {
+			cap = size;
+			rec = ap_profile_realloc(rec, cap, 1);
+		}
+		memcpy(rec, head, 16);
+		if (fread(rec + 16, 1, size - 16, f) != size - 16)
+			break;
+		dump_record(dso, rec, size, &all);
+	}
+	newest(&all, vec);
+out:
+	free(rec);
 	fclose(f);
 }
 

@@ -247,6 +247,21 @@ static enum ap_dso_kind kind_of(const char *name, u32 flags, bool *anon)
 	return name[0] == '[' ? AP_DSO_DATA : AP_DSO_FILE;
 }
 
+/* A JIT compiler maps the file that it describes its code in, so that profiles tell of it. */
+static void jitdump(struct ap_session *s, struct ap_thread *t, const char *name)
+{
+	const char *base = strrchr(name, '/');
+	char jit[40], tail[8];
+	struct ap_dso *dso;
+	u32 pid;
+
+	if (!base || sscanf(base, "/jit-%u.%5s", &pid, tail) != 2 || strcmp(tail, "dump"))
+		return;
+	snprintf(jit, sizeof(jit), "/tmp/perf-%u.map", t->pid);
+	dso = ap_dso_get(&s->symbols, jit, AP_DSO_JIT);
+	dso->jitdump = ap_intern_str(&s->symbols.text, name);
+}
+
 static void user_map(struct ap_session *s, struct ap_thread *t, struct ap_map *map,
 		     const char *name, u32 flags, const u8 *build_id, u32 id_size)
 {
@@ -259,6 +274,8 @@ static void user_map(struct ap_session *s, struct ap_thread *t, struct ap_map *m
 		name = jit;
 		kind = AP_DSO_JIT;
 	}
+	if (kind == AP_DSO_FILE)
+		jitdump(s, t, name);
 	map->identity = anon;
 	if (kind == AP_DSO_VDSO)
 		map->pgoff = 0;

@@ -33,7 +33,8 @@ struct ap_dso {
 	enum ap_dso_kind kind;
 	u8 build_id[20];
 	u8 build_id_size;
-	u32 index; /* in order of appearance */
+	u32 index;	     /* in order of appearance */
+	const char *jitdump; /* of AP_DSO_JIT, or NULL */
 	struct ap_symbols *symbols;
 	/* loaded on demand */
 	bool loaded;

@@ -44,6 +44,8 @@ void ap_elf_segments(struct ap_dso *dso, struct ap_elf *e);
 /* file by its .gnu_debuglink, into buf; false: has none */
 bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);
 
+/* What a JIT compiler wrote beside its map: names and addresses of code. */
+void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *vec);
 void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 

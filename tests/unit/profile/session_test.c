@@ -239,6 +239,60 @@ static void jit_maps_are_read(void)
 	unlink(path);
 }
 
+static void dump_code(const char *name, uint64_t addr, uint64_t size)
+{
+	size_t begin = f.n, end;
+
+	put32(&f, 0); /* code is loaded */
+	put32(&f, 0);
+	put64(&f, 1);
+	put32(&f, 9);
+	put32(&f, 9);
+	put64(&f, addr);
+	put64(&f, addr);
+	put64(&f, size);
+	put64(&f, 1);
+	put_text(&f, name, strlen(name) + 1);
+	put_text(&f, "", size); /* the code */
+	end = f.n;
+	f.n = begin + 4;
+	put32(&f, (uint32_t)(end - begin));
+	f.n = end;
+}
+
+static void jitdumps_are_read(void)
+{
+	struct ap_place p;
+	char path[64];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", (int)getpid());
+	f.n = 0;
+	put32(&f, 0x4a695444);
+	put32(&f, 1);
+	put32(&f, 40);
+	put_text(&f, "", 28);
+	dump_code("old", 0x7000, 16);
+	dump_code("other", 0x7010, 16);
+	dump_code("new", 0x7008, 8); /* where "old" was */
+	out = fopen(path, "w");
+	REQUIRE(out && fwrite(f.bytes, 1, f.n, out) == f.n && !fclose(out));
+	f.n = 0;
+	ap_session_init(&s);
+	map(9, 0x7000, 0x1000, 0, "//anon");
+	map(9, 0x90000, 0x1000, 0, path);
+	ap_session_resolve(&s, ap_session_thread(&s, 9, 9), 2, 0x7009, &p);
+	REQUIRE(p.sym);
+	EXPECT_STR(p.sym->name, "new");
+	ap_session_resolve(&s, ap_session_thread(&s, 9, 9), 2, 0x701f, &p);
+	REQUIRE(p.sym);
+	EXPECT_STR(p.sym->name, "other");
+	ap_session_resolve(&s, ap_session_thread(&s, 9, 9), 2, 0x7001, &p);
+	EXPECT(!p.sym);
+	ap_session_fini(&s);
+	unlink(path);
+}
+
 static void a_pipe_is_not_waited_for(void)
 {
 	char path[64];
@@ -262,6 +316,7 @@ int main(int argc, char **argv)
 						 TAP(many_threads_are_found_again),
 						 TAP(own_symbols_and_lines_are_found),
 						 TAP(jit_maps_are_read),
+						 TAP(jitdumps_are_read),
 						 TAP(a_pipe_is_not_waited_for),
 						 { 0 } };
 	return tap_main(tests, argc, argv);
