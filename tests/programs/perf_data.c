@@ -321,6 +321,43 @@ static void others(void)
 	close(all);
 }
 
+/* Watches of their own come and go in all threads, and so do the checks in everybody's code. */
+static void *come_and_go(void *arg)
+{
+	volatile uint32_t *own = (volatile uint32_t *)arg;
+	uintptr_t wrong = 0;
+
+	for (uint32_t n = 0; n < 200; n++) {
+		int w = writes(own, 4), rw = n % 3 ? -1 : both(own + 1, 4);
+
+		for (uint32_t k = 0; k < n; k++) {
+			own[0] = k;
+			__asm__ volatile("incl %0" : "+m"(own[1]));
+		}
+		wrong += w < 0 || perf_run_read(w) != n;
+		close(w);
+		if (rw >= 0)
+			wrong += perf_run_read(rw) != n;
+		close(rw);
+	}
+	return (void *)wrong;
+}
+
+static void all_at_once(void)
+{
+	uintptr_t wrong = 0;
+	pthread_t thread[4];
+	void *one;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, come_and_go, (void *)&words[40 + 2 * i]);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(thread[i], &one);
+		wrong += (uintptr_t)one;
+	}
+	CHECK(wrong == 0, "threads that watch for themselves");
+}
+
 static volatile sig_atomic_t hits;
 static volatile uint8_t *page;
 
@@ -485,6 +522,7 @@ int main(int argc, char **argv)
 	random_accesses();
 	control();
 	others();
+	all_at_once();
 	under_signals();
 	faults();
 	masked();
