@@ -180,6 +180,8 @@ struct ap_seg {
 	char comm[64]; /* path or name for reports, NUL terminated */
 	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
 	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
+	u32 watch_ack; /* ap_session.watch_gen as all its code minds it by now */
+	u32 data_ack;  /* likewise .data_gen */
 };
 
 enum ap_note_kind {

@@ -127,6 +127,15 @@ static bool quiescent(void)
 	return true;
 }
 
+bool ap_cache_has_older(u32 epoch)
+{
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		if ((s32)(t->epoch - epoch) < 0 &&
+		    __atomic_load_n(&ap_thread_slot(t)->in_code, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
 static void release(void)
 {
 	ap_units_release();

@@ -138,6 +138,8 @@ void ap_cache_invalidate(u64 start, u64 end);
 void ap_cache_flush(void);
 /* Likewise, by a thread that is inside itself: a later flush takes the memory back. */
 void ap_cache_retire(void);
+/* Is some thread in code that was made before this epoch?  Lock held. */
+bool ap_cache_has_older(u32 epoch);
 
 /* Finds or translates; NULL only where memory is exhausted beyond help.  Lock held. */
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl);

@@ -115,6 +115,7 @@ void ap_data_switch(void)
 		return;
 	ap_proc.has_fs_base = ap_safe_fs_base(&fs) == 0;
 	ap_proc.data = true;
+	ap_proc.watch_epoch = ap_proc.epoch + 1;
 	if (ap_proc.stress & AP_STRESS_CHECKS)
 		mark_some();
 	ap_cache_flush();

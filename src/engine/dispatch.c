@@ -107,13 +107,37 @@ static void set_in_code(struct ap_thread *t, u32 v)
 	__atomic_store_n(&ap_thread_slot(t)->in_code, v, __ATOMIC_RELEASE);
 }
 
+AP_NORETURN static void run(struct ap_thread *t, bool by_ibl);
+
+/*
+ * Does the session want more of code than it did when this thread looked?  The supervisor tells, then
+ * looks at in_code, and waits for whoever is inside; who is not finds it here.
+ */
+static bool is_outdated(void)
+{
+	const struct ap_session *s = ap_proc.session;
+	bool more_lanes = s->nlanes > ap_proc.nlanes && ap_proc.nlanes < AP_LANE_MAX &&
+			  ap_proc.flags & AP_F_COUNT;
+
+	return (s->watch_gen != ap_proc.watch_gen || s->data_gen != ap_proc.data_gen ||
+		s->kinds & AP_KINDS_ALL & ~ap_proc.kinds || more_lanes) &&
+	       !ap_proc.seg->mute;
+}
+
 /* Enters b, which the caller found under the lock; drops the lock. */
 AP_NORETURN static void enter_locked(struct ap_thread *t, struct ap_block *b)
 {
 	t->entry = (u64)b->code;
 	t->epoch = ap_proc.epoch;
 	t->last_pc[t->last_block_n++ & 15] = b->pc;
-	set_in_code(t, 1);
+	__atomic_exchange_n(&ap_thread_slot(t)->in_code, 1, __ATOMIC_SEQ_CST);
+	if (ap_unlikely(is_outdated())) {
+		set_in_code(t, 0);
+		ap_lock_drop(&ap_proc.lock);
+		ap_watch_undo(t);
+		ap_data_settle(t, false);
+		run(t, false);
+	}
 	ap_lock_drop(&ap_proc.lock);
 	ap_gate_enter(t);
 }
@@ -138,8 +162,6 @@ static void drop_alone(struct ap_thread *t)
 		ap_cache_drop_probe(t->alone);
 	t->alone = NULL;
 }
-
-AP_NORETURN static void run(struct ap_thread *t, bool by_ibl);
 
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)

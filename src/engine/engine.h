@@ -64,8 +64,8 @@ static inline bool ap_watches_are_stale(void)
 {
 	const struct ap_session *s = ap_proc.session;
 
-	return __atomic_load_n(&s->watch_gen, __ATOMIC_RELAXED) != ap_proc.watch_gen ||
-	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.data_gen ||
+	return __atomic_load_n(&s->watch_gen, __ATOMIC_RELAXED) != ap_proc.seg->watch_ack ||
+	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.seg->data_ack ||
 	       (ap_proc.stress & AP_STRESS_CHECKS && !ap_proc.data);
 }
 void ap_watch_add(struct ap_thread *t, s32 k, s64 n);

@@ -63,6 +63,8 @@ static u32 prepare(void)
 	window->nshapes = own->nshapes;
 	window->kinds_ack = own->kinds_ack;
 	window->lanes_ack = own->lanes_ack;
+	window->watch_ack = own->watch_ack;
+	window->data_ack = own->data_ack;
 	memcpy(window->comm, own->comm, sizeof(own->comm));
 	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	__atomic_store_n(&window->state, AP_SEG_INIT, __ATOMIC_RELEASE);

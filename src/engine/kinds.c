@@ -13,16 +13,6 @@
 #include "engine/engine.h"
 #include "engine/task.h"
 
-/* Some thread is in code from before the switch. */
-static bool is_in_old_code(void)
-{
-	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
-		if ((s32)(t->epoch - ap_proc.kinds_epoch) < 0 &&
-		    __atomic_load_n(&ap_thread_slot(t)->in_code, __ATOMIC_ACQUIRE))
-			return true;
-	return false;
-}
-
 /* Before the kinds are looked at: those of lanes come first. */
 static u32 lanes_wanted(void)
 {
@@ -55,7 +45,7 @@ void ap_kinds_switch(void)
 		ap_proc.kinds_epoch = ap_proc.epoch + 1;
 		ap_cache_flush();
 	}
-	if (!is_in_old_code())
+	if (!ap_cache_has_older(ap_proc.kinds_epoch))
 		ap_slot_acknowledge(all, ap_proc.nlanes);
 }
 

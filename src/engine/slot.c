@@ -69,6 +69,8 @@ static int add_seg(void)
 	seg->nshapes = own->nshapes;
 	seg->kinds_ack = own->kinds_ack;
 	seg->lanes_ack = own->lanes_ack;
+	seg->watch_ack = own->watch_ack;
+	seg->data_ack = own->data_ack;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
 	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	seg->ns_pid = own->ns_pid;
@@ -99,6 +101,14 @@ void ap_slot_acknowledge(u64 kinds, u32 nlanes)
 	for (u32 i = nmore + 1; i-- > 0;) {
 		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
 		__atomic_store_n(&seg_at(i)->lanes_ack, nlanes, __ATOMIC_RELEASE);
+	}
+}
+
+void ap_slot_acknowledge_watches(u32 gen, u32 data_gen)
+{
+	for (u32 i = nmore + 1; i-- > 0;) {
+		__atomic_store_n(&seg_at(i)->data_ack, data_gen, __ATOMIC_RELEASE);
+		__atomic_store_n(&seg_at(i)->watch_ack, gen, __ATOMIC_RELEASE);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "abi/perf.h"
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/task.h"
 
 static s32 index_of(u64 pc)
 {
@@ -29,17 +30,23 @@ bool ap_watch_is_at(u64 pc)
 	return ap_unlikely(ap_proc.session->watch_used) && index_of(pc) >= 0;
 }
 
+/* Not under a filter of system calls: new code takes memory. */
 void ap_watch_switch(void)
 {
 	u32 gen = __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_ACQUIRE);
 
+	if (ap_proc.seg->mute)
+		return;
 	if (gen != ap_proc.watch_gen) {
 		ap_proc.watch_gen = gen;
+		ap_proc.watch_epoch = ap_proc.epoch + 1;
 		ap_data_forget();
 		ap_cache_flush();
 	}
 	if (ap_proc.session->data_gen != ap_proc.data_gen || !ap_proc.data)
 		ap_data_switch();
+	if (!ap_cache_has_older(ap_proc.watch_epoch))
+		ap_slot_acknowledge_watches(ap_proc.watch_gen, ap_proc.data_gen);
 }
 
 void ap_watch_add(struct ap_thread *t, s32 k, s64 n)

@@ -188,7 +188,7 @@ struct ap_host {
 	u64 core_ns;	    /* when the core is asked for its tick */
 	bool is_idle;	    /* it wanted none */
 	bool is_changed;    /* requests were served since */
-	bool has_new_kinds; /* processes have code that does not count them yet */
+	bool has_new_kinds; /* or breakpoints: processes have code that does not count them yet */
 	bool has_tree;
 	u32 untold;	  /* ap_session.untold as it was when tasks were adopted */
 	bool is_adopting; /* some were not there yet */
@@ -386,6 +386,8 @@ u64 ap_host_bp_count(void *world, u64 watch);
 u32 ap_host_bp_place(void *world, u64 watch);
 void ap_host_bp_disarm(void *world, u64 watch);
 void ap_host_bp_no_data(void *world);
+/* A task in that segment is watched, and its code does not mind all of it yet. */
+bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap_seg *head);
 /* An exec: it is asked for; the old image's slot is given up. */
 void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t);
 void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds that nobody counted so far, and lanes (abi/sampler.h).  A process changes its code when a thread of its own enters the
- * cache (engine/kinds.c), which one whose threads all sit in loops would never do: they are nudged, by
- * a SIGTRAP that no program would send, which the engine takes to itself.  Only who is in code gets one:
- * in a system call it might be felt, and is not needed.
+ * Kinds that nobody counted so far, lanes (abi/sampler.h) and breakpoints.  A process changes its code
+ * when a thread of its own enters the cache (engine/kinds.c), which one whose threads all sit in loops
+ * would never do: they are nudged, by a SIGTRAP that no program would send, which the engine takes to
+ * itself.  Only who is in code gets one: in a system call it might be felt, and is not needed; and who
+ * is about to enter looks once more after it has said so.
  *
  * Whoever is not there after a while (stopped, or never scheduled) changes when it runs again.
  */
@@ -43,12 +44,13 @@ int ap_host_may_count(void *world, void *task, u64 kinds)
 	return ap_kinds_with(kinds) & ~t->seg->head->kinds_ack ? -EPERM : 0;
 }
 
-static bool has_old_code(const struct ap_host *host, const struct ap_seg *head)
+static bool has_old_code(const struct ap_host *host, u32 index, const struct ap_seg *head)
 {
 	u64 want = ap_kinds_with(host->ses->head->kinds);
 
 	return head->state == AP_SEG_LIVE && !head->mute &&
-	       (want & ~head->kinds_ack || head->lanes_ack < host->ses->head->nlanes);
+	       (want & ~head->kinds_ack || head->lanes_ack < host->ses->head->nlanes ||
+		ap_host_watch_is_due(host, index, head));
 }
 
 static bool nudge(struct ap_host *host, const struct ap_host_seg *seg, u32 slot)
@@ -89,7 +91,7 @@ static bool nudge_all(struct ap_host *host, u32 asker)
 
 	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg, n); seg++)
 		if (seg != asker && !ap_session_seg_read(host->ses, seg, &head) &&
-		    has_old_code(host, &head))
+		    has_old_code(host, seg, &head))
 			some |= nudge_one(host, seg);
 	return some;
 }

@@ -46,10 +46,20 @@ static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
 
 int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp)
 {
+	const struct ap_host *host = world;
+	const struct ap_host_task *t = host_task;
+	u32 place;
+
 	(void)cpu;
-	if (!host_task)
+	if (!t)
 		return -EOPNOTSUPP;
-	return find_place(world, bp) < AP_WATCH_MAX ? 0 : -ENOSPC;
+	place = find_place(host, bp);
+	if (place == AP_WATCH_MAX)
+		return -ENOSPC;
+	/* a process that makes no call of ours takes no new code either */
+	if (t->seg && t->seg->head->mute && !host->watch_users[place])
+		return -EPERM;
+	return 0;
 }
 
 /* Code that is there already minds each data watch, once it minds any. */
@@ -62,6 +72,19 @@ static void announce(struct ap_host *host, u32 how)
 	if (!is_data(how) || !host->has_data_watch)
 		__atomic_fetch_add(&s->watch_gen, 1, __ATOMIC_RELEASE);
 	host->has_data_watch |= is_data(how);
+	host->has_new_kinds = true;
+}
+
+bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap_seg *head)
+{
+	const struct ap_session *s = host->ses->head;
+	const struct ap_host_watch *w = host->watches;
+
+	if (head->watch_ack == s->watch_gen && head->data_ack == s->data_gen)
+		return false;
+	while (w && !(w->task->seg && w->task->seg->index == index))
+		w = w->next;
+	return w;
 }
 
 static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 place)

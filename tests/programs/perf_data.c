@@ -321,6 +321,49 @@ static void others(void)
 	close(all);
 }
 
+struct spin {
+	_Alignas(64) volatile uint64_t turns;
+	volatile bool stop;
+	_Alignas(64) volatile uint64_t watched;
+};
+
+static void turn(struct spin *s)
+{
+	while (!s->stop) {
+		s->watched = 1;
+		s->turns = s->turns + 1;
+	}
+}
+
+/* Another process that makes no system call: every store of it counts once the event is open. */
+static void in_a_loop(void)
+{
+	struct spin *s =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t before, open, count;
+	pid_t pid = fork();
+	int fd;
+
+	if (!pid) {
+		turn(s);
+		_exit(0);
+	}
+	while (s->turns < 1000)
+		;
+	before = s->turns;
+	fd = open_watch(&s->watched, 8, HW_BREAKPOINT_W, pid, false);
+	open = s->turns;
+	while (s->turns < open + 5000)
+		;
+	s->stop = true;
+	waitpid(pid, NULL, 0);
+	count = perf_run_read(fd);
+	/* the store of the turn under way when it was opened may have been before */
+	CHECK(fd >= 0 && count + open + 1 >= s->turns && count + before <= s->turns,
+	      "in a loop of another process");
+	close(fd);
+}
+
 /* Watches of their own come and go in all threads, and so do the checks in everybody's code. */
 static void *come_and_go(void *arg)
 {
@@ -522,6 +565,7 @@ int main(int argc, char **argv)
 	random_accesses();
 	control();
 	others();
+	in_a_loop();
 	all_at_once();
 	under_signals();
 	faults();
