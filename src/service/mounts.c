@@ -54,16 +54,16 @@ bool ap_mounts_is(const char *path)
 
 /* Arrays: pointers would have to be relocated. */
 struct wanted {
-	char at[24]; /* " /sys " */
+	char at[24], type[12]; /* " /sys ", " sysfs " */
 	char line[88], info[128];
 };
 
 static const struct wanted wanted[] = {
-	{ " /proc ", "proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n",
+	{ " /proc ", " proc ", "proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n",
 	  "65000 1 0:65522 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n" },
-	{ " /sys ", "sysfs /sys sysfs ro,nosuid,nodev,noexec,relatime 0 0\n",
+	{ " /sys ", " sysfs ", "sysfs /sys sysfs ro,nosuid,nodev,noexec,relatime 0 0\n",
 	  "65001 1 0:65521 / /sys ro,nosuid,nodev,noexec,relatime - sysfs sysfs ro\n" },
-	{ " /sys/kernel/tracing ",
+	{ " /sys/kernel/tracing ", " tracefs ",
 	  "tracefs /sys/kernel/tracing tracefs ro,nosuid,nodev,noexec,relatime 0 0\n",
 	  "65002 65001 0:65520 / /sys/kernel/tracing ro,nosuid,nodev,noexec,relatime - tracefs "
 	  "tracefs ro\n" },
@@ -79,6 +79,18 @@ static bool has(const char *text, u64 len, const char *word)
 	return false;
 }
 
+/* Another file system may be mounted over it, as boxes do. */
+static bool is_mounted(const char *text, u64 len, const struct wanted *w)
+{
+	for (u64 i = 0, end; i < len; i = end + 1) {
+		for (end = i; end < len && text[end] != '\n'; end++)
+			;
+		if (has(text + i, end - i, w->at) && has(text + i, end - i, w->type))
+			return true;
+	}
+	return false;
+}
+
 /* What is missing; its length. */
 static u64 missing(const char *text, u64 len, bool is_info, char *out, u64 cap)
 {
@@ -86,7 +98,7 @@ static u64 missing(const char *text, u64 len, bool is_info, char *out, u64 cap)
 
 	ap_str_init(&s, out, cap);
 	for (u32 i = 0; i < AP_ARRAY_SIZE(wanted); i++)
-		if (!has(text, len, wanted[i].at))
+		if (!is_mounted(text, len, &wanted[i]))
 			ap_str_add(&s, is_info ? wanted[i].info : wanted[i].line);
 	return s.len;
 }

@@ -158,6 +158,7 @@ is "$(values csv instructions:u) $(values csv branches:u)" \
 opts=()
 
 # --- PAPI
+papi_cpu
 session papi_avail
 is "$status" 0 "papi_avail"
 has out '^Number Hardware Counters : [1-9]' "papi_avail: counters"
@@ -166,12 +167,15 @@ awk '$3 == "Yes" && /^PAPI_(TOT|BR)_INS / { print $1 }' out >presets
 mapfile -t presets <presets
 session papi_native_avail
 is "$status" 0 "papi_native_avail"
-has out 'perf::INSTRUCTIONS' "papi_native_avail: instructions"
+generic=(perf::INSTRUCTIONS perf::BRANCHES) pmus='perf, perf_raw, .'
+# who is told a PMU has no other
+[ -z "${LIBPFM_FORCE_PMU:-}" ] || generic=() pmus=$LIBPFM_FORCE_PMU
+has out "${generic[0]:-INSTRUCTIONS}" "papi_native_avail: instructions"
 session papi_component_avail
-has out 'PMUs supported: perf, perf_raw, .' "papi_component_avail: knows the CPU's PMU"
-session papi_command_line perf::INSTRUCTIONS perf::BRANCHES "${presets[@]+"${presets[@]}"}"
+has out "PMUs supported: $pmus" "papi_component_avail: knows the CPU's PMU"
+session papi_command_line "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"
 is "$status" 0 "papi_command_line"
-for event in perf::INSTRUCTIONS perf::BRANCHES "${presets[@]+"${presets[@]}"}"; do
+for event in "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"; do
 	has out "^$event :[[:space:]]+[1-9][0-9]{6,}" "papi_command_line: $event"
 done
 cat >papi.c <<'END'
@@ -213,19 +217,23 @@ int main(int argc, char **argv)
 }
 END
 check "a program with PAPI compiles" gcc -O2 -o papi papi.c -lpapi
-session ./papi perf::INSTRUCTIONS:u perf::BRANCHES:u "${presets[@]+"${presets[@]}"}"
+session ./papi "${generic[@]+"${generic[@]/%/:u}"}" "${presets[@]+"${presets[@]}"}"
 {
-	printf '%s\n' 'perf::INSTRUCTIONS:u 200000' 'perf::BRANCHES:u 100000'
+	[ -z "${generic[*]-}" ] || printf '%s\n' 'perf::INSTRUCTIONS:u 200000' 'perf::BRANCHES:u 100000'
 	sed 's/PAPI//; s/_TOT_INS/& 200000/; s/_BR_INS/& 100000/' presets
 } >want
 is "$status" 0 "and runs"
 same out want "and counts a loop"
 # its tables may not have this CPU, and nobody has cycles: a table of the user's
 session sh -c 'papi_component_avail | sed -n "s/.*PMUs supported:.*perf_raw, \([^,]*\).*/\1/p"'
-pmu=$(cat out)
-printf '%s\n' "CPU,$pmu" PRESET,PAPI_TOT_INS,NOT_DERIVED,perf::INSTRUCTIONS \
-	PRESET,PAPI_BR_INS,NOT_DERIVED,perf::BRANCHES \
-	PRESET,PAPI_TOT_CYC,NOT_DERIVED,perf::TASK-CLOCK >papi.csv
+pmu=$(cat out) names=(perf::INSTRUCTIONS perf::BRANCHES perf::TASK-CLOCK)
+case ${LIBPFM_FORCE_PMU:-} in
+'') ;;
+amd*) pmu=$LIBPFM_FORCE_PMU names=(RETIRED_INSTRUCTIONS RETIRED_BRANCH_INSTRUCTIONS RETIRED_INSTRUCTIONS) ;;
+*) pmu=$LIBPFM_FORCE_PMU names=(INST_RETIRED:ANY_P BR_INST_RETIRED:ALL_BRANCHES INST_RETIRED:ANY_P) ;;
+esac
+printf '%s\n' "CPU,$pmu" "PRESET,PAPI_TOT_INS,NOT_DERIVED,${names[0]}" \
+	"PRESET,PAPI_BR_INS,NOT_DERIVED,${names[1]}" "PRESET,PAPI_TOT_CYC,NOT_DERIVED,${names[2]}" >papi.csv
 export PAPI_CSV_EVENT_FILE=$tmp/papi.csv
 session papi_cost -t 50
 is "$status" 0 "papi_cost"
@@ -233,6 +241,8 @@ has out 'Total cost for PAPI_read \(2 counters\)' "papi_cost: reads"
 session ./papi PAPI_TOT_INS PAPI_BR_INS
 is "$status $(xargs <out)" "0 _TOT_INS 200000 _BR_INS 100000" "presets"
 unset PAPI_CSV_EVENT_FILE
+forced=${LIBPFM_FORCE_PMU:-}
+unset LIBPFM_FORCE_PMU
 
 # --- libpfm4: its examples
 examples=/usr/share/doc/libpfm4-dev/examples
@@ -321,11 +331,12 @@ if ./lockbox true 2>err; then
 	has csv '^[1-9][0-9]*,,instructions:u,' "locked box: instructions"
 	run ./lockbox timeout -k 5 60 ./anyperf run -- perf list
 	has out 'instructions +\[Hardware event\]' "locked box: perf list"
-	run ./lockbox timeout -k 5 60 ./anyperf run -- ./papi perf::INSTRUCTIONS:u perf::BRANCHES:u
-	is "$status $(xargs <out)" "0 perf::INSTRUCTIONS:u 200000 perf::BRANCHES:u 100000" \
-		"locked box: PAPI"
+	[ -z "$forced" ] || export LIBPFM_FORCE_PMU=$forced
+	run ./lockbox timeout -k 5 60 ./anyperf run -- ./papi "${names[@]:0:2}"
+	is "$status $(awk '{ print $NF }' out | xargs)" "0 200000 100000" "locked box: PAPI"
 	run ./lockbox timeout -k 5 60 ./anyperf run -- papi_avail
 	has out '^Number Hardware Counters : [1-9]' "locked box: papi_avail"
+	unset LIBPFM_FORCE_PMU
 	run ./lockbox timeout -k 5 60 ./anyperf run -- "$python" self.py ./and_loop
 	is "$status $(xargs <out)" "0 $instr $branch $((2 * instr)) $((2 * branch)) True" \
 		"locked box: python"
