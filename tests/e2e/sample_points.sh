@@ -24,6 +24,7 @@ for event in taken-branches branches returns mem-ops syscalls; do
 		samples_like_oracle "$name" "$event" "1 3 64" "$PROGRAMS/$name"
 	done
 done
+# shellcheck disable=SC2034 # samples_like_oracle looks at it
 for STRESS in evict unlinked shapes; do
 	for name in ${NAMES:-$others smc_store flags_live}; do
 		samples_like_oracle "$name" instructions "1 7 1000" "$PROGRAMS/$name"
