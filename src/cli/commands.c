@@ -31,6 +31,7 @@ static const struct command {
 	{ "export", ap_cmd_export, "write a profile in another tool's format" },
 	{ "script", ap_cmd_script, "print the samples of a perf.data" },
 	{ "annotate", ap_cmd_annotate, "show functions with the weight of each instruction" },
+	{ "diff", ap_cmd_diff, "compare two profiles" },
 	{ "evlist", ap_cmd_evlist, "list the events of a perf.data" },
 	{ "list", ap_cmd_list, "list the events that can be asked for" },
 	{ "help", cmd_help, "say more about a command" },

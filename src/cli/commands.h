@@ -16,6 +16,7 @@ int ap_cmd_record(int argc, char **argv);
 int ap_cmd_report(int argc, char **argv);
 int ap_cmd_script(int argc, char **argv);
 int ap_cmd_evlist(int argc, char **argv);
+int ap_cmd_diff(int argc, char **argv);
 int ap_cmd_annotate(int argc, char **argv);
 
 #endif

@@ -388,12 +388,12 @@ static void fork_record(struct ap_session *s, const struct ap_data_rec *rec)
 	ppid = ap_get32(rec->bytes + 12);
 	tid = ap_get32(rec->bytes + 16);
 	ptid = ap_get32(rec->bytes + 20);
-	t = find_thread(s, tid);
 	parent = ap_session_thread(s, ppid, ptid);
 	if (parent->pid != ppid) { /* its number belonged to another process */
 		retire(s, parent);
 		parent = ap_session_thread(s, ppid, ptid);
 	}
+	t = find_thread(s, tid); /* now, because it may have been that parent */
 	if (t && t != parent)
 		retire(s, t);
 	if (t == parent)

@@ -142,6 +142,10 @@ static void a_reused_id_is_somebody_else(void)
 	EXPECT_STR(where(5, 5, 0x1000), "-");
 	EXPECT_STR(first->comm, "five"); /* results still show it */
 	EXPECT_STR(ap_session_thread(&s, 77, 77)->comm, ":77");
+	/* a parent that nobody told of, with the number of a thread that is being replaced */
+	comm(1, 7, "seven");
+	forked(5, 6, 7, 7);
+	EXPECT_STR(ap_session_thread(&s, 6, 7)->comm, ":7");
 	EXPECT_STR(ap_session_thread(&s, 0, 0)->comm, "swapper");
 	ap_session_fini(&s);
 }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf diff`: two profiles beside each other.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/profile.h"
+#include "profile/diff.h"
+#include "profile/hist_opts.h"
+
+#define COMMAND "anyperf diff"
+
+struct diff_args {
+	const char *sort, *symfs;
+	bool no_demangle, quiet;
+	struct ap_diff_opts diff;
+};
+
+static int opt_compute(void *args, const char *value, char *why)
+{
+	struct diff_args *a = args;
+
+	if (!strcmp(value, "delta-abs"))
+		a->diff.how = AP_DIFF_DELTA_ABS;
+	else if (!strcmp(value, "delta"))
+		a->diff.how = AP_DIFF_DELTA;
+	else if (!strcmp(value, "ratio"))
+		a->diff.how = AP_DIFF_RATIO;
+	else
+		return snprintf(why, AP_OPT_WHY, "is one of delta-abs, delta, ratio"), -EINVAL;
+	return 0;
+}
+
+#define AT(field) offsetof(struct diff_args, field)
+static const struct ap_opt diff_opts[] = {
+	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
+	  "tell entries apart by these: comm dso symbol (dso,symbol)", false },
+	{ 'c', "compute", AP_OPT_CALL, 0, opt_compute, "how", "delta-abs, delta or ratio", false },
+	{ 'b', "baseline-only", AP_OPT_FLAG, AT(diff.baseline_only), NULL, NULL,
+	  "leave out what is in one file only", false },
+	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
+	  "show names as the linker knows them", false },
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out event names", false },
+	{ 0 }
+};
+#undef AT
+
+static const struct ap_opt_spec diff_spec = { COMMAND, "[options] [before] [after]", diff_opts };
+
+/* One file, read whole. */
+struct side {
+	const char *path;
+	struct ap_data *d;
+	struct ap_session *s;
+	struct ap_fold *f;
+};
+
+static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys, struct side *side)
+{
+	struct ap_data_rec rec;
+
+	side->d = ap_profile_open(COMMAND, side->path);
+	if (!side->d)
+		return AP_EXIT_FAILURE;
+	side->s = ap_profile_calloc(1, sizeof(*side->s));
+	ap_session_init(side->s);
+	side->s->symbols.no_demangle = a->no_demangle;
+	side->s->symbols.symfs = a->symfs;
+	ap_session_build_ids(side->s, side->d);
+	side->f = ap_fold_new(side->s, keys);
+	while (ap_data_next(side->d, &rec)) {
+		if (rec.h.type != AP_PERF_RECORD_SAMPLE)
+			ap_session_record(side->s, &rec);
+		else
+			ap_fold_sample(side->f, &rec);
+	}
+	ap_fold_finish(side->f);
+	return 0;
+}
+
+static int free_side(struct side *side)
+{
+	int status = 0;
+
+	if (side->f)
+		ap_fold_free(side->f);
+	if (side->s)
+		ap_session_fini(side->s);
+	free(side->s);
+	if (side->d)
+		status = ap_profile_close(COMMAND, side->path, side->d);
+	return status;
+}
+
+/* The table of the event of this name. */
+static const struct ap_hist *hist_named(const struct side *side, const char *name, bool *has)
+{
+	u32 i;
+
+	*has = false;
+	for (i = 0; i < ap_data_nevents(side->d); i++) {
+		if (!strcmp(ap_data_event(side->d, i)->name, name)) {
+			*has = true;
+			return ap_fold_hist(side->f, i);
+		}
+	}
+	return NULL;
+}
+
+static int print_all(const struct diff_args *a, const struct ap_hist_opts *keys,
+		     const struct side *before, const struct side *after)
+{
+	u32 i, common = 0;
+	bool has;
+
+	for (i = 0; i < ap_data_nevents(before->d); i++) {
+		hist_named(after, ap_data_event(before->d, i)->name, &has);
+		common += has;
+	}
+	if (!common) {
+		fprintf(stderr, COMMAND ": %s and %s have no event in common\n", before->path,
+			after->path);
+		return AP_EXIT_FAILURE;
+	}
+	for (i = 0; i < ap_data_nevents(before->d); i++) {
+		const char *name = ap_data_event(before->d, i)->name;
+		const struct ap_hist *h = hist_named(after, name, &has);
+
+		if (!a->quiet)
+			printf("%s# Event '%s'\n#\n", i ? "\n" : "", name);
+		ap_diff_print(ap_fold_hist(before->f, i), h, keys, &a->diff, stdout);
+	}
+	return 0;
+}
+
+static int diff(const struct diff_args *a, const char *before_path, const char *after_path)
+{
+	struct side before = { .path = before_path }, after = { .path = after_path };
+	struct ap_hist_opts keys;
+	char why[AP_OPT_WHY];
+	int status, closed;
+	u32 i;
+
+	ap_hist_opts_init(&keys);
+	keys.chain = AP_CHAIN_NONE;
+	status = ap_hist_opts_columns(&keys, NULL, a->sort ? a->sort : "dso,symbol", 0, why,
+				      sizeof(why));
+	for (i = 0; !status && i < keys.nsort; i++) {
+		if (keys.sort[i] > AP_KEY_SYM) {
+			snprintf(why, sizeof(why), "compares by comm, dso and symbol only");
+			status = -EINVAL;
+		}
+	}
+	if (status) {
+		fprintf(stderr, COMMAND ": %s\n", why);
+		return AP_EXIT_USAGE;
+	}
+	status = read_side(a, &keys, &before);
+	if (!status)
+		status = read_side(a, &keys, &after);
+	if (!status)
+		status = print_all(a, &keys, &before, &after);
+	closed = free_side(&before) | free_side(&after);
+	return status ? status : closed;
+}
+
+int ap_cmd_diff(int argc, char **argv)
+{
+	const char *path[2] = { "perf.data.old", "perf.data" };
+	struct diff_args args = { 0 };
+	int rest, n;
+
+	switch (ap_opts_parse(&diff_spec, &args, argc, argv, &rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(&diff_spec, stdout);
+		return 0;
+	case AP_OPTS_ERROR:
+		return AP_EXIT_USAGE;
+	case AP_OPTS_OK:
+		break;
+	}
+	n = argc - rest;
+	if (n > 2) {
+		fprintf(stderr, COMMAND ": compares two files: %s\n", argv[rest + 2]);
+		ap_opts_usage(&diff_spec, stderr);
+		return AP_EXIT_USAGE;
+	}
+	/* one file is the later one */
+	if (n >= 1)
+		path[n == 1] = argv[rest];
+	if (n == 2)
+		path[1] = argv[rest + 1];
+	return diff(&args, path[0], path[1]);
+}

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# `anyperf diff` of files that perf recorded: the same text as perf's own.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+command -v perf >/dev/null || skip_all "no perf"
+command -v gcc >/dev/null || skip_all "no gcc"
+HOME=$tmp/home
+export HOME
+mkdir "$HOME"
+cat >"$tmp/work.c" <<'END'
+static volatile unsigned long s;
+#ifdef NEW
+__attribute__((noinline)) void added(int n) { while (n--) s -= n; }
+#else
+__attribute__((noinline)) void removed(int n) { while (n--) s += 3 * n; }
+#endif
+__attribute__((noinline)) void kept(int n) { while (n--) s ^= n; }
+int main(void)
+{
+	for (int i = 0; i < 500; i++) {
+#ifdef NEW
+		added(70000);
+#else
+		removed(100000);
+#endif
+		kept(100000);
+	}
+	return 0;
+}
+END
+mkdir "$tmp/old" "$tmp/new"
+gcc -O1 -o "$tmp/old/work" "$tmp/work.c" && gcc -O1 -DNEW -o "$tmp/new/work" "$tmp/work.c" || exit 1
+for build in old new; do
+	perf record -q -e cpu-clock:u -c 100000 -o "$tmp/$build.data" -- "$tmp/$build/work" 2>"$tmp/why" ||
+		skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+done
+perf record -q -e page-faults:u -c 1 -o "$tmp/faults.data" -- true || exit 1
+
+same()
+{
+	local name=$1
+	shift
+	perf diff "$@" >"$tmp/theirs" 2>/dev/null </dev/null
+	run "$ANYPERF" diff "$@"
+	if ! grep -q '%' "$tmp/theirs"; then
+		not_ok "$name" "perf prints nothing"
+	elif cmp -s "$tmp/theirs" "$tmp/out"; then
+		ok "$name"
+	else
+		not_ok "$name" "$(diff "$tmp/theirs" "$tmp/out" | head -n 20)" "$(cat "$tmp/err")"
+	fi
+}
+same "two builds" "$tmp/old.data" "$tmp/new.data"
+has "$tmp/out" ' added$' "what is new is there"
+has "$tmp/out" ' removed$' "what is gone is there"
+same "the other way round" "$tmp/new.data" "$tmp/old.data"
+same "a file and itself" "$tmp/new.data" "$tmp/new.data"
+same "signed" -c delta "$tmp/old.data" "$tmp/new.data"
+same "ratio" -c ratio -b "$tmp/old.data" "$tmp/new.data"
+same "what both have" -b "$tmp/old.data" "$tmp/new.data"
+same "by command and file" -s comm,dso "$tmp/old.data" "$tmp/new.data"
+cd "$tmp" || exit 1
+cp new.data perf.data
+cp old.data perf.data.old
+same "files by default"
+same "one file is the later one" "$tmp/new.data"
+run "$ANYPERF" diff old.data faults.data
+is "$status" 125 "no event in common: status 125"
+has "$tmp/err" 'no event in common' "no event in common: says so"
+run "$ANYPERF" diff old.data none
+is "$status" 125 "no second file: status 125"
+run "$ANYPERF" diff -c odd
+is "$status" 129 "an unknown way: status 129"
+run "$ANYPERF" diff -s cpu old.data new.data
+is "$status" 129 "a key that is not compared by: status 129"
+done_testing
