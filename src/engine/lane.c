@@ -91,7 +91,7 @@ static u64 sum_up(struct ap_thread *t, u64 kinds)
 	return sum;
 }
 
-static void arm(struct ap_thread *t)
+void ap_lanes_arm(struct ap_thread *t)
 {
 	t->sampler_gen = __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_ACQUIRE);
 	if (ap_proc.stress & AP_STRESS_SAMPLE)
@@ -112,7 +112,7 @@ void ap_lanes_begin(struct ap_thread *t)
 	for (u32 k = t->nlanes; k < ap_proc.nlanes; k++)
 		aim(t, k, sum_up(t, ap_proc.lanes[k]));
 	t->nlanes = ap_proc.nlanes;
-	arm(t);
+	ap_lanes_arm(t);
 }
 
 void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times)
@@ -184,7 +184,7 @@ void ap_lanes_look(struct ap_thread *t)
 	struct ap_lanes *l = ap_thread_lanes(t);
 
 	if (__atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) != t->sampler_gen)
-		arm(t);
+		ap_lanes_arm(t);
 	for (u32 rounds = 0; rounds < ROUNDS && reach_any(t); rounds++)
 		;
 	l->point.known = false;
@@ -216,6 +216,7 @@ void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc)
 	p->known = true;
 	p->has_mem = false;
 	p->pc = pc;
+	p->value = t->call_ret;
 	call(t, source, which);
 	p->known = false;
 }

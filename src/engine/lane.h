@@ -48,6 +48,8 @@ u32 ap_lane_cap(u64 kinds);
 
 /* The thread begins to keep the lanes of the process; not in code. */
 void ap_lanes_begin(struct ap_thread *t);
+/* The supervisor has changed its samplers. */
+void ap_lanes_arm(struct ap_thread *t);
 /* Counts that are made apart from translated code: in extra[], and here. */
 void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times);
 

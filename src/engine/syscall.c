@@ -222,8 +222,10 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		ap_trace_untouched(t);
 		return ret;
 	}
-	if (ap_trace_is_on())
+	if (ap_trace_is_on()) {
+		t->call_ret = (u64)ret;
 		ap_trace_exit(t, c.nr);
+	}
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
 	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))

@@ -207,10 +207,10 @@ void ap_task_child(struct ap_thread *t)
 	slot->tid = t->tid;
 	slot->pid = t->pid;
 	ap_thread_init_kernel(t);
+	ap_service_begins();
 	if (ap_trace_is_on())
 		ap_trace_exit(t, slot->call - 1);
 	slot->call = 0;
-	ap_service_begins();
 	if (t->start_flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	if (t->is_vfork_child && ap_proc.flags & AP_F_NO_INHERIT) {

@@ -156,6 +156,7 @@ struct ap_thread {
 	/* Sampling: lane.h has the rest.  nlanes are kept, of ap_proc.lanes. */
 	u32 nlanes;
 	u32 sampler_gen; /* of the slot, when the service was told last */
+	u64 call_ret;	 /* of the call whose exit tracepoints pass */
 	u32 sources;	 /* ap_hook_sources */
 	u32 lane_trap;	 /* a SIGTRAP is to be raised */
 	u32 watched;	 /* data watches that were hit and may have samplers, as bits */

@@ -14,7 +14,13 @@ static void count(struct ap_thread *t, u32 id, s64 n)
 	u64 *word = &ap_thread_trace(t)[ap_trace_index(id)];
 
 	__atomic_store_n(word, *word + (u64)n, __ATOMIC_RELAXED);
-	if (ap_unlikely(t->sources & 1U << AP_SAMPLE_TRACE) && n > 0)
+	if (n <= 0)
+		return;
+	/* a call may have enabled what its own exit is sampled by */
+	if (ap_unlikely(__atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) !=
+			t->sampler_gen))
+		ap_lanes_arm(t);
+	if (ap_unlikely(t->sources & 1U << AP_SAMPLE_TRACE))
 		ap_lanes_counted(t, AP_SAMPLE_TRACE, id, t->regs.rip);
 }
 

@@ -18,6 +18,7 @@
 
 #include "abi/trace.h"
 #include "linux/host_internal.h"
+#include "pmu/tracepoint.h"
 #include "sampling/overflow.h"
 #include "sampling/ring.h"
 
@@ -315,6 +316,8 @@ void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
 	o->next = t->samplers;
 	t->samplers = o;
 	set_file(s, file_of(o));
+	if (s->source == AP_SAMPLE_TRACE)
+		s->trace_args = ap_tracepoint_args(s->which);
 	if (s->source == AP_SAMPLE_CLOCK &&
 	    ap_host_want_lane(host, AP_KIND_BIT(AP_KIND_INSTR), &s->lane))
 		s->lane = AP_LANE_MAX; /* it is sampled where it is found */

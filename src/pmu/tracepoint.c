@@ -108,6 +108,25 @@ bool ap_tracepoint_is_kernel(u32 id)
 	return id < AP_TRACE_SYSCALL_BASE;
 }
 
+bool ap_tracepoint_is_of_call(u32 id)
+{
+	return id == AP_TRACE_RAW_SYS_ENTER || id == AP_TRACE_RAW_SYS_EXIT || find_call(id);
+}
+
+u32 ap_tracepoint_args(u32 id)
+{
+	const struct ap_syscall_desc *call = find_call(id);
+	u32 n = 1;
+
+	if (!call || id & 1)
+		return id == AP_TRACE_RAW_SYS_ENTER ? 6 : 0;
+	if (!call->args || !*call->args)
+		return 0;
+	for (const char *p = call->args; *p; p++)
+		n += *p == ',';
+	return n;
+}
+
 static void add_name(struct ap_str *s, u32 id)
 {
 	const struct point *p = find_point(id);

@@ -23,6 +23,10 @@ struct ap_tracepoint {
 	char name[48];	    /* "sys_enter_openat" */
 };
 
+/* Entry or exit of a system call, of any or of one; and how many arguments an entry has recorded. */
+bool ap_tracepoint_is_of_call(u32 id);
+u32 ap_tracepoint_args(u32 id);
+
 /* The n-th of all; false past the last. */
 bool ap_tracepoint_get(u32 n, struct ap_tracepoint *out);
 /* "system:name"; 0 where there is none. */

@@ -34,7 +34,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	if (!ap_tracepoint_exists(attr->config))
 		return -AP_EINVAL;
 	hw->which = (u32)attr->config;
-	hw->sample_source = AP_SAMPLE_TRACE;
+	/* of others a thread knows that it passes them, but not what they record, or its supervisor does */
+	hw->sample_source = ap_tracepoint_is_of_call(hw->which) ? (u32)AP_SAMPLE_TRACE : 0;
 	hw->sample_which = hw->which;
 	hw->counts_nothing =
 		attr->flags & AP_PERF_EXCLUDE_KERNEL && ap_tracepoint_is_kernel(hw->which);

@@ -28,15 +28,15 @@ static const u8 arg_regs[6] = { AP_HOOK_DI,	AP_HOOK_SI, AP_HOOK_DX,
 				AP_HOOK_R8 + 2, AP_HOOK_R8, AP_HOOK_R8 + 1 };
 
 /* The number has eight bytes in either: a long, or an int and its padding. */
-static void put_enter(struct ap_svc_raw *raw, u64 nr, const u64 *regs)
+static void put_enter(struct ap_svc_raw *raw, u64 nr, const u64 *regs, u32 nargs)
 {
 	put_u64(raw, nr);
-	for (u32 i = 0; i < AP_ARRAY_SIZE(arg_regs); i++)
+	for (u32 i = 0; i < nargs && i < AP_ARRAY_SIZE(arg_regs); i++)
 		put_u64(raw, regs[arg_regs[i]]);
 }
 
 void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, const u64 *regs,
-		struct ap_svc_raw *raw)
+		u32 nargs, struct ap_svc_raw *raw)
 {
 	const struct common head = { .type = (u16)p->which, .pid = (s32)slot->tid };
 	u64 nr = slot->call - 1;
@@ -44,7 +44,7 @@ void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, co
 	raw->size = 0;
 	put(raw, &head, sizeof(head));
 	if (p->which == AP_TRACE_RAW_SYS_ENTER) {
-		put_enter(raw, (u32)regs[AP_HOOK_AX], regs);
+		put_enter(raw, (u32)regs[AP_HOOK_AX], regs, nargs);
 	} else if (p->which == AP_TRACE_RAW_SYS_EXIT) {
 		put_u64(raw, nr);
 		put_u64(raw, p->value);
@@ -54,7 +54,7 @@ void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, co
 			put_u64(raw, nr);
 			put_u64(raw, p->value);
 		} else {
-			put_enter(raw, nr, regs);
+			put_enter(raw, nr, regs, nargs);
 		}
 	}
 }

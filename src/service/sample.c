@@ -229,7 +229,7 @@ static void gather(const struct ap_svc_sample *of, struct parts *parts, struct a
 		d->branches = parts->branches;
 	}
 	if (type & AP_PERF_SAMPLE_RAW && p->source == AP_SAMPLE_TRACE) {
-		ap_svc_raw(p, of->place->slot, parts->regs, &parts->raw);
+		ap_svc_raw(p, of->place->slot, parts->regs, s->trace_args, &parts->raw);
 		d->raw = parts->raw.bytes;
 		d->raw_size = parts->raw.size;
 	}

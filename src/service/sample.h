@@ -57,7 +57,7 @@ struct ap_svc_raw {
 	u8 bytes[128];
 };
 void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, const u64 *regs,
-		struct ap_svc_raw *raw);
+		u32 nargs, struct ap_svc_raw *raw);
 
 /* callchain.c: entries with the context's marker; how many. */
 #define AP_SVC_CHAIN_MAX (127U + 1)

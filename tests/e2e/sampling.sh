@@ -25,6 +25,17 @@ for case in $cases; do
 	fi
 done
 
+run timeout -k 5 60 "$ANYPERF" run --user-only -- "$PROGRAMS/sample_trace"
+is "$status" 0 "tracepoints of calls are sampled" || note "$(head -n 5 err)"
+mv out session
+# shellcheck disable=SC2016 # the inner shell's
+run unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$0"' "$PROGRAMS/sample_trace"
+if [ "$status" = 0 ] && ! grep -q cannot out; then
+	same session out "with the fields that the kernel gives"
+else
+	lack "with the fields that the kernel gives" "no tracefs, or not permitted"
+fi
+
 # --- instructions: known by reading the code
 
 run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/sample_self"
