@@ -218,6 +218,15 @@ static void ring_start(struct ap_event *e, struct ap_buffer *b, const struct ap_
 	ap_ring_init(b->map.ring, b->map.size, watermark);
 }
 
+/*
+ * Linux refuses an inherited event that follows its task, because a buffer there has one CPU to write it.
+ * Our rings have a lock, so the session's owner may; others see what they see natively.
+ */
+static bool may_map(const struct ap_event *e, const struct ap_task *caller)
+{
+	return !caller || e->cpu != -1 || !(e->attr.flags & AP_PERF_INHERIT);
+}
+
 static int map_pages(struct ap_event *e, u64 pages, bool is_writable, struct ap_perf_page *page,
 		     const struct ap_ring_map *ring, u64 at)
 {
@@ -225,8 +234,6 @@ static int map_pages(struct ap_event *e, u64 pages, bool is_writable, struct ap_
 	struct ap_buffer *b;
 	u64 data = pages - 1;
 
-	if (e->cpu == -1 && (e->attr.flags & AP_PERF_INHERIT))
-		return -AP_EINVAL;
 	if (!pages || (data & (data - 1)))
 		return -AP_EINVAL;
 	if (e->buffer) {
@@ -256,7 +263,8 @@ int ap_core_mmap(struct ap_core *core, struct ap_task *caller, struct ap_event *
 		 bool is_writable, struct ap_perf_page *page)
 {
 	(void)core;
-	(void)caller;
+	if (!may_map(e, caller))
+		return -AP_EINVAL;
 	return map_pages(e, pages, is_writable, page, NULL, 0);
 }
 
@@ -264,7 +272,8 @@ int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller, struct ap_ev
 		      bool is_writable, const struct ap_ring_map *ring, u64 at)
 {
 	(void)core;
-	(void)caller;
+	if (!may_map(e, caller))
+		return -AP_EINVAL;
 	return map_pages(e, pages, is_writable, ring->page, ring, at);
 }
 

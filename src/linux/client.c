@@ -202,6 +202,8 @@ void ap_client_close(struct ap_client_event *e)
 {
 	if (!e)
 		return;
+	if (e->npages)
+		ap_host_client_unmap(e->client->sv->host, e->core, e->npages, &e->pages);
 	if (e->core)
 		ap_host_client_close(e->client->sv->host, e->core, e->is_of_cpu);
 	if (e->map)
@@ -281,6 +283,21 @@ int ap_client_enable(struct ap_client_event *e, bool on)
 	return (int)ap_client_ioctl(e, &args);
 }
 
+static int map_in_session(struct ap_client_event *e, u64 data_pages, bool is_writable,
+			  struct ap_client_map *out)
+{
+	int ret = ap_host_client_map(e->client->sv->host, e->core, data_pages + 1, is_writable,
+				     &e->pages);
+
+	if (ret)
+		return ret;
+	e->npages = data_pages + 1;
+	*out = (struct ap_client_map){ .page = (struct ap_perf_page *)e->pages.page,
+				       .data = e->pages.page + AP_PAGE_SIZE,
+				       .size = data_pages * AP_PAGE_SIZE };
+	return 0;
+}
+
 int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
 		   struct ap_client_map *out)
 {
@@ -288,10 +305,10 @@ int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
 	void *map;
 	int ret;
 
-	if (e->core)
-		return -EOPNOTSUPP;
-	if (e->map)
+	if (e->map || e->npages)
 		return -EBUSY;
+	if (e->core)
+		return map_in_session(e, data_pages, is_writable, out);
 	map = mmap(NULL, size, PROT_READ | (is_writable ? PROT_WRITE : 0), MAP_SHARED, e->fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
@@ -340,8 +357,18 @@ void ap_client_timer(struct ap_client *c, u64 at_ns)
 	c->timer_ns = at_ns;
 }
 
+/* The session's rings have no descriptor: who makes a wakeup due rings the doorbell, which led here. */
+static void look_at_rings(struct ap_client *c)
+{
+	for (struct ap_client_event *e = c->events; e; e = e->next)
+		if (e->npages && ap_host_client_has_news(c->sv->host, e->core))
+			c->run->news(c->run->arg, e);
+}
+
 u64 ap_client_clock(struct ap_client *c, u64 now)
 {
+	if (c->run->news)
+		look_at_rings(c);
 	if (c->timer_ns && now >= c->timer_ns) {
 		c->timer_ns = 0;
 		if (c->run->timer)

@@ -105,8 +105,8 @@ AP_MUST_CHECK s64 ap_client_ioctl(struct ap_client_event *e, struct ap_client_io
 AP_MUST_CHECK int ap_client_enable(struct ap_client_event *e, bool on);
 
 /*
- * A data area of 2^n pages behind its control page; also tells of news from then on.  -EOPNOTSUPP of an
- * event in the session's core, which has none yet.
+ * A data area of 2^n pages behind its control page; also tells of news from then on.  In the session an
+ * event that is inherited may have one wherever its task is; the kernel wants a CPU for that (-EINVAL).
  */
 struct ap_client_map {
 	struct ap_perf_page *page;

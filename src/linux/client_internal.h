@@ -6,6 +6,7 @@
 #define AP_LINUX_CLIENT_INTERNAL_H
 
 #include "linux/client.h"
+#include "linux/host.h"
 #include "linux/supervisor.h"
 
 struct ap_client_event {
@@ -13,8 +14,10 @@ struct ap_client_event {
 	struct ap_event *core; /* NULL: it is in the kernel */
 	int fd;
 	bool is_of_cpu, is_watched;
-	void *map;
+	void *map; /* of the kernel's */
 	u64 map_size;
+	struct ap_host_client_pages pages; /* of the core's */
+	u64 npages;			   /* of these; 0: not mapped */
 	struct ap_client_event *next, **prev;
 };
 

@@ -81,6 +81,18 @@ AP_MUST_CHECK int ap_host_client_command(struct ap_host *host, pid_t pid);
 AP_MUST_CHECK int ap_host_client_open(struct ap_host *host, const struct ap_open_args *args,
 				      struct ap_event *leader, struct ap_event **out);
 void ap_host_client_close(struct ap_host *host, struct ap_event *event, bool is_of_cpu);
+/* A data area of npages - 1 pages behind the control page, and before them what only we see. */
+struct ap_host_client_pages {
+	u8 *page;
+	u64 at; /* in the area of such pages */
+	u32 order;
+};
+AP_MUST_CHECK int ap_host_client_map(struct ap_host *host, struct ap_event *event, u64 npages,
+				     bool is_writable, struct ap_host_client_pages *out);
+void ap_host_client_unmap(struct ap_host *host, struct ap_event *event, u64 npages,
+			  const struct ap_host_client_pages *pages);
+/* There is news in the event's data area since it was asked last. */
+bool ap_host_client_has_news(struct ap_host *host, struct ap_event *event);
 s64 ap_host_client_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
 s64 ap_host_client_ioctl(struct ap_host *host, struct ap_event *event, struct ap_ioctl_args *args,
 			 struct ap_event *target);

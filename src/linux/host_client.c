@@ -5,6 +5,7 @@
  * allowed that can be done.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "linux/host_internal.h"
@@ -71,6 +72,11 @@ void ap_host_client_close(struct ap_host *host, struct ap_event *event, bool is_
 	if (!host->ncpu_files)
 		ap_host_cpus_fini(host);
 	done(host);
+}
+
+bool ap_host_client_has_news(struct ap_host *host, struct ap_event *event)
+{
+	return ap_core_poll(host->core, event) & POLLIN;
 }
 
 s64 ap_host_client_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size)

@@ -272,7 +272,7 @@ static u64 area_bytes(u64 npages)
 }
 
 /* at: in the pages, where the control page is to be. */
-static int tell_core(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
+static int tell_core(struct ap_host *host, struct ap_task *caller, struct ap_event *event,
 		     u64 npages, bool is_writable, u64 at)
 {
 	u8 *page = host->pages.area + at;
@@ -282,9 +282,9 @@ static int tell_core(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 					  .size = (npages - 1) * AP_PAGE_SIZE };
 
 	if (npages == 1)
-		return ap_core_mmap(host->core, t->core, f->event, npages, is_writable,
+		return ap_core_mmap(host->core, caller, event, npages, is_writable,
 				    (struct ap_perf_page *)page);
-	return ap_core_mmap_ring(host->core, t->core, f->event, npages, is_writable, &ring,
+	return ap_core_mmap_ring(host->core, caller, event, npages, is_writable, &ring,
 				 host->pages.off + at - AP_PAGE_SIZE);
 }
 
@@ -303,7 +303,7 @@ static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_hos
 	if (ret)
 		return ret;
 	f->page_off = at + (npages > 1 ? AP_PAGE_SIZE : 0);
-	ret = tell_core(host, t, f, npages, is_writable, f->page_off);
+	ret = tell_core(host, t->core, f->event, npages, is_writable, f->page_off);
 	if (!ret && !may_lock(host, t, npages, &npinned)) {
 		ap_core_munmap(host->core, f->event);
 		ret = -EPERM;
@@ -357,6 +357,41 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 		f->npages = f->npinned = 0;
 		return;
 	}
+}
+
+/* --- of the session's owner, who maps them where they are */
+
+int ap_host_client_map(struct ap_host *host, struct ap_event *event, u64 npages, bool is_writable,
+		       struct ap_host_client_pages *out)
+{
+	s32 order = npages > 1 ? order_of(npages) : -1;
+	u64 bytes = area_bytes(npages), at;
+	int ret;
+
+	if (order < 0 || order >= AP_HOST_PAGE_ORDERS)
+		return order < 0 ? -EINVAL : -ENOMEM;
+	ap_host_now_use(host);
+	ret = map_area(host);
+	if (!ret)
+		ret = take_pages(&host->pages, (u32)order, bytes, &at);
+	if (ret)
+		return ret;
+	ret = tell_core(host, NULL, event, npages, is_writable, at + AP_PAGE_SIZE);
+	if (ret) {
+		give_pages_back(host, (u32)order, bytes, at);
+		return ret;
+	}
+	*out = (struct ap_host_client_pages){ .page = host->pages.area + at + AP_PAGE_SIZE,
+					      .at = at,
+					      .order = (u32)order };
+	return 0;
+}
+
+void ap_host_client_unmap(struct ap_host *host, struct ap_event *event, u64 npages,
+			  const struct ap_host_client_pages *pages)
+{
+	ap_core_munmap(host->core, event);
+	give_pages_back(host, pages->order, area_bytes(npages), pages->at);
 }
 
 void ap_host_pages_fini(struct ap_host *host)

@@ -44,11 +44,21 @@ static inline bool ap_service_is_of_paths(u64 nr)
 	return nr < 448 && bits[nr >> 6] >> (nr & 63) & 1;
 }
 
-/* Need the calls be shown at all?  One test while the session has never had an event. */
+/* Calls that side-band records tell of: mmap, mprotect, brk, prctl, pkey_mprotect. */
+static inline bool ap_service_is_of_records(u64 nr)
+{
+	return nr == 9 || nr == 10 || nr == 12 || nr == 157 || nr == 329;
+}
+
+/*
+ * Need the calls be shown at all?  One test while the session has never had an event; where only its owner
+ * has some, nothing but what is recorded.
+ */
 static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 {
-	return session->flags & AP_F_SERVE &&
-	       (session->perf_used || nr == AP_SERVICE_NR_OPEN || ap_service_is_of_paths(nr));
+	if (!(session->flags & AP_F_SERVE))
+		return session->perf_used && ap_service_is_of_records(nr);
+	return session->perf_used || nr == AP_SERVICE_NR_OPEN || ap_service_is_of_paths(nr);
 }
 
 /* True: c->ret is the answer (AP_HOOK_AGAIN included).  False: the kernel's turn. */

@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# `anyperf record` of exact events: as many samples as there are periods in the count, each on the
+# instruction that the single-stepping oracle names.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+need perf gcc
+cd "$tmp" || exit 1
+HOME=$tmp/home
+export HOME
+mkdir "$HOME"
+
+cat >work.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long s;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i * i; }
+__attribute__((noinline)) void mid(int n) { leaf(n); s++; }
+static void *thread(void *arg) { mid(300000); return arg; }
+int main(int argc, char **argv)
+{
+	pthread_t t[3];
+	if (argc > 1)
+		for (int i = atoi(argv[1]); i; i--)
+			mid(100000);
+	else {
+		mid(1000000);
+		for (int i = 0; i < 3; i++)
+			pthread_create(&t[i], NULL, thread, NULL);
+		for (int i = 0; i < 3; i++)
+			pthread_join(t[i], NULL);
+		if (!fork()) {
+			mid(500000);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	puts("worked");
+	return 7;
+}
+END
+gcc -O0 -g -pthread -o work work.c || exit 1
+
+record() { run timeout -k 5 100 "$ANYPERF" record "$@"; }
+said() { sed -n 's/.*Captured and wrote .*(\([0-9]*\) samples).*/\1/p' err; }
+script() { perf script "$@" 2>/dev/null; }
+count() { "$ANYPERF" stat --deterministic -x, -e "$1" -- ./work "${@:2}" 2>&1 >/dev/null | sed 's/,.*//'; }
+
+# --- on the oracle's instructions; static programs lie where they lie
+for program in and_loop branches loads_stores; do
+	"$ORACLE" --trace trace -- "$PROGRAMS/$program" >/dev/null 2>&1
+	for period in 7 1000; do
+		record -e instructions -c "$period" -o data -- "$PROGRAMS/$program"
+		script -i data -F ip | awk '{ print $1 }' >got
+		awk -v n="$period" 'NR % n == 0 { print $2 }' trace | sed 's/^0x//' >want
+		[ -s want ]
+		is $? 0 "$program, each $period: there are some"
+		is "$(said)" "$(wc -l <want)" "$program, each $period: as many as we say"
+		same got want "$program, each $period: where the oracle says"
+	done
+done
+
+# --- as many as periods
+for event in instructions branches; do
+	n=$(count "$event" 20)
+	for period in 10007 100000; do
+		record --deterministic -e "$event" -c "$period" -o data -- ./work 20
+		is "$status" 7 "$event, each $period: the status is the command's"
+		is "$(said)" "$((n / period))" "$event, each $period: one sample a period"
+		is "$(script -i data -F ip | wc -l)" "$((n / period))" "$event, each $period: perf finds them"
+	done
+done
+is "$(perf evlist -i data)" branches:u "named as perf names it"
+record --deterministic -e instructions,branches -c 10007 -o data -- ./work 20
+is "$(script -i data -F event | sort -u | awk '{ print $1 }' | tr '\n' ' ')" "branches:u: instructions:u: " \
+	"two events in one ring"
+is "$(script -i data -F event | wc -l)" "$(said)" "two events: perf finds all samples"
+
+# --- the default
+record -- ./work
+is "$status" 7 "without options"
+is "$(perf evlist -v -i perf.data 2>/dev/null | grep -o '^[^:]*:u: .*sample_freq }: [0-9]*' | sed 's/: .*:/:/')" \
+	'instructions:u: 4000' "4000 times a second by default"
+perf report --stdio -i perf.data >report 2>report.err
+has_not report.err 'WARNING|rror' "perf report has no complaint"
+has report 'work  .*leaf' "the program's function is on top"
+has <(perf script --show-mmap-events -i perf.data 2>/dev/null) 'MMAP2.*libc.so' "libraries are known"
+is "$("$ANYPERF" export -i perf.data -f collapsed --weight samples -o - | awk '{ n += $NF } END { print n }')" \
+	"$(said)" "we find as many as we wrote"
+
+# --- threads and children, each with a period of its own
+record -e instructions -c 50000 -g -o data -- ./work
+script -i data -F tid,ip | awk 'NF == 1 && /^ *[0-9]+ *$/ { n[$1]++ } END { for (t in n) print n[t] }' | sort -n >got
+is "$(wc -l <got)" 5 "a process, its threads and its child" || note "$(cat got)"
+is "$(sed -n 1,3p got | sort -u | wc -l)" 1 "threads that do the same have as many samples" || note "$(cat got)"
+is "$(script -i data -F ip,sym | awk -v RS= '/ leaf/ && / mid/ && / main/ { n++ } END { print (n > 10) }')" 1 \
+	"callchains"
+record -i -e instructions -c 50000 -o data -- ./work
+is "$(script -i data -F tid | sort -u | wc -l)" 1 "-i: the first thread only"
+record -e instructions -c 500000 --call-graph dwarf,4096 -o data -- ./work 20
+is "$(script -i data -F ip,sym | awk -v RS= '/ leaf/ && / mid/ && / main/ { n++ } END { print (n > 3) }')" 1 \
+	"dwarf: perf unwinds the stacks"
+
+# --- several at once: the kernel would sample the engine, so clocks are the session's as well
+record -e instructions,cpu-clock -F 2000 -o data -- ./work 200
+is "$status" 7 "a clock beside instructions"
+is "$(script -i data -F comm,sym | grep -c unknown)" 0 "and no sample is of the engine"
+
+# --- attached, and left alone
+start ./work 100000
+worker=$pid
+record -e instructions -c 1000000 -p "$worker" -o data -- sleep 0.3
+is "$status" 0 "-p"
+is "$(($(said) > 3))" 1 "-p: there are samples"
+has <(perf report --stdio -i data 2>/dev/null) 'work  .*leaf' "-p: names from /proc"
+kill -0 "$worker"
+is $? 0 "the process runs on"
+kill "$worker"
+
+# --- killed
+"$ANYPERF" record -e instructions -c 20000 -m 4 -o k -- ./work 1000000 >/dev/null 2>&1 &
+pid=$!
+wait_for 20 eval '[ -s k ] && [ "$(stat -c %s k)" -gt 50000 ]'
+child=$(pgrep -P "$pid" | head -n 1)
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+[ -n "$child" ] && kill -9 "$child" 2>/dev/null
+script -i k >got
+is "$(($(grep -c instructions got) > 100))" 1 "the file of a recorder that was killed is whole"
+"$ANYPERF" record -e instructions -c 20000 -o k2 -- ./work 1000000 >/dev/null 2>err &
+pid=$!
+wait_for 20 eval '[ -s k2 ] && [ "$(stat -c %s k2)" -gt 50000 ]'
+pkill -9 -P "$pid"
+wait "$pid"
+is $? 137 "a command that was killed"
+is "$(script -i k2 -F ip | wc -l)" "$(said)" "its file is whole"
+
+# --- in a session, and where the kernel gives nothing
+record_in_session() { run "$ANYPERF" run -- "$ANYPERF" record "$@"; }
+n=$(count instructions 20)
+record_in_session --deterministic -e instructions -c 100003 -o data -- ./work 20
+is "$status" 7 "anyperf record in anyperf run"
+is "$(($(said) - n / 100003 <= 2 && $(said) - n / 100003 >= -2))" 1 \
+	"as many samples as periods, but for what differs from run to run" || note "$(said) of $n"
+if [ -x "$PROGRAMS/lockbox" ]; then
+	run "$PROGRAMS/lockbox" "$ANYPERF" record -e cpu-clock -F 1000 -o data -- ./work 2000
+	is "$status" 7 "a clock where perf_event_open is refused" || note "$(cat err)"
+	is "$(($(said) > 3))" 1 "has samples"
+fi
+done_testing
