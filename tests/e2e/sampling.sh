@@ -8,8 +8,8 @@ cd "$tmp" || exit 1
 
 # --- what both have: execution breakpoints and side-band
 
-cases="counts contents period lost wakeups waiters signals refresh sigtrap overwrite forward paused output
-inherit sideband"
+cases="counts contents period lost wakeups waiters signals owner refresh sigtrap overwrite forward paused
+output inherit sideband"
 
 for case in $cases; do
 	run timeout -k 5 60 "$PROGRAMS/sample_watch" "$case"

@@ -336,6 +336,54 @@ static void signals(void)
 	close(fd);
 }
 
+static volatile pid_t taken_by;
+
+static void on_owned(int sig)
+{
+	(void)sig;
+	taken_by = gettid();
+	nsignals++;
+}
+
+static volatile int owner_state;
+
+/* Takes the signals of an event that counts in the first thread. */
+static void *owner(void *arg)
+{
+	int fd = *(int *)arg;
+	struct f_owner_ex own = { F_OWNER_TID, gettid() };
+
+	fcntl(fd, F_SETOWN_EX, &own);
+	__atomic_store_n(&owner_state, 1, __ATOMIC_RELEASE);
+	while (nsignals < 10)
+		sched_yield();
+	printf("taken by the owner %d\n", taken_by == gettid());
+	return NULL;
+}
+
+static void owners(void)
+{
+	struct perf_event_attr attr = attr_of(target, 5);
+	pthread_t thread;
+	int fd;
+
+	attr.disabled = 1;
+	fd = open_or_die(&attr);
+	signal(SIGRTMIN + 3, on_owned);
+	nsignals = 0;
+	fcntl(fd, F_SETSIG, SIGRTMIN + 3);
+	pthread_create(&thread, NULL, owner, &fd);
+	while (!__atomic_load_n(&owner_state, __ATOMIC_ACQUIRE))
+		sched_yield();
+	fcntl(fd, F_SETFL, O_ASYNC);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	caller(50);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	pthread_join(thread, NULL);
+	printf("%d signals\n", nsignals);
+	close(fd);
+}
+
 static void refresh(int limit)
 {
 	struct perf_event_attr attr = attr_of(target, 2);
@@ -627,13 +675,12 @@ static void sideband(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = {
-	{ "counts", counts },	    { "contents", contents },	      { "period", with_period },
-	{ "lost", lost },	    { "wakeups", all_wakeups },	      { "waiters", waiters },
-	{ "signals", signals },	    { "refresh", refreshes },	      { "sigtrap", sigtrap },
-	{ "overwrite", overwrite }, { "forward", overwrite_forward }, { "paused", paused },
-	{ "output", set_output },   { "inherit", inherit },	      { "sideband", sideband }
-};
+} cases[] = { { "counts", counts },    { "contents", contents },   { "period", with_period },
+	      { "lost", lost },	       { "wakeups", all_wakeups }, { "waiters", waiters },
+	      { "signals", signals },  { "owner", owners },	   { "refresh", refreshes },
+	      { "sigtrap", sigtrap },  { "overwrite", overwrite }, { "forward", overwrite_forward },
+	      { "paused", paused },    { "output", set_output },   { "inherit", inherit },
+	      { "sideband", sideband } };
 
 int main(int argc, char **argv)
 {
