@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts a child that has put itself under a filter: kinds that its code counts already, and others,
- * which it cannot begin to count.  Never a zero that nobody counted.
+ * Counts a child that has put itself under a filter: kinds that its code counts already, and others
+ * and breakpoints, which it cannot begin to count.  Never a zero that nobody counted.
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -41,6 +42,35 @@ static int open_on(pid_t pid, uint64_t config, uint64_t own)
 	return perf_run_open(&attr, pid, -1, -1);
 }
 
+static volatile uint64_t word;
+
+static int watch(pid_t pid, const volatile void *at, uint32_t type)
+{
+	struct perf_event_attr attr = perf_run_attr(0);
+
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.bp_type = type;
+	attr.bp_addr = (uintptr_t)at;
+	attr.bp_len = 8;
+	return perf_run_open(&attr, pid, -1, -1);
+}
+
+static void breakpoints(pid_t filtered_child)
+{
+	int fd;
+
+	errno = 0;
+	fd = watch(filtered_child, &word, HW_BREAKPOINT_W);
+	CHECK(fd < 0 && errno == EPERM, "nor a data breakpoint");
+	errno = 0;
+	fd = watch(filtered_child, (const void *)(uintptr_t)filtered, HW_BREAKPOINT_X);
+	CHECK(fd < 0 && errno == EPERM, "nor one on code");
+	fd = watch(0, &word, HW_BREAKPOINT_W);
+	word = 1;
+	word = 2;
+	CHECK(fd >= 0 && perf_run_read(fd) == 2, "but here");
+}
+
 int main(void)
 {
 	int ready[2], go[2], fd, loads, status;
@@ -62,6 +92,7 @@ int main(void)
 	CHECK(loads < 0 && errno == EPERM, "loads cannot begin");
 	loads = open_on(0, 0, LOADS);
 	CHECK(loads >= 0, "but here");
+	breakpoints(pid);
 	if (write(go[1], "", 1) != 1)
 		return 2;
 	waitpid(pid, &status, 0);
