@@ -234,7 +234,8 @@ static void ask(struct ap_dso *dso, const struct ap_symbol *fn, struct answer *a
 	Dwarf_Die cu;
 	u32 i, n;
 
-	if (!find_unit(dso->debug, vaddr, &cu))
+	/* nothing is expanded into assembler, whose labels are not the symbols' names */
+	if (!find_unit(dso->debug, vaddr, &cu) || dwarf_srclang(&cu) == DW_LANG_Mips_Assembler)
 		return;
 	n = frames_in(&cu, vaddr, name, 0);
 	if (!n)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/hist_internal.h"
+#include "profile/unwind.h"
 
 #define MAX_WAITING 65536U
 #define MAX_BYTES   (16U * 1024 * 1024)
@@ -217,6 +218,8 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 	if (ap_sample_parse(rec->event, rec->bytes, &s))
 		return false;
 	key.thread = ap_session_thread(f->s, s.pid, s.tid);
+	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
+		ap_unwind_sample(f->s, key.thread, rec->event, &s);
 	key.comm = key.thread->comm;
 	key.ip = s.ip;
 	key.period = s.period;
@@ -271,7 +274,7 @@ u32 ap_session_frames(struct ap_session *s, struct ap_thread *t, const u8 *chain
 	u8 mode = AP_PERF_RECORD_MISC_USER;
 	struct ap_place place;
 	u32 nout = 0;
-	bool bad;
+	bool bad, unwound = false;
 	u64 i;
 
 	for (i = 0; i < n; i++) {
@@ -280,10 +283,11 @@ u32 ap_session_frames(struct ap_session *s, struct ap_thread *t, const u8 *chain
 		if (ap_chain_marker(ip, &mode, &bad)) {
 			if (bad)
 				return 0;
+			unwound = ip == AP_CONTEXT_UNWOUND;
 			continue;
 		}
 		ap_session_resolve(s, t, mode, ip, &place);
-		nout += expand(&place, inlines, out + nout, max - nout);
+		nout += expand(&place, inlines || unwound, out + nout, max - nout);
 	}
 	return nout;
 }

@@ -11,6 +11,7 @@
 
 #include "profile/hist.h"
 #include "profile/script_internal.h"
+#include "profile/unwind.h"
 
 #define OUT_BUFFER (256U * 1024)
 #define MAX_FRAMES 4096U
@@ -55,15 +56,14 @@ void ap_script_free(struct ap_script *c)
 	free(c);
 }
 
-static void symbol(struct ap_script *c, struct ap_text *t, const struct ap_symbol *sym, u64 addr,
-		   u32 fields)
+static void symbol(struct ap_text *t, const struct ap_symbol *sym, u64 addr, u32 fields)
 {
 	if (!sym) {
 		ap_text_str(t, "[unknown]");
 		return;
 	}
 	ap_text_str(t, sym->name);
-	if ((fields & AP_FIELD_SYMOFF) && !(sym->inlined && c->opts.inlines && !addr)) {
+	if (fields & AP_FIELD_SYMOFF) {
 		ap_text_str(t, "+0x");
 		ap_text_hex(t, addr - sym->start, 0);
 	}
@@ -105,13 +105,13 @@ static u64 shown_address(const struct ap_dso *dso, u64 addr, u64 ip)
 	return dso && dso->kind != AP_DSO_KERNEL && dso->kind != AP_DSO_MODULE ? addr : ip;
 }
 
-static void frame_line(struct ap_script *c, struct ap_text *t, const struct ap_frame *f, u32 fields)
+static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields)
 {
 	ap_text_char(t, '\t');
 	ap_text_hex(t, shown_address(f->dso, f->addr, f->ip), 16);
 	if (fields & AP_FIELD_SYM) {
 		ap_text_char(t, ' ');
-		symbol(c, t, f->sym, f->addr, fields);
+		symbol(t, f->sym, f->addr, fields);
 	}
 	if ((fields & AP_FIELD_DSO) && !(f->sym && f->sym->inlined))
 		file(t, f->dso);
@@ -137,7 +137,7 @@ static void chain(struct ap_script *c, struct ap_thread *th, const struct ap_sam
 	}
 	n = ap_session_frames(c->s, th, s->chain, s->nchain, c->opts.inlines, c->frame, MAX_FRAMES);
 	for (i = 0; i < n; i++)
-		frame_line(c, &c->text, &c->frame[i], fields);
+		frame_line(&c->text, &c->frame[i], fields);
 	ap_text_keep(&c->chains, hash, head, 3, s->chain, s->nchain, c->text.p + at,
 		     (u32)(c->text.n - at));
 }
@@ -158,7 +158,7 @@ static void address(struct ap_script *c, struct ap_thread *th, const struct ap_s
 	ap_text_hex(t, s->ip, 16);
 	if (fields & AP_FIELD_SYM) {
 		ap_text_char(t, ' ');
-		symbol(c, t, p.sym, p.addr, fields);
+		symbol(t, p.sym, p.addr, fields);
 	}
 	if (fields & AP_FIELD_DSO)
 		file(t, p.dso);
@@ -187,7 +187,7 @@ static void data(struct ap_script *c, struct ap_thread *th, const struct ap_data
 		ap_session_resolve(c->s, th, AP_PERF_RECORD_MISC_USER, s->addr, &p);
 	if (fields & AP_FIELD_SYM) {
 		ap_text_char(&c->text, ' ');
-		symbol(c, &c->text, p.sym, p.addr, fields);
+		symbol(&c->text, p.sym, p.addr, fields);
 	}
 	if (fields & AP_FIELD_DSO)
 		file(&c->text, p.dso);
@@ -291,6 +291,8 @@ static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
 		ap_text_printf(t, "%16llx", (unsigned long long)s.data_src);
 	if (fields & AP_FIELD_WEIGHT)
 		ap_text_dec(t, s.weight, 16, ' ');
+	if ((fields & AP_FIELD_IP) && !c->opts.no_chains)
+		ap_unwind_sample(c->s, th, ev, &s);
 	if (fields & AP_FIELD_IP)
 		address(c, th, &s, fields);
 	ap_script_extras(c, ev, &s, fields);

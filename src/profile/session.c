@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/unwind.h"
+
 #define PROT_EXEC_BIT 4U
 
 void ap_session_init(struct ap_session *s)
@@ -32,6 +34,7 @@ void ap_session_fini(struct ap_session *s)
 {
 	u32 i;
 
+	ap_unwind_fini(s);
 	for (i = 0; i < s->cap; i++) {
 		if (s->thread[i])
 			free_thread(s->thread[i]);
@@ -522,6 +525,7 @@ bool ap_chain_marker(u64 word, u8 *cpumode, bool *bad)
 		*cpumode = AP_PERF_RECORD_MISC_KERNEL;
 		break;
 	case AP_PERF_CONTEXT_USER:
+	case AP_CONTEXT_UNWOUND:
 		*cpumode = AP_PERF_RECORD_MISC_USER;
 		break;
 	default:

@@ -58,6 +58,7 @@ struct ap_session {
 	void *change_arg;
 	u64 nr[96]; /* records seen by type */
 	u64 lost, lost_samples;
+	struct ap_unwinder *unwinder; /* unwind.c */
 };
 
 void ap_session_init(struct ap_session *s);
@@ -77,6 +78,12 @@ void ap_session_resolve(struct ap_session *s, struct ap_thread *t, u8 cpumode, u
 
 /* '.' user, 'k' kernel, ... as perf shows it before a symbol. */
 char ap_place_level(u8 cpumode);
+
+/*
+ * In place of AP_PERF_CONTEXT_USER before frames that were found by unwinding (unwind.c): there perf shows
+ * expanded functions without being asked.
+ */
+#define AP_CONTEXT_UNWOUND ((u64)-3000)
 
 /*
  * The level at which the addresses of a callchain run, when a word of it is looked at: true, the word is a

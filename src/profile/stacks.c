@@ -4,6 +4,7 @@
  * costs one look-up a frame; a place of a file is resolved once.
  */
 #include "profile/stacks.h"
+#include "profile/unwind.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -418,6 +419,7 @@ static void take_sample(struct ap_stacks *s, const struct ap_data_rec *rec)
 		return;
 	}
 	thread = ap_session_thread(&s->session, sample.pid, sample.tid);
+	ap_unwind_sample(&s->session, thread, rec->event, &sample);
 	read_chain(s, thread, &sample);
 	who = (struct ap_stack_thread){ thread->pid, thread->tid, thread->comm };
 	ev = &s->event[rec->event->index];

@@ -39,6 +39,11 @@ perf record -q -e cpu-clock:u,page-faults:u -d -o "$tmp/flat.data" -- "$tmp/work
 perf record -q -e cpu-clock:u -c 500000 -T --sample-cpu -z -o "$tmp/packed.data" -- "$tmp/work" || exit 1
 perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" || exit 1
 
+# leaf functions without a frame pointer: only the stack's copy tells who called
+gcc -O2 -g -fomit-frame-pointer -pthread -o "$tmp/bare" "$tmp/work.c" || exit 1
+perf record -q -e cpu-clock:u -F 500 --call-graph dwarf,4096 -o "$tmp/stacks.data" -- "$tmp/bare" 2>/dev/null ||
+	exit 1
+
 # same NAME COMMAND ARGS...: both tools' standard outputs
 same()
 {
@@ -68,6 +73,10 @@ for file in chains flat packed; do
 	same "$file: events with frequency" evlist -F -i "$in"
 done
 same "flat: data addresses" script -i "$tmp/flat.data" -F +addr
+same "copied stacks: lines" script -i "$tmp/stacks.data" -c bare
+"$ANYPERF" script -i "$tmp/stacks.data" -F ip,sym >"$tmp/out"
+has "$tmp/out" ' top$' "copied stacks: the caller of a leaf"
+has "$tmp/out" ' main$' "copied stacks: main"
 same "a stream: lines" script -i "$tmp/pipe.data"
 is "$("$ANYPERF" evlist -i "$tmp/pipe.data")" cpu-clock:u "a stream: events"
 
