@@ -18,7 +18,8 @@
 #include "service/sample.h"
 #include "service/sys.h"
 
-#define SPINS 2000U
+#define SPINS  2000U
+#define YIELDS 20000U
 
 struct own {
 	struct ap_hook_place place;
@@ -59,20 +60,21 @@ static struct ap_sampler *next(const struct own *o, const struct ap_sampler *s)
 	for (u32 left_ = AP_SAMPLER_MAX, once_ = ((s) = first(o), 1); once_ && (s) && left_--;     \
 	     (s) = next(o, s))
 
-/* The supervisor may hold it for as long as it has to do with the samplers, or be stopped with it. */
+/*
+ * The supervisor holds it for a microsecond or two.  One that is stopped or dead does not give it back,
+ * and nobody waits for that: it is as if it had been robbed.
+ */
 static void lock(const struct own *o)
 {
 	u32 was = 0;
 
-	for (u32 n = 0; !__atomic_compare_exchange_n(&o->slot->sampler_lock, &was, o->name, false,
-						     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-	     n++, was = 0) {
-		__builtin_ia32_pause();
-		if (n < SPINS)
-			continue;
-		if (ap_request_is_lost())
+	for (u32 n = 0; n < SPINS + YIELDS; n++, was = 0) {
+		if (__atomic_compare_exchange_n(&o->slot->sampler_lock, &was, o->name, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return;
-		ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
+		__builtin_ia32_pause();
+		if (n >= SPINS)
+			ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
 	}
 }
 

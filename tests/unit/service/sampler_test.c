@@ -255,6 +255,20 @@ static void links_lead_nowhere(void)
 	EXPECT(!at(1));
 }
 
+static void nobody_waits_for_the_dead(void)
+{
+	struct ap_sampler *s;
+
+	fake_start(answers);
+	s = add(0, 0, 10, 10);
+	fake.slot->sampler_lock = AP_RING_CORE;
+	fake.lane_raw[0] = 10;
+	EXPECT(!at(1));
+	EXPECT_U64(s->next, 20);
+	/* it was not ours to give */
+	EXPECT_U64(fake.slot->sampler_lock, AP_RING_CORE);
+}
+
 static void chains_end_where_nothing_can_be_read(void)
 {
 	static const u8 code[2] = { 0x90, 0xc3 };
@@ -302,6 +316,7 @@ int main(int argc, char **argv)
 		TAP(other_sources_have_words_of_their_own),
 		TAP(a_clock_has_one_sample_for_all_it_missed),
 		TAP(links_lead_nowhere),
+		TAP(nobody_waits_for_the_dead),
 		TAP(chains_end_where_nothing_can_be_read),
 		{ 0 },
 	};
