@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The page of `anyperf export` in a browser: searched, zoomed into, turned and reset, by a script that is
+# added to a copy of it.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+need perf gcc python3
+command -v chromium >/dev/null || lack_all "no chromium"
+cd "$tmp" || exit 1
+
+cat >work.c <<'END'
+static volatile unsigned long s;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i * i; }
+__attribute__((noinline)) void mid(int n) { leaf(n); s++; }
+int main(void) { for (int i = 0; i < 100; i++) { mid(100000); leaf(100000); } return 0; }
+END
+gcc -O0 -g -o work work.c || exit 1
+perf record -q -e cpu-clock:u -c 100000 -g -o data -- ./work >/dev/null 2>why ||
+	skip_all "perf cannot record here: $(head -n 1 why)"
+run "$ANYPERF" export -i data -o page.html
+is "$status" 0 "export"
+
+cat >drive.js <<'END'
+const said = [], boxes = () => [...document.querySelectorAll("#graph div")];
+const named = name => boxes().filter(b => b.textContent === name);
+const search = text => {
+	document.getElementById("search").value = text;
+	document.getElementById("search").dispatchEvent(new Event("input"));
+};
+said.push("leaves " + named("leaf").length);
+search("^leaf$");
+said.push("found " + document.querySelectorAll("#graph .found").length);
+said.push("most " + (parseFloat(document.getElementById("matched").textContent.slice(9)) > 80));
+search("(*"); // no expression: taken as it stands
+said.push("bad " + document.querySelectorAll("#graph .found").length);
+search("");
+named("mid")[0].click();
+said.push("zoom " + named("leaf").length + " " + named("mid")[0].style.width);
+document.getElementById("flip").click();
+document.getElementById("reset").click();
+said.push("reset " + named("leaf").length);
+search("main");
+document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+said.push("escape " + document.querySelectorAll("#graph .found").length);
+document.title = said.join(", ");
+END
+python3 - <<'END'
+page = open("page.html").read()
+open("driven.html", "w").write(page.replace("</body>", "<script>{" + open("drive.js").read() + "}</script></body>"))
+END
+timeout -k 5 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/browser" \
+	--virtual-time-budget=2000 --dump-dom "file://$tmp/driven.html" >dom 2>why
+is "$(sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p' dom)" \
+	"leaves 2, found 2, most true, bad 0, zoom 1 100%, reset 2, escape 0" \
+	"search, zoom, turn, reset, Escape" || note "$(head -n 5 why)"
+done_testing
