@@ -292,6 +292,11 @@ static void tracefs(struct builder *b, const char *top)
 	file(b, events.s, "enable", 0644, "0\n");
 	file(b, events.s, "header_event", 0444, header_event);
 	file(b, events.s, "header_page", 0444, header_page);
+	/* of Linux' own tracers there are none; perf refuses to do without the folder */
+	path = join(events.s, "ftrace");
+	dir(b, path.s, 0755, AP_TREE_TRACEFS, false);
+	file(b, path.s, "enable", 0644, "0\n");
+	file(b, path.s, "filter", 0644, "none\n");
 	file(b, top, "available_tracers", 0444, "nop\n");
 	file(b, top, "current_tracer", 0644, "nop\n");
 	file(b, top, "tracing_on", 0644, "0\n");
