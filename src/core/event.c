@@ -127,9 +127,13 @@ static bool event_in(struct ap_event *e)
 		return true;
 	if (interval_open(e))
 		return false;
+	if (!ap_samplers_arm(e)) {
+		ap_samplers_disarm(e);
+		interval_close(e);
+		return false;
+	}
 	e->state = AP_STATE_ACTIVE;
 	take_number(e);
-	ap_samplers_arm(e);
 	ap_event_changed(e);
 	return true;
 }

@@ -252,7 +252,7 @@ AP_MUST_CHECK int ap_sampling_check(struct ap_event *e);
 /* task NULL: the event is of a CPU */
 AP_MUST_CHECK int ap_samplers_make(struct ap_event *e, struct ap_task *task);
 void ap_samplers_free(struct ap_event *e);
-void ap_samplers_arm(struct ap_event *e);
+AP_MUST_CHECK bool ap_samplers_arm(struct ap_event *e); /* false: no memory */
 void ap_samplers_disarm(struct ap_event *e);
 AP_MUST_CHECK int ap_samplers_task(struct ap_task *task); /* a new one */
 void ap_samplers_moved(struct ap_task *task);

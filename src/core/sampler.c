@@ -5,6 +5,9 @@
  * a period goes on in the next one.  Samplers are made when the event is, armed where its interval is
  * opened and disarmed where it is closed, at the same values.
  *
+ * Of events on one CPU a task may have as many as there are CPUs, and is on one of them: theirs are made when
+ * they are armed and given back when they are not, and what they have left is kept here meanwhile.
+ *
  * A sampler lies in memory that its task writes to: all that is read from there is numbers, and wrong
  * ones are samples that are wrong.
  */
@@ -19,15 +22,26 @@
 struct ap_arm {
 	struct ap_event *event;
 	struct ap_task *task;
-	struct ap_sampler *s;
+	struct ap_sampler *s; /* NULL: it is on another CPU */
 	struct ap_list of_event, of_task;
-	struct ap_list armed; /* on core->armed */
-	u64 seen;	      /* the task's time at the last tick */
+	struct ap_list armed;	/* on core->armed */
+	u64 seen;		/* the task's time at the last tick */
+	struct ap_sampler kept; /* while there is none */
 };
 
 static struct ap_arm *arm_of(struct ap_list *l)
 {
 	return ap_list_entry(l, struct ap_arm, of_event);
+}
+
+static bool is_made_late(const struct ap_event *e)
+{
+	return e->cpu >= 0;
+}
+
+static const struct ap_sampler *state_of(const struct ap_arm *a)
+{
+	return a->s ? a->s : &a->kept;
 }
 
 /* --- the world's part */
@@ -122,25 +136,70 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 	ap_buffer_of_sampler(e, s);
 }
 
+/* What it had when it was given back. */
+static void restore(struct ap_sampler *s, const struct ap_sampler *kept)
+{
+	s->left = kept->left;
+	s->period = kept->period;
+	s->last_period = kept->last_period;
+	s->freq = kept->freq;
+	s->freq_time = kept->freq_time;
+	s->interrupts = kept->interrupts;
+	s->interrupts_tick = kept->interrupts_tick;
+	s->limit = kept->limit;
+	s->state = kept->state & AP_SAMPLER_LIMIT;
+	s->lost = kept->lost;
+	s->overflows = kept->overflows;
+}
+
+static int make_sampler(struct ap_arm *a)
+{
+	struct ap_core *core = a->event->core;
+	int r = core->ops.sampler_new(core->world, a->task->host, a->event, &a->s);
+
+	if (r) {
+		a->s = NULL;
+		return r;
+	}
+	fill(a->s, a->event);
+	if (a->kept.period)
+		restore(a->s, &a->kept);
+	core->ops.sampler_link(core->world, a->task->host, a->s);
+	return 0;
+}
+
+static void give_sampler_back(struct ap_arm *a)
+{
+	struct ap_core *core = a->event->core;
+	struct ap_sampler *s = a->s;
+
+	if (!s)
+		return;
+	a->kept = *s;
+	a->s = NULL;
+	core->ops.sampler_free(core->world, a->task->host, s);
+}
+
 static int new_arm(struct ap_event *e, struct ap_task *task)
 {
 	struct ap_core *core = e->core;
 	struct ap_arm *a = ap_alloc(core, sizeof(*a));
-	int r;
+	int r = 0;
 
 	if (!a)
 		return -AP_ENOMEM;
 	*a = (struct ap_arm){ .event = e, .task = task };
-	r = core->ops.sampler_new(core->world, task->host, e, &a->s);
+	if (is_made_late(e))
+		fill(&a->kept, e);
+	else
+		r = make_sampler(a);
 	if (r) {
 		ap_free(core, a, sizeof(*a));
 		return r;
 	}
-	fill(a->s, e);
 	ap_list_init(&a->armed);
 	ap_list_add_tail(&e->arms, &a->of_event);
 	ap_list_add_tail(&task->arms, &a->of_task);
-	core->ops.sampler_link(core->world, task->host, a->s);
 	return 0;
 }
 
@@ -148,11 +207,11 @@ static void free_arm(struct ap_arm *a)
 {
 	struct ap_core *core = a->event->core;
 
-	a->event->lost += a->s->lost;
+	give_sampler_back(a);
+	a->event->lost += a->kept.lost;
 	ap_list_del(&a->of_event);
 	ap_list_del(&a->of_task);
 	ap_list_del(&a->armed);
-	core->ops.sampler_free(core->world, a->task->host, a->s);
 	ap_free(core, a, sizeof(*a));
 }
 
@@ -218,12 +277,15 @@ static bool needs_time(const struct ap_arm *a)
 	return (a->event->attr.flags & AP_PERF_FREQ) || source_of(a->event) == AP_SAMPLE_CLOCK;
 }
 
-static void arm(struct ap_arm *a)
+/* False: there is no memory for its sampler. */
+static bool arm(struct ap_arm *a)
 {
 	struct ap_event *e = a->event;
 
 	if (!ap_list_empty(&a->armed))
-		return;
+		return true;
+	if (!a->s && make_sampler(a))
+		return false;
 	lock(a);
 	a->s->which = e->hw.sample_which;
 	if (!e->ctx->task)
@@ -232,6 +294,7 @@ static void arm(struct ap_arm *a)
 	unlock(a, true);
 	a->seen = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
 	ap_list_add_tail(&e->core->armed, &a->armed);
+	return true;
 }
 
 static void disarm(struct ap_arm *a)
@@ -244,6 +307,8 @@ static void disarm(struct ap_arm *a)
 		give_carry(a->event, a->s);
 	unlock(a, true);
 	ap_list_del(&a->armed);
+	if (is_made_late(a->event))
+		give_sampler_back(a);
 }
 
 static bool is_here(const struct ap_arm *a)
@@ -251,13 +316,15 @@ static bool is_here(const struct ap_arm *a)
 	return a->event->ctx->task || a->task->cpu == a->event->cpu;
 }
 
-void ap_samplers_arm(struct ap_event *e)
+/* A task's event without its sampler is not on; a CPU's does without it in this task. */
+bool ap_samplers_arm(struct ap_event *e)
 {
 	struct ap_list *l;
 
 	ap_list_for_each(l, &e->arms)
-		if (is_here(arm_of(l)))
-			arm(arm_of(l));
+		if (is_here(arm_of(l)) && !arm(arm_of(l)) && e->ctx->task)
+			return false;
+	return true;
 }
 
 void ap_samplers_disarm(struct ap_event *e)
@@ -293,7 +360,7 @@ void ap_samplers_moved(struct ap_task *task)
 		if (a->event->ctx->task || a->event->state != AP_STATE_ACTIVE)
 			continue;
 		if (is_here(a))
-			arm(a);
+			(void)!arm(a);
 		else
 			disarm(a);
 	}
@@ -310,6 +377,16 @@ void ap_samplers_leave(struct ap_task *task)
 	}
 }
 
+bool ap_task_samples_on_a_cpu(const struct ap_task *task)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &task->arms)
+		if (is_made_late(ap_list_entry(l, struct ap_arm, of_task)->event))
+			return true;
+	return false;
+}
+
 /* --- what programs ask for */
 
 void ap_samplers_set_output(struct ap_event *e)
@@ -319,6 +396,8 @@ void ap_samplers_set_output(struct ap_event *e)
 	ap_list_for_each(l, &e->arms) {
 		struct ap_arm *a = arm_of(l);
 
+		if (!a->s)
+			continue;
 		lock(a);
 		ap_buffer_of_sampler(e, a->s);
 		unlock(a, true);
@@ -337,6 +416,10 @@ void ap_samplers_set_period(struct ap_event *e, u64 period)
 	ap_list_for_each(l, &e->arms) {
 		struct ap_arm *a = arm_of(l);
 
+		if (!a->s) {
+			(void)!ap_sampler_set_period(&a->kept, period, 0);
+			continue;
+		}
 		lock(a);
 		unthrottled |= ap_sampler_set_period(a->s, period, value_of(a));
 		unlock(a, true);
@@ -352,6 +435,10 @@ void ap_samplers_refresh(struct ap_event *e, u64 n)
 	ap_list_for_each(l, &e->arms) {
 		struct ap_arm *a = arm_of(l);
 
+		if (!a->s) {
+			ap_sampler_refresh(&a->kept, n);
+			continue;
+		}
 		lock(a);
 		ap_sampler_refresh(a->s, n);
 		unlock(a, false);
@@ -361,7 +448,7 @@ void ap_samplers_refresh(struct ap_event *e, u64 n)
 /* What the next clone begins with: a frequency need not be found again. */
 u64 ap_samplers_period(const struct ap_event *e)
 {
-	return ap_list_empty(&e->arms) ? 0 : arm_of(e->arms.next)->s->period;
+	return ap_list_empty(&e->arms) ? 0 : state_of(arm_of(e->arms.next))->period;
 }
 
 u64 ap_samplers_lost(const struct ap_event *e)
@@ -370,7 +457,7 @@ u64 ap_samplers_lost(const struct ap_event *e)
 	struct ap_list *l;
 
 	ap_list_for_each(l, &e->arms)
-		lost += arm_of(l)->s->lost;
+		lost += state_of(arm_of(l))->lost;
 	return lost;
 }
 
@@ -379,7 +466,7 @@ static bool is_stopped(const struct ap_event *e)
 	struct ap_list *l;
 
 	ap_list_for_each(l, &e->arms)
-		if (arm_of(l)->s->state & AP_SAMPLER_STOPPED)
+		if (state_of(arm_of(l))->state & AP_SAMPLER_STOPPED)
 			return true;
 	return false;
 }

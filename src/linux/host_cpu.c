@@ -63,7 +63,7 @@ static s32 cpu_of(pid_t pid, pid_t tid)
 
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
 {
-	s32 cpu = ap_host_samplers_are_of_cpus(host, t) ? cpu_of(t->pid, t->tid) : -1;
+	s32 cpu = ap_task_samples_on_a_cpu(t->core) ? cpu_of(t->pid, t->tid) : -1;
 
 	if (cpu < 0 || t->cpu == cpu)
 		return;

@@ -296,7 +296,6 @@ void ap_host_samplers_parting(struct ap_host *host, struct ap_host_task *t);
 void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t);
 void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t);
 void ap_host_samplers_named(struct ap_host *host, struct ap_host_task *t);
-bool ap_host_samplers_are_of_cpus(const struct ap_host *host, const struct ap_host_task *t);
 /* The task is gone: nobody is to be told any more. */
 void ap_host_kick_forget(struct ap_host *host, struct ap_host_task *t);
 u64 ap_host_samplers_tick(struct ap_host *host, u64 now);

@@ -413,14 +413,6 @@ void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t)
 	ap_host_sampler_unlock(host, t, true);
 }
 
-bool ap_host_samplers_are_of_cpus(const struct ap_host *host, const struct ap_host_task *t)
-{
-	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
-		if (sampler_of(host, o)->cpu >= 0)
-			return true;
-	return false;
-}
-
 /* --- by the clock */
 
 u64 ap_host_samplers_tick(struct ap_host *host, u64 now)

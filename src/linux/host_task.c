@@ -167,7 +167,7 @@ void ap_host_task_order(struct ap_host_task *t)
 	if (!ap_host_task_is_in_slot(t))
 		return;
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED | ap_host_tell_orders(t) : 0;
-	if (ap_host_samplers_are_of_cpus(t->host, t))
+	if (ap_task_samples_on_a_cpu(t->core))
 		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
 	if (t->is_unborn && t->is_awaited)
 		orders |= AP_ORDER_BORN;
