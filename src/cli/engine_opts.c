@@ -76,7 +76,7 @@ int ap_engine_opt_range(void *args, const char *value, char *why)
 	return 0;
 }
 
-/* sample=PERIOD[:KINDS], the kinds in hexadecimal; instructions where none are given. */
+/* sample=PERIOD[:KINDS][+]: kinds in hexadecimal, instructions where none are given; +: branches. */
 static bool add_sample(struct ap_run_options *run, const char *word, size_t len)
 {
 	static const char sample[] = "sample=";
@@ -89,6 +89,8 @@ static bool add_sample(struct ap_run_options *run, const char *word, size_t len)
 	run->stress_lane = AP_KIND_BIT(AP_KIND_INSTR);
 	if (*end == ':')
 		run->stress_lane = strtoull(end + 1, &end, 16);
+	run->stress_branches = *end == '+';
+	end += run->stress_branches;
 	return run->stress_period && run->stress_lane && end == word + len;
 }
 

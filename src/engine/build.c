@@ -288,7 +288,7 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	case AP_I_CALL:
 		/* Not into the callee: copies of it at each call cost more cache than a jump. */
 		in->cls = AP_REC_CALL;
-		return end_at(sb, in, target);
+		return sb->walk && sb->n < p->max ? target : end_at(sb, in, target);
 	case AP_I_JMP_IND:
 	case AP_I_CALL_IND:
 	case AP_I_RET:

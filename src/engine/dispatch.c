@@ -53,14 +53,28 @@ static const u8 *place_of(u32 id)
 
 /*
  * Out of the middle of a block, behind the final exit's counter: what has not been executed is taken
- * off again.
+ * off again.  Returns the pc to go on at: an elided jump there counts as executed.
  */
-static void read_middle_exit(struct ap_thread *t, const struct ap_exit *x)
+static u64 read_middle_exit(struct ap_thread *t, const struct ap_exit *x)
 {
 	struct ap_where w;
 
-	if (ap_cache_locate((u64)x->from->code + x->at, &w))
-		ap_cache_count_partial(t, &w);
+	if (!ap_cache_locate((u64)x->from->code + x->at, &w))
+		return x->target;
+	ap_cache_count_partial(t, &w);
+	return w.app_pc;
+}
+
+/* Out of a walked block: by an exit, an indirect branch, or in the middle of it. */
+static void note_branches(struct ap_thread *t, const struct ap_exit *x, bool by_branch)
+{
+	if (ap_likely(!t->walked))
+		return;
+	if (x || by_branch)
+		ap_branches_note(t, t->walked, x, by_branch ? place_of(t->branch_id) : NULL);
+	else
+		ap_branches_forget(t);
+	t->walked = NULL;
 }
 
 static struct leave read_exit(struct ap_thread *t)
@@ -77,8 +91,10 @@ static struct leave read_exit(struct ap_thread *t)
 		l.target = w.app_pc;
 		ap_cache_count_partial(t, &w);
 	}
-	if (t->exit_kind != AP_EXIT_DIRECT)
+	if (t->exit_kind != AP_EXIT_DIRECT) {
+		note_branches(t, NULL, t->exit_kind == AP_EXIT_IBL && !l.branch);
 		return l;
+	}
 	stub = place_of(t->exit_id);
 	x = *(struct ap_exit *const *)(stub + AP_STUB_EXIT_OFF);
 	l.link = x;
@@ -88,9 +104,10 @@ static struct leave read_exit(struct ap_thread *t)
 	if (t->alone)
 		l.link = NULL;
 	if (ap_unlikely(l.kind == AP_EXIT_LANE)) {
-		read_middle_exit(t, x);
+		l.target = read_middle_exit(t, x);
 		l.link = NULL;
 	}
+	note_branches(t, x, false);
 	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
 		/* The branch in question is the last one; one left earlier is taken to fall through. */
 		bool taken = x == &x->from->exits[x->from->nexits - 2];
@@ -163,6 +180,15 @@ static void drop_alone(struct ap_thread *t)
 	t->alone = NULL;
 }
 
+static struct ap_block *walk(struct ap_thread *t)
+{
+	struct ap_block *b = ap_walk_get(t, t->regs.rip);
+
+	if (ap_unlikely(ap_proc.session->branches))
+		t->walked = b;
+	return b;
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -202,9 +228,11 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lanes_begin(t);
 		run(t, by_ibl);
 	}
+	if (ap_unlikely(t->nlanes) && !ap_lanes_near(t))
+		ap_branches_forget(t);
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
 	if (ap_unlikely(t->nlanes) && (ap_lanes_near(t) || (l && l->kind == AP_EXIT_LANE)))
-		b = ap_walk_get(t, t->regs.rip);
+		b = walk(t);
 	else
 		b = ap_cache_get(t->regs.rip, by_ibl);
 	if (!b)
@@ -414,5 +442,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	if (!b)
 		no_memory(t);
 	t->alone = b;
+	if (ap_unlikely(t->nlanes) && ap_proc.session->branches)
+		t->walked = b;
 	enter_locked(t, b);
 }

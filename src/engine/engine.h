@@ -165,8 +165,7 @@ void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
 /* lane_stress.c: --stress sample */
 struct ap_service_point;
 void ap_lane_stress_arm(struct ap_thread *t);
-void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw,
-			     u64 sum);
+void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw);
 
 /*
  * Counted directly: in extra[] at each exit, and not in shapes any more, so that a thread reads its own

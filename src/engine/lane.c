@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "engine/signal.h"
 
-#define CAP_ALL	   AP_BLOCK_INSNS
+#define CAP_ALL	   32
 #define CAP_SPARSE 8 /* for what not every instruction counts: walks are shorter */
 #define ROUNDS                                                                                     \
 	4096 /* of overflows at one instruction: a service that arms none of them is broken */
@@ -20,8 +20,11 @@ u32 ap_lane_count(const struct ap_vec *vec, u64 kinds)
 {
 	u64 sum = 0;
 
+	if (kinds == AP_KIND_BIT(AP_KIND_INSTR)) /* what is sampled most */
+		return ap_vec_get(vec->g[AP_VEC_BASE], AP_VEC_INSTR);
 	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
-		sum += ap_shape_of(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, kinds);
+		if (vec->g[group])
+			sum += ap_shape_of(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, kinds);
 	return (u32)sum;
 }
 
@@ -71,13 +74,13 @@ static void aim(struct ap_thread *t, u32 k, u64 raw)
 		left = lane->mark - raw;
 	if (lane->is_soon && (s64)(lane->soon - raw) < (s64)left)
 		left = lane->soon - raw;
-	budget = (s64)left - (s64)ap_proc.lane_margin[k];
+	lane->margin = ap_proc.lane_margin[k] + ap_branches_margin(ap_proc.lanes[k]);
+	budget = (s64)left - (s64)lane->margin;
 	lane->zero = raw + (u64)budget;
 	set_budget(t, k, budget);
 }
 
-/* By the slot's counters, as the supervisor does it. */
-static u64 sum_up(struct ap_thread *t, u64 kinds)
+u64 ap_lane_sum(struct ap_thread *t, u64 kinds)
 {
 	const u64 *counts = ap_thread_counts(t);
 	u64 sum = 0;
@@ -110,7 +113,7 @@ void ap_lanes_begin(struct ap_thread *t)
 		l->random += !l->random;
 	}
 	for (u32 k = t->nlanes; k < ap_proc.nlanes; k++)
-		aim(t, k, sum_up(t, ap_proc.lanes[k]));
+		aim(t, k, ap_lane_sum(t, ap_proc.lanes[k]));
 	t->nlanes = ap_proc.nlanes;
 	ap_lanes_arm(t);
 }
@@ -141,8 +144,7 @@ static void call(struct ap_thread *t, u32 source, u32 which)
 	l->point.source = source;
 	l->point.which = which;
 	if (ap_proc.stress & AP_STRESS_SAMPLE) {
-		ap_lane_stress_overflow(t, &l->point, raw_of(t, which),
-					sum_up(t, ap_proc.lanes[which]));
+		ap_lane_stress_overflow(t, &l->point, raw_of(t, which));
 		return;
 	}
 	if (!ap_service_overflow(&l->point, &trap) || t->lane_trap)
@@ -174,7 +176,7 @@ static bool reach_any(struct ap_thread *t)
 	bool any = false;
 
 	for (u32 k = 0; k < t->nlanes; k++)
-		if (ap_lane_budget(t, k) <= -(s64)ap_proc.lane_margin[k])
+		if (ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
 			any |= reach(t, k);
 	return any;
 }

@@ -20,6 +20,7 @@ struct ap_lane {
 	u64 zero;
 	u64 mark; /* of the service, while armed */
 	u64 soon; /* of a clock's sample, while is_soon */
+	u32 margin;
 	bool armed, is_soon, notes;
 };
 
@@ -28,6 +29,8 @@ struct ap_lanes {
 	struct ap_service_point point; /* the instruction that a walked block ends with */
 	struct ap_service_trap trap;   /* to be raised where ap_thread.lane_trap is set */
 	u32 random;
+	struct ap_hook_branch branch[AP_HOOK_BRANCHES]; /* a ring: branches.c */
+	u32 branch_next, nbranches;
 };
 _Static_assert(sizeof(struct ap_lanes) <= AP_T_LANES_SIZE, "a page of its own");
 
@@ -46,6 +49,8 @@ u32 ap_lane_count(const struct ap_vec *vec, u64 kinds);
 /* A block counts less than this of the lane before its last instruction. */
 u32 ap_lane_cap(u64 kinds);
 
+/* What the slot's counters say of these kinds, as the supervisor adds them up. */
+u64 ap_lane_sum(struct ap_thread *t, u64 kinds);
 /* The thread begins to keep the lanes of the process; not in code. */
 void ap_lanes_begin(struct ap_thread *t);
 /* The supervisor has changed its samplers. */
@@ -62,7 +67,7 @@ static inline bool ap_lanes_want(struct ap_thread *t)
 	    t->lane_trap || t->watched)
 		return true;
 	for (u32 k = 0; k < t->nlanes; k++)
-		if (ap_lane_budget(t, k) <= -(s64)ap_proc.lane_margin[k])
+		if (ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
 			return true;
 	return false;
 }
@@ -81,15 +86,26 @@ static inline bool ap_lanes_near(struct ap_thread *t)
 	return false;
 }
 
+#define AP_LANE_FUSED 2 /* so many fit beside an indirect transfer */
 /* lane_emit.c: jumps that are taken where a budget is used up. */
 struct ap_lane_jumps {
 	u32 n;
 	u8 *site[AP_LANE_MAX]; /* rel32 */
 };
-/* Each takes all lanes down by a vector; jumps NULL: no test. */
+/*
+ * Each takes all lanes down by a vector; jumps NULL: no test.  _flags, _rcx, _rdx say what they may
+ * change, which _rdx has as it was where it jumps.
+ */
 void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
+void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
+
+/* branches.c: the walked block was left. */
+u32 ap_branches_margin(u64 kinds);
+void ap_branches_forget(struct ap_thread *t);
+void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
+		      const u8 *last);
 
 /* walk.c; lock held.  The block to run next while a mark is near. */
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc);

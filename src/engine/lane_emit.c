@@ -84,6 +84,37 @@ void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 	}
 }
 
+/* rdx has the budget, and rcx what has to be kept. */
+static u8 *emit_sign_test_rdx(struct ap_emit *e)
+{
+	static const u8 test[] = {
+		0x48, 0x0f, 0xca, /* bswap rdx */
+		0x0f, 0xbe, 0xd2, /* movsx edx, dl */
+		0x48, 0x87, 0xca, /* xchg rdx, rcx */
+		0xe3, 8,	  /* jrcxz over the next two */
+		0x48, 0x87, 0xca, /* xchg rdx, rcx */
+	};
+	u8 *site;
+
+	ap_emit_bytes(e, test, sizeof(test));
+	site = ap_emit_jmp32(e);
+	ap_emit_bytes(e, test + 6, 3);
+	return site;
+}
+
+void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
+{
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		u32 by = ap_lane_count(vec, ap_proc.lanes[k]);
+
+		if (!by)
+			continue;
+		emit_take(e, disp_of(k), by, AP_RDX);
+		if (jumps)
+			jumps->site[jumps->n++] = emit_sign_test_rdx(e);
+	}
+}
+
 void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
 {
 	for (u32 k = 0; k < ap_proc.nlanes; k++) {

@@ -14,10 +14,14 @@
 
 static void append(struct ap_thread *t, const char *what, u64 at)
 {
-	char line[320];
+	struct ap_hook_branch b[AP_HOOK_BRANCHES];
+	u32 n = ap_hook_branches(b, AP_HOOK_BRANCHES);
+	char line[2048];
 	struct ap_str s;
 	s64 fd;
 
+	if (!ap_proc.session->debug_dir[0])
+		return; /* to see what it costs */
 	ap_str_init(&s, line, sizeof(line));
 	ap_str_add(&s, ap_proc.session->debug_dir);
 	ap_str_add(&s, "/samples.");
@@ -28,6 +32,12 @@ static void append(struct ap_thread *t, const char *what, u64 at)
 	ap_str_init(&s, line, sizeof(line));
 	ap_str_add(&s, what);
 	ap_str_hex(&s, at, 0);
+	for (u32 k = 0; k < n; k++) {
+		ap_str_add(&s, " ");
+		ap_str_hex(&s, b[k].from, 0);
+		ap_str_add(&s, ">");
+		ap_str_hex(&s, b[k].to, 0);
+	}
 	ap_str_add(&s, "\n");
 	(void)ap_sys3(AP_NR_write, (u64)fd, (u64)line, s.len);
 	ap_sys1(AP_NR_close, (u64)fd);
@@ -49,12 +59,11 @@ void ap_lane_stress_arm(struct ap_thread *t)
 	arm(raw, raw);
 }
 
-void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw,
-			     u64 sum)
+void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw)
 {
 	u64 period = ap_proc.session->stress_period, mark = raw - raw % period;
 
-	if (raw != sum)
+	if (ap_proc.session->debug_dir[0] && raw != ap_lane_sum(t, ap_proc.lanes[0]))
 		append(t, "budget and counters differ at ", p->pc);
 	append(t, p->known ? "" : "unknown ", p->pc);
 	arm(raw, mark);

@@ -442,7 +442,7 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const 
 }
 
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
-			const struct ap_vec *vec, const u8 *gate)
+			const struct ap_vec *vec, const u8 *gate, struct ap_lane_jumps *jumps)
 {
 	const struct ap_insn *i = &in->i;
 	const u8 *at = e->p;
@@ -458,7 +458,15 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 			emit_push_ret(e, in->pc + i->len, lits);
 	}
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
-	if (vec)
+	if (vec) {
 		ap_emit_adds_reg(e, vec, AP_RDX);
+		ap_lane_emit_rdx(e, vec, jumps);
+	}
+	emit_ibl_jump(e, at, gate);
+}
+
+/* at: of the translation that leads here, as in emit_ibl_jump. */
+void ap_mangle_indirect_out(struct ap_emit *e, const u8 *at, const u8 *gate)
+{
 	emit_ibl_jump(e, at, gate);
 }

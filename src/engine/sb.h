@@ -89,10 +89,13 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const 
 			  const struct ap_vec *vec);
 /*
  * Emits the final indirect transfer; vec is counted flags-free on the way, NULL nothing.  gate: of the
- * unit, where the dispatcher is to see it in any case; else NULL.
+ * unit, where the dispatcher is to see it in any case; else NULL.  Where budgets are tested beside the
+ * count: jumps, to what ap_mangle_indirect_out writes; else NULL.
  */
+struct ap_lane_jumps;
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
-			const struct ap_vec *vec, const u8 *gate);
+			const struct ap_vec *vec, const u8 *gate, struct ap_lane_jumps *jumps);
+void ap_mangle_indirect_out(struct ap_emit *e, const u8 *at, const u8 *gate);
 /* Around a rep instruction: what its count register goes down by is added to the iterations. */
 void ap_mangle_rep_begin(struct ap_emit *e);
 void ap_mangle_rep_end(struct ap_emit *e, bool is_ecx);

@@ -133,11 +133,3 @@ s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
 		ap_service_after(&s);
 	return s.ret;
 }
-
-/* No code notes them yet. */
-u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
-{
-	(void)b;
-	(void)max;
-	return 0;
-}

@@ -405,8 +405,8 @@ static bool has_many_adds(const struct ap_vec *vec)
 static bool emit_early_inc(struct ap_sb *sb, struct ap_exit *exits)
 {
 	bool here = sb->inc_flags_ok && sb->inc_at == sb->n - 1;
-	bool flags_free =
-		!sb->inc_flags_ok && (tr.lanes || (tr.count_more && has_many_adds(&tr.final_vec)));
+	bool flags_free = !sb->inc_flags_ok && ((tr.lanes && ap_proc.nlanes > AP_LANE_FUSED) ||
+						(tr.count_more && has_many_adds(&tr.final_vec)));
 
 	if (here || flags_free)
 		emit_inc(sb, sb->n - 1, exits);
@@ -414,6 +414,24 @@ static bool emit_early_inc(struct ap_sb *sb, struct ap_exit *exits)
 }
 
 /* x[1] is of the middle. */
+static void emit_indirect(const struct ap_sb *sb, const struct ap_sb_insn *in,
+			  const struct ap_vec *vec)
+{
+	const u8 *from = tr.e.p, *gate = tr.u->base + AP_UNIT_GATE;
+	bool leave = sb->alone || (tr.lanes && !tr.tests);
+	struct ap_lane_jumps jumps = { 0 };
+	u8 *out;
+
+	ap_mangle_indirect(&tr.e, in, &tr.lits, vec, leave ? gate : NULL, tr.tests ? &jumps : NULL);
+	record_insn(in, from);
+	if (!jumps.n)
+		return;
+	out = tr.e.p;
+	ap_mangle_indirect_out(&tr.e, from, gate);
+	for (u32 k = 0; k < jumps.n && !tr.e.full; k++)
+		ap_patch_rel32(jumps.site[k], out);
+}
+
 static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 {
 	bool inc = tr.count && tr.final_vec.g[AP_VEC_BASE] &&
@@ -421,16 +439,11 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 
 	if (sb->final_kind == AP_EXIT_IBL) {
 		struct ap_sb_insn *in = &sb->insns[sb->n - 1];
-		const u8 *from;
 
 		emit_check(in);
 		if (tr.count && tr.final_vec.g[AP_VEC_BASE] && emit_early_inc(sb, x))
 			inc = false;
-		from = tr.e.p;
-		ap_mangle_indirect(&tr.e, in, &tr.lits, inc ? &tr.final_vec : NULL,
-				   sb->alone || (tr.lanes && !tr.tests) ? tr.u->base + AP_UNIT_GATE
-									: NULL);
-		record_insn(in, from);
+		emit_indirect(sb, in, inc ? &tr.final_vec : NULL);
 		return;
 	}
 	if (inc)

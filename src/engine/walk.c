@@ -12,7 +12,8 @@
 #include "engine/sb.h"
 #include "x86/access.h"
 
-#define ENTRIES		4096 /* a power of two */
+#define BITS		15
+#define ENTRIES		(1U << BITS)
 #define ARCH_GET_FS	0x1003
 #define HWCAP2_FSGSBASE 2
 #define FAR		0xff /* of .left: not near */
@@ -51,15 +52,15 @@ static u64 with_left(u64 left, u32 lane, u32 n)
 	return (left & ~(0xffULL << lane * 8)) | (u64)n << lane * 8;
 }
 
-/* What is left until the mark, of lanes that are near. */
+/* What is left until the mark, of lanes of which a block may reach it. */
 static u64 what_is_left(struct ap_thread *t)
 {
 	u64 left = ALL_FAR;
 
 	for (u32 k = 0; k < t->nlanes; k++) {
-		s64 budget = ap_lane_budget(t, k), n = budget + ap_proc.lane_margin[k];
+		s64 n = ap_lane_budget(t, k) + ap_thread_lanes(t)->lane[k].margin;
 
-		if (budget >= 0)
+		if (n >= ap_proc.lane_margin[k])
 			continue;
 		n = n > 0 ? n : 1; /* passed: whoever looks next will see it */
 		left = with_left(left, k, (u32)n | (ap_thread_lanes(t)->lane[k].notes ? NOTES : 0));
@@ -69,12 +70,12 @@ static u64 what_is_left(struct ap_thread *t)
 
 static u32 hash(u64 pc, u64 left)
 {
-	return (u32)(((pc * 0x9e3779b97f4a7c15ULL) ^ left) * 0xd6e8feb86659fd93ULL >> 52);
+	return (u32)(((pc * 0x9e3779b97f4a7c15ULL) ^ left) * 0xd6e8feb86659fd93ULL >> (64 - BITS));
 }
 
 static struct ap_block *find(u64 pc, u64 left, u64 *most)
 {
-	const struct entry *e = &kept[hash(pc, left) & (ENTRIES - 1)];
+	const struct entry *e = &kept[hash(pc, left)];
 
 	if (!e->b || e->gen != gen || e->pc != pc || e->left != left)
 		return NULL;
@@ -84,14 +85,14 @@ static struct ap_block *find(u64 pc, u64 left, u64 *most)
 
 static void keep(u64 pc, u64 left, u64 most, struct ap_block *b)
 {
-	kept[hash(pc, left) & (ENTRIES - 1)] = (struct entry){ pc, left, most, b, gen };
+	kept[hash(pc, left)] = (struct entry){ pc, left, most, b, gen };
 }
 
 /* Asked for before?  From now on it was. */
 static bool was_asked(u64 pc, u64 left)
 {
 	u32 h = hash(pc, left);
-	u8 *at = &asked[h & (ENTRIES - 1)], mark = (u8)((pc ^ pc >> 8 ^ left) | 1);
+	u8 *at = &asked[h], mark = (u8)((pc ^ pc >> 8 ^ left) | 1);
 	bool was = *at == mark;
 
 	*at = mark;
@@ -166,6 +167,19 @@ u32 ap_lane_shorten(const struct ap_sb *s)
 	return find_cut(s, limit).n;
 }
 
+/* Does a block that counts so much reach none of the marks? */
+static bool passes_none(u64 most, u64 left)
+{
+	for (u32 k = 0; k < AP_LANE_MAX; k++) {
+		u32 n = left_of(left, k);
+
+		if (n != FAR && left_of(most, k) >= (n & ~NOTES))
+			return false;
+	}
+	return true;
+}
+
+/* Marks that are far away are as near as any block may go. */
 static struct cut cut_for(const struct ap_sb *s, u64 left)
 {
 	u32 limit[AP_LANE_MAX] = { 0 };
@@ -173,12 +187,13 @@ static struct cut cut_for(const struct ap_sb *s, u64 left)
 	struct cut c;
 
 	for (u32 lane = 0; lane < ap_proc.nlanes; lane++) {
-		u32 n = left_of(left, lane);
+		u32 n = left_of(left, lane), cap = ap_lane_cap(ap_proc.lanes[lane]);
 
-		limit[lane] = n == FAR ? UINT32_MAX : n & ~NOTES;
+		limit[lane] = n == FAR || (n & ~NOTES) > cap ? cap : n & ~NOTES;
 		notes |= n != FAR && (n & NOTES);
 	}
 	c = find_cut(s, limit);
+	c.hit = !passes_none(c.most, left);
 	c.notes = notes && c.hit;
 	return c;
 }
@@ -227,17 +242,6 @@ static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left)
 	else
 		t->alone = b;
 	return b;
-}
-
-static bool passes_none(u64 most, u64 left)
-{
-	for (u32 k = 0; k < AP_LANE_MAX; k++) {
-		u32 n = left_of(left, k);
-
-		if (n != FAR && left_of(most, k) >= (n & ~NOTES))
-			return false;
-	}
-	return true;
 }
 
 static u64 fs_base(void)

@@ -77,6 +77,7 @@ struct ap_run_options {
 	u32 stress_fault;	/* with AP_STRESS_FAULT: after so many dispatches of a thread */
 	u64 stress_period;	/* with AP_STRESS_SAMPLE: of the kinds in stress_lane */
 	u64 stress_lane;
+	bool stress_branches; /* with the last taken branches */
 	unsigned int
 		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
 	FILE *err;	    /* where one-line complaints go (stderr) */

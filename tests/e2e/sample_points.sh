@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Where the engine stops for samples: at each Nth instruction, branch, ... of each thread, and at no
-# other.  The oracle says which those are.
+# other, with the last taken branches where they are wanted.  The oracle says which those are.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,13 +17,20 @@ instructions="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal
 others="branches nested_calls signal_mid fork_count shadow page_cross"
 
 for name in ${NAMES:-$instructions}; do
-	samples_like_oracle "$name" instructions "1 2 7 64 1000" "$PROGRAMS/$name"
+	samples_like_oracle "$name" instructions "1 2 7 33 64 1000" "$PROGRAMS/$name"
 done
 for event in taken-branches branches returns mem-ops syscalls; do
 	for name in ${NAMES:-$others}; do
-		samples_like_oracle "$name" "$event" "1 3 64" "$PROGRAMS/$name"
+		samples_like_oracle "$name" "$event" "1 3 17 64" "$PROGRAMS/$name"
 	done
 done
+# shellcheck disable=SC2034 # samples_like_oracle looks at it
+for BRANCHES in yes; do
+	for name in ${NAMES:-and_loop branches nested_calls page_cross shadow fork_count}; do
+		samples_like_oracle "$name" instructions "1 7 64 333" "$PROGRAMS/$name"
+	done
+done
+BRANCHES=
 # shellcheck disable=SC2034 # samples_like_oracle looks at it
 for STRESS in evict unlinked shapes; do
 	for name in ${NAMES:-$others smc_store flags_live}; do

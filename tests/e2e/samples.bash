@@ -26,12 +26,12 @@ samples_like_oracle()
 	rm -rf "$tmp"/ours.* "$tmp/theirs"
 	mkdir -p "$tmp/theirs"
 	in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$ORACLE" -o /dev/null --samples "$tmp/list" \
-		--period 1 --event "$event" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
+		--period 1 --event "$event" ${BRANCHES:+--branches} -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
 	for period in $periods; do
 		mkdir "$tmp/ours.$period" "$tmp/ours.0"
 		# the folder's name is in the environment, and so is its length
 		in_same_place env ANYPERF_DEBUG="$tmp/ours.0" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
-			-e instructions --stress "sample=$period:${kinds_of[$event]}${STRESS:+,$STRESS}" \
+			-e instructions --stress "sample=$period:${kinds_of[$event]}${BRANCHES:++}${STRESS:+,$STRESS}" \
 			-- "$@" >"$tmp/ours.$period/out" 2>&1 </dev/null
 		mv "$tmp"/ours.0/* "$tmp/ours.$period" 2>/dev/null
 		rmdir "$tmp/ours.0"
@@ -39,7 +39,12 @@ samples_like_oracle()
 	for period in $periods; do
 		rm -f "$tmp"/theirs/*
 		awk -v dir="$tmp/theirs" -v n="$period" \
-			'int($3 / n) != int($4 / n) { print $2 > (dir "/samples." $1) }' "$tmp/list"
+			'int($3 / n) != int($4 / n) {
+				file = dir "/samples." $1
+				sub(/^[0-9]+ /, "")
+				sub(/ [0-9]+ [0-9]+/, "")
+				print > file
+			}' "$tmp/list"
 		same "$tmp/oracle.out" "$tmp/ours.$period/out" "$name: every ${period}th of $event: output"
 		by_thread "$tmp/theirs" >"$tmp/want"
 		by_thread "$tmp/ours.$period" >"$tmp/got"

@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +32,14 @@ struct options {
 	const char *samples;
 	const char *event;
 	uint64_t period;
+	bool branches;
 	uint64_t max_steps;
 	char **command;
 };
 
 static const char usage_text[] =
 	"usage: oracle [-o FILE] [--max-steps N] [--trace FILE] [--blocks FILE]\n"
-	"              [--samples FILE --period N [--event NAME]] [--] command [args]\n"
+	"              [--samples FILE --period N [--event NAME] [--branches]] [--] command [args]\n"
 	"  -o FILE         write the counts there instead of stderr\n"
 	"  --max-steps N   give up (status 124) after N steps\n"
 	"  --trace FILE    write 'tid pc' for every retired instruction\n"
@@ -54,6 +56,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{ "samples", required_argument, NULL, 's' },
 		{ "period", required_argument, NULL, 'p' },
 		{ "event", required_argument, NULL, 'e' },
+		{ "branches", no_argument, NULL, 'B' },
 		{ 0 },
 	};
 	int c;
@@ -77,6 +80,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'p':
 			options->period = strtoull(optarg, NULL, 0);
+			break;
+		case 'B':
+			options->branches = true;
 			break;
 		case 'e':
 			options->event = optarg;
@@ -233,6 +239,7 @@ int main(int argc, char **argv)
 	if (options.samples != NULL)
 		tally.samples.out = open_output(options.samples);
 	tally.samples.period = options.period;
+	tally.samples.with_branches = options.branches;
 	ret = stepper_run(&stepper);
 	if (ret < 0) {
 		fprintf(stderr, "oracle: gave up: %s\n", strerror(-ret));

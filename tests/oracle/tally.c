@@ -132,7 +132,8 @@ void tally_retire(struct tally *tally, pid_t tid, uint64_t pc, const struct insn
 		count[TALLY_INDIRECT_BRANCHES] +=
 			insn->class == INSN_JMP_INDIRECT || insn->class == INSN_CALL_INDIRECT;
 	}
-	samples_count(&tally->samples, tid, pc, count[tally->samples.event] - before);
+	samples_retire(&tally->samples, tid, pc, count[tally->samples.event] - before,
+		       taken && insn_is_branch(insn));
 	if (tally->trace != NULL)
 		fprintf(tally->trace, "%d %" PRIx64 "\n", tid, pc);
 	if (tally->pcs != NULL)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The last taken branches before a sample.  A walk to a mark goes through the dispatcher block by block,
+ * so it knows every branch without any code of its own: where a session wants branches it begins that
+ * much earlier, and each block that was left is gone through once more.  What lies before the walk is not
+ * known: a sample has fewer branches then, and never others.
+ */
+#include "base/mem.h"
+#include "engine/lane.h"
+#include "engine/sb.h"
+
+/* How much earlier a walk begins, in counts of the lane: enough for AP_HOOK_BRANCHES in usual code. */
+u32 ap_branches_margin(u64 kinds)
+{
+	if (!__atomic_load_n(&ap_proc.session->branches, __ATOMIC_RELAXED))
+		return 0;
+	if (kinds & AP_KIND_BIT(AP_KIND_INSTR))
+		return 1024;
+	if (kinds &
+	    (AP_KIND_BIT(AP_KIND_LOAD) | AP_KIND_BIT(AP_KIND_STORE) | AP_KIND_BIT(AP_KIND_MEM)))
+		return 512;
+	return kinds & (AP_KIND_BIT(AP_KIND_BRANCH) | AP_KIND_BIT(AP_KIND_COND)) ? 128 : 32;
+}
+
+static void add(struct ap_lanes *l, u64 from, u64 to, u32 type)
+{
+	l->branch[l->branch_next++ % AP_HOOK_BRANCHES] = (struct ap_hook_branch){ from, to, type };
+	l->nbranches += l->nbranches < AP_HOOK_BRANCHES;
+}
+
+void ap_branches_forget(struct ap_thread *t)
+{
+	ap_thread_lanes(t)->nbranches = 0;
+}
+
+static u32 type_of_class(u8 cls)
+{
+	switch (cls) {
+	case AP_REC_JCC_NT:
+	case AP_REC_JCC_T:
+		return AP_HOOK_BR_COND;
+	case AP_REC_JMP:
+		return AP_HOOK_BR_JMP;
+	case AP_REC_CALL:
+		return AP_HOOK_BR_CALL;
+	case AP_REC_JMP_IND:
+		return AP_HOOK_BR_JMP_IND;
+	case AP_REC_CALL_IND:
+		return AP_HOOK_BR_CALL_IND;
+	default:
+		return AP_HOOK_BR_UNKNOWN; /* a final one: looked up when it is asked for */
+	}
+}
+
+/* Side exits are in the order of their conditional branches; one for rdpmc comes before them. */
+static u32 first_side(const struct ap_block *b)
+{
+	return b->nexits > 1 && b->exits[0].kind == AP_EXIT_SPECIAL;
+}
+
+/*
+ * b was left by exit x, or where x is NULL by the indirect branch at pc last, to t->regs.rip.  A branch may
+ * be in a block several times: of the guarded ones that fail the first at its pc is meant, as those before
+ * it have not failed and another time round would have been a block of its own.
+ */
+void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
+		      const u8 *last)
+{
+	struct ap_lanes *l = ap_thread_lanes(t);
+	const u64 *jump = b->jumps;
+	u64 pc = b->pc;
+	const u8 *code = b->code;
+	u32 side = first_side(b), leaves = x ? (u32)(x - b->exits) : b->nexits;
+
+	if (x && x->special == AP_SPECIAL_RDPMC && leaves + 1 < b->nexits)
+		return;
+	for (u32 k = 0; k < b->nrecs; k++) {
+		u8 cls = b->recs[k].app_len_class >> 4, len = b->recs[k].app_len_class & 15;
+		bool is_cond = cls == AP_REC_JCC_NT || cls == AP_REC_JCC_T;
+
+		if (!x && last >= code && last < code + b->recs[k].cache_len) {
+			add(l, pc, t->regs.rip, type_of_class(cls));
+			return;
+		}
+		if (is_cond && side++ == leaves) {
+			if (cls == AP_REC_JCC_NT)
+				add(l, pc, x->target, AP_HOOK_BR_COND);
+			return;
+		}
+		code += b->recs[k].cache_len;
+		if (!ap_rec_jumps(cls)) {
+			pc += len;
+			continue;
+		}
+		add(l, pc, *jump, type_of_class(cls));
+		pc = *jump++;
+	}
+}
+
+/* Of a final indirect one, which the block does not say. */
+static u32 look_up(u64 pc)
+{
+	struct ap_insn i;
+	u8 buf[16];
+	u32 avail = ap_sb_fetch(pc, buf);
+
+	if (!avail || ap_insn_decode(&i, buf, avail))
+		return AP_HOOK_BR_UNKNOWN;
+	return i.kind == AP_I_RET	 ? AP_HOOK_BR_RET
+	       : i.kind == AP_I_CALL_IND ? AP_HOOK_BR_CALL_IND
+	       : i.kind == AP_I_JMP_IND	 ? AP_HOOK_BR_JMP_IND
+					 : AP_HOOK_BR_UNKNOWN;
+}
+
+u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
+{
+	struct ap_lanes *l = ap_thread_lanes(ap_self());
+	u32 n = l->nbranches < max ? l->nbranches : max;
+
+	ap_lock_take(&ap_proc.lock);
+	for (u32 k = 0; k < n; k++) {
+		b[k] = l->branch[(l->branch_next - 1 - k) % AP_HOOK_BRANCHES];
+		if (b[k].type == AP_HOOK_BR_UNKNOWN)
+			b[k].type = look_up(b[k].from);
+	}
+	ap_lock_drop(&ap_proc.lock);
+	return n;
+}
