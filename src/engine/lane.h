@@ -91,6 +91,7 @@ static inline bool ap_lanes_near(struct ap_thread *t)
 struct ap_lane_jumps {
 	u32 n;
 	u8 *site[AP_LANE_MAX]; /* rel32 */
+	u8 lane[AP_LANE_MAX];  /* whose it is: those behind it are not taken down yet */
 };
 /*
  * Each takes all lanes down by a vector; jumps NULL: no test.  _flags, _rcx, _rdx say what they may
@@ -100,6 +101,10 @@ void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_l
 void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
+/* What a lane's jump has left out: the lanes behind it, with the flags free or through a register. */
+bool ap_lane_has_rest(const struct ap_vec *vec, u32 lane);
+void ap_lane_emit_rest_flags(struct ap_emit *e, const struct ap_vec *vec, u32 lane);
+void ap_lane_emit_rest_reg(struct ap_emit *e, const struct ap_vec *vec, u32 lane, u8 reg);
 
 /* branches.c: the walked block was left. */
 u32 ap_branches_margin(u64 kinds);

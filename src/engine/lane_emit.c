@@ -38,6 +38,12 @@ static void emit_lea_sub(struct ap_emit *e, u8 reg, u32 by)
 		ap_emit32(e, (u32)-by);
 }
 
+static void note(struct ap_lane_jumps *jumps, u32 lane, u8 *site)
+{
+	jumps->lane[jumps->n] = (u8)lane;
+	jumps->site[jumps->n++] = site;
+}
+
 static void emit_take(struct ap_emit *e, u32 disp, u32 by, u8 reg)
 {
 	ap_emit_gs_load(e, reg, disp);
@@ -67,7 +73,7 @@ void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_l
 			continue;
 		emit_sub(e, disp_of(k), by);
 		if (jumps)
-			jumps->site[jumps->n++] = ap_emit_jcc32(e, JS);
+			note(jumps, k, ap_emit_jcc32(e, JS));
 	}
 }
 
@@ -80,7 +86,7 @@ void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 			continue;
 		emit_take(e, disp_of(k), by, AP_RCX);
 		if (jumps)
-			jumps->site[jumps->n++] = emit_sign_test(e);
+			note(jumps, k, emit_sign_test(e));
 	}
 }
 
@@ -111,16 +117,39 @@ void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 			continue;
 		emit_take(e, disp_of(k), by, AP_RDX);
 		if (jumps)
-			jumps->site[jumps->n++] = emit_sign_test_rdx(e);
+			note(jumps, k, emit_sign_test_rdx(e));
 	}
 }
 
-void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
+bool ap_lane_has_rest(const struct ap_vec *vec, u32 lane)
 {
-	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+	for (u32 k = lane + 1; k < ap_proc.nlanes; k++)
+		if (ap_lane_count(vec, ap_proc.lanes[k]))
+			return true;
+	return false;
+}
+
+void ap_lane_emit_rest_flags(struct ap_emit *e, const struct ap_vec *vec, u32 lane)
+{
+	for (u32 k = lane + 1; k < ap_proc.nlanes; k++) {
+		u32 by = ap_lane_count(vec, ap_proc.lanes[k]);
+
+		if (by)
+			emit_sub(e, disp_of(k), by);
+	}
+}
+
+void ap_lane_emit_rest_reg(struct ap_emit *e, const struct ap_vec *vec, u32 lane, u8 reg)
+{
+	for (u32 k = lane + 1; k < ap_proc.nlanes; k++) {
 		u32 by = ap_lane_count(vec, ap_proc.lanes[k]);
 
 		if (by)
 			emit_take(e, disp_of(k), by, reg);
 	}
+}
+
+void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
+{
+	ap_lane_emit_rest_reg(e, vec, ~0U, reg);
 }

@@ -32,6 +32,7 @@ struct side {
 /* Where budgets are used up, and what has to be done before the exit's stub. */
 struct out {
 	struct ap_lane_jumps jumps;
+	struct ap_vec vec; /* that the budgets are taken down by */
 	const struct ap_exit *x;
 	const struct ap_sb_insn *redo;
 	bool has_rcx; /* spilled */
@@ -147,7 +148,7 @@ static void emit_count_rcx(const struct ap_vec *vec, const struct ap_exit *x)
 {
 	struct out *o = &tr.outs[tr.nouts];
 
-	*o = (struct out){ .x = x, .has_rcx = true };
+	*o = (struct out){ .vec = *vec, .x = x, .has_rcx = true };
 	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
 	ap_emit_adds_reg(&tr.e, vec, AP_RCX);
 	if (tr.lanes)
@@ -162,7 +163,7 @@ static void emit_count_flags(const struct ap_vec *vec, const struct ap_sb_insn *
 {
 	struct out *o = &tr.outs[tr.nouts];
 
-	*o = (struct out){ .x = x, .redo = redo };
+	*o = (struct out){ .vec = *vec, .x = x, .redo = redo };
 	ap_emit_adds_flags(&tr.e, vec);
 	if (tr.lanes)
 		ap_lane_emit_flags(&tr.e, vec, x ? &o->jumps : NULL);
@@ -420,16 +421,17 @@ static void emit_indirect(const struct ap_sb *sb, const struct ap_sb_insn *in,
 	const u8 *from = tr.e.p, *gate = tr.u->base + AP_UNIT_GATE;
 	bool leave = sb->alone || (tr.lanes && !tr.tests);
 	struct ap_lane_jumps jumps = { 0 };
-	u8 *out;
 
 	ap_mangle_indirect(&tr.e, in, &tr.lits, vec, leave ? gate : NULL, tr.tests ? &jumps : NULL);
 	record_insn(in, from);
-	if (!jumps.n)
-		return;
-	out = tr.e.p;
-	ap_mangle_indirect_out(&tr.e, from, gate);
-	for (u32 k = 0; k < jumps.n && !tr.e.full; k++)
-		ap_patch_rel32(jumps.site[k], out);
+	for (u32 k = 0; k < jumps.n && !tr.e.full; k++) {
+		const u8 *out = tr.e.p;
+
+		ap_lane_emit_rest_reg(&tr.e, vec, jumps.lane[k], AP_RDX);
+		ap_mangle_indirect_out(&tr.e, from, gate);
+		if (!tr.e.full)
+			ap_patch_rel32(jumps.site[k], out);
+	}
 }
 
 static void emit_final(struct ap_sb *sb, struct ap_exit *x)
@@ -542,26 +544,41 @@ static void emit_guard_fails(const struct ap_sb *sb)
 	}
 }
 
+/* What has to be done between a jump and its exit's stub. */
+static const u8 *emit_out(const struct out *o, u32 lane)
+{
+	bool rest = ap_lane_has_rest(&o->vec, lane);
+	const u8 *here = tr.e.p;
+	u8 *site;
+
+	if (!rest && !o->redo && !o->has_rcx)
+		return o->x->stub;
+	if (rest && o->has_rcx)
+		ap_lane_emit_rest_reg(&tr.e, &o->vec, lane, AP_RCX);
+	else if (rest)
+		ap_lane_emit_rest_flags(&tr.e, &o->vec, lane);
+	if (o->redo)
+		ap_redo_emit(&tr.e, o->redo);
+	else if (o->has_rcx)
+		ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	site = ap_emit_jmp32(&tr.e);
+	if (!tr.e.full)
+		ap_patch_rel32(site, o->x->stub);
+	return here;
+}
+
 /* To the stubs, as if nothing had been linked. */
 static void emit_outs(void)
 {
 	for (u32 k = 0; k < tr.nouts; k++) {
-		const struct out *o = &tr.outs[k];
-		const u8 *here = o->x->stub;
-		u8 *site;
+		const struct ap_lane_jumps *jumps = &tr.outs[k].jumps;
 
-		if (o->redo || o->has_rcx) {
-			here = tr.e.p;
-			if (o->redo)
-				ap_redo_emit(&tr.e, o->redo);
-			else
-				ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
-			site = ap_emit_jmp32(&tr.e);
+		for (u32 j = 0; j < jumps->n && !tr.e.full; j++) {
+			const u8 *here = emit_out(&tr.outs[k], jumps->lane[j]);
+
 			if (!tr.e.full)
-				ap_patch_rel32(site, o->x->stub);
+				ap_patch_rel32(jumps->site[j], here);
 		}
-		for (u32 j = 0; j < o->jumps.n && !tr.e.full; j++)
-			ap_patch_rel32(o->jumps.site[j], here);
 	}
 }
 

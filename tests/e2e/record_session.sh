@@ -80,6 +80,17 @@ record --deterministic -e instructions,branches -c 10007 -o data -- ./work 20
 is "$(script -i data -F event | sort -u | awk '{ print $1 }' | tr '\n' ' ')" "branches:u: instructions:u: " \
 	"two events in one ring"
 is "$(script -i data -F event | wc -l)" "$(said)" "two events: perf finds all samples"
+# and where each is alone: a block in which both marks are near has to count for both
+for event in instructions branches; do
+	is "$(script -i data -F event | grep -c "$event")" "$(($(count "$event" 20) / 10007))" \
+		"two events: as many $event as periods"
+	script -i data -F event,ip | awk -v e="$event:u:" '$1 == e || $2 == e { print $(NF > 2 ? 3 : $1 == e ? 2 : 1) }' |
+		sed 's/ .*//' >together
+	record --deterministic -e "$event" -c 10007 -o alone -- ./work 20
+	script -i alone -F ip | awk '{ print $1 }' >want
+	is "$(wc -l <together)" "$(wc -l <want)" "two events: $event as many as alone"
+	same together want "two events: $event on the same instructions as alone"
+done
 
 # --- the default
 record -- ./work
