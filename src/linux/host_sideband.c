@@ -85,20 +85,6 @@ static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_task_order(t);
 }
 
-void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu)
-{
-	struct ap_host_task *parent = NULL;
-
-	if (cpu >= 0 && (u32)cpu < ap_host_count_cpus()) {
-		t->cpu = cpu;
-		ap_core_task_on_cpu(host->core, t->core, cpu);
-	}
-	if (t->is_unborn)
-		parent = ap_host_task_by_tid(host, t->maker_tid);
-	if (parent)
-		tell_birth(host, t, parent);
-}
-
 /* Its names, if it has none yet: a thread has its own, a process may have its parent's for it. */
 static bool is_named(struct ap_host *host, struct ap_host_task *t)
 {
@@ -112,6 +98,21 @@ static bool is_named(struct ap_host *host, struct ap_host_task *t)
 	else if (!t->slot && head->pid)
 		ap_host_task_name(host, t, (pid_t)head->pid, (pid_t)head->pid);
 	return t->tid;
+}
+
+void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu)
+{
+	struct ap_host_task *parent = NULL;
+
+	if (cpu >= 0 && (u32)cpu < ap_host_count_cpus()) {
+		t->cpu = cpu;
+		ap_core_task_on_cpu(host->core, t->core, cpu);
+	}
+	/* a thread's slot was there before it, so nobody has asked for its names */
+	if (t->is_unborn && is_named(host, t))
+		parent = ap_host_task_by_tid(host, t->maker_tid);
+	if (parent)
+		tell_birth(host, t, parent);
 }
 
 void ap_host_births(struct ap_host *host, struct ap_host_task *parent)

@@ -33,6 +33,19 @@ for program in and_loop branches fp_ops loads_stores; do
 	done
 done
 
+# Children go on in images of their own, and what an image leaves of a period the next one has.  On one
+# CPU: perf opens an event for each, and each has a period of its own.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+"$ORACLE" --trace trace -- "$PROGRAMS/vfork_exec" >/dev/null 2>&1
+for period in 7 10 100; do
+	record -e instructions:u -c "$period" -- taskset -c "$cpu" "$PROGRAMS/vfork_exec"
+	# the first task was another program before
+	script -F pid | awk 'NR == 1 { first = $1 } $1 != first { print $1 }' | sort | uniq -c | awk '{ print $1 }' | sort -n >got
+	awk 'NR == 1 { first = $1 } $1 != first { print $1 }' trace | sort | uniq -c |
+		awk -v n="$period" '$1 >= n { print int($1 / n) }' | sort -n >want
+	same got want "over execs, each $period: as many of each task as periods"
+done
+
 # --- options
 
 program=(perl -e 'my $s = 0; for my $i (1 .. 200000) { $s += $i * $i } print "$s\n"')
@@ -91,13 +104,17 @@ cat >tree.sh <<'END'
 perl -e '$0 = "renamed"; $x += $_ for 1 .. 50000'
 (perl -e '$x += $_ for 1 .. 50000') &
 wait
+exec "$PROGRAMS/vfork_exec"
 END
 record -e instructions:u -c 20011 -- sh tree.sh
+perf script -i data -F comm >comms 2>/dev/null
+has_not comms '^ *:' "each sample has a name"
 perf script -i data --show-task-events --show-mmap-events 2>/dev/null >out
 has out 'PERF_RECORD_COMM exec: perl' "execs are recorded"
 has out 'PERF_RECORD_MMAP.*r-xp.*perl' "mappings are"
 has out 'PERF_RECORD_MMAP.*r-xp.*libc' "of libraries too"
 has out 'PERF_RECORD_FORK' "forks are"
+has_not out 'PERF_RECORD_(FORK|EXIT)\(0' "with the names of who was made"
 has out 'PERF_RECORD_EXIT' "ends are"
 is "$(grep -c 'anyperf' out)" 0 "nothing of the engine is"
 is "$(script -F ip,dso | grep -c 'unknown')" 0 "each sample is in something that was mapped"
