@@ -328,13 +328,16 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 		ap_host_task_end(host, t);
 		t = NULL;
 	}
-	if (t && t->gen)
+	if (t && t->gen && t->tid)
 		return t;
+	/* a thread's place is known before its clone, its name only when it runs */
 	if (s->state != AP_SLOT_LIVE || ap_host_names(host, seg, slot, &pid, &tid))
-		return NULL;
+		return t && t->gen ? t : NULL;
 	if (t)
 		ap_host_task_name(host, t, pid, tid);
-	else
+	if (t && t->gen)
+		return t;
+	if (!t)
 		t = take_over(host, seg, slot, pid, tid);
 	if (!t)
 		t = new_task(host, seg, slot, pid, tid);

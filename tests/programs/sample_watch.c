@@ -605,8 +605,18 @@ static void inherit(void)
 
 /* --- what else is told */
 
+static uint32_t thread_tid;
+
+static void *note_tid(void *unused)
+{
+	thread_tid = (uint32_t)gettid();
+	return unused;
+}
+
 static const char *who(uint32_t pid, uint32_t child)
 {
+	if (pid && pid == thread_tid)
+		return "thread";
 	return pid == (uint32_t)getpid() ? "me" : pid == child ? "child" : pid ? "other" : "0";
 }
 
@@ -634,11 +644,14 @@ static void sideband(void)
 					.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME };
 	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = open_or_die(&attr), child;
 	uint64_t buf[512], last = 0;
+	pthread_t thread;
 	struct ring r;
 	void *p;
 
 	map_or_die(&r, fd, 8, RW);
 	prctl(PR_SET_NAME, "renamed");
+	pthread_create(&thread, NULL, note_tid, NULL);
+	pthread_join(thread, NULL);
 	p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, self, PAGE);
 	mprotect(p, PAGE, PROT_READ);
 	munmap(p, 2 * PAGE);
