@@ -165,6 +165,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 						    .regs = AP_PERF_REGS_X86_64,
 						    .only_frequencies_throttle = true,
 						    .has_user_stack = true,
+						    .has_branch_stack = true,
 						    .task_time_is_unseen = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;

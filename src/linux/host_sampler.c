@@ -318,6 +318,8 @@ void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
 	set_file(s, file_of(o));
 	if (s->source == AP_SAMPLE_TRACE)
 		s->trace_args = ap_tracepoint_args(s->which);
+	if (s->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
+		__atomic_store_n(&host->ses->head->branches, 1, __ATOMIC_RELEASE);
 	if (s->source == AP_SAMPLE_CLOCK &&
 	    ap_host_want_lane(host, AP_KIND_BIT(AP_KIND_INSTR), &s->lane))
 		s->lane = AP_LANE_MAX; /* it is sampled where it is found */

@@ -92,6 +92,29 @@ for event in instructions branches; do
 	same together want "two events: $event on the same instructions as alone"
 done
 
+# --- branch stacks: the last taken branches, that of the sample's own instruction first
+"$ORACLE" --trace trace -- "$PROGRAMS/nested_calls" >/dev/null 2>&1
+objdump -d "$PROGRAMS/nested_calls" | awk '/^ +[0-9a-f]+:/ { sub(":", "", $1); if (p) print p, $1; p = $1 }' >next
+awk -v period=1000 'NR == FNR { next_of[$1] = $2; next }
+	{ pc = $2; sub(/^0x/, "", pc); at[++n] = pc }
+	END {
+		for (k = period; k <= n; k += period) {
+			line = ""; found = 0
+			for (j = k; j > 0 && found < 32; j--)
+				if (at[j + 1] != next_of[at[j]]) {
+					line = line " 0x" at[j] "/0x" at[j + 1]; found++
+				}
+			print line
+		}
+	}' next trace >want
+record -b -e instructions -c 1000 -o data -- "$PROGRAMS/nested_calls"
+is "$status $(said)" "0 $(wc -l <want)" "branch stacks: as many samples as without"
+script -i data -F brstack | sed -E 's,(0x[0-9a-f]+/0x[0-9a-f]+)/[^ ]*,\1,g; s/ +/ /g; s/ $//; s/^ ?/ /' | grep . >got
+same got want "branch stacks: those of the trace"
+record -j any_ret,save_type -e instructions -c 1000 -o data -- "$PROGRAMS/nested_calls"
+script -i data -F brstack | tr ' ' '\n' | grep / | sed 's,.*/,,' | sort | uniq -c | awk '{ print $2, ($1 > 100) }' >kinds
+is "$status $(xargs <kinds)" "0 RET 1" "branch stacks: a filter leaves what it names"
+
 # --- the default
 record -- ./work
 is "$status" 7 "without options"

@@ -24,13 +24,9 @@ for event in taken-branches branches returns mem-ops syscalls; do
 		samples_like_oracle "$name" "$event" "1 3 17 64" "$PROGRAMS/$name"
 	done
 done
-# shellcheck disable=SC2034 # samples_like_oracle looks at it
-for BRANCHES in yes; do
-	for name in ${NAMES:-and_loop branches nested_calls page_cross shadow fork_count}; do
-		samples_like_oracle "$name" instructions "1 7 64 333" "$PROGRAMS/$name"
-	done
+for name in ${NAMES:-and_loop branches nested_calls page_cross shadow fork_count}; do
+	BRANCHES=yes samples_like_oracle "$name" instructions "1 7 64 333" "$PROGRAMS/$name"
 done
-BRANCHES=
 # shellcheck disable=SC2034 # samples_like_oracle looks at it
 for STRESS in evict unlinked shapes; do
 	for name in ${NAMES:-$others smc_store flags_live}; do
