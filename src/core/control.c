@@ -149,8 +149,10 @@ static s64 modify_attributes(struct ap_event *e, const struct ap_ioctl_args *arg
 		r = ap_perf_attr_check(&attr, &port);
 	if (r)
 		return r;
-	if (attr.type != e->attr.type || attr.type != AP_PERF_TYPE_BREAKPOINT)
+	if (attr.type != e->attr.type)
 		return -AP_EINVAL;
+	if (attr.type != AP_PERF_TYPE_BREAKPOINT)
+		return -AP_EOPNOTSUPP;
 	/* all else must be as it was */
 	same = e->attr;
 	same.size = attr.size;

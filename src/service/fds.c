@@ -10,6 +10,8 @@
  *
  * A task that has descriptors of its own in a shared address space (a vfork child) does not use the
  * table, and nobody does once numbers can change unseen.
+ *
+ * That nothing is open at a number is not kept: it ends without a close.
  */
 #include "service/fds.h"
 #include "abi/service.h"
@@ -25,7 +27,8 @@
 enum kind { UNKNOWN, BUSY, OTHER, OURS };
 
 /* Of ours: the inode of a pipe, or with this bit what the generated tree knows of it. */
-#define TREE (1ULL << 61)
+#define TREE	(1ULL << 61)
+#define NOTHING (1ULL << 60) /* is open at the number */
 
 static u64 *table; /* made when it is first wanted */
 static u64 versions;
@@ -41,7 +44,7 @@ static u64 look(s32 fd, bool may_ask)
 	if (ap_svc_is_mute())
 		return ap_request_what(fd);
 	if (ap_svc_sys(AP_NR_fstat, (u64)fd, (u64)&st, 0, 0))
-		return 0;
+		return NOTHING;
 	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) == (S_IFFIFO | AP_SVC_PIPE_MARK))
 		return st.ino;
 	tree = ap_tree_look(fd, &st, may_ask);
@@ -82,8 +85,10 @@ static u64 what_is(s32 fd, bool may_ask)
 	if (fd < 0)
 		return 0;
 	e = entry_of((u32)fd);
-	if (!e)
-		return look(fd, may_ask);
+	if (!e) {
+		what = look(fd, may_ask);
+		return what == NOTHING ? 0 : what;
+	}
 	was = __atomic_load_n(e, __ATOMIC_ACQUIRE);
 	if ((was & 3) == OURS)
 		return was >> 2;
@@ -91,6 +96,8 @@ static u64 what_is(s32 fd, bool may_ask)
 		return 0;
 	raise_top((u32)fd + 1);
 	what = look(fd, may_ask);
+	if (what == NOTHING)
+		return 0;
 	if ((was & 3) == UNKNOWN && what != (TREE | AP_TREE_LATER))
 		__atomic_compare_exchange_n(e, &was, what << 2 | (what ? OURS : OTHER), false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);

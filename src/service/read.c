@@ -60,7 +60,7 @@ s64 ap_svc_read(u64 inode, u64 buf, u64 size)
 	u64 words[AP_SVC_OWN_MAX], n;
 
 	if ((s64)size < 0)
-		return -AP_EINVAL;
+		return -AP_EFAULT; /* no address space has room for that */
 	n = ap_svc_own(inode, words) * sizeof(u64);
 	if (!n)
 		return read_asking(inode, buf, size);

@@ -64,6 +64,7 @@ static void reads(int fd)
 	SHOW(read(fd, buf, 7));
 	SHOW(read(fd, buf, 0));
 	SHOW(read(fd, nowhere, 8));
+	SHOW(syscall(SYS_read, fd, buf, (long)minus));
 	SHOW(pread(fd, buf, 8, 0));
 	SHOW(readv(fd, v, 0));
 	SHOW(readv(fd, v, 1));
@@ -158,6 +159,7 @@ static void controls(int fd)
 	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1L));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, 0));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 1));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr));
 	SHOW(prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
 	SHOW(prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0));
 }
@@ -392,6 +394,11 @@ static void opens(int fd)
 	show_open("group of stdin", &attr, 0, 0);
 	show_open("group 1000", &attr, 1000, 0);
 	show_open("no group", &attr, fd, PERF_FLAG_FD_NO_GROUP);
+	/* the number that the descriptor is going to have */
+	show_open("group of nothing", &attr, fd + 1, 0);
+	SHOW(read(fd + 1, buf, 8));
+	SHOW(ioctl(fd + 1, PERF_EVENT_IOC_ENABLE, 0));
+	show_open("after calls on nothing", &attr, -1, 0);
 }
 
 int main(int argc, char **argv)

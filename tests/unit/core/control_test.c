@@ -177,7 +177,7 @@ static void ioctls_refuse_as_linux(void)
 
 	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, NULL, 0), -AP_EFAULT);
 	b = with(0, 0);
-	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EINVAL);
+	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EOPNOTSUPP);
 	b.type = AP_PERF_TYPE_BREAKPOINT;
 	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EINVAL);
 	b.size = 20;

@@ -57,6 +57,21 @@ static void a_closed_number_means_something_else(void)
 	EXPECT_U64(ap_fds_event(b), 0);
 }
 
+/* A number can be opened without anything that closes it: nothing is remembered of a closed one. */
+static void a_number_that_nobody_has_may_be_anything_next(void)
+{
+	s32 fd, again;
+
+	fake_start(NULL);
+	fd = fake_perf_fd();
+	close(fd); /* the table knows nothing of it */
+	EXPECT_U64(ap_fds_event(fd), 0);
+	EXPECT_U64(ap_fds_tree(fd), 0);
+	again = fake_perf_fd();
+	EXPECT(again == fd);
+	EXPECT_U64(ap_fds_event(again), fake_inode(again));
+}
+
 static s32 raced;
 
 /* Between the look's decision and its fstat's answer: the number becomes another file. */
@@ -113,6 +128,7 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = {
 		TAP(each_number_is_looked_at_once),
 		TAP(a_closed_number_means_something_else),
+		TAP(a_number_that_nobody_has_may_be_anything_next),
 		TAP(what_was_seen_before_a_close_is_not_kept),
 		TAP(own_descriptors_do_not_use_the_table),
 		{ 0 },
