@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/memory.h"
@@ -140,10 +142,25 @@ enum ap_control_command ap_control_next(struct ap_control *c)
 	}
 }
 
-void ap_control_ack(const struct ap_control *c)
+/* Who asked may be gone: that is no reason to end, and less one to wait for. */
+void ap_control_answer(int fd)
 {
 	static const char word[] = "ack\n";
+	static const struct timespec now = { 0 };
+	struct pollfd there = { .fd = fd, .events = POLLOUT };
+	sigset_t broken, old;
 
-	while (c->ack >= 0 && write(c->ack, word, sizeof(word) - 1) < 0 && errno == EINTR)
-		;
+	if (fd < 0 || poll(&there, 1, 0) < 1 || !(there.revents & POLLOUT))
+		return;
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken, &old);
+	if (write(fd, word, sizeof(word) - 1) < 0 && errno == EPIPE && !sigismember(&old, SIGPIPE))
+		sigtimedwait(&broken, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void ap_control_ack(const struct ap_control *c)
+{
+	ap_control_answer(c->ack);
 }

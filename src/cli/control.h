@@ -34,5 +34,7 @@ void ap_control_close(struct ap_control *control);
 enum ap_control_command ap_control_next(struct ap_control *control);
 /* It is done. */
 void ap_control_ack(const struct ap_control *control);
+/* "ack" to a descriptor, -1 for none: not waited for, and lost where nobody reads. */
+void ap_control_answer(int fd);
 
 #endif

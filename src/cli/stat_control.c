@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/control.h"
 #include "cli/memory.h"
 #include "cli/stat_count.h"
 
@@ -124,11 +125,9 @@ static bool obey(struct ap_stat_count *c, char *line, u64 now_ns)
 
 static void take_line(struct ap_stat_control *ctl, struct ap_stat_count *c, u64 now_ns)
 {
-	static const char ack[] = "ack\n";
-
 	ctl->line[ctl->len] = '\0';
-	if (!ctl->is_lost && obey(c, ctl->line, now_ns) && ctl->ack >= 0)
-		(void)!write(ctl->ack, ack, sizeof(ack) - 1);
+	if (!ctl->is_lost && obey(c, ctl->line, now_ns))
+		ap_control_answer(ctl->ack);
 	ctl->len = 0;
 	ctl->is_lost = false;
 }

@@ -120,6 +120,17 @@ has bg.err '^Events enabled$' "--control: says what it does"
 has csv '^<not counted>,,returns' "--control: what was not enabled"
 run "${stat[@]}" --control fd:6,7 -x, -o csv -e instructions -- "$work"
 is "$(stat_value csv instructions)" "$instructions" "--control fd: counts from the start"
+# whoever asked may be gone, or read nothing any more
+mkfifo deaf full
+exec 8<>deaf 9>deaf 8<>full
+dd if=/dev/zero of=full bs=65536 count=1 oflag=nonblock 2>/dev/null
+for ack in 9 8; do
+	echo ping >&6
+	run timeout -k 5 60 "${stat[@]}" --control "fd:6,$ack" -x, -o csv -e instructions -- "$work"
+	is "$status $(grep -c '^[0-9]*,,instructions,.*,exact$' csv)" "0 1" \
+		"--control: nobody takes the answer, descriptor $ack"
+done
+exec 8>&- 9>&-
 
 # --- by CPU
 run "${stat[@]}" -a -A -x, -o csv -e instructions,branches,page-faults -- "$work"
