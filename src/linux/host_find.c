@@ -162,28 +162,40 @@ static bool is_thread_of(const struct ap_host *host, const struct ap_host_task *
 	return t->pid > 0 && ap_pidns_find_thread(t->pid, pid) > 0;
 }
 
-static bool exists(const struct ap_host *host, u64 pidns, pid_t pid)
-{
-	if (is_our_pidns(host, pidns))
-		return !kill(pid, 0) || errno == EPERM;
-	return ap_pidns_find(pidns, pid) > 0;
-}
-
-/* Killed from outside, and nobody has told us yet; Linux opens nothing on those who are on their way out. */
-static bool has_ended(const struct ap_host_task *t)
+/* The letter that /proc has for a task's state, or -errno. */
+static int state_of(pid_t pid, pid_t tid)
 {
 	char name[64], text[512];
 	const char *state;
 	ssize_t n;
 
-	if (t->pid <= 0 || t->tid <= 0)
-		return false;
-	snprintf(name, sizeof(name), "task/%d/stat", (int)t->tid);
-	n = ap_proc_read(t->pid, name, text, sizeof(text));
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	n = ap_proc_read(pid, name, text, sizeof(text));
 	if (n <= 0)
-		return n == -ENOENT || n == -ESRCH;
+		return n ? (int)n : -EIO;
 	state = strrchr(text, ')');
-	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
+	return state && state[1] ? state[2] : -EIO;
+}
+
+/* Linux opens nothing on those who are on their way out: they are as if they were not there. */
+static bool is_over(int state)
+{
+	return state == 'Z' || state == 'X';
+}
+
+static bool exists(const struct ap_host *host, u64 pidns, pid_t pid)
+{
+	if (is_our_pidns(host, pidns))
+		return (!kill(pid, 0) || errno == EPERM) && !is_over(state_of(pid, pid));
+	return ap_pidns_find(pidns, pid) > 0;
+}
+
+/* Killed from outside, and nobody has told us yet. */
+static bool has_ended(const struct ap_host_task *t)
+{
+	int state = t->pid > 0 && t->tid > 0 ? state_of(t->pid, t->tid) : 0;
+
+	return is_over(state) || state == -ENOENT || state == -ESRCH;
 }
 
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out)

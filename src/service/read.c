@@ -33,7 +33,7 @@ static s64 copy_out(struct ap_request *r, u64 buf, u64 total)
 		if (done == total)
 			return (s64)total;
 		r->svc->op = AP_SVC_READ_MORE;
-		r->svc->arg[1] = done;
+		r->svc->arg[0] = done;
 		if (ap_request_ask(r) < 0)
 			return -AP_ENODEV;
 	}

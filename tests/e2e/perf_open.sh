@@ -21,7 +21,7 @@ both()
 	same "$tmp/out" "$tmp/native" "$name: answers" || note "$(head -n 20 "$tmp/err")"
 }
 
-for t in reads writes controls names waits maps opens copies limits; do
+for t in reads groups writes controls names waits maps opens copies limits; do
 	both "$t" "$PROGRAMS/perf_fd" "$t"
 done
 cp "$ANYPERF" "$PROGRAMS/perf_fd" "$tmp"

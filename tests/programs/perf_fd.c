@@ -81,6 +81,24 @@ static void reads(int fd)
 	SHOW(readv(fd, v, 2));
 }
 
+/* An answer longer than most: each member of a group with its id. */
+static void reads_much(void)
+{
+	struct perf_event_attr a = attr;
+	unsigned long v[1 + 2 * 200], id = 0;
+	int fd[200], i;
+
+	a.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	for (i = 0; i < 200; i++)
+		fd[i] = perf_open(&a, i ? fd[0] : -1, 0);
+	SHOW(read(fd[199], v, sizeof(v) - 1));
+	SHOW(read(fd[199], v, sizeof(v)));
+	for (i = 0; i < 200; i++)
+		if (ioctl(fd[i], PERF_EVENT_IOC_ID, &id) || v[2 + 2 * i] != id || v[1 + 2 * i])
+			break;
+	printf("%lu members, %d in their places\n", v[0], i);
+}
+
 static void writes(int fd)
 {
 	struct iovec v = { buf, 8 };
@@ -370,6 +388,20 @@ static void show_open(const char *what, struct perf_event_attr *a, int group, un
 		close(fd);
 }
 
+/* Of a child that nobody has waited for yet, and then somebody has. */
+static void of_the_dead(void)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (!pid)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	SHOW(syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0));
+	wait(NULL);
+	SHOW(syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0));
+}
+
 static void opens(int fd)
 {
 	static char page[8192];
@@ -394,6 +426,7 @@ static void opens(int fd)
 	show_open("group of stdin", &attr, 0, 0);
 	show_open("group 1000", &attr, 1000, 0);
 	show_open("no group", &attr, fd, PERF_FLAG_FD_NO_GROUP);
+	of_the_dead();
 	/* the number that the descriptor is going to have */
 	show_open("group of nothing", &attr, fd + 1, 0);
 	SHOW(read(fd + 1, buf, 8));
@@ -411,6 +444,10 @@ int main(int argc, char **argv)
 	}
 	if (argc != 2)
 		return 2;
+	if (!strcmp(argv[1], "groups")) {
+		reads_much();
+		return 0;
+	}
 	if (!strcmp(argv[1], "limits")) {
 		limits();
 		return 0;

@@ -193,7 +193,7 @@ static void reads_copy_what_is_answered(void)
 
 static void answers_long(struct ap_svc *svc)
 {
-	u64 from = svc->op == AP_SVC_READ_MORE ? svc->arg[1] : 0;
+	u64 from = svc->op == AP_SVC_READ_MORE ? svc->arg[0] : 0;
 	u64 n = LONG_SIZE - from < AP_SVC_DATA_MAX ? LONG_SIZE - from : AP_SVC_DATA_MAX;
 
 	for (u64 i = 0; i < n; i++)
