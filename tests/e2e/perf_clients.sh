@@ -235,6 +235,42 @@ esac
 printf '%s\n' "CPU,$pmu" "PRESET,PAPI_TOT_INS,NOT_DERIVED,${names[0]}" \
 	"PRESET,PAPI_BR_INS,NOT_DERIVED,${names[1]}" "PRESET,PAPI_TOT_CYC,NOT_DERIVED,${names[2]}" >papi.csv
 export PAPI_CSV_EVENT_FILE=$tmp/papi.csv
+cat >overflow.c <<'END'
+#include <papi.h>
+#include <stdio.h>
+
+static volatile int hits;
+
+static void handler(int set, void *addr, long long which, void *context)
+{
+	(void)set, (void)addr, (void)which, (void)context;
+	hits++;
+}
+
+static void __attribute__((noipa)) work(long n)
+{
+	__asm__ volatile("1: dec %0\n jnz 1b" : "+r"(n));
+}
+
+int main(void)
+{
+	int set = PAPI_NULL, code;
+	long long count;
+
+	if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT || PAPI_create_eventset(&set) ||
+	    PAPI_add_named_event(set, "PAPI_TOT_INS") || PAPI_event_name_to_code("PAPI_TOT_INS", &code) ||
+	    PAPI_overflow(set, code, 100000, 0, handler) || PAPI_start(set))
+		return 1;
+	work(2500000);
+	if (PAPI_stop(set, &count))
+		return 2;
+	printf("%d %d\n", hits > 49, hits == count / 100000);
+	return 0;
+}
+END
+check "a program with PAPI's overflows compiles" gcc -O2 -o overflow overflow.c -lpapi
+session ./overflow
+is "$status $(cat out)" "0 1 1" "PAPI_overflow: a call for each period"
 session papi_cost -t 50
 is "$status" 0 "papi_cost"
 has out 'Total cost for PAPI_read \(2 counters\)' "papi_cost: reads"
