@@ -30,7 +30,7 @@ struct seen {
 struct seen_seg {
 	u32 index;
 	u64 dead[AP_RAW_N];
-	s32 cpu; /* of whoever was seen there last */
+	s32 cpu; /* of whoever was seen there last; -1 not known */
 	u32 nslots;
 	struct seen *slots;
 	struct seen_seg *next;
@@ -40,6 +40,7 @@ struct ap_host_cpus {
 	u32 n;
 	u64 (*total)[AP_RAW_N];
 	u64 epoch, next_ns;
+	u32 ending; /* the segment that is about to be forgotten */
 	struct seen_seg *segs;
 	struct seen now[AP_SLOT_MAX]; /* of the segment that is looked at */
 	struct ap_slot slots[AP_SLOT_MAX];
@@ -71,18 +72,41 @@ void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
 	ap_core_task_on_cpu(host->core, t->core, cpu);
 }
 
-static struct seen_seg *seen_of(struct ap_host_cpus *c, u32 index)
+static struct seen_seg *known(const struct ap_host_cpus *c, u32 index)
 {
 	struct seen_seg *s = c->segs;
 
 	while (s && s->index != index)
 		s = s->next;
+	return s;
+}
+
+/* Who is gone before a tick sees it was where its parent is: elsewhere it may not be allowed. */
+static s32 cpu_of_parent(struct ap_host *host, const struct ap_host_seg *seg)
+{
+	const struct seen_seg *seen = known(host->cpus, seg->head->parent_seg);
+	const struct ap_host_seg *parent;
+
+	if (seen && seen->cpu >= 0)
+		return seen->cpu;
+	parent = ap_host_seg(host, seg->head->parent_seg);
+	if (!parent || (parent->head->pidns && parent->head->pidns != host->ses->head->pidns))
+		return -1;
+	return cpu_of((pid_t)parent->head->pid, (pid_t)parent->head->pid);
+}
+
+static struct seen_seg *seen_of(struct ap_host *host, const struct ap_host_seg *seg)
+{
+	struct ap_host_cpus *c = host->cpus;
+	struct seen_seg *s = known(c, seg->index);
+
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	s->index = index;
+	s->index = seg->index;
+	s->cpu = cpu_of_parent(host, seg);
 	s->next = c->segs;
 	c->segs = s;
 	return s;
@@ -163,25 +187,21 @@ static void take_slot(struct ap_host *host, struct seen_seg *s, const struct ap_
 {
 	struct ap_host_cpus *c = host->cpus;
 	struct seen *now = &c->now[i], *was = &s->slots[i];
+	bool is_known = was->gen == now->gen;
 
-	if (was->gen == now->gen) {
-		if (!memcmp(was->raw, now->raw, sizeof(now->raw)))
-			return;
-		now->cpu = learn(host, seg, &c->slots[i], i);
-		add(c, was->cpu >= 0 ? was->cpu : now->cpu, now->raw, was->raw);
-	} else {
-		now->cpu = learn(host, seg, &c->slots[i], i);
-		add(c, now->cpu, now->raw, NULL);
-	}
+	if (is_known && !memcmp(was->raw, now->raw, sizeof(now->raw)))
+		return;
+	now->cpu = learn(host, seg, &c->slots[i], i);
 	if (now->cpu >= 0)
 		s->cpu = now->cpu;
+	add(c, is_known && was->cpu >= 0 ? was->cpu : s->cpu, now->raw, is_known ? was->raw : NULL);
 	*was = *now;
 }
 
 static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg)
 {
 	struct ap_host_cpus *c = host->cpus;
-	struct seen_seg *s = seen_of(c, seg->index);
+	struct seen_seg *s = seen_of(host, seg);
 	u32 nslots = __atomic_load_n(&seg->head->nslots, __ATOMIC_RELAXED); /* once */
 	u64 dead[AP_RAW_N], gone[AP_RAW_N];
 
@@ -207,25 +227,39 @@ static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg)
 			take_slot(host, s, seg, i);
 }
 
-static void look(struct ap_host *host)
+/* to each segment that may have somebody */
+static void each_seg(struct ap_host *host,
+		     void (*to)(struct ap_host *host, struct ap_host_seg *seg))
 {
 	const struct ap_supervisor *sv = host->sv;
 
-	if (host->cpus->epoch == host->epoch)
-		return;
-	host->cpus->epoch = host->epoch;
 	for (u32 i = 0; i < sv->ntracks; i++) {
 		struct ap_host_seg *seg = ap_host_seg(host, sv->tracks[i].seg);
 
 		if (seg)
-			look_at_seg(host, seg);
+			to(host, seg);
 	}
 	for (u32 i = sv->scanned; i < ap_session_nsegs(host->ses); i++) {
 		struct ap_host_seg *seg = ap_host_seg(host, i);
 
 		if (seg)
-			look_at_seg(host, seg);
+			to(host, seg);
 	}
+}
+
+static void look(struct ap_host *host)
+{
+	if (host->cpus->epoch == host->epoch)
+		return;
+	host->cpus->epoch = host->epoch;
+	each_seg(host, look_at_seg);
+}
+
+/* Before a parent is forgotten. */
+static void note_child(struct ap_host *host, struct ap_host_seg *seg)
+{
+	if (seg->head->parent_seg == host->cpus->ending)
+		(void)seen_of(host, seg);
 }
 
 void ap_host_cpu_seg_ended(struct ap_host *host, u32 index)
@@ -235,6 +269,8 @@ void ap_host_cpu_seg_ended(struct ap_host *host, u32 index)
 	if (!seg)
 		return;
 	look_at_seg(host, seg);
+	host->cpus->ending = index;
+	each_seg(host, note_child);
 	for (struct seen_seg **p = &host->cpus->segs; *p; p = &(*p)->next) {
 		struct seen_seg *s = *p;
 

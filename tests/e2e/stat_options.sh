@@ -144,6 +144,16 @@ run "${stat[@]}" -a -x, -o csv -e instructions,branches -- "$work"
 is "$(stat_value csv instructions) $(stat_value csv branches)" "$instructions $branches" "-a: the sum"
 run "${stat[@]}" -C 0 -A -j -o json -e instructions -- taskset -c 0 "$PROGRAMS/nested_calls"
 is "$(json json cpu instructions)" 0 "-C: its number"
+last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+if [ "$last" = 0 ]; then
+	lack "-A: short-lived processes are counted where they may run" "one CPU"
+else
+	# shellcheck disable=SC2016 # the inner shell's
+	run taskset -c "$last" "${stat[@]}" -a -A -x, -o csv -e instructions -- \
+		sh -c 'i=0; while [ $i != 60 ]; do (:); i=$((i + 1)); done'
+	is "$(awk -F, -v own="CPU$last" '$4 == "instructions" && $1 != own && $2 != 0' csv)" "" \
+		"-A: short-lived processes are counted where they may run"
+fi
 
 # --- running processes
 cat >loop.py <<'EOF'
