@@ -47,7 +47,8 @@ static const struct ap_opt diff_opts[] = {
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
-	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out event names", false },
+	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out event names and headings",
+	  false },
 	{ 0 }
 };
 #undef AT
@@ -150,6 +151,7 @@ static int diff(const struct diff_args *a, const char *before_path, const char *
 
 	ap_hist_opts_init(&keys);
 	keys.chain = AP_CHAIN_NONE;
+	keys.no_header = a->quiet;
 	status = ap_hist_opts_columns(&keys, NULL, a->sort ? a->sort : "dso,symbol", 0, why,
 				      sizeof(why));
 	for (i = 0; !status && i < keys.nsort; i++) {

@@ -84,7 +84,8 @@ static const struct ap_opt report_opts[] = {
 	  "show functions that were expanded in others (asks debug information)", false },
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
-	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out comments", false },
+	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out comments and headings",
+	  false },
 	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "show whole paths", false },
 	{ 0 }
 };
@@ -104,6 +105,7 @@ static int choose_columns(struct report_args *a, bool chains)
 	if (h->children && !a->order_set)
 		h->order = AP_CALLER;
 	h->full_paths = a->verbose;
+	h->no_header = a->quiet;
 	h->separator = a->separator;
 	h->inlines = a->inlines;
 	if (ap_hist_opts_columns(h, a->sort, a->fields,

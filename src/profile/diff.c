@@ -235,7 +235,8 @@ static void print(const struct table *t, FILE *out)
 			width[i] = len > width[i] ? len : width[i];
 		}
 	}
-	header(t, columns[t->opts->how].name, columns[t->opts->how].width, width, out);
+	if (!t->keys->no_header)
+		header(t, columns[t->opts->how].name, columns[t->opts->how].width, width, out);
 	for (k = 0; k < t->n; k++)
 		print_row(t, &t->row[k], columns[t->opts->how].width, width, out);
 }

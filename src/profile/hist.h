@@ -48,6 +48,7 @@ struct ap_hist_opts {
 	u32 chain_limit;      /* branches per node; 0: all */
 	double percent_limit; /* what an entry must weigh */
 	bool full_paths;      /* -v */
+	bool no_header;	      /* -q */
 	const char *separator;
 	u32 max_stack;
 };

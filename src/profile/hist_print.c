@@ -307,7 +307,8 @@ void ap_hist_print(const struct ap_hist *h, FILE *out)
 	u32 i, width[AP_HIST_COLUMNS];
 
 	widths(h, width);
-	print_header(h, width, out);
+	if (!h->opts.no_header)
+		print_header(h, width, out);
 	for (i = 0; i < h->n; i++) {
 		const struct ap_hist_entry *e = h->entry[i];
 

@@ -75,6 +75,11 @@ for file in work named; do
 	same "$file: raw names" -i "$tmp/$file.data" --no-demangle -g none
 done
 same "packed, two events" -i "$tmp/two.data"
+# perf has no tip then
+perf report --stdio -q -i "$tmp/work.data" >"$tmp/theirs" 2>/dev/null </dev/null
+run "$ANYPERF" report --stdio -q -i "$tmp/work.data"
+has "$tmp/theirs" '%.*work' "perf -q has the table"
+check "quiet: nothing but the table" cmp "$tmp/theirs" "$tmp/out"
 
 run "$ANYPERF" report --stdio -i "$tmp/pipe.data" --no-children -g none
 perf report --stdio -i "$tmp/pipe.data" --no-children -g none 2>/dev/null | grep '%' >"$tmp/theirs"
