@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What samples cost: how many a second one thread can take into a ring buffer, and what 10 kHz with
+# callchains adds to counting, in CPU time of the whole; armed is an event that is never sampled.  The fastest of some runs each.
+#
+#	bench/sampling.sh [runs]
+
+# shellcheck source=bench/lib.sh
+. "$(dirname "$0")/lib.sh"
+runs=${1:-3}
+
+# least COMMAND...: the least of the last words that it prints
+least()
+{
+	local n
+	for ((n = 0; n < runs; n++)); do
+		"$@"
+	done | awk 'NR == 1 || $NF < best { best = $NF; line = $0 } END { print line }'
+}
+
+prepare
+# shellcheck disable=SC2034 # build uses it
+libs=()
+build "$work/bin/sampling" "$bench/sampling.c" gcc -O2 -Wall
+session=("$ANYPERF" run --)
+
+echo '| period | samples/s of one thread | CPU ns a sample |'
+echo '|--:|--:|--:|'
+read -r _ plain < <(least "${session[@]}" "$work/bin/sampling" 0 2000000000)
+for period in 100 1000 10000; do
+	n=$((period * 2000000 > 2000000000 ? 2000000000 : period * 2000000))
+	read -r samples seconds < <(least "${session[@]}" "$work/bin/sampling" $period $n)
+	awk -v p=$period -v s="$samples" -v t="$seconds" -v n=$n -v plain="$plain" 'BEGIN {
+		printf "| %d | %.2f million | %.0f |\n", p, s / t / 1e6, (t - plain * n / 2e9) * 1e9 / s
+	}'
+done
+
+# one KIND COMMAND...: CPU seconds of a run
+one()
+{
+	measure 120 /dev/null "$@"
+	[ "$status" = 0 ] || die "$* ends with $status"
+	echo "$cpu"
+}
+
+echo
+echo '| program | counted s | armed | -F 10000 | -F 10000 -g |'
+echo '|---|--:|--:|--:|--:|'
+programs=("python3 -S -E $bench/programs/work.py 55" "$work/bin/nbody 15000000" "$work/bin/stl 85")
+for program in "${programs[@]}"; do
+	read -ra command <<<"$program"
+	counted=$(least one "$ANYPERF" stat -o "$work/out/table" -e instructions -- "${command[@]}")
+	armed=$(least one "$ANYPERF" record -q -c 1000000000000 -o "$work/out/perf.data" -- "${command[@]}")
+	flat=$(least one "$ANYPERF" record -q -F 10000 -o "$work/out/perf.data" -- "${command[@]}")
+	chains=$(least one "$ANYPERF" record -q -F 10000 -g -o "$work/out/perf.data" -- "${command[@]}")
+	awk -v name="${command[0]##*/}" -v c="$counted" -v a="$armed" -v f="$flat" \
+		-v g="$chains" 'BEGIN {
+		printf "| %s | %.2f | %+.1f %% | %+.1f %% | %+.1f %% |\n", name, c, 100 * (a / c - 1),
+			100 * (f / c - 1), 100 * (g / c - 1)
+	}'
+done
