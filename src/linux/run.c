@@ -257,6 +257,20 @@ static int open_host(struct ap_run_state *run)
 	return ap_host_new(&run->sv.host, &run->sv, &cfg);
 }
 
+static const char *remedy(int err)
+{
+	switch (err) {
+	case EMFILE:
+		return " (raise ulimit -n)";
+	case EAGAIN:
+		return " (raise ulimit -u, or the container's limit of tasks)";
+	case EPERM:
+		return " (as where a seccomp filter refuses clone3: let it through, or answer ENOSYS)";
+	default:
+		return "";
+	}
+}
+
 static int open_session(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
@@ -294,8 +308,8 @@ static int open_session(struct ap_run_state *run)
 	ap_supervisor_fini(&run->sv);
 	ap_signals_give_back(&run->signals);
 	ap_session_close(&run->sv.ses);
-	return ap_run_complain(run, AP_EXIT_OURS, "cannot start the supervisor: %s",
-			       strerror(-ret));
+	return ap_run_complain(run, AP_EXIT_OURS, "cannot start the supervisor: %s%s",
+			       strerror(-ret), remedy(-ret));
 }
 
 static bool has_died(pid_t pid)

@@ -99,4 +99,27 @@ is "$status" 125 "a file limit too small for the session: 125"
 is "$(wc -l <"$tmp/err")" 1 "and one line"
 has "$tmp/err" 'RLIMIT_FSIZE' "that names the limit"
 
+run bash -c 'ulimit -n 6; "$ANYPERF" stat -e instructions true'
+is "$status" 125 "no descriptors: anyperf's own failure"
+has "$tmp/err" 'raise ulimit -n' "that says what to do"
+
+# as containers of old do: glibc makes no thread then
+cat >"$tmp/no_clone3.py" <<'END'
+import ctypes, os, struct, sys
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, 435), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
+prog = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text)))
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, prog, 0, 0):
+    sys.exit(77)
+os.execv(sys.argv[1], sys.argv[1:])
+END
+run python3 "$tmp/no_clone3.py" "$ANYPERF" stat -e instructions true
+if [ "$status" = 77 ]; then
+	lack "clone3 is refused: anyperf says so" "no seccomp filters here"
+else
+	is "$status" 125 "clone3 is refused: anyperf's own failure"
+	has "$tmp/err" 'seccomp filter refuses clone3' "that says what to do"
+fi
+
 done_testing
