@@ -20,7 +20,7 @@ if [ "${LONG:-0}" != 1 ]; then
 	fuzz 1 20000
 	fuzz 2 20000 --counters 2
 	fuzz 3 10000 --stress requests
-	fuzz 4 10000 --paranoid 1 -i
+	fuzz 4 10000 --paranoid 1
 else
 	end=$((SECONDS + 1800))
 	first=$((RANDOM * 32768 + RANDOM))
