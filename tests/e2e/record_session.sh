@@ -55,7 +55,8 @@ count() { "$ANYPERF" stat --deterministic -x, -e "$1" -- ./work "${@:2}" 2>&1 >/
 for program in and_loop branches loads_stores; do
 	"$ORACLE" --trace trace -- "$PROGRAMS/$program" >/dev/null 2>&1
 	for period in 7 1000; do
-		record -e instructions -c "$period" -o data -- "$PROGRAMS/$program"
+		# room for all of them: a buffer that is full loses samples where its reader waits for a CPU
+		record -m 8M -e instructions -c "$period" -o data -- "$PROGRAMS/$program"
 		script -i data -F ip | awk '{ print $1 }' >got
 		awk -v n="$period" 'NR % n == 0 { print $2 }' trace | sed 's/^0x//' >want
 		[ -s want ]
