@@ -162,6 +162,8 @@ report()
 	"$bench/threads.sh" "$runs"
 	printf '\n## Calls on perf descriptors\n\n'
 	"$bench/perf_calls.sh" "$runs"
+	printf '\n## Sampling\n\n'
+	"$bench/sampling.sh" "$runs"
 }
 
 # drop COLUMN...: from the columns
