@@ -165,9 +165,9 @@ static int on_start(void *arg, struct ap_client *c)
 	return ret ? ret : record_file_begin(r);
 }
 
-static void enable(struct record *r, bool on)
+static void enable(struct record *r, const char *name, bool on)
 {
-	int ret = record_events_enable(r, on);
+	int ret = record_events_enable(r, name, on);
 
 	if (ret)
 		fprintf(stderr, "anyperf record: cannot %s events: %s\n", on ? "enable" : "disable",
@@ -182,7 +182,7 @@ static void on_begin(void *arg, u64 now)
 	if (record_events_track(r))
 		fputs("anyperf record: cannot enable the event of side-band records\n", stderr);
 	if (!o->delay_ms && !(r->event[0].attr.flags & AP_PERF_ENABLE_ON_EXEC))
-		enable(r, true);
+		enable(r, NULL, true);
 	if (o->delay_ms > 0)
 		r->enable_at = now + (u64)o->delay_ms * 1000000;
 	if (o->switch_ns)
@@ -200,7 +200,7 @@ static void after_reading(struct record *r)
 		r->was_told = true;
 		fprintf(stderr, "anyperf record: cannot write %s: %s; recording ends\n",
 			r->path ? r->path : "the stream", strerror(-r->error));
-		enable(r, false);
+		enable(r, NULL, false);
 	}
 	if (r->error || !r->writer)
 		return;
@@ -225,7 +225,7 @@ static void on_timer(void *arg, u64 now)
 
 	if (r->enable_at && now >= r->enable_at) {
 		r->enable_at = 0;
-		enable(r, true);
+		enable(r, NULL, true);
 	}
 	read_rings(r);
 	if (r->switch_at && now >= r->switch_at) {
@@ -235,15 +235,14 @@ static void on_timer(void *arg, u64 now)
 	set_timer(r);
 }
 
-static void on_command(struct record *r, enum ap_control_command command)
+static void on_command(struct record *r, enum ap_control_command command, const char *name)
 {
 	if (command == AP_CONTROL_ENABLE || command == AP_CONTROL_DISABLE)
-		enable(r, command == AP_CONTROL_ENABLE);
+		enable(r, *name ? name : NULL, command == AP_CONTROL_ENABLE);
+	else if (command == AP_CONTROL_EVLIST)
+		record_events_list(r, stderr);
 	else if (command == AP_CONTROL_STOP)
 		ap_client_stop(r->client);
-	else if (command == AP_CONTROL_UNKNOWN)
-		fprintf(stderr, "anyperf record: --control: unknown command '%s'\n",
-			r->control.line);
 	ap_control_ack(&r->control);
 }
 
@@ -251,6 +250,7 @@ static void on_ready(void *arg, int fd)
 {
 	struct record *r = arg;
 	enum ap_control_command command;
+	const char *name;
 	char signals[64];
 
 	if (fd == r->signal_fd) {
@@ -258,12 +258,12 @@ static void on_ready(void *arg, int fd)
 			record_file_switch(r);
 		return;
 	}
-	while ((command = ap_control_next(&r->control)) != AP_CONTROL_NONE) {
+	while ((command = ap_control_next(&r->control, &name)) != AP_CONTROL_NONE) {
 		if (command == AP_CONTROL_CLOSED) {
 			ap_client_unwatch(r->client, fd);
 			return;
 		}
-		on_command(r, command);
+		on_command(r, command, name);
 	}
 }
 
@@ -280,7 +280,7 @@ static void on_end(void *arg, u64 now)
 	(void)now;
 	/* what happens from here on is of nobody who was asked for */
 	if (!r->error)
-		record_events_enable(r, false);
+		record_events_enable(r, NULL, false);
 	record_rings_read(r);
 	record_events_lost(r);
 	after_reading(r);

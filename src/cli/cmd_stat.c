@@ -324,7 +324,7 @@ static char *title_of(const struct stat_args *args)
 	return ap_stat_command_title(args->run.argv);
 }
 
-static int count(struct stat_args *args, struct ap_stat *st, struct ap_stat_control *control)
+static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *control)
 {
 	struct shown shown = { .args = args };
 	struct ap_stat_count c = { .opts = &args->count,
@@ -352,12 +352,12 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_stat_cont
 
 static int measure(struct stat_args *args)
 {
-	struct ap_stat_control control;
+	struct ap_control control;
 	char why[AP_OPT_WHY];
 	struct ap_stat st;
 	int ret;
 
-	if (args->control && ap_stat_control_open(&control, args->control, why, sizeof(why))) {
+	if (args->control && ap_control_open(&control, args->control, why)) {
 		fprintf(stderr, "anyperf: --control: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
@@ -369,7 +369,7 @@ static int measure(struct stat_args *args)
 	ret = count(args, &st, args->control ? &control : NULL);
 	ap_stat_fini(&st);
 	if (args->control)
-		ap_stat_control_close(&control);
+		ap_control_close(&control);
 	return ret;
 }
 

@@ -15,6 +15,8 @@
 #include "cli/memory.h"
 #include "cli/options.h"
 
+#define NEEDS "needs fd:CTL[,ACK] (numbers) or fifo:CTL[,ACK] (paths)"
+
 static bool parse_fd(const char **p, int *fd)
 {
 	char *end;
@@ -34,11 +36,15 @@ static int open_fds(struct ap_control *c, const char *spec, char *why)
 	const char *p = spec;
 
 	if (!parse_fd(&p, &c->fd) || (*p == ',' && (p++, !parse_fd(&p, &c->ack))) || *p) {
-		snprintf(why, AP_OPT_WHY, "needs fd:<descriptor>[,<descriptor>]");
+		snprintf(why, AP_OPT_WHY, "%s", NEEDS);
 		return -EINVAL;
 	}
-	if (fcntl(c->fd, F_GETFD) < 0 || (c->ack >= 0 && fcntl(c->ack, F_GETFD) < 0)) {
-		snprintf(why, AP_OPT_WHY, "the descriptor is not open");
+	for (int i = 0; i < 2; i++) {
+		int fd = i ? c->ack : c->fd;
+
+		if (fd < 0 || fcntl(fd, F_GETFD) >= 0)
+			continue;
+		snprintf(why, AP_OPT_WHY, "descriptor %d: %s", fd, strerror(errno));
 		return -EINVAL;
 	}
 	return 0;
@@ -50,7 +56,7 @@ static int open_fifo(const char *path, char *why)
 	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
-		snprintf(why, AP_OPT_WHY, "cannot open %.200s: %s", path, strerror(errno));
+		snprintf(why, AP_OPT_WHY, "%.200s: %s", path, strerror(errno));
 	return fd;
 }
 
@@ -78,7 +84,7 @@ int ap_control_open(struct ap_control *c, const char *spec, char *why)
 		return open_fds(c, spec + 3, why);
 	if (!strncmp(spec, "fifo:", 5) && spec[5])
 		return open_fifos(c, spec + 5, why);
-	snprintf(why, AP_OPT_WHY, "needs fd:<descriptor>[,<descriptor>] or fifo:<path>[,<path>]");
+	snprintf(why, AP_OPT_WHY, "%s", NEEDS);
 	return -EINVAL;
 }
 
@@ -91,27 +97,41 @@ void ap_control_close(struct ap_control *c)
 	c->fd = c->ack = -1;
 }
 
-static enum ap_control_command command_of(const char *line)
+/* Ends the word and finds what follows it. */
+static const char *cut_word(char *line)
+{
+	char *p = line + strcspn(line, " \t");
+
+	if (*p)
+		*p++ = '\0';
+	return p + strspn(p, " \t");
+}
+
+static bool command_of(const char *line, enum ap_control_command *command)
 {
 	static const struct {
 		const char *word;
 		enum ap_control_command command;
 	} words[] = { { "enable", AP_CONTROL_ENABLE },
 		      { "disable", AP_CONTROL_DISABLE },
+		      { "evlist", AP_CONTROL_EVLIST },
 		      { "stop", AP_CONTROL_STOP },
 		      { "ping", AP_CONTROL_PING } };
 
-	for (size_t i = 0; i < AP_ARRAY_SIZE(words); i++)
-		if (!strcmp(line, words[i].word))
-			return words[i].command;
-	return AP_CONTROL_UNKNOWN;
+	for (size_t i = 0; i < AP_ARRAY_SIZE(words); i++) {
+		if (!strcmp(line, words[i].word)) {
+			*command = words[i].command;
+			return true;
+		}
+	}
+	return false;
 }
 
 /*
  * One byte at a time, and never without asking first: the descriptor is somebody's, who may have left it
- * one that waits where it is empty.
+ * one that waits where it is empty.  AP_CONTROL_PING: a whole line is there.
  */
-enum ap_control_command ap_control_next(struct ap_control *c)
+static enum ap_control_command read_line(struct ap_control *c)
 {
 	for (;;) {
 		struct pollfd there = { .fd = c->fd, .events = POLLIN };
@@ -127,40 +147,48 @@ enum ap_control_command ap_control_next(struct ap_control *c)
 			return errno == EAGAIN ? AP_CONTROL_NONE : AP_CONTROL_CLOSED;
 		if (!n)
 			return AP_CONTROL_CLOSED;
-		if (byte != '\n' && byte != '\0') {
-			c->is_cut |= c->len + 1 >= sizeof(c->line);
-			if (!c->is_cut)
-				c->line[c->len++] = byte;
-			continue;
-		}
+		if (byte == '\n' || byte == '\0')
+			return AP_CONTROL_PING;
+		c->is_cut |= c->len + 1 >= sizeof(c->line);
+		if (!c->is_cut)
+			c->line[c->len++] = byte;
+	}
+}
+
+enum ap_control_command ap_control_next(struct ap_control *c, const char **arg)
+{
+	*arg = "";
+	for (;;) {
+		enum ap_control_command command = read_line(c);
+		bool is_cut = c->is_cut;
+
+		if (command != AP_CONTROL_PING)
+			return command;
 		c->line[c->len] = '\0';
 		c->len = 0;
-		if (!c->is_cut)
-			return command_of(c->line);
 		c->is_cut = false;
-		return AP_CONTROL_UNKNOWN;
+		*arg = cut_word(c->line);
+		if (!is_cut && command_of(c->line, &command))
+			return command;
+		fprintf(stderr, "anyperf: --control: unknown command '%s'\n", c->line);
 	}
 }
 
 /* Who asked may be gone: that is no reason to end, and less one to wait for. */
-void ap_control_answer(int fd)
+void ap_control_ack(const struct ap_control *c)
 {
 	static const char word[] = "ack\n";
 	static const struct timespec now = { 0 };
-	struct pollfd there = { .fd = fd, .events = POLLOUT };
+	struct pollfd there = { .fd = c->ack, .events = POLLOUT };
 	sigset_t broken, old;
 
-	if (fd < 0 || poll(&there, 1, 0) < 1 || !(there.revents & POLLOUT))
+	if (c->ack < 0 || poll(&there, 1, 0) < 1 || !(there.revents & POLLOUT))
 		return;
 	sigemptyset(&broken);
 	sigaddset(&broken, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &broken, &old);
-	if (write(fd, word, sizeof(word) - 1) < 0 && errno == EPIPE && !sigismember(&old, SIGPIPE))
+	if (write(c->ack, word, sizeof(word) - 1) < 0 && errno == EPIPE &&
+	    !sigismember(&old, SIGPIPE))
 		sigtimedwait(&broken, NULL, &now);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-void ap_control_ack(const struct ap_control *c)
-{
-	ap_control_answer(c->ack);
 }

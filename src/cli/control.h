@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --control: commands to a measurement that runs, one a line, from a descriptor or a fifo; each is
- * answered by "ack" where somebody wants to know.
+ * --control: commands to a measurement that runs, one a line, from a descriptor or a fifo:
+ * enable [event], disable [event], evlist, ping, stop.  Each is answered by "ack" where somebody wants to know.
  */
 #ifndef AP_CLI_CONTROL_H
 #define AP_CLI_CONTROL_H
@@ -12,10 +12,10 @@ enum ap_control_command {
 	AP_CONTROL_NONE, /* nothing more for now */
 	AP_CONTROL_ENABLE,
 	AP_CONTROL_DISABLE,
+	AP_CONTROL_EVLIST,
 	AP_CONTROL_STOP,
 	AP_CONTROL_PING,
-	AP_CONTROL_UNKNOWN, /* answered too: who waits must not wait for ever */
-	AP_CONTROL_CLOSED   /* the other end is gone: stop watching fd */
+	AP_CONTROL_CLOSED /* the other end is gone: stop watching fd */
 };
 
 struct ap_control {
@@ -30,11 +30,12 @@ struct ap_control {
 AP_MUST_CHECK int ap_control_open(struct ap_control *control, const char *spec, char *why);
 void ap_control_close(struct ap_control *control);
 
-/* The next command; its words in line, until the next call. */
-enum ap_control_command ap_control_next(struct ap_control *control);
-/* It is done. */
+/*
+ * The next command.  What follows its word is in arg ("": nothing), the word in line, until the next call.
+ * Never waits.  A line that is not known is told on stderr and not answered, as in perf.
+ */
+enum ap_control_command ap_control_next(struct ap_control *control, const char **arg);
+/* It is done: "ack" to who asked, which is not waited for, and lost where nobody reads. */
 void ap_control_ack(const struct ap_control *control);
-/* "ack" to a descriptor, -1 for none: not waited for, and lost where nobody reads. */
-void ap_control_answer(int fd);
 
 #endif

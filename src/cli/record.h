@@ -145,7 +145,10 @@ void record_attr_fill(const struct record *r, struct record_event *ev, bool trac
 
 /* 0, or an exit status after one line on stderr. */
 AP_MUST_CHECK int record_events_open(struct record *r);
-int record_events_enable(struct record *r, bool on);
+/* Those of that name; NULL: all. */
+int record_events_enable(struct record *r, const char *name, bool on);
+/* Their names, a line each. */
+void record_events_list(const struct record *r, FILE *f);
 /* The event for side-band records, where it does not begin with the exec. */
 int record_events_track(struct record *r);
 /* What was lost and no record tells of. */

@@ -272,14 +272,14 @@ int record_events_track(struct record *r)
 	return ret;
 }
 
-int record_events_enable(struct record *r, bool on)
+int record_events_enable(struct record *r, const char *name, bool on)
 {
 	for (size_t i = 0; i < r->nevents; i++) {
 		struct record_event *ev = &r->event[i];
 
-		if (ev->is_tracking)
+		if (ev->is_tracking || (name ? strcmp(name, ev->name) != 0 : ev->leader != i))
 			continue;
-		for (size_t k = 0; ev->leader == i && k < ev->nfds; k++) {
+		for (size_t k = 0; k < ev->nfds; k++) {
 			int ret = ev->fd[k] ? ap_client_enable(ev->fd[k], on) : 0;
 
 			if (ret)
@@ -287,6 +287,12 @@ int record_events_enable(struct record *r, bool on)
 		}
 	}
 	return 0;
+}
+
+void record_events_list(const struct record *r, FILE *f)
+{
+	for (size_t i = 0; i < r->nevents; i++)
+		fprintf(f, "%s\n", r->event[i].name);
 }
 
 /* value, id, lost: read_format is ID|LOST, or else nobody can tell */

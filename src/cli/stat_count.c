@@ -453,12 +453,41 @@ void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u6
 	arm(c);
 }
 
+static void list_events(const struct ap_stat_count *c)
+{
+	for (size_t i = 0; i < c->opts->events->n; i++)
+		fprintf(stderr, "%s\n", c->opts->events->sel[i].name);
+}
+
 static void ready(void *arg, int fd)
 {
 	struct ap_stat_count *c = arg;
+	enum ap_control_command command;
+	const char *name;
 
-	if (c->control && fd == c->control->fd && !ap_stat_control_ready(c->control, c, now_ns()))
-		ap_client_unwatch(c->client, fd);
+	if (!c->control || fd != c->control->fd)
+		return;
+	while ((command = ap_control_next(c->control, &name)) != AP_CONTROL_NONE) {
+		switch (command) {
+		case AP_CONTROL_CLOSED:
+			ap_client_unwatch(c->client, fd);
+			return;
+		case AP_CONTROL_ENABLE:
+		case AP_CONTROL_DISABLE:
+			ap_stat_count_enable(c, *name ? name : NULL, command == AP_CONTROL_ENABLE,
+					     now_ns());
+			break;
+		case AP_CONTROL_EVLIST:
+			list_events(c);
+			break;
+		case AP_CONTROL_STOP:
+			ap_client_stop(c->client);
+			break;
+		default:
+			break;
+		}
+		ap_control_ack(c->control);
+	}
 }
 
 static void end(void *arg, u64 ns)

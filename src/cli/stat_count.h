@@ -7,7 +7,7 @@
 #define AP_CLI_STAT_COUNT_H
 
 #include "cli/stat.h"
-#include "cli/stat_control.h"
+#include "cli/control.h"
 #include "linux/client.h"
 
 struct ap_stat_count_options {
@@ -27,7 +27,7 @@ struct ap_stat_count {
 	const struct ap_stat_count_options *opts;
 	const struct ap_run_options *run;
 	struct ap_stat *st;
-	struct ap_stat_control *control; /* NULL: none */
+	struct ap_control *control; /* NULL: none */
 	/* An interval is in st: to be printed. */
 	void (*interval)(struct ap_stat_count *c, u64 ns, unsigned int nth);
 	void *arg;
