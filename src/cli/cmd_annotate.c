@@ -129,25 +129,15 @@ static int run(const struct annotate_args *a)
 int ap_cmd_annotate(int argc, char **argv)
 {
 	struct annotate_args args = { 0 };
-	int rest;
+	int rest, status;
 
-	switch (ap_opts_parse(&annotate_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&annotate_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
+	if (!ap_opts_begin(&annotate_spec, &args, argc, argv, &rest, &status))
+		return status;
 	if (rest < argc && !args.symbol)
 		args.symbol = argv[rest++];
-	if (rest < argc ||
-	    (args.style && strcmp(args.style, "att") && strcmp(args.style, "intel"))) {
-		fprintf(stderr, COMMAND ": %s: %s\n", rest < argc ? argv[rest] : args.style,
-			rest < argc ? "takes one function" : "is neither att nor intel");
-		ap_opts_usage(&annotate_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (rest < argc)
+		return ap_opts_wrong(&annotate_spec, "takes one function", argv[rest]);
+	if (args.style && strcmp(args.style, "att") && strcmp(args.style, "intel"))
+		return ap_opts_wrong(&annotate_spec, "a style is att or intel", args.style);
 	return run(&args);
 }

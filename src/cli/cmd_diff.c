@@ -177,23 +177,13 @@ int ap_cmd_diff(int argc, char **argv)
 {
 	const char *path[2] = { "perf.data.old", "perf.data" };
 	struct diff_args args = { 0 };
-	int rest, n;
+	int rest, status, n;
 
-	switch (ap_opts_parse(&diff_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&diff_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
+	if (!ap_opts_begin(&diff_spec, &args, argc, argv, &rest, &status))
+		return status;
 	n = argc - rest;
-	if (n > 2) {
-		fprintf(stderr, COMMAND ": compares two files: %s\n", argv[rest + 2]);
-		ap_opts_usage(&diff_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (n > 2)
+		return ap_opts_wrong(&diff_spec, "compares two files", argv[rest + 2]);
 	/* one file is the later one */
 	if (n >= 1)
 		path[n == 1] = argv[rest];

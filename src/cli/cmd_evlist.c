@@ -47,23 +47,13 @@ int ap_cmd_evlist(int argc, char **argv)
 	struct evlist_args args = { 0 };
 	struct ap_data_rec rec;
 	struct ap_data *d;
-	int rest;
+	int rest, status;
 	u32 i;
 
-	switch (ap_opts_parse(&evlist_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&evlist_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
-	if (rest < argc) {
-		fprintf(stderr, COMMAND ": takes no argument: %s\n", argv[rest]);
-		ap_opts_usage(&evlist_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (!ap_opts_begin(&evlist_spec, &args, argc, argv, &rest, &status))
+		return status;
+	if (rest < argc)
+		return ap_opts_wrong(&evlist_spec, "takes no argument", argv[rest]);
 	d = ap_profile_open(COMMAND, args.input);
 	if (!d)
 		return AP_EXIT_FAILURE;

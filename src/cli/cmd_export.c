@@ -186,19 +186,10 @@ int ap_cmd_export(int argc, char **argv)
 	struct ap_data *data;
 	int rest, status;
 
-	switch (ap_opts_parse(&export_spec, &a, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&export_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
-	if (rest < argc) {
-		fprintf(stderr, "anyperf export: '%s': give the file by -i\n", argv[rest]);
-		return AP_EXIT_USAGE;
-	}
+	if (!ap_opts_begin(&export_spec, &a, argc, argv, &rest, &status))
+		return status;
+	if (rest < argc)
+		return ap_opts_wrong(&export_spec, "give the file by -i", argv[rest]);
 	data = ap_profile_open("anyperf export", a.input);
 	if (!data)
 		return AP_EXIT_FAILURE;

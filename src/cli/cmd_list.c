@@ -68,22 +68,12 @@ int ap_cmd_list(int argc, char **argv)
 {
 	struct list_args args = { 0 };
 	const char *sep;
-	int rest, kind;
+	int rest, status, kind;
 
-	switch (ap_opts_parse(&list_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&list_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
-	if (rest < argc) {
-		fprintf(stderr, "anyperf list: takes no argument: %s\n", argv[rest]);
-		ap_opts_usage(&list_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (!ap_opts_begin(&list_spec, &args, argc, argv, &rest, &status))
+		return status;
+	if (rest < argc)
+		return ap_opts_wrong(&list_spec, "takes no argument", argv[rest]);
 	sep = args.separator;
 	if (!sep)
 		puts("\nList of events (to be used in -e):\n");

@@ -356,20 +356,11 @@ static int parse(struct record_opts *o, int argc, char **argv, int *status)
 	char why[AP_OPT_WHY];
 	int rest;
 
+	if (!ap_opts_begin(&record_spec, o, argc, argv, &rest, status))
+		return -1;
 	*status = AP_EXIT_USAGE;
-	switch (ap_opts_parse(&record_spec, o, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&record_spec, stdout);
-		*status = 0;
-		return -1;
-	case AP_OPTS_ERROR:
-		return -1;
-	case AP_OPTS_OK:
-		break;
-	}
 	if (rest >= argc && !o->run.ntargets) {
-		fputs("anyperf record: no command to record\n", stderr);
-		ap_opts_usage(&record_spec, stderr);
+		*status = ap_opts_wrong(&record_spec, "no command to record", NULL);
 		return -1;
 	}
 	if (o->user_only && o->kernel_only) {

@@ -62,7 +62,7 @@ static const struct ap_opt report_opts[] = {
 	  "also add what a function calls to it (where there are callchains)", false },
 	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL,
 	  "count where samples were alone", false },
-	{ 'g', "call-graph", AP_OPT_CALL, 0, opt_graph, "[how]",
+	{ 'g', "call-graph", AP_OPT_NEXT, 0, opt_graph, "how",
 	  "call trees: graph|fractal|none, least percent, branches, caller|callee, percent|period|count",
 	  false },
 	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
@@ -234,20 +234,10 @@ int ap_cmd_report(int argc, char **argv)
 	int rest, status = 0, closed;
 
 	ap_hist_opts_init(&args.hist);
-	switch (ap_opts_parse(&report_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&report_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
-	if (rest < argc) {
-		fprintf(stderr, COMMAND ": takes no argument: %s\n", argv[rest]);
-		ap_opts_usage(&report_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (!ap_opts_begin(&report_spec, &args, argc, argv, &rest, &status))
+		return status;
+	if (rest < argc)
+		return ap_opts_wrong(&report_spec, "takes no argument", argv[rest]);
 	status = choose_columns(&args, true);
 	if (status)
 		return status;

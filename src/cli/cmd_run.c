@@ -135,22 +135,12 @@ int ap_cmd_run(int argc, char **argv)
 	struct run_args args = { .run = { .err = stderr,
 					  .count = true,
 					  .perf = { .is_served = true, .paranoid = 2 } } };
-	int rest;
+	int rest, status;
 
-	switch (ap_opts_parse(&run_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&run_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
-	if (rest >= argc && !args.run.ntargets) {
-		fputs("anyperf run: no program to run\n", stderr);
-		ap_opts_usage(&run_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (!ap_opts_begin(&run_spec, &args, argc, argv, &rest, &status))
+		return status;
+	if (rest >= argc && !args.run.ntargets)
+		return ap_opts_wrong(&run_spec, "no program to run", NULL);
 	args.run.argv = rest < argc ? argv + rest : NULL;
 	return run(&args);
 }

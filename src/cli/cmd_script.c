@@ -110,20 +110,10 @@ int ap_cmd_script(int argc, char **argv)
 	int rest, status = 0, closed;
 	struct ap_data *d;
 
-	switch (ap_opts_parse(&script_spec, &args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&script_spec, stdout);
-		return 0;
-	case AP_OPTS_ERROR:
-		return AP_EXIT_USAGE;
-	case AP_OPTS_OK:
-		break;
-	}
-	if (rest < argc) {
-		fprintf(stderr, COMMAND ": runs no scripts: %s\n", argv[rest]);
-		ap_opts_usage(&script_spec, stderr);
-		return AP_EXIT_USAGE;
-	}
+	if (!ap_opts_begin(&script_spec, &args, argc, argv, &rest, &status))
+		return status;
+	if (rest < argc)
+		return ap_opts_wrong(&script_spec, "runs no scripts", argv[rest]);
 	d = ap_profile_open(COMMAND, args.input);
 	if (!d)
 		return AP_EXIT_FAILURE;

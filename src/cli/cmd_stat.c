@@ -377,8 +377,7 @@ static int measure(struct stat_args *args)
 
 static int usage(const char *text)
 {
-	fprintf(stderr, "anyperf stat: %s\n", text);
-	ap_opts_usage(&stat_spec, stderr);
+	(void)ap_opts_wrong(&stat_spec, text, NULL);
 	return -1;
 }
 
@@ -428,17 +427,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	char why[AP_OPT_WHY];
 	int rest;
 
+	if (!ap_opts_begin(&stat_spec, args, argc, argv, &rest, status))
+		return -1;
 	*status = AP_EXIT_USAGE;
-	switch (ap_opts_parse(&stat_spec, args, argc, argv, &rest, stderr)) {
-	case AP_OPTS_HELP:
-		ap_opts_help(&stat_spec, stdout);
-		*status = 0;
-		return -1;
-	case AP_OPTS_ERROR:
-		return -1;
-	case AP_OPTS_OK:
-		break;
-	}
 	args->run.targets = args->targets.target;
 	args->run.ntargets = args->targets.n;
 	args->run.is_beside = args->targets.n != 0;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/memory.h"
+
 static const struct ap_opt help_opt = { .letter = 'h', .name = "help", .help = "print this help" };
 
 struct cursor {
@@ -67,22 +69,22 @@ static int apply(const struct cursor *c, const struct ap_opt *opt, const char *w
 		return set_uint(field, value) ? complain(c, word, "needs a number") : 0;
 	case AP_OPT_CALL:
 	case AP_OPT_MAYBE:
+	case AP_OPT_NEXT:
 		return opt->call(c->args, value, why) ? complain(c, word, why) : 0;
 	}
 	return -EINVAL;
 }
 
-/*
- * An option with a value: the rest of its word, or the next word.  One that is optional ("[mode]") is
- * absent where the next word is an option or there is none, as with perf.
- */
+/* An option with a value: the rest of its word, or the next word. */
 static int apply_value(struct cursor *c, const struct ap_opt *opt, const char *word,
 		       const char *value)
 {
 	if (!value && opt->type != AP_OPT_MAYBE) {
-		if (opt->value[0] == '[' && (c->at + 1 >= c->argc || c->argv[c->at + 1][0] == '-'))
+		bool has_next = c->at + 1 < c->argc;
+
+		if (opt->type == AP_OPT_NEXT && (!has_next || c->argv[c->at + 1][0] == '-'))
 			return apply(c, opt, word, NULL);
-		if (c->at + 1 >= c->argc)
+		if (!has_next)
 			return complain(c, word, "needs a value");
 		value = c->argv[++c->at];
 	}
@@ -208,7 +210,11 @@ static void help_row(const struct ap_opt *opt, FILE *out)
 		snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
 	n = fprintf(out, "    %s--%s", letter, opt->name);
 	if (opt->value)
-		n += fprintf(out, opt->type == AP_OPT_MAYBE ? "[=<%s>]" : " <%s>", opt->value);
+		n += fprintf(out,
+			     opt->type == AP_OPT_MAYBE	? "[=<%s>]"
+			     : opt->type == AP_OPT_NEXT ? "[ <%s>]"
+							: " <%s>",
+			     opt->value);
 	if (n >= COLUMN) {
 		fputc('\n', out);
 		n = 0;
@@ -227,4 +233,28 @@ void ap_opts_help(const struct ap_opt_spec *spec, FILE *out)
 	}
 	help_row(&help_opt, out);
 	fputc('\n', out);
+}
+
+bool ap_opts_begin(const struct ap_opt_spec *spec, void *args, int argc, char **argv, int *rest,
+		   int *status)
+{
+	switch (ap_opts_parse(spec, args, argc, argv, rest, stderr)) {
+	case AP_OPTS_HELP:
+		ap_opts_help(spec, stdout);
+		*status = 0;
+		return false;
+	case AP_OPTS_ERROR:
+		*status = AP_EXIT_USAGE;
+		return false;
+	case AP_OPTS_OK:
+		break;
+	}
+	return true;
+}
+
+int ap_opts_wrong(const struct ap_opt_spec *spec, const char *text, const char *word)
+{
+	fprintf(stderr, "%s: %s%s%s\n", spec->command, text, word ? ": " : "", word ? word : "");
+	ap_opts_usage(spec, stderr);
+	return AP_EXIT_USAGE;
 }

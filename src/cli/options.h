@@ -14,11 +14,12 @@
 #include "base/types.h"
 
 enum ap_opt_type {
-	AP_OPT_FLAG, /* bool at offset */
-	AP_OPT_UINT, /* unsigned int at offset, decimal */
-	AP_OPT_STR,  /* const char * at offset, borrowed from argv */
-	AP_OPT_CALL, /* call(args, value, why) */
-	AP_OPT_MAYBE /* the same; a value stands in the same word (-z3, --name=3) or is NULL */
+	AP_OPT_FLAG,  /* bool at offset */
+	AP_OPT_UINT,  /* unsigned int at offset, decimal */
+	AP_OPT_STR,   /* const char * at offset, borrowed from argv */
+	AP_OPT_CALL,  /* call(args, value, why) */
+	AP_OPT_MAYBE, /* the same; a value stands in the same word (-z3, --name=3) or is NULL */
+	AP_OPT_NEXT   /* the same, and may be the next word, unless that is an option */
 };
 
 /* Returns 0, or -EINVAL with what is wrong with the value in why (size AP_OPT_WHY). */
@@ -31,7 +32,7 @@ struct ap_opt {
 	enum ap_opt_type type;
 	size_t offset;
 	ap_opt_call *call;
-	const char *value; /* its name in help; "[name]": may be absent (NULL); NULL for flags */
+	const char *value; /* its name in help; NULL for flags */
 	const char *help;
 	bool hidden;
 };
@@ -54,6 +55,14 @@ enum ap_opt_result {
  */
 AP_MUST_CHECK enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc,
 					       char **argv, int *rest, FILE *err);
+/*
+ * The same for a command that begins: what is wrong goes to stderr, help to stdout.  False: the command ends,
+ * with *status.
+ */
+AP_MUST_CHECK bool ap_opts_begin(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
+				 int *rest, int *status);
+/* "anyperf stat: TEXT: WORD" and the usage on stderr; no word: NULL.  Returns AP_EXIT_USAGE. */
+int ap_opts_wrong(const struct ap_opt_spec *spec, const char *text, const char *word);
 void ap_opts_help(const struct ap_opt_spec *spec, FILE *out);
 void ap_opts_usage(const struct ap_opt_spec *spec, FILE *out);
 
