@@ -4,7 +4,7 @@
  * the program wants them.  The table remembers them, because the supervisor is told when an event's
  * last one is gone, a child does not have them, and /proc/self/maps shows them by another name.
  *
- * An entry is claimed and given up by its state, without a lock.  Who maps and unmaps one address in
+ * The table has no lock.  Who maps and unmaps one address in
  * two threads at the same time gets what it asked for from the kernel, and a late note to the
  * supervisor at worst.
  */
@@ -15,6 +15,7 @@
 #include "engine/sys.h"
 #include "service/calls.h"
 #include "service/hooks.h"
+#include "service/memo.h"
 #include "service/request.h"
 #include "service/sys.h"
 
@@ -24,63 +25,36 @@
 /* Flags that MAP_SHARED_VALIDATE knows: LEGACY_MAP_MASK. */
 #define FLAGS_KNOWN 0xfc07fdf3ULL
 
-enum state { FREE, BUSY, MAPPED };
-
 struct entry {
-	u64 start, end, inode;
 	u32 state, pad;
+	u64 start, end, inode;
 };
 
-static struct entry *table;
-static u32 used; /* entries ever used */
-
-static struct entry *get_table(void)
-{
-	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
-
-	if (t)
-		return t;
-	mine = ap_hook_map(ENTRIES * sizeof(*mine));
-	if (mine && __atomic_compare_exchange_n(&table, &t, mine, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
-		t = mine;
-	return t;
-}
-
-static bool claim(struct entry *e, u32 from, u32 to)
-{
-	return __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
-}
+static struct ap_memo table;
 
 /* Where the table is full the mapping is forgotten, and the supervisor waits for the process' end. */
 static void remember(u64 start, u64 end, u64 inode)
 {
-	struct entry *t = get_table();
-	u32 n;
+	struct entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct entry));
 
-	for (u32 i = 0; t && i < ENTRIES; i++) {
-		if (t[i].state != FREE || !claim(&t[i], FREE, BUSY))
-			continue;
-		t[i].start = start;
-		t[i].end = end;
-		t[i].inode = inode;
-		__atomic_store_n(&t[i].state, MAPPED, __ATOMIC_RELEASE);
-		n = __atomic_load_n(&used, __ATOMIC_RELAXED);
-		while (n <= i && !__atomic_compare_exchange_n(&used, &n, i + 1, false,
-							      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			;
+	if (!e)
 		return;
-	}
+	e->start = start;
+	e->end = end;
+	e->inode = inode;
+	ap_memo_publish(&table, e);
 }
 
 static bool is_mapped(u64 inode)
 {
-	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+	u32 n = ap_memo_used(&table);
 
-	for (u32 i = 0; i < n; i++)
-		if (table[i].state == MAPPED && table[i].inode == inode)
+	for (u32 i = 0; i < n; i++) {
+		const struct entry *e = ap_memo_at(&table, i);
+
+		if (e && e->inode == inode)
 			return true;
+	}
 	return false;
 }
 
@@ -98,12 +72,14 @@ static void tell_unmapped(u64 inode)
 /* The entry that overlaps [start, end), from the i-th on. */
 static struct entry *overlap(u64 start, u64 end, u32 *i)
 {
-	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+	u32 n = ap_memo_used(&table);
 
-	for (; *i < n; (*i)++)
-		if (__atomic_load_n(&table[*i].state, __ATOMIC_ACQUIRE) == MAPPED &&
-		    table[*i].start < end && table[*i].end > start)
-			return &table[(*i)++];
+	while (*i < n) {
+		struct entry *e = ap_memo_at(&table, (*i)++);
+
+		if (e && e->start < end && e->end > start)
+			return e;
+	}
 	return NULL;
 }
 
@@ -120,7 +96,7 @@ static void forget(u64 start, u64 end, u64 now)
 
 		ap_hook_pmc_changed();
 		if (start <= e->start && end >= e->end) {
-			if (claim(e, MAPPED, FREE) && inode != now)
+			if (ap_memo_free(e) && inode != now)
 				tell_unmapped(inode);
 		} else if (start <= e->start) {
 			e->start = end;
@@ -229,14 +205,13 @@ void ap_svc_mremap_done(const struct ap_service_call *c)
 /* The control pages say which event has the counter; the first that is the thread's own. */
 bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 {
-	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE), index;
+	u32 n = ap_memo_used(&table), index;
 
 	for (u32 i = 0; i < n; i++) {
-		const struct entry *e = &table[i];
+		const struct entry *e = ap_memo_at(&table, i);
 
-		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) != MAPPED ||
-		    ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
-				sizeof(index)))
+		if (!e || ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
+				      sizeof(index)))
 			continue;
 		if (index && index - 1 == counter && ap_svc_own_pmc(e->inode, pmc))
 			return true;
@@ -246,14 +221,12 @@ bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 
 bool ap_svc_has_maps(void)
 {
-	return __atomic_load_n(&used, __ATOMIC_RELAXED);
+	return ap_memo_used(&table);
 }
 
 void ap_service_in_child(void)
 {
-	for (u32 i = 0; i < used; i++)
-		table[i].state = FREE;
-	used = 0;
+	ap_memo_clear(&table);
 }
 
 bool ap_service_names_map(u64 start, u64 name_at, char *tail, u64 cap)

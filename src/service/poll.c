@@ -4,13 +4,14 @@
  * in its pipe that says so is taken out by the supervisor when the kernel has given its answer.
  *
  * epoll's answers name what the program has given with a descriptor, not the descriptor: so what was
- * given is remembered (epoll_ctl), in this process.  An entry is claimed by its state, without a lock.
+ * given is remembered (epoll_ctl), in this process.
  */
 #include "abi/service.h"
 #include "engine/nr.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
+#include "service/memo.h"
 #include "service/request.h"
 
 #define POLLIN	  0x0001U
@@ -30,16 +31,13 @@ struct epoll_event {
 	u64 data;
 } __attribute__((packed));
 
-enum state { FREE, BUSY, KNOWN };
-
 struct entry {
+	u32 state, pad;
 	u64 data, inode;
 	s32 epfd, fd;
-	u32 state, pad;
 };
 
-static struct entry *table;
-static u32 used;
+static struct ap_memo table;
 
 static void polled(u64 inode)
 {
@@ -85,83 +83,59 @@ static void select_done(const struct ap_service_call *c)
 	}
 }
 
-static struct entry *get_table(void)
-{
-	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
-
-	if (t)
-		return t;
-	mine = ap_hook_map(ENTRIES * sizeof(*mine));
-	if (mine && __atomic_compare_exchange_n(&table, &t, mine, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
-		t = mine;
-	return t;
-}
-
-static bool claim(struct entry *e, u32 from, u32 to)
-{
-	return __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
-}
-
 static void forget(s32 epfd, s32 fd)
 {
-	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+	u32 n = ap_memo_used(&table);
 
-	for (u32 i = 0; i < n; i++)
-		if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) == KNOWN &&
-		    table[i].epfd == epfd && table[i].fd == fd)
-			(void)!claim(&table[i], KNOWN, FREE);
+	for (u32 i = 0; i < n; i++) {
+		struct entry *e = ap_memo_at(&table, i);
+
+		if (e && e->epfd == epfd && e->fd == fd)
+			(void)!ap_memo_free(e);
+	}
 }
 
-static void remember(const struct entry *what)
+static void remember(u64 inode, u64 data, s32 epfd, s32 fd)
 {
-	struct entry *t = get_table();
-	u32 n;
+	struct entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct entry));
 
-	for (u32 i = 0; t && i < ENTRIES; i++) {
-		if (__atomic_load_n(&t[i].state, __ATOMIC_RELAXED) != FREE ||
-		    !claim(&t[i], FREE, BUSY))
-			continue;
-		t[i].data = what->data;
-		t[i].inode = what->inode;
-		t[i].epfd = what->epfd;
-		t[i].fd = what->fd;
-		__atomic_store_n(&t[i].state, KNOWN, __ATOMIC_RELEASE);
-		n = __atomic_load_n(&used, __ATOMIC_RELAXED);
-		while (n <= i && !__atomic_compare_exchange_n(&used, &n, i + 1, false,
-							      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			;
+	if (!e)
 		return;
-	}
+	e->data = data;
+	e->inode = inode;
+	e->epfd = epfd;
+	e->fd = fd;
+	ap_memo_publish(&table, e);
 }
 
 static void epoll_ctl_done(const struct ap_service_call *c)
 {
-	struct entry e = { .epfd = (s32)c->a[0], .fd = (s32)c->a[2] };
+	s32 epfd = (s32)c->a[0], fd = (s32)c->a[2];
 	struct epoll_event ev;
+	u64 inode;
 
-	forget(e.epfd, e.fd);
+	forget(epfd, fd);
 	if (c->a[1] == EPOLL_DEL || ap_hook_get(&ev, c->a[3], sizeof(ev)))
 		return;
-	e.inode = ap_fds_event(e.fd);
-	e.data = ev.data;
-	if (e.inode)
-		remember(&e);
+	inode = ap_fds_event(fd);
+	if (inode)
+		remember(inode, ev.data, epfd, fd);
 }
 
 static void epoll_done(const struct ap_service_call *c)
 {
-	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+	u32 n = ap_memo_used(&table);
 	struct epoll_event ev;
 
 	for (u64 k = 0; n && k < (u64)c->ret; k++) {
 		if (ap_hook_get(&ev, c->a[1] + k * sizeof(ev), sizeof(ev)))
 			return;
-		for (u32 i = 0; ev.events & POLLIN && i < n; i++)
-			if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) == KNOWN &&
-			    table[i].epfd == (s32)c->a[0] && table[i].data == ev.data)
-				polled(table[i].inode);
+		for (u32 i = 0; ev.events & POLLIN && i < n; i++) {
+			const struct entry *e = ap_memo_at(&table, i);
+
+			if (e && e->epfd == (s32)c->a[0] && e->data == ev.data)
+				polled(e->inode);
+		}
 	}
 }
 
