@@ -55,6 +55,10 @@ struct ap_boot_thread {
 	u32 rseq_size, rseq_sig;
 	/* A thread that is to leave the engine: its alternate stack, as sigaltstack has it. */
 	u64 altstack[3];
+	/* From who was borrowed for AP_LEAVE_RESTORE: what the engine has mapped beside its image. */
+	u64 maps;  /* struct ap_range[nmaps] */
+	u32 nmaps; /* with keeps_maps unset all of it, and the image, may be unmapped */
+	u32 keeps_maps;
 };
 
 /* What the supervisor asks of a thread of a process that is to run natively again. */

@@ -53,6 +53,26 @@ void ap_leave_call(u64 is_block)
 	ap_leave_park(t);
 }
 
+/* Another process may run in this memory (clone with CLONE_VM alone); lock held. */
+static bool is_shared(const struct ap_thread *t)
+{
+	ap_thread_bury_dead();
+	for (const struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o->process != t->process)
+			return true;
+	return false;
+}
+
+/* What the kernel holds for the process is the program's again; lock held. */
+static void restore(struct ap_thread *t, struct ap_boot_thread *rec)
+{
+	ap_smc_unprotect_all();
+	ap_sig_give_back(t);
+	rec->maps = (u64)ap_mem_table(&rec->nmaps);
+	rec->keeps_maps = is_shared(t);
+	ap_limits_give_back(t, !rec->keeps_maps);
+}
+
 /* All signals are blocked; the thread's own state is with the tracer. */
 void ap_leave_borrowed(enum ap_leave what)
 {
@@ -63,9 +83,7 @@ void ap_leave_borrowed(enum ap_leave what)
 	if (what == AP_LEAVE_FLUSH)
 		ap_cache_retire();
 	else
-		ap_smc_unprotect_all();
-	if (what == AP_LEAVE_RESTORE)
-		ap_sig_give_back(t);
+		restore(t, &none);
 	ap_lock_drop(&ap_proc.lock);
 	if (what == AP_LEAVE_RESTORE)
 		ap_sys2(AP_NR_sigaltstack, (u64)&t->altstack, 0);

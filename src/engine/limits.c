@@ -146,6 +146,28 @@ static s64 get(struct ap_thread *t, u64 resource, u64 to)
 	return ap_safe_copy((void *)to, &lim, sizeof(lim));
 }
 
+static void give_back(struct ap_thread *t, u64 resource)
+{
+	struct limit lim;
+
+	if (ap_sys4(AP_NR_prlimit64, 0, resource, 0, (u64)&lim))
+		return;
+	subtract(t, resource, &lim);
+	ap_sys4(AP_NR_prlimit64, 0, resource, (u64)&lim, 0);
+}
+
+void ap_limits_give_back(struct ap_thread *t, bool is_gone)
+{
+	static const u8 memory[] = { AP_RLIMIT_AS, AP_RLIMIT_DATA, AP_RLIMIT_MEMLOCK };
+	u32 own = ap_limits_shares(t);
+
+	if (ap_limits_nofile(t))
+		give_back(t, AP_RLIMIT_NOFILE);
+	for (u32 i = 0; is_gone && i < sizeof(memory); i++)
+		if (own & (bit(memory[i], false) | bit(memory[i], true)))
+			give_back(t, memory[i]);
+}
+
 static bool is_corrected(u64 resource)
 {
 	return resource == AP_RLIMIT_NOFILE || bit(resource, false);

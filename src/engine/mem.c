@@ -318,6 +318,12 @@ void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg)
 	ap_lock_drop(&mem_lock);
 }
 
+const struct ap_range *ap_mem_table(u32 *n)
+{
+	*n = table()->n;
+	return table()->v;
+}
+
 void ap_mem_fork_begin(void)
 {
 	ap_lock_take(&mem_lock);

@@ -3,6 +3,7 @@
 #ifndef AP_ENGINE_MEM_H
 #define AP_ENGINE_MEM_H
 
+#include "abi/boot.h"
 #include "base/types.h"
 
 void *ap_mem_map(u64 near, u64 size);	 /* anonymous RW near an address, NULL on failure */
@@ -27,6 +28,8 @@ void ap_mem_fork_end(void);
 void ap_mem_fork_child(void);
 /* Calls fn for each engine mapping, for filtering /proc/self/maps.  Lock held. */
 void ap_mem_for_each(void (*fn)(u64 start, u64 end, void *arg), void *arg);
+/* The table itself; while nobody else runs. */
+const struct ap_range *ap_mem_table(u32 *n);
 
 void ap_mem_lock_init(void);
 

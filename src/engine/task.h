@@ -74,6 +74,8 @@ u32 ap_limits_shares(struct ap_thread *t);
 u32 ap_limits_nofile(struct ap_thread *t);
 /* What was a vfork child's own is that of the process which it has forked. */
 void ap_limits_fork_child(struct ap_thread *t);
+/* The kernel's are the program's again; is_gone: the engine's memory is about to go, too. */
+void ap_limits_give_back(struct ap_thread *t, bool is_gone);
 
 /* procfs.c */
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c);

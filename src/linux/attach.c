@@ -217,6 +217,7 @@ static int prepare(struct ap_inject *in, struct ap_remote *r, u64 base, u64 extr
 	if (ret)
 		return ret;
 	at->out->base = base;
+	at->out->size = extra_at + in->extra - base;
 	for (u32 i = 0; i < at->stopped.n; i++)
 		fill_record(&at->recs[i], &at->stopped.tasks[i]);
 	return ap_task_write(in->tid, extra_at, at->recs, at->stopped.n * sizeof(*at->recs));
@@ -347,7 +348,6 @@ int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a, char w
 	if (!ret) {
 		a->pid = pid;
 		a->fd = at.in.session_fd;
-		a->nofile_share = at.in.nofile_share;
 	}
 	ap_stopped_release(&at.stopped);
 	ap_stopped_fini(&at.stopped);

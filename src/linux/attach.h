@@ -15,9 +15,8 @@
 struct ap_attached {
 	pid_t pid; /* 0: nobody */
 	u32 seg;
-	u64 base;	  /* of the engine in it */
-	s32 fd;		  /* the session's in it */
-	u32 nofile_share; /* added to its RLIMIT_NOFILE */
+	u64 base, size; /* of the engine's image in it */
+	s32 fd;		/* the session's in it */
 };
 
 /* 0, and its threads count from here on; else -errno, the reason in why, and nothing has changed. */

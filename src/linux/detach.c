@@ -6,8 +6,9 @@
  * When all are parked, and stopped, the program's state is loaded into them at once.
  */
 #include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -20,11 +21,15 @@
 #define LEAVE_NS   5000000000ULL
 #define BORROW_MAX 1000
 #define STEP_NS	   1000000L
+#define MAPS_MAX   4096 /* of the engine; mem.c */
 
 struct detach {
 	struct ap_stopped stopped; /* first: its callbacks get it */
 	const struct ap_attached *a;
 	bool is_flushed;
+	struct ap_range *maps; /* to be unmapped */
+	u32 nmaps;
+	bool had_stop; /* a SIGSTOP came during a remote call */
 };
 
 static const struct ap_blob_header *header(void)
@@ -143,12 +148,10 @@ static void load(struct user_regs_struct *to, const struct ap_boot_thread *rec)
 	to->orig_rax = (u64)-1;
 }
 
-/* What the kernel holds of a thread's is the program's again; last: also what is the process's. */
-static int give_back(struct detach *d, struct ap_stopped_task *t, const struct ap_boot_thread *rec,
-		     bool is_last)
+/* What the kernel holds of a thread's is the program's again. */
+static int give_back(struct detach *d, struct ap_stopped_task *t, const struct ap_boot_thread *rec)
 {
 	const u64 rseq[6] = { rec->rseq, rec->rseq_size, 0, rec->rseq_sig };
-	const u64 session[6] = { (u64)d->a->fd };
 	u64 record, stack[6] = { 0 };
 	struct ap_remote r;
 	s64 got;
@@ -162,8 +165,7 @@ static int give_back(struct detach *d, struct ap_stopped_task *t, const struct a
 	ret = ap_remote_call(&r, SYS_sigaltstack, stack, &got);
 	if (!ret && rec->rseq)
 		ret = ap_remote_call(&r, SYS_rseq, rseq, &got);
-	if (!ret && is_last)
-		ret = ap_remote_call(&r, SYS_close, session, &got);
+	d->had_stop |= r.had_stop;
 	return ap_remote_end(&r) ?: ret;
 }
 
@@ -172,28 +174,77 @@ static int read_record(const struct ap_stopped_task *t, struct ap_boot_thread *r
 	return ap_task_read(t->tid, t->regs.rbx, rec, sizeof(*rec));
 }
 
+/*
+ * The engine's mappings, once no thread's registers lead there any more.  A process that may not be
+ * without them (it shares its memory with another) keeps them all.
+ */
+static int read_maps(struct detach *d, const struct ap_stopped_task *t)
+{
+	struct ap_boot_thread rec;
+	int ret = read_record(t, &rec);
+
+	if (ret || rec.keeps_maps)
+		return ret;
+	if (rec.nmaps > MAPS_MAX)
+		return -EINVAL;
+	d->maps = calloc(rec.nmaps + 1, sizeof(*d->maps));
+	if (!d->maps)
+		return -ENOMEM;
+	ret = ap_task_read(t->tid, rec.maps, d->maps, rec.nmaps * sizeof(*d->maps));
+	d->maps[rec.nmaps] = (struct ap_range){ d->a->base, d->a->base + d->a->size, 0 };
+	d->nmaps = rec.nmaps + 1;
+	return ret;
+}
+
+/* Through a thread that has its own registers again; what fails leaves address space in use. */
+static void tidy(struct detach *d, const struct ap_stopped_task *t)
+{
+	const u64 session[6] = { (u64)d->a->fd };
+	struct ap_remote r;
+	s64 got;
+	int ret = ap_remote_begin(&r, t->tid, d->stopped.vdso);
+
+	if (ret)
+		return;
+	ret = ap_remote_call(&r, SYS_close, session, &got);
+	for (u32 i = 0; i < d->nmaps && !ret; i++) {
+		const u64 map[6] = { d->maps[i].start, d->maps[i].end - d->maps[i].start };
+
+		ret = ap_remote_call(&r, SYS_munmap, map, &got);
+	}
+	(void)!ap_remote_end(&r);
+	d->had_stop |= r.had_stop;
+}
+
+/* All threads get the program's state, which they keep should we be killed; then nobody needs ours. */
 static int load_all(struct detach *d)
 {
 	struct ap_stopped_task *tasks = d->stopped.tasks, first = tasks[0];
-	struct user_regs_struct regs;
 	struct ap_boot_thread rec;
+	u32 n = d->stopped.n;
 	int ret = borrow(d, &tasks[0], AP_LEAVE_RESTORE);
 
+	if (!ret)
+		ret = read_maps(d, &tasks[0]);
 	tasks[0].regs = first.regs;
-	for (u32 i = 0; i < d->stopped.n && !ret; i++) {
+	for (u32 i = 0; i < n && !ret; i++) {
 		ret = read_record(&tasks[i], &rec);
 		if (!ret)
-			ret = give_back(d, &tasks[i], &rec, i + 1 == d->stopped.n);
+			ret = give_back(d, &tasks[i], &rec);
 	}
-	for (u32 i = 0; i < d->stopped.n && !ret; i++) {
+	for (u32 i = 0; i < n && !ret; i++) {
 		ret = read_record(&tasks[i], &rec);
 		if (ret)
 			break;
-		regs = tasks[i].regs;
-		load(&regs, &rec);
+		load(&tasks[i].regs, &rec);
 		tasks[i].mask = rec.sigmask;
-		ap_stopped_let_go(&tasks[i], &regs, false);
+		ret = ap_task_set_regs(tasks[i].tid, &tasks[i].regs)
+			      ?: ap_task_set_sigmask(tasks[i].tid, rec.sigmask);
 	}
+	if (!ret)
+		tidy(d, &tasks[0]);
+	for (u32 i = 0; i < n && !ret; i++)
+		ap_stopped_let_go(&tasks[i], &tasks[i].regs, false);
 	return ret;
 }
 
@@ -207,16 +258,6 @@ static void set_word(struct ap_supervisor *sv, u32 seg, bool leave, bool done)
 	if (done)
 		__atomic_store_n(&page->state, AP_SEG_EXECED, __ATOMIC_RELEASE);
 	ap_session_page_unmap(page);
-}
-
-static void lower_limit(const struct ap_attached *a)
-{
-	struct rlimit lim;
-
-	if (a->nofile_share && !prlimit(a->pid, RLIMIT_NOFILE, NULL, &lim) && lim.rlim_cur > 1) {
-		lim.rlim_cur--;
-		(void)prlimit(a->pid, RLIMIT_NOFILE, &lim, NULL);
-	}
 }
 
 int ap_detach(struct ap_supervisor *sv, struct ap_attached *a)
@@ -235,11 +276,12 @@ int ap_detach(struct ap_supervisor *sv, struct ap_attached *a)
 	ret = park_all(&d);
 	if (!ret)
 		ret = load_all(&d);
-	if (!ret)
-		lower_limit(a);
 	set_word(sv, a->seg, ret != 0, !ret);
 	ap_stopped_release(&d.stopped);
+	if (d.had_stop)
+		kill(a->pid, SIGSTOP);
 	ap_stopped_fini(&d.stopped);
+	free(d.maps);
 	sv->is_stale = true;
 	return ret;
 }

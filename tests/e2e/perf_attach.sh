@@ -68,6 +68,48 @@ wait "$session"
 is_native 'left when told to' || note "$(cat "$tmp/err")"
 finish 'left five times'
 
+# layout: the mappings of $pid
+layout()
+{
+	awk '{ print $1, $2, $6 }' "/proc/$pid/maps"
+}
+
+begin
+layout >"$tmp/maps.before"
+grep '^Max' "/proc/$pid/limits" >"$tmp/limits.before"
+failed=0
+for ((i = 0; i < 100; i++)); do
+	timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- true 8>&- 2>>"$tmp/err" || failed=$((failed + 1))
+done
+is "$failed" 0 'a hundred times: statuses' || note "$(cat "$tmp/err")"
+layout >"$tmp/maps"
+same "$tmp/maps" "$tmp/maps.before" 'a hundred times: no mapping of ours is left'
+grep '^Max' "/proc/$pid/limits" >"$tmp/limits"
+same "$tmp/limits" "$tmp/limits.before" 'a hundred times: limits'
+finish 'left a hundred times'
+
+# memory NAME WANT [ARG]: what perf_attach_memory says when it is left in between
+memory()
+{
+	: >"$tmp/said"
+	timeout -k 5 60 "$PROGRAMS/perf_attach_memory" "${@:3}" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
+	job=$!
+	tap_reaped+=("$job")
+	wait_for 20 grep -q ready "$tmp/said"
+	read -r pid <"/proc/$job/task/$job/children"
+	layout >"$tmp/maps.before"
+	run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- sh -c 'printf x >"$1"
+		while ! grep -q done "$2"; do :; done' sh "$tmp/in" "$tmp/said" 8>&-
+	is "$status" 0 "$1: status" || note "$(cat "$tmp/err")"
+	layout >"$tmp/maps"
+	printf x >&8
+	wait "$job"
+	is "$(cat "$tmp/got")" "$2" "$1: what it says"
+}
+memory 'left with a limit of its own' 'limit 10737418240'
+same "$tmp/maps" "$tmp/maps.before" 'left with a limit of its own: mappings'
+memory 'left with another process in its memory' 'status 7' shared
+
 # begin_loop: starts perf_attach_loop, whose instructions are known, and waits until it reads
 begin_loop()
 {
