@@ -102,7 +102,7 @@ check-long: deps-test
 
 # --- the portable layers on other machines, under qemu
 .PHONY: check-ports
-PORTED := pmu core sampling abi base
+PORTED := pmu core model sampling abi base
 port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static AP_EMULATOR=$(2) ported
 check-ports: deps-ports
 	$(call port,i686,qemu-i386)

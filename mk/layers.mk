@@ -3,18 +3,19 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli profile linux pmu core engine service sampling inject x86 abi base
+MODULES := cli profile linux pmu core engine model service sampling inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
 DEPS_x86 := base
+DEPS_model := base
 DEPS_inject := abi base
 DEPS_sampling := abi base
 DEPS_service := sampling abi base
-DEPS_engine := service sampling inject x86 abi base
+DEPS_engine := model service sampling inject x86 abi base
 DEPS_core := sampling abi base
 DEPS_pmu := core sampling abi base
-DEPS_linux := pmu core sampling inject abi base
+DEPS_linux := pmu core model sampling inject abi base
 DEPS_profile := abi base
 DEPS_cli := profile linux abi base
 
@@ -33,7 +34,7 @@ ALLOW_service := engine/nr.h engine/sys.h
 
 # What becomes the blob that lives inside the counted process: no libc, no TLS.
 # *_hosted.c stays out of the blob, *_blob.c and *_blob.S stay out of hosted archives.
-FREESTANDING := engine service sampling x86 abi base
+FREESTANDING := engine model service sampling x86 abi base
 # Files of these that may name libc headers, because they stand in for them in the blob.
 LIBC_DOORS := src/base/mem.h
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory side of a machine: caches and TLBs of one thread, behind them what threads share (the
+ * last level, who holds which line).  One thread uses a struct ap_mem, many a struct ap_shared.
+ *
+ * What is inline here answers most references: the line is the one last used in its set of L1D,
+ * and its page is in the first TLB.  Repeating such a reference changes no replacement state of the cache,
+ * so leaving early is exact (docs/design/model.md).
+ */
+#ifndef AP_MODEL_MEM_H
+#define AP_MODEL_MEM_H
+
+#include "base/types.h"
+#include "model/machine.h"
+
+struct ap_shared;
+
+/* Who asks a level below the first. */
+enum ap_mem_kind { AP_MEM_LOAD, AP_MEM_STORE, AP_MEM_CODE, AP_MEM_AHEAD, AP_MEM_KINDS };
+
+/* flags of a reference */
+#define AP_MEM_WRITE	1U /* a store; read-modify-write is one load and one store, or just this */
+#define AP_MEM_ATOMIC	2U /* a locked one: needs the line for itself, as a store does */
+#define AP_MEM_PREFETCH 4U /* a prefetch instruction: no reference of the program's, cannot miss */
+
+/* What became of a reference. */
+#define AP_MEM_L1	 1U /* level that answered: of a split one, the lower */
+#define AP_MEM_L2	 2U
+#define AP_MEM_LLC	 3U
+#define AP_MEM_SNOOP	 4U /* another core's cache */
+#define AP_MEM_NODE	 5U /* memory */
+#define AP_MEM_REMOTE	 6U /* memory of another node */
+#define AP_MEM_LEVEL(r)	 ((r)&7U)
+#define AP_MEM_STLB	 0x0008U     /* the first TLB did not know the page, the second did */
+#define AP_MEM_WALK	 0x0010U     /* none did */
+#define AP_MEM_SPLIT	 0x0020U     /* over two lines (or more) */
+#define AP_MEM_PAGES	 0x0040U     /* over two pages */
+#define AP_MEM_HITM	 0x0080U     /* another core had modified it */
+#define AP_MEM_HIT_OTHER 0x0100U     /* another core had it */
+#define AP_MEM_AHEAD_HIT 0x0200U     /* first use of a prefetched line */
+#define AP_MEM_CYCLES(r) ((r) >> 12) /* from load to use, all of it in sequence */
+
+/* state of a line, in the low bits of its tag; with the line's address they are a key */
+#define AP_LINE_VALID 1U
+#define AP_LINE_DIRTY 2U /* M of MESI */
+#define AP_LINE_OWN   4U /* E, or M with DIRTY; without it S */
+#define AP_LINE_AHEAD 8U /* prefetched, not used since */
+#define AP_LINE_FLAGS 15U
+
+struct ap_cache {
+	u64 *tag;   /* sets x ways; LRU: in order of use, the last used first */
+	u64 *order; /* one word per set for the other policies */
+	u64 line_mask;
+	u64 random;
+	u32 set_mask;
+	u32 slices;
+	u32 ways;
+	u32 set_shift; /* log2 of sets */
+	u8 shift;      /* log2 of a line */
+	u8 policy;
+	u8 write_through;
+	u8 no_allocate;
+	u8 inclusion;
+	u8 prefetch;
+	u8 degree;
+	u16 latency;
+};
+
+/* LRU by stamps; a hint by page leads to the way, so that full associativity costs no search. */
+#define AP_TLB_HINTS 256
+
+struct ap_tlb {
+	u64 *page; /* page number << 1 | 1, 0: free; << 1 in units of 4 KB, of 2 MB with bit 63 */
+	u64 *stamp;
+	u64 tick;
+	u32 set_mask;
+	u32 ways;
+	u16 latency;
+	u16 hint[AP_TLB_HINTS];
+};
+
+struct ap_stride {
+	u64 key;
+	u64 line;
+	s64 stride;
+	u32 sure;
+};
+
+#define AP_STRIDES 64
+
+/* A range of addresses that others know under another name: shared memory between processes. */
+struct ap_alias {
+	u64 start, end;
+	u64 delta; /* added to an address: the common name */
+};
+
+#define AP_ALIASES 16
+
+struct ap_huge {
+	u64 start, end;
+};
+
+struct ap_mem {
+	/* what the inline part reads */
+	u64 line_mask;
+	u64 *recent; /* by set of L1D: the key of the line last used, where using it again
+			changes nothing; 0: none */
+	u64 *code_recent;
+	u64 page[2]; /* the 4 KB page last used by a load, a store (>> 12), in its TLB */
+	u64 code_page;
+	struct ap_tlb *tlb[2]; /* those of loads, stores */
+	u64 *count;
+	u32 set_mask;
+	u32 code_set_mask;
+	u32 hit; /* what to answer then */
+	u32 code_hit;
+	u8 shift;
+	u8 no_tlb;
+
+	u8 code_is_load;
+	u8 core; /* its number in shared; AP_NO_CORE: not coherent */
+	u8 node;
+	u8 lru;
+	struct ap_shared *shared;
+	u64 space;		    /* xor-ed into addresses below L2: whose they are */
+	const struct ap_huge *huge; /* 2 MB pages: sorted; the caller's */
+	u32 huge_n;
+	u32 alias_n;
+	struct ap_alias alias[AP_ALIASES];
+	struct ap_machine machine;
+	struct ap_cache l1i, l1d, l2;
+	struct ap_tlb itlb, itlb_2m, dtlb, dtlb_2m, dtlb_store, stlb, istlb;
+	struct ap_tlb walk[3]; /* PDE, PDPTE, PML4E */
+	struct ap_stride stride[2][AP_STRIDES];
+};
+
+#define AP_NO_CORE 0xff
+#define AP_CORES   64
+
+/*
+ * What threads (or processes, in shared memory) have in common.  Memory is zeroed and may be mapped
+ * at different addresses.  A thread that is killed inside a call blocks nobody.
+ */
+size_t ap_shared_bytes(const struct ap_machine *machine);
+void ap_shared_init(void *memory, const struct ap_machine *machine);
+/* A core joins with ap_mem_init() and leaves with this; the supervisor's for who was killed. */
+void ap_shared_leave(struct ap_shared *shared, unsigned core);
+
+/* One thread's; memory is zeroed, aligned to 64 bytes; space names the address space. */
+size_t ap_mem_bytes(const struct ap_machine *machine);
+struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struct ap_shared *shared,
+			   u64 *count, u64 space);
+void ap_mem_fini(struct ap_mem *m);
+
+/* 2 MB pages (whole ones): sorted ranges that the caller keeps; what was cached is forgotten. */
+void ap_mem_huge(struct ap_mem *m, const struct ap_huge *ranges, unsigned n);
+/* A mapping shared with others, whose common name is start + delta; false: no room. */
+bool ap_mem_alias(struct ap_mem *m, u64 start, u64 end, u64 delta);
+/* Minds what others did to our lines; before each batch, and on its own at each miss. */
+void ap_mem_poll(struct ap_mem *m);
+
+unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
+unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address);
+
+/* True, and used, where the page is in the TLB. */
+static inline bool ap_tlb_quick(struct ap_tlb *t, u64 page)
+{
+	unsigned way = t->hint[page % AP_TLB_HINTS];
+
+	if (t->page[way] != (page << 1 | 1))
+		return false;
+	t->stamp[way] = ++t->tick;
+	return true;
+}
+
+/*
+ * True: hit in L1 and TLB, nothing to count but the reference itself, which the caller does (once
+ * per batch).  False: nothing happened yet, ask ap_mem_data_slow().
+ */
+static inline bool ap_mem_quick(struct ap_mem *m, u64 address, unsigned size, unsigned flags)
+{
+	unsigned write = flags & AP_MEM_WRITE;
+	u64 need = AP_LINE_VALID | write * AP_LINE_DIRTY;
+	u64 line = m->recent[(address >> m->shift) & m->set_mask];
+	u64 last = address + size - 1;
+
+	if (ap_unlikely(((line ^ (address | need)) & (m->line_mask | need)) |
+			((last ^ address) & m->line_mask)))
+		return false;
+	if (ap_likely(m->page[write] == address >> 12))
+		return true;
+	if (ap_unlikely(!m->no_tlb && !ap_tlb_quick(m->tlb[write], address >> 12)))
+		return false;
+	m->page[write] = address >> 12;
+	return true;
+}
+
+/* A reference to data: AP_MEM_* of what became of it. */
+static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size, unsigned flags,
+				   u64 pc)
+{
+	if (ap_likely(!(flags & ~AP_MEM_WRITE) && ap_mem_quick(m, address, size, flags))) {
+		m->count[flags]++; /* AP_MODEL_L1D_LOAD, AP_MODEL_L1D_STORE */
+		return m->hit;
+	}
+	return ap_mem_data_slow(m, address, size, flags, pc);
+}
+
+/* The line at address is fetched as code. */
+unsigned ap_mem_fetch(struct ap_mem *m, u64 address);
+/* An instruction is fetched that may span two lines: one reference, as in cachegrind. */
+unsigned ap_mem_fetch_insn(struct ap_mem *m, u64 address, unsigned size);
+
+/*
+ * Which loads a recent store answers: those of bytes that one store among the last
+ * pipe.store_buffer ones wrote; a load that needs more than one of them, or bytes beyond it, is
+ * held up.  Apart from the caches, for those who count it.
+ */
+#define AP_FWD_STORES 128 /* the largest store buffer */
+
+struct ap_fwd {
+	u64 *count;
+	u32 depth;
+	u32 n;
+	u64 start[AP_FWD_STORES];
+	u32 bytes[AP_FWD_STORES];
+	u32 last[256]; /* by hash of 8 bytes of address: n + 1 of the last store there */
+};
+
+enum ap_fwd_result { AP_FWD_NONE, AP_FWD_DONE, AP_FWD_BLOCKED };
+
+void ap_fwd_init(struct ap_fwd *f, const struct ap_machine *machine, u64 *count);
+void ap_fwd_store(struct ap_fwd *f, u64 address, unsigned size);
+enum ap_fwd_result ap_fwd_load(struct ap_fwd *f, u64 address, unsigned size);
+
+#endif
