@@ -55,10 +55,11 @@ static int check_attr(struct opening *o)
 {
 	struct ap_core *core = o->core;
 	struct ap_perf_attr *a = &o->attr;
+	/* who the caller is takes longer to find out than all the rest of the call: where it matters */
 	struct ap_perf_attr_port port = {
 		.regs = core->config.regs,
 		.has_user_stack = core->config.has_user_stack,
-		.may_kernel = may_kernel(o),
+		.may_kernel = (a->sample_type & AP_PERF_SAMPLE_BRANCH_STACK) && may_kernel(o),
 	};
 	int r = ap_perf_attr_check(a, &port);
 

@@ -119,6 +119,22 @@ static void privilege_opens_doors(void)
 	}
 }
 
+/* To find out who the caller is takes a port long. */
+static void who_asks_is_found_out_where_it_matters(void)
+{
+	struct ap_perf_attr a = attr_instr();
+
+	begin();
+	W.privileged = false;
+	EXPECT(world_open(&W, &a, 0, -1, -1, 0) >= 0);
+	EXPECT_U64(W.nr_asked_who, 0);
+	a.sample_type = AP_PERF_SAMPLE_BRANCH_STACK;
+	a.branch_sample_type = 8 | AP_PERF_SAMPLE_BRANCH_KERNEL;
+	EXPECT_U64(world_open(&W, &a, 0, -1, -1, 0), -AP_EACCES);
+	EXPECT_U64(W.nr_asked_who, 1);
+	world_end(&W);
+}
+
 /* The event is looked up before the target's permission is. */
 static void access_to_others_is_asked_late(void)
 {
@@ -339,6 +355,7 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(errors_are_linuxs_in_linuxs_order),
 						 TAP(privilege_opens_doors),
+						 TAP(who_asks_is_found_out_where_it_matters),
 						 TAP(access_to_others_is_asked_late),
 						 TAP(user_only_counts_user_mode),
 						 TAP(an_excluded_host_counts_nothing),

@@ -41,7 +41,7 @@ struct world {
 	u32 bp_used;
 	bool refuse_start; /* the software driver cannot open intervals */
 	s32 allocs_left;   /* < 0: as many as one likes */
-	u64 nr_allocs, bytes, nr_published, nr_raw_reads;
+	u64 nr_allocs, bytes, nr_published, nr_raw_reads, nr_asked_who;
 	struct ap_pmu sw, cpu, bp, dyn, other;
 };
 
