@@ -59,8 +59,9 @@ int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epf
 	int ret;
 
 	*bell = (struct ap_doorbell){ .head = head, .epfd = epfd };
+	/* whoever asks first finds us asleep, and often asks again at once */
+	bell->credit = 2;
 	/* who looks in vain keeps the only CPU from whoever would ask */
-	bell->credit = 1;
 	bell->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SPIN_NS : 0;
 	bell->stopfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (bell->stopfd < 0)
@@ -94,15 +95,20 @@ static u32 read_word(const struct ap_doorbell *bell)
 	return __atomic_load_n(&bell->head->doorbell, __ATOMIC_SEQ_CST);
 }
 
+/* Who asks may look for the answer if it is on another one. */
+static void say_cpu(const struct ap_doorbell *bell)
+{
+	__atomic_store_n(&bell->head->cpu, (u32)sched_getcpu() + 1, __ATOMIC_RELAXED);
+}
+
 static bool spin(const struct ap_doorbell *bell)
 {
-	u32 *cpu = &bell->head->cpu;
 	bool is_rung = false;
 
 	while (!is_rung && ap_now_ns() < bell->spin_until) {
-		__atomic_store_n(cpu, (u32)sched_getcpu() + 1, __ATOMIC_RELAXED);
+		say_cpu(bell);
 		for (unsigned int i = 0; i < SPIN_STRIDE && !is_rung; i++) {
-			is_rung = read_word(bell) != bell->seen;
+			is_rung = ap_doorbell_is_rung(bell);
 			__builtin_ia32_pause();
 		}
 	}
@@ -115,14 +121,21 @@ void ap_doorbell_wait(struct ap_doorbell *bell, int ms)
 					  .tv_nsec = (long)(ms % 1000) * 1000000 };
 	u32 *asleep = &bell->head->asleep;
 
-	if (ms > 0 && read_word(bell) == bell->seen && !spin(bell)) {
+	if (ms > 0 && !ap_doorbell_is_rung(bell) && !spin(bell)) {
 		/* the word is read once more by the kernel, after asleep can be seen */
 		__atomic_store_n(&bell->head->cpu, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
 		futex_wait(&bell->head->doorbell, bell->seen, &timeout);
 		__atomic_store_n(asleep, 0, __ATOMIC_SEQ_CST);
 	}
+	/* also where there was no time to look: who finds no CPU here sleeps, and costs a wake */
+	say_cpu(bell);
 	bell->seen = read_word(bell);
+}
+
+bool ap_doorbell_is_rung(const struct ap_doorbell *bell)
+{
+	return read_word(bell) != bell->seen;
 }
 
 bool ap_doorbell_has_news(const struct ap_doorbell *bell)

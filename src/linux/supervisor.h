@@ -109,6 +109,8 @@ AP_MUST_CHECK int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session 
 void ap_doorbell_stop(struct ap_doorbell *bell);
 /* Until somebody has rung since the last wait, or ms have passed. */
 void ap_doorbell_wait(struct ap_doorbell *bell, int ms);
+/* Somebody has since then. */
+bool ap_doorbell_is_rung(const struct ap_doorbell *bell);
 /* True once the epoll set has something; then it must be read, and resume called. */
 bool ap_doorbell_has_news(const struct ap_doorbell *bell);
 void ap_doorbell_resume(struct ap_doorbell *bell);

@@ -10,7 +10,7 @@
 #include "engine/sys.h"
 #include "service/sys.h"
 
-#define SPINS	     400 /* about as long as an answer takes when the supervisor is awake */
+#define SPINS	     1000 /* about what it costs us both if we sleep: an answer takes half of it */
 #define SLICE_NS     50000000
 #define SLICES_BRIEF 40
 #define CLOCK_THREAD 3 /* CLOCK_THREAD_CPUTIME_ID */
