@@ -239,11 +239,7 @@ void ap_event_reset(struct ap_event *e)
 	ap_event_changed(e);
 }
 
-/*
- * Nobody else is concerned: not a group, nor clones, nor who waits for a counter, nor readers of a
- * mapped page, nor records.
- */
-static bool is_simple(const struct ap_event *e)
+bool ap_event_is_simple(const struct ap_event *e)
 {
 	const u64 odd = AP_PERF_INHERIT | AP_PERF_PINNED | AP_PERF_EXCLUSIVE;
 
@@ -265,7 +261,7 @@ void ap_core_replay(struct ap_core *core, struct ap_event *e, u32 cmd, u64 raw, 
 				     .now = now > e->stamp ? now : e->stamp,
 				     .raw = raw > e->hw.start ? raw : e->hw.start };
 
-	if (!is_simple(e))
+	if (!ap_event_is_simple(e))
 		return;
 	core->at = &at;
 	if (cmd == AP_PERF_IOC_ENABLE)
@@ -317,7 +313,7 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->is_active = active;
 	out->nr_siblings = e->leader->nr_siblings;
 	out->is_error = e->state == AP_STATE_ERROR;
-	out->is_simple = is_simple(e);
+	out->is_simple = ap_event_is_simple(e);
 	out->may_lose = e->attr.sample_period || ap_event_tells(e);
 }
 

@@ -198,6 +198,11 @@ static inline bool ap_event_is_template(const struct ap_event *e)
 
 bool ap_event_on_cpu(const struct ap_event *e);
 bool ap_event_is_enabled(const struct ap_event *e);
+/*
+ * Nobody else is concerned by what is done to it: not a group, nor clones, nor who waits for a counter,
+ * nor readers of a mapped page, nor records.
+ */
+bool ap_event_is_simple(const struct ap_event *e);
 void ap_event_update(struct ap_event *e, u64 now);
 void ap_group_update(struct ap_event *leader, u64 now);
 /* What the event itself has counted, without clones. */

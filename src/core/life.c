@@ -304,10 +304,15 @@ void ap_event_drop_clones(struct ap_event *e)
 	}
 }
 
+/* What a simple event counts to its end nobody sees, and nobody else's times follow from it. */
 void ap_core_release(struct ap_core *core, struct ap_event *e)
 {
-	(void)core;
+	const struct ap_stamp at = { .event = e, .now = e->stamp, .raw = e->hw.start };
+
+	if (ap_event_is_simple(e))
+		core->at = &at;
 	ap_event_drop_clones(e);
 	ap_event_detach(e);
+	core->at = NULL;
 	ap_event_free(e);
 }

@@ -77,10 +77,7 @@ static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s
 	(void)fd;
 	if (host->token_event)
 		return host->token_event;
-	f = ap_host_file_find(host, host->token_inode);
-	if (f)
-		ap_host_sync_event(host, f->event);
-	f = ap_host_file_find(host, host->token_inode);
+	f = ap_host_file_named(host, host->token_inode);
 	return f ? f->event : NULL;
 }
 

@@ -62,6 +62,8 @@ void ap_host_adopt(struct ap_host *host);
 void ap_host_seg_ended(struct ap_host *host, u32 seg);
 /* A process or image has ended, and with it maybe descriptors. */
 void ap_host_files_ended(struct ap_host *host);
+/* One thing that could wait while somebody waited for an answer; false: there is none. */
+bool ap_host_settle(struct ap_host *host);
 /* The task is about to exec: its counts are complete, and nobody may have them afterwards. */
 void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot);
 void ap_host_exec_failed(struct ap_host *host, u32 seg, u32 slot);

@@ -14,6 +14,7 @@
 static void begin(struct ap_host *host, struct ap_event *leader)
 {
 	host->is_changed = true;
+	ap_host_settle_all(host);
 	host->token_event = leader;
 }
 

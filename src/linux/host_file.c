@@ -99,53 +99,14 @@ int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
 	return ref == -ENOENT ? -EBADF : ref;
 }
 
-/* Once, and after the command was started: its limit is its own. */
-static void raise_limit(struct ap_host *host)
+static void forget_closed(struct ap_host *host, struct ap_host_file *f)
 {
-	struct rlimit lim;
+	u32 i = 0;
 
-	if (host->has_raised)
-		return;
-	host->has_raised = true;
-	if (getrlimit(RLIMIT_NOFILE, &lim))
-		return;
-	lim.rlim_cur = lim.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &lim);
-}
-
-int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd, u64 inode,
-		      struct ap_host_file **out)
-{
-	struct ap_host_file *f, **bucket = &host->files[bucket_of(inode)];
-	struct stat st;
-	int ref;
-
-	raise_limit(host);
-	if (ap_host_file_find(host, inode))
-		return -EBADF;
-	ref = ap_host_fd_ref(host, t, fd);
-	if (ref < 0)
-		return ref == -EMFILE ? -ENFILE : ref;
-	f = calloc(1, sizeof(*f));
-	if (!f || fstat(ref, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode) {
-		free(f);
-		close(ref);
-		return f ? -EBADF : -ENOMEM;
-	}
-	f->inode = inode;
-	f->ref = ref;
-	f->pub = -1;
-	f->writer = -1;
-	f->next = *bucket;
-	*bucket = f;
-	f->after = host->all_files;
-	f->before = &host->all_files;
-	if (f->after)
-		f->after->before = &f->after;
-	host->all_files = f;
-	host->nfiles++;
-	*out = f;
-	return 0;
+	while (host->closed[i] != f)
+		i++;
+	host->closed[i] = host->closed[--host->nclosed];
+	f->is_closed = false;
 }
 
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
@@ -166,6 +127,8 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	*f->before = f->after;
 	if (f->after)
 		f->after->before = f->before;
+	if (f->is_closed)
+		forget_closed(host, f);
 	if (host->sweep == f)
 		host->sweep = f->after;
 	host->nfiles--;
@@ -213,6 +176,120 @@ void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f)
 {
 	if (!f->nmappers && !has_reader(host, f))
 		ap_host_file_free(host, f);
+}
+
+/* To ask takes as long as an open, so it is done between requests. */
+void ap_host_file_closed_in_place(struct ap_host *host, struct ap_host_file *f)
+{
+	if (f->is_closed)
+		return;
+	if (host->nclosed == AP_HOST_CLOSED_MAX) {
+		ap_host_file_check(host, f);
+		return;
+	}
+	f->is_closed = true;
+	host->closed[host->nclosed++] = f;
+}
+
+/* The task goes on meanwhile, unless others are concerned: then its log is to be read first. */
+static void settle(struct ap_host *host, struct ap_host_file *f)
+{
+	struct ap_event_public event;
+	u64 inode = f->inode;
+
+	forget_closed(host, f);
+	if (f->nmappers || !may_ask(f) || has_reader(host, f))
+		return;
+	ap_event_public(f->event, &event);
+	if (!event.is_simple)
+		ap_host_sync_event(host, f->event);
+	f = ap_host_file_find(host, inode);
+	if (f)
+		ap_host_file_free(host, f);
+}
+
+static void settle_one(struct ap_host *host)
+{
+	settle(host, host->closed[host->nclosed - 1]);
+}
+
+void ap_host_settle_all(struct ap_host *host)
+{
+	while (host->nclosed)
+		settle_one(host);
+}
+
+struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode)
+{
+	struct ap_host_file *f = ap_host_file_find(host, inode);
+
+	if (f)
+		ap_host_sync_event(host, f->event);
+	f = ap_host_file_find(host, inode);
+	if (f && f->is_closed)
+		settle(host, f);
+	return ap_host_file_find(host, inode);
+}
+
+/* Once, and after the command was started: its limit is its own. */
+static void raise_limit(struct ap_host *host)
+{
+	struct rlimit lim;
+
+	if (host->has_raised)
+		return;
+	host->has_raised = true;
+	if (getrlimit(RLIMIT_NOFILE, &lim))
+		return;
+	lim.rlim_cur = lim.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &lim);
+}
+
+int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd, u64 inode,
+		      struct ap_host_file **out)
+{
+	struct ap_host_file *f, **bucket = &host->files[bucket_of(inode)];
+	struct stat st;
+	int ref;
+
+	raise_limit(host);
+	if (ap_host_file_find(host, inode))
+		return -EBADF;
+	ref = ap_host_fd_ref(host, t, fd);
+	for (; ref == -EMFILE && host->nclosed; ref = ap_host_fd_ref(host, t, fd))
+		settle_one(host);
+	if (ref < 0)
+		return ref == -EMFILE ? -ENFILE : ref;
+	f = calloc(1, sizeof(*f));
+	if (!f || fstat(ref, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode) {
+		free(f);
+		close(ref);
+		return f ? -EBADF : -ENOMEM;
+	}
+	f->inode = inode;
+	f->ref = ref;
+	f->pub = -1;
+	f->writer = -1;
+	f->next = *bucket;
+	*bucket = f;
+	f->after = host->all_files;
+	f->before = &host->all_files;
+	if (f->after)
+		f->after->before = &f->after;
+	host->all_files = f;
+	host->nfiles++;
+	*out = f;
+	return 0;
+}
+
+bool ap_host_settle(struct ap_host *host)
+{
+	if (!host->nclosed)
+		return false;
+	host->epoch++;
+	settle_one(host);
+	ap_host_let_go(host);
+	return true;
 }
 
 void ap_host_files_fini(struct ap_host *host)

@@ -108,6 +108,7 @@ struct ap_host_file {
 	int ref;	  /* O_PATH: neither reader nor writer of the pipe */
 	int writer;	  /* of the pipe, while the event has a buffer; -1 none: POLLHUP */
 	bool is_readable; /* a byte says so */
+	bool is_closed;	  /* a descriptor was, and nobody has looked yet whether it was the last */
 	bool is_async;	  /* has O_ASYNC */
 	pid_t async_pid;  /* of the process that has set it */
 	s32 pub;	  /* index of struct ap_pub, -1 none */
@@ -128,6 +129,7 @@ struct ap_cgroup {
 	char path[AP_CGROUP_PATH]; /* as /proc/PID/cgroup has it */
 };
 
+#define AP_HOST_CLOSED_MAX  64U
 #define AP_HOST_PAGE_ORDERS 24
 struct ap_host_pages {
 	u8 *area; /* mapped as a whole on first use */
@@ -165,6 +167,8 @@ struct ap_host {
 	struct ap_host_file *all_files;
 	struct ap_host_file *sweep; /* next to be asked whether it is in use */
 	bool is_sweeping;
+	struct ap_host_file *closed[AP_HOST_CLOSED_MAX]; /* files with is_closed */
+	u32 nclosed;
 	int self_fds; /* /proc/self/fd; 0 not opened yet */
 	int fds;      /* /proc/PID/task/TID/fd of who opened last; 0 none */
 	pid_t fds_pid, fds_tid;
@@ -271,11 +275,16 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 AP_MUST_CHECK int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd,
 				    u64 inode, struct ap_host_file **out);
 struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
+/* Of a request: as it is after all that its task did in place. */
+struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
 /* After a sync: releases the event when nobody has a descriptor or mapping of it any more. */
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
 /* The same, where one was closed just now. */
 void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f);
+/* The same, when there is time for it (ap_host_settle): its end concerns nobody else. */
+void ap_host_settle_all(struct ap_host *host);
+void ap_host_file_closed_in_place(struct ap_host *host, struct ap_host_file *f);
 u64 ap_host_files_tick(struct ap_host *host, u64 now);
 /* A descriptor of the task by its number, O_PATH; -errno. */
 AP_MUST_CHECK int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd);

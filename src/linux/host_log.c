@@ -72,19 +72,20 @@ static void replay(struct ap_host *host, struct ap_host_task *t, const struct ap
 				   [AP_LOG_DISABLE] = AP_PERF_IOC_DISABLE,
 				   [AP_LOG_RESET] = AP_PERF_IOC_RESET };
 	struct ap_host_file *f = ap_host_file_find(host, entry->inode);
-	const u64 *now = ap_host_task_raw(host, t);
 	struct ap_event_public event;
+	const u64 *now;
 	u64 most = 0;
 
 	if (!f || !f->event || ap_event_task(f->event) != t->core)
 		return;
 	if (entry->op == AP_LOG_CLOSE) {
-		ap_host_file_check(host, f);
+		ap_host_file_closed_in_place(host, f);
 		return;
 	}
 	if (!entry->op || entry->op >= AP_ARRAY_SIZE(cmd))
 		return;
 	ap_event_public(f->event, &event);
+	now = ap_host_task_raw(host, t);
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		if (event.kinds & AP_KIND_BIT(k))
 			most += now[k];

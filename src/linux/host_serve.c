@@ -45,12 +45,7 @@ static s64 give(struct request *r, const void *data, u64 size)
 
 static struct ap_host_file *file_of(struct ap_host *host, const struct request *r)
 {
-	struct ap_host_file *f = ap_host_file_find(host, r->svc.arg[0]);
-
-	if (!f)
-		return NULL;
-	ap_host_sync_event(host, f->event);
-	return ap_host_file_find(host, r->svc.arg[0]);
+	return ap_host_file_named(host, r->svc.arg[0]);
 }
 
 static s64 serve_open(struct ap_host *host, struct request *r)
@@ -416,6 +411,17 @@ static bool answer(struct ap_svc *svc, const struct request *r, s64 ret)
 	return false;
 }
 
+/* Who wants to be alone on the PMU is not kept from it by what is closed. */
+static bool may_be_exclusive(const struct ap_svc *svc)
+{
+	struct ap_perf_attr attr;
+
+	if (svc->op != AP_SVC_OPEN)
+		return svc->op == AP_SVC_IOCTL || svc->op == AP_SVC_PRCTL;
+	memcpy(&attr, svc->data, sizeof(attr));
+	return attr.flags & AP_PERF_EXCLUSIVE;
+}
+
 static s64 serve_one(struct ap_host *host, struct request *r)
 {
 	struct ap_host_task *t = ap_host_task_at(host, r->seg, r->slot);
@@ -433,6 +439,8 @@ static s64 serve_one(struct ap_host *host, struct request *r)
 	if (r->svc.cpu_time)
 		t->time_at = host->epoch;
 	ap_host_sync(host, t);
+	if (host->nclosed && may_be_exclusive(&r->svc))
+		ap_host_settle_all(host);
 	if (r->svc.op != AP_SVC_READ_MORE) {
 		free(t->more);
 		t->more = NULL;

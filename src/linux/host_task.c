@@ -448,6 +448,7 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	end_others(host, t, pid);
 	host->epoch++;
 	ap_host_sync(host, t);
+	ap_host_settle_all(host);
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));

@@ -250,7 +250,7 @@ static void start_host(struct ap_supervisor *sv)
  */
 static void work(struct ap_supervisor *sv, int ms)
 {
-	bool in_time;
+	bool in_time, any;
 
 	if (!sv->bell.is_running) {
 		(void)take_events(sv, ms);
@@ -266,7 +266,12 @@ static void work(struct ap_supervisor *sv, int ms)
 	look_at_tracks(sv);
 	if (!(sv->ses.head->flags & AP_F_SERVE))
 		start_host(sv);
-	if (sv->host && ap_host_serve(sv->host, &in_time))
+	if (!sv->host)
+		return;
+	any = ap_host_serve(sv->host, &in_time);
+	while (!ap_doorbell_is_rung(&sv->bell) && ap_host_settle(sv->host))
+		;
+	if (any)
 		ap_doorbell_served(&sv->bell, in_time);
 }
 

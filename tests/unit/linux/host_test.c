@@ -187,6 +187,55 @@ static void what_was_done_in_place_comes_first(void)
 	EXPECT_U64(log_of(0)->done, 5);
 }
 
+/* Nobody waits for it, but whoever the event could keep from its counter. */
+static void a_close_in_place_is_seen_when_there_is_time(void)
+{
+	u64 inode;
+	int fd, other;
+
+	set_up();
+	inode = open_event(&fd, 0);
+	close(fd);
+	write_log(inode, AP_LOG_CLOSE, 0, 0);
+	open_event(&fd, 0);
+	EXPECT_U64(host->nfiles, 2);
+	EXPECT(ap_host_settle(host));
+	EXPECT_U64(host->nfiles, 1);
+	EXPECT(!ap_host_settle(host));
+	inode = svc_of(0)->arg[6];
+	other = dup(fd);
+	close(fd);
+	write_log(inode, AP_LOG_CLOSE, 0, 0);
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == 0);
+	EXPECT(ap_host_settle(host)); /* it was not the last one */
+	EXPECT_U64(host->nfiles, 1);
+	close(other);
+	write_log(inode, AP_LOG_CLOSE, 0, 0);
+	open_event(&fd, AP_PERF_EXCLUSIVE);
+	EXPECT_U64(host->nfiles, 1);
+	EXPECT(!ap_host_settle(host));
+}
+
+/* As many as are remembered; of more it is asked at once. */
+static void closes_in_place_do_not_pile_up(void)
+{
+	int fds[AP_HOST_CLOSED_MAX + 5];
+
+	set_up();
+	for (u32 i = 0; i < AP_ARRAY_SIZE(fds); i++) {
+		u64 inode = open_event(&fds[i], 0);
+
+		close(fds[i]);
+		write_log(inode, AP_LOG_CLOSE, 0, 0);
+	}
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == 0);
+	EXPECT_U64(host->nfiles, AP_HOST_CLOSED_MAX);
+	while (ap_host_settle(host))
+		;
+	EXPECT_U64(host->nfiles, 0);
+	EXPECT(!(slot_of(0)->orders & AP_ORDER_WATCHED));
+}
+
 static void a_scribbled_log_does_no_harm(void)
 {
 	u64 inode, v;
@@ -363,6 +412,8 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(counts_what_the_slot_gains),
 						 TAP(what_was_done_in_place_comes_first),
+						 TAP(a_close_in_place_is_seen_when_there_is_time),
+						 TAP(closes_in_place_do_not_pile_up),
 						 TAP(a_scribbled_log_does_no_harm),
 						 TAP(children_join_their_parent),
 						 TAP(the_killed_are_counted),
