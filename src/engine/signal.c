@@ -20,17 +20,59 @@ _Static_assert(sizeof(struct ap_thread) + TABLE_SIZE <= AP_T_SLOT_OFF,
 	(AP_SA_NOCLDSTOP | AP_SA_NOCLDWAIT | AP_SA_SIGINFO | AP_SA_EXPOSE_TAGBITS |                \
 	 AP_SA_RESTORER | AP_SA_ONSTACK | AP_SA_RESTART | AP_SA_NODEFER | AP_SA_RESETHAND)
 
-enum { SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK };
-
 #define CLONE_VM      0x100ULL
 #define CLONE_SIGHAND 0x800ULL
 #define CLONE_VFORK   0x4000ULL
 
 static u32 table_seq; /* odd while an entry is being written */
 
-static s64 kernel_mask(u32 how, const u64 *set, u64 *old)
+/*
+ * Where a filter of the program's may not know rt_sigprocmask, a fault of the engine's own asks the
+ * master handler, which finds the mask in the kernel's frame and changes it there: rt_sigreturn loads
+ * it, which a program with handlers needs as well.
+ */
+static void mask_by_fault(struct ap_thread *t, u32 how, u64 set, u64 *old)
 {
-	return ap_sys4(AP_NR_rt_sigprocmask, how, (u64)set, (u64)old, 8);
+	/* SIGILL itself is blocked in the kernel while one that was sent waits there */
+	u64 was = t->resent & AP_SIG_BIT(AP_SIGILL) ? ap_sig_mask_segv(how, set)
+						    : ap_sig_mask_ill(how, set);
+
+	if (old)
+		*old = was;
+}
+
+static void kernel_mask(struct ap_thread *t, u32 how, const u64 *set, u64 *old)
+{
+	if (ap_unlikely(ap_proc.seg->mute))
+		mask_by_fault(t, set ? how : AP_SIG_BLOCK, set ? *set : 0, old);
+	else
+		ap_sys4(AP_NR_rt_sigprocmask, how, (u64)set, (u64)old, 8);
+}
+
+bool ap_sig_change_mask(u32 sig, struct ap_ucontext *uc)
+{
+	u64 *greg = uc->mc.greg, pc = greg[AP_GREG_RIP], was = uc->sigmask, set;
+
+	if (!(sig == AP_SIGILL && pc == (u64)ap_sig_ill_insn) &&
+	    !(sig == AP_SIGSEGV && pc == (u64)ap_sig_segv_insn))
+		return false;
+	set = greg[AP_GREG_RSI];
+	if (greg[AP_GREG_RDI] == AP_SIG_BLOCK)
+		set |= was;
+	else if (greg[AP_GREG_RDI] == AP_SIG_UNBLOCK)
+		set = was & ~set;
+	uc->sigmask = set;
+	greg[AP_GREG_RAX] = was;
+	greg[AP_GREG_RIP] = (u64)ap_sig_mask_done;
+	return true;
+}
+
+void ap_sig_hold_all(struct ap_thread *t)
+{
+	/* by a fault not these: the next one could not be taken */
+	const u64 all = ap_proc.seg->mute ? AP_SIG_BUSY : ~0ULL;
+
+	kernel_mask(t, AP_SIG_SETMASK, &all, NULL);
 }
 
 static s64 kernel_action(u32 sig, const struct ap_sigaction *set, struct ap_sigaction *old)
@@ -171,7 +213,7 @@ u64 ap_sig_block_all(void)
 	u64 all = AP_SIG_BUSY, old;
 
 	t->sig_depth++;
-	kernel_mask(SIG_SETMASK, &all, &old);
+	kernel_mask(t, AP_SIG_SETMASK, &all, &old);
 	if (t->sig_depth == 1)
 		t->sig_outer = old;
 	return old;
@@ -187,11 +229,11 @@ void ap_sig_set_mask(u64 mask)
 	const u64 sync = AP_SIG_SYNC;
 
 	mask &= ~AP_SIG_SYNC;
-	kernel_mask(SIG_SETMASK, &mask, NULL);
+	kernel_mask(t, AP_SIG_SETMASK, &mask, NULL);
 	if (t->sig_depth == 0 || __atomic_sub_fetch(&t->sig_depth, 1, __ATOMIC_SEQ_CST) > 0)
 		return;
 	if (__atomic_exchange_n(&t->sig_dirty, 0, __ATOMIC_SEQ_CST))
-		kernel_mask(SIG_UNBLOCK, &sync, NULL);
+		kernel_mask(t, AP_SIG_UNBLOCK, &sync, NULL);
 }
 
 u64 ap_sig_program_mask(struct ap_thread *t)
@@ -203,7 +245,7 @@ u64 ap_sig_program_mask(struct ap_thread *t)
 	else if (t->sig_depth)
 		mask = t->sig_outer;
 	else
-		kernel_mask(SIG_BLOCK, NULL, &mask);
+		kernel_mask(t, AP_SIG_BLOCK, NULL, &mask);
 	return (mask & ~AP_SIG_SYNC) | t->virt_mask;
 }
 
@@ -219,13 +261,13 @@ s64 ap_sig_procmask(struct ap_thread *t, const u64 args[6])
 	if (args[1]) {
 		if (ap_safe_copy(&set, (const void *)args[1], sizeof(set)))
 			return -AP_EFAULT;
-		if (how == SIG_BLOCK)
+		if (how == AP_SIG_BLOCK)
 			t->virt_mask |= set & AP_SIG_SYNC;
-		else if (how == SIG_UNBLOCK)
+		else if (how == AP_SIG_UNBLOCK)
 			t->virt_mask &= ~set;
-		else if (how == SIG_SETMASK)
+		else if (how == AP_SIG_SETMASK)
 			t->virt_mask = set & AP_SIG_SYNC;
-		if (how != SIG_UNBLOCK)
+		if (how != AP_SIG_UNBLOCK)
 			set &= ~AP_SIG_SYNC;
 	}
 	r = ap_syscall_do(t, AP_NR_rt_sigprocmask, kargs);

@@ -48,9 +48,14 @@
 #define AP_SA_NODEFER	     0x40000000ULL
 #define AP_SA_RESETHAND	     0x80000000ULL
 
+enum { AP_SIG_BLOCK, AP_SIG_UNBLOCK, AP_SIG_SETMASK };
+
 #define AP_SS_ONSTACK	 1U
 #define AP_SS_DISABLE	 2U
 #define AP_SS_AUTODISARM (1U << 31)
+
+#define AP_PEND_RAISED 1
+#define AP_PEND_FORCED 2
 
 #define AP_SI_USER     0
 #define AP_SI_TKILL    (-6)
@@ -66,6 +71,7 @@
 /* Index into struct ap_sigcontext.greg. */
 enum ap_greg {
 	AP_GREG_RDI = 8,
+	AP_GREG_RSI = 9,
 	AP_GREG_RAX = 13,
 	AP_GREG_RSP = 15,
 	AP_GREG_RIP = 16,
@@ -116,6 +122,9 @@ void ap_sig_lookup(struct ap_thread *t, u32 sig, struct ap_sigaction *out);
 /* SA_RESETHAND: back to the default, unless it was changed since it was read. */
 void ap_sig_reset(struct ap_thread *t, u32 sig, const struct ap_sigaction *was);
 bool ap_sig_dumps_core(u32 sig);
+/* In the master handler: the fault asked for a change of the mask, which is done. */
+bool ap_sig_change_mask(u32 sig, struct ap_ucontext *uc);
+void ap_sig_hold_all(struct ap_thread *t); /* for good */
 /* signal_stack.c: the emulated alternate stack */
 bool ap_sig_on_altstack(const struct ap_thread *t, u64 sp);
 s64 ap_sig_altstack_set(struct ap_thread *t, const struct ap_altstack *ss, u64 sp);
@@ -145,6 +154,10 @@ AP_NORETURN void ap_sig_enter_native(struct ap_thread *t, u64 mask);
 
 /* signal_gate.S */
 extern const u8 ap_sig_restorer[], ap_sig_landing[];
+extern const u8 ap_sig_ill_insn[], ap_sig_segv_insn[], ap_sig_mask_done[];
+/* Faults that ap_sig_change_mask answers with what the mask was. */
+u64 ap_sig_mask_ill(u32 how, u64 set);
+u64 ap_sig_mask_segv(u32 how, u64 set);
 extern const u8 ap_sig_smc_entry[], ap_sig_bug_entry[];
 extern const u8 ap_sig_guard_start[], ap_sig_guard_end[], ap_sig_guard_fixup[];
 AP_NORETURN void ap_sig_do_return(struct ap_ucontext *uc);

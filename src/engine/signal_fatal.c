@@ -8,20 +8,30 @@
  */
 #include "engine/signal.h"
 
-#define CS_USER	    0x33
-#define SS_USER	    0x2b
-#define ARCH_SET_GS 0x1001
+#define CS_USER		0x33
+#define SS_USER		0x2b
+#define SYSCALL_LEN	2
+#define ARCH_SET_GS	0x1001
+#define HWCAP2_FSGSBASE 2
 
 /* The context is built at the cold end of the engine's stack. */
 #define UC_OFF 64
 #define FP_OFF 512
 
+static void set_gs(u64 base)
+{
+	if (ap_proc.boot->hwcap2 & HWCAP2_FSGSBASE)
+		__asm__ volatile("wrgsbase %0" : : "r"(base) : "memory");
+	else
+		ap_sys2(AP_NR_arch_prctl, ARCH_SET_GS, base);
+}
+
 void ap_sig_enter_native(struct ap_thread *t, u64 mask)
 {
 	struct ap_ucontext *uc = (struct ap_ucontext *)((char *)t + AP_T_STACK_OFF + UC_OFF);
-	const u64 fp = (u64)t + AP_T_STACK_OFF + FP_OFF, all = ~0ULL;
+	const u64 fp = (u64)t + AP_T_STACK_OFF + FP_OFF;
 
-	ap_sys4(AP_NR_rt_sigprocmask, 2, (u64)&all, 0, 8);
+	ap_sig_hold_all(t);
 	memset(uc, 0, sizeof(*uc));
 	uc->flags = AP_UC_SIGCONTEXT_SS | AP_UC_STRICT_RESTORE_SS;
 	if (ap_fp_has_xsave())
@@ -33,8 +43,35 @@ void ap_sig_enter_native(struct ap_thread *t, u64 mask)
 	uc->sigmask = mask;
 	if (ap_fp_size() < AP_T_STACK_SIZE / 2 && ap_fp_save(fp) == 0)
 		uc->mc.fpstate = fp;
-	ap_sys2(AP_NR_arch_prctl, ARCH_SET_GS, t->app_gs_base);
+	set_gs(t->app_gs_base);
 	ap_sig_do_return(uc);
+}
+
+/*
+ * In a process with a filter of system calls: the instruction that raised the signal is executed again,
+ * natively and with the signal blocked, which is the kernel's reason to kill.  What was not raised by
+ * an instruction that can be executed again is left to the calls below.
+ */
+static bool can_raise_again(struct ap_thread *t)
+{
+	const struct ap_siginfo *info = (const struct ap_siginfo *)t->pend_info;
+
+	if (!ap_proc.seg->mute || t->pend_sync != AP_PEND_RAISED)
+		return false;
+	switch (t->pend_sig) {
+	case AP_SIGILL:
+	case AP_SIGBUS:
+	case AP_SIGFPE:
+	case AP_SIGSEGV:
+		return true;
+	case AP_SIGSYS:
+		if (info->code != AP_SYS_SECCOMP)
+			return false;
+		t->regs.rip -= SYSCALL_LEN; /* rax is the number still */
+		return true;
+	default:
+		return false;
+	}
 }
 
 /*
@@ -44,11 +81,15 @@ void ap_sig_enter_native(struct ap_thread *t, u64 mask)
 void ap_sig_die(struct ap_thread *t)
 {
 	const struct ap_sigaction dfl = { .handler = AP_SIG_DFL };
-	const u64 all = ~0ULL, bit = AP_SIG_BIT(t->pend_sig);
+	const u64 bit = AP_SIG_BIT(t->pend_sig);
 	struct ap_siginfo *info = (struct ap_siginfo *)t->pend_info;
-	u64 pid = (u64)ap_sys0(AP_NR_getpid), tid = (u64)ap_sys0(AP_NR_gettid);
+	u64 pid, tid;
 
-	ap_sys4(AP_NR_rt_sigprocmask, 2, (u64)&all, 0, 8);
+	if (can_raise_again(t))
+		ap_sig_enter_native(t, ~0ULL);
+	pid = (u64)ap_sys0(AP_NR_getpid);
+	tid = (u64)ap_sys0(AP_NR_gettid);
+	ap_sig_hold_all(t);
 	ap_sys4(AP_NR_rt_sigaction, t->pend_sig, (u64)&dfl, 0, 8);
 	if (pid != 1 && ap_sys4(AP_NR_rt_tgsigqueueinfo, pid, tid, t->pend_sig, (u64)info) < 0)
 		ap_sys3(AP_NR_tgkill, pid, tid, t->pend_sig);
@@ -57,10 +98,9 @@ void ap_sig_die(struct ap_thread *t)
 
 void ap_sig_go_native(struct ap_thread *t)
 {
-	const u64 all = ~0ULL;
 	u64 mask = ap_sig_program_mask(t);
 
-	ap_sys4(AP_NR_rt_sigprocmask, 2, (u64)&all, 0, 8);
+	ap_sig_hold_all(t);
 	if (t->pending)
 		ap_sig_put_back(t->pend_sig, (const struct ap_siginfo *)t->pend_info);
 	ap_sys2(AP_NR_sigaltstack, (u64)&t->altstack, 0);

@@ -144,7 +144,7 @@ static void force(struct ap_thread *t, u32 sig)
 	info->signo = (s32)sig;
 	info->code = AP_SI_KERNEL;
 	t->pend_sig = sig;
-	t->pend_sync = true;
+	t->pend_sync = AP_PEND_FORCED;
 	t->pend_temp = false;
 }
 

@@ -45,6 +45,16 @@ func ap_sig_bug_entry
 	call ap_sig_resume_bug
 	ud2
 
+/* u64 ap_sig_mask_ill(how, set), ap_sig_mask_segv(how, set): ap_sig_change_mask makes them return */
+func ap_sig_mask_ill
+func ap_sig_ill_insn
+	ud2
+func ap_sig_mask_segv
+func ap_sig_segv_insn
+	hlt
+func ap_sig_mask_done
+	ret
+
 /* Instructions that may fault on the program's memory: then they return -EFAULT. */
 func ap_sig_guard_start
 

@@ -78,7 +78,7 @@ static void take(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 {
 	t->pend_sig = sig;
 	t->resent &= ~AP_SIG_BIT(sig);
-	t->pend_sync = false;
+	t->pend_sync = 0;
 	t->pend_mask = uc->sigmask;
 	t->pend_temp = false;
 	memcpy(t->pend_info, info, sizeof(*info));
@@ -95,7 +95,7 @@ static void make_sync(struct ap_thread *t, const struct ap_ucontext *uc)
 {
 	struct ap_siginfo *info = (struct ap_siginfo *)t->pend_info;
 
-	t->pend_sync = true;
+	t->pend_sync = AP_PEND_RAISED;
 	t->fault_err = uc->mc.err;
 	t->fault_trapno = uc->mc.trapno;
 	t->fault_cr2 = uc->mc.cr2;
@@ -404,7 +404,7 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		return;
 	}
 	take(t, sig, info, uc);
-	t->pend_sync = sig == AP_SIGSYS && info->code == AP_SYS_SECCOMP;
+	t->pend_sync = sig == AP_SIGSYS && info->code == AP_SYS_SECCOMP ? AP_PEND_RAISED : 0;
 	at_syscall(t, uc);
 	set_pending(t);
 	if (within(pc, ap_gate_enter_start, ap_gate_enter_end))
@@ -459,6 +459,8 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	/* The kernel leaves AC as the program has it; our accesses may be unaligned. */
 	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
+	if (ap_unlikely(ap_sig_change_mask(sig, uc)))
+		return;
 	if (ap_unlikely(is_nudge(sig, info))) {
 		nudged(t, uc);
 		return;

@@ -196,7 +196,10 @@ void ap_thread_fini_slot(struct ap_thread *t)
 		fold(slot, seg_at(t->slot_index / AP_SLOT_MAX), t->slot_index % AP_SLOT_MAX);
 	/* All of it reads as zero from here on, and AP_SLOT_FREE is zero. */
 	__atomic_store_n(&slot->state, AP_SLOT_FREE, __ATOMIC_RELEASE);
-	ap_sys3(AP_NR_madvise, (u64)slot, AP_SLOT_SIZE, MADV_REMOVE);
+	if (ap_proc.seg->mute) /* the program's filter may not know the call */
+		memset(slot, 0, AP_SLOT_SIZE);
+	else
+		ap_sys3(AP_NR_madvise, (u64)slot, AP_SLOT_SIZE, MADV_REMOVE);
 }
 
 int ap_slot_fork_child(struct ap_thread *t)

@@ -120,6 +120,8 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		return ap_call_arch_prctl(t, c);
 	case AP_NR_prctl:
 		return ap_call_prctl(t, c);
+	case AP_NR_seccomp:
+		return ap_call_seccomp(t, c);
 	case AP_NR_set_robust_list:
 	case AP_NR_get_robust_list:
 		return ap_call_robust(t, c);

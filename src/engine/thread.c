@@ -201,7 +201,8 @@ void ap_thread_retire(struct ap_thread *t)
 {
 	struct ap_thread *old;
 
-	while (nretired >= RETIRED_MAX && (old = take_retired(0)))
+	/* under a filter all of them: it may know none of the calls */
+	while (nretired >= RETIRED_MAX && !ap_proc.seg->mute && (old = take_retired(0)))
 		ap_thread_free(old);
 	t->next = retired;
 	__atomic_store_n(&retired, t, __ATOMIC_RELEASE);

@@ -122,7 +122,7 @@ struct ap_thread {
 	u32 stepping; /* TF is set by the engine: going to the next clean boundary */
 	u8 pend_info[128];
 	u32 pend_temp; /* it ended a sigsuspend-like call: syscall_mask is the mask still */
-	u32 pend_sync; /* raised by the program's instruction at regs.rip */
+	u32 pend_sync; /* raised by the program: AP_PEND_RAISED by the instruction at regs.rip, or _FORCED */
 	u32 sig_depth; /* of ap_sig_block_all sections */
 	u64 sig_outer; /* mask around the outermost section */
 	u32 sig_dirty; /* a synchronous signal was sent meanwhile and is blocked in the kernel */

@@ -113,6 +113,8 @@ struct ap_unit *ap_unit_for(u64 pc)
 {
 	struct ap_unit *u = with_room(pc, true);
 
+	if (!u && ap_proc.seg->mute) /* the program's filter may not know how memory is had */
+		u = with_room(pc, false);
 	if (!u) {
 		if (ap_units_full())
 			ap_cache_flush();

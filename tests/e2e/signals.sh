@@ -43,6 +43,9 @@ done
 for mode in strict narrow tsync notify; do
 	compare "filters of system calls: $mode" "$PROGRAMS/seccomp_modes" $mode
 done
+for mode in sent fault strict ends threads; do
+	compare "handlers under a filter: $mode" "$PROGRAMS/seccomp_handlers" $mode
+done
 compare "a storm of signals" "$PROGRAMS/sig_storm" 1
 
 # exact NAME PERIOD HALVINGS OPTION...: a signal costs 4 instructions, one of them a return, one a
