@@ -64,6 +64,8 @@
 #define AP_NR_rt_sigtimedwait	128
 #define AP_NR_rt_sigqueueinfo	129
 #define AP_NR_rt_sigsuspend	130
+#define AP_NR_getpgid		121
+#define AP_NR_getsid		124
 #define AP_NR_personality	135
 #define AP_NR_statfs		137
 #define AP_NR_fstatfs		138
@@ -129,6 +131,7 @@
 #define AP_NR_pkey_mprotect	329
 #define AP_NR_statx		332
 #define AP_NR_io_pgetevents	333
+#define AP_NR_pidfd_send_signal 424
 #define AP_NR_io_uring_enter	426
 #define AP_NR_close_range	436
 #define AP_NR_openat2		437
@@ -143,10 +146,11 @@
 #define AP_AT_EACCESS	       0x200
 #define AP_AT_EMPTY_PATH       0x1000
 
-#define AP_O_CLOEXEC  02000000
-#define AP_O_PATH     010000000
-#define AP_O_NONBLOCK 04000
-#define AP_O_NOCTTY   0400
+#define AP_O_CLOEXEC   02000000
+#define AP_O_DIRECTORY 0200000
+#define AP_O_PATH      010000000
+#define AP_O_NONBLOCK  04000
+#define AP_O_NOCTTY    0400
 
 #define AP_F_DUPFD	   0
 #define AP_F_GETFD	   1

@@ -172,6 +172,8 @@ static bool deliver(struct ap_thread *t)
 	u64 bit = AP_SIG_BIT(t->pend_sig);
 	struct ap_sigaction a;
 
+	if (t->pend_sync && ap_trace_is_on())
+		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	ap_sig_lookup(t, t->pend_sig, &a);
 	if (t->pend_sync && (a.handler <= AP_SIG_IGN || (mask & bit)))
 		ap_sig_die(t);
@@ -193,8 +195,11 @@ static bool deliver(struct ap_thread *t)
 		bool again = t->pend_sig == AP_SIGSEGV;
 
 		force(t, AP_SIGSEGV);
-		if (again)
+		if (again) {
+			if (ap_trace_is_on())
+				ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
 			ap_sig_die(t);
+		}
 		return false;
 	}
 	finish(t, base | a.mask | (a.flags & AP_SA_NODEFER ? 0 : bit));
@@ -250,6 +255,8 @@ void ap_signal_perf_trap(struct ap_thread *t, const struct ap_service_trap *trap
 	u32 tail[2] = { trap->type, t->virt_mask & bit ? TRAP_PERF_ASYNC : 0 };
 	u64 mask;
 
+	if (ap_trace_is_on())
+		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	memcpy(info.rest, &trap->data, 8);
 	memcpy(info.rest + 8, tail, sizeof(tail));
 	if (t->virt_mask & bit || (t->pending && (t->pend_sync || t->pend_temp))) {

@@ -125,6 +125,13 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_set_robust_list:
 	case AP_NR_get_robust_list:
 		return ap_call_robust(t, c);
+	case AP_NR_kill:
+	case AP_NR_tkill:
+	case AP_NR_tgkill:
+	case AP_NR_rt_sigqueueinfo:
+	case AP_NR_rt_tgsigqueueinfo:
+	case AP_NR_pidfd_send_signal:
+		return ap_call_send(t, c);
 	case AP_NR_ptrace:
 	case AP_NR_process_vm_writev:
 		return ap_call_poke(t, c);

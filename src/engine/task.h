@@ -43,6 +43,9 @@ s64 ap_call_poke(struct ap_thread *t, struct ap_call *c);
  */
 AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
 
+/* send.c: calls that send signals */
+s64 ap_call_send(struct ap_thread *t, struct ap_call *c);
+
 /* sys_wait.c: calls that wait with a signal mask of their own */
 s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
 

@@ -6,9 +6,13 @@
  * are those of a session.
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -24,6 +28,7 @@ static const struct {
 	{ "enter", "raw_syscalls/sys_enter", 1 },
 	{ "exit", "raw_syscalls/sys_exit", 2 },
 	{ "deliver", "signal/signal_deliver", 4 },
+	{ "generate", "signal/signal_generate", 3 },
 	{ "fork", "sched/sched_process_fork", 5 },
 	{ "exec", "sched/sched_process_exec", 6 },
 	{ "end", "sched/sched_process_exit", 7 },
@@ -58,6 +63,19 @@ static long call(long nr, long a, long b, long c)
 	long ret = nr;
 
 	__asm__ volatile("syscall" : "+a"(ret) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return ret;
+}
+
+static long call4(long nr, long a, long b, long c, long d)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = 0;
+	long ret = nr;
+
+	__asm__ volatile("syscall"
+			 : "+a"(ret)
+			 : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
 	return ret;
 }
 
@@ -249,6 +267,108 @@ static void faults(void)
 	__asm__ volatile("movl $0, 0");
 }
 
+static void illegal(void)
+{
+	__asm__ volatile("ud2");
+}
+
+/* The second handler's frame has no stack. */
+static void has_no_stack(void)
+{
+	long pid = call(SYS_getpid, 0, 0, 0);
+
+	call(SYS_kill, pid, SIGUSR1, 0);
+	__asm__ volatile("mov $8, %%rsp; syscall; ud2" ::"a"(SYS_kill), "D"(pid), "S"(SIGUSR1)
+			 : "rcx", "r11", "memory");
+}
+
+static void is_refused_a_call(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpgrp, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0);
+	call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&prog);
+	/* sends with the filter in place as well */
+	call(SYS_kill, call(SYS_getpid, 0, 0, 0), SIGUSR1, 0);
+	call(SYS_getpgrp, 0, 0, 0);
+}
+
+/* By each call, to who is there and who is not; 0 is none. */
+static void sends(void)
+{
+	long pid = call(SYS_getpid, 0, 0, 0), fd = call(SYS_pidfd_open, pid, 0, 0);
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = SIGWINCH;
+	info.si_code = SI_QUEUE;
+	call(SYS_kill, pid, SIGWINCH, 0);
+	call(SYS_kill, pid, 0, 0);
+	call(SYS_kill, pid, 99, 0);
+	call(SYS_kill, 0x3ffffffe, SIGWINCH, 0);
+	call(SYS_tkill, pid, SIGWINCH, 0);
+	call(SYS_tgkill, pid, pid, SIGWINCH);
+	call(SYS_tgkill, 1, pid, SIGWINCH);
+	call(SYS_tgkill, pid, pid, 0);
+	call(SYS_rt_sigqueueinfo, pid, SIGWINCH, (long)&info);
+	call(SYS_rt_sigqueueinfo, pid, SIGWINCH, 8);
+	call4(SYS_rt_tgsigqueueinfo, pid, pid, SIGWINCH, (long)&info);
+	call4(SYS_pidfd_send_signal, fd, SIGWINCH, 0, 0);
+	call4(SYS_pidfd_send_signal, -1, SIGWINCH, 0, 0);
+}
+
+/* A signal that is queued says so by EAGAIN where the queue is full: it was tried. */
+static void fills_the_queue(void)
+{
+	const struct rlimit two = { 2, 2 };
+	const uint64_t block = 1ULL << (SIGRTMIN - 1);
+	long pid = call(SYS_getpid, 0, 0, 0);
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = SIGRTMIN;
+	info.si_code = SI_QUEUE;
+	call(SYS_setrlimit, RLIMIT_SIGPENDING, (long)&two, 0);
+	call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&block, 0, 8);
+	for (int i = 0; i < 5; i++)
+		call(SYS_rt_sigqueueinfo, pid, SIGRTMIN, (long)&info);
+}
+
+/* To its group, of three processes of which one is a zombie. */
+static void signals_its_group(void)
+{
+	long pid[2];
+
+	call(SYS_setpgid, 0, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = call(SYS_fork, 0, 0, 0);
+		if (!pid[i]) {
+			if (i)
+				reads();
+			call(SYS_exit_group, 0, 0, 0);
+		}
+	}
+	call4(SYS_waitid, P_PID, pid[0], 0, WEXITED | WNOWAIT);
+	call(SYS_kill, 0, SIGWINCH, 0);
+	call(SYS_kill, -call(SYS_getpid, 0, 0, 0), SIGWINCH, 0);
+	call(SYS_kill, -0x3ffffffe, SIGWINCH, 0);
+	call(SYS_kill, 0, 0, 0);
+	call(SYS_write, gate2[1], (long)"", 1);
+	call(SYS_wait4, pid[0], 0, 0);
+	call(SYS_wait4, pid[1], 0, 0);
+}
+
+static void kills_itself(void)
+{
+	call(SYS_kill, call(SYS_getpid, 0, 0, 0), SIGKILL, 0);
+}
+
 static void executes_at(const char *how)
 {
 	const char *argv[] = { self_path, how, NULL };
@@ -345,7 +465,7 @@ static const struct test {
 	{ "failing clones", fails_to_clone, nothing, false,
 	  "enter=3 exit=3 end=1 <read=1 >clone=2 <clone=2 >exit_group=1" },
 	{ "handlers", signals_itself, nothing, false,
-	  "enter=10 exit=10 deliver=4 end=1 <read=1 >rt_sigreturn=4 >exit_group=1" },
+	  "enter=10 exit=10 deliver=4 generate=4 end=1 <read=1 >rt_sigreturn=4 >exit_group=1" },
 	{ "a call that ends with EINTR", pauses, usr1_in_pause, false,
 	  "enter=3 exit=3 deliver=1 end=1 <read=1 >pause=1 <pause=1 >rt_sigreturn=1 "
 	  ">exit_group=1" },
@@ -359,7 +479,21 @@ static const struct test {
 	{ "exit_group with a thread in a call", has_waiting_thread, let_leader_go, false,
 	  "enter=4 exit=5 deliver=1 fork=1 end=2 >read=1 <read=2 >pause=1 <pause=1 >clone=1 "
 	  "<clone=2 >exit_group=1" },
-	{ "death by a fault", faults, nothing, false, "exit=1 deliver=1 end=1 <read=1" },
+	{ "death by a fault", faults, nothing, false, "exit=1 deliver=1 generate=1 end=1 <read=1" },
+	{ "death by an illegal instruction", illegal, nothing, false,
+	  "exit=1 deliver=1 generate=1 end=1 <read=1" },
+	{ "a handler without a stack", has_no_stack, nothing, false,
+	  "enter=4 exit=5 deliver=3 generate=3 end=1 <read=1 >rt_sigreturn=1" },
+	{ "SIGSYS of a filter", is_refused_a_call, nothing, true,
+	  "deliver=2 generate=2 end=1 <read=1 >rt_sigreturn=1" },
+	{ "calls that send", sends, nothing, false,
+	  "enter=16 exit=16 generate=6 end=1 <read=1 >exit_group=1" },
+	{ "a queue that is full", fills_the_queue, nothing, false,
+	  "enter=9 exit=9 generate=5 end=1 <read=1 >exit_group=1" },
+	{ "a group of processes", signals_its_group, nothing, true,
+	  "generate=6 fork=2 end=3 >read=1 <read=2 >fork=2 <fork=4 >exit_group=3" },
+	{ "SIGKILL to oneself", kills_itself, nothing, false,
+	  "enter=2 exit=3 deliver=1 generate=1 end=1 <read=1" },
 	{ "exec", executes, nothing, true,
 	  "exec=1 end=1 >getppid=5 <getppid=5 <read=1 >execve=2 <execve=2 >exit_group=1" },
 	{ "exec by a thread", leader_waits, let_thread_go, true,
@@ -377,6 +511,7 @@ static void child(const struct test *test)
 {
 	char c;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	call(SYS_read, gate[0], (long)&c, 1);
 	test->act();
 	call(SYS_exit_group, 0, 0, 0);
@@ -422,7 +557,7 @@ static void try(const struct test *test)
 static void oneself(void)
 {
 	int enter = open_point(0, 0, true, false), exit = open_point(1, 0, true, false);
-	int user = open_point(0, 0, false, true), asked = open_point(6, 0, false, true);
+	int user = open_point(0, 0, false, true), asked = open_point(7, 0, false, true);
 	uint64_t n;
 
 	call(SYS_ioctl, enter, PERF_EVENT_IOC_ENABLE, 0);
