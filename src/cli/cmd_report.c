@@ -14,6 +14,7 @@
 #include "profile/describe.h"
 #include "profile/hist.h"
 #include "profile/hist_opts.h"
+#include "profile/inventory.h"
 
 #define COMMAND "anyperf report"
 
@@ -21,8 +22,11 @@ struct report_args {
 	const char *input, *sort, *fields, *separator, *symfs, *kallsyms;
 	bool stdio, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
+	bool group, no_group, branches, no_branches, callees, known_only;
+	bool stats, tasks, mmaps;
 	unsigned int max_stack;
 	struct ap_hist_opts hist;
+	struct ap_filter filter;
 	bool order_set;
 };
 
@@ -48,13 +52,86 @@ static int opt_percent_limit(void *args, const char *value, char *why)
 	return 0;
 }
 
+static int opt_percentage(void *args, const char *value, char *why)
+{
+	struct report_args *a = args;
+
+	a->hist.relative = !strcmp(value, "relative");
+	if (a->hist.relative || !strcmp(value, "absolute"))
+		return 0;
+	snprintf(why, AP_OPT_WHY, "is relative or absolute");
+	return -EINVAL;
+}
+
+static int opt_widths(void *args, const char *value, char *why)
+{
+	struct report_args *a = args;
+
+	if (!ap_hist_opts_widths(&a->hist, value))
+		return 0;
+	snprintf(why, AP_OPT_WHY, "needs widths of columns like 8,20,40");
+	return -EINVAL;
+}
+
+static int opt_quantum(void *args, const char *value, char *why)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+	struct report_args *a = args;
+	char *end;
+	double v = strtod(value, &end);
+	size_t i;
+
+	for (i = 0; i < AP_ARRAY_SIZE(units); i++) {
+		if (end != value && !strcmp(end, units[i].unit) && v * units[i].ns >= 1 &&
+		    v * units[i].ns < 1e18) {
+			a->hist.quantum = (u64)(v * units[i].ns);
+			return 0;
+		}
+	}
+	snprintf(why, AP_OPT_WHY, "needs a time like 100ms");
+	return -EINVAL;
+}
+
 #define AT(field) offsetof(struct report_args, field)
 static const struct ap_opt report_opts[] = {
 	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
 	  "what to read (perf.data; - is standard input)", false },
 	{ 0, "stdio", AP_OPT_FLAG, AT(stdio), NULL, NULL, "print to standard output", false },
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
-	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile", false },
+	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time addr weight "
+	  "local_weight symbol_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
+	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; +key adds",
+	  false },
+	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
+	{ 'd', "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files",
+	  false },
+	{ 'S', "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions",
+	  false },
+	{ 0, "symbol-filter", AP_OPT_STR, AT(filter.symbol_part), NULL, "text",
+	  "only functions with this in their name", false },
+	{ 0, "pid", AP_OPT_STR, AT(filter.pids), NULL, "pids", "only these processes", false },
+	{ 0, "tid", AP_OPT_STR, AT(filter.tids), NULL, "tids", "only these threads", false },
+	{ 'C', "cpu", AP_OPT_STR, AT(filter.cpus), NULL, "list", "only these CPUs (0,2-4)", false },
+	{ 0, "time", AP_OPT_STR, AT(filter.time), NULL, "span",
+	  "only from start,stop (seconds, either may be missing); 10%-20%, 10%/2: parts of the whole",
+	  false },
+	{ 0, "percentage", AP_OPT_CALL, 0, opt_percentage, "how",
+	  "of what filters show (relative) or of all (absolute, the default)", false },
+	{ 'U', "hide-unresolved", AP_OPT_FLAG, AT(known_only), NULL, NULL,
+	  "leave out addresses without a symbol", false },
+	{ 0, "time-quantum", AP_OPT_CALL, 0, opt_quantum, "time",
+	  "how far times as keys (-s time) are rounded down (100ms)", false },
+	{ 0, "group", AP_OPT_FLAG, AT(group), NULL, NULL,
+	  "all events side by side (groups of the file are, in any case)", false },
+	{ 0, "no-group", AP_OPT_FLAG, AT(no_group), NULL, NULL, "each event of a group by itself",
+	  false },
+	{ 'b', "branch-stack", AP_OPT_FLAG, AT(branches), NULL, NULL,
+	  "count branches, not samples (so it is where samples have branches)", false },
+	{ 0, "no-branch-stack", AP_OPT_FLAG, AT(no_branches), NULL, NULL,
+	  "count samples, also where they have branches", false },
 	{ 'F', "fields", AP_OPT_STR, AT(fields), NULL, "columns",
 	  "show these: overhead overhead_children overhead_us overhead_sys sample period, keys",
 	  false },
@@ -63,7 +140,9 @@ static const struct ap_opt report_opts[] = {
 	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL,
 	  "count where samples were alone", false },
 	{ 'g', "call-graph", AP_OPT_NEXT, 0, opt_graph, "how",
-	  "call trees: graph|fractal|none, least percent, branches, caller|callee, percent|period|count",
+	  "call trees: graph|fractal|flat|folded|none, least percent, branches, caller|callee, percent|period|count",
+	  false },
+	{ 'G', "inverted", AP_OPT_FLAG, AT(callees), NULL, NULL, "call trees from the caller down",
 	  false },
 	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
 	  "leave out entries below", false },
@@ -73,8 +152,15 @@ static const struct ap_opt report_opts[] = {
 	  false },
 	{ 0, "showcpuutilization", AP_OPT_FLAG, AT(utilization), NULL, NULL,
 	  "split overhead into system and user", false },
+	{ 'w', "column-widths", AP_OPT_CALL, 0, opt_widths, "widths",
+	  "these widths of columns, from the left (8,20,40)", false },
 	{ 't', "field-separator", AP_OPT_STR, AT(separator), NULL, "sep",
 	  "between columns, without padding", false },
+	{ 0, "stats", AP_OPT_FLAG, AT(stats), NULL, NULL, "only how many records of each kind",
+	  false },
+	{ 0, "tasks", AP_OPT_FLAG, AT(tasks), NULL, NULL, "only which tasks there were", false },
+	{ 0, "mmaps", AP_OPT_FLAG, AT(mmaps), NULL, NULL, "only tasks and what they had mapped",
+	  false },
 	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
 	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
 	  false },
@@ -93,18 +179,26 @@ static const struct ap_opt report_opts[] = {
 
 static const struct ap_opt_spec report_spec = { COMMAND, "[options]", report_opts };
 
-/* Columns and order of lines: needs to know whether there are callchains. */
-static int choose_columns(struct report_args *a, bool chains)
+/* Columns and order of lines: needs to know whether there are callchains and branches. */
+static int choose_columns(struct report_args *a, bool chains, bool branches)
 {
 	struct ap_hist_opts *h = &a->hist;
 	char why[AP_OPT_WHY];
 
+	h->branches = branches && !a->no_branches;
+	chains &= !h->branches;
+	h->filter = &a->filter;
+	h->known_only = a->known_only;
 	h->children = chains && !a->no_children;
+	if (a->callees) {
+		h->order = AP_CALLER;
+		a->order_set = true;
+	}
 	if (!chains)
 		h->chain = AP_CHAIN_NONE;
 	if (h->children && !a->order_set)
 		h->order = AP_CALLER;
-	h->full_paths = a->verbose;
+	h->full_paths = a->verbose && !a->quiet;
 	h->no_header = a->quiet;
 	h->separator = a->separator;
 	h->inlines = a->inlines;
@@ -119,23 +213,58 @@ static int choose_columns(struct report_args *a, bool chains)
 	return 0;
 }
 
-static bool has_chains(const struct ap_data *d)
+static bool any_has(const struct ap_data *d, u64 sample_type)
 {
 	u32 i;
 
 	for (i = 0; i < ap_data_nevents(d); i++) {
-		if (ap_data_event(d, i)->attr.sample_type & AP_PERF_SAMPLE_CALLCHAIN)
+		if (ap_data_event(d, i)->attr.sample_type & sample_type)
 			return true;
 	}
 	return false;
 }
 
-static void print_event(const struct report_args *a, const struct ap_data_event *ev,
-			const struct ap_hist *h)
+/* How many events from this one on are a group that is shown as one. */
+static u32 group_size(const struct report_args *a, const struct ap_data *d, u32 i)
 {
-	u64 n = ap_hist_samples(h);
-	char unit = ' ';
+	u32 n = ap_data_nevents(d);
 
+	if (a->no_group)
+		return 1;
+	if (a->group && !ap_data_has_groups(d))
+		return i ? 1 : n;
+	return ap_data_event(d, i)->group_size;
+}
+
+static void print_name(const struct report_args *a, const struct ap_data *d, u32 i, u32 n)
+{
+	const struct ap_data_event *ev = ap_data_event(d, i);
+	bool group = ev->group_size > 1;
+	u32 k;
+
+	printf(" of event%s '", n > 1 || group ? "s" : "");
+	if (n > 1 && group)
+		printf("%s { ", ev->group ? ev->group : "anon group");
+	for (k = 0; k < n; k++)
+		printf("%s%s", k ? ", " : "", ap_data_event(d, i + k)->name);
+	printf(n > 1 && group ? " }'" : "'");
+	if (a->filter.time)
+		printf(" (time slices: %s)", a->filter.time);
+	fputc('\n', stdout);
+}
+
+static void print_event(const struct report_args *a, const struct ap_data *d,
+			const struct ap_fold *f, u32 at, u32 members)
+{
+	const struct ap_hist *h = ap_fold_hist(f, at);
+	u64 n = 0, sum = 0;
+	char unit = ' ';
+	u32 i;
+
+	for (i = at; i < at + members; i++) {
+		n += ap_fold_hist(f, i) ? ap_hist_samples(ap_fold_hist(f, i)) : 0;
+		sum += ap_fold_hist(f, i) ? ap_hist_total(ap_fold_hist(f, i)) : 0;
+	}
 	if (n > 1000) {
 		n /= 1000;
 		unit = 'K';
@@ -145,18 +274,38 @@ static void print_event(const struct report_args *a, const struct ap_data_event 
 		unit = 'M';
 	}
 	if (!a->quiet) {
-		printf("# Samples: %llu%c of event '%s'\n", (unsigned long long)n, unit, ev->name);
-		printf("# Event count (approx.): %llu\n#\n", (unsigned long long)ap_hist_total(h));
+		printf("# Samples: %llu%c", (unsigned long long)n, unit);
+		print_name(a, d, at, members);
+		printf("# Event count (approx.): %llu\n#\n", (unsigned long long)sum);
 	}
 	ap_hist_print(h, stdout);
 	fputs("\n\n", stdout);
+}
+
+/* What the filter leaves one of has no column but a line. */
+static void print_single(const struct report_args *a)
+{
+	static const struct {
+		enum ap_hist_key key;
+		const char *name;
+	} keys[] = { { AP_KEY_COMM, "comm" }, { AP_KEY_DSO, "dso" }, { AP_KEY_SYM, "symbol" } };
+	const char *value[] = { a->filter.comms, a->filter.dsos, a->filter.symbols };
+	const struct ap_hist_opts *h = &a->hist;
+	u32 i, k;
+
+	for (i = 0; i < h->ncolumn; i++) {
+		for (k = 0; k < AP_ARRAY_SIZE(keys); k++) {
+			if (h->column[i] == keys[k].key && ap_filter_single(value[k]))
+				printf("# %s: %s\n", keys[k].name, value[k]);
+		}
+	}
 }
 
 static int print_all(const struct report_args *a, const struct ap_data *d,
 		     const struct ap_session *s, const struct ap_fold *f)
 {
 	bool any = false;
-	u32 i;
+	u32 i, n;
 
 	for (i = 0; i < ap_data_nevents(d); i++)
 		any |= ap_fold_hist(f, i) != NULL;
@@ -164,13 +313,53 @@ static int print_all(const struct report_args *a, const struct ap_data *d,
 		fprintf(stderr, COMMAND ": %s has no samples\n", ap_profile_path(a->input));
 		return 0;
 	}
+	print_single(a);
 	if (!a->quiet)
 		printf("#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)s->lost_samples);
-	for (i = 0; i < ap_data_nevents(d); i++) {
+	for (i = 0; i < ap_data_nevents(d); i += n) {
+		n = group_size(a, d, i);
 		if (ap_fold_hist(f, i))
-			print_event(a, ap_data_event(d, i), ap_fold_hist(f, i));
+			print_event(a, d, f, i, n);
 	}
 	return 0;
+}
+
+static void join_groups(const struct report_args *a, const struct ap_data *d, struct ap_fold *f)
+{
+	bool any;
+	u32 i, k, n;
+
+	for (i = 0; i < ap_data_nevents(d); i += n) {
+		n = group_size(a, d, i);
+		for (k = 0, any = false; k < n; k++)
+			any |= ap_fold_hist(f, i + k) != NULL;
+		if (n > 1 && any)
+			ap_fold_join(f, i, n);
+	}
+}
+
+static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
+		 struct ap_fold **fold)
+{
+	char why[AP_FILTER_WHY];
+	int status;
+
+	if (a->filter.cpus && !any_has(d, AP_PERF_SAMPLE_CPU)) {
+		fprintf(stderr,
+			COMMAND ": -C: the samples of %s do not say their CPU (record "
+				"--sample-cpu)\n",
+			ap_profile_path(a->input));
+		return AP_EXIT_FAILURE;
+	}
+	if (ap_filter_parse(&a->filter, d, why)) {
+		fprintf(stderr, COMMAND ": %s\n", why);
+		return AP_EXIT_USAGE;
+	}
+	status = choose_columns(a, any_has(d, AP_PERF_SAMPLE_CALLCHAIN),
+				any_has(d, AP_PERF_SAMPLE_BRANCH_STACK));
+	if (!status)
+		*fold = ap_fold_new(s, &a->hist);
+	return status;
 }
 
 /* Records of a stream tell of events before the first sample comes. */
@@ -188,10 +377,9 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 			continue;
 		}
 		if (!*fold) {
-			status = choose_columns(a, has_chains(d));
+			status = begin(a, d, s, fold);
 			if (status)
 				return status;
-			*fold = ap_fold_new(s, &a->hist);
 		}
 		if (!ap_fold_sample(*fold, &rec))
 			damaged++;
@@ -199,8 +387,13 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 	if (damaged)
 		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
 			(unsigned long long)damaged);
-	if (!*fold)
-		*fold = ap_fold_new(s, &a->hist);
+	if (!*fold) {
+		status = begin(a, d, s, fold);
+		if (status)
+			return status;
+	}
+	ap_fold_end(*fold);
+	join_groups(a, d, *fold);
 	ap_fold_finish(*fold);
 	return 0;
 }
@@ -208,8 +401,8 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 static int report(struct report_args *a, struct ap_data *d)
 {
 	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
-	struct ap_fold *f;
-	int status;
+	struct ap_fold *f = NULL;
+	int status = 0;
 
 	ap_session_init(s);
 	s->symbols.no_demangle = a->no_demangle;
@@ -217,11 +410,20 @@ static int report(struct report_args *a, struct ap_data *d)
 	s->symbols.symfs = a->symfs;
 	s->symbols.kallsyms = a->kallsyms;
 	ap_session_build_ids(s, d);
-	status = read_all(a, d, s, &f);
-	if (!status)
-		status = print_all(a, d, s, f);
+	if (a->stats || a->tasks || a->mmaps) {
+		ap_inventory_print(s, d,
+				   (a->stats ? AP_INVENTORY_STATS : 0) |
+					   (a->tasks ? AP_INVENTORY_TASKS : 0) |
+					   (a->mmaps ? AP_INVENTORY_MAPS : 0),
+				   stdout);
+	} else {
+		status = read_all(a, d, s, &f);
+		if (!status)
+			status = print_all(a, d, s, f);
+	}
 	if (f)
 		ap_fold_free(f);
+	ap_filter_fini(&a->filter);
 	ap_session_fini(s);
 	free(s);
 	return status;
@@ -229,7 +431,7 @@ static int report(struct report_args *a, struct ap_data *d)
 
 int ap_cmd_report(int argc, char **argv)
 {
-	struct report_args args = { 0 };
+	struct report_args args = { 0 }, trial;
 	struct ap_data *d;
 	int rest, status = 0, closed;
 
@@ -238,7 +440,9 @@ int ap_cmd_report(int argc, char **argv)
 		return status;
 	if (rest < argc)
 		return ap_opts_wrong(&report_spec, "takes no argument", argv[rest]);
-	status = choose_columns(&args, true);
+	/* what can be known to be wrong before the file is opened */
+	trial = args;
+	status = choose_columns(&trial, true, !args.no_branches);
 	if (status)
 		return status;
 	d = ap_profile_open(COMMAND, args.input);
@@ -246,7 +450,7 @@ int ap_cmd_report(int argc, char **argv)
 		return AP_EXIT_FAILURE;
 	if (args.header || args.header_only)
 		ap_data_print_header(d, stdout);
-	else if (!args.quiet)
+	else if (!args.quiet && !args.stats && !args.tasks && !args.mmaps)
 		fputs("# To display the perf.data header info, please use --header/--header-only "
 		      "options.\n#\n",
 		      stdout);

@@ -132,16 +132,13 @@ u64 ap_chain_total(const struct ap_chain_node *node)
 }
 
 /* Heaviest first; else later files and higher addresses first, as perf's trees have them. */
-static int by_weight(const void *pa, const void *pb)
+static int by_place(const void *pa, const void *pb)
 {
 	const struct ap_chain_node *a = *(struct ap_chain_node *const *)pa;
 	const struct ap_chain_node *b = *(struct ap_chain_node *const *)pb;
-	u64 ta = ap_chain_total(a), tb = ap_chain_total(b);
 	u64 ia = a->frame.ip, ib = b->frame.ip;
 	u32 da, db;
 
-	if (ta != tb)
-		return ta > tb ? -1 : 1;
 	if (a->frame.sym && b->frame.sym) {
 		if (a->frame.sym->inlined || b->frame.sym->inlined)
 			return strcmp(b->frame.sym->name, a->frame.sym->name);
@@ -155,7 +152,15 @@ static int by_weight(const void *pa, const void *pb)
 	return ia != ib ? (ia > ib ? -1 : 1) : 0;
 }
 
-static void sort_children(struct ap_chain_node *node)
+static int by_weight(const void *pa, const void *pb)
+{
+	u64 a = ap_chain_total(*(struct ap_chain_node *const *)pa);
+	u64 b = ap_chain_total(*(struct ap_chain_node *const *)pb);
+
+	return a != b ? (a > b ? -1 : 1) : by_place(pa, pb);
+}
+
+static void sort_children(struct ap_chain_node *node, int (*cmp)(const void *, const void *))
 {
 	struct ap_chain_node **v, *few[16], *k;
 	u32 i = 0, n = node->nchild;
@@ -166,12 +171,56 @@ static void sort_children(struct ap_chain_node *node)
 				    : ap_profile_realloc(NULL, n, sizeof(struct ap_chain_node *));
 	for (k = node->child; k; k = k->next)
 		v[i++] = k;
-	qsort(v, n, sizeof(struct ap_chain_node *), by_weight);
+	qsort(v, n, sizeof(struct ap_chain_node *), cmp);
 	node->child = v[0];
 	for (i = 0; i < n; i++)
 		v[i]->next = i + 1 < n ? v[i + 1] : NULL;
 	if (v != few)
 		free(v);
+}
+
+static void all_paths(struct ap_chain_node *node, u64 min, struct ap_chain_node ***v, u32 *n,
+		      u32 *cap)
+{
+	struct ap_chain_node *k;
+
+	for (k = node->child; k; k = k->next) {
+		all_paths(k, min, v, n, cap);
+		if (!k->hit || k->hit < min)
+			continue;
+		if (*n == *cap) {
+			*cap = *cap ? 2 * *cap : 64;
+			*v = ap_profile_realloc(*v, *cap, sizeof(struct ap_chain_node *));
+		}
+		(*v)[(*n)++] = k;
+	}
+}
+
+static void sort_all(struct ap_chain_node *node)
+{
+	struct ap_chain_node *k;
+
+	sort_children(node, by_place);
+	for (k = node->child; k; k = k->next)
+		sort_all(k);
+}
+
+u32 ap_chain_paths(struct ap_chain_node *root, u64 min, struct ap_chain_node ***out)
+{
+	struct ap_chain_node *t;
+	u32 i, k, n = 0, cap = 0;
+
+	*out = NULL;
+	sort_all(root);
+	all_paths(root, min, out, &n, &cap);
+	/* heaviest first, those that weigh the same in the order of the tree; there are few */
+	for (i = 1; i < n; i++) {
+		t = (*out)[i];
+		for (k = i; k && (*out)[k - 1]->hit < t->hit; k--)
+			(*out)[k] = (*out)[k - 1];
+		(*out)[k] = t;
+	}
+	return n;
 }
 
 /*
@@ -206,7 +255,7 @@ void ap_chain_sort(struct ap_chain_node *root, u64 min, const struct ap_hist_opt
 		min = (u64)part + ((double)(u64)part < part);
 	}
 	prune(node, min);
-	sort_children(node);
+	sort_children(node, by_weight);
 	for (k = node->child; k; k = k->next)
 		ap_chain_sort(k, min, opts);
 }

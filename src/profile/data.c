@@ -175,6 +175,7 @@ struct ap_data_event *ap_data_add_event(struct ap_data *d, const u8 *attr, u32 s
 	ev->ids = nids ? malloc(nids * sizeof(*ev->ids)) : NULL;
 	ev->index = d->nev;
 	ev->scale = 1;
+	ev->group_size = 1;
 	d->ev[d->nev++] = ev;
 	if (!ev->name || (nids && !ev->ids))
 		return NULL;
@@ -302,6 +303,7 @@ static int open_file_format(struct ap_data *d, char *why)
 		s->end = d->h.data.offset + d->h.data.size;
 	find_features(d);
 	ap_data_name_events(d);
+	ap_data_group_events(d);
 	return 0;
 }
 

@@ -24,7 +24,9 @@ struct ap_data_event {
 	char *name; /* from the file, else as perf would call the attr */
 	char *unit; /* from the file, or NULL */
 	double scale;
-	bool named; /* by the file */
+	bool named;	   /* by the file */
+	u32 group_size;	   /* of a leader: how many events from it on belong to its group; else 1 */
+	const char *group; /* its name, or NULL */
 	/* bytes from the payload's start in a sample, from the record's end elsewhere; -1: none */
 	int sample_time, other_time, sample_id, other_id;
 };
@@ -84,6 +86,7 @@ const char *ap_data_damage(const struct ap_data *d);
 bool ap_data_unfinished(const struct ap_data *d);
 
 /* Of a stream the events are known only after its first records have been asked for. */
+bool ap_data_has_groups(const struct ap_data *d);
 u32 ap_data_nevents(const struct ap_data *d);
 struct ap_data_event *ap_data_event(const struct ap_data *d, u32 i);
 const struct ap_data_header *ap_data_header(const struct ap_data *d);

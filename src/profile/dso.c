@@ -386,3 +386,29 @@ u64 ap_dso_place(struct ap_dso *dso, u64 vaddr)
 	}
 	return vaddr;
 }
+
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), m = strlen(with);
+
+	return n >= m && !strcmp(s + n - m, with);
+}
+
+char ap_dso_origin(const struct ap_dso *dso)
+{
+	if (!dso || !dso->loaded || (!dso->symfile && !dso->nsym))
+		return '!';
+	if (dso->kind == AP_DSO_KERNEL)
+		return 'k';
+	if (dso->kind == AP_DSO_JIT)
+		return 'j';
+	if (!dso->symfile || dso->symfile == dso->path)
+		return 'd';
+	if (strstr(dso->symfile, "/.debug/.build-id/"))
+		return ends(dso->symfile, "/debug") ? 'D' : 'B';
+	if (strstr(dso->symfile, "/debug/.build-id/"))
+		return 'b';
+	if (!strncmp(dso->symfile, "/usr/lib/debug/", 15))
+		return ends(dso->symfile, ".debug") ? 'f' : 'u';
+	return ends(dso->symfile, dso->path) ? 'd' : 'l';
+}

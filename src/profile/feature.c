@@ -83,6 +83,44 @@ void ap_data_name_events(struct ap_data *d)
 	}
 }
 
+/* Leaders and how many follow them; a list that does not fit the events is passed over. */
+void ap_data_group_events(struct ap_data *d)
+{
+	u64 size;
+	const u8 *p = ap_data_feature(d, AP_FEAT_GROUP_DESC, &size), *end;
+	u32 i, n, leader, members;
+	const char *name;
+
+	if (!p || size < 4)
+		return;
+	end = p + size;
+	n = ap_data_u32(d, p);
+	p += 4;
+	for (i = 0; i < n; i++) {
+		name = text(d, &p, end);
+		if (!name || end - p < 8)
+			return;
+		leader = ap_data_u32(d, p);
+		members = ap_data_u32(d, p + 4);
+		p += 8;
+		if (leader >= d->nev || !members || members > d->nev - leader)
+			return;
+		d->ev[leader]->group_size = members;
+		d->ev[leader]->group = strcmp(name, "{anon_group}") ? name : NULL;
+	}
+}
+
+bool ap_data_has_groups(const struct ap_data *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->nev; i++) {
+		if (d->ev[i]->group_size > 1)
+			return true;
+	}
+	return false;
+}
+
 void ap_data_update_event(struct ap_data *d, const u8 *bytes)
 {
 	u32 size = ap_get16(bytes + 6), i, k;
@@ -149,6 +187,8 @@ static bool feature_record(struct ap_data *d, const u8 *bytes, u32 size)
 	d->h.features[id / 64] |= 1ULL << id % 64;
 	if (id == AP_FEAT_EVENT_DESC)
 		ap_data_name_events(d);
+	if (id == AP_FEAT_GROUP_DESC)
+		ap_data_group_events(d);
 	return true;
 }
 

@@ -22,9 +22,11 @@ struct bucket {
 	const char *comm;
 	u64 ip, period, count;
 	u64 nchain;
+	u64 weight, time;
 	u32 event, cpu;
 	u8 cpumode;
-	u64 chain[];
+	bool branch;
+	u64 chain[]; /* or where a branch goes from and to, and its flags */
 };
 
 struct ap_fold {
@@ -36,7 +38,7 @@ struct ap_fold {
 	u32 n, cap;
 	struct ap_arena arena;
 	size_t bytes;
-	bool by_cpu;
+	bool by_cpu, by_weight, by_time;
 	struct ap_frame frame[MAX_FRAMES];
 };
 
@@ -50,8 +52,12 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 
 	f->s = s;
 	f->opts = *opts;
-	for (i = 0; i < opts->nsort; i++)
+	for (i = 0; i < opts->nsort; i++) {
 		f->by_cpu |= opts->sort[i] == AP_KEY_CPU;
+		f->by_weight |=
+			opts->sort[i] == AP_KEY_WEIGHT || opts->sort[i] == AP_KEY_LOCAL_WEIGHT;
+		f->by_time |= opts->sort[i] == AP_KEY_TIME;
+	}
 	f->cap = 1024;
 	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
 	f->waiting = ap_profile_calloc(f->cap / 4, sizeof(struct bucket *));
@@ -86,6 +92,8 @@ static u64 hash_sample(const struct bucket *key, const u8 *chain)
 
 	h = mix(h, (u64)key->event << 40 ^ (u64)key->cpumode << 32 ^ key->cpu);
 	h = mix(h, key->nchain);
+	if (key->weight | key->time)
+		h = mix(mix(h, key->weight), key->time);
 	for (i = 0; i < key->nchain; i++)
 		h = mix(h, ap_get64(chain + 8 * i));
 	return h;
@@ -95,8 +103,8 @@ static bool same(const struct bucket *b, const struct bucket *key, const u8 *cha
 {
 	return b->hash == key->hash && b->thread == key->thread && b->comm == key->comm &&
 	       b->ip == key->ip && b->event == key->event && b->cpumode == key->cpumode &&
-	       b->cpu == key->cpu && b->nchain == key->nchain &&
-	       (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
+	       b->cpu == key->cpu && b->nchain == key->nchain && b->weight == key->weight &&
+	       b->time == key->time && (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
 }
 
 static struct ap_hist *hist_of(struct ap_fold *f, u32 event)
@@ -110,6 +118,51 @@ static struct ap_hist *hist_of(struct ap_fold *f, u32 event)
 	return f->hist[event];
 }
 
+/* At whatever level: what was recorded of a branch does not tell. */
+static void resolve_end(struct ap_fold *f, const struct bucket *b, u64 ip,
+			struct ap_branch_end *end, struct ap_place *place)
+{
+	ap_session_resolve(f->s, b->thread, AP_PERF_RECORD_MISC_USER, ip, place);
+	if (!place->dso)
+		ap_session_resolve(f->s, b->thread, AP_PERF_RECORD_MISC_KERNEL, ip, place);
+	if (!place->dso)
+		place->cpumode = AP_PERF_RECORD_MISC_USER;
+	*end = (struct ap_branch_end){ .ip = ip,
+				       .addr = place->addr,
+				       .dso = place->dso,
+				       .sym = place->sym,
+				       .cpumode = place->cpumode };
+}
+
+static void add_branch(struct ap_fold *f, const struct bucket *b, struct ap_hist_sample *hs)
+{
+	struct ap_branch_end from, to;
+	struct ap_place place;
+
+	resolve_end(f, b, b->chain[0], &from, &place);
+	resolve_end(f, b, b->chain[1], &to, &place);
+	if (f->opts.known_only && !(from.sym && to.sym))
+		return;
+	place.cpumode = b->cpumode;
+	place.addr = place.ip; /* what perf shows there where no symbol is known */
+	hs->place = place;
+	hs->from = &from;
+	hs->to = &to;
+	hs->branch = b->chain[2];
+	ap_hist_add(hist_of(f, b->event), hs);
+}
+
+static u32 known_frames(struct ap_frame *frame, u32 n)
+{
+	u32 i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		if (frame[i].sym)
+			frame[k++] = frame[i];
+	}
+	return k;
+}
+
 static void resolve(struct ap_fold *f, const struct bucket *b)
 {
 	struct ap_hist_sample hs = { 0 };
@@ -120,11 +173,24 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 	hs.cpu = b->cpu;
 	hs.period = b->period;
 	hs.count = b->count;
+	hs.weight = b->weight;
+	hs.time = b->time;
 	ap_session_resolve(f->s, b->thread, b->cpumode, b->ip, &hs.place);
+	if (f->opts.filter)
+		hs.hidden = !ap_filter_task(f->opts.filter, b->thread, b->comm) ||
+			    !ap_filter_place(f->opts.filter, &hs.place);
+	if (b->branch) {
+		add_branch(f, b, &hs);
+		return;
+	}
+	if (f->opts.known_only && !hs.place.sym)
+		return;
 	hs.frame = f->frame;
 	if (b->nchain)
 		hs.nframes = ap_session_frames(f->s, b->thread, (const u8 *)b->chain, b->nchain,
 					       f->opts.inlines, f->frame, MAX_FRAMES);
+	if (f->opts.known_only)
+		hs.nframes = known_frames(f->frame, hs.nframes);
 	if (f->opts.order == AP_CALLER) {
 		for (i = 0; i < hs.nframes / 2; i++) {
 			struct ap_frame t = f->frame[i];
@@ -208,6 +274,22 @@ static void add(struct ap_fold *f, struct bucket *key, const u8 *chain)
 	f->s->kernel.waiting = 1;
 }
 
+/* Each branch of a stack counts for itself. */
+static void add_branches(struct ap_fold *f, struct bucket *key, const struct ap_sample *s)
+{
+	struct bucket k;
+	u64 i;
+
+	for (i = 0; i < s->nbranches; i++) {
+		k = *key;
+		k.ip = s->ip;
+		k.period = 1;
+		k.branch = true;
+		k.nchain = 3;
+		add(f, &k, s->branches + 24 * i);
+	}
+}
+
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 {
 	struct bucket key = { 0 };
@@ -217,19 +299,37 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 		return true; /* of an event that the file does not tell of */
 	if (ap_sample_parse(rec->event, rec->bytes, &s))
 		return false;
+	if (f->opts.filter && !ap_filter_takes(f->opts.filter, &s))
+		return true;
+	hist_of(f, rec->event->index); /* also where all is left out below */
 	key.thread = ap_session_thread(f->s, s.pid, s.tid);
-	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
-		ap_unwind_sample(f->s, key.thread, rec->event, &s);
 	key.comm = key.thread->comm;
-	key.ip = s.ip;
-	key.period = s.period;
 	key.event = rec->event->index;
 	key.cpumode = s.cpumode;
 	key.cpu = f->by_cpu ? s.cpu : 0;
+	/* of the structure that is newer than the word, the first half */
+	key.weight = f->by_weight ? (rec->event->attr.sample_type & AP_PERF_SAMPLE_WEIGHT
+					     ? s.weight
+					     : s.weight & ~0U)
+				  : 0;
+	key.time = f->by_time && f->opts.quantum ? s.time / f->opts.quantum * f->opts.quantum : 0;
+	if (f->opts.branches) {
+		add_branches(f, &key, &s);
+		return true;
+	}
+	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
+		ap_unwind_sample(f->s, key.thread, rec->event, &s);
+	key.ip = s.ip;
+	key.period = s.period;
 	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
 		key.nchain = s.nchain;
 	add(f, &key, s.chain);
 	return true;
+}
+
+void ap_fold_end(struct ap_fold *f)
+{
+	flush(f);
 }
 
 void ap_fold_finish(struct ap_fold *f)
@@ -241,6 +341,15 @@ void ap_fold_finish(struct ap_fold *f)
 		if (f->hist[i])
 			ap_hist_finish(f->hist[i]);
 	}
+}
+
+void ap_fold_join(struct ap_fold *f, u32 leader, u32 n)
+{
+	u32 i;
+
+	for (i = leader; i < leader + n; i++)
+		hist_of(f, i);
+	ap_hist_join(f->hist[leader], f->hist + leader, n);
 }
 
 struct ap_hist *ap_fold_hist(const struct ap_fold *f, u32 event)

@@ -101,8 +101,18 @@ static struct ap_hist_entry *find_entry(struct ap_hist *h, const struct ap_hist_
 	return e;
 }
 
+static void set_end_source(struct ap_branch_end *e)
+{
+	if (e->dso && !ap_dso_line(e->dso, e->addr, &e->file, &e->line))
+		e->file = NULL;
+}
+
 static void set_source(struct ap_hist *h, struct ap_hist_entry *e, u64 addr)
 {
+	if (h->opts.branches && ap_hist_has(h, AP_KEY_LINE_FROM))
+		set_end_source(&e->from);
+	if (h->opts.branches && ap_hist_has(h, AP_KEY_LINE_TO))
+		set_end_source(&e->to);
 	if ((ap_hist_has(h, AP_KEY_SRCLINE) || ap_hist_has(h, AP_KEY_SRCFILE)) && e->dso &&
 	    !ap_dso_line(e->dso, addr, &e->file, &e->line))
 		e->file = NULL;
@@ -135,7 +145,7 @@ static void add_callers(struct ap_hist *h, struct ap_hist_entry *key, struct ap_
 
 		key->dso = f->dso;
 		key->sym = f->sym;
-		key->ip = f->ip;
+		key->ip = key->addr = f->ip;
 		if (f->dso)
 			key->cpumode = f->cpumode == AP_PERF_RECORD_MISC_KERNEL
 					       ? AP_PERF_RECORD_MISC_KERNEL
@@ -166,6 +176,15 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 	key.sym = s->place.sym;
 	key.ip = s->place.addr;
 	key.cpumode = s->place.cpumode;
+	key.hidden = s->hidden;
+	key.weight = s->weight;
+	key.time = s->time;
+	key.addr = s->place.ip;
+	if (s->from) {
+		key.from = *s->from;
+		key.to = *s->to;
+		key.branch = s->branch;
+	}
 	set_source(h, &key, s->place.addr);
 	key.hash = hash_entry(h, &key);
 	e = find_entry(h, &key);
@@ -184,9 +203,72 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 		add_callers(h, &key, e, s);
 }
 
+/* Nobody's weights, in a place among the others. */
+static struct ap_hist_entry *add_empty(struct ap_hist *h, const struct ap_hist_entry *like)
+{
+	struct ap_hist_entry key = *like;
+
+	key.period = key.sys = key.user = key.n = key.acc_period = key.acc_n = 0;
+	key.chain = NULL;
+	key.max_depth = 0;
+	key.pair = NULL;
+	return find_entry(h, &key);
+}
+
+void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n)
+{
+	struct ap_hist_entry *e;
+	u32 i, k;
+
+	leader->member = ap_arena_get(&leader->arena, n * sizeof(struct ap_hist *));
+	memcpy(leader->member, member, n * sizeof(struct ap_hist *));
+	leader->nmember = n;
+	for (i = 1; i < n; i++) {
+		for (k = 0; member[i] && k < member[i]->n; k++) {
+			e = add_empty(leader, member[i]->entry[k]);
+			if (!e->pair)
+				e->pair = ap_arena_get(&leader->arena,
+						       n * sizeof(struct ap_hist_entry *));
+			e->pair[i] = member[i]->entry[k];
+		}
+	}
+}
+
 static int cmp_weight(u64 a, u64 b)
 {
 	return a > b ? -1 : a < b;
+}
+
+static u64 weight_of(const struct ap_hist_entry *e, enum ap_hist_key key)
+{
+	switch (key) {
+	case AP_COL_CHILDREN:
+		return e->acc_period;
+	case AP_COL_SYS:
+		return e->sys;
+	case AP_COL_USER:
+		return e->user;
+	case AP_COL_SAMPLES:
+		return e->n;
+	default:
+		return e->period;
+	}
+}
+
+/* The other events of a group decide where the first's weights are equal. */
+static int cmp_others(const struct ap_hist *h, enum ap_hist_key key, const struct ap_hist_entry *a,
+		      const struct ap_hist_entry *b)
+{
+	int r = 0;
+	u32 i;
+
+	for (i = 1; i < h->nmember && !r; i++) {
+		const struct ap_hist_entry *ea = a->pair ? a->pair[i] : NULL;
+		const struct ap_hist_entry *eb = b->pair ? b->pair[i] : NULL;
+
+		r = cmp_weight(ea ? weight_of(ea, key) : 0, eb ? weight_of(eb, key) : 0);
+	}
+	return r;
 }
 
 static int cmp_column(const struct ap_hist *h, enum ap_hist_key key, const struct ap_hist_entry *a,
@@ -194,27 +276,25 @@ static int cmp_column(const struct ap_hist *h, enum ap_hist_key key, const struc
 {
 	int r;
 
-	switch (key) {
-	case AP_COL_CHILDREN:
-		r = cmp_weight(a->acc_period, b->acc_period);
+	if (key < AP_KEY_N)
+		return ap_key_ops(key)->sort(h, a, b);
+	r = cmp_weight(weight_of(a, key), weight_of(b, key));
+	if (!r)
+		r = cmp_others(h, key, a, b);
+	if (key == AP_COL_CHILDREN) {
 		if (r || a->thread != b->thread || !a->chain)
 			return r;
 		/* callers above what they call, where both weigh the same */
 		r = a->max_depth < b->max_depth ? -1 : a->max_depth > b->max_depth;
 		return h->opts.order == AP_CALLER ? -r : r;
-	case AP_COL_SELF:
-		return cmp_weight(a->period, b->period);
-	case AP_COL_SYS:
-		return cmp_weight(a->sys, b->sys);
-	case AP_COL_USER:
-		return cmp_weight(a->user, b->user);
-	case AP_COL_SAMPLES:
-		return cmp_weight(a->n, b->n);
-	case AP_COL_PERIOD:
-		return cmp_weight(a->period, b->period);
-	default:
-		return ap_key_ops(key)->sort(h, a, b);
 	}
+	return r;
+}
+
+/* What is not shown does not order either. */
+static bool left_out(const struct ap_hist *h, enum ap_hist_key key)
+{
+	return key < AP_KEY_N && h->opts.single[key];
 }
 
 static int by_opts(const void *pa, const void *pb, void *arg)
@@ -225,36 +305,60 @@ static int by_opts(const void *pa, const void *pb, void *arg)
 	int r = 0;
 	u32 i;
 
-	for (i = 0; i < h->opts.nsort && !r; i++)
-		r = cmp_column(h, h->opts.sort[i], a, b);
 	for (i = 0; i < h->opts.nsort && !r; i++) {
-		if (h->opts.sort[i] < AP_KEY_N)
+		if (!left_out(h, h->opts.sort[i]))
+			r = cmp_column(h, h->opts.sort[i], a, b);
+	}
+	for (i = 0; i < h->opts.nsort && !r; i++) {
+		if (h->opts.sort[i] < AP_KEY_N && !left_out(h, h->opts.sort[i]))
 			r = ap_key_ops(h->opts.sort[i])->order(h, a, b);
 	}
 	return r;
 }
 
-void ap_hist_finish(struct ap_hist *h)
+u64 ap_chain_min(const struct ap_hist *h)
 {
-	u64 min = (u64)((double)h->total * (h->opts.chain_percent / 100));
+	return (u64)((double)ap_hist_total(h) * (h->opts.chain_percent / 100));
+}
+
+static void hide(struct ap_hist *h)
+{
+	const char *part = h->opts.filter ? h->opts.filter->symbol_part : NULL;
 	u32 i;
 
+	for (i = 0; i < h->n; i++) {
+		struct ap_hist_entry *e = h->entry[i];
+
+		if (part && (!e->sym || !strstr(e->sym->name, part)))
+			e->hidden = true;
+		h->shown += e->hidden ? 0 : e->period;
+		h->shown_samples += e->hidden ? 0 : e->n;
+	}
+}
+
+void ap_hist_finish(struct ap_hist *h)
+{
+	u64 min;
+	u32 i;
+
+	hide(h);
+	min = ap_chain_min(h);
 	if (h->n)
 		qsort_r(h->entry, h->n, sizeof(struct ap_hist_entry *), by_opts, h);
 	for (i = 0; i < h->n; i++) {
-		if (h->entry[i]->chain)
+		if (h->entry[i]->chain && h->opts.chain < AP_CHAIN_FLAT)
 			ap_chain_sort(h->entry[i]->chain, min, &h->opts);
 	}
 }
 
 u64 ap_hist_total(const struct ap_hist *h)
 {
-	return h->total;
+	return h->opts.relative ? h->shown : h->total;
 }
 
 u64 ap_hist_samples(const struct ap_hist *h)
 {
-	return h->samples;
+	return h->opts.relative ? h->shown_samples : h->samples;
 }
 
 u32 ap_hist_entries(const struct ap_hist *h)
@@ -271,5 +375,7 @@ double ap_hist_percent(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	u64 period = h->opts.children ? e->acc_period : e->period;
 
-	return h->total ? 100.0 * (double)period / (double)h->total : 0.0;
+	u64 total = ap_hist_total(h);
+
+	return total ? 100.0 * (double)period / (double)total : 0.0;
 }

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "profile/filter.h"
 #include "profile/session.h"
 
 enum ap_hist_key {
@@ -18,6 +19,24 @@ enum ap_hist_key {
 	AP_KEY_CPU,
 	AP_KEY_SRCLINE,
 	AP_KEY_SRCFILE,
+	AP_KEY_MORE, /* from here: keys_more.c */
+	AP_KEY_DSO_FROM = AP_KEY_MORE,
+	AP_KEY_DSO_TO,
+	AP_KEY_SYM_FROM,
+	AP_KEY_SYM_TO,
+	AP_KEY_ADDR_FROM,
+	AP_KEY_ADDR_TO,
+	AP_KEY_LINE_FROM,
+	AP_KEY_LINE_TO,
+	AP_KEY_MISPREDICT,
+	AP_KEY_IN_TX,
+	AP_KEY_ABORT,
+	AP_KEY_CYCLES,
+	AP_KEY_LOCAL_WEIGHT,
+	AP_KEY_WEIGHT,
+	AP_KEY_TIME,
+	AP_KEY_ADDR,
+	AP_KEY_SYM_SIZE,
 	AP_KEY_N,
 	/* columns of weight */
 	AP_COL_CHILDREN = AP_KEY_N,
@@ -29,7 +48,13 @@ enum ap_hist_key {
 	AP_COL_N
 };
 
-enum ap_chain_mode { AP_CHAIN_NONE, AP_CHAIN_GRAPH, AP_CHAIN_FRACTAL };
+enum ap_chain_mode {
+	AP_CHAIN_NONE,
+	AP_CHAIN_GRAPH,
+	AP_CHAIN_FRACTAL,
+	AP_CHAIN_FLAT,
+	AP_CHAIN_FOLDED
+};
 enum ap_chain_order { AP_CALLEE, AP_CALLER };
 enum ap_chain_value { AP_VALUE_PERCENT, AP_VALUE_PERIOD, AP_VALUE_COUNT };
 
@@ -51,6 +76,23 @@ struct ap_hist_opts {
 	bool no_header;	      /* -q */
 	const char *separator;
 	u32 max_stack;
+	bool branches;		    /* entries are branches, from and to, not places of samples */
+	bool relative;		    /* percents are of what the filter shows */
+	bool known_only;	    /* leave out places without a symbol */
+	bool single[AP_KEY_N];	    /* the filter leaves one of these: no column for it */
+	u32 width[AP_HIST_COLUMNS]; /* of columns, as the user wants them; 0: as is needed */
+	const struct ap_filter *filter; /* or NULL */
+	u64 quantum;			/* of times as keys, ns */
+};
+
+/* What a branch goes from or to. */
+struct ap_branch_end {
+	u64 ip, addr;
+	struct ap_dso *dso;
+	const struct ap_symbol *sym;
+	const char *file; /* of the source, where it is asked for */
+	u32 line;
+	u8 cpumode;
 };
 
 /* A frame of a callchain. */
@@ -84,8 +126,14 @@ struct ap_hist_entry {
 	u32 line;
 	u32 cpu, tid;
 	u8 cpumode;
+	bool hidden;		     /* by the filter */
 	struct ap_chain_node *chain; /* root, NULL: none */
 	u32 max_depth;
+	struct ap_hist_entry *
+		*pair; /* the same of the group's other events, NULL where they have none */
+	/* of samples that are told apart by them */
+	struct ap_branch_end from, to;
+	u64 branch, weight, time, addr;
 };
 
 struct ap_hist; /* one per event */
@@ -102,12 +150,23 @@ struct ap_hist_sample {
 	u64 period, count;
 	const struct ap_frame *frame; /* innermost first */
 	u32 nframes;
+	u64 weight, time; /* where keys ask for them */
+	bool hidden;
+	const struct ap_branch_end *from, *to; /* of a branch, or NULL */
+	u64 branch;			       /* its flags */
 };
 
 void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s);
 /* Puts entries and trees in order; nothing is added afterwards. */
 void ap_hist_finish(struct ap_hist *h);
 
+/*
+ * Puts the events of a group into its leader's table: lines for what only others have, and pairs.  Before
+ * ap_hist_finish(); members may be NULL.
+ */
+void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n);
+
+/* What percents are told of, and how many samples that are. */
 u64 ap_hist_total(const struct ap_hist *h);
 u64 ap_hist_samples(const struct ap_hist *h);
 u32 ap_hist_entries(const struct ap_hist *h);
@@ -126,6 +185,11 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 void ap_fold_free(struct ap_fold *f);
 /* false: the record is damaged */
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec);
+/* All samples have been told: what groups are made of is there. */
+void ap_fold_end(struct ap_fold *f);
+/* n events from the leader's on are one table. */
+void ap_fold_join(struct ap_fold *f, u32 leader, u32 n);
+/* Puts tables in order. */
 void ap_fold_finish(struct ap_fold *f);
 /* The table of an event, or NULL where it had no sample. */
 struct ap_hist *ap_fold_hist(const struct ap_fold *f, u32 event);

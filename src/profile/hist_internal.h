@@ -31,6 +31,9 @@ struct ap_hist {
 	u32 cap;
 	struct ap_chains chains;
 	u64 total, samples;
+	u64 shown, shown_samples; /* of entries that are not hidden */
+	struct ap_hist **member;  /* of its group, with itself; NULL: none */
+	u32 nmember;
 	struct ap_hist_entry **seen; /* of one sample */
 	u32 cap_seen;
 };
@@ -50,7 +53,16 @@ struct ap_key_ops {
 		     size_t size);
 };
 
+extern const struct ap_key_ops ap_keys_more[]; /* from AP_KEY_MORE */
 const struct ap_key_ops *ap_key_ops(enum ap_hist_key key);
+/* Where a symbol is missing its file's column has room for an address, as in perf. */
+u32 ap_unresolved_len(const struct ap_hist *h, u32 len);
+/* How symbols are shown and compared wherever a key is one. */
+u32 ap_sym_len(const struct ap_hist *h, const struct ap_symbol *sym);
+int ap_sym_print(const struct ap_hist *h, struct ap_dso *dso, const struct ap_symbol *sym, u64 addr,
+		 u8 cpumode, u32 width, char *buf, size_t size);
+const char *ap_source_text(const struct ap_hist *h, const char *file, u32 line, struct ap_dso *dso,
+			   const struct ap_symbol *sym, u64 addr, char *buf, size_t size);
 /* By name, also of columns of weight; AP_COL_N: none has it. */
 enum ap_hist_key ap_key_find(const char *name, size_t len);
 bool ap_hist_has(const struct ap_hist *h, enum ap_hist_key key);
@@ -64,5 +76,10 @@ void ap_chains_fini(struct ap_chains *c);
 void ap_chain_sort(struct ap_chain_node *root, u64 min, const struct ap_hist_opts *opts);
 
 void ap_chain_print(const struct ap_hist *h, const struct ap_hist_entry *e, FILE *out);
+/* The paths of a tree that weigh at least min, each by itself, heaviest first; returns how many. */
+u32 ap_chain_paths(struct ap_chain_node *root, u64 min, struct ap_chain_node ***out);
+/* The same as text, without lines between. */
+void ap_chain_print_paths(const struct ap_hist *h, const struct ap_hist_entry *e, FILE *out);
+u64 ap_chain_min(const struct ap_hist *h);
 
 #endif

@@ -13,6 +13,7 @@ void ap_hist_opts_init(struct ap_hist_opts *o)
 	o->chain = AP_CHAIN_GRAPH;
 	o->chain_percent = 0.5;
 	o->max_stack = 127;
+	o->quantum = 100000000;
 }
 
 static bool append(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
@@ -38,11 +39,13 @@ static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *wh
 		len = strcspn(text, ", ");
 		key = ap_key_find(text, len);
 		if (len && (key == AP_COL_N || !append(list, n, key))) {
-			snprintf(
-				why, size,
-				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile "
-				"overhead overhead_children overhead_us overhead_sys sample period)",
-				(int)len, text);
+			snprintf(why, size,
+				 "unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time "
+				 "addr weight local_weight symbol_size dso_from dso_to symbol_from "
+				 "symbol_to addr_from addr_to srcline_from srcline_to mispredict "
+				 "in_tx abort cycles overhead overhead_children overhead_us "
+				 "overhead_sys sample period)",
+				 (int)len, text);
 			return -EINVAL;
 		}
 		text += len;
@@ -66,19 +69,82 @@ static void prepend(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
 	++*n;
 }
 
+/* Ends of branches are known where entries are branches. */
+static int check_keys(const struct ap_hist_opts *o, const enum ap_hist_key *key, u32 n, char *why,
+		      size_t size)
+{
+	u32 i;
+
+	for (i = 0; i < n && !o->branches; i++) {
+		if (key[i] < AP_KEY_DSO_FROM || key[i] > AP_KEY_CYCLES)
+			continue;
+		snprintf(why, size, "'%s' is of branches, and the file has none (record -b)",
+			 ap_key_ops(key[i])->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* A column that would show the same in each line is left out, unless that leaves none. */
+static void choose_single(struct ap_hist_opts *o, const enum ap_hist_key *key, u32 n)
+{
+	u32 i, left = n;
+
+	memset(o->single, 0, sizeof(o->single));
+	if (!o->filter)
+		return;
+	o->single[AP_KEY_COMM] = ap_filter_single(o->filter->comms);
+	o->single[AP_KEY_DSO] = ap_filter_single(o->filter->dsos);
+	o->single[AP_KEY_SYM] = ap_filter_single(o->filter->symbols);
+	for (i = 0; i < n; i++)
+		left -= key[i] < AP_KEY_N && o->single[key[i]];
+	if (!left)
+		memset(o->single, 0, sizeof(o->single));
+}
+
+int ap_hist_opts_widths(struct ap_hist_opts *o, const char *list)
+{
+	u32 i;
+	char *end;
+
+	for (i = 0; *list && i < AP_HIST_COLUMNS; i++) {
+		unsigned long v = strtoul(list, &end, 10);
+
+		if (end == list || (*end && *end != ',') || v > 1000)
+			return -EINVAL;
+		o->width[i] = (u32)v;
+		list = *end ? end + 1 : end;
+	}
+	return *list ? -EINVAL : 0;
+}
+
 int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *fields, u32 want,
 			 char *why, size_t size)
 {
+	const char *usual =
+		o->branches ? "comm,dso_from,symbol_from,symbol_to,cycles" : "comm,dso,symbol";
 	enum ap_hist_key key[AP_HIST_COLUMNS];
 	u32 i, n = 0;
-	int r;
+	int r = 0;
 
 	o->nsort = o->ncolumn = 0;
-	r = fields ? parse_list(fields, o->column, &o->ncolumn, why, size) : 0;
+	if (sort && sort[0] == '+') { /* to the usual ones */
+		r = parse_list(usual, key, &n, why, size);
+		sort++;
+	}
+	if (fields && fields[0] == '+') {
+		r = parse_list("overhead", o->column, &o->ncolumn, why, size);
+		fields++;
+	}
+	if (!r && fields)
+		r = parse_list(fields, o->column, &o->ncolumn, why, size);
 	if (!r && (sort || !fields))
-		r = parse_list(sort ? sort : "comm,dso,symbol", key, &n, why, size);
+		r = parse_list(sort ? sort : usual, key, &n, why, size);
+	if (!r)
+		r = check_keys(o, key, n, why, size);
 	if (r)
 		return r;
+	choose_single(o, key, n);
 	if (fields) {
 		for (i = 0; i < n; i++)
 			append(o->sort, &o->nsort, key[i]);
@@ -120,6 +186,8 @@ static bool word(struct ap_hist_opts *o, bool *order_set, const char *w, size_t 
 		{ "none", AP_CHAIN_NONE, -1, -1 },
 		{ "graph", AP_CHAIN_GRAPH, -1, -1 },
 		{ "fractal", AP_CHAIN_FRACTAL, -1, -1 },
+		{ "flat", AP_CHAIN_FLAT, -1, -1 },
+		{ "folded", AP_CHAIN_FOLDED, -1, -1 },
 		{ "caller", -1, AP_CALLER, -1 },
 		{ "callee", -1, AP_CALLEE, -1 },
 		{ "percent", -1, -1, AP_VALUE_PERCENT },
@@ -161,10 +229,11 @@ int ap_hist_opts_graph(struct ap_hist_opts *o, bool *order_set, const char *how,
 		errno = 0;
 		v = strtod(how, &end);
 		if (errno || end != how + len || !(v >= 0) || v > 1e9) {
-			snprintf(why, size,
-				 "'%.*s' is none of graph, fractal, none, caller, callee, percent, "
-				 "period, count, or a number",
-				 (int)len, how);
+			snprintf(
+				why, size,
+				"'%.*s' is none of graph, fractal, flat, folded, none, caller, callee, percent, "
+				"period, count, or a number",
+				(int)len, how);
 			return -EINVAL;
 		}
 		if (percent_set)

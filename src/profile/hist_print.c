@@ -3,6 +3,7 @@
  * The table as text: columns as wide as their widest cell, and call trees drawn with lines.  Made to
  * be equal to what perf prints, blanks included.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/hist_internal.h"
@@ -61,17 +62,17 @@ static void line_between(const struct pen *p, u32 depth)
 	fputc('\n', p->out);
 }
 
-static void value(const struct pen *p, const struct ap_chain_node *n, u64 total)
+static void value(const struct ap_hist *h, u64 period, u64 count, u64 total, FILE *out)
 {
-	switch (p->h->opts.value) {
+	switch (h->opts.value) {
 	case AP_VALUE_PERIOD:
-		fprintf(p->out, "%llu", (unsigned long long)ap_chain_total(n));
+		fprintf(out, "%llu", (unsigned long long)period);
 		break;
 	case AP_VALUE_COUNT:
-		fprintf(p->out, "%llu", (unsigned long long)(n->count + n->children_count));
+		fprintf(out, "%llu", (unsigned long long)count);
 		break;
 	case AP_VALUE_PERCENT:
-		fprintf(p->out, "%.2f%%", percent(ap_chain_total(n), total));
+		fprintf(out, "%.2f%%", percent(period, total));
 		break;
 	}
 }
@@ -86,7 +87,7 @@ static void frame_line(const struct pen *p, const struct ap_chain_node *n, const
 		fputc(is_open(p, i) ? '|' : ' ', p->out);
 		if (first && i == depth - 1) {
 			fputs("--", p->out);
-			value(p, n, total);
+			value(p->h, ap_chain_total(n), n->count + n->children_count, total, p->out);
 			fputs("--", p->out);
 		} else {
 			fputs("          ", p->out);
@@ -182,11 +183,64 @@ void ap_chain_print(const struct ap_hist *h, const struct ap_hist_entry *e, FILE
 		fputc('\n', out);
 }
 
+/* The frames from the root to a node, which knows only what is above it. */
+static void path_frames(const struct ap_hist *h, const struct ap_chain_node *node, FILE *out)
+{
+	bool flat = h->opts.chain == AP_CHAIN_FLAT;
+	const struct ap_chain_node *n, **up;
+	u32 depth = 0, i;
+	char text[4096];
+
+	for (n = node; n->parent; n = n->parent)
+		depth++;
+	up = ap_profile_realloc(NULL, depth + 1, sizeof(*up));
+	for (n = node, i = depth; i--; n = n->parent)
+		up[i] = n;
+	for (i = 0; i < depth; i++) {
+		if (flat)
+			blanks(out, INDENT + 4);
+		else if (i)
+			fputs(h->opts.separator ? h->opts.separator : ";", out);
+		fputs(frame_name(&up[i]->frame, text, sizeof(text)), out);
+		if (flat)
+			fputc('\n', out);
+	}
+	free(up);
+}
+
+void ap_chain_print_paths(const struct ap_hist *h, const struct ap_hist_entry *e, FILE *out)
+{
+	bool flat = h->opts.chain == AP_CHAIN_FLAT;
+	struct ap_chain_node **path;
+	u32 i, n = ap_chain_paths(e->chain, ap_chain_min(h), &path);
+
+	if (h->opts.chain_limit && n > h->opts.chain_limit)
+		n = h->opts.chain_limit;
+	for (i = 0; i < n; i++) {
+		struct ap_chain_node *p = path[i];
+
+		if (flat)
+			blanks(out, INDENT - 1);
+		value(h, flat ? ap_chain_total(p) : p->hit,
+		      flat ? p->count + p->children_count : p->count, h->total, out);
+		fputc(flat ? '\n' : ' ', out);
+		path_frames(h, p, out);
+		fputc('\n', out);
+	}
+	free(path);
+}
+
 /* --- the table */
 
 static bool is_percent(enum ap_hist_key k)
 {
 	return k >= AP_COL_CHILDREN && k <= AP_COL_USER;
+}
+
+/* Columns that are not shown: the filter's only one. */
+static bool is_left_out(const struct ap_hist *h, u32 i)
+{
+	return h->opts.column[i] < AP_KEY_N && h->opts.single[h->opts.column[i]];
 }
 
 static u64 weight(const struct ap_hist_entry *e, enum ap_hist_key k)
@@ -217,35 +271,42 @@ static const char *header_of(const struct ap_hist *h, u32 i)
 	return ap_key_ops(h->opts.column[i])->header;
 }
 
-static void widths(const struct ap_hist *h, u32 *width)
+static u32 column_width(const struct ap_hist *h, u32 i)
 {
-	u32 i, k, len;
+	const struct ap_key_ops *ops = ap_key_ops(h->opts.column[i]);
+	u32 k, len, width = ops->width;
 
-	for (i = 0; i < h->opts.ncolumn; i++) {
-		const struct ap_key_ops *ops = ap_key_ops(h->opts.column[i]);
-
-		width[i] = ops->width > strlen(ops->header) ? ops->width : (u32)strlen(ops->header);
-		for (k = 0; ops->len && k < h->n; k++) {
-			len = ops->len(h, h->entry[k]);
-			if (len > width[i])
-				width[i] = len;
-		}
+	if (h->opts.column[i] < AP_KEY_N && h->opts.width[i])
+		return h->opts.width[i];
+	if (h->opts.column[i] >= AP_KEY_N && h->nmember)
+		width *= h->nmember;
+	if (width < strlen(ops->header))
+		width = (u32)strlen(ops->header);
+	for (k = 0; ops->len && k < h->n; k++) {
+		len = h->entry[k]->hidden ? 0 : ops->len(h, h->entry[k]);
+		if (len > width)
+			width = len;
 	}
+	return h->opts.width[i] > width ? h->opts.width[i] : width;
 }
 
 static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 {
 	const char *sep = h->opts.separator;
+	bool first = true;
 	u32 i, k;
 
 	fputs("# ", out);
 	for (i = 0; i < h->opts.ncolumn; i++) {
 		const char *name = header_of(h, i);
 
-		if (i)
+		if (is_left_out(h, i))
+			continue;
+		if (!first)
 			fputs(sep ? sep : "  ", out);
+		first = false;
 		if (h->opts.column[i] < AP_KEY_N)
-			fprintf(out, "%-*s", (int)width[i], name);
+			fprintf(out, "%-*.*s", (int)width[i], (int)width[i], name);
 		else
 			fprintf(out, "%*s", (int)width[i], name);
 	}
@@ -253,30 +314,49 @@ static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 	if (sep)
 		return;
 	fputs("# ", out);
-	for (i = 0; i < h->opts.ncolumn; i++) {
-		if (i)
+	for (i = 0, first = true; i < h->opts.ncolumn; i++) {
+		if (is_left_out(h, i))
+			continue;
+		if (!first)
 			fputs("  ", out);
+		first = false;
 		for (k = 0; k < width[i]; k++)
 			fputc('.', out);
 	}
 	fputs("\n#\n", out);
 }
 
+/* A weight of one event of a group; e is NULL where that has none. */
+static int number(const struct ap_hist *h, const struct ap_hist_entry *e, enum ap_hist_key k,
+		  u32 width, char *buf, size_t size)
+{
+	u64 v = e ? weight(e, k) : 0;
+
+	if (is_percent(k))
+		return snprintf(buf, size, " %*.2f%%", width > 2 ? (int)width - 2 : 0,
+				percent(v, h ? ap_hist_total(h) : 0));
+	return snprintf(buf, size, " %*llu", width ? (int)width - 1 : 0, (unsigned long long)v);
+}
+
 static void cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i, u32 width,
 		 char *buf, size_t size)
 {
 	enum ap_hist_key k = h->opts.column[i];
+	u32 m;
+	int n;
 
-	if (h->opts.separator && k >= AP_KEY_N)
-		width = 0; /* numbers are not aligned then */
-	if (k < AP_KEY_N)
+	if (k < AP_KEY_N) {
 		ap_key_ops(k)->print(h, e, width, buf, size);
-	else if (is_percent(k))
-		snprintf(buf, size, " %*.2f%%", width ? (int)width - 2 : 0,
-			 percent(weight(e, k), h->total));
-	else
-		snprintf(buf, size, " %*llu", width ? (int)width - 1 : 0,
-			 (unsigned long long)weight(e, k));
+		return;
+	}
+	/* as narrow as it is wanted: blanks then follow */
+	width = h->opts.width[i] ? h->opts.width[i] : h->nmember ? ap_key_ops(k)->width : width;
+	if (h->opts.separator)
+		width = 0; /* numbers are not aligned then */
+	n = number(h, e, k, width, buf, size);
+	for (m = 1; m < h->nmember && (size_t)n < size; m++)
+		n += number(h->member[m], e->pair ? e->pair[m] : NULL, k, width, buf + n,
+			    size - (size_t)n);
 }
 
 static void print_entry(const struct ap_hist *h, const struct ap_hist_entry *e, const u32 *width,
@@ -284,17 +364,23 @@ static void print_entry(const struct ap_hist *h, const struct ap_hist_entry *e, 
 {
 	const char *sep = h->opts.separator;
 	static char text[16384];
+	bool first = true;
 	char *p;
-	u32 i;
+	u32 i, last = h->opts.ncolumn;
 
-	for (i = 0; i < h->opts.ncolumn; i++) {
-		if (!sep || i)
+	while (last && is_left_out(h, last - 1))
+		last--;
+	for (i = 0; i < last; i++) {
+		if (is_left_out(h, i))
+			continue;
+		if (!sep || !first)
 			fputs(sep ? sep : "  ", out);
+		first = false;
 		cell(h, e, i, width[i], text, sizeof(text));
 		/* a separator in a name would be one column more */
 		for (p = text; sep && sep[0] && (p = strstr(p, sep)); p++)
 			*p = '.';
-		if (i + 1 < h->opts.ncolumn)
+		if (i + 1 < last)
 			fprintf(out, "%-*s", (int)width[i], text);
 		else
 			fputs(text, out);
@@ -306,16 +392,19 @@ void ap_hist_print(const struct ap_hist *h, FILE *out)
 {
 	u32 i, width[AP_HIST_COLUMNS];
 
-	widths(h, width);
+	for (i = 0; i < h->opts.ncolumn; i++)
+		width[i] = column_width(h, i);
 	if (!h->opts.no_header)
 		print_header(h, width, out);
 	for (i = 0; i < h->n; i++) {
 		const struct ap_hist_entry *e = h->entry[i];
 
-		if (ap_hist_percent(h, e) < h->opts.percent_limit)
+		if (e->hidden || ap_hist_percent(h, e) < h->opts.percent_limit)
 			continue;
 		print_entry(h, e, width, out);
-		if (e->chain)
+		if (e->chain && h->opts.chain >= AP_CHAIN_FLAT)
+			ap_chain_print_paths(h, e, out);
+		else if (e->chain)
 			ap_chain_print(h, e, out);
 	}
 }

@@ -92,6 +92,7 @@ struct ap_data_event *ap_data_add_event(struct ap_data *d, const u8 *attr, u32 s
 bool ap_data_pipe_record(struct ap_data *d, const u8 *bytes);
 /* The names and units that the file gives to events. */
 void ap_data_name_events(struct ap_data *d);
+void ap_data_group_events(struct ap_data *d);
 void ap_data_update_event(struct ap_data *d, const u8 *bytes);
 
 struct ap_feature_data {

@@ -86,9 +86,21 @@ static bool dso_same(const struct ap_hist_entry *a, const struct ap_hist_entry *
 	return a->dso == b->dso || (a->dso && b->dso && a->dso->name == b->dso->name);
 }
 
+u32 ap_unresolved_len(const struct ap_hist *h, u32 len)
+{
+	bool narrow = h->opts.separator || (h->opts.filter && h->opts.filter->dsos);
+	u32 i;
+
+	for (i = 0; i < AP_HIST_COLUMNS; i++)
+		narrow |= h->opts.width[i] > 0;
+	return narrow || len > UNRESOLVED ? len : UNRESOLVED;
+}
+
 static u32 dso_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
-	return e->dso ? (u32)strlen(dso_name(h, e->dso)) : UNRESOLVED;
+	u32 len = e->dso ? (u32)strlen(dso_name(h, e->dso)) : UNRESOLVED;
+
+	return e->sym ? len : ap_unresolved_len(h, len);
 }
 
 static int dso_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
@@ -134,26 +146,46 @@ static bool sym_same(const struct ap_hist_entry *a, const struct ap_hist_entry *
 	return a->sym == b->sym && (a->sym || a->ip == b->ip);
 }
 
+/* -v shows before the symbol where it is and what kind of file it was found in. */
+#define ADDRESS_WIDTH 18
+
+u32 ap_sym_len(const struct ap_hist *h, const struct ap_symbol *sym)
+{
+	if (!sym)
+		return UNRESOLVED + 6;
+	return (u32)strlen(sym->name) + 4 + (h->opts.full_paths ? ADDRESS_WIDTH + 3 : 0);
+}
+
 static u32 sym_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
-	(void)h;
-	return e->sym ? (u32)strlen(e->sym->name) + 4 : UNRESOLVED + 6;
+	return ap_sym_len(h, e->sym);
+}
+
+int ap_sym_print(const struct ap_hist *h, struct ap_dso *dso, const struct ap_symbol *sym, u64 addr,
+		 u8 cpumode, u32 width, char *buf, size_t size)
+{
+	char level = ap_place_level(cpumode);
+	int n = 0;
+
+	if (h->opts.full_paths)
+		n = snprintf(buf, size, "%-#*llx %c ", ADDRESS_WIDTH, (unsigned long long)addr,
+			     ap_dso_origin(dso));
+	n += snprintf(buf + n, size - (size_t)n, "[%c] ", level);
+	if (!sym)
+		return n + snprintf(buf + n, size - (size_t)n, "%-#.*llx", UNRESOLVED,
+				    (unsigned long long)addr);
+	if (sym->type == STT_OBJECT)
+		return n + snprintf(buf + n, size - (size_t)n, "%s+0x%llx", sym->name,
+				    (unsigned long long)(addr - sym->start));
+	return n + snprintf(buf + n, size - (size_t)n, "%.*s%s",
+			    (int)width > n ? (int)width - n : 0, sym->name,
+			    sym->inlined ? " (inlined)" : "");
 }
 
 static int sym_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
 		     size_t size)
 {
-	char level = ap_place_level(e->cpumode);
-
-	(void)h;
-	if (!e->sym)
-		return snprintf(buf, size, "[%c] %-#.*llx", level, UNRESOLVED,
-				(unsigned long long)e->ip);
-	if (e->sym->type == STT_OBJECT)
-		return snprintf(buf, size, "[%c] %s+0x%llx", level, e->sym->name,
-				(unsigned long long)(e->ip - e->sym->start));
-	return snprintf(buf, size, "[%c] %.*s%s", level, width > 4 ? (int)width - 4 : 0,
-			e->sym->name, e->sym->inlined ? " (inlined)" : "");
+	return ap_sym_print(h, e->dso, e->sym, e->ip, e->cpumode, width, buf, size);
 }
 
 /* --- thread */
@@ -229,19 +261,22 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+const char *ap_source_text(const struct ap_hist *h, const char *file, u32 line, struct ap_dso *dso,
+			   const struct ap_symbol *sym, u64 addr, char *buf, size_t size)
+{
+	if (file)
+		snprintf(buf, size, "%s:%u", h->opts.full_paths ? file : last_part(file), line);
+	else if (sym)
+		snprintf(buf, size, "%s+%llu", sym->name, (unsigned long long)(addr - sym->start));
+	else
+		snprintf(buf, size, "%s[%llx]", dso ? dso->name : "", (unsigned long long)addr);
+	return buf;
+}
+
 static const char *line_text(const struct ap_hist *h, const struct ap_hist_entry *e, char *buf,
 			     size_t size)
 {
-	if (e->file)
-		snprintf(buf, size, "%s:%u", h->opts.full_paths ? e->file : last_part(e->file),
-			 e->line);
-	else if (e->sym)
-		snprintf(buf, size, "%s+%llu", e->sym->name,
-			 (unsigned long long)(e->ip - e->sym->start));
-	else
-		snprintf(buf, size, "%s[%llx]", e->dso ? e->dso->name : "",
-			 (unsigned long long)e->ip);
-	return buf;
+	return ap_source_text(h, e->file, e->line, e->dso, e->sym, e->ip, buf, size);
 }
 
 static int line_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
@@ -339,7 +374,7 @@ static const struct ap_key_ops keys[AP_COL_N] = {
 
 const struct ap_key_ops *ap_key_ops(enum ap_hist_key key)
 {
-	return &keys[key];
+	return key >= AP_KEY_MORE && key < AP_KEY_N ? &ap_keys_more[key - AP_KEY_MORE] : &keys[key];
 }
 
 enum ap_hist_key ap_key_find(const char *name, size_t len)
@@ -348,11 +383,11 @@ enum ap_hist_key ap_key_find(const char *name, size_t len)
 
 	/* the beginning of a name will do, as with perf */
 	for (k = 0; len && k < AP_COL_N; k++) {
-		if (!strncmp(keys[k].name, name, len) && strlen(keys[k].name) == len)
+		if (!strncmp(ap_key_ops(k)->name, name, len) && strlen(ap_key_ops(k)->name) == len)
 			return k;
 	}
 	for (k = 0; len && k < AP_COL_N; k++) {
-		if (!strncmp(keys[k].name, name, len))
+		if (!strncmp(ap_key_ops(k)->name, name, len))
 			return k;
 	}
 	return AP_COL_N;

@@ -351,10 +351,12 @@ static void mmap_record(struct ap_session *s, const struct ap_data_rec *rec)
 	copy_name(name, sizeof(name), rec, name_off);
 	if (two) {
 		map.prot = ap_get32(rec->bytes + 64);
-		flags = ap_get32(rec->bytes + 68);
+		flags = map.flags = ap_get32(rec->bytes + 68);
 		if (rec->h.misc & AP_PERF_RECORD_MISC_MMAP_BUILD_ID) {
 			id = rec->bytes + 44;
 			id_size = rec->bytes[40] <= 20 ? rec->bytes[40] : 0;
+		} else {
+			map.ino = ap_get64(rec->bytes + 48);
 		}
 	} else if (rec->h.misc & AP_PERF_RECORD_MISC_MMAP_DATA) {
 		map.prot = 0;

@@ -17,7 +17,8 @@ struct ap_map {
 	u64 start, end, pgoff;
 	struct ap_dso *dso;
 	bool identity; /* places are the addresses themselves */
-	u32 prot;
+	u32 prot, flags;
+	u64 ino;
 };
 
 struct ap_maps {

@@ -70,6 +70,9 @@ void ap_dso_set_build_id(struct ap_dso *dso, const u8 *id, u32 size);
 /* The symbol that has this place, or NULL. */
 const struct ap_symbol *ap_dso_symbol(struct ap_dso *dso, u64 place);
 
+/* A letter for where symbols were found, as perf has it: d the file, b its debug file, k kallsyms, j a JIT ... */
+char ap_dso_origin(const struct ap_dso *dso);
+
 /*
  * The functions that were expanded at the place, innermost first, the real one (fn) last.  Returns how
  * many were put into out, at most max; 0 where debug information does not know the place.

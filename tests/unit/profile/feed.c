@@ -24,6 +24,12 @@ static bool read_all(struct ap_data *d, struct ap_session *s, struct ap_fold *f,
 			ap_session_record(s, &rec);
 		ap_script_record(c, &rec);
 	}
+	ap_fold_end(f);
+	for (uint32_t i = 0, n; i < ap_data_nevents(d); i += n) {
+		n = ap_data_event(d, i)->group_size;
+		if (n > 1)
+			ap_fold_join(f, i, n);
+	}
 	ap_fold_finish(f);
 	for (uint32_t i = 0; i < ap_data_nevents(d); i++) {
 		if (ap_fold_hist(f, i))
@@ -35,6 +41,7 @@ static bool read_all(struct ap_data *d, struct ap_session *s, struct ap_fold *f,
 bool feed(const uint8_t *bytes, size_t size)
 {
 	struct ap_script_opts lines = { .fields = "+pid,+addr", .tasks = true, .mmaps = true };
+	struct ap_filter filter = { .dsos = "libc.so.6,work", .cpus = "0-3", .time = "0%-90%" };
 	FILE *out = fopen("/dev/null", "w");
 	char why[400] = "";
 	struct ap_hist_opts opts;
@@ -57,13 +64,20 @@ bool feed(const uint8_t *bytes, size_t size)
 	ap_hist_opts_init(&opts);
 	opts.children = true;
 	opts.inlines = true;
-	if (ap_hist_opts_columns(&opts, "pid,comm,dso,sym", NULL, 7, why, sizeof(why)))
+	opts.branches = size & 1; /* of each file, one half of what there is to see */
+	opts.chain = size & 2 ? AP_CHAIN_FOLDED : AP_CHAIN_GRAPH;
+	opts.filter = &filter;
+	if (ap_hist_opts_columns(&opts, opts.branches ? NULL : "pid,comm,dso,sym,time,weight", NULL,
+				 7, why, sizeof(why)))
 		abort();
+	if (ap_filter_parse(&filter, d, why))
+		filter.time = NULL; /* of a file that does not say when it was */
 	f = ap_fold_new(s, &opts);
 	c = ap_script_new(s, d, &lines, out);
 	whole = read_all(d, s, f, c, out);
 	ap_script_free(c);
 	ap_fold_free(f);
+	ap_filter_fini(&filter);
 	ap_session_fini(s);
 	free(s);
 	ap_data_close(d);

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What `anyperf report` leaves out, puts together and draws otherwise on request: the same text as perf's.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need perf gcc
+HOME=$tmp/home
+export HOME
+mkdir "$HOME"
+
+cat >"$tmp/work.c" <<'END_OF_C'
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long s;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i * i; }
+__attribute__((noinline)) void mid(int n) { leaf(n); s++; }
+__attribute__((noinline)) void top(int n) { mid(n); leaf(n / 2); s++; }
+static void *thread(void *arg) { for (int i = 0; i < 300; i++) top(100000); return arg; }
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, thread, NULL);
+	for (int i = 0; i < 200; i++) top(100000);
+	pthread_join(t, NULL);
+	if (!fork()) { execlp("sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done", NULL); }
+	wait(NULL);
+	return 0;
+}
+END_OF_C
+gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
+perf record -q -e cpu-clock:u -g -o "$tmp/chains.data" -- "$tmp/work" >"$tmp/why" 2>&1 ||
+	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
+perf record -q -e '{cpu-clock:u,page-faults:u}' -o "$tmp/group.data" -- "$tmp/work" || exit 1
+"$ANYPERF" record -q -b -e instructions:u -c 3000000 -o "$tmp/branches.data" -- "$tmp/work" 2>/dev/null || exit 1
+perf report --stdio -i "$tmp/branches.data" >/dev/null 2>"$tmp/why" </dev/null || exit 1
+pid=$(perf script -i "$tmp/two.data" -F pid,comm 2>/dev/null | awk '$1 == "work" { print $2; exit }')
+
+# same NAME ARGS...: both reports, without perf's tip and the blank line before it; blanks at the ends of
+# lines are compared in report.sh
+same()
+{
+	local name=$1
+	shift
+	perf report --stdio "$@" 2>/dev/null </dev/null | sed '/^# (Tip/,$d' | sed '$d' | sed 's/ *$//' >"$tmp/theirs"
+	run "$ANYPERF" report --stdio "$@"
+	sed -i 's/ *$//' "$tmp/out"
+	if ! grep -q '[0-9]%' "$tmp/theirs"; then
+		not_ok "$name" "perf reports nothing"
+	elif diff "$tmp/theirs" "$tmp/out" >"$tmp/diff"; then
+		ok "$name"
+	else
+		not_ok "$name" "$(head -n 20 "$tmp/diff")" "$(cat "$tmp/err")"
+	fi
+}
+
+chains=$tmp/chains.data two=$tmp/two.data group=$tmp/group.data branches=$tmp/branches.data
+same "flat paths" -i "$chains" -g flat --no-children
+same "folded paths" -i "$chains" -g folded --no-children
+same "folded paths, periods" -i "$chains" -g folded,1,5,period --no-children -t:
+same "flat paths, counts" -i "$chains" -g flat,0,3,count --no-children
+same "trees upside down" -i "$chains" -G --no-children
+same "only known symbols" -i "$chains" -U --no-children
+same "one function's callers" -i "$chains" -S leaf --no-children
+same "one file's trees, of its own" -i "$chains" -d work --percentage relative --no-children
+same "one function" -i "$two" -S leaf
+same "one file" -i "$two" -d work
+same "one command" -i "$two" -c sh
+same "one of each" -i "$two" -S leaf -d work -c work -n
+same "two commands, relative" -i "$two" -c work,sh --percentage relative
+same "one command, relative" -i "$two" -c sh --percentage relative
+same "a process" -i "$two" --pid "$pid"
+same "a thread" -i "$two" --tid "$pid"
+same "a CPU" -i "$two" -C 0,1 -s cpu,sym
+same "the second tenth" -i "$two" --time 10%/2
+same "two tenths" -i "$two" --time 10%/2,10%/4
+same "percents of time" -i "$two" --time 10%-60%
+same "events side by side" -i "$two" --group
+same "a group" -i "$group"
+same "a group by command, numbers" -i "$group" -n --show-total-period -s comm
+same "a group's events apart" -i "$group" --no-group
+same "a group, limited" -i "$group" -s sym --percent-limit 1
+same "widths" -i "$two" -w 5,10,3
+same "other widths" -i "$two" -w 15,3,30,40
+same "by weight" -i "$two" -s local_weight,weight,comm
+same "by time" -i "$two" -s time,comm
+same "by time, rounded" -i "$two" -s time --time-quantum 10ms
+same "by address" -i "$two" -s addr,sym
+same "branches" -i "$branches"
+same "branches by file" -i "$branches" -s dso_from,dso_to
+same "branches by what the CPU says" -i "$branches" -s mispredict,abort,in_tx,cycles
+same "branches by target" -i "$branches" -s comm,sym,dso
+same "branches of one file, counted" -i "$branches" -d work -n
+same "samples with branches" -i "$branches" --no-branch-stack
+
+# exact NAME ARGS...: no tip there
+exact()
+{
+	local name=$1
+	shift
+	perf report --stdio "$@" >"$tmp/theirs" 2>/dev/null </dev/null
+	run "$ANYPERF" report --stdio "$@"
+	if [ -s "$tmp/theirs" ] && diff "$tmp/theirs" "$tmp/out" >"$tmp/diff"; then
+		ok "$name"
+	else
+		not_ok "$name" "$(head -n 20 "$tmp/diff")"
+	fi
+}
+exact "records by kind" -i "$two" --stats
+exact "records by kind, branches" -i "$branches" --stats
+exact "tasks" -i "$two" --tasks
+exact "tasks and mappings" -i "$two" --mmaps
+
+# perf -v says more on standard output only where it annotates; the letter tells whose symbols they are
+perf report --stdio -v -i "$two" 2>/dev/null </dev/null | sed -n 's/ [A-Za-z!] \[\.\]/ [.]/; /%/p' >"$tmp/theirs"
+run "$ANYPERF" report --stdio -v -i "$two"
+sed -n 's/ [A-Za-z!] \[\.\]/ [.]/; /%/p' "$tmp/out" >"$tmp/ours"
+check "addresses of symbols" diff "$tmp/theirs" "$tmp/ours"
+
+run "$ANYPERF" report -i "$two" --symbol-filter str
+has "$tmp/out" 'strcmp' "part of a name: has them"
+has_not "$tmp/out" 'leaf' "part of a name: has no others"
+
+# bad OPTION... -- REGEX
+bad()
+{
+	local name=$1 what=$2
+	shift 2
+	run "$ANYPERF" report -i "$two" "$@"
+	is "$status" 129 "$name: status 129"
+	has "$tmp/err" "$what" "$name: says so"
+}
+bad "a list of CPUs" 'no list of CPUs' -C 1-x
+bad "a time" 'is no time' --time foo
+bad "a pid" 'no list of numbers' --pid x
+bad "a way of percents" 'relative or absolute' --percentage some
+bad "widths" 'widths of columns' -w a,b
+bad "a quantum" 'needs a time' --time-quantum 5
+bad "a key of branches" "'symbol_from' is of branches" -s symbol_from
+run "$ANYPERF" report -i "$chains" -C 0
+is "$status" 125 "samples without a CPU: status 125"
+has "$tmp/err" 'do not say their CPU' "samples without a CPU: says so"
+done_testing
