@@ -92,6 +92,9 @@ const char *ap_machine_check(const struct ap_machine *m)
 		if (wrong)
 			return wrong;
 	}
+	if (m->l1d.write_through &&
+	    (m->l2.size ? m->l2.inclusion : m->llc.inclusion) == AP_EXCLUSIVE)
+		return "an l1d that writes through needs a next level that is not exclusive";
 	if (m->walk_pde > 1024 || m->walk_pdpte > 1024 || m->walk_pml4e > 1024)
 		return "a paging-structure cache has at most 1024 entries";
 	if (m->nodes > 64 || m->memory > 60000 || m->remote > 60000 || m->snoop > 60000 ||

@@ -51,19 +51,18 @@ struct ap_cache {
 	u64 *tag;   /* sets x ways; LRU: in order of use, the last used first */
 	u64 *order; /* one word per set for the other policies */
 	u64 line_mask;
-	u64 random;
-	u32 set_mask;
+	u32 set_mask; /* of a slice */
+	u32 set_bits;
 	u32 slices;
 	u32 ways;
-	u32 set_shift; /* log2 of sets */
-	u8 shift;      /* log2 of a line */
+	u32 latency;
+	u8 shift; /* log2 of a line */
 	u8 policy;
 	u8 write_through;
 	u8 no_allocate;
 	u8 inclusion;
 	u8 prefetch;
 	u8 degree;
-	u16 latency;
 };
 
 /* LRU by stamps; a hint by page leads to the way, so that full associativity costs no search. */
@@ -106,33 +105,37 @@ struct ap_mem {
 	u64 *recent; /* by set of L1D: the key of the line last used, where using it again
 			changes nothing; 0: none */
 	u64 *code_recent;
-	u64 page[2]; /* the 4 KB page last used by a load, a store (>> 12), in its TLB */
+	u64 page[2]; /* the 4 KB page last used (>> 12), by loads and stores where those differ */
 	u64 code_page;
-	struct ap_tlb *tlb[2]; /* those of loads, stores */
 	u64 *count;
 	u32 set_mask;
 	u32 code_set_mask;
 	u32 hit; /* what to answer then */
 	u32 code_hit;
 	u8 shift;
-	u8 no_tlb;
+	u8 no_tlb, no_itlb;
+	u8 own_store_tlb; /* 1: stores have a TLB of their own */
 
-	u8 code_is_load;
-	u8 core; /* its number in shared; AP_NO_CORE: not coherent */
+	u8 core;    /* its number in shared; AP_NO_CORE: not coherent */
+	u8 tracked; /* the directory knows our lines */
 	u8 node;
-	u8 lru;
 	struct ap_shared *shared;
-	u64 space;		    /* xor-ed into addresses below L2: whose they are */
-	const struct ap_huge *huge; /* 2 MB pages: sorted; the caller's */
+	u64 space; /* xor-ed into addresses behind L2: whose they are */
+	const struct ap_huge *huge;
 	u32 huge_n;
 	u32 alias_n;
 	struct ap_alias alias[AP_ALIASES];
 	struct ap_machine machine;
 	struct ap_cache l1i, l1d, l2;
-	struct ap_tlb itlb, itlb_2m, dtlb, dtlb_2m, dtlb_store, stlb, istlb;
+	struct ap_cache llc;  /* our view of the shared one */
+	struct ap_tlb tlb[2]; /* of loads (and stores); of stores */
+	struct ap_tlb itlb, tlb_2m, itlb_2m, stlb, istlb;
 	struct ap_tlb walk[3]; /* PDE, PDPTE, PML4E */
-	struct ap_stride stride[2][AP_STRIDES];
+	struct ap_stride stride[AP_STRIDES], stream[AP_STRIDES];
+	u64 train; /* line | 1: L2's prefetchers are to learn of it when L1 has it */
 };
+
+#define AP_MEM_COUNT_CODE 4 /* AP_MODEL_L1I_LOAD */
 
 #define AP_NO_CORE 0xff
 #define AP_CORES   64
@@ -160,7 +163,7 @@ bool ap_mem_alias(struct ap_mem *m, u64 start, u64 end, u64 delta);
 void ap_mem_poll(struct ap_mem *m);
 
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
-unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address);
+unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size);
 
 /* True, and used, where the page is in the TLB. */
 static inline bool ap_tlb_quick(struct ap_tlb *t, u64 page)
@@ -179,7 +182,7 @@ static inline bool ap_tlb_quick(struct ap_tlb *t, u64 page)
  */
 static inline bool ap_mem_quick(struct ap_mem *m, u64 address, unsigned size, unsigned flags)
 {
-	unsigned write = flags & AP_MEM_WRITE;
+	unsigned write = flags & AP_MEM_WRITE, t = write & m->own_store_tlb;
 	u64 need = AP_LINE_VALID | write * AP_LINE_DIRTY;
 	u64 line = m->recent[(address >> m->shift) & m->set_mask];
 	u64 last = address + size - 1;
@@ -187,11 +190,11 @@ static inline bool ap_mem_quick(struct ap_mem *m, u64 address, unsigned size, un
 	if (ap_unlikely(((line ^ (address | need)) & (m->line_mask | need)) |
 			((last ^ address) & m->line_mask)))
 		return false;
-	if (ap_likely(m->page[write] == address >> 12))
+	if (ap_likely(m->page[t] == address >> 12))
 		return true;
-	if (ap_unlikely(!m->no_tlb && !ap_tlb_quick(m->tlb[write], address >> 12)))
+	if (ap_unlikely(!m->no_tlb && !ap_tlb_quick(&m->tlb[t], address >> 12)))
 		return false;
-	m->page[write] = address >> 12;
+	m->page[t] = address >> 12;
 	return true;
 }
 
@@ -207,9 +210,24 @@ static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size,
 }
 
 /* The line at address is fetched as code. */
-unsigned ap_mem_fetch(struct ap_mem *m, u64 address);
-/* An instruction is fetched that may span two lines: one reference, as in cachegrind. */
-unsigned ap_mem_fetch_insn(struct ap_mem *m, u64 address, unsigned size);
+static inline unsigned ap_mem_fetch(struct ap_mem *m, u64 address)
+{
+	u64 line = m->code_recent[(address >> m->shift) & m->code_set_mask];
+
+	if (ap_unlikely((line ^ (address | AP_LINE_VALID)) & (m->line_mask | AP_LINE_VALID)) ||
+	    ap_unlikely(m->code_page != address >> 12))
+		return ap_mem_fetch_slow(m, address, 1);
+	m->count[AP_MEM_COUNT_CODE]++;
+	return m->code_hit;
+}
+
+/* An instruction is fetched that may span two lines: one reference, as cachegrind counts. */
+static inline unsigned ap_mem_fetch_insn(struct ap_mem *m, u64 address, unsigned size)
+{
+	if ((address ^ (address + size - 1)) & m->line_mask)
+		return ap_mem_fetch_slow(m, address, size);
+	return ap_mem_fetch(m, address);
+}
 
 /*
  * Which loads a recent store answers: those of bytes that one store among the last
@@ -220,11 +238,11 @@ unsigned ap_mem_fetch_insn(struct ap_mem *m, u64 address, unsigned size);
 
 struct ap_fwd {
 	u64 *count;
-	u32 depth;
-	u32 n;
+	u64 depth;
+	u64 n;
 	u64 start[AP_FWD_STORES];
 	u32 bytes[AP_FWD_STORES];
-	u32 last[256]; /* by hash of 8 bytes of address: n + 1 of the last store there */
+	u64 last[256]; /* by hash of 8 bytes of address: n + 1 of the last store there */
 };
 
 enum ap_fwd_result { AP_FWD_NONE, AP_FWD_DONE, AP_FWD_BLOCKED };

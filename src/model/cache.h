@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One set-associative array and its replacement policies.  It knows lines and ways; what levels
+ * do with each other is mem.c's.  Callers hold the lock where the array is shared.
+ */
+#ifndef AP_MODEL_CACHE_H
+#define AP_MODEL_CACHE_H
+
+#include "base/types.h"
+#include "model/mem.h"
+
+/* Lays the array out in zeroed memory; gives how many bytes it takes.  memory null: just those. */
+size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line);
+
+/* A way to fill under another policy than LRU: a free one, else the victim. */
+unsigned ap_cache_victim(struct ap_cache *c, u32 set);
+void ap_plru_use(struct ap_cache *c, u32 set, unsigned way);
+
+static inline u64 ap_cache_mix(u64 x)
+{
+	x ^= x >> 31;
+	x *= 0x9e3779b97f4a7c15ULL;
+	return x ^ x >> 29;
+}
+
+static inline u32 ap_cache_set(const struct ap_cache *c, u64 address)
+{
+	u64 line = address >> c->shift;
+	u32 set = line & c->set_mask, slice;
+
+	if (c->slices == 1)
+		return set;
+	slice = (ap_cache_mix(line) >> 32) * c->slices >> 32;
+	return slice << c->set_bits | set;
+}
+
+static inline u32 ap_cache_sets(const struct ap_cache *c)
+{
+	return c->slices << c->set_bits;
+}
+
+static inline u64 *ap_cache_tags(struct ap_cache *c, u32 set)
+{
+	return c->tag + (size_t)set * c->ways;
+}
+
+/* The way that has the line, or -1. */
+static inline int ap_cache_find(struct ap_cache *c, u32 set, u64 address)
+{
+	const u64 *tag = ap_cache_tags(c, set);
+	u64 mask = c->line_mask | AP_LINE_VALID, key = (address & c->line_mask) | AP_LINE_VALID;
+
+	for (unsigned i = 0; i < c->ways; i++)
+		if ((tag[i] & mask) == key)
+			return (int)i;
+	return -1;
+}
+
+/* It was used; gives its tag, which may have moved. */
+static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
+{
+	u64 *tag = ap_cache_tags(c, set);
+	u64 key;
+
+	switch (c->policy) {
+	case AP_POLICY_LRU:
+		key = tag[way];
+		for (; way; way--)
+			tag[way] = tag[way - 1];
+		tag[0] = key;
+		break;
+	case AP_POLICY_PLRU:
+		ap_plru_use(c, set, way);
+		break;
+	case AP_POLICY_RRIP:
+		c->order[set] &= ~(3ULL << 2 * way);
+		break;
+	}
+	return tag + way;
+}
+
+/* A line that is not there is put in; gives the key that it replaced, 0 for none. */
+static inline u64 ap_cache_insert(struct ap_cache *c, u32 set, u64 key)
+{
+	unsigned way = c->policy == AP_POLICY_LRU ? c->ways - 1 : ap_cache_victim(c, set);
+	u64 *tag = ap_cache_tags(c, set);
+	u64 old = tag[way];
+
+	tag[way] = key;
+	if (c->policy == AP_POLICY_RRIP)
+		c->order[set] = (c->order[set] & ~(3ULL << 2 * way)) | 2ULL << 2 * way;
+	else
+		ap_cache_use(c, set, way);
+	return old;
+}
+
+/* Free ways of an LRU set stand last. */
+static inline void ap_cache_remove(struct ap_cache *c, u32 set, unsigned way)
+{
+	u64 *tag = ap_cache_tags(c, set);
+
+	if (c->policy == AP_POLICY_LRU)
+		for (; way + 1 < c->ways; way++)
+			tag[way] = tag[way + 1];
+	tag[way] = 0;
+}
+
+#endif

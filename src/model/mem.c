@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * References and L1: what the inline part of mem.h could not answer.  A reference is translated,
+ * then each of its lines looked up; what it met at worst is counted once.
+ */
+#include "base/mem.h"
+#include "model/internal.h"
+#include "model/shared.h"
+
+size_t ap_mem_bytes(const struct ap_machine *machine)
+{
+	u32 line = machine->line;
+
+	return AP_ALIGN_UP(sizeof(struct ap_mem), 64) +
+	       ap_cache_init(NULL, NULL, &machine->l1d, line) +
+	       ap_cache_init(NULL, NULL, &machine->l1i, line) +
+	       ap_cache_init(NULL, NULL, &machine->l2, line) +
+	       AP_ALIGN_UP(machine->l1d.size / machine->l1d.ways / line * sizeof(u64), 64) +
+	       AP_ALIGN_UP(machine->l1i.size / machine->l1i.ways / line * sizeof(u64), 64) +
+	       ap_mem_tlb_bytes(machine);
+}
+
+static void lay_caches(struct ap_mem *m, char **at)
+{
+	const struct ap_machine *x = &m->machine;
+
+	*at += ap_cache_init(&m->l1d, *at, &x->l1d, x->line);
+	*at += ap_cache_init(&m->l1i, *at, &x->l1i, x->line);
+	*at += ap_cache_init(&m->l2, *at, &x->l2, x->line);
+	m->recent = (u64 *)*at;
+	*at += AP_ALIGN_UP(ap_cache_sets(&m->l1d) * sizeof(u64), 64);
+	m->code_recent = (u64 *)*at;
+	*at += AP_ALIGN_UP(ap_cache_sets(&m->l1i) * sizeof(u64), 64);
+	ap_cache_init(&m->llc, (char *)m->shared + m->shared->llc_offset, &x->llc, x->line);
+}
+
+struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struct ap_shared *shared,
+			   u64 *count, u64 space)
+{
+	struct ap_mem *m = memory;
+	char *at = (char *)memory + AP_ALIGN_UP(sizeof(*m), 64);
+
+	m->machine = *machine;
+	m->shared = shared;
+	m->count = count;
+	m->line_mask = ~(u64)(machine->line - 1);
+	m->space = space & m->line_mask;
+	lay_caches(m, &at);
+	ap_mem_tlb_init(m, &at);
+	m->shift = m->l1d.shift;
+	m->set_mask = m->l1d.set_mask;
+	m->code_set_mask = m->l1i.set_mask;
+	m->hit = AP_MEM_L1 | machine->l1d.latency << 12;
+	m->code_hit = AP_MEM_L1 | machine->l1i.latency << 12;
+	m->core = ap_shared_join(shared);
+	m->node = machine->nodes > 1 ? m->core % machine->nodes : 0;
+	return m;
+}
+
+/* What is recent after a use; filled: it was not there before. */
+static void set_recent(u64 *recent, const struct ap_cache *c, u32 set, u64 tag, bool filled)
+{
+	/* of a filled line RRIP changes the age with the first use */
+	recent[set] = filled && c->policy == AP_POLICY_RRIP ? 0 : tag;
+}
+
+/* --- L1D */
+
+static void l1d_prefetch(struct ap_mem *m, u64 line)
+{
+	struct ap_cache *c = &m->l1d;
+	u32 set = ap_cache_set(c, line);
+	u64 state, victim;
+
+	m->count[AP_MODEL_L1D_PREFETCH]++;
+	if (ap_cache_find(c, set, line) >= 0)
+		return;
+	m->count[AP_MODEL_L1D_PREFETCH_MISS]++;
+	m->count[AP_MODEL_L1D_FILL]++;
+	ap_mem_below(m, line, AP_MEM_AHEAD, &state);
+	victim = ap_cache_insert(c, set, line | AP_LINE_VALID | AP_LINE_AHEAD | state);
+	m->recent[set] = 0;
+	if (victim & AP_LINE_DIRTY)
+		m->count[AP_MODEL_L1D_WRITEBACK]++;
+	if (victim)
+		ap_mem_evicted(m, victim);
+}
+
+static void l1d_train(struct ap_mem *m, u64 line, u64 pc)
+{
+	struct ap_cache *c = &m->l1d;
+	u64 size = 1ULL << c->shift;
+	s64 stride;
+
+	if (c->prefetch & AP_PREFETCH_NEXT && ap_same_page(line, line + size))
+		l1d_prefetch(m, line + size);
+	if (!(c->prefetch & AP_PREFETCH_STRIDE))
+		return;
+	stride = ap_stride_train(m->stride, pc, line >> c->shift);
+	for (unsigned n = 1; stride && n <= c->degree; n++) {
+		u64 ahead = line + (u64)stride * n * size;
+
+		if (!ap_same_page(line, ahead))
+			break;
+		l1d_prefetch(m, ahead);
+	}
+}
+
+s64 ap_stride_train(struct ap_stride *table, u64 key, u64 line_number)
+{
+	struct ap_stride *s = &table[(key ^ key >> 6) % AP_STRIDES];
+	s64 stride = (s64)(line_number - s->line);
+
+	if (s->key != key) {
+		*s = (struct ap_stride){ .key = key, .line = line_number };
+		return 0;
+	}
+	if (!stride)
+		return 0;
+	s->line = line_number;
+	if (stride != s->stride) {
+		s->stride = stride;
+		s->sure = 0;
+		return 0;
+	}
+	if (s->sure < 2)
+		s->sure++;
+	return s->sure == 2 ? stride : 0;
+}
+
+/* A store to a line that may be modified: DIRTY, or through. */
+static void l1d_write(struct ap_mem *m, u64 line, u64 *tag)
+{
+	if (m->l1d.write_through) {
+		ap_mem_write_below(m, line);
+	} else if (!(*tag & AP_LINE_DIRTY)) {
+		*tag |= AP_LINE_DIRTY;
+		if (m->tracked)
+			ap_dir_modify(m->shared, m->core, ap_mem_outer(m, line));
+	}
+}
+
+static unsigned l1d_hit(struct ap_mem *m, u64 line, u32 set, int way, unsigned flags, u64 pc)
+{
+	struct ap_cache *c = &m->l1d;
+	u64 *tag = ap_cache_use(c, set, way);
+	unsigned result = AP_MEM_L1;
+
+	if (*tag & AP_LINE_AHEAD) {
+		*tag &= ~(u64)AP_LINE_AHEAD;
+		m->count[AP_MODEL_L1D_PREFETCH_USED]++;
+		result |= AP_MEM_AHEAD_HIT;
+	}
+	if (flags && !(*tag & AP_LINE_OWN)) {
+		result |= ap_mem_upgrade(m, line);
+		*tag |= AP_LINE_OWN;
+	}
+	set_recent(m->recent, c, set, *tag, false);
+	if (flags & AP_MEM_WRITE) {
+		l1d_write(m, line, tag);
+		/* writing through may have taken the line away, with what made room for it */
+		way = ap_cache_find(c, set, line);
+		m->recent[set] = way < 0 ? 0 : ap_cache_tags(c, set)[way];
+		ap_mem_train_below(m);
+	}
+	if (result & AP_MEM_AHEAD_HIT)
+		l1d_train(m, line, pc);
+	return result;
+}
+
+static void l1d_fill(struct ap_mem *m, u64 line, u64 state, unsigned flags)
+{
+	struct ap_cache *c = &m->l1d;
+	u32 set = ap_cache_set(c, line);
+	u64 key = line | AP_LINE_VALID | state, victim;
+
+	if (flags & AP_MEM_WRITE && !c->write_through)
+		key |= AP_LINE_DIRTY;
+	m->count[AP_MODEL_L1D_FILL]++;
+	victim = ap_cache_insert(c, set, key);
+	set_recent(m->recent, c, set, key, true);
+	if (victim & AP_LINE_DIRTY)
+		m->count[AP_MODEL_L1D_WRITEBACK]++;
+	if (victim)
+		ap_mem_evicted(m, victim);
+	if (flags & AP_MEM_WRITE && c->write_through)
+		ap_mem_write_below(m, line);
+}
+
+/* flags: WRITE and ATOMIC only */
+static unsigned data_line(struct ap_mem *m, u64 line, unsigned flags, u64 pc)
+{
+	struct ap_cache *c = &m->l1d;
+	u32 set = ap_cache_set(c, line);
+	int way = ap_cache_find(c, set, line);
+	unsigned result;
+	u64 state;
+
+	if (way >= 0)
+		return l1d_hit(m, line, set, way, flags, pc);
+	if (flags & AP_MEM_WRITE && c->no_allocate) {
+		result = ap_mem_write_below(m, line);
+		ap_mem_train_below(m);
+		return result;
+	}
+	result = ap_mem_below(m, line, flags ? AP_MEM_STORE : AP_MEM_LOAD, &state);
+	l1d_fill(m, line, state, flags);
+	ap_mem_train_below(m);
+	l1d_train(m, line, pc);
+	return result;
+}
+
+/* cachegrind's way: L1 first, for all lines; if one missed, all of them go below. */
+static unsigned data_whole(struct ap_mem *m, u64 first, u64 last, unsigned flags, u64 pc)
+{
+	struct ap_cache *c = &m->l1d;
+	unsigned result = AP_MEM_L1;
+	bool missed = false;
+	u64 state;
+
+	for (u64 line = first; line <= last; line += m->machine.line) {
+		u32 set = ap_cache_set(c, line);
+		int way = ap_cache_find(c, set, line);
+
+		if (way >= 0) {
+			l1d_hit(m, line, set, way, flags, pc);
+			continue;
+		}
+		missed = true;
+		l1d_fill(m, line, AP_LINE_OWN, flags);
+	}
+	for (u64 line = first; missed && line <= last; line += m->machine.line)
+		result = ap_mem_worse(
+			result, ap_mem_below(m, line, flags ? AP_MEM_STORE : AP_MEM_LOAD, &state));
+	return result;
+}
+
+/* --- L1I */
+
+static bool code_hit(struct ap_mem *m, u64 line)
+{
+	struct ap_cache *c = &m->l1i;
+	u32 set = ap_cache_set(c, line);
+	int way = ap_cache_find(c, set, line);
+
+	if (way < 0)
+		return false;
+	set_recent(m->code_recent, c, set, *ap_cache_use(c, set, way), false);
+	return true;
+}
+
+static void code_fill(struct ap_mem *m, u64 line, u64 state, bool ahead)
+{
+	struct ap_cache *c = &m->l1i;
+	u32 set = ap_cache_set(c, line);
+	u64 key = line | AP_LINE_VALID | (state & AP_LINE_OWN), victim;
+
+	victim = ap_cache_insert(c, set, key);
+	set_recent(m->code_recent, c, set, ahead ? 0 : key, true);
+	if (victim)
+		ap_mem_evicted(m, victim);
+}
+
+static unsigned code_below(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
+{
+	unsigned result = ap_mem_below(m, line, kind, state);
+
+	/* code is not modified where it is fetched from: what was is not lost */
+	if (*state & AP_LINE_DIRTY)
+		ap_mem_evicted(m, line | AP_LINE_VALID | AP_LINE_DIRTY | AP_LINE_OWN);
+	return result;
+}
+
+static unsigned code_line(struct ap_mem *m, u64 line)
+{
+	u64 next = line + m->machine.line, state;
+	unsigned result;
+
+	if (code_hit(m, line))
+		return AP_MEM_L1;
+	result = code_below(m, line, AP_MEM_CODE, &state);
+	code_fill(m, line, state, false);
+	ap_mem_train_below(m);
+	if (m->l1i.prefetch & AP_PREFETCH_NEXT && ap_same_page(line, next) &&
+	    ap_cache_find(&m->l1i, ap_cache_set(&m->l1i, next), next) < 0) {
+		code_below(m, next, AP_MEM_AHEAD, &state);
+		code_fill(m, next, state, true);
+	}
+	return result;
+}
+
+static unsigned code_whole(struct ap_mem *m, u64 first, u64 last)
+{
+	unsigned result = AP_MEM_L1;
+	bool missed = false;
+	u64 state;
+
+	for (u64 line = first; line <= last; line += m->machine.line) {
+		if (code_hit(m, line))
+			continue;
+		missed = true;
+		code_fill(m, line, AP_LINE_OWN, false);
+	}
+	for (u64 line = first; missed && line <= last; line += m->machine.line)
+		result = ap_mem_worse(result, code_below(m, line, AP_MEM_CODE, &state));
+	return result;
+}
+
+/* --- references */
+
+static unsigned cycles_of(const struct ap_mem *m, unsigned result, unsigned l1, unsigned stlb,
+			  unsigned steps)
+{
+	const struct ap_machine *x = &m->machine;
+	const u32 level[8] = {
+		0, l1, x->l2.latency, x->llc.latency, x->snoop, x->memory, x->remote
+	};
+	u32 cycles = level[AP_MEM_LEVEL(result)] + steps * x->walk_step;
+
+	if (result & AP_MEM_STLB)
+		cycles += stlb;
+	if (result & AP_MEM_PAGES)
+		cycles += x->pipe.page_split;
+	else if (result & AP_MEM_SPLIT)
+		cycles += x->pipe.split;
+	return cycles;
+}
+
+static void count_data(struct ap_mem *m, unsigned result, unsigned write)
+{
+	unsigned level = AP_MEM_LEVEL(result);
+	u64 *count = m->count;
+
+	count[AP_MODEL_L1D_LOAD + write]++;
+	if (result & AP_MEM_SPLIT)
+		count[AP_MODEL_SPLIT_LOAD + write]++;
+	if (result & AP_MEM_PAGES)
+		count[AP_MODEL_PAGE_SPLIT_LOAD + write]++;
+	if (level == AP_MEM_L1)
+		return;
+	count[AP_MODEL_L1D_LOAD_MISS + write]++;
+	if (write)
+		return;
+	if (result & AP_MEM_HITM)
+		count[AP_MODEL_HITM_LOAD]++;
+	if (level == AP_MEM_L2) {
+		count[AP_MODEL_LOAD_L2_HIT]++;
+		return;
+	}
+	if (m->l2.ways)
+		count[AP_MODEL_LOAD_L2_MISS]++;
+	count[level <= AP_MEM_SNOOP ? AP_MODEL_LOAD_LLC_HIT : AP_MODEL_LOAD_LLC_MISS]++;
+}
+
+unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
+{
+	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
+	unsigned write = flags & AP_MEM_WRITE, result, steps = 0;
+
+	ap_mem_poll(m);
+	if (flags & AP_MEM_PREFETCH) {
+		l1d_prefetch(m, first);
+		return AP_MEM_L1;
+	}
+	result = AP_MEM_L1 | ap_mem_translate(m, address, size, write, &steps);
+	if (first != last)
+		result |= AP_MEM_SPLIT | (ap_same_page(first, last) ? 0 : AP_MEM_PAGES);
+	if (first != last && m->machine.whole_split)
+		result = ap_mem_worse(result, data_whole(m, first, last, flags, pc));
+	else
+		for (u64 line = first; line <= last; line += m->machine.line)
+			result = ap_mem_worse(result, data_line(m, line, flags, pc));
+	count_data(m, result, write);
+	return result | cycles_of(m, result, m->l1d.latency, m->stlb.latency, steps) << 12;
+}
+
+unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
+{
+	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
+	const struct ap_tlb *second = m->istlb.ways ? &m->istlb : &m->stlb;
+	unsigned result, steps = 0;
+
+	ap_mem_poll(m);
+	result = AP_MEM_L1 | ap_mem_translate_code(m, address, size, &steps);
+	if (first != last && m->machine.whole_split)
+		result = ap_mem_worse(result, code_whole(m, first, last));
+	else
+		for (u64 line = first; line <= last; line += m->machine.line)
+			result = ap_mem_worse(result, code_line(m, line));
+	m->count[AP_MODEL_L1I_LOAD]++;
+	if (AP_MEM_LEVEL(result) != AP_MEM_L1)
+		m->count[AP_MODEL_L1I_LOAD_MISS]++;
+	return result | cycles_of(m, result, m->l1i.latency, second->latency, steps) << 12;
+}

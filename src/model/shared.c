@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The directory and the boxes.  Order of locks: a stripe of the directory, then a box.  Nothing here
+ * waits for another core to act.
+ */
+#include "model/shared.h"
+#include "base/mem.h"
+#include "model/cache.h"
+
+#define LOCK_TURNS 100000
+
+void ap_model_lock(u32 *lock)
+{
+	for (unsigned turns = 0; turns < LOCK_TURNS; turns++) {
+		if (!__atomic_load_n(lock, __ATOMIC_RELAXED) &&
+		    !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+			return;
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#endif
+	}
+	/* its holder was killed, or sleeps: what this can spoil is one set's state */
+}
+
+void ap_model_unlock(u32 *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* --- size and cores */
+
+static u32 dir_sets_of(const struct ap_machine *machine)
+{
+	u64 lines = ((u64)machine->l1i.size + machine->l1d.size + machine->l2.size) / machine->line;
+	u32 sets = 1024;
+
+	/* room for sixteen full cores; more only where they fill their caches with different lines */
+	while (sets < 1U << 16 && (u64)sets * AP_DIR_WAYS < 16 * lines)
+		sets <<= 1;
+	return sets;
+}
+
+static size_t dir_offset_of(const struct ap_machine *machine)
+{
+	return AP_ALIGN_UP(sizeof(struct ap_shared), 64) +
+	       ap_cache_init(NULL, NULL, &machine->llc, machine->line);
+}
+
+size_t ap_shared_bytes(const struct ap_machine *machine)
+{
+	return dir_offset_of(machine) +
+	       (size_t)dir_sets_of(machine) * AP_DIR_WAYS * sizeof(struct ap_dir_entry);
+}
+
+void ap_shared_init(void *memory, const struct ap_machine *machine)
+{
+	struct ap_shared *s = memory;
+
+	s->llc_offset = AP_ALIGN_UP(sizeof(*s), 64);
+	s->dir_offset = dir_offset_of(machine);
+	s->dir_sets = dir_sets_of(machine);
+	s->line = machine->line;
+}
+
+unsigned ap_shared_join(struct ap_shared *s)
+{
+	unsigned core = AP_NO_CORE;
+
+	ap_model_lock(&s->joined_lock);
+	if (~s->joined) {
+		core = __builtin_ctzll(~s->joined);
+		s->joined |= 1ULL << core;
+		__atomic_store_n(&s->joined_n, s->joined_n + 1, __ATOMIC_RELAXED);
+	}
+	ap_model_unlock(&s->joined_lock);
+	return core;
+}
+
+/* --- boxes */
+
+static void box_post(struct ap_shared *s, unsigned core, u64 what)
+{
+	struct ap_box *b = &s->box[core];
+
+	ap_model_lock(&b->lock);
+	if (b->head - b->tail >= AP_BOX_LINES) {
+		__atomic_store_n(&b->overflow, 1, __ATOMIC_RELAXED);
+	} else {
+		b->line[b->head % AP_BOX_LINES] = what;
+		__atomic_store_n(&b->head, b->head + 1, __ATOMIC_RELAXED);
+	}
+	ap_model_unlock(&b->lock);
+}
+
+static void post_all(struct ap_shared *s, u64 cores, u64 what)
+{
+	for (; cores; cores &= cores - 1)
+		box_post(s, __builtin_ctzll(cores), what);
+}
+
+bool ap_box_take(struct ap_shared *s, unsigned core, u64 *line, bool *overflow)
+{
+	struct ap_box *b = &s->box[core];
+	bool some = false;
+
+	ap_model_lock(&b->lock);
+	*overflow = b->overflow;
+	if (b->overflow) {
+		b->tail = b->head;
+		__atomic_store_n(&b->overflow, 0, __ATOMIC_RELAXED);
+	} else if (b->tail != b->head) {
+		*line = b->line[b->tail % AP_BOX_LINES];
+		b->tail++;
+		some = true;
+	}
+	ap_model_unlock(&b->lock);
+	return some || *overflow;
+}
+
+/* --- the directory */
+
+static struct ap_dir_entry *dir_set(struct ap_shared *s, u64 line, u32 **lock)
+{
+	u32 set = (ap_cache_mix(line / s->line) >> 20) & (s->dir_sets - 1);
+
+	*lock = &s->dir_lock[set % AP_STRIPES];
+	return (struct ap_dir_entry *)((char *)s + s->dir_offset) + (size_t)set * AP_DIR_WAYS;
+}
+
+static struct ap_dir_entry *dir_find(struct ap_dir_entry *set, u64 line)
+{
+	for (unsigned i = 0; i < AP_DIR_WAYS; i++)
+		if ((set[i].key & ~(u64)AP_LINE_DIRTY) == (line | AP_LINE_VALID))
+			return &set[i];
+	return NULL;
+}
+
+/* One for a new line: a full set drops its oldest, whose holders lose it, as snoop filters do. */
+static struct ap_dir_entry *dir_new(struct ap_shared *s, struct ap_dir_entry *set, u64 line)
+{
+	struct ap_dir_entry *e = NULL;
+
+	for (unsigned i = 0; i < AP_DIR_WAYS && !e; i++)
+		if (!set[i].key)
+			e = &set[i];
+	if (!e) {
+		post_all(s, set[0].holders, set[0].key & ~(u64)AP_LINE_FLAGS);
+		for (unsigned i = 0; i + 1 < AP_DIR_WAYS; i++)
+			set[i] = set[i + 1];
+		e = &set[AP_DIR_WAYS - 1];
+	}
+	e->key = line | AP_LINE_VALID;
+	e->holders = 0;
+	return e;
+}
+
+unsigned ap_dir_request(struct ap_shared *s, unsigned core, u64 line, bool store)
+{
+	u32 *lock;
+	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+	u64 me = 1ULL << core, others;
+	unsigned result = 0;
+
+	ap_model_lock(lock);
+	e = dir_find(set, line);
+	if (!e)
+		e = dir_new(s, set, line);
+	others = e->holders & ~me;
+	if (others) {
+		result = AP_DIR_OTHER;
+		if (e->key & AP_LINE_DIRTY)
+			result |= AP_DIR_HITM;
+		/* of several holders none owns it: nobody has to be told of one more */
+		if (store || !(others & (others - 1)))
+			post_all(s, others, line | (store ? 0 : AP_LINE_OWN));
+	}
+	if (store) {
+		e->holders = me;
+		e->key |= AP_LINE_DIRTY;
+	} else {
+		if (others) {
+			e->key &= ~(u64)AP_LINE_DIRTY;
+			result |= AP_DIR_SHARE;
+		}
+		e->holders |= me;
+	}
+	ap_model_unlock(lock);
+	return result;
+}
+
+void ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty)
+{
+	u32 *lock;
+	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+
+	ap_model_lock(lock);
+	e = dir_find(set, line);
+	if (!e)
+		e = dir_new(s, set, line);
+	e->holders |= 1ULL << core;
+	if (dirty && e->holders == 1ULL << core)
+		e->key |= AP_LINE_DIRTY;
+	ap_model_unlock(lock);
+}
+
+void ap_dir_modify(struct ap_shared *s, unsigned core, u64 line)
+{
+	u32 *lock;
+	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+
+	ap_model_lock(lock);
+	e = dir_find(set, line);
+	if (e && e->holders == 1ULL << core)
+		e->key |= AP_LINE_DIRTY;
+	ap_model_unlock(lock);
+}
+
+void ap_dir_leave(struct ap_shared *s, unsigned core, u64 line, bool held)
+{
+	u32 *lock;
+	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+
+	ap_model_lock(lock);
+	e = dir_find(set, line);
+	if (e && e->holders & 1ULL << core) {
+		if (e->holders == 1ULL << core)
+			e->key &= ~(u64)AP_LINE_DIRTY;
+		if (!held)
+			e->holders &= ~(1ULL << core);
+		if (!e->holders)
+			e->key = 0;
+	}
+	ap_model_unlock(lock);
+}
+
+bool ap_dir_purge(struct ap_shared *s, unsigned core, u64 line)
+{
+	u32 *lock;
+	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+	bool dirty = false;
+
+	ap_model_lock(lock);
+	e = dir_find(set, line);
+	if (e) {
+		dirty = e->key & AP_LINE_DIRTY;
+		post_all(s, e->holders & ~(1ULL << core), line);
+		*e = (struct ap_dir_entry){ 0 };
+	}
+	ap_model_unlock(lock);
+	return dirty;
+}
+
+u64 ap_dir_state(struct ap_shared *s, unsigned core, u64 line)
+{
+	u32 *lock;
+	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+	u64 state = 0;
+
+	ap_model_lock(lock);
+	e = dir_find(set, line);
+	if (e && e->holders & 1ULL << core) {
+		state = AP_LINE_VALID;
+		if (e->holders == 1ULL << core)
+			state |= AP_LINE_OWN | (e->key & AP_LINE_DIRTY);
+	}
+	ap_model_unlock(lock);
+	return state;
+}
+
+/* Without its own help: each entry is looked at. */
+void ap_shared_leave(struct ap_shared *s, unsigned core)
+{
+	struct ap_dir_entry *e = (struct ap_dir_entry *)((char *)s + s->dir_offset);
+	struct ap_box *b = &s->box[core];
+	u64 me = 1ULL << core;
+	u32 *lock;
+
+	if (core >= AP_CORES || !(s->joined & me))
+		return;
+	for (size_t n = (size_t)s->dir_sets * AP_DIR_WAYS; n--; e++) {
+		if (!(e->holders & me))
+			continue;
+		lock = &s->dir_lock[((size_t)s->dir_sets - 1 - n / AP_DIR_WAYS) % AP_STRIPES];
+		ap_model_lock(lock);
+		e->holders &= ~me;
+		e->key &= e->holders ? ~(u64)AP_LINE_DIRTY : 0;
+		ap_model_unlock(lock);
+	}
+	ap_model_lock(&b->lock);
+	b->tail = b->head;
+	__atomic_store_n(&b->overflow, 0, __ATOMIC_RELAXED);
+	ap_model_unlock(&b->lock);
+	ap_model_lock(&s->joined_lock);
+	s->joined &= ~me;
+	__atomic_store_n(&s->joined_n, s->joined_n - 1, __ATOMIC_RELAXED);
+	ap_model_unlock(&s->joined_lock);
+}
