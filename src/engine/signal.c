@@ -301,6 +301,13 @@ void ap_signal_init(struct ap_thread *t)
 	}
 }
 
+/* An image starts with all of them blocked: there is no fault to ask by, filter or not. */
+void ap_signal_let_in(u64 mask)
+{
+	mask &= ~AP_SIG_SYNC;
+	ap_sys4(AP_NR_rt_sigprocmask, AP_SIG_SETMASK, (u64)&mask, 0, 8);
+}
+
 void ap_signal_new_task(struct ap_thread *parent, struct ap_thread *child, u64 clone_flags)
 {
 	child->virt_mask = parent->virt_mask;

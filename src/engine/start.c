@@ -115,6 +115,6 @@ void ap_start(struct ap_boot *boot)
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
 	if (boot->nthreads)
 		ap_attach_thread((struct ap_boot_thread *)boot->threads);
-	ap_sig_set_mask(boot->sigmask);
+	ap_signal_let_in(boot->sigmask);
 	ap_redispatch(t);
 }

@@ -27,6 +27,7 @@ struct detach {
 	struct ap_stopped stopped; /* first: its callbacks get it */
 	const struct ap_attached *a;
 	bool is_flushed;
+	bool is_missing; /* somebody was not parked yet when he was looked at */
 	struct ap_range *maps; /* to be unmapped */
 	u32 nmaps;
 	bool had_stop; /* a SIGSTOP came during a remote call */
@@ -82,6 +83,7 @@ static int look(struct ap_stopped *s, pid_t tid)
 	t = &s->tasks[s->n - 1];
 	if (is_at(d, t, header()->parked))
 		return 0;
+	d->is_missing = true;
 	regs = was = t->regs;
 	restart = t->restart;
 	if (is_at(d, t, header()->call)) {
@@ -106,10 +108,11 @@ static int park_all(struct detach *d)
 
 	for (;;) {
 		parked = d->stopped.n;
+		d->is_missing = false;
 		ret = ap_stopped_others(&d->stopped, look);
 		if (ret)
 			return ret;
-		if (d->stopped.n && d->stopped.n == parked) {
+		if (d->stopped.n && d->stopped.n == parked && !d->is_missing) {
 			bool is_complete = true;
 
 			for (u32 i = 0; i < parked; i++)
