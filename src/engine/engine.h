@@ -78,7 +78,7 @@ void ap_mend_init(void);
 /* signal.c */
 void ap_signal_mend(void);		  /* lock held */
 void ap_signal_init(struct ap_thread *t); /* after an exec: install what the engine needs */
-void ap_signal_let_in(u64 mask); /* the first mask of an image */
+void ap_signal_let_in(u64 mask);	  /* the first mask of an image */
 void ap_signal_deliver(
 	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */
 /* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */

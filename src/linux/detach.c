@@ -27,7 +27,7 @@ struct detach {
 	struct ap_stopped stopped; /* first: its callbacks get it */
 	const struct ap_attached *a;
 	bool is_flushed;
-	bool is_missing; /* somebody was not parked yet when he was looked at */
+	bool is_missing;       /* somebody was not parked yet when he was looked at */
 	struct ap_range *maps; /* to be unmapped */
 	u32 nmaps;
 	bool had_stop; /* a SIGSTOP came during a remote call */
