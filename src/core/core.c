@@ -171,7 +171,7 @@ bool ap_task_is_watched(const struct ap_task *task)
 bool ap_core_wants_tasks(const struct ap_core *core)
 {
 	return !ap_list_empty(&core->cgroups) || !ap_list_empty(&core->cpu_sampling) ||
-	       core->nr_cpu_sideband;
+	       core->nr_cpu_knowing;
 }
 
 void ap_core_task_on_cpu(struct ap_core *core, struct ap_task *task, s32 cpu)

@@ -207,8 +207,8 @@ struct ap_task_id ap_task_id(const struct ap_task *task);
 /* Has events of its own or inherits some: the host must report its forks, execs and its end. */
 bool ap_task_is_watched(const struct ap_task *task);
 /*
- * There are events on cgroups, or on CPUs with samples or side-band records: the host must tell of all
- * tasks of the session, also old ones.
+ * There are events on cgroups, or on CPUs with samples, side-band records or counts that the host has by
+ * task: the host must tell of all tasks of the session, also old ones.
  */
 bool ap_core_wants_tasks(const struct ap_core *core);
 /* It is sampled by events that are of one CPU: it matters where it is (ap_core_task_on_cpu). */

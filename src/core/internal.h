@@ -155,7 +155,7 @@ struct ap_core {
 	struct ap_list buffers;
 	struct ap_list armed;	     /* samplers of events that are on their PMU */
 	struct ap_list cpu_sampling; /* CPUs' events that need samplers in all tasks */
-	u32 nr_cpu_sideband;	     /* CPUs' events that want to know of all tasks */
+	u32 nr_cpu_knowing;	     /* CPUs' events that want to know of all tasks */
 	struct ap_list cgroups;	     /* leaders that were opened on one */
 	const struct ap_stamp *at;   /* NULL: now */
 };

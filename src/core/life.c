@@ -140,6 +140,11 @@ static void join_group(struct ap_event *e, struct ap_sched *sched, struct ap_eve
 		ap_sched_queue(leader);
 }
 
+static bool wants_tasks(const struct ap_event *e)
+{
+	return !e->ctx->task && (ap_event_tells(e) || e->hw.wants_tasks);
+}
+
 void ap_event_attach(struct ap_event *e, struct ap_ctx *ctx, struct ap_sched *sched,
 		     struct ap_event *leader)
 {
@@ -151,8 +156,8 @@ void ap_event_attach(struct ap_event *e, struct ap_ctx *ctx, struct ap_sched *sc
 	ap_list_add_tail(&ctx->events, &e->in_ctx);
 	if (ctx->task && e->cpu >= 0)
 		ctx->nr_bound++;
-	if (!ctx->task && ap_event_tells(e))
-		ctx->core->nr_cpu_sideband++;
+	if (wants_tasks(e))
+		ctx->core->nr_cpu_knowing++;
 	if (leader) {
 		join_group(e, sched, leader, now);
 	} else {
@@ -204,8 +209,8 @@ static void leave_ctx(struct ap_event *e)
 {
 	if (e->ctx->task && e->cpu >= 0)
 		e->ctx->nr_bound--;
-	if (!e->ctx->task && ap_event_tells(e))
-		e->core->nr_cpu_sideband--;
+	if (wants_tasks(e))
+		e->core->nr_cpu_knowing--;
 	ap_list_del(&e->in_ctx);
 	e->ctx = NULL;
 }

@@ -31,6 +31,8 @@ struct ap_hw_event {
 	u32 sample_source, sample_which;
 	/* a period is accepted and means nothing: side-band only */
 	bool never_overflows;
+	/* of a CPU, and the world tells it task by task: all tasks are to be known while it is open */
+	bool wants_tasks;
 	/* exclude_*: it is on the PMU and truly counts 0; start, read and stop are not called */
 	bool counts_nothing;
 };

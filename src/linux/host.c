@@ -215,7 +215,7 @@ void ap_host_free(struct ap_host *host)
 	ap_host_files_fini(host);
 	ap_host_samplers_fini(host);
 	ap_host_cpus_fini(host);
-	free(host->trace);
+	ap_host_trace_fini(host);
 	ap_host_pages_fini(host);
 	free(host->buf);
 	free(host);

@@ -247,12 +247,39 @@ static void each_seg(struct ap_host *host,
 	}
 }
 
-static void look(struct ap_host *host)
+void ap_host_cpus_look(struct ap_host *host)
 {
 	if (host->cpus->epoch == host->epoch)
 		return;
 	host->cpus->epoch = host->epoch;
 	each_seg(host, look_at_seg);
+	ap_host_trace_to_cpus(host, NULL);
+	ap_host_watch_to_cpus(host, NULL);
+}
+
+/*
+ * Tracepoints and breakpoints: counted in the slots as well, but what their host makes of that is by task.
+ * As with raw counters, it is of the CPU where the task was at the last look, at the first of this one.
+ */
+u32 ap_host_cpu_of_words(struct ap_host *host, struct ap_host_task *t)
+{
+	const struct seen_seg *s;
+
+	if (t->words_at != host->epoch) {
+		t->words_at = host->epoch;
+		t->words_cpu = t->words_next;
+		t->words_next = cpu_of(t->pid, t->tid);
+		if (t->words_cpu < 0)
+			t->words_cpu = t->words_next;
+	}
+	if (t->words_cpu < 0)
+		t->words_cpu = t->cpu;
+	if (t->words_cpu < 0 && t->seg && host->cpus) {
+		s = known(host->cpus, t->seg->index);
+		t->words_cpu = s ? s->cpu : -1;
+	}
+	return t->words_cpu >= 0 && (u32)t->words_cpu < ap_host_count_cpus() ? (u32)t->words_cpu
+									     : 0;
 }
 
 /* Before a parent is forgotten. */
@@ -290,7 +317,7 @@ u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds)
 
 	if (!host->cpus || cpu < 0 || (u32)cpu >= host->cpus->n)
 		return 0;
-	look(host);
+	ap_host_cpus_look(host);
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		if (kinds & AP_KIND_BIT(k))
 			sum += host->cpus->total[cpu][k];
@@ -313,7 +340,7 @@ int ap_host_cpus_use(struct ap_host *host, u32 ncpus)
 		return -ENOMEM;
 	}
 	host->cpus = c;
-	look(host);
+	ap_host_cpus_look(host);
 	return 0;
 }
 
@@ -327,7 +354,7 @@ u64 ap_host_cpus_tick(struct ap_host *host, u64 now)
 	if (now < c->next_ns)
 		return c->next_ns - now;
 	host->epoch++;
-	look(host);
+	ap_host_cpus_look(host);
 	cost = ap_now_ns() - now;
 	c->next_ns = now + (cost * LOAD > TICK_NS ? cost * LOAD : TICK_NS);
 	return c->next_ns - now;

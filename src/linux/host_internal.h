@@ -53,6 +53,7 @@ struct ap_host_samplers {
 struct ap_host_point;
 struct ap_host_trace;
 struct ap_host_watch;
+struct ap_host_cpu_watch;
 
 /* A task that the core knows. */
 struct ap_host_task {
@@ -80,7 +81,10 @@ struct ap_host_task {
 	enum ap_host_ending ending;
 	u64 last_call; /* number + 1 of the call that it was in at its end or exec; 0 none */
 	s32 cpu;       /* last seen there, -1 unknown */
-	u64 log_at;    /* position in its log: what is before it has been replayed */
+	s32 words_cpu,
+		words_next; /* host_cpu.c: whose CPU's its words are, and from the next look on */
+	u64 words_at;	    /* as of that epoch */
+	u64 log_at;	    /* position in its log: what is before it has been replayed */
 	bool is_held;
 	struct ap_host_task *held_next;
 	struct ap_host_sampler *samplers;
@@ -184,6 +188,7 @@ struct ap_host {
 	u64 kick_ns; /* when to look whether they have seen it */
 	u32 wakes;   /* ap_session.wakes as it was seen */
 	struct ap_host_watch *watches;
+	struct ap_host_cpu_watch *cpu_watches;
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
 	bool has_data_watch;	       /* code minds those of data */
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
@@ -363,6 +368,10 @@ u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds);
 AP_MUST_CHECK int ap_host_cpus_use(struct ap_host *host, u32 ncpus);
 /* Before the segment is folded: its last counts. */
 void ap_host_cpu_seg_ended(struct ap_host *host, u32 seg);
+/* Looks at all tasks, once per moment. */
+void ap_host_cpus_look(struct ap_host *host);
+/* Whose is what the task has counted in words of its own since the last moment? */
+u32 ap_host_cpu_of_words(struct ap_host *host, struct ap_host_task *t);
 u64 ap_host_cpus_tick(struct ap_host *host, u64 now);
 void ap_host_cpus_fini(struct ap_host *host);
 
@@ -387,6 +396,11 @@ void ap_host_trace_parting(const struct ap_host *host, struct ap_host_task *t);
 void ap_host_trace_leave(const struct ap_host *host, struct ap_host_task *t);
 void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t);
 
+/* What has ended or passed since goes to CPUs: of one task, NULL: of all. */
+void ap_host_trace_to_cpus(struct ap_host *host, struct ap_host_task *t);
+AP_MUST_CHECK int ap_host_trace_task(struct ap_host *host, struct ap_host_task *t, bool is_born);
+void ap_host_trace_fini(struct ap_host *host);
+
 /* host_watch.c */
 int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp);
 int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
@@ -399,6 +413,10 @@ bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap
 /* An exec: it is asked for; the old image's slot is given up. */
 void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t);
 void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);
+/* As with tracepoints; a task that is known now, and one that is not any more. */
+void ap_host_watch_to_cpus(struct ap_host *host, const struct ap_host_task *t);
+AP_MUST_CHECK int ap_host_watch_task(struct ap_host *host, struct ap_host_task *t, bool is_born);
+void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t);
 
 /* host_cred.c */
 struct ap_cred {

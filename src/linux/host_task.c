@@ -189,7 +189,7 @@ static void place(struct ap_host *host, struct ap_host_task *t, struct ap_host_s
 }
 
 static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *seg, u32 slot,
-				     pid_t pid, pid_t tid)
+				     pid_t pid, pid_t tid, bool is_born)
 {
 	const struct ap_task_id id = { .pid = pid, .tid = tid };
 	struct ap_host_task *t = calloc(1, sizeof(*t));
@@ -197,7 +197,7 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 	if (!t)
 		return NULL;
 	t->host = host;
-	t->cpu = -1;
+	t->cpu = t->words_cpu = t->words_next = -1;
 	t->clock_fd = AP_HOST_FD_NONE;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		t->world_fd[i] = AP_HOST_FD_NONE;
@@ -214,12 +214,16 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 		t->next->prev = &t->next;
 	host->tasks = t;
 	host->ntasks++;
+	if (ap_host_trace_task(host, t, is_born) || ap_host_watch_task(host, t, is_born)) {
+		ap_host_task_end_as(host, t, AP_HOST_LEFT);
+		return NULL;
+	}
 	return t;
 }
 
 struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid)
 {
-	return new_task(host, NULL, 0, pid, tid);
+	return new_task(host, NULL, 0, pid, tid, true);
 }
 
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
@@ -230,6 +234,8 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	ap_host_sync(host, t);
 	(void)ap_host_task_raw(host, t);
 	ap_host_trace_end(t);
+	ap_host_trace_to_cpus(host, t);
+	ap_host_watch_to_cpus(host, t);
 	if (t != host->asker)
 		ap_host_clock_last(t);
 	t->time_at = host->epoch;
@@ -237,6 +243,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	ap_host_world_last(t);
 	ap_host_writer_ended(host, t);
 	ap_core_exit(host->core, t->core);
+	ap_host_watch_forget(host, t);
 	ap_host_kick_forget(host, t);
 	ap_host_world_fini(t);
 	ap_host_clock_fini(t);
@@ -340,7 +347,7 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 	if (!t)
 		t = take_over(host, seg, slot, pid, tid);
 	if (!t)
-		t = new_task(host, seg, slot, pid, tid);
+		t = new_task(host, seg, slot, pid, tid, false);
 	if (!t)
 		return NULL;
 	t->gen = s->gen;
@@ -392,7 +399,7 @@ struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg
 
 	if (old)
 		ap_host_task_end(host, old);
-	t = new_task(host, seg, slot, 0, 0);
+	t = new_task(host, seg, slot, 0, 0, true);
 	/* a thread's slot is in order before its clone, a process has its own to make */
 	if (t && s->state == AP_SLOT_LIVE)
 		t->gen = seg->known_gen[slot] = s->gen;

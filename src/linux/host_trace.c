@@ -4,7 +4,9 @@
  * and what only their end tells, since the kernel passes it in their place: sched_process_exit, the
  * signal that ends a thread, and sys_exit of the call that it was in.  docs/design/tracepoints.md.
  *
- * A task remembers something of those tracepoints only that somebody has asked for.
+ * A task remembers something of those tracepoints only that somebody has asked for.  CPUs have what
+ * their tasks have counted there, all of it or none: so all tasks are known while events of CPUs want
+ * that (ap_hw_event.wants_tasks), and an ending one is looked at for the last time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,13 +24,15 @@ struct ap_host_point {
 	u64 carried; /* by former images */
 	u64 parting; /* by the slot, when an exec was asked for */
 	u64 seen;    /* by all of them; never backwards */
+	u64 given;   /* to CPUs */
 };
 
 /* Which tracepoints tasks have points of. */
 struct ap_host_trace {
 	u32 n;
-	u16 place[AP_TRACE_N]; /* of a tracepoint's index: in ap_host_task.points, + 1 */
-	u16 index[AP_TRACE_N]; /* and back */
+	u16 place[AP_TRACE_N];	  /* of a tracepoint's index: in ap_host_task.points, + 1 */
+	u16 index[AP_TRACE_N];	  /* and back */
+	u64 *of_cpus[AP_TRACE_N]; /* by place: of each CPU; NULL: nobody asked */
 };
 
 static bool find(struct ap_host *host, u32 index, u32 *place)
@@ -163,6 +167,107 @@ static bool is_gone(struct ap_host *host, struct ap_host_task *t)
 	return ap_stat_read(t->tid, &st) || st.state == 'Z' || st.state == 'X';
 }
 
+/* --- CPUs */
+
+static void give(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_host_trace *tr = host->trace;
+	u64 v;
+
+	for (u32 i = 0; i < tr->n && i < t->npoints; i++) {
+		if (!tr->of_cpus[i])
+			continue;
+		v = counted(t, &t->points[i], tr->index[i]) + at_end(t, tr->index[i]);
+		if (v != t->points[i].given)
+			tr->of_cpus[i][ap_host_cpu_of_words(host, t)] += v - t->points[i].given;
+		t->points[i].given = v;
+	}
+}
+
+static void look_for_end(struct ap_host *host, struct ap_host_task *t)
+{
+	if (t->ending == AP_HOST_LIVES && t->points_at != host->epoch && is_gone(host, t))
+		ap_host_trace_end(t);
+	t->points_at = host->epoch;
+}
+
+static bool any_of_cpus(const struct ap_host *host)
+{
+	const struct ap_host_trace *tr = host->trace;
+
+	for (u32 i = 0; tr && i < tr->n; i++)
+		if (tr->of_cpus[i])
+			return true;
+	return false;
+}
+
+void ap_host_trace_to_cpus(struct ap_host *host, struct ap_host_task *t)
+{
+	if (!any_of_cpus(host))
+		return;
+	if (t) {
+		give(host, t);
+		return;
+	}
+	for (t = host->tasks; t; t = t->next) {
+		look_for_end(host, t);
+		give(host, t);
+	}
+}
+
+/* From here on the task's passes are CPUs'; all that it ever made where it was born just now. */
+static int begin_to_give(struct ap_host *host, struct ap_host_task *t, u32 index, bool is_born)
+{
+	struct ap_host_point *p = point_of(host, t, index);
+
+	if (!p)
+		return -ENOMEM;
+	p->given = is_born ? 0 : counted(t, p, index) + at_end(t, index);
+	return 0;
+}
+
+int ap_host_trace_task(struct ap_host *host, struct ap_host_task *t, bool is_born)
+{
+	const struct ap_host_trace *tr = host->trace;
+	int ret = 0;
+
+	for (u32 i = 0; tr && i < tr->n && !ret; i++)
+		if (tr->of_cpus[i])
+			ret = begin_to_give(host, t, tr->index[i], is_born);
+	return ret;
+}
+
+static int count_of_cpu(struct ap_host *host, s32 cpu, u32 index, u64 *v)
+{
+	u32 place, n = ap_host_count_cpus();
+	int ret = 0;
+
+	if (!host->cpus || cpu < 0 || (u32)cpu >= n)
+		return -ENOENT;
+	if (!find(host, index, &place))
+		return -ENOMEM;
+	if (!host->trace->of_cpus[place]) {
+		for (struct ap_host_task *t = host->tasks; t && !ret; t = t->next)
+			ret = begin_to_give(host, t, index, false);
+		host->trace->of_cpus[place] = ret ? NULL : calloc(n, sizeof(u64));
+		if (!host->trace->of_cpus[place])
+			return -ENOMEM;
+	}
+	__atomic_store_n(&host->ses->head->trace_on, 1, __ATOMIC_RELAXED);
+	ap_host_cpus_look(host);
+	*v = host->trace->of_cpus[place][cpu];
+	return 0;
+}
+
+void ap_host_trace_fini(struct ap_host *host)
+{
+	for (u32 i = 0; host->trace && i < host->trace->n; i++)
+		free(host->trace->of_cpus[i]);
+	free(host->trace);
+}
+
+/* --- what the core asks */
+
 int ap_host_trace_count(void *world, void *host_task, s32 cpu, u32 id, u64 *v)
 {
 	struct ap_host *host = world;
@@ -170,17 +275,15 @@ int ap_host_trace_count(void *world, void *host_task, s32 cpu, u32 id, u64 *v)
 	u32 index = ap_trace_index(id);
 	struct ap_host_point *p;
 
-	(void)cpu;
-	/* a CPU's are nowhere told apart */
-	if (!t || index == AP_TRACE_N)
+	if (index == AP_TRACE_N)
 		return -ENOENT;
+	if (!t)
+		return count_of_cpu(host, cpu, index, v);
 	p = point_of(host, t, index);
 	if (!p)
 		return -ENOMEM;
 	__atomic_store_n(&host->ses->head->trace_on, 1, __ATOMIC_RELAXED);
-	if (t->ending == AP_HOST_LIVES && t->points_at != host->epoch && is_gone(host, t))
-		ap_host_trace_end(t);
-	t->points_at = host->epoch;
+	look_for_end(host, t);
 	*v = counted(t, p, index) + at_end(t, index);
 	return 0;
 }

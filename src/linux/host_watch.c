@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Breakpoints of tasks: the session's list of watched addresses, one entry for all that watch the
- * same, and what each watch has counted.  engine/watch.c and data.c count, per thread.
+ * Breakpoints: the session's list of watched addresses, one entry for all that watch the same, and what
+ * each watch has counted.  engine/watch.c and data.c count, per thread.
+ *
+ * A CPU's breakpoint is a watch of every task, whose count goes to the CPU where its task is.  All CPUs'
+ * on the same share these.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "linux/host_internal.h"
 
+/* One place for CPUs. */
+struct ap_host_cpu_watch {
+	u32 place;
+	u32 users;
+	u64 *total; /* of each CPU */
+	struct ap_host_cpu_watch *next;
+};
+
 struct ap_host_watch {
-	struct ap_host_task *task;
+	struct ap_host_task *task;     /* NULL: a CPU's */
+	struct ap_host_cpu_watch *all; /* a CPU's, and those of tasks for CPUs */
+	s32 cpu;
+	u64 given;   /* to CPUs */
 	u32 place;   /* in ap_session.watch */
 	u64 start;   /* of the slot's count */
 	u64 former;  /* counted in former images */
@@ -50,14 +64,13 @@ int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_
 	const struct ap_host_task *t = host_task;
 	u32 place;
 
-	(void)cpu;
-	if (!t)
+	if (!t && (!host->cpus || cpu < 0))
 		return -EOPNOTSUPP;
 	place = find_place(host, bp);
 	if (place == AP_WATCH_MAX)
 		return -ENOSPC;
 	/* a process that makes no call of ours takes no new code either */
-	if (t->seg && t->seg->head->mute && !host->watch_users[place])
+	if (t && t->seg && t->seg->head->mute && !host->watch_users[place])
 		return -EPERM;
 	return 0;
 }
@@ -82,7 +95,7 @@ bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap
 
 	if (head->watch_ack == s->watch_gen && head->data_ack == s->data_gen)
 		return false;
-	while (w && !(w->task->seg && w->task->seg->index == index))
+	while (w && !(w->task && w->task->seg && w->task->seg->index == index))
 		w = w->next;
 	return w;
 }
@@ -138,35 +151,190 @@ static u64 counted(struct ap_host_watch *w)
 	return w->seen;
 }
 
-int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch)
+static struct ap_host_watch *new_watch(struct ap_host *host, struct ap_host_task *t, u32 place)
 {
-	struct ap_host *host = world;
-	struct ap_host_watch *w;
-	int ret = ap_host_bp_can(world, host_task, cpu, bp);
+	struct ap_host_watch *w = calloc(1, sizeof(*w));
 
-	if (ret)
-		return ret;
-	w = calloc(1, sizeof(*w));
 	if (!w)
-		return -ENOMEM;
-	w->place = find_place(host, bp);
-	take_place(host, bp, w->place);
-	w->task = host_task;
-	if (!read_slot(w, &w->start))
+		return NULL;
+	w->place = place;
+	w->task = t;
+	if (t && !read_slot(w, &w->start))
 		w->start = 0;
 	w->next = host->watches;
 	w->link = &host->watches;
 	if (w->next)
 		w->next->link = &w->next;
 	host->watches = w;
+	return w;
+}
+
+static void free_watch(struct ap_host_watch *w)
+{
+	*w->link = w->next;
+	if (w->next)
+		w->next->link = w->link;
+	free(w);
+}
+
+/* --- CPUs */
+
+void ap_host_watch_to_cpus(struct ap_host *host, const struct ap_host_task *t)
+{
+	u64 v;
+
+	for (struct ap_host_watch *w = host->watches; w; w = w->next) {
+		if (!w->task || !w->all || (t && w->task != t))
+			continue;
+		v = counted(w);
+		if (v != w->given)
+			w->all->total[ap_host_cpu_of_words(host, w->task)] += v - w->given;
+		w->given = v;
+	}
+}
+
+static int watch_for_cpus(struct ap_host *host, struct ap_host_cpu_watch *all,
+			  struct ap_host_task *t, bool is_born)
+{
+	struct ap_host_watch *w = new_watch(host, t, all->place);
+
+	if (!w)
+		return -ENOMEM;
+	w->all = all;
+	if (is_born)
+		w->start = 0;
+	return 0;
+}
+
+int ap_host_watch_task(struct ap_host *host, struct ap_host_task *t, bool is_born)
+{
+	int ret = 0;
+
+	for (struct ap_host_cpu_watch *all = host->cpu_watches; all && !ret; all = all->next)
+		ret = watch_for_cpus(host, all, t, is_born);
+	return ret;
+}
+
+/* Of one task, or (NULL) for these CPUs. */
+static void forget(struct ap_host *host, const struct ap_host_task *t,
+		   const struct ap_host_cpu_watch *all)
+{
+	struct ap_host_watch *w, *next;
+
+	for (w = host->watches; w; w = next) {
+		next = w->next;
+		if (w->task && w->all && (t ? w->task == t : w->all == all))
+			free_watch(w);
+	}
+}
+
+void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t)
+{
+	forget(host, t, NULL);
+}
+
+static void put_cpu_watch(struct ap_host *host, struct ap_host_cpu_watch *all)
+{
+	struct ap_host_cpu_watch **p = &host->cpu_watches;
+
+	if (--all->users)
+		return;
+	forget(host, NULL, all);
+	while (*p != all)
+		p = &(*p)->next;
+	*p = all->next;
+	free(all->total);
+	free(all);
+}
+
+static struct ap_host_cpu_watch *new_cpu_watch(struct ap_host *host, u32 place)
+{
+	struct ap_host_cpu_watch *all = calloc(1, sizeof(*all));
+	u64 *total = calloc(ap_host_count_cpus(), sizeof(*total));
+
+	if (!all || !total) {
+		free(all);
+		free(total);
+		return NULL;
+	}
+	all->place = place;
+	all->total = total;
+	all->next = host->cpu_watches;
+	host->cpu_watches = all;
+	return all;
+}
+
+static int get_cpu_watch(struct ap_host *host, u32 place, struct ap_host_cpu_watch **out)
+{
+	struct ap_host_cpu_watch *all = host->cpu_watches;
+	int ret = 0;
+
+	while (all && all->place != place)
+		all = all->next;
+	*out = all;
+	if (all) {
+		all->users++;
+		return 0;
+	}
+	all = new_cpu_watch(host, place);
+	if (!all)
+		return -ENOMEM;
+	all->users = 1;
+	for (struct ap_host_task *t = host->tasks; t && !ret; t = t->next)
+		ret = watch_for_cpus(host, all, t, false);
+	if (ret)
+		put_cpu_watch(host, all);
+	*out = all;
+	return ret;
+}
+
+/* --- what the core asks */
+
+static int arm_cpu(struct ap_host *host, struct ap_host_watch *w, s32 cpu)
+{
+	int ret = get_cpu_watch(host, w->place, &w->all);
+
+	if (ret)
+		return ret;
+	w->cpu = cpu;
+	ap_host_cpus_look(host);
+	w->start = w->all->total[cpu];
+	return 0;
+}
+
+int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp, u64 *watch)
+{
+	struct ap_host *host = world;
+	struct ap_host_watch *w;
+	u32 place;
+	int ret = ap_host_bp_can(world, host_task, cpu, bp);
+
+	if (ret)
+		return ret;
+	place = find_place(host, bp);
+	w = new_watch(host, host_task, place);
+	if (!w)
+		return -ENOMEM;
+	ret = host_task ? 0 : arm_cpu(host, w, cpu);
+	if (ret) {
+		free_watch(w);
+		return ret;
+	}
+	take_place(host, bp, place);
 	*watch = (uintptr_t)w;
 	return 0;
 }
 
 u64 ap_host_bp_count(void *world, u64 watch)
 {
-	(void)world;
-	return counted((struct ap_host_watch *)(uintptr_t)watch);
+	struct ap_host_watch *w = (struct ap_host_watch *)(uintptr_t)watch;
+	struct ap_host *host = world;
+
+	if (w->task)
+		return counted(w);
+	if (host->cpus)
+		ap_host_cpus_look(host);
+	return w->all->total[w->cpu] - w->start;
 }
 
 u32 ap_host_bp_place(void *world, u64 watch)
@@ -180,10 +348,9 @@ void ap_host_bp_disarm(void *world, u64 watch)
 	struct ap_host_watch *w = (struct ap_host_watch *)(uintptr_t)watch;
 
 	give_place(world, w->place);
-	*w->link = w->next;
-	if (w->next)
-		w->next->link = w->link;
-	free(w);
+	if (!w->task)
+		put_cpu_watch(world, w->all);
+	free_watch(w);
 }
 
 /* Code need not mind data any more: it is made again, without. */

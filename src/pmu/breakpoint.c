@@ -172,6 +172,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->priv[ADDR] = attr->config1;
 	hw->priv[LEN] = attr->config2;
 	hw->which = attr->bp_type;
+	hw->wants_tasks = !task;
 	hw->sample_source = ap_core_world(core, &world)->bp_place ? (u32)AP_SAMPLE_WATCH : 0;
 	return take_slot(core, d, task, cpu, hw);
 }

@@ -34,6 +34,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	if (!ap_tracepoint_exists(attr->config))
 		return -AP_EINVAL;
 	hw->which = (u32)attr->config;
+	hw->wants_tasks = !task;
 	/* of others a thread knows that it passes them, but not what they record, or its supervisor does */
 	hw->sample_source = ap_tracepoint_is_of_call(hw->which) ? (u32)AP_SAMPLE_TRACE : 0;
 	hw->sample_which = hw->which;
