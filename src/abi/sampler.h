@@ -21,8 +21,12 @@ enum ap_sampler_source {
 	AP_SAMPLE_LANE = 1, /* raw counts of .kinds reach .next */
 	AP_SAMPLE_WATCH,    /* .which: index into the slot's watch counters; .next likewise */
 	AP_SAMPLE_TRACE,    /* .which: id of a tracepoint (abi/trace.h); .next likewise */
-	AP_SAMPLE_CLOCK	    /* cpu-clock, task-clock: .next is the task's CPU time in ns */
+	AP_SAMPLE_CLOCK,    /* cpu-clock, task-clock: .next is the task's CPU time in ns */
+	AP_SAMPLE_FAULT /* .which: enum ap_fault_kind, index into the slot's faults; .next likewise */
 };
+
+/* Page faults of the program's own instructions, as the kernel tells the thread of them. */
+enum ap_fault_kind { AP_FAULT_ANY, AP_FAULT_MIN, AP_FAULT_MAJ, AP_FAULT_N };
 
 #define AP_SAMPLER_ARMED     (1u << 0) /* the event is on the PMU */
 #define AP_SAMPLER_THROTTLED (1u << 1) /* until the next tick */

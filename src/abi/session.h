@@ -55,6 +55,14 @@
  */
 #define AP_NUDGE_CODE (-0x4150)
 
+/*
+ * A prompt: the SIGTRAP (si_code AP_PROMPT_CODE) of an event of the kernel's that the supervisor has opened
+ * on a thread, to have it sampled where it is.  si_perf_data says what it is about.
+ */
+#define AP_PROMPT_CODE 6 /* TRAP_PERF */
+enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT_MAJ, AP_PROMPT_N };
+#define AP_PROMPT_DATA(kind) (AP_SESSION_MAGIC + 1 + (kind))
+
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
@@ -105,6 +113,7 @@ struct ap_slot {
 	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
+	u64 faults[AP_FAULT_N];	 /* page faults that it was prompted of */
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 	/*
 	 * Sampling (abi/sampler.h).  samplers, sampler_gen: the supervisor's.  sampler_ack: the generation
@@ -242,7 +251,7 @@ struct ap_session {
 	u64 clock_zero;
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
 	u32 wakes_seen; /* the supervisor's: poll's answers are as of these */
-	u32 pad_wakes;
+	u32 prompts; /* 1 once any thread may be prompted: who cannot bear it any more must say so */
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
 	 * What a lane is never changes; its kinds are wanted (.kinds) before it is one.

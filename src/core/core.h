@@ -127,6 +127,8 @@ struct ap_core_ops {
 	 * -ENOSPC when there is none left.  Calls are counted, equal sets share a lane.
 	 */
 	int (*want_lane)(void *world, u64 kinds, u32 *lane);
+	/* Are overflows of this source seen here?  0 or -EOPNOTSUPP; NULL: all but AP_SAMPLE_FAULT. */
+	int (*may_sample)(void *world, u32 source);
 	void (*put_lane)(void *world, u32 lane);
 	/*
 	 * A zeroed sampler that the task can see, for the event (its clone in this task, or the CPU's).
@@ -169,6 +171,8 @@ struct ap_core_config {
 	 * holds for frequencies, which choose their periods themselves.
 	 */
 	bool only_frequencies_throttle;
+	/* Threads learn by themselves that a clock's time has come; ticks are for those that do not run. */
+	bool clocks_are_prompted;
 	u32 max_stack;
 	u64 rotate_ns; /* CPU time between rotations; 0: 4 ms */
 

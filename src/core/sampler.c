@@ -76,6 +76,15 @@ static u32 source_of(const struct ap_event *e)
 	return e->hw.kinds ? AP_SAMPLE_LANE : e->hw.sample_source;
 }
 
+static bool is_seen(const struct ap_event *e)
+{
+	const struct ap_core *core = e->core;
+
+	if (!core->ops.may_sample)
+		return source_of(e) != AP_SAMPLE_FAULT;
+	return !core->ops.may_sample(core->world, source_of(e));
+}
+
 int ap_sampling_check(struct ap_event *e)
 {
 	if (!e->attr.sample_period)
@@ -84,7 +93,7 @@ int ap_sampling_check(struct ap_event *e)
 		return -AP_EOPNOTSUPP;
 	if (e->hw.counts_nothing || e->hw.never_overflows)
 		return 0;
-	if (!source_of(e) || !e->core->ops.sampler_new)
+	if (!source_of(e) || !e->core->ops.sampler_new || !is_seen(e))
 		return -AP_EOPNOTSUPP;
 	if (source_of(e) == AP_SAMPLE_CLOCK && (e->attr.flags & AP_PERF_FREQ)) {
 		/* a clock's rate is known: as on Linux its frequency becomes a period at once */
@@ -125,7 +134,8 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 		s->max_per_tick = ap_max_per_tick(e->core->config.max_sample_rate);
 	/* as Linux' software events have it: who records the period gets each event with its own */
 	if (a->sample_type & AP_PERF_SAMPLE_PERIOD && !(a->flags & AP_PERF_FREQ) &&
-	    (s->source == AP_SAMPLE_WATCH || s->source == AP_SAMPLE_TRACE))
+	    (s->source == AP_SAMPLE_WATCH || s->source == AP_SAMPLE_TRACE ||
+	     s->source == AP_SAMPLE_FAULT))
 		period = 1;
 	if (s->source == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
 		period = CLOCK_PERIOD_NS;
@@ -491,10 +501,11 @@ static u64 clock_tick(struct ap_arm *a, u64 ran)
 	if (ap_sampler_is_due(a->s, value)) {
 		lock(a);
 		unlock(a, true);
-		return AP_TICK_NS;
+		left = a->s->period;
 	}
-	if (!ran || left > AP_TICK_NS)
-		return AP_TICK_NS; /* asleep, or not for long yet */
+	/* asleep, not for long yet, or it is told by others */
+	if (!ran || left > AP_TICK_NS || a->event->core->config.clocks_are_prompted)
+		return AP_TICK_NS;
 	return left > SOONEST_NS ? left : SOONEST_NS;
 }
 

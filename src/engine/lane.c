@@ -136,7 +136,7 @@ void ap_count_kind(struct ap_thread *t, u32 kind, s64 n)
 
 /* --- overflows */
 
-static void call(struct ap_thread *t, u32 source, u32 which)
+void ap_lane_call(struct ap_thread *t, u32 source, u32 which)
 {
 	struct ap_lanes *l = ap_thread_lanes(t);
 	struct ap_service_trap trap;
@@ -165,9 +165,9 @@ static bool reach(struct ap_thread *t, u32 k)
 	lane->is_soon &= !soon;
 	aim(t, k, raw);
 	if (hit)
-		call(t, AP_SAMPLE_LANE, k);
+		ap_lane_call(t, AP_SAMPLE_LANE, k);
 	if (soon)
-		call(t, AP_SAMPLE_CLOCK, k);
+		ap_lane_call(t, AP_SAMPLE_CLOCK, k);
 	return hit || soon;
 }
 
@@ -189,6 +189,8 @@ void ap_lanes_look(struct ap_thread *t)
 		ap_lanes_arm(t);
 	for (u32 rounds = 0; rounds < ROUNDS && reach_any(t); rounds++)
 		;
+	if (t->nprompts)
+		ap_prompts_take(t);
 	l->point.known = false;
 	for (u32 k = 0; t->watched; k++, t->watched >>= 1)
 		if (t->watched & 1)
@@ -216,10 +218,10 @@ void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc)
 	struct ap_service_point *p = &ap_thread_lanes(t)->point;
 
 	p->known = true;
-	p->has_mem = false;
+	p->has_mem = p->prompted = false;
 	p->pc = pc;
 	p->value = t->call_ret;
-	call(t, source, which);
+	ap_lane_call(t, source, which);
 	p->known = false;
 }
 
@@ -265,6 +267,9 @@ void ap_hook_clock_due(u32 lane)
 	struct ap_lanes *l = ap_thread_lanes(t);
 	u64 raw;
 
+	/* without a lane it is sampled where it is */
+	if (lane >= t->nlanes && !t->nprompts)
+		ap_prompt_note(t, AP_PROMPT_CLOCK, t->regs.rip, 0);
 	if (lane >= t->nlanes || l->lane[lane].is_soon)
 		return;
 	raw = raw_of(t, lane);

@@ -24,6 +24,14 @@ struct ap_lane {
 	bool armed, is_soon, notes;
 };
 
+/* prompt.c: where the thread was when the kernel told it of an event. */
+struct ap_prompt {
+	u64 pc;	  /* of the program; 0: in the engine */
+	u64 addr; /* of a page fault */
+	u32 kind; /* enum ap_prompt_kind */
+};
+#define AP_PROMPTS 16
+
 struct ap_lanes {
 	struct ap_lane lane[AP_LANE_MAX];
 	struct ap_service_point point; /* the instruction that a walked block ends with */
@@ -31,6 +39,7 @@ struct ap_lanes {
 	u32 random;
 	struct ap_hook_branch branch[AP_HOOK_BRANCHES]; /* a ring: branches.c */
 	u32 branch_next, nbranches;
+	struct ap_prompt prompts[AP_PROMPTS]; /* ap_thread.nprompts of them */
 };
 _Static_assert(sizeof(struct ap_lanes) <= AP_T_LANES_SIZE, "a page of its own");
 
@@ -64,7 +73,7 @@ static inline bool ap_lanes_want(struct ap_thread *t)
 	const struct ap_slot *slot = ap_thread_slot(t);
 
 	if (__atomic_load_n(&slot->sampler_gen, __ATOMIC_ACQUIRE) != t->sampler_gen ||
-	    t->lane_trap || t->watched)
+	    t->lane_trap || t->watched || t->nprompts)
 		return true;
 	for (u32 k = 0; k < t->nlanes; k++)
 		if (ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
@@ -75,6 +84,8 @@ static inline bool ap_lanes_want(struct ap_thread *t)
 void ap_lanes_look(struct ap_thread *t);
 /* Before the system call at pc, which is counted already; a SIGTRAP comes after it. */
 void ap_lanes_look_at(struct ap_thread *t, u64 pc);
+/* The service is told of the lanes' point. */
+void ap_lane_call(struct ap_thread *t, u32 source, u32 which);
 /* Of AP_SAMPLE_WATCH, AP_SAMPLE_TRACE: counted just now. */
 void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc);
 
@@ -105,6 +116,15 @@ void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
 bool ap_lane_has_rest(const struct ap_vec *vec, u32 lane);
 void ap_lane_emit_rest_flags(struct ap_emit *e, const struct ap_vec *vec, u32 lane);
 void ap_lane_emit_rest_reg(struct ap_emit *e, const struct ap_vec *vec, u32 lane, u8 reg);
+
+/*
+ * prompt.c: SIGTRAPs of the kernel's events.  is and note in the signal handler; take where t->regs are
+ * complete.
+ */
+struct ap_siginfo;
+bool ap_prompt_is(u32 sig, const struct ap_siginfo *info);
+void ap_prompt_note(struct ap_thread *t, u32 kind, u64 pc, u64 addr);
+void ap_prompts_take(struct ap_thread *t);
 
 /* branches.c: the walked block was left. */
 u32 ap_branches_margin(u64 kinds);

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
+#include "service/service.h"
 
 #define SLICE_NS 2000000
 #define SLICES	 1000 /* two seconds: one may be stopped, or its memory may not come */
@@ -72,6 +73,9 @@ void ap_go_native(struct ap_thread *t, const char *why)
 	bool first;
 
 	(void)ap_sig_block_all();
+	/* nobody will take a prompt to himself when the dispositions are the program's */
+	if (t->in_handler_depth < 2)
+		ap_service_quiet();
 	first = !__atomic_exchange_n(&ap_proc.native, true, __ATOMIC_ACQ_REL);
 	if (first)
 		ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");

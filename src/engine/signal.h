@@ -131,6 +131,10 @@ s64 ap_sig_altstack_set(struct ap_thread *t, const struct ap_altstack *ss, u64 s
 
 /* signal_master.c */
 void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc);
+/* si_value, si_perf_data. */
+u64 ap_sig_perf_data(const struct ap_siginfo *info);
+/* The supervisor's, which the program does not see. */
+bool ap_sig_is_nudge(u32 sig, const struct ap_siginfo *info);
 /* Sends a signal that was taken again, to the thread or the process it had been sent to. */
 void ap_sig_put_back(u32 sig, const struct ap_siginfo *info);
 void ap_sig_regs_to_uc(struct ap_sigcontext *mc, const struct ap_regs *r);

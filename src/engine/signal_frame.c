@@ -172,6 +172,10 @@ static bool deliver(struct ap_thread *t)
 	u64 bit = AP_SIG_BIT(t->pend_sig);
 	struct ap_sigaction a;
 
+	if (ap_unlikely(ap_sig_is_nudge(t->pend_sig, (const struct ap_siginfo *)t->pend_info))) {
+		finish(t, mask);
+		return true;
+	}
 	if (t->pend_sync && ap_trace_is_on())
 		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	ap_sig_lookup(t, t->pend_sig, &a);

@@ -8,6 +8,7 @@
  * and so takes no lock and calls nothing that is not async-safe.  What it does to the thread it does
  * by editing the kernel's frame.
  */
+#include "engine/lane.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 
@@ -431,14 +432,19 @@ static void in_program(struct ap_thread *t, u32 sig, const struct ap_siginfo *in
 	send_to(t, uc, (const void *)ap_redispatch);
 }
 
-static bool is_nudge(u32 sig, const struct ap_siginfo *info)
+u64 ap_sig_perf_data(const struct ap_siginfo *info)
 {
 	u64 value;
 
+	memcpy(&value, info->rest, sizeof(value));
+	return value;
+}
+
+bool ap_sig_is_nudge(u32 sig, const struct ap_siginfo *info)
+{
 	if (ap_likely(sig != AP_SIGTRAP || info->code != AP_NUDGE_CODE))
 		return false;
-	memcpy(&value, info->rest, sizeof(value));
-	return value == AP_SESSION_MAGIC;
+	return ap_sig_perf_data(info) == AP_SESSION_MAGIC;
 }
 
 /* Out of the cache and in again.  Where that cannot be at once, the supervisor will try again. */
@@ -452,6 +458,36 @@ static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
 	send_to(t, uc, (const void *)ap_redispatch);
 }
 
+/*
+ * What the kernel tells of is noted with the pc at which it was; the sample is taken where the registers are
+ * the program's, which mostly is right here.  Else the thread steps there, as for a signal: one that is a
+ * nudge when it is delivered.  Of the engine's own page faults nobody wants to know.
+ */
+static void prompted(struct ap_thread *t, const struct ap_siginfo *info, struct ap_ucontext *uc)
+{
+	const struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
+	const u64 magic = AP_SESSION_MAGIC;
+	u32 kind = (u32)ap_sig_perf_data(info) - (u32)AP_PROMPT_DATA(0);
+	struct ap_where w;
+	bool is_code = ap_cache_locate(pc_of(uc), &w);
+
+	if (!is_code && kind != AP_PROMPT_CLOCK)
+		return;
+	ap_prompt_note(t, kind, is_code && !w.in_stub ? w.app_pc : 0, info->addr);
+	if (!ap_cache_contains(pc_of(uc)) || t->stepping || t->pending)
+		return; /* it comes to the dispatcher by itself */
+	take(t, AP_SIGTRAP, &nudge, uc);
+	memcpy(((struct ap_siginfo *)t->pend_info)->rest, &magic, sizeof(magic));
+	if (is_code && w.clean) {
+		leave_cache(t, uc, &w);
+		set_pending(t);
+		send_to(t, uc, (const void *)ap_redispatch);
+		return;
+	}
+	t->stepping = 1;
+	uc->mc.greg[AP_GREG_EFL] |= AP_EFL_TF;
+}
+
 void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 {
 	struct ap_thread *t = ap_self();
@@ -461,8 +497,12 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	ap_fp_note(uc->mc.fpstate);
 	if (ap_unlikely(ap_sig_change_mask(sig, uc)))
 		return;
-	if (ap_unlikely(is_nudge(sig, info))) {
+	if (ap_unlikely(ap_sig_is_nudge(sig, info))) {
 		nudged(t, uc);
+		return;
+	}
+	if (ap_unlikely(ap_prompt_is(sig, info))) {
+		prompted(t, info, uc);
 		return;
 	}
 	if (t->stepping && while_stepping(t, sig, info, uc))

@@ -214,6 +214,7 @@ int ap_slot_fork_child(struct ap_thread *t)
 	nmore = 0;
 	t->slot_index = 0;
 	t->nlanes = t->sampler_gen = t->sources = t->lane_trap = t->watched = 0;
+	t->nprompts = 0;
 	ap_proc.seg->nslots = 1;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
 	ap_direct_reset(t);

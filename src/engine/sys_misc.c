@@ -6,6 +6,7 @@
  * it.
  */
 #include "engine/task.h"
+#include "service/service.h"
 
 #define ARCH_SET_GS	  0x1001
 #define ARCH_GET_GS	  0x1004
@@ -58,8 +59,14 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 	bool was = ap_proc.seg->mute;
 	s64 ret;
 
-	if (sets)
+	if (sets) {
+		u64 mask = ap_sig_block_all();
+
+		/* it may not allow a handler's return */
+		ap_service_quiet();
+		ap_sig_set_mask(mask);
 		ap_slot_set_mute(true);
+	}
 	ret = ap_call_pass(t, c);
 	if (sets && !was && ret < 0)
 		ap_slot_set_mute(false);

@@ -160,6 +160,7 @@ struct ap_thread {
 	u32 sources;	 /* ap_hook_sources */
 	u32 lane_trap;	 /* a SIGTRAP is to be raised */
 	u32 watched;	 /* data watches that were hit and may have samplers, as bits */
+	u32 nprompts;	 /* prompt.c: noted and not taken yet */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
 
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */

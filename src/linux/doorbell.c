@@ -20,6 +20,7 @@
 
 #include "linux/supervisor.h"
 
+#define NS_PER_S    1000000000ULL
 #define SPIN_NS	    20000ULL
 #define CREDIT	    4  /* fruitless looks in a row: the other has no CPU of its own to ask from */
 #define RETRY	    64 /* requests until it is tried again */
@@ -115,13 +116,13 @@ static bool spin(const struct ap_doorbell *bell)
 	return is_rung;
 }
 
-void ap_doorbell_wait(struct ap_doorbell *bell, int ms)
+void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns)
 {
-	const struct timespec timeout = { .tv_sec = ms / 1000,
-					  .tv_nsec = (long)(ms % 1000) * 1000000 };
+	const struct timespec timeout = { .tv_sec = (time_t)(ns / NS_PER_S),
+					  .tv_nsec = (long)(ns % NS_PER_S) };
 	u32 *asleep = &bell->head->asleep;
 
-	if (ms > 0 && !ap_doorbell_is_rung(bell) && !spin(bell)) {
+	if (ns && !ap_doorbell_is_rung(bell) && !spin(bell)) {
 		/* the word is read once more by the kernel, after asleep can be seen */
 		__atomic_store_n(&bell->head->cpu, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);

@@ -125,6 +125,7 @@ static const struct ap_core_ops ops = {
 	.trace_count = ap_host_trace_count,
 	.want_lane = ap_host_want_lane,
 	.put_lane = ap_host_put_lane,
+	.may_sample = ap_host_may_sample,
 	.sampler_new = ap_host_sampler_new,
 	.sampler_link = ap_host_sampler_link,
 	.sampler_free = ap_host_sampler_free,
@@ -154,16 +155,16 @@ int ap_host_tree(struct ap_host *host)
 
 int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_host_config *config)
 {
-	const struct ap_core_config core_config = { .paranoid = config->paranoid,
-						    .counters = config->counters,
-						    .user_only = config->user_only,
-						    .max_sample_rate = MAX_SAMPLE_RATE,
-						    .max_stack = MAX_STACK,
-						    .regs = AP_PERF_REGS_X86_64,
-						    .only_frequencies_throttle = true,
-						    .has_user_stack = true,
-						    .has_branch_stack = true,
-						    .task_time_is_unseen = true };
+	struct ap_core_config core_config = { .paranoid = config->paranoid,
+					      .counters = config->counters,
+					      .user_only = config->user_only,
+					      .max_sample_rate = MAX_SAMPLE_RATE,
+					      .max_stack = MAX_STACK,
+					      .regs = AP_PERF_REGS_X86_64,
+					      .only_frequencies_throttle = true,
+					      .has_user_stack = true,
+					      .has_branch_stack = true,
+					      .task_time_is_unseen = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
 	int ret;
 
@@ -173,6 +174,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	host->ses = &sv->ses;
 	host->config = *config;
 	host->buf = malloc(AP_HOST_BUF);
+	core_config.clocks_are_prompted = ap_host_can_prompt(host);
 	ap_host_now_init(host);
 	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
 	if (!ret)
@@ -270,4 +272,8 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 		for (u32 i = 0; i < AP_WORLD_N; i++)
 			if (t->world_fd[i] >= 0)
 				keep(arg, t->world_fd[i]);
+	for (struct ap_host_task *t = host->tasks; t; t = t->next)
+		for (u32 i = 0; i < AP_PROMPT_N; i++)
+			if (t->prompt_fd[i] >= 0)
+				keep(arg, t->prompt_fd[i]);
 }

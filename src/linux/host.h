@@ -56,6 +56,9 @@ bool ap_host_is_watching(const struct ap_host *host);
 /* What is due by the clock; ns until it wants to be called again, 0 never. */
 u64 ap_host_tick(struct ap_host *host, u64 now);
 
+/* No thread of the process is sent a signal of ours any more. */
+void ap_host_quiet(struct ap_host *host, pid_t pid);
+
 /* Tasks that were made while we were stopped.  Before their ends are looked at. */
 void ap_host_adopt(struct ap_host *host);
 /* The segment counts no more: its tasks have ended.  Before it is folded. */

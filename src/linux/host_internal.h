@@ -88,7 +88,10 @@ struct ap_host_task {
 	bool is_held;
 	struct ap_host_task *held_next;
 	struct ap_host_sampler *samplers;
-	bool is_kicked; /* and has not armed its samplers anew yet */
+	s32 prompt_fd[AP_PROMPT_N]; /* the kernel's events that prompt it: host_prompt.c */
+	u64 prompt_ns;		    /* of its clock's */
+	bool is_quiet;		    /* it cannot bear to be prompted any more */
+	bool is_kicked;		    /* and has not armed its samplers anew yet */
 	struct ap_host_task *kicked_next;
 	bool is_unborn;		    /* its parent has told of it, itself has not */
 	u32 nunborn;		    /* of its children */
@@ -184,6 +187,7 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_samplers *samplers; /* NULL: none yet */
 	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
+	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_task *kicked;
 	u64 kick_ns; /* when to look whether they have seen it */
 	u32 wakes;   /* ap_session.wakes as it was seen */
@@ -298,6 +302,8 @@ void ap_host_files_fini(struct ap_host *host);
 /* host_sampler.c: the core's operations */
 int ap_host_want_lane(void *world, u64 kinds, u32 *lane);
 void ap_host_put_lane(void *world, u32 lane);
+/* Where it lies. */
+struct ap_sampler *ap_host_sampler_at(const struct ap_host *host, const struct ap_host_sampler *o);
 int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 			struct ap_sampler **out);
 void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s);
@@ -320,6 +326,13 @@ s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */
 void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f);
 void ap_host_samplers_fini(struct ap_host *host);
+
+/* host_prompt.c: the kernel tells threads when they are to be sampled. */
+bool ap_host_can_prompt(struct ap_host *host);
+int ap_host_may_sample(void *world, u32 source);
+/* As the task's samplers want it now. */
+void ap_host_prompts_set(struct ap_host *host, struct ap_host_task *t);
+void ap_host_prompts_end(struct ap_host_task *t);
 
 /* host_sideband.c */
 void ap_host_task_names(void *world, const struct ap_event *event, void *host_task,

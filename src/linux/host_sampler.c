@@ -37,7 +37,7 @@ static u32 index_of(const struct ap_host_samplers *all, const struct ap_sampler 
 	return (u32)(((const u8 *)s - all->area) / AP_SAMPLER_SIZE);
 }
 
-static struct ap_sampler *sampler_of(const struct ap_host *host, const struct ap_host_sampler *o)
+struct ap_sampler *ap_host_sampler_at(const struct ap_host *host, const struct ap_host_sampler *o)
 {
 	return at(host->samplers, (u32)(o - host->samplers->of));
 }
@@ -167,6 +167,7 @@ static void tell(struct ap_host *host, struct ap_host_task *t)
 {
 	struct ap_slot *slot = slot_of(t);
 
+	ap_host_prompts_set(host, t);
 	if (!slot)
 		return;
 	__atomic_fetch_add(&slot->sampler_gen, 1, __ATOMIC_SEQ_CST);
@@ -229,6 +230,8 @@ static u64 slot_count(const struct ap_host_task *t, const struct ap_sampler *s)
 		return 0;
 	if (s->source == AP_SAMPLE_WATCH)
 		return s->which < AP_WATCH_MAX ? slot->watch[s->which] : 0;
+	if (s->source == AP_SAMPLE_FAULT)
+		return s->which < AP_FAULT_N ? slot->faults[s->which] : 0;
 	if (s->source != AP_SAMPLE_TRACE)
 		return 0;
 	index = ap_trace_index(s->which);
@@ -320,8 +323,10 @@ void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
 		s->trace_args = ap_tracepoint_args(s->which);
 	if (s->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
 		__atomic_store_n(&host->ses->head->branches, 1, __ATOMIC_RELEASE);
-	if (s->source == AP_SAMPLE_CLOCK &&
-	    ap_host_want_lane(host, AP_KIND_BIT(AP_KIND_INSTR), &s->lane))
+	if (s->source == AP_SAMPLE_CLOCK && ap_host_can_prompt(host))
+		s->lane = AP_LANE_MAX;
+	else if (s->source == AP_SAMPLE_CLOCK &&
+		 ap_host_want_lane(host, AP_KIND_BIT(AP_KIND_INSTR), &s->lane))
 		s->lane = AP_LANE_MAX; /* it is sampled where it is found */
 	ap_host_sampler_lock(host, t);
 	into_list(host, o);
@@ -385,7 +390,7 @@ u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler 
 void ap_host_samplers_parting(struct ap_host *host, struct ap_host_task *t)
 {
 	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
-		o->parting = slot_count(t, sampler_of(host, o));
+		o->parting = slot_count(t, ap_host_sampler_at(host, o));
 }
 
 /* The task's slot is given up; what it has counted is in t->carried, or was read at the parting. */
@@ -393,8 +398,10 @@ void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t)
 {
 	struct ap_slot *slot = slot_of(t);
 
+	ap_host_prompts_end(t);
 	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
-		o->former += t->has_parting ? o->parting : slot_count(t, sampler_of(host, o));
+		o->former +=
+			t->has_parting ? o->parting : slot_count(t, ap_host_sampler_at(host, o));
 	if (slot && t->samplers)
 		__atomic_store_n(&slot->samplers, AP_SAMPLER_NONE, __ATOMIC_RELEASE);
 }
@@ -403,7 +410,8 @@ void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t)
 void ap_host_samplers_named(struct ap_host *host, struct ap_host_task *t)
 {
 	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
-		name(host, o, sampler_of(host, o));
+		name(host, o, ap_host_sampler_at(host, o));
+	ap_host_prompts_set(host, t);
 }
 
 void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t)

@@ -339,6 +339,12 @@ static s64 serve_polled(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_quiet(struct ap_host *host, struct request *r)
+{
+	ap_host_quiet(host, r->task->pid);
+	return 0;
+}
+
 static s64 serve_nop(struct ap_host *host, struct request *r)
 {
 	(void)host;
@@ -375,6 +381,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_MOVED] = serve_moved,
 	[AP_SVC_ASYNC] = serve_async,
 	[AP_SVC_POLLED] = serve_polled,
+	[AP_SVC_QUIET] = serve_quiet,
 };
 
 /* --- the slot */

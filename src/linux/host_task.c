@@ -169,7 +169,7 @@ void ap_host_task_order(struct ap_host_task *t)
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED | ap_host_tell_orders(t) : 0;
 	if (ap_task_samples_on_a_cpu(t->core))
 		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
-	if (t->is_unborn && t->is_awaited)
+	if (t->is_unborn && (t->is_awaited || t->samplers))
 		orders |= AP_ORDER_BORN;
 	/* calls are shown to who reports them */
 	if (orders & ~(u32)(AP_ORDER_WATCHED | AP_ORDER_CPU))
@@ -201,6 +201,8 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 	t->clock_fd = AP_HOST_FD_NONE;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		t->world_fd[i] = AP_HOST_FD_NONE;
+	for (u32 i = 0; i < AP_PROMPT_N; i++)
+		t->prompt_fd[i] = AP_HOST_FD_NONE;
 	if (ap_core_task_new(host->core, &id, t, &t->core)) {
 		free(t);
 		return NULL;
@@ -240,6 +242,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 		ap_host_clock_last(t);
 	t->time_at = host->epoch;
 	t->is_ending = true;
+	ap_host_prompts_end(t);
 	ap_host_world_last(t);
 	ap_host_writer_ended(host, t);
 	ap_core_exit(host->core, t->core);

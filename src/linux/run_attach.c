@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inject/proc.h"
+#include "linux/host.h"
 #include "linux/run_internal.h"
 
 pid_t ap_run_target_process(const struct ap_run_target *target)
@@ -110,7 +111,11 @@ void ap_run_detach(struct ap_run_state *run)
 {
 	for (u32 i = 0; i < run->nattached; i++) {
 		struct ap_attached *a = &run->attached[i];
-		int ret = ap_detach(&run->sv, a);
+		int ret;
+
+		if (run->sv.host)
+			ap_host_quiet(run->sv.host, a->pid);
+		ret = ap_detach(&run->sv, a);
 
 		if (ret && ret != -ESRCH)
 			ap_run_complain(run, 0,

@@ -173,8 +173,8 @@ static bool take_events(struct ap_supervisor *sv, int ms)
 	return n > 0;
 }
 
-/* Sends the deadline's SIGTERM; milliseconds until the next thing to do by the clock. */
-static int clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
+/* Sends the deadline's SIGTERM; ns until the next thing to do by the clock. */
+static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 {
 	u64 now = ap_now_ns();
 
@@ -203,7 +203,7 @@ static int clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 		if (after && now + after < next)
 			next = now + after;
 	}
-	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
+	return next > now ? next - now : 0;
 }
 
 static void look_at_tracks(struct ap_supervisor *sv)
@@ -248,15 +248,15 @@ static void start_host(struct ap_supervisor *sv)
  * Waits for something to happen, and does what it asks for.  Deaths come before requests: who
  * waited for a child and then reads a counter finds the child's counts there.
  */
-static void work(struct ap_supervisor *sv, int ms)
+static void work(struct ap_supervisor *sv, u64 ns)
 {
 	bool in_time, any;
 
 	if (!sv->bell.is_running) {
-		(void)take_events(sv, ms);
+		(void)take_events(sv, (int)((ns + 999999) / 1000000));
 		return;
 	}
-	ap_doorbell_wait(&sv->bell, ms);
+	ap_doorbell_wait(&sv->bell, ns);
 	if (ap_doorbell_has_news(&sv->bell)) {
 		(void)take_events(sv, 0);
 		ap_doorbell_resume(&sv->bell);

@@ -107,8 +107,8 @@ void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_superv
 /* doorbell.c */
 AP_MUST_CHECK int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epfd);
 void ap_doorbell_stop(struct ap_doorbell *bell);
-/* Until somebody has rung since the last wait, or ms have passed. */
-void ap_doorbell_wait(struct ap_doorbell *bell, int ms);
+/* Until somebody has rung since the last wait, or ns have passed. */
+void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns);
 /* Somebody has since then. */
 bool ap_doorbell_is_rung(const struct ap_doorbell *bell);
 /* True once the epoll set has something; then it must be read, and resume called. */

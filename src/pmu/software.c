@@ -79,6 +79,26 @@ static int exclude(enum ap_soft_class class, u64 flags)
 	}
 }
 
+static void sampling(struct ap_hw_event *hw)
+{
+	hw->sample_source =
+		ap_pmu_soft[hw->which].class == AP_SOFT_CLOCK ? (u32)AP_SAMPLE_CLOCK : 0;
+	switch (hw->which) {
+	case AP_PERF_COUNT_SW_PAGE_FAULTS:
+		hw->sample_which = AP_FAULT_ANY;
+		break;
+	case AP_PERF_COUNT_SW_PAGE_FAULTS_MIN:
+		hw->sample_which = AP_FAULT_MIN;
+		break;
+	case AP_PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+		hw->sample_which = AP_FAULT_MAJ;
+		break;
+	default:
+		return;
+	}
+	hw->sample_source = AP_SAMPLE_FAULT;
+}
+
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
 		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
 {
@@ -93,8 +113,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	if (attr->config >= AP_PERF_COUNT_SW_MAX)
 		return -AP_ENOENT;
 	hw->which = (u32)attr->config;
-	hw->sample_source =
-		ap_pmu_soft[hw->which].class == AP_SOFT_CLOCK ? (u32)AP_SAMPLE_CLOCK : 0;
+	sampling(hw);
 	hw->never_overflows = ap_pmu_soft[hw->which].class == AP_SOFT_NOTHING;
 	nothing = exclude(ap_pmu_soft[hw->which].class, attr->flags);
 	if (nothing < 0)

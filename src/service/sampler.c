@@ -105,6 +105,8 @@ static u64 count_of(const struct own *o, const struct ap_sampler *s)
 		return index < AP_TRACE_N ? trace[index] : AP_HOOK_NEVER;
 	case AP_SAMPLE_CLOCK:
 		return ap_request_cpu_time();
+	case AP_SAMPLE_FAULT:
+		return s->which < AP_FAULT_N ? o->slot->faults[s->which] : AP_HOOK_NEVER;
 	default:
 		return AP_HOOK_NEVER;
 	}
@@ -321,6 +323,22 @@ static void finish(const struct after *after)
 		ask(AP_SVC_MOVED, after->moved - 1);
 }
 
+/*
+ * Where the source stands.  The kernel's clock and the task's own are not in step: a prompt that comes up to half
+ * a period early is for the mark that follows, and one that comes late for the mark before.
+ */
+static bool due_at(const struct own *o, const struct ap_sampler *s,
+		   const struct ap_service_point *p, u64 *value)
+{
+	bool is_prompt = p->source == AP_SAMPLE_CLOCK && p->prompted;
+
+	if (!value_of(o, s, value))
+		return false;
+	if (is_prompt && (s64)(s->next - *value) > 0 && s->next - *value < s->period / 2)
+		*value = s->next;
+	return ap_sampler_is_due(s, *value);
+}
+
 /* As often as it is due: false when it is not any more. */
 static bool one(const struct own *o, struct ap_sampler *s, const struct ap_service_point *p,
 		struct after *after)
@@ -331,7 +349,7 @@ static bool one(const struct own *o, struct ap_sampler *s, const struct ap_servi
 
 	words.n = 0;
 	*after = (struct after){ 0 };
-	if (!value_of(o, s, &value) || !ap_sampler_is_due(s, value))
+	if (!due_at(o, s, p, &value))
 		return false;
 	if (s->sample_type & AP_PERF_SAMPLE_READ)
 		ap_svc_read_words(s, &words);

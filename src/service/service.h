@@ -90,6 +90,9 @@ struct ap_service_pmc {
 };
 AP_MUST_CHECK bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc);
 
+/* Nobody prompts the process any more (AP_PROMPT_CODE): it could not bear it. */
+void ap_service_quiet(void);
+
 /* In a fork's child: it has the descriptors and not the mappings. */
 void ap_service_in_child(void);
 /*
@@ -108,10 +111,11 @@ void ap_service_arm(void);
 
 /* Where a count has been reached: a clean boundary, all registers the program's. */
 struct ap_service_point {
-	u32 source; /* enum ap_sampler_source */
-	u32 which;  /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
-	bool known; /* what follows is: not where a count was passed before it was armed */
-	u64 value;  /* of a tracepoint at a call's end: what the call returns */
+	u32 source;    /* enum ap_sampler_source */
+	u32 which;     /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
+	bool prompted; /* of AP_SAMPLE_CLOCK: its time has come by the kernel's clock */
+	bool known;    /* what follows is: not where a count was passed before it was armed */
+	u64 value;     /* of a tracepoint at a call's end: what the call returns */
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
 	/* The rest only with has_mem: AP_HOOK_NOTE_ADDR was given, and the registers before it were seen. */

@@ -65,3 +65,13 @@ void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot)
 	if (is_watched(other))
 		tell(AP_SVC_EXIT, 1, seg, slot);
 }
+
+void ap_service_quiet(void)
+{
+	struct ap_request r;
+
+	if (!__atomic_load_n(&ap_hook_session()->prompts, __ATOMIC_ACQUIRE))
+		return;
+	ap_request_begin_held(&r, AP_SVC_QUIET);
+	(void)ap_request_ask_briefly(&r);
+}

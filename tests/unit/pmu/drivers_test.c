@@ -225,6 +225,46 @@ static void what_cannot_sample_says_so(void)
 	}
 }
 
+static int may_sample_faults(void *world, u32 source)
+{
+	(void)world;
+	return source == AP_SAMPLE_FAULT ? 0 : -AP_EOPNOTSUPP;
+}
+
+static void page_faults_are_sampled_where_the_world_tells(void)
+{
+	static const struct {
+		u64 config;
+		int want;
+		u32 which;
+	} rows[] = { { AP_PERF_COUNT_SW_PAGE_FAULTS, AP_SAMPLE_FAULT, AP_FAULT_ANY },
+		     { AP_PERF_COUNT_SW_PAGE_FAULTS_MIN, AP_SAMPLE_FAULT, AP_FAULT_MIN },
+		     { AP_PERF_COUNT_SW_PAGE_FAULTS_MAJ, AP_SAMPLE_FAULT, AP_FAULT_MAJ },
+		     { AP_PERF_COUNT_SW_CPU_MIGRATIONS, -AP_EOPNOTSUPP, 0 },
+		     { AP_PERF_COUNT_SW_TASK_CLOCK, -AP_EOPNOTSUPP, 0 } };
+	struct ap_perf_attr attr;
+	struct ap_event *e;
+
+	fake_prepare(&f);
+	fake_sampling(&f);
+	f.ops.may_sample = may_sample_faults;
+	fake_start(&f, AP_CPU_SKYLAKE);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		attr = (struct ap_perf_attr){ .type = AP_PERF_TYPE_SOFTWARE,
+					      .config = rows[i].config };
+		attr.sample_period = 10;
+		if (rows[i].want < 0) {
+			EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), rows[i].want);
+			continue;
+		}
+		EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), 0);
+		EXPECT_U64(f.samplers[0].source, rows[i].want);
+		EXPECT_U64(f.samplers[0].which, rows[i].which);
+		fake_close(&f, e);
+	}
+	fake_end(&f);
+}
+
 /* Which driver samples how: the source of its sampler, or the errno. */
 static void each_driver_samples_in_its_way(void)
 {
@@ -635,6 +675,7 @@ int main(int argc, char **argv)
 						 TAP(exclude_host_counts_nothing),
 						 TAP(constraints_matter_on_a_limited_pmu),
 						 TAP(what_cannot_sample_says_so),
+						 TAP(page_faults_are_sampled_where_the_world_tells),
 						 TAP(each_driver_samples_in_its_way),
 						 TAP(precise_events_are_sampling_ones),
 						 TAP(branch_stacks_are_had_where_the_port_has_them),

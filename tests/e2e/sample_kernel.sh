@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Samples of what only the kernel sees: page faults at their instructions, clocks in time.  As natively.
+. "$(dirname "$0")/lib.sh"
+
+cd "$tmp" || exit 1
+
+for case in periods reads several contents signals traps thread inherit native filtered; do
+	run timeout -k 5 60 "$PROGRAMS/sample_kernel" "$case"
+	native=$status
+	mv out native
+	run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/sample_kernel" "$case"
+	if [ "$native" = 77 ]; then
+		is "$status" 77 "refused where the kernel refuses: $case"
+		continue
+	fi
+	is "$status" 0 "a session samples: $case" || note "$(head -n 5 err)"
+	same out native "as the kernel does: $case"
+done
+
+# Where the kernel permits nothing page faults cannot be sampled, and clocks are looked at by the supervisor.
+cp "$ANYPERF" anyperf
+cp "$PROGRAMS"/{lockbox,sample_kernel} .
+run timeout -k 5 60 ./lockbox ./anyperf run -- ./sample_kernel periods
+if [ "$status" = 99 ]; then
+	lack "page faults in a locked box" "no namespaces here"
+else
+	is "$status" 77 "page faults in a locked box are refused"
+	has out 'cannot open: Operation not supported' "with EOPNOTSUPP"
+fi
+
+# The samples of a clock are of the program's instructions, and stand for all its time.
+type perf >perf.path 2>&1 || {
+	skip "perf record of clocks and faults" "no perf"
+	done_testing
+	exit 0
+}
+program=(perl -e 'my $s = 0; for my $i (1 .. 600000) { $s += $i * $i } print "$s\n"')
+for clock in cpu-clock task-clock; do
+	run timeout -k 5 60 "$ANYPERF" run -- perf record -q -o data -e "$clock:u" -c 200000 -- "${program[@]}"
+	is "$status" 0 "perf record of $clock" || note "$(head -n 5 err)"
+	perf script -i data -F ip,dso 2>/dev/null >ips
+	is "$(($(wc -l <ips) > 20))" 1 "$clock has samples"
+	is "$(grep -c unknown ips)" 0 "$clock: all of them in what is mapped"
+done
+
+run timeout -k 5 60 "$ANYPERF" run -- perf record -q -o data -e page-faults:u -c 1 -d -- "${program[@]}"
+is "$status" 0 "perf record of page faults" || note "$(head -n 5 err)"
+perf script -i data -F ip,addr,dso 2>/dev/null >ips
+is "$(($(wc -l <ips) > 100))" 1 "page faults have samples"
+is "$(awk '$1 == "0"' ips | wc -l)" 0 "with addresses"
+
+done_testing

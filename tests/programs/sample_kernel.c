@@ -1,0 +1,446 @@
+/* FLAGS: -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls */
+/* LIBS: -lpthread */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sampling of what the kernel sees: page faults, at the instructions that take them.  What is printed
+ * has to be the same natively and in a session.  77: the kernel permits no such event.
+ */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "sample.h"
+
+#define RW (PROT_READ | PROT_WRITE)
+#define N  210UL
+
+static volatile char sink;
+static volatile sig_atomic_t signals;
+
+/* One page fault for each page. */
+__attribute__((noinline, noclone, aligned(64))) static void touch(char *p, unsigned long n)
+{
+	sink = (char)(uintptr_t)__builtin_frame_address(0); /* it has one */
+	for (unsigned long i = 0; i < n; i++)
+		p[i * PAGE] = 1;
+}
+
+__attribute__((noinline, noclone)) static void caller(char *p, unsigned long n)
+{
+	touch(p, n);
+	sink++;
+}
+
+/* A sequence that is not copied as it is: the engine guards an indirect call. */
+__attribute__((noinline, noclone)) static void through_memory(void (**p)(void), unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		__asm__ volatile("cmpq $0, (%0)\n\t"
+				 "jne 1f\n\t"
+				 "add $1, %%rax\n"
+				 "1:"
+				 :
+				 : "r"((char *)p + i * PAGE)
+				 : "rax", "cc", "memory");
+}
+
+static char *fresh(unsigned long n)
+{
+	char *p = mmap(NULL, n * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || madvise(p, n * PAGE, MADV_NOHUGEPAGE)) {
+		printf("no memory\n");
+		exit(1);
+	}
+	return p;
+}
+
+static struct perf_event_attr attr_of(uint64_t config, uint64_t period)
+{
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = config;
+	attr.sample_period = period;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
+	attr.disabled = 1;
+	attr.exclude_kernel = attr.exclude_hv = 1;
+	attr.wakeup_events = 1;
+	return attr;
+}
+
+static void open_ring_on(struct ring *r, struct perf_event_attr *attr, int cpu)
+{
+	int fd = sample_open(attr, 0, cpu, -1), ret;
+
+	if (fd < 0) {
+		printf("cannot open: %s\n", strerror(errno));
+		exit(errno == EACCES || errno == EPERM || errno == EOPNOTSUPP ? 77 : 1);
+	}
+	ret = sample_map(r, fd, 8, RW);
+	if (ret) {
+		printf("cannot map: %s\n", strerror(-ret));
+		exit(1);
+	}
+}
+
+static void open_ring(struct ring *r, struct perf_event_attr *attr)
+{
+	open_ring_on(r, attr, -1);
+}
+
+struct fault {
+	struct perf_event_header h;
+	uint64_t ip, addr;
+};
+
+static int is_in(uint64_t ip, const void *f)
+{
+	return ip - (uint64_t)(uintptr_t)f < 64;
+}
+
+/* Samples of what was touched, whether each is where it must be, and in order. */
+static void print(const char *what, struct ring *r, const char *p, uint64_t period, const void *f)
+{
+	unsigned long n = 0, wrong = 0, at = 0;
+	char buf[4096];
+
+	while (sample_next(r, buf, sizeof(buf))) {
+		const struct fault *s = (void *)buf;
+
+		if (s->h.type != PERF_RECORD_SAMPLE)
+			continue;
+		n++;
+		at += period;
+		wrong += s->addr != (uint64_t)(uintptr_t)p + (at - 1) * PAGE || !is_in(s->ip, f) ||
+			 (s->h.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
+	}
+	printf("%s, each %lu: %lu samples, %lu wrong\n", what, (unsigned long)period, n, wrong);
+}
+
+static void periods(void)
+{
+	static const uint64_t p[] = { 1, 2, 7, 100 };
+
+	for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
+		struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS, p[i]);
+		char *mem = fresh(N), *warm = fresh(1);
+		struct ring r;
+
+		open_ring(&r, &attr);
+		caller(warm, 1);
+		ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+		caller(mem, N);
+		ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+		print("page-faults", &r, mem, p[i], (void *)touch);
+		sample_unmap(&r);
+	}
+}
+
+/* In code that is new when it faults, and in code that has run. */
+static void reads(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS_MIN, 1);
+		char *mem = fresh(N);
+		struct ring r;
+
+		open_ring(&r, &attr);
+		ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+		through_memory((void (**)(void))(void *)mem, N);
+		ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+		print("minor-faults", &r, mem, 1, (void *)through_memory);
+		sample_unmap(&r);
+	}
+}
+
+/* Several events tell of the same fault. */
+static void several(void)
+{
+	struct perf_event_attr any = attr_of(PERF_COUNT_SW_PAGE_FAULTS, 3);
+	struct perf_event_attr min = attr_of(PERF_COUNT_SW_PAGE_FAULTS_MIN, 2);
+	struct perf_event_attr maj = attr_of(PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1);
+	char *mem = fresh(N), *warm = fresh(1);
+	struct ring a, b, c;
+
+	open_ring(&a, &any);
+	open_ring(&b, &min);
+	open_ring(&c, &maj);
+	caller(warm, 1);
+	ioctl(a.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(b.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(c.fd, PERF_EVENT_IOC_ENABLE, 0);
+	caller(mem, N);
+	ioctl(c.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(b.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(a.fd, PERF_EVENT_IOC_DISABLE, 0);
+	print("page-faults", &a, mem, 3, (void *)touch);
+	print("minor-faults", &b, mem, 2, (void *)touch);
+	print("major-faults", &c, mem, 1, (void *)touch);
+	sample_unmap(&a);
+	sample_unmap(&b);
+	sample_unmap(&c);
+}
+
+/* Who was called by whom, and with which registers. */
+static void contents(void)
+{
+	struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS, 50);
+	char *mem = fresh(N), *warm = fresh(1);
+	uint64_t buf[512];
+	struct ring r;
+
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR |
+			   PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
+	attr.sample_regs_user = 1 << 8 | 1 << 7; /* ip, sp */
+	attr.sample_max_stack = 3;
+	open_ring(&r, &attr);
+	caller(warm, 1);
+	ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+	caller(mem, N);
+	ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (sample_next(&r, buf, sizeof(buf))) {
+		const uint64_t *w = buf + 1;
+		uint64_t ip = *w++, nr, sp;
+		const uint32_t *tid = (const uint32_t *)w++;
+
+		printf("touch %d tid %d", is_in(ip, (void *)touch), tid[1] == (uint32_t)gettid());
+		printf(" page %lu", (unsigned long)(*w++ - (uint64_t)(uintptr_t)mem) / PAGE);
+		nr = *w++;
+		printf(" chain %d", w[0] == PERF_CONTEXT_USER && w[1] == ip);
+		printf(" caller %d", is_in(w[2], (void *)caller));
+		w += nr;
+		printf(" abi %lu", (unsigned long)*w++);
+		sp = *w++;
+		printf(" sp %d ip %d\n", sp - (uint64_t)(uintptr_t)&sp + 4096 < 8192, *w == ip);
+	}
+	sample_unmap(&r);
+}
+
+static void on_signal(int sig, siginfo_t *si, void *uc)
+{
+	(void)sig;
+	(void)uc;
+	signals += si->si_code == POLL_IN;
+}
+
+static void by_signal(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS, 10);
+	char *mem = fresh(N), *warm = fresh(1);
+	struct ring r;
+
+	sigaction(SIGRTMIN, &sa, NULL);
+	open_ring(&r, &attr);
+	fcntl(r.fd, F_SETSIG, SIGRTMIN);
+	fcntl(r.fd, F_SETOWN, getpid());
+	fcntl(r.fd, F_SETFL, O_ASYNC);
+	raise(SIGRTMIN);
+	signals = 0;
+	caller(warm, 1);
+	ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+	caller(mem, N);
+	ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+	printf("signals %d\n", (int)signals);
+	sample_unmap(&r);
+}
+
+/* The program's own SIGTRAPs, blocked or not, and faults that are real. */
+static void on_trap(int sig, siginfo_t *si, void *uc)
+{
+	(void)uc;
+	printf("signal %d code %d\n", sig, si->si_code);
+	if (sig == SIGSEGV) {
+		mprotect(si->si_addr, PAGE, RW);
+		sink++;
+	}
+}
+
+static void with_traps(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	char *mem = fresh(N);
+	sigset_t set;
+	struct ring r;
+
+	sigaction(SIGTRAP, &sa, NULL);
+	sigaction(SIGSEGV, &sa, NULL);
+	open_ring(&r, &attr);
+	mprotect(mem, PAGE, PROT_NONE);
+	ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+	caller(mem, 20);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGTRAP);
+	caller(mem + 20 * PAGE, 20);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	__asm__ volatile("int3");
+	signal(SIGTRAP, SIG_DFL);
+	caller(mem + 40 * PAGE, 20);
+	ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+	sample_unmap(&r);
+}
+
+static void *thread(void *mem)
+{
+	caller(mem, N);
+	return NULL;
+}
+
+/* Of another thread, which is there already. */
+static void of_thread(void)
+{
+	struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	unsigned long n = 0;
+	char *mem = fresh(N), buf[4096];
+	struct ring r;
+	pthread_t id;
+
+	attr.disabled = 0;
+	open_ring(&r, &attr);
+	pthread_create(&id, NULL, thread, mem);
+	pthread_join(id, NULL);
+	while (sample_next(&r, buf, sizeof(buf))) {
+		const struct fault *s = (void *)buf;
+
+		n += s->addr - (uint64_t)(uintptr_t)mem < N * PAGE;
+	}
+	printf("of another thread without inherit: %lu\n", n);
+	sample_unmap(&r);
+}
+
+#define CPUS 64
+
+static void run_child(char *mem, int is_thread)
+{
+	pthread_t id;
+	int pid;
+
+	if (is_thread) {
+		pthread_create(&id, NULL, thread, mem);
+		pthread_join(id, NULL);
+		return;
+	}
+	pid = fork();
+	if (!pid) {
+		caller(mem, N);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* The kernel maps a buffer of events that are inherited only where they are of one CPU each. */
+static void descendant(int is_thread)
+{
+	struct perf_event_attr attr = attr_of(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	int ncpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	unsigned long n = 0;
+	char *mem = fresh(N), buf[4096];
+	struct ring r[CPUS];
+
+	attr.disabled = 0;
+	attr.inherit = 1;
+	for (int i = 0; i < ncpus && i < CPUS; i++)
+		open_ring_on(&r[i], &attr, i);
+	run_child(mem, is_thread);
+	for (int i = 0; i < ncpus && i < CPUS; i++) {
+		while (sample_next(&r[i], buf, sizeof(buf))) {
+			const struct fault *s = (void *)buf;
+
+			n += s->h.type == PERF_RECORD_SAMPLE && is_in(s->ip, (void *)touch) &&
+			     s->addr - (uint64_t)(uintptr_t)mem < N * PAGE;
+		}
+		sample_unmap(&r[i]);
+	}
+	printf("of a %s: %lu\n", is_thread ? "thread" : "child", n);
+}
+
+static void inherit(void)
+{
+	descendant(1);
+	descendant(0);
+}
+
+/* Faults and clocks go on while the program leaves the engine, or may not return from a handler any more. */
+static void busy(int clock)
+{
+	struct perf_event_attr attr = attr_of(
+		clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_PAGE_FAULTS, clock ? 100000 : 1);
+	struct ring r;
+
+	attr.disabled = 0;
+	open_ring(&r, &attr);
+}
+
+static void work(void)
+{
+	struct timespec t;
+
+	caller(fresh(N), N);
+	do {
+		for (int i = 0; i < 100000; i++)
+			sink++;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while (t.tv_sec == 0 && t.tv_nsec < 50000000);
+}
+
+static void native(void)
+{
+	long pid = 20; /* getpid */
+
+	busy(0);
+	busy(1);
+	__asm__ volatile("int $0x80" : "+a"(pid) : : "memory", "r8", "r9", "r10", "r11");
+	work();
+	printf("still there\n");
+}
+
+static void filtered(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = 4, .filter = code };
+
+	busy(0);
+	busy(1);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)) {
+		printf("no filter\n");
+		return;
+	}
+	work();
+	printf("still there\n");
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = { { "periods", periods },	{ "reads", reads },	  { "several", several },
+	      { "contents", contents }, { "signals", by_signal }, { "traps", with_traps },
+	      { "thread", of_thread },	{ "inherit", inherit },	  { "native", native },
+	      { "filtered", filtered } };
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (argc > 1 && strcmp(argv[1], cases[i].name))
+			continue;
+		printf("-- %s\n", cases[i].name);
+		cases[i].run();
+	}
+	return 0;
+}
