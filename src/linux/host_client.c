@@ -85,7 +85,7 @@ s64 ap_host_client_read(struct ap_host *host, struct ap_event *event, void *buf,
 	s64 got;
 
 	begin(host, NULL);
-	got = ap_core_read(host->core, event, buf, size);
+	got = ap_host_read(host, event, buf, size);
 	done(host);
 	return got;
 }

@@ -231,3 +231,39 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	/* it exists, but is none of ours */
 	return exists(host, pidns, pid) ? -EACCES : -ESRCH;
 }
+
+/*
+ * Whoever has waited for a task may read before we hear of its end.  A thread that becomes another
+ * image loses its name meanwhile; one that has not run yet has none.
+ */
+bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_stat st;
+	pid_t pid, tid;
+
+	if (t->has_parting)
+		return false;
+	if (!t->tid) {
+		if (!ap_host_task_is_in_slot(t) || !ap_host_slot(t->seg, t->slot)->tid)
+			return false;
+		if (ap_host_names(host, t->seg, t->slot, &pid, &tid))
+			return true;
+		ap_host_task_name(host, t, pid, tid);
+	}
+	return ap_stat_read(t->tid, &st) || st.state == 'Z' || st.state == 'X';
+}
+
+bool ap_host_tasks_end_gone(struct ap_host *host)
+{
+	struct ap_host_task *t, *next;
+	bool any = false;
+
+	for (t = host->tasks; t; t = next) {
+		next = t->next;
+		if (t == host->asker || !ap_host_task_is_gone(host, t))
+			continue;
+		ap_host_task_end(host, t);
+		any = true;
+	}
+	return any;
+}

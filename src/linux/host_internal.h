@@ -278,7 +278,14 @@ void ap_host_log_leaves(struct ap_host *host, struct ap_host_task *t);
 AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 				pid_t *pid, pid_t *tid);
 struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
+/* It has ended, be it that nobody has told. */
+bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
+/* Makes the core see that of all of them; false: there were none. */
+bool ap_host_tasks_end_gone(struct ap_host *host);
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
+
+/* host_serve.c: read(2), as whoever has waited for a child expects it */
+s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
 
 /* host_file.c */
 AP_MUST_CHECK int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd,

@@ -100,6 +100,16 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+/* A group cannot be added up while a child has another one: it may be a child that was killed. */
+s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size)
+{
+	s64 got = ap_core_read(host->core, event, buf, size);
+
+	if (got == -ECHILD && ap_host_tasks_end_gone(host))
+		got = ap_core_read(host->core, event, buf, size);
+	return got;
+}
+
 static s64 serve_read(struct ap_host *host, struct request *r)
 {
 	struct ap_host_file *f = file_of(host, r);
@@ -108,8 +118,7 @@ static s64 serve_read(struct ap_host *host, struct request *r)
 
 	if (!f)
 		return -EBADF;
-	got = ap_core_read(host->core, f->event, host->buf,
-			   size < AP_HOST_BUF ? size : AP_HOST_BUF);
+	got = ap_host_read(host, f->event, host->buf, size < AP_HOST_BUF ? size : AP_HOST_BUF);
 	return got > 0 ? give(r, host->buf, (u64)got) : got;
 }
 

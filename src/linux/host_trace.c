@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "inject/proc.h"
 #include "linux/host_internal.h"
 
 #define NR_EXECVE     59
@@ -146,27 +145,6 @@ void ap_host_trace_end(struct ap_host_task *t)
 		t->ending = AP_HOST_KILLED;
 }
 
-/*
- * Whoever has waited for a task may read before we hear of its end.  A thread that becomes another
- * image loses its name meanwhile; one that has not run yet has none.
- */
-static bool is_gone(struct ap_host *host, struct ap_host_task *t)
-{
-	struct ap_stat st;
-	pid_t pid, tid;
-
-	if (t->has_parting)
-		return false;
-	if (!t->tid) {
-		if (!ap_host_task_is_in_slot(t) || !ap_host_slot(t->seg, t->slot)->tid)
-			return false;
-		if (ap_host_names(host, t->seg, t->slot, &pid, &tid))
-			return true;
-		ap_host_task_name(host, t, pid, tid);
-	}
-	return ap_stat_read(t->tid, &st) || st.state == 'Z' || st.state == 'X';
-}
-
 /* --- CPUs */
 
 static void give(struct ap_host *host, struct ap_host_task *t)
@@ -186,7 +164,8 @@ static void give(struct ap_host *host, struct ap_host_task *t)
 
 static void look_for_end(struct ap_host *host, struct ap_host_task *t)
 {
-	if (t->ending == AP_HOST_LIVES && t->points_at != host->epoch && is_gone(host, t))
+	if (t->ending == AP_HOST_LIVES && t->points_at != host->epoch &&
+	    ap_host_task_is_gone(host, t))
 		ap_host_trace_end(t);
 	t->points_at = host->epoch;
 }

@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,6 +403,38 @@ static void of_the_dead(void)
 	SHOW(syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0));
 }
 
+/* A group that has got a member since a child was made can be read as soon as the child has ended. */
+static void grows(int sig)
+{
+	struct perf_event_attr a = attr;
+	int fd, other, ready[2];
+	pid_t pid;
+
+	a.inherit = 1;
+	a.read_format = PERF_FORMAT_GROUP;
+	fd = perf_open(&a, -1, 0);
+	if (pipe(ready))
+		exit(2);
+	pid = fork();
+	if (!pid) {
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], buf, 1) != 1)
+		exit(2);
+	other = perf_open(&a, fd, 0);
+	SHOW(read(fd, buf, sizeof(buf)));
+	kill(pid, sig);
+	waitpid(pid, NULL, 0);
+	SHOW(read(fd, buf, sizeof(buf)));
+	SHOW(close(other));
+	SHOW(close(fd));
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static void opens(int fd)
 {
 	static char page[8192];
@@ -446,6 +479,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "groups")) {
 		reads_much();
+		for (int i = 0; i < 20; i++)
+			grows(i % 2 ? SIGKILL : SIGTERM);
 		return 0;
 	}
 	if (!strcmp(argv[1], "limits")) {
