@@ -141,7 +141,8 @@ fuzz: deps-fuzz
 		tests/fuzz/perf_data.c tests/unit/profile/feed.c \
 		$(foreach m,profile $(DEPS_profile),$(call hosted,$(m))) \
 		$(call libraries,profile) -lm
-	cd $(FUZZ_B) && ./perf_data.bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
+	cd $(FUZZ_B) && LSAN_OPTIONS=suppressions=$(CURDIR)/tests/fuzz/leaks.supp \
+		./perf_data.bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
 		perf_data $(CURDIR)/tests/fuzz/corpus/perf_data
 
 # --- the rest

@@ -1,14 +1,16 @@
 # What must be on the machine, as Debian package=probe.  A probe is a command or an absolute path;
 # the package is asked for only where its probe finds nothing, so tools from elsewhere will do.
 
-# profile: elfutils reads ELF and DWARF, libiberty's demangler names, zstd packed files
+# profile: elfutils reads ELF and DWARF, libiberty's demangler names, zstd packed files, libtraceevent what
+# tracepoints record
 PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make \
 	libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
 	libdw-dev=/usr/include/elfutils/libdw.h libelf-dev=/usr/include/libelf.h \
 	libiberty-dev=/usr/include/libiberty/demangle.h libzstd-dev=/usr/include/zstd.h \
 	liblzma-dev=/usr/include/lzma.h libbz2-dev=/usr/include/bzlib.h zlib1g-dev=/usr/include/zlib.h \
 	libjansson-dev=/usr/include/jansson.h \
-	libprotobuf-c-dev=/usr/include/protobuf-c/protobuf-c.h
+	libprotobuf-c-dev=/usr/include/protobuf-c/protobuf-c.h \
+	libtraceevent-dev=/usr/include/traceevent/event-parse.h
 
 # unit tests: the decoder is compared with Zydis, raw event codes with libpfm4; prove runs them
 PKG_UNIT := libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \

@@ -21,7 +21,7 @@ DEPS_cli := profile linux abi base
 
 # Libraries of a module.  All from archives: start-up pays for no shared library that a command does not
 # use (docs/design/profile.md).
-LIBS_profile := -l:libjansson.a -l:libprotobuf-c.a -l:libdw.a -l:libelf.a -l:libiberty.a -l:libzstd.a -l:liblzma.a -l:libbz2.a -l:libz.a
+LIBS_profile := -l:libjansson.a -l:libprotobuf-c.a -l:libtraceevent.a -l:libdw.a -l:libelf.a -l:libiberty.a -l:libzstd.a -l:liblzma.a -l:libbz2.a -l:libz.a
 
 # A module named here is met through these headers only.
 FACADE_linux := linux/run.h linux/client.h

@@ -20,6 +20,7 @@ struct script_args {
 	const char *input, *symfs, *kallsyms;
 	bool header, header_only, no_demangle, verbose;
 	struct ap_script_opts script;
+	struct ap_filter filter;
 };
 
 #define AT(field) offsetof(struct script_args, field)
@@ -27,14 +28,31 @@ static const struct ap_opt script_opts[] = {
 	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
 	  "what to read (perf.data; - is standard input)", false },
 	{ 'F', "fields", AP_OPT_STR, AT(script.fields), NULL, "type:fields",
-	  "comm tid pid time cpu event ip sym dso addr symoff srcline period uregs iregs brstack "
-	  "weight phys_addr misc data_src; +field, -field change the default",
+	  "comm tid pid time cpu event trace ip sym dso addr symoff srcline period uregs iregs "
+	  "brstack brstacksym weight ins_lat phys_addr data_page_size code_page_size misc "
+	  "data_src; +field, -field change the default",
 	  false },
 	{ 'G', "hide-call-graph", AP_OPT_FLAG, AT(script.no_chains), NULL, NULL,
 	  "leave out callchains", false },
 	{ 0, "ns", AP_OPT_FLAG, AT(script.nanoseconds), NULL, NULL, "show nanoseconds", false },
-	{ 'c', "comms", AP_OPT_STR, AT(script.comms), NULL, "names",
+	{ 0, "reltime", AP_OPT_FLAG, AT(script.since_start), NULL, NULL,
+	  "show times since the first line", false },
+	{ 0, "deltatime", AP_OPT_FLAG, AT(script.since_last), NULL, NULL,
+	  "show times since the line before", false },
+	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names",
 	  "only samples of these commands", false },
+	{ 0, "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only samples in these files",
+	  false },
+	{ 'S', "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names",
+	  "only samples in these functions", false },
+	{ 0, "pid", AP_OPT_STR, AT(filter.pids), NULL, "pids", "only these processes", false },
+	{ 0, "tid", AP_OPT_STR, AT(filter.tids), NULL, "tids", "only these threads", false },
+	{ 'C', "cpu", AP_OPT_STR, AT(filter.cpus), NULL, "list", "only these CPUs (0,2-4)", false },
+	{ 0, "time", AP_OPT_STR, AT(filter.time), NULL, "span",
+	  "only from start,stop (seconds, either may be missing); 10%-20%, 10%/2: parts of the whole",
+	  false },
+	{ 0, "full-source-path", AP_OPT_FLAG, AT(script.full_sources), NULL, NULL,
+	  "show whole paths of sources (srcline)", false },
 	{ 0, "inline", AP_OPT_FLAG, AT(script.inlines), NULL, NULL,
 	  "show functions that were expanded in others (asks debug information)", false },
 	{ 0, "show-task-events", AP_OPT_FLAG, AT(script.tasks), NULL, NULL,
@@ -55,11 +73,32 @@ static const struct ap_opt script_opts[] = {
 
 static const struct ap_opt_spec script_spec = { COMMAND, "[options]", script_opts };
 
-static int print_records(const struct script_args *a, struct ap_data *d, struct ap_session *s)
+/* Whether fields and filters fit the file, whose events are known now. */
+static int check(struct script_args *a, struct ap_data *d, struct ap_script *c)
+{
+	char why[AP_OPT_WHY];
+	bool cpus = false;
+	u32 i;
+
+	for (i = 0; i < ap_data_nevents(d); i++)
+		cpus |= !!(ap_data_event(d, i)->attr.sample_type & AP_PERF_SAMPLE_CPU);
+	if (a->filter.cpus && !cpus) {
+		fprintf(stderr,
+			COMMAND
+			": -C: the samples of %s do not say their CPU (record --sample-cpu)\n",
+			ap_profile_path(a->input));
+		return AP_EXIT_FAILURE;
+	}
+	if (!ap_filter_parse(&a->filter, d, why) && !ap_script_check(c, why, sizeof(why)))
+		return 0;
+	fprintf(stderr, COMMAND ": %s\n", why);
+	return AP_EXIT_USAGE;
+}
+
+static int print_records(struct script_args *a, struct ap_data *d, struct ap_session *s)
 {
 	struct ap_script *c = ap_script_new(s, d, &a->script, stdout);
 	struct ap_data_rec rec;
-	char why[AP_OPT_WHY];
 	bool checked = false;
 	u64 damaged = 0;
 	int status = 0;
@@ -68,11 +107,9 @@ static int print_records(const struct script_args *a, struct ap_data *d, struct 
 		/* a stream tells of its events before the first sample */
 		if (rec.h.type < AP_RECORD_HEADER_ATTR && !checked) {
 			checked = true;
-			if (ap_script_check(c, why, sizeof(why))) {
-				fprintf(stderr, COMMAND ": %s\n", why);
-				status = AP_EXIT_USAGE;
+			status = check(a, d, c);
+			if (status)
 				break;
-			}
 		}
 		if (rec.h.type != AP_PERF_RECORD_SAMPLE)
 			ap_session_record(s, &rec);
@@ -87,7 +124,7 @@ static int print_records(const struct script_args *a, struct ap_data *d, struct 
 	return status;
 }
 
-static int script(const struct script_args *a, struct ap_data *d)
+static int script(struct script_args *a, struct ap_data *d)
 {
 	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
 	int status;
@@ -98,7 +135,9 @@ static int script(const struct script_args *a, struct ap_data *d)
 	s->symbols.symfs = a->symfs;
 	s->symbols.kallsyms = a->kallsyms;
 	ap_session_build_ids(s, d);
+	a->script.filter = &a->filter;
 	status = print_records(a, d, s);
+	ap_filter_fini(&a->filter);
 	ap_session_fini(s);
 	free(s);
 	return status;

@@ -119,6 +119,8 @@ struct record {
 	/* the file */
 	struct ap_writer *writer;
 	struct ap_write_event *described;
+	struct ap_tracing_event *tracing; /* of the tracepoints among them */
+	size_t ntracing;
 	struct ap_buf scratch;
 	const char *path; /* of a file, else NULL: into stream */
 	int stream;

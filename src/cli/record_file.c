@@ -15,6 +15,31 @@
 #include "profile/format.h"
 #include "profile/origin.h"
 
+static void forget_tracepoints(struct record *r)
+{
+	for (size_t i = 0; i < r->ntracing; i++)
+		free((char *)r->tracing[i].format);
+	r->ntracing = 0;
+}
+
+/* One that the session does not make is the kernel's, whose tracefs readers ask then. */
+static void describe_tracepoints(struct record *r)
+{
+	forget_tracepoints(r);
+	r->tracing = ap_xgrow(r->tracing, r->nevents, sizeof(*r->tracing));
+	for (size_t i = 0; i < r->nevents; i++) {
+		const struct ap_perf_attr *attr = &r->event[i].attr;
+		struct ap_tracing_event *t = &r->tracing[r->ntracing];
+		char *format;
+
+		if (attr->type != AP_PERF_TYPE_TRACEPOINT ||
+		    ap_client_tracepoint(attr->config, &t->system, &format))
+			continue;
+		t->format = format;
+		r->ntracing++;
+	}
+}
+
 static void describe_events(struct record *r)
 {
 	r->described = ap_xgrow(r->described, r->nevents, sizeof(*r->described));
@@ -27,6 +52,7 @@ static void describe_events(struct record *r)
 							   .nids = ev->nids,
 							   .leader = ev->leader };
 	}
+	describe_tracepoints(r);
 }
 
 static struct ap_origin origin_of(const struct record *r)
@@ -35,6 +61,10 @@ static struct ap_origin origin_of(const struct record *r)
 				   .argv = r->opts->argv,
 				   .events = r->described,
 				   .nevents = r->nevents,
+				   .tracing = r->tracing,
+				   .ntracing = r->ntracing,
+				   .header_page = ap_client_header_page(),
+				   .header_event = ap_client_header_event(),
 				   .has_cpu_pmu = !r->opts->run.no_engine,
 				   .first_time = r->first_time,
 				   .last_time = r->last_time };
@@ -295,6 +325,8 @@ void record_file_fini(struct record *r)
 		free(r->old[i]);
 	free(r->old);
 	free(r->described);
+	forget_tracepoints(r);
+	free(r->tracing);
 	ap_buf_fini(&r->scratch);
 	free(r->tasks.pid);
 	record_dsos_fini(&r->dsos);

@@ -135,6 +135,14 @@ void ap_client_stop(struct ap_client *c);
  * -ENOENT: no such name; -EINVAL: ill-formed.
  */
 AP_MUST_CHECK int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr);
+/*
+ * What tracefs says of a session's tracepoint: its system (constant) and its format file (to be freed).
+ * -ENOENT: there is no such id.
+ */
+AP_MUST_CHECK int ap_client_tracepoint(u64 id, const char **system, char **format);
+/* The files of the session's tracefs that describe its ring buffer. */
+const char *ap_client_header_page(void);
+const char *ap_client_header_event(void);
 /* The engine's counters behind an event of the cpu PMU (abi/raw.h), 0: nobody counts it. */
 u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
 

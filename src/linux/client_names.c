@@ -3,10 +3,14 @@
  * Events by name, as a client asks for them; apart from all that opens them, for who only reads.
  */
 #include <cpuid.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "linux/client.h"
 #include "linux/host.h"
+#include "linux/tree.h"
 #include "pmu/names.h"
+#include "pmu/tracepoint.h"
 
 /* Raw codes are the host CPU's: libraries choose them by CPUID. */
 enum ap_cpu ap_host_cpu(void)
@@ -23,6 +27,39 @@ int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *a
 	const struct ap_pmu_desc *desc;
 
 	return ap_pmu_event_by_name(ap_pmu_arch(ap_host_cpu()), name, len, attr, &desc);
+}
+
+int ap_client_tracepoint(u64 id, const char **system, char **format)
+{
+	enum { ROOM = 16384 };
+	struct ap_tracepoint point;
+	struct ap_str text;
+	u32 n;
+
+	for (n = 0; ap_tracepoint_get(n, &point); n++) {
+		if (point.id != id)
+			continue;
+		*format = malloc(ROOM);
+		if (!*format)
+			return -ENOMEM;
+		ap_str_init(&text, *format, ROOM);
+		*system = point.system;
+		if (ap_tracepoint_format((u32)id, &text) && !text.cut)
+			return 0;
+		free(*format);
+		return -ENOENT;
+	}
+	return -ENOENT;
+}
+
+const char *ap_client_header_page(void)
+{
+	return ap_tree_header_page;
+}
+
+const char *ap_client_header_event(void)
+{
+	return ap_tree_header_event;
 }
 
 u64 ap_client_event_kinds(const struct ap_perf_attr *attr)

@@ -249,19 +249,19 @@ static void procfs(struct builder *b, const struct ap_tree_config *config)
 }
 
 /* How Linux describes its own ring buffer. */
-static const char header_event[] = "# compressed entry header\n"
-				   "\ttype_len    :    5 bits\n"
-				   "\ttime_delta  :   27 bits\n"
-				   "\tarray       :   32 bits\n"
-				   "\n"
-				   "\tpadding     : type == 29\n"
-				   "\ttime_extend : type == 30\n"
-				   "\ttime_stamp : type == 31\n"
-				   "\tdata max type_len  == 28\n";
-static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-				  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+const char ap_tree_header_event[] = "# compressed entry header\n"
+				    "\ttype_len    :    5 bits\n"
+				    "\ttime_delta  :   27 bits\n"
+				    "\tarray       :   32 bits\n"
+				    "\n"
+				    "\tpadding     : type == 29\n"
+				    "\ttime_extend : type == 30\n"
+				    "\ttime_stamp : type == 31\n"
+				    "\tdata max type_len  == 28\n";
+const char ap_tree_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				   "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				   "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
 
 struct text {
 	char *p;
@@ -290,8 +290,8 @@ static void tracefs(struct builder *b, const char *top)
 
 	dir(b, top, 0755, AP_TREE_TRACEFS, false);
 	file(b, events.s, "enable", 0644, "0\n");
-	file(b, events.s, "header_event", 0444, header_event);
-	file(b, events.s, "header_page", 0444, header_page);
+	file(b, events.s, "header_event", 0444, ap_tree_header_event);
+	file(b, events.s, "header_page", 0444, ap_tree_header_page);
 	/* of Linux' own tracers there are none; perf refuses to do without the folder */
 	path = join(events.s, "ftrace");
 	dir(b, path.s, 0755, AP_TREE_TRACEFS, false);

@@ -13,6 +13,9 @@ struct ap_tree_config {
 	u32 max_sample_rate, max_stack, mlock_kb;
 };
 
+/* events/header_page, events/header_event */
+extern const char ap_tree_header_page[], ap_tree_header_event[];
+
 /* Packs the tree into memory of AP_TREE_SIZE bytes. */
 AP_MUST_CHECK int ap_tree_pack(struct ap_tree *out, const struct ap_tree_config *config);
 /* The same, into the session file. */

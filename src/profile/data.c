@@ -454,6 +454,19 @@ static void deliver(struct ap_data *d, const struct ap_raw *raw, u64 time, struc
 	rec->event = ap_data_event_of(d, raw->bytes);
 }
 
+/* What a stream has in a record is a section elsewhere. */
+static void take_tracing(struct ap_data *d)
+{
+	struct ap_feature_data *f = &d->feature[AP_FEAT_TRACING_DATA];
+
+	if (f->present || !d->s.ntracing)
+		return;
+	f->present = true;
+	f->bytes = d->s.tracing;
+	f->size = d->s.ntracing;
+	d->s.tracing = NULL;
+}
+
 /* 1: delivered; 0: look again; -1: the end */
 static int step(struct ap_data *d, struct ap_data_rec *rec)
 {
@@ -469,6 +482,8 @@ static int step(struct ap_data *d, struct ap_data_rec *rec)
 	if (d->s.swapped)
 		ap_swap_record(d, (u8 *)raw.bytes, __builtin_bswap16(ap_get16(raw.bytes + 6)));
 	type = ap_get32(raw.bytes);
+	if (type == AP_RECORD_TRACING_DATA && d->pipe)
+		take_tracing(d);
 	if (type >= AP_RECORD_HEADER_ATTR && !ap_data_pipe_record(d, raw.bytes))
 		ap_stream_damage(&d->s, "record at %#llx is damaged", (unsigned long long)raw.pos);
 	time = time_of(ap_data_event_of(d, raw.bytes), raw.bytes);

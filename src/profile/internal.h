@@ -44,6 +44,8 @@ struct ap_stream {
 	struct ap_chunk *inner; /* what packed records contained */
 	u32 inner_at;
 	u64 inner_pos;
+	u8 *tracing; /* what came behind a stream's TRACING_DATA record */
+	u64 ntracing;
 	void *unpacker;
 	u64 records;
 	char damage[AP_DATA_WHY];

@@ -230,6 +230,12 @@ static void clock_id(struct ap_buf *to, const struct ap_origin *f)
 		ap_buf_u64(to, 1); /* ns: all clocks that a sample can have count so */
 }
 
+static void tracing(struct ap_buf *to, const struct ap_origin *f)
+{
+	if (f->ntracing)
+		ap_tracing_put(to, f->header_page, f->header_event, f->tracing, f->ntracing);
+}
+
 static const struct {
 	enum ap_feature feature;
 	void (*put)(struct ap_buf *to, const struct ap_origin *f);
@@ -240,7 +246,7 @@ static const struct {
 	{ AP_FEAT_CPUID, cpu_id },	   { AP_FEAT_TOTAL_MEM, memory },
 	{ AP_FEAT_CMDLINE, command_line }, { AP_FEAT_EVENT_DESC, event_descriptions },
 	{ AP_FEAT_PMU_MAPPINGS, pmus },	   { AP_FEAT_GROUP_DESC, groups },
-	{ AP_FEAT_CLOCKID, clock_id },
+	{ AP_FEAT_CLOCKID, clock_id },	   { AP_FEAT_TRACING_DATA, tracing },
 };
 
 int ap_origin_put(struct ap_writer *w, const struct ap_origin *f)

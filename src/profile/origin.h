@@ -7,6 +7,7 @@
 
 #include "base/types.h"
 #include "profile/buf.h"
+#include "profile/tracing.h"
 #include "profile/write.h"
 
 struct ap_origin {
@@ -14,7 +15,11 @@ struct ap_origin {
 	char *const *argv;   /* NULL terminated: the command line */
 	const struct ap_write_event *events;
 	size_t nevents;
-	bool has_cpu_pmu;	   /* ours, which the machine's own sysfs does not list */
+	bool has_cpu_pmu; /* ours, which the machine's own sysfs does not list */
+	/* of tracepoints among the events; NULL: there is none that can be described */
+	const struct ap_tracing_event *tracing;
+	size_t ntracing;
+	const char *header_page, *header_event;
 	u64 first_time, last_time; /* of samples; 0: there was none */
 };
 

@@ -33,8 +33,8 @@ struct ap_script *ap_script_new(struct ap_session *s, struct ap_data *d,
 	c->frame = ap_profile_calloc(MAX_FRAMES, sizeof(*c->frame));
 	for (i = 0; i < AP_SCRIPT_TYPES; i++)
 		c->fields[i] = DEFAULT_FIELDS;
-	c->fields[AP_PERF_TYPE_TRACEPOINT] =
-		AP_FIELD_COMM | AP_FIELD_TID | AP_FIELD_CPU | AP_FIELD_TIME | AP_FIELD_EVENT;
+	c->fields[AP_PERF_TYPE_TRACEPOINT] = AP_FIELD_COMM | AP_FIELD_TID | AP_FIELD_CPU |
+					     AP_FIELD_TIME | AP_FIELD_EVENT | AP_FIELD_TRACE;
 	c->fields[AP_PERF_TYPE_RAW] |=
 		AP_FIELD_ADDR | AP_FIELD_DATA_SRC | AP_FIELD_WEIGHT | AP_FIELD_PHYS_ADDR;
 	return c;
@@ -53,6 +53,7 @@ void ap_script_free(struct ap_script *c)
 	ap_text_fini(&c->text);
 	ap_text_cache_fini(&c->chains);
 	free(c->frame);
+	ap_tracing_free(c->tracing);
 	free(c);
 }
 
@@ -76,8 +77,7 @@ static void file(struct ap_text *t, const struct ap_dso *dso)
 	ap_text_char(t, ')');
 }
 
-static void source_line(struct ap_text *t, struct ap_dso *dso, const struct ap_symbol *sym,
-			u64 addr)
+static void source_line(struct ap_text *t, struct ap_dso *dso, u64 addr, bool whole)
 {
 	const char *path, *slash;
 	u32 line;
@@ -86,13 +86,12 @@ static void source_line(struct ap_text *t, struct ap_dso *dso, const struct ap_s
 		return;
 	ap_text_str(t, "\n  ");
 	if (ap_dso_line(dso, addr, &path, &line)) {
-		slash = strrchr(path, '/');
+		slash = whole ? NULL : strrchr(path, '/');
 		ap_text_str(t, slash ? slash + 1 : path);
 		ap_text_char(t, ':');
 		ap_text_dec(t, line, 0, ' ');
 		return;
 	}
-	(void)sym;
 	ap_text_str(t, dso->name);
 	ap_text_char(t, '[');
 	ap_text_hex(t, addr, 0);
@@ -105,7 +104,7 @@ static u64 shown_address(const struct ap_dso *dso, u64 addr, u64 ip)
 	return dso && dso->kind != AP_DSO_KERNEL && dso->kind != AP_DSO_MODULE ? addr : ip;
 }
 
-static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields)
+static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields, bool whole)
 {
 	ap_text_char(t, '\t');
 	ap_text_hex(t, shown_address(f->dso, f->addr, f->ip), 16);
@@ -116,7 +115,7 @@ static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields)
 	if ((fields & AP_FIELD_DSO) && !(f->sym && f->sym->inlined))
 		file(t, f->dso);
 	if (fields & AP_FIELD_SRCLINE)
-		source_line(t, f->dso, f->sym, f->addr);
+		source_line(t, f->dso, f->addr, whole);
 	if (f->sym && f->sym->inlined)
 		ap_text_str(t, " (inlined)");
 	ap_text_char(t, '\n');
@@ -137,7 +136,7 @@ static void chain(struct ap_script *c, struct ap_thread *th, const struct ap_sam
 	}
 	n = ap_session_frames(c->s, th, s->chain, s->nchain, c->opts.inlines, c->frame, MAX_FRAMES);
 	for (i = 0; i < n; i++)
-		frame_line(&c->text, &c->frame[i], fields);
+		frame_line(&c->text, &c->frame[i], fields, c->opts.full_sources);
 	ap_text_keep(&c->chains, hash, head, 3, s->chain, s->nchain, c->text.p + at,
 		     (u32)(c->text.n - at));
 }
@@ -163,7 +162,7 @@ static void address(struct ap_script *c, struct ap_thread *th, const struct ap_s
 	if (fields & AP_FIELD_DSO)
 		file(t, p.dso);
 	if (fields & AP_FIELD_SRCLINE)
-		source_line(t, p.dso, p.sym, p.addr);
+		source_line(t, p.dso, p.addr, c->opts.full_sources);
 }
 
 /* Only these events' addresses are those of the data that the instruction touched. */
@@ -196,7 +195,20 @@ static void data(struct ap_script *c, struct ap_thread *th, const struct ap_data
 static void time_stamp(struct ap_script *c, u64 time)
 {
 	struct ap_text *t = &c->text;
-	u64 s = time / 1000000000, ns = time % 1000000000;
+	u64 s, ns;
+
+	if (!c->first_time)
+		c->first_time = time;
+	if (c->opts.since_start) {
+		time -= c->first_time;
+	} else if (c->opts.since_last) {
+		u64 last = c->last_time ? c->last_time : time;
+
+		c->last_time = time;
+		time -= last;
+	}
+	s = time / 1000000000;
+	ns = time % 1000000000;
 
 	if (c->opts.nanoseconds) {
 		ap_text_dec(t, s, 5, ' ');
@@ -248,16 +260,48 @@ void ap_script_start(struct ap_script *c, const struct ap_thread *th,
 		time_stamp(c, s->time);
 }
 
-static bool comm_wanted(const struct ap_script *c, const char *comm)
+static void trace(struct ap_script *c, const struct ap_data_event *ev, const struct ap_sample *s)
 {
-	const char *p = c->opts.comms;
-	size_t n = strlen(comm);
+	if (!c->tracing_tried)
+		c->tracing = ap_tracing_read(c->d);
+	c->tracing_tried = true;
+	ap_text_str(&c->text,
+		    ap_tracing_text(c->tracing, ev->attr.config, s->cpu, s->raw, s->raw_size));
+}
 
-	for (; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-		if (!strncmp(p, comm, n) && (!p[n] || p[n] == ','))
-			return true;
-	}
-	return !c->opts.comms;
+static bool wanted(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s)
+{
+	const struct ap_filter *f = c->opts.filter;
+	struct ap_place place;
+
+	if (!f)
+		return true;
+	if (!ap_filter_takes(f, s) || !ap_filter_task(f, th, th->comm))
+		return false;
+	if (!f->dsos && !f->symbols)
+		return true;
+	ap_session_resolve(c->s, th, s->cpumode, s->ip, &place);
+	return ap_filter_place(f, &place);
+}
+
+/* What stands between the event's name and the address. */
+static void values(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
+		   const struct ap_sample *s, u32 fields)
+{
+	struct ap_text *t = &c->text;
+	/* of the structure that is newer than the word: its first half, and its third quarter */
+	bool parts = ev->attr.sample_type & AP_PERF_SAMPLE_WEIGHT_STRUCT;
+
+	if ((fields & AP_FIELD_TRACE) && ev->attr.type == AP_PERF_TYPE_TRACEPOINT && s->raw_size)
+		trace(c, ev, s);
+	if (fields & AP_FIELD_ADDR)
+		data(c, th, ev, s, fields);
+	if (fields & AP_FIELD_DATA_SRC)
+		ap_script_data_source(c, s->data_src);
+	if (fields & AP_FIELD_WEIGHT)
+		ap_text_dec(t, parts ? s->weight & ~0U : s->weight, 16, ' ');
+	if (fields & AP_FIELD_INS_LAT)
+		ap_text_dec(t, s->weight >> 32 & 0xffff, 16, ' ');
 }
 
 static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
@@ -273,7 +317,7 @@ static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
 	if (ap_sample_parse(ev, rec->bytes, &s))
 		return false;
 	th = ap_session_thread(c->s, s.pid, s.tid);
-	if (!comm_wanted(c, th->comm))
+	if (!wanted(c, th, &s))
 		return true;
 	fields = c->fields[ap_script_type(ev)];
 	ap_script_start(c, th, ev, &s, fields);
@@ -285,17 +329,12 @@ static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
 		ap_text_right(t, ev->name, c->name_width);
 		ap_text_str(t, ": ");
 	}
-	if (fields & AP_FIELD_ADDR)
-		data(c, th, ev, &s, fields);
-	if (fields & AP_FIELD_DATA_SRC)
-		ap_text_printf(t, "%16llx", (unsigned long long)s.data_src);
-	if (fields & AP_FIELD_WEIGHT)
-		ap_text_dec(t, s.weight, 16, ' ');
+	values(c, th, ev, &s, fields);
 	if ((fields & AP_FIELD_IP) && !c->opts.no_chains)
 		ap_unwind_sample(c->s, th, ev, &s);
 	if (fields & AP_FIELD_IP)
 		address(c, th, &s, fields);
-	ap_script_extras(c, ev, &s, fields);
+	ap_script_extras(c, th, ev, &s, fields);
 	ap_text_char(t, '\n');
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "profile/filter.h"
 #include "profile/session.h"
 
 /* clang-format off */
@@ -31,6 +32,11 @@
 #define AP_FIELD_PHYS_ADDR	(1U << 17)
 #define AP_FIELD_MISC		(1U << 18)
 #define AP_FIELD_DATA_SRC	(1U << 19)
+#define AP_FIELD_TRACE		(1U << 20)
+#define AP_FIELD_BRSTACKSYM	(1U << 21)
+#define AP_FIELD_DATA_PAGE_SIZE	(1U << 22)
+#define AP_FIELD_CODE_PAGE_SIZE	(1U << 23)
+#define AP_FIELD_INS_LAT	(1U << 24)
 /* clang-format on */
 
 struct ap_script_opts {
@@ -38,8 +44,10 @@ struct ap_script_opts {
 	bool no_chains;	    /* -G */
 	bool nanoseconds;
 	bool inlines;
-	bool tasks, mmaps; /* side-band records too */
-	const char *comms; /* only these, separated by commas; or NULL */
+	bool tasks, mmaps;		/* side-band records too */
+	bool full_sources;		/* srcline: whole paths */
+	bool since_start, since_last;	/* times */
+	const struct ap_filter *filter; /* or NULL */
 };
 
 struct ap_script;

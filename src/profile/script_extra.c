@@ -28,26 +28,21 @@ static void regs(struct ap_text *t, u64 abi, u64 mask, const u8 *words)
 	}
 }
 
-static void branches(struct ap_text *t, const struct ap_sample *s)
+static void page_size(struct ap_text *t, u64 size)
 {
-	u64 i;
+	static const char units[] = "KMGT";
+	u32 u = 0;
 
-	for (i = 0; i < s->nbranches; i++) {
-		const u8 *b = s->branches + 24 * i;
-		u64 flags = ap_get64(b + 16);
-
-		ap_text_printf(t, " 0x%llx/0x%llx/%c/%c/%c/%u", (unsigned long long)ap_get64(b),
-			       (unsigned long long)ap_get64(b + 8),
-			       flags & 1   ? 'M'
-			       : flags & 2 ? 'P'
-					   : '-',
-			       flags & 4 ? 'X' : '-', flags & 8 ? 'A' : '-',
-			       (unsigned int)(flags >> 4 & 0xffff));
-		ap_text_char(t, ' ');
+	if (!size || size < 1024) {
+		ap_text_str(t, " N/A");
+		return;
 	}
+	for (size >>= 10; size >= 1024 && units[u + 1]; size >>= 10)
+		u++;
+	ap_text_printf(t, " %llu%c", (unsigned long long)size, units[u]);
 }
 
-void ap_script_extras(struct ap_script *c, const struct ap_data_event *ev,
+void ap_script_extras(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
 		      const struct ap_sample *s, u32 fields)
 {
 	struct ap_text *t = &c->text;
@@ -56,10 +51,14 @@ void ap_script_extras(struct ap_script *c, const struct ap_data_event *ev,
 		regs(t, s->regs_intr_abi, ev->attr.sample_regs_intr, s->regs_intr);
 	if (fields & AP_FIELD_UREGS)
 		regs(t, s->regs_abi, ev->attr.sample_regs_user, s->regs);
-	if (fields & AP_FIELD_BRSTACK)
-		branches(t, s);
+	if (fields & (AP_FIELD_BRSTACK | AP_FIELD_BRSTACKSYM))
+		ap_script_branches(c, th, s, fields);
 	if (fields & AP_FIELD_PHYS_ADDR)
 		ap_text_hex(t, s->phys_addr, 16);
+	if (fields & AP_FIELD_DATA_PAGE_SIZE)
+		page_size(t, s->data_page_size);
+	if (fields & AP_FIELD_CODE_PAGE_SIZE)
+		page_size(t, s->code_page_size);
 }
 
 static void mapping(struct ap_text *t, const struct ap_data_rec *rec)

@@ -34,6 +34,13 @@ static const struct field {
 	  "WEIGHT" },
 	{ "phys_addr", AP_FIELD_PHYS_ADDR, AP_PERF_SAMPLE_PHYS_ADDR, "PHYS_ADDR" },
 	{ "misc", AP_FIELD_MISC, 0, "" },
+	{ "trace", AP_FIELD_TRACE, 0, "" },
+	{ "brstacksym", AP_FIELD_BRSTACKSYM, AP_PERF_SAMPLE_BRANCH_STACK, "BRSTACK" },
+	{ "data_page_size", AP_FIELD_DATA_PAGE_SIZE, AP_PERF_SAMPLE_DATA_PAGE_SIZE,
+	  "DATA_PAGE_SIZE" },
+	{ "code_page_size", AP_FIELD_CODE_PAGE_SIZE, AP_PERF_SAMPLE_CODE_PAGE_SIZE,
+	  "CODE_PAGE_SIZE" },
+	{ "ins_lat", AP_FIELD_INS_LAT, AP_PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT" },
 	{ "data_src", AP_FIELD_DATA_SRC, AP_PERF_SAMPLE_DATA_SRC, "DATA_SRC" },
 };
 

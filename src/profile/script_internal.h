@@ -5,6 +5,7 @@
 
 #include "profile/script.h"
 #include "profile/text.h"
+#include "profile/tracing.h"
 
 #define AP_SCRIPT_TYPES (AP_PERF_TYPE_MAX + 1) /* the last for all others */
 
@@ -18,6 +19,10 @@ struct ap_script {
 	struct ap_text text; /* to be written */
 	struct ap_text_cache chains;
 	struct ap_frame *frame;
+	struct ap_tracing *tracing; /* read at the first sample that needs it */
+	bool tracing_tried;
+	u64 first_time, last_time; /* of lines */
+	int source_width;
 };
 
 static inline u32 ap_script_type(const struct ap_data_event *ev)
@@ -29,8 +34,12 @@ void ap_script_flush(struct ap_script *c);
 /* What every line begins with. */
 void ap_script_start(struct ap_script *c, const struct ap_thread *th,
 		     const struct ap_data_event *ev, const struct ap_sample *s, u32 fields);
-void ap_script_extras(struct ap_script *c, const struct ap_data_event *ev,
+void ap_script_extras(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
 		      const struct ap_sample *s, u32 fields);
+/* script_branch.c */
+void ap_script_branches(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s,
+			u32 fields);
+void ap_script_data_source(struct ap_script *c, u64 v);
 void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec);
 
 #endif

@@ -182,6 +182,34 @@ static u64 trailing(const struct ap_stream *s, const u8 *rec, u32 type, u32 size
 	return 0;
 }
 
+#define MAX_TRACING (64ULL * 1024 * 1024)
+
+/* What describes tracepoints is wanted later; of a file it is a section. */
+static bool keeps(const struct ap_stream *s, u32 type, u64 n)
+{
+	return type == AP_RECORD_TRACING_DATA && !s->tracing && n <= MAX_TRACING;
+}
+
+static bool keep(struct ap_stream *s, u64 n)
+{
+	u64 got = 0;
+	u32 step;
+
+	s->tracing = malloc(n + 1);
+	if (!s->tracing)
+		return false;
+	for (; got < n; got += step) {
+		step = n - got > AP_CHUNK_SIZE / 2 ? AP_CHUNK_SIZE / 2 : (u32)(n - got);
+		if (!fill(s, step))
+			return false;
+		memcpy(s->tracing + got, s->chunk->data + s->at, step);
+		s->at += step;
+	}
+	s->tracing[n] = 0;
+	s->ntracing = n;
+	return true;
+}
+
 /* The header at p in this machine's byte order. */
 static struct ap_perf_event_header header_at(const struct ap_stream *s, const u8 *p)
 {
@@ -251,7 +279,7 @@ static int outer_next(struct ap_stream *s, struct ap_raw *raw)
 	s->chunk->pending++;
 	s->at += h.size;
 	extra = trailing(s, raw->bytes, h.type, h.size);
-	if (extra && !skip(s, extra)) {
+	if (extra && !(keeps(s, h.type, extra) ? keep(s, extra) : skip(s, extra))) {
 		ap_stream_damage(s, "cut off in the data behind a record at %#llx",
 				 (unsigned long long)pos);
 		s->end = s->pos;
@@ -296,6 +324,7 @@ void ap_stream_fini(struct ap_stream *s)
 		free(c);
 	}
 	ap_unpack_fini(s);
+	free(s->tracing);
 	if (s->fd > 0)
 		close(s->fd);
 }

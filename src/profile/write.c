@@ -402,6 +402,17 @@ static int stream_feature(struct ap_writer *w, unsigned int feature, const void 
 		ap_buf_put(&w->out, data, size);
 		return w->out.failed ? fail(w, -ENOMEM) : 0;
 	}
+	if (feature == AP_FEAT_TRACING_DATA) {
+		/* a record of 12 bytes, and the section behind it, filled up */
+		u32 fill = (u32)(AP_ALIGN_UP(size, 8) - size);
+
+		start = ap_buf_begin(&w->out, AP_RECORD_TRACING_DATA, 0);
+		ap_buf_u32(&w->out, (u32)size + fill);
+		ap_buf_end(&w->out, start);
+		ap_buf_put(&w->out, data, size);
+		ap_buf_zero(&w->out, fill);
+		return w->out.failed ? fail(w, -ENOMEM) : 0;
+	}
 	start = ap_buf_begin(&w->out, AP_RECORD_HEADER_FEATURE, 0);
 	ap_buf_u64(&w->out, feature);
 	ap_buf_put(&w->out, data, size);

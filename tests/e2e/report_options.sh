@@ -75,7 +75,7 @@ same "two commands, relative" -i "$two" -c work,sh --percentage relative
 same "one command, relative" -i "$two" -c sh --percentage relative
 same "a process" -i "$two" --pid "$pid"
 same "a thread" -i "$two" --tid "$pid"
-same "a CPU" -i "$two" -C 0,1 -s cpu,sym
+same "CPUs" -i "$two" -C "0-$(($(getconf _NPROCESSORS_CONF) - 1))" -s cpu,sym
 same "the second tenth" -i "$two" --time 10%/2
 same "two tenths" -i "$two" --time 10%/2,10%/4
 same "percents of time" -i "$two" --time 10%-60%

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the records of tracepoints contain: the section of a file that describes them, which is a
+ * copy of tracefs' format files, written and read.
+ */
+#ifndef AP_PROFILE_TRACING_H
+#define AP_PROFILE_TRACING_H
+
+#include "profile/buf.h"
+#include "profile/data.h"
+
+struct ap_tracing_event {
+	const char *system; /* "raw_syscalls" */
+	const char *format; /* its format file */
+};
+
+/* The section; header_page and header_event are tracefs' files of these names. */
+void ap_tracing_put(struct ap_buf *to, const char *header_page, const char *header_event,
+		    const struct ap_tracing_event *ev, size_t n);
+
+struct ap_tracing;
+
+/* NULL: the file has no such section.  What of a damaged one can be understood is. */
+struct ap_tracing *ap_tracing_read(struct ap_data *d);
+void ap_tracing_free(struct ap_tracing *t);
+/* The content of a tracepoint's sample as text, until the next call; "" where nobody described it. */
+const char *ap_tracing_text(struct ap_tracing *t, u64 id, u32 cpu, const u8 *raw, u32 size);
+
+#endif
