@@ -51,7 +51,7 @@ enum ap_svc_op {
 	AP_SVC_MMAP = 7,
 	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
 	AP_SVC_WHAT =
-		9, /* arg descriptor, asked by who may not look itself; ret inode, 0 no event */
+		9, /* arg descriptor, asked by who may not look itself; ret inode, 0 another file */
 	AP_SVC_TREE = 10, /* pack the generated tree (abi/tree.h), if it is not yet */
 
 	/*

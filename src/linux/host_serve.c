@@ -210,7 +210,7 @@ static s64 serve_what(struct ap_host *host, struct request *r)
 	struct stat st;
 
 	if (ref < 0)
-		return 0;
+		return ref;
 	is_event = !fstat(ref, &st) && S_ISFIFO(st.st_mode) && ap_host_file_find(host, st.st_ino);
 	close(ref);
 	return is_event ? (s64)st.st_ino : 0;

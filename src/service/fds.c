@@ -40,9 +40,12 @@ static u64 look(s32 fd, bool may_ask)
 {
 	struct ap_kstat st;
 	u64 tree;
+	s64 ret;
 
-	if (ap_svc_is_mute())
-		return ap_request_what(fd);
+	if (ap_svc_is_mute()) {
+		ret = ap_request_what(fd);
+		return ret < 0 ? NOTHING : (u64)ret;
+	}
 	if (ap_svc_sys(AP_NR_fstat, (u64)fd, (u64)&st, 0, 0))
 		return NOTHING;
 	if ((st.mode & (S_IFMT | AP_SVC_PIPE_MARK)) == (S_IFFIFO | AP_SVC_PIPE_MARK))

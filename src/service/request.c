@@ -183,13 +183,11 @@ s64 ap_request_ask_briefly(struct ap_request *r)
 	return ask(r, SLICES_BRIEF);
 }
 
-u64 ap_request_what(s32 fd)
+s64 ap_request_what(s32 fd)
 {
 	struct ap_request r;
-	s64 ret;
 
 	ap_request_begin_held(&r, AP_SVC_WHAT);
 	r.svc->arg[0] = (u64)fd;
-	ret = ap_request_ask(&r);
-	return ret > 0 ? (u64)ret : 0;
+	return ap_request_ask(&r);
 }

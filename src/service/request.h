@@ -36,8 +36,8 @@ void ap_request_ring(void);
 /* Has somebody waited in vain already?  Then nothing that needs a supervisor is to be trusted. */
 bool ap_request_is_lost(void);
 
-/* The inode of the event behind a descriptor, 0 none.  A request of its own: not while one is made. */
-u64 ap_request_what(s32 fd);
+/* The inode of the event behind a descriptor, 0 of another file, -errno: nothing is there.  A request of its own: not while one is made. */
+s64 ap_request_what(s32 fd);
 
 /* CPU time of the calling thread in ns; 0 where the clock cannot be asked. */
 u64 ap_request_cpu_time(void);

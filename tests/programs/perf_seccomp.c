@@ -66,6 +66,17 @@ static void use(int fd)
 	SHOW(read(fd, v, sizeof(v)));
 }
 
+/* A number that nothing is open at, and then another descriptor of the event. */
+static void copy(int fd)
+{
+	unsigned long v[3];
+
+	SHOW(read(fd + 1, v, sizeof(v)));
+	SHOW(dup(fd) - fd);
+	SHOW(read(fd + 1, v, sizeof(v)));
+	SHOW(close(fd + 1));
+}
+
 int main(int argc, char **argv)
 {
 	static const int own[] = { SYS_pipe2,	   SYS_eventfd2, SYS_fchmod,  SYS_fstat,
@@ -97,6 +108,7 @@ int main(int argc, char **argv)
 		filter(events, SECCOMP_RET_ERRNO | ENOANO);
 		SHOW(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
 	}
+	copy(fd);
 	use(fd);
 	return 0;
 }
