@@ -239,10 +239,11 @@ struct ap_session {
 	u32 watch_gen;	/* incremented when code has to mind more of the next; by the supervisor */
 	u32 watch_used; /* bit n: watch[n] is a breakpoint of some task */
 	u64 watch[AP_WATCH_MAX];
-	u32 trace_on; /* 1: tracepoints are counted; written by the supervisor */
-	u32 looks;    /* incremented before the doorbell by who wants more than an answer */
-	u32 cpu;      /* while the supervisor looks for requests: its CPU + 1; else 0 */
-	u32 serve;    /* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
+	u32 trace_on;	/* 1: tracepoints are counted; written by the supervisor */
+	u32 looks;	/* incremented before the doorbell by who wants more than an answer */
+	u32 cpu;	/* while the supervisor looks for requests: its CPU + 1; else 0 */
+	u32 serve_rate; /* perf_event_max_sample_rate for the next; 0 none given */
+	u32 serve;	/* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
 	/*
 	 * Time in records: ns = clock_zero + (tsc * clock_mult >> clock_shift); clock_mult 0: ask the
 	 * kernel.  clock_mult is stored last, once, by the supervisor.

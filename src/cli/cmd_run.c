@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "linux/run.h"
 
+#define RATE_MAX     1000000000
 #define COUNTERS_MAX 64 /* a group has to fit a word of counters */
 
 struct run_args {
@@ -59,6 +60,19 @@ static int opt_paranoid(void *args, const char *value, char *why)
 	return 0;
 }
 
+static int opt_max_sample_rate(void *args, const char *value, char *why)
+{
+	struct run_args *a = args;
+	long n;
+
+	if (number(value, 1, RATE_MAX, &n)) {
+		snprintf(why, AP_OPT_WHY, "needs a number from 1 to %d", RATE_MAX);
+		return -EINVAL;
+	}
+	a->run.perf.max_sample_rate = (u32)n;
+	return 0;
+}
+
 static int opt_attach(void *args, const char *value, char *why)
 {
 	struct run_args *a = args;
@@ -92,6 +106,7 @@ static const struct ap_opt run_opts[] = {
 	CALL("cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL("counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	CALL("max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL("paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
 	CALL("range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,requests,checks,fault=N,sample=N", true },

@@ -418,7 +418,7 @@ void ap_samplers_set_output(struct ap_event *e)
 
 void ap_samplers_set_period(struct ap_event *e, u64 period)
 {
-	bool unthrottled = false;
+	bool was_throttled, is_told = false;
 	struct ap_list *l;
 
 	if (source_of(e) == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
@@ -431,11 +431,12 @@ void ap_samplers_set_period(struct ap_event *e, u64 period)
 			continue;
 		}
 		lock(a);
-		unthrottled |= ap_sampler_set_period(a->s, period, value_of(a));
+		was_throttled = ap_sampler_set_period(a->s, period, value_of(a));
+		if (was_throttled && !is_told)
+			ap_tell_unthrottled(e);
+		is_told |= was_throttled;
 		unlock(a, true);
 	}
-	if (unthrottled)
-		ap_tell_unthrottled(e);
 }
 
 void ap_samplers_refresh(struct ap_event *e, u64 n)
@@ -520,9 +521,10 @@ static u64 tick(struct ap_arm *a, u64 now)
 		lock(a);
 		m.value = value_of(a);
 		what = ap_sampler_tick(a->s, &m);
-		unlock(a, what);
+		/* its thread may throttle it again as soon as it can */
 		if (what & AP_TICK_UNTHROTTLED)
 			ap_tell_unthrottled(a->event);
+		unlock(a, what);
 	}
 	if (source_of(a->event) == AP_SAMPLE_CLOCK)
 		next = clock_tick(a, m.ran);

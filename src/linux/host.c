@@ -138,11 +138,16 @@ static const struct ap_core_ops ops = {
 	.task_names = ap_host_task_names,
 };
 
+static u32 max_sample_rate(const struct ap_host_config *config)
+{
+	return config->max_sample_rate ? config->max_sample_rate : MAX_SAMPLE_RATE;
+}
+
 int ap_host_tree(struct ap_host *host)
 {
 	const struct ap_tree_config config = { .arch = host->drivers.arch,
 					       .paranoid = host->config.paranoid,
-					       .max_sample_rate = MAX_SAMPLE_RATE,
+					       .max_sample_rate = max_sample_rate(&host->config),
 					       .max_stack = MAX_STACK,
 					       .mlock_kb = AP_HOST_MLOCK_KB };
 	int ret = 0;
@@ -158,10 +163,10 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	struct ap_core_config core_config = { .paranoid = config->paranoid,
 					      .counters = config->counters,
 					      .user_only = config->user_only,
-					      .max_sample_rate = MAX_SAMPLE_RATE,
+					      .max_sample_rate = max_sample_rate(config),
 					      .max_stack = MAX_STACK,
 					      .regs = AP_PERF_REGS_X86_64,
-					      .only_frequencies_throttle = true,
+					      .only_frequencies_throttle = !config->max_sample_rate,
 					      .has_user_stack = true,
 					      .has_branch_stack = true,
 					      .task_time_is_unseen = true };
@@ -198,6 +203,8 @@ void ap_host_configure(struct ap_host *host, const struct ap_host_config *config
 	core->paranoid = config->paranoid;
 	core->counters = config->counters;
 	core->user_only = config->user_only;
+	core->max_sample_rate = max_sample_rate(config);
+	core->only_frequencies_throttle = !config->max_sample_rate;
 	host->ses->head->counters = config->counters;
 }
 

@@ -39,6 +39,7 @@ struct ap_host_config {
 	s32 paranoid;
 	bool is_paranoid_given; /* then the session's owner has no privilege */
 	u32 counters;
+	u32 max_sample_rate; /* of all that samples; 0: Linux' number, of frequencies alone */
 	bool user_only;
 };
 

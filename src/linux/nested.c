@@ -140,6 +140,7 @@ static bool is_served(const struct ap_run_options *opts, struct ap_session *head
 
 	if (__atomic_load_n(&head->flags, __ATOMIC_ACQUIRE) & AP_F_SERVE)
 		return true;
+	head->serve_rate = perf->max_sample_rate;
 	__atomic_compare_exchange_n(&head->serve, &none, word, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 	__atomic_fetch_add(&head->doorbell, 1, __ATOMIC_SEQ_CST);

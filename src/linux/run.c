@@ -250,6 +250,7 @@ static int open_host(struct ap_run_state *run)
 	const struct ap_host_config cfg = { .paranoid = perf->paranoid,
 					    .is_paranoid_given = perf->is_paranoid_given,
 					    .counters = perf->counters,
+					    .max_sample_rate = perf->max_sample_rate,
 					    .user_only = perf->user_only };
 
 	if (!perf->is_served && !perf->is_wanted)

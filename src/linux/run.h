@@ -47,8 +47,9 @@ struct ap_run_perf {
 	bool is_wanted; /* the client has events that need the session's core */
 	bool user_only; /* accept events without exclude_kernel */
 	bool is_paranoid_given;
-	s32 paranoid; /* perf_event_paranoid, -1..3 */
-	u32 counters; /* of the cpu PMU per task; 0 unlimited */
+	s32 paranoid;	     /* perf_event_paranoid, -1..3 */
+	u32 counters;	     /* of the cpu PMU per task; 0 unlimited */
+	u32 max_sample_rate; /* of fixed periods as well; 0: Linux' number, of frequencies */
 };
 
 /* A running process, all its threads; or, with pid 0, one thread of any. */

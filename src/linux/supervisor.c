@@ -231,6 +231,7 @@ static void start_host(struct ap_supervisor *sv)
 	const struct ap_host_config cfg = { .paranoid = level > 3 ? 3 : level,
 					    .is_paranoid_given = word & AP_SERVE_PARANOID,
 					    .counters = counters < 64 ? counters : 64,
+					    .max_sample_rate = sv->ses.head->serve_rate,
 					    .user_only = word & AP_SERVE_USER_ONLY };
 
 	if (!(word & AP_SERVE_WANTED) || word & AP_SERVE_REFUSED)

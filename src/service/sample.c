@@ -57,11 +57,12 @@ u64 ap_svc_now(void)
 	       (u64)((unsigned __int128)__builtin_ia32_rdtsc() * mult >> (s->clock_shift & 63));
 }
 
-void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, struct ap_record_who *who)
+void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
+		struct ap_record_who *who)
 {
 	who->pid = s->tid ? s->pid : slot->pid;
 	who->tid = s->tid ? s->tid : slot->tid;
-	who->time = s->clock ? clock_time(s->clock - 1) : ap_svc_now();
+	who->time = s->clock ? clock_time(s->clock - 1) : now;
 	who->cpu = ap_svc_cpu();
 }
 
@@ -251,7 +252,7 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 
 	if (of->point->source == AP_SAMPLE_LANE)
 		d.misc |= AP_PERF_RECORD_MISC_EXACT_IP;
-	ap_svc_who(s, of->place->slot, &d.who);
+	ap_svc_who(s, of->place->slot, of->now, &d.who);
 	gather(of, &parts, &d);
 	ap_record_format_of(s, &f);
 	return ap_sample_write(map, w, &f, &d, wakes);

@@ -231,7 +231,7 @@ static u64 skip_missed(struct ap_sampler *s, u64 value)
 	return missed * s->period;
 }
 
-static void throttled(const struct own *o, const struct ap_sampler *s,
+static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
 		      const struct ap_ring_map *map, struct after *after)
 {
 	struct ap_record_format f;
@@ -241,7 +241,7 @@ static void throttled(const struct own *o, const struct ap_sampler *s,
 		.map = map, .writer = &w, .format = &f, .who = &who, .wakes = &after->wakes
 	};
 
-	ap_svc_who(s, o->slot, &who);
+	ap_svc_who(s, o->slot, now, &who);
 	ap_svc_writer(&o->place, &w);
 	ap_record_format_of(s, &f);
 	(void)!ap_record_throttle(&to, true);
@@ -261,7 +261,7 @@ static void write_sample(const struct own *o, struct ap_sampler *s, const struct
 		return;
 	}
 	if (what & AP_OVERFLOW_THROTTLED)
-		throttled(o, s, &map, after);
+		throttled(o, s, of->now, &map, after);
 	ap_svc_writer(&o->place, &w);
 	if (ap_svc_sample(of, &map, &w, &wakes) < 0)
 		s->lost++;
@@ -275,7 +275,9 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 {
 	u64 now = ap_svc_now();
 	const struct ap_moment moment = { .value = value, .now = now, .tick = now / AP_TICK_NS };
-	struct ap_svc_sample of = { .sampler = s, .place = &o->place, .point = p, .words = words };
+	struct ap_svc_sample of = {
+		.sampler = s, .place = &o->place, .point = p, .words = words, .now = now
+	};
 	u64 more = skip_missed(s, value);
 	u32 what = ap_sampler_overflow(s, &moment, &of.period);
 

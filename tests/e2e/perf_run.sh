@@ -112,7 +112,8 @@ run "$ANYPERF" run -- ./nothing
 is "$status" 127 "no such program"
 run "$ANYPERF" run
 is "$status" 129 "no program given"
-for o in --counters=0 --counters=65 --counters=x --paranoid=4 --paranoid=-2 --paranoid= ; do
+for o in --counters=0 --counters=65 --counters=x --paranoid=4 --paranoid=-2 --paranoid= \
+	--max-sample-rate=0 --max-sample-rate=1e5; do
 	run "$ANYPERF" run $o true
 	is "$status $(wc -l <err)" "129 1" "$o is refused in one line"
 done

@@ -66,4 +66,17 @@ for stress in unlinked evict requests; do
 	same out part "also under stress: $stress" || note "$(head -n 5 err)"
 done
 
+# --- throttling: by a rate that was asked for; else a fixed period has all its samples
+
+for what in instructions clock; do
+	run timeout -k 5 60 "$ANYPERF" run --max-sample-rate 1000 -- "$PROGRAMS/sample_throttle" 1000 "$what"
+	is "$status $(cat out)" "0 samples some, throttled and let go, 0 too many in a tick, 0 odd" \
+		"$what: four samples in a tick at 1000 a second"
+done
+run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/sample_throttle" 0 instructions
+is "$status $(head -n 1 out)" "0 samples some, throttled never, 0 too many in a tick, 0 odd" "nothing is throttled unasked"
+is "$(tail -n 1 out)" "count / period: 1" "and there are count / period samples"
+run timeout -k 5 60 "$ANYPERF" run --max-sample-rate 1000 -- cat /proc/sys/kernel/perf_event_max_sample_rate
+is "$(cat out)" 1000 "the rate is the session's"
+
 done_testing
