@@ -78,7 +78,9 @@ enum ap_svc_op {
 	AP_SVC_ASYNC =
 		25, /* arg inode, 1: the descriptor has O_ASYNC from now on, 0: not any more */
 	AP_SVC_POLLED = 26, /* arg inode: poll has said POLLIN, which is thereby taken */
-	AP_SVC_QUIET = 27 /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
+	AP_SVC_QUIET =
+		27,	 /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
+	AP_SVC_HELD = 28 /* arg AP_RING_NAME: who has held a ring for long; freed if it is dead */
 };
 
 struct ap_svc {

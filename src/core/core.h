@@ -156,6 +156,8 @@ struct ap_core_ops {
 	u64 (*clock_id)(void *world, s32 clockid);
 	/* The CPU to others, where a writer holds a ring; NULL: nothing. */
 	void (*yield)(void *world);
+	/* Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: who knows. */
+	bool (*writer_is_dead)(void *world, u32 name);
 	/* Names for records; NULL: ap_task_id, without parents. */
 	void (*task_names)(void *world, const struct ap_event *event, void *host,
 			   struct ap_task_names *out);

@@ -12,12 +12,22 @@
 
 /* --- one record of one event */
 
-static void yield(void *arg)
-{
-	struct ap_core *core = arg;
+/* Where a record is to go. */
+struct place {
+	struct ap_core *core;
+	const struct ap_ring_map *map;
+};
 
-	if (core->ops.yield)
-		core->ops.yield(core->world);
+static void yield(void *arg, u32 holder, u32 n)
+{
+	const struct place *at = arg;
+	const struct ap_core_ops *ops = &at->core->ops;
+
+	if (AP_RING_IS_LONG(n) && ops->writer_is_dead &&
+	    ops->writer_is_dead(at->core->world, holder))
+		(void)ap_ring_clear(at->map, holder);
+	else if (ops->yield)
+		ops->yield(at->core->world);
 }
 
 static u64 time_for(const struct ap_event *e)
@@ -71,7 +81,8 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 {
 	struct ap_event *top = ap_event_opened(e);
 	struct ap_buffer *b = top->buffer;
-	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = e->core };
+	struct place place = { .core = e->core, .map = &b->map };
+	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	struct ap_record_format format;
 	struct ap_task_names names = names_of(e, t->task);
 	struct ap_record_who who = { .pid = (u32)names.pid, .tid = (u32)names.tid };

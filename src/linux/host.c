@@ -135,6 +135,7 @@ static const struct ap_core_ops ops = {
 	.wake = ap_host_wake,
 	.clock_id = world_clock_id,
 	.yield = world_yield,
+	.writer_is_dead = ap_host_writer_is_dead,
 	.task_names = ap_host_task_names,
 };
 

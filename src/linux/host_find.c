@@ -12,6 +12,7 @@
 
 #include "inject/proc.h"
 #include "linux/host_internal.h"
+#include "sampling/ring.h"
 
 #define NAMING_TRIES   100
 #define NAMING_STEP_NS 200000L
@@ -66,6 +67,37 @@ int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 		return -ESRCH;
 	/* a slot may say what it likes: a task of that process, or nobody */
 	return has_thread(*pid, *tid) ? 0 : -ESRCH;
+}
+
+/*
+ * Only who is surely gone: a writer that lives after all would go on with its record in the middle of
+ * another one's.  In another namespace that takes until its process is.
+ */
+bool ap_host_writer_is_dead(void *world, u32 name)
+{
+	struct ap_host *host = world;
+	u32 seg = AP_RING_NAME_SEG(name), at = AP_RING_NAME_SLOT(name);
+	struct ap_slot slot = { 0 };
+	struct ap_seg head;
+	struct ap_stat st;
+	int ret;
+
+	if (!name || name == AP_RING_CORE)
+		return false;
+	if (seg >= ap_session_nsegs(host->ses) || at >= AP_SLOT_MAX)
+		return true; /* nobody was ever called so */
+	if (ap_session_seg_read(host->ses, seg, &head) ||
+	    ap_session_slot_read(host->ses, seg, at, &slot))
+		return false;
+	if (head.state == AP_SEG_EXECED || head.state == AP_SEG_FOLDED)
+		return true;
+	/* of a process that is exiting other threads run on for a moment */
+	if (slot.state != AP_SLOT_LIVE)
+		return head.state >= AP_SEG_LIVE;
+	if (!slot.pid || !slot.tid || !is_our_pidns(host, head.pidns))
+		return false;
+	ret = ap_stat_read((pid_t)slot.tid, &st);
+	return ret ? ret == -ENOENT || ret == -ESRCH : st.state == 'Z' || st.state == 'X';
 }
 
 /* A fork's child that has not run yet: its parent has given its segment a name. */

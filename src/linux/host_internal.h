@@ -328,6 +328,8 @@ void ap_host_kick_forget(struct ap_host *host, struct ap_host_task *t);
 u64 ap_host_samplers_tick(struct ap_host *host, u64 now);
 /* The task writes no more under the name that its slot gives it, be it that it was killed in a record. */
 void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t);
+/* Nobody can be in the middle of a record under this name, as far as anybody can tell. */
+bool ap_host_writer_is_dead(void *world, u32 name);
 /* A thread has overflowed, by a sampler that wakes. */
 s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index);
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */

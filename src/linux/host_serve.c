@@ -354,6 +354,18 @@ static s64 serve_quiet(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_held(struct ap_host *host, struct request *r)
+{
+	u32 name = (u32)r->svc.arg[0];
+
+	if (!ap_host_writer_is_dead(host, name))
+		return 0;
+	ap_core_writer_died(host->core, name);
+	/* and whatever else is to be done about it */
+	host->sv->is_stale = true;
+	return 0;
+}
+
 static s64 serve_nop(struct ap_host *host, struct request *r)
 {
 	(void)host;
@@ -391,6 +403,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_ASYNC] = serve_async,
 	[AP_SVC_POLLED] = serve_polled,
 	[AP_SVC_QUIET] = serve_quiet,
+	[AP_SVC_HELD] = serve_held,
 };
 
 /* --- the slot */

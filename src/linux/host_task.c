@@ -230,6 +230,8 @@ struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid
 
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 {
+	/* what is written about its end may go where it was writing */
+	ap_host_writer_ended(host, t);
 	ap_host_births(host, t);
 	/* what it has counted is looked at for the last time */
 	host->epoch++;
@@ -244,7 +246,6 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	t->is_ending = true;
 	ap_host_prompts_end(t);
 	ap_host_world_last(t);
-	ap_host_writer_ended(host, t);
 	ap_core_exit(host->core, t->core);
 	ap_host_watch_forget(host, t);
 	ap_host_kick_forget(host, t);
@@ -510,6 +511,10 @@ void ap_host_seg_ended(struct ap_host *host, u32 seg)
 		s = s->next;
 	if (!s)
 		return;
+	/* all of them are dead, and what one leaves may concern the others' records */
+	for (u32 i = 0; i < AP_SLOT_MAX; i++)
+		if (s->by_slot[i])
+			ap_host_writer_ended(host, s->by_slot[i]);
 	for (u32 i = 0; i < AP_SLOT_MAX; i++)
 		if (s->by_slot[i])
 			ap_host_task_end(host, s->by_slot[i]);

@@ -71,7 +71,7 @@ static bool try_take(u32 *lock, u32 name)
 
 static bool take(u32 *lock, const struct ap_ring_writer *w)
 {
-	u32 spins, yields;
+	u32 spins, yields, holder;
 
 	for (yields = 0;; yields++) {
 		for (spins = 0; spins < AP_RING_SPINS; spins++)
@@ -79,7 +79,9 @@ static bool take(u32 *lock, const struct ap_ring_writer *w)
 				return true;
 		if (!w->yield || yields == AP_RING_YIELDS)
 			return false;
-		w->yield(w->arg);
+		holder = __atomic_load_n(lock, __ATOMIC_RELAXED);
+		if (holder)
+			w->yield(w->arg, holder, yields);
 	}
 }
 

@@ -19,9 +19,13 @@
 #define AP_RING_CORE   0xffffffffU /* the name of the supervisor as a writer; 0 is nobody */
 #define AP_RING_SPINS  1000U	   /* looks at a lock before the first yield */
 #define AP_RING_YIELDS 64U	   /* then a record is given up and counted as lost */
+/* Who is alive has had the time to give it back: worth a look, which costs more than a yield. */
+#define AP_RING_IS_LONG(n) ((n) % 16 == 2)
 
 /* Names of threads: never 0, never AP_RING_CORE. */
 #define AP_RING_NAME(seg, slot) (((u32)(seg) << 10 | (u32)(slot)) + 1)
+#define AP_RING_NAME_SEG(name)	(((name)-1) >> 10)
+#define AP_RING_NAME_SLOT(name) (((name)-1) & 1023)
 
 #define AP_RING_OVERWRITE (1u << 0) /* mapped read-only: the oldest records are overwritten */
 #define AP_RING_BACKWARD  (1u << 1) /* written from the end towards the beginning */
@@ -55,8 +59,12 @@ struct ap_ring_map {
 
 /* Who writes. */
 struct ap_ring_writer {
-	u32 name;		  /* AP_RING_NAME(), AP_RING_CORE */
-	void (*yield)(void *arg); /* the CPU to others; NULL: gives up without */
+	u32 name; /* AP_RING_NAME(), AP_RING_CORE */
+	/*
+	 * Waits for who holds the lock, for the n-th time, and looks whether that one can still give it
+	 * back (ap_ring_clear) whenever AP_RING_IS_LONG(n).  NULL: gives up without.
+	 */
+	void (*yield)(void *arg, u32 holder, u32 n);
 	void *arg;
 };
 

@@ -7,6 +7,7 @@
  * costs one entry.
  */
 #include "engine/sys.h"
+#include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
 
@@ -112,10 +113,26 @@ bool ap_svc_ring(const struct ap_sampler *s, struct ap_ring_map *map)
 	return true;
 }
 
-static void yield(void *arg)
+/*
+ * Who was killed in the middle of a record does not give the lock back: the supervisor knows, but may not
+ * have looked.  The slot's samplers are locked meanwhile, for which it waits, but not long.
+ */
+static void ask_about(u32 holder)
+{
+	struct ap_request r;
+
+	ap_request_begin_held(&r, AP_SVC_HELD);
+	r.svc->arg[0] = holder;
+	(void)ap_request_ask_briefly(&r);
+}
+
+static void yield(void *arg, u32 holder, u32 n)
 {
 	(void)arg;
-	ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
+	if (AP_RING_IS_LONG(n))
+		ask_about(holder);
+	else
+		ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
 }
 
 void ap_svc_writer(const struct ap_hook_place *place, struct ap_ring_writer *w)

@@ -3,14 +3,17 @@
  * Requests as a task makes them, served without a supervisor's loop: what they count, and that
  * nothing which a process can write into its pages does harm.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "sampling/ring.h"
 #include "tap/tap.h"
 
 static struct ap_supervisor sv;
@@ -321,6 +324,75 @@ static void an_exec_goes_on(void)
 	EXPECT_U64(*(u64 *)(void *)svc_of(1)->data, 42);
 }
 
+/* The area that a sampled event is mapped to, with a lock that somebody holds. */
+static struct ap_ring *ring_held_by(u32 name)
+{
+	struct ap_ring *ring;
+	u64 inode, where;
+	int fd;
+
+	inode = open_event(&fd, 0);
+	EXPECT(call(0, AP_SVC_MMAP, inode, 5 * 4096, 3) == 0);
+	memcpy(&where, svc_of(0)->data, sizeof(where));
+	ring = (struct ap_ring *)(host->pages.area + (where - host->pages.off) - AP_PAGE_SIZE);
+	EXPECT_U64(ring->lock, 0);
+	ring->lock = name;
+	return ring;
+}
+
+/* Nobody has told the supervisor that the process is gone: it is asked. */
+static void the_dead_hold_no_ring(void)
+{
+	struct ap_ring *ring;
+	siginfo_t info;
+	pid_t child;
+	u32 name = AP_RING_NAME(1, 0);
+
+	set_up();
+	be_born(1, 2);
+	ring = ring_held_by(name);
+	child = fork();
+	if (!child)
+		for (;;)
+			pause();
+	slot_of(1)->pid = slot_of(1)->tid = (u32)child;
+	EXPECT(call(0, AP_SVC_HELD, name, 0, 0) == 0);
+	EXPECT_U64(ring->lock, name);
+	kill(child, SIGKILL);
+	REQUIRE(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0);
+	/* also before its parent has waited for it */
+	EXPECT(call(0, AP_SVC_HELD, name, 0, 0) == 0);
+	EXPECT_U64(ring->lock, 0);
+	REQUIRE(waitpid(child, NULL, 0) == child);
+	ring->lock = name;
+	EXPECT(call(0, AP_SVC_HELD, AP_RING_NAME(0, 0), 0, 0) == 0);
+	EXPECT_U64(ring->lock, name);
+	EXPECT(call(0, AP_SVC_HELD, name, 0, 0) == 0);
+	EXPECT_U64(ring->lock, 0);
+	EXPECT(!ap_host_writer_is_dead(host, AP_RING_CORE));
+	EXPECT(!ap_host_writer_is_dead(host, AP_RING_NAME(0, 0)));
+	EXPECT(ap_host_writer_is_dead(host, AP_RING_NAME(0, 1)));
+	EXPECT(ap_host_writer_is_dead(host, AP_RING_NAME(2, 0)));
+}
+
+/* Its samplers were locked while it wrote: nobody has to wait for that. */
+static void a_dead_writers_locks_are_free(void)
+{
+	struct ap_ring *ring;
+
+	set_up();
+	be_born(1, 2);
+	ring = ring_held_by(AP_RING_NAME(1, 0));
+	EXPECT(call(1, AP_SVC_NOP, 0, 0, 0) == 0);
+	host->samplers = calloc(1, sizeof(*host->samplers));
+	slot_of(1)->sampler_lock = AP_RING_NAME(1, 0);
+	ap_host_writer_ended(host, ap_host_seg(host, 1)->by_slot[0]);
+	EXPECT_U64(ring->lock, 0);
+	EXPECT_U64(slot_of(1)->sampler_lock, 0);
+	free(host->samplers);
+	host->samplers = NULL;
+}
+
 static u64 next(u64 *seed)
 {
 	*seed ^= *seed << 13;
@@ -359,7 +431,7 @@ static void rubbish_is_answered(void)
 	for (unsigned int i = 0; i < rounds; i++) {
 		struct ap_svc *svc = svc_of(0);
 
-		svc->op = (u32)(next(&seed) % 24);
+		svc->op = (u32)(next(&seed) % 29);
 		for (u32 k = 0; k < 8; k++)
 			svc->arg[k] = some_number(&seed, inode);
 		svc->in_size = (u32)some_number(&seed, sizeof(struct ap_perf_attr));
@@ -419,6 +491,8 @@ int main(int argc, char **argv)
 						 TAP(the_killed_are_counted),
 						 TAP(an_exec_goes_on),
 						 TAP(the_limit_of_mapped_pages_holds),
+						 TAP(the_dead_hold_no_ring),
+						 TAP(a_dead_writers_locks_are_free),
 						 TAP(rubbish_is_answered),
 						 { 0 } };
 

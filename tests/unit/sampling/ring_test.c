@@ -265,8 +265,10 @@ static void wakeup_events_count_samples_of_the_ring(void)
 /* --- other writers */
 
 static u32 yields;
-static void count_yield(void *arg)
+static void count_yield(void *arg, u32 holder, u32 n)
 {
+	EXPECT_U64(holder, 5);
+	EXPECT_U64(n, yields);
 	if (++yields == 3 && arg)
 		((struct ap_ring *)arg)->lock = 0;
 }

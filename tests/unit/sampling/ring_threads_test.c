@@ -26,9 +26,11 @@ static struct area A;
 static struct ap_ring_map M;
 static u32 failed[WRITERS], done;
 
-static void yield(void *arg)
+static void yield(void *arg, u32 holder, u32 n)
 {
 	(void)arg;
+	(void)holder;
+	(void)n;
 	sched_yield();
 }
 

@@ -123,6 +123,39 @@ static void an_overflow_is_a_record(void)
 	EXPECT_U64(fake.requests, 0);
 }
 
+static u32 asked_about;
+
+static void knows_the_dead(struct ap_svc *svc)
+{
+	struct ap_ring *ring = (struct ap_ring *)fake.ring;
+
+	svc->ret = 0;
+	if (svc->op != AP_SVC_HELD)
+		return;
+	asked_about = (u32)svc->arg[0];
+	__atomic_store_n(&ring->lock, 0, __ATOMIC_RELEASE);
+}
+
+static void a_writer_that_was_killed_is_asked_about(void)
+{
+	struct ap_sampler *s;
+	struct ap_ring *ring;
+
+	fake_start(knows_the_dead);
+	ring = (struct ap_ring *)fake.ring;
+	s = add(0, 0, 100, 100);
+	give_ring(s);
+	ring->lock = AP_RING_NAME(77, 7);
+	fake.lane_raw[0] = 100;
+	EXPECT(!at(0x1234));
+	EXPECT_U64(asked_about, AP_RING_NAME(77, 7));
+	EXPECT_U64(fake.requests, 1);
+	EXPECT_U64(head(), 24);
+	EXPECT_U64(s->lost + ring->lost, 0);
+	EXPECT_U64(ring->lock, 0);
+	EXPECT_U64(fake.slot->sampler_lock, 0);
+}
+
 static void what_finds_no_room_is_lost(void)
 {
 	struct ap_sampler *s;
@@ -309,6 +342,7 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = {
 		TAP(the_nearest_mark_is_armed),
 		TAP(an_overflow_is_a_record),
+		TAP(a_writer_that_was_killed_is_asked_about),
 		TAP(what_finds_no_room_is_lost),
 		TAP(signals_are_asked_for),
 		TAP(who_is_elsewhere_says_so),
