@@ -61,7 +61,7 @@ END
 same out want "each period ends where it must, whatever is sampled besides"
 
 for stress in unlinked evict requests; do
-	run timeout -k 5 120 "$ANYPERF" run --stress "$stress" -- "$PROGRAMS/sample_self" periods
+	run timeout -k 5 400 "$ANYPERF" run --stress "$stress" -- "$PROGRAMS/sample_self" periods
 	head -n 7 want >part
 	same out part "also under stress: $stress" || note "$(head -n 5 err)"
 done
