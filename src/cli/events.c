@@ -68,6 +68,8 @@ const struct ap_event_desc ap_events[] = {
 	SW("page-faults", "faults", AP_SW_PAGE_FAULTS, "", "page faults, minor and major"),
 	SW("minor-faults", NULL, AP_SW_MINOR_FAULTS, "", "page faults that needed no I/O"),
 	SW("major-faults", NULL, AP_SW_MAJOR_FAULTS, "", "page faults that needed I/O"),
+	{ .name = "dummy", .kind = AP_KIND_EXACT, .from = AP_FROM_SW, .index = AP_SW_DUMMY, .unit = "",
+	  .meaning = "0; perf's carrier of records about tasks" },
 	TIME("duration_time", AP_TIME_WALL, "wall clock time"),
 	TIME("user_time", AP_TIME_USER, "CPU time in user mode"),
 	TIME("system_time", AP_TIME_SYS, "CPU time in the kernel"),
@@ -84,7 +86,6 @@ const struct ap_event_desc ap_events[] = {
 	NO_PMU("emulation-faults", NULL, "instructions that the kernel emulated", WHY_KERNEL),
 	NO_PMU("cgroup-switches", NULL, "switches to a task of another cgroup", WHY_KERNEL),
 	NO_PMU("bpf-output", NULL, "samples made by BPF programs", WHY_KERNEL),
-	NO_PMU("dummy", NULL, "counts nothing, carries side-band records", "only records have a use for it"),
 };
 /* clang-format on */
 const size_t ap_nevents = AP_ARRAY_SIZE(ap_events);

@@ -45,6 +45,8 @@ static const char *unsupported(const struct ap_event_desc *desc, const char *mod
 
 	if (desc->kind == AP_KIND_UNSUPPORTED)
 		return desc->why;
+	if (desc->from == AP_FROM_SW && desc->index == AP_SW_DUMMY)
+		return NULL;
 	if ((strchr(mods, 'h') && !user && !kernel) || (strchr(mods, 'G') && !strchr(mods, 'H')))
 		return WHY_MODE_OTHER;
 	if (desc->from == AP_FROM_RAW)

@@ -213,9 +213,9 @@ const char *ap_stat_row_tag(const struct ap_stat_row *row)
 
 	if (row->agg.n && row->running.mean < row->enabled.mean)
 		return "scaled";
-	if (desc->from == AP_FROM_SW && row->source == AP_SRC_RUSAGE)
+	if (desc->kind == AP_KIND_KERNEL && row->source == AP_SRC_RUSAGE)
 		return "rusage";
-	if (desc->from == AP_FROM_SW && row->source == AP_SRC_PROC)
+	if (desc->kind == AP_KIND_KERNEL && row->source == AP_SRC_PROC)
 		return "proc";
 	if (desc->from == AP_FROM_TIME && desc->index != AP_TIME_WALL)
 		return "rusage";

@@ -21,6 +21,7 @@ enum ap_sw_event {
 	AP_SW_PAGE_FAULTS,
 	AP_SW_MINOR_FAULTS,
 	AP_SW_MAJOR_FAULTS,
+	AP_SW_DUMMY, /* 0, whoever counts it */
 	AP_SW_N
 };
 

@@ -80,6 +80,9 @@ is "$(values csv sched:sched_process_fork)" 5 "tracepoints of forks"
 session perf stat -e instructions:k ./and_loop
 is "$((status != 0))" 1 "kernel mode is refused"
 has err "perf_event_paranoid setting is 2" "as of any user"
+session perf stat -e instructions:k,instructions:u ./and_loop
+is "$status" 255 "also beside one of user mode"
+has err "perf_event_paranoid setting is 2" "with the same words"
 session perf list
 is "$status" 0 "perf list"
 has out 'instructions +\[Hardware event\]' "lists what is counted"

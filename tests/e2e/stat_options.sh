@@ -60,6 +60,9 @@ is "$(stat_value csv instructions) $(stat_value csv branches)" "$instructions $b
 	"groups with events of the kernel"
 has csv '^<not supported>,,page-faults' "which cannot be split by modes"
 has csv '^[0-9.]+,msec,task-clock' "and are counted otherwise"
+run "${stat[@]}" -x, -o csv -e 'dummy,dummy:u,{instructions,dummy:k}' -- "$work"
+is "$(grep '^[0-9]' csv | cut -d, -f1,3 | xargs)" "0,dummy 0,dummy:u $instructions,instructions 0,dummy:k" \
+	"dummy is 0, in any mode and group"
 raw=r00c0
 run "${stat[@]}" -x, -o csv -e $raw,instructions -- "$work"
 is "$(stat_value csv $raw)" "$(stat_value csv instructions)" "a raw code"
