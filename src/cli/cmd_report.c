@@ -101,7 +101,7 @@ static const struct ap_opt report_opts[] = {
 	  "what to read (perf.data; - is standard input)", false },
 	{ 0, "stdio", AP_OPT_FLAG, AT(stdio), NULL, NULL, "print to standard output", false },
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
-	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time addr weight "
+	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
 	  "local_weight symbol_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
 	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; +key adds",
 	  false },
@@ -211,6 +211,18 @@ static int choose_columns(struct report_args *a, bool chains, bool branches)
 		return AP_EXIT_USAGE;
 	}
 	return 0;
+}
+
+/* Of such a file perf shows what they recorded, and not where. */
+static bool all_tracepoints(const struct ap_data *d)
+{
+	u32 i;
+
+	for (i = 0; i < ap_data_nevents(d); i++) {
+		if (ap_data_event(d, i)->attr.type != AP_PERF_TYPE_TRACEPOINT)
+			return false;
+	}
+	return ap_data_nevents(d);
 }
 
 static bool any_has(const struct ap_data *d, u64 sample_type)
@@ -355,6 +367,9 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 		fprintf(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_USAGE;
 	}
+	if (!a->sort && !a->fields && all_tracepoints(d))
+		a->sort = "trace";
+	a->hist.tracing = ap_tracing_read(d);
 	status = choose_columns(a, any_has(d, AP_PERF_SAMPLE_CALLCHAIN),
 				any_has(d, AP_PERF_SAMPLE_BRANCH_STACK));
 	if (!status)
@@ -424,6 +439,7 @@ static int report(struct report_args *a, struct ap_data *d)
 	if (f)
 		ap_fold_free(f);
 	ap_filter_fini(&a->filter);
+	ap_tracing_free(a->hist.tracing);
 	ap_session_fini(s);
 	free(s);
 	return status;

@@ -324,7 +324,7 @@ static struct ap_data *new_data(void)
 	struct ap_data *d = calloc(1, sizeof(*d));
 
 	if (d) {
-		d->s.fd = -1;
+		d->s.fd = d->s.part = -1;
 		d->s.size = d->s.end = ~0ULL;
 	}
 	return d;
@@ -357,8 +357,16 @@ int ap_data_open(struct ap_data **out, const char *path, char *why)
 		return fail(why, -err, strerror(err));
 	}
 	if (S_ISDIR(st.st_mode)) {
-		ap_data_close(d);
-		return fail(why, -EISDIR, "is a directory, and that form of perf.data is not read");
+		err = ap_data_open_dir(&d->s, path);
+		if (err) {
+			ap_data_close(d);
+			snprintf(why, AP_DATA_WHY,
+				 "is a folder, and no perf.data is in it: data: %s",
+				 strerror(-err));
+			return err;
+		}
+		if (!fstat(d->s.fd, &st))
+			st.st_mode = 0; /* known already */
 	}
 	d->mtime = (u64)st.st_mtime;
 	if (S_ISREG(st.st_mode)) {
@@ -488,7 +496,7 @@ static int step(struct ap_data *d, struct ap_data_rec *rec)
 		ap_stream_damage(&d->s, "record at %#llx is damaged", (unsigned long long)raw.pos);
 	time = time_of(ap_data_event_of(d, raw.bytes), raw.bytes);
 	if (d->unordered || !time || time == ~0ULL) {
-		if (type == AP_RECORD_FINISHED_ROUND && !d->unordered)
+		if (type == AP_RECORD_FINISHED_ROUND && !d->unordered && !d->s.nparts)
 			ok = ap_order_round(&d->order);
 		deliver(d, &raw, time, rec);
 	} else {
@@ -574,6 +582,11 @@ u64 ap_data_mtime(const struct ap_data *d)
 u64 ap_data_size(const struct ap_data *d)
 {
 	return d->s.size;
+}
+
+u64 ap_data_parcels(const struct ap_data *d)
+{
+	return d->s.parcels;
 }
 
 u64 ap_data_consumed(const struct ap_data *d)

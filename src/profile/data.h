@@ -95,6 +95,8 @@ bool ap_data_swapped(const struct ap_data *d);
 /* The file's age (st_mtime), size and name. */
 u64 ap_data_mtime(const struct ap_data *d);
 u64 ap_data_size(const struct ap_data *d);
+/* How many packed records there were, besides what was in them. */
+u64 ap_data_parcels(const struct ap_data *d);
 /* Bytes that records have taken so far. */
 u64 ap_data_consumed(const struct ap_data *d);
 

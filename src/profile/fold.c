@@ -23,6 +23,7 @@ struct bucket {
 	u64 ip, period, count;
 	u64 nchain;
 	u64 weight, time;
+	const char *trace;
 	u32 event, cpu;
 	u8 cpumode;
 	bool branch;
@@ -38,7 +39,7 @@ struct ap_fold {
 	u32 n, cap;
 	struct ap_arena arena;
 	size_t bytes;
-	bool by_cpu, by_weight, by_time;
+	bool by_cpu, by_weight, by_time, by_trace;
 	struct ap_frame frame[MAX_FRAMES];
 };
 
@@ -57,6 +58,7 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 		f->by_weight |=
 			opts->sort[i] == AP_KEY_WEIGHT || opts->sort[i] == AP_KEY_LOCAL_WEIGHT;
 		f->by_time |= opts->sort[i] == AP_KEY_TIME;
+		f->by_trace |= opts->sort[i] == AP_KEY_TRACE;
 	}
 	f->cap = 1024;
 	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
@@ -94,6 +96,8 @@ static u64 hash_sample(const struct bucket *key, const u8 *chain)
 	h = mix(h, key->nchain);
 	if (key->weight | key->time)
 		h = mix(mix(h, key->weight), key->time);
+	if (key->trace)
+		h = mix(h, (u64)(uintptr_t)key->trace);
 	for (i = 0; i < key->nchain; i++)
 		h = mix(h, ap_get64(chain + 8 * i));
 	return h;
@@ -104,7 +108,8 @@ static bool same(const struct bucket *b, const struct bucket *key, const u8 *cha
 	return b->hash == key->hash && b->thread == key->thread && b->comm == key->comm &&
 	       b->ip == key->ip && b->event == key->event && b->cpumode == key->cpumode &&
 	       b->cpu == key->cpu && b->nchain == key->nchain && b->weight == key->weight &&
-	       b->time == key->time && (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
+	       b->time == key->time && b->trace == key->trace &&
+	       (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
 }
 
 static struct ap_hist *hist_of(struct ap_fold *f, u32 event)
@@ -175,6 +180,7 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 	hs.count = b->count;
 	hs.weight = b->weight;
 	hs.time = b->time;
+	hs.trace = b->trace;
 	ap_session_resolve(f->s, b->thread, b->cpumode, b->ip, &hs.place);
 	if (f->opts.filter)
 		hs.hidden = !ap_filter_task(f->opts.filter, b->thread, b->comm) ||
@@ -313,6 +319,10 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 					     : s.weight & ~0U)
 				  : 0;
 	key.time = f->by_time && f->opts.quantum ? s.time / f->opts.quantum * f->opts.quantum : 0;
+	if (f->by_trace && rec->event->attr.type == AP_PERF_TYPE_TRACEPOINT)
+		key.trace = ap_intern_str(&f->s->symbols.text,
+					  ap_tracing_text(f->opts.tracing, rec->event->attr.config,
+							  s.cpu, s.raw, s.raw_size));
 	if (f->opts.branches) {
 		add_branches(f, &key, &s);
 		return true;

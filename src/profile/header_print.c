@@ -137,6 +137,16 @@ static void sample_time(struct ap_data *d, FILE *out)
 	fprintf(out, "# sample duration : %10.3f ms\n", (double)(last - first) / 1e6);
 }
 
+static void dir_format(struct ap_data *d, FILE *out)
+{
+	u64 size;
+	const u8 *p = ap_data_feature(d, AP_FEAT_DIR_FORMAT, &size);
+
+	if (p && size >= 8)
+		fprintf(out, "# directory data version : %llu\n",
+			(unsigned long long)ap_data_u64(d, p));
+}
+
 static const char *const feature_names[AP_FEAT_MAX] = {
 	[AP_FEAT_TRACING_DATA] = "TRACING_DATA",
 	[AP_FEAT_BUILD_ID] = "BUILD_ID",
@@ -178,8 +188,72 @@ static void mention(struct ap_data *d, enum ap_feature f, FILE *out)
 		fprintf(out, "# %s info available, use -I to display\n", feature_names[f]);
 }
 
+static void compression(struct ap_data *d, FILE *out)
+{
+	u64 size;
+	const u8 *p = ap_data_feature(d, AP_FEAT_COMPRESSED, &size);
+
+	if (p && size >= 20)
+		fprintf(out, "# compressed : %s, level = %u, ratio = %u\n",
+			ap_data_u32(d, p + 4) == 1 ? "Zstd" : "Unknown", ap_data_u32(d, p + 8),
+			ap_data_u32(d, p + 12));
+}
+
+/* One moment by two clocks, so that times of samples can be told as times of day. */
+static void clock_data(struct ap_data *d, FILE *out)
+{
+	static const char *const names[] = { [0] = "realtime",
+					     [1] = "monotonic",
+					     [4] = "monotonic-raw",
+					     [7] = "boottime",
+					     [11] = "tai" };
+	u64 size, day, clock;
+	const u8 *p = ap_data_feature(d, AP_FEAT_CLOCK_DATA, &size);
+	const char *name;
+	char text[64] = "";
+	struct tm tm;
+	time_t s;
+	u32 id;
+
+	if (!p || size < 24)
+		return;
+	id = ap_data_u32(d, p + 4);
+	day = ap_data_u64(d, p + 8);
+	clock = ap_data_u64(d, p + 16);
+	name = id < AP_ARRAY_SIZE(names) && names[id] ? names[id] : "unknown";
+	s = (time_t)(day / 1000000000);
+	if (localtime_r(&s, &tm))
+		strftime(text, sizeof(text), "%F %T", &tm);
+	fprintf(out, "# clockid: %s (%u)\n", name, id);
+	fprintf(out, "# reference time: %s.%06llu = %llu.%06llu (TOD) = %llu.%09llu (%s)\n", text,
+		(unsigned long long)(day % 1000000000 / 1000),
+		(unsigned long long)(day / 1000000000),
+		(unsigned long long)(day % 1000000000 / 1000),
+		(unsigned long long)(clock / 1000000000), (unsigned long long)(clock % 1000000000),
+		name);
+}
+
+static void groups(struct ap_data *d, FILE *out)
+{
+	u32 i, k;
+
+	for (i = 0; i < ap_data_nevents(d); i++) {
+		const struct ap_data_event *ev = ap_data_event(d, i);
+
+		if (ev->group_size < 2)
+			continue;
+		fprintf(out, "# group: %s{", ev->group ? ev->group : "");
+		for (k = 0; k < ev->group_size; k++)
+			fprintf(out, "%s%s", k ? "," : "", ap_data_event(d, i + k)->name);
+		fputs("}\n", out);
+	}
+}
+
 static void features(struct ap_data *d, FILE *out)
 {
+	const u8 *p;
+	u64 size;
+
 	string_line(d, AP_FEAT_HOSTNAME, "hostname", out);
 	string_line(d, AP_FEAT_OSRELEASE, "os release", out);
 	string_line(d, AP_FEAT_VERSION, "perf version", out);
@@ -196,9 +270,17 @@ static void features(struct ap_data *d, FILE *out)
 	if (ap_data_has(d, AP_FEAT_BRANCH_STACK))
 		fputs("# contains samples with branch stack\n", out);
 	pmus(d, out);
+	groups(d, out);
 	mention(d, AP_FEAT_CACHE, out);
 	sample_time(d, out);
 	mention(d, AP_FEAT_MEM_TOPOLOGY, out);
+	p = ap_data_feature(d, AP_FEAT_CLOCKID, &size);
+	if (p && size >= 8)
+		fprintf(out, "# clockid frequency: %llu MHz\n",
+			(unsigned long long)(ap_data_u64(d, p) * 1000));
+	dir_format(d, out);
+	compression(d, out);
+	clock_data(d, out);
 }
 
 void ap_data_print_header(struct ap_data *d, FILE *out)
@@ -221,7 +303,7 @@ void ap_data_print_header(struct ap_data *d, FILE *out)
 		(unsigned long long)(h->data.offset + h->data.size));
 	features(d, out);
 	fputs("# missing features: ", out);
-	for (f = AP_FEAT_TRACING_DATA; f < AP_FEAT_PMU_CAPS; f++) {
+	for (f = AP_FEAT_TRACING_DATA; f < AP_FEAT_MAX; f++) {
 		if (!ap_data_has(d, f))
 			fprintf(out, "%s ", feature_names[f]);
 	}

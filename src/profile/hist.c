@@ -178,6 +178,7 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 	key.cpumode = s->place.cpumode;
 	key.hidden = s->hidden;
 	key.weight = s->weight;
+	key.trace = s->trace;
 	key.time = s->time;
 	key.addr = s->place.ip;
 	if (s->from) {

@@ -10,6 +10,7 @@
 
 #include "profile/filter.h"
 #include "profile/session.h"
+#include "profile/tracing.h"
 
 enum ap_hist_key {
 	AP_KEY_COMM,
@@ -37,6 +38,7 @@ enum ap_hist_key {
 	AP_KEY_TIME,
 	AP_KEY_ADDR,
 	AP_KEY_SYM_SIZE,
+	AP_KEY_TRACE,
 	AP_KEY_N,
 	/* columns of weight */
 	AP_COL_CHILDREN = AP_KEY_N,
@@ -82,6 +84,7 @@ struct ap_hist_opts {
 	bool single[AP_KEY_N];	    /* the filter leaves one of these: no column for it */
 	u32 width[AP_HIST_COLUMNS]; /* of columns, as the user wants them; 0: as is needed */
 	const struct ap_filter *filter; /* or NULL */
+	struct ap_tracing *tracing;	/* for AP_KEY_TRACE; NULL: no file tells */
 	u64 quantum;			/* of times as keys, ns */
 };
 
@@ -134,6 +137,7 @@ struct ap_hist_entry {
 	/* of samples that are told apart by them */
 	struct ap_branch_end from, to;
 	u64 branch, weight, time, addr;
+	const char *trace; /* interned */
 };
 
 struct ap_hist; /* one per event */
@@ -151,6 +155,7 @@ struct ap_hist_sample {
 	const struct ap_frame *frame; /* innermost first */
 	u32 nframes;
 	u64 weight, time; /* where keys ask for them */
+	const char *trace;
 	bool hidden;
 	const struct ap_branch_end *from, *to; /* of a branch, or NULL */
 	u64 branch;			       /* its flags */

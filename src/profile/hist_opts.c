@@ -39,13 +39,14 @@ static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *wh
 		len = strcspn(text, ", ");
 		key = ap_key_find(text, len);
 		if (len && (key == AP_COL_N || !append(list, n, key))) {
-			snprintf(why, size,
-				 "unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time "
-				 "addr weight local_weight symbol_size dso_from dso_to symbol_from "
-				 "symbol_to addr_from addr_to srcline_from srcline_to mispredict "
-				 "in_tx abort cycles overhead overhead_children overhead_us "
-				 "overhead_sys sample period)",
-				 (int)len, text);
+			snprintf(
+				why, size,
+				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time trace "
+				"addr weight local_weight symbol_size dso_from dso_to symbol_from "
+				"symbol_to addr_from addr_to srcline_from srcline_to mispredict "
+				"in_tx abort cycles overhead overhead_children overhead_us "
+				"overhead_sys sample period)",
+				(int)len, text);
 			return -EINVAL;
 		}
 		text += len;

@@ -31,7 +31,10 @@ struct ap_raw {
 };
 
 struct ap_stream {
-	int fd; /* -1: memory */
+	int fd;	      /* -1: memory */
+	int part;     /* what records are read from once the file's own are over; -1: those */
+	char **parts; /* of a folder (data_dir.c) */
+	u32 nparts, part_at;
 	bool seekable;
 	const u8 *mem;
 	u64 size; /* of the whole, ~0 where it is not known */
@@ -47,7 +50,8 @@ struct ap_stream {
 	u8 *tracing; /* what came behind a stream's TRACING_DATA record */
 	u64 ntracing;
 	void *unpacker;
-	u64 records;
+	u64 records, parcels; /* of packed ones */
+	bool broken;	      /* nothing more comes from what is read now */
 	char damage[AP_DATA_WHY];
 };
 
@@ -57,6 +61,11 @@ bool ap_stream_at(struct ap_stream *s, u64 off, void *buf, u64 n);
 bool ap_stream_take(struct ap_stream *s, void *buf, u64 n);
 /* 1 with a record, 0 at the end or at damage. */
 int ap_stream_next(struct ap_stream *s, struct ap_raw *raw);
+/* data_dir.c: the folder's `data` becomes the file, and its other files wait; -errno */
+AP_MUST_CHECK int ap_data_open_dir(struct ap_stream *s, const char *path);
+/* Goes on with the next of them: false, there is none. */
+bool ap_stream_next_part(struct ap_stream *s);
+void ap_stream_close_parts(struct ap_stream *s);
 void ap_stream_fini(struct ap_stream *s);
 void ap_stream_damage(struct ap_stream *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

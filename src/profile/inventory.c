@@ -176,6 +176,7 @@ void ap_inventory_print(struct ap_session *s, struct ap_data *d, u32 what, FILE 
 			samples = ap_profile_realloc(samples, n + 1, sizeof(*samples));
 		samples[rec.event->index]++;
 	}
+	s->nr[AP_RECORD_COMPRESSED] += ap_data_parcels(d);
 	for (; n < ap_data_nevents(d); samples[n++] = 0)
 		samples = ap_profile_realloc(samples, n + 1, sizeof(*samples));
 	if (what & (AP_INVENTORY_TASKS | AP_INVENTORY_MAPS))

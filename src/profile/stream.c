@@ -14,6 +14,7 @@ void ap_stream_damage(struct ap_stream *s, const char *fmt, ...)
 {
 	va_list ap;
 
+	s->broken = true;
 	if (s->damage[0])
 		return;
 	va_start(ap, fmt);
@@ -22,12 +23,12 @@ void ap_stream_damage(struct ap_stream *s, const char *fmt, ...)
 }
 
 /* As many bytes as there are, up to n. */
-static u64 read_some(struct ap_stream *s, u64 off, void *buf, u64 n)
+static u64 read_some(struct ap_stream *s, int fd, u64 off, void *buf, u64 n)
 {
 	u64 got = 0;
 	ssize_t r;
 
-	if (s->fd < 0) {
+	if (fd < 0) {
 		if (off >= s->size)
 			return 0;
 		if (n > s->size - off)
@@ -37,9 +38,9 @@ static u64 read_some(struct ap_stream *s, u64 off, void *buf, u64 n)
 	}
 	while (got < n) {
 		if (s->seekable)
-			r = pread(s->fd, (u8 *)buf + got, n - got, (off_t)(off + got));
+			r = pread(fd, (u8 *)buf + got, n - got, (off_t)(off + got));
 		else
-			r = read(s->fd, (u8 *)buf + got, n - got);
+			r = read(fd, (u8 *)buf + got, n - got);
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
@@ -57,7 +58,7 @@ static u64 read_some(struct ap_stream *s, u64 off, void *buf, u64 n)
 bool ap_stream_at(struct ap_stream *s, u64 off, void *buf, u64 n)
 {
 	return (s->seekable || s->fd < 0) && off <= s->size && n <= s->size - off &&
-	       read_some(s, off, buf, n) == n;
+	       read_some(s, s->fd, off, buf, n) == n;
 }
 
 struct ap_chunk *ap_chunk_new(struct ap_stream *s, u32 cap)
@@ -118,7 +119,9 @@ static bool fill(struct ap_stream *s, u32 n)
 
 		if (want > s->end - s->pos)
 			want = s->end - s->pos;
-		got = want ? read_some(s, s->pos, c->data + c->len, want) : 0;
+		got = want ? read_some(s, s->part >= 0 ? s->part : s->fd, s->pos, c->data + c->len,
+				       want)
+			   : 0;
 		if (!got)
 			return false;
 		c->len += (u32)got;
@@ -287,25 +290,32 @@ static int outer_next(struct ap_stream *s, struct ap_raw *raw)
 	return 1;
 }
 
+/* Takes a parcel of packed records apart. */
+static void unpack(struct ap_stream *s, const struct ap_raw *raw)
+{
+	if (!ap_unpack(s, raw))
+		s->broken = true;
+	s->parcels++;
+	ap_chunk_put(s, raw->chunk);
+}
+
 int ap_stream_next(struct ap_stream *s, struct ap_raw *raw)
 {
 	for (;;) {
 		u32 type;
-		bool ok;
 
-		if (s->damage[0])
-			return 0;
-		if (inner_next(s, raw))
+		if (!s->broken && inner_next(s, raw))
 			break;
-		if (s->damage[0] || !outer_next(s, raw))
-			return 0;
+		if (s->broken || !outer_next(s, raw)) {
+			/* what is damaged ends there; other files of a folder do not */
+			if (!ap_stream_next_part(s))
+				return 0;
+			continue;
+		}
 		type = header_at(s, raw->bytes).type;
 		if (type != AP_RECORD_COMPRESSED && type != AP_RECORD_COMPRESSED2)
 			break;
-		ok = ap_unpack(s, raw);
-		ap_chunk_put(s, raw->chunk);
-		if (!ok)
-			return 0;
+		unpack(s, raw);
 	}
 	s->records++;
 	return 1;
@@ -324,6 +334,7 @@ void ap_stream_fini(struct ap_stream *s)
 		free(c);
 	}
 	ap_unpack_fini(s);
+	ap_stream_close_parts(s);
 	free(s->tracing);
 	if (s->fd > 0)
 		close(s->fd);

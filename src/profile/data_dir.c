@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A perf.data that is a folder, as `perf record --threads` writes it: `data` is a file as ever, with the header, the
+ * sections and records that tell of tasks; data.0, data.1, ... are records alone, one file per
+ * recording thread.  They are read one after the other and all wait for the last: each thread's are in order of time by
+ * themselves only.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile/internal.h"
+
+static int is_part(const struct dirent *e)
+{
+	return !strncmp(e->d_name, "data.", 5) && e->d_name[5] &&
+	       strspn(e->d_name + 5, "0123456789") == strlen(e->d_name + 5);
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	unsigned long x = strtoul((*a)->d_name + 5, NULL, 10);
+	unsigned long y = strtoul((*b)->d_name + 5, NULL, 10);
+
+	return x < y ? -1 : x > y;
+}
+
+/* Whether it is a file, with its size; anything else would be waited for. */
+static bool open_file(const char *path, int *fd, u64 *size)
+{
+	struct stat st;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return false;
+	if (fstat(*fd, &st) || !S_ISREG(st.st_mode)) {
+		close(*fd);
+		*fd = -1;
+		errno = EINVAL;
+		return false;
+	}
+	*size = (u64)st.st_size;
+	return true;
+}
+
+int ap_data_open_dir(struct ap_stream *s, const char *path)
+{
+	struct dirent **e;
+	char name[4096];
+	int i, n, fd;
+	u64 size;
+
+	snprintf(name, sizeof(name), "%s/data", path);
+	if (!open_file(name, &fd, &size))
+		return -errno;
+	close(s->fd);
+	s->fd = fd;
+	s->size = s->end = size;
+	s->seekable = true;
+	n = scandir(path, &e, is_part, by_number);
+	if (n < 0)
+		return -errno;
+	s->parts = calloc((size_t)n + 1, sizeof(*s->parts));
+	for (i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s/%s", path, e[i]->d_name);
+		if (s->parts)
+			s->parts[s->nparts++] = strdup(name);
+		free(e[i]);
+	}
+	free(e);
+	return s->parts ? 0 : -ENOMEM;
+}
+
+bool ap_stream_next_part(struct ap_stream *s)
+{
+	const char *path;
+	u64 size;
+
+	if (s->part_at == s->nparts)
+		return false;
+	path = s->parts[s->part_at++];
+	if (s->part >= 0)
+		close(s->part);
+	s->part = -1;
+	s->broken = false;
+	if (!path || !open_file(path, &s->part, &size)) {
+		ap_stream_damage(s, "%s cannot be read: %s", path ? path : "a part of it",
+				 strerror(path ? errno : ENOMEM));
+		return true; /* there may be others */
+	}
+	if (s->chunk)
+		ap_chunk_put(s, s->chunk);
+	if (s->inner)
+		ap_chunk_put(s, s->inner);
+	s->chunk = s->inner = NULL;
+	s->at = s->inner_at = 0;
+	ap_unpack_fini(s); /* each is packed by itself */
+	s->pos = 0;
+	s->end = size;
+	return true;
+}
+
+void ap_stream_close_parts(struct ap_stream *s)
+{
+	u32 i;
+
+	if (s->part >= 0)
+		close(s->part);
+	for (i = 0; i < s->nparts; i++)
+		free(s->parts[i]);
+	free(s->parts);
+}
