@@ -20,6 +20,7 @@
 #define AP_NR_writev		20
 #define AP_NR_access		21
 #define AP_NR_select		23
+#define AP_NR_msync		26
 #define AP_NR_shmat		30
 #define AP_NR_shmctl		31
 #define AP_NR_dup		32
@@ -69,6 +70,7 @@
 #define AP_NR_personality	135
 #define AP_NR_statfs		137
 #define AP_NR_fstatfs		138
+#define AP_NR_mlock		149
 #define AP_NR_setrlimit		160
 #define AP_NR_chroot		161
 #define AP_NR_readahead		187
@@ -128,6 +130,7 @@
 #define AP_NR_copy_file_range	326
 #define AP_NR_preadv2		327
 #define AP_NR_pwritev2		328
+#define AP_NR_mlock2		325
 #define AP_NR_pkey_mprotect	329
 #define AP_NR_statx		332
 #define AP_NR_io_pgetevents	333
@@ -181,6 +184,8 @@
 #define AP_PR_GET_DUMPABLE     3
 #define AP_PR_GET_NO_NEW_PRIVS 39
 #define AP_PR_SET_PTRACER      0x59616d61
+
+#define AP_TASK_SIZE 0x7ffffffff000ULL /* where addresses of programs end */
 
 /* struct stat of x86-64 */
 struct ap_kstat {

@@ -12,7 +12,6 @@
 #define ARCH_GET_GS	  0x1004
 #define ARCH_SHSTK_ENABLE 0x5001
 #define PTRACE_TRACEME	  0
-#define TASK_SIZE_MAX	  0x7ffffffff000ULL
 #define PR_SET_SECCOMP	  22
 
 #define SECCOMP_SET_MODE_FILTER 1 /* and strict is 0 */
@@ -21,7 +20,7 @@ s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
 	switch (c->a[0]) {
 	case ARCH_SET_GS:
-		if (c->a[1] >= TASK_SIZE_MAX)
+		if (c->a[1] >= AP_TASK_SIZE)
 			return -AP_EPERM;
 		t->app_gs_base = c->a[1];
 		return 0;

@@ -69,8 +69,17 @@ void ap_svc_told(const struct ap_service_call *c);
 bool ap_svc_mmap(struct ap_service_call *c);
 void ap_svc_mmap_done(const struct ap_service_call *c); /* of any fixed mapping, c->inode 0 */
 void ap_svc_munmap_done(const struct ap_service_call *c);
-bool ap_svc_mremap(struct ap_service_call *c);
 void ap_svc_mremap_done(const struct ap_service_call *c);
 bool ap_svc_has_maps(void);
+enum ap_svc_overlap {
+	AP_SVC_NONE,
+	AP_SVC_PART, /* of a mapping, which would have to be split */
+	AP_SVC_ALL   /* of each that it meets */
+};
+/* What [start, end) has of the mappings. */
+enum ap_svc_overlap ap_svc_overlaps(u64 start, u64 end);
+
+/* pages.c: true where c->ret is the answer. */
+bool ap_svc_pages(struct ap_service_call *c);
 
 #endif

@@ -36,6 +36,8 @@
 #define F_SETFL	     4
 #define F_SETPIPE_SZ 1031
 #define F_GETPIPE_SZ 1032
+#define F_ADD_SEALS  1033
+#define F_GET_SEALS  1034
 
 static const char name[] = "anon_inode:[perf_event]";
 
@@ -73,6 +75,10 @@ bool ap_svc_fcntl(struct ap_service_call *c, bool *more)
 	case F_GETPIPE_SZ:
 	case F_SETPIPE_SZ:
 		c->ret = -AP_EBADF;
+		return true;
+	case F_ADD_SEALS: /* a descriptor for reading may not be sealed: another error */
+	case F_GET_SEALS:
+		c->ret = -AP_EINVAL;
 		return true;
 	default:
 		return false;

@@ -83,6 +83,16 @@ static struct entry *overlap(u64 start, u64 end, u32 *i)
 	return NULL;
 }
 
+enum ap_svc_overlap ap_svc_overlaps(u64 start, u64 end)
+{
+	enum ap_svc_overlap has = AP_SVC_NONE;
+	const struct entry *e;
+
+	for (u32 i = 0; has != AP_SVC_PART && (e = overlap(start, end, &i));)
+		has = start <= e->start && end >= e->end ? AP_SVC_ALL : AP_SVC_PART;
+	return has;
+}
+
 /*
  * [start, end) is something else now, or nothing; of an event that has come there nobody is told.  A
  * hole in the middle changes nothing.
@@ -111,20 +121,26 @@ static u64 page_end(u64 addr, u64 len)
 	return addr + AP_ALIGN_UP(len, AP_PAGE_SIZE);
 }
 
-/* As mmap(2) sees it before the file is asked. */
+/* As mmap(2) sees it before the file is asked, in its order. */
 static s64 check(const struct ap_service_call *c)
 {
-	u64 type = c->a[3] & AP_MAP_TYPE;
+	u64 type = c->a[3] & AP_MAP_TYPE, len = AP_ALIGN_UP(c->a[1], AP_PAGE_SIZE);
 
 	if (c->a[5] & ~AP_PAGE_MASK || !c->a[1])
 		return -AP_EINVAL;
+	if (!len || len > AP_TASK_SIZE)
+		return -AP_ENOMEM;
+	if (c->a[5] / AP_PAGE_SIZE > (UINT64_MAX - len) / AP_PAGE_SIZE)
+		return -AP_EOVERFLOW;
 	if (type == AP_MAP_SHARED_VALIDATE && c->a[3] & ~FLAGS_KNOWN)
 		return -AP_EOPNOTSUPP;
 	if (type != AP_MAP_SHARED && type != AP_MAP_PRIVATE && type != AP_MAP_SHARED_VALIDATE)
 		return -AP_EINVAL;
 	if (c->a[2] & AP_PROT_X)
 		return -AP_EPERM;
-	return type == AP_MAP_PRIVATE ? -AP_EINVAL : 0;
+	if (type == AP_MAP_PRIVATE)
+		return -AP_EINVAL;
+	return len / AP_PAGE_SIZE > INT32_MAX ? -AP_ENOMEM : 0;
 }
 
 bool ap_svc_mmap(struct ap_service_call *c)
@@ -172,16 +188,6 @@ void ap_svc_munmap_done(const struct ap_service_call *c)
 {
 	if (!c->ret)
 		forget(c->a[0], page_end(c->a[0], c->a[1]), 0);
-}
-
-/* They do not grow: what follows in the session file is another's. */
-bool ap_svc_mremap(struct ap_service_call *c)
-{
-	u32 i = 0;
-	const struct entry *e = overlap(c->a[0], c->a[0] + 1, &i);
-
-	c->ret = -AP_EFAULT;
-	return e && c->a[2] > c->a[1];
 }
 
 void ap_svc_mremap_done(const struct ap_service_call *c)

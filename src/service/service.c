@@ -90,6 +90,9 @@ static bool maps(struct ap_service_call *c)
 	c->inode = c->a[3] & AP_MAP_ANON ? 0 : ap_fds_event((s32)c->a[4]);
 	if (c->inode || (c->a[3] & AP_MAP_FIXED && ap_svc_has_maps()))
 		c->after = AFTER_MMAP;
+	if (c->a[3] & AP_MAP_FIXED && ap_svc_has_maps() &&
+	    ap_svc_overlaps(c->a[0], c->a[0] + c->a[1]) == AP_SVC_PART)
+		return answer(c, -AP_EINVAL);
 	return c->inode && ap_svc_mmap(c);
 }
 
@@ -122,10 +125,20 @@ static bool on_file(struct ap_service_call *c)
 		if (!ap_svc_has_maps())
 			return false;
 		c->after = AFTER_MREMAP;
-		return ap_svc_mremap(c);
+		return ap_svc_pages(c);
 	case AP_NR_munmap:
-		c->after = ap_svc_has_maps() ? AFTER_MUNMAP : AFTER_NOTHING;
-		return false;
+		if (!ap_svc_has_maps())
+			return false;
+		c->after = AFTER_MUNMAP;
+		return ap_svc_pages(c);
+	case AP_NR_mprotect:
+	case AP_NR_pkey_mprotect:
+	case AP_NR_madvise:
+	case AP_NR_msync:
+	case AP_NR_mlock:
+	case AP_NR_mlock2:
+	case AP_NR_remap_file_pages:
+		return ap_svc_has_maps() && ap_svc_pages(c);
 	default:
 		return false;
 	}

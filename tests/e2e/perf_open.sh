@@ -24,6 +24,15 @@ both()
 for t in reads groups writes controls names waits maps opens copies limits; do
 	both "$t" "$PROGRAMS/perf_fd" "$t"
 done
+both "pages: args" "$PROGRAMS/perf_pages" args
+both "pages: files" "$PROGRAMS/perf_pages" files
+for t in protect advise others grow; do
+	if "$PROGRAMS/perf_pages" kind; then
+		both "pages: $t" "$PROGRAMS/perf_pages" "$t"
+	else
+		lack "pages: $t: answers" "the kernel's pages can be dropped and split (before 6.14)"
+	fi
+done
 cp "$ANYPERF" "$PROGRAMS/perf_fd" "$tmp"
 if [ "$(id -u)" = 0 ]; then
 	other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
