@@ -180,6 +180,30 @@ static s64 act_on(struct ap_event *e, u64 arg, action *act)
 	return 0;
 }
 
+#define BPF_PROGS_MAX 64
+
+/* struct perf_event_query_bpf, from prog_cnt on: no event has a program. */
+static s64 query_bpf(struct ap_core *core, struct ap_task *caller, const struct ap_event *e,
+		     struct ap_ioctl_args *args)
+{
+	u32 ids_len;
+
+	if (!core->ops.is_privileged(core->world, caller))
+		return -AP_EPERM;
+	if (e->attr.type != AP_PERF_TYPE_TRACEPOINT)
+		return -AP_EINVAL;
+	if (!args->in || args->in_size < 2 * sizeof(u32))
+		return -AP_EFAULT;
+	memcpy(&ids_len, args->in, sizeof(ids_len));
+	if (ids_len > BPF_PROGS_MAX)
+		return -AP_E2BIG;
+	if (!args->out || args->out_size < (1 + ids_len) * sizeof(u32))
+		return -AP_EFAULT;
+	args->out_size = (1 + ids_len) * sizeof(u32);
+	memset(args->out, 0, args->out_size);
+	return 0;
+}
+
 s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event *e,
 		  struct ap_ioctl_args *args)
 {
@@ -204,9 +228,10 @@ s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event 
 		return ap_output_pause(e, args->arg);
 	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
 		return modify_attributes(e, args);
-	case AP_PERF_IOC_SET_BPF: /* as a kernel without BPF */
-	case AP_PERF_IOC_QUERY_BPF:
+	case AP_PERF_IOC_SET_BPF: /* a program, as the host has seen; nobody here runs it */
 		return -AP_EOPNOTSUPP;
+	case AP_PERF_IOC_QUERY_BPF:
+		return query_bpf(core, caller, e, args);
 	default:
 		return -AP_ENOTTY;
 	}

@@ -6,12 +6,14 @@
  */
 #include "abi/service.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "service/sys.h"
 
 #define FIONREAD   0x541bU
 #define FILTER_MAX 4096U /* with the NUL, as the kernel has it */
@@ -45,10 +47,12 @@ static s64 get_in(struct ap_svc *svc, u32 cmd, u64 arg)
 
 	switch (cmd) {
 	case AP_PERF_IOC_PERIOD:
-	case AP_PERF_IOC_QUERY_BPF:
 		if (ap_hook_get(svc->data, arg, 8))
 			return -AP_EFAULT;
 		svc->in_size = 8;
+		return 0;
+	case AP_PERF_IOC_QUERY_BPF: /* other errors come before that of the address */
+		svc->in_size = ap_hook_get(svc->data, arg, 8) ? 0 : 8;
 		return 0;
 	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
 		ret = ap_svc_attr(&attr, arg);
@@ -73,6 +77,26 @@ static u64 output_of(u64 arg)
 		return 0;
 	inode = ap_fds_event((s32)arg);
 	return inode ? inode : ~0ULL;
+}
+
+/* A number that is a program of BPF's: only the kernel can tell, by the name that it gives it. */
+static s64 check_program(s32 fd)
+{
+	static const char prefix[] = "/proc/self/fd/", name[] = "anon_inode:bpf-prog";
+	char path[32], text[sizeof(name)];
+	struct ap_str s;
+
+	s64 ret = ap_svc_sys(AP_NR_fcntl, (u64)fd, 1 /* F_GETFD */, 0, 0);
+
+	if (ret < 0)
+		return ret;
+	ap_str_init(&s, path, sizeof(path));
+	ap_str_add(&s, prefix);
+	ap_str_u64(&s, (u64)fd);
+	if (ap_svc_sys(AP_NR_readlink, (u64)path, (u64)text, sizeof(text), 0) != sizeof(name) - 1 ||
+	    memcmp(text, name, sizeof(name) - 1))
+		return -AP_EINVAL;
+	return 0;
 }
 
 static bool is_perf_command(u32 cmd)
@@ -108,7 +132,8 @@ static s64 ask(struct ap_request *r, u64 inode, u32 cmd, u64 arg)
 	if (!ret)
 		ret = ap_request_ask(r);
 	if (ret >= 0 && svc->out_size && svc->out_size <= AP_SVC_DATA_MAX &&
-	    ap_hook_put(arg, svc->data, svc->out_size))
+	    ap_hook_put(arg + (cmd == AP_PERF_IOC_QUERY_BPF ? sizeof(u32) : 0), svc->data,
+			svc->out_size))
 		ret = -AP_EFAULT;
 	return ret;
 }
@@ -140,6 +165,10 @@ bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 		return false;
 	*ret = 0;
 	if (in_place(inode, (u32)cmd))
+		return true;
+	if ((u32)cmd == AP_PERF_IOC_SET_BPF)
+		*ret = check_program((s32)arg);
+	if (*ret)
 		return true;
 	/* before the request: to look at a descriptor may take one of its own */
 	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT)

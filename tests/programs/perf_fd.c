@@ -175,6 +175,12 @@ static void controls(int fd)
 	SHOW(ioctl(fd, PERF_EVENT_IOC_PERIOD, &id));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "x"));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_BPF, -1L));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_BPF, 999));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_BPF, 0));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_BPF, fd));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, 1));
+	SHOW(ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, buf));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1L));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, 0));
 	SHOW(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 1));

@@ -172,7 +172,7 @@ static void ioctls_refuse_as_linux(void)
 	EXPECT_U64(ioctl_in(dyn, AP_PERF_IOC_SET_FILTER, "bad", 4), -AP_EINVAL);
 	EXPECT_U64(ioctl_in(dyn, AP_PERF_IOC_SET_FILTER, "good", 5), 0);
 	EXPECT_U64(world_ioctl(&W, count, AP_PERF_IOC_SET_BPF, 3), -AP_EOPNOTSUPP);
-	EXPECT_U64(world_ioctl(&W, count, AP_PERF_IOC_QUERY_BPF, 3), -AP_EOPNOTSUPP);
+	EXPECT_U64(world_ioctl(&W, count, AP_PERF_IOC_QUERY_BPF, 3), -AP_EINVAL);
 	EXPECT_U64(world_ioctl(&W, count, AP_PERF_IOC_PAUSE_OUTPUT, 1), -AP_EINVAL);
 
 	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, NULL, 0), -AP_EFAULT);
