@@ -2,7 +2,7 @@
 # the package is asked for only where its probe finds nothing, so tools from elsewhere will do.
 
 # profile: elfutils reads ELF and DWARF, libiberty's demangler names, zstd packed files, libtraceevent what
-# tracepoints record
+# tracepoints record; tui: ncursesw
 PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make \
 	libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
 	libdw-dev=/usr/include/elfutils/libdw.h libelf-dev=/usr/include/libelf.h \
@@ -10,7 +10,8 @@ PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make \
 	liblzma-dev=/usr/include/lzma.h libbz2-dev=/usr/include/bzlib.h zlib1g-dev=/usr/include/zlib.h \
 	libjansson-dev=/usr/include/jansson.h \
 	libprotobuf-c-dev=/usr/include/protobuf-c/protobuf-c.h \
-	libtraceevent-dev=/usr/include/traceevent/event-parse.h
+	libtraceevent-dev=/usr/include/traceevent/event-parse.h \
+	libncurses-dev=/usr/include/ncurses.h
 
 # unit tests: the decoder is compared with Zydis, raw event codes with libpfm4; prove runs them
 PKG_UNIT := libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
@@ -33,7 +34,7 @@ PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap
 	gawk=gawk redis-server=redis-server redis-tools=redis-cli nginx-light=nginx \
 	postgresql-15=/usr/lib/postgresql/15/bin/initdb \
 	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
-	linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
+	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang

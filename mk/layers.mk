@@ -3,7 +3,7 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli profile linux pmu core engine model service sampling inject x86 abi base
+MODULES := cli tui profile linux pmu core engine model service sampling inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
@@ -17,11 +17,13 @@ DEPS_core := sampling abi base
 DEPS_pmu := core sampling abi base
 DEPS_linux := pmu core model sampling inject abi base
 DEPS_profile := abi base
-DEPS_cli := profile linux abi base
+DEPS_tui := profile abi base
+DEPS_cli := tui profile linux abi base
 
 # Libraries of a module.  All from archives: start-up pays for no shared library that a command does not
 # use (docs/design/profile.md).
 LIBS_profile := -l:libjansson.a -l:libprotobuf-c.a -l:libtraceevent.a -l:libdw.a -l:libelf.a -l:libiberty.a -l:libzstd.a -l:liblzma.a -l:libbz2.a -l:libz.a
+LIBS_tui := -l:libncursesw.a -l:libtinfo.a
 
 # A module named here is met through these headers only.
 FACADE_linux := linux/run.h linux/client.h

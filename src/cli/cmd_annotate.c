@@ -11,22 +11,32 @@
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/profile.h"
+#include "cli/show.h"
 #include "profile/annotate.h"
 #include "profile/disasm.h"
+#include "tui/term.h"
 
 #define COMMAND "anyperf annotate"
 
 struct annotate_args {
 	const char *input, *symbol, *dso, *symfs, *style;
-	bool stdio, no_demangle;
+	struct ap_show show;
+	bool no_demangle;
 	struct ap_annotate_opts print;
 };
+
+static int opt_tui(void *args, const char *value, char *why)
+{
+	return ap_show_opt_tui(&((struct annotate_args *)args)->show, value, why);
+}
 
 #define AT(field) offsetof(struct annotate_args, field)
 static const struct ap_opt annotate_opts[] = {
 	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
 	  "what to read (perf.data; - is standard input)", false },
-	{ 0, "stdio", AP_OPT_FLAG, AT(stdio), NULL, NULL, "print to standard output", false },
+	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
+	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
+	  "show on the screen (default where standard output is a terminal)", false },
 	{ 's', "symbol", AP_OPT_STR, AT(symbol), NULL, "name", "only this function", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(dso), NULL, "file", "only functions of this file", false },
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(print.samples), NULL, NULL,
@@ -75,6 +85,42 @@ static int print_all(const struct annotate_args *a, struct ap_data *d, struct ap
 	return AP_EXIT_FAILURE;
 }
 
+/* The heaviest of the functions that are wanted; from there one goes on to others. */
+static int show_all(const struct annotate_args *a, struct ap_data *d, struct ap_annotate *notes,
+		    struct ap_disasm *dis)
+{
+	struct ap_tui_profile p = { .notes = notes,
+				    .full_paths = a->print.full_paths,
+				    .no_source = a->print.no_source,
+				    .disasm = dis };
+	u32 i, n = ap_annotate_finish(notes);
+	struct ap_tui tui = { 0 };
+	struct ap_screen *screen;
+	char why[AP_OPT_WHY];
+
+	p.nevents = ap_data_nevents(d);
+	p.event = ap_profile_calloc(p.nevents, sizeof(*p.event));
+	for (i = 0; i < p.nevents; i++)
+		p.event[i] = (struct ap_tui_event){ .name = ap_data_event(d, i)->name, .index = i };
+	for (i = 0; i < n && !tui.view; i++) {
+		const struct ap_notes *f = ap_annotate_get(notes, i);
+
+		if (wanted(a, f))
+			ap_tui_show_function(&tui, &p, f->event, f->dso, f->sym);
+	}
+	/* what there is to be said is said by the one who prints */
+	if (!tui.view || ap_term_open(&screen, why, sizeof(why))) {
+		ap_tui_fini(&tui);
+		free(p.event);
+		return print_all(a, d, notes, dis);
+	}
+	ap_term_run(&tui, screen);
+	ap_tui_fini(&tui);
+	free(p.event);
+	ap_term_raise();
+	return 0;
+}
+
 static int annotate(const struct annotate_args *a, struct ap_data *d, struct ap_disasm *dis)
 {
 	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
@@ -96,7 +142,8 @@ static int annotate(const struct annotate_args *a, struct ap_data *d, struct ap_
 	if (damaged)
 		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
 			(unsigned long long)damaged);
-	status = print_all(a, d, notes, dis);
+	status = ap_show_on_screen(&a->show, COMMAND) ? show_all(a, d, notes, dis)
+						      : print_all(a, d, notes, dis);
 	ap_annotate_free(notes);
 	ap_session_fini(s);
 	free(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf report`: where the samples of a perf.data were, as a table.
+ * `anyperf report`: where the samples of a perf.data were, as a table, on the screen or printed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,16 +11,20 @@
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/profile.h"
+#include "cli/show.h"
+#include "profile/annotate.h"
 #include "profile/describe.h"
 #include "profile/hist.h"
 #include "profile/hist_opts.h"
 #include "profile/inventory.h"
+#include "tui/term.h"
 
 #define COMMAND "anyperf report"
 
 struct report_args {
 	const char *input, *sort, *fields, *separator, *symfs, *kallsyms;
-	bool stdio, children, no_children, quiet, verbose, samples, period, header, header_only;
+	struct ap_show show;
+	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
 	bool group, no_group, branches, no_branches, callees, known_only;
 	bool stats, tasks, mmaps;
@@ -29,6 +33,11 @@ struct report_args {
 	struct ap_filter filter;
 	bool order_set;
 };
+
+static int opt_tui(void *args, const char *value, char *why)
+{
+	return ap_show_opt_tui(&((struct report_args *)args)->show, value, why);
+}
 
 static int opt_graph(void *args, const char *value, char *why)
 {
@@ -99,7 +108,9 @@ static int opt_quantum(void *args, const char *value, char *why)
 static const struct ap_opt report_opts[] = {
 	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
 	  "what to read (perf.data; - is standard input)", false },
-	{ 0, "stdio", AP_OPT_FLAG, AT(stdio), NULL, NULL, "print to standard output", false },
+	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
+	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
+	  "show on the screen (default where standard output is a terminal)", false },
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
 	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
 	  "local_weight symbol_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
@@ -316,15 +327,8 @@ static void print_single(const struct report_args *a)
 static int print_all(const struct report_args *a, const struct ap_data *d,
 		     const struct ap_session *s, const struct ap_fold *f)
 {
-	bool any = false;
 	u32 i, n;
 
-	for (i = 0; i < ap_data_nevents(d); i++)
-		any |= ap_fold_hist(f, i) != NULL;
-	if (!any) {
-		fprintf(stderr, COMMAND ": %s has no samples\n", ap_profile_path(a->input));
-		return 0;
-	}
 	print_single(a);
 	if (!a->quiet)
 		printf("#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)s->lost_samples);
@@ -334,6 +338,68 @@ static int print_all(const struct report_args *a, const struct ap_data *d,
 			print_event(a, d, f, i, n);
 	}
 	return 0;
+}
+
+static void put_header(void *arg, FILE *out)
+{
+	ap_data_print_header(arg, out);
+}
+
+/* A table for the screen: a group's, under all of its names. */
+static void put_event(const struct ap_data *d, const struct ap_fold *f, u32 at, u32 members,
+		      struct ap_tui_event *out)
+{
+	char *name = NULL;
+	size_t size;
+	FILE *text = open_memstream(&name, &size);
+	u32 i;
+
+	if (!text)
+		ap_die("out of memory");
+	*out = (struct ap_tui_event){ .hist = ap_fold_hist(f, at), .index = at };
+	for (i = at; i < at + members; i++) {
+		fprintf(text, "%s%s", i > at ? ", " : "", ap_data_event(d, i)->name);
+		if (!ap_fold_hist(f, i))
+			continue;
+		out->samples += ap_hist_samples(ap_fold_hist(f, i));
+		out->total += ap_hist_total(ap_fold_hist(f, i));
+	}
+	fclose(text);
+	out->name = name;
+}
+
+static int show_all(const struct report_args *a, struct ap_data *d, const struct ap_session *s,
+		    const struct ap_fold *f, struct ap_annotate *notes)
+{
+	struct ap_tui_profile p = { .notes = notes,
+				    .lost = s->lost_samples,
+				    .full_paths = a->verbose,
+				    .header = put_header,
+				    .arg = d };
+	u32 i, n;
+	int ret;
+
+	p.event = ap_profile_calloc(ap_data_nevents(d), sizeof(*p.event));
+	for (i = 0; i < ap_data_nevents(d); i += n) {
+		n = group_size(a, d, i);
+		put_event(d, f, i, n, &p.event[p.nevents++]);
+	}
+	ret = ap_show_profile(&p, COMMAND);
+	for (i = 0; i < p.nevents; i++)
+		free((char *)p.event[i].name);
+	free(p.event);
+	return ret ? print_all(a, d, s, f) : 0;
+}
+
+static bool has_samples(const struct ap_data *d, const struct ap_fold *f)
+{
+	u32 i;
+
+	for (i = 0; i < ap_data_nevents(d); i++) {
+		if (ap_fold_hist(f, i))
+			return true;
+	}
+	return false;
 }
 
 static void join_groups(const struct report_args *a, const struct ap_data *d, struct ap_fold *f)
@@ -351,7 +417,7 @@ static void join_groups(const struct report_args *a, const struct ap_data *d, st
 }
 
 static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
-		 struct ap_fold **fold)
+		 struct ap_annotate *notes, struct ap_fold **fold)
 {
 	char why[AP_FILTER_WHY];
 	int status;
@@ -372,14 +438,16 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 	a->hist.tracing = ap_tracing_read(d);
 	status = choose_columns(a, any_has(d, AP_PERF_SAMPLE_CALLCHAIN),
 				any_has(d, AP_PERF_SAMPLE_BRANCH_STACK));
-	if (!status)
-		*fold = ap_fold_new(s, &a->hist);
-	return status;
+	if (status)
+		return status;
+	*fold = ap_fold_new(s, &a->hist);
+	ap_fold_annotate(*fold, notes);
+	return 0;
 }
 
 /* Records of a stream tell of events before the first sample comes. */
 static int read_all(struct report_args *a, struct ap_data *d, struct ap_session *s,
-		    struct ap_fold **fold)
+		    struct ap_annotate *notes, struct ap_fold **fold)
 {
 	struct ap_data_rec rec;
 	u64 damaged = 0;
@@ -392,7 +460,7 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 			continue;
 		}
 		if (!*fold) {
-			status = begin(a, d, s, fold);
+			status = begin(a, d, s, notes, fold);
 			if (status)
 				return status;
 		}
@@ -403,7 +471,7 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
 			(unsigned long long)damaged);
 	if (!*fold) {
-		status = begin(a, d, s, fold);
+		status = begin(a, d, s, notes, fold);
 		if (status)
 			return status;
 	}
@@ -416,6 +484,7 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 static int report(struct report_args *a, struct ap_data *d)
 {
 	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	struct ap_annotate *notes = a->on_screen ? ap_annotate_new(s) : NULL;
 	struct ap_fold *f = NULL;
 	int status = 0;
 
@@ -432,12 +501,16 @@ static int report(struct report_args *a, struct ap_data *d)
 					   (a->mmaps ? AP_INVENTORY_MAPS : 0),
 				   stdout);
 	} else {
-		status = read_all(a, d, s, &f);
-		if (!status)
-			status = print_all(a, d, s, f);
+		status = read_all(a, d, s, notes, &f);
+		if (!status && !has_samples(d, f))
+			fprintf(stderr, COMMAND ": %s has no samples\n", ap_profile_path(a->input));
+		else if (!status)
+			status = a->on_screen ? show_all(a, d, s, f, notes) : print_all(a, d, s, f);
 	}
 	if (f)
 		ap_fold_free(f);
+	if (notes)
+		ap_annotate_free(notes);
 	ap_filter_fini(&a->filter);
 	ap_tracing_free(a->hist.tracing);
 	ap_session_fini(s);
@@ -464,9 +537,15 @@ int ap_cmd_report(int argc, char **argv)
 	d = ap_profile_open(COMMAND, args.input);
 	if (!d)
 		return AP_EXIT_FAILURE;
-	if (args.header || args.header_only)
+	/* what is for other programs to read is printed */
+	args.on_screen = !args.header_only && !args.separator && !args.stats && !args.tasks &&
+			 !args.mmaps && ap_show_on_screen(&args.show, COMMAND);
+	/* and the screen has one form of trees */
+	if (args.on_screen && args.hist.chain >= AP_CHAIN_FLAT)
+		args.hist.chain = AP_CHAIN_GRAPH;
+	if (args.header_only || (args.header && !args.on_screen))
 		ap_data_print_header(d, stdout);
-	else if (!args.quiet && !args.stats && !args.tasks && !args.mmaps)
+	else if (!args.quiet && !args.stats && !args.tasks && !args.mmaps && !args.on_screen)
 		fputs("# To display the perf.data header info, please use --header/--header-only "
 		      "options.\n#\n",
 		      stdout);

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that is larger is a mistake of its symbol table. */
-#define MAX_FUNCTION (64ULL * 1024 * 1024)
-
 struct ap_annotate {
 	struct ap_session *s;
 	struct ap_notes **slot; /* by (event, symbol) */
@@ -80,11 +77,54 @@ static struct ap_notes *notes_of(struct ap_annotate *a, const struct ap_place *p
 	return n;
 }
 
+void ap_annotate_add(struct ap_annotate *a, u32 event, const struct ap_place *p, u64 period,
+		     u64 count)
+{
+	struct ap_notes *n;
+
+	if (!p->sym || p->sym->end - p->sym->start > AP_MAX_FUNCTION)
+		return;
+	n = notes_of(a, p, event);
+	n->period += period;
+	n->count += count;
+	n->by_byte[p->addr - p->sym->start] += period;
+	n->n_by_byte[p->addr - p->sym->start] += count;
+}
+
+const struct ap_notes *ap_annotate_find(const struct ap_annotate *a, u32 event,
+					const struct ap_symbol *sym)
+{
+	return a->cap ? a->slot[slot_of(a, sym, event)] : NULL;
+}
+
+static u64 older(u64 *v)
+{
+	*v = *v / 8 * 7 + *v % 8 * 7 / 8;
+	return *v;
+}
+
+void ap_annotate_age(struct ap_annotate *a, bool all)
+{
+	for (u32 i = 0; i < a->n; i++) {
+		struct ap_notes *n = a->all[i];
+		u64 size = n->sym->end - n->sym->start + 1;
+
+		if (!n->count && !n->period)
+			continue;
+		n->period = n->count = 0;
+		for (u64 k = 0; k < size; k++) {
+			if (all)
+				n->by_byte[k] = n->n_by_byte[k] = 0;
+			n->period += older(&n->by_byte[k]);
+			n->count += older(&n->n_by_byte[k]);
+		}
+	}
+}
+
 bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 {
 	struct ap_thread *t;
 	struct ap_sample s;
-	struct ap_notes *n;
 	struct ap_place p;
 
 	if (!rec->event)
@@ -93,13 +133,7 @@ bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 		return false;
 	t = ap_session_thread(a->s, s.pid, s.tid);
 	ap_session_resolve(a->s, t, s.cpumode, s.ip, &p);
-	if (!p.sym || p.sym->end - p.sym->start > MAX_FUNCTION)
-		return true;
-	n = notes_of(a, &p, rec->event->index);
-	n->period += s.period;
-	n->count++;
-	n->by_byte[p.addr - p.sym->start] += s.period;
-	n->n_by_byte[p.addr - p.sym->start]++;
+	ap_annotate_add(a, rec->event->index, &p, s.period, 1);
 	return true;
 }
 

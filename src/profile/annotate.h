@@ -9,6 +9,9 @@
 
 #include "profile/session.h"
 
+/* A function that is larger is a mistake of its symbol table. */
+#define AP_MAX_FUNCTION (64ULL * 1024 * 1024)
+
 /* Samples of one function, of one event. */
 struct ap_notes {
 	struct ap_dso *dso;
@@ -25,6 +28,14 @@ struct ap_annotate *ap_annotate_new(struct ap_session *s);
 void ap_annotate_free(struct ap_annotate *a);
 /* false: the sample is damaged */
 bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec);
+/* Of a sample that was resolved elsewhere; count of the same kind. */
+void ap_annotate_add(struct ap_annotate *a, u32 event, const struct ap_place *p, u64 period,
+		     u64 count);
+/* NULL: no sample was in it. */
+const struct ap_notes *ap_annotate_find(const struct ap_annotate *a, u32 event,
+					const struct ap_symbol *sym);
+/* What there is weighs 7/8 from now on, or nothing. */
+void ap_annotate_age(struct ap_annotate *a, bool all);
 /* All functions, the heaviest of each event first. */
 u32 ap_annotate_finish(struct ap_annotate *a);
 const struct ap_notes *ap_annotate_get(const struct ap_annotate *a, u32 i);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/annotate.h"
 #include "profile/hist_internal.h"
 #include "profile/unwind.h"
 
@@ -35,6 +36,9 @@ struct ap_fold {
 	struct ap_hist_opts opts;
 	struct ap_hist **hist; /* by event */
 	u32 nhist;
+	ap_fold_fn *into; /* NULL: into hist */
+	void *into_arg;
+	struct ap_annotate *notes; /* or NULL */
 	struct bucket **slot, **waiting;
 	u32 n, cap;
 	struct ap_arena arena;
@@ -139,6 +143,14 @@ static void resolve_end(struct ap_fold *f, const struct bucket *b, u64 ip,
 				       .cpumode = place->cpumode };
 }
 
+static void put(struct ap_fold *f, u32 event, const struct ap_hist_sample *hs)
+{
+	if (f->into)
+		f->into(f->into_arg, event, hs);
+	else
+		ap_hist_add(hist_of(f, event), hs);
+}
+
 static void add_branch(struct ap_fold *f, const struct bucket *b, struct ap_hist_sample *hs)
 {
 	struct ap_branch_end from, to;
@@ -154,7 +166,7 @@ static void add_branch(struct ap_fold *f, const struct bucket *b, struct ap_hist
 	hs->from = &from;
 	hs->to = &to;
 	hs->branch = b->chain[2];
-	ap_hist_add(hist_of(f, b->event), hs);
+	put(f, b->event, hs);
 }
 
 static u32 known_frames(struct ap_frame *frame, u32 n)
@@ -205,7 +217,9 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 			f->frame[hs.nframes - 1 - i] = t;
 		}
 	}
-	ap_hist_add(hist_of(f, b->event), &hs);
+	if (f->notes && !hs.hidden)
+		ap_annotate_add(f->notes, b->event, &hs.place, b->period, b->count);
+	put(f, b->event, &hs);
 }
 
 static void flush(void *arg)
@@ -335,6 +349,17 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 		key.nchain = s.nchain;
 	add(f, &key, s.chain);
 	return true;
+}
+
+void ap_fold_into(struct ap_fold *f, ap_fold_fn *fn, void *arg)
+{
+	f->into = fn;
+	f->into_arg = arg;
+}
+
+void ap_fold_annotate(struct ap_fold *f, struct ap_annotate *notes)
+{
+	f->notes = notes;
 }
 
 void ap_fold_end(struct ap_fold *f)

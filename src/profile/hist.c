@@ -27,6 +27,11 @@ void ap_hist_free(struct ap_hist *h)
 	free(h);
 }
 
+const struct ap_hist_opts *ap_hist_options(const struct ap_hist *h)
+{
+	return &h->opts;
+}
+
 bool ap_hist_has(const struct ap_hist *h, enum ap_hist_key key)
 {
 	u32 i;

@@ -184,13 +184,35 @@ u64 ap_chain_total(const struct ap_chain_node *node);
 /* Table and trees as text, as perf's --stdio prints them. */
 void ap_hist_print(const struct ap_hist *h, FILE *out);
 
+/* The same piece by piece: widths of all columns, a column's heading, a cell (unpadded at its right). */
+const struct ap_hist_opts *ap_hist_options(const struct ap_hist *h);
+void ap_hist_widths(const struct ap_hist *h, u32 *width);
+const char *ap_hist_header(const struct ap_hist *h, u32 column);
+void ap_hist_cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 column, u32 width,
+		  char *buf, size_t size);
+/* A column that is not shown: the filter leaves one of it. */
+bool ap_hist_left_out(const struct ap_hist *h, u32 column);
+/* What a column of percent shows; less than 0: it is another one. */
+double ap_hist_share(const struct ap_hist *h, const struct ap_hist_entry *e, u32 column);
+/* Whether entries are told apart by this. */
+bool ap_hist_has(const struct ap_hist *h, enum ap_hist_key key);
+/* buf, with the function's name or the address; with the weight of a branch as options want it shown */
+const char *ap_frame_name(const struct ap_frame *f, char *buf, size_t size);
+const char *ap_chain_value(const struct ap_hist *h, const struct ap_chain_node *n, u64 total,
+			   char *buf, size_t size);
+
 /* --- the way of a file's samples into tables: fold.c */
 struct ap_fold;
 struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opts);
 void ap_fold_free(struct ap_fold *f);
 /* false: the record is damaged */
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec);
-/* All samples have been told: what groups are made of is there. */
+/* Each distinct sample goes to the function in place of a table, and to notes; either may be NULL. */
+struct ap_annotate;
+typedef void ap_fold_fn(void *arg, u32 event, const struct ap_hist_sample *s);
+void ap_fold_into(struct ap_fold *f, ap_fold_fn *fn, void *arg);
+void ap_fold_annotate(struct ap_fold *f, struct ap_annotate *notes);
+/* All samples have been told, for now: what groups are made of is there. */
 void ap_fold_end(struct ap_fold *f);
 /* n events from the leader's on are one table. */
 void ap_fold_join(struct ap_fold *f, u32 leader, u32 n);

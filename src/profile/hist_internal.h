@@ -65,7 +65,6 @@ const char *ap_source_text(const struct ap_hist *h, const char *file, u32 line, 
 			   const struct ap_symbol *sym, u64 addr, char *buf, size_t size);
 /* By name, also of columns of weight; AP_COL_N: none has it. */
 enum ap_hist_key ap_key_find(const char *name, size_t len);
-bool ap_hist_has(const struct ap_hist *h, enum ap_hist_key key);
 
 /* The path frame[0..n) under root weighs more. */
 void ap_chain_add(struct ap_chains *c, struct ap_chain_node *root, const struct ap_frame *frame,

@@ -15,7 +15,7 @@ static void blanks(FILE *out, u32 n)
 	fprintf(out, "%*s", (int)n, "");
 }
 
-static const char *frame_name(const struct ap_frame *f, char *buf, size_t size)
+const char *ap_frame_name(const struct ap_frame *f, char *buf, size_t size)
 {
 	if (f->sym)
 		snprintf(buf, size, "%s%s", f->sym->name, f->sym->inlined ? " (inlined)" : "");
@@ -62,33 +62,41 @@ static void line_between(const struct pen *p, u32 depth)
 	fputc('\n', p->out);
 }
 
-static void value(const struct ap_hist *h, u64 period, u64 count, u64 total, FILE *out)
+static const char *value(const struct ap_hist *h, u64 period, u64 count, u64 total, char *buf,
+			 size_t size)
 {
 	switch (h->opts.value) {
 	case AP_VALUE_PERIOD:
-		fprintf(out, "%llu", (unsigned long long)period);
+		snprintf(buf, size, "%llu", (unsigned long long)period);
 		break;
 	case AP_VALUE_COUNT:
-		fprintf(out, "%llu", (unsigned long long)count);
+		snprintf(buf, size, "%llu", (unsigned long long)count);
 		break;
 	case AP_VALUE_PERCENT:
-		fprintf(out, "%.2f%%", percent(period, total));
+		snprintf(buf, size, "%.2f%%", percent(period, total));
 		break;
 	}
+	return buf;
+}
+
+const char *ap_chain_value(const struct ap_hist *h, const struct ap_chain_node *n, u64 total,
+			   char *buf, size_t size)
+{
+	return value(h, ap_chain_total(n), n->count + n->children_count, total, buf, size);
 }
 
 static void frame_line(const struct pen *p, const struct ap_chain_node *n, const char *text,
 		       bool first, u32 depth, u64 total)
 {
+	char weight[64];
 	u32 i;
 
 	blanks(p->out, INDENT + p->left);
 	for (i = 0; i < depth; i++) {
 		fputc(is_open(p, i) ? '|' : ' ', p->out);
 		if (first && i == depth - 1) {
-			fputs("--", p->out);
-			value(p->h, ap_chain_total(n), n->count + n->children_count, total, p->out);
-			fputs("--", p->out);
+			fprintf(p->out, "--%s--",
+				ap_chain_value(p->h, n, total, weight, sizeof(weight)));
 		} else {
 			fputs("          ", p->out);
 		}
@@ -105,7 +113,7 @@ static const struct ap_chain_node *path(const struct pen *p, const struct ap_cha
 
 	/* weight of the path is that of its first frame */
 	for (;; n = n->child) {
-		frame_line(p, head, frame_name(&n->frame, text, sizeof(text)), n == head, depth,
+		frame_line(p, head, ap_frame_name(&n->frame, text, sizeof(text)), n == head, depth,
 			   total);
 		if (n->ends)
 			return n;
@@ -160,7 +168,7 @@ void ap_chain_print(const struct ap_hist *h, const struct ap_hist_entry *e, FILE
 				}
 				blanks(out, INDENT + (wrote ? 3 : 0));
 				fprintf(out, "%s%s\n", wrote ? "" : "---",
-					frame_name(&n->frame, text, sizeof(text)));
+					ap_frame_name(&n->frame, text, sizeof(text)));
 				p.left = 3;
 				wrote = true;
 				if (++shown == h->opts.chain_limit)
@@ -201,7 +209,7 @@ static void path_frames(const struct ap_hist *h, const struct ap_chain_node *nod
 			blanks(out, INDENT + 4);
 		else if (i)
 			fputs(h->opts.separator ? h->opts.separator : ";", out);
-		fputs(frame_name(&up[i]->frame, text, sizeof(text)), out);
+		fputs(ap_frame_name(&up[i]->frame, text, sizeof(text)), out);
 		if (flat)
 			fputc('\n', out);
 	}
@@ -212,6 +220,7 @@ void ap_chain_print_paths(const struct ap_hist *h, const struct ap_hist_entry *e
 {
 	bool flat = h->opts.chain == AP_CHAIN_FLAT;
 	struct ap_chain_node **path;
+	char weight[64];
 	u32 i, n = ap_chain_paths(e->chain, ap_chain_min(h), &path);
 
 	if (h->opts.chain_limit && n > h->opts.chain_limit)
@@ -221,9 +230,11 @@ void ap_chain_print_paths(const struct ap_hist *h, const struct ap_hist_entry *e
 
 		if (flat)
 			blanks(out, INDENT - 1);
-		value(h, flat ? ap_chain_total(p) : p->hit,
-		      flat ? p->count + p->children_count : p->count, h->total, out);
-		fputc(flat ? '\n' : ' ', out);
+		fprintf(out, "%s%c",
+			value(h, flat ? ap_chain_total(p) : p->hit,
+			      flat ? p->count + p->children_count : p->count, h->total, weight,
+			      sizeof(weight)),
+			flat ? '\n' : ' ');
 		path_frames(h, p, out);
 		fputc('\n', out);
 	}
@@ -238,7 +249,7 @@ static bool is_percent(enum ap_hist_key k)
 }
 
 /* Columns that are not shown: the filter's only one. */
-static bool is_left_out(const struct ap_hist *h, u32 i)
+bool ap_hist_left_out(const struct ap_hist *h, u32 i)
 {
 	return h->opts.column[i] < AP_KEY_N && h->opts.single[h->opts.column[i]];
 }
@@ -259,7 +270,14 @@ static u64 weight(const struct ap_hist_entry *e, enum ap_hist_key k)
 	}
 }
 
-static const char *header_of(const struct ap_hist *h, u32 i)
+double ap_hist_share(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i)
+{
+	enum ap_hist_key k = h->opts.column[i];
+
+	return is_percent(k) ? percent(weight(e, k), ap_hist_total(h)) : -1;
+}
+
+const char *ap_hist_header(const struct ap_hist *h, u32 i)
 {
 	u32 k;
 
@@ -290,6 +308,12 @@ static u32 column_width(const struct ap_hist *h, u32 i)
 	return h->opts.width[i] > width ? h->opts.width[i] : width;
 }
 
+void ap_hist_widths(const struct ap_hist *h, u32 *width)
+{
+	for (u32 i = 0; i < h->opts.ncolumn; i++)
+		width[i] = column_width(h, i);
+}
+
 static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 {
 	const char *sep = h->opts.separator;
@@ -298,9 +322,9 @@ static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 
 	fputs("# ", out);
 	for (i = 0; i < h->opts.ncolumn; i++) {
-		const char *name = header_of(h, i);
+		const char *name = ap_hist_header(h, i);
 
-		if (is_left_out(h, i))
+		if (ap_hist_left_out(h, i))
 			continue;
 		if (!first)
 			fputs(sep ? sep : "  ", out);
@@ -315,7 +339,7 @@ static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 		return;
 	fputs("# ", out);
 	for (i = 0, first = true; i < h->opts.ncolumn; i++) {
-		if (is_left_out(h, i))
+		if (ap_hist_left_out(h, i))
 			continue;
 		if (!first)
 			fputs("  ", out);
@@ -338,8 +362,8 @@ static int number(const struct ap_hist *h, const struct ap_hist_entry *e, enum a
 	return snprintf(buf, size, " %*llu", width ? (int)width - 1 : 0, (unsigned long long)v);
 }
 
-static void cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i, u32 width,
-		 char *buf, size_t size)
+void ap_hist_cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i, u32 width,
+		  char *buf, size_t size)
 {
 	enum ap_hist_key k = h->opts.column[i];
 	u32 m;
@@ -368,15 +392,15 @@ static void print_entry(const struct ap_hist *h, const struct ap_hist_entry *e, 
 	char *p;
 	u32 i, last = h->opts.ncolumn;
 
-	while (last && is_left_out(h, last - 1))
+	while (last && ap_hist_left_out(h, last - 1))
 		last--;
 	for (i = 0; i < last; i++) {
-		if (is_left_out(h, i))
+		if (ap_hist_left_out(h, i))
 			continue;
 		if (!sep || !first)
 			fputs(sep ? sep : "  ", out);
 		first = false;
-		cell(h, e, i, width[i], text, sizeof(text));
+		ap_hist_cell(h, e, i, width[i], text, sizeof(text));
 		/* a separator in a name would be one column more */
 		for (p = text; sep && sep[0] && (p = strstr(p, sep)); p++)
 			*p = '.';
@@ -392,8 +416,7 @@ void ap_hist_print(const struct ap_hist *h, FILE *out)
 {
 	u32 i, width[AP_HIST_COLUMNS];
 
-	for (i = 0; i < h->opts.ncolumn; i++)
-		width[i] = column_width(h, i);
+	ap_hist_widths(h, width);
 	if (!h->opts.no_header)
 		print_header(h, width, out);
 	for (i = 0; i < h->n; i++) {

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* A set of hashes. */
+#ifndef AP_TUI_MARKS_H
+#define AP_TUI_MARKS_H
+
+#include "base/types.h"
+
+struct ap_marks {
+	u64 *slot; /* open addressing; 0: free */
+	u32 n, cap;
+};
+
+bool ap_marks_has(const struct ap_marks *m, u64 mark);
+/* Puts it in or takes it out; mark is not 0. */
+void ap_marks_set(struct ap_marks *m, u64 mark, bool on);
+void ap_marks_fini(struct ap_marks *m);
+
+#endif
