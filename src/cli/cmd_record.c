@@ -85,6 +85,7 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
 	FLAG(0, "sample-identifier", with_identifier, "sample the identifier of the event"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", "injected trouble for tests: evict,unlinked,shapes,requests,fault=N", true },
+	{ 0, "tick", AP_OPT_UINT, offsetof(struct record_opts, tick_ms), NULL, "ms", "for anyperf top: write so often, and say nothing of a file", true },
 	FLAG(0, "switch-events", with_switches, "records of context switches"),
 	{ 0, "switch-max-files", AP_OPT_UINT, offsetof(struct record_opts, switch_files), NULL, "n", "with --switch-output: keep the last n files", false },
 	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
@@ -109,11 +110,12 @@ static u64 now_ns(void)
 }
 
 /* Whether rings fill fast or slowly, what is in the file is never older than this. */
-#define TICK_NS NSEC
+#define TICK_MS 1000
 
 static void set_timer(struct record *r)
 {
-	u64 at = now_ns() + TICK_NS;
+	u64 tick_ms = r->opts->tick_ms ? r->opts->tick_ms : TICK_MS;
+	u64 at = now_ns() + tick_ms * (NSEC / 1000);
 
 	if (r->enable_at && r->enable_at < at)
 		at = r->enable_at;
@@ -305,6 +307,8 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 			"[ anyperf record: %llu samples were lost: a larger ring (-m) or fewer "
 			"samples (-F, -c) would help ]\n",
 			(unsigned long long)r->lost);
+	if (o->tick_ms)
+		return;
 	fprintf(stderr, "[ anyperf record: Captured and wrote %.3f MB %s (%llu samples) ]\n",
 		(double)r->written / 1048576, r->path ? r->path : "-",
 		(unsigned long long)r->samples);

@@ -50,6 +50,7 @@ struct record_opts {
 	u64 switch_size, switch_ns;
 	unsigned int switch_files;
 	bool quiet, verbose;
+	unsigned int tick_ms; /* rings are read so often; 0: each second */
 	/* further AP_PERF_SAMPLE_* and side-band records by their names */
 	bool with_period, with_cpu, with_identifier, with_weight, with_phys, with_data_page;
 	bool with_code_page, with_transaction, with_switches, with_namespaces;

@@ -342,15 +342,12 @@ static int finish_open(struct ap_data *d, struct ap_data **out, char *why)
 	return 0;
 }
 
-int ap_data_open(struct ap_data **out, const char *path, char *why)
+/* Takes d, whose descriptor is open. */
+static int open_stream(struct ap_data *d, struct ap_data **out, char *why)
 {
-	struct ap_data *d = new_data();
 	struct stat st;
 	int err;
 
-	if (!d)
-		return fail(why, -ENOMEM, "no memory");
-	d->s.fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
 	if (d->s.fd < 0 || fstat(d->s.fd, &st)) {
 		err = errno;
 		ap_data_close(d);
@@ -374,6 +371,32 @@ int ap_data_open(struct ap_data **out, const char *path, char *why)
 		d->s.size = d->s.end = (u64)st.st_size;
 	}
 	return finish_open(d, out, why);
+}
+
+int ap_data_open(struct ap_data **out, const char *path, char *why)
+{
+	struct ap_data *d = new_data();
+
+	if (!d)
+		return fail(why, -ENOMEM, "no memory");
+	d->s.fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+	return open_stream(d, out, why);
+}
+
+int ap_data_open_fd(struct ap_data **out, int fd, char *why)
+{
+	struct ap_data *d = new_data();
+
+	if (!d)
+		return fail(why, -ENOMEM, "no memory");
+	d->s.fd = fd;
+	return open_stream(d, out, why);
+}
+
+void ap_data_on_wait(struct ap_data *d, ap_data_wait_fn *fn, void *arg)
+{
+	d->s.wait = fn;
+	d->s.wait_arg = arg;
 }
 
 int ap_data_open_memory(struct ap_data **out, const void *bytes, size_t size, char *why)

@@ -66,6 +66,8 @@ struct ap_data_rec {
 
 struct ap_data;
 
+/* A descriptor that the reader closes. */
+AP_MUST_CHECK int ap_data_open_fd(struct ap_data **out, int fd, char *why);
 /* "-" is standard input.  0, or -errno with a line in why. */
 AP_MUST_CHECK int ap_data_open(struct ap_data **out, const char *path, char *why);
 /* The same over memory that stays: for tests and fuzzers. */
@@ -78,6 +80,12 @@ void ap_data_close(struct ap_data *d);
  * else where it stands.  1 with *rec valid until the next call; 0 at the end.
  */
 int ap_data_next(struct ap_data *d, struct ap_data_rec *rec);
+/*
+ * Called before each read(2) from a pipe: who has more to do waits in there until descriptor fd has
+ * something.  false: read no further, as if the stream ended.
+ */
+typedef bool ap_data_wait_fn(void *arg, int fd);
+void ap_data_on_wait(struct ap_data *d, ap_data_wait_fn *fn, void *arg);
 /* Deliver records as they stand in the file. */
 void ap_data_unordered(struct ap_data *d);
 /* What stopped the reader before the end, or NULL. */

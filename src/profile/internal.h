@@ -36,6 +36,8 @@ struct ap_stream {
 	char **parts; /* of a folder (data_dir.c) */
 	u32 nparts, part_at;
 	bool seekable;
+	ap_data_wait_fn *wait; /* or NULL */
+	void *wait_arg;
 	const u8 *mem;
 	u64 size; /* of the whole, ~0 where it is not known */
 	u64 pos;  /* next byte to be read */

@@ -37,6 +37,10 @@ static u64 read_some(struct ap_stream *s, int fd, u64 off, void *buf, u64 n)
 		return n;
 	}
 	while (got < n) {
+		if (!s->seekable && s->wait && !s->wait(s->wait_arg, s->fd)) {
+			s->tolerant = true;
+			break;
+		}
 		if (s->seekable)
 			r = pread(fd, (u8 *)buf + got, n - got, (off_t)(off + got));
 		else
