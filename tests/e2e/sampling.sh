@@ -8,7 +8,7 @@ cd "$tmp" || exit 1
 
 # --- what both have: execution breakpoints and side-band
 
-cases="counts contents period lost wakeups waiters signals owner refresh sigtrap overwrite forward paused
+cases="counts contents chains period lost wakeups waiters signals owner refresh sigtrap overwrite forward paused
 output inherit sideband"
 
 for case in $cases; do

@@ -117,6 +117,58 @@ static long rel(uint64_t addr)
 	return (long)(addr - (uint64_t)(uintptr_t)main);
 }
 
+__attribute__((noinline, noclone)) static void deep(long n)
+{
+	if (n)
+		deep(n - 1);
+	else
+		target(1, 2);
+	sink++;
+}
+
+static void chain_of(struct perf_event_attr *attr, const char *what)
+{
+	uint64_t buf[512];
+	struct ring r;
+
+	map_or_die(&r, open_or_die(attr), 8, RW);
+	deep(300);
+	while (sample_next(&r, buf, sizeof(buf))) {
+		uint64_t nr = buf[2], same = 0;
+
+		for (uint64_t i = 4; i < nr; i++)
+			same += buf[3 + i] == buf[3 + 3];
+		printf("%s: chain of %lu", what, (unsigned long)nr);
+		if (nr)
+			printf(" user %d callee %d", buf[3] == PERF_CONTEXT_USER,
+			       buf[4] == (uint64_t)(uintptr_t)target);
+		printf(" %lu times\n", (unsigned long)same);
+	}
+	sample_unmap(&r);
+}
+
+/* Cut at a depth that was asked for, or at the system's; without what is not wanted. */
+static void chains(void)
+{
+	static const unsigned short depths[] = { 0, 1, 2, 30, 127 };
+	struct perf_event_attr attr = attr_of(target, 1);
+	char what[32];
+
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		attr.sample_max_stack = depths[i];
+		snprintf(what, sizeof(what), "depth %u", depths[i]);
+		chain_of(&attr, what);
+	}
+	attr.sample_max_stack = 9;
+	attr.exclude_callchain_kernel = 1;
+	chain_of(&attr, "of the user");
+	attr.exclude_callchain_user = 1;
+	chain_of(&attr, "of nobody");
+	attr.exclude_callchain_kernel = 0;
+	chain_of(&attr, "of the kernel");
+}
+
 static void contents(void)
 {
 	struct perf_event_attr attr = attr_of(target, 5);
@@ -688,11 +740,22 @@ static void sideband(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = { { "counts", counts },    { "contents", contents },   { "period", with_period },
-	      { "lost", lost },	       { "wakeups", all_wakeups }, { "waiters", waiters },
-	      { "signals", signals },  { "owner", owners },	   { "refresh", refreshes },
-	      { "sigtrap", sigtrap },  { "overwrite", overwrite }, { "forward", overwrite_forward },
-	      { "paused", paused },    { "output", set_output },   { "inherit", inherit },
+} cases[] = { { "counts", counts },
+	      { "contents", contents },
+	      { "chains", chains },
+	      { "period", with_period },
+	      { "lost", lost },
+	      { "wakeups", all_wakeups },
+	      { "waiters", waiters },
+	      { "signals", signals },
+	      { "owner", owners },
+	      { "refresh", refreshes },
+	      { "sigtrap", sigtrap },
+	      { "overwrite", overwrite },
+	      { "forward", overwrite_forward },
+	      { "paused", paused },
+	      { "output", set_output },
+	      { "inherit", inherit },
 	      { "sideband", sideband } };
 
 int main(int argc, char **argv)
