@@ -339,8 +339,10 @@ static void count_data(struct ap_mem *m, unsigned result, unsigned write)
 	if (level == AP_MEM_L1)
 		return;
 	count[AP_MODEL_L1D_LOAD_MISS + write]++;
-	if (write)
+	if (write) {
+		count[AP_MODEL_STORE_LLC_MISS] += level >= AP_MEM_NODE;
 		return;
+	}
 	if (result & AP_MEM_HITM)
 		count[AP_MODEL_HITM_LOAD]++;
 	if (level == AP_MEM_L2) {
@@ -388,7 +390,7 @@ unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
 		for (u64 line = first; line <= last; line += m->machine.line)
 			result = ap_mem_worse(result, code_line(m, line));
 	m->count[AP_MODEL_L1I_LOAD]++;
-	if (AP_MEM_LEVEL(result) != AP_MEM_L1)
-		m->count[AP_MODEL_L1I_LOAD_MISS]++;
+	m->count[AP_MODEL_L1I_LOAD_MISS] += AP_MEM_LEVEL(result) > AP_MEM_L1;
+	m->count[AP_MODEL_CODE_LLC_MISS] += AP_MEM_LEVEL(result) >= AP_MEM_NODE;
 	return result | cycles_of(m, result, m->l1i.latency, second->latency, steps) << 12;
 }

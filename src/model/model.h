@@ -37,6 +37,9 @@ enum ap_model_count {
 	AP_MODEL_LOAD_L2_MISS,
 	AP_MODEL_LOAD_LLC_HIT,
 	AP_MODEL_LOAD_LLC_MISS,
+	/* stores and fetches that memory answered: references, as cachegrind counts them */
+	AP_MODEL_STORE_LLC_MISS,
+	AP_MODEL_CODE_LLC_MISS,
 	/* lines moved by L1D */
 	AP_MODEL_L1D_FILL,
 	AP_MODEL_L1D_WRITEBACK,

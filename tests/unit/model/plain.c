@@ -562,6 +562,8 @@ unsigned plain_data(struct plain *p, uint64_t address, unsigned size, bool write
 	level = result & 7;
 	if (level > AP_MEM_L1)
 		p->count[write ? AP_MODEL_L1D_STORE_MISS : AP_MODEL_L1D_LOAD_MISS]++;
+	if (write && level >= AP_MEM_NODE)
+		p->count[AP_MODEL_STORE_LLC_MISS]++;
 	if (!write && level == AP_MEM_L2)
 		p->count[AP_MODEL_LOAD_L2_HIT]++;
 	if (!write && level > AP_MEM_L2) {
@@ -586,6 +588,8 @@ unsigned plain_fetch(struct plain *p, uint64_t address, unsigned size)
 	p->count[AP_MODEL_L1I_LOAD]++;
 	if ((result & 7) > AP_MEM_L1)
 		p->count[AP_MODEL_L1I_LOAD_MISS]++;
+	if ((result & 7) >= AP_MEM_NODE)
+		p->count[AP_MODEL_CODE_LLC_MISS]++;
 	return result;
 }
 
