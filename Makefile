@@ -126,6 +126,7 @@ asan ubsan: deps-unit
 tsan: deps-unit
 	$(STAGE) VARIANT=$@ unit T=unit/sampling
 	$(STAGE) VARIANT=$@ unit T=service/request_test
+	$(STAGE) VARIANT=$@ unit T=model/coherence
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
 
 # --- fuzzers: tests/fuzz/NAME.c with corpus/NAME; FUZZ_TIME seconds each, crashes stay in the build folder

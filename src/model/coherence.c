@@ -174,6 +174,7 @@ void ap_mem_poll(struct ap_mem *m)
 		line = ap_mem_inner(m, name & m->line_mask);
 		if (name & AP_LINE_OWN) {
 			share_in(&m->l1d, m->recent, line);
+			share_in(&m->l1i, m->code_recent, line);
 			share_in(&m->l2, NULL, line);
 		} else if (ap_mem_drop(m, line)) {
 			m->count[AP_MODEL_INVALIDATED]++;

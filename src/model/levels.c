@@ -11,7 +11,7 @@ static u32 *llc_lock(struct ap_mem *m, u32 set)
 {
 	u32 *lock = &m->shared->llc_lock[set % AP_STRIPES];
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, m->core);
 	return lock;
 }
 
@@ -104,6 +104,8 @@ static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u
 	*state = dir & AP_DIR_SHARE ? 0 : AP_LINE_OWN;
 	m->count[AP_MODEL_LLC_LOAD + kind]++;
 	hit = llc_look(m, name, kind, dir, state);
+	if (m->tracked && *state & AP_LINE_DIRTY)
+		ap_dir_modify(m->shared, m->core, name);
 	if (dir & AP_DIR_HITM) {
 		m->count[AP_MODEL_HITM]++;
 		return AP_MEM_SNOOP | AP_MEM_HITM | AP_MEM_HIT_OTHER;
@@ -221,10 +223,13 @@ static unsigned l2_hit(struct ap_mem *m, u64 line, u32 set, int way, enum ap_mem
 	unsigned result = AP_MEM_L2;
 	bool first = *tag & AP_LINE_AHEAD && kind != AP_MEM_AHEAD;
 
-	if (kind == AP_MEM_STORE && !(*tag & AP_LINE_OWN))
-		result |= ap_mem_upgrade(m, line);
-	if (kind == AP_MEM_STORE)
+	if (kind == AP_MEM_STORE) {
+		if (!(*tag & AP_LINE_OWN))
+			result |= ap_mem_upgrade(m, line);
+		else if (m->tracked && !(*tag & AP_LINE_DIRTY))
+			ap_dir_modify(m->shared, m->core, ap_mem_outer(m, line));
 		*tag |= AP_LINE_OWN;
+	}
 	if (first)
 		*tag &= ~(u64)AP_LINE_AHEAD;
 	*state = *tag & AP_LINE_OWN;

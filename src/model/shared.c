@@ -7,19 +7,30 @@
 #include "base/mem.h"
 #include "model/cache.h"
 
-#define LOCK_TURNS 100000
+/* Longer than a holder is off its CPU, as a rule. */
+#define LOCK_TURNS (1U << 23)
 
-void ap_model_lock(u32 *lock)
+static bool take(u32 *lock, u32 owner)
 {
+	u32 free = 0;
+
+	return __atomic_compare_exchange_n(lock, &free, owner, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+void ap_model_lock(u32 *lock, unsigned core)
+{
+	u32 owner = AP_LOCK_OF(core);
+
 	for (unsigned turns = 0; turns < LOCK_TURNS; turns++) {
-		if (!__atomic_load_n(lock, __ATOMIC_RELAXED) &&
-		    !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+		if (!__atomic_load_n(lock, __ATOMIC_RELAXED) && take(lock, owner))
 			return;
 #if defined(__x86_64__) || defined(__i386__)
 		__builtin_ia32_pause();
 #endif
 	}
-	/* its holder was killed, or sleeps: what this can spoil is one set's state */
+	/* what this can spoil is one set's state */
+	__atomic_store_n(lock, owner, __ATOMIC_RELAXED);
 }
 
 void ap_model_unlock(u32 *lock)
@@ -66,7 +77,7 @@ unsigned ap_shared_join(struct ap_shared *s)
 {
 	unsigned core = AP_NO_CORE;
 
-	ap_model_lock(&s->joined_lock);
+	ap_model_lock(&s->joined_lock, AP_NO_CORE);
 	if (~s->joined) {
 		core = __builtin_ctzll(~s->joined);
 		s->joined |= 1ULL << core;
@@ -78,11 +89,12 @@ unsigned ap_shared_join(struct ap_shared *s)
 
 /* --- boxes */
 
-static void box_post(struct ap_shared *s, unsigned core, u64 what)
+/* from: who posts */
+static void box_post(struct ap_shared *s, unsigned from, unsigned core, u64 what)
 {
 	struct ap_box *b = &s->box[core];
 
-	ap_model_lock(&b->lock);
+	ap_model_lock(&b->lock, from);
 	if (b->head - b->tail >= AP_BOX_LINES) {
 		__atomic_store_n(&b->overflow, 1, __ATOMIC_RELAXED);
 	} else {
@@ -92,10 +104,10 @@ static void box_post(struct ap_shared *s, unsigned core, u64 what)
 	ap_model_unlock(&b->lock);
 }
 
-static void post_all(struct ap_shared *s, u64 cores, u64 what)
+static void post_all(struct ap_shared *s, unsigned from, u64 cores, u64 what)
 {
 	for (; cores; cores &= cores - 1)
-		box_post(s, __builtin_ctzll(cores), what);
+		box_post(s, from, __builtin_ctzll(cores), what);
 }
 
 bool ap_box_take(struct ap_shared *s, unsigned core, u64 *line, bool *overflow)
@@ -103,7 +115,7 @@ bool ap_box_take(struct ap_shared *s, unsigned core, u64 *line, bool *overflow)
 	struct ap_box *b = &s->box[core];
 	bool some = false;
 
-	ap_model_lock(&b->lock);
+	ap_model_lock(&b->lock, core);
 	*overflow = b->overflow;
 	if (b->overflow) {
 		b->tail = b->head;
@@ -136,7 +148,8 @@ static struct ap_dir_entry *dir_find(struct ap_dir_entry *set, u64 line)
 }
 
 /* One for a new line: a full set drops its oldest, whose holders lose it, as snoop filters do. */
-static struct ap_dir_entry *dir_new(struct ap_shared *s, struct ap_dir_entry *set, u64 line)
+static struct ap_dir_entry *dir_new(struct ap_shared *s, unsigned core, struct ap_dir_entry *set,
+				    u64 line)
 {
 	struct ap_dir_entry *e = NULL;
 
@@ -144,7 +157,7 @@ static struct ap_dir_entry *dir_new(struct ap_shared *s, struct ap_dir_entry *se
 		if (!set[i].key)
 			e = &set[i];
 	if (!e) {
-		post_all(s, set[0].holders, set[0].key & ~(u64)AP_LINE_FLAGS);
+		post_all(s, core, set[0].holders, set[0].key & ~(u64)AP_LINE_FLAGS);
 		for (unsigned i = 0; i + 1 < AP_DIR_WAYS; i++)
 			set[i] = set[i + 1];
 		e = &set[AP_DIR_WAYS - 1];
@@ -161,10 +174,10 @@ unsigned ap_dir_request(struct ap_shared *s, unsigned core, u64 line, bool store
 	u64 me = 1ULL << core, others;
 	unsigned result = 0;
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (!e)
-		e = dir_new(s, set, line);
+		e = dir_new(s, core, set, line);
 	others = e->holders & ~me;
 	if (others) {
 		result = AP_DIR_OTHER;
@@ -172,7 +185,7 @@ unsigned ap_dir_request(struct ap_shared *s, unsigned core, u64 line, bool store
 			result |= AP_DIR_HITM;
 		/* of several holders none owns it: nobody has to be told of one more */
 		if (store || !(others & (others - 1)))
-			post_all(s, others, line | (store ? 0 : AP_LINE_OWN));
+			post_all(s, core, others, line | (store ? 0 : AP_LINE_OWN));
 	}
 	if (store) {
 		e->holders = me;
@@ -193,10 +206,10 @@ void ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty)
 	u32 *lock;
 	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (!e)
-		e = dir_new(s, set, line);
+		e = dir_new(s, core, set, line);
 	e->holders |= 1ULL << core;
 	if (dirty && e->holders == 1ULL << core)
 		e->key |= AP_LINE_DIRTY;
@@ -208,7 +221,7 @@ void ap_dir_modify(struct ap_shared *s, unsigned core, u64 line)
 	u32 *lock;
 	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (e && e->holders == 1ULL << core)
 		e->key |= AP_LINE_DIRTY;
@@ -220,7 +233,7 @@ void ap_dir_leave(struct ap_shared *s, unsigned core, u64 line, bool held)
 	u32 *lock;
 	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (e && e->holders & 1ULL << core) {
 		if (e->holders == 1ULL << core)
@@ -239,11 +252,11 @@ bool ap_dir_purge(struct ap_shared *s, unsigned core, u64 line)
 	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
 	bool dirty = false;
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (e) {
 		dirty = e->key & AP_LINE_DIRTY;
-		post_all(s, e->holders & ~(1ULL << core), line);
+		post_all(s, core, e->holders & ~(1ULL << core), line);
 		*e = (struct ap_dir_entry){ 0 };
 	}
 	ap_model_unlock(lock);
@@ -256,7 +269,7 @@ u64 ap_dir_state(struct ap_shared *s, unsigned core, u64 line)
 	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
 	u64 state = 0;
 
-	ap_model_lock(lock);
+	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (e && e->holders & 1ULL << core) {
 		state = AP_LINE_VALID;
@@ -265,6 +278,24 @@ u64 ap_dir_state(struct ap_shared *s, unsigned core, u64 line)
 	}
 	ap_model_unlock(lock);
 	return state;
+}
+
+static void free_lock(u32 *lock, unsigned core)
+{
+	u32 owner = AP_LOCK_OF(core);
+
+	__atomic_compare_exchange_n(lock, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* Those that it died with. */
+static void free_locks(struct ap_shared *s, unsigned core)
+{
+	for (unsigned i = 0; i < AP_STRIPES; i++) {
+		free_lock(&s->llc_lock[i], core);
+		free_lock(&s->dir_lock[i], core);
+	}
+	for (unsigned i = 0; i < AP_CORES; i++)
+		free_lock(&s->box[i].lock, core);
 }
 
 /* Without its own help: each entry is looked at. */
@@ -277,20 +308,21 @@ void ap_shared_leave(struct ap_shared *s, unsigned core)
 
 	if (core >= AP_CORES || !(s->joined & me))
 		return;
+	free_locks(s, core);
 	for (size_t n = (size_t)s->dir_sets * AP_DIR_WAYS; n--; e++) {
 		if (!(e->holders & me))
 			continue;
 		lock = &s->dir_lock[((size_t)s->dir_sets - 1 - n / AP_DIR_WAYS) % AP_STRIPES];
-		ap_model_lock(lock);
+		ap_model_lock(lock, AP_NO_CORE);
 		e->holders &= ~me;
 		e->key &= e->holders ? ~(u64)AP_LINE_DIRTY : 0;
 		ap_model_unlock(lock);
 	}
-	ap_model_lock(&b->lock);
+	ap_model_lock(&b->lock, AP_NO_CORE);
 	b->tail = b->head;
 	__atomic_store_n(&b->overflow, 0, __ATOMIC_RELAXED);
 	ap_model_unlock(&b->lock);
-	ap_model_lock(&s->joined_lock);
+	ap_model_lock(&s->joined_lock, AP_NO_CORE);
 	s->joined &= ~me;
 	__atomic_store_n(&s->joined_n, s->joined_n - 1, __ATOMIC_RELAXED);
 	ap_model_unlock(&s->joined_lock);

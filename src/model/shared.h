@@ -37,8 +37,12 @@ struct ap_shared {
 	struct ap_box box[AP_CORES];
 };
 
-/* A lock that a killed holder cannot keep: after many turns it is taken all the same. */
-void ap_model_lock(u32 *lock);
+/*
+ * A lock says whose it is, so that ap_shared_leave() frees those of the dead; should nobody call
+ * that, the lock is taken after many turns all the same.
+ */
+#define AP_LOCK_OF(core) ((core) + 1U)
+void ap_model_lock(u32 *lock, unsigned core);
 void ap_model_unlock(u32 *lock);
 
 /* A number for a new core, or AP_NO_CORE when all are taken. */
