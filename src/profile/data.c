@@ -342,8 +342,8 @@ static int finish_open(struct ap_data *d, struct ap_data **out, char *why)
 	return 0;
 }
 
-/* Takes d, whose descriptor is open. */
-static int open_stream(struct ap_data *d, struct ap_data **out, char *why)
+/* Takes d, whose descriptor is open; path NULL: it has no name that is known. */
+static int open_stream(struct ap_data *d, const char *path, struct ap_data **out, char *why)
 {
 	struct stat st;
 	int err;
@@ -354,7 +354,7 @@ static int open_stream(struct ap_data *d, struct ap_data **out, char *why)
 		return fail(why, -err, strerror(err));
 	}
 	if (S_ISDIR(st.st_mode)) {
-		err = ap_data_open_dir(&d->s, path);
+		err = path ? ap_data_open_dir(&d->s, path) : -EISDIR;
 		if (err) {
 			ap_data_close(d);
 			snprintf(why, AP_DATA_WHY,
@@ -380,7 +380,7 @@ int ap_data_open(struct ap_data **out, const char *path, char *why)
 	if (!d)
 		return fail(why, -ENOMEM, "no memory");
 	d->s.fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
-	return open_stream(d, out, why);
+	return open_stream(d, path, out, why);
 }
 
 int ap_data_open_fd(struct ap_data **out, int fd, char *why)
@@ -390,7 +390,7 @@ int ap_data_open_fd(struct ap_data **out, int fd, char *why)
 	if (!d)
 		return fail(why, -ENOMEM, "no memory");
 	d->s.fd = fd;
-	return open_stream(d, out, why);
+	return open_stream(d, NULL, out, why);
 }
 
 void ap_data_on_wait(struct ap_data *d, ap_data_wait_fn *fn, void *arg)
