@@ -63,7 +63,7 @@ static inline enum ap_cpu ap_cpu_of(const struct ap_cpuid *leaf0, u32 signature)
  * cycles, instructions, reference cycles, last level cache references and misses, branches, branch
  * misses.  tests/unit/pmu holds it to the table of events.
  */
-#define AP_CPUID_A_MISSING 0x5dU
+#define AP_CPUID_A_MISSING 0U
 #define AP_CPUID_A_EVENTS  7U
 #define AP_CPUID_PMC_WIDTH 48U
 #define AP_CPUID_PMC_MAX   64U /* said where there are as many as anybody asks for */

@@ -31,15 +31,67 @@ enum ap_kind {
 	AP_KIND_FP_512_DOUBLE,
 	AP_KIND_FP_512_SINGLE,
 	AP_KIND_MEM, /* instructions that read or write memory: each once */
-	AP_KIND_N = 32
+	/* Modelled (docs/design/feed.md), from here on. */
+	AP_KIND_CYCLES,
+	AP_KIND_STALL_FRONT, /* cycles in which the front end had nothing to give */
+	AP_KIND_STALL_BACK,  /* cycles in which the back end took nothing */
+	AP_KIND_REF_CYCLES,
+	AP_KIND_BUS_CYCLES,
+	AP_KIND_L1D_LOAD_MISS,
+	AP_KIND_L1D_STORE_MISS,
+	AP_KIND_L1D_PREFETCH,
+	AP_KIND_L1D_PREFETCH_MISS,
+	AP_KIND_L1I_LOAD,
+	AP_KIND_L1I_LOAD_MISS,
+	AP_KIND_L2_LOAD, /* requests to a level, then the misses of each kind */
+	AP_KIND_L2_STORE,
+	AP_KIND_L2_CODE,
+	AP_KIND_L2_PREFETCH,
+	AP_KIND_L2_LOAD_MISS,
+	AP_KIND_L2_STORE_MISS,
+	AP_KIND_L2_CODE_MISS,
+	AP_KIND_L2_PREFETCH_MISS,
+	AP_KIND_LLC_LOAD,
+	AP_KIND_LLC_STORE,
+	AP_KIND_LLC_CODE,
+	AP_KIND_LLC_PREFETCH,
+	AP_KIND_LLC_LOAD_MISS,
+	AP_KIND_LLC_STORE_MISS,
+	AP_KIND_LLC_CODE_MISS,
+	AP_KIND_LLC_PREFETCH_MISS,
+	AP_KIND_DTLB_LOAD_MISS,
+	AP_KIND_DTLB_STORE_MISS,
+	AP_KIND_ITLB_MISS,
+	AP_KIND_DTLB_LOAD_WALK,
+	AP_KIND_DTLB_STORE_WALK,
+	AP_KIND_ITLB_WALK,
+	AP_KIND_COND_MISS, /* branches mispredicted, by kind */
+	AP_KIND_INDIRECT_MISS,
+	AP_KIND_RETURN_MISS,
+	AP_KIND_BTB_MISS,
+	AP_KIND_SPLIT_LOAD,
+	AP_KIND_SPLIT_STORE,
+	AP_KIND_HITM_LOAD,
+	AP_KIND_LOAD_L2_HIT, /* loads by who answered */
+	AP_KIND_LOAD_LLC_HIT,
+	AP_KIND_LOAD_LLC_MISS,
+	AP_KIND_N = 64
 };
+_Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 
 #define AP_KIND_BIT(k) (1ULL << (k))
 /* Counted by every session that counts at all; the others are switched on by who needs them. */
 #define AP_KINDS_BASE 0x1ffULL
 #define AP_KINDS_FP                                                                                \
 	((AP_KIND_BIT(AP_KIND_FP_512_SINGLE) << 1) - AP_KIND_BIT(AP_KIND_FP_SCALAR_DOUBLE))
+/* From one kind up to another. */
+#define AP_KINDS_TO(from, to) ((AP_KIND_BIT(to) << 1) - AP_KIND_BIT(from))
+/* What is modelled; of it what needs the accesses to data, the code that is fetched, the branches. */
+#define AP_KINDS_MODEL	  AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_LOAD_LLC_MISS)
+#define AP_KINDS_CYCLES	  AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_BUS_CYCLES)
+#define AP_KINDS_BRANCHES AP_KINDS_TO(AP_KIND_COND_MISS, AP_KIND_BTB_MISS)
 /* All that an engine can count. */
-#define AP_KINDS_ALL (((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) & ~AP_KIND_BIT(AP_KIND_SPARE))
+#define AP_KINDS_ALL                                                                               \
+	((((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) & ~AP_KIND_BIT(AP_KIND_SPARE)) | AP_KINDS_MODEL)
 
 #endif

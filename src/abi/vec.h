@@ -73,10 +73,22 @@ static inline u64 ap_vec_group_kinds(u32 group)
 	return kinds & ~AP_KIND_BIT(AP_KIND_SPARE);
 }
 
+/*
+ * Of the models: branch prediction alone, or all of it, as caches are shared by what is fetched and
+ * accessed, and cycles come of everything.
+ */
+static inline u64 ap_model_kinds_with(u64 kinds)
+{
+	if (!(kinds & AP_KINDS_MODEL))
+		return 0;
+	return kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES ? AP_KINDS_MODEL : AP_KINDS_BRANCHES;
+}
+
 /* What code that is asked to count these kinds counts: whole groups, and the base ones always. */
 static inline u64 ap_kinds_with(u64 kinds)
 {
-	u64 all = AP_KINDS_BASE | (kinds & AP_KIND_BIT(AP_KIND_REP_ITER));
+	u64 all = AP_KINDS_BASE | (kinds & AP_KIND_BIT(AP_KIND_REP_ITER)) |
+		  ap_model_kinds_with(kinds);
 
 	for (u32 group = AP_VEC_BASE + 1; group < AP_VEC_GROUPS; group++)
 		if (kinds & ap_vec_group_kinds(group))

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -138,6 +139,7 @@ bool ap_cache_has_older(u32 epoch)
 
 static void release(void)
 {
+	ap_feed_forget();
 	ap_units_release();
 	ap_heap_reset();
 }
@@ -255,10 +257,12 @@ static bool is_to_evict(void)
 	return (ap_proc.stress & AP_STRESS_EVICT) && ap_self()->delivered % 4 == 0;
 }
 
-/* With checks an instruction takes four times the room. */
+/* With checks an instruction takes four times the room, with records twice. */
 static u32 max_insns(void)
 {
-	return ap_proc.data ? AP_BLOCK_INSNS / 4 : AP_BLOCK_INSNS;
+	if (ap_proc.data)
+		return AP_BLOCK_INSNS / 4;
+	return ap_feed_is_on() ? AP_BLOCK_INSNS / 2 : AP_BLOCK_INSNS;
 }
 
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl)

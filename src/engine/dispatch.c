@@ -5,6 +5,7 @@
  */
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -228,6 +229,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lanes_begin(t);
 		run(t, by_ibl);
 	}
+	if (ap_feed_is_on() && ap_feed_lacks(t) && !ap_feed_begin(t))
+		no_memory(t);
 	if (ap_unlikely(t->nlanes) && !ap_lanes_near(t))
 		ap_branches_forget(t);
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
@@ -353,6 +356,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_pmc_cpuid(t, l->target);
 		run(t, false);
 	case AP_SPECIAL_RDPMC:
+		ap_feed_look(t);
 		ap_pmc_read(t, l->target);
 		run(t, false);
 	default:
@@ -438,6 +442,8 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 		ap_native_park(t);
 	}
 	drop_alone(t);
+	if (ap_feed_is_on() && ap_feed_lacks(t) && !ap_feed_begin(t))
+		no_memory(t);
 	b = ap_cache_one_shot(t->regs.rip);
 	if (!b)
 		no_memory(t);

@@ -100,7 +100,7 @@ u64 ap_direct_kinds(struct ap_thread *t)
 	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
 		if (counts[id])
 			ap_shape_add(ap_proc.shapes[id], counts[id], sums);
-	for (u32 k = 0; k < AP_RAW_N; k++)
+	for (u32 k = 0; k < AP_ARRAY_SIZE(t->direct_sums); k++)
 		if (fresh & AP_KIND_BIT(k))
 			t->direct_sums[k] = sums[k];
 	t->direct_known = direct;

@@ -24,6 +24,8 @@
 #define AP_T_REP_RCX   0xe0
 #define AP_T_PMC       0xe8
 #define AP_T_IN_CALL   0x1e8
+#define AP_T_FEED_POS  0x1f0
+#define AP_T_FEED_SPILL 0x1f8
 #define AP_T_IN_CODE   (4096 + 16)
 
 #endif

@@ -74,7 +74,8 @@ static void remember(struct ap_thread *t, u32 counter, const struct ap_service_p
 	u32 kind = (u32)__builtin_ctzll(pmc->kinds);
 	u64 cell = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra) + kind * 8ULL;
 
-	if (pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL)
+	/* models have to read what is in the log first */
+	if (pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL || kind >= AP_KIND_CYCLES)
 		return;
 	if (!(direct & pmc->kinds)) {
 		if (++t->pmc_reads >= READS_MANY)

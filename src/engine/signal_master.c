@@ -8,6 +8,7 @@
  * and so takes no lock and calls nothing that is not async-safe.  What it does to the thread it does
  * by editing the kernel's frame.
  */
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -488,6 +489,14 @@ static void prompted(struct ap_thread *t, const struct ap_siginfo *info, struct 
 	uc->mc.greg[AP_GREG_EFL] |= AP_EFL_TF;
 }
 
+/* The log of what the models are fed: the thread goes on in it. */
+static bool is_full_log(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
+			struct ap_ucontext *uc)
+{
+	return ap_unlikely(t->feed) && sig == AP_SIGSEGV && is_fault(sig, info) &&
+	       ap_cache_contains(pc_of(uc)) && ap_feed_fault(t, info->addr, &uc->mc);
+}
+
 void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 {
 	struct ap_thread *t = ap_self();
@@ -495,7 +504,7 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	/* The kernel leaves AC as the program has it; our accesses may be unaligned. */
 	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
-	if (ap_unlikely(ap_sig_change_mask(sig, uc)))
+	if (ap_unlikely(ap_sig_change_mask(sig, uc)) || is_full_log(t, sig, info, uc))
 		return;
 	if (ap_unlikely(ap_sig_is_nudge(sig, info))) {
 		nudged(t, uc);

@@ -10,6 +10,7 @@
  */
 #include "abi/service.h"
 #include "base/mem.h"
+#include "engine/feed.h"
 #include "engine/task.h"
 
 #define MORE_MAX    15
@@ -190,6 +191,8 @@ void ap_thread_fini_slot(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
 
+	ap_feed_read(t);
+	ap_feed_end(t);
 	if (slot->state == AP_SLOT_LIVE)
 		sum_up(t);
 	if (slot->state == AP_SLOT_FINAL)

@@ -31,6 +31,8 @@ _Static_assert(offsetof(struct ap_thread, rep_rcx) == AP_T_REP_RCX, "mangle.c");
 _Static_assert(offsetof(struct ap_thread, pmc) == AP_T_PMC, "mangle.c");
 _Static_assert(sizeof(struct ap_pmc) == 32, "mangle.c");
 _Static_assert(offsetof(struct ap_thread, in_call) == AP_T_IN_CALL, "gate.S");
+_Static_assert(offsetof(struct ap_thread, feed_pos) == AP_T_FEED_POS, "feed_emit.c");
+_Static_assert(offsetof(struct ap_thread, feed_spill) == AP_T_FEED_SPILL, "feed_emit.c");
 _Static_assert(AP_T_SLOT_OFF + offsetof(struct ap_slot, in_code) == AP_T_IN_CODE, "gate.S");
 _Static_assert(offsetof(struct ap_boot, gs_base) - offsetof(struct ap_boot, regs) ==
 		       offsetof(struct ap_thread, app_gs_base) - offsetof(struct ap_thread, regs),

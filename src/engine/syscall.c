@@ -8,6 +8,7 @@
  * after a signal has retired, one that a signal came before has not.
  */
 #include "base/mem.h"
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -246,6 +247,7 @@ static s64 execute(struct ap_thread *t, u64 pc)
 
 void ap_syscall(struct ap_thread *t, u64 pc)
 {
+	ap_feed_look(t); /* whoever reads counts does it in or after a call */
 	(void)execute(t, pc);
 }
 

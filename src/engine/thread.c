@@ -13,6 +13,7 @@
  * Everything here but ap_thread_set_gs and ap_thread_init_kernel needs the process lock.
  */
 #include "base/mem.h"
+#include "engine/feed.h"
 #include "engine/task.h"
 
 #define ARCH_SET_GS	0x1001
@@ -224,6 +225,7 @@ int ap_thread_fork_child(struct ap_thread *t)
 
 	if (ret)
 		return ret;
+	ap_feed_fork_child(t);
 	for (u32 i = 0; i < nchunks; i++) {
 		char *start = chunks[i].start, *end = start + chunks[i].areas * AP_T_AREA_SIZE;
 

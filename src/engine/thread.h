@@ -51,6 +51,7 @@ struct ap_altstack {
 
 struct ap_sigaction;
 struct ap_block;
+struct ap_thread_feed;
 
 /* data.c: an instruction on its way, and what it touches of what is watched. */
 struct ap_data_note {
@@ -104,6 +105,8 @@ struct ap_thread {
 
 	struct ap_pmc pmc[AP_PMCS]; /* 0xe8 */
 	u32 in_call;		    /* 0x1e8: the kernel has it, in a call of the program's */
+	u64 feed_pos;		    /* 0x1f0: where its next record goes; feed.c */
+	u64 feed_spill;		    /* 0x1f8 */
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */
@@ -163,13 +166,15 @@ struct ap_thread {
 	u32 nprompts;	 /* prompt.c: noted and not taken yet */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
 
+	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
+
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
 	u64 watch_pc;
 	struct ap_data_note data;
 	struct ap_block *alone; /* entered for one run, to be taken back then; else NULL */
 
 	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
-	u64 direct_sums[AP_RAW_N]; /* kinds.c; they do not change any more */
+	u64 direct_sums[AP_KIND_CYCLES]; /* kinds.c; they do not change any more */
 	u32 pmc_reads;		   /* by the dispatcher */
 
 	struct ap_fault fault; /* of the engine */

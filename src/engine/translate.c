@@ -15,6 +15,7 @@
 #include "engine/data.h"
 #include "engine/emit.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/sb.h"
@@ -26,8 +27,8 @@ struct side {
 	struct ap_vec vec;
 };
 
-/* An instruction has up to three, a counter the most where it is many. */
-#define RECS_MAX (3 * AP_BLOCK_INSNS + 16)
+/* An instruction has up to five, a counter the most where it is many. */
+#define RECS_MAX (5 * AP_BLOCK_INSNS + 16)
 
 /* Where budgets are used up, and what has to be done before the exit's stub. */
 struct out {
@@ -57,6 +58,7 @@ static struct {
 	bool count;	 /* at all */
 	bool count_more; /* other groups than the base */
 	bool count_reps; /* iterations */
+	bool feed;	 /* the models are fed */
 	bool lanes;	 /* code takes budgets down, */
 	bool tests;	 /* and exits that lead to other blocks look whether they are used up */
 	struct out outs[AP_BLOCK_JCC + 4];
@@ -226,6 +228,46 @@ static u8 *emit_jrcxz(const struct ap_sb_insn *in)
 	}
 }
 
+/* --- feeding the models: flags-free, and nothing of the program's that could fault */
+
+/* A piece ends: what is missing of its record, and its number. */
+static void emit_feed_exit(u8 last, const struct ap_sb_insn *in, u64 next)
+{
+	const u8 *from = tr.e.p;
+
+	ap_feed_emit_exit(&tr.e, ap_feed_plan_close(last, in, next));
+	record(AP_REC_CHECK, 0, from);
+}
+
+/* Before an instruction: what it replaces.  A guess ends the piece, and begins another where it leads. */
+static void emit_feed(const struct ap_sb_insn *in)
+{
+	struct ap_feed_group group;
+	const u8 *from = tr.e.p;
+
+	if (ap_likely(!tr.feed))
+		return;
+	if (ap_feed_plan_is_full())
+		emit_feed_exit(AP_FEED_NOTHING, NULL, in->pc);
+	from = tr.e.p;
+	if (ap_feed_plan_before(in, &group)) {
+		ap_feed_emit_store(&tr.e, &group);
+		record(AP_REC_CHECK, 0, from);
+	}
+	if (in->guard)
+		emit_feed_exit(ap_feed_last(in), in, in->next);
+}
+
+/* At the end; in: the transfer there, or NULL. */
+static void emit_feed_final(const struct ap_sb *sb, const struct ap_sb_insn *in)
+{
+	if (ap_likely(!tr.feed) || !sb->n)
+		return;
+	if (in)
+		emit_feed(in);
+	emit_feed_exit(in ? ap_feed_last(in) : AP_FEED_NOTHING, in, 0);
+}
+
 static void emit_side(struct ap_sb_insn *in)
 {
 	struct side *s = &tr.sides[tr.nsides++];
@@ -268,6 +310,8 @@ static void emit_insn(struct ap_sb_insn *in)
 {
 	const u8 *from = tr.e.p;
 
+	if (tr.feed && in->side)
+		ap_feed_plan_side(in);
 	if (in->pmc)
 		emit_pmc(in);
 	else if (in->side)
@@ -323,6 +367,7 @@ static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
 	for (u32 k = 0; k < n; k++) {
 		struct ap_sb_insn *in = &sb->insns[k];
 
+		emit_feed(in);
 		emit_check(in);
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == k)
 			emit_inc(sb, k, exits);
@@ -333,6 +378,8 @@ static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
 		if (ap_rec_jumps(in->cls))
 			tr.jumps[tr.njumps++] = in->next;
 		add_insn(&tr.vec, in, class_vec(in));
+		if (tr.feed && !in->guard)
+			ap_feed_plan_after(in);
 	}
 }
 
@@ -442,12 +489,14 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 	if (sb->final_kind == AP_EXIT_IBL) {
 		struct ap_sb_insn *in = &sb->insns[sb->n - 1];
 
+		emit_feed_final(sb, in);
 		emit_check(in);
 		if (tr.count && tr.final_vec.g[AP_VEC_BASE] && emit_early_inc(sb, x))
 			inc = false;
 		emit_indirect(sb, in, inc ? &tr.final_vec : NULL);
 		return;
 	}
+	emit_feed_final(sb, NULL);
 	if (inc)
 		emit_inc(sb, sb->n, x);
 	x->target = sb->final_target;
@@ -505,6 +554,8 @@ static void emit_side_stub(struct ap_sb *sb, const struct side *s, u32 k, struct
 		here = x->stub;
 	} else {
 		here = tr.e.p;
+		if (ap_unlikely(tr.feed))
+			ap_feed_emit_exit(&tr.e, ap_feed_plan_exit((u32)(s - tr.sides)));
 		emit_side_count(sb, x, k, &s->vec);
 		emit_linkable(x);
 	}
@@ -638,8 +689,11 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 	tr.count = ap_proc.flags & AP_F_COUNT;
 	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
 	tr.count_more =
-		tr.count && ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER));
+		tr.count && ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL);
 	tr.lanes = tr.count && ap_proc.nlanes;
+	tr.feed = tr.count && ap_feed_is_on();
+	if (tr.feed)
+		ap_feed_plan_begin(sb->pc);
 	tr.tests = tr.lanes && !sb->walk && !sb->transient && !sb->probe;
 	tr.nouts = 0;
 	tr.final_vec = whole_vec(sb);

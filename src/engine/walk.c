@@ -20,7 +20,7 @@
 #define NOTES		0x80 /* stops before the instruction */
 
 _Static_assert(AP_LANE_MAX == 8, "what is left of all lanes is one word");
-_Static_assert(AP_BLOCK_INSNS + AP_KIND_N < NOTES, "margins fit beside the bit");
+_Static_assert(AP_BLOCK_INSNS + AP_KIND_CYCLES < NOTES, "margins fit beside the bit");
 
 struct entry {
 	u64 pc;

@@ -18,6 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/machine.h"
+
+#define DEFAULT_MACHINE "skylake"
 #define MAX_SEGS (1u << 20)
 #define PAGE_SEGS                                                                                  \
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
@@ -109,6 +112,8 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	if (cfg->debug_dir)
 		snprintf(s->head->debug_dir, sizeof(s->head->debug_dir), "%s", cfg->debug_dir);
 	s->head->cache_limit = cfg->cache_limit;
+	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_find(DEFAULT_MACHINE),
+	       sizeof(struct ap_machine));
 	s->head->range_lo = cfg->range_lo;
 	s->head->range_hi = cfg->range_hi;
 	s->head->max_segs = max_segs;

@@ -20,6 +20,8 @@ struct ap_session_file {
 	struct ap_session *head; /* the first pages: head and notes */
 };
 
+struct ap_machine;
+
 struct ap_session_config {
 	u32 flags, stress, stress_fault;
 	u64 stress_period, stress_lane;
@@ -27,6 +29,7 @@ struct ap_session_config {
 	u64 kinds; /* with AP_F_COUNT, beside AP_KINDS_BASE */
 	u64 cache_limit, range_lo, range_hi;
 	const char *debug_dir; /* AP_F_DEBUG */
+	const struct ap_machine *machine; /* of the models; NULL: the default one */
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each thread's log and models.  The log is read when it is full (a store meets the page behind it), at
+ * each system call of the thread, and before the descriptions that its records name are freed.
+ *
+ * While a thread is in code the log is its own; else it is read with the process lock held.
+ */
+#include "engine/feed.h"
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/signal.h"
+
+#define LOG_SIZE   (128UL << 10)
+#define RECORD_MAX (8UL * (1 + AP_FEED_WORDS))
+#define CHUNKS_MAX 4096U
+
+/* One mapping: this, the models, the log, a page that ends it. */
+struct ap_thread_feed {
+	struct ap_feed feed;
+	u64 size;
+	u8 *log, *guard;
+	void *mem_at; /* for the models of memory, as long as they are not wanted */
+};
+
+static u8 *chunks[CHUNKS_MAX];
+static u32 nchunks, chunk_used;
+static struct ap_shared *shared; /* what the process' threads have in common */
+
+_Static_assert(sizeof(struct ap_machine) <= sizeof(((struct ap_session *)0)->machine), "room");
+
+static const struct ap_machine *machine(void)
+{
+	return (const struct ap_machine *)ap_proc.session->machine;
+}
+
+/* --- descriptions */
+
+static bool add_chunk(void)
+{
+	if (nchunks == CHUNKS_MAX)
+		return false;
+	if (!chunks[nchunks])
+		chunks[nchunks] = ap_mem_map(0, AP_FEED_CHUNK);
+	if (!chunks[nchunks])
+		return false;
+	/* number 0 describes nothing */
+	chunk_used = nchunks ? 0 : (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
+	if (!nchunks)
+		((struct ap_feed_way *)chunks[0])->last = AP_FEED_NOTHING;
+	nchunks++;
+	return true;
+}
+
+void *ap_feed_alloc(u64 size, u32 *id)
+{
+	u8 *at;
+
+	size = AP_ALIGN_UP(size, AP_FEED_ALIGN);
+	if ((!nchunks || chunk_used + size > AP_FEED_CHUNK) && !add_chunk())
+		return NULL;
+	*id = (nchunks - 1) << AP_FEED_CHUNK_BITS | chunk_used / AP_FEED_ALIGN;
+	at = chunks[nchunks - 1] + chunk_used;
+	chunk_used += (u32)size;
+	return at;
+}
+
+/* All code is gone, and no thread is in any. */
+void ap_feed_forget(void)
+{
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		ap_feed_read(t);
+	if (nchunks > 1)
+		nchunks = 1;
+	if (nchunks)
+		chunk_used = (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
+}
+
+/* --- reading */
+
+/* Which count of the models is which kind's. */
+static const u8 model_of[AP_KIND_N] = {
+	[AP_KIND_L1D_LOAD_MISS] = AP_MODEL_L1D_LOAD_MISS,
+	[AP_KIND_L1D_STORE_MISS] = AP_MODEL_L1D_STORE_MISS,
+	[AP_KIND_L1D_PREFETCH] = AP_MODEL_L1D_PREFETCH,
+	[AP_KIND_L1D_PREFETCH_MISS] = AP_MODEL_L1D_PREFETCH_MISS,
+	[AP_KIND_L1I_LOAD] = AP_MODEL_L1I_LOAD,
+	[AP_KIND_L1I_LOAD_MISS] = AP_MODEL_L1I_LOAD_MISS,
+	[AP_KIND_L2_LOAD] = AP_MODEL_L2_LOAD,
+	[AP_KIND_L2_STORE] = AP_MODEL_L2_STORE,
+	[AP_KIND_L2_CODE] = AP_MODEL_L2_CODE,
+	[AP_KIND_L2_PREFETCH] = AP_MODEL_L2_PREFETCH,
+	[AP_KIND_L2_LOAD_MISS] = AP_MODEL_L2_LOAD_MISS,
+	[AP_KIND_L2_STORE_MISS] = AP_MODEL_L2_STORE_MISS,
+	[AP_KIND_L2_CODE_MISS] = AP_MODEL_L2_CODE_MISS,
+	[AP_KIND_L2_PREFETCH_MISS] = AP_MODEL_L2_PREFETCH_MISS,
+	[AP_KIND_LLC_LOAD] = AP_MODEL_LLC_LOAD,
+	[AP_KIND_LLC_STORE] = AP_MODEL_LLC_STORE,
+	[AP_KIND_LLC_CODE] = AP_MODEL_LLC_CODE,
+	[AP_KIND_LLC_PREFETCH] = AP_MODEL_LLC_PREFETCH,
+	[AP_KIND_LLC_LOAD_MISS] = AP_MODEL_LLC_LOAD_MISS,
+	[AP_KIND_LLC_STORE_MISS] = AP_MODEL_LLC_STORE_MISS,
+	[AP_KIND_LLC_CODE_MISS] = AP_MODEL_LLC_CODE_MISS,
+	[AP_KIND_LLC_PREFETCH_MISS] = AP_MODEL_LLC_PREFETCH_MISS,
+	[AP_KIND_DTLB_LOAD_MISS] = AP_MODEL_DTLB_LOAD_MISS,
+	[AP_KIND_DTLB_STORE_MISS] = AP_MODEL_DTLB_STORE_MISS,
+	[AP_KIND_ITLB_MISS] = AP_MODEL_ITLB_MISS,
+	[AP_KIND_DTLB_LOAD_WALK] = AP_MODEL_DTLB_LOAD_WALK,
+	[AP_KIND_DTLB_STORE_WALK] = AP_MODEL_DTLB_STORE_WALK,
+	[AP_KIND_ITLB_WALK] = AP_MODEL_ITLB_WALK,
+	[AP_KIND_COND_MISS] = AP_MODEL_COND_MISS,
+	[AP_KIND_INDIRECT_MISS] = AP_MODEL_INDIRECT_MISS,
+	[AP_KIND_RETURN_MISS] = AP_MODEL_RETURN_MISS,
+	[AP_KIND_BTB_MISS] = AP_MODEL_BTB_MISS,
+	[AP_KIND_SPLIT_LOAD] = AP_MODEL_SPLIT_LOAD,
+	[AP_KIND_SPLIT_STORE] = AP_MODEL_SPLIT_STORE,
+	[AP_KIND_HITM_LOAD] = AP_MODEL_HITM_LOAD,
+	[AP_KIND_LOAD_L2_HIT] = AP_MODEL_LOAD_L2_HIT,
+	[AP_KIND_LOAD_LLC_HIT] = AP_MODEL_LOAD_LLC_HIT,
+	[AP_KIND_LOAD_LLC_MISS] = AP_MODEL_LOAD_LLC_MISS,
+};
+
+static u64 at_clock(u64 cycles, u32 mhz)
+{
+	return machine()->mhz ? cycles * mhz / machine()->mhz : cycles;
+}
+
+static void publish(struct ap_thread *t, const struct ap_feed *f)
+{
+	s64 *extra = ap_thread_slot(t)->extra;
+	u64 cycles = f->cycles >> 8;
+
+	for (u32 k = AP_KIND_L1D_LOAD_MISS; k < AP_KIND_N; k++)
+		__atomic_store_n(&extra[k], (s64)f->count[model_of[k]], __ATOMIC_RELAXED);
+	__atomic_store_n(&extra[AP_KIND_CYCLES], (s64)cycles, __ATOMIC_RELAXED);
+	__atomic_store_n(&extra[AP_KIND_STALL_FRONT], (s64)(f->stall_front >> 8), __ATOMIC_RELAXED);
+	__atomic_store_n(&extra[AP_KIND_STALL_BACK], (s64)(f->stall_back >> 8), __ATOMIC_RELAXED);
+	__atomic_store_n(&extra[AP_KIND_REF_CYCLES], (s64)at_clock(cycles, machine()->ref_mhz),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&extra[AP_KIND_BUS_CYCLES], (s64)at_clock(cycles, machine()->bus_mhz),
+			 __ATOMIC_RELAXED);
+}
+
+static void read_log(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	tf->feed.seg_base[AP_SEG_GS] = t->app_gs_base;
+	if (ap_proc.has_fs_base)
+		(void)!ap_safe_fs_base(&tf->feed.seg_base[AP_SEG_FS]);
+	ap_feed_run(&tf->feed, (const u64 *)tf->log, (const u64 *)t->feed_pos, chunks);
+	t->feed_pos = (u64)tf->log;
+	publish(t, &tf->feed);
+}
+
+void ap_feed_read(struct ap_thread *t)
+{
+	if (t->feed && t->feed_pos != (u64)t->feed->log)
+		read_log(t);
+}
+
+/*
+ * A store of the log met the page behind it.  What of its record is there already moves to the log's
+ * beginning, and the store happens again, there.
+ */
+bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
+{
+	struct ap_thread_feed *tf = t->feed;
+	struct ap_regs regs;
+	const u8 *code;
+	u64 left, at;
+
+	if (ap_likely(!tf) || addr - (u64)tf->guard >= AP_PAGE_SIZE)
+		return false;
+	ap_sig_uc_to_regs(&regs, mc);
+	code = (const u8 *)regs.rip;
+	at = t->feed_pos;
+	left = (u64)tf->guard - at;
+	read_log(t);
+	memmove(tf->log, (const void *)at, left < RECORD_MAX ? left : RECORD_MAX);
+	regs.gpr[(code[0] & 1) << 3 | (code[2] & 7)] = (u64)tf->log; /* REX op modrm: feed_emit.c */
+	ap_sig_regs_to_uc(mc, &regs);
+	return true;
+}
+
+/* --- threads */
+
+static struct ap_thread_feed *map_feed(void)
+{
+	u64 bp_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
+	u64 mem_at = AP_ALIGN_UP(bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
+	u64 log_at = AP_ALIGN_UP(mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
+	u64 size = log_at + LOG_SIZE + AP_PAGE_SIZE;
+	u8 *at = ap_mem_map(0, size);
+	struct ap_thread_feed *tf = (struct ap_thread_feed *)at;
+
+	if (!at)
+		return NULL;
+	ap_sys3(AP_NR_mprotect, (u64)at + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
+	tf->size = size;
+	tf->log = at + log_at;
+	tf->guard = tf->log + LOG_SIZE;
+	tf->mem_at = at + mem_at;
+	tf->feed.machine = machine();
+	tf->feed.pending = AP_FEED_NOTHING;
+	tf->feed.bp = ap_bp_init(at + bp_at, machine(), tf->feed.count);
+	return tf;
+}
+
+static bool share(void)
+{
+	u64 fs;
+
+	if (shared)
+		return true;
+	ap_proc.has_fs_base = ap_safe_fs_base(&fs) == 0;
+	shared = ap_mem_map(0, ap_shared_bytes(machine()));
+	if (!shared)
+		return false;
+	ap_shared_init(shared, machine());
+	return true;
+}
+
+bool ap_feed_begin(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	if (!tf) {
+		tf = map_feed();
+		if (!tf)
+			return false;
+		t->feed_pos = (u64)tf->log;
+		t->feed = tf;
+	}
+	if (ap_feed_has_data() && !tf->feed.mem) {
+		if (!share())
+			return false;
+		tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
+	}
+	return true;
+}
+
+bool ap_feed_lacks(const struct ap_thread *t)
+{
+	return !t->feed || (ap_feed_has_data() && !t->feed->feed.mem);
+}
+
+void ap_feed_end(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	if (!tf)
+		return;
+	t->feed = NULL;
+	if (tf->feed.mem)
+		ap_mem_fini(tf->feed.mem);
+	ap_mem_unmap(tf, tf->size);
+}
+
+/* What it has of its parent's are warm caches; what is in the log is the parent's. */
+void ap_feed_fork_child(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o != t && o->feed)
+			ap_mem_unmap(o->feed, o->feed->size);
+	if (!tf)
+		return;
+	t->feed_pos = (u64)tf->log;
+	tf->feed.pending = AP_FEED_NOTHING;
+	memset(tf->feed.count, 0, sizeof(tf->feed.count));
+	tf->feed.cycles = tf->feed.stall_front = tf->feed.stall_back = 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Feeding the models (docs/design/feed.md): feed_plan.c decides at translation what a record has,
+ * feed_emit.c writes the code that logs it, feed.c owns each thread's log and models.
+ */
+#ifndef AP_ENGINE_FEED_H
+#define AP_ENGINE_FEED_H
+
+#include "engine/emit.h"
+#include "engine/engine.h"
+#include "engine/sb.h"
+#include "model/feed.h"
+
+/* Registers whose values belong into a record and are not there yet. */
+struct ap_feed_group {
+	u32 n;
+	u8 reg[16], word[16];
+};
+
+/* A way out in the making: all but its code. */
+struct ap_feed_exit {
+	struct ap_feed_group pending;
+	struct ap_feed_way way;
+	u32 id; /* 0: no description, so no words either */
+};
+
+/*
+ * feed_plan.c, for one block at a time; lock held.  For each instruction: _before, whose group, where it
+ * has any, is stored before it; at a side exit _side; _after.  A piece ends with _close: whatever comes next,
+ * if anything, is another piece of the block, at pc.
+ */
+void ap_feed_plan_begin(u64 pc);
+bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *store);
+/* Is there no room for another instruction in this piece? */
+bool ap_feed_plan_is_full(void);
+void ap_feed_plan_side(const struct ap_sb_insn *in);
+void ap_feed_plan_after(const struct ap_sb_insn *in);
+const struct ap_feed_exit *ap_feed_plan_close(u8 last, const struct ap_sb_insn *in, u64 next);
+/* The side exits of the block, in order; complete when their piece is closed. */
+const struct ap_feed_exit *ap_feed_plan_exit(u32 side);
+/* What a transfer at the end is to the models. */
+u8 ap_feed_last(const struct ap_sb_insn *in);
+
+/* feed_emit.c: all registers and flags stay as they are. */
+void ap_feed_emit_store(struct ap_emit *e, const struct ap_feed_group *g);
+void ap_feed_emit_exit(struct ap_emit *e, const struct ap_feed_exit *x);
+
+/* feed.c: memory for descriptions, and the number of it; NULL: none.  Lock held. */
+void *ap_feed_alloc(u64 size, u32 *id);
+
+/* Of all threads, when code goes: descriptions are freed.  Lock held. */
+void ap_feed_forget(void);
+/* What is in the log is counted; by the thread itself or where it is not in code, lock held. */
+void ap_feed_read(struct ap_thread *t);
+/* Async-safe.  True: the fault was the log's, and the thread goes on. */
+struct ap_sigcontext;
+bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc);
+/* Lock held.  Before the thread enters code that logs; false: no memory. */
+bool ap_feed_lacks(const struct ap_thread *t);
+AP_MUST_CHECK bool ap_feed_begin(struct ap_thread *t);
+void ap_feed_end(struct ap_thread *t);
+void ap_feed_fork_child(struct ap_thread *t);
+
+/* The same, not in code, lock not held. */
+static inline void ap_feed_look(struct ap_thread *t)
+{
+	if (ap_likely(!t->feed))
+		return;
+	ap_lock_take(&ap_proc.lock);
+	ap_feed_read(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+static inline bool ap_feed_is_on(void)
+{
+	return ap_unlikely(ap_proc.kinds & AP_KINDS_MODEL);
+}
+
+static inline bool ap_feed_has_data(void)
+{
+	return ap_proc.kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES;
+}
+
+#endif

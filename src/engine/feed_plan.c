@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a record of a piece of code has to hold: the values of the registers that its addresses are
+ * made of, each once for all accesses by way of it.  A value is stored as late as it can be, with the
+ * record's number, and so together with others; before that only where an instruction replaces it.  push, pop,
+ * add, sub, lea and their like only move a value: what it has moved by is known here.
+ */
+#include "engine/feed.h"
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "x86/access.h"
+
+#define SIDES	   (AP_BLOCK_JCC + 2)
+#define NO_LINE	   1ULL
+#define FAR	   (1LL << 30)
+#define GROUP_MAX  14 /* one register is left to hold the log's position, besides rsp */
+#define LINE_BYTES 64 /* where code is fetched: of all machines' lines the most common */
+
+/* What a register holds: a word of the record that it had when it was stored, and has moved from. */
+struct value {
+	u8 word; /* AP_FEED_NO_WORD: none yet */
+	bool stored;
+	s64 moved;
+};
+
+static struct {
+	u64 pc;
+	struct value reg[16];
+	struct ap_feed_op op[AP_FEED_OPS];
+	s32 delta[AP_FEED_WORDS];
+	u64 line;
+	u32 nops, nwords, ninsns, npending;
+	struct ap_feed_exit side[SIDES], last;
+	u32 nsides, first_side; /* of the piece */
+	u32 string_op[2], nstrings;
+} plan;
+
+static void new_value(u8 r)
+{
+	plan.reg[r] = (struct value){ .word = AP_FEED_NO_WORD };
+}
+
+static void begin_piece(u64 pc)
+{
+	plan.pc = pc;
+	plan.nops = plan.nwords = plan.ninsns = plan.npending = plan.nstrings = 0;
+	plan.line = NO_LINE;
+	plan.first_side = plan.nsides;
+	for (u8 r = 0; r < 16; r++)
+		new_value(r);
+}
+
+void ap_feed_plan_begin(u64 pc)
+{
+	plan.nsides = 0;
+	begin_piece(pc);
+}
+
+bool ap_feed_plan_is_full(void)
+{
+	return plan.nops + 2 * AP_ACCESS_MAX + 4 > AP_FEED_OPS || plan.nwords + 6 > AP_FEED_WORDS ||
+	       plan.npending + 4 > GROUP_MAX;
+}
+
+static struct ap_feed_op *add_op(u8 what, u64 pc)
+{
+	struct ap_feed_op *op = &plan.op[plan.nops++];
+
+	*op = (struct ap_feed_op){ .what = what,
+				   .base = AP_FEED_NO_WORD,
+				   .index = AP_FEED_NO_WORD,
+				   .dst = AP_FEED_NO_WORD,
+				   .at = (s32)(s64)(pc - plan.pc) };
+	return op;
+}
+
+/* --- values */
+
+static u8 word_of(u8 r)
+{
+	struct value *v = &plan.reg[r];
+
+	if (v->word == AP_FEED_NO_WORD) {
+		v->word = (u8)plan.nwords++;
+		plan.npending++;
+	}
+	return v->word;
+}
+
+/* Those that are not in the record yet. */
+static void collect(struct ap_feed_group *g)
+{
+	g->n = 0;
+	for (u8 r = 0; r < 16; r++) {
+		const struct value *v = &plan.reg[r];
+
+		if (v->word == AP_FEED_NO_WORD || v->stored)
+			continue;
+		g->reg[g->n] = r;
+		g->word[g->n++] = v->word;
+	}
+}
+
+/* They are, as from here. */
+static void note_stored(const struct ap_feed_group *g)
+{
+	for (u32 k = 0; k < g->n; k++) {
+		struct value *v = &plan.reg[g->reg[k]];
+
+		v->stored = true;
+		plan.delta[v->word] = (s32)-v->moved;
+	}
+	plan.npending = 0;
+}
+
+#define SP 4
+
+static s64 pushed(const struct ap_insn *i)
+{
+	return i->flags & AP_INSN_OPSIZE && !(i->rex & 8) ? 2 : 8;
+}
+
+/* push, pop and their like: what the stack pointer moves by; 0: it is none, or it is replaced. */
+static s64 stack_move(const struct ap_insn *i)
+{
+	u8 op = i->opcode, reg = i->modrm >> 3 & 7;
+
+	switch (i->kind) {
+	case AP_I_CALL:
+	case AP_I_CALL_IND:
+		return -8;
+	case AP_I_RET:
+		return 8 + (i->imm_size ? (s64)((u64)i->imm & 0xffff) : 0);
+	case AP_I_OTHER:
+		break;
+	default:
+		return 0;
+	}
+	if (i->flags & (AP_INSN_VEX | AP_INSN_EVEX))
+		return 0;
+	if (i->map == 1)
+		return op == 0xa0 || op == 0xa8 ? -8 : op == 0xa1 || op == 0xa9 ? 8 : 0;
+	if (i->map != 0)
+		return 0;
+	if ((op & 0xf8) == 0x50 || op == 0x68 || op == 0x6a || op == 0x9c ||
+	    (op == 0xff && reg == 6))
+		return -pushed(i);
+	if (op == 0x5c && !(i->rex & 1))
+		return 0; /* pop rsp */
+	if ((op & 0xf8) == 0x58 || op == 0x9d)
+		return pushed(i);
+	return 0;
+}
+
+/* add, sub of a constant, inc, dec, lea: of 64 bits, one register. */
+static s64 arith_move(const struct ap_insn *i, u8 *reg)
+{
+	u8 op = i->opcode, digit = i->modrm >> 3 & 7, rm = (u8)((i->modrm & 7) | (i->rex & 1) << 3);
+
+	if (i->map != 0 || i->kind != AP_I_OTHER || !(i->rex & 8) ||
+	    i->flags & (AP_INSN_VEX | AP_INSN_EVEX))
+		return 0;
+	if (op == 0x8d) {
+		*reg = (u8)(digit | (i->rex & 4) << 1);
+		if (i->flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32) || i->modrm < 0x40)
+			return 0;
+		if (i->flags & AP_INSN_HAS_SIB) {
+			if ((i->sib & 0x38) != 0x20 || i->rex & 2)
+				return 0;
+			rm = (u8)((i->sib & 7) | (i->rex & 1) << 3);
+		}
+		return rm == *reg ? i->disp : 0;
+	}
+	if (i->flags & AP_INSN_MEM)
+		return 0;
+	*reg = rm;
+	if ((op == 0x81 || op == 0x83) && (digit == 0 || digit == 5))
+		return digit ? -i->imm : i->imm;
+	if (op == 0xff && digit < 2)
+		return digit ? -1 : 1;
+	return 0;
+}
+
+/* Registers that get another value than one that has moved. */
+static u16 replaced(const struct ap_insn *i, u8 *reg, s64 *by)
+{
+	u16 moved = 0;
+
+	*by = stack_move(i);
+	*reg = SP;
+	if (!*by)
+		*by = arith_move(i, reg);
+	if (*by && *by<FAR && * by> - FAR && plan.reg[*reg].moved + *by < FAR &&
+	    plan.reg[*reg].moved + *by > -FAR)
+		moved = (u16)(1U << *reg);
+	else
+		*by = 0;
+	return (u16)(i->gpr_write & ~moved);
+}
+
+/* --- instructions */
+
+static void plan_fetch(const struct ap_sb_insn *in)
+{
+	u64 first = in->pc & ~(u64)(LINE_BYTES - 1);
+	u64 last = (in->pc + in->i.len - 1) & ~(u64)(LINE_BYTES - 1);
+
+	for (u64 line = first; line <= last; line += LINE_BYTES) {
+		if (line == plan.line)
+			continue;
+		add_op(AP_FEED_FETCH, in->pc)->disp = (s64)(line - plan.pc);
+		plan.line = line;
+	}
+}
+
+static u8 what_of(const struct ap_access *a)
+{
+	if (!(a->flags & AP_ACCESS_WRITE))
+		return AP_FEED_LOAD;
+	return a->flags & AP_ACCESS_READ ? AP_FEED_UPDATE : AP_FEED_STORE;
+}
+
+static s64 moved_of(u8 r)
+{
+	return plan.reg[r].moved;
+}
+
+static void plan_access(const struct ap_sb_insn *in, const struct ap_access *a)
+{
+	struct ap_feed_op *op;
+
+	if (a->flags & AP_ACCESS_VSIB)
+		return;
+	op = add_op(what_of(a), in->pc);
+	op->size = a->size < 4096 ? (u16)a->size : 4096;
+	op->disp = a->disp;
+	op->flags = (u8)((a->seg == AP_SEG_FS	? AP_FEED_FS
+			  : a->seg == AP_SEG_GS ? AP_FEED_GS
+						: 0) |
+			 (a->flags & AP_ACCESS_ADDR32 ? AP_FEED_ADDR32 : 0) |
+			 (in->i.flags & AP_INSN_LOCK ? AP_FEED_ATOMIC : 0));
+	if (a->base == AP_ACCESS_RIP) {
+		op->disp += (s64)(in->pc + in->i.len);
+	} else if (a->base < 16) {
+		op->base = word_of(a->base);
+		op->disp += moved_of(a->base);
+	}
+	if (a->index < 16) {
+		op->index = word_of(a->index);
+		op->scale = a->scale;
+		op->disp += (s64)((u64)moved_of(a->index) << a->scale);
+	}
+}
+
+/* Where it begins, and how often: what the count goes down by. */
+static void plan_string(const struct ap_sb_insn *in, const struct ap_access *a)
+{
+	struct ap_feed_op *op;
+	bool writes = a->flags & AP_ACCESS_WRITE;
+
+	if (a->base >= 16 || plan.nstrings == 2)
+		return;
+	plan.string_op[plan.nstrings++] = plan.nops;
+	op = add_op(writes ? AP_FEED_STORES : AP_FEED_LOADS, in->pc);
+	op->size = (u16)a->size;
+	op->base = word_of(a->base);
+	op->disp = moved_of(a->base);
+	op->index = word_of(AP_RCX);
+}
+
+static void plan_data(const struct ap_sb_insn *in)
+{
+	struct ap_access list[AP_ACCESS_MAX];
+	u32 n = ap_insn_accesses(&in->i, in->bytes, list);
+
+	for (u32 k = 0; k < n; k++) {
+		if (in->i.flags & AP_INSN_REP)
+			plan_string(in, &list[k]);
+		else
+			plan_access(in, &list[k]);
+	}
+}
+
+bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *store)
+{
+	bool needed = false;
+	u16 gone;
+	s64 by;
+	u8 reg;
+
+	plan.nstrings = 0;
+	if (ap_feed_has_data()) {
+		plan_fetch(in);
+		plan_data(in);
+	}
+	gone = replaced(&in->i, &reg, &by);
+	for (u8 r = 0; r < 16; r++)
+		needed |=
+			gone >> r & 1 && plan.reg[r].word != AP_FEED_NO_WORD && !plan.reg[r].stored;
+	if (!needed)
+		return false;
+	collect(store);
+	note_stored(store);
+	return true;
+}
+
+u8 ap_feed_last(const struct ap_sb_insn *in)
+{
+	switch (in->i.kind) {
+	case AP_I_RET:
+		return AP_FEED_RETURN;
+	case AP_I_JMP_IND:
+		return AP_FEED_INDIRECT;
+	case AP_I_CALL_IND:
+		return AP_FEED_CALL_INDIRECT;
+	default:
+		return AP_FEED_NOTHING;
+	}
+}
+
+static u8 followed(const struct ap_sb_insn *in)
+{
+	switch (in->cls) {
+	case AP_REC_JCC_NT:
+		return AP_FEED_NOT_TAKEN;
+	case AP_REC_JCC_T:
+		return AP_FEED_TAKEN;
+	case AP_REC_JMP:
+		return AP_FEED_JUMP;
+	case AP_REC_CALL:
+		return AP_FEED_CALL;
+	default:
+		return AP_FEED_NOTHING;
+	}
+}
+
+void ap_feed_plan_after(const struct ap_sb_insn *in)
+{
+	u8 what = followed(in), reg;
+	s64 by;
+	u16 gone = replaced(&in->i, &reg, &by);
+
+	plan.ninsns++;
+	if (by)
+		plan.reg[reg].moved += by;
+	for (u8 r = 0; r < 16; r++)
+		if (gone >> r & 1)
+			new_value(r);
+	for (u32 k = 0; k < plan.nstrings; k++)
+		plan.op[plan.string_op[k]].dst = word_of(AP_RCX);
+	if (what != AP_FEED_NOTHING)
+		add_op(what, in->pc)->disp = (s64)(in->pc + in->i.len - plan.pc);
+	if (what == AP_FEED_TAKEN || what == AP_FEED_JUMP || what == AP_FEED_CALL)
+		plan.line = NO_LINE;
+}
+
+/* --- ways out */
+
+static u32 cost_of(u32 ninsns)
+{
+	return ninsns * 256 / 4;
+}
+
+static void fill(struct ap_feed_exit *x, u8 last, const struct ap_sb_insn *in, u32 ninsns)
+{
+	struct ap_feed_way *w = &x->way;
+
+	collect(&x->pending);
+	*w = (struct ap_feed_way){ .pc = plan.pc,
+				   .nops = (u16)plan.nops,
+				   .nwords = (u8)plan.nwords,
+				   .last = last,
+				   .ninsns = ninsns,
+				   .cost = cost_of(ninsns) };
+	if (in) {
+		w->last_at = (s32)(s64)(in->pc - plan.pc);
+		w->last_ret = (s32)(s64)(in->pc + in->i.len - plan.pc);
+	}
+	memcpy(w->delta, plan.delta, sizeof(w->delta));
+	for (u32 k = 0; k < x->pending.n; k++)
+		w->delta[x->pending.word[k]] = (s32)-plan.reg[x->pending.reg[k]].moved;
+}
+
+void ap_feed_plan_side(const struct ap_sb_insn *in)
+{
+	bool is_taken = in->cls == AP_REC_JCC_T; /* on the way that stays */
+	u8 last = in->pmc ? AP_FEED_NOTHING : is_taken ? AP_FEED_NOT_TAKEN : AP_FEED_TAKEN;
+
+	fill(&plan.side[plan.nsides++], last, in, plan.ninsns + !in->pmc);
+}
+
+const struct ap_feed_exit *ap_feed_plan_exit(u32 side)
+{
+	return &plan.side[side];
+}
+
+/* The lasting description of a way, with the piece's operations. */
+static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops)
+{
+	u64 size = offsetof(struct ap_feed_way, delta) + x->way.nwords * sizeof(x->way.delta[0]);
+	struct ap_feed_way *w = ap_feed_alloc(size, &x->id);
+
+	if (!w) {
+		x->id = 0;
+		return;
+	}
+	x->way.ops = ops;
+	memcpy(w, &x->way, size);
+}
+
+const struct ap_feed_exit *ap_feed_plan_close(u8 last, const struct ap_sb_insn *in, u64 next)
+{
+	u64 size = plan.nops * sizeof(plan.op[0]);
+	struct ap_feed_op *ops;
+	u32 id;
+
+	fill(&plan.last, last, in, plan.ninsns + (in != NULL));
+	ops = ap_feed_alloc(size ? size : 1, &id);
+	plan.last.id = 0;
+	for (u32 k = plan.first_side; k < plan.nsides; k++)
+		plan.side[k].id = 0;
+	if (ops) {
+		memcpy(ops, plan.op, size);
+		describe(&plan.last, ops);
+		for (u32 k = plan.first_side; k < plan.nsides; k++)
+			describe(&plan.side[k], ops);
+	}
+	begin_piece(next);
+	return &plan.last;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a thread's log and has the models see what happened.
+ */
+#include "model/feed.h"
+
+/* What a reference costs beyond a hit in the first cache, of which out-of-order execution hides a part. */
+static void pay(struct ap_feed *f, unsigned result)
+{
+	unsigned cycles = AP_MEM_CYCLES(result), hit = f->machine->l1d.latency;
+	u64 late;
+
+	if (cycles <= hit)
+		return;
+	late = (u64)(cycles - hit) << 6;
+	f->cycles += late;
+	f->stall_back += late;
+}
+
+static void miss(struct ap_feed *f, bool wrong, u32 penalty)
+{
+	if (!wrong)
+		return;
+	f->cycles += (u64)penalty << 8;
+	f->stall_front += (u64)penalty << 8;
+}
+
+static void data(struct ap_feed *f, u64 address, unsigned size, unsigned flags, u64 pc)
+{
+	unsigned result = ap_mem_data(f->mem, address, size, flags, pc);
+
+	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1 && !(flags & AP_MEM_WRITE)))
+		pay(f, result);
+}
+
+static u64 address_of(const struct ap_feed *f, const struct ap_feed_op *op, const u64 *words)
+{
+	u64 address = (u64)op->disp;
+
+	if (op->base != AP_FEED_NO_WORD)
+		address += words[op->base];
+	if (op->index != AP_FEED_NO_WORD)
+		address += words[op->index] << op->scale;
+	if (ap_unlikely(op->flags)) {
+		if (op->flags & AP_FEED_ADDR32)
+			address = (u32)address;
+		address += f->seg_base[op->flags & (AP_FEED_FS | AP_FEED_GS)];
+	}
+	return address;
+}
+
+/* A string operation: by its lines. */
+static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc)
+{
+	unsigned flags = op->what == AP_FEED_STORES ? AP_MEM_WRITE : 0;
+	u64 at = words[op->base] + (u64)op->disp, n = words[op->index] - words[op->dst];
+
+	for (u64 k = 0; k < n; k++, at += op->size)
+		data(f, at, op->size, flags, pc);
+}
+
+/* An indirect branch whose target is known by now. */
+static void arrive(struct ap_feed *f, u64 target)
+{
+	bool wrong;
+
+	if (f->pending == AP_FEED_NOTHING)
+		return;
+	if (f->pending == AP_FEED_RETURN)
+		wrong = ap_bp_ret(f->bp, target);
+	else
+		wrong = ap_bp_indirect(f->bp, f->pending_at, target);
+	miss(f, wrong, f->machine->bp.penalty);
+	f->pending = AP_FEED_NOTHING;
+}
+
+static void branch(struct ap_feed *f, u32 what, u64 at, u64 ret)
+{
+	switch (what) {
+	case AP_FEED_NOT_TAKEN:
+	case AP_FEED_TAKEN:
+		miss(f, ap_bp_cond(f->bp, at, what == AP_FEED_TAKEN), f->machine->bp.penalty);
+		break;
+	case AP_FEED_JUMP:
+		miss(f, ap_bp_jump(f->bp, at), f->machine->bp.btb_penalty);
+		break;
+	case AP_FEED_CALL:
+		miss(f, ap_bp_call(f->bp, at, ret), f->machine->bp.btb_penalty);
+		break;
+	case AP_FEED_CALL_INDIRECT:
+	case AP_FEED_RETURN:
+	case AP_FEED_INDIRECT:
+		f->pending = (u8)what;
+		f->pending_at = at;
+		if (what == AP_FEED_CALL_INDIRECT)
+			ap_bp_push(f->bp, ret);
+		break;
+	default:
+		break;
+	}
+}
+
+static void fetch(struct ap_feed *f, u64 line)
+{
+	unsigned result = ap_mem_fetch(f->mem, line);
+
+	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1)) {
+		u64 late = (u64)AP_MEM_CYCLES(result) << 7;
+
+		f->cycles += late;
+		f->stall_front += late;
+	}
+}
+
+static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc)
+{
+	u64 at = pc + (u64)op->at, address;
+	unsigned flags = op->flags & AP_FEED_ATOMIC ? AP_MEM_ATOMIC : 0;
+
+	switch (op->what) {
+	case AP_FEED_FETCH:
+		fetch(f, pc + (u64)op->disp);
+		return;
+	case AP_FEED_LOAD:
+		data(f, address_of(f, op, words), op->size, 0, at);
+		return;
+	case AP_FEED_STORE:
+		data(f, address_of(f, op, words), op->size, AP_MEM_WRITE, at);
+		return;
+	case AP_FEED_UPDATE:
+		address = address_of(f, op, words);
+		data(f, address, op->size, flags, at);
+		data(f, address, op->size, flags | AP_MEM_WRITE, at);
+		return;
+	case AP_FEED_PREFETCH:
+		(void)ap_mem_data(f->mem, address_of(f, op, words), 1, AP_MEM_PREFETCH, at);
+		return;
+	case AP_FEED_LOADS:
+	case AP_FEED_STORES:
+		strings(f, op, words, at);
+		return;
+	default:
+		branch(f, op->what, at, pc + (u64)op->disp);
+		return;
+	}
+}
+
+static const u64 *run_record(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+{
+	u64 words[AP_FEED_WORDS];
+
+	arrive(f, way->pc);
+	for (u32 k = 0; k < way->nwords; k++)
+		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
+	f->cycles += way->cost;
+	for (u32 k = 0; k < way->nops; k++)
+		run_op(f, &way->ops[k], words, way->pc);
+	if (way->last != AP_FEED_NOTHING)
+		branch(f, way->last, way->pc + (u64)way->last_at, way->pc + (u64)way->last_ret);
+	return log + 1 + way->nwords;
+}
+
+void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
+{
+	if (f->mem)
+		ap_mem_poll(f->mem);
+	while (from < to)
+		from = run_record(f, ap_feed_way(chunks, (u32)*from), from);
+}

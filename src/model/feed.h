@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the models are fed: a log that translated code writes, a record for each way through a piece
+ * of code, and the descriptions that explain records.  docs/design/feed.md.
+ *
+ * A record is 64-bit words: the number of its description (struct ap_feed_way), then nwords values
+ * of registers.  All else that happens in the piece (which lines are fetched, what is accessed at which
+ * offset from which value, which branches go where) is known when it is translated, and
+ * is in its operations, in the order in which they happen.
+ */
+#ifndef AP_MODEL_FEED_H
+#define AP_MODEL_FEED_H
+
+#include "base/types.h"
+#include "model/model.h"
+
+enum ap_feed_what {
+	AP_FEED_FETCH, /* the line at pc + disp */
+	AP_FEED_LOAD,
+	AP_FEED_STORE,
+	AP_FEED_UPDATE, /* reads and writes the same bytes */
+	AP_FEED_PREFETCH,
+	/* rep: of size bytes, as often as the count goes down from word `index` to word `dst` */
+	AP_FEED_LOADS,
+	AP_FEED_STORES,
+	AP_FEED_NOT_TAKEN, /* conditional branches, at pc + at */
+	AP_FEED_TAKEN,
+	AP_FEED_JUMP,	       /* direct */
+	AP_FEED_CALL,	       /* direct; returns to pc + disp */
+	AP_FEED_RETURN,	       /* those below go to where the next record begins */
+	AP_FEED_INDIRECT,      /* a jump */
+	AP_FEED_CALL_INDIRECT, /* returns to pc + disp */
+	AP_FEED_NOTHING	       /* last of a way that falls through */
+};
+
+#define AP_FEED_NO_WORD 0xff
+#define AP_FEED_WORDS	24 /* of a record, at most */
+#define AP_FEED_OPS	160
+
+/* Flags of an operation. */
+#define AP_FEED_FS     1U /* the thread's base of fs is added */
+#define AP_FEED_GS     2U
+#define AP_FEED_ADDR32 4U /* the address is cut to 32 bits */
+#define AP_FEED_ATOMIC 8U
+
+struct ap_feed_op {
+	u8 what;
+	u8 base, index; /* words, or AP_FEED_NO_WORD */
+	u8 scale;	/* of the index, as a shift */
+	u8 flags;
+	u8 dst; /* AP_FEED_LOADS, _STORES: the word of the count behind it */
+	u16 size;
+	s32 at; /* of the instruction, from the piece's pc */
+	s32 pad;
+	s64 disp;
+};
+
+/* A way out of a piece: its first nops operations, then one more. */
+struct ap_feed_way {
+	u64 pc; /* where the piece begins: where an indirect branch before it went */
+	const struct ap_feed_op *ops;
+	u16 nops;
+	u8 nwords;
+	u8 last;      /* enum ap_feed_what: a branch, or AP_FEED_NOTHING */
+	s32 last_at;  /* of that branch */
+	s32 last_ret; /* of a call: where it returns to */
+	u32 ninsns;
+	u32 cost; /* cycles / 256, if all is in the first caches and all branches are predicted */
+	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
+};
+
+/* The models of one thread. */
+struct ap_feed {
+	u64 count[AP_MODEL_N];
+	u64 cycles, stall_front, stall_back; /* / 256 */
+	u64 seg_base[3];		     /* by enum ap_seg_reg; [0] is 0 */
+	struct ap_mem *mem;		     /* NULL: branches alone */
+	struct ap_bp *bp;
+	const struct ap_machine *machine;
+	/* the indirect branch that the next record tells the target of */
+	u64 pending_at;
+	u8 pending;
+};
+
+/* Descriptions live in an arena of chunks, which numbers name. */
+#define AP_FEED_CHUNK	   (1UL << 20)
+#define AP_FEED_ALIGN	   16U
+#define AP_FEED_CHUNK_BITS 16 /* of a number: the place in a chunk, in units of AP_FEED_ALIGN */
+
+static inline const struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
+{
+	return (const struct ap_feed_way *)(chunks[id >> AP_FEED_CHUNK_BITS] +
+					    (u64)(id & ((1U << AP_FEED_CHUNK_BITS) - 1)) *
+						    AP_FEED_ALIGN);
+}
+
+/* Reads the records of a log, [from, to). */
+void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
+
+#endif
