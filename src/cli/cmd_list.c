@@ -10,6 +10,7 @@
 #include "cli/events.h"
 #include "cli/memory.h"
 #include "cli/options.h"
+#include "linux/client.h"
 
 struct list_args {
 	const char *separator;
@@ -50,16 +51,14 @@ static void print_kinds(const char *sep, enum ap_event_kind kind, FILE *out)
 
 static void print_cache_events(const char *sep, FILE *out)
 {
-	char name[64];
-	unsigned int i;
+	struct ap_client_cache cache;
 
-	for (i = 0; ap_cache_event_name(i, name, sizeof(name)); i++) {
-		struct ap_event_desc ev = { .name = name, .kind = AP_KIND_UNSUPPORTED, .unit = "" };
-		size_t len = strlen(name);
+	for (unsigned int i = 0; ap_client_cache_event(i, &cache); i++) {
+		struct ap_event_desc ev = { .name = cache.name,
+					    .unit = "",
+					    .meaning = cache.meaning };
 
-		ev.meaning = len > 7 && !strcmp(name + len - 7, "-misses")
-				     ? "hardware cache event, misses"
-				     : "hardware cache event, accesses";
+		ev.kind = cache.is_modelled ? AP_KIND_MODELLED : AP_KIND_EXACT;
 		print_event(&ev, sep, out);
 	}
 }
@@ -81,7 +80,8 @@ int ap_cmd_list(int argc, char **argv)
 		print_kinds(sep, (enum ap_event_kind)kind, stdout);
 	print_cache_events(sep, stdout);
 	if (!sep)
-		puts("\n exact: retired in user space, each one counted; kernel: counted by the kernel;\n"
+		puts("\n exact: retired in user space, each one counted; modelled: what a model of a machine\n"
+		     " (--machine) says; kernel: counted by the kernel;\n"
 		     " unsupported: known to perf, prints <not supported> (stat -v says why)\n");
 	return 0;
 }

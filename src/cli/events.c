@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "abi/session.h"
+#include "linux/client.h"
 #include "linux/run.h"
 
-#define WHY_CYCLES "no model of the pipeline counts time yet"
-#define WHY_CACHE  "no model of caches and TLBs counts here yet"
-#define WHY_BPRED  "no model of branch prediction counts here yet"
+#define WHY_CACHE  "the modelled machine has no such thing"
 #define WHY_KERNEL "the kernel alone could count it, and anyperf does not ask"
 
 #define NO_PMU(n, a, m, w)                                                                         \
@@ -25,6 +24,12 @@
 #define EXACT(n, a, i, m)                                                                          \
 	{                                                                                          \
 		.name = (n), .alias = { (a) }, .kind = AP_KIND_EXACT, .from = AP_FROM_RAW,         \
+		.index = (i), .unit = "", .meaning = (m)                                           \
+	}
+/* i: the first of its kinds */
+#define MODEL(n, a, i, m)                                                                          \
+	{                                                                                          \
+		.name = (n), .alias = { (a) }, .kind = AP_KIND_MODELLED, .from = AP_FROM_RAW,      \
 		.index = (i), .unit = "", .meaning = (m)                                           \
 	}
 #define SW(n, a, i, u, m)                                                                          \
@@ -61,6 +66,15 @@ const struct ap_event_desc ap_events[] = {
 	EXACT("fp-512-double", NULL, AP_KIND_FP_512_DOUBLE, "arithmetic on vectors of 512 bits of doubles"),
 	EXACT("fp-512-single", NULL, AP_KIND_FP_512_SINGLE, "of floats"),
 
+	MODEL("cycles", "cpu-cycles", AP_KIND_CYCLES, "CPU cycles"),
+	MODEL("ref-cycles", NULL, AP_KIND_REF_CYCLES, "CPU cycles at the nominal frequency"),
+	MODEL("bus-cycles", NULL, AP_KIND_BUS_CYCLES, "cycles of the bus"),
+	MODEL("stalled-cycles-frontend", "idle-cycles-frontend", AP_KIND_STALL_FRONT, "cycles that waited for instructions"),
+	MODEL("stalled-cycles-backend", "idle-cycles-backend", AP_KIND_STALL_BACK, "cycles that waited for resources"),
+	MODEL("branch-misses", NULL, AP_KIND_COND_MISS, "mispredicted branches"),
+	MODEL("cache-references", NULL, AP_KIND_LLC_LOAD, "accesses to the last level cache"),
+	MODEL("cache-misses", NULL, AP_KIND_LLC_LOAD_MISS, "misses in the last level cache"),
+
 	SW("task-clock", NULL, AP_SW_TASK_CLOCK, "msec", "time on a CPU, user and kernel"),
 	SW("cpu-clock", NULL, AP_SW_TASK_CLOCK, "msec", "the same: the command is all that is measured"),
 	SW("context-switches", "cs", AP_SW_CONTEXT_SWITCHES, "", "times that a task left its CPU"),
@@ -74,14 +88,6 @@ const struct ap_event_desc ap_events[] = {
 	TIME("user_time", AP_TIME_USER, "CPU time in user mode"),
 	TIME("system_time", AP_TIME_SYS, "CPU time in the kernel"),
 
-	NO_PMU("cycles", "cpu-cycles", "CPU cycles", WHY_CYCLES),
-	NO_PMU("ref-cycles", NULL, "CPU cycles at the nominal frequency", WHY_CYCLES),
-	NO_PMU("bus-cycles", NULL, "cycles of the bus", WHY_CYCLES),
-	NO_PMU("stalled-cycles-frontend", "idle-cycles-frontend", "cycles that waited for instructions", WHY_CYCLES),
-	NO_PMU("stalled-cycles-backend", "idle-cycles-backend", "cycles that waited for resources", WHY_CYCLES),
-	NO_PMU("branch-misses", NULL, "mispredicted branches", WHY_BPRED),
-	NO_PMU("cache-references", NULL, "accesses to the last level cache", WHY_CACHE),
-	NO_PMU("cache-misses", NULL, "misses in the last level cache", WHY_CACHE),
 	NO_PMU("alignment-faults", NULL, "unaligned accesses that the kernel repaired", WHY_KERNEL),
 	NO_PMU("emulation-faults", NULL, "instructions that the kernel emulated", WHY_KERNEL),
 	NO_PMU("cgroup-switches", NULL, "switches to a task of another cgroup", WHY_KERNEL),
@@ -95,96 +101,6 @@ static const struct ap_event_desc cache_event =
 	NO_PMU("cache event", NULL, "accesses or misses of a cache, TLB or predictor", WHY_CACHE);
 static const struct ap_event_desc raw_event =
 	NO_PMU("raw event", NULL, "event by its number", "no counter here counts this code");
-
-#define OP_LOAD	    (1u << 0)
-#define OP_STORE    (1u << 1)
-#define OP_PREFETCH (1u << 2)
-#define IS_MISS	    (1u << 8)
-#define IS_ACCESS   (1u << 9)
-
-static const struct cache_type {
-	const char *name[5]; /* the first is canonical */
-	unsigned int ops;
-} cache_types[] = {
-	{ { "L1-dcache", "L1-data", "l1-d", "l1d" }, OP_LOAD | OP_STORE | OP_PREFETCH },
-	{ { "L1-icache", "L1-instruction", "l1-i", "l1i" }, OP_LOAD | OP_PREFETCH },
-	{ { "LLC", "L2" }, OP_LOAD | OP_STORE | OP_PREFETCH },
-	{ { "dTLB", "Data-TLB", "d-tlb" }, OP_LOAD | OP_STORE | OP_PREFETCH },
-	{ { "iTLB", "Instruction-TLB", "i-tlb" }, OP_LOAD },
-	{ { "branch", "bpu", "btb", "bpc" }, OP_LOAD },
-	{ { "node" }, OP_LOAD | OP_STORE | OP_PREFETCH },
-};
-
-static const struct cache_word {
-	const char *word;
-	unsigned int means;
-} cache_words[] = {
-	{ "loads", OP_LOAD },
-	{ "load", OP_LOAD },
-	{ "read", OP_LOAD },
-	{ "stores", OP_STORE },
-	{ "store", OP_STORE },
-	{ "write", OP_STORE },
-	{ "prefetches", OP_PREFETCH },
-	{ "prefetch", OP_PREFETCH },
-	{ "speculative-read", OP_PREFETCH },
-	{ "speculative-load", OP_PREFETCH },
-	{ "misses", IS_MISS },
-	{ "miss", IS_MISS },
-	{ "refs", IS_ACCESS },
-	{ "Reference", IS_ACCESS },
-	{ "ops", IS_ACCESS },
-	{ "access", IS_ACCESS },
-};
-
-/* Length of word when s begins with it and a dash or the end follows, else 0. */
-static size_t begins(const char *s, size_t len, const char *word)
-{
-	size_t n = strlen(word);
-
-	if (n > len || strncmp(s, word, n) || (n < len && s[n] != '-'))
-		return 0;
-	return n;
-}
-
-/* What follows the type: an operation that it has and a result, in either order, or less. */
-static bool is_cache_rest(const char *s, size_t len, unsigned int ops)
-{
-	unsigned int seen = 0;
-	size_t i;
-
-	while (len) {
-		size_t n = 0;
-
-		for (i = 0; i < AP_ARRAY_SIZE(cache_words) && !n; i++)
-			n = begins(s + 1, len - 1, cache_words[i].word);
-		if (!n)
-			return false;
-		seen |= cache_words[i - 1].means;
-		s += n + 1;
-		len -= n + 1;
-	}
-	if ((seen & IS_MISS && seen & IS_ACCESS) || (seen & 0xff & ~ops))
-		return false;
-	seen &= 0xff;
-	return !(seen & (seen - 1));
-}
-
-static bool is_cache_event(const char *name, size_t len)
-{
-	size_t t, a, n;
-
-	for (t = 0; t < AP_ARRAY_SIZE(cache_types); t++) {
-		const struct cache_type *type = &cache_types[t];
-
-		for (a = 0; a < AP_ARRAY_SIZE(type->name) && type->name[a]; a++) {
-			n = begins(name, len, type->name[a]);
-			if (n && is_cache_rest(name + n, len - n, type->ops))
-				return true;
-		}
-	}
-	return false;
-}
 
 /* rNNN, up to 16 hexadecimal digits */
 static bool is_raw_event(const char *name, size_t len)
@@ -215,7 +131,7 @@ const struct ap_event_desc *ap_event_find(const char *name, size_t len)
 		if (is_named(&ap_events[i], name, len))
 			return &ap_events[i];
 	}
-	if (is_cache_event(name, len))
+	if (ap_client_is_cache_event(name, len))
 		return &cache_event;
 	return is_raw_event(name, len) ? &raw_event : NULL;
 }
@@ -230,27 +146,4 @@ const char *ap_event_kind_name(enum ap_event_kind kind)
 	};
 
 	return names[kind];
-}
-
-bool ap_cache_event_name(unsigned int i, char *name, size_t size)
-{
-	static const char *const ops[] = { "load", "store", "prefetch" };
-	unsigned int t, op;
-
-	for (t = 0; t < AP_ARRAY_SIZE(cache_types); t++) {
-		for (op = 0; op < AP_ARRAY_SIZE(ops); op++) {
-			if (!(cache_types[t].ops & (1u << op)))
-				continue;
-			if (i > 1) {
-				i -= 2;
-				continue;
-			}
-			snprintf(name, size, "%s-%s%s", cache_types[t].name[0], ops[op],
-				 i	   ? "-misses"
-				 : op == 2 ? "es"
-					   : "s");
-			return true;
-		}
-	}
-	return false;
 }

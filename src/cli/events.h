@@ -54,10 +54,4 @@ static inline bool ap_event_is_clock(const struct ap_event_desc *ev)
 	return ev->unit[0] == 'm';
 }
 
-/*
- * perf's generic cache events (L1-dcache-load-misses, ...) are products of three lists.  Writes
- * the i-th canonical name and returns true, or false past the last.
- */
-bool ap_cache_event_name(unsigned int i, char *name, size_t size);
-
 #endif

@@ -97,10 +97,12 @@ static int unknown(const char *name, char *why, size_t size)
 static struct ap_event_desc *describe(const struct ap_evsel *sel)
 {
 	struct ap_event_desc *own = ap_xgrow(NULL, 1, sizeof(*own));
-	bool is_cpu = sel->attr.type == AP_PERF_TYPE_RAW || sel->attr.type == AP_PERF_TYPE_HARDWARE;
+	bool is_cpu = sel->attr.type == AP_PERF_TYPE_RAW ||
+		      sel->attr.type == AP_PERF_TYPE_HARDWARE ||
+		      sel->attr.type == AP_PERF_TYPE_HW_CACHE;
 
 	*own = (struct ap_event_desc){ .name = "", .unit = "", .meaning = "" };
-	own->kind = AP_KIND_EXACT;
+	own->kind = sel->kinds & AP_KINDS_MODEL ? AP_KIND_MODELLED : AP_KIND_EXACT;
 	own->from = AP_FROM_RAW;
 	if (sel->attr.type == AP_PERF_TYPE_SOFTWARE) {
 		own->kind = AP_KIND_KERNEL;

@@ -146,4 +146,13 @@ const char *ap_client_header_event(void);
 /* The engine's counters behind an event of the cpu PMU (abi/raw.h), 0: nobody counts it. */
 u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
 
+/* Is it the name of a generic cache event, counted or not? */
+bool ap_client_is_cache_event(const char *name, size_t len);
+/* The i-th of those that are counted; false past the last. */
+struct ap_client_cache {
+	const char *name, *meaning;
+	bool is_modelled;
+};
+bool ap_client_cache_event(unsigned int i, struct ap_client_cache *out);
+
 #endif

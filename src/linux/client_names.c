@@ -74,3 +74,22 @@ u64 ap_client_event_kinds(const struct ap_perf_attr *attr)
 		return 0;
 	return sum.plus | sum.minus;
 }
+
+bool ap_client_is_cache_event(const char *name, size_t len)
+{
+	u64 config;
+
+	return ap_pmu_cache_name(name, len, &config);
+}
+
+bool ap_client_cache_event(unsigned int i, struct ap_client_cache *out)
+{
+	const struct ap_pmu_desc *d = &ap_pmu_cache[i];
+
+	if (i >= ap_pmu_ncache)
+		return false;
+	*out = (struct ap_client_cache){ .name = d->name,
+					 .meaning = d->text,
+					 .is_modelled = d->quality == AP_PMU_MODELLED };
+	return true;
+}

@@ -77,6 +77,9 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	err = check_attr(core, attr);
 	if (!err)
 		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
+	/* whoever samples falls back to a clock, as where nobody counts them */
+	if (!err && (sum.plus & AP_KINDS_MODEL) && attr->sample_period)
+		err = -AP_ENOENT;
 	if (!err && task && ops->may_count)
 		err = ops->may_count(world, ap_task_host(task), sum.plus | sum.minus);
 	if (err)

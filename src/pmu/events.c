@@ -7,18 +7,12 @@
 
 #include "abi/errno.h"
 
-#define K(k)	   AP_KIND_BIT(AP_KIND_##k)
-#define WHY_CYCLES "no model of the pipeline counts time yet"
-#define WHY_CACHE  "no model of caches and TLBs counts here yet"
-#define WHY_BPRED  "no model of branch prediction counts here yet"
+#define K(k) AP_KIND_BIT(AP_KIND_##k)
 
 #define FP_ALL                                                                                     \
 	(K(FP_SCALAR_DOUBLE) | K(FP_SCALAR_SINGLE) | K(FP_128_DOUBLE) | K(FP_128_SINGLE) |         \
 	 K(FP_256_DOUBLE) | K(FP_256_SINGLE) | K(FP_512_DOUBLE) | K(FP_512_SINGLE))
 
-#define NOT(id, n, a, t)                                                                           \
-	[AP_PERF_COUNT_HW_##                                                                       \
-		id] = { .name = (n), .alias = (a), .config = AP_PERF_COUNT_HW_##id, .text = (t) }
 #define HW(id, n, a, k, t)                                                                         \
 	[AP_PERF_COUNT_HW_##id] = { .name = (n),                                                   \
 				    .alias = (a),                                                  \
@@ -26,25 +20,39 @@
 				    .sum = { .plus = (k) },                                        \
 				    .quality = AP_PMU_EXACT,                                       \
 				    .text = (t) }
+#define MODEL(id, n, a, k, t)                                                                      \
+	[AP_PERF_COUNT_HW_##id] = { .name = (n),                                                   \
+				    .alias = (a),                                                  \
+				    .config = AP_PERF_COUNT_HW_##id,                               \
+				    .sum = { .plus = (k) },                                        \
+				    .quality = AP_PMU_MODELLED,                                    \
+				    .text = (t) }
 #define OWN(num, n, a, p, m, t)                                                                    \
 	{                                                                                          \
 		.name = (n), .alias = (a), .config1 = (num), .sum = { .plus = (p), .minus = (m) }, \
 		.quality = AP_PMU_EXACT, .text = (t)                                               \
 	}
 
+#define OWN_MODEL(num, n, a, p, t)                                                                 \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config1 = (num), .sum = { .plus = (p) },               \
+		.quality = AP_PMU_MODELLED, .text = (t)                                            \
+	}
+#define MISPREDICTED (K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS))
+
 /* clang-format off */
 const struct ap_pmu_desc ap_pmu_generic[AP_PERF_COUNT_HW_MAX] = {
-	NOT(CPU_CYCLES, "cpu-cycles", "cycles", WHY_CYCLES),
+	MODEL(CPU_CYCLES, "cpu-cycles", "cycles", K(CYCLES), "cycles that the code would take on the modelled machine"),
 	HW(INSTRUCTIONS, "instructions", NULL, K(INSTR), "retired user instructions"),
-	NOT(CACHE_REFERENCES, "cache-references", NULL, WHY_CACHE),
-	NOT(CACHE_MISSES, "cache-misses", NULL, WHY_CACHE),
+	MODEL(CACHE_REFERENCES, "cache-references", NULL, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "requests to the last cache, without prefetches"),
+	MODEL(CACHE_MISSES, "cache-misses", NULL, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS), "of them those that it did not have"),
 	HW(BRANCH_INSTRUCTIONS, "branch-instructions", "branches", K(BRANCH),
 	   "near jcc, jrcxz, loop, jmp, call and ret"),
-	NOT(BRANCH_MISSES, "branch-misses", NULL, WHY_BPRED),
-	NOT(BUS_CYCLES, "bus-cycles", NULL, WHY_CYCLES),
-	NOT(STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend", "idle-cycles-frontend", WHY_CYCLES),
-	NOT(STALLED_CYCLES_BACKEND, "stalled-cycles-backend", "idle-cycles-backend", WHY_CYCLES),
-	NOT(REF_CPU_CYCLES, "ref-cycles", NULL, WHY_CYCLES),
+	MODEL(BRANCH_MISSES, "branch-misses", NULL, MISPREDICTED, "branches whose direction or target was predicted wrongly"),
+	MODEL(BUS_CYCLES, "bus-cycles", NULL, K(BUS_CYCLES), "cycles by the bus clock"),
+	MODEL(STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend", "idle-cycles-frontend", K(STALL_FRONT), "cycles that waited for instructions"),
+	MODEL(STALLED_CYCLES_BACKEND, "stalled-cycles-backend", "idle-cycles-backend", K(STALL_BACK), "cycles that waited for data or units"),
+	MODEL(REF_CPU_CYCLES, "ref-cycles", NULL, K(REF_CYCLES), "cycles by the reference clock"),
 };
 
 /* The numbers are an ABI: programs and scripts may have them.  Never give one twice. */
@@ -72,6 +80,37 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN(20, "fp-256-single", NULL, K(FP_256_SINGLE), 0, "256-bit packed single arithmetic, FMA twice"),
 	OWN(21, "fp-512-double", NULL, K(FP_512_DOUBLE), 0, "512-bit packed double arithmetic, FMA twice"),
 	OWN(22, "fp-512-single", NULL, K(FP_512_SINGLE), 0, "512-bit packed single arithmetic, FMA twice"),
+	OWN_MODEL(23, "cpu-cycles", "cycles", K(CYCLES), "cycles that the code would take"),
+	OWN_MODEL(24, "ref-cycles", NULL, K(REF_CYCLES), "cycles by the reference clock"),
+	OWN_MODEL(25, "bus-cycles", NULL, K(BUS_CYCLES), "cycles by the bus clock"),
+	OWN_MODEL(26, "stalled-cycles-frontend", NULL, K(STALL_FRONT), "cycles that waited for instructions"),
+	OWN_MODEL(27, "stalled-cycles-backend", NULL, K(STALL_BACK), "cycles that waited for data or units"),
+	OWN_MODEL(28, "branch-misses", NULL, MISPREDICTED, "branches predicted wrongly"),
+	OWN_MODEL(29, "cond-branch-misses", NULL, K(COND_MISS), "conditional ones, by direction"),
+	OWN_MODEL(30, "indirect-branch-misses", NULL, K(INDIRECT_MISS), "indirect jmp and call, by target"),
+	OWN_MODEL(31, "return-misses", NULL, K(RETURN_MISS), "returns, by target"),
+	OWN_MODEL(32, "btb-misses", NULL, K(BTB_MISS), "direct branches that the decoder had to find"),
+	OWN_MODEL(33, "cache-references", NULL, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "requests to the last cache, without prefetches"),
+	OWN_MODEL(34, "cache-misses", NULL, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS), "of them those that it does not have"),
+	OWN_MODEL(35, "l1d-load-misses", NULL, K(L1D_LOAD_MISS), "loads that L1D does not have"),
+	OWN_MODEL(36, "l1d-store-misses", NULL, K(L1D_STORE_MISS), "stores that L1D does not have"),
+	OWN_MODEL(37, "l1i-loads", NULL, K(L1I_LOAD), "lines of code that are fetched"),
+	OWN_MODEL(38, "l1i-load-misses", NULL, K(L1I_LOAD_MISS), "lines of code that L1I does not have"),
+	OWN_MODEL(39, "l2-references", NULL, K(L2_LOAD) | K(L2_STORE) | K(L2_CODE), "requests to L2, without prefetches"),
+	OWN_MODEL(40, "l2-misses", NULL, K(L2_LOAD_MISS) | K(L2_STORE_MISS) | K(L2_CODE_MISS), "of them those that it does not have"),
+	OWN_MODEL(41, "l2-loads", NULL, K(L2_LOAD), "loads that L2 is asked for"),
+	OWN_MODEL(42, "l2-load-misses", NULL, K(L2_LOAD_MISS), "of them those that it does not have"),
+	OWN_MODEL(43, "llc-loads", NULL, K(LLC_LOAD), "loads that the last cache is asked for"),
+	OWN_MODEL(44, "llc-load-misses", NULL, K(LLC_LOAD_MISS), "of them those that it does not have"),
+	OWN_MODEL(45, "dtlb-load-misses", NULL, K(DTLB_LOAD_MISS), "loads whose page the first TLB does not have"),
+	OWN_MODEL(46, "dtlb-store-misses", NULL, K(DTLB_STORE_MISS), "stores whose page the first TLB does not have"),
+	OWN_MODEL(47, "dtlb-load-walks", NULL, K(DTLB_LOAD_WALK), "of them loads that take a page walk"),
+	OWN_MODEL(48, "dtlb-store-walks", NULL, K(DTLB_STORE_WALK), "of them stores that take a page walk"),
+	OWN_MODEL(49, "itlb-misses", NULL, K(ITLB_MISS), "lines of code whose page the first TLB does not have"),
+	OWN_MODEL(50, "itlb-walks", NULL, K(ITLB_WALK), "of them those that take a page walk"),
+	OWN_MODEL(51, "split-loads", NULL, K(SPLIT_LOAD), "loads over two lines"),
+	OWN_MODEL(52, "split-stores", NULL, K(SPLIT_STORE), "stores over two lines"),
+	OWN_MODEL(53, "hitm-loads", NULL, K(HITM_LOAD), "loads of lines that another thread has modified"),
 };
 /* clang-format on */
 const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);
@@ -154,9 +193,10 @@ static int resolve_raw(const struct ap_pmu_arch *arch, u64 config, struct ap_pmu
 	return resolve_mix(arch, config, out);
 }
 
-static int resolve_cache(u64 config)
+static int resolve_cache(u64 config, struct ap_pmu_sum *out)
 {
 	u64 id = config & 0xff, op = config >> 8 & 0xff, result = config >> 16 & 0xff;
+	const struct ap_pmu_desc *d;
 
 	if (id >= AP_PERF_COUNT_HW_CACHE_MAX || op >= AP_PERF_COUNT_HW_CACHE_OP_MAX ||
 	    result >= AP_PERF_COUNT_HW_CACHE_RESULT_MAX)
@@ -167,7 +207,8 @@ static int resolve_cache(u64 config)
 	if ((id == AP_PERF_COUNT_HW_CACHE_ITLB || id == AP_PERF_COUNT_HW_CACHE_BPU) &&
 	    op != AP_PERF_COUNT_HW_CACHE_OP_READ)
 		return -AP_EINVAL;
-	return -AP_ENOENT;
+	d = ap_pmu_cache_find(config);
+	return d ? take(d, out) : -AP_ENOENT;
 }
 
 int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 config1,
@@ -180,7 +221,7 @@ int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 con
 		if (config >> 32)
 			return -AP_ENOENT;
 		if (type == AP_PERF_TYPE_HW_CACHE)
-			return resolve_cache(config);
+			return resolve_cache(config, out);
 		if (config >= AP_PERF_COUNT_HW_MAX)
 			return -AP_EINVAL;
 		return take(&ap_pmu_generic[config], out);

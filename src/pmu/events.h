@@ -3,7 +3,7 @@
  * The events of the emulated `cpu` PMU: one table of descriptions per source of codes, and one
  * function that says what an attr of type HARDWARE, HW_CACHE or RAW counts.
  *
- *   - ap_pmu_generic: the kernel's HARDWARE events;
+ *   - ap_pmu_generic: the kernel's HARDWARE events, ap_pmu_cache its HW_CACHE ones;
  *   - ap_pmu_own: what the engine counts whatever CPU it runs on, as `anyperf=N` in config1 with no
  *     event selected in config: a register that no CPU has, so that no program uses it by chance;
  *   - ap_pmu_arch.raw: a CPU's own codes.
@@ -69,6 +69,13 @@ extern const struct ap_pmu_arch ap_pmu_skylake, ap_pmu_icelake, ap_pmu_zen;
 extern const struct ap_pmu_desc ap_pmu_generic[AP_PERF_COUNT_HW_MAX];
 extern const struct ap_pmu_desc ap_pmu_own[];
 extern const u32 ap_pmu_nown;
+
+/* events_cache.c: the HW_CACHE events that are counted, by the names that perf gives them. */
+extern const struct ap_pmu_desc ap_pmu_cache[];
+extern const u32 ap_pmu_ncache;
+const struct ap_pmu_desc *ap_pmu_cache_find(u64 config); /* NULL: nobody counts it */
+/* Any way that perf lets one be written; the config of it, counted or not. */
+bool ap_pmu_cache_name(const char *name, size_t len, u64 *config);
 
 /* 0, or what a program gets: -ENOENT nobody counts it, -EINVAL there is no such thing. */
 AP_MUST_CHECK int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 config1,

@@ -10,20 +10,23 @@
  */
 #include "pmu/events.h"
 
-#define K(k)	   AP_KIND_BIT(AP_KIND_##k)
-#define WHY_CYCLES "no model of the pipeline counts time yet"
-#define WHY_OPS	   "no model of the pipeline counts operations yet"
-#define WHY_CACHE  "no model of caches and TLBs counts here yet"
-#define WHY_BPRED  "no model of branch prediction counts here yet"
-#define WHY_FLOPS  "counts elements by arithmetic, and the engine instructions by width"
-#define WHY_SPEC   "counts what is dispatched, retired or not"
-#define WHY_FAR	   "the engine follows no far transfer"
-#define WHY_CLASS  "no such class of instructions is counted"
+#define K(k)	  AP_KIND_BIT(AP_KIND_##k)
+#define WHY_OPS	  "no model of the pipeline counts operations yet"
+#define WHY_BPRED "no model of branch prediction counts here yet"
+#define WHY_FLOPS "counts elements by arithmetic, and the engine instructions by width"
+#define WHY_SPEC  "counts what is dispatched, retired or not"
+#define WHY_FAR	  "the engine follows no far transfer"
+#define WHY_CLASS "no such class of instructions is counted"
 
 #define EXACT(n, a, c, k, t)                                                                       \
 	{                                                                                          \
 		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
 		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+#define MODEL(n, a, c, k, t)                                                                       \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
+		.quality = AP_PMU_MODELLED, .text = (t)                                            \
 	}
 #define NOT(n, a, c, t)                                                                            \
 	{                                                                                          \
@@ -38,13 +41,13 @@ static const struct ap_pmu_desc zen[] = {
 	EXACT("RETIRED_NEAR_RETURNS", "ex_ret_near_ret", 0xc8, K(RET), "near returns"),
 	EXACT("RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", "ex_ret_cond", 0xd1, K(COND), "conditional branches, taken or not"),
 
-	NOT("CYCLES_NOT_IN_HALT", "ls_not_halted_cyc", 0x76, WHY_CYCLES),
+	MODEL("CYCLES_NOT_IN_HALT", "ls_not_halted_cyc", 0x76, K(CYCLES), "cycles that the code would take"),
 	NOT("RETIRED_OPS", "ex_ret_ops", 0xc1, WHY_OPS),
-	NOT("RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_misp", 0xc3, WHY_BPRED),
+	MODEL("RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_misp", 0xc3, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"),
 	NOT("RETIRED_TAKEN_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_tkn_misp", 0xc5, WHY_BPRED),
 	NOT("RETIRED_FAR_CONTROL_TRANSFERS", "ex_ret_brn_far", 0xc6, WHY_FAR),
-	NOT("RETIRED_NEAR_RETURNS_MISPREDICTED", "ex_ret_near_ret_mispred", 0xc9, WHY_BPRED),
-	NOT("RETIRED_INDIRECT_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_ind_misp", 0xca, WHY_BPRED),
+	MODEL("RETIRED_NEAR_RETURNS_MISPREDICTED", "ex_ret_near_ret_mispred", 0xc9, K(RETURN_MISS), "returns predicted wrongly"),
+	MODEL("RETIRED_INDIRECT_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_ind_misp", 0xca, K(INDIRECT_MISS), "indirect jmp and call predicted wrongly"),
 	NOT("RETIRED_MMX_FP_INSTRUCTIONS.X87_INSTR", NULL, 0x01cb, WHY_CLASS),
 	NOT("RETIRED_MMX_FP_INSTRUCTIONS.MMX_INSTR", NULL, 0x02cb, WHY_CLASS),
 	NOT("RETIRED_MMX_FP_INSTRUCTIONS.SSE_INSTR", NULL, 0x04cb, WHY_CLASS),
@@ -76,11 +79,8 @@ const struct ap_pmu_arch ap_pmu_zen = {
 	.refused = AP_RAW_EDGE | AP_RAW_INV | AP_RAW_CMASK,
 	.generic = { [AP_PERF_COUNT_HW_CPU_CYCLES] = 0x0076,
 		     [AP_PERF_COUNT_HW_INSTRUCTIONS] = 0x00c0,
-		     [AP_PERF_COUNT_HW_CACHE_REFERENCES] = 0xff60,
-		     [AP_PERF_COUNT_HW_CACHE_MISSES] = 0x0964,
 		     [AP_PERF_COUNT_HW_BRANCH_INSTRUCTIONS] = 0x00c2,
-		     [AP_PERF_COUNT_HW_BRANCH_MISSES] = 0x00c3,
-		     [AP_PERF_COUNT_HW_STALLED_CYCLES_FRONTEND] = 0x00a9 },
+		     [AP_PERF_COUNT_HW_BRANCH_MISSES] = 0x00c3 },
 	.raw = zen,
 	.nraw = AP_ARRAY_SIZE(zen),
 	.format = formats,

@@ -36,6 +36,11 @@
 		.name = "FP_ARITH_INST_RETIRED." n, .config = 0xc7 | (bit) << 8,                   \
 		.sum = { .plus = (k) }, .quality = AP_PMU_EXACT, .adds = true, .text = (t)         \
 	}
+#define MODEL(n, a, c, k, t)                                                                       \
+	{                                                                                          \
+		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
+		.quality = AP_PMU_MODELLED, .text = (t)                                            \
+	}
 #define NOT(n, a, c, t)                                                                            \
 	{                                                                                          \
 		.name = (n), .alias = (a), .config = (c), .text = (t)                              \
@@ -54,11 +59,11 @@
 	ON("MEM_INST_RETIRED.ALL_LOADS", 0x81d0, K(LOAD), 0xf, "instructions that read memory"), \
 	ON("MEM_INST_RETIRED.ALL_STORES", 0x82d0, K(STORE), 0xf, "instructions that write memory"), \
 	ON("MEM_INST_RETIRED.ANY", 0x83d0, K(MEM), 0xf, "instructions that read or write memory"), \
-	NOT("MEM_INST_RETIRED.STLB_MISS_LOADS", NULL, 0x11d0, WHY_CACHE), \
-	NOT("MEM_INST_RETIRED.STLB_MISS_STORES", NULL, 0x12d0, WHY_CACHE), \
+	MODEL("MEM_INST_RETIRED.STLB_MISS_LOADS", NULL, 0x11d0, K(DTLB_LOAD_WALK), "loads that take a page walk"), \
+	MODEL("MEM_INST_RETIRED.STLB_MISS_STORES", NULL, 0x12d0, K(DTLB_STORE_WALK), "stores that take a page walk"), \
 	NOT("MEM_INST_RETIRED.LOCK_LOADS", NULL, 0x21d0, WHY_LOCK), \
-	NOT("MEM_INST_RETIRED.SPLIT_LOADS", NULL, 0x41d0, WHY_LOCK), \
-	NOT("MEM_INST_RETIRED.SPLIT_STORES", NULL, 0x42d0, WHY_LOCK), \
+	MODEL("MEM_INST_RETIRED.SPLIT_LOADS", NULL, 0x41d0, K(SPLIT_LOAD), "loads over two lines"), \
+	MODEL("MEM_INST_RETIRED.SPLIT_STORES", NULL, 0x42d0, K(SPLIT_STORE), "stores over two lines"), \
 	FP("SCALAR_DOUBLE", 0x01, K(FP_SCALAR_DOUBLE), "scalar double arithmetic, FMA twice"), \
 	FP("SCALAR_SINGLE", 0x02, K(FP_SCALAR_SINGLE), "scalar single arithmetic, FMA twice"), \
 	FP("128B_PACKED_DOUBLE", 0x04, K(FP_128_DOUBLE), "128-bit packed double arithmetic, FMA twice"), \
@@ -67,13 +72,28 @@
 	FP("256B_PACKED_SINGLE", 0x20, K(FP_256_SINGLE), "256-bit packed single arithmetic, FMA twice"), \
 	FP("512B_PACKED_DOUBLE", 0x40, K(FP_512_DOUBLE), "512-bit packed double arithmetic, FMA twice"), \
 	FP("512B_PACKED_SINGLE", 0x80, K(FP_512_SINGLE), "512-bit packed single arithmetic, FMA twice"), \
-	NOT("CPU_CLK_UNHALTED.THREAD_P", "UNHALTED_CORE_CYCLES", 0x003c, WHY_CYCLES), \
-	NOT("CPU_CLK_UNHALTED.REF_XCLK", NULL, 0x013c, WHY_CYCLES), \
-	NOT("UNHALTED_REFERENCE_CYCLES", NULL, 0x0300, WHY_CYCLES), \
-	NOT("BR_MISP_RETIRED.ALL_BRANCHES", "MISPREDICTED_BRANCH_RETIRED", 0x00c5, WHY_BPRED), \
+	MODEL("CPU_CLK_UNHALTED.THREAD_P", "UNHALTED_CORE_CYCLES", 0x003c, K(CYCLES), "cycles that the code would take"), \
+	MODEL("CPU_CLK_UNHALTED.REF_XCLK", NULL, 0x013c, K(BUS_CYCLES), "cycles by the crystal clock"), \
+	MODEL("UNHALTED_REFERENCE_CYCLES", NULL, 0x0300, K(REF_CYCLES), "cycles by the reference clock"), \
+	MODEL("BR_MISP_RETIRED.ALL_BRANCHES", "MISPREDICTED_BRANCH_RETIRED", 0x00c5, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"), \
 	NOT("BR_MISP_RETIRED.NEAR_TAKEN", NULL, 0x20c5, WHY_BPRED), \
-	NOT("LONGEST_LAT_CACHE.MISS", NULL, 0x412e, WHY_CACHE), \
-	NOT("LONGEST_LAT_CACHE.REFERENCE", NULL, 0x4f2e, WHY_CACHE)
+	MODEL("LONGEST_LAT_CACHE.MISS", NULL, 0x412e, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS), "requests that the last level does not have"), \
+	MODEL("MEM_LOAD_RETIRED.L1_MISS", NULL, 0x08d1, K(L1D_LOAD_MISS), "loads that L1D does not have"), \
+	MODEL("MEM_LOAD_RETIRED.L2_HIT", NULL, 0x02d1, K(LOAD_L2_HIT), "loads that L2 answers"), \
+	MODEL("MEM_LOAD_RETIRED.L3_HIT", NULL, 0x04d1, K(LOAD_LLC_HIT), "loads that the last level answers"), \
+	MODEL("MEM_LOAD_RETIRED.L3_MISS", NULL, 0x20d1, K(LOAD_LLC_MISS), "loads that no cache answers"), \
+	MODEL("L2_RQSTS.DEMAND_DATA_RD_MISS", NULL, 0x2124, K(L2_LOAD_MISS), "loads that L2 does not have"), \
+	MODEL("L2_RQSTS.ALL_DEMAND_DATA_RD", NULL, 0xe124, K(L2_LOAD), "loads that L2 is asked for"), \
+	MODEL("L2_RQSTS.ALL_RFO", NULL, 0xe224, K(L2_STORE), "lines for stores that L2 is asked for"), \
+	MODEL("L2_RQSTS.RFO_MISS", NULL, 0x2224, K(L2_STORE_MISS), "of them those that it does not have"), \
+	MODEL("L2_RQSTS.ALL_CODE_RD", NULL, 0xe424, K(L2_CODE), "lines of code that L2 is asked for"), \
+	MODEL("L2_RQSTS.CODE_RD_MISS", NULL, 0x2424, K(L2_CODE_MISS), "of them those that it does not have"), \
+	MODEL("L2_RQSTS.ALL_DEMAND_MISS", NULL, 0x2724, K(L2_LOAD_MISS) | K(L2_STORE_MISS) | K(L2_CODE_MISS), "requests without prefetches that L2 does not have"), \
+	MODEL("L2_RQSTS.ALL_DEMAND_REFERENCES", NULL, 0xe724, K(L2_LOAD) | K(L2_STORE) | K(L2_CODE), "requests to L2 without prefetches"), \
+	MODEL("DTLB_LOAD_MISSES.WALK_COMPLETED", NULL, 0x0e08, K(DTLB_LOAD_WALK), "loads that take a page walk"), \
+	MODEL("DTLB_STORE_MISSES.WALK_COMPLETED", NULL, 0x0e49, K(DTLB_STORE_WALK), "stores that take a page walk"), \
+	MODEL("ITLB_MISSES.WALK_COMPLETED", NULL, 0x0e85, K(ITLB_WALK), "lines of code that take a page walk"), \
+	MODEL("LONGEST_LAT_CACHE.REFERENCE", NULL, 0x4f2e, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "requests to the last level")
 
 static const struct ap_pmu_desc skylake[] = {
 	COMMON,
@@ -81,7 +101,7 @@ static const struct ap_pmu_desc skylake[] = {
 	EXACT("BR_INST_RETIRED.CONDITIONAL", "BR_INST_RETIRED.COND", 0x01c4, K(COND), "conditional branches, taken or not"),
 	EXACT("BR_INST_RETIRED.ALL_BRANCHES_PEBS", NULL, 0x04c4, K(BRANCH), "near branches"),
 	LESS("BR_INST_RETIRED.NOT_TAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
-	NOT("BR_MISP_RETIRED.CONDITIONAL", NULL, 0x01c5, WHY_BPRED),
+	MODEL("BR_MISP_RETIRED.CONDITIONAL", NULL, 0x01c5, K(COND_MISS), "conditional branches predicted wrongly"),
 	NOT("UOPS_RETIRED.ALL", NULL, 0x01c2, WHY_UOPS),
 	NOT("UOPS_RETIRED.RETIRE_SLOTS", NULL, 0x02c2, WHY_UOPS),
 	NOT("LONGEST_LAT_CACHE.PREFETCH", NULL, 0x102e, WHY_CACHE),
@@ -95,10 +115,10 @@ static const struct ap_pmu_desc icelake[] = {
 	LESS("BR_INST_RETIRED.COND_TAKEN", NULL, 0x01c4, K(TAKEN) | K(COND), K(BRANCH), "conditional branches that transferred"),
 	LESS("BR_INST_RETIRED.COND_NTAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
 	EXACT("BR_INST_RETIRED.INDIRECT", NULL, 0x80c4, K(IND), "indirect jmp and call, not ret"),
-	NOT("BR_MISP_RETIRED.COND", NULL, 0x11c5, WHY_BPRED),
+	MODEL("BR_MISP_RETIRED.COND", NULL, 0x11c5, K(COND_MISS), "conditional branches predicted wrongly"),
 	NOT("BR_MISP_RETIRED.COND_TAKEN", NULL, 0x01c5, WHY_BPRED),
 	NOT("BR_MISP_RETIRED.COND_NTAKEN", NULL, 0x10c5, WHY_BPRED),
-	NOT("BR_MISP_RETIRED.INDIRECT", NULL, 0x80c5, WHY_BPRED),
+	MODEL("BR_MISP_RETIRED.INDIRECT", NULL, 0x80c5, K(INDIRECT_MISS), "indirect jmp and call predicted wrongly, not ret"),
 	NOT("UOPS_RETIRED.SLOTS", NULL, 0x02c2, WHY_UOPS),
 };
 

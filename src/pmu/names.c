@@ -231,6 +231,10 @@ static int parse(const struct ap_pmu_arch *arch, char *name, struct ap_perf_attr
 		return parse_mem(name + 4, attr);
 	if (!find_table(arch, name, attr))
 		return 0;
+	if (ap_pmu_cache_name(name, strlen(name), &attr->config)) {
+		attr->type = AP_PERF_TYPE_HW_CACHE;
+		return 0;
+	}
 	if (name[0] == 'r' && ap_parse_hex(&hex, &v) && !*hex) {
 		set_raw(attr, v, 0);
 		return 0;
@@ -275,6 +279,8 @@ const struct ap_pmu_desc *ap_pmu_desc_of(const struct ap_pmu_arch *arch,
 
 	if (attr->type == AP_PERF_TYPE_HARDWARE)
 		return attr->config < AP_PERF_COUNT_HW_MAX ? &ap_pmu_generic[attr->config] : NULL;
+	if (attr->type == AP_PERF_TYPE_HW_CACHE)
+		return ap_pmu_cache_find(attr->config);
 	if (attr->type != AP_PERF_TYPE_RAW || attr->config & arch->refused)
 		return NULL;
 	for (i = 0; !config && i < ap_pmu_nown; i++) {

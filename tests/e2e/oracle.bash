@@ -33,13 +33,13 @@ pid_digits()
 	sh -c 'pid=$$; echo ${#pid}'
 }
 
-# The second run of anyperf is as most are: what is not asked for is not counted.
+# The first run of anyperf feeds the models as well; the second is as most are: what is not asked for is not counted.
 run_both()
 {
 	rm -f "$tmp/oracle" "$tmp/anyperf" "$tmp/base"
 	in_same_place "$ORACLE" -o "$tmp/oracle" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
 	oracle_status=$?
-	in_same_place "$ANYPERF" stat --deterministic -x, -e "${oracle_events// /,}" \
+	in_same_place "$ANYPERF" stat --deterministic -x, -e "${oracle_events// /,},cycles,branch-misses" \
 		-o "$tmp/anyperf" -- "$@" >"$tmp/anyperf.out" 2>&1 </dev/null
 	anyperf_status=$?
 	in_same_place "$ANYPERF" stat --deterministic -x, -e "${base_events// /,}" \

@@ -55,10 +55,10 @@ has "$tmp/err" '^ +[0-9.]+ seconds user$' "user"
 has "$tmp/err" '^ +[0-9.]+ seconds sys$' "sys"
 
 # --- CSV: perf's columns and one more
-run "$ANYPERF" stat -x, -e task-clock,instructions:u,cycles,branches:k,page-faults true
+run "$ANYPERF" stat -x, -e task-clock,instructions:u,alignment-faults,branches:k,page-faults true
 is "$(awk -F, 'NF != 8' "$tmp/err")" "" "8 fields in each line"
 is "$(cut -d, -f3 "$tmp/err" | paste -sd' ')" \
-	"task-clock instructions:u cycles branches:k page-faults" "events in the order asked for"
+	"task-clock instructions:u alignment-faults branches:k page-faults" "events in the order asked for"
 is "$(cut -d, -f8 "$tmp/err" | paste -sd' ')" "kernel exact   kernel" "the kinds"
 is "$(grep -c '^<not supported>,,' "$tmp/err")" 2 "not supported is in field 1"
 is "$(awk -F, '{ print $5 }' "$tmp/err" | sort -u)" 100.00 "nothing is multiplexed"
@@ -77,10 +77,12 @@ else
 fi
 
 # --- -v, -n, -r
-run "$ANYPERF" stat -v -e cycles,branches:k,L1-dcache-loads true
-has "$tmp/err" '^cycles: <not supported>: .' "-v: why cycles are not supported"
+run "$ANYPERF" stat -v -e alignment-faults,branches:k,node-load-misses,L1-dcache-loads,cycles true
+has "$tmp/err" '^alignment-faults: <not supported>: .' "-v: why what only the kernel has is not supported"
 has "$tmp/err" '^branches:k: <not supported>: kernel-mode work is never counted$' "-v: why :k is not"
-has "$tmp/err" '<not supported>      L1-dcache-loads' "perf's cache events are known"
+has "$tmp/err" '<not supported>      node-load-misses' "perf's cache events are known"
+has "$tmp/err" '[0-9] +L1-dcache-loads .*# exact' "references are exact"
+has "$tmp/err" '[0-9] +cycles .*# modelled' "and cycles modelled"
 run "$ANYPERF" stat -n true
 has_not "$tmp/err" '#' "-n: no events"
 has "$tmp/err" 'seconds time elapsed' "-n: times"
@@ -214,7 +216,8 @@ run "$ANYPERF" list
 is "$status" 0 "list"
 has "$tmp/out" '^  instructions +exact +.' "list: exact"
 has "$tmp/out" '^  context-switches OR cs +kernel +.' "list: kernel"
-has "$tmp/out" '^  cycles OR cpu-cycles +unsupported +.' "list: unsupported"
+has "$tmp/out" '^  cycles OR cpu-cycles +modelled +.' "list: modelled"
+has "$tmp/out" '^  alignment-faults +unsupported +.' "list: unsupported"
 "$ANYPERF" list -x: | awk -F: 'NF < 4' >"$tmp/short"
 is "$(cat "$tmp/short")" "" "list -x: four fields"
 "$ANYPERF" list -x: | cut -d: -f1 | paste -sd, >"$tmp/all"

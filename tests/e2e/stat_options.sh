@@ -32,11 +32,12 @@ column()
 }
 
 # --- formats
-run "${stat[@]}" -j -o json -e instructions,branches,cycles -- "$work"
+run "${stat[@]}" -j -o json -e instructions,branches,node-load-misses,branch-misses -- "$work"
 is "$status" 0 "-j: status"
 is "$(json json counter-value instructions)" "$instructions.000000" "-j: the count"
 is "$(json json kind branches)" exact "-j: what it is"
-is "$(json json counter-value cycles)" "<not supported>" "-j: not supported"
+is "$(json json counter-value node-load-misses)" "<not supported>" "-j: not supported"
+is "$(json json kind branch-misses)" modelled "-j: modelled"
 is "$(json json pcnt-running branches)" 100.0 "-j: all of the time"
 run "${stat[@]}" -j -o json -r 3 -e calls -- "$work"
 is "$(json json variance calls)" 0.0 "-j -r: the deviation"

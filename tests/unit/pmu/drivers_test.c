@@ -146,7 +146,7 @@ static void kinds_that_the_world_lacks_are_its_error(void)
 	EXPECT_U64(open_event(&e, AP_PERF_TYPE_RAW, 0x81d0, 0), -AP_EOPNOTSUPP);
 	EXPECT_U64(open_event(&e, AP_PERF_TYPE_RAW, 0x82d0, 0), 0);
 	/* whatever it is called */
-	EXPECT_U64(open_event(&e, AP_PERF_TYPE_RAW, 0x3c, 0), -AP_ENOENT);
+	EXPECT_U64(open_event(&e, AP_PERF_TYPE_RAW, 0x01c2, 0), -AP_ENOENT);
 }
 
 static void exclude_host_counts_nothing(void)

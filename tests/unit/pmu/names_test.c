@@ -46,7 +46,7 @@ static const struct {
 	{ "cpu/instructions/", AP_CPU_ZEN, 0, 4, 0xc0, 0, 0, 0 },
 	{ "cpu/branches/", AP_CPU_SKYLAKE, 0, 4, 0xc4, 0, 0, 0 },
 	{ "cpu/instructions/", AP_CPU_OTHER, 0, 4, 0, 1, 0, 0 },
-	{ "cpu/cycles/", AP_CPU_OTHER, -AP_EINVAL, 0, 0, 0, 0, 0 },
+	{ "cpu/cycles/", AP_CPU_OTHER, 0, 4, 0, 23, 0, 0 },
 	{ "cpu/stores/", AP_CPU_ZEN, 0, 4, 0, 10, 0, 0 },
 	{ "cpu/task-clock/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
 	{ "cpu/event=/", AP_CPU_ZEN, -AP_EINVAL, 0, 0, 0, 0, 0 },
@@ -208,7 +208,9 @@ static void sysfs_lists_what_is_counted(void)
 		EXPECT(has_line(&f, cpus[c] == AP_CPU_OTHER
 					    ? "cpu/events/instructions: anyperf=0x01"
 					    : "cpu/events/instructions: event=0xc0"));
-		EXPECT(!strstr(f.text, "cycles"));
+		EXPECT(has_line(&f, cpus[c] == AP_CPU_OTHER ? "cpu/events/cpu-cycles: anyperf=0x17"
+				    : cpus[c] == AP_CPU_ZEN ? "cpu/events/cpu-cycles: event=0x76"
+							    : "cpu/events/cpu-cycles: event=0x3c"));
 	}
 	EXPECT(has_line(&f, "cpu/format/event: config:0-7,32-35"));
 	EXPECT(has_line(&f, "cpu/events/branch-instructions: event=0xc2"));

@@ -157,7 +157,7 @@ static void what_is_not_the_threads_is_asked(void)
 	e->gen++;
 	expect_asked();
 	e->gen--;
-	e->kinds |= 1ULL << 31; /* a kind that this engine does not count */
+	e->kinds |= AP_KIND_BIT(AP_KIND_SPARE); /* a kind that this engine does not count */
 	expect_asked();
 	e->kinds = 0;
 	expect_asked();
