@@ -79,7 +79,8 @@ enum ap_svc_op {
 		25, /* arg inode, 1: the descriptor has O_ASYNC from now on, 0: not any more */
 	AP_SVC_POLLED = 26, /* arg inode: poll has said POLLIN, which is thereby taken */
 	AP_SVC_QUIET =
-		27,	 /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
+		27, /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
+	AP_SVC_NAMESPACES = 29, /* AP_ORDER_NAMESPACES: the task is in others */
 	AP_SVC_HELD = 28 /* arg AP_RING_NAME: who has held a ring for long; freed if it is dead */
 };
 
@@ -133,6 +134,7 @@ _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment
 #define AP_ORDER_MAPPED	     (1u << 2) /* report executable mappings */
 #define AP_ORDER_MAPPED_DATA (1u << 3) /* and others */
 #define AP_ORDER_COMM	     (1u << 4) /* report names */
+#define AP_ORDER_NAMESPACES  (1u << 6) /* report changes of namespaces */
 #define AP_ORDER_CPU	     (1u << 5) /* say so when it is found on another CPU at a sample */
 
 /* Published events: readers in the counted task need no request.  Written by the supervisor. */

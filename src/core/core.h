@@ -246,7 +246,13 @@ void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, 
 void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child);
 void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
 			const struct ap_perf_ns_link *links, u32 nr);
-void ap_core_switched(struct ap_core *core, struct ap_task *task, bool is_out, bool is_preempted);
+/* The task has left its CPU, or is on one again. */
+struct ap_switch {
+	u64 time; /* by ops->clock: it may be told late, but in order */
+	s32 cpu;
+	bool is_out, is_preempted;
+};
+void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw);
 void ap_core_cgroup_made(struct ap_core *core, struct ap_task *task, u64 id, const char *path);
 
 /* A thread has overflowed and tells (AP_SVC_WAKE): the event is the one it was opened as. */

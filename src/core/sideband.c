@@ -72,10 +72,30 @@ struct telling {
 	struct ap_task *child;
 	const void *what;
 	u64 n;
-	bool bit, other_bit;
+	bool bit;
+	const struct ap_switch *at; /* NULL: here and now */
 	int (*write)(const struct ap_record_to *to, const struct ap_event *e,
 		     const struct telling *t);
 };
+
+/* A task that nobody has seen on a CPU yet must be somewhere. */
+static s32 cpu_of(const struct ap_task *task)
+{
+	return task->cpu >= 0 ? task->cpu : 0;
+}
+
+static s32 cpu_for(const struct telling *t)
+{
+	return t->at ? t->at->cpu : cpu_of(t->task);
+}
+
+/* How long ago it was, whatever clock the event has. */
+static u64 age_of(const struct ap_event *e, const struct telling *t)
+{
+	u64 now = t->at ? e->core->ops.clock(e->core->world) : 0;
+
+	return t->at && now > t->at->time ? now - t->at->time : 0;
+}
 
 static void tell_event(struct ap_event *e, const struct telling *t)
 {
@@ -91,8 +111,8 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 	int r;
 
 	format_of(e, &format);
-	who.time = time_for(e);
-	who.cpu = t->task && t->task->cpu >= 0 ? (u32)t->task->cpu : 0;
+	who.time = time_for(e) - age_of(e, t);
+	who.cpu = t->task ? (u32)cpu_for(t) : 0;
 	r = t->write(&to, e, t);
 	if (r && r != -AP_ENODEV)
 		top->lost++;
@@ -107,12 +127,6 @@ static bool wants(const struct ap_event *e, const struct telling *t)
 	return (e->attr.flags & t->flags) && e->state >= AP_STATE_INACTIVE && b && b->map.ring;
 }
 
-/* A task that nobody has seen on a CPU yet must be somewhere. */
-static s32 cpu_of(const struct ap_task *task)
-{
-	return task->cpu >= 0 ? task->cpu : 0;
-}
-
 static void tell_task_ctx(const struct telling *t)
 {
 	struct ap_list *l;
@@ -120,7 +134,7 @@ static void tell_task_ctx(const struct telling *t)
 	ap_list_for_each(l, &t->task->ctx.events) {
 		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
 
-		if (wants(e, t) && (e->cpu < 0 || e->cpu == cpu_of(t->task)))
+		if (wants(e, t) && (e->cpu < 0 || e->cpu == cpu_for(t)))
 			tell_event(e, t);
 	}
 }
@@ -300,16 +314,14 @@ static int write_switch(const struct ap_record_to *to, const struct ap_event *e,
 			const struct telling *t)
 {
 	(void)e;
-	return ap_record_switch(to, t->bit, t->other_bit);
+	return ap_record_switch(to, t->at->is_out, t->at->is_preempted);
 }
 
-void ap_core_switched(struct ap_core *core, struct ap_task *task, bool is_out, bool is_preempted)
+void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw)
 {
-	const struct telling t = { .flags = AP_PERF_CONTEXT_SWITCH,
-				   .task = task,
-				   .bit = is_out,
-				   .other_bit = is_preempted,
-				   .write = write_switch };
+	const struct telling t = {
+		.flags = AP_PERF_CONTEXT_SWITCH, .task = task, .at = sw, .write = write_switch
+	};
 
 	(void)core;
 	tell_task_ctx(&t); /* a CPU's records name who comes next, which nobody knows */

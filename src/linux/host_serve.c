@@ -243,7 +243,7 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	if (!child)
 		return -ENOMEM;
 	ret = ap_core_fork(host->core, r->task->core, child->core, arg[2] != 0);
-	is_told = ap_task_tells(r->task->core) & AP_TELL_TASK;
+	is_told = ap_task_tells(r->task->core) & (AP_TELL_TASK | AP_TELL_NAMESPACES);
 	if (ret || (!ap_task_is_watched(child->core) && !is_told)) {
 		ap_host_task_end_as(host, child, AP_HOST_LEFT);
 		return ret;
@@ -311,6 +311,11 @@ static s64 serve_mapped(struct ap_host *host, struct request *r)
 static s64 serve_comm(struct ap_host *host, struct request *r)
 {
 	return ap_host_comm(host, r->task);
+}
+
+static s64 serve_namespaces(struct ap_host *host, struct request *r)
+{
+	return ap_host_namespaces(host, r->task);
 }
 
 static s64 serve_wake(struct ap_host *host, struct request *r)
@@ -403,6 +408,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_ASYNC] = serve_async,
 	[AP_SVC_POLLED] = serve_polled,
 	[AP_SVC_QUIET] = serve_quiet,
+	[AP_SVC_NAMESPACES] = serve_namespaces,
 	[AP_SVC_HELD] = serve_held,
 };
 
@@ -461,6 +467,7 @@ static s64 serve_one(struct ap_host *host, struct request *r)
 		return -EINVAL;
 	r->task = t;
 	host->epoch++;
+	ap_host_feeds_drain(host);
 	ap_host_wakes_look(host);
 	host->asker = t;
 	ap_host_task_time_is(t, r->svc.cpu_time);

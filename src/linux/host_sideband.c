@@ -74,7 +74,31 @@ u32 ap_host_tell_orders(const struct ap_host_task *t)
 		orders |= AP_ORDER_MAPPED_DATA;
 	if (tells & AP_TELL_COMM)
 		orders |= AP_ORDER_COMM;
+	if (tells & AP_TELL_NAMESPACES)
+		orders |= AP_ORDER_NAMESPACES;
 	return orders;
+}
+
+/* In the kernel's order: *_NS_INDEX. */
+s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t)
+{
+	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
+	struct ap_perf_ns_link links[AP_ARRAY_SIZE(names)] = { { 0 } };
+
+	if (!(ap_task_tells(t->core) & AP_TELL_NAMESPACES) || t->tid <= 0)
+		return 0;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(names); i++) {
+		char name[64], path[AP_PROC_PATH];
+		struct stat st;
+
+		snprintf(name, sizeof(name), "task/%d/ns/%s", (int)t->tid, names[i]);
+		if (stat(ap_proc_path(path, t->pid, name), &st))
+			continue; /* nobody may look, or the kernel has none */
+		links[i].dev = st.st_dev;
+		links[i].ino = st.st_ino;
+	}
+	ap_core_namespaces(host->core, t->core, links, AP_ARRAY_SIZE(names));
+	return 0;
 }
 
 static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_host_task *parent)
@@ -82,6 +106,7 @@ static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	t->is_unborn = false;
 	parent->nunborn--;
 	ap_core_forked(host->core, parent->core, t->core);
+	(void)ap_host_namespaces(host, t);
 	ap_host_task_order(t);
 }
 

@@ -44,10 +44,10 @@ static inline bool ap_service_is_of_paths(u64 nr)
 	return nr < 448 && bits[nr >> 6] >> (nr & 63) & 1;
 }
 
-/* Calls that side-band records tell of: mmap, mprotect, brk, prctl, pkey_mprotect. */
+/* Calls that side-band records tell of: mmap, mprotect, brk, prctl, unshare, setns, pkey_mprotect. */
 static inline bool ap_service_is_of_records(u64 nr)
 {
-	return nr == 9 || nr == 10 || nr == 12 || nr == 157 || nr == 329;
+	return nr == 9 || nr == 10 || nr == 12 || nr == 157 || nr == 272 || nr == 308 || nr == 329;
 }
 
 /*

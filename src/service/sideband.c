@@ -56,6 +56,9 @@ bool ap_svc_tells(const struct ap_service_call *c)
 		return maps(c, orders());
 	case AP_NR_prctl:
 		return (u32)c->a[0] == PR_SET_NAME && orders() & AP_ORDER_COMM;
+	case AP_NR_unshare:
+	case AP_NR_setns:
+		return orders() & AP_ORDER_NAMESPACES;
 	default:
 		return false;
 	}
@@ -69,6 +72,8 @@ void ap_svc_told(const struct ap_service_call *c)
 		return;
 	if (c->nr == AP_NR_prctl)
 		tell(AP_SVC_COMM, 0, 0);
+	else if (c->nr == AP_NR_unshare || c->nr == AP_NR_setns)
+		tell(AP_SVC_NAMESPACES, 0, 0);
 	else if (c->nr == AP_NR_brk && c->ret != (s64)c->a[0])
 		return; /* it was asked for, or refused */
 	else if (c->nr == AP_NR_brk)

@@ -9,8 +9,10 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -370,6 +372,86 @@ static void inherit(void)
 	descendant(0);
 }
 
+/* When the program is on a CPU: in turn, and in order. */
+static void switches(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+						       PERF_SAMPLE_CPU,
+					.sample_id_all = 1,
+					.context_switch = 1,
+					.exclude_kernel = 1 };
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	unsigned long outs = 0, slept = 0, wrong = 0;
+	int was_out = -1; /* it may have been off while the buffer was made */
+	uint64_t last = 0;
+	struct ring r;
+	struct {
+		struct perf_event_header h;
+		uint32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, res;
+	} s;
+
+	open_ring(&r, &attr);
+	for (int i = 0; i < 50; i++)
+		nanosleep(&ms, NULL);
+	ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (sample_next(&r, &s, sizeof(s))) {
+		int out = !!(s.h.misc & PERF_RECORD_MISC_SWITCH_OUT);
+
+		outs += out;
+		slept += out && !(s.h.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+		wrong += s.h.type != PERF_RECORD_SWITCH || s.h.size != sizeof(s) ||
+			 out == was_out || s.time < last || s.tid != (uint32_t)gettid() ||
+			 s.cpu >= (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+		was_out = out;
+		last = s.time;
+	}
+	printf("switches %s, sleeps %s, %lu wrong\n", outs >= 50 ? "all" : "missing",
+	       slept >= 50 ? "all" : "missing", wrong);
+	sample_unmap(&r);
+}
+
+/* Where a child begins, and whoever goes elsewhere: the links of /proc/PID/ns. */
+static void namespaces(void)
+{
+	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.sample_type = PERF_SAMPLE_TID,
+					.namespaces = 1,
+					.exclude_kernel = 1 };
+	struct {
+		struct perf_event_header h;
+		uint32_t pid, tid;
+		uint64_t nr, link[7][2];
+	} s;
+	struct ring r;
+	int uts = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+
+	open_ring(&r, &attr);
+	printf("unshare %d\n", unshare(CLONE_NEWUTS));
+	printf("setns %d\n", setns(uts, CLONE_NEWUTS));
+	printf("unshare nothing %d\n", unshare(0));
+	while (sample_next(&r, &s, sizeof(s))) {
+		printf("record %u size %u own %d:", s.h.type, s.h.size,
+		       s.tid == (uint32_t)gettid());
+		for (unsigned int i = 0; i < 7 && s.h.type == PERF_RECORD_NAMESPACES; i++) {
+			char path[64];
+			struct stat st;
+
+			snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
+			printf(" %d", !stat(path, &st) && st.st_ino == s.link[i][1] &&
+					      st.st_dev == s.link[i][0]);
+		}
+		printf("\n");
+	}
+	close(uts);
+	sample_unmap(&r);
+}
+
 /* Faults and clocks go on while the program leaves the engine, or may not return from a handler any more. */
 static void busy(int clock)
 {
@@ -428,10 +510,10 @@ static void filtered(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = { { "periods", periods },	{ "reads", reads },	  { "several", several },
-	      { "contents", contents }, { "signals", by_signal }, { "traps", with_traps },
-	      { "thread", of_thread },	{ "inherit", inherit },	  { "native", native },
-	      { "filtered", filtered } };
+} cases[] = { { "periods", periods },	    { "reads", reads },	      { "several", several },
+	      { "contents", contents },	    { "signals", by_signal }, { "traps", with_traps },
+	      { "thread", of_thread },	    { "inherit", inherit },   { "switches", switches },
+	      { "namespaces", namespaces }, { "native", native },     { "filtered", filtered } };
 
 int main(int argc, char **argv)
 {

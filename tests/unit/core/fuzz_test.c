@@ -227,7 +227,9 @@ static void random_news(void)
 		ap_core_namespaces(W.core, task, links, rnd(3));
 		break;
 	case 3:
-		ap_core_switched(W.core, task, rnd(2), rnd(2));
+		ap_core_switched(
+			W.core, task,
+			&(struct ap_switch){ rnd(2) * W.clock, (s32)rnd(2), rnd(2), rnd(2) });
 		break;
 	default:
 		ap_core_forked(W.core, task, world_task(&W, rnd(4)));

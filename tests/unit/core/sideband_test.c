@@ -75,6 +75,7 @@ static void map_something(u32 task, bool is_code)
 /* Task 1 does it all; task 0 and its business are another. */
 static void tell_everything(void)
 {
+	const struct ap_switch out = { .is_out = true };
 	const struct ap_perf_ns_link link = { 1, 2 };
 
 	map_something(1, true);
@@ -83,7 +84,7 @@ static void tell_everything(void)
 	world_task(&W, 2);
 	ap_core_forked(W.core, W.tasks[1].task, W.tasks[2].task);
 	ap_core_namespaces(W.core, W.tasks[1].task, &link, 1);
-	ap_core_switched(W.core, W.tasks[1].task, true, false);
+	ap_core_switched(W.core, W.tasks[1].task, &out);
 	ap_core_cgroup_made(W.core, W.tasks[1].task, 5, "/x");
 	map_something(0, true);
 	ap_core_comm(W.core, W.tasks[0].task, "other", false);
