@@ -55,6 +55,7 @@ static const struct ap_opt record_table[] = {
 	CALL('F', "freq", record_opt_freq, "freq", "samples per second, or max (default 4000)"),
 	CALL('g', "graph", record_opt_graph, NULL, "sample callchains, by frame pointers"),
 	FLAG('i', "no-inherit", no_inherit, "the first process only, not its children"),
+	MAYBE('I', "intr-regs", record_opt_intr_regs, "list", "sample these registers where the event happened (default all)"),
 	CALL('j', "branch-filter", record_opt_filter, "list", "branches of these kinds: any,any_call,any_ret,cond,ind_jmp,u ..."),
 	CALL('k', "clockid", record_opt_clock, "clock", "time of this clock: monotonic, monotonic_raw, realtime ..."),
 	CALL('m', "mmap-pages", record_opt_pages, "n", "pages of a ring, or a size with K, M or G (default 512K)"),
@@ -70,8 +71,10 @@ static const struct ap_opt record_table[] = {
 	FLAG('v', "verbose", verbose, "say what was not recorded, and why"),
 	FLAG('W', "weight", with_weight, "sample weights"),
 	MAYBE('z', "compression-level", record_opt_level, "n", "compress records with zstd (1 fast, 22 small)"),
+	MAYBE(0, "aio", record_opt_ignored, "n", "(the file is written while the command runs, in any case)"),
 	FLAG(0, "all-kernel", kernel_only, "kernel mode only"),
 	FLAG(0, "all-user", user_only, "user mode only"),
+	FLAG(0, "buildid-all", ignored, "(always: build ids of all files whose code was mapped)"),
 	FLAG(0, "buildid-mmap", mmap_build_ids, "build ids in records of mappings"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL(0, "call-graph", record_opt_chain, "mode", "callchains by fp, dwarf[,size] or lbr"),
@@ -80,6 +83,7 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "data-page-size", with_data_page, "sample the page size of data"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
+	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
 	FLAG(0, "namespaces", with_namespaces, "records of namespaces"),
 	FLAG(0, "phys-data", with_phys, "sample physical data addresses"),
 	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
@@ -89,8 +93,12 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "switch-events", with_switches, "records of context switches"),
 	{ 0, "switch-max-files", AP_OPT_UINT, offsetof(struct record_opts, switch_files), NULL, "n", "with --switch-output: keep the last n files", false },
 	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
+	FLAG(0, "tail-synthesize", ignored, "(what runs already is told of at the beginning)"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
+	FLAG(0, "timestamp-boundary", ignored, "(always: the times of the first sample and the last)"),
+	FLAG(0, "timestamp-filename", dated, "put the time into the file's name"),
 	FLAG(0, "transaction", with_transaction, "sample transaction flags"),
+	MAYBE(0, "user-regs", record_opt_user_regs, "list", "sample these registers of user mode (default all)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
 };
@@ -109,8 +117,8 @@ static u64 now_ns(void)
 	return (u64)ts.tv_sec * NSEC + (u64)ts.tv_nsec;
 }
 
-/* Whether rings fill fast or slowly, what is in the file is never older than this. */
-#define TICK_MS 1000
+/* Whether rings fill fast or slowly, what is not in the file yet is never older: what kill -9 costs. */
+#define TICK_MS 100
 
 static void set_timer(struct record *r)
 {
@@ -374,7 +382,8 @@ static int parse(struct record_opts *o, int argc, char **argv, int *status)
 	if (!o->events.n && ap_evlist_parse(&o->events, DEFAULT_EVENT, why, sizeof(why)))
 		ap_die("%s", why);
 	o->run.argv = rest < argc ? argv + rest : NULL;
-	return 0;
+	*status = 0;
+	return o->dry_run ? -1 : 0;
 }
 
 int ap_cmd_record(int argc, char **argv)

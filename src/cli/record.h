@@ -18,6 +18,9 @@
 #include "profile/running.h"
 #include "profile/write.h"
 
+/* All general registers but the segments', which perf leaves out too. */
+#define RECORD_ALL_REGS 0xff0fffULL
+
 enum record_chain { RECORD_CHAIN_NONE, RECORD_CHAIN_FP, RECORD_CHAIN_DWARF, RECORD_CHAIN_LBR };
 
 struct record_opts {
@@ -54,7 +57,9 @@ struct record_opts {
 	/* further AP_PERF_SAMPLE_* and side-band records by their names */
 	bool with_period, with_cpu, with_identifier, with_weight, with_phys, with_data_page;
 	bool with_code_page, with_transaction, with_switches, with_namespaces;
-	bool no_cache;
+	bool no_cache, dry_run, dated;
+	bool ignored; /* what is done, or cannot be noticed, in any case */
+	u64 intr_regs, user_regs;
 	char **argv; /* our own command line, for the file */
 	struct ap_targets targets;
 };

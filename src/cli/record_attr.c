@@ -7,9 +7,6 @@
 
 #define DEFAULT_FREQ 4000
 
-/* All general registers but the segments', which perf leaves out too. */
-#define USER_REGS 0xff0fffULL
-
 #define BRANCH_USER	  (1ULL << 0)
 #define BRANCH_CALL_STACK (1ULL << 11)
 #define BRANCH_NO_FLAGS	  (1ULL << 14)
@@ -40,7 +37,7 @@ static void fill_chain(const struct record *r, struct ap_perf_attr *attr)
 	attr->sample_type |= AP_PERF_SAMPLE_CALLCHAIN;
 	if (o->chain == RECORD_CHAIN_DWARF) {
 		attr->sample_type |= AP_PERF_SAMPLE_REGS_USER | AP_PERF_SAMPLE_STACK_USER;
-		attr->sample_regs_user |= USER_REGS;
+		attr->sample_regs_user |= RECORD_ALL_REGS;
 		attr->sample_stack_user = o->stack_size;
 		attr->flags |= AP_PERF_EXCLUDE_CALLCHAIN_USER;
 	} else if (o->chain == RECORD_CHAIN_LBR) {
@@ -72,6 +69,14 @@ static void fill_sample(const struct record *r, struct ap_perf_attr *attr)
 		attr->branch_sample_type = o->branches;
 	}
 	fill_chain(r, attr);
+	if (o->intr_regs) {
+		attr->sample_type |= AP_PERF_SAMPLE_REGS_INTR;
+		attr->sample_regs_intr = o->intr_regs;
+	}
+	if (o->user_regs) {
+		attr->sample_type |= AP_PERF_SAMPLE_REGS_USER;
+		attr->sample_regs_user |= o->user_regs;
+	}
 }
 
 /* perf's evlist has RAW for tracepoints; all events have it then, or none. */

@@ -299,7 +299,7 @@ int record_file_end(struct record *r)
 	bool was_open = r->writer;
 	int ret = end_file(r);
 
-	if (!ret && was_open && r->opts->do_switch)
+	if (!ret && was_open && r->path && (r->opts->do_switch || r->opts->dated))
 		ret = rename_dated(r);
 	return ret;
 }

@@ -314,3 +314,53 @@ int record_opt_clock(void *args, const char *value, char *why)
 	}
 	return bad(why, "needs realtime, monotonic, monotonic_raw, boottime or tai");
 }
+
+/* --- registers */
+
+/* By their numbers in the kernel's masks. */
+static const char *const registers[] = { "AX", "BX",	"CX",  "DX",  "SI",  "DI",  "BP",  "SP",
+					 "IP", "FLAGS", "CS",  "SS",  "DS",  "ES",  "FS",  "GS",
+					 "R8", "R9",	"R10", "R11", "R12", "R13", "R14", "R15" };
+
+static int registers_of(const char *list, u64 *mask, char *why)
+{
+	size_t len, i;
+
+	if (!list)
+		*mask = RECORD_ALL_REGS;
+	for (; list && *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (i = 0; i < AP_ARRAY_SIZE(registers); i++) {
+			if (strlen(registers[i]) == len && !strncasecmp(registers[i], list, len))
+				break;
+		}
+		if (i == AP_ARRAY_SIZE(registers) || !(RECORD_ALL_REGS >> i & 1))
+			return bad(why,
+				   "needs registers of AX BX CX DX SI DI BP SP IP FLAGS CS SS R8 "
+				   "to R15, separated by commas");
+		*mask |= 1ULL << i;
+	}
+	return 0;
+}
+
+int record_opt_intr_regs(void *args, const char *value, char *why)
+{
+	struct record_opts *o = args;
+
+	return registers_of(value, &o->intr_regs, why);
+}
+
+int record_opt_user_regs(void *args, const char *value, char *why)
+{
+	struct record_opts *o = args;
+
+	return registers_of(value, &o->user_regs, why);
+}
+
+int record_opt_ignored(void *args, const char *value, char *why)
+{
+	(void)args;
+	(void)value;
+	(void)why;
+	return 0;
+}

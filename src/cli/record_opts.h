@@ -19,5 +19,8 @@ int record_opt_level(void *args, const char *value, char *why);
 int record_opt_max_size(void *args, const char *value, char *why);
 int record_opt_switch(void *args, const char *value, char *why);
 int record_opt_clock(void *args, const char *value, char *why);
+int record_opt_intr_regs(void *args, const char *value, char *why);
+int record_opt_user_regs(void *args, const char *value, char *why);
+int record_opt_ignored(void *args, const char *value, char *why);
 
 #endif

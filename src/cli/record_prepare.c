@@ -174,8 +174,10 @@ static bool choose_events(struct record *r)
 		const char *why = why_not(&list->sel[i]);
 
 		if (why) {
-			fprintf(stderr, "anyperf record: cannot sample %s: %s\n", list->sel[i].name,
-				why);
+			fprintf(stderr,
+				"anyperf record: cannot sample %s: %s; '-e instructions' is counted "
+				"exactly, 'anyperf list' shows what else there is\n",
+				list->sel[i].name, why);
 			return false;
 		}
 		choose_event(&r->event[i], &list->sel[i], i);

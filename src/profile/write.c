@@ -56,10 +56,12 @@ static int fail(struct ap_writer *w, int error)
 	return w->error;
 }
 
-static int write_all(int fd, const char *data, size_t size)
+/* -errno; *done is how much was written in any case. */
+static int write_some(int fd, const char *data, size_t size, size_t *done)
 {
 	struct pollfd full = { .fd = fd, .events = POLLOUT };
 
+	*done = 0;
 	while (size) {
 		ssize_t n = write(fd, data, size);
 
@@ -70,9 +72,32 @@ static int write_all(int fd, const char *data, size_t size)
 		if (n < 0)
 			return -errno;
 		data += n;
+		*done += (size_t)n;
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	size_t done;
+
+	return write_some(fd, data, size, &done);
+}
+
+/* How many of the bytes are whole records. */
+static size_t whole(const char *records, size_t size)
+{
+	size_t at = 0;
+	u16 n;
+
+	while (size - at >= AP_RECORD_HEADER) {
+		memcpy(&n, records + at + 6, sizeof(n));
+		if (n < AP_RECORD_HEADER || n > size - at)
+			break;
+		at += n;
+	}
+	return at;
 }
 
 static int write_header(struct ap_writer *w)
@@ -142,6 +167,7 @@ static int write_first(struct ap_writer *w)
 static int write_out(struct ap_writer *w)
 {
 	bool is_first = w->is_new;
+	size_t done;
 	int ret;
 
 	if (w->out.failed)
@@ -149,13 +175,17 @@ static int write_out(struct ap_writer *w)
 	if (w->error || !w->out.size)
 		return w->error;
 	w->is_new = false;
-	ret = is_first ? write_first(w) : write_all(w->fd, w->out.data, w->out.size);
-	if (ret)
-		return fail(w, ret);
+	if (is_first)
+		ret = write_first(w);
+	else
+		ret = write_some(w->fd, w->out.data, w->out.size, &done);
+	/* a disk that is full has taken some */
 	if (!is_first)
-		w->header.data.size += w->out.size;
+		w->header.data.size += ret ? whole(w->out.data, done) : done;
 	w->out.size = 0;
-	return w->is_stream || is_first ? 0 : write_header(w);
+	if (!w->is_stream && !is_first && write_header(w))
+		return w->error;
+	return ret ? fail(w, ret) : 0;
 }
 
 /* --- beginning */

@@ -216,6 +216,43 @@ record -e cpu-clock:u -F 20000 -g --max-size 20K -o y -- ./work 1000000
 is "$status" 143 "--max-size ends it"
 is "$(theirs y)" "$(said)" "--max-size: the file is whole"
 
+# --- registers, names with a time, words of perf's that change nothing
+record -e cpu-clock:u -I --user-regs=ip,sp -c 1000000 -o regs -- ./work
+is "$(perf script -i regs -F ip,iregs,uregs 2>/dev/null | grep -cE 'AX:0x.*R15:0x.*ABI:2 +SP:0x.*IP:0x')" "$(said)" \
+	"registers of each sample"
+record --user-regs=xx -o n -- ./work
+is "$status" 129 "an unknown register"
+rm -f dated*
+record -e cpu-clock:u --timestamp-filename --aio --buildid-all --tail-synthesize --timestamp-boundary -o dated -- ./work
+is "$status" 7 "what changes nothing is taken"
+check "a file with the time in its name" grep -qE '^dated\.20[0-9]{14}$' <(printf '%s\n' dated*)
+record --dry-run -o dry -- ./work
+is "$status$(cat out)$(echo dry*)" '0dry*' "--dry-run does nothing"
+
+# --- a file that may not grow on: a write is cut short, as on a disk that is full
+(
+	trap '' XFSZ
+	ulimit -f 64
+	exec "$ANYPERF" record -e cpu-clock:u -F 20000 -g -o short -- ./work 3000
+) >out 2>err
+is "$?" 125 "a file that may not grow on"
+has err 'cannot write short: File too large; recording ends' "says so"
+n=$(theirs short)
+check "perf finds many of its samples: $n" test "$n" -gt 200
+is "$(ours short)" "$n" "we find as many"
+check "and little is wasted" test "$(stat -c %s short)" -gt 64000
+
+# --- killed early: what is older than a tenth of a second is there
+rm -f early
+"$ANYPERF" record -q -e cpu-clock:u -o early -- ./work 1000000 >/dev/null 2>&1 &
+pid=$!
+until_true '[ "$(theirs early)" -gt 3 ]'
+child=$(child_of "$pid")
+kill -9 "$pid"
+[ -n "$child" ] && kill -9 "$child" 2>/dev/null
+wait "$pid" 2>/dev/null
+check "killed early: there are samples" test "$(theirs early)" -gt 3
+
 # --- what is refused
 rm -f n n.*
 record -e cpu-clock:u -o n -- ./nothing
@@ -228,6 +265,7 @@ is "$status" 125 "a full disk"
 record -e cycles -o n -- ./work
 is "$status" 125 "an event that nobody counts"
 has err 'cannot sample cycles' "says so"
+has err "'-e instructions' is counted exactly" "and what to do"
 record -e nonsense -o n -- ./work
 is "$status" 129 "an unknown event"
 record -o n
