@@ -154,8 +154,8 @@ struct ap_core_ops {
 	void (*wake)(void *world, struct ap_event *event, u32 what);
 	/* attr.clockid's time; NULL: the core's clock. */
 	u64 (*clock_id)(void *world, s32 clockid);
-	/* The CPU to others, where a writer holds a ring; NULL: nothing. */
-	void (*yield)(void *world);
+	/* The CPU to others, for the n-th time, where a writer holds a ring; NULL: nothing. */
+	void (*yield)(void *world, u32 n);
 	/* Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: who knows. */
 	bool (*writer_is_dead)(void *world, u32 name);
 	/* Names for records; NULL: ap_task_id, without parents. */

@@ -27,7 +27,7 @@ static void yield(void *arg, u32 holder, u32 n)
 	    ops->writer_is_dead(at->core->world, holder))
 		(void)ap_ring_clear(at->map, holder);
 	else if (ops->yield)
-		ops->yield(at->core->world);
+		ops->yield(at->core->world, n);
 }
 
 static u64 time_for(const struct ap_event *e)

@@ -15,6 +15,8 @@
 #define MAX_SAMPLE_RATE 100000
 #define MAX_STACK	127
 #define MUTE_NS		1000000ULL
+#define YIELDS		8
+#define YIELD_NS	200000L
 #define CORE_NS		4000000ULL /* between questions whether the core has work by the clock */
 
 static void *world_alloc(void *world, u64 size)
@@ -91,10 +93,16 @@ static u64 world_clock_id(void *world, s32 clockid)
 	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
 }
 
-static void world_yield(void *world)
+/* Who holds a ring may have lost its CPU on the way: it gets it back within some milliseconds. */
+static void world_yield(void *world, u32 n)
 {
+	const struct timespec slice = { .tv_nsec = YIELD_NS };
+
 	(void)world;
-	sched_yield();
+	if (n < YIELDS)
+		sched_yield();
+	else
+		nanosleep(&slice, NULL);
 }
 
 static const struct ap_core_ops ops = {

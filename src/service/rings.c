@@ -6,12 +6,21 @@
  * Entries are claimed by a compare and exchange and never given up, so a signal or death in the middle
  * costs one entry.
  */
+#include "abi/service.h"
+#include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
 
 #define RINGS 4096U
+
+#define NR_NANOSLEEP 35
+#define SPINS	     1000U
+#define YIELDS	     16U
+#define SLICE_NS     500000
+#define SLICES	     400U /* a fifth of a second: who has lost its CPU has it back by then */
+#define SLICES_ASK   64U
 
 enum state { FREE, BUSY, MAPPED, REFUSED };
 
@@ -124,6 +133,49 @@ static void ask_about(u32 holder)
 	ap_request_begin_held(&r, AP_SVC_HELD);
 	r.svc->arg[0] = holder;
 	(void)ap_request_ask_briefly(&r);
+}
+
+/* A thread that was given up on; nobody waits for it again until the ring has been seen free. */
+static u32 in_vain;
+
+/* False: that was long enough. */
+static bool wait_for(u32 holder, u32 n)
+{
+	const struct ap_timespec slice = { .nsec = SLICE_NS };
+
+	if (n < SPINS)
+		__builtin_ia32_pause();
+	else if (n < SPINS + YIELDS)
+		ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
+	else if (n == SPINS + YIELDS + SLICES)
+		return false;
+	else if ((n - SPINS - YIELDS) % SLICES_ASK == 0)
+		ask_about(holder);
+	else
+		ap_svc_sys(NR_NANOSLEEP, (u64)&slice, 0, 0, 0);
+	return true;
+}
+
+void ap_svc_ring_await(const struct ap_sampler *s, u32 name)
+{
+	struct ap_ring_map map;
+	u32 holder;
+
+	if (!s->ring || !ap_svc_ring(s, &map))
+		return;
+	for (u32 n = 0;; n++) {
+		holder = __atomic_load_n(&map.ring->lock, __ATOMIC_RELAXED);
+		if (!holder || holder == name)
+			break;
+		if (holder == __atomic_load_n(&in_vain, __ATOMIC_RELAXED))
+			return;
+		if (!wait_for(holder, n)) {
+			__atomic_store_n(&in_vain, holder, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+	if (in_vain)
+		__atomic_store_n(&in_vain, 0, __ATOMIC_RELAXED);
 }
 
 static void yield(void *arg, u32 holder, u32 n)

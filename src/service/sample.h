@@ -21,6 +21,11 @@ struct ap_svc_words {
 
 /* rings.c: a ring of the session file, mapped where the program does not see it; false: it cannot be. */
 AP_MUST_CHECK bool ap_svc_ring(const struct ap_sampler *s, struct ap_ring_map *map);
+/*
+ * Until nobody else holds the sampler's ring, or a fifth of a second.  Before the samplers are locked, for
+ * which the supervisor would have to wait as well.
+ */
+void ap_svc_ring_await(const struct ap_sampler *s, u32 name);
 /* The calling thread as a writer. */
 void ap_svc_writer(const struct ap_hook_place *place, struct ap_ring_writer *w);
 /* All samplers of the session; NULL where they cannot be mapped. */

@@ -355,6 +355,7 @@ static bool one(const struct own *o, struct ap_sampler *s, const struct ap_servi
 		return false;
 	if (s->sample_type & AP_PERF_SAMPLE_READ)
 		ap_svc_read_words(s, &words);
+	ap_svc_ring_await(s, o->name);
 	lock(o);
 	was_due = ap_sampler_is_due(s, value);
 	if (was_due)

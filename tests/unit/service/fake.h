@@ -27,7 +27,9 @@ struct fake {
 	u64 asked_directly;
 	u32 pmc_changes;
 	fake_answer answer;
-	u32 requests;	    /* answered so far */
+	u32 requests; /* answered so far */
+	u32 sleeps;   /* which take no time here */
+	void (*at_sleep)(void);
 	struct ap_svc last; /* as it was asked */
 	bool dead;	    /* the supervisor: asked for, and found gone */
 	u32 held, released;

@@ -156,6 +156,54 @@ static void a_writer_that_was_killed_is_asked_about(void)
 	EXPECT_U64(fake.slot->sampler_lock, 0);
 }
 
+static void goes_on_after_a_while(void)
+{
+	if (fake.sleeps == 100)
+		((struct ap_ring *)fake.ring)->lock = 0;
+}
+
+/* It has lost its CPU in the middle of a record, or was stopped there. */
+static void a_writer_that_lives_is_waited_for(void)
+{
+	struct ap_sampler *s;
+	struct ap_ring *ring;
+	u32 slept;
+
+	fake_start(answers);
+	ring = (struct ap_ring *)fake.ring;
+	s = add(0, 0, 100, 100);
+	give_ring(s);
+	fake.at_sleep = goes_on_after_a_while;
+	ring->lock = AP_RING_NAME(77, 7);
+	fake.lane_raw[0] = 100;
+	EXPECT(!at(0x1234));
+	EXPECT_U64(fake.sleeps, 100);
+	EXPECT_U64(head(), 24);
+	EXPECT_U64(s->lost + ring->lost, 0);
+	/* not for ever, and only once */
+	fake.at_sleep = NULL;
+	ring->lock = AP_RING_NAME(77, 8);
+	fake.lane_raw[0] = 200;
+	EXPECT(!at(0x1234));
+	EXPECT_U64(head(), 24);
+	EXPECT_U64(s->lost, 1);
+	slept = fake.sleeps;
+	fake.lane_raw[0] = 300;
+	EXPECT(!at(0x1234));
+	EXPECT_U64(fake.sleeps, slept);
+	EXPECT_U64(s->lost, 2);
+	/* until it has given the ring back */
+	ring->lock = 0;
+	fake.lane_raw[0] = 400;
+	EXPECT(!at(0x1234));
+	EXPECT(head() > 24);
+	ring->lock = AP_RING_NAME(77, 8);
+	fake.lane_raw[0] = 500;
+	EXPECT(!at(0x1234));
+	EXPECT(fake.sleeps > slept);
+	EXPECT_U64(s->lost, 3);
+}
+
 static void what_finds_no_room_is_lost(void)
 {
 	struct ap_sampler *s;
@@ -343,6 +391,7 @@ int main(int argc, char **argv)
 		TAP(the_nearest_mark_is_armed),
 		TAP(an_overflow_is_a_record),
 		TAP(a_writer_that_was_killed_is_asked_about),
+		TAP(a_writer_that_lives_is_waited_for),
 		TAP(what_finds_no_room_is_lost),
 		TAP(signals_are_asked_for),
 		TAP(who_is_elsewhere_says_so),
