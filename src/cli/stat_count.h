@@ -6,8 +6,8 @@
 #ifndef AP_CLI_STAT_COUNT_H
 #define AP_CLI_STAT_COUNT_H
 
-#include "cli/stat.h"
 #include "cli/control.h"
+#include "cli/stat.h"
 #include "linux/client.h"
 
 struct ap_stat_count_options {
