@@ -25,9 +25,31 @@
 
 /* --- names */
 
+/* A new image has not said so itself before it runs. */
 static u64 pidns_of(const struct ap_host_task *t)
 {
-	return t->seg ? t->seg->head->pidns : t->pidns;
+	u64 ns = t->seg ? t->seg->head->pidns : t->pidns;
+	char path[AP_PROC_PATH];
+	struct stat st;
+
+	if (ns || t->pid <= 0 || stat(ap_proc_path(path, t->pid, "ns/pid"), &st))
+		return ns;
+	return st.st_ino;
+}
+
+/* As a pid namespace of its own sees it: in its slot, once it runs. */
+static void inner_names(const struct ap_host_task *t, struct ap_task_names *out)
+{
+	const struct ap_slot *slot = ap_host_slot(t->seg, t->slot);
+
+	out->pid = (s32)slot->pid;
+	out->tid = (s32)slot->tid;
+	if (!out->tid && t->tid > 0) {
+		out->pid = ap_pidns_inner(t->pid, t->pid);
+		out->tid = ap_pidns_inner(t->pid, t->tid);
+	}
+	out->ppid = t->parent_pid > 0 ? ap_pidns_inner(t->parent_pid, t->parent_pid) : 0;
+	out->ptid = t->parent_tid > 0 ? ap_pidns_inner(t->parent_pid, t->parent_tid) : 0;
 }
 
 /* Without a parent of the session's it is whoever /proc names; which of its threads nobody knows. */
@@ -45,7 +67,6 @@ void ap_host_task_names(void *world, const struct ap_event *event, void *host_ta
 	const struct ap_host_task *t = host_task;
 	const struct ap_host_file *f = event ? ap_event_host(ap_event_opened(event)) : NULL;
 	u64 ours = host->ses->head->pidns, asks = f && f->pidns ? f->pidns : ours;
-	const struct ap_slot *slot;
 
 	*out = (struct ap_task_names){ 0 };
 	if (asks == ours) {
@@ -57,11 +78,7 @@ void ap_host_task_names(void *world, const struct ap_event *event, void *host_ta
 	}
 	if (pidns_of(t) != asks || !ap_host_task_is_in_slot(t) || !t->seg)
 		return;
-	slot = ap_host_slot(t->seg, t->slot);
-	out->pid = (s32)slot->pid;
-	out->tid = (s32)slot->tid;
-	out->ppid = t->parent_pid > 0 ? ap_pidns_inner(t->parent_pid, t->parent_pid) : 0;
-	out->ptid = t->parent_tid > 0 ? ap_pidns_inner(t->parent_pid, t->parent_tid) : 0;
+	inner_names(t, out);
 }
 
 u32 ap_host_tell_orders(const struct ap_host_task *t)
