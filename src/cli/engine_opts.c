@@ -139,7 +139,7 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 		if (!add_stress(run, value, len)) {
 			snprintf(why, AP_OPT_WHY,
 				 "needs evict, unlinked, shapes, requests, checks, fault=N or "
-				 "sample=N[:KINDS]");
+				 "sample=N[:KINDS][+]");
 			return -EINVAL;
 		}
 		if (!value[len])

@@ -9,6 +9,9 @@
 int ap_engine_opt_timeout(void *args, const char *value, char *why);
 int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
 int ap_engine_opt_range(void *args, const char *value, char *why);
+#define AP_ENGINE_STRESS_HELP                                                                      \
+	"injected trouble for tests: "                                                             \
+	"evict,unlinked,shapes,requests,checks,fault=N,sample=N[:KINDS][+]"
 int ap_engine_opt_stress(void *args, const char *value, char *why);
 
 /* What a shell says of a command that ended so. */
