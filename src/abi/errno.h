@@ -21,6 +21,7 @@
 #define AP_EFAULT	14
 #define AP_EBUSY	16
 #define AP_EEXIST	17
+#define AP_EXDEV	18
 #define AP_ENODEV	19
 #define AP_ENOTDIR	20
 #define AP_EISDIR	21
@@ -30,6 +31,7 @@
 #define AP_ENOSPC	28
 #define AP_ESPIPE	29
 #define AP_EROFS	30
+#define AP_ERANGE	34
 #define AP_ENAMETOOLONG 36
 #define AP_ENOSYS	38
 #define AP_ELOOP	40

@@ -111,6 +111,8 @@ struct ap_slot {
 	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
 	u32 exec_ptracer; /* becomes ap_boot.ptracer */
+	u32 exec_cwd;	  /* becomes ap_boot.cwd */
+	u32 cwd;	  /* service/tree_cwd.c: of a task whose place is its own; 0 its process' */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
 	u64 faults[AP_FAULT_N];	 /* page faults that it was prompted of */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/task.h"
+#include "service/service.h"
 
 #define PATH_CAP	 4096
 #define HEAD_CAP	 256 /* of a script's first line, as the kernel's */
@@ -271,6 +272,7 @@ static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
 	slot->exec_nofile = ap_limits_nofile(t);
 	slot->exec_limits = ap_limits_shares(t);
 	slot->exec_ptracer = *ap_ptracer(t);
+	slot->exec_cwd = ap_service_cwd();
 }
 
 /* The program's own mask at the moment of the exec; a signal that comes before it goes first. */

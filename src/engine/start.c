@@ -8,6 +8,7 @@
 #include "engine/offsets.h"
 #include "engine/sb.h"
 #include "engine/unit.h"
+#include "service/service.h"
 
 struct ap_proc ap_proc;
 
@@ -111,6 +112,7 @@ void ap_start(struct ap_boot *boot)
 		ap_boot_native(boot);
 	}
 	ap_task_init(t);
+	ap_service_begins_in(boot->cwd);
 	ap_signal_init(t);
 	if (boot->nthreads && ap_attach_threads(t))
 		ap_go_native(t, "no memory for its threads");

@@ -187,6 +187,7 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 				.nofile_share = slot->exec_nofile,
 				.limit_shares = slot->exec_limits,
 				.ptracer = slot->exec_ptracer,
+				.cwd = slot->exec_cwd,
 				.sigmask = slot->exec_sigmask };
 	if (t.tid <= 0 || !holds_session(sv, t.tid, t.fd) || !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
@@ -290,6 +291,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.nofile_share = from->nofile_share,
 				.limit_shares = from->limit_shares,
 				.ptracer = from->ptracer,
+				.cwd = from->cwd,
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";

@@ -29,7 +29,7 @@ static inline bool ap_service_is_of_paths(u64 nr)
 	static const u64 bits[7] = {
 		[0] = 1ULL << 2 | 1ULL << 4 | 1ULL << 6 |
 		      1ULL << 21, /* open, stat, lstat, access */
-		[1] = 1ULL << (80 - 64) | 1ULL << (81 - 64) |
+		[1] = 1ULL << (79 - 64) | 1ULL << (80 - 64) | 1ULL << (81 - 64) |
 		      1ULL << (89 - 64),			  /* chdir, readlink */
 		[2] = 1ULL << (137 - 128) | 1ULL << (161 - 128) | /* statfs, chroot, *xattr */
 		      1ULL << (191 - 128),
@@ -92,6 +92,10 @@ AP_MUST_CHECK bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc);
 
 /* Nobody prompts the process any more (AP_PROMPT_CODE): it could not bear it. */
 void ap_service_quiet(void);
+
+/* Where the process is, for its next image; 0 where the kernel knows (service/tree_cwd.c). */
+u32 ap_service_cwd(void);
+void ap_service_begins_in(u32 where);
 
 /* In a fork's child: it has the descriptors and not the mappings. */
 void ap_service_in_child(void);

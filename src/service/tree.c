@@ -101,6 +101,8 @@ struct walk {
 	const struct ap_tree *t;
 	const struct ap_tree_node *v;
 	u32 at, links;
+	u32 top; /* where ".." ends, with AP_RESOLVE_BENEATH and IN_ROOT */
+	u64 resolve;
 	bool follow;
 	bool moved; /* the kernel's walk would be another */
 	char rest[AP_TREE_PATH_CAP];
@@ -117,7 +119,8 @@ static void tell_kernel(const struct walk *w, const char *rest, struct ap_tree_f
 {
 	struct ap_str s;
 
-	if (!w->moved)
+	/* within bounds only the path as it was given stays */
+	if (!w->moved || w->resolve & (AP_RESOLVE_BENEATH | AP_RESOLVE_IN_ROOT))
 		return;
 	ap_str_init(&s, out->path, sizeof(out->path));
 	ap_tree_path(w->t, w->at, &s);
@@ -163,6 +166,27 @@ static u32 type_of(const struct walk *w, u32 node)
 	return w->v[node].mode & AP_TREE_FMT;
 }
 
+/* Is one of them the root of a mount in the other? */
+static bool crosses(const struct walk *w, u32 a, u32 b)
+{
+	return w->resolve & AP_RESOLVE_NO_XDEV && a != b && (!a || !b || w->v[a].fs != w->v[b].fs);
+}
+
+static bool go_up(struct walk *w, struct ap_tree_found *out)
+{
+	u32 up = w->v[w->at].parent;
+
+	if (w->at == w->top && w->resolve & AP_RESOLVE_BENEATH)
+		return fail(out, -AP_EXDEV), false;
+	if (w->at == w->top && w->resolve & AP_RESOLVE_IN_ROOT)
+		return true;
+	if (crosses(w, w->at, up))
+		return fail(out, -AP_EXDEV), false;
+	w->moved = true;
+	w->at = up;
+	return true;
+}
+
 /* One name, from p on, and what follows: false at the end, with *out filled. */
 static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
 {
@@ -182,11 +206,8 @@ static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
 		return arrive(w, out), false;
 	if (len == 1 && name[0] == '.')
 		return true;
-	if (len == 2 && name[0] == '.' && name[1] == '.') {
-		w->moved = true;
-		w->at = w->v[w->at].parent;
-		return true;
-	}
+	if (len == 2 && name[0] == '.' && name[1] == '.')
+		return go_up(w, out);
 	next = child_of(w->t, w->at, name, len);
 	if (!next && w->v[w->at].is_shared)
 		return leave(w, name, out), false;
@@ -194,8 +215,10 @@ static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
 		out->is_last = !*end;
 		return fail(out, -AP_ENOENT), false;
 	}
+	if (crosses(w, w->at, next))
+		return fail(out, -AP_EXDEV), false;
 	if (type_of(w, next) == AP_TREE_LINK && (*end || w->follow)) {
-		if (!replace(w, next, end))
+		if (w->resolve & AP_RESOLVE_NO_SYMLINKS || !replace(w, next, end))
 			return fail(out, -AP_ELOOP), false;
 		*p = w->rest;
 		return true;
@@ -207,9 +230,17 @@ static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
 void ap_tree_find(const struct ap_tree *t, u32 start, bool is_ours, const char *path, bool follow,
 		  struct ap_tree_found *out)
 {
+	ap_tree_find_how(t, start, is_ours, path, follow, 0, out);
+}
+
+void ap_tree_find_how(const struct ap_tree *t, u32 start, bool is_ours, const char *path,
+		      bool follow, u64 resolve, struct ap_tree_found *out)
+{
 	struct walk w = { .t = t,
 			  .v = ap_tree_nodes(t),
-			  .at = *path == '/' ? 0 : start,
+			  .at = *path == '/' && !(resolve & AP_RESOLVE_IN_ROOT) ? 0 : start,
+			  .top = start,
+			  .resolve = resolve,
 			  .follow = follow,
 			  .moved = is_ours && *path != '/' };
 	const char *p = w.rest;

@@ -41,6 +41,15 @@ struct ap_tree_found {
  */
 void ap_tree_find(const struct ap_tree *t, u32 start, bool is_ours, const char *path, bool follow,
 		  struct ap_tree_found *out);
+/* The same under openat2's flags; with AP_RESOLVE_IN_ROOT an absolute path begins at start, too. */
+void ap_tree_find_how(const struct ap_tree *t, u32 start, bool is_ours, const char *path,
+		      bool follow, u64 resolve, struct ap_tree_found *out);
+#define AP_RESOLVE_NO_XDEV	 1ULL
+#define AP_RESOLVE_NO_MAGICLINKS 2ULL
+#define AP_RESOLVE_NO_SYMLINKS	 4ULL
+#define AP_RESOLVE_BENEATH	 8ULL
+#define AP_RESOLVE_IN_ROOT	 16ULL
+#define AP_RESOLVE_ALL		 63ULL
 /* The node's own path, absolute. */
 void ap_tree_path(const struct ap_tree *t, u32 node, struct ap_str *out);
 
@@ -63,9 +72,13 @@ struct ap_tree_fd ap_tree_of_fd(s32 fd);
  */
 #define AP_TREE_LATER (1ULL << 39)
 u64 ap_tree_look(s32 fd, const struct ap_kstat *st, bool may_ask);
-/* Where the process is: node + 1, or 0. */
-u32 ap_tree_cwd(void);
-void ap_tree_cwd_changes(void);
+/* tree_cwd.c: the node where the process is, is_ours as in ap_tree_find; false: in none. */
+AP_MUST_CHECK bool ap_tree_cwd(u32 *node, bool *is_ours);
+void ap_tree_cwd_changes(void); /* perhaps */
+void ap_tree_cwd_changed(void); /* to one of the kernel's */
+/* chdir to it. */
+s64 ap_tree_enter(u32 node);
+AP_MUST_CHECK bool ap_tree_getcwd(struct ap_service_call *c);
 
 /* Calls with paths, and calls on descriptors: as ap_service_before and _after. */
 AP_MUST_CHECK bool ap_tree_before(struct ap_service_call *c);

@@ -248,17 +248,6 @@ void ap_tree_getdents_done(struct ap_service_call *c)
 		c->ret = list_tail(c, c->tree - 1, 0);
 }
 
-/* A directory of ours is where the kernel has one of that name, too. */
-static s64 go_there(u32 node)
-{
-	char path[AP_TREE_PATH_CAP];
-	struct ap_str s;
-
-	ap_str_init(&s, path, sizeof(path));
-	ap_tree_path(ap_tree_get(), node, &s);
-	return ap_svc_sys(AP_NR_chdir, (u64)path, 0, 0, 0);
-}
-
 static bool answer(struct ap_service_call *c, s64 ret)
 {
 	c->ret = ret;
@@ -321,7 +310,7 @@ static bool on_ours(struct ap_service_call *c, u32 node)
 	case AP_NR_fstatfs:
 		return answer(c, ap_tree_statfs(node, c->a[1]));
 	case AP_NR_fchdir:
-		return answer(c, go_there(node));
+		return answer(c, ap_tree_enter(node));
 	case AP_NR_fcntl:
 		if (c->a[1] == F_ADD_SEALS || c->a[1] == F_GET_SEALS)
 			return answer(c, -AP_EINVAL);
@@ -425,7 +414,10 @@ void ap_tree_fd_after(struct ap_service_call *c)
 	const u64 here = (u64)AP_AT_FDCWD;
 
 	if (c->tree == AP_TREE_MOVES) {
-		ap_tree_cwd_changes();
+		if (c->ret || c->nr == AP_NR_chroot || c->nr == AP_NR_unshare)
+			ap_tree_cwd_changes();
+		else
+			ap_tree_cwd_changed();
 		return;
 	}
 	if (c->nr == AP_NR_getdents || c->nr == AP_NR_getdents64) {

@@ -25,52 +25,8 @@ struct path_call {
 	u32 dir, path; /* indices of arguments */
 	bool follow;
 	u64 flags; /* of an open; of the others the AT_ flags */
+	u64 resolve;
 };
-
-/* Low word: 0 to be asked; 1 none of ours; else node + 2.  High word: how often it has changed. */
-static u64 cwd;
-
-void ap_tree_cwd_changes(void)
-{
-	u64 was = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
-
-	while (!__atomic_compare_exchange_n(&cwd, &was, ((was >> 32) + 1) << 32, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		;
-}
-
-static u32 ask_cwd(void)
-{
-	const struct ap_tree *t;
-	struct ap_tree_found found;
-	char path[AP_TREE_PATH_CAP];
-
-	if (ap_svc_sys(AP_NR_getcwd, (u64)path, sizeof(path), 0, 0) <= 0)
-		return 0;
-	if (!strcmp(path, "/"))
-		return 1; /* node 0 */
-	t = ap_tree_is_near(path) ? ap_tree_need() : NULL;
-	if (!t)
-		return 0;
-	ap_tree_find(t, 0, false, path, true, &found);
-	return found.verdict == AP_TREE_OURS || found.verdict == AP_TREE_SHARED ? found.node + 1
-										: 0;
-}
-
-u32 ap_tree_cwd(void)
-{
-	u64 was = __atomic_load_n(&cwd, __ATOMIC_ACQUIRE);
-	u32 c = (u32)was;
-
-	if (c)
-		return c - 1;
-	c = ask_cwd();
-	/* a vfork child may be elsewhere than the process whose memory it has */
-	if (ap_hook_shares_files())
-		__atomic_compare_exchange_n(&cwd, &was, was | (c + 1), false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED);
-	return c;
-}
 
 /* By the first words; what is written in an unusual way is walked. */
 bool ap_tree_is_near(const char *path)
@@ -83,12 +39,25 @@ bool ap_tree_is_near(const char *path)
 	       !strncmp(path, "/proc/.", 7) || !strncmp(path, "/proc//", 7);
 }
 
+/* What is wrong with it the kernel says. */
+static bool open_how(const struct ap_service_call *c, struct path_call *p)
+{
+	u64 how[3];
+
+	if (c->a[3] < sizeof(how) || ap_hook_get(how, c->a[2], sizeof(how)))
+		return false;
+	p->flags = how[0];
+	p->resolve = how[2];
+	return !(p->resolve & ~AP_RESOLVE_ALL) &&
+	       !(p->resolve & AP_RESOLVE_BENEATH && p->resolve & AP_RESOLVE_IN_ROOT);
+}
+
 static bool open_call(const struct ap_service_call *c, struct path_call *p)
 {
 	p->dir = c->nr == AP_NR_open ? NO_DIR : 0;
 	p->path = c->nr == AP_NR_open ? 0 : 1;
 	p->flags = c->a[p->path + 1];
-	if (c->nr == AP_NR_openat2 && ap_hook_get(&p->flags, p->flags, sizeof(p->flags)))
+	if (c->nr == AP_NR_openat2 && !open_how(c, p))
 		return false;
 	p->follow =
 		!(p->flags & O_NOFOLLOW) && (p->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
@@ -100,6 +69,8 @@ static bool take_apart(const struct ap_service_call *c, struct path_call *p)
 {
 	*p = (struct path_call){ .dir = NO_DIR, .follow = true };
 	switch (c->nr) {
+	case AP_NR_chdir:
+		return true;
 	case AP_NR_open:
 	case AP_NR_openat:
 	case AP_NR_openat2:
@@ -173,11 +144,8 @@ static bool begins(const struct ap_service_call *c, const struct path_call *p, u
 {
 	struct ap_tree_fd f;
 
-	*is_ours = false;
-	if (p->dir == NO_DIR || (s32)c->a[p->dir] == AP_AT_FDCWD) {
-		*start = ap_tree_cwd();
-		return *start && (*start)--;
-	}
+	if (p->dir == NO_DIR || (s32)c->a[p->dir] == AP_AT_FDCWD)
+		return ap_tree_cwd(start, is_ours);
 	f = ap_tree_of_fd((s32)c->a[p->dir]);
 	*start = f.node;
 	*is_ours = !f.is_native;
@@ -208,6 +176,14 @@ static bool by_number(const char *path, u32 *start, const char **rest)
 	return true;
 }
 
+/* May a path go through a descriptor's name in /proc? */
+static s64 passes_number(u64 resolve)
+{
+	if (resolve & (AP_RESOLVE_NO_SYMLINKS | AP_RESOLVE_NO_MAGICLINKS))
+		return -AP_ELOOP;
+	return resolve & AP_RESOLVE_NO_XDEV ? -AP_EXDEV : 0;
+}
+
 static s64 access_node(const struct ap_tree_node *n, u64 mode)
 {
 	if (mode & W_OK)
@@ -232,6 +208,8 @@ static s64 serve(const struct ap_service_call *c, u64 open_flags, u32 node)
 	const struct ap_tree_node *n = ap_tree_nodes(t) + node;
 
 	switch (c->nr) {
+	case AP_NR_chdir:
+		return ap_tree_enter(node);
 	case AP_NR_open:
 	case AP_NR_openat:
 	case AP_NR_openat2:
@@ -266,13 +244,20 @@ static s64 serve(const struct ap_service_call *c, u64 open_flags, u32 node)
 static bool pass(struct ap_service_call *c, const struct path_call *p,
 		 const struct ap_tree_found *found)
 {
-	u64 a[6];
+	u64 a[6], how[3];
 
 	if (!found->path[0])
 		return false;
 	memcpy(a, c->a, sizeof(a));
 	a[p->path] = (u64)found->path;
+	if (c->nr == AP_NR_openat2 && !ap_hook_get(how, a[2], sizeof(how))) {
+		how[2] &= ~AP_RESOLVE_NO_XDEV; /* the new one comes from the root */
+		a[2] = (u64)how;
+		a[3] = sizeof(how);
+	}
 	c->ret = ap_hook_sys(c->nr, a);
+	if (c->nr == AP_NR_chdir && !c->ret)
+		ap_tree_cwd_changed();
 	return true;
 }
 
@@ -291,7 +276,9 @@ static bool shows(u64 nr)
 /* The kernel has answered for a directory that is ours too. */
 static void complete(struct ap_service_call *c, const struct path_call *p, u32 node)
 {
-	if (c->ret == -AP_ENOENT)
+	if (c->nr == AP_NR_chdir && !c->ret)
+		ap_tree_cwd_changed();
+	else if (c->ret == -AP_ENOENT)
 		c->ret = serve(c, p->flags, node);
 	else if (c->ret >= 0 && opens(c->nr) && !(p->flags & AP_O_PATH) &&
 		 !ap_tree_can_merge((s32)c->ret))
@@ -331,8 +318,7 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 /* Is the process somewhere else afterwards, or under another root? */
 static bool moves(u64 nr)
 {
-	return nr == AP_NR_chdir || nr == AP_NR_fchdir || nr == AP_NR_chroot || nr == AP_NR_setns ||
-	       nr == AP_NR_unshare;
+	return nr == AP_NR_fchdir || nr == AP_NR_chroot || nr == AP_NR_setns || nr == AP_NR_unshare;
 }
 
 /* Must the tree be there to say what the path is?  From "/" as from anywhere else. */
@@ -344,7 +330,8 @@ static bool is_wanted(const char *path, u32 start, bool is_ours)
 	       !strncmp(path, "proc/", 5);
 }
 
-bool ap_tree_before(struct ap_service_call *c)
+/* A path that may be of the tree, walked: false where the kernel has it as it stands. */
+static bool walk(struct ap_service_call *c)
 {
 	const struct ap_tree *t;
 	struct ap_tree_found found;
@@ -354,33 +341,55 @@ bool ap_tree_before(struct ap_service_call *c)
 	u32 start = 0;
 	bool is_ours = false;
 
-	c->tree = 0;
-	if (moves(c->nr)) {
-		ap_tree_cwd_changes();
-		c->tree = AP_TREE_MOVES;
-		return false;
-	}
-	if (!take_apart(c, &p) || !may_be_ours(c->a[p.path]) || ap_svc_is_mute() ||
+	if (!take_apart(c, &p) || ap_svc_is_mute() ||
+	    (!(p.resolve & AP_RESOLVE_IN_ROOT) && !may_be_ours(c->a[p.path])) ||
 	    !get_path(path, c->a[p.path]) || !*path)
 		return false;
 	if (ap_mounts_is(path)) {
 		c->tree = AP_TREE_MOUNTS;
 		return false;
 	}
-	if (*path != '/' && !begins(c, &p, &start, &is_ours))
+	if (*path == '/' && p.resolve & AP_RESOLVE_BENEATH)
+		return c->ret = -AP_EXDEV, true;
+	if ((*path != '/' || p.resolve & AP_RESOLVE_IN_ROOT) && !begins(c, &p, &start, &is_ours))
 		return false;
-	is_ours |= by_number(path, &start, &rest);
-	if (is_wanted(rest, start, is_ours))
+	if (!(p.resolve & AP_RESOLVE_IN_ROOT) && by_number(path, &start, &rest)) {
+		c->ret = passes_number(p.resolve);
+		if (c->ret)
+			return true;
+		is_ours = true;
+	}
+	if (p.resolve & AP_RESOLVE_IN_ROOT || is_wanted(rest, start, is_ours))
 		t = ap_tree_need();
 	else
 		t = ap_hook_session()->perf_used ? ap_tree_get() : NULL;
 	if (!t)
 		return false;
-	ap_tree_find(t, start, is_ours, rest, p.follow, &found);
+	ap_tree_find_how(t, start, is_ours, rest, p.follow, p.resolve, &found);
 	if (found.verdict != AP_TREE_NATIVE && p.flags & O_CREAT && opens(c->nr) &&
 	    path[strlen(path) - 1] == '/')
 		return c->ret = -AP_EISDIR, true;
 	return decide(c, &p, &found);
+}
+
+bool ap_tree_before(struct ap_service_call *c)
+{
+	c->tree = 0;
+	if (c->nr == AP_NR_getcwd)
+		return ap_tree_getcwd(c);
+	if (moves(c->nr)) {
+		ap_tree_cwd_changes();
+		c->tree = AP_TREE_MOVES;
+		return false;
+	}
+	if (c->nr != AP_NR_chdir)
+		return walk(c);
+	ap_tree_cwd_changes();
+	if (walk(c))
+		return true;
+	if (!c->tree || c->tree == AP_TREE_MOUNTS)
+		c->tree = AP_TREE_MOVES;
+	return false;
 }
 
 void ap_tree_after(struct ap_service_call *c)

@@ -37,6 +37,10 @@ if [ -e /sys/devices/software/power/autosuspend_delay_ms ]; then
 	done
 	both "tracepoint" "$PROGRAMS/perf_tree" walk /sys/devices/tracepoint
 	both "breakpoint" "$PROGRAMS/perf_tree" calls /sys/devices/breakpoint
+	for a in 'software type' 'breakpoint type' 'software power/control'; do
+		# shellcheck disable=SC2086
+		both "openat2: $a" "$PROGRAMS/perf_tree_how" event_source $a
+	done
 	both "contents" sh -c 'cd /sys/devices; grep -r . software tracepoint breakpoint 2>&1 | sort'
 	both "limits" sh -c 'cd /proc/sys/kernel; ls -l perf* | cut -d" " -f1-5
 		cat perf_event_mlock_kb perf_event_max_stack perf_event_max_contexts_per_stack'
@@ -107,6 +111,53 @@ print(open('event_source/devices/cpu/type').read().strip())
 END
 says "python's os.walk, and relative names" "$(printf '%s\n' True 'True True' 'True True 1' 4 4)" \
 	python3 "$tmp/walk.py"
+
+# --- being there
+cat >"$tmp/there.sh" <<'END'
+cd /sys/bus/event_source/devices && /bin/pwd && ls && cat cpu/type ./software/../cpu/type
+cd cpu && /bin/pwd && cat type ../breakpoint/type && sh -c '/bin/pwd; cat type'
+cd /sys/kernel/tracing/events/raw_syscalls && /bin/pwd && cat sys_enter/id && find . -name id | sort
+(cd .. && /bin/pwd && ls -d sched && cd / && /bin/pwd)
+/bin/pwd
+cd /sys/bus/event_source/devices/cpu/type 2>/dev/null || echo no
+cd /sys/bus/event_source/none 2>/dev/null || echo no
+cd ../../../../../tmp && /bin/pwd
+END
+says "a working directory that only the session has" "$(
+	printf '%s\n' /sys/bus/event_source/devices breakpoint cpu software tracepoint 4 4 \
+		/sys/devices/cpu 4 5 /sys/devices/cpu 4 /sys/kernel/tracing/events/raw_syscalls 1 \
+		./sys_enter/id ./sys_exit/id /sys/kernel/tracing/events sched / \
+		/sys/kernel/tracing/events/raw_syscalls no no /tmp
+)" sh "$tmp/there.sh"
+cat >"$tmp/there.py" <<'END'
+import ctypes, errno, os, subprocess
+devices = '/sys/bus/event_source/devices'
+def said(*args, **more):
+    return subprocess.run(args, capture_output=True, text=True, **more).stdout.strip()
+os.chdir(devices)
+print(os.getcwd(), os.path.realpath('cpu'), open('cpu/type').read().strip())
+os.fchdir(os.open('cpu', os.O_RDONLY))
+print(os.getcwd(), os.stat('.').st_ino == os.stat(devices + '/cpu').st_ino)
+print(said('pwd', cwd='../software'), said('pwd', cwd='/tmp'), said('pwd'), os.getcwd())
+print(said('cat', 'type'), said('cat', 'type', close_fds=False))
+os.waitpid(os.posix_spawn('/bin/cat', ['cat', 'type'], {}), 0)
+libc = ctypes.CDLL(None, use_errno=True)
+buf = ctypes.create_string_buffer(100)
+for n in 0, 5, 16, 17:
+    print(libc.syscall(79, buf, n), errno.errorcode.get(ctypes.get_errno()))
+    ctypes.set_errno(0)
+if not os.fork():
+    os.chdir('/')
+    os._exit(len(os.getcwd()))
+print(os.WEXITSTATUS(os.wait()[1]), os.getcwd())
+os.chdir('/sys/bus')
+print(os.getcwd())
+END
+says "the same of children" "$(
+	printf '%s\n' '/sys/bus/event_source/devices /sys/devices/cpu 4' '/sys/devices/cpu True' \
+		'/sys/devices/software /tmp /sys/devices/cpu /sys/devices/cpu' '4 4' 4 \
+		'-1 ERANGE' '-1 ERANGE' '-1 ERANGE' '17 None' '1 /sys/devices/cpu' /sys/bus
+)" python3 -u "$tmp/there.py"
 
 # --- lists of mounts
 for f in /proc/mounts /proc/self/mounts /proc/self/mountinfo /proc/thread-self/mounts; do
