@@ -25,6 +25,33 @@ struct annotate_args {
 	struct ap_annotate_opts print;
 };
 
+static int opt_percent_type(void *args, const char *value, char *why)
+{
+	struct annotate_args *a = args;
+	const char *dash = strchr(value, '-');
+
+	a->print.global = !strncmp(value, "global", 6);
+	a->print.hits = dash && !strcmp(dash, "-hits");
+	if (dash && (a->print.hits || !strcmp(dash, "-period")) &&
+	    dash - value == (a->print.global ? 6 : 5) &&
+	    (a->print.global || !strncmp(value, "local", 5)))
+		return 0;
+	snprintf(why, AP_OPT_WHY, "is local-period, global-period, local-hits or global-hits");
+	return -EINVAL;
+}
+
+static int opt_percent_limit(void *args, const char *value, char *why)
+{
+	struct annotate_args *a = args;
+	char *end;
+
+	a->print.percent_limit = strtod(value, &end);
+	if (end != value && !*end && a->print.percent_limit >= 0)
+		return 0;
+	snprintf(why, AP_OPT_WHY, "needs a number of percent");
+	return -EINVAL;
+}
+
 static int opt_tui(void *args, const char *value, char *why)
 {
 	return ap_show_opt_tui(&((struct annotate_args *)args)->show, value, why);
@@ -41,6 +68,16 @@ static const struct ap_opt annotate_opts[] = {
 	{ 'd', "dsos", AP_OPT_STR, AT(dso), NULL, "file", "only functions of this file", false },
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(print.samples), NULL, NULL,
 	  "show how many samples instead of percent", false },
+	{ 0, "show-total-period", AP_OPT_FLAG, AT(print.periods), NULL, NULL,
+	  "show sums of periods instead of percent", false },
+	{ 0, "percent-type", AP_OPT_CALL, 0, opt_percent_type, "type",
+	  "of the function or of all, of periods or of samples: local-period (default), global-period, "
+	  "local-hits, global-hits",
+	  false },
+	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
+	  "leave out functions that weigh less of their event", false },
+	{ 'l', "print-line", AP_OPT_FLAG, AT(print.lines), NULL, NULL,
+	  "show what source lines weigh, before each function", false },
 	{ 'P', "full-paths", AP_OPT_FLAG, AT(print.full_paths), NULL, NULL, "show whole paths",
 	  false },
 	{ 'M', "disassembler-style", AP_OPT_STR, AT(style), NULL, "style", "att or intel", false },
@@ -58,7 +95,9 @@ static const struct ap_opt_spec annotate_spec = { COMMAND, "[options] [function]
 static bool wanted(const struct annotate_args *a, const struct ap_notes *n)
 {
 	return (!a->symbol || !strcmp(a->symbol, n->sym->name)) &&
-	       (!a->dso || !strcmp(a->dso, n->dso->name) || !strcmp(a->dso, n->dso->path));
+	       (!a->dso || !strcmp(a->dso, n->dso->name) || !strcmp(a->dso, n->dso->path)) &&
+	       (a->symbol ||
+		(double)n->period * 100 >= a->print.percent_limit * (double)n->all_period);
 }
 
 static int print_all(const struct annotate_args *a, struct ap_data *d, struct ap_annotate *notes,
@@ -180,8 +219,14 @@ int ap_cmd_annotate(int argc, char **argv)
 
 	if (!ap_opts_begin(&annotate_spec, &args, argc, argv, &rest, &status))
 		return status;
-	if (rest < argc && !args.symbol)
-		args.symbol = argv[rest++];
+	if (rest < argc && !args.symbol) {
+		/* options may follow the function, as with perf */
+		args.symbol = argv[rest];
+		argc -= rest;
+		argv += rest;
+		if (!ap_opts_begin(&annotate_spec, &args, argc, argv, &rest, &status))
+			return status;
+	}
 	if (rest < argc)
 		return ap_opts_wrong(&annotate_spec, "takes one function", argv[rest]);
 	if (args.style && strcmp(args.style, "att") && strcmp(args.style, "intel"))

@@ -9,6 +9,10 @@ struct ap_annotate {
 	struct ap_notes **slot; /* by (event, symbol) */
 	u32 n, cap;
 	struct ap_notes **all;
+	struct {
+		u64 period, count;
+	} * total; /* by event */
+	u32 ntotal;
 };
 
 struct ap_annotate *ap_annotate_new(struct ap_session *s)
@@ -30,6 +34,7 @@ void ap_annotate_free(struct ap_annotate *a)
 	}
 	free(a->all);
 	free(a->slot);
+	free(a->total);
 	free(a);
 }
 
@@ -131,6 +136,13 @@ bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 		return true;
 	if (ap_sample_parse(rec->event, rec->bytes, &s))
 		return false;
+	while (a->ntotal <= rec->event->index) {
+		a->total = ap_profile_realloc(a->total, a->ntotal + 1, sizeof(*a->total));
+		a->total[a->ntotal].period = a->total[a->ntotal].count = 0;
+		a->ntotal++;
+	}
+	a->total[rec->event->index].period += s.period;
+	a->total[rec->event->index].count++;
 	t = ap_session_thread(a->s, s.pid, s.tid);
 	ap_session_resolve(a->s, t, s.cpumode, s.ip, &p);
 	ap_annotate_add(a, rec->event->index, &p, s.period, 1);
@@ -155,6 +167,14 @@ static int by_weight(const void *pa, const void *pb)
 
 u32 ap_annotate_finish(struct ap_annotate *a)
 {
+	u32 i;
+
+	for (i = 0; i < a->n; i++) {
+		struct ap_notes *n = a->all[i];
+
+		n->all_period = n->event < a->ntotal ? a->total[n->event].period : n->period;
+		n->all_count = n->event < a->ntotal ? a->total[n->event].count : n->count;
+	}
 	if (a->n)
 		qsort(a->all, a->n, sizeof(struct ap_notes *), by_weight);
 	return a->n;

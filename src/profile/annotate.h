@@ -18,8 +18,9 @@ struct ap_notes {
 	const struct ap_symbol *sym;
 	u32 event;
 	u64 period, count;
-	u64 *by_byte;	/* periods, one per byte of the function */
-	u64 *n_by_byte; /* samples */
+	u64 all_period, all_count; /* of the event, once finished */
+	u64 *by_byte;		   /* periods, one per byte of the function */
+	u64 *n_by_byte;		   /* samples */
 };
 
 struct ap_annotate;
@@ -45,6 +46,10 @@ struct ap_annotate_opts {
 	bool full_paths;
 	bool no_source;
 	bool quiet;
+	bool periods;	      /* show sums of periods instead of percent */
+	bool hits, global;    /* percent of samples, of the whole event */
+	bool lines;	      /* what source lines weigh, before the function */
+	double percent_limit; /* leave out functions that weigh less of their event */
 };
 
 struct ap_disasm;

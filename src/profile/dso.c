@@ -26,6 +26,7 @@ void ap_symbols_fini(struct ap_symbols *s)
 
 		free(d->sym);
 		free(d->max_end);
+		free(d->code);
 		free(d->seg);
 		if (d->debug)
 			ap_debug_close(d->debug);

@@ -293,6 +293,8 @@ size_t ap_dso_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size)
 		memcpy(buf, p + place, size);
 		return size;
 	}
+	if (dso->kind == AP_DSO_JIT && dso->jitdump)
+		return ap_jitdump_code(dso, place, buf, size);
 	if (dso->kind != AP_DSO_FILE)
 		return 0;
 	fd = ap_open_regular(ap_dso_file(dso, path, sizeof(path)));

@@ -64,7 +64,8 @@ void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 
 struct load {
 	struct ap_symbol sym;
-	u32 nr; /* in the file */
+	u64 off; /* of the code in the file; 0: it is not there */
+	u32 nr;	 /* in the file */
 };
 
 struct loads {
@@ -73,12 +74,12 @@ struct loads {
 };
 
 /* Records of a jitdump that give code a name; others are passed over. */
-static void dump_record(struct ap_dso *dso, const u8 *rec, u32 size, struct loads *all)
+static void dump_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, struct loads *all)
 {
 	struct ap_symbol s = { .type = STT_FUNC, .bind = STB_GLOBAL };
-	u64 len;
+	u64 len, code;
 
-	/* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name */
+	/* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name, code */
 	if (ap_get32(rec) != 0 || size <= 56 || !memchr(rec + 56, 0, size - 56))
 		return;
 	s.start = ap_get64(rec + 32);
@@ -91,7 +92,8 @@ static void dump_record(struct ap_dso *dso, const u8 *rec, u32 size, struct load
 		all->cap = all->cap ? 2 * all->cap : 256;
 		all->v = ap_profile_realloc(all->v, all->cap, sizeof(*all->v));
 	}
-	all->v[all->n] = (struct load){ s, all->n };
+	code = 56 + strlen((const char *)rec + 56) + 1;
+	all->v[all->n] = (struct load){ s, len <= size - code ? at + code : 0, all->n };
 	all->n++;
 }
 
@@ -105,7 +107,7 @@ static int by_address(const void *pa, const void *pb)
 }
 
 /* Memory is used again: of what overlaps, what came later is what is there. */
-static void newest(struct loads *all, struct ap_symvec *vec)
+static void newest(struct ap_dso *dso, struct loads *all, struct ap_symvec *vec)
 {
 	u32 i, n = 0;
 
@@ -119,8 +121,16 @@ static void newest(struct loads *all, struct ap_symvec *vec)
 		if (!n || all->v[n - 1].sym.end <= l->sym.start)
 			all->v[n++] = *l;
 	}
-	for (i = 0; i < n; i++)
-		ap_symvec_add(vec, &all->v[i].sym);
+	dso->code = ap_profile_realloc(dso->code, n, sizeof(*dso->code));
+	for (i = 0; i < n; i++) {
+		const struct load *l = &all->v[i];
+
+		ap_symvec_add(vec, &l->sym);
+		if (l->off)
+			dso->code[dso->ncode++] =
+				(struct ap_jit_code){ l->sym.start, l->sym.end - l->sym.start,
+						      l->off };
+	}
 	free(all->v);
 }
 
@@ -134,6 +144,7 @@ void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *
 	u8 head[16], *rec = NULL;
 	struct loads all = { NULL, 0, 0 };
 	u32 size, cap = 0;
+	u64 at;
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 
 	if (!f)
@@ -141,7 +152,7 @@ void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *
 	if (fread(head, 1, 16, f) != 16 || ap_get32(head) != 0x4a695444 ||
 	    fseek(f, (long)ap_get32(head + 8), SEEK_SET))
 		goto out;
-	while (fread(head, 1, 16, f) == 16) {
+	for (at = ap_get32(head + 8); fread(head, 1, 16, f) == 16; at += size) {
 		size = ap_get32(head + 4);
 		if (size < 16 || size > MAX_DUMP_RECORD)
 			break;
@@ -152,12 +163,35 @@ void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *
 		memcpy(rec, head, 16);
 		if (fread(rec + 16, 1, size - 16, f) != size - 16)
 			break;
-		dump_record(dso, rec, size, &all);
+		dump_record(dso, rec, size, at, &all);
 	}
-	newest(&all, vec);
+	newest(dso, &all, vec);
 out:
 	free(rec);
 	fclose(f);
+}
+
+size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size)
+{
+	ssize_t n = -1;
+	u32 i;
+	int fd;
+
+	for (i = 0; i < dso->ncode; i++) {
+		const struct ap_jit_code *c = &dso->code[i];
+
+		if (place < c->start || place - c->start >= c->size)
+			continue;
+		if (size > c->size - (place - c->start))
+			size = c->size - (place - c->start);
+		fd = ap_open_regular(dso->jitdump);
+		if (fd >= 0) {
+			n = pread(fd, buf, size, (off_t)(c->off + place - c->start));
+			close(fd);
+		}
+		break;
+	}
+	return n > 0 ? (size_t)n : 0;
 }
 
 /* Whether the kernel of the profile is the one that runs. */

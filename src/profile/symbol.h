@@ -35,6 +35,11 @@ struct ap_dso {
 	u8 build_id_size;
 	u32 index;	     /* in order of appearance */
 	const char *jitdump; /* of AP_DSO_JIT, or NULL */
+	struct ap_jit_code {
+		u64 start, size;
+		u64 off; /* of its bytes in the jitdump */
+	} * code;
+	u32 ncode;
 	struct ap_symbols *symbols;
 	/* loaded on demand */
 	bool loaded;

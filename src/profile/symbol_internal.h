@@ -46,6 +46,8 @@ bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);
 
 /* What a JIT compiler wrote beside its map: names and addresses of code. */
 void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *vec);
+/* Code of it at an address; how much there is. */
+size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
 void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 
