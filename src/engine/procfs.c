@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/self/maps and smaps as the program would see them natively: a memfd with a copy that
- * lacks the engine's mappings and shows the program's own permission where a page of generated
- * code is write-protected.  The copy stands under the number that the open gave.
+ * /proc/self/maps, smaps and status as the program would see them natively: a memfd with a copy that
+ * lacks the engine's mappings and handlers, and shows the program's own permission where a page of
+ * generated code is write-protected.  The copy stands under the number that the open gave.
  *
  * The kernel makes its text while it is read.  So whoever reads a copy from its beginning gets a
  * new one: it is known by its inode, under whatever number, in the process that opened it (a fork's
@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/alias.h"
+#include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
 #include "service/service.h"
@@ -48,6 +49,7 @@ struct filter {
 	char *in, *out; /* one mapping */
 	u64 in_len, in_pos, out_len;
 	bool keep; /* smaps: lines that follow a mapping's own belong to it */
+	bool is_status;
 	bool failed;
 	/* A mapping that may still grow: pieces of one that came apart for our sake. */
 	u64 start, end, off;
@@ -75,8 +77,15 @@ static bool skip_word(const char **p, const char *word)
 	return true;
 }
 
-/* Is it one of the names of our own maps or smaps? */
-static bool is_own_maps(const struct ap_thread *t, const char *p)
+static bool is_status(const char *path)
+{
+	u64 len = strlen(path);
+
+	return len > 7 && !strcmp(path + len - 7, "/status");
+}
+
+/* Is it one of the names of our own maps, smaps or status? */
+static bool is_own(const struct ap_thread *t, const char *p)
 {
 	const char *digits;
 	u64 pid;
@@ -92,7 +101,7 @@ static bool is_own_maps(const struct ap_thread *t, const char *p)
 	}
 	if (skip_word(&p, "task/") && (!skip_number(&p) || !skip_word(&p, "/")))
 		return false;
-	return !strcmp(p, "maps") || !strcmp(p, "smaps");
+	return !strcmp(p, "maps") || !strcmp(p, "smaps") || !strcmp(p, "status");
 }
 
 static void flush(struct filter *f)
@@ -232,12 +241,39 @@ static void name_event(struct piece *p, char *tail, u64 cap)
 	p->file = false; /* two of them never become one line */
 }
 
+/* A line of status: what is caught and ignored is the program's. */
+static void do_status(struct filter *f, const char *line, u64 len)
+{
+	bool caught = !strncmp(line, "SigCgt:", 7), ignored = !strncmp(line, "SigIgn:", 7);
+	const struct ap_sigaction *table = ap_sig_table(ap_self());
+	char text[32];
+	struct ap_str s;
+	u64 mask = 0;
+
+	if (!caught && !ignored) {
+		put(f, line, len);
+		return;
+	}
+	for (u32 sig = 1; sig < AP_NSIG; sig++)
+		if (caught ? table[sig].handler > AP_SIG_IGN : table[sig].handler == AP_SIG_IGN)
+			mask |= AP_SIG_BIT(sig);
+	ap_str_init(&s, text, sizeof(text));
+	ap_str_add(&s, caught ? "SigCgt:\t" : "SigIgn:\t");
+	ap_str_hex(&s, mask, 16);
+	ap_str_char(&s, '\n');
+	put(f, text, s.len);
+}
+
 static void do_line(struct filter *f, const char *line, u64 len)
 {
 	struct piece p;
 	char tail[128];
 	u64 lo, hi;
 
+	if (f->is_status) {
+		do_status(f, line, len);
+		return;
+	}
 	if (!parse(line, &p)) {
 		if (f->keep) {
 			put_held(f);
@@ -283,6 +319,8 @@ static void copy(struct filter *f)
 				memcpy(line, f->in + f->in_pos, len);
 				line[len] = 0;
 				do_line(f, line, len);
+			} else if (f->is_status) {
+				put(f, f->in + f->in_pos, len);
 			}
 			f->in_pos += len;
 		}
@@ -292,13 +330,14 @@ static void copy(struct filter *f)
 }
 
 /* Lock held. */
-static bool fill(s64 from, s64 to)
+static bool fill(s64 from, s64 to, const char *path)
 {
 	struct filter *f = ap_mem_map(0, sizeof(*f) + IN_CAP + OUT_CAP);
 	bool ok;
 
 	if (!f)
 		return false;
+	f->is_status = is_status(path);
 	f->from = from;
 	f->to = to;
 	f->in = (char *)(f + 1);
@@ -343,7 +382,7 @@ static void replace(s64 fd, bool cloexec, const char *path)
 	if (ap_is_err(to))
 		return;
 	ap_lock_take(&ap_proc.lock);
-	if (fill(fd, to)) {
+	if (fill(fd, to, path)) {
 		remember(copies, &ncopies, COPIES, to, path);
 		ap_sys3(AP_NR_dup3, (u64)to, (u64)fd, cloexec ? AP_O_CLOEXEC : 0);
 		ap_procfs_closes();
@@ -408,7 +447,7 @@ static void fill_anew(const struct known *k, const struct ap_call *c, s32 fd)
 	from = ap_sys3(AP_NR_open, (u64)k->path, AP_O_CLOEXEC, 0);
 	if (ap_is_err(from))
 		return;
-	(void)!fill(from, fd);
+	(void)!fill(from, fd, k->path);
 	ap_sys1(AP_NR_close, (u64)from);
 }
 
@@ -479,7 +518,7 @@ s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 		ap_alias_opened((s32)ret);
 	if (len <= 0 || ret < 0)
 		return ret;
-	if (is_own_maps(t, path)) {
+	if (is_own(t, path)) {
 		replace(ret, open_flags(c) & AP_O_CLOEXEC, path);
 	} else if (is_mem(path, (u64)len)) {
 		ap_lock_take(&ap_proc.lock);

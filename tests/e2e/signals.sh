@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 programs=(sig_fault sig_flags sig_frame sig_altstack sig_actions sig_queue sig_jump sig_syscall sig_exec
-	sig_threads sig_smc sig_seccomp)
+	sig_threads sig_smc sig_seccomp sig_status)
 
 cd "$tmp" || exit 1
 
