@@ -53,7 +53,7 @@ oracle: $(ORACLE)
 tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
-.PHONY: deps deps-unit deps-ports deps-test deps-lint deps-clang deps-bench
+.PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-bench
 deps:
 	@tools/deps.sh install $(PKG_BUILD)
 deps-unit:
@@ -62,6 +62,8 @@ deps-ports:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_PORTS)
 deps-test:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_TEST)
+deps-long:
+	@tools/deps.sh install $(PKG_LONG)
 deps-lint:
 	@tools/deps.sh install $(PKG_LINT)
 deps-clang:
@@ -95,7 +97,7 @@ e2e: tests-build
 check: deps-test
 	$(STAGE) test
 	$(STAGE) check-ports
-check-long: deps-test
+check-long: deps-test deps-long
 	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=perf_fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) check-ports

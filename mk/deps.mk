@@ -36,6 +36,9 @@ PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap
 	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
 	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
+# what is large, for tests that lack it otherwise: the flame graph's page in a browser
+PKG_LONG := chromium=chromium
+
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang
 # libFuzzer comes with clang's runtime

@@ -131,6 +131,7 @@ static int show_all(const struct annotate_args *a, struct ap_data *d, struct ap_
 	struct ap_tui_profile p = { .notes = notes,
 				    .full_paths = a->print.full_paths,
 				    .no_source = a->print.no_source,
+				    .with_samples = a->print.samples,
 				    .disasm = dis };
 	u32 i, n = ap_annotate_finish(notes);
 	struct ap_tui tui = { 0 };

@@ -356,7 +356,9 @@ static void put_event(const struct ap_data *d, const struct ap_fold *f, u32 at, 
 
 	if (!text)
 		ap_die("out of memory");
-	*out = (struct ap_tui_event){ .hist = ap_fold_hist(f, at), .index = at };
+	*out = (struct ap_tui_event){ .hist = ap_fold_hist(f, at),
+				      .index = at,
+				      .leader = ap_data_event(d, at)->name };
 	for (i = at; i < at + members; i++) {
 		fprintf(text, "%s%s", i > at ? ", " : "", ap_data_event(d, i)->name);
 		if (!ap_fold_hist(f, i))

@@ -492,6 +492,10 @@ static int top(struct top_args *a, int argc, char **argv)
 	t.notes = t.profile.notes = ap_annotate_new(t.session);
 	status = watch(&t);
 	top_recorder_show(&t.recorder);
+	for (int i = 0; i < n - argc; i++)
+		free(words[i]);
+	free(words);
+	free(a->record);
 	ap_term_raise();
 	return status;
 }

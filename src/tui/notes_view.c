@@ -47,11 +47,12 @@ static double share_of(const struct notes_view *n, const struct ap_listing_line 
 static void notes_title(struct ap_view *v, char *buf, size_t size)
 {
 	struct notes_view *n = (struct notes_view *)v;
+	const struct ap_tui_event *event = &n->p->event[n->event];
 
 	snprintf(buf, size, "%s  %s  [%llu samples of '%s', %llu events]", n->sym->name,
 		 n->p->full_paths ? n->dso->path : n->dso->name,
-		 n->notes ? (unsigned long long)n->notes->count : 0, n->p->event[n->event].name,
-		 (unsigned long long)total_of(n));
+		 n->notes ? (unsigned long long)n->notes->count : 0,
+		 event->leader ? event->leader : event->name, (unsigned long long)total_of(n));
 }
 
 static void notes_head(struct ap_view *v, struct ap_row *out)
@@ -344,6 +345,7 @@ bool ap_tui_show_function(struct ap_tui *t, struct ap_tui_profile *p, u32 event,
 	n->sym = sym;
 	n->has_source = !p->no_source;
 	n->has_numbers = true;
+	n->mode = p->with_samples ? MODE_SAMPLES : MODE_PERCENT;
 	if (!ap_listing_make(&n->listing, dso, sym, p->disasm)) {
 		ap_tui_say(t, "The code of %s cannot be read: it is in no file here", sym->name);
 		notes_free(&n->v);

@@ -42,7 +42,8 @@ void ap_tui_ask(struct ap_tui *t, const char *label, ap_tui_typed *done, void *a
 struct ap_tui_event {
 	const char *name;
 	struct ap_hist *hist; /* NULL: no sample */
-	u32 index;	      /* of the notes */
+	u32 index;	      /* of the notes: of a group's, those of its leader */
+	const char *leader;   /* whose name is this; NULL: name */
 	u64 samples, total;   /* of a group, of all of it */
 };
 
@@ -53,8 +54,8 @@ struct ap_tui_profile {
 	u64 lost;		   /* samples */
 	/* grows when tables or notes are others than before */
 	u64 generation;
-	const char *style; /* of instructions: "intel", or NULL */
-	bool full_paths, no_source;
+	const char *style;			  /* of instructions: "intel", or NULL */
+	bool full_paths, no_source, with_samples; /* how many in place of percent */
 	/* what the file says of itself; NULL: nothing */
 	void (*header)(void *arg, FILE *out);
 	void *arg;

@@ -149,6 +149,28 @@ sees_line "of event 'instructions:u'" "Tab: the other"
 press C-c
 is_back "Ctrl-C"
 
+# --- groups, filters, branches
+"$ANYPERF" record -q -e '{instructions:u,branches:u}' -c 1000 -o group.data -- ./work 2>err
+"$ANYPERF" record -q -b -e branches:u -c 1000 -o branch.data -- ./work 2>err
+enter "$ANYPERF report -i group.data"
+sees_line "Samples: 200 of event 'instructions:u, branches:u', Event count \(approx.\): 200000" \
+	"a group is one table"
+sees_line '^ +80.00%  80.00%  work     work           \[\.\] leaf$' "with columns side by side"
+press a
+sees_line "^leaf  work  \[120 samples of 'instructions:u', 120000 events\]" "a function has its leader's"
+press q q
+is_back "q of a group"
+enter "$ANYPERF report --no-children -S leaf -i one.data"
+sees_line '^  Overhead  Command  Shared Object$' "-S leaf: no column for it"
+sees_line '^\+   80.00%  work     work$' "-S leaf: its line"
+sees_gone ' 20.00% ' "-S leaf: no other"
+press q
+is_back "q of a filtered one"
+enter "$ANYPERF report -s symbol_from,symbol_to -i branch.data"
+sees_line '\[\.\] leaf +\[\.\] leaf$' "branches are shown"
+press a Escape q
+is_back "q of branches"
+
 # --- annotate
 enter "$ANYPERF annotate -i one.data"
 sees_line '^leaf  work  \[120 samples' "annotate begins with the heaviest function"

@@ -166,6 +166,41 @@ static void many_are_kept_apart(void)
 	end();
 }
 
+static void weights_of_instructions_age_as_well(void)
+{
+	static const struct ap_symbol sym = { .start = 0x100, .end = 0x110, .name = "fn" };
+	static struct ap_dso dso = { .name = "prog" };
+	struct ap_place p = { .addr = 0x104, .sym = &sym, .dso = &dso };
+	const struct ap_notes *n;
+	struct ap_annotate *a;
+
+	ap_session_init(&s);
+	a = ap_annotate_new(&s);
+	EXPECT(!ap_annotate_find(a, 0, &sym));
+	ap_annotate_add(a, 0, &p, 800, 8);
+	p.addr = 0x10f;
+	ap_annotate_add(a, 0, &p, 1, 1);
+	ap_annotate_add(a, 1, &p, 5, 1); /* another event */
+	n = ap_annotate_find(a, 0, &sym);
+	REQUIRE(n);
+	EXPECT_U64(n->period, 801);
+	EXPECT_U64(n->count, 9);
+	ap_annotate_age(a, false);
+	EXPECT_U64(n->by_byte[4], 700);
+	EXPECT_U64(n->n_by_byte[4], 7);
+	EXPECT_U64(n->by_byte[15], 0);
+	/* the whole is the sum of its parts */
+	EXPECT_U64(n->period, 700);
+	EXPECT_U64(n->count, 7);
+	ap_annotate_age(a, true);
+	EXPECT_U64(n->period, 0);
+	EXPECT_U64(n->by_byte[4], 0);
+	p.addr = 0x110; /* behind it: of a damaged table of symbols */
+	ap_annotate_add(a, 0, &p, 3, 1);
+	ap_annotate_free(a);
+	ap_session_fini(&s);
+}
+
 /* --- a pipe, of which the other end is written when the reader would wait */
 
 static struct {
@@ -268,10 +303,12 @@ static void a_reader_may_stop(void)
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = {
-		TAP(what_was_before_weighs_less), TAP(what_weighs_nothing_is_forgotten),
-		TAP(many_are_kept_apart),	  TAP(a_stream_is_read_as_it_comes),
-		TAP(a_reader_may_stop),		  { 0 }
-	};
+	static const struct tap_test tests[] = { TAP(what_was_before_weighs_less),
+						 TAP(what_weighs_nothing_is_forgotten),
+						 TAP(many_are_kept_apart),
+						 TAP(weights_of_instructions_age_as_well),
+						 TAP(a_stream_is_read_as_it_comes),
+						 TAP(a_reader_may_stop),
+						 { 0 } };
 	return tap_main(tests, argc, argv);
 }
