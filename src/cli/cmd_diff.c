@@ -20,11 +20,14 @@ struct diff_args {
 	const char *sort, *symfs;
 	bool no_demangle, quiet;
 	struct ap_diff_opts diff;
+	struct ap_filter filter; /* as given: each file has its own of it */
 };
 
 static int opt_compute(void *args, const char *value, char *why)
 {
 	struct diff_args *a = args;
+	long long before, after;
+	int end = 0;
 
 	if (!strcmp(value, "delta-abs"))
 		a->diff.how = AP_DIFF_DELTA_ABS;
@@ -32,8 +35,13 @@ static int opt_compute(void *args, const char *value, char *why)
 		a->diff.how = AP_DIFF_DELTA;
 	else if (!strcmp(value, "ratio"))
 		a->diff.how = AP_DIFF_RATIO;
-	else
-		return snprintf(why, AP_OPT_WHY, "is one of delta-abs, delta, ratio"), -EINVAL;
+	else if (sscanf(value, "wdiff:%lld,%lld%n", &before, &after, &end) == 2 && !value[end]) {
+		a->diff.how = AP_DIFF_WEIGHTED;
+		a->diff.weight[0] = before;
+		a->diff.weight[1] = after;
+	} else
+		return snprintf(why, AP_OPT_WHY, "is one of delta-abs, delta, ratio, wdiff:W1,W2"),
+		       -EINVAL;
 	return 0;
 }
 
@@ -41,7 +49,21 @@ static int opt_compute(void *args, const char *value, char *why)
 static const struct ap_opt diff_opts[] = {
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
 	  "tell entries apart by these: comm dso symbol (dso,symbol)", false },
-	{ 'c', "compute", AP_OPT_CALL, 0, opt_compute, "how", "delta-abs, delta or ratio", false },
+	{ 'c', "compute", AP_OPT_CALL, 0, opt_compute, "how",
+	  "delta-abs, delta, ratio, or wdiff:W1,W2 (periods times these weights)", false },
+	{ 'p', "period", AP_OPT_FLAG, AT(diff.periods), NULL, NULL, "show periods too", false },
+	{ 'F', "formula", AP_OPT_FLAG, AT(diff.formula), NULL, NULL,
+	  "show how changes were computed", false },
+	{ 'C', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
+	{ 'd', "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files",
+	  false },
+	{ 'S', "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions",
+	  false },
+	{ 0, "pid", AP_OPT_STR, AT(filter.pids), NULL, "pids", "only these processes", false },
+	{ 0, "tid", AP_OPT_STR, AT(filter.tids), NULL, "tids", "only these threads", false },
+	{ 0, "cpu", AP_OPT_STR, AT(filter.cpus), NULL, "list", "only these CPUs (0,2-4)", false },
+	{ 0, "time", AP_OPT_STR, AT(filter.time), NULL, "span",
+	  "only from start,stop in seconds, 10%-20% or 10%/2 of each file", false },
 	{ 'b', "baseline-only", AP_OPT_FLAG, AT(diff.baseline_only), NULL, NULL,
 	  "leave out what is in one file only", false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
@@ -61,21 +83,30 @@ struct side {
 	struct ap_data *d;
 	struct ap_session *s;
 	struct ap_fold *f;
+	struct ap_filter filter;
 };
 
 static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys, struct side *side)
 {
+	struct ap_hist_opts own = *keys;
+	char why[AP_FILTER_WHY];
 	struct ap_data_rec rec;
 
 	side->d = ap_profile_open(COMMAND, side->path);
 	if (!side->d)
 		return AP_EXIT_FAILURE;
+	side->filter = a->filter;
+	own.filter = &side->filter;
+	if (ap_filter_parse(&side->filter, side->d, why)) {
+		fprintf(stderr, COMMAND ": %s: %s\n", side->path, why);
+		return AP_EXIT_USAGE;
+	}
 	side->s = ap_profile_calloc(1, sizeof(*side->s));
 	ap_session_init(side->s);
 	side->s->symbols.no_demangle = a->no_demangle;
 	side->s->symbols.symfs = a->symfs;
 	ap_session_build_ids(side->s, side->d);
-	side->f = ap_fold_new(side->s, keys);
+	side->f = ap_fold_new(side->s, &own);
 	while (ap_data_next(side->d, &rec)) {
 		if (rec.h.type != AP_PERF_RECORD_SAMPLE)
 			ap_session_record(side->s, &rec);
@@ -95,6 +126,7 @@ static int free_side(struct side *side)
 	if (side->s)
 		ap_session_fini(side->s);
 	free(side->s);
+	ap_filter_fini(&side->filter);
 	if (side->d)
 		status = ap_profile_close(COMMAND, side->path, side->d);
 	return status;
@@ -152,6 +184,7 @@ static int diff(const struct diff_args *a, const char *before_path, const char *
 	ap_hist_opts_init(&keys);
 	keys.chain = AP_CHAIN_NONE;
 	keys.no_header = a->quiet;
+	keys.filter = &a->filter;
 	status = ap_hist_opts_columns(&keys, NULL, a->sort ? a->sort : "dso,symbol", 0, why,
 				      sizeof(why));
 	for (i = 0; !status && i < keys.nsort; i++) {

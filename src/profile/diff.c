@@ -7,11 +7,16 @@
 
 #include "profile/hist_internal.h"
 
+#define PERIOD_WIDTH  14
+#define FORMULA_WIDTH 70
+
 struct row {
 	const struct ap_hist_entry *e; /* what is shown: the later one where there are both */
 	bool was, is;
+	bool hidden; /* by the filter, of the baseline where it was there */
 	u64 before, after;
 	double delta, ratio;
+	s64 weighted;
 };
 
 struct table {
@@ -71,7 +76,7 @@ static int by_change(const void *pa, const void *pb, void *arg)
 {
 	const struct row *a = pa, *b = pb;
 	const struct table *t = arg;
-	int r;
+	int r = 0;
 
 	/* what is gone comes last */
 	if (a->is != b->is)
@@ -83,11 +88,14 @@ static int by_change(const void *pa, const void *pb, void *arg)
 	case AP_DIFF_DELTA:
 		r = cmp_double(a->delta, b->delta);
 		break;
-	default:
+	case AP_DIFF_RATIO:
 		r = cmp_double(a->ratio, b->ratio);
 		break;
+	case AP_DIFF_WEIGHTED:
+		r = a->weighted != b->weighted ? (a->weighted > b->weighted ? -1 : 1) : 0;
+		break;
 	}
-	if (t->opts->how == AP_DIFF_RATIO && a->was != b->was && a->is && b->is)
+	if (t->opts->how >= AP_DIFF_RATIO && a->was != b->was && a->is && b->is)
 		return a->was ? -1 : 1; /* a ratio to nothing is none */
 	if (!a->is || !r)
 		r = a->before != b->before ? (a->before > b->before ? -1 : 1) : 0;
@@ -106,6 +114,7 @@ static void take(struct table *t, const struct ap_hist *h, bool after)
 		t->row[t->n++] = (struct row){ .e = e,
 					       .was = !after,
 					       .is = after,
+					       .hidden = e->hidden,
 					       .before = after ? 0 : e->period,
 					       .after = after ? e->period : 0 };
 	}
@@ -127,6 +136,10 @@ static void pair(struct table *t)
 		}
 		if (t->row[i].is && !r->is)
 			r->e = t->row[i].e;
+		if (t->row[i].was == r->was)
+			r->hidden &= t->row[i].hidden;
+		else if (t->row[i].was)
+			r->hidden = t->row[i].hidden;
 		r->was |= t->row[i].was;
 		r->is |= t->row[i].is;
 		r->before += t->row[i].before;
@@ -148,6 +161,8 @@ static void compute(struct table *t)
 		struct row *r = &t->row[i];
 
 		r->delta = percent(r->after, t->after) - percent(r->before, t->before);
+		r->weighted =
+			(s64)r->after * t->opts->weight[1] - (s64)r->before * t->opts->weight[0];
 		r->ratio = r->before ? (double)r->after / (double)r->before : 0.0;
 	}
 	if (!t->opts->baseline_only)
@@ -165,13 +180,37 @@ static void change(const struct table *t, const struct row *r, int width, FILE *
 {
 	char text[64] = "";
 
-	if (r->is && t->opts->how != AP_DIFF_RATIO)
+	if (r->is && t->opts->how < AP_DIFF_RATIO)
 		snprintf(text, sizeof(text), "%+.2f%%", r->delta);
+	else if (r->is && r->was && t->opts->how == AP_DIFF_WEIGHTED)
+		snprintf(text, sizeof(text), "%lld", (long long)r->weighted);
 	else if (r->is && r->was)
 		snprintf(text, sizeof(text), "%.6f", r->ratio);
 	else if (r->is)
 		snprintf(text, sizeof(text), "N/A");
 	fprintf(out, "%*s", width, text);
+}
+
+/* How the change was computed; of what is gone nothing was. */
+static void formula(const struct table *t, const struct row *r, FILE *out)
+{
+	unsigned long long before = r->before, after = r->after;
+	char text[160] = "";
+
+	if (r->is && t->opts->how < AP_DIFF_RATIO)
+		snprintf(text, sizeof(text), "(%llu * 100 / %llu) - (%llu * 100 / %llu)", after,
+			 (unsigned long long)t->after, before, (unsigned long long)t->before);
+	else if (r->is && t->opts->how == AP_DIFF_RATIO)
+		snprintf(text, sizeof(text), "%llu / %llu", after, before);
+	else if (r->is)
+		snprintf(text, sizeof(text), "(%llu * %lld) - (%llu * %lld)", after,
+			 (long long)t->opts->weight[1], before, (long long)t->opts->weight[0]);
+	fprintf(out, "  %*s", FORMULA_WIDTH, text);
+}
+
+static bool is_left_out(const struct table *t, u32 i)
+{
+	return t->keys->single[t->keys->sort[i]];
 }
 
 static void print_row(const struct table *t, const struct row *r, int width, const u32 *key_width,
@@ -184,9 +223,19 @@ static void print_row(const struct table *t, const struct row *r, int width, con
 		fprintf(out, "   %6.2f%%", percent(r->before, t->before));
 	else
 		fprintf(out, "%10s", "");
+	if (t->opts->periods)
+		fprintf(out, "  %*llu", PERIOD_WIDTH, (unsigned long long)r->before);
 	fputs("  ", out);
 	change(t, r, width, out);
+	if (t->opts->formula)
+		formula(t, r, out);
+	if (t->opts->periods && r->is)
+		fprintf(out, "  %*llu", PERIOD_WIDTH, (unsigned long long)r->after);
+	else if (t->opts->periods)
+		fprintf(out, "  %*s", PERIOD_WIDTH, "");
 	for (i = 0; i < t->keys->nsort; i++) {
+		if (is_left_out(t, i))
+			continue;
 		ap_key_ops(t->keys->sort[i])
 			->print(t->names, r->e, key_width[i], text, sizeof(text));
 		if (i + 1 < t->keys->nsort)
@@ -197,20 +246,42 @@ static void print_row(const struct table *t, const struct row *r, int width, con
 	fputc('\n', out);
 }
 
+static void dots(u32 n, FILE *out)
+{
+	fputs("  ", out);
+	while (n--)
+		fputc('.', out);
+}
+
 static void header(const struct table *t, const char *name, int width, const u32 *key_width,
 		   FILE *out)
 {
-	static const char dots[] = "..............";
-	u32 i, k;
+	u32 i;
 
-	fprintf(out, "# Baseline  %*s", width, name);
-	for (i = 0; i < t->keys->nsort; i++)
-		fprintf(out, "  %-*s", (int)key_width[i], ap_key_ops(t->keys->sort[i])->header);
-	fprintf(out, "\n# ........  %.*s", width, dots);
+	fputs("# Baseline", out);
+	if (t->opts->periods)
+		fprintf(out, "  %*s", PERIOD_WIDTH, "Base period");
+	fprintf(out, "  %*s", width, name);
+	if (t->opts->formula)
+		fprintf(out, "  %*s", FORMULA_WIDTH, "Formula");
+	if (t->opts->periods)
+		fprintf(out, "  %*s", PERIOD_WIDTH, "Period");
 	for (i = 0; i < t->keys->nsort; i++) {
-		fputs("  ", out);
-		for (k = 0; k < key_width[i]; k++)
-			fputc('.', out);
+		if (!is_left_out(t, i))
+			fprintf(out, "  %-*s", (int)key_width[i],
+				ap_key_ops(t->keys->sort[i])->header);
+	}
+	fputs("\n# ........", out);
+	if (t->opts->periods)
+		dots(PERIOD_WIDTH, out);
+	dots((u32)width, out);
+	if (t->opts->formula)
+		dots(FORMULA_WIDTH, out);
+	if (t->opts->periods)
+		dots(PERIOD_WIDTH, out);
+	for (i = 0; i < t->keys->nsort; i++) {
+		if (!is_left_out(t, i))
+			dots(key_width[i], out);
 	}
 	fputs("\n#\n", out);
 }
@@ -222,7 +293,8 @@ static void print(const struct table *t, FILE *out)
 		int width;
 	} columns[] = { [AP_DIFF_DELTA_ABS] = { "Delta Abs", 9 },
 			[AP_DIFF_DELTA] = { "Delta", 7 },
-			[AP_DIFF_RATIO] = { "Ratio", 14 } };
+			[AP_DIFF_RATIO] = { "Ratio", 14 },
+			[AP_DIFF_WEIGHTED] = { "Weighted diff", 14 } };
 	u32 i, len, width[AP_HIST_COLUMNS];
 	size_t k;
 
@@ -231,14 +303,16 @@ static void print(const struct table *t, FILE *out)
 
 		width[i] = (u32)strlen(ops->header);
 		for (k = 0; k < t->n; k++) {
-			len = ops->len(t->names, t->row[k].e);
+			len = t->row[k].hidden ? 0 : ops->len(t->names, t->row[k].e);
 			width[i] = len > width[i] ? len : width[i];
 		}
 	}
 	if (!t->keys->no_header)
 		header(t, columns[t->opts->how].name, columns[t->opts->how].width, width, out);
-	for (k = 0; k < t->n; k++)
-		print_row(t, &t->row[k], columns[t->opts->how].width, width, out);
+	for (k = 0; k < t->n; k++) {
+		if (!t->row[k].hidden)
+			print_row(t, &t->row[k], columns[t->opts->how].width, width, out);
+	}
 }
 
 void ap_diff_print(const struct ap_hist *before, const struct ap_hist *after,

@@ -10,11 +10,13 @@
 
 #include "profile/hist.h"
 
-enum ap_diff_how { AP_DIFF_DELTA_ABS, AP_DIFF_DELTA, AP_DIFF_RATIO };
+enum ap_diff_how { AP_DIFF_DELTA_ABS, AP_DIFF_DELTA, AP_DIFF_RATIO, AP_DIFF_WEIGHTED };
 
 struct ap_diff_opts {
 	enum ap_diff_how how;
-	bool baseline_only; /* leave out what was not there before */
+	s64 weight[2];	       /* of before and after, for AP_DIFF_WEIGHTED */
+	bool periods, formula; /* further columns */
+	bool baseline_only;    /* leave out what was not there before */
 };
 
 /*

@@ -87,9 +87,9 @@ static int check_keys(const struct ap_hist_opts *o, const enum ap_hist_key *key,
 }
 
 /* A column that would show the same in each line is left out, unless that leaves none. */
-static void choose_single(struct ap_hist_opts *o, const enum ap_hist_key *key, u32 n)
+static void choose_single(struct ap_hist_opts *o)
 {
-	u32 i, left = n;
+	u32 i, left = 0;
 
 	memset(o->single, 0, sizeof(o->single));
 	if (!o->filter)
@@ -97,8 +97,8 @@ static void choose_single(struct ap_hist_opts *o, const enum ap_hist_key *key, u
 	o->single[AP_KEY_COMM] = ap_filter_single(o->filter->comms);
 	o->single[AP_KEY_DSO] = ap_filter_single(o->filter->dsos);
 	o->single[AP_KEY_SYM] = ap_filter_single(o->filter->symbols);
-	for (i = 0; i < n; i++)
-		left -= key[i] < AP_KEY_N && o->single[key[i]];
+	for (i = 0; i < o->ncolumn; i++)
+		left += o->column[i] < AP_KEY_N && !o->single[o->column[i]];
 	if (!left)
 		memset(o->single, 0, sizeof(o->single));
 }
@@ -145,7 +145,6 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 		r = check_keys(o, key, n, why, size);
 	if (r)
 		return r;
-	choose_single(o, key, n);
 	if (fields) {
 		for (i = 0; i < n; i++)
 			append(o->sort, &o->nsort, key[i]);
@@ -154,6 +153,7 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 		for (i = 0; i < n; i++)
 			append(o->column, &o->ncolumn, key[i]);
 		o->sym_first = false;
+		choose_single(o);
 		return 0;
 	}
 	for (i = 0; i < n; i++)
@@ -175,6 +175,7 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 		append(o->column, &o->ncolumn, AP_COL_PERIOD);
 	for (i = 0; i < n; i++)
 		append(o->column, &o->ncolumn, key[i]);
+	choose_single(o);
 	return 0;
 }
 
