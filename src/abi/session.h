@@ -265,8 +265,8 @@ struct ap_session {
 	u32 data_gen; /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	u64 stress_period;	     /* AP_STRESS_SAMPLE */
-	u64 machine[128];	     /* struct ap_machine of the models, stored before any task runs */
-	char debug_dir[256];	     /* AP_F_DEBUG: folder of the reports, absolute */
+	u64 machine[128];    /* struct ap_machine of the models, stored before any task runs */
+	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
 
 /* ap_session.watch_how: HW_BREAKPOINT_W, _RW or _X, and the bytes of data. */

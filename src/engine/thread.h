@@ -173,9 +173,9 @@ struct ap_thread {
 	struct ap_data_note data;
 	struct ap_block *alone; /* entered for one run, to be taken back then; else NULL */
 
-	u64 direct_known;	   /* kinds whose sum over the shapes is in direct_sums */
+	u64 direct_known;		 /* kinds whose sum over the shapes is in direct_sums */
 	u64 direct_sums[AP_KIND_CYCLES]; /* kinds.c; they do not change any more */
-	u32 pmc_reads;		   /* by the dispatcher */
+	u32 pmc_reads;			 /* by the dispatcher */
 
 	struct ap_fault fault; /* of the engine */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */

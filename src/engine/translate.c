@@ -689,7 +689,8 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 	tr.count = ap_proc.flags & AP_F_COUNT;
 	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
 	tr.count_more =
-		tr.count && ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL);
+		tr.count &&
+		ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL);
 	tr.lanes = tr.count && ap_proc.nlanes;
 	tr.feed = tr.count && ap_feed_is_on();
 	if (tr.feed)

@@ -21,7 +21,7 @@
 #include "model/machine.h"
 
 #define DEFAULT_MACHINE "skylake"
-#define MAX_SEGS (1u << 20)
+#define MAX_SEGS	(1u << 20)
 #define PAGE_SEGS                                                                                  \
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
 #define HEAD_BYTES (AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note))

@@ -28,7 +28,7 @@ struct ap_session_config {
 	bool stress_branches;
 	u64 kinds; /* with AP_F_COUNT, beside AP_KINDS_BASE */
 	u64 cache_limit, range_lo, range_hi;
-	const char *debug_dir; /* AP_F_DEBUG */
+	const char *debug_dir;		  /* AP_F_DEBUG */
 	const struct ap_machine *machine; /* of the models; NULL: the default one */
 };
 

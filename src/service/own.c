@@ -23,8 +23,7 @@
 #define TRIES_HELD 3U
 #define READS_MANY 64 /* in place, of a kind: more will follow */
 /* Kinds that are never in shapes. */
-#define APART                                                                                      \
-	(AP_KIND_BIT(AP_KIND_SYSCALL) | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL)
+#define APART (AP_KIND_BIT(AP_KIND_SYSCALL) | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL)
 
 static const struct ap_pub *pub;
 

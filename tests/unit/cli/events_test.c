@@ -223,7 +223,8 @@ static void only_supported_events_need_anything(void)
 	struct ap_evlist list = { 0 };
 	char why[400];
 
-	REQUIRE(!ap_evlist_parse(&list, "task-clock,instructions:k,alignment-faults", why, sizeof(why)));
+	REQUIRE(!ap_evlist_parse(&list, "task-clock,instructions:k,alignment-faults", why,
+				 sizeof(why)));
 	EXPECT(!ap_evlist_needs(&list, AP_FROM_RAW));
 	EXPECT(ap_evlist_needs(&list, AP_FROM_SW));
 	REQUIRE(!ap_evlist_parse(&list, "syscalls", why, sizeof(why)));
