@@ -106,6 +106,7 @@ static const struct ap_opt run_opts[] = {
 	CALL("cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL("counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	CALL("machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL("max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL("paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
 	CALL("range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),

@@ -27,6 +27,13 @@
 #define DEFAULT_EVENTS                                                                             \
 	"task-clock,context-switches,cpu-migrations,page-faults,instructions,branches"
 
+/* What -d adds, -d -d, -d -d -d: as perf. */
+static const char *const detail_events[] = {
+	"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
+	"L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,iTLB-load-misses",
+	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
+};
+
 struct stat_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
 	struct ap_evlist events;
@@ -38,6 +45,7 @@ struct stat_args {
 	const char *control;
 	const char *output;
 	unsigned int repeat;
+	unsigned int detail; /* -d so many times */
 	bool null_run, append, all_cpus, no_aggr, per_thread, json;
 };
 
@@ -77,6 +85,16 @@ static int opt_separator(void *args, const char *value, char *why)
 	(void)why;
 	a->format.style = AP_STAT_CSV;
 	a->format.separator = strcmp(value, "\\t") ? value : "\t";
+	return 0;
+}
+
+static int opt_detail(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+
+	(void)value;
+	(void)why;
+	a->detail++;
 	return 0;
 }
 
@@ -153,6 +171,7 @@ static const struct ap_opt stat_opts[] = {
 	FLAG(0, "append", append, "with -o: add to the file"),
 	CALL('C', "cpu", opt_cpus, "cpus", "the same as -a on these CPUs: 0-2,5"),
 	{ 0, "control", AP_OPT_STR, offsetof(struct stat_args, control), NULL, "fd:ctl[,ack]", "take commands (enable, disable, ...); or fifo:ctl[,ack]", false },
+	CALL('d', "detailed", opt_detail, NULL, "count caches as well; twice: TLBs and code, three times: prefetches"),
 	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
 	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
@@ -169,6 +188,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
@@ -443,6 +463,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	else if (!args->events.n &&
 		 ap_evlist_parse(&args->events, DEFAULT_EVENTS, why, sizeof(why)))
 		ap_die("%s", why);
+	for (unsigned int i = 0; i < args->detail && i < AP_ARRAY_SIZE(detail_events); i++)
+		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))
+			ap_die("%s", why);
 	settle(args);
 	*status = AP_EXIT_FAILURE;
 	return args->output ? ap_outfile_check(args->output, stderr) : 0;

@@ -57,6 +57,11 @@ int ap_engine_opt_cache_limit(void *args, const char *value, char *why)
 	return 0;
 }
 
+int ap_engine_opt_machine(void *args, const char *value, char *why)
+{
+	return ap_run_machine(args, value, why, AP_OPT_WHY);
+}
+
 int ap_engine_opt_range(void *args, const char *value, char *why)
 {
 	struct ap_run_options *run = args;

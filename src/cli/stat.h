@@ -112,11 +112,15 @@ const char *ap_stat_row_tag(const struct ap_stat_row *row);
 double ap_stat_row_ran(const struct ap_stat_row *row);
 
 /* perf's comment on a row: a number and what it is; what is empty where perf has none. */
+enum ap_stat_metric_style { AP_METRIC_RATE, AP_METRIC_RATIO, AP_METRIC_PERCENT };
+
 struct ap_stat_metric {
+	enum ap_stat_metric_style style;
 	double value;
-	char what[16];
+	char what[32];
 };
 
+/* stat_metric.c */
 struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct ap_stat_row *row);
 /* The rows of one event in the order of printing: threads by their counts, as perf has them. */
 void ap_stat_order(const struct ap_stat *st, size_t first, const struct ap_stat_row **out);

@@ -222,45 +222,6 @@ const char *ap_stat_row_tag(const struct ap_stat_row *row)
 	return ap_event_kind_name(desc->kind);
 }
 
-/* The mean of the first clock of that place: perf gives rates only where one was asked for. */
-static double clock_ns(const struct ap_stat *st, const struct ap_stat_place *place)
-{
-	size_t i;
-
-	for (i = 0; i < st->nrows; i++) {
-		const struct ap_stat_row *row = &st->row[i];
-
-		if (row->place == place && row->agg.n && ap_event_is_clock(row->sel->desc))
-			return row->agg.mean;
-	}
-	return 0;
-}
-
-struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct ap_stat_row *row)
-{
-	static const char units[] = " KMG";
-	struct ap_stat_metric metric = { 0 };
-	double ns = clock_ns(st, row->place);
-	unsigned int u = 0;
-
-	if (!row->agg.n)
-		return metric;
-	if (ap_event_is_clock(row->sel->desc)) {
-		strcpy(metric.what, "CPUs utilized");
-		metric.value = st->wall.mean > 0 ? row->agg.mean / st->wall.mean : 0;
-		return metric;
-	}
-	if (ns <= 0 || row->sel->desc->from == AP_FROM_TIME)
-		return metric;
-	metric.value = row->agg.mean * 1e9 / ns;
-	for (; u < 3 && metric.value > 1000; u++)
-		metric.value /= 1000;
-	if (u)
-		metric.what[0] = units[u];
-	strcat(metric.what, "/sec");
-	return metric;
-}
-
 static int by_count(const void *a, const void *b)
 {
 	const struct ap_stat_row *x = *(const struct ap_stat_row *const *)a;

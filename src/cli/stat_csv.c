@@ -65,7 +65,8 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	fprintf(out, "%s%.0f%s%.2f%s", sep, row->running.mean, sep, ap_stat_row_ran(row), sep);
 	if (metric.what[0])
 		fprintf(out, "%.3f", metric.value);
-	fprintf(out, "%s%s%s%s\n", sep, metric.what, sep, counted ? tag(row) : "");
+	fprintf(out, "%s%s%s%s%s\n", sep, metric.style == AP_METRIC_PERCENT ? "% " : "",
+		metric.what, sep, counted ? tag(row) : "");
 }
 
 void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const char *time, FILE *out)

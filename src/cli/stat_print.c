@@ -53,6 +53,18 @@ static void print_place(const struct ap_stat *st, const struct ap_stat_row *row,
 			dash + 1);
 }
 
+static void print_metric(const struct ap_stat_metric *m, FILE *out)
+{
+	if (!m->what[0])
+		fprintf(out, "%*s", TEXT_WIDTH + 11, "");
+	else if (m->style == AP_METRIC_RATE)
+		fprintf(out, "# %8.3f %-*s", m->value, TEXT_WIDTH, m->what);
+	else if (m->style == AP_METRIC_RATIO)
+		fprintf(out, "#   %4.2f  %-*s", m->value, TEXT_WIDTH + 1, m->what);
+	else
+		fprintf(out, "# %7.2f%% %-*s", m->value, TEXT_WIDTH, m->what);
+}
+
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, FILE *out)
 {
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
@@ -65,10 +77,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 		return;
 	}
 	fprintf(out, "%-*s ", NAME_WIDTH, row->sel->name);
-	if (metric.what[0])
-		fprintf(out, "# %8.3f %-*s", metric.value, TEXT_WIDTH, metric.what);
-	else
-		fprintf(out, "%*s", TEXT_WIDTH + 11, "");
+	print_metric(&metric, out);
 	if (pct > 0)
 		fprintf(out, " # %-8s  ( +-%6.2f%% )", ap_stat_row_tag(row), pct);
 	else

@@ -30,6 +30,7 @@
 
 struct ap_event;
 struct ap_host;
+struct ap_machine;
 struct ap_ioctl_args;
 struct ap_open_args;
 struct ap_supervisor;
@@ -45,6 +46,8 @@ struct ap_host_config {
 
 u32 ap_host_count_cpus(void);
 /* Events' codes are those of the CPU that we run on. */
+/* machine.c: the machine that is modelled where none is asked for. */
+const struct ap_machine *ap_machine_default(void);
 enum ap_cpu ap_host_cpu(void);
 AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
 			      const struct ap_host_config *config);

@@ -60,6 +60,8 @@ struct ap_run_target {
 
 struct ap_run_client; /* linux/client.h */
 
+struct ap_machine;
+
 struct ap_run_options {
 	char *const *argv;		    /* command and arguments, NULL terminated */
 	const struct ap_run_client *client; /* opens events; NULL: nobody does */
@@ -72,18 +74,26 @@ struct ap_run_options {
 	struct ap_run_perf perf;
 	const struct ap_run_target *targets; /* running processes to bring in; argv may be NULL */
 	u32 ntargets;
-	bool is_beside;	 /* with them: the command is not counted, its end is that of the run */
-	u64 cache_limit; /* bytes; 0 is the default of 64 MiB */
-	u64 range_lo, range_hi; /* translate only this range of addresses; 0,0 all */
-	u32 stress;		/* AP_STRESS_* */
-	u32 stress_fault;	/* with AP_STRESS_FAULT: after so many dispatches of a thread */
-	u64 stress_period;	/* with AP_STRESS_SAMPLE: of the kinds in stress_lane */
+	bool is_beside; /* with them: the command is not counted, its end is that of the run */
+	const struct ap_machine *machine; /* of the models; NULL: ap_machine_default() */
+	u64 cache_limit;		  /* bytes; 0 is the default of 64 MiB */
+	u64 range_lo, range_hi;		  /* translate only this range of addresses; 0,0 all */
+	u32 stress;			  /* AP_STRESS_* */
+	u32 stress_fault;  /* with AP_STRESS_FAULT: after so many dispatches of a thread */
+	u64 stress_period; /* with AP_STRESS_SAMPLE: of the kinds in stress_lane */
 	u64 stress_lane;
 	bool stress_branches; /* with the last taken branches */
 	unsigned int
 		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
 	FILE *err;	    /* where one-line complaints go (stderr) */
 };
+
+/*
+ * Has the models be of a machine: one that is built in, "host", or a file (docs/machines.md).  0, or -EINVAL with a
+ * line in why.  It holds until the next call.
+ */
+AP_MUST_CHECK int ap_run_machine(struct ap_run_options *opts, const char *name, char *why,
+				 size_t size);
 
 struct ap_note_line {
 	u32 pid;

@@ -20,8 +20,7 @@
 
 #include "model/machine.h"
 
-#define DEFAULT_MACHINE "skylake"
-#define MAX_SEGS	(1u << 20)
+#define MAX_SEGS (1u << 20)
 #define PAGE_SEGS                                                                                  \
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
 #define HEAD_BYTES (AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note))
@@ -112,7 +111,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	if (cfg->debug_dir)
 		snprintf(s->head->debug_dir, sizeof(s->head->debug_dir), "%s", cfg->debug_dir);
 	s->head->cache_limit = cfg->cache_limit;
-	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_find(DEFAULT_MACHINE),
+	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_at(0),
 	       sizeof(struct ap_machine));
 	s->head->range_lo = cfg->range_lo;
 	s->head->range_hi = cfg->range_hi;

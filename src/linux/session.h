@@ -29,7 +29,7 @@ struct ap_session_config {
 	u64 kinds; /* with AP_F_COUNT, beside AP_KINDS_BASE */
 	u64 cache_limit, range_lo, range_hi;
 	const char *debug_dir;		  /* AP_F_DEBUG */
-	const struct ap_machine *machine; /* of the models; NULL: the default one */
+	const struct ap_machine *machine; /* of the models; NULL: any */
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);

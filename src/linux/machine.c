@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine that is modelled, by name: a built-in one, this one, or a file's.
+ */
+#include <cpuid.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/host.h"
+#include "linux/run.h"
+#include "model/machine.h"
+
+#define FILE_MAX 65536
+
+/* Of the same vendor as the CPU, as raw codes are; always the same otherwise, so that counts compare. */
+const struct ap_machine *ap_machine_default(void)
+{
+	return ap_machine_find(ap_host_cpu() == AP_CPU_ZEN ? "zen3" : "skylake");
+}
+
+static void ask_cpu(void *arg, u32 leaf, u32 subleaf, u32 regs[4])
+{
+	(void)arg;
+	__cpuid_count(leaf, subleaf, regs[0], regs[1], regs[2], regs[3]);
+}
+
+static int read_file(struct ap_machine *m, const char *path, char *why, size_t size)
+{
+	char *text = malloc(FILE_MAX);
+	FILE *f = fopen(path, "re");
+	size_t n;
+	int ret;
+
+	if (!f || !text) {
+		snprintf(why, size,
+			 "%s is no machine that is built in ('anyperf help stat' lists them), "
+			 "nor a file: %s",
+			 path, strerror(errno));
+		ret = -EINVAL;
+	} else {
+		n = fread(text, 1, FILE_MAX - 1, f);
+		text[n] = '\0';
+		ret = ap_machine_parse(m, text, why, size);
+	}
+	if (f)
+		fclose(f);
+	free(text);
+	return ret;
+}
+
+int ap_run_machine(struct ap_run_options *opts, const char *name, char *why, size_t size)
+{
+	static struct ap_machine chosen;
+	const struct ap_machine *m = ap_machine_find(name);
+	int ret = 0;
+
+	memset(&chosen, 0, sizeof(chosen));
+	if (!m && !strcmp(name, "host"))
+		ap_machine_host(&chosen, ask_cpu, NULL);
+	else if (!m)
+		ret = read_file(&chosen, name, why, size);
+	opts->machine = m ? m : &chosen;
+	return ret;
+}
