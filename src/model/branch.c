@@ -84,7 +84,7 @@ static bool predict_dynamic(struct ap_bp *bp, u64 pc, bool taken, bool *wrong)
 	if (bp->kind == AP_BP_TAGE)
 		return ap_tage(bp, pc, taken, wrong);
 	if (bp->kind == AP_BP_GSHARE)
-		hash ^= bp->outcomes & bp->outcome_mask;
+		hash ^= bp->history[0] & bp->outcome_mask;
 	base = &bp->base[hash & bp->base_mask];
 	guess = ap_counter_taken(*base);
 	ap_counter_learn(base, taken);
@@ -104,17 +104,11 @@ static bool dynamic(struct ap_bp *bp, u64 pc, bool taken)
 	return guess != taken;
 }
 
-/* A taken direct branch: the BTB has it, in order of use. */
-static bool btb_miss(struct ap_bp *bp, u64 pc)
+/* Not the last used of its set. */
+static bool btb_search(struct ap_bp *bp, u64 pc, u64 *set)
 {
-	u64 *set = bp->btb + (size_t)((pc ^ pc >> 11) & bp->btb_mask) * bp->btb_ways;
 	unsigned way;
 
-	if (!bp->btb_ways)
-		return false;
-	bp->count[AP_MODEL_BTB_LOOKUP]++;
-	if (set[0] == pc)
-		return false;
 	for (way = 1; way < bp->btb_ways && set[way] != pc; way++)
 		;
 	bp->count[AP_MODEL_BTB_MISS] += way == bp->btb_ways;
@@ -124,11 +118,21 @@ static bool btb_miss(struct ap_bp *bp, u64 pc)
 	return way == bp->btb_ways;
 }
 
-bool ap_bp_cond_slow(struct ap_bp *bp, u64 pc, bool taken)
+/* A taken direct branch: the BTB has it, in order of use. */
+static inline bool btb_miss(struct ap_bp *bp, u64 pc)
+{
+	u64 *set = bp->btb + (size_t)((pc ^ pc >> 11) & bp->btb_mask) * bp->btb_ways;
+
+	if (!bp->btb_ways)
+		return false;
+	bp->count[AP_MODEL_BTB_LOOKUP]++;
+	return ap_unlikely(set[0] != pc) && btb_search(bp, pc, set);
+}
+
+/* A branch that may be mispredicted, or teaches something. */
+static bool learn(struct ap_bp *bp, u64 pc, bool taken, unsigned state, u16 *bias)
 {
 	u64 hash = ap_bp_hash(pc);
-	u16 *bias = bp->bias ? ap_bp_bias(bp, hash) : NULL;
-	unsigned state = bias ? ap_bp_bias_state(*bias, hash) : AP_BIAS_BOTH;
 	bool wrong;
 
 	switch (state) {
@@ -152,6 +156,20 @@ bool ap_bp_cond_slow(struct ap_bp *bp, u64 pc, bool taken)
 		btb_miss(bp, pc);
 	bp->count[AP_MODEL_COND_MISS] += wrong;
 	return wrong;
+}
+
+bool ap_bp_cond_slow(struct ap_bp *bp, u64 pc, bool taken)
+{
+	u64 hash = ap_bp_hash(pc);
+	u16 *bias = bp->bias ? ap_bp_bias(bp, hash) : NULL;
+	unsigned state = bias ? ap_bp_bias_state(*bias, hash) : AP_BIAS_BOTH;
+
+	if (ap_likely(state == AP_BIAS_ALWAYS && taken)) {
+		ap_history_push(bp, true);
+		btb_miss(bp, pc);
+		return false;
+	}
+	return learn(bp, pc, taken, state, bias);
 }
 
 /* --- the others */

@@ -9,14 +9,14 @@
 #include "base/types.h"
 #include "model/machine.h"
 
-/* Outcomes that reach back to the longest history, a byte each, newest at head. */
-#define AP_HISTORY 1024
+#define AP_HISTORY_WORDS 4 /* so that the longest history is 255 */
 
-/* Histories of up to eight lengths, each folded to 16 bits, kept up to date together. */
+/* Tagged tables by the lengths of their histories, which do not decrease. */
 struct ap_folds {
-	u64 fold[2];
 	u32 tables;
 	u16 length[AP_TAGE_TABLES];
+	u8 word[AP_TAGE_TABLES];  /* the first that is not whole in it */
+	u64 mask[AP_TAGE_TABLES]; /* what of that is */
 };
 
 struct ap_target {
@@ -39,14 +39,12 @@ struct ap_bp {
 	u64 *count;
 	u16 *bias; /* tag << 2 | AP_BIAS_* */
 	u32 bias_mask;
-	u32 head;
 	u8 kind;
 	s8 prefer_other; /* TAGE: fresh entries are worse than what they were made for */
 	u8 tag_bits;
-	u64 branches; /* that TAGE learnt from */
-	u64 outcomes; /* gshare: the newest is bit 0 */
-	u64 outcome_mask;
-	u8 *base; /* two-bit counters, xor 1: zeroed memory is weakly not taken */
+	u64 branches;	  /* that TAGE learnt from */
+	u64 outcome_mask; /* gshare */
+	u8 *base;	  /* two-bit counters, xor 1: zeroed memory is weakly not taken */
 	u32 base_mask;
 	u32 table_mask;
 	u16 *table[AP_TAGE_TABLES]; /* tag << 5 | counter << 2 | useful */
@@ -65,7 +63,7 @@ struct ap_bp {
 	u64 *returns;
 	u32 returns_n;
 	u32 top, depth;
-	u8 history[AP_HISTORY];
+	u64 history[AP_HISTORY_WORDS]; /* outcomes, the newest is bit 0 of word 0 */
 };
 
 #define AP_BIAS_NONE   0U /* never taken so far, or forgotten */

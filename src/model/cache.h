@@ -48,10 +48,11 @@ static inline u64 *ap_cache_tags(struct ap_cache *c, u32 set)
 static inline int ap_cache_find(struct ap_cache *c, u32 set, u64 address)
 {
 	const u64 *tag = ap_cache_tags(c, set);
-	u64 mask = c->line_mask | AP_LINE_VALID, key = (address & c->line_mask) | AP_LINE_VALID;
+	u64 key = (address & c->line_mask) | AP_LINE_VALID;
 
+	/* what may differ are the other flags; no line is so short that an address has these bits */
 	for (unsigned i = 0; i < c->ways; i++)
-		if ((tag[i] & mask) == key)
+		if (!((tag[i] ^ key) & ~(u64)(AP_LINE_FLAGS & ~AP_LINE_VALID)))
 			return (int)i;
 	return -1;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folded histories.  A table of history length n wants a hash of the last n outcomes; computing it anew
- * costs n.  Instead each fold is turned by one bit per outcome, the new one comes in at the bottom, the one
- * that is now too old goes out where turning has brought it.  Four folds of 16 bits share a word.
+ * Folded histories.  A table of history length n wants a hash of the last n outcomes: they are bits of
+ * words, so that 64 of them are folded at a time, and a longer history begins with the words of
+ * the shorter ones.  Keeping the folds up to date outcome by outcome costs more: most branches that
+ * are in the history never ask for a fold.
  */
 #include "model/predict.h"
 
@@ -30,37 +31,8 @@ void ap_folds_init(struct ap_folds *f, u32 tables, u32 first, u32 last)
 	}
 	if (tables > 1)
 		f->length[tables - 1] = last;
-}
-
-static inline void turn(u64 *fold, u64 in, u64 out)
-{
-	const u64 bottom = 0x0001000100010001ULL;
-
-	*fold = ((*fold << 1 & ~bottom) | (*fold >> 15 & bottom)) ^ (in * bottom) ^ out;
-}
-
-static inline void folds_push(struct ap_folds *f, const u8 *history, u32 head, u64 in)
-{
-	u64 out[2] = { 0, 0 };
-
-	for (u32 i = 0; i < f->tables; i++) {
-		u32 length = f->length[i];
-
-		out[i >> 2] |= (u64)history[(head + length) % AP_HISTORY]
-			       << (16 * (i & 3) + length % 16);
+	for (u32 i = 0; i < tables; i++) {
+		f->word[i] = f->length[i] / 64;
+		f->mask[i] = (1ULL << f->length[i] % 64) - 1;
 	}
-	turn(&f->fold[0], in, out[0]);
-	if (f->tables > 4)
-		turn(&f->fold[1], in, out[1]);
-}
-
-void ap_history_push(struct ap_bp *bp, bool outcome)
-{
-	bp->head = (bp->head - 1) % AP_HISTORY;
-	bp->history[bp->head] = outcome;
-	bp->outcomes = bp->outcomes << 1 | outcome;
-	if (bp->outcome_folds.tables)
-		folds_push(&bp->outcome_folds, bp->history, bp->head, outcome);
-	if (bp->target_folds.tables)
-		folds_push(&bp->target_folds, bp->history, bp->head, outcome);
 }

@@ -56,8 +56,8 @@ static const char *check_bp(const struct ap_bp_spec *b)
 	if (b->tag_bits > 11 || (b->tables && b->tag_bits < 4))
 		return "tags of a predictor have 4 to 11 bits";
 	if ((b->tables || b->target_tables) &&
-	    (!b->min_history || b->min_history > b->max_history || b->max_history > 1000))
-		return "histories are from 1 to 1000, the first not above the last";
+	    (!b->min_history || b->min_history > b->max_history || b->max_history > 255))
+		return "histories are from 1 to 255, the first not above the last";
 	if (b->loops > 1024 || (b->loops && (!is_power(b->loops) || b->loops < 4)))
 		return "the loop predictor's entries are a power of two from 4 to 1024";
 	if (b->btb_entries &&
@@ -95,6 +95,9 @@ const char *ap_machine_check(const struct ap_machine *m)
 	if (m->l1d.write_through &&
 	    (m->l2.size ? m->l2.inclusion : m->llc.inclusion) == AP_EXCLUSIVE)
 		return "an l1d that writes through needs a next level that is not exclusive";
+	if ((!m->dtlb.entries && (m->dtlb_2m.entries || m->dtlb_store.entries)) ||
+	    (!m->itlb.entries && m->itlb_2m.entries))
+		return "TLBs of 2 MB pages or of stores need one of 4 KB pages beside them";
 	if (m->walk_pde > 1024 || m->walk_pdpte > 1024 || m->walk_pml4e > 1024)
 		return "a paging-structure cache has at most 1024 entries";
 	if (m->nodes > 64 || m->memory > 60000 || m->remote > 60000 || m->snoop > 60000 ||

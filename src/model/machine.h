@@ -57,7 +57,7 @@ struct ap_bp_spec {
 	u32 table_bits;	 /* log2 of entries of each */
 	u32 tag_bits;	 /* at most 11 */
 	u32 min_history; /* of the first table; geometric up to the last */
-	u32 max_history; /* at most 1000 */
+	u32 max_history; /* at most 255 */
 	u32 bias_bits;	 /* log2 of entries that know branches of one direction; 0: none */
 	u32 loops;	 /* entries of the loop predictor; a power of two or 0 */
 	u32 btb_entries; /* sets are a power of two */

@@ -50,6 +50,10 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	m->shift = m->l1d.shift;
 	m->set_mask = m->l1d.set_mask;
 	m->code_set_mask = m->l1i.set_mask;
+	memcpy(m->cycles,
+	       (u32[8]){ 0, machine->l1d.latency, machine->l2.latency, machine->llc.latency,
+			 machine->snoop, machine->memory, machine->remote, 0 },
+	       sizeof(m->cycles));
 	m->hit = AP_MEM_L1 | machine->l1d.latency << 12;
 	m->code_hit = AP_MEM_L1 | machine->l1i.latency << 12;
 	m->core = ap_shared_join(shared);
@@ -308,15 +312,15 @@ static unsigned code_whole(struct ap_mem *m, u64 first, u64 last)
 
 /* --- references */
 
-static unsigned cycles_of(const struct ap_mem *m, unsigned result, unsigned l1, unsigned stlb,
-			  unsigned steps)
+static inline unsigned cycles_of(const struct ap_mem *m, unsigned result, unsigned stlb,
+				 unsigned steps)
 {
 	const struct ap_machine *x = &m->machine;
-	const u32 level[8] = {
-		0, l1, x->l2.latency, x->llc.latency, x->snoop, x->memory, x->remote
-	};
-	u32 cycles = level[AP_MEM_LEVEL(result)] + steps * x->walk_step;
+	u32 cycles = m->cycles[AP_MEM_LEVEL(result)];
 
+	if (!(result & (AP_MEM_STLB | AP_MEM_WALK | AP_MEM_SPLIT)))
+		return cycles;
+	cycles += steps * x->walk_step;
 	if (result & AP_MEM_STLB)
 		cycles += stlb;
 	if (result & AP_MEM_PAGES)
@@ -324,6 +328,13 @@ static unsigned cycles_of(const struct ap_mem *m, unsigned result, unsigned l1, 
 	else if (result & AP_MEM_SPLIT)
 		cycles += x->pipe.split;
 	return cycles;
+}
+
+static inline void poll(struct ap_mem *m)
+{
+	if (ap_unlikely(m->tracked ? !ap_box_empty(&m->shared->box[m->core])
+				   : ap_shared_many(m->shared)))
+		ap_mem_poll(m);
 }
 
 static void count_data(struct ap_mem *m, unsigned result, unsigned write)
@@ -354,12 +365,12 @@ static void count_data(struct ap_mem *m, unsigned result, unsigned write)
 	count[level <= AP_MEM_SNOOP ? AP_MODEL_LOAD_LLC_HIT : AP_MODEL_LOAD_LLC_MISS]++;
 }
 
-unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
+static unsigned data_full(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
 {
 	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
 	unsigned write = flags & AP_MEM_WRITE, result, steps = 0;
 
-	ap_mem_poll(m);
+	poll(m);
 	if (flags & AP_MEM_PREFETCH) {
 		l1d_prefetch(m, first);
 		return AP_MEM_L1;
@@ -373,7 +384,39 @@ unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned
 		for (u64 line = first; line <= last; line += m->machine.line)
 			result = ap_mem_worse(result, data_line(m, line, flags, pc));
 	count_data(m, result, write);
-	return result | cycles_of(m, result, m->l1d.latency, m->stlb.latency, steps) << 12;
+	return result | cycles_of(m, result, m->stlb.latency, steps) << 12;
+}
+
+static bool page_known(struct ap_mem *m, u64 page, unsigned t)
+{
+	if (m->page[t] == page)
+		return true;
+	if (!m->no_tlb && !ap_tlb_use(&m->tlb[t], page << 1 | 1))
+		return false;
+	m->page[t] = page;
+	return true;
+}
+
+/* Most of what is not recent is all the same in L1D, and needs nothing but a new order. */
+unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
+{
+	struct ap_cache *c = &m->l1d;
+	unsigned write = flags & AP_MEM_WRITE;
+	u64 need = write * AP_LINE_DIRTY, *tag;
+	u32 set;
+	int way;
+
+	if (flags & ~AP_MEM_WRITE || (address ^ (address + size - 1)) & m->line_mask ||
+	    !page_known(m, address >> 12, write & m->own_store_tlb))
+		return data_full(m, address, size, flags, pc);
+	set = address >> c->shift & c->set_mask;
+	way = ap_cache_find(c, set, address);
+	if (way < 0 || (ap_cache_tags(c, set)[way] & (need | AP_LINE_AHEAD)) != need)
+		return data_full(m, address, size, flags, pc);
+	tag = ap_cache_use(c, set, way);
+	m->recent[set] = *tag;
+	m->count[AP_MODEL_L1D_LOAD + write]++;
+	return m->hit;
 }
 
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
@@ -382,7 +425,7 @@ unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
 	const struct ap_tlb *second = m->istlb.ways ? &m->istlb : &m->stlb;
 	unsigned result, steps = 0;
 
-	ap_mem_poll(m);
+	poll(m);
 	result = AP_MEM_L1 | ap_mem_translate_code(m, address, size, &steps);
 	if (first != last && m->machine.whole_split)
 		result = ap_mem_worse(result, code_whole(m, first, last));
@@ -392,5 +435,10 @@ unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
 	m->count[AP_MODEL_L1I_LOAD]++;
 	m->count[AP_MODEL_L1I_LOAD_MISS] += AP_MEM_LEVEL(result) > AP_MEM_L1;
 	m->count[AP_MODEL_CODE_LLC_MISS] += AP_MEM_LEVEL(result) >= AP_MEM_NODE;
-	return result | cycles_of(m, result, m->l1i.latency, second->latency, steps) << 12;
+	if (AP_MEM_LEVEL(result) == AP_MEM_L1)
+		steps = steps * m->machine.walk_step +
+			(result & AP_MEM_STLB ? second->latency : 0) + m->l1i.latency;
+	else
+		steps = cycles_of(m, result, second->latency, steps);
+	return result | steps << 12;
 }

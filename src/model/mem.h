@@ -65,18 +65,35 @@ struct ap_cache {
 	u8 degree;
 };
 
-/* LRU by stamps; a hint by page leads to the way, so that full associativity costs no search. */
-#define AP_TLB_HINTS 256
-
+/*
+ * LRU by stamps, exactly.  Many are fully associative, so entries (from 1) are chained by a hash of
+ * their pages: only who is to leave is searched for.
+ */
 struct ap_tlb {
-	u64 *page; /* page number << 1 | 1, 0: free; << 1 in units of 4 KB, of 2 MB with bit 63 */
+	u64 *page; /* number << 1 | 1, with bit 63 for 2 MB */
 	u64 *stamp;
 	u64 tick;
+	u16 *chain;
+	u16 *bucket;
+	u16 *used; /* entries of each set so far */
+	u32 bucket_mask;
 	u32 set_mask;
-	u32 ways;
-	u16 latency;
-	u16 hint[AP_TLB_HINTS];
+	u32 ways; /* 0: no such TLB */
+	u32 latency;
 };
+
+/* True, and used, where it has the page. */
+bool ap_tlb_search(struct ap_tlb *t, u64 key);
+
+static inline bool ap_tlb_use(struct ap_tlb *t, u64 key)
+{
+	u16 entry = t->bucket[key >> 1 & t->bucket_mask];
+
+	if (ap_unlikely(t->page[entry] != key))
+		return ap_tlb_search(t, key);
+	t->stamp[entry] = ++t->tick;
+	return true;
+}
 
 struct ap_stride {
 	u64 key;
@@ -113,7 +130,7 @@ struct ap_mem {
 	u32 hit; /* what to answer then */
 	u32 code_hit;
 	u8 shift;
-	u8 no_tlb, no_itlb;
+	u8 no_tlb;
 	u8 own_store_tlb; /* 1: stores have a TLB of their own */
 
 	u8 core;    /* its number in shared; AP_NO_CORE: not coherent */
@@ -132,7 +149,8 @@ struct ap_mem {
 	struct ap_tlb itlb, tlb_2m, itlb_2m, stlb, istlb;
 	struct ap_tlb walk[3]; /* PDE, PDPTE, PML4E */
 	struct ap_stride stride[AP_STRIDES], stream[AP_STRIDES];
-	u64 train; /* line | 1: L2's prefetchers are to learn of it when L1 has it */
+	u32 cycles[8]; /* by level; that of L1 is L1D's */
+	u64 train;     /* line | 1: L2's prefetchers are to learn of it when L1 has it */
 };
 
 #define AP_MEM_COUNT_CODE 4 /* AP_MODEL_L1I_LOAD */
@@ -165,17 +183,6 @@ void ap_mem_poll(struct ap_mem *m);
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size);
 
-/* True, and used, where the page is in the TLB. */
-static inline bool ap_tlb_quick(struct ap_tlb *t, u64 page)
-{
-	unsigned way = t->hint[page % AP_TLB_HINTS];
-
-	if (t->page[way] != (page << 1 | 1))
-		return false;
-	t->stamp[way] = ++t->tick;
-	return true;
-}
-
 /*
  * True: hit in L1 and TLB, nothing to count but the reference itself, which the caller does (once
  * per batch).  False: nothing happened yet, ask ap_mem_data_slow().
@@ -192,7 +199,7 @@ static inline bool ap_mem_quick(struct ap_mem *m, u64 address, unsigned size, un
 		return false;
 	if (ap_likely(m->page[t] == address >> 12))
 		return true;
-	if (ap_unlikely(!m->no_tlb && !ap_tlb_quick(&m->tlb[t], address >> 12)))
+	if (ap_unlikely(!m->no_tlb && !ap_tlb_use(&m->tlb[t], address >> 12 << 1 | 1)))
 		return false;
 	m->page[t] = address >> 12;
 	return true;

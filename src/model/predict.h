@@ -8,21 +8,35 @@
 
 #include "model/model.h"
 
-/* The 16 bits that a table's history is folded to: outcome of age a is xor-ed in at a mod 16. */
-static inline u32 ap_fold_of(const struct ap_folds *f, unsigned table)
-{
-	return f->fold[table >> 2] >> 16 * (table & 3) & 0xffff;
-}
-
-/* High bits depend on all of pc, the history and the table. */
-static inline u64 ap_fold_hash(const struct ap_folds *f, unsigned table, u64 pc)
-{
-	return ap_bp_hash(pc) + (u64)(ap_fold_of(f, table) << 3 | table) * 0xc2b2ae3d27d4eb4fULL;
-}
-
 void ap_folds_init(struct ap_folds *f, u32 tables, u32 first, u32 last);
+/*
+ * Table i's history in one word: the outcome of age a is xor-ed in at a mod 64.  Tables are asked in
+ * order: *whole and *word, 0 at first, are the words of the ones before.
+ */
+static inline u64 ap_fold(const struct ap_folds *f, unsigned i, const u64 *history, u64 *whole,
+			  u32 *word)
+{
+	while (*word < f->word[i])
+		*whole ^= history[(*word)++];
+	return *whole ^ (history[*word] & f->mask[i]);
+}
+
+/* High bits depend on all of pc and the history. */
+static inline u64 ap_fold_hash(u64 pc_hash, u64 fold)
+{
+	return pc_hash + fold * 0xc2b2ae3d27d4eb4fULL;
+}
+
 /* An outcome of any branch that histories know of. */
-void ap_history_push(struct ap_bp *bp, bool outcome);
+static inline void ap_history_push(struct ap_bp *bp, bool outcome)
+{
+	u64 *h = bp->history;
+
+	h[3] = h[3] << 1 | h[2] >> 63;
+	h[2] = h[2] << 1 | h[1] >> 63;
+	h[1] = h[1] << 1 | h[0] >> 63;
+	h[0] = h[0] << 1 | outcome;
+}
 
 static inline bool ap_counter_taken(u8 counter)
 {

@@ -23,10 +23,13 @@ struct looked_up {
 static void look_up(struct ap_bp *bp, u64 pc, struct looked_up *l)
 {
 	u32 tags = (1U << bp->tag_bits) - 1;
+	u64 pc_hash = ap_bp_hash(pc), whole = 0;
+	u32 word = 0;
 
 	l->provider = l->other = -1;
 	for (u32 i = 0; i < bp->outcome_folds.tables; i++) {
-		u64 hash = ap_fold_hash(&bp->outcome_folds, i, pc);
+		u64 fold = ap_fold(&bp->outcome_folds, i, bp->history, &whole, &word);
+		u64 hash = ap_fold_hash(pc_hash, fold);
 		u32 tag = hash >> 52 & tags;
 
 		tag += !tag;
@@ -120,9 +123,13 @@ struct looked_up_target {
 
 static void look_up_target(struct ap_bp *bp, u64 pc, struct looked_up_target *l)
 {
+	u64 pc_hash = ap_bp_hash(pc), whole = 0;
+	u32 word = 0;
+
 	l->provider = l->other = -1;
 	for (u32 i = 0; i < bp->target_folds.tables; i++) {
-		u64 hash = ap_fold_hash(&bp->target_folds, i, pc);
+		u64 fold = ap_fold(&bp->target_folds, i, bp->history, &whole, &word);
+		u64 hash = ap_fold_hash(pc_hash, fold);
 		u32 tag = hash >> 48;
 
 		tag += !tag;

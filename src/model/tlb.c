@@ -1,65 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-/* Translation buffers: see tlb.h. */
+/* Translation buffers: see struct ap_tlb. */
 #include "model/tlb.h"
 #include "base/mem.h"
 
-static u64 *set_of(struct ap_tlb *t, u64 key, u64 **stamp)
+static u32 buckets_for(u32 entries)
 {
-	size_t first = (size_t)(key >> 1 & t->set_mask) * t->ways;
+	u32 n = 1;
 
-	*stamp = t->stamp + first;
-	return t->page + first;
+	while (n < entries)
+		n <<= 1;
+	return n;
 }
 
-static u16 *hint_of(struct ap_tlb *t, u64 key)
+static u16 *take(char **at, u32 n)
 {
-	return &t->hint[(key >> 1) % AP_TLB_HINTS];
+	u16 *p = (u16 *)*at;
+
+	*at += n * sizeof(u16);
+	return p;
 }
 
 size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 latency)
 {
-	size_t bytes = (size_t)entries * sizeof(u64);
+	u32 buckets = buckets_for(entries), sets = entries ? entries / ways : 0;
+	char *at = (char *)memory + 2 * (entries + 1) * sizeof(u64);
 
-	if (memory && entries) {
+	if (!entries)
+		return 0;
+	if (memory) {
 		t->page = memory;
-		t->stamp = (u64 *)((char *)memory + bytes);
+		t->stamp = t->page + entries + 1;
+		t->chain = take(&at, entries + 1);
+		t->bucket = take(&at, buckets);
+		t->used = take(&at, sets);
+		t->bucket_mask = buckets - 1;
+		t->set_mask = sets - 1;
 		t->ways = ways;
-		t->set_mask = entries / ways - 1;
 		t->latency = latency;
 	}
-	return AP_ALIGN_UP(2 * bytes, 64);
+	return AP_ALIGN_UP((entries + 1) * (2 * sizeof(u64) + sizeof(u16)) +
+				   (buckets + sets) * sizeof(u16),
+			   64);
 }
 
-bool ap_tlb_use(struct ap_tlb *t, u64 key)
+bool ap_tlb_search(struct ap_tlb *t, u64 key)
 {
-	u16 *hint = hint_of(t, key);
-	u64 *stamp, *page;
+	u16 entry = t->bucket[key >> 1 & t->bucket_mask];
 
-	if (t->page[*hint] == key) {
-		t->stamp[*hint] = ++t->tick;
-		return true;
-	}
-	page = set_of(t, key, &stamp);
-	for (unsigned i = 0; i < t->ways; i++) {
-		if (page[i] != key)
-			continue;
-		stamp[i] = ++t->tick;
-		*hint = (u16)(page + i - t->page);
-		return true;
-	}
-	return false;
+	while (entry && t->page[entry] != key)
+		entry = t->chain[entry];
+	if (!entry)
+		return false;
+	t->stamp[entry] = ++t->tick;
+	return true;
+}
+
+/* The oldest leaves its bucket. */
+static u16 evict(struct ap_tlb *t, u32 set)
+{
+	u32 entry = set * t->ways + 1, last = entry + t->ways;
+	u64 oldest = t->stamp[entry];
+	u16 *link;
+
+	for (u32 i = entry + 1; i < last; i++)
+		if (t->stamp[i] < oldest) {
+			oldest = t->stamp[i];
+			entry = i;
+		}
+	link = &t->bucket[t->page[entry] >> 1 & t->bucket_mask];
+	while (*link != entry)
+		link = &t->chain[*link];
+	*link = t->chain[entry];
+	return entry;
 }
 
 void ap_tlb_insert(struct ap_tlb *t, u64 key)
 {
-	u64 *stamp, *page = set_of(t, key, &stamp);
-	unsigned way = 0;
+	u32 set = key >> 1 & t->set_mask;
+	u16 entry, *bucket;
 
-	/* a free entry has never been stamped */
-	for (unsigned i = 1; i < t->ways; i++)
-		if (stamp[i] < stamp[way])
-			way = i;
-	page[way] = key;
-	stamp[way] = ++t->tick;
-	*hint_of(t, key) = (u16)(page + way - t->page);
+	if (t->used[set] < t->ways)
+		entry = (u16)(set * t->ways + ++t->used[set]);
+	else
+		entry = evict(t, set);
+	bucket = &t->bucket[key >> 1 & t->bucket_mask];
+	t->page[entry] = key;
+	t->stamp[entry] = ++t->tick;
+	t->chain[entry] = *bucket;
+	*bucket = entry;
 }

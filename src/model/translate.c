@@ -45,7 +45,6 @@ void ap_mem_tlb_init(struct ap_mem *m, char **at)
 	lay_all(m, at, &m->machine);
 	m->own_store_tlb = !!m->tlb[1].ways;
 	m->no_tlb = !m->tlb[0].ways;
-	m->no_itlb = !m->itlb.ways;
 	/* no address has this page: nothing is recent yet */
 	m->page[0] = m->page[1] = m->code_page = ~0ULL;
 }

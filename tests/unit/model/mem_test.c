@@ -133,7 +133,7 @@ static void random_machine(struct ap_machine *m)
 		m->walk_pde = below(4);
 		m->walk_pdpte = below(3);
 		m->walk_pml4e = below(2);
-	} while (ap_machine_check(m) || (!m->dtlb.entries && m->dtlb_store.entries));
+	} while (ap_machine_check(m));
 }
 
 /* --- streams */

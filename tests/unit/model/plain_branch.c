@@ -57,14 +57,14 @@ static void push(struct plain_bp *b, bool outcome)
 	b->history[b->n++] = outcome;
 }
 
-/* Table i's hash of pc and the last outcomes, of which the one of age a is bit a mod 16. */
+/* Table i's hash of pc and the last outcomes, of which the one of age a is bit a mod 64. */
 static uint64_t history_hash(const struct plain_bp *b, int i, uint64_t pc)
 {
 	uint64_t fold = 0;
 
 	for (int age = 0; age < b->lengths[i] && age < (int)b->n; age++)
-		fold ^= (uint64_t)b->history[b->n - 1 - age] << age % 16;
-	return hash_of(pc) + (fold * 8 + i) * 0xc2b2ae3d27d4eb4f;
+		fold ^= (uint64_t)b->history[b->n - 1 - age] << age % 64;
+	return hash_of(pc) + fold * 0xc2b2ae3d27d4eb4f;
 }
 
 static int never_zero(uint64_t tag)
