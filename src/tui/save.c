@@ -13,10 +13,15 @@
 
 #define TRIES 1000
 
+/* As on the screen: a name with a line's end in it is no reason for another line. */
 static void put_line(FILE *out, const char *text)
 {
-	size_t n = strlen(text);
+	char shown[sizeof(((struct ap_row *)0)->text) + 1];
+	size_t n;
 
+	ap_text_clip(text, 0, ~0U, shown, sizeof(shown));
+	text = shown;
+	n = strlen(text);
 	while (n && text[n - 1] == ' ')
 		n--;
 	fprintf(out, "%.*s\n", (int)n, text);

@@ -114,6 +114,10 @@ void ap_term_close(void)
 	if (!term.is_open)
 		return;
 	term.is_open = false;
+	/* where there is no other screen to go back to, the shell goes on in the last line */
+	wmove(stdscr, getmaxy(stdscr) - 1, 0);
+	wclrtoeol(stdscr);
+	wrefresh(stdscr);
 	endwin();
 	term.is_shown = 0;
 	leave_signals();

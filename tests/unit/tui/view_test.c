@@ -200,6 +200,15 @@ static void all_lines_are_saved_under_a_new_name(void)
 	fclose(f);
 	EXPECT_STR(text, "A title\nline 0\nline 1\nline 2\n");
 	EXPECT(!unlink("perf.hist") && !unlink("perf.hist.1"));
+	ap_tui_push(&t, ap_text_view("A \x1b title", strdup("one\rline")));
+	grid_type(&g, &t, "P");
+	f = fopen("perf.hist", "r");
+	REQUIRE(f);
+	memset(text, 0, sizeof(text));
+	EXPECT_U64(fread(text, 1, sizeof(text) - 1, f), strlen("A ? title\none?line\n"));
+	fclose(f);
+	EXPECT_STR(text, "A ? title\none?line\n");
+	EXPECT(!unlink("perf.hist"));
 	/* nothing else was left there */
 	EXPECT(!chdir("/") && !rmdir(dir));
 	ap_tui_fini(&t);
