@@ -138,15 +138,21 @@ FUZZ_SAN := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 FUZZ_B := $(BUILD)/fuzz
 deps-fuzz: deps-clang
 	@tools/deps.sh install $(PKG_FUZZ)
-fuzz: deps-fuzz
-	@mkdir -p $(FUZZ_B)/perf_data
-	clang $(CSTD) -g -O1 $(CPPFLAGS_ALL) -Itests $(FUZZ_SAN) -o $(FUZZ_B)/perf_data.bin \
-		tests/fuzz/perf_data.c tests/unit/profile/feed.c \
+FUZZERS := perf_data jitdump
+FUZZ_EXTRA_perf_data := tests/unit/profile/feed.c
+define fuzz_one
+	@mkdir -p $(FUZZ_B)/$(1)
+	clang $(CSTD) -g -O1 $(CPPFLAGS_ALL) -Itests $(FUZZ_SAN) -o $(FUZZ_B)/$(1).bin \
+		tests/fuzz/$(1).c $(FUZZ_EXTRA_$(1)) \
 		$(foreach m,profile $(DEPS_profile),$(call hosted,$(m))) \
 		$(call libraries,profile) -lm
 	cd $(FUZZ_B) && LSAN_OPTIONS=suppressions=$(CURDIR)/tests/fuzz/leaks.supp \
-		./perf_data.bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
-		perf_data $(CURDIR)/tests/fuzz/corpus/perf_data
+		./$(1).bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
+		$(1) $(CURDIR)/tests/fuzz/corpus/$(1)
+
+endef
+fuzz: deps-fuzz
+	$(foreach f,$(FUZZERS),$(call fuzz_one,$(f)))
 
 # --- the rest
 .PHONY: demo bench gen check-gen install uninstall ci help clean
