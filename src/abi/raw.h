@@ -82,6 +82,8 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 #define AP_KIND_BIT(k) (1ULL << (k))
 /* Counted by every session that counts at all; the others are switched on by who needs them. */
 #define AP_KINDS_BASE 0x1ffULL
+/* Of them those that code leaves out while it is sampled and nobody wants them. */
+#define AP_KINDS_TRANSFERS 0x7eULL
 #define AP_KINDS_FP                                                                                \
 	((AP_KIND_BIT(AP_KIND_FP_512_SINGLE) << 1) - AP_KIND_BIT(AP_KIND_FP_SCALAR_DOUBLE))
 /* From one kind up to another. */

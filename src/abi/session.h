@@ -47,6 +47,7 @@
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
 #define AP_WATCH_MAX	   32
+#define AP_LANE_WORDS	   4
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /*
@@ -126,34 +127,66 @@ struct ap_slot {
 	u32 sampler_ack;
 	u32 sampler_lock;
 	/*
-	 * Of each lane: what the thread may count until it has to look, below 0 now.  Its own, taken down
-	 * by its code without a lock; others may ap_budget_kick() it.
+	 * Of each lane: what the thread may count until it has to look, below 0 now, shared out to words so
+	 * that the code's subtractions do not wait for each other.  Its own, taken down by its code without a
+	 * lock; others may ap_budget_kick() them.
 	 */
-	u64 budget[AP_LANE_MAX];
+	u64 budget[AP_LANE_MAX][AP_LANE_WORDS];
+	/*
+	 * What the words of lane ap_seg.carry - 1 have counted is carry_base less their sum; while carry_seq is
+	 * odd they are being changed, and it is carry_was.  See ap_slot_carried().
+	 */
+	u64 carry_base, carry_was;
+	u32 carry_seq;
 };
 
 /*
- * A thread takes its budget down by load and store, so a kick can be lost: it is repeated until
- * sampler_ack follows.  It is never mistaken for the budget: that is below 2^56 and above -2^32, and a
- * kick sets two bits that only a negative one has.  The generation is incremented before the kick.
+ * A thread takes its words down by load and store, so a kick can be lost: it is repeated until
+ * sampler_ack follows.  It is never mistaken for the budget: every word is at most 2^54 and above -2^32, and
+ * a kick sets the bits from 2^55 up, which only a negative one has; code that takes such a word down
+ * leaves the uppermost byte as it is, by which it knows it.  The generation is incremented before the kick.
  */
-#define AP_BUDGET_KICK (3ULL << 62)
-#define AP_BUDGET_MAX  (1ULL << 55)
+#define AP_BUDGET_KICK (0x1ffULL << 55)
+#define AP_BUDGET_MAX  (1ULL << 54)
 
-static inline void ap_budget_kick(u64 *budget)
+static inline void ap_budget_kick(u64 *word)
 {
-	__atomic_fetch_or(budget, AP_BUDGET_KICK, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(word, AP_BUDGET_KICK, __ATOMIC_SEQ_CST);
 }
 
 /* Was it kicked? */
-static inline bool ap_budget_is_kicked(u64 budget)
+static inline bool ap_budget_is_kicked(u64 word)
 {
-	return (s64)budget < -(1LL << 60);
+	return (s64)word < -(1LL << 40);
 }
 
-static inline s64 ap_budget_value(u64 budget)
+static inline s64 ap_budget_value(u64 word)
 {
-	return (s64)(ap_budget_is_kicked(budget) ? budget - AP_BUDGET_KICK : budget);
+	return (s64)(ap_budget_is_kicked(word) ? word - AP_BUDGET_KICK : word);
+}
+
+/*
+ * What the slot's thread has counted of instructions in the words of its lane carry - 1 (ap_seg.carry), and
+ * nowhere else.  Whoever is killed in between leaves an odd carry_seq, and the number as it stood.
+ */
+static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
+{
+	u32 seq;
+	u64 sum;
+
+	if (!carry || carry > AP_LANE_MAX)
+		return 0;
+	do {
+		seq = __atomic_load_n(&slot->carry_seq, __ATOMIC_ACQUIRE);
+		sum = __atomic_load_n(&slot->carry_base, __ATOMIC_RELAXED);
+		for (u32 j = 0; j < AP_LANE_WORDS; j++)
+			sum -= (u64)ap_budget_value(
+				__atomic_load_n(&slot->budget[carry - 1][j], __ATOMIC_RELAXED));
+		if (seq & 1)
+			sum = __atomic_load_n(&slot->carry_was, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&slot->carry_seq, __ATOMIC_RELAXED) != seq);
+	return sum;
 }
 
 enum ap_seg_state {
@@ -193,6 +226,7 @@ struct ap_seg {
 	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
 	u32 watch_ack; /* ap_session.watch_gen as all its code minds it by now */
 	u32 data_ack;  /* likewise .data_gen */
+	u32 carry; /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
 };
 
 enum ap_note_kind {

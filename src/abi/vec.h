@@ -35,8 +35,9 @@ enum ap_vec_field {
 	AP_VEC_FIELDS  /* of any group, at most: the last byte is the tag */
 };
 
-#define AP_VEC_TAG_SHIFT 56
-#define AP_VEC_ONE(f)	 (1ULL << ((f)*8))
+#define AP_VEC_TAG_SHIFT     56
+#define AP_VEC_ONE(f)	     (1ULL << ((f)*8))
+#define AP_VEC_FIELD_MASK(f) (0xffULL << ((f)*8))
 /* No field may pass this in one superblock; one extra instruction always fits in a u8. */
 #define AP_VEC_FIELD_MAX 254
 
@@ -94,6 +95,12 @@ static inline u64 ap_kinds_with(u64 kinds)
 		if (kinds & ap_vec_group_kinds(group))
 			all |= ap_vec_group_kinds(group);
 	return all;
+}
+
+/* The least that it counts where they are sampled: the branches of the base ones only where they are wanted. */
+static inline u64 ap_kinds_least(u64 kinds)
+{
+	return ap_kinds_with(kinds) & ~(kinds & AP_KINDS_TRANSFERS ? 0 : AP_KINDS_TRANSFERS);
 }
 
 /*

@@ -75,6 +75,8 @@ struct ap_core_ops {
 	u64 (*cpu_raw)(void *world, s32 cpu, u64 kinds);
 	/* Kinds that are to be counted from now on in every task: 0, or -errno where they cannot. */
 	int (*want_kinds)(void *world, u64 kinds);
+	/* Those of AP_KINDS_BASE that will be read, of any task: a world may leave out others.  Or NULL. */
+	void (*need_kinds)(void *world, u64 kinds);
 	/* Can the task count them from now on?  0, or -errno that its event gets.  NULL: all can. */
 	int (*may_count)(void *world, void *host, u64 kinds);
 	/* A software counter of a task, or of a CPU (host NULL); -EOPNOTSUPP where nobody knows. */

@@ -97,9 +97,16 @@ struct ap_block {
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;
+	u8 lean;  /* of the base group it counts instructions alone */
 	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 unit;
 };
+
+/* What the block counts of a base vector. */
+static inline u64 ap_block_vec(const struct ap_block *b, u64 vec)
+{
+	return b->lean ? vec & AP_VEC_FIELD_MASK(AP_VEC_INSTR) : vec;
+}
 
 /* Where a pc inside the cache stands. */
 struct ap_where {

@@ -19,6 +19,7 @@ struct leave {
 	struct ap_block *probe; /* left; valid likewise */
 	u64 target;
 	u64 branch; /* pc of an indirect branch to what may be no address, 0 unknown */
+	bool lean;  /* that branch is of a block which counts no branches */
 	u8 kind, special;
 };
 
@@ -86,8 +87,10 @@ static struct leave read_exit(struct ap_thread *t)
 	struct ap_exit *x;
 
 	if (t->exit_kind == AP_EXIT_IBL && ap_unlikely(!is_canonical(t->regs.rip)) &&
-	    ap_cache_locate((u64)place_of(t->branch_id), &w))
+	    ap_cache_locate((u64)place_of(t->branch_id), &w)) {
 		l.branch = w.app_pc;
+		l.lean = w.block->lean;
+	}
 	if (t->exit_kind == AP_EXIT_DATA && ap_cache_locate((u64)place_of(t->exit_id), &w)) {
 		l.target = w.app_pc;
 		ap_cache_count_partial(t, &w);
@@ -236,7 +239,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
 	if (ap_unlikely(t->nlanes) && (ap_lanes_near(t) || (l && l->kind == AP_EXIT_LANE)))
 		b = walk(t);
-	else
+	else if (ap_unlikely(t->nlanes) && !ap_lanes_spread(t)) {
+		ap_lock_drop(&ap_proc.lock);
+		run(t, by_ibl);
+	} else
 		b = ap_cache_get(t->regs.rip, by_ibl);
 	if (!b)
 		no_memory(t);
@@ -369,7 +375,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
  * The CPU faults on a branch to what is no address: it has not happened, nothing was pushed or
  * popped.  Back to before it, and the fault.
  */
-AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
+AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc, bool lean)
 {
 	struct ap_insn i;
 	u8 buf[16];
@@ -387,6 +393,8 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
 	if (ap_proc.flags & AP_F_COUNT) {
 		struct ap_vec vec = { { [AP_VEC_BASE] = ap_indirect_vec(&i) } };
 
+		if (lean)
+			vec.g[AP_VEC_BASE] = AP_VEC_ONE(AP_VEC_INSTR);
 		ap_more_add(&vec, ap_insn_more(&i, buf));
 		ap_count_extra(t, &vec, (u64)-1);
 	}
@@ -395,15 +403,51 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc)
 	ap_signal_general_protection(t);
 }
 
+/*
+ * Left linked code because a word of a lane is used up, with no mark near: shares the budget out anew and
+ * goes on as if it had not left.  In the middle of a block more has been counted than t->regs say, which
+ * is made good where the gate does not let it in.
+ */
+static void go_on(struct ap_thread *t)
+{
+	const struct ap_exit *x =
+		*(struct ap_exit *const *)(place_of(t->exit_id) + AP_STUB_EXIT_OFF);
+	bool middle = x->kind == AP_EXIT_LANE;
+	const u8 *to = middle ? x->from->code + x->at : ap_link_target(x);
+
+	if (t->alone || t->walked || t->nprompts || ap_proc.data || !to || !ap_lanes_share(t))
+		return;
+	t->watch_hit = 0;
+	t->regs.rip = x->target;
+	t->entry = (u64)to;
+	t->middle = middle ? x : NULL;
+	ap_gate_enter(t);
+}
+
+/* The gate was not passed, since a signal waits. */
+static void abandon(struct ap_thread *t, const struct ap_exit *middle)
+{
+	if (middle)
+		t->regs.rip = read_middle_exit(t, middle);
+	t->exit_kind = AP_EXIT_NONE;
+}
+
 void ap_dispatch(struct ap_thread *t)
 {
-	struct leave l = read_exit(t);
+	const struct ap_exit *middle = t->middle;
+	struct leave l;
 
+	t->middle = NULL;
+	if (ap_unlikely(t->exit_kind == AP_EXIT_ABANDONED))
+		abandon(t, middle);
+	if (ap_unlikely(t->nlanes) && t->exit_kind == AP_EXIT_DIRECT)
+		go_on(t);
+	l = read_exit(t);
 	set_in_code(t, 0);
 	if (l.kind != AP_EXIT_NONE)
 		t->watch_hit = 0;
 	if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
-		branch_to_nowhere(t, l.branch);
+		branch_to_nowhere(t, l.branch, l.lean);
 	ap_data_settle(t, l.kind != AP_EXIT_NONE);
 	switch (l.kind) {
 	case AP_EXIT_DIRECT:

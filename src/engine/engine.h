@@ -16,10 +16,11 @@
 
 /*
  * gate.S.
- * ap_gate_enter loads t->regs and jumps to t->entry; restarts ap_redispatch where a signal is pending.
+ * ap_gate_enter loads t->regs and jumps to t->entry; ap_gate_abandon where a signal is pending.
  * ap_gate_resume continues at dispatch with t->regs complete; both never return.
  */
 AP_NORETURN void ap_gate_enter(struct ap_thread *t);
+AP_NORETURN void ap_gate_abandon(struct ap_thread *t);
 AP_NORETURN void ap_redispatch(struct ap_thread *t); /* resets the engine stack, exit_kind NONE */
 /*
  * Loads t->regs, restores the program's gs base and jumps to t->regs.rip natively: for good (after

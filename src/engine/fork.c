@@ -63,6 +63,7 @@ static u32 prepare(void)
 	window->nshapes = own->nshapes;
 	window->kinds_ack = own->kinds_ack;
 	window->lanes_ack = own->lanes_ack;
+	window->carry = own->carry;
 	window->watch_ack = own->watch_ack;
 	window->data_ack = own->data_ack;
 	memcpy(window->comm, own->comm, sizeof(own->comm));

@@ -139,13 +139,13 @@ ap_ibl_miss:
 	movl $1, %gs:AP_T_EXIT_KIND /* AP_EXIT_IBL */
 	jmp ap_gate_exit
 
-/* Into the cache.  A signal that arrives in here makes the handler redispatch. */
+/* Into the cache.  A signal that arrives in here makes the handler abandon that. */
 	.globl ap_gate_enter, ap_gate_enter_start, ap_gate_enter_end
 	.hidden ap_gate_enter, ap_gate_enter_start, ap_gate_enter_end
 ap_gate_enter:
 ap_gate_enter_start:
 	cmpl $0, %gs:AP_T_PENDING
-	jne ap_redispatch
+	jne ap_gate_abandon
 	pushq %gs:AP_T_RFLAGS
 	popfq
 	load_gprs_but_rsp
@@ -153,6 +153,18 @@ ap_gate_enter_start:
 	jmp *%gs:AP_T_ENTRY
 ap_gate_enter_end:
 	nop
+
+	.globl ap_gate_abandon
+	.hidden ap_gate_abandon
+ap_gate_abandon:
+	mov %gs:AP_T_SELF, %rdi
+	mov %gs:AP_T_ENGINE_SP, %rsp
+	pushq $0x202
+	popfq
+	movl $7, %gs:AP_T_EXIT_KIND /* AP_EXIT_ABANDONED */
+	xor %ebp, %ebp
+	call ap_dispatch
+	ud2
 
 	.globl ap_redispatch
 	.hidden ap_redispatch

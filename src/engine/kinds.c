@@ -21,12 +21,25 @@ static u32 lanes_wanted(void)
 	return ap_proc.flags & AP_F_COUNT ? (n < AP_LANE_MAX ? n : AP_LANE_MAX) : 0;
 }
 
+/*
+ * Where a lane carries the instructions nothing is left of the base group if nobody wants branches, and
+ * code has no add for it.  That is the only case in which code counts less than it did.
+ */
+static u64 kinds_wanted(void)
+{
+	u64 kinds = __atomic_load_n(&ap_proc.session->kinds, __ATOMIC_RELAXED);
+
+	if (!ap_proc.carry || kinds & AP_KINDS_TRANSFERS)
+		return ap_proc.kinds | ap_kinds_with(kinds);
+	return (ap_proc.kinds & ~AP_KINDS_TRANSFERS) | ap_kinds_least(kinds);
+}
+
 void ap_kinds_init(void)
 {
 	u32 nlanes = lanes_wanted();
 
-	ap_proc.kinds = ap_kinds_with(ap_proc.session->kinds);
 	ap_lanes_take_over(nlanes);
+	ap_proc.kinds = kinds_wanted();
 	ap_proc.seg->kinds_ack = ap_proc.kinds;
 	ap_proc.seg->lanes_ack = nlanes;
 }
@@ -35,13 +48,15 @@ void ap_kinds_init(void)
 void ap_kinds_switch(void)
 {
 	u32 nlanes = lanes_wanted();
-	u64 all = ap_proc.kinds | ap_kinds_with(ap_proc.session->kinds);
+	bool more_lanes = nlanes > ap_proc.nlanes;
+	u64 all;
 
 	if (ap_proc.seg->mute)
 		return;
-	if (all != ap_proc.kinds || nlanes > ap_proc.nlanes) {
+	ap_lanes_take_over(nlanes);
+	all = kinds_wanted();
+	if (all != ap_proc.kinds || more_lanes) {
 		ap_proc.kinds = all;
-		ap_lanes_take_over(nlanes);
 		ap_proc.kinds_epoch = ap_proc.epoch + 1;
 		ap_cache_flush();
 	}
@@ -51,12 +66,19 @@ void ap_kinds_switch(void)
 
 /* --- kinds that are read often */
 
+/* In the words of a lane, likewise without shapes. */
+static u64 carried(void)
+{
+	return __atomic_load_n(&ap_proc.carry, __ATOMIC_ACQUIRE) ? AP_KIND_BIT(AP_KIND_INSTR) : 0;
+}
+
 /* Not under a filter either. */
 void ap_direct_want(u64 kinds)
 {
 	if (ap_proc.seg->mute)
 		return;
 	ap_lock_take(&ap_proc.lock);
+	kinds &= ~carried();
 	if (kinds & ~ap_proc.direct) {
 		__atomic_fetch_or(&ap_proc.direct, kinds, __ATOMIC_RELEASE);
 		ap_cache_flush();
@@ -91,7 +113,7 @@ void ap_pmc_forget(void)
  */
 u64 ap_direct_kinds(struct ap_thread *t)
 {
-	u64 direct = __atomic_load_n(&ap_proc.direct, __ATOMIC_ACQUIRE);
+	u64 direct = __atomic_load_n(&ap_proc.direct, __ATOMIC_ACQUIRE) | carried();
 	u64 fresh = direct & ~t->direct_known, sums[AP_RAW_N] = { 0 };
 	const u64 *counts = ap_thread_counts(t);
 

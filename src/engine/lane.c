@@ -9,12 +9,14 @@
 
 #include "base/mem.h"
 #include "engine/signal.h"
+#include "engine/task.h"
 
 #define CAP_ALL	   32
 #define CAP_SPARSE 8 /* for what not every instruction counts: walks are shorter */
 #define ROUNDS                                                                                     \
 	4096 /* of overflows at one instruction: a service that arms none of them is broken */
-#define SOON 63
+#define SOON	63
+#define CARRIED AP_KIND_BIT(AP_KIND_INSTR) /* by the lane of just this, in the place of shapes */
 
 u32 ap_lane_count(const struct ap_vec *vec, u64 kinds)
 {
@@ -49,13 +51,19 @@ void ap_lanes_take_over(u32 n)
 		ap_proc.lanes[k] = ap_proc.session->lanes[k];
 		ap_proc.lane_margin[k] = ap_lane_cap(ap_proc.lanes[k]) + weight(ap_proc.lanes[k]);
 		ap_proc.lanes_more |= (ap_proc.lanes[k] & ~AP_KINDS_BASE) != 0;
+		if (ap_proc.lanes[k] == CARRIED && !(ap_proc.direct & CARRIED) && !ap_proc.carry)
+			ap_slot_set_carry(k + 1);
 	}
 	ap_proc.nlanes = n;
 }
 
-static void set_budget(struct ap_thread *t, u32 k, s64 budget)
+/* In the first word, whether the budget is spread or not. */
+static void take(struct ap_thread *t, u32 k, s64 n)
 {
-	__atomic_store_n(&ap_thread_slot(t)->budget[k], (u64)budget, __ATOMIC_RELAXED);
+	u64 *word = &ap_thread_slot(t)->budget[k][0];
+	s64 was = ap_budget_value(__atomic_load_n(word, __ATOMIC_RELAXED));
+
+	__atomic_store_n(word, (u64)(was - n), __ATOMIC_RELAXED);
 }
 
 static u64 raw_of(struct ap_thread *t, u32 k)
@@ -77,7 +85,7 @@ static void aim(struct ap_thread *t, u32 k, u64 raw)
 	lane->margin = ap_proc.lane_margin[k] + ap_branches_margin(ap_proc.lanes[k]);
 	budget = (s64)left - (s64)lane->margin;
 	lane->zero = raw + (u64)budget;
-	set_budget(t, k, budget);
+	ap_lane_place(t, k, budget);
 }
 
 u64 ap_lane_sum(struct ap_thread *t, u64 kinds)
@@ -91,6 +99,8 @@ u64 ap_lane_sum(struct ap_thread *t, u64 kinds)
 	for (u32 kind = 0; kind < AP_RAW_N; kind++)
 		if (kinds & AP_KIND_BIT(kind))
 			sum += (u64)ap_thread_slot(t)->extra[kind];
+	if (kinds & CARRIED)
+		sum += ap_slot_carried(ap_thread_slot(t), ap_proc.carry);
 	return sum;
 }
 
@@ -121,17 +131,16 @@ void ap_lanes_begin(struct ap_thread *t)
 void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times)
 {
 	for (u32 k = 0; k < t->nlanes; k++)
-		set_budget(t, k,
-			   ap_lane_budget(t, k) -
-				   (s64)(times * ap_lane_count(vec, ap_proc.lanes[k])));
+		take(t, k, (s64)(times * ap_lane_count(vec, ap_proc.lanes[k])));
 }
 
 void ap_count_kind(struct ap_thread *t, u32 kind, s64 n)
 {
-	ap_thread_slot(t)->extra[kind] += n;
+	if (kind != AP_KIND_INSTR || !ap_lanes_carry(t))
+		ap_thread_slot(t)->extra[kind] += n;
 	for (u32 k = 0; k < t->nlanes; k++)
 		if (ap_proc.lanes[k] & AP_KIND_BIT(kind))
-			set_budget(t, k, ap_lane_budget(t, k) - n);
+			take(t, k, n);
 }
 
 /* --- overflows */
@@ -176,7 +185,8 @@ static bool reach_any(struct ap_thread *t)
 	bool any = false;
 
 	for (u32 k = 0; k < t->nlanes; k++)
-		if (ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
+		if (!ap_lane_is_spread(t, k) &&
+		    ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
 			any |= reach(t, k);
 	return any;
 }

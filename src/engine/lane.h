@@ -5,7 +5,8 @@
  * raw: what the thread has counted of the lane's kinds, in its slot.  mark: the raw count at which the
  * service wants to be called.  budget (in the slot, taken down by translated code): mark - raw - margin,
  * where margin is more than a block counts.  So raw is zero - budget, and a budget below 0 says that the
- * mark is near: then the thread walks (walk.c).
+ * mark is near: then the thread walks (walk.c).  It is all in its first word, or spread over all of them
+ * (lane_words.c).
  */
 #ifndef AP_ENGINE_LANE_H
 #define AP_ENGINE_LANE_H
@@ -22,6 +23,9 @@ struct ap_lane {
 	u64 soon; /* of a clock's sample, while is_soon */
 	u32 margin;
 	bool armed, is_soon, notes;
+	bool spread;
+	u64 given[AP_LANE_WORDS]; /* when it was spread */
+	u64 used[AP_LANE_WORDS];  /* of late */
 };
 
 /* prompt.c: where the thread was when the kernel told it of an event. */
@@ -48,9 +52,45 @@ static inline struct ap_lanes *ap_thread_lanes(struct ap_thread *t)
 	return (struct ap_lanes *)((char *)t + AP_T_LANES_OFF);
 }
 
+/* Are the thread's instructions counted in a lane, and nowhere else? */
+static inline bool ap_lanes_carry(const struct ap_thread *t)
+{
+	return ap_unlikely(ap_proc.carry) && ap_proc.carry <= t->nlanes;
+}
+
 static inline s64 ap_lane_budget(struct ap_thread *t, u32 lane)
 {
-	return ap_budget_value(__atomic_load_n(&ap_thread_slot(t)->budget[lane], __ATOMIC_RELAXED));
+	const u64 *words = ap_thread_slot(t)->budget[lane];
+	s64 sum = ap_budget_value(__atomic_load_n(&words[0], __ATOMIC_RELAXED));
+
+	for (u32 j = 1; ap_thread_lanes(t)->lane[lane].spread && j < AP_LANE_WORDS; j++)
+		sum += ap_budget_value(__atomic_load_n(&words[j], __ATOMIC_RELAXED));
+	return sum;
+}
+
+/* lane_words.c: all in the first word.  Only then can it be below 0 where code is entered. */
+void ap_lane_gather(struct ap_thread *t, u32 lane);
+void ap_lane_place(struct ap_thread *t, u32 lane, s64 budget);
+void ap_lane_spread(struct ap_thread *t, u32 lane);
+/* Before linked code is entered.  False: the supervisor wants to be looked at first. */
+bool ap_lanes_spread(struct ap_thread *t);
+/* False where a mark is near or the supervisor wants to be looked at; else linked code may go on. */
+bool ap_lanes_share(struct ap_thread *t);
+
+/* Gathered if it is spread and a word is used up. */
+static inline bool ap_lane_is_spread(struct ap_thread *t, u32 lane)
+{
+	const u64 *words = ap_thread_slot(t)->budget[lane];
+	u64 signs = 0;
+
+	if (!ap_thread_lanes(t)->lane[lane].spread)
+		return false;
+	for (u32 j = 0; j < AP_LANE_WORDS; j++)
+		signs |= __atomic_load_n(&words[j], __ATOMIC_RELAXED);
+	if ((s64)signs >= 0)
+		return true;
+	ap_lane_gather(t, lane);
+	return false;
 }
 
 /* Of the kinds a vector's count. */
@@ -76,7 +116,8 @@ static inline bool ap_lanes_want(struct ap_thread *t)
 	    t->lane_trap || t->watched || t->nprompts)
 		return true;
 	for (u32 k = 0; k < t->nlanes; k++)
-		if (ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
+		if (!ap_lane_is_spread(t, k) &&
+		    ap_lane_budget(t, k) <= -(s64)ap_thread_lanes(t)->lane[k].margin)
 			return true;
 	return false;
 }
@@ -92,7 +133,7 @@ void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc);
 static inline bool ap_lanes_near(struct ap_thread *t)
 {
 	for (u32 k = 0; k < t->nlanes; k++)
-		if (ap_lane_budget(t, k) < 0)
+		if (!ap_lane_is_spread(t, k) && ap_lane_budget(t, k) < 0)
 			return true;
 	return false;
 }
@@ -103,7 +144,12 @@ struct ap_lane_jumps {
 	u32 n;
 	u8 *site[AP_LANE_MAX]; /* rel32 */
 	u8 lane[AP_LANE_MAX];  /* whose it is: those behind it are not taken down yet */
+	bool wants_near;       /* the way out is written close by, for the last lane's */
+	u8 *near;	       /* rel8 of that, or NULL */
 };
+/* The word that the code written from here on takes down: another each time, 0 where it tests nothing. */
+u32 ap_lane_next_word(bool tests);
+void ap_lane_use_word(u32 word);
 /*
  * Each takes all lanes down by a vector; jumps NULL: no test.  _flags, _rcx, _rdx say what they may
  * change, which _rdx has as it was where it jumps.
@@ -111,6 +157,9 @@ struct ap_lane_jumps {
 void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
+/* The way out that is near begins here; behind _rdx, where rdx has rcx, by taking it back. */
+void ap_lane_patch_near(struct ap_emit *e, const struct ap_lane_jumps *jumps);
+void ap_lane_emit_rcx_back(struct ap_emit *e);
 void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
 /* What a lane's jump has left out: the lanes behind it, with the flags free or through a register. */
 bool ap_lane_has_rest(const struct ap_vec *vec, u32 lane);

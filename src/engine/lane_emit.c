@@ -8,9 +8,26 @@
 
 #define JS 8
 
+static u32 word; /* lock */
+
+/* Neighbours in the code have different ones. */
+u32 ap_lane_next_word(bool tests)
+{
+	static u32 next;
+
+	word = tests ? next++ % AP_LANE_WORDS : 0;
+	return word;
+}
+
+void ap_lane_use_word(u32 w)
+{
+	word = w;
+}
+
 static u32 disp_of(u32 lane)
 {
-	return (u32)(AP_T_SLOT_OFF + offsetof(struct ap_slot, budget) + lane * 8ULL);
+	return (u32)(AP_T_SLOT_OFF + offsetof(struct ap_slot, budget) +
+		     (lane * AP_LANE_WORDS + word) * 8ULL);
 }
 
 /* sub qword gs:[disp], by */
@@ -64,6 +81,26 @@ static u8 *emit_sign_test(struct ap_emit *e)
 	return ap_emit_jmp32(e);
 }
 
+/* The same for a way out that is near: rcx is 0 where the uppermost byte was all ones. */
+static u8 *emit_near_test(struct ap_emit *e)
+{
+	static const u8 test[] = {
+		0x48, 0x0f, 0xc9, /* bswap rcx */
+		0x0f, 0xbe, 0xc9, /* movsx ecx, cl */
+		0x8d, 0x49, 1,	  /* lea ecx, [rcx + 1] */
+		0xe3, 0,	  /* jrcxz out */
+	};
+
+	ap_emit_bytes(e, test, sizeof(test));
+	return e->p - 1;
+}
+
+void ap_lane_patch_near(struct ap_emit *e, const struct ap_lane_jumps *jumps)
+{
+	if (!e->full)
+		*jumps->near = (u8)(e->p - (jumps->near + 1));
+}
+
 void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
 {
 	for (u32 k = 0; k < ap_proc.nlanes; k++) {
@@ -85,7 +122,9 @@ void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 		if (!by)
 			continue;
 		emit_take(e, disp_of(k), by, AP_RCX);
-		if (jumps)
+		if (jumps && jumps->wants_near && !ap_lane_has_rest(vec, k))
+			jumps->near = emit_near_test(e);
+		else if (jumps)
 			note(jumps, k, emit_sign_test(e));
 	}
 }
@@ -108,6 +147,24 @@ static u8 *emit_sign_test_rdx(struct ap_emit *e)
 	return site;
 }
 
+/* rdx keeps rcx meanwhile, also on the way out. */
+static void take_near(struct ap_emit *e, u32 lane, u32 by, struct ap_lane_jumps *jumps)
+{
+	static const u8 mov_rdx_rcx[3] = { 0x48, 0x89, 0xca };
+
+	ap_emit_bytes(e, mov_rdx_rcx, sizeof(mov_rdx_rcx));
+	emit_take(e, disp_of(lane), by, AP_RCX);
+	jumps->near = emit_near_test(e);
+	ap_lane_emit_rcx_back(e);
+}
+
+void ap_lane_emit_rcx_back(struct ap_emit *e)
+{
+	static const u8 mov_rcx_rdx[3] = { 0x48, 0x89, 0xd1 };
+
+	ap_emit_bytes(e, mov_rcx_rdx, sizeof(mov_rcx_rdx));
+}
+
 void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
 {
 	for (u32 k = 0; k < ap_proc.nlanes; k++) {
@@ -115,6 +172,10 @@ void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 
 		if (!by)
 			continue;
+		if (jumps && !ap_lane_has_rest(vec, k)) {
+			take_near(e, k, by, jumps);
+			break;
+		}
 		emit_take(e, disp_of(k), by, AP_RDX);
 		if (jumps)
 			note(jumps, k, emit_sign_test_rdx(e));

@@ -89,8 +89,13 @@ void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)
 {
 	u64 *extra = (u64 *)ap_thread_slot(t)->extra;
 
-	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
-		ap_shape_add(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, times, extra);
+	for (u32 group = 0; group < AP_VEC_GROUPS; group++) {
+		u64 v = vec->g[group];
+
+		if (group == AP_VEC_BASE && ap_lanes_carry(t))
+			v &= ~AP_VEC_FIELD_MASK(AP_VEC_INSTR);
+		ap_shape_add(v | (u64)group << AP_VEC_TAG_SHIFT, times, extra);
+	}
 	if (ap_unlikely(t->nlanes))
 		ap_lanes_add(t, vec, times);
 }
@@ -98,7 +103,7 @@ void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)
 /* Of leaving by the final exit. */
 static struct ap_vec final_vec(const struct ap_block *b)
 {
-	struct ap_vec vec = { { [AP_VEC_BASE] = b->final_vec } };
+	struct ap_vec vec = { { [AP_VEC_BASE] = ap_block_vec(b, b->final_vec) } };
 
 	for (u32 k = 0; b->more && k < b->nrecs; k++)
 		ap_more_add(&vec, b->more[k]);
@@ -116,11 +121,12 @@ static void count_iterations(struct ap_thread *t, u8 cls)
 
 void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
 {
-	struct ap_vec undo;
+	struct ap_vec undo, prefix = w->prefix;
 
 	if (!(ap_proc.flags & AP_F_COUNT))
 		return;
-	ap_count_extra(t, &w->prefix, 1);
+	prefix.g[AP_VEC_BASE] = ap_block_vec(w->block, prefix.g[AP_VEC_BASE]);
+	ap_count_extra(t, &prefix, 1);
 	if (w->rep)
 		count_iterations(t, w->rep);
 	if (!w->inc_done)

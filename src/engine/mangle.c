@@ -436,6 +436,7 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const 
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec) {
 		ap_emit_adds_reg(e, vec, AP_RDX);
+		ap_lane_next_word(false);
 		ap_lane_emit_reg(e, vec, AP_RDX);
 	}
 	emit_ibl_jump(e, site, ap_proc.nlanes ? ap_unit_of((u64)site)->base + AP_UNIT_GATE : NULL);
@@ -460,6 +461,7 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	if (vec) {
 		ap_emit_adds_reg(e, vec, AP_RDX);
+		ap_lane_next_word(jumps);
 		ap_lane_emit_rdx(e, vec, jumps);
 	}
 	emit_ibl_jump(e, at, gate);

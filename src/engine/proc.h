@@ -37,6 +37,7 @@ struct ap_proc {
 	u32 lane_margin[AP_LANE_MAX];
 	u32 nlanes;
 	bool lanes_more; /* some are of kinds beside the base ones */
+	u32 carry;	 /* ap_seg.carry; lock */
 	u32 stress;
 	u64 blob_lo, blob_hi; /* the engine's own code and data */
 

@@ -126,6 +126,7 @@ struct ap_adds {
 		u32 disp, by;
 	} add[AP_ADDS_MAX];
 };
+bool ap_counts_branches(void); /* and all of the base group, or instructions alone (in a lane) */
 void ap_shape_adds(const struct ap_vec *vec, struct ap_adds *adds);
 
 /* count.c: adds them: plainly, or flags-free through a register that the caller has spilled. */

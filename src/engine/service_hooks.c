@@ -26,6 +26,7 @@ void ap_hook_place(struct ap_hook_place *place)
 	place->shapes = ap_proc.shapes;
 	place->nshapes = __atomic_load_n(&ap_proc.seg->nshapes, __ATOMIC_ACQUIRE);
 	place->direct = ap_direct_kinds(t);
+	place->carry = ap_proc.carry;
 	place->direct_sums = t->direct_sums;
 }
 

@@ -107,12 +107,25 @@ static u64 add_direct(struct ap_adds *adds, u64 vec, u32 group)
 	return vec;
 }
 
+bool ap_counts_branches(void)
+{
+	return ap_proc.kinds & AP_KINDS_TRANSFERS;
+}
+
+/* What a lane counts is not counted here. */
+static u64 without_carried(u64 vec)
+{
+	return ap_counts_branches() ? vec & ~INSTR_MASK : 0;
+}
+
 void ap_shape_adds(const struct ap_vec *vec, struct ap_adds *adds)
 {
 	adds->n = 0;
 	for (u32 group = 0; group < AP_VEC_GROUPS; group++) {
 		u64 rest = vec->g[group];
 
+		if (ap_unlikely(ap_proc.carry) && group == AP_VEC_BASE)
+			rest = without_carried(rest);
 		if (ap_unlikely(ap_proc.direct))
 			rest = add_direct(adds, rest, group);
 		add_group(adds, rest, group);

@@ -410,7 +410,7 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 	at_syscall(t, uc);
 	set_pending(t);
 	if (within(pc, ap_gate_enter_start, ap_gate_enter_end))
-		send_to(t, uc, (const void *)ap_redispatch);
+		send_to(t, uc, (const void *)ap_gate_abandon);
 }
 
 /* The engine jumped to the program's pc to have the fault of an address that cannot be executed. */

@@ -70,6 +70,7 @@ static int add_seg(void)
 	seg->nshapes = own->nshapes;
 	seg->kinds_ack = own->kinds_ack;
 	seg->lanes_ack = own->lanes_ack;
+	seg->carry = own->carry;
 	seg->watch_ack = own->watch_ack;
 	seg->data_ack = own->data_ack;
 	memcpy(seg->comm, own->comm, sizeof(seg->comm));
@@ -103,6 +104,13 @@ void ap_slot_acknowledge(u64 kinds, u32 nlanes)
 		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
 		__atomic_store_n(&seg_at(i)->lanes_ack, nlanes, __ATOMIC_RELEASE);
 	}
+}
+
+void ap_slot_set_carry(u32 carry)
+{
+	__atomic_store_n(&ap_proc.carry, carry, __ATOMIC_RELEASE);
+	for (u32 i = nmore + 1; i-- > 0;)
+		__atomic_store_n(&seg_at(i)->carry, carry, __ATOMIC_RELEASE);
 }
 
 void ap_slot_acknowledge_watches(u32 gen, u32 data_gen)
@@ -145,6 +153,9 @@ int ap_slot_take(void *at, u32 *slot)
 void ap_slot_init(struct ap_slot *slot, u32 gen)
 {
 	memset(slot->extra, 0, sizeof(slot->extra));
+	memset(slot->budget, 0, sizeof(slot->budget));
+	slot->carry_base = 0;
+	slot->carry_seq = 0;
 	memset((char *)slot + AP_LOG_OFF, 0, sizeof(struct ap_log));
 	slot->req = AP_REQ_NONE;
 	slot->in_code = 0;
@@ -180,6 +191,7 @@ static void sum_up(struct ap_thread *t)
 
 	for (u32 i = 0; i < AP_RAW_N; i++)
 		sum[i] = (u64)slot->extra[i];
+	sum[AP_KIND_INSTR] += ap_slot_carried(slot, ap_proc.carry);
 	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
 		if (counts[id])
 			ap_shape_add(ap_proc.shapes[id], counts[id], sum);

@@ -155,6 +155,7 @@ struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot);
 void ap_slot_set_mute(bool mute); /* of all segments of the process */
 /* ap_seg.kinds_ack, lanes_ack, of all segments; lock held */
 void ap_slot_acknowledge(u64 kinds, u32 nlanes);
+void ap_slot_set_carry(u32 carry);			 /* ap_seg.carry, likewise */
 void ap_slot_acknowledge_watches(u32 gen, u32 data_gen); /* likewise watch_ack, data_ack */
 void ap_slot_set_state(u32 state); /* enum ap_seg_state, of all segments of the process */
 

@@ -39,7 +39,8 @@ enum ap_exit_kind {
 	AP_EXIT_SPECIAL, /* instruction that the engine must treat itself (the exit's special) */
 	AP_EXIT_NONE,	 /* t->regs is complete: dispatch to regs.rip */
 	AP_EXIT_DATA,	 /* a check (data.h) whose place t->exit_id says: its instruction may hit */
-	AP_EXIT_LANE /* in the middle of a block, all of which is counted: a budget is used up */
+	AP_EXIT_LANE, /* in the middle of a block, all of which is counted: a budget is used up */
+	AP_EXIT_ABANDONED /* a signal waits: t->entry was not entered */
 };
 
 /* As the kernel's sigaltstack. */
@@ -164,6 +165,7 @@ struct ap_thread {
 	u32 lane_trap;	 /* a SIGTRAP is to be raised */
 	u32 watched;	 /* data watches that were hit and may have samplers, as bits */
 	u32 nprompts;	 /* prompt.c: noted and not taken yet */
+	const struct ap_exit *middle;  /* entered behind its counter, if the cache was entered */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
 
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */

@@ -37,6 +37,7 @@ struct out {
 	const struct ap_exit *x;
 	const struct ap_sb_insn *redo;
 	bool has_rcx; /* spilled */
+	u8 word;      /* of lanes */
 };
 
 /* State of one translation; guarded by the process lock like everything here. */
@@ -62,6 +63,7 @@ static struct {
 	bool lanes;	 /* code takes budgets down, */
 	bool tests;	 /* and exits that lead to other blocks look whether they are used up */
 	struct out outs[AP_BLOCK_JCC + 4];
+	const struct out *near; /* of the link that is written next */
 	u32 nouts;
 } tr;
 
@@ -145,17 +147,23 @@ static void record_inc(const u8 *from)
 	record(AP_REC_INC, 0, from);
 }
 
-/* The counters of an exit, and the lanes; x is NULL where nothing needs to be tested. */
-static void emit_count_rcx(const struct ap_vec *vec, const struct ap_exit *x)
+/*
+ * The counters of an exit, and the lanes; x is NULL where nothing needs to be tested.  links_next: the exit's
+ * link is written next, and behind it the way out (emit_linkable).
+ */
+static void emit_count_rcx(const struct ap_vec *vec, const struct ap_exit *x, bool links_next)
 {
 	struct out *o = &tr.outs[tr.nouts];
 
 	*o = (struct out){ .vec = *vec, .x = x, .has_rcx = true };
+	o->word = (u8)ap_lane_next_word(x);
+	o->jumps.wants_near = links_next;
 	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
 	ap_emit_adds_reg(&tr.e, vec, AP_RCX);
 	if (tr.lanes)
 		ap_lane_emit_rcx(&tr.e, vec, x ? &o->jumps : NULL);
 	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	tr.near = o->jumps.near ? o : NULL;
 	tr.nouts += o->jumps.n > 0;
 }
 
@@ -166,6 +174,7 @@ static void emit_count_flags(const struct ap_vec *vec, const struct ap_sb_insn *
 	struct out *o = &tr.outs[tr.nouts];
 
 	*o = (struct out){ .vec = *vec, .x = x, .redo = redo };
+	o->word = (u8)ap_lane_next_word(x);
 	ap_emit_adds_flags(&tr.e, vec);
 	if (tr.lanes)
 		ap_lane_emit_flags(&tr.e, vec, x ? &o->jumps : NULL);
@@ -203,7 +212,7 @@ static void emit_inc(const struct ap_sb *sb, u32 k, struct ap_exit *exits)
 	if (sb->inc_flags_ok)
 		emit_count_flags(&tr.final_vec, redo, x);
 	else
-		emit_count_rcx(&tr.final_vec, x);
+		emit_count_rcx(&tr.final_vec, x, at_end);
 	record_inc(from);
 	if (x && !at_end)
 		emit_middle_exit(sb, k, &exits[1]);
@@ -430,6 +439,19 @@ static void emit_jmp_stub(struct ap_exit *x)
 		ap_patch_rel32(site, x->stub);
 }
 
+/* Behind the link, of a counter that has spilled rcx. */
+static void emit_near_out(const struct ap_exit *x)
+{
+	u8 *site;
+
+	ap_lane_patch_near(&tr.e, &tr.near->jumps);
+	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
+	site = ap_emit_jmp32(&tr.e);
+	if (!tr.e.full)
+		ap_patch_rel32(site, x->stub);
+	tr.near = NULL;
+}
+
 /* A jmp that is the exit's link, unlinked: to the stub that follows. */
 static void emit_linkable(struct ap_exit *x)
 {
@@ -438,6 +460,8 @@ static void emit_linkable(struct ap_exit *x)
 	emit_stub(x);
 	if (!tr.e.full)
 		ap_patch_rel32(x->site, x->stub);
+	if (tr.near)
+		emit_near_out(x);
 }
 
 /* Where the table of shapes is full there may be too many for the record of the transfer. */
@@ -471,6 +495,11 @@ static void emit_indirect(const struct ap_sb *sb, const struct ap_sb_insn *in,
 
 	ap_mangle_indirect(&tr.e, in, &tr.lits, vec, leave ? gate : NULL, tr.tests ? &jumps : NULL);
 	record_insn(in, from);
+	if (jumps.near) {
+		ap_lane_patch_near(&tr.e, &jumps);
+		ap_lane_emit_rcx_back(&tr.e);
+		ap_mangle_indirect_out(&tr.e, from, gate);
+	}
 	for (u32 k = 0; k < jumps.n && !tr.e.full; k++) {
 		const u8 *out = tr.e.p;
 
@@ -522,7 +551,7 @@ static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
 	if (dead || redo)
 		emit_count_flags(vec, redo ? &sb->insns[redo - 1] : NULL, test);
 	else
-		emit_count_rcx(vec, test);
+		emit_count_rcx(vec, test, true);
 }
 
 /* rdpmc that the dispatcher has to do; it comes before the flags are used. */
@@ -604,6 +633,7 @@ static const u8 *emit_out(const struct out *o, u32 lane)
 
 	if (!rest && !o->redo && !o->has_rcx)
 		return o->x->stub;
+	ap_lane_use_word(o->word);
 	if (rest && o->has_rcx)
 		ap_lane_emit_rest_reg(&tr.e, &o->vec, lane, AP_RCX);
 	else if (rest)
@@ -669,6 +699,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	for (u32 k = 0; k < b->nexits + (tr.lanes ? 1U : 0); k++)
 		exits[k].from = b;
 	b->pc = sb->pc;
+	b->lean = ap_proc.carry && !ap_counts_branches();
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
@@ -697,6 +728,7 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 		ap_feed_plan_begin(sb->pc);
 	tr.tests = tr.lanes && !sb->walk && !sb->transient && !sb->probe;
 	tr.nouts = 0;
+	tr.near = NULL;
 	tr.final_vec = whole_vec(sb);
 }
 

@@ -41,6 +41,8 @@ bool ap_units_full(void);
 
 /* link.c */
 void ap_link(struct ap_exit *x, struct ap_block *to);
+/* Where it leads at present; NULL: to the dispatcher.  For who is in code, without a lock. */
+const u8 *ap_link_target(const struct ap_exit *x);
 void ap_unlink_incoming(struct ap_block *b);
 void ap_unlink_outgoing(struct ap_block *b);
 /* The exits alone, whatever the lists of incoming links say: for when all blocks go. */

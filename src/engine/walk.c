@@ -215,13 +215,28 @@ static struct ap_block *translate(u64 pc, u32 max)
 	return b;
 }
 
+/* A block of more instructions is cut anyway. */
+static u32 most_insns(u64 left)
+{
+	u32 most = AP_BLOCK_INSNS;
+
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		u32 n = left_of(left, k);
+
+		if (ap_proc.lanes[k] & AP_KIND_BIT(AP_KIND_INSTR) && n != FAR &&
+		    (n & ~NOTES) < most)
+			most = n & ~NOTES;
+	}
+	return most;
+}
+
 static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left)
 {
 	struct ap_block *b;
 	struct cut c;
 	u32 n;
 
-	ap_sb_build_walk(&sb, pc, AP_BLOCK_INSNS);
+	ap_sb_build_walk(&sb, pc, most_insns(left));
 	c = cut_for(&sb, left);
 	n = c.notes && c.n > 1 ? c.n - 1 : c.n;
 	if (n && n < sb.n)

@@ -113,6 +113,7 @@ static const struct ap_core_ops ops = {
 	.raw = world_raw,
 	.cpu_raw = ap_host_cpu_raw,
 	.want_kinds = ap_host_want_kinds,
+	.need_kinds = ap_host_need_kinds,
 	.may_count = ap_host_may_count,
 	.world_counter = ap_host_world_counter,
 	.ncpus = world_ncpus,

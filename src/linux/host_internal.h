@@ -231,6 +231,7 @@ u64 ap_host_now(struct ap_host *host);
 
 /* host_kinds.c */
 int ap_host_want_kinds(void *world, u64 kinds);
+void ap_host_need_kinds(void *world, u64 kinds);
 int ap_host_may_count(void *world, void *task, u64 kinds);
 /* Waits, not long, until processes count them; that of segment asker will by itself. */
 void ap_host_spread_kinds(struct ap_host *host, u32 asker);

@@ -28,9 +28,20 @@ int ap_host_want_kinds(void *world, u64 kinds)
 
 	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
 		return -ENOENT;
+	/* the core takes branches for counted always: ap_host_need_kinds() */
+	kinds &= ~AP_KINDS_TRANSFERS;
 	had = __atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
 	host->has_new_kinds |= (kinds & ~had) != 0;
 	return 0;
+}
+
+void ap_host_need_kinds(void *world, u64 kinds)
+{
+	struct ap_host *host = world;
+	u64 had = __atomic_fetch_or(&host->ses->head->kinds, kinds & AP_KINDS_TRANSFERS,
+				    __ATOMIC_RELEASE);
+
+	host->has_new_kinds |= (kinds & AP_KINDS_TRANSFERS & ~had) != 0;
 }
 
 /* New code takes memory, by calls that a filter of the task's may not allow. */
@@ -41,12 +52,12 @@ int ap_host_may_count(void *world, void *task, u64 kinds)
 	(void)world;
 	if (!t->seg || !__atomic_load_n(&t->seg->head->mute, __ATOMIC_ACQUIRE))
 		return 0;
-	return ap_kinds_with(kinds) & ~t->seg->head->kinds_ack ? -EPERM : 0;
+	return ap_kinds_least(kinds) & ~t->seg->head->kinds_ack ? -EPERM : 0;
 }
 
 static bool has_old_code(const struct ap_host *host, u32 index, const struct ap_seg *head)
 {
-	u64 want = ap_kinds_with(host->ses->head->kinds);
+	u64 want = ap_kinds_least(host->ses->head->kinds);
 
 	return head->state == AP_SEG_LIVE && !head->mute &&
 	       (want & ~head->kinds_ack || head->lanes_ack < host->ses->head->nlanes ||

@@ -149,10 +149,11 @@ void ap_host_sampler_lock(void *world, void *host_task)
 	}
 }
 
-static void kick(struct ap_slot *slot)
+static void kick(const struct ap_host *host, struct ap_slot *slot)
 {
-	for (u32 i = 0; i < AP_LANE_MAX; i++)
-		ap_budget_kick(&slot->budget[i]);
+	for (u32 i = 0; i < host->ses->head->nlanes && i < AP_LANE_MAX; i++)
+		for (u32 j = 0; j < AP_LANE_WORDS; j++)
+			ap_budget_kick(&slot->budget[i][j]);
 }
 
 static bool has_seen(const struct ap_host_task *t)
@@ -171,7 +172,7 @@ static void tell(struct ap_host *host, struct ap_host_task *t)
 	if (!slot)
 		return;
 	__atomic_fetch_add(&slot->sampler_gen, 1, __ATOMIC_SEQ_CST);
-	kick(slot);
+	kick(host, slot);
 	if (t->is_kicked)
 		return;
 	t->is_kicked = true;
@@ -441,7 +442,7 @@ u64 ap_host_samplers_tick(struct ap_host *host, u64 now)
 			t->is_kicked = false;
 			continue;
 		}
-		kick(slot_of(t));
+		kick(host, slot_of(t));
 		p = &t->kicked_next;
 	}
 	host->kick_ns = now + KICK_NS;

@@ -71,6 +71,8 @@ void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]
 	}
 	for (u32 i = 0; i < AP_RAW_N; i++)
 		sum[i] = (u64)__atomic_load_n(&s->extra[i], __ATOMIC_RELAXED);
+	sum[AP_KIND_INSTR] +=
+		ap_slot_carried(s, __atomic_load_n(&seg->head->carry, __ATOMIC_ACQUIRE));
 	for (u32 id = 0; id < nshapes && id < AP_SHAPE_MAX; id++) {
 		u64 n = __atomic_load_n(&counts[id], __ATOMIC_RELAXED);
 

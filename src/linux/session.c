@@ -100,7 +100,8 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 		return ret;
 	}
 	s->head->flags = cfg->flags;
-	s->head->kinds = cfg->flags & AP_F_COUNT ? AP_KINDS_BASE | cfg->kinds : 0;
+	s->head->kinds =
+		cfg->flags & AP_F_COUNT ? (AP_KINDS_BASE & ~AP_KINDS_TRANSFERS) | cfg->kinds : 0;
 	s->head->stress = cfg->stress;
 	s->head->stress_fault = cfg->stress_fault;
 	s->head->stress_period = cfg->stress_period;

@@ -26,7 +26,7 @@ struct ap_session_config {
 	u32 flags, stress, stress_fault;
 	u64 stress_period, stress_lane;
 	bool stress_branches;
-	u64 kinds; /* with AP_F_COUNT, beside AP_KINDS_BASE */
+	u64 kinds; /* with AP_F_COUNT, beside those that are counted always */
 	u64 cache_limit, range_lo, range_hi;
 	const char *debug_dir;		  /* AP_F_DEBUG */
 	const struct ap_machine *machine; /* of the models; NULL: any */

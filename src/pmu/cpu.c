@@ -84,6 +84,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		err = ops->may_count(world, ap_task_host(task), sum.plus | sum.minus);
 	if (err)
 		return err;
+	if (ops->need_kinds)
+		ops->need_kinds(world, sum.plus | sum.minus);
 	/* a PMU without limit has none of the lesser ones either */
 	hw->constraint = counters(core, pmu) && sum.constraint ? sum.constraint : ~0ULL;
 	/* those of a difference are AP_KINDS_BASE: nobody has to be asked to count them */

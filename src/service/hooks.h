@@ -19,6 +19,7 @@ struct ap_hook_place {
 	u64 direct;		   /* kinds that shapes do not count any more, */
 	const u64 *direct_sums;	   /* by kind: of what they had counted before */
 	u32 seg_index, slot_index; /* in the session, in the segment */
+	u32 carry;		   /* ap_seg.carry */
 };
 
 struct ap_session *ap_hook_session(void);

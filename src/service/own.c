@@ -112,6 +112,8 @@ static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
 		u32 k = (u32)__builtin_ctzll(rest);
 
 		sum += (u64)p->slot->extra[k];
+		if (k == AP_KIND_INSTR)
+			sum += ap_slot_carried(p->slot, p->carry);
 		if (p->direct & AP_KIND_BIT(k))
 			sum += p->direct_sums[k];
 	}

@@ -72,8 +72,12 @@ data: found 2
 inherit: threads 1, child 1, sum 1
 killed: 1, 0 bad
 survivors: 0 bad
+later: 4000 2000 4000, all 1
 END
 same out want "each period ends where it must, whatever is sampled besides"
+run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/sample_self" later
+is "$status $(cat out)" "0 later: 4000 2000 4000, all 1" \
+	"branches that are counted only from the middle of sampling on"
 
 for stress in unlinked evict requests; do
 	run timeout -k 5 400 "$ANYPERF" run --stress "$stress" -- "$PROGRAMS/sample_self" periods

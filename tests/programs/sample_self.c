@@ -175,6 +175,50 @@ static void group(void)
 	sample_unmap(&r);
 }
 
+/* --- counters that come later than the samples, of what nobody has counted until then */
+
+static uint64_t counted(int fd, uint64_t n)
+{
+	uint64_t from = sample_count(fd);
+
+	loop(n);
+	return sample_count(fd) - from;
+}
+
+/* What more rounds of the loop count: the calls around it count the same each time. */
+static unsigned long more(int fd)
+{
+	uint64_t few = counted(fd, 1000);
+
+	return (unsigned long)(counted(fd, 3000) - few);
+}
+
+static void later(void)
+{
+	struct perf_event_attr a = attr_of(PERF_COUNT_HW_INSTRUCTIONS, 1000);
+	struct perf_event_attr b = attr_of(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0);
+	uint64_t buf[64], n = 0;
+	unsigned long before;
+	struct ring r;
+	int fd;
+
+	a.sample_type = PERF_SAMPLE_IP;
+	b.disabled = 0;
+	map_or_die(&r, open_or_die(&a, 0), 64, RW);
+	ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sample_count(r.fd);
+	before = more(r.fd);
+	fd = open_or_die(&b, 0);
+	sample_count(fd);
+	printf("later: %lu %lu %lu", before, more(fd), more(r.fd));
+	ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (sample_next(&r, buf, sizeof(buf)))
+		n++;
+	printf(", all %d\n", n == sample_count(r.fd) / 1000);
+	close(fd);
+	sample_unmap(&r);
+}
+
 /* --- signals */
 
 static volatile int nsignals, in_order;
@@ -389,7 +433,8 @@ static const struct {
 	void (*run)(void);
 } cases[] = { { "periods", periods }, { "branches", branches }, { "two", two },
 	      { "group", group },     { "signals", signals },	{ "data", data },
-	      { "inherit", inherit }, { "killed", kills },	{ "survivors", survivors } };
+	      { "inherit", inherit }, { "killed", kills },	{ "survivors", survivors },
+	      { "later", later } };
 
 int main(int argc, char **argv)
 {
