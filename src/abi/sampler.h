@@ -22,6 +22,7 @@ enum ap_sampler_source {
 	AP_SAMPLE_WATCH,    /* .which: index into the slot's watch counters; .next likewise */
 	AP_SAMPLE_TRACE,    /* .which: id of a tracepoint (abi/trace.h); .next likewise */
 	AP_SAMPLE_CLOCK,    /* cpu-clock, task-clock: .next is the task's CPU time in ns */
+	AP_SAMPLE_WORLD,    /* .which: enum ap_world_counter; the supervisor samples it */
 	AP_SAMPLE_FAULT /* .which: enum ap_fault_kind, index into the slot's faults; .next likewise */
 };
 

@@ -129,7 +129,7 @@ struct ap_core_ops {
 	 * -ENOSPC when there is none left.  Calls are counted, equal sets share a lane.
 	 */
 	int (*want_lane)(void *world, u64 kinds, u32 *lane);
-	/* Are overflows of this source seen here?  0 or -EOPNOTSUPP; NULL: all but AP_SAMPLE_FAULT. */
+	/* Are overflows of this source seen here?  0 or -EOPNOTSUPP; NULL: all but AP_SAMPLE_FAULT, _WORLD. */
 	int (*may_sample)(void *world, u32 source);
 	void (*put_lane)(void *world, u32 lane);
 	/*
@@ -257,6 +257,14 @@ struct ap_switch {
 void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw);
 void ap_core_cgroup_made(struct ap_core *core, struct ap_task *task, u64 id, const char *path);
 
+/*
+ * A count of AP_SAMPLE_WORLD has grown by one to value, at what d says (its pids, period and words of READ are the
+ * core's business): s, of event in task, may overflow.  True: that was the last that REFRESH allowed, and samplers may
+ * be gone.
+ */
+struct ap_sample_data;
+bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event *event,
+		     struct ap_sampler *s, u64 value, struct ap_sample_data *d);
 /* A thread has overflowed and tells (AP_SVC_WAKE): the event is the one it was opened as. */
 void ap_core_overflowed(struct ap_core *core, struct ap_event *event);
 /* Some ring's .wakes may have changed: who waits for it is told. */

@@ -81,7 +81,7 @@ static bool is_seen(const struct ap_event *e)
 	const struct ap_core *core = e->core;
 
 	if (!core->ops.may_sample)
-		return source_of(e) != AP_SAMPLE_FAULT;
+		return source_of(e) != AP_SAMPLE_FAULT && source_of(e) != AP_SAMPLE_WORLD;
 	return !core->ops.may_sample(core->world, source_of(e));
 }
 
@@ -135,7 +135,7 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 	/* as Linux' software events have it: who records the period gets each event with its own */
 	if (a->sample_type & AP_PERF_SAMPLE_PERIOD && !(a->flags & AP_PERF_FREQ) &&
 	    (s->source == AP_SAMPLE_WATCH || s->source == AP_SAMPLE_TRACE ||
-	     s->source == AP_SAMPLE_FAULT))
+	     s->source == AP_SAMPLE_FAULT || s->source == AP_SAMPLE_WORLD))
 		period = 1;
 	if (s->source == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
 		period = CLOCK_PERIOD_NS;

@@ -6,6 +6,7 @@
  */
 #include "abi/errno.h"
 #include "core/internal.h"
+#include "sampling/overflow.h"
 #include "sampling/record.h"
 
 #define ANY_TASK (AP_PERF_COMM | AP_PERF_MMAP | AP_PERF_MMAP2 | AP_PERF_MMAP_DATA | AP_PERF_TASK)
@@ -159,6 +160,62 @@ static void tell(const struct telling *t)
 {
 	tell_cpu(t);
 	tell_task_ctx(t);
+}
+
+/* --- samples that the host has taken */
+
+struct words {
+	u64 words[AP_READ_SIZE_MAX / 8];
+	u32 nr;
+};
+
+static void write_sampled(struct ap_event *e, struct ap_sampler *s, u32 what,
+			  struct ap_sample_data *d)
+{
+	const struct ap_buffer *b = ap_event_opened(e)->buffer;
+	struct place place = { .core = e->core, .map = b ? &b->map : NULL };
+	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
+	struct ap_record_format format;
+	bool wakes = false;
+	struct ap_record_to to = { b ? &b->map : NULL, &writer, &format, &d->who, &wakes };
+
+	if (!b || !b->map.ring)
+		return;
+	ap_record_format_of(s, &format);
+	if (what & AP_OVERFLOW_THROTTLED)
+		(void)!ap_record_throttle(&to, true);
+	if (ap_sample_write(&b->map, &writer, &format, d, &wakes) < 0)
+		s->lost++;
+	if (wakes)
+		ap_buffer_woken(ap_event_opened(e)->buffer);
+}
+
+bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event *e,
+		     struct ap_sampler *s, u64 value, struct ap_sample_data *d)
+{
+	const struct ap_moment m = { .value = value,
+				     .now = d->who.time,
+				     .tick = d->who.time / AP_TICK_NS };
+	struct ap_task_names names = names_of(e, task);
+	struct words w = { .nr = 0 };
+	u32 what = 0;
+
+	if (!ap_sampler_is_due(s, value))
+		return false;
+	what = ap_sampler_overflow(s, &m, &d->period);
+	d->who.pid = (u32)names.pid;
+	d->who.tid = (u32)names.tid;
+	if ((e->attr.flags & AP_PERF_USE_CLOCKID))
+		d->who.time = time_for(e) - (core->ops.clock(core->world) - d->who.time);
+	if (e->attr.sample_type & AP_PERF_SAMPLE_READ) {
+		w.nr = ap_read_own(e, w.words);
+		d->read = w.words;
+		d->nr_read = w.nr;
+	}
+	write_sampled(e, s, what, d);
+	if (s->signals || (what & AP_OVERFLOW_LIMIT))
+		ap_core_overflowed(core, ap_event_opened(e));
+	return what & AP_OVERFLOW_LIMIT;
 }
 
 /* --- who wants what */
@@ -369,11 +426,6 @@ void ap_tell_unthrottled(struct ap_event *e)
 
 	tell_one(e, &t);
 }
-
-struct words {
-	u64 words[AP_READ_SIZE_MAX / 8];
-	u32 nr;
-};
 
 static int write_read(const struct ap_record_to *to, const struct ap_event *e,
 		      const struct telling *t)

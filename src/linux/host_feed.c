@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Feeds: what the kernel writes down of a task for us, where it permits, in the ring of an event of its own.
- * So far that is when the task is on a CPU.  Read at ticks, before each request is served and at the task's end;
+ * That is when the task is on a CPU, and samples of what happens inside the kernel.  Read at ticks, before each request is served and at the task's end;
  * told to the core with the kernel's time, which is the clock that ours follows.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "sampling/record.h"
 
-#define DATA_PAGES 16U /* some 1600 switches until it is read */
-#define RING_BYTES ((u64)DATA_PAGES * AP_PAGE_SIZE)
-#define FEED_NS	   4000000ULL
+#define DATA_PAGES	   16U /* some 1600 switches until it is read */
+#define RING_BYTES	   ((u64)DATA_PAGES * AP_PAGE_SIZE)
+#define FEED_NS		   4000000ULL
+#define SW_CGROUP_SWITCHES 11 /* newer than some headers */
 
 struct ap_host_feed {
 	struct ap_host_task *task;
 	int fd;
+	int counters[AP_WORLD_N]; /* events that are sampled, with the output of fd; -1 */
+	u64 ids[AP_WORLD_N];
 	struct perf_event_mmap_page *page; /* NULL: not mapped in this process yet */
 	bool is_out;			   /* the task, by what has been told */
 	struct ap_host_feed *next, **prev;
@@ -33,6 +38,18 @@ struct switch_record {
 	u32 pid, tid;
 	u64 time;
 	u32 cpu, reserved;
+};
+
+#define CHAIN_MAX 128
+
+/* Of the others. */
+struct sample_record {
+	struct perf_event_header header;
+	u64 id, ip;
+	u32 pid, tid;
+	u64 time;
+	u32 cpu, reserved;
+	u64 nr, chain[CHAIN_MAX];
 };
 
 static int open_event(pid_t tid)
@@ -51,6 +68,42 @@ static int open_event(pid_t tid)
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_counter(pid_t tid, u32 which)
+{
+	static const u64 configs[AP_WORLD_N] = {
+		[AP_WORLD_CONTEXT_SWITCHES] = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		[AP_WORLD_MIGRATIONS] = PERF_COUNT_SW_CPU_MIGRATIONS,
+		[AP_WORLD_CGROUP_SWITCHES] = SW_CGROUP_SWITCHES,
+	};
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = configs[which];
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			   PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_user = 1;
+	attr.exclude_hv = 1;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+bool ap_host_can_be_fed(struct ap_host *host)
+{
+	int fd;
+
+	if (!host->feeding) {
+		fd = open_counter(0, AP_WORLD_CONTEXT_SWITCHES);
+		host->feeding = fd < 0 ? -1 : 1;
+		if (fd >= 0)
+			close(fd);
+	}
+	return host->feeding > 0;
 }
 
 /* The mapping is not inherited by who goes on in the background. */
@@ -74,7 +127,7 @@ static void copy(const struct ap_host_feed *f, u64 at, void *to, u64 n)
 }
 
 /* A task that waits while its event is opened is on a CPU as far as anybody was told. */
-static void take(struct ap_host *host, struct ap_host_feed *f, const struct switch_record *r)
+static void take_switch(struct ap_host *host, struct ap_host_feed *f, const struct switch_record *r)
 {
 	const struct ap_switch sw = { .time = r->time,
 				      .cpu = (s32)r->cpu,
@@ -82,15 +135,52 @@ static void take(struct ap_host *host, struct ap_host_feed *f, const struct swit
 				      .is_preempted = r->header.misc &
 						      PERF_RECORD_MISC_SWITCH_OUT_PREEMPT };
 
-	if (r->header.type != PERF_RECORD_SWITCH || r->cpu >= ap_host_count_cpus() ||
-	    sw.is_out == f->is_out)
+	if (r->cpu >= ap_host_count_cpus() || sw.is_out == f->is_out)
 		return;
 	f->is_out = sw.is_out;
 	ap_core_switched(host->core, f->task->core, &sw);
 }
 
+/* The kernel says where the task was: events of CPUs follow it. */
+static void take_sample(struct ap_host *host, const struct ap_host_feed *f,
+			const struct sample_record *r)
+{
+	struct ap_sample_data d = { .misc = r->header.misc & PERF_RECORD_MISC_CPUMODE_MASK,
+				    .ip = r->ip,
+				    .nr_chain = (u32)(r->nr < CHAIN_MAX ? r->nr : CHAIN_MAX),
+				    .chain = r->chain };
+	struct ap_host_task *t = f->task;
+	struct ap_host_sampler *o, *next;
+	u32 which = 0;
+
+	while (which < AP_WORLD_N && (f->counters[which] < 0 || f->ids[which] != r->id))
+		which++;
+	if (which == AP_WORLD_N || r->cpu >= ap_host_count_cpus())
+		return;
+	if (t->cpu != (s32)r->cpu) {
+		t->cpu = (s32)r->cpu;
+		ap_core_task_on_cpu(host->core, t->core, t->cpu);
+	}
+	t->fed[which]++;
+	for (o = t->samplers; o; o = next) {
+		struct ap_sampler *s = ap_host_sampler_at(host, o);
+
+		next = o->next;
+		if (s->source != AP_SAMPLE_WORLD || s->which != which)
+			continue;
+		d.who = (struct ap_record_who){ .time = r->time, .cpu = r->cpu };
+		if (ap_core_sampled(host->core, t->core, o->event, s, t->fed[which], &d))
+			break;
+	}
+}
+
 static void drain(struct ap_host *host, struct ap_host_feed *f)
 {
+	union {
+		struct perf_event_header header;
+		struct switch_record sw;
+		struct sample_record sample;
+	} r;
 	u64 head, tail;
 
 	if (!map(f))
@@ -98,13 +188,16 @@ static void drain(struct ap_host *host, struct ap_host_feed *f)
 	head = __atomic_load_n(&f->page->data_head, __ATOMIC_ACQUIRE);
 	tail = f->page->data_tail;
 	while (tail != head) {
-		struct switch_record r;
+		u64 size;
 
-		memset(&r, 0, sizeof(r));
 		copy(f, tail, &r, sizeof(r.header));
-		copy(f, tail, &r, r.header.size < sizeof(r) ? r.header.size : sizeof(r));
-		tail += r.header.size;
-		take(host, f, &r);
+		size = r.header.size;
+		copy(f, tail, &r, size < sizeof(r) ? size : sizeof(r));
+		tail += size;
+		if (r.header.type == PERF_RECORD_SWITCH)
+			take_switch(host, f, &r.sw);
+		else if (r.header.type == PERF_RECORD_SAMPLE)
+			take_sample(host, f, &r.sample);
 	}
 	__atomic_store_n(&f->page->data_tail, tail, __ATOMIC_RELEASE);
 }
@@ -141,6 +234,8 @@ static void begin(struct ap_host *host, struct ap_host_task *t)
 	*f = (struct ap_host_feed){
 		.task = t, .fd = fd, .next = host->feeds, .prev = &host->feeds
 	};
+	for (u32 i = 0; i < AP_WORLD_N; i++)
+		f->counters[i] = -1;
 	if (f->next)
 		f->next->prev = &f->next;
 	host->feeds = f;
@@ -148,12 +243,47 @@ static void begin(struct ap_host *host, struct ap_host_task *t)
 	(void)map(f);
 }
 
-void ap_host_feed_set(struct ap_host *host, struct ap_host_task *t, bool is_wanted)
+static void begin_counter(struct ap_host_feed *f, u32 which)
 {
-	if (is_wanted && !t->is_fed && t->tid > 0 && !t->is_ending)
-		begin(host, t);
-	else if (!is_wanted)
+	int fd = open_counter(f->task->tid, which);
+
+	if (fd >= 0 && (ioctl(fd, PERF_EVENT_IOC_ID, &f->ids[which]) ||
+			ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, f->fd))) {
+		close(fd);
+		fd = -1;
+	}
+	f->counters[which] = fd;
+}
+
+/* What its samplers are fed with: bits of enum ap_world_counter. */
+static u32 wanted(const struct ap_host *host, const struct ap_host_task *t)
+{
+	u32 counters = 0;
+
+	for (const struct ap_host_sampler *o = t->samplers; o; o = o->next) {
+		const struct ap_sampler *s = ap_host_sampler_at(host, o);
+
+		if (s->source == AP_SAMPLE_WORLD && s->which < AP_WORLD_N)
+			counters |= 1U << s->which;
+	}
+	return counters;
+}
+
+void ap_host_feed_set(struct ap_host *host, struct ap_host_task *t, bool is_switched)
+{
+	u32 counters = wanted(host, t);
+
+	if (!counters && !is_switched) {
 		ap_host_feed_end(host, t);
+		return;
+	}
+	if (t->tid <= 0 || t->is_ending)
+		return;
+	if (!t->is_fed)
+		begin(host, t);
+	for (u32 i = 0; t->feed && i < AP_WORLD_N; i++)
+		if (counters & 1U << i && t->feed->counters[i] < 0)
+			begin_counter(t->feed, i);
 }
 
 void ap_host_feed_end(struct ap_host *host, struct ap_host_task *t)
@@ -166,6 +296,9 @@ void ap_host_feed_end(struct ap_host *host, struct ap_host_task *t)
 	drain(host, f);
 	if (f->page)
 		munmap(f->page, AP_PAGE_SIZE + RING_BYTES);
+	for (u32 i = 0; i < AP_WORLD_N; i++)
+		if (f->counters[i] >= 0)
+			close(f->counters[i]);
 	close(f->fd);
 	*f->prev = f->next;
 	if (f->next)
@@ -179,5 +312,8 @@ void ap_host_feeds_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd)
 	for (struct ap_host_feed *f = host->feeds; f; f = f->next) {
 		f->page = NULL;
 		keep(arg, f->fd);
+		for (u32 i = 0; i < AP_WORLD_N; i++)
+			if (f->counters[i] >= 0)
+				keep(arg, f->counters[i]);
 	}
 }

@@ -93,8 +93,9 @@ struct ap_host_task {
 	u64 prompt_ns;		    /* of its clock's */
 	bool is_quiet;		    /* it cannot bear to be prompted any more */
 	struct ap_host_feed *feed;
-	bool is_fed;	/* or the kernel refuses */
-	bool is_kicked; /* and has not armed its samplers anew yet */
+	u64 fed[AP_WORLD_N]; /* what the feed has told, so often */
+	bool is_fed;	     /* or the kernel refuses */
+	bool is_kicked;	     /* and has not armed its samplers anew yet */
 	struct ap_host_task *kicked_next;
 	bool is_unborn;		    /* its parent has told of it, itself has not */
 	u32 nunborn;		    /* of its children */
@@ -190,6 +191,7 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_samplers *samplers; /* NULL: none yet */
 	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
+	s32 feeding;			   /* likewise, of ap_host_can_be_fed */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_feed *feeds;
 	u64 feeds_ns; /* when they are to be read again */
@@ -350,7 +352,8 @@ void ap_host_prompts_set(struct ap_host *host, struct ap_host_task *t);
 void ap_host_prompts_end(struct ap_host_task *t);
 
 /* host_feed.c: the kernel writes down when a task is on a CPU. */
-void ap_host_feed_set(struct ap_host *host, struct ap_host_task *t, bool is_wanted);
+void ap_host_feed_set(struct ap_host *host, struct ap_host_task *t, bool is_switched);
+bool ap_host_can_be_fed(struct ap_host *host); /* with samples of AP_SAMPLE_WORLD */
 void ap_host_feed_end(struct ap_host *host, struct ap_host_task *t);
 /* What has happened until now is told. */
 void ap_host_feeds_drain(struct ap_host *host);

@@ -15,7 +15,7 @@
 
 #include "linux/host_internal.h"
 
-#define CLOCK_MIN_NS 10000ULL /* Linux' shortest of its timers */
+#define CLOCK_MIN_NS 50000ULL /* a prompt costs some: faster ones leave no time for the program */
 
 static int open_event(pid_t tid, u32 kind, u64 period, bool is_disabled)
 {
@@ -57,7 +57,11 @@ bool ap_host_can_prompt(struct ap_host *host)
 
 int ap_host_may_sample(void *world, u32 source)
 {
-	return source != AP_SAMPLE_FAULT || ap_host_can_prompt(world) ? 0 : -EOPNOTSUPP;
+	bool can = source == AP_SAMPLE_FAULT   ? ap_host_can_prompt(world)
+		   : source == AP_SAMPLE_WORLD ? ap_host_can_be_fed(world)
+					       : true;
+
+	return can ? 0 : -EOPNOTSUPP;
 }
 
 /* What the task's armed samplers want: bits of enum ap_prompt_kind, and the shortest of their clocks. */

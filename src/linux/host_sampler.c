@@ -381,6 +381,8 @@ u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler 
 		return sum;
 	case AP_SAMPLE_CLOCK:
 		return ap_host_task_time(host, t);
+	case AP_SAMPLE_WORLD:
+		return s->which < AP_WORLD_N ? t->fed[s->which] : 0;
 	default:
 		return s->carried + slot_count(t, s);
 	}

@@ -84,6 +84,12 @@ static void sampling(struct ap_hw_event *hw)
 	hw->sample_source =
 		ap_pmu_soft[hw->which].class == AP_SOFT_CLOCK ? (u32)AP_SAMPLE_CLOCK : 0;
 	switch (hw->which) {
+	case AP_PERF_COUNT_SW_CONTEXT_SWITCHES:
+	case AP_PERF_COUNT_SW_CPU_MIGRATIONS:
+	case AP_PERF_COUNT_SW_CGROUP_SWITCHES:
+		hw->sample_source = AP_SAMPLE_WORLD;
+		hw->sample_which = ap_pmu_soft[hw->which].counter;
+		return;
 	case AP_PERF_COUNT_SW_PAGE_FAULTS:
 		hw->sample_which = AP_FAULT_ANY;
 		break;

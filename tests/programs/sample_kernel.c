@@ -414,6 +414,47 @@ static void switches(void)
 	sample_unmap(&r);
 }
 
+/* Samples inside the kernel: one for each time the program goes to sleep, at least, and of the kernel's code. */
+static void sleeps(void)
+{
+	static const uint64_t periods[] = { 1, 5 };
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		struct perf_event_attr attr = attr_of(PERF_COUNT_SW_CONTEXT_SWITCHES, periods[i]);
+		unsigned long n = 0, wrong = 0, count;
+		uint64_t buf[512], last = 0;
+		struct ring r;
+
+		attr.exclude_kernel = 0;
+		attr.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+		attr.exclude_callchain_user = 1;
+		open_ring(&r, &attr);
+		ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (int k = 0; k < 50; k++)
+			nanosleep(&ms, NULL);
+		ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+		count = sample_count(r.fd);
+		while (sample_next(&r, buf, sizeof(buf))) {
+			const struct perf_event_header *h = (void *)buf;
+			const uint32_t *tid = (const uint32_t *)&buf[2];
+
+			n++;
+			wrong += h->type != PERF_RECORD_SAMPLE || (int64_t)buf[1] >= 0 ||
+				 buf[3] < last || tid[1] != (uint32_t)gettid() ||
+				 buf[5] != PERF_CONTEXT_KERNEL ||
+				 (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) !=
+					 PERF_RECORD_MISC_KERNEL;
+			last = buf[3];
+		}
+		printf("each %lu: %s, %lu wrong, count %s\n", (unsigned long)periods[i],
+		       n >= 50 / periods[i] ? "all" : "missing", wrong,
+		       count >= 50 ? "all" : "missing");
+		sample_unmap(&r);
+	}
+}
+
 /* Where a child begins, and whoever goes elsewhere: the links of /proc/PID/ns. */
 static void namespaces(void)
 {
@@ -513,7 +554,8 @@ static const struct {
 } cases[] = { { "periods", periods },	    { "reads", reads },	      { "several", several },
 	      { "contents", contents },	    { "signals", by_signal }, { "traps", with_traps },
 	      { "thread", of_thread },	    { "inherit", inherit },   { "switches", switches },
-	      { "namespaces", namespaces }, { "native", native },     { "filtered", filtered } };
+	      { "namespaces", namespaces }, { "sleeps", sleeps },     { "native", native },
+	      { "filtered", filtered } };
 
 int main(int argc, char **argv)
 {
