@@ -89,7 +89,9 @@ void ap_mem_left(struct ap_mem *m, u64 line, bool dirty)
 
 	if (!m->tracked)
 		return;
-	held = has(&m->l1d, line, &flags) | has(&m->l1i, line, &flags) | has(&m->l2, line, &flags);
+	held = has(&m->l1d, line, &flags);
+	held |= has(&m->l1i, line, &flags);
+	held |= has(&m->l2, line, &flags);
 	if (held && (!dirty || flags & AP_LINE_DIRTY))
 		return;
 	ap_dir_leave(m->shared, m->core, ap_mem_outer(m, line), held);
