@@ -248,7 +248,7 @@ bool ap_host_is_watching(const struct ap_host *host)
 u64 ap_host_tick(struct ap_host *host, u64 now)
 {
 	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now);
-	u64 samplers = ap_host_samplers_tick(host, now), feeds = ap_host_feeds_tick(host, now);
+	u64 samplers = ap_host_samplers_tick(host, now), diaries = ap_host_diaries_tick(host, now);
 	u64 next;
 
 	/* requests may have made work for it: it is asked once, and not after each of them */
@@ -274,8 +274,8 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 		next = cpus;
 	if (samplers && (!next || samplers < next))
 		next = samplers;
-	if (feeds && (!next || feeds < next))
-		next = feeds;
+	if (diaries && (!next || diaries < next))
+		next = diaries;
 	return next;
 }
 
@@ -292,7 +292,7 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 		for (u32 i = 0; i < AP_WORLD_N; i++)
 			if (t->world_fd[i] >= 0)
 				keep(arg, t->world_fd[i]);
-	ap_host_feeds_each_fd(host, keep, arg);
+	ap_host_diaries_each_fd(host, keep, arg);
 	for (struct ap_host_task *t = host->tasks; t; t = t->next)
 		for (u32 i = 0; i < AP_PROMPT_N; i++)
 			if (t->prompt_fd[i] >= 0)

@@ -53,7 +53,7 @@ struct ap_host_samplers {
 struct ap_host_point;
 struct ap_host_trace;
 struct ap_host_watch;
-struct ap_host_feed;
+struct ap_host_diary;
 struct ap_host_cpu_watch;
 
 /* A task that the core knows. */
@@ -92,10 +92,10 @@ struct ap_host_task {
 	s32 prompt_fd[AP_PROMPT_N]; /* the kernel's events that prompt it: host_prompt.c */
 	u64 prompt_ns;		    /* of its clock's */
 	bool is_quiet;		    /* it cannot bear to be prompted any more */
-	struct ap_host_feed *feed;
-	u64 fed[AP_WORLD_N]; /* what the feed has told, so often */
-	bool is_fed;	     /* or the kernel refuses */
-	bool is_kicked;	     /* and has not armed its samplers anew yet */
+	struct ap_host_diary *diary;
+	u64 told[AP_WORLD_N]; /* by the diary, so often */
+	bool is_fed;	      /* or the kernel refuses */
+	bool is_kicked;	      /* and has not armed its samplers anew yet */
 	struct ap_host_task *kicked_next;
 	bool is_unborn;		    /* its parent has told of it, itself has not */
 	u32 nunborn;		    /* of its children */
@@ -191,10 +191,10 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_samplers *samplers; /* NULL: none yet */
 	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
-	s32 feeding;			   /* likewise, of ap_host_can_be_fed */
+	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
-	struct ap_host_feed *feeds;
-	u64 feeds_ns; /* when they are to be read again */
+	struct ap_host_diary *diaries;
+	u64 diaries_ns; /* when they are to be read again */
 	struct ap_host_task *kicked;
 	u64 kick_ns; /* when to look whether they have seen it */
 	u32 wakes;   /* ap_session.wakes as it was seen */
@@ -351,15 +351,15 @@ int ap_host_may_sample(void *world, u32 source);
 void ap_host_prompts_set(struct ap_host *host, struct ap_host_task *t);
 void ap_host_prompts_end(struct ap_host_task *t);
 
-/* host_feed.c: the kernel writes down when a task is on a CPU. */
-void ap_host_feed_set(struct ap_host *host, struct ap_host_task *t, bool is_switched);
-bool ap_host_can_be_fed(struct ap_host *host); /* with samples of AP_SAMPLE_WORLD */
-void ap_host_feed_end(struct ap_host *host, struct ap_host_task *t);
+/* host_diary.c: the kernel writes down when a task is on a CPU. */
+void ap_host_diary_set(struct ap_host *host, struct ap_host_task *t, bool is_switched);
+bool ap_host_can_keep_diaries(struct ap_host *host); /* with samples of AP_SAMPLE_WORLD */
+void ap_host_diary_end(struct ap_host *host, struct ap_host_task *t);
 /* What has happened until now is told. */
-void ap_host_feeds_drain(struct ap_host *host);
-u64 ap_host_feeds_tick(struct ap_host *host, u64 now);
+void ap_host_diaries_drain(struct ap_host *host);
+u64 ap_host_diaries_tick(struct ap_host *host, u64 now);
 /* Of the process that goes on with them. */
-void ap_host_feeds_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);
+void ap_host_diaries_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);
 
 /* host_sideband.c */
 void ap_host_task_names(void *world, const struct ap_event *event, void *host_task,

@@ -58,7 +58,7 @@ bool ap_host_can_prompt(struct ap_host *host)
 int ap_host_may_sample(void *world, u32 source)
 {
 	bool can = source == AP_SAMPLE_FAULT   ? ap_host_can_prompt(world)
-		   : source == AP_SAMPLE_WORLD ? ap_host_can_be_fed(world)
+		   : source == AP_SAMPLE_WORLD ? ap_host_can_keep_diaries(world)
 					       : true;
 
 	return can ? 0 : -EOPNOTSUPP;

@@ -382,7 +382,7 @@ u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler 
 	case AP_SAMPLE_CLOCK:
 		return ap_host_task_time(host, t);
 	case AP_SAMPLE_WORLD:
-		return s->which < AP_WORLD_N ? t->fed[s->which] : 0;
+		return s->which < AP_WORLD_N ? t->told[s->which] : 0;
 	default:
 		return s->carried + slot_count(t, s);
 	}

@@ -467,7 +467,7 @@ static s64 serve_one(struct ap_host *host, struct request *r)
 		return -EINVAL;
 	r->task = t;
 	host->epoch++;
-	ap_host_feeds_drain(host);
+	ap_host_diaries_drain(host);
 	ap_host_wakes_look(host);
 	host->asker = t;
 	ap_host_task_time_is(t, r->svc.cpu_time);

@@ -170,7 +170,7 @@ void ap_host_task_order(struct ap_host_task *t)
 	if (!ap_host_task_is_in_slot(t))
 		return;
 	is_switched = ap_task_tells(t->core) & AP_TELL_SWITCH;
-	ap_host_feed_set(t->host, t, is_switched);
+	ap_host_diary_set(t->host, t, is_switched);
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED | ap_host_tell_orders(t) : 0;
 	if (ap_task_samples_on_a_cpu(t->core))
 		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
@@ -250,7 +250,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	t->time_at = host->epoch;
 	t->is_ending = true;
 	ap_host_prompts_end(t);
-	ap_host_feed_end(host, t);
+	ap_host_diary_end(host, t);
 	ap_host_world_last(t);
 	ap_core_exit(host->core, t->core);
 	ap_host_watch_forget(host, t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds: what the kernel writes down of a task for us, where it permits, in the ring of an event of its own.
+ * Diaries: what the kernel writes down of a task for us, where it permits, in the ring of an event of its own.
  * That is when the task is on a CPU, and samples of what happens inside the kernel.  Read at ticks, before each request is served and at the task's end;
  * told to the core with the kernel's time, which is the clock that ours follows.
  */
@@ -19,17 +19,17 @@
 
 #define DATA_PAGES	   16U /* some 1600 switches until it is read */
 #define RING_BYTES	   ((u64)DATA_PAGES * AP_PAGE_SIZE)
-#define FEED_NS		   4000000ULL
+#define DIARY_NS	   4000000ULL
 #define SW_CGROUP_SWITCHES 11 /* newer than some headers */
 
-struct ap_host_feed {
+struct ap_host_diary {
 	struct ap_host_task *task;
 	int fd;
 	int counters[AP_WORLD_N]; /* events that are sampled, with the output of fd; -1 */
 	u64 ids[AP_WORLD_N];
 	struct perf_event_mmap_page *page; /* NULL: not mapped in this process yet */
 	bool is_out;			   /* the task, by what has been told */
-	struct ap_host_feed *next, **prev;
+	struct ap_host_diary *next, **prev;
 };
 
 /* PERF_RECORD_SWITCH with sample_id_all of TID | TIME | CPU. */
@@ -93,21 +93,21 @@ static int open_counter(pid_t tid, u32 which)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-bool ap_host_can_be_fed(struct ap_host *host)
+bool ap_host_can_keep_diaries(struct ap_host *host)
 {
 	int fd;
 
-	if (!host->feeding) {
+	if (!host->keeps_diaries) {
 		fd = open_counter(0, AP_WORLD_CONTEXT_SWITCHES);
-		host->feeding = fd < 0 ? -1 : 1;
+		host->keeps_diaries = fd < 0 ? -1 : 1;
 		if (fd >= 0)
 			close(fd);
 	}
-	return host->feeding > 0;
+	return host->keeps_diaries > 0;
 }
 
 /* The mapping is not inherited by who goes on in the background. */
-static bool map(struct ap_host_feed *f)
+static bool map(struct ap_host_diary *f)
 {
 	void *p;
 
@@ -118,7 +118,7 @@ static bool map(struct ap_host_feed *f)
 	return f->page;
 }
 
-static void copy(const struct ap_host_feed *f, u64 at, void *to, u64 n)
+static void copy(const struct ap_host_diary *f, u64 at, void *to, u64 n)
 {
 	const u8 *data = (const u8 *)f->page + AP_PAGE_SIZE;
 
@@ -127,7 +127,8 @@ static void copy(const struct ap_host_feed *f, u64 at, void *to, u64 n)
 }
 
 /* A task that waits while its event is opened is on a CPU as far as anybody was told. */
-static void take_switch(struct ap_host *host, struct ap_host_feed *f, const struct switch_record *r)
+static void take_switch(struct ap_host *host, struct ap_host_diary *f,
+			const struct switch_record *r)
 {
 	const struct ap_switch sw = { .time = r->time,
 				      .cpu = (s32)r->cpu,
@@ -142,7 +143,7 @@ static void take_switch(struct ap_host *host, struct ap_host_feed *f, const stru
 }
 
 /* The kernel says where the task was: events of CPUs follow it. */
-static void take_sample(struct ap_host *host, const struct ap_host_feed *f,
+static void take_sample(struct ap_host *host, const struct ap_host_diary *f,
 			const struct sample_record *r)
 {
 	struct ap_sample_data d = { .misc = r->header.misc & PERF_RECORD_MISC_CPUMODE_MASK,
@@ -161,7 +162,7 @@ static void take_sample(struct ap_host *host, const struct ap_host_feed *f,
 		t->cpu = (s32)r->cpu;
 		ap_core_task_on_cpu(host->core, t->core, t->cpu);
 	}
-	t->fed[which]++;
+	t->told[which]++;
 	for (o = t->samplers; o; o = next) {
 		struct ap_sampler *s = ap_host_sampler_at(host, o);
 
@@ -169,12 +170,12 @@ static void take_sample(struct ap_host *host, const struct ap_host_feed *f,
 		if (s->source != AP_SAMPLE_WORLD || s->which != which)
 			continue;
 		d.who = (struct ap_record_who){ .time = r->time, .cpu = r->cpu };
-		if (ap_core_sampled(host->core, t->core, o->event, s, t->fed[which], &d))
+		if (ap_core_sampled(host->core, t->core, o->event, s, t->told[which], &d))
 			break;
 	}
 }
 
-static void drain(struct ap_host *host, struct ap_host_feed *f)
+static void drain(struct ap_host *host, struct ap_host_diary *f)
 {
 	union {
 		struct perf_event_header header;
@@ -202,26 +203,26 @@ static void drain(struct ap_host *host, struct ap_host_feed *f)
 	__atomic_store_n(&f->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void ap_host_feeds_drain(struct ap_host *host)
+void ap_host_diaries_drain(struct ap_host *host)
 {
-	for (struct ap_host_feed *f = host->feeds; f; f = f->next)
+	for (struct ap_host_diary *f = host->diaries; f; f = f->next)
 		drain(host, f);
 }
 
-u64 ap_host_feeds_tick(struct ap_host *host, u64 now)
+u64 ap_host_diaries_tick(struct ap_host *host, u64 now)
 {
-	if (!host->feeds)
+	if (!host->diaries)
 		return 0;
-	if (now < host->feeds_ns)
-		return host->feeds_ns - now;
-	ap_host_feeds_drain(host);
-	host->feeds_ns = now + FEED_NS;
-	return FEED_NS;
+	if (now < host->diaries_ns)
+		return host->diaries_ns - now;
+	ap_host_diaries_drain(host);
+	host->diaries_ns = now + DIARY_NS;
+	return DIARY_NS;
 }
 
 static void begin(struct ap_host *host, struct ap_host_task *t)
 {
-	struct ap_host_feed *f;
+	struct ap_host_diary *f;
 	int fd = open_event(t->tid);
 
 	t->is_fed = true; /* or will never be */
@@ -231,19 +232,19 @@ static void begin(struct ap_host *host, struct ap_host_task *t)
 			close(fd);
 		return;
 	}
-	*f = (struct ap_host_feed){
-		.task = t, .fd = fd, .next = host->feeds, .prev = &host->feeds
+	*f = (struct ap_host_diary){
+		.task = t, .fd = fd, .next = host->diaries, .prev = &host->diaries
 	};
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		f->counters[i] = -1;
 	if (f->next)
 		f->next->prev = &f->next;
-	host->feeds = f;
-	t->feed = f;
+	host->diaries = f;
+	t->diary = f;
 	(void)map(f);
 }
 
-static void begin_counter(struct ap_host_feed *f, u32 which)
+static void begin_counter(struct ap_host_diary *f, u32 which)
 {
 	int fd = open_counter(f->task->tid, which);
 
@@ -255,7 +256,7 @@ static void begin_counter(struct ap_host_feed *f, u32 which)
 	f->counters[which] = fd;
 }
 
-/* What its samplers are fed with: bits of enum ap_world_counter. */
+/* What its samplers are told of: bits of enum ap_world_counter. */
 static u32 wanted(const struct ap_host *host, const struct ap_host_task *t)
 {
 	u32 counters = 0;
@@ -269,26 +270,26 @@ static u32 wanted(const struct ap_host *host, const struct ap_host_task *t)
 	return counters;
 }
 
-void ap_host_feed_set(struct ap_host *host, struct ap_host_task *t, bool is_switched)
+void ap_host_diary_set(struct ap_host *host, struct ap_host_task *t, bool is_switched)
 {
 	u32 counters = wanted(host, t);
 
 	if (!counters && !is_switched) {
-		ap_host_feed_end(host, t);
+		ap_host_diary_end(host, t);
 		return;
 	}
 	if (t->tid <= 0 || t->is_ending)
 		return;
 	if (!t->is_fed)
 		begin(host, t);
-	for (u32 i = 0; t->feed && i < AP_WORLD_N; i++)
-		if (counters & 1U << i && t->feed->counters[i] < 0)
-			begin_counter(t->feed, i);
+	for (u32 i = 0; t->diary && i < AP_WORLD_N; i++)
+		if (counters & 1U << i && t->diary->counters[i] < 0)
+			begin_counter(t->diary, i);
 }
 
-void ap_host_feed_end(struct ap_host *host, struct ap_host_task *t)
+void ap_host_diary_end(struct ap_host *host, struct ap_host_task *t)
 {
-	struct ap_host_feed *f = t->feed;
+	struct ap_host_diary *f = t->diary;
 
 	t->is_fed = false;
 	if (!f)
@@ -303,13 +304,13 @@ void ap_host_feed_end(struct ap_host *host, struct ap_host_task *t)
 	*f->prev = f->next;
 	if (f->next)
 		f->next->prev = f->prev;
-	t->feed = NULL;
+	t->diary = NULL;
 	free(f);
 }
 
-void ap_host_feeds_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
+void ap_host_diaries_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
 {
-	for (struct ap_host_feed *f = host->feeds; f; f = f->next) {
+	for (struct ap_host_diary *f = host->diaries; f; f = f->next) {
 		f->page = NULL;
 		keep(arg, f->fd);
 		for (u32 i = 0; i < AP_WORLD_N; i++)
