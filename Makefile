@@ -104,7 +104,7 @@ check-long: deps-test deps-long
 
 # --- the portable layers on other machines, under qemu
 .PHONY: check-ports
-PORTED := pmu core model sampling abi base
+PORTED := pmu perfctr core model sampling abi base
 port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static AP_EMULATOR=$(2) ported
 check-ports: deps-ports
 	$(call port,i686,qemu-i386)

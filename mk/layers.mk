@@ -3,7 +3,7 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli tui profile linux pmu core engine model service sampling inject x86 abi base
+MODULES := cli tui profile linux pmu perfctr core engine model service sampling inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
@@ -15,6 +15,7 @@ DEPS_service := sampling abi base
 DEPS_engine := model service sampling inject x86 abi base
 DEPS_core := sampling abi base
 DEPS_pmu := core sampling abi base
+DEPS_perfctr := abi base
 DEPS_linux := pmu core model sampling inject abi base
 DEPS_profile := abi base
 DEPS_tui := profile abi base
