@@ -13,6 +13,7 @@ work=$BUILD/bench
 # The system's own programs: shims of version managers run a shell first.
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C TZ=UTC0
 
+modelled_events=cycles,instructions,branches,branch-misses,L1-dcache-load-misses,LLC-load-misses,L1-icache-load-misses,dTLB-load-misses,iTLB-load-misses
 all_events=instructions,branches,cond-branches,taken-branches,calls,returns,indirect-branches,syscalls
 
 die()

@@ -6,6 +6,9 @@
 #
 #	bench/run.sh [-n runs] [-w program,...] [-c column,...] [-o file] [--no-valgrind] [--no-qemu]
 #
+# Columns beside those of the default: predictors (branch prediction modelled), models (cycles, caches and
+# TLBs as well), cachesim (cachegrind with caches).
+#
 # A program's runs alternate between the columns; medians are compared.  Columns of slow tools
 # are run once.  Each output must have the bytes of the native one.
 
@@ -55,6 +58,10 @@ tool_of()
 	none) tool=("${stat[@]}" syscalls --) ;;
 	instructions) tool=("${stat[@]}" instructions --) ;;
 	all) tool=("${stat[@]}" "$all_events" --) ;;
+	predictors) tool=("${stat[@]}" "instructions,branch-misses" --) ;;
+	models) tool=("${stat[@]}" "$modelled_events" --) ;;
+	cachesim) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=yes
+		--cachegrind-out-file=/dev/null) ;;
 	valgrind) tool=(/usr/bin/valgrind -q --tool=none) ;;
 	cachegrind) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=no
 		--cachegrind-out-file=/dev/null) ;;
@@ -65,12 +72,18 @@ tool_of()
 
 is_slow()
 {
-	[[ $1 = valgrind || $1 = cachegrind || $1 = qemu ]]
+	case $1 in
+	valgrind | cachegrind | cachesim | qemu | predictors | models) ;;
+	*) false ;;
+	esac
 }
 
 is_ours()
 {
-	! is_slow "$1" && [ "$1" != native ]
+	case $1 in
+	none | instructions | all | predictors | models) ;;
+	*) false ;;
+	esac
 }
 
 # one_run PROGRAM COLUMN: a line for table.awk; what the tool cannot run is not tried again
@@ -123,13 +136,15 @@ explain()
 {
 	cat <<-END
 	CPU seconds (user and system, whole tree) natively, and how many times as much each tool
-	takes: ratios of medians of $runs alternating runs; valgrind, cachegrind and qemu $slow_runs.
+	takes: ratios of medians of $runs alternating runs; of what is slow $slow_runs.
 
 	- none: \`anyperf stat -e syscalls\`: the program is translated, nothing is counted in its code
 	- instructions: \`anyperf stat -e instructions\`
 	- all: \`anyperf stat -e $all_events\`
 	- valgrind: \`valgrind --tool=none\`; cachegrind: \`valgrind --tool=cachegrind --cache-sim=no\`
 	- qemu: \`qemu-x86_64 -cpu max\`, which counts nothing
+	- predictors: \`anyperf stat -e instructions,branch-misses\`; models: \`-e $modelled_events\`;
+	  cachesim: \`valgrind --tool=cachegrind --cache-sim=yes\`
 
 	Every output had the bytes of the native one; "failed" and "differs" name what a tool could
 	not run, ">" what it did not end in.
