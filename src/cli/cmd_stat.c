@@ -6,11 +6,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "cli/commands.h"
@@ -280,58 +278,6 @@ static int report(const struct stat_args *args, const struct ap_stat *st, struct
 
 /* --- measuring */
 
-/*
- * Only what the events need: no engine for the kernel's, no counters for system calls.  To wait for
- * descendants one must know them, which takes the engine.
- */
-static void choose_instruments(struct stat_args *args)
-{
-	const struct ap_evlist *events = &args->events;
-	size_t i;
-
-	args->run.perf.is_wanted = ap_evlist_needs(events, AP_FROM_RAW);
-	args->run.no_engine = !args->run.perf.is_wanted && !args->run.wait_all;
-	for (i = 0; i < events->n; i++) {
-		const struct ap_evsel *sel = &events->sel[i];
-
-		if (sel->why || sel->desc->from != AP_FROM_RAW)
-			continue;
-		args->run.kinds |= sel->kinds;
-		args->run.count |= sel->kinds != AP_KIND_BIT(AP_KIND_SYSCALL);
-	}
-}
-
-/* Runs the command as often as was asked; *status is the last run's. */
-static int run_all(const struct stat_args *args, struct ap_stat_count *c, int *status)
-{
-	unsigned int i;
-
-	for (i = 0; i < args->repeat; i++) {
-		const struct ap_stat_reading *readings;
-		struct ap_stat_times times;
-		struct ap_run_result res;
-		int ret, sig;
-
-		memset(&res, 0, sizeof(res));
-		ret = ap_run(&args->run, &res);
-		if (ret)
-			return ret;
-		*status = ap_engine_exit_status(res.wait_status);
-		sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
-		readings = ap_stat_count_readings(c, &res, &times);
-		if (!args->count.interval_ms)
-			ap_stat_add(c->st, readings, &times);
-		ap_stat_add_result(c->st, &res);
-		ap_run_result_fini(&res);
-		if (sig)
-			fprintf(stderr, "%s: %s\n", args->run.argv[0], strsignal(sig));
-		/* Ctrl-C is meant for the measurement too, not for one run of many. */
-		if (sig == SIGINT || sig == SIGQUIT || res.is_given_up)
-			break;
-	}
-	return 0;
-}
-
 static char *title_of(const struct stat_args *args)
 {
 	if (args->pids || args->tids)
@@ -353,18 +299,19 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 				   .control = control,
 				   .interval = show_interval,
 				   .arg = &shown };
+	struct ap_stat_runs runs = { .repeat = args->repeat };
 	struct ap_run_client client;
-	int ret, status = 0;
+	int ret;
 
 	ap_stat_count_init(&c, &client);
 	args->run.client = &client;
 	text_begin(&shown.kept);
 	if (args->run.range_hi && !args->run.no_engine)
 		ap_stat_add_note(st, "not counted: code outside of --range");
-	ret = run_all(args, &c, &status);
+	ret = ap_stat_run(&c, &runs);
 	text_end(&shown.kept);
 	if (!ret)
-		ret = report(args, st, &shown) ? AP_EXIT_FAILURE : status;
+		ret = report(args, st, &shown) ? AP_EXIT_FAILURE : runs.status;
 	free(shown.kept.text);
 	ap_stat_count_fini(&c);
 	return ret;
@@ -383,7 +330,7 @@ static int measure(struct stat_args *args)
 	}
 	if (args->format.style != AP_STAT_TABLE)
 		setlocale(LC_NUMERIC, "C");
-	choose_instruments(args);
+	ap_stat_choose_instruments(&args->run, &args->events);
 	ap_stat_init(&st, &args->events, title_of(args));
 	st.has_times = !args->run.ntargets && !args->count.is_of_cpus;
 	ret = count(args, &st, args->control ? &control : NULL);

@@ -26,6 +26,7 @@ static const struct command {
 } commands[] = {
 	{ "run", ap_cmd_run, "run a program with perf events of its own" },
 	{ "stat", ap_cmd_stat, "run a command and count its events" },
+	{ "gate", ap_cmd_gate, "fail when a command's counts grow beyond limits" },
 	{ "record", ap_cmd_record, "run a command and sample its events into a file" },
 	{ "top", ap_cmd_top, "show where a running program is, again and again" },
 	{ "report", ap_cmd_report, "show where the samples of a perf.data were" },

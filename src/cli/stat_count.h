@@ -52,4 +52,24 @@ const struct ap_stat_reading *ap_stat_count_readings(struct ap_stat_count *c,
 void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u64 now_ns);
 void ap_stat_count_fini(struct ap_stat_count *c);
 
+/* stat_run.c */
+/*
+ * Only what the events need: no engine for the kernel's, no counters for system calls.  To wait for
+ * descendants one must know them, which takes the engine.
+ */
+void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evlist *events);
+
+struct ap_stat_runs {
+	unsigned int repeat;
+	bool until_failure; /* a run that does not end with 0 is the last */
+	int status;	    /* of the last run, as a shell says it */
+	int signal;	    /* that ended it, or 0 */
+};
+
+/*
+ * Runs the command as often as is asked, and adds each run to c's st.  Returns 0, or an exit status
+ * after one line on stderr, as ap_run.
+ */
+AP_MUST_CHECK int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs);
+
 #endif

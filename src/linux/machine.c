@@ -64,3 +64,16 @@ int ap_run_machine(struct ap_run_options *opts, const char *name, char *why, siz
 	opts->machine = m ? m : &chosen;
 	return ret;
 }
+
+u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size)
+{
+	const struct ap_machine *m = opts->machine ? opts->machine : ap_machine_default();
+	u64 hash = 0xcbf29ce484222325; /* FNV-1a */
+	char line[256];
+
+	snprintf(name, size, "%s", m->name);
+	for (unsigned int n = 0; ap_machine_key(m, n, line, sizeof(line)); n++)
+		for (const char *c = line; *c; c++)
+			hash = (hash ^ (u8)*c) * 0x100000001b3;
+	return hash;
+}

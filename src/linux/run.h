@@ -95,6 +95,12 @@ struct ap_run_options {
 AP_MUST_CHECK int ap_run_machine(struct ap_run_options *opts, const char *name, char *why,
 				 size_t size);
 
+/*
+ * The name of the machine that the models are of with these options, and a number that is another one where
+ * anything in its description is: counts of equal numbers compare.
+ */
+u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size);
+
 struct ap_note_line {
 	u32 pid;
 	u32 kind; /* enum ap_note_kind */

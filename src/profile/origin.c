@@ -91,12 +91,17 @@ static bool cpuinfo(const char *name, char *value, size_t size)
 	return found;
 }
 
+bool ap_origin_cpu(char *name, size_t size)
+{
+	return cpuinfo("model name", name, size);
+}
+
 static void cpu_description(struct ap_buf *to, const struct ap_origin *f)
 {
 	char name[512];
 
 	(void)f;
-	if (cpuinfo("model name", name, sizeof(name)))
+	if (ap_origin_cpu(name, sizeof(name)))
 		put_string(to, name);
 }
 

@@ -27,6 +27,9 @@ struct ap_origin {
 AP_MUST_CHECK int ap_origin_put(struct ap_writer *w, const struct ap_origin *f);
 AP_MUST_CHECK int ap_origin_put_times(struct ap_writer *w, const struct ap_origin *f);
 
+/* What this machine's CPU calls itself, or false. */
+bool ap_origin_cpu(char *name, size_t size);
+
 /* One entry of the section of build ids. */
 void ap_feature_build_id(struct ap_buf *to, u16 cpumode, const u8 *id, size_t size,
 			 const char *path);

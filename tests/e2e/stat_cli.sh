@@ -233,7 +233,7 @@ same "$tmp/out" "$tmp/help" "help stat is stat -h"
 has_not "$tmp/out" 'stress' "help hides what is for tests"
 
 # --- manual pages name what help names
-for cmd in run stat list report annotate top; do
+for cmd in run stat gate list report annotate top; do
 	page=$root/docs/man/anyperf-$cmd.1
 	"$ANYPERF" $cmd --help | sed -n 's/^ .* --\([a-z-]*\).*/\1/p' >"$tmp/options"
 	missing=

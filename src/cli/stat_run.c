@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runs of a measurement: what `anyperf stat` and `anyperf gate` have in common beside the counting
+ * itself, so that both give the same numbers.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/engine_opts.h"
+#include "cli/stat_count.h"
+#include "linux/run.h"
+
+void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evlist *events)
+{
+	size_t i;
+
+	run->perf.is_wanted = ap_evlist_needs(events, AP_FROM_RAW);
+	run->no_engine = !run->perf.is_wanted && !run->wait_all;
+	for (i = 0; i < events->n; i++) {
+		const struct ap_evsel *sel = &events->sel[i];
+
+		if (sel->why || sel->desc->from != AP_FROM_RAW)
+			continue;
+		run->kinds |= sel->kinds;
+		run->count |= sel->kinds != AP_KIND_BIT(AP_KIND_SYSCALL);
+	}
+}
+
+static void add(struct ap_stat_count *c, const struct ap_run_result *res)
+{
+	const struct ap_stat_reading *readings;
+	struct ap_stat_times times;
+
+	readings = ap_stat_count_readings(c, res, &times);
+	if (!c->opts->interval_ms)
+		ap_stat_add(c->st, readings, &times);
+	ap_stat_add_result(c->st, res);
+}
+
+int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
+{
+	for (unsigned int i = 0; i < runs->repeat; i++) {
+		struct ap_run_result res;
+		bool is_given_up;
+		int ret, sig;
+
+		memset(&res, 0, sizeof(res));
+		ret = ap_run(c->run, &res);
+		if (ret)
+			return ret;
+		runs->status = ap_engine_exit_status(res.wait_status);
+		runs->signal = sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
+		is_given_up = res.is_given_up;
+		add(c, &res);
+		ap_run_result_fini(&res);
+		if (sig)
+			fprintf(stderr, "%s: %s\n", c->run->argv[0], strsignal(sig));
+		/* Ctrl-C is meant for the measurement too, not for one run of many. */
+		if (sig == SIGINT || sig == SIGQUIT || is_given_up)
+			break;
+		if (runs->until_failure && runs->status)
+			break;
+	}
+	return 0;
+}
