@@ -34,6 +34,11 @@ static const struct ap_machine *machine(void)
 	return (const struct ap_machine *)ap_proc.session->machine;
 }
 
+const struct ap_machine *ap_feed_machine(void)
+{
+	return machine();
+}
+
 /* --- descriptions */
 
 static bool add_chunk(void)
@@ -128,13 +133,13 @@ static u64 at_clock(u64 cycles, u32 mhz)
 static void publish(struct ap_thread *t, const struct ap_feed *f)
 {
 	s64 *extra = ap_thread_slot(t)->extra;
-	u64 cycles = f->cycles >> 8;
+	u64 cycles = f->pipe.now >> 8;
 
 	for (u32 k = AP_KIND_L1D_LOAD_MISS; k < AP_KIND_N; k++)
 		__atomic_store_n(&extra[k], (s64)f->count[model_of[k]], __ATOMIC_RELAXED);
 	__atomic_store_n(&extra[AP_KIND_CYCLES], (s64)cycles, __ATOMIC_RELAXED);
 	__atomic_store_n(&extra[AP_KIND_STALL_FRONT], (s64)(f->stall_front >> 8), __ATOMIC_RELAXED);
-	__atomic_store_n(&extra[AP_KIND_STALL_BACK], (s64)(f->stall_back >> 8), __ATOMIC_RELAXED);
+	__atomic_store_n(&extra[AP_KIND_STALL_BACK], (s64)(f->pipe.stalled >> 8), __ATOMIC_RELAXED);
 	__atomic_store_n(&extra[AP_KIND_REF_CYCLES], (s64)at_clock(cycles, machine()->ref_mhz),
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&extra[AP_KIND_BUS_CYCLES], (s64)at_clock(cycles, machine()->bus_mhz),
@@ -270,5 +275,6 @@ void ap_feed_fork_child(struct ap_thread *t)
 	t->feed_pos = (u64)tf->log;
 	tf->feed.pending = AP_FEED_NOTHING;
 	memset(tf->feed.count, 0, sizeof(tf->feed.count));
-	tf->feed.cycles = tf->feed.stall_front = tf->feed.stall_back = 0;
+	memset(&tf->feed.pipe, 0, sizeof(tf->feed.pipe));
+	tf->feed.stall_front = 0;
 }

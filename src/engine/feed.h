@@ -48,6 +48,9 @@ void ap_feed_emit_exit(struct ap_emit *e, const struct ap_feed_exit *x);
 /* feed.c: memory for descriptions, and the number of it; NULL: none.  Lock held. */
 void *ap_feed_alloc(u64 size, u32 *id);
 
+/* The machine that is modelled. */
+const struct ap_machine *ap_feed_machine(void);
+
 /* Of all threads, when code goes: descriptions are freed.  Lock held. */
 void ap_feed_forget(void);
 /* What is in the log is counted; by the thread itself or where it is not in code, lock held. */

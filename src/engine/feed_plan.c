@@ -9,7 +9,9 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "model/cost.h"
 #include "x86/access.h"
+#include "x86/cost.h"
 
 #define SIDES	   (AP_BLOCK_JCC + 2)
 #define NO_LINE	   1ULL
@@ -34,6 +36,8 @@ static struct {
 	struct ap_feed_exit side[SIDES], last;
 	u32 nsides, first_side; /* of the piece */
 	u32 string_op[2], nstrings;
+	struct ap_cost_account cost;
+	u16 gone; /* registers that have been replaced */
 } plan;
 
 static void new_value(u8 r)
@@ -47,6 +51,9 @@ static void begin_piece(u64 pc)
 	plan.nops = plan.nwords = plan.ninsns = plan.npending = plan.nstrings = 0;
 	plan.line = NO_LINE;
 	plan.first_side = plan.nsides;
+	plan.gone = 0;
+	if (ap_feed_has_data())
+		ap_cost_begin(&plan.cost, ap_feed_machine());
 	for (u8 r = 0; r < 16; r++)
 		new_value(r);
 }
@@ -282,6 +289,82 @@ static void plan_data(const struct ap_sb_insn *in)
 	}
 }
 
+/* --- cycles */
+
+#define BP 5
+
+/* A name for what is on the stack: so that values are followed through it. */
+static u8 cell_of(const struct ap_insn *i, const struct ap_feed_op *op, const struct ap_access *a)
+{
+	u64 key = (u64)op->disp >> 3;
+
+	if (a->index != AP_ACCESS_NONE || a->seg || i->flags & AP_INSN_REP)
+		return 0;
+	if (a->base != SP && a->base != BP && a->base != AP_ACCESS_RIP)
+		return 0;
+	if (a->base < 16 && plan.gone >> a->base & 1)
+		return 0;
+	return (u8)(AP_PIPE_CELL + (key + a->base * 3U) % AP_PIPE_CELLS);
+}
+
+/* An instruction whose operations are those from number `first` on. */
+static void plan_cost(const struct ap_sb_insn *in, u32 first)
+{
+	struct ap_access list[AP_ACCESS_MAX];
+	bool is_taken = in->cls == AP_REC_JCC_T || in->cls == AP_REC_JMP ||
+			in->cls == AP_REC_CALL || ap_feed_last(in) != AP_FEED_NOTHING;
+	u32 number = plan.cost.nloads;
+	struct ap_cost c;
+	u8 cell = 0;
+	u16 waits;
+
+	ap_insn_cost(&in->i, in->bytes, &c);
+	while (first < plan.nops && plan.op[first].what == AP_FEED_FETCH)
+		first++;
+	if ((c.load || c.store) && first < plan.nops &&
+	    ap_insn_accesses(&in->i, in->bytes, list) == 1)
+		cell = cell_of(&in->i, &plan.op[first], &list[0]);
+	waits = ap_cost_add(&plan.cost, &c, cell, is_taken);
+	for (u32 k = first; k < plan.nops; k++) {
+		plan.op[k].waits = waits;
+		plan.op[k].late = (u16)number;
+	}
+}
+
+static bool is_load(const struct ap_feed_op *op)
+{
+	return op->what == AP_FEED_LOAD || op->what == AP_FEED_UPDATE || op->what == AP_FEED_LOADS;
+}
+
+/* Numbers of loads become what depends on them. */
+static void plan_late(void)
+{
+	for (u32 k = 0; k < plan.nops; k++)
+		plan.op[k].late =
+			is_load(&plan.op[k]) ? ap_cost_late(&plan.cost, plan.op[k].late) : 0;
+}
+
+/* Names of cells hold only as long as what they are relative to. */
+static void plan_links(struct ap_feed_way *w)
+{
+	struct ap_pipe_link links[AP_PIPE_LINKS], *to;
+	u64 written = plan.cost.written;
+	u32 n, id;
+
+	if (plan.reg[SP].moved || plan.reg[BP].moved || plan.gone & (1U << SP | 1U << BP))
+		plan.cost.written &= (1ULL << AP_PIPE_CELL) - 1;
+	w->busy = ap_cost_busy(&plan.cost);
+	w->depth = plan.cost.depth;
+	n = ap_cost_links(&plan.cost, links);
+	plan.cost.written = written;
+	to = n ? ap_feed_alloc(n * sizeof(links[0]), &id) : NULL;
+	if (!to)
+		return;
+	memcpy(to, links, n * sizeof(links[0]));
+	w->links = to;
+	w->nlinks = n;
+}
+
 bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *store)
 {
 	bool needed = false;
@@ -291,8 +374,11 @@ bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *stor
 
 	plan.nstrings = 0;
 	if (ap_feed_has_data()) {
+		u32 first = plan.nops;
+
 		plan_fetch(in);
 		plan_data(in);
+		plan_cost(in, first);
 	}
 	gone = replaced(&in->i, &reg, &by);
 	for (u8 r = 0; r < 16; r++)
@@ -347,6 +433,7 @@ void ap_feed_plan_after(const struct ap_sb_insn *in)
 	for (u8 r = 0; r < 16; r++)
 		if (gone >> r & 1)
 			new_value(r);
+	plan.gone |= gone;
 	for (u32 k = 0; k < plan.nstrings; k++)
 		plan.op[plan.string_op[k]].dst = word_of(AP_RCX);
 	if (what != AP_FEED_NOTHING)
@@ -357,11 +444,6 @@ void ap_feed_plan_after(const struct ap_sb_insn *in)
 
 /* --- ways out */
 
-static u32 cost_of(u32 ninsns)
-{
-	return ninsns * 256 / 4;
-}
-
 static void fill(struct ap_feed_exit *x, u8 last, const struct ap_sb_insn *in, u32 ninsns)
 {
 	struct ap_feed_way *w = &x->way;
@@ -371,8 +453,9 @@ static void fill(struct ap_feed_exit *x, u8 last, const struct ap_sb_insn *in, u
 				   .nops = (u16)plan.nops,
 				   .nwords = (u8)plan.nwords,
 				   .last = last,
-				   .ninsns = ninsns,
-				   .cost = cost_of(ninsns) };
+				   .ninsns = ninsns };
+	if (ap_feed_has_data())
+		plan_links(w);
 	if (in) {
 		w->last_at = (s32)(s64)(in->pc - plan.pc);
 		w->last_ret = (s32)(s64)(in->pc + in->i.len - plan.pc);
@@ -418,6 +501,8 @@ const struct ap_feed_exit *ap_feed_plan_close(u8 last, const struct ap_sb_insn *
 	fill(&plan.last, last, in, plan.ninsns + (in != NULL));
 	ops = ap_feed_alloc(size ? size : 1, &id);
 	plan.last.id = 0;
+	if (ap_feed_has_data())
+		plan_late();
 	for (u32 k = plan.first_side; k < plan.nsides; k++)
 		plan.side[k].id = 0;
 	if (ops) {

@@ -4,33 +4,30 @@
  */
 #include "model/feed.h"
 
-/* What a reference costs beyond a hit in the first cache, of which out-of-order execution hides a part. */
-static void pay(struct ap_feed *f, unsigned result)
+/* What a load takes beyond a hit in the first cache, of which the pipeline hides what it can. */
+static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 {
 	unsigned cycles = AP_MEM_CYCLES(result), hit = f->machine->l1d.latency;
-	u64 late;
 
-	if (cycles <= hit)
-		return;
-	late = (u64)(cycles - hit) << 6;
-	f->cycles += late;
-	f->stall_back += late;
+	if (cycles > hit)
+		ap_pipe_miss(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
 }
 
-static void miss(struct ap_feed *f, bool wrong, u32 penalty)
+static void miss(struct ap_feed *f, bool wrong, u32 penalty, bool by_flags)
 {
 	if (!wrong)
 		return;
-	f->cycles += (u64)penalty << 8;
+	ap_pipe_flush(&f->pipe, penalty, by_flags);
 	f->stall_front += (u64)penalty << 8;
 }
 
-static void data(struct ap_feed *f, u64 address, unsigned size, unsigned flags, u64 pc)
+static void data(struct ap_feed *f, const struct ap_feed_op *op, u64 address, unsigned flags,
+		 u64 pc)
 {
-	unsigned result = ap_mem_data(f->mem, address, size, flags, pc);
+	unsigned result = ap_mem_data(f->mem, address, op->size, flags, pc);
 
 	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1 && !(flags & AP_MEM_WRITE)))
-		pay(f, result);
+		pay(f, result, op);
 }
 
 static u64 address_of(const struct ap_feed *f, const struct ap_feed_op *op, const u64 *words)
@@ -56,7 +53,7 @@ static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *w
 	u64 at = words[op->base] + (u64)op->disp, n = words[op->index] - words[op->dst];
 
 	for (u64 k = 0; k < n; k++, at += op->size)
-		data(f, at, op->size, flags, pc);
+		data(f, op, at, flags, pc);
 }
 
 /* An indirect branch whose target is known by now. */
@@ -70,7 +67,7 @@ static void arrive(struct ap_feed *f, u64 target)
 		wrong = ap_bp_ret(f->bp, target);
 	else
 		wrong = ap_bp_indirect(f->bp, f->pending_at, target);
-	miss(f, wrong, f->machine->bp.penalty);
+	miss(f, wrong, f->machine->bp.penalty, false);
 	f->pending = AP_FEED_NOTHING;
 }
 
@@ -79,13 +76,13 @@ static void branch(struct ap_feed *f, u32 what, u64 at, u64 ret)
 	switch (what) {
 	case AP_FEED_NOT_TAKEN:
 	case AP_FEED_TAKEN:
-		miss(f, ap_bp_cond(f->bp, at, what == AP_FEED_TAKEN), f->machine->bp.penalty);
+		miss(f, ap_bp_cond(f->bp, at, what == AP_FEED_TAKEN), f->machine->bp.penalty, true);
 		break;
 	case AP_FEED_JUMP:
-		miss(f, ap_bp_jump(f->bp, at), f->machine->bp.btb_penalty);
+		miss(f, ap_bp_jump(f->bp, at), f->machine->bp.btb_penalty, false);
 		break;
 	case AP_FEED_CALL:
-		miss(f, ap_bp_call(f->bp, at, ret), f->machine->bp.btb_penalty);
+		miss(f, ap_bp_call(f->bp, at, ret), f->machine->bp.btb_penalty, false);
 		break;
 	case AP_FEED_CALL_INDIRECT:
 	case AP_FEED_RETURN:
@@ -107,7 +104,7 @@ static void fetch(struct ap_feed *f, u64 line)
 	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1)) {
 		u64 late = (u64)AP_MEM_CYCLES(result) << 7;
 
-		f->cycles += late;
+		f->pipe.now += late;
 		f->stall_front += late;
 	}
 }
@@ -122,15 +119,15 @@ static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *wo
 		fetch(f, pc + (u64)op->disp);
 		return;
 	case AP_FEED_LOAD:
-		data(f, address_of(f, op, words), op->size, 0, at);
+		data(f, op, address_of(f, op, words), 0, at);
 		return;
 	case AP_FEED_STORE:
-		data(f, address_of(f, op, words), op->size, AP_MEM_WRITE, at);
+		data(f, op, address_of(f, op, words), AP_MEM_WRITE, at);
 		return;
 	case AP_FEED_UPDATE:
 		address = address_of(f, op, words);
-		data(f, address, op->size, flags, at);
-		data(f, address, op->size, flags | AP_MEM_WRITE, at);
+		data(f, op, address, flags, at);
+		data(f, op, address, flags | AP_MEM_WRITE, at);
 		return;
 	case AP_FEED_PREFETCH:
 		(void)ap_mem_data(f->mem, address_of(f, op, words), 1, AP_MEM_PREFETCH, at);
@@ -152,9 +149,12 @@ static const u64 *run_record(struct ap_feed *f, const struct ap_feed_way *way, c
 	arrive(f, way->pc);
 	for (u32 k = 0; k < way->nwords; k++)
 		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
-	f->cycles += way->cost;
+	if (f->mem)
+		ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
 	for (u32 k = 0; k < way->nops; k++)
 		run_op(f, &way->ops[k], words, way->pc);
+	if (f->mem)
+		ap_pipe_leave(&f->pipe, way->links, way->nlinks, way->busy, way->depth);
 	if (way->last != AP_FEED_NOTHING)
 		branch(f, way->last, way->pc + (u64)way->last_at, way->pc + (u64)way->last_ret);
 	return log + 1 + way->nwords;

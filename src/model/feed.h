@@ -13,6 +13,7 @@
 
 #include "base/types.h"
 #include "model/model.h"
+#include "model/pipe.h"
 
 enum ap_feed_what {
 	AP_FEED_FETCH, /* the line at pc + disp */
@@ -50,8 +51,8 @@ struct ap_feed_op {
 	u8 flags;
 	u8 dst; /* AP_FEED_LOADS, _STORES: the word of the count behind it */
 	u16 size;
-	s32 at; /* of the instruction, from the piece's pc */
-	s32 pad;
+	s32 at;		 /* of the instruction, from the piece's pc */
+	u16 waits, late; /* of a load: struct ap_pipe's masks */
 	s64 disp;
 };
 
@@ -65,16 +66,19 @@ struct ap_feed_way {
 	s32 last_at;  /* of that branch */
 	s32 last_ret; /* of a call: where it returns to */
 	u32 ninsns;
-	u32 cost; /* cycles / 256, if all is in the first caches and all branches are predicted */
+	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
+	u32 nlinks;
+	const struct ap_pipe_link *links;
 	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
 };
 
 /* The models of one thread. */
 struct ap_feed {
 	u64 count[AP_MODEL_N];
-	u64 cycles, stall_front, stall_back; /* / 256 */
-	u64 seg_base[3];		     /* by enum ap_seg_reg; [0] is 0 */
-	struct ap_mem *mem;		     /* NULL: branches alone */
+	struct ap_pipe pipe; /* whose `now` is the cycles / 256 */
+	u64 stall_front;     /* of it */
+	u64 seg_base[3];     /* by enum ap_seg_reg; [0] is 0 */
+	struct ap_mem *mem;  /* NULL: branches alone */
 	struct ap_bp *bp;
 	const struct ap_machine *machine;
 	/* the indirect branch that the next record tells the target of */

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The account of a piece: an analytic model, no simulation.  Slots bound the front end; for ports, each
+ * union of two sets of ports bounds what can only go there; chains are followed from value to value.
+ *
+ * Latencies and ports: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), chapters on
+ * Skylake, Ice Lake and Golden Cove and appendix "Instruction latency and throughput"; AMD Software
+ * Optimization Guide for the AMD Family 19h Processors (56665, 57647).
+ */
+#include "model/cost.h"
+
+#include "base/mem.h"
+
+#define CYCLE 256U
+
+/* Ports of Intel: 0, 1, 5, 6 and, from six slots on, 10; then the divider. */
+#define P0   0x01
+#define P1   0x02
+#define P5   0x04
+#define P6   0x08
+#define P10  0x10
+#define IDIV 0x20
+/* AMD: four of integers, four of vectors, the divider of integers. */
+#define A_ALL 0x0f
+#define A_1   0x02
+#define A_2   0x06
+#define F0    0x40
+#define F1    0x80
+#define F2    0x100
+#define F3    0x200
+#define F_ALL 0x3c0
+/* The divider of floating point, of both. */
+#define FDIV 0x400
+
+/* By generation: Intel of four slots, Intel of more, AMD. */
+enum { SKYLAKE, ICELAKE, ZEN, GENERATIONS };
+
+struct row {
+	u8 latency[GENERATIONS];
+	u8 ops;
+	u16 intel, amd;	      /* ports; 0: none */
+	u8 busy[GENERATIONS]; /* cycles that its port is taken; 0: one */
+};
+
+/* clang-format off */
+static const struct row rows[AP_COST_CLASSES] = {
+	[AP_COST_NOTHING]  = { { 0, 0, 0 }, 1, 0, 0, { 0 } },
+	[AP_COST_MOVE]	   = { { 0, 0, 0 }, 1, 0, 0, { 0 } },
+	[AP_COST_ALU]	   = { { 1, 1, 1 }, 1, P0 | P1 | P5 | P6 | P10, A_ALL, { 0 } },
+	[AP_COST_LEA]	   = { { 3, 1, 2 }, 1, P1 | P5, A_ALL, { 0 } },
+	[AP_COST_SHIFT]	   = { { 1, 1, 1 }, 1, P0 | P6, A_2, { 0 } },
+	[AP_COST_SHIFT_CL] = { { 2, 2, 1 }, 2, P0 | P6, A_2, { 0 } },
+	[AP_COST_BITS]	   = { { 3, 3, 1 }, 1, P1, A_ALL, { 0 } },
+	[AP_COST_MUL]	   = { { 3, 3, 3 }, 1, P1, A_1, { 0 } },
+	[AP_COST_DIV32]	   = { { 26, 12, 10 }, 4, IDIV, IDIV, { 6, 6, 6 } },
+	[AP_COST_DIV64]	   = { { 42, 15, 17 }, 4, IDIV, IDIV, { 24, 10, 10 } },
+	[AP_COST_BRANCH]   = { { 1, 1, 1 }, 1, P0 | P6, A_2, { 0 } },
+	[AP_COST_VLOGIC]   = { { 1, 1, 1 }, 1, P0 | P1 | P5, F_ALL, { 0 } },
+	[AP_COST_VINT]	   = { { 1, 1, 1 }, 1, P0 | P1 | P5, F_ALL, { 0 } },
+	[AP_COST_VMUL]	   = { { 5, 5, 3 }, 1, P0 | P1, F0 | F3, { 0 } },
+	[AP_COST_SHUFFLE]  = { { 1, 1, 1 }, 1, P5, F1 | F2, { 0 } },
+	[AP_COST_CROSS]	   = { { 3, 3, 4 }, 1, P5, F1 | F2, { 0 } },
+	[AP_COST_TO_GPR]   = { { 2, 3, 3 }, 1, P0, F1 | F2, { 0 } },
+	[AP_COST_FROM_GPR] = { { 2, 2, 3 }, 1, P5, F1 | F2, { 0 } },
+	[AP_COST_FADD]	   = { { 4, 4, 3 }, 1, P0 | P1, F2 | F3, { 0 } },
+	[AP_COST_FMUL]	   = { { 4, 4, 3 }, 1, P0 | P1, F0 | F1, { 0 } },
+	[AP_COST_FMA]	   = { { 4, 4, 4 }, 1, P0 | P1, F0 | F1, { 0 } },
+	[AP_COST_FDIV32]   = { { 11, 11, 10 }, 1, FDIV, FDIV, { 3, 3, 4 } },
+	[AP_COST_FDIV64]   = { { 14, 14, 13 }, 1, FDIV, FDIV, { 4, 4, 5 } },
+	[AP_COST_FSQRT32]  = { { 12, 12, 14 }, 1, FDIV, FDIV, { 3, 3, 5 } },
+	[AP_COST_FSQRT64]  = { { 18, 18, 20 }, 1, FDIV, FDIV, { 6, 6, 9 } },
+	[AP_COST_CONVERT]  = { { 5, 5, 4 }, 2, P0 | P1, F2 | F3, { 0 } },
+	[AP_COST_ROUND]	   = { { 8, 8, 3 }, 2, P0 | P1, F2 | F3, { 0 } },
+	[AP_COST_X87]	   = { { 4, 4, 6 }, 1, P0 | P5, F0 | F1, { 0 } },
+	[AP_COST_ATOMIC]   = { { 18, 18, 8 }, 8, P0, A_1, { 18, 18, 8 } },
+	[AP_COST_STRING]   = { { 2, 2, 2 }, 4, P0 | P6, A_ALL, { 0 } },
+	[AP_COST_SLOW]	   = { { 30, 30, 30 }, 20, P0 | P6, A_2, { 20, 20, 20 } },
+};
+/* clang-format on */
+
+static u32 generation(const struct ap_machine *m)
+{
+	if (m->vendor == AP_VENDOR_AMD)
+		return ZEN;
+	return m->pipe.issue > 4 ? ICELAKE : SKYLAKE;
+}
+
+static u32 load_ports(const struct ap_machine *m)
+{
+	return m->vendor == AP_VENDOR_AMD || m->pipe.issue > 5 ? 3 : 2;
+}
+
+static u32 store_ports(const struct ap_machine *m)
+{
+	return m->vendor == AP_VENDOR_AMD || m->pipe.issue > 4 ? 2 : 1;
+}
+
+/* One that does a thing after the other, and each in a cycle: simulators like cachegrind. */
+static bool is_plain(const struct ap_machine *m)
+{
+	return m->pipe.rob <= 1;
+}
+
+void ap_cost_begin(struct ap_cost_account *a, const struct ap_machine *machine)
+{
+	memset(a, 0, sizeof(*a));
+	a->machine = machine;
+	for (u8 r = 0; r < AP_PIPE_VALUES; r++) {
+		a->value[r].n = 1;
+		a->value[r].in[0] = r;
+	}
+}
+
+/* --- chains */
+
+static void join_input(struct ap_cost_chain *to, u8 in, u32 lat)
+{
+	u32 least = 0;
+
+	for (u32 k = 0; k < to->n; k++) {
+		if (to->in[k] == in) {
+			if (lat > to->lat[k])
+				to->lat[k] = lat;
+			return;
+		}
+		if (to->lat[k] < to->lat[least])
+			least = k;
+	}
+	if (to->n < AP_COST_INPUTS)
+		least = to->n++;
+	else if (lat <= to->lat[least])
+		return;
+	to->in[least] = in;
+	to->lat[least] = lat;
+}
+
+/* to is there when from is, too, and so many cycles have gone */
+static void join(struct ap_cost_chain *to, const struct ap_cost_chain *from, u32 cycles)
+{
+	u32 lat = cycles * CYCLE;
+
+	if (from->start + lat > to->start)
+		to->start = from->start + lat;
+	for (u32 k = 0; k < from->n; k++)
+		join_input(to, from->in[k], from->lat[k] + lat);
+	to->loads |= from->loads;
+}
+
+static void join_all(const struct ap_cost_account *a, struct ap_cost_chain *to, u64 mask,
+		     u32 cycles)
+{
+	for (; mask; mask &= mask - 1)
+		join(to, &a->value[__builtin_ctzll(mask)], cycles);
+}
+
+/* --- ports and slots */
+
+static void take(struct ap_cost_account *a, u16 ports, u32 n)
+{
+	u32 k;
+
+	if (!ports)
+		return;
+	for (k = 0; k < a->ngroups; k++)
+		if (a->group[k].ports == ports)
+			break;
+	if (k == AP_COST_GROUPS)
+		return;
+	if (k == a->ngroups) {
+		a->group[k].ports = ports;
+		a->ngroups++;
+	}
+	a->group[k].n += n;
+}
+
+static u16 ports_of(const struct ap_machine *m, const struct row *row)
+{
+	if (m->vendor == AP_VENDOR_AMD)
+		return row->amd;
+	return m->pipe.issue > 5 ? row->intel : row->intel & (u16)~P10;
+}
+
+/* A fused pair goes where the branch goes. */
+static void give_back(struct ap_cost_account *a, u16 ports)
+{
+	for (u32 k = 0; k < a->ngroups; k++)
+		if (a->group[k].ports == ports && a->group[k].n)
+			a->group[k].n--;
+}
+
+static void take_slots(struct ap_cost_account *a, const struct ap_cost *c, u32 ops, bool taken)
+{
+	bool fused = c->class == AP_COST_BRANCH && a->fuses;
+
+	a->fuses = c->fuses;
+	a->ninsns++;
+	a->taken += taken;
+	a->loads += c->load;
+	a->stores += c->store;
+	if (fused)
+		give_back(a, ports_of(a->machine, &rows[AP_COST_ALU]));
+	else
+		a->slots += ops;
+}
+
+/* --- instructions */
+
+static u16 waits_of(const struct ap_cost_chain *address)
+{
+	u16 waits = address->loads ? AP_PIPE_WAIT_LOAD : 0;
+
+	for (u32 k = 0; k < address->n; k++)
+		if (address->in[k] < AP_COST_VEC && address->in[k] != 4)
+			waits |= (u16)(1U << address->in[k]);
+	return waits;
+}
+
+static u32 load_latency(const struct ap_machine *m, const struct ap_cost *c)
+{
+	bool vector = c->write >> AP_COST_VEC & 0xffffffff;
+
+	return m->l1d.latency + (!vector ? 0 : m->vendor == AP_VENDOR_AMD ? 3 : 1);
+}
+
+/* Cells are on the stack or fixed; AMD's file of recent stack stores answers loads at renaming (56665). */
+static u32 forward_latency(const struct ap_machine *m)
+{
+	return m->vendor == AP_VENDOR_AMD ? 0 : m->pipe.forward;
+}
+
+u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, bool taken)
+{
+	const struct ap_machine *m = a->machine;
+	const struct row *row = &rows[c->class];
+	u32 g = generation(m);
+	struct ap_cost_chain value = { .n = 0 }, address = { .n = 0 };
+	u16 waits = 0;
+
+	value.start = address.start = a->slots * CYCLE / (m->pipe.issue ? m->pipe.issue : 1);
+	take_slots(a, c, row->ops, taken);
+	take(a, ports_of(m, row), row->busy[g] ? row->busy[g] : row->ops);
+	if (c->load) {
+		join_all(a, &address, c->address, 0);
+		waits = waits_of(&address);
+		join(&value, &address, load_latency(m, c));
+		if (cell)
+			join(&value, &a->value[cell], forward_latency(m));
+		if (a->nloads < 64)
+			value.loads |= 1ULL << a->nloads;
+		a->nloads++;
+	}
+	join_all(a, &value, c->read, 0);
+	address = (struct ap_cost_chain){ .n = 0 };
+	join(&address, &value, row->latency[g]);
+	for (u64 w = c->write; w; w &= w - 1)
+		a->value[__builtin_ctzll(w)] = address;
+	a->written |= c->write;
+	if (c->store && cell) {
+		a->value[cell] = address;
+		a->written |= 1ULL << cell;
+	}
+	if (address.start > a->depth && !is_plain(m))
+		a->depth = address.start;
+	return waits;
+}
+
+u16 ap_cost_late(const struct ap_cost_account *a, u32 n)
+{
+	u16 late = 0;
+
+	if (n >= 64)
+		return 0;
+	for (u32 r = 0; r < AP_COST_VEC; r++)
+		if (r != 4 && a->value[r].loads >> n & 1)
+			late |= (u16)(1U << r);
+	return a->value[AP_COST_FLAGS].loads >> n & 1 ? late | AP_PIPE_LATE_FLAGS : late;
+}
+
+/* --- the sum */
+
+static u32 more(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+static u32 bits_of(u32 mask)
+{
+	u32 n = 0;
+
+	for (; mask; mask &= mask - 1)
+		n++;
+	return n;
+}
+
+static u32 ports_busy(const struct ap_cost_account *a)
+{
+	u32 most = 0;
+
+	for (u32 i = 0; i < a->ngroups; i++)
+		for (u32 j = i; j < a->ngroups; j++) {
+			u16 both = a->group[i].ports | a->group[j].ports;
+			u32 n = 0;
+
+			for (u32 k = 0; k < a->ngroups; k++)
+				if (!(a->group[k].ports & ~both))
+					n += a->group[k].n;
+			most = more(most, n * CYCLE / bits_of(both));
+		}
+	return most;
+}
+
+u32 ap_cost_busy(const struct ap_cost_account *a)
+{
+	const struct ap_machine *m = a->machine;
+	u32 busy;
+
+	if (is_plain(m))
+		return a->ninsns * CYCLE;
+	busy = a->slots * CYCLE / (m->pipe.issue ? m->pipe.issue : 1);
+	busy = more(busy, a->slots * CYCLE / (m->pipe.retire ? m->pipe.retire : 1));
+	busy = more(busy, a->taken * CYCLE);
+	busy = more(busy, a->loads * CYCLE / load_ports(m));
+	busy = more(busy, a->stores * CYCLE / store_ports(m));
+	return more(busy, ports_busy(a));
+}
+
+static void put(struct ap_pipe_link *l, u8 in, u8 out, u32 lat)
+{
+	lat >>= AP_PIPE_LINK_SHIFT;
+	*l = (struct ap_pipe_link){ in, out, lat < 0xffff ? (u16)lat : 0xffff };
+}
+
+u32 ap_cost_links(const struct ap_cost_account *a, struct ap_pipe_link *links)
+{
+	u32 n = 0;
+
+	if (is_plain(a->machine))
+		return 0;
+	for (u64 w = a->written; w; w &= w - 1) {
+		u8 out = (u8)__builtin_ctzll(w);
+		const struct ap_cost_chain *v = &a->value[out];
+
+		if (n + 1 + v->n > AP_PIPE_LINKS)
+			break;
+		put(&links[n++], AP_PIPE_START, out, v->start);
+		for (u32 k = 0; k < v->n; k++)
+			put(&links[n++], v->in[k], out, v->lat[k]);
+	}
+	return n;
+}

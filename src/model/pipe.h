@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pipeline at run time: when values are there, when pieces of code retire, which misses are under
+ * way.  Pieces are its unit, not instructions: what a piece does to values is a list of links, made when
+ * it was translated (cost.h).  docs/design/cycles.md.
+ */
+#ifndef AP_MODEL_PIPE_H
+#define AP_MODEL_PIPE_H
+
+#include "base/types.h"
+#include "model/machine.h"
+
+/* Values: general registers, vector registers, flags (x86/cost.h), then cells of memory. */
+#define AP_PIPE_CELL   49
+#define AP_PIPE_CELLS  14
+#define AP_PIPE_START  63 /* not a value: when the piece began */
+#define AP_PIPE_VALUES 63
+
+#define AP_PIPE_LINKS	   72
+#define AP_PIPE_LINK_SHIFT 4 /* of lat, to cycles / 256 */
+
+/* Value `out` is there `lat` after value `in` was; links of the same out stand together. */
+struct ap_pipe_link {
+	u8 in, out;
+	u16 lat; /* cycles / 16 */
+};
+
+/* In masks of general registers the bit of rsp, which nobody waits for, has another meaning. */
+#define AP_PIPE_LATE_FLAGS 0x10 /* among what is late: the flags */
+#define AP_PIPE_WAIT_LOAD  0x10 /* among what is waited for: an earlier load of the piece */
+
+#define AP_PIPE_PIECES 128
+#define AP_PIPE_FILLS  32
+
+struct ap_pipe {
+	u64 now;     /* cycles / 256, as all times: when the next piece enters */
+	u64 done;    /* all that has entered is done */
+	u64 stalled; /* that now waited for `done` of something */
+	u64 ready[AP_PIPE_VALUES + 1];
+	u64 insns;
+	struct {
+		u64 insns, done;
+	} piece[AP_PIPE_PIECES]; /* that have not retired, in a ring */
+	u32 first, end;
+	u64 fill[AP_PIPE_FILLS]; /* when each buffer is free */
+	u32 next_fill;
+	u32 late; /* general registers that come of a miss of this piece */
+	u64 late_until;
+};
+
+/* A piece of ninsns enters: waits until there is room for it. */
+void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns);
+
+/* A load of it takes so many cycles more; masks as above. */
+void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
+		  u16 late);
+
+/* It is in: what it leaves behind, and when the next one may follow. */
+void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_link *links, u32 n, u32 busy, u32 depth);
+
+/* The flags' branch was predicted wrongly: nothing enters until it is known, and a while longer. */
+void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags);
+
+#endif
