@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
 #include "cli/evlist.h"
+#include "cli/gate_profile.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
@@ -23,8 +24,11 @@
 #include "profile/origin.h"
 
 #define DEFAULT_EVENTS "instructions,branches,loads,stores"
-#define EXIT_EXCEEDED  1
-#define SUMMARY_VAR    "GITHUB_STEP_SUMMARY"
+#define FUNCTIONS      10
+#define SAMPLES                                                                                    \
+	8000 /* about so many of a run, for functions: a ring buffer has room for twice as many */
+#define EXIT_EXCEEDED 1
+#define SUMMARY_VAR   "GITHUB_STEP_SUMMARY"
 
 struct gate_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
@@ -33,7 +37,7 @@ struct gate_args {
 	struct ap_gate_limits limits;
 	const char *machine; /* as it was typed */
 	const char *baseline, *json, *markdown, *summary_path;
-	unsigned int repeat;
+	unsigned int repeat, functions;
 	bool record, not_deterministic, ignore_status, summary;
 };
 
@@ -57,6 +61,25 @@ static int opt_machine(void *args, const char *value, char *why)
 
 	a->machine = value;
 	return ap_engine_opt_machine(args, value, why);
+}
+
+static int opt_functions(void *args, const char *value, char *why)
+{
+	struct gate_args *a = args;
+	unsigned long n = value ? 0 : FUNCTIONS;
+	char *end;
+
+	if (value && value[0] >= '0' && value[0] <= '9') {
+		n = strtoul(value, &end, 10);
+		if (*end || n > 1000000)
+			n = 0;
+	}
+	if (!n) {
+		snprintf(why, AP_OPT_WHY, "needs a number from 1 to 1000000, or none");
+		return -EINVAL;
+	}
+	a->functions = (unsigned int)n;
+	return 0;
 }
 
 static int opt_repeat(void *args, const char *value, char *why)
@@ -97,6 +120,7 @@ static const struct ap_opt gate_opts[] = {
 	CALL('m', "max", opt_max, "limits", "event=limit,...: +0.5%, +1000, 0 (no change), -1% (must improve)"),
 	CALL('e', "event", opt_events, "event", "with record: events to count (default " DEFAULT_EVENTS ")"),
 	CALL('r', "repeat", opt_repeat, "n", "repeat the command, and take the means"),
+	{ 0, "functions", AP_OPT_MAYBE, 0, opt_functions, "n", "name the functions that changed most (10); with record: prepare for it", false },
 	STR(0, "json", json, "file", "write the verdict as JSON"),
 	STR(0, "markdown", markdown, "file", "write the verdict as Markdown"),
 	FLAG(0, "github-summary", summary, "add the Markdown to the file that $" SUMMARY_VAR " names"),
@@ -278,11 +302,28 @@ static int put(write_fn *write, const void *what, const char *path, bool append)
 	return ret;
 }
 
+static int profile(const struct gate_args *args, struct ap_gate_counts *g)
+{
+	const struct ap_gate_command command = { .argv = args->run.argv,
+						 .deterministic = args->run.deterministic,
+						 .no_inherit = args->run.no_inherit,
+						 .wait_all = args->run.wait_all,
+						 .ignore_status = args->ignore_status };
+
+	return ap_gate_profile(&command, g);
+}
+
 static int record(struct gate_args *args)
 {
 	struct ap_gate_counts now = { 0 };
+	const struct ap_gate_event *instructions;
 	int ret = measure(args, &now);
 
+	if (!ret && args->functions) {
+		instructions = ap_gate_find(&now, "instructions");
+		now.period = instructions ? instructions->count / SAMPLES + 1 : 100003;
+		ret = profile(args, &now);
+	}
 	if (!ret && put(write_baseline, &now, args->baseline, false))
 		ret = AP_EXIT_FAILURE;
 	if (!ret)
@@ -318,12 +359,30 @@ static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 			return fail(args->baseline, why);
 	if (args->events.n != before->nevents)
 		return fail(args->baseline, "damaged: it has an event without a name of its own");
+	if (args->functions && !before->period)
+		return fail(args->baseline,
+			    "it has no functions: 'gate record --functions' adds them");
 	if (args->machine || !ap_gate_has_modelled(before))
 		return 0;
 	args->machine = before->machine;
 	if (ap_engine_opt_machine(args, before->machine, why))
 		return fail("--machine of the baseline", why);
 	return 0;
+}
+
+/* Which functions it is in, if that was asked. */
+static int attribute(const struct gate_args *args, struct ap_gate_result *result,
+		     struct ap_gate_counts *now)
+{
+	int ret;
+
+	if (!args->functions)
+		return 0;
+	now->period = result->before->period;
+	ret = profile(args, now);
+	if (!ret && ap_gate_compare_functions(result, args->functions))
+		ap_die("out of memory");
+	return ret;
 }
 
 static int check(struct gate_args *args)
@@ -342,6 +401,8 @@ static int check(struct gate_args *args)
 	if (!ret && ap_gate_compare(&result, &before, &now, &args->limits, why))
 		ret = fail("not comparable", why);
 	else if (!ret)
+		ret = attribute(args, &result, &now);
+	if (!ret)
 		ret = publish(args, &result);
 	ap_gate_result_fini(&result);
 	ap_gate_counts_fini(&now);

@@ -21,6 +21,12 @@ struct ap_gate_event {
 	double deviation; /* of that mean, in percent; 0: all runs gave the same */
 };
 
+/* Instructions of a function, to a period. */
+struct ap_gate_function {
+	char *name, *file;
+	u64 count;
+};
+
 /* One measurement: the baseline is one, and what is held against it is another. */
 struct ap_gate_counts {
 	char *version;	  /* of the tool */
@@ -34,11 +40,16 @@ struct ap_gate_counts {
 	size_t nevents;
 	char **note; /* what was not counted */
 	size_t nnotes;
+	u64 period; /* of the samples that functions are known by; 0: they are not */
+	struct ap_gate_function *function;
+	size_t nfunctions;
 };
 
 /* -ENOMEM, or 0. */
 AP_MUST_CHECK int ap_gate_add_event(struct ap_gate_counts *g, const struct ap_gate_event *event);
 AP_MUST_CHECK int ap_gate_add_note(struct ap_gate_counts *g, const char *text);
+/* To what there is of that name in that file. */
+AP_MUST_CHECK int ap_gate_add_function(struct ap_gate_counts *g, const struct ap_gate_function *f);
 const struct ap_gate_event *ap_gate_find(const struct ap_gate_counts *g, const char *name);
 bool ap_gate_has_modelled(const struct ap_gate_counts *g);
 void ap_gate_counts_fini(struct ap_gate_counts *g);
@@ -80,11 +91,19 @@ struct ap_gate_row {
 	enum ap_gate_verdict verdict;
 };
 
+struct ap_gate_change {
+	const char *name, *file; /* of a function */
+	u64 before, now;
+};
+
 struct ap_gate_result {
 	const struct ap_gate_counts *before, *now; /* borrowed, as the limits are */
 	struct ap_gate_row *row;
 	size_t nrows;
 	size_t limits, exceeded, improved;
+	bool has_functions;
+	struct ap_gate_change *change; /* the largest first */
+	size_t nchanges;
 };
 
 /* Whether each limit has its event in the baseline: -EINVAL with a line in why.  Before anything is run. */
@@ -95,6 +114,8 @@ AP_MUST_CHECK int ap_gate_compare(struct ap_gate_result *result,
 				  const struct ap_gate_counts *before,
 				  const struct ap_gate_counts *now,
 				  const struct ap_gate_limits *limits, char *why);
+/* Of the functions at most so many, those that changed most: gate_functions.c.  -ENOMEM, or 0. */
+AP_MUST_CHECK int ap_gate_compare_functions(struct ap_gate_result *result, size_t most);
 void ap_gate_result_fini(struct ap_gate_result *result);
 
 /* --- files (gate_file.c) */

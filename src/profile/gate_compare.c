@@ -47,6 +47,11 @@ void ap_gate_counts_fini(struct ap_gate_counts *g)
 	}
 	for (size_t i = 0; i < g->nnotes; i++)
 		free(g->note[i]);
+	for (size_t i = 0; i < g->nfunctions; i++) {
+		free(g->function[i].name);
+		free(g->function[i].file);
+	}
+	free(g->function);
 	free(g->event);
 	free(g->note);
 	free(g->version);
@@ -209,6 +214,7 @@ int ap_gate_compare(struct ap_gate_result *result, const struct ap_gate_counts *
 
 void ap_gate_result_fini(struct ap_gate_result *result)
 {
+	free(result->change);
 	free(result->row);
 	*result = (struct ap_gate_result){ 0 };
 }

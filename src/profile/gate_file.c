@@ -11,10 +11,11 @@
 #include "profile/export.h"
 #include "profile/gate.h"
 
-#define FORMAT	    "anyperf gate baseline"
-#define VERSION	    1
-#define EVENTS_MAX  10000
-#define DIGITS_KEPT 17
+#define FORMAT	      "anyperf gate baseline"
+#define VERSION	      1
+#define EVENTS_MAX    10000
+#define FUNCTIONS_MAX 100000
+#define DIGITS_KEPT   17
 
 /* --- reading */
 
@@ -95,6 +96,31 @@ static int take_lists(const struct reader *r, const json_t *root)
 	return ret;
 }
 
+/* Which most baselines do not have. */
+static int take_functions(const struct reader *r, const json_t *root)
+{
+	const json_t *from = json_object_get(root, "functions");
+	const json_t *list = json_object_get(from, "instructions");
+	int ret = from ? take_number(r, from, "period", INT64_MAX, &r->g->period) : 0;
+
+	if (from && !ret && (!r->g->period || json_array_size(list) > FUNCTIONS_MAX))
+		ret = wrong(r, "damaged: functions", NULL);
+	for (size_t i = 0; i < json_array_size(list) && !ret; i++) {
+		struct ap_gate_function f = { 0 };
+
+		ret = take_text(r, json_array_get(list, i), "name", &f.name);
+		if (!ret)
+			ret = take_text(r, json_array_get(list, i), "file", &f.file);
+		if (!ret)
+			ret = take_number(r, json_array_get(list, i), "count", INT64_MAX, &f.count);
+		if (!ret && ap_gate_add_function(r->g, &f))
+			ret = wrong(r, "out of memory", NULL);
+		free(f.name);
+		free(f.file);
+	}
+	return ret;
+}
+
 static int take_all(const struct reader *r, const json_t *root)
 {
 	const char *format = json_string_value(json_object_get(root, "format"));
@@ -124,7 +150,9 @@ static int take_all(const struct reader *r, const json_t *root)
 		ret = wrong(r, "damaged: it lacks true or false", "deterministic");
 	g->deterministic = json_is_true(json_object_get(root, "deterministic"));
 	g->runs = (u32)runs;
-	return ret ? ret : take_lists(r, root);
+	if (!ret)
+		ret = take_lists(r, root);
+	return ret ? ret : take_functions(r, root);
 }
 
 int ap_gate_read(struct ap_gate_counts *g, const char *path, char *why)
@@ -190,6 +218,36 @@ static json_t *event(const struct ap_gate_event *e)
 	return j;
 }
 
+/* NULL, which is left out: there are none. */
+static json_t *functions(const struct ap_gate_counts *g)
+{
+	json_t *list;
+
+	if (!g->period)
+		return NULL;
+	list = json_array();
+	for (size_t i = 0; i < g->nfunctions; i++)
+		(void)!json_array_append_new(
+			list,
+			json_pack("{so so so}", "name", ap_export_json_text(g->function[i].name),
+				  "file", ap_export_json_text(g->function[i].file), "count",
+				  number(g->function[i].count)));
+	return json_pack("{so so}", "period", number(g->period), "instructions", list);
+}
+
+static json_t *changes(const struct ap_gate_result *r)
+{
+	json_t *list = r->has_functions ? json_array() : NULL;
+
+	for (size_t i = 0; i < r->nchanges; i++)
+		(void)!json_array_append_new(
+			list,
+			json_pack("{so so so so}", "name", ap_export_json_text(r->change[i].name),
+				  "file", ap_export_json_text(r->change[i].file), "baseline",
+				  number(r->change[i].before), "now", number(r->change[i].now)));
+	return list;
+}
+
 int ap_gate_write(const struct ap_gate_counts *g, FILE *out)
 {
 	json_t *events = json_array();
@@ -201,12 +259,13 @@ int ap_gate_write(const struct ap_gate_counts *g, FILE *out)
 			return -ERANGE;
 		}
 	}
-	return dump(json_pack("{ss si so so s{so ss} so sb sI so so}", "format", FORMAT,
+	return dump(json_pack("{ss si so so s{so ss} so sb sI so so so*}", "format", FORMAT,
 			      "format-version", VERSION, "anyperf", ap_export_json_text(g->version),
 			      "command", ap_export_json_text(g->command), "machine", "name",
 			      ap_export_json_text(g->machine), "id", g->machine_id, "cpu",
 			      ap_export_json_text(g->cpu), "deterministic", g->deterministic,
-			      "runs", (json_int_t)g->runs, "events", events, "notes", notes(g)),
+			      "runs", (json_int_t)g->runs, "events", events, "notes", notes(g),
+			      "functions", functions(g)),
 		    out);
 }
 
@@ -243,12 +302,12 @@ int ap_gate_write_json(const struct ap_gate_result *result, FILE *out)
 		json_decref(remarks);
 		return -ENOMEM;
 	}
-	return dump(json_pack("{ss so so sI sI sI so so}", "verdict",
+	return dump(json_pack("{ss so so sI sI sI so so so*}", "verdict",
 			      result->exceeded ? "exceeded" : "within", "command",
 			      ap_export_json_text(result->now->command), "anyperf",
 			      ap_export_json_text(result->now->version), "limits",
 			      (json_int_t)result->limits, "exceeded", (json_int_t)result->exceeded,
 			      "improved", (json_int_t)result->improved, "events", rows, "notes",
-			      remarks),
+			      remarks, "functions", changes(result)),
 		    out);
 }

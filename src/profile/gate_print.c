@@ -128,6 +128,26 @@ static int widest(const struct ap_gate_counts *g)
 	return width;
 }
 
+static void print_functions(const struct ap_gate_result *r, FILE *out)
+{
+	if (!r->has_functions)
+		return;
+	fprintf(out, " Functions whose instructions changed most%s\n\n",
+		r->nchanges ? "" : ": none");
+	for (size_t i = 0; i < r->nchanges; i++) {
+		const struct ap_gate_change *c = &r->change[i];
+		u64 size = c->now > c->before ? c->now - c->before : c->before - c->now;
+
+		fprintf(out, " %c%-17" PRIu64 " %18" PRIu64 " %18" PRIu64 "  %s  [%s]\n",
+			c->now > c->before ? '+' : '-', size, c->before, c->now, c->name, c->file);
+	}
+	if (r->nchanges)
+		fprintf(out,
+			"\n (change, baseline, now; by one sample each %" PRIu64
+			" instructions)\n\n",
+			r->now->period);
+}
+
 void ap_gate_print(const struct ap_gate_result *r, FILE *out)
 {
 	int width = widest(r->before);
@@ -147,6 +167,7 @@ void ap_gate_print(const struct ap_gate_result *r, FILE *out)
 			row->before->kind);
 	}
 	putc('\n', out);
+	print_functions(r, out);
 	for (size_t i = 0; ap_gate_remark(r, i, text, sizeof(text)); i++)
 		fprintf(out, " %s\n", text);
 }
@@ -182,6 +203,22 @@ static void put_markdown(const char *s, FILE *out)
 	}
 }
 
+static void functions_markdown(const struct ap_gate_result *r, FILE *out)
+{
+	if (!r->nchanges)
+		return;
+	fputs("| function | file | baseline | now |\n|---|---|--:|--:|\n", out);
+	for (size_t i = 0; i < r->nchanges; i++) {
+		fputs("| `", out);
+		put_markdown(r->change[i].name, out);
+		fputs("` | `", out);
+		put_markdown(r->change[i].file, out);
+		fprintf(out, "` | %" PRIu64 " | %" PRIu64 " |\n", r->change[i].before,
+			r->change[i].now);
+	}
+	putc('\n', out);
+}
+
 void ap_gate_print_markdown(const struct ap_gate_result *r, FILE *out)
 {
 	char text[AP_GATE_WHY];
@@ -205,6 +242,7 @@ void ap_gate_print_markdown(const struct ap_gate_result *r, FILE *out)
 			ap_gate_verdict_name(row->verdict), is_bad ? "**" : "", row->before->kind);
 	}
 	putc('\n', out);
+	functions_markdown(r, out);
 	for (size_t i = 0; ap_gate_remark(r, i, text, sizeof(text)); i++) {
 		fputs("- ", out);
 		put_markdown(text, out);

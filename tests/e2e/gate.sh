@@ -116,6 +116,44 @@ is "$status $(json grown 'o["runs"], e["instructions"]["deviation-percent"] > 0'
 	"-r: what differs is said"
 has err '^ instructions .* \+- [0-9.]+% from run to run$' "-r: for people too"
 
+# --- functions: gate_loop has one, sampled at each third of its instructions
+run "$ANYPERF" gate record --functions --baseline f -- ./loop
+is "$status $(json f 'o["functions"]')" \
+	"0 {'period': 3, 'instructions': [{'name': '_start', 'file': 'loop', 'count': 19998}]}" \
+	"record --functions: samples of a fixed period"
+run "$ANYPERF" gate --functions=2 --baseline f --max instructions=0 --json json --markdown md -- ./loop 1
+is "$status $(json json 'o["functions"]')" \
+	"1 [{'name': '_start', 'file': 'loop', 'baseline': 19998, 'now': 20100}]" "--functions: JSON"
+has err '^ \+102 +19998 +20100  _start  \[loop\]$' "--functions: the table"
+# shellcheck disable=SC2016 # Markdown's backquotes
+has md '^\| `_start` \| `loop` \| 19998 \| 20100 \|$' "--functions: Markdown"
+run "$ANYPERF" gate --functions --baseline f --max instructions=0 -- ./loop
+has err 'changed most: none$' "--functions: no change"
+run "$ANYPERF" gate --functions=1 --baseline f --max instructions=+999999% --json json -- "$PROGRAMS/nested_calls"
+is "$(json json '[(x["name"], x["baseline"]) for x in o["functions"]]')" "[('_start', 19998)]" \
+	"--functions: at most so many, what is gone too"
+cp "$PROGRAMS/nested_calls" loop
+run "$ANYPERF" gate --functions=1 --baseline f --max instructions=+999999% --json json -- ./loop
+has out 'nested_calls: ok' "--functions: the command's output is shown"
+is "$(grep -c . out)" 1 "--functions: once"
+is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'anyperf-gate.*' -newer f | wc -l)" 0 "--functions: no file is left"
+cp "$PROGRAMS/gate_loop" loop
+run "$ANYPERF" gate --functions --baseline base --max instructions=0 -- touch ran
+is "$status $(exists ran) $(grep -c 'it has no functions' err)" "125 0 1" "--functions without a baseline's"
+sed 's/"period": 3/"period": 0/' f >changed
+run "$ANYPERF" gate --functions --baseline changed --max instructions=0 -- touch ran
+is "$status $(exists ran) $(grep -c 'damaged: functions' err)" "125 0 1" "--functions: damaged"
+sed 's/"period": 3/"period": 1/' f >changed
+# shellcheck disable=SC2046 # words
+run "$ANYPERF" gate --functions --baseline changed --max instructions=+9999% -- ./loop $(seq 999)
+if [ "$status" = 0 ]; then
+	has err '^ .* 119900  _start  \[loop\]$' "--functions: all samples, or an error"
+else
+	has err 'functions: samples were lost' "--functions: all samples, or an error"
+fi
+run "$ANYPERF" gate --functions=x --baseline f --max instructions=0 -- touch ran
+is "$status" 129 "--functions=x"
+
 # --- modelled events are of a machine
 run "$ANYPERF" gate record --baseline model --machine zen3 -e cycles,instructions -- ./loop
 run "$ANYPERF" gate --baseline model --max cycles=0,instructions=0 -- ./loop

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which functions a change is in: instructions by function, as samples of a fixed period give them, of the
+ * baseline and of now.  They belong together by name and file, as in diff.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gate.h"
+
+int ap_gate_add_function(struct ap_gate_counts *g, const struct ap_gate_function *f)
+{
+	struct ap_gate_function *grown, copy = *f;
+
+	for (size_t i = 0; i < g->nfunctions; i++) {
+		if (strcmp(g->function[i].name, f->name) || strcmp(g->function[i].file, f->file))
+			continue;
+		g->function[i].count += f->count;
+		return 0;
+	}
+	grown = realloc(g->function, (g->nfunctions + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	g->function = grown;
+	copy.name = strdup(f->name);
+	copy.file = strdup(f->file);
+	grown[g->nfunctions++] = copy;
+	return copy.name && copy.file ? 0 : -ENOMEM;
+}
+
+static int by_name(const struct ap_gate_change *a, const struct ap_gate_change *b)
+{
+	int r = strcmp(a->name, b->name);
+
+	return r ? r : strcmp(a->file, b->file);
+}
+
+static int for_pairs(const void *a, const void *b)
+{
+	return by_name(a, b);
+}
+
+static u64 size_of(const struct ap_gate_change *c)
+{
+	return c->now > c->before ? c->now - c->before : c->before - c->now;
+}
+
+static int by_size(const void *pa, const void *pb)
+{
+	const struct ap_gate_change *a = pa, *b = pb;
+
+	if (size_of(a) != size_of(b))
+		return size_of(a) > size_of(b) ? -1 : 1;
+	return by_name(a, b);
+}
+
+static void take(struct ap_gate_change *to, const struct ap_gate_counts *g, bool is_now)
+{
+	for (size_t i = 0; i < g->nfunctions; i++)
+		to[i] = (struct ap_gate_change){ .name = g->function[i].name,
+						 .file = g->function[i].file,
+						 .before = is_now ? 0 : g->function[i].count,
+						 .now = is_now ? g->function[i].count : 0 };
+}
+
+int ap_gate_compare_functions(struct ap_gate_result *r, size_t most)
+{
+	size_t total = r->before->nfunctions + r->now->nfunctions, n = 0;
+	struct ap_gate_change *c = calloc(total + 1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	take(c, r->before, false);
+	take(c + r->before->nfunctions, r->now, true);
+	qsort(c, total, sizeof(*c), for_pairs);
+	for (size_t i = 0; i < total; i++) {
+		if (n && !by_name(&c[n - 1], &c[i])) {
+			c[n - 1].before += c[i].before;
+			c[n - 1].now += c[i].now;
+		} else {
+			c[n++] = c[i];
+		}
+	}
+	qsort(c, n, sizeof(*c), by_size);
+	r->change = c;
+	while (r->nchanges < n && r->nchanges < most && size_of(&c[r->nchanges]))
+		r->nchanges++;
+	r->has_functions = true;
+	return 0;
+}
