@@ -296,7 +296,7 @@ static void plan_data(const struct ap_sb_insn *in)
 /* A name for what is on the stack: so that values are followed through it. */
 static u8 cell_of(const struct ap_insn *i, const struct ap_feed_op *op, const struct ap_access *a)
 {
-	u64 key = (u64)op->disp >> 3;
+	u64 key = (u64)op->disp >> 2;
 
 	if (a->index != AP_ACCESS_NONE || a->seg || i->flags & AP_INSN_REP)
 		return 0;

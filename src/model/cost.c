@@ -142,7 +142,8 @@ static void join(struct ap_cost_chain *to, const struct ap_cost_chain *from, u32
 	if (from->start + lat > to->start)
 		to->start = from->start + lat;
 	for (u32 k = 0; k < from->n; k++)
-		join_input(to, from->in[k], from->lat[k] + lat);
+		if (from->in[k] != 4) /* rsp */
+			join_input(to, from->in[k], from->lat[k] + lat);
 	to->loads |= from->loads;
 }
 
@@ -215,17 +216,23 @@ static u16 waits_of(const struct ap_cost_chain *address)
 	return waits;
 }
 
-static u32 load_latency(const struct ap_machine *m, const struct ap_cost *c)
+static bool is_to_vector(const struct ap_cost *c)
 {
-	bool vector = c->write >> AP_COST_VEC & 0xffffffff;
-
-	return m->l1d.latency + (!vector ? 0 : m->vendor == AP_VENDOR_AMD ? 3 : 1);
+	return c->write >> AP_COST_VEC & 0xffffffff;
 }
 
-/* Cells are on the stack or fixed; AMD's file of recent stack stores answers loads at renaming (56665). */
-static u32 forward_latency(const struct ap_machine *m)
+static u32 load_latency(const struct ap_machine *m, const struct ap_cost *c)
 {
-	return m->vendor == AP_VENDOR_AMD ? 0 : m->pipe.forward;
+	return m->l1d.latency + (!is_to_vector(c) ? 0 : m->vendor == AP_VENDOR_AMD ? 3 : 1);
+}
+
+/*
+ * Cells are on the stack or fixed: AMD's file of recent stack stores answers loads of general registers at
+ * renaming (56665).
+ */
+static u32 forward_latency(const struct ap_machine *m, const struct ap_cost *c)
+{
+	return m->vendor == AP_VENDOR_AMD && !is_to_vector(c) ? 0 : m->pipe.forward;
 }
 
 u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, bool taken)
@@ -244,7 +251,7 @@ u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, boo
 		waits = waits_of(&address);
 		join(&value, &address, load_latency(m, c));
 		if (cell)
-			join(&value, &a->value[cell], forward_latency(m));
+			join(&value, &a->value[cell], forward_latency(m, c));
 		if (a->nloads < 64)
 			value.loads |= 1ULL << a->nloads;
 		a->nloads++;
@@ -343,8 +350,10 @@ u32 ap_cost_links(const struct ap_cost_account *a, struct ap_pipe_link *links)
 		if (n + 1 + v->n > AP_PIPE_LINKS)
 			break;
 		put(&links[n++], AP_PIPE_START, out, v->start);
-		for (u32 k = 0; k < v->n; k++)
-			put(&links[n++], v->in[k], out, v->lat[k]);
+		/* what changes here may be carried from one iteration to the next; the rest is mostly old */
+		for (u32 k = 0, old = 0; k < v->n; k++)
+			if (a->written >> v->in[k] & 1 || old++ < 2)
+				put(&links[n++], v->in[k], out, v->lat[k]);
 	}
 	return n;
 }

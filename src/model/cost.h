@@ -11,7 +11,7 @@
 #include "model/pipe.h"
 #include "x86/cost.h"
 
-#define AP_COST_INPUTS 4 /* that a value is followed back to; the nearest are forgotten */
+#define AP_COST_INPUTS 8 /* that a value is followed back to; the nearest are forgotten */
 
 /* When a value is there: so long after the piece began, and so long after each of its inputs. */
 struct ap_cost_chain {

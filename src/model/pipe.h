@@ -12,11 +12,11 @@
 
 /* Values: general registers, vector registers, flags (x86/cost.h), then cells of memory. */
 #define AP_PIPE_CELL   49
-#define AP_PIPE_CELLS  14
+#define AP_PIPE_CELLS  13 /* a prime: neighbours differ, whatever their size */
 #define AP_PIPE_START  63 /* not a value: when the piece began */
 #define AP_PIPE_VALUES 63
 
-#define AP_PIPE_LINKS	   72
+#define AP_PIPE_LINKS	   96
 #define AP_PIPE_LINK_SHIFT 4 /* of lat, to cycles / 256 */
 
 /* Value `out` is there `lat` after value `in` was; links of the same out stand together. */

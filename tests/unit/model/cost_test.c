@@ -184,10 +184,16 @@ static void moves_take_no_time(void)
 /* add qword [rsp], 1: five and one, but for renaming */
 static void values_are_followed_through_the_stack(void)
 {
+	/* movsd xmm0, [rsp]; addsd xmm0, xmm1; movsd [rsp], xmm0 */
+	static const struct code vector[] = { CODE("\xf2\x0f\x10\x04\x24", 1),
+					      CODE("\xf2\x0f\x58\xc1", 1),
+					      CODE("\xf2\x0f\x11\x04\x24", 1), DEC_JNZ };
 	static const struct code code[] = { CODE("\x48\x83\x04\x24\x01", 1), DEC_JNZ };
 	unsigned forward = ap_machine_find("skylake")->pipe.forward;
 
 	EXPECT_CYCLES("skylake", code, forward + 1);
+	EXPECT_CYCLES("skylake", vector, forward + 4);
+	EXPECT_CYCLES("zen4", vector, ap_machine_find("zen4")->pipe.forward + 3);
 	EXPECT_CYCLES("zen4", code, 1);
 }
 
