@@ -10,7 +10,8 @@ const char ap_x86model_disabled[] = "the counter is not enabled";
 const char ap_x86model_unknown[] = "no count of the engine means this event";
 const char ap_x86model_kernel[] = "only user mode is counted";
 
-static const struct ap_x86model_family *const families[] = { ap_x86model_p6s, ap_x86model_k7s };
+static const struct ap_x86model_family *const families[] = { ap_x86model_p5s, ap_x86model_p6s,
+							     ap_x86model_k7s, ap_x86model_p4s };
 
 static const struct ap_x86model_family *family_at(unsigned i)
 {
@@ -96,6 +97,15 @@ u64 ap_x86model_get(const struct ap_x86model_family *family, const struct ap_x86
 		    enum ap_x86model_what what, unsigned i)
 {
 	const u64 *reg = ap_x86model_reg(family, (struct ap_x86model_cpu *)cpu, what, i);
+
+	return reg ? *reg : 0;
+}
+
+u64 ap_x86model_get_msr(const struct ap_x86model_family *family, const struct ap_x86model_cpu *cpu,
+			u32 msr)
+{
+	const struct ap_x86model_range *range;
+	const u64 *reg = find_msr(family, (struct ap_x86model_cpu *)cpu, msr, &range);
 
 	return reg ? *reg : 0;
 }
@@ -244,8 +254,8 @@ const struct ap_x86model_event *ap_x86model_event(const struct ap_x86model_event
 
 u64 ap_x86model_counts(const struct ap_x86model *m, unsigned i, const char **why)
 {
-	*why = NULL;
-	return m->family->counts(m, core_of(m), i, why);
+	*why = i < m->family->nrctrs ? NULL : "the CPU has no such counter";
+	return *why ? 0 : m->family->counts(m, core_of(m), i, why);
 }
 
 /* True if it wrapped: from all ones to zero. */

@@ -50,13 +50,18 @@ struct ap_x86model_family {
 	void (*written)(struct ap_x86model_cpu *cpu, unsigned i);
 };
 
-extern const struct ap_x86model_family ap_x86model_p6s[], ap_x86model_k7s[];
+extern const struct ap_x86model_family ap_x86model_p6s[], ap_x86model_k7s[], ap_x86model_p5s[],
+	ap_x86model_p4s[];
 
 /* Registers of kind `what`, the i-th. */
 u64 *ap_x86model_reg(const struct ap_x86model_family *family, struct ap_x86model_cpu *cpu,
 		     enum ap_x86model_what what, unsigned i);
 u64 ap_x86model_get(const struct ap_x86model_family *family, const struct ap_x86model_cpu *cpu,
 		    enum ap_x86model_what what, unsigned i);
+
+/* Of a register by number; 0 if there is none. */
+u64 ap_x86model_get_msr(const struct ap_x86model_family *family, const struct ap_x86model_cpu *cpu,
+			u32 msr);
 
 /* The row of a table of n; NULL if the event is unknown. */
 const struct ap_x86model_event *ap_x86model_event(const struct ap_x86model_event *events, u32 n,
