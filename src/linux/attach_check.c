@@ -117,6 +117,23 @@ static bool waits_for_vfork(pid_t pid, pid_t *child)
 	return false;
 }
 
+static void note_session(void *arg, const struct ap_map *map)
+{
+	if (strncmp(map->name, "/memfd:anyperf", 14) == 0)
+		*(bool *)arg = true;
+}
+
+/*
+ * A session's memory is mapped: its engine runs the task, also when the supervisor was killed.  A
+ * second one would translate the first one's code cache and count that.
+ */
+static bool has_engine(pid_t pid)
+{
+	bool found = false;
+
+	return ap_maps_each(pid, note_session, &found) >= 0 && found;
+}
+
 static bool is_idle_task(pid_t pid, const char *status, char *why)
 {
 	struct ap_stat st = { 0 };
@@ -163,5 +180,9 @@ bool ap_attach_may(pid_t pid, char why[AP_ATTACH_WHY])
 		return refuse(why,
 			      "it has a seccomp filter, which may not let the engine's own calls "
 			      "through");
+	if (has_engine(pid))
+		return refuse(why,
+			      "another anyperf counts it, or was killed while it did; end that "
+			      "one, or start the process anew");
 	return is_idle_task(pid, status, why);
 }

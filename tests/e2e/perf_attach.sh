@@ -181,6 +181,19 @@ rm "$tmp/pid"
 tap_reaped+=("$!")
 wait_for 20 test -s "$tmp/pid"
 refused 'a seccomp filter' "$(cat "$tmp/pid")" 'seccomp'
+
+# A second engine would count the first one's code cache.
+begin
+"$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
+session=$!
+tap_reaped+=("$session")
+wait_for 20 grep -q memfd:anyperf "/proc/$pid/maps"
+refused 'in another session' "$pid" 'another anyperf counts it'
+kill -KILL "$session"
+wait "$session"
+refused 'its supervisor was killed' "$pid" 'was killed'
+finish 'refused, in another session'
+
 if [ "$(id -u)" = 0 ]; then
 	cp "$ANYPERF" "$tmp/anyperf"
 	run timeout -k 5 30 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/anyperf" \
