@@ -36,7 +36,7 @@ compare_with_oracle false false
 	compare_with_oracle dash sh -c 'x=$(echo inner); (exit 3); echo "$x $?"'
 	compare_with_oracle perl perl -e \
 		'my %h; $h{$_ % 7} .= $_ for 1..100; print map { "$_ $h{$_}\n" } sort keys %h'
-	compare_with_oracle killed sh -c 'perl -e "kill TERM => \$\$; die"; exit 3'
+	compare_with_oracle killed_shell sh -c 'perl -e "kill TERM => \$\$; die"; exit 3'
 }
 compare_with_oracle gzip gzip -nkc "$tmp/lines"
 done_testing
