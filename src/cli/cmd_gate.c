@@ -425,7 +425,7 @@ static int check_options(struct gate_args *args)
 	if (!args->record && args->events.n)
 		return usage("-e is for record: the baseline says what is counted");
 	if (!args->record && !args->limits.n)
-		return usage("needs --max");
+		return usage("needs --max, such as --max instructions=+0.5%");
 	return 0;
 }
 

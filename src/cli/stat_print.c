@@ -60,7 +60,7 @@ static void print_metric(const struct ap_stat_metric *m, FILE *out)
 	else if (m->style == AP_METRIC_RATE)
 		fprintf(out, "# %8.3f %-*s", m->value, TEXT_WIDTH, m->what);
 	else if (m->style == AP_METRIC_RATIO)
-		fprintf(out, "#   %4.2f  %-*s", m->value, TEXT_WIDTH + 1, m->what);
+		fprintf(out, "# %7.2f  %-*s", m->value, TEXT_WIDTH, m->what);
 	else
 		fprintf(out, "# %7.2f%% %-*s", m->value, TEXT_WIDTH, m->what);
 }

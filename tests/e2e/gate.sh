@@ -219,6 +219,7 @@ run "$ANYPERF" gate --max instructions=0 -- true
 is "$status" 129 "no --baseline"
 run "${gate[@]}" -- true
 is "$status" 129 "no --max"
+has err "such as --max instructions" "no --max: says what to give"
 run "${gate[@]}" --max instructions=0
 is "$status" 129 "no command"
 run "${gate[@]}" --max instructions=0 -e calls -- true

@@ -83,6 +83,9 @@ has "$tmp/err" '^branches:k: <not supported>: kernel-mode work is never counted$
 has "$tmp/err" '<not supported>      node-load-misses' "perf's cache events are known"
 has "$tmp/err" '[0-9] +L1-dcache-loads .*# exact' "references are exact"
 has "$tmp/err" '[0-9] +cycles .*# modelled' "and cycles modelled"
+run "$ANYPERF" stat -e cycles,instructions,branches,stalled-cycles-frontend true
+has "$tmp/err" '# {1,4}[0-9]{1,4}[.][0-9]{2}  insn per cycle' "insn per cycle is there"
+is "$(grep -o '# *[0-9.]*' "$tmp/err" | grep '[.]' | awk '{ print length }' | sort -u)" 9 "ratios end in perf's column"
 run "$ANYPERF" stat -n true
 has_not "$tmp/err" '#' "-n: no events"
 has "$tmp/err" 'seconds time elapsed' "-n: times"
