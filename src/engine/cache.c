@@ -187,6 +187,21 @@ void ap_cache_retire(void)
 	ap_proc.epoch++;
 }
 
+void ap_cache_unlink(void)
+{
+	for (u32 k = 0; k < ap_nunits; k++) {
+		struct ap_unit *u = &ap_units[k];
+
+		if (!u->base || u->retired)
+			continue;
+		for (u32 n = 0; n < u->nblocks; n++) {
+			u->blocks[n]->in = NULL;
+			ap_unlink_exits(u->blocks[n]);
+		}
+	}
+	ap_ibl_clear();
+}
+
 void ap_cache_flush(void)
 {
 	ap_cache_retire();
@@ -268,7 +283,7 @@ static u32 max_insns(void)
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 {
 	struct ap_block *b;
-	bool unlinked = ap_proc.stress & AP_STRESS_UNLINKED;
+	bool unlinked = ap_proc.stress & AP_STRESS_UNLINKED || ap_feed_is_watched();
 
 	if (ap_unlikely(is_to_evict()))
 		ap_cache_flush();

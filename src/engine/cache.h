@@ -141,6 +141,8 @@ void ap_cache_drop_probe(struct ap_block *b);
 
 /* Drops every block with source bytes in [start, end).  Lock held. */
 void ap_cache_invalidate(u64 start, u64 end);
+/* All code stays, but each block leads to the dispatcher.  Lock held. */
+void ap_cache_unlink(void);
 /* Drops everything; memory is reused when no thread can be inside.  Lock held. */
 void ap_cache_flush(void);
 /* Likewise, by a thread that is inside itself: a later flush takes the memory back. */

@@ -234,6 +234,13 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	if (ap_feed_is_on() && ap_feed_lacks(t) && !ap_feed_begin(t))
 		no_memory(t);
+	if (ap_unlikely(ap_feed_is_watched()))
+		ap_feed_make_room(t);
+	if (ap_feed_must_step(t)) {
+		ap_feed_read(t);
+		ap_lock_drop(&ap_proc.lock);
+		ap_dispatch_one_shot(t);
+	}
 	if (ap_unlikely(t->nlanes) && !ap_lanes_near(t))
 		ap_branches_forget(t);
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */

@@ -112,7 +112,8 @@ void ap_signal_exec_failed(struct ap_thread *t);
  */
 u64 ap_sig_block_all(void); /* returns the previous mask */
 void ap_sig_set_mask(u64 mask);
-u64 ap_sig_program_mask(struct ap_thread *t); /* all of it, as the program sees it: for an exec */
+u64 ap_sig_program_mask(struct ap_thread *t);
+void ap_sig_look_for_segv(struct ap_thread *t); /* all of it, as the program sees it: for an exec */
 /* The kernel's dispositions become the program's, once; lock held where there are other threads. */
 void ap_sig_give_back(struct ap_thread *t);
 bool ap_sig_are_given_back(struct ap_thread *t);

@@ -9,10 +9,11 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "engine/signal.h"
 
 #define LOG_SIZE   (128UL << 10)
 #define RECORD_MAX (8UL * (1 + AP_FEED_WORDS))
+_Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
+	       "ap_feed_make_room(): a block's records");
 #define CHUNKS_MAX 4096U
 
 /* One mapping: this, the models, the log, a page that ends it. */
@@ -20,12 +21,16 @@ struct ap_thread_feed {
 	struct ap_feed feed;
 	u64 size;
 	u8 *log, *guard;
-	void *mem_at; /* for the models of memory, as long as they are not wanted */
+	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
+	struct ap_thread_feed *next; /* in spare */
+	bool is_open;		     /* the guard may be written to */
 };
 
 static u8 *chunks[CHUNKS_MAX];
 static u32 nchunks, chunk_used;
 static struct ap_shared *shared; /* what the process' threads have in common */
+/* Of dead threads: the program's filter may know neither munmap nor mmap. */
+static struct ap_thread_feed *spare;
 
 _Static_assert(sizeof(struct ap_machine) <= sizeof(((struct ap_session *)0)->machine), "room");
 
@@ -41,14 +46,20 @@ const struct ap_machine *ap_feed_machine(void)
 
 /* --- descriptions */
 
+/* Not under a filter of the program's, which may not know how memory is had. */
+static bool has_chunk(u32 i)
+{
+	if (!chunks[i] && !ap_proc.seg->mute)
+		chunks[i] = ap_mem_map(0, AP_FEED_CHUNK);
+	return chunks[i];
+}
+
 static bool add_chunk(void)
 {
-	if (nchunks == CHUNKS_MAX)
+	if (nchunks == CHUNKS_MAX || !has_chunk(nchunks))
 		return false;
-	if (!chunks[nchunks])
-		chunks[nchunks] = ap_mem_map(0, AP_FEED_CHUNK);
-	if (!chunks[nchunks])
-		return false;
+	if (nchunks + 1 < CHUNKS_MAX)
+		(void)has_chunk(nchunks + 1); /* while it can be had */
 	/* number 0 describes nothing */
 	chunk_used = nchunks ? 0 : (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
 	if (!nchunks)
@@ -146,13 +157,19 @@ static void publish(struct ap_thread *t, const struct ap_feed *f)
 			 __ATOMIC_RELAXED);
 }
 
+/* Only the thread itself can tell its fs; who flushes goes by what it was at its last reading. */
+static void note_bases(const struct ap_thread *t, struct ap_thread_feed *tf)
+{
+	tf->feed.seg_base[AP_SEG_GS] = t->app_gs_base;
+	if (ap_proc.has_fs_base && t == ap_self())
+		(void)!ap_safe_fs_base(&tf->feed.seg_base[AP_SEG_FS]);
+}
+
 static void read_log(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf = t->feed;
 
-	tf->feed.seg_base[AP_SEG_GS] = t->app_gs_base;
-	if (ap_proc.has_fs_base)
-		(void)!ap_safe_fs_base(&tf->feed.seg_base[AP_SEG_FS]);
+	note_bases(t, tf);
 	ap_feed_run(&tf->feed, (const u64 *)tf->log, (const u64 *)t->feed_pos, chunks);
 	t->feed_pos = (u64)tf->log;
 	publish(t, &tf->feed);
@@ -162,6 +179,27 @@ void ap_feed_read(struct ap_thread *t)
 {
 	if (t->feed && t->feed_pos != (u64)t->feed->log)
 		read_log(t);
+	if (t->feed && ap_unlikely(t->feed->is_open)) {
+		t->feed->is_open = false;
+		ap_sys3(AP_NR_mprotect, (u64)t->feed->guard, AP_PAGE_SIZE, 0);
+	}
+}
+
+void ap_feed_make_room(struct ap_thread *t)
+{
+	if (t->feed_pos - (u64)t->feed->log > LOG_SIZE / 2)
+		ap_feed_read(t);
+}
+
+/* The record in the making shall fit, whatever it is. */
+void ap_feed_open(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	if (!tf || (u64)tf->guard - t->feed_pos >= 2 * RECORD_MAX || ap_proc.seg->mute)
+		return;
+	tf->is_open = true;
+	ap_sys3(AP_NR_mprotect, (u64)tf->guard, AP_PAGE_SIZE, AP_PROT_R | AP_PROT_W);
 }
 
 /*
@@ -190,18 +228,35 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 
 /* --- threads */
 
+static struct ap_thread_feed *take_spare(void)
+{
+	struct ap_thread_feed *tf = spare;
+	u64 size;
+
+	if (!tf)
+		return NULL;
+	size = tf->size;
+	spare = tf->next;
+	memset(tf, 0, size - AP_PAGE_SIZE);
+	return tf;
+}
+
 static struct ap_thread_feed *map_feed(void)
 {
 	u64 bp_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
 	u64 mem_at = AP_ALIGN_UP(bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
 	u64 log_at = AP_ALIGN_UP(mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
 	u64 size = log_at + LOG_SIZE + AP_PAGE_SIZE;
-	u8 *at = ap_mem_map(0, size);
-	struct ap_thread_feed *tf = (struct ap_thread_feed *)at;
+	struct ap_thread_feed *tf = take_spare();
+	u8 *at = (u8 *)tf;
 
-	if (!at)
-		return NULL;
-	ap_sys3(AP_NR_mprotect, (u64)at + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
+	if (!tf) {
+		at = ap_mem_map(0, size);
+		tf = (struct ap_thread_feed *)at;
+		if (!tf)
+			return NULL;
+		ap_sys3(AP_NR_mprotect, (u64)at + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
+	}
 	tf->size = size;
 	tf->log = at + log_at;
 	tf->guard = tf->log + LOG_SIZE;
@@ -241,6 +296,7 @@ bool ap_feed_begin(struct ap_thread *t)
 		if (!share())
 			return false;
 		tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
+		note_bases(t, tf);
 	}
 	return true;
 }
@@ -259,17 +315,25 @@ void ap_feed_end(struct ap_thread *t)
 	t->feed = NULL;
 	if (tf->feed.mem)
 		ap_mem_fini(tf->feed.mem);
-	ap_mem_unmap(tf, tf->size);
+	if (ap_proc.seg->mute) {
+		tf->next = spare;
+		spare = tf;
+	} else {
+		ap_mem_unmap(tf, tf->size);
+	}
 }
 
-/* What it has of its parent's are warm caches; what is in the log is the parent's. */
+/*
+ * What it has of its parent's are warm caches; what is in the log is the parent's.  The other threads'
+ * caches are gone with them, and the locks that they held.
+ */
 void ap_feed_fork_child(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf = t->feed;
 
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
-		if (o != t && o->feed)
-			ap_mem_unmap(o->feed, o->feed->size);
+		if (o != t)
+			ap_feed_end(o);
 	if (!tf)
 		return;
 	t->feed_pos = (u64)tf->log;

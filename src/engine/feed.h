@@ -9,6 +9,7 @@
 #include "engine/emit.h"
 #include "engine/engine.h"
 #include "engine/sb.h"
+#include "engine/signal.h"
 #include "model/feed.h"
 
 /* Registers whose values belong into a record and are not there yet. */
@@ -55,9 +56,21 @@ const struct ap_machine *ap_feed_machine(void);
 void ap_feed_forget(void);
 /* What is in the log is counted; by the thread itself or where it is not in code, lock held. */
 void ap_feed_read(struct ap_thread *t);
+/* The same, where there may be no room for what a block logs. */
+void ap_feed_make_room(struct ap_thread *t);
 /* Async-safe.  True: the fault was the log's, and the thread goes on. */
 struct ap_sigcontext;
 bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc);
+/*
+ * While a SIGSEGV that was sent waits in the kernel, which blocks it, no fault may come: the kernel would end
+ * the process.  So the thread goes on by single instructions and its log is read after each; the log has room for
+ * what is left until it is out of code.  Async-safe.
+ */
+void ap_feed_open(struct ap_thread *t);
+static inline bool ap_feed_must_step(const struct ap_thread *t)
+{
+	return ap_unlikely(t->resent & AP_SIG_BIT(AP_SIGSEGV)) && t->feed;
+}
 /* Lock held.  Before the thread enters code that logs; false: no memory. */
 bool ap_feed_lacks(const struct ap_thread *t);
 AP_MUST_CHECK bool ap_feed_begin(struct ap_thread *t);
@@ -77,6 +90,15 @@ static inline void ap_feed_look(struct ap_thread *t)
 static inline bool ap_feed_is_on(void)
 {
 	return ap_unlikely(ap_proc.kinds & AP_KINDS_MODEL);
+}
+
+/*
+ * A filter of the program's may not allow the return from a handler: there blocks are not linked, and the
+ * dispatcher keeps the logs from getting full.
+ */
+static inline bool ap_feed_is_watched(void)
+{
+	return ap_feed_is_on() && ap_proc.seg->mute;
 }
 
 static inline bool ap_feed_has_data(void)

@@ -274,6 +274,7 @@ static void plan_string(const struct ap_sb_insn *in, const struct ap_access *a)
 	op->base = word_of(a->base);
 	op->disp = moved_of(a->base);
 	op->index = word_of(AP_RCX);
+	op->flags = a->flags & AP_ACCESS_ADDR32 ? AP_FEED_ADDR32 : 0;
 }
 
 static void plan_data(const struct ap_sb_insn *in)

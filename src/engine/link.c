@@ -5,13 +5,14 @@
  */
 #include "engine/emit.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/unit.h"
 
 void ap_link(struct ap_exit *x, struct ap_block *to)
 {
 	s64 rel;
 
-	if (!x->site || x->to || (ap_proc.stress & AP_STRESS_UNLINKED))
+	if (!x->site || x->to || (ap_proc.stress & AP_STRESS_UNLINKED) || ap_feed_is_watched())
 		return;
 	rel = (s64)(to->code - (x->site + 4));
 	if (!ap_fits_s32(rel))

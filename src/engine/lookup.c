@@ -166,6 +166,11 @@ void ap_lookup_clear(void)
 {
 	memset(tab.slots, 0, tab.size * sizeof(struct slot));
 	tab.used = 0;
+	ap_ibl_clear();
+}
+
+void ap_ibl_clear(void)
+{
 	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
 		if (tab.ibl[i] != (u64)ap_ibl_miss)
 			__atomic_store_n(&tab.ibl[i], (u64)ap_ibl_miss, __ATOMIC_RELEASE);

@@ -19,6 +19,7 @@ struct ap_block *ap_lookup_find(u64 pc);
 bool ap_lookup_add(struct ap_block *b);	   /* false: no memory, the block will not be found */
 void ap_lookup_remove(struct ap_block *b); /* from the hash and, with a pad, the indirect table */
 void ap_lookup_clear(void);		   /* forget everything, at a flush */
+void ap_ibl_clear(void);		   /* of the indirect table alone */
 
 /* Absolute address of the indirect table: below 2 GB, used as disp32. */
 u32 ap_ibl_table(void);

@@ -14,6 +14,7 @@
  * waits for it, and it goes when it returns.
  */
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "service/service.h"
@@ -51,6 +52,8 @@ void ap_native_park(struct ap_thread *t)
 		u32 rung = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
 
 		ap_lock_take(&ap_proc.lock);
+		if (t->in_handler_depth < 2)
+			ap_feed_read(t);
 		if (n == SLICES || ap_sig_are_given_back(t) || !any_busy(t))
 			break;
 		ap_lock_drop(&ap_proc.lock);

@@ -236,6 +236,20 @@ void ap_sig_set_mask(u64 mask)
 		kernel_mask(t, AP_SIG_UNBLOCK, &sync, NULL);
 }
 
+/* Does one that was put back still wait, or has the program taken it by sigwaitinfo and the like? */
+void ap_sig_look_for_segv(struct ap_thread *t)
+{
+	const u64 bit = AP_SIG_BIT(AP_SIGSEGV);
+	u64 waiting = bit;
+
+	if (!ap_proc.seg->mute)
+		ap_sys2(AP_NR_rt_sigpending, (u64)&waiting, 8);
+	if (waiting & bit)
+		return;
+	t->resent &= ~bit;
+	kernel_mask(t, AP_SIG_UNBLOCK, &bit, NULL);
+}
+
 u64 ap_sig_program_mask(struct ap_thread *t)
 {
 	u64 mask;

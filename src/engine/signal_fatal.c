@@ -6,6 +6,7 @@
  * Both end in an rt_sigreturn, which loads registers, extended state and mask in one step: what
  * is pending then strikes at the program's pc.
  */
+#include "engine/feed.h"
 #include "engine/signal.h"
 
 #define CS_USER		0x33
@@ -85,6 +86,7 @@ void ap_sig_die(struct ap_thread *t)
 	struct ap_siginfo *info = (struct ap_siginfo *)t->pend_info;
 	u64 pid, tid;
 
+	ap_feed_look(t);
 	if (can_raise_again(t))
 		ap_sig_enter_native(t, ~0ULL);
 	pid = (u64)ap_sys0(AP_NR_getpid);

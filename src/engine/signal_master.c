@@ -251,6 +251,25 @@ void ap_sig_resume_smc(struct ap_thread *t)
 	ap_redispatch(t);
 }
 
+/* To the dispatcher, as for a signal: one that is a nudge when it is delivered. */
+static void come_out(struct ap_thread *t, struct ap_ucontext *uc)
+{
+	const struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
+	const u64 magic = AP_SESSION_MAGIC;
+	struct ap_where w;
+
+	take(t, AP_SIGTRAP, &nudge, uc);
+	memcpy(((struct ap_siginfo *)t->pend_info)->rest, &magic, sizeof(magic));
+	if (ap_cache_locate(pc_of(uc), &w) && w.clean) {
+		leave_cache(t, uc, &w);
+		set_pending(t);
+		send_to(t, uc, (const void *)ap_redispatch);
+		return;
+	}
+	t->stepping = 1;
+	uc->mc.greg[AP_GREG_EFL] |= AP_EFL_TF;
+}
+
 static void in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		     struct ap_ucontext *uc)
 {
@@ -262,6 +281,10 @@ static void in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo *info
 	}
 	if (is_virtually_blocked(t, sig)) {
 		postpone(t, sig, info, uc);
+		if (ap_feed_must_step(t)) {
+			ap_feed_open(t);
+			come_out(t, uc);
+		}
 		return;
 	}
 	take(t, sig, info, uc);
@@ -403,6 +426,8 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 	}
 	if (t->pending || is_virtually_blocked(t, sig) || (is_sync(sig) && t->sig_depth)) {
 		postpone(t, sig, info, uc);
+		if (ap_feed_must_step(t) && within(pc, ap_gate_enter_start, ap_gate_enter_end))
+			send_to(t, uc, (const void *)ap_gate_abandon);
 		return;
 	}
 	take(t, sig, info, uc);
@@ -461,13 +486,10 @@ static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
 
 /*
  * What the kernel tells of is noted with the pc at which it was; the sample is taken where the registers are
- * the program's, which mostly is right here.  Else the thread steps there, as for a signal: one that is a
- * nudge when it is delivered.  Of the engine's own page faults nobody wants to know.
+ * the program's, which mostly is right here; else the thread steps there.  Of the engine's own page faults nobody wants to know.
  */
 static void prompted(struct ap_thread *t, const struct ap_siginfo *info, struct ap_ucontext *uc)
 {
-	const struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
-	const u64 magic = AP_SESSION_MAGIC;
 	u32 kind = (u32)ap_sig_perf_data(info) - (u32)AP_PROMPT_DATA(0);
 	struct ap_where w;
 	bool is_code = ap_cache_locate(pc_of(uc), &w);
@@ -477,16 +499,7 @@ static void prompted(struct ap_thread *t, const struct ap_siginfo *info, struct 
 	ap_prompt_note(t, kind, is_code && !w.in_stub ? w.app_pc : 0, info->addr);
 	if (!ap_cache_contains(pc_of(uc)) || t->stepping || t->pending)
 		return; /* it comes to the dispatcher by itself */
-	take(t, AP_SIGTRAP, &nudge, uc);
-	memcpy(((struct ap_siginfo *)t->pend_info)->rest, &magic, sizeof(magic));
-	if (is_code && w.clean) {
-		leave_cache(t, uc, &w);
-		set_pending(t);
-		send_to(t, uc, (const void *)ap_redispatch);
-		return;
-	}
-	t->stepping = 1;
-	uc->mc.greg[AP_GREG_EFL] |= AP_EFL_TF;
+	come_out(t, uc);
 }
 
 /* The log of what the models are fed: the thread goes on in it. */

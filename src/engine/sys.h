@@ -21,6 +21,7 @@
 #define AP_NR_brk		12
 #define AP_NR_rt_sigaction	13
 #define AP_NR_rt_sigprocmask	14
+#define AP_NR_rt_sigpending	127
 #define AP_NR_rt_sigreturn	15
 #define AP_NR_sched_yield	24
 #define AP_NR_mremap		25

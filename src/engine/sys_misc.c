@@ -5,6 +5,7 @@
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
+#include "engine/feed.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -48,6 +49,14 @@ void ap_ptracer_restore(struct ap_thread *t)
 		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
 }
 
+/* Nor may it allow the one for a full log (ap_feed_is_watched). */
+static void unlink_all(void)
+{
+	ap_lock_take(&ap_proc.lock);
+	ap_cache_unlink();
+	ap_lock_drop(&ap_proc.lock);
+}
+
 /*
  * From its filter on the process makes no call of the engine's own that concerns perf events.  A
  * filter is one thread's unless it says TSYNC, but a thread made by that one has it too.
@@ -65,6 +74,8 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 		ap_service_quiet();
 		ap_sig_set_mask(mask);
 		ap_slot_set_mute(true);
+		if (ap_feed_is_on() && !was)
+			unlink_all();
 	}
 	ret = ap_call_pass(t, c);
 	if (sets && !was && ret < 0)

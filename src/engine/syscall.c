@@ -249,6 +249,8 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 {
 	ap_feed_look(t); /* whoever reads counts does it in or after a call */
 	(void)execute(t, pc);
+	if (ap_feed_must_step(t))
+		ap_sig_look_for_segv(t);
 }
 
 /* What a handler is about to see of a call that the kernel wants restarted for this reason. */

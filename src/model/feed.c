@@ -52,6 +52,10 @@ static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *w
 	unsigned flags = op->what == AP_FEED_STORES ? AP_MEM_WRITE : 0;
 	u64 at = words[op->base] + (u64)op->disp, n = words[op->index] - words[op->dst];
 
+	if (ap_unlikely(op->flags & AP_FEED_ADDR32)) { /* ecx counts, and all of rcx is written */
+		at = (u32)at;
+		n = (u32)n;
+	}
 	for (u64 k = 0; k < n; k++, at += op->size)
 		data(f, op, at, flags, pc);
 }
