@@ -44,6 +44,7 @@ struct stat_args {
 	const char *output;
 	unsigned int repeat;
 	unsigned int detail; /* -d so many times */
+	bool big_num;	     /* of no effect: it is so */
 	bool null_run, append, all_cpus, no_aggr, per_thread, json;
 };
 
@@ -165,6 +166,7 @@ static int opt_cpus(void *args, const char *value, char *why)
 /* clang-format off */
 static const struct ap_opt stat_opts[] = {
 	FLAG('a', "all-cpus", all_cpus, "count by CPUs what the command makes (one number: their sum)"),
+	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
 	FLAG('A', "no-aggr", no_aggr, "with -a or -C: a row for each CPU"),
 	FLAG(0, "append", append, "with -o: add to the file"),
 	CALL('C', "cpu", opt_cpus, "cpus", "the same as -a on these CPUs: 0-2,5"),
