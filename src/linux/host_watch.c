@@ -284,7 +284,7 @@ static int get_cpu_watch(struct ap_host *host, u32 place, struct ap_host_cpu_wat
 		ret = watch_for_cpus(host, all, t, false);
 	if (ret)
 		put_cpu_watch(host, all);
-	*out = all;
+	*out = ret ? NULL : all;
 	return ret;
 }
 
