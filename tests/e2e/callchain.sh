@@ -15,7 +15,7 @@ period=997
 "$ORACLE" --trace trace -- "$PROGRAMS/chain" >/dev/null 2>&1
 awk -v n=$period '{ if (NR % n == 0) print $2, seen[$2] + 0; seen[$2]++ }' trace >points
 
-# Frames up to main as symbol+offset: at the instruction, and when it has run.  Callers that were unwound stand
+# Frames up to main as symbol+offset: at the instruction, and when it has run, but for where it leaves its frame.  Callers that were unwound stand
 # on their calls' last byte.
 cat >bt.py <<'END'
 import gdb, re
@@ -44,9 +44,14 @@ for line in open('points'):
         continue
     f = gdb.newest_frame()
     cfa = int(re.search(r'frame at (0x[0-9a-f]+)', gdb.execute('info frame', to_string=True)).group(1), 16)
-    has_frame = int(f.read_register('rbp')) + 16 == cfa
+    rbp = int(f.read_register('rbp'))
+    has_frame = rbp + 16 == cfa
     before = chain(0)
     gdb.execute('stepi', to_string=True)
+    # leave: rbp is the caller's by now, and where it was saved is below the stack that a sample has
+    if has_frame and int(gdb.newest_frame().read_register('rbp')) != rbp:
+        print('- | -')
+        continue
     print(before if has_frame else '-', chain(1), sep=' | ')
 END
 run timeout -k 5 200 gdb -q -batch -ex 'source bt.py' "$PROGRAMS/chain"
