@@ -19,7 +19,8 @@ struct timed {
 
 static uint64_t rest; /* instructions that the loop took, by the event itself */
 
-static void work(int fd)
+/* As long as the ring has room for all samples. */
+static void work(int fd, long ns)
 {
 	struct timespec t;
 	long end = 0, now = 0;
@@ -30,7 +31,7 @@ static void work(int fd)
 			sink++;
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		now = (long)t.tv_sec * 1000000000L + t.tv_nsec;
-		end = end ? end : now + 200000000L;
+		end = end ? end : now + ns;
 	}
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	rest = sample_count(fd);
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
 		printf("cannot open: %s\n", strerror(errno));
 		return 1;
 	}
-	work(fd);
+	work(fd, rate ? 200000000L : 40000000L);
 	while (sample_next(&r, buf, sizeof(buf))) {
 		const struct timed *s = (void *)buf;
 
