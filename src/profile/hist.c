@@ -245,7 +245,7 @@ static int cmp_weight(u64 a, u64 b)
 	return a > b ? -1 : a < b;
 }
 
-static u64 weight_of(const struct ap_hist_entry *e, enum ap_hist_key key)
+u64 ap_hist_weight(const struct ap_hist_entry *e, enum ap_hist_key key)
 {
 	switch (key) {
 	case AP_COL_CHILDREN:
@@ -272,7 +272,7 @@ static int cmp_others(const struct ap_hist *h, enum ap_hist_key key, const struc
 		const struct ap_hist_entry *ea = a->pair ? a->pair[i] : NULL;
 		const struct ap_hist_entry *eb = b->pair ? b->pair[i] : NULL;
 
-		r = cmp_weight(ea ? weight_of(ea, key) : 0, eb ? weight_of(eb, key) : 0);
+		r = cmp_weight(ea ? ap_hist_weight(ea, key) : 0, eb ? ap_hist_weight(eb, key) : 0);
 	}
 	return r;
 }
@@ -284,7 +284,7 @@ static int cmp_column(const struct ap_hist *h, enum ap_hist_key key, const struc
 
 	if (key < AP_KEY_N)
 		return ap_key_ops(key)->sort(h, a, b);
-	r = cmp_weight(weight_of(a, key), weight_of(b, key));
+	r = cmp_weight(ap_hist_weight(a, key), ap_hist_weight(b, key));
 	if (!r)
 		r = cmp_others(h, key, a, b);
 	if (key == AP_COL_CHILDREN) {

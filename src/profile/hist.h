@@ -192,6 +192,8 @@ void ap_hist_cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 co
 		  char *buf, size_t size);
 /* A column that is not shown: the filter leaves one of it. */
 bool ap_hist_left_out(const struct ap_hist *h, u32 column);
+/* What a column of weights counts: the period where it is another one. */
+u64 ap_hist_weight(const struct ap_hist_entry *e, enum ap_hist_key key);
 /* What a column of percent shows; less than 0: it is another one. */
 double ap_hist_share(const struct ap_hist *h, const struct ap_hist_entry *e, u32 column);
 /* Whether entries are told apart by this. */

@@ -254,27 +254,11 @@ bool ap_hist_left_out(const struct ap_hist *h, u32 i)
 	return h->opts.column[i] < AP_KEY_N && h->opts.single[h->opts.column[i]];
 }
 
-static u64 weight(const struct ap_hist_entry *e, enum ap_hist_key k)
-{
-	switch (k) {
-	case AP_COL_CHILDREN:
-		return e->acc_period;
-	case AP_COL_SYS:
-		return e->sys;
-	case AP_COL_USER:
-		return e->user;
-	case AP_COL_SAMPLES:
-		return e->n;
-	default:
-		return e->period;
-	}
-}
-
 double ap_hist_share(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i)
 {
 	enum ap_hist_key k = h->opts.column[i];
 
-	return is_percent(k) ? percent(weight(e, k), ap_hist_total(h)) : -1;
+	return is_percent(k) ? percent(ap_hist_weight(e, k), ap_hist_total(h)) : -1;
 }
 
 const char *ap_hist_header(const struct ap_hist *h, u32 i)
@@ -354,7 +338,7 @@ static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 static int number(const struct ap_hist *h, const struct ap_hist_entry *e, enum ap_hist_key k,
 		  u32 width, char *buf, size_t size)
 {
-	u64 v = e ? weight(e, k) : 0;
+	u64 v = e ? ap_hist_weight(e, k) : 0;
 
 	if (is_percent(k))
 		return snprintf(buf, size, " %*.2f%%", width > 2 ? (int)width - 2 : 0,
