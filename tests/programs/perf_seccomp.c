@@ -4,6 +4,7 @@
  * make itself, "errno" refuses the calls on events, "exec" lets an image that it executes make no
  * descriptor as we do.
  */
+#include "seccomp.h"
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -36,17 +37,9 @@ static struct perf_event_attr attr = {
 /* One action for the calls of a list, which ends with -1; all others are allowed. */
 static void filter(const int *calls, unsigned int action)
 {
-	struct sock_filter code[64] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog prog = { 1, code };
+	struct sock_filter code[SECCOMP_CODE];
+	struct sock_fprog prog = { seccomp_code(code, calls, action, SECCOMP_RET_ALLOW), code };
 
-	for (; *calls >= 0; calls++) {
-		code[prog.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-								(unsigned int)*calls, 0, 1);
-		code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
-	}
-	code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
 		perror("seccomp");

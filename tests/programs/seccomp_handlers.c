@@ -24,43 +24,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "seccomp.h"
+
 static long pid;
 static char order[64];
 static volatile unsigned int norder;
 
-static void say(const char *text)
-{
-	if (write(1, text, strlen(text)) < 0)
-		_exit(9);
-}
-
-static void say_number(const char *what, uint64_t v)
-{
-	char line[80] = { 0 }, *at = line + sizeof(line) - 2;
-
-	*at = '\n';
-	do
-		*--at = (char)('0' + v % 10);
-	while (v /= 10);
-	say(what);
-	say(at);
-}
-
 static void allow(const int *calls, unsigned int other, unsigned int flags)
 {
-	struct sock_filter code[64] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog prog = { 1, code };
-
-	for (; *calls >= 0; calls++) {
-		code[prog.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-								(unsigned int)*calls, 0, 1);
-		code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, other);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog))
+	if (seccomp_allow(calls, other, flags))
 		_exit(8);
 }
 

@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "seccomp.h"
+
 /* Code that was not run before the filter, so that it has to be translated under it. */
 #define FRESH(n)                                                                                   \
 	__attribute__((noinline)) static uint64_t fresh_##n(uint64_t x)                            \
@@ -35,41 +37,6 @@ FRESH(1)
 FRESH(2)
 FRESH(3)
 FRESH(4)
-
-static void say(const char *text)
-{
-	if (write(1, text, strlen(text)) < 0)
-		_exit(9);
-}
-
-static void say_number(const char *what, uint64_t v)
-{
-	char line[80] = { 0 }, *at = line + sizeof(line) - 2;
-
-	*at = '\n';
-	do
-		*--at = (char)('0' + v % 10);
-	while (v /= 10);
-	say(what);
-	say(at);
-}
-
-static void put_filter(const int *allowed, unsigned int other, unsigned int flags, long *ret)
-{
-	struct sock_filter code[64] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog prog = { 1, code };
-
-	for (; *allowed >= 0; allowed++) {
-		code[prog.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-								(unsigned int)*allowed, 0, 1);
-		code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, other);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	*ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
-}
 
 /* --- read, write, exit, sigreturn: all else kills */
 
@@ -93,7 +60,7 @@ static void narrow(void)
 	static const int calls[] = { SYS_write, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, -1 };
 	long ret;
 
-	put_filter(calls, SECCOMP_RET_KILL_PROCESS, 0, &ret);
+	ret = seccomp_allow(calls, SECCOMP_RET_KILL_PROCESS, 0);
 	say_number("filter ", (uint64_t)ret);
 	say_number("fresh code ", fresh_2(4));
 	for (int i = 0; i < 3; i++)
