@@ -18,7 +18,8 @@ static const struct {
 	enum ap_stat_metric_style style;
 	const char *what;
 } ratios[] = {
-	{ K(INSTR), K(CYCLES), AP_METRIC_RATIO, "insn per cycle" },
+	/* an exact count by a modelled one: the row says exact of the count */
+	{ K(INSTR), K(CYCLES), AP_METRIC_RATIO, "insn per cycle (modelled)" },
 	{ K(STALL_FRONT), K(CYCLES), AP_METRIC_PERCENT, "frontend cycles idle" },
 	{ K(STALL_BACK), K(CYCLES), AP_METRIC_PERCENT, "backend cycles idle" },
 	{ MISPREDICTED, K(BRANCH), AP_METRIC_PERCENT, "of all branches" },

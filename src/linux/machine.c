@@ -35,7 +35,7 @@ static int read_file(struct ap_machine *m, const char *path, char *why, size_t s
 
 	if (!f || !text) {
 		snprintf(why, size,
-			 "%s is no machine that is built in ('anyperf help stat' lists them), "
+			 "%s is no machine that is built in ('anyperf stat --help' lists them), "
 			 "nor a file: %s",
 			 path, strerror(errno));
 		ret = -EINVAL;

@@ -78,12 +78,13 @@ compare()
 	same g w "$3: $(wc -l <w) callchains are gdb's"
 }
 
+# At the addresses of the oracle: a string of the environment that crosses a page takes strlen some instructions more.
 # What frame pointers say when the instruction has run, and its own address before it.  Where it leaves the frame, or
 # has none yet, no frame pointer tells of the caller, natively neither.
-run "$ANYPERF" record -q -o fp -e instructions:u -c $period --call-graph fp -- "$PROGRAMS/chain"
+run "$ANYPERF" record --deterministic -q -o fp -e instructions:u -c $period --call-graph fp -- "$PROGRAMS/chain"
 chains "$ANYPERF" fp >fp.out
 compare 1 fp.out "frame pointers"
-run "$ANYPERF" record -q -o dwarf -e instructions:u -c $period --call-graph dwarf,8192 -- "$PROGRAMS/chain"
+run "$ANYPERF" record --deterministic -q -o dwarf -e instructions:u -c $period --call-graph dwarf,8192 -- "$PROGRAMS/chain"
 chains "$ANYPERF" dwarf >dwarf.out
 compare 2 dwarf.out "unwound stacks"
 if type perf >perf.path 2>&1; then

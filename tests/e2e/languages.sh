@@ -161,6 +161,6 @@ both "bc: many digits" 0 nothing sh -c 'echo "scale=300; 4*a(1)" | bc -l'
 both "m4" 2 m4_input m4 a.m4
 both "vim" 6 nothing vim.tiny -es -u NONE -c 'put =range(1,9)' -c '%s/5/five/' -c 'w! out' -c 'cq 5'
 both "ed" 0 nothing sh -c 'printf "a\nhello\n.\n,s/l/L/\n,p\nQ\n" | ed -s'
-both "rsync" 0 text sh -c 'mkdir a && cp text a && rsync -a --itemize-changes a/ b/ && echo x >>a/text && rsync -ac --itemize-changes a/ b/'
+both "rsync" 0 text sh -c 'mkdir a && cp text a && touch -d @1 a/text && rsync -a --itemize-changes a/ b/ && echo x >>a/text && touch -d @2 a/text && rsync -ac --itemize-changes a/ b/'
 both "gawk: arbitrary arithmetic, sockets not" 0 text gawk '{ s[$1 % 9] += $3 } END { n = asort(s); for (i = 1; i <= n; i++) print s[i], strtonum("0x" i) }' text
 done_testing

@@ -84,7 +84,7 @@ has "$tmp/err" '<not supported>      node-load-misses' "perf's cache events are 
 has "$tmp/err" '[0-9] +L1-dcache-loads .*# exact' "references are exact"
 has "$tmp/err" '[0-9] +cycles .*# modelled' "and cycles modelled"
 run "$ANYPERF" stat -e cycles,instructions,branches,stalled-cycles-frontend true
-has "$tmp/err" '# {1,4}[0-9]{1,4}[.][0-9]{2}  insn per cycle' "insn per cycle is there"
+has "$tmp/err" '# {1,4}[0-9]{1,4}[.][0-9]{2}  insn per cycle \(modelled\) ' "insn per cycle is there"
 is "$(grep -o '# *[0-9.]*' "$tmp/err" | grep '[.]' | awk '{ print length }' | sort -u)" 9 "ratios end in perf's column"
 run "$ANYPERF" stat -n true
 has_not "$tmp/err" '#' "-n: no events"
