@@ -62,8 +62,6 @@ static bool add_chunk(void)
 		(void)has_chunk(nchunks + 1); /* while it can be had */
 	/* number 0 describes nothing */
 	chunk_used = nchunks ? 0 : (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
-	if (!nchunks)
-		((struct ap_feed_way *)chunks[0])->last = AP_FEED_NOTHING;
 	nchunks++;
 	return true;
 }

@@ -30,9 +30,12 @@ static struct {
 	u64 pc;
 	struct value reg[16];
 	struct ap_feed_op op[AP_FEED_OPS];
+	u64 fetch[AP_FEED_FETCHES];
+	struct ap_feed_branch branch[AP_FEED_BRANCHES];
 	s32 delta[AP_FEED_WORDS];
 	u64 line;
-	u32 nops, nwords, ninsns, npending;
+	u32 nops, nfetches, nbranches;
+	u32 nwords, ninsns, npending;
 	struct ap_feed_exit side[SIDES], last;
 	u32 nsides, first_side; /* of the piece */
 	u32 string_op[2], nstrings;
@@ -48,7 +51,8 @@ static void new_value(u8 r)
 static void begin_piece(u64 pc)
 {
 	plan.pc = pc;
-	plan.nops = plan.nwords = plan.ninsns = plan.npending = plan.nstrings = 0;
+	plan.nops = plan.nfetches = plan.nbranches = 0;
+	plan.nwords = plan.ninsns = plan.npending = plan.nstrings = 0;
 	plan.line = NO_LINE;
 	plan.first_side = plan.nsides;
 	plan.gone = 0;
@@ -66,7 +70,8 @@ void ap_feed_plan_begin(u64 pc)
 
 bool ap_feed_plan_is_full(void)
 {
-	return plan.nops + 2 * AP_ACCESS_MAX + 4 > AP_FEED_OPS || plan.nwords + 6 > AP_FEED_WORDS ||
+	return plan.nops + 2 * AP_ACCESS_MAX > AP_FEED_OPS || plan.nfetches + 2 > AP_FEED_FETCHES ||
+	       plan.nbranches + 2 > AP_FEED_BRANCHES || plan.nwords + 6 > AP_FEED_WORDS ||
 	       plan.npending + 4 > GROUP_MAX;
 }
 
@@ -216,7 +221,7 @@ static void plan_fetch(const struct ap_sb_insn *in)
 	for (u64 line = first; line <= last; line += LINE_BYTES) {
 		if (line == plan.line)
 			continue;
-		add_op(AP_FEED_FETCH, in->pc)->disp = (s64)(line - plan.pc);
+		plan.fetch[plan.nfetches++] = line;
 		plan.line = line;
 	}
 }
@@ -320,8 +325,6 @@ static void plan_cost(const struct ap_sb_insn *in, u32 first)
 	u16 waits;
 
 	ap_insn_cost(&in->i, in->bytes, &c);
-	while (first < plan.nops && plan.op[first].what == AP_FEED_FETCH)
-		first++;
 	if ((c.load || c.store) && first < plan.nops &&
 	    ap_insn_accesses(&in->i, in->bytes, list) == 1)
 		cell = cell_of(&in->i, &plan.op[first], &list[0]);
@@ -363,7 +366,7 @@ static void plan_links(struct ap_feed_way *w)
 		return;
 	memcpy(to, links, n * sizeof(links[0]));
 	w->links = to;
-	w->nlinks = n;
+	w->nlinks = (u16)n;
 }
 
 bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *store)
@@ -422,6 +425,12 @@ static u8 followed(const struct ap_sb_insn *in)
 	}
 }
 
+static void add_branch(u8 what, const struct ap_sb_insn *in)
+{
+	plan.branch[plan.nbranches++] =
+		(struct ap_feed_branch){ .pc = in->pc, .what = what, .len = in->i.len };
+}
+
 void ap_feed_plan_after(const struct ap_sb_insn *in)
 {
 	u8 what = followed(in), reg;
@@ -438,12 +447,29 @@ void ap_feed_plan_after(const struct ap_sb_insn *in)
 	for (u32 k = 0; k < plan.nstrings; k++)
 		plan.op[plan.string_op[k]].dst = word_of(AP_RCX);
 	if (what != AP_FEED_NOTHING)
-		add_op(what, in->pc)->disp = (s64)(in->pc + in->i.len - plan.pc);
+		add_branch(what, in);
 	if (what == AP_FEED_TAKEN || what == AP_FEED_JUMP || what == AP_FEED_CALL)
 		plan.line = NO_LINE;
 }
 
 /* --- ways out */
+
+/* Those of the piece so far, and the one that the way ends with; last: AP_FEED_NOTHING, or what in is. */
+static void copy_branches(struct ap_feed_way *w, u8 last, const struct ap_sb_insn *in)
+{
+	u32 n = plan.nbranches, id;
+	struct ap_feed_branch *to;
+
+	if (last != AP_FEED_NOTHING)
+		add_branch(last, in);
+	to = plan.nbranches ? ap_feed_alloc(plan.nbranches * sizeof(*to), &id) : NULL;
+	if (to) {
+		memcpy(to, plan.branch, plan.nbranches * sizeof(*to));
+		w->branches = to;
+		w->nbranches = (u16)plan.nbranches;
+	}
+	plan.nbranches = n;
+}
 
 static void fill(struct ap_feed_exit *x, u8 last, const struct ap_sb_insn *in, u32 ninsns)
 {
@@ -452,15 +478,12 @@ static void fill(struct ap_feed_exit *x, u8 last, const struct ap_sb_insn *in, u
 	collect(&x->pending);
 	*w = (struct ap_feed_way){ .pc = plan.pc,
 				   .nops = (u16)plan.nops,
-				   .nwords = (u8)plan.nwords,
-				   .last = last,
+				   .nfetches = (u16)plan.nfetches,
+				   .nwords = plan.nwords,
 				   .ninsns = ninsns };
 	if (ap_feed_has_data())
 		plan_links(w);
-	if (in) {
-		w->last_at = (s32)(s64)(in->pc - plan.pc);
-		w->last_ret = (s32)(s64)(in->pc + in->i.len - plan.pc);
-	}
+	copy_branches(w, in ? last : AP_FEED_NOTHING, in);
 	memcpy(w->delta, plan.delta, sizeof(w->delta));
 	for (u32 k = 0; k < x->pending.n; k++)
 		w->delta[x->pending.word[k]] = (s32)-plan.reg[x->pending.reg[k]].moved;
@@ -479,39 +502,41 @@ const struct ap_feed_exit *ap_feed_plan_exit(u32 side)
 	return &plan.side[side];
 }
 
-/* The lasting description of a way, with the piece's operations. */
-static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops)
+/* The lasting description of a way, with the piece's operations and fetches. */
+static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops, const u64 *fetches)
 {
 	u64 size = offsetof(struct ap_feed_way, delta) + x->way.nwords * sizeof(x->way.delta[0]);
-	struct ap_feed_way *w = ap_feed_alloc(size, &x->id);
+	struct ap_feed_way *w = ops ? ap_feed_alloc(size, &x->id) : NULL;
 
 	if (!w) {
 		x->id = 0;
 		return;
 	}
 	x->way.ops = ops;
+	x->way.fetches = fetches;
 	memcpy(w, &x->way, size);
 }
 
 const struct ap_feed_exit *ap_feed_plan_close(u8 last, const struct ap_sb_insn *in, u64 next)
 {
-	u64 size = plan.nops * sizeof(plan.op[0]);
+	u64 ops_size = plan.nops * sizeof(plan.op[0]);
+	u64 size = ops_size + plan.nfetches * sizeof(plan.fetch[0]);
 	struct ap_feed_op *ops;
+	u64 *fetches = NULL;
 	u32 id;
 
 	fill(&plan.last, last, in, plan.ninsns + (in != NULL));
-	ops = ap_feed_alloc(size ? size : 1, &id);
-	plan.last.id = 0;
 	if (ap_feed_has_data())
 		plan_late();
-	for (u32 k = plan.first_side; k < plan.nsides; k++)
-		plan.side[k].id = 0;
+	ops = ap_feed_alloc(size ? size : 1, &id);
 	if (ops) {
-		memcpy(ops, plan.op, size);
-		describe(&plan.last, ops);
-		for (u32 k = plan.first_side; k < plan.nsides; k++)
-			describe(&plan.side[k], ops);
+		fetches = (u64 *)((u8 *)ops + ops_size);
+		memcpy(ops, plan.op, ops_size);
+		memcpy(fetches, plan.fetch, size - ops_size);
 	}
+	describe(&plan.last, ops, fetches);
+	for (u32 k = plan.first_side; k < plan.nsides; k++)
+		describe(&plan.side[k], ops, fetches);
 	begin_piece(next);
 	return &plan.last;
 }

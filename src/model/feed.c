@@ -13,14 +13,6 @@ static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 		ap_pipe_miss(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
 }
 
-static void miss(struct ap_feed *f, bool wrong, u32 penalty, bool by_flags)
-{
-	if (!wrong)
-		return;
-	ap_pipe_flush(&f->pipe, penalty, by_flags);
-	f->stall_front += (u64)penalty << 8;
-}
-
 static void data(struct ap_feed *f, const struct ap_feed_op *op, u64 address, unsigned flags,
 		 u64 pc)
 {
@@ -60,47 +52,6 @@ static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *w
 		data(f, op, at, flags, pc);
 }
 
-/* An indirect branch whose target is known by now. */
-static void arrive(struct ap_feed *f, u64 target)
-{
-	bool wrong;
-
-	if (f->pending == AP_FEED_NOTHING)
-		return;
-	if (f->pending == AP_FEED_RETURN)
-		wrong = ap_bp_ret(f->bp, target);
-	else
-		wrong = ap_bp_indirect(f->bp, f->pending_at, target);
-	miss(f, wrong, f->machine->bp.penalty, false);
-	f->pending = AP_FEED_NOTHING;
-}
-
-static void branch(struct ap_feed *f, u32 what, u64 at, u64 ret)
-{
-	switch (what) {
-	case AP_FEED_NOT_TAKEN:
-	case AP_FEED_TAKEN:
-		miss(f, ap_bp_cond(f->bp, at, what == AP_FEED_TAKEN), f->machine->bp.penalty, true);
-		break;
-	case AP_FEED_JUMP:
-		miss(f, ap_bp_jump(f->bp, at), f->machine->bp.btb_penalty, false);
-		break;
-	case AP_FEED_CALL:
-		miss(f, ap_bp_call(f->bp, at, ret), f->machine->bp.btb_penalty, false);
-		break;
-	case AP_FEED_CALL_INDIRECT:
-	case AP_FEED_RETURN:
-	case AP_FEED_INDIRECT:
-		f->pending = (u8)what;
-		f->pending_at = at;
-		if (what == AP_FEED_CALL_INDIRECT)
-			ap_bp_push(f->bp, ret);
-		break;
-	default:
-		break;
-	}
-}
-
 static void fetch(struct ap_feed *f, u64 line)
 {
 	unsigned result = ap_mem_fetch(f->mem, line);
@@ -119,9 +70,6 @@ static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *wo
 	unsigned flags = op->flags & AP_FEED_ATOMIC ? AP_MEM_ATOMIC : 0;
 
 	switch (op->what) {
-	case AP_FEED_FETCH:
-		fetch(f, pc + (u64)op->disp);
-		return;
 	case AP_FEED_LOAD:
 		data(f, op, address_of(f, op, words), 0, at);
 		return;
@@ -136,38 +84,38 @@ static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *wo
 	case AP_FEED_PREFETCH:
 		(void)ap_mem_data(f->mem, address_of(f, op, words), 1, AP_MEM_PREFETCH, at);
 		return;
-	case AP_FEED_LOADS:
-	case AP_FEED_STORES:
-		strings(f, op, words, at);
-		return;
 	default:
-		branch(f, op->what, at, pc + (u64)op->disp);
+		strings(f, op, words, at);
 		return;
 	}
 }
 
-static const u64 *run_record(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+/* All but the branches. */
+static void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
 {
 	u64 words[AP_FEED_WORDS];
 
-	arrive(f, way->pc);
 	for (u32 k = 0; k < way->nwords; k++)
 		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
-	if (f->mem)
-		ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
+	ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
+	for (u32 k = 0; k < way->nfetches; k++)
+		fetch(f, way->fetches[k]);
 	for (u32 k = 0; k < way->nops; k++)
 		run_op(f, &way->ops[k], words, way->pc);
-	if (f->mem)
-		ap_pipe_leave(&f->pipe, way->links, way->nlinks, way->busy, way->depth);
-	if (way->last != AP_FEED_NOTHING)
-		branch(f, way->last, way->pc + (u64)way->last_at, way->pc + (u64)way->last_ret);
-	return log + 1 + way->nwords;
+	ap_pipe_leave(&f->pipe, way->links, way->nlinks, way->busy, way->depth);
 }
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
 {
 	if (f->mem)
 		ap_mem_poll(f->mem);
-	while (from < to)
-		from = run_record(f, ap_feed_way(chunks, (u32)*from), from);
+	while (from < to) {
+		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
+
+		ap_feed_arrive(f, way->pc);
+		if (f->mem)
+			run_way(f, way, from);
+		ap_feed_branches(f, way);
+		from += 1 + way->nwords;
+	}
 }

@@ -5,8 +5,7 @@
  *
  * A record is 64-bit words: the number of its description (struct ap_feed_way), then nwords values
  * of registers.  All else that happens in the piece (which lines are fetched, what is accessed at which
- * offset from which value, which branches go where) is known when it is translated, and
- * is in its operations, in the order in which they happen.
+ * offset from which value, which branches go where) is known when it is translated.
  */
 #ifndef AP_MODEL_FEED_H
 #define AP_MODEL_FEED_H
@@ -15,28 +14,34 @@
 #include "model/model.h"
 #include "model/pipe.h"
 
+/* What accesses data. */
 enum ap_feed_what {
-	AP_FEED_FETCH, /* the line at pc + disp */
 	AP_FEED_LOAD,
 	AP_FEED_STORE,
 	AP_FEED_UPDATE, /* reads and writes the same bytes */
 	AP_FEED_PREFETCH,
 	/* rep: of size bytes, as often as the count goes down from word `index` to word `dst` */
 	AP_FEED_LOADS,
-	AP_FEED_STORES,
-	AP_FEED_NOT_TAKEN, /* conditional branches, at pc + at */
-	AP_FEED_TAKEN,
-	AP_FEED_JUMP,	       /* direct */
-	AP_FEED_CALL,	       /* direct; returns to pc + disp */
-	AP_FEED_RETURN,	       /* those below go to where the next record begins */
-	AP_FEED_INDIRECT,      /* a jump */
-	AP_FEED_CALL_INDIRECT, /* returns to pc + disp */
-	AP_FEED_NOTHING	       /* last of a way that falls through */
+	AP_FEED_STORES
 };
 
-#define AP_FEED_NO_WORD 0xff
-#define AP_FEED_WORDS	24 /* of a record, at most */
-#define AP_FEED_OPS	160
+/* What branches. */
+enum ap_feed_branch_what {
+	AP_FEED_NOT_TAKEN, /* conditional */
+	AP_FEED_TAKEN,
+	AP_FEED_JUMP,	       /* direct */
+	AP_FEED_CALL,	       /* direct */
+	AP_FEED_RETURN,	       /* those below go to where the next record begins */
+	AP_FEED_INDIRECT,      /* a jump */
+	AP_FEED_CALL_INDIRECT, /* a call */
+	AP_FEED_NOTHING	       /* none */
+};
+
+#define AP_FEED_NO_WORD	 0xff
+#define AP_FEED_WORDS	 24 /* of a record, at most */
+#define AP_FEED_OPS	 160
+#define AP_FEED_FETCHES	 96 /* likewise */
+#define AP_FEED_BRANCHES 96
 
 /* Flags of an operation. */
 #define AP_FEED_FS     1U /* the thread's base of fs is added */
@@ -56,19 +61,26 @@ struct ap_feed_op {
 	s64 disp;
 };
 
-/* A way out of a piece: its first nops operations, then one more. */
+struct ap_feed_branch {
+	u64 pc;
+	u8 what; /* enum ap_feed_branch_what */
+	u8 len;	 /* of the instruction: calls return behind it */
+};
+
+/*
+ * A way out of a piece.  What happens on it, by kind, each in its order: the lines that are fetched, data, branches.  Of
+ * the piece's fetches and operations it has the first nfetches, nops; the branch that it leaves by is its last.
+ */
 struct ap_feed_way {
 	u64 pc; /* where the piece begins: where an indirect branch before it went */
+	const u64 *fetches;
 	const struct ap_feed_op *ops;
-	u16 nops;
-	u8 nwords;
-	u8 last;      /* enum ap_feed_what: a branch, or AP_FEED_NOTHING */
-	s32 last_at;  /* of that branch */
-	s32 last_ret; /* of a call: where it returns to */
+	const struct ap_feed_branch *branches;
+	const struct ap_pipe_link *links;
+	u16 nfetches, nops, nbranches, nlinks;
 	u32 ninsns;
 	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
-	u32 nlinks;
-	const struct ap_pipe_link *links;
+	u32 nwords;
 	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
 };
 
@@ -97,6 +109,10 @@ static inline const struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
 					    (u64)(id & ((1U << AP_FEED_CHUNK_BITS) - 1)) *
 						    AP_FEED_ALIGN);
 }
+
+/* feed_branch.c: a way's branches, and where the last one of the way before it went. */
+void ap_feed_arrive(struct ap_feed *f, u64 target);
+void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way);
 
 /* Reads the records of a log, [from, to). */
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
