@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the low-level counter drivers of all architectures share: the layout of a counter's state,
- * the cstatus word that packs which parts of a state are on, the numbers of the overflow signal and
- * of features and CPU types.  Numbers and layouts are those of perfctr 2.6, so that a state can be
+ * the cstatus word that packs which parts of a state are on, a driver's life (init, who has the
+ * counters, ids of controls, exit), the numbers of the overflow signal and of features and CPU types.  Numbers and layouts are those of perfctr 2.6, so that a state can be
  * mapped by programs that were built for it.
  */
 #ifndef AP_PERFCTR_PERFCTR_H
@@ -79,20 +79,52 @@ static inline u32 ap_ctr_cstatus_has_ictrs(u32 cstatus)
 	return cstatus >> 16 & 0x7f;
 }
 
-/*
- * Who has the hardware: one high-level service at a time, known by its name, which is compared by
- * what it says and not by where it lies.
- */
-struct ap_ctr_owner {
-	const char *service;
-};
-
-/* NULL, or who has it. */
-const char *ap_ctr_owner_take(struct ap_ctr_owner *owner, const char *service);
-/* True if `service` was the owner and is no more. */
-bool ap_ctr_owner_give(struct ap_ctr_owner *owner, const char *service);
+/* A period ends and the next begins: the counter reads `now`. */
+static inline void ap_ctr_pmc_add(struct ap_ctr_pmc *pmc, u32 now)
+{
+	pmc->sum += now - pmc->start;
+	pmc->start = now;
+}
 
 /* Runs in the interrupt, on the CPU whose counter overflowed. */
 typedef void (*ap_ctr_ihandler)(void *arg, unsigned long pc);
+
+struct ap_ctr;
+
+/* What an architecture brings to the life of its driver. */
+struct ap_ctr_arch {
+	u32 cache_size; /* of what is known of a CPU; it begins with the id */
+	u32 max_cpus;
+	int (*detect)(struct ap_ctr *ctr);     /* fills in name, type and features */
+	int (*exercise)(struct ap_ctr *ctr);   /* every procedure once, on a state of nobody's */
+	void (*open_cpus)(struct ap_ctr *ctr); /* clears the counters of all, lets them interrupt */
+	void (*close_cpus)(struct ap_ctr *ctr);
+};
+
+/* The part of a driver that is the same on all architectures, and its first member. */
+struct ap_ctr {
+	const struct ap_ctr_arch *arch;
+	const char *name; /* of the CPU; NULL before init and after exit */
+	u32 type;	  /* enum ap_ctr_type; enum ap_ppcctr_type */
+	u32 features;
+	u32 last_id;
+	u32 ncpus;
+	void *caches;	     /* borrowed from init to exit, one per CPU */
+	const char *service; /* that has the counters, or NULL */
+	ap_ctr_ihandler ihandler;
+	void *ihandler_arg;
+};
+
+/* -EINVAL: more CPUs than the architecture's drivers know; else what detection says. */
+AP_MUST_CHECK int ap_ctr_init(struct ap_ctr *ctr, const struct ap_ctr_arch *arch, void *caches,
+			      unsigned ncpus);
+void ap_ctr_exit(struct ap_ctr *ctr);
+/* NULL, or the service that has the counters. */
+AP_MUST_CHECK const char *ap_ctr_reserve(struct ap_ctr *ctr, const char *service);
+/* Of who has them; nothing otherwise. */
+void ap_ctr_release(struct ap_ctr *ctr, const char *service);
+void ap_ctr_set_ihandler(struct ap_ctr *ctr, ap_ctr_ihandler handler, void *arg);
+/* A control's name; never 0, and none that a CPU may remember as another's. */
+u32 ap_ctr_new_id(struct ap_ctr *ctr);
 
 #endif

@@ -64,7 +64,9 @@ static const struct pmc {
 
 static struct ap_ppcctr_cache *this_cache(const struct ap_ppcctr *drv)
 {
-	return &drv->caches[drv->ops->this_cpu(drv->host)];
+	struct ap_ppcctr_cache *caches = drv->ctr.caches;
+
+	return &caches[drv->ops->this_cpu(drv->host)];
 }
 
 static u32 read_tb(const struct ap_ppcctr *drv)
@@ -84,13 +86,19 @@ unsigned ap_ppcctr_nrctrs(const struct ap_ppcctr *drv)
 
 /* --- life */
 
-static int detect(struct ap_ppcctr *drv)
+static struct ap_ppcctr *to_ppc(struct ap_ctr *ctr)
 {
+	return (struct ap_ppcctr *)ctr;
+}
+
+static int detect(struct ap_ctr *ctr)
+{
+	struct ap_ppcctr *drv = to_ppc(ctr);
 	u32 version = drv->ops->mfspr(drv->host, AP_SPR_PVR) >> 16;
 
 	drv->family = &generic;
-	drv->type = AP_CTR_PPC_GENERIC;
-	drv->name = "Generic PowerPC with timebase";
+	drv->ctr.type = AP_CTR_PPC_GENERIC;
+	drv->ctr.name = "Generic PowerPC with timebase";
 	drv->timebase_hz = drv->ops->timebase_hz(drv->host);
 	if (!drv->timebase_hz)
 		return -AP_ENODEV;
@@ -98,16 +106,17 @@ static int detect(struct ap_ppcctr *drv)
 		if (rows[i].version != version)
 			continue;
 		drv->family = rows[i].family;
-		drv->type = rows[i].type;
-		drv->name = rows[i].name;
+		drv->ctr.type = rows[i].type;
+		drv->ctr.name = rows[i].name;
 	}
-	drv->features = AP_CTR_FEATURE_RDTSC | (drv->family->has_upmc ? AP_CTR_FEATURE_RDPMC : 0);
+	drv->ctr.features =
+		AP_CTR_FEATURE_RDTSC | (drv->family->has_upmc ? AP_CTR_FEATURE_RDPMC : 0);
 	return 0;
 }
 
-/* As on x86: every procedure once, on a state of nobody's. */
-static int exercise(struct ap_ppcctr *drv)
+static int exercise(struct ap_ctr *ctr)
 {
+	struct ap_ppcctr *drv = to_ppc(ctr);
 	struct ap_ppcctr_state state = { .control.tsc_on = 1 };
 	int err = ap_ppcctr_update_control(drv, &state, 0);
 
@@ -117,34 +126,6 @@ static int exercise(struct ap_ppcctr *drv)
 	ap_ppcctr_sample(drv, &state);
 	ap_ppcctr_suspend(drv, &state);
 	return 0;
-}
-
-int ap_ppcctr_init(struct ap_ppcctr *drv, const struct ap_ppcctr_ops *ops, void *host,
-		   struct ap_ppcctr_cache *caches, unsigned ncpus)
-{
-	int err;
-
-	memset(drv, 0, sizeof(*drv));
-	if (!ncpus || ncpus > AP_PPCCTR_CPUS)
-		return -AP_EINVAL;
-	drv->ops = ops;
-	drv->host = host;
-	drv->caches = caches;
-	drv->ncpus = ncpus;
-	memset(caches, 0, ncpus * sizeof(*caches));
-	err = detect(drv);
-	if (!err)
-		err = exercise(drv);
-	if (err)
-		drv->name = NULL;
-	return err;
-}
-
-void ap_ppcctr_exit(struct ap_ppcctr *drv)
-{
-	if (drv->name && drv->owner.service)
-		ap_ppcctr_release(drv, drv->owner.service);
-	drv->name = NULL;
 }
 
 /* MMCR0 first: with it at zero no event is chosen for PMC1 and PMC2, and nothing interrupts. */
@@ -161,23 +142,27 @@ static void clear_cpu(void *arg)
 		drv->ops->mtspr(drv->host, AP_SPR_BAMR, 0);
 }
 
-const char *ap_ppcctr_reserve(struct ap_ppcctr *drv, const char *service)
+static void clear_cpus(struct ap_ctr *ctr)
 {
-	const char *holder = ap_ctr_owner_take(&drv->owner, service);
-
-	if (holder)
-		return holder;
-	drv->ihandler = NULL;
-	drv->ops->on_each_cpu(drv->host, clear_cpu, drv);
-	return NULL;
+	to_ppc(ctr)->ops->on_each_cpu(to_ppc(ctr)->host, clear_cpu, ctr);
 }
 
-void ap_ppcctr_release(struct ap_ppcctr *drv, const char *service)
+int ap_ppcctr_init(struct ap_ppcctr *drv, const struct ap_ppcctr_ops *ops, void *host,
+		   struct ap_ppcctr_cache *caches, unsigned ncpus)
 {
-	if (!ap_ctr_owner_give(&drv->owner, service))
-		return;
-	drv->ops->on_each_cpu(drv->host, clear_cpu, drv);
-	drv->ihandler = NULL;
+	static const struct ap_ctr_arch arch = {
+		.cache_size = sizeof(*caches),
+		.max_cpus = AP_PPCCTR_CPUS,
+		.detect = detect,
+		.exercise = exercise,
+		.open_cpus = clear_cpus,
+		.close_cpus = clear_cpus,
+	};
+
+	memset(drv, 0, sizeof(*drv));
+	drv->ops = ops;
+	drv->host = host;
+	return ap_ctr_init(&drv->ctr, &arch, caches, ncpus);
 }
 
 /* --- control */
@@ -216,15 +201,6 @@ static int check_control(const struct ap_ppcctr *drv, const struct ap_ppcctr_con
 	return 0;
 }
 
-static u32 new_id(struct ap_ppcctr *drv)
-{
-	if (++drv->last_id)
-		return drv->last_id;
-	for (unsigned i = 0; i < drv->ncpus; i++)
-		drv->caches[i].id = 0;
-	return ++drv->last_id;
-}
-
 int ap_ppcctr_update_control(struct ap_ppcctr *drv, struct ap_ppcctr_state *state, int is_global)
 {
 	const struct ap_ppcctr_control *control = &state->control;
@@ -245,7 +221,7 @@ int ap_ppcctr_update_control(struct ap_ppcctr *drv, struct ap_ppcctr_state *stat
 		state->pmc[i].map = control->pmc_map[i];
 		state->ppc_mmcr[pmc->mmcr] |= control->evntsel[i] << pmc->shift;
 	}
-	state->k1.id = new_id(drv);
+	state->k1.id = ap_ctr_new_id(&drv->ctr);
 	state->cstatus = ap_ctr_mk_cstatus(control->tsc_on, control->nractrs, 0);
 	return 0;
 }
@@ -304,12 +280,8 @@ void ap_ppcctr_sample(struct ap_ppcctr *drv, struct ap_ppcctr_state *state)
 		state->tsc_sum += now - state->tsc_start;
 		state->tsc_start = now;
 	}
-	for (u32 i = 0; i < ap_ctr_cstatus_nrctrs(state->cstatus); i++) {
-		u32 now = read_pmc(drv, state->pmc[i].map);
-
-		state->pmc[i].sum += now - state->pmc[i].start;
-		state->pmc[i].start = now;
-	}
+	for (u32 i = 0; i < ap_ctr_cstatus_nrctrs(state->cstatus); i++)
+		ap_ctr_pmc_add(&state->pmc[i], read_pmc(drv, state->pmc[i].map));
 }
 
 void ap_ppcctr_suspend(struct ap_ppcctr *drv, struct ap_ppcctr_state *state)
@@ -320,12 +292,6 @@ void ap_ppcctr_suspend(struct ap_ppcctr *drv, struct ap_ppcctr_state *state)
 }
 
 /* --- overflow: the interface of a driver that has none */
-
-void ap_ppcctr_set_ihandler(struct ap_ppcctr *drv, ap_ctr_ihandler handler, void *arg)
-{
-	drv->ihandler = handler;
-	drv->ihandler_arg = arg;
-}
 
 u32 ap_ppcctr_identify_overflow(struct ap_ppcctr *drv, struct ap_ppcctr_state *state)
 {

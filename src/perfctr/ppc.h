@@ -98,34 +98,43 @@ struct ap_ppcctr_cache {
 struct ap_ppcctr_family;
 
 struct ap_ppcctr {
+	struct ap_ctr ctr;
 	const struct ap_ppcctr_ops *ops;
 	void *host;
 	const struct ap_ppcctr_family *family;
-	const char *name; /* NULL before init and after exit */
-	u32 type;	  /* enum ap_ppcctr_type */
-	u32 features;
 	u32 timebase_hz;
-	u32 last_id;
-	struct ap_ctr_owner owner;
-	ap_ctr_ihandler ihandler;
-	void *ihandler_arg;
-	unsigned ncpus;
-	struct ap_ppcctr_cache *caches; /* borrowed from init to exit */
 };
 
 /* Each as its namesake in x86.h. */
 AP_MUST_CHECK int ap_ppcctr_init(struct ap_ppcctr *drv, const struct ap_ppcctr_ops *ops, void *host,
 				 struct ap_ppcctr_cache *caches, unsigned ncpus);
-void ap_ppcctr_exit(struct ap_ppcctr *drv);
-AP_MUST_CHECK const char *ap_ppcctr_reserve(struct ap_ppcctr *drv, const char *service);
-void ap_ppcctr_release(struct ap_ppcctr *drv, const char *service);
+static inline void ap_ppcctr_exit(struct ap_ppcctr *drv)
+{
+	ap_ctr_exit(&drv->ctr);
+}
+
+AP_MUST_CHECK static inline const char *ap_ppcctr_reserve(struct ap_ppcctr *drv,
+							  const char *service)
+{
+	return ap_ctr_reserve(&drv->ctr, service);
+}
+
+static inline void ap_ppcctr_release(struct ap_ppcctr *drv, const char *service)
+{
+	ap_ctr_release(&drv->ctr, service);
+}
+
 /* is_global says nothing here. */
 AP_MUST_CHECK int ap_ppcctr_update_control(struct ap_ppcctr *drv, struct ap_ppcctr_state *state,
 					   int is_global);
 void ap_ppcctr_suspend(struct ap_ppcctr *drv, struct ap_ppcctr_state *state);
 void ap_ppcctr_resume(struct ap_ppcctr *drv, struct ap_ppcctr_state *state);
 void ap_ppcctr_sample(struct ap_ppcctr *drv, struct ap_ppcctr_state *state);
-void ap_ppcctr_set_ihandler(struct ap_ppcctr *drv, ap_ctr_ihandler handler, void *arg);
+static inline void ap_ppcctr_set_ihandler(struct ap_ppcctr *drv, ap_ctr_ihandler handler, void *arg)
+{
+	ap_ctr_set_ihandler(&drv->ctr, handler, arg);
+}
+
 /* No counter interrupts: none has. */
 u32 ap_ppcctr_identify_overflow(struct ap_ppcctr *drv, struct ap_ppcctr_state *state);
 void ap_ppcctr_ireload(struct ap_ppcctr *drv, struct ap_ppcctr_state *state);

@@ -14,7 +14,9 @@
 
 static struct ap_x86ctr_cache *this_cache(const struct ap_x86ctr *drv)
 {
-	return &drv->caches[drv->ops->this_cpu(drv->host)];
+	struct ap_x86ctr_cache *caches = drv->ctr.caches;
+
+	return &caches[drv->ops->this_cpu(drv->host)];
 }
 
 u64 ap_x86ctr_rdpmc(const struct ap_x86ctr *drv, u32 map)
@@ -54,13 +56,19 @@ unsigned ap_x86ctr_nrctrs(const struct ap_x86ctr *drv)
 
 /* --- life */
 
-/*
- * Every procedure once, on a state that nobody has.  perfctr did it to have all its call sites
- * patched before a second CPU could meet one; here it shows that the CPU's TSC can be read at all
- * before anybody relies on it.
- */
-static int exercise(struct ap_x86ctr *drv)
+static struct ap_x86ctr *to_x86(struct ap_ctr *ctr)
 {
+	return (struct ap_x86ctr *)ctr;
+}
+
+static int detect(struct ap_ctr *ctr)
+{
+	return ap_x86ctr_detect(to_x86(ctr));
+}
+
+static int exercise(struct ap_ctr *ctr)
+{
+	struct ap_x86ctr *drv = to_x86(ctr);
 	struct ap_x86ctr_state state = { .control.tsc_on = !drv->family->no_tsc };
 	int err = ap_x86ctr_update_control(drv, &state, 0);
 
@@ -72,37 +80,9 @@ static int exercise(struct ap_x86ctr *drv)
 	return 0;
 }
 
-int ap_x86ctr_init(struct ap_x86ctr *drv, const struct ap_x86ctr_ops *ops, void *host,
-		   struct ap_x86ctr_cache *caches, unsigned ncpus)
-{
-	int err;
-
-	memset(drv, 0, sizeof(*drv));
-	if (!ncpus || ncpus > AP_X86CTR_CPUS)
-		return -AP_EINVAL;
-	drv->ops = ops;
-	drv->host = host;
-	drv->caches = caches;
-	drv->ncpus = ncpus;
-	memset(caches, 0, ncpus * sizeof(*caches));
-	err = ap_x86ctr_detect(drv);
-	if (!err)
-		err = exercise(drv);
-	if (err)
-		drv->name = NULL;
-	return err;
-}
-
-void ap_x86ctr_exit(struct ap_x86ctr *drv)
-{
-	if (drv->name && drv->owner.service)
-		ap_x86ctr_release(drv, drv->owner.service);
-	drv->name = NULL;
-}
-
 static bool can_interrupt(const struct ap_x86ctr *drv)
 {
-	return drv->features & AP_CTR_FEATURE_PCINT;
+	return drv->ctr.features & AP_CTR_FEATURE_PCINT;
 }
 
 /* The counters of a CPU's second thread are those of its first. */
@@ -110,7 +90,7 @@ static void clear_cpu(const struct ap_x86ctr *drv)
 {
 	unsigned cpu = drv->ops->this_cpu(drv->host);
 
-	memset(&drv->caches[cpu], 0, sizeof(drv->caches[cpu]));
+	memset(this_cache(drv), 0, sizeof(*this_cache(drv)));
 	if (drv->family->clear && !(drv->forbidden >> cpu & 1))
 		drv->family->clear(drv);
 }
@@ -133,23 +113,32 @@ static void close_cpu(void *arg)
 	clear_cpu(drv);
 }
 
-const char *ap_x86ctr_reserve(struct ap_x86ctr *drv, const char *service)
+static void open_cpus(struct ap_ctr *ctr)
 {
-	const char *holder = ap_ctr_owner_take(&drv->owner, service);
-
-	if (holder)
-		return holder;
-	drv->ihandler = NULL;
-	drv->ops->on_each_cpu(drv->host, open_cpu, drv);
-	return NULL;
+	to_x86(ctr)->ops->on_each_cpu(to_x86(ctr)->host, open_cpu, ctr);
 }
 
-void ap_x86ctr_release(struct ap_x86ctr *drv, const char *service)
+static void close_cpus(struct ap_ctr *ctr)
 {
-	if (!ap_ctr_owner_give(&drv->owner, service))
-		return;
-	drv->ops->on_each_cpu(drv->host, close_cpu, drv);
-	drv->ihandler = NULL;
+	to_x86(ctr)->ops->on_each_cpu(to_x86(ctr)->host, close_cpu, ctr);
+}
+
+int ap_x86ctr_init(struct ap_x86ctr *drv, const struct ap_x86ctr_ops *ops, void *host,
+		   struct ap_x86ctr_cache *caches, unsigned ncpus)
+{
+	static const struct ap_ctr_arch arch = {
+		.cache_size = sizeof(*caches),
+		.max_cpus = AP_X86CTR_CPUS,
+		.detect = detect,
+		.exercise = exercise,
+		.open_cpus = open_cpus,
+		.close_cpus = close_cpus,
+	};
+
+	memset(drv, 0, sizeof(*drv));
+	drv->ops = ops;
+	drv->host = host;
+	return ap_ctr_init(&drv->ctr, &arch, caches, ncpus);
 }
 
 /* --- control */
@@ -196,16 +185,6 @@ static int check_control(const struct ap_x86ctr *drv, struct ap_x86ctr_state *st
 	return family->check(drv, state, is_global);
 }
 
-static u32 new_id(struct ap_x86ctr *drv)
-{
-	if (++drv->last_id)
-		return drv->last_id;
-	/* All have been used: what a CPU remembers could be a namesake's. */
-	for (unsigned i = 0; i < drv->ncpus; i++)
-		drv->caches[i].id = 0;
-	return ++drv->last_id;
-}
-
 int ap_x86ctr_update_control(struct ap_x86ctr *drv, struct ap_x86ctr_state *state, int is_global)
 {
 	const struct ap_x86ctr_control *control = &state->control;
@@ -221,7 +200,7 @@ int ap_x86ctr_update_control(struct ap_x86ctr *drv, struct ap_x86ctr_state *stat
 		if (i >= control->nractrs)
 			state->pmc[i].start = (u32)control->ireset[i];
 	}
-	state->k1.id = new_id(drv);
+	state->k1.id = ap_ctr_new_id(&drv->ctr);
 	state->cstatus = ap_ctr_mk_cstatus(control->tsc_on, control->nractrs, control->nrictrs);
 	return 0;
 }
@@ -231,12 +210,8 @@ int ap_x86ctr_update_control(struct ap_x86ctr *drv, struct ap_x86ctr_state *stat
 /* Adds what counters [from, to) did since their start, and lets the next period start. */
 static void accumulate(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state, u32 from, u32 to)
 {
-	for (u32 i = from; i < to; i++) {
-		u32 now = (u32)drv->family->read(drv, state->pmc[i].map);
-
-		state->pmc[i].sum += now - state->pmc[i].start;
-		state->pmc[i].start = now;
-	}
+	for (u32 i = from; i < to; i++)
+		ap_ctr_pmc_add(&state->pmc[i], (u32)drv->family->read(drv, state->pmc[i].map));
 }
 
 static void accumulate_tsc(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
@@ -332,12 +307,6 @@ void ap_x86ctr_sample(struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
 
 /* --- overflow */
 
-void ap_x86ctr_set_ihandler(struct ap_x86ctr *drv, ap_ctr_ihandler handler, void *arg)
-{
-	drv->ihandler = handler;
-	drv->ihandler_arg = arg;
-}
-
 void ap_x86ctr_interrupt(struct ap_x86ctr *drv, unsigned long pc)
 {
 	if (!can_interrupt(drv))
@@ -345,8 +314,8 @@ void ap_x86ctr_interrupt(struct ap_x86ctr *drv, unsigned long pc)
 	drv->ops->apic_write(drv->host, AP_APIC_EOI, 0);
 	if (drv->lvtpc_trips)
 		drv->ops->apic_write(drv->host, AP_APIC_LVTPC, AP_PERFCTR_VECTOR);
-	if (drv->ihandler)
-		drv->ihandler(drv->ihandler_arg, pc);
+	if (drv->ctr.ihandler)
+		drv->ctr.ihandler(drv->ctr.ihandler_arg, pc);
 }
 
 /*

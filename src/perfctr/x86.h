@@ -87,22 +87,14 @@ struct ap_x86ctr_cache {
 struct ap_x86ctr_family;
 
 struct ap_x86ctr {
+	struct ap_ctr ctr;
 	const struct ap_x86ctr_ops *ops;
 	void *host;
 	const struct ap_x86ctr_family *family;
-	const char *name; /* of the CPU; NULL before init and after exit */
-	u32 type;	  /* enum ap_ctr_type */
-	u32 features;
 	u32 model; /* of P4: decides what ESCRs there are */
 	bool is_ht;
 	bool lvtpc_trips; /* the APIC's entry masks itself at each interrupt */
-	u32 last_id;
-	u64 forbidden; /* CPUs whose threads must not touch the counters */
-	struct ap_ctr_owner owner;
-	ap_ctr_ihandler ihandler;
-	void *ihandler_arg;
-	unsigned ncpus;
-	struct ap_x86ctr_cache *caches; /* borrowed from init to exit, one per CPU */
+	u64 forbidden;	  /* CPUs whose threads must not touch the counters */
 };
 
 /*
@@ -111,12 +103,23 @@ struct ap_x86ctr {
  */
 AP_MUST_CHECK int ap_x86ctr_init(struct ap_x86ctr *drv, const struct ap_x86ctr_ops *ops, void *host,
 				 struct ap_x86ctr_cache *caches, unsigned ncpus);
-void ap_x86ctr_exit(struct ap_x86ctr *drv);
+static inline void ap_x86ctr_exit(struct ap_x86ctr *drv)
+{
+	ap_ctr_exit(&drv->ctr);
+}
 
 /* NULL, or the service that has the counters.  Clears them and lets them interrupt. */
-AP_MUST_CHECK const char *ap_x86ctr_reserve(struct ap_x86ctr *drv, const char *service);
+AP_MUST_CHECK static inline const char *ap_x86ctr_reserve(struct ap_x86ctr *drv,
+							  const char *service)
+{
+	return ap_ctr_reserve(&drv->ctr, service);
+}
+
 /* Of who has them; nothing otherwise.  Clears them and shuts the interrupt off. */
-void ap_x86ctr_release(struct ap_x86ctr *drv, const char *service);
+static inline void ap_x86ctr_release(struct ap_x86ctr *drv, const char *service)
+{
+	ap_ctr_release(&drv->ctr, service);
+}
 
 /*
  * Takes state->control into use: -EPERM for bits that are reserved and for i-mode counters that
@@ -131,7 +134,11 @@ void ap_x86ctr_resume(struct ap_x86ctr *drv, struct ap_x86ctr_state *state);
 void ap_x86ctr_sample(struct ap_x86ctr *drv, struct ap_x86ctr_state *state);
 
 /* After reserve, before a state is on. */
-void ap_x86ctr_set_ihandler(struct ap_x86ctr *drv, ap_ctr_ihandler handler, void *arg);
+static inline void ap_x86ctr_set_ihandler(struct ap_x86ctr *drv, ap_ctr_ihandler handler, void *arg)
+{
+	ap_ctr_set_ihandler(&drv->ctr, handler, arg);
+}
+
 /* The vector's entry. */
 void ap_x86ctr_interrupt(struct ap_x86ctr *drv, unsigned long pc);
 /* Of a suspended state: which counters (bits of indexes) overflowed.  They start over. */

@@ -91,7 +91,7 @@ static bool is_k8c(const struct ap_x86ctr *drv)
 	u32 regs[4];
 
 	drv->ops->cpuid(drv->host, 1, regs);
-	return drv->type == AP_CTR_X86_K8 &&
+	return drv->ctr.type == AP_CTR_X86_K8 &&
 	       (drv->model > 5 || (drv->model >= 4 && (regs[0] & 15) >= 8));
 }
 
@@ -128,24 +128,24 @@ int ap_x86ctr_detect(struct ap_x86ctr *drv)
 	row = edx & EDX_MSR ? find_row(vendor, family, model) : NULL;
 	drv->model = model;
 	drv->family = row ? row->driver : &ap_x86ctr_generic;
-	drv->type = row ? row->type : AP_CTR_X86_GENERIC;
-	drv->name = row ? row->name : "Generic x86 with TSC";
+	drv->ctr.type = row ? row->type : AP_CTR_X86_GENERIC;
+	drv->ctr.name = row ? row->name : "Generic x86 with TSC";
 	if (!row && !(edx & EDX_TSC))
 		return -AP_ENODEV;
 	if (is_k8c(drv)) {
-		drv->type = AP_CTR_X86_K8C;
-		drv->name = "AMD K8 Revision C";
+		drv->ctr.type = AP_CTR_X86_K8C;
+		drv->ctr.name = "AMD K8 Revision C";
 	}
 	if (!drv->family->no_tsc)
-		drv->features |= AP_CTR_FEATURE_RDTSC;
+		drv->ctr.features |= AP_CTR_FEATURE_RDTSC;
 	if (drv->family->read == ap_x86ctr_rdpmc)
-		drv->features |= AP_CTR_FEATURE_RDPMC;
+		drv->ctr.features |= AP_CTR_FEATURE_RDPMC;
 	if (drv->family->has_lvtpc && edx & EDX_APIC && drv->ops->apic_write)
-		drv->features |= AP_CTR_FEATURE_PCINT;
-	drv->lvtpc_trips = drv->type == AP_CTR_X86_PENTM || drv->type == AP_CTR_X86_P4 ||
-			   drv->type == AP_CTR_X86_P4M2 || drv->type == AP_CTR_X86_P4M3;
-	if (drv->type == AP_CTR_X86_P4 || drv->type == AP_CTR_X86_P4M2 ||
-	    drv->type == AP_CTR_X86_P4M3)
+		drv->ctr.features |= AP_CTR_FEATURE_PCINT;
+	drv->lvtpc_trips = drv->ctr.type == AP_CTR_X86_PENTM || drv->ctr.type == AP_CTR_X86_P4 ||
+			   drv->ctr.type == AP_CTR_X86_P4M2 || drv->ctr.type == AP_CTR_X86_P4M3;
+	if (drv->ctr.type == AP_CTR_X86_P4 || drv->ctr.type == AP_CTR_X86_P4M2 ||
+	    drv->ctr.type == AP_CTR_X86_P4M3)
 		find_threads(drv, edx);
 	return 0;
 }

@@ -205,8 +205,8 @@ static void second_threads_are_forbidden(void)
 	rig_init(&rig, "p4m2", true);
 	EXPECT_U64(rig.drv.forbidden, 0xa);
 	EXPECT(rig.drv.is_ht);
-	EXPECT_U64(rig.drv.type, 12);
-	EXPECT_STR(rig.drv.name, "Intel Pentium 4 Model 2");
+	EXPECT_U64(rig.drv.ctr.type, 12);
+	EXPECT_STR(rig.drv.ctr.name, "Intel Pentium 4 Model 2");
 	ap_x86ctr_release(&rig.drv, "rig");
 	for (u32 i = 0; i < rig.m.nlogged; i++) /* who is forbidden writes no MSR */
 		EXPECT(rig.log[i].op != AP_X86MODEL_WRMSR || rig.log[i].cpu % 2 == 0);

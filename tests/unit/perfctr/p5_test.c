@@ -77,9 +77,9 @@ static void cpus_are_told_by_cpuid(void)
 		struct rig rig;
 
 		rig_init(&rig, rows[i].model, false);
-		EXPECT_STR(rig.drv.name, rows[i].name);
-		EXPECT_U64(rig.drv.type, rows[i].type);
-		EXPECT_U64(rig.drv.features, rows[i].features);
+		EXPECT_STR(rig.drv.ctr.name, rows[i].name);
+		EXPECT_U64(rig.drv.ctr.type, rows[i].type);
+		EXPECT_U64(rig.drv.ctr.features, rows[i].features);
 	}
 }
 
@@ -101,7 +101,7 @@ static void a_cpu_without_tsc_and_counters_is_none(void)
 	EXPECT(ap_x86ctr_init(&rig.drv, &ops, &rig.m, rig.caches, 65) == -AP_EINVAL);
 	ops.cpuid = cpuid_of_nothing;
 	EXPECT(ap_x86ctr_init(&rig.drv, &ops, &rig.m, rig.caches, RIG_CPUS) == -AP_ENODEV);
-	EXPECT(rig.drv.name == NULL);
+	EXPECT(rig.drv.ctr.name == NULL);
 	EXPECT_STR(rig_log(&rig), "");
 }
 

@@ -90,10 +90,10 @@ static void an_owner_clears_registers_and_opens_the_interrupt(void)
 	EXPECT_STR(rig_log(&rig), "a340=100ee w186=0 w187=0 wc1=0 wc2=0");
 	EXPECT(ap_x86ctr_reserve(&rig.drv, "other") == NULL);
 	EXPECT_STR(rig_log(&rig), "w186=0 w187=0 wc1=0 wc2=0 a340=ee");
-	EXPECT_STR(rig.drv.name, "Intel Pentium Pro");
+	EXPECT_STR(rig.drv.ctr.name, "Intel Pentium Pro");
 	ap_x86ctr_exit(&rig.drv);
 	EXPECT_STR(rig_log(&rig), "a340=100ee w186=0 w187=0 wc1=0 wc2=0");
-	EXPECT(rig.drv.name == NULL);
+	EXPECT(rig.drv.ctr.name == NULL);
 }
 
 static void cpus_are_told_by_cpuid(void)
@@ -111,9 +111,9 @@ static void cpus_are_told_by_cpuid(void)
 		struct rig rig;
 
 		rig_init(&rig, rows[i].model, false);
-		if (!EXPECT_U64(rig.drv.type, rows[i].type))
+		if (!EXPECT_U64(rig.drv.ctr.type, rows[i].type))
 			tap_note("%s", rows[i].model);
-		EXPECT_U64(rig.drv.features, rows[i].features);
+		EXPECT_U64(rig.drv.ctr.features, rows[i].features);
 		EXPECT_U64(ap_x86ctr_nrctrs(&rig.drv), rows[i].nrctrs);
 	}
 }
@@ -233,7 +233,7 @@ static void a_new_control_is_loaded_anew(void)
 	rig_log(&rig);
 	ap_x86ctr_resume(&rig.drv, &a);
 	EXPECT_STR(rig_log(&rig), "wc0010000=4100c2 t r0");
-	rig.drv.last_id = 0xffffffff; /* the next id is one that a CPU may remember */
+	rig.drv.ctr.last_id = 0xffffffff; /* the next id is one that a CPU may remember */
 	rig.caches[0].id = 1;
 	a.control.evntsel[0] = USR_INSTR;
 	EXPECT(ap_x86ctr_update_control(&rig.drv, &a, 0) == 0);
@@ -389,7 +389,7 @@ static void without_an_apic_nothing_interrupts(void)
 	rig_init(&rig, "p6", false);
 	ops.apic_write = NULL;
 	EXPECT(ap_x86ctr_init(&rig.drv, &ops, &rig.m, rig.caches, RIG_CPUS) == 0);
-	EXPECT_U64(rig.drv.features, 3);
+	EXPECT_U64(rig.drv.ctr.features, 3);
 	EXPECT(ap_x86ctr_update_control(&rig.drv, &a, 0) == -AP_EPERM);
 	rig.m.ncpus = 1;
 	rig_log(&rig);

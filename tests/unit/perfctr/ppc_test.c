@@ -209,15 +209,15 @@ static void cpus_are_told_by_pvr(void)
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		rig_init(&rig, rows[i].model);
-		EXPECT_STR(rig.drv.name, rows[i].name);
-		EXPECT_U64(rig.drv.type, rows[i].type);
+		EXPECT_STR(rig.drv.ctr.name, rows[i].name);
+		EXPECT_U64(rig.drv.ctr.type, rows[i].type);
 		EXPECT_U64(ap_ppcctr_nrctrs(&rig.drv), rows[i].nrctrs);
-		EXPECT_U64(rig.drv.features, rows[i].features);
+		EXPECT_U64(rig.drv.ctr.features, rows[i].features);
 		EXPECT_U64(rig.drv.timebase_hz, 25000000);
 	}
 	rig.m.timebase_hz = 0;
 	EXPECT(ap_ppcctr_init(&rig.drv, &ap_ppcmodel_ops, &rig.m, rig.caches, CPUS) == -AP_ENODEV);
-	EXPECT(rig.drv.name == NULL);
+	EXPECT(rig.drv.ctr.name == NULL);
 }
 
 static void owners_clear_what_there_is(void)
