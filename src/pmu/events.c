@@ -13,31 +13,24 @@
 	(K(FP_SCALAR_DOUBLE) | K(FP_SCALAR_SINGLE) | K(FP_128_DOUBLE) | K(FP_128_SINGLE) |         \
 	 K(FP_256_DOUBLE) | K(FP_256_SINGLE) | K(FP_512_DOUBLE) | K(FP_512_SINGLE))
 
-#define HW(id, n, a, k, t)                                                                         \
+#define GENERIC(id, n, a, k, q, t)                                                                 \
 	[AP_PERF_COUNT_HW_##id] = { .name = (n),                                                   \
 				    .alias = (a),                                                  \
 				    .config = AP_PERF_COUNT_HW_##id,                               \
 				    .sum = { .plus = (k) },                                        \
-				    .quality = AP_PMU_EXACT,                                       \
+				    .quality = (q),                                                \
 				    .text = (t) }
-#define MODEL(id, n, a, k, t)                                                                      \
-	[AP_PERF_COUNT_HW_##id] = { .name = (n),                                                   \
-				    .alias = (a),                                                  \
-				    .config = AP_PERF_COUNT_HW_##id,                               \
-				    .sum = { .plus = (k) },                                        \
-				    .quality = AP_PMU_MODELLED,                                    \
-				    .text = (t) }
-#define OWN(num, n, a, p, m, t)                                                                    \
+#define HW(id, n, a, k, t)    GENERIC(id, n, a, k, AP_PMU_EXACT, t)
+#define MODEL(id, n, a, k, t) GENERIC(id, n, a, k, AP_PMU_MODELLED, t)
+
+#define OURS(num, n, a, p, m, q, t)                                                                \
 	{                                                                                          \
 		.name = (n), .alias = (a), .config1 = (num), .sum = { .plus = (p), .minus = (m) }, \
-		.quality = AP_PMU_EXACT, .text = (t)                                               \
+		.quality = (q), .text = (t)                                                        \
 	}
+#define OWN(num, n, a, p, m, t)	   OURS(num, n, a, p, m, AP_PMU_EXACT, t)
+#define OWN_MODEL(num, n, a, p, t) OURS(num, n, a, p, 0, AP_PMU_MODELLED, t)
 
-#define OWN_MODEL(num, n, a, p, t)                                                                 \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config1 = (num), .sum = { .plus = (p) },               \
-		.quality = AP_PMU_MODELLED, .text = (t)                                            \
-	}
 #define MISPREDICTED (K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS))
 
 /* clang-format off */
