@@ -8,30 +8,14 @@
  *     where the engine counts instructions by their width;
  *   - whether RETIRED_INDIRECT_BRANCH_INSTRUCTIONS has returns among them no document says.
  */
-#include "pmu/events.h"
+#include "pmu/event_rows.h"
 
-#define K(k)	  AP_KIND_BIT(AP_KIND_##k)
 #define WHY_OPS	  "no model of the pipeline counts operations yet"
 #define WHY_BPRED "no model of branch prediction counts here yet"
 #define WHY_FLOPS "counts elements by arithmetic, and the engine instructions by width"
 #define WHY_SPEC  "counts what is dispatched, retired or not"
 #define WHY_FAR	  "the engine follows no far transfer"
 #define WHY_CLASS "no such class of instructions is counted"
-
-#define EXACT(n, a, c, k, t)                                                                       \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
-		.quality = AP_PMU_EXACT, .text = (t)                                               \
-	}
-#define MODEL(n, a, c, k, t)                                                                       \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
-		.quality = AP_PMU_MODELLED, .text = (t)                                            \
-	}
-#define NOT(n, a, c, t)                                                                            \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .text = (t)                              \
-	}
 
 /* clang-format off */
 static const struct ap_pmu_desc zen[] = {

@@ -5,26 +5,14 @@
  * time or caches, is named and not counted.  Bits that Linux itself drops from a raw config (user, os,
  * interrupt, enable) are dropped: programs such as rr pass them.
  */
-#include "pmu/events.h"
+#include "pmu/event_rows.h"
 
-#define K(k)	   AP_KIND_BIT(AP_KIND_##k)
-#define WHY_CYCLES "no model of the pipeline counts time yet"
-#define WHY_UOPS   "no model of the pipeline counts micro-operations yet"
-#define WHY_CACHE  "no model of caches and TLBs counts here yet"
-#define WHY_BPRED  "no model of branch prediction counts here yet"
-#define WHY_FAR	   "the engine follows no far branch"
-#define WHY_LOCK   "locked and split accesses are not told apart"
+#define WHY_UOPS  "no model of the pipeline counts micro-operations yet"
+#define WHY_CACHE "no model of caches and TLBs counts here yet"
+#define WHY_BPRED "no model of branch prediction counts here yet"
+#define WHY_FAR	  "the engine follows no far branch"
+#define WHY_LOCK  "locked and split accesses are not told apart"
 
-#define EXACT(n, a, c, k, t)                                                                       \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
-		.quality = AP_PMU_EXACT, .text = (t)                                               \
-	}
-#define LESS(n, a, c, p, m, t)                                                                     \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (p), .minus = (m) },    \
-		.quality = AP_PMU_EXACT, .text = (t)                                               \
-	}
 /* constraint: the counters that the event fits on in the hardware */
 #define ON(n, c, k, on, t)                                                                         \
 	{                                                                                          \
@@ -35,15 +23,6 @@
 	{                                                                                          \
 		.name = "FP_ARITH_INST_RETIRED." n, .config = 0xc7 | (bit) << 8,                   \
 		.sum = { .plus = (k) }, .quality = AP_PMU_EXACT, .adds = true, .text = (t)         \
-	}
-#define MODEL(n, a, c, k, t)                                                                       \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .sum = { .plus = (k) },                  \
-		.quality = AP_PMU_MODELLED, .text = (t)                                            \
-	}
-#define NOT(n, a, c, t)                                                                            \
-	{                                                                                          \
-		.name = (n), .alias = (a), .config = (c), .text = (t)                              \
 	}
 
 /* clang-format off */
