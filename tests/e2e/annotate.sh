@@ -5,12 +5,10 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
-command -v perf >/dev/null || skip_all "no perf"
-command -v objdump >/dev/null || skip_all "no objdump"
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
+need objdump
 cat >"$tmp/work.c" <<'END'
 static volatile unsigned long s;
 __attribute__((noinline)) void leaf(int n)
@@ -22,8 +20,7 @@ __attribute__((noinline)) void other(int n) { while (n--) s ^= n; }
 int main(void) { for (int i = 0; i < 900; i++) { leaf(100000); other(100000); } return 0; }
 END
 gcc -O1 -g -o "$tmp/work" "$tmp/work.c" || exit 1
-perf record -q -e cpu-clock:u -o "$tmp/data" -- "$tmp/work" 2>"$tmp/why" ||
-	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+record "$tmp/data" -- "$tmp/work"
 
 # shares FILE: "percent address" of each instruction
 shares()

@@ -5,11 +5,9 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
-need perf gcc
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
 cat >"$tmp/work.c" <<'END_OF_C'
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,38 +25,24 @@ int main(void)
 }
 END_OF_C
 gcc -O1 -g -fno-omit-frame-pointer -o "$tmp/work" "$tmp/work.c" || exit 1
-perf record -q --threads -e cpu-clock:u -g -o "$tmp/dir.data" -- "$tmp/work" >"$tmp/why" 2>&1 ||
-	skip_all "perf cannot record folders here: $(head -n 1 "$tmp/why")"
+record "$tmp/dir.data" --threads -g -- "$tmp/work"
 perf record -q --threads -z -e cpu-clock:u -o "$tmp/packed.data" -- "$tmp/work" 2>/dev/null || exit 1
 perf record -q -z -k CLOCK_MONOTONIC -e '{cpu-clock:u,page-faults:u}' -o "$tmp/clock.data" -- "$tmp/work" 2>/dev/null ||
 	exit 1
 
-# same NAME COMMAND ARGS...: both tools' standard outputs
-same()
-{
-	local name=$1
-	shift
-	perf "$@" >"$tmp/theirs" 2>/dev/null </dev/null
-	run "$ANYPERF" "$@"
-	if [ -s "$tmp/theirs" ] && cmp -s "$tmp/theirs" "$tmp/out"; then
-		ok "$name"
-	else
-		not_ok "$name" "$(diff "$tmp/theirs" "$tmp/out" | head -n 10)" "$(cat "$tmp/err")"
-	fi
-}
 for file in dir packed; do
 	in=$tmp/$file.data
 	check "$file: is a folder with parts" test -f "$in/data.0"
-	same "$file: lines" script -i "$in"
-	same "$file: lines of tasks" script -i "$in" --show-task-events --show-mmap-events
-	same "$file: records by kind" report --stdio --stats -i "$in"
-	same "$file: header" report --header-only -i "$in"
-	same "$file: events" evlist -v -i "$in"
+	as_perf "$file: lines" script -i "$in"
+	as_perf "$file: lines of tasks" script -i "$in" --show-task-events --show-mmap-events
+	as_perf "$file: records by kind" report --stdio --stats -i "$in"
+	as_perf "$file: header" report --header-only -i "$in"
+	as_perf "$file: events" evlist -v -i "$in"
 	"$ANYPERF" export --format collapsed -o - -i "$in" >"$tmp/folded" 2>/dev/null
 	is "$(awk '{ n += $NF } END { print n / 250000 }' "$tmp/folded")" \
 		"$(perf script -i "$in" -F event -G 2>/dev/null | grep -c cpu-clock)" "$file: export has all samples"
 done
-same "clocks, groups, compression: header" report --header-only -i "$tmp/clock.data"
+as_perf "clocks, groups, compression: header" report --header-only -i "$tmp/clock.data"
 
 cp -r "$tmp/dir.data" "$tmp/cut.data"
 for part in "$tmp"/cut.data/data.*; do

@@ -5,12 +5,8 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-command -v perf >/dev/null || skip_all "no perf"
-command -v gcc >/dev/null || skip_all "no gcc"
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
 cat >"$tmp/work.c" <<'END'
 static volatile unsigned long s;
@@ -29,33 +25,18 @@ int main() { ns::A a{}; for (int i = 0; i < 1000; i++) a.run<int>(100000, "abc")
 END
 g++ -O2 -fno-omit-frame-pointer -o "$tmp/named" "$tmp/named.cc" || exit 1
 
-record()
-{
-	local file=$1
-	shift
-	perf record -q -e cpu-clock:u -g -o "$file" -- "$@" >/dev/null 2>"$tmp/why" ||
-		skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
-}
-record "$tmp/work.data" "$tmp/work"
-record "$tmp/named.data" "$tmp/named"
+record "$tmp/work.data" -g -- "$tmp/work"
+record "$tmp/named.data" -g -- "$tmp/named"
 perf record -q -z -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- sh -c "$tmp/work; $tmp/named" \
 	>/dev/null 2>&1 || exit 1
 perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" 2>/dev/null || exit 1
 
-# same NAME ARGS...: both reports, without perf's tip of the day and the blank line before it
+# same NAME ARGS...: both reports
 same()
 {
-	local name=$1
-	shift
-	perf report --stdio "$@" 2>/dev/null </dev/null | sed '/^# (Tip/,$d' | sed '$d' >"$tmp/theirs"
-	run "$ANYPERF" report --stdio "$@"
-	if ! grep -q '%' "$tmp/theirs"; then
-		not_ok "$name" "perf reports nothing"
-	elif diff "$tmp/theirs" "$tmp/out" >"$tmp/diff"; then
-		ok "$name"
-	else
-		not_ok "$name" "$(head -n 20 "$tmp/diff")"
-	fi
+	perf_report "${@:2}" >"$tmp/theirs"
+	run "$ANYPERF" report --stdio "${@:2}"
+	as_theirs "$1" %
 }
 
 for file in work named; do

@@ -5,12 +5,9 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
-command -v perf >/dev/null || skip_all "no perf"
-command -v gcc >/dev/null || skip_all "no gcc"
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
 cat >"$tmp/work.c" <<'END'
 static volatile unsigned long s;
 #ifdef NEW
@@ -35,24 +32,16 @@ END
 mkdir "$tmp/old" "$tmp/new"
 gcc -O1 -o "$tmp/old/work" "$tmp/work.c" && gcc -O1 -DNEW -o "$tmp/new/work" "$tmp/work.c" || exit 1
 for build in old new; do
-	perf record -q -e cpu-clock:u -c 100000 -o "$tmp/$build.data" -- "$tmp/$build/work" 2>"$tmp/why" ||
-		skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+	record "$tmp/$build.data" -c 100000 -- "$tmp/$build/work"
 done
 perf record -q -e page-faults:u -c 1 -o "$tmp/faults.data" -- true || exit 1
 
+# same NAME ARGS...: both tables
 same()
 {
-	local name=$1
-	shift
-	perf diff "$@" >"$tmp/theirs" 2>/dev/null </dev/null
-	run "$ANYPERF" diff "$@"
-	if ! grep -q '%' "$tmp/theirs"; then
-		not_ok "$name" "perf prints nothing"
-	elif cmp -s "$tmp/theirs" "$tmp/out"; then
-		ok "$name"
-	else
-		not_ok "$name" "$(diff "$tmp/theirs" "$tmp/out" | head -n 20)" "$(cat "$tmp/err")"
-	fi
+	perf diff "${@:2}" >"$tmp/theirs" 2>/dev/null </dev/null
+	run "$ANYPERF" diff "${@:2}"
+	as_theirs "$1" %
 }
 same "two builds" "$tmp/old.data" "$tmp/new.data"
 has "$tmp/out" ' added$' "what is new is there"

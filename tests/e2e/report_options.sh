@@ -5,11 +5,8 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-need perf gcc
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
 cat >"$tmp/work.c" <<'END_OF_C'
 #include <pthread.h>
@@ -32,30 +29,20 @@ int main(void)
 }
 END_OF_C
 gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
-perf record -q -e cpu-clock:u -g -o "$tmp/chains.data" -- "$tmp/work" >"$tmp/why" 2>&1 ||
-	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+record "$tmp/chains.data" -g -- "$tmp/work"
 perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
 perf record -q -e '{cpu-clock:u,page-faults:u}' -o "$tmp/group.data" -- "$tmp/work" || exit 1
 "$ANYPERF" record -q -b -e instructions:u -c 3000000 -o "$tmp/branches.data" -- "$tmp/work" 2>/dev/null || exit 1
 perf report --stdio -i "$tmp/branches.data" >/dev/null 2>"$tmp/why" </dev/null || exit 1
 pid=$(perf script -i "$tmp/two.data" -F pid,comm 2>/dev/null | awk '$1 == "work" { print $2; exit }')
 
-# same NAME ARGS...: both reports, without perf's tip and the blank line before it; blanks at the ends of
-# lines are compared in report.sh
+# same NAME ARGS...: both reports; blanks at the ends of lines are compared in report.sh
 same()
 {
-	local name=$1
-	shift
-	perf report --stdio "$@" 2>/dev/null </dev/null | sed '/^# (Tip/,$d' | sed '$d' | sed 's/ *$//' >"$tmp/theirs"
-	run "$ANYPERF" report --stdio "$@"
+	perf_report "${@:2}" | sed 's/ *$//' >"$tmp/theirs"
+	run "$ANYPERF" report --stdio "${@:2}"
 	sed -i 's/ *$//' "$tmp/out"
-	if ! grep -q '[0-9]%' "$tmp/theirs"; then
-		not_ok "$name" "perf reports nothing"
-	elif diff "$tmp/theirs" "$tmp/out" >"$tmp/diff"; then
-		ok "$name"
-	else
-		not_ok "$name" "$(head -n 20 "$tmp/diff")" "$(cat "$tmp/err")"
-	fi
+	as_theirs "$1" '[0-9]%'
 }
 
 chains=$tmp/chains.data two=$tmp/two.data group=$tmp/group.data branches=$tmp/branches.data

@@ -5,12 +5,8 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-command -v perf >/dev/null || skip_all "no perf"
-command -v gcc >/dev/null || skip_all "no gcc"
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
 cat >"$tmp/work.c" <<'END'
 #include <pthread.h>
@@ -33,8 +29,7 @@ int main(void)
 }
 END
 gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
-perf record -q -e cpu-clock:u -g -o "$tmp/chains.data" -- "$tmp/work" 2>"$tmp/why" ||
-	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+record "$tmp/chains.data" -g -- "$tmp/work"
 perf record -q -e cpu-clock:u,page-faults:u -d -o "$tmp/flat.data" -- "$tmp/work" || exit 1
 perf record -q -e cpu-clock:u -c 500000 -T --sample-cpu -z -o "$tmp/packed.data" -- "$tmp/work" || exit 1
 perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" || exit 1
@@ -44,40 +39,24 @@ gcc -O2 -g -fomit-frame-pointer -pthread -o "$tmp/bare" "$tmp/work.c" || exit 1
 perf record -q -e cpu-clock:u -F 500 --call-graph dwarf,4096 -o "$tmp/stacks.data" -- "$tmp/bare" 2>/dev/null ||
 	exit 1
 
-# same NAME COMMAND ARGS...: both tools' standard outputs
-same()
-{
-	local name=$1
-	shift
-	perf "$@" >"$tmp/theirs" 2>/dev/null </dev/null
-	run "$ANYPERF" "$@"
-	if [ ! -s "$tmp/theirs" ]; then
-		not_ok "$name" "perf prints nothing"
-	elif cmp -s "$tmp/theirs" "$tmp/out"; then
-		ok "$name"
-	else
-		not_ok "$name" "$(diff "$tmp/theirs" "$tmp/out" | head -n 20)" "$(cat "$tmp/err")"
-	fi
-}
-
 for file in chains flat packed; do
 	in=$tmp/$file.data
-	same "$file: lines" script -i "$in"
-	same "$file: chosen fields" script -i "$in" -F comm,tid,pid,time,event,ip,sym,dso
-	same "$file: added and left out, nanoseconds" script -i "$in" -F +pid,-symoff,-period --ns
-	same "$file: addresses alone" script -i "$in" -G -F ip
-	same "$file: tasks and mappings" script -i "$in" --show-task-events --show-mmap-events
-	same "$file: of one command" script -i "$in" -c work
-	same "$file: events" evlist -i "$in"
-	same "$file: events with attrs" evlist -v -i "$in"
-	same "$file: events with frequency" evlist -F -i "$in"
+	as_perf "$file: lines" script -i "$in"
+	as_perf "$file: chosen fields" script -i "$in" -F comm,tid,pid,time,event,ip,sym,dso
+	as_perf "$file: added and left out, nanoseconds" script -i "$in" -F +pid,-symoff,-period --ns
+	as_perf "$file: addresses alone" script -i "$in" -G -F ip
+	as_perf "$file: tasks and mappings" script -i "$in" --show-task-events --show-mmap-events
+	as_perf "$file: of one command" script -i "$in" -c work
+	as_perf "$file: events" evlist -i "$in"
+	as_perf "$file: events with attrs" evlist -v -i "$in"
+	as_perf "$file: events with frequency" evlist -F -i "$in"
 done
-same "flat: data addresses" script -i "$tmp/flat.data" -F +addr
-same "copied stacks: lines" script -i "$tmp/stacks.data" -c bare
+as_perf "flat: data addresses" script -i "$tmp/flat.data" -F +addr
+as_perf "copied stacks: lines" script -i "$tmp/stacks.data" -c bare
 "$ANYPERF" script -i "$tmp/stacks.data" -F ip,sym >"$tmp/out"
 has "$tmp/out" ' top$' "copied stacks: the caller of a leaf"
 has "$tmp/out" ' main$' "copied stacks: main"
-same "a stream: lines" script -i "$tmp/pipe.data"
+as_perf "a stream: lines" script -i "$tmp/pipe.data"
 is "$("$ANYPERF" evlist -i "$tmp/pipe.data")" cpu-clock:u "a stream: events"
 
 # the number of samples is the recorder's

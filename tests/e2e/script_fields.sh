@@ -6,11 +6,8 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-need perf gcc
-HOME=$tmp/home
-export HOME
-mkdir "$HOME"
+# shellcheck source=tests/e2e/as_perf.bash
+. "$(dirname "$0")/as_perf.bash"
 
 cat >"$tmp/work.c" <<'END_OF_C'
 #include <pthread.h>
@@ -32,8 +29,7 @@ int main(void)
 }
 END_OF_C
 gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
-perf record -q -e cpu-clock:u -g -o "$tmp/chains.data" -- "$tmp/work" >"$tmp/why" 2>&1 ||
-	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+record "$tmp/chains.data" -g -- "$tmp/work"
 perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
 perf record -q -e cpu-clock:u --data-page-size --code-page-size --phys-data -d -o "$tmp/pages.data" -- "$tmp/work" ||
 	exit 1
@@ -46,20 +42,10 @@ calls=(-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e syscalls:sys_enter_
 "$ANYPERF" run -- perf record -q "${calls[@]}" -c 1 -o - -- "$tmp/work" >"$tmp/theirs.pipe" 2>/dev/null || exit 1
 pid=$(perf script -i "$tmp/two.data" -F pid,comm 2>/dev/null | awk '$2 == "work" || $1 == "work" { print $2 + $1; exit }')
 
-# same NAME ARGS...: both tools' standard outputs
+# same NAME ARGS...: both scripts
 same()
 {
-	local name=$1
-	shift
-	perf script "$@" >"$tmp/theirs" 2>/dev/null </dev/null
-	run "$ANYPERF" script "$@"
-	if [ ! -s "$tmp/theirs" ]; then
-		not_ok "$name" "perf prints nothing"
-	elif cmp -s "$tmp/theirs" "$tmp/out"; then
-		ok "$name"
-	else
-		not_ok "$name" "$(diff "$tmp/theirs" "$tmp/out" | head -n 10)" "$(cat "$tmp/err")"
-	fi
+	as_perf "$1" script "${@:2}"
 }
 
 for file in calls.data calls.pipe theirs.data theirs.pipe; do
