@@ -455,15 +455,20 @@ u64 ap_host_samplers_tick(struct ap_host *host, u64 now)
 
 void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t)
 {
+	struct ap_slot *slot;
 	u32 name;
 
 	if (!t->seg || !host->samplers)
 		return;
+	slot = ap_host_slot(t->seg, t->slot);
+	/* the place, and its name with it, may be another task's by now, which writes */
+	if (slot->state == AP_SLOT_LIVE && t->gen && slot->gen != t->gen)
+		return;
 	name = AP_RING_NAME(t->seg->index, t->slot);
 	ap_core_writer_died(host->core, name);
 	/* records are written under the lock of the slot's samplers */
-	(void)!__atomic_compare_exchange_n(&slot_of(t)->sampler_lock, &name, 0, false,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	(void)!__atomic_compare_exchange_n(&slot->sampler_lock, &name, 0, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
 }
 
 static struct ap_event *event_of(struct ap_host *host, u64 index)

@@ -389,6 +389,18 @@ static void a_dead_writers_locks_are_free(void)
 	ap_host_writer_ended(host, ap_host_seg(host, 1)->by_slot[0]);
 	EXPECT_U64(ring->lock, 0);
 	EXPECT_U64(slot_of(1)->sampler_lock, 0);
+	/* its slot was given back before anybody looked */
+	ring->lock = slot_of(1)->sampler_lock = AP_RING_NAME(1, 0);
+	slot_of(1)->state = AP_SLOT_FREE;
+	ap_host_writer_ended(host, ap_host_seg(host, 1)->by_slot[0]);
+	EXPECT_U64(ring->lock, 0);
+	EXPECT_U64(slot_of(1)->sampler_lock, 0);
+	/* and is another thread's, which writes */
+	ring->lock = slot_of(1)->sampler_lock = AP_RING_NAME(1, 0);
+	be_born(1, 3);
+	ap_host_writer_ended(host, ap_host_seg(host, 1)->by_slot[0]);
+	EXPECT_U64(ring->lock, AP_RING_NAME(1, 0));
+	EXPECT_U64(slot_of(1)->sampler_lock, AP_RING_NAME(1, 0));
 	free(host->samplers);
 	host->samplers = NULL;
 }
