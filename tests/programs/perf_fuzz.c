@@ -144,17 +144,20 @@ static void op_ioctl(void)
 		PERF_EVENT_IOC_SET_BPF,	   PERF_EVENT_IOC_PAUSE_OUTPUT,
 		PERF_EVENT_IOC_QUERY_BPF,  PERF_EVENT_IOC_MODIFY_ATTRIBUTES
 	};
-	struct perf_event_attr attr = some_attr();
-	uint64_t word = number();
+	/* with room for what QUERY_BPF writes: a garbled command may be one, with up to 64 numbers */
+	struct {
+		struct perf_event_attr attr;
+		uint64_t word, room[1 + 64 / 2];
+	} at = { .attr = some_attr(), .word = number() };
 	unsigned long cmd = cmds[below(12)];
 	unsigned long arg;
 
 	switch (below(5)) {
 	case 0:
-		arg = (unsigned long)&attr;
+		arg = (unsigned long)&at.attr;
 		break;
 	case 1:
-		arg = (unsigned long)&word;
+		arg = (unsigned long)&at.word;
 		break;
 	case 2:
 		arg = (unsigned long)(unsigned int)some_fd();
@@ -164,7 +167,7 @@ static void op_ioctl(void)
 	}
 	/* what is written goes somewhere harmless */
 	if (cmd == PERF_EVENT_IOC_ID || cmd == PERF_EVENT_IOC_QUERY_BPF)
-		arg = below(4) ? (unsigned long)&attr : 8;
+		arg = below(4) ? (unsigned long)&at.attr : 8;
 	if (!below(16))
 		cmd = 0x2400 | (any() & 0xc0ff00ff);
 	ioctl(some_fd(), cmd, arg);
