@@ -281,21 +281,14 @@ static void print_event(const struct report_args *a, const struct ap_data *d,
 {
 	const struct ap_hist *h = ap_fold_hist(f, at);
 	u64 n = 0, sum = 0;
-	char unit = ' ';
+	char unit;
 	u32 i;
 
 	for (i = at; i < at + members; i++) {
 		n += ap_fold_hist(f, i) ? ap_hist_samples(ap_fold_hist(f, i)) : 0;
 		sum += ap_fold_hist(f, i) ? ap_hist_total(ap_fold_hist(f, i)) : 0;
 	}
-	if (n > 1000) {
-		n /= 1000;
-		unit = 'K';
-	}
-	if (n > 1000) {
-		n /= 1000;
-		unit = 'M';
-	}
+	n = ap_hist_short(n, &unit);
 	if (!a->quiet) {
 		printf("# Samples: %llu%c", (unsigned long long)n, unit);
 		print_name(a, d, at, members);

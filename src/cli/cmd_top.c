@@ -252,16 +252,9 @@ static void refresh(struct top *t)
 static void print_table(const struct ap_tui_event *ev)
 {
 	u64 n = ev->samples;
-	char unit = ' ';
+	char unit;
 
-	if (n > 1000) {
-		n /= 1000;
-		unit = 'K';
-	}
-	if (n > 1000) {
-		n /= 1000;
-		unit = 'M';
-	}
+	n = ap_hist_short(n, &unit);
 	printf("# Samples: %llu%c of event '%s'\n", (unsigned long long)n, unit, ev->name);
 	printf("# Event count (approx.): %llu\n#\n", (unsigned long long)ev->total);
 	ap_hist_print(ev->hist, stdout);

@@ -367,6 +367,20 @@ u64 ap_hist_samples(const struct ap_hist *h)
 	return h->opts.relative ? h->shown_samples : h->samples;
 }
 
+/* 1000 itself is not shortened: perf's way. */
+u64 ap_hist_short(u64 n, char *unit)
+{
+	*unit = ' ';
+	if (n <= 1000)
+		return n;
+	*unit = 'K';
+	n /= 1000;
+	if (n <= 1000)
+		return n;
+	*unit = 'M';
+	return n / 1000;
+}
+
 u32 ap_hist_entries(const struct ap_hist *h)
 {
 	return h->n;

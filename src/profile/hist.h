@@ -174,6 +174,8 @@ void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n);
 /* What percents are told of, and how many samples that are. */
 u64 ap_hist_total(const struct ap_hist *h);
 u64 ap_hist_samples(const struct ap_hist *h);
+/* A number of samples as headings say it: in thousands or millions, unit 'K', 'M' or ' '. */
+u64 ap_hist_short(u64 n, char *unit);
 u32 ap_hist_entries(const struct ap_hist *h);
 const struct ap_hist_entry *ap_hist_entry(const struct ap_hist *h, u32 i);
 /* Weight by which the table is sorted and limited, in percent. */

@@ -14,22 +14,15 @@ static void hist_title(struct ap_view *v, char *buf, size_t size)
 	struct hist_view *h = (struct hist_view *)v;
 	const struct ap_tui_event *event = &h->p->event[h->event];
 	u64 n = h->nzoom ? h->shown : event->samples;
-	char unit[2] = { 0 }, zoom[400], lost[64] = "";
+	char unit, zoom[400], lost[64] = "";
 
-	if (n > 1000) {
-		n /= 1000;
-		unit[0] = 'K';
-	}
-	if (n > 1000) {
-		n /= 1000;
-		unit[0] = 'M';
-	}
+	n = ap_hist_short(n, &unit);
 	hist_describe_zoom(h, zoom, sizeof(zoom));
 	if (h->p->lost)
 		snprintf(lost, sizeof(lost), ", lost: %llu", (unsigned long long)h->p->lost);
-	snprintf(buf, size, "Samples: %llu%s of event '%s', Event count (approx.): %llu%s%s",
-		 (unsigned long long)n, unit, event->name, (unsigned long long)event->total, lost,
-		 zoom);
+	snprintf(buf, size, "Samples: %llu%.*s of event '%s', Event count (approx.): %llu%s%s",
+		 (unsigned long long)n, unit != ' ', &unit, event->name,
+		 (unsigned long long)event->total, lost, zoom);
 }
 
 static void hist_head(struct ap_view *v, struct ap_row *out)

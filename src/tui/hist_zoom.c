@@ -2,24 +2,10 @@
 /*
  * Filters of the table, of which the last one put on is the first to go, and the menu of a line.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tui/hist_view.h"
-
-static bool has_text(const char *text, const char *wanted)
-{
-	size_t n = strlen(wanted), i;
-
-	for (; *text; text++) {
-		for (i = 0; i < n && tolower((u8)text[i]) == tolower((u8)wanted[i]); i++)
-			;
-		if (i == n)
-			return true;
-	}
-	return false;
-}
 
 static bool passes_zoom(const struct zoom *z, const struct ap_hist_entry *e)
 {
@@ -31,7 +17,7 @@ static bool passes_zoom(const struct zoom *z, const struct ap_hist_entry *e)
 	case ZOOM_KERNEL:
 		return e->cpumode == AP_PERF_RECORD_MISC_KERNEL;
 	case ZOOM_NAME:
-		return e->sym && has_text(e->sym->name, z->name);
+		return e->sym && strcasestr(e->sym->name, z->name);
 	}
 	return true;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/view.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -91,19 +90,6 @@ bool ap_view_move(struct ap_view *v, u32 key)
 
 /* --- search */
 
-static bool has(const char *text, const char *wanted)
-{
-	size_t n = strlen(wanted), i;
-
-	for (; *text; text++) {
-		for (i = 0; i < n && tolower((u8)text[i]) == tolower((u8)wanted[i]); i++)
-			;
-		if (i == n)
-			return true;
-	}
-	return false;
-}
-
 bool ap_view_find(struct ap_view *v, const char *text, int step)
 {
 	static struct ap_row row;
@@ -114,7 +100,7 @@ bool ap_view_find(struct ap_view *v, const char *text, int step)
 		row.len = row.nspans = 0;
 		row.text[0] = 0;
 		v->ops->row(v, line, &row);
-		if (has(row.text, text)) {
+		if (strcasestr(row.text, text)) {
 			ap_view_go(v, line);
 			return true;
 		}

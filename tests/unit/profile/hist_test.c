@@ -212,6 +212,22 @@ static void options_are_read(void)
 	EXPECT_U64(o.column[1], AP_COL_PERIOD);
 }
 
+static void headings_shorten_numbers(void)
+{
+	static const struct {
+		u64 n, said;
+		char unit;
+	} rows[] = { { 0, 0, ' ' },	     { 1000, 1000, ' ' }, { 1001, 1, 'K' },
+		     { 1000999, 1000, 'K' }, { 1001000, 1, 'M' }, { 5000000000, 5000, 'M' } };
+
+	for (u32 i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		char unit = 0;
+
+		EXPECT_U64(ap_hist_short(rows[i].n, &unit), rows[i].said);
+		EXPECT_U64(unit, rows[i].unit);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(a_caller_is_counted_once_per_sample),
@@ -219,6 +235,7 @@ int main(int argc, char **argv)
 						 TAP(light_branches_are_left_out),
 						 TAP(sums_are_those_of_the_samples),
 						 TAP(options_are_read),
+						 TAP(headings_shorten_numbers),
 						 { 0 } };
 	return tap_main(tests, argc, argv);
 }
