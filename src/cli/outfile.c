@@ -9,13 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/memory.h"
+#include "profile/write_fd.h"
 
 static int complain(const char *path, int error, FILE *err)
 {
@@ -92,28 +92,9 @@ int ap_outfile_check(const char *path, FILE *err)
 	return ret ? complain(path, -ret, err) : 0;
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-	struct pollfd full = { .fd = fd, .events = POLLOUT };
-
-	while (size) {
-		ssize_t n = write(fd, text, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN && poll(&full, 1, -1) >= 0)
-			continue; /* somebody shares our stderr and made it non-blocking */
-		if (n < 0)
-			return -errno;
-		text += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err)
 {
-	int ret = fflush(out) ? -errno : write_all(fileno(out), text, size);
+	int ret = fflush(out) ? -errno : ap_write_all(fileno(out), text, size);
 
 	if (ret)
 		fprintf(err, "anyperf: cannot write the report: %s\n", strerror(-ret));
@@ -139,7 +120,7 @@ static int replace(const char *real, const char *text, size_t size)
 		ret = fd;
 		goto out;
 	}
-	ret = write_all(fd, text, size);
+	ret = ap_write_all(fd, text, size);
 	if (!ret && fchmod(fd, wanted_mode(real)))
 		ret = -errno;
 	if (close(fd) && !ret)
@@ -159,11 +140,11 @@ static int write_through(const char *real, const char *text, size_t size)
 	int ret;
 
 	if (fd >= 0)
-		return write_all(fd, text, size);
+		return ap_write_all(fd, text, size);
 	fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	ret = write_all(fd, text, size);
+	ret = ap_write_all(fd, text, size);
 	if (close(fd) && !ret)
 		ret = -errno;
 	return ret;

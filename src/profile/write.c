@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "profile/buf.h"
 #include "profile/format.h"
 #include "profile/pack.h"
+#include "profile/write_fd.h"
 
 #define OUT_SIZE   (1U << 20) /* written at once */
 #define CHUNK_SIZE (1U << 17) /* compressed at once */
@@ -54,35 +54,6 @@ static int fail(struct ap_writer *w, int error)
 	if (!w->error)
 		w->error = error;
 	return w->error;
-}
-
-/* -errno; *done is how much was written in any case. */
-static int write_some(int fd, const char *data, size_t size, size_t *done)
-{
-	struct pollfd full = { .fd = fd, .events = POLLOUT };
-
-	*done = 0;
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN && poll(&full, 1, -1) >= 0)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		*done += (size_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	size_t done;
-
-	return write_some(fd, data, size, &done);
 }
 
 /* How many of the bytes are whole records. */
@@ -141,7 +112,7 @@ static int make_file(struct ap_writer *w)
 		ret = -errno;
 		goto out;
 	}
-	ret = write_all(w->fd, w->out.data, w->out.size);
+	ret = ap_write_all(w->fd, w->out.data, w->out.size);
 	if (!ret && fchmod(w->fd, 0600 & ~mask))
 		ret = -errno;
 	if (!ret)
@@ -160,7 +131,7 @@ static int write_first(struct ap_writer *w)
 {
 	w->header.data.size = w->out.size - w->header.data.offset;
 	memcpy(w->out.data, &w->header, sizeof(w->header));
-	return w->fd < 0 ? make_file(w) : write_all(w->fd, w->out.data, w->out.size);
+	return w->fd < 0 ? make_file(w) : ap_write_all(w->fd, w->out.data, w->out.size);
 }
 
 /* The records of out, and then the header that counts them. */
@@ -178,7 +149,7 @@ static int write_out(struct ap_writer *w)
 	if (is_first)
 		ret = write_first(w);
 	else
-		ret = write_some(w->fd, w->out.data, w->out.size, &done);
+		ret = ap_write_some(w->fd, w->out.data, w->out.size, &done);
 	/* a disk that is full has taken some */
 	if (!is_first)
 		w->header.data.size += ret ? whole(w->out.data, done) : done;
@@ -483,7 +454,7 @@ static int write_sections(struct ap_writer *w)
 		ap_buf_put(&table, w->section[i].data, w->section[i].size);
 		w->header.features[i / 64] |= 1ULL << (i % 64);
 	}
-	ret = table.failed ? -ENOMEM : write_all(w->fd, table.data, table.size);
+	ret = table.failed ? -ENOMEM : ap_write_all(w->fd, table.data, table.size);
 	ap_buf_fini(&table);
 	return ret ? fail(w, ret) : write_header(w);
 }
