@@ -12,14 +12,21 @@
 #include "pmu/names.h"
 #include "pmu/tracepoint.h"
 
-/* Raw codes are the host CPU's: libraries choose them by CPUID. */
+/*
+ * Raw codes are the host CPU's: libraries choose them by CPUID.  Asked once, because in a virtual machine each
+ * CPUID is a trip to the hypervisor, and each event name asks.
+ */
 enum ap_cpu ap_host_cpu(void)
 {
+	static int known = -1;
 	struct ap_cpuid zero, one;
 
-	__cpuid(0, zero.eax, zero.ebx, zero.ecx, zero.edx);
-	__cpuid(1, one.eax, one.ebx, one.ecx, one.edx);
-	return ap_cpu_of(&zero, one.eax);
+	if (known < 0) {
+		__cpuid(0, zero.eax, zero.ebx, zero.ecx, zero.edx);
+		__cpuid(1, one.eax, one.ebx, one.ecx, one.edx);
+		known = ap_cpu_of(&zero, one.eax);
+	}
+	return (enum ap_cpu)known;
 }
 
 int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr)
