@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "cli/show.h"
 #include "profile/annotate.h"
@@ -57,10 +57,10 @@ static int opt_tui(void *args, const char *value, char *why)
 	return ap_show_opt_tui(&((struct annotate_args *)args)->show, value, why);
 }
 
-#define AT(field) offsetof(struct annotate_args, field)
+#define OPT_ARGS  struct annotate_args
+#define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt annotate_opts[] = {
-	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
-	  "what to read (perf.data; - is standard input)", false },
+	INPUT,
 	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
 	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
 	  "show on the screen (default where standard output is a terminal)", false },

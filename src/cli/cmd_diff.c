@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "profile/diff.h"
 #include "profile/hist_opts.h"
@@ -45,7 +45,8 @@ static int opt_compute(void *args, const char *value, char *why)
 	return 0;
 }
 
-#define AT(field) offsetof(struct diff_args, field)
+#define OPT_ARGS  struct diff_args
+#define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt diff_opts[] = {
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
 	  "tell entries apart by these: comm dso symbol (dso,symbol)", false },
@@ -59,9 +60,8 @@ static const struct ap_opt diff_opts[] = {
 	  false },
 	{ 'S', "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions",
 	  false },
-	{ 0, "pid", AP_OPT_STR, AT(filter.pids), NULL, "pids", "only these processes", false },
-	{ 0, "tid", AP_OPT_STR, AT(filter.tids), NULL, "tids", "only these threads", false },
-	{ 0, "cpu", AP_OPT_STR, AT(filter.cpus), NULL, "list", "only these CPUs (0,2-4)", false },
+	FILTER_TASKS,
+	FILTER_CPUS(0),
 	{ 0, "time", AP_OPT_STR, AT(filter.time), NULL, "span",
 	  "only from start,stop in seconds, 10%-20% or 10%/2 of each file", false },
 	{ 'b', "baseline-only", AP_OPT_FLAG, AT(diff.baseline_only), NULL, NULL,

@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/outfile.h"
 #include "cli/profile.h"
 #include "profile/export.h"
@@ -51,16 +51,7 @@ static int opt_weight(void *args, const char *value, char *why)
 	return *why ? -EINVAL : 0;
 }
 
-#define STR(l, n, f, v, h)                                                                         \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_STR,                                    \
-		.offset = offsetof(struct export_args, f), .value = (v), .help = (h)               \
-	}
-#define FLAG(n, f, h)                                                                              \
-	{                                                                                          \
-		.name = (n), .type = AP_OPT_FLAG, .offset = offsetof(struct export_args, f),       \
-		.help = (h)                                                                        \
-	}
+#define OPT_ARGS struct export_args
 
 /* clang-format off */
 static const struct ap_opt export_opts[] = {
@@ -69,8 +60,8 @@ static const struct ap_opt export_opts[] = {
 	  .help = "flamegraph, collapsed, speedscope, firefox, pprof or callgrind" },
 	STR('i', "input", input, "file", "read this profile (default perf.data); -: standard input"),
 	STR('o', "output", output, "file", "write this file; -: standard output"),
-	FLAG("no-demangle", no_demangle, "names of functions as they stand in the file"),
-	FLAG("no-inline", no_inline, "functions that were expanded are no frames of their own"),
+	FLAG(0, "no-demangle", no_demangle, "names of functions as they stand in the file"),
+	FLAG(0, "no-inline", no_inline, "functions that were expanded are no frames of their own"),
 	STR(0, "title", title, "text", "title of the profile (default: the command line)"),
 	{ .name = "weight", .type = AP_OPT_CALL, .call = opt_weight, .value = "what",
 	  .help = "period: events that samples stand for (default); samples: their number" },

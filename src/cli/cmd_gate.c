@@ -15,7 +15,7 @@
 #include "cli/evlist.h"
 #include "cli/gate_profile.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/outfile.h"
 #include "cli/stat.h"
 #include "cli/stat_count.h"
@@ -98,21 +98,7 @@ static int opt_repeat(void *args, const char *value, char *why)
 	return 0;
 }
 
-#define FLAG(l, n, f, h)                                                                           \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
-		.offset = offsetof(struct gate_args, f), .help = (h)                               \
-	}
-#define STR(l, n, f, v, h)                                                                         \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_STR,                                    \
-		.offset = offsetof(struct gate_args, f), .value = (v), .help = (h)                 \
-	}
-#define CALL(l, n, c, v, h)                                                                        \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v),        \
-		.help = (h)                                                                        \
-	}
+#define OPT_ARGS struct gate_args
 
 /* clang-format off */
 static const struct ap_opt gate_opts[] = {

@@ -14,33 +14,14 @@
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
 
 #define DEFAULT_EVENT "instructions:u"
 #define NSEC	      1000000000ULL
 
-#define FLAG(l, n, f, h)                                                                           \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
-		.offset = offsetof(struct record_opts, f), .help = (h)                             \
-	}
-#define CALL(l, n, c, v, h)                                                                        \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v),        \
-		.help = (h)                                                                        \
-	}
-#define MAYBE(l, n, c, v, h)                                                                       \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_MAYBE, .call = (c), .value = (v),       \
-		.help = (h)                                                                        \
-	}
-#define STR(l, n, f, v, h)                                                                         \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_STR,                                    \
-		.offset = offsetof(struct record_opts, f), .value = (v), .help = (h)               \
-	}
+#define OPT_ARGS struct record_opts
 
 /* clang-format off */
 static const struct ap_opt record_table[] = {

@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "cli/show.h"
 #include "profile/annotate.h"
@@ -104,10 +104,10 @@ static int opt_quantum(void *args, const char *value, char *why)
 	return -EINVAL;
 }
 
-#define AT(field) offsetof(struct report_args, field)
+#define OPT_ARGS  struct report_args
+#define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt report_opts[] = {
-	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
-	  "what to read (perf.data; - is standard input)", false },
+	INPUT,
 	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
 	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
 	  "show on the screen (default where standard output is a terminal)", false },
@@ -123,12 +123,9 @@ static const struct ap_opt report_opts[] = {
 	  false },
 	{ 0, "symbol-filter", AP_OPT_STR, AT(filter.symbol_part), NULL, "text",
 	  "only functions with this in their name", false },
-	{ 0, "pid", AP_OPT_STR, AT(filter.pids), NULL, "pids", "only these processes", false },
-	{ 0, "tid", AP_OPT_STR, AT(filter.tids), NULL, "tids", "only these threads", false },
-	{ 'C', "cpu", AP_OPT_STR, AT(filter.cpus), NULL, "list", "only these CPUs (0,2-4)", false },
-	{ 0, "time", AP_OPT_STR, AT(filter.time), NULL, "span",
-	  "only from start,stop (seconds, either may be missing); 10%-20%, 10%/2: parts of the whole",
-	  false },
+	FILTER_TASKS,
+	FILTER_CPUS('C'),
+	FILTER_TIME,
 	{ 0, "percentage", AP_OPT_CALL, 0, opt_percentage, "how",
 	  "of what filters show (relative) or of all (absolute, the default)", false },
 	{ 'U', "hide-unresolved", AP_OPT_FLAG, AT(known_only), NULL, NULL,

@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "linux/run.h"
 
 #define RATE_MAX     1000000000
@@ -88,30 +88,22 @@ static int opt_attach(void *args, const char *value, char *why)
 	return 0;
 }
 
-#define FLAG(l, n, f, h)                                                                           \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
-		.offset = offsetof(struct run_args, f), .help = (h)                                \
-	}
-#define CALL(n, c, v, h)                                                                           \
-	{                                                                                          \
-		.name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v), .help = (h)           \
-	}
+#define OPT_ARGS struct run_args
 
 /* clang-format off */
 static const struct ap_opt run_opts[] = {
 	FLAG('i', "no-inherit", run.no_inherit, "follow the first process only, not its children"),
 	FLAG('v', "verbose", verbose, "say what was not counted, and why"),
-	CALL("attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
-	CALL("cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
-	CALL("counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
+	CALL(0, "attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
+	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
-	CALL("machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
-	CALL("max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
-	CALL("paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
-	CALL("range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
+	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
+	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
+	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
-	CALL("timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
 	FLAG(0, "user-only", run.perf.user_only, "accept events of kernel mode too, and count user mode"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the program"),
 	{ 0 }

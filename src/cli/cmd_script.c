@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "profile/describe.h"
 #include "profile/script.h"
@@ -23,10 +23,10 @@ struct script_args {
 	struct ap_filter filter;
 };
 
-#define AT(field) offsetof(struct script_args, field)
+#define OPT_ARGS  struct script_args
+#define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt script_opts[] = {
-	{ 'i', "input", AP_OPT_STR, AT(input), NULL, "file",
-	  "what to read (perf.data; - is standard input)", false },
+	INPUT,
 	{ 'F', "fields", AP_OPT_STR, AT(script.fields), NULL, "type:fields",
 	  "comm tid pid time cpu event trace ip sym dso addr symoff srcline period uregs iregs "
 	  "brstack brstacksym weight ins_lat phys_addr data_page_size code_page_size misc "
@@ -45,12 +45,9 @@ static const struct ap_opt script_opts[] = {
 	  false },
 	{ 'S', "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names",
 	  "only samples in these functions", false },
-	{ 0, "pid", AP_OPT_STR, AT(filter.pids), NULL, "pids", "only these processes", false },
-	{ 0, "tid", AP_OPT_STR, AT(filter.tids), NULL, "tids", "only these threads", false },
-	{ 'C', "cpu", AP_OPT_STR, AT(filter.cpus), NULL, "list", "only these CPUs (0,2-4)", false },
-	{ 0, "time", AP_OPT_STR, AT(filter.time), NULL, "span",
-	  "only from start,stop (seconds, either may be missing); 10%-20%, 10%/2: parts of the whole",
-	  false },
+	FILTER_TASKS,
+	FILTER_CPUS('C'),
+	FILTER_TIME,
 	{ 0, "full-source-path", AP_OPT_FLAG, AT(script.full_sources), NULL, NULL,
 	  "show whole paths of sources (srcline)", false },
 	{ 0, "inline", AP_OPT_FLAG, AT(script.inlines), NULL, NULL,

@@ -15,7 +15,7 @@
 #include "cli/engine_opts.h"
 #include "cli/evlist.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/outfile.h"
 #include "cli/stat.h"
 #include "cli/stat_count.h"
@@ -152,16 +152,7 @@ static int opt_cpus(void *args, const char *value, char *why)
 	return ap_cpus_parse(value, &a->cpus, &a->count.ncpus, why, AP_OPT_WHY);
 }
 
-#define FLAG(l, n, f, h)                                                                           \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
-		.offset = offsetof(struct stat_args, f), .help = (h)                               \
-	}
-#define CALL(l, n, c, v, h)                                                                        \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v),        \
-		.help = (h)                                                                        \
-	}
+#define OPT_ARGS struct stat_args
 
 /* clang-format off */
 static const struct ap_opt stat_opts[] = {
