@@ -70,7 +70,8 @@ enum ap_svc_op {
 	AP_SVC_BORN = 20,
 	/* AP_ORDER_MAPPED, _DATA: arg start, end of what a call has mapped or protected anew. */
 	AP_SVC_MAPPED = 21,
-	AP_SVC_COMM = 22, /* AP_ORDER_COMM: the task has another name; data: it, with the NUL */
+	/* AP_ORDER_COMM: the task has another name; arg: not it but this thread of its process; 0: it */
+	AP_SVC_COMM = 22,
 
 	/* Of samplers. */
 	AP_SVC_WAKE = 23,  /* arg sampler's index, POLL_IN (1) or POLL_HUP (6): raise its signal */
@@ -81,6 +82,11 @@ enum ap_svc_op {
 	AP_SVC_QUIET =
 		27, /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
 	AP_SVC_NAMESPACES = 29, /* AP_ORDER_NAMESPACES: the task is in others */
+	/*
+	 * AP_ORDER_CGROUP.  arg 0: some task may be in another one now.  1: a call has made one, its path
+	 * is in data, with the NUL, and begins at descriptor arg[1].
+	 */
+	AP_SVC_CGROUP = 30,
 	AP_SVC_HELD = 28 /* arg AP_RING_NAME: who has held a ring for long; freed if it is dead */
 };
 
@@ -135,6 +141,7 @@ _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment
 #define AP_ORDER_MAPPED_DATA (1u << 3) /* and others */
 #define AP_ORDER_COMM	     (1u << 4) /* report names */
 #define AP_ORDER_NAMESPACES  (1u << 6) /* report changes of namespaces */
+#define AP_ORDER_CGROUP	     (1u << 7) /* report new cgroups, and tasks that change theirs */
 #define AP_ORDER_CPU	     (1u << 5) /* say so when it is found on another CPU at a sample */
 
 /* Published events: readers in the counted task need no request.  Written by the supervisor. */

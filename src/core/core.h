@@ -221,6 +221,7 @@ bool ap_task_is_watched(const struct ap_task *task);
 bool ap_core_wants_tasks(const struct ap_core *core);
 /* It is sampled by events that are of one CPU: it matters where it is (ap_core_task_on_cpu). */
 bool ap_task_samples_on_a_cpu(const struct ap_task *task);
+bool ap_core_has_cgroups(const struct ap_core *core); /* events of any */
 /* The task is in another cgroup now. */
 AP_MUST_CHECK int ap_core_task_moved_cgroup(struct ap_core *core, struct ap_task *task);
 /* child was made by parent: inherits what is to be inherited.  Before child's first instruction. */
@@ -244,6 +245,9 @@ void ap_core_exit(struct ap_core *core, struct ap_task *task);
 u32 ap_task_tells(const struct ap_task *task); /* AP_TELL_* */
 void ap_core_mapped(struct ap_core *core, struct ap_task *task, const struct ap_record_mapping *m);
 void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, bool is_exec);
+/* The task has given another one of its process a name: the record is of that, and the task's. */
+void ap_core_comm_of(struct ap_core *core, struct ap_task *task, struct ap_task *of,
+		     const char *comm);
 /* After ap_core_fork, when the child's names are known and before it is sampled. */
 void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child);
 void ap_core_namespaces(struct ap_core *core, struct ap_task *task,

@@ -68,9 +68,9 @@ static void format_of(const struct ap_event *e, struct ap_record_format *f)
 
 /* What a record is of, and what writes it. */
 struct telling {
-	u64 flags;	      /* of attr: any of them wants it */
-	struct ap_task *task; /* whose doing it is; NULL: nobody's */
-	struct ap_task *child;
+	u64 flags;	       /* of attr: any of them wants it */
+	struct ap_task *task;  /* whose doing it is; NULL: nobody's */
+	struct ap_task *child; /* or whom else it is about */
 	const void *what;
 	u64 n;
 	bool bit;
@@ -143,7 +143,7 @@ static void tell_task_ctx(const struct telling *t)
 static void tell_cpu(const struct telling *t)
 {
 	struct ap_core *core = t->task->core;
-	struct ap_ctx *ctx = core->cpu_ctx[cpu_of(t->task)];
+	struct ap_ctx *ctx = core->cpu_ctx[cpu_for(t)];
 	struct ap_list *l;
 
 	if (!ctx)
@@ -310,6 +310,27 @@ void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, 
 	tell(&t);
 }
 
+static int write_comm_of(const struct ap_record_to *to, const struct ap_event *e,
+			 const struct telling *t)
+{
+	struct ap_task_names of = names_of(e, t->child);
+
+	return ap_record_comm_of(to, (u32)of.pid, (u32)of.tid, t->what);
+}
+
+void ap_core_comm_of(struct ap_core *core, struct ap_task *task, struct ap_task *of,
+		     const char *comm)
+{
+	const struct telling t = { .flags = AP_PERF_COMM,
+				   .task = task,
+				   .child = of,
+				   .what = comm,
+				   .write = write_comm_of };
+
+	(void)core;
+	tell(&t);
+}
+
 static int write_fork(const struct ap_record_to *to, const struct ap_event *e,
 		      const struct telling *t)
 {
@@ -367,10 +388,15 @@ void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
 	tell(&t);
 }
 
+/*
+ * An event of a CPU also names who comes next, or was there before.  Nobody tells us of tasks that are
+ * not the session's: -1, as the kernel says of a task that is gone.
+ */
 static int write_switch(const struct ap_record_to *to, const struct ap_event *e,
 			const struct telling *t)
 {
-	(void)e;
+	if (!e->ctx || !e->ctx->task)
+		return ap_record_switch_cpu_wide(to, t->at->is_out, t->at->is_preempted, ~0U, ~0U);
 	return ap_record_switch(to, t->at->is_out, t->at->is_preempted);
 }
 
@@ -381,7 +407,7 @@ void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct a
 	};
 
 	(void)core;
-	tell_task_ctx(&t); /* a CPU's records name who comes next, which nobody knows */
+	tell(&t);
 }
 
 static int write_cgroup(const struct ap_record_to *to, const struct ap_event *e,

@@ -51,6 +51,7 @@
 #define AP_NR_getcwd		79
 #define AP_NR_chdir		80
 #define AP_NR_fchdir		81
+#define AP_NR_mkdir		83
 #define AP_NR_readlink		89
 #define AP_NR_fchmod		91
 #define AP_NR_fchown		93

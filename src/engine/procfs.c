@@ -514,8 +514,11 @@ s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 	s64 len = ap_call_str(path, c->a[c->nr != AP_NR_open], sizeof(path));
 	s64 ret = ap_call_pass(t, c);
 
-	if (ret >= 0 && open_flags(c) & O_ACCMODE)
+	if (ret >= 0 && open_flags(c) & O_ACCMODE) {
 		ap_alias_opened((s32)ret);
+		if (len > 0)
+			ap_service_opened(path, (u64)len);
+	}
 	if (len <= 0 || ret < 0)
 		return ret;
 	if (is_own(t, path)) {

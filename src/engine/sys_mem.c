@@ -12,6 +12,7 @@
 #include "engine/region.h"
 #include "engine/smc.h"
 #include "engine/task.h"
+#include "service/service.h"
 
 #define MREMAP_FIXED	     2
 #define MREMAP_DONTUNMAP     4
@@ -343,6 +344,8 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_sendfile || c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
 		ap_procfs_before_read(t, c);
 	ret = ap_call_pass(t, c);
+	if (ret > 0 && c->nr != AP_NR_ftruncate && c->nr != AP_NR_fallocate)
+		ap_service_wrote((s32)fd);
 	if (ap_likely(!ap_alias_any() && !ap_procfs_any_mem()) || ret < 0)
 		return ret;
 	if (c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)

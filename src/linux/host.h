@@ -16,7 +16,8 @@
  *   host_now.c    time in records
  *   host_sampler.c   samplers: where they lie, threads told of them
  *   host_sideband.c  births, names and mappings, for who records them
- *   host_cred.c   who may do what, and cgroups
+ *   host_cred.c   who may do what
+ *   host_cgroup.c which cgroup a task is in
  *   host_adopt.c  tasks that nobody told of
  *   host_client.c events that the session's owner opens itself
  */

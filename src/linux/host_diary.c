@@ -163,6 +163,7 @@ static void take_sample(struct ap_host *host, const struct ap_host_diary *f,
 		ap_core_task_on_cpu(host->core, t->core, t->cpu);
 	}
 	t->told[which]++;
+	d.cgroup = ap_host_task_is_in_slot(t) ? ap_host_slot(t->seg, t->slot)->cgroup : 0;
 	for (o = t->samplers; o; o = next) {
 		struct ap_sampler *s = ap_host_sampler_at(host, o);
 

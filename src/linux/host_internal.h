@@ -195,6 +195,8 @@ struct ap_host {
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
 	u64 diaries_ns; /* when they are to be read again */
+	u64 cgroups_ns; /* likewise, cgroups of tasks */
+	bool has_cgroups;
 	struct ap_host_task *kicked;
 	u64 kick_ns; /* when to look whether they have seen it */
 	u32 wakes;   /* ap_session.wakes as it was seen */
@@ -370,7 +372,8 @@ u32 ap_host_tell_orders(const struct ap_host_task *t);
 void ap_host_births(struct ap_host *host, struct ap_host_task *parent);
 void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu);
 s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end);
-s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t);
+/* It has another name; with a tid, that thread of its process has: as the process knows it. */
+s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t, u32 tid);
 /* Those that the task is in. */
 s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t);
 /* A new image is in place: its name, and what is mapped. */
@@ -470,10 +473,21 @@ AP_MUST_CHECK int ap_cred_parse(const char *status, struct ap_cred *cred);
 bool ap_cred_may_read(const struct ap_cred *who, const struct ap_cred *target, bool is_dumpable);
 bool ap_host_may_trace(void *world, struct ap_task *caller, struct ap_task *target);
 bool ap_host_is_privileged(void *world, struct ap_task *caller);
+
+/* host_cgroup.c */
 int ap_host_cgroup_of_fd(void *world, struct ap_task *caller, s32 fd, struct ap_cgroup **out);
 bool ap_host_cgroup_has(void *world, struct ap_cgroup *cg, void *host_task);
 void ap_host_cgroup_put(void *world, struct ap_cgroup *cg);
 /* Is the task's cgroup (a /proc/PID/cgroup text) path or one below it? */
 bool ap_cgroup_is_within(const char *text, const char *path);
+/* Its id is put where its samples take it from, if any has it. */
+void ap_host_cgroup_note(struct ap_host *host, struct ap_host_task *t);
+/* Whether the task is to say when it moves somebody to another one. */
+bool ap_host_cgroup_wants(const struct ap_host_task *t);
+/* Tasks may be in others now. */
+void ap_host_cgroups_look(struct ap_host *host);
+u64 ap_host_cgroups_tick(struct ap_host *host, u64 now);
+/* A task has made a folder, which may be one: by its path from its descriptor. */
+s64 ap_host_cgroup_made(struct ap_host *host, struct ap_host_task *t, s32 dirfd, const char *path);
 
 #endif

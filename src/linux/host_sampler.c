@@ -332,6 +332,7 @@ void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
 	ap_host_sampler_lock(host, t);
 	into_list(host, o);
 	ap_host_sampler_unlock(host, t, true);
+	ap_host_cgroup_note(host, t);
 	ap_host_task_order(t);
 }
 
@@ -414,6 +415,7 @@ void ap_host_samplers_named(struct ap_host *host, struct ap_host_task *t)
 {
 	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
 		name(host, o, ap_host_sampler_at(host, o));
+	ap_host_cgroup_note(host, t);
 	ap_host_prompts_set(host, t);
 }
 
@@ -424,6 +426,7 @@ void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t)
 	ap_host_sampler_lock(host, t);
 	write_list(host, t);
 	ap_host_sampler_unlock(host, t, true);
+	ap_host_cgroup_note(host, t);
 }
 
 /* --- by the clock */

@@ -310,12 +310,25 @@ static s64 serve_mapped(struct ap_host *host, struct request *r)
 
 static s64 serve_comm(struct ap_host *host, struct request *r)
 {
-	return ap_host_comm(host, r->task);
+	return ap_host_comm(host, r->task, (u32)r->svc.arg[0]);
 }
 
 static s64 serve_namespaces(struct ap_host *host, struct request *r)
 {
 	return ap_host_namespaces(host, r->task);
+}
+
+static s64 serve_cgroup(struct ap_host *host, struct request *r)
+{
+	const char *path = (const char *)r->svc.data;
+
+	if (!r->svc.arg[0]) {
+		ap_host_cgroups_look(host);
+		return 0;
+	}
+	if (!r->svc.in_size || path[r->svc.in_size - 1])
+		return -EINVAL;
+	return ap_host_cgroup_made(host, r->task, (s32)r->svc.arg[1], path);
 }
 
 static s64 serve_wake(struct ap_host *host, struct request *r)
@@ -409,6 +422,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_POLLED] = serve_polled,
 	[AP_SVC_QUIET] = serve_quiet,
 	[AP_SVC_NAMESPACES] = serve_namespaces,
+	[AP_SVC_CGROUP] = serve_cgroup,
 	[AP_SVC_HELD] = serve_held,
 };
 

@@ -93,6 +93,8 @@ u32 ap_host_tell_orders(const struct ap_host_task *t)
 		orders |= AP_ORDER_COMM;
 	if (tells & AP_TELL_NAMESPACES)
 		orders |= AP_ORDER_NAMESPACES;
+	if (tells & AP_TELL_CGROUP || ap_host_cgroup_wants(t))
+		orders |= AP_ORDER_CGROUP;
 	return orders;
 }
 
@@ -330,26 +332,72 @@ s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 
 
 /* --- names of programs */
 
+#define COMM_MAX 64
+
+static bool read_comm(const struct ap_host_task *t, char comm[COMM_MAX])
+{
+	char name[64];
+	ssize_t n;
+
+	comm[0] = '\0';
+	snprintf(name, sizeof(name), "task/%d/comm", (int)t->tid);
+	n = t->tid > 0 ? ap_proc_read(t->pid, name, comm, COMM_MAX - 1) : -ESRCH;
+	if (n > 0 && comm[n - 1] == '\n')
+		comm[n - 1] = '\0';
+	return n > 0;
+}
+
 static s64 tell_comm(struct ap_host *host, struct ap_host_task *t, bool is_exec)
 {
-	char name[64], comm[64] = "";
-	ssize_t n;
+	char comm[COMM_MAX];
 
 	if (!(ap_task_tells(t->core) & AP_TELL_COMM))
 		return 0;
-	snprintf(name, sizeof(name), "task/%d/comm", (int)t->tid);
-	n = t->tid > 0 ? ap_proc_read(t->pid, name, comm, sizeof(comm) - 1) : -ESRCH;
-	if (n <= 0)
+	if (!read_comm(t, comm))
 		return -ESRCH;
-	if (comm[n - 1] == '\n')
-		comm[n - 1] = '\0';
 	ap_core_comm(host->core, t->core, comm, is_exec);
 	return 0;
 }
 
-s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t)
+/* The thread of the same process that knows itself by this number. */
+static struct ap_host_task *sibling(struct ap_host *host, const struct ap_host_task *t, u32 tid)
 {
-	return tell_comm(host, t, false);
+	for (u32 i = 0; t->seg && i < AP_SLOT_MAX; i++) {
+		const struct ap_slot *slot = ap_host_slot(t->seg, i);
+
+		if (slot->state == AP_SLOT_LIVE && slot->tid == tid)
+			return ap_host_task_at(host, t->seg, i);
+	}
+	return NULL;
+}
+
+/* Whom nobody watches is known only for as long as its name is told. */
+static s64 tell_comm_of(struct ap_host *host, struct ap_host_task *t, struct ap_host_task *of)
+{
+	char comm[COMM_MAX];
+	s64 ret = -ESRCH;
+
+	if (read_comm(of, comm)) {
+		ap_core_comm_of(host->core, t->core, of->core, comm);
+		ret = 0;
+	}
+	if (!ap_task_is_watched(of->core))
+		ap_host_task_end_as(host, of, AP_HOST_LEFT);
+	return ret;
+}
+
+s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t, u32 tid)
+{
+	struct ap_host_task *of;
+
+	if (!tid)
+		return tell_comm(host, t, false);
+	if (!(ap_task_tells(t->core) & AP_TELL_COMM))
+		return 0;
+	of = sibling(host, t, tid);
+	if (!of)
+		return -ESRCH;
+	return of == t ? tell_comm(host, t, false) : tell_comm_of(host, t, of);
 }
 
 void ap_host_image(struct ap_host *host, struct ap_host_task *t)

@@ -138,6 +138,13 @@ int ap_record_comm(const struct ap_record_to *to, const char *comm, bool is_exec
 			   &rec, sizeof(rec), comm);
 }
 
+int ap_record_comm_of(const struct ap_record_to *to, u32 pid, u32 tid, const char *comm)
+{
+	struct ap_perf_record_comm rec = { pid, tid };
+
+	return write_named(to, AP_PERF_RECORD_COMM, 0, &rec, sizeof(rec), comm);
+}
+
 int ap_record_task(const struct ap_record_to *to, u32 type, u32 pid, u32 tid, u32 ppid, u32 ptid)
 {
 	struct ap_perf_record_task rec = {

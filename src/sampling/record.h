@@ -95,7 +95,10 @@ struct ap_record_mapping {
 /* MMAP2 for events with that flag, MMAP for others. */
 AP_MUST_CHECK int ap_record_mapping(const struct ap_record_to *to,
 				    const struct ap_record_mapping *m);
+/* Of the task itself, or of another one of its process that it has named: by its pid and tid. */
 AP_MUST_CHECK int ap_record_comm(const struct ap_record_to *to, const char *comm, bool is_exec);
+AP_MUST_CHECK int ap_record_comm_of(const struct ap_record_to *to, u32 pid, u32 tid,
+				    const char *comm);
 /* type: AP_PERF_RECORD_FORK, with the child's ids, or AP_PERF_RECORD_EXIT. */
 AP_MUST_CHECK int ap_record_task(const struct ap_record_to *to, u32 type, u32 pid, u32 tid,
 				 u32 ppid, u32 ptid);

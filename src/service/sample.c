@@ -245,6 +245,7 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 				    .period = of->period,
 				    .addr = ap_svc_data_addr(of->point),
 				    .data_src = data_src(of->point),
+				    .cgroup = of->place->slot->cgroup,
 				    .read = of->words->words,
 				    .nr_read = of->words->n };
 	struct ap_record_format f;

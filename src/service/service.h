@@ -44,10 +44,14 @@ static inline bool ap_service_is_of_paths(u64 nr)
 	return nr < 448 && bits[nr >> 6] >> (nr & 63) & 1;
 }
 
-/* Calls that side-band records tell of: mmap, mprotect, brk, prctl, unshare, setns, pkey_mprotect. */
+/*
+ * Calls that side-band records tell of: mmap, mprotect, brk, mkdir, prctl, mkdirat, unshare, setns,
+ * pkey_mprotect.
+ */
 static inline bool ap_service_is_of_records(u64 nr)
 {
-	return nr == 9 || nr == 10 || nr == 12 || nr == 157 || nr == 272 || nr == 308 || nr == 329;
+	return nr == 9 || nr == 10 || nr == 12 || nr == 83 || nr == 157 || nr == 258 || nr == 272 ||
+	       nr == 308 || nr == 329;
 }
 
 /*
@@ -65,6 +69,13 @@ static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 AP_MUST_CHECK bool ap_service_before(struct ap_service_call *c);
 /* c->ret is the kernel's answer, and may change.  Only where c->after, tree or tells is set. */
 void ap_service_after(struct ap_service_call *c);
+
+/*
+ * The program has opened this for writing, has written to a descriptor: some files say what a task is
+ * called, and where it is.
+ */
+void ap_service_opened(const char *path, u64 len);
+void ap_service_wrote(s32 fd);
 
 /*
  * Of tasks, with all signals blocked: told to the supervisor where it watches them.  forks before the

@@ -270,6 +270,47 @@ static void a_task_that_was_seen_nowhere_is_on_the_first_cpu(void)
 	world_end(&W);
 }
 
+/* By whom it was given is the task whose events have it; whose it is is in the record. */
+static void a_name_that_is_given_to_another(void)
+{
+	int ring, other;
+
+	start();
+	world_task(&W, 1);
+	ring = ring_for(attr_dummy(AP_PERF_COMM), 0, -1);
+	other = ring_for(attr_dummy(AP_PERF_COMM), 101, -1);
+	ap_core_comm_of(W.core, W.tasks[0].task, W.tasks[1].task, "given");
+	REQUIRE(ring_take(ring, &R));
+	EXPECT_U64(R.header.type, AP_PERF_RECORD_COMM);
+	EXPECT_U64(R.header.misc, 0);
+	EXPECT_U64(high(R.words[0]), 101);
+	EXPECT(!strcmp((const char *)&R.words[1], "given"));
+	EXPECT(!ring_take(other, &R));
+	world_end(&W);
+}
+
+/* Events of CPUs have those of that CPU, wherever the task is by now. */
+static void switches_of_cpus_are_wide(void)
+{
+	const struct ap_switch out = { .cpu = 1, .is_out = true };
+	int ring, there, task;
+
+	start();
+	world_move(&W, 0, 2);
+	ring = ring_for(attr_dummy(AP_PERF_CONTEXT_SWITCH), -1, 1);
+	there = ring_for(attr_dummy(AP_PERF_CONTEXT_SWITCH), -1, 2);
+	task = ring_for(attr_dummy(AP_PERF_CONTEXT_SWITCH), 0, 1);
+	ap_core_switched(W.core, W.tasks[0].task, &out);
+	REQUIRE(ring_take(ring, &R));
+	EXPECT_U64(R.header.type, AP_PERF_RECORD_SWITCH_CPU_WIDE);
+	EXPECT_U64(R.header.misc, AP_PERF_RECORD_MISC_SWITCH_OUT);
+	EXPECT_U64(R.words[0], ~0ULL);
+	EXPECT(!ring_take(there, &R));
+	REQUIRE(ring_take(task, &R));
+	EXPECT_U64(R.header.type, AP_PERF_RECORD_SWITCH);
+	world_end(&W);
+}
+
 /* E-039: without inherit a task's event has its own forks, and not its children's ends. */
 static void ends_of_children_come_by_inheritance(void)
 {
@@ -364,6 +405,8 @@ int main(int argc, char **argv)
 		TAP(names_are_as_the_owner_sees_them),
 		TAP(disabled_and_elsewhere_is_silent),
 		TAP(a_task_that_was_seen_nowhere_is_on_the_first_cpu),
+		TAP(a_name_that_is_given_to_another),
+		TAP(switches_of_cpus_are_wide),
 		TAP(ends_of_children_come_by_inheritance),
 		TAP(inherit_stat_tells_what_a_child_has_counted),
 		TAP(lost_records_are_told_and_wakeups_happen),
