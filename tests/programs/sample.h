@@ -57,6 +57,16 @@ static inline int sample_map(struct ring *r, int fd, unsigned int pages, int pro
 	return 0;
 }
 
+static inline void map_or_die(struct ring *r, int fd, unsigned int pages, int prot)
+{
+	int ret = sample_map(r, fd, pages, prot);
+
+	if (ret) {
+		printf("cannot map: %s\n", strerror(-ret));
+		exit(1);
+	}
+}
+
 static inline void sample_unmap(struct ring *r)
 {
 	munmap(r->page, PAGE + r->size);
@@ -98,6 +108,24 @@ static inline uint64_t sample_count(int fd)
 	uint64_t v = 0;
 
 	return read(fd, &v, sizeof(v)) > 0 ? v : 0;
+}
+
+struct sample_case {
+	const char *name;
+	void (*run)(void);
+};
+
+/* Runs the case that the first argument names, or all; the last has no name. */
+static inline int sample_main(const struct sample_case *c, int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (; c->name; c++) {
+		if (argc > 1 && strcmp(argv[1], c->name))
+			continue;
+		printf("-- %s\n", c->name);
+		c->run();
+	}
+	return 0;
 }
 
 #endif

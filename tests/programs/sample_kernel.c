@@ -548,23 +548,15 @@ static void filtered(void)
 	printf("still there\n");
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = { { "periods", periods },	    { "reads", reads },	      { "several", several },
-	      { "contents", contents },	    { "signals", by_signal }, { "traps", with_traps },
-	      { "thread", of_thread },	    { "inherit", inherit },   { "switches", switches },
-	      { "namespaces", namespaces }, { "sleeps", sleeps },     { "native", native },
-	      { "filtered", filtered } };
+static const struct sample_case cases[] = { { "periods", periods },   { "reads", reads },
+					    { "several", several },   { "contents", contents },
+					    { "signals", by_signal }, { "traps", with_traps },
+					    { "thread", of_thread },  { "inherit", inherit },
+					    { "switches", switches }, { "namespaces", namespaces },
+					    { "sleeps", sleeps },     { "native", native },
+					    { "filtered", filtered }, { 0 } };
 
 int main(int argc, char **argv)
 {
-	setvbuf(stdout, NULL, _IONBF, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc > 1 && strcmp(argv[1], cases[i].name))
-			continue;
-		printf("-- %s\n", cases[i].name);
-		cases[i].run();
-	}
-	return 0;
+	return sample_main(cases, argc, argv);
 }

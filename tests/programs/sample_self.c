@@ -52,16 +52,6 @@ static int open_or_die(struct perf_event_attr *attr, pid_t pid)
 	return fd;
 }
 
-static void map_or_die(struct ring *r, int fd, unsigned int pages, int prot)
-{
-	int ret = sample_map(r, fd, pages, prot);
-
-	if (ret) {
-		printf("cannot map: %s\n", strerror(-ret));
-		exit(1);
-	}
-}
-
 /* As many as the count says, and those within the loop in steps of the period. */
 static void periods(void)
 {

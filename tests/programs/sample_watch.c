@@ -66,16 +66,6 @@ static int open_or_die(struct perf_event_attr *attr)
 	return fd;
 }
 
-static void map_or_die(struct ring *r, int fd, unsigned int pages, int prot)
-{
-	int ret = sample_map(r, fd, pages, prot);
-
-	if (ret) {
-		printf("cannot map: %s\n", strerror(-ret));
-		exit(1);
-	}
-}
-
 #define RW (PROT_READ | PROT_WRITE)
 
 struct ip_sample {
@@ -737,35 +727,26 @@ static void sideband(void)
 	close(self);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = { { "counts", counts },
-	      { "contents", contents },
-	      { "chains", chains },
-	      { "period", with_period },
-	      { "lost", lost },
-	      { "wakeups", all_wakeups },
-	      { "waiters", waiters },
-	      { "signals", signals },
-	      { "owner", owners },
-	      { "refresh", refreshes },
-	      { "sigtrap", sigtrap },
-	      { "overwrite", overwrite },
-	      { "forward", overwrite_forward },
-	      { "paused", paused },
-	      { "output", set_output },
-	      { "inherit", inherit },
-	      { "sideband", sideband } };
+static const struct sample_case cases[] = { { "counts", counts },
+					    { "contents", contents },
+					    { "chains", chains },
+					    { "period", with_period },
+					    { "lost", lost },
+					    { "wakeups", all_wakeups },
+					    { "waiters", waiters },
+					    { "signals", signals },
+					    { "owner", owners },
+					    { "refresh", refreshes },
+					    { "sigtrap", sigtrap },
+					    { "overwrite", overwrite },
+					    { "forward", overwrite_forward },
+					    { "paused", paused },
+					    { "output", set_output },
+					    { "inherit", inherit },
+					    { "sideband", sideband },
+					    { 0 } };
 
 int main(int argc, char **argv)
 {
-	setvbuf(stdout, NULL, _IONBF, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc > 1 && strcmp(argv[1], cases[i].name))
-			continue;
-		printf("-- %s\n", cases[i].name);
-		cases[i].run();
-	}
-	return 0;
+	return sample_main(cases, argc, argv);
 }

@@ -7,14 +7,6 @@
 
 static struct world W;
 
-static void start(u32 counters)
-{
-	world_init(&W);
-	W.config.counters = counters;
-	world_start(&W);
-	world_task(&W, 0);
-}
-
 static struct ap_perf_attr with(u64 read_format, u64 flags)
 {
 	struct ap_perf_attr a = attr_instr();
@@ -33,7 +25,7 @@ static void every_format_has_its_layout(void)
 		u32 n = 0;
 		bool group = format & AP_PERF_FORMAT_GROUP;
 
-		start(0);
+		world_begin(&W, 0);
 		fd[0] = open_on(&W, &a, -1);
 		fd[1] = open_on(&W, &a, fd[0]);
 		world_run(&W, 0, MS, 5);
@@ -69,7 +61,7 @@ static void ids_are_of_each_event(void)
 	struct ap_ioctl_args args = { .cmd = AP_PERF_IOC_ID, .out = &id, .out_size = 8 };
 	int x, y;
 
-	start(0);
+	world_begin(&W, 0);
 	x = open_on(&W, &a, -1);
 	y = open_on(&W, &a, x);
 	EXPECT(ap_event_id(W.fds[x]) && ap_event_id(W.fds[x]) != ap_event_id(W.fds[y]));
@@ -85,7 +77,7 @@ static void reset_takes_one_or_the_group(void)
 	struct ap_perf_attr a = with(0, 0);
 	int x, y;
 
-	start(0);
+	world_begin(&W, 0);
 	x = open_on(&W, &a, -1);
 	y = open_on(&W, &a, x);
 	world_run(&W, 0, MS, 5);
@@ -105,7 +97,7 @@ static void reset_needs_no_driver(void)
 	struct ap_perf_attr a = attr_task_clock();
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_on(&W, &a, -1);
 	world_run(&W, 0, MS, 5);
 	W.refuse_start = true;
@@ -131,7 +123,7 @@ static void ioctls_refuse_as_linux(void)
 	int count, sample, freq, inherit, dyn;
 	u64 v;
 
-	start(0);
+	world_begin(&W, 0);
 	count = open_on(&W, &a, -1);
 	a.sample_period = 1000;
 	sample = open_on(&W, &a, -1);
@@ -197,7 +189,7 @@ static void breakpoints_can_be_moved(void)
 	int fd, more[3];
 	u64 v[3];
 
-	start(0);
+	world_begin(&W, 0);
 	a.read_format = b.read_format = 3;
 	fd = open_on(&W, &a, -1);
 	for (int i = 0; i < 3; i++)
@@ -234,7 +226,7 @@ static void prctl_switches_what_the_caller_opened(void)
 	struct ap_perf_attr a = with(0, 0);
 	int mine, member, on_other, of_other;
 
-	start(0);
+	world_begin(&W, 0);
 	world_task(&W, 1);
 	mine = open_on(&W, &a, -1);
 	member = open_on(&W, &a, mine);
@@ -274,7 +266,7 @@ static void output_goes_where_it_is_sent(void)
 	static struct ap_perf_page page, page2;
 	int x, y, z, w;
 
-	start(0);
+	world_begin(&W, 0);
 	world_task(&W, 1);
 	x = open_on(&W, &a, -1);
 	y = open_on(&W, &a, -1);
@@ -330,7 +322,7 @@ static void inherited_task_events_cannot_be_mapped(void)
 	struct ap_perf_attr a = with(0, AP_PERF_INHERIT);
 	static struct ap_perf_page page;
 
-	start(0);
+	world_begin(&W, 0);
 	EXPECT_U64(map(open_on(&W, &a, -1), 1, &page), -AP_EINVAL);
 	EXPECT_U64(map(world_open(&W, &a, 0, 0, -1, 0), 1, &page), 0);
 	world_end(&W);
@@ -356,7 +348,7 @@ static void a_control_page_reads_without_a_call(void)
 	int fd, second;
 	u32 lock;
 
-	start(0);
+	world_begin(&W, 0);
 	W.config.counters = 0;
 	fd = open_on(&W, &a, -1);
 	world_run(&W, 0, MS, 1000);
@@ -439,7 +431,7 @@ static void indexes_name_different_counters(void)
 	for (u32 counters = 0; counters <= 4; counters += 4) {
 		u32 seen = 0;
 
-		start(counters);
+		world_begin(&W, counters);
 		memset(page, 0, sizeof(page));
 		for (u32 i = 0; i < 4; i++) {
 			a.type = AP_PERF_TYPE_RAW;
@@ -481,7 +473,7 @@ static void what_is_published_gives_what_read_gives(void)
 	int fd[3];
 	u64 v[3], enabled, running;
 
-	start(2);
+	world_begin(&W, 2);
 	for (int i = 0; i < 3; i++) {
 		world_run(&W, 0, MS, 7);
 		fd[i] = open_on(&W, &a, -1);
@@ -512,7 +504,7 @@ static void only_what_a_task_can_compute_is_published(void)
 	int fd, cpu, soft;
 	u32 child;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_on(&W, &a, -1);
 	cpu = world_open(&W, &a, -1, 0, -1, 0);
 	a = attr_task_clock();

@@ -11,14 +11,6 @@
 
 static struct world W;
 
-static void start(u32 counters)
-{
-	world_init(&W);
-	W.config.counters = counters;
-	world_start(&W);
-	world_task(&W, 0);
-}
-
 static int open_instr(u64 flags, int group)
 {
 	struct ap_perf_attr a = attr_instr();
@@ -33,7 +25,7 @@ static void counts_of_children_are_added_over_generations(void)
 	u32 old, child, grandchild, thread;
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	old = world_fork(&W, 0, false);
 	fd = open_instr(AP_PERF_INHERIT, -1);
 	child = world_fork(&W, 0, false);
@@ -62,7 +54,7 @@ static void without_inherit_children_do_not_count(void)
 	u32 child;
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_instr(0, -1);
 	child = world_fork(&W, 0, false);
 	EXPECT(!ap_task_is_watched(W.tasks[child].task));
@@ -77,7 +69,7 @@ static void threads_only(void)
 	u32 thread, process;
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_instr(AP_PERF_INHERIT | AP_PERF_INHERIT_THREAD, -1);
 	thread = world_fork(&W, 0, true);
 	process = world_fork(&W, 0, false);
@@ -93,7 +85,7 @@ static void state_is_inherited_and_switched_together(void)
 	u32 early, late;
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_instr(AP_PERF_INHERIT | AP_PERF_DISABLED, -1);
 	early = world_fork(&W, 0, false);
 	world_run(&W, early, MS, 10);
@@ -121,7 +113,7 @@ static void groups_are_inherited_as_groups(void)
 	u64 v[8], id[2];
 	u32 child;
 
-	start(2);
+	world_begin(&W, 2);
 	a.flags |= AP_PERF_INHERIT;
 	a.read_format = TIMES | AP_PERF_FORMAT_GROUP | AP_PERF_FORMAT_ID;
 	leader = open_on(&W, &a, -1);
@@ -154,7 +146,7 @@ static void a_group_that_grew_cannot_be_read_as_one(void)
 	u32 child;
 	u64 v[8];
 
-	start(0);
+	world_begin(&W, 0);
 	a.flags |= AP_PERF_INHERIT;
 	a.read_format = AP_PERF_FORMAT_GROUP;
 	leader = open_on(&W, &a, -1);
@@ -172,7 +164,7 @@ static void exec_enables_once(void)
 	int fd, fd2;
 	u32 child;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_instr(AP_PERF_INHERIT | AP_PERF_DISABLED | AP_PERF_ENABLE_ON_EXEC, -1);
 	fd2 = open_instr(0, -1);
 	child = world_fork(&W, 0, false);
@@ -198,7 +190,7 @@ static void exec_enables_a_group_through_its_leader(void)
 {
 	int leader, member;
 
-	start(1);
+	world_begin(&W, 1);
 	leader = open_instr(AP_PERF_DISABLED | AP_PERF_ENABLE_ON_EXEC, -1);
 	member = open_on(&W,
 			 &(struct ap_perf_attr){ .type = 1,
@@ -220,7 +212,7 @@ static void exec_removes(void)
 	int gone, stays, member;
 	u32 child;
 
-	start(0);
+	world_begin(&W, 0);
 	gone = open_instr(AP_PERF_INHERIT | AP_PERF_REMOVE_ON_EXEC, -1);
 	member = open_instr(AP_PERF_INHERIT, gone);
 	stays = open_instr(AP_PERF_INHERIT, -1);
@@ -252,7 +244,7 @@ static void an_ended_task_leaves_its_counts(void)
 	int fd, group, member;
 	u64 v[4];
 
-	start(1);
+	world_begin(&W, 1);
 	world_task(&W, 1);
 	a.read_format = TIMES;
 	fd = world_open(&W, &a, 101, -1, -1, 0);
@@ -281,7 +273,7 @@ static void a_waiting_group_keeps_its_time_at_the_end(void)
 {
 	int leader, member;
 
-	start(1);
+	world_begin(&W, 1);
 	open_instr(0, -1);
 	leader = open_instr(0, -1);
 	member = open_on(&W,
@@ -303,7 +295,7 @@ static void closing_ends_the_clones(void)
 	u32 child;
 	int fd;
 
-	start(1);
+	world_begin(&W, 1);
 	fd = open_instr(AP_PERF_INHERIT, -1);
 	open_instr(AP_PERF_INHERIT, -1);
 	child = world_fork(&W, 0, false);
@@ -322,7 +314,7 @@ static void a_clone_that_cannot_be_made_undoes_the_fork(void)
 				   .flags = AP_PERF_EXCLUDE_KERNEL | AP_PERF_INHERIT };
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_instr(AP_PERF_INHERIT, -1);
 	for (int i = 0; i < 3; i++)
 		open_on(&W, &bp, -1);
@@ -341,7 +333,7 @@ static void children_take_turns_of_their_own(void)
 	u32 child;
 	int a, b;
 
-	start(1);
+	world_begin(&W, 1);
 	a = open_instr(AP_PERF_INHERIT, -1);
 	b = open_instr(AP_PERF_INHERIT, -1);
 	child = world_fork(&W, 0, false);
@@ -361,7 +353,7 @@ static void cgroup_events_are_of_its_tasks_on_that_cpu(void)
 	u32 child;
 	u64 v[8];
 
-	start(0);
+	world_begin(&W, 0);
 	W.tasks[1].cgroup = 1;
 	world_task(&W, 1);
 	a.read_format = TIMES;

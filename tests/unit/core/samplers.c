@@ -264,6 +264,14 @@ int ring_map(struct world *w, int fd, bool is_writable)
 	return n;
 }
 
+int ring_for(struct world *w, struct ap_perf_attr attr, s32 pid, s32 cpu)
+{
+	int ring = ring_map(w, open_for(w, attr, pid, cpu), true);
+
+	REQUIRE(ring >= 0);
+	return ring;
+}
+
 bool ring_is_free(void)
 {
 	for (u32 i = 0; i < NRINGS; i++)

@@ -35,6 +35,7 @@ void samplers_run(struct world *w, struct fake_task *t);
 
 /* mmap of 1 + 4 pages (RING_SIZE): the ring's number, or -errno. */
 int ring_map(struct world *w, int fd, bool is_writable);
+int ring_for(struct world *w, struct ap_perf_attr attr, s32 pid, s32 cpu); /* of a new event */
 void ring_unmap(struct world *w, int fd, int ring);
 struct fake_ring *ring_of(int ring);
 bool ring_is_free(void);    /* one more can be mapped */

@@ -17,19 +17,12 @@ static struct ap_perf_attr attr_sampled(u64 period, u64 flags)
 	return a;
 }
 
-static void start(void)
-{
-	world_init(&W);
-	world_start(&W);
-	world_task(&W, 0);
-}
-
 static void lanes_run_out(void)
 {
 	struct ap_perf_attr a;
 	int fd = -1;
 
-	start();
+	world_begin(&W, 0);
 	for (u32 i = 0; i < AP_LANE_MAX; i++) {
 		a = attr_kind(i + 1, 0);
 		a.sample_period = 5;
@@ -68,7 +61,7 @@ static void what_counts_nothing_needs_no_sampler(void)
 {
 	struct ap_perf_attr a = attr_sampled(1, AP_PERF_EXCLUDE_HOST);
 
-	start();
+	world_begin(&W, 0);
 	open_on(&W, &a, -1);
 	a = attr_task_clock();
 	a.config = AP_PERF_COUNT_SW_DUMMY;
@@ -85,7 +78,7 @@ static void memory_may_end_anywhere(void)
 	struct ap_perf_attr all = attr_sampled(500, 0);
 
 	for (s32 allocs = 0; allocs < 12; allocs++) {
-		start();
+		world_begin(&W, 0);
 		world_task(&W, 1);
 		world_task(&W, 2);
 		W.allocs_left = allocs;

@@ -30,21 +30,6 @@ static struct ap_perf_attr attr_sampled(u64 period, u64 flags)
 	return a;
 }
 
-static void start(void)
-{
-	world_init(&W);
-	world_start(&W);
-	world_task(&W, 0);
-}
-
-static int open_for(struct ap_perf_attr a, s32 pid, s32 cpu)
-{
-	int fd = world_open(&W, &a, pid, cpu, -1, 0);
-
-	REQUIRE(fd >= 0);
-	return fd;
-}
-
 static struct ap_sampler *only(u32 task)
 {
 	struct ap_sampler *s = sampler_at(&W.tasks[task], 0);
@@ -65,8 +50,8 @@ static void records_are_count_by_period(void)
 	u64 n = 0;
 	int fd, ring;
 
-	start();
-	fd = open_for(attr_sampled(1000, 0), 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, 0), 0, -1);
 	ring = ring_map(&W, fd, true);
 	REQUIRE(ring >= 0);
 	world_run(&W, 0, MS, 4321);
@@ -97,15 +82,15 @@ static void closed_and_ended_events_have_no_samplers(void)
 {
 	int fd;
 
-	start();
-	fd = open_for(attr_sampled(1000, 0), 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, 0), 0, -1);
 	EXPECT_U64(nr_samplers(), 1);
 	EXPECT_U64(lanes_used[0], 1);
 	world_close(&W, fd);
 	EXPECT_U64(nr_samplers(), 0);
 	EXPECT_U64(lanes_used[0], 0);
 	world_task(&W, 1);
-	fd = open_for(attr_sampled(1000, 0), 101, -1);
+	fd = open_for(&W, attr_sampled(1000, 0), 101, -1);
 	world_exit(&W, 1);
 	EXPECT_U64(nr_samplers(), 0);
 	EXPECT(wakes.event == W.fds[fd]);
@@ -212,14 +197,14 @@ static void samplers_follow_their_output(void)
 	struct ap_perf_attr a = attr_sampled(100, 0);
 	int one, two, three, ring;
 
-	start();
-	one = open_for(a, 0, -1);
+	world_begin(&W, 0);
+	one = open_for(&W, a, 0, -1);
 	EXPECT_U64(sampler_at(&W.tasks[0], 0)->ring, 0);
 	world_run(&W, 0, MS, 1000); /* nowhere: no harm, D-034 */
 	ring = ring_map(&W, one, true);
 	EXPECT_U64(sampler_at(&W.tasks[0], 0)->ring, (u64)ring + 1);
 	EXPECT_U64(sampler_at(&W.tasks[0], 0)->ring_pages, 5);
-	two = open_for(a, 0, -1);
+	two = open_for(&W, a, 0, -1);
 	three = world_open(&W, &a, 0, -1, one, AP_PERF_FLAG_FD_OUTPUT | AP_PERF_FLAG_FD_NO_GROUP);
 	REQUIRE(three >= 0);
 	EXPECT_U64(sampler_at(&W.tasks[0], 1)->ring, 0);
@@ -246,15 +231,15 @@ static void modes_of_a_ring(void)
 	struct ap_perf_attr a = attr_sampled(100, 0);
 	int fd, ring;
 
-	start();
-	fd = open_for(a, 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, a, 0, -1);
 	ring = ring_map(&W, fd, false);
 	EXPECT_U64(only(0)->ring_flags, AP_RING_OVERWRITE);
 	EXPECT_U64(ring_of(ring)->ring.watermark, RING_SIZE / 2);
 	world_close(&W, fd);
 	a.flags |= AP_PERF_WRITE_BACKWARD | AP_PERF_WATERMARK;
 	a.wakeup_events = 4096;
-	fd = open_for(a, 0, -1);
+	fd = open_for(&W, a, 0, -1);
 	ring = ring_map(&W, fd, true);
 	EXPECT_U64(only(0)->ring_flags, AP_RING_BACKWARD);
 	EXPECT_U64(only(0)->wakeup_events, 0);
@@ -268,9 +253,9 @@ static void paused_output_is_lost(void)
 	u64 words[2];
 	int fd, ring;
 
-	start();
+	world_begin(&W, 0);
 	a.read_format = AP_PERF_FORMAT_LOST;
-	fd = open_for(a, 0, -1);
+	fd = open_for(&W, a, 0, -1);
 	ring = ring_map(&W, fd, true);
 	EXPECT_U64(world_ioctl(&W, fd, AP_PERF_IOC_PAUSE_OUTPUT, 1), 0);
 	world_run(&W, 0, MS, 700);
@@ -294,9 +279,9 @@ static void a_full_ring_loses_as_many_as_the_event_says(void)
 	u32 seen;
 	int fd, ring;
 
-	start();
+	world_begin(&W, 0);
 	a.read_format = AP_PERF_FORMAT_LOST;
-	fd = open_for(a, 0, -1);
+	fd = open_for(&W, a, 0, -1);
 	ring = ring_map(&W, fd, true);
 	for (u32 i = 0; i < 100; i++)
 		world_run(&W, 0, 4 * MS, 100);
@@ -313,10 +298,10 @@ static void poll_says_it_once(void)
 	struct ap_perf_attr a = attr_sampled(100, 0);
 	int fd, other, ring;
 
-	start();
+	world_begin(&W, 0);
 	a.wakeup_events = 3;
-	fd = open_for(a, 0, -1);
-	other = open_for(a, 0, -1);
+	fd = open_for(&W, a, 0, -1);
+	other = open_for(&W, a, 0, -1);
 	EXPECT_U64(ap_core_poll(W.core, W.fds[fd]), 0x10);
 	ring = ring_map(&W, fd, true);
 	world_ioctl(&W, other, AP_PERF_IOC_SET_OUTPUT, (u64)fd);
@@ -339,8 +324,8 @@ static void dead_writers_are_cleared_everywhere(void)
 {
 	int fd, ring;
 
-	start();
-	fd = open_for(attr_sampled(100, 0), 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(100, 0), 0, -1);
 	ring = ring_map(&W, fd, true);
 	ring_of(ring)->ring.lock = AP_RING_NAME(3, 4);
 	ap_core_writer_died(W.core, AP_RING_NAME(3, 5));
@@ -359,8 +344,8 @@ static void refresh_counts_overflows_and_disables(void)
 {
 	int fd, ring;
 
-	start();
-	fd = open_for(attr_sampled(100, AP_PERF_DISABLED), 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(100, AP_PERF_DISABLED), 0, -1);
 	ring = ring_map(&W, fd, true);
 	EXPECT_U64(world_ioctl(&W, fd, AP_PERF_IOC_REFRESH, 2), 0);
 	EXPECT_U64(world_ioctl(&W, fd, AP_PERF_IOC_REFRESH, 1), 0);
@@ -403,8 +388,8 @@ static void a_new_period_begins_at_once(void)
 	int fd, ring;
 	u32 child;
 
-	start();
-	fd = open_for(attr_sampled(1000, AP_PERF_INHERIT), 0, 0);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, AP_PERF_INHERIT), 0, 0);
 	ring = ring_map(&W, fd, true);
 	child = world_fork(&W, 0, false);
 	world_run(&W, 0, MS, 950);
@@ -432,7 +417,7 @@ static void throttled_until_the_tick(void)
 	W.clock = 4000 * MS;
 	world_start(&W);
 	world_task(&W, 0);
-	fd = open_for(attr_sampled(10, 0), 0, -1);
+	fd = open_for(&W, attr_sampled(10, 0), 0, -1);
 	ring = ring_map(&W, fd, true);
 	world_run(&W, 0, 1000, 100);
 	for (u32 i = 0; i < 3; i++) {
@@ -483,8 +468,8 @@ static void frequencies_adapt_and_children_begin_with_them(void)
 	u32 n, child;
 	int fd, ring;
 
-	start();
-	fd = open_for(attr_sampled(1000, AP_PERF_FREQ | AP_PERF_INHERIT), 0, 0);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ | AP_PERF_INHERIT), 0, 0);
 	ring = ring_map(&W, fd, true);
 	EXPECT_U64(only(0)->freq, 1000);
 	EXPECT_U64(only(0)->period, 1);
@@ -507,8 +492,8 @@ static void sleep_does_not_slow_a_frequency_down(void)
 	u32 n = 0;
 	int fd, ring;
 
-	start();
-	fd = open_for(attr_sampled(1000, AP_PERF_FREQ), 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ), 0, -1);
 	ring = ring_map(&W, fd, true);
 	samples_in(0, ring, 100, 1000000);
 	for (u32 i = 0; i < 10; i++) {
@@ -528,7 +513,7 @@ static void clocks_are_sampled_by_ticks(void)
 	u32 kicks;
 	int fd, ring;
 
-	start();
+	world_begin(&W, 0);
 	a.sample_period = 1000; /* a frequency: a fixed period, as it is a clock */
 	a.sample_type = ID_ALL;
 	a.flags |= AP_PERF_FREQ;
@@ -566,8 +551,8 @@ static void children_write_to_the_parents_ring(void)
 	int fd, ring;
 	u32 child;
 
-	start();
-	fd = open_for(attr_sampled(100, AP_PERF_INHERIT), 0, 0);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(100, AP_PERF_INHERIT), 0, 0);
 	ring = ring_map(&W, fd, true);
 	world_run(&W, 0, MS, 150);
 	child = world_fork(&W, 0, true);
@@ -588,9 +573,9 @@ static void an_event_of_a_task_and_a_cpu_is_armed_there(void)
 {
 	int fd[2];
 
-	start();
-	fd[0] = open_for(attr_sampled(100, 0), 0, 0);
-	fd[1] = open_for(attr_sampled(100, 0), 0, 1);
+	world_begin(&W, 0);
+	fd[0] = open_for(&W, attr_sampled(100, 0), 0, 0);
+	fd[1] = open_for(&W, attr_sampled(100, 0), 0, 1);
 	/* the other has none while it is not there: a task has few, however many CPUs there are */
 	EXPECT_U64(only(0)->cpu, 0);
 	EXPECT(ap_task_samples_on_a_cpu(W.tasks[0].task));
@@ -620,10 +605,10 @@ static void an_event_of_a_cpu_samples_whoever_is_there(void)
 	u32 n = 0;
 	int fd, ring;
 
-	start();
+	world_begin(&W, 0);
 	world_task(&W, 1);
 	EXPECT(!ap_core_wants_tasks(W.core));
-	fd = open_for(attr_sampled(1000, 0), -1, 2);
+	fd = open_for(&W, attr_sampled(1000, 0), -1, 2);
 	ring = ring_map(&W, fd, true);
 	EXPECT(ap_core_wants_tasks(W.core));
 	EXPECT_U64(nr_samplers(), 0);
@@ -661,9 +646,9 @@ static void no_memory_for_a_sampler_is_no_time_on_the_pmu(void)
 	u64 words[3];
 	int fd;
 
-	start();
+	world_begin(&W, 0);
 	a.read_format = AP_PERF_FORMAT_TOTAL_TIME_ENABLED | AP_PERF_FORMAT_TOTAL_TIME_RUNNING;
-	fd = open_for(a, 0, 1);
+	fd = open_for(&W, a, 0, 1);
 	W.allocs_left = 0;
 	world_move(&W, 0, 1);
 	W.allocs_left = -1;
@@ -687,8 +672,8 @@ static void enable_on_exec_begins_a_period_there(void)
 {
 	int fd;
 
-	start();
-	fd = open_for(attr_sampled(100, AP_PERF_DISABLED | AP_PERF_ENABLE_ON_EXEC), 0, -1);
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(100, AP_PERF_DISABLED | AP_PERF_ENABLE_ON_EXEC), 0, -1);
 	world_run(&W, 0, MS, 1234);
 	ap_core_exec(W.core, W.tasks[0].task);
 	world_run(&W, 0, MS, 199);
@@ -702,7 +687,7 @@ static void cgroups_sample_in_their_tasks(void)
 	struct ap_perf_attr a = attr_sampled(100, 0);
 	int fd, ring;
 
-	start();
+	world_begin(&W, 0);
 	W.tasks[1].cgroup = 1;
 	world_task(&W, 1);
 	fd = world_open(&W, &a, 501, 0, -1, AP_PERF_FLAG_PID_CGROUP);

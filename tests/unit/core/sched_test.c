@@ -11,14 +11,6 @@
 
 static struct world W;
 
-static void start(u32 counters)
-{
-	world_init(&W);
-	W.config.counters = counters;
-	world_start(&W);
-	world_task(&W, 0);
-}
-
 static int open_kind(u32 kind, u64 fits, u64 flags, int group)
 {
 	struct ap_perf_attr a = attr_kind(kind, fits);
@@ -32,7 +24,7 @@ static void counts_while_enabled(void)
 {
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	fd = open_kind(1, 0, AP_PERF_DISABLED, -1);
 	world_run(&W, 0, 5 * MS, 100);
 	reads(fd, 0, 0, 0);
@@ -57,7 +49,7 @@ static void members_count_while_their_leader_is_enabled(void)
 {
 	int leader, member, off;
 
-	start(0);
+	world_begin(&W, 0);
 	leader = open_kind(0, 0, AP_PERF_DISABLED, -1);
 	member = open_kind(1, 0, 0, leader);
 	off = open_kind(2, 0, AP_PERF_DISABLED, leader);
@@ -90,7 +82,7 @@ static void members_of_a_closed_leader_lead_themselves(void)
 {
 	int leader, a, b;
 
-	start(1);
+	world_begin(&W, 1);
 	leader = open_kind(0, 0, AP_PERF_DISABLED, -1);
 	a = open_on(&W,
 		    &(struct ap_perf_attr){ .type = AP_PERF_TYPE_SOFTWARE,
@@ -125,7 +117,7 @@ static void turns_are_taken_where_counters_are_short(void)
 	int fd[3];
 	u64 left;
 
-	start(1);
+	world_begin(&W, 1);
 	for (int i = 0; i < 3; i++)
 		fd[i] = open_kind(i, 0, 0, -1);
 	EXPECT_U64(ap_core_tick(W.core), 4 * MS);
@@ -151,7 +143,7 @@ static void a_sleeping_task_is_not_rotated(void)
 {
 	int a, b;
 
-	start(1);
+	world_begin(&W, 1);
 	a = open_kind(0, 0, 0, -1);
 	b = open_kind(1, 0, 0, -1);
 	W.clock += 1000 * MS;
@@ -166,7 +158,7 @@ static void groups_are_on_as_a_whole_or_not_at_all(void)
 {
 	int a, a2, b, b2, b3;
 
-	start(4);
+	world_begin(&W, 4);
 	a = open_kind(0, 0, 0, -1);
 	a2 = open_kind(1, 0, 0, a);
 	b = open_kind(2, 0, 0, -1);
@@ -200,7 +192,7 @@ static void impossible_groups_are_refused(void)
 	struct ap_perf_attr a = attr_kind(0, 0);
 	int leader;
 
-	start(2);
+	world_begin(&W, 2);
 	leader = open_on(&W, &a, -1);
 	open_on(&W, &a, leader);
 	EXPECT_U64(world_open(&W, &a, 0, -1, leader, 0), -AP_EINVAL);
@@ -219,7 +211,7 @@ static void counters_are_found_by_matching(void)
 	int any, zero, one_or_two, two;
 
 	/* whoever fits anywhere moves over for those who do not */
-	start(4);
+	world_begin(&W, 4);
 	any = open_kind(0, 0, 0, -1);
 	zero = open_kind(1, 1 << 0, 0, -1);
 	one_or_two = open_kind(2, 6, 0, -1);
@@ -243,7 +235,7 @@ static void pinned_groups_go_first(void)
 {
 	int flexible, pinned;
 
-	start(1);
+	world_begin(&W, 1);
 	flexible = open_kind(0, 0, 0, -1);
 	world_run(&W, 0, MS, 1);
 	pinned = open_kind(1, 0, AP_PERF_PINNED, -1);
@@ -260,7 +252,7 @@ static void pinned_without_room_is_an_error_until_switched(void)
 	int first, second;
 	u64 v[3];
 
-	start(1);
+	world_begin(&W, 1);
 	first = open_kind(0, 0, AP_PERF_PINNED, -1);
 	second = open_kind(1, 0, AP_PERF_PINNED, -1);
 	EXPECT_U64(read_words(&W, second, v, 3), 0);
@@ -294,7 +286,7 @@ static void a_group_that_outgrows_its_pin_is_an_error(void)
 	int pin, leader, member;
 	u64 v[3];
 
-	start(2);
+	world_begin(&W, 2);
 	pin = open_kind(0, 0, AP_PERF_PINNED, -1);
 	leader = open_kind(1, 0, AP_PERF_PINNED, -1);
 	world_run(&W, 0, MS, 1);
@@ -314,7 +306,7 @@ static void exclusive(u32 counters)
 {
 	int plain, alone;
 
-	start(counters);
+	world_begin(&W, counters);
 	plain = open_kind(0, 0, 0, -1);
 	alone = open_kind(1, 0, AP_PERF_EXCLUSIVE, -1);
 	world_run(&W, 0, 4 * MS, 1);
@@ -346,7 +338,7 @@ static void software_events_need_no_counter(void)
 	struct ap_perf_attr clock = attr_task_clock();
 	int hard, hard2, sw, grouped;
 
-	start(1);
+	world_begin(&W, 1);
 	clock.read_format = TIMES;
 	hard = open_kind(0, 0, 0, -1);
 	hard2 = open_kind(1, 0, 0, -1);
@@ -367,7 +359,7 @@ static void a_hardware_member_takes_its_software_leader_along(void)
 	struct ap_perf_attr clock = attr_task_clock();
 	int other, leader, member;
 
-	start(1);
+	world_begin(&W, 1);
 	clock.read_format = TIMES;
 	other = open_kind(0, 0, 0, -1);
 	leader = open_on(&W, &clock, -1);
@@ -392,7 +384,7 @@ static void a_driver_may_refuse_to_start(void)
 	int a, leader, member;
 	u64 v[3];
 
-	start(0);
+	world_begin(&W, 0);
 	clock.read_format = TIMES;
 	W.refuse_start = true;
 	a = open_on(&W, &clock, -1);
@@ -413,7 +405,7 @@ static void task_events_of_one_cpu_count_there(void)
 	int here, there, both;
 
 	for (u32 counters = 0; counters < 3; counters += 2) {
-		start(counters);
+		world_begin(&W, counters);
 		a.read_format = TIMES;
 		here = world_open(&W, &a, 0, 0, -1, 0);
 		there = world_open(&W, &a, 0, 1, -1, 0);
@@ -437,7 +429,7 @@ static void cpu_events_count_all_tasks_by_wall_time(void)
 	struct ap_perf_attr a = attr_kind(1, 0);
 	int cpu0, cpu1;
 
-	start(0);
+	world_begin(&W, 0);
 	a.read_format = TIMES;
 	cpu0 = world_open(&W, &a, -1, 0, -1, 0);
 	cpu1 = world_open(&W, &a, -1, 1, -1, 0);
@@ -455,7 +447,7 @@ static void only_what_is_wanted_is_counted(void)
 {
 	int fd;
 
-	start(0);
+	world_begin(&W, 0);
 	EXPECT_U64(W.kinds, AP_KINDS_BASE);
 	fd = open_kind(AP_KIND_LOAD, 0, 0, -1);
 	EXPECT_U64(W.kinds, AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_LOAD));

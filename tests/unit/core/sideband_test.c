@@ -22,29 +22,6 @@ static struct ap_perf_attr attr_dummy(u64 flags)
 	return a;
 }
 
-static void start(void)
-{
-	world_init(&W);
-	world_start(&W);
-	world_task(&W, 0);
-}
-
-static int open_for(struct ap_perf_attr a, s32 pid, s32 cpu)
-{
-	int fd = world_open(&W, &a, pid, cpu, -1, 0);
-
-	REQUIRE(fd >= 0);
-	return fd;
-}
-
-static int ring_for(struct ap_perf_attr a, s32 pid, s32 cpu)
-{
-	int ring = ring_map(&W, open_for(a, pid, cpu), true);
-
-	REQUIRE(ring >= 0);
-	return ring;
-}
-
 static u32 low(u64 word)
 {
 	u32 v[2];
@@ -124,9 +101,9 @@ static void each_flag_has_its_records(void)
 		int ring, n = 0;
 		u32 task = rows[i].want[EXIT] ? (u32)AP_TELL_TASK : 0;
 
-		start();
+		world_begin(&W, 0);
 		world_task(&W, 1);
-		ring = ring_for(attr_dummy(rows[i].flags), 101, -1);
+		ring = ring_for(&W, attr_dummy(rows[i].flags), 101, -1);
 		EXPECT_U64(ap_task_tells(W.tasks[1].task), rows[i].tells | task);
 		EXPECT_U64(ap_task_tells(W.tasks[0].task), 0);
 		tell_everything();
@@ -149,12 +126,12 @@ static void what_the_records_say(void)
 	struct ap_perf_attr a = attr_dummy(AP_PERF_TASK | AP_PERF_COMM | AP_PERF_SAMPLE_ID_ALL);
 	int fd, ring;
 
-	start();
+	world_begin(&W, 0);
 	W.tasks[0].cpu = 3;
 	world_move(&W, 0, 3);
 	a.sample_type =
 		AP_PERF_SAMPLE_TID | AP_PERF_SAMPLE_TIME | AP_PERF_SAMPLE_ID | AP_PERF_SAMPLE_CPU;
-	fd = open_for(a, 0, -1);
+	fd = open_for(&W, a, 0, -1);
 	ring = ring_map(&W, fd, true);
 	ap_core_comm(W.core, W.tasks[0].task, "prog", true);
 	REQUIRE(ring_take(ring, &R));
@@ -182,9 +159,9 @@ static void other_clocks(void)
 	struct ap_perf_attr a = attr_dummy(AP_PERF_TASK | AP_PERF_USE_CLOCKID);
 	int ring;
 
-	start();
+	world_begin(&W, 0);
 	a.clockid = AP_CLOCK_MONOTONIC_RAW;
-	ring = ring_for(a, 0, -1);
+	ring = ring_for(&W, a, 0, -1);
 	ap_core_forked(W.core, W.tasks[0].task, world_task(&W, 1));
 	REQUIRE(ring_take(ring, &R));
 	EXPECT_U64(R.words[2], W.clock + 5000000000ULL);
@@ -208,7 +185,7 @@ static void names_are_as_the_owner_sees_them(void)
 	world_init(&W);
 	W.ops.task_names = seen_by;
 	world_start(&W);
-	ring = ring_for(attr_dummy(AP_PERF_TASK | AP_PERF_INHERIT), 0, 0);
+	ring = ring_for(&W, attr_dummy(AP_PERF_TASK | AP_PERF_INHERIT), 0, 0);
 	child = world_fork(&W, 0, false);
 	ap_core_forked(W.core, W.tasks[0].task, W.tasks[child].task);
 	REQUIRE(ring_take(ring, &R));
@@ -230,16 +207,16 @@ static void disabled_and_elsewhere_is_silent(void)
 {
 	int off, here, there, cpu_here, cpu_there, fd;
 
-	start();
+	world_begin(&W, 0);
 	world_move(&W, 0, 2);
-	fd = open_for(attr_dummy(AP_PERF_COMM), 0, -1);
+	fd = open_for(&W, attr_dummy(AP_PERF_COMM), 0, -1);
 	off = ring_map(&W, fd, true);
 	world_ioctl(&W, fd, AP_PERF_IOC_DISABLE, 0);
-	here = ring_for(attr_dummy(AP_PERF_COMM), 0, 2);
-	there = ring_for(attr_dummy(AP_PERF_COMM), 0, 1);
-	cpu_here = ring_for(attr_dummy(AP_PERF_COMM), -1, 2);
-	cpu_there = ring_for(attr_dummy(AP_PERF_COMM), -1, 1);
-	open_for(attr_dummy(AP_PERF_COMM), 0, -1); /* no buffer */
+	here = ring_for(&W, attr_dummy(AP_PERF_COMM), 0, 2);
+	there = ring_for(&W, attr_dummy(AP_PERF_COMM), 0, 1);
+	cpu_here = ring_for(&W, attr_dummy(AP_PERF_COMM), -1, 2);
+	cpu_there = ring_for(&W, attr_dummy(AP_PERF_COMM), -1, 1);
+	open_for(&W, attr_dummy(AP_PERF_COMM), 0, -1); /* no buffer */
 	ap_core_comm(W.core, W.tasks[0].task, "x", false);
 	EXPECT(!ring_take(off, &R));
 	EXPECT_U64(ring_count(here, AP_PERF_RECORD_COMM), 1);
@@ -261,10 +238,10 @@ static void a_task_that_was_seen_nowhere_is_on_the_first_cpu(void)
 	struct ap_task *task;
 	int ring;
 
-	start();
+	world_begin(&W, 0);
 	REQUIRE(!ap_core_task_new(W.core, &id, &W.tasks[50], &task));
 	W.tasks[50].task = task;
-	ring = ring_for(attr_dummy(AP_PERF_COMM), 150, 0);
+	ring = ring_for(&W, attr_dummy(AP_PERF_COMM), 150, 0);
 	ap_core_comm(W.core, task, "x", false);
 	EXPECT_U64(ring_count(ring, AP_PERF_RECORD_COMM), 1);
 	world_end(&W);
@@ -318,8 +295,9 @@ static void ends_of_children_come_by_inheritance(void)
 		u32 child;
 		int ring;
 
-		start();
-		ring = ring_for(attr_dummy(AP_PERF_TASK | (inherit ? AP_PERF_INHERIT : 0)), 0, 0);
+		world_begin(&W, 0);
+		ring = ring_for(&W, attr_dummy(AP_PERF_TASK | (inherit ? AP_PERF_INHERIT : 0)), 0,
+				0);
 		child = world_fork(&W, 0, false);
 		ap_core_forked(W.core, W.tasks[0].task, W.tasks[child].task);
 		world_exit(&W, child);
@@ -337,11 +315,11 @@ static void inherit_stat_tells_what_a_child_has_counted(void)
 	u32 child;
 	int fd, member, ring;
 
-	start();
+	world_begin(&W, 0);
 	a.flags |= AP_PERF_INHERIT | AP_PERF_INHERIT_STAT | AP_PERF_TASK;
 	a.read_format =
 		AP_PERF_FORMAT_GROUP | AP_PERF_FORMAT_ID | AP_PERF_FORMAT_TOTAL_TIME_ENABLED;
-	fd = open_for(a, 0, 0);
+	fd = open_for(&W, a, 0, 0);
 	a.config = AP_PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
 	a.flags &= ~(AP_PERF_INHERIT_STAT | AP_PERF_TASK);
 	member = world_open(&W, &a, 0, 0, fd, 0);
@@ -374,10 +352,10 @@ static void lost_records_are_told_and_wakeups_happen(void)
 	int fd, ring;
 	u32 n;
 
-	start();
+	world_begin(&W, 0);
 	a.read_format = AP_PERF_FORMAT_LOST;
 	a.wakeup_events = 4096;
-	fd = open_for(a, 0, -1);
+	fd = open_for(&W, a, 0, -1);
 	ring = ring_map(&W, fd, true);
 	for (n = 0; n < 1000; n++)
 		ap_core_comm(W.core, W.tasks[0].task, "x", false);

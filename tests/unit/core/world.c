@@ -339,6 +339,14 @@ void world_start(struct world *w)
 		REQUIRE(!ap_core_register_pmu(w->core, pmus[i]));
 }
 
+void world_begin(struct world *w, u32 counters)
+{
+	world_init(w);
+	w->config.counters = counters;
+	world_start(w);
+	world_task(w, 0);
+}
+
 void world_end(struct world *w)
 {
 	for (int fd = 0; fd < NFDS; fd++)
@@ -456,6 +464,14 @@ int world_open(struct world *w, const struct ap_perf_attr *attr, s32 pid, s32 cp
 int open_on(struct world *w, const struct ap_perf_attr *attr, s32 group_fd)
 {
 	int fd = world_open(w, attr, 0, -1, group_fd, 0);
+
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+int open_for(struct world *w, struct ap_perf_attr attr, s32 pid, s32 cpu)
+{
+	int fd = world_open(w, &attr, pid, cpu, -1, 0);
 
 	REQUIRE(fd >= 0);
 	return fd;

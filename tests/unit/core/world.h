@@ -51,7 +51,8 @@ struct world {
 
 void world_init(struct world *w); /* counters and so on are set in w->config before world_start */
 void world_start(struct world *w);
-void world_end(struct world *w); /* and checks that nothing has leaked */
+void world_begin(struct world *w, u32 counters); /* both, and task 0 */
+void world_end(struct world *w);		 /* and checks that nothing has leaked */
 
 struct ap_task *world_task(struct world *w, u32 n); /* task n, made known to the core */
 void world_run(struct world *w, u32 task, u64 ns, u64 n);
@@ -70,6 +71,7 @@ int world_open(struct world *w, const struct ap_perf_attr *attr, s32 pid, s32 cp
 int open_as(struct world *w, u32 caller, const struct ap_perf_attr *attr, s32 pid, s32 cpu,
 	    s32 group_fd, u64 flags);
 int open_on(struct world *w, const struct ap_perf_attr *attr, s32 group_fd); /* task 0 on itself */
+int open_for(struct world *w, struct ap_perf_attr attr, s32 pid, s32 cpu);   /* it can be opened */
 void world_close(struct world *w, int fd);
 s64 world_ioctl(struct world *w, int fd, u32 cmd, u64 arg);
 u64 read_count(struct world *w, int fd); /* the first word */
