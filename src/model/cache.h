@@ -10,9 +10,10 @@
 #include "model/mem.h"
 
 /* Lays the array out in zeroed memory; gives how many bytes it takes.  memory null: just those. */
-size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line);
+size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line,
+		     u64 *clock);
 
-/* A way to fill under another policy than LRU: a free one, else the victim. */
+/* A way to fill, but for LRU without a clock: a free one, else the victim. */
 unsigned ap_cache_victim(struct ap_cache *c, u32 set);
 void ap_plru_use(struct ap_cache *c, u32 set, unsigned way);
 
@@ -63,6 +64,10 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 	u64 *tag = ap_cache_tags(c, set);
 	u64 key;
 
+	if (c->clock) {
+		c->order[(size_t)set * c->ways + way] = ++*c->clock;
+		return tag + way;
+	}
 	switch (c->policy) {
 	case AP_POLICY_LRU:
 		key = tag[way];
@@ -83,7 +88,8 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 /* A line that is not there is put in; gives the key that it replaced, 0 for none. */
 static inline u64 ap_cache_insert(struct ap_cache *c, u32 set, u64 key)
 {
-	unsigned way = c->policy == AP_POLICY_LRU ? c->ways - 1 : ap_cache_victim(c, set);
+	bool is_ordered = c->policy == AP_POLICY_LRU && !c->clock;
+	unsigned way = is_ordered ? c->ways - 1 : ap_cache_victim(c, set);
 	u64 *tag = ap_cache_tags(c, set);
 	u64 old = tag[way];
 
@@ -95,12 +101,12 @@ static inline u64 ap_cache_insert(struct ap_cache *c, u32 set, u64 key)
 	return old;
 }
 
-/* Free ways of an LRU set stand last. */
+/* Free ways of an LRU set in order of use stand last. */
 static inline void ap_cache_remove(struct ap_cache *c, u32 set, unsigned way)
 {
 	u64 *tag = ap_cache_tags(c, set);
 
-	if (c->policy == AP_POLICY_LRU)
+	if (c->policy == AP_POLICY_LRU && !c->clock)
 		for (; way + 1 < c->ways; way++)
 			tag[way] = tag[way + 1];
 	tag[way] = 0;

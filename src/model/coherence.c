@@ -37,8 +37,8 @@ bool ap_mem_alias(struct ap_mem *m, u64 start, u64 end, u64 delta)
 	return true;
 }
 
-/* Takes a line out of one cache; recent: its filter or null. */
-static u64 drop_from(struct ap_cache *c, u64 *recent, u64 line)
+/* Takes a line out of one cache. */
+static u64 drop_from(struct ap_cache *c, u64 line)
 {
 	u32 set = ap_cache_set(c, line);
 	int way = c->ways ? ap_cache_find(c, set, line) : -1;
@@ -48,28 +48,24 @@ static u64 drop_from(struct ap_cache *c, u64 *recent, u64 line)
 		return 0;
 	flags = ap_cache_tags(c, set)[way] & AP_LINE_FLAGS;
 	ap_cache_remove(c, set, way);
-	if (recent)
-		recent[set] = 0;
 	return flags;
 }
 
 u64 ap_mem_drop(struct ap_mem *m, u64 line)
 {
-	return drop_from(&m->l1d, m->recent, line) | drop_from(&m->l1i, m->code_recent, line) |
-	       drop_from(&m->l2, NULL, line);
+	ap_quick_forget(m, line);
+	ap_quick_forget_code(m, line);
+	return drop_from(&m->l1d, line) | drop_from(&m->l1i, line) | drop_from(&m->l2, line);
 }
 
 /* Somebody reads our line: we keep it, shared and clean. */
-static void share_in(struct ap_cache *c, u64 *recent, u64 line)
+static void share_in(struct ap_cache *c, u64 line)
 {
 	u32 set = ap_cache_set(c, line);
 	int way = c->ways ? ap_cache_find(c, set, line) : -1;
 
-	if (way < 0)
-		return;
-	ap_cache_tags(c, set)[way] &= ~(u64)(AP_LINE_OWN | AP_LINE_DIRTY);
-	if (recent)
-		recent[set] = 0;
+	if (way >= 0)
+		ap_cache_tags(c, set)[way] &= ~(u64)(AP_LINE_OWN | AP_LINE_DIRTY);
 }
 
 static bool has(struct ap_cache *c, u64 line, u64 *flags)
@@ -125,8 +121,7 @@ static void each_private_line(struct ap_mem *m, bool (*f)(struct ap_mem *m, u64 
 	each_line(m, &m->l1d, f);
 	each_line(m, &m->l1i, f);
 	each_line(m, &m->l2, f);
-	memset(m->recent, 0, sizeof(u64) * (m->set_mask + 1));
-	memset(m->code_recent, 0, sizeof(u64) * (m->code_set_mask + 1));
+	ap_quick_forget_all(m);
 }
 
 static bool publish(struct ap_mem *m, u64 *tag)
@@ -175,9 +170,10 @@ void ap_mem_poll(struct ap_mem *m)
 		}
 		line = ap_mem_inner(m, name & m->line_mask);
 		if (name & AP_LINE_OWN) {
-			share_in(&m->l1d, m->recent, line);
-			share_in(&m->l1i, m->code_recent, line);
-			share_in(&m->l2, NULL, line);
+			ap_quick_forget(m, line);
+			share_in(&m->l1d, line);
+			share_in(&m->l1i, line);
+			share_in(&m->l2, line);
 		} else if (ap_mem_drop(m, line)) {
 			m->count[AP_MODEL_INVALIDATED]++;
 		}

@@ -6,6 +6,7 @@
 #ifndef AP_MODEL_INTERNAL_H
 #define AP_MODEL_INTERNAL_H
 
+#include "base/mem.h"
 #include "model/cache.h"
 #include "model/model.h"
 
@@ -16,6 +17,9 @@ static inline unsigned ap_mem_worse(unsigned a, unsigned b)
 
 	return level | ((a | b) & ~7U);
 }
+
+#define AP_NOT_QUICK (~0ULL)
+#define AP_NO_PAGE   0xffffU
 
 static inline bool ap_same_page(u64 a, u64 b)
 {
@@ -48,11 +52,45 @@ void ap_mem_left(struct ap_mem *m, u64 line, bool dirty);
 /* A line that we hold is to be modified, but others may hold it. */
 unsigned ap_mem_upgrade(struct ap_mem *m, u64 line);
 
-/* translate.c: AP_MEM_STLB or AP_MEM_WALK, and page table entries read */
+/* Nothing is quick any more. */
+static inline void ap_quick_forget_all(struct ap_mem *m)
+{
+	memset(m->quick, 0xff, AP_QUICK * sizeof(m->quick[0]));
+	memset(m->code_quick, 0xff, AP_QUICK_CODE * sizeof(m->code_quick[0]));
+}
+
+/* A line is not in L1D any more as it was. */
+static inline void ap_quick_forget(struct ap_mem *m, u64 line)
+{
+	struct ap_quick *q = ap_mem_quick(m, line);
+
+	for (unsigned t = 0; t < 2; t++)
+		if (!((q->key[t] ^ line) & m->line_mask))
+			q->key[t] = AP_NOT_QUICK;
+}
+
+static inline struct ap_quick *ap_quick_code(const struct ap_mem *m, u64 address)
+{
+	return &m->code_quick[address >> m->shift & (AP_QUICK_CODE - 1)];
+}
+
+static inline void ap_quick_forget_code(struct ap_mem *m, u64 line)
+{
+	struct ap_quick *q = ap_quick_code(m, line);
+
+	if (!((q->key[0] ^ line) & m->line_mask))
+		q->key[0] = AP_NOT_QUICK;
+}
+
+/*
+ * translate.c: AP_MEM_STLB or AP_MEM_WALK, page table entries read, and the entry of the first TLB, of the first
+ * page: AP_NO_PAGE where its lines cannot be quick
+ */
 void ap_mem_tlb_init(struct ap_mem *m, char **at);
 size_t ap_mem_tlb_bytes(const struct ap_machine *machine);
 unsigned ap_mem_translate(struct ap_mem *m, u64 address, unsigned size, unsigned write,
-			  unsigned *steps);
-unsigned ap_mem_translate_code(struct ap_mem *m, u64 address, unsigned size, unsigned *steps);
+			  unsigned *steps, u32 *entry);
+unsigned ap_mem_translate_code(struct ap_mem *m, u64 address, unsigned size, unsigned *steps,
+			       u32 *entry);
 
 #endif

@@ -6,32 +6,33 @@
 #include "base/mem.h"
 #include "model/internal.h"
 #include "model/shared.h"
+#include "model/tlb.h"
 
 size_t ap_mem_bytes(const struct ap_machine *machine)
 {
 	u32 line = machine->line;
+	u64 any;
 
 	return AP_ALIGN_UP(sizeof(struct ap_mem), 64) +
-	       ap_cache_init(NULL, NULL, &machine->l1d, line) +
-	       ap_cache_init(NULL, NULL, &machine->l1i, line) +
-	       ap_cache_init(NULL, NULL, &machine->l2, line) +
-	       AP_ALIGN_UP(machine->l1d.size / machine->l1d.ways / line * sizeof(u64), 64) +
-	       AP_ALIGN_UP(machine->l1i.size / machine->l1i.ways / line * sizeof(u64), 64) +
-	       ap_mem_tlb_bytes(machine);
+	       ap_cache_init(NULL, NULL, &machine->l1d, line, &any) +
+	       ap_cache_init(NULL, NULL, &machine->l1i, line, &any) +
+	       ap_cache_init(NULL, NULL, &machine->l2, line, NULL) +
+	       (AP_QUICK + AP_QUICK_CODE) * sizeof(struct ap_quick) + ap_mem_tlb_bytes(machine);
 }
 
 static void lay_caches(struct ap_mem *m, char **at)
 {
 	const struct ap_machine *x = &m->machine;
 
-	*at += ap_cache_init(&m->l1d, *at, &x->l1d, x->line);
-	*at += ap_cache_init(&m->l1i, *at, &x->l1i, x->line);
-	*at += ap_cache_init(&m->l2, *at, &x->l2, x->line);
-	m->recent = (u64 *)*at;
-	*at += AP_ALIGN_UP(ap_cache_sets(&m->l1d) * sizeof(u64), 64);
-	m->code_recent = (u64 *)*at;
-	*at += AP_ALIGN_UP(ap_cache_sets(&m->l1i) * sizeof(u64), 64);
-	ap_cache_init(&m->llc, (char *)m->shared + m->shared->llc_offset, &x->llc, x->line);
+	*at += ap_cache_init(&m->l1d, *at, &x->l1d, x->line, &m->clock);
+	*at += ap_cache_init(&m->l1i, *at, &x->l1i, x->line, &m->clock);
+	*at += ap_cache_init(&m->l2, *at, &x->l2, x->line, NULL);
+	m->quick = (struct ap_quick *)*at;
+	*at += AP_QUICK * sizeof(m->quick[0]);
+	m->code_quick = (struct ap_quick *)*at;
+	*at += AP_QUICK_CODE * sizeof(m->code_quick[0]);
+	ap_cache_init(&m->llc, (char *)m->shared + m->shared->llc_offset, &x->llc, x->line, NULL);
+	ap_quick_forget_all(m);
 }
 
 struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struct ap_shared *shared,
@@ -48,8 +49,8 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	lay_caches(m, &at);
 	ap_mem_tlb_init(m, &at);
 	m->shift = m->l1d.shift;
-	m->set_mask = m->l1d.set_mask;
-	m->code_set_mask = m->l1i.set_mask;
+	m->stamp = m->l1d.clock ? m->l1d.order : &m->no_stamp;
+	m->code_stamp = m->l1i.clock ? m->l1i.order : &m->no_stamp;
 	memcpy(m->cycles,
 	       (u32[8]){ 0, machine->l1d.latency, machine->l2.latency, machine->llc.latency,
 			 machine->snoop, machine->memory, machine->remote, 0 },
@@ -61,11 +62,75 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	return m;
 }
 
-/* What is recent after a use; filled: it was not there before. */
-static void set_recent(u64 *recent, const struct ap_cache *c, u32 set, u64 tag, bool filled)
+/* --- lines that are quick */
+
+static bool is_stable(const struct ap_cache *c, u32 set, unsigned way)
 {
 	/* of a filled line RRIP changes the age with the first use */
-	recent[set] = filled && c->policy == AP_POLICY_RRIP ? 0 : tag;
+	return c->policy != AP_POLICY_RRIP || !(c->order[set] >> 2 * way & 3);
+}
+
+static u16 slot_of(const struct ap_cache *c, u32 set, unsigned way)
+{
+	return c->clock ? (u16)(set * c->ways + way) : 0;
+}
+
+/* A line in L1D whose page is entry `entry` of the first TLB, of stores where write and those have one. */
+static void make_quick(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, unsigned write)
+{
+	struct ap_cache *c = &m->l1d;
+	struct ap_quick *q = ap_mem_quick(m, line);
+	u64 tag, stores;
+
+	if (way < 0 || entry == AP_NO_PAGE || !is_stable(c, set, way))
+		return;
+	tag = ap_cache_tags(c, set)[way];
+	if (tag & AP_LINE_AHEAD)
+		return;
+	stores = tag & AP_LINE_DIRTY ? line : AP_NOT_QUICK;
+	if ((q->key[0] ^ line) & m->line_mask)
+		q->key[0] = AP_NOT_QUICK;
+	if ((q->key[1] ^ line) & m->line_mask)
+		q->key[1] = AP_NOT_QUICK;
+	q->slot = slot_of(c, set, way);
+	if (!m->own_store_tlb) {
+		q->key[0] = line;
+		q->key[1] = stores;
+		q->page[0] = q->page[1] = (u16)entry;
+		return;
+	}
+	q->key[write] = write ? stores : line;
+	q->page[write] = (u16)entry;
+}
+
+static void make_quick_code(struct ap_mem *m, u64 line, u32 entry)
+{
+	struct ap_cache *c = &m->l1i;
+	struct ap_quick *q = ap_quick_code(m, line);
+	u32 set = ap_cache_set(c, line);
+	int way = ap_cache_find(c, set, line);
+
+	if (way < 0 || entry == AP_NO_PAGE || !is_stable(c, set, way))
+		return;
+	q->key[0] = line;
+	q->slot = slot_of(c, set, way);
+	q->page[0] = (u16)entry;
+}
+
+/* Puts a line in; what must leave is told. */
+static u64 insert(struct ap_mem *m, struct ap_cache *c, u32 set, u64 key,
+		  void (*forget)(struct ap_mem *m, u64 line))
+{
+	const u64 *tag = ap_cache_tags(c, set);
+	u64 victim;
+
+	if (c->policy == AP_POLICY_RRIP) /* all of the set may age */
+		for (unsigned way = 0; way < c->ways; way++)
+			forget(m, tag[way] & m->line_mask);
+	victim = ap_cache_insert(c, set, key);
+	if (victim)
+		forget(m, victim & m->line_mask);
+	return victim;
 }
 
 /* --- L1D */
@@ -82,8 +147,7 @@ static void l1d_prefetch(struct ap_mem *m, u64 line)
 	m->count[AP_MODEL_L1D_PREFETCH_MISS]++;
 	m->count[AP_MODEL_L1D_FILL]++;
 	ap_mem_below(m, line, AP_MEM_AHEAD, &state);
-	victim = ap_cache_insert(c, set, line | AP_LINE_VALID | AP_LINE_AHEAD | state);
-	m->recent[set] = 0;
+	victim = insert(m, c, set, line | AP_LINE_VALID | AP_LINE_AHEAD | state, ap_quick_forget);
 	if (victim & AP_LINE_DIRTY)
 		m->count[AP_MODEL_L1D_WRITEBACK]++;
 	if (victim)
@@ -159,12 +223,8 @@ static unsigned l1d_hit(struct ap_mem *m, u64 line, u32 set, int way, unsigned f
 		result |= ap_mem_upgrade(m, line);
 		*tag |= AP_LINE_OWN;
 	}
-	set_recent(m->recent, c, set, *tag, false);
 	if (flags & AP_MEM_WRITE) {
 		l1d_write(m, line, tag);
-		/* writing through may have taken the line away, with what made room for it */
-		way = ap_cache_find(c, set, line);
-		m->recent[set] = way < 0 ? 0 : ap_cache_tags(c, set)[way];
 		ap_mem_train_below(m);
 	}
 	if (result & AP_MEM_AHEAD_HIT)
@@ -181,8 +241,7 @@ static void l1d_fill(struct ap_mem *m, u64 line, u64 state, unsigned flags)
 	if (flags & AP_MEM_WRITE && !c->write_through)
 		key |= AP_LINE_DIRTY;
 	m->count[AP_MODEL_L1D_FILL]++;
-	victim = ap_cache_insert(c, set, key);
-	set_recent(m->recent, c, set, key, true);
+	victim = insert(m, c, set, key, ap_quick_forget);
 	if (victim & AP_LINE_DIRTY)
 		m->count[AP_MODEL_L1D_WRITEBACK]++;
 	if (victim)
@@ -249,18 +308,17 @@ static bool code_hit(struct ap_mem *m, u64 line)
 
 	if (way < 0)
 		return false;
-	set_recent(m->code_recent, c, set, *ap_cache_use(c, set, way), false);
+	ap_cache_use(c, set, way);
 	return true;
 }
 
-static void code_fill(struct ap_mem *m, u64 line, u64 state, bool ahead)
+static void code_fill(struct ap_mem *m, u64 line, u64 state)
 {
 	struct ap_cache *c = &m->l1i;
 	u32 set = ap_cache_set(c, line);
 	u64 key = line | AP_LINE_VALID | (state & AP_LINE_OWN), victim;
 
-	victim = ap_cache_insert(c, set, key);
-	set_recent(m->code_recent, c, set, ahead ? 0 : key, true);
+	victim = insert(m, c, set, key, ap_quick_forget_code);
 	if (victim)
 		ap_mem_evicted(m, victim);
 }
@@ -283,12 +341,12 @@ static unsigned code_line(struct ap_mem *m, u64 line)
 	if (code_hit(m, line))
 		return AP_MEM_L1;
 	result = code_below(m, line, AP_MEM_CODE, &state);
-	code_fill(m, line, state, false);
+	code_fill(m, line, state);
 	ap_mem_train_below(m);
 	if (m->l1i.prefetch & AP_PREFETCH_NEXT && ap_same_page(line, next) &&
 	    ap_cache_find(&m->l1i, ap_cache_set(&m->l1i, next), next) < 0) {
 		code_below(m, next, AP_MEM_AHEAD, &state);
-		code_fill(m, next, state, true);
+		code_fill(m, next, state);
 	}
 	return result;
 }
@@ -303,7 +361,7 @@ static unsigned code_whole(struct ap_mem *m, u64 first, u64 last)
 		if (code_hit(m, line))
 			continue;
 		missed = true;
-		code_fill(m, line, AP_LINE_OWN, false);
+		code_fill(m, line, AP_LINE_OWN);
 	}
 	for (u64 line = first; missed && line <= last; line += m->machine.line)
 		result = ap_mem_worse(result, code_below(m, line, AP_MEM_CODE, &state));
@@ -369,13 +427,15 @@ static unsigned data_full(struct ap_mem *m, u64 address, unsigned size, unsigned
 {
 	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
 	unsigned write = flags & AP_MEM_WRITE, result, steps = 0;
+	struct ap_cache *c = &m->l1d;
+	u32 entry, set;
 
 	poll(m);
 	if (flags & AP_MEM_PREFETCH) {
 		l1d_prefetch(m, first);
 		return AP_MEM_L1;
 	}
-	result = AP_MEM_L1 | ap_mem_translate(m, address, size, write, &steps);
+	result = AP_MEM_L1 | ap_mem_translate(m, address, size, write, &steps, &entry);
 	if (first != last)
 		result |= AP_MEM_SPLIT | (ap_same_page(first, last) ? 0 : AP_MEM_PAGES);
 	if (first != last && m->machine.whole_split)
@@ -383,38 +443,44 @@ static unsigned data_full(struct ap_mem *m, u64 address, unsigned size, unsigned
 	else
 		for (u64 line = first; line <= last; line += m->machine.line)
 			result = ap_mem_worse(result, data_line(m, line, flags, pc));
+	if (first == last) {
+		set = ap_cache_set(c, first);
+		make_quick(m, first, set, ap_cache_find(c, set, first), entry, write);
+	}
 	count_data(m, result, write);
 	return result | cycles_of(m, result, m->stlb.latency, steps) << 12;
 }
 
-static bool page_known(struct ap_mem *m, u64 page, unsigned t)
+/* A 4 KB page is in the first TLB, which uses it. */
+static bool known_page(struct ap_mem *m, u64 page, unsigned t, u32 *entry)
 {
-	if (m->page[t] == page)
+	*entry = 0;
+	if (!m->tlb[t].ways)
 		return true;
-	if (!m->no_tlb && !ap_tlb_use(&m->tlb[t], page << 1 | 1))
-		return false;
-	m->page[t] = page;
-	return true;
+	if (!m->huge_n)
+		*entry = ap_tlb_use(&m->tlb[t], page << 1 | 1);
+	return *entry;
 }
 
-/* Most of what is not recent is all the same in L1D, and needs nothing but a new order. */
+/* Most of what is not quick is in L1D all the same, and its page in the TLB. */
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
 {
 	struct ap_cache *c = &m->l1d;
 	unsigned write = flags & AP_MEM_WRITE;
-	u64 need = write * AP_LINE_DIRTY, *tag;
-	u32 set;
+	u64 need = write * AP_LINE_DIRTY;
+	u32 set, entry;
 	int way;
 
-	if (flags & ~AP_MEM_WRITE || (address ^ (address + size - 1)) & m->line_mask ||
-	    !page_known(m, address >> 12, write & m->own_store_tlb))
+	if (flags & ~AP_MEM_WRITE || (address ^ (address + size - 1)) & m->line_mask)
 		return data_full(m, address, size, flags, pc);
 	set = address >> c->shift & c->set_mask;
 	way = ap_cache_find(c, set, address);
 	if (way < 0 || (ap_cache_tags(c, set)[way] & (need | AP_LINE_AHEAD)) != need)
 		return data_full(m, address, size, flags, pc);
-	tag = ap_cache_use(c, set, way);
-	m->recent[set] = *tag;
+	if (!known_page(m, address >> 12, write & m->own_store_tlb, &entry))
+		return data_full(m, address, size, flags, pc);
+	way = ap_cache_use(c, set, way) - ap_cache_tags(c, set);
+	make_quick(m, address & m->line_mask, set, way, entry, write);
 	m->count[AP_MODEL_L1D_LOAD + write]++;
 	return m->hit;
 }
@@ -424,14 +490,17 @@ unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
 	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
 	const struct ap_tlb *second = m->istlb.ways ? &m->istlb : &m->stlb;
 	unsigned result, steps = 0;
+	u32 entry;
 
 	poll(m);
-	result = AP_MEM_L1 | ap_mem_translate_code(m, address, size, &steps);
+	result = AP_MEM_L1 | ap_mem_translate_code(m, address, size, &steps, &entry);
 	if (first != last && m->machine.whole_split)
 		result = ap_mem_worse(result, code_whole(m, first, last));
 	else
 		for (u64 line = first; line <= last; line += m->machine.line)
 			result = ap_mem_worse(result, code_line(m, line));
+	if (first == last)
+		make_quick_code(m, first, entry);
 	m->count[AP_MODEL_L1I_LOAD]++;
 	m->count[AP_MODEL_L1I_LOAD_MISS] += AP_MEM_LEVEL(result) > AP_MEM_L1;
 	m->count[AP_MODEL_CODE_LLC_MISS] += AP_MEM_LEVEL(result) >= AP_MEM_NODE;

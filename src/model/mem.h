@@ -3,9 +3,8 @@
  * The memory side of a machine: caches and TLBs of one thread, behind them what threads share (the
  * last level, who holds which line).  One thread uses a struct ap_mem, many a struct ap_shared.
  *
- * What is inline here answers most references: the line is the one last used in its set of L1D,
- * and its page is in the first TLB.  Repeating such a reference changes no replacement state of the cache,
- * so leaving early is exact (docs/design/model.md).
+ * What is inline here answers most references: a table knows lines of L1 whose pages are in the first TLB, so
+ * that a hit is one look and the time of use (docs/design/model.md).
  */
 #ifndef AP_MODEL_MEM_H
 #define AP_MODEL_MEM_H
@@ -48,8 +47,9 @@ enum ap_mem_kind { AP_MEM_LOAD, AP_MEM_STORE, AP_MEM_CODE, AP_MEM_AHEAD, AP_MEM_
 #define AP_LINE_FLAGS 15U
 
 struct ap_cache {
-	u64 *tag;   /* sets x ways; LRU: in order of use, the last used first */
-	u64 *order; /* one word per set for the other policies */
+	u64 *tag; /* sets x ways; LRU without a clock: in order of use, the last used first */
+	u64 *order; /* one word per set for the other policies; with a clock one per line, see cache.c */
+	u64 *clock; /* or null */
 	u64 line_mask;
 	u32 set_mask; /* of a slice */
 	u32 set_bits;
@@ -70,9 +70,9 @@ struct ap_cache {
  * their pages: only who is to leave is searched for.
  */
 struct ap_tlb {
-	u64 *page; /* number << 1 | 1, with bit 63 for 2 MB */
-	u64 *stamp;
-	u64 tick;
+	u64 *page;  /* number << 1 | 1, with bit 63 for 2 MB */
+	u64 *stamp; /* the clock's time of the last use */
+	u64 *clock;
 	u16 *chain;
 	u16 *bucket;
 	u16 *used; /* entries of each set so far */
@@ -82,18 +82,19 @@ struct ap_tlb {
 	u32 latency;
 };
 
-/* True, and used, where it has the page. */
-bool ap_tlb_search(struct ap_tlb *t, u64 key);
+/*
+ * A line of L1 that may be used without asking: nothing changes by it but times of use.  Its page is in the first TLB,
+ * of loads and of stores each for itself; stores may modify it.
+ */
+struct ap_quick {
+	u64 key[2];  /* the line's address, for loads and for stores; all ones: not so */
+	u16 slot;    /* of the line's stamp */
+	u16 page[2]; /* of its page's, in the TLB of loads and of stores */
+	u16 unused[5];
+};
 
-static inline bool ap_tlb_use(struct ap_tlb *t, u64 key)
-{
-	u16 entry = t->bucket[key >> 1 & t->bucket_mask];
-
-	if (ap_unlikely(t->page[entry] != key))
-		return ap_tlb_search(t, key);
-	t->stamp[entry] = ++t->tick;
-	return true;
-}
+#define AP_QUICK      1024 /* of data, by address */
+#define AP_QUICK_CODE 512
 
 struct ap_stride {
 	u64 key;
@@ -119,18 +120,17 @@ struct ap_huge {
 struct ap_mem {
 	/* what the inline part reads */
 	u64 line_mask;
-	u64 *recent; /* by set of L1D: the key of the line last used, where using it again
-			changes nothing; 0: none */
-	u64 *code_recent;
-	u64 page[2]; /* the 4 KB page last used (>> 12), by loads and stores where those differ */
-	u64 code_page;
+	u64 clock;	    /* of uses */
+	u64 *stamp;	    /* by line of L1D, its way in its set: when it was last used */
+	u64 *page_stamp[2]; /* by entry of the first TLB, of loads and stores */
+	u64 *code_stamp;
+	u64 *code_page_stamp;
+	struct ap_quick *quick;
+	struct ap_quick *code_quick;
 	u64 *count;
-	u32 set_mask;
-	u32 code_set_mask;
 	u32 hit; /* what to answer then */
 	u32 code_hit;
 	u8 shift;
-	u8 no_tlb;
 	u8 own_store_tlb; /* 1: stores have a TLB of their own */
 
 	u8 core;    /* its number in shared; AP_NO_CORE: not coherent */
@@ -151,6 +151,7 @@ struct ap_mem {
 	struct ap_stride stride[AP_STRIDES], stream[AP_STRIDES];
 	u32 cycles[8]; /* by level; that of L1 is L1D's */
 	u64 train;     /* line | 1: L2's prefetchers are to learn of it when L1 has it */
+	u64 no_stamp;  /* of what needs none */
 };
 
 #define AP_MEM_COUNT_CODE 4 /* AP_MODEL_L1I_LOAD */
@@ -183,47 +184,43 @@ void ap_mem_poll(struct ap_mem *m);
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size);
 
-/*
- * True: hit in L1 and TLB, nothing to count but the reference itself, which the caller does (once
- * per batch).  False: nothing happened yet, ask ap_mem_data_slow().
- */
-static inline bool ap_mem_quick(struct ap_mem *m, u64 address, unsigned size, unsigned flags)
+static inline struct ap_quick *ap_mem_quick(const struct ap_mem *m, u64 address)
 {
-	unsigned write = flags & AP_MEM_WRITE, t = write & m->own_store_tlb;
-	u64 need = AP_LINE_VALID | write * AP_LINE_DIRTY;
-	u64 line = m->recent[(address >> m->shift) & m->set_mask];
-	u64 last = address + size - 1;
+	return &m->quick[address >> m->shift & (AP_QUICK - 1)];
+}
 
-	if (ap_unlikely(((line ^ (address | need)) & (m->line_mask | need)) |
-			((last ^ address) & m->line_mask)))
-		return false;
-	if (ap_likely(m->page[t] == address >> 12))
-		return true;
-	if (ap_unlikely(!m->no_tlb && !ap_tlb_use(&m->tlb[t], address >> 12 << 1 | 1)))
-		return false;
-	m->page[t] = address >> 12;
-	return true;
+/* A hit that changes nothing but these. */
+static inline void ap_mem_use(struct ap_mem *m, const struct ap_quick *q, unsigned write, u64 now)
+{
+	m->stamp[q->slot] = now;
+	m->page_stamp[write][q->page[write]] = now;
 }
 
 /* A reference to data: AP_MEM_* of what became of it. */
 static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size, unsigned flags,
 				   u64 pc)
 {
-	if (ap_likely(!(flags & ~AP_MEM_WRITE) && ap_mem_quick(m, address, size, flags))) {
-		m->count[flags]++; /* AP_MODEL_L1D_LOAD, AP_MODEL_L1D_STORE */
-		return m->hit;
-	}
-	return ap_mem_data_slow(m, address, size, flags, pc);
+	unsigned write = flags & AP_MEM_WRITE;
+	const struct ap_quick *q = ap_mem_quick(m, address);
+	u64 key = q->key[write];
+
+	if (ap_unlikely(((key ^ address) | (key ^ (address + size - 1))) & m->line_mask ||
+			flags & ~AP_MEM_WRITE))
+		return ap_mem_data_slow(m, address, size, flags, pc);
+	ap_mem_use(m, q, write, ++m->clock);
+	m->count[write]++; /* AP_MODEL_L1D_LOAD, AP_MODEL_L1D_STORE */
+	return m->hit;
 }
 
 /* The line at address is fetched as code. */
 static inline unsigned ap_mem_fetch(struct ap_mem *m, u64 address)
 {
-	u64 line = m->code_recent[(address >> m->shift) & m->code_set_mask];
+	const struct ap_quick *q = &m->code_quick[address >> m->shift & (AP_QUICK_CODE - 1)];
 
-	if (ap_unlikely((line ^ (address | AP_LINE_VALID)) & (m->line_mask | AP_LINE_VALID)) ||
-	    ap_unlikely(m->code_page != address >> 12))
+	if (ap_unlikely((q->key[0] ^ address) & m->line_mask))
 		return ap_mem_fetch_slow(m, address, 1);
+	m->code_stamp[q->slot] = ++m->clock;
+	m->code_page_stamp[q->page[0]] = m->clock;
 	m->count[AP_MEM_COUNT_CODE]++;
 	return m->code_hit;
 }

@@ -54,7 +54,7 @@ static u32 dir_sets_of(const struct ap_machine *machine)
 static size_t dir_offset_of(const struct ap_machine *machine)
 {
 	return AP_ALIGN_UP(sizeof(struct ap_shared), 64) +
-	       ap_cache_init(NULL, NULL, &machine->llc, machine->line);
+	       ap_cache_init(NULL, NULL, &machine->llc, machine->line, NULL);
 }
 
 size_t ap_shared_bytes(const struct ap_machine *machine)

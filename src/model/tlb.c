@@ -20,7 +20,7 @@ static u16 *take(char **at, u32 n)
 	return p;
 }
 
-size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 latency)
+size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 latency, u64 *clock)
 {
 	u32 buckets = buckets_for(entries), sets = entries ? entries / ways : 0;
 	char *at = (char *)memory + 2 * (entries + 1) * sizeof(u64);
@@ -37,22 +37,11 @@ size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 la
 		t->set_mask = sets - 1;
 		t->ways = ways;
 		t->latency = latency;
+		t->clock = clock;
 	}
 	return AP_ALIGN_UP((entries + 1) * (2 * sizeof(u64) + sizeof(u16)) +
 				   (buckets + sets) * sizeof(u16),
 			   64);
-}
-
-bool ap_tlb_search(struct ap_tlb *t, u64 key)
-{
-	u16 entry = t->bucket[key >> 1 & t->bucket_mask];
-
-	while (entry && t->page[entry] != key)
-		entry = t->chain[entry];
-	if (!entry)
-		return false;
-	t->stamp[entry] = ++t->tick;
-	return true;
 }
 
 /* The oldest leaves its bucket. */
@@ -74,18 +63,22 @@ static u16 evict(struct ap_tlb *t, u32 set)
 	return entry;
 }
 
-void ap_tlb_insert(struct ap_tlb *t, u64 key)
+u32 ap_tlb_insert(struct ap_tlb *t, u64 key, u64 *old)
 {
 	u32 set = key >> 1 & t->set_mask;
 	u16 entry, *bucket;
 
-	if (t->used[set] < t->ways)
+	*old = 0;
+	if (t->used[set] < t->ways) {
 		entry = (u16)(set * t->ways + ++t->used[set]);
-	else
+	} else {
 		entry = evict(t, set);
+		*old = t->page[entry];
+	}
 	bucket = &t->bucket[key >> 1 & t->bucket_mask];
 	t->page[entry] = key;
-	t->stamp[entry] = ++t->tick;
+	t->stamp[entry] = ++*t->clock;
 	t->chain[entry] = *bucket;
 	*bucket = entry;
+	return entry;
 }

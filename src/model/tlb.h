@@ -9,8 +9,22 @@
 
 #define AP_TLB_HUGE (1ULL << 63)
 
-size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 latency);
-/* A page that is not there. */
-void ap_tlb_insert(struct ap_tlb *t, u64 key);
+size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 latency, u64 *clock);
+/* A page that is not there: its entry, and the key of the page that was there before, or 0. */
+u32 ap_tlb_insert(struct ap_tlb *t, u64 key, u64 *old);
+
+/* The entry of a page, which is used, or 0. */
+static inline u32 ap_tlb_use(struct ap_tlb *t, u64 key)
+{
+	u32 entry = t->bucket[key >> 1 & t->bucket_mask];
+
+	while (t->page[entry] != key) {
+		if (!entry)
+			return 0;
+		entry = t->chain[entry];
+	}
+	t->stamp[entry] = ++*t->clock;
+	return entry;
+}
 
 #endif

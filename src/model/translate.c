@@ -8,9 +8,10 @@
 #include "model/tlb.h"
 
 /* Lays out (at not null) or measures one TLB. */
-static size_t lay(struct ap_tlb *t, char **at, const struct ap_tlb_spec *spec)
+static size_t lay(struct ap_tlb *t, char **at, const struct ap_tlb_spec *spec, u64 *clock)
 {
-	size_t bytes = ap_tlb_init(t, at ? *at : NULL, spec->entries, spec->ways, spec->latency);
+	size_t bytes =
+		ap_tlb_init(t, at ? *at : NULL, spec->entries, spec->ways, spec->latency, clock);
 
 	if (at)
 		*at += bytes;
@@ -20,18 +21,19 @@ static size_t lay(struct ap_tlb *t, char **at, const struct ap_tlb_spec *spec)
 static size_t lay_all(struct ap_mem *m, char **at, const struct ap_machine *x)
 {
 	const u32 walk[3] = { x->walk_pde, x->walk_pdpte, x->walk_pml4e };
+	u64 *clock = m ? &m->clock : NULL;
 	size_t bytes = 0;
 
-	bytes += lay(m ? &m->tlb[0] : NULL, at, &x->dtlb);
-	bytes += lay(m ? &m->tlb[1] : NULL, at, &x->dtlb_store);
-	bytes += lay(m ? &m->tlb_2m : NULL, at, &x->dtlb_2m);
-	bytes += lay(m ? &m->itlb : NULL, at, &x->itlb);
-	bytes += lay(m ? &m->itlb_2m : NULL, at, &x->itlb_2m);
-	bytes += lay(m ? &m->stlb : NULL, at, &x->stlb);
-	bytes += lay(m ? &m->istlb : NULL, at, &x->istlb);
+	bytes += lay(m ? &m->tlb[0] : NULL, at, &x->dtlb, clock);
+	bytes += lay(m ? &m->tlb[1] : NULL, at, &x->dtlb_store, clock);
+	bytes += lay(m ? &m->tlb_2m : NULL, at, &x->dtlb_2m, clock);
+	bytes += lay(m ? &m->itlb : NULL, at, &x->itlb, clock);
+	bytes += lay(m ? &m->itlb_2m : NULL, at, &x->itlb_2m, clock);
+	bytes += lay(m ? &m->stlb : NULL, at, &x->stlb, clock);
+	bytes += lay(m ? &m->istlb : NULL, at, &x->istlb, clock);
 	for (unsigned i = 0; i < 3; i++)
 		bytes += lay(m ? &m->walk[i] : NULL, at,
-			     &(struct ap_tlb_spec){ .entries = walk[i], .ways = walk[i] });
+			     &(struct ap_tlb_spec){ .entries = walk[i], .ways = walk[i] }, clock);
 	return bytes;
 }
 
@@ -44,9 +46,9 @@ void ap_mem_tlb_init(struct ap_mem *m, char **at)
 {
 	lay_all(m, at, &m->machine);
 	m->own_store_tlb = !!m->tlb[1].ways;
-	m->no_tlb = !m->tlb[0].ways;
-	/* no address has this page: nothing is recent yet */
-	m->page[0] = m->page[1] = m->code_page = ~0ULL;
+	m->page_stamp[0] = m->tlb[0].ways ? m->tlb[0].stamp : &m->no_stamp;
+	m->page_stamp[1] = m->own_store_tlb ? m->tlb[1].stamp : m->page_stamp[0];
+	m->code_page_stamp = m->itlb.ways ? m->itlb.stamp : &m->no_stamp;
 }
 
 static bool is_huge(const struct ap_mem *m, u64 address)
@@ -73,6 +75,7 @@ static u64 key_of(u64 number)
 static unsigned walk(struct ap_mem *m, u64 address, bool huge)
 {
 	unsigned leaf = huge, level;
+	u64 old;
 
 	for (level = leaf; level < 3; level++)
 		if (m->walk[level].ways &&
@@ -80,89 +83,128 @@ static unsigned walk(struct ap_mem *m, u64 address, bool huge)
 			break;
 	for (unsigned known = leaf; known < level; known++)
 		if (m->walk[known].ways)
-			ap_tlb_insert(&m->walk[known], key_of(address >> (21 + 9 * known)));
+			ap_tlb_insert(&m->walk[known], key_of(address >> (21 + 9 * known)), &old);
 	return level - leaf + 1;
 }
 
-/* first: null where the machine has none for such pages; second: the same. */
-static unsigned look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, u64 address,
-		     bool huge, unsigned *steps)
-{
-	u64 key = huge ? key_of(address >> 21) | AP_TLB_HUGE : key_of(address >> 12);
-	unsigned result = AP_MEM_STLB;
+/* What was translated: its entry in the first TLB, and what else was asked. */
+struct found {
+	unsigned result, steps;
+	u32 entry; /* 0: not in one that quick lines are of */
+	u64 old;   /* the page that had it before */
+};
 
-	if (!first->ways || ap_tlb_use(first, key))
-		return 0;
+static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, u64 address,
+		 bool huge, struct found *f)
+{
+	u64 key = huge ? key_of(address >> 21) | AP_TLB_HUGE : key_of(address >> 12), old;
+
+	f->entry = 0;
+	f->old = 0;
+	if (!first->ways)
+		return;
+	f->entry = ap_tlb_use(first, key);
+	if (ap_likely(f->entry))
+		return;
 	if (!second->ways || !ap_tlb_use(second, key)) {
-		result = AP_MEM_WALK;
-		*steps += walk(m, address, huge);
+		f->result |= AP_MEM_WALK;
+		f->steps += walk(m, address, huge);
 		if (second->ways)
-			ap_tlb_insert(second, key);
+			ap_tlb_insert(second, key, &old);
+	} else {
+		f->result |= AP_MEM_STLB;
 	}
-	ap_tlb_insert(first, key);
-	return result;
+	f->entry = ap_tlb_insert(first, key, &f->old);
 }
 
-static unsigned look_data(struct ap_mem *m, u64 address, unsigned write, unsigned *steps)
+/* A page is no longer in the first TLB: none of its lines is quick. */
+static void forget_page(struct ap_mem *m, struct ap_quick *table, u32 mask, u64 key, unsigned t)
+{
+	u64 page = key >> 1 << 12;
+	u32 at = page >> m->shift & mask;
+
+	if (!key || key & AP_TLB_HUGE)
+		return;
+	for (u32 k = 0; k < 4096U >> m->shift; k++) {
+		struct ap_quick *q = &table[(at + k) & mask];
+
+		if (!((q->key[t] ^ page) >> 12))
+			q->key[t] = AP_NOT_QUICK;
+	}
+}
+
+static u32 look_data(struct ap_mem *m, u64 address, unsigned write, struct found *f)
 {
 	unsigned t = write & m->own_store_tlb;
-	bool huge = is_huge(m, address);
+	bool huge = m->huge_n && is_huge(m, address);
 	struct ap_tlb *first = huge && m->tlb_2m.ways && !t ? &m->tlb_2m : &m->tlb[t];
 
-	/* the last used one again changes nothing */
-	if (m->page[t] == address >> 12)
-		return 0;
-	m->page[t] = address >> 12;
-	return look(m, first, &m->stlb, address, huge, steps);
+	look(m, first, &m->stlb, address, huge, f);
+	if (f->old) {
+		forget_page(m, m->quick, AP_QUICK - 1, f->old, t);
+		if (!m->own_store_tlb)
+			forget_page(m, m->quick, AP_QUICK - 1, f->old, 1);
+	}
+	return huge ? AP_NO_PAGE : f->entry;
 }
 
-static unsigned look_code(struct ap_mem *m, u64 address, unsigned *steps)
+static u32 look_code(struct ap_mem *m, u64 address, struct found *f)
 {
-	bool huge = is_huge(m, address);
+	bool huge = m->huge_n && is_huge(m, address);
 	struct ap_tlb *first = huge && m->itlb_2m.ways ? &m->itlb_2m : &m->itlb;
 
-	if (m->code_page == address >> 12)
-		return 0;
-	m->code_page = address >> 12;
-	return look(m, first, m->istlb.ways ? &m->istlb : &m->stlb, address, huge, steps);
+	look(m, first, m->istlb.ways ? &m->istlb : &m->stlb, address, huge, f);
+	if (f->old)
+		forget_page(m, m->code_quick, AP_QUICK_CODE - 1, f->old, 0);
+	return huge ? AP_NO_PAGE : f->entry;
 }
 
-unsigned ap_mem_translate(struct ap_mem *m, u64 address, unsigned size, unsigned write,
-			  unsigned *steps)
+static unsigned count_data(struct ap_mem *m, const struct found *f, unsigned write)
 {
-	u64 last = address + size - 1;
-	unsigned result = look_data(m, address, write, steps);
-
-	for (u64 page = (address >> 12) + 1; page <= last >> 12; page++)
-		result |= look_data(m, page << 12, write, steps);
-	if (!result)
-		return 0;
 	m->count[AP_MODEL_DTLB_LOAD_MISS + write]++;
-	if (!(result & AP_MEM_WALK)) {
+	if (!(f->result & AP_MEM_WALK)) {
 		m->count[AP_MODEL_DTLB_LOAD_STLB_HIT + write]++;
 		return AP_MEM_STLB;
 	}
 	m->count[AP_MODEL_DTLB_LOAD_WALK + write]++;
-	m->count[AP_MODEL_DTLB_LOAD_WALK_STEP + write] += *steps;
+	m->count[AP_MODEL_DTLB_LOAD_WALK_STEP + write] += f->steps;
 	return AP_MEM_WALK;
 }
 
-unsigned ap_mem_translate_code(struct ap_mem *m, u64 address, unsigned size, unsigned *steps)
+unsigned ap_mem_translate(struct ap_mem *m, u64 address, unsigned size, unsigned write,
+			  unsigned *steps, u32 *entry)
 {
 	u64 last = address + size - 1;
-	unsigned result = look_code(m, address, steps);
+	struct found f = { 0 };
 
-	if (!ap_same_page(address, last))
-		result |= look_code(m, last, steps);
-	if (!result)
+	*entry = look_data(m, address, write, &f);
+	for (u64 page = (address >> 12) + 1; page <= last >> 12; page++)
+		look_data(m, page << 12, write, &f);
+	if (ap_likely(!f.result))
 		return 0;
+	*steps = f.steps;
+	return count_data(m, &f, write);
+}
+
+unsigned ap_mem_translate_code(struct ap_mem *m, u64 address, unsigned size, unsigned *steps,
+			       u32 *entry)
+{
+	u64 last = address + size - 1;
+	struct found f = { 0 };
+
+	*entry = look_code(m, address, &f);
+	if (!ap_same_page(address, last))
+		look_code(m, last, &f);
+	if (ap_likely(!f.result))
+		return 0;
+	*steps = f.steps;
 	m->count[AP_MODEL_ITLB_MISS]++;
-	if (!(result & AP_MEM_WALK)) {
+	if (!(f.result & AP_MEM_WALK)) {
 		m->count[AP_MODEL_ITLB_STLB_HIT]++;
 		return AP_MEM_STLB;
 	}
 	m->count[AP_MODEL_ITLB_WALK]++;
-	m->count[AP_MODEL_ITLB_WALK_STEP] += *steps;
+	m->count[AP_MODEL_ITLB_WALK_STEP] += f.steps;
 	return AP_MEM_WALK;
 }
 
@@ -170,5 +212,5 @@ void ap_mem_huge(struct ap_mem *m, const struct ap_huge *ranges, unsigned n)
 {
 	m->huge = ranges;
 	m->huge_n = n;
-	m->page[0] = m->page[1] = m->code_page = ~0ULL;
+	ap_quick_forget_all(m);
 }
