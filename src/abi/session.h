@@ -266,6 +266,7 @@ struct ap_session {
 	u32 untold; /* requests of AP_ORDER_WATCHED that were taken back: the supervisor looks for itself */
 	u32 counters;		 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
 	u64 kinds;		 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u64 kinds_kept;		 /* of them those that nested commands count: never given up */
 	u32 asleep;		 /* the supervisor waits at the doorbell: ring it with a wake */
 	u32 stress_fault;	 /* AP_STRESS_FAULT: at this dispatch of a thread */
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */

@@ -149,14 +149,16 @@ AP_NORETURN void ap_leave_call(u64 is_block);
 AP_NORETURN void ap_leave_borrowed(enum ap_leave what);
 void ap_leave_wait(struct ap_boot_thread *rec, u64 timeout[2]);
 
-/* kinds.c; lock held.  Does the session want more to be counted than all code of the process counts? */
+/* kinds.c; lock held.  Does the session want more to be counted than all code of the process counts, or no models? */
 void ap_kinds_init(void);
 void ap_kinds_switch(void);
 static inline bool ap_kinds_are_stale(void)
 {
 	u64 want = __atomic_load_n(&ap_proc.session->kinds, __ATOMIC_RELAXED);
 
-	return (want & AP_KINDS_ALL & ~ap_proc.kinds) || ap_proc.seg->kinds_ack != ap_proc.kinds ||
+	return (want & AP_KINDS_ALL & ~ap_proc.kinds) ||
+	       (ap_proc.kinds & AP_KINDS_MODEL & ~ap_model_kinds_with(want)) ||
+	       ap_proc.seg->kinds_ack != ap_proc.kinds ||
 	       __atomic_load_n(&ap_proc.session->nlanes, __ATOMIC_RELAXED) !=
 		       ap_proc.seg->lanes_ack;
 }

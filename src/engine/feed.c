@@ -82,8 +82,12 @@ void *ap_feed_alloc(u64 size, u32 *id)
 /* All code is gone, and no thread is in any. */
 void ap_feed_forget(void)
 {
-	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
 		ap_feed_read(t);
+		/* where that leads no record will tell */
+		if (t->feed && !ap_feed_is_on())
+			t->feed->feed.pending = AP_FEED_NOTHING;
+	}
 	if (nchunks > 1)
 		nchunks = 1;
 	if (nchunks)

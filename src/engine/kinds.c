@@ -6,8 +6,9 @@
  * opened an event.  The answer, ap_seg.kinds_ack, stands when no thread is in old code any more: from
  * there on the counts are exact.
  *
- * Kinds are never given up again: others may count them, and a session that wants them once will
- * likely want them again.
+ * Exact kinds are never given up again: others may count them, and a session that wants them once will
+ * likely want them again.  Models are, because they cost much: what they have counted stays, and so do
+ * their caches, as if the thread had slept.
  */
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -23,15 +24,16 @@ static u32 lanes_wanted(void)
 
 /*
  * Where a lane carries the instructions nothing is left of the base group if nobody wants branches, and
- * code has no add for it.  That is the only case in which code counts less than it did.
+ * code has no add for it.  This and models are the only cases in which code counts less than it did.
  */
 static u64 kinds_wanted(void)
 {
 	u64 kinds = __atomic_load_n(&ap_proc.session->kinds, __ATOMIC_RELAXED);
+	u64 had = ap_proc.kinds & ~AP_KINDS_MODEL;
 
 	if (!ap_proc.carry || kinds & AP_KINDS_TRANSFERS)
-		return ap_proc.kinds | ap_kinds_with(kinds);
-	return (ap_proc.kinds & ~AP_KINDS_TRANSFERS) | ap_kinds_least(kinds);
+		return had | ap_kinds_with(kinds);
+	return (had & ~AP_KINDS_TRANSFERS) | ap_kinds_least(kinds);
 }
 
 void ap_kinds_init(void)

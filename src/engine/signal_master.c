@@ -473,15 +473,12 @@ bool ap_sig_is_nudge(u32 sig, const struct ap_siginfo *info)
 	return ap_sig_perf_data(info) == AP_SESSION_MAGIC;
 }
 
-/* Out of the cache and in again.  Where that cannot be at once, the supervisor will try again. */
+/* Out of the cache and in again: it steps to where that can be, as code of models rarely is there. */
 static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
 {
-	struct ap_where w;
-
-	if (t->stepping || !ap_cache_locate(pc_of(uc), &w) || !w.clean)
+	if (t->stepping || t->pending || !ap_cache_contains(pc_of(uc)))
 		return;
-	leave_cache(t, uc, &w);
-	send_to(t, uc, (const void *)ap_redispatch);
+	come_out(t, uc);
 }
 
 /*

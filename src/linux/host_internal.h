@@ -207,10 +207,13 @@ struct ap_host {
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
 	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
-	u64 core_ns;	    /* when the core is asked for its tick */
-	bool is_idle;	    /* it wanted none */
-	bool is_changed;    /* requests were served since */
-	bool has_new_kinds; /* or breakpoints: processes have code that does not count them yet */
+	u64 core_ns;	     /* when the core is asked for its tick */
+	bool is_idle;	     /* it wanted none */
+	bool is_changed;     /* requests were served since */
+	u64 own_models;	     /* modelled kinds that the core's events have switched on, */
+	u64 unwanted_models; /* of them those that no event wants any more: given up */
+	u64 drop_ns;	     /* at this time, where it is not 0 */
+	bool has_new_kinds;  /* or breakpoints: processes have code that does not count them yet */
 	bool has_tree;
 	u32 untold;	  /* ap_session.untold as it was when tasks were adopted */
 	bool is_adopting; /* some were not there yet */
@@ -235,6 +238,10 @@ u64 ap_host_now(struct ap_host *host);
 
 /* host_kinds.c */
 int ap_host_want_kinds(void *world, u64 kinds);
+/* Besides those that the core wants. */
+int ap_host_add_kinds(struct ap_host *host, u64 kinds);
+/* Gives up what nobody wants; ns until there is something to do, 0 never. */
+u64 ap_host_kinds_tick(struct ap_host *host, u64 now);
 void ap_host_need_kinds(void *world, u64 kinds);
 int ap_host_may_count(void *world, void *task, u64 kinds);
 /* Waits, not long, until processes count them; that of segment asker will by itself. */

@@ -7,6 +7,8 @@
  * is about to enter looks once more after it has said so.
  *
  * Whoever is not there after a while (stopped, or never scheduled) changes when it runs again.
+ *
+ * Models that the core's events do not want any more are given up, the same way.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,18 +22,34 @@
 
 #define NUDGES	     50
 #define NUDGE_GAP_NS 200000L
+#define DROP_NS	     20000000ULL
+
+/* Kinds that the session counts from now on; those of models that nobody had switched on are ours to give up. */
+static void add_kinds(struct ap_host *host, u64 kinds)
+{
+	u64 had = __atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_SEQ_CST);
+
+	host->own_models |= kinds & ~had & AP_KINDS_MODEL;
+	host->has_new_kinds |= (kinds & ~had) != 0;
+}
 
 int ap_host_want_kinds(void *world, u64 kinds)
 {
 	struct ap_host *host = world;
-	u64 had;
 
 	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
 		return -ENOENT;
 	/* the core takes branches for counted always: ap_host_need_kinds() */
-	kinds &= ~AP_KINDS_TRANSFERS;
-	had = __atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_RELEASE);
-	host->has_new_kinds |= (kinds & ~had) != 0;
+	add_kinds(host, kinds & ~AP_KINDS_TRANSFERS);
+	host->unwanted_models = host->own_models & ~kinds;
+	return 0;
+}
+
+int ap_host_add_kinds(struct ap_host *host, u64 kinds)
+{
+	if (kinds & ~(AP_KINDS_BASE | AP_KINDS_ALL))
+		return -ENOENT;
+	add_kinds(host, kinds & ~AP_KINDS_TRANSFERS);
 	return 0;
 }
 
@@ -58,9 +76,10 @@ int ap_host_may_count(void *world, void *task, u64 kinds)
 static bool has_old_code(const struct ap_host *host, u32 index, const struct ap_seg *head)
 {
 	u64 want = ap_kinds_least(host->ses->head->kinds);
+	u64 models = (want ^ head->kinds_ack) & AP_KINDS_MODEL;
 
 	return head->state == AP_SEG_LIVE && !head->mute &&
-	       (want & ~head->kinds_ack || head->lanes_ack < host->ses->head->nlanes ||
+	       (want & ~head->kinds_ack || models || head->lanes_ack < host->ses->head->nlanes ||
 		ap_host_watch_is_due(host, index, head));
 }
 
@@ -116,4 +135,36 @@ void ap_host_spread_kinds(struct ap_host *host, u32 asker)
 	host->has_new_kinds = false;
 	for (u32 i = 0; i < NUDGES && nudge_all(host, asker); i++)
 		nanosleep(&gap, NULL);
+}
+
+/*
+ * Models cost much, so they are given up when nobody wants them; what is exact stays, as it costs little and would
+ * cost all code twice.  A while later, since who tries out what a kernel knows opens and closes one event after the
+ * other.  What a nested command keeps is looked at behind the change, which it may have missed.
+ */
+static void drop_models(struct ap_host *host)
+{
+	struct ap_session *head = host->ses->head;
+
+	__atomic_fetch_and(&head->kinds, ~host->unwanted_models, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&head->kinds, __atomic_load_n(&head->kinds_kept, __ATOMIC_SEQ_CST),
+			  __ATOMIC_SEQ_CST);
+	host->own_models &= ~host->unwanted_models;
+	host->unwanted_models = 0;
+	(void)nudge_all(host, UINT32_MAX); /* nobody waits for less */
+}
+
+u64 ap_host_kinds_tick(struct ap_host *host, u64 now)
+{
+	if (!host->unwanted_models) {
+		host->drop_ns = 0;
+		return 0;
+	}
+	if (!host->drop_ns)
+		host->drop_ns = now + DROP_NS;
+	if (now < host->drop_ns)
+		return host->drop_ns - now;
+	host->drop_ns = 0;
+	drop_models(host);
+	return 0;
 }

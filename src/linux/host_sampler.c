@@ -100,7 +100,7 @@ int ap_host_want_lane(void *world, u64 kinds, u32 *lane)
 	}
 	if (n == AP_LANE_MAX)
 		return -ENOSPC;
-	ret = ap_host_want_kinds(world, kinds);
+	ret = ap_host_add_kinds(world, kinds);
 	if (ret)
 		return ret;
 	host->lanes[n] = head->lanes[n] = kinds;

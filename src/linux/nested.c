@@ -179,7 +179,8 @@ static int run_command(struct ap_run_state *run, const struct ap_session_file *s
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "more than %d nested sessions at once",
 				       AP_ROOT_MAX - 1);
-	__atomic_fetch_or(&n.s.head->kinds, run->opts->kinds, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&n.s.head->kinds_kept, run->opts->kinds, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&n.s.head->kinds, run->opts->kinds, __ATOMIC_SEQ_CST);
 	run->nested = &n;
 	ret = ap_run_native(run, n.root);
 	if (!ret)

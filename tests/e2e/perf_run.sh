@@ -39,6 +39,9 @@ has_not out FAILED "all of them"
 run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_run_kinds" process
 is "$status" 0 "also in a process that never leaves its loop" || note "$(cat err)"
 
+run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/perf_run_models"
+is "$status" 0 "models run while an event wants them" || note "$(cat err)"
+
 run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/perf_filtered"
 is "$status" 0 "and refused where a filter would have to let new code be made" || note "$(cat err)"
 
