@@ -4,6 +4,7 @@
  * part is where.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,8 @@ static const struct ap_opt record_table[] = {
 	MAYBE('I', "intr-regs", record_opt_intr_regs, "list", "sample these registers where the event happened (default all)"),
 	CALL('j', "branch-filter", record_opt_filter, "list", "branches of these kinds: any,any_call,any_ret,cond,ind_jmp,u ..."),
 	CALL('k', "clockid", record_opt_clock, "clock", "time of this clock: monotonic, monotonic_raw, realtime ..."),
+	FLAG('n', "no-samples", no_samples, "no samples, only what else is recorded"),
+	CALL('r', "realtime", record_opt_priority, "prio", "read rings with this real-time priority (SCHED_FIFO)"),
 	CALL('m', "mmap-pages", record_opt_pages, "n", "pages of a ring, or a size with K, M or G (default 512K)"),
 	FLAG('N', "no-buildid-cache", no_cache, "(always: no cache of build ids is written)"),
 	STR('o', "output", output, "file", "write this file (default perf.data); -: a stream to standard output"),
@@ -53,6 +56,8 @@ static const struct ap_opt record_table[] = {
 	FLAG('W', "weight", with_weight, "sample weights"),
 	MAYBE('z', "compression-level", record_opt_level, "n", "compress records with zstd (1 fast, 22 small)"),
 	MAYBE(0, "aio", record_opt_ignored, "n", "(the file is written while the command runs, in any case)"),
+	CALL(0, "affinity", record_opt_affinity, "how", "(one thread reads all rings)"),
+	FLAG(0, "all-cgroups", with_cgroups, "records of cgroups, and the cgroup in each sample"),
 	FLAG(0, "all-kernel", kernel_only, "kernel mode only"),
 	FLAG(0, "all-user", user_only, "user mode only"),
 	FLAG(0, "buildid-all", ignored, "(always: build ids of all files whose code was mapped)"),
@@ -65,20 +70,33 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
 	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
+	FLAG(0, "exclude-perf", ignored, "(always: anyperf itself is not recorded)"),
+	FLAG(0, "group", grouped, "all events are one group"),
+	FLAG(0, "kernel-callchains", kernel_chains, "callchains of the kernel only"),
+	CALL(0, "mmap-flush", record_opt_any_number, "n", "(rings are read when half full, and ten times a second)"),
 	FLAG(0, "namespaces", with_namespaces, "records of namespaces"),
+	FLAG(0, "no-bpf-event", ignored, "(always: the kernel's BPF programs are not recorded)"),
+	FLAG(0, "no-buffering", no_buffering, "write each record when it comes"),
+	CALL(0, "num-thread-synthesize", record_opt_any_number, "n", "(one thread looks at what runs already)"),
+	FLAG(0, "overwrite", overwrite, "keep the newest samples only: what a ring has at the end, or at --switch-output"),
+	FLAG(0, "per-thread", no_inherit, "as --no-inherit: a ring per thread"),
+	CALL(0, "proc-map-timeout", record_opt_any_number, "ms", "(mappings of what runs already are read to their end)"),
 	FLAG(0, "phys-data", with_phys, "sample physical data addresses"),
 	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
 	FLAG(0, "sample-identifier", with_identifier, "sample the identifier of the event"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
 	{ 0, "tick", AP_OPT_UINT, offsetof(struct record_opts, tick_ms), NULL, "ms", "for anyperf top: write so often, and say nothing of a file", true },
+	FLAG(0, "strict-freq", strict_freq, "fail where -F asks for more than is allowed"),
 	FLAG(0, "switch-events", with_switches, "records of context switches"),
 	{ 0, "switch-max-files", AP_OPT_UINT, offsetof(struct record_opts, switch_files), NULL, "n", "with --switch-output: keep the last n files", false },
 	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
+	CALL(0, "synth", record_opt_synth, "what", "of what runs already record no, all, or of task,mmap,cgroup"),
 	FLAG(0, "tail-synthesize", ignored, "(what runs already is told of at the beginning)"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "timestamp-boundary", ignored, "(always: the times of the first sample and the last)"),
 	FLAG(0, "timestamp-filename", dated, "put the time into the file's name"),
 	FLAG(0, "transaction", with_transaction, "sample transaction flags"),
+	FLAG(0, "user-callchains", user_chains, "callchains of user mode only"),
 	MAYBE(0, "user-regs", record_opt_user_regs, "list", "sample these registers of user mode (default all)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
@@ -165,11 +183,21 @@ static void enable(struct record *r, const char *name, bool on)
 			strerror(-ret));
 }
 
+/* After the command was made, which shall not have it. */
+static void raise_priority(const struct record_opts *o)
+{
+	const struct sched_param param = { .sched_priority = (int)o->priority };
+
+	if (o->priority && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param))
+		fprintf(stderr, "anyperf record: -r: no real-time priority: %s\n", strerror(errno));
+}
+
 static void on_begin(void *arg, u64 now)
 {
 	struct record *r = arg;
 	const struct record_opts *o = r->opts;
 
+	raise_priority(o);
 	if (record_events_track(r))
 		fputs("anyperf record: cannot enable the event of side-band records\n", stderr);
 	if (!o->delay_ms && !(r->event[0].attr.flags & AP_PERF_ENABLE_ON_EXEC))
@@ -272,7 +300,7 @@ static void on_end(void *arg, u64 now)
 	/* what happens from here on is of nobody who was asked for */
 	if (!r->error)
 		record_events_enable(r, NULL, false);
-	record_rings_read(r);
+	record_rings_dump(r);
 	record_events_lost(r);
 	after_reading(r);
 	if (record_file_end(r) && !r->error)

@@ -56,7 +56,11 @@ struct record_opts {
 	unsigned int tick_ms; /* rings are read so often; 0: each second */
 	/* further AP_PERF_SAMPLE_* and side-band records by their names */
 	bool with_period, with_cpu, with_identifier, with_weight, with_phys, with_data_page;
-	bool with_code_page, with_transaction, with_switches, with_namespaces;
+	bool with_code_page, with_transaction, with_switches, with_namespaces, with_cgroups;
+	bool no_samples, overwrite, no_buffering, strict_freq, grouped;
+	bool user_chains, kernel_chains;	/* only these */
+	bool no_tasks, no_mappings, no_cgroups; /* of what runs already: --synth */
+	unsigned int priority;			/* 0: as everybody */
 	bool no_cache, dry_run, dated;
 	bool ignored; /* what is done, or cannot be noticed, in any case */
 	u64 intr_regs, user_regs;
@@ -90,6 +94,8 @@ struct record_ring {
 	struct ap_client_event *event;
 	struct ap_client_map map;
 	bool is_in_kernel;
+	bool is_backward; /* --overwrite: nobody reads it before it is dumped */
+	u64 dumped;	  /* down to this head */
 	s32 cpu;
 	size_t task; /* where cpu is -1 */
 };
@@ -167,6 +173,8 @@ void record_events_close(struct record *r);
 
 /* Hands what is in all rings to the file.  Errors are in r->error. */
 void record_rings_read(struct record *r);
+/* The same, and what is left in those that are overwritten. */
+void record_rings_dump(struct record *r);
 /* What is told of records at the end. */
 void record_account(struct record *r, const char *records, size_t size);
 

@@ -32,6 +32,8 @@ static void fill_chain(const struct record *r, struct ap_perf_attr *attr)
 {
 	const struct record_opts *o = r->opts;
 
+	attr->flags |= o->user_chains ? AP_PERF_EXCLUDE_CALLCHAIN_KERNEL : 0;
+	attr->flags |= o->kernel_chains ? AP_PERF_EXCLUDE_CALLCHAIN_USER : 0;
 	if (o->chain == RECORD_CHAIN_NONE)
 		return;
 	attr->sample_type |= AP_PERF_SAMPLE_CALLCHAIN;
@@ -132,6 +134,14 @@ void record_attr_fill(const struct record *r, struct record_event *ev, bool trac
 		attr->clockid = o->clock;
 	}
 	fill_period(r, attr);
+	if (o->no_samples) {
+		attr->flags &= ~(u64)AP_PERF_FREQ;
+		attr->sample_period = 0;
+	}
+	if (o->overwrite && !ev->is_tracking)
+		attr->flags |= AP_PERF_WRITE_BACKWARD;
+	if (o->no_buffering)
+		attr->wakeup_events = 1;
 	fill_sample(r, attr);
 	if (has_tracepoint(r))
 		attr->sample_type |= AP_PERF_SAMPLE_RAW | AP_PERF_SAMPLE_CPU;

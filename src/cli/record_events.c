@@ -118,12 +118,12 @@ static bool wants_cpus(const struct record *r, const struct record_event *ev, in
 static int map_ring(struct record *r, struct record_event *ev, struct record_ring *ring)
 {
 	u64 pages = ring_pages(r);
-	int ret = ap_client_mmap(ring->event, pages, true, &ring->map);
+	int ret = ap_client_mmap(ring->event, pages, !ring->is_backward, &ring->map);
 
 	/* what may be locked is used up: less will do, if nobody asked for so much */
 	while (ret == -EPERM && !r->opts->pages && pages > 1) {
 		pages /= 2;
-		ret = ap_client_mmap(ring->event, pages, true, &ring->map);
+		ret = ap_client_mmap(ring->event, pages, !ring->is_backward, &ring->map);
 	}
 	if (!ret)
 		return 0;
@@ -156,7 +156,8 @@ static struct record_ring *find_ring(struct record *r, const struct record_ring 
 	for (size_t i = 0; i < r->nrings; i++) {
 		struct record_ring *ring = &r->ring[i];
 
-		if (ring->is_in_kernel == want->is_in_kernel && ring->cpu == want->cpu &&
+		if (ring->is_in_kernel == want->is_in_kernel &&
+		    ring->is_backward == want->is_backward && ring->cpu == want->cpu &&
 		    (want->cpu >= 0 || ring->task == want->task))
 			return ring;
 	}
@@ -168,6 +169,7 @@ static int map_one(struct record *r, struct record_event *ev, size_t k)
 {
 	struct record_ring want = { .event = ev->fd[k],
 				    .is_in_kernel = ap_client_is_in_kernel(ev->fd[k]),
+				    .is_backward = ev->attr.flags & AP_PERF_WRITE_BACKWARD,
 				    .cpu = ev->cpus->cpu[k / r->ntasks],
 				    .task = k % r->ntasks };
 	struct record_ring *ring = find_ring(r, &want);

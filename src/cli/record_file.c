@@ -166,7 +166,9 @@ static void put_front(struct record *r)
 	struct ap_running running = { .to = &buf,
 				      .trailer = ap_trailer_size(&r->event[0].attr),
 				      .data = r->event[0].attr.flags & AP_PERF_MMAP_DATA,
-				      .build_id = r->opts->mmap_build_ids };
+				      .build_id = r->opts->mmap_build_ids,
+				      .no_tasks = r->opts->no_tasks,
+				      .no_mappings = r->opts->no_mappings };
 
 	put_places(r, &buf);
 	for (size_t i = 0; i < r->nevents; i++)
@@ -178,6 +180,8 @@ static void put_front(struct record *r)
 		ap_record_time_conv(&buf, r->ring[0].map.page);
 	if (counts_kernel(r))
 		ap_running_kernel(&running);
+	if (r->opts->with_cgroups && !r->opts->no_cgroups)
+		ap_running_cgroups(&running);
 	put_tasks(r, &running);
 	ap_record_mark(&buf, AP_RECORD_FINISHED_INIT);
 	record_account(r, buf.data, buf.size);
@@ -308,7 +312,7 @@ void record_file_switch(struct record *r)
 {
 	if (!r->writer || r->error)
 		return;
-	record_rings_read(r);
+	record_rings_dump(r);
 	if (record_file_end(r)) {
 		r->error = r->error ? r->error : -EIO;
 		return;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +356,57 @@ int record_opt_user_regs(void *args, const char *value, char *why)
 	struct record_opts *o = args;
 
 	return registers_of(value, &o->user_regs, why);
+}
+
+int record_opt_priority(void *args, const char *value, char *why)
+{
+	struct record_opts *o = args;
+	char *end;
+	u64 n;
+
+	if (!number(value, &n, &end) || *end || !n || n > (u64)sched_get_priority_max(SCHED_FIFO))
+		return bad(why, "needs a priority, 1 to 99");
+	o->priority = (unsigned int)n;
+	return 0;
+}
+
+int record_opt_synth(void *args, const char *value, char *why)
+{
+	struct record_opts *o = args;
+	size_t len;
+
+	o->no_tasks = o->no_mappings = o->no_cgroups = true;
+	for (; *value; value += len + (value[len] == ',')) {
+		len = strcspn(value, ",");
+		if (len == 3 && !strncmp(value, "all", 3))
+			o->no_tasks = o->no_mappings = o->no_cgroups = false;
+		else if (len == 4 && !strncmp(value, "task", 4))
+			o->no_tasks = false;
+		else if (len == 4 && !strncmp(value, "mmap", 4))
+			o->no_mappings = false;
+		else if (len == 6 && !strncmp(value, "cgroup", 6))
+			o->no_cgroups = false;
+		else if (len != 2 || strncmp(value, "no", 2))
+			return bad(why, "needs no, all, or of task, mmap, cgroup");
+	}
+	return 0;
+}
+
+int record_opt_affinity(void *args, const char *value, char *why)
+{
+	(void)args;
+	if (!strcmp(value, "node") || !strcmp(value, "cpu") || !strcmp(value, "sys"))
+		return 0;
+	return bad(why, "needs node, cpu or sys");
+}
+
+int record_opt_any_number(void *args, const char *value, char *why)
+{
+	char *end;
+	u64 n;
+
+	(void)args;
+	return number(value, &n, &end) && !*end ? 0 : bad(why, "needs a number");
 }
 
 int record_opt_ignored(void *args, const char *value, char *why)

@@ -21,6 +21,10 @@ int record_opt_switch(void *args, const char *value, char *why);
 int record_opt_clock(void *args, const char *value, char *why);
 int record_opt_intr_regs(void *args, const char *value, char *why);
 int record_opt_user_regs(void *args, const char *value, char *why);
+int record_opt_priority(void *args, const char *value, char *why);
+int record_opt_synth(void *args, const char *value, char *why);
+int record_opt_affinity(void *args, const char *value, char *why);
+int record_opt_any_number(void *args, const char *value, char *why);
 int record_opt_ignored(void *args, const char *value, char *why);
 
 #endif

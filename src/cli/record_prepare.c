@@ -35,19 +35,27 @@ static u64 max_rate(void)
 }
 
 /* A frequency above what the kernel allows is an error there; perf takes what is allowed. */
-static void choose_rate(struct record_opts *o)
+static bool choose_rate(struct record_opts *o)
 {
 	u64 max = max_rate();
 
 	if (o->is_freq_max)
 		o->freq = max ? max : 100000;
 	if (!max || o->freq <= max)
-		return;
+		return true;
+	if (o->strict_freq) {
+		fprintf(stderr,
+			"anyperf record: --strict-freq: %llu samples per second are more than "
+			"the %llu that are allowed (%s)\n",
+			(unsigned long long)o->freq, (unsigned long long)max, MAX_RATE);
+		return false;
+	}
 	if (!o->quiet)
 		fprintf(stderr,
 			"anyperf record: at most %llu samples per second are allowed (%s)\n",
 			(unsigned long long)max, MAX_RATE);
 	o->freq = max;
+	return true;
 }
 
 static void choose_samples(struct record_opts *o)
@@ -64,6 +72,7 @@ static void choose_samples(struct record_opts *o)
 		{ offsetof(struct record_opts, with_data_page), AP_PERF_SAMPLE_DATA_PAGE_SIZE },
 		{ offsetof(struct record_opts, with_code_page), AP_PERF_SAMPLE_CODE_PAGE_SIZE },
 		{ offsetof(struct record_opts, with_transaction), AP_PERF_SAMPLE_TRANSACTION },
+		{ offsetof(struct record_opts, with_cgroups), AP_PERF_SAMPLE_CGROUP },
 	};
 
 	for (size_t i = 0; i < AP_ARRAY_SIZE(each); i++)
@@ -73,6 +82,7 @@ static void choose_samples(struct record_opts *o)
 		o->data = true;
 	o->tracking |= o->with_switches ? AP_PERF_CONTEXT_SWITCH : 0;
 	o->tracking |= o->with_namespaces ? AP_PERF_NAMESPACES : 0;
+	o->tracking |= o->with_cgroups ? AP_PERF_CGROUP : 0;
 }
 
 static void apply_modifiers(struct record_event *ev, const char *mods)
@@ -92,10 +102,11 @@ static void apply_modifiers(struct record_event *ev, const char *mods)
 }
 
 /* Named as perf names it: what counts user mode only says so. */
-static void choose_event(struct record_event *ev, const struct ap_evsel *sel, size_t index)
+static void choose_event(struct record_event *ev, const struct ap_evsel *sel, size_t index,
+			 bool is_grouped)
 {
 	ev->attr = sel->attr;
-	ev->leader = sel->leader == AP_EVSEL_ALONE ? index : sel->leader;
+	ev->leader = is_grouped ? 0 : sel->leader == AP_EVSEL_ALONE ? index : sel->leader;
 	ev->place =
 		sel->attr.type == AP_PERF_TYPE_SOFTWARE ? AP_CLIENT_ANYWHERE : AP_CLIENT_SESSION;
 	apply_modifiers(ev, sel->mods);
@@ -119,7 +130,7 @@ static const char *why_not(const struct ap_evsel *sel)
 
 /*
  * While events are disabled their side-band records are not written either: names and mappings of what
- * starts meanwhile would be unknown.  So these get an event of their own, which is never disabled.
+ * starts meanwhile would be unknown, and a ring that is overwritten forgets them.  So these get an event of their own, which is never disabled.
  */
 static void add_tracking(struct record *r)
 {
@@ -180,10 +191,10 @@ static bool choose_events(struct record *r)
 				list->sel[i].name, why);
 			return false;
 		}
-		choose_event(&r->event[i], &list->sel[i], i);
+		choose_event(&r->event[i], &list->sel[i], i, o->grouped);
 	}
 	choose_places(r, needs_session(r));
-	if (o->delay_ms || o->control)
+	if (o->delay_ms || o->control || o->overwrite)
 		add_tracking(r);
 	return true;
 }
@@ -312,7 +323,8 @@ int record_prepare(struct record *r)
 {
 	int ret;
 
-	choose_rate(r->opts);
+	if (!choose_rate(r->opts))
+		return AP_EXIT_FAILURE;
 	choose_samples(r->opts);
 	if (!choose_events(r))
 		return AP_EXIT_FAILURE;

@@ -84,15 +84,81 @@ static bool read_ring(struct record *r, struct record_ring *ring)
 	return true;
 }
 
-void record_rings_read(struct record *r)
+/* Whole records from the first on, before one that was overwritten in part or never written. */
+static size_t whole_records(const char *records, size_t size)
+{
+	size_t at = 0;
+
+	while (at + sizeof(struct ap_perf_event_header) <= size) {
+		struct ap_perf_event_header h;
+
+		memcpy(&h, records + at, sizeof(h));
+		if (h.size < sizeof(h) || h.size > size - at)
+			break;
+		at += h.size;
+	}
+	return at;
+}
+
+static int pause_ring(struct record_ring *ring, bool on)
+{
+	struct ap_client_ioctl args = { .cmd = AP_PERF_IOC_PAUSE_OUTPUT, .arg = on };
+
+	return (int)ap_client_ioctl(ring->event, &args);
+}
+
+/* The newest comes first.  Who writes meanwhile would write over what is read. */
+static bool dump_ring(struct record *r, struct record_ring *ring)
+{
+	u64 mask = ring->map.size - 1, head, from, n, first;
+
+	if (pause_ring(ring, true))
+		return false;
+	head = __atomic_load_n(&ring->map.page->data_head, __ATOMIC_ACQUIRE);
+	n = ring->dumped - head;
+	n = n < ring->map.size ? n : ring->map.size;
+	from = head & mask;
+	first = ring->map.size - from < n ? ring->map.size - from : n;
+	r->scratch.size = 0;
+	ap_buf_put(&r->scratch, ring->map.data + from, first);
+	ap_buf_put(&r->scratch, ring->map.data, n - first);
+	ring->dumped = head;
+	(void)!pause_ring(ring, false);
+	if (r->scratch.failed) {
+		r->error = -ENOMEM;
+		return true;
+	}
+	n = whole_records(r->scratch.data, n);
+	record_account(r, r->scratch.data, n);
+	record_file_put(r, r->scratch.data, n);
+	return n;
+}
+
+static void read_all(struct record *r, bool dumps)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < r->nrings; i++)
-		any |= read_ring(r, &r->ring[i]);
+	for (size_t i = 0; i < r->nrings; i++) {
+		struct record_ring *ring = &r->ring[i];
+
+		if (!ring->is_backward)
+			any |= read_ring(r, ring);
+		else if (dumps)
+			any |= dump_ring(r, ring);
+	}
 	if (!any || r->error || !r->writer)
 		return;
 	r->error = ap_writer_round(r->writer);
 	if (!r->error)
 		r->error = ap_writer_flush(r->writer);
+}
+
+void record_rings_read(struct record *r)
+{
+	read_all(r, false);
+}
+
+void record_rings_dump(struct record *r)
+{
+	read_all(r, true);
 }

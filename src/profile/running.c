@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/record.h"
@@ -210,9 +211,11 @@ static void put_task(const struct ap_running *r, pid_t tid)
 
 	if (!read_task(tid, &task))
 		return;
-	put_fork(r, task.tgid, tid, tid == task.tgid ? task.parent : task.tgid);
-	ap_running_comm(r, task.tgid, tid, task.comm);
-	if (tid == task.tgid)
+	if (!r->no_tasks) {
+		put_fork(r, task.tgid, tid, tid == task.tgid ? task.parent : task.tgid);
+		ap_running_comm(r, task.tgid, tid, task.comm);
+	}
+	if (tid == task.tgid && !r->no_mappings)
 		put_mappings(r, tid);
 }
 
@@ -294,4 +297,54 @@ void ap_running_kernel(const struct ap_running *r)
 {
 	put_text(r);
 	put_modules(r);
+}
+
+/* --- cgroups */
+
+static void put_cgroup(const struct ap_running *r, u64 id, const char *path)
+{
+	size_t at = ap_buf_begin(r->to, AP_PERF_RECORD_CGROUP, 0);
+
+	ap_buf_u64(r->to, id);
+	ap_buf_chars(r->to, path, 8);
+	end_record(r, at);
+}
+
+/* The folder and all below it; from mount on path is what the kernel calls it. */
+static void put_cgroups(const struct ap_running *r, char *path, size_t mount, size_t size)
+{
+	size_t len = strlen(path);
+	struct dirent *entry;
+	struct stat st;
+	DIR *dir;
+
+	if (stat(path, &st))
+		return;
+	put_cgroup(r, st.st_ino, path[mount] ? path + mount : "/");
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    snprintf(path + len, size - len, "/%s", entry->d_name) >= (int)(size - len))
+			continue;
+		put_cgroups(r, path, mount, size);
+	}
+	path[len] = '\0';
+	if (dir)
+		closedir(dir);
+}
+
+void ap_running_cgroups(const struct ap_running *r)
+{
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+	char line[LINE_SIZE], path[4096], type[64];
+	bool done = false;
+
+	while (mounts && !done && fgets(line, sizeof(line), mounts)) {
+		if (sscanf(line, "%*s %2047s %63s", path, type) != 2 || strcmp(type, "cgroup2"))
+			continue;
+		put_cgroups(r, path, strlen(path), sizeof(path));
+		done = true;
+	}
+	if (mounts)
+		fclose(mounts);
 }

@@ -21,6 +21,7 @@ struct ap_running {
 	size_t trailer;
 	bool data;     /* mappings that are not code as well */
 	bool build_id; /* of each mapping's file in place of its inode */
+	bool no_tasks, no_mappings;
 };
 
 /* The process with all of its threads. */
@@ -29,6 +30,9 @@ void ap_running_process(const struct ap_running *r, pid_t pid);
 void ap_running_comm(const struct ap_running *r, pid_t pid, pid_t tid, const char *comm);
 /* The kernel's text and modules; nothing where the kernel hides addresses. */
 void ap_running_kernel(const struct ap_running *r);
+
+/* Cgroups that there are, where cgroup2 is mounted. */
+void ap_running_cgroups(const struct ap_running *r);
 
 /* What readers want to know of ids and places. */
 struct ap_id_place {

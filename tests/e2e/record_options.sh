@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Options of `anyperf record` that few use: what each puts into the file, as Debian's perf reads it.
+. "$(dirname "$0")/lib.sh"
+need perf
+
+cd "$tmp" || exit 1
+cp "$PROGRAMS/stat_work" work || exit 1
+
+record()
+{
+	run timeout -k 5 60 "$ANYPERF" record "$@"
+}
+# types FILE: how many records of each type, as perf counts them
+types()
+{
+	perf report -i "$1" --stats 2>/dev/null
+}
+# samples FILE
+samples()
+{
+	perf script -i "$1" -F ip 2>/dev/null | grep -c .
+}
+exact='-e instructions:u -c 101 --deterministic'
+
+run timeout -k 5 60 "$ANYPERF" stat -x, -e instructions:u -- ./work 20
+exit_of=$status
+
+# shellcheck disable=SC2086 # words
+record $exact -n -o none -- ./work 20
+is "$status" "$exit_of" "no samples"
+is "$(samples none)" 0 "none are there"
+has <(types none) 'MMAP2 events:' "but mappings"
+has <(types none) 'EXIT events: ' "and the end"
+
+# shellcheck disable=SC2086
+record $exact -o all -- ./work 20
+want=$(samples all)
+check "there are samples: $want" test "$want" -gt 2000
+
+# 8 pages of 48 bytes a sample, and the newest of them
+# shellcheck disable=SC2086
+record $exact --overwrite -m 8 -P -o newest -- ./work 20
+is "$status" "$exit_of" "--overwrite"
+perf script -i newest -F ip,sym 2>/dev/null | tail -n 600 >got
+perf script -i all -F ip,sym 2>/dev/null | tail -n 600 >last
+size=$(perf script -D -i newest 2>/dev/null | sed -n 's/.* \[\(0x[0-9a-f]*\)\]: PERF_RECORD_SAMPLE.*/\1/p' | sort -u)
+is "$(samples newest)" $((32768 / size)) "a ring full of samples of $((size)) bytes"
+same got last "they are the last ones"
+has <(types newest) 'MMAP2 events:' "mappings have another ring"
+record -e cpu-clock:u -c 100000 --overwrite -m 8 -o clock -- \
+	sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+is "$status" 0 "of a clock"
+check "which has some" test "$(samples clock)" -gt 20
+
+record -e instructions:u,branches:u -c 10007 --group -o group -- ./work 20
+is "$(perf evlist -g -i group 2>/dev/null)" '{instructions:u,branches:u}' "--group"
+
+# shellcheck disable=SC2086
+record $exact -i -o first -- ./work 20
+# shellcheck disable=SC2086
+record $exact --synth=no --no-buffering --strict-freq --user-callchains -g --affinity=cpu --mmap-flush=4096 \
+	--no-bpf-event --num-thread-synthesize=2 --proc-map-timeout 500 --exclude-perf --per-thread -o taken -- ./work 20
+is "$status" "$exit_of" "what changes little is taken"
+is "$(perf script -i taken -F time,event 2>/dev/null | grep -c .)" "$(samples first)" "with as many samples"
+has <(perf evlist -v -i taken 2>/dev/null) 'exclude_callchain_kernel: 1' "chains of user mode only"
+has_not <(perf evlist -v -i taken 2>/dev/null) 'inherit: 1' "--per-thread does not follow children"
+record -e cpu-clock:u -F 1000000000 --strict-freq -o n -- ./work
+is "$status" 125 "--strict-freq"
+has err '1000000000 samples per second are more than' "says why"
+# shellcheck disable=SC2086
+record $exact -r 1 -o fifo -- ./work 20
+is "$status" "$exit_of" "-r, allowed or not"
+
+# cgroups: those of the machine, and each sample's
+unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+path=$(sed -n 's/^0:://p' /proc/self/cgroup)
+if [ -n "$unified" ] && [ -d "$unified$path" ] && ! grep -q perf_event /proc/self/cgroup; then
+	# shellcheck disable=SC2086
+	record $exact --all-cgroups -o cgroups -- ./work 20
+	is "$status" "$exit_of" "--all-cgroups"
+	perf script -D -i cgroups 2>/dev/null >dump
+	is "$(sed -n 's/.*PERF_RECORD_CGROUP cgroup: \([0-9]*\) \(.*\)/\1 \2/p' dump | sort)" \
+		"$(cd "$unified" && find . -type d -printf '%i %P\n' | sed 's, , /,' | sort)" "each cgroup has a record"
+	is "$(perf report -i cgroups -s cgroup --stdio 2>/dev/null | awk '!/^#/ && NF { print $2 }')" "$path" \
+		"samples have theirs"
+else
+	lack "cgroups" "no cgroup2 with its controllers here"
+fi
+
+# --- what is refused
+for bad in '-r 0' '--synth=some' '--affinity=here' '--mmap-flush=x'; do
+	# shellcheck disable=SC2086
+	record $exact $bad -o n -- ./work
+	is "$status" 129 "$bad"
+done
+done_testing
