@@ -351,22 +351,22 @@ static void plan_late(void)
 /* Names of cells hold only as long as what they are relative to. */
 static void plan_links(struct ap_feed_way *w)
 {
-	struct ap_pipe_link links[AP_PIPE_LINKS], *to;
+	struct ap_pipe_link links[AP_PIPE_LINKS];
 	u64 written = plan.cost.written;
-	u32 n, id;
+	u32 list[AP_PIPE_LIST], *to, id;
 
 	if (plan.reg[SP].moved || plan.reg[BP].moved || plan.gone & (1U << SP | 1U << BP))
 		plan.cost.written &= (1ULL << AP_PIPE_CELL) - 1;
-	w->busy = ap_cost_busy(&plan.cost);
-	w->depth = plan.cost.depth;
-	n = ap_cost_links(&plan.cost, links);
+	w->flow.busy = ap_cost_busy(&plan.cost);
+	w->flow.depth = plan.cost.depth;
+	ap_pipe_plan(&w->flow, links, ap_cost_links(&plan.cost, links), list);
 	plan.cost.written = written;
-	to = n ? ap_feed_alloc(n * sizeof(links[0]), &id) : NULL;
-	if (!to)
-		return;
-	memcpy(to, links, n * sizeof(links[0]));
-	w->links = to;
-	w->nlinks = (u16)n;
+	to = w->flow.nlist ? ap_feed_alloc(w->flow.nlist * sizeof(list[0]), &id) : NULL;
+	if (to)
+		memcpy(to, list, w->flow.nlist * sizeof(list[0]));
+	else
+		w->flow.waits = w->flow.leaves = w->flow.late = w->flow.nlate = 0;
+	w->flow.list = to;
 }
 
 bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *store)
@@ -502,6 +502,19 @@ const struct ap_feed_exit *ap_feed_plan_exit(u32 side)
 	return &plan.side[side];
 }
 
+static void describe_clusters(struct ap_feed_way *w, u32 number)
+{
+	struct ap_feed_cluster clusters[AP_FEED_CLUSTERS], *to;
+	u32 n = ap_feed_clusters(w, number, ap_feed_machine()->line, clusters), id;
+
+	to = n ? ap_feed_alloc(n * sizeof(clusters[0]), &id) : NULL;
+	if (!to)
+		return;
+	memcpy(to, clusters, n * sizeof(clusters[0]));
+	w->clusters = to;
+	w->nclusters = (u16)n;
+}
+
 /* The lasting description of a way, with the piece's operations and fetches. */
 static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops, const u64 *fetches)
 {
@@ -514,6 +527,7 @@ static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops, const
 	}
 	x->way.ops = ops;
 	x->way.fetches = fetches;
+	describe_clusters(&x->way, x->id);
 	memcpy(w, &x->way, size);
 }
 

@@ -90,19 +90,101 @@ static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *wo
 	}
 }
 
-/* All but the branches. */
-static void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+/* --- ways whose lines are all quick */
+
+static inline u64 cluster_address(const struct ap_feed *f, const struct ap_feed_cluster *g,
+				  const u64 *log)
+{
+	u64 address = log[g->base] + g->disp;
+
+	if (g->is_more) {
+		address += f->seg_base[g->seg];
+		if (g->index)
+			address += log[g->index] << g->scale;
+	}
+	return address;
+}
+
+/* The same where stores have a TLB of their own. */
+static bool run_quick_both(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+{
+	const struct ap_quick *quick[AP_FEED_CLUSTERS];
+	struct ap_mem *m = f->mem;
+	u64 other = 0, now;
+
+	for (u32 k = 0; k < way->nclusters; k++) {
+		const struct ap_feed_cluster *g = &way->clusters[k];
+		u64 address = cluster_address(f, g, log), last = address + g->span;
+		const struct ap_quick *q = quick[k] = ap_mem_quick(m, address);
+
+		if (g->loads)
+			other |= (q->key[0] ^ address) | (q->key[0] ^ last);
+		if (g->stores)
+			other |= (q->key[1] ^ address) | (q->key[1] ^ last);
+	}
+	if (other & m->line_mask)
+		return false;
+	for (u32 k = 0; k < way->nclusters; k++) {
+		now = ++m->clock;
+		if (way->clusters[k].loads)
+			ap_mem_use(m, quick[k], 0, now);
+		if (way->clusters[k].stores)
+			ap_mem_use(m, quick[k], 1, now);
+	}
+	return true;
+}
+
+/* Looks first, and uses only if all are: the order of uses among operations that are not quick matters. */
+static bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+{
+	const struct ap_quick *quick[AP_FEED_CLUSTERS];
+	struct ap_mem *m = f->mem;
+	u64 other = 0, clock;
+	u32 n = way->nclusters;
+
+	if (ap_unlikely(m->own_store_tlb))
+		return run_quick_both(f, way, log);
+	for (u32 k = 0; k < n; k++) {
+		const struct ap_feed_cluster *g = &way->clusters[k];
+		u64 address = cluster_address(f, g, log);
+		const struct ap_quick *q = quick[k] = ap_mem_quick(m, address);
+		u64 key = q->key[g->stores];
+
+		other |= (key ^ address) | (key ^ (address + g->span));
+	}
+	if (ap_unlikely(other & m->line_mask))
+		return false;
+	clock = m->clock;
+	for (u32 k = 0; k < n; k++)
+		ap_mem_use(m, quick[k], 0, ++clock);
+	m->clock = clock;
+	return true;
+}
+
+static void run_data(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
 {
 	u64 words[AP_FEED_WORDS];
 
+	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
+		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
+		f->count[AP_MODEL_L1D_STORE] += way->nstores;
+		return;
+	}
 	for (u32 k = 0; k < way->nwords; k++)
 		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
+	for (u32 k = 0; k < way->nops; k++)
+		run_op(f, &way->ops[k], words, way->pc);
+}
+
+/* All but the branches. */
+static void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+{
 	ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
 	for (u32 k = 0; k < way->nfetches; k++)
 		fetch(f, way->fetches[k]);
-	for (u32 k = 0; k < way->nops; k++)
-		run_op(f, &way->ops[k], words, way->pc);
-	ap_pipe_leave(&f->pipe, way->links, way->nlinks, way->busy, way->depth);
+	if (way->nops)
+		run_data(f, way, log);
+	ap_pipe_leave(&f->pipe, &way->flow);
 }
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)

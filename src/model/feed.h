@@ -61,6 +61,21 @@ struct ap_feed_op {
 	s64 disp;
 };
 
+/*
+ * Accesses by way of the same values, near each other: if their bytes lie in one line that is quick (mem.h), that line
+ * is all that they use.  The address of the first byte is log[base] + disp, with more of it where is_more.
+ */
+struct ap_feed_cluster {
+	u64 disp;
+	u8 span; /* from the first byte to the last */
+	u8 base; /* word of the record, [0] is its number */
+	u8 index, scale, seg;
+	bool is_more; /* has index or seg */
+	bool loads, stores;
+};
+
+#define AP_FEED_CLUSTERS 48 /* of a way */
+
 struct ap_feed_branch {
 	u64 pc;
 	u8 what; /* enum ap_feed_branch_what */
@@ -76,10 +91,12 @@ struct ap_feed_way {
 	const u64 *fetches;
 	const struct ap_feed_op *ops;
 	const struct ap_feed_branch *branches;
-	const struct ap_pipe_link *links;
-	u16 nfetches, nops, nbranches, nlinks;
+	const struct ap_feed_cluster *clusters; /* in order of their last accesses */
+	u16 nfetches, nops, nbranches;
+	u16 nclusters; /* 0 of some operations: they do not fit into clusters */
+	u16 nloads, nstores;
 	u32 ninsns;
-	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
+	struct ap_pipe_flow flow;
 	u32 nwords;
 	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
 };
@@ -109,6 +126,12 @@ static inline const struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
 					    (u64)(id & ((1U << AP_FEED_CHUNK_BITS) - 1)) *
 						    AP_FEED_ALIGN);
 }
+
+/*
+ * feed_cluster.c: fills clusters of a way whose ops, nops and delta are there and whose number is id, and its counts;
+ * gives how many, 0 if there can be none.
+ */
+u32 ap_feed_clusters(struct ap_feed_way *way, u32 id, u32 line, struct ap_feed_cluster *clusters);
 
 /* feed_branch.c: a way's branches, and where the last one of the way before it went. */
 void ap_feed_arrive(struct ap_feed *f, u64 target);

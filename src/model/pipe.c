@@ -11,6 +11,18 @@ static inline u64 later(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
+/* When a value is there; now: no later than that. */
+static inline u64 time_of(const struct ap_pipe *p, u32 value)
+{
+	return p->pending >> value & 1 ? p->ready[value] : p->now;
+}
+
+static inline void put_off(struct ap_pipe *p, u32 value, u64 until)
+{
+	p->ready[value] = later(time_of(p, value), until);
+	p->pending |= 1ULL << value;
+}
+
 static void wait_until(struct ap_pipe *p, u64 time)
 {
 	if (time <= p->now)
@@ -48,7 +60,7 @@ void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles
 	if (waits & AP_PIPE_WAIT_LOAD)
 		at = later(at, p->late_until);
 	for (u32 m = waits & ~(u32)AP_PIPE_WAIT_LOAD; m; m &= m - 1)
-		at = later(at, p->ready[__builtin_ctz(m)]);
+		at = later(at, time_of(p, (u32)__builtin_ctz(m)));
 	if (p->next_fill >= nfills)
 		p->next_fill = 0;
 	at = later(at, p->fill[p->next_fill]);
@@ -62,41 +74,117 @@ void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles
 static void delay(struct ap_pipe *p)
 {
 	p->done = later(p->done, p->late_until);
-	for (u32 m = p->late & ~(u32)AP_PIPE_LATE_FLAGS; m; m &= m - 1) {
-		u32 r = (u32)__builtin_ctz(m);
-
-		p->ready[r] = later(p->ready[r], p->late_until);
-	}
+	for (u32 m = p->late & ~(u32)AP_PIPE_LATE_FLAGS; m; m &= m - 1)
+		put_off(p, (u32)__builtin_ctz(m), p->late_until);
 	if (p->late & AP_PIPE_LATE_FLAGS)
-		p->ready[AP_PIPE_CELL - 1] = later(p->ready[AP_PIPE_CELL - 1], p->late_until);
+		put_off(p, AP_PIPE_CELL - 1, p->late_until);
 }
 
-void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_link *links, u32 n, u32 busy, u32 depth)
+void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to)
 {
-	u64 value[AP_PIPE_LINKS], done = p->now + depth;
-	u32 k = 0;
+	u32 *head, at = 0;
+
+	flow->waits = flow->leaves = flow->late = 0;
+	for (u32 i = 0; i < n; i++) {
+		const struct ap_pipe_link *l = &links[i];
+
+		if (l->in != AP_PIPE_START) {
+			flow->waits |= 1ULL << l->in;
+			continue;
+		}
+		flow->leaves |= 1ULL << l->out;
+		if ((u32)l->lat << AP_PIPE_LINK_SHIFT <= flow->busy)
+			continue;
+		flow->late |= 1ULL << l->out;
+		to[at++] = l->out | (u32)l->lat << 8;
+	}
+	flow->nlate = at;
+	for (u64 m = flow->waits; m; m &= m - 1) {
+		u32 in = (u32)__builtin_ctzll(m);
+
+		head = &to[at++];
+		*head = in;
+		for (u32 i = 0; i < n; i++) {
+			if (links[i].in != in)
+				continue;
+			to[at++] = links[i].out | (u32)links[i].lat << 8;
+			*head += 1U << 8;
+		}
+	}
+	flow->nlist = at;
+}
+
+/* Values that the piece waits for and that are late: where their links stand, and when they are there. */
+struct awaited {
+	u32 n;
+	struct {
+		const u32 *links;
+		u64 ready;
+	} value[AP_PIPE_VALUES];
+};
+
+static void find_awaited(struct ap_pipe *p, const struct ap_pipe_flow *flow, struct awaited *w)
+{
+	const u32 *at = flow->list + flow->nlate;
+
+	w->n = 0;
+	for (u64 m = flow->waits & p->pending; m; at += 1 + (*at >> 8)) {
+		u32 in = *at & 0xff;
+
+		if (!(m >> in & 1))
+			continue;
+		m &= ~(1ULL << in);
+		if (p->ready[in] <= p->now) {
+			p->pending &= ~(1ULL << in);
+			continue;
+		}
+		w->value[w->n].links = at;
+		w->value[w->n++].ready = p->ready[in];
+	}
+}
+
+/* now is when the piece has been busy. */
+static void apply(struct ap_pipe *p, const struct awaited *w)
+{
+	for (u32 k = 0; k < w->n; k++) {
+		const u32 *link = w->value[k].links;
+
+		for (u32 n = *link++ >> 8; n; n--, link++) {
+			u64 t = w->value[k].ready + ((u64)(*link >> 8) << AP_PIPE_LINK_SHIFT);
+
+			p->done = later(p->done, t);
+			if (t > p->now)
+				put_off(p, *link & 0xff, t);
+		}
+	}
+}
+
+static void leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
+{
+	u64 from = p->now;
+
+	for (u32 k = 0; k < flow->nlate; k++)
+		p->ready[flow->list[k] & 0xff] =
+			from + ((u64)(flow->list[k] >> 8) << AP_PIPE_LINK_SHIFT);
+	p->pending = (p->pending & ~flow->leaves) | flow->late;
+	p->done = later(p->done, from + flow->depth);
+	p->now = from + flow->busy;
+}
+
+void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
+{
+	struct awaited w;
 	u32 at;
 
-	p->ready[AP_PIPE_START] = p->now;
-	for (u32 i = 0; i < n; i++) {
-		u64 t = p->ready[links[i].in] + ((u64)links[i].lat << AP_PIPE_LINK_SHIFT);
-
-		if (i && links[i].out == links[i - 1].out)
-			value[k - 1] = later(value[k - 1], t);
-		else
-			value[k++] = t;
+	if (flow->waits & p->pending) {
+		find_awaited(p, flow, &w);
+		leave(p, flow);
+		apply(p, &w);
+	} else {
+		leave(p, flow);
 	}
-	k = 0;
-	for (u32 i = 0; i < n; i++) {
-		if (i && links[i].out == links[i - 1].out)
-			continue;
-		p->ready[links[i].out] = value[k];
-		done = later(done, value[k++]);
-	}
-	p->done = later(p->done, done);
 	if (ap_unlikely(p->late_until))
 		delay(p);
-	p->now += busy;
 	at = p->end++ % AP_PIPE_PIECES;
 	p->piece[at].insns = p->insns;
 	p->piece[at].done = p->done;
@@ -105,6 +193,6 @@ void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_link *links, u32 n, u
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags)
 {
 	if (by_flags)
-		wait_until(p, p->ready[AP_PIPE_CELL - 1]);
+		wait_until(p, time_of(p, AP_PIPE_CELL - 1));
 	p->now += (u64)cycles << 8;
 }

@@ -19,7 +19,10 @@
 #define AP_PIPE_LINKS	   96
 #define AP_PIPE_LINK_SHIFT 4 /* of lat, to cycles / 256 */
 
-/* Value `out` is there `lat` after value `in` was; links of the same out stand together. */
+/*
+ * Value `out` is there `lat` after value `in` was; links of the same out stand together, the first from
+ * AP_PIPE_START, whose lat is the largest.
+ */
 struct ap_pipe_link {
 	u8 in, out;
 	u16 lat; /* cycles / 16 */
@@ -32,10 +35,31 @@ struct ap_pipe_link {
 #define AP_PIPE_PIECES 128
 #define AP_PIPE_FILLS  32
 
+/*
+ * Links as the pipeline applies them.  A value that is there when the piece enters makes nothing later than
+ * AP_PIPE_START does, so what most pieces need is when each value is there as seen from there, where that is after the
+ * piece has been busy; and only for what is late the links from it.
+ */
+struct ap_pipe_flow {
+	u64 waits;	 /* values with links from them */
+	u64 leaves;	 /* values that the piece gives */
+	u64 late;	 /* those of them in list */
+	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
+	u32 nlate, nlist;
+	/* nlate words out | lat << 8; then for each bit of waits one in | n << 8, and n such words */
+	const u32 *list;
+};
+
+#define AP_PIPE_LIST (2 * AP_PIPE_LINKS)
+
+/* Fills all but list, which `to` is copied to; nlist words of AP_PIPE_LIST. */
+void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to);
+
 struct ap_pipe {
 	u64 now;     /* cycles / 256, as all times: when the next piece enters */
 	u64 done;    /* all that has entered is done */
 	u64 stalled; /* that now waited for `done` of something */
+	u64 pending; /* values that may be later than now: their times are in ready */
 	u64 ready[AP_PIPE_VALUES + 1];
 	u64 insns;
 	struct {
@@ -56,7 +80,7 @@ void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles
 		  u16 late);
 
 /* It is in: what it leaves behind, and when the next one may follow. */
-void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_link *links, u32 n, u32 busy, u32 depth);
+void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow);
 
 /* The flags' branch was predicted wrongly: nothing enters until it is known, and a while longer. */
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags);

@@ -44,9 +44,10 @@ static uint64_t loop_on(const char *machine, const struct code *code)
 {
 	static struct ap_pipe pipe;
 	struct ap_pipe_link links[AP_PIPE_LINKS];
+	uint32_t list[AP_PIPE_LIST];
+	struct ap_pipe_flow flow = { .list = list };
 	const struct ap_machine *m = ap_machine_find(machine);
 	uint64_t begin = 0;
-	unsigned n, busy;
 
 	memset(&pipe, 0, sizeof(pipe));
 	ap_cost_begin(&account, m);
@@ -58,13 +59,14 @@ static uint64_t loop_on(const char *machine, const struct code *code)
 			(void)ap_cost_add(&account, &c, on_stack ? AP_PIPE_CELL : 0,
 					  c.class == AP_COST_BRANCH);
 		}
-	busy = ap_cost_busy(&account);
-	n = ap_cost_links(&account, links);
+	flow.busy = ap_cost_busy(&account);
+	flow.depth = account.depth;
+	ap_pipe_plan(&flow, links, ap_cost_links(&account, links), list);
 	for (unsigned k = 0; k < 2 * ROUNDS; k++) {
 		if (k == ROUNDS)
 			begin = pipe.done;
 		ap_pipe_enter(&pipe, &m->pipe, account.ninsns);
-		ap_pipe_leave(&pipe, links, n, busy, account.depth);
+		ap_pipe_leave(&pipe, &flow);
 	}
 	return pipe.done - begin;
 }
@@ -202,13 +204,14 @@ static void values_are_followed_through_the_stack(void)
 /* Cycles of n pieces of ninsns, each with a miss of 200. */
 static uint64_t misses(const struct ap_pipe_spec *spec, unsigned n, unsigned ninsns, bool chased)
 {
+	static const struct ap_pipe_flow flow;
 	static struct ap_pipe pipe;
 
 	memset(&pipe, 0, sizeof(pipe));
 	for (unsigned k = 0; k < n; k++) {
 		ap_pipe_enter(&pipe, spec, ninsns);
 		ap_pipe_miss(&pipe, spec, 200, chased, chased);
-		ap_pipe_leave(&pipe, NULL, 0, 0, 0);
+		ap_pipe_leave(&pipe, &flow);
 	}
 	return pipe.done / CYCLE;
 }
@@ -262,11 +265,12 @@ static void loads_of_a_piece_may_wait_for_each_other(void)
 static void mispredictions_wait_for_their_flags(void)
 {
 	const struct ap_pipe_spec *spec = &ap_machine_find("skylake")->pipe;
+	static const struct ap_pipe_flow flow = { .busy = 256 };
 	static struct ap_pipe pipe;
 
 	ap_pipe_enter(&pipe, spec, 4);
 	ap_pipe_miss(&pipe, spec, 200, 0, AP_PIPE_LATE_FLAGS);
-	ap_pipe_leave(&pipe, NULL, 0, 256, 0);
+	ap_pipe_leave(&pipe, &flow);
 	EXPECT_U64(pipe.now, CYCLE);
 	ap_pipe_flush(&pipe, 16, true);
 	EXPECT_U64(pipe.now, 216 * CYCLE);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pipeline's links, against the obvious way: every value of every piece at its time, by every link.
+ */
+#include <string.h>
+
+#include "model/pipe.h"
+#include "tap/tap.h"
+
+#define PIECES 12
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	uint64_t z = seed += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (z ^ z >> 31) % n;
+}
+
+struct piece {
+	struct ap_pipe_link links[AP_PIPE_LINKS];
+	unsigned n, ninsns;
+	struct ap_pipe_flow flow;
+	uint32_t list[AP_PIPE_LIST];
+};
+
+/* Few values, so that they meet. */
+static void random_piece(struct piece *p)
+{
+	static const uint8_t values[] = { 0, 1, 2, 7, 16, 47, 48, 49, 61, 62 };
+
+	memset(p, 0, sizeof(*p));
+	p->ninsns = 1 + below(40);
+	p->flow.busy = below(8) * 128;
+	for (unsigned k = 0; k < sizeof(values); k++) {
+		uint16_t start = below(200);
+
+		if (below(3))
+			continue;
+		p->links[p->n++] = (struct ap_pipe_link){ AP_PIPE_START, values[k], start };
+		if (p->flow.depth < (uint32_t)start << AP_PIPE_LINK_SHIFT)
+			p->flow.depth = (uint32_t)start << AP_PIPE_LINK_SHIFT;
+		for (unsigned in = below(4); in < sizeof(values); in += 1 + below(4))
+			p->links[p->n++] =
+				(struct ap_pipe_link){ values[in], values[k], below(start + 1) };
+	}
+	ap_pipe_plan(&p->flow, p->links, p->n, p->list);
+	p->flow.list = p->list;
+}
+
+struct plain {
+	uint64_t now, done, stalled, ready[64], insns, first, end;
+	struct {
+		uint64_t insns, done;
+	} piece[1024];
+};
+
+static void plain_wait(struct plain *p, uint64_t until)
+{
+	if (until <= p->now)
+		return;
+	p->stalled += until - p->now;
+	p->now = until;
+}
+
+static void plain_run(struct plain *p, const struct piece *x, unsigned rob)
+{
+	uint64_t ready[64];
+
+	p->insns += x->ninsns;
+	while (p->first != p->end && (p->insns - p->piece[p->first % 1024].insns >= rob ||
+				      p->end - p->first >= AP_PIPE_PIECES)) {
+		plain_wait(p, p->piece[p->first % 1024].done);
+		p->first++;
+	}
+	memcpy(ready, p->ready, sizeof(ready));
+	ready[AP_PIPE_START] = p->now;
+	for (unsigned k = 0; k < x->n; k++)
+		p->ready[x->links[k].out] = 0;
+	if (p->done < p->now + x->flow.depth)
+		p->done = p->now + x->flow.depth;
+	for (unsigned k = 0; k < x->n; k++) {
+		const struct ap_pipe_link *l = &x->links[k];
+		uint64_t t = ready[l->in] + ((uint64_t)l->lat << AP_PIPE_LINK_SHIFT);
+
+		if (p->ready[l->out] < t)
+			p->ready[l->out] = t;
+		if (p->done < t)
+			p->done = t;
+	}
+	p->now += x->flow.busy;
+	p->piece[p->end % 1024].insns = p->insns;
+	p->piece[p->end++ % 1024].done = p->done;
+}
+
+static void links_are_applied(void)
+{
+	static struct piece pieces[PIECES];
+	static struct plain plain;
+	static struct ap_pipe pipe;
+
+	for (unsigned round = 0; round < 200; round++) {
+		struct ap_pipe_spec spec = { .rob = 2 + below(400) };
+		unsigned flags = below(2);
+
+		seed = round;
+		memset(&plain, 0, sizeof(plain));
+		memset(&pipe, 0, sizeof(pipe));
+		for (unsigned k = 0; k < PIECES; k++)
+			random_piece(&pieces[k]);
+		for (unsigned k = 0; k < 2000; k++) {
+			const struct piece *x = &pieces[below(1 + k / 100 % PIECES)];
+
+			ap_pipe_enter(&pipe, &spec, x->ninsns);
+			ap_pipe_leave(&pipe, &x->flow);
+			plain_run(&plain, x, spec.rob);
+			if (flags && !below(20)) {
+				ap_pipe_flush(&pipe, 10, true);
+				plain_wait(&plain, plain.ready[AP_PIPE_CELL - 1]);
+				plain.now += 10 << 8;
+			}
+			REQUIRE(pipe.now == plain.now);
+			REQUIRE(pipe.done == plain.done);
+			REQUIRE(pipe.stalled == plain.stalled);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = { TAP(links_are_applied), { 0 } };
+
+	return tap_main(tests, argc, argv);
+}
