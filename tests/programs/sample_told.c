@@ -29,16 +29,6 @@ static int open_or_die(struct perf_event_attr *attr, pid_t pid, int cpu)
 	exit(2);
 }
 
-static void map_or_die(struct ring *r, int fd, unsigned int pages)
-{
-	int ret = sample_map(r, fd, pages, RW);
-
-	if (!ret)
-		return;
-	printf("map: %s\n", strerror(-ret));
-	exit(2);
-}
-
 /* 0: it cannot be opened or written to */
 static long put(const char *path, int flags, const char *text)
 {
@@ -80,7 +70,7 @@ static void names(void)
 	char path[64], c;
 	struct ring r;
 
-	map_or_die(&r, fd, 8);
+	map_or_die(&r, fd, 8, RW);
 	if (pipe(go) || pipe(done) || pthread_create(&thread, NULL, named_thread, NULL) ||
 	    read(done[0], &c, 1) != 1)
 		exit(3);
@@ -144,7 +134,7 @@ static void cgroups(const char *mount)
 	const char *name;
 	struct ring r;
 
-	map_or_die(&r, fd, 64);
+	map_or_die(&r, fd, 64, RW);
 	snprintf(a, sizeof(a), "%s/sample_told.%d", mount, getpid());
 	snprintf(b, sizeof(b), "%s/below", a);
 	name = a + strlen(mount) + 1;
@@ -259,7 +249,7 @@ static void switches(void)
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
 	fd = open_or_die(&attr, -1, cpu);
-	map_or_die(&r, fd, 256);
+	map_or_die(&r, fd, 256, RW);
 	for (int i = 0; i < 5; i++)
 		nanosleep(&ms, NULL);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);

@@ -252,10 +252,10 @@ static void a_name_that_is_given_to_another(void)
 {
 	int ring, other;
 
-	start();
+	world_begin(&W, 0);
 	world_task(&W, 1);
-	ring = ring_for(attr_dummy(AP_PERF_COMM), 0, -1);
-	other = ring_for(attr_dummy(AP_PERF_COMM), 101, -1);
+	ring = ring_for(&W, attr_dummy(AP_PERF_COMM), 0, -1);
+	other = ring_for(&W, attr_dummy(AP_PERF_COMM), 101, -1);
 	ap_core_comm_of(W.core, W.tasks[0].task, W.tasks[1].task, "given");
 	REQUIRE(ring_take(ring, &R));
 	EXPECT_U64(R.header.type, AP_PERF_RECORD_COMM);
@@ -272,11 +272,11 @@ static void switches_of_cpus_are_wide(void)
 	const struct ap_switch out = { .cpu = 1, .is_out = true };
 	int ring, there, task;
 
-	start();
+	world_begin(&W, 0);
 	world_move(&W, 0, 2);
-	ring = ring_for(attr_dummy(AP_PERF_CONTEXT_SWITCH), -1, 1);
-	there = ring_for(attr_dummy(AP_PERF_CONTEXT_SWITCH), -1, 2);
-	task = ring_for(attr_dummy(AP_PERF_CONTEXT_SWITCH), 0, 1);
+	ring = ring_for(&W, attr_dummy(AP_PERF_CONTEXT_SWITCH), -1, 1);
+	there = ring_for(&W, attr_dummy(AP_PERF_CONTEXT_SWITCH), -1, 2);
+	task = ring_for(&W, attr_dummy(AP_PERF_CONTEXT_SWITCH), 0, 1);
 	ap_core_switched(W.core, W.tasks[0].task, &out);
 	REQUIRE(ring_take(ring, &R));
 	EXPECT_U64(R.header.type, AP_PERF_RECORD_SWITCH_CPU_WIDE);
