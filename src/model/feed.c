@@ -52,18 +52,6 @@ static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *w
 		data(f, op, at, flags, pc);
 }
 
-static void fetch(struct ap_feed *f, u64 line)
-{
-	unsigned result = ap_mem_fetch(f->mem, line);
-
-	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1)) {
-		u64 late = (u64)AP_MEM_CYCLES(result) << 7;
-
-		f->pipe.now += late;
-		f->stall_front += late;
-	}
-}
-
 static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc)
 {
 	u64 at = pc + (u64)op->at, address;
@@ -88,6 +76,42 @@ static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *wo
 		strings(f, op, words, at);
 		return;
 	}
+}
+
+/* --- fetches */
+
+static void fetch_slow(struct ap_feed *f, u64 line)
+{
+	unsigned result = ap_mem_fetch_slow(f->mem, line, 1);
+
+	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1)) {
+		u64 late = (u64)AP_MEM_CYCLES(result) << 7;
+
+		f->pipe.now += late;
+		f->stall_front += late;
+	}
+}
+
+static inline void run_fetches(struct ap_feed *f, const struct ap_feed_way *way)
+{
+	struct ap_mem *m = f->mem;
+	u64 mask = m->line_mask, *stamp = m->code_stamp, *page_stamp = m->code_page_stamp;
+	struct ap_quick *table = m->code_quick;
+	u32 shift = m->shift;
+
+	for (const u64 *line = way->fetches, *end = line + way->nfetches; line < end; line++) {
+		const struct ap_quick *q = ap_quick_of(table, AP_QUICK_CODE, *line, shift);
+
+		if (ap_unlikely((q->key[0] ^ *line) & mask)) {
+			fetch_slow(f, *line);
+			f->count[AP_MODEL_L1I_LOAD]--; /* counted below */
+			continue;
+		}
+		m->clock++;
+		stamp[q->slot] = m->clock;
+		page_stamp[q->page[0]] = m->clock;
+	}
+	f->count[AP_MODEL_L1I_LOAD] += way->nfetches;
 }
 
 /* --- ways whose lines are all quick */
@@ -134,42 +158,51 @@ static bool run_quick_both(struct ap_feed *f, const struct ap_feed_way *way, con
 	return true;
 }
 
-/* Looks first, and uses only if all are: the order of uses among operations that are not quick matters. */
-static bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+static inline void use_all(struct ap_mem *m, const struct ap_quick **from,
+			   const struct ap_quick **to)
 {
-	const struct ap_quick *quick[AP_FEED_CLUSTERS];
+	u64 clock = m->clock, *stamp = m->stamp, *page_stamp = m->page_stamp[0];
+
+	m->clock = clock + (u64)(to - from);
+	for (; from < to; from++) {
+		clock++;
+		stamp[(*from)->slot] = clock;
+		page_stamp[(*from)->page[0]] = clock;
+	}
+}
+
+/* Looks first, and uses only if all are: the order of uses among operations that are not quick matters. */
+static inline bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+{
+	const struct ap_feed_cluster *g = way->clusters, *end = g + way->nclusters;
+	const struct ap_quick *quick[AP_FEED_CLUSTERS], **to = quick;
 	struct ap_mem *m = f->mem;
-	u64 other = 0, clock;
-	u32 n = way->nclusters;
+	struct ap_quick *table = m->quick;
+	u32 shift = m->shift;
+	u64 other = 0;
 
 	if (ap_unlikely(m->own_store_tlb))
 		return run_quick_both(f, way, log);
-	for (u32 k = 0; k < n; k++) {
-		const struct ap_feed_cluster *g = &way->clusters[k];
-		u64 address = cluster_address(f, g, log);
-		const struct ap_quick *q = quick[k] = ap_mem_quick(m, address);
-		u64 key = q->key[g->stores];
+	for (; g < end; g++) {
+		u64 address = cluster_address(f, g, log), key;
+		const struct ap_quick *q = ap_quick_of(table, AP_QUICK, address, shift);
 
+		*to++ = q;
+		key = q->key[g->stores];
 		other |= (key ^ address) | (key ^ (address + g->span));
 	}
 	if (ap_unlikely(other & m->line_mask))
 		return false;
-	clock = m->clock;
-	for (u32 k = 0; k < n; k++)
-		ap_mem_use(m, quick[k], 0, ++clock);
-	m->clock = clock;
+	use_all(m, quick, to);
 	return true;
 }
 
-static void run_data(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+/* --- ways */
+
+static void run_ops(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
 {
 	u64 words[AP_FEED_WORDS];
 
-	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
-		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
-		f->count[AP_MODEL_L1D_STORE] += way->nstores;
-		return;
-	}
 	for (u32 k = 0; k < way->nwords; k++)
 		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
 	for (u32 k = 0; k < way->nops; k++)
@@ -177,13 +210,16 @@ static void run_data(struct ap_feed *f, const struct ap_feed_way *way, const u64
 }
 
 /* All but the branches. */
-static void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+static inline void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
 {
 	ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
-	for (u32 k = 0; k < way->nfetches; k++)
-		fetch(f, way->fetches[k]);
-	if (way->nops)
-		run_data(f, way, log);
+	run_fetches(f, way);
+	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
+		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
+		f->count[AP_MODEL_L1D_STORE] += way->nstores;
+	} else if (way->nops) {
+		run_ops(f, way, log);
+	}
 	ap_pipe_leave(&f->pipe, &way->flow);
 }
 
@@ -194,7 +230,8 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 	while (from < to) {
 		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
 
-		ap_feed_arrive(f, way->pc);
+		if (f->pending != AP_FEED_NOTHING)
+			ap_feed_arrive(f, way->pc);
 		if (f->mem)
 			run_way(f, way, from);
 		ap_feed_branches(f, way);

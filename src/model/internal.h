@@ -71,7 +71,7 @@ static inline void ap_quick_forget(struct ap_mem *m, u64 line)
 
 static inline struct ap_quick *ap_quick_code(const struct ap_mem *m, u64 address)
 {
-	return &m->code_quick[address >> m->shift & (AP_QUICK_CODE - 1)];
+	return ap_quick_of(m->code_quick, AP_QUICK_CODE, address, m->shift);
 }
 
 static inline void ap_quick_forget_code(struct ap_mem *m, u64 line)

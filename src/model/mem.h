@@ -93,6 +93,8 @@ struct ap_quick {
 	u16 unused[5];
 };
 
+#define AP_QUICK_SHIFT 5 /* of its size; lines are not shorter */
+
 #define AP_QUICK      1024 /* of data, by address */
 #define AP_QUICK_CODE 512
 
@@ -184,9 +186,17 @@ void ap_mem_poll(struct ap_mem *m);
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size);
 
+/* In a table of n; shift: that of a line's size. */
+static inline struct ap_quick *ap_quick_of(struct ap_quick *table, u64 n, u64 address, u32 shift)
+{
+	u64 offset = address >> (shift - AP_QUICK_SHIFT) & (n - 1) << AP_QUICK_SHIFT;
+
+	return (struct ap_quick *)((char *)table + offset);
+}
+
 static inline struct ap_quick *ap_mem_quick(const struct ap_mem *m, u64 address)
 {
-	return &m->quick[address >> m->shift & (AP_QUICK - 1)];
+	return ap_quick_of(m->quick, AP_QUICK, address, m->shift);
 }
 
 /* A hit that changes nothing but these. */
@@ -215,7 +225,7 @@ static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size,
 /* The line at address is fetched as code. */
 static inline unsigned ap_mem_fetch(struct ap_mem *m, u64 address)
 {
-	const struct ap_quick *q = &m->code_quick[address >> m->shift & (AP_QUICK_CODE - 1)];
+	const struct ap_quick *q = ap_quick_of(m->code_quick, AP_QUICK_CODE, address, m->shift);
 
 	if (ap_unlikely((q->key[0] ^ address) & m->line_mask))
 		return ap_mem_fetch_slow(m, address, 1);

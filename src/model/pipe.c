@@ -3,6 +3,8 @@
  * An interval model: pieces enter at the rate that slots and ports allow, values follow their chains, and what
  * stops the entry is a full reorder buffer, whose oldest piece is not done, or a wrong prediction.  So a miss
  * costs what the buffer does not hide, misses that do not need each other overlap, and chains of them add up.
+ *
+ * What most pieces need of it is inline in pipe.h.
  */
 #include "model/pipe.h"
 
@@ -23,29 +25,6 @@ static inline void put_off(struct ap_pipe *p, u32 value, u64 until)
 	p->pending |= 1ULL << value;
 }
 
-static void wait_until(struct ap_pipe *p, u64 time)
-{
-	if (time <= p->now)
-		return;
-	p->stalled += time - p->now;
-	p->now = time;
-}
-
-void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns)
-{
-	p->insns += ninsns;
-	while (p->first != p->end) {
-		u32 at = p->first % AP_PIPE_PIECES;
-
-		if (p->insns - p->piece[at].insns < spec->rob && p->end - p->first < AP_PIPE_PIECES)
-			break;
-		wait_until(p, p->piece[at].done);
-		p->first++;
-	}
-	p->late = 0;
-	p->late_until = 0;
-}
-
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 		  u16 late)
 {
@@ -54,7 +33,7 @@ void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles
 	u64 at = p->now;
 
 	if (spec->rob <= 1) { /* one thing after the other */
-		wait_until(p, at + ((u64)cycles << 8));
+		ap_pipe_wait(p, at + ((u64)cycles << 8));
 		return;
 	}
 	if (waits & AP_PIPE_WAIT_LOAD)
@@ -71,13 +50,15 @@ void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles
 }
 
 /* Values after the misses of the piece; what is left of their chains is short beside a miss. */
-static void delay(struct ap_pipe *p)
+void ap_pipe_delay(struct ap_pipe *p)
 {
 	p->done = later(p->done, p->late_until);
 	for (u32 m = p->late & ~(u32)AP_PIPE_LATE_FLAGS; m; m &= m - 1)
 		put_off(p, (u32)__builtin_ctz(m), p->late_until);
 	if (p->late & AP_PIPE_LATE_FLAGS)
 		put_off(p, AP_PIPE_CELL - 1, p->late_until);
+	p->late = 0;
+	p->late_until = 0;
 }
 
 void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to)
@@ -96,7 +77,8 @@ void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u
 		if ((u32)l->lat << AP_PIPE_LINK_SHIFT <= flow->busy)
 			continue;
 		flow->late |= 1ULL << l->out;
-		to[at++] = l->out | (u32)l->lat << 8;
+		to[at++] = l->out;
+		to[at++] = (u32)l->lat << AP_PIPE_LINK_SHIFT;
 	}
 	flow->nlate = at;
 	for (u64 m = flow->waits; m; m &= m - 1) {
@@ -114,43 +96,24 @@ void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u
 	flow->nlist = at;
 }
 
-/* Values that the piece waits for and that are late: where their links stand, and when they are there. */
-struct awaited {
-	u32 n;
-	struct {
-		const u32 *links;
-		u64 ready;
-	} value[AP_PIPE_VALUES];
-};
-
-static void find_awaited(struct ap_pipe *p, const struct ap_pipe_flow *flow, struct awaited *w)
+/* The links from a value that the piece waits for. */
+static const u32 *links_of(const struct ap_pipe_flow *flow, u32 value)
 {
 	const u32 *at = flow->list + flow->nlate;
 
-	w->n = 0;
-	for (u64 m = flow->waits & p->pending; m; at += 1 + (*at >> 8)) {
-		u32 in = *at & 0xff;
-
-		if (!(m >> in & 1))
-			continue;
-		m &= ~(1ULL << in);
-		if (p->ready[in] <= p->now) {
-			p->pending &= ~(1ULL << in);
-			continue;
-		}
-		w->value[w->n].links = at;
-		w->value[w->n++].ready = p->ready[in];
-	}
+	while ((*at & 0xff) != value)
+		at += 1 + (*at >> 8);
+	return at;
 }
 
-/* now is when the piece has been busy. */
-static void apply(struct ap_pipe *p, const struct awaited *w)
+void ap_pipe_apply(struct ap_pipe *p, const struct ap_pipe_flow *flow,
+		   const struct ap_pipe_awaited *value, u32 n)
 {
-	for (u32 k = 0; k < w->n; k++) {
-		const u32 *link = w->value[k].links;
+	for (; n; n--, value++) {
+		const u32 *link = links_of(flow, value->number);
 
-		for (u32 n = *link++ >> 8; n; n--, link++) {
-			u64 t = w->value[k].ready + ((u64)(*link >> 8) << AP_PIPE_LINK_SHIFT);
+		for (u32 left = *link++ >> 8; left; left--, link++) {
+			u64 t = value->ready + ((u64)(*link >> 8) << AP_PIPE_LINK_SHIFT);
 
 			p->done = later(p->done, t);
 			if (t > p->now)
@@ -159,40 +122,9 @@ static void apply(struct ap_pipe *p, const struct awaited *w)
 	}
 }
 
-static void leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
-{
-	u64 from = p->now;
-
-	for (u32 k = 0; k < flow->nlate; k++)
-		p->ready[flow->list[k] & 0xff] =
-			from + ((u64)(flow->list[k] >> 8) << AP_PIPE_LINK_SHIFT);
-	p->pending = (p->pending & ~flow->leaves) | flow->late;
-	p->done = later(p->done, from + flow->depth);
-	p->now = from + flow->busy;
-}
-
-void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
-{
-	struct awaited w;
-	u32 at;
-
-	if (flow->waits & p->pending) {
-		find_awaited(p, flow, &w);
-		leave(p, flow);
-		apply(p, &w);
-	} else {
-		leave(p, flow);
-	}
-	if (ap_unlikely(p->late_until))
-		delay(p);
-	at = p->end++ % AP_PIPE_PIECES;
-	p->piece[at].insns = p->insns;
-	p->piece[at].done = p->done;
-}
-
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags)
 {
 	if (by_flags)
-		wait_until(p, time_of(p, AP_PIPE_CELL - 1));
+		ap_pipe_wait(p, time_of(p, AP_PIPE_CELL - 1));
 	p->now += (u64)cycles << 8;
 }

@@ -46,11 +46,11 @@ struct ap_pipe_flow {
 	u64 late;	 /* those of them in list */
 	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
 	u32 nlate, nlist;
-	/* nlate words out | lat << 8; then for each bit of waits one in | n << 8, and n such words */
+	/* nlate words: a value, cycles / 256; then for each bit of waits in | n << 8, and n times out | lat << 8 */
 	const u32 *list;
 };
 
-#define AP_PIPE_LIST (2 * AP_PIPE_LINKS)
+#define AP_PIPE_LIST (3 * AP_PIPE_LINKS)
 
 /* Fills all but list, which `to` is copied to; nlist words of AP_PIPE_LIST. */
 void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to);
@@ -72,15 +72,86 @@ struct ap_pipe {
 	u64 late_until;
 };
 
+/* A value that a piece waits for, and when it is there. */
+struct ap_pipe_awaited {
+	u64 number, ready;
+};
+
+/* What is late makes late; now is when the piece has been busy. */
+void ap_pipe_apply(struct ap_pipe *p, const struct ap_pipe_flow *flow,
+		   const struct ap_pipe_awaited *value, u32 n);
+/* Values after the misses of the piece. */
+void ap_pipe_delay(struct ap_pipe *p);
+
+static inline void ap_pipe_wait(struct ap_pipe *p, u64 time)
+{
+	if (time <= p->now)
+		return;
+	p->stalled += time - p->now;
+	p->now = time;
+}
+
 /* A piece of ninsns enters: waits until there is room for it. */
-void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns);
+static inline void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns)
+{
+	u64 insns = p->insns + ninsns;
+	u32 first = p->first, end = p->end;
+
+	p->insns = insns;
+	for (; first != end; first++) {
+		u32 at = first % AP_PIPE_PIECES;
+
+		if (insns - p->piece[at].insns < spec->rob && end - first < AP_PIPE_PIECES)
+			break;
+		ap_pipe_wait(p, p->piece[at].done);
+	}
+	p->first = first;
+}
 
 /* A load of it takes so many cycles more; masks as above. */
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 		  u16 late);
 
+/* What the piece waits for and is late; n of them. */
+static inline u32 ap_pipe_await(struct ap_pipe *p, const struct ap_pipe_flow *flow,
+				struct ap_pipe_awaited *value)
+{
+	u32 n = 0;
+
+	for (u64 m = flow->waits & p->pending; m; m &= m - 1) {
+		u64 number = (u64)__builtin_ctzll(m), ready = p->ready[number];
+
+		value[n].number = number;
+		value[n].ready = ready;
+		if (ready > p->now)
+			n++;
+		else
+			p->pending &= ~(m & -m);
+	}
+	return n;
+}
+
 /* It is in: what it leaves behind, and when the next one may follow. */
-void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow);
+static inline void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
+{
+	struct ap_pipe_awaited value[AP_PIPE_VALUES + 1];
+	u64 from = p->now;
+	u32 n = ap_pipe_await(p, flow, value), at;
+
+	for (const u32 *late = flow->list, *end = late + flow->nlate; late < end; late += 2)
+		p->ready[late[0]] = from + late[1];
+	p->pending = (p->pending & ~flow->leaves) | flow->late;
+	if (p->done < from + flow->depth)
+		p->done = from + flow->depth;
+	p->now = from + flow->busy;
+	if (n)
+		ap_pipe_apply(p, flow, value, n);
+	if (ap_unlikely(p->late_until))
+		ap_pipe_delay(p);
+	at = p->end++ % AP_PIPE_PIECES;
+	p->piece[at].insns = p->insns;
+	p->piece[at].done = p->done;
+}
 
 /* The flags' branch was predicted wrongly: nothing enters until it is known, and a while longer. */
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags);
