@@ -36,6 +36,7 @@
 #define AP_ENOSYS	38
 #define AP_ELOOP	40
 #define AP_ENODATA	61
+#define AP_EPROTO	71
 #define AP_EOVERFLOW	75
 #define AP_EOPNOTSUPP	95
 #define AP_ETIMEDOUT	110

@@ -74,7 +74,11 @@ enum ap_svc_op {
 	AP_SVC_COMM = 22,
 
 	/* Of samplers. */
-	AP_SVC_WAKE = 23,  /* arg sampler's index, POLL_IN (1) or POLL_HUP (6): raise its signal */
+	/*
+	 * arg sampler's index, POLL_IN (1) or POLL_HUP (6): raise its signal.  out: struct
+	 * ap_svc_overflow where the thread is to send itself another one.
+	 */
+	AP_SVC_WAKE = 23,
 	AP_SVC_MOVED = 24, /* arg CPU that the task is on now: it has samplers of CPUs */
 	AP_SVC_ASYNC =
 		25, /* arg inode, 1: the descriptor has O_ASYNC from now on, 0: not any more */
@@ -87,7 +91,19 @@ enum ap_svc_op {
 	 * is in data, with the NUL, and begins at descriptor arg[1].
 	 */
 	AP_SVC_CGROUP = 30,
-	AP_SVC_HELD = 28 /* arg AP_RING_NAME: who has held a ring for long; freed if it is dead */
+	AP_SVC_HELD = 28, /* arg AP_RING_NAME: who has held a ring for long; freed if it is dead */
+	/*
+	 * perfctr's device (abi/perfctr.h).  arg inode, command, its argument as a number, words that
+	 * may be written, a descriptor that the task has made and its inode; data: words that are read.
+	 * inode 0: open, of that descriptor.  ret 0 or what the call gives; out: words, not more.
+	 */
+	AP_SVC_PERFCTR = 31
+};
+
+/* A counter of perfctr's has overflowed (abi/perfctr.h): si_signo, and the mask in siginfo. */
+struct ap_svc_overflow {
+	s32 signo;
+	u32 mask;
 };
 
 struct ap_svc {

@@ -21,6 +21,7 @@
 #ifndef AP_ABI_SESSION_H
 #define AP_ABI_SESSION_H
 
+#include "abi/perfctr.h"
 #include "abi/sampler.h"
 #include "abi/trace.h"
 #include "abi/vec.h"
@@ -139,6 +140,7 @@ struct ap_slot {
 	u64 carry_base, carry_was;
 	u32 carry_seq;
 	u64 cgroup; /* its id, where a sampler asks for it; the supervisor's */
+	struct ap_pmcs pmcs; /* perfctr's, for rdpmc; the supervisor's */
 };
 
 /*

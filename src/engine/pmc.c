@@ -71,12 +71,12 @@ static void remember(struct ap_thread *t, u32 counter, const struct ap_service_p
 {
 	u64 direct = ap_direct_kinds(t) | AP_KIND_BIT(AP_KIND_REP_ITER);
 	struct ap_pmc *e = &t->pmc[counter % AP_PMCS];
-	u32 kind = (u32)__builtin_ctzll(pmc->kinds);
+	u32 kind = pmc->kinds ? (u32)__builtin_ctzll(pmc->kinds) : 0;
 	u64 cell = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra) + kind * 8ULL;
 
 	/* models have to read what is in the log first; what a lane carries is in several words */
-	if (pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL || kind >= AP_KIND_CYCLES ||
-	    (kind == AP_KIND_INSTR && ap_proc.carry))
+	if (!pmc->kinds || pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL ||
+	    kind >= AP_KIND_CYCLES || (kind == AP_KIND_INSTR && ap_proc.carry))
 		return;
 	if (!(direct & pmc->kinds)) {
 		if (++t->pmc_reads >= READS_MANY)

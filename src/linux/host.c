@@ -208,8 +208,11 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 void ap_host_configure(struct ap_host *host, const struct ap_host_config *config)
 {
 	struct ap_core_config *core = ap_core_config(host->core);
+	const char *perfctr_cpu = host->config.perfctr_cpu;
 
 	host->config = *config;
+	if (!config->perfctr_cpu)
+		host->config.perfctr_cpu = perfctr_cpu;
 	core->paranoid = config->paranoid;
 	core->counters = config->counters;
 	core->user_only = config->user_only;

@@ -19,6 +19,7 @@
  *   host_cred.c   who may do what
  *   host_cgroup.c which cgroup a task is in
  *   host_adopt.c  tasks that nobody told of
+ *   host_perfctr*.c  perfctr's device and states
  *   host_client.c events that the session's owner opens itself
  */
 #ifndef AP_LINUX_HOST_H
@@ -43,6 +44,7 @@ struct ap_host_config {
 	u32 counters;
 	u32 max_sample_rate; /* of all that samples; 0: Linux' number, of frequencies alone */
 	bool user_only;
+	const char *perfctr_cpu; /* a name of ap_x86model_find(); NULL: the default, or as it was */
 };
 
 u32 ap_host_count_cpus(void);

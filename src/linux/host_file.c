@@ -119,6 +119,7 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	ap_host_pub_remove(host, f);
 	if (f->event)
 		ap_core_release(host->core, f->event);
+	ap_host_perfctr_file_free(f);
 	if (task)
 		ap_host_task_order(ap_task_host(task));
 	while (*p != f)
@@ -200,9 +201,11 @@ static void settle(struct ap_host *host, struct ap_host_file *f)
 	forget_closed(host, f);
 	if (f->nmappers || !may_ask(f) || has_reader(host, f))
 		return;
-	ap_event_public(f->event, &event);
-	if (!event.is_simple)
-		ap_host_sync_event(host, f->event);
+	if (f->event) {
+		ap_event_public(f->event, &event);
+		if (!event.is_simple)
+			ap_host_sync_event(host, f->event);
+	}
 	f = ap_host_file_find(host, inode);
 	if (f)
 		ap_host_file_free(host, f);

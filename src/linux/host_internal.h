@@ -50,6 +50,7 @@ struct ap_host_samplers {
 	struct ap_host_sampler of[AP_SAMPLER_MAX];
 };
 
+struct ap_vctr;
 struct ap_host_point;
 struct ap_host_trace;
 struct ap_host_watch;
@@ -89,6 +90,7 @@ struct ap_host_task {
 	bool is_held;
 	struct ap_host_task *held_next;
 	struct ap_host_sampler *samplers;
+	struct ap_vctr *vctr;	    /* perfctr's state */
 	s32 prompt_fd[AP_PROMPT_N]; /* the kernel's events that prompt it: host_prompt.c */
 	u64 prompt_ns;		    /* of its clock's */
 	bool is_quiet;		    /* it cannot bear to be prompted any more */
@@ -110,11 +112,15 @@ struct ap_host_task {
 	struct ap_host_task *tid_next; /* of its bucket */
 };
 
-/* The other end of a perf descriptor. */
+enum ap_host_perfctr { AP_HOST_PERFCTR_NONE, AP_HOST_PERFCTR_DEVICE, AP_HOST_PERFCTR_STATE };
+
+/* The other end of a perf descriptor, or of one of perfctr's, which has no event. */
 struct ap_host_file {
 	u64 inode;
 	u64 pidns; /* of who opened it */
 	struct ap_event *event;
+	enum ap_host_perfctr perfctr;
+	struct ap_vctr *vctr; /* of a state's; NULL: a thread had none */
 	bool is_of_cpu;
 	int ref;	  /* O_PATH: neither reader nor writer of the pipe */
 	int writer;	  /* of the pipe, while the event has a buffer; -1 none: POLLHUP */
@@ -348,7 +354,8 @@ void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t);
 /* Nobody can be in the middle of a record under this name, as far as anybody can tell. */
 bool ap_host_writer_is_dead(void *world, u32 name);
 /* A thread has overflowed, by a sampler that wakes. */
-s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index);
+s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index,
+			 struct ap_svc_overflow *due);
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */
 void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f);
 void ap_host_samplers_fini(struct ap_host *host);
@@ -411,6 +418,22 @@ AP_MUST_CHECK s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, str
 			       u64 bytes, u64 prot, u64 offset, u64 *where);
 void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg);
 void ap_host_pages_fini(struct ap_host *host);
+
+/* One page, zeroed, at an offset in ap_host.pages.area. */
+AP_MUST_CHECK int ap_host_page_take(struct ap_host *host, u64 *at);
+void ap_host_page_give(struct ap_host *host, u64 at);
+
+/* host_perfctr.c: a request, answered in svc; 0 or -errno. */
+s64 ap_host_perfctr_serve(struct ap_host *host, struct ap_host_task *caller, struct ap_svc *svc);
+void ap_host_perfctr_file_free(struct ap_host_file *f);
+/* The state's page is f->page_off from here on. */
+AP_MUST_CHECK int ap_host_perfctr_mmap(struct ap_host_file *f, u64 bytes, u64 prot, u64 offset);
+/* The task stopped where a mark of its state's is: true, a signal is due. */
+bool ap_host_perfctr_overflowed(struct ap_host_task *t, const struct ap_event *event,
+				struct ap_svc_overflow *due);
+/* Its last counts are known; it has another image. */
+void ap_host_perfctr_exit(struct ap_host_task *t);
+void ap_host_perfctr_exec(struct ap_host_task *t);
 
 /* host_cpu.c */
 /* Looks where a task is, for those of its events that are of CPUs. */

@@ -205,6 +205,18 @@ static void give_pages_back(struct ap_host *host, u32 order, u64 bytes, u64 at)
 	p->free[order][p->nfree[order]++] = at;
 }
 
+int ap_host_page_take(struct ap_host *host, u64 *at)
+{
+	int ret = map_area(host);
+
+	return ret ? ret : take_pages(&host->pages, 0, AP_PAGE_SIZE, at);
+}
+
+void ap_host_page_give(struct ap_host *host, u64 at)
+{
+	give_pages_back(host, 0, AP_PAGE_SIZE, at);
+}
+
 static bool may_lock_any(const struct ap_host *host, const struct ap_host_task *t)
 {
 	char text[4096];
@@ -326,6 +338,13 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 	u64 npages = AP_ALIGN_UP(bytes, AP_PAGE_SIZE) / AP_PAGE_SIZE;
 	int ret = 0;
 
+	if (f->perfctr) {
+		ret = ap_host_perfctr_mmap(f, npages * AP_PAGE_SIZE, prot, offset);
+		if (!ret)
+			ret = add_mapper(f, t->seg->index);
+		*where = host->pages.off + f->page_off;
+		return ret;
+	}
 	/* other offsets are of an AUX area, which no driver here has */
 	if (offset || !npages)
 		return -EINVAL;
@@ -347,7 +366,7 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 		if (f->mappers[i] != seg)
 			continue;
 		f->mappers[i] = f->mappers[--f->nmappers];
-		if (f->nmappers)
+		if (f->nmappers || f->perfctr)
 			return;
 		ap_core_munmap(host->core, f->event);
 		ap_host_files_poll(host);

@@ -481,7 +481,8 @@ static struct ap_event *event_of(struct ap_host *host, u64 index)
 	return ap_event_opened(host->samplers->of[index].event);
 }
 
-s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index)
+s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index,
+			 struct ap_svc_overflow *due)
 {
 	struct ap_event *event = event_of(host, index);
 
@@ -490,6 +491,8 @@ s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index
 	/* the signal's byte says POLLIN as well, where that is due */
 	ap_core_overflowed(host->core, event);
 	ap_core_rings_woken(host->core);
+	if (!ap_host_perfctr_overflowed(t, event, due))
+		due->signo = 0;
 	return 0;
 }
 

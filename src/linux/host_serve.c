@@ -118,6 +118,8 @@ static s64 serve_read(struct ap_host *host, struct request *r)
 
 	if (!f)
 		return -EBADF;
+	if (f->perfctr)
+		return -EINVAL;
 	got = ap_host_read(host, f->event, host->buf, size < AP_HOST_BUF ? size : AP_HOST_BUF);
 	return got > 0 ? give(r, host->buf, (u64)got) : got;
 }
@@ -152,6 +154,8 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 
 	if (!f)
 		return -EBADF;
+	if (f->perfctr)
+		return -EINVAL;
 	if (args.cmd == AP_PERF_IOC_SET_OUTPUT) {
 		host->token_inode = args.arg;
 		args.arg = args.arg ? TOKEN : (u64)-1;
@@ -333,7 +337,18 @@ static s64 serve_cgroup(struct ap_host *host, struct request *r)
 
 static s64 serve_wake(struct ap_host *host, struct request *r)
 {
-	return ap_host_sampler_wake(host, r->task, r->svc.arg[0]);
+	struct ap_svc_overflow due = { 0 };
+	s64 ret = ap_host_sampler_wake(host, r->task, r->svc.arg[0], &due);
+
+	r->svc.out_size = 0;
+	if (!ret && due.signo)
+		(void)give(r, &due, sizeof(due));
+	return ret;
+}
+
+static s64 serve_perfctr(struct ap_host *host, struct request *r)
+{
+	return ap_host_perfctr_serve(host, r->task, &r->svc);
 }
 
 static s64 serve_moved(struct ap_host *host, struct request *r)
@@ -424,6 +439,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_NAMESPACES] = serve_namespaces,
 	[AP_SVC_CGROUP] = serve_cgroup,
 	[AP_SVC_HELD] = serve_held,
+	[AP_SVC_PERFCTR] = serve_perfctr,
 };
 
 /* --- the slot */

@@ -252,6 +252,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	ap_host_prompts_end(t);
 	ap_host_diary_end(host, t);
 	ap_host_world_last(t);
+	ap_host_perfctr_exit(t);
 	ap_core_exit(host->core, t->core);
 	ap_host_watch_forget(host, t);
 	ap_host_kick_forget(host, t);
@@ -484,6 +485,7 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_trace_execed(host, t);
 	ap_host_task_order(t);
 	ap_host_publish_task(host, t->core);
+	ap_host_perfctr_exec(t);
 	ap_host_files_ended(host);
 }
 

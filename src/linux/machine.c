@@ -11,6 +11,7 @@
 #include "linux/host.h"
 #include "linux/run.h"
 #include "model/machine.h"
+#include "perfctr/model/x86.h"
 
 #define FILE_MAX 65536
 
@@ -63,6 +64,19 @@ int ap_run_machine(struct ap_run_options *opts, const char *name, char *why, siz
 		ret = read_file(&chosen, name, why, size);
 	opts->machine = m ? m : &chosen;
 	return ret;
+}
+
+int ap_run_perfctr_cpu(struct ap_run_perf *perf, const char *name, char *why, size_t size)
+{
+	size_t n;
+
+	perf->perfctr_cpu = name;
+	if (ap_x86model_find(name))
+		return 0;
+	n = (size_t)snprintf(why, size, "is none of");
+	for (unsigned int i = 0; ap_x86model_name(i) && n < size; i++)
+		n += (size_t)snprintf(why + n, size - n, " %s", ap_x86model_name(i));
+	return -EINVAL;
 }
 
 u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size)

@@ -251,7 +251,8 @@ static int open_host(struct ap_run_state *run)
 					    .is_paranoid_given = perf->is_paranoid_given,
 					    .counters = perf->counters,
 					    .max_sample_rate = perf->max_sample_rate,
-					    .user_only = perf->user_only };
+					    .user_only = perf->user_only,
+					    .perfctr_cpu = perf->perfctr_cpu };
 
 	if (!perf->is_served && !perf->is_wanted)
 		return 0;

@@ -48,9 +48,10 @@ struct ap_run_perf {
 	bool is_wanted; /* the client has events that need the session's core */
 	bool user_only; /* accept events without exclude_kernel */
 	bool is_paranoid_given;
-	s32 paranoid;	     /* perf_event_paranoid, -1..3 */
-	u32 counters;	     /* of the cpu PMU per task; 0 unlimited */
-	u32 max_sample_rate; /* of fixed periods as well; 0: Linux' number, of frequencies */
+	s32 paranoid;		 /* perf_event_paranoid, -1..3 */
+	u32 counters;		 /* of the cpu PMU per task; 0 unlimited */
+	const char *perfctr_cpu; /* that perfctr's programs find; NULL: k8 */
+	u32 max_sample_rate;	 /* of fixed periods as well; 0: Linux' number, of frequencies */
 };
 
 /* A running process, all its threads; or, with pid 0, one thread of any. */
@@ -94,6 +95,10 @@ struct ap_run_options {
  */
 AP_MUST_CHECK int ap_run_machine(struct ap_run_options *opts, const char *name, char *why,
 				 size_t size);
+
+/* The CPU that perfctr's programs find.  0, or -EINVAL with a line in why. */
+AP_MUST_CHECK int ap_run_perfctr_cpu(struct ap_run_perf *perf, const char *name, char *why,
+				     size_t size);
 
 /*
  * The name of the machine that the models are of with these options, and a number that is another one where

@@ -66,18 +66,13 @@ static int check_caller(const struct ap_vctr *v, void *caller)
 static int make(const struct ap_vctr_ops *ops, void *world, void *owner, bool is_on,
 		struct ap_vctr **out)
 {
-	struct ap_x86ctr *drv;
 	struct ap_vctr *v;
-	int ret = ops->drv(world, owner, &drv);
+	int ret = ops->make(world, owner, &v);
 
 	if (ret)
 		return ret;
-	v = ops->alloc(world);
-	if (!v)
-		return -AP_ENOMEM;
 	v->ops = ops;
 	v->world = world;
-	v->drv = drv;
 	v->owner = owner;
 	v->nrefs = 1;
 	v->is_on = is_on;

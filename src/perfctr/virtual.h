@@ -31,12 +31,11 @@ struct ap_vctr;
 
 /* Threads are the port's: pointers that it knows, compared and handed back. */
 struct ap_vctr_ops {
-	struct ap_vctr *(*alloc)(void *world); /* zeroed; NULL */
+	/* One for the thread: zeroed, with .drv the CPUs on which it is to run.  0 or -errno. */
+	int (*make)(void *world, void *thread, struct ap_vctr **v);
 	void (*free)(void *world, struct ap_vctr *v);
 	/* Where the thread's pointer is. */
 	struct ap_vctr **(*slot)(void *world, void *thread);
-	/* The CPU, or all of them, on which the thread's state is to run.  0 or -errno. */
-	int (*drv)(void *world, void *thread, struct ap_x86ctr **drv);
 	/* 0: caller traces owner, which is stopped.  -ESRCH, as ptrace(2) has it; also other errors. */
 	int (*may_access)(void *world, void *caller, void *owner);
 	/* To the owner: si_code AP_SI_PMC_OVF and the mask of counters; SIGILL comes with mask 0. */

@@ -4,7 +4,8 @@
 
 int ap_pmu_drivers_register(struct ap_pmu_drivers *d, struct ap_core *core, enum ap_cpu cpu)
 {
-	struct ap_pmu *const all[] = { &d->software, &d->cpu, &d->breakpoint, &d->tracepoint };
+	struct ap_pmu *const all[] = { &d->software, &d->cpu, &d->breakpoint, &d->tracepoint,
+				       &d->kinds };
 	u32 i;
 	int err;
 
@@ -13,6 +14,7 @@ int ap_pmu_drivers_register(struct ap_pmu_drivers *d, struct ap_core *core, enum
 	ap_pmu_cpu_init(d);
 	ap_pmu_breakpoint_init(d);
 	ap_pmu_tracepoint_init(d);
+	ap_pmu_kinds_init(d);
 	for (i = 0; i < AP_ARRAY_SIZE(all); i++) {
 		all[i]->priv = d;
 		err = ap_core_register_pmu(core, all[i]);

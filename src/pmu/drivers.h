@@ -10,10 +10,14 @@
 #include "core/pmu.h"
 #include "pmu/events.h"
 
+/* A type that no program's event has: only while .host_opens. */
+#define AP_PMU_KINDS 0xfffffff0U
+
 struct ap_bp_slot; /* one breakpoint that takes a debug register of its task */
 
 struct ap_pmu_drivers {
-	struct ap_pmu software, cpu, breakpoint, tracepoint;
+	struct ap_pmu software, cpu, breakpoint, tracepoint, kinds;
+	bool host_opens;		/* the host opens an event of its own: kinds.c */
 	const struct ap_pmu_arch *arch; /* whose raw codes `cpu` takes */
 	struct ap_bp_slot *slots;
 };
@@ -27,6 +31,7 @@ void ap_pmu_software_init(struct ap_pmu_drivers *d);
 void ap_pmu_cpu_init(struct ap_pmu_drivers *d);
 void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d);
 void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d);
+void ap_pmu_kinds_init(struct ap_pmu_drivers *d);
 
 /* What drivers have in common. */
 static inline bool ap_pmu_has_branch_stack(const struct ap_perf_attr *attr)

@@ -16,6 +16,17 @@ s64 ap_svc_open(const struct ap_service_call *c);
 /* A struct perf_event_attr of the program's: 0, -EFAULT, or -E2BIG with our size written back. */
 AP_MUST_CHECK s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from);
 
+/* A marked descriptor in *fd and its inode: 0 or -errno.  And it goes again. */
+AP_MUST_CHECK s64 ap_svc_make_fd(bool cloexec, s32 *fd, u64 *inode);
+void ap_svc_drop_fd(s32 fd);
+
+/* perfctr.c: true where c->ret is the answer; ioctls by their magic number; as ap_service_pmc. */
+AP_MUST_CHECK bool ap_svc_perfctr_path(struct ap_service_call *c);
+bool ap_svc_is_perfctr(u64 cmd);
+s64 ap_svc_perfctr_ioctl(u64 inode, u32 cmd, u64 arg);
+AP_MUST_CHECK bool ap_svc_perfctr_pmc(u32 counter, struct ap_service_pmc *pmc);
+void ap_svc_perfctr_signal(const struct ap_svc_overflow *o);
+
 /* read.c */
 s64 ap_svc_read(u64 inode, u64 buf, u64 size);
 s64 ap_svc_readv(u64 inode, u64 iov, u64 n);
@@ -26,6 +37,9 @@ s64 ap_svc_readv(u64 inode, u64 iov, u64 n);
 #define AP_SVC_OWN_MEMBERS 32U
 #define AP_SVC_OWN_MAX	   (3 + 3 * AP_SVC_OWN_MEMBERS)
 u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
+/* Sum of the calling thread's raw counters of some kinds, its own image's. */
+struct ap_hook_place;
+u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds);
 /* Of an event that is active in the calling thread: as of before the last instruction. */
 AP_MUST_CHECK bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
 

@@ -161,6 +161,10 @@ bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 		*ret = -AP_ENOTTY;
 		return true;
 	}
+	if (ap_svc_is_perfctr(cmd)) {
+		*ret = ap_svc_perfctr_ioctl(inode, (u32)cmd, arg);
+		return true;
+	}
 	if (!is_perf_command((u32)cmd))
 		return false;
 	*ret = 0;

@@ -213,6 +213,8 @@ bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 {
 	u32 n = ap_memo_used(&table), index;
 
+	if (ap_svc_perfctr_pmc(counter, pmc))
+		return true;
 	for (u32 i = 0; i < n; i++) {
 		const struct entry *e = ap_memo_at(&table, i);
 

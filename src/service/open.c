@@ -62,15 +62,14 @@ static s64 make_at_limit(s32 fd[2], u64 flags)
 	return ret;
 }
 
-static void drop(s32 fd)
+void ap_svc_drop_fd(s32 fd)
 {
 	ap_fds_change((u32)fd, (u32)fd);
 	ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
 	ap_fds_changed((u32)fd, (u32)fd);
 }
 
-/* A marked descriptor in *fd and its inode. */
-static s64 make_fd(bool cloexec, s32 *fd, u64 *inode)
+s64 ap_svc_make_fd(bool cloexec, s32 *fd, u64 *inode)
 {
 	u64 flags = cloexec ? AP_O_CLOEXEC : 0;
 	s32 ends[2];
@@ -86,7 +85,7 @@ static s64 make_fd(bool cloexec, s32 *fd, u64 *inode)
 	if (!ret)
 		*inode = ap_fds_event(ends[0]);
 	if (ret || !*inode)
-		drop(ends[0]);
+		ap_svc_drop_fd(ends[0]);
 	return ret ? ret : *inode ? 0 : -AP_ENODEV;
 }
 
@@ -143,13 +142,13 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	ret = ap_request_begin(&r, AP_SVC_OPEN);
 	if (ret)
 		return ret;
-	ret = make_fd(c->a[4] & AP_PERF_FLAG_FD_CLOEXEC, &fd, &inode);
+	ret = ap_svc_make_fd(c->a[4] & AP_PERF_FLAG_FD_CLOEXEC, &fd, &inode);
 	if (!ret) {
 		ret = ask(&r, c, &w, fd, inode);
 		if (ret >= 0)
 			ret = fd;
 		else
-			drop(fd);
+			ap_svc_drop_fd(fd);
 	}
 	ap_request_end(&r);
 	return ret;

@@ -103,8 +103,7 @@ static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
 	       e->slot == p->slot_index && e->gen == p->slot->gen;
 }
 
-/* Sum of the thread's raw counters of some kinds. */
-static u64 own_raw(const struct ap_hook_place *p, u64 kinds)
+u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds)
 {
 	u64 in_shapes = kinds & ~p->direct & ~APART, sum = 0;
 
@@ -219,7 +218,7 @@ static bool prepare(struct moment *m, const struct ap_pub *e, enum ap_log_op op,
 		entry->op = 0;
 		return true;
 	}
-	entry->raw = e->carried + own_raw(&m->place, e->kinds);
+	entry->raw = e->carried + ap_svc_own_raw(&m->place, e->kinds);
 	if (op != AP_LOG_RESET)
 		entry->time = ap_request_cpu_time();
 	return entry->time || op == AP_LOG_RESET;
@@ -266,7 +265,8 @@ bool ap_svc_own_closed(u64 inode)
 
 static u64 value_of(struct moment *m, const struct ap_pub *e)
 {
-	return e->base + (e->flags & AP_PUB_ACTIVE ? e->carried + own_raw(&m->place, e->kinds) : 0);
+	return e->base +
+	       (e->flags & AP_PUB_ACTIVE ? e->carried + ap_svc_own_raw(&m->place, e->kinds) : 0);
 }
 
 /* False: the time cannot be had. */
@@ -369,8 +369,8 @@ bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc)
 	at = find(inode, &e);
 	if (!at || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
 		return false;
-	pmc->value =
-		e.carried + own_raw(&p, e.kinds) - (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
+	pmc->value = e.carried + ap_svc_own_raw(&p, e.kinds) -
+		     (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
 	pmc->kinds = e.kinds;
 	pmc->seq_at = &at->seq;
 	pmc->seq = e.seq;

@@ -10,6 +10,7 @@
  */
 #include "abi/errno.h"
 #include "abi/service.h"
+#include "base/mem.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "sampling/overflow.h"
@@ -305,11 +306,16 @@ static void ring_bell(void)
 
 static void ask(u32 op, u64 arg)
 {
+	struct ap_svc_overflow o;
 	struct ap_request r;
 
 	ap_request_begin_held(&r, op);
 	r.svc->arg[0] = arg;
-	ap_request_ask(&r);
+	r.svc->out_size = 0;
+	if (ap_request_ask(&r) || op != AP_SVC_WAKE || r.svc->out_size != sizeof(o))
+		return;
+	memcpy(&o, r.svc->data, sizeof(o));
+	ap_svc_perfctr_signal(&o);
 }
 
 /* The record is visible by now. */

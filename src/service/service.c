@@ -300,7 +300,7 @@ bool ap_service_before(struct ap_service_call *c)
 	c->tells = used && ap_svc_tells(c);
 	if (!(ap_hook_session()->flags & AP_F_SERVE))
 		return false; /* the owner's events alone: descriptors and paths are the kernel's */
-	if (ap_tree_before(c))
+	if ((ap_service_is_of_paths(c->nr) && ap_svc_perfctr_path(c)) || ap_tree_before(c))
 		return true;
 	if (!used && c->nr != AP_SERVICE_NR_OPEN)
 		return false;

@@ -95,7 +95,7 @@ void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot);
  */
 struct ap_service_pmc {
 	u64 value;
-	u64 kinds;	   /* it grows by what the thread counts of them */
+	u64 kinds;	   /* it grows by what the thread counts of them; 0: ask each time */
 	const u32 *seq_at; /* while this is seq */
 	u32 seq;
 };

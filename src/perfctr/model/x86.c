@@ -258,6 +258,17 @@ u64 ap_x86model_counts(const struct ap_x86model *m, unsigned i, const char **why
 	return *why ? 0 : m->family->counts(m, core_of(m), i, why);
 }
 
+u64 ap_x86model_counter(const struct ap_x86model *m, unsigned i)
+{
+	return ap_x86model_get(m->family, core_of(m), AP_X86MODEL_CTR, i);
+}
+
+void ap_x86model_pmc_shape(const struct ap_x86model *m, u32 *flags, u32 *bits)
+{
+	*flags = m->family->rdpmc_flags;
+	*bits = m->family->bits;
+}
+
 /* True if it wrapped: from all ones to zero. */
 static bool add(const struct ap_x86model_family *family, u64 *counter, u64 n)
 {

@@ -32,11 +32,15 @@ static struct {
 	u32 nstates, npublished;
 } w;
 
-static struct ap_vctr *world_alloc(void *world)
+static int world_make(void *world, void *thread, struct ap_vctr **v)
 {
 	(void)world;
+	(void)thread;
+	*v = calloc(1, sizeof(**v));
+	REQUIRE(*v);
+	(*v)->drv = &w.rig.drv;
 	w.nstates++;
-	return calloc(1, sizeof(struct ap_vctr));
+	return 0;
 }
 
 static void world_free(void *world, struct ap_vctr *v)
@@ -50,14 +54,6 @@ static struct ap_vctr **world_slot(void *world, void *thread)
 {
 	(void)world;
 	return &((struct thread *)thread)->v;
-}
-
-static int world_drv(void *world, void *thread, struct ap_x86ctr **drv)
-{
-	(void)world;
-	(void)thread;
-	*drv = &w.rig.drv;
-	return 0;
 }
 
 static int world_may_access(void *world, void *caller, void *owner)
@@ -95,10 +91,9 @@ static void world_publish(void *world, struct ap_vctr *v)
 }
 
 static const struct ap_vctr_ops ops = {
-	.alloc = world_alloc,
+	.make = world_make,
 	.free = world_free,
 	.slot = world_slot,
-	.drv = world_drv,
 	.may_access = world_may_access,
 	.signal = world_signal,
 	.forbid = world_forbid,

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* FLAGS: -Wall */
+/*
+ * Overflows, by perfctr 2.6's interface: a counter that interrupts each 25 instructions sends its signal with
+ * si_code and mask, and stands still until iresume.  What it has counted in all says how many signals there
+ * must have been.
+ */
+#include "perfctr26.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#define PERIOD 25
+
+static int fd;
+static volatile unsigned nsignals, nbad, resumes = 1;
+static volatile uint64_t pcs[4096];
+
+static volatile uint64_t lefts[4096];
+
+/* Instructions of the loop that were done: what is left falls. */
+static uint64_t place(unsigned i, uint64_t jump)
+{
+	return (pcs[i] == jump) - 2 * lefts[i];
+}
+
+static void handler(int signo, siginfo_t *info, void *context)
+{
+	const ucontext_t *uc = context;
+	const uint32_t *words = (const uint32_t *)info;
+
+	/* behind signo, errno and code the union of 64-bit machines begins at a multiple of 8 */
+	if (signo != SIGIO || info->si_code != 'P' || info->si_errno || words[4] != 1)
+		nbad++;
+	if (nsignals < 4096) {
+		pcs[nsignals] = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+		lefts[nsignals] = (uint64_t)uc->uc_mcontext.gregs[REG_RBX];
+	}
+	nsignals++;
+	if (resumes && ioctl(fd, VPERFCTR_IRESUME, 0))
+		nbad++;
+}
+
+static void begin(int period)
+{
+	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+	struct control c;
+
+	if (sigaction(SIGIO, &sa, NULL))
+		fail("sigaction");
+	fd = creat_state(device());
+	one_counter(&c, period);
+	c.si_signo = SIGIO;
+	if (set_control(fd, &c))
+		fail("VPERFCTR_CONTROL");
+}
+
+/* The count is what all counted, in the handler nothing did. */
+static void periods(void)
+{
+	struct control off = { 0 };
+	struct sum s;
+
+	begin(PERIOD);
+	work(5000);
+	if (set_control(fd, &off) || read_sum(fd, &s))
+		fail("stop");
+	printf("%s, %u bad\n",
+	       nsignals == s.pmc[0] / PERIOD ? "floor(count / 25)" : "another number", nbad);
+	if (nsignals != s.pmc[0] / PERIOD || s.pmc[0] < 10000)
+		printf("%u signals of %llu\n", nsignals, (unsigned long long)s.pmc[0]);
+}
+
+/*
+ * How far the loop has come from one signal to the next: always the same, which is the period less what
+ * the handler still does after iresume.
+ */
+static void places(void)
+{
+	uint64_t n = 500000, first, end;
+	unsigned wrong = 0;
+
+	begin(1001);
+	__asm__ volatile("lea 1f(%%rip), %1\n\tlea 2f(%%rip), %2\n"
+			 "1: dec %%rbx\n2: jnz 1b"
+			 : "+b"(n), "=&r"(first), "=&r"(end)
+			 :
+			 : "cc");
+	if (set_control(fd, &(struct control){ 0 }))
+		fail("stop");
+	for (unsigned i = 1; i < 500; i++) {
+		if (pcs[i] != first && pcs[i] != end)
+			wrong++;
+		wrong += place(i + 1, end) - place(i, end) != place(2, end) - place(1, end);
+	}
+	printf("%u wrong places, %s\n", wrong,
+	       place(2, end) - place(1, end) < 1001 ? "less than the period apart" : "too far");
+}
+
+static void once(void)
+{
+	struct control c;
+	struct sum s, t;
+
+	resumes = 0;
+	begin(1000);
+	work(100000);
+	if (read_sum(fd, &s))
+		fail("read");
+	printf("%u signal, %llu counted\n", nsignals, (unsigned long long)s.pmc[0]);
+	work(100000);
+	if (read_sum(fd, &t) || t.pmc[0] != s.pmc[0] || t.tsc <= s.tsc)
+		fail("only the clock goes on");
+	if (ioctl(fd, VPERFCTR_IRESUME, 0))
+		fail("VPERFCTR_IRESUME");
+	work(100000);
+	printf("%u signals\n", nsignals);
+	one_counter(&c, 0);
+	if (set_control(fd, &c) || (ioctl(fd, VPERFCTR_IRESUME, 0) != -1 || errno != EPERM))
+		fail("nothing waits any more");
+}
+
+/* A signal that is blocked waits; the counters stand still meanwhile. */
+static void blocked(void)
+{
+	sigset_t set;
+	struct sum s;
+
+	resumes = 0;
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	begin(1000);
+	work(100000);
+	printf("%u signals, ", nsignals);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	if (read_sum(fd, &s))
+		fail("read");
+	printf("%u signal, %u bad, %llu counted\n", nsignals, nbad, (unsigned long long)s.pmc[0]);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} tests[] = { { "periods", periods },
+		      { "places", places },
+		      { "once", once },
+		      { "blocked", blocked } };
+
+	for (unsigned i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (strcmp(argv[1], tests[i].name))
+			continue;
+		tests[i].run();
+		return 0;
+	}
+	return 2;
+}
