@@ -21,7 +21,8 @@
 struct annotate_args {
 	const char *input, *symbol, *dso, *symfs, *style;
 	struct ap_show show;
-	bool no_demangle;
+	bool no_demangle, taken;
+	const char *taken_word;
 	struct ap_annotate_opts print;
 };
 
@@ -85,6 +86,11 @@ static const struct ap_opt annotate_opts[] = {
 	  false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
+	TAKEN('f'),
+	TAKEN_CODE,
+	TAKEN_FLAG('q', "quiet"),
+	TAKEN_FLAG('v', "verbose"),
+	TAKEN_FLAG(0, "skip-missing"),
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 0 }
 };

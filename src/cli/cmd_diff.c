@@ -18,7 +18,7 @@
 
 struct diff_args {
 	const char *sort, *symfs;
-	bool no_demangle, quiet;
+	bool no_demangle, quiet, taken;
 	struct ap_diff_opts diff;
 	struct ap_filter filter; /* as given: each file has its own of it */
 };
@@ -68,6 +68,7 @@ static const struct ap_opt diff_opts[] = {
 	  "leave out what is in one file only", false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
+	TAKEN('f'),
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out event names and headings",
 	  false },

@@ -14,7 +14,7 @@
 
 struct evlist_args {
 	const char *input;
-	bool frequency, verbose;
+	bool frequency, verbose, groups, taken;
 };
 
 static const struct ap_opt evlist_opts[] = {
@@ -22,6 +22,9 @@ static const struct ap_opt evlist_opts[] = {
 	  "what to read (perf.data; - is standard input)", false },
 	{ 'F', "freq", AP_OPT_FLAG, offsetof(struct evlist_args, frequency), NULL, NULL,
 	  "show how often was sampled", false },
+	{ 'g', "group", AP_OPT_FLAG, offsetof(struct evlist_args, groups), NULL, NULL,
+	  "show groups as one, in braces", false },
+	{ 'f', "force", AP_OPT_FLAG, offsetof(struct evlist_args, taken), NULL, NULL, "", true },
 	{ 'v', "verbose", AP_OPT_FLAG, offsetof(struct evlist_args, verbose), NULL, NULL,
 	  "show the whole attr", false },
 	{ 0 }
@@ -42,13 +45,31 @@ static void print_event(const struct evlist_args *a, const struct ap_data_event 
 	putchar('\n');
 }
 
+static void print_all(const struct evlist_args *a, const struct ap_data *d)
+{
+	u32 i, k, n;
+
+	for (i = 0; i < ap_data_nevents(d); i += n) {
+		const struct ap_data_event *ev = ap_data_event(d, i);
+
+		n = a->groups ? ev->group_size : 1;
+		if (n < 2) {
+			print_event(a, ev);
+			continue;
+		}
+		printf("%s{", ev->group ? ev->group : "");
+		for (k = 0; k < n; k++)
+			printf("%s%s", k ? "," : "", ap_data_event(d, i + k)->name);
+		puts("}");
+	}
+}
+
 int ap_cmd_evlist(int argc, char **argv)
 {
 	struct evlist_args args = { 0 };
 	struct ap_data_rec rec;
 	struct ap_data *d;
 	int rest, status;
-	u32 i;
 
 	if (!ap_opts_begin(&evlist_spec, &args, argc, argv, &rest, &status))
 		return status;
@@ -61,7 +82,6 @@ int ap_cmd_evlist(int argc, char **argv)
 	ap_data_unordered(d);
 	while (ap_data_is_pipe(d) && ap_data_next(d, &rec) && rec.h.type >= AP_RECORD_HEADER_ATTR)
 		;
-	for (i = 0; i < ap_data_nevents(d); i++)
-		print_event(&args, ap_data_event(d, i));
+	print_all(&args, d);
 	return ap_profile_close(COMMAND, args.input, d);
 }

@@ -3,6 +3,7 @@
  * `anyperf report`: where the samples of a perf.data were, as a table, on the screen or printed.
  */
 #include <errno.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ struct report_args {
 	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
 	bool group, no_group, branches, no_branches, callees, known_only;
-	bool stats, tasks, mmaps;
-	unsigned int max_stack;
+	bool stats, tasks, mmaps, taken;
+	const char *taken_word;
 	struct ap_hist_opts hist;
 	struct ap_filter filter;
 	bool order_set;
@@ -58,6 +59,20 @@ static int opt_percent_limit(void *args, const char *value, char *why)
 		return -EINVAL;
 	}
 	a->hist.chain_percent = a->hist.percent_limit;
+	return 0;
+}
+
+static int opt_parent(void *args, const char *value, char *why)
+{
+	struct report_args *a = args;
+	regex_t re;
+
+	if (regcomp(&re, value, REG_EXTENDED | REG_NOSUB)) {
+		snprintf(why, AP_OPT_WHY, "is no regular expression: %s", value);
+		return -EINVAL;
+	}
+	regfree(&re);
+	a->hist.parent = value;
 	return 0;
 }
 
@@ -113,7 +128,7 @@ static const struct ap_opt report_opts[] = {
 	  "show on the screen (default where standard output is a terminal)", false },
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
 	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
-	  "local_weight symbol_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
+	  "local_weight symbol_size dso_size cgroup parent; of branches dso_from dso_to symbol_from symbol_to addr_from "
 	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; +key adds",
 	  false },
 	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
@@ -152,6 +167,12 @@ static const struct ap_opt report_opts[] = {
 	  false },
 	{ 'G', "inverted", AP_OPT_FLAG, AT(callees), NULL, NULL, "call trees from the caller down",
 	  false },
+	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n",
+	  "only so many frames of each callchain", false },
+	{ 'p', "parent", AP_OPT_CALL, 0, opt_parent, "regex",
+	  "the functions that the key 'parent' looks for in callchains", false },
+	{ 'x', "exclude-other", AP_OPT_FLAG, AT(hist.parents_only), NULL, NULL,
+	  "leave out what has no such parent", false },
 	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
 	  "leave out entries below", false },
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(samples), NULL, NULL, "show how many samples",
@@ -178,6 +199,10 @@ static const struct ap_opt report_opts[] = {
 	  "show functions that were expanded in others (asks debug information)", false },
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
+	TAKEN('f'),
+	TAKEN_CODE,
+	TAKEN_FLAG(0, "skip-empty"),
+	{ 0, "show-cpu-utilization", AP_OPT_FLAG, AT(utilization), NULL, NULL, "", true },
 	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out comments and headings",
 	  false },
 	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "show whole paths", false },

@@ -18,7 +18,7 @@
 
 struct script_args {
 	const char *input, *symfs, *kallsyms;
-	bool header, header_only, no_demangle, verbose;
+	bool header, header_only, no_demangle, verbose, taken;
 	struct ap_script_opts script;
 	struct ap_filter filter;
 };
@@ -56,6 +56,14 @@ static const struct ap_opt script_opts[] = {
 	  "also show names, forks and ends of tasks", false },
 	{ 0, "show-mmap-events", AP_OPT_FLAG, AT(script.mmaps), NULL, NULL, "also show mappings",
 	  false },
+	FLAG(0, "show-switch-events", script.switches, "also show switches of tasks"),
+	FLAG(0, "show-namespace-events", script.namespaces, "also show namespaces"),
+	FLAG(0, "show-cgroup-events", script.cgroups, "also show cgroups"),
+	FLAG(0, "show-lost-events", script.losses, "also show where records were lost"),
+	{ 0, "max-stack", AP_OPT_UINT, AT(script.max_stack), NULL, "n",
+	  "only so many frames of each callchain", false },
+	TAKEN('f'),
+	TAKEN_FLAG('a', "all-cpus"),
 	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
 	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
 	  false },

@@ -13,7 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/show.h"
 #include "cli/top.h"
 #include "profile/hist_opts.h"
@@ -27,7 +27,10 @@ struct top_args {
 	struct ap_show show;
 	const char *sort, *fields;
 	double delay;
-	bool zero, children, no_children, samples, no_demangle, verbose, order_set, has_target;
+	bool zero, children, no_children, samples, period, no_demangle, verbose, order_set;
+	bool has_target, taken;
+	const char *taken_word;
+	struct ap_filter filter;
 	struct ap_hist_opts hist;
 	char **record; /* options for the recorder */
 	int nrecord;
@@ -60,6 +63,10 @@ PASS(pass_pages, "-m")
 PASS(pass_no_inherit, "-i")
 PASS(pass_user, "--all-user")
 PASS(pass_kernel, "--all-kernel")
+PASS(pass_priority, "-r")
+PASS(pass_cgroups, "--all-cgroups")
+PASS(pass_namespaces, "--namespaces")
+PASS(pass_group, "--group")
 
 static int pass_target(struct top_args *a, const char *option, const char *value)
 {
@@ -118,7 +125,18 @@ static int opt_limit(void *args, const char *value, char *why)
 	return -EINVAL;
 }
 
-#define AT(field) offsetof(struct top_args, field)
+static int opt_widths(void *args, const char *value, char *why)
+{
+	struct top_args *a = args;
+
+	if (!ap_hist_opts_widths(&a->hist, value))
+		return 0;
+	snprintf(why, AP_OPT_WHY, "needs widths of columns like 8,20,40");
+	return -EINVAL;
+}
+
+#define OPT_ARGS  struct top_args
+#define AT(field) offsetof(OPT_ARGS, field)
 /* clang-format off */
 static const struct ap_opt top_opts[] = {
 	{ 'a', "all-cpus", AP_OPT_CALL, 0, pass_all, NULL, "all tasks of the session", false },
@@ -132,14 +150,29 @@ static const struct ap_opt top_opts[] = {
 	{ 'm', "mmap-pages", AP_OPT_CALL, 0, pass_pages, "n", "pages of a ring, or a size with K, M or G", false },
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(samples), NULL, NULL, "show how many samples", false },
 	{ 'p', "pid", AP_OPT_CALL, 0, opt_pid, "pid", "these running processes, separated by commas", false },
+	{ 'r', "realtime", AP_OPT_CALL, 0, pass_priority, "prio", "sample with this real-time priority (SCHED_FIFO)", false },
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys", "tell entries apart by these (default dso,symbol)", false },
 	{ 't', "tid", AP_OPT_CALL, 0, opt_tid, "tid", "these running threads, separated by commas", false },
 	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "show whole paths", false },
+	{ 'w', "column-widths", AP_OPT_CALL, 0, opt_widths, "widths", "these widths of columns, from the left (8,20,40)", false },
 	{ 'z', "zero", AP_OPT_FLAG, AT(zero), NULL, NULL, "forget at each refresh what was before", false },
 	{ 0, "all-kernel", AP_OPT_CALL, 0, pass_kernel, NULL, "kernel mode only", false },
 	{ 0, "all-user", AP_OPT_CALL, 0, pass_user, NULL, "user mode only", false },
 	{ 0, "call-graph", AP_OPT_CALL, 0, pass_call_graph, "mode", "callchains by fp, dwarf[,size] or lbr", false },
 	{ 0, "children", AP_OPT_FLAG, AT(children), NULL, NULL, "also add what a function calls to it (default with callchains)", false },
+	{ 0, "all-cgroups", AP_OPT_CALL, 0, pass_cgroups, NULL, "record cgroups (for -s cgroup)", false },
+	{ 0, "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
+	{ 0, "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files", false },
+	{ 0, "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions", false },
+	{ 0, "group", AP_OPT_CALL, 0, pass_group, NULL, "all events are one group", false },
+	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n", "only so many frames of each callchain", false },
+	{ 0, "namespaces", AP_OPT_CALL, 0, pass_namespaces, NULL, "record namespaces", false },
+	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods", false },
+	TAKEN(0),
+	TAKEN_CODE,
+	TAKEN_FLAG(0, "no-bpf-event"),
+	TAKEN_WORD("num-thread-synthesize"),
+	TAKEN_WORD("proc-map-timeout"),
 	{ 0, "fields", AP_OPT_STR, AT(fields), NULL, "columns", "show these columns", false },
 	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL, "count where samples were alone", false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL, "show names as the linker knows them", false },
@@ -201,8 +234,11 @@ static int choose_columns(struct top_args *a, bool chains)
 	h->chain = chains ? h->chain : AP_CHAIN_NONE;
 	h->order = h->children ? AP_CALLER : AP_CALLEE;
 	h->full_paths = a->verbose;
+	h->filter = &a->filter;
 	if (!ap_hist_opts_columns(h, a->sort || a->fields ? a->sort : "dso,symbol", a->fields,
-				  a->samples ? AP_WANT_SAMPLES : 0, why, sizeof(why)))
+				  (a->samples ? AP_WANT_SAMPLES : 0) |
+					  (a->period ? AP_WANT_PERIOD : 0),
+				  why, sizeof(why)))
 		return 0;
 	fprintf(stderr, COMMAND ": %s\n", why);
 	return AP_EXIT_USAGE;

@@ -39,4 +39,24 @@
 	    "only from start,stop (seconds, either may be missing); 10%-20%, 10%/2: parts of the whole")
 #define INPUT STR('i', "input", input, "file", "what to read (perf.data; - is standard input)")
 
+/*
+ * Options of perf's that ask for what is done in any case: taken, and not shown by --help.  Files are read
+ * whoever owns them, names are demangled unless told otherwise, no vmlinux is ever loaded, nothing that
+ * is printed has colours, and the disassembler is in the program.
+ */
+#define TAKEN_FLAG(l, n)                                                                           \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
+		.offset = offsetof(OPT_ARGS, taken), .help = "", .hidden = true                    \
+	}
+#define TAKEN_WORD(n)                                                                              \
+	{                                                                                          \
+		.name = (n), .type = AP_OPT_STR, .offset = offsetof(OPT_ARGS, taken_word),         \
+		.value = "", .help = "", .hidden = true                                            \
+	}
+#define TAKEN(force)                                                                               \
+	TAKEN_FLAG(force, "force"), TAKEN_FLAG(0, "demangle"), TAKEN_FLAG(0, "demangle-kernel"),   \
+		TAKEN_FLAG(0, "ignore-vmlinux"), TAKEN_FLAG(0, "stitch-lbr")
+#define TAKEN_CODE TAKEN_FLAG(0, "source"), TAKEN_WORD("objdump"), TAKEN_WORD("stdio-color")
+
 #endif

@@ -6,6 +6,7 @@
  * What waits here resolves later as it would have when it was read, because whoever changes the
  * mappings of a process asks for those that wait first (ap_maps.waiting, ap_session.before_change).
  */
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +18,15 @@
 #define MAX_BYTES   (16U * 1024 * 1024)
 #define MAX_FRAMES  4096U
 
+#define SYSTEM_CALLS "^sys_|^do_page_fault"
+
 struct bucket {
 	u64 hash;
 	struct ap_thread *thread;
 	const char *comm;
 	u64 ip, period, count;
 	u64 nchain;
-	u64 weight, time;
+	u64 weight, time, cgroup;
 	const char *trace;
 	u32 event, cpu;
 	u8 cpumode;
@@ -43,7 +46,8 @@ struct ap_fold {
 	u32 n, cap;
 	struct ap_arena arena;
 	size_t bytes;
-	bool by_cpu, by_weight, by_time, by_trace;
+	bool by_cpu, by_weight, by_time, by_trace, by_cgroup, by_parent;
+	regex_t parent;
 	struct ap_frame frame[MAX_FRAMES];
 };
 
@@ -63,7 +67,13 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 			opts->sort[i] == AP_KEY_WEIGHT || opts->sort[i] == AP_KEY_LOCAL_WEIGHT;
 		f->by_time |= opts->sort[i] == AP_KEY_TIME;
 		f->by_trace |= opts->sort[i] == AP_KEY_TRACE;
+		f->by_cgroup |= opts->sort[i] == AP_KEY_CGROUP;
+		f->by_parent |= opts->sort[i] == AP_KEY_PARENT;
 	}
+	/* whoever gave a pattern has seen that it is one */
+	if (f->by_parent && regcomp(&f->parent, opts->parent ? opts->parent : SYSTEM_CALLS,
+				    REG_EXTENDED | REG_NOSUB))
+		f->by_parent = false;
 	f->cap = 1024;
 	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
 	f->waiting = ap_profile_calloc(f->cap / 4, sizeof(struct bucket *));
@@ -82,6 +92,8 @@ void ap_fold_free(struct ap_fold *f)
 	free(f->slot);
 	free(f->waiting);
 	ap_arena_fini(&f->arena);
+	if (f->by_parent)
+		regfree(&f->parent);
 	f->s->before_change = NULL;
 	free(f);
 }
@@ -102,6 +114,8 @@ static u64 hash_sample(const struct bucket *key, const u8 *chain)
 		h = mix(mix(h, key->weight), key->time);
 	if (key->trace)
 		h = mix(h, (u64)(uintptr_t)key->trace);
+	if (key->cgroup)
+		h = mix(h, key->cgroup);
 	for (i = 0; i < key->nchain; i++)
 		h = mix(h, ap_get64(chain + 8 * i));
 	return h;
@@ -112,7 +126,7 @@ static bool same(const struct bucket *b, const struct bucket *key, const u8 *cha
 	return b->hash == key->hash && b->thread == key->thread && b->comm == key->comm &&
 	       b->ip == key->ip && b->event == key->event && b->cpumode == key->cpumode &&
 	       b->cpu == key->cpu && b->nchain == key->nchain && b->weight == key->weight &&
-	       b->time == key->time && b->trace == key->trace &&
+	       b->time == key->time && b->trace == key->trace && b->cgroup == key->cgroup &&
 	       (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
 }
 
@@ -180,10 +194,70 @@ static u32 known_frames(struct ap_frame *frame, u32 n)
 	return k;
 }
 
+/* The innermost function of the chain that the pattern names. */
+static const struct ap_symbol *find_parent(const struct ap_fold *f, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		const struct ap_symbol *sym = f->frame[i].sym;
+
+		if (sym && !regexec(&f->parent, sym->name, 0, NULL, 0))
+			return sym;
+	}
+	return NULL;
+}
+
+static void reverse(struct ap_frame *frame, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n / 2; i++) {
+		struct ap_frame t = frame[i];
+
+		frame[i] = frame[n - 1 - i];
+		frame[n - 1 - i] = t;
+	}
+}
+
+static bool has_chains(const struct ap_fold *f)
+{
+	return f->opts.chain != AP_CHAIN_NONE || f->opts.children;
+}
+
+/* As perf does it the first ones are left, which of callers are the outermost. */
+static u32 limit_frames(struct ap_fold *f, u32 n)
+{
+	u32 max = f->opts.max_stack;
+
+	if (!max || n <= max)
+		return n;
+	if (f->opts.order == AP_CALLER)
+		memmove(f->frame, f->frame + (n - max), max * sizeof(f->frame[0]));
+	return max;
+}
+
+static void find_frames(struct ap_fold *f, const struct bucket *b, struct ap_hist_sample *hs)
+{
+	hs->frame = f->frame;
+	if (b->nchain)
+		hs->nframes = ap_session_frames(f->s, b->thread, (const u8 *)b->chain, b->nchain,
+						f->opts.inlines, f->frame, MAX_FRAMES);
+	hs->nframes = limit_frames(f, hs->nframes);
+	if (f->by_parent)
+		hs->parent = find_parent(f, hs->nframes);
+	hs->hidden |= f->by_parent && f->opts.parents_only && !hs->parent;
+	if (!has_chains(f))
+		hs->nframes = 0;
+	if (f->opts.known_only)
+		hs->nframes = known_frames(f->frame, hs->nframes);
+	if (f->opts.order == AP_CALLER)
+		reverse(f->frame, hs->nframes);
+}
+
 static void resolve(struct ap_fold *f, const struct bucket *b)
 {
 	struct ap_hist_sample hs = { 0 };
-	u32 i;
 
 	hs.thread = b->thread;
 	hs.comm = b->comm;
@@ -193,6 +267,8 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 	hs.weight = b->weight;
 	hs.time = b->time;
 	hs.trace = b->trace;
+	hs.cgroup = b->cgroup;
+	hs.cgroup_path = f->by_cgroup ? ap_session_cgroup(f->s, b->cgroup) : NULL;
 	ap_session_resolve(f->s, b->thread, b->cpumode, b->ip, &hs.place);
 	if (f->opts.filter)
 		hs.hidden = !ap_filter_task(f->opts.filter, b->thread, b->comm) ||
@@ -203,20 +279,7 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 	}
 	if (f->opts.known_only && !hs.place.sym)
 		return;
-	hs.frame = f->frame;
-	if (b->nchain)
-		hs.nframes = ap_session_frames(f->s, b->thread, (const u8 *)b->chain, b->nchain,
-					       f->opts.inlines, f->frame, MAX_FRAMES);
-	if (f->opts.known_only)
-		hs.nframes = known_frames(f->frame, hs.nframes);
-	if (f->opts.order == AP_CALLER) {
-		for (i = 0; i < hs.nframes / 2; i++) {
-			struct ap_frame t = f->frame[i];
-
-			f->frame[i] = f->frame[hs.nframes - 1 - i];
-			f->frame[hs.nframes - 1 - i] = t;
-		}
-	}
+	find_frames(f, b, &hs);
 	if (f->notes && !hs.hidden)
 		ap_annotate_add(f->notes, b->event, &hs.place, b->period, b->count);
 	put(f, b->event, &hs);
@@ -341,11 +404,12 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 		add_branches(f, &key, &s);
 		return true;
 	}
-	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
+	key.cgroup = f->by_cgroup ? s.cgroup : 0;
+	if (has_chains(f) || f->by_parent)
 		ap_unwind_sample(f->s, key.thread, rec->event, &s);
 	key.ip = s.ip;
 	key.period = s.period;
-	if (f->opts.chain != AP_CHAIN_NONE || f->opts.children)
+	if (has_chains(f) || f->by_parent)
 		key.nchain = s.nchain;
 	add(f, &key, s.chain);
 	return true;

@@ -184,6 +184,10 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 	key.hidden = s->hidden;
 	key.weight = s->weight;
 	key.trace = s->trace;
+	key.cgroup = s->cgroup;
+	key.cgroup_path = s->cgroup_path;
+	key.parent = s->parent;
+	key.map_size = s->place.map ? s->place.map->end - s->place.map->start : 0;
 	key.time = s->time;
 	key.addr = s->place.ip;
 	if (s->from) {

@@ -39,6 +39,9 @@ enum ap_hist_key {
 	AP_KEY_ADDR,
 	AP_KEY_SYM_SIZE,
 	AP_KEY_TRACE,
+	AP_KEY_PARENT,
+	AP_KEY_CGROUP,
+	AP_KEY_DSO_SIZE,
 	AP_KEY_N,
 	/* columns of weight */
 	AP_COL_CHILDREN = AP_KEY_N,
@@ -86,6 +89,8 @@ struct ap_hist_opts {
 	const struct ap_filter *filter; /* or NULL */
 	struct ap_tracing *tracing;	/* for AP_KEY_TRACE; NULL: no file tells */
 	u64 quantum;			/* of times as keys, ns */
+	const char *parent; /* pattern of AP_KEY_PARENT; NULL: system calls and faults */
+	bool parents_only;  /* leave out what has none */
 };
 
 /* What a branch goes from or to. */
@@ -136,8 +141,10 @@ struct ap_hist_entry {
 		*pair; /* the same of the group's other events, NULL where they have none */
 	/* of samples that are told apart by them */
 	struct ap_branch_end from, to;
-	u64 branch, weight, time, addr;
+	u64 branch, weight, time, addr, map_size, cgroup;
 	const char *trace; /* interned */
+	const char *cgroup_path;
+	const struct ap_symbol *parent;
 };
 
 struct ap_hist; /* one per event */
@@ -154,7 +161,9 @@ struct ap_hist_sample {
 	u64 period, count;
 	const struct ap_frame *frame; /* innermost first */
 	u32 nframes;
-	u64 weight, time; /* where keys ask for them */
+	u64 weight, time, cgroup; /* where keys ask for them */
+	const char *cgroup_path;
+	const struct ap_symbol *parent;
 	const char *trace;
 	bool hidden;
 	const struct ap_branch_end *from, *to; /* of a branch, or NULL */

@@ -12,7 +12,6 @@ void ap_hist_opts_init(struct ap_hist_opts *o)
 	memset(o, 0, sizeof(*o));
 	o->chain = AP_CHAIN_GRAPH;
 	o->chain_percent = 0.5;
-	o->max_stack = 127;
 	o->quantum = 100000000;
 }
 
@@ -42,7 +41,7 @@ static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *wh
 			snprintf(
 				why, size,
 				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time trace "
-				"addr weight local_weight symbol_size dso_from dso_to symbol_from "
+				"addr weight local_weight symbol_size dso_size cgroup parent dso_from dso_to symbol_from "
 				"symbol_to addr_from addr_to srcline_from srcline_to mispredict "
 				"in_tx abort cycles overhead overhead_children overhead_us "
 				"overhead_sys sample period)",
@@ -141,6 +140,8 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 		r = parse_list(fields, o->column, &o->ncolumn, why, size);
 	if (!r && (sort || !fields))
 		r = parse_list(sort ? sort : usual, key, &n, why, size);
+	if (!r && o->parent)
+		append(key, &n, AP_KEY_PARENT);
 	if (!r)
 		r = check_keys(o, key, n, why, size);
 	if (r)

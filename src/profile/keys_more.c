@@ -464,6 +464,102 @@ static int trace_print(const struct ap_hist *h, const struct ap_hist_entry *e, u
 	return snprintf(buf, size, "%-.*s", (int)width, trace_text(e));
 }
 
+/* --- the function of the chain that a pattern names */
+static const char *parent_name(const struct ap_hist_entry *e)
+{
+	return e->parent ? e->parent->name : "[other]";
+}
+
+static int parent_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
+		       const struct ap_hist_entry *b)
+{
+	(void)h;
+	if (!a->parent || !b->parent)
+		return !a->parent ? (b->parent ? 1 : 0) : -1;
+	return strcmp(a->parent->name, b->parent->name);
+}
+
+static u64 parent_hash(const struct ap_hist_entry *e)
+{
+	return mix((u64)(uintptr_t)e->parent);
+}
+
+static bool parent_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
+{
+	return a->parent == b->parent;
+}
+
+static u32 parent_len(const struct ap_hist *h, const struct ap_hist_entry *e)
+{
+	(void)h;
+	return e->parent ? (u32)strlen(e->parent->name) : 0;
+}
+
+static int parent_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,
+			char *buf, size_t size)
+{
+	(void)h;
+	return snprintf(buf, size, "%-*.*s", (int)width, (int)width, parent_name(e));
+}
+
+/* --- cgroup */
+static int cgroup_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
+		       const struct ap_hist_entry *b)
+{
+	(void)h;
+	return cmp_u64(a->cgroup, b->cgroup);
+}
+
+static u64 cgroup_hash(const struct ap_hist_entry *e)
+{
+	return mix(e->cgroup);
+}
+
+static bool cgroup_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
+{
+	return a->cgroup == b->cgroup;
+}
+
+static u32 cgroup_len(const struct ap_hist *h, const struct ap_hist_entry *e)
+{
+	(void)h;
+	return e->cgroup_path ? (u32)strlen(e->cgroup_path) : 0;
+}
+
+static int cgroup_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,
+			char *buf, size_t size)
+{
+	(void)h;
+	return snprintf(buf, size, "%-.*s", (int)width, e->cgroup_path ? e->cgroup_path : "");
+}
+
+/* --- how much of the file is mapped there */
+static int map_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
+		    const struct ap_hist_entry *b)
+{
+	(void)h;
+	return cmp_u64(a->map_size, b->map_size);
+}
+
+static u64 map_hash(const struct ap_hist_entry *e)
+{
+	return mix(e->map_size);
+}
+
+static bool map_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
+{
+	return a->map_size == b->map_size;
+}
+
+static int map_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
+		     size_t size)
+{
+	(void)h;
+	if (!e->map_size)
+		return snprintf(buf, size, "%*s", (int)width, "unknown");
+	return snprintf(buf, size, "%*llu", (int)width, (unsigned long long)e->map_size);
+}
+
 #define AT(key) [(key)-AP_KEY_MORE]
 
 const struct ap_key_ops ap_keys_more[] = {
@@ -504,4 +600,10 @@ const struct ap_key_ops ap_keys_more[] = {
 				size_same, NULL, size_print },
 	AT(AP_KEY_TRACE) = { "trace", "Trace output", 0, trace_sort, trace_sort, trace_hash,
 			     trace_same, trace_len, trace_print },
+	AT(AP_KEY_PARENT) = { "parent", "Parent symbol", 0, parent_sort, parent_sort, parent_hash,
+			      parent_same, parent_len, parent_print },
+	AT(AP_KEY_CGROUP) = { "cgroup", "Cgroup", 0, cgroup_sort, cgroup_sort, cgroup_hash,
+			      cgroup_same, cgroup_len, cgroup_print },
+	AT(AP_KEY_DSO_SIZE) = { "dso_size", "DSO size", 0, map_sort, map_sort, map_hash, map_same,
+				NULL, map_print },
 };

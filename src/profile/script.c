@@ -134,7 +134,10 @@ static void chain(struct ap_script *c, struct ap_thread *th, const struct ap_sam
 		ap_text_add(&c->text, known, len);
 		return;
 	}
-	n = ap_session_frames(c->s, th, s->chain, s->nchain, c->opts.inlines, c->frame, MAX_FRAMES);
+	n = ap_session_frames(c->s, th, s->chain, s->nchain, c->opts.inlines, c->frame,
+			      c->opts.max_stack && c->opts.max_stack < MAX_FRAMES
+				      ? c->opts.max_stack
+				      : MAX_FRAMES);
 	for (i = 0; i < n; i++)
 		frame_line(&c->text, &c->frame[i], fields, c->opts.full_sources);
 	ap_text_keep(&c->chains, hash, head, 3, s->chain, s->nchain, c->text.p + at,
@@ -354,7 +357,7 @@ bool ap_script_record(struct ap_script *c, const struct ap_data_rec *rec)
 	}
 	if (rec->h.type == AP_PERF_RECORD_SAMPLE)
 		ok = sample(c, rec);
-	else if (c->opts.tasks || c->opts.mmaps)
+	else
 		ap_script_side_band(c, rec);
 	if (c->text.n > OUT_BUFFER)
 		ap_script_flush(c);

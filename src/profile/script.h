@@ -44,7 +44,9 @@ struct ap_script_opts {
 	bool no_chains;	    /* -G */
 	bool nanoseconds;
 	bool inlines;
-	bool tasks, mmaps;		/* side-band records too */
+	bool tasks, mmaps, switches; /* side-band records too */
+	bool namespaces, cgroups, losses;
+	u32 max_stack;			/* frames of a chain; 0: all */
 	bool full_sources;		/* srcline: whole paths */
 	bool since_start, since_last;	/* times */
 	const struct ap_filter *filter; /* or NULL */

@@ -117,35 +117,120 @@ static void task(struct ap_text *t, const struct ap_data_rec *rec)
 			       (int)ap_get32(p + 20));
 }
 
+static void switched(struct ap_text *t, const struct ap_data_rec *rec)
+{
+	bool out = rec->h.misc & AP_PERF_RECORD_MISC_SWITCH_OUT;
+	bool is_wide = rec->h.type == AP_PERF_RECORD_SWITCH_CPU_WIDE;
+	const char *way = !out							 ? "IN         "
+			  : rec->h.misc & AP_PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "OUT preempt"
+										 : "OUT        ";
+
+	if (!is_wide)
+		ap_text_printf(t, "PERF_RECORD_SWITCH %s\n", way);
+	else if (rec->h.size >= 16)
+		ap_text_printf(t, "PERF_RECORD_SWITCH_CPU_WIDE %s  %s pid/tid: %5d/%-5d\n", way,
+			       out ? "next" : "prev", (int)ap_get32(rec->bytes + 8),
+			       (int)ap_get32(rec->bytes + 12));
+}
+
+static void namespaces(struct ap_text *t, const struct ap_data_rec *rec)
+{
+	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
+	const u8 *p = rec->bytes;
+	u64 i, n = rec->h.size >= 24 ? ap_get64(p + 16) : 0;
+
+	if (n > (rec->h.size - 24U) / 16)
+		return;
+	ap_text_printf(t, "PERF_RECORD_NAMESPACES %d/%d - nr_namespaces: %u\n\t\t[",
+		       (int)ap_get32(p + 8), (int)ap_get32(p + 12), (u32)n);
+	for (i = 0; i < n; i++) {
+		if (i && !(i % 4))
+			ap_text_str(t, "\n\t\t ");
+		ap_text_printf(t, "%u/%s: %llu/%#llx%s", (u32)i,
+			       i < AP_ARRAY_SIZE(names) ? names[i] : "unknown",
+			       (unsigned long long)ap_get64(p + 24 + 16 * i),
+			       (unsigned long long)ap_get64(p + 32 + 16 * i),
+			       i + 1 < n ? ", " : "]\n");
+	}
+}
+
+static void cgroup(struct ap_text *t, const struct ap_data_rec *rec)
+{
+	const char *path = (const char *)rec->bytes + 16;
+
+	if (rec->h.size > 16 && memchr(path, 0, rec->h.size - 16U))
+		ap_text_printf(t, "PERF_RECORD_CGROUP cgroup: %llu %s\n",
+			       (unsigned long long)ap_get64(rec->bytes + 8), path);
+}
+
+static void lost(struct ap_text *t, const struct ap_data_rec *rec)
+{
+	if (rec->h.size >= 24)
+		ap_text_printf(t, "PERF_RECORD_LOST lost %llu\n",
+			       (unsigned long long)ap_get64(rec->bytes + 16));
+}
+
+typedef void print_fn(struct ap_text *t, const struct ap_data_rec *rec);
+
+/* NULL: it is not to be shown. */
+static print_fn *printer(const struct ap_script_opts *o, u32 type)
+{
+	switch (type) {
+	case AP_PERF_RECORD_MMAP:
+	case AP_PERF_RECORD_MMAP2:
+		return o->mmaps ? mapping : NULL;
+	case AP_PERF_RECORD_COMM:
+	case AP_PERF_RECORD_FORK:
+	case AP_PERF_RECORD_EXIT:
+		return o->tasks ? task : NULL;
+	case AP_PERF_RECORD_SWITCH:
+	case AP_PERF_RECORD_SWITCH_CPU_WIDE:
+		return o->switches ? switched : NULL;
+	case AP_PERF_RECORD_NAMESPACES:
+		return o->namespaces ? namespaces : NULL;
+	case AP_PERF_RECORD_CGROUP:
+		return o->cgroups ? cgroup : NULL;
+	case AP_PERF_RECORD_LOST:
+		return o->losses ? lost : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* The name before it is that of the task which the record tells of, or which did it. */
+static struct ap_thread *whose(struct ap_script *c, const struct ap_data_rec *rec,
+			       const struct ap_sample *s)
+{
+	switch (rec->h.type) {
+	case AP_PERF_RECORD_SWITCH:
+	case AP_PERF_RECORD_SWITCH_CPU_WIDE:
+	case AP_PERF_RECORD_CGROUP:
+	case AP_PERF_RECORD_LOST:
+		return ap_session_thread(c->s, s->pid, s->tid);
+	case AP_PERF_RECORD_FORK:
+	case AP_PERF_RECORD_EXIT:
+		return ap_session_thread(c->s, ap_get32(rec->bytes + 8), ap_get32(rec->bytes + 16));
+	default:
+		return ap_session_thread(c->s, ap_get32(rec->bytes + 8), ap_get32(rec->bytes + 12));
+	}
+}
+
 void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec)
 {
-	bool map = rec->h.type == AP_PERF_RECORD_MMAP || rec->h.type == AP_PERF_RECORD_MMAP2;
-	bool is_task = rec->h.type == AP_PERF_RECORD_COMM || rec->h.type == AP_PERF_RECORD_FORK ||
-		       rec->h.type == AP_PERF_RECORD_EXIT;
+	print_fn *print = printer(&c->opts, rec->h.type);
 	const struct ap_data_event *ev = rec->event;
+	bool is_switch = rec->h.type == AP_PERF_RECORD_SWITCH ||
+			 rec->h.type == AP_PERF_RECORD_SWITCH_CPU_WIDE;
 	struct ap_sample s;
 	size_t at = c->text.n;
-	u32 fields, pid, tid;
 
-	if (!ev || !((map && c->opts.mmaps) || (is_task && c->opts.tasks)))
+	if (!ev || !print || (rec->h.size < 24 && !is_switch))
 		return;
 	ap_sample_trailer(ev, rec->bytes, &s);
-	if (rec->h.size < 24)
-		return;
-	/* the name is that of the task which the record tells of */
-	pid = ap_get32(rec->bytes + 8);
-	tid = ap_get32(rec->bytes +
-		       (rec->h.type == AP_PERF_RECORD_FORK || rec->h.type == AP_PERF_RECORD_EXIT
-				? 16
-				: 12));
-	fields = c->fields[ap_script_type(ev)];
 	if (s.cpu == ~0U)
 		s.cpu = 0;
-	ap_script_start(c, ap_session_thread(c->s, pid, tid), ev, &s, fields);
-	if (map)
-		mapping(&c->text, rec);
-	else
-		task(&c->text, rec);
+	ap_script_start(c, whose(c, rec, &s), ev, &s, c->fields[ap_script_type(ev)]);
+	print(&c->text, rec);
 	if (c->text.p[c->text.n - 1] != '\n')
 		c->text.n = at;
 }

@@ -44,6 +44,7 @@ void ap_session_fini(struct ap_session *s)
 	free(s->thread);
 	free(s->gone);
 	free(s->kernel.v);
+	free(s->cgroup);
 	ap_symbols_fini(&s->symbols);
 }
 
@@ -417,6 +418,28 @@ static void fork_record(struct ap_session *s, const struct ap_data_rec *rec)
 	}
 }
 
+static void cgroup_record(struct ap_session *s, const struct ap_data_rec *rec)
+{
+	const char *path = (const char *)rec->bytes + 16;
+
+	if (rec->h.size <= 16 || !memchr(path, 0, rec->h.size - 16U))
+		return;
+	s->cgroup = ap_profile_realloc(s->cgroup, s->ncgroups + 1, sizeof(*s->cgroup));
+	s->cgroup[s->ncgroups++] =
+		(struct ap_cgroup_name){ .id = ap_get64(rec->bytes + 8),
+					 .path = ap_intern_str(&s->symbols.text, path) };
+}
+
+/* The last that had the number. */
+const char *ap_session_cgroup(const struct ap_session *s, u64 id)
+{
+	u32 i = s->ncgroups;
+
+	while (i && s->cgroup[i - 1].id != id)
+		i--;
+	return i ? s->cgroup[i - 1].path : "unknown";
+}
+
 void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
 {
 	if (rec->h.type < AP_ARRAY_SIZE(s->nr))
@@ -431,6 +454,9 @@ void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
 		break;
 	case AP_PERF_RECORD_FORK:
 		fork_record(s, rec);
+		break;
+	case AP_PERF_RECORD_CGROUP:
+		cgroup_record(s, rec);
 		break;
 	case AP_PERF_RECORD_LOST:
 		if (rec->h.size >= 24)

@@ -60,6 +60,14 @@ struct ap_session {
 	u64 nr[96]; /* records seen by type */
 	u64 lost, lost_samples;
 	struct ap_unwinder *unwinder; /* unwind.c */
+	struct ap_cgroup_name *cgroup;
+	u32 ncgroups;
+};
+
+/* What records have told of cgroups. */
+struct ap_cgroup_name {
+	u64 id;
+	const char *path; /* interned */
 };
 
 void ap_session_init(struct ap_session *s);
@@ -69,6 +77,9 @@ void ap_session_build_ids(struct ap_session *s, struct ap_data *d);
 
 /* Takes a record's news in; samples bring none. */
 void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec);
+
+/* The path of a cgroup; "unknown": no record tells. */
+const char *ap_session_cgroup(const struct ap_session *s, u64 id);
 
 struct ap_thread *ap_session_thread(struct ap_session *s, u32 pid, u32 tid);
 /* Which mapping and file, without its symbols; then with. */

@@ -102,6 +102,19 @@ exact "records by kind, branches" -i "$branches" --stats
 exact "tasks" -i "$two" --tasks
 exact "tasks and mappings" -i "$two" --mmaps
 
+same "frames, the innermost" -i "$chains" --max-stack 2 --no-children
+same "frames, the outermost" -i "$chains" --max-stack 3 -c work --percent-limit 3
+same "a parent" -i "$chains" -p '^leaf$' --no-children
+same "a parent, and nothing else" -i "$chains" -p '^leaf$' -x --no-children --percent-limit 3
+same "system calls as parents" -i "$chains" -s parent,sym -g none --no-children -c work --percent-limit 3
+same "sizes of mappings" -i "$two" -s dso_size,dso
+if perf record -q --all-cgroups -e cpu-clock:u -o "$tmp/cgroups.data" -- "$tmp/work" 2>/dev/null; then
+	same "cgroups" -i "$tmp/cgroups.data" -s cgroup,sym
+else
+	lack "cgroups" "perf cannot record them here"
+fi
+same "what is done in any case" -i "$two" -f --demangle --source --skip-empty --stitch-lbr --ignore-vmlinux --stdio-color never
+
 # perf -v says more on standard output only where it annotates; the letter tells whose symbols they are
 perf report --stdio -v -i "$two" 2>/dev/null </dev/null | sed -n 's/ [A-Za-z!] \[\.\]/ [.]/; /%/p' >"$tmp/theirs"
 run "$ANYPERF" report --stdio -v -i "$two"
@@ -126,6 +139,7 @@ bad "a time" 'is no time' --time foo
 bad "a pid" 'no list of numbers' --pid x
 bad "a way of percents" 'relative or absolute' --percentage some
 bad "widths" 'widths of columns' -w a,b
+bad "a pattern" 'no regular expression' -p '('
 bad "a quantum" 'needs a time' --time-quantum 5
 bad "a key of branches" "'symbol_from' is of branches" -s symbol_from
 run "$ANYPERF" report -i "$chains" -C 0

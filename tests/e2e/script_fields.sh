@@ -82,6 +82,24 @@ same "since a time" -i "$two" --time "$(perf script -i "$two" -F time | sed -n '
 same "a function" -i "$chains" -S leaf
 same "a file" -i "$chains" --dsos work
 
+same "frames" -i "$chains" --max-stack 2
+same "taken" -i "$two" -a -f --demangle
+if perf record -q --all-cgroups --switch-events --namespaces -e cpu-clock:u -o "$tmp/told.data" -- \
+	unshare -u "$tmp/work" 2>/dev/null; then
+	for what in switch namespace cgroup lost; do
+		same "records of ${what}s" -i "$tmp/told.data" "--show-$what-events"
+	done
+	same "all records" -i "$tmp/told.data" --show-switch-events --show-namespace-events --show-cgroup-events \
+		--show-task-events --show-mmap-events
+else
+	lack "records of cgroups, switches and namespaces" "perf cannot record them here"
+fi
+"$ANYPERF" record -q -a --switch-events -e instructions:u -c 1000003 -o "$tmp/wide.data" -- "$tmp/work" 2>/dev/null
+same "switches of CPUs" -i "$tmp/wide.data" --show-switch-events
+as_perf "groups of events" evlist -g -i "$tmp/two.data"
+perf record -q -e '{cpu-clock:u,page-faults:u},task-clock:u' -o "$tmp/group.data" -- true 2>/dev/null
+as_perf "a group" evlist -g -i "$tmp/group.data"
+
 run "$ANYPERF" script -i "$chains" -C 0
 is "$status" 125 "samples without a CPU: status 125"
 has "$tmp/err" 'do not say their CPU' "samples without a CPU: says so"
