@@ -75,14 +75,18 @@ static inline u64 ap_vec_group_kinds(u32 group)
 }
 
 /*
- * Of the models: branch prediction alone, or all of it, as caches are shared by what is fetched and
- * accessed, and cycles come of everything.
+ * Of the models: branch prediction alone, caches and TLBs alone, which are shared by what is fetched and accessed, both, or
+ * all, as cycles come of everything.
  */
 static inline u64 ap_model_kinds_with(u64 kinds)
 {
-	if (!(kinds & AP_KINDS_MODEL))
-		return 0;
-	return kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES ? AP_KINDS_MODEL : AP_KINDS_BRANCHES;
+	u64 branches = kinds & AP_KINDS_BRANCHES ? AP_KINDS_BRANCHES : 0;
+
+	if (kinds & AP_KINDS_CYCLES)
+		return AP_KINDS_MODEL;
+	if (kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES)
+		return branches | (AP_KINDS_MODEL & ~(AP_KINDS_CYCLES | AP_KINDS_BRANCHES));
+	return branches;
 }
 
 /* What code that is asked to count these kinds counts: whole groups, and the base ones always. */

@@ -172,6 +172,7 @@ static void read_log(struct ap_thread *t)
 	struct ap_thread_feed *tf = t->feed;
 
 	note_bases(t, tf);
+	tf->feed.has_cycles = ap_feed_has_cycles();
 	ap_feed_run(&tf->feed, (const u64 *)tf->log, (const u64 *)t->feed_pos, chunks);
 	t->feed_pos = (u64)tf->log;
 	publish(t, &tf->feed);

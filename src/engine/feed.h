@@ -106,4 +106,14 @@ static inline bool ap_feed_has_data(void)
 	return ap_proc.kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES;
 }
 
+static inline bool ap_feed_has_cycles(void)
+{
+	return ap_proc.kinds & AP_KINDS_CYCLES;
+}
+
+static inline bool ap_feed_has_branches(void)
+{
+	return ap_proc.kinds & AP_KINDS_BRANCHES;
+}
+
 #endif

@@ -56,7 +56,7 @@ static void begin_piece(u64 pc)
 	plan.line = NO_LINE;
 	plan.first_side = plan.nsides;
 	plan.gone = 0;
-	if (ap_feed_has_data())
+	if (ap_feed_has_cycles())
 		ap_cost_begin(&plan.cost, ap_feed_machine());
 	for (u8 r = 0; r < 16; r++)
 		new_value(r);
@@ -382,7 +382,8 @@ bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *stor
 
 		plan_fetch(in);
 		plan_data(in);
-		plan_cost(in, first);
+		if (ap_feed_has_cycles())
+			plan_cost(in, first);
 	}
 	gone = replaced(&in->i, &reg, &by);
 	for (u8 r = 0; r < 16; r++)
@@ -427,6 +428,8 @@ static u8 followed(const struct ap_sb_insn *in)
 
 static void add_branch(u8 what, const struct ap_sb_insn *in)
 {
+	if (!ap_feed_has_branches())
+		return;
 	plan.branch[plan.nbranches++] =
 		(struct ap_feed_branch){ .pc = in->pc, .what = what, .len = in->i.len };
 }
@@ -481,7 +484,7 @@ static void fill(struct ap_feed_exit *x, u8 last, const struct ap_sb_insn *in, u
 				   .nfetches = (u16)plan.nfetches,
 				   .nwords = plan.nwords,
 				   .ninsns = ninsns };
-	if (ap_feed_has_data())
+	if (ap_feed_has_cycles())
 		plan_links(w);
 	copy_branches(w, in ? last : AP_FEED_NOTHING, in);
 	memcpy(w->delta, plan.delta, sizeof(w->delta));
@@ -540,7 +543,7 @@ const struct ap_feed_exit *ap_feed_plan_close(u8 last, const struct ap_sb_insn *
 	u32 id;
 
 	fill(&plan.last, last, in, plan.ninsns + (in != NULL));
-	if (ap_feed_has_data())
+	if (ap_feed_has_cycles())
 		plan_late();
 	ops = ap_feed_alloc(size ? size : 1, &id);
 	if (ops) {

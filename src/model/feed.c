@@ -9,7 +9,7 @@ static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 {
 	unsigned cycles = AP_MEM_CYCLES(result), hit = f->machine->l1d.latency;
 
-	if (cycles > hit)
+	if (cycles > hit && f->has_cycles)
 		ap_pipe_miss(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
 }
 
@@ -212,7 +212,8 @@ static void run_ops(struct ap_feed *f, const struct ap_feed_way *way, const u64 
 /* All but the branches. */
 static inline void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
 {
-	ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
+	if (f->has_cycles)
+		ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
 	run_fetches(f, way);
 	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
 		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
@@ -220,7 +221,8 @@ static inline void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 	} else if (way->nops) {
 		run_ops(f, way, log);
 	}
-	ap_pipe_leave(&f->pipe, &way->flow);
+	if (f->has_cycles)
+		ap_pipe_leave(&f->pipe, &way->flow);
 }
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)

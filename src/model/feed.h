@@ -107,6 +107,7 @@ struct ap_feed {
 	struct ap_pipe pipe; /* whose `now` is the cycles / 256 */
 	u64 stall_front;     /* of it */
 	u64 seg_base[3];     /* by enum ap_seg_reg; [0] is 0 */
+	bool has_cycles;     /* somebody wants them: the pipeline runs */
 	struct ap_mem *mem;  /* NULL: branches alone */
 	struct ap_bp *bp;
 	const struct ap_machine *machine;

@@ -39,6 +39,7 @@ static struct ap_feed *new_feed(const struct ap_machine *machine)
 
 	ap_shared_init(shared, machine);
 	f->machine = machine;
+	f->has_cycles = true;
 	f->pending = AP_FEED_NOTHING;
 	f->seg_base[AP_FEED_FS] = 0x700123456000;
 	f->bp = ap_bp_init(zeroed(ap_bp_bytes(machine)), machine, f->count);
