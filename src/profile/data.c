@@ -275,6 +275,8 @@ static void find_features(struct ap_data *d)
 			sec.offset = __builtin_bswap64(sec.offset);
 			sec.size = __builtin_bswap64(sec.size);
 		}
+		if (sec.size > d->s.size || sec.offset > d->s.size - sec.size)
+			d->feature_cut = true;
 		d->feature[i].present = true;
 		d->feature[i].offset = sec.offset;
 		d->feature[i].size = sec.size;
@@ -564,7 +566,9 @@ const char *ap_data_damage(const struct ap_data *d)
 {
 	if (d->s.damage[0])
 		return d->s.damage;
-	return d->features_cut ? "cut off before the list of its features" : NULL;
+	if (d->features_cut)
+		return "cut off before the list of its features";
+	return d->feature_cut ? "cut off in its features" : NULL;
 }
 
 bool ap_data_unfinished(const struct ap_data *d)

@@ -120,6 +120,7 @@ struct ap_data {
 	struct ap_data_header h;
 	bool pipe, unfinished, unordered, ended;
 	bool features_cut; /* records are still worth reading */
+	bool feature_cut;  /* one of them does not end in the file */
 	u64 mtime;
 	struct ap_data_event **ev;
 	u32 nev;
