@@ -42,7 +42,7 @@ endif
 endif
 
 all: $(if $(and $(MAIN_O),$(HAVE_BLOB)),$(ANYPERF),$(foreach m,$(MODULES),$(call archives,$(m)))) \
-	$(if $(HAVE_BLOB),$(B)/blob.o)
+	$(if $(HAVE_BLOB),$(B)/blob.o) $(LIBANYPERF)
 	@$(if $(and $(MAIN_O),$(HAVE_BLOB)),:,echo "no program yet: needs src/cli/main.c and src/engine/blob.lds")
 ifeq ($(B),$(BUILD)/release)
 	@$(if $(MAIN_O),ln -sfn release/anyperf $(BUILD)/anyperf)
@@ -104,7 +104,7 @@ check-long: deps-test deps-long
 
 # --- the portable layers on other machines, under qemu
 .PHONY: check-ports
-PORTED := pmu perfctr core model sampling abi base
+PORTED := legacy pmu perfctr core model sampling abi base
 port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static AP_EMULATOR=$(2) ported
 check-ports: deps-ports
 	$(call port,i686,qemu-i386)
@@ -179,13 +179,18 @@ $(B)/%.inc: $(B)/tools/gen-%
 	$(Q)$< >$@
 
 MAN1 := $(wildcard docs/man/*.1)
+HEADERS := $(wildcard include/anyperf/*.h)
 DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
 install: all
 	install -D -m 755 $(ANYPERF) $(DESTDIR)$(PREFIX)/bin/anyperf
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(LIBANYPERF)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/anyperf $(HEADERS)
 	$(if $(MAN1),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/anyperf $(DOCS)
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/anyperf
+	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBANYPERF))
+	rm -rf $(DESTDIR)$(PREFIX)/include/anyperf
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/anyperf
 

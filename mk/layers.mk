@@ -3,7 +3,7 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli tui profile linux pmu perfctr core engine model service sampling inject x86 abi base
+MODULES := cli tui profile linux calls legacy pmu perfctr core engine model service sampling inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
@@ -16,6 +16,9 @@ DEPS_engine := model service sampling inject x86 abi base
 DEPS_core := sampling abi base
 DEPS_pmu := core sampling abi base
 DEPS_perfctr := abi base
+# what programs link: libanyperf.a
+DEPS_legacy := abi base
+DEPS_calls := legacy abi base
 DEPS_linux := pmu perfctr core model sampling inject abi base
 DEPS_profile := abi base
 DEPS_tui := profile abi base

@@ -97,6 +97,19 @@ $(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
 
+# --- the library that programs link (include/anyperf): plain code in every variant, as they are
+LIB_C := $(foreach m,legacy calls,$(call sources,$(m)))
+LIB_OBJS := $(patsubst %.c,$(B)/libobj/%.o,$(LIB_C))
+LIBANYPERF := $(B)/libanyperf.a
+$(B)/libobj/%.o: %.c $(B)/.flags
+	$(call say,CC\ lib,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CSTD) -O2 -g $(WARN) -fPIC -MMD -MP -c -o $@ $<
+$(LIBANYPERF): $(LIB_OBJS)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcsD $@ $^
+
 # --- unit tests: tests/unit/<module>/<name>_test.c, other .c files beside them are shared
 TESTS_C := $(wildcard tests/unit/*/*_test.c)
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(TESTS_C))
@@ -127,14 +140,16 @@ PROGRAMS := $(patsubst tests/programs/%,$(B)/programs/%,$(basename $(PROGRAM_SRC
 # gcc and g++ in every lane: what they test is the engine, not the compiler
 PROGRAM_CC ?= gcc
 PROGRAM_CXX ?= g++
-PROGRAM_FLAGS := -O2 -g -Wall -D_GNU_SOURCE -Isrc
+PROGRAM_FLAGS := -O2 -g -Wall -D_GNU_SOURCE -Isrc -Iinclude
 define program_rule
 $(B)/programs/%: tests/programs/%.$(1) $(B)/.flags
 	$$(call say,$(2),$$<)
 	@mkdir -p $$(@D)
 	$$(Q)$(3) $(PROGRAM_FLAGS) -MMD -MP -MF $$@.d $$(call marker,FLAGS,$$<) -o $$@ $$< \
-		$$(call marker,LIBS,$$<)
+		$$(PROGRAM_LIBS) $$(call marker,LIBS,$$<)
 endef
+$(filter $(B)/programs/legacy_%,$(PROGRAMS)): $(LIBANYPERF)
+$(B)/programs/legacy_%: PROGRAM_LIBS = $(LIBANYPERF)
 $(eval $(call program_rule,c,CC,$(PROGRAM_CC)))
 $(eval $(call program_rule,S,AS,$(PROGRAM_CC)))
 $(eval $(call program_rule,cc,CXX,$(PROGRAM_CXX)))
@@ -154,4 +169,4 @@ $(B)/tools/%: tools/%.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -MMD -MP -MF $@.d -o $@ $< -lZydis
 
--include $(OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS)) $(wildcard $(B)/tools/*.d)
+-include $(OBJS:.o=.d) $(LIB_OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS)) $(wildcard $(B)/tools/*.d)

@@ -26,7 +26,7 @@ BLOB_B := $(BUILD)/release$(CC_SUFFIX)/blob
 WARN := -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes \
 	-Wwrite-strings -Wpointer-arith -Werror
 CSTD := -std=c11 -D_GNU_SOURCE -fno-strict-aliasing
-CPPFLAGS_ALL := -Isrc $(CPPFLAGS)
+CPPFLAGS_ALL := -Isrc -Iinclude $(CPPFLAGS)
 OPT ?= -O2 -g
 CFLAGS_HOSTED := $(CSTD) $(OPT) $(WARN) $(SAN) $(CFLAGS)
 ASFLAGS_HOSTED := -g -Wa,--noexecstack
