@@ -70,6 +70,7 @@ void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struc
 	const u64 *jump = b->jumps;
 	u64 pc = b->pc;
 	const u8 *code = b->code;
+	const u8 *stop = x && x->kind == AP_EXIT_LANE ? code + x->at : NULL;
 	u32 side = first_side(b), leaves = x ? (u32)(x - b->exits) : b->nexits;
 
 	if (x && x->special == AP_SPECIAL_RDPMC && leaves + 1 < b->nexits)
@@ -78,6 +79,9 @@ void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struc
 		u8 cls = b->recs[k].app_len_class >> 4, len = b->recs[k].app_len_class & 15;
 		bool is_cond = cls == AP_REC_JCC_NT || cls == AP_REC_JCC_T;
 
+		if (code == stop &&
+		    b->recs[k].cache_len) /* an elided jump is taken with what is before it */
+			return;
 		if (!x && last >= code && last < code + b->recs[k].cache_len) {
 			add(l, pc, t->regs.rip, type_of_class(cls));
 			return;

@@ -126,6 +126,8 @@ struct ap_where {
 bool ap_cache_contains(u64 pc);
 /* Async-safe, takes no lock. False: pc is in no live block's instructions, keep stepping. */
 bool ap_cache_locate(u64 pc, struct ap_where *w);
+/* The same for who knows the block. */
+void ap_block_locate(struct ap_block *b, u32 offset, struct ap_where *w);
 /* Adds a vector so many times (modulo 2^64), counted apart from the shapes. */
 void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times);
 /* Adds the counts of the executed part of a block that is left at *w with t->regs. */

@@ -61,8 +61,7 @@ static u64 read_middle_exit(struct ap_thread *t, const struct ap_exit *x)
 {
 	struct ap_where w;
 
-	if (!ap_cache_locate((u64)x->from->code + x->at, &w))
-		return x->target;
+	ap_block_locate(x->from, x->at, &w);
 	ap_cache_count_partial(t, &w);
 	return w.app_pc;
 }
@@ -110,6 +109,8 @@ static struct leave read_exit(struct ap_thread *t)
 	if (ap_unlikely(l.kind == AP_EXIT_LANE)) {
 		l.target = read_middle_exit(t, x);
 		l.link = NULL;
+		if (ap_stop_is(t, x))
+			l.kind = AP_EXIT_DIRECT;
 	}
 	note_branches(t, x, false);
 	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
@@ -182,6 +183,7 @@ static void drop_alone(struct ap_thread *t)
 	if (ap_unlikely(t->alone) && t->epoch == ap_proc.epoch)
 		ap_cache_drop_probe(t->alone);
 	t->alone = NULL;
+	ap_stop_end(t);
 }
 
 static struct ap_block *walk(struct ap_thread *t)
@@ -422,7 +424,8 @@ static void go_on(struct ap_thread *t)
 	bool middle = x->kind == AP_EXIT_LANE;
 	const u8 *to = middle ? x->from->code + x->at : ap_link_target(x);
 
-	if (t->alone || t->walked || t->nprompts || ap_proc.data || !to || !ap_lanes_share(t))
+	if (t->alone || t->walked || t->stop || t->nprompts || ap_proc.data || !to ||
+	    !ap_lanes_share(t))
 		return;
 	t->watch_hit = 0;
 	t->regs.rip = x->target;

@@ -181,6 +181,17 @@ void ap_branches_forget(struct ap_thread *t);
 void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
 		      const u8 *last);
 
+/* stop.c: a walked block that is kept, and can be made to end behind any of its instructions.  Lock held. */
+struct ap_stop *ap_stop_new(struct ap_block *b); /* NULL: no memory */
+/*
+ * The thread is to run it up to instruction n, 0 all of it; *last_pc is that of the last one.  False:
+ * others are in it, who are to leave it elsewhere.
+ */
+bool ap_stop_begin(struct ap_thread *t, struct ap_stop *s, u32 n, u64 *last_pc);
+void ap_stop_end(struct ap_thread *t);
+/* Is it the exit of a stop, by which the thread has left? */
+bool ap_stop_is(const struct ap_thread *t, const struct ap_exit *x);
+
 /* walk.c; lock held.  The block to run next while a mark is near. */
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc);
 void ap_walk_forget(void); /* code has changed, or all of it goes */

@@ -74,15 +74,23 @@ static void walk(struct ap_where *w, u32 offset)
 	w->in_stub = true;
 }
 
-bool ap_cache_locate(u64 pc, struct ap_where *w)
+void ap_block_locate(struct ap_block *b, u32 offset, struct ap_where *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->block = block_at(pc);
-	if (!w->block)
-		return false;
-	w->app_pc = w->block->pc;
-	walk(w, (u32)(pc - (u64)w->block->code));
-	return true;
+	w->block = b;
+	w->app_pc = b->pc;
+	walk(w, offset);
+}
+
+bool ap_cache_locate(u64 pc, struct ap_where *w)
+{
+	struct ap_block *b = block_at(pc);
+
+	if (b)
+		ap_block_locate(b, (u32)(pc - (u64)b->code), w);
+	else
+		memset(w, 0, sizeof(*w));
+	return b;
 }
 
 void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)

@@ -9,6 +9,7 @@
  */
 #include "engine/task.h"
 #include "base/mem.h"
+#include "engine/lane.h"
 #include "engine/trace.h"
 #include "service/service.h"
 
@@ -248,6 +249,7 @@ void ap_call_exit(struct ap_thread *t, struct ap_call *c)
 		(void)ap_sig_block_all();
 	ap_service_exits(c->nr == AP_NR_exit_group);
 	ap_lock_take(&ap_proc.lock);
+	ap_stop_end(t);
 	if (!t->is_vfork_child && (c->nr == AP_NR_exit_group || is_last(t))) {
 		end_process(t);
 	} else {

@@ -167,6 +167,7 @@ struct ap_thread {
 	u32 nprompts;	 /* prompt.c: noted and not taken yet */
 	const struct ap_exit *middle;  /* entered behind its counter, if the cache was entered */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
+	struct ap_stop *stop;	       /* stop.c: of the kept walked block that runs; else NULL */
 
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
 

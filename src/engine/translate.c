@@ -663,6 +663,19 @@ static void emit_outs(void)
 	}
 }
 
+/* Can the block be kept, and stopped in its middle? */
+static bool may_stop(const struct ap_sb *sb)
+{
+	return tr.lanes && sb->walk && sb->n > 1 && !sb->transient && !sb->probe;
+}
+
+/* The exit that a stop leads to (stop.c), behind the others. */
+static void emit_stop(struct ap_exit *x)
+{
+	*x = (struct ap_exit){ .kind = AP_EXIT_LANE };
+	emit_stub(x);
+}
+
 /* Aligned, as the program may run with EFLAGS.AC set. */
 static void emit_literals(void)
 {
@@ -765,6 +778,8 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	emit_guard_fails(sb);
 	emit_check_outs();
 	emit_outs();
+	if (may_stop(sb))
+		emit_stop(&exits[nsides + 1]);
 	emit_literals();
 	if (tr.e.full)
 		return NULL;

@@ -4,10 +4,12 @@
  * instruction that could reach the mark of a lane, or before it where its memory operands are to be
  * noted.  What they count is what any block counts.
  *
- * They are kept by pc and by what is left of each lane that is near, and one that ends by itself
- * before any mark for all that have more left.  Samples fall into the same loops again and again; but
- * where they do not, keeping would fill the cache: what is asked for the first time runs once.
+ * They are kept by pc, and one that ends by itself before any mark serves all that have more left.  Where
+ * instructions alone are near it serves the others as well, as it can be stopped (stop.c); else there is one
+ * for each number that may be left.  What is asked for the first time runs once: samples fall into the same
+ * code again and again, but where they do not, keeping would fill the cache.
  */
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/sb.h"
 #include "x86/access.h"
@@ -27,7 +29,8 @@ struct entry {
 	u64 left; /* a byte per lane: at most so much, and ended by it; all FAR: by itself */
 	u64 most; /* likewise: what the way that counts most counts */
 	struct ap_block *b;
-	u32 gen;
+	struct ap_stop *stop; /* NULL: it runs as it is */
+	u32 gen, n;	      /* instructions */
 };
 
 static struct entry *kept; /* ENTRIES, then as many bytes: what was asked for once */
@@ -73,19 +76,20 @@ static u32 hash(u64 pc, u64 left)
 	return (u32)(((pc * 0x9e3779b97f4a7c15ULL) ^ left) * 0xd6e8feb86659fd93ULL >> (64 - BITS));
 }
 
-static struct ap_block *find(u64 pc, u64 left, u64 *most)
+static const struct entry *find(u64 pc, u64 left)
 {
 	const struct entry *e = &kept[hash(pc, left)];
 
-	if (!e->b || e->gen != gen || e->pc != pc || e->left != left)
-		return NULL;
-	*most = e->most;
-	return e->b;
+	return e->b && e->gen == gen && e->pc == pc && e->left == left ? e : NULL;
 }
 
-static void keep(u64 pc, u64 left, u64 most, struct ap_block *b)
+/* b has been translated just now. */
+static struct entry *keep(u64 pc, u64 left, u64 most, struct ap_block *b)
 {
-	kept[hash(pc, left)] = (struct entry){ pc, left, most, b, gen };
+	struct entry *e = &kept[hash(pc, left)];
+
+	*e = (struct entry){ pc, left, most, b, NULL, gen, sb.n };
+	return e;
 }
 
 /* Asked for before?  From now on it was. */
@@ -230,7 +234,7 @@ static u32 most_insns(u64 left)
 	return most;
 }
 
-static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left)
+static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left, bool may_keep)
 {
 	struct ap_block *b;
 	struct cut c;
@@ -252,11 +256,73 @@ static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left)
 		return b;
 	if (!c.hit)
 		left = ALL_FAR;
-	if (n == sb.n && was_asked(pc, left))
+	if (n == sb.n && may_keep && was_asked(pc, left))
 		keep(pc, left, c.most, b);
 	else
 		t->alone = b;
 	return b;
+}
+
+/* Of instructions alone something is near: after how many a block has to stop; else 0. */
+static u32 stop_for(u64 left)
+{
+	u32 n = 0;
+
+	if (ap_feed_is_on() || ap_proc.data)
+		return 0;
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		if (left_of(left, k) == FAR)
+			continue;
+		if (ap_proc.lanes[k] != AP_KIND_BIT(AP_KIND_INSTR))
+			return 0;
+		n = left_of(left, k) & ~NOTES;
+		if (left_of(left, k) & NOTES && n > 1)
+			n--;
+	}
+	return n;
+}
+
+/* One for all that may be left, if pc is asked for again. */
+static const struct entry *make_whole(u64 pc)
+{
+	struct ap_block *b;
+	struct entry *e;
+	struct cut c;
+	u32 n;
+
+	if (!was_asked(pc, ALL_FAR))
+		return NULL;
+	ap_sb_build_walk(&sb, pc, AP_BLOCK_INSNS);
+	c = cut_for(&sb, ALL_FAR);
+	if (c.n < sb.n)
+		ap_sb_build_walk(&sb, pc, c.n);
+	n = sb.n;
+	b = n ? translate(pc, n) : NULL;
+	if (!b || sb.transient || sb.probe || n != sb.n) {
+		if (b)
+			ap_cache_drop_probe(b);
+		return NULL;
+	}
+	e = keep(pc, ALL_FAR, c.most, b);
+	e->stop = n > 1 ? ap_stop_new(b) : NULL;
+	return e;
+}
+
+/* The kept block that serves all that may be left; NULL where there is none, or others stop in it. */
+static struct ap_block *get_whole(struct ap_thread *t, u64 pc, u64 left, u32 stop, u64 *last_pc)
+{
+	const struct entry *e = find(pc, ALL_FAR);
+
+	if (!e && stop)
+		e = make_whole(pc);
+	if (!e)
+		return NULL;
+	if (passes_none(e->most, left) || stop >= e->n)
+		stop = 0;
+	else if (!stop || !e->stop)
+		return NULL;
+	*last_pc = e->b->last_pc;
+	return !e->stop || ap_stop_begin(t, e->stop, stop, last_pc) ? e->b : NULL;
 }
 
 static u64 fs_base(void)
@@ -320,22 +386,25 @@ void ap_walk_alone(struct ap_thread *t, u64 pc)
 
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc)
 {
-	u64 left = what_is_left(t), most;
+	u64 left = what_is_left(t), last_pc;
+	u32 stop = stop_for(left);
+	const struct entry *e;
 	struct ap_block *b;
 
 	if (!make_table())
 		return NULL;
-	b = find(pc, ALL_FAR, &most);
-	if (!b || !passes_none(most, left))
-		b = find(pc, left, &most);
-	if (!b)
-		b = make(t, pc, left);
-	if (b && b->last_pc == pc)
+	b = get_whole(t, pc, left, stop, &last_pc);
+	if (!b) {
+		e = find(pc, left);
+		b = e ? e->b : make(t, pc, left, !stop);
+		last_pc = b ? b->last_pc : pc;
+	}
+	if (b && last_pc == pc)
 		ap_walk_alone(t, pc);
 	else if (b) {
 		ap_thread_lanes(t)->point.known = true;
 		ap_thread_lanes(t)->point.has_mem = false;
-		ap_thread_lanes(t)->point.pc = b->last_pc;
+		ap_thread_lanes(t)->point.pc = last_pc;
 	}
 	return b;
 }
