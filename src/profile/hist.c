@@ -363,7 +363,14 @@ void ap_hist_finish(struct ap_hist *h)
 
 u64 ap_hist_total(const struct ap_hist *h)
 {
+	if (h->base)
+		return h->base;
 	return h->opts.relative ? h->shown : h->total;
+}
+
+void ap_hist_base(struct ap_hist *h, u64 period)
+{
+	h->base = period;
 }
 
 u64 ap_hist_samples(const struct ap_hist *h)

@@ -182,6 +182,8 @@ void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n);
 
 /* What percents are told of, and how many samples that are. */
 u64 ap_hist_total(const struct ap_hist *h);
+/* Percents are told of this from now on; 0: again of what the options say. */
+void ap_hist_base(struct ap_hist *h, u64 period);
 u64 ap_hist_samples(const struct ap_hist *h);
 /* A number of samples as headings say it: in thousands or millions, unit 'K', 'M' or ' '. */
 u64 ap_hist_short(u64 n, char *unit);

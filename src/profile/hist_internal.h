@@ -32,6 +32,7 @@ struct ap_hist {
 	struct ap_chains chains;
 	u64 total, samples;
 	u64 shown, shown_samples; /* of entries that are not hidden */
+	u64 base;		  /* what percents are of; 0: of the above */
 	struct ap_hist **member;  /* of its group, with itself; NULL: none */
 	u32 nmember;
 	struct ap_hist_entry **seen; /* of one sample */

@@ -214,6 +214,22 @@ static void find_cursor(struct hist_view *h, const struct hist_row *old, u32 nth
 	}
 }
 
+/* What passes is chosen by percents of the whole. */
+static void set_base(struct hist_view *h, struct ap_hist *hist)
+{
+	u64 sum = 0;
+	u32 i;
+
+	ap_hist_base(hist, 0);
+	h->whole = ap_hist_total(hist);
+	if (!h->is_relative)
+		return;
+	for (i = 0; i < ap_hist_entries(hist); i++)
+		if (hist_passes(h, ap_hist_entry(hist, i)))
+			sum += ap_hist_entry(hist, i)->period;
+	ap_hist_base(hist, sum);
+}
+
 /*
  * Rows of an older table lead to memory that is gone; their marks do not.  Who looks at the first line of a
  * table that is made anew wants to see what comes first.
@@ -227,6 +243,8 @@ void hist_rows_make(struct hist_view *h)
 
 	for (i = h->v.at; follow && i && h->row[i - 1].mark == old.mark; i--)
 		nth++;
+	if (hist)
+		set_base(h, hist);
 	h->v.n = 0;
 	h->shown = 0;
 	h->generation = h->p->generation;

@@ -205,6 +205,12 @@ static bool zoom_key(struct hist_view *h, u32 key)
 	case 'f':
 		ap_tui_ask(h->v.tui, "Only symbols with", typed_name, h);
 		return true;
+	case 'F':
+		h->is_relative = !h->is_relative;
+		h->is_stale = true;
+		ap_tui_say(h->v.tui, h->is_relative ? "Percentages are of what is shown"
+						    : "Percentages are of all");
+		return true;
 	case 'L':
 		ap_tui_ask(h->v.tui, "Least percent", typed_limit, h);
 		return true;
@@ -300,6 +306,7 @@ static const struct ap_view_ops hist_ops = {
 		"  k                             zoom into the kernel\n"
 		"  f                             only symbols whose name has a text\n"
 		"  L                             leave out what weighs less\n"
+		"  F                             percentages of what is shown, or of all\n"
 		"  Esc, Left                     zoom out\n"
 		"  Tab, Shift-Tab                next event, the one before\n"
 		"  H                             headings\n"

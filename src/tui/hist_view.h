@@ -38,8 +38,10 @@ struct hist_view {
 	u32 cap;
 	struct ap_marks open; /* or folded, where all is open */
 	bool is_all_open, has_no_head, is_stale;
-	bool is_opening; /* while hist_open_entry() goes through a tree */
-	double limit;	 /* percent; below 0: as the table's options say */
+	bool is_relative; /* percents are of what passes */
+	u64 whole;	  /* what they are of otherwise, and which entries pass */
+	bool is_opening;  /* while hist_open_entry() goes through a tree */
+	double limit;	  /* percent; below 0: as the table's options say */
 	struct zoom zoom[MAX_ZOOM];
 	u32 nzoom;
 	u64 shown; /* samples of the entries that pass */

@@ -24,10 +24,11 @@ static bool passes_zoom(const struct zoom *z, const struct ap_hist_entry *e)
 
 bool hist_passes(const struct hist_view *h, const struct ap_hist_entry *e)
 {
-	struct ap_hist *hist = hist_of(h);
-	double limit = h->limit >= 0 ? h->limit : ap_hist_options(hist)->percent_limit;
+	const struct ap_hist_opts *o = ap_hist_options(hist_of(h));
+	double limit = h->limit >= 0 ? h->limit : o->percent_limit;
+	u64 weight = o->children ? e->acc_period : e->period;
 
-	if (e->hidden || ap_hist_percent(hist, e) < limit)
+	if (e->hidden || (double)weight * 100 < limit * (double)h->whole)
 		return false;
 	for (u32 i = 0; i < h->nzoom; i++) {
 		if (!passes_zoom(&h->zoom[i], e))

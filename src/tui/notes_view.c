@@ -23,6 +23,7 @@ struct notes_view {
 	u32 *hot;   /* lines with samples, the heaviest first */
 	u32 nhot, hot_at;
 	bool has_source, has_numbers, is_stale;
+	bool is_of_all, by_samples; /* percentages */
 	enum notes_mode mode;
 	u64 generation;
 };
@@ -39,9 +40,15 @@ static u64 total_of(const struct notes_view *n)
 
 static double share_of(const struct notes_view *n, const struct ap_listing_line *line)
 {
-	u64 total = total_of(n);
+	u64 total, part = n->by_samples ? line->count : line->period;
 
-	return total ? 100.0 * (double)line->period / (double)total : 0;
+	if (!n->notes)
+		return 0;
+	if (n->by_samples)
+		total = n->is_of_all ? n->notes->all_count : n->notes->count;
+	else
+		total = n->is_of_all ? n->notes->all_period : n->notes->period;
+	return total ? 100.0 * (double)part / (double)total : 0;
 }
 
 static void notes_title(struct ap_view *v, char *buf, size_t size)
@@ -62,6 +69,10 @@ static void notes_head(struct ap_view *v, struct ap_row *out)
 
 	ap_row_add(out, AP_TINT_HEAD, "%12s | %s", names[n->mode],
 		   n->has_source ? "Source and instructions" : "Instructions");
+	if (n->mode == MODE_PERCENT && (n->is_of_all || n->by_samples))
+		ap_row_add(out, AP_TINT_HEAD, " (percent of %s %s)",
+			   n->is_of_all ? "all" : "the function's",
+			   n->by_samples ? "samples" : "periods");
 }
 
 static void weight(struct notes_view *n, const struct ap_listing_line *line, struct ap_row *out)
@@ -253,6 +264,14 @@ static bool show_key(struct notes_view *n, u32 key)
 	case 't':
 		n->mode = (n->mode + 1) % MODE_N;
 		return true;
+	case 'p':
+		n->is_of_all = !n->is_of_all;
+		n->mode = MODE_PERCENT;
+		return true;
+	case 'b':
+		n->by_samples = !n->by_samples;
+		n->mode = MODE_PERCENT;
+		return true;
 	case 'k':
 		n->has_numbers = !n->has_numbers;
 		return true;
@@ -320,6 +339,8 @@ static const struct ap_view_ops notes_ops = {
 		"  s                             source lines\n"
 		"  k                             their numbers\n"
 		"  t                             percent, periods, samples\n"
+		"  p                             percent of the function, or of all\n"
+		"  b                             percent of periods, or of samples\n"
 		"  q, Esc, Left                  back\n",
 	.hint = "H/Tab: hot lines  Enter: follow  s: source  t: units  /: search  ?: help  q: back",
 };

@@ -174,6 +174,13 @@ is_back "q of branches"
 # --- annotate
 enter "$ANYPERF annotate -i one.data"
 sees_line '^leaf  work  \[120 samples' "annotate begins with the heaviest function"
+press p
+sees_line '^ +26.67 \| +[0-9a-f]+:  dec %ecx' "p: percent of all"
+sees_line 'percent of all periods' "as the heading says"
+press b
+sees_line 'percent of all samples' "b: of samples"
+press p
+sees_line '^ +33.33 \| +[0-9a-f]+:  dec %ecx' "p: of the function again"
 press q
 is_back "q of annotate"
 enter "$ANYPERF annotate -i one.data top"

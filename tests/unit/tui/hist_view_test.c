@@ -211,6 +211,25 @@ static void zooming_filters_and_goes_back(void)
 	fini();
 }
 
+/* Of what is zoomed into, in trees as well; the least percent goes by the whole. */
+static void percentages_are_of_what_is_shown_or_of_all(void)
+{
+	first_table();
+	show(1, 12, 100);
+	grid_type(&g, &t, "/libx\nd");
+	grid_type(&g, &t, "F");
+	LINES("+   80.00%    80.00%  alpha    libx.so        [.] xfree",
+	      "+   20.00%    20.00%  beta     libx.so        [.] xfree");
+	EXPECT_STR(grid_line(&g, 11), "Percentages are of what is shown");
+	grid_type(&g, &t, "L10\n");
+	LINES("+  100.00%   100.00%  alpha    libx.so        [.] xfree");
+	grid_type(&g, &t, "F");
+	LINES("+" XFREE);
+	grid_key(&g, &t, AP_TUI_ESC);
+	LINES("+" MAIN, "+" LEAF, "+" WORK, "+" XFREE);
+	fini();
+}
+
 static void the_menu_does_what_keys_do(void)
 {
 	first_table();
@@ -311,6 +330,7 @@ int main(int argc, char **argv)
 						 TAP(trees_open_level_by_level),
 						 TAP(all_trees_open_and_fold),
 						 TAP(zooming_filters_and_goes_back),
+						 TAP(percentages_are_of_what_is_shown_or_of_all),
 						 TAP(the_menu_does_what_keys_do),
 						 TAP(of_several_events_one_chooses),
 						 TAP(a_new_table_keeps_what_is_open_and_the_cursor),
