@@ -51,9 +51,23 @@ static inline int ap_cache_find(struct ap_cache *c, u32 set, u64 address)
 	const u64 *tag = ap_cache_tags(c, set);
 	u64 key = (address & c->line_mask) | AP_LINE_VALID;
 
+	const u64 other = AP_LINE_FLAGS & ~AP_LINE_VALID;
+	unsigned i = 0, n = c->ways;
+
 	/* what may differ are the other flags; no line is so short that an address has these bits */
-	for (unsigned i = 0; i < c->ways; i++)
-		if (!((tag[i] ^ key) & ~(u64)(AP_LINE_FLAGS & ~AP_LINE_VALID)))
+	key |= other;
+	for (; i + 4 <= n; i += 4) {
+		if ((tag[i] | other) == key)
+			return (int)i;
+		if ((tag[i + 1] | other) == key)
+			return (int)i + 1;
+		if ((tag[i + 2] | other) == key)
+			return (int)i + 2;
+		if ((tag[i + 3] | other) == key)
+			return (int)i + 3;
+	}
+	for (; i < n; i++)
+		if ((tag[i] | other) == key)
 			return (int)i;
 	return -1;
 }

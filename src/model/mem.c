@@ -75,6 +75,13 @@ static u16 slot_of(const struct ap_cache *c, u32 set, unsigned way)
 	return c->clock ? (u16)(set * c->ways + way) : 0;
 }
 
+/* Who takes the page out of the TLB has to know its lines. */
+static void note_line(struct ap_tlb *t, u32 entry, u64 line)
+{
+	if (t->ways)
+		t->lines[entry] |= 1ULL << (line >> 6 & 63);
+}
+
 /* A line in L1D whose page is entry `entry` of the first TLB, of stores where write and those have one. */
 static void make_quick(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, unsigned write)
 {
@@ -93,6 +100,7 @@ static void make_quick(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, 
 	if ((q->key[1] ^ line) & m->line_mask)
 		q->key[1] = AP_NOT_QUICK;
 	q->slot = slot_of(c, set, way);
+	note_line(&m->tlb[write & m->own_store_tlb], entry, line);
 	if (!m->own_store_tlb) {
 		q->key[0] = line;
 		q->key[1] = stores;
@@ -114,6 +122,7 @@ static void make_quick_code(struct ap_mem *m, u64 line, u32 entry)
 		return;
 	q->key[0] = line;
 	q->slot = slot_of(c, set, way);
+	note_line(&m->itlb, entry, line);
 	q->page[0] = (u16)entry;
 }
 

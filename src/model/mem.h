@@ -67,12 +67,19 @@ struct ap_cache {
 
 /*
  * LRU by stamps, exactly.  Many are fully associative, so entries (from 1) are chained by a hash of
- * their pages: only who is to leave is searched for.
+ * their pages, and who is to leave is searched for AP_TLB_OLD times in one: those that are oldest, and are not used
+ * meanwhile, leave one after the other.
  */
-struct ap_tlb {
+#define AP_TLB_OLD 8
+
+	struct ap_tlb {
 	u64 *page;  /* number << 1 | 1, with bit 63 for 2 MB */
 	u64 *stamp; /* the clock's time of the last use */
+	u64 *lines; /* which of the page are quick, by 64 bytes */
 	u64 *clock;
+	u64 old_stamp[AP_TLB_OLD]; /* the oldest last */
+	u16 old[AP_TLB_OLD];
+	u32 nold;
 	u16 *chain;
 	u16 *bucket;
 	u16 *used; /* entries of each set so far */

@@ -117,19 +117,24 @@ static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, 
 	f->entry = ap_tlb_insert(first, key, &f->old);
 }
 
-/* A page is no longer in the first TLB: none of its lines is quick. */
-static void forget_page(struct ap_mem *m, struct ap_quick *table, u32 mask, u64 key, unsigned t)
+/* A page is no longer in a first TLB: its lines are not quick.  Its entry is another's now. */
+static void forget_page(struct ap_mem *m, struct ap_tlb *tlb, const struct found *f,
+			struct ap_quick *table, u32 n, unsigned t)
 {
-	u64 page = key >> 1 << 12;
-	u32 at = page >> m->shift & mask;
+	u64 lines = tlb->lines[f->entry], page = f->old >> 1 << 12, size = m->machine.line;
 
-	if (!key || key & AP_TLB_HUGE)
-		return;
-	for (u32 k = 0; k < 4096U >> m->shift; k++) {
-		struct ap_quick *q = &table[(at + k) & mask];
+	tlb->lines[f->entry] = 0;
+	for (; lines; lines &= lines - 1) {
+		u64 from = page | (u64)__builtin_ctzll(lines) << 6;
 
-		if (!((q->key[t] ^ page) >> 12))
-			q->key[t] = AP_NOT_QUICK;
+		for (u64 line = from; line < from + 64; line += size) {
+			struct ap_quick *q = ap_quick_of(table, n, line, m->shift);
+
+			if (!((q->key[t] ^ line) & m->line_mask))
+				q->key[t] = AP_NOT_QUICK;
+			if (!m->own_store_tlb && !((q->key[1] ^ line) & m->line_mask))
+				q->key[1] = AP_NOT_QUICK;
+		}
 	}
 }
 
@@ -140,11 +145,8 @@ static u32 look_data(struct ap_mem *m, u64 address, unsigned write, struct found
 	struct ap_tlb *first = huge && m->tlb_2m.ways && !t ? &m->tlb_2m : &m->tlb[t];
 
 	look(m, first, &m->stlb, address, huge, f);
-	if (f->old) {
-		forget_page(m, m->quick, AP_QUICK - 1, f->old, t);
-		if (!m->own_store_tlb)
-			forget_page(m, m->quick, AP_QUICK - 1, f->old, 1);
-	}
+	if (f->old)
+		forget_page(m, first, f, m->quick, AP_QUICK, t);
 	return huge ? AP_NO_PAGE : f->entry;
 }
 
@@ -155,7 +157,7 @@ static u32 look_code(struct ap_mem *m, u64 address, struct found *f)
 
 	look(m, first, m->istlb.ways ? &m->istlb : &m->stlb, address, huge, f);
 	if (f->old)
-		forget_page(m, m->code_quick, AP_QUICK_CODE - 1, f->old, 0);
+		forget_page(m, first, f, m->code_quick, AP_QUICK_CODE, 0);
 	return huge ? AP_NO_PAGE : f->entry;
 }
 
