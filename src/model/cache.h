@@ -99,19 +99,24 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 	return tag + way;
 }
 
+/* Fills a way, which it is then used last of all. */
+static inline void ap_cache_put(struct ap_cache *c, u32 set, unsigned way, u64 key)
+{
+	ap_cache_tags(c, set)[way] = key;
+	if (c->policy == AP_POLICY_RRIP)
+		c->order[set] = (c->order[set] & ~(3ULL << 2 * way)) | 2ULL << 2 * way;
+	else
+		ap_cache_use(c, set, way);
+}
+
 /* A line that is not there is put in; gives the key that it replaced, 0 for none. */
 static inline u64 ap_cache_insert(struct ap_cache *c, u32 set, u64 key)
 {
 	bool is_ordered = c->policy == AP_POLICY_LRU && !c->clock;
 	unsigned way = is_ordered ? c->ways - 1 : ap_cache_victim(c, set);
-	u64 *tag = ap_cache_tags(c, set);
-	u64 old = tag[way];
+	u64 old = ap_cache_tags(c, set)[way];
 
-	tag[way] = key;
-	if (c->policy == AP_POLICY_RRIP)
-		c->order[set] = (c->order[set] & ~(3ULL << 2 * way)) | 2ULL << 2 * way;
-	else
-		ap_cache_use(c, set, way);
+	ap_cache_put(c, set, way, key);
 	return old;
 }
 

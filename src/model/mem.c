@@ -91,8 +91,9 @@ static void make_quick(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, 
 
 	if (way < 0 || entry == AP_NO_PAGE || !is_stable(c, set, way))
 		return;
+	/* what came of the reference may have taken it away */
 	tag = ap_cache_tags(c, set)[way];
-	if (tag & AP_LINE_AHEAD)
+	if (tag & AP_LINE_AHEAD || (tag ^ line) & m->line_mask || !tag)
 		return;
 	stores = tag & AP_LINE_DIRTY ? line : AP_NOT_QUICK;
 	if ((q->key[0] ^ line) & m->line_mask)
@@ -126,17 +127,18 @@ static void make_quick_code(struct ap_mem *m, u64 line, u32 entry)
 	q->page[0] = (u16)entry;
 }
 
-/* Puts a line in; what must leave is told. */
-static u64 insert(struct ap_mem *m, struct ap_cache *c, u32 set, u64 key,
-		  void (*forget)(struct ap_mem *m, u64 line))
+/* Puts a line in, gives what leaves; set has the way then.  What must leave the table is told. */
+static inline u64 insert(struct ap_mem *m, struct ap_cache *c, u32 set, u64 key, int *way,
+			 void (*forget)(struct ap_mem *m, u64 line))
 {
-	const u64 *tag = ap_cache_tags(c, set);
-	u64 victim;
+	u64 *tag = ap_cache_tags(c, set), victim;
 
 	if (c->policy == AP_POLICY_RRIP) /* all of the set may age */
-		for (unsigned way = 0; way < c->ways; way++)
-			forget(m, tag[way] & m->line_mask);
-	victim = ap_cache_insert(c, set, key);
+		for (unsigned i = 0; i < c->ways; i++)
+			forget(m, tag[i] & m->line_mask);
+	*way = (int)ap_cache_victim(c, set);
+	victim = tag[*way];
+	ap_cache_put(c, set, (unsigned)*way, key);
 	if (victim)
 		forget(m, victim & m->line_mask);
 	return victim;
@@ -149,6 +151,7 @@ static void l1d_prefetch(struct ap_mem *m, u64 line)
 	struct ap_cache *c = &m->l1d;
 	u32 set = ap_cache_set(c, line);
 	u64 state, victim;
+	int way;
 
 	m->count[AP_MODEL_L1D_PREFETCH]++;
 	if (ap_cache_find(c, set, line) >= 0)
@@ -156,7 +159,8 @@ static void l1d_prefetch(struct ap_mem *m, u64 line)
 	m->count[AP_MODEL_L1D_PREFETCH_MISS]++;
 	m->count[AP_MODEL_L1D_FILL]++;
 	ap_mem_below(m, line, AP_MEM_AHEAD, &state);
-	victim = insert(m, c, set, line | AP_LINE_VALID | AP_LINE_AHEAD | state, ap_quick_forget);
+	victim = insert(m, c, set, line | AP_LINE_VALID | AP_LINE_AHEAD | state, &way,
+			ap_quick_forget);
 	if (victim & AP_LINE_DIRTY)
 		m->count[AP_MODEL_L1D_WRITEBACK]++;
 	if (victim)
@@ -241,42 +245,40 @@ static unsigned l1d_hit(struct ap_mem *m, u64 line, u32 set, int way, unsigned f
 	return result;
 }
 
-static void l1d_fill(struct ap_mem *m, u64 line, u64 state, unsigned flags)
+static int l1d_fill(struct ap_mem *m, u64 line, u32 set, u64 state, unsigned flags)
 {
 	struct ap_cache *c = &m->l1d;
-	u32 set = ap_cache_set(c, line);
+	int way;
 	u64 key = line | AP_LINE_VALID | state, victim;
 
 	if (flags & AP_MEM_WRITE && !c->write_through)
 		key |= AP_LINE_DIRTY;
 	m->count[AP_MODEL_L1D_FILL]++;
-	victim = insert(m, c, set, key, ap_quick_forget);
+	victim = insert(m, c, set, key, &way, ap_quick_forget);
 	if (victim & AP_LINE_DIRTY)
 		m->count[AP_MODEL_L1D_WRITEBACK]++;
 	if (victim)
 		ap_mem_evicted(m, victim);
 	if (flags & AP_MEM_WRITE && c->write_through)
 		ap_mem_write_below(m, line);
+	return way;
 }
 
-/* flags: WRITE and ATOMIC only */
-static unsigned data_line(struct ap_mem *m, u64 line, unsigned flags, u64 pc)
+/* flags: WRITE and ATOMIC only; *way: where it is in its set, or -1, and then where it went */
+static unsigned data_line(struct ap_mem *m, u64 line, u32 set, int *way, unsigned flags, u64 pc)
 {
-	struct ap_cache *c = &m->l1d;
-	u32 set = ap_cache_set(c, line);
-	int way = ap_cache_find(c, set, line);
 	unsigned result;
 	u64 state;
 
-	if (way >= 0)
-		return l1d_hit(m, line, set, way, flags, pc);
-	if (flags & AP_MEM_WRITE && c->no_allocate) {
+	if (*way >= 0)
+		return l1d_hit(m, line, set, *way, flags, pc);
+	if (flags & AP_MEM_WRITE && m->l1d.no_allocate) {
 		result = ap_mem_write_below(m, line);
 		ap_mem_train_below(m);
 		return result;
 	}
 	result = ap_mem_below(m, line, flags ? AP_MEM_STORE : AP_MEM_LOAD, &state);
-	l1d_fill(m, line, state, flags);
+	*way = l1d_fill(m, line, set, state, flags);
 	ap_mem_train_below(m);
 	l1d_train(m, line, pc);
 	return result;
@@ -299,7 +301,7 @@ static unsigned data_whole(struct ap_mem *m, u64 first, u64 last, unsigned flags
 			continue;
 		}
 		missed = true;
-		l1d_fill(m, line, AP_LINE_OWN, flags);
+		l1d_fill(m, line, set, AP_LINE_OWN, flags);
 	}
 	for (u64 line = first; missed && line <= last; line += m->machine.line)
 		result = ap_mem_worse(
@@ -326,8 +328,9 @@ static void code_fill(struct ap_mem *m, u64 line, u64 state)
 	struct ap_cache *c = &m->l1i;
 	u32 set = ap_cache_set(c, line);
 	u64 key = line | AP_LINE_VALID | (state & AP_LINE_OWN), victim;
+	int way;
 
-	victim = insert(m, c, set, key, ap_quick_forget_code);
+	victim = insert(m, c, set, key, &way, ap_quick_forget_code);
 	if (victim)
 		ap_mem_evicted(m, victim);
 }
@@ -432,30 +435,29 @@ static void count_data(struct ap_mem *m, unsigned result, unsigned write)
 	count[level <= AP_MEM_SNOOP ? AP_MODEL_LOAD_LLC_HIT : AP_MODEL_LOAD_LLC_MISS]++;
 }
 
+/* A reference over several lines, or no reference. */
 static unsigned data_full(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
 {
 	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
 	unsigned write = flags & AP_MEM_WRITE, result, steps = 0;
 	struct ap_cache *c = &m->l1d;
-	u32 entry, set;
+	u32 entry;
 
-	poll(m);
 	if (flags & AP_MEM_PREFETCH) {
 		l1d_prefetch(m, first);
 		return AP_MEM_L1;
 	}
 	result = AP_MEM_L1 | ap_mem_translate(m, address, size, write, &steps, &entry);
-	if (first != last)
-		result |= AP_MEM_SPLIT | (ap_same_page(first, last) ? 0 : AP_MEM_PAGES);
-	if (first != last && m->machine.whole_split)
+	result |= AP_MEM_SPLIT | (ap_same_page(first, last) ? 0 : AP_MEM_PAGES);
+	if (m->machine.whole_split)
 		result = ap_mem_worse(result, data_whole(m, first, last, flags, pc));
 	else
-		for (u64 line = first; line <= last; line += m->machine.line)
-			result = ap_mem_worse(result, data_line(m, line, flags, pc));
-	if (first == last) {
-		set = ap_cache_set(c, first);
-		make_quick(m, first, set, ap_cache_find(c, set, first), entry, write);
-	}
+		for (u64 line = first; line <= last; line += m->machine.line) {
+			u32 set = ap_cache_set(c, line);
+			int way = ap_cache_find(c, set, line);
+
+			result = ap_mem_worse(result, data_line(m, line, set, &way, flags, pc));
+		}
 	count_data(m, result, write);
 	return result | cycles_of(m, result, m->stlb.latency, steps) << 12;
 }
@@ -471,27 +473,32 @@ static bool known_page(struct ap_mem *m, u64 page, unsigned t, u32 *entry)
 	return *entry;
 }
 
-/* Most of what is not quick is in L1D all the same, and its page in the TLB. */
+/* A reference to one line.  Most of what is not quick is in L1D all the same, and its page in the TLB. */
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
 {
 	struct ap_cache *c = &m->l1d;
-	unsigned write = flags & AP_MEM_WRITE;
-	u64 need = write * AP_LINE_DIRTY;
-	u32 set, entry;
+	unsigned write = flags & AP_MEM_WRITE, result = AP_MEM_L1, steps = 0;
+	u64 need = write * AP_LINE_DIRTY, line = address & m->line_mask;
+	u32 set = address >> c->shift & c->set_mask, entry;
 	int way;
 
-	if (flags & ~AP_MEM_WRITE || (address ^ (address + size - 1)) & m->line_mask)
-		return data_full(m, address, size, flags, pc);
-	set = address >> c->shift & c->set_mask;
-	way = ap_cache_find(c, set, address);
-	if (way < 0 || (ap_cache_tags(c, set)[way] & (need | AP_LINE_AHEAD)) != need)
+	poll(m);
+	if (flags & AP_MEM_PREFETCH || (address ^ (address + size - 1)) & m->line_mask)
 		return data_full(m, address, size, flags, pc);
 	if (!known_page(m, address >> 12, write & m->own_store_tlb, &entry))
-		return data_full(m, address, size, flags, pc);
-	way = ap_cache_use(c, set, way) - ap_cache_tags(c, set);
-	make_quick(m, address & m->line_mask, set, way, entry, write);
-	m->count[AP_MODEL_L1D_LOAD + write]++;
-	return m->hit;
+		result |= ap_mem_translate(m, address, 1, write, &steps, &entry);
+	way = ap_cache_find(c, set, line);
+	if (result == AP_MEM_L1 && way >= 0 && !(flags & AP_MEM_ATOMIC) &&
+	    (ap_cache_tags(c, set)[way] & (need | AP_LINE_AHEAD)) == need) {
+		ap_cache_use(c, set, (unsigned)way);
+		make_quick(m, line, set, way, entry, write);
+		m->count[AP_MODEL_L1D_LOAD + write]++;
+		return m->hit;
+	}
+	result = ap_mem_worse(result, data_line(m, line, set, &way, flags, pc));
+	make_quick(m, line, set, way, entry, write);
+	count_data(m, result, write);
+	return result | cycles_of(m, result, m->stlb.latency, steps) << 12;
 }
 
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)

@@ -72,7 +72,7 @@ struct ap_cache {
  */
 #define AP_TLB_OLD 8
 
-	struct ap_tlb {
+struct ap_tlb {
 	u64 *page;  /* number << 1 | 1, with bit 63 for 2 MB */
 	u64 *stamp; /* the clock's time of the last use */
 	u64 *lines; /* which of the page are quick, by 64 bytes */
