@@ -179,6 +179,7 @@ $(B)/%.inc: $(B)/tools/gen-%
 	$(Q)$< >$@
 
 MAN1 := $(wildcard docs/man/*.1)
+MAN3 := $(wildcard docs/man/*.3)
 HEADERS := $(wildcard include/anyperf/*.h)
 DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
 install: all
@@ -186,12 +187,14 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(LIBANYPERF)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/anyperf $(HEADERS)
 	$(if $(MAN1),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 $(MAN3)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/anyperf $(DOCS)
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/anyperf
 	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBANYPERF))
 	rm -rf $(DESTDIR)$(PREFIX)/include/anyperf
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man3/,$(notdir $(MAN3)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/anyperf
 
 ci:

@@ -246,7 +246,7 @@ for cmd in run stat gate list report annotate top; do
 	is "$missing" "" "anyperf-$cmd.1 has every option"
 done
 if command -v groff >/dev/null; then
-	for page in "$root"/docs/man/*.1; do
+	for page in "$root"/docs/man/*.[13]; do
 		is "$(groff -man -ww -T utf8 -z "$page" 2>&1)" "" "$(basename "$page") is clean"
 	done
 else
