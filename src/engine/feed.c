@@ -84,8 +84,11 @@ void ap_feed_forget(void)
 {
 	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
 		ap_feed_read(t);
+		if (!t->feed)
+			continue;
+		ap_feed_forget_ways(&t->feed->feed);
 		/* where that leads no record will tell */
-		if (t->feed && !ap_feed_is_on())
+		if (!ap_feed_is_on())
 			t->feed->feed.pending = AP_FEED_NOTHING;
 	}
 	if (nchunks > 1)
@@ -246,7 +249,8 @@ static struct ap_thread_feed *take_spare(void)
 
 static struct ap_thread_feed *map_feed(void)
 {
-	u64 bp_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
+	u64 memos_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
+	u64 bp_at = memos_at + AP_FEED_MEMO_BYTES;
 	u64 mem_at = AP_ALIGN_UP(bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
 	u64 log_at = AP_ALIGN_UP(mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
 	u64 size = log_at + LOG_SIZE + AP_PAGE_SIZE;
@@ -266,6 +270,7 @@ static struct ap_thread_feed *map_feed(void)
 	tf->mem_at = at + mem_at;
 	tf->feed.machine = machine();
 	tf->feed.pending = AP_FEED_NOTHING;
+	tf->feed.memos = (struct ap_feed_memo *)(at + memos_at);
 	tf->feed.bp = ap_bp_init(at + bp_at, machine(), tf->feed.count);
 	return tf;
 }

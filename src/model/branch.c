@@ -5,7 +5,7 @@
  *
  * A conditional branch is predicted not taken until it is taken, then taken until it is not, and
  * only then by the dynamic predictor (as AMD documents of its CPUs; a real CPU's
- * predictor does not see what its BTB does not know).  Branches never taken are in no history.
+ * predictor does not see what its BTB does not know).  Only then they are in the history.
  */
 #include "base/mem.h"
 #include "model/predict.h"
@@ -22,18 +22,26 @@ static size_t take(char **at, size_t bytes, void *pointer)
 	return bytes;
 }
 
+/* Without bias, branches share slots and do not know of it. */
+static u32 slot_bits(const struct ap_bp_spec *s)
+{
+	return s->bias_bits ? s->bias_bits : s->base_bits;
+}
+
 static size_t lay(struct ap_bp *bp, char *at, const struct ap_bp_spec *s)
 {
 	u32 tables = s->kind == AP_BP_TAGE ? s->tables : 0;
 	size_t bytes = 0;
 
-	bytes += take(&at, s->bias_bits ? sizeof(u16) << s->bias_bits : 0, &bp->bias);
-	bytes += take(&at, (size_t)1 << s->base_bits, &bp->base);
+	bytes += take(&at, sizeof(struct ap_bp_entry) << slot_bits(s), &bp->slot);
+	bytes += take(&at, s->kind == AP_BP_TAGE ? 0 : (size_t)1 << s->base_bits, &bp->base);
 	for (u32 i = 0; i < tables; i++)
-		bytes += take(&at, sizeof(u16) << s->table_bits, &bp->table[i]);
+		bytes += take(&at, sizeof(u32) << s->table_bits, &bp->table[i]);
 	bytes += take(&at, sizeof(struct ap_loop) * s->loops, &bp->loop);
 	bytes += take(&at, sizeof(u64) * s->btb_entries, &bp->btb);
+	bytes += take(&at, s->btb_entries ? s->btb_entries / s->btb_ways : 0, &bp->btb_next);
 	bytes += take(&at, sizeof(u64) << s->target_bits, &bp->last_target);
+	bytes += take(&at, (size_t)1 << s->target_bits, &bp->target_has);
 	for (u32 i = 0; i < s->target_tables; i++)
 		bytes +=
 			take(&at, sizeof(struct ap_target) << s->target_table_bits, &bp->target[i]);
@@ -54,9 +62,11 @@ struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *co
 
 	lay(bp, (char *)memory + AP_ALIGN_UP(sizeof(*bp), 64), s);
 	bp->count = count;
+	bp->version = 1;
 	bp->kind = s->kind;
-	bp->tag_bits = s->tag_bits;
-	bp->bias_mask = (1U << s->bias_bits) - 1;
+	bp->tag_mask = (1U << s->tag_bits) - 1;
+	bp->has_bias = s->bias_bits > 0;
+	bp->slot_mask = (1U << slot_bits(s)) - 1;
 	bp->base_mask = (1U << s->base_bits) - 1;
 	bp->outcome_mask = (1ULL << s->history) - 1;
 	bp->table_mask = (1U << s->table_bits) - 1;
@@ -68,108 +78,101 @@ struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *co
 	bp->target_table_mask = (1U << s->target_table_bits) - 1;
 	bp->returns_n = s->returns;
 	if (s->kind == AP_BP_TAGE)
-		ap_folds_init(&bp->outcome_folds, s->tables, s->min_history, s->max_history);
-	ap_folds_init(&bp->target_folds, s->target_tables, s->min_history, s->max_history);
+		ap_lengths_init(&bp->outcomes, s->tables, s->min_history, s->max_history);
+	ap_lengths_init(&bp->targets, s->target_tables, s->min_history, s->max_history);
 	return bp;
 }
 
 /* --- conditional branches */
 
-static bool predict_dynamic(struct ap_bp *bp, u64 pc, bool taken, bool *wrong)
+static bool predict_dynamic(struct ap_bp *bp, u32 slot, bool taken, bool *wrong)
 {
-	u64 hash = ap_bp_hash(pc) >> 32;
+	u32 at = slot;
 	bool guess;
 	u8 *base;
 
 	if (bp->kind == AP_BP_TAGE)
-		return ap_tage(bp, pc, taken, wrong);
+		return ap_tage(bp, slot, taken, wrong);
 	if (bp->kind == AP_BP_GSHARE)
-		hash ^= bp->history[0] & bp->outcome_mask;
-	base = &bp->base[hash & bp->base_mask];
+		at ^= (u32)(bp->history & bp->outcome_mask);
+	base = &bp->base[at & bp->base_mask];
 	guess = ap_counter_taken(*base);
 	ap_counter_learn(base, taken);
 	*wrong = guess != taken;
 	return guess;
 }
 
-static bool dynamic(struct ap_bp *bp, u64 pc, bool taken)
+/* Who is sure of a loop is not asked twice. */
+bool ap_bp_dynamic_slow(struct ap_bp *bp, u32 slot, bool taken)
 {
-	unsigned loop = bp->loops ? ap_loop_predict(bp, pc) : 0;
-	bool wrong, guess = predict_dynamic(bp, pc, taken, &wrong);
-
-	if (bp->loops)
-		ap_loop_learn(bp, pc, taken, wrong);
-	if (loop)
-		guess = loop - 1;
-	return guess != taken;
-}
-
-/* Not the last used of its set. */
-static bool btb_search(struct ap_bp *bp, u64 pc, u64 *set)
-{
-	unsigned way;
-
-	for (way = 1; way < bp->btb_ways && set[way] != pc; way++)
-		;
-	bp->count[AP_MODEL_BTB_MISS] += way == bp->btb_ways;
-	for (unsigned i = way == bp->btb_ways ? way - 1 : way; i; i--)
-		set[i] = set[i - 1];
-	set[0] = pc;
-	return way == bp->btb_ways;
-}
-
-/* A taken direct branch: the BTB has it, in order of use. */
-static inline bool btb_miss(struct ap_bp *bp, u64 pc)
-{
-	u64 *set = bp->btb + (size_t)((pc ^ pc >> 11) & bp->btb_mask) * bp->btb_ways;
-
-	if (!bp->btb_ways)
-		return false;
-	bp->count[AP_MODEL_BTB_LOOKUP]++;
-	return ap_unlikely(set[0] != pc) && btb_search(bp, pc, set);
-}
-
-/* A branch that may be mispredicted, or teaches something. */
-static bool learn(struct ap_bp *bp, u64 pc, bool taken, unsigned state, u16 *bias)
-{
-	u64 hash = ap_bp_hash(pc);
+	unsigned loop = ap_loop_predict(bp, slot);
 	bool wrong;
 
-	switch (state) {
-	case AP_BIAS_NONE:
-		if (!taken)
-			return false;
-		wrong = true;
-		*bias = (hash >> 50) << 2 | AP_BIAS_ALWAYS;
-		break;
-	case AP_BIAS_ALWAYS:
-		wrong = !taken;
-		if (wrong)
-			*bias = (hash >> 50) << 2 | AP_BIAS_BOTH;
-		break;
-	default:
-		wrong = dynamic(bp, pc, taken);
-		break;
-	}
+	if (loop)
+		wrong = loop - 1 != taken;
+	else
+		predict_dynamic(bp, slot, taken, &wrong);
+	if (bp->loops)
+		ap_loop_learn(bp, slot, taken, wrong);
 	ap_history_push(bp, taken);
-	if (taken)
-		btb_miss(bp, pc);
 	bp->count[AP_MODEL_COND_MISS] += wrong;
 	return wrong;
 }
 
-bool ap_bp_cond_slow(struct ap_bp *bp, u64 pc, bool taken)
+/* A taken direct branch.  The BTB's oldest goes, so that a hit changes nothing. */
+static inline bool btb_miss(struct ap_bp *bp, u64 pc)
 {
-	u64 hash = ap_bp_hash(pc);
-	u16 *bias = bp->bias ? ap_bp_bias(bp, hash) : NULL;
-	unsigned state = bias ? ap_bp_bias_state(*bias, hash) : AP_BIAS_BOTH;
+	u32 at = (u32)(pc ^ pc >> 11) & bp->btb_mask;
+	u64 *set = bp->btb + (size_t)at * bp->btb_ways;
 
-	if (ap_likely(state == AP_BIAS_ALWAYS && taken)) {
-		ap_history_push(bp, true);
-		btb_miss(bp, pc);
+	if (!bp->btb_ways)
 		return false;
+	bp->count[AP_MODEL_BTB_LOOKUP]++;
+	for (u32 way = 0; way < bp->btb_ways; way++)
+		if (set[way] == pc)
+			return false;
+	set[bp->btb_next[at]] = pc;
+	bp->btb_next[at] = bp->btb_next[at] + 1U == bp->btb_ways ? 0 : bp->btb_next[at] + 1;
+	bp->count[AP_MODEL_BTB_MISS]++;
+	bp->version++;
+	return true;
+}
+
+/* The first time that it is taken, and the first time that it is not. */
+static void found(struct ap_bp *bp, u32 slot, u64 pc)
+{
+	ap_loop_forget(bp, slot);
+	bp->slot[slot] =
+		(struct ap_bp_entry){ .tag = ap_bp_hash(pc) >> 50, .state = AP_BIAS_ALWAYS };
+	bp->version++;
+}
+
+static void both(struct ap_bp *bp, u32 slot)
+{
+	bp->slot[slot].state = AP_BIAS_BOTH;
+	bp->slot[slot].counter = 2 ^ 1; /* weakly taken */
+	bp->version++;
+}
+
+bool ap_bp_cond(struct ap_bp *bp, u64 pc, bool taken)
+{
+	unsigned state = ap_bp_state(bp, pc);
+	u32 slot = ap_bp_slot(bp, pc);
+	bool wrong;
+
+	if (state == AP_BIAS_BOTH) {
+		wrong = ap_bp_dynamic_slow(bp, slot, taken);
+	} else {
+		wrong = taken != (state == AP_BIAS_ALWAYS);
+		bp->count[AP_MODEL_COND_MISS] += wrong;
+		if (wrong && taken)
+			found(bp, slot, pc);
+		else if (wrong)
+			both(bp, slot);
 	}
-	return learn(bp, pc, taken, state, bias);
+	if (taken)
+		btb_miss(bp, pc);
+	return wrong;
 }
 
 /* --- the others */
@@ -209,11 +212,17 @@ bool ap_bp_ret(struct ap_bp *bp, u64 target)
 
 bool ap_bp_indirect(struct ap_bp *bp, u64 pc, u64 target)
 {
+	u32 who = ap_bp_hash(pc) >> 32 & bp->target_mask;
 	u64 hash = ap_bp_hash(target);
-	bool wrong = ap_tage_target(bp, pc, target);
+	bool wrong;
 
-	ap_history_push(bp, hash >> 63);
-	ap_history_push(bp, hash >> 62 & 1);
+	if (!bp->target_has[who] && bp->last_target[who] == target)
+		return false;
+	wrong = ap_tage_target(bp, pc, target);
+	if (bp->target_has[who]) {
+		ap_history_push(bp, hash >> 63);
+		ap_history_push(bp, hash >> 62 & 1);
+	}
 	bp->count[AP_MODEL_INDIRECT_MISS] += wrong;
 	return wrong;
 }

@@ -9,14 +9,25 @@
 #include "base/types.h"
 #include "model/machine.h"
 
-#define AP_HISTORY_WORDS 4 /* so that the longest history is 255 */
-
 /* Tagged tables by the lengths of their histories, which do not decrease. */
-struct ap_folds {
+struct ap_lengths {
 	u32 tables;
 	u16 length[AP_TAGE_TABLES];
-	u8 word[AP_TAGE_TABLES];  /* the first that is not whole in it */
-	u64 mask[AP_TAGE_TABLES]; /* what of that is */
+	u64 mask[AP_TAGE_TABLES]; /* that many outcomes, of the history */
+};
+
+#define AP_BIAS_NONE   0U /* never taken so far, or forgotten */
+#define AP_BIAS_ALWAYS 1U
+#define AP_BIAS_BOTH   2U
+
+/* What is known of a conditional branch. */
+struct ap_bp_entry {
+	u16 tag;
+	u8 state;   /* AP_BIAS_* */
+	u8 counter; /* two bits, xor 1: zeroed memory is weakly not taken */
+	u8 tables; /* TAGE: bit i: because the counter was wrong, there has been an entry in table i */
+	u8 patience; /* mispredictions until it may have an entry for loops again */
+	u16 loop;    /* 1 + its entry there; 0: none */
 };
 
 struct ap_target {
@@ -27,7 +38,7 @@ struct ap_target {
 };
 
 struct ap_loop {
-	u16 tag;
+	u32 owner; /* 1 + the slot; 0: free */
 	u16 trips; /* outcomes of one run, the last included; 0: not known */
 	u16 now;
 	u8 sure;
@@ -37,68 +48,93 @@ struct ap_loop {
 
 struct ap_bp {
 	u64 *count;
-	u16 *bias; /* tag << 2 | AP_BIAS_* */
-	u32 bias_mask;
+	/* the outcomes of branches that have gone both ways, bits of targets; the newest is bit 0 */
+	u64 history;
+	struct ap_bp_entry *slot;
+	/*
+	 * Changes with everything that could make a branch another one than it was: never taken, always
+	 * taken, or both, known to the BTB or not.
+	 */
+	u32 version;
+	u32 slot_mask;
 	u8 kind;
+	u8 has_bias;
 	s8 prefer_other; /* TAGE: fresh entries are worse than what they were made for */
-	u8 tag_bits;
-	u64 branches;	  /* that TAGE learnt from */
+	u32 tag_mask;
+	u32 allocations;  /* TAGE's, tried */
 	u64 outcome_mask; /* gshare */
-	u8 *base;	  /* two-bit counters, xor 1: zeroed memory is weakly not taken */
+	u8 *base;	  /* bimodal, gshare: two-bit counters, xor 1 */
 	u32 base_mask;
 	u32 table_mask;
-	u16 *table[AP_TAGE_TABLES]; /* tag << 5 | counter << 2 | useful */
-	struct ap_folds outcome_folds;
+	u32 *table[AP_TAGE_TABLES]; /* tage.c */
+	struct ap_lengths outcomes;
 	struct ap_loop *loop;
 	u32 loop_mask; /* of sets of four */
 	u32 loops;
 	u64 *btb;
+	u8 *btb_next; /* of each set, the way to be replaced */
 	u32 btb_mask;
 	u32 btb_ways;
 	u64 *last_target;
+	u8 *target_has; /* bit i: there has been an entry in table i */
 	u32 target_mask;
 	u32 target_table_mask;
 	struct ap_target *target[AP_TAGE_TABLES];
-	struct ap_folds target_folds;
+	struct ap_lengths targets;
 	u64 *returns;
 	u32 returns_n;
 	u32 top, depth;
-	u64 history[AP_HISTORY_WORDS]; /* outcomes, the newest is bit 0 of word 0 */
 };
-
-#define AP_BIAS_NONE   0U /* never taken so far, or forgotten */
-#define AP_BIAS_ALWAYS 1U
-#define AP_BIAS_BOTH   2U
 
 /* Memory is zeroed and aligned to 64 bytes. */
 size_t ap_bp_bytes(const struct ap_machine *machine);
 struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *count);
-
-bool ap_bp_cond_slow(struct ap_bp *bp, u64 pc, bool taken);
 
 static inline u64 ap_bp_hash(u64 pc)
 {
 	return pc * 0x9e3779b97f4a7c15ULL;
 }
 
-static inline u16 *ap_bp_bias(struct ap_bp *bp, u64 hash)
+static inline u32 ap_bp_slot(const struct ap_bp *bp, u64 pc)
 {
-	return &bp->bias[hash >> 32 & bp->bias_mask];
+	return ap_bp_hash(pc) >> 32 & bp->slot_mask;
 }
 
-static inline unsigned ap_bp_bias_state(unsigned entry, u64 hash)
+static inline unsigned ap_bp_state(const struct ap_bp *bp, u64 pc)
 {
-	return entry >> 2 == hash >> 50 ? entry & 3 : AP_BIAS_NONE;
+	u64 hash = ap_bp_hash(pc);
+	const struct ap_bp_entry *slot = &bp->slot[hash >> 32 & bp->slot_mask];
+
+	if (!bp->has_bias)
+		return AP_BIAS_BOTH;
+	return slot->tag == hash >> 50 ? slot->state : AP_BIAS_NONE;
 }
 
 /* True: mispredicted.  A branch that has never been taken is predicted so and teaches nothing. */
-static inline bool ap_bp_cond(struct ap_bp *bp, u64 pc, bool taken)
-{
-	u64 hash = ap_bp_hash(pc);
+bool ap_bp_cond(struct ap_bp *bp, u64 pc, bool taken);
 
-	if (!taken && bp->bias && ap_bp_bias_state(*ap_bp_bias(bp, hash), hash) == AP_BIAS_NONE)
-		return false;
-	return ap_bp_cond_slow(bp, pc, taken);
+/* The same of one that has gone both ways, by its slot, without a look into the BTB. */
+bool ap_bp_dynamic_slow(struct ap_bp *bp, u32 slot, bool taken);
+
+static inline u64 ap_bp_entry_word(struct ap_bp_entry entry)
+{
+	u64 word;
+
+	__builtin_memcpy(&word, &entry, sizeof(word));
+	return word;
+}
+
+static inline bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken)
+{
+	/* neither tables nor a loop are asked, and the counter is at its end */
+	const struct ap_bp_entry asked = { .counter = 0xff, .tables = 0xff, .loop = 0xffff };
+	const struct ap_bp_entry is = { .counter = 3 ^ 1 }, is_not = { .counter = 0 ^ 1 };
+	u64 word = ap_bp_entry_word(bp->slot[slot]) & ap_bp_entry_word(asked);
+
+	if (ap_unlikely(word != (taken ? ap_bp_entry_word(is) : ap_bp_entry_word(is_not))))
+		return ap_bp_dynamic_slow(bp, slot, taken);
+	bp->history = bp->history << 1 | taken;
+	return false;
 }
 
 bool ap_bp_indirect(struct ap_bp *bp, u64 pc, u64 target);

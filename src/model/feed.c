@@ -227,16 +227,18 @@ static inline void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
 {
-	if (f->mem)
-		ap_mem_poll(f->mem);
+	if (!f->mem) {
+		ap_feed_run_branches(f, from, to, chunks);
+		return;
+	}
+	ap_mem_poll(f->mem);
 	while (from < to) {
 		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
 
 		if (f->pending != AP_FEED_NOTHING)
 			ap_feed_arrive(f, way->pc);
-		if (f->mem)
-			run_way(f, way, from);
-		ap_feed_branches(f, way);
+		run_way(f, way, from);
+		ap_feed_branches(f, way, (u32)*from);
 		from += 1 + way->nwords;
 	}
 }

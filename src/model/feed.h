@@ -101,6 +101,26 @@ struct ap_feed_way {
 	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
 };
 
+/*
+ * What a way's branches come to, once all of them are known (feed_branch.c): those whose outcomes vary, the
+ * calls, the branch that the next record tells the target of.  Good as long as the predictors' version.
+ */
+#define AP_FEED_VARYING 6
+#define AP_FEED_CALLS	2
+
+struct ap_feed_memo {
+	u32 id, version;
+	const struct ap_feed_way *way;
+	u8 nvarying, ncalls;
+	u8 last; /* enum ap_feed_branch_what: of those whose target is not known, or AP_FEED_NOTHING */
+	u8 ntaken;
+	u32 varying[AP_FEED_VARYING]; /* slot << 1 | taken */
+	u64 returns[AP_FEED_CALLS];
+};
+
+#define AP_FEED_MEMOS	   (1U << 16) /* by numbers of ways */
+#define AP_FEED_MEMO_BYTES (AP_FEED_MEMOS * sizeof(struct ap_feed_memo))
+
 /* The models of one thread. */
 struct ap_feed {
 	u64 count[AP_MODEL_N];
@@ -110,6 +130,7 @@ struct ap_feed {
 	bool has_cycles;     /* somebody wants them: the pipeline runs */
 	struct ap_mem *mem;  /* NULL: branches alone */
 	struct ap_bp *bp;
+	struct ap_feed_memo *memos; /* AP_FEED_MEMO_BYTES, zeroed */
 	const struct ap_machine *machine;
 	/* the indirect branch that the next record tells the target of */
 	u64 pending_at;
@@ -136,7 +157,11 @@ u32 ap_feed_clusters(struct ap_feed_way *way, u32 id, u32 line, struct ap_feed_c
 
 /* feed_branch.c: a way's branches, and where the last one of the way before it went. */
 void ap_feed_arrive(struct ap_feed *f, u64 target);
-void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way);
+void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way, u32 id);
+/* The same for a log, where branches are all that is modelled. */
+void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
+/* All descriptions are freed. */
+void ap_feed_forget_ways(struct ap_feed *f);
 
 /* Reads the records of a log, [from, to). */
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);

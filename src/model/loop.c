@@ -1,84 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loops that always run equally often: a branch that goes one way n - 1 times and then the other.
- * After three equal runs the entry decides.  Sets of four entries.
+ * After three equal runs the entry decides.  Sets of four entries; a branch's slot knows its entry, and one that
+ * runs differently often too many times has none for a while, so that only loops cost anything.
  */
+#include "base/mem.h"
 #include "model/predict.h"
 
 #define SURE	3
 #define AGE_MAX 7
 #define LONGEST 60000
+#define WAIT	63 /* mispredictions */
 
-static struct ap_loop *set_of(struct ap_bp *bp, u64 pc, u16 *tag)
+unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot)
 {
-	u64 hash = ap_bp_hash(pc);
+	u32 number = bp->slot[slot].loop;
+	const struct ap_loop *l = &bp->loop[number - 1];
 
-	*tag = hash >> 48;
-	*tag += !*tag;
-	return &bp->loop[(hash >> 30 & bp->loop_mask) * 4];
-}
-
-static struct ap_loop *find(struct ap_loop *set, u16 tag)
-{
-	for (unsigned i = 0; i < 4; i++)
-		if (set[i].tag == tag)
-			return &set[i];
-	return NULL;
-}
-
-unsigned ap_loop_predict(struct ap_bp *bp, u64 pc)
-{
-	u16 tag;
-	struct ap_loop *set = set_of(bp, pc, &tag), *l = find(set, tag);
-
-	if (!l || l->sure < SURE)
+	if (!number || l->sure < SURE)
 		return 0;
 	return 1 + (l->now + 1 == l->trips ? !l->stays : l->stays);
 }
 
-/* An entry whose age has run out, else all of the set grow older. */
-static void allocate(struct ap_loop *set, u16 tag, bool taken)
+void ap_loop_forget(struct ap_bp *bp, u32 slot)
 {
-	for (unsigned i = 0; i < 4; i++) {
+	u32 number = bp->slot[slot].loop;
+
+	if (!number)
+		return;
+	memset(&bp->loop[number - 1], 0, sizeof(bp->loop[0]));
+	bp->slot[slot].loop = 0;
+}
+
+/* An entry whose age has run out, else all of the set grow older. */
+static void allocate(struct ap_bp *bp, u32 slot, bool taken)
+{
+	u32 first = (slot & bp->loop_mask) * 4;
+	struct ap_loop *set = &bp->loop[first];
+
+	for (u32 i = 0; i < 4; i++) {
 		if (set[i].age)
 			continue;
-		set[i] = (struct ap_loop){ .tag = tag, .age = AGE_MAX, .stays = !taken };
+		if (set[i].owner)
+			bp->slot[set[i].owner - 1].loop = 0;
+		set[i] = (struct ap_loop){ .owner = slot + 1, .age = AGE_MAX, .stays = !taken };
+		bp->slot[slot].loop = (u16)(first + i + 1);
 		return;
 	}
-	for (unsigned i = 0; i < 4; i++)
+	for (u32 i = 0; i < 4; i++)
 		set[i].age--;
 }
 
-void ap_loop_learn(struct ap_bp *bp, u64 pc, bool taken, bool may_allocate)
+/* Another number of trips than the last time. */
+static void doubt(struct ap_bp *bp, struct ap_loop *l)
 {
-	u16 tag;
-	struct ap_loop *set = set_of(bp, pc, &tag), *l = find(set, tag);
+	u32 slot = l->owner - 1;
 
-	if (!l) {
-		if (may_allocate)
-			allocate(set, tag, taken);
+	l->sure = 0;
+	if (l->age > 1) {
+		l->age--;
 		return;
 	}
-	l->now++;
-	if (taken == l->stays) {
-		/* longer than it was, or than can be counted: not such a loop, or another one now */
-		if ((l->trips && l->now >= l->trips) || l->now == LONGEST) {
-			if (l->sure == SURE || l->now == LONGEST)
-				*l = (struct ap_loop){ 0 };
-			else
-				l->trips = 0;
-		}
-		return;
-	}
-	if (l->now == l->trips) {
+	ap_loop_forget(bp, slot);
+	bp->slot[slot].patience = WAIT;
+}
+
+static void ended(struct ap_bp *bp, struct ap_loop *l)
+{
+	u16 trips = l->trips;
+
+	l->trips = l->now;
+	l->now = 0;
+	if (l->trips == trips) {
 		l->sure += l->sure < SURE;
 		l->age = AGE_MAX;
 	} else if (l->sure == SURE) {
-		*l = (struct ap_loop){ 0 };
-		return;
-	} else {
-		l->trips = l->now;
-		l->sure = 0;
+		ap_loop_forget(bp, l->owner - 1);
+	} else if (trips) {
+		doubt(bp, l);
 	}
-	l->now = 0;
+}
+
+void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong)
+{
+	struct ap_bp_entry *s = &bp->slot[slot];
+	struct ap_loop *l = &bp->loop[s->loop - 1];
+
+	if (!s->loop) {
+		if (wrong && !s->patience)
+			allocate(bp, slot, taken);
+		s->patience -= wrong && s->patience;
+		return;
+	}
+	l->now++;
+	if (taken != l->stays) {
+		ended(bp, l);
+	} else if (l->now == LONGEST || (l->trips && l->now >= l->trips && l->sure == SURE)) {
+		ap_loop_forget(bp, slot);
+	} else if (l->trips && l->now >= l->trips) { /* longer than it was */
+		l->trips = 0;
+		doubt(bp, l);
+	}
 }

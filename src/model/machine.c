@@ -56,8 +56,8 @@ static const char *check_bp(const struct ap_bp_spec *b)
 	if (b->tag_bits > 11 || (b->tables && b->tag_bits < 4))
 		return "tags of a predictor have 4 to 11 bits";
 	if ((b->tables || b->target_tables) &&
-	    (!b->min_history || b->min_history > b->max_history || b->max_history > 255))
-		return "histories are from 1 to 255, the first not above the last";
+	    (!b->min_history || b->min_history > b->max_history || b->max_history > 64))
+		return "histories are from 1 to 64, the first not above the last";
 	if (b->loops > 1024 || (b->loops && (!is_power(b->loops) || b->loops < 4)))
 		return "the loop predictor's entries are a power of two from 4 to 1024";
 	if (b->btb_entries &&

@@ -51,14 +51,14 @@ enum ap_bp_kind { AP_BP_BIMODAL, AP_BP_GSHARE, AP_BP_TAGE };
 
 struct ap_bp_spec {
 	u32 kind;
-	u32 base_bits;	 /* log2 of two-bit counters: bimodal, gshare, what TAGE falls back to */
-	u32 history;	 /* gshare: outcomes hashed, at most 32 */
-	u32 tables;	 /* TAGE: tagged tables, at most AP_TAGE_TABLES */
+	u32 base_bits; /* log2 of two-bit counters: bimodal, gshare; TAGE's, where bias_bits is 0 */
+	u32 history;   /* gshare: outcomes hashed, at most 32 */
+	u32 tables;    /* TAGE: tagged tables, at most AP_TAGE_TABLES */
 	u32 table_bits;	 /* log2 of entries of each */
 	u32 tag_bits;	 /* at most 11 */
 	u32 min_history; /* of the first table; geometric up to the last */
-	u32 max_history; /* at most 255 */
-	u32 bias_bits;	 /* log2 of entries that know branches of one direction; 0: none */
+	u32 max_history; /* at most 64 */
+	u32 bias_bits; /* log2 of entries that know a branch, and whether it has one direction; 0: none */
 	u32 loops;	 /* entries of the loop predictor; a power of two or 0 */
 	u32 btb_entries; /* sets are a power of two */
 	u32 btb_ways;

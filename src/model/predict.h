@@ -8,34 +8,26 @@
 
 #include "model/model.h"
 
-void ap_folds_init(struct ap_folds *f, u32 tables, u32 first, u32 last);
-/*
- * Table i's history in one word: the outcome of age a is xor-ed in at a mod 64.  Tables are asked in
- * order: *whole and *word, 0 at first, are the words of the ones before.
- */
-static inline u64 ap_fold(const struct ap_folds *f, unsigned i, const u64 *history, u64 *whole,
-			  u32 *word)
+/* Geometric lengths from first to last. */
+void ap_lengths_init(struct ap_lengths *l, u32 tables, u32 first, u32 last);
+
+/* Of table i: its high bits depend on all of who (a slot's number) and the history. */
+static inline u64 ap_history_hash(const struct ap_bp *bp, const struct ap_lengths *l, unsigned i,
+				  u32 who)
 {
-	while (*word < f->word[i])
-		*whole ^= history[(*word)++];
-	return *whole ^ (history[*word] & f->mask[i]);
+	return (who + 1) * 0x9e3779b97f4a7c15ULL +
+	       (bp->history & l->mask[i]) * 0xc2b2ae3d27d4eb4fULL;
 }
 
-/* High bits depend on all of pc and the history. */
-static inline u64 ap_fold_hash(u64 pc_hash, u64 fold)
-{
-	return pc_hash + fold * 0xc2b2ae3d27d4eb4fULL;
-}
-
-/* An outcome of any branch that histories know of. */
 static inline void ap_history_push(struct ap_bp *bp, bool outcome)
 {
-	u64 *h = bp->history;
+	bp->history = bp->history << 1 | outcome;
+}
 
-	h[3] = h[3] << 1 | h[2] >> 63;
-	h[2] = h[2] << 1 | h[1] >> 63;
-	h[1] = h[1] << 1 | h[0] >> 63;
-	h[0] = h[0] << 1 | outcome;
+/* The highest of them, none of which may be missing. */
+static inline int ap_highest(u32 bits)
+{
+	return 31 - __builtin_clz(bits);
 }
 
 static inline bool ap_counter_taken(u8 counter)
@@ -55,11 +47,13 @@ static inline void ap_counter_learn(u8 *counter, bool taken)
 	*counter = c ^ 1;
 }
 
-bool ap_tage(struct ap_bp *bp, u64 pc, bool taken, bool *mispredicted);
+bool ap_tage(struct ap_bp *bp, u32 slot, bool taken, bool *mispredicted);
 bool ap_tage_target(struct ap_bp *bp, u64 pc, u64 target);
 
-/* 0: no idea; else 1 + the outcome.  Then it learns; allocate: who was asked instead was wrong. */
-unsigned ap_loop_predict(struct ap_bp *bp, u64 pc);
-void ap_loop_learn(struct ap_bp *bp, u64 pc, bool taken, bool allocate);
+/* 0: no idea; else 1 + the outcome.  Then it learns; wrong: who was asked was. */
+unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot);
+void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong);
+/* The slot is another branch's. */
+void ap_loop_forget(struct ap_bp *bp, u32 slot);
 
 #endif

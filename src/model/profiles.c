@@ -12,14 +12,14 @@
 
 /* No manufacturer publishes its predictors: TAGE of the size that a 32 to 64 KB budget gives. */
 #define TAGE_SMALL                                                                                 \
-	.kind = AP_BP_TAGE, .base_bits = 13, .tables = 4, .table_bits = 11, .tag_bits = 10,        \
-	.min_history = 5, .max_history = 120, .bias_bits = 13, .loops = 64, .target_bits = 9,      \
-	.target_tables = 3, .target_table_bits = 8
+	.kind = AP_BP_TAGE, .tables = 3, .table_bits = 12, .tag_bits = 10, .min_history = 6,       \
+	.max_history = 32, .bias_bits = 16, .loops = 64, .target_bits = 9, .target_tables = 3,     \
+	.target_table_bits = 8
 
 #define TAGE_LARGE                                                                                 \
-	.kind = AP_BP_TAGE, .base_bits = 14, .tables = 5, .table_bits = 12, .tag_bits = 11,        \
-	.min_history = 5, .max_history = 250, .bias_bits = 14, .loops = 64, .target_bits = 11,     \
-	.target_tables = 4, .target_table_bits = 9
+	.kind = AP_BP_TAGE, .tables = 3, .table_bits = 13, .tag_bits = 11, .min_history = 6,       \
+	.max_history = 40, .bias_bits = 16, .loops = 64, .target_bits = 11, .target_tables = 3,    \
+	.target_table_bits = 10
 
 /* clang-format off */
 static const struct ap_machine machines[] = {

@@ -52,7 +52,7 @@ static void random_machine(struct ap_machine *m)
 	s->table_bits = 2 + below(6);
 	s->tag_bits = 4 + below(8);
 	s->min_history = 1 + below(8);
-	s->max_history = s->min_history + below(below(2) ? 40 : 247);
+	s->max_history = s->min_history + below(below(2) ? 20 : 57);
 	s->bias_bits = below(2) ? 1 + below(8) : 0;
 	s->loops = below(2) ? 4U << below(4) : 0;
 	s->btb_ways = 1 + below(5);
@@ -114,7 +114,7 @@ static void random_predictors_agree_with_plain_ones(void)
 
 		random_machine(&machine);
 		bp = new_bp(&machine);
-		plain_bp_init(&plain, &machine, bp->target_folds.length);
+		plain_bp_init(&plain, &machine, bp->targets.length);
 		for (unsigned i = 0; i < 5000; i++) {
 			if (compare_one(bp, &plain, branches, times, &last))
 				continue;
@@ -129,7 +129,7 @@ static void random_predictors_agree_with_plain_ones(void)
 	EXPECT(machines > 0);
 }
 
-/* Usefulness is halved after 2^18 branches: far enough for it to matter twice. */
+/* Usefulness is halved after 2^13 mispredictions: far enough for it to matter often. */
 static void old_entries_agree_with_plain_ones(void)
 {
 	struct ap_machine machine = { .bp = { .kind = AP_BP_TAGE,
@@ -144,7 +144,7 @@ static void old_entries_agree_with_plain_ones(void)
 	unsigned times[64] = { 0 }, last = 0;
 
 	seed = 4;
-	plain_bp_init(&plain, &machine, bp->outcome_folds.length);
+	plain_bp_init(&plain, &machine, bp->outcomes.length);
 	for (unsigned i = 0; i < 600000; i++) {
 		unsigned branch = below(64);
 		bool taken = outcome_of(branch, times[branch]++, last);
@@ -162,14 +162,14 @@ static void lengths_are_geometric(void)
 	struct ap_machine machine = { .bp = { .kind = AP_BP_TAGE,
 					      .tables = 6,
 					      .tag_bits = 8,
-					      .min_history = 4,
-					      .max_history = 128 } };
-	/* 4 x 2^i */
-	static const uint16_t want[6] = { 4, 8, 16, 32, 64, 128 };
+					      .min_history = 2,
+					      .max_history = 64 } };
+	/* 2 x 2^i */
+	static const uint16_t want[6] = { 2, 4, 8, 16, 32, 64 };
 	struct ap_bp *bp = new_bp(&machine);
 
 	for (int i = 0; i < 6; i++)
-		EXPECT_U64(bp->outcome_folds.length[i], want[i]);
+		EXPECT_U64(bp->outcomes.length[i], want[i]);
 	free(bp);
 }
 
@@ -182,7 +182,7 @@ static const struct ap_machine full = { .bp = { .kind = AP_BP_TAGE,
 						.table_bits = 10,
 						.tag_bits = 9,
 						.min_history = 4,
-						.max_history = 200,
+						.max_history = 64,
 						.loops = 64,
 						.target_bits = 9,
 						.target_tables = 4,
@@ -320,7 +320,7 @@ static void the_btb_holds_what_fits(void)
 			ap_bp_jump(bp, 0x1000000 + pc);
 	EXPECT_U64(counts[AP_MODEL_BTB_MISS], 256);
 	EXPECT_U64(counts[AP_MODEL_BTB_LOOKUP], 2560);
-	/* one more per set, in a circle: LRU has never the next one */
+	/* one more per set, in a circle: the oldest is always the next one */
 	memset(counts, 0, sizeof(counts));
 	for (int round = 0; round < 10; round++)
 		for (uint64_t pc = 0; pc < 320; pc++)

@@ -43,6 +43,7 @@ static struct ap_feed *new_feed(const struct ap_machine *machine)
 	f->pending = AP_FEED_NOTHING;
 	f->seg_base[AP_FEED_FS] = 0x700123456000;
 	f->bp = ap_bp_init(zeroed(ap_bp_bytes(machine)), machine, f->count);
+	f->memos = zeroed(AP_FEED_MEMO_BYTES);
 	f->mem = ap_mem_init(zeroed(ap_mem_bytes(machine)), machine, shared, f->count, 0);
 	return f;
 }
@@ -52,6 +53,7 @@ static void free_feed(struct ap_feed *f)
 	free(f->mem->shared);
 	free(f->mem);
 	free(f->bp);
+	free(f->memos);
 	free(f);
 }
 

@@ -97,7 +97,7 @@ static void mistakes_are_named_with_their_line(void)
 		  "policies are lru, plru (ways a power of two), random, rrip" },
 		{ "base = zen4\ndtlb.entries = 100", "a TLB's entries are ways x a power of two" },
 		{ "base = zen4\nbranch.max-history = 2000",
-		  "histories are from 1 to 255, the first not above the last" },
+		  "histories are from 1 to 64, the first not above the last" },
 		{ "", "a line has 32, 64 or 128 bytes" },
 		{ "name = a-name-that-is-much-too-long-for-it",
 		  "line 1: a name has 1 to 23 characters" },

@@ -18,7 +18,10 @@ void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const u
 	b->spec = *s;
 	b->room = 1 << 16;
 	b->history = calloc(b->room, 1);
-	b->bias = calloc(1 << s->bias_bits, sizeof(*b->bias));
+	b->slots = 1 << (s->bias_bits ? s->bias_bits : s->base_bits);
+	b->slot = calloc(b->slots, sizeof(*b->slot));
+	for (int i = 0; i < b->slots; i++)
+		b->slot[i].counter = 1;
 	b->base = calloc(1 << s->base_bits, sizeof(int));
 	for (int i = 0; i < 1 << s->base_bits; i++)
 		b->base[i] = 1;
@@ -30,13 +33,14 @@ void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const u
 	b->loop = calloc(s->loops + 1, sizeof(*b->loop));
 	b->last_target = calloc(1 << s->target_bits, sizeof(uint64_t));
 	b->btb = calloc(s->btb_entries + 1, sizeof(uint64_t));
-	b->btb_used = calloc(s->btb_entries + 1, sizeof(uint64_t));
+	b->btb_filled = calloc(s->btb_entries + 1, sizeof(uint64_t));
+	b->target_tables = calloc(1 << s->target_bits, sizeof(*b->target_tables));
 }
 
 void plain_bp_fini(struct plain_bp *b)
 {
 	free(b->history);
-	free(b->bias);
+	free(b->slot);
 	free(b->base);
 	for (int i = 0; i < 8; i++) {
 		free(b->table[i]);
@@ -45,7 +49,8 @@ void plain_bp_fini(struct plain_bp *b)
 	free(b->loop);
 	free(b->last_target);
 	free(b->btb);
-	free(b->btb_used);
+	free(b->btb_filled);
+	free(b->target_tables);
 }
 
 static void push(struct plain_bp *b, bool outcome)
@@ -57,14 +62,14 @@ static void push(struct plain_bp *b, bool outcome)
 	b->history[b->n++] = outcome;
 }
 
-/* Table i's hash of pc and the last outcomes, of which the one of age a is bit a mod 64. */
-static uint64_t history_hash(const struct plain_bp *b, int i, uint64_t pc)
+/* Table i's hash of who asks and the last outcomes, of which the one of age a is bit a. */
+static uint64_t history_hash(const struct plain_bp *b, int i, int who)
 {
-	uint64_t fold = 0;
+	uint64_t recent = 0;
 
 	for (int age = 0; age < b->lengths[i] && age < (int)b->n; age++)
-		fold ^= (uint64_t)b->history[b->n - 1 - age] << age % 64;
-	return hash_of(pc) + fold * 0xc2b2ae3d27d4eb4f;
+		recent |= (uint64_t)b->history[b->n - 1 - age] << age;
+	return (uint64_t)(who + 1) * 0x9e3779b97f4a7c15 + recent * 0xc2b2ae3d27d4eb4f;
 }
 
 static int never_zero(uint64_t tag)
@@ -87,131 +92,156 @@ static bool two_bits(int *counter, bool taken)
 
 /* --- TAGE */
 
-static void tage_allocate(struct plain_bp *b, uint64_t pc, int first, bool taken)
+static struct plain_tagged *tage_entry(struct plain_bp *b, int i, int who, int *tag)
 {
-	int tables = b->spec.tables, tags = 1 << b->spec.tag_bits, size = 1 << b->spec.table_bits;
+	uint64_t hash = history_hash(b, i, who);
 
-	for (int i = first; i < tables; i++) {
-		uint64_t hash = history_hash(b, i, pc);
-		struct plain_tagged *e = &b->table[i][(hash >> 30) % size];
-
-		if (e->useful)
-			continue;
-		*e = (struct plain_tagged){ never_zero((hash >> 52) % tags), taken ? 4 : 3, 0 };
-		return;
-	}
-	for (int i = first; i < tables; i++)
-		b->table[i][(history_hash(b, i, pc) >> 30) % size].useful--;
+	*tag = never_zero((hash >> 52) % (1 << b->spec.tag_bits));
+	return &b->table[i][(hash >> 30) % (1 << b->spec.table_bits)];
 }
 
-static bool tage(struct plain_bp *b, uint64_t pc, bool taken)
+static void tage_allocate(struct plain_bp *b, int who, int first, bool *next, bool taken)
 {
-	int tables = b->spec.tables, tags = 1 << b->spec.tag_bits, size = 1 << b->spec.table_bits;
-	int *base = &b->base[(hash_of(pc) >> 32) % (1 << b->spec.base_bits)];
+	int tables = b->spec.tables, tag, i = first;
+
+	while (i < tables && tage_entry(b, i, who, &tag)->useful)
+		i++;
+	if (i < tables) {
+		struct plain_tagged *e = tage_entry(b, i, who, &tag);
+
+		*e = (struct plain_tagged){ .tag = tag, .counter = taken ? 4 : 3 };
+		next[i] = true;
+	}
+	for (int k = first; i == tables && k < tables; k++)
+		tage_entry(b, k, who, &tag)->useful--;
+	if (++b->allocations % (1 << 13) == 0)
+		for (int t = 0; t < tables; t++)
+			for (int n = 0; n < 1 << b->spec.table_bits; n++)
+				b->table[t][n].useful /= 2;
+}
+
+static bool tage(struct plain_bp *b, int who, bool taken)
+{
+	struct plain_slot *slot = &b->slot[who];
 	struct plain_tagged *longest = NULL, *second = NULL;
-	bool other, guess, fresh = false, answer;
-	int at = -1;
+	bool other, guess, fresh = false, answer, sure, *next = slot->next;
+	int at = -1, tag;
 
-	for (int i = 0; i < tables; i++) {
-		uint64_t hash = history_hash(b, i, pc);
-		struct plain_tagged *e = &b->table[i][(hash >> 30) % size];
+	for (int i = 0; i < (int)b->spec.tables; i++) {
+		struct plain_tagged *e = tage_entry(b, i, who, &tag);
 
-		if (e->tag == never_zero((hash >> 52) % tags)) {
+		if (next[i] && e->tag == tag) {
 			second = longest;
 			longest = e;
+			next = e->next;
 			at = i;
 		}
 	}
-	other = second ? second->counter >= 4 : *base >= 2;
+	other = second ? second->counter >= 4 : slot->counter >= 2;
 	answer = guess = other;
 	if (!longest)
-		two_bits(base, taken);
+		two_bits(&slot->counter, taken);
 	if (longest) {
 		guess = longest->counter >= 4;
 		fresh = longest->useful == 0 && (longest->counter == 3 || longest->counter == 4);
 		answer = fresh && b->prefer_other >= 0 ? other : guess;
 		if (guess != other && fresh)
 			b->prefer_other = clamp(b->prefer_other + (other == taken ? 1 : -1), -8, 7);
-		if (guess != other)
+		sure = longest->counter == (taken ? 7 : 0);
+		if (guess != other && !sure)
 			longest->useful = clamp(longest->useful + (guess == taken ? 1 : -1), 0, 3);
 		longest->counter = clamp(longest->counter + (taken ? 1 : -1), 0, 7);
 	}
 	if (answer != taken && !(fresh && guess == taken))
-		tage_allocate(b, pc, at + 1, taken);
-	if (++b->branches % (1 << 18) == 0)
-		for (int i = 0; i < tables; i++)
-			for (int n = 0; n < size; n++)
-				b->table[i][n].useful /= 2;
+		tage_allocate(b, who, at + 1, next, taken);
 	return answer;
 }
 
 /* --- loops */
 
-static struct plain_loop *loop_set(struct plain_bp *b, uint64_t pc)
+static struct plain_loop *loop_of(struct plain_bp *b, int who)
 {
-	return &b->loop[(hash_of(pc) >> 30) % (b->spec.loops / 4) * 4];
-}
-
-static struct plain_loop *loop_find(struct plain_bp *b, uint64_t pc)
-{
-	struct plain_loop *set = loop_set(b, pc);
-
-	for (int i = 0; i < 4; i++)
-		if (set[i].tag == never_zero(hash_of(pc) >> 48))
-			return &set[i];
+	for (int i = 0; i < (int)b->spec.loops; i++)
+		if (b->loop[i].owner == who + 1)
+			return &b->loop[i];
 	return NULL;
 }
 
-static void loop_allocate(struct plain_bp *b, uint64_t pc, bool taken)
+static void loop_free(struct plain_bp *b, int who)
 {
-	struct plain_loop *set = loop_set(b, pc);
+	struct plain_loop *l = loop_of(b, who);
+	const struct plain_loop none = { 0 };
+
+	if (l)
+		*l = none;
+}
+
+static void loop_allocate(struct plain_bp *b, int who, bool taken)
+{
+	struct plain_loop *set = &b->loop[who % (b->spec.loops / 4) * 4];
 
 	for (int i = 0; i < 4; i++)
 		if (set[i].age == 0) {
-			set[i] = (struct plain_loop){ .tag = never_zero(hash_of(pc) >> 48),
-						      .age = 7,
-						      .stays = !taken };
+			set[i] = (struct plain_loop){ .owner = who + 1, .age = 7, .stays = !taken };
 			return;
 		}
 	for (int i = 0; i < 4; i++)
 		set[i].age--;
 }
 
-static void loop_learn(struct plain_bp *b, uint64_t pc, bool taken, bool wrong)
+static void loop_doubt(struct plain_bp *b, int who)
 {
-	struct plain_loop *l = loop_find(b, pc);
-	const struct plain_loop none = { 0 };
+	struct plain_loop *l = loop_of(b, who);
 
-	if (!l && wrong)
-		loop_allocate(b, pc, taken);
+	l->sure = 0;
+	if (l->age > 1) {
+		l->age--;
+		return;
+	}
+	loop_free(b, who);
+	b->slot[who].patience = 63;
+}
+
+static void loop_learn(struct plain_bp *b, int who, bool taken, bool wrong)
+{
+	struct plain_loop *l = loop_of(b, who);
+	int before;
+
+	if (!l && wrong && b->slot[who].patience)
+		b->slot[who].patience--;
+	else if (!l && wrong)
+		loop_allocate(b, who, taken);
 	if (!l)
 		return;
 	l->now++;
+	before = l->trips;
 	if (taken == l->stays && l->now == 60000) {
-		*l = none;
-	} else if (taken == l->stays && l->trips && l->now >= l->trips) {
+		loop_free(b, who);
+	} else if (taken == l->stays && before && l->now >= before) {
+		l->trips = 0;
 		if (l->sure == 3)
-			*l = none;
+			loop_free(b, who);
 		else
-			l->trips = 0;
-	} else if (taken != l->stays && l->now == l->trips) {
+			loop_doubt(b, who);
+	} else if (taken != l->stays && l->now == before) {
 		l->sure = clamp(l->sure + 1, 0, 3);
 		l->age = 7;
 		l->now = 0;
 	} else if (taken != l->stays && l->sure == 3) {
-		*l = none;
+		loop_free(b, who);
 	} else if (taken != l->stays) {
 		l->trips = l->now;
-		l->sure = 0;
 		l->now = 0;
+		if (before)
+			loop_doubt(b, who);
 	}
 }
 
 /* --- all together */
 
-static bool dynamic(struct plain_bp *b, uint64_t pc, bool taken)
+static bool dynamic(struct plain_bp *b, int who, bool taken)
 {
-	struct plain_loop *l = b->spec.loops ? loop_find(b, pc) : NULL;
+	struct plain_loop *l = loop_of(b, who);
 	bool knows = l && l->sure == 3, loop_says = false, says;
 	uint64_t recent = 0;
 
@@ -221,14 +251,16 @@ static bool dynamic(struct plain_bp *b, uint64_t pc, bool taken)
 		recent |= (uint64_t)b->history[b->n - 1 - age] << age;
 	if (b->spec.kind != AP_BP_GSHARE)
 		recent = 0;
-	if (b->spec.kind == AP_BP_TAGE)
-		says = tage(b, pc, taken);
+	if (knows) /* nobody else is asked */
+		says = loop_says;
+	else if (b->spec.kind == AP_BP_TAGE)
+		says = tage(b, who, taken);
 	else
-		says = two_bits(&b->base[((hash_of(pc) >> 32) ^ recent) % (1 << b->spec.base_bits)],
-				taken);
+		says = two_bits(&b->base[(who ^ recent) % (1 << b->spec.base_bits)], taken);
 	if (b->spec.loops)
-		loop_learn(b, pc, taken, says != taken);
-	return (knows ? loop_says : says) != taken;
+		loop_learn(b, who, taken, says != taken);
+	push(b, taken);
+	return says != taken;
 }
 
 bool plain_jump(struct plain_bp *b, uint64_t pc)
@@ -242,23 +274,22 @@ bool plain_jump(struct plain_bp *b, uint64_t pc)
 	for (int i = 0; i < (int)b->spec.btb_entries; i++) {
 		if (i / ways != (int)((pc ^ pc >> 11) % sets))
 			continue;
-		if (b->btb[i] == pc) {
-			b->btb_used[i] = ++b->time;
+		if (b->btb[i] == pc)
 			return false;
-		}
-		if (oldest < 0 || b->btb_used[i] < b->btb_used[oldest])
+		if (oldest < 0 || b->btb_filled[i] < b->btb_filled[oldest])
 			oldest = i;
 	}
 	b->btb[oldest] = pc;
-	b->btb_used[oldest] = ++b->time;
+	b->btb_filled[oldest] = ++b->time;
 	b->count[AP_MODEL_BTB_MISS]++;
 	return true;
 }
 
 bool plain_cond(struct plain_bp *b, uint64_t pc, bool taken)
 {
-	int i = (hash_of(pc) >> 32) % (1 << b->spec.bias_bits), tag = hash_of(pc) >> 50;
-	int state = b->bias[i].tag == tag ? b->bias[i].state : 0;
+	int who = (hash_of(pc) >> 32) % b->slots, tag = hash_of(pc) >> 50;
+	struct plain_slot *slot = &b->slot[who];
+	int state = slot->tag == tag ? slot->state : 0;
 	bool wrong;
 
 	if (!b->spec.bias_bits)
@@ -267,16 +298,17 @@ bool plain_cond(struct plain_bp *b, uint64_t pc, bool taken)
 		return false;
 	if (state == 0) {
 		wrong = true;
-		b->bias[i].tag = tag;
-		b->bias[i].state = 1;
+		loop_free(b, who);
+		*slot = (struct plain_slot){ .tag = tag, .state = 1, .counter = 1 };
 	} else if (state == 1) {
 		wrong = !taken;
-		if (wrong)
-			b->bias[i].state = 2;
+		if (wrong) {
+			slot->state = 2;
+			slot->counter = 2;
+		}
 	} else {
-		wrong = dynamic(b, pc, taken);
+		wrong = dynamic(b, who, taken);
 	}
-	push(b, taken);
 	if (taken)
 		plain_jump(b, pc);
 	b->count[AP_MODEL_COND_MISS] += wrong;
@@ -285,24 +317,25 @@ bool plain_cond(struct plain_bp *b, uint64_t pc, bool taken)
 
 bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target)
 {
-	uint64_t *last = &b->last_target[(hash_of(pc) >> 32) % (1 << b->spec.target_bits)];
+	int who = (hash_of(pc) >> 32) % (1 << b->spec.target_bits);
 	int tables = b->spec.target_tables, size = 1 << b->spec.target_table_bits, at = -1;
 	struct plain_target *e[8], *longest = NULL, *second = NULL;
-	uint64_t guess = *last, other;
+	uint64_t last = b->last_target[who], guess = last, other;
+	bool *has = b->target_tables[who], any = false;
 	int tag[8];
 
 	for (int i = 0; i < tables; i++) {
-		uint64_t hash = history_hash(b, i, pc);
+		uint64_t hash = history_hash(b, i, who);
 
 		e[i] = &b->target[i][(hash >> 30) % size];
 		tag[i] = never_zero(hash >> 48);
-		if (e[i]->tag == tag[i]) {
+		if (has[i] && e[i]->tag == tag[i]) {
 			second = longest;
 			longest = e[i];
 			at = i;
 		}
 	}
-	other = second ? second->target : *last;
+	other = second ? second->target : last;
 	if (longest) {
 		guess = longest->sure ? longest->target : other;
 		if (longest->target == target) {
@@ -315,19 +348,25 @@ bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target)
 			longest->useful = 0;
 		}
 	}
-	*last = target;
-	if (guess != target) {
+	b->last_target[who] = target;
+	if (guess != target && last) { /* not the first time */
 		int i = at + 1;
 
 		while (i < tables && e[i]->useful)
 			i++;
-		if (i < tables)
+		if (i < tables) {
 			*e[i] = (struct plain_target){ .tag = tag[i], .target = target };
+			has[i] = true;
+		}
 		for (int k = at + 1; i == tables && k < tables; k++)
 			e[k]->useful = 0;
 	}
-	push(b, hash_of(target) >> 63);
-	push(b, hash_of(target) >> 62 & 1);
+	for (int i = 0; i < tables; i++)
+		any |= has[i];
+	if (any) {
+		push(b, hash_of(target) >> 63);
+		push(b, hash_of(target) >> 62 & 1);
+	}
 	b->count[AP_MODEL_INDIRECT_MISS] += guess != target;
 	return guess != target;
 }

@@ -10,6 +10,7 @@
 
 struct plain_tagged {
 	int tag, counter, useful;
+	bool next[8]; /* tables where an entry has been made because this was wrong */
 };
 
 struct plain_target {
@@ -17,25 +18,31 @@ struct plain_target {
 	uint64_t target;
 };
 
+/* What is known of a branch: the same for its counter, when it may have one for loops. */
+struct plain_slot {
+	int tag, state, counter, patience;
+	bool next[8];
+};
+
 struct plain_loop {
-	int tag, trips, now, sure, age, stays;
+	int owner, trips, now, sure, age, stays;
 };
 
 struct plain_bp {
 	struct ap_bp_spec spec;
 	uint8_t *history; /* oldest first */
 	size_t n, room;
-	struct {
-		int tag, state;
-	} * bias;
+	struct plain_slot *slot;
+	int slots;
 	int *base;
 	int lengths[8], prefer_other;
-	uint64_t branches;
+	uint64_t allocations;
 	struct plain_tagged *table[8];
 	struct plain_target *target[8];
 	struct plain_loop *loop;
 	uint64_t *last_target, *btb, *returns;
-	uint64_t *btb_used, time;
+	bool (*target_tables)[8];
+	uint64_t *btb_filled, time;
 	size_t pushed; /* return addresses now on the stack; old ones may be overwritten */
 	uint64_t count[AP_MODEL_N];
 };
