@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
+#include "engine/filter.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -20,6 +21,10 @@
 #include "engine/unit.h"
 
 #define PAGE_BUCKETS 4096
+#define YIELDS	     50 /* first */
+#define TRIES	     200
+#define TRIES_ALONE  50000 /* ten seconds */
+#define SLICE_NS     200000
 
 static struct ap_block *pages[PAGE_BUCKETS]; /* chained through page_next[] of that page's index */
 static struct ap_sb sb;
@@ -146,24 +151,21 @@ static void release(void)
 
 /*
  * Threads leave within one block, as nothing is linked any more; one that is stopped or starved may
- * take long.  Then its memory stays and a later flush frees it.
+ * take long.  Then its memory stays and a later flush frees it, unless a filter of the program's lets
+ * us have no other.
  */
 static void wait_and_release(void)
 {
+	u32 tries = ap_filter_allows_map(true) ? TRIES : TRIES_ALONE, never = 0;
+
 	ap_thread_bury_dead();
-	for (u32 tries = 0; tries < 200; tries++) {
+	for (u32 n = 0; n < tries; n++) {
 		if (quiescent()) {
 			release();
 			return;
 		}
-		if (tries < 50) {
-			ap_sys0(AP_NR_sched_yield);
-		} else {
-			u32 never = 0;
-			u64 ts[2] = { 0, 200000 };
-
-			ap_sys4(AP_NR_futex, (u64)&never, 128, 0, (u64)ts);
-		}
+		if (n >= YIELDS || ap_sys0(AP_NR_sched_yield))
+			ap_own_wait(&never, 0, SLICE_NS);
 	}
 }
 

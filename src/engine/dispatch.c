@@ -313,7 +313,8 @@ AP_NORETURN static void do_vsyscall(struct ap_thread *t, u64 pc)
 		t->native_pc = pc;
 		ap_gate_native_fault(t);
 	}
-	t->regs.gpr[AP_RAX] = (u64)ap_sys3(nr[index], t->regs.gpr[AP_RDI], t->regs.gpr[AP_RSI], 0);
+	t->regs.gpr[AP_RAX] =
+		(u64)ap_rawsys(nr[index], t->regs.gpr[AP_RDI], t->regs.gpr[AP_RSI], 0, 0, 0, 0);
 	t->regs.gpr[AP_RSP] += 8;
 	t->regs.rip = ret;
 	run(t, false);

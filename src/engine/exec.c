@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/filter.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -140,7 +141,7 @@ static enum plan judge(const char *named, const char **why)
 		    (st.mode & S_IFMT) != S_IFREG)
 			return PLAN_PASS;
 		n = ap_sys4(AP_NR_faccessat2, (u64)AP_AT_FDCWD, (u64)path, X_OK, AP_AT_EACCESS);
-		if (n && n != -AP_ENOSYS)
+		if (n && n != -AP_ENOSYS && ap_filter_allows_nr(AP_NR_faccessat2))
 			return PLAN_PASS;
 		head[0] = 0;
 		n = read_head(path, head);
@@ -152,7 +153,7 @@ static enum plan judge(const char *named, const char **why)
 	return PLAN_PASS;
 }
 
-static void ring(void)
+void ap_supervisor_wake(void)
 {
 	struct ap_session *session = ap_proc.session;
 
@@ -210,13 +211,12 @@ bool ap_supervisor_lives(u32 slices)
 /* Waits while req stays as it is, somebody is there to change it, and it does not take too long. */
 static u32 wait_answer(struct ap_slot *slot, u32 req)
 {
-	const struct ap_timespec slice = { .nsec = SLICE_NS };
 	u32 now;
 
 	for (u32 n = 0; (now = __atomic_load_n(&slot->req, __ATOMIC_ACQUIRE)) == req; n++) {
 		if (n && (n >= SLICES_MAX || !ap_supervisor_lives(n)))
 			break;
-		ap_sys4(AP_NR_futex, (u64)&slot->req, AP_FUTEX_WAIT, req, (u64)&slice);
+		ap_own_wait(&slot->req, req, SLICE_NS);
 	}
 	return now;
 }
@@ -241,7 +241,7 @@ static bool ask_supervisor(struct ap_slot *slot)
 		return false;
 	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
 	__atomic_store_n(&slot->req, AP_REQ_EXEC, __ATOMIC_RELEASE);
-	ring();
+	ap_supervisor_wake();
 	now = wait_answer(slot, AP_REQ_EXEC);
 	if (now == AP_REQ_EXEC)
 		now = withdraw(slot, now);
@@ -259,7 +259,7 @@ static bool ask_supervisor(struct ap_slot *slot)
 static void cancel(struct ap_slot *slot)
 {
 	__atomic_store_n(&slot->req, AP_REQ_CANCEL, __ATOMIC_RELEASE);
-	ring();
+	ap_supervisor_wake();
 	if (wait_answer(slot, AP_REQ_CANCEL) != AP_REQ_CANCEL)
 		slot->req = AP_REQ_NONE;
 }
@@ -366,9 +366,11 @@ s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
 
 	if (resolve(path, c))
 		return ap_call_pass(t, c);
-	plan = judge(path, &why);
+	plan = ap_filter_allows_start() ? judge(path, &why) : PLAN_NATIVE;
 	if (plan == PLAN_PASS)
 		return ap_call_pass(t, c);
+	if (plan == PLAN_NATIVE && !why)
+		why = "its seccomp filter lets in no engine";
 	if (plan == PLAN_FOLLOW && t->traced_by_program) {
 		why = "another program traces it";
 		plan = PLAN_NATIVE;

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/filter.h"
 #include "engine/task.h"
 #include "inject/inject.h"
 #include "inject/proc.h"
@@ -21,6 +22,11 @@
 
 #define SLICE_NS 50000000
 #define WCLONE	 0x80000000ULL
+
+/* What it takes to be a tracer. */
+static const u16 calls[] = { AP_NR_clone,  AP_NR_wait4,	  AP_NR_waitid,	 AP_NR_exit_group,
+			     AP_NR_ptrace, AP_NR_getppid, AP_NR_kill,	 AP_NR_open,
+			     AP_NR_read,   AP_NR_close,	  AP_NR_pwrite64 };
 
 static bool pidns_of_children_differs(void)
 {
@@ -42,12 +48,10 @@ static void answer(struct ap_slot *slot, u32 req)
 /* Waits while req is as given; false when the other process is gone. */
 static bool wait_change(struct ap_slot *slot, u32 req, bool (*lives)(s64 pid), s64 pid)
 {
-	const struct ap_timespec slice = { .nsec = SLICE_NS };
-
 	while (__atomic_load_n(&slot->req, __ATOMIC_ACQUIRE) == req) {
 		if (!lives(pid))
 			return false;
-		ap_sys4(AP_NR_futex, (u64)&slot->req, AP_FUTEX_WAIT, req, (u64)&slice);
+		ap_own_wait(&slot->req, req, SLICE_NS);
 	}
 	return true;
 }
@@ -191,6 +195,10 @@ s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why
 	*why = "its supervisor cannot trace it, and its children are in another pid namespace";
 	if (pidns_of_children_differs())
 		return 0;
+	*why = "its supervisor cannot trace it, and its seccomp filter lets no tracer of its own";
+	for (u32 i = 0; i < AP_ARRAY_SIZE(calls); i++)
+		if (!ap_filter_allows_nr(calls[i]))
+			return 0;
 	*why = "its supervisor cannot trace it, and it cannot fork";
 	__atomic_store_n(&slot->req, AP_REQ_NONE, __ATOMIC_RELEASE);
 	ap_lock_take(&ap_proc.lock);

@@ -158,11 +158,14 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	t->is_vfork_child = 0;
 	t->traced_by_program = 0;
 	t->ptracer = ap_proc.ptracer = 0;
-	t->tid = (u32)ap_sys0(AP_NR_gettid);
+	t->tid_at = k->tid_at;
+	t->start_flags = AP_CLONE_VFORK; /* nobody tells it its number */
+	t->tid = ap_task_tid(t);
+	t->pid = 0;
 	t->lock_id = t->tid;
 	t->foreign = 0;
 	t->process = t->serial;
-	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	t->pid = ap_task_pid(t);
 	t->regs.gpr[0] = 0;
 	if (k->sp)
 		t->regs.gpr[4] = k->sp;
@@ -226,14 +229,14 @@ static s64 raw_clone(const struct ap_clone *k)
 {
 	struct ap_clone raw = *k;
 
-	if (k->nr == AP_NR_clone) {
+	if (k->nr != AP_NR_clone3) { /* fork looks at none of it */
 		raw.raw[1] = 0;
 	} else {
 		raw.args[0] &= ~AP_CLONE_CLEAR_SIGHAND;
 		raw.args[5] = raw.args[6] = 0;
 		raw.raw[0] = (u64)raw.args;
 	}
-	return ap_sys5(raw.nr, raw.raw[0], raw.raw[1], raw.raw[2], raw.raw[3], raw.raw[4]);
+	return ap_rawsys(raw.nr, raw.raw[0], raw.raw[1], raw.raw[2], raw.raw[3], raw.raw[4], 0);
 }
 
 /* In the parent: a name for the child that it has not given itself yet. */

@@ -112,7 +112,22 @@ static u32 add(u64 resource, struct limit *lim, const struct limit *old, u32 own
 	return got;
 }
 
-static s64 set(struct ap_thread *t, u64 resource, const struct limit *want)
+/* The program's own call: a filter of its may know no other. */
+static s64 do_get(const struct ap_call *c, u64 resource, struct limit *old)
+{
+	if (c->nr == AP_NR_getrlimit)
+		return ap_rawsys(c->nr, resource, (u64)old, 0, 0, 0, 0);
+	return ap_rawsys(AP_NR_prlimit64, c->a[0], resource, 0, (u64)old, 0, 0);
+}
+
+static s64 do_set(const struct ap_call *c, u64 resource, const struct limit *want)
+{
+	if (c->nr == AP_NR_setrlimit)
+		return ap_rawsys(c->nr, resource, (u64)want, 0, 0, 0, 0);
+	return ap_rawsys(AP_NR_prlimit64, c->a[0], resource, (u64)want, 0, 0, 0);
+}
+
+static s64 set(struct ap_thread *t, const struct ap_call *c, u64 resource, const struct limit *want)
 {
 	u32 bits = bit(resource, false) | bit(resource, true), got;
 	struct limit lim = *want, old;
@@ -124,21 +139,21 @@ static s64 set(struct ap_thread *t, u64 resource, const struct limit *want)
 	if (bits && want->cur <= want->max &&
 	    !ap_sys4(AP_NR_prlimit64, 0, resource, 0, (u64)&old)) {
 		got = add(resource, &lim, &old, *own);
-		ret = ap_sys4(AP_NR_prlimit64, 0, resource, (u64)&lim, 0);
+		ret = do_set(c, resource, &lim);
 		if (!ret)
 			*own = (*own & ~bits) | got;
 		return ret;
 	}
-	ret = ap_sys4(AP_NR_prlimit64, 0, resource, (u64)&lim, 0);
+	ret = do_set(c, resource, &lim);
 	if (!ret && resource == AP_RLIMIT_NOFILE)
 		*own_nofile(t) = 0;
 	return ret;
 }
 
-static s64 get(struct ap_thread *t, u64 resource, u64 to)
+static s64 get(struct ap_thread *t, const struct ap_call *c, u64 resource, u64 to)
 {
 	struct limit lim;
-	s64 ret = ap_sys4(AP_NR_prlimit64, 0, resource, 0, (u64)&lim);
+	s64 ret = do_get(c, resource, &lim);
 
 	if (ret)
 		return ret;
@@ -176,16 +191,16 @@ static bool is_corrected(u64 resource)
 /* prlimit64 reads the new limit first and writes the old one last. */
 static s64 prlimit(struct ap_thread *t, struct ap_call *c)
 {
-	struct limit want, old;
+	struct limit want, old = { 0 };
 	s64 ret;
 
 	if (c->a[2] && ap_safe_copy(&want, (const void *)c->a[2], sizeof(want)))
 		return -AP_EFAULT;
-	ret = ap_sys4(AP_NR_prlimit64, 0, c->a[1], 0, (u64)&old);
+	ret = c->a[3] || !c->a[2] ? do_get(c, c->a[1], &old) : 0;
 	if (!ret)
 		subtract(t, c->a[1], &old);
 	if (!ret && c->a[2])
-		ret = set(t, c->a[1], &want);
+		ret = set(t, c, c->a[1], &want);
 	if (!ret && c->a[3])
 		ret = ap_safe_copy((void *)c->a[3], &old, sizeof(old));
 	return ret;
@@ -202,8 +217,8 @@ s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_prlimit64)
 		return prlimit(t, c);
 	if (c->nr == AP_NR_getrlimit)
-		return get(t, resource, c->a[1]);
+		return get(t, c, resource, c->a[1]);
 	if (ap_safe_copy(&want, (const void *)c->a[1], sizeof(want)))
 		return -AP_EFAULT;
-	return set(t, resource, &want);
+	return set(t, c, resource, &want);
 }

@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/filter.h"
 #include "engine/ranges.h"
 
 #define MAX_MAPPINGS  4096
@@ -42,6 +43,7 @@ static u32 narenas;
 static u64 total;
 static struct ap_lock mem_lock;
 static struct chunk *heap;
+static struct chunk *spare; /* where a filter of the program's may keep us from having another */
 
 /* Maps exactly [addr, addr + size) if nothing is there; lock held. */
 static bool map_at(u64 addr, u64 size, u32 prot)
@@ -154,7 +156,7 @@ void *ap_mem_map(u64 near, u64 size)
 		near = ap_proc.blob_lo;
 	at = near & AP_PAGE_MASK;
 	ap_lock_take(&mem_lock);
-	if (size && !table_full()) {
+	if (size && !table_full() && ap_filter_allows_map(false)) {
 		if (at > size)
 			p = probe(at - size, size, AP_PROT_R | AP_PROT_W, LOWEST, HIGHEST, false);
 		if (!p && near > LOW_END)
@@ -237,7 +239,7 @@ void *ap_mem_map_exec(u64 near, u64 size, u64 reach)
 	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
 	reach_of(near, reach, &lo, &hi);
 	ap_lock_take(&mem_lock);
-	if (size && hi - lo >= size && !table_full()) {
+	if (size && hi - lo >= size && !table_full() && ap_filter_allows_map(true)) {
 		p = extend_arena(size, lo, hi);
 		if (!p)
 			p = new_arena(near, size, lo, hi);
@@ -263,11 +265,14 @@ static void shrink_arenas(u64 start, u64 end)
 	}
 }
 
+/* What may not be given back stays ours, and hidden. */
 void ap_mem_unmap(void *p, u64 size)
 {
 	u64 start = (u64)p;
 
 	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
+	if (!ap_filter_allows(AP_NR_munmap, (const u64[6]){ start, size }))
+		return;
 	ap_lock_take(&mem_lock);
 	/* Off the table first: in between the program may not be told that a gap is ours. */
 	if (!table_full()) {
@@ -345,6 +350,40 @@ void ap_mem_fork_child(void)
 	ap_lock_reset(&mem_lock);
 }
 
+static struct chunk *take_spare(u64 size)
+{
+	struct chunk **p = &spare, *c;
+
+	while (*p && (*p)->size < size)
+		p = &(*p)->next;
+	c = *p;
+	if (c)
+		*p = c->next;
+	return c;
+}
+
+static struct chunk *new_chunk(u64 size)
+{
+	struct chunk *c = ap_mem_map(0, size);
+
+	if (c)
+		c->size = size;
+	return c;
+}
+
+void ap_heap_reserve(u64 size)
+{
+	struct chunk *c;
+
+	for (u64 n = 0; n < size; n += CHUNK) {
+		c = new_chunk(CHUNK);
+		if (!c)
+			return;
+		c->next = spare;
+		spare = c;
+	}
+}
+
 static bool heap_grow(u64 need)
 {
 	u64 size = heap ? CHUNK : CHUNK_FIRST;
@@ -353,11 +392,12 @@ static bool heap_grow(u64 need)
 	need += sizeof(*c) + 16;
 	if (size < need)
 		size = AP_ALIGN_UP(need, CHUNK_FIRST);
-	c = ap_mem_map(0, size);
+	c = take_spare(size);
+	if (!c)
+		c = new_chunk(size);
 	if (!c)
 		return false;
 	c->next = heap;
-	c->size = size;
 	c->used = AP_ALIGN_UP(sizeof(*c), 16);
 	heap = c;
 	return true;
@@ -398,7 +438,12 @@ void ap_heap_reset(void)
 	while (heap->next) {
 		c = heap;
 		heap = c->next; /* first: who is killed in between may leave no pointer to nothing */
-		ap_mem_unmap(c, c->size);
+		if (ap_filter_allows_map(false)) {
+			ap_mem_unmap(c, c->size);
+		} else {
+			c->next = spare;
+			spare = c;
+		}
 	}
 	heap->used = head;
 }

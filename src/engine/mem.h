@@ -17,7 +17,8 @@ void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; 
 /* Frees what was allocated since the mark, if that was the last thing; lock held. */
 void *ap_heap_mark(void);
 void ap_heap_rewind(void *mark);
-void ap_heap_reset(void); /* frees all of it; lock held */
+void ap_heap_reserve(u64 size); /* so much more can be had without asking the kernel; lock held */
+void ap_heap_reset(void);	/* frees all of it; lock held */
 /*
  * Around a fork (not a vfork), so that the child's copy of the table is whole: begin before,
  * end in the parent, child in the child.  lend: the parent will wait for the child (lock.h).

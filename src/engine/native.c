@@ -15,6 +15,7 @@
  */
 #include "engine/engine.h"
 #include "engine/feed.h"
+#include "engine/nr.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "service/service.h"
@@ -44,8 +45,6 @@ static bool any_busy(struct ap_thread *t)
 
 void ap_native_park(struct ap_thread *t)
 {
-	const u64 slice[2] = { 0, SLICE_NS };
-
 	(void)ap_sig_block_all();
 	__atomic_store_n(&t->parked, 1, __ATOMIC_RELEASE);
 	for (u32 n = 0;; n++) {
@@ -57,13 +56,13 @@ void ap_native_park(struct ap_thread *t)
 		if (n == SLICES || ap_sig_are_given_back(t) || !any_busy(t))
 			break;
 		ap_lock_drop(&ap_proc.lock);
-		ap_sys4(AP_NR_futex, (u64)&bell, 128, rung, (u64)slice);
+		ap_own_wait(&bell, rung, SLICE_NS);
 	}
 	ap_smc_give_back_all();
 	ap_sig_give_back(t);
 	ap_lock_drop(&ap_proc.lock);
 	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);
-	ap_sys3(AP_NR_futex, (u64)&bell, 129, 0x7fffffff);
+	ap_sys3(AP_NR_futex, (u64)&bell, AP_FUTEX_WAKE, 0x7fffffff);
 	ap_sig_go_native(t);
 }
 

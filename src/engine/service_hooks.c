@@ -42,7 +42,7 @@ void ap_hook_pmc_changed(void)
 
 s64 ap_hook_sys(u64 nr, const u64 a[6])
 {
-	return ap_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return ap_rawsys(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 int ap_hook_get(void *dst, u64 src, u64 n)

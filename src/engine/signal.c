@@ -11,6 +11,8 @@
  */
 #include "engine/signal.h"
 
+#include "engine/filter.h"
+
 #define TABLE_SIZE (AP_NSIG * sizeof(struct ap_sigaction))
 
 _Static_assert(sizeof(struct ap_thread) + TABLE_SIZE <= AP_T_SLOT_OFF,
@@ -43,10 +45,14 @@ static void mask_by_fault(struct ap_thread *t, u32 how, u64 set, u64 *old)
 
 static void kernel_mask(struct ap_thread *t, u32 how, const u64 *set, u64 *old)
 {
-	if (ap_unlikely(ap_proc.seg->mute))
-		mask_by_fault(t, set ? how : AP_SIG_BLOCK, set ? *set : 0, old);
-	else
+	const u64 a[6] = { how, (u64)set, (u64)old, 8 };
+
+	if (ap_filter_allows(AP_NR_rt_sigprocmask, a))
 		ap_sys4(AP_NR_rt_sigprocmask, how, (u64)set, (u64)old, 8);
+	else if (ap_filter_allows_nr(AP_NR_rt_sigreturn))
+		mask_by_fault(t, set ? how : AP_SIG_BLOCK, set ? *set : 0, old);
+	else if (old) /* nothing that a handler does comes back from it */
+		*old = 0;
 }
 
 bool ap_sig_change_mask(u32 sig, struct ap_ucontext *uc)
@@ -77,7 +83,13 @@ void ap_sig_hold_all(struct ap_thread *t)
 
 static s64 kernel_action(u32 sig, const struct ap_sigaction *set, struct ap_sigaction *old)
 {
-	return ap_sys4(AP_NR_rt_sigaction, sig, (u64)set, (u64)old, 8);
+	return ap_rawsys(AP_NR_rt_sigaction, sig, (u64)set, (u64)old, 8, 0, 0);
+}
+
+/* Of our own accord.  Where a filter does not let us the kernel keeps what it has. */
+static bool may_tell_kernel(void)
+{
+	return ap_filter_allows_nr(AP_NR_rt_sigaction);
 }
 
 bool ap_sig_dumps_core(u32 sig)
@@ -172,7 +184,10 @@ void ap_sig_reset(struct ap_thread *t, u32 sig, const struct ap_sigaction *was)
 	a = ap_sig_table(t)[sig];
 	if (a.handler == was->handler && (a.flags & AP_SA_RESETHAND)) {
 		a.handler = AP_SIG_DFL;
-		change(t, sig, &a);
+		if (may_tell_kernel())
+			change(t, sig, &a);
+		else
+			table_write(t, sig, &a);
 	}
 	ap_lock_drop(&ap_proc.lock);
 }
@@ -360,7 +375,7 @@ void ap_signal_clear_handlers(struct ap_thread *t)
 		const struct ap_sigaction a = { .handler = was == AP_SIG_IGN ? was : AP_SIG_DFL };
 
 		table_write(t, sig, &a);
-		if (was > AP_SIG_IGN || wants_master(t, sig, a.handler))
+		if (may_tell_kernel() && (was > AP_SIG_IGN || wants_master(t, sig, a.handler)))
 			install(t, sig, &a);
 	}
 	ap_lock_drop(&ap_proc.lock);
@@ -372,14 +387,14 @@ void ap_signal_before_exec(struct ap_thread *t)
 	const struct ap_sigaction ignore = { .handler = AP_SIG_IGN };
 
 	for (u32 sig = 1; sig < AP_NSIG; sig++)
-		if (ignored_behind_master(t, sig))
+		if (ignored_behind_master(t, sig) && may_tell_kernel())
 			kernel_action(sig, &ignore, NULL);
 }
 
 void ap_signal_exec_failed(struct ap_thread *t)
 {
 	for (u32 sig = 1; sig < AP_NSIG; sig++)
-		if (ignored_behind_master(t, sig))
+		if (ignored_behind_master(t, sig) && may_tell_kernel())
 			install(t, sig, &ap_sig_table(t)[sig]);
 }
 
@@ -399,7 +414,7 @@ void ap_sig_give_back(struct ap_thread *t)
 	if (table[0].handler)
 		return;
 	for (u32 sig = 1; sig < AP_NSIG; sig++)
-		if (wants_master(t, sig, table[sig].handler))
+		if (wants_master(t, sig, table[sig].handler) && may_tell_kernel())
 			kernel_action(sig, &table[sig], NULL);
 	table[0].handler = 1;
 }

@@ -89,12 +89,14 @@ void ap_sig_die(struct ap_thread *t)
 	ap_feed_look(t);
 	if (can_raise_again(t))
 		ap_sig_enter_native(t, ~0ULL);
-	pid = (u64)ap_sys0(AP_NR_getpid);
-	tid = (u64)ap_sys0(AP_NR_gettid);
+	pid = t->pid;
+	tid = t->tid;
 	ap_sig_hold_all(t);
-	ap_sys4(AP_NR_rt_sigaction, t->pend_sig, (u64)&dfl, 0, 8);
-	if (pid != 1 && ap_sys4(AP_NR_rt_tgsigqueueinfo, pid, tid, t->pend_sig, (u64)info) < 0)
-		ap_sys3(AP_NR_tgkill, pid, tid, t->pend_sig);
+	/* whatever a filter says to it: it shall die */
+	ap_rawsys(AP_NR_rt_sigaction, t->pend_sig, (u64)&dfl, 0, 8, 0, 0);
+	if (pid != 1 &&
+	    ap_rawsys(AP_NR_rt_tgsigqueueinfo, pid, tid, t->pend_sig, (u64)info, 0, 0) < 0)
+		ap_rawsys(AP_NR_tgkill, pid, tid, t->pend_sig, 0, 0, 0);
 	ap_sig_enter_native(t, ~bit);
 }
 

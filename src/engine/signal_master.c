@@ -205,7 +205,7 @@ static void give_up(u32 sig)
 {
 	const struct ap_sigaction dfl = { .handler = AP_SIG_DFL };
 
-	ap_sys4(AP_NR_rt_sigaction, sig, (u64)&dfl, 0, 8);
+	ap_rawsys(AP_NR_rt_sigaction, sig, (u64)&dfl, 0, 8, 0, 0);
 }
 
 static void fault_in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,

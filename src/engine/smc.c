@@ -10,6 +10,7 @@
 #include "engine/smc.h"
 #include "engine/alias.h"
 #include "engine/engine.h"
+#include "engine/filter.h"
 #include "engine/region.h"
 
 #define BUCKETS	   4096
@@ -117,9 +118,19 @@ void ap_smc_hold(bool on)
 	held = on;
 }
 
+/* Who stores to it gives it back, and that may be any thread. */
+static bool may_protect(u64 page, u32 prot)
+{
+	const u64 take[6] = { page, AP_PAGE_SIZE, prot & ~AP_PROT_W };
+	const u64 give[6] = { page, AP_PAGE_SIZE, prot };
+
+	return ap_filter_all_allow(AP_NR_mprotect, take) &&
+	       ap_filter_all_allow(AP_NR_mprotect, give);
+}
+
 static bool protect(u64 page, u32 prot, bool shared)
 {
-	struct page *p = find_or_add(page);
+	struct page *p = may_protect(page, prot) ? find_or_add(page) : NULL;
 
 	if (!p)
 		return false;
@@ -266,6 +277,26 @@ bool ap_smc_unprotect(u64 start, u64 end)
 bool ap_smc_unprotect_all(void)
 {
 	return ap_smc_unprotect(0, UINT64_MAX);
+}
+
+/* By a call that the filter does not judge yet. */
+static bool give_back_kept(struct page *p)
+{
+	if (p->state != PROTECTED || may_protect(p->addr, p->prot))
+		return false;
+	if (p->shared)
+		ap_alias_drop(p->addr, p->addr + AP_PAGE_SIZE);
+	else
+		ap_cache_invalidate(p->addr, p->addr + AP_PAGE_SIZE);
+	ap_rawsys(AP_NR_mprotect, p->addr, AP_PAGE_SIZE, p->prot, 0, 0, 0);
+	set_state(p, WRITABLE);
+	return true;
+}
+
+void ap_smc_before_filter(void)
+{
+	if (nprotected)
+		for_each(0, UINT64_MAX, give_back_kept);
 }
 
 /* Blocks stay: none is entered any more, and the tables that lead to them may be half written. */

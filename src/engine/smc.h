@@ -27,6 +27,11 @@ bool ap_smc_unprotect(u64 start, u64 end);
 bool ap_smc_any(void); /* is any page protected? Async-safe */
 /* A system call failed with EFAULT: unprotect what is protected; true if anything was. Lock held. */
 bool ap_smc_unprotect_all(void);
+/*
+ * A thread is about to be under a filter: pages that it could not give back are given back now, and none
+ * is protected from here on that any thread could not.  Lock held.
+ */
+void ap_smc_before_filter(void);
 /* The engine gives up: all pages are the program's again.  Lock held. */
 void ap_smc_give_back_all(void);
 /* Program-visible protection changes: munmap/mprotect/mmap/mremap bookkeeping.  Lock held. */

@@ -99,7 +99,7 @@ static void code_changes(u64 start, u64 end)
 
 static s64 raw(const struct ap_call *c)
 {
-	return ap_sys6(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
+	return ap_rawsys(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
 /* Can what is mapped change other than by a store to it?  A private file's page can until then. */
@@ -166,7 +166,7 @@ static s64 do_munmap(const struct ap_call *c)
 	} else {
 		ret = 0;
 		while (!ret && ap_gap_next(hi, end, &lo, &hi))
-			ret = ap_sys2(AP_NR_munmap, lo, hi - lo);
+			ret = ap_rawsys(AP_NR_munmap, lo, hi - lo, 0, 0, 0, 0);
 	}
 	if (!ret) {
 		ap_smc_forget(c->a[0], end);
@@ -270,7 +270,7 @@ static s64 do_madvise(const struct ap_call *c)
 	if (ap_mem_is_ours(c->a[0], end)) {
 		ret = 0;
 		while (!ret && ap_gap_next(hi, end, &lo, &hi))
-			ret = ap_sys3(AP_NR_madvise, lo, hi - lo, c->a[2]);
+			ret = ap_rawsys(AP_NR_madvise, lo, hi - lo, c->a[2], 0, 0, 0);
 		ret = ret ? ret : -AP_ENOMEM;
 	} else {
 		ret = raw(c);

@@ -5,17 +5,13 @@
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
-#include "engine/feed.h"
 #include "engine/task.h"
-#include "service/service.h"
 
 #define ARCH_SET_GS	  0x1001
 #define ARCH_GET_GS	  0x1004
 #define ARCH_SHSTK_ENABLE 0x5001
 #define PTRACE_TRACEME	  0
 #define PR_SET_SECCOMP	  22
-
-#define SECCOMP_SET_MODE_FILTER 1 /* and strict is 0 */
 
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
@@ -47,40 +43,6 @@ void ap_ptracer_restore(struct ap_thread *t)
 
 	if (ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, who))
 		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
-}
-
-/* Nor may it allow the one for a full log (ap_feed_is_watched). */
-static void unlink_all(void)
-{
-	ap_lock_take(&ap_proc.lock);
-	ap_cache_unlink();
-	ap_lock_drop(&ap_proc.lock);
-}
-
-/*
- * From its filter on the process makes no call of the engine's own that concerns perf events.  A
- * filter is one thread's unless it says TSYNC, but a thread made by that one has it too.
- */
-s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
-{
-	bool sets = c->nr == AP_NR_prctl || c->a[0] <= SECCOMP_SET_MODE_FILTER;
-	bool was = ap_proc.seg->mute;
-	s64 ret;
-
-	if (sets) {
-		u64 mask = ap_sig_block_all();
-
-		/* it may not allow a handler's return */
-		ap_service_quiet();
-		ap_sig_set_mask(mask);
-		ap_slot_set_mute(true);
-		if (ap_feed_is_on() && !was)
-			unlink_all();
-	}
-	ret = ap_call_pass(t, c);
-	if (sets && !was && ret < 0)
-		ap_slot_set_mute(false);
-	return ret;
 }
 
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)

@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "engine/feed.h"
+#include "engine/filter.h"
 #include "engine/lane.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -219,7 +220,9 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		ap_lanes_look_at(t, pc);
 	if (ap_trace_is_on())
 		ap_trace_enter(t, c.nr);
-	if (ap_fd_is_hidden(t, &c))
+	if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
+		ret = ap_call_pass(t, &c);
+	else if (ap_fd_is_hidden(t, &c))
 		ret = -AP_EBADF;
 	else if (ap_unlikely(ap_service_wants(ap_proc.session, c.nr)))
 		ret = ap_call_serve(t, &c, route);

@@ -9,15 +9,18 @@
  */
 #include "engine/task.h"
 #include "base/mem.h"
+#include "engine/filter.h"
 #include "engine/lane.h"
 #include "engine/trace.h"
 #include "service/service.h"
 
 /* struct clone_args by index */
-enum { ARG_FLAGS, ARG_STACK = 5, ARG_STACK_SIZE, ARG_TLS };
+enum { ARG_FLAGS, ARG_CHILD_TID = 2, ARG_PARENT_TID, ARG_STACK = 5, ARG_STACK_SIZE, ARG_TLS };
 
 #define CLONE_ARGS_MIN 64
 #define CSIGNAL	       0xffULL
+#define PARENT_SETTID  0x00100000ULL
+#define CHILD_SETTID   0x01000000ULL
 
 /* Reads clone3's struct as the kernel does: what is beyond our knowledge must be zero. */
 static s64 read_args(struct ap_clone *k, u64 from, u64 size)
@@ -41,6 +44,9 @@ static s64 read_args(struct ap_clone *k, u64 from, u64 size)
 	if (!k->args[ARG_STACK] != !k->args[ARG_STACK_SIZE])
 		return -AP_EINVAL;
 	k->flags = k->args[ARG_FLAGS];
+	k->tid_at = k->flags & CHILD_SETTID    ? k->args[ARG_CHILD_TID]
+		    : k->flags & PARENT_SETTID ? k->args[ARG_PARENT_TID]
+					       : 0;
 	k->sp = k->args[ARG_STACK] + k->args[ARG_STACK_SIZE];
 	k->raw[0] = (u64)k->args;
 	k->raw[1] = n;
@@ -53,9 +59,11 @@ static s64 read_call(struct ap_clone *k, const struct ap_call *c)
 	k->nr = AP_NR_clone;
 	switch (c->nr) {
 	case AP_NR_fork:
+		k->nr = c->nr;
 		k->raw[0] = AP_SIGCHLD;
 		break;
 	case AP_NR_vfork:
+		k->nr = c->nr;
 		k->raw[0] = AP_CLONE_VM | AP_CLONE_VFORK | AP_SIGCHLD;
 		break;
 	case AP_NR_clone:
@@ -67,6 +75,7 @@ static s64 read_call(struct ap_clone *k, const struct ap_call *c)
 		return read_args(k, c->a[0], c->a[1]);
 	}
 	k->flags = k->raw[0] & 0xffffffff & ~CSIGNAL;
+	k->tid_at = k->flags & CHILD_SETTID ? k->raw[3] : k->flags & PARENT_SETTID ? k->raw[2] : 0;
 	return 0;
 }
 
@@ -87,6 +96,9 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->sig_depth = 1; /* until it has its mask */
 	child->sig_outer = mask;
 	child->start_flags = k->flags;
+	child->tid_at = k->tid_at;
+	child->filters = t->filters;
+	child->pid = k->flags & AP_CLONE_THREAD ? t->pid : 0;
 	child->is_vfork_child = k->flags & AP_CLONE_THREAD ? t->is_vfork_child : 1;
 	child->process = k->flags & AP_CLONE_THREAD ? t->process : child->serial;
 	child->lock_id = ap_lock_name(child->serial);
@@ -111,6 +123,8 @@ static s64 raw_clone(struct ap_thread *t, struct ap_clone *k, struct ap_thread *
 	t->in_call = 1; /* until a vfork child execs or ends, if it is one */
 	ret = ap_task_clone(k->nr, k->raw, child);
 	t->in_call = 0;
+	if (ret > 0 && ap_task_is_told_tid(child) && !(k->flags & AP_CLONE_VFORK))
+		__atomic_store_n(&child->told_tid, (u32)ret, __ATOMIC_RELEASE);
 	return ret;
 }
 
@@ -197,13 +211,45 @@ static void name_for_locks(struct ap_thread *t)
 		t->lock_id = t->tid;
 }
 
+/*
+ * Does it need its parent for that?  The parent asks too, before the child can have ended: for that it
+ * needs the number.
+ */
+bool ap_task_is_told_tid(const struct ap_thread *t)
+{
+	return ap_unlikely(t->filters) && !t->tid_at && !ap_filter_allows_nr(AP_NR_gettid);
+}
+
+/* Its own number, 0 where there is no way to know: a vfork child's whose filter lets it not ask. */
+u32 ap_task_tid(struct ap_thread *t)
+{
+	s64 tid = ap_sys0(AP_NR_gettid);
+	u32 told = 0;
+
+	if (tid > 0)
+		return (u32)tid;
+	if (t->tid_at)
+		return ap_safe_copy(&told, (const void *)t->tid_at, sizeof(told)) ? 0 : told;
+	while (!(t->start_flags & AP_CLONE_VFORK) &&
+	       !(told = __atomic_load_n(&t->told_tid, __ATOMIC_ACQUIRE)))
+		__builtin_ia32_pause();
+	return told;
+}
+
+u32 ap_task_pid(const struct ap_thread *t)
+{
+	s64 pid = ap_sys0(AP_NR_getpid);
+
+	return pid > 0 ? (u32)pid : t->pid ? t->pid : t->tid;
+}
+
 void ap_task_child(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
 
 	ap_thread_set_gs(t);
-	t->tid = (u32)ap_sys0(AP_NR_gettid);
-	t->pid = (u32)ap_sys0(AP_NR_getpid);
+	t->tid = ap_task_tid(t);
+	t->pid = ap_task_pid(t);
 	name_for_locks(t);
 	slot->tid = t->tid;
 	slot->pid = t->pid;
@@ -259,5 +305,5 @@ void ap_call_exit(struct ap_thread *t, struct ap_call *c)
 	}
 	ap_lock_drop(&ap_proc.lock);
 	for (;;)
-		ap_sys1(c->nr, c->a[0]);
+		ap_rawsys(c->nr, c->a[0], 0, 0, 0, 0, 0);
 }

@@ -52,10 +52,11 @@ s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
 /* sys_misc.c */
 u32 *ap_ptracer(struct ap_thread *t);	      /* whom the program allows to trace it */
 void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed */
+/* filter_install.c */
+s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
 /* sys_misc.c: prctl, arch_prctl, ptrace, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
-s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
@@ -99,14 +100,18 @@ AP_NORETURN void ap_call_exit(struct ap_thread *t, struct ap_call *c);
 struct ap_clone {
 	u64 flags;    /* CLONE_*, without the exit signal */
 	u64 sp;	      /* the child's stack pointer; 0 is the parent's */
-	u64 nr;	      /* AP_NR_clone or AP_NR_clone3 */
+	u64 tid_at;   /* where the kernel writes the child's number; 0 nowhere */
+	u64 nr;	      /* the program's: its filter may know no other */
 	u64 raw[6];   /* arguments for the kernel; the stack is filled in late */
 	u64 args[16]; /* struct clone_args, where clone3 finds it */
 };
 
-/* task.c; task_gate.S: the call, whose child starts at ap_task_child(child) on the new stack */
+/* task.c; task_gate.S: the call, with the stack in raw[1] (clone3: args), whose child starts at ap_task_child(child) on the new stack */
 s64 ap_task_clone(u64 nr, const u64 *raw, struct ap_thread *child);
 AP_NORETURN void ap_task_child(struct ap_thread *child);
+bool ap_task_is_told_tid(const struct ap_thread *t);
+u32 ap_task_tid(struct ap_thread *t);	    /* of the calling task, which has none yet */
+u32 ap_task_pid(const struct ap_thread *t); /* after its tid */
 
 /* fork.c */
 /* The next segment, mapped until the next call; NULL when there is none.  Lock held. */
@@ -117,6 +122,7 @@ u64 ap_task_pidns(void); /* inode of the pid namespace, 0 where /proc does not s
 /* exec.c */
 s64 ap_call_exec(struct ap_thread *t, struct ap_call *c);
 void ap_note_exec(const char *path, const char *why); /* "not counted: path: why" */
+void ap_supervisor_wake(void);			      /* to look at all slots */
 /* Looks for it, after so many waits of 50 ms: one that cannot be seen gets two seconds. */
 bool ap_supervisor_lives(u32 slices);
 

@@ -10,6 +10,8 @@
 	.hidden ap_task_clone
 ap_task_clone:
 	push %rbx
+	push %rbp
+	mov %rsp, %rbp
 	mov %rdx, %rbx
 	mov %rdi, %rax
 	mov %rsi, %r11
@@ -18,9 +20,14 @@ ap_task_clone:
 	mov 16(%r11), %rdx
 	mov 24(%r11), %r10
 	mov 32(%r11), %r8
-	syscall
+	cmp $58, %rax /* vfork takes no stack: the child has the caller's, and we have ours in rbp */
+	jne 2f
+	mov %rsi, %rsp
+2:	syscall
 	test %rax, %rax
 	jz 1f
+	mov %rbp, %rsp
+	pop %rbp
 	pop %rbx
 	ret
 1:	xor %ebp, %ebp

@@ -82,6 +82,16 @@ static int make_area(struct ap_thread **out)
 	return 0;
 }
 
+void ap_thread_reserve(u32 n)
+{
+	struct ap_thread *t;
+
+	while (nidle < n && !make_area(&t)) {
+		idle_slots[nidle] = (u16)t->slot_index;
+		idle[nidle++] = t;
+	}
+}
+
 static bool is_gone(const struct ap_thread *t)
 {
 	return ap_sys3(AP_NR_tgkill, t->pid, t->tid, 0) == -AP_ESRCH;
@@ -168,12 +178,19 @@ struct ap_thread *ap_thread_by_serial(u64 serial)
 	return t;
 }
 
+/* Reads as zero from here on. */
+static void discard(void *at, u64 size)
+{
+	if (ap_sys3(AP_NR_madvise, (u64)at, size, MADV_DONTNEED))
+		memset(at, 0, size);
+}
+
 void ap_thread_free(struct ap_thread *t)
 {
 	idle_slots[nidle] = (u16)t->slot_index;
 	idle[nidle++] = t;
-	ap_sys3(AP_NR_madvise, (u64)t, AP_PAGE_SIZE, MADV_DONTNEED);
-	ap_sys3(AP_NR_madvise, (u64)t + AP_T_LANES_OFF, AP_T_LANES_SIZE, MADV_DONTNEED);
+	discard(t, AP_PAGE_SIZE);
+	discard((char *)t + AP_T_LANES_OFF, AP_T_LANES_SIZE);
 	ap_sys3(AP_NR_madvise, (u64)t + AP_T_STACK_OFF, AP_T_STACK_SIZE, MADV_DONTNEED);
 	ap_sys3(AP_NR_madvise, (u64)t + AP_T_ALT_OFF, AP_T_ALT_SIZE, MADV_DONTNEED);
 }

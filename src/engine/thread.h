@@ -52,6 +52,7 @@ struct ap_altstack {
 
 struct ap_sigaction;
 struct ap_block;
+struct ap_filter;
 struct ap_thread_feed;
 
 /* data.c: an instruction on its way, and what it touches of what is watched. */
@@ -144,9 +145,12 @@ struct ap_thread {
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
 
 	/* System calls: owned by syscall*.c / task*.c */
-	u64 serial;	       /* never the same again: areas are reused */
-	u64 start_mask;	       /* the program's signal mask when it was cloned */
-	u64 start_flags;       /* CLONE_* */
+	u64 serial;	 /* never the same again: areas are reused */
+	u64 start_mask;	 /* the program's signal mask when it was cloned */
+	u64 start_flags; /* CLONE_* */
+	u64 tid_at;	 /* where the kernel writes its number for the program; 0 nowhere */
+	u32 told_tid;	 /* its number from its parent, where it may not ask for it */
+	const struct ap_filter *filters;
 	u32 own_fd;	       /* session descriptor + 1 where descriptors are not shared, else 0 */
 	u32 traced_by_program; /* PTRACE_TRACEME was called */
 	u32 own_limits;	       /* limits.c: the next two are this vfork child's own */
@@ -213,6 +217,8 @@ static inline struct ap_thread *ap_self(void)
 AP_MUST_CHECK int ap_thread_new(struct ap_thread **out); /* area mapped, slot taken, not linked */
 void ap_thread_link(struct ap_thread *t);		 /* into proc->threads; lock held */
 void ap_thread_unlink(struct ap_thread *t);		 /* lock held */
+/* Idle areas for at least n threads, as far as there is memory.  Lock held. */
+void ap_thread_reserve(u32 n);
 void ap_thread_free(struct ap_thread *t);      /* unmap the area of a thread that is gone */
 void ap_thread_fini_slot(struct ap_thread *t); /* totals to final[], state FINAL, fold */
 /* slot.c: a new shape is to be known in all segments of this process; lock held. */

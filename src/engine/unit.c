@@ -10,6 +10,7 @@
 
 #include "engine/emit.h"
 #include "engine/engine.h"
+#include "engine/filter.h"
 
 #define REACH	      0x70000000ULL /* leaves room for operands on the far side of the code */
 #define UNIT_SIZE_MAX (1U << 20)
@@ -113,9 +114,13 @@ struct ap_unit *ap_unit_for(u64 pc)
 {
 	struct ap_unit *u = with_room(pc, true);
 
-	if (!u && ap_proc.seg->mute) /* the program's filter may not know how memory is had */
+	if (!u && !ap_filter_allows_map(true)) { /* what there is has to do */
 		u = with_room(pc, false);
-	if (!u) {
+		if (!u) {
+			ap_cache_flush();
+			u = with_room(pc, true);
+		}
+	} else if (!u) {
 		if (ap_units_full())
 			ap_cache_flush();
 		u = unit_new(pc);
@@ -151,14 +156,30 @@ void ap_units_retire(void)
 	live_bytes = 0;
 }
 
+static void use_again(struct ap_unit *u)
+{
+	__atomic_store_n(&u->nblocks, 0, __ATOMIC_RELEASE);
+	u->cap = 0;
+	u->cold = 0;
+	write_trampolines(u);
+	live_bytes += u->size;
+	u->retired = false;
+}
+
 void ap_units_release(void)
 {
+	bool keep = !ap_filter_allows_map(true);
+
 	for (u32 k = 0; k < ap_nunits; k++) {
 		struct ap_unit *u = &ap_units[k];
 		u8 *base;
 
 		if (!u->base || !u->retired)
 			continue;
+		if (keep) {
+			use_again(u);
+			continue;
+		}
 		base = u->base;
 		u->base =
 			NULL; /* first: who is killed in between may leave no pointer to nothing */

@@ -226,6 +226,7 @@ struct ap_host {
 
 	/* The call that is being served. */
 	struct ap_host_task *asker;
+	bool asker_is_timed;	   /* it has told its CPU time */
 	struct ap_host_task *held; /* tasks that do nothing in place meanwhile */
 	bool in_time;		   /* whoever asked in this round was still awake for its answer */
 	u64 token_inode;	   /* what event_of_fd stands for */

@@ -502,7 +502,8 @@ static s64 serve_one(struct ap_host *host, struct request *r)
 	host->asker = t;
 	ap_host_task_time_is(t, r->svc.cpu_time);
 	/* 0: the task may not ask for the time any more */
-	if (r->svc.cpu_time)
+	host->asker_is_timed = r->svc.cpu_time;
+	if (host->asker_is_timed)
 		t->time_at = host->epoch;
 	ap_host_sync(host, t);
 	if (host->nclosed && may_be_exclusive(&r->svc))

@@ -245,7 +245,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	ap_host_trace_end(t);
 	ap_host_trace_to_cpus(host, t);
 	ap_host_watch_to_cpus(host, t);
-	if (t != host->asker)
+	if (t != host->asker || !host->asker_is_timed)
 		ap_host_clock_last(t);
 	t->time_at = host->epoch;
 	t->is_ending = true;

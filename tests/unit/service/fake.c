@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/rawsys.h"
 #include "engine/sys.h"
 #include "service/hooks.h"
 #include "tap/tap.h"
@@ -63,7 +64,7 @@ s64 ap_hook_sys(u64 nr, const u64 a[6])
 		if (fake.at_fstat)
 			fake.at_fstat();
 	}
-	return ap_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return ap_rawsys(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* The lowest page stands for all memory that is not there. */
@@ -248,10 +249,10 @@ s64 fake_call(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 	struct ap_service_call call = { .nr = nr, .a = { a, b, c, d, e, f } };
 
 	if (!ap_service_wants(fake.session, nr))
-		return ap_sys6(nr, a, b, c, d, e, f);
+		return ap_rawsys(nr, a, b, c, d, e, f);
 	if (ap_service_before(&call))
 		return call.ret;
-	call.ret = ap_sys6(nr, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
+	call.ret = ap_rawsys(nr, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]);
 	if (call.after || call.tree || call.tells)
 		ap_service_after(&call);
 	return call.ret;

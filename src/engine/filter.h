@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's seccomp filters, which judge the engine's calls as well and may kill for them.  Copies of
+ * them are asked first: from a filter on no call of the engine's own is made that it would not let pass.
+ * Each task has its own, as in the kernel: a clone's are its parent's, TSYNC puts one's on all.
+ * What an image finds when it starts is not known here, and not asked.
+ */
+#ifndef AP_ENGINE_FILTER_H
+#define AP_ENGINE_FILTER_H
+
+#include "engine/sys.h"
+
+#define AP_FILTER_ALLOW 0x7fff0000U /* SECCOMP_RET_* */
+#define AP_FILTER_ERRNO 0x00050000U
+#define AP_FILTER_KILL	0U /* a thread or a process */
+
+/* linux/filter.h, struct sock_filter */
+struct ap_filter_insn {
+	u16 code;
+	u8 jt, jf;
+	u32 k;
+};
+
+/* Neither changed nor freed once somebody has it. */
+struct ap_filter {
+	const struct ap_filter *before; /* holds as well */
+	bool is_strict;			/* prctl's strict mode: no program */
+	u32 n;
+	struct ap_filter_insn insn[];
+};
+
+struct ap_thread;
+
+extern bool ap_filter_any; /* has any thread of the process ever had one? */
+
+/* The strictest answer to a call whose instruction ends at pc, without what it returns beside the action. */
+u32 ap_filter_judge(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc);
+
+/* Would this call of the engine's pass, here and now? */
+bool ap_filter_allows(u64 nr, const u64 a[6]);
+bool ap_filter_allows_nr(u64 nr); /* whatever the arguments, all 0 here */
+/* Would it of every thread?  Process lock held. */
+bool ap_filter_all_allow(u64 nr, const u64 a[6]);
+/* As the engine has memory, exec: for code. */
+bool ap_filter_allows_map(bool exec);
+/* All that an image does before anything of it runs. */
+bool ap_filter_allows_start(void);
+
+/*
+ * Does the kernel refuse this call of the program's before it looks at it?  Not where somebody else
+ * decides: then it may be made.
+ */
+bool ap_filter_refuses(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that install seccomp filters.  What a filter would not let the engine do afterwards is done
+ * before: pages of code that are write-protected are given back, for good, and where it lets no memory be
+ * had, there is some for threads that begin and for what is kept of code.  Code itself has what room it has.
+ */
+#include "base/mem.h"
+#include "engine/cache.h"
+#include "engine/feed.h"
+#include "engine/filter.h"
+#include "engine/smc.h"
+#include "engine/task.h"
+#include "service/service.h"
+
+#define SET_MODE_STRICT 0
+#define SET_MODE_FILTER 1
+#define MODE_STRICT	1 /* prctl's name for it */
+#define FLAG_TSYNC	1
+#define FLAG_LISTENER	8 /* the call returns a descriptor */
+#define INSNS_MAX	4096
+#define AREAS		32
+#define HEAP		(1U << 20)
+
+static const struct ap_filter strict = { .is_strict = true };
+
+static bool is_strict(const struct ap_call *c)
+{
+	return c->nr == AP_NR_prctl ? c->a[1] == MODE_STRICT : c->a[0] == SET_MODE_STRICT;
+}
+
+static bool is_for_all(const struct ap_call *c)
+{
+	return c->nr == AP_NR_seccomp && c->a[0] == SET_MODE_FILTER && c->a[1] & FLAG_TSYNC;
+}
+
+/* A copy; where there is no memory for it the strictest that there is.  What cannot be read fails. */
+static const struct ap_filter *new_filter(const struct ap_call *c, const struct ap_filter *before)
+{
+	struct {
+		u16 len;
+		const void *insn;
+	} prog;
+	struct ap_filter *f;
+	u64 size;
+
+	if (is_strict(c))
+		return &strict;
+	if (ap_safe_copy(&prog, (const void *)c->a[2], sizeof(prog)) || !prog.len ||
+	    prog.len > INSNS_MAX)
+		return before;
+	size = prog.len * sizeof(struct ap_filter_insn);
+	f = ap_mem_map(0, sizeof(*f) + size);
+	if (!f)
+		return &strict;
+	if (ap_safe_copy(f->insn, prog.insn, size)) {
+		ap_mem_unmap(f, sizeof(*f) + size);
+		return before;
+	}
+	f->n = prog.len;
+	f->before = before;
+	return f;
+}
+
+/* All but t, whose call it is, have what t has. */
+static void give_to_all(const struct ap_thread *t)
+{
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o->process == t->process)
+			o->filters = t->filters;
+}
+
+static void before(struct ap_thread *t, const struct ap_call *c)
+{
+	const struct ap_filter *former = t->filters, *f = new_filter(c, former);
+
+	ap_lock_take(&ap_proc.lock);
+	ap_filter_any = true;
+	t->filters = f;
+	if (!ap_filter_allows_map(false) || !ap_filter_allows_map(true)) {
+		t->filters = former;
+		ap_heap_reserve(HEAP);
+		ap_thread_reserve(AREAS);
+		t->filters = f;
+	}
+	if (is_for_all(c))
+		give_to_all(t);
+	ap_smc_before_filter();
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/* What others had they may have had less of: that is on the safe side. */
+static void failed(struct ap_thread *t, const struct ap_call *c, const struct ap_filter *former)
+{
+	ap_lock_take(&ap_proc.lock);
+	t->filters = former;
+	if (is_for_all(c))
+		give_to_all(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/* TSYNC answers with the number of a thread that it could not be put on. */
+static bool has_failed(const struct ap_call *c, s64 ret)
+{
+	return ret < 0 || (ret > 0 && is_for_all(c) && !(c->a[1] & FLAG_LISTENER));
+}
+
+/* Nor may it allow the one for a full log (ap_feed_is_watched). */
+static void unlink_all(void)
+{
+	ap_lock_take(&ap_proc.lock);
+	ap_cache_unlink();
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/*
+ * From its filter on the process makes no call of the engine's own that concerns perf events.  A
+ * filter is one thread's unless it says TSYNC, but a thread made by that one has it too.
+ */
+s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
+{
+	bool sets = c->nr == AP_NR_prctl || c->a[0] <= SET_MODE_FILTER;
+	const struct ap_filter *former = t->filters;
+	bool was = ap_proc.seg->mute;
+	u64 mask;
+	s64 ret;
+
+	if (!sets)
+		return ap_call_pass(t, c);
+	mask = ap_sig_block_all();
+	/* it may not allow a handler's return */
+	ap_service_quiet();
+	ap_sig_set_mask(mask);
+	if (!was) {
+		/* it looks often from now on, and must not sleep for longer first */
+		__atomic_store_n(&ap_proc.session->mute, 1, __ATOMIC_SEQ_CST);
+		ap_supervisor_wake();
+	}
+	before(t, c);
+	ap_slot_set_mute(true);
+	if (ap_feed_is_on() && !was)
+		unlink_all();
+	ret = ap_call_pass(t, c);
+	if (has_failed(c, ret)) {
+		failed(t, c, former);
+		if (!was)
+			ap_slot_set_mute(false);
+	}
+	return ret;
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Programs under filters that kill for what they do not call themselves: the same as natively, and counted.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/oracle.bash"
+
+# compare NAME OPTIONS... -- MODE
+compare()
+{
+	local name=$1 mode=${*: -1} want
+	run timeout -k 5 120 "$PROGRAMS/seccomp_narrow" "$mode"
+	want=$status
+	mv "$tmp/out" "$tmp/want.out"
+	run timeout -k 5 300 "$ANYPERF" stat -x, "${@:2:$#-3}" -e instructions,branches -o "$tmp/table" -- \
+		"$PROGRAMS/seccomp_narrow" "$mode"
+	is "$status" "$want" "$name: status"
+	same "$tmp/out" "$tmp/want.out" "$name: output"
+	has_not "$tmp/err" 'anyperf' "$name: nothing is said"
+	has "$tmp/table" '^[0-9]+,,branches' "$name: and counted"
+}
+
+for mode in meet flood change threads forks memory limits answers codeless; do
+	compare "$mode" -- $mode
+done
+compare "change, evicted all the time" --stress evict -- change
+compare "flood in a small cache" --cache-limit 256K -- flood
+
+# what the engine does instead is not the program's
+for mode in change memory limits; do
+	compare_with_oracle "$mode" "$PROGRAMS/seccomp_narrow" $mode
+done
+done_testing
