@@ -18,11 +18,11 @@ DEPS_pmu := core sampling abi base
 DEPS_perfctr := abi base
 # what programs link: libanyperf.a
 DEPS_legacy := abi base
-DEPS_calls := legacy abi base
+DEPS_calls := legacy perfctr abi base
 DEPS_linux := pmu perfctr core model sampling inject abi base
 DEPS_profile := abi base
 DEPS_tui := profile abi base
-DEPS_cli := tui profile linux abi base
+DEPS_cli := tui profile linux calls perfctr abi base
 
 # Libraries of a module.  All from archives: start-up pays for no shared library that a command does not
 # use (docs/design/profile.md).

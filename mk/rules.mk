@@ -98,7 +98,7 @@ $(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
 	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
 
 # --- the library that programs link (include/anyperf): plain code in every variant, as they are
-LIB_C := $(foreach m,legacy calls,$(call sources,$(m)))
+LIB_C := $(foreach m,legacy calls,$(call sources,$(m))) src/perfctr/codec.c
 LIB_OBJS := $(patsubst %.c,$(B)/libobj/%.o,$(LIB_C))
 LIBANYPERF := $(B)/libanyperf.a
 $(B)/libobj/%.o: %.c $(B)/.flags
@@ -148,8 +148,8 @@ $(B)/programs/%: tests/programs/%.$(1) $(B)/.flags
 	$$(Q)$(3) $(PROGRAM_FLAGS) -MMD -MP -MF $$@.d $$(call marker,FLAGS,$$<) -o $$@ $$< \
 		$$(PROGRAM_LIBS) $$(call marker,LIBS,$$<)
 endef
-$(filter $(B)/programs/legacy_%,$(PROGRAMS)): $(LIBANYPERF)
-$(B)/programs/legacy_%: PROGRAM_LIBS = $(LIBANYPERF)
+$(filter $(B)/programs/legacy_% $(B)/programs/perfctr_api,$(PROGRAMS)): $(LIBANYPERF)
+$(B)/programs/legacy_% $(B)/programs/perfctr_api: PROGRAM_LIBS = $(LIBANYPERF)
 $(eval $(call program_rule,c,CC,$(PROGRAM_CC)))
 $(eval $(call program_rule,S,AS,$(PROGRAM_CC)))
 $(eval $(call program_rule,cc,CXX,$(PROGRAM_CXX)))

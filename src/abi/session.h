@@ -139,7 +139,7 @@ struct ap_slot {
 	 */
 	u64 carry_base, carry_was;
 	u32 carry_seq;
-	u64 cgroup; /* its id, where a sampler asks for it; the supervisor's */
+	u64 cgroup;	     /* its id, where a sampler asks for it; the supervisor's */
 	struct ap_pmcs pmcs; /* perfctr's, for rdpmc; the supervisor's */
 };
 

@@ -35,6 +35,7 @@ static const struct command {
 	{ "annotate", ap_cmd_annotate, "show functions with the weight of each instruction" },
 	{ "diff", ap_cmd_diff, "compare two profiles" },
 	{ "evlist", ap_cmd_evlist, "list the events of a perf.data" },
+	{ "perfex", ap_cmd_perfex, "run a command with the counters of a virtual CPU" },
 	{ "list", ap_cmd_list, "list the events that can be asked for" },
 	{ "help", cmd_help, "say more about a command" },
 	{ "version", cmd_version, "print the version" },

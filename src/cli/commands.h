@@ -14,6 +14,7 @@ int ap_cmd_top(int argc, char **argv);
 int ap_cmd_export(int argc, char **argv);
 int ap_cmd_gate(int argc, char **argv);
 int ap_cmd_list(int argc, char **argv);
+int ap_cmd_perfex(int argc, char **argv);
 int ap_cmd_record(int argc, char **argv);
 int ap_cmd_report(int argc, char **argv);
 int ap_cmd_script(int argc, char **argv);

@@ -69,6 +69,25 @@ const struct ap_x86model_family *ap_x86model_find(const char *name);
 /* The i-th, NULL behind the last. */
 const char *ap_x86model_name(unsigned i);
 
+/* What there is to say of the i-th model and of its CPU; false behind the last. */
+struct ap_x86model_about {
+	const struct ap_x86model_family *family;
+	const char *cpu_name;
+	u32 type, features; /* as its driver has them */
+	unsigned nrctrs;
+	unsigned first;		  /* the counter that there is, where that is not 0 */
+	bool is_enabled_by_first; /* P6: other counters have no enable bit */
+};
+bool ap_x86model_about(unsigned i, struct ap_x86model_about *about);
+
+/* The i-th event that is counted, with the register's value for user mode; false behind the last. */
+struct ap_x86model_listed {
+	const char *name;
+	u32 code, evntsel;
+};
+bool ap_x86model_listed(const struct ap_x86model_about *about, unsigned i,
+			struct ap_x86model_listed *row);
+
 void ap_x86model_init(struct ap_x86model *m, const struct ap_x86model_family *family,
 		      struct ap_x86model_cpu *cpus, unsigned ncpus);
 

@@ -34,8 +34,11 @@ struct ap_x86model_family {
 	u8 bits;	   /* of a counter */
 	bool sign_extends; /* a write takes 32 bits and extends them */
 	bool has_rdpmc;
-	bool lvtpc_trips;			/* an interrupt masks the APIC's entry */
-	u32 rdpmc_flags;			/* bits of ecx that are no number */
+	const struct ap_x86model_event *events; /* that a name can ask for; NULL: none */
+	u32 nevents;
+	u32 user;	  /* what makes an event's code one of user mode, enabled */
+	bool lvtpc_trips; /* an interrupt masks the APIC's entry */
+	u32 rdpmc_flags;  /* bits of ecx that are no number */
 	const struct ap_x86model_range *ranges; /* to what == 0 */
 	/* 0: stands still, and *why; else kinds of the raw counts. */
 	u64 (*counts)(const struct ap_x86model *m, const struct ap_x86model_cpu *cpu, unsigned i,

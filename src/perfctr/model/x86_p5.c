@@ -120,20 +120,22 @@ static u64 c3_counts(const struct ap_x86model *m, const struct ap_x86model_cpu *
 	return event_counts(ap_x86model_event(c3_events, AP_ARRAY_SIZE(c3_events), evntsel), why);
 }
 
-#define LIKE_P5(n, maker, eax, edx, width, pmc, regs, by)                                          \
+#define LIKE_P5(n, maker, eax, edx, width, pmc, regs, by, table, in_user)                          \
 	{                                                                                          \
 		.name = (n), .vendor = (maker), .signature = (eax), .features = (edx),             \
-		.nrctrs = 2, .bits = (width), .has_rdpmc = (pmc), .ranges = (regs), .counts = (by) \
+		.nrctrs = 2, .bits = (width), .has_rdpmc = (pmc), .ranges = (regs),                \
+		.counts = (by), .events = (table), .nevents = AP_ARRAY_SIZE(table),                \
+		.user = (in_user)                                                                  \
 	}
 
 /* clang-format off */
 const struct ap_x86model_family ap_x86model_p5s[] = {
-	LIKE_P5("p5", "GenuineIntel", 0x052c, 0x000001bf, 40, false, p5_ranges, p5_counts),
-	LIKE_P5("p5mmx", "GenuineIntel", 0x0543, 0x008001bf, 40, true, p5_ranges, p5_counts),
-	LIKE_P5("mii", "CyrixInstead", 0x0601, 0x0080a135, 48, true, cyrix_ranges, p5_counts),
-	LIKE_P5("c6", "CentaurHauls", 0x0541, 0x008001a5, 40, true, centaur_ranges, centaur_counts),
-	LIKE_P5("winchip2", "CentaurHauls", 0x0587, 0x008001b5, 40, true, centaur_ranges, centaur_counts),
-	LIKE_P5("c3", "CentaurHauls", 0x0673, 0x00803035, 32, true, c3_ranges, c3_counts),
+	LIKE_P5("p5", "GenuineIntel", 0x052c, 0x000001bf, 40, false, p5_ranges, p5_counts, p5_events, CESR_USER),
+	LIKE_P5("p5mmx", "GenuineIntel", 0x0543, 0x008001bf, 40, true, p5_ranges, p5_counts, p5_events, CESR_USER),
+	LIKE_P5("mii", "CyrixInstead", 0x0601, 0x0080a135, 48, true, cyrix_ranges, p5_counts, p5_events, CESR_USER),
+	LIKE_P5("c6", "CentaurHauls", 0x0541, 0x008001a5, 40, true, centaur_ranges, centaur_counts, centaur_events, 0),
+	LIKE_P5("winchip2", "CentaurHauls", 0x0587, 0x008001b5, 40, true, centaur_ranges, centaur_counts, centaur_events, 0),
+	LIKE_P5("c3", "CentaurHauls", 0x0673, 0x00803035, 32, true, c3_ranges, c3_counts, c3_events, 0),
 	{ .name = "generic", .vendor = "GenuineTMx86", .signature = 0x0543, .features = 0x0080893f, .bits = 32, .ranges = no_ranges },
 	{ 0 },
 };

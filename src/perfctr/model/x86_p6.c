@@ -126,6 +126,7 @@ static bool k7_wants_interrupt(const struct ap_x86model_cpu *cpu, unsigned i)
 	{                                                                                          \
 		.name = (n), .vendor = "GenuineIntel", .signature = (eax), .features = (edx),      \
 		.nrctrs = 2, .bits = 40, .sign_extends = true, .has_rdpmc = true,                  \
+		.events = p6_events, .nevents = AP_ARRAY_SIZE(p6_events), .user = 0x410000,        \
 		.lvtpc_trips = (trips), .ranges = p6_ranges, .counts = p6_counts,                  \
 		.wants_interrupt = p6_wants_interrupt                                              \
 	}
@@ -133,6 +134,7 @@ static bool k7_wants_interrupt(const struct ap_x86model_cpu *cpu, unsigned i)
 	{                                                                                          \
 		.name = (n), .vendor = "AuthenticAMD", .signature = (eax), .features = 0x0183fbff, \
 		.nrctrs = 4, .bits = 48, .has_rdpmc = true, .ranges = k7_ranges,                   \
+		.events = k7_events, .nevents = AP_ARRAY_SIZE(k7_events), .user = 0x410000,        \
 		.counts = k7_counts, .wants_interrupt = k7_wants_interrupt                         \
 	}
 

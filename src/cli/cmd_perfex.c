@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `anyperf perfex`: runs a command with the counters of a virtual CPU and prints their sums, as perfctr's perfex.
+ *
+ * It is a program of perfctr itself: outside of a session it runs itself in one, with the CPU that
+ * --cpu says, and there it does what perfex did.  The child makes its state, takes the control, sends the
+ * descriptor and becomes the command; the parent waits for its end and reads the sums.
+ */
+#include <anyperf/perfctr.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/engine_opts.h"
+#include "cli/memory.h"
+#include "cli/options.h"
+#include "cli/outfile.h"
+#include "cli/perfex_event.h"
+#include "linux/run.h"
+
+struct perfex_args {
+	struct ap_run_options run; /* first: cli/engine_opts.h */
+	struct ap_perfex_control control;
+	const char *cpu, *output;
+	bool info, list, long_list, is_inside;
+};
+
+static int opt_cpu(void *args, const char *value, char *why)
+{
+	struct perfex_args *a = args;
+
+	a->cpu = value;
+	return ap_run_perfctr_cpu(&a->run.perf, value, why, AP_OPT_WHY);
+}
+
+static int opt_event(void *args, const char *value, char *why)
+{
+	return ap_perfex_add(&((struct perfex_args *)args)->control, value, why, AP_OPT_WHY);
+}
+
+static int opt_decimal(void *args, const char *value, char *why)
+{
+	(void)value;
+	(void)why;
+	((struct perfex_args *)args)->control.radix = AP_PERFEX_C;
+	return 0;
+}
+
+static int opt_hex(void *args, const char *value, char *why)
+{
+	(void)value;
+	(void)why;
+	((struct perfex_args *)args)->control.radix = AP_PERFEX_HEX;
+	return 0;
+}
+
+static int opt_pebs_enable(void *args, const char *value, char *why)
+{
+	return ap_perfex_number(value, AP_PERFEX_C,
+				&((struct perfex_args *)args)->control.pebs_enable, why,
+				AP_OPT_WHY);
+}
+
+static int opt_pebs_matrix(void *args, const char *value, char *why)
+{
+	return ap_perfex_number(value, AP_PERFEX_C,
+				&((struct perfex_args *)args)->control.pebs_matrix_vert, why,
+				AP_OPT_WHY);
+}
+
+#define FLAG(l, n, f, h)                                                                           \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
+		.offset = offsetof(struct perfex_args, f), .help = (h)                             \
+	}
+#define CALL(l, n, c, v, h)                                                                        \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v),        \
+		.help = (h)                                                                        \
+	}
+
+/* clang-format off */
+static const struct ap_opt perfex_opts[] = {
+	FLAG('i', "info", info, "print what the CPU and its counters are"),
+	FLAG('l', "list", list, "list the CPU's events"),
+	FLAG('L', "long-list", long_list, "the same, with their codes"),
+	CALL('e', "event", opt_event, "event", "evntsel[/escr][@pmc], or an event's name; numbers are hexadecimal"),
+	{ .letter = 'd', .name = "decimal", .type = AP_OPT_MAYBE, .call = opt_decimal, .help = "numbers of the events that follow are as in C" },
+	{ .letter = 'x', .name = "hex", .type = AP_OPT_MAYBE, .call = opt_hex, .help = "they are hexadecimal, without a warning" },
+	{ .letter = 'o', .name = "output", .type = AP_OPT_STR, .offset = offsetof(struct perfex_args, output), .value = "file", .help = "write the sums to this file" },
+	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 pii piii k7 k8 p4 c3 generic ... (default k8)"),
+	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	CALL(0, "p4_pebs_enable", opt_pebs_enable, "value", "PEBS_ENABLE of a P4"),
+	CALL(0, "p4pe", opt_pebs_enable, "value", "the same"),
+	CALL(0, "p4_pebs_matrix_vert", opt_pebs_matrix, "value", "PEBS_MATRIX_VERT of a P4"),
+	CALL(0, "p4pmv", opt_pebs_matrix, "value", "the same"),
+	{ .name = "inside", .type = AP_OPT_FLAG, .offset = offsetof(struct perfex_args, is_inside), .help = "in a session", .hidden = true },
+	{ 0 }
+};
+/* clang-format on */
+
+static const struct ap_opt_spec perfex_spec = {
+	"anyperf perfex", "[-e event].. [options] [--] command [args] | -i | -l | -L", perfex_opts
+};
+
+/* --- the descriptor's way from the child to us */
+
+struct note {
+	struct msghdr msg;
+	struct iovec iov;
+	int status; /* 0, or errno of the child's */
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} ctl;
+};
+
+static void note_init(struct note *n)
+{
+	memset(n, 0, sizeof(*n));
+	n->iov = (struct iovec){ &n->status, sizeof(n->status) };
+	n->msg.msg_iov = &n->iov;
+	n->msg.msg_iovlen = 1;
+	n->msg.msg_control = n->ctl.bytes;
+	n->msg.msg_controllen = sizeof(n->ctl.bytes);
+}
+
+static int send_note(int sock, int fd, int status)
+{
+	struct note n;
+	struct cmsghdr *c;
+
+	note_init(&n);
+	n.status = status;
+	c = CMSG_FIRSTHDR(&n.msg);
+	if (fd < 0) {
+		n.msg.msg_controllen = 0;
+	} else {
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &n.msg, 0) < 0 ? -errno : 0;
+}
+
+static int receive_note(int sock, int *fd)
+{
+	struct note n;
+	const struct cmsghdr *c;
+
+	*fd = -1;
+	note_init(&n);
+	if (recvmsg(sock, &n.msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(n.status))
+		return -EPROTO;
+	c = CMSG_FIRSTHDR(&n.msg);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	if (n.status)
+		return -n.status;
+	return *fd < 0 ? -EPROTO : 0;
+}
+
+static void be_command(int sock, const struct vperfctr_control *control, char *const *argv)
+{
+	int fd = sys_vperfctr_open(0, 1), err = 0, status;
+
+	if (fd < 0 || sys_vperfctr_control(fd, control))
+		err = errno;
+	if (send_note(sock, err ? -1 : fd, err) || err)
+		_exit(AP_EXIT_FAILURE);
+	close(fd);
+	close(sock);
+	execvp(argv[0], argv);
+	status = errno == ENOENT ? 127 : 126;
+	fprintf(stderr, "anyperf perfex: %s: %s\n", argv[0], strerror(errno));
+	_exit(status);
+}
+
+/* --- the sums */
+
+static void print(FILE *out, const struct vperfctr_control *c, const struct perfctr_sum_ctrs *sum)
+{
+	const struct perfctr_cpu_control *cpu = &c->cpu_control;
+
+	if (cpu->tsc_on)
+		fprintf(out, "tsc\t\t\t\t%19lld\n", (long long)sum->tsc);
+	for (unsigned int i = 0; i < cpu->nractrs && i < PERFCTR_MAX_PMCS; i++) {
+		fprintf(out, "event 0x%08X", cpu->evntsel[i]);
+		if (cpu->p4.escr[i])
+			fprintf(out, "/0x%08X", cpu->p4.escr[i]);
+		if (cpu->pmc_map[i] >= PERFCTR_MAX_PMCS)
+			fprintf(out, "@0x%08x\t", cpu->pmc_map[i]);
+		else
+			fprintf(out, "@%u\t\t", cpu->pmc_map[i]);
+		fprintf(out, "%19lld\n", (long long)sum->pmc[i]);
+	}
+	if (cpu->p4.pebs_enable)
+		fprintf(out, "PEBS_ENABLE 0x%08X\n", cpu->p4.pebs_enable);
+	if (cpu->p4.pebs_matrix_vert)
+		fprintf(out, "PEBS_MATRIX_VERT 0x%08X\n", cpu->p4.pebs_matrix_vert);
+}
+
+static int report(int fd, const char *path)
+{
+	struct vperfctr_control control;
+	struct perfctr_sum_ctrs sum;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+	int ret;
+
+	if (sys_vperfctr_read(fd, &sum, &control)) {
+		fprintf(stderr, "anyperf perfex: cannot read the counters: %s\n", strerror(errno));
+		return AP_EXIT_FAILURE;
+	}
+	out = open_memstream(&text, &size);
+	if (!out)
+		return AP_EXIT_FAILURE;
+	print(out, &control, &sum);
+	fclose(out);
+	ret = path ? ap_outfile_write(path, text, size, stderr)
+		   : ap_outfile_print(stderr, text, size, stderr);
+	free(text);
+	return ret ? AP_EXIT_FAILURE : 0;
+}
+
+static int measure(const struct perfex_args *args, const struct perfctr_info *info,
+		   char *const *argv)
+{
+	struct vperfctr_control control;
+	int socks[2], status, fd, ret;
+	char why[AP_OPT_WHY];
+	pid_t pid;
+
+	if (ap_perfex_resolve(&args->control, info, &control, why, sizeof(why))) {
+		fprintf(stderr, "anyperf perfex: %s\n", why);
+		return AP_EXIT_USAGE;
+	}
+	if (args->output && ap_outfile_check(args->output, stderr))
+		return AP_EXIT_FAILURE;
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, socks))
+		return AP_EXIT_FAILURE;
+	pid = fork();
+	if (!pid)
+		be_command(socks[1], &control, argv);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return AP_EXIT_FAILURE;
+	ret = receive_note(socks[0], &fd);
+	if (ret) {
+		fprintf(stderr, "anyperf perfex: the CPU does not take these events: %s\n",
+			strerror(-ret));
+		return AP_EXIT_FAILURE;
+	}
+	ret = report(fd, args->output);
+	close(fd);
+	if (!WIFEXITED(status))
+		fputs("anyperf perfex: child did not exit normally\n", stderr);
+	return ret ? ret : ap_engine_exit_status(status);
+}
+
+static int inside(const struct perfex_args *args, char *const *argv)
+{
+	struct perfctr_info info;
+
+	if (sys_perfctr_info(&info, NULL, NULL)) {
+		fprintf(stderr, "anyperf perfex: /dev/perfctr: %s\n", strerror(errno));
+		return AP_EXIT_FAILURE;
+	}
+	if (args->info)
+		return ap_perfex_print_info(stdout, &info);
+	if (args->list || args->long_list)
+		return ap_perfex_print_list(stdout, &info, args->long_list);
+	return measure(args, &info, argv);
+}
+
+/* --- the session around it */
+
+static int in_session(struct perfex_args *args, int argc, char **argv)
+{
+	char self[PATH_MAX], option[] = "--inside";
+	char **words = calloc((size_t)argc + 3, sizeof(*words));
+	/* argv[0] is the command's name */
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	struct ap_run_result res;
+	int ret;
+
+	if (!words || n < 0) {
+		free(words);
+		return AP_EXIT_FAILURE;
+	}
+	self[n] = '\0';
+	words[0] = self;
+	words[1] = argv[0];
+	words[2] = option;
+	for (int i = 1; i < argc; i++)
+		words[i + 2] = argv[i];
+	args->run.argv = words;
+	memset(&res, 0, sizeof(res));
+	ret = ap_run(&args->run, &res);
+	if (!ret)
+		ret = ap_engine_exit_status(res.wait_status);
+	ap_run_result_fini(&res);
+	free(words);
+	return ret;
+}
+
+int ap_cmd_perfex(int argc, char **argv)
+{
+	struct perfex_args args = { .run = { .err = stderr,
+					     .count = true,
+					     .perf = { .is_served = true, .paranoid = 2 } } };
+	bool is_told;
+	int rest, status;
+
+	if (!ap_opts_begin(&perfex_spec, &args, argc, argv, &rest, &status))
+		return status;
+	is_told = args.info || args.list || args.long_list;
+	if (rest >= argc && !is_told)
+		return ap_opts_wrong(&perfex_spec, "no command to run", NULL);
+	return args.is_inside ? inside(&args, argv + rest) : in_session(&args, argc, argv);
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# anyperf perfex: perfctr's perfex, on a virtual CPU.
+. "$(dirname "$0")/lib.sh"
+
+perfex()
+{
+	run timeout -k 5 60 "$ANYPERF" perfex "$@"
+}
+
+# sum N: of the n-th event
+sum()
+{
+	awk '/^event/' "$tmp/err" | sed -n "$1p" | awk '{print $NF}'
+}
+
+perfex --cpu p6 -i
+is "$status" 0 "info: status"
+sed -E 's/^(cpu_khz\t*)[0-9]{5,}$/\1KHZ/; s/^(cpus\t).*/\1CPUS/; s/ \(anyperf\)$//' "$tmp/out" >"$tmp/info"
+cat >"$tmp/want" <<'END'
+PerfCtr Info:
+abi_version		0x05020501
+driver_version		2.6
+cpu_type		3 (Intel Pentium Pro)
+cpu_features		0x7 (rdpmc,rdtsc,pcint)
+cpu_khz			KHZ
+tsc_to_cpu_mult		1
+cpu_nrctrs		2
+cpus	CPUS
+cpus_forbidden		[], total: 0
+END
+same "$tmp/info" "$tmp/want" "the CPU says what it is"
+perfex -l
+cat >"$tmp/want" <<'END'
+CPU type AMD K8
+One time-stamp counter available
+4 performance counters available
+Overflow interrupts available
+Events Available:
+RETIRED_INSTRUCTIONS
+END
+head -n 6 "$tmp/out" >"$tmp/head"
+same "$tmp/head" "$tmp/want" "and which events it has"
+perfex --cpu c3 -L
+has "$tmp/out" '^INSTRUCTIONS_EXECUTED:0xC0:0x2:0x00$' "with their codes"
+perfex --cpu p4 --list
+is "$(grep -c 'Events Available' "$tmp/out")" 0 "a P4's have no names"
+
+perfex --cpu k8 -e RETIRED_INSTRUCTIONS -x -e 4100c2@3 -- "$PROGRAMS/perfctr_tasks" work 1001000
+is "$status" 0 "a command: status" || note "$(cat "$tmp/err")"
+sed -E 's/[0-9]+$/N/' "$tmp/err" >"$tmp/table"
+printf 'tsc\t\t\t\t%19s\nevent 0x004100C0@0\t\t%19s\nevent 0x004100C2@3\t\t%19s\n' N N N |
+	sed -E 's/ +N$/ N/' >"$tmp/want"
+sed -E -i 's/ +N$/ N/' "$tmp/table"
+same "$tmp/table" "$tmp/want" "the table is perfex'"
+for cpu in p5:96:92 p6:4100c0:0100c4 pentium-m:INST_RETIRED:BR_INST_RETIRED k7:4100c0:4100c2 \
+	k8:RETIRED_INSTRUCTIONS:RETIRED_BRANCHES p4:39000/4000204@c:3b000/c001e04@d; do
+	IFS=: read -r name instr branch <<<"$cpu"
+	perfex --deterministic --cpu "$name" -x -e "$instr" -e "$branch" -- "$PROGRAMS/perfctr_tasks" work 1001000
+	a=$(sum 1) b=$(sum 2)
+	perfex --deterministic --cpu "$name" -x -e "$instr" -e "$branch" -- "$PROGRAMS/perfctr_tasks" work 2001000
+	is "$(($(sum 1) - a)) $(($(sum 2) - b))" "2000000 1000000" "$name: sums are those of the code" ||
+		note "$(cat "$tmp/err")"
+done
+
+perfex -d -e 0x4100c0 -o "$tmp/sums" -- sh -c 'exit 3'
+is "$status" 3 "the command's status is ours"
+has "$tmp/sums" '^event 0x004100C0@0' "sums go to a file"
+is "$(cat "$tmp/err")" "" "and nowhere else"
+perfex -e 4100c0 -- sh -c 'kill -9 $$'
+is "$status" 137 "a killed command: status"
+has "$tmp/err" 'child did not exit normally' "and a line says so"
+has "$tmp/err" '^event 0x004100C0@0' "with what it had counted"
+perfex -e 10 -- true
+has "$tmp/err" '^anyperf perfex: 10 is taken as hexadecimal' "a number that C reads otherwise is pointed out"
+is "$status" 125 "what the CPU does not take: status"
+has "$tmp/err" 'does not take these events: Invalid argument' "and a line says so"
+perfex -e nonesuch -- true
+is "$status" 129 "an event that there is not: status"
+has "$tmp/err" '-e nonesuch: no event of this CPU' "and a line says so"
+perfex -e 4100c0 -- /nonesuch
+is "$status" 127 "a command that there is not: status"
+perfex -e 4100c0
+is "$status" 129 "no command: status"
+perfex --cpu nonesuch -i
+is "$status" 129 "a CPU that there is not: status"
+run timeout -k 5 60 "$ANYPERF" run --cpu k7 -- "$ANYPERF" perfex --inside -l
+has "$tmp/out" 'CPU type AMD K7' "in a session it is a program as any other"
+done_testing
