@@ -18,6 +18,7 @@
 #include "profile/hist.h"
 #include "profile/hist_opts.h"
 #include "profile/inventory.h"
+#include "profile/thread_counts.h"
 #include "tui/term.h"
 
 #define COMMAND "anyperf report"
@@ -28,7 +29,8 @@ struct report_args {
 	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
 	bool group, no_group, branches, no_branches, callees, known_only;
-	bool stats, tasks, mmaps, taken;
+	bool stats, tasks, mmaps, threads, taken;
+	struct ap_thread_counts counts;
 	const char *taken_word;
 	struct ap_hist_opts hist;
 	struct ap_filter filter;
@@ -141,6 +143,7 @@ static const struct ap_opt report_opts[] = {
 	FILTER_TASKS,
 	FILTER_CPUS('C'),
 	FILTER_TIME,
+	FLAG('T', "threads", threads, "also what each thread counted in all (record -s)"),
 	{ 0, "percentage", AP_OPT_CALL, 0, opt_percentage, "how",
 	  "of what filters show (relative) or of all (absolute, the default)", false },
 	{ 'U', "hide-unresolved", AP_OPT_FLAG, AT(known_only), NULL, NULL,
@@ -352,6 +355,8 @@ static int print_all(const struct report_args *a, const struct ap_data *d,
 		if (ap_fold_hist(f, i))
 			print_event(a, d, f, i, n);
 	}
+	if (a->threads)
+		ap_thread_counts_print(&a->counts, d, stdout);
 	return 0;
 }
 
@@ -474,6 +479,7 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 	while (ap_data_next(d, &rec)) {
 		if (rec.h.type != AP_PERF_RECORD_SAMPLE) {
 			ap_session_record(s, &rec);
+			ap_thread_counts_add(&a->counts, &rec);
 			continue;
 		}
 		if (!*fold) {
@@ -528,6 +534,7 @@ static int report(struct report_args *a, struct ap_data *d)
 		ap_fold_free(f);
 	if (notes)
 		ap_annotate_free(notes);
+	ap_thread_counts_fini(&a->counts);
 	ap_filter_fini(&a->filter);
 	ap_tracing_free(a->hist.tracing);
 	ap_session_fini(s);

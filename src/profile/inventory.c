@@ -85,10 +85,10 @@ static void print_maps(const struct ap_thread *t, int indent, FILE *out)
 	}
 }
 
-/* A thread belongs to its process, a process to who forked it. */
+/* Who made it; AP_NOBODY: no record tells. */
 static u32 parent_of(const struct ap_thread *t)
 {
-	return t->tid != t->pid ? t->pid : t->ppid;
+	return t->ppid;
 }
 
 struct task_list {
@@ -123,16 +123,47 @@ static void print_task(const struct task_list *l, u32 at, u32 depth)
 	if (l->maps)
 		print_maps(t, indent, l->out);
 	for (i = 0; i < l->n && depth < 1000; i++) {
-		if (!l->done[i] && t->tid && parent_of(l->v[i]) == t->tid)
+		if (!l->done[i] && parent_of(l->v[i]) == t->tid)
 			print_task(l, i, depth + 1);
 	}
 }
 
-static int by_tid(const void *pa, const void *pb)
+/* As perf goes through its table of threads, which has 256 lists. */
+static int by_list(const void *pa, const void *pb)
 {
 	u32 a = (*(struct ap_thread *const *)pa)->tid, b = (*(struct ap_thread *const *)pb)->tid;
 
+	if ((a & 255) != (b & 255))
+		return (a & 255) < (b & 255) ? -1 : 1;
 	return a < b ? -1 : a > b;
+}
+
+static u32 index_of(const struct task_list *l, u32 tid)
+{
+	u32 i = 0;
+
+	while (i < l->n && l->v[i]->tid != tid)
+		i++;
+	return i;
+}
+
+/* Each comes with those above it, as far as they have not come yet. */
+static void put_in_order(struct task_list *l)
+{
+	struct ap_thread **to = ap_profile_realloc(NULL, l->n, sizeof(*to));
+	bool *has_come = ap_profile_calloc(l->n, sizeof(*has_come));
+	u32 i, k, n = 0;
+
+	qsort(l->v, l->n, sizeof(*l->v), by_list);
+	for (i = 0; i < l->n; i++) {
+		for (k = i; k < l->n && !has_come[k]; k = index_of(l, parent_of(l->v[k]))) {
+			has_come[k] = true;
+			to[n++] = l->v[k];
+		}
+	}
+	free(has_come);
+	free(l->v);
+	l->v = to;
 }
 
 static void print_tasks(struct ap_session *s, bool maps, FILE *out)
@@ -147,11 +178,10 @@ static void print_tasks(struct ap_session *s, bool maps, FILE *out)
 			l.v[l.n++] = s->thread[i];
 	}
 	l.done = ap_profile_calloc(l.n, sizeof(*l.done));
-	qsort(l.v, l.n, sizeof(struct ap_thread *), by_tid);
+	put_in_order(&l);
 	fprintf(out, "# %8s %8s %8s  %s\n", "pid", "tid", "ppid", "comm");
 	for (i = 0; i < l.n; i++) {
-		if (!l.v[i]->tid || parent_of(l.v[i]) == l.v[i]->tid ||
-		    !has(&l, parent_of(l.v[i])) || !parent_of(l.v[i]))
+		if (parent_of(l.v[i]) == l.v[i]->tid || !has(&l, parent_of(l.v[i])))
 			print_task(&l, i, 0);
 	}
 	free(l.v);

@@ -111,6 +111,7 @@ static struct ap_thread *add_thread(struct ap_session *s, u32 pid, u32 tid)
 
 	t->pid = pid;
 	t->tid = tid;
+	t->ppid = AP_NOBODY;
 	t->comm = default_comm(s, tid);
 	t->named = !tid;
 	leader = pid != tid && pid != ~0U ? ap_session_thread(s, pid, pid) : NULL;

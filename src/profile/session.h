@@ -30,8 +30,11 @@ struct ap_maps {
 	u32 last;    /* where the last address was found */
 };
 
+#define AP_NOBODY (~0U)
+
 struct ap_thread {
-	u32 pid, tid, ppid;
+	u32 pid, tid;
+	u32 ppid;	  /* the thread that made it, or AP_NOBODY */
 	const char *comm; /* interned: equal names are equal pointers */
 	bool named;
 	struct ap_maps *maps;

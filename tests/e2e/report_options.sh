@@ -100,6 +100,9 @@ exact()
 exact "records by kind" -i "$two" --stats
 exact "records by kind, branches" -i "$branches" --stats
 exact "tasks" -i "$two" --tasks
+perf record -q -e cpu-clock:u -o "$tmp/many.data" -- sh -c 'i=0
+while [ $i -lt 150 ]; do (true; (true) & wait); i=$((i + 1)); done' 2>/dev/null
+exact "many tasks" -i "$tmp/many.data" --tasks
 exact "tasks and mappings" -i "$two" --mmaps
 
 same "frames, the innermost" -i "$chains" --max-stack 2 --no-children
@@ -108,6 +111,11 @@ same "a parent" -i "$chains" -p '^leaf$' --no-children
 same "a parent, and nothing else" -i "$chains" -p '^leaf$' -x --no-children --percent-limit 3
 same "system calls as parents" -i "$chains" -s parent,sym -g none --no-children -c work --percent-limit 3
 same "sizes of mappings" -i "$two" -s dso_size,dso
+"$ANYPERF" record -q -s -e instructions:u,branches:u -c 1000003 -o "$tmp/threads.data" -- "$tmp/work" 2>/dev/null
+perf report --stdio -T -i "$tmp/threads.data" 2>/dev/null </dev/null | sed -n '/^#  *PID/,$p' >"$tmp/theirs"
+run "$ANYPERF" report --stdio -T -i "$tmp/threads.data"
+sed -i -n '/^#  *PID/,$p' "$tmp/out"
+as_theirs "counts of threads" '^ *[0-9]* *[0-9]* *[0-9]* *[0-9]*$'
 if perf record -q --all-cgroups -e cpu-clock:u -o "$tmp/cgroups.data" -- "$tmp/work" 2>/dev/null; then
 	same "cgroups" -i "$tmp/cgroups.data" -s cgroup,sym
 else

@@ -40,7 +40,13 @@ static bool read_all(struct ap_data *d, struct ap_session *s, struct ap_fold *f,
 
 bool feed(const uint8_t *bytes, size_t size)
 {
-	struct ap_script_opts lines = { .fields = "+pid,+addr", .tasks = true, .mmaps = true };
+	struct ap_script_opts lines = { .fields = "+pid,+addr",
+					.tasks = true,
+					.mmaps = true,
+					.switches = true,
+					.namespaces = true,
+					.cgroups = true,
+					.losses = true };
 	struct ap_filter filter = { .dsos = "libc.so.6,work", .cpus = "0-3", .time = "0%-90%" };
 	FILE *out = fopen("/dev/null", "w");
 	char why[400] = "";
@@ -67,8 +73,10 @@ bool feed(const uint8_t *bytes, size_t size)
 	opts.branches = size & 1; /* of each file, one half of what there is to see */
 	opts.chain = size & 2 ? AP_CHAIN_FOLDED : AP_CHAIN_GRAPH;
 	opts.filter = &filter;
-	if (ap_hist_opts_columns(&opts, opts.branches ? NULL : "pid,comm,dso,sym,time,weight", NULL,
-				 7, why, sizeof(why)))
+	if (ap_hist_opts_columns(
+		    &opts,
+		    opts.branches ? NULL : "pid,comm,dso,sym,time,weight,cgroup,parent,dso_size",
+		    NULL, 7, why, sizeof(why)))
 		abort();
 	if (ap_filter_parse(&filter, d, why))
 		filter.time = NULL; /* of a file that does not say when it was */
