@@ -105,9 +105,14 @@ static bool predict_dynamic(struct ap_bp *bp, u32 slot, bool taken, bool *wrong)
 /* Who is sure of a loop is not asked twice. */
 bool ap_bp_dynamic_slow(struct ap_bp *bp, u32 slot, bool taken)
 {
-	unsigned loop = ap_loop_predict(bp, slot);
+	unsigned loop;
 	bool wrong;
 
+	if (ap_loop_stays(bp, slot, taken)) {
+		ap_history_push(bp, taken);
+		return false;
+	}
+	loop = ap_loop_predict(bp, slot);
 	if (loop)
 		wrong = loop - 1 != taken;
 	else

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "model/predict.h"
 
-#define SURE	3
 #define AGE_MAX 7
 #define LONGEST 60000
 #define WAIT	63 /* mispredictions */
@@ -17,7 +16,7 @@ unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot)
 	u32 number = bp->slot[slot].loop;
 	const struct ap_loop *l = &bp->loop[number - 1];
 
-	if (!number || l->sure < SURE)
+	if (!number || l->sure < AP_LOOP_SURE)
 		return 0;
 	return 1 + (l->now + 1 == l->trips ? !l->stays : l->stays);
 }
@@ -72,9 +71,9 @@ static void ended(struct ap_bp *bp, struct ap_loop *l)
 	l->trips = l->now;
 	l->now = 0;
 	if (l->trips == trips) {
-		l->sure += l->sure < SURE;
+		l->sure += l->sure < AP_LOOP_SURE;
 		l->age = AGE_MAX;
-	} else if (l->sure == SURE) {
+	} else if (l->sure == AP_LOOP_SURE) {
 		ap_loop_forget(bp, l->owner - 1);
 	} else if (trips) {
 		doubt(bp, l);
@@ -95,7 +94,8 @@ void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong)
 	l->now++;
 	if (taken != l->stays) {
 		ended(bp, l);
-	} else if (l->now == LONGEST || (l->trips && l->now >= l->trips && l->sure == SURE)) {
+	} else if (l->now == LONGEST ||
+		   (l->trips && l->now >= l->trips && l->sure == AP_LOOP_SURE)) {
 		ap_loop_forget(bp, slot);
 	} else if (l->trips && l->now >= l->trips) { /* longer than it was */
 		l->trips = 0;

@@ -50,9 +50,23 @@ static inline void ap_counter_learn(u8 *counter, bool taken)
 bool ap_tage(struct ap_bp *bp, u32 slot, bool taken, bool *mispredicted);
 bool ap_tage_target(struct ap_bp *bp, u64 pc, u64 target);
 
+#define AP_LOOP_SURE 3 /* equal runs until it decides */
+
 /* 0: no idea; else 1 + the outcome.  Then it learns; wrong: who was asked was. */
 unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot);
 void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong);
+/* The most frequent case of both: a loop that is known, within its run.  True: predicted, and learnt. */
+static inline bool ap_loop_stays(struct ap_bp *bp, u32 slot, bool taken)
+{
+	u32 number = bp->slot[slot].loop;
+	struct ap_loop *l = &bp->loop[number - 1];
+
+	if (!number || l->sure < AP_LOOP_SURE || l->stays != taken || l->now + 1 >= l->trips)
+		return false;
+	l->now++;
+	return true;
+}
+
 /* The slot is another branch's. */
 void ap_loop_forget(struct ap_bp *bp, u32 slot);
 
