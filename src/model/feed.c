@@ -227,6 +227,7 @@ static inline void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
 {
+	ap_feed_renew(f);
 	if (!f->mem) {
 		ap_feed_run_branches(f, from, to, chunks);
 		return;

@@ -160,6 +160,7 @@ void ap_feed_arrive(struct ap_feed *f, u64 target);
 void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way, u32 id);
 /* The same for a log, where branches are all that is modelled. */
 void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
+void ap_feed_renew(struct ap_feed *f);
 /* All descriptions are freed. */
 void ap_feed_forget_ways(struct ap_feed *f);
 

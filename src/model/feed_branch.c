@@ -142,12 +142,17 @@ void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 		learn(f, way, id);
 }
 
+/* Before a log: so that no version comes twice. */
+void ap_feed_renew(struct ap_feed *f)
+{
+	if (ap_likely(f->bp->version <= LAST_VERSION))
+		return;
+	memset(f->memos, 0, AP_FEED_MEMO_BYTES);
+	f->bp->version = 1;
+}
+
 void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
 {
-	if (f->bp->version > LAST_VERSION) {
-		memset(f->memos, 0, AP_FEED_MEMO_BYTES);
-		f->bp->version = 1;
-	}
 	while (from < to) {
 		u32 id = (u32)*from;
 		const struct ap_feed_memo *m = memo_of(f, id);
