@@ -63,7 +63,7 @@ static void fill_sample(const struct record *r, struct ap_perf_attr *attr)
 	if (has_cpu || o->raw)
 		attr->sample_type |= AP_PERF_SAMPLE_CPU;
 	if (o->data)
-		attr->sample_type |= AP_PERF_SAMPLE_ADDR;
+		attr->sample_type |= AP_PERF_SAMPLE_ADDR | AP_PERF_SAMPLE_DATA_SRC;
 	if (o->raw)
 		attr->sample_type |= AP_PERF_SAMPLE_RAW;
 	if (o->branches) {

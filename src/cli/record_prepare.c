@@ -123,8 +123,6 @@ static const char *why_not(const struct ap_evsel *sel)
 		return "a time is no event that could be sampled";
 	if (sel->desc->kind == AP_KIND_UNSUPPORTED && sel->attr.type != AP_PERF_TYPE_SOFTWARE)
 		return sel->desc->why;
-	if (sel->desc->kind == AP_KIND_MODELLED)
-		return "what is modelled is counted, not sampled; sample instructions or branches";
 	return sel->desc->from == AP_FROM_RAW ? sel->why : NULL;
 }
 

@@ -73,6 +73,8 @@ static u32 source_of(const struct ap_event *e)
 {
 	if (!e->attr.sample_period || e->hw.counts_nothing || e->hw.never_overflows)
 		return 0;
+	if (e->hw.kinds & AP_KINDS_MODEL)
+		return e->hw.kinds & ~AP_KINDS_MODEL ? 0 : AP_SAMPLE_MODEL;
 	return e->hw.kinds ? AP_SAMPLE_LANE : e->hw.sample_source;
 }
 

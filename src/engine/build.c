@@ -8,6 +8,7 @@
 
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/region.h"
 #include "engine/smc.h"
 
@@ -233,9 +234,16 @@ static u64 guess(const struct ap_sb *sb, const struct ap_sb_insn *in, struct pat
 	return target && may_guess(sb, p, target) ? target : 0;
 }
 
+/* The registers behind a walked block are those of a sample of what the models saw in it: of the same function. */
+static bool follows_calls(const struct ap_sb *sb)
+{
+	return sb->walk && !ap_feed_is_on();
+}
+
 static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
-	u64 target = guess(sb, in, p);
+	bool may_follow = in->i.kind != AP_I_CALL_IND || !sb->walk || follows_calls(sb);
+	u64 target = may_follow ? guess(sb, in, p) : 0;
 
 	if (!target) {
 		in->cls = AP_REC_FINAL;
@@ -288,7 +296,7 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	case AP_I_CALL:
 		/* Not into the callee: copies of it at each call cost more cache than a jump. */
 		in->cls = AP_REC_CALL;
-		return sb->walk && sb->n < p->max ? target : end_at(sb, in, target);
+		return follows_calls(sb) && sb->n < p->max ? target : end_at(sb, in, target);
 	case AP_I_JMP_IND:
 	case AP_I_CALL_IND:
 	case AP_I_RET:

@@ -192,6 +192,7 @@ static struct ap_block *walk(struct ap_thread *t)
 
 	if (ap_unlikely(ap_proc.session->branches))
 		t->walked = b;
+	t->feed_last_pc = b ? b->last_pc : 0;
 	return b;
 }
 
@@ -202,6 +203,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	struct ap_block *b;
 	u32 epoch = t->epoch;
 
+	if (ap_unlikely(t->feed_near))
+		ap_feed_look(t);
 	if (ap_unlikely(ap_lanes_want(t)))
 		ap_lanes_look(t);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
@@ -243,10 +246,14 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lock_drop(&ap_proc.lock);
 		ap_dispatch_one_shot(t);
 	}
-	if (ap_unlikely(t->nlanes) && !ap_lanes_near(t))
+	if (ap_unlikely(t->feed))
+		ap_feed_enter_alone(t, t->feed_near);
+	if (ap_unlikely(t->nlanes || t->feed) && !ap_lanes_near(t) && !t->feed_near)
 		ap_branches_forget(t);
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
 	if (ap_unlikely(t->nlanes) && (ap_lanes_near(t) || (l && l->kind == AP_EXIT_LANE)))
+		b = walk(t);
+	else if (ap_unlikely(t->feed_near))
 		b = walk(t);
 	else if (ap_unlikely(t->nlanes) && !ap_lanes_spread(t)) {
 		ap_lock_drop(&ap_proc.lock);
@@ -425,8 +432,8 @@ static void go_on(struct ap_thread *t)
 	bool middle = x->kind == AP_EXIT_LANE;
 	const u8 *to = middle ? x->from->code + x->at : ap_link_target(x);
 
-	if (t->alone || t->walked || t->stop || t->nprompts || ap_proc.data || !to ||
-	    !ap_lanes_share(t))
+	if (t->alone || t->walked || t->stop || t->nprompts || t->feed_near || t->feed_hits ||
+	    ap_proc.data || !to || !ap_lanes_share(t))
 		return;
 	t->watch_hit = 0;
 	t->regs.rip = x->target;

@@ -9,6 +9,8 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/feed_mark.h"
+#include "engine/lane.h"
 
 #define LOG_SIZE   (128UL << 10)
 #define RECORD_MAX (8UL * (1 + AP_FEED_WORDS))
@@ -19,8 +21,9 @@ _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 /* One mapping: this, the models, the log, a page that ends it. */
 struct ap_thread_feed {
 	struct ap_feed feed;
+	struct ap_feed_marks marks;
 	u64 size;
-	u8 *log, *guard;
+	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
 	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
 	struct ap_thread_feed *next; /* in spare */
 	bool is_open;		     /* the guard may be written to */
@@ -146,20 +149,41 @@ static u64 at_clock(u64 cycles, u32 mhz)
 	return machine()->mhz ? cycles * mhz / machine()->mhz : cycles;
 }
 
+static u64 value_of(const struct ap_feed *f, u32 kind)
+{
+	u64 cycles = f->pipe.now >> 8;
+
+	switch (kind) {
+	case AP_KIND_CYCLES:
+		return cycles;
+	case AP_KIND_STALL_FRONT:
+		return f->stall_front >> 8;
+	case AP_KIND_STALL_BACK:
+		return f->pipe.stalled >> 8;
+	case AP_KIND_REF_CYCLES:
+		return at_clock(cycles, machine()->ref_mhz);
+	case AP_KIND_BUS_CYCLES:
+		return at_clock(cycles, machine()->bus_mhz);
+	default:
+		return f->count[model_of[kind]];
+	}
+}
+
+u64 ap_feed_sum(const struct ap_feed *f, u64 kinds)
+{
+	u64 sum = 0;
+
+	for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1)
+		sum += value_of(f, (u32)__builtin_ctzll(kinds));
+	return sum;
+}
+
 static void publish(struct ap_thread *t, const struct ap_feed *f)
 {
 	s64 *extra = ap_thread_slot(t)->extra;
-	u64 cycles = f->pipe.now >> 8;
 
-	for (u32 k = AP_KIND_L1D_LOAD_MISS; k < AP_KIND_N; k++)
-		__atomic_store_n(&extra[k], (s64)f->count[model_of[k]], __ATOMIC_RELAXED);
-	__atomic_store_n(&extra[AP_KIND_CYCLES], (s64)cycles, __ATOMIC_RELAXED);
-	__atomic_store_n(&extra[AP_KIND_STALL_FRONT], (s64)(f->stall_front >> 8), __ATOMIC_RELAXED);
-	__atomic_store_n(&extra[AP_KIND_STALL_BACK], (s64)(f->pipe.stalled >> 8), __ATOMIC_RELAXED);
-	__atomic_store_n(&extra[AP_KIND_REF_CYCLES], (s64)at_clock(cycles, machine()->ref_mhz),
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&extra[AP_KIND_BUS_CYCLES], (s64)at_clock(cycles, machine()->bus_mhz),
-			 __ATOMIC_RELAXED);
+	for (u32 k = AP_KIND_CYCLES; k < AP_KIND_N; k++)
+		__atomic_store_n(&extra[k], (s64)value_of(f, k), __ATOMIC_RELAXED);
 }
 
 /* Only the thread itself can tell its fs; who flushes goes by what it was at its last reading. */
@@ -170,20 +194,44 @@ static void note_bases(const struct ap_thread *t, struct ap_thread_feed *tf)
 		(void)!ap_safe_fs_base(&tf->feed.seg_base[AP_SEG_FS]);
 }
 
+/* After so many words.  The nearer a mark may be, the sooner its end is met, and then each block is looked at. */
+static void begin_log(struct ap_thread *t, u64 words)
+{
+	struct ap_thread_feed *tf = t->feed;
+	u64 reach = LOG_SIZE / 8;
+
+	tf->from = tf->log;
+	t->feed_near = false;
+	if (ap_unlikely(tf->marks.n)) {
+		u64 may = ap_feed_marks_reach(&tf->marks, &tf->feed, words);
+
+		t->feed_near = !may;
+		if (may && may < reach && !ap_proc.seg->mute)
+			reach = may;
+		tf->from = tf->guard - 8 * reach;
+		__atomic_store_n(&t->feed_hits, tf->marks.nhits, __ATOMIC_RELAXED);
+	}
+	t->feed_pos = (u64)tf->from;
+}
+
 static void read_log(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf = t->feed;
+	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
 
 	note_bases(t, tf);
 	tf->feed.has_cycles = ap_feed_has_cycles();
-	ap_feed_run(&tf->feed, (const u64 *)tf->log, (const u64 *)t->feed_pos, chunks);
-	t->feed_pos = (u64)tf->log;
+	if (ap_unlikely(tf->marks.n))
+		ap_feed_run_slowly(&tf->feed, from, to, chunks, &tf->marks.look);
+	else
+		ap_feed_run(&tf->feed, from, to, chunks);
 	publish(t, &tf->feed);
+	begin_log(t, (u64)(to - from));
 }
 
 void ap_feed_read(struct ap_thread *t)
 {
-	if (t->feed && t->feed_pos != (u64)t->feed->log)
+	if (t->feed && t->feed_pos != (u64)t->feed->from)
 		read_log(t);
 	if (t->feed && ap_unlikely(t->feed->is_open)) {
 		t->feed->is_open = false;
@@ -193,7 +241,7 @@ void ap_feed_read(struct ap_thread *t)
 
 void ap_feed_make_room(struct ap_thread *t)
 {
-	if (t->feed_pos - (u64)t->feed->log > LOG_SIZE / 2)
+	if (t->feed_pos - (u64)t->feed->from > LOG_SIZE / 2)
 		ap_feed_read(t);
 }
 
@@ -226,8 +274,9 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 	at = t->feed_pos;
 	left = (u64)tf->guard - at;
 	read_log(t);
-	memmove(tf->log, (const void *)at, left < RECORD_MAX ? left : RECORD_MAX);
-	regs.gpr[(code[0] & 1) << 3 | (code[2] & 7)] = (u64)tf->log; /* REX op modrm: feed_emit.c */
+	memmove(tf->from, (const void *)at, left < RECORD_MAX ? left : RECORD_MAX);
+	regs.gpr[(code[0] & 1) << 3 | (code[2] & 7)] =
+		(u64)tf->from; /* REX op modrm: feed_emit.c */
 	ap_sig_regs_to_uc(mc, &regs);
 	return true;
 }
@@ -265,7 +314,7 @@ static struct ap_thread_feed *map_feed(void)
 		ap_sys3(AP_NR_mprotect, (u64)at + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
 	}
 	tf->size = size;
-	tf->log = at + log_at;
+	tf->log = tf->from = at + log_at;
 	tf->guard = tf->log + LOG_SIZE;
 	tf->mem_at = at + mem_at;
 	tf->feed.machine = machine();
@@ -299,6 +348,7 @@ bool ap_feed_begin(struct ap_thread *t)
 			return false;
 		t->feed_pos = (u64)tf->log;
 		t->feed = tf;
+		t->sampler_gen--; /* what is sampled can be armed now */
 	}
 	if (ap_feed_has_data() && !tf->feed.mem) {
 		if (!share())
@@ -321,6 +371,8 @@ void ap_feed_end(struct ap_thread *t)
 	if (!tf)
 		return;
 	t->feed = NULL;
+	t->feed_near = false;
+	t->feed_hits = 0;
 	if (tf->feed.mem)
 		ap_mem_fini(tf->feed.mem);
 	if (ap_proc.seg->mute) {
@@ -344,9 +396,129 @@ void ap_feed_fork_child(struct ap_thread *t)
 			ap_feed_end(o);
 	if (!tf)
 		return;
+	tf->from = tf->log;
 	t->feed_pos = (u64)tf->log;
+	t->feed_near = false;
+	t->feed_hits = 0;
+	ap_feed_marks_init(&tf->marks);
 	tf->feed.pending = AP_FEED_NOTHING;
 	memset(tf->feed.count, 0, sizeof(tf->feed.count));
 	memset(&tf->feed.pipe, 0, sizeof(tf->feed.pipe));
 	tf->feed.stall_front = 0;
+}
+
+/* --- samples: what the service wants, and gets */
+
+bool ap_feed_wants_out(struct ap_thread *t)
+{
+	return t->feed_near || t->feed_hits ||
+	       __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) != t->sampler_gen;
+}
+
+void ap_feed_enter_alone(struct ap_thread *t, bool alone)
+{
+	t->feed->marks.alone = alone;
+}
+
+u64 ap_hook_model_count(u64 kinds)
+{
+	struct ap_thread *t = ap_self();
+	const struct ap_service_point *p = &ap_thread_lanes(t)->point;
+
+	if (!t->feed)
+		return AP_HOOK_NEVER;
+	if (p->known && p->source == AP_SAMPLE_MODEL && p->kinds == kinds)
+		return p->value;
+	return ap_feed_sum(&t->feed->feed, kinds);
+}
+
+void ap_hook_models_begin(void)
+{
+	struct ap_thread *t = ap_self();
+
+	if (!t->feed)
+		return;
+	ap_lock_take(&ap_proc.lock);
+	ap_feed_read(t); /* by the marks that it was written under */
+	t->feed->marks.n = 0;
+	ap_lock_drop(&ap_proc.lock);
+}
+
+void ap_hook_model_arm(u64 kinds, u64 counts, u64 period)
+{
+	struct ap_thread *t = ap_self();
+	struct ap_feed_marks *m = t->feed ? &t->feed->marks : NULL;
+	struct ap_feed_mark *mark;
+	u64 now;
+
+	if (!m || m->n == AP_FEED_MARKS)
+		return;
+	now = ap_feed_sum(&t->feed->feed, kinds);
+	mark = &m->mark[m->n++];
+	/* mostly the one that was there before: how fast it counts is known */
+	*mark = (struct ap_feed_mark){ .kinds = kinds,
+				       .next = now + (counts ? counts : 1),
+				       .period = period,
+				       .was = now,
+				       .rate = mark->kinds == kinds ? mark->rate : 0 };
+}
+
+void ap_hook_models_end(void)
+{
+	struct ap_thread *t = ap_self();
+
+	if (!t->feed)
+		return;
+	ap_lock_take(&ap_proc.lock);
+	begin_log(t, 0);
+	t->feed_near = t->feed->marks.n != 0; /* until it is known how fast they count */
+	ap_lock_drop(&ap_proc.lock);
+}
+
+static bool take_hit(struct ap_thread *t, struct ap_feed_hit *h)
+{
+	struct ap_feed_marks *m = &t->feed->marks;
+	struct ap_service_point *p = &ap_thread_lanes(t)->point;
+	bool any;
+
+	ap_lock_take(&ap_proc.lock);
+	any = m->nhits != 0;
+	if (any) {
+		*h = m->hit[m->first_hit];
+		m->first_hit = (m->first_hit + 1) % AP_FEED_HITS;
+		m->nhits--;
+		p->pc = ap_feed_resolve(&h->at);
+	}
+	ap_lock_drop(&ap_proc.lock);
+	return any;
+}
+
+void ap_feed_take_hits(struct ap_thread *t)
+{
+	struct ap_service_point *p = &ap_thread_lanes(t)->point;
+	struct ap_feed_hit h;
+
+	while (take_hit(t, &h)) {
+		bool is_data = h.what == AP_FEED_SAW_LOAD || h.what == AP_FEED_SAW_STORE;
+
+		p->known = true;
+		p->kinds = h.kinds;
+		p->value = h.value;
+		p->has_mem = p->has_result = is_data;
+		p->data_src = ap_feed_data_src(h.result, h.is_locked);
+		p->latency = AP_MEM_CYCLES(h.result);
+		p->has_no_regs = !h.alone;
+		p->last_pc = t->feed_last_pc;
+		p->nmem = is_data;
+		p->len = 0;
+		p->mem[0].addr = h.address;
+		p->mem[0].size = h.size;
+		p->mem[0].read = h.what == AP_FEED_SAW_LOAD;
+		p->mem[0].write = h.what == AP_FEED_SAW_STORE;
+		ap_lane_call(t, AP_SAMPLE_MODEL, 0);
+		p->known = p->has_mem = p->has_result = p->has_no_regs = false;
+		p->last_pc = 0;
+	}
+	t->feed_hits = 0;
+	ap_lanes_arm(t);
 }

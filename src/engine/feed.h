@@ -62,6 +62,13 @@ void ap_feed_make_room(struct ap_thread *t);
 struct ap_sigcontext;
 bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc);
 /*
+ * Samples (feed_mark.h).  wants_out: the thread shall come to the dispatcher; it enters a block that leads back there,
+ * or not; take_hits writes the samples that are due, not in code, lock not held.
+ */
+bool ap_feed_wants_out(struct ap_thread *t);
+void ap_feed_enter_alone(struct ap_thread *t, bool alone);
+void ap_feed_take_hits(struct ap_thread *t);
+/*
  * While a SIGSEGV that was sent waits in the kernel, which blocks it, no fault may come: the kernel would end
  * the process.  So the thread goes on by single instructions and its log is read after each; the log has room for
  * what is left until it is out of code.  Async-safe.

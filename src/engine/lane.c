@@ -8,6 +8,7 @@
 #include "engine/lane.h"
 
 #include "base/mem.h"
+#include "engine/feed.h"
 #include "engine/signal.h"
 #include "engine/task.h"
 
@@ -201,6 +202,8 @@ void ap_lanes_look(struct ap_thread *t)
 		;
 	if (t->nprompts)
 		ap_prompts_take(t);
+	if (t->feed_hits)
+		ap_feed_take_hits(t);
 	l->point.known = false;
 	for (u32 k = 0; t->watched; k++, t->watched >>= 1)
 		if (t->watched & 1)
@@ -215,6 +218,8 @@ void ap_lanes_look_at(struct ap_thread *t, u64 pc)
 {
 	struct ap_service_point *p = &ap_thread_lanes(t)->point;
 
+	if (t->feed_hits)
+		ap_feed_take_hits(t);
 	p->known = true;
 	p->has_mem = false;
 	p->pc = pc;

@@ -113,7 +113,7 @@ static inline bool ap_lanes_want(struct ap_thread *t)
 	const struct ap_slot *slot = ap_thread_slot(t);
 
 	if (__atomic_load_n(&slot->sampler_gen, __ATOMIC_ACQUIRE) != t->sampler_gen ||
-	    t->lane_trap || t->watched || t->nprompts)
+	    t->lane_trap || t->watched || t->nprompts || t->feed_hits)
 		return true;
 	for (u32 k = 0; k < t->nlanes; k++)
 		if (!ap_lane_is_spread(t, k) &&

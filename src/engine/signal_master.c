@@ -503,8 +503,12 @@ static void prompted(struct ap_thread *t, const struct ap_siginfo *info, struct 
 static bool is_full_log(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 			struct ap_ucontext *uc)
 {
-	return ap_unlikely(t->feed) && sig == AP_SIGSEGV && is_fault(sig, info) &&
-	       ap_cache_contains(pc_of(uc)) && ap_feed_fault(t, info->addr, &uc->mc);
+	if (ap_likely(!t->feed) || sig != AP_SIGSEGV || !is_fault(sig, info) ||
+	    !ap_cache_contains(pc_of(uc)) || !ap_feed_fault(t, info->addr, &uc->mc))
+		return false;
+	if (ap_unlikely(ap_feed_wants_out(t)) && !t->stepping && !t->pending)
+		come_out(t, uc);
+	return true;
 }
 
 void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)

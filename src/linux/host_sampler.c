@@ -212,7 +212,7 @@ static u64 carried(const struct ap_host_sampler *o, const struct ap_sampler *s)
 {
 	u64 sum = 0;
 
-	if (s->source != AP_SAMPLE_LANE)
+	if (s->source != AP_SAMPLE_LANE && s->source != AP_SAMPLE_MODEL)
 		return o->former;
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		if (s->kinds & AP_KIND_BIT(k))
@@ -375,6 +375,7 @@ u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler 
 		return 0;
 	switch (s->source) {
 	case AP_SAMPLE_LANE:
+	case AP_SAMPLE_MODEL:
 		raw = ap_host_task_raw(host, t);
 		for (u32 k = 0; k < AP_RAW_N; k++)
 			if (s->kinds & AP_KIND_BIT(k))

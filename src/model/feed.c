@@ -4,6 +4,8 @@
  */
 #include "model/feed.h"
 
+#define ALWAYS inline __attribute__((always_inline))
+
 /* What a load takes beyond a hit in the first cache, of which the pipeline hides what it can. */
 static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 {
@@ -13,13 +15,34 @@ static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 		ap_pipe_miss(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
 }
 
-static void data(struct ap_feed *f, const struct ap_feed_op *op, u64 address, unsigned flags,
-		 u64 pc)
+/* Who looks, at what: compiled twice, so that what nobody looks at costs nothing. */
+struct view {
+	struct ap_feed_look *look; /* NULL: nobody */
+	const struct ap_feed_way *way;
+};
+
+static ALWAYS void show(const struct view *v, struct ap_feed *f, struct ap_feed_seen s)
+{
+	s.way = v->way;
+	if (v->look)
+		v->look->seen(v->look, f, &s);
+}
+
+static ALWAYS void data(struct ap_feed *f, const struct ap_feed_op *op, u64 address, unsigned flags,
+			u64 pc, const struct view *v)
 {
 	unsigned result = ap_mem_data(f->mem, address, op->size, flags, pc);
 
 	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1 && !(flags & AP_MEM_WRITE)))
 		pay(f, result, op);
+	show(v, f,
+	     (struct ap_feed_seen){ .what = flags & AP_MEM_WRITE ? AP_FEED_SAW_STORE
+								 : AP_FEED_SAW_LOAD,
+				    .result = result,
+				    .pc = pc,
+				    .address = address,
+				    .size = op->size,
+				    .is_locked = op->flags & AP_FEED_ATOMIC });
 }
 
 static u64 address_of(const struct ap_feed *f, const struct ap_feed_op *op, const u64 *words)
@@ -39,7 +62,8 @@ static u64 address_of(const struct ap_feed *f, const struct ap_feed_op *op, cons
 }
 
 /* A string operation: by its lines. */
-static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc)
+static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc,
+			   const struct view *v)
 {
 	unsigned flags = op->what == AP_FEED_STORES ? AP_MEM_WRITE : 0;
 	u64 at = words[op->base] + (u64)op->disp, n = words[op->index] - words[op->dst];
@@ -49,31 +73,33 @@ static void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *w
 		n = (u32)n;
 	}
 	for (u64 k = 0; k < n; k++, at += op->size)
-		data(f, op, at, flags, pc);
+		data(f, op, at, flags, pc, v);
 }
 
-static void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc)
+static ALWAYS void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc,
+			  const struct view *v)
 {
 	u64 at = pc + (u64)op->at, address;
 	unsigned flags = op->flags & AP_FEED_ATOMIC ? AP_MEM_ATOMIC : 0;
 
 	switch (op->what) {
 	case AP_FEED_LOAD:
-		data(f, op, address_of(f, op, words), 0, at);
+		data(f, op, address_of(f, op, words), 0, at, v);
 		return;
 	case AP_FEED_STORE:
-		data(f, op, address_of(f, op, words), AP_MEM_WRITE, at);
+		data(f, op, address_of(f, op, words), AP_MEM_WRITE, at, v);
 		return;
 	case AP_FEED_UPDATE:
 		address = address_of(f, op, words);
-		data(f, op, address, flags, at);
-		data(f, op, address, flags | AP_MEM_WRITE, at);
+		data(f, op, address, flags, at, v);
+		data(f, op, address, flags | AP_MEM_WRITE, at, v);
 		return;
 	case AP_FEED_PREFETCH:
 		(void)ap_mem_data(f->mem, address_of(f, op, words), 1, AP_MEM_PREFETCH, at);
+		show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_PREFETCH, .pc = at });
 		return;
 	default:
-		strings(f, op, words, at);
+		strings(f, op, words, at, v);
 		return;
 	}
 }
@@ -114,7 +140,18 @@ static inline void run_fetches(struct ap_feed *f, const struct ap_feed_way *way)
 	f->count[AP_MODEL_L1I_LOAD] += way->nfetches;
 }
 
-/* --- ways whose lines are all quick */
+static void fetches_slowly(struct ap_feed *f, const struct view *v)
+{
+	for (u32 k = 0; k < v->way->nfetches; k++) {
+		fetch_slow(f, v->way->fetches[k]);
+		show(v, f,
+		     (struct ap_feed_seen){ .what = AP_FEED_SAW_FETCH,
+					    .pc = v->way->pc,
+					    .address = v->way->fetches[k] });
+	}
+}
+
+/* --- ways whose lines are all quick: of them nobody has to see anything, as all they have are hits in L1 */
 
 static inline u64 cluster_address(const struct ap_feed *f, const struct ap_feed_cluster *g,
 				  const u64 *log)
@@ -199,30 +236,37 @@ static inline bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, c
 
 /* --- ways */
 
-static void run_ops(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+static ALWAYS void run_ops(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
+			   const struct view *v)
 {
 	u64 words[AP_FEED_WORDS];
 
 	for (u32 k = 0; k < way->nwords; k++)
 		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
 	for (u32 k = 0; k < way->nops; k++)
-		run_op(f, &way->ops[k], words, way->pc);
+		run_op(f, &way->ops[k], words, way->pc, v);
 }
 
 /* All but the branches. */
-static inline void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
+static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
+			   const struct view *v)
 {
 	if (f->has_cycles)
 		ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
-	run_fetches(f, way);
+	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_ENTER, .pc = way->pc });
+	if (v->look)
+		fetches_slowly(f, v);
+	else
+		run_fetches(f, way);
 	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
 		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
 		f->count[AP_MODEL_L1D_STORE] += way->nstores;
 	} else if (way->nops) {
-		run_ops(f, way, log);
+		run_ops(f, way, log, v);
 	}
 	if (f->has_cycles)
 		ap_pipe_leave(&f->pipe, &way->flow);
+	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_LEAVE, .pc = way->pc });
 }
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
@@ -235,11 +279,55 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 	ap_mem_poll(f->mem);
 	while (from < to) {
 		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
+		const struct view nobody = { .way = way };
 
 		if (f->pending != AP_FEED_NOTHING)
 			ap_feed_arrive(f, way->pc);
-		run_way(f, way, from);
+		run_way(f, way, from, &nobody);
 		ap_feed_branches(f, way, (u32)*from);
+		from += 1 + way->nwords;
+	}
+}
+
+/* --- looked at */
+
+static void arrive_slowly(struct ap_feed *f, u64 pc, const struct view *v)
+{
+	u64 wrong = f->count[AP_MODEL_INDIRECT_MISS] + f->count[AP_MODEL_RETURN_MISS];
+	struct ap_feed_seen s = { .what = AP_FEED_SAW_BRANCH, .pc = f->pending_at };
+
+	if (f->pending == AP_FEED_NOTHING)
+		return;
+	ap_feed_arrive(f, pc);
+	s.result = f->count[AP_MODEL_INDIRECT_MISS] + f->count[AP_MODEL_RETURN_MISS] != wrong;
+	v->look->seen(v->look, f, &s);
+}
+
+static void branches_slowly(struct ap_feed *f, const struct view *v)
+{
+	for (u32 k = 0; k < v->way->nbranches; k++) {
+		const struct ap_feed_branch *b = &v->way->branches[k];
+		struct ap_feed_seen s = { .what = AP_FEED_SAW_BRANCH, .pc = b->pc };
+
+		s.result = ap_feed_branch(f, b);
+		if (f->pending == AP_FEED_NOTHING) /* else it is seen when it has arrived */
+			show(v, f, s);
+	}
+}
+
+void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
+			struct ap_feed_look *look)
+{
+	if (f->mem)
+		ap_mem_poll(f->mem);
+	while (from < to) {
+		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
+		const struct view v = { .look = look, .way = way };
+
+		arrive_slowly(f, way->pc, &v);
+		if (f->mem)
+			run_way(f, way, from, &v);
+		branches_slowly(f, &v);
 		from += 1 + way->nwords;
 	}
 }

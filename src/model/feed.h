@@ -163,8 +163,41 @@ void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *to, u8 
 void ap_feed_renew(struct ap_feed *f);
 /* All descriptions are freed. */
 void ap_feed_forget_ways(struct ap_feed *f);
+/* One branch; true: it was predicted wrongly, as far as that is known yet. */
+bool ap_feed_branch(struct ap_feed *f, const struct ap_feed_branch *b);
 
 /* Reads the records of a log, [from, to). */
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
+
+/* What has just happened, and is in the counts. */
+enum ap_feed_saw {
+	AP_FEED_SAW_ENTER, /* a piece, which may have waited for the end of older ones */
+	AP_FEED_SAW_FETCH, /* of the line at address */
+	AP_FEED_SAW_LOAD,
+	AP_FEED_SAW_STORE,
+	AP_FEED_SAW_PREFETCH,
+	AP_FEED_SAW_BRANCH, /* at pc; an indirect one when its target is known */
+	AP_FEED_SAW_LEAVE   /* what the piece takes by itself has passed */
+};
+
+struct ap_feed_seen {
+	u32 what;
+	u32 result; /* of a reference: AP_MEM_*; of a branch: it was predicted wrongly */
+	u64 pc;	    /* of the instruction; of ENTER, FETCH and LEAVE the piece's */
+	u64 address;
+	u32 size;
+	bool is_locked;
+	const struct ap_feed_way *way; /* NULL of an indirect branch */
+};
+
+/*
+ * The same, slower and thing by thing, for who looks for the instruction with which a count is reached.  Counts come
+ * out the same.
+ */
+struct ap_feed_look {
+	void (*seen)(struct ap_feed_look *look, struct ap_feed *f, const struct ap_feed_seen *s);
+};
+void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
+			struct ap_feed_look *look);
 
 #endif

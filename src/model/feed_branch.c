@@ -176,3 +176,17 @@ void ap_feed_forget_ways(struct ap_feed *f)
 {
 	f->bp->version++;
 }
+
+static u64 wrong(const struct ap_feed *f)
+{
+	return f->count[AP_MODEL_COND_MISS] + f->count[AP_MODEL_INDIRECT_MISS] +
+	       f->count[AP_MODEL_RETURN_MISS];
+}
+
+bool ap_feed_branch(struct ap_feed *f, const struct ap_feed_branch *b)
+{
+	u64 before = wrong(f);
+
+	branch(f, b);
+	return wrong(f) != before;
+}

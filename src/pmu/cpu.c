@@ -60,12 +60,6 @@ static u32 counters(struct ap_core *core, struct ap_pmu *pmu)
 	return n < AP_PMU_COUNTERS_MAX ? n : AP_PMU_COUNTERS_MAX;
 }
 
-/* Who samples falls back to a clock, as where nobody counts them. */
-static bool may_model(const struct ap_perf_attr *attr)
-{
-	return !attr->sample_period;
-}
-
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
 		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
 {
@@ -83,8 +77,6 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	err = check_attr(core, attr);
 	if (!err)
 		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
-	if (!err && (sum.plus & AP_KINDS_MODEL) && !may_model(attr))
-		err = -AP_ENOENT;
 	if (!err && task && ops->may_count)
 		err = ops->may_count(world, ap_task_host(task), sum.plus | sum.minus);
 	if (err)

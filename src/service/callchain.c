@@ -39,7 +39,9 @@ u32 ap_svc_callchain(const struct ap_service_point *p, const u64 *regs, u32 max_
 
 	out[n++] = AP_PERF_CONTEXT_USER;
 	out[n++] = p->pc;
-	if (n <= most && regs[AP_HOOK_IP] != p->pc && is_return(p->pc))
+	if (p->has_no_regs)
+		return n;
+	if (n <= most && regs[AP_HOOK_IP] != p->pc && is_return(p->last_pc ? p->last_pc : p->pc))
 		out[n++] = regs[AP_HOOK_IP];
 	while (n <= most && fp >= NO_FRAME && fp < TASK_SIZE_MAX &&
 	       !ap_hook_get(&f, fp, sizeof(f))) {

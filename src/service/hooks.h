@@ -71,6 +71,15 @@ u64 ap_hook_lane_raw(u32 lane);
 void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags);
 /* One call with AP_SAMPLE_CLOCK at 0 to 63 counts of the lane from here, each time another number. */
 void ap_hook_clock_due(u32 lane);
+/*
+ * The same of what is modelled: the count of these kinds, in a call of ap_service_overflow for them as it was with the thing
+ * that reached the mark; ~0 while nothing is modelled.  All marks anew: begin, one for each, end.  Behind a mark the next
+ * is `period` away until they are armed again.
+ */
+u64 ap_hook_model_count(u64 kinds);
+void ap_hook_models_begin(void);
+void ap_hook_model_arm(u64 kinds, u64 counts, u64 period);
+void ap_hook_models_end(void);
 /* Bits 1 << enum ap_sampler_source: which the thread has of AP_SAMPLE_WATCH and AP_SAMPLE_TRACE. */
 void ap_hook_sources(u32 mask);
 

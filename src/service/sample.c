@@ -114,7 +114,7 @@ static u64 data_src(const struct ap_service_point *p)
 
 	if (p->has_mem && p->nmem)
 		op = (p->mem[0].read ? MEM_OP_LOAD : 0) | (p->mem[0].write ? MEM_OP_STORE : 0);
-	return op | MEM_REST_NA;
+	return op | (p->has_result ? p->data_src : MEM_REST_NA);
 }
 
 static u64 guarded(void *arg, void *to, u64 from, u64 n)
@@ -212,6 +212,12 @@ static void gather(const struct ap_svc_sample *of, struct parts *parts, struct a
 		d->nr_chain = ap_svc_callchain(p, parts->regs, s->max_stack, parts->chain);
 		d->chain = parts->chain;
 	}
+	if (type & AP_PERF_SAMPLE_BRANCH_STACK && !p->has_no_regs) {
+		d->nr_branches = branches(s, parts->branches);
+		d->branches = parts->branches;
+	}
+	if (p->has_no_regs) /* it is said that there are none, and there is no stack without */
+		return;
 	if (type & AP_PERF_SAMPLE_REGS_USER) {
 		d->regs_user_abi = AP_PERF_SAMPLE_REGS_ABI_64;
 		d->regs_user = parts->regs;
@@ -224,10 +230,6 @@ static void gather(const struct ap_svc_sample *of, struct parts *parts, struct a
 	if (type & AP_PERF_SAMPLE_STACK_USER) {
 		d->user_sp = parts->regs[AP_HOOK_SP];
 		d->copy = guarded;
-	}
-	if (type & AP_PERF_SAMPLE_BRANCH_STACK) {
-		d->nr_branches = branches(s, parts->branches);
-		d->branches = parts->branches;
 	}
 	if (type & AP_PERF_SAMPLE_RAW && p->source == AP_SAMPLE_TRACE) {
 		ap_svc_raw(p, of->place->slot, parts->regs, s->trace_args, &parts->raw);
@@ -245,13 +247,14 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 				    .period = of->period,
 				    .addr = ap_svc_data_addr(of->point),
 				    .data_src = data_src(of->point),
+				    .weight = of->point->has_result ? of->point->latency : 0,
 				    .cgroup = of->place->slot->cgroup,
 				    .read = of->words->words,
 				    .nr_read = of->words->n };
 	struct ap_record_format f;
 	struct parts parts;
 
-	if (of->point->source == AP_SAMPLE_LANE)
+	if (of->point->source == AP_SAMPLE_LANE || of->point->source == AP_SAMPLE_MODEL)
 		d.misc |= AP_PERF_RECORD_MISC_EXACT_IP;
 	ap_svc_who(s, of->place->slot, of->now, &d.who);
 	gather(of, &parts, &d);

@@ -98,6 +98,8 @@ static u64 count_of(const struct own *o, const struct ap_sampler *s)
 	switch (s->source) {
 	case AP_SAMPLE_LANE:
 		return s->lane < AP_LANE_MAX ? ap_hook_lane_raw(s->lane) : AP_HOOK_NEVER;
+	case AP_SAMPLE_MODEL:
+		return ap_hook_model_count(s->kinds);
 	case AP_SAMPLE_WATCH:
 		return s->which < AP_WATCH_MAX ? o->slot->watch[s->which] : AP_HOOK_NEVER;
 	case AP_SAMPLE_TRACE:
@@ -165,6 +167,22 @@ static void arm_lane(const struct own *o, u32 lane)
 	ap_hook_lane_arm(lane, m.left, m.flags);
 }
 
+static void arm_models(const struct own *o)
+{
+	struct ap_sampler *s;
+	u64 value;
+
+	ap_hook_models_begin();
+	FOR_EACH(o, s)
+	{
+		if (s->source != AP_SAMPLE_MODEL || !ap_sampler_is_on(s) || !value_of(o, s, &value))
+			continue;
+		ap_hook_model_arm(s->kinds, (s64)(s->next - value) > 0 ? s->next - value : 0,
+				  s->period);
+	}
+	ap_hook_models_end();
+}
+
 void ap_service_arm(void)
 {
 	const struct ap_session *session = ap_hook_session();
@@ -192,6 +210,7 @@ void ap_service_arm(void)
 	for (u32 lane = 0; lane < nlanes && lane < AP_LANE_MAX; lane++)
 		if (ap_hook_lane_raw(lane) != AP_HOOK_NEVER)
 			arm_lane(&o, lane);
+	arm_models(&o);
 	unlock(&o);
 	ap_hook_sources(sources & (1U << AP_SAMPLE_WATCH | 1U << AP_SAMPLE_TRACE));
 	__atomic_store_n(&o.slot->sampler_ack, gen, __ATOMIC_RELEASE);
@@ -216,6 +235,7 @@ static bool is_source(const struct ap_sampler *s, const struct ap_service_point 
 	if (s->source != p->source)
 		return false;
 	return s->source == AP_SAMPLE_LANE    ? s->lane == p->which
+	       : s->source == AP_SAMPLE_MODEL ? s->kinds == p->kinds
 	       : s->source == AP_SAMPLE_CLOCK ? true
 					      : s->which == p->which;
 }

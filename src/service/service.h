@@ -130,9 +130,16 @@ struct ap_service_point {
 	u32 which;     /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
 	bool prompted; /* of AP_SAMPLE_CLOCK: its time has come by the kernel's clock */
 	bool known;    /* what follows is: not where a count was passed before it was armed */
-	u64 value;     /* of a tracepoint at a call's end: what the call returns */
+	u64 value; /* of a tracepoint at a call's end: what the call returns; of a model: the count */
+	u64 kinds; /* of AP_SAMPLE_MODEL */
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
+	/* Of AP_SAMPLE_MODEL: the registers are of behind last_pc, in the same function, or of somewhere else. */
+	u64 last_pc;
+	bool has_no_regs;
+	bool has_result; /* what became of the reference to mem[0]: the next two */
+	u64 data_src;	 /* union perf_mem_data_src, without its operation */
+	u64 latency;	 /* cycles, all of it in sequence */
 	/* The rest only with has_mem: AP_HOOK_NOTE_ADDR was given, and the registers before it were seen. */
 	bool has_mem;
 	u8 len, nmem; /* bytes in code, elements of mem */

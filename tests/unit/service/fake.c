@@ -145,6 +145,27 @@ void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags)
 	fake.lane_flags[lane] = flags;
 }
 
+u64 ap_hook_model_count(u64 kinds)
+{
+	(void)kinds;
+	return AP_HOOK_NEVER;
+}
+
+void ap_hook_models_begin(void)
+{
+}
+
+void ap_hook_model_arm(u64 kinds, u64 counts, u64 period)
+{
+	(void)kinds;
+	(void)counts;
+	(void)period;
+}
+
+void ap_hook_models_end(void)
+{
+}
+
 void ap_hook_clock_due(u32 lane)
 {
 	fake.clocks_due |= 1U << lane;

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Samples of modelled events: as many as the count says, each of the very reference or branch that met the period, with
+# its address, its level and the registers behind it.
+. "$(dirname "$0")/lib.sh"
+need awk
+
+cd "$tmp" || exit 1
+walk=$PROGRAMS/model_walk
+lines=16384
+
+# sampled FILE EVENT OPTION... -- COMMAND...
+sampled()
+{
+	local file=$1 event=$2
+	shift 2
+	run timeout -k 5 60 "$ANYPERF" record --deterministic --machine skylake -o "$file" -e "$event" "$@"
+	is "$status" 0 "$event: recorded" || note "$(tail -n 3 err)"
+}
+count()
+{
+	timeout -k 5 60 "$ANYPERF" stat --deterministic --machine skylake -x, -o csv -e "$1" -- "${@:2}" >/dev/null
+	awk -F, '$3 { print $1 }' csv
+}
+# samples of FILE, as FIELDS
+script() { timeout -k 5 60 "$ANYPERF" script -i "$1" -F "$2"; }
+
+# --- misses of a walk through twice L2's size: all its references, in an order that is known
+sampled misses L1-dcache-load-misses -c 1000 -d -W -- "$walk" walk $lines 5
+n=$(count L1-dcache-load-misses "$walk" walk $lines 5)
+is "$(script misses ip | wc -l)" $((n / 1000)) "as many samples as periods"
+script misses ip,sym,addr | awk '$NF == "walk" { print $1 }' >addresses
+between=$(($(wc -l <addresses)))
+is "$((between > 75))" 1 "nearly all in the walk"
+# line(k + 1) = a * line(k) + c; and so are samples that are 1000 references apart, but for where the area begins
+a=1 c=0
+for ((i = 0; i < 1000; i++)); do
+	a=$((a * 1664525 % lines)) c=$(((c * 1664525 + 1013904223) % lines))
+done
+previous='' bases=$(
+	while read -r address; do
+		line=$(((16#$address / 64) % lines))
+		[ -n "$previous" ] && echo $((((line - a * previous - c) % lines + lines) % lines))
+		previous=$line
+	done <addresses | sort -u | wc -l
+)
+is "$bases" 1 "each is the thousandth reference behind the one before"
+script misses ip,sym | awk '$NF == "walk" { print $1 }' | sort -u >ips
+is "$(wc -l <ips)" 1 "at one instruction"
+is "$(script misses ip,sym,data_src | grep walk | grep -c 'OP LOAD.*LVL L1')" 0 "of which L1 had none"
+is "$(script misses ip,sym,data_src | grep walk | grep -c 'OP LOAD')" "$between" "all are loads"
+is "$(script misses ip,sym,weight | awk '/walk/ && $1 < 10' | wc -l)" 0 "and took their time"
+
+# --- branches
+sampled wrong branch-misses -c 100 -- "$walk" branch 0xffffffffffffffff 60 20000
+n=$(count branch-misses "$walk" branch 0xffffffffffffffff 60 20000)
+is "$(script wrong ip | wc -l)" $((n / 100)) "as many samples as periods"
+script wrong ip,sym | awk '$NF == "branch" { print $1 }' | sort | uniq -c | sort -rn >ips
+is "$(awk 'NR == 1 { print ($1 > 80) }' ips)" 1 "of the one branch that cannot be predicted"
+
+# --- cycles
+sampled time cycles -c 10000 --call-graph dwarf -- "$walk" walk $lines 5
+n=$(count cycles "$walk" walk $lines 5)
+is "$(script time comm | grep -c .)" $((n / 10000)) "as many samples as periods"
+chains=$(script time ip,sym | grep -c ' _start$')
+is "$((chains * 10 > n / 10000 * 8))" 1 "with the stack of the moment" || note "$chains"
+
+# --- frequencies, several events, threads and processes
+sampled both cycles,instructions,LLC-load-misses -F 1000 -- "$walk" forks 5
+script both event >events
+is "$(grep -c cycles events | awk '{ print ($1 > 10) }')" 1 "cycles by frequency"
+is "$(grep -c instructions events | awk '{ print ($1 > 10) }')" 1 "beside instructions"
+
+if command -v perf >/dev/null; then
+	run timeout -k 5 60 "$ANYPERF" run --machine skylake -- perf record -q -o data -e cache-misses:u -c 100 -- \
+		"$walk" walk 1048576 1
+	is "$status" 0 "perf record -e cache-misses:u" || note "$(tail -n 3 err)"
+	is "$(perf script -i data -F ip,sym 2>/dev/null | grep -c walk | awk '{ print ($1 > 5000) }')" 1 "finds where they are"
+	run timeout -k 5 60 "$ANYPERF" run -- perf record -q -o data -- "$walk" walk $lines 20
+	is "$status" 0 "perf record alone" || note "$(tail -n 3 err)"
+	has <(perf evlist -i data 2>/dev/null) 'cycles' "samples cycles"
+else
+	lack "perf record -e cache-misses" "no perf"
+fi
+
+done_testing
