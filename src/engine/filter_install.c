@@ -61,12 +61,32 @@ static const struct ap_filter *new_filter(const struct ap_call *c, const struct 
 	return f;
 }
 
-/* All but t, whose call it is, have what t has. */
-static void give_to_all(const struct ap_thread *t)
+/* Is it f, or one before it? */
+static bool is_behind(const struct ap_filter *one, const struct ap_filter *f)
+{
+	while (f && f != one)
+		f = f->before;
+	return f == one;
+}
+
+/*
+ * All but t, whose call it is, have what t has.  Who has a filter that t did not have keeps it: the kernel
+ * refuses the call for that.
+ */
+static void give_to_all(const struct ap_thread *t, const struct ap_filter *former)
 {
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
-		if (o->process == t->process)
+		if (o->process == t->process && is_behind(o->filters, former))
 			o->filters = t->filters;
+}
+
+/* What they had they may have had less of: that is on the safe side. */
+static void take_from_all(const struct ap_thread *t, const struct ap_filter *former)
+{
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o != t && o->process == t->process && o->filters == t->filters &&
+		    o->filters != &strict)
+			o->filters = former;
 }
 
 static void before(struct ap_thread *t, const struct ap_call *c)
@@ -82,19 +102,18 @@ static void before(struct ap_thread *t, const struct ap_call *c)
 		ap_thread_reserve(AREAS);
 		t->filters = f;
 	}
-	if (is_for_all(c))
-		give_to_all(t);
+	if (is_for_all(c) && f != former)
+		give_to_all(t, former);
 	ap_smc_before_filter();
 	ap_lock_drop(&ap_proc.lock);
 }
 
-/* What others had they may have had less of: that is on the safe side. */
 static void failed(struct ap_thread *t, const struct ap_call *c, const struct ap_filter *former)
 {
 	ap_lock_take(&ap_proc.lock);
+	if (is_for_all(c) && t->filters != former)
+		take_from_all(t, former);
 	t->filters = former;
-	if (is_for_all(c))
-		give_to_all(t);
 	ap_lock_drop(&ap_proc.lock);
 }
 

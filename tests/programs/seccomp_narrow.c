@@ -6,7 +6,8 @@
  * filter kills for what the program does not call itself.  What this prints is the same natively and
  * counted.
  *
- *	seccomp_narrow meet | flood | change | threads | memory | limits | answers | codeless | forks
+ *	seccomp_narrow meet | flood | change | threads | memory | limits | answers | codeless | forks |
+ *			refused
  */
 #include <asm/prctl.h>
 #include <errno.h>
@@ -309,6 +310,37 @@ static void codeless(void)
 	}
 }
 
+/* --- a filter for all that is refused, as one of them has a narrow one of its own */
+
+static void *narrow(void *arg)
+{
+	static const int calls[] = { SYS_write, SYS_exit, SYS_exit_group, -1 };
+
+	say_number("own filter ", (uint64_t)seccomp_allow(calls, KILL, 0));
+	return meets(arg);
+}
+
+static void refused(void)
+{
+	static const int calls[] = { SYS_exit_group, -1 };
+	struct sock_filter insns[SECCOMP_CODE];
+	struct sock_fprog prog = { seccomp_code(insns, calls, SECCOMP_RET_ALLOW, KILL), insns };
+	pthread_t t;
+	long ret;
+
+	functions = 30000;
+	make_code(functions, PROT_READ | PROT_EXEC);
+	if (pthread_create(&t, NULL, narrow, NULL))
+		_exit(8);
+	wait_for(&arrived, 1);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, TSYNC, &prog);
+	say(ret > 0 ? "refused\n" : "not refused\n");
+	__atomic_store_n(&go, 1, __ATOMIC_SEQ_CST);
+	wait_for(&left_, 1);
+	say_number("sum ", sums[0]);
+}
+
 static void meet_few(void)
 {
 	threads_meet(2000);
@@ -327,7 +359,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} modes[] = { { "meet", meet_few },	  { "flood", flood },	    { "change", change },
 		      { "threads", new_threads }, { "memory", memory },	    { "limits", limits },
-		      { "answers", answers },	  { "codeless", codeless }, { "forks", forks } };
+		      { "answers", answers },	  { "codeless", codeless }, { "forks", forks },
+		      { "refused", refused } };
 
 	for (unsigned int i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name)) {
