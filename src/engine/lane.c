@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "engine/feed.h"
+#include "engine/lookup.h"
 #include "engine/signal.h"
 #include "engine/task.h"
 
@@ -56,6 +57,8 @@ void ap_lanes_take_over(u32 n)
 			ap_slot_set_carry(k + 1);
 	}
 	ap_proc.nlanes = n;
+	if (n)
+		ap_ibl_fill_front();
 }
 
 /* In the first word, whether the budget is spread or not. */

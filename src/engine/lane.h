@@ -146,6 +146,7 @@ struct ap_lane_jumps {
 	u8 lane[AP_LANE_MAX];  /* whose it is: those behind it are not taken down yet */
 	bool wants_near;       /* the way out is written close by, for the last lane's */
 	u8 *near;	       /* rel8 of that, or NULL */
+	bool in_rdx; /* no jump: rdx is all ones where the last lane's is used up, else 0 */
 };
 /* The word that the code written from here on takes down: another each time, 0 where it tests nothing. */
 u32 ap_lane_next_word(bool tests);
@@ -157,9 +158,8 @@ void ap_lane_use_word(u32 word);
 void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
 void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
-/* The way out that is near begins here; behind _rdx, where rdx has rcx, by taking it back. */
+/* The way out that is near begins here. */
 void ap_lane_patch_near(struct ap_emit *e, const struct ap_lane_jumps *jumps);
-void ap_lane_emit_rcx_back(struct ap_emit *e);
 void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
 /* What a lane's jump has left out: the lanes behind it, with the flags free or through a register. */
 bool ap_lane_has_rest(const struct ap_vec *vec, u32 lane);

@@ -147,22 +147,11 @@ static u8 *emit_sign_test_rdx(struct ap_emit *e)
 	return site;
 }
 
-/* rdx keeps rcx meanwhile, also on the way out. */
-static void take_near(struct ap_emit *e, u32 lane, u32 by, struct ap_lane_jumps *jumps)
+/* movsx rdx, byte gs:[disp + 7]: all ones where it is used up, else 0 */
+static void emit_sign(struct ap_emit *e, u32 disp)
 {
-	static const u8 mov_rdx_rcx[3] = { 0x48, 0x89, 0xca };
-
-	ap_emit_bytes(e, mov_rdx_rcx, sizeof(mov_rdx_rcx));
-	emit_take(e, disp_of(lane), by, AP_RCX);
-	jumps->near = emit_near_test(e);
-	ap_lane_emit_rcx_back(e);
-}
-
-void ap_lane_emit_rcx_back(struct ap_emit *e)
-{
-	static const u8 mov_rcx_rdx[3] = { 0x48, 0x89, 0xd1 };
-
-	ap_emit_bytes(e, mov_rcx_rdx, sizeof(mov_rcx_rdx));
+	ap_emit_bytes(e, (const u8[]){ 0x65, 0x48, 0x0f, 0xbe, 0x14, 0x25 }, 6);
+	ap_emit32(e, disp + 7);
 }
 
 void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
@@ -172,12 +161,13 @@ void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 
 		if (!by)
 			continue;
-		if (jumps && !ap_lane_has_rest(vec, k)) {
-			take_near(e, k, by, jumps);
-			break;
-		}
 		emit_take(e, disp_of(k), by, AP_RDX);
-		if (jumps)
+		if (!jumps)
+			continue;
+		jumps->in_rdx = !ap_lane_has_rest(vec, k);
+		if (jumps->in_rdx)
+			emit_sign(e, disp_of(k));
+		else
 			note(jumps, k, emit_sign_test_rdx(e));
 	}
 }

@@ -9,6 +9,9 @@
  * end ap_ibl_miss.  Entries and next words are 8-byte aligned data, changed by one store, so threads
  * may run through while the lock holder edits the chain; a pad's memory lives until no thread
  * can be inside (cache.c).
+ *
+ * In front of the table lie as many entries that are ap_ibl_miss always: code that takes the budgets of lanes
+ * down comes there where one is used up, by an index less than 0 (lane_emit.c).
  */
 #include "engine/lookup.h"
 
@@ -24,7 +27,8 @@ struct slot {
 	struct ap_block *block; /* NULL: free, or with pc GONE a removed entry */
 };
 
-#define GONE 1ULL
+#define GONE	 1ULL
+#define IBL_SIZE (AP_IBL_ENTRIES * 8ULL)
 
 #define LOW_TOP	 0x7e080000ULL
 #define LOW_STEP 0x1000000ULL
@@ -60,19 +64,35 @@ static void *map_low(u64 size)
 	return p ? p : map_down_from(LOW_TOP, size);
 }
 
+static void fill(u64 *half)
+{
+	/* One fault instead of 128; an old kernel refuses and takes them one by one. */
+	ap_sys3(AP_NR_madvise, (u64)half, IBL_SIZE, AP_MADV_POPULATE_WRITE);
+	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
+		half[i] = (u64)ap_ibl_miss;
+}
+
 int ap_lookup_init(void)
 {
-	tab.ibl = map_low(AP_IBL_ENTRIES * 8ULL + AP_DATA_MAPS);
-	tab.data = (u8 *)tab.ibl + AP_IBL_ENTRIES * 8ULL;
+	u64 *whole = map_low(2 * IBL_SIZE + AP_DATA_MAPS);
+
+	tab.ibl = whole + AP_IBL_ENTRIES;
+	tab.data = (u8 *)tab.ibl + IBL_SIZE;
 	tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
 	tab.size = HASH_MIN;
-	if (!tab.ibl || !tab.slots)
+	if (!whole || !tab.slots)
 		return -AP_ENOMEM;
-	/* One fault instead of 128; an old kernel refuses and takes them one by one. */
-	ap_sys3(AP_NR_madvise, (u64)tab.ibl, AP_IBL_ENTRIES * 8ULL, AP_MADV_POPULATE_WRITE);
-	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
-		tab.ibl[i] = (u64)ap_ibl_miss;
+	fill(tab.ibl);
+	if (ap_proc.nlanes)
+		ap_ibl_fill_front();
 	return 0;
+}
+
+/* Lock held. */
+void ap_ibl_fill_front(void)
+{
+	if (tab.ibl && tab.ibl[-1] != (u64)ap_ibl_miss)
+		fill(tab.ibl - AP_IBL_ENTRIES);
 }
 
 struct ap_block *ap_lookup_find(u64 pc)

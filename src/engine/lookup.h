@@ -21,6 +21,8 @@ void ap_lookup_remove(struct ap_block *b); /* from the hash and, with a pad, the
 void ap_lookup_clear(void);		   /* forget everything, at a flush */
 void ap_ibl_clear(void);		   /* of the indirect table alone */
 
+/* Lanes are tested from now on: the entries in front of the indirect table are needed. */
+void ap_ibl_fill_front(void);
 /* Absolute address of the indirect table: below 2 GB, used as disp32. */
 u32 ap_ibl_table(void);
 /*

@@ -373,23 +373,40 @@ static void emit_ibl_out(struct ap_emit *e, const u8 *gate)
 		ap_patch_rel32(site, gate);
 }
 
-/*
- * movzx edx, cx; jmp [rdx * 8 + table]: rcx is the target, both registers are spilled.  at lies in the
- * branch's translation: where the target is no address the CPU faults on the branch itself.
- * gate: to the dispatcher in any case.
- */
-static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
+/* jmp [rdx * 8 + table] */
+static void emit_table_jump(struct ap_emit *e)
+{
+	ap_emit_bytes(e, (const u8[]){ 0xff, 0x24, 0xd5 }, 3);
+	ap_emit32(e, ap_ibl_table());
+}
+
+/* at lies in the branch's translation: where the target is no address the CPU faults on the branch itself. */
+static void emit_branch_id(struct ap_emit *e, const u8 *at)
 {
 	const struct ap_unit *u = ap_unit_of((u64)at);
 
 	emit_gs_imm(e, AP_T_BRANCH_ID,
 		    (u32)(u - ap_units) << AP_UNIT_OFF_BITS | (u32)(at - u->base));
+}
+
+/* rcx is the target, both registers are spilled.  gate: to the dispatcher in any case. */
+static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
+{
+	emit_branch_id(e, at);
 	if (gate) {
 		emit_ibl_out(e, gate);
 		return;
 	}
-	ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1, 0xff, 0x24, 0xd5 }, 6);
-	ap_emit32(e, ap_ibl_table());
+	ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1 }, 3); /* movzx edx, cx */
+	emit_table_jump(e);
+}
+
+/* rdx is 0, or all ones: then it leads to where the table has no blocks. */
+static void emit_ibl_signed_jump(struct ap_emit *e, const u8 *at)
+{
+	emit_branch_id(e, at);
+	ap_emit_bytes(e, (const u8[]){ 0x66, 0x89, 0xca }, 3); /* mov dx, cx */
+	emit_table_jump(e);
 }
 
 /* lea rsp, [rsp + n] */
@@ -464,7 +481,10 @@ void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct a
 		ap_lane_next_word(jumps);
 		ap_lane_emit_rdx(e, vec, jumps);
 	}
-	emit_ibl_jump(e, at, gate);
+	if (jumps && jumps->in_rdx)
+		emit_ibl_signed_jump(e, at);
+	else
+		emit_ibl_jump(e, at, gate);
 }
 
 /* at: of the translation that leads here, as in emit_ibl_jump. */

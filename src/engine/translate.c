@@ -495,11 +495,6 @@ static void emit_indirect(const struct ap_sb *sb, const struct ap_sb_insn *in,
 
 	ap_mangle_indirect(&tr.e, in, &tr.lits, vec, leave ? gate : NULL, tr.tests ? &jumps : NULL);
 	record_insn(in, from);
-	if (jumps.near) {
-		ap_lane_patch_near(&tr.e, &jumps);
-		ap_lane_emit_rcx_back(&tr.e);
-		ap_mangle_indirect_out(&tr.e, from, gate);
-	}
 	for (u32 k = 0; k < jumps.n && !tr.e.full; k++) {
 		const u8 *out = tr.e.p;
 
