@@ -5,7 +5,7 @@
  * noted.  What they count is what any block counts.
  *
  * They are kept by pc, and one that ends by itself before any mark serves all that have more left.  Where
- * instructions alone are near it serves the others as well, as it can be stopped (stop.c); else there is one
+ * instructions alone are near it serves the others as well, as it can be stopped (stop.c), once; else there is one
  * for each number that may be left.  What is asked for the first time runs once: samples fall into the same
  * code again and again, but where they do not, keeping would fill the cache.
  */
@@ -234,7 +234,26 @@ static u32 most_insns(u64 left)
 	return most;
 }
 
-static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left, bool may_keep)
+/* Of instructions alone something is near: after how many a block has to stop; else 0. */
+static u32 stop_for(u64 left)
+{
+	u32 n = 0;
+
+	if (ap_feed_is_on() || ap_proc.data)
+		return 0;
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		if (left_of(left, k) == FAR)
+			continue;
+		if (ap_proc.lanes[k] != AP_KIND_BIT(AP_KIND_INSTR))
+			return 0;
+		n = left_of(left, k) & ~NOTES;
+		if (left_of(left, k) & NOTES && n > 1)
+			n--;
+	}
+	return n;
+}
+
+static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left, bool again)
 {
 	struct ap_block *b;
 	struct cut c;
@@ -254,32 +273,15 @@ static struct ap_block *make(struct ap_thread *t, u64 pc, u64 left, bool may_kee
 	}
 	if (!b || sb.transient || sb.probe)
 		return b;
-	if (!c.hit)
+	if (!c.hit && !stop_for(left)) {
 		left = ALL_FAR;
-	if (n == sb.n && may_keep && was_asked(pc, left))
+		again = was_asked(pc, left);
+	}
+	if (n == sb.n && again)
 		keep(pc, left, c.most, b);
 	else
 		t->alone = b;
 	return b;
-}
-
-/* Of instructions alone something is near: after how many a block has to stop; else 0. */
-static u32 stop_for(u64 left)
-{
-	u32 n = 0;
-
-	if (ap_feed_is_on() || ap_proc.data)
-		return 0;
-	for (u32 k = 0; k < ap_proc.nlanes; k++) {
-		if (left_of(left, k) == FAR)
-			continue;
-		if (ap_proc.lanes[k] != AP_KIND_BIT(AP_KIND_INSTR))
-			return 0;
-		n = left_of(left, k) & ~NOTES;
-		if (left_of(left, k) & NOTES && n > 1)
-			n--;
-	}
-	return n;
 }
 
 /* One for all that may be left, if pc is asked for again. */
@@ -384,20 +386,36 @@ void ap_walk_alone(struct ap_thread *t, u64 pc)
 		note_operands(t, pc);
 }
 
+/* None is kept for what is left. */
+static struct ap_block *get_new(struct ap_thread *t, u64 pc, u64 left, u64 *last_pc)
+{
+	bool again = was_asked(pc, left);
+	u32 stop = stop_for(left);
+	/* a second time it gets a copy: to write into code takes as long as hundreds of instructions */
+	struct ap_block *b = stop && !again ? get_whole(t, pc, left, stop, last_pc) : NULL;
+
+	if (b)
+		return b;
+	b = make(t, pc, left, again);
+	*last_pc = b ? b->last_pc : pc;
+	return b;
+}
+
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc)
 {
 	u64 left = what_is_left(t), last_pc;
-	u32 stop = stop_for(left);
 	const struct entry *e;
 	struct ap_block *b;
 
 	if (!make_table())
 		return NULL;
-	b = get_whole(t, pc, left, stop, &last_pc);
-	if (!b) {
-		e = find(pc, left);
-		b = e ? e->b : make(t, pc, left, !stop);
-		last_pc = b ? b->last_pc : pc;
+	b = get_whole(t, pc, left, 0, &last_pc);
+	e = b || left == ALL_FAR ? NULL : find(pc, left);
+	if (e) {
+		b = e->b;
+		last_pc = b->last_pc;
+	} else if (!b) {
+		b = get_new(t, pc, left, &last_pc);
 	}
 	if (b && last_pc == pc)
 		ap_walk_alone(t, pc);
