@@ -14,7 +14,6 @@
 
 #define FRACTION    16	  /* bits of rates behind the point */
 #define WORDS_MIN   128	  /* shorter logs cost more than they say */
-#define FRACTION    16	  /* bits of rates behind the point */
 #define ONE_MISS    1024  /* cycles, and more than any */
 #define LINE_BYTES  64ULL /* as feed_plan.c has them */
 #define RESOLVE_MAX 512U
@@ -30,7 +29,7 @@ static u64 taken_of(const struct ap_feed_way *way)
 	u64 bits = 0;
 	u32 n = 0;
 
-	for (u32 k = 0; k < way->nbranches && n < AP_FEED_TAKEN; k++) {
+	for (u32 k = 0; k < way->nbranches && n < AP_FEED_TURNS; k++) {
 		u8 what = way->branches[k].what;
 
 		if (what != AP_FEED_TAKEN && what != AP_FEED_NOT_TAKEN)

@@ -13,7 +13,7 @@ struct ap_thread;
 
 #define AP_FEED_MARKS 16
 #define AP_FEED_HITS  256
-#define AP_FEED_TAKEN 64
+#define AP_FEED_TURNS 64
 
 /* A place in a piece of code that is not known yet: resolved when its sample is taken. */
 struct ap_feed_place {

@@ -3,7 +3,7 @@
 # Samples of modelled events: as many as the count says, each of the very reference or branch that met the period, with
 # its address, its level and the registers behind it.
 . "$(dirname "$0")/lib.sh"
-need awk
+need awk nm
 
 cd "$tmp" || exit 1
 walk=$PROGRAMS/model_walk
@@ -64,6 +64,13 @@ n=$(count cycles "$walk" walk $lines 5)
 is "$(script time comm | grep -c .)" $((n / 10000)) "as many samples as periods"
 chains=$(script time ip,sym | grep -c ' _start$')
 is "$((chains * 10 > n / 10000 * 8))" 1 "with the stack of the moment" || note "$chains"
+
+# a loop's are at its own instructions: what stands behind it runs once
+sampled loop cycles -c 997 -- "$walk" walk 16 20000
+size=$(nm -S "$walk" | awk '$4 == "walk" { print $2 }')
+script loop ip,sym,symoff | awk '{ print $2 }' >offsets
+is "$(awk '/^walk[+]/ { n++ } END { print (n > 1000) }' offsets)" 1 "a loop takes its time" || note "$(sort offsets | uniq -c)"
+is "$(grep -cx "walk+0x$(printf %x $((16#$size - 1)))" offsets)" 0 "and the return behind it none"
 
 # --- frequencies, several events, threads and processes
 sampled both cycles,instructions,LLC-load-misses -F 1000 -- "$walk" forks 5
