@@ -241,7 +241,7 @@ void ap_feed_read(struct ap_thread *t)
 
 void ap_feed_make_room(struct ap_thread *t)
 {
-	if (t->feed_pos - (u64)t->feed->from > LOG_SIZE / 2)
+	if ((u64)t->feed->guard - t->feed_pos < LOG_SIZE / 2)
 		ap_feed_read(t);
 }
 

@@ -72,6 +72,14 @@ script loop ip,sym,symoff | awk '{ print $2 }' >offsets
 is "$(awk '/^walk[+]/ { n++ } END { print (n > 1000) }' offsets)" 1 "a loop takes its time" || note "$(sort offsets | uniq -c)"
 is "$(grep -cx "walk+0x$(printf %x $((16#$size - 1)))" offsets)" 0 "and the return behind it none"
 
+# --- under a filter that kills for all but write and exit: a log that was short for a mark does not end in a fault
+for period in 1000 5000 100000; do
+	for event in cycles L1-dcache-load-misses branch-misses; do
+		sampled filter $event -c $period -- "$walk" filter 16384 5
+		is "$(tr '\n' ' ' <out)" "walked joined " "$event each $period: under a filter"
+	done
+done
+
 # --- frequencies, several events, threads and processes
 sampled both cycles,instructions,LLC-load-misses -F 1000 -- "$walk" forks 5
 script both event >events
