@@ -296,31 +296,68 @@ static struct ap_thread_feed *take_spare(void)
 	return tf;
 }
 
+/* Where its parts are, from its start. */
+struct layout {
+	u64 memos_at, bp_at, mem_at, log_at, size;
+};
+
+static void lay_out(struct layout *l)
+{
+	l->memos_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
+	l->bp_at = l->memos_at + AP_FEED_MEMO_BYTES;
+	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
+	l->log_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
+	l->size = l->log_at + LOG_SIZE + AP_PAGE_SIZE;
+}
+
+static struct ap_thread_feed *map_new(u64 size)
+{
+	struct ap_thread_feed *tf = ap_mem_map(0, size);
+
+	if (!tf)
+		return NULL;
+	ap_sys3(AP_NR_mprotect, (u64)tf + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
+	tf->size = size;
+	return tf;
+}
+
+void ap_feed_reserve(u32 n)
+{
+	struct ap_thread_feed *tf;
+	struct layout l;
+
+	lay_out(&l);
+	for (tf = spare; tf && n; tf = tf->next)
+		n--;
+	while (n--) {
+		tf = map_new(l.size);
+		if (!tf)
+			return;
+		tf->next = spare;
+		spare = tf;
+	}
+}
+
 static struct ap_thread_feed *map_feed(void)
 {
-	u64 memos_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
-	u64 bp_at = memos_at + AP_FEED_MEMO_BYTES;
-	u64 mem_at = AP_ALIGN_UP(bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
-	u64 log_at = AP_ALIGN_UP(mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
-	u64 size = log_at + LOG_SIZE + AP_PAGE_SIZE;
 	struct ap_thread_feed *tf = take_spare();
-	u8 *at = (u8 *)tf;
+	struct layout l;
+	u8 *at;
 
-	if (!tf) {
-		at = ap_mem_map(0, size);
-		tf = (struct ap_thread_feed *)at;
-		if (!tf)
-			return NULL;
-		ap_sys3(AP_NR_mprotect, (u64)at + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
-	}
-	tf->size = size;
-	tf->log = tf->from = at + log_at;
+	lay_out(&l);
+	if (!tf)
+		tf = map_new(l.size);
+	if (!tf)
+		return NULL;
+	at = (u8 *)tf;
+	tf->size = l.size;
+	tf->log = tf->from = at + l.log_at;
 	tf->guard = tf->log + LOG_SIZE;
-	tf->mem_at = at + mem_at;
+	tf->mem_at = at + l.mem_at;
 	tf->feed.machine = machine();
 	tf->feed.pending = AP_FEED_NOTHING;
-	tf->feed.memos = (struct ap_feed_memo *)(at + memos_at);
-	tf->feed.bp = ap_bp_init(at + bp_at, machine(), tf->feed.count);
+	tf->feed.memos = (struct ap_feed_memo *)(at + l.memos_at);
+	tf->feed.bp = ap_bp_init(at + l.bp_at, machine(), tf->feed.count);
 	return tf;
 }
 

@@ -81,6 +81,7 @@ static inline bool ap_feed_must_step(const struct ap_thread *t)
 /* Lock held.  Before the thread enters code that logs; false: no memory. */
 bool ap_feed_lacks(const struct ap_thread *t);
 AP_MUST_CHECK bool ap_feed_begin(struct ap_thread *t);
+void ap_feed_reserve(u32 n); /* the same for n threads to come, as far as there is memory */
 void ap_feed_end(struct ap_thread *t);
 void ap_feed_fork_child(struct ap_thread *t);
 

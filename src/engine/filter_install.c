@@ -100,6 +100,8 @@ static void before(struct ap_thread *t, const struct ap_call *c)
 		t->filters = former;
 		ap_heap_reserve(HEAP);
 		ap_thread_reserve(AREAS);
+		if (ap_feed_is_on())
+			ap_feed_reserve(AREAS);
 		t->filters = f;
 	}
 	if (is_for_all(c) && f != former)

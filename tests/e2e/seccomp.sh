@@ -25,6 +25,12 @@ done
 compare "change, evicted all the time" --stress evict -- change
 compare "flood in a small cache" --cache-limit 256K -- flood
 
+# new threads have models of their own
+run timeout -k 5 60 "$ANYPERF" stat -x, -e cycles,cache-misses -o "$tmp/table" -- "$PROGRAMS/seccomp_narrow" threads
+is "$status" 0 "threads that are modelled: status"
+is "$(grep -c '^sum ' "$tmp/out")" 4 "threads that are modelled: output"
+has_not "$tmp/err" 'anyperf' "threads that are modelled: nothing is said"
+
 # what the engine does instead is not the program's
 for mode in change memory limits; do
 	compare_with_oracle "$mode" "$PROGRAMS/seccomp_narrow" $mode
