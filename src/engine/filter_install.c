@@ -125,11 +125,17 @@ static bool has_failed(const struct ap_call *c, s64 ret)
 	return ret < 0 || (ret > 0 && is_for_all(c) && !(c->a[1] & FLAG_LISTENER));
 }
 
-/* Nor may it allow the one for a full log (ap_feed_is_watched). */
-static void unlink_all(void)
+/*
+ * Nor may it allow the one for a full log (ap_feed_is_watched).  Others that get the filter may be in that handler, or
+ * are to be soon: they leave code first.
+ */
+static void unlink_all(bool is_for_all)
 {
 	ap_lock_take(&ap_proc.lock);
-	ap_cache_unlink();
+	if (is_for_all)
+		ap_cache_flush();
+	else
+		ap_cache_unlink();
 	ap_lock_drop(&ap_proc.lock);
 }
 
@@ -158,8 +164,8 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 	}
 	before(t, c);
 	ap_slot_set_mute(true);
-	if (ap_feed_is_on() && !was)
-		unlink_all();
+	if (ap_feed_is_on() && (!was || is_for_all(c)))
+		unlink_all(is_for_all(c));
 	ret = ap_call_pass(t, c);
 	if (has_failed(c, ret)) {
 		failed(t, c, former);

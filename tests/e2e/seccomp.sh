@@ -25,11 +25,13 @@ done
 compare "change, evicted all the time" --stress evict -- change
 compare "flood in a small cache" --cache-limit 256K -- flood
 
-# new threads have models of their own
-run timeout -k 5 60 "$ANYPERF" stat -x, -e cycles,cache-misses -o "$tmp/table" -- "$PROGRAMS/seccomp_narrow" threads
-is "$status" 0 "threads that are modelled: status"
-is "$(grep -c '^sum ' "$tmp/out")" 4 "threads that are modelled: output"
-has_not "$tmp/err" 'anyperf' "threads that are modelled: nothing is said"
+# new threads have models of their own, and who gets the filter from another has a log that may be full
+for mode in threads meet; do
+	run timeout -k 5 60 "$ANYPERF" stat -x, -e cycles,cache-misses -o "$tmp/table" -- "$PROGRAMS/seccomp_narrow" $mode
+	is "$status" 0 "$mode, modelled: status"
+	is "$(grep -c '^sum ' "$tmp/out")" 4 "$mode, modelled: output"
+	has_not "$tmp/err" 'anyperf' "$mode, modelled: nothing is said"
+done
 
 # what the engine does instead is not the program's
 for mode in change memory limits; do
