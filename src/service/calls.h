@@ -20,6 +20,22 @@ AP_MUST_CHECK s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from);
 AP_MUST_CHECK s64 ap_svc_make_fd(bool cloexec, s32 *fd, u64 *inode);
 void ap_svc_drop_fd(s32 fd);
 
+/* linux/stat.h, struct statx */
+struct ap_kstatx {
+	u32 mask, blksize;
+	u64 attributes;
+	u32 nlink, uid, gid;
+	u16 mode, pad;
+	u64 ino, size, blocks, attributes_mask;
+	struct {
+		s64 sec;
+		u32 nsec, pad;
+	} time[4];	     /* access, birth, change, modification */
+	u32 rdev[2], dev[2]; /* major, minor */
+	u64 more[14];
+};
+_Static_assert(sizeof(struct ap_kstatx) == 256, "statx's layout");
+
 /* perfctr.c: true where c->ret is the answer; ioctls by their magic number; as ap_service_pmc. */
 AP_MUST_CHECK bool ap_svc_perfctr_path(struct ap_service_call *c);
 bool ap_svc_is_perfctr(u64 cmd);

@@ -88,6 +88,19 @@ static s64 stat_device(u64 buf)
 	return ap_hook_put(buf, &st, sizeof(st)) ? -AP_EFAULT : 0;
 }
 
+static s64 statx_device(u64 buf)
+{
+	const struct ap_kstatx x = {
+		.mask = 0x7ff,
+		.nlink = 1,
+		.mode = S_IFCHR | 0644,
+		.ino = 1,
+		.rdev = { AP_PERFCTR_RDEV >> 8, AP_PERFCTR_RDEV & 0xff },
+	};
+
+	return ap_hook_put(buf, &x, sizeof(x)) ? -AP_EFAULT : 0;
+}
+
 static s64 access_device(u64 mode)
 {
 	return mode & X_OK ? -AP_EACCES : 0;
@@ -106,6 +119,7 @@ bool ap_svc_perfctr_path(struct ap_service_call *c)
 	case AP_NR_stat:
 	case AP_NR_lstat:
 	case AP_NR_newfstatat:
+	case AP_NR_statx:
 	case AP_NR_access:
 	case AP_NR_faccessat:
 	case AP_NR_faccessat2:
@@ -121,6 +135,8 @@ bool ap_svc_perfctr_path(struct ap_service_call *c)
 		c->ret = stat_device(c->a[1]);
 	else if (c->nr == AP_NR_newfstatat)
 		c->ret = stat_device(c->a[2]);
+	else if (c->nr == AP_NR_statx)
+		c->ret = statx_device(c->a[4]);
 	else
 		c->ret = access_device(c->a[c->nr == AP_NR_access ? 1 : 2]);
 	return true;

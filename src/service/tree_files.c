@@ -8,6 +8,7 @@
  */
 #include "base/mem.h"
 #include "engine/sys.h"
+#include "service/calls.h"
 #include "service/fds.h"
 #include "service/sys.h"
 #include "service/tree.h"
@@ -39,21 +40,6 @@
 
 /* In ap_kstat.rest */
 enum { REST_BLKSIZE, REST_BLOCKS, REST_ATIME, REST_MTIME = 4, REST_MTIME_NS, REST_CTIME };
-
-struct kstatx {
-	u32 mask, blksize;
-	u64 attributes;
-	u32 nlink, uid, gid;
-	u16 mode, pad;
-	u64 ino, size, blocks, attributes_mask;
-	struct {
-		s64 sec;
-		u32 nsec, pad;
-	} time[4];	     /* access, birth, change, modification */
-	u32 rdev[2], dev[2]; /* major, minor */
-	u64 more[14];
-};
-_Static_assert(sizeof(struct kstatx) == 256, "statx's layout");
 
 struct kstatfs {
 	s64 type, bsize, blocks, bfree, bavail, files, ffree, fsid, namelen, frsize, flags,
@@ -201,7 +187,7 @@ s64 ap_tree_stat(u32 node, u64 buf)
 
 s64 ap_tree_statx(u32 node, u64 buf)
 {
-	struct kstatx x = { .mask = 0x7ff };
+	struct ap_kstatx x = { .mask = 0x7ff };
 	struct ap_kstat st;
 
 	kstat_of(node, &st);

@@ -24,12 +24,16 @@ static void info(void)
 	uint32_t masks[8] = { 0 }, few[1] = { 0 };
 	int dev = open("/dev/perfctr", O_RDONLY), fds[2];
 	uint32_t abi = 0;
+	struct statx stx;
 	struct stat st;
 
 	if (dev < 0)
 		fail("open");
 	if (stat("/dev/perfctr", &st) || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(10, 182))
 		fail("stat");
+	if (statx(AT_FDCWD, "/dev/perfctr", 0, STATX_BASIC_STATS, &stx) || !S_ISCHR(stx.stx_mode) ||
+	    stx.stx_rdev_major != 10 || stx.stx_rdev_minor != 182)
+		fail("statx");
 	if (access("/dev/perfctr", R_OK) || !access("/dev/perfctr", X_OK))
 		fail("access");
 	if (ioctl(dev, PERFCTR_ABI, &abi))
