@@ -300,8 +300,11 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 			if (t->world_fd[i] >= 0)
 				keep(arg, t->world_fd[i]);
 	ap_host_diaries_each_fd(host, keep, arg);
-	for (struct ap_host_task *t = host->tasks; t; t = t->next)
+	for (struct ap_host_task *t = host->tasks; t; t = t->next) {
+		if (t->clock_fd >= 0)
+			keep(arg, t->clock_fd);
 		for (u32 i = 0; i < AP_PROMPT_N; i++)
 			if (t->prompt_fd[i] >= 0)
 				keep(arg, t->prompt_fd[i]);
+	}
 }

@@ -96,6 +96,12 @@ is "$(ours)" 1 "a supervisor stays"
 echo >go
 check "what runs on does its work" wait_for 10 test -s later
 check "the supervisor goes with the last task" wait_for 10 none_left
+# one after the other: whose clock is closed does not close the next one's descriptor
+run "$ANYPERF" stat -e instructions -- sh -c \
+	'(for i in 1 2 3 4 5 6; do (sleep 0.$i; /bin/true) & done; wait) >/dev/null 2>&1 & sleep 0.1'
+is "$status" 0 "a command that leaves several tasks"
+has "$tmp/err" 'tasks still running' "and says so"
+check "the supervisor goes with the last of them" wait_for 10 none_left
 
 start "$ANYPERF" stat --wait-all -x, -o csv -e instructions -- sh -c '(read x <go; /bin/true) & :'
 command_is_gone() { pgrep -f 'read x <go' && ! pgrep -P "$pid"; }
