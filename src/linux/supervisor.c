@@ -17,6 +17,9 @@
 #include "linux/client_internal.h"
 #include "linux/host.h"
 
+/* timeout(1) sends its signal to the process and to its group: that is one telling, not two. */
+#define ECHO_NS 200000000ULL
+
 /* What epoll says: a segment's number, or one of these. */
 #define TAG_SIGNAL (~0ULL) /* else AP_SV_TAG_* */
 
@@ -130,16 +133,22 @@ static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 {
 	bool is_from_kernel = si->ssi_code > 0;
 	int sig = (int)si->ssi_signo;
+	bool is_telling = !is_from_kernel && (sig == SIGINT || sig == SIGTERM);
+	bool is_echo = is_telling && sv->told_sig && ap_now_ns() - sv->told_ns < ECHO_NS;
 
 	if (sig == SIGCHLD)
 		return;
 	if (!sv->command || sv->command_ended)
 		sv->is_interrupted = true;
-	else if (!is_from_kernel && (sig == SIGINT || sig == SIGTERM) && sv->was_told)
+	else if (is_telling && sv->told_sig && !is_echo)
 		give_up(sv);
-	else if (!is_from_kernel || (sig != SIGINT && sig != SIGQUIT))
+	else if (is_echo ? sig != sv->told_sig
+			 : !is_from_kernel || (sig != SIGINT && sig != SIGQUIT))
 		kill(sv->command, sig);
-	sv->was_told |= !is_from_kernel && (sig == SIGINT || sig == SIGTERM);
+	if (is_telling && !is_echo) {
+		sv->told_sig = sig;
+		sv->told_ns = ap_now_ns();
+	}
 }
 
 static void read_signals(struct ap_supervisor *sv)

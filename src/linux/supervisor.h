@@ -82,7 +82,8 @@ struct ap_supervisor {
 
 	pid_t command; /* 0 none */
 	bool command_ended;
-	bool was_told;	     /* to end, by a signal sent to us, which was passed on */
+	int told_sig;	     /* to end, by this signal sent to us, which was passed on; 0 never */
+	u64 told_ns;	     /* when */
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	bool is_stopped;     /* the client has enough */

@@ -64,7 +64,10 @@ start "$ANYPERF" stat -e instructions -- \
 		echo yes >ended'
 wait_for 10 test -s started
 kill -TERM "$pid"
+kill -TERM "$pid"
 wait_for 10 test -e told
+sleep 0.3
+check "told twice at once, as by timeout(1): it waits for the command" kill -0 "$pid"
 kill -TERM "$pid"
 wait "$pid"
 is "$?" 125 "told twice to end: status"
