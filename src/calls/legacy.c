@@ -123,7 +123,9 @@ int anyperf_legacy_open(const struct anyperf_legacy_attr *attr, int pid, int cpu
 	struct ap_perf_attr now;
 	int err, fd;
 
-	err = flags ? -EINVAL : ap_legacy_attr(attr, (u32)sysconf(_SC_PAGESIZE), &now);
+	err = flags   ? -EINVAL
+	      : !attr ? -EFAULT
+		      : ap_legacy_attr(attr, (u32)sysconf(_SC_PAGESIZE), &now);
 	if (err) {
 		errno = -err;
 		return -1;

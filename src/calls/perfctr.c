@@ -93,7 +93,7 @@ int sys_vperfctr_open(int tid, int creat)
 int sys_vperfctr_control(int fd, const struct vperfctr_control *control)
 {
 	struct buffer b = { 0 };
-	s32 n = ap_ctr_encode(&ap_ctr_layout_control, control, b.words, WORDS);
+	s32 n = control ? ap_ctr_encode(&ap_ctr_layout_control, control, b.words, WORDS) : -EFAULT;
 
 	if (n < 0)
 		return failed(n);

@@ -176,10 +176,12 @@ static void be_command(int sock, const struct vperfctr_control *control, char *c
 	if (send_note(sock, err ? -1 : fd, err) || err)
 		_exit(AP_EXIT_FAILURE);
 	close(fd);
-	close(sock);
+	/* an exec closes the socket */
 	execvp(argv[0], argv);
-	status = errno == ENOENT ? 127 : 126;
-	fprintf(stderr, "anyperf perfex: %s: %s\n", argv[0], strerror(errno));
+	err = errno;
+	status = err == ENOENT ? 127 : 126;
+	fprintf(stderr, "anyperf perfex: %s: %s\n", argv[0], strerror(err));
+	(void)send_note(sock, -1, err);
 	_exit(status);
 }
 
@@ -235,7 +237,7 @@ static int measure(const struct perfex_args *args, const struct perfctr_info *in
 		   char *const *argv)
 {
 	struct vperfctr_control control;
-	int socks[2], status, fd, ret;
+	int socks[2], status, fd, none, ret;
 	char why[AP_OPT_WHY];
 	pid_t pid;
 
@@ -254,9 +256,17 @@ static int measure(const struct perfex_args *args, const struct perfctr_info *in
 		return AP_EXIT_FAILURE;
 	ret = receive_note(socks[0], &fd);
 	if (ret) {
-		fprintf(stderr, "anyperf perfex: the CPU does not take these events: %s\n",
+		fprintf(stderr,
+			"anyperf perfex: the CPU does not take these events: %s "
+			"(-L lists codes, -i says how many counters; docs/perfctr.md has the rules)\n",
 			strerror(-ret));
 		return AP_EXIT_FAILURE;
+	}
+	/* a second note: there was no command, and nothing to count */
+	ret = receive_note(socks[0], &none);
+	if (ret != -EPROTO) {
+		close(fd);
+		return ap_engine_exit_status(status);
 	}
 	ret = report(fd, args->output);
 	close(fd);

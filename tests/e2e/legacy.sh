@@ -28,6 +28,7 @@ mmap $(basename "$(readlink -f /bin/sh)") 4096" "records of names and mappings"
 case_of errors
 is "$(cat "$tmp/out")" "-- errors
 flags: EINVAL
+no attr: EFAULT
 all tasks on all CPUs: EINVAL
 any other negative pid: EINVAL
 an event of later: EINVAL

@@ -12,6 +12,7 @@ nothing: 0
 type 13, features 7, CPU 0 is there, forbidden 0
 open: more than 0
 again: File exists
+no control: Bad address
 control: 0
 a hundred thousand more: 200000
 read: 0

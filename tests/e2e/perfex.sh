@@ -75,6 +75,8 @@ perfex -e 10 -- true
 has "$tmp/err" '^anyperf perfex: 10 is taken as hexadecimal' "a number that C reads otherwise is pointed out"
 is "$status" 125 "what the CPU does not take: status"
 has "$tmp/err" 'does not take these events: Invalid argument' "and a line says so"
+perfex -e 4100c0 -- ./nothing
+is "$status $(cat "$tmp/err")" "127 anyperf perfex: ./nothing: No such file or directory" "no command: one line, no sums"
 perfex -e nonesuch -- true
 is "$status" 129 "an event that there is not: status"
 has "$tmp/err" '-e nonesuch: no event of this CPU' "and a line says so"

@@ -141,6 +141,7 @@ static void errors(void)
 	struct perf_event_attr a = attr_of(INSTRUCTIONS);
 
 	refused("flags", &a, 1, 0);
+	refused("no attr", NULL, 0, 0);
 	refused("all tasks on all CPUs", &a, 0, -1);
 	refused("any other negative pid", &a, 0, -5);
 	a.config = CONFIG(PERF_TYPE_HARDWARE, 7);

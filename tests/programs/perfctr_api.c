@@ -104,6 +104,7 @@ int main(void)
 	c.cpu_control.evntsel[0] = 0x4100c0;
 	c.cpu_control.evntsel[1] = 0x5100c2; /* branches */
 	c.cpu_control.ireset[1] = -1000000;
+	say("no control", sys_vperfctr_control(fd, NULL));
 	say("control", sys_vperfctr_control(fd, &c));
 	a = mapped(kstate, 1000);
 	a = mapped(kstate, 1000);
