@@ -29,6 +29,13 @@ typedef int64_t s64;
 #define ap_likely(x)			   __builtin_expect(!!(x), 1)
 #define ap_unlikely(x)			   __builtin_expect(!!(x), 0)
 
+/* Stands once in the program: clang makes no copies of functions for what they are called with. */
+#ifdef __clang__
+#define AP_ONE_COPY __attribute__((noinline))
+#else
+#define AP_ONE_COPY __attribute__((noinline, noclone))
+#endif
+
 #define AP_PAGE_SIZE 4096ULL
 #define AP_PAGE_MASK (~(AP_PAGE_SIZE - 1))
 

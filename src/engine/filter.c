@@ -251,7 +251,7 @@ bool ap_filter_allows_start(void)
 }
 
 /* The only place in the engine for calls that it makes for itself, so that it has one address. */
-__attribute__((noinline, noclone)) s64 ap_own_sys(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+AP_ONE_COPY s64 ap_own_sys(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 {
 	register u64 r10 __asm__("r10");
 	register u64 r8 __asm__("r8");

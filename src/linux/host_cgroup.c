@@ -133,6 +133,7 @@ void ap_host_cgroup_put(void *world, struct ap_cgroup *cg)
 /* 0: nobody knows, or a v1 hierarchy has the controller. */
 static u64 id_of(const struct ap_host_task *t)
 {
+	static const char v2[] = "0::"; /* the v2 hierarchy's line begins with it */
 	char name[64], text[4096], path[PATH_MAX + sizeof(text)], *at;
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	struct mount m;
@@ -143,9 +144,13 @@ static u64 id_of(const struct ap_host_task *t)
 	snprintf(name, sizeof(name), "task/%d/cgroup", (int)t->tid);
 	if (next_mount(f, &m) && t->tid > 0 && ap_proc_read(t->pid, name, text, sizeof(text)) > 0 &&
 	    !strstr(text, "perf_event")) {
-		at = strncmp(text, "0::", 3) ? strstr(text, "\n0::") : text - 1;
+		at = text;
+		while (at && strncmp(at, v2, sizeof(v2) - 1) != 0) {
+			at = strchr(at, '\n');
+			at = at ? at + 1 : NULL;
+		}
 		if (at) {
-			at += 4;
+			at += sizeof(v2) - 1;
 			at[strcspn(at, "\n")] = '\0';
 			snprintf(path, sizeof(path), "%s%s", m.point, at);
 			if (!statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC &&

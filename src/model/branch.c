@@ -155,7 +155,7 @@ static void found(struct ap_bp *bp, u32 slot, u64 pc)
 static void both(struct ap_bp *bp, u32 slot)
 {
 	bp->slot[slot].state = AP_BIAS_BOTH;
-	bp->slot[slot].counter = 2 ^ 1; /* weakly taken */
+	bp->slot[slot].counter = AP_COUNTER(2); /* weakly taken */
 	bp->version++;
 }
 

@@ -20,11 +20,17 @@ struct ap_lengths {
 #define AP_BIAS_ALWAYS 1U
 #define AP_BIAS_BOTH   2U
 
+/*
+ * What stands for a two-bit counter's value, which is taken from 2 on, and back: zeroed memory is weakly not
+ * taken.
+ */
+#define AP_COUNTER(value) ((u8)((value) ^ 1U))
+
 /* What is known of a conditional branch. */
 struct ap_bp_entry {
 	u16 tag;
 	u8 state;   /* AP_BIAS_* */
-	u8 counter; /* two bits, xor 1: zeroed memory is weakly not taken */
+	u8 counter; /* AP_COUNTER() */
 	u8 tables; /* TAGE: bit i: because the counter was wrong, there has been an entry in table i */
 	u8 patience; /* mispredictions until it may have an entry for loops again */
 	u16 loop;    /* 1 + its entry there; 0: none */
@@ -63,7 +69,7 @@ struct ap_bp {
 	u32 tag_mask;
 	u32 allocations;  /* TAGE's, tried */
 	u64 outcome_mask; /* gshare */
-	u8 *base;	  /* bimodal, gshare: two-bit counters, xor 1 */
+	u8 *base;	  /* bimodal, gshare: AP_COUNTER() */
 	u32 base_mask;
 	u32 table_mask;
 	u32 *table[AP_TAGE_TABLES]; /* tage.c */
@@ -128,7 +134,8 @@ static inline bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken)
 {
 	/* neither tables nor a loop are asked, and the counter is at its end */
 	const struct ap_bp_entry asked = { .counter = 0xff, .tables = 0xff, .loop = 0xffff };
-	const struct ap_bp_entry is = { .counter = 3 ^ 1 }, is_not = { .counter = 0 ^ 1 };
+	const struct ap_bp_entry is = { .counter = AP_COUNTER(3) },
+				 is_not = { .counter = AP_COUNTER(0) };
 	u64 word = ap_bp_entry_word(bp->slot[slot]) & ap_bp_entry_word(asked);
 
 	if (ap_unlikely(word != (taken ? ap_bp_entry_word(is) : ap_bp_entry_word(is_not))))

@@ -32,19 +32,19 @@ static inline int ap_highest(u32 bits)
 
 static inline bool ap_counter_taken(u8 counter)
 {
-	return (counter ^ 1) >= 2;
+	return AP_COUNTER(counter) >= 2;
 }
 
-/* Towards the outcome, of a two-bit counter that is stored xor 1. */
+/* Towards the outcome, of a two-bit counter. */
 static inline void ap_counter_learn(u8 *counter, bool taken)
 {
-	u8 c = *counter ^ 1;
+	u8 c = AP_COUNTER(*counter);
 
 	if (taken)
 		c += c < 3;
 	else
 		c -= c > 0;
-	*counter = c ^ 1;
+	*counter = AP_COUNTER(c);
 }
 
 bool ap_tage(struct ap_bp *bp, u32 slot, bool taken, bool *mispredicted);

@@ -4,7 +4,6 @@
  * told to by a byte on standard input; says "ready" before it waits and "done" behind it.  At the
  * next byte it prints what its limit is and how the other process has ended.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
