@@ -29,7 +29,7 @@ static void ask_cpu(void *arg, u32 leaf, u32 subleaf, u32 regs[4])
 
 static int read_file(struct ap_machine *m, const char *path, char *why, size_t size)
 {
-	char *text = malloc(FILE_MAX);
+	char *text = malloc(FILE_MAX), what[128];
 	FILE *f = fopen(path, "re");
 	size_t n;
 	int ret;
@@ -43,7 +43,9 @@ static int read_file(struct ap_machine *m, const char *path, char *why, size_t s
 	} else {
 		n = fread(text, 1, FILE_MAX - 1, f);
 		text[n] = '\0';
-		ret = ap_machine_parse(m, text, why, size);
+		ret = ap_machine_parse(m, text, what, sizeof(what));
+		if (ret)
+			snprintf(why, size, "%s: %s", path, what);
 	}
 	if (f)
 		fclose(f);

@@ -252,4 +252,9 @@ if command -v groff >/dev/null; then
 else
 	lack "manual pages are clean" "no groff"
 fi
+echo nonsense >machine
+run "$ANYPERF" stat --machine ./machine -- true
+is "$status $(cat "$tmp/err")" '129 anyperf stat: --machine: ./machine: line 1: want "key = value"' \
+	"a machine's file that is wrong is named"
+
 done_testing
