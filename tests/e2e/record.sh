@@ -262,9 +262,9 @@ is "$status" 125 "no such folder"
 is "$(cat out)" "" "and nothing is run"
 record -e cpu-clock:u -o /dev/full -- ./work
 is "$status" 125 "a full disk"
-record -e cycles -o n -- ./work
+record -e node-load-misses -o n -- ./work
 is "$status" 125 "an event that nobody counts"
-has err 'cannot sample cycles' "says so"
+has err 'cannot sample node-load-misses' "says so"
 has err "'-e instructions' is counted exactly" "and what to do"
 record -e nonsense -o n -- ./work
 is "$status" 129 "an unknown event"
