@@ -481,6 +481,8 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_samplers_placed(host, t);
 	ap_host_task_found_on_cpu(host, t);
 	ap_core_exec(host->core, t->core);
+	/* it may have put events on, which share counters from now on */
+	host->is_changed = true;
 	ap_host_image(host, t);
 	ap_host_trace_execed(host, t);
 	ap_host_task_order(t);

@@ -216,6 +216,9 @@ if command -v perf >/dev/null; then
 	run "$ANYPERF" run --counters 1 -- "$ANYPERF" stat -x, -o inner.csv \
 		-e calls,returns,loads,stores -- python3 -c 'sum(range(300000))'
 	is "$(awk -F, '$NF == "scaled"' inner.csv | wc -l)" 4 "on one counter all four are scaled" || note "$(cat inner.csv)"
+	run "$ANYPERF" run --counters 1 -- perf stat -x, -o inner.csv -e instructions:u,cycles:u -- \
+		/bin/sh -c 'i=0; while [ $i -lt 8000 ]; do i=$((i + 1)); done'
+	has_not inner.csv 'not counted' "with a modelled one, too, as from the exec" || note "$(cat inner.csv)"
 else
 	lack "as perf stat" "no perf"
 fi
