@@ -194,7 +194,7 @@ static void strict(void)
 
 static void by_address(void)
 {
-	*(volatile int *)(volatile uintptr_t){16} = 1;
+	*(volatile int *)(volatile uintptr_t){ 16 } = 1;
 }
 
 static void by_jump(void)
