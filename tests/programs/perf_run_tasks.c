@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "../tests/programs/perf_run.h"
@@ -273,11 +274,10 @@ static uint64_t on_all_cpus(uint64_t n)
 	attr.disabled = 1;
 	for (int i = 0; i < ncpus && i < CPUS; i++)
 		fds[i] = perf_run_open(&attr, -1, i, -1);
-	for (int i = 0; i < ncpus && i < CPUS; i++)
-		ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	/* all at once: of one after the other it depends on the CPU what is counted between them */
+	prctl(PR_TASK_PERF_EVENTS_ENABLE);
 	perf_run_work(n);
-	for (int i = 0; i < ncpus && i < CPUS; i++)
-		ioctl(fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	prctl(PR_TASK_PERF_EVENTS_DISABLE);
 	for (int i = 0; i < ncpus && i < CPUS; i++) {
 		sum += perf_run_read(fds[i]);
 		close(fds[i]);
