@@ -138,4 +138,6 @@ read: 0
 unlink: 0
 creat of who runs: No such process
 END
+on k8 "$PROGRAMS/perfctr_tasks" ends
+is "$(cat "$tmp/out")" "200 of 200 ended" "killed and other programs while they count" || note "$(cat "$tmp/err")"
 done_testing

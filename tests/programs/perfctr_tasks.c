@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -221,6 +222,45 @@ static void monitors(void)
 	waitpid(pid, &status, 0);
 }
 
+/* Children that ask as soon as they live, and are killed or another program while it counts; on busy CPUs. */
+static void ends(void)
+{
+	int fd, dev, status, n = 0;
+	pid_t busy[2], pid;
+
+	for (int i = 0; i < 2; i++) {
+		busy[i] = fork();
+		if (!busy[i])
+			for (;;)
+				work(1000);
+	}
+	for (int i = 0; i < 200; i++) {
+		dev = device();
+		pid = fork();
+		if (!pid) {
+			fd = creat_state(dev);
+			on(fd, 0);
+			if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+				fail("mmap");
+			if (i & 1)
+				execl(self, self, "exec", "1", (char *)NULL);
+			for (;;)
+				;
+		}
+		usleep(1000);
+		if (!(i & 1))
+			kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		n += i & 1 ? status == 0 : WIFSIGNALED(status) != 0;
+		close(dev);
+	}
+	printf("%d of 200 ended\n", n);
+	for (int i = 0; i < 2; i++) {
+		kill(busy[i], SIGKILL);
+		waitpid(busy[i], &status, 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -229,7 +269,8 @@ int main(int argc, char **argv)
 	} tests[] = { { "execs", execs },
 		      { "forks", forks },
 		      { "threads", threads },
-		      { "monitors", monitors } };
+		      { "monitors", monitors },
+		      { "ends", ends } };
 
 	self = argv[0];
 	if (argc == 3) {
