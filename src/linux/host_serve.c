@@ -579,16 +579,19 @@ static bool is_unfolded(const struct ap_host *host, u32 seg)
 
 bool ap_host_serve(struct ap_host *host, bool *in_time)
 {
-	const u32 nbits = AP_ASKING_N * 64, nsegs = ap_session_nsegs(host->ses);
+	const u32 nbits = AP_ASKING_N * 64;
 	bool any = false;
 
 	host->in_time = true;
 	for (u32 w = 0; w < AP_ASKING_N; w++) {
 		u64 *word = &host->ses->head->asking[w], bits;
+		u32 nsegs;
 
 		if (!__atomic_load_n(word, __ATOMIC_RELAXED))
 			continue;
 		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
+		/* not before: the bit may be that of a segment that has just been made */
+		nsegs = ap_session_nsegs(host->ses);
 		for (; bits; bits &= bits - 1)
 			for (u32 seg = w * 64 + (u32)__builtin_ctzll(bits); seg < nsegs;
 			     seg += nbits)

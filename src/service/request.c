@@ -90,21 +90,8 @@ static bool withdraw(struct ap_svc *svc)
 					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-static void announce(const struct ap_hook_place *p, struct ap_session *session)
-{
-	u32 seg = p->seg_index, slot = p->slot_index;
-
-	__atomic_fetch_or(&p->seg->asking[slot / 64], 1ULL << (slot % 64), __ATOMIC_ACQ_REL);
-	__atomic_fetch_or(&session->asking[seg % SEG_BITS / 64], 1ULL << (seg % 64),
-			  __ATOMIC_ACQ_REL);
-	ring(session);
-}
-
-/*
- * True: answered.  limit: of slices, then the request is taken back; 0 none.  After each slice it is told again: the
- * supervisor may have looked when it did not know our process yet, or took it for one that has ended.
- */
-static bool sleep(struct ap_svc *svc, const struct ap_hook_place *p, u32 limit)
+/* True: answered.  limit: of slices, then the request is taken back; 0 none. */
+static bool sleep(struct ap_svc *svc, u32 limit)
 {
 	const struct ap_timespec slice = { .nsec = SLICE_NS };
 	u32 state = AP_SVC_ASKED;
@@ -121,7 +108,6 @@ static bool sleep(struct ap_svc *svc, const struct ap_hook_place *p, u32 limit)
 			return false;
 		if (limit && n >= limit)
 			return !withdraw(svc);
-		announce(p, ap_hook_session());
 	}
 }
 
@@ -147,6 +133,16 @@ bool ap_request_is_lost(void)
 	return __atomic_load_n(&gone, __ATOMIC_RELAXED) || !ap_hook_session()->supervisor;
 }
 
+static void announce(const struct ap_hook_place *p, struct ap_session *session)
+{
+	u32 seg = p->seg_index, slot = p->slot_index;
+
+	__atomic_fetch_or(&p->seg->asking[slot / 64], 1ULL << (slot % 64), __ATOMIC_ACQ_REL);
+	__atomic_fetch_or(&session->asking[seg % SEG_BITS / 64], 1ULL << (seg % 64),
+			  __ATOMIC_ACQ_REL);
+	ring(session);
+}
+
 void ap_request_point_out_log(void)
 {
 	struct ap_hook_place p;
@@ -169,7 +165,7 @@ static s64 ask(struct ap_request *r, u32 limit)
 	__atomic_store_n(&svc->state, AP_SVC_ASKED, __ATOMIC_RELEASE);
 	announce(&p, session);
 	if (ap_svc_is_mute() ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
-			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc, &p, limit))
+			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc, limit))
 		return svc->ret;
 	if (limit && __atomic_load_n(&svc->state, __ATOMIC_RELAXED) == AP_SVC_IDLE)
 		return -AP_EAGAIN;
