@@ -86,6 +86,23 @@ static inline void fail(const char *what)
 	exit(1);
 }
 
+/* Of a program's parts, that which its argument names. */
+struct named {
+	const char *name;
+	void (*run)(void);
+};
+
+static inline int run_named(int argc, char **argv, const struct named *parts, unsigned n)
+{
+	for (unsigned i = 0; argc > 1 && i < n; i++) {
+		if (strcmp(argv[1], parts[i].name))
+			continue;
+		parts[i].run();
+		return 0;
+	}
+	return 2;
+}
+
 /* 2n instructions of which n are branches, and some that do not depend on n. */
 static inline void work(uint64_t n)
 {

@@ -240,20 +240,11 @@ static void page(void)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} tests[] = { { "info", info },
-		      { "calls", calls },
-		      { "sums", sums },
-		      { "both", both },
-		      { "page", page } };
+	static const struct named tests[] = { { "info", info },
+					      { "calls", calls },
+					      { "sums", sums },
+					      { "both", both },
+					      { "page", page } };
 
-	for (unsigned i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (strcmp(argv[1], tests[i].name))
-			continue;
-		tests[i].run();
-		return 0;
-	}
-	return 2;
+	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -142,19 +142,10 @@ static void blocked(void)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} tests[] = { { "periods", periods },
-		      { "places", places },
-		      { "once", once },
-		      { "blocked", blocked } };
+	static const struct named tests[] = { { "periods", periods },
+					      { "places", places },
+					      { "once", once },
+					      { "blocked", blocked } };
 
-	for (unsigned i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (strcmp(argv[1], tests[i].name))
-			continue;
-		tests[i].run();
-		return 0;
-	}
-	return 2;
+	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

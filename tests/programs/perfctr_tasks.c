@@ -263,14 +263,11 @@ static void ends(void)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} tests[] = { { "execs", execs },
-		      { "forks", forks },
-		      { "threads", threads },
-		      { "monitors", monitors },
-		      { "ends", ends } };
+	static const struct named tests[] = { { "execs", execs },
+					      { "forks", forks },
+					      { "threads", threads },
+					      { "monitors", monitors },
+					      { "ends", ends } };
 
 	self = argv[0];
 	if (argc == 3) {
@@ -279,11 +276,5 @@ int main(int argc, char **argv)
 			kill(getpid(), SIGKILL);
 		return 0;
 	}
-	for (unsigned i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (strcmp(argv[1], tests[i].name))
-			continue;
-		tests[i].run();
-		return 0;
-	}
-	return 2;
+	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
