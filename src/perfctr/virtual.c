@@ -156,16 +156,19 @@ static int take_control(struct ap_vctr *v, const struct ap_vctr_control *control
 	return 0;
 }
 
+static int check_use(const struct ap_vctr *v, void *caller)
+{
+	if (!v)
+		return -AP_EINVAL;
+	return v->owner ? check_caller(v, caller) : -AP_ESRCH;
+}
+
 int ap_vctr_control(struct ap_vctr *v, void *caller, const struct ap_vctr_control *control)
 {
 	bool is_on;
 	int ret;
 
-	if (!v)
-		return -AP_EINVAL;
-	if (!v->owner)
-		return -AP_ESRCH;
-	ret = check_caller(v, caller);
+	ret = check_use(v, caller);
 	if (ret)
 		return ret;
 	is_on = v->is_on;
@@ -258,11 +261,7 @@ int ap_vctr_iresume(struct ap_vctr *v, void *caller)
 	bool is_on;
 	int ret;
 
-	if (!v)
-		return -AP_EINVAL;
-	if (!v->owner)
-		return -AP_ESRCH;
-	ret = check_caller(v, caller);
+	ret = check_use(v, caller);
 	if (ret)
 		return ret;
 	if (!ap_ctr_cstatus_has_ictrs(v->iresume_cstatus))
