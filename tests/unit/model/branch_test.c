@@ -8,23 +8,8 @@
 #include <string.h>
 
 #include "plain_branch.h"
+#include "random.h"
 #include "tap/tap.h"
-
-static uint64_t seed;
-
-static uint64_t next(void)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return next() % n;
-}
 
 static uint64_t counts[AP_MODEL_N];
 

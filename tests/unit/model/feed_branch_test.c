@@ -7,31 +7,12 @@
 #include <string.h>
 
 #include "model/feed.h"
+#include "random.h"
 #include "tap/tap.h"
 
 #define WAYS	 300
 #define BRANCHES 10
 #define RECORDS	 20000
-
-static uint64_t seed = 7;
-
-static uint32_t below(uint32_t n)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (z ^ z >> 31) % n;
-}
-
-static void *zeroed(size_t bytes)
-{
-	void *memory = aligned_alloc(64, AP_ALIGN_UP(bytes, 64));
-
-	REQUIRE(memory);
-	memset(memory, 0, bytes);
-	return memory;
-}
 
 static struct ap_feed_branch branches[WAYS][BRANCHES];
 
@@ -136,6 +117,7 @@ static void compare(const char *name, uint32_t btb_entries)
 
 static void what_is_remembered_does_not_show(void)
 {
+	seed = 7;
 	compare("zen3", 0);
 	compare("skylake", 0);
 	compare("cachegrind", 0);

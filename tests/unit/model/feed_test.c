@@ -7,30 +7,11 @@
 #include <string.h>
 
 #include "model/feed.h"
+#include "random.h"
 #include "tap/tap.h"
 
 #define WAYS	50
 #define RECORDS 3000
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (z ^ z >> 31) % n;
-}
-
-static void *zeroed(size_t bytes)
-{
-	void *memory = aligned_alloc(64, AP_ALIGN_UP(bytes, 64));
-
-	REQUIRE(memory);
-	memset(memory, 0, bytes);
-	return memory;
-}
 
 static struct ap_feed *new_feed(const struct ap_machine *machine)
 {

@@ -9,23 +9,8 @@
 #include <string.h>
 
 #include "plain.h"
+#include "random.h"
 #include "tap/tap.h"
-
-static uint64_t seed;
-
-static uint64_t next(void)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return next() % n;
-}
 
 struct pair {
 	struct plain plain;
@@ -34,14 +19,6 @@ struct pair {
 	uint64_t count[AP_MODEL_N];
 	struct ap_huge huge;
 };
-
-static void *zeroed(size_t bytes)
-{
-	void *memory = aligned_alloc(64, AP_ALIGN_UP(bytes, 64));
-
-	memset(memory, 0, bytes);
-	return memory;
-}
 
 static void pair_init(struct pair *p, const struct ap_machine *machine)
 {

@@ -5,20 +5,10 @@
 #include <string.h>
 
 #include "model/pipe.h"
+#include "random.h"
 #include "tap/tap.h"
 
 #define PIECES 12
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (z ^ z >> 31) % n;
-}
 
 struct piece {
 	struct ap_pipe_link links[AP_PIPE_LINKS];
