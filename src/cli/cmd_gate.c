@@ -107,8 +107,8 @@ static const struct ap_opt gate_opts[] = {
 	CALL('e', "event", opt_events, "event", "with record: events to count (default " DEFAULT_EVENTS ")"),
 	CALL('r', "repeat", opt_repeat, "n", "repeat the command, and take the means"),
 	{ 0, "functions", AP_OPT_MAYBE, 0, opt_functions, "n", "name the functions that changed most (10); with record: prepare for it", false },
-	STR(0, "json", json, "file", "write the verdict as JSON"),
-	STR(0, "markdown", markdown, "file", "write the verdict as Markdown"),
+	STR(0, "json", json, "file", "write the verdict as JSON (-: to standard output)"),
+	STR(0, "markdown", markdown, "file", "write the verdict as Markdown (-: to standard output)"),
 	FLAG(0, "github-summary", summary, "add the Markdown to the file that $" SUMMARY_VAR " names"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
 	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
@@ -202,6 +202,13 @@ static int take(const struct gate_args *args, const struct ap_stat *st, struct a
 
 static int check_status(const struct gate_args *args, const struct ap_stat_runs *runs)
 {
+	if (runs->timed_out) {
+		fprintf(stderr,
+			"anyperf gate: the command ran longer than --timeout %u ms, nothing was "
+			"decided\n",
+			args->run.timeout_ms);
+		return AP_EXIT_FAILURE;
+	}
 	if (!runs->status || (args->ignore_status && !runs->signal))
 		return 0;
 	if (runs->signal)
@@ -265,7 +272,12 @@ static int write_table(const void *what, FILE *out)
 	return 0;
 }
 
-/* Puts it together, and then where it belongs: path NULL: standard error. */
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* Puts it together, and then where it belongs: path NULL: standard error; -: standard output. */
 static int put(write_fn *write, const void *what, const char *path, bool append)
 {
 	char *text = NULL;
@@ -280,6 +292,8 @@ static int put(write_fn *write, const void *what, const char *path, bool append)
 		ap_die("out of memory");
 	if (!path)
 		ret = ap_outfile_print(stderr, text, size, stderr);
+	else if (is_stdout(path))
+		ret = ap_outfile_print(stdout, text, size, stderr);
 	else if (append)
 		ret = ap_outfile_append(path, text, size, stderr);
 	else
@@ -376,9 +390,13 @@ static int check(struct gate_args *args)
 	struct ap_gate_counts before, now = { 0 };
 	struct ap_gate_result result = { 0 };
 	char why[AP_GATE_WHY];
-	int ret = 0;
+	int ret;
 
-	if (ap_gate_read(&before, args->baseline, why))
+	ret = ap_gate_read(&before, args->baseline, why);
+	if (ret == -ENOENT)
+		ret = fail(args->baseline,
+			   "No such file or directory ('anyperf gate record' makes one)");
+	else if (ret)
 		ret = fail(args->baseline, why);
 	if (!ret)
 		ret = prepare(args, &before);
@@ -404,6 +422,10 @@ static int check_options(struct gate_args *args)
 
 	if (!args->baseline)
 		return usage("needs --baseline");
+	if (is_stdout(args->baseline))
+		return usage("--baseline needs the name of a file");
+	if (is_stdout(args->json) && is_stdout(args->markdown))
+		return usage("one of --json and --markdown may be -");
 	if (!args->run.argv)
 		return usage("no command to count");
 	if (args->record && (args->limits.n || reports))
@@ -428,9 +450,11 @@ static int check_files(struct gate_args *args)
 		if (ap_outfile_check(args->summary_path, stderr))
 			return -1;
 	}
-	if (args->json && ap_outfile_check(args->json, stderr))
+	if (args->json && !is_stdout(args->json) && ap_outfile_check(args->json, stderr))
 		return -1;
-	return args->markdown ? ap_outfile_check(args->markdown, stderr) : 0;
+	if (args->markdown && !is_stdout(args->markdown))
+		return ap_outfile_check(args->markdown, stderr);
+	return 0;
 }
 
 /* Fills args; returns 0 when there is something to run, else sets *status. */

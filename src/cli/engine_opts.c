@@ -5,6 +5,7 @@
 #include "cli/engine_opts.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,27 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 	}
 }
 
+static bool is_interrupted; /* the last command, by SIGINT */
+
 int ap_engine_exit_status(int wait_status)
 {
+	is_interrupted = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT;
 	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/*
+ * A shell ends its script or loop at Ctrl-C only if what it waits for was killed by it: a status of 130
+ * would say that the command took the signal and went on.
+ */
+void ap_engine_die_as_command(int status)
+{
+	sigset_t set;
+
+	if (!is_interrupted || status != 128 + SIGINT)
+		return;
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	raise(SIGINT);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

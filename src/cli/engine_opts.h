@@ -17,5 +17,7 @@ int ap_engine_opt_stress(void *args, const char *value, char *why);
 
 /* What a shell says of a command that ended so. */
 int ap_engine_exit_status(int wait_status);
+/* By SIGINT, if the last command was killed by it and this is its status; else it returns. */
+void ap_engine_die_as_command(int status);
 
 #endif

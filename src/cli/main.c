@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/engine_opts.h"
 
 /*
  * A standard descriptor that is closed would become the number of a file of ours, to which a
@@ -26,7 +27,11 @@ static void occupy_standard_fds(void)
 
 int main(int argc, char **argv)
 {
+	int status;
+
 	occupy_standard_fds();
 	setlocale(LC_ALL, "");
-	return ap_cli_main(argc, argv);
+	status = ap_cli_main(argc, argv);
+	ap_engine_die_as_command(status);
+	return status;
 }

@@ -193,8 +193,8 @@ static void put_front(struct record *r)
 
 static int complain(struct record *r, int error)
 {
-	fprintf(stderr, "anyperf record: cannot write %s: %s\n", r->path ? r->path : "the stream",
-		strerror(-error));
+	fprintf(stderr, "anyperf record: cannot write %s: %s%s\n", r->path ? r->path : "the stream",
+		strerror(-error), ap_run_remedy(-error));
 	return AP_EXIT_FAILURE;
 }
 

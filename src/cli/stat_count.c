@@ -155,7 +155,8 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 		return 0;
 	}
 	if (!is_unsupported(ret)) {
-		fprintf(stderr, "anyperf: cannot open '%s': %s\n", sel->name, strerror(-ret));
+		fprintf(stderr, "anyperf: cannot open '%s': %s%s\n", sel->name, strerror(-ret),
+			ap_run_remedy(-ret));
 		return AP_EXIT_FAILURE;
 	}
 	if (sel->desc->from == AP_FROM_SW && sel->desc->index < AP_SW_N && has_account(c)) {

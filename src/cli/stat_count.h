@@ -64,6 +64,7 @@ struct ap_stat_runs {
 	bool until_failure; /* a run that does not end with 0 is the last */
 	int status;	    /* of the last run, as a shell says it */
 	int signal;	    /* that ended it, or 0 */
+	bool timed_out;	    /* by us, after --timeout */
 };
 
 /*

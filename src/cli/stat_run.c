@@ -53,6 +53,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		runs->status = ap_engine_exit_status(res.wait_status);
 		runs->signal = sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
 		is_given_up = res.is_given_up;
+		runs->timed_out = res.is_timed_out;
 		add(c, &res);
 		ap_run_result_fini(&res);
 		if (sig)
@@ -60,7 +61,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		/* Ctrl-C is meant for the measurement too, not for one run of many. */
 		if (sig == SIGINT || sig == SIGQUIT || is_given_up)
 			break;
-		if (runs->until_failure && runs->status)
+		if (runs->until_failure && (runs->status || runs->timed_out))
 			break;
 	}
 	return 0;

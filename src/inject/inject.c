@@ -284,6 +284,8 @@ int ap_inject(struct ap_inject *in, const char **why)
 	ret = ap_remote_end(&j.remote) ?: ret;
 	in->had_stop = j.remote.had_stop;
 native:
+	if (ret == -EMFILE)
+		*why = "no descriptor is left to reach it by (raise ulimit -n of anyperf)";
 	if (ret && in->has_sigmask)
 		(void)!ap_task_set_sigmask(in->tid, in->sigmask);
 	return ret;

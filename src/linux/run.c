@@ -40,6 +40,22 @@ int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
 	return status;
 }
 
+const char *ap_run_remedy(int err)
+{
+	switch (err) {
+	case EFBIG:
+		return " (RLIMIT_FSIZE: raise ulimit -f)";
+	case EMFILE:
+		return " (raise ulimit -n)";
+	case EAGAIN:
+		return " (raise ulimit -u, or the container's limit of tasks)";
+	case EPERM:
+		return " (as where a seccomp filter refuses clone3: let it through, or answer ENOSYS)";
+	default:
+		return "";
+	}
+}
+
 /* --- finding the program */
 
 static int find_program(struct ap_run_state *run)
@@ -67,8 +83,9 @@ int ap_run_explain_failure(struct ap_run_state *run)
 			"cannot be fixed",
 			strerror(-err));
 	case AP_LAUNCH_SESSION:
-		return ap_run_complain(run, AP_EXIT_OURS, "no descriptor left for the session: %s",
-				       strerror(-err));
+		return ap_run_complain(run, AP_EXIT_OURS,
+				       "no descriptor left for the session: %s%s", strerror(-err),
+				       ap_run_remedy(-err));
 	default:
 		return ap_run_complain(run, err == -ENOENT ? AP_EXIT_NOT_FOUND : AP_EXIT_NOT_EXEC,
 				       "%s: %s", run->opts->argv[0], strerror(-err));
@@ -92,7 +109,8 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 					  .sock = -1 };
 	ret = ap_launch_fork(&run->launch);
 	if (ret)
-		return ap_run_complain(run, AP_EXIT_OURS, "cannot fork: %s", strerror(-ret));
+		return ap_run_complain(run, AP_EXIT_OURS, "cannot start the command: %s%s",
+				       strerror(-ret), ap_run_remedy(-ret));
 	run->sv.command = run->launch.pid;
 	return 0;
 }
@@ -164,6 +182,7 @@ void ap_run_take_times(struct ap_run_state *run)
 {
 	struct ap_run_result *res = run->res;
 
+	res->is_timed_out = run->sv.is_timed_out;
 	if (run->sv.is_given_up && !run->sv.command_ended) {
 		res->is_given_up = true;
 		res->wait_status =
@@ -259,20 +278,6 @@ static int open_host(struct ap_run_state *run)
 	return ap_host_new(&run->sv.host, &run->sv, &cfg);
 }
 
-static const char *remedy(int err)
-{
-	switch (err) {
-	case EMFILE:
-		return " (raise ulimit -n)";
-	case EAGAIN:
-		return " (raise ulimit -u, or the container's limit of tasks)";
-	case EPERM:
-		return " (as where a seccomp filter refuses clone3: let it through, or answer ENOSYS)";
-	default:
-		return "";
-	}
-}
-
 static int open_session(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
@@ -298,7 +303,7 @@ static int open_session(struct ap_run_state *run)
 	ret = ap_session_new(&run->sv.ses, &cfg);
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot make the session file: %s%s",
-				       strerror(-ret), ret == -EFBIG ? " (RLIMIT_FSIZE)" : "");
+				       strerror(-ret), ap_run_remedy(-ret));
 	ap_signals_take(&run->signals);
 	ret = ap_supervisor_init(&run->sv);
 	if (!ret)
@@ -312,7 +317,7 @@ static int open_session(struct ap_run_state *run)
 	ap_signals_give_back(&run->signals);
 	ap_session_close(&run->sv.ses);
 	return ap_run_complain(run, AP_EXIT_OURS, "cannot start the supervisor: %s%s",
-			       strerror(-ret), remedy(-ret));
+			       strerror(-ret), ap_run_remedy(-ret));
 }
 
 static bool has_died(pid_t pid)

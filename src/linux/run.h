@@ -115,6 +115,7 @@ struct ap_note_line {
 struct ap_run_result {
 	int wait_status;	       /* of the command, as waitpid gives it */
 	bool is_given_up;	       /* the command runs on; wait_status says 125 */
+	bool is_timed_out;	       /* timeout_ms passed: it was told to end */
 	struct ap_run_account account; /* of a command that was counted */
 	u64 wall_ns;
 	unsigned int tasks_running; /* living descendants when the command ended */
@@ -132,5 +133,8 @@ struct ap_run_result {
  */
 AP_MUST_CHECK int ap_run(const struct ap_run_options *opts, struct ap_run_result *res);
 void ap_run_result_fini(struct ap_run_result *res);
+
+/* What to do about it, to be put behind an error's text; "": nothing is known. */
+const char *ap_run_remedy(int err);
 
 #endif

@@ -189,6 +189,7 @@ static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 
 	if (sv->deadline_ns && !sv->command_ended) {
 		if (now >= sv->deadline_ns) {
+			sv->is_timed_out = !sv->is_stopped;
 			sv->deadline_ns = 0;
 			kill(sv->command, SIGTERM);
 		} else if (sv->deadline_ns < next) {

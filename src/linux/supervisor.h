@@ -87,6 +87,7 @@ struct ap_supervisor {
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	bool is_stopped;     /* the client has enough */
+	bool is_timed_out;   /* the deadline came before the command's end */
 	int wait_status;
 	struct rusage rusage;
 	u64 end_ns;	 /* CLOCK_MONOTONIC */

@@ -88,6 +88,17 @@ is "$(json json 'e["loads"]["limit"], e["branches"]["verdict"]')" "(None, 'withi
 has md '^\| `instructions` \| 20000 \| 20100 \| \+100 \(\+0\.5000%\) \| \+0\.1% \| \*\*EXCEEDED\*\* \| exact \|$' \
 	"--markdown"
 has err 'the baseline is of another command: ./loop$' "another command is told"
+run "${gate[@]}" --max instructions=+0.1% --json - -- ./loop 1
+is "$status $(json out 'o["verdict"], o["exceeded"]') $(exists -)" "1 ('exceeded', 1) 0" "--json -: standard output"
+run "${gate[@]}" --max instructions=0 --markdown - -- ./loop
+is "$status $(head -n 1 out) $(exists -)" "0 ### Performance gate: within the limit 0" "--markdown -: too"
+run "${gate[@]}" --max instructions=0 --markdown - --json - -- touch ran
+is "$status $(exists ran) $(grep -c 'may be -' err)" "129 0 1" "not both"
+for bad in "" record; do
+	# shellcheck disable=SC2086 # a word or none
+	run "$ANYPERF" gate $bad --baseline - -- touch ran
+	is "$status $(exists ran) $(exists -)" "129 0 0" "gate $bad --baseline -"
+done
 echo before >summary
 GITHUB_STEP_SUMMARY=$tmp/summary run "${gate[@]}" --max stores=0 --github-summary -- ./loop 'a|b`c'
 is "$status $(head -n 1 summary)" "0 before" "--github-summary: is added to"
@@ -183,6 +194,7 @@ refused()
 	has err "^anyperf gate: $1: .*$2" "$3" || rm -f ran
 }
 refused missing 'No such file' "no baseline"
+has err "'anyperf gate record' makes one" "no baseline: says how to come by one"
 refused . '[Dd]irectory|cannot be read' "a folder"
 refused /dev/null 'damaged' "an empty one"
 size=$(wc -c <base)
@@ -238,6 +250,12 @@ run "${gate[@]}" --ignore-status --max stores=+99999999 -- sh -c 'kill -9 $$'
 is "$status" 125 "but not a signal"
 run "${gate[@]}" --max instructions=0 -- ./no-such-command
 is "$status" 127 "a command that is not there"
+run "${gate[@]}" --timeout 50 --max instructions=+99999% -- sleep 1000
+is "$status $(grep -c '^anyperf gate: the command ran longer than --timeout 50 ms, nothing was decided$' err)" \
+	"125 1" "--timeout: says so"
+has_not err 'by a signal' "--timeout: and of no signal"
+run "${gate[@]}" --timeout 50 --max stores=+99999999 -- sh -c 'trap "exit 0" TERM; while :; do :; done'
+is "$status $(grep -c 'longer than --timeout' err)" "125 1" "--timeout: whatever the command makes of it"
 cp base before
 run "$ANYPERF" gate record --baseline base -- false
 is "$status" 125 "record: a command that fails"

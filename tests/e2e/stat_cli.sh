@@ -167,6 +167,29 @@ for e in $sw instructions; do
 	has "$tmp/err" ",${e%%,*}," "Ctrl-C: the table is printed ($e)"
 done
 
+# --- and where it kills the command, we die of it, too: a shell's loop ends only then
+cat >"$tmp/loop" <<'EOF'
+for i in 1 2; do
+	"$@"
+	echo "after $i: $?"
+done
+EOF
+# interrupted COMMAND...: what a loop around it prints, and how the loop ends
+interrupted()
+{
+	setsid -w env --default-signal=INT bash "$tmp/loop" "$@" -- sh -c 'kill -INT 0; exit 6' 2>/dev/null
+	echo "status $?"
+}
+is "$(interrupted env)" "status 130" "a loop at Ctrl-C"
+for c in run "stat -e instructions" "stat -e task-clock" "stat -r 3 -e instructions" "record -o $tmp/int.data"; do
+	# shellcheck disable=SC2086 # words
+	is "$(interrupted "$ANYPERF" $c)" "status 130" "a loop around anyperf $c"
+done
+# shellcheck disable=SC2016 # the inner shell expands it
+is "$(setsid -w env --default-signal=INT bash "$tmp/loop" "$ANYPERF" run sh -c 'exit 130')" \
+	"after 1: 130
+after 2: 130" "a status of 130 is no signal"
+
 # --- --timeout
 run "$ANYPERF" stat --timeout 100 -e $sw sleep 100
 is "$status" 143 "--timeout ends the command"
