@@ -23,7 +23,8 @@ enum ap_sampler_source {
 	AP_SAMPLE_TRACE,    /* .which: id of a tracepoint (abi/trace.h); .next likewise */
 	AP_SAMPLE_CLOCK,    /* cpu-clock, task-clock: .next is the task's CPU time in ns */
 	AP_SAMPLE_WORLD,    /* .which: enum ap_world_counter; the supervisor samples it */
-	AP_SAMPLE_MODEL,    /* modelled counts of .kinds reach .next: seen when the log is read */
+	/* modelled counts of .kinds reach .next: seen when the log is read; .which: cycles that a reference takes at least */
+	AP_SAMPLE_MODEL,
 	AP_SAMPLE_FAULT /* .which: enum ap_fault_kind, index into the slot's faults; .next likewise */
 };
 

@@ -29,7 +29,7 @@ struct report_args {
 	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
 	bool group, no_group, branches, no_branches, callees, known_only;
-	bool stats, tasks, mmaps, threads, taken;
+	bool stats, tasks, mmaps, threads, memory, taken;
 	struct ap_thread_counts counts;
 	const char *taken_word;
 	struct ap_hist_opts hist;
@@ -131,7 +131,8 @@ static const struct ap_opt report_opts[] = {
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
 	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
 	  "local_weight symbol_size dso_size cgroup parent; of branches dso_from dso_to symbol_from symbol_to addr_from "
-	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; +key adds",
+	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; of references (--mem-mode) mem "
+	  "symbol_daddr dso_daddr snoop tlb locked blocked local_ins_lat; +key adds",
 	  false },
 	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files",
@@ -144,6 +145,8 @@ static const struct ap_opt report_opts[] = {
 	FILTER_CPUS('C'),
 	FILTER_TIME,
 	FLAG('T', "threads", threads, "also what each thread counted in all (record -s)"),
+	FLAG(0, "mem-mode", memory,
+	     "weigh references to memory by what they took (anyperf mem report)"),
 	{ 0, "percentage", AP_OPT_CALL, 0, opt_percentage, "how",
 	  "of what filters show (relative) or of all (absolute, the default)", false },
 	{ 'U', "hide-unresolved", AP_OPT_FLAG, AT(known_only), NULL, NULL,
@@ -221,7 +224,8 @@ static int choose_columns(struct report_args *a, bool chains, bool branches)
 	struct ap_hist_opts *h = &a->hist;
 	char why[AP_OPT_WHY];
 
-	h->branches = branches && !a->no_branches;
+	h->memory = a->memory;
+	h->branches = branches && !a->no_branches && !a->memory;
 	chains &= !h->branches;
 	h->filter = &a->filter;
 	h->known_only = a->known_only;
@@ -317,7 +321,12 @@ static void print_event(const struct report_args *a, const struct ap_data *d,
 	if (!a->quiet) {
 		printf("# Samples: %llu%c", (unsigned long long)n, unit);
 		print_name(a, d, at, members);
-		printf("# Event count (approx.): %llu\n#\n", (unsigned long long)sum);
+		if (a->memory)
+			printf("# Total weight : %llu\n# Sort order   : %s\n#\n",
+			       (unsigned long long)sum,
+			       a->sort ? a->sort : ap_hist_opts_usual(&a->hist));
+		else
+			printf("# Event count (approx.): %llu\n#\n", (unsigned long long)sum);
 	}
 	ap_hist_print(h, stdout);
 	fputs("\n\n", stdout);
@@ -448,6 +457,13 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 		fprintf(stderr,
 			COMMAND ": -C: the samples of %s do not say their CPU (record "
 				"--sample-cpu)\n",
+			ap_profile_path(a->input));
+		return AP_EXIT_FAILURE;
+	}
+	if (a->memory && !any_has(d, AP_PERF_SAMPLE_DATA_SRC)) {
+		fprintf(stderr,
+			COMMAND ": --mem-mode: the samples of %s do not say where data came from "
+				"(anyperf mem record)\n",
 			ap_profile_path(a->input));
 		return AP_EXIT_FAILURE;
 	}

@@ -26,7 +26,7 @@ struct ap_hw_event {
 	u64 priv[4];	/* driver's own */
 	/*
 	 * How its overflows are seen: enum ap_sampler_source, and ap_sampler.which, set by start at the
-	 * latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows.
+	 * latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows the source.
 	 */
 	u32 sample_source, sample_which;
 	/* a period is accepted and means nothing: side-band only */

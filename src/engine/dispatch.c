@@ -196,6 +196,15 @@ static struct ap_block *walk(struct ap_thread *t)
 	return b;
 }
 
+/* Once more from the beginning, so that samplers are armed before anything is fed.  The lock is held. */
+AP_NORETURN static void begin_feed(struct ap_thread *t, bool by_ibl)
+{
+	if (!ap_feed_begin(t))
+		no_memory(t);
+	ap_lock_drop(&ap_proc.lock);
+	run(t, by_ibl);
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -237,8 +246,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lanes_begin(t);
 		run(t, by_ibl);
 	}
-	if (ap_feed_is_on() && ap_feed_lacks(t) && !ap_feed_begin(t))
-		no_memory(t);
+	if (ap_feed_is_on() && ap_feed_lacks(t))
+		begin_feed(t, by_ibl);
 	if (ap_unlikely(ap_feed_is_watched()))
 		ap_feed_make_room(t);
 	if (ap_feed_must_step(t)) {

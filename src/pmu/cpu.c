@@ -87,6 +87,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->constraint = counters(core, pmu) && sum.constraint ? sum.constraint : ~0ULL;
 	/* those of a difference are AP_KINDS_BASE: nobody has to be asked to count them */
 	hw->kinds = sum.minus ? 0 : sum.plus;
+	hw->sample_which = (u32)AP_PMU_LDLAT(attr->type == AP_PERF_TYPE_RAW ? attr->config1 : 0);
 	hw->priv[PLUS] = sum.plus;
 	hw->priv[MINUS] = sum.minus;
 	return 0;

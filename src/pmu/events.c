@@ -28,6 +28,11 @@
 		.name = (n), .alias = (a), .config1 = (num), .sum = { .plus = (p), .minus = (m) }, \
 		.quality = (q), .text = (t)                                                        \
 	}
+#define OWN_MEM(num, n, p, t)                                                                      \
+	{                                                                                          \
+		.name = (n), .config1 = (num), .sum = { .plus = (p) }, .quality = AP_PMU_MODELLED, \
+		.has_ldlat = true, .text = (t)                                                     \
+	}
 #define OWN(num, n, a, p, m, t)	   OURS(num, n, a, p, m, AP_PMU_EXACT, t)
 #define OWN_MODEL(num, n, a, p, t) OURS(num, n, a, p, 0, AP_PMU_MODELLED, t)
 
@@ -104,11 +109,15 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN_MODEL(51, "split-loads", NULL, K(SPLIT_LOAD), "loads over two lines"),
 	OWN_MODEL(52, "split-stores", NULL, K(SPLIT_STORE), "stores over two lines"),
 	OWN_MODEL(53, "hitm-loads", NULL, K(HITM_LOAD), "loads of lines that another thread has modified"),
+	OWN_MEM(54, "mem-loads", K(L1D_LOAD_MISS), "loads that L1D does not have; samples of those that take ldlat cycles"),
+	OWN_MEM(55, "mem-stores", K(L1D_STORE_MISS), "stores that L1D does not have"),
 };
 /* clang-format on */
 const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);
 
-static const struct ap_pmu_format other_format[] = { { "anyperf", "config1:0-7" }, { NULL, NULL } };
+static const struct ap_pmu_format other_format[] = { { "anyperf", "config1:0-7" },
+						     { "ldlat", AP_PMU_LDLAT_FORMAT },
+						     { NULL, NULL } };
 
 /* A CPU whose codes are not known: generic events and our own. */
 static const struct ap_pmu_arch other = {
@@ -139,12 +148,18 @@ static int take(const struct ap_pmu_desc *d, struct ap_pmu_sum *out)
 	return 0;
 }
 
+bool ap_pmu_is_own(const struct ap_pmu_desc *own, u64 config1)
+{
+	return own->config1 == (own->has_ldlat ? AP_PMU_OWN_NUMBER(config1) : config1) &&
+	       !(config1 >> 24);
+}
+
 static int resolve_own(u64 config1, struct ap_pmu_sum *out)
 {
 	u32 i;
 
 	for (i = 0; i < ap_pmu_nown; i++) {
-		if (ap_pmu_own[i].config1 == config1)
+		if (ap_pmu_is_own(&ap_pmu_own[i], config1))
 			return take(&ap_pmu_own[i], out);
 	}
 	return -AP_ENOENT;

@@ -37,6 +37,7 @@ struct ap_pmu_desc {
 	u64 config1; /* AP_PMU_OWN rows: the event's number */
 	struct ap_pmu_sum sum;
 	enum ap_pmu_quality quality;
+	bool has_ldlat;	  /* of a reference whose latency is known when it is sampled */
 	bool adds;	  /* unit masks of this event may be combined: their sum is counted */
 	const char *text; /* what it counts, or why nobody does */
 };
@@ -69,6 +70,8 @@ extern const struct ap_pmu_arch ap_pmu_skylake, ap_pmu_icelake, ap_pmu_zen;
 extern const struct ap_pmu_desc ap_pmu_generic[AP_PERF_COUNT_HW_MAX];
 extern const struct ap_pmu_desc ap_pmu_own[];
 extern const u32 ap_pmu_nown;
+/* Whether an event of ours is meant by this config1. */
+bool ap_pmu_is_own(const struct ap_pmu_desc *own, u64 config1);
 
 /* events_cache.c: the HW_CACHE events that are counted, by the names that perf gives them. */
 extern const struct ap_pmu_desc ap_pmu_cache[];
@@ -76,6 +79,14 @@ extern const u32 ap_pmu_ncache;
 const struct ap_pmu_desc *ap_pmu_cache_find(u64 config); /* NULL: nobody counts it */
 /* Any way that perf lets one be written; the config of it, counted or not. */
 bool ap_pmu_cache_name(const char *name, size_t len, u64 *config);
+
+/*
+ * config1 of our own events: the number, and of those for `perf mem` the least latency of what is sampled, in cycles.  They
+ * count all the same.
+ */
+#define AP_PMU_OWN_NUMBER(config1) ((config1)&0xff)
+#define AP_PMU_LDLAT(config1)	   ((config1) >> 8 & 0xffff)
+#define AP_PMU_LDLAT_FORMAT	   "config1:8-23"
 
 /* 0, or what a program gets: -ENOENT nobody counts it, -EINVAL there is no such thing. */
 AP_MUST_CHECK int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 config1,

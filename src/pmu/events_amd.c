@@ -52,6 +52,7 @@ static const struct ap_pmu_format formats[] = {
 	{ "inv", "config:23" },
 	{ "cmask", "config:24-31" },
 	{ "anyperf", "config1:0-7" },
+	{ "ldlat", AP_PMU_LDLAT_FORMAT },
 	{ NULL, NULL },
 };
 /* clang-format on */

@@ -111,6 +111,7 @@ static const struct ap_pmu_format formats[] = {
 	{ "in_tx", "config:32" },
 	{ "in_tx_cp", "config:33" },
 	{ "anyperf", "config1:0-7" },
+	{ "ldlat", AP_PMU_LDLAT_FORMAT },
 	{ NULL, NULL },
 };
 

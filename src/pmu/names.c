@@ -284,7 +284,7 @@ const struct ap_pmu_desc *ap_pmu_desc_of(const struct ap_pmu_arch *arch,
 	if (attr->type != AP_PERF_TYPE_RAW || attr->config & arch->refused)
 		return NULL;
 	for (i = 0; !config && i < ap_pmu_nown; i++) {
-		if (ap_pmu_own[i].config1 == attr->config1)
+		if (ap_pmu_is_own(&ap_pmu_own[i], attr->config1))
 			return &ap_pmu_own[i];
 	}
 	for (i = 0; i < arch->nraw; i++) {

@@ -27,6 +27,8 @@ struct bucket {
 	u64 ip, period, count;
 	u64 nchain;
 	u64 weight, time, cgroup;
+	u64 addr, source; /* of a reference to memory */
+	u32 latency;
 	const char *trace;
 	u32 event, cpu;
 	u8 cpumode;
@@ -114,6 +116,8 @@ static u64 hash_sample(const struct bucket *key, const u8 *chain)
 		h = mix(mix(h, key->weight), key->time);
 	if (key->trace)
 		h = mix(h, (u64)(uintptr_t)key->trace);
+	if (key->source)
+		h = mix(mix(h, key->source), key->addr ^ key->latency);
 	if (key->cgroup)
 		h = mix(h, key->cgroup);
 	for (i = 0; i < key->nchain; i++)
@@ -127,6 +131,7 @@ static bool same(const struct bucket *b, const struct bucket *key, const u8 *cha
 	       b->ip == key->ip && b->event == key->event && b->cpumode == key->cpumode &&
 	       b->cpu == key->cpu && b->nchain == key->nchain && b->weight == key->weight &&
 	       b->time == key->time && b->trace == key->trace && b->cgroup == key->cgroup &&
+	       b->source == key->source && b->addr == key->addr && b->latency == key->latency &&
 	       (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
 }
 
@@ -258,6 +263,7 @@ static void find_frames(struct ap_fold *f, const struct bucket *b, struct ap_his
 static void resolve(struct ap_fold *f, const struct bucket *b)
 {
 	struct ap_hist_sample hs = { 0 };
+	struct ap_place data;
 
 	hs.thread = b->thread;
 	hs.comm = b->comm;
@@ -273,6 +279,12 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 	if (f->opts.filter)
 		hs.hidden = !ap_filter_task(f->opts.filter, b->thread, b->comm) ||
 			    !ap_filter_place(f->opts.filter, &hs.place);
+	if (f->opts.memory) {
+		ap_session_resolve(f->s, b->thread, b->cpumode, b->addr, &data);
+		hs.data = &data;
+		hs.source = b->source;
+		hs.latency = b->latency;
+	}
 	if (b->branch) {
 		add_branch(f, b, &hs);
 		return;
@@ -373,6 +385,29 @@ static void add_branches(struct ap_fold *f, struct bucket *key, const struct ap_
 	}
 }
 
+/* Of the structure that is newer than the word, the first half. */
+static u64 weight_of(const struct ap_data_event *ev, const struct ap_sample *s)
+{
+	return ev->attr.sample_type & AP_PERF_SAMPLE_WEIGHT ? s->weight : s->weight & ~0U;
+}
+
+/* What a reference counts for: none is for nothing. */
+static u64 price(const struct ap_data_event *ev, const struct ap_sample *s)
+{
+	u64 weight = weight_of(ev, s);
+
+	return weight ? weight : 1;
+}
+
+static void set_reference(struct bucket *key, const struct ap_data_event *ev,
+			  const struct ap_sample *s)
+{
+	key->addr = s->addr;
+	key->source = s->data_src;
+	if (ev->attr.sample_type & AP_PERF_SAMPLE_WEIGHT_STRUCT)
+		key->latency = s->weight >> 32 & 0xffff;
+}
+
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 {
 	struct bucket key = { 0 };
@@ -390,11 +425,7 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 	key.event = rec->event->index;
 	key.cpumode = s.cpumode;
 	key.cpu = f->by_cpu ? s.cpu : 0;
-	/* of the structure that is newer than the word, the first half */
-	key.weight = f->by_weight ? (rec->event->attr.sample_type & AP_PERF_SAMPLE_WEIGHT
-					     ? s.weight
-					     : s.weight & ~0U)
-				  : 0;
+	key.weight = f->by_weight ? weight_of(rec->event, &s) : 0;
 	key.time = f->by_time && f->opts.quantum ? s.time / f->opts.quantum * f->opts.quantum : 0;
 	if (f->by_trace && rec->event->attr.type == AP_PERF_TYPE_TRACEPOINT)
 		key.trace = ap_intern_str(&f->s->symbols.text,
@@ -404,11 +435,13 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 		add_branches(f, &key, &s);
 		return true;
 	}
+	if (f->opts.memory)
+		set_reference(&key, rec->event, &s);
 	key.cgroup = f->by_cgroup ? s.cgroup : 0;
 	if (has_chains(f) || f->by_parent)
 		ap_unwind_sample(f->s, key.thread, rec->event, &s);
 	key.ip = s.ip;
-	key.period = s.period;
+	key.period = f->opts.memory ? price(rec->event, &s) : s.period;
 	if (has_chains(f) || f->by_parent)
 		key.nchain = s.nchain;
 	add(f, &key, s.chain);

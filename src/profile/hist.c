@@ -190,6 +190,10 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 	key.map_size = s->place.map ? s->place.map->end - s->place.map->start : 0;
 	key.time = s->time;
 	key.addr = s->place.ip;
+	key.source = s->source;
+	key.latency = s->latency;
+	if (s->data)
+		key.data = *s->data;
 	if (s->from) {
 		key.from = *s->from;
 		key.to = *s->to;

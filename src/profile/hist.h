@@ -42,6 +42,15 @@ enum ap_hist_key {
 	AP_KEY_PARENT,
 	AP_KEY_CGROUP,
 	AP_KEY_DSO_SIZE,
+	AP_KEY_MEMORY, /* from here: keys_mem.c, of references to memory */
+	AP_KEY_MEM = AP_KEY_MEMORY,
+	AP_KEY_DATA_SYM,
+	AP_KEY_DATA_DSO,
+	AP_KEY_SNOOP,
+	AP_KEY_TLB,
+	AP_KEY_LOCKED,
+	AP_KEY_BLOCKED,
+	AP_KEY_INS_LAT,
 	AP_KEY_N,
 	/* columns of weight */
 	AP_COL_CHILDREN = AP_KEY_N,
@@ -81,11 +90,12 @@ struct ap_hist_opts {
 	bool no_header;	      /* -q */
 	const char *separator;
 	u32 max_stack;
-	bool branches;		    /* entries are branches, from and to, not places of samples */
-	bool relative;		    /* percents are of what the filter shows */
-	bool known_only;	    /* leave out places without a symbol */
-	bool single[AP_KEY_N];	    /* the filter leaves one of these: no column for it */
-	u32 width[AP_HIST_COLUMNS]; /* of columns, as the user wants them; 0: as is needed */
+	bool memory;	       /* samples weigh what their references took, not their periods */
+	bool branches;	       /* entries are branches, from and to, not places of samples */
+	bool relative;	       /* percents are of what the filter shows */
+	bool known_only;       /* leave out places without a symbol */
+	bool single[AP_KEY_N]; /* the filter leaves one of these: no column for it */
+	u32 width[AP_HIST_COLUMNS];	/* of columns, as the user wants them; 0: as is needed */
 	const struct ap_filter *filter; /* or NULL */
 	struct ap_tracing *tracing;	/* for AP_KEY_TRACE; NULL: no file tells */
 	u64 quantum;			/* of times as keys, ns */
@@ -145,6 +155,9 @@ struct ap_hist_entry {
 	const char *trace; /* interned */
 	const char *cgroup_path;
 	const struct ap_symbol *parent;
+	struct ap_place data; /* what was referred to */
+	u64 source;	      /* of it: data_source.h */
+	u32 latency;
 };
 
 struct ap_hist; /* one per event */
@@ -168,6 +181,9 @@ struct ap_hist_sample {
 	bool hidden;
 	const struct ap_branch_end *from, *to; /* of a branch, or NULL */
 	u64 branch;			       /* its flags */
+	const struct ap_place *data;	       /* of a reference to memory, or NULL */
+	u64 source;
+	u32 latency;
 };
 
 void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s);

@@ -41,7 +41,7 @@ static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *wh
 			snprintf(
 				why, size,
 				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time trace "
-				"addr weight local_weight symbol_size dso_size cgroup parent dso_from dso_to symbol_from "
+				"addr weight local_weight local_ins_lat mem symbol_daddr dso_daddr snoop tlb locked blocked symbol_size dso_size cgroup parent dso_from dso_to symbol_from "
 				"symbol_to addr_from addr_to srcline_from srcline_to mispredict "
 				"in_tx abort cycles overhead overhead_children overhead_us "
 				"overhead_sys sample period)",
@@ -69,14 +69,19 @@ static void prepend(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
 	++*n;
 }
 
-/* Ends of branches are known where entries are branches. */
+/* Ends of branches are known where entries are branches, references where samples are of them. */
 static int check_keys(const struct ap_hist_opts *o, const enum ap_hist_key *key, u32 n, char *why,
 		      size_t size)
 {
 	u32 i;
 
-	for (i = 0; i < n && !o->branches; i++) {
-		if (key[i] < AP_KEY_DSO_FROM || key[i] > AP_KEY_CYCLES)
+	for (i = 0; i < n; i++) {
+		if (key[i] >= AP_KEY_MEMORY && key[i] < AP_KEY_N && !o->memory) {
+			snprintf(why, size, "'%s' is of references to memory: needs --mem-mode",
+				 ap_key_ops(key[i])->name);
+			return -EINVAL;
+		}
+		if (key[i] < AP_KEY_DSO_FROM || key[i] > AP_KEY_CYCLES || o->branches)
 			continue;
 		snprintf(why, size, "'%s' is of branches, and the file has none (record -b)",
 			 ap_key_ops(key[i])->name);
@@ -118,11 +123,18 @@ int ap_hist_opts_widths(struct ap_hist_opts *o, const char *list)
 	return *list ? -EINVAL : 0;
 }
 
+const char *ap_hist_opts_usual(const struct ap_hist_opts *o)
+{
+	if (o->memory)
+		return "local_weight,mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,"
+		       "local_ins_lat";
+	return o->branches ? "comm,dso_from,symbol_from,symbol_to,cycles" : "comm,dso,symbol";
+}
+
 int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *fields, u32 want,
 			 char *why, size_t size)
 {
-	const char *usual =
-		o->branches ? "comm,dso_from,symbol_from,symbol_to,cycles" : "comm,dso,symbol";
+	const char *usual = ap_hist_opts_usual(o);
 	enum ap_hist_key key[AP_HIST_COLUMNS];
 	u32 i, n = 0;
 	int r = 0;

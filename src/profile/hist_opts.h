@@ -13,6 +13,8 @@ void ap_hist_opts_init(struct ap_hist_opts *o);
 #define AP_WANT_PERIOD	2U
 #define AP_WANT_MODES	4U
 
+/* The keys where none are asked for. */
+const char *ap_hist_opts_usual(const struct ap_hist_opts *o);
 /* Fills sort and column; o->children is set already.  0, or -EINVAL with a line in why. */
 AP_MUST_CHECK int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *fields,
 				       u32 want, char *why, size_t size);

@@ -374,6 +374,8 @@ static const struct ap_key_ops keys[AP_COL_N] = {
 
 const struct ap_key_ops *ap_key_ops(enum ap_hist_key key)
 {
+	if (key >= AP_KEY_MEMORY && key < AP_KEY_N)
+		return &ap_keys_mem[key - AP_KEY_MEMORY];
 	return key >= AP_KEY_MORE && key < AP_KEY_N ? &ap_keys_more[key - AP_KEY_MORE] : &keys[key];
 }
 

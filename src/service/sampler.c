@@ -268,6 +268,12 @@ static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
 	(void)!ap_record_throttle(&to, true);
 }
 
+/* What nobody wants a record of: it is counted. */
+static bool is_too_fast(const struct ap_sampler *s, const struct ap_service_point *p)
+{
+	return s->source == AP_SAMPLE_MODEL && s->which && p->has_result && p->latency < s->which;
+}
+
 static void write_sample(const struct own *o, struct ap_sampler *s, const struct ap_svc_sample *of,
 			 u32 what, struct after *after)
 {
@@ -275,7 +281,7 @@ static void write_sample(const struct own *o, struct ap_sampler *s, const struct
 	struct ap_ring_map map;
 	bool wakes = false;
 
-	if (!s->ring)
+	if (!s->ring || is_too_fast(s, of->point))
 		return;
 	if (!ap_svc_ring(s, &map)) {
 		s->lost++;

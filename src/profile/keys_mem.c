@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keys of references to memory: which data, where they were found, at what price.  Orders are those of perf.
+ */
+#include <string.h>
+
+#include "profile/data_source.h"
+#include "profile/hist_internal.h"
+
+#define UNRESOLVED 16U
+
+static int cmp_u64(u64 a, u64 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static u64 mix(u64 v)
+{
+	v *= 0xff51afd7ed558ccdULL;
+	return v ^ v >> 33;
+}
+
+/* A field of the sample's word, as a number and in words. */
+#define SOURCE_KEY(name, FIELD, words)                                                             \
+	static int name##_sort(const struct ap_hist *h, const struct ap_hist_entry *a,             \
+			       const struct ap_hist_entry *b)                                      \
+	{                                                                                          \
+		(void)h;                                                                           \
+		return cmp_u64(FIELD(a->source), FIELD(b->source));                                \
+	}                                                                                          \
+	static u64 name##_hash(const struct ap_hist_entry *e)                                      \
+	{                                                                                          \
+		return mix(FIELD(e->source));                                                      \
+	}                                                                                          \
+	static bool name##_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)      \
+	{                                                                                          \
+		return FIELD(a->source) == FIELD(b->source);                                       \
+	}                                                                                          \
+	static int name##_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, \
+				char *buf, size_t size)                                            \
+	{                                                                                          \
+		char text[AP_SOURCE_TEXT];                                                         \
+                                                                                                   \
+		(void)h;                                                                           \
+		(void)text;                                                                        \
+		return snprintf(buf, size, "%-*s", (int)width, words);                             \
+	}
+
+SOURCE_KEY(level, AP_SOURCE_LEVEL, ap_source_level(e->source, text, sizeof(text)))
+SOURCE_KEY(snoop, AP_SOURCE_SNOOP, ap_source_snoop(e->source, text, sizeof(text)))
+SOURCE_KEY(tlb, AP_SOURCE_TLB, ap_source_tlb(e->source, text, sizeof(text)))
+SOURCE_KEY(locked, AP_SOURCE_LOCK, ap_source_lock(e->source))
+SOURCE_KEY(blocked, AP_SOURCE_BLOCK, ap_source_blocked(e->source))
+
+/* --- the datum: told apart by its address */
+static int datum_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
+		      const struct ap_hist_entry *b)
+{
+	(void)h;
+	return cmp_u64(a->data.ip, b->data.ip);
+}
+
+static u64 datum_hash(const struct ap_hist_entry *e)
+{
+	return mix(e->data.ip);
+}
+
+static bool datum_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
+{
+	return a->data.ip == b->data.ip;
+}
+
+static u32 datum_len(const struct ap_hist *h, const struct ap_hist_entry *e)
+{
+	(void)h;
+	return (e->data.sym ? (u32)strlen(e->data.sym->name) + UNRESOLVED + 2 : UNRESOLVED + 2) + 4;
+}
+
+static int datum_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
+		       size_t size)
+{
+	char text[1024];
+
+	ap_sym_print(h, e->data.dso, e->data.sym, e->data.sym ? e->data.addr : e->data.ip,
+		     e->data.cpumode, width, text, sizeof(text));
+	return snprintf(buf, size, "%-*s", (int)width, text);
+}
+
+/* --- what is mapped there */
+static const char *file_name(const struct ap_hist *h, const struct ap_hist_entry *e)
+{
+	if (!e->data.dso)
+		return "[unknown]";
+	if (h->opts.full_paths)
+		return e->data.dso->path;
+	/* "//anon" is no file, and has a last part all the same */
+	return e->data.dso->name + 2 * (e->data.dso->name[0] == '/' && e->data.dso->name[1] == '/');
+}
+
+/* From the last name to the first, as perf has it here. */
+static int object_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
+		       const struct ap_hist_entry *b)
+{
+	if (!a->data.dso || !b->data.dso)
+		return !a->data.dso ? (b->data.dso ? -1 : 0) : 1;
+	return strcmp(file_name(h, b), file_name(h, a));
+}
+
+static u64 object_hash(const struct ap_hist_entry *e)
+{
+	return mix(e->data.dso ? (u64)(uintptr_t)e->data.dso->name : 0);
+}
+
+static bool object_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
+{
+	return a->data.dso == b->data.dso ||
+	       (a->data.dso && b->data.dso && a->data.dso->name == b->data.dso->name);
+}
+
+static u32 object_len(const struct ap_hist *h, const struct ap_hist_entry *e)
+{
+	return e->data.dso ? (u32)strlen(file_name(h, e)) : ap_unresolved_len(h, UNRESOLVED);
+}
+
+static int object_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,
+			char *buf, size_t size)
+{
+	return snprintf(buf, size, "%-*.*s", (int)width, (int)width, file_name(h, e));
+}
+
+/* --- how long the instruction itself took, where the weight has that part */
+static int latency_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
+			const struct ap_hist_entry *b)
+{
+	(void)h;
+	return cmp_u64(a->latency, b->latency);
+}
+
+static u64 latency_hash(const struct ap_hist_entry *e)
+{
+	return mix(e->latency);
+}
+
+static bool latency_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
+{
+	return a->latency == b->latency;
+}
+
+static int latency_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,
+			 char *buf, size_t size)
+{
+	(void)h;
+	return snprintf(buf, size, "%-*u", (int)width, e->latency);
+}
+
+#define AT(key) [(key)-AP_KEY_MEMORY]
+
+const struct ap_key_ops ap_keys_mem[] = {
+	AT(AP_KEY_MEM) = { "mem", "Memory access", 24, level_sort, level_sort, level_hash,
+			   level_same, NULL, level_print },
+	AT(AP_KEY_DATA_SYM) = { "symbol_daddr", "Data Symbol", 0, datum_sort, datum_sort,
+				datum_hash, datum_same, datum_len, datum_print },
+	AT(AP_KEY_DATA_DSO) = { "dso_daddr", "Data Object", 0, object_sort, object_sort,
+				object_hash, object_same, object_len, object_print },
+	AT(AP_KEY_SNOOP) = { "snoop", "Snoop", 12, snoop_sort, snoop_sort, snoop_hash, snoop_same,
+			     NULL, snoop_print },
+	AT(AP_KEY_TLB) = { "tlb", "TLB access", 22, tlb_sort, tlb_sort, tlb_hash, tlb_same, NULL,
+			   tlb_print },
+	AT(AP_KEY_LOCKED) = { "locked", "Locked", 6, locked_sort, locked_sort, locked_hash,
+			      locked_same, NULL, locked_print },
+	AT(AP_KEY_BLOCKED) = { "blocked", "Blocked", 10, blocked_sort, blocked_sort, blocked_hash,
+			       blocked_same, NULL, blocked_print },
+	AT(AP_KEY_INS_LAT) = { "local_ins_lat", "Local INSTR Latency", 0, latency_sort,
+			       latency_sort, latency_hash, latency_same, NULL, latency_print },
+};
