@@ -53,7 +53,7 @@ oracle: $(ORACLE)
 tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
-.PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-bench
+.PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-gen deps-bench
 deps:
 	@tools/deps.sh install $(PKG_BUILD)
 deps-unit:
@@ -68,6 +68,8 @@ deps-lint:
 	@tools/deps.sh install $(PKG_LINT)
 deps-clang:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_CLANG)
+deps-gen:
+	@tools/deps.sh install $(PKG_BUILD) $(PKG_GEN)
 deps-bench:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_BENCH)
 
@@ -167,13 +169,17 @@ bench: deps-bench
 
 # the committed tables, and whether they are what the generator writes
 GEN_OUT := opcodes.inc accesses.inc
-gen: $(addprefix $(B)/,$(GEN_OUT))
-	cp $^ src/x86/gen/
+gen: deps-gen $(addprefix $(B)/,$(GEN_OUT))
+	cp $(addprefix $(B)/,$(GEN_OUT)) src/x86/gen/
+	tools/gen-costs.sh >$(B)/cost_rows.inc
+	cp $(B)/cost_rows.inc src/model/gen/
 	cd src/profile && protoc-c --c_out=gen pprof.proto
 	sed -i 's,"pprof.pb-c.h","profile/gen/pprof.pb-c.h",' src/profile/gen/pprof.pb-c.c
-check-gen: $(addprefix $(B)/,$(GEN_OUT))
-	@for f in $^; do cmp $$f src/x86/gen/$${f##*/} || \
+check-gen: deps-gen $(addprefix $(B)/,$(GEN_OUT))
+	@for f in $(GEN_OUT); do cmp $(B)/$$f src/x86/gen/$$f || \
 		{ echo "gen: make gen, and look at what changed"; exit 1; }; done
+	@tools/gen-costs.sh | cmp - src/model/gen/cost_rows.inc || \
+		{ echo "gen: make gen, and look at what changed"; exit 1; }
 $(B)/%.inc: $(B)/tools/gen-%
 	$(call say,GEN,$@)
 	$(Q)$< >$@
@@ -235,7 +241,7 @@ FORCE:
 #: make tsan         what has threads, under the thread sanitizer
 #: make lint         format, layers, sizes, scripts; make format repairs the first
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
-#: make gen          make src/x86/gen again by asking Zydis
+#: make gen          make the gen/ folders again by asking Zydis and llvm-mca
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall
 #: make ci           what CI runs: every lane, timed
 #: make clean

@@ -41,6 +41,8 @@ PKG_LONG := chromium=chromium
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang
+# the committed tables
+PKG_GEN := llvm-14=llvm-mca-14
 # libFuzzer comes with clang's runtime
 PKG_FUZZ := $(PKG_CLANG)
 PKG_BENCH := time=/usr/bin/time linux-perf=perf valgrind=valgrind qemu-user=qemu-x86_64 g++=g++ python3=python3 perl=perl \
