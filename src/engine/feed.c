@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/feed_code.h"
 #include "engine/feed_mark.h"
 #include "engine/lane.h"
 
@@ -45,6 +46,14 @@ static const struct ap_machine *machine(void)
 const struct ap_machine *ap_feed_machine(void)
 {
 	return machine();
+}
+
+const struct ap_mem *ap_feed_any_mem(void)
+{
+	for (const struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		if (t->feed && t->feed->feed.mem)
+			return t->feed->feed.mem;
+	return NULL;
 }
 
 /* --- descriptions */
@@ -94,6 +103,7 @@ void ap_feed_forget(void)
 		if (!ap_feed_is_on())
 			t->feed->feed.pending = AP_FEED_NOTHING;
 	}
+	ap_feed_code_forget();
 	if (nchunks > 1)
 		nchunks = 1;
 	if (nchunks)

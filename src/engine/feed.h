@@ -51,6 +51,8 @@ void *ap_feed_alloc(u64 size, u32 *id);
 
 /* The machine that is modelled. */
 const struct ap_machine *ap_feed_machine(void);
+/* Some thread's memory of it, or NULL; lock held. */
+const struct ap_mem *ap_feed_any_mem(void);
 
 /* Of all threads, when code goes: descriptions are freed.  Lock held. */
 void ap_feed_forget(void);

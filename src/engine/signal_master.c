@@ -9,6 +9,7 @@
  * by editing the kernel's frame.
  */
 #include "engine/feed.h"
+#include "engine/feed_code.h"
 #include "engine/lane.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -532,7 +533,7 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 		return;
 	if (ap_cache_contains(pc_of(uc)))
 		in_cache(t, sig, info, uc);
-	else if (ap_in_blob(pc_of(uc)))
+	else if (ap_in_blob(pc_of(uc)) || ap_feed_code_contains(pc_of(uc)))
 		in_blob(t, sig, info, uc);
 	else
 		in_program(t, sig, info, uc);

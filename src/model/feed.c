@@ -247,6 +247,27 @@ static ALWAYS void run_ops(struct ap_feed *f, const struct ap_feed_way *way, con
 		run_op(f, &way->ops[k], words, way->pc, v);
 }
 
+static ALWAYS void run_data(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
+			    const struct view *v)
+{
+	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
+		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
+		f->count[AP_MODEL_L1D_STORE] += way->nstores;
+	} else if (way->nops) {
+		run_ops(f, way, log, v);
+	}
+}
+
+/* What its code does not do. */
+static __attribute__((noinline)) void run_plainly(struct ap_feed *f, const struct ap_feed_way *way,
+						  const u64 *log)
+{
+	const struct view nobody = { .way = way };
+
+	run_fetches(f, way);
+	run_data(f, way, log, &nobody);
+}
+
 /* All but the branches. */
 static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
 			   const struct view *v)
@@ -254,15 +275,11 @@ static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 	if (f->has_cycles)
 		ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_ENTER, .pc = way->pc });
-	if (v->look)
+	if (v->look) {
 		fetches_slowly(f, v);
-	else
-		run_fetches(f, way);
-	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
-		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
-		f->count[AP_MODEL_L1D_STORE] += way->nstores;
-	} else if (way->nops) {
-		run_ops(f, way, log, v);
+		run_data(f, way, log, v);
+	} else if (ap_unlikely(!way->code || !way->code(f, f->mem, log))) {
+		run_plainly(f, way, log);
 	}
 	if (f->has_cycles)
 		ap_pipe_leave(&f->pipe, &way->flow);

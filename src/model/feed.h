@@ -14,6 +14,8 @@
 #include "model/model.h"
 #include "model/pipe.h"
 
+struct ap_feed;
+
 /* What accesses data. */
 enum ap_feed_what {
 	AP_FEED_LOAD,
@@ -83,6 +85,12 @@ struct ap_feed_branch {
 };
 
 /*
+ * Reads a record of a way: true, if all of its fetches and operations were quick and have been counted; else nothing
+ * has happened.
+ */
+typedef bool (*ap_feed_code)(struct ap_feed *f, struct ap_mem *m, const u64 *record);
+
+/*
  * A way out of a piece.  What happens on it, by kind, each in its order: the lines that are fetched, data, branches.  Of
  * the piece's fetches and operations it has the first nfetches, nops; the branch that it leaves by is its last.
  */
@@ -92,6 +100,7 @@ struct ap_feed_way {
 	const struct ap_feed_op *ops;
 	const struct ap_feed_branch *branches;
 	const struct ap_feed_cluster *clusters; /* in order of their last accesses */
+	ap_feed_code code;			/* for this way alone, or NULL */
 	u16 nfetches, nops, nbranches;
 	u16 nclusters; /* 0 of some operations: they do not fit into clusters */
 	u16 nloads, nstores;

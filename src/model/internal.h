@@ -18,8 +18,7 @@ static inline unsigned ap_mem_worse(unsigned a, unsigned b)
 	return level | ((a | b) & ~7U);
 }
 
-#define AP_NOT_QUICK (~0ULL)
-#define AP_NO_PAGE   0xffffU
+#define AP_NO_PAGE 0xffffU
 
 static inline bool ap_same_page(u64 a, u64 b)
 {
@@ -55,8 +54,12 @@ unsigned ap_mem_upgrade(struct ap_mem *m, u64 line);
 /* Nothing is quick any more. */
 static inline void ap_quick_forget_all(struct ap_mem *m)
 {
-	memset(m->quick, 0xff, AP_QUICK * sizeof(m->quick[0]));
-	memset(m->code_quick, 0xff, AP_QUICK_CODE * sizeof(m->code_quick[0]));
+	const struct ap_quick none = { .key = { AP_NOT_QUICK, AP_NOT_QUICK } };
+
+	for (u32 k = 0; k < AP_QUICK; k++)
+		m->quick[k] = none;
+	for (u32 k = 0; k < AP_QUICK_CODE; k++)
+		m->code_quick[k] = none;
 }
 
 /* A line is not in L1D any more as it was. */

@@ -94,11 +94,13 @@ struct ap_tlb {
  * of loads and of stores each for itself; stores may modify it.
  */
 struct ap_quick {
-	u64 key[2];  /* the line's address, for loads and for stores; all ones: not so */
+	u64 key[2];  /* the line's address, for loads and for stores, or AP_NOT_QUICK */
 	u16 slot;    /* of the line's stamp */
 	u16 page[2]; /* of its page's, in the TLB of loads and of stores */
 	u16 unused[5];
 };
+
+#define AP_NOT_QUICK (1ULL << 63) /* farther than a line from all addresses */
 
 #define AP_QUICK_SHIFT 5 /* of its size; lines are not shorter */
 
