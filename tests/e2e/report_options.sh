@@ -63,8 +63,8 @@ same "one command, relative" -i "$two" -c sh --percentage relative
 same "a process" -i "$two" --pid "$pid"
 same "a thread" -i "$two" --tid "$pid"
 same "CPUs" -i "$two" -C "0-$(($(getconf _NPROCESSORS_CONF) - 1))" -s cpu,sym
-same "the second tenth" -i "$two" --time 10%/2
-same "two tenths" -i "$two" --time 10%/2,10%/4
+same "the first tenth" -i "$two" --time 10%/1
+same "two tenths" -i "$two" --time 10%/2,10%/10
 same "percents of time" -i "$two" --time 10%-60%
 same "events side by side" -i "$two" --group
 same "a group" -i "$group"
