@@ -80,25 +80,73 @@ static void drop_inherited(struct ap_task *child)
 	}
 }
 
+static bool takes_turns(const struct ap_ctx *ctx)
+{
+	const struct ap_sched *s;
+
+	for (s = ctx->hard; s; s = s->next)
+		if (!ap_list_empty(&s->waiting))
+			return true;
+	return false;
+}
+
+/* A group that the child of this call inherits, and that may have to wait for counters. */
+static bool is_flexible(const struct ap_event *e, bool is_thread)
+{
+	return e->leader == e && is_inherited(e, is_thread) && e->sched != &e->ctx->soft &&
+	       !(e->attr.flags & AP_PERF_PINNED);
+}
+
+/*
+ * Of the groups that take turns the first ones are cloned last.  Most children of a shell are gone before
+ * turns change: all would begin with the same groups, which alone would be counted.
+ */
+static u32 first_flexible(struct ap_task *parent, bool is_thread)
+{
+	struct ap_list *l;
+	u32 turn = 0, n = 0;
+
+	ap_list_for_each(l, &parent->ctx.events)
+		n += is_flexible(ap_list_entry(l, struct ap_event, in_ctx), is_thread);
+	if (n && takes_turns(&parent->ctx))
+		turn = parent->ctx.turn++ % n;
+	return turn;
+}
+
+/* Those that take turns from the first on, and all others; or those that take turns before it. */
+static int clone_some(struct ap_task *parent, struct ap_task *child, bool is_thread, u32 first,
+		      bool is_before)
+{
+	struct ap_list *l;
+	u32 i = 0;
+	int r;
+
+	ap_list_for_each(l, &parent->ctx.events) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
+		bool before = is_flexible(e, is_thread) && i++ < first;
+
+		if (e->leader != e || !is_inherited(e, is_thread) || before != is_before)
+			continue;
+		r = ap_group_clone(e, child);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 int ap_core_fork(struct ap_core *core, struct ap_task *parent, struct ap_task *child,
 		 bool is_thread)
 {
-	struct ap_list *l;
+	u32 first = first_flexible(parent, is_thread);
 	int r;
 
 	(void)core;
-	ap_list_for_each(l, &parent->ctx.events) {
-		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
-
-		if (e->leader != e || !is_inherited(e, is_thread))
-			continue;
-		r = ap_group_clone(e, child);
-		if (r) {
-			drop_inherited(child);
-			return r;
-		}
-	}
-	return 0;
+	r = clone_some(parent, child, is_thread, first, false);
+	if (!r)
+		r = clone_some(parent, child, is_thread, first, true);
+	if (r)
+		drop_inherited(child);
+	return r;
 }
 
 void ap_core_exec(struct ap_core *core, struct ap_task *task)

@@ -55,6 +55,7 @@ struct ap_ctx {
 	struct ap_task *task; /* NULL: of a CPU */
 	s32 cpu;
 	u32 nr_bound;	       /* events that count on one CPU only */
+	u32 turn;	       /* of the next child: where its turns at the counters begin */
 	struct ap_list events; /* in the order of opening */
 	struct ap_sched soft;
 	struct ap_sched *hard;

@@ -346,6 +346,41 @@ static void children_take_turns_of_their_own(void)
 	world_end(&W);
 }
 
+/* Children that are gone before their first turn ends: all groups get their share of them. */
+static void short_children_begin_with_all_groups_in_turn(void)
+{
+	int pinned, pair, member, single, soft;
+	u32 child, grandchild;
+
+	world_begin(&W, 3);
+	soft = open_on(&W,
+		       &(struct ap_perf_attr){ .type = AP_PERF_TYPE_SOFTWARE,
+					       .size = 136,
+					       .config = AP_PERF_COUNT_SW_TASK_CLOCK,
+					       .read_format = TIMES,
+					       .flags = AP_PERF_EXCLUDE_KERNEL | AP_PERF_INHERIT },
+		       -1);
+	pair = open_instr(AP_PERF_INHERIT, -1);
+	member = open_instr(AP_PERF_INHERIT, pair);
+	single = open_instr(AP_PERF_INHERIT, -1);
+	pinned = open_instr(AP_PERF_INHERIT | AP_PERF_PINNED, -1);
+	for (int i = 0; i < 10; i++) {
+		child = world_fork(&W, 0, false);
+		world_run(&W, child, MS, 10);
+		ap_core_tick(W.core);
+		grandchild = world_fork(&W, child, false); /* begins as its parent did */
+		world_run(&W, grandchild, MS, 1000);
+		world_exit(&W, grandchild);
+		world_exit(&W, child);
+	}
+	reads(pinned, 10100, 20 * MS, 20 * MS);
+	reads(soft, 20 * MS, 20 * MS, 20 * MS);
+	reads(pair, 5050, 20 * MS, 10 * MS);
+	reads(member, 5050, 20 * MS, 10 * MS);
+	reads(single, 5050, 20 * MS, 10 * MS);
+	world_end(&W);
+}
+
 static void cgroup_events_are_of_its_tasks_on_that_cpu(void)
 {
 	struct ap_perf_attr a = attr_instr();
@@ -420,6 +455,7 @@ int main(int argc, char **argv)
 						 TAP(closing_ends_the_clones),
 						 TAP(a_clone_that_cannot_be_made_undoes_the_fork),
 						 TAP(children_take_turns_of_their_own),
+						 TAP(short_children_begin_with_all_groups_in_turn),
 						 TAP(cgroup_events_are_of_its_tasks_on_that_cpu),
 						 { 0 } };
 	return tap_main(tests, argc, argv);

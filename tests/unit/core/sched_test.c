@@ -139,6 +139,24 @@ static void turns_are_taken_where_counters_are_short(void)
 	world_end(&W);
 }
 
+static void a_group_and_a_single_event_share_evenly(void)
+{
+	int pair, member, single;
+
+	world_begin(&W, 2);
+	pair = open_kind(0, 0, 0, -1);
+	member = open_kind(1, 0, 0, pair);
+	single = open_kind(0, 0, 0, -1);
+	for (int i = 0; i < 10; i++) {
+		world_run(&W, 0, 4 * MS, 1);
+		ap_core_tick(W.core);
+	}
+	reads(pair, 5, 40 * MS, 20 * MS);
+	reads(member, 10, 40 * MS, 20 * MS);
+	reads(single, 5, 40 * MS, 20 * MS);
+	world_end(&W);
+}
+
 static void a_sleeping_task_is_not_rotated(void)
 {
 	int a, b;
@@ -467,6 +485,7 @@ int main(int argc, char **argv)
 		TAP(members_count_while_their_leader_is_enabled),
 		TAP(members_of_a_closed_leader_lead_themselves),
 		TAP(turns_are_taken_where_counters_are_short),
+		TAP(a_group_and_a_single_event_share_evenly),
 		TAP(a_sleeping_task_is_not_rotated),
 		TAP(groups_are_on_as_a_whole_or_not_at_all),
 		TAP(impossible_groups_are_refused),
