@@ -8,12 +8,14 @@
  * new one: it is known by its inode, under whatever number, in the process that opened it (a fork's
  * child reads about its parent, and has the text as it was).  Numbers that are found to be no copy
  * are not looked at again before a call closes one: whatever else becomes a copy was closed first.
+ * A read gets no more of a copy than the kernel would have given (seqfile.c): programs count turns.
  *
  * Also here: which files are the memory of a process, so that stores through them are noticed.
  */
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/alias.h"
+#include "engine/seqfile.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -26,6 +28,7 @@
 #define COPIES	  32
 #define MEMS	  16
 #define NUMBERS	  1024 /* higher ones are looked at each time */
+#define VECTORS	  16   /* of a read that is cut; it ends behind them at the latest */
 #define SEEK_CUR  1
 #define O_ACCMODE 3
 
@@ -34,6 +37,7 @@ struct known {
 	u64 dev, ino;
 	u32 pid; /* as the process sees itself */
 	char path[PATH_CAP];
+	struct ap_seqfile reader;
 };
 
 static struct known copies[COPIES], mems[MEMS];
@@ -42,6 +46,10 @@ static u32 ncopies, nmems;
 /* One more than closes was when this number was found to be no copy. */
 static u64 others[NUMBERS], closes;
 static bool files_shared; /* with another process, which closes unseen */
+
+struct iovec {
+	u64 at, size;
+};
 
 struct filter {
 	s64 from, to;
@@ -77,11 +85,16 @@ static bool skip_word(const char **p, const char *word)
 	return true;
 }
 
+static bool ends_with(const char *path, const char *name)
+{
+	u64 len = strlen(path), n = strlen(name);
+
+	return len > n && !strcmp(path + len - n, name);
+}
+
 static bool is_status(const char *path)
 {
-	u64 len = strlen(path);
-
-	return len > 7 && !strcmp(path + len - 7, "/status");
+	return ends_with(path, "/status");
 }
 
 /* Is it one of the names of our own maps, smaps or status? */
@@ -371,6 +384,7 @@ static void remember(struct known *v, u32 *n, u32 max, s64 fd, const char *path)
 	k->ino = st.ino;
 	k->pid = ap_proc.seg->ns_pid;
 	memcpy(k->path, path, strlen(path) + 1);
+	ap_seqfile_begin(&k->reader);
 	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
 }
 
@@ -438,23 +452,62 @@ static u64 *other(const struct ap_thread *t, s32 fd)
 }
 
 /* Process lock held. */
-static void fill_anew(const struct known *k, const struct ap_call *c, s32 fd)
+static void fill_anew(struct known *k, s32 fd)
 {
 	s64 from;
 
-	if (k->pid != ap_proc.seg->ns_pid || position(c, fd) != 0)
+	if (k->pid != ap_proc.seg->ns_pid)
 		return;
 	from = ap_sys3(AP_NR_open, (u64)k->path, AP_O_CLOEXEC, 0);
 	if (ap_is_err(from))
 		return;
-	(void)!fill(from, fd, k->path);
+	if (fill(from, fd, k->path))
+		ap_seqfile_begin(&k->reader);
 	ap_sys1(AP_NR_close, (u64)from);
 }
 
-void ap_procfs_before_read(const struct ap_thread *t, const struct ap_call *c)
+/* How much one read of size bytes at pos gets.  Process lock held. */
+static u64 part(struct known *k, s32 fd, u64 pos, u64 size)
+{
+	return ap_seqfile_read(&k->reader, fd, ends_with(k->path, "/smaps"), pos, size);
+}
+
+/* The kernel reads into one piece after another, until one is not filled.  Process lock held. */
+static void cut_vector(struct known *k, struct ap_call *c, s32 fd, u64 pos, struct iovec *vector)
+{
+	u64 n = c->a[2] < VECTORS ? c->a[2] : VECTORS, got, size;
+
+	if (ap_safe_copy(vector, (const void *)c->a[1], n * sizeof(*vector)))
+		return;
+	for (u64 i = 0; i < n; i++, pos += got) {
+		size = vector[i].size;
+		got = part(k, fd, pos, size);
+		vector[i].size = got;
+		if (got < size)
+			n = i + 1;
+	}
+	c->a[1] = (u64)vector;
+	c->a[2] = n;
+}
+
+/* Makes the read as short as the kernel's would be.  Process lock held. */
+static void cut(struct known *k, struct ap_call *c, s32 fd, struct iovec *vector)
+{
+	u64 pos = position(c, fd);
+
+	if ((s64)pos < 0 || is_status(k->path))
+		return;
+	if (c->nr == AP_NR_read || c->nr == AP_NR_pread64)
+		c->a[2] = part(k, fd, pos, c->a[2]);
+	else
+		cut_vector(k, c, fd, pos, vector);
+}
+
+/* vector: where pieces of a read that is cut may stand until it has been made; NULL: of no read */
+static void before_read(const struct ap_thread *t, struct ap_call *c, struct iovec *vector)
 {
 	s32 fd = (s32)c->a[c->nr == AP_NR_sendfile];
-	const struct known *k;
+	struct known *k;
 	u64 *mark, now;
 
 	if (ap_likely(!__atomic_load_n(&ncopies, __ATOMIC_ACQUIRE)))
@@ -465,16 +518,25 @@ void ap_procfs_before_read(const struct ap_thread *t, const struct ap_call *c)
 		return;
 	ap_lock_take(&ap_proc.lock);
 	k = find(copies, ncopies, COPIES, fd);
-	if (k)
-		fill_anew(k, c, fd);
-	else if (mark)
+	if (k && !position(c, fd))
+		fill_anew(k, fd);
+	if (k && vector)
+		cut(k, c, fd, vector);
+	else if (!k && mark)
 		__atomic_store_n(mark, now, __ATOMIC_RELAXED);
 	ap_lock_drop(&ap_proc.lock);
 }
 
+void ap_procfs_before_copy(const struct ap_thread *t, struct ap_call *c)
+{
+	before_read(t, c, NULL);
+}
+
 s64 ap_call_read(struct ap_thread *t, struct ap_call *c)
 {
-	ap_procfs_before_read(t, c);
+	struct iovec vector[VECTORS];
+
+	before_read(t, c, vector);
 	return ap_call_pass(t, c);
 }
 

@@ -342,7 +342,7 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	s64 ret;
 
 	if (c->nr == AP_NR_sendfile || c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
-		ap_procfs_before_read(t, c);
+		ap_procfs_before_copy(t, c);
 	ret = ap_call_pass(t, c);
 	if (ret > 0 && c->nr != AP_NR_ftruncate && c->nr != AP_NR_fallocate)
 		ap_service_wrote((s32)fd);

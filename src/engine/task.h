@@ -84,8 +84,8 @@ void ap_limits_give_back(struct ap_thread *t, bool is_gone);
 /* procfs.c */
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_read(struct ap_thread *t, struct ap_call *c);
-/* Makes a copy of our maps anew. */
-void ap_procfs_before_read(const struct ap_thread *t, const struct ap_call *c);
+/* Makes a copy of our maps anew, which the call may be about to read without reading. */
+void ap_procfs_before_copy(const struct ap_thread *t, struct ap_call *c);
 void ap_procfs_closes(void); /* before and after a call that closes a descriptor */
 void ap_procfs_files_shared(void);
 /* Was /proc/PID/mem ever opened?  Is it behind this descriptor? */
