@@ -21,9 +21,12 @@ struct ap_filter_insn {
 	u32 k;
 };
 
-/* Neither changed nor freed once somebody has it. */
+/* Never changed while anybody has it. */
 struct ap_filter {
 	const struct ap_filter *before; /* holds as well */
+	struct ap_filter *next;		/* of all, or of those that are free (filter_install.c) */
+	u32 room;			/* for so many instructions */
+	u32 uses;			/* so often it was handed out */
 	bool is_strict;			/* prctl's strict mode: no program */
 	u32 n;
 	struct ap_filter_insn insn[];

@@ -33,31 +33,84 @@ static bool is_for_all(const struct ap_call *c)
 	return c->nr == AP_NR_seccomp && c->a[0] == SET_MODE_FILTER && c->a[1] & FLAG_TSYNC;
 }
 
-/* A copy; where there is no memory for it the strictest that there is.  What cannot be read fails. */
-static const struct ap_filter *new_filter(const struct ap_call *c, const struct ap_filter *before)
+/* --- copies: all that are or may be in use, and what can be used again.  Process lock. */
+
+static struct ap_filter *all, *unused;
+
+static struct ap_filter *take(struct ap_filter **list, const struct ap_filter *f)
+{
+	struct ap_filter **p = list;
+
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	return (struct ap_filter *)(u64)f;
+}
+
+static void put(struct ap_filter **list, struct ap_filter *f)
+{
+	f->next = *list;
+	*list = f;
+}
+
+static struct ap_filter *take_unused(u32 n)
+{
+	struct ap_filter *f = unused;
+	u64 size = AP_ALIGN_UP(sizeof(*f) + n * sizeof(f->insn[0]), AP_PAGE_SIZE);
+
+	while (f && f->room < n)
+		f = f->next;
+	if (f)
+		return take(&unused, f);
+	f = ap_mem_map(0, size);
+	if (f)
+		f->room = (u32)((size - sizeof(*f)) / sizeof(f->insn[0]));
+	return f;
+}
+
+static struct ap_filter *find_same(const struct ap_filter *f)
+{
+	struct ap_filter *o = all;
+
+	while (o && (o->before != f->before || o->n != f->n ||
+		     memcmp(o->insn, f->insn, f->n * sizeof(f->insn[0]))))
+		o = o->next;
+	return o;
+}
+
+/*
+ * A copy, the one that there is where the same has been asked for before; where there is no memory for it
+ * the strictest that there is.  What cannot be read fails.
+ */
+static const struct ap_filter *copy(const struct ap_call *c, const struct ap_filter *before)
 {
 	struct {
 		u16 len;
 		const void *insn;
 	} prog;
-	struct ap_filter *f;
-	u64 size;
+	struct ap_filter *f, *same;
 
 	if (is_strict(c))
 		return &strict;
 	if (ap_safe_copy(&prog, (const void *)c->a[2], sizeof(prog)) || !prog.len ||
 	    prog.len > INSNS_MAX)
 		return before;
-	size = prog.len * sizeof(struct ap_filter_insn);
-	f = ap_mem_map(0, sizeof(*f) + size);
+	f = take_unused(prog.len);
 	if (!f)
 		return &strict;
-	if (ap_safe_copy(f->insn, prog.insn, size)) {
-		ap_mem_unmap(f, sizeof(*f) + size);
-		return before;
-	}
 	f->n = prog.len;
 	f->before = before;
+	if (ap_safe_copy(f->insn, prog.insn, prog.len * sizeof(f->insn[0]))) {
+		put(&unused, f);
+		return before;
+	}
+	same = find_same(f);
+	put(same ? &unused : &all, f);
+	if (!same)
+		f->uses = 0;
+	else
+		f = same;
+	f->uses++;
 	return f;
 }
 
@@ -67,6 +120,16 @@ static bool is_behind(const struct ap_filter *one, const struct ap_filter *f)
 	while (f && f != one)
 		f = f->before;
 	return f == one;
+}
+
+/*
+ * The kernel did not take it.  One that was put on all may be asked just now, and stays: whoever tries
+ * again gets it again.
+ */
+static void give_up(const struct ap_filter *f, bool is_for_all)
+{
+	if (f != &strict && f->uses == 1 && !is_for_all)
+		put(&unused, take(&all, f));
 }
 
 /*
@@ -89,11 +152,12 @@ static void take_from_all(const struct ap_thread *t, const struct ap_filter *for
 			o->filters = former;
 }
 
-static void before(struct ap_thread *t, const struct ap_call *c)
+static const struct ap_filter *before(struct ap_thread *t, const struct ap_call *c)
 {
-	const struct ap_filter *former = t->filters, *f = new_filter(c, former);
+	const struct ap_filter *former = t->filters, *f;
 
 	ap_lock_take(&ap_proc.lock);
+	f = copy(c, former);
 	ap_filter_any = true;
 	t->filters = f;
 	if (!ap_filter_allows_map(false) || !ap_filter_allows_map(true)) {
@@ -108,14 +172,20 @@ static void before(struct ap_thread *t, const struct ap_call *c)
 		give_to_all(t, former);
 	ap_smc_before_filter();
 	ap_lock_drop(&ap_proc.lock);
+	return f;
 }
 
-static void failed(struct ap_thread *t, const struct ap_call *c, const struct ap_filter *former)
+/* f: what it was to have.  Another may have put one on all meanwhile. */
+static void failed(struct ap_thread *t, const struct ap_call *c, const struct ap_filter *f,
+		   const struct ap_filter *former)
 {
 	ap_lock_take(&ap_proc.lock);
-	if (is_for_all(c) && t->filters != former)
-		take_from_all(t, former);
-	t->filters = former;
+	if (f != former && t->filters == f) {
+		if (is_for_all(c))
+			take_from_all(t, former);
+		t->filters = former;
+		give_up(f, is_for_all(c));
+	}
 	ap_lock_drop(&ap_proc.lock);
 }
 
@@ -146,7 +216,7 @@ static void unlink_all(bool is_for_all)
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 {
 	bool sets = c->nr == AP_NR_prctl || c->a[0] <= SET_MODE_FILTER;
-	const struct ap_filter *former = t->filters;
+	const struct ap_filter *former = t->filters, *f;
 	bool was = ap_proc.seg->mute;
 	u64 mask;
 	s64 ret;
@@ -162,13 +232,13 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 		__atomic_store_n(&ap_proc.session->mute, 1, __ATOMIC_SEQ_CST);
 		ap_supervisor_wake();
 	}
-	before(t, c);
+	f = before(t, c);
 	ap_slot_set_mute(true);
 	if (ap_feed_is_on() && (!was || is_for_all(c)))
 		unlink_all(is_for_all(c));
 	ret = ap_call_pass(t, c);
 	if (has_failed(c, ret)) {
-		failed(t, c, former);
+		failed(t, c, f, former);
 		if (!was)
 			ap_slot_set_mute(false);
 	}

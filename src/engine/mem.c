@@ -374,8 +374,11 @@ static struct chunk *new_chunk(u64 size)
 void ap_heap_reserve(u64 size)
 {
 	struct chunk *c;
+	u64 have = 0;
 
-	for (u64 n = 0; n < size; n += CHUNK) {
+	for (c = spare; c; c = c->next)
+		have += c->size;
+	for (; have < size; have += CHUNK) {
 		c = new_chunk(CHUNK);
 		if (!c)
 			return;

@@ -19,7 +19,7 @@ compare()
 	has "$tmp/table" '^[0-9]+,,branches' "$name: and counted"
 }
 
-for mode in meet flood change threads forks memory limits answers codeless refused; do
+for mode in meet flood change threads forks memory limits answers codeless refused failing; do
 	compare "$mode" -- $mode
 done
 compare "change, evicted all the time" --stress evict -- change

@@ -7,7 +7,7 @@
  * counted.
  *
  *	seccomp_narrow meet | flood | change | threads | memory | limits | answers | codeless | forks |
- *			refused
+ *			refused | failing
  */
 #include <asm/prctl.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -341,6 +342,40 @@ static void refused(void)
 	say_number("sum ", sums[0]);
 }
 
+/* --- filters that the kernel does not take: nothing is kept of them */
+
+static long pages(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long n = 0;
+
+	if (!f || fscanf(f, "%ld", &n) != 1)
+		_exit(8);
+	fclose(f);
+	return n;
+}
+
+static void failing(void)
+{
+	struct sock_filter insns[200] = { 0 };
+	struct sock_fprog prog = { 200, insns };
+	long before = 0, ret, taken = 0;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	for (uint32_t i = 0; i < 3000; i++) {
+		if (i == 10)
+			before = pages();
+		for (int n = 0; n < 200; n++)
+			insns[n] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_IMM, i & 1 ? i : 0);
+		prog.len = (unsigned short)(100 + i % 100);
+		ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, i & 1 ? 0 : TSYNC, &prog);
+		taken += ret >= 0 || errno != EINVAL;
+	}
+	say_number("taken ", (uint64_t)taken);
+	/* two megabytes are room for what an engine makes of this loop */
+	say(pages() - before > 512 ? "grown\n" : "not grown\n");
+}
+
 static void meet_few(void)
 {
 	threads_meet(2000);
@@ -360,7 +395,7 @@ int main(int argc, char **argv)
 	} modes[] = { { "meet", meet_few },	  { "flood", flood },	    { "change", change },
 		      { "threads", new_threads }, { "memory", memory },	    { "limits", limits },
 		      { "answers", answers },	  { "codeless", codeless }, { "forks", forks },
-		      { "refused", refused } };
+		      { "refused", refused },	  { "failing", failing } };
 
 	for (unsigned int i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name)) {
