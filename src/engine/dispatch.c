@@ -205,6 +205,25 @@ AP_NORETURN static void begin_feed(struct ap_thread *t, bool by_ibl)
 	run(t, by_ibl);
 }
 
+/* What others ask of who comes here: to leave the engine, or code that minds more.  Lock held. */
+static void heed(struct ap_thread *t)
+{
+	if (ap_unlikely(ap_proc.native)) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_native_park(t);
+	}
+	if (ap_unlikely(__atomic_load_n(&ap_proc.seg->leave, __ATOMIC_RELAXED))) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_leave_park(t);
+	}
+	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
+		stress_fault(t);
+	if (ap_unlikely(ap_kinds_are_stale()))
+		ap_kinds_switch();
+	if (ap_unlikely(ap_watches_are_stale()))
+		ap_watch_switch();
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -225,20 +244,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	ap_lock_take(&ap_proc.lock);
 	drop_alone(t);
-	if (ap_unlikely(ap_proc.native)) {
-		ap_lock_drop(&ap_proc.lock);
-		ap_native_park(t);
-	}
-	if (ap_unlikely(__atomic_load_n(&ap_proc.seg->leave, __ATOMIC_RELAXED))) {
-		ap_lock_drop(&ap_proc.lock);
-		ap_leave_park(t);
-	}
-	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
-		stress_fault(t);
-	if (ap_unlikely(ap_kinds_are_stale()))
-		ap_kinds_switch();
-	if (ap_unlikely(ap_watches_are_stale()))
-		ap_watch_switch();
+	heed(t);
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
 	if (ap_unlikely(t->nlanes != ap_proc.nlanes)) {
