@@ -178,6 +178,8 @@ report()
 	"$bench/threads.sh" "$runs"
 	printf '\n## Calls on perf descriptors\n\n'
 	"$bench/perf_calls.sh" "$runs"
+	printf "\n## perfctr's calls\n\n"
+	"$bench/perfctr_calls.sh" "$runs"
 	printf '\n## Sampling\n\n'
 	"$bench/sampling.sh" "$runs"
 }

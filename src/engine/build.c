@@ -265,18 +265,15 @@ static u64 end_trapped(struct ap_sb *sb, struct ap_sb_insn *in, u8 kind, enum ap
 	return 0;
 }
 
-/*
- * The block begins with it, so that all before it is counted; the code that reads the counter takes
- * the flags.
- */
+/* The block begins with it, so that all before it is counted. */
 static u64 follow_pmc(struct ap_sb *sb, struct ap_sb_insn *in, const struct path *p)
 {
 	u64 next = in->pc + in->i.len;
 
-	if (sb->n > 1 || p->max == 1 || sb->transient || !(ap_proc.flags & AP_F_COUNT) ||
-	    ap_live_at(sb, next) != 0)
+	if (sb->n > 1 || p->max == 1 || sb->transient || !(ap_proc.flags & AP_F_COUNT))
 		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_RDPMC);
 	in->side = in->pmc = true;
+	in->fl_kept = sb->walk || ap_live_at(sb, next) != 0;
 	return next;
 }
 

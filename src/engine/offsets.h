@@ -26,6 +26,7 @@
 #define AP_T_IN_CALL	0x1e8
 #define AP_T_FEED_POS	0x1f0
 #define AP_T_FEED_SPILL 0x1f8
+#define AP_T_PMC_FLAGS	0x200
 #define AP_T_IN_CODE	(4096 + 16)
 
 #endif

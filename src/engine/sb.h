@@ -18,6 +18,7 @@ struct ap_sb_insn {
 	u8 more;      /* ap_insn_more(), where other groups than the base are counted */
 	bool side;    /* a conditional branch with a side exit */
 	bool pmc;     /* rdpmc that is tried here; a side exit where that fails */
+	bool fl_kept; /* with the flags that are live behind it */
 	bool check;   /* of what it accesses, before it (data.h) */
 	bool guard;   /* an indirect transfer whose target was guessed: checked, leaves if wrong */
 	u64 next;     /* program pc that the block goes on at after it */
@@ -108,8 +109,17 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room
 u64 ap_indirect_vec(const struct ap_insn *i); /* what a jump, call or return adds */
 u64 ap_rec_vec(u8 cls);			      /* what an executed record of this class adds */
 
-/* pmc.c: rdpmc; returns two rel32 to where the dispatcher does it. */
-void ap_pmc_emit(struct ap_emit *e, u8 *slow[2]);
+/*
+ * pmc.c: rdpmc, with the flags kept or not.  slow: the rel32 of jumps to where the dispatcher does it, which
+ * begins with what ap_pmc_emit_slow writes.
+ */
+#define AP_PMC_SLOW 3
+struct ap_pmc_jumps {
+	u32 n;
+	u8 *site[AP_PMC_SLOW];
+};
+void ap_pmc_emit(struct ap_emit *e, bool keep_flags, struct ap_pmc_jumps *slow);
+void ap_pmc_emit_slow(struct ap_emit *e, bool keep_flags, const struct ap_pmc_jumps *slow);
 
 /* count.c: what an instruction adds to the groups beside the base one, in a byte; 0 nothing. */
 u8 ap_insn_more(const struct ap_insn *i, const u8 *code);

@@ -69,16 +69,22 @@ struct ap_data_note {
 
 /*
  * What rdpmc of a counter reads while the event's publication is as it was: the word at cell (from
- * %gs:0) and a constant.  ~0: of none.
+ * %gs:0), what the carry has, if it is carried, and a constant.  Counter ~0: of none.
  */
 struct ap_pmc {
 	u32 counter;
 	u32 seq;
 	const u32 *seq_at;
-	u64 cell;
+	u32 cell;
+	u32 is_carried;
 	u64 plus;
 };
-#define AP_PMCS 8 /* by the counter's low bits */
+#define AP_PMCS 8 /* by the low bits; 0x40000000, of counters that are fixed, is 4 */
+
+static inline u32 ap_pmc_place(u32 counter)
+{
+	return (counter + (counter >> 28)) % AP_PMCS;
+}
 
 /* The engine's own state where it faulted, for the report. */
 struct ap_fault {
@@ -109,6 +115,7 @@ struct ap_thread {
 	u32 in_call;		    /* 0x1e8: the kernel has it, in a call of the program's */
 	u64 feed_pos;		    /* 0x1f0: where its next record goes; feed.c */
 	u64 feed_spill;		    /* 0x1f8 */
+	u64 pmc_flags;		    /* 0x200: flags behind rdpmc, while it is done */
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */

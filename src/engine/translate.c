@@ -22,8 +22,8 @@
 #include "engine/unit.h"
 
 struct side {
-	u8 *from; /* rel32 of the jcc in the block's body */
-	u8 *also; /* rdpmc has two */
+	u8 *from;		  /* rel32 of the jcc in the block's body */
+	struct ap_pmc_jumps slow; /* of rdpmc, instead */
 	struct ap_vec vec;
 };
 
@@ -297,13 +297,10 @@ static void emit_side(struct ap_sb_insn *in)
 static void emit_pmc(struct ap_sb_insn *in)
 {
 	struct side *s = &tr.sides[tr.nsides++];
-	u8 *slow[2];
 
 	s->vec = tr.vec;
 	add_insn(&s->vec, in, class_vec(in));
-	ap_pmc_emit(&tr.e, slow);
-	s->from = slow[0];
-	s->also = slow[1];
+	ap_pmc_emit(&tr.e, in->fl_kept, &s->slow);
 }
 
 static void emit_guard(struct ap_sb_insn *in)
@@ -549,20 +546,18 @@ static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
 		emit_count_rcx(vec, test, true);
 }
 
-/* rdpmc that the dispatcher has to do; it comes before the flags are used. */
+/* rdpmc that the dispatcher has to do. */
 static void emit_pmc_stub(const struct side *s, const struct ap_sb_insn *in, struct ap_exit *x)
 {
-	u8 *here = tr.e.p;
-
 	x->kind = AP_EXIT_SPECIAL;
 	x->special = AP_SPECIAL_RDPMC;
 	x->target = in->pc;
-	emit_count_flags(&s->vec, NULL, NULL);
+	ap_pmc_emit_slow(&tr.e, in->fl_kept, &s->slow);
+	if (in->fl_kept)
+		emit_count_rcx(&s->vec, NULL, false);
+	else
+		emit_count_flags(&s->vec, NULL, NULL);
 	emit_jmp_stub(x);
-	if (tr.e.full)
-		return;
-	ap_patch_rel32(s->from, here);
-	ap_patch_rel32(s->also, here);
 }
 
 static void emit_side_stub(struct ap_sb *sb, const struct side *s, u32 k, struct ap_exit *x)

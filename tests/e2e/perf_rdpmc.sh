@@ -33,8 +33,17 @@ instructions by read: steps of 11, others 0
 branches of a thread: steps of 1, others 0
 END
 same "$tmp/out" "$tmp/want" "each reading is exact" || note "$(head -n 5 "$tmp/err")"
+run serve -- "$PROGRAMS/perf_rdpmc" flags
+cat >"$tmp/want" <<'END'
+instructions: flags wrong 0, steps of 13, others 0
+branches: flags wrong 0, steps of 1, others 0
+instructions while sampled: flags wrong 0, steps of 13, others 0
+instructions while sampled: steps of 7, others 0
+branches while sampled: flags wrong 0, steps of 1, others 0
+END
+same "$tmp/out" "$tmp/want" "flags are left alone" || note "$(head -n 5 "$tmp/err")"
 run serve -- "$PROGRAMS/perf_rdpmc" gone
-is "$(cat "$tmp/out")" "signal 11, code 128, trap 13, at rdpmc 1" \
+is "$(cat "$tmp/out")" "signal 11, code 128, trap 13, at rdpmc 1, rax 123456789a, rdx fedcba9876" \
 	"a counter whose page has gone faults, also where it was read often"
 
 run "$PROGRAMS/perf_rdpmc" index

@@ -3,7 +3,8 @@
 /*
  * Reads counters by rdpmc.  "counts": the instructions between two of them, which are known; "often":
  * so many times that an engine may choose another way in the middle; "index": one that names no counter;
- * "gone": one whose page is not mapped any more; "cpuid": what the CPU says of its counters, and of
+ * "gone": one whose page is not mapped any more; "flags": what rdpmc leaves alone, while nobody samples and
+ * while somebody does; "cpuid": what the CPU says of its counters, and of
  * the rest.
  */
 #include <cpuid.h>
@@ -173,6 +174,80 @@ static void print_steps(const char *what)
 	printf("%s: steps of %lu, others %lu\n", what, first, others);
 }
 
+/* The six status flags; bit 1 is always set. */
+#define FLAGS 0x8d5UL
+
+#define ROUNDS 64
+
+/* Each round is of the same instructions, before which the flags are `flags`. */
+static unsigned long flags_often(unsigned int counter, unsigned long flags, unsigned long *others)
+{
+	static unsigned long after[ROUNDS];
+	unsigned long wrong = 0, *to = values, *at = after, n = ROUNDS;
+
+	__asm__ volatile("sub $128, %%rsp\n"
+			 "1:\n\t"
+			 "push %[flags]\n\t"
+			 "popf\n\t"
+			 "rdpmc\n\t"
+			 "mov (%%rsp), %%bl\n\t"
+			 "pushf\n\t"
+			 "pop (%[at])\n\t"
+			 "shl $32, %%rdx\n\t"
+			 "or %%rdx, %%rax\n\t"
+			 "mov %%rax, (%[to])\n\t"
+			 "add $8, %[to]\n\t"
+			 "add $8, %[at]\n\t"
+			 "dec %[n]\n\t"
+			 "jnz 1b\n\t"
+			 "add $128, %%rsp\n\t"
+			 : [to] "+r"(to), [at] "+r"(at), [n] "+r"(n)
+			 : "c"(counter), [flags] "r"(flags | 0x202)
+			 : "rax", "rdx", "rbx", "cc", "memory");
+	for (int i = 0; i < ROUNDS; i++)
+		wrong += (after[i] & FLAGS) != flags;
+	for (int i = 2; i < ROUNDS; i++)
+		*others += values[i] - values[i - 1] != values[1] - values[0];
+	return wrong;
+}
+
+static void all_flags(unsigned int counter, const char *what)
+{
+	static const unsigned long bit[] = { 0x1, 0x4, 0x10, 0x40, 0x80, 0x800 };
+	unsigned long wrong = 0, others = 0;
+
+	for (unsigned int set = 0; set < 64; set++) {
+		unsigned long flags = 0;
+
+		for (unsigned int i = 0; i < 6; i++)
+			flags |= set >> i & 1 ? bit[i] : 0;
+		wrong += flags_often(counter, flags, &others);
+	}
+	printf("%s: flags wrong %lu, steps of %lu, others %lu\n", what, wrong,
+	       values[1] - values[0], others);
+}
+
+static void flags(void)
+{
+	struct perf_event_mmap_page *page, *branches;
+	int fd, branches_fd, sampler;
+
+	page = open_page(PERF_COUNT_HW_INSTRUCTIONS, &fd);
+	branches = open_page(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, &branches_fd);
+	all_flags(page->index - 1, "instructions");
+	all_flags(branches->index - 1, "branches");
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.sample_period = 3001;
+	sampler = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	attr.sample_period = 0;
+	if (sampler < 0)
+		perror("perf_event_open");
+	all_flags(page->index - 1, "instructions while sampled");
+	rdpmc_often(page->index - 1);
+	print_steps("instructions while sampled");
+	all_flags(branches->index - 1, "branches while sampled");
+}
+
 static void *often_in_thread(void *unused)
 {
 	struct perf_event_mmap_page *page;
@@ -211,9 +286,10 @@ static void caught(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *uc = context;
 
-	printf("signal %d, code %d, trap %lld, at rdpmc %d\n", sig, info->si_code,
-	       uc->uc_mcontext.gregs[REG_TRAPNO],
-	       !memcmp((void *)uc->uc_mcontext.gregs[REG_RIP], "\x0f\x33", 2));
+	printf("signal %d, code %d, trap %lld, at rdpmc %d, rax %llx, rdx %llx\n", sig,
+	       info->si_code, uc->uc_mcontext.gregs[REG_TRAPNO],
+	       !memcmp((void *)uc->uc_mcontext.gregs[REG_RIP], "\x0f\x33", 2),
+	       uc->uc_mcontext.gregs[REG_RAX], uc->uc_mcontext.gregs[REG_RDX]);
 	exit(0);
 }
 
@@ -237,8 +313,8 @@ static void gone(void)
 	counter = page->index - 1;
 	rdpmc_often(counter);
 	munmap(page, 4096);
-	rdpmc_often(counter);
-	printf("%lu\n", values[1]);
+	__asm__ volatile("rdpmc" : : "a"(0x123456789aUL), "d"(0xfedcba9876UL), "c"(counter));
+	puts("no fault");
 }
 
 static void cpuid(void)
@@ -266,6 +342,8 @@ int main(int argc, char **argv)
 		wrong_index();
 	else if (!strcmp(argv[1], "gone"))
 		gone();
+	else if (!strcmp(argv[1], "flags"))
+		flags();
 	else
 		cpuid();
 	return 0;
