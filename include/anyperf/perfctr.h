@@ -41,6 +41,9 @@ extern "C" {
 #define PERFCTR_X86_PENTM      14
 #define PERFCTR_X86_K8C	       15
 #define PERFCTR_X86_P4M3       16
+#define PERFCTR_X86_CORE2      18
+#define PERFCTR_X86_NEHALEM    21
+#define PERFCTR_X86_WESTMERE   22
 
 struct perfctr_info {
 	uint32_t abi_version;

@@ -36,12 +36,15 @@
  * What rdpmc gives of a thread's counters, in its slot: number i reads base + the slot's raw counters of
  * kinds.  Written while the thread stands still; seq is odd meanwhile.
  */
-#define AP_PMCS_MAX 18U
+#define AP_PMCS_MAX	  18U
+#define AP_PMC_FIXED_FROM 0x40000000U
 struct ap_pmcs {
 	u32 seq;
-	u32 n;	   /* counters; 0: the thread has no state, or its CPU no rdpmc */
-	u32 flags; /* bits of ecx that are no number */
-	u32 bits;  /* of a counter */
+	u32 n;	    /* counters; 0: the thread has no state, or its CPU no rdpmc */
+	u32 flags;  /* bits of ecx that are no number */
+	u32 bits;   /* of a counter */
+	u32 nfixed; /* the last of them, numbered from AP_PMC_FIXED_FROM */
+	u32 pad;
 	struct {
 		u64 base, kinds;
 	} of[AP_PMCS_MAX];

@@ -94,12 +94,14 @@ static const struct ap_opt perfex_opts[] = {
 	{ .letter = 'd', .name = "decimal", .type = AP_OPT_MAYBE, .call = opt_decimal, .help = "numbers of the events that follow are as in C" },
 	{ .letter = 'x', .name = "hex", .type = AP_OPT_MAYBE, .call = opt_hex, .help = "they are hexadecimal, without a warning" },
 	{ .letter = 'o', .name = "output", .type = AP_OPT_STR, .offset = offsetof(struct perfex_args, output), .value = "file", .help = "write the sums to this file" },
-	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 pii piii k7 k8 p4 c3 generic ... (default k8)"),
+	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "p4_pebs_enable", opt_pebs_enable, "value", "PEBS_ENABLE of a P4"),
 	CALL(0, "p4pe", opt_pebs_enable, "value", "the same"),
 	CALL(0, "p4_pebs_matrix_vert", opt_pebs_matrix, "value", "PEBS_MATRIX_VERT of a P4"),
 	CALL(0, "p4pmv", opt_pebs_matrix, "value", "the same"),
+	CALL(0, "nhlm_offcore_rsp_0", opt_pebs_enable, "value", "OFFCORE_RSP_0 of a Nehalem"),
+	CALL(0, "nhlm_offcore_rsp_1", opt_pebs_matrix, "value", "OFFCORE_RSP_1 of a Westmere; no counter here needs it"),
 	{ .name = "inside", .type = AP_OPT_FLAG, .offset = offsetof(struct perfex_args, is_inside), .help = "in a session", .hidden = true },
 	{ 0 }
 };

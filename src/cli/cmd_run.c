@@ -104,7 +104,7 @@ static const struct ap_opt run_opts[] = {
 	CALL(0, "attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
-	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 pii piii k7 k8 p4 c3 generic ... (default k8)"),
+	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),

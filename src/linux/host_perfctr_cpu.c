@@ -173,11 +173,9 @@ static u64 counts(const struct ap_host_vctr *p, u32 i)
 {
 	const struct ap_x86ctr_state *s = &p->v.cpu_state;
 	const char *why;
-	u32 flags, bits;
 
-	ap_x86model_pmc_shape(&p->model, &flags, &bits);
 	for (u32 k = 0; k < ap_ctr_cstatus_nrctrs(s->cstatus); k++)
-		if ((s->pmc[k].map & ~flags) == i)
+		if (ap_x86model_number(&p->model, s->pmc[k].map) == i)
 			return ap_x86model_counts(&p->model, i, &why);
 	return 0;
 }
@@ -257,7 +255,7 @@ static void fill_pmcs(const struct ap_host_vctr *p, struct ap_pmcs *to)
 	const struct ap_host_task *t = ap_host_vctr_task(p);
 	u32 n = ap_x86ctr_nrctrs(&p->drv);
 
-	ap_x86model_pmc_shape(&p->model, &to->flags, &to->bits);
+	ap_x86model_pmc_shape(&p->model, to);
 	for (u32 i = 0; i < n && i < AP_PMCS_MAX; i++) {
 		u64 kinds = counts(p, i);
 
@@ -267,7 +265,6 @@ static void fill_pmcs(const struct ap_host_vctr *p, struct ap_pmcs *to)
 			if (kinds >> k & 1)
 				to->of[i].base += t->carried[k] - p->fed[k];
 	}
-	to->n = n < AP_PMCS_MAX ? n : AP_PMCS_MAX;
 }
 
 static void write_pmcs(const struct ap_host_vctr *p)

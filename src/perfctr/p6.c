@@ -38,7 +38,8 @@ static int p6_check(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state, 
 	return enabled ? 0 : -AP_EINVAL;
 }
 
-static int k7_check(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state, int is_global)
+int ap_x86ctr_check_each_enabled(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state,
+				 int is_global)
 {
 	const struct ap_x86ctr_control *control = &state->control;
 
@@ -80,7 +81,7 @@ const struct ap_x86ctr_family ap_x86ctr_k7 = {
 	.has_lvtpc = true,
 	.reserved = 0x00280000,
 	.cpl = AP_EVNTSEL_CPL,
-	.check = k7_check,
+	.check = ap_x86ctr_check_each_enabled,
 	.write_control = ap_x86ctr_write_evntsels,
 	.read = ap_x86ctr_rdpmc,
 	.clear = clear,

@@ -35,7 +35,10 @@ enum ap_ctr_type {
 	AP_CTR_X86_K8 = 13,
 	AP_CTR_X86_PENTM = 14,
 	AP_CTR_X86_K8C = 15,
-	AP_CTR_X86_P4M3 = 16
+	AP_CTR_X86_P4M3 = 16,
+	AP_CTR_X86_CORE2 = 18,
+	AP_CTR_X86_NEHALEM = 21,
+	AP_CTR_X86_WESTMERE = 22
 };
 
 /* map: the number that reads the counter; start: what it read when the period began. */

@@ -44,8 +44,9 @@ void ap_x86ctr_write_evntsels(const struct ap_x86ctr *drv, struct ap_x86ctr_cach
 	for (u32 i = 0; i < ap_ctr_cstatus_nrctrs(state->cstatus); i++) {
 		u32 pmc = ap_x86ctr_pmc(drv, state->pmc[i].map);
 
-		ap_x86ctr_load(drv, &cache->ctl[pmc], drv->family->ctl0 + pmc,
-			       state->control.evntsel[i]);
+		if (!ap_x86ctr_is_fixed(drv, pmc))
+			ap_x86ctr_load(drv, &cache->ctl[pmc], drv->family->ctl0 + pmc,
+				       state->control.evntsel[i]);
 	}
 }
 
@@ -227,9 +228,13 @@ static void accumulate_tsc(const struct ap_x86ctr *drv, struct ap_x86ctr_state *
 
 static void disable(const struct ap_x86ctr *drv, struct ap_x86ctr_cache *cache, u32 map)
 {
-	u32 pmc = ap_x86ctr_pmc(drv, map);
+	u32 pmc = ap_x86ctr_pmc(drv, map), first = drv->family->nrctrs - drv->family->nfixed;
 
-	ap_x86ctr_load(drv, &cache->ctl[pmc], drv->family->ctl0 + pmc, 0);
+	/* fixed ones have a register for all */
+	if (ap_x86ctr_is_fixed(drv, pmc))
+		ap_x86ctr_load(drv, &cache->ctl[first], AP_MSR_FIXED_CTRL, 0);
+	else
+		ap_x86ctr_load(drv, &cache->ctl[pmc], drv->family->ctl0 + pmc, 0);
 }
 
 /* Counters that interrupt must stand still: the next to run here does not expect interrupts. */
@@ -245,9 +250,17 @@ static void isuspend(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
 }
 
 /* A counter takes what its sign makes of 32 bits; the rest of its width follows that sign. */
-static u64 extended(const struct ap_x86ctr *drv, u32 start)
+static void load_counter(const struct ap_x86ctr *drv, const struct ap_ctr_pmc *c)
 {
-	return (u64)(s64)(s32)start & drv->family->write_mask;
+	const struct ap_x86ctr_family *family = drv->family;
+	u32 pmc = ap_x86ctr_pmc(drv, c->map), msr = family->ctr0 + pmc;
+	u64 val = (u64)(s64)(s32)c->start;
+
+	if (ap_x86ctr_is_fixed(drv, pmc))
+		msr = AP_MSR_FIXED_CTR0 + pmc - (family->nrctrs - family->nfixed);
+	drv->ops->wrmsr(
+		drv->host, msr,
+		val & (ap_x86ctr_is_fixed(drv, pmc) ? family->fixed_mask : family->write_mask));
 }
 
 static void iresume(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
@@ -262,9 +275,7 @@ static void iresume(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
 	}
 	for (u32 i = ap_ctr_cstatus_nractrs(state->cstatus); i < end; i++) {
 		disable(drv, cache, state->pmc[i].map);
-		drv->ops->wrmsr(drv->host,
-				drv->family->ctr0 + ap_x86ctr_pmc(drv, state->pmc[i].map),
-				extended(drv, state->pmc[i].start));
+		load_counter(drv, &state->pmc[i]);
 	}
 }
 

@@ -35,6 +35,14 @@ static const struct cpu_row rows[] = {
 	{ "GenuineIntel", 6, MODELS(9u, 9u), AP_CTR_X86_PENTM, "Intel Pentium M", &ap_x86ctr_p6 },
 	{ "GenuineIntel", 6, MODELS(10u, 11u), AP_CTR_X86_PIII, "Intel Pentium III", &ap_x86ctr_p6 },
 	{ "GenuineIntel", 6, MODELS(13u, 13u), AP_CTR_X86_PENTM, "Intel Pentium M", &ap_x86ctr_p6 },
+	{ "GenuineIntel", 6, MODELS(15u, 15u), AP_CTR_X86_CORE2, "Intel Core 2", &ap_x86ctr_core2 },
+	{ "GenuineIntel", 6, MODELS(22u, 23u), AP_CTR_X86_CORE2, "Intel Core 2", &ap_x86ctr_core2 },
+	{ "GenuineIntel", 6, MODELS(29u, 29u), AP_CTR_X86_CORE2, "Intel Core 2", &ap_x86ctr_core2 },
+	{ "GenuineIntel", 6, MODELS(26u, 26u), AP_CTR_X86_NEHALEM, "Intel Nehalem", &ap_x86ctr_nehalem },
+	{ "GenuineIntel", 6, MODELS(30u, 30u), AP_CTR_X86_NEHALEM, "Intel Nehalem", &ap_x86ctr_nehalem },
+	{ "GenuineIntel", 6, MODELS(46u, 46u), AP_CTR_X86_NEHALEM, "Intel Nehalem", &ap_x86ctr_nehalem },
+	{ "GenuineIntel", 6, MODELS(37u, 37u), AP_CTR_X86_WESTMERE, "Intel Westmere", &ap_x86ctr_nehalem },
+	{ "GenuineIntel", 6, MODELS(44u, 44u), AP_CTR_X86_WESTMERE, "Intel Westmere", &ap_x86ctr_nehalem },
 	{ "GenuineIntel", 5, MODELS(0u, 3u), AP_CTR_X86_P5, "Intel Pentium", &ap_x86ctr_p5 },
 	{ "GenuineIntel", 5, MODELS(4u, 4u), AP_CTR_X86_P5MMX, "Intel Pentium MMX", &ap_x86ctr_p5mmx },
 	{ "GenuineIntel", 5, MODELS(5u, 7u), AP_CTR_X86_P5, "Intel Pentium", &ap_x86ctr_p5 },
@@ -142,8 +150,9 @@ int ap_x86ctr_detect(struct ap_x86ctr *drv)
 		drv->ctr.features |= AP_CTR_FEATURE_RDPMC;
 	if (drv->family->has_lvtpc && edx & EDX_APIC && drv->ops->apic_write)
 		drv->ctr.features |= AP_CTR_FEATURE_PCINT;
-	drv->lvtpc_trips = drv->ctr.type == AP_CTR_X86_PENTM || drv->ctr.type == AP_CTR_X86_P4 ||
-			   drv->ctr.type == AP_CTR_X86_P4M2 || drv->ctr.type == AP_CTR_X86_P4M3;
+	drv->lvtpc_trips = drv->family->nfixed || drv->ctr.type == AP_CTR_X86_PENTM ||
+			   drv->ctr.type == AP_CTR_X86_P4 || drv->ctr.type == AP_CTR_X86_P4M2 ||
+			   drv->ctr.type == AP_CTR_X86_P4M3;
 	if (drv->ctr.type == AP_CTR_X86_P4 || drv->ctr.type == AP_CTR_X86_P4M2 ||
 	    drv->ctr.type == AP_CTR_X86_P4M3)
 		find_threads(drv, edx);

@@ -8,22 +8,29 @@
 
 #include "perfctr/x86.h"
 
-#define AP_MSR_P5_CESR	   0x11
-#define AP_MSR_P5_CTR0	   0x12
-#define AP_MSR_P6_CTR0	   0xc1
-#define AP_MSR_P6_EVNTSEL0 0x186
-#define AP_MSR_K7_EVNTSEL0 0xc0010000
-#define AP_MSR_K7_CTR0	   0xc0010004
-#define AP_MSR_P4_CTR0	   0x300
-#define AP_MSR_P4_CCCR0	   0x360
-#define AP_MSR_P4_ESCR0	   0x3a0
-#define AP_MSR_P4_PEBS	   0x3f1
-#define AP_MSR_P4_PEBS_PMV 0x3f2
+#define AP_MSR_P5_CESR	    0x11
+#define AP_MSR_P5_CTR0	    0x12
+#define AP_MSR_P6_CTR0	    0xc1
+#define AP_MSR_P6_EVNTSEL0  0x186
+#define AP_MSR_OFFCORE_RSP0 0x1a6
+#define AP_MSR_FIXED_CTR0   0x309
+#define AP_MSR_FIXED_CTRL   0x38d
+#define AP_MSR_GLOBAL_CTRL  0x38f
+#define AP_MSR_K7_EVNTSEL0  0xc0010000
+#define AP_MSR_K7_CTR0	    0xc0010004
+#define AP_MSR_P4_CTR0	    0x300
+#define AP_MSR_P4_CCCR0	    0x360
+#define AP_MSR_P4_ESCR0	    0x3a0
+#define AP_MSR_P4_PEBS	    0x3f1
+#define AP_MSR_P4_PEBS_PMV  0x3f2
 
 #define AP_EVNTSEL_CPL	  0x00030000
+#define AP_EVNTSEL_USER	  0x00010000
+#define AP_EVNTSEL_OS	  0x00020000
 #define AP_EVNTSEL_INT	  0x00100000
 #define AP_EVNTSEL_ENABLE 0x00400000
 
+#define AP_PMC_FIXED	 0x40000000u
 #define AP_P4_FAST_RDPMC 0x80000000u
 
 #define AP_APIC_EOI	  0xb0
@@ -33,10 +40,13 @@
 
 struct ap_x86ctr_family {
 	unsigned nrctrs;
+	unsigned nfixed; /* the last of them: of fixed events, mapped from AP_PMC_FIXED */
+	bool has_offcore;
 	u32 pmc_flags;	/* bits that pmc_map may have beside the number */
 	u32 ctl0;	/* MSR of the first control register */
 	u32 ctr0;	/* MSR of the first counter */
 	u64 write_mask; /* of what is written to a counter */
+	u64 fixed_mask; /* likewise */
 	bool has_lvtpc; /* can interrupt */
 	bool no_tsc;
 	u32 reserved; /* bits of an evntsel */
@@ -54,6 +64,7 @@ struct ap_x86ctr_family {
 extern const struct ap_x86ctr_family ap_x86ctr_p5, ap_x86ctr_p5mmx, ap_x86ctr_cyrix,
 	ap_x86ctr_centaur;
 extern const struct ap_x86ctr_family ap_x86ctr_p6, ap_x86ctr_k7;
+extern const struct ap_x86ctr_family ap_x86ctr_core2, ap_x86ctr_nehalem;
 extern const struct ap_x86ctr_family ap_x86ctr_c3;
 extern const struct ap_x86ctr_family ap_x86ctr_p4;
 extern const struct ap_x86ctr_family ap_x86ctr_generic;
@@ -65,9 +76,32 @@ void ap_x86ctr_clear_msrs(const struct ap_x86ctr *drv, u32 first, unsigned n);
 void ap_x86ctr_write_evntsels(const struct ap_x86ctr *drv, struct ap_x86ctr_cache *cache,
 			      const struct ap_x86ctr_state *state);
 
+/* Each counter's own register has its enable bit (K7 and later). */
+int ap_x86ctr_check_each_enabled(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state,
+				 int is_global);
+
+/* The hardware counter of a number that programs use; nrctrs or more: there is none. */
+static inline u32 ap_x86ctr_number(u32 map, u32 flags, u32 nrctrs, u32 nfixed)
+{
+	u32 first = nrctrs - nfixed;
+
+	if (!nfixed)
+		return map & ~flags;
+	if (!(map & AP_PMC_FIXED))
+		return map < first ? map : nrctrs;
+	return (map & ~AP_PMC_FIXED) < nfixed ? first + (map & ~AP_PMC_FIXED) : nrctrs;
+}
+
 static inline u32 ap_x86ctr_pmc(const struct ap_x86ctr *drv, u32 map)
 {
-	return map & ~drv->family->pmc_flags;
+	const struct ap_x86ctr_family *family = drv->family;
+
+	return ap_x86ctr_number(map, family->pmc_flags, family->nrctrs, family->nfixed);
+}
+
+static inline bool ap_x86ctr_is_fixed(const struct ap_x86ctr *drv, u32 pmc)
+{
+	return pmc >= drv->family->nrctrs - drv->family->nfixed;
 }
 
 /* Names the CPU: family, type, features.  0 or -ENODEV. */

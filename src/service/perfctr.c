@@ -277,6 +277,10 @@ bool ap_svc_perfctr_pmc(u32 counter, struct ap_service_pmc *pmc)
 	ap_hook_place(&p);
 	all = &p.slot->pmcs;
 	i = counter & ~all->flags;
+	if (all->nfixed && counter >= AP_PMC_FIXED_FROM)
+		i = all->n - all->nfixed + (counter - AP_PMC_FIXED_FROM);
+	else if (i >= all->n - all->nfixed)
+		return false;
 	if (i >= all->n || i >= AP_PMCS_MAX)
 		return false;
 	pmc->kinds = all->of[i].kinds & AP_KINDS_ALL;

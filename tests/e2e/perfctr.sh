@@ -86,6 +86,9 @@ p4 11 both on
 p4m2 12 both on
 p4m3 16 both on
 c3 10 alone on
+core2 18 both on
+nehalem 21 both on
+westmere 22 both on
 END
 on generic "$PROGRAMS/perfctr_self" both
 is "$(cat "$tmp/out")" "CPU type 0 has no events" "generic: has no events"
@@ -93,7 +96,7 @@ run "$ANYPERF" run --cpu i486 -- true
 is "$status" 129 "a CPU that there is not: status"
 has "$tmp/err" "is none of p5 .*k8" "and the line names those that there are"
 
-for cpu in p6 pentium-m k7 k8 p4 p4m3; do
+for cpu in p6 pentium-m k7 k8 p4 p4m3 core2 nehalem; do
 	on "$cpu" "$PROGRAMS/perfctr_signal" periods
 	is "$(cat "$tmp/out")" "floor(count / 25), 0 bad" "$cpu: a period of 25 signals each 25th"
 done

@@ -11,7 +11,8 @@ const char ap_x86model_unknown[] = "no count of the engine means this event";
 const char ap_x86model_kernel[] = "only user mode is counted";
 
 static const struct ap_x86model_family *const families[] = { ap_x86model_p5s, ap_x86model_p6s,
-							     ap_x86model_k7s, ap_x86model_p4s };
+							     ap_x86model_k7s, ap_x86model_p4s,
+							     ap_x86model_core2s };
 
 static const struct ap_x86model_family *family_at(unsigned i)
 {
@@ -150,7 +151,7 @@ static void model_wrmsr(void *host, u32 msr, u64 val)
 	note(m, AP_X86MODEL_WRMSR, msr, val, faults);
 	if (faults)
 		return;
-	if (range->what == AP_X86MODEL_CTR && m->family->sign_extends)
+	if (range->what == AP_X86MODEL_CTR && m->family->sign_extends && !(range->writable >> 32))
 		val = (u64)(s64)(s32)(u32)val & width(m->family);
 	*reg = val & (range->what == AP_X86MODEL_CTR ? width(m->family) : range->writable);
 	if (range->what != AP_X86MODEL_CTL || !m->family->written)
@@ -163,7 +164,7 @@ static void model_wrmsr(void *host, u32 msr, u64 val)
 static u64 model_rdpmc(void *host, u32 counter)
 {
 	struct ap_x86model *m = host;
-	u32 i = counter & ~m->family->rdpmc_flags;
+	u32 i = ap_x86model_number(m, counter);
 	bool faults = !m->family->has_rdpmc || i >= m->family->nrctrs;
 	u64 val = faults ? 0 : ap_x86model_get(m->family, core_of(m), AP_X86MODEL_CTR, i);
 
@@ -263,10 +264,19 @@ u64 ap_x86model_counter(const struct ap_x86model *m, unsigned i)
 	return ap_x86model_get(m->family, core_of(m), AP_X86MODEL_CTR, i);
 }
 
-void ap_x86model_pmc_shape(const struct ap_x86model *m, u32 *flags, u32 *bits)
+void ap_x86model_pmc_shape(const struct ap_x86model *m, struct ap_pmcs *shape)
 {
-	*flags = m->family->rdpmc_flags;
-	*bits = m->family->bits;
+	shape->flags = m->family->rdpmc_flags;
+	shape->bits = m->family->bits;
+	shape->n = m->family->nrctrs;
+	shape->nfixed = m->family->nfixed;
+}
+
+u32 ap_x86model_number(const struct ap_x86model *m, u32 counter)
+{
+	const struct ap_x86model_family *family = m->family;
+
+	return ap_x86ctr_number(counter, family->rdpmc_flags, family->nrctrs, family->nfixed);
 }
 
 /* True if it wrapped: from all ones to zero. */

@@ -15,6 +15,7 @@
 #ifndef AP_PERFCTR_MODEL_X86_H
 #define AP_PERFCTR_MODEL_X86_H
 
+#include "abi/perfctr.h"
 #include "abi/raw.h"
 #include "perfctr/x86.h"
 
@@ -101,9 +102,10 @@ void ap_x86model_count(struct ap_x86model *m, const u64 kinds[AP_KIND_N], u64 ti
 /* So many of the kind may happen until a counter interrupts; ~0 if none will. */
 u64 ap_x86model_room(const struct ap_x86model *m, unsigned kind);
 
-/* What is in counter i of this CPU; and for RDPMC: bits that are no number, and how wide it is. */
+/* What is in counter i of this CPU; that of a number in rdpmc's words; and what those words are. */
 u64 ap_x86model_counter(const struct ap_x86model *m, unsigned i);
-void ap_x86model_pmc_shape(const struct ap_x86model *m, u32 *flags, u32 *bits);
+u32 ap_x86model_number(const struct ap_x86model *m, u32 counter);
+void ap_x86model_pmc_shape(const struct ap_x86model *m, struct ap_pmcs *shape);
 
 /*
  * What counter i of this CPU counts as it is programmed: a set of kinds; 0 and the reason in *why

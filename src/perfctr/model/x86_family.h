@@ -31,8 +31,9 @@ struct ap_x86model_family {
 	u32 signature;	    /* CPUID 1, eax */
 	u32 features;	    /* CPUID 1, edx */
 	unsigned nrctrs;
+	unsigned nfixed;   /* the last of them */
 	u8 bits;	   /* of a counter */
-	bool sign_extends; /* a write takes 32 bits and extends them */
+	bool sign_extends; /* a write to one that takes 32 bits extends them */
 	bool has_rdpmc;
 	const struct ap_x86model_event *events; /* that a name can ask for; NULL: none */
 	u32 nevents;
@@ -54,7 +55,7 @@ struct ap_x86model_family {
 };
 
 extern const struct ap_x86model_family ap_x86model_p6s[], ap_x86model_k7s[], ap_x86model_p5s[],
-	ap_x86model_p4s[];
+	ap_x86model_p4s[], ap_x86model_core2s[];
 
 /* Registers of kind `what`, the i-th. */
 u64 *ap_x86model_reg(const struct ap_x86model_family *family, struct ap_x86model_cpu *cpu,

@@ -121,8 +121,8 @@ static void random_control(struct ap_x86ctr_control *c, u32 *seed, unsigned nrct
 	c->nractrs = next(seed) % 4;
 	c->nrictrs = next(seed) % 3 ? 0 : next(seed) % 3;
 	for (u32 i = 0; i < AP_X86CTR_MAX; i++) {
-		c->pmc_map[i] =
-			next(seed) % 8 ? (first + i) % (nrctrs ? nrctrs : 1) : next(seed) % 20;
+		c->pmc_map[i] = next(seed) % 8 ? (first + i) % (nrctrs ? nrctrs : 1)
+					       : (next(seed) & 0x40000000) | next(seed) % 20;
 		c->evntsel[i] = often[next(seed) % (sizeof(often) / sizeof(often[0]))];
 		if (next(seed) % 4 == 0)
 			c->evntsel[i] ^= 1u << next(seed) % 32;
