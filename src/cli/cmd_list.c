@@ -9,20 +9,23 @@
 #include "cli/commands.h"
 #include "cli/events.h"
 #include "cli/memory.h"
+#include "cli/metric.h"
 #include "cli/options.h"
 #include "linux/client.h"
 
 struct list_args {
-	const char *separator;
+	const char *separator, *metric_file;
 };
 
 static const struct ap_opt list_opts[] = {
 	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
 	  "print fields separated by this: name, aliases, kind, meaning", false },
+	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
+	  "with metrics: also those of this file", false },
 	{ 0 }
 };
 
-static const struct ap_opt_spec list_spec = { "anyperf list", "[options]", list_opts };
+static const struct ap_opt_spec list_spec = { "anyperf list", "[options] [metrics]", list_opts };
 
 static void print_event(const struct ap_event_desc *ev, const char *sep, FILE *out)
 {
@@ -63,6 +66,39 @@ static void print_cache_events(const char *sep, FILE *out)
 	}
 }
 
+static void print_metric(const struct ap_metric *m, const char *sep, FILE *out)
+{
+	if (sep)
+		fprintf(out, "%s%s%s%s%s%s%s%s%s\n", m->name, sep, m->unit, sep, m->groups, sep,
+			m->formula, sep, m->text);
+	else
+		fprintf(out, "  %-23s %-7s %-19s %s\n      %s\n", m->name, m->unit, m->groups,
+			m->text, m->formula);
+}
+
+static int list_metrics(const struct list_args *args)
+{
+	struct ap_metric_table t = { 0 };
+	const char *path = args->metric_file;
+	char why[400];
+	int ret = ap_metrics_builtin(&t, why, sizeof(why));
+
+	if (!ret && path)
+		ret = ap_metrics_file(&t, path, why, sizeof(why));
+	if (ret)
+		fprintf(stderr, "anyperf list: %s\n", why);
+	else if (!args->separator)
+		puts("\nList of metrics (to be used in stat -M), with unit, groups and formula:\n");
+	for (size_t i = 0; !ret && i < t.n; i++)
+		print_metric(&t.v[i], args->separator, stdout);
+	if (!ret && !args->separator)
+		puts("\n A metric is exact where all of its events are, modelled where one is\n"
+		     " ('anyperf list' says which); the unit % is of a fraction; #... is a number of\n"
+		     " the machine's file.\n");
+	ap_metrics_fini(&t);
+	return ret ? AP_EXIT_FAILURE : 0;
+}
+
 int ap_cmd_list(int argc, char **argv)
 {
 	struct list_args args = { 0 };
@@ -71,8 +107,10 @@ int ap_cmd_list(int argc, char **argv)
 
 	if (!ap_opts_begin(&list_spec, &args, argc, argv, &rest, &status))
 		return status;
+	if (rest + 1 == argc && !strcmp(argv[rest], "metrics"))
+		return list_metrics(&args);
 	if (rest < argc)
-		return ap_opts_wrong(&list_spec, "takes no argument", argv[rest]);
+		return ap_opts_wrong(&list_spec, "takes no argument but metrics", argv[rest]);
 	sep = args.separator;
 	if (!sep)
 		puts("\nList of events (to be used in -e):\n");

@@ -19,6 +19,7 @@
 #include "cli/outfile.h"
 #include "cli/stat.h"
 #include "cli/stat_count.h"
+#include "cli/stat_metrics.h"
 #include "cli/targets.h"
 #include "linux/run.h"
 
@@ -38,6 +39,10 @@ struct stat_args {
 	struct ap_stat_format format;
 	struct ap_stat_count_options count;
 	struct ap_targets targets;
+	struct ap_stat_metrics metrics;
+	const char *metric_names, *metric_file;
+	unsigned int topdown_level;
+	bool topdown;
 	s32 *cpus;
 	const char *cpu_list, *pids, *tids; /* as they were typed, for the title */
 	const char *control;
@@ -169,12 +174,17 @@ static const struct ap_opt stat_opts[] = {
 	CALL('I', "interval-print", opt_interval, "ms", "print what was counted since the last time"),
 	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
 	FLAG('j', "json-output", json, "print lines of JSON"),
+	STR('M', "metrics", metric_names, "metric", "compute these metrics, or groups of them, and count what they need; see 'anyperf list metrics'"),
+	FLAG(0, "metric-only", metrics.only, "show metrics side by side, and no counts"),
+	STR(0, "metric-file", metric_file, "file", "read more metrics"),
 	FLAG('n', "null", null_run, "count nothing, only measure times"),
 	{ 'o', "output", AP_OPT_STR, offsetof(struct stat_args, output), NULL, "file", "write the report to this file", false },
 	CALL('p', "pid", opt_pid, "pid", "count running processes, until the command ends or they do"),
 	FLAG(0, "per-thread", per_thread, "with -p or -t: a row for each thread"),
 	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations"),
 	CALL('t', "tid", opt_tid, "tid", "count running threads"),
+	FLAG(0, "topdown", topdown, "show what became of the slots of the modelled machine"),
+	{ 0, "td-level", AP_OPT_UINT, offsetof(struct stat_args, topdown_level), NULL, "n", "with --topdown: in 1 or 2 levels of detail (default 1)", false },
 	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
@@ -325,6 +335,7 @@ static int measure(struct stat_args *args)
 		setlocale(LC_NUMERIC, "C");
 	ap_stat_choose_instruments(&args->run, &args->events);
 	ap_stat_init(&st, &args->events, title_of(args));
+	st.metrics = args->metrics.n || args->metrics.only ? &args->metrics : NULL;
 	st.has_times = !args->run.ntargets && !args->count.is_of_cpus;
 	ret = count(args, &st, args->control ? &control : NULL);
 	ap_stat_fini(&st);
@@ -370,6 +381,28 @@ static int check(struct stat_args *args)
 	return 0;
 }
 
+/* Which metrics, and the events that they need. */
+static int choose_metrics(struct stat_args *args, char *why, size_t size)
+{
+	struct ap_stat_metrics *m = &args->metrics;
+	int ret = 0;
+
+	m->run = &args->run;
+	if (!args->metric_names && !args->topdown && !args->metric_file)
+		return 0;
+	ret = ap_metrics_builtin(&m->table, why, size);
+	if (!ret && args->metric_file)
+		ret = ap_metrics_file(&m->table, args->metric_file, why, size);
+	if (!ret && args->topdown)
+		ret = ap_stat_metrics_choose(
+			m, args->topdown_level == 2 ? "TopdownL1,TopdownL2" : "TopdownL1", why,
+			size);
+	if (!ret && args->metric_names)
+		ret = ap_stat_metrics_choose(m, args->metric_names, why, size);
+	m->only |= args->topdown;
+	return ret ? ret : ap_stat_metrics_events(m, &args->events, why, size);
+}
+
 static void settle(struct stat_args *args)
 {
 	if (args->json)
@@ -398,6 +431,10 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		return usage("no command to count");
 	if (check(args))
 		return -1;
+	if (args->topdown_level > 2)
+		return usage("--td-level is 1 or 2");
+	if (choose_metrics(args, why, sizeof(why)))
+		return usage(why);
 	if (args->null_run)
 		ap_evlist_fini(&args->events);
 	else if (!args->events.n &&
@@ -420,6 +457,7 @@ int ap_cmd_stat(int argc, char **argv)
 	if (!parse(&args, argc, argv, &status))
 		status = measure(&args);
 	ap_evlist_fini(&args.events);
+	ap_stat_metrics_fini(&args.metrics);
 	ap_targets_fini(&args.targets);
 	free(args.cpus);
 	return status;

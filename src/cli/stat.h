@@ -73,7 +73,8 @@ struct ap_stat {
 	size_t nplaces;
 	struct ap_stat_row *row; /* all places of the first event, then the next one's */
 	size_t nrows;
-	struct ap_agg wall, user, sys; /* ns */
+	const struct ap_stat_metrics *metrics; /* stat_metrics.h; NULL: none */
+	struct ap_agg wall, user, sys;	       /* ns */
 	struct ap_stat_note *note;
 	size_t nnotes;
 	unsigned int tasks_running; /* after the last run */
@@ -141,6 +142,11 @@ void ap_stat_print_interval(const struct ap_stat *st, const struct ap_stat_forma
 void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out);
 
 /* The parts of it.  time: what stands before a row of -I, "" else. */
+void ap_stat_print_place(const struct ap_stat *st, const struct ap_stat_place *place, FILE *out);
+void ap_stat_print_csv_place(const struct ap_stat *st, const struct ap_stat_place *place,
+			     const char *sep, FILE *out);
+void ap_stat_print_json_place(const struct ap_stat *st, const struct ap_stat_place *place,
+			      FILE *out);
 void ap_stat_print_table(const struct ap_stat *st, FILE *out);
 void ap_stat_print_table_rows(const struct ap_stat *st, const char *time, FILE *out);
 void ap_stat_print_table_head(const struct ap_stat *st, FILE *out);

@@ -34,13 +34,13 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	}
 }
 
-static void print_place(const struct ap_stat *st, const struct ap_stat_row *row, const char *sep,
-			FILE *out)
+void ap_stat_print_csv_place(const struct ap_stat *st, const struct ap_stat_place *place,
+			     const char *sep, FILE *out)
 {
 	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "CPU%d%s", row->place->cpu, sep);
+		fprintf(out, "CPU%d%s", place->cpu, sep);
 	else if (st->split == AP_STAT_THREADS)
-		fprintf(out, "%s%s", row->place->thread, sep);
+		fprintf(out, "%s%s", place->thread, sep);
 }
 
 /* Where a kernel's number is from is said in the table. */
@@ -57,7 +57,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
 	bool counted = ap_stat_row_state(row) == AP_STAT_COUNTED;
 
-	print_place(st, row, sep, out);
+	ap_stat_print_csv_place(st, row->place, sep, out);
 	print_value(row, out);
 	fprintf(out, "%s%s%s%s", sep, row->sel->desc->unit, sep, row->sel->name);
 	if (st->runs > 1)

@@ -48,6 +48,18 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	}
 }
 
+void ap_stat_print_json_place(const struct ap_stat *st, const struct ap_stat_place *place,
+			      FILE *out)
+{
+	if (st->split == AP_STAT_CPUS)
+		fprintf(out, "\"cpu\" : \"%d\", ", place->cpu);
+	if (st->split == AP_STAT_THREADS) {
+		fputs("\"thread\" : ", out);
+		print_string(place->thread, out);
+		fputs(", ", out);
+	}
+}
+
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, const char *time,
 		      FILE *out)
 {
@@ -57,13 +69,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	fputc('{', out);
 	if (*time)
 		fprintf(out, "\"interval\" : %s, ", time);
-	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "\"cpu\" : \"%d\", ", row->place->cpu);
-	if (st->split == AP_STAT_THREADS) {
-		fputs("\"thread\" : ", out);
-		print_string(row->place->thread, out);
-		fputs(", ", out);
-	}
+	ap_stat_print_json_place(st, row->place, out);
 	fputs("\"counter-value\" : ", out);
 	print_value(row, out);
 	fprintf(out, ", \"unit\" : \"%s\", \"event\" : ", row->sel->desc->unit);

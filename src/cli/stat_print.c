@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
-#include "cli/stat.h"
+#include "cli/stat_metrics.h"
 
 /* Widths that perf has: value 18, unit 4, name 32 with its padding, comment 32. */
 #define NAME_WIDTH 32
@@ -42,15 +42,14 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 }
 
 /* perf's widths: a CPU's number 7, a thread's name 16 and its tid 8. */
-static void print_place(const struct ap_stat *st, const struct ap_stat_row *row, FILE *out)
+void ap_stat_print_place(const struct ap_stat *st, const struct ap_stat_place *place, FILE *out)
 {
-	const char *dash = strrchr(row->place->thread, '-');
+	const char *dash = strrchr(place->thread, '-');
 
 	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "CPU%-*d ", 7, row->place->cpu);
+		fprintf(out, "CPU%-*d ", 7, place->cpu);
 	else if (st->split == AP_STAT_THREADS && dash)
-		fprintf(out, "%16.*s-%-8s ", (int)(dash - row->place->thread), row->place->thread,
-			dash + 1);
+		fprintf(out, "%16.*s-%-8s ", (int)(dash - place->thread), place->thread, dash + 1);
 }
 
 static void print_metric(const struct ap_stat_metric *m, FILE *out)
@@ -70,7 +69,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
 	double pct = ap_agg_stddev_pct(&row->agg);
 
-	print_place(st, row, out);
+	ap_stat_print_place(st, row->place, out);
 	print_value(row, out);
 	if (ap_stat_row_state(row) != AP_STAT_COUNTED) {
 		fprintf(out, "%s\n", row->sel->name);
@@ -144,13 +143,30 @@ void ap_stat_print_table_head(const struct ap_stat *st, FILE *out)
 	fputs(head[st->split], out);
 }
 
+/* Of whatever kind is wanted; head: names of columns that have none otherwise. */
+static void print_rows(const struct ap_stat *st, const struct ap_stat_format *fmt, const char *time,
+		       bool head, FILE *out)
+{
+	bool only = st->metrics && st->metrics->only;
+
+	if (!only && fmt->style == AP_STAT_TABLE)
+		ap_stat_print_table_rows(st, time, out);
+	else if (!only && fmt->style == AP_STAT_CSV)
+		ap_stat_print_csv(st, fmt->separator, time, out);
+	else if (!only)
+		ap_stat_print_json(st, time, out);
+	ap_stat_print_metrics(st, fmt, time, head, out);
+}
+
 void ap_stat_print_table(const struct ap_stat *st, FILE *out)
 {
+	const struct ap_stat_format fmt = { .style = AP_STAT_TABLE };
+
 	fprintf(out, "\n Performance counter stats for %s", st->title);
 	if (st->runs > 1)
 		fprintf(out, " (%u runs)", st->runs);
 	fputs(":\n\n", out);
-	ap_stat_print_table_rows(st, "", out);
+	print_rows(st, &fmt, "", true, out);
 	if (st->nrows)
 		fputc('\n', out);
 	print_times(st, out);
@@ -229,17 +245,10 @@ void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *
 
 void ap_stat_print(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out)
 {
-	switch (fmt->style) {
-	case AP_STAT_TABLE:
+	if (fmt->style == AP_STAT_TABLE)
 		ap_stat_print_table(st, out);
-		break;
-	case AP_STAT_CSV:
-		ap_stat_print_csv(st, fmt->separator, "", out);
-		break;
-	case AP_STAT_JSON:
-		ap_stat_print_json(st, "", out);
-		break;
-	}
+	else
+		print_rows(st, fmt, "", true, out);
 	ap_stat_print_notes(st, fmt, out);
 	if (fmt->style == AP_STAT_TABLE)
 		fputc('\n', out);
@@ -253,17 +262,8 @@ void ap_stat_print_interval(const struct ap_stat *st, const struct ap_stat_forma
 	/* as perf has it: padded, but for JSON, where it is a number */
 	snprintf(time, sizeof(time), "%*" PRIu64 ".%09" PRIu64, fmt->style == AP_STAT_JSON ? 0 : 6,
 		 ns / 1000000000, ns % 1000000000);
-	switch (fmt->style) {
-	case AP_STAT_TABLE:
-		if (nth % HEAD_EVERY == 0)
-			ap_stat_print_table_head(st, out);
-		ap_stat_print_table_rows(st, time, out);
-		break;
-	case AP_STAT_CSV:
-		ap_stat_print_csv(st, fmt->separator, time, out);
-		break;
-	case AP_STAT_JSON:
-		ap_stat_print_json(st, time, out);
-		break;
-	}
+	if (fmt->style == AP_STAT_TABLE && nth % HEAD_EVERY == 0 &&
+	    !(st->metrics && st->metrics->only))
+		ap_stat_print_table_head(st, out);
+	print_rows(st, fmt, time, fmt->style == AP_STAT_CSV ? !nth : nth % HEAD_EVERY == 0, out);
 }

@@ -93,3 +93,21 @@ u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size
 			hash = (hash ^ (u8)*c) * 0x100000001b3;
 	return hash;
 }
+
+int ap_run_machine_number(const struct ap_run_options *opts, const char *key, double *v)
+{
+	const struct ap_machine *m = opts->machine ? opts->machine : ap_machine_default();
+	size_t len = strlen(key);
+	char line[256];
+
+	for (unsigned int n = 0; ap_machine_key(m, n, line, sizeof(line)); n++) {
+		const char *value = line + len + strspn(line + len, " =");
+		char *end;
+
+		if (strncmp(line, key, len) != 0 || (line[len] != ' ' && line[len] != '='))
+			continue;
+		*v = strtod(value, &end);
+		return end == value ? -ENOENT : 0;
+	}
+	return -ENOENT;
+}

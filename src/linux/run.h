@@ -106,6 +106,10 @@ AP_MUST_CHECK int ap_run_perfctr_cpu(struct ap_run_perf *perf, const char *name,
  */
 u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size);
 
+/* A number of that machine by its key in a file (docs/machines.md); -ENOENT: it has none of that name. */
+AP_MUST_CHECK int ap_run_machine_number(const struct ap_run_options *opts, const char *key,
+					double *v);
+
 struct ap_note_line {
 	u32 pid;
 	u32 kind; /* enum ap_note_kind */

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metrics stand in perf's columns: behind the rows as comments without a count, or with --metric-only side by side.  Each says what it
+ * is made of: exact where all of its counts are, modelled where one is.
+ */
+#include "cli/stat_metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/memory.h"
+#include "linux/run.h"
+
+#define COLUMN_WIDTH 20 /* perf's */
+
+/* --- choosing */
+
+static void add(struct ap_stat_metrics *m, const struct ap_metric *metric)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->chosen[i] == metric)
+			return;
+	m->chosen = ap_xgrow(m->chosen, m->n + 1, sizeof(*m->chosen));
+	m->chosen[m->n++] = metric;
+}
+
+int ap_stat_metrics_choose(struct ap_stat_metrics *m, const char *names, char *why, size_t size)
+{
+	size_t len;
+
+	for (; *names; names += len + (names[len] == ',')) {
+		const struct ap_metric *one;
+		bool any;
+
+		len = strcspn(names, ",");
+		one = ap_metric_find(&m->table, names, len);
+		any = one != NULL;
+		if (one)
+			add(m, one);
+		for (size_t i = 0; i < m->table.n && !one; i++) {
+			if (!ap_metric_is_in(&m->table.v[i], names, len))
+				continue;
+			any = true;
+			add(m, &m->table.v[i]);
+		}
+		if (any)
+			continue;
+		snprintf(why, size, "no metric or group '%.*s' ('anyperf list metrics' lists them)",
+			 (int)len, names);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static bool has_event(const struct ap_evlist *list, const char *name, size_t len)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strlen(list->sel[i].name) == len && !memcmp(list->sel[i].name, name, len))
+			return true;
+	return false;
+}
+
+struct asked {
+	const struct ap_stat_metrics *metrics;
+	struct ap_evlist *list;	  /* to add to, */
+	const struct ap_stat *st; /* or to take values from: */
+	const struct ap_stat_place *place;
+	enum ap_event_kind kind; /* of all so far */
+};
+
+static int machine_number(struct asked *a, const char *key, size_t len, double *v)
+{
+	char name[64];
+
+	if (len >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, key, len);
+	name[len] = '\0';
+	if (a->kind == AP_KIND_EXACT)
+		a->kind = AP_KIND_MODELLED;
+	return ap_run_machine_number(a->metrics->run, name, v) ? -EINVAL : 1;
+}
+
+static int add_event(void *arg, const char *name, size_t len, double *v)
+{
+	struct asked *a = arg;
+	char why[400], *event;
+	int ret = 0;
+
+	*v = 1;
+	if (*name == '#')
+		return machine_number(a, name + 1, len - 1, v);
+	if (has_event(a->list, name, len))
+		return 1;
+	event = ap_xasprintf("%.*s", (int)len, name);
+	ret = ap_evlist_parse(a->list, event, why, sizeof(why));
+	free(event);
+	return ret ? -EINVAL : 1;
+}
+
+int ap_stat_metrics_events(const struct ap_stat_metrics *m, struct ap_evlist *list, char *why,
+			   size_t size)
+{
+	struct asked a = { .metrics = m, .list = list };
+	double v;
+	int ret;
+
+	for (size_t i = 0; i < m->n; i++) {
+		ret = ap_metric_value(&m->table, m->chosen[i], add_event, &a, &v, why, size);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+void ap_stat_metrics_fini(struct ap_stat_metrics *m)
+{
+	ap_metrics_fini(&m->table);
+	free(m->chosen);
+	m->chosen = NULL;
+	m->n = 0;
+}
+
+/* --- values */
+
+/* A cell: of a metric, or of a row's own comment. */
+struct cell {
+	const char *name, *unit, *kind;
+	char text[48]; /* the name, where it is a row's */
+	double value;
+	bool is_there;
+};
+
+static int count_of(void *arg, const char *name, size_t len, double *v)
+{
+	struct asked *a = arg;
+
+	if (*name == '#')
+		return machine_number(a, name + 1, len - 1, v);
+	for (size_t i = 0; i < a->st->nrows; i++) {
+		const struct ap_stat_row *row = &a->st->row[i];
+
+		if (row->place != a->place || strlen(row->sel->name) != len ||
+		    memcmp(row->sel->name, name, len) != 0)
+			continue;
+		if (row->sel->desc->kind > a->kind)
+			a->kind = row->sel->desc->kind;
+		*v = row->agg.mean;
+		return row->agg.n != 0 && ap_stat_row_state(row) == AP_STAT_COUNTED;
+	}
+	return 0;
+}
+
+static void fill_chosen(const struct ap_stat *st, const struct ap_stat_place *place, size_t i,
+			struct cell *c)
+{
+	const struct ap_metric *m = st->metrics->chosen[i];
+	struct asked a = { .metrics = st->metrics, .st = st, .place = place };
+	char why[200];
+
+	*c = (struct cell){ .name = m->name, .unit = m->unit };
+	c->is_there = ap_metric_value(&st->metrics->table, m, count_of, &a, &c->value, why,
+				      sizeof(why)) > 0;
+	if (!strcmp(m->unit, "%"))
+		c->value *= 100;
+	c->kind = ap_event_kind_name(a.kind);
+}
+
+/* The i-th row of a place that has a comment; false: there are no more. */
+static bool fill_of_row(const struct ap_stat *st, const struct ap_stat_place *place, size_t i,
+			struct cell *c)
+{
+	for (size_t k = 0; k < st->nrows; k++) {
+		struct ap_stat_metric m = { 0 };
+
+		if (st->row[k].place != place)
+			continue;
+		m = ap_stat_row_metric(st, &st->row[k]);
+		if (!m.what[0] || i--)
+			continue;
+		*c = (struct cell){ .unit = m.style == AP_METRIC_PERCENT ? "%" : "",
+				    .value = m.value,
+				    .is_there = true,
+				    .kind = strstr(m.what, "(modelled)") /* of an exact count */
+						    ? ap_event_kind_name(AP_KIND_MODELLED)
+						    : ap_stat_row_tag(&st->row[k]) };
+		snprintf(c->text, sizeof(c->text), "%s", m.what + (m.what[0] == ' '));
+		return true;
+	}
+	return false;
+}
+
+static bool fill(const struct ap_stat *st, const struct ap_stat_place *place, size_t i,
+		 struct cell *c)
+{
+	if (!st->metrics->n)
+		return fill_of_row(st, place, i, c);
+	if (i < st->metrics->n)
+		fill_chosen(st, place, i, c);
+	return i < st->metrics->n;
+}
+
+static const char *name_of(const struct cell *c)
+{
+	return c->name ? c->name : c->text;
+}
+
+/* --- behind the rows */
+
+static void print_line(const struct ap_stat *st, const struct ap_stat_format *fmt,
+		       const struct ap_stat_place *place, const struct cell *c, FILE *out)
+{
+	const char *sep = fmt->separator;
+	char label[64], value[32] = "";
+
+	snprintf(label, sizeof(label), "%s%s%s", c->unit, *c->unit ? " " : "", name_of(c));
+	if (c->is_there)
+		snprintf(value, sizeof(value), "%.6g", c->value);
+	switch (fmt->style) {
+	case AP_STAT_TABLE:
+		ap_stat_print_place(st, place, out);
+		fprintf(out, "%57s# ", "");
+		if (!c->is_there)
+			fprintf(out, "%8s  %-23s\n", "<none>", name_of(c));
+		else if (!strcmp(c->unit, "%"))
+			fprintf(out, "%7.2f%% %-23s # %s\n", c->value, name_of(c), c->kind);
+		else
+			fprintf(out, "%8.3f %-23s # %s\n", c->value, label, c->kind);
+		break;
+	case AP_STAT_CSV:
+		ap_stat_print_csv_place(st, place, sep, out);
+		fprintf(out, "%s%s%s%s%s%s%s%s%s%s%s\n", sep, sep, sep, st->runs > 1 ? sep : "",
+			sep, sep, value, sep, label, sep, c->is_there ? c->kind : "");
+		break;
+	case AP_STAT_JSON:
+		ap_stat_print_json_place(st, place, out);
+		fprintf(out,
+			"\"metric-value\" : %s, \"metric-unit\" : \"%s\", \"kind\" : \"%s\"}\n",
+			c->is_there ? value : "null", label, c->is_there ? c->kind : "");
+		break;
+	}
+}
+
+static void print_time(const struct ap_stat_format *fmt, const char *time, FILE *out)
+{
+	if (fmt->style == AP_STAT_JSON)
+		fputc('{', out);
+	if (!*time)
+		return;
+	if (fmt->style == AP_STAT_JSON)
+		fprintf(out, "\"interval\" : %s, ", time);
+	else
+		fprintf(out, "%s%s", time, fmt->style == AP_STAT_CSV ? fmt->separator : " ");
+}
+
+/* --- side by side */
+
+static int width_of(const struct cell *c)
+{
+	int len = (int)strlen(name_of(c)) + (*c->unit ? (int)strlen(c->unit) + 1 : 0);
+
+	return len > COLUMN_WIDTH ? len : COLUMN_WIDTH;
+}
+
+enum line { LINE_NAMES, LINE_VALUES, LINE_KINDS };
+
+static void print_cell(const struct ap_stat_format *fmt, enum line line, const struct cell *c,
+		       FILE *out)
+{
+	/* in a table each number has its percent sign */
+	bool is_bare = !*c->unit || (fmt->style == AP_STAT_TABLE && !strcmp(c->unit, "%"));
+	char text[80];
+
+	if (line == LINE_NAMES)
+		snprintf(text, sizeof(text), "%s%s%s", is_bare ? "" : c->unit, is_bare ? "" : " ",
+			 name_of(c));
+	else if (!c->is_there)
+		snprintf(text, sizeof(text), "%s", fmt->style == AP_STAT_CSV ? "" : "<none>");
+	else if (line == LINE_KINDS)
+		snprintf(text, sizeof(text), "%s", c->kind);
+	else if (fmt->style == AP_STAT_CSV)
+		snprintf(text, sizeof(text), "%.6g", c->value);
+	else
+		snprintf(text, sizeof(text), strcmp(c->unit, "%") ? "%.3f" : "%.1f%%", c->value);
+	if (fmt->style == AP_STAT_CSV)
+		fprintf(out, "%s%s", text, fmt->separator);
+	else
+		fprintf(out, "%*s ", width_of(c), text);
+}
+
+static void print_cells(const struct ap_stat *st, const struct ap_stat_format *fmt, enum line line,
+			const struct ap_stat_place *place, FILE *out)
+{
+	struct cell c;
+
+	for (size_t i = 0; fill(st, place, i, &c); i++)
+		print_cell(fmt, line, &c, out);
+	fputc('\n', out);
+}
+
+static void print_json_cells(const struct ap_stat *st, const struct ap_stat_place *place, FILE *out)
+{
+	struct cell c;
+
+	for (size_t i = 0; fill(st, place, i, &c); i++) {
+		fprintf(out, "%s\"%s\" : ", i ? ", " : "", name_of(&c));
+		fprintf(out, c.is_there ? "{\"value\" : %.6g" : "{\"value\" : null", c.value);
+		fprintf(out, ", \"unit\" : \"%s\", \"kind\" : \"%s\"}", c.unit,
+			c.is_there ? c.kind : "");
+	}
+	fputs("}\n", out);
+}
+
+/* What stands under the time and the place, of lines that are of neither. */
+static void print_blank(const struct ap_stat *st, const struct ap_stat_format *fmt,
+			const char *time, enum line line, FILE *out)
+{
+	static const int places[] = {
+		[AP_STAT_ALL] = 0, [AP_STAT_CPUS] = 11, [AP_STAT_THREADS] = 26
+	};
+
+	if (fmt->style == AP_STAT_CSV) {
+		fputs(line == LINE_KINDS ? "# " : "", out);
+		fputs(*time ? fmt->separator : "", out);
+		fputs(st->split != AP_STAT_ALL ? fmt->separator : "", out);
+	} else {
+		fprintf(out, "%*s", places[st->split] + (*time ? (int)strlen(time) + 1 : 0), "");
+	}
+}
+
+static void print_only(const struct ap_stat *st, const struct ap_stat_format *fmt, const char *time,
+		       bool head, FILE *out)
+{
+	for (size_t i = 0; i < st->nplaces; i++) {
+		const struct ap_stat_place *place = &st->place[i];
+
+		if (!i && head && fmt->style != AP_STAT_JSON) {
+			print_blank(st, fmt, time, LINE_NAMES, out);
+			print_cells(st, fmt, LINE_NAMES, place, out);
+			print_blank(st, fmt, time, LINE_KINDS, out);
+			print_cells(st, fmt, LINE_KINDS, place, out);
+		}
+		print_time(fmt, time, out);
+		if (fmt->style == AP_STAT_JSON) {
+			ap_stat_print_json_place(st, place, out);
+			print_json_cells(st, place, out);
+			continue;
+		}
+		if (fmt->style == AP_STAT_CSV)
+			ap_stat_print_csv_place(st, place, fmt->separator, out);
+		else
+			ap_stat_print_place(st, place, out);
+		print_cells(st, fmt, LINE_VALUES, place, out);
+	}
+}
+
+void ap_stat_print_metrics(const struct ap_stat *st, const struct ap_stat_format *fmt,
+			   const char *time, bool head, FILE *out)
+{
+	struct cell c;
+
+	if (!st->metrics || !st->nrows)
+		return;
+	if (st->metrics->only) {
+		print_only(st, fmt, time, head, out);
+		return;
+	}
+	for (size_t i = 0; i < st->metrics->n; i++) {
+		for (size_t k = 0; k < st->nplaces; k++) {
+			fill_chosen(st, &st->place[k], i, &c);
+			print_time(fmt, time, out);
+			print_line(st, fmt, &st->place[k], &c, out);
+		}
+	}
+}
