@@ -293,7 +293,13 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 
 /* --- threads */
 
-static struct ap_thread_feed *take_spare(void)
+/* Where its parts are, from its start. */
+struct layout {
+	u64 states_at, memos_at, bp_at, mem_at, log_at, size;
+};
+
+/* Of states it has those that it had, till they are forgotten: most of their memory may never have been used. */
+static struct ap_thread_feed *take_spare(const struct layout *l)
 {
 	struct ap_thread_feed *tf = spare;
 	u64 size;
@@ -302,18 +308,15 @@ static struct ap_thread_feed *take_spare(void)
 		return NULL;
 	size = tf->size;
 	spare = tf->next;
-	memset(tf, 0, size - AP_PAGE_SIZE);
+	memset(tf, 0, sizeof(*tf));
+	memset((u8 *)tf + l->memos_at, 0, size - AP_PAGE_SIZE - l->memos_at);
 	return tf;
 }
 
-/* Where its parts are, from its start. */
-struct layout {
-	u64 memos_at, bp_at, mem_at, log_at, size;
-};
-
 static void lay_out(struct layout *l)
 {
-	l->memos_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
+	l->states_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
+	l->memos_at = AP_ALIGN_UP(l->states_at + sizeof(struct ap_pipe_states), 64);
 	l->bp_at = l->memos_at + AP_FEED_MEMO_BYTES;
 	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
 	l->log_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
@@ -350,11 +353,12 @@ void ap_feed_reserve(u32 n)
 
 static struct ap_thread_feed *map_feed(void)
 {
-	struct ap_thread_feed *tf = take_spare();
+	struct ap_thread_feed *tf;
 	struct layout l;
 	u8 *at;
 
 	lay_out(&l);
+	tf = take_spare(&l);
 	if (!tf)
 		tf = map_new(l.size);
 	if (!tf)
@@ -366,6 +370,8 @@ static struct ap_thread_feed *map_feed(void)
 	tf->mem_at = at + l.mem_at;
 	tf->feed.machine = machine();
 	tf->feed.pending = AP_FEED_NOTHING;
+	tf->feed.pipe.states = (struct ap_pipe_states *)(at + l.states_at);
+	ap_pipe_forget(&tf->feed.pipe);
 	tf->feed.memos = (struct ap_feed_memo *)(at + l.memos_at);
 	tf->feed.bp = ap_bp_init(at + l.bp_at, machine(), tf->feed.count);
 	return tf;
@@ -450,7 +456,7 @@ void ap_feed_fork_child(struct ap_thread *t)
 	ap_feed_marks_init(&tf->marks);
 	tf->feed.pending = AP_FEED_NOTHING;
 	memset(tf->feed.count, 0, sizeof(tf->feed.count));
-	memset(&tf->feed.pipe, 0, sizeof(tf->feed.pipe));
+	ap_pipe_restart(&tf->feed.pipe);
 	tf->feed.stall_front = 0;
 }
 

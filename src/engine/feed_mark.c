@@ -113,6 +113,7 @@ static void note_pipe(struct ap_feed_marks *m, const struct ap_feed *f,
 	switch (s->what) {
 	case AP_FEED_SAW_ENTER:
 		m->entered = f->pipe.now;
+		m->end = f->pipe.end;
 		m->has_late = false;
 		break;
 	case AP_FEED_SAW_LOAD:
@@ -122,6 +123,8 @@ static void note_pipe(struct ap_feed_marks *m, const struct ap_feed *f,
 		m->late = (struct ap_feed_place){ .pc = s->pc };
 		break;
 	case AP_FEED_SAW_LEAVE:
+		if (f->pipe.end == m->end)
+			break; /* it is done when the one before it is */
 		m->blame[(f->pipe.end - 1) % AP_PIPE_PIECES] =
 			m->has_late ? m->late
 				    : in_piece(s->way, s->way->ninsns ? s->way->ninsns - 1 : 0);

@@ -47,6 +47,7 @@ struct ap_feed_marks {
 	struct ap_feed_place blame[AP_PIPE_PIECES], late;
 	bool has_late;
 	u64 entered; /* cycles / 256, when the piece that is seen has entered */
+	u32 end;     /* of the ring, then */
 };
 
 /* What the models have counted of these kinds. */

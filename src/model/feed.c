@@ -12,7 +12,7 @@ static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 	unsigned cycles = AP_MEM_CYCLES(result), hit = f->machine->l1d.latency;
 
 	if (cycles > hit && f->has_cycles)
-		ap_pipe_miss(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
+		ap_pipe_delay_load(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
 }
 
 /* Who looks, at what: compiled twice, so that what nobody looks at costs nothing. */
@@ -111,9 +111,11 @@ static void fetch_slow(struct ap_feed *f, u64 line)
 	unsigned result = ap_mem_fetch_slow(f->mem, line, 1);
 
 	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1)) {
-		u64 late = (u64)AP_MEM_CYCLES(result) << 7;
+		u32 late = (u32)AP_MEM_CYCLES(result) << 7;
 
-		f->pipe.now += late;
+		if (!f->has_cycles)
+			return;
+		ap_pipe_delay_fetch(&f->pipe, &f->machine->pipe, late);
 		f->stall_front += late;
 	}
 }
@@ -268,12 +270,20 @@ static __attribute__((noinline)) void run_plainly(struct ap_feed *f, const struc
 	run_data(f, way, log, &nobody);
 }
 
+/* Who looks sees it when it has entered. */
+static ALWAYS void enter(struct ap_feed *f, const struct ap_feed_way *way, const struct view *v)
+{
+	ap_pipe_come(&f->pipe, way->ninsns);
+	if (v->look)
+		ap_pipe_open(&f->pipe, &f->machine->pipe);
+}
+
 /* All but the branches. */
 static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
 			   const struct view *v)
 {
 	if (f->has_cycles)
-		ap_pipe_enter(&f->pipe, &f->machine->pipe, way->ninsns);
+		enter(f, way, v);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_ENTER, .pc = way->pc });
 	if (v->look) {
 		fetches_slowly(f, v);
@@ -282,7 +292,7 @@ static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 		run_plainly(f, way, log);
 	}
 	if (f->has_cycles)
-		ap_pipe_leave(&f->pipe, &way->flow);
+		ap_pipe_pass(&f->pipe, &f->machine->pipe, &way->flow, (u32)*log);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_LEAVE, .pc = way->pc });
 }
 
@@ -335,6 +345,10 @@ static void branches_slowly(struct ap_feed *f, const struct view *v)
 void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
 			struct ap_feed_look *look)
 {
+	struct ap_pipe_states *states = f->pipe.states;
+
+	ap_pipe_unfold(&f->pipe);
+	f->pipe.states = NULL; /* who looks sees what it does */
 	if (f->mem)
 		ap_mem_poll(f->mem);
 	while (from < to) {
@@ -347,4 +361,5 @@ void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *c
 		branches_slowly(f, &v);
 		from += 1 + way->nwords;
 	}
+	f->pipe.states = states;
 }

@@ -12,7 +12,7 @@
 
 #include "base/types.h"
 #include "model/model.h"
-#include "model/pipe.h"
+#include "model/pipe_state.h"
 
 struct ap_feed;
 

@@ -13,7 +13,7 @@ static void miss(struct ap_feed *f, bool wrong, u32 penalty, bool by_flags)
 {
 	if (!wrong)
 		return;
-	ap_pipe_flush(&f->pipe, penalty, by_flags);
+	ap_pipe_mispredict(&f->pipe, penalty, by_flags);
 	f->stall_front += (u64)penalty << 8;
 }
 
@@ -174,6 +174,7 @@ void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *to, u8 
 
 void ap_feed_forget_ways(struct ap_feed *f)
 {
+	ap_pipe_forget(&f->pipe);
 	f->bp->version++;
 }
 

@@ -28,8 +28,7 @@ static inline void put_off(struct ap_pipe *p, u32 value, u64 until)
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 		  u16 late)
 {
-	u32 nfills = spec->fill_buffers && spec->fill_buffers < AP_PIPE_FILLS ? spec->fill_buffers
-									      : AP_PIPE_FILLS;
+	u32 nfills = ap_pipe_fills(spec);
 	u64 at = p->now;
 
 	if (spec->rob <= 1) { /* one thing after the other */

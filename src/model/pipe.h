@@ -55,17 +55,33 @@ struct ap_pipe_flow {
 /* Fills all but list, which `to` is copied to; nlist words of AP_PIPE_LIST. */
 void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to);
 
+struct ap_pipe_states;
+
 struct ap_pipe {
 	u64 now;     /* cycles / 256, as all times: when the next piece enters */
-	u64 done;    /* all that has entered is done */
 	u64 stalled; /* that now waited for `done` of something */
+
+	/* pipe_state.h */
+	struct ap_pipe_states *states; /* NULL: none is remembered */
+	u32 state;		       /* which one it is in; 0: what follows says */
+	u32 ninsns;		       /* of the piece that comes */
+	u32 steps;		       /* that were remembered */
+	u32 steps_before;	       /* at the last one that was not */
+	u32 wait, patience;	       /* pieces till a state is looked for; of late */
+	bool is_open;		       /* the piece has entered */
+	u32 state_behind;	       /* with event: what state was */
+	u64 event;		       /* that delays the piece, the first */
+
+	/* of the state, while there is none */
+	u64 done;    /* all that has entered is done */
 	u64 pending; /* values that may be later than now: their times are in ready */
 	u64 ready[AP_PIPE_VALUES + 1];
 	u64 insns;
 	struct {
 		u64 insns, done;
-	} piece[AP_PIPE_PIECES]; /* that have not retired, in a ring */
+	} piece[AP_PIPE_PIECES]; /* that have not retired, in a ring; each is done later than the one before it */
 	u32 first, end;
+
 	u64 fill[AP_PIPE_FILLS]; /* when each buffer is free */
 	u32 next_fill;
 	u32 late; /* general registers that come of a miss of this piece */
@@ -101,11 +117,18 @@ static inline void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *s
 	for (; first != end; first++) {
 		u32 at = first % AP_PIPE_PIECES;
 
-		if (insns - p->piece[at].insns < spec->rob && end - first < AP_PIPE_PIECES)
+		if (insns - p->piece[at].insns < spec->rob && p->piece[at].done > p->now &&
+		    end - first < AP_PIPE_PIECES)
 			break;
 		ap_pipe_wait(p, p->piece[at].done);
 	}
 	p->first = first;
+}
+
+static inline u32 ap_pipe_fills(const struct ap_pipe_spec *spec)
+{
+	return spec->fill_buffers && spec->fill_buffers < AP_PIPE_FILLS ? spec->fill_buffers
+									: AP_PIPE_FILLS;
 }
 
 /* A load of it takes so many cycles more; masks as above. */
@@ -148,12 +171,14 @@ static inline void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *f
 		ap_pipe_apply(p, flow, value, n);
 	if (ap_unlikely(p->late_until))
 		ap_pipe_delay(p);
+	if (p->first != p->end && p->piece[(p->end - 1) % AP_PIPE_PIECES].done == p->done)
+		return; /* who waits for that one has waited for this one */
 	at = p->end++ % AP_PIPE_PIECES;
 	p->piece[at].insns = p->insns;
 	p->piece[at].done = p->done;
 }
 
-/* The flags' branch was predicted wrongly: nothing enters until it is known, and a while longer. */
+/* Between pieces: the flags' branch was predicted wrongly, so nothing enters until it is known, and a while longer. */
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags);
 
 #endif

@@ -6,7 +6,7 @@
 #define TESTS_UNIT_MODEL_WAYS_H
 
 #include "model/feed.h"
-#include "random.h"
+#include "pieces.h"
 
 static inline struct ap_feed *new_feed(const struct ap_machine *machine)
 {
@@ -30,6 +30,7 @@ static inline void free_feed(struct ap_feed *f)
 	free(f->mem);
 	free(f->bp);
 	free(f->memos);
+	free(f->pipe.states);
 	free(f);
 }
 
@@ -49,6 +50,40 @@ static inline void *take(struct arena *a, size_t bytes, uint32_t *id)
 	return at;
 }
 
+/* Few places, so that some are often taken and some seldom; the last one may be of any kind. */
+static inline void random_branches(struct arena *a, struct ap_feed_way *w)
+{
+	struct ap_feed_branch *to;
+	uint32_t unused;
+
+	w->nbranches = (uint16_t)below(4);
+	w->branches = to = take(a, 4 * sizeof(*to), &unused);
+	for (unsigned k = 0; k < w->nbranches; k++) {
+		uint64_t pc = 0x402000 + (uint64_t)below(100) * 4;
+		bool is_last = k + 1 == w->nbranches && !below(3);
+
+		to[k].pc = pc;
+		to[k].len = 2;
+		to[k].what = pc % 16 ? AP_FEED_NOT_TAKEN : (uint8_t)below(2);
+		if (is_last)
+			to[k].what = AP_FEED_JUMP + (uint8_t)below(5);
+	}
+}
+
+/* What it does to values. */
+static inline void random_flow(struct arena *a, struct ap_feed_way *w)
+{
+	struct piece *x = zeroed(sizeof(*x));
+	uint32_t unused, *list = take(a, sizeof(x->list), &unused);
+
+	random_piece(x);
+	w->flow = x->flow;
+	w->ninsns = x->ninsns;
+	memcpy(list, x->list, sizeof(x->list));
+	w->flow.list = list;
+	free(x);
+}
+
 static inline void random_op(struct ap_feed_op *op, unsigned nwords)
 {
 	static const uint8_t sizes[] = { 1, 4, 8, 8, 8, 8, 16, 32, 64 };
@@ -57,6 +92,8 @@ static inline void random_op(struct ap_feed_op *op, unsigned nwords)
 				   .base = (uint8_t)below(nwords),
 				   .index = AP_FEED_NO_WORD,
 				   .size = sizes[below(sizeof(sizes))] };
+	op->waits = (uint16_t)below(1 << 4);
+	op->late = (uint16_t)(1 << below(4));
 	op->disp = (int64_t)below(20) * 8 - 80;
 	if (!below(4))
 		op->disp += below(8);
@@ -88,7 +125,6 @@ static inline void random_way(struct arena *a, uint32_t *id, bool in_clusters)
 	w->nwords = 1 + below(4);
 	w->nops = (uint16_t)below(below(10) ? 12 : 60);
 	w->nfetches = (uint16_t)below(3);
-	w->ninsns = 10;
 	w->ops = ops = take(a, (w->nops + 1) * sizeof(*ops), &unused);
 	w->fetches = fetches = take(a, (w->nfetches + 1) * sizeof(*fetches), &unused);
 	for (unsigned k = 0; k < w->nwords; k++)
@@ -100,6 +136,8 @@ static inline void random_way(struct arena *a, uint32_t *id, bool in_clusters)
 	w->nclusters = (uint16_t)ap_feed_clusters(w, *id, 64, clusters);
 	w->clusters = to = take(a, sizeof(clusters), &unused);
 	memcpy(to, clusters, sizeof(clusters));
+	random_branches(a, w);
+	random_flow(a, w);
 	if (!in_clusters)
 		w->nclusters = 0;
 }

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * States are made and found, steps are remembered.  What matters of a pipeline between two pieces: which values
+ * are later than now and by how much, and of pieces that are not done how old they are and how late.  Fill buffers are no part of
+ * it: a step with a miss is taken only where the next buffer is free, which then makes no difference.
+ *
+ * To make a state costs more than a piece: where steps are seldom met again, states are looked for now and then
+ * only, and the pipeline runs as it is in between.
+ */
+#include "model/pipe_state.h"
+
+#include "base/mem.h"
+
+#define PATIENCE 64 /* pieces at most, that are not looked at */
+#define GOOD_RUN 8  /* steps that were remembered in a row and pay for one that was not */
+
+#define WITH_EVENT AP_PIPE_IDS
+#define FLUSH	   (2 * AP_PIPE_IDS)
+
+/* Of events: a load's cycles << 32 | waits << 16 | late; a fetch has FETCH instead of registers. */
+#define LOAD  (1ULL << 63)
+#define FETCH (1ULL << 62)
+
+/* A state in room: words that two have in common are HEAD and behind. */
+enum { NEXT, HASH, PENDING, PENDING_HIGH, PIECES, VALUES };
+#define STATE_MAX (VALUES + 64 + 2 * AP_PIPE_PIECES)
+#define UNIT	  4 /* words, of which places are made */
+
+/* Numbers are places, mixed so that they lead all over the table of steps. */
+#define MIX   0x9e3779b1U
+#define UNMIX 0x0e8b2f51U
+_Static_assert((u32)(MIX *UNMIX) == 1, "inverse");
+
+static u32 *room_of(struct ap_pipe_states *x, u32 state)
+{
+	return &x->room[(u64)(state * UNMIX) * UNIT];
+}
+
+void ap_pipe_forget(struct ap_pipe *p)
+{
+	ap_pipe_unfold(p);
+	if (!p->states || !p->states->used)
+		return;
+	memset(p->states->step, 0, sizeof(p->states->step));
+	memset(p->states->bucket, 0, sizeof(p->states->bucket));
+	p->states->used = 0;
+}
+
+void ap_pipe_restart(struct ap_pipe *p)
+{
+	struct ap_pipe_states *states = p->states;
+
+	memset(p, 0, sizeof(*p));
+	p->states = states;
+}
+
+/* --- states */
+
+void ap_pipe_unfold(struct ap_pipe *p)
+{
+	const u32 *at;
+	u32 n;
+
+	if (!p->state)
+		return;
+	at = room_of(p->states, p->state);
+	p->pending = at[PENDING] | (u64)at[PENDING_HIGH] << 32;
+	n = at[PIECES];
+	at += VALUES;
+	for (u64 m = p->pending; m; m &= m - 1)
+		p->ready[__builtin_ctzll(m)] = p->now + *at++;
+	p->done = p->now;
+	for (u32 k = 0; k < n; k++, at += 2) {
+		p->piece[k].insns = p->insns - at[0];
+		p->piece[k].done = p->done = p->now + at[1];
+	}
+	p->first = 0;
+	p->end = n;
+	p->state = 0;
+}
+
+/* Writes it down and gives how many words; 0: something is too late to be written. */
+static u32 describe(const struct ap_pipe *p, u32 *to)
+{
+	u64 pending = 0, most = 0;
+	u32 *at = to + VALUES, first = p->first;
+
+	for (u64 m = p->pending; m; m &= m - 1) {
+		u64 left = p->ready[__builtin_ctzll(m)] - p->now;
+
+		if ((s64)left <= 0)
+			continue;
+		pending |= m & -m;
+		most |= left;
+		*at++ = (u32)left;
+	}
+	while (first != p->end && p->piece[first % AP_PIPE_PIECES].done <= p->now)
+		first++;
+	to[PENDING] = (u32)pending;
+	to[PENDING_HIGH] = (u32)(pending >> 32);
+	to[PIECES] = p->end - first;
+	for (; first != p->end; first++) {
+		u64 left = p->piece[first % AP_PIPE_PIECES].done - p->now;
+
+		most |= left;
+		*at++ = (u32)(p->insns - p->piece[first % AP_PIPE_PIECES].insns);
+		*at++ = (u32)left;
+	}
+	return most >> 32 ? 0 : (u32)(at - to);
+}
+
+static u32 hash_of(const u32 *at, const u32 *end)
+{
+	u64 h = 0;
+
+	for (; at < end; at++) {
+		h = (h ^ *at) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 32;
+	}
+	return (u32)h;
+}
+
+/* The number of the state that all of *p is in; 0: none. */
+static u32 fold(struct ap_pipe *p)
+{
+	struct ap_pipe_states *x = p->states;
+	u32 *to, *bucket, n;
+
+	to = &x->room[x->used];
+	n = describe(p, to);
+	if (!n)
+		return 0;
+	to[HASH] = hash_of(to + PENDING, to + n);
+	bucket = &x->bucket[to[HASH] % AP_PIPE_BUCKETS];
+	for (u32 k = *bucket; k; k = x->room[k * UNIT + NEXT]) {
+		const u32 *old = &x->room[k * UNIT];
+
+		if (old[HASH] == to[HASH] &&
+		    !memcmp(old + HASH, to + HASH, (n - HASH) * sizeof(*to)))
+			return k * MIX;
+	}
+	to[NEXT] = *bucket;
+	*bucket = x->used / UNIT;
+	x->used += AP_ALIGN_UP(n, UNIT);
+	return *bucket * MIX;
+}
+
+/* For one more state.  False: all that there were are gone. */
+static bool make_room(struct ap_pipe *p)
+{
+	struct ap_pipe_states *x = p->states;
+	bool had = x->used + STATE_MAX <= AP_PIPE_ROOM;
+
+	if (!had)
+		ap_pipe_forget(p);
+	if (!x->used)
+		x->used = UNIT; /* none has number 0 */
+	return had;
+}
+
+/* --- steps */
+
+static struct ap_pipe_step *place_of(const struct ap_pipe *p, const struct ap_pipe_step *like)
+{
+	u32 mixed = 0;
+
+	if (like->event)
+		mixed = ((u32)like->event ^ (u32)(like->event >> 32)) * MIX >> 15;
+	return &p->states->step[(like->from ^ like->id ^ mixed) % AP_PIPE_STEPS];
+}
+
+/* Each has two places: in both is what was used last, in the first what was before. */
+static struct ap_pipe_step *other_place(const struct ap_pipe *p, const struct ap_pipe_step *s)
+{
+	return &p->states->step[(u64)(s - p->states->step) ^ 1];
+}
+
+static bool is_like(const struct ap_pipe_step *s, const struct ap_pipe_step *like)
+{
+	return s->id == like->id && s->from == like->from && s->event == like->event;
+}
+
+static const struct ap_pipe_step *find(const struct ap_pipe *p, const struct ap_pipe_step *like)
+{
+	struct ap_pipe_step *s = place_of(p, like), *other, was;
+
+	if (is_like(s, like))
+		return s;
+	other = other_place(p, s);
+	if (!is_like(other, like))
+		return NULL;
+	was = *s;
+	*s = *other;
+	*other = was;
+	return s;
+}
+
+static void take(struct ap_pipe *p, const struct ap_pipe_step *s)
+{
+	if (s->fill)
+		p->fill[p->next_fill++] = p->now + s->fill;
+	p->now += s->took;
+	p->stalled += s->stalled;
+	p->state = s->to;
+	p->steps++;
+}
+
+/* Before what is not remembered: all of *p holds, and *was is what it was. */
+struct before {
+	u64 now, stalled;
+};
+
+static void begin(struct ap_pipe *p, struct ap_pipe_step *s, struct before *was)
+{
+	if (s->from && !make_room(p))
+		s->from = 0;
+	ap_pipe_unfold(p);
+	*was = (struct before){ p->now, p->stalled };
+}
+
+/* How soon the next state is looked for. */
+static void learn_patience(struct ap_pipe *p)
+{
+	if (p->steps - p->steps_before >= GOOD_RUN)
+		p->patience /= 4;
+	else if (p->patience < PATIENCE)
+		p->patience++;
+	p->steps_before = p->steps;
+	p->wait = p->patience;
+}
+
+/* It went from no state. */
+static void look(struct ap_pipe *p)
+{
+	if (!p->states)
+		return;
+	if (p->wait) {
+		p->wait--;
+		return;
+	}
+	make_room(p);
+	p->state = fold(p);
+}
+
+/* It went from *was by *s, to what *p is now. */
+static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was)
+{
+	u64 took = p->now - was->now, stalled = p->stalled - was->stalled;
+	struct ap_pipe_step *to = place_of(p, s);
+
+	p->state = s->to = fold(p);
+	s->took = (u32)took;
+	s->stalled = (u32)stalled;
+	if (s->to && !(took >> 32)) {
+		*other_place(p, to) = *to;
+		*to = *s;
+	}
+}
+
+static void end(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was, bool depends)
+{
+	if (!s->from) {
+		look(p);
+		return;
+	}
+	if (!depends)
+		remember(p, s, was);
+	learn_patience(p);
+	if (p->wait)
+		p->state = 0;
+}
+
+/* --- pieces */
+
+static void delay(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
+{
+	if (event & FETCH)
+		p->now += (u32)event;
+	else if (event)
+		ap_pipe_miss(p, spec, (u32)(event >> 32) & 0x3fffffff, (u16)(event >> 16),
+			     (u16)event);
+}
+
+void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec)
+{
+	if (p->event)
+		p->state = p->state_behind;
+	if (p->state)
+		learn_patience(p);
+	ap_pipe_unfold(p);
+	ap_pipe_enter(p, spec, p->ninsns);
+	delay(p, spec, p->event);
+	p->event = 0;
+	p->is_open = true;
+}
+
+/* There may be one with the step; the second has the piece enter. */
+static void add_event(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
+{
+	if (!p->is_open && !p->event) {
+		p->event = event;
+		p->state_behind = p->state;
+		p->state = 0;
+		return;
+	}
+	if (!p->is_open)
+		ap_pipe_open(p, spec);
+	delay(p, spec, event);
+}
+
+void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 late)
+{
+	add_event(p, spec, FETCH | late);
+}
+
+void ap_pipe_delay_load(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
+			u16 late)
+{
+	add_event(p, spec, LOAD | (u64)cycles << 32 | (u32)waits << 16 | late);
+}
+
+/* True: a step does not hold, as a fill buffer is waited for. */
+static bool lacks_fill(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
+{
+	if (!(event & LOAD) || spec->rob <= 1)
+		return false;
+	if (p->next_fill >= ap_pipe_fills(spec))
+		p->next_fill = 0;
+	return p->fill[p->next_fill] > p->now;
+}
+
+void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
+			 const struct ap_pipe_flow *flow, u32 id)
+{
+	struct ap_pipe_step step = { .id = id };
+	const struct ap_pipe_step *s;
+	struct before was;
+	bool lacks;
+
+	if (p->is_open) {
+		p->is_open = false;
+		ap_pipe_leave(p, flow);
+		look(p);
+		return;
+	}
+	if (p->event) {
+		step.id |= WITH_EVENT;
+		step.event = p->event;
+		p->event = 0;
+		p->state = p->state_behind;
+	}
+	lacks = lacks_fill(p, spec, step.event);
+	step.from = p->state;
+	if (p->state && !lacks) {
+		s = find(p, &step);
+		if (s) {
+			take(p, s);
+			return;
+		}
+	}
+	begin(p, &step, &was);
+	ap_pipe_enter(p, spec, p->ninsns);
+	delay(p, spec, step.event);
+	if (step.event & LOAD && spec->rob > 1)
+		step.fill = (u32)(p->fill[p->next_fill - 1] - was.now);
+	ap_pipe_leave(p, flow);
+	end(p, &step, &was, lacks);
+}
+
+void ap_pipe_mispredict(struct ap_pipe *p, u32 cycles, bool by_flags)
+{
+	struct ap_pipe_step step = { .id = FLUSH | cycles << 1 | by_flags, .from = p->state };
+	const struct ap_pipe_step *s = p->state ? find(p, &step) : NULL;
+	struct before was;
+
+	if (s) {
+		take(p, s);
+		return;
+	}
+	begin(p, &step, &was);
+	ap_pipe_flush(p, cycles, by_flags);
+	end(p, &step, &was, false);
+}
