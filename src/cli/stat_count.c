@@ -396,21 +396,38 @@ static u64 less(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-static void take_interval(struct ap_stat_count *c, u64 ns)
+/*
+ * What was read since the last interval.  A task's time is known later than its counts: what was counted in no time
+ * is left to the next interval, as one without time counts nothing, or printed at the end.
+ */
+static struct ap_stat_reading part_of(const struct ap_stat_reading *now,
+				      struct ap_stat_reading *before, bool is_last)
+{
+	struct ap_stat_reading part = *now;
+
+	part.count = less(now->count, before->count);
+	part.enabled = less(now->enabled, before->enabled);
+	part.running = less(now->running, before->running);
+	if (part.running) {
+		*before = *now;
+	} else if (is_last && part.count) {
+		part.enabled = part.running = 1;
+	} else {
+		before->enabled = now->enabled;
+		part.count = 0;
+	}
+	return part;
+}
+
+static void take_interval(struct ap_stat_count *c, u64 ns, bool is_last)
 {
 	const struct ap_stat_times times = { .wall_ns = less(ns, c->last_ns) };
 	size_t n = c->st->nrows;
 	struct ap_stat_reading *part = ap_xgrow(NULL, n + 1, sizeof(*part));
 
 	read_all(c);
-	for (size_t i = 0; i < n; i++) {
-		part[i] = c->now[i];
-		part[i].count = less(c->now[i].count, c->before[i].count);
-		part[i].enabled = less(c->now[i].enabled, c->before[i].enabled);
-		part[i].running = less(c->now[i].running, c->before[i].running);
-	}
-	if (n)
-		memcpy(c->before, c->now, n * sizeof(*c->now));
+	for (size_t i = 0; i < n; i++)
+		part[i] = part_of(&c->now[i], &c->before[i], is_last);
 	ap_stat_restart(c->st);
 	ap_stat_add(c->st, part, &times);
 	c->last_ns = ns;
@@ -437,7 +454,7 @@ static void timer(void *arg, u64 ns)
 		while (c->interval_at <= ns)
 			c->interval_at += c->opts->interval_ms * NS_PER_MS;
 		if (!c->is_over)
-			take_interval(c, ns);
+			take_interval(c, ns, false);
 		if (c->is_over)
 			c->interval_at = 0;
 	}
@@ -450,7 +467,7 @@ void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u6
 	enable(c, name, on);
 	say(on);
 	if (c->opts->interval_ms && !c->is_over)
-		take_interval(c, ns);
+		take_interval(c, ns, false);
 	arm(c);
 }
 
@@ -501,7 +518,7 @@ static void end(void *arg, u64 ns)
 	if (c->delay_until)
 		set_zero(c, ns);
 	if (c->opts->interval_ms && !c->is_over)
-		take_interval(c, ns);
+		take_interval(c, ns, true);
 	else
 		read_all(c);
 	c->client = NULL;
