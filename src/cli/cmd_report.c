@@ -12,9 +12,11 @@
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
+#include "cli/samples_text.h"
 #include "cli/show.h"
 #include "profile/annotate.h"
 #include "profile/describe.h"
+#include "profile/dump.h"
 #include "profile/hist.h"
 #include "profile/hist_opts.h"
 #include "profile/inventory.h"
@@ -29,12 +31,16 @@ struct report_args {
 	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
 	bool group, no_group, branches, no_branches, callees, known_only;
-	bool stats, tasks, mmaps, threads, memory, taken;
+	bool stats, tasks, mmaps, dump, threads, memory, taken;
 	struct ap_thread_counts counts;
 	const char *taken_word;
 	struct ap_hist_opts hist;
 	struct ap_filter filter;
 	bool order_set;
+	struct ap_topology topology;
+	const char *message; /* on the screen, first */
+	char *next;	     /* the file to be shown then */
+	bool was_shown;
 };
 
 static int opt_tui(void *args, const char *value, char *why)
@@ -130,7 +136,7 @@ static const struct ap_opt report_opts[] = {
 	  "show on the screen (default where standard output is a terminal)", false },
 	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
 	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
-	  "local_weight symbol_size dso_size cgroup parent; of branches dso_from dso_to symbol_from symbol_to addr_from "
+	  "local_weight symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
 	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; of references (--mem-mode) mem "
 	  "symbol_daddr dso_daddr snoop tlb locked blocked local_ins_lat; +key adds",
 	  false },
@@ -196,6 +202,8 @@ static const struct ap_opt report_opts[] = {
 	{ 0, "tasks", AP_OPT_FLAG, AT(tasks), NULL, NULL, "only which tasks there were", false },
 	{ 0, "mmaps", AP_OPT_FLAG, AT(mmaps), NULL, NULL, "only tasks and what they had mapped",
 	  false },
+	{ 'D', "dump-raw-trace", AP_OPT_FLAG, AT(dump), NULL, NULL,
+	  "only the bytes of all records, as they stand in the file", false },
 	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
 	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
 	  false },
@@ -399,23 +407,36 @@ static void put_event(const struct ap_data *d, const struct ap_fold *f, u32 at, 
 	out->name = name;
 }
 
-static int show_all(const struct report_args *a, struct ap_data *d, const struct ap_session *s,
+static bool put_samples(void *arg, const char *comm, const char *symbol, FILE *out)
+{
+	return ap_samples_text(ap_profile_path(arg), comm, symbol, out);
+}
+
+static int show_all(struct report_args *a, struct ap_data *d, const struct ap_session *s,
 		    const struct ap_fold *f, struct ap_annotate *notes)
 {
 	struct ap_tui_profile p = { .notes = notes,
 				    .lost = s->lost_samples,
 				    .full_paths = a->verbose,
 				    .header = put_header,
-				    .arg = d };
+				    .header_arg = d,
+				    .message = a->message };
 	u32 i, n;
 	int ret;
 
+	/* a stream is gone once it was read */
+	if (!ap_data_is_pipe(d) && strcmp(ap_profile_path(a->input), "-") != 0) {
+		p.file = ap_profile_path(a->input);
+		p.samples = put_samples;
+		p.samples_arg = (void *)a->input;
+	}
 	p.event = ap_profile_calloc(ap_data_nevents(d), sizeof(*p.event));
 	for (i = 0; i < ap_data_nevents(d); i += n) {
 		n = group_size(a, d, i);
 		put_event(d, f, i, n, &p.event[p.nevents++]);
 	}
-	ret = ap_show_profile(&p, COMMAND);
+	a->was_shown = true;
+	ret = ap_show_profile(&p, COMMAND, &a->next);
 	for (i = 0; i < p.nevents; i++)
 		free((char *)p.event[i].name);
 	free(p.event);
@@ -474,6 +495,8 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 	if (!a->sort && !a->fields && all_tracepoints(d))
 		a->sort = "trace";
 	a->hist.tracing = ap_tracing_read(d);
+	ap_topology_read(&a->topology, d);
+	a->hist.topology = &a->topology;
 	status = choose_columns(a, any_has(d, AP_PERF_SAMPLE_CALLCHAIN),
 				any_has(d, AP_PERF_SAMPLE_BRANCH_STACK));
 	if (status)
@@ -533,7 +556,9 @@ static int report(struct report_args *a, struct ap_data *d)
 	s->symbols.symfs = a->symfs;
 	s->symbols.kallsyms = a->kallsyms;
 	ap_session_build_ids(s, d);
-	if (a->stats || a->tasks || a->mmaps) {
+	if (a->dump) {
+		ap_dump_print(d, ap_profile_path(a->input), stdout);
+	} else if (a->stats || a->tasks || a->mmaps) {
 		ap_inventory_print(s, d,
 				   (a->stats ? AP_INVENTORY_STATS : 0) |
 					   (a->tasks ? AP_INVENTORY_TASKS : 0) |
@@ -553,16 +578,72 @@ static int report(struct report_args *a, struct ap_data *d)
 	ap_thread_counts_fini(&a->counts);
 	ap_filter_fini(&a->filter);
 	ap_tracing_free(a->hist.tracing);
+	ap_topology_fini(&a->topology);
 	ap_session_fini(s);
 	free(s);
+	return status;
+}
+
+/* Only what is not a profile: for other programs to read, or about records. */
+static bool is_plain(const struct report_args *a)
+{
+	return a->stats || a->tasks || a->mmaps || a->dump;
+}
+
+/* One file, with a copy of the options: some of them are settled by what is in it. */
+static int report_file(struct report_args *a)
+{
+	struct ap_data *d = ap_profile_open(COMMAND, a->input);
+	int status = 0, closed;
+
+	if (!d)
+		return AP_EXIT_FAILURE;
+	if (a->header_only || (a->header && !a->on_screen))
+		ap_data_print_header(d, stdout);
+	else if (!a->quiet && !is_plain(a) && !a->on_screen)
+		fputs("# To display the perf.data header info, please use --header/--header-only "
+		      "options.\n#\n",
+		      stdout);
+	if (!a->header_only)
+		status = report(a, d);
+	closed = ap_profile_close(COMMAND, a->input, d);
+	return status ? status : closed;
+}
+
+/* From the screen one goes on to other files; one that cannot be shown leads back to the first. */
+static int report_files(const struct report_args *args)
+{
+	const char *input = args->input;
+	char *now = NULL, message[200] = "";
+	struct report_args a;
+	int status;
+
+	for (;;) {
+		a = *args;
+		a.input = now ? now : input;
+		a.message = message[0] ? message : NULL;
+		status = report_file(&a);
+		message[0] = 0;
+		if (a.next) {
+			if (now)
+				free(now);
+			now = a.next;
+		} else if (now && !a.was_shown) {
+			snprintf(message, sizeof(message), "%s cannot be shown", now);
+			free(now);
+			now = NULL;
+		} else {
+			break;
+		}
+	}
+	free(now);
 	return status;
 }
 
 int ap_cmd_report(int argc, char **argv)
 {
 	struct report_args args = { 0 }, trial;
-	struct ap_data *d;
-	int rest, status = 0, closed;
+	int rest, status = 0;
 
 	ap_hist_opts_init(&args.hist);
 	if (!ap_opts_begin(&report_spec, &args, argc, argv, &rest, &status))
@@ -574,23 +655,11 @@ int ap_cmd_report(int argc, char **argv)
 	status = choose_columns(&trial, true, !args.no_branches);
 	if (status)
 		return status;
-	d = ap_profile_open(COMMAND, args.input);
-	if (!d)
-		return AP_EXIT_FAILURE;
 	/* what is for other programs to read is printed */
-	args.on_screen = !args.header_only && !args.separator && !args.stats && !args.tasks &&
-			 !args.mmaps && ap_show_on_screen(&args.show, COMMAND);
+	args.on_screen = !args.header_only && !args.separator && !is_plain(&args) &&
+			 ap_show_on_screen(&args.show, COMMAND);
 	/* and the screen has one form of trees */
 	if (args.on_screen && args.hist.chain >= AP_CHAIN_FLAT)
 		args.hist.chain = AP_CHAIN_GRAPH;
-	if (args.header_only || (args.header && !args.on_screen))
-		ap_data_print_header(d, stdout);
-	else if (!args.quiet && !args.stats && !args.tasks && !args.mmaps && !args.on_screen)
-		fputs("# To display the perf.data header info, please use --header/--header-only "
-		      "options.\n#\n",
-		      stdout);
-	if (!args.header_only)
-		status = report(&args, d);
-	closed = ap_profile_close(COMMAND, args.input, d);
-	return status ? status : closed;
+	return report_files(&args);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ bool ap_show_on_screen(const struct ap_show *s, const char *command)
 	return !why;
 }
 
-int ap_show_profile(struct ap_tui_profile *p, const char *command)
+int ap_show_profile(struct ap_tui_profile *p, const char *command, char **next)
 {
 	struct ap_tui tui = { 0 };
 	struct ap_screen *screen;
@@ -42,7 +43,13 @@ int ap_show_profile(struct ap_tui_profile *p, const char *command)
 		return -1;
 	}
 	ap_tui_show_profile(&tui, p);
+	if (p->message)
+		ap_tui_say(&tui, "%s", p->message);
 	ap_term_run(&tui, screen);
+	if (next)
+		*next = tui.file;
+	else
+		free(tui.file);
 	ap_tui_fini(&tui);
 	ap_tui_profile_fini(p);
 	ap_term_raise();

@@ -29,8 +29,10 @@ struct bucket {
 	u64 weight, time, cgroup;
 	u64 addr, source; /* of a reference to memory */
 	u32 latency;
+	struct ap_hist_facts facts;
 	const char *trace;
 	u32 event, cpu;
+	s32 socket;
 	u8 cpumode;
 	bool branch;
 	u64 chain[]; /* or where a branch goes from and to, and its flags */
@@ -49,6 +51,7 @@ struct ap_fold {
 	struct ap_arena arena;
 	size_t bytes;
 	bool by_cpu, by_weight, by_time, by_trace, by_cgroup, by_parent;
+	bool by_socket, by_namespace, by_transaction, by_page;
 	regex_t parent;
 	struct ap_frame frame[MAX_FRAMES];
 };
@@ -64,7 +67,11 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 	f->s = s;
 	f->opts = *opts;
 	for (i = 0; i < opts->nsort; i++) {
+		f->by_socket |= opts->sort[i] == AP_KEY_SOCKET;
 		f->by_cpu |= opts->sort[i] == AP_KEY_CPU;
+		f->by_namespace |= opts->sort[i] == AP_KEY_CGROUP_ID;
+		f->by_transaction |= opts->sort[i] == AP_KEY_TRANSACTION;
+		f->by_page |= opts->sort[i] == AP_KEY_CODE_PAGE;
 		f->by_weight |=
 			opts->sort[i] == AP_KEY_WEIGHT || opts->sort[i] == AP_KEY_LOCAL_WEIGHT;
 		f->by_time |= opts->sort[i] == AP_KEY_TIME;
@@ -120,6 +127,9 @@ static u64 hash_sample(const struct bucket *key, const u8 *chain)
 		h = mix(mix(h, key->source), key->addr ^ key->latency);
 	if (key->cgroup)
 		h = mix(h, key->cgroup);
+	if (key->facts.transaction | key->facts.code_page | key->facts.cgroup_ino)
+		h = mix(mix(h, key->facts.transaction),
+			key->facts.code_page ^ key->facts.cgroup_ino);
 	for (i = 0; i < key->nchain; i++)
 		h = mix(h, ap_get64(chain + 8 * i));
 	return h;
@@ -132,6 +142,7 @@ static bool same(const struct bucket *b, const struct bucket *key, const u8 *cha
 	       b->cpu == key->cpu && b->nchain == key->nchain && b->weight == key->weight &&
 	       b->time == key->time && b->trace == key->trace && b->cgroup == key->cgroup &&
 	       b->source == key->source && b->addr == key->addr && b->latency == key->latency &&
+	       b->socket == key->socket && !memcmp(&b->facts, &key->facts, sizeof(b->facts)) &&
 	       (!key->nchain || !memcmp(b->chain, chain, 8 * key->nchain));
 }
 
@@ -268,6 +279,8 @@ static void resolve(struct ap_fold *f, const struct bucket *b)
 	hs.thread = b->thread;
 	hs.comm = b->comm;
 	hs.cpu = b->cpu;
+	hs.socket = b->socket;
+	hs.facts = b->facts;
 	hs.period = b->period;
 	hs.count = b->count;
 	hs.weight = b->weight;
@@ -408,6 +421,22 @@ static void set_reference(struct bucket *key, const struct ap_data_event *ev,
 		key->latency = s->weight >> 32 & 0xffff;
 }
 
+/* What keys ask for that few do. */
+static void set_facts(const struct ap_fold *f, struct bucket *key, const struct ap_sample *s)
+{
+	key->socket = f->by_socket && f->opts.topology
+			      ? ap_topology_socket(f->opts.topology, s->cpu)
+			      : -1;
+	if (f->by_transaction)
+		key->facts.transaction = s->transaction;
+	if (f->by_page)
+		key->facts.code_page = s->code_page_size;
+	if (f->by_namespace) {
+		key->facts.cgroup_dev = key->thread->cgroup_dev;
+		key->facts.cgroup_ino = key->thread->cgroup_ino;
+	}
+}
+
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 {
 	struct bucket key = { 0 };
@@ -431,6 +460,7 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 		key.trace = ap_intern_str(&f->s->symbols.text,
 					  ap_tracing_text(f->opts.tracing, rec->event->attr.config,
 							  s.cpu, s.raw, s.raw_size));
+	set_facts(f, &key, &s);
 	if (f->opts.branches) {
 		add_branches(f, &key, &s);
 		return true;

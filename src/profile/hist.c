@@ -177,6 +177,8 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 	key.comm = s->comm;
 	key.tid = s->thread->tid;
 	key.cpu = s->cpu;
+	key.socket = s->socket;
+	key.facts = s->facts;
 	key.dso = s->place.dso;
 	key.sym = s->place.sym;
 	key.ip = s->place.addr;

@@ -10,6 +10,7 @@
 
 #include "profile/filter.h"
 #include "profile/session.h"
+#include "profile/topology.h"
 #include "profile/tracing.h"
 
 enum ap_hist_key {
@@ -42,6 +43,11 @@ enum ap_hist_key {
 	AP_KEY_PARENT,
 	AP_KEY_CGROUP,
 	AP_KEY_DSO_SIZE,
+	AP_KEY_SAMPLE, /* from here: keys_sample.c */
+	AP_KEY_SOCKET = AP_KEY_SAMPLE,
+	AP_KEY_CGROUP_ID,
+	AP_KEY_TRANSACTION,
+	AP_KEY_CODE_PAGE,
 	AP_KEY_MEMORY, /* from here: keys_mem.c, of references to memory */
 	AP_KEY_MEM = AP_KEY_MEMORY,
 	AP_KEY_DATA_SYM,
@@ -97,8 +103,9 @@ struct ap_hist_opts {
 	bool single[AP_KEY_N]; /* the filter leaves one of these: no column for it */
 	u32 width[AP_HIST_COLUMNS];	/* of columns, as the user wants them; 0: as is needed */
 	const struct ap_filter *filter; /* or NULL */
-	struct ap_tracing *tracing;	/* for AP_KEY_TRACE; NULL: no file tells */
-	u64 quantum;			/* of times as keys, ns */
+	const struct ap_topology *topology; /* for AP_KEY_SOCKET; NULL: no file tells */
+	struct ap_tracing *tracing;	    /* for AP_KEY_TRACE; NULL: no file tells */
+	u64 quantum;			    /* of times as keys, ns */
 	const char *parent; /* pattern of AP_KEY_PARENT; NULL: system calls and faults */
 	bool parents_only;  /* leave out what has none */
 };
@@ -131,6 +138,12 @@ struct ap_chain_node {
 	bool ends; /* the last of a path without branches, once finished */
 };
 
+/* What some samples say besides, 0 where no key asks for it. */
+struct ap_hist_facts {
+	u64 transaction, code_page; /* page size in bytes */
+	u64 cgroup_dev, cgroup_ino; /* of the task's cgroup namespace */
+};
+
 struct ap_hist_entry {
 	u64 hash;
 	u64 period, sys, user, n;
@@ -143,6 +156,7 @@ struct ap_hist_entry {
 	const char *file; /* of the source */
 	u32 line;
 	u32 cpu, tid;
+	s32 socket; /* of the processor; -1: unknown */
 	u8 cpumode;
 	bool hidden;		     /* by the filter */
 	struct ap_chain_node *chain; /* root, NULL: none */
@@ -152,6 +166,7 @@ struct ap_hist_entry {
 	/* of samples that are told apart by them */
 	struct ap_branch_end from, to;
 	u64 branch, weight, time, addr, map_size, cgroup;
+	struct ap_hist_facts facts;
 	const char *trace; /* interned */
 	const char *cgroup_path;
 	const struct ap_symbol *parent;
@@ -171,6 +186,8 @@ struct ap_hist_sample {
 	const char *comm;
 	struct ap_place place;
 	u32 cpu;
+	s32 socket;
+	struct ap_hist_facts facts;
 	u64 period, count;
 	const struct ap_frame *frame; /* innermost first */
 	u32 nframes;

@@ -54,8 +54,9 @@ struct ap_key_ops {
 		     size_t size);
 };
 
-extern const struct ap_key_ops ap_keys_more[]; /* from AP_KEY_MORE */
-extern const struct ap_key_ops ap_keys_mem[];  /* from AP_KEY_MEMORY */
+extern const struct ap_key_ops ap_keys_more[];	 /* from AP_KEY_MORE */
+extern const struct ap_key_ops ap_keys_sample[]; /* from AP_KEY_SAMPLE */
+extern const struct ap_key_ops ap_keys_mem[];	 /* from AP_KEY_MEMORY */
 const struct ap_key_ops *ap_key_ops(enum ap_hist_key key);
 /* Where a symbol is missing its file's column has room for an address, as in perf. */
 u32 ap_unresolved_len(const struct ap_hist *h, u32 len);

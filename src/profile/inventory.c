@@ -37,7 +37,7 @@ static const char *const tool_names[] = {
 	"TIME_CONV", "FEATURE",	      "COMPRESSED",   "FINISHED_INIT",
 };
 
-static const char *name_of(u32 type)
+const char *ap_record_name(u32 type)
 {
 	if (type < AP_ARRAY_SIZE(kernel_names))
 		return kernel_names[type];
@@ -58,8 +58,8 @@ static void print_stats(const struct ap_session *s, const struct ap_data *d, con
 	fprintf(out, "\nAggregated stats:\n%16s events: %10llu\n", "TOTAL",
 		(unsigned long long)total);
 	for (i = 1; i < AP_ARRAY_SIZE(s->nr); i++) {
-		if (s->nr[i] && name_of(i))
-			fprintf(out, "%16s events: %10llu  (%4.1f%%)\n", name_of(i),
+		if (s->nr[i] && ap_record_name(i))
+			fprintf(out, "%16s events: %10llu  (%4.1f%%)\n", ap_record_name(i),
 				(unsigned long long)s->nr[i],
 				100.0 * (double)s->nr[i] / (double)total);
 	}

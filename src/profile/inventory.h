@@ -13,6 +13,8 @@
 #define AP_INVENTORY_TASKS 2U
 #define AP_INVENTORY_MAPS  4U
 
+/* Without PERF_RECORD_; NULL: it has none. */
+const char *ap_record_name(u32 type);
 /* Reads d to its end. */
 void ap_inventory_print(struct ap_session *s, struct ap_data *d, u32 what, FILE *out);
 

@@ -43,6 +43,7 @@ static u64 hash_of(u32 event, const struct ap_hist_sample *s)
 	h = mix(h, (u64)(uintptr_t)s->comm ^ event);
 	h = mix(h, s->cpu ^ (u64)s->nframes << 32);
 	h = mix(mix(h, s->weight), s->time);
+	h = mix(h, s->cgroup ^ s->facts.transaction);
 	for (u32 i = 0; i < s->nframes; i++)
 		h = mix(h, s->frame[i].ip ^ (u64)(uintptr_t)s->frame[i].sym);
 	return h;
@@ -56,7 +57,9 @@ static bool same(const struct item *it, u64 hash, u32 event, const struct ap_his
 	    o->comm != s->comm || o->place.addr != s->place.addr || o->place.dso != s->place.dso ||
 	    o->place.sym != s->place.sym || o->place.cpumode != s->place.cpumode ||
 	    o->cpu != s->cpu || o->nframes != s->nframes || o->weight != s->weight ||
-	    o->time != s->time)
+	    o->time != s->time || o->cgroup != s->cgroup || o->trace != s->trace ||
+	    o->parent != s->parent || o->socket != s->socket ||
+	    memcmp(&o->facts, &s->facts, sizeof(o->facts)) != 0)
 		return false;
 	for (u32 i = 0; i < s->nframes; i++) {
 		const struct ap_frame *a = &it->frame[i], *b = &s->frame[i];

@@ -18,6 +18,7 @@
 #include "profile/buf.h"
 #include "profile/buildid.h"
 #include "profile/format.h"
+#include "profile/topology.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -64,6 +65,12 @@ static void cpus(struct ap_buf *to, const struct ap_origin *f)
 	(void)f;
 	ap_buf_u32(to, (u32)get_nprocs_conf());
 	ap_buf_u32(to, (u32)get_nprocs());
+}
+
+static void topology(struct ap_buf *to, const struct ap_origin *f)
+{
+	(void)f;
+	ap_topology_put(to, (u32)get_nprocs_conf());
 }
 
 /* The value behind "name\t: " of the first CPU, or false. */
@@ -245,13 +252,14 @@ static const struct {
 	enum ap_feature feature;
 	void (*put)(struct ap_buf *to, const struct ap_origin *f);
 } sections[] = {
-	{ AP_FEAT_HOSTNAME, hostname },	   { AP_FEAT_OSRELEASE, os_release },
-	{ AP_FEAT_VERSION, version },	   { AP_FEAT_ARCH, arch },
-	{ AP_FEAT_NRCPUS, cpus },	   { AP_FEAT_CPUDESC, cpu_description },
-	{ AP_FEAT_CPUID, cpu_id },	   { AP_FEAT_TOTAL_MEM, memory },
-	{ AP_FEAT_CMDLINE, command_line }, { AP_FEAT_EVENT_DESC, event_descriptions },
-	{ AP_FEAT_PMU_MAPPINGS, pmus },	   { AP_FEAT_GROUP_DESC, groups },
-	{ AP_FEAT_CLOCKID, clock_id },	   { AP_FEAT_TRACING_DATA, tracing },
+	{ AP_FEAT_HOSTNAME, hostname },	    { AP_FEAT_OSRELEASE, os_release },
+	{ AP_FEAT_VERSION, version },	    { AP_FEAT_ARCH, arch },
+	{ AP_FEAT_NRCPUS, cpus },	    { AP_FEAT_CPUDESC, cpu_description },
+	{ AP_FEAT_CPUID, cpu_id },	    { AP_FEAT_TOTAL_MEM, memory },
+	{ AP_FEAT_CMDLINE, command_line },  { AP_FEAT_EVENT_DESC, event_descriptions },
+	{ AP_FEAT_PMU_MAPPINGS, pmus },	    { AP_FEAT_GROUP_DESC, groups },
+	{ AP_FEAT_CPU_TOPOLOGY, topology }, { AP_FEAT_CLOCKID, clock_id },
+	{ AP_FEAT_TRACING_DATA, tracing },
 };
 
 int ap_origin_put(struct ap_writer *w, const struct ap_origin *f)

@@ -431,6 +431,20 @@ static void cgroup_record(struct ap_session *s, const struct ap_data_rec *rec)
 					 .path = ap_intern_str(&s->symbols.text, path) };
 }
 
+/* Which are many; one is asked for. */
+static void namespaces_record(struct ap_session *s, const struct ap_data_rec *rec)
+{
+	const u64 cgroup = 6; /* its place among them, as in the kernel */
+	const u8 *p = rec->bytes + 8;
+	struct ap_thread *t;
+
+	if (rec->h.size < 24 + 16 * (cgroup + 1) || ap_get64(p + 8) <= cgroup)
+		return;
+	t = ap_session_thread(s, ap_get32(p), ap_get32(p + 4));
+	t->cgroup_dev = ap_get64(p + 16 + 16 * cgroup);
+	t->cgroup_ino = ap_get64(p + 24 + 16 * cgroup);
+}
+
 /* The last that had the number. */
 const char *ap_session_cgroup(const struct ap_session *s, u64 id)
 {
@@ -458,6 +472,9 @@ void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
 		break;
 	case AP_PERF_RECORD_CGROUP:
 		cgroup_record(s, rec);
+		break;
+	case AP_PERF_RECORD_NAMESPACES:
+		namespaces_record(s, rec);
 		break;
 	case AP_PERF_RECORD_LOST:
 		if (rec->h.size >= 24)

@@ -37,6 +37,7 @@ struct ap_thread {
 	u32 ppid;	  /* the thread that made it, or AP_NOBODY */
 	const char *comm; /* interned: equal names are equal pointers */
 	bool named;
+	u64 cgroup_dev, cgroup_ino; /* its cgroup namespace; 0: no record tells */
 	struct ap_maps *maps;
 };
 

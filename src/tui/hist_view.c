@@ -143,7 +143,7 @@ static void show_header(struct hist_view *h)
 		ap_tui_say(h->v.tui, "There is no header");
 		return;
 	}
-	h->p->header(h->p->arg, out);
+	h->p->header(h->p->header_arg, out);
 	fclose(out);
 	ap_tui_push(h->v.tui, ap_text_view("Header", text));
 }
@@ -201,6 +201,9 @@ static bool zoom_key(struct hist_view *h, u32 key)
 		return true;
 	case 'k':
 		hist_zoom_kernel(h);
+		return true;
+	case 'S':
+		hist_zoom_socket(h);
 		return true;
 	case 'f':
 		ap_tui_ask(h->v.tui, "Only symbols with", typed_name, h);
@@ -271,6 +274,12 @@ static bool hist_key(struct ap_view *v, u32 key)
 	case 'i':
 		show_header(h);
 		return true;
+	case 'r':
+		hist_samples(h);
+		return true;
+	case 's':
+		hist_other_file(h);
+		return true;
 	case 'z':
 		if (!h->p->is_live)
 			return false;
@@ -304,6 +313,7 @@ static const struct ap_view_ops hist_ops = {
 		"  d                             zoom into the file (shared object)\n"
 		"  t                             zoom into the thread\n"
 		"  k                             zoom into the kernel\n"
+		"  S                             zoom into the processor socket (-s socket)\n"
 		"  f                             only symbols whose name has a text\n"
 		"  L                             leave out what weighs less\n"
 		"  F                             percentages of what is shown, or of all\n"
@@ -311,6 +321,8 @@ static const struct ap_view_ops hist_ops = {
 		"  Tab, Shift-Tab                next event, the one before\n"
 		"  H                             headings\n"
 		"  i                             what the file says of itself\n"
+		"  r                             samples as text: of the command, the function, all\n"
+		"  s                             switch to another data file of this folder\n"
 		"  z                             (top) forget at each refresh, or fade\n"
 		"  q                             quit\n",
 	.hint = "Enter: menu  a: annotate  +/e/E/C: call trees  d/t: zoom  /: search  ?: help  q: quit",

@@ -17,13 +17,14 @@ struct hist_row {
 	bool has_weight;
 };
 
-enum zoom_kind { ZOOM_DSO, ZOOM_THREAD, ZOOM_KERNEL, ZOOM_NAME };
+enum zoom_kind { ZOOM_DSO, ZOOM_THREAD, ZOOM_KERNEL, ZOOM_NAME, ZOOM_SOCKET };
 
 struct zoom {
 	enum zoom_kind kind;
 	const char *dso;  /* interned names */
 	const char *comm; /* NULL: by tid */
 	u32 tid;
+	s32 socket;
 	char name[200];
 };
 
@@ -64,11 +65,17 @@ bool hist_passes(const struct hist_view *h, const struct ap_hist_entry *e);
 void hist_zoom_dso(struct hist_view *h);
 void hist_zoom_thread(struct hist_view *h);
 void hist_zoom_kernel(struct hist_view *h);
+void hist_zoom_socket(struct hist_view *h);
 void hist_zoom_name(struct hist_view *h, const char *text);
 bool hist_zoom_out(struct hist_view *h); /* false: nothing was zoomed */
 void hist_describe_zoom(const struct hist_view *h, char *buf, size_t size);
 void hist_menu(struct hist_view *h);
 void hist_annotate(struct hist_view *h);
 bool hist_next_event(struct hist_view *h, int step);
+
+/* --- hist_files.c */
+/* Menus: samples as text; other files of this folder. */
+void hist_samples(struct hist_view *h);
+void hist_other_file(struct hist_view *h);
 
 #endif

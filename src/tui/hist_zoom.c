@@ -18,6 +18,8 @@ static bool passes_zoom(const struct zoom *z, const struct ap_hist_entry *e)
 		return e->cpumode == AP_PERF_RECORD_MISC_KERNEL;
 	case ZOOM_NAME:
 		return e->sym && strcasestr(e->sym->name, z->name);
+	case ZOOM_SOCKET:
+		return e->socket == z->socket;
 	}
 	return true;
 }
@@ -102,6 +104,19 @@ void hist_zoom_kernel(struct hist_view *h)
 	zoom_in(h, &z);
 }
 
+void hist_zoom_socket(struct hist_view *h)
+{
+	const struct ap_hist_entry *e = entry_by(h, AP_KEY_SOCKET, AP_KEY_SOCKET);
+	struct zoom z = { .kind = ZOOM_SOCKET };
+
+	if (!e) {
+		ap_tui_say(h->v.tui, "Lines are of no socket: sort by socket (-s)");
+		return;
+	}
+	z.socket = e->socket;
+	zoom_in(h, &z);
+}
+
 void hist_zoom_name(struct hist_view *h, const char *text)
 {
 	struct zoom z = { .kind = ZOOM_NAME };
@@ -125,6 +140,8 @@ void hist_describe_zoom(const struct hist_view *h, char *buf, size_t size)
 			w = snprintf(buf + n, size - n, ", Command: %s", z->name);
 		else if (z->kind == ZOOM_THREAD)
 			w = snprintf(buf + n, size - n, ", Thread: %s(%u)", z->name, z->tid);
+		else if (z->kind == ZOOM_SOCKET)
+			w = snprintf(buf + n, size - n, ", Processor Socket: %d", (int)z->socket);
 		else if (z->kind == ZOOM_KERNEL)
 			w = snprintf(buf + n, size - n, ", Kernel");
 		else
@@ -200,6 +217,11 @@ void hist_menu(struct hist_view *h)
 		ap_menu_add(m, "Zoom into DSO %s", e->dso->name);
 		c.key[c.n++] = 'd';
 	}
+	e = entry_by(h, AP_KEY_SOCKET, AP_KEY_SOCKET);
+	if (e) {
+		ap_menu_add(m, "Zoom into processor socket %d", (int)e->socket);
+		c.key[c.n++] = 'S';
+	}
 	if (r && r->sign != ' ') {
 		ap_menu_add(m, "%s the call tree", r->sign == '+' ? "Open" : "Fold");
 		c.key[c.n++] = '+';
@@ -211,6 +233,14 @@ void hist_menu(struct hist_view *h)
 	if (h->p->nevents > 1) {
 		ap_menu_add(m, "Next event");
 		c.key[c.n++] = AP_TUI_TAB;
+	}
+	if (h->p->samples) {
+		ap_menu_add(m, "Samples as text");
+		c.key[c.n++] = 'r';
+	}
+	if (h->p->file) {
+		ap_menu_add(m, "Switch to another data file");
+		c.key[c.n++] = 's';
 	}
 	ap_menu_add(m, "Write all lines to a file");
 	c.key[c.n++] = 'P';

@@ -7,7 +7,7 @@
 
 #include "profile/disasm.h"
 #include "profile/listing.h"
-#include "tui/view.h"
+#include "tui/flow.h"
 
 enum notes_mode { MODE_PERCENT, MODE_PERIOD, MODE_SAMPLES, MODE_N };
 
@@ -24,6 +24,9 @@ struct notes_view {
 	u32 nhot, hot_at;
 	bool has_source, has_numbers, is_stale;
 	bool is_of_all, by_samples; /* percentages */
+	bool has_arrows, has_sources, is_short, has_paths;
+	enum ap_flow_offsets offsets;
+	struct ap_flow flow;
 	enum notes_mode mode;
 	u64 generation;
 };
@@ -89,6 +92,39 @@ static void weight(struct notes_view *n, const struct ap_listing_line *line, str
 			(unsigned long long)(n->mode == MODE_PERIOD ? line->period : line->count));
 }
 
+/* Between the weights and the source or instruction. */
+static void margin(struct notes_view *n, u32 i, struct ap_row *out)
+{
+	u32 from = n->flow.from[n->shown[i]];
+
+	ap_row_add(out, AP_TINT_DIM, " | ");
+	if (n->has_sources && from)
+		ap_row_add(out, AP_TINT_PLAIN, "%3u ", from);
+	else if (n->has_sources)
+		ap_row_add(out, AP_TINT_PLAIN, "    ");
+	if (n->has_arrows)
+		ap_row_add(out, AP_TINT_HEAD, "%s",
+			   ap_flow_arrow(&n->flow, n->shown[n->v.at], n->shown[i]));
+}
+
+static void instruction(struct notes_view *n, u32 i, struct ap_row *out)
+{
+	const struct ap_listing_line *line = line_at(n, i);
+
+	weight(n, line, out);
+	margin(n, i, out);
+	if (!n->is_short) {
+		ap_row_add(out, AP_TINT_PLAIN, "%8llx:  %s", (unsigned long long)line->vaddr,
+			   line->text);
+		return;
+	}
+	if (ap_flow_has_offset(&n->flow, &n->listing, n->shown[i], n->offsets))
+		ap_row_add(out, AP_TINT_PLAIN, "%8llx:  ", (unsigned long long)line->off);
+	else
+		ap_row_add(out, AP_TINT_PLAIN, "%11s", "");
+	ap_flow_put_short(&n->flow, &n->listing, n->shown[i], out);
+}
+
 static void notes_row(struct ap_view *v, u32 i, struct ap_row *out)
 {
 	struct notes_view *n = (struct notes_view *)v;
@@ -98,19 +134,20 @@ static void notes_row(struct ap_view *v, u32 i, struct ap_row *out)
 	switch (line->kind) {
 	case AP_LISTING_FILE:
 		slash = strrchr(line->text, '/');
-		ap_row_add(out, AP_TINT_DIM, "%12s | %s:%u", "",
-			   n->p->full_paths || !slash ? line->text : slash + 1, line->number);
+		ap_row_add(out, AP_TINT_DIM, "%12s", "");
+		margin(n, i, out);
+		ap_row_add(out, AP_TINT_DIM, "%s:%u",
+			   n->has_paths || !slash ? line->text : slash + 1, line->number);
 		break;
 	case AP_LISTING_SOURCE:
-		ap_row_add(out, AP_TINT_DIM, "%12s | ", "");
+		ap_row_add(out, AP_TINT_DIM, "%12s", "");
+		margin(n, i, out);
 		if (n->has_numbers)
 			ap_row_add(out, AP_TINT_DIM, "%-5u", line->number);
 		ap_row_add(out, AP_TINT_DIM, "%s", line->text);
 		break;
 	case AP_LISTING_CODE:
-		weight(n, line, out);
-		ap_row_add(out, AP_TINT_PLAIN, " | %8llx:  %s", (unsigned long long)line->vaddr,
-			   line->text);
+		instruction(n, i, out);
 		break;
 	}
 }
@@ -184,6 +221,7 @@ static void notes_free(struct ap_view *v)
 {
 	struct notes_view *n = (struct notes_view *)v;
 
+	ap_flow_fini(&n->flow);
 	ap_listing_fini(&n->listing);
 	free(n->shown);
 	free(n->hot);
@@ -254,6 +292,35 @@ static void next_function(struct notes_view *n, int step)
 	}
 }
 
+/* How instructions are shown. */
+static bool form_key(struct notes_view *n, u32 key)
+{
+	static const char *const offsets[AP_FLOW_N] = { "jump to", "jump to, and of calls",
+							"are, all of them" };
+
+	switch (key) {
+	case 'j':
+		n->has_arrows = !n->has_arrows;
+		return true;
+	case 'J':
+		n->has_sources = !n->has_sources;
+		return true;
+	case 'l':
+		n->has_paths = !n->has_paths;
+		return true;
+	case 'o':
+		n->is_short = !n->is_short;
+		return true;
+	case 'O':
+		n->offsets = n->is_short ? (n->offsets + 1) % AP_FLOW_N : n->offsets;
+		n->is_short = true;
+		ap_tui_say(n->v.tui, "Offsets of where instructions %s", offsets[n->offsets]);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool show_key(struct notes_view *n, u32 key)
 {
 	switch (key) {
@@ -284,7 +351,7 @@ static bool notes_key(struct ap_view *v, u32 key)
 {
 	struct notes_view *n = (struct notes_view *)v;
 
-	if (show_key(n, key))
+	if (show_key(n, key) || form_key(n, key))
 		return true;
 	switch (key) {
 	case 'H':
@@ -337,7 +404,9 @@ static const struct ap_view_ops notes_ops = {
 		"  Enter, Right                  where the instruction jumps or what it calls\n"
 		"  <, >                          the next heavier, lighter function\n"
 		"  s                             source lines\n"
-		"  k                             their numbers\n"
+		"  k, l                          their numbers, whole paths of their files\n"
+		"  j, J                          the arrow of a jump; how many come here\n"
+		"  o, O                          short operands and offsets, or addresses; of which lines\n"
 		"  t                             percent, periods, samples\n"
 		"  p                             percent of the function, or of all\n"
 		"  b                             percent of periods, or of samples\n"
@@ -365,7 +434,8 @@ bool ap_tui_show_function(struct ap_tui *t, struct ap_tui_profile *p, u32 event,
 	n->dso = dso;
 	n->sym = sym;
 	n->has_source = !p->no_source;
-	n->has_numbers = true;
+	n->has_numbers = n->has_arrows = true;
+	n->has_paths = p->full_paths;
 	n->mode = p->with_samples ? MODE_SAMPLES : MODE_PERCENT;
 	if (!ap_listing_make(&n->listing, dso, sym, p->disasm)) {
 		ap_tui_say(t, "The code of %s cannot be read: it is in no file here", sym->name);
@@ -375,6 +445,7 @@ bool ap_tui_show_function(struct ap_tui *t, struct ap_tui_profile *p, u32 event,
 	n->shown = ap_profile_calloc(n->listing.n + 1, sizeof(u32));
 	n->hot = ap_profile_calloc(n->listing.n + 1, sizeof(u32));
 	n->is_stale = true;
+	ap_flow_make(&n->flow, &n->listing);
 	weigh(n);
 	ap_tui_push(t, &n->v);
 	if (n->nhot)

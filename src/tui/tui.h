@@ -25,6 +25,7 @@ struct ap_tui {
 	} ask;
 	char wanted[200]; /* what was last searched for */
 	char message[300];
+	char *file; /* to be shown next, where another one was chosen; the caller's */
 	bool is_over;
 };
 
@@ -58,7 +59,12 @@ struct ap_tui_profile {
 	bool full_paths, no_source, with_samples; /* how many in place of percent */
 	/* what the file says of itself; NULL: nothing */
 	void (*header)(void *arg, FILE *out);
-	void *arg;
+	void *header_arg;
+	/* the samples of a command or function (NULL: any) as `anyperf script` prints them; NULL: not here */
+	bool (*samples)(void *arg, const char *comm, const char *symbol, FILE *out);
+	void *samples_arg;
+	const char *file;    /* where it is from, NULL: from none that could be left for another */
+	const char *message; /* at the start, or NULL */
 	bool is_live, is_forgetful; /* top; -z */
 	struct ap_disasm *disasm;   /* made when it is needed */
 };

@@ -116,6 +116,39 @@ perf report --stdio -T -i "$tmp/threads.data" 2>/dev/null </dev/null | sed -n '/
 run "$ANYPERF" report --stdio -T -i "$tmp/threads.data"
 sed -i -n '/^#  *PID/,$p' "$tmp/out"
 as_theirs "counts of threads" '^ *[0-9]* *[0-9]* *[0-9]* *[0-9]*$'
+# --- what samples say besides
+"$ANYPERF" record -q -a --transaction --code-page-size --namespaces -e instructions:u -c 3000000 \
+	-o "$tmp/facts.data" -- "$tmp/work" 2>/dev/null || exit 1
+for key in socket socket,cpu code_page_size transaction cgroup_id cgroup_id,comm,sym; do
+	same "-s $key" -i "$tmp/facts.data" -s $key
+done
+if perf record -q -a --namespaces -e cpu-clock:u -o "$tmp/all.data" -- "$tmp/work" 2>/dev/null; then
+	for key in socket socket,cpu socket,comm cgroup_id,comm; do
+		same "-s $key of perf's file" -i "$tmp/all.data" -s $key
+	done
+else
+	lack "keys of perf's own files" "perf cannot record all CPUs here"
+fi
+same "-s socket of a command" -i "$tmp/two.data" -s socket
+"$ANYPERF" report --stdio -i "$tmp/facts.data" -s socket | grep '%' >"$tmp/sockets"
+is "$(grep -c '%  *0' "$tmp/sockets") $(grep -c '%  *-' "$tmp/sockets")" "$(wc -l <"$tmp/sockets") 0" "our files tell of sockets"
+
+# records REPORT FILE: a line for each record, its bytes: perf has some of them in order of time
+records()
+{
+	$1 report -D -i "$2" 2>/dev/null </dev/null | grep -a '^\.  \|^0x.*event: ' |
+		awk '/^0x/ && NR > 1 { print "" } { printf "%s", $0 } END { print "" }' | LC_ALL=C sort
+}
+raw()
+{
+	records perf "$1" >"$tmp/theirs"
+	records "$ANYPERF" "$1" >"$tmp/ours"
+	is "$(($(wc -l <"$tmp/theirs") > 10)) $(diff "$tmp/theirs" "$tmp/ours" | head -n 4)" "1 " "-D: ${1##*/}"
+}
+raw "$tmp/facts.data"
+raw "$tmp/two.data"
+raw "$tmp/branches.data"
+
 if perf record -q --all-cgroups -e cpu-clock:u -o "$tmp/cgroups.data" -- "$tmp/work" 2>/dev/null; then
 	same "cgroups" -i "$tmp/cgroups.data" -s cgroup,sym
 else

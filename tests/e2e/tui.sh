@@ -111,7 +111,7 @@ press / l e a f Enter a
 sees_line '^leaf  work  \[120 samples' "a annotates"
 sees_line '^ +33.33 \| +[0-9a-f]+:  dec %ecx' "a third of the samples is at dec"
 sees_line '^ +33.33 \| +[0-9a-f]+:  jnz .*<leaf\+0x9>' "and one at jnz, which names where it goes"
-sees_line '\| 31 +mov \$40000, %ecx # the hot loop' "source lines are there"
+sees_line '\| +31 +mov \$40000, %ecx # the hot loop' "source lines are there"
 press s
 sees_gone '# the hot loop' "s takes them away"
 press t t
@@ -131,8 +131,39 @@ press '>'
 sees_line '^top  work  \[30 samples' "> goes to the next function"
 press / c a l l Space 0 x Enter Enter
 sees_line '^leaf  work  \[120 samples' "Enter on a call opens what it calls"
+press s j
+sees_gone '# the hot loop' "instructions alone"
+sees_line '^ +33.33 \| +[0-9a-f]+:  dec %ecx' "still percents"
+press / j n z Enter
+is_at '\| +[0-9a-f]+:  jnz ' "without an arrow (j)"
+press j
+is_at '\| \+-- +[0-9a-f]+:  jnz ' "j: the arrow begins at the jump"
+sees_line '\| \+-> +[0-9a-f]+:  dec %ecx' "and ends where it goes"
+sees_line '\| \|   +[0-9a-f]+:  nop' "and passes what is between"
+press J
+sees_line '\|   1 \+-> +[0-9a-f]+:  dec %ecx' "J: how many come here"
+sees_line '\|     \|   +[0-9a-f]+:  nop' "and none elsewhere"
+press J
+press o
+sees_line '\| \+-- {11}jnz +\^ 9$' "o: the offset in place of the address"
+sees_line '\| \+-> {7}9:  dec %ecx' "and the offset where it goes"
+sees_line '\| +nop$' "but nowhere else"
+press O
+sees_line 'Offsets of where instructions jump to, and of calls' "O: of calls as well"
+press O
+sees_line '\| \| {9}b:  nop$' "O: of all"
+press O o
+sees_line '\| \+-- +[0-9a-f]+:  jnz 0x.*<leaf\+0x9>' "o: addresses again"
+press s
+sees_line '\| +work.S:' "the source file's name"
+press l
+sees_line "\\| +$PWD/work.S:" "l: its whole path"
+press l
 press q
 sees_line '^top  work  \[30 samples' "q goes back"
+press o O
+sees_line '\| {11}[0-9a-f]+:  call +leaf$' "o: a call by its name"
+press o
 press q
 sees_line '^\+   80.00%    80.00% .* leaf$' "and back to the table"
 press q
@@ -148,6 +179,71 @@ press Tab
 sees_line "of event 'instructions:u'" "Tab: the other"
 press C-c
 is_back "Ctrl-C"
+
+# --- samples as text, other files
+cp one.data third
+head -c 100 one.data >cut.data
+echo no profile >text.data
+enter "$ANYPERF report -i two.data"
+sees_line '^ +150 samples of instructions:u$' "two events again"
+press Enter / l e a f Enter r
+sees 'r: a menu of samples' <<'END'
+Samples as 'anyperf script' prints them
+  Of command work
+  Of function leaf
+  All
+
+
+
+
+
+
+
+Enter: take it  q: back
+END
+press Down Enter
+sees_line '^Samples of leaf$' "of the function"
+press End
+"$ANYPERF" script -i two.data -S leaf >leaf.txt
+sees_line "^$(tail -n 1 leaf.txt | sed 's/ (.*//; s/[][+.()]/\\&/g')" "are those of anyperf script -S"
+press q r End Enter
+sees_line '^All samples$' "all of them"
+press P
+sees_line 'lines were written to' "to a file"
+f=$(shown | sed -n 's/.*lines were written to \([^ ]*\).*/\1/p')
+is "$(grep -c ' work ' "$f")" "$("$ANYPERF" script -i two.data | wc -l)" "as many as anyperf script has"
+press q s
+sees_line '^Data files of this folder$' "s: a menu of data files"
+for f in *; do
+	[ "$(head -c 8 "$f" 2>/dev/null)" = PERFILE2 ] || continue
+	[ "$f" = two.data ] && sees_line '^  two.data  \(shown\)$' "it has $f" || sees_line "^  $f$" "it has $f"
+done
+sees_gone 'text.data' "and nothing else"
+press / t h i r d Enter Enter
+sees_line "^Samples: 150 of event 'instructions:u'" "the other file is shown"
+press s / c u t Enter Enter
+sees_line 'cut.data cannot be shown' "one that is cut is not"
+sees_line '^ +150 samples of instructions:u$' "and the first is there again"
+press q
+is_back "q after other files"
+enter "$ANYPERF report -i - <one.data"
+sees_line '^\+   80.00%    80.00% .* leaf$' "a profile from standard input"
+press s
+sees_line 'not from a file that could be left' "s: cannot be left"
+press r
+sees_line 'no file whose samples' "r: nor read again"
+press S
+sees_line 'sort by socket' "S: needs the key"
+press q
+is_back "q of standard input"
+"$ANYPERF" record -q -a -e instructions:u -c 1000 -o cpu.data -- ./work 2>err
+enter "$ANYPERF report --no-children -s socket,cpu,sym -i cpu.data"
+sees_line '^ +Overhead  Socket  CPU  Symbol$' "sockets"
+press / l e a f Enter S
+sees_line ', Processor Socket: 0$' "S zooms into the socket"
+sees_line ' 80.00% .*leaf' "its lines stay"
+press Escape q
+is_back "q of sockets"
 
 # --- groups, filters, branches
 "$ANYPERF" record -q -e '{instructions:u,branches:u}' -c 1000 -o group.data -- ./work 2>err

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The section begins with two lists of texts, CPUs that share a socket and those that share a core, each
+ * once; then come core and socket of each CPU.  (Newer files go on with dies.)
+ */
+#include "profile/topology.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/intern.h"
+
+/* --- reading */
+
+static bool skip_texts(const struct ap_data *d, const u8 **p, const u8 *end)
+{
+	u32 i, n, len;
+
+	if (end - *p < 4)
+		return false;
+	n = ap_data_u32(d, *p);
+	*p += 4;
+	for (i = 0; i < n; i++) {
+		if (end - *p < 4)
+			return false;
+		len = ap_data_u32(d, *p);
+		if (len > (u64)(end - *p) - 4)
+			return false;
+		*p += 4 + len;
+	}
+	return true;
+}
+
+void ap_topology_read(struct ap_topology *t, struct ap_data *d)
+{
+	u64 size, ncpus_size;
+	const u8 *ncpus = ap_data_feature(d, AP_FEAT_NRCPUS, &ncpus_size), *end;
+	const u8 *p = ap_data_feature(d, AP_FEAT_CPU_TOPOLOGY, &size);
+	u32 n;
+
+	*t = (struct ap_topology){ 0 };
+	if (!p || !ncpus || ncpus_size < 8)
+		return;
+	end = p + size;
+	n = ap_data_u32(d, ncpus);
+	if (!skip_texts(d, &p, end) || !skip_texts(d, &p, end) || !n || n > (u64)(end - p) / 8)
+		return;
+	t->socket = ap_profile_calloc(n, sizeof(*t->socket));
+	for (t->n = 0; t->n < n; t->n++, p += 8)
+		t->socket[t->n] = (s32)ap_data_u32(d, p + 4);
+}
+
+void ap_topology_fini(struct ap_topology *t)
+{
+	free(t->socket);
+	*t = (struct ap_topology){ 0 };
+}
+
+s32 ap_topology_socket(const struct ap_topology *t, u32 cpu)
+{
+	return cpu < t->n ? t->socket[cpu] : -1;
+}
+
+/* --- writing */
+
+#define LINE 256
+
+/* A line of sysfs about a CPU, without its end. */
+static bool about(u32 cpu, const char *what, char line[LINE])
+{
+	char path[100];
+	FILE *in;
+	bool is_read;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/%s", cpu, what);
+	in = fopen(path, "re");
+	is_read = in && fgets(line, LINE, in);
+	if (in)
+		fclose(in);
+	if (is_read)
+		line[strcspn(line, "\n")] = '\0';
+	return is_read;
+}
+
+/* What CPUs say, each text once.  false: one says nothing, or more than there is room for. */
+static bool put_texts(struct ap_buf *to, u32 ncpus, const char *what)
+{
+	struct ap_buf texts = { 0 };
+	u32 cpu, i, n = 0;
+	char line[LINE];
+	bool is_whole = true;
+
+	for (cpu = 0; cpu < ncpus && is_whole; cpu++) {
+		is_whole = about(cpu, what, line) && strlen(line) < LINE - 2;
+		for (i = 0; i < n && strcmp(texts.data + (size_t)i * LINE, line) != 0; i++)
+			;
+		if (i == n) {
+			memset(line + strlen(line), 0, LINE - strlen(line));
+			ap_buf_put(&texts, line, LINE);
+			n += !texts.failed;
+		}
+	}
+	ap_buf_u32(to, n);
+	for (i = 0; i < n; i++) {
+		const char *text = texts.data + (size_t)i * LINE;
+
+		ap_buf_u32(to, (u32)AP_ALIGN_UP(strlen(text) + 1, AP_DATA_NAME_ALIGN));
+		ap_buf_chars(to, text, AP_DATA_NAME_ALIGN);
+	}
+	to->failed |= texts.failed;
+	ap_buf_fini(&texts);
+	return is_whole;
+}
+
+void ap_topology_put(struct ap_buf *to, u32 ncpus)
+{
+	size_t start = to->size;
+	char core[LINE], package[LINE];
+	bool is_whole;
+
+	is_whole =
+		put_texts(to, ncpus, "package_cpus_list") && put_texts(to, ncpus, "core_cpus_list");
+	for (u32 cpu = 0; cpu < ncpus && is_whole; cpu++) {
+		is_whole =
+			about(cpu, "core_id", core) && about(cpu, "physical_package_id", package);
+		ap_buf_u32(to, (u32)atoi(core));
+		ap_buf_u32(to, (u32)atoi(package));
+	}
+	if (!is_whole || !ncpus)
+		to->size = start;
+}
