@@ -133,6 +133,33 @@ int sys_vperfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_cont
 /* After an overflow's signal: all counters go on. */
 int sys_vperfctr_iresume(int fd);
 
+/* Global counters: those of CPUs, whoever of the session runs there. */
+struct gperfctr_cpu_control {
+	uint32_t cpu;
+	struct perfctr_cpu_control cpu_control; /* without interrupting counters */
+	uint32_t _reserved[4];
+};
+
+struct gperfctr_cpu_state {
+	uint32_t cpu;
+	struct perfctr_cpu_control cpu_control;
+	struct perfctr_sum_ctrs sum;
+	uint32_t _reserved[4];
+};
+
+struct gperfctr;		      /* of perfctr 2.6's library */
+struct gperfctr *gperfctr_open(void); /* NULL and errno */
+void gperfctr_close(struct gperfctr *gperfctr);
+/* What a CPU is to count from the next start on: how many have something.  EBUSY while they count. */
+int gperfctr_control(const struct gperfctr *gperfctr, struct gperfctr_cpu_control *control);
+/* All begin; their number.  interval_usec: 0, or from 10000 on; sums are as of when they are read. */
+int gperfctr_start(const struct gperfctr *gperfctr, unsigned int interval_usec);
+/* Of state->cpu. */
+int gperfctr_read(const struct gperfctr *gperfctr, struct gperfctr_cpu_state *state);
+/* All end, and their controls; sums stay. */
+int gperfctr_stop(const struct gperfctr *gperfctr);
+int gperfctr_info(const struct gperfctr *gperfctr, struct perfctr_info *info);
+
 #ifdef __cplusplus
 }
 #endif

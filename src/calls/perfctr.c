@@ -6,6 +6,7 @@
 #include <anyperf/perfctr.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ SAME(ap_ctr_info, perfctr_info);
 SAME(ap_x86ctr_control, perfctr_cpu_control);
 SAME(ap_x86ctr_sum, perfctr_sum_ctrs);
 SAME(ap_vctr_control, vperfctr_control);
+SAME(ap_gctr_control, gperfctr_cpu_control);
+SAME(ap_gctr_state, gperfctr_cpu_state);
 _Static_assert(sizeof(struct vperfctr_state) == offsetof(struct ap_x86ctr_state, control),
 	       "what is mapped");
 
@@ -120,4 +123,70 @@ int sys_vperfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_cont
 int sys_vperfctr_iresume(int fd)
 {
 	return ioctl(fd, AP_VPERFCTR_IRESUME, 0);
+}
+
+/* --- counters of CPUs */
+
+struct gperfctr {
+	int fd;
+};
+
+struct gperfctr *gperfctr_open(void)
+{
+	struct gperfctr *g = malloc(sizeof(*g));
+	int fd = g ? open_device() : -1;
+
+	if (fd < 0) {
+		free(g);
+		return NULL;
+	}
+	g->fd = fd;
+	return g;
+}
+
+void gperfctr_close(struct gperfctr *gperfctr)
+{
+	close(gperfctr->fd);
+	free(gperfctr);
+}
+
+int gperfctr_control(const struct gperfctr *gperfctr, struct gperfctr_cpu_control *control)
+{
+	struct buffer b = { 0 };
+	s32 n = control ? ap_ctr_encode(&ap_ctr_layout_gcontrol, control, b.words, WORDS) : -EFAULT;
+
+	if (n < 0)
+		return failed(n);
+	b.rdsize = (u32)n;
+	return ioctl(gperfctr->fd, AP_GPERFCTR_CONTROL, &b);
+}
+
+int gperfctr_read(const struct gperfctr *gperfctr, struct gperfctr_cpu_state *state)
+{
+	struct buffer b = { .wrsize = WORDS };
+	s32 n = state ? ap_ctr_encode(&ap_ctr_layout_gcpu, state, b.words, WORDS) : -EFAULT;
+
+	if (n < 0)
+		return failed(n);
+	b.rdsize = (u32)n;
+	if (ioctl(gperfctr->fd, AP_GPERFCTR_READ, &b))
+		return -1;
+	n = b.rdsize <= WORDS ? ap_ctr_decode(&ap_ctr_layout_gstate, b.words, b.rdsize, state)
+			      : -EPROTO;
+	return n ? failed(n) : 0;
+}
+
+int gperfctr_start(const struct gperfctr *gperfctr, unsigned int interval_usec)
+{
+	return ioctl(gperfctr->fd, AP_GPERFCTR_START, interval_usec);
+}
+
+int gperfctr_stop(const struct gperfctr *gperfctr)
+{
+	return ioctl(gperfctr->fd, AP_GPERFCTR_STOP, 0);
+}
+
+int gperfctr_info(const struct gperfctr *gperfctr, struct perfctr_info *info)
+{
+	return get(gperfctr->fd, AP_PERFCTR_IOC_INFO, &ap_ctr_layout_info, info);
 }

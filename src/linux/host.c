@@ -225,6 +225,7 @@ void ap_host_free(struct ap_host *host)
 {
 	if (!host)
 		return;
+	ap_host_gctr_fini(host);
 	while (host->all_files)
 		ap_host_file_free(host, host->all_files);
 	while (host->tasks)

@@ -213,13 +213,14 @@ struct ap_host {
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
 	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
-	u64 core_ns;	     /* when the core is asked for its tick */
-	bool is_idle;	     /* it wanted none */
-	bool is_changed;     /* requests were served since */
-	u64 own_models;	     /* modelled kinds that the core's events have switched on, */
-	u64 unwanted_models; /* of them those that no event wants any more: given up */
-	u64 drop_ns;	     /* at this time, where it is not 0 */
-	bool has_new_kinds;  /* or breakpoints: processes have code that does not count them yet */
+	struct ap_host_gctr *gctr; /* perfctr's, NULL: not used */
+	u64 core_ns;		   /* when the core is asked for its tick */
+	bool is_idle;		   /* it wanted none */
+	bool is_changed;	   /* requests were served since */
+	u64 own_models;		   /* modelled kinds that the core's events have switched on, */
+	u64 unwanted_models;	   /* of them those that no event wants any more: given up */
+	u64 drop_ns;		   /* at this time, where it is not 0 */
+	bool has_new_kinds; /* or breakpoints: processes have code that does not count them yet */
 	bool has_tree;
 	u32 untold;	  /* ap_session.untold as it was when tasks were adopted */
 	bool is_adopting; /* some were not there yet */
@@ -427,6 +428,7 @@ void ap_host_page_give(struct ap_host *host, u64 at);
 /* host_perfctr.c: a request, answered in svc; 0 or -errno. */
 s64 ap_host_perfctr_serve(struct ap_host *host, struct ap_host_task *caller, struct ap_svc *svc);
 void ap_host_perfctr_file_free(struct ap_host_file *f);
+void ap_host_gctr_fini(struct ap_host *host);
 /* The state's page is f->page_off from here on. */
 AP_MUST_CHECK int ap_host_perfctr_mmap(struct ap_host_file *f, u64 bytes, u64 prot, u64 offset);
 /* The task stopped where a mark of its state's is: true, a signal is due. */

@@ -387,7 +387,7 @@ static s64 on_file(struct ap_host *host, struct ap_host_task *caller, struct ap_
 							    : -EINVAL;
 	default:
 		return f->perfctr == AP_HOST_PERFCTR_STATE ? on_state(f->vctr, caller, svc)
-							   : -EINVAL;
+							   : ap_host_gctr_serve(host, caller, svc);
 	}
 }
 

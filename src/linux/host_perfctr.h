@@ -5,6 +5,7 @@
  *
  *   host_perfctr.c      requests: the device's ioctls, descriptors, mappings
  *   host_perfctr_cpu.c  a state's CPU: making and feeding it, events and marks in the core
+ *   host_perfctr_global.c  counters of CPUs
  */
 #ifndef AP_LINUX_HOST_PERFCTR_H
 #define AP_LINUX_HOST_PERFCTR_H
@@ -52,6 +53,20 @@ u32 ap_host_vctr_khz(struct ap_host *host);
 AP_MUST_CHECK int ap_host_vctr_cpu_init(struct ap_host *host, struct ap_x86ctr *drv,
 					struct ap_x86ctr_cache *caches, struct ap_x86model *model,
 					struct ap_x86model_cpu *cpus, u32 ncpus);
+
+/* What has happened on a CPU, to be counted in steps that no counter of 32 bits loses count of. */
+struct ap_host_vctr_step {
+	struct ap_x86model *model; /* its CPU that runs */
+	struct ap_x86ctr *drv;
+	struct ap_x86ctr_state *state; /* that is on; NULL: none is */
+	u64 delta[AP_KIND_N], ticks;
+	u64 most; /* of any counter */
+};
+void ap_host_vctr_step_most(struct ap_host_vctr_step *s, u64 delta);
+void ap_host_vctr_step(struct ap_host_vctr_step *s);
+
+/* Global counters: the device's GPERFCTR ioctls. */
+s64 ap_host_gctr_serve(struct ap_host *host, struct ap_host_task *caller, struct ap_svc *svc);
 
 /* Begins with what the task has counted by now. */
 void ap_host_vctr_start(struct ap_host_vctr *p, struct ap_host_task *t);

@@ -18,6 +18,13 @@
 #define MARK_EVENTS (1ULL << 28) /* instructions until who reads a mapped page needs a new one */
 #define DEFAULT_CPU "k8"
 
+/*
+ * No counter does so many between two looks, not in a week; what a damaged slot says beyond holds up the
+ * session for a second at most, and is wrong anyway.
+ */
+#define MOST_EVENTS  (1ULL << 51)
+#define KINDS_OF_ONE 4 /* of one event, about */
+
 _Static_assert(AP_RAW_N == AP_KIND_N, "a model's kinds are raw counts");
 
 const struct ap_x86model_family *ap_host_vctr_family(const struct ap_host *host)
@@ -65,25 +72,36 @@ static u64 part(u64 all, u64 i, u64 n)
 	return (u64)((unsigned __int128)all * (i + 1) / n - (unsigned __int128)all * i / n);
 }
 
-/* In steps that no counter of 32 bits loses count of. */
-static void step(struct ap_host_vctr *p, const u64 delta[AP_KIND_N], u64 ticks, u64 most)
+void ap_host_vctr_step_most(struct ap_host_vctr_step *s, u64 delta)
 {
-	u64 n = most / CHUNK + 1, kinds[AP_KIND_N];
+	/* a sum of a few kinds stays within the 32 bits as well */
+	u64 n = delta > MOST_EVENTS / KINDS_OF_ONE ? MOST_EVENTS : delta * KINDS_OF_ONE;
+
+	if (n > s->most)
+		s->most = n;
+}
+
+void ap_host_vctr_step(struct ap_host_vctr_step *s)
+{
+	u64 n = (s->most < MOST_EVENTS ? s->most : MOST_EVENTS) / CHUNK + 1,
+	    kinds[AP_KIND_N] = { 0 };
 
 	for (u64 i = 0; i < n; i++) {
 		for (u32 k = 0; k < AP_KIND_N; k++)
-			kinds[k] = part(delta[k], i, n);
-		ap_x86model_count(&p->model, kinds, part(ticks, i, n));
-		if (p->v.is_on && ap_ctr_cstatus_enabled(p->v.cpu_state.cstatus))
-			ap_x86ctr_sample(&p->drv, &p->v.cpu_state);
+			if (s->delta[k])
+				kinds[k] = part(s->delta[k], i, n);
+		ap_x86model_count(s->model, kinds, part(s->ticks, i, n));
+		if (s->state && ap_ctr_cstatus_enabled(s->state->cstatus))
+			ap_x86ctr_sample(s->drv, s->state);
 	}
 }
 
 void ap_host_vctr_feed(struct ap_host_vctr *p)
 {
 	struct ap_host_task *t = ap_host_vctr_task(p);
-	u64 delta[AP_KIND_N], ticks, most;
+	struct ap_host_vctr_step s = { .model = &p->model, .drv = &p->drv };
 	const u64 *raw;
+	u64 ticks;
 
 	if (!t)
 		return;
@@ -91,18 +109,16 @@ void ap_host_vctr_feed(struct ap_host_vctr *p)
 	ticks = ticks_of(p, t);
 	if (ticks < p->fed_ticks)
 		ticks = p->fed_ticks; /* a clock that was read in another way */
-	most = ticks - p->fed_ticks;
+	s.ticks = s.most = ticks - p->fed_ticks;
 	for (u32 k = 0; k < AP_KIND_N; k++) {
-		delta[k] = raw[k] - p->fed[k];
-		/* a sum of a few kinds stays within the 32 bits as well */
-		if (p->keep_kinds >> k & 1 && delta[k] * 4 > most)
-			most = delta[k] * 4;
+		s.delta[k] = raw[k] - p->fed[k];
+		if (p->keep_kinds >> k & 1)
+			ap_host_vctr_step_most(&s, s.delta[k]);
 	}
 	memcpy(p->fed, raw, sizeof(p->fed));
-	most = most > ticks - p->fed_ticks ? most : ticks - p->fed_ticks;
-	ticks -= p->fed_ticks;
-	p->fed_ticks += ticks;
-	step(p, delta, ticks, most);
+	p->fed_ticks = ticks;
+	s.state = p->v.is_on ? &p->v.cpu_state : NULL;
+	ap_host_vctr_step(&s);
 }
 
 /* --- the core's part */

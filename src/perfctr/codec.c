@@ -48,6 +48,9 @@ static const struct field gstate_fields[] = {
 	{ 20, 0, 1, false }, CONTROL(4), { 48, 328, 1, true }, { 49, 336, 18, true },
 	{ 21, 480, 1, false }, { 22, 484, 1, false }, { 23, 488, 1, false }, { 24, 492, 1, false },
 };
+static const struct field gcpu_fields[] = {
+	{ 20, 0, 1, false },
+};
 /* clang-format on */
 
 LAYOUT(info, struct ap_ctr_info);
@@ -55,6 +58,7 @@ LAYOUT(control, struct ap_vctr_control);
 LAYOUT(gcontrol, struct ap_gctr_control);
 LAYOUT(sum, struct ap_x86ctr_sum);
 LAYOUT(gstate, struct ap_gctr_state);
+LAYOUT(gcpu, struct ap_gctr_state);
 
 static u32 size_of(const struct field *f)
 {

@@ -39,7 +39,8 @@ _Static_assert(sizeof(struct ap_gctr_state) == 496 && offsetof(struct ap_gctr_st
 
 struct ap_ctr_layout;
 extern const struct ap_ctr_layout ap_ctr_layout_info, ap_ctr_layout_control, ap_ctr_layout_sum,
-	ap_ctr_layout_gcontrol, ap_ctr_layout_gstate;
+	ap_ctr_layout_gcontrol, ap_ctr_layout_gstate,
+	ap_ctr_layout_gcpu; /* of a state its CPU, by which it is asked for */
 
 /* Words written to out, which has room for cap; -EOVERFLOW: more are needed. */
 AP_MUST_CHECK s32 ap_ctr_encode(const struct ap_ctr_layout *layout, const void *obj, u32 *out,

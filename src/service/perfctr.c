@@ -158,12 +158,12 @@ static enum shape shape_of(u32 cmd)
 	case AP_PERFCTR_IOC_ABI:
 		return ONE_WORD;
 	case AP_VPERFCTR_CONTROL:
+	case AP_GPERFCTR_CONTROL:
 		return WORDS_IN;
 	case AP_PERFCTR_IOC_INFO:
 	case AP_VPERFCTR_READ_SUM:
 	case AP_VPERFCTR_READ_CONTROL:
 		return WORDS_OUT;
-	case AP_GPERFCTR_CONTROL:
 	case AP_GPERFCTR_READ:
 		return WORDS_BOTH;
 	case AP_PERFCTR_IOC_CPUS:

@@ -143,4 +143,38 @@ creat of who runs: No such process
 END
 on k8 "$PROGRAMS/perfctr_tasks" ends
 is "$(cat "$tmp/out")" "200 of 200 ended" "killed and other programs while they count" || note "$(cat "$tmp/err")"
+
+run timeout -k 5 60 "$ANYPERF" run --cpu k8 -- "$PROGRAMS/perfctr_global" calls
+says "calls on global counters answer as perfctr does" <<'END'
+start of nothing: 0
+stop of nothing: 0
+often: Invalid argument
+no such CPU: Invalid argument
+nor to read: Invalid argument
+an unknown tag: Protocol error
+one that interrupts: Operation not permitted
+a reserved bit: Operation not permitted
+control: 1
+the same again: 1
+start: 1
+while it counts: Device or resource busy
+again: 1
+read: 0
+the control comes back
+on a state: Invalid argument
+stop: 0
+start: 0
+control: 1
+kept, zeroed
+END
+for cpu in p5 k8 p4 nehalem; do
+	run timeout -k 5 60 "$ANYPERF" run --deterministic --cpu "$cpu" -- "$PROGRAMS/perfctr_global" sums
+	says "$cpu: the sum over CPUs is that of all processes" <<'END'
+one: 2000000 instructions, 1000000 branches more
+children: 6000000 instructions, 3000000 branches more
+stopped, and kept
+END
+done
+on k8 "$PROGRAMS/perfctr_global" threads
+is "$(cat "$tmp/out")" "threads: all of them" "and of all threads"
 done_testing

@@ -20,6 +20,14 @@ read: 0
 control comes back
 unlink: 0
 control: No such process
+global control: more than 0
+no global control: Bad address
+start: more than 0
+busy: Device or resource busy
+read: 0
+read: 0
+what ran there, with the clock, and the control
+stop: 0
 END
 is "$status" 0 "the program ends well" || note "$(cat "$tmp/err")"
 same "$tmp/out" "$tmp/want" "info, counts, pages and signals are as the documentation says"

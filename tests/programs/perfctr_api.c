@@ -6,6 +6,7 @@
  */
 #include <anyperf/perfctr.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,41 @@ static void infos(void)
 	       cpus.m.mask[0] & 1 ? "is there" : "is not there", forbidden.m.mask[0]);
 }
 
+/* All CPUs count instructions; CPU 0 is read as the library of 2.6 does it. */
+static void globals(void)
+{
+	struct gperfctr_cpu_state before = { .cpu = 0 }, after = { .cpu = 0 };
+	struct gperfctr_cpu_control c = {
+		.cpu_control = { .tsc_on = 1, .nractrs = 1, .evntsel = { 0x4100c0 } }
+	};
+	struct gperfctr *g = gperfctr_open();
+	struct perfctr_info info;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	if (!g || gperfctr_info(g, &info) || sched_setaffinity(0, sizeof(set), &set))
+		fail("gperfctr_open");
+	say("global control", gperfctr_control(g, &c));
+	say("no global control", gperfctr_control(g, NULL));
+	say("start", gperfctr_start(g, 0));
+	say("busy", gperfctr_control(g, &c));
+	say("read", gperfctr_read(g, &before));
+	work(1000000);
+	say("read", gperfctr_read(g, &after));
+	printf("%s, %s\n",
+	       after.sum.pmc[0] - before.sum.pmc[0] >= 2000000 &&
+			       after.sum.pmc[0] - before.sum.pmc[0] < 2010000
+		       ? "what ran there"
+		       : "something else",
+	       after.sum.tsc > before.sum.tsc &&
+			       !memcmp(&after.cpu_control, &c.cpu_control, sizeof(c.cpu_control))
+		       ? "with the clock, and the control"
+		       : "and more is wrong");
+	say("stop", gperfctr_stop(g));
+	gperfctr_close(g);
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
@@ -117,5 +153,6 @@ int main(void)
 	printf("control %s\n", memcmp(&c, &back, sizeof(c)) ? "differs" : "comes back");
 	say("unlink", sys_vperfctr_unlink(fd));
 	say("control", sys_vperfctr_control(fd, &c));
+	globals();
 	return 0;
 }
