@@ -372,7 +372,7 @@ static struct ap_thread_feed *map_feed(void)
 	tf->feed.pending = AP_FEED_NOTHING;
 	tf->feed.pipe.states = (struct ap_pipe_states *)(at + l.states_at);
 	ap_pipe_forget(&tf->feed.pipe);
-	tf->feed.memos = (struct ap_feed_memo *)(at + l.memos_at);
+	tf->feed.memos = (struct ap_feed_memos *)(at + l.memos_at);
 	tf->feed.bp = ap_bp_init(at + l.bp_at, machine(), tf->feed.count);
 	return tf;
 }

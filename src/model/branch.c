@@ -33,11 +33,11 @@ static size_t lay(struct ap_bp *bp, char *at, const struct ap_bp_spec *s)
 	u32 tables = s->kind == AP_BP_TAGE ? s->tables : 0;
 	size_t bytes = 0;
 
-	bytes += take(&at, sizeof(struct ap_bp_entry) << slot_bits(s), &bp->slot);
+	bytes += take(&at, sizeof(struct ap_bp_entry) * ((1UL << slot_bits(s)) + 2), &bp->slot);
 	bytes += take(&at, s->kind == AP_BP_TAGE ? 0 : (size_t)1 << s->base_bits, &bp->base);
 	for (u32 i = 0; i < tables; i++)
 		bytes += take(&at, sizeof(u32) << s->table_bits, &bp->table[i]);
-	bytes += take(&at, sizeof(struct ap_loop) * s->loops, &bp->loop);
+	bytes += take(&at, sizeof(struct ap_loop) * (s->loops + 2), &bp->loop);
 	bytes += take(&at, sizeof(u64) * s->btb_entries, &bp->btb);
 	bytes += take(&at, s->btb_entries ? s->btb_entries / s->btb_ways : 0, &bp->btb_next);
 	bytes += take(&at, sizeof(u64) << s->target_bits, &bp->last_target);
@@ -55,6 +55,16 @@ size_t ap_bp_bytes(const struct ap_machine *machine)
 	return AP_ALIGN_UP(sizeof(struct ap_bp), 64) + lay(&unused, NULL, &machine->bp);
 }
 
+/* The slots that push a bit: of loops that are known, and never end. */
+static void init_pushes(struct ap_bp *bp)
+{
+	for (u32 bit = 0; bit < 2; bit++) {
+		bp->loop[bp->loops + bit] =
+			(struct ap_loop){ .sure = AP_LOOP_SURE, .stays = (u8)bit };
+		bp->slot[bp->slot_mask + 1 + bit].loop = (u16)(bp->loops + bit + 1);
+	}
+}
+
 struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *count)
 {
 	const struct ap_bp_spec *s = &machine->bp;
@@ -64,7 +74,7 @@ struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *co
 	bp->count = count;
 	bp->version = 1;
 	bp->kind = s->kind;
-	bp->tag_mask = (1U << s->tag_bits) - 1;
+	bp->tag_mask = ~0U << (32 - s->tag_bits) % 32;
 	bp->has_bias = s->bias_bits > 0;
 	bp->slot_mask = (1U << slot_bits(s)) - 1;
 	bp->base_mask = (1U << s->base_bits) - 1;
@@ -80,48 +90,95 @@ struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *co
 	if (s->kind == AP_BP_TAGE)
 		ap_lengths_init(&bp->outcomes, s->tables, s->min_history, s->max_history);
 	ap_lengths_init(&bp->targets, s->target_tables, s->min_history, s->max_history);
+	init_pushes(bp);
 	return bp;
 }
 
 /* --- conditional branches */
 
-static bool predict_dynamic(struct ap_bp *bp, u32 slot, bool taken, bool *wrong)
+/* Wrong? */
+static bool ask_two_bits(struct ap_bp *bp, u32 slot, bool taken)
 {
-	u32 at = slot;
-	bool guess;
-	u8 *base;
+	u32 at = bp->kind == AP_BP_GSHARE ? slot ^ (u32)(bp->history & bp->outcome_mask) : slot;
+	u8 *base = &bp->base[at & bp->base_mask], counter = *base ^ 1;
+	bool guess = counter >= 2;
 
-	if (bp->kind == AP_BP_TAGE)
-		return ap_tage(bp, slot, taken, wrong);
-	if (bp->kind == AP_BP_GSHARE)
-		at ^= (u32)(bp->history & bp->outcome_mask);
-	base = &bp->base[at & bp->base_mask];
-	guess = ap_counter_taken(*base);
-	ap_counter_learn(base, taken);
-	*wrong = guess != taken;
-	return guess;
+	if (taken)
+		counter += counter < 3;
+	else
+		counter -= counter > 0;
+	*base = counter ^ 1;
+	return guess != taken;
+}
+
+/* Where a known loop does not decide rightly. */
+static __attribute__((noinline)) bool ask(struct ap_bp *bp, u32 slot, bool taken)
+{
+	unsigned loop = ap_loop_predict(bp, slot);
+	bool wrong;
+
+	if (loop)
+		wrong = loop - 1 != taken;
+	else if (bp->kind == AP_BP_TAGE)
+		wrong = ap_tage(bp, slot, taken);
+	else
+		wrong = ask_two_bits(bp, slot, taken);
+	if (bp->loops)
+		ap_loop_learn(bp, slot, taken, wrong);
+	bp->count[AP_MODEL_COND_MISS] += wrong;
+	return wrong;
 }
 
 /* Who is sure of a loop is not asked twice. */
-bool ap_bp_dynamic_slow(struct ap_bp *bp, u32 slot, bool taken)
+bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken)
 {
-	unsigned loop;
-	bool wrong;
+	u32 loop = bp->slot[slot].loop;
+	bool wrong = false;
 
-	if (ap_loop_stays(bp, slot, taken)) {
-		ap_history_push(bp, taken);
-		return false;
-	}
-	loop = ap_loop_predict(bp, slot);
-	if (loop)
-		wrong = loop - 1 != taken;
-	else
-		predict_dynamic(bp, slot, taken, &wrong);
-	if (bp->loops)
-		ap_loop_learn(bp, slot, taken, wrong);
+	if (!loop || !ap_loop_right(&bp->loop[loop - 1], taken))
+		wrong = ask(bp, slot, taken);
 	ap_history_push(bp, taken);
-	bp->count[AP_MODEL_COND_MISS] += wrong;
 	return wrong;
+}
+
+/* All of them TAGE's with three tables, where mostly nothing is to be learnt. */
+static void run_tage(struct ap_bp *bp, const u32 *from, const u32 *to)
+{
+	u64 history = bp->history;
+
+	for (; from < to; from++) {
+		u32 slot = *from >> 1, loop = bp->slot[slot].loop;
+		struct ap_loop *l = &bp->loop[loop - 1];
+		bool taken = *from & 1, right;
+
+		if (loop && l->sure == AP_LOOP_SURE)
+			right = ap_loop_right(l, taken);
+		else
+			right = ap_tage_sure(bp, history, slot, taken) &&
+				(!loop || ap_loop_goes_on(l, taken));
+		if (ap_unlikely(!right)) {
+			bp->history = history;
+			(void)ask(bp, slot, taken);
+		}
+		history = history << 1 | taken;
+	}
+	bp->history = history;
+}
+
+void ap_bp_run(struct ap_bp *bp, const u32 *from, const u32 *to)
+{
+	if (bp->outcomes.tables == 3) {
+		run_tage(bp, from, to);
+		return;
+	}
+	for (; from < to; from++)
+		(void)ap_bp_dynamic(bp, *from >> 1, *from & 1);
+}
+
+/* What was known of this branch, or of others that share its slots, is not so any more. */
+static void change(struct ap_bp *bp, u64 pc)
+{
+	bp->changed[++bp->version % AP_BP_CHANGES] = ap_bp_signature(bp, pc);
 }
 
 /* A taken direct branch.  The BTB's oldest goes, so that a hit changes nothing. */
@@ -136,44 +193,51 @@ static inline bool btb_miss(struct ap_bp *bp, u64 pc)
 	for (u32 way = 0; way < bp->btb_ways; way++)
 		if (set[way] == pc)
 			return false;
+	if (set[bp->btb_next[at]])
+		change(bp, set[bp->btb_next[at]]);
 	set[bp->btb_next[at]] = pc;
 	bp->btb_next[at] = bp->btb_next[at] + 1U == bp->btb_ways ? 0 : bp->btb_next[at] + 1;
 	bp->count[AP_MODEL_BTB_MISS]++;
-	bp->version++;
 	return true;
 }
 
 /* The first time that it is taken, and the first time that it is not. */
-static void found(struct ap_bp *bp, u32 slot, u64 pc)
+static void found(struct ap_bp *bp, u32 first, u64 pc)
 {
+	u32 slot = first;
+
+	for (u32 k = 1; k < AP_BP_SLOTS && bp->slot[slot].state != AP_BIAS_NONE; k++)
+		slot = (first ^ k) & bp->slot_mask;
+	if (bp->slot[slot].state != AP_BIAS_NONE)
+		slot = first;
 	ap_loop_forget(bp, slot);
 	bp->slot[slot] =
 		(struct ap_bp_entry){ .tag = ap_bp_hash(pc) >> 50, .state = AP_BIAS_ALWAYS };
-	bp->version++;
+	change(bp, pc);
 }
 
-static void both(struct ap_bp *bp, u32 slot)
+static void both(struct ap_bp *bp, u32 slot, u64 pc)
 {
 	bp->slot[slot].state = AP_BIAS_BOTH;
-	bp->slot[slot].counter = AP_COUNTER(2); /* weakly taken */
-	bp->version++;
+	bp->slot[slot].counter = AP_TAGE_STORED(4); /* weakly taken */
+	change(bp, pc);
 }
 
 bool ap_bp_cond(struct ap_bp *bp, u64 pc, bool taken)
 {
-	unsigned state = ap_bp_state(bp, pc);
 	u32 slot = ap_bp_slot(bp, pc);
+	unsigned state = ap_bp_state(bp, slot, pc);
 	bool wrong;
 
 	if (state == AP_BIAS_BOTH) {
-		wrong = ap_bp_dynamic_slow(bp, slot, taken);
+		wrong = ap_bp_dynamic(bp, slot, taken);
 	} else {
 		wrong = taken != (state == AP_BIAS_ALWAYS);
 		bp->count[AP_MODEL_COND_MISS] += wrong;
 		if (wrong && taken)
 			found(bp, slot, pc);
 		else if (wrong)
-			both(bp, slot);
+			both(bp, slot, pc);
 	}
 	if (taken)
 		btb_miss(bp, pc);
@@ -187,15 +251,6 @@ bool ap_bp_jump(struct ap_bp *bp, u64 pc)
 	return btb_miss(bp, pc);
 }
 
-void ap_bp_push(struct ap_bp *bp, u64 return_pc)
-{
-	if (!bp->returns_n)
-		return;
-	bp->top = bp->top + 1 == bp->returns_n ? 0 : bp->top + 1;
-	bp->returns[bp->top] = return_pc;
-	bp->depth += bp->depth < bp->returns_n;
-}
-
 bool ap_bp_call(struct ap_bp *bp, u64 pc, u64 return_pc)
 {
 	ap_bp_push(bp, return_pc);
@@ -204,30 +259,31 @@ bool ap_bp_call(struct ap_bp *bp, u64 pc, u64 return_pc)
 
 bool ap_bp_ret(struct ap_bp *bp, u64 target)
 {
-	bool wrong = true;
+	bool wrong = ap_bp_pop(bp, target);
 
-	if (bp->depth) {
-		wrong = bp->returns[bp->top] != target;
-		bp->top = (bp->top ? bp->top : bp->returns_n) - 1;
-		bp->depth--;
-	}
 	bp->count[AP_MODEL_RETURN_MISS] += wrong;
+	return wrong;
+}
+
+bool ap_bp_target(struct ap_bp *bp, u64 pc, u64 target, bool *has_bits)
+{
+	u32 who = ap_bp_hash(pc) >> 32 & bp->target_mask;
+	bool wrong;
+
+	*has_bits = false;
+	if (!bp->target_has[who] && bp->last_target[who] == target)
+		return false;
+	wrong = ap_tage_target(bp, who, target);
+	*has_bits = bp->target_has[who];
+	bp->count[AP_MODEL_INDIRECT_MISS] += wrong;
 	return wrong;
 }
 
 bool ap_bp_indirect(struct ap_bp *bp, u64 pc, u64 target)
 {
-	u32 who = ap_bp_hash(pc) >> 32 & bp->target_mask;
-	u64 hash = ap_bp_hash(target);
-	bool wrong;
+	bool has_bits, wrong = ap_bp_target(bp, pc, target, &has_bits);
 
-	if (!bp->target_has[who] && bp->last_target[who] == target)
-		return false;
-	wrong = ap_tage_target(bp, pc, target);
-	if (bp->target_has[who]) {
-		ap_history_push(bp, hash >> 63);
-		ap_history_push(bp, hash >> 62 & 1);
-	}
-	bp->count[AP_MODEL_INDIRECT_MISS] += wrong;
+	if (has_bits)
+		bp->history = bp->history << 2 | ap_bp_bits(target);
 	return wrong;
 }

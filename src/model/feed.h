@@ -111,24 +111,39 @@ struct ap_feed_way {
 };
 
 /*
- * What a way's branches come to, once all of them are known (feed_branch.c): those whose outcomes vary, the
- * calls, the branch that the next record tells the target of.  Good as long as the predictors' version.
+ * What a way's branches come to, once all of them are known (feed_branch.c): those whose outcomes vary, and what there is
+ * more to it: calls, the branch that the next record tells the target of.  Good as long as the predictors' version.
  */
-#define AP_FEED_VARYING 6
+#define AP_FEED_FEW	3
+#define AP_FEED_VARYING 9
 #define AP_FEED_CALLS	2
 
 struct ap_feed_memo {
-	u32 id, version;
-	const struct ap_feed_way *way;
-	u8 nvarying, ncalls;
-	u8 last; /* enum ap_feed_branch_what: of those whose target is not known, or AP_FEED_NOTHING */
-	u8 ntaken;
-	u32 varying[AP_FEED_VARYING]; /* slot << 1 | taken */
+	u64 key;	      /* the number, and the version above it */
+	u64 pc;		      /* the way's */
+	u32 few[AP_FEED_FEW]; /* slot << 1 | taken */
+	u8 nvarying, ntaken;
+	u8 is_more; /* there is something in struct ap_feed_more */
+	u8 unused;
+};
+_Static_assert(sizeof(struct ap_feed_memo) == 32, "half a cache line");
+
+struct ap_feed_more {
+	u64 signature; /* of all branches: ap_bp_signature() */
 	u64 returns[AP_FEED_CALLS];
+	u32 varying[AP_FEED_VARYING - AP_FEED_FEW];
+	u64 last_at; /* where the last one is */
+	u8 ncalls;
+	u8 last; /* enum ap_feed_branch_what: of those whose target is not known, or AP_FEED_NOTHING */
 };
 
-#define AP_FEED_MEMOS	   (1U << 16) /* by numbers of ways */
-#define AP_FEED_MEMO_BYTES (AP_FEED_MEMOS * sizeof(struct ap_feed_memo))
+/* By numbers of ways.  They are apart so that what most ways need is half a cache line. */
+struct ap_feed_memos {
+	struct ap_feed_memo memo[1U << 16];
+	struct ap_feed_more more[1U << 16];
+};
+
+#define AP_FEED_MEMO_BYTES sizeof(struct ap_feed_memos)
 
 /* The models of one thread. */
 struct ap_feed {
@@ -139,7 +154,7 @@ struct ap_feed {
 	bool has_cycles;     /* somebody wants them: the pipeline runs */
 	struct ap_mem *mem;  /* NULL: branches alone */
 	struct ap_bp *bp;
-	struct ap_feed_memo *memos; /* AP_FEED_MEMO_BYTES, zeroed */
+	struct ap_feed_memos *memos; /* AP_FEED_MEMO_BYTES, zeroed */
 	const struct ap_machine *machine;
 	/* the indirect branch that the next record tells the target of */
 	u64 pending_at;

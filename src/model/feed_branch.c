@@ -57,46 +57,67 @@ static void branch(struct ap_feed *f, const struct ap_feed_branch *b)
 	}
 }
 
-/* Calls, and the branch at the end. */
-static bool remember_other(struct ap_feed_memo *m, const struct ap_feed_branch *b)
-{
-	if (b->what == AP_FEED_CALL || b->what == AP_FEED_CALL_INDIRECT) {
-		if (m->ncalls == AP_FEED_CALLS)
-			return false;
-		m->returns[m->ncalls++] = b->pc + b->len;
-	}
-	if (b->what == AP_FEED_JUMP || b->what == AP_FEED_CALL)
-		m->ntaken++;
-	else
-		m->last = b->what;
-	return true;
-}
+/* --- what is remembered */
 
-static bool remember(const struct ap_bp *bp, struct ap_feed_memo *m, const struct ap_feed_branch *b)
+static u32 place_of(u32 id)
 {
-	bool taken = b->what == AP_FEED_TAKEN;
-
-	if (!taken && b->what != AP_FEED_NOT_TAKEN)
-		return remember_other(m, b);
-	m->ntaken += taken;
-	if (ap_bp_state(bp, b->pc) != AP_BIAS_BOTH)
-		return true;
-	if (m->nvarying == AP_FEED_VARYING)
-		return false;
-	m->varying[m->nvarying++] = ap_bp_slot(bp, b->pc) << 1 | taken;
-	return true;
-}
-
-static struct ap_feed_memo *memo_of(const struct ap_feed *f, u32 id)
-{
-	return &f->memos[id >> 2 & (AP_FEED_MEMOS - 1)]; /* a description has four units and more */
+	return id >> 2 & 0xffff; /* a description has four units and more */
 }
 _Static_assert(offsetof(struct ap_feed_way, delta) >= 4 * AP_FEED_ALIGN, "neighbours");
+
+static bool remember_varying(struct ap_feed_memo *m, struct ap_feed_more *more, u32 varying)
+{
+	if (m->nvarying == AP_FEED_VARYING)
+		return false;
+	if (m->nvarying < AP_FEED_FEW)
+		m->few[m->nvarying] = varying;
+	else
+		more->varying[m->nvarying - AP_FEED_FEW] = varying;
+	m->nvarying++;
+	return true;
+}
+
+static bool remember(const struct ap_bp *bp, struct ap_feed_memo *m, struct ap_feed_more *more,
+		     const struct ap_feed_branch *b)
+{
+	u32 slot;
+
+	switch (b->what) {
+	case AP_FEED_NOT_TAKEN:
+	case AP_FEED_TAKEN:
+		m->ntaken += b->what == AP_FEED_TAKEN;
+		slot = ap_bp_slot(bp, b->pc);
+		if (ap_bp_state(bp, slot, b->pc) != AP_BIAS_BOTH)
+			return true;
+		return remember_varying(m, more, slot << 1 | (b->what == AP_FEED_TAKEN));
+	case AP_FEED_JUMP:
+		m->ntaken++;
+		return true;
+	case AP_FEED_CALL:
+		m->ntaken++;
+		break;
+	default:
+		more->last = b->what;
+		more->last_at = b->pc;
+		if (b->what != AP_FEED_CALL_INDIRECT)
+			return true;
+	}
+	if (more->ncalls == AP_FEED_CALLS)
+		return false;
+	more->returns[more->ncalls++] = b->pc + b->len;
+	return true;
+}
+
+static inline u64 key_of(const struct ap_feed *f, u32 id)
+{
+	return (u64)f->bp->version << 32 | id;
+}
 
 /* Branch by branch; what it comes to is remembered if nothing about them is new. */
 static void learn(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 {
-	struct ap_feed_memo m = { .id = id, .way = way, .last = AP_FEED_NOTHING };
+	struct ap_feed_memo m = { .pc = way->pc };
+	struct ap_feed_more more = { .last = AP_FEED_NOTHING };
 	u32 version = f->bp->version;
 	bool fits = true;
 
@@ -105,41 +126,135 @@ static void learn(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 	if (f->bp->version != version)
 		return;
 	for (u32 k = 0; k < way->nbranches && fits; k++)
-		fits = remember(f->bp, &m, &way->branches[k]);
-	m.version = version;
+		fits = remember(f->bp, &m, &more, &way->branches[k]);
+	for (u32 k = 0; k < way->nbranches; k++)
+		more.signature |= ap_bp_signature(f->bp, way->branches[k].pc);
+	if (!fits || (!f->mem && way->nwords))
+		return;
+	m.key = key_of(f, id);
 	if (!f->bp->btb_ways)
 		m.ntaken = 0;
-	if (fits)
-		*memo_of(f, id) = m;
+	m.is_more = more.ncalls || more.last != AP_FEED_NOTHING || m.nvarying > AP_FEED_FEW;
+	f->memos->memo[place_of(id)] = m;
+	f->memos->more[place_of(id)] = more;
 }
 
-static inline bool knows(const struct ap_feed *f, const struct ap_feed_memo *m, u32 id)
+static inline void run_calls(struct ap_feed *f, const struct ap_feed_more *more)
 {
-	return ap_likely(m->id == id && m->version == f->bp->version);
+	for (u32 k = 0; k < more->ncalls; k++)
+		ap_bp_push(f->bp, more->returns[k]);
+	f->pending = more->last;
+	f->pending_at = more->last_at;
 }
 
-static inline void run_memo(struct ap_feed *f, const struct ap_feed_memo *m)
+/* Of another version: is it known all the same? */
+static bool still_knows(struct ap_feed *f, u32 id)
 {
-	f->count[AP_MODEL_BTB_LOOKUP] += m->ntaken;
-	for (u32 k = 0; k < m->nvarying; k++)
-		miss(f, ap_bp_dynamic(f->bp, m->varying[k] >> 1, m->varying[k] & 1),
-		     f->machine->bp.penalty, true);
-	for (u32 k = 0; k < m->ncalls; k++)
-		ap_bp_push(f->bp, m->returns[k]);
-	if (m->last != AP_FEED_NOTHING) {
-		f->pending = m->last;
-		f->pending_at = m->way->branches[m->way->nbranches - 1].pc;
-	}
+	struct ap_feed_memo *m = &f->memos->memo[place_of(id)];
+
+	if ((u32)m->key != id || !(m->key >> 32) ||
+	    ap_bp_changed(f->bp, (u32)(m->key >> 32), f->memos->more[place_of(id)].signature))
+		return false;
+	m->key = key_of(f, id);
+	return true;
 }
 
 void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 {
-	const struct ap_feed_memo *m = memo_of(f, id);
+	const struct ap_feed_memo *m = &f->memos->memo[place_of(id)];
+	const struct ap_feed_more *more = &f->memos->more[place_of(id)];
 
-	if (knows(f, m, id))
-		run_memo(f, m);
-	else
+	if (ap_unlikely(m->key != key_of(f, id)) && !still_knows(f, id)) {
 		learn(f, way, id);
+		return;
+	}
+	f->count[AP_MODEL_BTB_LOOKUP] += m->ntaken;
+	for (u32 k = 0; k < m->nvarying; k++) {
+		u32 b = k < AP_FEED_FEW ? m->few[k] : more->varying[k - AP_FEED_FEW];
+
+		miss(f, ap_bp_dynamic(f->bp, b >> 1, b & 1), f->machine->bp.penalty, true);
+	}
+	if (m->is_more)
+		run_calls(f, more);
+}
+
+/* --- branches alone */
+
+/*
+ * Outcomes on their way to the predictors of outcomes, which nobody else waits for: gathered here, they are predicted
+ * many at a time.
+ */
+#define GATHER	   512
+#define GATHER_MAX (AP_FEED_VARYING + 2)
+
+/* Where an indirect branch or a return went; gives where the next outcome goes. */
+static u32 *gather_arrival(struct ap_feed *f, u32 *to, u64 target)
+{
+	u32 bits = ap_bp_bits(target);
+	bool has_bits = false;
+
+	if (f->pending == AP_FEED_RETURN)
+		f->count[AP_MODEL_RETURN_MISS] += ap_bp_pop(f->bp, target);
+	else
+		(void)ap_bp_target(f->bp, f->pending_at, target, &has_bits);
+	if (has_bits) {
+		*to++ = AP_BP_PUSH(f->bp, bits >> 1);
+		*to++ = AP_BP_PUSH(f->bp, bits & 1);
+	}
+	f->pending = AP_FEED_NOTHING;
+	return to;
+}
+
+/* The rest of a way that is known, which most have not. */
+static void gather_more(struct ap_feed *f, u32 *to, const struct ap_feed_memo *m, u32 place)
+{
+	const struct ap_feed_more *more = &f->memos->more[place];
+
+	if (m->nvarying > AP_FEED_FEW)
+		__builtin_memcpy(to - (m->nvarying - AP_FEED_FEW), more->varying,
+				 sizeof(more->varying));
+	run_calls(f, more);
+}
+
+static u32 *predict(struct ap_feed *f, u32 *from, const u32 *to)
+{
+	ap_bp_run(f->bp, from, to);
+	return from;
+}
+
+void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *end, u8 *const *chunks)
+{
+	u32 gathered[GATHER + GATHER_MAX], *to = gathered;
+	const struct ap_feed_memos *memos = f->memos;
+	u64 version = key_of(f, 0), taken = 0;
+
+	while (from < end) {
+		u32 id = (u32)*from, place = place_of(id);
+		const struct ap_feed_memo *m = &memos->memo[place];
+
+		if (ap_unlikely(m->key != (version | id)) && !still_knows(f, id)) {
+			const struct ap_feed_way *way = ap_feed_way(chunks, id);
+
+			to = predict(f, gathered, to);
+			ap_feed_arrive(f, way->pc);
+			learn(f, way, id);
+			version = key_of(f, 0);
+			from += 1 + way->nwords;
+			continue;
+		}
+		if (ap_unlikely(f->pending != AP_FEED_NOTHING))
+			to = gather_arrival(f, to, m->pc);
+		__builtin_memcpy(to, m->few, sizeof(m->few));
+		to += m->nvarying;
+		taken += m->ntaken;
+		from++;
+		if (m->is_more)
+			gather_more(f, to, m, place);
+		if (ap_unlikely(to >= gathered + GATHER))
+			to = predict(f, gathered, to);
+	}
+	(void)predict(f, gathered, to);
+	f->count[AP_MODEL_BTB_LOOKUP] += taken;
 }
 
 /* Before a log: so that no version comes twice. */
@@ -151,31 +266,10 @@ void ap_feed_renew(struct ap_feed *f)
 	f->bp->version = 1;
 }
 
-void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
-{
-	while (from < to) {
-		u32 id = (u32)*from;
-		const struct ap_feed_memo *m = memo_of(f, id);
-		const struct ap_feed_way *way;
-
-		if (knows(f, m, id)) {
-			if (ap_unlikely(f->pending != AP_FEED_NOTHING))
-				ap_feed_arrive(f, m->way->pc);
-			run_memo(f, m);
-			from += 1 + m->way->nwords;
-			continue;
-		}
-		way = ap_feed_way(chunks, id);
-		ap_feed_arrive(f, way->pc);
-		learn(f, way, id);
-		from += 1 + way->nwords;
-	}
-}
-
 void ap_feed_forget_ways(struct ap_feed *f)
 {
 	ap_pipe_forget(&f->pipe);
-	f->bp->version++;
+	f->bp->version += AP_BP_CHANGES + 1; /* nobody can tell what has changed */
 }
 
 static u64 wrong(const struct ap_feed *f)

@@ -7,9 +7,7 @@
 #include "base/mem.h"
 #include "model/predict.h"
 
-#define AGE_MAX 7
-#define LONGEST 60000
-#define WAIT	63 /* mispredictions */
+#define WAIT 63 /* mispredictions */
 
 unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot)
 {
@@ -42,7 +40,7 @@ static void allocate(struct ap_bp *bp, u32 slot, bool taken)
 			continue;
 		if (set[i].owner)
 			bp->slot[set[i].owner - 1].loop = 0;
-		set[i] = (struct ap_loop){ .owner = slot + 1, .age = AGE_MAX, .stays = !taken };
+		set[i] = (struct ap_loop){ .owner = slot + 1, .age = AP_LOOP_AGE, .stays = !taken };
 		bp->slot[slot].loop = (u16)(first + i + 1);
 		return;
 	}
@@ -64,15 +62,18 @@ static void doubt(struct ap_bp *bp, struct ap_loop *l)
 	bp->slot[slot].patience = WAIT;
 }
 
-static void ended(struct ap_bp *bp, struct ap_loop *l)
+/* Whose ends others tell as well has no need to be here. */
+static void ended(struct ap_bp *bp, struct ap_loop *l, bool wrong)
 {
 	u16 trips = l->trips;
 
 	l->trips = l->now;
 	l->now = 0;
-	if (l->trips == trips) {
+	if (!wrong && l->sure < AP_LOOP_SURE && !(l->age -= l->age > 0)) {
+		ap_loop_forget(bp, l->owner - 1);
+	} else if (l->trips == trips) {
 		l->sure += l->sure < AP_LOOP_SURE;
-		l->age = AGE_MAX;
+		l->age = wrong || l->sure == AP_LOOP_SURE ? AP_LOOP_AGE : l->age;
 	} else if (l->sure == AP_LOOP_SURE) {
 		ap_loop_forget(bp, l->owner - 1);
 	} else if (trips) {
@@ -93,8 +94,8 @@ void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong)
 	}
 	l->now++;
 	if (taken != l->stays) {
-		ended(bp, l);
-	} else if (l->now == LONGEST ||
+		ended(bp, l, wrong);
+	} else if (l->now == AP_LOOP_LONGEST ||
 		   (l->trips && l->now >= l->trips && l->sure == AP_LOOP_SURE)) {
 		ap_loop_forget(bp, slot);
 	} else if (l->trips && l->now >= l->trips) { /* longer than it was */

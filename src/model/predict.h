@@ -12,11 +12,14 @@
 void ap_lengths_init(struct ap_lengths *l, u32 tables, u32 first, u32 last);
 
 /* Of table i: its high bits depend on all of who (a slot's number) and the history. */
-static inline u64 ap_history_hash(const struct ap_bp *bp, const struct ap_lengths *l, unsigned i,
-				  u32 who)
+static inline u64 ap_history_hash(u64 who_hash, const struct ap_lengths *l, unsigned i, u64 history)
 {
-	return (who + 1) * 0x9e3779b97f4a7c15ULL +
-	       (bp->history & l->mask[i]) * 0xc2b2ae3d27d4eb4fULL;
+	return who_hash + (history & l->mask[i]) * 0xc2b2ae3d27d4eb4fULL;
+}
+
+static inline u64 ap_who_hash(u32 who)
+{
+	return (who + 1ULL) * 0x9e3779b97f4a7c15ULL;
 }
 
 static inline void ap_history_push(struct ap_bp *bp, bool outcome)
@@ -30,40 +33,82 @@ static inline int ap_highest(u32 bits)
 	return 31 - __builtin_clz(bits);
 }
 
-static inline bool ap_counter_taken(u8 counter)
+/* --- TAGE */
+
+/*
+ * An entry: its tag in the high bits, a counter (0 to 7, taken from 4 on; 3 is stored as 0), usefulness (0 to 3).
+ * Zeroed memory is an entry as others are, with tag 0, of which nothing is known.
+ */
+#define AP_TAGE_FRESH	     3U
+#define AP_TAGE_COUNTER(e)   (((e) >> 2 & 7) ^ AP_TAGE_FRESH)
+#define AP_TAGE_STORED(c)    (((c) ^ AP_TAGE_FRESH) << 2)
+#define AP_TAGE_COUNTER_MASK (7U << 2)
+
+static inline u32 *ap_tage_entry(const struct ap_bp *bp, unsigned i, u64 hash)
 {
-	return AP_COUNTER(counter) >= 2;
+	return &bp->table[i][hash >> 30 & bp->table_mask];
 }
 
-/* Towards the outcome, of a two-bit counter. */
-static inline void ap_counter_learn(u8 *counter, bool taken)
+/* What table i has of who, else what the tables before it have. */
+static inline u32 ap_tage_better(const struct ap_bp *bp, u64 history, u64 who, unsigned i, u32 best)
 {
-	u8 c = AP_COUNTER(*counter);
+	u64 hash = ap_history_hash(who, &bp->outcomes, i, history);
+	u32 e = *ap_tage_entry(bp, i, hash);
 
-	if (taken)
-		c += c < 3;
-	else
-		c -= c > 0;
-	*counter = AP_COUNTER(c);
+	return (e ^ (u32)(hash >> 32)) & bp->tag_mask ? best : e;
 }
 
-bool ap_tage(struct ap_bp *bp, u32 slot, bool taken, bool *mispredicted);
-bool ap_tage_target(struct ap_bp *bp, u64 pc, u64 target);
+/*
+ * Three tables: is the entry of the longest history that has the branch, else the slot's counter, sure of the outcome?  Then
+ * there is nothing to learn.  All of it without a jump, so that one branch's work overlaps the next one's.
+ */
+static inline bool ap_tage_sure(const struct ap_bp *bp, u64 history, u32 slot, bool taken)
+{
+	u64 who = ap_who_hash(slot);
+	u32 best = bp->slot[slot].counter, sure = AP_TAGE_STORED(0) + taken * 4U;
 
-#define AP_LOOP_SURE 3 /* equal runs until it decides */
+	__asm__("" : "+r"(best)); /* it is there, so that no compiler jumps around its load */
+	best = ap_tage_better(bp, history, who, 0, best);
+	best = ap_tage_better(bp, history, who, 1, best);
+	best = ap_tage_better(bp, history, who, 2, best);
+	return !((best ^ sure) & AP_TAGE_COUNTER_MASK);
+}
+_Static_assert(AP_TAGE_STORED(0) + 4 == AP_TAGE_STORED(7), "the outcome's");
+
+bool ap_tage(struct ap_bp *bp, u32 slot, bool taken);
+bool ap_tage_target(struct ap_bp *bp, u32 who, u64 target);
+
+/* --- loops */
+
+#define AP_LOOP_SURE	3 /* equal runs until it decides */
+#define AP_LOOP_AGE	7
+#define AP_LOOP_LONGEST 60000U
 
 /* 0: no idea; else 1 + the outcome.  Then it learns; wrong: who was asked was. */
 unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot);
 void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong);
-/* The most frequent case of both: a loop that is known, within its run.  True: predicted, and learnt. */
-static inline bool ap_loop_stays(struct ap_bp *bp, u32 slot, bool taken)
-{
-	u32 number = bp->slot[slot].loop;
-	struct ap_loop *l = &bp->loop[number - 1];
 
-	if (!number || l->sure < AP_LOOP_SURE || l->stays != taken || l->now + 1 >= l->trips)
+/* A loop that is known, and goes on or ends as it should.  True: predicted, and learnt. */
+static inline bool ap_loop_right(struct ap_loop *l, bool taken)
+{
+	u32 now = l->now + 1U;
+	bool last = now == l->trips;
+
+	if (l->sure < AP_LOOP_SURE || (l->stays ^ last) != taken)
 		return false;
-	l->now++;
+	l->now = (u16)(last ? 0 : now);
+	l->age = last ? AP_LOOP_AGE : l->age;
+	return true;
+}
+
+/* One that is not known, and goes on.  True: learnt. */
+static inline bool ap_loop_goes_on(struct ap_loop *l, bool taken)
+{
+	u32 now = l->now + 1U;
+
+	if (l->stays != taken || now >= (l->trips ? l->trips : AP_LOOP_LONGEST))
+		return false;
+	l->now = (u16)now;
 	return true;
 }
 

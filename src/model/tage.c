@@ -5,54 +5,44 @@
  * ITTAGE indirect branch predictor" (2011).  Allocation takes the first table that has room instead of a
  * random one, so that a stream always gives the same counts.
  *
- * An entry knows in which tables entries have been made because it was wrong: only there the search goes on,
- * from shorter to longer histories.  So a branch whose counter does costs no look into a table.
+ * All tables are looked into at once, and the longest history that has an entry decides.
  */
 #include "model/predict.h"
 
-/*
- * entry: tag << 16 | next << 8 | counter (0..7, taken from 4) << 2 | useful (0..3); next has a bit for each
- * table where the search goes on; 0: free, no tag is 0
- */
-#define TAG(e)	   ((e) >> 16)
-#define NEXT(e)	   ((e) >> 8 & 0xff)
-#define COUNTER(e) ((e) >> 2 & 7)
-#define USEFUL(e)  ((e)&3)
+#define USEFUL(e) ((e)&3)
 
 #define AGE_PERIOD (1U << 13) /* allocations after which all usefulness is halved */
 
-struct found {
-	u32 *provider, *other; /* NULL: the slot's counter */
-	u32 longer;	       /* the first table behind the provider's */
+/* Of a branch, in each table: its place there, and the tag that it would have. */
+struct look {
+	u32 *entry[AP_TAGE_TABLES];
+	u32 tag[AP_TAGE_TABLES];
+	u32 hits; /* bit i: it is in table i */
 };
 
-static inline u32 *entry_of(struct ap_bp *bp, u32 i, u32 slot, u32 *tag)
+static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct look *l)
 {
-	u64 hash = ap_history_hash(bp, &bp->outcomes, i, slot);
+	u64 hash = ap_history_hash(who, &bp->outcomes, i, bp->history);
+	u32 *e = ap_tage_entry(bp, i, hash), tag = (u32)(hash >> 32) & bp->tag_mask;
 
-	*tag = hash >> 52 & bp->tag_mask;
-	*tag += !*tag;
-	return &bp->table[i][hash >> 30 & bp->table_mask];
+	l->entry[i] = e;
+	l->tag[i] = tag;
+	return (u32)((*e & bp->tag_mask) == tag) << i;
 }
 
-static inline struct found find(struct ap_bp *bp, u32 slot)
+/* Without a jump for each table, where there are three. */
+static inline void look_all(const struct ap_bp *bp, u32 slot, struct look *l)
 {
-	struct found f = { 0 };
-	u32 next = bp->slot[slot].tables;
+	u64 who = ap_who_hash(slot);
+	u32 i = 0;
 
-	while (next) {
-		u32 i = (u32)__builtin_ctz(next), tag;
-		u32 *e = entry_of(bp, i, slot, &tag);
-
-		next &= next - 1;
-		if (TAG(*e) != tag)
-			continue;
-		f.other = f.provider;
-		f.provider = e;
-		f.longer = i + 1;
-		next = NEXT(*e);
+	l->hits = 0;
+	if (bp->outcomes.tables == 3) {
+		l->hits = look(bp, who, 0, l) | look(bp, who, 1, l) | look(bp, who, 2, l);
+		return;
 	}
-	return f;
+	for (; i < bp->outcomes.tables; i++)
+		l->hits |= look(bp, who, i, l);
 }
 
 static void grow_old(struct ap_bp *bp)
@@ -65,82 +55,93 @@ static void grow_old(struct ap_bp *bp)
 		}
 }
 
-static void allocate(struct ap_bp *bp, u32 slot, const struct found *f, bool taken)
+/* In a table behind the first `from`. */
+static void allocate(struct ap_bp *bp, const struct look *l, u32 from, bool taken)
 {
-	u32 tables = bp->outcomes.tables, tag, i;
+	u32 tables = bp->outcomes.tables, i = from;
 
-	for (i = f->longer; i < tables; i++) {
-		u32 *e = entry_of(bp, i, slot, &tag);
-
-		if (USEFUL(*e))
-			continue;
-		*e = tag << 16 | (taken ? 4 : 3) << 2;
-		if (f->provider)
-			*f->provider |= 1U << (8 + i);
-		else
-			bp->slot[slot].tables |= (u8)(1U << i);
-		break;
-	}
-	if (i == tables)
-		for (i = f->longer; i < tables; i++)
-			(*entry_of(bp, i, slot, &tag))--;
+	while (i < tables && USEFUL(*l->entry[i]))
+		i++;
+	if (i < tables)
+		*l->entry[i] = l->tag[i] | AP_TAGE_STORED(taken ? 4 : 3);
+	else
+		for (i = from; i < tables; i++)
+			(*l->entry[i])--;
 	if (!(++bp->allocations % AGE_PERIOD))
 		grow_old(bp);
 }
 
-/* The prediction, where there is an entry that is not sure, or was wrong. */
-static bool learn(struct ap_bp *bp, u32 slot, const struct found *f, bool taken, bool *mispredicted)
+/* By the slot's counter, which moves by two.  Wrong? */
+static bool ask_slot(struct ap_bp *bp, u32 slot, const struct look *l, bool taken)
 {
-	u32 *e = f->provider;
-	bool guess = COUNTER(*e) >= 4, other, final, fresh;
+	static const u8 next[2][8] = { { 0, 0, 0, 0, 3, 3, 4, 4 }, { 3, 3, 4, 4, 7, 7, 7, 7 } };
+	u8 *stored = &bp->slot[slot].counter;
+	u32 counter = AP_TAGE_COUNTER(*stored);
+	bool wrong = (counter >= 4) != taken;
 
-	fresh = !USEFUL(*e) && (COUNTER(*e) == 3 || COUNTER(*e) == 4);
-	other = f->other ? COUNTER(*f->other) >= 4 : ap_counter_taken(bp->slot[slot].counter);
-	final = fresh && bp->prefer_other >= 0 ? other : guess;
-	if (guess != other) {
-		if (fresh && other == taken)
-			bp->prefer_other += bp->prefer_other < 7;
-		else if (fresh)
-			bp->prefer_other -= bp->prefer_other > -8;
-		if (guess == taken)
-			*e += USEFUL(*e) < 3;
-		else
-			*e -= USEFUL(*e) > 0;
-	}
-	if (taken ? COUNTER(*e) < 7 : COUNTER(*e) > 0)
-		*e += taken ? 1U << 2 : -(1U << 2);
-	*mispredicted = final != taken;
-	/* a fresh entry that was right only needs time */
-	if (final != taken && !(fresh && guess == taken))
-		allocate(bp, slot, f, taken);
-	return final;
+	*stored = AP_TAGE_STORED(next[taken][counter]);
+	if (wrong)
+		allocate(bp, l, 0, taken);
+	return wrong;
 }
 
-/* The prediction; *mispredicted says whether TAGE was wrong. */
-bool ap_tage(struct ap_bp *bp, u32 slot, bool taken, bool *mispredicted)
+/* A counter and usefulness after an outcome; the counter's bits are as they are stored. */
+static inline u32 learnt(u32 e, bool taken, bool differ, bool right)
 {
-	struct found f = find(bp, slot);
-	u8 *counter = &bp->slot[slot].counter;
-	bool guess;
+	u32 counter = AP_TAGE_COUNTER(e), useful = USEFUL(e);
+	u32 up = counter + (counter < 7), down = counter - (counter > 0);
+	u32 more = useful + (useful < 3), less = useful - (useful > 0);
 
-	if (f.provider && COUNTER(*f.provider) != (taken ? 7 : 0))
-		return learn(bp, slot, &f, taken, mispredicted);
-	*mispredicted = false;
-	if (f.provider) /* sure, and nothing to learn */
-		return taken;
-	guess = ap_counter_taken(*counter);
-	ap_counter_learn(counter, taken);
-	*mispredicted = guess != taken;
-	if (guess != taken)
-		allocate(bp, slot, &f, taken);
-	return guess;
+	counter = taken ? up : down;
+	more = right ? more : less;
+	useful = differ ? more : useful;
+	return (e & ~31U) | AP_TAGE_STORED(counter) | useful;
+}
+
+static void prefer(struct ap_bp *bp, bool other)
+{
+	if (other)
+		bp->prefer_other += bp->prefer_other < 7;
+	else
+		bp->prefer_other -= bp->prefer_other > -8;
+}
+
+/* True: mispredicted. */
+bool ap_tage(struct ap_bp *bp, u32 slot, bool taken)
+{
+	u32 provider, hits, e, second;
+	struct look l;
+	bool guess, other, fresh, final;
+
+	look_all(bp, slot, &l);
+	if (!l.hits)
+		return ask_slot(bp, slot, &l, taken);
+	provider = (u32)ap_highest(l.hits);
+	hits = l.hits ^ 1U << provider;
+	e = *l.entry[provider];
+	if (AP_TAGE_COUNTER(e) == (taken ? 7 : 0))
+		return false; /* sure, and nothing to learn */
+	second = hits ? *l.entry[ap_highest(hits)] : bp->slot[slot].counter;
+	guess = AP_TAGE_COUNTER(e) >= 4;
+	other = AP_TAGE_COUNTER(second) >= 4;
+	fresh = !(e & 31) || (e & 31) == AP_TAGE_STORED(4);
+	final = fresh && bp->prefer_other >= 0 ? other : guess;
+	*l.entry[provider] = learnt(e, taken, guess != other, guess == taken);
+	if (fresh && guess != other)
+		prefer(bp, other == taken);
+	if (final == taken)
+		return false;
+	/* a fresh entry that was right only needs time */
+	if (!fresh || guess != taken)
+		allocate(bp, &l, provider + 1, taken);
+	return true;
 }
 
 /* --- targets */
 
 static inline struct ap_target *target_of(struct ap_bp *bp, int i, u32 who, u16 *tag)
 {
-	u64 hash = ap_history_hash(bp, &bp->targets, (unsigned)i, who);
+	u64 hash = ap_history_hash(ap_who_hash(who), &bp->targets, (unsigned)i, bp->path);
 
 	*tag = hash >> 48;
 	*tag += !*tag;
@@ -204,9 +205,9 @@ static u64 by_target(struct ap_bp *bp, u32 who, int provider, struct ap_target *
 }
 
 /* True: mispredicted.  Who always goes to the same place has no entries, and is in no history. */
-bool ap_tage_target(struct ap_bp *bp, u64 pc, u64 target)
+bool ap_tage_target(struct ap_bp *bp, u32 who, u64 target)
 {
-	u32 who = ap_bp_hash(pc) >> 32 & bp->target_mask, has = bp->target_has[who];
+	u32 has = bp->target_has[who];
 	u64 last = bp->last_target[who], guess = last;
 	struct ap_target *entry;
 	int provider = -1;
@@ -219,5 +220,7 @@ bool ap_tage_target(struct ap_bp *bp, u64 pc, u64 target)
 	bp->last_target[who] = target;
 	if (guess != target && last)
 		allocate_target(bp, who, (u32)(provider + 1), target);
+	if (bp->target_has[who])
+		bp->path = bp->path << AP_PATH_BITS | ap_bp_hash(target) >> (64 - AP_PATH_BITS);
 	return guess != target;
 }

@@ -16,8 +16,6 @@ void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const u
 
 	memset(b, 0, sizeof(*b));
 	b->spec = *s;
-	b->room = 1 << 16;
-	b->history = calloc(b->room, 1);
 	b->slots = 1 << (s->bias_bits ? s->bias_bits : s->base_bits);
 	b->slot = calloc(b->slots, sizeof(*b->slot));
 	for (int i = 0; i < b->slots; i++)
@@ -28,6 +26,8 @@ void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const u
 	for (int i = 0; i < 8; i++) {
 		b->lengths[i] = lengths[i];
 		b->table[i] = calloc(1 << s->table_bits, sizeof(*b->table[i]));
+		for (int n = 0; n < 1 << s->table_bits; n++)
+			b->table[i][n].counter = 3;
 		b->target[i] = calloc(1 << s->target_table_bits, sizeof(*b->target[i]));
 	}
 	b->loop = calloc(s->loops + 1, sizeof(*b->loop));
@@ -39,7 +39,8 @@ void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const u
 
 void plain_bp_fini(struct plain_bp *b)
 {
-	free(b->history);
+	free(b->outcomes.bit);
+	free(b->path.bit);
 	free(b->slot);
 	free(b->base);
 	for (int i = 0; i < 8; i++) {
@@ -53,23 +54,31 @@ void plain_bp_fini(struct plain_bp *b)
 	free(b->target_tables);
 }
 
-static void push(struct plain_bp *b, bool outcome)
+static void push(struct plain_history *h, bool bit)
 {
-	if (b->n == b->room) {
-		b->room *= 2;
-		b->history = realloc(b->history, b->room);
+	if (h->n == h->room) {
+		h->room = h->room ? 2 * h->room : 1 << 16;
+		h->bit = realloc(h->bit, h->room);
 	}
-	b->history[b->n++] = outcome;
+	h->bit[h->n++] = bit;
 }
 
-/* Table i's hash of who asks and the last outcomes, of which the one of age a is bit a. */
-static uint64_t history_hash(const struct plain_bp *b, int i, int who)
+/* The last ones, of which the one of age a is bit a. */
+static uint64_t last_of(const struct plain_history *h, int length)
 {
 	uint64_t recent = 0;
 
-	for (int age = 0; age < b->lengths[i] && age < (int)b->n; age++)
-		recent |= (uint64_t)b->history[b->n - 1 - age] << age;
-	return (uint64_t)(who + 1) * 0x9e3779b97f4a7c15 + recent * 0xc2b2ae3d27d4eb4f;
+	for (int age = 0; age < length && age < (int)h->n; age++)
+		recent |= (uint64_t)h->bit[h->n - 1 - age] << age;
+	return recent;
+}
+
+/* Table i's hash of who asks and the history. */
+static uint64_t history_hash(const struct plain_bp *b, const struct plain_history *h, int i,
+			     int who)
+{
+	return (uint64_t)(who + 1) * 0x9e3779b97f4a7c15 +
+	       last_of(h, b->lengths[i]) * 0xc2b2ae3d27d4eb4f;
 }
 
 static int never_zero(uint64_t tag)
@@ -94,13 +103,13 @@ static bool two_bits(int *counter, bool taken)
 
 static struct plain_tagged *tage_entry(struct plain_bp *b, int i, int who, int *tag)
 {
-	uint64_t hash = history_hash(b, i, who);
+	uint64_t hash = history_hash(b, &b->outcomes, i, who);
 
-	*tag = never_zero((hash >> 52) % (1 << b->spec.tag_bits));
+	*tag = (int)(hash >> (64 - b->spec.tag_bits));
 	return &b->table[i][(hash >> 30) % (1 << b->spec.table_bits)];
 }
 
-static void tage_allocate(struct plain_bp *b, int who, int first, bool *next, bool taken)
+static void tage_allocate(struct plain_bp *b, int who, int first, bool taken)
 {
 	int tables = b->spec.tables, tag, i = first;
 
@@ -110,7 +119,6 @@ static void tage_allocate(struct plain_bp *b, int who, int first, bool *next, bo
 		struct plain_tagged *e = tage_entry(b, i, who, &tag);
 
 		*e = (struct plain_tagged){ .tag = tag, .counter = taken ? 4 : 3 };
-		next[i] = true;
 	}
 	for (int k = first; i == tables && k < tables; k++)
 		tage_entry(b, k, who, &tag)->useful--;
@@ -124,16 +132,15 @@ static bool tage(struct plain_bp *b, int who, bool taken)
 {
 	struct plain_slot *slot = &b->slot[who];
 	struct plain_tagged *longest = NULL, *second = NULL;
-	bool other, guess, fresh = false, answer, sure, *next = slot->next;
+	bool other, guess, fresh = false, answer, sure;
 	int at = -1, tag;
 
 	for (int i = 0; i < (int)b->spec.tables; i++) {
 		struct plain_tagged *e = tage_entry(b, i, who, &tag);
 
-		if (next[i] && e->tag == tag) {
+		if (e->tag == tag) {
 			second = longest;
 			longest = e;
-			next = e->next;
 			at = i;
 		}
 	}
@@ -153,7 +160,7 @@ static bool tage(struct plain_bp *b, int who, bool taken)
 		longest->counter = clamp(longest->counter + (taken ? 1 : -1), 0, 7);
 	}
 	if (answer != taken && !(fresh && guess == taken))
-		tage_allocate(b, who, at + 1, next, taken);
+		tage_allocate(b, who, at + 1, taken);
 	return answer;
 }
 
@@ -223,15 +230,20 @@ static void loop_learn(struct plain_bp *b, int who, bool taken, bool wrong)
 			loop_free(b, who);
 		else
 			loop_doubt(b, who);
+	} else if (taken != l->stays && !wrong && l->sure < 3 && l->age <= 1) {
+		loop_free(b, who); /* others can do it */
 	} else if (taken != l->stays && l->now == before) {
+		l->age -= !wrong && l->sure < 3;
 		l->sure = clamp(l->sure + 1, 0, 3);
-		l->age = 7;
 		l->now = 0;
+		if (wrong || l->sure == 3)
+			l->age = 7;
 	} else if (taken != l->stays && l->sure == 3) {
 		loop_free(b, who);
 	} else if (taken != l->stays) {
 		l->trips = l->now;
 		l->now = 0;
+		l->age -= !wrong && l->age > 0;
 		if (before)
 			loop_doubt(b, who);
 	}
@@ -247,10 +259,8 @@ static bool dynamic(struct plain_bp *b, int who, bool taken)
 
 	if (knows)
 		loop_says = l->now + 1 == l->trips ? !l->stays : l->stays;
-	for (int age = 0; age < (int)b->spec.history && age < (int)b->n; age++)
-		recent |= (uint64_t)b->history[b->n - 1 - age] << age;
-	if (b->spec.kind != AP_BP_GSHARE)
-		recent = 0;
+	if (b->spec.kind == AP_BP_GSHARE)
+		recent = last_of(&b->outcomes, (int)b->spec.history);
 	if (knows) /* nobody else is asked */
 		says = loop_says;
 	else if (b->spec.kind == AP_BP_TAGE)
@@ -259,7 +269,7 @@ static bool dynamic(struct plain_bp *b, int who, bool taken)
 		says = two_bits(&b->base[(who ^ recent) % (1 << b->spec.base_bits)], taken);
 	if (b->spec.loops)
 		loop_learn(b, who, taken, says != taken);
-	push(b, taken);
+	push(&b->outcomes, taken);
 	return says != taken;
 }
 
@@ -285,13 +295,32 @@ bool plain_jump(struct plain_bp *b, uint64_t pc)
 	return true;
 }
 
+/* A branch's place is one of four, the first that is free when it is first taken; -1: it has none. */
+static int place_of(const struct plain_bp *b, uint64_t pc, bool make)
+{
+	int first = (hash_of(pc) >> 32) % b->slots, tag = hash_of(pc) >> 50;
+
+	for (int k = 0; k < 4; k++) {
+		const struct plain_slot *s = &b->slot[(first ^ k) % b->slots];
+
+		if (make ? s->state == 0 : s->state != 0 && s->tag == tag)
+			return (first ^ k) % b->slots;
+	}
+	return make ? first : -1;
+}
+
 bool plain_cond(struct plain_bp *b, uint64_t pc, bool taken)
 {
-	int who = (hash_of(pc) >> 32) % b->slots, tag = hash_of(pc) >> 50;
-	struct plain_slot *slot = &b->slot[who];
-	int state = slot->tag == tag ? slot->state : 0;
+	int who = place_of(b, pc, false), tag = hash_of(pc) >> 50, state;
+	struct plain_slot *slot;
 	bool wrong;
 
+	if (!b->spec.bias_bits)
+		who = (hash_of(pc) >> 32) % b->slots;
+	state = who < 0 ? 0 : b->slot[who].state;
+	if (who < 0)
+		who = place_of(b, pc, true);
+	slot = &b->slot[who];
 	if (!b->spec.bias_bits)
 		state = 2;
 	if (state == 0 && !taken)
@@ -325,7 +354,7 @@ bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target)
 	int tag[8];
 
 	for (int i = 0; i < tables; i++) {
-		uint64_t hash = history_hash(b, i, who);
+		uint64_t hash = history_hash(b, &b->path, i, who);
 
 		e[i] = &b->target[i][(hash >> 30) % size];
 		tag[i] = never_zero(hash >> 48);
@@ -363,10 +392,10 @@ bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target)
 	}
 	for (int i = 0; i < tables; i++)
 		any |= has[i];
-	if (any) {
-		push(b, hash_of(target) >> 63);
-		push(b, hash_of(target) >> 62 & 1);
-	}
+	for (int bit = 1; any && bit <= 2; bit++)
+		push(&b->outcomes, hash_of(target) >> (64 - bit) & 1);
+	for (int bit = 1; any && bit <= 4; bit++)
+		push(&b->path, hash_of(target) >> (64 - bit) & 1);
 	b->count[AP_MODEL_INDIRECT_MISS] += guess != target;
 	return guess != target;
 }

@@ -10,7 +10,6 @@
 
 struct plain_tagged {
 	int tag, counter, useful;
-	bool next[8]; /* tables where an entry has been made because this was wrong */
 };
 
 struct plain_target {
@@ -18,10 +17,9 @@ struct plain_target {
 	uint64_t target;
 };
 
-/* What is known of a branch: the same for its counter, when it may have one for loops. */
+/* What is known of a branch; patience: when it may have an entry for loops. */
 struct plain_slot {
 	int tag, state, counter, patience;
-	bool next[8];
 };
 
 struct plain_loop {
@@ -30,8 +28,10 @@ struct plain_loop {
 
 struct plain_bp {
 	struct ap_bp_spec spec;
-	uint8_t *history; /* oldest first */
-	size_t n, room;
+	struct plain_history {
+		uint8_t *bit; /* oldest first */
+		size_t n, room;
+	} outcomes, path;
 	struct plain_slot *slot;
 	int slots;
 	int *base;
