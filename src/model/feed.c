@@ -270,20 +270,12 @@ static __attribute__((noinline)) void run_plainly(struct ap_feed *f, const struc
 	run_data(f, way, log, &nobody);
 }
 
-/* Who looks sees it when it has entered. */
-static ALWAYS void enter(struct ap_feed *f, const struct ap_feed_way *way, const struct view *v)
-{
-	ap_pipe_come(&f->pipe, way->ninsns);
-	if (v->look)
-		ap_pipe_open(&f->pipe, &f->machine->pipe);
-}
-
 /* All but the branches. */
 static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
 			   const struct view *v)
 {
 	if (f->has_cycles)
-		enter(f, way, v);
+		ap_pipe_come(&f->pipe, &f->machine->pipe, way->ninsns);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_ENTER, .pc = way->pc });
 	if (v->look) {
 		fetches_slowly(f, v);
@@ -348,7 +340,7 @@ void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *c
 	struct ap_pipe_states *states = f->pipe.states;
 
 	ap_pipe_unfold(&f->pipe);
-	f->pipe.states = NULL; /* who looks sees what it does */
+	f->pipe.states = NULL; /* so that pieces enter when they come */
 	if (f->mem)
 		ap_mem_poll(f->mem);
 	while (from < to) {

@@ -3,8 +3,6 @@
  * An interval model: pieces enter at the rate that slots and ports allow, values follow their chains, and what
  * stops the entry is a full reorder buffer, whose oldest piece is not done, or a wrong prediction.  So a miss
  * costs what the buffer does not hide, misses that do not need each other overlap, and chains of them add up.
- *
- * What most pieces need of it is inline in pipe.h.
  */
 #include "model/pipe.h"
 
@@ -49,7 +47,7 @@ void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles
 }
 
 /* Values after the misses of the piece; what is left of their chains is short beside a miss. */
-void ap_pipe_delay(struct ap_pipe *p)
+static void delay(struct ap_pipe *p)
 {
 	p->done = later(p->done, p->late_until);
 	for (u32 m = p->late & ~(u32)AP_PIPE_LATE_FLAGS; m; m &= m - 1)
@@ -62,7 +60,7 @@ void ap_pipe_delay(struct ap_pipe *p)
 
 void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to)
 {
-	u32 *head, at = 0;
+	u32 at = 0;
 
 	flow->waits = flow->leaves = flow->late = 0;
 	for (u32 i = 0; i < n; i++) {
@@ -79,46 +77,103 @@ void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u
 		to[at++] = l->out;
 		to[at++] = (u32)l->lat << AP_PIPE_LINK_SHIFT;
 	}
-	flow->nlate = at;
+	flow->nlate = flow->nheads = (u16)at;
 	for (u64 m = flow->waits; m; m &= m - 1) {
-		u32 in = (u32)__builtin_ctzll(m);
+		to[flow->nheads++] = (u32)__builtin_ctzll(m);
+		to[flow->nheads++] = 0;
+	}
+	at = flow->nheads;
+	for (u32 *head = to + flow->nlate; head < to + flow->nheads; head += 2) {
+		u32 in = *head;
 
-		head = &to[at++];
-		*head = in;
+		*head |= at << 16;
 		for (u32 i = 0; i < n; i++) {
+			u32 lat = (u32)links[i].lat << AP_PIPE_LINK_SHIFT;
+
 			if (links[i].in != in)
 				continue;
 			to[at++] = links[i].out | (u32)links[i].lat << 8;
 			*head += 1U << 8;
+			if (head[1] < lat)
+				head[1] = lat;
 		}
 	}
-	flow->nlist = at;
+	flow->nlist = (u16)at;
 }
 
-/* The links from a value that the piece waits for. */
-static const u32 *links_of(const struct ap_pipe_flow *flow, u32 value)
-{
-	const u32 *at = flow->list + flow->nlate;
+/* A value that a piece waits for, and when it is there. */
+struct awaited {
+	const u32 *head;
+	u64 ready;
+};
 
-	while ((*at & 0xff) != value)
-		at += 1 + (*at >> 8);
-	return at;
+/* Those of them that make anything later than `until`; gives how many.  All that comes of them is done by *done. */
+static u32 await(const struct ap_pipe *p, const struct ap_pipe_flow *flow, u64 until,
+		 struct awaited *to, u64 *done)
+{
+	const u32 *head = flow->list + flow->nlate, *end = flow->list + flow->nheads;
+	u64 pending = p->pending, latest = *done;
+	u32 n = 0;
+
+	for (; head < end; head += 2) {
+		u32 in = *head & 0xff;
+		u64 ready = p->ready[in], last = ready + head[1];
+
+		if (!(pending >> in & 1) || ready <= p->now)
+			continue;
+		if (last > latest)
+			latest = last;
+		to[n] = (struct awaited){ head, ready };
+		n += last > until;
+	}
+	*done = latest;
+	return n;
 }
 
-void ap_pipe_apply(struct ap_pipe *p, const struct ap_pipe_flow *flow,
-		   const struct ap_pipe_awaited *value, u32 n)
+/* What is late makes late. */
+static u64 apply(struct ap_pipe *p, const struct ap_pipe_flow *flow, const struct awaited *value,
+		 u32 n, u64 until)
 {
+	u64 pending = p->pending;
+
 	for (; n; n--, value++) {
-		const u32 *link = links_of(flow, value->number);
+		const u32 *link = flow->list + (*value->head >> 16);
 
-		for (u32 left = *link++ >> 8; left; left--, link++) {
+		for (u32 left = *value->head >> 8 & 0xff; left; left--, link++) {
 			u64 t = value->ready + ((u64)(*link >> 8) << AP_PIPE_LINK_SHIFT);
+			u32 out = *link & 0xff;
 
-			p->done = later(p->done, t);
-			if (t > p->now)
-				put_off(p, *link & 0xff, t);
+			if (t <= until || (pending >> out & 1 && p->ready[out] >= t))
+				continue;
+			p->ready[out] = t;
+			pending |= 1ULL << out;
 		}
 	}
+	return pending;
+}
+
+void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
+{
+	struct awaited value[AP_PIPE_VALUES + 1];
+	u64 from = p->now, until = from + flow->busy, done = later(p->done, from + flow->depth);
+	u32 n = 0, end = p->end;
+
+	if (flow->waits & p->pending)
+		n = await(p, flow, until, value, &done);
+	for (const u32 *late = flow->list, *to = late + flow->nlate; late < to; late += 2)
+		p->ready[late[0]] = from + late[1];
+	p->pending = (p->pending & ~flow->leaves) | flow->late;
+	p->now = until;
+	p->done = done;
+	if (n)
+		p->pending = apply(p, flow, value, n, until);
+	if (p->late_until)
+		delay(p);
+	if (p->first != end && p->piece[(end - 1) % AP_PIPE_PIECES].done == p->done)
+		return; /* who waits for that one has waited for this one */
+	p->piece[end % AP_PIPE_PIECES].insns = p->insns;
+	p->piece[end % AP_PIPE_PIECES].done = p->done;
+	p->end = end + 1;
 }
 
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags)

@@ -45,12 +45,15 @@ struct ap_pipe_flow {
 	u64 leaves;	 /* values that the piece gives */
 	u64 late;	 /* those of them in list */
 	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
-	u32 nlate, nlist;
-	/* nlate words: a value, cycles / 256; then for each bit of waits in | n << 8, and n times out | lat << 8 */
+	/*
+	 * nlate words: a value, cycles / 256; to nheads, for each bit of waits: in | n << 8 | where << 16 and the
+	 * longest of its links, cycles / 256; at where of them n times out | lat << 8.
+	 */
+	u16 nlate, nheads, nlist;
 	const u32 *list;
 };
 
-#define AP_PIPE_LIST (3 * AP_PIPE_LINKS)
+#define AP_PIPE_LIST (4 * AP_PIPE_LINKS)
 
 /* Fills all but list, which `to` is copied to; nlist words of AP_PIPE_LIST. */
 void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to);
@@ -88,17 +91,6 @@ struct ap_pipe {
 	u64 late_until;
 };
 
-/* A value that a piece waits for, and when it is there. */
-struct ap_pipe_awaited {
-	u64 number, ready;
-};
-
-/* What is late makes late; now is when the piece has been busy. */
-void ap_pipe_apply(struct ap_pipe *p, const struct ap_pipe_flow *flow,
-		   const struct ap_pipe_awaited *value, u32 n);
-/* Values after the misses of the piece. */
-void ap_pipe_delay(struct ap_pipe *p);
-
 static inline void ap_pipe_wait(struct ap_pipe *p, u64 time)
 {
 	if (time <= p->now)
@@ -135,48 +127,8 @@ static inline u32 ap_pipe_fills(const struct ap_pipe_spec *spec)
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 		  u16 late);
 
-/* What the piece waits for and is late; n of them. */
-static inline u32 ap_pipe_await(struct ap_pipe *p, const struct ap_pipe_flow *flow,
-				struct ap_pipe_awaited *value)
-{
-	u32 n = 0;
-
-	for (u64 m = flow->waits & p->pending; m; m &= m - 1) {
-		u64 number = (u64)__builtin_ctzll(m), ready = p->ready[number];
-
-		value[n].number = number;
-		value[n].ready = ready;
-		if (ready > p->now)
-			n++;
-		else
-			p->pending &= ~(m & -m);
-	}
-	return n;
-}
-
 /* It is in: what it leaves behind, and when the next one may follow. */
-static inline void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
-{
-	struct ap_pipe_awaited value[AP_PIPE_VALUES + 1];
-	u64 from = p->now;
-	u32 n = ap_pipe_await(p, flow, value), at;
-
-	for (const u32 *late = flow->list, *end = late + flow->nlate; late < end; late += 2)
-		p->ready[late[0]] = from + late[1];
-	p->pending = (p->pending & ~flow->leaves) | flow->late;
-	if (p->done < from + flow->depth)
-		p->done = from + flow->depth;
-	p->now = from + flow->busy;
-	if (n)
-		ap_pipe_apply(p, flow, value, n);
-	if (ap_unlikely(p->late_until))
-		ap_pipe_delay(p);
-	if (p->first != p->end && p->piece[(p->end - 1) % AP_PIPE_PIECES].done == p->done)
-		return; /* who waits for that one has waited for this one */
-	at = p->end++ % AP_PIPE_PIECES;
-	p->piece[at].insns = p->insns;
-	p->piece[at].done = p->done;
-}
+void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow);
 
 /* Between pieces: the flags' branch was predicted wrongly, so nothing enters until it is known, and a while longer. */
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags);

@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 
-#define PATIENCE 64 /* pieces at most, that are not looked at */
-#define GOOD_RUN 8  /* steps that were remembered in a row and pay for one that was not */
+#define PATIENCE 256 /* pieces at most, that are not looked at */
+#define GOOD_RUN 6   /* steps that were remembered in a row and pay for one that was not */
 
 #define WITH_EVENT AP_PIPE_IDS
 #define FLUSH	   (2 * AP_PIPE_IDS)
@@ -79,45 +79,47 @@ void ap_pipe_unfold(struct ap_pipe *p)
 	p->state = 0;
 }
 
-/* Writes it down and gives how many words; 0: something is too late to be written. */
-static u32 describe(const struct ap_pipe *p, u32 *to)
+static inline u64 mix(u64 hash, u64 value)
 {
-	u64 pending = 0, most = 0;
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash << 29 | hash >> 35;
+}
+
+/* Writes it down and gives how many words; 0: something is too late to be written. */
+static u32 describe(struct ap_pipe *p, u32 *to)
+{
+	u64 pending = p->pending, most = 0, hash = 0;
 	u32 *at = to + VALUES, first = p->first;
 
-	for (u64 m = p->pending; m; m &= m - 1) {
+	for (u64 m = pending; m; m &= m - 1) {
 		u64 left = p->ready[__builtin_ctzll(m)] - p->now;
 
-		if ((s64)left <= 0)
+		if ((s64)left <= 0) {
+			pending &= ~(m & -m);
 			continue;
-		pending |= m & -m;
+		}
 		most |= left;
+		hash = mix(hash, left);
 		*at++ = (u32)left;
 	}
 	while (first != p->end && p->piece[first % AP_PIPE_PIECES].done <= p->now)
 		first++;
+	p->pending = pending;
+	p->first = first;
 	to[PENDING] = (u32)pending;
 	to[PENDING_HIGH] = (u32)(pending >> 32);
 	to[PIECES] = p->end - first;
 	for (; first != p->end; first++) {
 		u64 left = p->piece[first % AP_PIPE_PIECES].done - p->now;
+		u64 age = p->insns - p->piece[first % AP_PIPE_PIECES].insns;
 
 		most |= left;
-		*at++ = (u32)(p->insns - p->piece[first % AP_PIPE_PIECES].insns);
+		hash = mix(hash, left << 16 ^ age);
+		*at++ = (u32)age;
 		*at++ = (u32)left;
 	}
+	to[HASH] = (u32)(mix(hash, pending) >> 32);
 	return most >> 32 ? 0 : (u32)(at - to);
-}
-
-static u32 hash_of(const u32 *at, const u32 *end)
-{
-	u64 h = 0;
-
-	for (; at < end; at++) {
-		h = (h ^ *at) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 32;
-	}
-	return (u32)h;
 }
 
 /* The number of the state that all of *p is in; 0: none. */
@@ -130,7 +132,6 @@ static u32 fold(struct ap_pipe *p)
 	n = describe(p, to);
 	if (!n)
 		return 0;
-	to[HASH] = hash_of(to + PENDING, to + n);
 	bucket = &x->bucket[to[HASH] % AP_PIPE_BUCKETS];
 	for (u32 k = *bucket; k; k = x->room[k * UNIT + NEXT]) {
 		const u32 *old = &x->room[k * UNIT];
@@ -160,34 +161,31 @@ static bool make_room(struct ap_pipe *p)
 
 /* --- steps */
 
-static struct ap_pipe_step *place_of(const struct ap_pipe *p, const struct ap_pipe_step *like)
+static inline struct ap_pipe_step *place_of(const struct ap_pipe *p, u32 from, u32 id, u64 event)
 {
-	u32 mixed = 0;
+	u32 mixed = event ? ((u32)event ^ (u32)(event >> 32)) * MIX >> 15 : 0;
 
-	if (like->event)
-		mixed = ((u32)like->event ^ (u32)(like->event >> 32)) * MIX >> 15;
-	return &p->states->step[(like->from ^ like->id ^ mixed) % AP_PIPE_STEPS];
+	return &p->states->step[(from ^ id ^ mixed) % AP_PIPE_STEPS];
 }
 
 /* Each has two places: in both is what was used last, in the first what was before. */
-static struct ap_pipe_step *other_place(const struct ap_pipe *p, const struct ap_pipe_step *s)
+static inline struct ap_pipe_step *other_place(const struct ap_pipe *p,
+					       const struct ap_pipe_step *s)
 {
 	return &p->states->step[(u64)(s - p->states->step) ^ 1];
 }
 
-static bool is_like(const struct ap_pipe_step *s, const struct ap_pipe_step *like)
+static inline bool is_it(const struct ap_pipe_step *s, u32 from, u32 id, u64 event)
 {
-	return s->id == like->id && s->from == like->from && s->event == like->event;
+	return s->id == id && s->from == from && s->event == event;
 }
 
-static const struct ap_pipe_step *find(const struct ap_pipe *p, const struct ap_pipe_step *like)
+static const struct ap_pipe_step *find_other(const struct ap_pipe *p, struct ap_pipe_step *s,
+					     u32 from, u32 id, u64 event)
 {
-	struct ap_pipe_step *s = place_of(p, like), *other, was;
+	struct ap_pipe_step *other = other_place(p, s), was;
 
-	if (is_like(s, like))
-		return s;
-	other = other_place(p, s);
-	if (!is_like(other, like))
+	if (!is_it(other, from, id, event))
 		return NULL;
 	was = *s;
 	*s = *other;
@@ -195,7 +193,14 @@ static const struct ap_pipe_step *find(const struct ap_pipe *p, const struct ap_
 	return s;
 }
 
-static void take(struct ap_pipe *p, const struct ap_pipe_step *s)
+static inline const struct ap_pipe_step *find(const struct ap_pipe *p, u32 from, u32 id, u64 event)
+{
+	struct ap_pipe_step *s = place_of(p, from, id, event);
+
+	return ap_likely(is_it(s, from, id, event)) ? s : find_other(p, s, from, id, event);
+}
+
+static inline void take(struct ap_pipe *p, const struct ap_pipe_step *s)
 {
 	if (s->fill)
 		p->fill[p->next_fill++] = p->now + s->fill;
@@ -222,9 +227,9 @@ static void begin(struct ap_pipe *p, struct ap_pipe_step *s, struct before *was)
 static void learn_patience(struct ap_pipe *p)
 {
 	if (p->steps - p->steps_before >= GOOD_RUN)
-		p->patience /= 4;
+		p->patience /= 16;
 	else if (p->patience < PATIENCE)
-		p->patience++;
+		p->patience += 2;
 	p->steps_before = p->steps;
 	p->wait = p->patience;
 }
@@ -246,7 +251,7 @@ static void look(struct ap_pipe *p)
 static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was)
 {
 	u64 took = p->now - was->now, stalled = p->stalled - was->stalled;
-	struct ap_pipe_step *to = place_of(p, s);
+	struct ap_pipe_step *to = place_of(p, s->from, s->id, s->event);
 
 	p->state = s->to = fold(p);
 	s->took = (u32)took;
@@ -257,13 +262,10 @@ static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct bef
 	}
 }
 
+/* It went by *s, from a state unless all were forgotten; depends: on more than the state. */
 static void end(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was, bool depends)
 {
-	if (!s->from) {
-		look(p);
-		return;
-	}
-	if (!depends)
+	if (s->from && !depends)
 		remember(p, s, was);
 	learn_patience(p);
 	if (p->wait)
@@ -285,9 +287,10 @@ void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec)
 {
 	if (p->event)
 		p->state = p->state_behind;
-	if (p->state)
+	if (p->state) {
 		learn_patience(p);
-	ap_pipe_unfold(p);
+		ap_pipe_unfold(p);
+	}
 	ap_pipe_enter(p, spec, p->ninsns);
 	delay(p, spec, p->event);
 	p->event = 0;
@@ -297,45 +300,64 @@ void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec)
 /* There may be one with the step; the second has the piece enter. */
 static void add_event(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
 {
-	if (!p->is_open && !p->event) {
+	if (!p->event) {
 		p->event = event;
 		p->state_behind = p->state;
 		p->state = 0;
 		return;
 	}
-	if (!p->is_open)
-		ap_pipe_open(p, spec);
+	ap_pipe_open(p, spec);
 	delay(p, spec, event);
 }
 
 void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 late)
 {
-	add_event(p, spec, FETCH | late);
+	if (p->is_open)
+		p->now += late;
+	else
+		add_event(p, spec, FETCH | late);
 }
 
 void ap_pipe_delay_load(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 			u16 late)
 {
-	add_event(p, spec, LOAD | (u64)cycles << 32 | (u32)waits << 16 | late);
+	if (p->is_open)
+		ap_pipe_miss(p, spec, cycles, waits, late);
+	else
+		add_event(p, spec, LOAD | (u64)cycles << 32 | (u32)waits << 16 | late);
 }
 
 /* True: a step does not hold, as a fill buffer is waited for. */
-static bool lacks_fill(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
+static inline bool lacks_fill(struct ap_pipe *p, const struct ap_pipe_spec *spec)
 {
-	if (!(event & LOAD) || spec->rob <= 1)
-		return false;
 	if (p->next_fill >= ap_pipe_fills(spec))
 		p->next_fill = 0;
 	return p->fill[p->next_fill] > p->now;
 }
 
+/* It does what nobody remembers. */
+static void compute(struct ap_pipe *p, const struct ap_pipe_spec *spec,
+		    const struct ap_pipe_flow *flow, u32 id, u64 event)
+{
+	struct ap_pipe_step step = { .id = id, .from = p->state, .event = event };
+	bool takes_fill = event & LOAD && spec->rob > 1;
+	bool lacks = takes_fill && lacks_fill(p, spec);
+	struct before was;
+
+	begin(p, &step, &was);
+	ap_pipe_enter(p, spec, p->ninsns);
+	delay(p, spec, event);
+	if (takes_fill)
+		step.fill = (u32)(p->fill[p->next_fill - 1] - was.now);
+	ap_pipe_leave(p, flow);
+	end(p, &step, &was, lacks);
+}
+
 void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 			 const struct ap_pipe_flow *flow, u32 id)
 {
-	struct ap_pipe_step step = { .id = id };
 	const struct ap_pipe_step *s;
-	struct before was;
-	bool lacks;
+	u64 event = p->event;
 
 	if (p->is_open) {
 		p->is_open = false;
@@ -343,36 +365,29 @@ void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 		look(p);
 		return;
 	}
-	if (p->event) {
-		step.id |= WITH_EVENT;
-		step.event = p->event;
+	if (event) {
+		id |= WITH_EVENT;
 		p->event = 0;
 		p->state = p->state_behind;
 	}
-	lacks = lacks_fill(p, spec, step.event);
-	step.from = p->state;
-	if (p->state && !lacks) {
-		s = find(p, &step);
-		if (s) {
-			take(p, s);
-			return;
-		}
-	}
-	begin(p, &step, &was);
-	ap_pipe_enter(p, spec, p->ninsns);
-	delay(p, spec, step.event);
-	if (step.event & LOAD && spec->rob > 1)
-		step.fill = (u32)(p->fill[p->next_fill - 1] - was.now);
-	ap_pipe_leave(p, flow);
-	end(p, &step, &was, lacks);
+	s = find(p, p->state, id, event);
+	if (ap_likely(s && !(s->fill && lacks_fill(p, spec))))
+		take(p, s);
+	else
+		compute(p, spec, flow, id, event);
 }
 
 void ap_pipe_mispredict(struct ap_pipe *p, u32 cycles, bool by_flags)
 {
 	struct ap_pipe_step step = { .id = FLUSH | cycles << 1 | by_flags, .from = p->state };
-	const struct ap_pipe_step *s = p->state ? find(p, &step) : NULL;
+	const struct ap_pipe_step *s;
 	struct before was;
 
+	if (!p->state) {
+		ap_pipe_flush(p, cycles, by_flags);
+		return;
+	}
+	s = find(p, step.from, step.id, 0);
 	if (s) {
 		take(p, s);
 		return;

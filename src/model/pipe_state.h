@@ -47,10 +47,15 @@ void ap_pipe_unfold(struct ap_pipe *p);
 void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 			 const struct ap_pipe_flow *flow, u32 id);
 
-/* A piece comes; then what delays it, and ap_pipe_pass(), which is ap_pipe_enter(), the delays and ap_pipe_leave(). */
-static inline void ap_pipe_come(struct ap_pipe *p, u32 ninsns)
+/* It enters now: *p shows it, and what delays it, as it comes. */
+void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec);
+
+/* A piece comes; then what delays it, and ap_pipe_pass(): ap_pipe_enter(), the delays and ap_pipe_leave(). */
+static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns)
 {
 	p->ninsns = ninsns;
+	if (ap_unlikely(!p->state))
+		ap_pipe_open(p, spec);
 }
 
 static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *spec,
@@ -71,9 +76,6 @@ static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *sp
 	}
 	ap_pipe_pass_slowly(p, spec, flow, id);
 }
-
-/* It enters now: *p shows it, and what delays it, as it comes. */
-void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec);
 
 /* What delays it: a fetch, in cycles / 256; a load, in cycles more than of a hit (ap_pipe_miss()). */
 void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 late);
