@@ -57,7 +57,7 @@ static int opt_weight(void *args, const char *value, char *why)
 static const struct ap_opt export_opts[] = {
 	STR('e', "event", event, "event", "this event (a name, or its number from 1) where the file has several"),
 	{ .letter = 'f', .name = "format", .type = AP_OPT_CALL, .call = opt_format, .value = "format",
-	  .help = "flamegraph, collapsed, speedscope, firefox, pprof or callgrind" },
+	  .help = "flamegraph, collapsed, speedscope, firefox, pprof, callgrind or cachegrind" },
 	STR('i', "input", input, "file", "read this profile (default perf.data); -: standard input"),
 	STR('o', "output", output, "file", "write this file; -: standard output"),
 	FLAG(0, "no-demangle", no_demangle, "names of functions as they stand in the file"),
@@ -130,7 +130,12 @@ static int write_out(const struct export_args *a, const struct ap_export *x)
 	ret = a->format->write(x, out);
 	if (fclose(out) || ret == -ENOMEM)
 		ap_die("out of memory");
-	if (ret)
+	if (ret == -ENOENT)
+		fprintf(stderr,
+			"anyperf export: %s has columns for none of the events of the file "
+			"(man anyperf-export lists them)\n",
+			a->format->name);
+	else if (ret)
 		fprintf(stderr, "anyperf export: cannot write %s: %s\n", a->format->name,
 			strerror(-ret));
 	else if (!strcmp(output, "-"))

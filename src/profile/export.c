@@ -14,6 +14,8 @@ static const struct ap_export_format formats[] = {
 	{ "pprof", "perf.pb.gz", true, false, ap_export_pprof, "pprof (gzip protobuf)" },
 	{ "callgrind", "callgrind.out.perf", true, false, ap_export_callgrind,
 	  "KCachegrind, callgrind_annotate" },
+	{ "cachegrind", "cachegrind.out.perf", true, false, ap_export_cachegrind,
+	  "cg_annotate, cg_diff, cg_merge: a column for each event" },
 };
 
 const struct ap_export_format *ap_export_find(const char *name)

@@ -43,6 +43,8 @@ int ap_export_speedscope(const struct ap_export *x, FILE *out);
 int ap_export_firefox(const struct ap_export *x, FILE *out);
 int ap_export_pprof(const struct ap_export *x, FILE *out);
 int ap_export_callgrind(const struct ap_export *x, FILE *out);
+/* -ENOENT: none of the events has a column there. */
+int ap_export_cachegrind(const struct ap_export *x, FILE *out);
 
 /* A string of JSON, for whoever includes jansson. */
 struct json_t *ap_export_json_text(const char *bytes);

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# export -f cachegrind: cg_annotate finds the counts of stat, at the lines where they are.
+. "$(dirname "$0")/lib.sh"
+need awk
+command -v gcc >/dev/null || skip_all "no gcc"
+
+cd "$tmp" || exit 1
+cat >work.c <<'END'
+static char area[1024 * 64] __attribute__((aligned(4096)));
+__attribute__((noinline)) static int reads(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 1024; i++)
+		sum += *(volatile char *)&area[i * 64];
+	return sum;
+}
+__attribute__((noinline)) static void writes(void)
+{
+	for (int i = 0; i < 1024; i++)
+		*(volatile char *)&area[i * 64] = 1;
+}
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 10; i++)
+		sum += reads();
+	writes();
+	return sum;
+}
+END
+gcc -O1 -g -static -o work work.c || exit 1
+events=instructions,L1-icache-load-misses,llc-code-misses,loads,L1-dcache-load-misses,LLC-load-misses,stores,L1-dcache-store-misses,LLC-store-misses,cond-branches,cond-branch-misses,indirect-branches,indirect-branch-misses
+columns="Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim"
+
+run timeout -k 5 100 "$ANYPERF" record -q --deterministic --machine cachegrind -m 64M -c 1 -o data -e $events -- ./work
+is "$status" 0 "recorded" || note "$(tail -n 3 err)"
+run timeout -k 5 60 "$ANYPERF" export -i data -f cachegrind -o cg.out
+is "$status" 0 "exported" || note "$(tail -n 3 err)"
+is "$(grep '^events:' cg.out)" "events: $columns" "all of cachegrind's columns, in its order"
+timeout -k 5 60 "$ANYPERF" stat --deterministic --machine cachegrind -x, -o csv -e $events -- ./work
+is "$(awk '/^summary:/ { $1 = ""; print }' cg.out)" "$(awk -F, '$3 { printf " %s", $1 }' csv)" "each is the count of stat"
+# cost LINE COLUMN: of work.c
+cost()
+{
+	awk -v l="$1" -v c="$2" '/^events:/ { for (i = 2; i <= NF; i++) if ($i == c) at = i }
+		/^fl=/ { here = /work[.]c$/ } here && $1 == l { sum += $at } END { print sum + 0 }' cg.out
+}
+is "$(cost 6 Dr)" 10240 "1024 loads a round at their line"
+is "$(cost 12 Dw)" 1024 "and as many stores, once"
+is "$(($(cost 6 D1mr) >= 10230 && $(cost 6 D1mr) <= 10240))" 1 "64 KB miss 32 KB by LRU each time" || note "$(cost 6 D1mr)"
+is "$(cost 6 DLmr)" 1024 "and the last level the first time"
+is "$(cost 12 DLmw)" 0 "which then has it for the stores"
+is "$(cost 12 Dr)" 0 "that do not read"
+
+if command -v cg_annotate >/dev/null; then
+	cg_annotate --threshold=0 cg.out >annotated 2>&1
+	is $? 0 "cg_annotate reads it" || note "$(head -n 5 annotated)"
+	is "$(awk '/PROGRAM TOTALS/ { gsub(/\([^)]*\)|,/, ""); print $1, $4 }' annotated)" \
+		"$(awk '/^summary:/ { print $2, $5 }' cg.out)" "with the same totals"
+	is "$(awk '/sum \+= \*\(volatile/ { gsub(/\([^)]*\)|,/, ""); print $4 }' annotated)" 10240 "shows the source with its costs"
+	cg_diff cg.out cg.out >diffed 2>&1
+	is "$(awk '/^summary:/ { for (i = 2; i <= NF; i++) sum += $i; print NF - 1, sum }' diffed)" "13 0" "cg_diff: no difference to itself"
+else
+	lack "cg_annotate" "no valgrind"
+fi
+
+# --- what was not recorded has no column
+run timeout -k 5 60 "$ANYPERF" record -q -c 100 -o two -e stores,instructions,branches -- ./work
+run timeout -k 5 60 "$ANYPERF" export -i two -f cachegrind -o cg.two
+is "$(grep '^events:' cg.two)" "events: Ir Dw" "no column of zeros"
+run timeout -k 5 60 "$ANYPERF" record -q -c 100 -o none -e branches -- ./work
+run timeout -k 5 60 "$ANYPERF" export -i none -f cachegrind -o cg.none
+is "$status" 125 "none at all"
+has err 'man anyperf-export' "says where they are"
+is "$(ls cg.none 2>/dev/null)" "" "and leaves no file"
+
+done_testing
