@@ -48,14 +48,6 @@ const struct ap_machine *ap_feed_machine(void)
 	return machine();
 }
 
-const struct ap_mem *ap_feed_any_mem(void)
-{
-	for (const struct ap_thread *t = ap_proc.threads; t; t = t->next)
-		if (t->feed && t->feed->feed.mem)
-			return t->feed->feed.mem;
-	return NULL;
-}
-
 /* --- descriptions */
 
 /* Not under a filter of the program's, which may not know how memory is had. */
@@ -249,6 +241,21 @@ void ap_feed_read(struct ap_thread *t)
 	}
 }
 
+void ap_feed_write_code(struct ap_thread *t)
+{
+	struct ap_feed *f = &t->feed->feed;
+
+	for (u32 k = 0; k < f->nwarm; k++) {
+		struct ap_feed_way *way = ap_feed_way(chunks, f->warm[k]);
+
+		/* another thread may have had it before */
+		if (!way->code)
+			__atomic_store_n(&way->code, ap_feed_code_make(way, f->warm[k], f->mem),
+					 __ATOMIC_RELEASE);
+	}
+	f->nwarm = 0;
+}
+
 void ap_feed_make_room(struct ap_thread *t)
 {
 	if ((u64)t->feed->guard - t->feed_pos < LOG_SIZE / 2)
@@ -288,6 +295,10 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 	regs.gpr[(code[0] & 1) << 3 | (code[2] & 7)] =
 		(u64)tf->from; /* REX op modrm: feed_emit.c */
 	ap_sig_regs_to_uc(mc, &regs);
+	if (tf->feed.nwarm && ap_lock_try(&ap_proc.lock)) {
+		ap_feed_write_code(t);
+		ap_lock_drop(&ap_proc.lock);
+	}
 	return true;
 }
 

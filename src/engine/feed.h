@@ -51,11 +51,11 @@ void *ap_feed_alloc(u64 size, u32 *id);
 
 /* The machine that is modelled. */
 const struct ap_machine *ap_feed_machine(void);
-/* Some thread's memory of it, or NULL; lock held. */
-const struct ap_mem *ap_feed_any_mem(void);
 
 /* Of all threads, when code goes: descriptions are freed.  Lock held. */
 void ap_feed_forget(void);
+/* Code is written for ways that were read often; by the thread itself, lock held. */
+void ap_feed_write_code(struct ap_thread *t);
 /* What is in the log is counted; by the thread itself or where it is not in code, lock held. */
 void ap_feed_read(struct ap_thread *t);
 /* The same, where there may be no room for what a block logs. */
@@ -94,6 +94,7 @@ static inline void ap_feed_look(struct ap_thread *t)
 		return;
 	ap_lock_take(&ap_proc.lock);
 	ap_feed_read(t);
+	ap_feed_write_code(t);
 	ap_lock_drop(&ap_proc.lock);
 }
 

@@ -9,8 +9,8 @@
 #include "model/feed.h"
 
 /*
- * At e's place, for the way with that number; like: any thread's memory of the same machine.  NULL: not for this way, or
- * there is no room; e has moved all the same.
+ * At e's place, for the way with that number, which stays where it is; like: any thread's memory of the same machine.
+ * NULL: there is no room, and e has moved all the same.  Lock held.
  */
 ap_feed_code ap_feed_code_emit(struct ap_emit *e, const struct ap_feed_way *way, u32 id,
 			       const struct ap_mem *like);

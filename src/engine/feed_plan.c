@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "engine/feed_code.h"
 #include "model/cost.h"
 #include "x86/access.h"
 #include "x86/cost.h"
@@ -519,14 +518,6 @@ static void describe_clusters(struct ap_feed_way *w, u32 number)
 	w->nclusters = (u16)n;
 }
 
-static void describe_code(struct ap_feed_way *w, u32 number)
-{
-	const struct ap_mem *like = ap_feed_has_data() ? ap_feed_any_mem() : NULL;
-
-	if (like)
-		w->code = ap_feed_code_make(w, number, like);
-}
-
 /* The lasting description of a way, with the piece's operations and fetches. */
 static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops, const u64 *fetches)
 {
@@ -540,7 +531,6 @@ static void describe(struct ap_feed_exit *x, const struct ap_feed_op *ops, const
 	x->way.ops = ops;
 	x->way.fetches = fetches;
 	describe_clusters(&x->way, x->id);
-	describe_code(&x->way, x->id);
 	memcpy(w, &x->way, size);
 }
 

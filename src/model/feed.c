@@ -45,14 +45,21 @@ static ALWAYS void data(struct ap_feed *f, const struct ap_feed_op *op, u64 addr
 				    .is_locked = op->flags & AP_FEED_ATOMIC });
 }
 
-static u64 address_of(const struct ap_feed *f, const struct ap_feed_op *op, const u64 *words)
+/* A register that a record has, as it was when the way was left. */
+static inline u64 word_of(const struct ap_feed_way *way, const u64 *log, u32 word)
+{
+	return log[1 + word] + (u64)(s64)way->delta[word];
+}
+
+static u64 address_of(const struct ap_feed *f, const struct ap_feed_way *way,
+		      const struct ap_feed_op *op, const u64 *log)
 {
 	u64 address = (u64)op->disp;
 
 	if (op->base != AP_FEED_NO_WORD)
-		address += words[op->base];
+		address += word_of(way, log, op->base);
 	if (op->index != AP_FEED_NO_WORD)
-		address += words[op->index] << op->scale;
+		address += word_of(way, log, op->index) << op->scale;
 	if (ap_unlikely(op->flags)) {
 		if (op->flags & AP_FEED_ADDR32)
 			address = (u32)address;
@@ -62,11 +69,12 @@ static u64 address_of(const struct ap_feed *f, const struct ap_feed_op *op, cons
 }
 
 /* A string operation: by its lines. */
-static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc,
+static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *log, u64 pc,
 			   const struct view *v)
 {
 	unsigned flags = op->what == AP_FEED_STORES ? AP_MEM_WRITE : 0;
-	u64 at = words[op->base] + (u64)op->disp, n = words[op->index] - words[op->dst];
+	u64 at = word_of(v->way, log, op->base) + (u64)op->disp;
+	u64 n = word_of(v->way, log, op->index) - word_of(v->way, log, op->dst);
 
 	if (ap_unlikely(op->flags & AP_FEED_ADDR32)) { /* ecx counts, and all of rcx is written */
 		at = (u32)at;
@@ -76,30 +84,30 @@ static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const
 		data(f, op, at, flags, pc, v);
 }
 
-static ALWAYS void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *words, u64 pc,
+static ALWAYS void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *log,
 			  const struct view *v)
 {
-	u64 at = pc + (u64)op->at, address;
+	u64 at = v->way->pc + (u64)op->at, address;
 	unsigned flags = op->flags & AP_FEED_ATOMIC ? AP_MEM_ATOMIC : 0;
 
 	switch (op->what) {
 	case AP_FEED_LOAD:
-		data(f, op, address_of(f, op, words), 0, at, v);
+		data(f, op, address_of(f, v->way, op, log), 0, at, v);
 		return;
 	case AP_FEED_STORE:
-		data(f, op, address_of(f, op, words), AP_MEM_WRITE, at, v);
+		data(f, op, address_of(f, v->way, op, log), AP_MEM_WRITE, at, v);
 		return;
 	case AP_FEED_UPDATE:
-		address = address_of(f, op, words);
+		address = address_of(f, v->way, op, log);
 		data(f, op, address, flags, at, v);
 		data(f, op, address, flags | AP_MEM_WRITE, at, v);
 		return;
 	case AP_FEED_PREFETCH:
-		(void)ap_mem_data(f->mem, address_of(f, op, words), 1, AP_MEM_PREFETCH, at);
+		(void)ap_mem_data(f->mem, address_of(f, v->way, op, log), 1, AP_MEM_PREFETCH, at);
 		show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_PREFETCH, .pc = at });
 		return;
 	default:
-		strings(f, op, words, at, v);
+		strings(f, op, log, at, v);
 		return;
 	}
 }
@@ -238,29 +246,41 @@ static inline bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, c
 
 /* --- ways */
 
-static ALWAYS void run_ops(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
-			   const struct view *v)
-{
-	u64 words[AP_FEED_WORDS];
-
-	for (u32 k = 0; k < way->nwords; k++)
-		words[k] = log[1 + k] + (u64)(s64)way->delta[k];
-	for (u32 k = 0; k < way->nops; k++)
-		run_op(f, &way->ops[k], words, way->pc, v);
-}
-
+/* Clusters are worth a look where they are fewer than operations. */
 static ALWAYS void run_data(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
 			    const struct view *v)
 {
-	if (way->nclusters && ap_likely(run_quick(f, way, log))) {
+	if (ap_feed_in_clusters(way) && ap_likely(run_quick(f, way, log))) {
 		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
 		f->count[AP_MODEL_L1D_STORE] += way->nstores;
-	} else if (way->nops) {
-		run_ops(f, way, log, v);
+		return;
 	}
+	for (u32 k = 0; k < way->nops; k++)
+		run_op(f, &way->ops[k], log, v);
 }
 
-/* What its code does not do. */
+/* --- what code for ways calls */
+
+void ap_feed_slow_fetch(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth)
+{
+	(void)log;
+	fetch_slow(f, way->fetches[nth]);
+	f->count[AP_MODEL_L1I_LOAD]--; /* it counts all of them */
+}
+
+void ap_feed_slow_op(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth)
+{
+	const struct view nobody = { .way = way };
+	const struct ap_feed_op *op = &way->ops[nth];
+
+	run_op(f, op, log, &nobody);
+	if (!ap_feed_may_be_quick(op, f->machine->line))
+		return;
+	f->count[AP_MODEL_L1D_LOAD] -= op->what != AP_FEED_STORE; /* likewise */
+	f->count[AP_MODEL_L1D_STORE] -= op->what != AP_FEED_LOAD;
+}
+
+/* What code for the way does, as it is defined. */
 static __attribute__((noinline)) void run_plainly(struct ap_feed *f, const struct ap_feed_way *way,
 						  const u64 *log)
 {
@@ -280,12 +300,22 @@ static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 	if (v->look) {
 		fetches_slowly(f, v);
 		run_data(f, way, log, v);
-	} else if (ap_unlikely(!way->code || !way->code(f, f->mem, log))) {
+	} else if (ap_likely(way->code)) {
+		way->code(f, f->mem, log);
+	} else {
 		run_plainly(f, way, log);
 	}
 	if (f->has_cycles)
 		ap_pipe_pass(&f->pipe, &f->machine->pipe, &way->flow, (u32)*log);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_LEAVE, .pc = way->pc });
+}
+
+static __attribute__((noinline)) void warm(struct ap_feed *f, struct ap_feed_way *way, u32 id)
+{
+	if (f->nwarm < AP_FEED_WARM)
+		f->warm[f->nwarm++] = id;
+	else
+		way->runs = 0;
 }
 
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
@@ -297,13 +327,16 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 	}
 	ap_mem_poll(f->mem);
 	while (from < to) {
-		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
+		struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
 		const struct view nobody = { .way = way };
 
+		if (ap_unlikely(!way->code) && ap_unlikely(++way->runs == AP_FEED_RUNS))
+			warm(f, way, (u32)*from);
 		if (f->pending != AP_FEED_NOTHING)
 			ap_feed_arrive(f, way->pc);
 		run_way(f, way, from, &nobody);
-		ap_feed_branches(f, way, (u32)*from);
+		if (way->nbranches)
+			ap_feed_branches(f, way, (u32)*from);
 		from += 1 + way->nwords;
 	}
 }

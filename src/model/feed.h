@@ -84,11 +84,8 @@ struct ap_feed_branch {
 	u8 len;	 /* of the instruction: calls return behind it */
 };
 
-/*
- * Reads a record of a way: true, if all of its fetches and operations were quick and have been counted; else nothing
- * has happened.
- */
-typedef bool (*ap_feed_code)(struct ap_feed *f, struct ap_mem *m, const u64 *record);
+/* Does what happens to fetches and data in a way, whose record is at log. */
+typedef void (*ap_feed_code)(struct ap_feed *f, struct ap_mem *m, const u64 *log);
 
 /*
  * A way out of a piece.  What happens on it, by kind, each in its order: the lines that are fetched, data, branches.  Of
@@ -100,7 +97,8 @@ struct ap_feed_way {
 	const struct ap_feed_op *ops;
 	const struct ap_feed_branch *branches;
 	const struct ap_feed_cluster *clusters; /* in order of their last accesses */
-	ap_feed_code code;			/* for this way alone, or NULL */
+	ap_feed_code code;			/* for this way alone, or NULL: it is run plainly */
+	u32 runs;				/* plainly, more or less */
 	u16 nfetches, nops, nbranches;
 	u16 nclusters; /* 0 of some operations: they do not fit into clusters */
 	u16 nloads, nstores;
@@ -145,6 +143,9 @@ struct ap_feed_memos {
 
 #define AP_FEED_MEMO_BYTES sizeof(struct ap_feed_memos)
 
+#define AP_FEED_WARM 64
+#define AP_FEED_RUNS 16 /* make a way warm */
+
 /* The models of one thread. */
 struct ap_feed {
 	u64 count[AP_MODEL_N];
@@ -159,6 +160,9 @@ struct ap_feed {
 	/* the indirect branch that the next record tells the target of */
 	u64 pending_at;
 	u8 pending;
+	/* numbers of ways that have been run plainly so often that code for them is worth its while */
+	u32 nwarm;
+	u32 warm[AP_FEED_WARM];
 };
 
 /* Descriptions live in an arena of chunks, which numbers name. */
@@ -166,11 +170,10 @@ struct ap_feed {
 #define AP_FEED_ALIGN	   16U
 #define AP_FEED_CHUNK_BITS 16 /* of a number: the place in a chunk, in units of AP_FEED_ALIGN */
 
-static inline const struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
+static inline struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
 {
-	return (const struct ap_feed_way *)(chunks[id >> AP_FEED_CHUNK_BITS] +
-					    (u64)(id & ((1U << AP_FEED_CHUNK_BITS) - 1)) *
-						    AP_FEED_ALIGN);
+	return (struct ap_feed_way *)(chunks[id >> AP_FEED_CHUNK_BITS] +
+				      (u64)(id & ((1U << AP_FEED_CHUNK_BITS) - 1)) * AP_FEED_ALIGN);
 }
 
 /*
@@ -178,6 +181,30 @@ static inline const struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
  * gives how many, 0 if there can be none.
  */
 u32 ap_feed_clusters(struct ap_feed_way *way, u32 id, u32 line, struct ap_feed_cluster *clusters);
+
+/* One operation as a cluster. */
+struct ap_feed_cluster ap_feed_cluster_of(const struct ap_feed_way *way,
+					  const struct ap_feed_op *op, u32 id);
+
+/* Where one look is less than its operations are. */
+static inline bool ap_feed_in_clusters(const struct ap_feed_way *way)
+{
+	return way->nclusters && way->nclusters < way->nops;
+}
+
+/* It is of one line, if the address says so, and nothing else keeps it from being quick. */
+static inline bool ap_feed_may_be_quick(const struct ap_feed_op *op, u32 line)
+{
+	return op->what <= AP_FEED_UPDATE && !(op->flags & (AP_FEED_ADDR32 | AP_FEED_ATOMIC)) &&
+	       op->size && op->size <= line;
+}
+
+/*
+ * For code of ways: the nth fetch or operation, which was not quick.  It counts all fetches, and all operations that may be
+ * quick, so these have no part in that.
+ */
+void ap_feed_slow_fetch(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth);
+void ap_feed_slow_op(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth);
 
 /* feed_branch.c: a way's branches, and where the last one of the way before it went. */
 void ap_feed_arrive(struct ap_feed *f, u64 target);

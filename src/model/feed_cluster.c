@@ -16,8 +16,8 @@ static bool fits(const struct ap_feed_op *op, u32 line)
 	       op->size <= line;
 }
 
-static struct ap_feed_cluster cluster_of(const struct ap_feed_way *way, const struct ap_feed_op *op,
-					 u32 id)
+struct ap_feed_cluster ap_feed_cluster_of(const struct ap_feed_way *way,
+					  const struct ap_feed_op *op, u32 id)
 {
 	struct ap_feed_cluster g = { .disp = (u64)op->disp,
 				     .span = (u8)(op->size - 1),
@@ -76,7 +76,7 @@ u32 ap_feed_clusters(struct ap_feed_way *way, u32 id, u32 line, struct ap_feed_c
 
 		if (!fits(op, line))
 			return 0;
-		g = cluster_of(way, op, id);
+		g = ap_feed_cluster_of(way, op, id);
 		way->nloads += g.loads;
 		way->nstores += g.stores;
 		for (i = 0; i < n && !join(&clusters[i], &g); i++)
