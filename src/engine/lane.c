@@ -13,8 +13,8 @@
 #include "engine/signal.h"
 #include "engine/task.h"
 
-#define CAP_ALL	   32
-#define CAP_SPARSE 8 /* for what not every instruction counts: walks are shorter */
+#define CAP_ALL	   AP_BLOCK_INSNS /* as many as there are: no block is cut */
+#define CAP_SPARSE 8		  /* for what not every instruction counts: walks are shorter */
 #define ROUNDS                                                                                     \
 	4096 /* of overflows at one instruction: a service that arms none of them is broken */
 #define SOON	63

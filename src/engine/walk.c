@@ -14,24 +14,30 @@
 #include "engine/sb.h"
 #include "x86/access.h"
 
-#define BITS		15
+#define BITS		13
 #define ENTRIES		(1U << BITS)
 #define ARCH_GET_FS	0x1003
 #define HWCAP2_FSGSBASE 2
 #define FAR		0xff /* of .left: not near */
 #define NOTES		0x80 /* stops before the instruction */
+#define ASKED_MOST	7U
+#define COPY_AFTER	6 /* times that a stop was written */
 
 _Static_assert(AP_LANE_MAX == 8, "what is left of all lanes is one word");
 _Static_assert(AP_BLOCK_INSNS + AP_KIND_CYCLES < NOTES, "margins fit beside the bit");
 
+/* A cache line: samples are far apart, so every one that is looked at is missed. */
 struct entry {
 	u64 pc;
 	u64 left; /* a byte per lane: at most so much, and ended by it; all FAR: by itself */
 	u64 most; /* likewise: what the way that counts most counts */
+	u64 last_pc;
 	struct ap_block *b;
 	struct ap_stop *stop; /* NULL: it runs as it is */
 	u32 gen, n;	      /* instructions */
+	bool copied;	      /* there may be others of this pc */
 };
+_Static_assert(sizeof(struct entry) == 64, "a cache line");
 
 static struct entry *kept; /* ENTRIES, then as many bytes: what was asked for once */
 static u8 *asked;
@@ -76,31 +82,49 @@ static u32 hash(u64 pc, u64 left)
 	return (u32)(((pc * 0x9e3779b97f4a7c15ULL) ^ left) * 0xd6e8feb86659fd93ULL >> (64 - BITS));
 }
 
-static const struct entry *find(u64 pc, u64 left)
+static bool is_kept(const struct entry *e, u64 pc, u64 left)
 {
-	const struct entry *e = &kept[hash(pc, left)];
+	return e->b && e->gen == gen && e->pc == pc && e->left == left;
+}
 
-	return e->b && e->gen == gen && e->pc == pc && e->left == left ? e : NULL;
+/* At its place, or beside it. */
+static struct entry *find(u64 pc, u64 left)
+{
+	u32 h = hash(pc, left);
+
+	if (is_kept(&kept[h], pc, left))
+		return &kept[h];
+	return is_kept(&kept[h ^ 1], pc, left) ? &kept[h ^ 1] : NULL;
 }
 
 /* b has been translated just now. */
 static struct entry *keep(u64 pc, u64 left, u64 most, struct ap_block *b)
 {
-	struct entry *e = &kept[hash(pc, left)];
+	u32 h = hash(pc, left);
+	struct entry *e = &kept[h], *whole;
 
-	*e = (struct entry){ pc, left, most, b, NULL, gen, sb.n };
+	if (e->b && e->gen == gen && !(kept[h ^ 1].b && kept[h ^ 1].gen == gen))
+		e = &kept[h ^ 1];
+	*e = (struct entry){ pc, left, most, b->last_pc, b, NULL, gen, sb.n, true };
+	whole = left == ALL_FAR ? NULL : find(pc, ALL_FAR);
+	if (whole)
+		whole->copied = true;
 	return e;
 }
 
-/* Asked for before?  From now on it was. */
+/* How often it was asked for before, up to ASKED_MOST; once more from now on. */
+static u32 times_asked(u64 pc, u64 left)
+{
+	u8 *at = &asked[hash(pc, left)], mark = (u8)((pc ^ pc >> 8 ^ left) & ~ASKED_MOST);
+	u32 n = (*at & ~ASKED_MOST) == mark ? *at & ASKED_MOST : 0;
+
+	*at = (u8)(mark | (n < ASKED_MOST ? n + 1 : n));
+	return n;
+}
+
 static bool was_asked(u64 pc, u64 left)
 {
-	u32 h = hash(pc, left);
-	u8 *at = &asked[h], mark = (u8)((pc ^ pc >> 8 ^ left) | 1);
-	bool was = *at == mark;
-
-	*at = mark;
-	return was;
+	return times_asked(pc, left) > 0;
 }
 
 static bool make_table(void)
@@ -165,10 +189,13 @@ static struct cut find_cut(const struct ap_sb *s, const u32 limit[AP_LANE_MAX])
 u32 ap_lane_shorten(const struct ap_sb *s)
 {
 	u32 limit[AP_LANE_MAX] = { 0 };
+	bool any = false;
 
-	for (u32 lane = 0; lane < ap_proc.nlanes; lane++)
+	for (u32 lane = 0; lane < ap_proc.nlanes; lane++) {
 		limit[lane] = ap_lane_cap(ap_proc.lanes[lane]);
-	return find_cut(s, limit).n;
+		any |= ap_proc.lanes[lane] != AP_KIND_BIT(AP_KIND_INSTR);
+	}
+	return any ? find_cut(s, limit).n : s->n; /* of instructions there are not more */
 }
 
 /* Does a block that counts so much reach none of the marks? */
@@ -307,23 +334,24 @@ static const struct entry *make_whole(u64 pc)
 	}
 	e = keep(pc, ALL_FAR, c.most, b);
 	e->stop = n > 1 ? ap_stop_new(b) : NULL;
+	e->copied = false;
 	return e;
 }
 
-/* The kept block that serves all that may be left; NULL where there is none, or others stop in it. */
-static struct ap_block *get_whole(struct ap_thread *t, u64 pc, u64 left, u32 stop, u64 *last_pc)
+/*
+ * The kept block that serves all that may be left; NULL where there is none (e), or it would have to stop where that
+ * is not asked for, or others stop in it elsewhere.
+ */
+static struct ap_block *use_whole(struct ap_thread *t, const struct entry *e, u64 left, u32 stop,
+				  u64 *last_pc)
 {
-	const struct entry *e = find(pc, ALL_FAR);
-
-	if (!e && stop)
-		e = make_whole(pc);
 	if (!e)
 		return NULL;
 	if (passes_none(e->most, left) || stop >= e->n)
 		stop = 0;
 	else if (!stop || !e->stop)
 		return NULL;
-	*last_pc = e->b->last_pc;
+	*last_pc = e->last_pc;
 	return !e->stop || ap_stop_begin(t, e->stop, stop, last_pc) ? e->b : NULL;
 }
 
@@ -387,13 +415,16 @@ void ap_walk_alone(struct ap_thread *t, u64 pc)
 }
 
 /* None is kept for what is left. */
-static struct ap_block *get_new(struct ap_thread *t, u64 pc, u64 left, u64 *last_pc)
+static struct ap_block *get_new(struct ap_thread *t, u64 pc, u64 left, const struct entry *whole,
+				u64 *last_pc)
 {
-	bool again = was_asked(pc, left);
-	u32 stop = stop_for(left);
-	/* a second time it gets a copy: to write into code takes as long as hundreds of instructions */
-	struct ap_block *b = stop && !again ? get_whole(t, pc, left, stop, last_pc) : NULL;
+	u32 stop = stop_for(left), asked_for = times_asked(pc, left);
+	bool again = asked_for >= (stop ? COPY_AFTER : 1);
+	/* what is wanted often gets a copy: to write into code takes as long as hundreds of instructions */
+	struct ap_block *b = NULL;
 
+	if (stop && !again)
+		b = use_whole(t, whole ? whole : make_whole(pc), left, stop, last_pc);
 	if (b)
 		return b;
 	b = make(t, pc, left, again);
@@ -404,18 +435,20 @@ static struct ap_block *get_new(struct ap_thread *t, u64 pc, u64 left, u64 *last
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc)
 {
 	u64 left = what_is_left(t), last_pc;
-	const struct entry *e;
+	const struct entry *whole, *e = NULL;
 	struct ap_block *b;
 
 	if (!make_table())
 		return NULL;
-	b = get_whole(t, pc, left, 0, &last_pc);
-	e = b || left == ALL_FAR ? NULL : find(pc, left);
+	whole = find(pc, ALL_FAR);
+	b = use_whole(t, whole, left, 0, &last_pc);
+	if (!b && left != ALL_FAR && (!whole || whole->copied))
+		e = find(pc, left);
 	if (e) {
 		b = e->b;
-		last_pc = b->last_pc;
+		last_pc = e->last_pc;
 	} else if (!b) {
-		b = get_new(t, pc, left, &last_pc);
+		b = get_new(t, pc, left, whole, &last_pc);
 	}
 	if (b && last_pc == pc)
 		ap_walk_alone(t, pc);
