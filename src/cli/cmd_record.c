@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/cgroups.h"
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
@@ -36,6 +37,7 @@ static const struct ap_opt record_table[] = {
 	CALL('e', "event", record_opt_event, "event", "events to sample, separated by commas; see 'anyperf list'"),
 	CALL('F', "freq", record_opt_freq, "freq", "samples per second, or max (default 4000)"),
 	CALL('g', "graph", record_opt_graph, NULL, "sample callchains, by frame pointers"),
+	STR('G', "cgroup", cgroups, "names", "with -a: the cgroup of each event, or one for all"),
 	FLAG('i', "no-inherit", no_inherit, "the first process only, not its children"),
 	MAYBE('I', "intr-regs", record_opt_intr_regs, "list", "sample these registers where the event happened (default all)"),
 	CALL('j', "branch-filter", record_opt_filter, "list", "branches of these kinds: any,any_call,any_ret,cond,ind_jmp,u ..."),
@@ -391,6 +393,14 @@ static int parse(struct record_opts *o, int argc, char **argv, int *status)
 	}
 	if (!o->events.n && ap_evlist_parse(&o->events, DEFAULT_EVENT, why, sizeof(why)))
 		ap_die("%s", why);
+	if (o->cgroups && !o->system_wide && !o->cpus)
+		snprintf(why, sizeof(why), "-G needs -a or -C");
+	else if (!o->cgroups || !ap_cgroups_assign(&o->events, o->cgroups, why, sizeof(why)))
+		*why = 0;
+	if (*why) {
+		*status = ap_opts_wrong(&record_spec, why, NULL);
+		return -1;
+	}
 	o->run.argv = rest < argc ? argv + rest : NULL;
 	*status = 0;
 	return o->dry_run ? -1 : 0;

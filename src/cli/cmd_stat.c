@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/cgroups.h"
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
 #include "cli/evlist.h"
@@ -46,6 +47,7 @@ struct stat_args {
 	s32 *cpus;
 	const char *cpu_list, *pids, *tids; /* as they were typed, for the title */
 	const char *control;
+	const char *cgroups, *for_each_cgroup;
 	const char *output;
 	unsigned int repeat;
 	unsigned int detail; /* -d so many times */
@@ -170,6 +172,8 @@ static const struct ap_opt stat_opts[] = {
 	CALL('d', "detailed", opt_detail, NULL, "count caches as well; twice: TLBs and code, three times: prefetches"),
 	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
 	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
+	STR(0, "for-each-cgroup", for_each_cgroup, "names", "with -a or -C: all events, for each of these cgroups"),
+	STR('G', "cgroup", cgroups, "names", "with -a or -C: the cgroup of each event, or one for all"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
 	CALL('I', "interval-print", opt_interval, "ms", "print what was counted since the last time"),
 	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
@@ -414,6 +418,26 @@ static void settle(struct stat_args *args)
 					       : AP_STAT_ALL;
 }
 
+/* Of events that have been chosen. */
+static int choose_cgroups(struct stat_args *args, char *why, size_t size)
+{
+	const char *names = args->cgroups ? args->cgroups : args->for_each_cgroup;
+
+	if (!names)
+		return 0;
+	*why = 0;
+	if (args->cgroups && args->for_each_cgroup)
+		snprintf(why, size, "-G and --for-each-cgroup do not go together");
+	else if (!args->count.is_of_cpus)
+		snprintf(why, size, "cgroups need -a or -C");
+	else if (args->metrics.n)
+		snprintf(why, size, "cgroups and metrics do not go together");
+	if (*why)
+		return -EINVAL;
+	return args->cgroups ? ap_cgroups_assign(&args->events, names, why, size)
+			     : ap_cgroups_for_each(&args->events, names, why, size);
+}
+
 /* Fills args; returns 0 when there is something to run, else sets *status. */
 static int parse(struct stat_args *args, int argc, char **argv, int *status)
 {
@@ -443,6 +467,8 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	for (unsigned int i = 0; i < args->detail && i < AP_ARRAY_SIZE(detail_events); i++)
 		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))
 			ap_die("%s", why);
+	if (choose_cgroups(args, why, sizeof(why)))
+		return usage(why);
 	settle(args);
 	*status = AP_EXIT_FAILURE;
 	return args->output ? ap_outfile_check(args->output, stderr) : 0;

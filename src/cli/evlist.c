@@ -7,6 +7,8 @@
  */
 #include "cli/evlist.h"
 
+#include "cli/cgroups.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,6 +309,7 @@ void ap_evlist_fini(struct ap_evlist *list)
 		free(list->sel[i].own);
 	}
 	free(list->sel);
+	ap_cgroups_free(list->cgroups);
 	*list = (struct ap_evlist){ 0 };
 }
 

@@ -15,19 +15,21 @@
 
 struct ap_evsel {
 	const struct ap_event_desc *desc;
-	struct ap_event_desc *own; /* that, where no table has it */
-	char *name;		   /* as it was typed: perf prints that, and scripts look for it */
-	const char *why;	   /* not NULL: not supported, for this reason */
-	struct ap_perf_attr attr;  /* what is opened: type, config*, bp_type, flags of modifiers */
-	u64 kinds;		   /* the engine's counters behind it (abi/raw.h) */
-	size_t leader;		   /* of its group {}, an index; AP_EVSEL_ALONE: in none */
-	char mods[24];		   /* modifiers, its own and its group's */
-	bool is_weak;		   /* a group that may be broken up where it does not fit */
+	struct ap_event_desc *own;  /* that, where no table has it */
+	char *name;		    /* as it was typed: perf prints that, and scripts look for it */
+	const char *why;	    /* not NULL: not supported, for this reason */
+	struct ap_perf_attr attr;   /* what is opened: type, config*, bp_type, flags of modifiers */
+	u64 kinds;		    /* the engine's counters behind it (abi/raw.h) */
+	size_t leader;		    /* of its group {}, an index; AP_EVSEL_ALONE: in none */
+	char mods[24];		    /* modifiers, its own and its group's */
+	struct ap_evcgroup *cgroup; /* whose tasks alone count, NULL: all (cli/cgroups.h) */
+	bool is_weak;		    /* a group that may be broken up where it does not fit */
 };
 
 struct ap_evlist {
 	struct ap_evsel *sel;
 	size_t n;
+	struct ap_evcgroup *cgroups; /* those of its events */
 };
 
 /*

@@ -38,7 +38,7 @@ struct record_opts {
 	bool user_only, kernel_only;
 	bool has_clock;
 	s32 clock;
-	const char *cpus;
+	const char *cpus, *cgroups;
 	bool system_wide;
 	s64 delay_ms; /* -1: begin disabled and stay so */
 	const char *output;
@@ -84,7 +84,8 @@ struct record_event {
 	bool has_modifier; /* u or k were given: do not fall back */
 	bool is_tracking;  /* side-band records only: is not disabled with the others */
 	const struct record_cpus *cpus;
-	struct ap_client_event **fd; /* [cpu * ntasks + task]; nfds of them */
+	const struct ap_evcgroup *cgroup; /* of its tasks alone, or NULL */
+	struct ap_client_event **fd;	  /* [cpu * ntasks + task]; nfds of them */
 	size_t nfds;
 	u64 *ids;
 	size_t nids;

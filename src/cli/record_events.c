@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "abi/record.h"
+#include "cli/cgroups.h"
 #include "cli/memory.h"
 #include "cli/record.h"
 
@@ -53,6 +54,7 @@ static int open_one(struct record *r, struct record_event *ev, size_t cpu, size_
 	struct ap_client_open args = { .attr = &ev->attr,
 				       .pid = r->task[task],
 				       .cpu = ev->cpus->cpu[cpu],
+				       .cgroup = ev->cgroup ? &ev->cgroup->fd : NULL,
 				       .place = ev->place };
 
 	if (leader != ev)

@@ -107,8 +107,9 @@ static void choose_event(struct record_event *ev, const struct ap_evsel *sel, si
 {
 	ev->attr = sel->attr;
 	ev->leader = is_grouped ? 0 : sel->leader == AP_EVSEL_ALONE ? index : sel->leader;
-	ev->place =
-		sel->attr.type == AP_PERF_TYPE_SOFTWARE ? AP_CLIENT_ANYWHERE : AP_CLIENT_SESSION;
+	ev->place = sel->attr.type == AP_PERF_TYPE_SOFTWARE && !sel->cgroup ? AP_CLIENT_ANYWHERE
+									    : AP_CLIENT_SESSION;
+	ev->cgroup = sel->cgroup;
 	apply_modifiers(ev, sel->mods);
 	if (ev->attr.flags & AP_PERF_EXCLUDE_KERNEL && !ev->has_modifier)
 		ev->name = ap_xasprintf("%s%su", sel->name, *sel->mods ? "" : ":");
@@ -128,7 +129,8 @@ static const char *why_not(const struct ap_evsel *sel)
 
 /*
  * While events are disabled their side-band records are not written either: names and mappings of what
- * starts meanwhile would be unknown, and a ring that is overwritten forgets them.  So these get an event of their own, which is never disabled.
+ * starts meanwhile would be unknown, and a ring that is overwritten forgets them; those of a cgroup's event would be of what is in
+ * the cgroup already.  So these get an event of their own, which is never disabled.
  */
 static void add_tracking(struct record *r)
 {
@@ -192,7 +194,7 @@ static bool choose_events(struct record *r)
 		choose_event(&r->event[i], &list->sel[i], i, o->grouped);
 	}
 	choose_places(r, needs_session(r));
-	if (o->delay_ms || o->control || o->overwrite)
+	if (o->delay_ms || o->control || o->overwrite || o->cgroups)
 		add_tracking(r);
 	return true;
 }

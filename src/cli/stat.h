@@ -73,6 +73,7 @@ struct ap_stat {
 	size_t nplaces;
 	struct ap_stat_row *row; /* all places of the first event, then the next one's */
 	size_t nrows;
+	bool has_cgroups;		       /* some of the events have one */
 	const struct ap_stat_metrics *metrics; /* stat_metrics.h; NULL: none */
 	struct ap_agg wall, user, sys;	       /* ns */
 	struct ap_stat_note *note;
@@ -104,6 +105,10 @@ void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res);
 void ap_stat_add_note(struct ap_stat *st, const char *text);
 void ap_stat_fini(struct ap_stat *st);
 
+/* The name of the row's cgroup, "" where others have one; NULL: none of them has. */
+const char *ap_stat_row_cgroup(const struct ap_stat *st, const struct ap_stat_row *row);
+/* The name of the row's cgroup, "" where others have one; NULL: none of them has. */
+const char *ap_stat_row_cgroup(const struct ap_stat *st, const struct ap_stat_row *row);
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row);
 /* Why a row is not supported or not counted; NULL for counted rows. */
 const char *ap_stat_row_why(const struct ap_stat_row *row);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cgroups.h"
 #include "cli/memory.h"
 #include "cli/stat.h"
 
@@ -48,11 +49,18 @@ char *ap_stat_command_title(char *const *argv)
 	return line;
 }
 
+const char *ap_stat_row_cgroup(const struct ap_stat *st, const struct ap_stat_row *row)
+{
+	if (!st->has_cgroups)
+		return NULL;
+	return row->sel->cgroup ? row->sel->cgroup->name : "";
+}
+
 void ap_stat_init(struct ap_stat *st, const struct ap_evlist *list, char *title)
 {
 	const struct ap_stat_place everywhere = { .cpu = -1 };
 
-	*st = (struct ap_stat){ .title = title };
+	*st = (struct ap_stat){ .title = title, .has_cgroups = list->cgroups != NULL };
 	ap_stat_set_places(st, list, AP_STAT_ALL, &everywhere, 1);
 }
 

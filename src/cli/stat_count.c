@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/cgroups.h"
 #include "cli/commands.h"
 #include "cli/memory.h"
 
@@ -91,13 +92,18 @@ static void fill_attr(const struct ap_stat_count *c, size_t i, const struct spot
 static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot,
 		      struct ap_client_event *leader, struct ap_client_event **out)
 {
-	enum ap_client_place place = is_with_engine(c, i) ? AP_CLIENT_SESSION
-				     : has_account(c)	  ? AP_CLIENT_KERNEL
-							  : AP_CLIENT_ANYWHERE;
+	const struct ap_evcgroup *cgroup = c->opts->events->sel[i].cgroup;
+	enum ap_client_place place = cgroup		    ? AP_CLIENT_SESSION
+				     : is_with_engine(c, i) ? AP_CLIENT_SESSION
+				     : has_account(c)	    ? AP_CLIENT_KERNEL
+							    : AP_CLIENT_ANYWHERE;
 	struct ap_perf_attr attr;
-	const struct ap_client_open args = {
-		.attr = &attr, .pid = spot->pid, .cpu = spot->cpu, .leader = leader, .place = place
-	};
+	const struct ap_client_open args = { .attr = &attr,
+					     .pid = spot->pid,
+					     .cpu = spot->cpu,
+					     .cgroup = cgroup ? &cgroup->fd : NULL,
+					     .leader = leader,
+					     .place = place };
 	int ret;
 
 	fill_attr(c, i, spot, !leader, &attr);

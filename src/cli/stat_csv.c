@@ -2,7 +2,7 @@
 /*
  * The lines of `anyperf stat -x`.  Fields are those of perf 6.1 in its order:
  *
- *	[time with -I,] [CPU or thread,] value, unit, event, [deviation with -r,] run time,
+ *	[time with -I,] [CPU or thread,] value, unit, event, [cgroup,] [deviation with -r,] run time,
  *	percent of it, metric, its unit
  *
  * and one more at the end, so that scripts which count from the left keep working: exact,
@@ -60,6 +60,8 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	ap_stat_print_csv_place(st, row->place, sep, out);
 	print_value(row, out);
 	fprintf(out, "%s%s%s%s", sep, row->sel->desc->unit, sep, row->sel->name);
+	if (st->has_cgroups)
+		fprintf(out, "%s%s", sep, ap_stat_row_cgroup(st, row));
 	if (st->runs > 1)
 		fprintf(out, "%s%.2f%%", sep, ap_agg_stddev_pct(&row->agg));
 	fprintf(out, "%s%.0f%s%.2f%s", sep, row->running.mean, sep, ap_stat_row_ran(row), sep);

@@ -74,6 +74,10 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	print_value(row, out);
 	fprintf(out, ", \"unit\" : \"%s\", \"event\" : ", row->sel->desc->unit);
 	print_string(row->sel->name, out);
+	if (st->has_cgroups) {
+		fputs(", \"cgroup\" : ", out);
+		print_string(ap_stat_row_cgroup(st, row), out);
+	}
 	if (st->runs > 1)
 		fprintf(out, ", \"variance\" : %.2f", ap_agg_stddev_pct(&row->agg));
 	fprintf(out, ", \"event-runtime\" : %.0f, \"pcnt-running\" : %.2f", row->running.mean,

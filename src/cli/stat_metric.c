@@ -32,27 +32,33 @@ static const struct {
 	{ K(ITLB_WALK), K(L1I_LOAD), AP_METRIC_PERCENT, "of all iTLB cache accesses" },
 };
 
+/* Of the same place and cgroup. */
+static bool is_beside(const struct ap_stat_row *a, const struct ap_stat_row *b)
+{
+	return a->place == b->place && a->sel->cgroup == b->sel->cgroup;
+}
+
 /* The mean of the first clock of that place: perf gives rates only where one was asked for. */
-static double clock_ns(const struct ap_stat *st, const struct ap_stat_place *place)
+static double clock_ns(const struct ap_stat *st, const struct ap_stat_row *of)
 {
 	size_t i;
 
 	for (i = 0; i < st->nrows; i++) {
 		const struct ap_stat_row *row = &st->row[i];
 
-		if (row->place == place && row->agg.n && ap_event_is_clock(row->sel->desc))
+		if (is_beside(row, of) && row->agg.n && ap_event_is_clock(row->sel->desc))
 			return row->agg.mean;
 	}
 	return 0;
 }
 
 /* The mean of that place's row that counts these kinds, 0 if there is none. */
-static double mean_of(const struct ap_stat *st, const struct ap_stat_place *place, u64 kinds)
+static double mean_of(const struct ap_stat *st, const struct ap_stat_row *of, u64 kinds)
 {
 	for (size_t i = 0; i < st->nrows; i++) {
 		const struct ap_stat_row *row = &st->row[i];
 
-		if (row->place == place && row->agg.n && row->sel->kinds == kinds)
+		if (is_beside(row, of) && row->agg.n && row->sel->kinds == kinds)
 			return row->agg.mean;
 	}
 	return 0;
@@ -66,7 +72,7 @@ static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
 
 		if (ratios[i].of != row->sel->kinds)
 			continue;
-		to = mean_of(st, row->place, ratios[i].to);
+		to = mean_of(st, row, ratios[i].to);
 		if (to <= 0)
 			return false;
 		metric->style = ratios[i].style;
@@ -83,7 +89,7 @@ struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct 
 {
 	static const char units[] = " KMG";
 	struct ap_stat_metric metric = { 0 };
-	double ns = clock_ns(st, row->place);
+	double ns = clock_ns(st, row);
 	unsigned int u = 0;
 
 	if (!row->agg.n)

@@ -67,15 +67,18 @@ static void print_metric(const struct ap_stat_metric *m, FILE *out)
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, FILE *out)
 {
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
+	const char *cgroup = ap_stat_row_cgroup(st, row);
 	double pct = ap_agg_stddev_pct(&row->agg);
 
 	ap_stat_print_place(st, row->place, out);
 	print_value(row, out);
 	if (ap_stat_row_state(row) != AP_STAT_COUNTED) {
-		fprintf(out, "%s\n", row->sel->name);
+		fprintf(out, "%s%s%s\n", row->sel->name, cgroup ? " " : "", cgroup ? cgroup : "");
 		return;
 	}
 	fprintf(out, "%-*s ", NAME_WIDTH, row->sel->name);
+	if (cgroup)
+		fprintf(out, "%s ", cgroup);
 	print_metric(&metric, out);
 	if (pct > 0)
 		fprintf(out, " # %-8s  ( +-%6.2f%% )", ap_stat_row_tag(row), pct);

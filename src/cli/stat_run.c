@@ -16,7 +16,7 @@ void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evli
 {
 	size_t i;
 
-	run->perf.is_wanted = ap_evlist_needs(events, AP_FROM_RAW);
+	run->perf.is_wanted = ap_evlist_needs(events, AP_FROM_RAW) || events->cgroups;
 	run->no_engine = !run->perf.is_wanted && !run->wait_all;
 	for (i = 0; i < events->n; i++) {
 		const struct ap_evsel *sel = &events->sel[i];

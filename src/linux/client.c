@@ -117,14 +117,15 @@ u32 ap_client_ncpus(void)
 static int open_in_kernel(struct ap_client *c, const struct ap_client_open *args, int *fd)
 {
 	struct ap_perf_attr attr = *args->attr;
-	pid_t pid = args->pid;
+	u64 flags = AP_PERF_FLAG_FD_CLOEXEC | (args->cgroup ? AP_PERF_FLAG_PID_CGROUP : 0);
+	pid_t pid = args->cgroup ? *args->cgroup : args->pid;
 
 	/* a session around us knows who its tasks are; the kernel would count everybody's */
 	if (pid == -1 && attr.type == AP_PERF_TYPE_SOFTWARE && c->ntasks == 1)
 		pid = c->tasks[0].tid;
 	attr.size = sizeof(attr);
 	*fd = (int)syscall(SYS_perf_event_open, &attr, pid, args->cpu,
-			   args->leader ? args->leader->fd : -1, (u64)AP_PERF_FLAG_FD_CLOEXEC);
+			   args->leader ? args->leader->fd : -1, flags);
 	return *fd < 0 ? -errno : 0;
 }
 
@@ -132,7 +133,10 @@ static int open_in_session(struct ap_client *c, const struct ap_client_open *arg
 			   struct ap_event **out)
 {
 	struct ap_perf_attr attr = *args->attr;
-	const struct ap_open_args open = { .attr = &attr, .pid = args->pid, .cpu = args->cpu };
+	const struct ap_open_args open = { .attr = &attr,
+					   .pid = args->cgroup ? *args->cgroup : args->pid,
+					   .cpu = args->cpu,
+					   .flags = args->cgroup ? AP_PERF_FLAG_PID_CGROUP : 0 };
 
 	attr.size = sizeof(attr);
 	return ap_host_client_open(c->sv->host, &open, args->leader ? args->leader->core : NULL,

@@ -73,6 +73,8 @@ struct ap_client_open {
 	 */
 	pid_t pid;
 	s32 cpu; /* -1: wherever the task is */
+	/* A descriptor of a cgroup's folder: its tasks of the session, on that CPU; then pid is not looked at. */
+	const s32 *cgroup;
 	struct ap_client_event *leader;
 	enum ap_client_place place; /* of a leader: its members go where it is */
 };

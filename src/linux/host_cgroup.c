@@ -80,21 +80,37 @@ static int path_of_ref(int ref, char path[AP_CGROUP_PATH])
 
 /* --- events of a cgroup */
 
+/* Nobody calls on behalf of the session's owner, whose descriptors are our own. */
+static int ref_of(struct ap_host *host, struct ap_task *caller, s32 fd)
+{
+	return caller ? ap_host_fd_ref(host, ap_task_host(caller), fd)
+		      : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 int ap_host_cgroup_of_fd(void *world, struct ap_task *caller, s32 fd, struct ap_cgroup **out)
 {
+	struct ap_host *host = world;
+	char path[AP_CGROUP_PATH];
 	struct ap_cgroup *cg;
-	int ref, ret;
+	int ref = ref_of(host, caller, fd), ret;
 
-	ref = ap_host_fd_ref(world, ap_task_host(caller), fd);
 	if (ref < 0)
 		return -EBADF;
-	cg = calloc(1, sizeof(*cg));
-	ret = cg ? path_of_ref(ref, cg->path) : -ENOMEM;
+	ret = path_of_ref(ref, path);
 	close(ref);
-	if (ret) {
-		free(cg);
+	if (ret)
 		return ret;
+	for (cg = host->cgroups; cg && strcmp(cg->path, path) != 0; cg = cg->next)
+		;
+	if (!cg) {
+		cg = calloc(1, sizeof(*cg));
+		if (!cg)
+			return -ENOMEM;
+		strcpy(cg->path, path);
+		cg->next = host->cgroups;
+		host->cgroups = cg;
 	}
+	cg->users++;
 	*out = cg;
 	return 0;
 }
@@ -117,14 +133,22 @@ bool ap_host_cgroup_has(void *world, struct ap_cgroup *cg, void *host_task)
 	const struct ap_host_task *t = host_task;
 	char text[4096];
 
-	(void)world;
+	/* a child without names yet is where its parent is */
+	if (!t->tid && t->maker_tid)
+		t = ap_host_task_by_tid(world, t->maker_tid) ?: t;
 	return t->pid > 0 && ap_proc_read(t->pid, "cgroup", text, sizeof(text)) > 0 &&
 	       ap_cgroup_is_within(text, cg->path);
 }
 
 void ap_host_cgroup_put(void *world, struct ap_cgroup *cg)
 {
-	(void)world;
+	struct ap_cgroup **at = &((struct ap_host *)world)->cgroups;
+
+	if (--cg->users)
+		return;
+	while (*at != cg)
+		at = &(*at)->next;
+	*at = cg->next;
 	free(cg);
 }
 
@@ -171,7 +195,16 @@ static bool is_sampled(const struct ap_host *host, const struct ap_host_task *t)
 	return false;
 }
 
-/* A child without names yet is where its parent is. */
+/* Before it runs: with its parent, whose CPU it begins on. */
+int ap_host_cgroup_born(struct ap_host *host, struct ap_host_task *t)
+{
+	if (!ap_core_has_cgroups(host->core))
+		return 0;
+	if (t->cpu >= 0)
+		ap_core_task_on_cpu(host->core, t->core, t->cpu);
+	return ap_core_task_moved_cgroup(host->core, t->core);
+}
+
 void ap_host_cgroup_note(struct ap_host *host, struct ap_host_task *t)
 {
 	const struct ap_host_task *of = t->tid ? t : ap_host_task_by_tid(host, t->maker_tid);
@@ -194,8 +227,10 @@ void ap_host_cgroups_look(struct ap_host *host)
 
 	for (struct ap_host_task *t = host->tasks; t; t = t->next) {
 		/* without room for an event's clone the task goes without it */
-		if (has_events)
+		if (has_events) {
 			(void)!ap_core_task_moved_cgroup(host->core, t->core);
+			ap_host_task_found_on_cpu(host, t);
+		}
 		ap_host_cgroup_note(host, t);
 	}
 }

@@ -142,7 +142,10 @@ struct ap_host_file {
 };
 
 #define AP_CGROUP_PATH 1024
+/* One for each path: events of one group have the same. */
 struct ap_cgroup {
+	struct ap_cgroup *next;
+	u32 users;
 	char path[AP_CGROUP_PATH]; /* as /proc/PID/cgroup has it */
 };
 
@@ -201,6 +204,7 @@ struct ap_host {
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
 	u64 diaries_ns; /* when they are to be read again */
+	struct ap_cgroup *cgroups;
 	u64 cgroups_ns; /* likewise, cgroups of tasks */
 	bool has_cgroups;
 	struct ap_host_task *kicked;
@@ -513,6 +517,8 @@ bool ap_host_cgroup_has(void *world, struct ap_cgroup *cg, void *host_task);
 void ap_host_cgroup_put(void *world, struct ap_cgroup *cg);
 /* Is the task's cgroup (a /proc/PID/cgroup text) path or one below it? */
 bool ap_cgroup_is_within(const char *text, const char *path);
+/* A child is about to be: its maker and CPU are known, and no name. */
+AP_MUST_CHECK int ap_host_cgroup_born(struct ap_host *host, struct ap_host_task *t);
 /* Its id is put where its samples take it from, if any has it. */
 void ap_host_cgroup_note(struct ap_host *host, struct ap_host_task *t);
 /* Whether the task is to say when it moves somebody to another one. */

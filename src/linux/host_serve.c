@@ -259,8 +259,9 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	child->parent_tid = arg[2] ? r->task->parent_tid : r->task->tid;
 	child->maker_tid = r->task->tid;
 	child->cpu = r->task->cpu;
+	ret = ap_host_cgroup_born(host, child);
 	ap_host_task_order(child);
-	return 0;
+	return ret;
 }
 
 static s64 end_slot(struct ap_host *host, const u64 *arg, enum ap_host_ending ending)
