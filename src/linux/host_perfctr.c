@@ -164,7 +164,7 @@ static int leave(struct ap_vctr *v, const struct ap_host_task *caller, struct ap
 	return ret;
 }
 
-/* What cannot be counted here (an overflow of what is modelled, no lane left) stops the state. */
+/* What cannot be counted here (no lane is left for an overflow) stops the state. */
 static s64 control(struct ap_vctr *v, struct ap_host_task *caller, const struct ap_svc *svc)
 {
 	static const struct ap_vctr_control off;

@@ -20,8 +20,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		return -AP_ENOENT;
 	if (!attr->config || attr->config & ~AP_KINDS_ALL)
 		return -AP_EINVAL;
-	/* the thread's samples are of counts that its code takes down, and a model's come later */
-	if (attr->sample_period && attr->config & AP_KINDS_MODEL)
+	/* the thread's samples are of counts that its code takes down, or of what a model says: not of both */
+	if (attr->sample_period && attr->config & AP_KINDS_MODEL && attr->config & ~AP_KINDS_MODEL)
 		return -AP_EOPNOTSUPP;
 	if (task && ops->may_count)
 		err = ops->may_count(world, ap_task_host(task), attr->config);

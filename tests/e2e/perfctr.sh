@@ -114,6 +114,12 @@ END
 on k8 "$PROGRAMS/perfctr_signal" blocked
 is "$(cat "$tmp/out")" "0 signals, 1 signal, 0 bad, 1000 counted" "a blocked one waits"
 
+on k8 "$PROGRAMS/perfctr_signal" modelled
+says "modelled events overflow too" <<'END'
+misses: 0 bad
+cycles: 0 bad
+END
+
 run timeout -k 5 60 "$ANYPERF" run --deterministic -- "$PROGRAMS/perfctr_tasks" execs
 says "the dead leave their sums to who was sent the descriptor" <<'END'
 exited, a million more: 2000000
