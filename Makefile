@@ -102,6 +102,7 @@ check: deps-test
 check-long: deps-test deps-long
 	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=perf_fuzz LONG=1 AP_TEST_TIMEOUT=7200
+	$(STAGE) VARIANT=asan e2e T=perfctr_fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) check-ports
 
 # --- the portable layers on other machines, under qemu
@@ -124,6 +125,7 @@ ported: $(PICKED_PORTED)
 asan ubsan: deps-unit
 	$(STAGE) VARIANT=$@ unit
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
+	$(STAGE) VARIANT=$@ e2e T=perfctr_fuzz
 
 # What has threads; the engine's tests want addresses that this one's runtime has taken.
 .PHONY: tsan
