@@ -189,29 +189,7 @@ static void be_command(int sock, const struct vperfctr_control *control, char *c
 
 /* --- the sums */
 
-static void print(FILE *out, const struct vperfctr_control *c, const struct perfctr_sum_ctrs *sum)
-{
-	const struct perfctr_cpu_control *cpu = &c->cpu_control;
-
-	if (cpu->tsc_on)
-		fprintf(out, "tsc\t\t\t\t%19lld\n", (long long)sum->tsc);
-	for (unsigned int i = 0; i < cpu->nractrs && i < PERFCTR_MAX_PMCS; i++) {
-		fprintf(out, "event 0x%08X", cpu->evntsel[i]);
-		if (cpu->p4.escr[i])
-			fprintf(out, "/0x%08X", cpu->p4.escr[i]);
-		if (cpu->pmc_map[i] >= PERFCTR_MAX_PMCS)
-			fprintf(out, "@0x%08x\t", cpu->pmc_map[i]);
-		else
-			fprintf(out, "@%u\t\t", cpu->pmc_map[i]);
-		fprintf(out, "%19lld\n", (long long)sum->pmc[i]);
-	}
-	if (cpu->p4.pebs_enable)
-		fprintf(out, "PEBS_ENABLE 0x%08X\n", cpu->p4.pebs_enable);
-	if (cpu->p4.pebs_matrix_vert)
-		fprintf(out, "PEBS_MATRIX_VERT 0x%08X\n", cpu->p4.pebs_matrix_vert);
-}
-
-static int report(int fd, const char *path)
+static int report(int fd, const struct perfctr_info *info, const char *path)
 {
 	struct vperfctr_control control;
 	struct perfctr_sum_ctrs sum;
@@ -227,7 +205,7 @@ static int report(int fd, const char *path)
 	out = open_memstream(&text, &size);
 	if (!out)
 		return AP_EXIT_FAILURE;
-	print(out, &control, &sum);
+	ap_perfex_print_sums(out, info, &control, &sum);
 	fclose(out);
 	ret = path ? ap_outfile_write(path, text, size, stderr)
 		   : ap_outfile_print(stderr, text, size, stderr);
@@ -270,7 +248,7 @@ static int measure(const struct perfex_args *args, const struct perfctr_info *in
 		close(fd);
 		return ap_engine_exit_status(status);
 	}
-	ret = report(fd, args->output);
+	ret = report(fd, info, args->output);
 	close(fd);
 	if (!WIFEXITED(status))
 		fputs("anyperf perfex: child did not exit normally\n", stderr);

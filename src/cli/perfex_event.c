@@ -14,7 +14,7 @@
 
 #define ENABLE 0x400000u /* of P6: both counters by the first one's */
 
-static const struct ap_x86model_about *about(const struct perfctr_info *info)
+const struct ap_x86model_about *ap_perfex_about(const struct perfctr_info *info)
 {
 	static struct ap_x86model_about found;
 
@@ -114,7 +114,7 @@ int ap_perfex_resolve(const struct ap_perfex_control *c, const struct perfctr_in
 	out->cpu_control.p4.pebs_enable = c->pebs_enable;
 	out->cpu_control.p4.pebs_matrix_vert = c->pebs_matrix_vert;
 	for (unsigned int i = 0; i < c->n; i++) {
-		if (!resolve_one(c, i, about(info), &out->cpu_control))
+		if (!resolve_one(c, i, ap_perfex_about(info), &out->cpu_control))
 			continue;
 		snprintf(why, size,
 			 "-e %s: no event of this CPU (-l lists them), nor evntsel[/escr][@pmc]",
@@ -128,14 +128,14 @@ int ap_perfex_resolve(const struct ap_perfex_control *c, const struct perfctr_in
 
 static const char *name_of(const struct perfctr_info *info)
 {
-	const struct ap_x86model_about *cpu = about(info);
+	const struct ap_x86model_about *cpu = ap_perfex_about(info);
 
 	return cpu ? cpu->cpu_name : "unknown";
 }
 
 int ap_perfex_print_info(FILE *out, const struct perfctr_info *info)
 {
-	const struct ap_x86model_about *cpu = about(info);
+	const struct ap_x86model_about *cpu = ap_perfex_about(info);
 	static const char *const features[] = { "rdpmc", "rdtsc", "pcint" };
 	long ncpus = sysconf(_SC_NPROCESSORS_CONF);
 	const char *comma = "";
@@ -160,7 +160,7 @@ int ap_perfex_print_info(FILE *out, const struct perfctr_info *info)
 
 int ap_perfex_print_list(FILE *out, const struct perfctr_info *info, bool is_long)
 {
-	const struct ap_x86model_about *cpu = about(info);
+	const struct ap_x86model_about *cpu = ap_perfex_about(info);
 	struct ap_x86model_listed row;
 
 	fprintf(out, "CPU type %s\n", name_of(info));

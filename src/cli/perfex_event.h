@@ -35,6 +35,14 @@ AP_MUST_CHECK int ap_perfex_resolve(const struct ap_perfex_control *c,
 				    const struct perfctr_info *info, struct vperfctr_control *out,
 				    char *why, size_t size);
 
+/* What is known of the CPU; NULL: nothing. */
+struct ap_x86model_about;
+const struct ap_x86model_about *ap_perfex_about(const struct perfctr_info *info);
+
+/* perfex_sums.c */
+void ap_perfex_print_sums(FILE *out, const struct perfctr_info *info,
+			  const struct vperfctr_control *c, const struct perfctr_sum_ctrs *sum);
+
 /* Exit status. */
 int ap_perfex_print_info(FILE *out, const struct perfctr_info *info);
 int ap_perfex_print_list(FILE *out, const struct perfctr_info *info, bool is_long);

@@ -48,11 +48,22 @@ is "$(grep -c 'Events Available' "$tmp/out")" 0 "a P4's have no names"
 
 perfex --cpu k8 -e RETIRED_INSTRUCTIONS -x -e 4100c2@3 -- "$PROGRAMS/perfctr_tasks" work 1001000
 is "$status" 0 "a command: status" || note "$(cat "$tmp/err")"
-sed -E 's/[0-9]+$/N/' "$tmp/err" >"$tmp/table"
+sed -E '/^#/d; s/[0-9]+$/N/' "$tmp/err" >"$tmp/table"
 printf 'tsc\t\t\t\t%19s\nevent 0x004100C0@0\t\t%19s\nevent 0x004100C2@3\t\t%19s\n' N N N |
 	sed -E 's/ +N$/ N/' >"$tmp/want"
 sed -E -i 's/ +N$/ N/' "$tmp/table"
 same "$tmp/table" "$tmp/want" "the table is perfex'"
+is "$(grep '^#' "$tmp/err")" '# 0x004100C0@0 is exact
+# 0x004100C2@3 is exact' "and behind it each sum has its label"
+perfex --cpu nehalem -x -e 410000@40000000 -e 410000@40000001 -e 41010b -e 4120c0@1 --nhlm_offcore_rsp_0 0x10 -- \
+	"$PROGRAMS/perfctr_tasks" work 1001000
+sed -E '/^tsc/d; s/[0-9]+$/N/; s/ +([N<])/ \1/' "$tmp/err" >"$tmp/table"
+printf '%s\n' $'event 0x00410000@0x40000000\t N' $'event 0x00410000@0x40000001\t N' $'event 0x0041010B@2\t\t N' \
+	$'event 0x004120C0@1\t\t <not counted>' 'NHLM_OFFCORE_RSP_0 0x00000010' '# 0x00410000@0x40000000 is exact' \
+	'# 0x00410000@0x40000001 is modelled' '# 0x0041010B@2 is exact' \
+	'# 0x004120C0@1 is not counted: no count of the engine means this event' >"$tmp/want"
+sed -i 's/0x00000010$/0x0000000N/; s/^NHLM.*/NHLM/' "$tmp/want" "$tmp/table"
+same "$tmp/table" "$tmp/want" "modelled ones too, and what nobody counts is no 0" || note "$(cat "$tmp/err")"
 for cpu in p5:96:92 p6:4100c0:0100c4 pentium-m:INST_RETIRED:BR_INST_RETIRED k7:4100c0:4100c2 \
 	k8:RETIRED_INSTRUCTIONS:RETIRED_BRANCHES p4:39000/4000204@c:3b000/c001e04@d; do
 	IFS=: read -r name instr branch <<<"$cpu"
