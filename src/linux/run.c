@@ -49,8 +49,6 @@ const char *ap_run_remedy(int err)
 		return " (raise ulimit -n)";
 	case EAGAIN:
 		return " (raise ulimit -u, or the container's limit of tasks)";
-	case EPERM:
-		return " (as where a seccomp filter refuses clone3: let it through, or answer ENOSYS)";
 	default:
 		return "";
 	}
@@ -283,6 +281,7 @@ static int open_session(struct ap_run_state *run)
 	const struct ap_run_options *opts = run->opts;
 	char dir[PATH_MAX];
 	int ret = find_debug_dir(run, dir);
+	const char *refused = ap_refused_call();
 	const struct ap_session_config cfg = {
 		.flags = session_flags(opts) | (dir[0] ? AP_F_DEBUG : 0),
 		.kinds = opts->kinds,
@@ -300,6 +299,11 @@ static int open_session(struct ap_run_state *run)
 
 	if (ret)
 		return ret;
+	if (refused)
+		return ap_run_complain(
+			run, AP_EXIT_OURS,
+			"cannot count: a seccomp filter refuses %s; let it through%s", refused,
+			strcmp(refused, "clone3") ? "" : ", or answer ENOSYS");
 	ret = ap_session_new(&run->sv.ses, &cfg);
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot make the session file: %s%s",

@@ -34,6 +34,14 @@ has "$tmp/err" 'seccomp' "that names who refuses"
 run python3 deny.py $ptrace -- "$ANYPERF" stat -e task-clock true
 is "$status" 0 "kernel events need no ptrace"
 
+# what a session cannot do without; some of it would be missed when a command runs already
+for call in memfd_create:319 prlimit64:302 eventfd2:290 clone3:435 clone:56 waitid:247 wait4:61; do
+	run timeout -k 2 20 python3 deny.py "${call#*:}" -- "$ANYPERF" stat -e instructions echo runs
+	is "$status $(cat "$tmp/out")" "125 " "${call%:*} refused: 125, and nothing is run"
+	is "$(wc -l <"$tmp/err")" 1 "one line"
+	has "$tmp/err" "a seccomp filter refuses ${call%:*}; let it through" "that says what to change"
+done
+
 run python3 deny.py $personality -- "$ANYPERF" stat --deterministic -e instructions true
 is "$status" 125 "personality refused: 125"
 is "$(wc -l <"$tmp/err")" 1 "one line"
