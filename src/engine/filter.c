@@ -242,6 +242,15 @@ bool ap_filter_allows_map(bool exec)
 	return ap_filter_allows(AP_NR_mmap, a);
 }
 
+bool ap_filter_allows_share(void)
+{
+	const u64 a[6] = { ap_proc.blob_lo,	    AP_PAGE_SIZE,
+			   AP_PROT_R | AP_PROT_W,   AP_MAP_SHARED | AP_MAP_FIXED,
+			   (u64)ap_proc.session_fd, 0 };
+
+	return ap_filter_allows(AP_NR_mmap, a);
+}
+
 bool ap_filter_allows_start(void)
 {
 	for (u32 i = 0; own() && i < AP_ARRAY_SIZE(start_calls); i++)

@@ -46,6 +46,8 @@ bool ap_filter_allows_nr(u64 nr); /* whatever the arguments, all 0 here */
 bool ap_filter_all_allow(u64 nr, const u64 a[6]);
 /* As the engine has memory, exec: for code. */
 bool ap_filter_allows_map(bool exec);
+/* As a part of the session's file. */
+bool ap_filter_allows_share(void);
 /* All that an image does before anything of it runs. */
 bool ap_filter_allows_start(void);
 

@@ -6,6 +6,7 @@
  */
 #include "base/mem.h"
 #include "engine/cache.h"
+#include "engine/cradle.h"
 #include "engine/feed.h"
 #include "engine/filter.h"
 #include "engine/smc.h"
@@ -19,6 +20,7 @@
 #define FLAG_LISTENER	8 /* the call returns a descriptor */
 #define INSNS_MAX	4096
 #define AREAS		32
+#define CRADLES		64
 #define HEAP		(1U << 20)
 
 static const struct ap_filter strict = { .is_strict = true };
@@ -152,6 +154,18 @@ static void take_from_all(const struct ap_thread *t, const struct ap_filter *for
 			o->filters = former;
 }
 
+/* By any of the calls that make a process. */
+static bool may_fork(const struct ap_filter *f)
+{
+	static const u16 calls[] = { AP_NR_fork, AP_NR_clone, AP_NR_clone3 };
+	const u64 a[6] = { AP_SIGCHLD };
+	u32 i = 0;
+
+	while (i < AP_ARRAY_SIZE(calls) && ap_filter_judge(f, calls[i], a, 0) != AP_FILTER_ALLOW)
+		i++;
+	return i < AP_ARRAY_SIZE(calls);
+}
+
 static const struct ap_filter *before(struct ap_thread *t, const struct ap_call *c)
 {
 	const struct ap_filter *former = t->filters, *f;
@@ -161,9 +175,13 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 	ap_filter_any = true;
 	t->filters = f;
 	if (!ap_filter_allows_map(false) || !ap_filter_allows_map(true)) {
+		bool wants_cradles = may_fork(f) && !ap_filter_allows_share();
+
 		t->filters = former;
 		ap_heap_reserve(HEAP);
 		ap_thread_reserve(AREAS);
+		if (wants_cradles)
+			ap_cradle_reserve(CRADLES);
 		if (ap_feed_is_on())
 			ap_feed_reserve(AREAS);
 		t->filters = f;

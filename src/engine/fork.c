@@ -11,15 +11,28 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/cradle.h"
+#include "engine/filter.h"
 #include "engine/smc.h"
 #include "engine/task.h"
+#include "engine/trace.h"
 #include "service/service.h"
 
-#define NO_SEG UINT32_MAX
-#define SI_PID 4 /* index of si_pid in a siginfo of 32-bit words */
+#define NO_SEG	   UINT32_MAX
+#define SI_PID	   4	      /* index of si_pid in a siginfo of 32-bit words */
+#define TOLD_LOOKS (1U << 26) /* about a second, or more */
+#define FSGSBASE   2	      /* of hwcap2 */
 
 /* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
 static struct ap_seg *window;
+
+/* What a child is going to have.  Process lock, until the child has it. */
+struct birth {
+	u32 seg; /* NO_SEG: nothing */
+	u32 nshapes;
+	struct ap_seg *head;		/* in the window, or in a cradle */
+	const struct ap_cradle *cradle; /* NULL where the child maps what it needs */
+};
 
 static s64 map_segment(void *at, u32 seg)
 {
@@ -51,25 +64,51 @@ struct ap_seg *ap_task_new_segment(u32 *index)
 	return window;
 }
 
+/* It is told its number, and finds a way to its own %gs. */
+static bool can_lie_in_cradle(const struct ap_clone *k)
+{
+	return !(k->flags & (AP_CLONE_VFORK | AP_CLONE_NEWPID)) &&
+	       (ap_proc.boot->hwcap2 & FSGSBASE || ap_filter_allows_nr(AP_NR_arch_prctl));
+}
+
+static void find_place(struct birth *b, const struct ap_clone *k)
+{
+	b->seg = NO_SEG;
+	b->cradle = NULL;
+	if (!ap_cradle_is_needed()) {
+		b->head = ap_task_new_segment(&b->seg);
+		return;
+	}
+	b->cradle = can_lie_in_cradle(k) ? ap_cradle_take() : NULL;
+	if (!b->cradle)
+		return;
+	b->head = b->cradle->seg;
+	b->seg = b->cradle->index;
+	b->head->parent_seg = ap_proc.seg_index;
+	b->head->mute = ap_proc.seg->mute;
+}
+
 /* Allocates the child's segment and fills in what the parent knows. */
-static u32 prepare(void)
+static void prepare(struct birth *b, const struct ap_clone *k)
 {
 	const struct ap_seg *own = ap_proc.seg;
-	u32 seg;
+	struct ap_seg *head;
 
-	if (!ap_task_new_segment(&seg))
-		return NO_SEG;
-	window->root = own->root;
-	window->nshapes = own->nshapes;
-	window->kinds_ack = own->kinds_ack;
-	window->lanes_ack = own->lanes_ack;
-	window->carry = own->carry;
-	window->watch_ack = own->watch_ack;
-	window->data_ack = own->data_ack;
-	memcpy(window->comm, own->comm, sizeof(own->comm));
-	memcpy((char *)window + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
-	__atomic_store_n(&window->state, AP_SEG_INIT, __ATOMIC_RELEASE);
-	return seg;
+	b->nshapes = own->nshapes;
+	find_place(b, k);
+	if (b->seg == NO_SEG)
+		return;
+	head = b->head;
+	head->root = own->root;
+	head->nshapes = own->nshapes;
+	head->kinds_ack = own->kinds_ack;
+	head->lanes_ack = own->lanes_ack;
+	head->carry = own->carry;
+	head->watch_ack = own->watch_ack;
+	head->data_ack = own->data_ack;
+	memcpy(head->comm, own->comm, sizeof(own->comm));
+	memcpy((char *)head + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
+	__atomic_store_n(&head->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 }
 
 u64 ap_task_pidns(void)
@@ -175,26 +214,62 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	ap_service_in_child();
 }
 
-static int attach_child(struct ap_thread *t, u32 seg, u32 nshapes)
+/* Makes no call: whatever it is, the filter may not know it. */
+static int lie_in_cradle(struct ap_thread *t, const struct birth *b)
 {
-	struct ap_slot *slot = ap_thread_slot(t);
+	u32 pid = 0;
+
+	for (u32 n = 0; !pid && n < TOLD_LOOKS; n++) {
+		__builtin_ia32_pause();
+		pid = __atomic_load_n(&b->head->ns_pid, __ATOMIC_ACQUIRE);
+	}
+	if (!pid) /* its parent was killed */
+		return -AP_ESRCH;
+	t->tid = t->pid = t->lock_id = pid;
+	ap_proc.seg = b->head;
+	ap_proc.seg_index = b->seg;
+	ap_proc.shapes = (u64 *)((char *)b->head + AP_SHAPES_OFF);
+	ap_proc.seg->nshapes = b->nshapes;
+	ap_thread_move(t, b->cradle->area);
+	return 0;
+}
+
+static int attach_child(struct ap_thread *t, const struct birth *b)
+{
 	s64 ret;
 
-	if (seg == NO_SEG)
+	if (b->seg == NO_SEG)
 		return -AP_EAGAIN;
-	ret = map_segment(ap_proc.seg, seg);
+	if (b->cradle)
+		return lie_in_cradle(t, b);
+	ret = map_segment(ap_proc.seg, b->seg);
 	if (ret)
 		return (int)ret;
-	ap_proc.seg_index = seg;
-	ap_proc.seg->nshapes = nshapes;
+	ap_proc.seg_index = b->seg;
+	ap_proc.seg->nshapes = b->nshapes;
 	ret = ap_thread_fork_child(t);
 	if (ret)
 		return (int)ret;
 	name_segment(ap_proc.seg, t->pid); /* whose names the slot's are */
+	return 0;
+}
+
+static void begin(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+
 	slot->pid = t->pid;
 	__atomic_store_n(&slot->tid, t->tid, __ATOMIC_RELEASE);
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
-	return 0;
+	ap_service_begins();
+}
+
+/* To where the program's instruction ends, as ap_syscall would have. */
+static void step_over(struct ap_thread *t)
+{
+	t->regs.rip += 2;
+	t->regs.gpr[1] = t->regs.rip;
+	t->regs.gpr[11] = t->regs.rflags;
 }
 
 /* The child goes its way without the engine, which only leaves its memory behind. */
@@ -206,23 +281,33 @@ AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
 	ap_lock_drop(&ap_proc.lock);
 	if (!(k->flags & AP_CLONE_FILES))
 		ap_sys1(AP_NR_close, (u64)ap_proc.session_fd);
-	t->regs.rip += 2; /* past the instruction, as ap_syscall would have done */
-	t->regs.gpr[1] = t->regs.rip;
-	t->regs.gpr[11] = t->regs.rflags;
+	step_over(t);
 	ap_sig_go_native(t);
 }
 
-static void run_child(struct ap_thread *t, const struct ap_clone *k, u32 seg, u32 nshapes)
+static void run_child(struct ap_thread *t, const struct ap_clone *k, const struct birth *b,
+		      u64 mask)
 {
 	be_child(t, k);
 	if (ap_proc.flags & AP_F_NO_INHERIT)
 		leave(t, k);
-	if (attach_child(t, seg, nshapes)) {
+	if (attach_child(t, b)) {
 		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm,
 			 ": no room in the session for a forked process");
 		leave(t, k);
 	}
-	ap_service_begins();
+	t = ap_self();
+	begin(t);
+	if (!b->cradle) {
+		ap_sig_set_mask(mask);
+		return;
+	}
+	/* the stack that it came on stays behind */
+	step_over(t);
+	if (ap_trace_is_on())
+		ap_trace_exit(t, k->nr);
+	ap_sig_set_mask(mask);
+	ap_redispatch(t);
 }
 
 static s64 raw_clone(const struct ap_clone *k)
@@ -239,24 +324,33 @@ static s64 raw_clone(const struct ap_clone *k)
 	return ap_rawsys(raw.nr, raw.raw[0], raw.raw[1], raw.raw[2], raw.raw[3], raw.raw[4], 0);
 }
 
-/* In the parent: a name for the child that it has not given itself yet. */
-static void name_child(s64 pid)
+/* In the parent: a name for the child that it has not given itself yet, or cannot. */
+static void name_child(const struct birth *b, u32 pid)
 {
-	if (window->state != AP_SEG_INIT || window->ns_pid)
+	struct ap_seg *head = b->head;
+
+	if (b->cradle) {
+		head->pidns = ap_proc.seg->pidns;
+		if (same_pidns(head))
+			head->pid = pid;
+		__atomic_store_n(&head->ns_pid, pid, __ATOMIC_RELEASE);
+		return;
+	}
+	if (head->state != AP_SEG_INIT || head->ns_pid)
 		return;
 	if (same_pidns(ap_proc.seg))
-		window->pid = (u32)pid;
+		head->pid = pid;
 	else
-		window->child_pid = (u32)pid;
+		head->child_pid = pid;
 }
 
 /* Lock held, and given back. */
-static void end_in_parent(u32 seg, s64 ret)
+static void end_in_parent(const struct birth *b, s64 ret)
 {
-	if (seg != NO_SEG && ret < 0)
-		window->state = AP_SEG_EXECED;
-	else if (seg != NO_SEG)
-		name_child(ret);
+	if (b->seg != NO_SEG && ret < 0)
+		b->head->state = AP_SEG_EXECED;
+	else if (b->seg != NO_SEG)
+		name_child(b, (u32)ret);
 	ap_lock_drop(&ap_proc.lock);
 }
 
@@ -271,7 +365,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 {
 	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
 	struct ap_slot *slot = ap_thread_slot(t);
-	u32 seg = NO_SEG, nshapes;
+	struct birth b = { .seg = NO_SEG };
 	bool told = false;
 	u64 mask;
 	s64 ret;
@@ -280,14 +374,13 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		return AP_SYSCALL_UNTOUCHED;
 	ap_lock_take(&ap_proc.lock);
 	if (counted)
-		seg = prepare();
-	if (seg != NO_SEG)
-		told = ap_service_forks(seg, 0, false);
+		prepare(&b, k);
+	if (b.seg != NO_SEG)
+		told = ap_service_forks(b.seg, 0, false);
 	if (k->flags & AP_CLONE_FILES) {
 		ap_service_files_shared();
 		ap_procfs_files_shared();
 	}
-	nshapes = ap_proc.seg->nshapes;
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
 		lend(&slot->has_copy);
@@ -296,15 +389,14 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	t->in_call = 0;
 	if (!ret) {
 		__atomic_store_n(&slot->has_copy, 1, __ATOMIC_RELEASE); /* the parent's slot yet */
-		run_child(t, k, seg, nshapes);
-		ap_sig_set_mask(mask);
+		run_child(t, k, &b, mask);
 		return 0;
 	}
 	ap_mem_fork_end();
 	if (ap_lock_end_loan(&ap_proc.lock))
-		end_in_parent(seg, ret);
+		end_in_parent(&b, ret);
 	if (told && ret < 0)
-		ap_service_fork_failed(seg, 0, false);
+		ap_service_fork_failed(b.seg, 0, false);
 	ap_sig_set_mask(mask);
 	return ret;
 }

@@ -10,6 +10,7 @@
  */
 #include "abi/service.h"
 #include "base/mem.h"
+#include "engine/cradle.h"
 #include "engine/feed.h"
 #include "engine/task.h"
 
@@ -47,9 +48,32 @@ s64 ap_slot_map_file(void *at, u64 size, u64 off)
 	return ap_is_err(ret) ? ret : 0;
 }
 
-static int add_seg(void)
+/* A further segment of this process. */
+static void join_seg(struct ap_seg *seg, u32 index)
 {
 	const struct ap_seg *own = ap_proc.seg;
+
+	seg->root = own->root;
+	seg->pid = own->pid;
+	seg->pidns = own->pidns;
+	seg->start_time = own->start_time;
+	seg->nshapes = own->nshapes;
+	seg->kinds_ack = own->kinds_ack;
+	seg->lanes_ack = own->lanes_ack;
+	seg->carry = own->carry;
+	seg->watch_ack = own->watch_ack;
+	seg->data_ack = own->data_ack;
+	seg->mute = own->mute;
+	memcpy(seg->comm, own->comm, sizeof(seg->comm));
+	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
+	seg->ns_pid = own->ns_pid;
+	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	more[nmore] = seg;
+	more_index[nmore++] = index;
+}
+
+static int add_seg(void)
+{
 	struct ap_seg *seg;
 	u32 index;
 
@@ -63,22 +87,21 @@ static int add_seg(void)
 		ap_mem_unmap(seg, AP_SLOTS_OFF);
 		return -AP_EAGAIN;
 	}
-	seg->root = own->root;
-	seg->pid = own->pid;
-	seg->pidns = own->pidns;
-	seg->start_time = own->start_time;
-	seg->nshapes = own->nshapes;
-	seg->kinds_ack = own->kinds_ack;
-	seg->lanes_ack = own->lanes_ack;
-	seg->carry = own->carry;
-	seg->watch_ack = own->watch_ack;
-	seg->data_ack = own->data_ack;
-	memcpy(seg->comm, own->comm, sizeof(seg->comm));
-	memcpy((char *)seg + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
-	seg->ns_pid = own->ns_pid;
-	__atomic_store_n(&seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
-	more[nmore] = seg;
-	more_index[nmore++] = index;
+	join_seg(seg, index);
+	return 0;
+}
+
+int ap_slot_take_cradle(struct ap_thread **out)
+{
+	const struct ap_cradle *c = nmore < MORE_MAX ? ap_cradle_take() : NULL;
+
+	if (!c)
+		return -AP_EAGAIN;
+	c->seg->parent_seg = ap_proc.seg_index;
+	join_seg(c->seg, c->index);
+	c->seg->nslots = 1;
+	*out = c->area;
+	(*out)->slot_index = nmore * AP_SLOT_MAX;
 	return 0;
 }
 
@@ -218,6 +241,17 @@ void ap_thread_fini_slot(struct ap_thread *t)
 		ap_sys3(AP_NR_madvise, (u64)slot, AP_SLOT_SIZE, MADV_REMOVE);
 }
 
+void ap_slot_begin_child(struct ap_thread *t)
+{
+	nmore = 0;
+	t->slot_index = 0;
+	t->nlanes = t->sampler_gen = t->sources = t->lane_trap = t->watched = 0;
+	t->nprompts = 0;
+	ap_proc.seg->nslots = 1;
+	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
+	ap_direct_reset(t);
+}
+
 int ap_slot_fork_child(struct ap_thread *t)
 {
 	s64 ret = ap_slot_map_file(ap_thread_slot(t), AP_SLOT_SIZE,
@@ -227,12 +261,6 @@ int ap_slot_fork_child(struct ap_thread *t)
 		return (int)ret;
 	for (u32 i = 0; i < nmore; i++)
 		ap_mem_unmap(more[i], AP_SLOTS_OFF);
-	nmore = 0;
-	t->slot_index = 0;
-	t->nlanes = t->sampler_gen = t->sources = t->lane_trap = t->watched = 0;
-	t->nprompts = 0;
-	ap_proc.seg->nslots = 1;
-	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
-	ap_direct_reset(t);
+	ap_slot_begin_child(t);
 	return 0;
 }

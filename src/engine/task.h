@@ -143,6 +143,8 @@ void ap_exec_helper_end(s64 pid); /* reaps it */
 void ap_thread_retire(struct ap_thread *t);
 /* Forgets, in a fork's only thread, all others; its slot is slot 0 of the new segment. */
 AP_MUST_CHECK int ap_thread_fork_child(struct ap_thread *t);
+void ap_thread_move(struct ap_thread *t, struct ap_thread *to);
+void ap_thread_guard(struct ap_thread *t);
 /* The last of a linked thread that is gone without having said so.  Lock held. */
 void ap_thread_bury(struct ap_thread *t);
 /* Is the thread that was given this serial still linked?  Lock held. */
@@ -156,6 +158,10 @@ AP_MUST_CHECK s64 ap_slot_map_file(void *at, u64 size, u64 off);
 AP_MUST_CHECK int ap_slot_take(void *at, u32 *slot);
 void ap_slot_init(struct ap_slot *slot, u32 gen);
 AP_MUST_CHECK int ap_slot_fork_child(struct ap_thread *t);
+/* The same where the segment and the slot are mapped already. */
+void ap_slot_begin_child(struct ap_thread *t);
+/* An area with a slot where nothing can be mapped any more (cradle.h). */
+AP_MUST_CHECK int ap_slot_take_cradle(struct ap_thread **out);
 /* The segment that a thread's slot lies in; *seg and *slot are indices for the supervisor. */
 struct ap_seg *ap_slot_place(const struct ap_thread *t, u32 *seg, u32 *slot);
 void ap_slot_set_mute(bool mute); /* of all segments of the process */

@@ -13,6 +13,7 @@
  * Everything here but ap_thread_set_gs and ap_thread_init_kernel needs the process lock.
  */
 #include "base/mem.h"
+#include "engine/cradle.h"
 #include "engine/feed.h"
 #include "engine/task.h"
 
@@ -60,14 +61,23 @@ static struct chunk *chunk_with_room(void)
 	return c;
 }
 
+void ap_thread_guard(struct ap_thread *t)
+{
+	ap_sys3(AP_NR_mprotect, (u64)t + AP_T_GUARD1_OFF, AP_PAGE_SIZE, 0);
+	ap_sys3(AP_NR_mprotect, (u64)t + AP_T_GUARD2_OFF, AP_PAGE_SIZE, 0);
+}
+
 /* A new area with a slot: everything but what differs from thread to thread. */
 static int make_area(struct ap_thread **out)
 {
-	struct chunk *c = chunk_with_room();
+	struct chunk *c;
 	struct ap_thread *t;
 	u32 slot;
 	int ret;
 
+	if (ap_cradle_is_needed())
+		return ap_slot_take_cradle(out);
+	c = chunk_with_room();
 	if (!c)
 		return -AP_ENOMEM;
 	t = (struct ap_thread *)(c->start + c->used * AP_T_AREA_SIZE);
@@ -75,8 +85,7 @@ static int make_area(struct ap_thread **out)
 	if (ret)
 		return ret;
 	c->used++;
-	ap_sys3(AP_NR_mprotect, (u64)t + AP_T_GUARD1_OFF, AP_PAGE_SIZE, 0);
-	ap_sys3(AP_NR_mprotect, (u64)t + AP_T_GUARD2_OFF, AP_PAGE_SIZE, 0);
+	ap_thread_guard(t);
 	t->slot_index = slot;
 	*out = t;
 	return 0;
@@ -235,6 +244,19 @@ void ap_thread_reap(u64 serial)
 		ap_thread_free(t);
 }
 
+/* Areas of others, as far as they are still mapped, are nobody's. */
+static void be_alone(struct ap_thread *t)
+{
+	chunks[0] = (struct chunk){ .start = (char *)t, .areas = 1, .used = 1 };
+	nchunks = 1;
+	nidle = 0;
+	retired = NULL;
+	nretired = 0;
+	t->next = NULL;
+	ap_proc.threads = t;
+	ap_proc.nthreads = 1;
+}
+
 int ap_thread_fork_child(struct ap_thread *t)
 {
 	char *own = (char *)t, *after = own + AP_T_AREA_SIZE;
@@ -255,15 +277,24 @@ int ap_thread_fork_child(struct ap_thread *t)
 		if (end > after)
 			ap_mem_unmap(after, (u64)(end - after));
 	}
-	chunks[0] = (struct chunk){ .start = own, .areas = 1, .used = 1 };
-	nchunks = 1;
-	nidle = 0;
-	retired = NULL;
-	nretired = 0;
-	t->next = NULL;
-	ap_proc.threads = t;
-	ap_proc.nthreads = 1;
+	be_alone(t);
 	return 0;
+}
+
+/*
+ * In a fork's child that may map nothing: it leaves the area that it had in the parent, whose slot is the
+ * parent's, for one with a slot of its own, and does not come back to its stack.
+ */
+void ap_thread_move(struct ap_thread *t, struct ap_thread *to)
+{
+	memcpy(to, t, sizeof(*to));
+	to->self = to;
+	to->engine_sp = (u64)to + AP_T_STACK_OFF + AP_T_STACK_SIZE;
+	ap_thread_set_gs(to);
+	ap_thread_init_kernel(to);
+	ap_slot_begin_child(to);
+	ap_feed_fork_child(to);
+	be_alone(to);
 }
 
 void ap_thread_set_gs(struct ap_thread *t)

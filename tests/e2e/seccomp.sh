@@ -17,9 +17,10 @@ compare()
 	same "$tmp/out" "$tmp/want.out" "$name: output"
 	has_not "$tmp/err" 'anyperf' "$name: nothing is said"
 	has "$tmp/table" '^[0-9]+,,branches' "$name: and counted"
+	has_not "$tmp/table" 'not counted' "$name: all of it"
 }
 
-for mode in meet flood change threads forks memory limits answers codeless refused failing; do
+for mode in meet flood change threads forks memory limits answers codeless refused failing threads-of-children; do
 	compare "$mode" -- $mode
 done
 compare "change, evicted all the time" --stress evict -- change
@@ -34,7 +35,7 @@ for mode in threads meet; do
 done
 
 # what the engine does instead is not the program's
-for mode in change memory limits; do
+for mode in change memory limits forks; do
 	compare_with_oracle "$mode" "$PROGRAMS/seccomp_narrow" $mode
 done
 done_testing

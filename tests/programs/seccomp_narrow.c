@@ -7,7 +7,7 @@
  * counted.
  *
  *	seccomp_narrow meet | flood | change | threads | memory | limits | answers | codeless | forks |
- *			refused | failing
+ *			refused | failing | threads-of-children
  */
 #include <asm/prctl.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -185,27 +186,70 @@ static void new_threads(void)
 	syscall(SYS_exit_group, 0);
 }
 
-/* --- a process without memory: fork, write, exit and the wait for it; rt_sigreturn loads the registers of who leaves */
+/* --- a process without memory: fork, write, exit and the wait for it; its children fork, too, and have a thread */
 
-static void forks(void)
+static int works_in_child(void *arg)
 {
-	static const int calls[] = { SYS_write, SYS_fork,	  SYS_exit_group,
-				     SYS_wait4, SYS_rt_sigreturn, -1 };
+	say_number("thread ", call(450, (uint32_t)(uintptr_t)arg));
+	__atomic_fetch_add(&left_, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void be_forked(unsigned int i, bool with_threads)
+{
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			  CLONE_SYSVSEM | CLONE_PARENT_SETTID;
+	int status = 0;
+	long pid;
+
+	say_number("child ", call(400 + i, i));
+	if (i == 1) {
+		pid = syscall(SYS_fork);
+		if (!pid) {
+			say_number("grandchild ", call(480, i));
+			syscall(SYS_exit_group, 9);
+		}
+		syscall(SYS_wait4, pid, &status, 0, NULL);
+		say_number("its status ", (uint64_t)status);
+	}
+	if (with_threads) {
+		if (clone(works_in_child, stacks[0] + sizeof(stacks[0]), flags,
+			  (void *)(uintptr_t)i, &tids[0]) < 0)
+			say("not cloned\n");
+		else
+			wait_for(&left_, 1);
+	}
+	syscall(SYS_exit_group, 3 + i);
+}
+
+static void fork_some(unsigned int n, bool with_threads)
+{
+	static const int calls[] = { SYS_write, SYS_fork,	SYS_clone, SYS_exit,
+				     SYS_wait4, SYS_exit_group, -1 };
 	int status = 0;
 	long pid;
 
 	make_code(500, PROT_READ | PROT_EXEC);
 	say_number("filter ", (uint64_t)seccomp_allow(calls, KILL, 0));
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		pid = syscall(SYS_fork);
-		if (!pid) {
-			say_number("child ", call(400 + i, i));
-			syscall(SYS_exit_group, 3 + i);
-		}
+		if (!pid)
+			be_forked(i, with_threads);
 		syscall(SYS_wait4, pid, &status, 0, NULL);
 		say_number("status ", (uint64_t)status);
 	}
 	syscall(SYS_exit_group, 0);
+}
+
+static void forks(void)
+{
+	fork_some(40, false);
+}
+
+static void threads_of_children(void)
+{
+	fork_some(4, true);
 }
 
 /* --- memory: mmap and munmap, and nothing that looks at what they do */
@@ -392,10 +436,12 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "meet", meet_few },	  { "flood", flood },	    { "change", change },
-		      { "threads", new_threads }, { "memory", memory },	    { "limits", limits },
-		      { "answers", answers },	  { "codeless", codeless }, { "forks", forks },
-		      { "refused", refused },	  { "failing", failing } };
+	} modes[] = { { "meet", meet_few },   { "flood", flood },
+		      { "change", change },   { "threads", new_threads },
+		      { "memory", memory },   { "limits", limits },
+		      { "answers", answers }, { "codeless", codeless },
+		      { "forks", forks },     { "refused", refused },
+		      { "failing", failing }, { "threads-of-children", threads_of_children } };
 
 	for (unsigned int i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name)) {
