@@ -181,6 +181,19 @@ static const struct ap_vctr_control one_ictr = { .si_signo = SIGIO,
 								  .evntsel = { USR_INSTR | INT },
 								  .ireset = { -25 } } };
 
+/* The first thread is on CPU 0, with a state under the control. */
+static struct ap_vctr *begin_counting(const char *model, const struct ap_vctr_control *c)
+{
+	struct thread *t = &w.threads[0];
+	struct ap_vctr *v;
+
+	begin(model, false);
+	enter(t, 0);
+	v = creat(t);
+	REQUIRE(ap_vctr_control(v, t, c) == 0);
+	return v;
+}
+
 static u64 pmc_of(struct ap_vctr *v, struct thread *caller, u32 i)
 {
 	struct ap_x86ctr_sum sum;
@@ -292,10 +305,7 @@ static void a_refused_control_stops_and_keeps_sums(void)
 	struct thread *t = &w.threads[0];
 	struct ap_vctr *v;
 
-	begin("k8", false);
-	enter(t, 0);
-	v = creat(t);
-	REQUIRE(ap_vctr_control(v, t, &one_actr) == 0);
+	v = begin_counting("k8", &one_actr);
 	run(t, 10);
 	bad.cpu_control.evntsel[0] |= 1u << 21;
 	EXPECT(ap_vctr_control(v, t, &bad) == -AP_EPERM);
@@ -384,10 +394,7 @@ static void a_state_without_descriptors_lives_with_its_thread(void)
 	struct thread *t = &w.threads[0];
 	struct ap_vctr *v;
 
-	begin("k8", false);
-	enter(t, 0);
-	v = creat(t);
-	REQUIRE(ap_vctr_control(v, t, &one_actr) == 0);
+	v = begin_counting("k8", &one_actr);
 	ap_vctr_put(v);
 	EXPECT_U64(w.nstates, 1);
 	run(t, 5);
@@ -404,10 +411,7 @@ static void an_exec_keeps_it_unless_told(void)
 	struct thread *t = &w.threads[0];
 	struct ap_vctr *v;
 
-	begin("k8", false);
-	enter(t, 0);
-	v = creat(t);
-	REQUIRE(ap_vctr_control(v, t, &c) == 0);
+	v = begin_counting("k8", &c);
 	run(t, 3);
 	ap_vctr_exec_thread(t->v);
 	EXPECT(t->v == v);
@@ -429,10 +433,7 @@ static void unlink_samples_and_detaches(void)
 	struct thread *t = &w.threads[0];
 	struct ap_vctr *v, *fresh;
 
-	begin("k8", false);
-	enter(t, 0);
-	v = creat(t);
-	REQUIRE(ap_vctr_control(v, t, &one_actr) == 0);
+	v = begin_counting("k8", &one_actr);
 	run(t, 3);
 	EXPECT(ap_vctr_unlink(v, t) == 0);
 	run(t, 100);
@@ -524,10 +525,7 @@ static void an_interrupt_of_who_ran_before_is_nobodys(void)
 	struct thread *a = &w.threads[0], *b = &w.threads[1];
 	struct ap_vctr *va, *vb;
 
-	begin("p6", false);
-	enter(a, 0);
-	va = creat(a);
-	REQUIRE(ap_vctr_control(va, a, &one_ictr) == 0);
+	va = begin_counting("p6", &one_ictr);
 	run(a, 20);
 	enter(b, 0);
 	vb = creat(b);
@@ -553,10 +551,7 @@ static void counters_are_sampled_in_time(void)
 	u64 kinds[AP_KIND_N] = { [AP_KIND_INSTR] = 3000000000ULL };
 	struct ap_vctr *v;
 
-	begin("k8", false);
-	enter(t, 0);
-	v = creat(t);
-	REQUIRE(ap_vctr_control(v, t, &one_actr) == 0);
+	v = begin_counting("k8", &one_actr);
 	for (u32 i = 0; i < 6; i++) {
 		if (i % 3 == 0)
 			ap_x86model_count(&w.rig.m, kinds, 4000000000ULL);
@@ -620,10 +615,7 @@ static void what_programs_map_follows(void)
 	struct ap_vctr *v;
 	u32 seen;
 
-	begin("k8", false);
-	enter(t, 0);
-	v = creat(t);
-	REQUIRE(ap_vctr_control(v, t, &one_actr) == 0);
+	v = begin_counting("k8", &one_actr);
 	seen = w.npublished;
 	leave(t);
 	EXPECT(w.npublished > seen);
