@@ -117,11 +117,21 @@ static void choose_event(struct record_event *ev, const struct ap_evsel *sel, si
 		ev->name = ap_xstrdup(sel->name);
 }
 
+/* The kernel takes them, and has none on this architecture: no samples would look like no faults. */
+static bool is_rare_fault(const struct ap_perf_attr *attr)
+{
+	return attr->type == AP_PERF_TYPE_SOFTWARE &&
+	       (attr->config == AP_PERF_COUNT_SW_ALIGNMENT_FAULTS ||
+		attr->config == AP_PERF_COUNT_SW_EMULATION_FAULTS);
+}
+
 /* Why it cannot be, or NULL.  A software event that counts nothing still carries records. */
 static const char *why_not(const struct ap_evsel *sel)
 {
 	if (sel->desc->from == AP_FROM_TIME)
 		return "a time is no event that could be sampled";
+	if (is_rare_fault(&sel->attr))
+		return "nobody tells of them";
 	if (sel->desc->kind == AP_KIND_UNSUPPORTED && sel->attr.type != AP_PERF_TYPE_SOFTWARE)
 		return sel->desc->why;
 	return sel->desc->from == AP_FROM_RAW ? sel->why : NULL;

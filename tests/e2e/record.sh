@@ -265,6 +265,13 @@ is "$status" 125 "a full disk"
 record -e node-load-misses -o n -- ./work
 is "$status" 125 "an event that nobody counts"
 has err 'cannot sample node-load-misses' "says so"
+for event in alignment-faults emulation-faults; do
+	rm -f z
+	run "$ANYPERF" record -e $event -o z -- true
+	is "$status" 125 "$event, of which nobody tells: status 125"
+	has err "cannot sample $event" "$event: says so"
+	is "$(ls z 2>/dev/null)" "" "$event: no file"
+done
 has err "'-e instructions' is counted exactly" "and what to do"
 record -e nonsense -o n -- ./work
 is "$status" 129 "an unknown event"
