@@ -180,6 +180,12 @@ static u64 end_at(struct ap_sb *sb, struct ap_sb_insn *in, u64 next)
 	return 0;
 }
 
+/* Whole rounds only: one that is cut off would be a short block of its own, each time. */
+static u32 most_unrolled(const struct path *p)
+{
+	return p->max < UNROLL_INSNS ? p->max : UNROLL_INSNS;
+}
+
 /* A conditional branch: which way does the block go on?  Returns the next pc, 0 to end here. */
 static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
@@ -204,7 +210,7 @@ static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		return end_at(sb, in, next);
 	in->cls = AP_REC_JCC_T; /* the side exit falls through */
 	if (target == sb->pc)	/* a loop: unroll it while it is short */
-		full |= sb->n + sb->n / p->njcc > UNROLL_INSNS;
+		full |= sb->n + sb->n / p->njcc > most_unrolled(p);
 	else
 		full |= target <=
 			in->pc; /* the head of another loop, which has a block of its own */

@@ -72,6 +72,13 @@ script loop ip,sym,symoff | awk '{ print $2 }' >offsets
 is "$(awk '/^walk[+]/ { n++ } END { print (n > 1000) }' offsets)" 1 "a loop takes its time" || note "$(sort offsets | uniq -c)"
 is "$(grep -cx "walk+0x$(printf %x $((16#$size - 1)))" offsets)" 0 "and the return behind it none"
 
+# loops of three to twenty instructions, 20,000 rounds, four micro-operations a cycle: whether they are sampled or not
+for period in 0 997 10007; do
+	run timeout -k 5 60 "$ANYPERF" run --deterministic --machine skylake -- "$PROGRAMS/sample_loops" $period
+	is "$(awk '$1 > 4 { n += $2 >= 5000 * ($1 - 1) && $2 < 5000 * ($1 - 1) + 100 } END { print n }' out)" 16 \
+		"period $period: a loop takes what its slots take" || note "$(cat out)"
+done
+
 # --- under a filter that kills for all but write and exit: a log that was short for a mark does not end in a fault
 for period in 1000 5000 100000; do
 	for event in cycles L1-dcache-load-misses branch-misses; do
