@@ -29,6 +29,7 @@ static const struct command {
 	{ "gate", ap_cmd_gate, "fail when a command's counts grow beyond limits" },
 	{ "record", ap_cmd_record, "run a command and sample its events into a file" },
 	{ "mem", ap_cmd_mem, "show which loads and stores were waited for" },
+	{ "c2c", ap_cmd_c2c, "show which lines threads take from each other" },
 	{ "top", ap_cmd_top, "show where a running program is, again and again" },
 	{ "report", ap_cmd_report, "show where the samples of a perf.data were" },
 	{ "export", ap_cmd_export, "write a profile in another tool's format" },

@@ -126,9 +126,12 @@ static void each_private_line(struct ap_mem *m, bool (*f)(struct ap_mem *m, u64 
 
 static bool publish(struct ap_mem *m, u64 *tag)
 {
-	ap_dir_publish(m->shared, m->core, ap_mem_outer(m, *tag & m->line_mask),
-		       *tag & AP_LINE_DIRTY);
-	return true;
+	unsigned dir = ap_dir_publish(m->shared, m->core, ap_mem_outer(m, *tag & m->line_mask),
+				      *tag & AP_LINE_DIRTY);
+
+	if (dir & AP_DIR_SHARE)
+		*tag &= ~(u64)AP_LINE_OWN;
+	return !(dir & AP_DIR_OTHER);
 }
 
 static bool compare(struct ap_mem *m, u64 *tag)

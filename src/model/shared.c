@@ -201,19 +201,27 @@ unsigned ap_dir_request(struct ap_shared *s, unsigned core, u64 line, bool store
 	return result;
 }
 
-void ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty)
+unsigned ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty)
 {
 	u32 *lock;
 	struct ap_dir_entry *set = dir_set(s, line, &lock), *e;
+	u64 others;
+	bool is_modified;
 
 	ap_model_lock(lock, core);
 	e = dir_find(set, line);
 	if (!e)
 		e = dir_new(s, core, set, line);
-	e->holders |= 1ULL << core;
-	if (dirty && e->holders == 1ULL << core)
+	others = e->holders & ~(1ULL << core);
+	is_modified = dirty || e->key & AP_LINE_DIRTY;
+	if (!others || !is_modified)
+		e->holders |= 1ULL << core;
+	if (!others && dirty)
 		e->key |= AP_LINE_DIRTY;
+	if (others && !is_modified && !(others & (others - 1)))
+		post_all(s, core, others, line | AP_LINE_OWN);
 	ap_model_unlock(lock);
+	return !others ? 0 : is_modified ? AP_DIR_OTHER : AP_DIR_SHARE;
 }
 
 void ap_dir_modify(struct ap_shared *s, unsigned core, u64 line)

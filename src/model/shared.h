@@ -60,8 +60,11 @@ static inline bool ap_shared_many(const struct ap_shared *s)
 
 /* Core asks for a line, to store or to read; others are told. */
 unsigned ap_dir_request(struct ap_shared *s, unsigned core, u64 line, bool store);
-/* A held line without owner is added, as if asked for: of lines from before there were many. */
-void ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty);
+/*
+ * A line that is held from before there were many is added.  Another may have asked for it meanwhile, when nobody could
+ * tell: AP_DIR_SHARE, both keep it, or AP_DIR_OTHER, it is the other's now because one of them has modified it.
+ */
+AP_MUST_CHECK unsigned ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty);
 /* Core's only copy is about to be modified. */
 void ap_dir_modify(struct ap_shared *s, unsigned core, u64 line);
 /* Core has no copy any more; with held: has, but memory or the last level has the data. */

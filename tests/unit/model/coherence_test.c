@@ -317,6 +317,30 @@ static void who_was_alone_tells_what_it_has(void)
 	tear_down(2);
 }
 
+/* The first thread's lines are told when it next looks; until then the second one meets nobody. */
+static void what_another_has_asked_for_meanwhile_is_not_both_ones(void)
+{
+	set_up(&roomy, 1);
+	store(0, 0x10000);
+	load(0, 0x20000);
+	join(&roomy, 1, 0);
+	store(1, 0x10008);
+	load(1, 0x20000);
+	EXPECT_U64(counts[1][AP_MODEL_HITM], 0);
+	for (int round = 0; round < 100; round++) {
+		store(0, 0x10000);
+		store(1, 0x10008);
+	}
+	EXPECT_U64(counts[0][AP_MODEL_HITM], 100);
+	EXPECT_U64(counts[1][AP_MODEL_HITM], 100);
+	/* what both only read stays with both, until one stores */
+	EXPECT_U64(AP_MEM_LEVEL(load(0, 0x20000)), AP_MEM_L1);
+	EXPECT_U64(AP_MEM_LEVEL(load(1, 0x20000)), AP_MEM_L1);
+	store(1, 0x20000);
+	EXPECT(load(0, 0x20000) & AP_MEM_HITM);
+	tear_down(2);
+}
+
 static void who_is_gone_holds_nothing(void)
 {
 	set_up(&roomy, 3);
@@ -451,6 +475,7 @@ int main(int argc, char **argv)
 		TAP(evictions_keep_the_directory_true),
 		TAP(a_full_box_loses_nothing),
 		TAP(who_was_alone_tells_what_it_has),
+		TAP(what_another_has_asked_for_meanwhile_is_not_both_ones),
 		TAP(who_is_gone_holds_nothing),
 		TAP(locks_of_the_dead_are_free),
 		TAP(a_lock_is_not_waited_for_for_ever),
