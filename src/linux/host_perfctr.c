@@ -287,7 +287,6 @@ static s64 open_state(struct ap_host *host, struct ap_host_task *caller, const s
 		ap_host_vctr_of(v)->model.interrupt = vector;
 		ap_host_vctr_of(v)->model.interrupt_arg = v->drv;
 		ap_x86ctr_set_ihandler(v->drv, interrupted, v);
-		ret = ap_host_vctr_arm(ap_host_vctr_of(v));
 	}
 	if (!ret)
 		ret = open_file(host, caller, svc, AP_HOST_PERFCTR_STATE, &f);
