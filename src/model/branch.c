@@ -28,15 +28,19 @@ static u32 slot_bits(const struct ap_bp_spec *s)
 	return s->bias_bits ? s->bias_bits : s->base_bits;
 }
 
+static u32 stride_of(const struct ap_bp_spec *s)
+{
+	return s->tables <= 4 ? 4 : 8;
+}
+
 static size_t lay(struct ap_bp *bp, char *at, const struct ap_bp_spec *s)
 {
-	u32 tables = s->kind == AP_BP_TAGE ? s->tables : 0;
 	size_t bytes = 0;
 
 	bytes += take(&at, sizeof(struct ap_bp_entry) * ((1UL << slot_bits(s)) + 2), &bp->slot);
 	bytes += take(&at, s->kind == AP_BP_TAGE ? 0 : (size_t)1 << s->base_bits, &bp->base);
-	for (u32 i = 0; i < tables; i++)
-		bytes += take(&at, sizeof(u32) << s->table_bits, &bp->table[i]);
+	if (s->kind == AP_BP_TAGE)
+		bytes += take(&at, (sizeof(u32) * stride_of(s)) << s->table_bits, &bp->tagged);
 	bytes += take(&at, sizeof(struct ap_loop) * (s->loops + 2), &bp->loop);
 	bytes += take(&at, sizeof(u64) * s->btb_entries, &bp->btb);
 	bytes += take(&at, s->btb_entries ? s->btb_entries / s->btb_ways : 0, &bp->btb_next);
@@ -79,7 +83,9 @@ struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *co
 	bp->slot_mask = (1U << slot_bits(s)) - 1;
 	bp->base_mask = (1U << s->base_bits) - 1;
 	bp->outcome_mask = (1ULL << s->history) - 1;
+	bp->stride = stride_of(s);
 	bp->table_mask = (1U << s->table_bits) - 1;
+	bp->index_mask = bp->table_mask * bp->stride * (u32)sizeof(u32);
 	bp->loops = s->loops;
 	bp->loop_mask = s->loops / 4 - !!s->loops;
 	bp->btb_ways = s->btb_entries ? s->btb_ways : 0;
@@ -123,7 +129,7 @@ static __attribute__((noinline)) bool ask(struct ap_bp *bp, u32 slot, bool taken
 		wrong = ap_tage(bp, slot, taken);
 	else
 		wrong = ask_two_bits(bp, slot, taken);
-	if (bp->loops)
+	if (bp->loops && (wrong || bp->slot[slot].loop))
 		ap_loop_learn(bp, slot, taken, wrong);
 	bp->count[AP_MODEL_COND_MISS] += wrong;
 	return wrong;
@@ -141,26 +147,40 @@ bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken)
 	return wrong;
 }
 
+static inline bool run_loop(struct ap_bp *bp, const struct ap_tage_view *v, u64 history, u32 slot,
+			    u32 taken)
+{
+	struct ap_loop *l = &bp->loop[bp->slot[slot].loop - 1];
+
+	if (l->sure == AP_LOOP_SURE)
+		return ap_loop_right(l, taken);
+	return ap_tage_sure(v, history, slot, bp->slot[slot].counter, taken) &&
+	       ap_loop_goes_on(l, taken);
+}
+
 /* All of them TAGE's with three tables, where mostly nothing is to be learnt. */
 static void run_tage(struct ap_bp *bp, const u32 *from, const u32 *to)
 {
+	const u64 *mask = bp->outcomes.mask;
+	const struct ap_tage_view v = {
+		bp->tagged, { mask[0], mask[1], mask[2] }, bp->index_mask, bp->tag_mask
+	};
+	const struct ap_bp_entry *slots = bp->slot;
 	u64 history = bp->history;
 
 	for (; from < to; from++) {
-		u32 slot = *from >> 1, loop = bp->slot[slot].loop;
-		struct ap_loop *l = &bp->loop[loop - 1];
-		bool taken = *from & 1, right;
+		u32 slot = *from >> 1, taken = *from & 1;
+		bool right;
 
-		if (loop && l->sure == AP_LOOP_SURE)
-			right = ap_loop_right(l, taken);
+		if (!slots[slot].loop)
+			right = ap_tage_sure(&v, history, slot, slots[slot].counter, taken);
 		else
-			right = ap_tage_sure(bp, history, slot, taken) &&
-				(!loop || ap_loop_goes_on(l, taken));
+			right = run_loop(bp, &v, history, slot, taken);
 		if (ap_unlikely(!right)) {
 			bp->history = history;
 			(void)ask(bp, slot, taken);
 		}
-		history = history << 1 | taken;
+		history = 2 * history + taken;
 	}
 	bp->history = history;
 }

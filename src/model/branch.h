@@ -72,7 +72,9 @@ struct ap_bp {
 	u8 *base;	  /* bimodal, gshare: two-bit counters, of which 1 is stored as 0 */
 	u32 base_mask;
 	u32 table_mask;
-	u32 *table[AP_TAGE_TABLES]; /* tage.c */
+	u32 *tagged;	/* tage.c: the entries of all tables, those of one index side by side */
+	u32 index_mask; /* of an offset in it */
+	u32 stride;	/* entries for each index */
 	struct ap_lengths outcomes;
 	struct ap_loop *loop;
 	u32 loop_mask; /* of sets of four */

@@ -11,10 +11,10 @@
 /* Geometric lengths from first to last. */
 void ap_lengths_init(struct ap_lengths *l, u32 tables, u32 first, u32 last);
 
-/* Of table i: its high bits depend on all of who (a slot's number) and the history. */
-static inline u64 ap_history_hash(u64 who_hash, const struct ap_lengths *l, unsigned i, u64 history)
+/* High bits of it depend on all of who and the history. */
+static inline u64 ap_mix(u64 who_hash, u64 history)
 {
-	return who_hash + (history & l->mask[i]) * 0xc2b2ae3d27d4eb4fULL;
+	return who_hash + history * 0xc2b2ae3d27d4eb4fULL;
 }
 
 static inline u64 ap_who_hash(u32 who)
@@ -44,33 +44,43 @@ static inline int ap_highest(u32 bits)
 #define AP_TAGE_STORED(c)    (((c) ^ AP_TAGE_FRESH) << 2)
 #define AP_TAGE_COUNTER_MASK (7U << 2)
 
-static inline u32 *ap_tage_entry(const struct ap_bp *bp, unsigned i, u64 hash)
+/* Those of all tables with one index are neighbours. */
+static inline u32 *ap_tage_entry(void *tagged, u32 index_mask, unsigned i, u64 hash)
 {
-	return &bp->table[i][hash >> 30 & bp->table_mask];
+	return (u32 *)((char *)tagged + ((u32)(hash >> 30) & index_mask)) + i;
 }
 
-/* What table i has of who, else what the tables before it have. */
-static inline u32 ap_tage_better(const struct ap_bp *bp, u64 history, u64 who, unsigned i, u32 best)
+/* What a table has of who, else what the tables before it have. */
+static inline u32 ap_tage_better(u32 e, u64 hash, u32 tag_mask, u32 best)
 {
-	u64 hash = ap_history_hash(who, &bp->outcomes, i, history);
-	u32 e = *ap_tage_entry(bp, i, hash);
-
-	return (e ^ (u32)(hash >> 32)) & bp->tag_mask ? best : e;
+	return (e ^ (u32)(hash >> 32)) & tag_mask ? best : e;
 }
+
+/* Of three tables: what does not change, at hand. */
+struct ap_tage_view {
+	void *tagged;
+	u64 mask[3];
+	u32 index_mask, tag_mask;
+};
 
 /*
- * Three tables: is the entry of the longest history that has the branch, else the slot's counter, sure of the outcome?  Then
- * there is nothing to learn.  All of it without a jump, so that one branch's work overlaps the next one's.
+ * Is the entry of the longest history that has the branch, else the slot's counter, sure of the outcome?  Then there is
+ * nothing to learn.  All of it without a jump, so that one branch's work overlaps the next one's.
  */
-static inline bool ap_tage_sure(const struct ap_bp *bp, u64 history, u32 slot, bool taken)
+static inline bool ap_tage_sure(const struct ap_tage_view *v, u64 history, u32 slot, u32 counter,
+				u32 taken)
 {
-	u64 who = ap_who_hash(slot);
-	u32 best = bp->slot[slot].counter, sure = AP_TAGE_STORED(0) + taken * 4U;
+	u64 who = ap_who_hash(slot), h0 = ap_mix(who, history & v->mask[0]),
+	    h1 = ap_mix(who, history & v->mask[1]), h2 = ap_mix(who, history & v->mask[2]);
+	u32 sure = AP_TAGE_STORED(0) + taken * 4, best = counter;
 
 	__asm__("" : "+r"(best)); /* it is there, so that no compiler jumps around its load */
-	best = ap_tage_better(bp, history, who, 0, best);
-	best = ap_tage_better(bp, history, who, 1, best);
-	best = ap_tage_better(bp, history, who, 2, best);
+	best = ap_tage_better(*ap_tage_entry(v->tagged, v->index_mask, 0, h0), h0, v->tag_mask,
+			      best);
+	best = ap_tage_better(*ap_tage_entry(v->tagged, v->index_mask, 1, h1), h1, v->tag_mask,
+			      best);
+	best = ap_tage_better(*ap_tage_entry(v->tagged, v->index_mask, 2, h2), h2, v->tag_mask,
+			      best);
 	return !((best ^ sure) & AP_TAGE_COUNTER_MASK);
 }
 _Static_assert(AP_TAGE_STORED(0) + 4 == AP_TAGE_STORED(7), "the outcome's");
@@ -89,7 +99,7 @@ unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot);
 void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong);
 
 /* A loop that is known, and goes on or ends as it should.  True: predicted, and learnt. */
-static inline bool ap_loop_right(struct ap_loop *l, bool taken)
+static inline bool ap_loop_right(struct ap_loop *l, u32 taken)
 {
 	u32 now = l->now + 1U;
 	bool last = now == l->trips;
@@ -102,7 +112,7 @@ static inline bool ap_loop_right(struct ap_loop *l, bool taken)
 }
 
 /* One that is not known, and goes on.  True: learnt. */
-static inline bool ap_loop_goes_on(struct ap_loop *l, bool taken)
+static inline bool ap_loop_goes_on(struct ap_loop *l, u32 taken)
 {
 	u32 now = l->now + 1U;
 

@@ -22,8 +22,9 @@ struct look {
 
 static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct look *l)
 {
-	u64 hash = ap_history_hash(who, &bp->outcomes, i, bp->history);
-	u32 *e = ap_tage_entry(bp, i, hash), tag = (u32)(hash >> 32) & bp->tag_mask;
+	u64 hash = ap_mix(who, bp->history & bp->outcomes.mask[i]);
+	u32 *e = ap_tage_entry(bp->tagged, bp->index_mask, i, hash);
+	u32 tag = (u32)(hash >> 32) & bp->tag_mask;
 
 	l->entry[i] = e;
 	l->tag[i] = tag;
@@ -47,12 +48,8 @@ static inline void look_all(const struct ap_bp *bp, u32 slot, struct look *l)
 
 static void grow_old(struct ap_bp *bp)
 {
-	for (u32 i = 0; i < bp->outcomes.tables; i++)
-		for (u32 n = 0; n <= bp->table_mask; n++) {
-			u32 e = bp->table[i][n];
-
-			bp->table[i][n] = (e & ~3U) | USEFUL(e) >> 1;
-		}
+	for (u32 n = 0; n < (bp->table_mask + 1) * bp->stride; n++)
+		bp->tagged[n] = (bp->tagged[n] & ~3U) | USEFUL(bp->tagged[n]) >> 1;
 }
 
 /* In a table behind the first `from`. */
@@ -141,7 +138,7 @@ bool ap_tage(struct ap_bp *bp, u32 slot, bool taken)
 
 static inline struct ap_target *target_of(struct ap_bp *bp, int i, u32 who, u16 *tag)
 {
-	u64 hash = ap_history_hash(ap_who_hash(who), &bp->targets, (unsigned)i, bp->path);
+	u64 hash = ap_mix(ap_who_hash(who), bp->path & bp->targets.mask[i]);
 
 	*tag = hash >> 48;
 	*tag += !*tag;

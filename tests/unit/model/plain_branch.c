@@ -106,7 +106,7 @@ static struct plain_tagged *tage_entry(struct plain_bp *b, int i, int who, int *
 	uint64_t hash = history_hash(b, &b->outcomes, i, who);
 
 	*tag = (int)(hash >> (64 - b->spec.tag_bits));
-	return &b->table[i][(hash >> 30) % (1 << b->spec.table_bits)];
+	return &b->table[i][(hash >> (b->spec.tables <= 4 ? 34 : 35)) % (1 << b->spec.table_bits)];
 }
 
 static void tage_allocate(struct plain_bp *b, int who, int first, bool taken)
