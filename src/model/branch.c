@@ -95,7 +95,7 @@ struct ap_bp *ap_bp_init(void *memory, const struct ap_machine *machine, u64 *co
 	bp->returns_n = s->returns;
 	if (s->kind == AP_BP_TAGE)
 		ap_lengths_init(&bp->outcomes, s->tables, s->min_history, s->max_history);
-	ap_lengths_init(&bp->targets, s->target_tables, s->min_history, s->max_history);
+	ap_lengths_init(&bp->targets, s->target_tables, 2 * AP_PATH_BITS, 64);
 	init_pushes(bp);
 	return bp;
 }

@@ -47,7 +47,7 @@ struct ap_loop {
 
 #define AP_BP_SLOTS   4	  /* neighbours: any of them may have a branch */
 #define AP_BP_CHANGES 256 /* a power of two */
-#define AP_PATH_BITS  4
+#define AP_PATH_BITS  2
 
 struct ap_bp {
 	u64 *count;

@@ -43,8 +43,7 @@ static void random_machine(struct ap_machine *m)
 	s->btb_ways = 1 + below(5);
 	s->btb_entries = below(5) ? s->btb_ways << below(5) : 0;
 	s->target_bits = below(7);
-	/* the plain one has one set of lengths */
-	s->target_tables = s->kind == AP_BP_TAGE ? s->tables : below(9);
+	s->target_tables = below(9);
 	s->target_table_bits = below(6);
 	s->returns = below(20);
 }
@@ -99,7 +98,7 @@ static void random_predictors_agree_with_plain_ones(void)
 
 		random_machine(&machine);
 		bp = new_bp(&machine);
-		plain_bp_init(&plain, &machine, bp->targets.length);
+		plain_bp_init(&plain, &machine, bp->outcomes.length, bp->targets.length);
 		for (unsigned i = 0; i < 5000; i++) {
 			if (compare_one(bp, &plain, branches, times, &last))
 				continue;
@@ -129,7 +128,7 @@ static void old_entries_agree_with_plain_ones(void)
 	unsigned times[64] = { 0 }, last = 0;
 
 	seed = 4;
-	plain_bp_init(&plain, &machine, bp->outcomes.length);
+	plain_bp_init(&plain, &machine, bp->outcomes.length, bp->targets.length);
 	for (unsigned i = 0; i < 600000; i++) {
 		unsigned branch = below(64);
 		bool taken = outcome_of(branch, times[branch]++, last);

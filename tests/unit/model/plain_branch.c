@@ -10,7 +10,8 @@ static uint64_t hash_of(uint64_t pc)
 	return pc * 0x9e3779b97f4a7c15;
 }
 
-void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const uint16_t *lengths)
+void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const uint16_t *lengths,
+		   const uint16_t *target_lengths)
 {
 	const struct ap_bp_spec *s = &machine->bp;
 
@@ -25,6 +26,7 @@ void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const u
 		b->base[i] = 1;
 	for (int i = 0; i < 8; i++) {
 		b->lengths[i] = lengths[i];
+		b->target_lengths[i] = target_lengths[i];
 		b->table[i] = calloc(1 << s->table_bits, sizeof(*b->table[i]));
 		for (int n = 0; n < 1 << s->table_bits; n++)
 			b->table[i][n].counter = 3;
@@ -73,12 +75,10 @@ static uint64_t last_of(const struct plain_history *h, int length)
 	return recent;
 }
 
-/* Table i's hash of who asks and the history. */
-static uint64_t history_hash(const struct plain_bp *b, const struct plain_history *h, int i,
-			     int who)
+/* Of who asks and the history. */
+static uint64_t history_hash(const struct plain_history *h, int length, int who)
 {
-	return (uint64_t)(who + 1) * 0x9e3779b97f4a7c15 +
-	       last_of(h, b->lengths[i]) * 0xc2b2ae3d27d4eb4f;
+	return (uint64_t)(who + 1) * 0x9e3779b97f4a7c15 + last_of(h, length) * 0xc2b2ae3d27d4eb4f;
 }
 
 static int never_zero(uint64_t tag)
@@ -103,7 +103,7 @@ static bool two_bits(int *counter, bool taken)
 
 static struct plain_tagged *tage_entry(struct plain_bp *b, int i, int who, int *tag)
 {
-	uint64_t hash = history_hash(b, &b->outcomes, i, who);
+	uint64_t hash = history_hash(&b->outcomes, b->lengths[i], who);
 
 	*tag = (int)(hash >> (64 - b->spec.tag_bits));
 	return &b->table[i][(hash >> (b->spec.tables <= 4 ? 34 : 35)) % (1 << b->spec.table_bits)];
@@ -354,7 +354,7 @@ bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target)
 	int tag[8];
 
 	for (int i = 0; i < tables; i++) {
-		uint64_t hash = history_hash(b, &b->path, i, who);
+		uint64_t hash = history_hash(&b->path, b->target_lengths[i], who);
 
 		e[i] = &b->target[i][(hash >> 30) % size];
 		tag[i] = never_zero(hash >> 48);
@@ -392,10 +392,10 @@ bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target)
 	}
 	for (int i = 0; i < tables; i++)
 		any |= has[i];
-	for (int bit = 1; any && bit <= 2; bit++)
+	for (int bit = 1; any && bit <= 2; bit++) {
 		push(&b->outcomes, hash_of(target) >> (64 - bit) & 1);
-	for (int bit = 1; any && bit <= 4; bit++)
 		push(&b->path, hash_of(target) >> (64 - bit) & 1);
+	}
 	b->count[AP_MODEL_INDIRECT_MISS] += guess != target;
 	return guess != target;
 }

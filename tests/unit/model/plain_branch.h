@@ -35,7 +35,7 @@ struct plain_bp {
 	struct plain_slot *slot;
 	int slots;
 	int *base;
-	int lengths[8], prefer_other;
+	int lengths[8], target_lengths[8], prefer_other;
 	uint64_t allocations;
 	struct plain_tagged *table[8];
 	struct plain_target *target[8];
@@ -48,7 +48,8 @@ struct plain_bp {
 };
 
 /* lengths: of the histories of tagged tables */
-void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const uint16_t *lengths);
+void plain_bp_init(struct plain_bp *b, const struct ap_machine *machine, const uint16_t *lengths,
+		   const uint16_t *target_lengths);
 void plain_bp_fini(struct plain_bp *b);
 bool plain_cond(struct plain_bp *b, uint64_t pc, bool taken);
 bool plain_indirect(struct plain_bp *b, uint64_t pc, uint64_t target);
