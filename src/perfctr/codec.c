@@ -65,11 +65,37 @@ static u32 size_of(const struct field *f)
 	return f->is64 ? 8 : 4;
 }
 
+/* Two words of a field: the low one first, whatever the machine's order. */
+static void split(const struct field *f, const u8 *from, u32 val[2])
+{
+	u64 whole;
+
+	val[1] = 0;
+	memcpy(val, from, 4);
+	if (!f->is64)
+		return;
+	memcpy(&whole, from, 8);
+	val[0] = (u32)whole;
+	val[1] = (u32)(whole >> 32);
+}
+
+static void join(const struct field *f, const u32 *val, u8 *to)
+{
+	u64 whole;
+
+	if (!f->is64) {
+		memcpy(to, val, 4);
+		return;
+	}
+	whole = val[0] | (u64)val[1] << 32;
+	memcpy(to, &whole, 8);
+}
+
 static bool put(const struct field *f, u32 i, const u8 *from, u32 *out, u32 cap, u32 *n)
 {
-	u32 val[2] = { 0, 0 };
+	u32 val[2];
 
-	memcpy(val, from, size_of(f));
+	split(f, from, val);
 	if (!val[0] && !val[1])
 		return true;
 	if (cap - *n < 2U + f->is64)
@@ -112,7 +138,7 @@ int ap_ctr_decode(const struct ap_ctr_layout *layout, const u32 *in, u32 n, void
 
 		if (!f || i >= f->n || (head & 1) != f->is64 || n - at < 1U + f->is64)
 			return -AP_EPROTO;
-		memcpy((u8 *)obj + f->offset + i * size_of(f), &in[at], size_of(f));
+		join(f, &in[at], (u8 *)obj + f->offset + i * size_of(f));
 		at += 1U + f->is64;
 	}
 	return 0;
