@@ -92,19 +92,20 @@ typedef void (*ap_feed_code)(struct ap_feed *f, struct ap_mem *m, const u64 *log
  * the piece's fetches and operations it has the first nfetches, nops; the branch that it leaves by is its last.
  */
 struct ap_feed_way {
-	u64 pc; /* where the piece begins: where an indirect branch before it went */
+	/* what each record needs stands together */
+	u64 pc;		   /* where the piece begins: where an indirect branch before it went */
+	ap_feed_code code; /* for this way alone, or NULL: it is run plainly */
+	u32 nwords;
+	u32 ninsns;
+	u32 runs; /* plainly, more or less */
+	u16 nbranches, nfetches;
+	struct ap_pipe_flow flow;
 	const u64 *fetches;
 	const struct ap_feed_op *ops;
 	const struct ap_feed_branch *branches;
 	const struct ap_feed_cluster *clusters; /* in order of their last accesses */
-	ap_feed_code code;			/* for this way alone, or NULL: it is run plainly */
-	u32 runs;				/* plainly, more or less */
-	u16 nfetches, nops, nbranches;
-	u16 nclusters; /* 0 of some operations: they do not fit into clusters */
-	u16 nloads, nstores;
-	u32 ninsns;
-	struct ap_pipe_flow flow;
-	u32 nwords;
+	u16 nops, nloads, nstores;
+	u16 nclusters;		  /* 0 of some operations: they do not fit into clusters */
 	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
 };
 

@@ -104,8 +104,8 @@ struct ap_quick {
 
 #define AP_QUICK_SHIFT 5 /* of its size; lines are not shorter */
 
-#define AP_QUICK      1024 /* of data, by address */
-#define AP_QUICK_CODE 512
+#define AP_QUICK      2048 /* of data, by address */
+#define AP_QUICK_CODE 4096 /* likewise; programs jump about in megabytes */
 
 struct ap_stride {
 	u64 key;

@@ -86,6 +86,12 @@ for end in segv ill; do
 	between "$(count L1-dcache-load-misses "$walk" $end 1024 5)" 5120 7000 "$end: nothing is lost at that end"
 done
 
+# --- signals come while a log is read as at any other time
+for events in L1-dcache-load-misses "$models"; do
+	run timeout -k 5 120 "$ANYPERF" stat -e "$events" -- "$PROGRAMS/sig_storm" 1
+	is "$status" 0 "signals every 100 microseconds: $events"
+done
+
 # --- where a fault would end the process
 # natively MISSES COMMAND...: does the same, with models; at least so many misses follow from its walks
 natively()
