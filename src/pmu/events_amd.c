@@ -26,6 +26,11 @@ static const struct ap_pmu_desc zen[] = {
 	EXACT("RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", "ex_ret_cond", 0xd1, K(COND), "conditional branches, taken or not"),
 
 	MODEL("CYCLES_NOT_IN_HALT", "ls_not_halted_cyc", 0x76, K(CYCLES), "cycles that the code would take"),
+	/* the sums of unit masks that PAPI's presets ask for; the CPU's first two have prefetches among them */
+	MODEL("REQUESTS_TO_L2_GROUP1.RD_BLK_L:RD_BLK_X:LS_RD_BLK_C_S:CHANGE_TO_X", NULL, 0xe860, K(L1D_LOAD_MISS) | K(L1D_STORE_MISS), "loads and stores that L1D does not have, without prefetches"),
+	MODEL("CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS.LS_RD_BLK_C", NULL, 0x0864, K(L2_LOAD_MISS) | K(L2_STORE_MISS), "of them those that L2 does not have"),
+	MODEL("CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS.IC_FILL_MISS", NULL, 0x0164, K(L2_CODE_MISS), "lines of code that L2 does not have"),
+	MODEL("L1_DTLB_MISS.ALL", NULL, 0xff45, K(DTLB_LOAD_MISS) | K(DTLB_STORE_MISS), "loads and stores whose page the first TLB does not have"),
 	NOT("RETIRED_OPS", "ex_ret_ops", 0xc1, WHY_OPS),
 	MODEL("RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_misp", 0xc3, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"),
 	NOT("RETIRED_TAKEN_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_tkn_misp", 0xc5, WHY_BPRED),

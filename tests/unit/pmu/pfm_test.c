@@ -26,6 +26,11 @@ static const char *const unknown[] = {
 	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:MULT_FLOPS",
 	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:DIV_FLOPS",
 	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:MAC_FLOPS",
+	/* all of its masks, which it has one by one */
+	"amd64_fam17h_zen1::L1_DTLB_MISS:ALL",
+	"amd64_fam17h_zen2::L1_DTLB_MISS:ALL",
+	"amd64_fam19h_zen3::L1_DTLB_MISS:ALL",
+	"amd64_fam19h_zen4::L1_DTLB_MISS:ALL",
 };
 
 static bool is_unknown(const char *name)

@@ -218,7 +218,7 @@ static void expect_sum(enum ap_cpu cpu, u64 config, u64 config1, u64 plus, u64 m
 /* All raw codes of event and unit mask: nothing is counted that no row and no mix of rows says. */
 static void few_codes_are_counted(void)
 {
-	static const u32 counted[] = { 0, 38, 40, 9 }; /* without the mixes of FP_ARITH */
+	static const u32 counted[] = { 0, 38, 40, 13 }; /* without the mixes of FP_ARITH */
 	u32 c, n, mixes;
 	u64 config;
 
@@ -259,6 +259,11 @@ static void codes_mean_what_their_cpu_means(void)
 	expect_sum(AP_CPU_ZEN, 0x00c4, 0, K(TAKEN), 0);
 	expect_sum(AP_CPU_ZEN, 0x00c2, 0, K(BRANCH), 0);
 	expect_sum(AP_CPU_ZEN, 0x5100d1, 0, K(COND), 0);
+	/* what PAPI asks of Zen 3 for L1_DCM, L2_DCM, L2_ICM and TLB_DM */
+	expect_sum(AP_CPU_ZEN, 0xe860, 0, K(L1D_LOAD_MISS) | K(L1D_STORE_MISS), 0);
+	expect_sum(AP_CPU_ZEN, 0x0864, 0, K(L2_LOAD_MISS) | K(L2_STORE_MISS), 0);
+	expect_sum(AP_CPU_ZEN, 0x0164, 0, K(L2_CODE_MISS), 0);
+	expect_sum(AP_CPU_ZEN, 0xff45, 0, K(DTLB_LOAD_MISS) | K(DTLB_STORE_MISS), 0);
 	expect_sum(AP_CPU_SKYLAKE, 0x83d0, 0, K(MEM), 0);
 	expect_sum(AP_CPU_SKYLAKE, 0x0fc7, 0,
 		   K(FP_SCALAR_DOUBLE) | K(FP_SCALAR_SINGLE) | K(FP_128_DOUBLE) | K(FP_128_SINGLE),
