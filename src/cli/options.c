@@ -222,6 +222,24 @@ static void help_row(const struct ap_opt *opt, FILE *out)
 	fprintf(out, "%*s%s\n", COLUMN - n, "", opt->help);
 }
 
+/* Those that perf has and that are of no effect here: hidden rows without a text. */
+static void help_taken(const struct ap_opt_spec *spec, FILE *out)
+{
+	size_t at = 0;
+
+	for (const struct ap_opt *opt = spec->table; opt->name; opt++) {
+		if (!opt->hidden || *opt->help)
+			continue;
+		if (!at)
+			fputs("\n    Taken as by perf, and done in any case or of no effect:", out);
+		if (!at || at + strlen(opt->name) + 3 > 76)
+			at = (size_t)fprintf(out, "\n     ") - 1;
+		at += (size_t)fprintf(out, " --%s", opt->name);
+	}
+	if (at)
+		fputc('\n', out);
+}
+
 void ap_opts_help(const struct ap_opt_spec *spec, FILE *out)
 {
 	const struct ap_opt *opt;
@@ -232,6 +250,7 @@ void ap_opts_help(const struct ap_opt_spec *spec, FILE *out)
 			help_row(opt, out);
 	}
 	help_row(&help_opt, out);
+	help_taken(spec, out);
 	fputc('\n', out);
 }
 
