@@ -133,9 +133,8 @@ static void all_states_are_forgotten(void)
 	unsigned had = 0, times = 0;
 
 	b->spec.rob = 400;
-	for (unsigned k = 0; times < 3 && k < 40000000; k++) {
-		b->quick.wait = b->quick.patience = 0;
-		run_both(b, below(PIECES), !below(4));
+	for (unsigned k = 0; times < 3 && k < 1000000; k++) {
+		run_loop(b, 3, 100);
 		if (b->quick.states->used < had)
 			times++;
 		had = b->quick.states->used;
