@@ -283,22 +283,21 @@ static void delay(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
 			     (u16)event);
 }
 
-void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec)
+/* A second event: it enters, with the first. */
+static void open(struct ap_pipe *p, const struct ap_pipe_spec *spec)
 {
-	if (p->event)
-		p->state = p->state_behind;
-	if (p->state) {
-		learn_patience(p);
-		ap_pipe_unfold(p);
-	}
+	p->state = p->state_behind;
+	learn_patience(p);
+	ap_pipe_unfold(p);
 	ap_pipe_enter(p, spec, p->ninsns);
 	delay(p, spec, p->event);
 	p->event = 0;
 	p->is_open = true;
 }
 
-/* There may be one with the step; the second has the piece enter. */
-static void add_event(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
+/* There may be one with the step. */
+static __attribute__((noinline)) void add_event(struct ap_pipe *p, const struct ap_pipe_spec *spec,
+						u64 event)
 {
 	if (!p->event) {
 		p->event = event;
@@ -306,7 +305,7 @@ static void add_event(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 ev
 		p->state = 0;
 		return;
 	}
-	ap_pipe_open(p, spec);
+	open(p, spec);
 	delay(p, spec, event);
 }
 

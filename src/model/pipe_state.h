@@ -47,15 +47,14 @@ void ap_pipe_unfold(struct ap_pipe *p);
 void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 			 const struct ap_pipe_flow *flow, u32 id);
 
-/* It enters now: *p shows it, and what delays it, as it comes. */
-void ap_pipe_open(struct ap_pipe *p, const struct ap_pipe_spec *spec);
-
 /* A piece comes; then what delays it, and ap_pipe_pass(): ap_pipe_enter(), the delays and ap_pipe_leave(). */
 static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns)
 {
 	p->ninsns = ninsns;
-	if (ap_unlikely(!p->state))
-		ap_pipe_open(p, spec);
+	if (ap_unlikely(!p->state)) {
+		ap_pipe_enter(p, spec, ninsns);
+		p->is_open = true;
+	}
 }
 
 static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *spec,
