@@ -135,20 +135,17 @@ static __attribute__((noinline)) bool ask(struct ap_bp *bp, u32 slot, bool taken
 	return wrong;
 }
 
-/* Who is sure of a loop is not asked twice. */
-bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken)
+static inline struct ap_tage_view view_of(const struct ap_bp *bp)
 {
-	u32 loop = bp->slot[slot].loop;
-	bool wrong = false;
+	const u64 *mask = bp->outcomes.mask;
 
-	if (!loop || !ap_loop_right(&bp->loop[loop - 1], taken))
-		wrong = ask(bp, slot, taken);
-	ap_history_push(bp, taken);
-	return wrong;
+	return (struct ap_tage_view){
+		bp->tagged, { mask[0], mask[1], mask[2] }, bp->index_mask, bp->tag_mask
+	};
 }
 
-static inline bool run_loop(struct ap_bp *bp, const struct ap_tage_view *v, u64 history, u32 slot,
-			    u32 taken)
+static inline bool is_right_loop(struct ap_bp *bp, const struct ap_tage_view *v, u64 history,
+				 u32 slot, u32 taken)
 {
 	struct ap_loop *l = &bp->loop[bp->slot[slot].loop - 1];
 
@@ -158,25 +155,41 @@ static inline bool run_loop(struct ap_bp *bp, const struct ap_tage_view *v, u64 
 	       ap_loop_goes_on(l, taken);
 }
 
-/* All of them TAGE's with three tables, where mostly nothing is to be learnt. */
+/* TAGE with three tables: right, and there is nothing more to be learnt? */
+static inline bool is_right(struct ap_bp *bp, const struct ap_tage_view *v, u64 history, u32 slot,
+			    u32 taken)
+{
+	if (!bp->slot[slot].loop)
+		return ap_tage_sure(v, history, slot, bp->slot[slot].counter, taken);
+	return is_right_loop(bp, v, history, slot, taken);
+}
+
+bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken)
+{
+	const struct ap_tage_view v = view_of(bp);
+	u32 loop = bp->slot[slot].loop;
+	bool right, wrong = false;
+
+	if (bp->outcomes.tables == 3)
+		right = is_right(bp, &v, bp->history, slot, taken);
+	else
+		right = loop && ap_loop_right(&bp->loop[loop - 1], taken);
+	if (!right)
+		wrong = ask(bp, slot, taken);
+	ap_history_push(bp, taken);
+	return wrong;
+}
+
+/* Mostly nothing is to be learnt, and what does not change is at hand. */
 static void run_tage(struct ap_bp *bp, const u32 *from, const u32 *to)
 {
-	const u64 *mask = bp->outcomes.mask;
-	const struct ap_tage_view v = {
-		bp->tagged, { mask[0], mask[1], mask[2] }, bp->index_mask, bp->tag_mask
-	};
-	const struct ap_bp_entry *slots = bp->slot;
+	const struct ap_tage_view v = view_of(bp);
 	u64 history = bp->history;
 
 	for (; from < to; from++) {
 		u32 slot = *from >> 1, taken = *from & 1;
-		bool right;
 
-		if (!slots[slot].loop)
-			right = ap_tage_sure(&v, history, slot, slots[slot].counter, taken);
-		else
-			right = run_loop(bp, &v, history, slot, taken);
-		if (ap_unlikely(!right)) {
+		if (ap_unlikely(!is_right(bp, &v, history, slot, taken))) {
 			bp->history = history;
 			(void)ask(bp, slot, taken);
 		}
