@@ -24,6 +24,7 @@ struct annotate_args {
 	bool no_demangle, taken;
 	const char *taken_word;
 	struct ap_annotate_opts print;
+	struct ap_filter filter;
 };
 
 static int opt_percent_type(void *args, const char *value, char *why)
@@ -67,6 +68,7 @@ static const struct ap_opt annotate_opts[] = {
 	  "show on the screen (default where standard output is a terminal)", false },
 	{ 's', "symbol", AP_OPT_STR, AT(symbol), NULL, "name", "only this function", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(dso), NULL, "file", "only functions of this file", false },
+	FILTER_CPUS('C'),
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(print.samples), NULL, NULL,
 	  "show how many samples instead of percent", false },
 	{ 0, "show-total-period", AP_OPT_FLAG, AT(print.periods), NULL, NULL,
@@ -167,36 +169,64 @@ static int show_all(const struct annotate_args *a, struct ap_data *d, struct ap_
 	return 0;
 }
 
-static int annotate(const struct annotate_args *a, struct ap_data *d, struct ap_disasm *dis)
+/* What is asked of samples can be asked of these, or a line says why not. */
+static int check_filter(struct annotate_args *a, struct ap_data *d)
+{
+	char why[AP_FILTER_WHY];
+	u64 all = ~0ULL;
+
+	if (ap_filter_parse(&a->filter, d, why)) {
+		fprintf(stderr, COMMAND ": %s\n", why);
+		return AP_EXIT_USAGE;
+	}
+	for (u32 i = 0; i < ap_data_nevents(d); i++)
+		all &= ap_data_event(d, i)->attr.sample_type;
+	if (!a->filter.cpus || all & AP_PERF_SAMPLE_CPU)
+		return 0;
+	fprintf(stderr,
+		COMMAND ": -C: the samples of %s do not say their CPU (record --sample-cpu)\n",
+		ap_profile_path(a->input));
+	return AP_EXIT_FAILURE;
+}
+
+static int annotate(struct annotate_args *a, struct ap_data *d, struct ap_disasm *dis)
 {
 	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
 	struct ap_annotate *notes = ap_annotate_new(s);
+	bool is_checked = false;
 	struct ap_data_rec rec;
 	u64 damaged = 0;
-	int status;
+	int status = 0;
 
+	ap_annotate_filter(notes, &a->filter);
 	ap_session_init(s);
 	s->symbols.no_demangle = a->no_demangle;
 	s->symbols.symfs = a->symfs;
 	ap_session_build_ids(s, d);
-	while (ap_data_next(d, &rec)) {
-		if (rec.h.type != AP_PERF_RECORD_SAMPLE)
+	while (!status && ap_data_next(d, &rec)) {
+		if (rec.h.type != AP_PERF_RECORD_SAMPLE) {
 			ap_session_record(s, &rec);
-		else
-			damaged += !ap_annotate_sample(notes, &rec);
+			continue;
+		}
+		/* records of a stream tell of events before its first sample */
+		status = is_checked ? 0 : check_filter(a, d);
+		is_checked = true;
+		damaged += !status && !ap_annotate_sample(notes, &rec);
 	}
 	if (damaged)
 		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
 			(unsigned long long)damaged);
-	status = ap_show_on_screen(&a->show, COMMAND) ? show_all(a, d, notes, dis)
-						      : print_all(a, d, notes, dis);
+	if (!status)
+		status = ap_show_on_screen(&a->show, COMMAND) ? show_all(a, d, notes, dis)
+							      : print_all(a, d, notes, dis);
+	ap_filter_fini(&a->filter);
 	ap_annotate_free(notes);
 	ap_session_fini(s);
 	free(s);
 	return status;
 }
 
-static int run(const struct annotate_args *a)
+static int run(struct annotate_args *a)
 {
 	struct ap_disasm *dis;
 	struct ap_data *d;

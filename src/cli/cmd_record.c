@@ -101,6 +101,9 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "transaction", with_transaction, "sample transaction flags"),
 	FLAG(0, "user-callchains", user_chains, "callchains of user mode only"),
 	MAYBE(0, "user-regs", record_opt_user_regs, "list", "sample these registers of user mode (default all)"),
+	{ 'u', "uid", AP_OPT_CALL, 0, record_opt_uid, "user", "refused: says why", true },
+	{ 'S', "snapshot", AP_OPT_MAYBE, 0, record_opt_snapshot, "size", "refused: says why", true },
+	{ 0, "filter", AP_OPT_CALL, 0, record_opt_trace_filter, "expression", "refused: says why", true },
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
 };

@@ -409,6 +409,29 @@ int record_opt_any_number(void *args, const char *value, char *why)
 	return number(value, &n, &end) && !*end ? 0 : bad(why, "needs a number");
 }
 
+/* perf's, for which there is nothing here: why, and what there is. */
+int record_opt_uid(void *args, const char *value, char *why)
+{
+	(void)args;
+	(void)value;
+	return bad(why, "is of all tasks of a user; -p samples running processes");
+}
+
+int record_opt_snapshot(void *args, const char *value, char *why)
+{
+	(void)args;
+	(void)value;
+	return bad(why, "is of AUX areas; --overwrite keeps the newest samples");
+}
+
+int record_opt_trace_filter(void *args, const char *value, char *why)
+{
+	(void)args;
+	(void)value;
+	return bad(why,
+		   "is of the kernel's tracepoints; report and script filter what was recorded");
+}
+
 int record_opt_ignored(void *args, const char *value, char *why)
 {
 	(void)args;

@@ -25,6 +25,9 @@ int record_opt_priority(void *args, const char *value, char *why);
 int record_opt_synth(void *args, const char *value, char *why);
 int record_opt_affinity(void *args, const char *value, char *why);
 int record_opt_any_number(void *args, const char *value, char *why);
+int record_opt_uid(void *args, const char *value, char *why);
+int record_opt_snapshot(void *args, const char *value, char *why);
+int record_opt_trace_filter(void *args, const char *value, char *why);
 int record_opt_ignored(void *args, const char *value, char *why);
 
 #endif

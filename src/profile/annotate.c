@@ -6,7 +6,8 @@
 
 struct ap_annotate {
 	struct ap_session *s;
-	struct ap_notes **slot; /* by (event, symbol) */
+	const struct ap_filter *filter; /* or NULL */
+	struct ap_notes **slot;		/* by (event, symbol) */
 	u32 n, cap;
 	struct ap_notes **all;
 	struct {
@@ -126,6 +127,11 @@ void ap_annotate_age(struct ap_annotate *a, bool all)
 	}
 }
 
+void ap_annotate_filter(struct ap_annotate *a, const struct ap_filter *filter)
+{
+	a->filter = filter;
+}
+
 bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 {
 	struct ap_thread *t;
@@ -136,6 +142,8 @@ bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 		return true;
 	if (ap_sample_parse(rec->event, rec->bytes, &s))
 		return false;
+	if (a->filter && !ap_filter_takes(a->filter, &s))
+		return true;
 	while (a->ntotal <= rec->event->index) {
 		a->total = ap_profile_realloc(a->total, a->ntotal + 1, sizeof(*a->total));
 		a->total[a->ntotal].period = a->total[a->ntotal].count = 0;

@@ -112,4 +112,27 @@ is "$status" 125 "a function without samples: status 125"
 has "$tmp/err" 'no sample was in nosuch' "a function without samples: says so"
 run "$ANYPERF" annotate -M odd -i "$tmp/data"
 is "$status" 129 "an unknown style: status 129"
+
+# --- of some CPUs: each sample is of one of them
+"$ANYPERF" record -q -a -e instructions:u -c 100003 -o "$tmp/cpus.data" -- sh -c "taskset -c 0 '$tmp/work'; '$tmp/work'" \
+	2>/dev/null || exit 1
+# samples ARGS...: the samples of all functions of the program
+samples()
+{
+	"$ANYPERF" annotate --stdio -n -d work -i "$tmp/cpus.data" "$@" 2>/dev/null |
+		awk '$2 == ":" && $1 + 0 { s += $1 } END { print s + 0 }'
+}
+last=$(($(getconf _NPROCESSORS_CONF) - 1))
+sum=0
+for ((cpu = 0; cpu <= last; cpu++)); do
+	one=$(samples -C "$cpu")
+	is "$one" "$("$ANYPERF" script -F cpu,ip,dso -i "$tmp/cpus.data" | grep -c "\[0*$cpu\].*/work)")" "-C $cpu"
+	sum=$((sum + one))
+done
+is "$sum" "$(samples)" "-C: all CPUs' together"
+is "$(($(samples -C 0) > 0)) $(samples -C "0-$last")" "1 $sum" "-C: a range"
+run "$ANYPERF" annotate --stdio -C x -i "$tmp/cpus.data"
+is "$status $(grep -c . "$tmp/err")" "129 1" "-C x"
+run "$ANYPERF" annotate --stdio -C 0 -i "$tmp/data"
+is "$status $(grep -c 'do not say their CPU' "$tmp/err")" "125 1" "-C of samples without CPU"
 done_testing

@@ -94,4 +94,10 @@ for bad in '-r 0' '--synth=some' '--affinity=here' '--mmap-flush=x'; do
 	record $exact $bad -o n -- ./work
 	is "$status" 129 "$bad"
 done
+for bad in '-u root' -S -S8M --snapshot '--filter x>1'; do
+	# shellcheck disable=SC2086
+	run "$ANYPERF" record $exact $bad -o n -- ./work
+	is "$status $(wc -l <"$tmp/err") $([ -e n ] && echo n)" "129 1 " "$bad: one line"
+	has "$tmp/err" ' (is of .*)[;,:].*[a-z]' "$bad: says what it would be of"
+done
 done_testing
