@@ -15,8 +15,10 @@ tap_cgroups()
 {
 	rmdir "$point/$base/x" "$point/$base/y" "$point/$base" 2>/dev/null
 }
-[ -n "$point" ] && mkdir "$point/$base" 2>/dev/null && mkdir "$point/$base/x" "$point/$base/y" ||
-	{ tap_cgroups; lack_all "no cgroup2 in which cgroups can be made"; }
+if [ -z "$point" ] || ! mkdir "$point/$base" "$point/$base/x" "$point/$base/y" 2>/dev/null; then
+	tap_cgroups
+	lack_all "no cgroup2 in which cgroups can be made"
+fi
 trap 'st=$?; tap_cgroups; (exit "$st"); tap_cleanup' EXIT
 
 cp "$PROGRAMS/gate_loop" loop
@@ -32,7 +34,7 @@ count()
 {
 	awk -F, -v e="$1" -v c="$2" '$3 == e && $4 == c { print $1 }' csv
 }
-stat=("$ANYPERF" stat -a --deterministic -x, -o csv)
+stat=("$ANYPERF" stat -a --deterministic "-x," -o csv)
 run "${stat[@]}" -e instructions,branches,task-clock --for-each-cgroup "$base,$base/x,$base/y" sh work
 is "$status $(wc -l <err)" "0 0" "--for-each-cgroup: status" || note "$(cat err)"
 for e in instructions branches; do
@@ -43,9 +45,9 @@ for e in instructions branches; do
 done
 is "$(grep -c ",$base" csv)" 9 "a line for each event and cgroup"
 once=$(count instructions "$base/x")
-sed 's/; \.\/loop; /; .\/loop; .\/loop; /' work >more
+sed 's/; \.\/loop; /; .\/loop; .\/loop; /' work >'more'
 is "$(cmp -s work more && echo same)" "" "the work is more"
-run "${stat[@]}" -e instructions --for-each-cgroup "$base/x" sh more
+run "${stat[@]}" -e instructions --for-each-cgroup "$base/x" sh ./more
 twice=$(count instructions "$base/x")
 is "$(((twice - once) / 20000))" 1 "and that is the loop, and its fork"
 

@@ -105,11 +105,11 @@ has "$tmp/err" 'raise ulimit -n' "that says what to do"
 # one more each time, until it works: whatever it is that lacks one, the line is the same
 for command in stat record run; do
 	case $command in
-	stat) args=(stat -e instructions,task-clock) ;;
+	stat) args=(stat -e "instructions,task-clock") ;;
 	record) args=(record -o limited.data -e instructions:u) ;;
 	run) args=(run) ;;
 	esac
-	said= works=
+	said="" works=""
 	for ((n = 5; n <= 40 && !works; n++)); do
 		run bash -c "ulimit -n $n; exec \"\$@\"" - "$ANYPERF" "${args[@]}" /bin/true
 		if [ "$status" = 0 ] && ! grep -q "not counted" "$tmp/err"; then

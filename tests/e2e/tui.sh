@@ -216,7 +216,7 @@ press q s
 sees_line '^Data files of this folder$' "s: a menu of data files"
 for f in *; do
 	[ "$(head -c 8 "$f" 2>/dev/null)" = PERFILE2 ] || continue
-	[ "$f" = two.data ] && sees_line '^  two.data  \(shown\)$' "it has $f" || sees_line "^  $f$" "it has $f"
+	sees_line "^  $f$([ "$f" = two.data ] && echo '  \(shown\)')$" "it has $f"
 done
 sees_gone 'text.data' "and nothing else"
 press / t h i r d Enter Enter

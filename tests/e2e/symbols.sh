@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Where names come from: the program's own table, C++ and Rust names as people write them, and for a stripped one
+# each place where debug files are looked for; the vdso; a JIT's map.  The program's functions run 100,000, 200,000, 300,000 and
+# 400,000 instructions, so what each line weighs is known.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+need gcc strip objcopy readelf
+cd "$tmp" || exit 1
+mkdir home bin
+export HOME=$tmp/home
+
+cat >names.S <<'END'
+	.globl _start
+	.type _start, @function
+_start:
+	xor %ebp, %ebp
+	call _ZN5outer5innerEi
+	call _ZN4core3fmt9Formatter9write_str17h0123456789abcdefE
+	call _RNvNtCs1234_7mycrate3foo3bar
+	call plain
+	mov $60, %eax
+	xor %edi, %edi
+	syscall
+	.size _start, . - _start
+	.macro spin name n
+	.type \name, @function
+\name:
+	mov $\n, %ecx
+1:	dec %ecx
+	jnz 1b
+	ret
+	.size \name, . - \name
+	.endm
+	spin _ZN5outer5innerEi, 50000
+	spin _ZN4core3fmt9Formatter9write_str17h0123456789abcdefE, 100000
+	spin _RNvNtCs1234_7mycrate3foo3bar, 150000
+	spin plain, 200000
+	.section .note.GNU-stack, "", @progbits
+END
+gcc -g -nostdlib -static -Wl,--build-id -o bin/names names.S || exit 1
+"$ANYPERF" record -q -e instructions:u -c 1000 -o data -- bin/names 2>/dev/null || exit 1
+
+# names ARGS...: lines of a report by symbol, one blank between columns
+names()
+{
+	"$ANYPERF" report --stdio -s sym -i data "$@" 2>/dev/null | awk '/%/ { print $1, $3 }' | paste -sd'|'
+}
+plain='40.00% plain'
+all="$plain|30.00% mycrate::foo::bar|20.00% core::fmt::Formatter::write_str|10.00% outer::inner"
+is "$(names)" "$all" "C++ and both manglings of Rust"
+is "$(names --no-demangle)" \
+	"$plain|30.00% _RNvNtCs1234_7mycrate3foo3bar|20.00% _ZN4core3fmt9Formatter9write_str17h0123456789abcdefE|10.00% _ZN5outer5innerEi" \
+	"--no-demangle: as the linker knows them"
+if command -v perf >/dev/null; then
+	theirs=""
+	for ((try = 0; try < 3; try++)); do # on a busy machine perf prints nothing at times
+		[ "$theirs" ] || theirs=$(perf report --stdio -s sym -i data 2>why </dev/null | awk '/%/ { print $1, $3 }' | paste -sd'|')
+	done
+	is "$theirs" "$all" "perf says the same" || note "$(cat why)"
+fi
+
+# --- stripped
+cp bin/names full
+id=$(readelf -n full | sed -n 's/.*Build ID: //p')
+objcopy --only-keep-debug full names.debug
+strip -s bin/names
+is "$(names | grep -c '::')" 0 "a stripped program has no names"
+# found PATH NAME [FILE]: with the debug file there they are known; gone again, they are not
+found()
+{
+	mkdir -p "${1%/*}"
+	cp "${3:-names.debug}" "$1"
+	is "$(names)" "$all" "$2"
+	rm "$1"
+	is "$(names | grep -c '::')" 0 "$2: and gone with it"
+}
+found "$HOME/.debug/.build-id/${id:0:2}/${id:2}/debug" ".debug of the home folder"
+found "$HOME/.debug/.build-id/${id:0:2}/${id:2}/elf" ".debug of the home folder, the program itself" full
+found "$HOME/.cache/debuginfod_client/$id/debuginfo" "debuginfod's cache"
+found "$HOME/.cache/debuginfod_client/$id/executable" "debuginfod's cache, the program" full
+if [ -w /usr/lib/debug ] || mkdir -p /usr/lib/debug 2>/dev/null; then
+	found "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" "/usr/lib/debug by the build-id"
+	rmdir -p "/usr/lib/debug/.build-id/${id:0:2}" 2>/dev/null
+else
+	lack "/usr/lib/debug" "it cannot be written to here"
+fi
+cp bin/names stripped
+objcopy --add-gnu-debuglink=names.debug bin/names
+found "$tmp/bin/names.debug" ".gnu_debuglink, beside the program"
+found "$tmp/bin/.debug/names.debug" ".gnu_debuglink, in .debug"
+mkdir -p "sys$tmp/bin"
+cp full "sys$tmp/bin/names"
+is "$(names --symfs "$tmp/sys")" "$all" "--symfs"
+
+# --- another build: none of its names, even where they would fit
+sed 's/plain/other/g; s/200000/200001/' names.S >other.S
+gcc -g -nostdlib -static -Wl,--build-id -o other other.S || exit 1
+mkdir -p "$HOME/.debug/.build-id/${id:0:2}/${id:2}"
+cp other "$HOME/.debug/.build-id/${id:0:2}/${id:2}/elf"
+is "$(names | grep -c 'other\|::')" 0 "another build's file is not used"
+rm -r "$HOME/.debug"
+cp stripped bin/names
+
+# --- the vdso: what is in memory, and in no file
+cat >clock.c <<'END'
+#include <time.h>
+int main(void)
+{
+	struct timespec ts;
+	for (int i = 0; i < 20000; i++)
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+	return 0;
+}
+END
+gcc -O1 -o clock clock.c || exit 1
+"$ANYPERF" record -q -e instructions:u -c 1000 -o clock.data -- ./clock 2>/dev/null || exit 1
+"$ANYPERF" report --stdio -s dso,sym -i clock.data 2>/dev/null >clock.txt
+if grep -q '\[vdso\]' clock.txt; then
+	has clock.txt '\[vdso\] +\[\.\] (__vdso_clock_gettime|clock_gettime|do_hres)' "functions of the vdso have names"
+else
+	lack "the vdso" "its clock is a system call here"
+fi
+
+# --- --call-graph lbr: chains as by frame pointers (docs/limits.md)
+cat >chain.c <<'END'
+static volatile unsigned long s;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i; }
+__attribute__((noinline)) void mid(int n) { leaf(n); s++; }
+int main(void) { for (int i = 0; i < 100; i++) { mid(1000); leaf(500); } return 0; }
+END
+gcc -O1 -fno-omit-frame-pointer -o chain chain.c || exit 1
+for how in fp lbr; do
+	"$ANYPERF" record -q --call-graph $how -e instructions:u -c 10007 -o $how.data -- ./chain 2>err || cat err
+	"$ANYPERF" export -f collapsed -i $how.data -o - | sed 's/ [0-9]*$//' | grep ';main;leaf$' >$how.txt
+done
+is "$(wc -l <fp.txt)" 1 "chains have callers"
+same fp.txt lbr.txt "--call-graph lbr: the same chains"
+done_testing
