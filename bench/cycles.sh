@@ -103,6 +103,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 prepare
+# shellcheck disable=SC2034 # build reads it
 libs=()
 build "$work/bin/kernels" "$bench/programs/kernels.c" gcc -O2 -Wall
 build "$work/bin/kernels-O0" "$bench/programs/kernels.c" gcc -O0 -Wall
