@@ -194,6 +194,38 @@ wait "$session"
 refused 'its supervisor was killed' "$pid" 'was killed'
 finish 'refused, in another session'
 
+# of either version's hierarchy; thawed before it is ended, which a frozen one would not notice
+frozen=
+for dir in /sys/fs/cgroup/freezer /sys/fs/cgroup/unified /sys/fs/cgroup; do
+	mkdir "$dir/anyperf-frozen-$$" 2>/dev/null || continue
+	[ -e "$dir/anyperf-frozen-$$/freezer.state" ] || [ -e "$dir/anyperf-frozen-$$/cgroup.freeze" ] &&
+		frozen=$dir/anyperf-frozen-$$ && break
+	rmdir "$dir/anyperf-frozen-$$"
+done
+if [ -n "$frozen" ]; then
+	sleep 600 8>&- &
+	pid=$!
+	echo $pid >"$frozen/cgroup.procs"
+	if [ -e "$frozen/freezer.state" ]; then
+		echo FROZEN >"$frozen/freezer.state"
+		wait_for 10 grep -q FROZEN "$frozen/freezer.state"
+	else
+		echo 1 >"$frozen/cgroup.freeze"
+		wait_for 10 grep -q 'frozen 1' "$frozen/cgroup.events"
+	fi
+	refused 'frozen' $pid 'its cgroup is frozen'
+	if [ -e "$frozen/freezer.state" ]; then
+		echo THAWED >"$frozen/freezer.state"
+	else
+		echo 0 >"$frozen/cgroup.freeze"
+	fi
+	kill $pid
+	wait $pid 2>/dev/null
+	wait_for 10 rmdir "$frozen"
+else
+	lack 'refused, frozen: the reason' 'no cgroup can be made'
+fi
+
 if [ "$(id -u)" = 0 ]; then
 	cp "$ANYPERF" "$tmp/anyperf"
 	run timeout -k 5 30 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/anyperf" \
