@@ -229,7 +229,8 @@ struct ap_seg {
 	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
 	u32 watch_ack; /* ap_session.watch_gen as all its code minds it by now */
 	u32 data_ack;  /* likewise .data_gen */
-	u32 carry; /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
+	u32 carry;  /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
+	u64 smc_at; /* in its memory: which pages the engine has write-protected (engine/smc.c) */
 };
 
 enum ap_note_kind {

@@ -106,6 +106,7 @@ static void prepare(struct birth *b, const struct ap_clone *k)
 	head->carry = own->carry;
 	head->watch_ack = own->watch_ack;
 	head->data_ack = own->data_ack;
+	head->smc_at = own->smc_at;
 	memcpy(head->comm, own->comm, sizeof(own->comm));
 	memcpy((char *)head + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
 	__atomic_store_n(&head->state, AP_SEG_INIT, __ATOMIC_RELEASE);

@@ -11,6 +11,7 @@
 #include "engine/alias.h"
 #include "engine/engine.h"
 #include "engine/filter.h"
+#include "engine/nr.h"
 #include "engine/region.h"
 
 #define BUCKETS	   4096
@@ -221,6 +222,34 @@ bool ap_smc_hides_write(u64 addr)
 	const struct page *p = find(addr & AP_PAGE_MASK);
 
 	return p && p->state == PROTECTED;
+}
+
+u64 ap_smc_table(void)
+{
+	return (u64)buckets;
+}
+
+static bool fetch(u32 pid, u64 at, void *to, u64 size)
+{
+	const u64 here[2] = { (u64)to, size }, there[2] = { at, size };
+
+	return ap_sys6(AP_NR_process_vm_readv, pid, (u64)here, 1, (u64)there, 1, 0) == (s64)size;
+}
+
+bool ap_smc_hides_write_in(u32 pid, u64 table, u64 addr)
+{
+	u64 page = addr & AP_PAGE_MASK, at;
+	struct page p;
+
+	if (!fetch(pid, table + (u64)((char *)bucket(page) - (char *)buckets), &at, sizeof(at)))
+		return false;
+	/* as it may be changed meanwhile, or be no table at all */
+	for (u32 n = 0; at && n < BUCKETS && fetch(pid, at, &p, sizeof(p)); n++) {
+		if (p.addr == page)
+			return p.state == PROTECTED;
+		at = (u64)p.next;
+	}
+	return false;
 }
 
 /* Calls fn for each known page in [start, end): by address or by node, whichever is less work. */

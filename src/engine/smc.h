@@ -22,6 +22,9 @@ bool ap_smc_write_fault(u64 addr);
 bool ap_smc_is_protected(u64 addr);
 /* The page lacks the permission to write that the program believes in.  Lock held. */
 bool ap_smc_hides_write(u64 addr);
+/* The same of another process, whose table is there; ap_seg.smc_at. */
+u64 ap_smc_table(void);
+bool ap_smc_hides_write_in(u32 pid, u64 table, u64 addr);
 /* Gives pages back before a system call that looks at their protection or moves them.  Lock held. */
 bool ap_smc_unprotect(u64 start, u64 end);
 bool ap_smc_any(void); /* is any page protected? Async-safe */

@@ -7,6 +7,7 @@
 #include "engine/lookup.h"
 #include "engine/offsets.h"
 #include "engine/sb.h"
+#include "engine/smc.h"
 #include "engine/unit.h"
 #include "service/service.h"
 
@@ -117,6 +118,7 @@ void ap_start(struct ap_boot *boot)
 	ap_signal_init(t);
 	if (boot->nthreads && ap_attach_threads(t))
 		ap_go_native(t, "no memory for its threads");
+	ap_proc.seg->smc_at = ap_smc_table();
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
 	if (boot->nthreads)
 		ap_attach_thread((struct ap_boot_thread *)boot->threads);

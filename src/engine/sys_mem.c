@@ -31,8 +31,6 @@
 #define PROT_GROWSUP	     0x02000000
 #define F_GETFL		     3
 #define O_ACCMODE	     3
-#define PTRACE_POKETEXT	     4
-#define PTRACE_POKEDATA	     5
 #define SYNC_CORE	     (1u << 5) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
 
 static u64 page_end(u64 addr, u64 len)
@@ -357,17 +355,6 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	ap_lock_take(&ap_proc.lock);
 	ap_alias_drop_file((s32)fd);
 	ap_lock_drop(&ap_proc.lock);
-	return ret;
-}
-
-/* process_vm_writev and ptrace. */
-s64 ap_call_poke(struct ap_thread *t, struct ap_call *c)
-{
-	s64 ret = c->nr == AP_NR_ptrace ? ap_call_ptrace(t, c) : ap_call_pass(t, c);
-
-	if (ret >= 0 && (c->nr == AP_NR_process_vm_writev || c->a[0] == PTRACE_POKETEXT ||
-			 c->a[0] == PTRACE_POKEDATA))
-		ap_smc_poked();
 	return ret;
 }
 

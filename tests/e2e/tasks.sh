@@ -35,6 +35,7 @@ for t in fork threads exec fds maps mem; do
 	both "$t" "$PROGRAMS/task_$t"
 done
 both "reads of maps" "$PROGRAMS/maps_reads"
+both "pokes" "$PROGRAMS/code_poked"
 both "killed in new code" timeout -k 2 100 "$PROGRAMS/vfork_kill"
 both "low limits" bash -c "ulimit -n 12; ulimit -s 256; $PROGRAMS/task_exec; ulimit -n; ulimit -s"
 both "ulimit -v" bash -c 'ulimit -v 600000; python3 -c "print(sum(range(1000)))"; ulimit -v'
