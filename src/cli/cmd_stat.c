@@ -411,6 +411,8 @@ static void settle(struct stat_args *args)
 {
 	if (args->json)
 		args->format.style = AP_STAT_JSON;
+	if (args->output && !strcmp(args->output, "-")) /* standard error, as in perf */
+		args->output = NULL;
 	args->count.events = &args->events;
 	args->count.no_inherit = args->run.no_inherit;
 	args->count.split = args->no_aggr      ? AP_STAT_CPUS

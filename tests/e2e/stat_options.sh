@@ -47,6 +47,8 @@ for _ in 1 2 3; do
 done
 is "$(grep -c '^# started on' many)" 3 "--append: three reports"
 is "$(column 3 calls many)" $((3 * calls)) "--append: with their counts"
+run "${stat[@]}" -x, -o - -e calls -- true
+is "$status $(grep -c ',calls,' err) $(ls -- - 2>/dev/null)" "0 1 " "-o -: standard error, as in perf"
 run "${stat[@]}" -x, --append -o /dev/full -e calls -- true
 is "$status" 125 "--append: a full device is a failure"
 
