@@ -99,7 +99,13 @@ is "$status" 125 "a file limit too small for the session: 125"
 is "$(wc -l <"$tmp/err")" 1 "and one line"
 has "$tmp/err" 'RLIMIT_FSIZE' "that names the limit"
 
-run bash -c 'ulimit -n 6; "$ANYPERF" stat -e instructions true'
+# limited N COMMAND...: with N descriptors, of which what runs the tests has none
+limited()
+{
+	bash -c 'for ((fd = 3; fd < 40; fd++)); do eval "exec $fd>&-"; done
+		ulimit -n "$0" && exec "$@"' "$@"
+}
+run limited 6 "$ANYPERF" stat -e instructions true
 is "$status" 125 "no descriptors: anyperf's own failure"
 has "$tmp/err" 'raise ulimit -n' "that says what to do"
 # one more each time, until it works: whatever it is that lacks one, the line is the same
@@ -111,7 +117,7 @@ for command in stat record run; do
 	esac
 	said="" works=""
 	for ((n = 5; n <= 40 && !works; n++)); do
-		run bash -c "ulimit -n $n; exec \"\$@\"" - "$ANYPERF" "${args[@]}" /bin/true
+		run limited $n "$ANYPERF" "${args[@]}" /bin/true
 		if [ "$status" = 0 ] && ! grep -q "not counted" "$tmp/err"; then
 			works=1
 		elif [ "$status $(grep -c . "$tmp/err") $(grep -c 'raise.*ulimit -n' "$tmp/err")" != "125 1 1" ] &&
