@@ -30,6 +30,7 @@ struct ap_track {
 	int pidfd;     /* -1: no descriptor left, or no such process any more */
 	bool is_gone;  /* the process ended; others may still use its memory */
 	bool is_named; /* a seg.pid was there and has been tried */
+	bool is_free;  /* in reserve: no process has begun to use it */
 	u64 since_ns;  /* when the segment was first seen */
 };
 
@@ -73,6 +74,7 @@ struct ap_supervisor {
 	struct ap_track *tracks;
 	u32 ntracks, tracks_cap;
 	u32 scanned;		  /* segments that have been seen */
+	u64 free_at;		  /* when those in reserve are looked at again */
 	u32 looks, untold;	  /* ap_session's as they were then */
 	struct ap_host *host;	  /* NULL: there are no perf events */
 	struct ap_client *client; /* NULL: nobody opens events from outside */

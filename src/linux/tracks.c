@@ -20,6 +20,12 @@
  */
 #define NAMING_NS 2000000000ULL
 
+/*
+ * Programs with narrow filters keep segments in reserve (engine/cradle.c), by the thousand where they have many
+ * workers: looking at them all takes one part of so many of the time.
+ */
+#define FREE_SHARE 20
+
 static int add_track(struct ap_supervisor *sv, u32 seg)
 {
 	if (sv->ntracks == sv->tracks_cap) {
@@ -107,6 +113,9 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 
 	if (ap_session_seg_read(&sv->ses, t->seg, &head))
 		return false;
+	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid;
+	if (t->is_free)
+		return false;
 	if (!t->is_named && !t->is_gone)
 		watch(sv, t, &head);
 	if (t->pidfd < 0 && t->is_named && !t->is_gone)
@@ -129,6 +138,8 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 void ap_tracks_update(struct ap_supervisor *sv)
 {
 	u32 n = ap_session_nsegs(&sv->ses);
+	u64 now = ap_now_ns();
+	bool with_free = now >= sv->free_at;
 
 	while (sv->scanned < n && !add_track(sv, sv->scanned))
 		sv->scanned++;
@@ -137,11 +148,13 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	for (u32 i = 0; i < sv->ntracks;) {
 		struct ap_track *t = &sv->tracks[i];
 
-		if (update(sv, t))
+		if ((!t->is_free || with_free) && update(sv, t))
 			sv->tracks[i] = sv->tracks[--sv->ntracks];
 		else
 			i++;
 	}
+	if (with_free)
+		sv->free_at = now + FREE_SHARE * (ap_now_ns() - now);
 	ap_session_roots_reap(&sv->ses);
 }
 
