@@ -288,6 +288,7 @@ int ap_thread_fork_child(struct ap_thread *t)
 void ap_thread_move(struct ap_thread *t, struct ap_thread *to)
 {
 	memcpy(to, t, sizeof(*to));
+	t->feed = NULL; /* which t, one of the threads until it is alone, would end */
 	to->self = to;
 	to->engine_sp = (u64)to + AP_T_STACK_OFF + AP_T_STACK_SIZE;
 	ap_thread_set_gs(to);

@@ -34,6 +34,18 @@ for mode in threads meet; do
 	has_not "$tmp/err" 'anyperf' "$mode, modelled: nothing is said"
 done
 
+# and so has a child, which takes its parent's along to where it moves, and that child's threads
+for mode in forks threads-of-children; do
+	run timeout -k 5 60 "$PROGRAMS/seccomp_narrow" $mode
+	want=$status
+	mv "$tmp/out" "$tmp/want.out"
+	run timeout -k 5 120 "$ANYPERF" stat -x, -e cycles,cache-misses -o "$tmp/table" -- "$PROGRAMS/seccomp_narrow" $mode
+	is "$status" "$want" "$mode, modelled: status"
+	same "$tmp/out" "$tmp/want.out" "$mode, modelled: output"
+	has_not "$tmp/err" 'anyperf' "$mode, modelled: nothing is said"
+	has "$tmp/table" '^[0-9]+,,cycles' "$mode, modelled: and counted"
+done
+
 # what the engine does instead is not the program's
 for mode in change memory limits forks; do
 	compare_with_oracle "$mode" "$PROGRAMS/seccomp_narrow" $mode
