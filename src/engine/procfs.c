@@ -21,16 +21,18 @@
 #include "engine/task.h"
 #include "service/service.h"
 
-#define PATH_CAP  64   /* longer ones are none of ours */
-#define LINE_CAP  4352 /* a path and what stands before it */
-#define IN_CAP	  (16ULL << 10)
-#define OUT_CAP	  (32ULL << 10)
-#define COPIES	  32
-#define MEMS	  16
-#define NUMBERS	  1024 /* higher ones are looked at each time */
-#define VECTORS	  16   /* of a read that is cut; it ends behind them at the latest */
-#define SEEK_CUR  1
-#define O_ACCMODE 3
+#define PATH_CAP    64	 /* longer ones are none of ours */
+#define LINE_CAP    4352 /* a path and what stands before it */
+#define IN_CAP	    (16ULL << 10)
+#define OUT_CAP	    (32ULL << 10)
+#define COPIES	    32
+#define MEMS	    16
+#define NUMBERS	    1024 /* higher ones are looked at each time */
+#define VECTORS	    16	 /* of a read that is cut; it ends behind them at the latest */
+#define MOST_PIECES 1024 /* that the kernel takes (UIO_MAXIOV) */
+#define USER_END    (1UL << 47)
+#define SEEK_CUR    1
+#define O_ACCMODE   3
 
 /* A file that the program has opened; entries are reused in turn.  Process lock. */
 struct known {
@@ -472,12 +474,33 @@ static u64 part(struct known *k, s32 fd, u64 pos, u64 size)
 	return ap_seqfile_read(&k->reader, fd, ends_with(k->path, "/smaps"), pos, size);
 }
 
+/* Of no length, or beyond what a program has: the kernel refuses it, whatever there is to read. */
+static bool is_refused(u64 at, u64 size)
+{
+	return at > USER_END || size > USER_END - at;
+}
+
+/* All pieces: those behind what is read are looked at as well. */
+static bool is_vector_refused(u64 at, u64 n)
+{
+	struct iovec v;
+
+	if (n > MOST_PIECES)
+		return true;
+	for (u64 i = 0; i < n; i++)
+		if (ap_safe_copy(&v, (const void *)(at + i * sizeof(v)), sizeof(v)) ||
+		    is_refused(v.at, v.size))
+			return true;
+	return false;
+}
+
 /* The kernel reads into one piece after another, until one is not filled.  Process lock held. */
 static void cut_vector(struct known *k, struct ap_call *c, s32 fd, u64 pos, struct iovec *vector)
 {
 	u64 n = c->a[2] < VECTORS ? c->a[2] : VECTORS, got, size;
 
-	if (ap_safe_copy(vector, (const void *)c->a[1], n * sizeof(*vector)))
+	if (is_vector_refused(c->a[1], c->a[2]) ||
+	    ap_safe_copy(vector, (const void *)c->a[1], n * sizeof(*vector)))
 		return;
 	for (u64 i = 0; i < n; i++, pos += got) {
 		size = vector[i].size;
@@ -497,10 +520,10 @@ static void cut(struct known *k, struct ap_call *c, s32 fd, struct iovec *vector
 
 	if ((s64)pos < 0 || is_status(k->path))
 		return;
-	if (c->nr == AP_NR_read || c->nr == AP_NR_pread64)
-		c->a[2] = part(k, fd, pos, c->a[2]);
-	else
+	if (c->nr != AP_NR_read && c->nr != AP_NR_pread64)
 		cut_vector(k, c, fd, pos, vector);
+	else if (!is_refused(c->a[1], c->a[2]))
+		c->a[2] = part(k, fd, pos, c->a[2]);
 }
 
 /* vector: where pieces of a read that is cut may stand until it has been made; NULL: of no read */

@@ -4,6 +4,7 @@
  * mapping's block of lines) in a buffer of a page: held here to what its text says it must return.  Run
  * natively this is a test of the kernel, counted it is one of the copy.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -160,6 +161,39 @@ static void test(const char *path, bool has_blocks)
 	close(fd);
 }
 
+/* What the kernel refuses before it looks at the file, and what it does not. */
+static void test_refused(void)
+{
+	static char got[PAGE];
+	struct iovec v[20], *volatile all = v;
+	volatile size_t none = 0; /* which compilers do not see through */
+	int fd = open("/proc/self/maps", O_RDONLY);
+
+	for (int i = 0; i < 20; i++)
+		v[i] = (struct iovec){ got + 8 * i, 8 };
+	CHECK(readv(fd, all, 2000 + (int)none) == -1 && errno == EINVAL, "too many pieces");
+	CHECK(readv(fd, all, (int)none - 1) == -1 && errno == EINVAL, "fewer than none");
+	CHECK(readv(fd, (struct iovec *)none, 2) == -1 && errno == EFAULT,
+	      "pieces that are not there");
+	v[1].iov_len = (size_t)-1;
+	CHECK(readv(fd, v, 2) == -1 && errno == EINVAL, "a piece of less than nothing");
+	CHECK(preadv(fd, v, 2, 0) == -1 && errno == EINVAL, "or from some place");
+	CHECK(readv(fd, v + 1, 1) == -1 && errno == EINVAL, "or alone");
+	v[1].iov_len = (size_t)1 << 63;
+	CHECK(readv(fd, v, 2) == -1 && errno == EINVAL, "the least");
+	v[1].iov_len = 8;
+	v[19].iov_len = (size_t)-8;
+	CHECK(readv(fd, v, 20) == -1 && errno == EINVAL, "behind many");
+	CHECK(readv(fd, v, 16) == 16 * 8, "without it");
+	v[1].iov_base = (void *)-4096L;
+	CHECK(readv(fd, v, 2) == -1 && errno == EFAULT, "to where no program is");
+	CHECK(read(fd, got, none - 1) == -1 && errno == EFAULT, "less than nothing");
+	CHECK(readv(fd, v, 0) == 0, "no piece");
+	CHECK(read(fd, got, 8) == 8, "and the file is as it was");
+	CHECK(lseek(fd, 0, SEEK_CUR) == 17 * 8, "at the same place");
+	close(fd);
+}
+
 static void test_status(void)
 {
 	int fd = open("/proc/self/status", O_RDONLY);
@@ -183,6 +217,7 @@ int main(void)
 		mprotect(p + i * PAGE, PAGE, PROT_NONE);
 	test("/proc/self/maps", false);
 	test("/proc/self/smaps", true);
+	test_refused();
 	test_status();
 	return task_failed;
 }
