@@ -88,10 +88,11 @@ void ap_direct_want(u64 kinds)
 	ap_lock_drop(&ap_proc.lock);
 }
 
+/* The thread may be between the look at an entry's counter and what else is there, which stays. */
 static void forget(struct ap_thread *t)
 {
 	for (u32 i = 0; i < AP_PMCS; i++)
-		__atomic_store_n(&t->pmc[i].counter, ~0U, __ATOMIC_RELAXED);
+		__atomic_store_n(&t->pmc[i].counter, ap_pmc_elsewhere(i), __ATOMIC_RELAXED);
 }
 
 void ap_direct_reset(struct ap_thread *t)

@@ -69,7 +69,7 @@ struct ap_data_note {
 
 /*
  * What rdpmc of a counter reads while the event's publication is as it was: the word at cell (from
- * %gs:0), what the carry has, if it is carried, and a constant.  Counter ~0: of none.
+ * %gs:0), what the carry has, if it is carried, and a constant.
  */
 struct ap_pmc {
 	u32 counter;
@@ -84,6 +84,12 @@ struct ap_pmc {
 static inline u32 ap_pmc_place(u32 counter)
 {
 	return (counter + (counter >> 28)) % AP_PMCS;
+}
+
+/* A counter that is never looked for at this place: that of an entry of none. */
+static inline u32 ap_pmc_elsewhere(u32 place)
+{
+	return !place;
 }
 
 /* The engine's own state where it faulted, for the report. */

@@ -50,6 +50,12 @@ run "$PROGRAMS/perf_rdpmc" index
 mv "$tmp/out" "$tmp/native"
 run serve -- "$PROGRAMS/perf_rdpmc" index
 same "$tmp/out" "$tmp/native" "a counter that nobody mapped faults as natively"
+run "$PROGRAMS/perf_rdpmc" none
+mv "$tmp/out" "$tmp/native"
+for n in 0 1; do
+	run serve -- "$PROGRAMS/perf_rdpmc" none $n
+	same "$tmp/out" "$tmp/native" "and so do numbers that are no counter's, $n counters read"
+done
 
 run "$PROGRAMS/perf_rdpmc" cpuid
 ours='^(a|80000000|80000022):'

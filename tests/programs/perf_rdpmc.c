@@ -2,7 +2,7 @@
 /* FLAGS: -pthread */
 /*
  * Reads counters by rdpmc.  "counts": the instructions between two of them, which are known; "often":
- * so many times that an engine may choose another way in the middle; "index": one that names no counter;
+ * so many times that an engine may choose another way in the middle; "index": one that names no counter; "none": more of those;
  * "gone": one whose page is not mapped any more; "flags": what rdpmc leaves alone, while nobody samples and
  * while somebody does; "cpuid": what the CPU says of its counters, and of
  * the rest.
@@ -10,7 +10,9 @@
 #include <cpuid.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +303,35 @@ static void wrong_index(void)
 	printf("%lu\n", rdpmc(77));
 }
 
+static sigjmp_buf back;
+
+static void note_code(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	printf(" %d/%d", sig, info->si_code);
+	siglongjmp(back, 1);
+}
+
+/* None is read at first: there is no page yet, or one is, and its counter has been read. */
+static void none(bool reads)
+{
+	static const unsigned int numbers[] = { 0xffffffff, 0xfffffff7, 0x7fffffff, 0x80000000,
+						0x90000001, 0x5fffffff, 0x00000100 };
+	struct sigaction sa = { .sa_sigaction = note_code, .sa_flags = SA_SIGINFO };
+	int fd;
+
+	if (reads)
+		rdpmc_often(open_page(PERF_COUNT_HW_INSTRUCTIONS, &fd)->index - 1);
+	sigaction(SIGSEGV, &sa, NULL);
+	for (unsigned int i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		printf("%x:", numbers[i]);
+		for (volatile int turn = 0; turn < 2; turn++)
+			if (!sigsetjmp(back, 1))
+				printf(" read as %lu", rdpmc(numbers[i]));
+		puts("");
+	}
+}
+
 static void gone(void)
 {
 	struct sigaction sa = { .sa_sigaction = caught, .sa_flags = SA_SIGINFO };
@@ -332,7 +363,7 @@ static void cpuid(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
 	if (!strcmp(argv[1], "counts"))
 		counts();
@@ -340,6 +371,8 @@ int main(int argc, char **argv)
 		often();
 	else if (!strcmp(argv[1], "index"))
 		wrong_index();
+	else if (!strcmp(argv[1], "none"))
+		none(argc == 3 && *argv[2] == '1');
 	else if (!strcmp(argv[1], "gone"))
 		gone();
 	else if (!strcmp(argv[1], "flags"))
