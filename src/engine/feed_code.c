@@ -16,7 +16,8 @@
 #define FIRST_REG 9
 #define CLOCK	  8
 #define RED_ZONE  128U
-#define SLOW_MAX  (2 * AP_FEED_OPS)
+#define FAILS	  2U /* looks at one thing: at the key of loads, and of stores */
+#define SLOW_MAX  (FAILS * AP_FEED_OPS)
 #define RDI_BASE  7
 #define RSI_BASE  6
 #define RDX_BASE  2
@@ -32,6 +33,7 @@ struct slows {
 	struct slow list[SLOW_MAX];
 	u32 n;
 };
+_Static_assert(AP_FEED_FETCHES <= AP_FEED_OPS, "struct slows is of either");
 
 static struct maker {
 	struct ap_emit *e;
@@ -39,7 +41,7 @@ static struct maker {
 	const struct ap_mem *m; /* like all others */
 	u32 id;
 	struct slows fetches, ops;
-	u8 *fail[3 * AP_FEED_CLUSTERS]; /* of clusters: to the operations */
+	u8 *fail[FAILS * AP_FEED_CLUSTERS]; /* of clusters: to the operations */
 	u32 nfails;
 } maker; /* large, and one at a time */
 
@@ -131,13 +133,16 @@ static void emit_from_eax(struct ap_emit *e, u8 reg)
 
 /* Where the looks of one thing lead that are not quick. */
 struct fails {
-	u8 *site[3];
+	u8 *site[FAILS];
 	u32 n;
 };
 
 static void emit_fail(struct maker *k, struct fails *f, u8 condition)
 {
-	f->site[f->n++] = ap_emit_jcc32(k->e, condition);
+	if (f->n == FAILS)
+		k->e->full = true;
+	else
+		f->site[f->n++] = ap_emit_jcc32(k->e, condition);
 }
 
 static s32 offset_of(const struct maker *k, const void *of)
@@ -306,6 +311,10 @@ static void emit_end(struct maker *k)
 
 static void add_slow(struct slows *to, struct ap_emit *e, const struct fails *f, u32 nth)
 {
+	if (to->n + f->n > SLOW_MAX) {
+		e->full = true;
+		return;
+	}
 	for (u32 n = 0; n < f->n; n++)
 		to->list[to->n++] = (struct slow){ .site = f->site[n], .back = e->p, .nth = nth };
 }
