@@ -224,7 +224,7 @@ static int lie_in_cradle(struct ap_thread *t, const struct birth *b)
 		__builtin_ia32_pause();
 		pid = __atomic_load_n(&b->head->ns_pid, __ATOMIC_ACQUIRE);
 	}
-	if (!pid) /* its parent was killed */
+	if (!pid) /* its parent was killed, or is stopped */
 		return -AP_ESRCH;
 	t->tid = t->pid = t->lock_id = pid;
 	ap_proc.seg = b->head;
@@ -286,15 +286,25 @@ AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
 	ap_sig_go_native(t);
 }
 
+/* Why the child is not counted. */
+static const char *lack_of(int error)
+{
+	if (error == -AP_ESRCH)
+		return ": a forked process's parent was stopped or killed in the fork";
+	return ": no room in the session for a forked process";
+}
+
 static void run_child(struct ap_thread *t, const struct ap_clone *k, const struct birth *b,
 		      u64 mask)
 {
+	int error;
+
 	be_child(t, k);
 	if (ap_proc.flags & AP_F_NO_INHERIT)
 		leave(t, k);
-	if (attach_child(t, b)) {
-		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm,
-			 ": no room in the session for a forked process");
+	error = attach_child(t, b);
+	if (error) {
+		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm, lack_of(error));
 		leave(t, k);
 	}
 	t = ap_self();
