@@ -340,6 +340,9 @@ static int measure(struct stat_args *args)
 	ap_stat_choose_instruments(&args->run, &args->events);
 	ap_stat_init(&st, &args->events, title_of(args));
 	st.metrics = args->metrics.n || args->metrics.only ? &args->metrics : NULL;
+	if (args->metrics.only && !ap_stat_has_columns(&st))
+		ap_stat_add_note(&st, "no metric is made of these events (-M chooses metrics)");
+	st.of_intervals = args->count.interval_ms != 0;
 	st.has_times = !args->run.ntargets && !args->count.is_of_cpus;
 	ret = count(args, &st, args->control ? &control : NULL);
 	ap_stat_fini(&st);
@@ -378,6 +381,8 @@ static int check(struct stat_args *args)
 		return usage("-r needs a command");
 	if (args->count.interval_count && !args->count.interval_ms)
 		return usage("--interval-count needs -I");
+	if (args->null_run && (args->metric_names || args->topdown || args->metrics.only))
+		return usage("-n counts nothing that a metric could be made of");
 	if (args->json && args->format.separator)
 		return usage("-j and -x do not go together");
 	args->count.is_of_cpus = by_cpu;

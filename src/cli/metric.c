@@ -147,6 +147,12 @@ bool ap_metric_is_in(const struct ap_metric *m, const char *group, size_t len)
 
 /* --- formulas */
 
+/* A metric that is being computed, for the sake of the next one. */
+struct level {
+	const struct ap_metric *metric;
+	const struct level *out;
+};
+
 struct formula {
 	const struct ap_metric_table *table;
 	const char *at;
@@ -155,6 +161,8 @@ struct formula {
 	unsigned int depth;
 	bool is_missing; /* a count is not to be had, or it is divided by nothing */
 	const char *bad; /* what is no formula from here on */
+	const struct level *in;
+	char cycle[200]; /* "a -> b -> a" */
 };
 
 static double sum_of(struct formula *f);
@@ -180,17 +188,46 @@ static double fail(struct formula *f, const char *at)
 	return 0;
 }
 
+/* From m on to m again; innermost last, which is where the list begins. */
+static void say_cycle(struct formula *f, const struct ap_metric *m)
+{
+	const struct level *by[DEPTH_MAX + 1];
+	size_t n = 0, len;
+
+	for (const struct level *l = f->in; l && n < AP_ARRAY_SIZE(by); l = l->out) {
+		by[n++] = l;
+		if (l->metric == m)
+			break;
+	}
+	f->cycle[0] = '\0';
+	while (n--) {
+		len = strlen(f->cycle);
+		snprintf(f->cycle + len, sizeof(f->cycle) - len, "%.40s -> ", by[n]->metric->name);
+	}
+	len = strlen(f->cycle);
+	snprintf(f->cycle + len, sizeof(f->cycle) - len, "%.40s", m->name);
+}
+
 static double of_metric(struct formula *f, const struct ap_metric *m)
 {
+	const struct level level = { m, f->in };
 	const char *behind = f->at;
 	double v;
 
+	for (const struct level *l = f->in; l && !f->bad; l = l->out) {
+		if (l->metric != m)
+			continue;
+		say_cycle(f, m);
+		return fail(f, m->name);
+	}
+	f->in = &level;
 	f->at = m->formula;
 	v = sum_of(f);
 	skip(f);
 	if (*f->at)
 		fail(f, f->at);
 	f->at = behind;
+	f->in = level.out;
 	return v;
 }
 
@@ -290,6 +327,10 @@ int ap_metric_value(const struct ap_metric_table *t, const struct ap_metric *m, 
 	struct formula f = { .table = t, .at = "", .ask = ask, .arg = arg };
 
 	*v = of_metric(&f, m);
+	if (*f.cycle) {
+		snprintf(why, size, "metric '%s' needs itself: %s", m->name, f.cycle);
+		return -EINVAL;
+	}
 	if (f.bad) {
 		snprintf(why, size, "metric '%s': there is no event, metric or number at '%.40s'",
 			 m->name, *f.bad ? f.bad : "the formula's end");

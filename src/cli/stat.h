@@ -65,8 +65,9 @@ struct ap_stat_note {
 };
 
 struct ap_stat {
-	char *title;	/* "'prog -x'", "process id '17'" */
-	bool has_times; /* user and system time are those of what is counted */
+	char *title;	   /* "'prog -x'", "process id '17'" */
+	bool of_intervals; /* each is shown on its own */
+	bool has_times;	   /* user and system time are those of what is counted */
 	unsigned int runs;
 	enum ap_stat_split split;
 	struct ap_stat_place *place;
@@ -126,7 +127,22 @@ struct ap_stat_metric {
 	char what[32];
 };
 
+/*
+ * The same as one of a column: what it is depends on what was asked for alone, not on what was counted, so that one heading holds for
+ * all places and intervals.  Rates are in events per second.
+ */
+struct ap_stat_column {
+	enum ap_stat_metric_style style;
+	const char *what;
+	double value;
+	bool is_there;
+	bool is_remainder; /* it is not: an interval's model was read late */
+};
+
 /* stat_metric.c */
+/* False: there is never a comment on such a row. */
+bool ap_stat_row_column(const struct ap_stat *st, const struct ap_stat_row *row,
+			struct ap_stat_column *c);
 struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct ap_stat_row *row);
 /* The rows of one event in the order of printing: threads by their counts, as perf has them. */
 void ap_stat_order(const struct ap_stat *st, size_t first, const struct ap_stat_row **out);
@@ -158,6 +174,7 @@ void ap_stat_print_table_head(const struct ap_stat *st, FILE *out);
 void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const char *time,
 		       FILE *out);
 void ap_stat_print_json(const struct ap_stat *st, const char *time, FILE *out);
+void ap_stat_print_json_string(const char *s, FILE *out);
 void ap_stat_print_json_note(const char *text, FILE *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include "cli/stat.h"
 
 /* Text between quotes; what is not ASCII is passed as it is, which is UTF-8 or the user's business. */
-static void print_string(const char *s, FILE *out)
+void ap_stat_print_json_string(const char *s, FILE *out)
 {
 	fputc('"', out);
 	for (; *s; s++) {
@@ -55,7 +55,7 @@ void ap_stat_print_json_place(const struct ap_stat *st, const struct ap_stat_pla
 		fprintf(out, "\"cpu\" : \"%d\", ", place->cpu);
 	if (st->split == AP_STAT_THREADS) {
 		fputs("\"thread\" : ", out);
-		print_string(place->thread, out);
+		ap_stat_print_json_string(place->thread, out);
 		fputs(", ", out);
 	}
 }
@@ -73,10 +73,10 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	fputs("\"counter-value\" : ", out);
 	print_value(row, out);
 	fprintf(out, ", \"unit\" : \"%s\", \"event\" : ", row->sel->desc->unit);
-	print_string(row->sel->name, out);
+	ap_stat_print_json_string(row->sel->name, out);
 	if (st->has_cgroups) {
 		fputs(", \"cgroup\" : ", out);
-		print_string(ap_stat_row_cgroup(st, row), out);
+		ap_stat_print_json_string(ap_stat_row_cgroup(st, row), out);
 	}
 	if (st->runs > 1)
 		fprintf(out, ", \"variance\" : %.2f", ap_agg_stddev_pct(&row->agg));
@@ -103,6 +103,6 @@ void ap_stat_print_json(const struct ap_stat *st, const char *time, FILE *out)
 void ap_stat_print_json_note(const char *text, FILE *out)
 {
 	fputs("{\"note\" : ", out);
-	print_string(text, out);
+	ap_stat_print_json_string(text, out);
 	fputs("}\n", out);
 }

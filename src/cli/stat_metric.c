@@ -38,81 +38,137 @@ static bool is_beside(const struct ap_stat_row *a, const struct ap_stat_row *b)
 	return a->place == b->place && a->sel->cgroup == b->sel->cgroup;
 }
 
-/* The mean of the first clock of that place: perf gives rates only where one was asked for. */
-static double clock_ns(const struct ap_stat *st, const struct ap_stat_row *of)
+/* The first clock of that place: perf gives rates only where one was asked for. */
+static const struct ap_stat_row *clock_beside(const struct ap_stat *st,
+					      const struct ap_stat_row *of)
 {
-	size_t i;
+	const struct ap_stat_row *found = NULL;
 
-	for (i = 0; i < st->nrows; i++) {
-		const struct ap_stat_row *row = &st->row[i];
-
-		if (is_beside(row, of) && row->agg.n && ap_event_is_clock(row->sel->desc))
-			return row->agg.mean;
-	}
-	return 0;
-}
-
-/* The mean of that place's row that counts these kinds, 0 if there is none. */
-static double mean_of(const struct ap_stat *st, const struct ap_stat_row *of, u64 kinds)
-{
 	for (size_t i = 0; i < st->nrows; i++) {
 		const struct ap_stat_row *row = &st->row[i];
 
-		if (is_beside(row, of) && row->agg.n && row->sel->kinds == kinds)
-			return row->agg.mean;
+		if (!is_beside(row, of) || !ap_event_is_clock(row->sel->desc))
+			continue;
+		if (row->agg.n)
+			return row;
+		found = found ? found : row;
 	}
-	return 0;
+	return found;
+}
+
+/* That place's row of these kinds, one that has counted if there is any. */
+static const struct ap_stat_row *row_of(const struct ap_stat *st, const struct ap_stat_row *of,
+					u64 kinds)
+{
+	const struct ap_stat_row *found = NULL;
+
+	for (size_t i = 0; i < st->nrows; i++) {
+		const struct ap_stat_row *row = &st->row[i];
+
+		if (!is_beside(row, of) || row->sel->kinds != kinds)
+			continue;
+		if (row->agg.n)
+			return row;
+		found = found ? found : row;
+	}
+	return found;
+}
+
+/*
+ * In an interval: a model's log may be read after the interval in which its instructions were counted.  Nothing of the one beside
+ * something of the other is such a remainder, and what they say together is not known.
+ */
+static bool is_remainder(const struct ap_stat *st, const struct ap_stat_row *row,
+			 const struct ap_stat_row *to)
+{
+	bool modelled =
+		row->sel->desc->kind == AP_KIND_MODELLED || to->sel->desc->kind == AP_KIND_MODELLED;
+
+	return st->of_intervals && modelled && row->sel->desc->kind != to->sel->desc->kind &&
+	       row->agg.mean == 0;
 }
 
 static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
-		       struct ap_stat_metric *metric)
+		       struct ap_stat_column *c)
 {
 	for (size_t i = 0; i < AP_ARRAY_SIZE(ratios); i++) {
-		double to;
+		const struct ap_stat_row *to;
 
 		if (ratios[i].of != row->sel->kinds)
 			continue;
-		to = mean_of(st, row, ratios[i].to);
-		if (to <= 0)
+		to = row_of(st, row, ratios[i].to);
+		if (!to)
 			return false;
-		metric->style = ratios[i].style;
-		metric->value = row->agg.mean / to;
-		if (metric->style == AP_METRIC_PERCENT)
-			metric->value *= 100;
-		snprintf(metric->what, sizeof(metric->what), "%s", ratios[i].what);
+		c->style = ratios[i].style;
+		c->what = ratios[i].what;
+		c->is_there = row->agg.n && to->agg.n && to->agg.mean > 0;
+		c->is_remainder = c->is_there && is_remainder(st, row, to);
+		c->is_there &= !c->is_remainder;
+		if (c->is_there)
+			c->value = row->agg.mean / to->agg.mean;
+		if (c->style == AP_METRIC_PERCENT)
+			c->value *= 100;
 		return true;
 	}
 	return false;
 }
 
-struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct ap_stat_row *row)
+/* In GHz, or events in a second. */
+static bool find_rate(const struct ap_stat *st, const struct ap_stat_row *row,
+		      struct ap_stat_column *c)
+{
+	const struct ap_stat_row *clock = clock_beside(st, row);
+	bool is_ghz = row->sel->kinds == K(CYCLES);
+
+	if (!clock || row->sel->desc->from == AP_FROM_TIME)
+		return false;
+	c->style = AP_METRIC_RATE;
+	c->what = is_ghz ? "GHz" : "/sec";
+	c->is_there = row->agg.n && clock->agg.n && clock->agg.mean > 0;
+	c->value = c->is_there ? row->agg.mean * (is_ghz ? 1 : 1e9) / clock->agg.mean : 0;
+	return true;
+}
+
+bool ap_stat_row_column(const struct ap_stat *st, const struct ap_stat_row *row,
+			struct ap_stat_column *c)
+{
+	*c = (struct ap_stat_column){ 0 };
+	if (ap_event_is_clock(row->sel->desc)) {
+		c->what = "CPUs utilized";
+		c->is_there = row->agg.n && st->wall.mean > 0;
+		c->value = c->is_there ? row->agg.mean / st->wall.mean : 0;
+		return true;
+	}
+	return find_ratio(st, row, c) || find_rate(st, row, c);
+}
+
+/* perf scales each rate on its own. */
+static void scale(struct ap_stat_metric *metric)
 {
 	static const char units[] = " KMG";
-	struct ap_stat_metric metric = { 0 };
-	double ns = clock_ns(st, row);
 	unsigned int u = 0;
 
-	if (!row->agg.n)
+	for (; u < 3 && metric->value > 1000; u++)
+		metric->value /= 1000;
+	snprintf(metric->what, sizeof(metric->what), "%.1s/sec", &units[u]);
+	if (!u)
+		strcpy(metric->what, "/sec");
+}
+
+struct ap_stat_metric ap_stat_row_metric(const struct ap_stat *st, const struct ap_stat_row *row)
+{
+	struct ap_stat_metric metric = { 0 };
+	struct ap_stat_column c;
+
+	if (!row->agg.n || !ap_stat_row_column(st, row, &c) || c.is_remainder)
 		return metric;
-	if (ap_event_is_clock(row->sel->desc)) {
-		strcpy(metric.what, "CPUs utilized");
-		metric.value = st->wall.mean > 0 ? row->agg.mean / st->wall.mean : 0;
+	if (!c.is_there && !ap_event_is_clock(row->sel->desc) &&
+	    (!find_rate(st, row, &c) || !c.is_there)) /* behind a row a rate does as well */
 		return metric;
-	}
-	if (find_ratio(st, row, &metric))
-		return metric;
-	if (ns <= 0 || row->sel->desc->from == AP_FROM_TIME)
-		return metric;
-	if (row->sel->kinds == K(CYCLES)) {
-		strcpy(metric.what, "GHz");
-		metric.value = row->agg.mean / ns;
-		return metric;
-	}
-	metric.value = row->agg.mean * 1e9 / ns;
-	for (; u < 3 && metric.value > 1000; u++)
-		metric.value /= 1000;
-	if (u)
-		metric.what[0] = units[u];
-	strcat(metric.what, "/sec");
+	metric.style = c.style;
+	metric.value = c.value;
+	snprintf(metric.what, sizeof(metric.what), "%s", c.what);
+	if (*c.what == '/')
+		scale(&metric);
 	return metric;
 }

@@ -14,6 +14,7 @@
 #include "linux/run.h"
 
 #define COLUMN_WIDTH 20 /* perf's */
+#define NAME_SIZE    160
 
 /* --- choosing */
 
@@ -68,6 +69,9 @@ struct asked {
 	const struct ap_stat *st; /* or to take values from: */
 	const struct ap_stat_place *place;
 	enum ap_event_kind kind; /* of all so far */
+	struct {
+		bool is_asked, has_counted;
+	} exact, modelled;
 };
 
 static int machine_number(struct asked *a, const char *key, size_t len, double *v)
@@ -128,10 +132,30 @@ void ap_stat_metrics_fini(struct ap_stat_metrics *m)
 /* A cell: of a metric, or of a row's own comment. */
 struct cell {
 	const char *name, *unit, *kind;
-	char text[48]; /* the name, where it is a row's */
+	char text[NAME_SIZE + 16]; /* the name, where it is a row's */
 	double value;
 	bool is_there;
 };
+
+static void note_kind(struct asked *a, const struct ap_stat_row *row)
+{
+	bool has_counted = row->agg.mean > 0;
+
+	if (row->sel->desc->kind == AP_KIND_EXACT) {
+		a->exact.is_asked = true;
+		a->exact.has_counted |= has_counted;
+	} else if (row->sel->desc->kind == AP_KIND_MODELLED) {
+		a->modelled.is_asked = true;
+		a->modelled.has_counted |= has_counted;
+	}
+}
+
+/* As is_remainder() of stat_metric.c. */
+static bool is_remainder(const struct asked *a)
+{
+	return a->st->of_intervals && a->exact.is_asked && a->modelled.is_asked &&
+	       a->exact.has_counted != a->modelled.has_counted;
+}
 
 static int count_of(void *arg, const char *name, size_t len, double *v)
 {
@@ -148,6 +172,7 @@ static int count_of(void *arg, const char *name, size_t len, double *v)
 		if (row->sel->desc->kind > a->kind)
 			a->kind = row->sel->desc->kind;
 		*v = row->agg.mean;
+		note_kind(a, row);
 		return row->agg.n != 0 && ap_stat_row_state(row) == AP_STAT_COUNTED;
 	}
 	return 0;
@@ -162,34 +187,75 @@ static void fill_chosen(const struct ap_stat *st, const struct ap_stat_place *pl
 
 	*c = (struct cell){ .name = m->name, .unit = m->unit };
 	c->is_there = ap_metric_value(&st->metrics->table, m, count_of, &a, &c->value, why,
-				      sizeof(why)) > 0;
+				      sizeof(why)) > 0 &&
+		      !is_remainder(&a);
 	if (!strcmp(m->unit, "%"))
 		c->value *= 100;
 	c->kind = ap_event_kind_name(a.kind);
 }
 
-/* The i-th row of a place that has a comment; false: there are no more. */
+/* The first row of the i-th event that has a column; -1: there are no more. */
+static ptrdiff_t event_of_column(const struct ap_stat *st, size_t i)
+{
+	struct ap_stat_column col;
+
+	for (size_t k = 0; k < st->nrows; k += st->nplaces)
+		if (ap_stat_row_column(st, &st->row[k], &col) && !i--)
+			return (ptrdiff_t)k;
+	return -1;
+}
+
+/* A rate is called by its event, and the rest by what it is. */
+static void name_column(const struct ap_stat *st, const struct ap_stat_row *row, char *text,
+			size_t size)
+{
+	const char *cgroup = ap_stat_row_cgroup(st, row);
+	struct ap_stat_column col;
+
+	if (!ap_stat_row_column(st, row, &col))
+		*text = '\0';
+	else
+		snprintf(text, size, "%s%s%s", *col.what == '/' ? row->sel->name : col.what,
+			 cgroup && *cgroup ? " " : "", cgroup ? cgroup : "");
+}
+
+/* Of columns of one name the second is "name (2)". */
+static void number_column(const struct ap_stat *st, size_t of, struct cell *c)
+{
+	char other[sizeof(c->text)];
+	size_t len = strlen(c->text);
+	unsigned int n = 1;
+
+	for (size_t k = 0; k < of; k += st->nplaces) {
+		name_column(st, &st->row[k], other, NAME_SIZE);
+		n += !strcmp(other, c->text);
+	}
+	if (n > 1)
+		snprintf(c->text + len, sizeof(c->text) - len, " (%u)", n);
+}
+
 static bool fill_of_row(const struct ap_stat *st, const struct ap_stat_place *place, size_t i,
 			struct cell *c)
 {
-	for (size_t k = 0; k < st->nrows; k++) {
-		struct ap_stat_metric m = { 0 };
+	ptrdiff_t first = event_of_column(st, i);
+	const struct ap_stat_row *row;
+	struct ap_stat_column col;
 
-		if (st->row[k].place != place)
-			continue;
-		m = ap_stat_row_metric(st, &st->row[k]);
-		if (!m.what[0] || i--)
-			continue;
-		*c = (struct cell){ .unit = m.style == AP_METRIC_PERCENT ? "%" : "",
-				    .value = m.value,
-				    .is_there = true,
-				    .kind = strstr(m.what, "(modelled)") /* of an exact count */
-						    ? ap_event_kind_name(AP_KIND_MODELLED)
-						    : ap_stat_row_tag(&st->row[k]) };
-		snprintf(c->text, sizeof(c->text), "%s", m.what + (m.what[0] == ' '));
-		return true;
-	}
-	return false;
+	if (first < 0)
+		return false;
+	row = &st->row[first + (place - st->place)];
+	(void)ap_stat_row_column(st, row, &col);
+	*c = (struct cell){ .unit = col.style == AP_METRIC_PERCENT ? "%"
+				    : *col.what == '/'		   ? col.what
+								   : "",
+			    .value = col.value,
+			    .is_there = col.is_there,
+			    .kind = strstr(col.what, "(modelled)") /* of an exact count */
+					    ? ap_event_kind_name(AP_KIND_MODELLED)
+					    : ap_stat_row_tag(row) };
+	name_column(st, row, c->text, NAME_SIZE);
+	number_column(st, (size_t)first, c);
+	return true;
 }
 
 static bool fill(const struct ap_stat *st, const struct ap_stat_place *place, size_t i,
@@ -213,7 +279,7 @@ static void print_line(const struct ap_stat *st, const struct ap_stat_format *fm
 		       const struct ap_stat_place *place, const struct cell *c, FILE *out)
 {
 	const char *sep = fmt->separator;
-	char label[64], value[32] = "";
+	char label[NAME_SIZE + 32], value[32] = "";
 
 	snprintf(label, sizeof(label), "%s%s%s", c->unit, *c->unit ? " " : "", name_of(c));
 	if (c->is_there)
@@ -237,8 +303,9 @@ static void print_line(const struct ap_stat *st, const struct ap_stat_format *fm
 	case AP_STAT_JSON:
 		ap_stat_print_json_place(st, place, out);
 		fprintf(out,
-			"\"metric-value\" : %s, \"metric-unit\" : \"%s\", \"kind\" : \"%s\"}\n",
-			c->is_there ? value : "null", label, c->is_there ? c->kind : "");
+			"\"metric-value\" : %s, \"metric-unit\" : ", c->is_there ? value : "null");
+		ap_stat_print_json_string(label, out);
+		fprintf(out, ", \"kind\" : \"%s\"}\n", c->is_there ? c->kind : "");
 		break;
 	}
 }
@@ -271,15 +338,15 @@ static void print_cell(const struct ap_stat_format *fmt, enum line line, const s
 {
 	/* in a table each number has its percent sign */
 	bool is_bare = !*c->unit || (fmt->style == AP_STAT_TABLE && !strcmp(c->unit, "%"));
-	char text[80];
+	char text[NAME_SIZE + 32];
 
 	if (line == LINE_NAMES)
 		snprintf(text, sizeof(text), "%s%s%s", is_bare ? "" : c->unit, is_bare ? "" : " ",
 			 name_of(c));
-	else if (!c->is_there)
-		snprintf(text, sizeof(text), "%s", fmt->style == AP_STAT_CSV ? "" : "<none>");
 	else if (line == LINE_KINDS)
 		snprintf(text, sizeof(text), "%s", c->kind);
+	else if (!c->is_there)
+		snprintf(text, sizeof(text), "%s", fmt->style == AP_STAT_CSV ? "" : "<none>");
 	else if (fmt->style == AP_STAT_CSV)
 		snprintf(text, sizeof(text), "%.6g", c->value);
 	else
@@ -300,15 +367,26 @@ static void print_cells(const struct ap_stat *st, const struct ap_stat_format *f
 	fputc('\n', out);
 }
 
+/* What stands before the cells of an object already. */
+static bool is_place_key(const char *name)
+{
+	return !strcmp(name, "interval") || !strcmp(name, "cpu") || !strcmp(name, "thread");
+}
+
 static void print_json_cells(const struct ap_stat *st, const struct ap_stat_place *place, FILE *out)
 {
+	char key[NAME_SIZE + 32];
 	struct cell c;
 
 	for (size_t i = 0; fill(st, place, i, &c); i++) {
-		fprintf(out, "%s\"%s\" : ", i ? ", " : "", name_of(&c));
-		fprintf(out, c.is_there ? "{\"value\" : %.6g" : "{\"value\" : null", c.value);
-		fprintf(out, ", \"unit\" : \"%s\", \"kind\" : \"%s\"}", c.unit,
-			c.is_there ? c.kind : "");
+		snprintf(key, sizeof(key), "%s%s", name_of(&c),
+			 is_place_key(name_of(&c)) ? " (metric)" : "");
+		fputs(i ? ", " : "", out);
+		ap_stat_print_json_string(key, out);
+		fprintf(out, c.is_there ? " : {\"value\" : %.6g" : " : {\"value\" : null", c.value);
+		fputs(", \"unit\" : ", out);
+		ap_stat_print_json_string(c.unit, out);
+		fprintf(out, ", \"kind\" : \"%s\"}", c.is_there ? c.kind : "");
 	}
 	fputs("}\n", out);
 }
@@ -356,6 +434,11 @@ static void print_only(const struct ap_stat *st, const struct ap_stat_format *fm
 	}
 }
 
+bool ap_stat_has_columns(const struct ap_stat *st)
+{
+	return st->metrics->n || (st->nrows && event_of_column(st, 0) >= 0);
+}
+
 void ap_stat_print_metrics(const struct ap_stat *st, const struct ap_stat_format *fmt,
 			   const char *time, bool head, FILE *out)
 {
@@ -364,7 +447,8 @@ void ap_stat_print_metrics(const struct ap_stat *st, const struct ap_stat_format
 	if (!st->metrics || !st->nrows)
 		return;
 	if (st->metrics->only) {
-		print_only(st, fmt, time, head, out);
+		if (ap_stat_has_columns(st))
+			print_only(st, fmt, time, head, out);
 		return;
 	}
 	for (size_t i = 0; i < st->metrics->n; i++) {

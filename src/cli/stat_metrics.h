@@ -27,6 +27,8 @@ AP_MUST_CHECK int ap_stat_metrics_events(const struct ap_stat_metrics *m, struct
 					 char *why, size_t size);
 void ap_stat_metrics_fini(struct ap_stat_metrics *m);
 
+/* Is there anything for `only` to show? */
+bool ap_stat_has_columns(const struct ap_stat *st);
 /* Lines behind the rows of st, or with `only` in place of them; time as for rows.  head: names of columns, too. */
 void ap_stat_print_metrics(const struct ap_stat *st, const struct ap_stat_format *fmt,
 			   const char *time, bool head, FILE *out);

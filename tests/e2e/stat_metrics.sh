@@ -82,6 +82,72 @@ is "$(metric zero)$(kind zero)" "" "divided by nothing: nothing"
 run "${stat[@]}" -j --metric-file mine -M zero --metric-only -- "${work[@]}"
 has err 'null' "-j: null"
 
+# --- columns: one heading for all places and intervals, whatever they have counted
+# json FILE: lines of objects, none of them with a key twice
+json()
+{
+	python3 - "$1" <<-'END'
+		import json, sys
+		def once(pairs):
+		    keys = [k for k, v in pairs]
+		    assert len(keys) == len(set(keys)), keys
+		    return dict(pairs)
+		for line in open(sys.argv[1]):
+		    o = json.loads(line, object_pairs_hook=once)
+		    print(*sorted(k for k in o if isinstance(o[k], dict)), sep=",")
+	END
+}
+# a part that sleeps, one that counts much, and one that counts little
+uneven='sleep 0.15; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.15'
+events=task-clock,instructions,page-faults,branch-misses,branches
+run timeout -k 5 60 "$ANYPERF" stat -I 50 -x, --metric-only -e $events -- sh -c "$uneven"
+is "$(sed -n 1p err)" ",CPUs utilized,/sec instructions,/sec page-faults,% of all branches,/sec branches," "the heading does not depend on the first interval"
+is "$(sed '1,2d; /^#/d' err | awk -F, 'NF != 7' | wc -l)" 0 "as many fields in each line"
+is "$(grep -c CPUs err)" 1 "once"
+run timeout -k 5 60 "$ANYPERF" stat -I 50 -j --metric-only -e $events,instructions,branches,branch-misses -- sh -c "$uneven"
+json err >keys
+is $? 0 "-j: each line is JSON, each key is there once" || note "$(cat err)"
+is "$(grep -v '^$' keys | sort -u | wc -l)" 1 "the same keys in all"
+has keys 'instructions \(2\)' "of two alike"
+run timeout -k 5 60 "$ANYPERF" stat -a -A -x, --metric-only -e task-clock,instructions,page-faults -- sh -c "$uneven"
+is "$(sed -n 1p err)" ",CPUs utilized,/sec instructions,/sec page-faults," "by CPU"
+run timeout -k 5 60 "$ANYPERF" stat -a -A -j --metric-only -e task-clock,instructions,page-faults -- taskset -c 0 true
+json err >keys
+is "$? $(grep -v '^$' keys | sort -u)" "0 CPUs utilized,instructions,page-faults" "-j of CPUs on which nothing ran" || note "$(cat err)"
+run timeout -k 5 60 "$ANYPERF" stat -x, -e task-clock,instructions -- "$PROGRAMS/and_loop"
+is "$(awk -F, '$3 == "instructions" { print ($7 ~ "^[KMG]?/sec$") }' err)" 1 "behind a row a rate is scaled on its own"
+
+printf 'q"x\\ | u"v | loads | G | t\ninterval | | stores | G | t\n' >mine
+for form in "-I 50" "--metric-only" "-I 50 --metric-only"; do
+	# shellcheck disable=SC2086 # options
+	run "${stat[@]}" -j $form --metric-file mine -M G -- "${work[@]}"
+	json err >keys
+	is $? 0 "-j $form: names are escaped and no place's" || note "$(cat err)"
+done
+
+run "${stat[@]}" -j -I 20 -M ipc -- sh -c "$uneven"
+is "$(python3 -c 'import json; print(sum(o.get("metric-unit") in ("ipc", "insn per cycle (modelled)") and o["metric-value"] == 0 for o in map(json.loads, open("err"))))')" 0 \
+	"a model that is read an interval later makes no ratio of 0" || note "$(cat err)"
+
+# --- nothing to show
+for what in "-M ipc" --topdown --metric-only; do
+	# shellcheck disable=SC2086 # options
+	run "${stat[@]}" -n $what -- true
+	is "$status" 129 "-n $what"
+	has err '-n counts nothing' "says why"
+done
+for form in "" "-x," -j "-I 50" "-a -A"; do
+	# shellcheck disable=SC2086 # options
+	run "${stat[@]}" $form --metric-only -e instructions -- true
+	is "$status $(grep -c 'no metric is made of these events' err)" "0 1" "no metric $form"
+done
+run "${stat[@]}" -x, --metric-only -e instructions -- true
+is "$(wc -l <err)" 1 "in one line"
+printf 'a | | 1 + b | G | t\nb | | 2 * c | G | t\nc | | max(b, 1) | G | t\n' >mine
+run "${stat[@]}" --metric-file mine -M a -- true
+is "$status" 129 "metrics that need each other"
+has err 'b -> c -> b' "names them"
+
 # --- top-down
 run "${stat[@]}" -x, --topdown --td-level 2 -- "${work[@]}"
 is "$(sed -n 1p err | tr -d ' ')" "%tma_bad_speculation,%tma_frontend_bound,%tma_retiring,%tma_backend_bound,%tma_branch_mispredicts,%tma_fetch_latency,%tma_memory_bound,%tma_core_bound," \

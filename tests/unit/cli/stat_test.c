@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "cli/stat_metrics.h"
 #include "sample.h"
 #include "tap/tap.h"
 
@@ -345,6 +346,41 @@ static void thousands_are_separated_as_the_locale_says(void)
 	sample_fini(&s);
 }
 
+/* What a row of instructions and the metric ipc say of so many instructions and cycles. */
+static void expect_ipc(u64 instructions, u64 cycles, bool of_intervals, const char *of_row,
+		       const char *of_metric)
+{
+	struct ap_stat_metrics metrics = { 0 };
+	char why[200];
+	const char *text;
+	struct sample s;
+
+	EXPECT(!ap_metrics_parse(&metrics.table, "ipc | | instructions / cycles | G | t", "x", why,
+				 sizeof(why)));
+	EXPECT(!ap_stat_metrics_choose(&metrics, "ipc", why, sizeof(why)));
+	sample_init(&s, "instructions,cycles");
+	sample_of(&s, "instructions")->count = instructions;
+	sample_of(&s, "cycles")->count = cycles;
+	sample_run(&s);
+	s.st.metrics = &metrics;
+	s.st.of_intervals = of_intervals;
+	text = printed(&s, ",", false);
+	if (!strstr(text, of_row) || !strstr(text, of_metric))
+		EXPECT_STR(text, of_row);
+	sample_fini(&s);
+	ap_stat_metrics_fini(&metrics);
+}
+
+static void a_model_read_an_interval_late_makes_no_ratio(void)
+{
+	expect_ipc(0, 31181, true, "0,,instructions,1000000,100.00,,,exact\n", ",,,,,,ipc,\n");
+	expect_ipc(0, 31181, false, ",0.000,insn per cycle (modelled),exact\n",
+		   ",,,,,0,ipc,modelled\n");
+	expect_ipc(500, 1000, true, ",0.500,insn per cycle (modelled),exact\n",
+		   ",,,,,0.5,ipc,modelled\n");
+	expect_ipc(500, 0, true, "500,,instructions,1000000,100.00,,,exact\n", ",,,,,,ipc,\n");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -363,6 +399,7 @@ int main(int argc, char **argv)
 		TAP(kernel_numbers_beside_exact_ones_include_the_engine),
 		TAP(notes_are_said_once_with_their_number),
 		TAP(a_null_run_has_times_only),
+		TAP(a_model_read_an_interval_late_makes_no_ratio),
 		TAP(thousands_are_separated_as_the_locale_says),
 		{ 0 }
 	};
