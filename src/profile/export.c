@@ -30,3 +30,9 @@ const struct ap_export_format *ap_export_nth(unsigned int n)
 {
 	return n < AP_ARRAY_SIZE(formats) ? &formats[n] : NULL;
 }
+
+void ap_export_put_line(const char *text, FILE *out)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		fputc(*c < ' ' || *c == 0x7f ? ' ' : *c, out);
+}

@@ -46,6 +46,9 @@ int ap_export_callgrind(const struct ap_export *x, FILE *out);
 /* -ENOENT: none of the events has a column there. */
 int ap_export_cachegrind(const struct ap_export *x, FILE *out);
 
+/* Text in a format of lines: a blank for each control character, so that none of it is taken for another line. */
+void ap_export_put_line(const char *text, FILE *out);
+
 /* A string of JSON, for whoever includes jansson. */
 struct json_t *ap_export_json_text(const char *bytes);
 

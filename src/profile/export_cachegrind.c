@@ -165,8 +165,9 @@ int ap_export_cachegrind(const struct ap_export *x, FILE *out)
 		return ok ? -ENOENT : -ENOMEM;
 	}
 	merge(&costs);
-	fprintf(out, "desc: Written by: anyperf %s, from samples\ncmd: %s\nevents:", x->version,
-		x->title);
+	fprintf(out, "desc: Written by: anyperf %s, from samples\ncmd: ", x->version);
+	ap_export_put_line(x->title, out);
+	fputs("\nevents:", out);
 	for (u32 c = 0; c < COLUMNS; c++)
 		if (present >> c & 1)
 			fprintf(out, " %s", columns[c].column);

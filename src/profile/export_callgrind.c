@@ -154,11 +154,10 @@ int ap_export_callgrind(const struct ap_export *x, FILE *out)
 		return -ENOMEM;
 	}
 	merge(&costs);
-	fprintf(out,
-		"# callgrind format\nversion: 1\ncreator: anyperf %s\ncmd: %s\npositions: line\n",
-		x->version, x->title);
-	fprintf(out, "event: Weight : %s\nevents: Weight\nsummary: %llu\n", ev->event->name,
-		(unsigned long long)total);
+	fprintf(out, "# callgrind format\nversion: 1\ncreator: anyperf %s\ncmd: ", x->version);
+	ap_export_put_line(x->title, out);
+	fprintf(out, "\npositions: line\nevent: Weight : %s\nevents: Weight\nsummary: %llu\n",
+		ev->event->name, (unsigned long long)total);
 	put(x, &costs, out);
 	fprintf(out, "\ntotals: %llu\n", (unsigned long long)total);
 	free(costs.v);

@@ -75,4 +75,25 @@ is "$status" 125 "none at all"
 has err 'man anyperf-export' "says where they are"
 is "$(ls cg.none 2>/dev/null)" "" "and leaves no file"
 
+# --- what ends a line in the command or the title ends none in the file
+run timeout -k 5 60 "$ANYPERF" record -q -g -c 100 -o lines -e instructions -- ./work $'import json\nfn=3\nx=1'
+is "$status" 0 "a command of three lines" || note "$(tail -n 3 err)"
+for format in cachegrind callgrind; do
+	for title in "" $'a\nfn=3\r\tb\177c'; do
+		args=() && want='cmd: anyperf record -q -g -c 100 -o lines -e instructions -- ./work import json fn=3 x=1'
+		[ -z "$title" ] || args=(--title "$title") want='cmd: a fn=3  b c'
+		run timeout -k 5 60 "$ANYPERF" export -i lines -f $format "${args[@]}" -o out.lines
+		is "$status" 0 "$format ${title:+with a title}" || note "$(tail -n 3 err)"
+		is "$(grep '^cmd: ' out.lines)" "$want" "has it in one line"
+		is "$(grep -c '^fn=3' out.lines)" 0 "and no function by it"
+		reader=${format/cachegrind/cg}_annotate
+		if command -v $reader >/dev/null; then
+			$reader out.lines >annotated 2>&1
+			is $? 0 "$reader reads it" || note "$(head -n 5 annotated)"
+		else
+			lack "$reader" "no valgrind"
+		fi
+	done
+done
+
 done_testing
