@@ -266,6 +266,18 @@ static int write_markdown(const void *what, FILE *out)
 	return 0;
 }
 
+static int write_undecided(const void *what, FILE *out)
+{
+	return ap_gate_write_undecided(*(const int *)what, out);
+}
+
+static int write_undecided_markdown(const void *what, FILE *out)
+{
+	fprintf(out, "### Performance gate: nothing was decided (exit status %d)\n",
+		*(const int *)what);
+	return 0;
+}
+
 static int write_table(const void *what, FILE *out)
 {
 	ap_gate_print(what, out);
@@ -347,6 +359,18 @@ static int publish(const struct gate_args *args, const struct ap_gate_result *re
 	return result->exceeded ? EXIT_EXCEEDED : 0;
 }
 
+/* So that nobody takes the verdict of a run before this one for this one's. */
+static int publish_undecided(const struct gate_args *args, int status)
+{
+	if (args->json)
+		(void)!put(write_undecided, &status, args->json, false);
+	if (args->markdown)
+		(void)!put(write_undecided_markdown, &status, args->markdown, false);
+	if (args->summary_path)
+		(void)!put(write_undecided_markdown, &status, args->summary_path, true);
+	return status;
+}
+
 /* Counts what the baseline has, on the machine that it has. */
 static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 {
@@ -406,8 +430,7 @@ static int check(struct gate_args *args)
 		ret = fail("not comparable", why);
 	else if (!ret)
 		ret = attribute(args, &result, &now);
-	if (!ret)
-		ret = publish(args, &result);
+	ret = ret ? publish_undecided(args, ret) : publish(args, &result);
 	ap_gate_result_fini(&result);
 	ap_gate_counts_fini(&now);
 	ap_gate_counts_fini(&before);

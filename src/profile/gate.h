@@ -124,6 +124,8 @@ void ap_gate_result_fini(struct ap_gate_result *result);
 AP_MUST_CHECK int ap_gate_read(struct ap_gate_counts *g, const char *path, char *why);
 AP_MUST_CHECK int ap_gate_write(const struct ap_gate_counts *g, FILE *out);
 AP_MUST_CHECK int ap_gate_write_json(const struct ap_gate_result *result, FILE *out);
+/* The verdict of a gate that ends with this exit status before it has decided. */
+AP_MUST_CHECK int ap_gate_write_undecided(int status, FILE *out);
 
 /* --- for people (gate_print.c) */
 

@@ -311,3 +311,8 @@ int ap_gate_write_json(const struct ap_gate_result *result, FILE *out)
 			      remarks, "functions", changes(result)),
 		    out);
 }
+
+int ap_gate_write_undecided(int status, FILE *out)
+{
+	return dump(json_pack("{ss si}", "verdict", "undecided", "status", status), out);
+}

@@ -254,6 +254,17 @@ run "${gate[@]}" --timeout 50 --max instructions=+99999% -- sleep 1000
 is "$status $(grep -c '^anyperf gate: the command ran longer than --timeout 50 ms, nothing was decided$' err)" \
 	"125 1" "--timeout: says so"
 has_not err 'by a signal' "--timeout: and of no signal"
+# no verdict of yesterday's stays where today's was asked for
+echo '{"verdict": "within"}' >json
+echo within >md
+run "${gate[@]}" --timeout 50 --json json --markdown md --max instructions=+99999% -- sleep 1000
+undecided() { python3 -c 'import json; o = json.load(open("json")); print(o["verdict"], o["status"])'; }
+is "$status $(undecided) $(grep -c 'nothing was decided' md)" "125 undecided 125 1" \
+	"nothing decided: said in the files"
+run "$ANYPERF" gate --baseline nowhere --json - --max instructions=+1% -- true
+is "$status" 125 "no baseline"
+cp out json
+is "$(undecided)" "undecided 125" "said on standard output"
 run "${gate[@]}" --timeout 50 --max stores=+99999999 -- sh -c 'trap "exit 0" TERM; while :; do :; done'
 is "$status $(grep -c 'longer than --timeout' err)" "125 1" "--timeout: whatever the command makes of it"
 cp base before
