@@ -12,7 +12,7 @@ runs=${1:-5}
 
 mkdir -p "$work/bin" "$work/out"
 # shellcheck disable=SC2034 # build uses it
-libs=("$BUILD/libanyperf.a")
+libs=("$(dirname "$(readlink -f "$ANYPERF")")/libanyperf.a")
 build "$work/bin/perfctr_calls" "$bench/perfctr_calls.c" gcc -O2 -Wall -I"$root/include"
 : >"$work/out/perfctr"
 for ((n = 0; n < runs; n++)); do
