@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/export.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct ap_export_format formats[] = {
@@ -29,6 +30,19 @@ const struct ap_export_format *ap_export_find(const char *name)
 const struct ap_export_format *ap_export_nth(unsigned int n)
 {
 	return n < AP_ARRAY_SIZE(formats) ? &formats[n] : NULL;
+}
+
+void *ap_export_grow(void *array, size_t n, size_t *room, size_t size)
+{
+	size_t wider = *room ? *room * 2 : 1024;
+	void *more;
+
+	if (n < *room)
+		return array;
+	more = realloc(array, wider * size);
+	if (more)
+		*room = wider;
+	return more;
 }
 
 void ap_export_put_line(const char *text, FILE *out)

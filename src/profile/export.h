@@ -46,6 +46,8 @@ int ap_export_callgrind(const struct ap_export *x, FILE *out);
 /* -ENOENT: none of the events has a column there. */
 int ap_export_cachegrind(const struct ap_export *x, FILE *out);
 
+/* Room for one more behind n of this size: the array, which may have moved; NULL: no memory, and it stands. */
+void *ap_export_grow(void *array, size_t n, size_t *room, size_t size);
 /* Text in a format of lines: a blank for each control character, so that none of it is taken for another line. */
 void ap_export_put_line(const char *text, FILE *out);
 

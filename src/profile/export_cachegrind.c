@@ -32,6 +32,9 @@ static const struct {
 	{ "Bim", { "indirect-branch-misses" } },
 };
 
+/* All but Ir, Dr, Dw, Bc, Bi. */
+#define MODELLED 0x15b6U
+
 /* A line's costs. */
 struct cost {
 	u32 func, line;
@@ -63,15 +66,11 @@ static u32 column_of(const char *event)
 
 static bool add(struct costs *costs, const struct ap_stack_frame *frame, u32 column, u64 weight)
 {
-	if (costs->n == costs->room) {
-		size_t room = costs->room ? costs->room * 2 : 1024;
-		struct cost *more = realloc(costs->v, room * sizeof(*more));
+	struct cost *v = ap_export_grow(costs->v, costs->n, &costs->room, sizeof(*v));
 
-		if (!more)
-			return false;
-		costs->v = more;
-		costs->room = room;
-	}
+	if (!v)
+		return false;
+	costs->v = v;
 	costs->v[costs->n] = (struct cost){ .func = frame->func, .line = frame->line };
 	costs->v[costs->n++].weight[column] = weight;
 	return true;
@@ -116,6 +115,17 @@ static void merge(struct costs *costs)
 			costs->v[n - 1].weight[c] += costs->v[i].weight[c];
 	}
 	costs->n = n;
+}
+
+/* Numbers of samples do not go by the names of what was sampled. */
+static void put_names(const struct ap_export *x, u32 present, FILE *out)
+{
+	const char *of = x->weight == AP_WEIGHT_PERIOD ? "" : "_samples";
+
+	for (u32 c = 0; c < COLUMNS; c++)
+		if (present >> c & 1)
+			fprintf(out, " %s%s", columns[c].column, of);
+	fputc('\n', out);
 }
 
 static void put_weights(const u64 *weight, u32 present, FILE *out)
@@ -165,13 +175,15 @@ int ap_export_cachegrind(const struct ap_export *x, FILE *out)
 		return ok ? -ENOENT : -ENOMEM;
 	}
 	merge(&costs);
-	fprintf(out, "desc: Written by: anyperf %s, from samples\ncmd: ", x->version);
+	fprintf(out, "desc: Written by: anyperf %s, from samples\n", x->version);
+	if (present & MODELLED) {
+		fputs("desc: Modelled, where anyperf recorded:", out);
+		put_names(x, present & MODELLED, out);
+	}
+	fputs("cmd: ", out);
 	ap_export_put_line(x->title, out);
 	fputs("\nevents:", out);
-	for (u32 c = 0; c < COLUMNS; c++)
-		if (present >> c & 1)
-			fprintf(out, " %s", columns[c].column);
-	fputc('\n', out);
+	put_names(x, present, out);
 	put(x, &costs, present, out);
 	free(costs.v);
 	return 0;

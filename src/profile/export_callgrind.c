@@ -25,15 +25,11 @@ struct costs {
 
 static bool add(struct costs *costs, struct cost cost)
 {
-	if (costs->n == costs->room) {
-		size_t room = costs->room ? costs->room * 2 : 1024;
-		struct cost *more = realloc(costs->v, room * sizeof(*more));
+	struct cost *v = ap_export_grow(costs->v, costs->n, &costs->room, sizeof(*v));
 
-		if (!more)
-			return false;
-		costs->v = more;
-		costs->room = room;
-	}
+	if (!v)
+		return false;
+	costs->v = v;
 	costs->v[costs->n++] = cost;
 	return true;
 }

@@ -96,4 +96,11 @@ for format in cachegrind callgrind; do
 	done
 done
 
+# --- numbers of samples have names of their own, and what may be modelled is said to be
+run timeout -k 5 60 "$ANYPERF" record -q -c 100 -o two -e instructions,L1-dcache-load-misses -- ./work
+run timeout -k 5 60 "$ANYPERF" export -i two -f cachegrind -o out.two
+is "$(grep -E '^(events|desc: Mod)' out.two | xargs)" "desc: Modelled, where anyperf recorded: D1mr events: Ir D1mr" \
+	"modelled columns are named"
+run timeout -k 5 60 "$ANYPERF" export -i two -f cachegrind --weight samples -o out.two
+is "$(grep '^events' out.two)" "events: Ir_samples D1mr_samples" "--weight samples: in the columns' names"
 done_testing
