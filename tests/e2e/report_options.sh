@@ -123,8 +123,12 @@ for key in socket socket,cpu code_page_size transaction cgroup_id cgroup_id,comm
 	same "-s $key" -i "$tmp/facts.data" -s $key
 done
 if perf record -q -a --namespaces -e cpu-clock:u -o "$tmp/all.data" -- "$tmp/work" 2>/dev/null; then
-	# all that ran meanwhile is in it, under names that perf has measured before they changed
-	for key in socket socket,cpu socket,comm cgroup_id,comm; do
+	# all that ran meanwhile is in it: a row of many commands has the name of the first, which -c goes by
+	for key in socket socket,cpu; do
+		same "-s $key of perf's file" -i "$tmp/all.data" -s $key
+	done
+	# and under names that perf has measured before they changed
+	for key in socket,comm cgroup_id,comm; do
 		same "-s $key of perf's file" -i "$tmp/all.data" -s $key -c work
 	done
 else
