@@ -21,6 +21,7 @@
 #define AP_NR_access		21
 #define AP_NR_select		23
 #define AP_NR_msync		26
+#define AP_NR_mincore		27
 #define AP_NR_shmat		30
 #define AP_NR_shmctl		31
 #define AP_NR_dup		32

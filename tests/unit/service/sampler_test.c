@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread's samplers: which mark is the nearest, and what is written where one is reached. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "fake.h"
 #include "sampling/overflow.h"
@@ -356,6 +357,7 @@ static void chains_end_where_nothing_can_be_read(void)
 	u64 frames[3][2], chain[AP_SVC_CHAIN_MAX], regs[AP_HOOK_REGS] = { 0 };
 	struct ap_service_point p = { .pc = (u64)(uintptr_t)&code[0] };
 
+	fake_start(NULL);
 	frames[0][0] = (u64)(uintptr_t)frames[1];
 	frames[0][1] = 11;
 	frames[1][0] = (u64)(uintptr_t)frames[2];
@@ -385,6 +387,32 @@ static void chains_end_where_nothing_can_be_read(void)
 	EXPECT_U64(ap_svc_callchain(&p, regs, 127, chain), 2);
 }
 
+/* The fake hook has no guard: it would die of what the real one takes a fault for. */
+static void chains_touch_nothing_that_is_not_there(void)
+{
+	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	u64 *page = mmap(NULL, 2 * AP_PAGE_SIZE, prot, flags, -1, 0);
+	u64 *next = page + AP_PAGE_SIZE / sizeof(*page);
+	u64 chain[AP_SVC_CHAIN_MAX], regs[AP_HOOK_REGS] = { 0 };
+	struct ap_service_point p = { .pc = (u64)(uintptr_t)page };
+
+	fake_start(NULL);
+	regs[AP_HOOK_IP] = p.pc;
+	regs[AP_HOOK_BP] = (u64)(uintptr_t)page;
+	page[0] = (u64)(uintptr_t)next;
+	page[1] = 11;
+	munmap(next, AP_PAGE_SIZE);
+	for (u32 round = 0; round < 2; round++) {
+		EXPECT_U64(ap_svc_callchain(&p, regs, 127, chain), 3);
+		EXPECT_U64(chain[2], 11);
+	}
+	/* what is there now is read */
+	EXPECT(mmap(next, AP_PAGE_SIZE, prot, flags | MAP_FIXED, -1, 0) == next);
+	next[1] = 22;
+	EXPECT_U64(ap_svc_callchain(&p, regs, 127, chain), 4);
+	EXPECT_U64(chain[3], 22);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -401,6 +429,7 @@ int main(int argc, char **argv)
 		TAP(links_lead_nowhere),
 		TAP(nobody_waits_for_the_dead),
 		TAP(chains_end_where_nothing_can_be_read),
+		TAP(chains_touch_nothing_that_is_not_there),
 		{ 0 },
 	};
 
