@@ -123,7 +123,7 @@ struct anyperf_legacy_header {
 
 enum anyperf_legacy_record {
 	ANYPERF_LEGACY_MMAP = 1,   /* u32 pid, tid; u64 addr, len, pgoff; char filename[] */
-	ANYPERF_LEGACY_MUNMAP = 2, /* the same */
+	ANYPERF_LEGACY_MUNMAP = 2, /* the same; only under anyperf run */
 	ANYPERF_LEGACY_COMM = 3	   /* u32 pid, tid; char comm[] */
 };
 

@@ -229,6 +229,11 @@ _Static_assert(sizeof(struct ap_perf_attr) == AP_PERF_ATTR_SIZE_VER8, "attr layo
 #define AP_PERF_IOC_QUERY_BPF	      0xc008240aU
 #define AP_PERF_IOC_MODIFY_ATTRIBUTES 0x4008240bU
 #define AP_PERF_IOC_FLAG_GROUP	      1U
+/*
+ * Not Linux', which says ENOTTY: in a session the event has AP_PERF_RECORD_MUNMAP records from here on, with its
+ * clones.  For the ABI of 2009.
+ */
+#define AP_PERF_IOC_RECORD_MUNMAP 0x24f0U
 
 #define AP_HW_BREAKPOINT_EMPTY 0U
 #define AP_HW_BREAKPOINT_R     1U

@@ -33,7 +33,9 @@ enum ap_perf_record_type {
 	AP_PERF_RECORD_CGROUP = 19,
 	AP_PERF_RECORD_TEXT_POKE = 20,
 	AP_PERF_RECORD_AUX_OUTPUT_HW_ID = 21,
-	AP_PERF_RECORD_MAX
+	AP_PERF_RECORD_MAX,
+	/* Not Linux', of events that asked for it (AP_PERF_IOC_RECORD_MUNMAP): laid out as MMAP */
+	AP_PERF_RECORD_MUNMAP = 0x2009
 };
 
 /* header.misc */

@@ -97,8 +97,18 @@ enum ap_svc_op {
 	 * may be written, a descriptor that the task has made and its inode; data: words that are read.
 	 * inode 0: open, of that descriptor.  ret 0 or what the call gives; out: words, not more.
 	 */
-	AP_SVC_PERFCTR = 31
+	AP_SVC_PERFCTR = 31,
+	/*
+	 * AP_ORDER_UNMAPPED: arg start, end of what a call is about to take away, with the parts that were named by
+	 * the same call before if arg[2]; ret how many mappings of code these have.  After the call, if that
+	 * is not 0: arg start, end of what has gone; arg[2]: AP_SVC_UNMAPPED_*.
+	 */
+	AP_SVC_UNMAPPING = 32,
+	AP_SVC_UNMAPPED = 33
 };
+
+#define AP_SVC_UNMAPPED_FAILED 1U /* the call has: only what is not there any more */
+#define AP_SVC_UNMAPPED_MORE   2U /* another range of the same call follows */
 
 /* A counter of perfctr's has overflowed (abi/perfctr.h): si_signo, and the mask in siginfo. */
 struct ap_svc_overflow {
@@ -158,6 +168,7 @@ _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment
 #define AP_ORDER_COMM	     (1u << 4) /* report names */
 #define AP_ORDER_NAMESPACES  (1u << 6) /* report changes of namespaces */
 #define AP_ORDER_CGROUP	     (1u << 7) /* report new cgroups, and tasks that change theirs */
+#define AP_ORDER_UNMAPPED    (1u << 8) /* report executable mappings that go, before and after */
 #define AP_ORDER_CPU	     (1u << 5) /* say so when it is found on another CPU at a sample */
 
 /* Published events: readers in the counted task need no request.  Written by the supervisor. */

@@ -117,6 +117,31 @@ static bool remember(int fd, const struct anyperf_legacy_attr *attr)
 	return more != NULL;
 }
 
+/*
+ * MUNMAP records are asked for behind the open, and only sessions have them.  Whoever is to be counted from the
+ * beginning is so only when that is done.
+ */
+static int open_event(const struct anyperf_legacy_attr *attr, struct ap_perf_attr *now, int pid,
+		      int cpu, int group_fd)
+{
+	bool waits = attr->munmap && !(now->flags & AP_PERF_DISABLED);
+	int fd, err;
+
+	if (waits)
+		now->flags |= AP_PERF_DISABLED;
+	fd = (int)syscall(SYS_perf_event_open, now, pid, cpu, group_fd, 0UL);
+	if (fd < 0 || !attr->munmap)
+		return fd;
+	err = ioctl(fd, AP_PERF_IOC_RECORD_MUNMAP, 0) ? EOPNOTSUPP : 0;
+	if (!err && waits && ioctl(fd, AP_PERF_IOC_ENABLE, 0))
+		err = errno;
+	if (!err)
+		return fd;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
 int anyperf_legacy_open(const struct anyperf_legacy_attr *attr, int pid, int cpu, int group_fd,
 			unsigned long flags)
 {
@@ -130,7 +155,7 @@ int anyperf_legacy_open(const struct anyperf_legacy_attr *attr, int pid, int cpu
 		errno = -err;
 		return -1;
 	}
-	fd = (int)syscall(SYS_perf_event_open, &now, pid < 0 ? -1 : pid, cpu, group_fd, 0UL);
+	fd = open_event(attr, &now, pid < 0 ? -1 : pid, cpu, group_fd);
 	if (fd < 0) {
 		errno = ap_legacy_error(errno);
 	} else if (!remember(fd, attr)) {

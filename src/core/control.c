@@ -232,6 +232,9 @@ s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event 
 		return -AP_EOPNOTSUPP;
 	case AP_PERF_IOC_QUERY_BPF:
 		return query_bpf(core, caller, e, args);
+	case AP_PERF_IOC_RECORD_MUNMAP:
+		e->records_munmap = true;
+		return 0;
 	default:
 		return -AP_ENOTTY;
 	}

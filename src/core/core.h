@@ -242,8 +242,11 @@ void ap_core_exit(struct ap_core *core, struct ap_task *task);
 #define AP_TELL_NAMESPACES (1u << 4)
 #define AP_TELL_SWITCH	   (1u << 5)
 #define AP_TELL_CGROUP	   (1u << 6)
+#define AP_TELL_UNMAPPED   (1u << 7)	       /* executable mappings that go */
 u32 ap_task_tells(const struct ap_task *task); /* AP_TELL_* */
 void ap_core_mapped(struct ap_core *core, struct ap_task *task, const struct ap_record_mapping *m);
+void ap_core_unmapped(struct ap_core *core, struct ap_task *task,
+		      const struct ap_record_mapping *m);
 void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, bool is_exec);
 /* The task has given another one of its process a name: the record is of that, and the task's. */
 void ap_core_comm_of(struct ap_core *core, struct ap_task *task, struct ap_task *of,

@@ -130,6 +130,7 @@ struct ap_event {
 	u64 first_period;		/* of a clone with a frequency */
 	u64 carry;			/* of a CPU's event: counted since the last overflow */
 	u64 lost;			/* records, but those that live samplers have lost */
+	bool records_munmap;		/* of what was opened: clones look there */
 };
 
 _Static_assert(sizeof(struct ap_event) <= 1024, "memory per event");

@@ -9,7 +9,15 @@
 #include "sampling/overflow.h"
 #include "sampling/record.h"
 
+/* Beside attr's flags, of which it is none. */
+#define MUNMAP (1ULL << 63)
+
 #define ANY_TASK (AP_PERF_COMM | AP_PERF_MMAP | AP_PERF_MMAP2 | AP_PERF_MMAP_DATA | AP_PERF_TASK)
+
+static u64 flags_of(const struct ap_event *e)
+{
+	return e->attr.flags | (ap_event_opened(e)->records_munmap ? MUNMAP : 0);
+}
 
 /* --- one record of one event */
 
@@ -125,7 +133,7 @@ static bool wants(const struct ap_event *e, const struct telling *t)
 {
 	const struct ap_buffer *b = ap_event_opened(e)->buffer;
 
-	return (e->attr.flags & t->flags) && e->state >= AP_STATE_INACTIVE && b && b->map.ring;
+	return (flags_of(e) & t->flags) && e->state >= AP_STATE_INACTIVE && b && b->map.ring;
 }
 
 static void tell_task_ctx(const struct telling *t)
@@ -239,13 +247,15 @@ static u32 tells_of(u64 flags)
 		tells |= AP_TELL_SWITCH;
 	if (flags & AP_PERF_CGROUP)
 		tells |= AP_TELL_CGROUP;
+	if (flags & MUNMAP)
+		tells |= AP_TELL_UNMAPPED;
 	return tells;
 }
 
 bool ap_event_tells(const struct ap_event *e)
 {
-	return e->attr.flags &
-	       (ANY_TASK | AP_PERF_NAMESPACES | AP_PERF_CONTEXT_SWITCH | AP_PERF_CGROUP);
+	return flags_of(e) &
+	       (ANY_TASK | AP_PERF_NAMESPACES | AP_PERF_CONTEXT_SWITCH | AP_PERF_CGROUP | MUNMAP);
 }
 
 /* Wherever it may be when it happens: events of all CPUs count. */
@@ -257,12 +267,12 @@ u32 ap_task_tells(const struct ap_task *task)
 	u32 i;
 
 	ap_list_for_each(l, &task->ctx.events)
-		flags |= ap_list_entry(l, struct ap_event, in_ctx)->attr.flags;
+		flags |= flags_of(ap_list_entry(l, struct ap_event, in_ctx));
 	for (i = 0; i < core->ncpus; i++) {
 		if (!core->cpu_ctx[i])
 			continue;
 		ap_list_for_each(l, &core->cpu_ctx[i]->events)
-			flags |= ap_list_entry(l, struct ap_event, in_ctx)->attr.flags;
+			flags |= flags_of(ap_list_entry(l, struct ap_event, in_ctx));
 	}
 	return tells_of(flags);
 }
@@ -286,6 +296,23 @@ void ap_core_mapped(struct ap_core *core, struct ap_task *task, const struct ap_
 				   .task = task,
 				   .what = m,
 				   .write = write_mapping };
+
+	(void)core;
+	tell(&t);
+}
+
+static int write_unmapping(const struct ap_record_to *to, const struct ap_event *e,
+			   const struct telling *t)
+{
+	(void)e;
+	return ap_record_unmapping(to, t->what);
+}
+
+void ap_core_unmapped(struct ap_core *core, struct ap_task *task, const struct ap_record_mapping *m)
+{
+	const struct telling t = {
+		.flags = MUNMAP, .task = task, .what = m, .write = write_unmapping
+	};
 
 	(void)core;
 	tell(&t);

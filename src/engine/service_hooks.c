@@ -105,6 +105,18 @@ void *ap_hook_map_shared(u64 off, u64 size)
 	return map_session(off, size, AP_PROT_R | AP_PROT_W);
 }
 
+bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
+{
+	bool is_found;
+
+	ap_lock_take(&ap_proc.lock);
+	is_found = ap_gap_next(pos, end, lo, hi);
+	if (is_found)
+		ap_smc_unprotect(*lo, *hi);
+	ap_lock_drop(&ap_proc.lock);
+	return is_found;
+}
+
 bool ap_hook_shares_files(void)
 {
 	return !ap_self()->own_fd;
@@ -130,7 +142,7 @@ s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
 		return s.ret;
 	memcpy(c->a, s.a, sizeof(c->a));
 	s.ret = route(t, c);
-	if (s.after || s.tree || s.tells)
+	if (s.after || s.tree || s.tells || s.goes)
 		ap_service_after(&s);
 	return s.ret;
 }

@@ -116,8 +116,6 @@ int ap_legacy_attr(const struct anyperf_legacy_attr *old, u32 page_size, struct 
 	err = event_of(old->config, now);
 	if (err)
 		return err;
-	if (old->munmap)
-		return -AP_EOPNOTSUPP;
 	now->size = sizeof(*now);
 	now->sample_period = old->irq_period;
 	now->sample_type = sample_type_of(old->record_type);

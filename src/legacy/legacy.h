@@ -13,8 +13,8 @@
 #include "base/types.h"
 
 /*
- * -EINVAL: what 2009 would not have taken either; -EOPNOTSUPP: MUNMAP records, which nobody writes any more.
- * page_size: of the ring's pages, for the wake-up at each.
+ * -EINVAL: what 2009 would not have taken either.  page_size: of the ring's pages, for the wake-up at each.
+ * munmap has no place in today's attr: AP_PERF_IOC_RECORD_MUNMAP asks for it.
  */
 AP_MUST_CHECK int ap_legacy_attr(const struct anyperf_legacy_attr *old, u32 page_size,
 				 struct ap_perf_attr *now);

@@ -190,9 +190,11 @@ int ap_legacy_record(const struct ap_legacy_ring *ring, const void *record, u32 
 	c.done = sizeof(header);
 	switch (in.type) {
 	case AP_PERF_RECORD_MMAP:
+	case AP_PERF_RECORD_MUNMAP:
 	case AP_PERF_RECORD_COMM:
-		header.type =
-			in.type == AP_PERF_RECORD_MMAP ? ANYPERF_LEGACY_MMAP : ANYPERF_LEGACY_COMM;
+		header.type = in.type == AP_PERF_RECORD_MMAP   ? ANYPERF_LEGACY_MMAP
+			      : in.type == AP_PERF_RECORD_COMM ? ANYPERF_LEGACY_COMM
+							       : ANYPERF_LEGACY_MUNMAP;
 		put(&c, c.from, c.left);
 		break;
 	case AP_PERF_RECORD_SAMPLE:

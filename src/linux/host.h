@@ -15,7 +15,8 @@
  *   host_world.c  software counters
  *   host_now.c    time in records
  *   host_sampler.c   samplers: where they lie, threads told of them
- *   host_sideband.c  births, names and mappings, for who records them
+ *   host_sideband.c  births and names, for who records them
+ *   host_mapped.c    mappings, likewise
  *   host_cred.c   who may do what
  *   host_cgroup.c which cgroup a task is in
  *   host_adopt.c  tasks that nobody told of

@@ -99,13 +99,14 @@ struct ap_host_task {
 	bool is_fed;	      /* or the kernel refuses */
 	bool is_kicked;	      /* and has not armed its samplers anew yet */
 	struct ap_host_task *kicked_next;
-	bool is_unborn;		    /* its parent has told of it, itself has not */
-	u32 nunborn;		    /* of its children */
-	bool is_awaited;	    /* somebody records its birth */
-	s32 parent_pid, parent_tid; /* as we see them; 0 not known */
-	s32 maker_tid;		    /* of who cloned it */
-	u64 pidns;		    /* of its segment */
-	u8 *more;		    /* rest of a result that did not fit its answer */
+	bool is_unborn;		     /* its parent has told of it, itself has not */
+	u32 nunborn;		     /* of its children */
+	bool is_awaited;	     /* somebody records its birth */
+	s32 parent_pid, parent_tid;  /* as we see them; 0 not known */
+	s32 maker_tid;		     /* of who cloned it */
+	u64 pidns;		     /* of its segment */
+	struct ap_host_going *going; /* mappings, by the call that it is in: host_mapped.c */
+	u8 *more;		     /* rest of a result that did not fit its answer */
 	u64 more_size;
 	struct ap_host_task *next; /* all of them */
 	struct ap_host_task **prev;
@@ -383,6 +384,17 @@ u64 ap_host_diaries_tick(struct ap_host *host, u64 now);
 /* Of the process that goes on with them. */
 void ap_host_diaries_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);
 
+/* host_mapped.c */
+s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end);
+void ap_host_image_mapped(struct ap_host *host, struct ap_host_task *t);
+/*
+ * [start, end) is about to go, by a call that has named other parts before if is_more: how many mappings of code it
+ * takes in all.  And has gone; how: AP_SVC_UNMAPPED_*.
+ */
+s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, bool is_more);
+void ap_host_unmapped(struct ap_host_task *t, u64 start, u64 end, u32 how);
+void ap_host_unmapping_forget(struct ap_host_task *t);
+
 /* host_sideband.c */
 void ap_host_task_names(void *world, const struct ap_event *event, void *host_task,
 			struct ap_task_names *out);
@@ -391,7 +403,6 @@ u32 ap_host_tell_orders(const struct ap_host_task *t);
 /* Children that have not said so yet are told of while their parent is known. */
 void ap_host_births(struct ap_host *host, struct ap_host_task *parent);
 void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu);
-s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end);
 /* It has another name; with a tid, that thread of its process has: as the process knows it. */
 s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t, u32 tid);
 /* Those that the task is in. */

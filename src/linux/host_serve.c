@@ -141,6 +141,14 @@ static s64 serve_read_more(struct ap_host *host, struct request *r)
 	return (s64)left;
 }
 
+/* An event has begun to want more of its tasks, whoever they are. */
+static void order_all(struct ap_host *host)
+{
+	ap_host_know_all(host);
+	for (struct ap_host_task *t = host->tasks; t; t = t->next)
+		ap_host_task_order(t);
+}
+
 static s64 serve_ioctl(struct ap_host *host, struct request *r)
 {
 	struct ap_host_file *f = file_of(host, r);
@@ -164,6 +172,8 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 	ret = ap_core_ioctl(host->core, r->task->core, f->event, &args);
 	if (args.cmd == AP_PERF_IOC_SET_OUTPUT)
 		ap_host_files_poll(host);
+	if (!ret && args.cmd == AP_PERF_IOC_RECORD_MUNMAP)
+		order_all(host);
 	if (ret >= 0 && args.cmd == AP_PERF_IOC_ID)
 		(void)give(r, host->buf, sizeof(u64));
 	if (ret >= 0 && args.cmd == AP_PERF_IOC_QUERY_BPF)
@@ -313,6 +323,19 @@ static s64 serve_mapped(struct ap_host *host, struct request *r)
 	return ap_host_mapped(host, r->task, r->svc.arg[0], r->svc.arg[1]);
 }
 
+static s64 serve_unmapping(struct ap_host *host, struct request *r)
+{
+	(void)host;
+	return ap_host_unmapping(r->task, r->svc.arg[0], r->svc.arg[1], r->svc.arg[2]);
+}
+
+static s64 serve_unmapped(struct ap_host *host, struct request *r)
+{
+	(void)host;
+	ap_host_unmapped(r->task, r->svc.arg[0], r->svc.arg[1], (u32)r->svc.arg[2]);
+	return 0;
+}
+
 static s64 serve_comm(struct ap_host *host, struct request *r)
 {
 	return ap_host_comm(host, r->task, (u32)r->svc.arg[0]);
@@ -441,6 +464,8 @@ static serve_fn *const serve[] = {
 	[AP_SVC_CGROUP] = serve_cgroup,
 	[AP_SVC_HELD] = serve_held,
 	[AP_SVC_PERFCTR] = serve_perfctr,
+	[AP_SVC_UNMAPPING] = serve_unmapping,
+	[AP_SVC_UNMAPPED] = serve_unmapped,
 };
 
 /* --- the slot */

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What happens to tasks, told to the core for who records it: births with their names, names, images,
- * mappings.  What a mapping is the kernel says (/proc/PID/maps): the task names only the range that its
- * call was about, and waits, so that the record is there before anything runs in it.
+ * namespaces.  Mappings are host_mapped.c's.
  */
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 #include "sampling/record.h"
-
-#define NOTES_MAX 4096
-#define LINE_MAX_ 8192
 
 /* --- names */
 
@@ -89,6 +77,8 @@ u32 ap_host_tell_orders(const struct ap_host_task *t)
 		orders |= AP_ORDER_MAPPED;
 	if (tells & AP_TELL_MAPPED_ALL)
 		orders |= AP_ORDER_MAPPED_DATA;
+	if (tells & AP_TELL_UNMAPPED)
+		orders |= AP_ORDER_UNMAPPED;
 	if (tells & AP_TELL_COMM)
 		orders |= AP_ORDER_COMM;
 	if (tells & AP_TELL_NAMESPACES)
@@ -166,170 +156,6 @@ void ap_host_births(struct ap_host *host, struct ap_host_task *parent)
 			tell_birth(host, t, parent);
 }
 
-/* --- mappings */
-
-struct line {
-	u64 start, end, off, ino;
-	u32 maj, min;
-	char perms[5];
-	const char *path; /* "" none */
-};
-
-static bool parse(char *text, struct line *l)
-{
-	unsigned long start, end, off, ino;
-	unsigned int maj, min;
-	int at = 0;
-
-	if (sscanf(text, "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, l->perms, &off, &maj, &min,
-		   &ino, &at) < 7 ||
-	    !at)
-		return false;
-	l->start = start;
-	l->end = end;
-	l->off = off;
-	l->ino = ino;
-	l->maj = maj;
-	l->min = min;
-	l->path = text + at;
-	text[strcspn(text, "\n")] = '\0';
-	return true;
-}
-
-static void find_build_id(struct ap_record_mapping *m, const u8 *notes, u64 size)
-{
-	for (u64 at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
-		Elf64_Nhdr n;
-		u64 name, desc;
-
-		memcpy(&n, notes + at, sizeof(n));
-		name = at + sizeof(n);
-		desc = name + AP_ALIGN_UP((u64)n.n_namesz, 4);
-		at = desc + AP_ALIGN_UP((u64)n.n_descsz, 4);
-		if (at > size || at < desc)
-			return;
-		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
-		    memcmp(notes + name, "GNU", 4) || n.n_descsz > sizeof(m->build_id))
-			continue;
-		memcpy(m->build_id, notes + desc, n.n_descsz);
-		m->build_id_size = (u8)n.n_descsz;
-		return;
-	}
-}
-
-/* As the kernel does: of the program headers in the file's first page. */
-static void read_build_id(struct ap_record_mapping *m, pid_t pid, const struct line *l)
-{
-	char path[AP_PROC_PATH + LINE_MAX_];
-	u8 head[4096], notes[NOTES_MAX];
-	const Elf64_Ehdr *e = (const void *)head;
-	ssize_t got, n;
-	int fd;
-
-	if (l->path[0] != '/')
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, l->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return;
-	got = pread(fd, head, sizeof(head), 0);
-	for (u32 i = 0; got >= (ssize_t)sizeof(*e) && !memcmp(head, ELFMAG, SELFMAG) &&
-			e->e_ident[EI_CLASS] == ELFCLASS64 && i < e->e_phnum && !m->build_id_size;
-	     i++) {
-		u64 at = e->e_phoff + (u64)i * sizeof(Elf64_Phdr);
-		Elf64_Phdr p;
-
-		if (at > (u64)got || at + sizeof(p) > (u64)got)
-			break;
-		memcpy(&p, head + at, sizeof(p));
-		if (p.p_type != PT_NOTE)
-			continue;
-		n = pread(fd, notes, p.p_filesz < NOTES_MAX ? p.p_filesz : NOTES_MAX,
-			  (off_t)p.p_offset);
-		if (n > 0)
-			find_build_id(m, notes, (u64)n);
-	}
-	close(fd);
-}
-
-/* A perf event's pages are of the session's file, and are shown as what they are natively. */
-static void show_as_event(struct ap_record_mapping *m)
-{
-	int fd = eventfd(0, EFD_CLOEXEC);
-	struct stat st;
-
-	m->filename = "anon_inode:[perf_event]";
-	m->pgoff = 0;
-	if (fd < 0 || fstat(fd, &st))
-		memset(&st, 0, sizeof(st));
-	m->maj = major(st.st_dev);
-	m->min = minor(st.st_dev);
-	m->ino = st.st_ino;
-	if (fd >= 0)
-		close(fd);
-}
-
-static void tell_mapping(struct ap_host *host, struct ap_host_task *t, const struct line *l)
-{
-	struct ap_record_mapping m = { .addr = l->start,
-				       .len = l->end - l->start,
-				       .pgoff = l->off,
-				       .maj = l->maj,
-				       .min = l->min,
-				       .ino = l->ino,
-				       .flags = l->perms[3] == 's' ? MAP_SHARED : MAP_PRIVATE,
-				       .filename = l->path[0] ? l->path : "//anon" };
-
-	/* which /proc does not show: the kernel counts anonymous memory from its address */
-	if (!l->ino && m.flags == MAP_PRIVATE && (!l->path[0] || l->path[0] == '['))
-		m.pgoff = l->start;
-	m.prot = (l->perms[0] == 'r' ? PROT_READ : 0) | (l->perms[1] == 'w' ? PROT_WRITE : 0) |
-		 (l->perms[2] == 'x' ? PROT_EXEC : 0);
-	if (l->ino == host->ses->ino && makedev(l->maj, l->min) == host->ses->dev)
-		show_as_event(&m);
-	else if (m.prot & PROT_EXEC)
-		read_build_id(&m, t->pid, l);
-	ap_core_mapped(host->core, t->core, &m);
-}
-
-/* Of what overlaps [start, end); of a new image: all but the engine, which nobody has named. */
-static s64 tell_mappings(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end,
-			 bool is_image)
-{
-	bool all = ap_task_tells(t->core) & AP_TELL_MAPPED_ALL;
-	char path[AP_PROC_PATH], *text = NULL;
-	size_t cap = 0;
-	FILE *maps;
-
-	if (t->pid <= 0)
-		return -ESRCH;
-	maps = fopen(ap_proc_path(path, t->pid, "maps"), "re");
-	if (!maps)
-		return -errno;
-	while (getline(&text, &cap, maps) > 0) {
-		struct line l;
-		bool is_exec;
-
-		if (!parse(text, &l) || l.end <= start || l.start >= end ||
-		    !strcmp(l.path, "[vsyscall]"))
-			continue;
-		is_exec = l.perms[2] == 'x';
-		if ((!is_exec && !all) || (is_image && is_exec && !l.path[0]))
-			continue;
-		tell_mapping(host, t, &l);
-	}
-	free(text);
-	fclose(maps);
-	return 0;
-}
-
-s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end)
-{
-	if (!(ap_task_tells(t->core) & (AP_TELL_MAPPED | AP_TELL_MAPPED_ALL)))
-		return 0;
-	return tell_mappings(host, t, start, end, false);
-}
-
 /* --- names of programs */
 
 #define COMM_MAX 64
@@ -403,6 +229,5 @@ s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t, u32 tid)
 void ap_host_image(struct ap_host *host, struct ap_host_task *t)
 {
 	(void)tell_comm(host, t, true);
-	if (ap_task_tells(t->core) & (AP_TELL_MAPPED | AP_TELL_MAPPED_ALL))
-		(void)tell_mappings(host, t, 0, UINT64_MAX, true);
+	ap_host_image_mapped(host, t);
 }

@@ -268,6 +268,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	host->ntasks--;
 	if (host->asker == t)
 		host->asker = NULL;
+	ap_host_unmapping_forget(t);
 	free(t->points);
 	free(t->more);
 	free(t);

@@ -130,6 +130,14 @@ int ap_record_mapping(const struct ap_record_to *to, const struct ap_record_mapp
 	return write_named(to, AP_PERF_RECORD_MMAP2, misc, &v2, sizeof(v2), m->filename);
 }
 
+int ap_record_unmapping(const struct ap_record_to *to, const struct ap_record_mapping *m)
+{
+	struct ap_perf_record_mmap rec = { to->who->pid, to->who->tid, m->addr, m->len, m->pgoff };
+
+	return write_named(to, AP_PERF_RECORD_MUNMAP, AP_PERF_RECORD_MISC_USER, &rec, sizeof(rec),
+			   m->filename);
+}
+
 int ap_record_comm(const struct ap_record_to *to, const char *comm, bool is_exec)
 {
 	struct ap_perf_record_comm rec = { to->who->pid, to->who->tid };

@@ -95,6 +95,9 @@ struct ap_record_mapping {
 /* MMAP2 for events with that flag, MMAP for others. */
 AP_MUST_CHECK int ap_record_mapping(const struct ap_record_to *to,
 				    const struct ap_record_mapping *m);
+/* The same of one that has gone: AP_PERF_RECORD_MUNMAP. */
+AP_MUST_CHECK int ap_record_unmapping(const struct ap_record_to *to,
+				      const struct ap_record_mapping *m);
 /* Of the task itself, or of another one of its process that it has named: by its pid and tid. */
 AP_MUST_CHECK int ap_record_comm(const struct ap_record_to *to, const char *comm, bool is_exec);
 AP_MUST_CHECK int ap_record_comm_of(const struct ap_record_to *to, u32 pid, u32 tid,

@@ -95,6 +95,10 @@ void ap_svc_polled(const struct ap_service_call *c);
 bool ap_svc_tells(const struct ap_service_call *c);
 void ap_svc_told(const struct ap_service_call *c);
 
+/* unmaps.c: does it take away code, and somebody records that? It was done, or refused. */
+bool ap_svc_unmaps(const struct ap_service_call *c);
+void ap_svc_unmapped(const struct ap_service_call *c);
+
 /* map.c: true where c->ret is the answer. */
 bool ap_svc_mmap(struct ap_service_call *c);
 void ap_svc_mmap_done(const struct ap_service_call *c); /* of any fixed mapping, c->inode 0 */

@@ -114,6 +114,7 @@ static bool is_perf_command(u32 cmd)
 	case AP_PERF_IOC_PAUSE_OUTPUT:
 	case AP_PERF_IOC_QUERY_BPF:
 	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
+	case AP_PERF_IOC_RECORD_MUNMAP:
 		return true;
 	default:
 		return false;

@@ -49,6 +49,11 @@ void ap_hook_unmap(void *p, u64 size); /* what ap_hook_map gave */
 const void *ap_hook_map_session(u64 off, u64 size);
 /* The same for writing: samplers and rings. */
 void *ap_hook_map_shared(u64 off, u64 size);
+/*
+ * The first part of [pos, end) that is none of the engine's mappings; false: there is none.  The kernel shows its
+ * mappings as the program has made them.
+ */
+bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi);
 /* Is the calling thread's descriptor table the one of its process' other threads? */
 bool ap_hook_shares_files(void);
 /* The session file's descriptor. */

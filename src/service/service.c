@@ -292,12 +292,8 @@ static bool before(struct ap_service_call *c)
 	}
 }
 
-bool ap_service_before(struct ap_service_call *c)
+static bool is_answered(struct ap_service_call *c, bool used)
 {
-	bool used = ap_hook_session()->perf_used;
-
-	c->after = AFTER_NOTHING;
-	c->tells = used && ap_svc_tells(c);
 	if (!(ap_hook_session()->flags & AP_F_SERVE))
 		return false; /* the owner's events alone: descriptors and paths are the kernel's */
 	if ((ap_service_is_of_paths(c->nr) && ap_svc_perfctr_path(c)) || ap_tree_before(c))
@@ -305,6 +301,18 @@ bool ap_service_before(struct ap_service_call *c)
 	if (!used && c->nr != AP_SERVICE_NR_OPEN)
 		return false;
 	return ((!c->tree || c->nr == AP_NR_fchdir) && ap_tree_fd_before(c)) || before(c);
+}
+
+bool ap_service_before(struct ap_service_call *c)
+{
+	bool used = ap_hook_session()->perf_used;
+
+	c->after = AFTER_NOTHING;
+	c->tells = used && ap_svc_tells(c);
+	if (is_answered(c, used))
+		return true;
+	c->goes = used && ap_svc_unmaps(c);
+	return false;
 }
 
 static void after(struct ap_service_call *c)
@@ -365,6 +373,8 @@ void ap_service_after(struct ap_service_call *c)
 		after(c);
 	if (c->tree)
 		ap_tree_after(c);
+	if (c->goes)
+		ap_svc_unmapped(c);
 	if (c->tells)
 		ap_svc_told(c);
 }

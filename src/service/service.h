@@ -20,7 +20,8 @@ struct ap_service_call {
 	s32 fd;	   /* the service's own from here on */
 	u64 inode;
 	u32 tree;  /* like after, of the generated tree */
-	u32 tells; /* likewise: some event records what the call does */
+	u32 tells; /* likewise: some event records what the call does, */
+	u32 goes;  /* what it takes away */
 };
 
 /* Calls that take a path or change where paths begin: bits of their numbers. */
@@ -67,7 +68,7 @@ static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 
 /* True: c->ret is the answer (AP_HOOK_AGAIN included).  False: the kernel's turn. */
 AP_MUST_CHECK bool ap_service_before(struct ap_service_call *c);
-/* c->ret is the kernel's answer, and may change.  Only where c->after, tree or tells is set. */
+/* c->ret is the kernel's answer, and may change.  Only where c->after, tree, tells or goes is set. */
 void ap_service_after(struct ap_service_call *c);
 
 /*

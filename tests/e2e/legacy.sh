@@ -34,10 +34,72 @@ any other negative pid: EINVAL
 an event of later: EINVAL
 a type of later: EINVAL
 bus cycles while the lock is asserted: EINVAL
-munmap records: EOPNOTSUPP
+munmap records: opened
 a reserved bit: EINVAL
 extra configuration: EINVAL
 kernel mode: EACCES" "errors of 2009"
+
+# unmaps CASE NAME <LINES: the records that came, each
+unmaps()
+{
+	run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/legacy_munmap" "$1"
+	is "$status $(cat "$tmp/out")" "0 $(cat)" "$2"
+}
+unmaps parts "munmap: the whole, parts, several at once" <<'END'
+whole: map 0+4@0 unmap 0+4@0
+middle, then the rest: map 0+6@0 unmap 2+2@2 unmap 0+2@0 unmap 4+2@4
+several at once: map 0+2@0 map 2+2@0 map 6+2@6 unmap 1+1@1 unmap 2+2@0 unmap 6+1@6
+what is left of them: unmap 0+1@0 unmap 7+1@7
+nothing there:
+END
+unmaps written "munmap of code that was written and executed is one record" <<'END'
+pages of executed code: map 0+6@0 unmap 1+4@1
+both ends: unmap 0+1@0 unmap 5+1@5
+END
+unmaps data "munmap of data is none" <<'END'
+data:
+code that became data in the middle: map 0+4@0 unmap 0+1@0 unmap 3+1@3
+END
+unmaps refused "nor is one that fails" <<'END'
+calls that fail: map 0+4@0
+and one that may do half of its work: unmap 1+1@1
+what it left: unmap 0+1@0 unmap 2+2@2
+END
+unmaps replaced "mmap over code: what was there goes first" <<'END'
+mapped over: map 0+4@0 unmap 1+2@1 map 1+2@1
+by data: unmap 0+1@0
+all of it: unmap 1+2@1 unmap 3+1@3
+END
+unmaps moved "mremap" <<'END'
+shrunk: map 0+4@0 unmap 1+3@1
+moved: map 8+3@8 unmap 9+1@9 unmap 0+1@0
+stays:
+all three: unmap 8+1@8 unmap 9+1@0 unmap 10+1@10
+END
+unmaps alone "an event that is off records none" <<'END'
+off:
+with: map 0+4@0 unmap 0+4@0
+END
+unmaps without "nor does one that did not ask" <<'END'
+off:
+without: map 0+4@0
+END
+unmaps inherited "inherited by a child" <<'END'
+a child's own: map 0+4@0 child unmap 1+1@1 child map 8+1@0
+and its parent's: unmap 0+4@0
+END
+unmaps threads "records of threads come in the order of what they did" <<'END'
+400 maps, 400 unmaps, 0 wrong, 0 lost
+END
+
+# the kernel alone has no such records, and says so, where it counts for us at all
+"$PROGRAMS/legacy_munmap" without >"$tmp/out" 2>&1
+if grep -q '^FAILED: open' "$tmp/out"; then
+	lack "natively they are refused" "the kernel opens no event: $(head -n 1 "$tmp/out")"
+else
+	run "$PROGRAMS/legacy_munmap" alone
+	is "$status $(cat "$tmp/out")" "1 FAILED: open: Operation not supported" "natively they are refused"
+fi
 
 # compiles NAME COMPILER WORDS... <source: without a warning
 compiles()

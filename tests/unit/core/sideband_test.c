@@ -121,6 +121,53 @@ static void each_flag_has_its_records(void)
 	}
 }
 
+static void unmap_something(u32 task)
+{
+	struct ap_record_mapping m = { .addr = 0x400000, .len = 8192, .filename = "file" };
+
+	ap_core_unmapped(W.core, world_task(&W, task), &m);
+}
+
+/* Of the event that asked for it and of its clones, from then on. */
+static void munmap_is_asked_for_by_ioctl(void)
+{
+	struct ap_perf_attr a = attr_dummy(AP_PERF_INHERIT);
+	int fd, ring, other;
+	u32 child;
+
+	world_begin(&W, 0);
+	fd = open_for(&W, a, 0, 0);
+	ring = ring_map(&W, fd, true);
+	other = ring_for(&W, attr_dummy(AP_PERF_MMAP), 0, -1);
+	unmap_something(0);
+	EXPECT_U64(ap_task_tells(W.tasks[0].task), AP_TELL_MAPPED | AP_TELL_TASK);
+	child = world_fork(&W, 0, false);
+	EXPECT_U64(world_ioctl(&W, fd, AP_PERF_IOC_RECORD_MUNMAP, 0), 0);
+	EXPECT_U64(ap_task_tells(W.tasks[0].task),
+		   AP_TELL_MAPPED | AP_TELL_TASK | AP_TELL_UNMAPPED);
+	EXPECT_U64(ap_task_tells(W.tasks[child].task), AP_TELL_UNMAPPED);
+	map_something(0, true);
+	unmap_something(0);
+	unmap_something(child);
+	unmap_something(child + 1);
+	for (u32 i = 0; i < 2; i++) {
+		REQUIRE(ring_take(ring, &R));
+		EXPECT_U64(R.header.type, AP_PERF_RECORD_MUNMAP);
+		EXPECT_U64(R.header.misc, AP_PERF_RECORD_MISC_USER);
+		EXPECT_U64(low(R.words[0]), 100 + (i ? child : 0));
+		EXPECT_U64(R.words[1], 0x400000);
+		EXPECT_U64(R.words[2], 8192);
+		EXPECT_STR((const char *)&R.words[4], "file");
+	}
+	EXPECT(!ring_take(ring, &R));
+	EXPECT_U64(ring_count(other, AP_PERF_RECORD_MMAP), 1);
+	EXPECT(!ring_take(other, &R));
+	world_ioctl(&W, fd, AP_PERF_IOC_DISABLE, 0);
+	unmap_something(0);
+	EXPECT(!ring_take(ring, &R));
+	world_end(&W);
+}
+
 static void what_the_records_say(void)
 {
 	struct ap_perf_attr a = attr_dummy(AP_PERF_TASK | AP_PERF_COMM | AP_PERF_SAMPLE_ID_ALL);
@@ -378,6 +425,7 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
 		TAP(each_flag_has_its_records),
+		TAP(munmap_is_asked_for_by_ioctl),
 		TAP(what_the_records_say),
 		TAP(other_clocks),
 		TAP(names_are_as_the_owner_sees_them),

@@ -205,16 +205,20 @@ static void misc_has_flags(void)
 
 static void mappings_and_names_keep_their_layout(void)
 {
-	begin(&in, AP_PERF_RECORD_MMAP, AP_PERF_RECORD_MISC_USER);
-	begin(&want, 1, 2);
-	for (struct bytes *b = &in; b; b = b == &in ? &want : NULL) {
-		pair(b, 42, 43);
-		word(b, 0x400000);
-		word(b, 0x2000);
-		word(b, 0x1000);
-		add(b, "/bin/true\0\0\0\0\0\0", 16);
+	static const u32 types[][2] = { { AP_PERF_RECORD_MMAP, 1 }, { AP_PERF_RECORD_MUNMAP, 2 } };
+
+	for (u32 i = 0; i < AP_ARRAY_SIZE(types); i++) {
+		begin(&in, types[i][0], AP_PERF_RECORD_MISC_USER);
+		begin(&want, types[i][1], 2);
+		for (struct bytes *b = &in; b; b = b == &in ? &want : NULL) {
+			pair(b, 42, 43);
+			word(b, 0x400000);
+			word(b, 0x2000);
+			word(b, 0x1000);
+			add(b, "/bin/true\0\0\0\0\0\0", 16);
+		}
+		expect(63, 3);
 	}
-	expect(63, 3);
 	EXPECT_U64(ANYPERF_LEGACY_MMAP, 1);
 	EXPECT_U64(ANYPERF_LEGACY_MUNMAP, 2);
 	EXPECT_U64(ANYPERF_LEGACY_COMM, 3);

@@ -417,6 +417,10 @@ static void check_mappings(u64 flags)
 	w_begin(AP_PERF_RECORD_MMAP, 2);
 	w4(11), w4(12), w8(0x400000), w8(0x3000), w8(0x1000), w_string("/bin/prog");
 	end_is(__LINE__);
+	REQUIRE(!ap_record_unmapping(&to, &m));
+	w_begin(AP_PERF_RECORD_MUNMAP, 2);
+	w4(11), w4(12), w8(0x400000), w8(0x3000), w8(0x1000), w_string("/bin/prog");
+	end_is(__LINE__);
 	m.prot = 3;
 	m.filename = "//anon-x";
 	REQUIRE(!ap_record_mapping(&to, &m));

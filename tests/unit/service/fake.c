@@ -109,6 +109,13 @@ void ap_hook_unmap(void *p, u64 size)
 	free(p);
 }
 
+bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
+{
+	*lo = pos;
+	*hi = end;
+	return pos < end;
+}
+
 const void *ap_hook_map_session(u64 off, u64 size)
 {
 	if (off == AP_TREE_OFF)
