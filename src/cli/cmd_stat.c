@@ -4,6 +4,7 @@
  * numbers look like stat_print.c's, stat_csv.c's and stat_json.c's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
 #include <stdio.h>
@@ -50,9 +51,15 @@ struct stat_args {
 	const char *cgroups, *for_each_cgroup;
 	const char *output;
 	unsigned int repeat;
-	unsigned int detail; /* -d so many times */
-	bool big_num;	     /* of no effect: it is so */
-	bool null_run, append, all_cpus, no_aggr, per_thread, json;
+	unsigned int detail;  /* -d so many times */
+	unsigned int nsplits; /* how many of -A, --per-core ... */
+	int log_fd;	      /* -1: none */
+	FILE *log;	      /* of that, else standard error */
+	bool big_num, taken;  /* of no effect: it is so */
+	bool no_big_num, no_scale, grouped, all_user, all_kernel, clear, no_csv_summary, table;
+	bool null_run, append, all_cpus, no_aggr, per_thread, json, sync;
+	bool per_core, per_die, per_socket, per_node;
+	const char *pre, *post;
 };
 
 static int opt_events(void *args, const char *value, char *why)
@@ -159,12 +166,46 @@ static int opt_cpus(void *args, const char *value, char *why)
 	return ap_cpus_parse(value, &a->cpus, &a->count.ncpus, why, AP_OPT_WHY);
 }
 
+static int opt_log_fd(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+	long n = 0;
+	int ret = number(value, 0, INT_MAX, &n, why);
+
+	if (ret)
+		return ret;
+	a->log_fd = (int)n;
+	ret = fcntl(a->log_fd, F_GETFL);
+	if (ret >= 0 && (ret & O_ACCMODE) != O_RDONLY)
+		return 0;
+	snprintf(why, AP_OPT_WHY, "descriptor %ld is not open for writing", n);
+	return -EINVAL;
+}
+
+#define REFUSAL(name, reason)                                                                      \
+	static int opt_##name(void *args, const char *value, char *why)                            \
+	{                                                                                          \
+		(void)args;                                                                        \
+		(void)value;                                                                       \
+		snprintf(why, AP_OPT_WHY, "%s", reason);                                           \
+		return -EINVAL;                                                                    \
+	}
+
+REFUSAL(transaction, "transactional memory always takes its fallback path under the engine")
+REFUSAL(cputype, "CPUs of several types are one PMU here, 'cpu'")
+REFUSAL(filter, "filters of tracepoints are not interpreted")
+REFUSAL(iostat, "devices are not counted")
+REFUSAL(smi_cost, "what firmware does is not seen from user mode")
+REFUSAL(percore_thread, "an event of a CPU is never of its whole core: --per-core adds them up")
+
 #define OPT_ARGS struct stat_args
 
 /* clang-format off */
 static const struct ap_opt stat_opts[] = {
 	FLAG('a', "all-cpus", all_cpus, "count by CPUs what the command makes (one number: their sum)"),
 	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
+	FLAG(0, "all-kernel", all_kernel, "kernel mode only, which is not counted"),
+	FLAG(0, "all-user", all_user, "user mode only: as :u behind each event"),
 	FLAG('A', "no-aggr", no_aggr, "with -a or -C: a row for each CPU"),
 	FLAG(0, "append", append, "with -o: add to the file"),
 	CALL('C', "cpu", opt_cpus, "cpus", "the same as -a on these CPUs: 0-2,5"),
@@ -174,18 +215,34 @@ static const struct ap_opt stat_opts[] = {
 	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
 	STR(0, "for-each-cgroup", for_each_cgroup, "names", "with -a or -C: all events, for each of these cgroups"),
 	STR('G', "cgroup", cgroups, "names", "with -a or -C: the cgroup of each event, or one for all"),
+	FLAG('g', "group", grouped, "all events are one group"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
 	CALL('I', "interval-print", opt_interval, "ms", "print what was counted since the last time"),
+	FLAG(0, "interval-clear", clear, "with -I: clear the screen before each"),
 	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
 	FLAG('j', "json-output", json, "print lines of JSON"),
+	CALL(0, "log-fd", opt_log_fd, "n", "write the report to this descriptor"),
 	STR('M', "metrics", metric_names, "metric", "compute these metrics, or groups of them, and count what they need; see 'anyperf list metrics'"),
 	FLAG(0, "metric-only", metrics.only, "show metrics side by side, and no counts"),
 	STR(0, "metric-file", metric_file, "file", "read more metrics"),
+	FLAG(0, "no-big-num", no_big_num, "do not group digits"),
+	FLAG(0, "no-csv-summary", no_csv_summary, "do not put 'summary' before the lines of --summary -x"),
+	FLAG(0, "no-scale", no_scale, "what counted a part of the time is shown as it was read"),
 	FLAG('n', "null", null_run, "count nothing, only measure times"),
 	{ 'o', "output", AP_OPT_STR, offsetof(struct stat_args, output), NULL, "file", "write the report to this file", false },
 	CALL('p', "pid", opt_pid, "pid", "count running processes, until the command ends or they do"),
+	FLAG(0, "per-core", per_core, "with -a or -C: a row for each core"),
+	FLAG(0, "per-die", per_die, "with -a or -C: a row for each die"),
+	FLAG(0, "per-node", per_node, "with -a or -C: a row for each NUMA node"),
+	FLAG(0, "per-socket", per_socket, "with -a or -C: a row for each socket"),
 	FLAG(0, "per-thread", per_thread, "with -p or -t: a row for each thread"),
+	STR(0, "post", post, "command", "run this in a shell after each run"),
+	STR(0, "pre", pre, "command", "run this in a shell before each run"),
+	FLAG(0, "quiet", count.is_quiet, "print no report"),
 	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations"),
+	FLAG(0, "summary", count.has_summary, "with -I: at the end a report of all"),
+	FLAG('S', "sync", sync, "call sync(2) before each run"),
+	FLAG(0, "table", table, "with -r: the time of each run"),
 	CALL('t', "tid", opt_tid, "tid", "count running threads"),
 	FLAG(0, "topdown", topdown, "show what became of the slots of the modelled machine"),
 	{ 0, "td-level", AP_OPT_UINT, offsetof(struct stat_args, topdown_level), NULL, "n", "with --topdown: in 1 or 2 levels of detail (default 1)", false },
@@ -198,6 +255,15 @@ static const struct ap_opt stat_opts[] = {
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
+	/* no two PMUs have events of one name, metrics share what they need and make no groups */
+	TAKEN_FLAG(0, "scale"), TAKEN_FLAG(0, "no-merge"), TAKEN_FLAG(0, "hybrid-merge"),
+	TAKEN_FLAG(0, "metric-no-group"), TAKEN_FLAG(0, "metric-no-merge"),
+	{ 'T', "transaction", AP_OPT_CALL, 0, opt_transaction, NULL, "refused: says why", true },
+	{ 0, "cputype", AP_OPT_CALL, 0, opt_cputype, "type", "refused: says why", true },
+	{ 0, "filter", AP_OPT_CALL, 0, opt_filter, "expression", "refused: says why", true },
+	{ 0, "iostat", AP_OPT_MAYBE, 0, opt_iostat, "what", "refused: says why", true },
+	{ 0, "smi-cost", AP_OPT_CALL, 0, opt_smi_cost, NULL, "refused: says why", true },
+	{ 0, "percore-show-thread", AP_OPT_CALL, 0, opt_percore_thread, NULL, "refused: says why", true },
 	{ 0 }
 };
 /* clang-format on */
@@ -239,22 +305,31 @@ struct shown {
 static void show_interval(struct ap_stat_count *c, u64 ns, unsigned int nth)
 {
 	struct shown *shown = c->arg;
+	const struct stat_args *args = shown->args;
 	struct text part;
+	FILE *out;
 
-	if (shown->args->output) {
-		ap_stat_print_interval(c->st, &shown->args->format, ns, nth, shown->kept.out);
+	if (args->count.is_quiet)
+		return;
+	if (args->output) {
+		ap_stat_print_interval(c->st, &args->format, ns, nth, shown->kept.out);
 		return;
 	}
-	ap_stat_print_interval(c->st, &shown->args->format, ns, nth, text_begin(&part));
+	out = text_begin(&part);
+	if (args->clear)
+		fputs("\033[H\033[2J", out);
+	/* what is cleared has its head again */
+	ap_stat_print_interval(c->st, &args->format, ns,
+			       args->clear && args->format.style == AP_STAT_TABLE ? 0 : nth, out);
 	text_end(&part);
 	if (!shown->has_failed)
-		shown->has_failed = ap_outfile_print(stderr, part.text, part.size, stderr);
+		shown->has_failed = ap_outfile_print(args->log, part.text, part.size, stderr);
 	free(part.text);
 }
 
 static void print_report(const struct stat_args *args, const struct ap_stat *st, FILE *out)
 {
-	if (args->count.interval_ms)
+	if (args->count.interval_ms && !args->count.has_summary)
 		ap_stat_print_notes(st, &args->format, out);
 	else
 		ap_stat_print(st, &args->format, out);
@@ -263,10 +338,13 @@ static void print_report(const struct stat_args *args, const struct ap_stat *st,
 static int report(const struct stat_args *args, const struct ap_stat *st, struct shown *shown)
 {
 	struct text text;
-	FILE *out = text_begin(&text);
 	time_t now = time(NULL);
+	FILE *out;
 	int ret;
 
+	if (args->count.is_quiet)
+		return 0;
+	out = text_begin(&text);
 	if (args->output && args->format.style != AP_STAT_JSON)
 		fprintf(out, "# started on %s\n", ctime(&now));
 	fwrite(shown->kept.text, 1, shown->kept.size, out);
@@ -274,7 +352,7 @@ static int report(const struct stat_args *args, const struct ap_stat *st, struct
 	text_end(&text);
 	if (!args->output)
 		ret = shown->has_failed ? -EIO
-					: ap_outfile_print(stderr, text.text, text.size, stderr);
+					: ap_outfile_print(args->log, text.text, text.size, stderr);
 	else if (args->append)
 		ret = ap_outfile_append(args->output, text.text, text.size, stderr);
 	else
@@ -306,7 +384,9 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 				   .control = control,
 				   .interval = show_interval,
 				   .arg = &shown };
-	struct ap_stat_runs runs = { .repeat = args->repeat };
+	struct ap_stat_runs runs = {
+		.repeat = args->repeat, .sync = args->sync, .pre = args->pre, .post = args->post
+	};
 	struct ap_run_client client;
 	int ret;
 
@@ -318,7 +398,7 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 	ret = ap_stat_run(&c, &runs);
 	text_end(&shown.kept);
 	if (!ret)
-		ret = report(args, st, &shown) ? AP_EXIT_FAILURE : runs.status;
+		ret = report(args, st, &shown) || runs.post_failed ? AP_EXIT_FAILURE : runs.status;
 	free(shown.kept.text);
 	ap_stat_count_fini(&c);
 	return ret;
@@ -335,13 +415,15 @@ static int measure(struct stat_args *args)
 		fprintf(stderr, "anyperf: --control: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
-	if (args->format.style != AP_STAT_TABLE)
+	if (args->format.style != AP_STAT_TABLE || args->no_big_num)
 		setlocale(LC_NUMERIC, "C");
 	ap_stat_choose_instruments(&args->run, &args->events);
 	ap_stat_init(&st, &args->events, title_of(args));
 	st.metrics = args->metrics.n || args->metrics.only ? &args->metrics : NULL;
 	if (args->metrics.only && !ap_stat_has_columns(&st))
 		ap_stat_add_note(&st, "no metric is made of these events (-M chooses metrics)");
+	st.is_unscaled = args->no_scale;
+	st.has_table = args->table;
 	st.of_intervals = args->count.interval_ms != 0;
 	st.has_times = !args->run.ntargets && !args->count.is_of_cpus;
 	ret = count(args, &st, args->control ? &control : NULL);
@@ -359,6 +441,21 @@ static int usage(const char *text)
 	return -1;
 }
 
+static int check_output(const struct stat_args *args)
+{
+	if (args->clear && !args->count.interval_ms)
+		return usage("--interval-clear needs -I");
+	if (args->table && args->repeat < 2)
+		return usage("--table needs -r");
+	if (args->count.has_summary && args->count.interval_ms && args->repeat > 1)
+		return usage("--summary and -r do not go together");
+	if (args->log_fd >= 0 && args->output)
+		return usage("-o and --log-fd do not go together");
+	if (args->all_user && args->all_kernel)
+		return usage("--all-user and --all-kernel do not go together");
+	return 0;
+}
+
 /* Options that go together, and that do not. */
 static int check(struct stat_args *args)
 {
@@ -373,6 +470,11 @@ static int check(struct stat_args *args)
 	}
 	if (args->no_aggr && !by_cpu)
 		return usage("-A needs -a or -C");
+	if (args->nsplits && !by_cpu)
+		return usage("--per-core, --per-die, --per-socket and --per-node need -a or -C");
+	if (args->nsplits + args->no_aggr > 1)
+		return usage(
+			"rows are of one kind: -A, --per-core, --per-die, --per-socket or --per-node");
 	if (args->per_thread && !args->run.ntargets)
 		return usage("--per-thread needs -p or -t");
 	if (args->per_thread && args->repeat > 1)
@@ -385,6 +487,8 @@ static int check(struct stat_args *args)
 		return usage("-n counts nothing that a metric could be made of");
 	if (args->json && args->format.separator)
 		return usage("-j and -x do not go together");
+	if (check_output(args))
+		return -1;
 	args->count.is_of_cpus = by_cpu;
 	args->count.cpus = by_cpu ? args->cpus : NULL;
 	return 0;
@@ -421,8 +525,14 @@ static void settle(struct stat_args *args)
 	args->count.events = &args->events;
 	args->count.no_inherit = args->run.no_inherit;
 	args->count.split = args->no_aggr      ? AP_STAT_CPUS
+			    : args->per_core   ? AP_STAT_CORES
+			    : args->per_die    ? AP_STAT_DIES
+			    : args->per_socket ? AP_STAT_SOCKETS
+			    : args->per_node   ? AP_STAT_NODES
 			    : args->per_thread ? AP_STAT_THREADS
 					       : AP_STAT_ALL;
+	args->format.is_summary = args->count.has_summary && !args->no_csv_summary;
+	args->log = stderr;
 }
 
 /* Of events that have been chosen. */
@@ -457,6 +567,8 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	args->run.targets = args->targets.target;
 	args->run.ntargets = args->targets.n;
 	args->run.is_beside = args->targets.n != 0;
+	args->nsplits =
+		(unsigned int)args->per_core + args->per_die + args->per_socket + args->per_node;
 	args->run.argv = rest < argc ? argv + rest : NULL;
 	if (!args->run.argv && !args->targets.n)
 		return usage("no command to count");
@@ -474,17 +586,27 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	for (unsigned int i = 0; i < args->detail && i < AP_ARRAY_SIZE(detail_events); i++)
 		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))
 			ap_die("%s", why);
+	if (args->grouped)
+		ap_evlist_group(&args->events);
+	if (args->all_user || args->all_kernel)
+		ap_evlist_modify(&args->events, args->all_user ? "u" : "k");
 	if (choose_cgroups(args, why, sizeof(why)))
 		return usage(why);
 	settle(args);
 	*status = AP_EXIT_FAILURE;
+	if (args->log_fd >= 0) {
+		args->log = fdopen(args->log_fd, "w");
+		if (!args->log)
+			ap_die("--log-fd: %s", strerror(errno));
+	}
 	return args->output ? ap_outfile_check(args->output, stderr) : 0;
 }
 
 int ap_cmd_stat(int argc, char **argv)
 {
 	struct stat_args args = { .run = { .err = stderr, .perf = { .paranoid = 2 } },
-				  .repeat = 1 };
+				  .repeat = 1,
+				  .log_fd = -1 };
 	int status;
 
 	if (!parse(&args, argc, argv, &status))

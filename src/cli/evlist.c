@@ -300,6 +300,21 @@ int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t 
 	}
 }
 
+void ap_evlist_modify(struct ap_evlist *list, const char *mods)
+{
+	for (size_t i = 0; i < list->n; i++)
+		apply(&list->sel[i], mods);
+}
+
+void ap_evlist_group(struct ap_evlist *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		list->sel[i].leader = 0;
+		if (i)
+			list->sel[i].attr.flags &= ~(AP_PERF_PINNED | AP_PERF_EXCLUSIVE);
+	}
+}
+
 void ap_evlist_fini(struct ap_evlist *list)
 {
 	size_t i;

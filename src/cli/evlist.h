@@ -37,6 +37,10 @@ struct ap_evlist {
  * -EINVAL with one line in why; the list then holds what came before the error.
  */
 AP_MUST_CHECK int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t size);
+/* Modifiers behind each event. */
+void ap_evlist_modify(struct ap_evlist *list, const char *mods);
+/* -g: all are one group. */
+void ap_evlist_group(struct ap_evlist *list);
 void ap_evlist_fini(struct ap_evlist *list);
 
 /* Whether any supported event takes its value from there (enum ap_event_from). */

@@ -33,12 +33,22 @@ enum ap_stat_state {
 	AP_STAT_NOT_SUPPORTED
 };
 
-/* Rows are of everything that is counted, or of one CPU or thread each. */
-enum ap_stat_split { AP_STAT_ALL, AP_STAT_CPUS, AP_STAT_THREADS };
+/* Rows are of everything that is counted, or of one CPU, thread, or part of the machine each. */
+enum ap_stat_split {
+	AP_STAT_ALL,
+	AP_STAT_CPUS,
+	AP_STAT_THREADS,
+	AP_STAT_CORES, /* here the parts begin */
+	AP_STAT_DIES,
+	AP_STAT_SOCKETS,
+	AP_STAT_NODES
+};
 
 struct ap_stat_place {
 	s32 cpu;
 	char thread[32]; /* "comm-tid" */
+	char part[40];	 /* "S0-D0-C1" */
+	u32 ncpus;	 /* of that part */
 };
 
 /* What was read for a row in a run, or in an interval of it. */
@@ -57,6 +67,7 @@ struct ap_stat_row {
 	enum ap_source source;
 	bool is_open;	 /* in the last run */
 	const char *why; /* it is not */
+	bool is_scaled;	 /* something in agg is an estimate */
 };
 
 struct ap_stat_note {
@@ -68,6 +79,9 @@ struct ap_stat {
 	char *title;	   /* "'prog -x'", "process id '17'" */
 	bool of_intervals; /* each is shown on its own */
 	bool has_times;	   /* user and system time are those of what is counted */
+	bool is_unscaled;  /* --no-scale: numbers as they were read */
+	bool has_table;	   /* --table: the time of each run */
+	u64 *run_ns;	   /* these times, of all runs */
 	unsigned int runs;
 	enum ap_stat_split split;
 	struct ap_stat_place *place;
@@ -106,8 +120,6 @@ void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res);
 void ap_stat_add_note(struct ap_stat *st, const char *text);
 void ap_stat_fini(struct ap_stat *st);
 
-/* The name of the row's cgroup, "" where others have one; NULL: none of them has. */
-const char *ap_stat_row_cgroup(const struct ap_stat *st, const struct ap_stat_row *row);
 /* The name of the row's cgroup, "" where others have one; NULL: none of them has. */
 const char *ap_stat_row_cgroup(const struct ap_stat *st, const struct ap_stat_row *row);
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row);
@@ -153,6 +165,7 @@ struct ap_stat_format {
 	enum ap_stat_style style;
 	const char *separator; /* of CSV */
 	bool verbose;	       /* say why events are not supported */
+	bool is_summary;       /* of intervals: lines of CSV say so */
 };
 
 /* Prints the table or the lines, then the notes. */
@@ -162,7 +175,17 @@ void ap_stat_print_interval(const struct ap_stat *st, const struct ap_stat_forma
 			    unsigned int nth, FILE *out);
 void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out);
 
-/* The parts of it.  time: what stands before a row of -I, "" else. */
+/* stat_place.c */
+bool ap_stat_is_of_parts(enum ap_stat_split split);
+/*
+ * The parts of the machine that these n CPUs are in, sorted; of[i]: the place of cpus[i].  Both arrays have room
+ * for n.  Returns how many there are.
+ */
+u32 ap_stat_parts(enum ap_stat_split split, const s32 *cpus, u32 n, struct ap_stat_place *places,
+		  u32 *of);
+/* How wide a place is in a table. */
+int ap_stat_place_width(const struct ap_stat *st);
+/* The parts of a report.  time: what stands before a row of -I, "" else. */
 void ap_stat_print_place(const struct ap_stat *st, const struct ap_stat_place *place, FILE *out);
 void ap_stat_print_csv_place(const struct ap_stat *st, const struct ap_stat_place *place,
 			     const char *sep, FILE *out);

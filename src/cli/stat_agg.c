@@ -93,15 +93,17 @@ void ap_stat_fini(struct ap_stat *st)
 	free(st->note);
 	free(st->row);
 	free(st->place);
+	free(st->run_ns);
 	free(st->title);
 	*st = (struct ap_stat){ 0 };
 }
 
 /* What it would have been, had it counted all the time: perf's estimate. */
-static u64 scaled(const struct ap_stat_reading *r)
+static u64 scaled(struct ap_stat_row *row, const struct ap_stat_reading *r)
 {
 	if (r->running >= r->enabled || !r->running)
 		return r->count;
+	row->is_scaled = true;
 	return (u64)((double)r->count * (double)r->enabled / (double)r->running + 0.5);
 }
 
@@ -118,8 +120,8 @@ static void add_time(struct ap_stat_row *row, const struct ap_stat_times *times)
 	ap_agg_add(&row->running, ns[index]);
 }
 
-static void add_row(struct ap_stat_row *row, const struct ap_stat_reading *r,
-		    const struct ap_stat_times *times)
+static void add_row(const struct ap_stat *st, struct ap_stat_row *row,
+		    const struct ap_stat_reading *r, const struct ap_stat_times *times)
 {
 	if (row->sel->why)
 		return;
@@ -132,7 +134,7 @@ static void add_row(struct ap_stat_row *row, const struct ap_stat_reading *r,
 	row->source = r->source;
 	if (!r->is_open || !r->running)
 		return;
-	ap_agg_add(&row->agg, scaled(r));
+	ap_agg_add(&row->agg, st->is_unscaled ? r->count : scaled(row, r));
 	ap_agg_add(&row->enabled, r->enabled);
 	ap_agg_add(&row->running, r->running);
 }
@@ -158,7 +160,11 @@ void ap_stat_add(struct ap_stat *st, const struct ap_stat_reading *readings,
 
 	st->runs++;
 	for (i = 0; i < st->nrows; i++)
-		add_row(&st->row[i], &readings[i], times);
+		add_row(st, &st->row[i], &readings[i], times);
+	if (st->has_table) {
+		st->run_ns = ap_xgrow(st->run_ns, st->runs, sizeof(*st->run_ns));
+		st->run_ns[st->runs - 1] = times->wall_ns;
+	}
 	ap_agg_add(&st->wall, times->wall_ns);
 	ap_agg_add(&st->user, times->user_ns);
 	ap_agg_add(&st->sys, times->sys_ns);
@@ -171,8 +177,10 @@ void ap_stat_restart(struct ap_stat *st)
 
 	st->runs = 0;
 	st->wall = st->user = st->sys = none;
-	for (i = 0; i < st->nrows; i++)
+	for (i = 0; i < st->nrows; i++) {
 		st->row[i].agg = st->row[i].enabled = st->row[i].running = none;
+		st->row[i].is_scaled = false;
+	}
 }
 
 void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res)
@@ -219,7 +227,7 @@ const char *ap_stat_row_tag(const struct ap_stat_row *row)
 {
 	const struct ap_event_desc *desc = row->sel->desc;
 
-	if (row->agg.n && row->running.mean < row->enabled.mean)
+	if (row->agg.n && row->is_scaled)
 		return "scaled";
 	if (desc->kind == AP_KIND_KERNEL && row->source == AP_SRC_RUSAGE)
 		return "rusage";

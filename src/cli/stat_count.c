@@ -234,18 +234,39 @@ static u32 ncpus(const struct ap_stat_count *c)
 	return c->opts->cpus ? c->opts->ncpus : ap_client_ncpus();
 }
 
+/* Of n CPUs; the number of parts. */
+static u32 set_parts(struct ap_stat_count *c, u32 n, struct ap_stat_place *places)
+{
+	s32 *cpus = ap_xgrow(NULL, n, sizeof(*cpus));
+
+	for (u32 i = 0; i < n; i++)
+		cpus[i] = cpu_at(c, i);
+	free(c->part_of);
+	c->part_of = ap_xgrow(NULL, n, sizeof(*c->part_of));
+	n = ap_stat_parts(c->opts->split, cpus, n, places, c->part_of);
+	free(cpus);
+	return n;
+}
+
 static void set_places(struct ap_stat_count *c, const struct ap_client_task *tasks, u32 ntasks)
 {
-	u32 n = c->opts->split == AP_STAT_CPUS ? ncpus(c) : ntasks;
+	bool of_cpus = c->opts->split != AP_STAT_THREADS;
+	u32 n = of_cpus ? ncpus(c) : ntasks;
 	struct ap_stat_place *places;
 
 	if (c->opts->split == AP_STAT_ALL || c->st->split != AP_STAT_ALL)
 		return;
 	places = ap_xgrow(NULL, n, sizeof(*places));
 	memset(places, 0, n * sizeof(*places));
+	if (ap_stat_is_of_parts(c->opts->split)) {
+		n = set_parts(c, n, places);
+		ap_stat_set_places(c->st, c->opts->events, c->opts->split, places, n);
+		free(places);
+		return;
+	}
 	for (u32 i = 0; i < n; i++) {
-		places[i].cpu = c->opts->split == AP_STAT_CPUS ? cpu_at(c, i) : -1;
-		if (c->opts->split == AP_STAT_THREADS)
+		places[i].cpu = of_cpus ? cpu_at(c, i) : -1;
+		if (!of_cpus)
 			snprintf(places[i].thread, sizeof(places[i].thread), "%s-%d", tasks[i].comm,
 				 (int)tasks[i].tid);
 	}
@@ -265,6 +286,8 @@ static int open_all(struct ap_stat_count *c)
 	for (u32 i = 0; i < n && !ret; i++) {
 		struct spot spot = { .pid = -1, .cpu = -1, .place = is_split ? i : 0 };
 
+		if (ap_stat_is_of_parts(c->opts->split))
+			spot.place = c->part_of[i];
 		spot.is_command = c->opts->is_of_cpus || tasks[i].is_command;
 		if (c->opts->is_of_cpus)
 			spot.cpu = cpu_at(c, i);
@@ -331,8 +354,10 @@ static void enable(struct ap_stat_count *c, const char *name, bool on)
 	}
 }
 
-static void say(bool on)
+static void say(const struct ap_stat_count *c, bool on)
 {
+	if (c->opts->is_quiet)
+		return;
 	fprintf(stderr, "Events %s\n", on ? "enabled" : "disabled");
 }
 
@@ -361,7 +386,7 @@ static void begin(void *arg, u64 ns)
 	c->delay_until = c->interval_at = 0;
 	set_zero(c, ns);
 	if (c->opts->delay_ms) {
-		say(false);
+		say(c, false);
 		if (c->opts->delay_ms > 0) {
 			c->delay_until = ns + (u64)c->opts->delay_ms * NS_PER_MS;
 			c->interval_at = 0;
@@ -452,7 +477,7 @@ static void timer(void *arg, u64 ns)
 	if (c->delay_until && ns >= c->delay_until) {
 		c->delay_until = 0;
 		enable(c, NULL, true);
-		say(true);
+		say(c, true);
 		set_zero(c, ns);
 	}
 	if (c->interval_at && ns >= c->interval_at) {
@@ -471,7 +496,7 @@ void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u6
 {
 	c->delay_until = 0;
 	enable(c, name, on);
-	say(on);
+	say(c, on);
 	if (c->opts->interval_ms && !c->is_over)
 		take_interval(c, ns, false);
 	arm(c);
@@ -566,5 +591,6 @@ void ap_stat_count_init(struct ap_stat_count *c, struct ap_run_client *callbacks
 
 void ap_stat_count_fini(struct ap_stat_count *c)
 {
+	free(c->part_of);
 	forget(c);
 }

@@ -19,6 +19,8 @@ struct ap_stat_count_options {
 	bool no_inherit;
 	s64 delay_ms; /* -D: enabled so long after the beginning; -1: by --control only */
 	u32 interval_ms, interval_count;
+	bool has_summary; /* of intervals: all of them are in st at the end */
+	bool is_quiet;
 };
 
 struct ap_stat_counter; /* one event that was opened */
@@ -36,6 +38,7 @@ struct ap_stat_count {
 	struct ap_stat_counter *counter;
 	size_t ncounters;
 	struct ap_stat_reading *now, *before; /* of each row */
+	u32 *part_of; /* of each CPU that is counted, where rows are of parts of the machine */
 	bool *from_account; /* of each event: its number is the kernel's account */
 	u64 begin_ns, zero_ns, last_ns, delay_until, interval_at;
 	unsigned int nth;
@@ -61,10 +64,13 @@ void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evli
 
 struct ap_stat_runs {
 	unsigned int repeat;
-	bool until_failure; /* a run that does not end with 0 is the last */
-	int status;	    /* of the last run, as a shell says it */
-	int signal;	    /* that ended it, or 0 */
-	bool timed_out;	    /* by us, after --timeout */
+	bool until_failure;	/* a run that does not end with 0 is the last */
+	bool sync;		/* sync(2) before each */
+	const char *pre, *post; /* shell commands around each, NULL: none */
+	int status;		/* of the last run, as a shell says it */
+	int signal;		/* that ended it, or 0 */
+	bool timed_out;		/* by us, after --timeout */
+	bool post_failed;	/* a line was said; that run was the last */
 };
 
 /*

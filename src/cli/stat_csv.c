@@ -34,15 +34,6 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	}
 }
 
-void ap_stat_print_csv_place(const struct ap_stat *st, const struct ap_stat_place *place,
-			     const char *sep, FILE *out)
-{
-	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "CPU%d%s", place->cpu, sep);
-	else if (st->split == AP_STAT_THREADS)
-		fprintf(out, "%s%s", place->thread, sep);
-}
-
 /* Where a kernel's number is from is said in the table. */
 static const char *tag(const struct ap_stat_row *row)
 {

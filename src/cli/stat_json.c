@@ -48,18 +48,6 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	}
 }
 
-void ap_stat_print_json_place(const struct ap_stat *st, const struct ap_stat_place *place,
-			      FILE *out)
-{
-	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "\"cpu\" : \"%d\", ", place->cpu);
-	if (st->split == AP_STAT_THREADS) {
-		fputs("\"thread\" : ", out);
-		ap_stat_print_json_string(place->thread, out);
-		fputs(", ", out);
-	}
-}
-
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, const char *time,
 		      FILE *out)
 {

@@ -395,16 +395,14 @@ static void print_json_cells(const struct ap_stat *st, const struct ap_stat_plac
 static void print_blank(const struct ap_stat *st, const struct ap_stat_format *fmt,
 			const char *time, enum line line, FILE *out)
 {
-	static const int places[] = {
-		[AP_STAT_ALL] = 0, [AP_STAT_CPUS] = 11, [AP_STAT_THREADS] = 26
-	};
-
 	if (fmt->style == AP_STAT_CSV) {
 		fputs(line == LINE_KINDS ? "# " : "", out);
 		fputs(*time ? fmt->separator : "", out);
 		fputs(st->split != AP_STAT_ALL ? fmt->separator : "", out);
+		fputs(ap_stat_is_of_parts(st->split) ? fmt->separator : "", out);
 	} else {
-		fprintf(out, "%*s", places[st->split] + (*time ? (int)strlen(time) + 1 : 0), "");
+		fprintf(out, "%*s", ap_stat_place_width(st) + (*time ? (int)strlen(time) + 1 : 0),
+			"");
 	}
 }
 

@@ -41,17 +41,6 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 	fprintf(out, " %-4s ", row->sel->desc->unit);
 }
 
-/* perf's widths: a CPU's number 7, a thread's name 16 and its tid 8. */
-void ap_stat_print_place(const struct ap_stat *st, const struct ap_stat_place *place, FILE *out)
-{
-	const char *dash = strrchr(place->thread, '-');
-
-	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "CPU%-*d ", 7, place->cpu);
-	else if (st->split == AP_STAT_THREADS && dash)
-		fprintf(out, "%16.*s-%-8s ", (int)(dash - place->thread), place->thread, dash + 1);
-}
-
 static void print_metric(const struct ap_stat_metric *m, FILE *out)
 {
 	if (!m->what[0])
@@ -100,12 +89,36 @@ static int digits(double deviation)
 	return n > 9 ? 9 : (int)n;
 }
 
+/* Each run's time, how far it is from the mean, and a bar that has a sign more for each 5 percent of that. */
+static void print_runs(const struct ap_stat *st, int n, FILE *out)
+{
+	double mean = st->wall.mean / 1e9;
+	char text[64];
+	int indent;
+
+	snprintf(text, sizeof(text), " %17.*f", n, mean);
+	indent = (int)strspn(text, " ");
+	fprintf(out, "%*s# Table of individual measurements:\n", indent, "");
+	for (unsigned int i = 0; i < st->runs; i++) {
+		double run = (double)st->run_ns[i] / 1e9;
+		int bar = run > 0 ? 1 + abs((int)(100 * (run - mean) / run) / 5) : 1;
+
+		fprintf(out, " %17.*f (%+.*f) ", n, run, n, run - mean);
+		for (; bar; bar--)
+			fputc('#', out);
+		fputc('\n', out);
+	}
+	fprintf(out, "\n%*s# Final result:\n", indent, "");
+}
+
 static void print_times(const struct ap_stat *st, FILE *out)
 {
 	double wall = st->wall.mean / 1e9, deviation = ap_agg_stddev(&st->wall) / 1e9;
 	int n = digits(deviation);
 
 	if (st->runs > 1) {
+		if (st->has_table)
+			print_runs(st, n, out);
 		fprintf(out, " %17.*f +- %.*f seconds time elapsed  ( +-%6.2f%% )\n\n", n, wall, n,
 			deviation, ap_agg_stddev_pct(&st->wall));
 		return;
@@ -131,19 +144,6 @@ void ap_stat_print_table_rows(const struct ap_stat *st, const char *time, FILE *
 		}
 	}
 	free(rows);
-}
-
-/* perf's heads of -I, whose columns are not quite above the numbers. */
-void ap_stat_print_table_head(const struct ap_stat *st, FILE *out)
-{
-	static const char *const head[] = {
-		[AP_STAT_ALL] = "#           time             counts unit events\n",
-		[AP_STAT_CPUS] = "#           time CPU                    counts unit events\n",
-		[AP_STAT_THREADS] =
-			"#           time             comm-pid                  counts unit events\n",
-	};
-
-	fputs(head[st->split], out);
 }
 
 /* Of whatever kind is wanted; head: names of columns that have none otherwise. */
@@ -251,7 +251,9 @@ void ap_stat_print(const struct ap_stat *st, const struct ap_stat_format *fmt, F
 	if (fmt->style == AP_STAT_TABLE)
 		ap_stat_print_table(st, out);
 	else
-		print_rows(st, fmt, "", true, out);
+		print_rows(st, fmt,
+			   fmt->is_summary && fmt->style == AP_STAT_CSV ? "         summary" : "",
+			   true, out);
 	ap_stat_print_notes(st, fmt, out);
 	if (fmt->style == AP_STAT_TABLE)
 		fputc('\n', out);

@@ -3,12 +3,16 @@
  * The runs of a measurement: what `anyperf stat` and `anyperf gate` have in common beside the counting
  * itself, so that both give the same numbers.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/engine_opts.h"
+#include "cli/memory.h"
 #include "cli/stat_count.h"
 #include "linux/run.h"
 
@@ -34,9 +38,32 @@ static void add(struct ap_stat_count *c, const struct ap_run_result *res)
 	struct ap_stat_times times;
 
 	readings = ap_stat_count_readings(c, res, &times);
-	if (!c->opts->interval_ms)
+	if (c->opts->interval_ms && c->opts->has_summary) {
+		ap_stat_restart(c->st);
+		c->st->of_intervals = false;
+	}
+	if (!c->opts->interval_ms || c->opts->has_summary)
 		ap_stat_add(c->st, readings, &times);
 	ap_stat_add_result(c->st, res);
+}
+
+/* What is asked for around a run.  It is not counted; false: it failed, and a line says so. */
+static bool beside(const char *option, const char *command)
+{
+	int status;
+
+	if (!command)
+		return true;
+	fflush(NULL);
+	status = system(command);
+	if (!status)
+		return true;
+	if (status < 0)
+		fprintf(stderr, "anyperf: %s: cannot run a shell: %s\n", option, strerror(errno));
+	else
+		fprintf(stderr, "anyperf: %s: '%s' ended with status %d\n", option, command,
+			ap_engine_exit_status(status));
+	return false;
 }
 
 int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
@@ -47,6 +74,10 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		int ret, sig;
 
 		memset(&res, 0, sizeof(res));
+		if (!beside("--pre", runs->pre))
+			return AP_EXIT_FAILURE;
+		if (runs->sync)
+			sync();
 		ret = ap_run(c->run, &res);
 		if (ret)
 			return ret;
@@ -58,6 +89,9 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		ap_run_result_fini(&res);
 		if (sig)
 			fprintf(stderr, "%s: %s\n", c->run->argv[0], strsignal(sig));
+		runs->post_failed = !beside("--post", runs->post);
+		if (runs->post_failed)
+			break;
 		/* Ctrl-C is meant for the measurement too, not for one run of many. */
 		if (sig == SIGINT || sig == SIGQUIT || is_given_up)
 			break;

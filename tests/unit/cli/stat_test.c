@@ -220,6 +220,107 @@ static void rows_of_cpus_and_threads_stand_below_their_event(void)
 	sample_fini(&s);
 }
 
+static void rows_of_parts_name_them_and_their_cpus(void)
+{
+	static const struct {
+		enum ap_stat_split split;
+		struct ap_stat_place place[2];
+		const char *table, *csv;
+	} want[] = {
+		{ AP_STAT_CORES,
+		  { { .part = "S0-D0-C7", .ncpus = 2 }, { .part = "S1-D0-C12", .ncpus = 64 } },
+		  "\nS0-D0-C7           2                  5      page-faults  ",
+		  "S1-D0-C12,64,6,," },
+		{ AP_STAT_DIES,
+		  { { .part = "S0-D0", .ncpus = 2 }, { .part = "S0-D-1", .ncpus = 1 } },
+		  "\nS0-D0           2                  5      page-faults  ",
+		  "S0-D-1,1,6,," },
+		{ AP_STAT_SOCKETS,
+		  { { .part = "S0", .ncpus = 2 }, { .part = "S10", .ncpus = 1234 } },
+		  "\nS0        2                  5      page-faults  ",
+		  "S10,1234,6,," },
+		{ AP_STAT_NODES,
+		  { { .part = "N0", .ncpus = 2 }, { .part = "N1", .ncpus = 2 } },
+		  "\nN0        2                  5      page-faults  ",
+		  "N1,2,6,," },
+	};
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	s.reading[1] = s.reading[0];
+	s.reading[0].count = 5;
+	s.reading[1].count = 6;
+	for (size_t i = 0; i < AP_ARRAY_SIZE(want); i++) {
+		ap_stat_set_places(&s.st, &s.list, want[i].split, want[i].place, 2);
+		s.st.runs = 0;
+		sample_run(&s);
+		EXPECT(strstr(printed(&s, NULL, false), want[i].table));
+		EXPECT(strstr(printed(&s, ",", false), want[i].csv));
+	}
+	sample_fini(&s);
+}
+
+/* Each CPU is in one of them, and they are counted as they come. */
+static void parts_of_this_machine_have_all_its_cpus(void)
+{
+	static const enum ap_stat_split splits[] = { AP_STAT_CORES, AP_STAT_DIES, AP_STAT_SOCKETS,
+						     AP_STAT_NODES };
+	static const s32 cpus[] = { 0, 0, 0 };
+	struct ap_stat_place place[3];
+	u32 of[3];
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(splits); i++) {
+		EXPECT_U64(ap_stat_parts(splits[i], cpus, 3, place, of), 1);
+		EXPECT_U64(place[0].ncpus, 3);
+		EXPECT_U64(of[0] + of[1] + of[2], 0);
+	}
+}
+
+static void numbers_are_not_scaled_on_demand(void)
+{
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	s.st.is_unscaled = true;
+	s.reading[0].count = 50;
+	s.reading[0].enabled = 1000;
+	s.reading[0].running = 500;
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ",", false), "50,,page-faults,500,50.00,,,kernel\n");
+	s.st.is_unscaled = false;
+	ap_stat_restart(&s.st);
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ",", false), "100,,page-faults,500,50.00,,,scaled\n");
+	ap_stat_restart(&s.st);
+	s.reading[0].running = 1000;
+	sample_run(&s);
+	EXPECT_STR(printed(&s, ",", false), "50,,page-faults,1000,100.00,,,kernel\n");
+	sample_fini(&s);
+}
+
+static void a_table_has_the_time_of_each_run(void)
+{
+	static const u64 ns[] = { 1000000000, 2000000000, 3000000000 };
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	s.st.has_table = true;
+	for (size_t i = 0; i < AP_ARRAY_SIZE(ns); i++) {
+		const struct ap_stat_times times = { .wall_ns = ns[i] };
+
+		ap_stat_add(&s.st, s.reading, &times);
+	}
+	/* 100 % of the first, 0, 33 % of the third */
+	EXPECT(strstr(printed(&s, NULL, false),
+		      "\n             # Table of individual measurements:\n"
+		      "             1.000 (-1.000) #####################\n"
+		      "             2.000 (+0.000) #\n"
+		      "             3.000 (+1.000) #######\n\n"
+		      "             # Final result:\n"
+		      "             2.000 +- 0.577 seconds time elapsed  ( +- 28.87% )\n"));
+	sample_fini(&s);
+}
+
 static void intervals_have_their_time_in_front(void)
 {
 	struct ap_stat_format table = { .style = AP_STAT_TABLE };
@@ -394,6 +495,10 @@ int main(int argc, char **argv)
 		TAP(what_did_not_count_all_the_time_is_scaled_and_says_so),
 		TAP(json_lines_have_perfs_keys),
 		TAP(rows_of_cpus_and_threads_stand_below_their_event),
+		TAP(rows_of_parts_name_them_and_their_cpus),
+		TAP(parts_of_this_machine_have_all_its_cpus),
+		TAP(numbers_are_not_scaled_on_demand),
+		TAP(a_table_has_the_time_of_each_run),
 		TAP(intervals_have_their_time_in_front),
 		TAP(a_command_outside_of_the_engine_is_not_counted),
 		TAP(kernel_numbers_beside_exact_ones_include_the_engine),
