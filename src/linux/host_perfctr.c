@@ -240,6 +240,22 @@ static s64 on_state(struct ap_vctr *v, struct ap_host_task *caller, struct ap_sv
 	}
 }
 
+/* Whoever has waited for the owner may ask before we hear of its end.  That may end descriptors as well. */
+static s64 on_state_of_any(struct ap_host *host, struct ap_vctr *v, struct ap_host_task *caller,
+			   struct ap_svc *svc)
+{
+	struct ap_host_task *owner = v ? v->owner : NULL;
+	s64 ret;
+
+	if (!owner || owner == caller || !ap_host_task_is_gone(host, owner))
+		return on_state(v, caller, svc);
+	ap_vctr_get(v);
+	ap_host_task_end(host, owner);
+	ret = on_state(v, caller, svc);
+	ap_vctr_put(v);
+	return ret;
+}
+
 /* --- descriptors */
 
 static s64 open_file(struct ap_host *host, struct ap_host_task *t, const struct ap_svc *svc,
@@ -385,8 +401,9 @@ static s64 on_file(struct ap_host *host, struct ap_host_task *caller, struct ap_
 		return f->perfctr == AP_HOST_PERFCTR_DEVICE ? open_state(host, caller, svc)
 							    : -EINVAL;
 	default:
-		return f->perfctr == AP_HOST_PERFCTR_STATE ? on_state(f->vctr, caller, svc)
-							   : ap_host_gctr_serve(host, caller, svc);
+		return f->perfctr == AP_HOST_PERFCTR_STATE
+			       ? on_state_of_any(host, f->vctr, caller, svc)
+			       : ap_host_gctr_serve(host, caller, svc);
 	}
 }
 

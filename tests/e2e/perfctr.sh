@@ -126,6 +126,13 @@ exited, a million more: 2000000
 killed, a million more: 2000000
 close on exec, a million more: 0
 END
+on k8 "$PROGRAMS/perfctr_early"
+if grep -q refused "$tmp/out"; then
+	lack "also to who asks before the supervisor has heard of the end" "ptrace is refused here"
+else
+	is "$(cat "$tmp/out")" "all of it" \
+		"also to who asks before the supervisor has heard of the end" || note "$(cat "$tmp/err")"
+fi
 on k8 "$PROGRAMS/perfctr_tasks" forks
 says "children and threads have none" <<'END'
 a child's: Invalid argument
