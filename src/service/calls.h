@@ -41,6 +41,9 @@ AP_MUST_CHECK bool ap_svc_perfctr_path(struct ap_service_call *c);
 bool ap_svc_is_perfctr(u64 cmd);
 s64 ap_svc_perfctr_ioctl(u64 inode, u32 cmd, u64 arg);
 AP_MUST_CHECK bool ap_svc_perfctr_pmc(u32 counter, struct ap_service_pmc *pmc);
+/* recvmsg: does it want what perfex does; the kernel has answered. */
+AP_MUST_CHECK bool ap_svc_perfctr_receives(const struct ap_service_call *c);
+void ap_svc_perfctr_received(const struct ap_service_call *c);
 void ap_svc_perfctr_signal(const struct ap_svc_overflow *o);
 
 /* read.c */

@@ -266,6 +266,69 @@ s64 ap_svc_perfctr_ioctl(u64 inode, u32 cmd, u64 arg)
 	return ret;
 }
 
+/* --- passing descriptors */
+
+/* struct msghdr, and struct cmsghdr with a descriptor. */
+struct msg {
+	u64 name, namelen, iov, iovlen, control, controllen;
+};
+struct cmsg {
+	u64 len;
+	s32 level, type, fd;
+};
+#define SOL_SOCKET 1
+#define SCM_RIGHTS 1
+#define ONE_LEN	   20 /* CMSG_LEN(sizeof(int)) */
+#define ONE_SPACE  24 /* CMSG_SPACE(sizeof(int)) */
+
+static bool is_of_perfctr(u64 inode)
+{
+	struct ap_request r;
+	/* false: they are held off for a signal that has come, and stay so */
+	bool was_held = !ap_request_begin(&r, AP_SVC_PERFCTR);
+	s64 ret;
+
+	if (!was_held)
+		ap_request_begin_held(&r, AP_SVC_PERFCTR);
+	memset(r.svc->arg, 0, sizeof(r.svc->arg));
+	r.svc->arg[0] = inode;
+	r.svc->arg[1] = AP_PERFCTR_IOC_ABI;
+	r.svc->in_size = 0;
+	ret = ap_request_ask(&r);
+	if (was_held)
+		ap_request_end(&r);
+	return !ret;
+}
+
+bool ap_svc_perfctr_receives(const struct ap_service_call *c)
+{
+	struct msg msg;
+
+	return !ap_hook_get(&msg, c->a[1], sizeof(msg)) && msg.controllen == ONE_LEN;
+}
+
+/*
+ * perfex gives room for a descriptor without the padding behind it, and wants to hear that the padding was
+ * written: as the kernels said for which it was made.
+ */
+void ap_svc_perfctr_received(const struct ap_service_call *c)
+{
+	const u64 space = ONE_SPACE;
+	struct msg msg;
+	struct cmsg got;
+	u64 inode;
+
+	if (c->ret < 0 || ap_hook_get(&msg, c->a[1], sizeof(msg)) || msg.controllen != ONE_LEN ||
+	    ap_hook_get(&got, msg.control, ONE_LEN))
+		return;
+	if (got.len != ONE_LEN || got.level != SOL_SOCKET || got.type != SCM_RIGHTS)
+		return;
+	inode = ap_fds_event(got.fd);
+	if (inode && is_of_perfctr(inode))
+		(void)!ap_hook_put(c->a[1] + offsetof(struct msg, controllen), &space,
+				  sizeof(space));
+}
+
 /* --- counters */
 
 bool ap_svc_perfctr_pmc(u32 counter, struct ap_service_pmc *pmc)

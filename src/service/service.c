@@ -40,6 +40,7 @@ enum after {
 	AFTER_MUNMAP,
 	AFTER_MREMAP,
 	AFTER_POLL,
+	AFTER_RECEIVE,
 	AFTER_FIOASYNC
 };
 
@@ -277,6 +278,9 @@ static bool before(struct ap_service_call *c)
 			return false;
 		return is_filtered(c) ||
 		       answer(c, ap_svc_prctl(c->a[0] == PR_TASK_PERF_EVENTS_ENABLE));
+	case AP_NR_recvmsg:
+		c->after = ap_svc_perfctr_receives(c) ? AFTER_RECEIVE : AFTER_NOTHING;
+		return false;
 	case AP_NR_unshare:
 		if (c->a[0] & AP_CLONE_FILES)
 			ap_fds_forget();
@@ -360,6 +364,9 @@ static void after(struct ap_service_call *c)
 		break;
 	case AFTER_POLL:
 		ap_svc_polled(c);
+		break;
+	case AFTER_RECEIVE:
+		ap_svc_perfctr_received(c);
 		break;
 	case AFTER_FIOASYNC:
 		ap_svc_async((s32)c->a[0], false);

@@ -133,6 +133,13 @@ else
 	is "$(cat "$tmp/out")" "all of it" \
 		"also to who asks before the supervisor has heard of the end" || note "$(cat "$tmp/err")"
 fi
+on k8 "$PROGRAMS/perfctr_tasks" receives
+says "who receives a state without its padding hears of the padding, as perfex wants; nobody else" <<'END'
+a state: 24 of 20
+the device: 24 of 20
+a perf event: 20 of 20
+a file: 20 of 20
+END
 on k8 "$PROGRAMS/perfctr_tasks" forks
 says "children and threads have none" <<'END'
 a child's: Invalid argument
@@ -190,4 +197,9 @@ END
 done
 on k8 "$PROGRAMS/perfctr_global" threads
 is "$(cat "$tmp/out")" "threads: all of them" "and of all threads"
+on k8 "$PROGRAMS/perfctr_global" kills
+says "who has them is killed at any time, and the next one has them" <<'END'
+120 of 120 taken, 60 of 60 exact
+the other one: 40 of 40 right, then exact
+END
 done_testing

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "perfctr26.h"
@@ -281,11 +282,165 @@ static void threads(void)
 	printf("threads: %s\n", n >= 8000000 && n < 8100000 ? "all of them" : "not all, or more");
 }
 
+/* Goes from nothing to counters that count and back, and says where it is: at each letter it may be killed. */
+static void own(int out)
+{
+	struct buf *at = new_look();
+	int dev = device();
+	struct control c;
+
+	two_counters(&c);
+	for (;;) {
+		if (write(out, "s", 1) != 1 || ioctl(dev, GPERFCTR_STOP, 0))
+			break;
+		for (unsigned cpu = 0; cpu < ncpus; cpu++)
+			if (write(out, "c", 1) != 1 || control(dev, cpu, &c.cpu) != (int)cpu + 1)
+				fail("GPERFCTR_CONTROL");
+		if (write(out, "b", 1) != 1 || ioctl(dev, GPERFCTR_START, 10000) != (int)ncpus)
+			fail("GPERFCTR_START");
+		if (write(out, "r", 1) != 1)
+			break;
+		look(dev, at);
+		work(100);
+	}
+	_exit(1);
+}
+
+/* Killed after so many letters, and some instructions later. */
+static void kill_owner(unsigned letters, uint64_t later)
+{
+	int fds[2], status;
+	char letter;
+	pid_t pid;
+
+	if (pipe(fds))
+		fail("pipe");
+	pid = fork();
+	if (!pid) {
+		close(fds[0]);
+		own(fds[1]);
+	}
+	close(fds[1]);
+	for (unsigned i = 0; i < letters; i++)
+		if (read(fds[0], &letter, 1) != 1)
+			fail("the owner has ended");
+	work(1 + later);
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+		fail("the owner was not killed");
+	close(fds[0]);
+}
+
+/* What is counted while this works, and looks. */
+static void count_work(int dev, uint64_t n, struct sum *more)
+{
+	struct buf *at[] = { new_look(), new_look() };
+	struct sum s[2];
+
+	look(dev, at[0]);
+	work(n);
+	look(dev, at[1]);
+	for (int k = 0; k < 2; k++) {
+		add_up(at[k], &s[k]);
+		free(at[k]);
+	}
+	for (int i = 0; i < 2; i++)
+		more->pmc[i] = s[1].pmc[i] - s[0].pmc[i];
+}
+
+/* Is what it counts of itself right?  One code for both, so that they differ by n alone. */
+static int is_exact(int dev)
+{
+	static void (*volatile const count)(int dev, uint64_t n, struct sum *more) = count_work;
+	struct sum a, b;
+
+	count(dev, 1000, &a);
+	count(dev, 11000, &b);
+	return b.pmc[0] - a.pmc[0] == 20000 && b.pmc[1] - a.pmc[1] == 10000;
+}
+
+static uint64_t count_own_work(int fd, uint64_t n)
+{
+	struct sum s[2];
+
+	if (read_sum(fd, &s[0]))
+		return 0;
+	work(n);
+	return read_sum(fd, &s[1]) ? 0 : s[1].pmc[0] - s[0].pmc[0];
+}
+
+/* Until it is killed; what it counts of itself goes on beside. */
+static pid_t start_other(int *out)
+{
+	static uint64_t (*volatile const own_work)(int fd, uint64_t n) = count_own_work;
+	struct control c;
+	int fds[2], fd;
+	char bad = 0;
+	pid_t pid;
+
+	if (pipe(fds))
+		fail("pipe");
+	pid = fork();
+	*out = fds[0];
+	if (pid) {
+		close(fds[1]);
+		return pid;
+	}
+	fd = creat_state(device());
+	one_counter(&c, 0);
+	if (set_control(fd, &c))
+		fail("VPERFCTR_CONTROL");
+	do {
+		bad |= own_work(fd, 2000) - own_work(fd, 1000) != 2000;
+	} while (write(fds[1], &bad, 1) == 1);
+	_exit(1);
+}
+
+/* Whoever had them is killed at any time; they are the device's, so the next one stops them and has them. */
+static void kills(void)
+{
+	unsigned taken = 0, exact = 0, other = 0;
+	int out, dev;
+	pid_t pid;
+	char bad;
+
+	run_on(1);
+	for (unsigned i = 0; i < 60; i++) {
+		kill_owner(1 + i % (2 * (ncpus + 3)), i * 37 % 50 * 200);
+		dev = device();
+		taken += !ioctl(dev, GPERFCTR_STOP, 0);
+		close(dev);
+		dev = counting(i & 1 ? 10000 : 0);
+		exact += is_exact(dev);
+		if (i & 2)
+			taken += !ioctl(dev, GPERFCTR_STOP, 0);
+		else
+			taken++; /* the next one finds them counting */
+		close(dev);
+	}
+	printf("%u of 120 taken, %u of 60 exact\n", taken, exact);
+	pid = start_other(&out);
+	for (unsigned i = 0; i < 40; i++) {
+		kill_owner(1 + i % (2 * (ncpus + 3)), i * 41 % 50 * 200);
+		if (read(out, &bad, 1) != 1)
+			fail("the other one has ended");
+		other += !bad;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	dev = device();
+	if (ioctl(dev, GPERFCTR_STOP, 0))
+		fail("GPERFCTR_STOP");
+	close(dev);
+	printf("the other one: %u of 40 right, then %s\n", other,
+	       is_exact(counting(0)) ? "exact" : "not exact");
+}
+
 int main(int argc, char **argv)
 {
-	static const struct named tests[] = { { "calls", calls },
-					      { "sums", sums },
-					      { "threads", threads } };
+	static const struct named tests[] = {
+		{ "calls", calls }, { "kills", kills }, { "sums", sums }, { "threads", threads }
+	};
 
 	ncpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

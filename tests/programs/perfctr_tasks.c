@@ -7,11 +7,13 @@
 #include "perfctr26.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char *self;
@@ -54,6 +56,23 @@ static int receive_fd(int sock)
 		fail("recvmsg");
 	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
 	return fd;
+}
+
+/* As perfex receives: room for a descriptor without the padding behind it.  What the kernel says it took. */
+static size_t receive_tight(int sock, int *fd)
+{
+	char ctl[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))), byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = ctl,
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+
+	memset(ctl, 0xff, sizeof(ctl));
+	if (recvmsg(sock, &msg, 0) != 1)
+		fail("recvmsg");
+	memcpy(fd, CMSG_DATA((struct cmsghdr *)ctl), sizeof(*fd));
+	return msg.msg_controllen;
 }
 
 static void on(int fd, unsigned flags)
@@ -104,6 +123,30 @@ static void execs(void)
 	a = command("work", "1000100", 1);
 	b = command("work", "2000100", 1);
 	printf("close on exec, a million more: %llu\n", (unsigned long long)(b - a));
+}
+
+static void receives(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr) };
+	int dev = device(), socks[2], fds[4], got;
+	static const char *const what[] = { "a state", "the device", "a perf event", "a file" };
+	size_t room;
+	struct sum s;
+
+	fds[0] = creat_state(dev);
+	on(fds[0], 0);
+	fds[1] = dev;
+	fds[2] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	fds[3] = open("/dev/null", O_RDONLY);
+	if (fds[2] < 0 || fds[3] < 0 || socketpair(AF_UNIX, SOCK_DGRAM, 0, socks))
+		fail("socketpair");
+	for (int i = 0; i < 4; i++) {
+		send_fd(socks[1], fds[i]);
+		room = receive_tight(socks[0], &got);
+		printf("%s: %zu of %zu\n", what[i], room, CMSG_LEN(sizeof(int)));
+		if (!i && (read_sum(got, &s) || !s.pmc[0]))
+			fail("VPERFCTR_READ_SUM");
+	}
 }
 
 static void *thread(void *arg)
@@ -263,11 +306,9 @@ static void ends(void)
 
 int main(int argc, char **argv)
 {
-	static const struct named tests[] = { { "execs", execs },
-					      { "forks", forks },
-					      { "threads", threads },
-					      { "monitors", monitors },
-					      { "ends", ends } };
+	static const struct named tests[] = { { "execs", execs },	{ "receives", receives },
+					      { "forks", forks },	{ "threads", threads },
+					      { "monitors", monitors }, { "ends", ends } };
 
 	self = argv[0];
 	if (argc == 3) {
