@@ -76,6 +76,10 @@ static void replay(struct ap_host *host, struct ap_host_task *t, const struct ap
 	const u64 *now;
 	u64 most = 0;
 
+	if (f && f->perfctr && entry->op == AP_LOG_CLOSE) {
+		ap_host_file_closed_in_place(host, f);
+		return;
+	}
 	if (!f || !f->event || ap_event_task(f->event) != t->core)
 		return;
 	if (entry->op == AP_LOG_CLOSE) {

@@ -39,6 +39,7 @@ _Static_assert(sizeof(struct ap_kstatx) == 256, "statx's layout");
 /* perfctr.c: true where c->ret is the answer; ioctls by their magic number; as ap_service_pmc. */
 AP_MUST_CHECK bool ap_svc_perfctr_path(struct ap_service_call *c);
 bool ap_svc_is_perfctr(u64 cmd);
+s64 ap_svc_perfctr_abi(u64 to);
 s64 ap_svc_perfctr_ioctl(u64 inode, u32 cmd, u64 arg);
 AP_MUST_CHECK bool ap_svc_perfctr_pmc(u32 counter, struct ap_service_pmc *pmc);
 /* recvmsg: does it want what perfex does; the kernel has answered. */

@@ -29,6 +29,7 @@ enum kind { UNKNOWN, BUSY, OTHER, OURS };
 /* Of ours: the inode of a pipe, or with this bit what the generated tree knows of it. */
 #define TREE	(1ULL << 61)
 #define NOTHING (1ULL << 60) /* is open at the number */
+_Static_assert(AP_FDS_PERFCTR < NOTHING, "bits above an inode's");
 
 static u64 *table; /* made when it is first wanted */
 static u64 versions;
@@ -111,7 +112,25 @@ u64 ap_fds_event(s32 fd)
 {
 	u64 what = what_is(fd, false); /* in the middle of a request, maybe */
 
-	return what & TREE ? 0 : what;
+	return what & TREE ? 0 : what & ~AP_FDS_PERFCTR;
+}
+
+void ap_fds_mark_perfctr(s32 fd, u64 inode)
+{
+	u64 *e = entry_of((u32)fd), was = inode << 2 | OURS;
+
+	/* another entry: somebody has closed the number meanwhile */
+	if (e)
+		__atomic_compare_exchange_n(e, &was, (inode | AP_FDS_PERFCTR) << 2 | OURS, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+bool ap_fds_is_perfctr(s32 fd)
+{
+	const u64 *e = fd < 0 ? NULL : entry_of((u32)fd);
+	u64 was = e ? __atomic_load_n(e, __ATOMIC_ACQUIRE) : 0;
+
+	return (was & 3) == OURS && !(was >> 2 & TREE) && was >> 2 & AP_FDS_PERFCTR;
 }
 
 u64 ap_fds_tree(s32 fd)

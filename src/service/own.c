@@ -16,6 +16,7 @@
 #include "abi/raw.h"
 #include "abi/service.h"
 #include "service/calls.h"
+#include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
 
@@ -245,13 +246,14 @@ bool ap_svc_own_change(u64 inode, enum ap_log_op op)
 
 bool ap_svc_own_closed(u64 inode)
 {
-	const struct ap_log_entry entry = { .inode = inode, .op = AP_LOG_CLOSE };
+	const struct ap_log_entry entry = { .inode = inode & ~AP_FDS_PERFCTR, .op = AP_LOG_CLOSE };
 	struct moment m;
 	struct ap_pub e;
 
 	for (u32 i = 0; i < TRIES_HELD && begin(&m); i++) {
 		/* the end of others concerns who is left in its group, or waits for a counter */
-		if (!has_room(&m) || !get(&m, inode, &e) || !(e.flags & AP_PUB_SIMPLE))
+		if (!has_room(&m) || (!(inode & AP_FDS_PERFCTR) &&
+				      (!get(&m, inode, &e) || !(e.flags & AP_PUB_SIMPLE))))
 			return false;
 		if (append(&m, &entry)) {
 			ap_request_point_out_log();

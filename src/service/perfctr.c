@@ -67,10 +67,12 @@ static s64 open_device(u64 flags)
 	ret = ap_svc_make_fd(flags & AP_O_CLOEXEC, &fd, &inode);
 	if (!ret) {
 		ret = ask_open(fd, inode);
-		if (ret)
+		if (ret) {
 			ap_svc_drop_fd(fd);
-		else
+		} else {
 			ret = fd;
+			ap_fds_mark_perfctr(fd, inode);
+		}
 	}
 	ap_request_end(&r);
 	return ret;
@@ -239,6 +241,13 @@ static s64 ask(struct ap_request *r, u64 inode, u32 cmd, u64 arg, const struct m
 	return put_out(svc, shape, arg, ret);
 }
 
+s64 ap_svc_perfctr_abi(u64 to)
+{
+	const u32 abi = AP_PERFCTR_ABI;
+
+	return ap_hook_put(to, &abi, sizeof(abi)) ? -AP_EFAULT : 0;
+}
+
 static bool makes_fd(u32 cmd)
 {
 	return cmd == AP_VPERFCTR_CREAT || cmd == AP_VPERFCTR_OPEN;
@@ -256,10 +265,12 @@ s64 ap_svc_perfctr_ioctl(u64 inode, u32 cmd, u64 arg)
 		ret = ap_svc_make_fd(false, &made.fd, &made.inode);
 	if (!ret)
 		ret = ask(&r, inode, cmd, arg, &made);
-	if (makes_fd(cmd) && made.inode && ret < 0)
+	if (makes_fd(cmd) && made.inode && ret < 0) {
 		ap_svc_drop_fd(made.fd);
-	else if (makes_fd(cmd) && made.inode)
+	} else if (makes_fd(cmd) && made.inode) {
 		ret = made.fd;
+		ap_fds_mark_perfctr(made.fd, made.inode);
+	}
 	if (cmd == AP_VPERFCTR_CONTROL || cmd == AP_VPERFCTR_UNLINK || cmd == AP_VPERFCTR_IRESUME)
 		ap_hook_pmc_changed();
 	ap_request_end(&r);
@@ -326,7 +337,7 @@ void ap_svc_perfctr_received(const struct ap_service_call *c)
 	inode = ap_fds_event(got.fd);
 	if (inode && is_of_perfctr(inode))
 		(void)!ap_hook_put(c->a[1] + offsetof(struct msg, controllen), &space,
-				  sizeof(space));
+				   sizeof(space));
 }
 
 /* --- counters */

@@ -5,6 +5,7 @@
  * included: the pipe beneath behaves there as a perf descriptor does.
  */
 #include "service/service.h"
+#include "abi/perfctr.h"
 #include "abi/service.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
@@ -215,6 +216,8 @@ static bool on_event(struct ap_service_call *c)
 	case AP_NR_ioctl:
 		if ((u32)c->a[1] == FIOASYNC && ap_svc_fioasync(c))
 			c->after = AFTER_FIOASYNC;
+		if ((u32)c->a[1] == AP_PERFCTR_IOC_ABI && ap_fds_is_perfctr((s32)c->a[0]))
+			return answer(c, ap_svc_perfctr_abi(c->a[2]));
 		return ap_svc_ioctl(c->inode, c->a[1], c->a[2], &c->ret);
 	default:
 		return false;
@@ -250,7 +253,7 @@ static void hint(u64 inode)
 
 	if ((inode && ap_svc_own_closed(inode)) || ap_request_begin(&r, AP_SVC_CLOSE))
 		return;
-	r.svc->arg[0] = inode;
+	r.svc->arg[0] = inode & ~AP_FDS_PERFCTR;
 	ap_request_ask(&r);
 	ap_request_end(&r);
 }

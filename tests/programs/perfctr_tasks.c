@@ -144,6 +144,7 @@ static void receives(void)
 		send_fd(socks[1], fds[i]);
 		room = receive_tight(socks[0], &got);
 		printf("%s: %zu of %zu\n", what[i], room, CMSG_LEN(sizeof(int)));
+		close(fds[i]); /* what was received lives on */
 		if (!i && (read_sum(got, &s) || !s.pmc[0]))
 			fail("VPERFCTR_READ_SUM");
 	}
