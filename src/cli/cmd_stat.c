@@ -25,8 +25,11 @@
 #include "cli/targets.h"
 #include "linux/run.h"
 
+/* As perf's; and without what models say, for which a program runs many times longer. */
 #define DEFAULT_EVENTS                                                                             \
-	"task-clock,context-switches,cpu-migrations,page-faults,instructions,branches"
+	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,"     \
+	"branch-misses"
+#define EXACT_EVENTS "task-clock,context-switches,cpu-migrations,page-faults,instructions,branches"
 
 /* What -d adds, -d -d, -d -d -d: as perf. */
 static const char *const detail_events[] = {
@@ -57,7 +60,7 @@ struct stat_args {
 	FILE *log;	      /* of that, else standard error */
 	bool big_num, taken;  /* of no effect: it is so */
 	bool no_big_num, no_scale, grouped, all_user, all_kernel, clear, no_csv_summary, table;
-	bool null_run, append, all_cpus, no_aggr, per_thread, json, sync;
+	bool null_run, append, all_cpus, no_aggr, per_thread, json, sync, exact;
 	bool per_core, per_die, per_socket, per_node;
 	const char *pre, *post;
 };
@@ -213,6 +216,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL('d', "detailed", opt_detail, NULL, "count caches as well; twice: TLBs and code, three times: prefetches"),
 	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
 	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
+	FLAG(0, "exact", exact, "without -e: the default table without cycles and branch-misses, which are modelled and take time"),
 	STR(0, "for-each-cgroup", for_each_cgroup, "names", "with -a or -C: all events, for each of these cgroups"),
 	STR('G', "cgroup", cgroups, "names", "with -a or -C: the cgroup of each event, or one for all"),
 	FLAG('g', "group", grouped, "all events are one group"),
@@ -581,7 +585,8 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	if (args->null_run)
 		ap_evlist_fini(&args->events);
 	else if (!args->events.n &&
-		 ap_evlist_parse(&args->events, DEFAULT_EVENTS, why, sizeof(why)))
+		 ap_evlist_parse(&args->events, args->exact ? EXACT_EVENTS : DEFAULT_EVENTS, why,
+				 sizeof(why)))
 		ap_die("%s", why);
 	for (unsigned int i = 0; i < args->detail && i < AP_ARRAY_SIZE(detail_events); i++)
 		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))

@@ -113,19 +113,18 @@ static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
 	return false;
 }
 
-/* In GHz, or events in a second. */
+/* Events in a second.  Not GHz: cycles are a model's, and the seconds are those that modelling took. */
 static bool find_rate(const struct ap_stat *st, const struct ap_stat_row *row,
 		      struct ap_stat_column *c)
 {
 	const struct ap_stat_row *clock = clock_beside(st, row);
-	bool is_ghz = row->sel->kinds == K(CYCLES);
 
-	if (!clock || row->sel->desc->from == AP_FROM_TIME)
+	if (!clock || row->sel->desc->from == AP_FROM_TIME || row->sel->kinds == K(CYCLES))
 		return false;
 	c->style = AP_METRIC_RATE;
-	c->what = is_ghz ? "GHz" : "/sec";
+	c->what = "/sec";
 	c->is_there = row->agg.n && clock->agg.n && clock->agg.mean > 0;
-	c->value = c->is_there ? row->agg.mean * (is_ghz ? 1 : 1e9) / clock->agg.mean : 0;
+	c->value = c->is_there ? row->agg.mean * 1e9 / clock->agg.mean : 0;
 	return true;
 }
 

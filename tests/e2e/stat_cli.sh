@@ -46,10 +46,16 @@ is "$(cat "$tmp/out")" input "stdin reaches the command"
 
 # --- the default table
 run "$ANYPERF" stat true
-for e in task-clock context-switches cpu-migrations page-faults instructions branches; do
-	has "$tmp/err" "^ .* $e  .* # (exact|kernel|rusage|proc)\$" "default event $e says what it is"
+defaults=(task-clock context-switches cpu-migrations page-faults cycles instructions branches branch-misses)
+for e in "${defaults[@]}"; do
+	has "$tmp/err" "^ .* $e  .* # (exact|modelled|kernel|rusage|proc)\$" "default event $e says what it is"
 done
-has "$tmp/err" '^ +[0-9]+ +instructions .*# exact$' "instructions are exact"
+named() { sed -n 's/^ *[0-9.]* \(msec \)\? *\([a-zA-Z-]*\) .*# [a-z]*$/\2/p' "$tmp/err" | paste -sd' '; }
+is "$(named)" "${defaults[*]}" "perf's order, and no other"
+has "$tmp/err" '^ +[0-9]+ +instructions .*insn per cycle \(modelled\) # exact$' "instructions are exact, what a cycle has of them is not"
+has_not "$tmp/err" GHz "no frequency: the cycles are a model's, the time is not"
+run "$ANYPERF" stat --exact true
+is "$(named)" "task-clock context-switches cpu-migrations page-faults instructions branches" "--exact: nothing modelled"
 has "$tmp/err" '^ +[0-9.]+ seconds time elapsed$' "elapsed"
 has "$tmp/err" '^ +[0-9.]+ seconds user$' "user"
 has "$tmp/err" '^ +[0-9.]+ seconds sys$' "sys"
