@@ -5,6 +5,9 @@
  * pmc_map, share one control register of four bits each, which are made of their evntsel's CPL and INT
  * bits, and are the driver's hardware counters behind the others.  A register that enables them all is set
  * when the CPU is taken.  Nehalem's off-core events have a register beside.
+ *
+ * Another register says which counters have passed zero.  The driver sees that by the counters, as on all CPUs; but
+ * Intel wants the flags of those cleared that are loaded anew, and so they are, with one write.
  * Source: Intel SDM volume 3, "Architectural Performance Monitoring Version 2", "Performance Monitoring
  * (Processors Based on Nehalem Microarchitecture)".
  */
@@ -67,10 +70,23 @@ static void write_control(const struct ap_x86ctr *drv, struct ap_x86ctr_cache *c
 			       state->control.p4.pebs_enable);
 }
 
+/* In the registers that have a bit for each: fixed ones from 32 on. */
+static u64 bits_of(const struct ap_x86ctr *drv, u32 pmcs)
+{
+	u32 n = first_fixed(drv);
+
+	return (u64)(pmcs >> n) << 32 | (pmcs & ((1u << n) - 1));
+}
+
+static void loaded(const struct ap_x86ctr *drv, u32 pmcs)
+{
+	drv->ops->wrmsr(drv->host, AP_MSR_GLOBAL_OVF_CTRL, bits_of(drv, pmcs));
+}
+
 /* Controls first: nothing counts while its counter is cleared. */
 static void clear(const struct ap_x86ctr *drv)
 {
-	u32 n = first_fixed(drv);
+	u32 n = first_fixed(drv), all = (1u << drv->family->nrctrs) - 1;
 
 	ap_x86ctr_clear_msrs(drv, drv->family->ctl0, n);
 	ap_x86ctr_clear_msrs(drv, AP_MSR_FIXED_CTRL, 1);
@@ -78,8 +94,8 @@ static void clear(const struct ap_x86ctr *drv)
 	ap_x86ctr_clear_msrs(drv, AP_MSR_FIXED_CTR0, drv->family->nfixed);
 	if (drv->family->has_offcore)
 		ap_x86ctr_clear_msrs(drv, AP_MSR_OFFCORE_RSP0, 1);
-	drv->ops->wrmsr(drv->host, AP_MSR_GLOBAL_CTRL,
-			((1ULL << drv->family->nfixed) - 1) << 32 | ((1ULL << n) - 1));
+	loaded(drv, all);
+	drv->ops->wrmsr(drv->host, AP_MSR_GLOBAL_CTRL, bits_of(drv, all));
 }
 
 const struct ap_x86ctr_family ap_x86ctr_core2 = {
@@ -95,6 +111,7 @@ const struct ap_x86ctr_family ap_x86ctr_core2 = {
 	.check = check,
 	.write_control = write_control,
 	.read = ap_x86ctr_rdpmc,
+	.loaded = loaded,
 	.clear = clear,
 };
 
@@ -112,5 +129,6 @@ const struct ap_x86ctr_family ap_x86ctr_nehalem = {
 	.check = check,
 	.write_control = write_control,
 	.read = ap_x86ctr_rdpmc,
+	.loaded = loaded,
 	.clear = clear,
 };

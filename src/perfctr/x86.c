@@ -266,7 +266,7 @@ static void load_counter(const struct ap_x86ctr *drv, const struct ap_ctr_pmc *c
 static void iresume(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
 {
 	struct ap_x86ctr_cache *cache = this_cache(drv);
-	u32 end = ap_ctr_cstatus_nrctrs(state->cstatus);
+	u32 end = ap_ctr_cstatus_nrctrs(state->cstatus), pmcs = 0;
 
 	if (cache->id == state->k1.id) {
 		cache->id = 0; /* the control registers that isuspend() stopped must be written */
@@ -276,7 +276,10 @@ static void iresume(const struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
 	for (u32 i = ap_ctr_cstatus_nractrs(state->cstatus); i < end; i++) {
 		disable(drv, cache, state->pmc[i].map);
 		load_counter(drv, &state->pmc[i]);
+		pmcs |= 1u << ap_x86ctr_pmc(drv, state->pmc[i].map);
 	}
+	if (drv->family->loaded)
+		drv->family->loaded(drv, pmcs);
 }
 
 static void write_control(const struct ap_x86ctr *drv, const struct ap_x86ctr_state *state)
@@ -331,7 +334,8 @@ void ap_x86ctr_interrupt(struct ap_x86ctr *drv, unsigned long pc)
 
 /*
  * A counter that started below zero and is not below it any more has passed it.  A P4's overflow
- * flag needs no care: it went when isuspend() cleared the register that it is in.
+ * flag needs no care: it went when isuspend() cleared the register that it is in.  Later CPUs have
+ * a register of flags, which are cleared when the counters are loaded anew.
  */
 u32 ap_x86ctr_identify_overflow(struct ap_x86ctr *drv, struct ap_x86ctr_state *state)
 {

@@ -8,21 +8,23 @@
 
 #include "perfctr/x86.h"
 
-#define AP_MSR_P5_CESR	    0x11
-#define AP_MSR_P5_CTR0	    0x12
-#define AP_MSR_P6_CTR0	    0xc1
-#define AP_MSR_P6_EVNTSEL0  0x186
-#define AP_MSR_OFFCORE_RSP0 0x1a6
-#define AP_MSR_FIXED_CTR0   0x309
-#define AP_MSR_FIXED_CTRL   0x38d
-#define AP_MSR_GLOBAL_CTRL  0x38f
-#define AP_MSR_K7_EVNTSEL0  0xc0010000
-#define AP_MSR_K7_CTR0	    0xc0010004
-#define AP_MSR_P4_CTR0	    0x300
-#define AP_MSR_P4_CCCR0	    0x360
-#define AP_MSR_P4_ESCR0	    0x3a0
-#define AP_MSR_P4_PEBS	    0x3f1
-#define AP_MSR_P4_PEBS_PMV  0x3f2
+#define AP_MSR_P5_CESR	       0x11
+#define AP_MSR_P5_CTR0	       0x12
+#define AP_MSR_P6_CTR0	       0xc1
+#define AP_MSR_P6_EVNTSEL0     0x186
+#define AP_MSR_OFFCORE_RSP0    0x1a6
+#define AP_MSR_FIXED_CTR0      0x309
+#define AP_MSR_FIXED_CTRL      0x38d
+#define AP_MSR_GLOBAL_STATUS   0x38e
+#define AP_MSR_GLOBAL_CTRL     0x38f
+#define AP_MSR_GLOBAL_OVF_CTRL 0x390
+#define AP_MSR_K7_EVNTSEL0     0xc0010000
+#define AP_MSR_K7_CTR0	       0xc0010004
+#define AP_MSR_P4_CTR0	       0x300
+#define AP_MSR_P4_CCCR0	       0x360
+#define AP_MSR_P4_ESCR0	       0x3a0
+#define AP_MSR_P4_PEBS	       0x3f1
+#define AP_MSR_P4_PEBS_PMV     0x3f2
 
 #define AP_EVNTSEL_CPL	  0x00030000
 #define AP_EVNTSEL_USER	  0x00010000
@@ -57,6 +59,8 @@ struct ap_x86ctr_family {
 	void (*write_control)(const struct ap_x86ctr *drv, struct ap_x86ctr_cache *cache,
 			      const struct ap_x86ctr_state *state);
 	u64 (*read)(const struct ap_x86ctr *drv, u32 map);
+	/* NULL, or what else it takes when these hardware counters, a mask, were loaded. */
+	void (*loaded)(const struct ap_x86ctr *drv, u32 pmcs);
 	/* Zeroes the CPU's registers. */
 	void (*clear)(const struct ap_x86ctr *drv);
 };

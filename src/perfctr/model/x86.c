@@ -145,12 +145,17 @@ static void model_wrmsr(void *host, u32 msr, u64 val)
 	struct ap_x86model *m = host;
 	const struct ap_x86model_range *range = NULL;
 	u64 *reg = find_msr(m->family, core_of(m), msr, &range);
-	bool faults = !reg || val & ~(range->writable | range->ignored);
+	bool faults = !reg || range->what == AP_X86MODEL_STATUS ||
+		      val & ~(range->writable | range->ignored);
 	unsigned ctl = 0;
 
 	note(m, AP_X86MODEL_WRMSR, msr, val, faults);
 	if (faults)
 		return;
+	if (range->what == AP_X86MODEL_ACK) {
+		*ap_x86model_reg(m->family, core_of(m), AP_X86MODEL_STATUS, 0) &= ~val;
+		return;
+	}
 	if (range->what == AP_X86MODEL_CTR && m->family->sign_extends && !(range->writable >> 32))
 		val = (u64)(s64)(s32)(u32)val & width(m->family);
 	*reg = val & (range->what == AP_X86MODEL_CTR ? width(m->family) : range->writable);
@@ -288,6 +293,15 @@ static bool add(const struct ap_x86model_family *family, u64 *counter, u64 n)
 	return n > room;
 }
 
+static void flag(const struct ap_x86model_family *family, struct ap_x86model_cpu *cpu, unsigned i)
+{
+	u64 *status = ap_x86model_reg(family, cpu, AP_X86MODEL_STATUS, 0);
+	unsigned first = family->nrctrs - family->nfixed;
+
+	if (status)
+		*status |= 1ULL << (i < first ? i : 32 + i - first);
+}
+
 void ap_x86model_count(struct ap_x86model *m, const u64 kinds[AP_KIND_N], u64 ticks)
 {
 	const struct ap_x86model_family *family = m->family;
@@ -310,6 +324,7 @@ void ap_x86model_count(struct ap_x86model *m, const u64 kinds[AP_KIND_N], u64 ti
 	for (unsigned i = 0; wrapped >> i; i++) {
 		if (!(wrapped >> i & 1))
 			continue;
+		flag(family, cpu, i);
 		interrupts |= family->wants_interrupt && family->wants_interrupt(cpu, i);
 		if (family->overflow)
 			family->overflow(cpu, i);

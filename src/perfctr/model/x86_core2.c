@@ -2,7 +2,8 @@
 /*
  * Models of Core 2, Nehalem and Westmere: two or four counters as of a P6, whose writes take 32 bits and
  * extend them, and three of fixed events, whose control is four bits each of one register: ring 0, other
- * rings, any thread (Nehalem), interrupt.  Each has a bit in the register that enables all.
+ * rings, any thread (Nehalem), interrupt.  Each has a bit in the register that enables all, in the one that says
+ * which have wrapped, and in the one that clears those.  Flags of PEBS and of a changed state (62, 63) are never set.
  *
  * Events by the tables of Intel's SDM volume 3 ("Performance Monitoring Events for Intel Core
  * Microarchitecture", "... Nehalem ..."), those that are architectural first.
@@ -73,6 +74,8 @@ static const struct ap_x86model_range core2_ranges[] = {
 	{ AP_MSR_FIXED_CTR0, 3, 0xffffffffff, 0, AP_X86MODEL_CTR },
 	{ AP_MSR_FIXED_CTRL, 1, 0xbbb, 0, AP_X86MODEL_CTL },
 	{ AP_MSR_GLOBAL_CTRL, 1, 7ULL << 32 | 3, 0, AP_X86MODEL_CTL },
+	{ AP_MSR_GLOBAL_STATUS, 1, 0, 0, AP_X86MODEL_STATUS },
+	{ AP_MSR_GLOBAL_OVF_CTRL, 1, 3ULL << 62 | 7ULL << 32 | 3, 0, AP_X86MODEL_ACK },
 	{ 0 },
 };
 
@@ -82,6 +85,8 @@ static const struct ap_x86model_range nehalem_ranges[] = {
 	{ AP_MSR_FIXED_CTR0, 3, 0xffffffffffff, 0, AP_X86MODEL_CTR },
 	{ AP_MSR_FIXED_CTRL, 1, 0xfff, 0, AP_X86MODEL_CTL },
 	{ AP_MSR_GLOBAL_CTRL, 1, 7ULL << 32 | 15, 0, AP_X86MODEL_CTL },
+	{ AP_MSR_GLOBAL_STATUS, 1, 0, 0, AP_X86MODEL_STATUS },
+	{ AP_MSR_GLOBAL_OVF_CTRL, 1, 3ULL << 62 | 7ULL << 32 | 15, 0, AP_X86MODEL_ACK },
 	{ AP_MSR_OFFCORE_RSP0, 1, 0xf7ff, 0, AP_X86MODEL_PEBS },
 	{ 0 },
 };

@@ -6,7 +6,14 @@
 #include "perfctr/model/x86.h"
 #include "perfctr/x86_family.h"
 
-enum ap_x86model_what { AP_X86MODEL_CTL = 1, AP_X86MODEL_CTR, AP_X86MODEL_ESCR, AP_X86MODEL_PEBS };
+enum ap_x86model_what {
+	AP_X86MODEL_CTL = 1,
+	AP_X86MODEL_CTR,
+	AP_X86MODEL_ESCR,
+	AP_X86MODEL_PEBS,
+	AP_X86MODEL_STATUS, /* a flag for each counter that has wrapped, fixed ones from bit 32 on; to be read */
+	AP_X86MODEL_ACK /* clears flags where ones are written, and keeps nothing */
+};
 
 /* n registers from MSR `first`; other bits than `writable` fault, unless they are ignored. */
 struct ap_x86model_range {

@@ -79,12 +79,13 @@ static void an_owner_clears_registers_and_enables_all(void)
 	rig.m.ncpus = 1;
 	ap_x86ctr_release(&rig.drv, "rig");
 	EXPECT_STR(rig_log(&rig), "a340=100ee w186=0 w187=0 w38d=0 wc1=0 wc2=0 w309=0 w30a=0 "
-				  "w30b=0 w38f=700000003");
+				  "w30b=0 w390=700000003 w38f=700000003");
 	rig_init(&rig, "nehalem", false);
 	rig.m.ncpus = 1;
 	ap_x86ctr_release(&rig.drv, "rig");
-	EXPECT_STR(rig_log(&rig), "a340=100ee w186=0 w187=0 w188=0 w189=0 w38d=0 wc1=0 wc2=0 wc3=0 "
-				  "wc4=0 w309=0 w30a=0 w30b=0 w1a6=0 w38f=70000000f");
+	EXPECT_STR(rig_log(&rig),
+		   "a340=100ee w186=0 w187=0 w188=0 w189=0 w38d=0 wc1=0 wc2=0 wc3=0 "
+		   "wc4=0 w309=0 w30a=0 w30b=0 w1a6=0 w390=70000000f w38f=70000000f");
 }
 
 static const struct ap_x86ctr_control both = { .tsc_on = 1,
@@ -124,8 +125,9 @@ static void interrupting_counters_are_stopped_and_not_reloaded(void)
 	rig_state(&rig, &a, &periods);
 	rig_state(&rig, &b, &both);
 	ap_x86ctr_resume(&rig.drv, &a);
-	EXPECT_STR(rig_log(&rig), "wc2=fffffffd w309=ffffffffe7 w186=4100c0 w187=5100c4 "
-				  "w38d=2a r0 r40000001");
+	EXPECT_STR(rig_log(&rig),
+		   "wc2=fffffffd w309=ffffffffe7 w390=100000002 w186=4100c0 w187=5100c4 "
+		   "w38d=2a r0 r40000001");
 	ap_x86ctr_suspend(&rig.drv, &a);
 	EXPECT_STR(rig_log(&rig), "w187=0 w38d=0 r1 r40000000 r0 r40000001");
 	ap_x86ctr_resume(&rig.drv, &a); /* only the controls that were stopped */
@@ -135,8 +137,9 @@ static void interrupting_counters_are_stopped_and_not_reloaded(void)
 	rig_log(&rig);
 	ap_x86ctr_suspend(&rig.drv, &b);
 	ap_x86ctr_resume(&rig.drv, &a); /* behind another: stopped, loaded, started */
-	EXPECT_STR(rig_log(&rig), "t r40000000 r1 r40000001 w187=0 wc2=fffffffd w38d=0 "
-				  "w309=ffffffffe7 w187=5100c4 w38d=2a r0 r40000001");
+	EXPECT_STR(rig_log(&rig),
+		   "t r40000000 r1 r40000001 w187=0 wc2=fffffffd w38d=0 "
+		   "w309=ffffffffe7 w390=100000002 w187=5100c4 w38d=2a r0 r40000001");
 }
 
 struct taker {
@@ -239,6 +242,68 @@ static void registers_are_as_documented(void)
 	EXPECT_U64(rig.m.nfaults, 0);
 }
 
+/* What wraps is flagged, whether it interrupts or not; only the register for it clears, and only what it is told to. */
+static void wraps_are_flagged_until_they_are_acknowledged(void)
+{
+	static const char *const models[] = { "core2", "nehalem", "westmere" };
+
+	for (unsigned m = 0; m < 3; m++) {
+		struct rig rig;
+
+		rig_init(&rig, models[m], false);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 0);
+		written(&rig, 0x186, INSTR);
+		written(&rig, 0x187, BRANCH | INT);
+		written(&rig, 0x38d, 2);
+		written(&rig, 0xc1, 0xfffffffe);
+		written(&rig, 0xc2, 0xffffffff);
+		written(&rig, 0x309, (m ? 0xffffffffffff : 0xffffffffff) - 2);
+		rig_run(&rig, AP_KIND_INSTR, 1, 1);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 0);
+		rig_run(&rig, AP_KIND_BRANCH, 1, 1);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 2);
+		rig_run(&rig, AP_KIND_INSTR, 1, 1);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 3);
+		rig_run(&rig, AP_KIND_INSTR, 1, 1);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 0x100000003);
+		EXPECT_U64(written(&rig, 0x390, 0x100000001), 0);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 2);
+		EXPECT_U64(rig.m.nfaults, 0);
+		EXPECT_U64(written(&rig, 0x38e, 0), 2); /* is to be read */
+		EXPECT_U64(written(&rig, 0x390, 1ULL << 35 | 2), 0);
+		EXPECT_U64(written(&rig, 0x390, 1ULL << (m ? 4 : 2) | 2), 0);
+		EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 2);
+		EXPECT_U64(rig.m.nfaults, 3);
+	}
+}
+
+/* Who loads a counter finds its flag cleared, and others' as they were. */
+static void loaded_counters_have_no_flag(void)
+{
+	struct ap_x86ctr_state a;
+	struct rig rig;
+
+	rig_init(&rig, "core2", false);
+	rig_state(&rig, &a, &periods);
+	written(&rig, 0x186, INSTR);
+	written(&rig, 0xc1, 0xffffffff);
+	written(&rig, 0x187, BRANCH);
+	written(&rig, 0xc2, 0xffffffff);
+	rig_run(&rig, AP_KIND_INSTR, 1, 1);
+	rig_run(&rig, AP_KIND_BRANCH, 1, 1);
+	EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 3);
+	ap_x86ctr_resume(&rig.drv, &a);
+	EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 1);
+	rig_run(&rig, AP_KIND_INSTR, 25, 1);
+	EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 0x100000001);
+	ap_x86ctr_suspend(&rig.drv, &a);
+	EXPECT_U64(ap_x86ctr_identify_overflow(&rig.drv, &a), 8);
+	ap_x86ctr_ireload(&rig.drv, &a);
+	ap_x86ctr_resume(&rig.drv, &a);
+	EXPECT_U64(ap_x86model_ops.rdmsr(&rig.m, 0x38e), 1);
+	EXPECT_U64(rig.m.nfaults, 0);
+}
+
 static void what_is_not_counted_says_so(void)
 {
 	static const struct {
@@ -290,6 +355,8 @@ int main(int argc, char **argv)
 		TAP(interrupting_counters_are_stopped_and_not_reloaded),
 		TAP(periods_of_both_kinds_are_exact),
 		TAP(registers_are_as_documented),
+		TAP(wraps_are_flagged_until_they_are_acknowledged),
+		TAP(loaded_counters_have_no_flag),
 		TAP(what_is_not_counted_says_so),
 		TAP(whatever_is_taken_runs_without_a_fault),
 		{ 0 },
