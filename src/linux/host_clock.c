@@ -3,6 +3,10 @@
  * The CPU time of a task.  /proc has it while the task exists; a task that is killed may be waited for
  * before we look, and then only an event that was opened in time still knows.  Without its time all
  * that the task counted would read as not counted.
+ *
+ * So would what it counted since somebody last looked, if its time had not moved since then: who prints
+ * intervals takes that for an event that did not count.  /proc is behind by up to a tick of the kernel's.
+ * So counts are read before the time, and time goes on by one ns at least where they did.
  */
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -81,21 +85,42 @@ void ap_host_task_time_is(struct ap_host_task *t, u64 ns)
 		t->cpu_time = ns;
 }
 
+/* Whether it has counted anything since this was last asked. */
+static bool has_counted(struct ap_host *host, struct ap_host_task *t)
+{
+	const u64 *raw = ap_host_task_raw(host, t);
+	u64 sum = 0, before = t->timed;
+
+	for (u32 k = 0; k < AP_RAW_N; k++)
+		sum += raw[k];
+	t->timed = sum;
+	return sum != before;
+}
+
 u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t)
 {
+	u64 before = t->cpu_time;
+	bool counted;
+
 	if (t->time_at == host->epoch)
 		return t->cpu_time;
 	t->time_at = host->epoch;
+	counted = has_counted(host, t);
 	if (t->clock_fd == AP_HOST_FD_NONE && t->tid > 0)
 		start_clock(t);
 	(void)read_time(t);
+	if (counted && t->cpu_time == before)
+		t->cpu_time++;
 	return t->cpu_time;
 }
 
 void ap_host_clock_last(struct ap_host_task *t)
 {
+	bool counted = has_counted(t->host, t);
+	u64 before = t->cpu_time;
+
 	/* it has run, for how long nobody knows: a time of 0 would say that it has not */
-	if (!read_time(t))
+	if (!read_time(t) || (counted && t->cpu_time == before))
 		t->cpu_time++;
 }
 

@@ -71,6 +71,7 @@ struct ap_host_task {
 	u64 parting[AP_RAW_N]; /* of the slot, when an exec was asked for */
 	bool has_parting;
 	u64 cpu_time, time_at;	  /* ns, as of that epoch */
+	u64 timed;		  /* sum of its counts, as of that time */
 	s32 clock_fd;		  /* the kernel's task-clock: host_clock.c */
 	u64 clock_base;		  /* CPU time when that began */
 	s32 world_fd[AP_WORLD_N]; /* the kernel's own events */

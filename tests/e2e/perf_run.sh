@@ -127,4 +127,8 @@ is "$status $(wc -l <err)" "0 1" "--user-only says what it does"
 run "$ANYPERF" run --deterministic --counters 2 -- "$PROGRAMS/perf_run_tasks"
 is "$status" 0 "two counters do for one group of two" || note "$(cat err)"
 
+# --- a count without time is none, to who prints intervals
+run timeout -k 5 120 "$ANYPERF" run -- "$PROGRAMS/perf_live"
+is "$status $(cat out)" "0 timeless 0, backwards 0" "what has counted has run meanwhile" || note "$(cat err)"
+
 done_testing
