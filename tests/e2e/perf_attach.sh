@@ -182,6 +182,18 @@ tap_reaped+=("$!")
 wait_for 20 test -s "$tmp/pid"
 refused 'a seccomp filter' "$(cat "$tmp/pid")" 'seccomp'
 
+rm "$tmp/pid"
+"$PROGRAMS/perf_attach_refused" dump "$tmp/pid" 8>&- &
+dumper=$!
+tap_reaped+=("$dumper")
+wait_for 60 eval '[ -s "$tmp/pid" ] || ! kill -0 "$dumper" 2>/dev/null'
+if [ -s "$tmp/pid" ]; then
+	refused 'it dumps core' "$(cat "$tmp/pid")" 'dumping core'
+	kill -KILL "$dumper"
+else
+	lack 'refused, it dumps core: the reason' 'no cores are dumped here'
+fi
+
 # A second engine would count the first one's code cache.
 begin
 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
