@@ -12,6 +12,28 @@ is "$(cat "$tmp/twice")" "" "no rule has two rows"
 awk -F'|' 'NF != 6 || $3 ~ /^ *$/ || $4 ~ /^ *$/ || $5 ~ /^ *$/' "$tmp/rows" >"$tmp/holes"
 is "$(cat "$tmp/holes")" "" "every row has a rule, an answer and who shows it"
 
+# The rules that there are; those of sampling, records and ports have tables of their own length.
+while read -r letter ranges; do
+	for range in $ranges; do
+		first=${range%-*}
+		seq -f "$letter-%0${#first}.0f" "$first" "${range#*-}"
+	done
+done >"$tmp/rules" <<'END'
+A 001-016 020-028 030-033 040-045 050-061 070-079 100-139
+B 001-022 030-035 040-050 060-062 070-074 080-080
+C 001-005 020-031 040-053 060-062
+D 040-059
+F 001-004 010-014 020-024 030-035 040-042 050-054
+G 001-008 010-015 020-025 030-036 040-043
+H 001-011
+I 001-014
+X 01-45
+Y 01-16
+END
+sed 's/ //g' <(cut -d'|' -f2 "$tmp/rows") | sort -u >"$tmp/have"
+is "$(sort -u "$tmp/rules" | comm -23 - "$tmp/have" | xargs)" "" "every rule has its row"
+is "$(wc -l <"$tmp/rules")" 344 "and none was forgotten here"
+
 # shellcheck disable=SC2016 # backticks of the document
 grep -oE '`[a-z0-9]+/[a-z0-9_]+::[^`]+`' "$tmp/rows" | tr -d '`' | sort -u >"$tmp/named"
 while IFS= read -r ref; do
