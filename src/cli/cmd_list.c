@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf list`: every event with its kind and its meaning, for people in columns, for scripts
- * with a separator of their choice.
+ * `anyperf list`: every event with its kind, its encoding and its meaning, by sections or by patterns as perf's has them; for people
+ * in columns, for scripts with a separator of their choice.
  */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/commands.h"
 #include "cli/events.h"
@@ -19,51 +21,178 @@ struct list_args {
 
 static const struct ap_opt list_opts[] = {
 	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
-	  "print fields separated by this: name, aliases, kind, meaning", false },
+	  "print fields separated by this: name, other name, kind, encoding, meaning", false },
 	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
 	  "with metrics: also those of this file", false },
 	{ 0 }
 };
 
-static const struct ap_opt_spec list_spec = { "anyperf list", "[options] [metrics]", list_opts };
+static const struct ap_opt_spec list_spec = {
+	"anyperf list", "[options] [hw|sw|cache|raw|tracepoint|breakpoint|metrics|pattern]...",
+	list_opts
+};
 
-static void print_event(const struct ap_event_desc *ev, const char *sep, FILE *out)
+enum section {
+	SECTION_HW,
+	SECTION_SW,
+	SECTION_CACHE,
+	SECTION_RAW,
+	SECTION_BREAKPOINT,
+	SECTION_TRACEPOINT,
+	NSECTIONS
+};
+
+/* perf's words for them. */
+static const struct {
+	const char *word;
+	enum section section;
+} words[] = {
+	{ "hw", SECTION_HW },
+	{ "hardware", SECTION_HW },
+	{ "sw", SECTION_SW },
+	{ "software", SECTION_SW },
+	{ "cache", SECTION_CACHE },
+	{ "hwcache", SECTION_CACHE },
+	{ "raw", SECTION_RAW },
+	{ "pmu", SECTION_RAW },
+	{ "breakpoint", SECTION_BREAKPOINT },
+	{ "hwbp", SECTION_BREAKPOINT },
+	{ "tracepoint", SECTION_TRACEPOINT },
+};
+
+/* What is being listed. */
+struct list {
+	const char *sep;
+	const char *pattern; /* NULL: all of the section */
+	unsigned int n;	     /* printed */
+};
+
+/* As perf: a word without wildcards matches anywhere in a name, in any case. */
+static bool matches(const char *pattern, const char *name)
+{
+	char around[256];
+
+	if (!name)
+		return false;
+	if (strpbrk(pattern, "*?["))
+		return !fnmatch(pattern, name, FNM_CASEFOLD);
+	snprintf(around, sizeof(around), "*%s*", pattern);
+	return !fnmatch(around, name, FNM_CASEFOLD);
+}
+
+static void print_event(struct list *l, const struct ap_event_desc *ev, const char *encoding)
 {
 	const char *kind = ap_event_kind_name(ev->kind);
-	char names[80];
+	const char *alias = ev->alias[0] ? ev->alias[0] : "", *sep = l->sep;
+	enum { WIDTH = 47 };
+	char names[160];
 
+	if (l->pattern && !matches(l->pattern, ev->name) && !matches(l->pattern, ev->alias[0]))
+		return;
+	l->n++;
 	if (sep) {
-		fprintf(out, "%s%s%s%s%s%s%s\n", ev->name, sep, ev->alias[0] ? ev->alias[0] : "",
-			sep, kind, sep, ev->meaning);
+		printf("%s%s%s%s%s%s%s%s%s\n", ev->name, sep, alias, sep, kind, sep, encoding, sep,
+		       ev->meaning);
 		return;
 	}
-	snprintf(names, sizeof(names), "%s%s%s", ev->name, ev->alias[0] ? " OR " : "",
-		 ev->alias[0] ? ev->alias[0] : "");
-	fprintf(out, "  %-47s %-12s %s\n", names, kind, ev->meaning);
+	snprintf(names, sizeof(names), "%s%s%s", ev->name, *alias ? " OR " : "", alias);
+	if (strlen(names) > WIDTH) {
+		printf("  %s\n", names);
+		*names = '\0';
+	}
+	printf("  %-*s %-12s %-22s %s\n", WIDTH, names, kind, encoding, ev->meaning);
 }
 
-static void print_kinds(const char *sep, enum ap_event_kind kind, FILE *out)
+/* The events that perf has everywhere: those of hardware, or of software. */
+static void list_events(struct list *l, bool of_software)
 {
-	size_t i;
+	char encoding[64];
 
-	for (i = 0; i < ap_nevents; i++) {
-		if (ap_events[i].kind == kind)
-			print_event(&ap_events[i], sep, out);
+	for (int kind = AP_KIND_EXACT; kind <= AP_KIND_UNSUPPORTED; kind++) {
+		for (size_t i = 0; i < ap_nevents; i++) {
+			const struct ap_event_desc *ev = &ap_events[i];
+			bool is_hardware =
+				ev->kind == AP_KIND_MODELLED ||
+				(ev->kind == AP_KIND_EXACT && strcmp(ev->name, "dummy") != 0);
+
+			if ((int)ev->kind != kind || is_hardware == of_software)
+				continue;
+			ap_client_encoding(ev->name, encoding, sizeof(encoding));
+			print_event(l, ev, encoding);
+		}
 	}
 }
 
-static void print_cache_events(const char *sep, FILE *out)
+static void list_names(struct list *l, enum ap_client_names which)
 {
-	struct ap_client_cache cache;
+	struct ap_client_name name;
+	char encoding[64];
 
-	for (unsigned int i = 0; ap_client_cache_event(i, &cache); i++) {
-		struct ap_event_desc ev = { .name = cache.name,
+	for (unsigned int i = 0; ap_client_name(which, i, &name); i++) {
+		struct ap_event_desc ev = { .name = name.name,
+					    .alias = { name.alias },
 					    .unit = "",
-					    .meaning = cache.meaning };
+					    .meaning = name.meaning };
 
-		ev.kind = cache.is_modelled ? AP_KIND_MODELLED : AP_KIND_EXACT;
-		print_event(&ev, sep, out);
+		ev.kind = !name.is_counted   ? AP_KIND_UNSUPPORTED
+			  : name.is_modelled ? AP_KIND_MODELLED
+					     : AP_KIND_EXACT;
+		ap_client_encoding(name.name, encoding, sizeof(encoding));
+		print_event(l, &ev, encoding);
 	}
+}
+
+static void list_breakpoints(struct list *l)
+{
+	static const struct ap_event_desc ev = {
+		.name = "mem:<addr>[/len][:access]",
+		.unit = "",
+		.meaning = "accesses to an address: r w x, or both of rw",
+		.kind = AP_KIND_EXACT
+	};
+
+	print_event(l, &ev, "type=5");
+}
+
+static void list_section(struct list *l, enum section section)
+{
+	switch (section) {
+	case SECTION_HW:
+	case SECTION_SW:
+		list_events(l, section == SECTION_SW);
+		break;
+	case SECTION_CACHE:
+		list_names(l, AP_NAMES_CACHE);
+		break;
+	case SECTION_RAW:
+		list_names(l, AP_NAMES_RAW);
+		break;
+	case SECTION_BREAKPOINT:
+		list_breakpoints(l);
+		break;
+	case SECTION_TRACEPOINT:
+		list_names(l, AP_NAMES_TRACEPOINT);
+		break;
+	case NSECTIONS:
+		break;
+	}
+}
+
+/* A section by its word, else what matches the pattern. */
+static bool list_word(struct list *l, const char *word)
+{
+	l->n = 0;
+	l->pattern = NULL;
+	for (size_t i = 0; i < AP_ARRAY_SIZE(words); i++) {
+		if (!strcmp(words[i].word, word)) {
+			list_section(l, words[i].section);
+			return true;
+		}
+	}
+	l->pattern = word;
+	for (int s = 0; s < NSECTIONS; s++)
+		list_section(l, (enum section)s);
+	return l->n != 0;
 }
 
 static void print_metric(const struct ap_metric *m, const char *sep, FILE *out)
@@ -99,27 +228,49 @@ static int list_metrics(const struct list_args *args)
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
+static bool is_metrics(const char *word)
+{
+	return !strcmp(word, "metrics") || !strcmp(word, "metric") ||
+	       !strcmp(word, "metricgroup") || !strcmp(word, "metricgroups");
+}
+
+static void list_all(struct list *l)
+{
+	if (!l->sep)
+		puts("\nList of events (to be used in -e):\n");
+	for (int s = SECTION_HW; s <= SECTION_CACHE; s++)
+		list_section(l, (enum section)s);
+	if (!l->sep)
+		puts("\n and the CPU's own, by its maker's names:\n");
+	list_section(l, SECTION_RAW);
+	if (l->sep)
+		return;
+	puts("");
+	list_section(l, SECTION_BREAKPOINT);
+	puts("\n exact: retired in user space, each one counted; modelled: what a model of a machine\n"
+	     " (--machine) says; kernel: counted by the kernel;\n"
+	     " unsupported: known to perf, prints <not supported> (stat -v says why)\n"
+	     " 'anyperf list tracepoint' prints tracepoints, 'anyperf list metrics' metrics\n");
+}
+
 int ap_cmd_list(int argc, char **argv)
 {
 	struct list_args args = { 0 };
-	const char *sep;
-	int rest, status, kind;
+	struct list l = { 0 };
+	int rest, status;
 
 	if (!ap_opts_begin(&list_spec, &args, argc, argv, &rest, &status))
 		return status;
-	if (rest + 1 == argc && !strcmp(argv[rest], "metrics"))
-		return list_metrics(&args);
-	if (rest < argc)
-		return ap_opts_wrong(&list_spec, "takes no argument but metrics", argv[rest]);
-	sep = args.separator;
-	if (!sep)
-		puts("\nList of events (to be used in -e):\n");
-	for (kind = AP_KIND_EXACT; kind <= AP_KIND_UNSUPPORTED; kind++)
-		print_kinds(sep, (enum ap_event_kind)kind, stdout);
-	print_cache_events(sep, stdout);
-	if (!sep)
-		puts("\n exact: retired in user space, each one counted; modelled: what a model of a machine\n"
-		     " (--machine) says; kernel: counted by the kernel;\n"
-		     " unsupported: known to perf, prints <not supported> (stat -v says why)\n");
-	return 0;
+	l.sep = args.separator;
+	if (rest == argc)
+		list_all(&l);
+	for (status = 0; rest < argc; rest++) {
+		if (is_metrics(argv[rest])) {
+			status |= list_metrics(&args);
+		} else if (!list_word(&l, argv[rest])) {
+			fprintf(stderr, "anyperf list: no event's name matches '%s'\n", argv[rest]);
+			status = AP_EXIT_FAILURE;
+		}
+	}
+	return status;
 }

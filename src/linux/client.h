@@ -150,11 +150,21 @@ u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
 
 /* Is it the name of a generic cache event, counted or not? */
 bool ap_client_is_cache_event(const char *name, size_t len);
-/* The i-th of those that are counted; false past the last. */
-struct ap_client_cache {
-	const char *name, *meaning;
-	bool is_modelled;
+
+/* Names by where they come from, for lists: the generic cache events that are counted, the CPU's own, tracepoints. */
+enum ap_client_names { AP_NAMES_CACHE, AP_NAMES_RAW, AP_NAMES_TRACEPOINT };
+struct ap_client_name {
+	char name[80];
+	const char *alias;   /* NULL: none */
+	const char *meaning; /* or why nobody counts it */
+	bool is_counted, is_modelled;
 };
-bool ap_client_cache_event(unsigned int i, struct ap_client_cache *out);
+/* The i-th; false past the last. */
+bool ap_client_name(enum ap_client_names which, unsigned int i, struct ap_client_name *out);
+/*
+ * What an event by name is to perf_event_open, as it can be asked for where that is possible: "r01d1", "cpu/anyperf=0x9/", else
+ * "type=1 config=0x2".  Empty: nothing of it.
+ */
+void ap_client_encoding(const char *name, char *buf, u32 size);
 
 #endif

@@ -4,7 +4,9 @@
  */
 #include <cpuid.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "linux/client.h"
 #include "linux/host.h"
@@ -89,14 +91,55 @@ bool ap_client_is_cache_event(const char *name, size_t len)
 	return ap_pmu_cache_name(name, len, &config);
 }
 
-bool ap_client_cache_event(unsigned int i, struct ap_client_cache *out)
+static void name_of_desc(const struct ap_pmu_desc *d, struct ap_client_name *out)
 {
-	const struct ap_pmu_desc *d = &ap_pmu_cache[i];
+	snprintf(out->name, sizeof(out->name), "%s", d->name);
+	out->alias = d->alias;
+	out->meaning = d->text;
+	out->is_counted = d->quality != AP_PMU_UNCOUNTED;
+	out->is_modelled = d->quality == AP_PMU_MODELLED;
+}
 
-	if (i >= ap_pmu_ncache)
-		return false;
-	*out = (struct ap_client_cache){ .name = d->name,
-					 .meaning = d->text,
-					 .is_modelled = d->quality == AP_PMU_MODELLED };
-	return true;
+bool ap_client_name(enum ap_client_names which, unsigned int i, struct ap_client_name *out)
+{
+	const struct ap_pmu_arch *arch = ap_pmu_arch(ap_host_cpu());
+	struct ap_tracepoint point;
+
+	*out = (struct ap_client_name){ 0 };
+	switch (which) {
+	case AP_NAMES_CACHE:
+		if (i >= ap_pmu_ncache)
+			return false;
+		name_of_desc(&ap_pmu_cache[i], out);
+		return true;
+	case AP_NAMES_RAW:
+		if (i >= arch->nraw)
+			return false;
+		name_of_desc(&arch->raw[i], out);
+		return true;
+	case AP_NAMES_TRACEPOINT:
+		if (!ap_tracepoint_get(i, &point))
+			return false;
+		snprintf(out->name, sizeof(out->name), "%s:%s", point.system, point.name);
+		out->meaning = "tracepoint";
+		out->is_counted = true;
+		return true;
+	}
+	return false;
+}
+
+void ap_client_encoding(const char *name, char *buf, u32 size)
+{
+	struct ap_perf_attr attr = { 0 };
+
+	*buf = '\0';
+	if (ap_client_event_by_name(name, strlen(name), &attr))
+		return;
+	if (attr.type != AP_PERF_TYPE_RAW)
+		snprintf(buf, size, "type=%u config=0x%llx", attr.type,
+			 (unsigned long long)attr.config);
+	else if (attr.config1)
+		snprintf(buf, size, "cpu/anyperf=0x%llx/", (unsigned long long)attr.config1);
+	else
+		snprintf(buf, size, "r%04llx", (unsigned long long)attr.config);
 }

@@ -11,7 +11,7 @@
 #include "pmu/event_rows.h"
 
 #define WHY_OPS	  "no model of the pipeline counts operations yet"
-#define WHY_BPRED "no model of branch prediction counts here yet"
+#define WHY_BPRED "which of the mispredicted were taken is not told apart"
 #define WHY_FLOPS "counts elements by arithmetic, and the engine instructions by width"
 #define WHY_SPEC  "counts what is dispatched, retired or not"
 #define WHY_FAR	  "the engine follows no far transfer"

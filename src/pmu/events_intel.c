@@ -9,7 +9,7 @@
 
 #define WHY_UOPS  "no model of the pipeline counts micro-operations yet"
 #define WHY_CACHE "no model of caches and TLBs counts here yet"
-#define WHY_BPRED "no model of branch prediction counts here yet"
+#define WHY_BPRED "which of the mispredicted were taken is not told apart"
 #define WHY_FAR	  "the engine follows no far branch"
 #define WHY_LOCK  "locked and split accesses are not told apart"
 

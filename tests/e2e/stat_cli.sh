@@ -240,7 +240,6 @@ wrong 'milliseconds' stat --timeout 5 true
 wrong 'hexadecimal' stat --range 20-10 true
 wrong 'size' stat --cache-limit 3X true
 wrong 'evict' stat --stress bogus true
-wrong 'takes no argument' list bogus
 status 0 "--cache-limit takes a suffix" "$ANYPERF" stat --cache-limit 4M -e $sw true
 
 # --- list, help, version
@@ -250,12 +249,26 @@ has "$tmp/out" '^  instructions +exact +.' "list: exact"
 has "$tmp/out" '^  context-switches OR cs +kernel +.' "list: kernel"
 has "$tmp/out" '^  cycles OR cpu-cycles +modelled +.' "list: modelled"
 has "$tmp/out" '^  alignment-faults +unsupported +.' "list: unsupported"
-"$ANYPERF" list -x: | awk -F: 'NF < 4' >"$tmp/short"
-is "$(cat "$tmp/short")" "" "list -x: four fields"
-"$ANYPERF" list -x: | cut -d: -f1 | paste -sd, >"$tmp/all"
+"$ANYPERF" list -x'|' | awk -F'|' 'NF != 5' >"$tmp/short"
+is "$(cat "$tmp/short")" "" "list -x: five fields"
+"$ANYPERF" list -x'|' | cut -d'|' -f1 | paste -sd, >"$tmp/all"
 run "$ANYPERF" stat -x, -e "$(cat "$tmp/all")" true
 is "$status" 0 "every event that list names can be asked for"
 is "$(wc -l <"$tmp/err")" "$(tr , '\n' <"$tmp/all" | wc -l)" "and has its line"
+# what list says of kinds and encodings is what counting says: each event again by its code, in one run
+"$ANYPERF" list -x'|' raw | awk -F'|' '$3 == "exact" { print $1 }' >"$tmp/names"
+"$ANYPERF" list -x'|' raw | awk -F'|' '$3 == "exact" { print $4 }' >"$tmp/codes"
+"$ANYPERF" stat -x'|' -e "$(paste -sd, "$tmp/names"),$(paste -sd, "$tmp/codes")" -o "$tmp/raw" "$PROGRAMS/branches" >"$tmp/out"
+n=$(wc -l <"$tmp/names")
+sed '/^#/d; /^$/d' "$tmp/raw" | cut -d'|' -f1,8 >"$tmp/counts"
+is "$((n > 3)) $(head -n "$n" "$tmp/counts")" "1 $(tail -n "$n" "$tmp/counts")" "list: encodings count what names do"
+is "$(grep -c '^[0-9]*|exact' "$tmp/counts")" "$((2 * n))" "and are exact"
+is "$("$ANYPERF" list -x'|' 'ref-*' sw | awk -F'|' '$1 == "ref-cycles" || $1 == "task-clock" { print $1, $4 }' | paste -sd,)" \
+	"ref-cycles type=0 config=0x9,task-clock type=1 config=0x1" "list: a pattern, a section"
+is "$("$ANYPERF" list -x'|' SYS_ENTER_OPENAT2 | cut -d'|' -f1)" syscalls:sys_enter_openat2 "list: tracepoints"
+run "$ANYPERF" list no-such-event hw
+is "$status $(cat "$tmp/err")" "125 anyperf list: no event's name matches 'no-such-event'" "list: nothing matches"
+has "$tmp/out" '^  instructions ' "and the rest is listed"
 run "$ANYPERF" --version
 has "$tmp/out" '^anyperf version [0-9]+\.[0-9]+' "--version"
 run "$ANYPERF" help stat
