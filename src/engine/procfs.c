@@ -28,7 +28,7 @@
 #define COPIES	    32
 #define MEMS	    16
 #define NUMBERS	    1024 /* higher ones are looked at each time */
-#define VECTORS	    16	 /* of a read that is cut; it ends behind them at the latest */
+#define VECTORS	    16	 /* of a read that is cut: more are read by more calls */
 #define MOST_PIECES 1024 /* that the kernel takes (UIO_MAXIOV) */
 #define USER_END    (1UL << 47)
 #define SEEK_CUR    1
@@ -51,6 +51,13 @@ static bool files_shared; /* with another process, which closes unseen */
 
 struct iovec {
 	u64 at, size;
+};
+
+/* Of a read that is cut. */
+struct pieces {
+	struct iovec v[VECTORS];
+	u64 size;	    /* of those that are in v */
+	u64 rest_at, nrest; /* behind them, where all of these are going to be filled */
 };
 
 struct filter {
@@ -495,39 +502,42 @@ static bool is_vector_refused(u64 at, u64 n)
 }
 
 /* The kernel reads into one piece after another, until one is not filled.  Process lock held. */
-static void cut_vector(struct known *k, struct ap_call *c, s32 fd, u64 pos, struct iovec *vector)
+static void cut_vector(struct known *k, struct ap_call *c, s32 fd, u64 pos, struct pieces *p)
 {
-	u64 n = c->a[2] < VECTORS ? c->a[2] : VECTORS, got, size;
+	u64 all = c->a[2], n = all < VECTORS ? all : VECTORS, got, size;
 
-	if (is_vector_refused(c->a[1], c->a[2]) ||
-	    ap_safe_copy(vector, (const void *)c->a[1], n * sizeof(*vector)))
+	if (is_vector_refused(c->a[1], all) ||
+	    ap_safe_copy(p->v, (const void *)c->a[1], n * sizeof(*p->v)))
 		return;
 	for (u64 i = 0; i < n; i++, pos += got) {
-		size = vector[i].size;
+		size = p->v[i].size;
 		got = part(k, fd, pos, size);
-		vector[i].size = got;
+		p->v[i].size = got;
+		p->size += got;
 		if (got < size)
-			n = i + 1;
+			n = all = i + 1;
 	}
-	c->a[1] = (u64)vector;
+	p->rest_at = c->a[1] + n * sizeof(*p->v);
+	p->nrest = all - n;
+	c->a[1] = (u64)p->v;
 	c->a[2] = n;
 }
 
 /* Makes the read as short as the kernel's would be.  Process lock held. */
-static void cut(struct known *k, struct ap_call *c, s32 fd, struct iovec *vector)
+static void cut(struct known *k, struct ap_call *c, s32 fd, struct pieces *pieces)
 {
 	u64 pos = position(c, fd);
 
 	if ((s64)pos < 0 || is_status(k->path))
 		return;
 	if (c->nr != AP_NR_read && c->nr != AP_NR_pread64)
-		cut_vector(k, c, fd, pos, vector);
+		cut_vector(k, c, fd, pos, pieces);
 	else if (!is_refused(c->a[1], c->a[2]))
 		c->a[2] = part(k, fd, pos, c->a[2]);
 }
 
-/* vector: where pieces of a read that is cut may stand until it has been made; NULL: of no read */
-static void before_read(const struct ap_thread *t, struct ap_call *c, struct iovec *vector)
+/* pieces: where those of a read that is cut may stand until it has been made; NULL: of no read */
+static void before_read(const struct ap_thread *t, struct ap_call *c, struct pieces *pieces)
 {
 	s32 fd = (s32)c->a[c->nr == AP_NR_sendfile];
 	struct known *k;
@@ -543,8 +553,8 @@ static void before_read(const struct ap_thread *t, struct ap_call *c, struct iov
 	k = find(copies, ncopies, COPIES, fd);
 	if (k && !position(c, fd))
 		fill_anew(k, fd);
-	if (k && vector)
-		cut(k, c, fd, vector);
+	if (k && pieces)
+		cut(k, c, fd, pieces);
 	else if (!k && mark)
 		__atomic_store_n(mark, now, __ATOMIC_RELAXED);
 	ap_lock_drop(&ap_proc.lock);
@@ -557,10 +567,24 @@ void ap_procfs_before_copy(const struct ap_thread *t, struct ap_call *c)
 
 s64 ap_call_read(struct ap_thread *t, struct ap_call *c)
 {
-	struct iovec vector[VECTORS];
+	struct pieces p;
+	s64 sum = 0, ret;
 
-	before_read(t, c, vector);
-	return ap_call_pass(t, c);
+	for (;;) {
+		p.size = p.nrest = 0;
+		before_read(t, c, &p);
+		ret = ap_call_pass(t, c);
+		if (ret < 0 || !p.nrest || (u64)ret != p.size)
+			break;
+		sum += ret;
+		c->a[1] = p.rest_at;
+		c->a[2] = p.nrest;
+		if (c->nr != AP_NR_readv && (c->nr != AP_NR_preadv2 || c->a[3] != UINT64_MAX))
+			c->a[3] += (u64)ret;
+	}
+	if (!sum)
+		return ret;
+	return ret < 0 ? sum : sum + ret; /* a signal may have come before the call */
 }
 
 bool ap_procfs_any_mem(void)

@@ -133,6 +133,50 @@ static bool readv_as_made(int fd)
 	return true;
 }
 
+/* As many pieces as the kernel takes, and of other sizes. */
+static bool many_as_made(int fd, int n, long size, bool at)
+{
+	static struct iovec v[1024];
+	static char got[CAP];
+	long want = 0, len;
+
+	for (int i = 0; i < n; i++)
+		v[i] = (struct iovec){ got + i * size, (size_t)size };
+	for (int i = 0; i < n; i++) {
+		long part = expected(at ? 100 + want : want, size);
+
+		want += part;
+		if (part < size)
+			break;
+	}
+	memset(got, 0, sizeof(got));
+	len = at ? preadv(fd, v, n, 100) : readv(fd, v, n);
+	if (len != want || memcmp(got, text + (at ? 100 : 0), want)) {
+		fprintf(stderr, "%d pieces of %ld: %ld, want %ld\n", n, size, len, want);
+		return false;
+	}
+	return true;
+}
+
+static bool many_pieces_as_made(int fd)
+{
+	static const struct {
+		int n;
+		long size;
+	} of[] = { { 16, 3 },	{ 17, 3 },     { 33, 7 },   { 100, 40 },
+		   { 1024, 1 }, { 1024, 100 }, { 20, 5000 } };
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		load(fd, false);
+		if (!many_as_made(fd, of[i].n, of[i].size, false))
+			return false;
+		load(fd, false);
+		if (!many_as_made(fd, of[i].n, of[i].size, true))
+			return false;
+	}
+	return true;
+}
+
 static void test(const char *path, bool has_blocks)
 {
 	static const long sizes[][3] = { { CAP, CAP, CAP },    { 1024, 1024, 1024 },
@@ -153,6 +197,7 @@ static void test(const char *path, bool has_blocks)
 		CHECK(preads_as_made(fd), "pread");
 		load(fd, has_blocks);
 		CHECK(readv_as_made(fd), "readv");
+		CHECK(many_pieces_as_made(fd), "readv and preadv of many pieces");
 		load(fd, has_blocks);
 		lseek(fd, 6000, SEEK_SET);
 		CHECK(read(fd, ends, 0) == 0, "none");
