@@ -114,6 +114,16 @@ enum ap_svc_op {
 struct ap_svc_overflow {
 	s32 signo;
 	u32 mask;
+	u32 is_sent; /* by the supervisor, as struct ap_svc_sent: the thread may make no call */
+	u32 pad;
+};
+
+/* The siginfo of such a signal: who may not say that it is from the kernel has to use a code of its own. */
+#define AP_SVC_SENT_CODE (-0x4151)
+struct ap_svc_sent {
+	s32 signo, err, code, pad;
+	u32 mask, pad2;
+	u64 magic; /* AP_SESSION_MAGIC */
 };
 
 struct ap_svc {

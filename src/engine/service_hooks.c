@@ -9,6 +9,8 @@
 #include "service/hooks.h"
 #include "service/service.h"
 
+#define AWAIT_SPINS 100000U /* some milliseconds */
+
 _Static_assert(AP_HOOK_AGAIN == AP_SYSCALL_UNTOUCHED, "one meaning, one number");
 
 struct ap_session *ap_hook_session(void)
@@ -125,6 +127,15 @@ bool ap_hook_shares_files(void)
 s32 ap_hook_session_fd(void)
 {
 	return ap_fd(ap_self());
+}
+
+/* It is on its way to this CPU when it has been sent, which takes less than a microsecond. */
+void ap_hook_await_signal(void)
+{
+	const struct ap_thread *t = ap_self();
+
+	for (u32 n = 0; n < AWAIT_SPINS && !__atomic_load_n(&t->pending, __ATOMIC_ACQUIRE); n++)
+		__builtin_ia32_pause();
 }
 
 bool ap_hook_supervisor_lives(u32 waits)

@@ -448,6 +448,8 @@ void ap_host_gctr_fini(struct ap_host *host);
 /* The state's page is f->page_off from here on. */
 AP_MUST_CHECK int ap_host_perfctr_mmap(struct ap_host_file *f, u64 bytes, u64 prot, u64 offset);
 /* The task stopped where a mark of its state's is: true, a signal is due. */
+/* For a thread that may make no call; false: it has no signal. */
+bool ap_host_perfctr_send(const struct ap_host_task *t, const struct ap_svc_overflow *due);
 bool ap_host_perfctr_overflowed(struct ap_host_task *t, const struct ap_event *event,
 				struct ap_svc_overflow *due);
 /* Its last counts are known; it has another image. */

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "abi/errno.h"
 #include "inject/proc.h"
@@ -441,6 +443,19 @@ bool ap_host_perfctr_overflowed(struct ap_host_task *t, const struct ap_event *e
 	*due = p->due;
 	p->due.signo = 0;
 	return due->signo > 0 && due->signo < NSIG;
+}
+
+bool ap_host_perfctr_send(const struct ap_host_task *t, const struct ap_svc_overflow *due)
+{
+	const struct ap_svc_sent sent = { .signo = due->signo,
+					  .code = AP_SVC_SENT_CODE,
+					  .mask = due->mask,
+					  .magic = AP_SESSION_MAGIC };
+	siginfo_t info = { 0 };
+
+	_Static_assert(sizeof(sent) <= sizeof(info), "a siginfo begins so");
+	memcpy(&info, &sent, sizeof(sent));
+	return t->tid > 0 && !syscall(SYS_rt_tgsigqueueinfo, t->pid, t->tid, due->signo, &info);
 }
 
 void ap_host_perfctr_exit(struct ap_host_task *t)

@@ -196,15 +196,37 @@ static u64 counts(const struct ap_host_vctr *p, u32 i)
 	return 0;
 }
 
+/* Under a filter of system calls there is no new code, so what is not counted down already never overflows. */
+static int may_mark(struct ap_host_vctr *p, u64 kinds)
+{
+	const struct ap_host_seg *seg = ap_host_vctr_task(p)->seg;
+	bool is_there;
+	u32 lane;
+	int ret;
+
+	if (kinds & AP_KINDS_MODEL || !seg || !__atomic_load_n(&seg->head->mute, __ATOMIC_ACQUIRE))
+		return 0;
+	ret = ap_host_want_lane(p->host, kinds, &lane);
+	if (ret)
+		return ret;
+	is_there = lane < __atomic_load_n(&seg->head->lanes_ack, __ATOMIC_ACQUIRE);
+	ap_host_put_lane(p->host, lane);
+	return is_there ? 0 : -EPERM;
+}
+
 /* The next overflow of a counter that interrupts; of those that share a kind the nearest. */
 static int mark_counter(struct ap_host_vctr *p, u32 i)
 {
 	u64 kinds = counts(p, i), room;
+	int ret;
 
 	if (!kinds)
 		return 0;
 	room = ap_x86model_room(&p->model, (unsigned)__builtin_ctzll(kinds));
-	return room == ~0ULL ? 0 : mark(p, kinds, room);
+	if (room == ~0ULL)
+		return 0;
+	ret = may_mark(p, kinds);
+	return ret ? ret : mark(p, kinds, room);
 }
 
 static int arm_marks(struct ap_host_vctr *p)

@@ -365,8 +365,11 @@ static s64 serve_wake(struct ap_host *host, struct request *r)
 	s64 ret = ap_host_sampler_wake(host, r->task, r->svc.arg[0], &due);
 
 	r->svc.out_size = 0;
-	if (!ret && due.signo)
+	if (!ret && due.signo) {
+		if (__atomic_load_n(&r->seg->head->mute, __ATOMIC_ACQUIRE))
+			due.is_sent = ap_host_perfctr_send(r->task, &due);
 		(void)give(r, &due, sizeof(due));
+	}
 	return ret;
 }
 

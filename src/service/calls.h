@@ -46,6 +46,8 @@ AP_MUST_CHECK bool ap_svc_perfctr_pmc(u32 counter, struct ap_service_pmc *pmc);
 AP_MUST_CHECK bool ap_svc_perfctr_receives(const struct ap_service_call *c);
 void ap_svc_perfctr_received(const struct ap_service_call *c);
 void ap_svc_perfctr_signal(const struct ap_svc_overflow *o);
+/* Is it one that the supervisor has sent?  Then it says what the thread itself would have said. */
+bool ap_svc_perfctr_siginfo(void *info);
 
 /* read.c */
 s64 ap_svc_read(u64 inode, u64 buf, u64 size);

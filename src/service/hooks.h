@@ -130,6 +130,9 @@ struct ap_hook_branch {
 };
 u32 ap_hook_branches(struct ap_hook_branch *b, u32 max);
 
+/* Until a signal that was sent to the thread has come; not for long, where it is blocked. */
+void ap_hook_await_signal(void);
+
 /* Looks whether the supervisor, after so many waits for it. */
 bool ap_hook_supervisor_lives(u32 waits);
 

@@ -77,8 +77,8 @@ void ap_service_patch_siginfo(u32 sig, void *info)
 	struct entry *e;
 	u64 inode;
 
-	if (!table[0].inode || sig > 64 || (sig < 32 && NOT_OF_FILES >> sig & 1) ||
-	    p->code != POLL_IN || p->band != BAND_IN)
+	if (ap_svc_perfctr_siginfo(info) || !table[0].inode || sig > 64 ||
+	    (sig < 32 && NOT_OF_FILES >> sig & 1) || p->code != POLL_IN || p->band != BAND_IN)
 		return;
 	inode = ap_fds_event(p->fd);
 	e = inode ? entry_of(inode, false) : NULL;

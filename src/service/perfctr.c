@@ -14,6 +14,7 @@
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "service/sample.h"
 #include "service/sys.h"
 
 #define WORDS_MAX (AP_SVC_DATA_MAX / 4)
@@ -271,6 +272,9 @@ s64 ap_svc_perfctr_ioctl(u64 inode, u32 cmd, u64 arg)
 		ret = made.fd;
 		ap_fds_mark_perfctr(made.fd, made.inode);
 	}
+	/* what an overflow needs: behind a filter of system calls it could not be had any more */
+	if (cmd == AP_VPERFCTR_CREAT && ret >= 0)
+		(void)ap_svc_samplers();
 	if (cmd == AP_VPERFCTR_CONTROL || cmd == AP_VPERFCTR_UNLINK || cmd == AP_VPERFCTR_IRESUME)
 		ap_hook_pmc_changed();
 	ap_request_end(&r);
@@ -383,16 +387,35 @@ _Static_assert(sizeof(struct info) == 128, "a siginfo");
 
 /*
  * Only the thread itself may say who it is from: si_code is the kernel's.  It is queued as any other
- * signal, and comes before the next instruction unless it is blocked.
+ * signal, and comes before the next instruction unless it is blocked.  Where the thread may make no call the
+ * supervisor has sent it, and what it could not say is put right on the way to the handler.
  */
 void ap_svc_perfctr_signal(const struct ap_svc_overflow *o)
 {
 	struct info info;
 
+	if (o->is_sent) {
+		ap_hook_await_signal();
+		return;
+	}
 	memset(&info, 0, sizeof(info));
 	info.signo = o->signo;
 	info.code = 'P';
 	info.words[0] = o->mask;
 	ap_svc_sys(AP_NR_rt_tgsigqueueinfo, (u64)ap_svc_sys(AP_NR_getpid, 0, 0, 0, 0),
 		   (u64)ap_svc_sys(AP_NR_gettid, 0, 0, 0, 0), (u64)o->signo, (u64)&info);
+}
+
+bool ap_svc_perfctr_siginfo(void *info)
+{
+	struct ap_svc_sent sent;
+	u32 mask;
+
+	memcpy(&sent, info, sizeof(sent));
+	if (sent.code != AP_SVC_SENT_CODE || sent.magic != AP_SESSION_MAGIC)
+		return false;
+	mask = sent.mask;
+	sent = (struct ap_svc_sent){ .signo = sent.signo, .code = 'P', .mask = mask };
+	memcpy(info, &sent, sizeof(sent));
+	return true;
 }

@@ -114,6 +114,17 @@ END
 on k8 "$PROGRAMS/perfctr_signal" blocked
 is "$(cat "$tmp/out")" "0 signals, 1 signal, 0 bad, 1000 counted" "a blocked one waits"
 
+# whoever makes a call that the filter does not know is killed
+on k8 "$PROGRAMS/perfctr_signal" periods filtered
+is "$status $(cat "$tmp/out")" "0 floor(count / 25), 0 bad" "under a seccomp filter: each 25th"
+on k8 "$PROGRAMS/perfctr_signal" places filtered
+is "$status $(cat "$tmp/out")" "0 0 wrong places, less than the period apart" "and at the instruction"
+on k8 "$PROGRAMS/perfctr_signal" blocked filtered
+is "$status $(cat "$tmp/out")" "0 0 signals, 1 signal, 0 bad, 1000 counted" "and a blocked one waits"
+on k8 "$PROGRAMS/perfctr_signal" periods earlier
+is "$status $(cat "$tmp/out")" "0 refused
+and counts without" "a filter that was there before: no counter that interrupts"
+
 on k8 "$PROGRAMS/perfctr_signal" modelled
 says "modelled events overflow too" <<'END'
 misses: 0 bad

@@ -6,6 +6,7 @@
  * must have been.
  */
 #include "perfctr26.h"
+#include "seccomp.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #define PERIOD 25
 
 static int fd;
+static const char *filter; /* when it is installed; NULL none */
 static volatile unsigned nsignals, nbad, resumes = 1;
 static volatile uint64_t pcs[4096];
 
@@ -42,18 +44,41 @@ static void handler(int signo, siginfo_t *info, void *context)
 		nbad++;
 }
 
+/* Who makes any other call is killed: neither does the signal's sender make one in this process. */
+static void narrow(void)
+{
+	static const int calls[] = {
+		SYS_ioctl,	  SYS_write,	      SYS_fstat,      SYS_newfstatat, SYS_brk,
+		SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_exit_group, SYS_getrandom,  -1
+	};
+
+	if (seccomp_allow(calls, SECCOMP_RET_KILL_PROCESS, 0))
+		fail("seccomp");
+}
+
 static void begin(int period)
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
-	struct control c;
+	struct control c, plain;
 
 	if (sigaction(SIGIO, &sa, NULL))
 		fail("sigaction");
 	fd = creat_state(device());
+	one_counter(&plain, 0);
 	one_counter(&c, period);
 	c.si_signo = SIGIO;
-	if (set_control(fd, &c))
-		fail("VPERFCTR_CONTROL");
+	if (filter && !strcmp(filter, "earlier"))
+		narrow();
+	if (set_control(fd, &c)) {
+		if (!filter || errno != EPERM)
+			fail("VPERFCTR_CONTROL");
+		say("refused\n");
+		if (!set_control(fd, &plain))
+			say("and counts without\n");
+		_exit(0);
+	}
+	if (filter && !strcmp(filter, "filtered"))
+		narrow();
 }
 
 /* The count is what all counted, in the handler nothing did. */
@@ -185,5 +210,6 @@ int main(int argc, char **argv)
 					      { "blocked", blocked },
 					      { "modelled", modelled } };
 
+	filter = argc > 2 ? argv[2] : NULL;
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

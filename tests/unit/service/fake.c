@@ -109,6 +109,10 @@ void ap_hook_unmap(void *p, u64 size)
 	free(p);
 }
 
+void ap_hook_await_signal(void)
+{
+}
+
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
 {
 	*lo = pos;
