@@ -142,14 +142,18 @@ FUZZ_SAN := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 FUZZ_B := $(BUILD)/fuzz
 deps-fuzz: deps-clang
 	@tools/deps.sh install $(PKG_FUZZ)
-FUZZERS := perf_data jitdump
+FUZZERS := perf_data jitdump legacy
 FUZZ_EXTRA_perf_data := tests/unit/profile/feed.c
+FUZZ_EXTRA_legacy := tests/unit/legacy/feed.c
+FUZZ_OF_perf_data := profile
+FUZZ_OF_jitdump := profile
+FUZZ_OF_legacy := legacy
 define fuzz_one
 	@mkdir -p $(FUZZ_B)/$(1)
 	clang $(CSTD) -g -O1 $(CPPFLAGS_ALL) -Itests $(FUZZ_SAN) -o $(FUZZ_B)/$(1).bin \
 		tests/fuzz/$(1).c $(FUZZ_EXTRA_$(1)) \
-		$(foreach m,profile $(DEPS_profile),$(call hosted,$(m))) \
-		$(call libraries,profile) -lm
+		$(foreach m,$(FUZZ_OF_$(1)) $(DEPS_$(FUZZ_OF_$(1))),$(call hosted,$(m))) \
+		$(call libraries,$(FUZZ_OF_$(1))) -lm
 	cd $(FUZZ_B) && LSAN_OPTIONS=suppressions=$(CURDIR)/tests/fuzz/leaks.supp \
 		./$(1).bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
 		$(1) $(CURDIR)/tests/fuzz/corpus/$(1)
