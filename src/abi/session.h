@@ -138,6 +138,11 @@ struct ap_slot {
 	 * odd they are being changed, and it is carry_was.  See ap_slot_carried().
 	 */
 	u64 carry_base, carry_was;
+	/*
+	 * A block was entered in its middle, and the instructions in front of the place were taken off, since it
+	 * counts them once more.  It is still in there while the words' sum is carry_hidden_at.
+	 */
+	u64 carry_hidden, carry_hidden_at;
 	u32 carry_seq;
 	u64 cgroup;	     /* its id, where a sampler asks for it; the supervisor's */
 	struct ap_pmcs pmcs; /* perfctr's, for rdpmc; the supervisor's */
@@ -175,16 +180,19 @@ static inline s64 ap_budget_value(u64 word)
 static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
 {
 	u32 seq;
-	u64 sum;
+	u64 sum, left;
 
 	if (!carry || carry > AP_LANE_MAX)
 		return 0;
 	do {
 		seq = __atomic_load_n(&slot->carry_seq, __ATOMIC_ACQUIRE);
-		sum = __atomic_load_n(&slot->carry_base, __ATOMIC_RELAXED);
+		left = 0;
 		for (u32 j = 0; j < AP_LANE_WORDS; j++)
-			sum -= (u64)ap_budget_value(
+			left += (u64)ap_budget_value(
 				__atomic_load_n(&slot->budget[carry - 1][j], __ATOMIC_RELAXED));
+		sum = __atomic_load_n(&slot->carry_base, __ATOMIC_RELAXED) - left;
+		if (left == __atomic_load_n(&slot->carry_hidden_at, __ATOMIC_RELAXED))
+			sum += __atomic_load_n(&slot->carry_hidden, __ATOMIC_RELAXED);
 		if (seq & 1)
 			sum = __atomic_load_n(&slot->carry_was, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);

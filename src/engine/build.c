@@ -180,6 +180,15 @@ static u64 end_at(struct ap_sb *sb, struct ap_sb_insn *in, u64 next)
 	return 0;
 }
 
+/*
+ * Each block of a walk costs a crossing, so they go on through calls, loops and more branches, up to the mark.  But
+ * the registers behind a walked block are those of a sample of what the models saw in it: of the same function.
+ */
+static bool goes_far(const struct ap_sb *sb)
+{
+	return sb->walk && !ap_feed_is_on();
+}
+
 /* Whole rounds only: one that is cut off would be a short block of its own, each time. */
 static u32 most_unrolled(const struct path *p)
 {
@@ -194,7 +203,8 @@ static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	enum ap_hint hint = ap_hint_get(in->pc);
 	/* Others may write to code that has not run yet: it is read when it is about to. */
 	bool foreign = has_flags(in->pc, AP_RANGE_SHARED);
-	bool full = ++p->njcc >= AP_BLOCK_JCC || sb->n >= p->max;
+	u32 most = goes_far(sb) ? AP_WALK_JCC : AP_BLOCK_JCC;
+	bool full = ++p->njcc >= most || sb->n >= p->max;
 
 	in->side = true;
 	in->cls = AP_REC_JCC_NT;
@@ -209,7 +219,9 @@ static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	if (in->i.kind != AP_I_JCC)
 		return end_at(sb, in, next);
 	in->cls = AP_REC_JCC_T; /* the side exit falls through */
-	if (target == sb->pc)	/* a loop: unroll it while it is short */
+	if (goes_far(sb))
+		return full ? end_at(sb, in, target) : target;
+	if (target == sb->pc) /* a loop: unroll it while it is short */
 		full |= sb->n + sb->n / p->njcc > most_unrolled(p);
 	else
 		full |= target <=
@@ -240,15 +252,9 @@ static u64 guess(const struct ap_sb *sb, const struct ap_sb_insn *in, struct pat
 	return target && may_guess(sb, p, target) ? target : 0;
 }
 
-/* The registers behind a walked block are those of a sample of what the models saw in it: of the same function. */
-static bool follows_calls(const struct ap_sb *sb)
-{
-	return sb->walk && !ap_feed_is_on();
-}
-
 static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
-	bool may_follow = in->i.kind != AP_I_CALL_IND || !sb->walk || follows_calls(sb);
+	bool may_follow = in->i.kind != AP_I_CALL_IND || !sb->walk || goes_far(sb);
 	u64 target = may_follow ? guess(sb, in, p) : 0;
 
 	if (!target) {
@@ -299,7 +305,7 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 	case AP_I_CALL:
 		/* Not into the callee: copies of it at each call cost more cache than a jump. */
 		in->cls = AP_REC_CALL;
-		return follows_calls(sb) && sb->n < p->max ? target : end_at(sb, in, target);
+		return goes_far(sb) && sb->n < p->max ? target : end_at(sb, in, target);
 	case AP_I_JMP_IND:
 	case AP_I_CALL_IND:
 	case AP_I_RET:

@@ -12,6 +12,7 @@
 
 #define AP_BLOCK_INSNS	64
 #define AP_BLOCK_JCC	6
+#define AP_WALK_JCC	16 /* of blocks that are walked */
 #define AP_BLOCK_GUARDS 6
 #define AP_BLOCK_PAGES	6
 

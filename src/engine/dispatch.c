@@ -155,11 +155,14 @@ AP_NORETURN static void enter_locked(struct ap_thread *t, struct ap_block *b)
 	__atomic_exchange_n(&ap_thread_slot(t)->in_code, 1, __ATOMIC_SEQ_CST);
 	if (ap_unlikely(is_outdated())) {
 		set_in_code(t, 0);
+		t->resume = NULL;
 		ap_lock_drop(&ap_proc.lock);
 		ap_watch_undo(t);
 		ap_data_settle(t, false);
 		run(t, false);
 	}
+	if (ap_unlikely(t->resume))
+		ap_resume_enter(t);
 	ap_lock_drop(&ap_proc.lock);
 	ap_gate_enter(t);
 }
@@ -183,6 +186,8 @@ static void drop_alone(struct ap_thread *t)
 	if (ap_unlikely(t->alone) && t->epoch == ap_proc.epoch)
 		ap_cache_drop_probe(t->alone);
 	t->alone = NULL;
+	if (ap_unlikely(t->nlanes))
+		ap_thread_lanes(t)->walk = NULL;
 	ap_stop_end(t);
 }
 
@@ -192,8 +197,19 @@ static struct ap_block *walk(struct ap_thread *t)
 
 	if (ap_unlikely(ap_proc.session->branches))
 		t->walked = b;
+	ap_thread_lanes(t)->walk = b;
 	t->feed_last_pc = b ? b->last_pc : 0;
 	return b;
+}
+
+/* Where linked code goes on: mostly at a block's beginning. */
+static struct ap_block *get(struct ap_thread *t, bool by_ibl)
+{
+	struct ap_block *b = NULL;
+
+	if (ap_unlikely(t->nlanes) && !by_ibl)
+		b = ap_resume_find(t, t->regs.rip);
+	return b ? b : ap_cache_get(t->regs.rip, by_ibl);
 }
 
 /* Once more from the beginning, so that samplers are armed before anything is fed.  The lock is held. */
@@ -231,6 +247,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	struct ap_block *b;
 	u32 epoch = t->epoch;
 
+	t->resume = NULL;
 	if (ap_unlikely(t->feed_near))
 		ap_feed_look(t);
 	if (ap_unlikely(ap_lanes_want(t)))
@@ -243,6 +260,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_signal_deliver(t);
 	}
 	ap_lock_take(&ap_proc.lock);
+	if (ap_unlikely(t->nlanes) && ap_thread_lanes(t)->walk && !ap_lanes_near(t))
+		ap_resume_prepare(t);
 	drop_alone(t);
 	heed(t);
 	if (l && l->probe && epoch == ap_proc.epoch)
@@ -274,10 +293,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lock_drop(&ap_proc.lock);
 		run(t, by_ibl);
 	} else
-		b = ap_cache_get(t->regs.rip, by_ibl);
+		b = get(t, by_ibl);
 	if (!b)
 		no_memory(t);
-	if (link && epoch == ap_proc.epoch && !link->from->dead && !b->dead)
+	if (link && !t->resume && epoch == ap_proc.epoch && !link->from->dead && !b->dead)
 		ap_link(link, b);
 	enter_locked(t, b);
 }
@@ -462,6 +481,8 @@ static void abandon(struct ap_thread *t, const struct ap_exit *middle)
 {
 	if (middle)
 		t->regs.rip = read_middle_exit(t, middle);
+	if (t->resume)
+		ap_resume_undo(t);
 	t->exit_kind = AP_EXIT_NONE;
 }
 
@@ -473,6 +494,7 @@ void ap_dispatch(struct ap_thread *t)
 	t->middle = NULL;
 	if (ap_unlikely(t->exit_kind == AP_EXIT_ABANDONED))
 		abandon(t, middle);
+	t->resume = NULL;
 	if (ap_unlikely(t->nlanes) && t->exit_kind == AP_EXIT_DIRECT)
 		go_on(t);
 	l = read_exit(t);
@@ -508,6 +530,8 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 {
 	struct ap_block *b;
 
+	t->resume = NULL; /* a handler that comes here has left the cache without ap_dispatch */
+	t->middle = NULL;
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);

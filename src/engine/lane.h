@@ -36,6 +36,8 @@ struct ap_prompt {
 };
 #define AP_PROMPTS 16
 
+#define AP_LANE_HEADS 6
+
 struct ap_lanes {
 	struct ap_lane lane[AP_LANE_MAX];
 	struct ap_service_point point; /* the instruction that a walked block ends with */
@@ -44,6 +46,10 @@ struct ap_lanes {
 	struct ap_hook_branch branch[AP_HOOK_BRANCHES]; /* a ring: branches.c */
 	u32 branch_next, nbranches;
 	struct ap_prompt prompts[AP_PROMPTS]; /* ap_thread.nprompts of them */
+	/* resume.c */
+	const struct ap_block *walk; /* the block that it walks, or has walked last */
+	u64 head[AP_LANE_HEADS];     /* a ring: where blocks may begin that it could go on in */
+	u32 nheads;
 };
 _Static_assert(sizeof(struct ap_lanes) <= AP_T_LANES_SIZE, "a page of its own");
 
@@ -72,6 +78,11 @@ static inline s64 ap_lane_budget(struct ap_thread *t, u32 lane)
 void ap_lane_gather(struct ap_thread *t, u32 lane);
 void ap_lane_place(struct ap_thread *t, u32 lane, s64 budget);
 void ap_lane_spread(struct ap_thread *t, u32 lane);
+/*
+ * The carry's lane, before a block is entered in its middle: n are taken off that the block will count once
+ * more, and hidden from readers until it is left; below 0: it will not count so many that it should.
+ */
+void ap_lane_hide(struct ap_thread *t, u32 lane, s64 n);
 /* Before linked code is entered.  False: the supervisor wants to be looked at first. */
 bool ap_lanes_spread(struct ap_thread *t);
 /* False where a mark is near or the supervisor wants to be looked at; else linked code may go on. */
@@ -195,6 +206,15 @@ bool ap_stop_is(const struct ap_thread *t, const struct ap_exit *x);
 /* walk.c; lock held.  The block to run next while a mark is near. */
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc);
 void ap_walk_forget(void); /* code has changed, or all of it goes */
+/*
+ * resume.c; lock held.  prepare: the thread has walked, and does not any more.  find: the block to go on in at pc,
+ * noted in t->resume and resume_at, or NULL.  enter: when t->entry is its code.
+ */
+void ap_resume_prepare(struct ap_thread *t);
+struct ap_block *ap_resume_find(struct ap_thread *t, u64 pc);
+void ap_resume_enter(struct ap_thread *t);
+void ap_resume_undo(struct ap_thread *t); /* it was not entered; without the lock */
+
 /* An instruction that is executed alone, not by a walked block. */
 void ap_walk_alone(struct ap_thread *t, u64 pc);
 

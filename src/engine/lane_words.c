@@ -61,6 +61,20 @@ void ap_lane_place(struct ap_thread *t, u32 k, s64 budget)
 	set_word(words_of(t, k), (u64)budget);
 	if (carries(k))
 		__atomic_store_n(&slot->carry_base, carried + (u64)budget, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->carry_hidden, 0, __ATOMIC_RELAXED);
+	end(t, k);
+}
+
+void ap_lane_hide(struct ap_thread *t, u32 k, s64 n)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	u64 *words = words_of(t, k), budget = (u64)ap_lane_budget(t, k);
+
+	begin(t, k, slot->carry_base - budget);
+	set_word(words, (u64)(ap_budget_value(__atomic_load_n(words, __ATOMIC_RELAXED)) + n));
+	ap_thread_lanes(t)->lane[k].given[0] += (u64)n;
+	__atomic_store_n(&slot->carry_hidden_at, budget + (u64)n, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->carry_hidden, n > 0 ? (u64)n : 0, __ATOMIC_RELAXED);
 	end(t, k);
 }
 

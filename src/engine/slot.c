@@ -179,6 +179,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	memset(slot->budget, 0, sizeof(slot->budget));
 	slot->carry_base = 0;
 	slot->carry_seq = 0;
+	slot->carry_hidden = 0;
 	memset((char *)slot + AP_LOG_OFF, 0, sizeof(struct ap_log));
 	slot->req = AP_REQ_NONE;
 	slot->in_code = 0;

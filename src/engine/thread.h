@@ -184,7 +184,9 @@ struct ap_thread {
 	u32 nprompts;	 /* prompt.c: noted and not taken yet */
 	const struct ap_exit *middle;  /* entered behind its counter, if the cache was entered */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
-	struct ap_stop *stop;	       /* stop.c: of the kept walked block that runs; else NULL */
+	struct ap_block *resume;       /* resume.c: entered at resume_at; NULL: at its beginning */
+	u32 resume_at;
+	struct ap_stop *stop; /* stop.c: of the kept walked block that runs; else NULL */
 
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
 	u32 feed_hits;		     /* samples of modelled events are due, */

@@ -48,7 +48,7 @@ static struct {
 	struct ap_rec recs[RECS_MAX];
 	u8 more[RECS_MAX]; /* of each record */
 	u64 jumps[AP_BLOCK_INSNS + 1];
-	struct side sides[AP_BLOCK_JCC + 2];
+	struct side sides[AP_WALK_JCC + 2];
 	struct side guards[AP_BLOCK_GUARDS + 1];
 	struct ap_check checks[AP_BLOCK_INSNS + 1];
 	u32 nrecs, njumps, nsides, nguards, nchecks;
@@ -62,7 +62,7 @@ static struct {
 	bool feed;	 /* the models are fed */
 	bool lanes;	 /* code takes budgets down, */
 	bool tests;	 /* and exits that lead to other blocks look whether they are used up */
-	struct out outs[AP_BLOCK_JCC + 4];
+	struct out outs[AP_WALK_JCC + 4];
 	const struct out *near; /* of the link that is written next */
 	u32 nouts;
 } tr;
