@@ -24,27 +24,43 @@ static bool has_stamps(u32 policy)
 	return policy == AP_POLICY_LRU || policy == AP_POLICY_PLRU;
 }
 
+/* Of each way: the nodes above it, and of them those that point right, away from it. */
+static void note_paths(struct ap_cache *c)
+{
+	for (u32 way = 0; way < c->ways; way++)
+		for (u32 node = way + c->ways; node > 1; node >>= 1) {
+			c->path[way] |= 1U << (node >> 1);
+			c->away[way] |= (u32) !(node & 1) << (node >> 1);
+		}
+}
+
 size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line,
 		     u64 *clock)
 {
-	u32 slices = spec->slices ? spec->slices : 1;
-	u32 sets = spec->size ? (u32)(spec->size / ((u64)line * spec->ways * slices)) : 0;
-	size_t tags = (size_t)sets * slices * spec->ways * sizeof(u64);
+	u32 slices = spec->slices ? spec->slices : 1, ways = spec->ways;
+	u32 sets = spec->size ? (u32)(spec->size / ((u64)line * ways * slices)) : 0;
+	u32 parts = spec->policy == AP_POLICY_LRU && !clock ? 0 : (ways + 7) / 8;
+	size_t tags = (size_t)sets * slices * ways * sizeof(u64);
 	size_t orders = spec->policy == AP_POLICY_LRU ? 0 : (size_t)sets * slices * sizeof(u64);
+	size_t bytes;
 
 	if (clock && has_stamps(spec->policy))
 		orders = tags;
+	bytes = tags + orders + (size_t)sets * slices * parts * sizeof(u64);
 	if (!memory)
-		return AP_ALIGN_UP(tags + orders, 64);
+		return AP_ALIGN_UP(bytes, 64);
 	*c = (struct ap_cache){
 		.tag = memory,
 		.order = (u64 *)((char *)memory + tags),
+		.part = (u64 *)((char *)memory + tags + orders),
+		.parts = parts,
+		.last_part = parts ? AP_PART_ONES << 7 >> 8 * (8 * parts - ways) : 0,
 		.clock = has_stamps(spec->policy) ? clock : NULL,
 		.line_mask = ~(u64)(line - 1),
 		.set_mask = sets ? sets - 1 : 0,
 		.set_bits = log2_of(sets),
 		.slices = slices,
-		.ways = spec->size ? spec->ways : 0,
+		.ways = spec->size ? ways : 0,
 		.latency = spec->latency,
 		.shift = log2_of(line),
 		.policy = spec->policy,
@@ -54,21 +70,9 @@ size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spe
 		.prefetch = spec->prefetch,
 		.degree = spec->degree ? spec->degree : 1,
 	};
-	return AP_ALIGN_UP(tags + orders, 64);
-}
-
-void ap_plru_use(struct ap_cache *c, u32 set, unsigned way)
-{
-	u64 tree = c->order[set];
-	unsigned node = way + c->ways;
-
-	for (; node > 1; node >>= 1) {
-		if (node & 1)
-			tree &= ~(1ULL << (node >> 1));
-		else
-			tree |= 1ULL << (node >> 1);
-	}
-	c->order[set] = tree;
+	if (spec->policy == AP_POLICY_PLRU)
+		note_paths(c);
+	return AP_ALIGN_UP(bytes, 64);
 }
 
 static unsigned plru_victim(const struct ap_cache *c, u32 set)
@@ -107,14 +111,17 @@ static unsigned random_victim(struct ap_cache *c, u32 set)
 	return (x >> 32) * c->ways >> 32;
 }
 
+/* The time and the way in one word: the CPU has nothing to guess. */
 static unsigned oldest(const u64 *stamp, unsigned n)
 {
-	unsigned at = 0;
+	u64 least = stamp[0] * AP_WAYS;
 
-	for (unsigned i = 1; i < n; i++)
-		if (stamp[i] < stamp[at])
-			at = i;
-	return at;
+	for (unsigned i = 1; i < n; i++) {
+		u64 time = stamp[i] * AP_WAYS | i;
+
+		least = time < least ? time : least;
+	}
+	return least % AP_WAYS;
 }
 
 /* The half that was not used last, and of it the same; at first all are as old. */
@@ -136,13 +143,26 @@ static unsigned plru_oldest(const u64 *stamp, unsigned n)
 	return from;
 }
 
+/* The first way that has no line, or as many as there are. */
+static unsigned free_way(const struct ap_cache *c, u32 set)
+{
+	const u64 *part = ap_cache_parts(c, set), *last = part + c->parts - 1;
+	u64 none;
+
+	for (unsigned from = 0; part <= last; part++, from += 8) {
+		none = ~*part & (part < last ? AP_PART_ONES << 7 : c->last_part);
+		if (ap_unlikely(none))
+			return from + (unsigned)__builtin_ctzll(none) / 8;
+	}
+	return c->ways;
+}
+
 unsigned ap_cache_victim(struct ap_cache *c, u32 set)
 {
-	const u64 *tag = ap_cache_tags(c, set);
+	unsigned way = free_way(c, set);
 
-	for (unsigned i = 0; i < c->ways; i++)
-		if (!tag[i])
-			return i;
+	if (way < c->ways)
+		return way;
 	if (c->clock && c->policy == AP_POLICY_LRU)
 		return oldest(c->order + (size_t)set * c->ways, c->ways);
 	if (c->clock)

@@ -15,7 +15,6 @@ size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spe
 
 /* A way to fill, but for LRU without a clock: a free one, else the victim. */
 unsigned ap_cache_victim(struct ap_cache *c, u32 set);
-void ap_plru_use(struct ap_cache *c, u32 set, unsigned way);
 
 static inline u64 ap_cache_mix(u64 x)
 {
@@ -45,30 +44,60 @@ static inline u64 *ap_cache_tags(struct ap_cache *c, u32 set)
 	return c->tag + (size_t)set * c->ways;
 }
 
+/*
+ * Partial tags: a byte for each way, eight of a set in a word, so that a search is some arithmetic and seldom a guess of
+ * the CPU's that is wrong.  A hash of the line with bit 7 set; 0 where there is none.
+ */
+#define AP_PART_ONES 0x0101010101010101ULL
+
+static inline u64 ap_cache_part(u64 line)
+{
+	return line * 0x9e3779b97f4a7c15ULL >> 57 | 0x80;
+}
+
+static inline u64 *ap_cache_parts(const struct ap_cache *c, u32 set)
+{
+	return c->part + (size_t)set * c->parts;
+}
+
+static inline void ap_cache_note_part(struct ap_cache *c, u32 set, unsigned way, u64 part)
+{
+	((u8 *)ap_cache_parts(c, set))[way] = (u8)part;
+}
+
+/* What may differ of a tag are the other flags; no line is so short that an address has these bits. */
+#define AP_LINE_OTHER (AP_LINE_FLAGS & ~AP_LINE_VALID)
+
+static inline int ap_cache_find_in_order(struct ap_cache *c, u32 set, u64 line)
+{
+	const u64 *tag = ap_cache_tags(c, set);
+
+	for (unsigned i = 0; i < c->ways; i++)
+		if ((tag[i] | AP_LINE_OTHER) == (line | AP_LINE_FLAGS))
+			return (int)i;
+	return -1;
+}
+
 /* The way that has the line, or -1. */
 static inline int ap_cache_find(struct ap_cache *c, u32 set, u64 address)
 {
-	const u64 *tag = ap_cache_tags(c, set);
-	u64 key = (address & c->line_mask) | AP_LINE_VALID;
+	const u64 *tag = ap_cache_tags(c, set), *part = ap_cache_parts(c, set);
+	u64 line = address & c->line_mask, like = ap_cache_part(line) * AP_PART_ONES;
 
-	const u64 other = AP_LINE_FLAGS & ~AP_LINE_VALID;
-	unsigned i = 0, n = c->ways;
+	if (ap_unlikely(!c->parts))
+		return ap_cache_find_in_order(c, set, line);
+	for (unsigned from = 0; from < c->ways; from += 8) {
+		u64 other = *part++ ^ like;
+		/* bytes that are 0, and some behind the first of these */
+		u64 same = (other - AP_PART_ONES) & ~other & AP_PART_ONES << 7;
 
-	/* what may differ are the other flags; no line is so short that an address has these bits */
-	key |= other;
-	for (; i + 4 <= n; i += 4) {
-		if ((tag[i] | other) == key)
-			return (int)i;
-		if ((tag[i + 1] | other) == key)
-			return (int)i + 1;
-		if ((tag[i + 2] | other) == key)
-			return (int)i + 2;
-		if ((tag[i + 3] | other) == key)
-			return (int)i + 3;
+		for (; same; same &= same - 1) {
+			unsigned way = from + (unsigned)__builtin_ctzll(same) / 8;
+
+			if (ap_likely((tag[way] | AP_LINE_OTHER) == (line | AP_LINE_FLAGS)))
+				return (int)way;
+		}
 	}
-	for (; i < n; i++)
-		if ((tag[i] | other) == key)
-			return (int)i;
 	return -1;
 }
 
@@ -90,7 +119,7 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 		tag[0] = key;
 		break;
 	case AP_POLICY_PLRU:
-		ap_plru_use(c, set, way);
+		c->order[set] = (c->order[set] & ~(u64)c->path[way]) | c->away[way];
 		break;
 	case AP_POLICY_RRIP:
 		c->order[set] &= ~(3ULL << 2 * way);
@@ -103,6 +132,8 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 static inline void ap_cache_put(struct ap_cache *c, u32 set, unsigned way, u64 key)
 {
 	ap_cache_tags(c, set)[way] = key;
+	if (c->parts)
+		ap_cache_note_part(c, set, way, ap_cache_part(key & c->line_mask));
 	if (c->policy == AP_POLICY_RRIP)
 		c->order[set] = (c->order[set] & ~(3ULL << 2 * way)) | 2ULL << 2 * way;
 	else
@@ -129,6 +160,8 @@ static inline void ap_cache_remove(struct ap_cache *c, u32 set, unsigned way)
 		for (; way + 1 < c->ways; way++)
 			tag[way] = tag[way + 1];
 	tag[way] = 0;
+	if (c->parts)
+		ap_cache_note_part(c, set, way, 0);
 }
 
 #endif

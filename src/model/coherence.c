@@ -162,6 +162,7 @@ void ap_mem_poll(struct ap_mem *m)
 		if (!ap_shared_many(m->shared))
 			return;
 		m->tracked = 1;
+		m->is_alone = 0;
 		each_private_line(m, publish);
 		return;
 	}

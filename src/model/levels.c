@@ -297,6 +297,9 @@ void ap_mem_evicted(struct ap_mem *m, u64 key)
 	u32 set;
 	int way;
 
+	/* of a line that is our own L2, where it has it, knows that */
+	if (ap_likely(m->is_alone && !(flags & AP_LINE_DIRTY)))
+		return;
 	if (c->ways) {
 		set = ap_cache_set(c, line);
 		way = ap_cache_find(c, set, line);

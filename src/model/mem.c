@@ -58,6 +58,7 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	m->hit = AP_MEM_L1 | machine->l1d.latency << 12;
 	m->code_hit = AP_MEM_L1 | machine->l1i.latency << 12;
 	m->core = ap_shared_join(shared);
+	m->is_alone = m->l2.ways && m->l2.inclusion != AP_EXCLUSIVE;
 	m->node = machine->nodes > 1 ? m->core % machine->nodes : 0;
 	return m;
 }

@@ -46,11 +46,16 @@ enum ap_mem_kind { AP_MEM_LOAD, AP_MEM_STORE, AP_MEM_CODE, AP_MEM_AHEAD, AP_MEM_
 #define AP_LINE_AHEAD 8U /* prefetched, not used since */
 #define AP_LINE_FLAGS 15U
 
+#define AP_WAYS 32 /* of a cache, at most */
+
 struct ap_cache {
 	u64 *tag; /* sets x ways; LRU without a clock: in order of use, the last used first */
 	u64 *order; /* one word per set for the other policies; with a clock one per line, see cache.c */
-	u64 *clock; /* or null */
+	u64 *clock;    /* or null */
+	u64 *part;     /* a byte of each line's tag, see cache.h; none where tags move */
+	u64 last_part; /* bit 7 of each way in the last word of a set */
 	u64 line_mask;
+	u32 parts;    /* words of these bytes in a set; 0: none */
 	u32 set_mask; /* of a slice */
 	u32 set_bits;
 	u32 slices;
@@ -63,6 +68,8 @@ struct ap_cache {
 	u8 inclusion;
 	u8 prefetch;
 	u8 degree;
+	u32 path[AP_WAYS],
+		away[AP_WAYS]; /* PLRU: nodes above a way, and how they point away from it */
 };
 
 /*
@@ -146,6 +153,7 @@ struct ap_mem {
 
 	u8 core;    /* its number in shared; AP_NO_CORE: not coherent */
 	u8 tracked; /* the directory knows our lines */
+	u8 is_alone; /* not yet: all lines are our own, and L2 knows that of its; it keeps those it gives */
 	u8 node;
 	struct ap_shared *shared;
 	u64 space; /* xor-ed into addresses behind L2: whose they are */
