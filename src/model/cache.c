@@ -34,28 +34,38 @@ static void note_paths(struct ap_cache *c)
 		}
 }
 
+/* Words of a set: its bytes, and the policy's, if it has no times. */
+static u32 heads_for(u32 parts, bool is_timed)
+{
+	u32 words = parts + (parts && !is_timed), n = 1;
+
+	while (n < words)
+		n <<= 1;
+	return words ? n : 0;
+}
+
 size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line,
 		     u64 *clock)
 {
 	u32 slices = spec->slices ? spec->slices : 1, ways = spec->ways;
 	u32 sets = spec->size ? (u32)(spec->size / ((u64)line * ways * slices)) : 0;
 	u32 parts = spec->policy == AP_POLICY_LRU && !clock ? 0 : (ways + 7) / 8;
+	bool is_timed = clock && has_stamps(spec->policy);
+	u32 heads = heads_for(parts, is_timed);
 	size_t tags = (size_t)sets * slices * ways * sizeof(u64);
-	size_t orders = spec->policy == AP_POLICY_LRU ? 0 : (size_t)sets * slices * sizeof(u64);
-	size_t bytes;
+	size_t stamps = is_timed ? tags : 0;
+	size_t bytes = tags + stamps + (size_t)sets * slices * heads * sizeof(u64);
 
-	if (clock && has_stamps(spec->policy))
-		orders = tags;
-	bytes = tags + orders + (size_t)sets * slices * parts * sizeof(u64);
 	if (!memory)
 		return AP_ALIGN_UP(bytes, 64);
 	*c = (struct ap_cache){
 		.tag = memory,
-		.order = (u64 *)((char *)memory + tags),
-		.part = (u64 *)((char *)memory + tags + orders),
+		.stamp = (u64 *)((char *)memory + tags),
+		.head = (u64 *)((char *)memory + tags + stamps),
 		.parts = parts,
+		.heads = heads,
 		.last_part = parts ? AP_PART_ONES << 7 >> 8 * (8 * parts - ways) : 0,
-		.clock = has_stamps(spec->policy) ? clock : NULL,
+		.clock = is_timed ? clock : NULL,
 		.line_mask = ~(u64)(line - 1),
 		.set_mask = sets ? sets - 1 : 0,
 		.set_bits = log2_of(sets),
@@ -77,10 +87,11 @@ size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spe
 
 static unsigned plru_victim(const struct ap_cache *c, u32 set)
 {
+	u64 order = *ap_cache_order(c, set);
 	unsigned node = 1;
 
 	while (node < c->ways)
-		node = node << 1 | (c->order[set] >> node & 1);
+		node = node << 1 | (order >> node & 1);
 	return node - c->ways;
 }
 
@@ -88,7 +99,7 @@ static unsigned rrip_victim(struct ap_cache *c, u32 set)
 {
 	const u64 low = 0x5555555555555555ULL;
 	u64 all = c->ways == 32 ? ~0ULL : (1ULL << 2 * c->ways) - 1;
-	u64 order = c->order[set], oldest;
+	u64 order = *ap_cache_order(c, set), oldest;
 
 	for (;;) {
 		oldest = order & order >> 1 & low & all;
@@ -96,18 +107,19 @@ static unsigned rrip_victim(struct ap_cache *c, u32 set)
 			break;
 		order += low & all;
 	}
-	c->order[set] = order;
+	*ap_cache_order(c, set) = order;
 	return __builtin_ctzll(oldest) / 2;
 }
 
 static unsigned random_victim(struct ap_cache *c, u32 set)
 {
-	u64 x = c->order[set] ? c->order[set] : (set + 1) * 0x9e3779b97f4a7c15ULL;
+	u64 *order = ap_cache_order(c, set);
+	u64 x = *order ? *order : (set + 1) * 0x9e3779b97f4a7c15ULL;
 
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
-	c->order[set] = x;
+	*order = x;
 	return (x >> 32) * c->ways >> 32;
 }
 
@@ -116,11 +128,10 @@ static unsigned oldest(const u64 *stamp, unsigned n)
 {
 	u64 least = stamp[0] * AP_WAYS;
 
-	for (unsigned i = 1; i < n; i++) {
-		u64 time = stamp[i] * AP_WAYS | i;
-
-		least = time < least ? time : least;
-	}
+	if (n == 8)
+		return ap_cache_oldest_of_8(stamp);
+	for (unsigned i = 1; i < n; i++)
+		least = ap_cache_earlier(least, stamp[i] * AP_WAYS | i);
 	return least % AP_WAYS;
 }
 
@@ -137,8 +148,7 @@ static unsigned plru_oldest(const u64 *stamp, unsigned n)
 			left = stamp[i] > left ? stamp[i] : left;
 			right = stamp[i + n] > right ? stamp[i + n] : right;
 		}
-		if (left > right)
-			from += n;
+		from += left > right ? n : 0;
 	}
 	return from;
 }
@@ -164,9 +174,9 @@ unsigned ap_cache_victim(struct ap_cache *c, u32 set)
 	if (way < c->ways)
 		return way;
 	if (c->clock && c->policy == AP_POLICY_LRU)
-		return oldest(c->order + (size_t)set * c->ways, c->ways);
+		return oldest(ap_cache_stamps(c, set), c->ways);
 	if (c->clock)
-		return plru_oldest(c->order + (size_t)set * c->ways, c->ways);
+		return plru_oldest(ap_cache_stamps(c, set), c->ways);
 	if (c->policy == AP_POLICY_PLRU)
 		return plru_victim(c, set);
 	if (c->policy == AP_POLICY_RRIP)

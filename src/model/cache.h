@@ -57,7 +57,18 @@ static inline u64 ap_cache_part(u64 line)
 
 static inline u64 *ap_cache_parts(const struct ap_cache *c, u32 set)
 {
-	return c->part + (size_t)set * c->parts;
+	return c->head + (size_t)set * c->heads;
+}
+
+/* What a policy that has no times knows of a set; behind the bytes, so that it is in the CPU's cache with them. */
+static inline u64 *ap_cache_order(const struct ap_cache *c, u32 set)
+{
+	return ap_cache_parts(c, set) + c->parts;
+}
+
+static inline u64 *ap_cache_stamps(const struct ap_cache *c, u32 set)
+{
+	return c->stamp + (size_t)set * c->ways;
 }
 
 static inline void ap_cache_note_part(struct ap_cache *c, u32 set, unsigned way, u64 part)
@@ -78,37 +89,66 @@ static inline int ap_cache_find_in_order(struct ap_cache *c, u32 set, u64 line)
 	return -1;
 }
 
+/* Of eight ways, the first of them `from`; like: ap_cache_part() in all bytes */
+static inline int ap_cache_find_of_8(const u64 *tag, unsigned from, u64 part, u64 line, u64 like)
+{
+	u64 other = part ^ like;
+	/* bytes that are 0, and some behind the first of these */
+	u64 same = (other - AP_PART_ONES) & ~other & AP_PART_ONES << 7;
+
+	for (; same; same &= same - 1) {
+		unsigned way = from + (unsigned)__builtin_ctzll(same) / 8;
+
+		if (ap_likely((tag[way] | AP_LINE_OTHER) == (line | AP_LINE_FLAGS)))
+			return (int)way;
+	}
+	return -1;
+}
+
+static inline int ap_cache_find_part(struct ap_cache *c, u32 set, u64 line, u64 like)
+{
+	const u64 *tag = ap_cache_tags(c, set), *part = ap_cache_parts(c, set);
+	int way = ap_cache_find_of_8(tag, 0, *part, line, like);
+
+	for (unsigned n = 1; ap_unlikely(n < c->parts) && way < 0; n++)
+		way = ap_cache_find_of_8(tag, 8 * n, part[n], line, like);
+	return way;
+}
+
 /* The way that has the line, or -1. */
 static inline int ap_cache_find(struct ap_cache *c, u32 set, u64 address)
 {
-	const u64 *tag = ap_cache_tags(c, set), *part = ap_cache_parts(c, set);
-	u64 line = address & c->line_mask, like = ap_cache_part(line) * AP_PART_ONES;
+	u64 line = address & c->line_mask;
 
 	if (ap_unlikely(!c->parts))
 		return ap_cache_find_in_order(c, set, line);
-	for (unsigned from = 0; from < c->ways; from += 8) {
-		u64 other = *part++ ^ like;
-		/* bytes that are 0, and some behind the first of these */
-		u64 same = (other - AP_PART_ONES) & ~other & AP_PART_ONES << 7;
+	return ap_cache_find_part(c, set, line, ap_cache_part(line) * AP_PART_ONES);
+}
 
-		for (; same; same &= same - 1) {
-			unsigned way = from + (unsigned)__builtin_ctzll(same) / 8;
+static inline u64 ap_cache_earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
 
-			if (ap_likely((tag[way] | AP_LINE_OTHER) == (line | AP_LINE_FLAGS)))
-				return (int)way;
-		}
-	}
-	return -1;
+/* The way of eight, by their times. */
+static inline unsigned ap_cache_oldest_of_8(const u64 *stamp)
+{
+	u64 a = ap_cache_earlier(stamp[0] * 8, stamp[1] * 8 + 1);
+	u64 b = ap_cache_earlier(stamp[2] * 8 + 2, stamp[3] * 8 + 3);
+	u64 c = ap_cache_earlier(stamp[4] * 8 + 4, stamp[5] * 8 + 5);
+	u64 d = ap_cache_earlier(stamp[6] * 8 + 6, stamp[7] * 8 + 7);
+
+	return ap_cache_earlier(ap_cache_earlier(a, b), ap_cache_earlier(c, d)) % 8;
 }
 
 /* It was used; gives its tag, which may have moved. */
 static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 {
-	u64 *tag = ap_cache_tags(c, set);
+	u64 *tag = ap_cache_tags(c, set), *order;
 	u64 key;
 
 	if (c->clock) {
-		c->order[(size_t)set * c->ways + way] = ++*c->clock;
+		ap_cache_stamps(c, set)[way] = ++*c->clock;
 		return tag + way;
 	}
 	switch (c->policy) {
@@ -119,10 +159,11 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 		tag[0] = key;
 		break;
 	case AP_POLICY_PLRU:
-		c->order[set] = (c->order[set] & ~(u64)c->path[way]) | c->away[way];
+		order = ap_cache_order(c, set);
+		*order = (*order & ~(u64)c->path[way]) | c->away[way];
 		break;
 	case AP_POLICY_RRIP:
-		c->order[set] &= ~(3ULL << 2 * way);
+		*ap_cache_order(c, set) &= ~(3ULL << 2 * way);
 		break;
 	}
 	return tag + way;
@@ -131,11 +172,13 @@ static inline u64 *ap_cache_use(struct ap_cache *c, u32 set, unsigned way)
 /* Fills a way, which it is then used last of all. */
 static inline void ap_cache_put(struct ap_cache *c, u32 set, unsigned way, u64 key)
 {
+	u64 *order = ap_cache_order(c, set);
+
 	ap_cache_tags(c, set)[way] = key;
 	if (c->parts)
 		ap_cache_note_part(c, set, way, ap_cache_part(key & c->line_mask));
 	if (c->policy == AP_POLICY_RRIP)
-		c->order[set] = (c->order[set] & ~(3ULL << 2 * way)) | 2ULL << 2 * way;
+		*order = (*order & ~(3ULL << 2 * way)) | 2ULL << 2 * way;
 	else
 		ap_cache_use(c, set, way);
 }

@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "model/internal.h"
+#include "model/quick.h"
 #include "model/shared.h"
 
 u64 ap_mem_outer(const struct ap_mem *m, u64 line)
@@ -162,7 +163,7 @@ void ap_mem_poll(struct ap_mem *m)
 		if (!ap_shared_many(m->shared))
 			return;
 		m->tracked = 1;
-		m->is_alone = 0;
+		m->is_alone = m->is_straight = 0;
 		each_private_line(m, publish);
 		return;
 	}

@@ -39,7 +39,36 @@ void ap_mem_evicted(struct ap_mem *m, u64 key);
 void ap_mem_train_below(struct ap_mem *m);
 
 /* A stride that has been seen often enough to go on, in lines; 0: none. */
-s64 ap_stride_train(struct ap_stride *table, u64 key, u64 line_number);
+static inline s64 ap_stride_train(struct ap_stride *table, u64 key, u64 line_number)
+{
+	struct ap_stride *s = &table[(key ^ key >> 6) % AP_STRIDES];
+	s64 stride = (s64)(line_number - s->line);
+
+	if (s->key != key) {
+		*s = (struct ap_stride){ .key = key, .line = line_number };
+		return 0;
+	}
+	if (!stride)
+		return 0;
+	s->line = line_number;
+	if (stride != s->stride) {
+		s->stride = stride;
+		s->sure = 0;
+		return 0;
+	}
+	if (s->sure < 2)
+		s->sure++;
+	return s->sure == 2 ? stride : 0;
+}
+
+/* After L1D was filled: its own prefetchers learn of it. */
+void ap_mem_train(struct ap_mem *m, u64 line, u64 pc);
+
+/* straight.c: it may take references of this machine, for a thread that is alone. */
+bool ap_mem_may_go_straight(const struct ap_mem *m);
+/* Any reference, whatever it meets. */
+unsigned ap_mem_data_any(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
+unsigned ap_mem_fetch_any(struct ap_mem *m, u64 address, unsigned size);
 
 /* coherence.c: the name that others know a line by, and back */
 u64 ap_mem_outer(const struct ap_mem *m, u64 line);
@@ -50,40 +79,6 @@ u64 ap_mem_drop(struct ap_mem *m, u64 line);
 void ap_mem_left(struct ap_mem *m, u64 line, bool dirty);
 /* A line that we hold is to be modified, but others may hold it. */
 unsigned ap_mem_upgrade(struct ap_mem *m, u64 line);
-
-/* Nothing is quick any more. */
-static inline void ap_quick_forget_all(struct ap_mem *m)
-{
-	const struct ap_quick none = { .key = { AP_NOT_QUICK, AP_NOT_QUICK } };
-
-	for (u32 k = 0; k < AP_QUICK; k++)
-		m->quick[k] = none;
-	for (u32 k = 0; k < AP_QUICK_CODE; k++)
-		m->code_quick[k] = none;
-}
-
-/* A line is not in L1D any more as it was. */
-static inline void ap_quick_forget(struct ap_mem *m, u64 line)
-{
-	struct ap_quick *q = ap_mem_quick(m, line);
-
-	for (unsigned t = 0; t < 2; t++)
-		if (!((q->key[t] ^ line) & m->line_mask))
-			q->key[t] = AP_NOT_QUICK;
-}
-
-static inline struct ap_quick *ap_quick_code(const struct ap_mem *m, u64 address)
-{
-	return ap_quick_of(m->code_quick, AP_QUICK_CODE, address, m->shift);
-}
-
-static inline void ap_quick_forget_code(struct ap_mem *m, u64 line)
-{
-	struct ap_quick *q = ap_quick_code(m, line);
-
-	if (!((q->key[0] ^ line) & m->line_mask))
-		q->key[0] = AP_NOT_QUICK;
-}
 
 /*
  * translate.c: AP_MEM_STLB or AP_MEM_WALK, page table entries read, and the entry of the first TLB, of the first

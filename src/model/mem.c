@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "model/internal.h"
+#include "model/quick.h"
 #include "model/shared.h"
 #include "model/tlb.h"
 
@@ -49,8 +50,8 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	lay_caches(m, &at);
 	ap_mem_tlb_init(m, &at);
 	m->shift = m->l1d.shift;
-	m->stamp = m->l1d.clock ? m->l1d.order : &m->no_stamp;
-	m->code_stamp = m->l1i.clock ? m->l1i.order : &m->no_stamp;
+	m->stamp = m->l1d.clock ? m->l1d.stamp : &m->no_stamp;
+	m->code_stamp = m->l1i.clock ? m->l1i.stamp : &m->no_stamp;
 	memcpy(m->cycles,
 	       (u32[8]){ 0, machine->l1d.latency, machine->l2.latency, machine->llc.latency,
 			 machine->snoop, machine->memory, machine->remote, 0 },
@@ -59,74 +60,12 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	m->code_hit = AP_MEM_L1 | machine->l1i.latency << 12;
 	m->core = ap_shared_join(shared);
 	m->is_alone = m->l2.ways && m->l2.inclusion != AP_EXCLUSIVE;
+	m->is_straight = m->is_alone && ap_mem_may_go_straight(m);
 	m->node = machine->nodes > 1 ? m->core % machine->nodes : 0;
 	return m;
 }
 
-/* --- lines that are quick */
-
-static bool is_stable(const struct ap_cache *c, u32 set, unsigned way)
-{
-	/* of a filled line RRIP changes the age with the first use */
-	return c->policy != AP_POLICY_RRIP || !(c->order[set] >> 2 * way & 3);
-}
-
-static u16 slot_of(const struct ap_cache *c, u32 set, unsigned way)
-{
-	return c->clock ? (u16)(set * c->ways + way) : 0;
-}
-
-/* Who takes the page out of the TLB has to know its lines. */
-static void note_line(struct ap_tlb *t, u32 entry, u64 line)
-{
-	if (t->ways)
-		t->lines[entry] |= 1ULL << (line >> 6 & 63);
-}
-
-/* A line in L1D whose page is entry `entry` of the first TLB, of stores where write and those have one. */
-static void make_quick(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, unsigned write)
-{
-	struct ap_cache *c = &m->l1d;
-	struct ap_quick *q = ap_mem_quick(m, line);
-	u64 tag, stores;
-
-	if (way < 0 || entry == AP_NO_PAGE || !is_stable(c, set, way))
-		return;
-	/* what came of the reference may have taken it away */
-	tag = ap_cache_tags(c, set)[way];
-	if (tag & AP_LINE_AHEAD || (tag ^ line) & m->line_mask || !tag)
-		return;
-	stores = tag & AP_LINE_DIRTY ? line : AP_NOT_QUICK;
-	if ((q->key[0] ^ line) & m->line_mask)
-		q->key[0] = AP_NOT_QUICK;
-	if ((q->key[1] ^ line) & m->line_mask)
-		q->key[1] = AP_NOT_QUICK;
-	q->slot = slot_of(c, set, way);
-	note_line(&m->tlb[write & m->own_store_tlb], entry, line);
-	if (!m->own_store_tlb) {
-		q->key[0] = line;
-		q->key[1] = stores;
-		q->page[0] = q->page[1] = (u16)entry;
-		return;
-	}
-	q->key[write] = write ? stores : line;
-	q->page[write] = (u16)entry;
-}
-
-static void make_quick_code(struct ap_mem *m, u64 line, u32 entry)
-{
-	struct ap_cache *c = &m->l1i;
-	struct ap_quick *q = ap_quick_code(m, line);
-	u32 set = ap_cache_set(c, line);
-	int way = ap_cache_find(c, set, line);
-
-	if (way < 0 || entry == AP_NO_PAGE || !is_stable(c, set, way))
-		return;
-	q->key[0] = line;
-	q->slot = slot_of(c, set, way);
-	note_line(&m->itlb, entry, line);
-	q->page[0] = (u16)entry;
-}
+/* --- lines that come */
 
 /* Puts a line in, gives what leaves; set has the way then.  What must leave the table is told. */
 static inline u64 insert(struct ap_mem *m, struct ap_cache *c, u32 set, u64 key, int *way,
@@ -168,7 +107,7 @@ static void l1d_prefetch(struct ap_mem *m, u64 line)
 		ap_mem_evicted(m, victim);
 }
 
-static void l1d_train(struct ap_mem *m, u64 line, u64 pc)
+void ap_mem_train(struct ap_mem *m, u64 line, u64 pc)
 {
 	struct ap_cache *c = &m->l1d;
 	u64 size = 1ULL << c->shift;
@@ -186,28 +125,6 @@ static void l1d_train(struct ap_mem *m, u64 line, u64 pc)
 			break;
 		l1d_prefetch(m, ahead);
 	}
-}
-
-s64 ap_stride_train(struct ap_stride *table, u64 key, u64 line_number)
-{
-	struct ap_stride *s = &table[(key ^ key >> 6) % AP_STRIDES];
-	s64 stride = (s64)(line_number - s->line);
-
-	if (s->key != key) {
-		*s = (struct ap_stride){ .key = key, .line = line_number };
-		return 0;
-	}
-	if (!stride)
-		return 0;
-	s->line = line_number;
-	if (stride != s->stride) {
-		s->stride = stride;
-		s->sure = 0;
-		return 0;
-	}
-	if (s->sure < 2)
-		s->sure++;
-	return s->sure == 2 ? stride : 0;
 }
 
 /* A store to a line that may be modified: DIRTY, or through. */
@@ -242,7 +159,7 @@ static unsigned l1d_hit(struct ap_mem *m, u64 line, u32 set, int way, unsigned f
 		ap_mem_train_below(m);
 	}
 	if (result & AP_MEM_AHEAD_HIT)
-		l1d_train(m, line, pc);
+		ap_mem_train(m, line, pc);
 	return result;
 }
 
@@ -281,7 +198,7 @@ static unsigned data_line(struct ap_mem *m, u64 line, u32 set, int *way, unsigne
 	result = ap_mem_below(m, line, flags ? AP_MEM_STORE : AP_MEM_LOAD, &state);
 	*way = l1d_fill(m, line, set, state, flags);
 	ap_mem_train_below(m);
-	l1d_train(m, line, pc);
+	ap_mem_train(m, line, pc);
 	return result;
 }
 
@@ -312,19 +229,19 @@ static unsigned data_whole(struct ap_mem *m, u64 first, u64 last, unsigned flags
 
 /* --- L1I */
 
-static bool code_hit(struct ap_mem *m, u64 line)
+/* The way that has the line, which is used, or -1. */
+static int code_hit(struct ap_mem *m, u64 line)
 {
 	struct ap_cache *c = &m->l1i;
 	u32 set = ap_cache_set(c, line);
 	int way = ap_cache_find(c, set, line);
 
-	if (way < 0)
-		return false;
-	ap_cache_use(c, set, way);
-	return true;
+	if (way >= 0)
+		ap_cache_use(c, set, (unsigned)way);
+	return way;
 }
 
-static void code_fill(struct ap_mem *m, u64 line, u64 state)
+static int code_fill(struct ap_mem *m, u64 line, u64 state)
 {
 	struct ap_cache *c = &m->l1i;
 	u32 set = ap_cache_set(c, line);
@@ -334,6 +251,7 @@ static void code_fill(struct ap_mem *m, u64 line, u64 state)
 	victim = insert(m, c, set, key, &way, ap_quick_forget_code);
 	if (victim)
 		ap_mem_evicted(m, victim);
+	return way;
 }
 
 static unsigned code_below(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
@@ -346,15 +264,16 @@ static unsigned code_below(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u6
 	return result;
 }
 
-static unsigned code_line(struct ap_mem *m, u64 line)
+static unsigned code_line(struct ap_mem *m, u64 line, int *way)
 {
 	u64 next = line + m->machine.line, state;
 	unsigned result;
 
-	if (code_hit(m, line))
+	*way = code_hit(m, line);
+	if (*way >= 0)
 		return AP_MEM_L1;
 	result = code_below(m, line, AP_MEM_CODE, &state);
-	code_fill(m, line, state);
+	*way = code_fill(m, line, state);
 	ap_mem_train_below(m);
 	if (m->l1i.prefetch & AP_PREFETCH_NEXT && ap_same_page(line, next) &&
 	    ap_cache_find(&m->l1i, ap_cache_set(&m->l1i, next), next) < 0) {
@@ -371,7 +290,7 @@ static unsigned code_whole(struct ap_mem *m, u64 first, u64 last)
 	u64 state;
 
 	for (u64 line = first; line <= last; line += m->machine.line) {
-		if (code_hit(m, line))
+		if (code_hit(m, line) >= 0)
 			continue;
 		missed = true;
 		code_fill(m, line, AP_LINE_OWN);
@@ -474,8 +393,7 @@ static bool known_page(struct ap_mem *m, u64 page, unsigned t, u32 *entry)
 	return *entry;
 }
 
-/* A reference to one line.  Most of what is not quick is in L1D all the same, and its page in the TLB. */
-unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
+unsigned ap_mem_data_any(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc)
 {
 	struct ap_cache *c = &m->l1d;
 	unsigned write = flags & AP_MEM_WRITE, result = AP_MEM_L1, steps = 0;
@@ -492,22 +410,23 @@ unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned
 	if (result == AP_MEM_L1 && way >= 0 && !(flags & AP_MEM_ATOMIC) &&
 	    (ap_cache_tags(c, set)[way] & (need | AP_LINE_AHEAD)) == need) {
 		ap_cache_use(c, set, (unsigned)way);
-		make_quick(m, line, set, way, entry, write);
+		ap_quick_make(m, line, set, way, entry, write);
 		m->count[AP_MODEL_L1D_LOAD + write]++;
 		return m->hit;
 	}
 	result = ap_mem_worse(result, data_line(m, line, set, &way, flags, pc));
-	make_quick(m, line, set, way, entry, write);
+	ap_quick_make(m, line, set, way, entry, write);
 	count_data(m, result, write);
 	return result | cycles_of(m, result, m->stlb.latency, steps) << 12;
 }
 
-unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
+unsigned ap_mem_fetch_any(struct ap_mem *m, u64 address, unsigned size)
 {
 	u64 first = address & m->line_mask, last = (address + size - 1) & m->line_mask;
 	const struct ap_tlb *second = m->istlb.ways ? &m->istlb : &m->stlb;
 	unsigned result, steps = 0;
 	u32 entry;
+	int way = 0;
 
 	poll(m);
 	result = AP_MEM_L1 | ap_mem_translate_code(m, address, size, &steps, &entry);
@@ -515,9 +434,9 @@ unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size)
 		result = ap_mem_worse(result, code_whole(m, first, last));
 	else
 		for (u64 line = first; line <= last; line += m->machine.line)
-			result = ap_mem_worse(result, code_line(m, line));
+			result = ap_mem_worse(result, code_line(m, line, &way));
 	if (first == last)
-		make_quick_code(m, first, entry);
+		ap_quick_make_code(m, first, (unsigned)way, entry);
 	m->count[AP_MODEL_L1I_LOAD]++;
 	m->count[AP_MODEL_L1I_LOAD_MISS] += AP_MEM_LEVEL(result) > AP_MEM_L1;
 	m->count[AP_MODEL_CODE_LLC_MISS] += AP_MEM_LEVEL(result) >= AP_MEM_NODE;

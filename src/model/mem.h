@@ -49,13 +49,14 @@ enum ap_mem_kind { AP_MEM_LOAD, AP_MEM_STORE, AP_MEM_CODE, AP_MEM_AHEAD, AP_MEM_
 #define AP_WAYS 32 /* of a cache, at most */
 
 struct ap_cache {
-	u64 *tag; /* sets x ways; LRU without a clock: in order of use, the last used first */
-	u64 *order; /* one word per set for the other policies; with a clock one per line, see cache.c */
+	u64 *tag;      /* sets x ways; LRU without a clock: in order of use, the last used first */
+	u64 *stamp;    /* with a clock: when each line was used */
 	u64 *clock;    /* or null */
-	u64 *part;     /* a byte of each line's tag, see cache.h; none where tags move */
+	u64 *head;     /* words of each set: parts, then the policy's; see cache.h */
 	u64 last_part; /* bit 7 of each way in the last word of a set */
 	u64 line_mask;
-	u32 parts;    /* words of these bytes in a set; 0: none */
+	u32 parts;    /* words with a byte of each tag; 0: none, as tags move */
+	u32 heads;    /* of a set, a power of two */
 	u32 set_mask; /* of a slice */
 	u32 set_bits;
 	u32 slices;
@@ -154,6 +155,7 @@ struct ap_mem {
 	u8 core;    /* its number in shared; AP_NO_CORE: not coherent */
 	u8 tracked; /* the directory knows our lines */
 	u8 is_alone; /* not yet: all lines are our own, and L2 knows that of its; it keeps those it gives */
+	u8 is_straight; /* likewise, and the machine is one for straight.c */
 	u8 node;
 	struct ap_shared *shared;
 	u64 space; /* xor-ed into addresses behind L2: whose they are */

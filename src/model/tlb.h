@@ -13,8 +13,8 @@ size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 la
 /* A page that is not there: its entry, and the key of the page that was there before, or 0. */
 u32 ap_tlb_insert(struct ap_tlb *t, u64 key, u64 *old);
 
-/* The entry of a page, which is used, or 0. */
-static inline u32 ap_tlb_use(struct ap_tlb *t, u64 key)
+/* The entry of a page, or 0. */
+static inline u32 ap_tlb_find(const struct ap_tlb *t, u64 key)
 {
 	u32 entry = t->bucket[key >> 1 & t->bucket_mask];
 
@@ -23,7 +23,16 @@ static inline u32 ap_tlb_use(struct ap_tlb *t, u64 key)
 			return 0;
 		entry = t->chain[entry];
 	}
-	t->stamp[entry] = ++*t->clock;
+	return entry;
+}
+
+/* The same, and it is used. */
+static inline u32 ap_tlb_use(struct ap_tlb *t, u64 key)
+{
+	u32 entry = ap_tlb_find(t, key);
+
+	if (entry)
+		t->stamp[entry] = ++*t->clock;
 	return entry;
 }
 

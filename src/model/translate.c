@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "model/internal.h"
+#include "model/quick.h"
 #include "model/tlb.h"
 
 /* Lays out (at not null) or measures one TLB. */
