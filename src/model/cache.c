@@ -34,41 +34,31 @@ static void note_paths(struct ap_cache *c)
 		}
 }
 
-/* Words of a set: its bytes, and the policy's, if it has no times. */
-static u32 heads_for(u32 parts, bool is_timed)
-{
-	u32 words = parts + (parts && !is_timed), n = 1;
-
-	while (n < words)
-		n <<= 1;
-	return words ? n : 0;
-}
-
 size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line,
 		     u64 *clock)
 {
 	u32 slices = spec->slices ? spec->slices : 1, ways = spec->ways;
-	u32 sets = spec->size ? (u32)(spec->size / ((u64)line * ways * slices)) : 0;
-	u32 parts = spec->policy == AP_POLICY_LRU && !clock ? 0 : (ways + 7) / 8;
+	size_t sets = spec->size ? spec->size / ((u64)line * ways * slices) : 0;
+	u32 parts = !sets || (spec->policy == AP_POLICY_LRU && !clock) ? 0 : (ways + 7) / 8;
 	bool is_timed = clock && has_stamps(spec->policy);
-	u32 heads = heads_for(parts, is_timed);
-	size_t tags = (size_t)sets * slices * ways * sizeof(u64);
-	size_t stamps = is_timed ? tags : 0;
-	size_t bytes = tags + stamps + (size_t)sets * slices * heads * sizeof(u64);
+	u32 heads = parts + (parts && !is_timed);
+	/* all that is asked of a large set that is nearly empty is in one line of the CPU's */
+	u32 words = ways > 8 && heads ? AP_ALIGN_UP(heads + ways, 8) : heads + ways;
+	size_t bytes = sets * slices * (words + is_timed * ways) * sizeof(u64);
 
 	if (!memory)
 		return AP_ALIGN_UP(bytes, 64);
 	*c = (struct ap_cache){
-		.tag = memory,
-		.stamp = (u64 *)((char *)memory + tags),
-		.head = (u64 *)((char *)memory + tags + stamps),
+		.tag = (u64 *)memory + heads,
+		.stamp = (u64 *)memory + sets * slices * words,
+		.head = memory,
+		.words = words,
 		.parts = parts,
-		.heads = heads,
 		.last_part = parts ? AP_PART_ONES << 7 >> 8 * (8 * parts - ways) : 0,
 		.clock = is_timed ? clock : NULL,
 		.line_mask = ~(u64)(line - 1),
-		.set_mask = sets ? sets - 1 : 0,
-		.set_bits = log2_of(sets),
+		.set_mask = sets ? (u32)sets - 1 : 0,
+		.set_bits = log2_of((u32)sets),
 		.slices = slices,
 		.ways = spec->size ? ways : 0,
 		.latency = spec->latency,
@@ -182,4 +172,9 @@ unsigned ap_cache_victim(struct ap_cache *c, u32 set)
 	if (c->policy == AP_POLICY_RRIP)
 		return rrip_victim(c, set);
 	return random_victim(c, set);
+}
+
+unsigned ap_cache_victim_hint(const struct ap_cache *c, u32 set)
+{
+	return c->policy == AP_POLICY_PLRU && !c->clock ? plru_victim(c, set) : c->ways - 1;
 }

@@ -13,6 +13,8 @@
 size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line,
 		     u64 *clock);
 
+/* PLRU without times: who is to leave, if all ways are full; else any. */
+unsigned ap_cache_victim_hint(const struct ap_cache *c, u32 set);
 /* A way to fill, but for LRU without a clock: a free one, else the victim. */
 unsigned ap_cache_victim(struct ap_cache *c, u32 set);
 
@@ -41,7 +43,7 @@ static inline u32 ap_cache_sets(const struct ap_cache *c)
 
 static inline u64 *ap_cache_tags(struct ap_cache *c, u32 set)
 {
-	return c->tag + (size_t)set * c->ways;
+	return c->tag + (size_t)set * c->words;
 }
 
 /*
@@ -57,10 +59,10 @@ static inline u64 ap_cache_part(u64 line)
 
 static inline u64 *ap_cache_parts(const struct ap_cache *c, u32 set)
 {
-	return c->head + (size_t)set * c->heads;
+	return c->head + (size_t)set * c->words;
 }
 
-/* What a policy that has no times knows of a set; behind the bytes, so that it is in the CPU's cache with them. */
+/* What a policy that has no times knows of a set; behind the bytes. */
 static inline u64 *ap_cache_order(const struct ap_cache *c, u32 set)
 {
 	return ap_cache_parts(c, set) + c->parts;
@@ -73,7 +75,11 @@ static inline u64 *ap_cache_stamps(const struct ap_cache *c, u32 set)
 
 static inline void ap_cache_note_part(struct ap_cache *c, u32 set, unsigned way, u64 part)
 {
-	((u8 *)ap_cache_parts(c, set))[way] = (u8)part;
+	u64 *word = ap_cache_parts(c, set) + way / 8;
+	u32 at = way % 8 * 8;
+
+	/* the whole word: a byte that was just stored would hold up who loads the word */
+	*word = (*word & ~(0xffULL << at)) | part << at;
 }
 
 /* What may differ of a tag are the other flags; no line is so short that an address has these bits. */
@@ -113,6 +119,15 @@ static inline int ap_cache_find_part(struct ap_cache *c, u32 set, u64 line, u64 
 	for (unsigned n = 1; ap_unlikely(n < c->parts) && way < 0; n++)
 		way = ap_cache_find_of_8(tag, 8 * n, part[n], line, like);
 	return way;
+}
+
+/* The CPU that runs the model is to fetch what it asks of a set. */
+static inline void ap_cache_expect(const struct ap_cache *c, u32 set)
+{
+	const char *at = (const char *)ap_cache_parts(c, set);
+
+	for (u32 from = 0; from < c->words * sizeof(u64); from += 64)
+		__builtin_prefetch(at + from, 1);
 }
 
 /* The way that has the line, or -1. */

@@ -68,6 +68,9 @@ void ap_mem_train(struct ap_mem *m, u64 line, u64 pc);
 bool ap_mem_may_go_straight(const struct ap_mem *m);
 /* Any reference, whatever it meets. */
 unsigned ap_mem_data_any(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
+/* Of a line whose page was in the first TLB; way: of L1D, or -1. */
+unsigned ap_mem_data_at(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, unsigned write,
+			u64 pc);
 unsigned ap_mem_fetch_any(struct ap_mem *m, u64 address, unsigned size);
 
 /* coherence.c: the name that others know a line by, and back */

@@ -242,6 +242,15 @@ static unsigned l2_hit(struct ap_mem *m, u64 line, u32 set, int way, enum ap_mem
 	return result;
 }
 
+/* L2 misses: the last level will be asked for the line, and be given what leaves L2. */
+static void expect(struct ap_mem *m, u64 line, u32 set)
+{
+	u64 victim = ap_cache_tags(&m->l2, set)[ap_cache_victim_hint(&m->l2, set)] & m->line_mask;
+
+	ap_cache_expect(&m->llc, ap_cache_set(&m->llc, ap_mem_outer(m, line)));
+	ap_cache_expect(&m->llc, ap_cache_set(&m->llc, ap_mem_outer(m, victim)));
+}
+
 unsigned ap_mem_below(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
 {
 	struct ap_cache *c = &m->l2;
@@ -257,6 +266,7 @@ unsigned ap_mem_below(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *st
 	if (way >= 0)
 		return l2_hit(m, line, set, way, kind, state);
 	m->count[AP_MODEL_L2_LOAD_MISS + kind]++;
+	expect(m, line, set);
 	result = llc_request(m, line, kind, state);
 	if (c->inclusion != AP_EXCLUSIVE) {
 		l2_fill(m, line | AP_LINE_VALID | *state);

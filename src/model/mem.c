@@ -382,6 +382,16 @@ static unsigned data_full(struct ap_mem *m, u64 address, unsigned size, unsigned
 	return result | cycles_of(m, result, m->stlb.latency, steps) << 12;
 }
 
+unsigned ap_mem_data_at(struct ap_mem *m, u64 line, u32 set, int way, u32 entry, unsigned write,
+			u64 pc)
+{
+	unsigned result = data_line(m, line, set, &way, write, pc);
+
+	ap_quick_make(m, line, set, way, entry, write);
+	count_data(m, result, write);
+	return result | cycles_of(m, result, 0, 0) << 12;
+}
+
 /* A 4 KB page is in the first TLB, which uses it. */
 static bool known_page(struct ap_mem *m, u64 page, unsigned t, u32 *entry)
 {

@@ -49,14 +49,14 @@ enum ap_mem_kind { AP_MEM_LOAD, AP_MEM_STORE, AP_MEM_CODE, AP_MEM_AHEAD, AP_MEM_
 #define AP_WAYS 32 /* of a cache, at most */
 
 struct ap_cache {
-	u64 *tag;      /* sets x ways; LRU without a clock: in order of use, the last used first */
-	u64 *stamp;    /* with a clock: when each line was used */
-	u64 *clock;    /* or null */
-	u64 *head;     /* words of each set: parts, then the policy's; see cache.h */
+	u64 *tag;   /* sets x ways; LRU without a clock: in order of use, the last used first */
+	u64 *stamp; /* with a clock: when each line was used */
+	u64 *clock; /* or null */
+	u64 *head; /* what stands before the tags of a set: parts, then the policy's word; see cache.h */
 	u64 last_part; /* bit 7 of each way in the last word of a set */
 	u64 line_mask;
 	u32 parts;    /* words with a byte of each tag; 0: none, as tags move */
-	u32 heads;    /* of a set, a power of two */
+	u32 words;    /* of a set in all */
 	u32 set_mask; /* of a slice */
 	u32 set_bits;
 	u32 slices;

@@ -101,12 +101,14 @@ static ALWAYS unsigned data(struct ap_mem *m, u64 address, unsigned write, u64 p
 	u32 entry = ap_tlb_find(t, address >> 12 << 1 | 1);
 	unsigned result = m->hit;
 	struct place p = { .way = -1 };
+	bool is_found;
 
-	if (!entry || m->huge_n || !find(m, &m->l1d, line, &p))
+	if (!entry || m->huge_n)
 		return 0;
-	if (p.way >= 0 && !is_hit(&m->l1d, &p, write * AP_LINE_DIRTY))
-		return 0;
+	is_found = find(m, &m->l1d, line, &p);
 	t->stamp[entry] = ++m->clock;
+	if (!is_found || (p.way >= 0 && !is_hit(&m->l1d, &p, write * AP_LINE_DIRTY)))
+		return ap_mem_data_at(m, line, p.set, p.way, entry, write, pc);
 	m->count[AP_MODEL_L1D_LOAD + write]++;
 	if (p.way >= 0)
 		use(m, &m->l1d, &p);
