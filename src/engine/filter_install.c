@@ -9,6 +9,7 @@
 #include "engine/cradle.h"
 #include "engine/feed.h"
 #include "engine/filter.h"
+#include "engine/lane.h"
 #include "engine/smc.h"
 #include "engine/task.h"
 #include "service/service.h"
@@ -184,6 +185,8 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 			ap_cradle_reserve(CRADLES);
 		if (ap_feed_is_on())
 			ap_feed_reserve(AREAS);
+		if (ap_proc.nlanes)
+			ap_walk_reserve();
 		t->filters = f;
 	}
 	if (is_for_all(c) && f != former)

@@ -205,7 +205,8 @@ bool ap_stop_is(const struct ap_thread *t, const struct ap_exit *x);
 
 /* walk.c; lock held.  The block to run next while a mark is near. */
 struct ap_block *ap_walk_get(struct ap_thread *t, u64 pc);
-void ap_walk_forget(void); /* code has changed, or all of it goes */
+void ap_walk_forget(void);  /* code has changed, or all of it goes */
+void ap_walk_reserve(void); /* a filter comes, behind which there is no more memory */
 /*
  * resume.c; lock held.  prepare: the thread has walked, and does not any more.  find: the block to go on in at pc,
  * noted in t->resume and resume_at, or NULL.  enter: when t->entry is its code.

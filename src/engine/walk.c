@@ -135,6 +135,11 @@ static bool make_table(void)
 	return kept != NULL;
 }
 
+void ap_walk_reserve(void)
+{
+	(void)make_table();
+}
+
 /* --- where a block has to end */
 
 struct cut {

@@ -90,6 +90,14 @@ core2 18 both on
 nehalem 21 both on
 westmere 22 both on
 END
+for filter in "" filtered; do
+	# shellcheck disable=SC2086
+	on k8 "$PROGRAMS/perfctr_signal" marked $filter
+	says "a page is told after 2^28 instructions${filter:+, under a seccomp filter as well}" <<'END'
+200 million instructions: 0 in the sum
+300 million: 256 << 20, and 300 million
+END
+done
 on generic "$PROGRAMS/perfctr_self" both
 is "$(cat "$tmp/out")" "CPU type 0 has no events" "generic: has no events"
 run "$ANYPERF" run --cpu i486 -- true
@@ -119,6 +127,13 @@ on k8 "$PROGRAMS/perfctr_signal" periods filtered
 is "$status $(cat "$tmp/out")" "0 floor(count / 25), 0 bad" "under a seccomp filter: each 25th"
 on k8 "$PROGRAMS/perfctr_signal" places filtered
 is "$status $(cat "$tmp/out")" "0 0 wrong places, less than the period apart" "and at the instruction"
+on k8 "$PROGRAMS/perfctr_signal" once filtered
+says "and once without iresume, and the clock goes on" <<'END'
+1 signal, 1000 counted
+2 signals
+END
+on k8 "$PROGRAMS/perfctr_signal" first filtered
+is "$status $(cat "$tmp/out")" "0 1 signal, 0 bad, 16 millions" "and the first one of all"
 on k8 "$PROGRAMS/perfctr_signal" blocked filtered
 is "$status $(cat "$tmp/out")" "0 0 signals, 1 signal, 0 bad, 1000 counted" "and a blocked one waits"
 on k8 "$PROGRAMS/perfctr_signal" periods earlier

@@ -129,6 +129,7 @@ static void once(void)
 	struct sum s, t;
 
 	resumes = 0;
+	one_counter(&c, 0); /* opens the device, which a filter may not allow */
 	begin(1000);
 	work(100000);
 	if (read_sum(fd, &s))
@@ -141,7 +142,6 @@ static void once(void)
 		fail("VPERFCTR_IRESUME");
 	work(100000);
 	printf("%u signals\n", nsignals);
-	one_counter(&c, 0);
 	if (set_control(fd, &c) || (ioctl(fd, VPERFCTR_IRESUME, 0) != -1 || errno != EPERM))
 		fail("nothing waits any more");
 }
@@ -202,13 +202,51 @@ static void modelled(void)
 	}
 }
 
+/* The first one of all comes behind the filter. */
+static void first(void)
+{
+	struct sum s;
+
+	begin(10000000);
+	work(8000000);
+	if (read_sum(fd, &s))
+		fail("read");
+	printf("%u signal, %u bad, %llu millions\n", nsignals, nbad,
+	       (unsigned long long)s.pmc[0] / 1000000);
+}
+
+/* 32 bits of a difference do not wrap: after 2^28 instructions the mapped page has new ones, without a call. */
+static void marked(void)
+{
+	const volatile struct vperfctr_state *k;
+	struct control c;
+	uint32_t now;
+
+	fd = creat_state(device());
+	k = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	if (k == MAP_FAILED)
+		fail("mmap");
+	one_counter(&c, 0);
+	if (filter)
+		narrow();
+	if (set_control(fd, &c))
+		fail("VPERFCTR_CONTROL");
+	work(100000000);
+	printf("200 million instructions: %llu in the sum\n",
+	       (unsigned long long)k->cpu_state.pmc[0].sum);
+	work(50000000);
+	rdpmcl(k->cpu_state.pmc[0].map, now);
+	printf("300 million: %llu << 20, ", (unsigned long long)k->cpu_state.pmc[0].sum >> 20);
+	printf("and %u million\n",
+	       (unsigned)((k->cpu_state.pmc[0].sum + (now - k->cpu_state.pmc[0].start)) / 1000000));
+}
+
 int main(int argc, char **argv)
 {
-	static const struct named tests[] = { { "periods", periods },
-					      { "places", places },
-					      { "once", once },
-					      { "blocked", blocked },
-					      { "modelled", modelled } };
+	static const struct named tests[] = { { "periods", periods },	{ "places", places },
+					      { "once", once },		{ "blocked", blocked },
+					      { "modelled", modelled }, { "first", first },
+					      { "marked", marked } };
 
 	filter = argc > 2 ? argv[2] : NULL;
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
