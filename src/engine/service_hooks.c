@@ -47,6 +47,11 @@ s64 ap_hook_sys(u64 nr, const u64 a[6])
 	return ap_rawsys(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+s64 ap_hook_break(void)
+{
+	return ap_sys1(AP_NR_brk, 0);
+}
+
 int ap_hook_get(void *dst, u64 src, u64 n)
 {
 	return ap_safe_copy(dst, (const void *)src, n);

@@ -31,6 +31,8 @@ void ap_hook_place(struct ap_hook_place *place);
 
 /* A system call of the engine's own. */
 s64 ap_hook_sys(u64 nr, const u64 a[6]);
+/* The program's break; an error: its filter of system calls would not let us ask. */
+s64 ap_hook_break(void);
 /* From and to the program's memory: 0 or -EFAULT; both may be the service's own. */
 AP_MUST_CHECK int ap_hook_get(void *dst, u64 src, u64 n);
 AP_MUST_CHECK int ap_hook_put(u64 dst, const void *src, u64 n);

@@ -10,7 +10,6 @@
 #include "service/calls.h"
 #include "service/hooks.h"
 #include "service/request.h"
-#include "service/sys.h"
 
 #define MREMAP_FIXED	 2
 #define MREMAP_DONTUNMAP 4
@@ -57,7 +56,7 @@ static struct parts parts_of(const struct ap_service_call *c)
 			add(&all, c->a[0], c->a[1]);
 		break;
 	case AP_NR_brk:
-		brk = (u64)ap_svc_sys(AP_NR_brk, 0, 0, 0, 0);
+		brk = (u64)ap_hook_break();
 		if (!ap_is_err((s64)brk) && c->a[0] && c->a[0] < brk)
 			add(&all, AP_ALIGN_UP(c->a[0], AP_PAGE_SIZE),
 			    AP_ALIGN_UP(brk, AP_PAGE_SIZE) - AP_ALIGN_UP(c->a[0], AP_PAGE_SIZE));

@@ -7,6 +7,8 @@
 #define ANYPERF_LEGACY_NAMES
 #include <anyperf/legacy.h>
 
+#include "seccomp.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -35,6 +37,7 @@ static struct perf_event_mmap_page *ring;
 static unsigned at;
 static int event, file;
 static __u32 first_pid;
+static __u64 origin = BASE; /* page 0 of what is shown */
 
 static void die(const char *what)
 {
@@ -102,18 +105,20 @@ static int next(struct record *r)
 
 static int is_of_area(const struct record *r)
 {
-	return r->addr >= BASE && r->addr < BASE + PAGES * PAGE;
+	return r->addr >= origin && r->addr < origin + PAGES * PAGE;
 }
 
-/* Pages of a file from its beginning, of anonymous memory from the area's. */
+/* Pages of a file from its beginning, of anonymous memory and the heap from the area's. */
 static void show(const char *what)
 {
 	static struct record r;
 
 	printf("%s:", what);
 	while (next(&r)) {
-		const char *name = strrchr(r.filename, '/') + 1;
-		int is_anon = !strcmp(name, "anon");
+		const char *slash = strrchr(r.filename, '/');
+		const char *name = slash ? slash + 1 : r.filename;
+		const char *wanted = origin == BASE ? "anon" : "[heap]";
+		int is_anon = !strcmp(name, wanted);
 
 		if (!is_of_area(&r))
 			continue;
@@ -121,11 +126,11 @@ static void show(const char *what)
 		       r.header.type == PERF_RECORD_MMAP     ? "map"
 		       : r.header.type == PERF_RECORD_MUNMAP ? "unmap"
 							     : "FAILED",
-		       (r.addr - BASE) / PAGE, r.len / PAGE,
-		       (r.pgoff - (is_anon ? BASE : 0)) / PAGE);
+		       (r.addr - origin) / PAGE, r.len / PAGE,
+		       (r.pgoff - (is_anon ? origin : 0)) / PAGE);
 		if (r.header.misc != PERF_RECORD_MISC_USER || r.header.size & 7)
 			printf(" FAILED header");
-		if (strcmp(name, is_anon ? "anon" : "legacy_munmap") != 0)
+		if (strcmp(name, is_anon ? wanted : "legacy_munmap") != 0)
 			printf(" FAILED %s", name);
 	}
 	printf("\n");
@@ -248,6 +253,49 @@ static void moved(void)
 	show("all three");
 }
 
+/* The break itself: malloc takes none meanwhile.  Returns what the kernel says, which is the old one if it fails. */
+static __u64 set_break(__u64 to)
+{
+	return (__u64)syscall(SYS_brk, to);
+}
+
+/* The heap's end is code; the break need not be a page's. */
+static void by_brk(void)
+{
+	origin = (set_break(0) + PAGE - 1) & -PAGE;
+	if (set_break(origin + 6 * PAGE) != origin + 6 * PAGE)
+		die("brk");
+	if (mprotect((void *)origin, 6 * PAGE, ALL_RIGHT))
+		die("mprotect");
+	show("it becomes code");
+	if (set_break(origin + 4 * PAGE) != origin + 4 * PAGE)
+		die("brk");
+	show("two pages");
+	if (set_break(origin + 2 * PAGE + 1) != origin + 2 * PAGE + 1)
+		die("brk");
+	show("a part of one stays");
+	if (set_break(1) != origin + 2 * PAGE + 1)
+		die("brk of nonsense");
+	if (set_break(origin + 3 * PAGE) != origin + 3 * PAGE)
+		die("brk");
+	show("fails, and grows");
+	if (set_break(origin) != origin)
+		die("brk");
+	show("the rest");
+}
+
+/* Who makes any other call is killed: the recording makes none in this process.  getpid is the reader's. */
+static void narrow(void)
+{
+	static const int calls[] = { SYS_mmap,	   SYS_munmap,	       SYS_mremap, SYS_brk,
+				     SYS_mprotect, SYS_write,	       SYS_fstat,  SYS_newfstatat,
+				     SYS_ioctl,	   SYS_rt_sigprocmask, SYS_exit,   SYS_exit_group,
+				     SYS_msync,	   SYS_rt_sigreturn,   SYS_getpid, -1 };
+
+	if (seccomp_allow(calls, SECCOMP_RET_KILL_PROCESS, 0))
+		die("seccomp");
+}
+
 static void alone(const char *what, int has_munmap)
 {
 	begin(has_munmap, 0);
@@ -262,7 +310,7 @@ static void alone(const char *what, int has_munmap)
 	show(what);
 }
 
-static void inherited(void)
+static void inherited(int is_filtered)
 {
 	int status;
 	pid_t pid;
@@ -271,6 +319,8 @@ static void inherited(void)
 	put(0, 4, CODE, 0);
 	pid = fork();
 	if (!pid) {
+		if (is_filtered)
+			narrow();
 		drop(1, 1);
 		put(8, 1, CODE, 0);
 		_exit(0);
@@ -337,9 +387,10 @@ static void threads(void)
 
 int main(int argc, char **argv)
 {
+	static char line[4096]; /* malloc may not take the break, nor ask what stdout is */
 	const char *name = argc > 1 ? argv[1] : "";
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	setvbuf(stdout, line, _IOLBF, sizeof(line));
 	file = open("/proc/self/exe", O_RDONLY);
 	if (!strcmp(name, "alone")) {
 		alone("with", 1);
@@ -350,7 +401,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(name, "inherited")) {
-		inherited();
+		inherited(argc > 2);
 		return 0;
 	}
 	if (!strcmp(name, "threads")) {
@@ -358,6 +409,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	begin(1, 0);
+	if (argc > 2)
+		narrow();
 	if (!strcmp(name, "parts"))
 		whole_and_part();
 	else if (!strcmp(name, "written"))
@@ -370,6 +423,8 @@ int main(int argc, char **argv)
 		replaced();
 	else if (!strcmp(name, "moved"))
 		moved();
+	else if (!strcmp(name, "brk"))
+		by_brk();
 	else
 		return 2;
 	return 0;

@@ -67,6 +67,11 @@ s64 ap_hook_sys(u64 nr, const u64 a[6])
 	return ap_rawsys(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+s64 ap_hook_break(void)
+{
+	return ap_rawsys(SYS_brk, 0, 0, 0, 0, 0, 0);
+}
+
 /* The lowest page stands for all memory that is not there. */
 int ap_hook_get(void *dst, u64 src, u64 n)
 {
