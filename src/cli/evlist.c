@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Event strings as perf writes them: names with a `:modifiers` tail, in groups where braces are around
- * them.  Modifiers about modes never change what is counted here, because user space is all that ever
- * is; they decide whether that is what was asked for.  What would need the kernel's side, or a split
- * that the kernel does not report, is not supported rather than nearly right.
+ * them.  Modifiers about modes never change what the engine counts, because user space is all that it
+ * sees; they decide whether that is what was asked for.  What would need the kernel's side of it is not
+ * supported rather than nearly right.  The kernel's own events are told of them.
  */
 #include "cli/evlist.h"
 
@@ -21,7 +21,6 @@
 
 #define WHY_MODE_KERNEL "kernel-mode work is never counted"
 #define WHY_MODE_OTHER	"guests and hypervisors are never counted"
-#define WHY_MODE_SPLIT	"the kernel's own counts are not split by mode"
 #define WHY_NO_COUNTER	"no counter here counts this code"
 
 /* Letters that perf knows, each once; p asks for precision and may stand three times. */
@@ -44,6 +43,7 @@ static bool modifiers_are_valid(const char *mods)
 static const char *unsupported(const struct ap_event_desc *desc, const char *mods)
 {
 	bool user = strchr(mods, 'u'), kernel = strchr(mods, 'k');
+	bool is_soft = desc->from == AP_FROM_SW && !ap_event_is_clock(desc);
 
 	if (desc->kind == AP_KIND_UNSUPPORTED)
 		return desc->why;
@@ -53,11 +53,7 @@ static const char *unsupported(const struct ap_event_desc *desc, const char *mod
 		return WHY_MODE_OTHER;
 	if (desc->from == AP_FROM_RAW)
 		return kernel ? WHY_MODE_KERNEL : NULL;
-	if (kernel && !user)
-		return WHY_MODE_KERNEL;
-	if (user && !kernel && !ap_event_is_clock(desc) && desc->from == AP_FROM_SW)
-		return WHY_MODE_SPLIT;
-	return NULL;
+	return kernel && !user && !is_soft ? WHY_MODE_KERNEL : NULL;
 }
 
 static const char *suggest(const char *name)
@@ -155,6 +151,17 @@ static const char *modifiers_of(const char *name, size_t *len)
 	return colon + 1;
 }
 
+/* Switches and faults belong to modes, and the kernel's own event is told of those left out, as perf does. */
+static void exclude_modes(struct ap_evsel *sel)
+{
+	bool user = strchr(sel->mods, 'u'), kernel = strchr(sel->mods, 'k');
+
+	if (user || kernel)
+		sel->attr.flags &= ~AP_EVSEL_MODES;
+	if (user != kernel)
+		sel->attr.flags |= user ? AP_PERF_EXCLUDE_KERNEL : AP_PERF_EXCLUDE_USER;
+}
+
 static void apply(struct ap_evsel *sel, const char *mods)
 {
 	size_t len = strlen(sel->mods);
@@ -162,6 +169,8 @@ static void apply(struct ap_evsel *sel, const char *mods)
 	snprintf(sel->mods + len, sizeof(sel->mods) - len, "%s", mods);
 	if (sel->desc->from == AP_FROM_RAW && sel->attr.type != AP_PERF_TYPE_TRACEPOINT)
 		sel->attr.flags |= AP_PERF_EXCLUDE_KERNEL | AP_PERF_EXCLUDE_HV;
+	if (sel->desc->from == AP_FROM_SW && !ap_event_is_clock(sel->desc))
+		exclude_modes(sel);
 	if (strchr(mods, 'D'))
 		sel->attr.flags |= AP_PERF_PINNED;
 	if (strchr(mods, 'e'))

@@ -13,6 +13,9 @@
 
 #define AP_EVSEL_ALONE SIZE_MAX
 
+/* Flags of an event of the kernel whose modifiers leave a mode out. */
+#define AP_EVSEL_MODES (AP_PERF_EXCLUDE_USER | AP_PERF_EXCLUDE_KERNEL)
+
 struct ap_evsel {
 	const struct ap_event_desc *desc;
 	struct ap_event_desc *own;  /* that, where no table has it */

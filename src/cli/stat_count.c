@@ -125,8 +125,8 @@ static void add_counter(struct ap_stat_count *c, const struct ap_stat_counter *c
 	r->is_open = true;
 	r->source = AP_SRC_KERNEL;
 	/* the core asks /proc where the kernel has refused its own event */
-	if (sel->desc->from == AP_FROM_SW && !ap_client_is_in_kernel(counter->event) &&
-	    !is_with_engine(c, counter->sel))
+	if (sel->desc->from == AP_FROM_SW && !(sel->attr.flags & AP_EVSEL_MODES) &&
+	    !ap_client_is_in_kernel(counter->event) && !is_with_engine(c, counter->sel))
 		r->source = AP_SRC_PROC;
 }
 
@@ -164,6 +164,11 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 		fprintf(stderr, "anyperf: cannot open '%s': %s%s\n", sel->name, strerror(-ret),
 			ap_run_remedy(-ret));
 		return AP_EXIT_FAILURE;
+	}
+	if (sel->desc->from == AP_FROM_SW && sel->attr.flags & AP_EVSEL_MODES) {
+		if (!r->is_open)
+			r->why = "only the kernel's own event knows modes, and is refused";
+		return 0;
 	}
 	if (sel->desc->from == AP_FROM_SW && sel->desc->index < AP_SW_N && has_account(c)) {
 		c->from_account[i] = true;

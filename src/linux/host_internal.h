@@ -102,7 +102,7 @@ struct ap_host_task {
 	struct ap_host_task *kicked_next;
 	bool is_unborn;		     /* its parent has told of it, itself has not */
 	u32 nunborn;		     /* of its children */
-	bool is_awaited;	     /* somebody records its birth */
+	bool is_awaited;	     /* somebody records its birth, or counts from it on */
 	s32 parent_pid, parent_tid;  /* as we see them; 0 not known */
 	s32 maker_tid;		     /* of who cloned it */
 	u64 pidns;		     /* of its segment */
@@ -475,6 +475,9 @@ void ap_host_cpus_fini(struct ap_host *host);
 int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
 			  u64 *v);
 void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
+/* Faults of a mode are counted: nobody can say later what a child's were, which begins with its maker's. */
+bool ap_host_world_splits(const struct ap_host_task *t);
+void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker);
 void ap_host_world_fini(struct ap_host_task *t);
 
 /* host_clock.c */

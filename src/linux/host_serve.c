@@ -263,7 +263,7 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 		return ret;
 	}
 	child->is_unborn = true;
-	child->is_awaited = is_told;
+	child->is_awaited = is_told || ap_host_world_splits(r->task);
 	r->task->nunborn++;
 	child->parent_pid = arg[2] ? r->task->parent_pid : r->task->pid;
 	child->parent_tid = arg[2] ? r->task->parent_tid : r->task->tid;

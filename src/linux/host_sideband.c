@@ -114,6 +114,7 @@ static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_h
 {
 	t->is_unborn = false;
 	parent->nunborn--;
+	ap_host_world_born(t, parent);
 	ap_core_forked(host->core, parent->core, t->core);
 	(void)ap_host_namespaces(host, t);
 	ap_host_task_order(t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Software counters that only the kernel has.  Where it permits, its own event on the task counts
- * them, from the first time that somebody asks; else /proc says what it knows.  Both include what
- * the engine and its requests cause.
+ * them, from the first time that somebody asks; else /proc says what it knows, which is nothing about
+ * the mode that a fault was taken in.  Both include what the engine and its requests cause.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -33,6 +33,19 @@ static const u64 configs[AP_WORLD_N] = {
 	[AP_WORLD_EMULATION_FAULTS] = PERF_COUNT_SW_EMULATION_FAULTS,
 };
 
+/* Whether it is one of the faults of a mode, by the first of these. */
+static bool is_fault_of(enum ap_world_counter which, enum ap_world_counter first)
+{
+	return which >= first && which < first + AP_WORLD_FAULTS_N;
+}
+
+static enum ap_world_counter in_any_mode(enum ap_world_counter which)
+{
+	if (which >= AP_WORLD_CONTEXT_SWITCHES)
+		return which;
+	return (enum ap_world_counter)(which % AP_WORLD_FAULTS_N);
+}
+
 static s32 open_event(const struct ap_host_task *t, enum ap_world_counter which)
 {
 	struct perf_event_attr attr;
@@ -41,7 +54,9 @@ static s32 open_event(const struct ap_host_task *t, enum ap_world_counter which)
 	memset(&attr, 0, sizeof(attr));
 	attr.size = sizeof(attr);
 	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = configs[which];
+	attr.config = configs[in_any_mode(which)];
+	attr.exclude_kernel = is_fault_of(which, AP_WORLD_USER_FAULTS);
+	attr.exclude_user = is_fault_of(which, AP_WORLD_KERNEL_FAULTS);
 	fd = (int)syscall(SYS_perf_event_open, &attr, t->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? AP_HOST_FD_REFUSED : fd;
 }
@@ -119,14 +134,16 @@ static bool from_proc(const struct ap_host_task *t, enum ap_world_counter which,
 
 /*
  * The event is as old as the first question, and a child that was counted from its birth may be asked about
- * much later: what it did before is in /proc.
+ * much later: what it did before is in /proc.  Faults before that are taken for the user's: a new thread
+ * or process touches its stack and copies pages, and in the kernel hardly any.
  */
 static void begin(struct ap_host_task *t, enum ap_world_counter which)
 {
 	u64 before, now;
 
 	t->world_fd[which] = open_event(t, which);
-	if (t->world_fd[which] >= 0 && from_proc(t, which, &now) &&
+	if (t->world_fd[which] >= 0 && !is_fault_of(which, AP_WORLD_KERNEL_FAULTS) &&
+	    from_proc(t, in_any_mode(which), &now) &&
 	    read(t->world_fd[which], &before, sizeof(before)) == sizeof(before) && now > before)
 		t->world_base[which] = now - before;
 }
@@ -157,6 +174,21 @@ int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_c
 		t->world_last[which] = now;
 	*v = t->world_last[which];
 	return 0;
+}
+
+bool ap_host_world_splits(const struct ap_host_task *t)
+{
+	for (u32 i = AP_WORLD_USER_FAULTS; i < AP_WORLD_CONTEXT_SWITCHES; i++)
+		if (t->world_fd[i] >= 0)
+			return true;
+	return false;
+}
+
+void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker)
+{
+	for (u32 i = AP_WORLD_USER_FAULTS; i < AP_WORLD_CONTEXT_SWITCHES; i++)
+		if (maker->world_fd[i] >= 0 && t->world_fd[i] == AP_HOST_FD_NONE)
+			begin(t, (enum ap_world_counter)i);
 }
 
 void ap_host_world_last(struct ap_host_task *t)

@@ -5,8 +5,7 @@
  *
  * exclude_*, as measured on Linux: clocks ignore them.  Switches and migrations happen in the kernel
  * whatever the program does, so exclude_kernel leaves none and exclude_user all.  Faults belong to the mode
- * that they were taken in.  The world's counters do not tell modes apart: exclude_user on faults is
- * EOPNOTSUPP, and exclude_kernel counts as well what system calls fault in (docs/limits.md).
+ * that they were taken in, and the world has counters of each.
  */
 #include "pmu/software.h"
 
@@ -42,9 +41,14 @@ const struct ap_soft_desc ap_pmu_soft[AP_PERF_COUNT_SW_MAX] = {
 };
 /* clang-format on */
 
+/* hw->which is the config and, from this bit on, the counters of one mode: 0, _USER_ or _KERNEL_FAULTS. */
+#define MODE_SHIFT 16
+
 static int reading(struct ap_core *core, u32 which, struct ap_task *task, s32 cpu, u64 *v)
 {
-	const struct ap_soft_desc *soft = &ap_pmu_soft[which];
+	const struct ap_soft_desc *soft = &ap_pmu_soft[which & ((1u << MODE_SHIFT) - 1)];
+	enum ap_world_counter counter =
+		(enum ap_world_counter)((u32)soft->counter + (which >> MODE_SHIFT));
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 
@@ -58,24 +62,27 @@ static int reading(struct ap_core *core, u32 which, struct ap_task *task, s32 cp
 	default:
 		if (!ops->world_counter)
 			return -AP_EOPNOTSUPP;
-		return ops->world_counter(world, ap_pmu_host(task), cpu, soft->counter, v);
+		return ops->world_counter(world, ap_pmu_host(task), cpu, counter, v);
 	}
 }
 
-/* Whether modes are excluded so that nothing is left to count, or -EOPNOTSUPP. */
-static int exclude(enum ap_soft_class class, u64 flags)
+/* What the excluded modes leave of an event: its counter, or nothing to count. */
+static void exclude(struct ap_hw_event *hw, enum ap_soft_class class, u64 flags)
 {
 	bool no_user = flags & AP_PERF_EXCLUDE_USER, no_kernel = flags & AP_PERF_EXCLUDE_KERNEL;
 
 	switch (class) {
 	case AP_SOFT_KERNEL:
-		return no_kernel;
+		hw->counts_nothing = no_kernel;
+		break;
 	case AP_SOFT_FAULT:
-		if (no_user && !no_kernel)
-			return -AP_EOPNOTSUPP;
-		return no_user;
+		hw->counts_nothing = no_user && no_kernel;
+		if (no_user != no_kernel)
+			hw->which |= (u32)(no_user ? AP_WORLD_KERNEL_FAULTS : AP_WORLD_USER_FAULTS)
+				     << MODE_SHIFT;
+		break;
 	default:
-		return class == AP_SOFT_NOTHING;
+		hw->counts_nothing = class == AP_SOFT_NOTHING;
 	}
 }
 
@@ -108,7 +115,6 @@ static void sampling(struct ap_hw_event *hw)
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
 		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
 {
-	int nothing;
 	u64 v;
 
 	(void)pmu;
@@ -121,11 +127,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->which = (u32)attr->config;
 	sampling(hw);
 	hw->never_overflows = ap_pmu_soft[hw->which].class == AP_SOFT_NOTHING;
-	nothing = exclude(ap_pmu_soft[hw->which].class, attr->flags);
-	if (nothing < 0)
-		return nothing;
-	hw->counts_nothing = nothing;
-	return nothing ? 0 : reading(core, hw->which, task, cpu, &v);
+	exclude(hw, ap_pmu_soft[hw->which].class, attr->flags);
+	return hw->counts_nothing ? 0 : reading(core, hw->which, task, cpu, &v);
 }
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)

@@ -53,6 +53,11 @@ is "$status" 0 "other ways where process_vm_*, perf_event_open and pidfd_open ar
 is "$(($(stat_value csv instructions) > 250000))" 1 "and all is counted"
 run python3 deny.py $perf_open -- "$ANYPERF" stat -e page-faults,task-clock true
 has "$tmp/err" 'page-faults.*# rusage$' "page faults come from rusage then"
+for exact in "" "instructions,"; do
+	run python3 deny.py $perf_open -- "$ANYPERF" stat -x, -o csv -e "${exact}page-faults:u,page-faults:k" true
+	is "$status $(grep -c '^<not supported>,,page-faults:[uk],' csv)" "0 2" \
+		"which knows no modes${exact:+, beside exact events}"
+done
 
 # --- programs that cannot be followed
 cp /bin/echo suid

@@ -141,14 +141,36 @@ static void kernel_mode_is_not_supported_and_says_why(void)
 {
 	EXPECT_STR(parsed("instructions:k"), "instructions:k=kernel-mode work is never counted");
 	EXPECT_STR(parsed("instructions:uk"), "instructions:uk=kernel-mode work is never counted");
-	EXPECT_STR(parsed("page-faults:k"), "page-faults:k=kernel-mode work is never counted");
 	EXPECT_STR(parsed("task-clock:k"), "task-clock:k=kernel-mode work is never counted");
-	EXPECT_STR(parsed("page-faults:uk"), "page-faults:uk=-");
-	EXPECT_STR(parsed("page-faults:u"),
-		   "page-faults:u=the kernel's own counts are not split by mode");
 	EXPECT_STR(parsed("calls:h"), "calls:h=guests and hypervisors are never counted");
 	EXPECT_STR(parsed("calls:G"), "calls:G=guests and hypervisors are never counted");
 	EXPECT_STR(parsed("calls:GH"), "calls:GH=-");
+}
+
+static void the_kernels_events_are_told_of_modes(void)
+{
+	static const u64 u = AP_PERF_EXCLUDE_USER, k = AP_PERF_EXCLUDE_KERNEL;
+	const struct {
+		const char *spec;
+		u64 flags;
+	} rows[] = {
+		{ "page-faults", 0 },	    { "page-faults:u", k },    { "page-faults:k", u },
+		{ "page-faults:uk", 0 },    { "minor-faults:u", k },   { "context-switches:u", k },
+		{ "migrations:k", u },	    { "cpu-migrations:u", k }, { "{page-faults}:u", k },
+		{ "{page-faults:k}:u", 0 }, /* as perf adds them up */
+	};
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		struct ap_evlist list = { 0 };
+		char why[400];
+
+		REQUIRE(!ap_evlist_parse(&list, rows[i].spec, why, sizeof(why)));
+		REQUIRE(list.n == 1);
+		if (!EXPECT(!list.sel[0].why) ||
+		    !EXPECT_U64(list.sel[0].attr.flags & (u | k), rows[i].flags))
+			tap_note("%s", rows[i].spec);
+		ap_evlist_fini(&list);
+	}
 }
 
 static void wrong_strings_get_one_line(void)
@@ -183,8 +205,8 @@ static void groups_have_a_leader_and_their_modifiers(void)
 	struct ap_evlist list = { 0 };
 	char why[400];
 
-	REQUIRE(!ap_evlist_parse(&list, "cs,{calls,returns:u}:D,{loads,page-faults:k}:u,stores",
-				 why, sizeof(why)));
+	REQUIRE(!ap_evlist_parse(&list, "cs,{calls,returns:u}:D,{loads,stores:k}:u,stores", why,
+				 sizeof(why)));
 	REQUIRE(list.n == 6);
 	EXPECT(list.sel[0].leader == AP_EVSEL_ALONE && list.sel[5].leader == AP_EVSEL_ALONE);
 	EXPECT(list.sel[1].leader == 1 && list.sel[2].leader == 1);
@@ -259,6 +281,7 @@ int main(int argc, char **argv)
 						 TAP(lists_keep_order_and_spelling),
 						 TAP(user_space_is_what_is_counted),
 						 TAP(kernel_mode_is_not_supported_and_says_why),
+						 TAP(the_kernels_events_are_told_of_modes),
 						 TAP(wrong_strings_get_one_line),
 						 TAP(groups_have_a_leader_and_their_modifiers),
 						 TAP(events_of_the_pmu_are_found),

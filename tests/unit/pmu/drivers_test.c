@@ -454,8 +454,12 @@ static void excluded_modes_leave_what_is_left(void)
 		{ AP_PERF_COUNT_SW_CPU_MIGRATIONS, u, 0, 5 },
 		{ AP_PERF_COUNT_SW_CGROUP_SWITCHES, k, 0, 0 },
 		{ AP_PERF_COUNT_SW_PAGE_FAULTS, none, 0, 5 },
-		{ AP_PERF_COUNT_SW_PAGE_FAULTS, k, 0, 5 },
-		{ AP_PERF_COUNT_SW_PAGE_FAULTS, u, -AP_EOPNOTSUPP, 0 },
+		{ AP_PERF_COUNT_SW_PAGE_FAULTS, k, 0, 3 },
+		{ AP_PERF_COUNT_SW_PAGE_FAULTS, u, 0, 2 },
+		{ AP_PERF_COUNT_SW_PAGE_FAULTS_MIN, k, 0, 3 },
+		{ AP_PERF_COUNT_SW_PAGE_FAULTS_MAJ, u, 0, 2 },
+		{ AP_PERF_COUNT_SW_EMULATION_FAULTS, u, 0, 2 },
+		{ AP_PERF_COUNT_SW_EMULATION_FAULTS, none, 0, 5 },
 		{ AP_PERF_COUNT_SW_PAGE_FAULTS, u | k, 0, 0 },
 		{ AP_PERF_COUNT_SW_TASK_CLOCK, u | k, 0, 5 },
 		{ AP_PERF_COUNT_SW_DUMMY, none, 0, 0 },
@@ -474,11 +478,29 @@ static void excluded_modes_leave_what_is_left(void)
 			continue;
 		start(e);
 		f.host.time += 5;
-		for (c = 0; c < AP_WORLD_N; c++)
-			f.host.counter[c] += 5;
+		for (c = 0; c < AP_WORLD_N; c++) /* 3 in user mode, 2 in the kernel */
+			f.host.counter[c] += c / AP_WORLD_FAULTS_N == 1	  ? 3
+					     : c / AP_WORLD_FAULTS_N == 2 ? 2
+									  : 5;
 		if (!EXPECT_U64(value(e), rows[i].count))
 			tap_note("row %u", i);
 	}
+}
+
+/* Where the world has no counter of a mode, the number of both would be wrong. */
+static void modes_that_nobody_tells_are_refused(void)
+{
+	struct ap_event *e;
+
+	begin(AP_CPU_OTHER);
+	f.unknown = 1u << AP_WORLD_USER_FAULTS | 1u << AP_WORLD_KERNEL_FAULTS;
+	EXPECT_U64(open_event(&e, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_PAGE_FAULTS,
+			      AP_PERF_EXCLUDE_KERNEL),
+		   -AP_EOPNOTSUPP);
+	EXPECT_U64(open_event(&e, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_PAGE_FAULTS,
+			      AP_PERF_EXCLUDE_USER),
+		   -AP_EOPNOTSUPP);
+	EXPECT(!open_event(&e, AP_PERF_TYPE_SOFTWARE, AP_PERF_COUNT_SW_PAGE_FAULTS, 0));
 }
 
 static int open_watch(struct ap_event **e, u64 flags)
@@ -683,6 +705,7 @@ int main(int argc, char **argv)
 						 TAP(clocks_are_the_cores),
 						 TAP(world_counters_are_the_worlds),
 						 TAP(excluded_modes_leave_what_is_left),
+						 TAP(modes_that_nobody_tells_are_refused),
 						 TAP(breakpoints_are_armed_while_they_run),
 						 TAP(the_last_data_watch_is_told),
 						 TAP(breakpoints_see_the_user_only),
