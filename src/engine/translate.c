@@ -510,10 +510,11 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 	if (sb->final_kind == AP_EXIT_IBL) {
 		struct ap_sb_insn *in = &sb->insns[sb->n - 1];
 
-		emit_feed_final(sb, in);
-		emit_check(in);
+		/* it may leave here, and what runs again then must not have been logged */
 		if (tr.count && tr.final_vec.g[AP_VEC_BASE] && emit_early_inc(sb, x))
 			inc = false;
+		emit_feed_final(sb, in);
+		emit_check(in);
 		emit_indirect(sb, in, inc ? &tr.final_vec : NULL);
 		return;
 	}
