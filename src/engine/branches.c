@@ -6,6 +6,7 @@
  * known: a sample has fewer branches then, and never others.
  */
 #include "base/mem.h"
+#include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/sb.h"
 
@@ -24,7 +25,8 @@ u32 ap_branches_margin(u64 kinds)
 
 static void add(struct ap_lanes *l, u64 from, u64 to, u32 type)
 {
-	l->branch[l->branch_next++ % AP_HOOK_BRANCHES] = (struct ap_hook_branch){ from, to, type };
+	l->branch[l->branch_next++ % AP_HOOK_BRANCHES] =
+		(struct ap_hook_branch){ from, to, type, AP_HOOK_BR_NOT_SAID };
 	l->nbranches += l->nbranches < AP_HOOK_BRANCHES;
 }
 
@@ -118,7 +120,8 @@ static u32 look_up(u64 pc)
 
 u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
 {
-	struct ap_lanes *l = ap_thread_lanes(ap_self());
+	struct ap_thread *t = ap_self();
+	struct ap_lanes *l = ap_thread_lanes(t);
 	u32 n = l->nbranches < max ? l->nbranches : max;
 
 	ap_lock_take(&ap_proc.lock);
@@ -127,6 +130,8 @@ u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
 		if (b[k].type == AP_HOOK_BR_UNKNOWN)
 			b[k].type = look_up(b[k].from);
 	}
+	if (t->feed_follows)
+		n = ap_feed_tell(t, b, n);
 	ap_lock_drop(&ap_proc.lock);
 	return n;
 }

@@ -195,8 +195,10 @@ static struct ap_block *walk(struct ap_thread *t)
 {
 	struct ap_block *b = ap_walk_get(t, t->regs.rip);
 
-	if (ap_unlikely(ap_proc.session->branches))
+	if (ap_unlikely(ap_proc.session->branches)) {
 		t->walked = b;
+		ap_feed_follow(t);
+	}
 	ap_thread_lanes(t)->walk = b;
 	t->feed_last_pc = b ? b->last_pc : 0;
 	return b;
@@ -248,8 +250,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	u32 epoch = t->epoch;
 
 	t->resume = NULL;
-	if (ap_unlikely(t->feed_near))
-		ap_feed_look(t);
+	if (ap_unlikely(t->feed_near || t->feed_follows))
+		ap_feed_look_here(t);
 	if (ap_unlikely(ap_lanes_want(t)))
 		ap_lanes_look(t);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
@@ -282,8 +284,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	if (ap_unlikely(t->feed))
 		ap_feed_enter_alone(t, t->feed_near);
-	if (ap_unlikely(t->nlanes || t->feed) && !ap_lanes_near(t) && !t->feed_near)
+	if (ap_unlikely(t->nlanes || t->feed) && !ap_lanes_near(t) && !t->feed_near) {
 		ap_branches_forget(t);
+		t->feed_follows = false;
+	}
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
 	if (ap_unlikely(t->nlanes) && (ap_lanes_near(t) || (l && l->kind == AP_EXIT_LANE)))
 		b = walk(t);

@@ -216,17 +216,22 @@ static void begin_log(struct ap_thread *t, u64 words)
 	t->feed_pos = (u64)tf->from;
 }
 
-static void read_log(struct ap_thread *t)
+/* at: where the thread goes on, if it is between two blocks; else 0. */
+static void read_log(struct ap_thread *t, u64 at)
 {
 	struct ap_thread_feed *tf = t->feed;
 	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
 
 	note_bases(t, tf);
 	tf->feed.has_cycles = ap_feed_has_cycles();
-	if (ap_unlikely(tf->marks.n))
+	if (ap_unlikely(tf->marks.n || t->feed_follows)) {
+		ap_feed_marks_look(&tf->marks);
 		ap_feed_run_slowly(&tf->feed, from, to, chunks, &tf->marks.look);
-	else
+		if (at)
+			ap_feed_arrive_slowly(&tf->feed, at, &tf->marks.look);
+	} else {
 		ap_feed_run(&tf->feed, from, to, chunks);
+	}
 	publish(t, &tf->feed);
 	begin_log(t, (u64)(to - from));
 }
@@ -234,7 +239,7 @@ static void read_log(struct ap_thread *t)
 void ap_feed_read(struct ap_thread *t)
 {
 	if (t->feed && t->feed_pos != (u64)t->feed->from)
-		read_log(t);
+		read_log(t, 0);
 	if (t->feed && ap_unlikely(t->feed->is_open)) {
 		t->feed->is_open = false;
 		ap_sys3(AP_NR_mprotect, (u64)t->feed->guard, AP_PAGE_SIZE, 0);
@@ -290,7 +295,7 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 	code = (const u8 *)regs.rip;
 	at = t->feed_pos;
 	left = (u64)tf->guard - at;
-	read_log(t);
+	read_log(t, 0);
 	memmove(tf->from, (const void *)at, left < RECORD_MAX ? left : RECORD_MAX);
 	regs.gpr[(code[0] & 1) << 3 | (code[2] & 7)] =
 		(u64)tf->from; /* REX op modrm: feed_emit.c */
@@ -435,7 +440,7 @@ void ap_feed_end(struct ap_thread *t)
 	if (!tf)
 		return;
 	t->feed = NULL;
-	t->feed_near = false;
+	t->feed_near = t->feed_follows = false;
 	t->feed_hits = 0;
 	if (tf->feed.mem)
 		ap_mem_fini(tf->feed.mem);
@@ -462,13 +467,68 @@ void ap_feed_fork_child(struct ap_thread *t)
 		return;
 	tf->from = tf->log;
 	t->feed_pos = (u64)tf->log;
-	t->feed_near = false;
+	t->feed_near = t->feed_follows = false;
 	t->feed_hits = 0;
 	ap_feed_marks_init(&tf->marks);
 	tf->feed.pending = AP_FEED_NOTHING;
 	memset(tf->feed.count, 0, sizeof(tf->feed.count));
 	ap_pipe_restart(&tf->feed.pipe);
 	tf->feed.stall_front = 0;
+}
+
+/* --- branch stacks: what the predictors said of the branches of a walk */
+
+void ap_feed_follow(struct ap_thread *t)
+{
+	if (t->feed_follows || !t->feed || !ap_feed_has_branches())
+		return;
+	ap_feed_read(t);
+	t->feed_follows = true;
+	t->feed->marks.followed_from = t->feed->marks.noutcomes;
+}
+
+static void read_here(struct ap_thread *t)
+{
+	if (t->feed_pos != (u64)t->feed->from || t->feed->feed.pending != AP_FEED_NOTHING)
+		read_log(t, t->regs.rip);
+}
+
+void ap_feed_look_here(struct ap_thread *t)
+{
+	if (!t->feed)
+		return;
+	ap_lock_take(&ap_proc.lock);
+	read_here(t);
+	ap_feed_read(t);
+	ap_feed_write_code(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/*
+ * Both are the same branches, as far as they go back.  What only was noted is left as it is: its record is missing.
+ * Behind a mark of the models that is sampled there may be others, which are left out.
+ */
+u32 ap_feed_tell(struct ap_thread *t, struct ap_hook_branch *b, u32 n)
+{
+	const struct ap_feed_marks *m = &t->feed->marks;
+	u64 at, oldest = m->followed_from, until = ap_thread_lanes(t)->branches_until;
+	u32 to = 0;
+
+	read_here(t);
+	at = m->noutcomes;
+	if (at - oldest > AP_FEED_OUTCOMES)
+		oldest = at - AP_FEED_OUTCOMES;
+	for (u32 k = 0; k < n; k++) {
+		const struct ap_feed_outcome *o = &m->outcome[(at - 1) % AP_FEED_OUTCOMES];
+		bool is_told = at > oldest && o->pc == b[k].from;
+
+		if (is_told)
+			b[k].said = o->wrong ? AP_HOOK_BR_WRONG : AP_HOOK_BR_RIGHT;
+		if (!until || at < until)
+			b[to++] = b[k];
+		at -= is_told;
+	}
+	return to;
 }
 
 /* --- samples: what the service wants, and gets */
@@ -579,7 +639,9 @@ void ap_feed_take_hits(struct ap_thread *t)
 		p->mem[0].size = h.size;
 		p->mem[0].read = h.what == AP_FEED_SAW_LOAD;
 		p->mem[0].write = h.what == AP_FEED_SAW_STORE;
+		ap_thread_lanes(t)->branches_until = 1 + h.outcomes;
 		ap_lane_call(t, AP_SAMPLE_MODEL, 0);
+		ap_thread_lanes(t)->branches_until = 0;
 		p->known = p->has_mem = p->has_result = p->has_no_regs = false;
 		p->last_pc = 0;
 	}

@@ -71,6 +71,15 @@ bool ap_feed_wants_out(struct ap_thread *t);
 void ap_feed_enter_alone(struct ap_thread *t, bool alone);
 void ap_feed_take_hits(struct ap_thread *t);
 /*
+ * Branch stacks.  follow, lock held: from now on what the predictors say of each branch is kept, until feed_follows is
+ * taken back; look_here: the log is read up to where the thread goes on, not in code, lock not held; tell: what was said
+ * of the last branches, n of them, the last one first.  Gives how many there are.
+ */
+void ap_feed_follow(struct ap_thread *t);
+void ap_feed_look_here(struct ap_thread *t);
+struct ap_hook_branch;
+u32 ap_feed_tell(struct ap_thread *t, struct ap_hook_branch *b, u32 n);
+/*
  * While a SIGSEGV that was sent waits in the kernel, which blocks it, no fault may come: the kernel would end
  * the process.  So the thread goes on by single instructions and its log is read after each; the log has room for
  * what is left until it is out of code.  Async-safe.

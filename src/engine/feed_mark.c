@@ -99,6 +99,7 @@ static void add_hit(struct ap_feed_marks *m, const struct ap_feed *f, const stru
 					   .result = s->result,
 					   .size = s->size,
 					   .is_locked = s->is_locked,
+					   .outcomes = m->noutcomes,
 					   .alone = m->alone };
 	} else {
 		h = &m->hit[(m->first_hit + m->nhits - 1) % AP_FEED_HITS];
@@ -138,6 +139,9 @@ static void seen(struct ap_feed_look *look, struct ap_feed *f, const struct ap_f
 {
 	struct ap_feed_marks *m = (struct ap_feed_marks *)look;
 
+	if (s->what == AP_FEED_SAW_BRANCH && s->is_taken)
+		m->outcome[m->noutcomes++ % AP_FEED_OUTCOMES] =
+			(struct ap_feed_outcome){ s->pc, s->result != 0 };
 	for (u32 k = 0; k < m->n; k++) {
 		u64 value = ap_feed_sum(f, m->mark[k].kinds);
 
@@ -145,6 +149,11 @@ static void seen(struct ap_feed_look *look, struct ap_feed *f, const struct ap_f
 			add_hit(m, f, s, &m->mark[k], value);
 	}
 	note_pipe(m, f, s);
+}
+
+void ap_feed_marks_look(struct ap_feed_marks *m)
+{
+	m->look.seen = seen; /* an address, which is another in each image */
 }
 
 /* --- how far */
@@ -163,7 +172,6 @@ u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 wo
 {
 	u64 reach = ~0ULL;
 
-	m->look.seen = seen; /* an address, which is another in each image */
 	for (u32 k = 0; k < m->n; k++) {
 		struct ap_feed_mark *mark = &m->mark[k];
 		u64 now = ap_feed_sum(f, mark->kinds), rate;

@@ -29,13 +29,22 @@ struct ap_feed_hit {
 	u64 address;
 	u32 what, result, size; /* enum ap_feed_saw, and of what was seen */
 	bool is_locked;
-	bool alone; /* the thread left the cache behind the very block: its registers fit */
+	u64 outcomes; /* taken branches up to it */
+	bool alone;   /* the thread left the cache behind the very block: its registers fit */
 };
 
 struct ap_feed_mark {
 	u64 kinds, next, period;
 	u64 was, rate; /* the count at the last look; counts / 65536 for a word of the log */
 };
+
+/* What the predictors said of a taken branch. */
+struct ap_feed_outcome {
+	u64 pc;
+	bool wrong;
+};
+#define AP_FEED_OUTCOMES                                                                           \
+	128U /* a power of two: what branch stacks have, and what a block has beyond a mark */
 
 struct ap_feed_marks {
 	struct ap_feed_look look; /* first */
@@ -46,14 +55,18 @@ struct ap_feed_marks {
 	/* who is to be blamed for a wait for the end of each piece of the pipeline's ring */
 	struct ap_feed_place blame[AP_PIPE_PIECES], late;
 	bool has_late;
-	u64 entered; /* cycles / 256, when the piece that is seen has entered */
-	u32 end;     /* of the ring, then */
+	u64 entered;		      /* cycles / 256, when the piece that is seen has entered */
+	u32 end;		      /* of the ring, then */
+	u64 noutcomes, followed_from; /* of the next, all seen since; a walk began behind so many */
+	struct ap_feed_outcome outcome[AP_FEED_OUTCOMES];
 };
 
 /* What the models have counted of these kinds. */
 u64 ap_feed_sum(const struct ap_feed *f, u64 kinds);
 
 void ap_feed_marks_init(struct ap_feed_marks *m);
+/* Before a log is read slowly. */
+void ap_feed_marks_look(struct ap_feed_marks *m);
 /* Of a log of so many words that has been read: how many the next one may have; 0: look at each block. */
 u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 words);
 /* union perf_mem_data_src, without its operation. */

@@ -45,6 +45,7 @@ struct ap_lanes {
 	u32 random;
 	struct ap_hook_branch branch[AP_HOOK_BRANCHES]; /* a ring: branches.c */
 	u32 branch_next, nbranches;
+	u64 branches_until; /* 1 + the outcomes up to what is sampled of the models; else 0 */
 	struct ap_prompt prompts[AP_PROMPTS]; /* ap_thread.nprompts of them */
 	/* resume.c */
 	const struct ap_block *walk; /* the block that it walks, or has walked last */

@@ -191,7 +191,8 @@ struct ap_thread {
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
 	u32 feed_hits;		     /* samples of modelled events are due, */
 	u32 feed_near;		     /* or may be behind each block: it walks */
-	u64 feed_last_pc;	     /* the last instruction of the block it walks */
+	u32 feed_follows; /* what is said of each branch is kept: a walk wants its branches */
+	u64 feed_last_pc; /* the last instruction of the block it walks */
 
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
 	u64 watch_pc;

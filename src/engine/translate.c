@@ -487,7 +487,7 @@ static void emit_indirect(const struct ap_sb *sb, const struct ap_sb_insn *in,
 			  const struct ap_vec *vec)
 {
 	const u8 *from = tr.e.p, *gate = tr.u->base + AP_UNIT_GATE;
-	bool leave = sb->alone || (tr.lanes && !tr.tests);
+	bool leave = sb->alone || sb->walk || (tr.lanes && !tr.tests);
 	struct ap_lane_jumps jumps = { 0 };
 
 	ap_mangle_indirect(&tr.e, in, &tr.lits, vec, leave ? gate : NULL, tr.tests ? &jumps : NULL);

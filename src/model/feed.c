@@ -343,23 +343,27 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 
 /* --- looked at */
 
-static void arrive_slowly(struct ap_feed *f, u64 pc, const struct view *v)
+void ap_feed_arrive_slowly(struct ap_feed *f, u64 target, struct ap_feed_look *look)
 {
 	u64 wrong = f->count[AP_MODEL_INDIRECT_MISS] + f->count[AP_MODEL_RETURN_MISS];
-	struct ap_feed_seen s = { .what = AP_FEED_SAW_BRANCH, .pc = f->pending_at };
+	struct ap_feed_seen s = { .what = AP_FEED_SAW_BRANCH,
+				  .pc = f->pending_at,
+				  .is_taken = true };
 
 	if (f->pending == AP_FEED_NOTHING)
 		return;
-	ap_feed_arrive(f, pc);
+	ap_feed_arrive(f, target);
 	s.result = f->count[AP_MODEL_INDIRECT_MISS] + f->count[AP_MODEL_RETURN_MISS] != wrong;
-	v->look->seen(v->look, f, &s);
+	look->seen(look, f, &s);
 }
 
 static void branches_slowly(struct ap_feed *f, const struct view *v)
 {
 	for (u32 k = 0; k < v->way->nbranches; k++) {
 		const struct ap_feed_branch *b = &v->way->branches[k];
-		struct ap_feed_seen s = { .what = AP_FEED_SAW_BRANCH, .pc = b->pc };
+		struct ap_feed_seen s = { .what = AP_FEED_SAW_BRANCH,
+					  .pc = b->pc,
+					  .is_taken = b->what != AP_FEED_NOT_TAKEN };
 
 		s.result = ap_feed_branch(f, b);
 		if (f->pending == AP_FEED_NOTHING) /* else it is seen when it has arrived */
@@ -380,7 +384,7 @@ void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *c
 		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
 		const struct view v = { .look = look, .way = way };
 
-		arrive_slowly(f, way->pc, &v);
+		ap_feed_arrive_slowly(f, way->pc, look);
 		if (f->mem)
 			run_way(f, way, from, &v);
 		branches_slowly(f, &v);

@@ -239,6 +239,7 @@ struct ap_feed_seen {
 	u64 address;
 	u32 size;
 	bool is_locked;
+	bool is_taken;		       /* a branch */
 	const struct ap_feed_way *way; /* NULL of an indirect branch */
 };
 
@@ -251,5 +252,7 @@ struct ap_feed_look {
 };
 void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
 			struct ap_feed_look *look);
+/* The same of an indirect branch that waits for its target, where who reads knows it: no record will say another. */
+void ap_feed_arrive_slowly(struct ap_feed *f, u64 target, struct ap_feed_look *look);
 
 #endif

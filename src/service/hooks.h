@@ -125,10 +125,13 @@ enum ap_hook_branch_type {
 	AP_HOOK_BR_RET,
 	AP_HOOK_BR_SYSCALL
 };
+/* Of the predictors, where they are modelled. */
+enum ap_hook_branch_said { AP_HOOK_BR_NOT_SAID, AP_HOOK_BR_RIGHT, AP_HOOK_BR_WRONG };
 #define AP_HOOK_BRANCHES 32
 struct ap_hook_branch {
 	u64 from, to;
 	u32 type; /* enum ap_hook_branch_type */
+	u32 said; /* enum ap_hook_branch_said */
 };
 u32 ap_hook_branches(struct ap_hook_branch *b, u32 max);
 

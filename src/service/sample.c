@@ -134,8 +134,19 @@ static u64 guarded(void *arg, void *to, u64 from, u64 n)
 	return done;
 }
 
+/* struct perf_branch_entry */
+#define MISPREDICTED 1ULL
+#define PREDICTED    2ULL
+
+static u64 said_flags(u32 said)
+{
+	if (said == AP_HOOK_BR_NOT_SAID)
+		return 0;
+	return said == AP_HOOK_BR_WRONG ? MISPREDICTED : PREDICTED;
+}
+
 /* The kernel's numbers for enum ap_hook_branch_type: PERF_BR_*. */
-static u64 branch_flags(u32 type)
+static u64 type_flags(u32 type)
 {
 	static const u8 br[] = {
 		[AP_HOOK_BR_UNKNOWN] = 0, [AP_HOOK_BR_COND] = 1,   [AP_HOOK_BR_JMP] = 2,
@@ -154,6 +165,7 @@ static u64 branch_flags(u32 type)
 #define WANT_COND	(1ULL << 10)
 #define WANT_IND_JUMP	(1ULL << 12)
 #define WANT_CALL	(1ULL << 13)
+#define WANT_NO_FLAGS	(1ULL << 14)
 #define WANT_TYPE_SAVE	(1ULL << 16)
 
 static bool is_wanted(u64 want, u32 type)
@@ -172,6 +184,12 @@ static bool is_wanted(u64 want, u32 type)
 	return type < AP_ARRAY_SIZE(by) && by[type] & want;
 }
 
+static u64 branch_flags(u64 want, const struct ap_hook_branch *b)
+{
+	return (want & WANT_TYPE_SAVE ? type_flags(b->type) : 0) |
+	       (want & WANT_NO_FLAGS ? 0 : said_flags(b->said));
+}
+
 static u32 branches(const struct ap_sampler *s, struct ap_perf_branch_entry out[AP_HOOK_BRANCHES])
 {
 	struct ap_hook_branch b[AP_HOOK_BRANCHES];
@@ -180,12 +198,10 @@ static u32 branches(const struct ap_sampler *s, struct ap_perf_branch_entry out[
 	for (u32 i = 0; i < n && i < AP_HOOK_BRANCHES; i++) {
 		if (!is_wanted(s->branch_sample_type, b[i].type))
 			continue;
-		out[to++] = (struct ap_perf_branch_entry){
-			.from = b[i].from,
-			.to = b[i].to,
-			.flags =
-				s->branch_sample_type & WANT_TYPE_SAVE ? branch_flags(b[i].type) : 0
-		};
+		out[to++] = (struct ap_perf_branch_entry){ .from = b[i].from,
+							   .to = b[i].to,
+							   .flags = branch_flags(
+								   s->branch_sample_type, &b[i]) };
 	}
 	return to;
 }
