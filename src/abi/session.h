@@ -261,6 +261,10 @@ struct ap_root {
 	u64 short_tasks; /* of folded segments: tasks that were cut off inside translated code */
 };
 
+/* Of ap_session.branches: the last taken ones are noted; the calls that have not returned are kept. */
+#define AP_BRANCHES_LAST  (1u << 0)
+#define AP_BRANCHES_CALLS (1u << 1)
+
 struct ap_session {
 	u64 magic;
 	u32 flags;		/* AP_F_* */
@@ -307,7 +311,7 @@ struct ap_session {
 	 * What a lane is never changes; its kinds are wanted (.kinds) before it is one.
 	 */
 	u32 nlanes;
-	u32 branches; /* 1: code notes taken branches, for samples that show the last ones */
+	u32 branches; /* AP_BRANCHES_*: what samples show */
 	u64 lanes[AP_LANE_MAX];
 	u32 data_gen; /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */

@@ -100,6 +100,15 @@ static int want_kinds(struct ap_core *core, u64 kinds)
 	return r;
 }
 
+u64 ap_event_kinds(const struct ap_event *e)
+{
+	const struct ap_perf_attr *a = &e->attr;
+	bool has_calls = a->sample_period && a->sample_type & AP_PERF_SAMPLE_BRANCH_STACK &&
+			 a->branch_sample_type & AP_PERF_SAMPLE_BRANCH_CALL_STACK;
+
+	return e->hw.kinds | (has_calls ? AP_KINDS_CALL_STACK : 0);
+}
+
 /* Those that every session counts are always wanted; of the others users are counted. */
 int ap_kinds_get(struct ap_core *core, u64 kinds)
 {

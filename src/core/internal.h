@@ -165,6 +165,8 @@ struct ap_core {
 /* core.c */
 void *ap_alloc(struct ap_core *core, u64 size);
 void ap_free(struct ap_core *core, void *p, u64 size);
+/* What has to be counted for it: also by what its samples show. */
+u64 ap_event_kinds(const struct ap_event *e);
 int ap_kinds_get(struct ap_core *core, u64 kinds);
 void ap_kinds_put(struct ap_core *core, u64 kinds);
 

@@ -64,7 +64,7 @@ static int try_pmu(struct ap_event *e, struct ap_pmu *pmu, struct ap_task *task)
 	else if (e->hw.kinds && !(task ? (void *)e->core->ops.raw : (void *)e->core->ops.cpu_raw))
 		r = -AP_EOPNOTSUPP; /* a driver that the port has no counters for */
 	else
-		r = ap_kinds_get(e->core, e->hw.kinds);
+		r = ap_kinds_get(e->core, ap_event_kinds(e));
 	if (r) {
 		if (pmu->event_fini)
 			pmu->event_fini(e->core, &e->hw);
@@ -273,7 +273,7 @@ void ap_event_free(struct ap_event *e)
 	if (e->pmu) {
 		if (e->pmu->event_fini)
 			e->pmu->event_fini(core, &e->hw);
-		ap_kinds_put(core, e->hw.kinds);
+		ap_kinds_put(core, ap_event_kinds(e));
 	}
 	if (ap_event_is_template(e) && core->ops.cgroup_put)
 		core->ops.cgroup_put(core->world, e->cgroup);

@@ -13,7 +13,7 @@
 /* How much earlier a walk begins, in counts of the lane: enough for AP_HOOK_BRANCHES in usual code. */
 u32 ap_branches_margin(u64 kinds)
 {
-	if (!__atomic_load_n(&ap_proc.session->branches, __ATOMIC_RELAXED))
+	if (!ap_branches_are_noted())
 		return 0;
 	if (kinds & AP_KIND_BIT(AP_KIND_INSTR))
 		return 1024;
@@ -103,19 +103,38 @@ void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struc
 	}
 }
 
-/* Of a final indirect one, which the block does not say. */
-static u32 look_up(u64 pc)
+/* What the block, or the log, does not say: the type of a final indirect one, the target of a direct call. */
+static void look_up(struct ap_hook_branch *b)
 {
 	struct ap_insn i;
 	u8 buf[16];
-	u32 avail = ap_sb_fetch(pc, buf);
+	u32 avail = ap_sb_fetch(b->from, buf);
 
 	if (!avail || ap_insn_decode(&i, buf, avail))
-		return AP_HOOK_BR_UNKNOWN;
-	return i.kind == AP_I_RET	 ? AP_HOOK_BR_RET
-	       : i.kind == AP_I_CALL_IND ? AP_HOOK_BR_CALL_IND
-	       : i.kind == AP_I_JMP_IND	 ? AP_HOOK_BR_JMP_IND
-					 : AP_HOOK_BR_UNKNOWN;
+		return;
+	if (i.kind == AP_I_CALL)
+		b->to = ap_insn_target(&i, b->from);
+	b->type = i.kind == AP_I_RET	    ? AP_HOOK_BR_RET
+		  : i.kind == AP_I_CALL	    ? AP_HOOK_BR_CALL
+		  : i.kind == AP_I_CALL_IND ? AP_HOOK_BR_CALL_IND
+		  : i.kind == AP_I_JMP_IND  ? AP_HOOK_BR_JMP_IND
+					    : AP_HOOK_BR_UNKNOWN;
+}
+
+u32 ap_hook_calls(struct ap_hook_branch *b, u32 max)
+{
+	struct ap_open_call calls[AP_HOOK_BRANCHES];
+	struct ap_thread *t = ap_self();
+	u32 n;
+
+	ap_lock_take(&ap_proc.lock);
+	n = ap_feed_calls(t, calls, max < AP_HOOK_BRANCHES ? max : AP_HOOK_BRANCHES);
+	for (u32 k = 0; k < n; k++) {
+		b[k] = (struct ap_hook_branch){ .from = calls[k].from, .to = calls[k].to };
+		look_up(&b[k]);
+	}
+	ap_lock_drop(&ap_proc.lock);
+	return n;
 }
 
 u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
@@ -128,7 +147,7 @@ u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
 	for (u32 k = 0; k < n; k++) {
 		b[k] = l->branch[(l->branch_next - 1 - k) % AP_HOOK_BRANCHES];
 		if (b[k].type == AP_HOOK_BR_UNKNOWN)
-			b[k].type = look_up(b[k].from);
+			look_up(&b[k]);
 	}
 	if (t->feed_follows)
 		n = ap_feed_tell(t, b, n);

@@ -19,6 +19,7 @@ struct leave {
 	struct ap_block *probe; /* left; valid likewise */
 	u64 target;
 	u64 branch; /* pc of an indirect branch to what may be no address, 0 unknown */
+	u64 begin;  /* of AP_EXIT_LANE: where the block begins whose middle was left */
 	bool lean;  /* that branch is of a block which counts no branches */
 	u8 kind, special;
 };
@@ -108,6 +109,7 @@ static struct leave read_exit(struct ap_thread *t)
 		l.link = NULL;
 	if (ap_unlikely(l.kind == AP_EXIT_LANE)) {
 		l.target = read_middle_exit(t, x);
+		l.begin = x->from->pc;
 		l.link = NULL;
 		if (ap_stop_is(t, x))
 			l.kind = AP_EXIT_DIRECT;
@@ -195,7 +197,7 @@ static struct ap_block *walk(struct ap_thread *t)
 {
 	struct ap_block *b = ap_walk_get(t, t->regs.rip);
 
-	if (ap_unlikely(ap_proc.session->branches)) {
+	if (ap_branches_are_noted()) {
 		t->walked = b;
 		ap_feed_follow(t);
 	}
@@ -516,6 +518,7 @@ void ap_dispatch(struct ap_thread *t)
 		run(t, true);
 	case AP_EXIT_LANE:
 		t->regs.rip = l.target;
+		ap_feed_begin_calls(t, l.begin);
 		run_from(t, &l, false);
 	case AP_EXIT_SYSCALL:
 		t->regs.rip = l.target;
@@ -553,7 +556,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	if (!b)
 		no_memory(t);
 	t->alone = b;
-	if (ap_unlikely(t->nlanes) && ap_proc.session->branches)
+	if (ap_unlikely(t->nlanes) && ap_branches_are_noted())
 		t->walked = b;
 	enter_locked(t, b);
 }

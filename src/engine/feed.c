@@ -23,6 +23,7 @@ _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 struct ap_thread_feed {
 	struct ap_feed feed;
 	struct ap_feed_marks marks;
+	struct ap_calls calls;
 	u64 size;
 	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
 	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
@@ -46,6 +47,13 @@ static const struct ap_machine *machine(void)
 const struct ap_machine *ap_feed_machine(void)
 {
 	return machine();
+}
+
+/* Those that have not returned, for branch stacks. */
+static bool calls_are_kept(void)
+{
+	return __atomic_load_n(&ap_proc.session->branches, __ATOMIC_RELAXED) & AP_BRANCHES_CALLS &&
+	       ap_feed_has_branches();
 }
 
 /* --- descriptions */
@@ -94,6 +102,8 @@ void ap_feed_forget(void)
 		/* where that leads no record will tell */
 		if (!ap_feed_is_on())
 			t->feed->feed.pending = AP_FEED_NOTHING;
+		if (!calls_are_kept())
+			ap_calls_forget(&t->feed->calls);
 	}
 	ap_feed_code_forget();
 	if (nchunks > 1)
@@ -224,6 +234,8 @@ static void read_log(struct ap_thread *t, u64 at)
 
 	note_bases(t, tf);
 	tf->feed.has_cycles = ap_feed_has_cycles();
+	if (ap_unlikely(calls_are_kept()))
+		ap_calls_read(&tf->calls, from, to, chunks);
 	if (ap_unlikely(tf->marks.n || t->feed_follows)) {
 		ap_feed_marks_look(&tf->marks);
 		ap_feed_run_slowly(&tf->feed, from, to, chunks, &tf->marks.look);
@@ -529,6 +541,36 @@ u32 ap_feed_tell(struct ap_thread *t, struct ap_hook_branch *b, u32 n)
 		at -= is_told;
 	}
 	return to;
+}
+
+u32 ap_feed_calls(struct ap_thread *t, struct ap_open_call *to, u32 max)
+{
+	if (!t->feed || !calls_are_kept())
+		return 0;
+	read_here(t);
+	ap_calls_arrive(&t->feed->calls, t->regs.rip);
+	return ap_calls_get(&t->feed->calls, to, max);
+}
+
+void ap_feed_begin_calls(struct ap_thread *t, u64 pc)
+{
+	if (ap_likely(!t->feed) || !calls_are_kept())
+		return;
+	ap_lock_take(&ap_proc.lock);
+	ap_feed_read(t);
+	ap_calls_arrive(&t->feed->calls, pc);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+void ap_feed_enter_handler(struct ap_thread *t)
+{
+	if (ap_likely(!t->feed) || !calls_are_kept())
+		return;
+	ap_lock_take(&ap_proc.lock);
+	read_here(t);
+	ap_calls_arrive(&t->feed->calls, t->regs.rip);
+	ap_calls_signal(&t->feed->calls);
+	ap_lock_drop(&ap_proc.lock);
 }
 
 /* --- samples: what the service wants, and gets */

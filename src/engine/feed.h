@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/sb.h"
 #include "engine/signal.h"
+#include "model/calls.h"
 #include "model/feed.h"
 
 /* Registers whose values belong into a record and are not there yet. */
@@ -79,6 +80,13 @@ void ap_feed_follow(struct ap_thread *t);
 void ap_feed_look_here(struct ap_thread *t);
 struct ap_hook_branch;
 u32 ap_feed_tell(struct ap_thread *t, struct ap_hook_branch *b, u32 n);
+/*
+ * The calls that have not returned, lock held; and that a handler is about to be entered, lock not held.
+ */
+u32 ap_feed_calls(struct ap_thread *t, struct ap_open_call *to, u32 max);
+void ap_feed_enter_handler(struct ap_thread *t);
+/* A block was left in its middle, so the log has no record that says where it begins; lock not held. */
+void ap_feed_begin_calls(struct ap_thread *t, u64 pc);
 /*
  * While a SIGSEGV that was sent waits in the kernel, which blocks it, no fault may come: the kernel would end
  * the process.  So the thread goes on by single instructions and its log is read after each; the log has room for

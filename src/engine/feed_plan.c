@@ -457,6 +457,11 @@ void ap_feed_plan_after(const struct ap_sb_insn *in)
 
 /* --- ways out */
 
+static bool is_call_or_return(u8 what)
+{
+	return what == AP_FEED_CALL || what == AP_FEED_CALL_INDIRECT || what == AP_FEED_RETURN;
+}
+
 /* Those of the piece so far, and the one that the way ends with; last: AP_FEED_NOTHING, or what in is. */
 static void copy_branches(struct ap_feed_way *w, u8 last, const struct ap_sb_insn *in)
 {
@@ -468,6 +473,8 @@ static void copy_branches(struct ap_feed_way *w, u8 last, const struct ap_sb_ins
 	to = plan.nbranches ? ap_feed_alloc(plan.nbranches * sizeof(*to), &id) : NULL;
 	if (to) {
 		memcpy(to, plan.branch, plan.nbranches * sizeof(*to));
+		for (u32 k = 0; k < plan.nbranches; k++)
+			w->has_calls |= is_call_or_return(to[k].what);
 		w->branches = to;
 		w->nbranches = (u16)plan.nbranches;
 	}

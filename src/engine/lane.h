@@ -188,6 +188,11 @@ void ap_prompt_note(struct ap_thread *t, u32 kind, u64 pc, u64 addr);
 void ap_prompts_take(struct ap_thread *t);
 
 /* branches.c: the walked block was left. */
+static inline bool ap_branches_are_noted(void)
+{
+	return ap_unlikely(__atomic_load_n(&ap_proc.session->branches, __ATOMIC_RELAXED) &
+			   AP_BRANCHES_LAST);
+}
 u32 ap_branches_margin(u64 kinds);
 void ap_branches_forget(struct ap_thread *t);
 void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,

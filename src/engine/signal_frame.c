@@ -5,6 +5,7 @@
  *
  * Runs in ordinary engine context with everything but the synchronous signals blocked.
  */
+#include "engine/feed.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/trace.h"
@@ -108,6 +109,7 @@ static int enter_handler(struct ap_thread *t, const struct ap_sigaction *a, u64 
 	    (!unprotect_all() || write_frame(t, a, mask, at, fp)))
 		return -AP_EFAULT;
 	t->delivered++;
+	ap_feed_enter_handler(t);
 	ap_fp_reset();
 	if (t->altstack.flags & AP_SS_AUTODISARM)
 		t->altstack = (struct ap_altstack){ .flags = AP_SS_DISABLE };

@@ -323,7 +323,11 @@ void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
 	if (s->source == AP_SAMPLE_TRACE)
 		s->trace_args = ap_tracepoint_args(s->which);
 	if (s->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
-		__atomic_store_n(&host->ses->head->branches, 1, __ATOMIC_RELEASE);
+		__atomic_fetch_or(&host->ses->head->branches,
+				  s->branch_sample_type & AP_PERF_SAMPLE_BRANCH_CALL_STACK
+					  ? AP_BRANCHES_CALLS
+					  : AP_BRANCHES_LAST,
+				  __ATOMIC_RELEASE);
 	if (s->source == AP_SAMPLE_CLOCK && ap_host_can_prompt(host))
 		s->lane = AP_LANE_MAX;
 	else if (s->source == AP_SAMPLE_CLOCK &&

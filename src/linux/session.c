@@ -106,7 +106,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->stress_fault = cfg->stress_fault;
 	s->head->stress_period = cfg->stress_period;
 	s->head->lanes[0] = cfg->stress_lane;
-	s->head->branches = cfg->stress_branches;
+	s->head->branches = cfg->stress_branches ? AP_BRANCHES_LAST : 0;
 	s->head->nlanes = cfg->stress_period != 0;
 	s->head->kinds |= cfg->stress_lane;
 	if (cfg->debug_dir)

@@ -105,6 +105,7 @@ struct ap_feed_way {
 	const struct ap_feed_branch *branches;
 	const struct ap_feed_cluster *clusters; /* in order of their last accesses */
 	u16 nops, nloads, nstores;
+	bool has_calls;		  /* or returns */
 	u16 nclusters;		  /* 0 of some operations: they do not fit into clusters */
 	s32 delta[AP_FEED_WORDS]; /* to be added to each word: as many as there are */
 };

@@ -134,6 +134,8 @@ struct ap_hook_branch {
 	u32 said; /* enum ap_hook_branch_said */
 };
 u32 ap_hook_branches(struct ap_hook_branch *b, u32 max);
+/* The same of the calls that have not returned, where the session has them kept. */
+u32 ap_hook_calls(struct ap_hook_branch *b, u32 max);
 
 /* Until a signal that was sent to the thread has come; not for long, where it is blocked. */
 void ap_hook_await_signal(void);

@@ -168,6 +168,8 @@ static u64 type_flags(u32 type)
 #define WANT_NO_FLAGS	(1ULL << 14)
 #define WANT_TYPE_SAVE	(1ULL << 16)
 
+#define WANT_CALL_STACK (1ULL << 11)
+
 static bool is_wanted(u64 want, u32 type)
 {
 	static const u64 by[] = {
@@ -179,7 +181,7 @@ static bool is_wanted(u64 want, u32 type)
 		[AP_HOOK_BR_SYSCALL] = WANT_ANY_CALL,
 	};
 
-	if (want & WANT_ANY)
+	if (want & (WANT_ANY | WANT_CALL_STACK))
 		return true;
 	return type < AP_ARRAY_SIZE(by) && by[type] & want;
 }
@@ -193,7 +195,9 @@ static u64 branch_flags(u64 want, const struct ap_hook_branch *b)
 static u32 branches(const struct ap_sampler *s, struct ap_perf_branch_entry out[AP_HOOK_BRANCHES])
 {
 	struct ap_hook_branch b[AP_HOOK_BRANCHES];
-	u32 n = ap_hook_branches(b, AP_HOOK_BRANCHES), to = 0;
+	bool stack = s->branch_sample_type & WANT_CALL_STACK;
+	u32 n = stack ? ap_hook_calls(b, AP_HOOK_BRANCHES) : ap_hook_branches(b, AP_HOOK_BRANCHES);
+	u32 to = 0;
 
 	for (u32 i = 0; i < n && i < AP_HOOK_BRANCHES; i++) {
 		if (!is_wanted(s->branch_sample_type, b[i].type))

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Branch stacks: what the predictors said of each branch, against the samples of what they got wrong.
+# Branch stacks: what the predictors said of each branch, against the samples of what they got wrong; calls that have not
+# returned, against the single-stepper's trace.
 . "$(dirname "$0")/lib.sh"
-need awk
+need awk objdump
 
 cd "$tmp" || exit 1
 walk=$PROGRAMS/model_walk
@@ -79,6 +80,32 @@ script wrong ip,brstack | awk 'function hex(s) { return index("0123456789abcdef"
 	END { print (n > 250), (own > 100), stray + 0, gaps + 0, untold + 0 }' >verdict
 is "$(cat verdict)" "1 1 0 0 0" "branch-misses: the newest branch is the sampled one, or leads to it; and each to the next" ||
 	note "$(script wrong ip,brstack | cut -c1-90 | head -n 5)"
+
+# --- calls that have not returned: those of the trace, innermost first, up to 32
+chain=$PROGRAMS/chain
+objdump -d "$chain" | awk -F'\t' 'match($3, /(^| )(call|ret)/) { gsub(/[: ]/, "", $1); print $1, $3 ~ /call/ ? "call" : "ret" }' >transfers
+# without the shell's "_", which has the length of the tool's name
+env -u _ timeout -k 5 100 "$ORACLE" --trace trace -- "$chain" >/dev/null 2>&1
+for period in 61 97 331 997; do
+	awk -v n=$period 'NR == FNR { what[$1] = $2; next }
+		went { if (went == "call") to[depth] = $2; went = "" }
+		what[$2] == "call" { from[++depth] = $2; went = "call" }
+		what[$2] == "ret" { depth -= depth > 0 }
+		FNR % n == 0 { ready = 1; ip = $2; held = went == "call"; if (!held) show() ; next }
+		ready && held { show() }
+		function show(k, line) {
+			line = ip
+			for (k = depth; k > 0 && k > depth - 32; k--) line = line " 0x" from[k] "/0x" to[k]
+			print line
+			ready = 0
+		}' transfers trace >want
+	run env -u _ timeout -k 5 60 "$ANYPERF" record -q -e instructions:u -c $period --call-graph lbr -o stack -- "$chain"
+	is "$status" 0 "--call-graph lbr, each ${period}th instruction" || note "$(tail -n 3 err)"
+	timeout -k 5 60 "$ANYPERF" script -G -i stack -F ip,brstack |
+		awk 'NF { for (k = 2; k <= NF; k++) { split($k, b, "/"); $k = b[1] "/" b[2] } print }' >got
+	is "$(($(wc -l <want) > 15))" 1 "there are samples"
+	same want got "each call stack is that of the trace"
+done
 
 if command -v perf >/dev/null; then
 	is "$(perf script -i far -F brstack 2>/dev/null | tr ' ' '\n' | grep / | cut -d/ -f3 | sort | uniq -c)" \

@@ -197,6 +197,13 @@ void ap_hook_regs(u64 regs[AP_HOOK_REGS])
 	memcpy(regs, fake.regs, sizeof(fake.regs));
 }
 
+u32 ap_hook_calls(struct ap_hook_branch *b, u32 max)
+{
+	(void)b;
+	(void)max;
+	return 0;
+}
+
 u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
 {
 	(void)b;
