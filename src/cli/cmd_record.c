@@ -49,7 +49,7 @@ static const struct ap_opt record_table[] = {
 	STR('o', "output", output, "file", "write this file (default perf.data); -: a stream to standard output"),
 	CALL('p', "pid", record_opt_pid, "pid", "these running processes, separated by commas"),
 	FLAG('P', "period", with_period, "write the period of each sample"),
-	FLAG('q', "quiet", quiet, "print nothing at the end"),
+	FLAG('q', "quiet", quiet, "print nothing at the end but what was lost"),
 	FLAG('R', "raw-samples", raw, "sample raw records of tracepoints"),
 	FLAG('s', "stat", per_thread_counts, "write the count of each thread when it ends"),
 	CALL('t', "tid", record_opt_tid, "tid", "these running threads, separated by commas"),
@@ -319,18 +319,17 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 {
 	const struct record_opts *o = r->opts;
 
-	if (o->quiet)
-		return;
-	for (unsigned int i = 0; i < res->nnotes; i++)
+	for (unsigned int i = 0; i < res->nnotes && !o->quiet; i++)
 		fprintf(stderr, "anyperf: %s\n", res->notes[i].text);
 	if (r->error)
 		return;
+	/* who asks for quiet does not ask for a file that lacks something */
 	if (r->lost)
 		fprintf(stderr,
 			"[ anyperf record: %llu samples were lost: a larger ring (-m) or fewer "
 			"samples (-F, -c) would help ]\n",
 			(unsigned long long)r->lost);
-	if (o->tick_ms)
+	if (o->tick_ms || o->quiet)
 		return;
 	fprintf(stderr, "[ anyperf record: Captured and wrote %.3f MB %s (%llu samples) ]\n",
 		(double)r->written / 1048576, r->path ? r->path : "-",

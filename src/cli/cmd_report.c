@@ -285,6 +285,14 @@ static bool any_has(const struct ap_data *d, u64 sample_type)
 	return false;
 }
 
+static bool any_has_branches(const struct ap_data *d)
+{
+	for (u32 i = 0; i < ap_data_nevents(d); i++)
+		if (ap_attr_has_branches(&ap_data_event(d, i)->attr))
+			return true;
+	return false;
+}
+
 /* How many events from this one on are a group that is shown as one. */
 static u32 group_size(const struct report_args *a, const struct ap_data *d, u32 i)
 {
@@ -498,8 +506,7 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 	a->hist.tracing = ap_tracing_read(d);
 	ap_topology_read(&a->topology, d);
 	a->hist.topology = &a->topology;
-	status = choose_columns(a, any_has(d, AP_PERF_SAMPLE_CALLCHAIN),
-				any_has(d, AP_PERF_SAMPLE_BRANCH_STACK));
+	status = choose_columns(a, any_has(d, AP_PERF_SAMPLE_CALLCHAIN), any_has_branches(d));
 	if (status)
 		return status;
 	*fold = ap_fold_new(s, &a->hist);

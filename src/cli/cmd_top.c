@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -475,6 +476,13 @@ static int watch(struct top *t)
 	return t->is_over ? 0 : status;
 }
 
+/* Are there columns of CPUs, or what they are in? */
+static bool has_cpus(const struct top_args *a)
+{
+	return (a->sort && (strstr(a->sort, "cpu") || strstr(a->sort, "socket"))) ||
+	       (a->fields && (strstr(a->fields, "cpu") || strstr(a->fields, "socket")));
+}
+
 /* The recorder's words, then the command's. */
 static char **recorder_argv(struct top_args *a, char **argv, int argc, int *n)
 {
@@ -483,12 +491,14 @@ static char **recorder_argv(struct top_args *a, char **argv, int argc, int *n)
 
 	/* records are put in order within two rounds: what a refresh lacks is at most so old */
 	snprintf(tick, sizeof(tick), "%d", a->delay < 1 ? (int)(a->delay * 250) : 250);
-	v = ap_xgrow(NULL, (size_t)(a->nrecord + argc) + 8, sizeof(*v));
+	v = ap_xgrow(NULL, (size_t)(a->nrecord + argc) + 9, sizeof(*v));
 	*n = 0;
 	v[(*n)++] = ap_xstrdup("record");
 	for (i = 0; i < a->nrecord; i++)
 		v[(*n)++] = a->record[i];
 	v[(*n)++] = ap_xstrdup("-B");
+	if (has_cpus(a))
+		v[(*n)++] = ap_xstrdup("--sample-cpu");
 	v[(*n)++] = ap_xstrdup("-o-");
 	v[(*n)++] = ap_xstrdup("--tick");
 	v[(*n)++] = ap_xstrdup(tick);
@@ -501,6 +511,7 @@ static char **recorder_argv(struct top_args *a, char **argv, int argc, int *n)
 
 static int top(struct top_args *a, int argc, char **argv)
 {
+	struct ap_topology topology;
 	struct top t = { .args = a };
 	int n, err, status;
 	char **words = recorder_argv(a, argv, argc, &n);
@@ -514,6 +525,8 @@ static int top(struct top_args *a, int argc, char **argv)
 		return AP_EXIT_FAILURE;
 	}
 	take_signals(&t);
+	ap_topology_ask(&topology, (u32)get_nprocs_conf());
+	a->hist.topology = &topology;
 	t.session = ap_profile_calloc(1, sizeof(*t.session));
 	ap_session_init(t.session);
 	t.session->symbols.no_demangle = a->no_demangle;
@@ -521,6 +534,7 @@ static int top(struct top_args *a, int argc, char **argv)
 	t.notes = t.profile.notes = ap_annotate_new(t.session);
 	status = watch(&t);
 	top_recorder_show(&t.recorder);
+	ap_topology_fini(&topology);
 	for (int i = 0; i < n - argc; i++)
 		free(words[i]);
 	free(words);

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "abi/perf.h"
 #include "abi/record.h"
 #include "base/types.h"
 
@@ -120,6 +121,15 @@ static inline u64 ap_get64(const void *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+/* Are its branches what a report is about?  Not where they stand for callchains: then there is no feature BRANCH_STACK. */
+static inline bool ap_attr_has_branches(const struct ap_perf_attr *a)
+{
+	bool is_chain = a->sample_type & AP_PERF_SAMPLE_CALLCHAIN &&
+			a->branch_sample_type & AP_PERF_SAMPLE_BRANCH_CALL_STACK;
+
+	return a->sample_type & AP_PERF_SAMPLE_BRANCH_STACK && !is_chain;
 }
 
 #endif

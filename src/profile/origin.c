@@ -275,7 +275,7 @@ int ap_origin_put(struct ap_writer *w, const struct ap_origin *f)
 		else if (buf.size)
 			ret = ap_writer_feature(w, sections[i].feature, buf.data, buf.size);
 	}
-	if (!ret && f->nevents && f->events[0].attr.sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
+	if (!ret && f->nevents && ap_attr_has_branches(&f->events[0].attr))
 		ret = ap_writer_feature(w, AP_FEAT_BRANCH_STACK, "", 0);
 	ap_buf_fini(&buf);
 	return ret;

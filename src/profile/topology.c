@@ -62,7 +62,7 @@ s32 ap_topology_socket(const struct ap_topology *t, u32 cpu)
 	return cpu < t->n ? t->socket[cpu] : -1;
 }
 
-/* --- writing */
+/* --- this machine, and writing */
 
 #define LINE 256
 
@@ -81,6 +81,16 @@ static bool about(u32 cpu, const char *what, char line[LINE])
 	if (is_read)
 		line[strcspn(line, "\n")] = '\0';
 	return is_read;
+}
+
+void ap_topology_ask(struct ap_topology *t, u32 ncpus)
+{
+	char package[LINE];
+
+	*t = (struct ap_topology){ .socket = ap_profile_calloc(ncpus, sizeof(*t->socket)) };
+	for (; t->n < ncpus; t->n++)
+		t->socket[t->n] =
+			about(t->n, "physical_package_id", package) ? (s32)atoi(package) : -1;
 }
 
 /* What CPUs say, each text once.  false: one says nothing, or more than there is room for. */

@@ -14,6 +14,8 @@ struct ap_topology {
 };
 
 void ap_topology_read(struct ap_topology *t, struct ap_data *d);
+/* Of this machine. */
+void ap_topology_ask(struct ap_topology *t, u32 ncpus);
 void ap_topology_fini(struct ap_topology *t);
 /* -1: unknown */
 s32 ap_topology_socket(const struct ap_topology *t, u32 cpu);

@@ -190,22 +190,56 @@ static void unwind(struct ap_unwinder *u)
 		u->out[u->n++] = ip;
 }
 
+static void reserve(struct ap_session *s, size_t need)
+{
+	struct ap_unwinder *u = s->unwinder;
+
+	if (!u)
+		u = s->unwinder = ap_profile_calloc(1, sizeof(*u));
+	if (need <= u->cap)
+		return;
+	u->cap = need;
+	u->chain = ap_profile_realloc(u->chain, need, sizeof(*u->chain));
+}
+
+/*
+ * The calls that had not returned are the user's part of the callchain, as perf has it: where the newest one went, then
+ * all of them.
+ */
+static void use_calls(struct ap_session *s, struct ap_sample *sample)
+{
+	u64 n = 0, *to;
+
+	while (n < sample->nchain && ap_get64(sample->chain + 8 * n) != AP_PERF_CONTEXT_USER)
+		n++;
+	if (n == sample->nchain || !sample->nbranches)
+		return;
+	n++;
+	reserve(s, (size_t)(n + 1 + sample->nbranches));
+	to = s->unwinder->chain;
+	memcpy(to, sample->chain, 8 * (size_t)n);
+	to[n++] = ap_get64(sample->branches + 8);
+	for (u64 k = 0; k < sample->nbranches; k++)
+		to[n++] = ap_get64(sample->branches + 24 * k);
+	sample->chain = (const u8 *)to;
+	sample->nchain = n;
+}
+
 void ap_unwind_sample(struct ap_session *s, struct ap_thread *t, const struct ap_data_event *ev,
 		      struct ap_sample *sample)
 {
-	struct ap_unwinder *u = s->unwinder;
-	size_t need = (size_t)sample->nchain + MAX_UNWOUND + 1;
+	struct ap_unwinder *u;
 	u64 n = sample->nchain;
 
-	if (!(ev->attr.sample_type & AP_PERF_SAMPLE_CALLCHAIN) || !sample->regs ||
-	    !sample->stack_size || sample->regs_abi != AP_PERF_SAMPLE_REGS_ABI_64)
+	if (!(ev->attr.sample_type & AP_PERF_SAMPLE_CALLCHAIN))
 		return;
-	if (!u)
-		u = s->unwinder = ap_profile_calloc(1, sizeof(*u));
-	if (need > u->cap) {
-		u->cap = need;
-		u->chain = ap_profile_realloc(u->chain, need, sizeof(*u->chain));
-	}
+	if (ev->attr.sample_type & AP_PERF_SAMPLE_BRANCH_STACK &&
+	    ev->attr.branch_sample_type & AP_PERF_SAMPLE_BRANCH_CALL_STACK)
+		use_calls(s, sample);
+	if (!sample->regs || !sample->stack_size || sample->regs_abi != AP_PERF_SAMPLE_REGS_ABI_64)
+		return;
+	reserve(s, (size_t)n + MAX_UNWOUND + 1);
+	u = s->unwinder;
 	if (n)
 		memcpy(u->chain, sample->chain, 8 * (size_t)n);
 	u->chain[n] = AP_CONTEXT_UNWOUND;

@@ -112,6 +112,14 @@ if command -v perf >/dev/null; then
 		"$(script far brstack | tr ' ' '\n' | grep / | cut -d/ -f3 | sort | uniq -c)" "perf script shows the same"
 	perf report --stdio -i far --sort mispredict 2>/dev/null | grep -E ' [YN] *$' | awk '{ print $2 }' | sort -u >got
 	is "$(tr '\n' ' ' <got)" "N Y " "perf report --sort mispredict: both"
+	for what in "script -F comm,ip,sym" "report --stdio -g none --no-children -s comm,sym"; do
+		# shellcheck disable=SC2086
+		perf $what -i stack 2>/dev/null | grep -v '^#' >theirs
+		# shellcheck disable=SC2086
+		"$ANYPERF" $what -i stack 2>/dev/null | grep -v '^#' >ours
+		same theirs ours "$what of call stacks: as perf prints it"
+		has ours 'leaf' "of functions"
+	done
 else
 	lack "perf script -F brstack" "no perf"
 fi

@@ -100,4 +100,9 @@ for bad in '-u root' -S -S8M --snapshot '--filter x>1'; do
 	is "$status $(wc -l <"$tmp/err") $([ -e n ] && echo n)" "129 1 " "$bad: one line"
 	has "$tmp/err" ' (is of .*)[;,:].*[a-z]' "$bad: says what it would be of"
 done
+
+# 400,006 samples through a page: what is lost is said, also by who says nothing else
+run "$ANYPERF" record -q -m 1 -e instructions:u -c 1 -o lost -- "$PROGRAMS/and_loop"
+is "$status $(wc -l <"$tmp/err")" "0 1" "-q: one line"
+has "$tmp/err" '[0-9]+ samples were lost' "of what was lost"
 done_testing

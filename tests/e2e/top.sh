@@ -70,6 +70,13 @@ done
 is "$(cat top.err)" "from the command" "the command's output goes to standard error, and nothing else"
 run "$ANYPERF" top --stdio -e instructions:u,branches:u -c 1000 -- ./work
 is "$(grep -c '^# Samples' out)" 2 "two events: two tables"
+socket=$(cat /sys/devices/system/cpu/cpu*/topology/physical_package_id 2>/dev/null | sort -u)
+if [[ $socket =~ ^[0-9]+$ ]]; then
+	run "$ANYPERF" top --stdio -d 1000 -e instructions:u -c 1000 -s socket -- ./work
+	has out "$(printf '^ *100.00%% +%03d *$' "$socket")" "-s socket: the one of all CPUs"
+else
+	lack "top -s socket" "several sockets, or nobody tells"
+fi
 run "$ANYPERF" top --stdio -- ./nosuch
 is "$status" 127 "no such command: status 127"
 has err 'nosuch: No such file' "no such command: says so"
