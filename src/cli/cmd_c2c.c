@@ -204,5 +204,6 @@ int ap_cmd_c2c(int argc, char **argv)
 		return ap_opts_wrong(&c2c_spec, "report takes no argument", argv[rest]);
 	if (records && rest >= argc && !a.record.pid)
 		return ap_opts_wrong(&c2c_spec, "no command to record", NULL);
+	a.record.with_cpu = true;
 	return records ? ap_mem_record(&a.record, EVENTS, argv + rest) : report(&a);
 }

@@ -60,6 +60,7 @@ int ap_mem_record(const struct ap_mem_record *r, const char *events, char **comm
 	ap_words_add_flag(&w, "--verbose", r->verbose);
 	ap_words_add_flag(&w, "--phys-data", r->phys);
 	ap_words_add_flag(&w, "--data-page-size", r->page_size);
+	ap_words_add_flag(&w, "--sample-cpu", r->with_cpu);
 	ap_words_add_flag(&w, "--deterministic", r->deterministic);
 	if (command && *command)
 		ap_words_add(&w, "--");

@@ -73,6 +73,12 @@ static void topology(struct ap_buf *to, const struct ap_origin *f)
 	ap_topology_put(to, (u32)get_nprocs_conf());
 }
 
+static void nodes(struct ap_buf *to, const struct ap_origin *f)
+{
+	(void)f;
+	ap_topology_put_nodes(to);
+}
+
 /* The value behind "name\t: " of the first CPU, or false. */
 static bool cpuinfo(const char *name, char *value, size_t size)
 {
@@ -258,8 +264,8 @@ static const struct {
 	{ AP_FEAT_CPUID, cpu_id },	    { AP_FEAT_TOTAL_MEM, memory },
 	{ AP_FEAT_CMDLINE, command_line },  { AP_FEAT_EVENT_DESC, event_descriptions },
 	{ AP_FEAT_PMU_MAPPINGS, pmus },	    { AP_FEAT_GROUP_DESC, groups },
-	{ AP_FEAT_CPU_TOPOLOGY, topology }, { AP_FEAT_CLOCKID, clock_id },
-	{ AP_FEAT_TRACING_DATA, tracing },
+	{ AP_FEAT_CPU_TOPOLOGY, topology }, { AP_FEAT_NUMA_TOPOLOGY, nodes },
+	{ AP_FEAT_CLOCKID, clock_id },	    { AP_FEAT_TRACING_DATA, tracing },
 };
 
 int ap_origin_put(struct ap_writer *w, const struct ap_origin *f)

@@ -64,7 +64,8 @@ s32 ap_topology_socket(const struct ap_topology *t, u32 cpu)
 
 /* --- this machine, and writing */
 
-#define LINE 256
+#define LINE	  256
+#define NODES_MAX 1024
 
 /* A line of sysfs about a CPU, without its end. */
 static bool about(u32 cpu, const char *what, char line[LINE])
@@ -139,4 +140,78 @@ void ap_topology_put(struct ap_buf *to, u32 ncpus)
 	}
 	if (!is_whole || !ncpus)
 		to->size = start;
+}
+
+/* --- nodes of memory */
+
+/* The number behind "name:", kB; 0: there is none. */
+static u64 of_node(u32 node, const char *name)
+{
+	char path[100], line[LINE], *at;
+	u64 value = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/meminfo", node);
+	in = fopen(path, "re");
+	while (in && !value && fgets(line, sizeof(line), in)) {
+		at = strstr(line, name);
+		if (at)
+			value = strtoull(at + strlen(name), NULL, 10);
+	}
+	if (in)
+		fclose(in);
+	return value;
+}
+
+static bool line_of(const char *path, char line[LINE])
+{
+	FILE *in = fopen(path, "re");
+	bool is_read = in && fgets(line, LINE, in);
+
+	if (in)
+		fclose(in);
+	if (is_read)
+		line[strcspn(line, "\n")] = '\0';
+	return is_read;
+}
+
+static bool put_node(struct ap_buf *to, u32 node)
+{
+	char path[100], cpus[LINE];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
+	if (!line_of(path, cpus))
+		return false;
+	ap_buf_u32(to, node);
+	ap_buf_u64(to, of_node(node, "MemTotal:"));
+	ap_buf_u64(to, of_node(node, "MemFree:"));
+	ap_buf_u32(to, (u32)AP_ALIGN_UP(strlen(cpus) + 1, AP_DATA_NAME_ALIGN));
+	ap_buf_chars(to, cpus, AP_DATA_NAME_ALIGN);
+	return true;
+}
+
+/* "0-1,3", as sysfs has lists. */
+void ap_topology_put_nodes(struct ap_buf *to)
+{
+	struct ap_buf nodes = { 0 };
+	char online[LINE], *p = online;
+	unsigned long first, last;
+	u32 n = 0;
+
+	if (!line_of("/sys/devices/system/node/online", online))
+		return;
+	while (*p >= '0' && *p <= '9') {
+		first = last = strtoul(p, &p, 10);
+		if (*p == '-')
+			last = strtoul(p + 1, &p, 10);
+		for (; first <= last && n < NODES_MAX; first++)
+			n += put_node(&nodes, (u32)first);
+		p += *p == ',';
+	}
+	if (n) {
+		ap_buf_u32(to, n);
+		ap_buf_put(to, nodes.data, nodes.size);
+	}
+	to->failed |= nodes.failed;
+	ap_buf_fini(&nodes);
 }

@@ -22,5 +22,7 @@ s32 ap_topology_socket(const struct ap_topology *t, u32 cpu);
 
 /* The section of this machine; nothing where its sysfs does not tell of all ncpus. */
 void ap_topology_put(struct ap_buf *to, u32 ncpus);
+/* Its nodes of memory, for the section NUMA_TOPOLOGY: without it perf's c2c does not read a file. */
+void ap_topology_put_nodes(struct ap_buf *to);
 
 #endif

@@ -3,6 +3,7 @@
 # Branch stacks: what the predictors said of each branch, against the samples of what they got wrong; calls that have not
 # returned, against the single-stepper's trace.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/oracle.bash"
 need awk objdump
 
 cd "$tmp" || exit 1
@@ -84,8 +85,7 @@ is "$(cat verdict)" "1 1 0 0 0" "branch-misses: the newest branch is the sampled
 # --- calls that have not returned: those of the trace, innermost first, up to 32
 chain=$PROGRAMS/chain
 objdump -d "$chain" | awk -F'\t' 'match($3, /(^| )(call|ret)/) { gsub(/[: ]/, "", $1); print $1, $3 ~ /call/ ? "call" : "ret" }' >transfers
-# without the shell's "_", which has the length of the tool's name
-env -u _ timeout -k 5 100 "$ORACLE" --trace trace -- "$chain" >/dev/null 2>&1
+in_same_place timeout -k 5 100 "$ORACLE" --trace trace -- "$chain" >/dev/null 2>&1
 for period in 61 97 331 997; do
 	awk -v n=$period 'NR == FNR { what[$1] = $2; next }
 		went { if (went == "call") to[depth] = $2; went = "" }
@@ -99,7 +99,7 @@ for period in 61 97 331 997; do
 			print line
 			ready = 0
 		}' transfers trace >want
-	run env -u _ timeout -k 5 60 "$ANYPERF" record -q -e instructions:u -c $period --call-graph lbr -o stack -- "$chain"
+	run in_same_place timeout -k 5 60 "$ANYPERF" record -q --deterministic -e instructions:u -c $period --call-graph lbr -o stack -- "$chain"
 	is "$status" 0 "--call-graph lbr, each ${period}th instruction" || note "$(tail -n 3 err)"
 	timeout -k 5 60 "$ANYPERF" script -G -i stack -F ip,brstack |
 		awk 'NF { for (k = 2; k <= NF; k++) { split($k, b, "/"); $k = b[1] "/" b[2] } print }' >got

@@ -32,6 +32,15 @@ is "$(grep -c 'true sharing' out)" 0 "and no other"
 run timeout -k 5 60 "$ANYPERF" c2c report -i data --line-size 32 -x '|'
 is "$(awk -F'|' '$13 ~ /^own/' out)" "" "half a line is nobody else's"
 
+if command -v perf >/dev/null && [ -r /sys/devices/system/node/online ]; then
+	timeout -k 5 100 perf c2c report -i data --stdio >theirs 2>err
+	is "$(awk -F: '/Load Local HITM/ { print $2 + 0; exit }' theirs)" \
+		"$("$ANYPERF" script -i data -F data_src | grep -c 'OP LOAD.*SNP HitM')" "perf c2c report: as many HITM" ||
+		note "$(head -n 3 err theirs)"
+else
+	lack "perf c2c report" "no perf, or no nodes"
+fi
+
 run timeout -k 5 60 "$ANYPERF" record -q -c 100 -o plain -- "$prog"
 run timeout -k 5 60 "$ANYPERF" c2c report -i plain
 is "$status" 125 "samples that say nothing of data"
