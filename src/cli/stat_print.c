@@ -89,9 +89,10 @@ static int digits(double deviation)
 	return n > 9 ? 9 : (int)n;
 }
 
-/* Each run's time, how far it is from the mean, and a bar that has a sign more for each 5 percent of that. */
+/* Each run's time, how far it is from the mean, and a bar that has a sign more for each 5 percent of that, up to a screen's width. */
 static void print_runs(const struct ap_stat *st, int n, FILE *out)
 {
+	enum { LONGEST_BAR = 60 };
 	double mean = st->wall.mean / 1e9;
 	char text[64];
 	int indent;
@@ -101,7 +102,8 @@ static void print_runs(const struct ap_stat *st, int n, FILE *out)
 	fprintf(out, "%*s# Table of individual measurements:\n", indent, "");
 	for (unsigned int i = 0; i < st->runs; i++) {
 		double run = (double)st->run_ns[i] / 1e9;
-		int bar = run > 0 ? 1 + abs((int)(100 * (run - mean) / run) / 5) : 1;
+		double off = run > 0 ? fabs(100 * (run - mean) / run) / 5 : 0;
+		int bar = 1 + (int)fmin(off, LONGEST_BAR - 1);
 
 		fprintf(out, " %17.*f (%+.*f) ", n, run, n, run - mean);
 		for (; bar; bar--)

@@ -239,6 +239,9 @@ void ap_host_unmapping_forget(struct ap_host_task *t)
 	}
 }
 
+/* Twice what a kernel lets a process map, without being told otherwise (vm.max_map_count). */
+#define MAX_GOING (1 << 17)
+
 struct part {
 	u64 start, end;
 	struct ap_host_going **at; /* the list's end */
@@ -284,6 +287,9 @@ s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, bool is_more)
 		return 0;
 	for (; *p.at; p.at = &(*p.at)->next)
 		p.n++;
+	/* the parts of one call; who goes on and on telling of more is not making one */
+	if (p.n > MAX_GOING)
+		return -E2BIG;
 	ret = each_line(t, start, end, note_line, &p);
 	if (ret < 0)
 		ap_host_unmapping_forget(t);

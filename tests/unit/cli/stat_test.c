@@ -321,6 +321,25 @@ static void a_table_has_the_time_of_each_run(void)
 	sample_fini(&s);
 }
 
+static void bars_of_runs_end(void)
+{
+	static const u64 ns[] = { 1000000, 90000000000ULL };
+	struct sample s;
+	size_t longest = 0;
+
+	sample_init(&s, "page-faults");
+	s.st.has_table = true;
+	for (size_t i = 0; i < AP_ARRAY_SIZE(ns); i++) {
+		const struct ap_stat_times times = { .wall_ns = ns[i] };
+
+		ap_stat_add(&s.st, s.reading, &times);
+	}
+	for (const char *at = printed(&s, NULL, false); *at; at++)
+		longest = strspn(at, "#") > longest ? strspn(at, "#") : longest;
+	EXPECT_U64(longest, 60);
+	sample_fini(&s);
+}
+
 static void intervals_have_their_time_in_front(void)
 {
 	struct ap_stat_format table = { .style = AP_STAT_TABLE };
@@ -499,6 +518,7 @@ int main(int argc, char **argv)
 		TAP(parts_of_this_machine_have_all_its_cpus),
 		TAP(numbers_are_not_scaled_on_demand),
 		TAP(a_table_has_the_time_of_each_run),
+		TAP(bars_of_runs_end),
 		TAP(intervals_have_their_time_in_front),
 		TAP(a_command_outside_of_the_engine_is_not_counted),
 		TAP(kernel_numbers_beside_exact_ones_include_the_engine),
