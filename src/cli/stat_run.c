@@ -70,7 +70,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 {
 	for (unsigned int i = 0; i < runs->repeat; i++) {
 		struct ap_run_result res;
-		bool is_given_up;
+		bool is_told;
 		int ret, sig;
 
 		memset(&res, 0, sizeof(res));
@@ -83,7 +83,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 			return ret;
 		runs->status = ap_engine_exit_status(res.wait_status);
 		runs->signal = sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
-		is_given_up = res.is_given_up;
+		is_told = res.is_told;
 		runs->timed_out = res.is_timed_out;
 		add(c, &res);
 		ap_run_result_fini(&res);
@@ -92,8 +92,8 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		runs->post_failed = !beside("--post", runs->post);
 		if (runs->post_failed)
 			break;
-		/* Ctrl-C is meant for the measurement too, not for one run of many. */
-		if (sig == SIGINT || sig == SIGQUIT || is_given_up)
+		/* Ctrl-C, and to be told to end, is meant for the measurement too, not for one run of many. */
+		if (sig == SIGINT || sig == SIGQUIT || is_told)
 			break;
 		if (runs->until_failure && (runs->status || runs->timed_out))
 			break;

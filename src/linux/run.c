@@ -181,6 +181,7 @@ void ap_run_take_times(struct ap_run_state *run)
 	struct ap_run_result *res = run->res;
 
 	res->is_timed_out = run->sv.is_timed_out;
+	res->is_told = run->sv.is_told;
 	if (run->sv.is_given_up && !run->sv.command_ended) {
 		res->is_given_up = true;
 		res->wait_status =

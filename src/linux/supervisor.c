@@ -138,6 +138,7 @@ static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 
 	if (sig == SIGCHLD)
 		return;
+	sv->is_told |= is_telling || sig == SIGHUP;
 	if (!sv->command || sv->command_ended)
 		sv->is_interrupted = true;
 	else if (is_telling && sv->told_sig && !is_echo)

@@ -86,6 +86,7 @@ struct ap_supervisor {
 	bool command_ended;
 	int told_sig;	     /* to end, by this signal sent to us, which was passed on; 0 never */
 	u64 told_ns;	     /* when */
+	bool is_told;	     /* to end, by SIGINT, SIGTERM or SIGHUP that somebody sent */
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	bool is_stopped;     /* the client has enough */

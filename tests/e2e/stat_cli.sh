@@ -196,6 +196,21 @@ is "$(setsid -w env --default-signal=INT bash "$tmp/loop" "$ANYPERF" run sh -c '
 	"after 1: 130
 after 2: 130" "a status of 130 is no signal"
 
+# --- whoever tells us to end means all runs, whatever the command makes of it
+for s in TERM HUP; do
+	cat >"$tmp/told" <<-EOF
+		trap 'exit 0' $s
+		echo run >>"$tmp/told.runs"
+		[ "\$(wc -l <"$tmp/told.runs")" = 1 ] || exit 0
+		kill -$s \$PPID
+		while :; do read -r -t 1 <>"$tmp/told.fifo"; done
+	EOF
+	rm -f "$tmp/told.runs" "$tmp/told.fifo"
+	mkfifo "$tmp/told.fifo"
+	run timeout -k 5 60 "$ANYPERF" stat -r 3 -e $sw bash "$tmp/told"
+	is "$(wc -l <"$tmp/told.runs")" 1 "SIG$s: no further run of -r"
+done
+
 # --- --timeout
 run "$ANYPERF" stat --timeout 100 -e $sw sleep 100
 is "$status" 143 "--timeout ends the command"
