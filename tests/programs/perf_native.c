@@ -253,7 +253,8 @@ static void software(void)
 	switches = open_full(&a, 0, -1, -1, 0);
 	a.exclude_kernel = 1;
 	hidden = open_full(&a, 0, -1, -1, 0);
-	for (int i = 0; i < 20; i++)
+	/* a sleep whose time is over before it begins is none */
+	for (int i = 0; i < 60; i++)
 		usleep(100);
 	printf("switches %d, without the kernel %d\n", perf_run_read(switches) >= 20,
 	       (int)perf_run_read(hidden));
