@@ -118,7 +118,7 @@ script -i data -F brstack | tr ' ' '\n' | grep / | sed 's,.*/,,' | sort | uniq -
 is "$status $(xargs <kinds)" "0 RET 1" "branch stacks: a filter leaves what it names"
 
 # --- the default
-record -- ./work
+record -- ./work 200
 is "$status" 7 "without options"
 is "$(perf evlist -v -i perf.data 2>/dev/null | grep -o '^[^:]*:u: .*sample_freq }: [0-9]*' | sed 's/: .*:/:/')" \
 	'instructions:u: 4000' "4000 times a second by default"
