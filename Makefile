@@ -108,10 +108,11 @@ check-long: deps-test deps-long
 # --- the portable layers on other machines, under qemu
 .PHONY: check-ports
 PORTED := legacy pmu perfctr core model sampling abi base
-port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static AP_EMULATOR=$(2) ported
+# powerpc has no instruction that loads or stores 64 bits at once
+port = $(STAGE) CC=$(1)-linux-gnu-gcc LDFLAGS=-static LDLIBS=$(3) AP_EMULATOR=$(2) ported
 check-ports: deps-ports
 	$(call port,i686,qemu-i386)
-	$(call port,powerpc,qemu-ppc)
+	$(call port,powerpc,qemu-ppc,-latomic)
 
 .PHONY: ported
 # without those that need a library

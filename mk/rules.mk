@@ -128,7 +128,7 @@ $$(filter $(B)/tests/unit/$(1)/%,$$(UNIT_TESTS)): $(B)/tests/unit/$(1)/%: \
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$(CC) $(LDFLAGS_HOSTED) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) \
-		$$(call marker,LIBS,tests/unit/$(1)/$$*.c) $$(call libraries,$(1)) -lm
+		$$(call marker,LIBS,tests/unit/$(1)/$$*.c) $$(call libraries,$(1)) -lm $(LDLIBS)
 	$$(Q)printf '%s\n' "$$(call marker,LONG,tests/unit/$(1)/$$*.c)" >$$@.long
 endef
 $(foreach m,$(MODULES),$(eval $(call unit_rules,$(m))))

@@ -40,6 +40,39 @@ static void begin(u64 with)
 	memset(nof, 0, sizeof(nof));
 }
 
+static void turn(u8 *bytes, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		u8 other = bytes[n - 1 - i];
+
+		bytes[n - 1 - i] = bytes[i];
+		bytes[i] = other;
+	}
+}
+
+/* An attr whose least bytes and bits come first, as this machine would have it. */
+static void order(u8 *attr)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	static const u8 fields[][2] = { { 0, 8 },  { 8, 8 },  { 16, 4 }, { 20, 4 }, { 24, 8 },
+					{ 32, 4 }, { 36, 4 }, { 40, 8 }, { 48, 8 } };
+
+	for (u32 i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		turn(attr + fields[i][0], fields[i][1]);
+	/* bit-fields begin at the other end */
+	turn(attr + 24, 8);
+	for (u32 i = 24; i < 32; i++) {
+		u8 bits = 0;
+
+		for (u32 bit = 0; bit < 8; bit++)
+			bits |= (u8)((attr[i] >> bit & 1) << (7 - bit));
+		attr[i] = bits;
+	}
+#else
+	(void)turn, (void)attr;
+#endif
+}
+
 /* Bits of each field now and then, so that both answers come often. */
 static void attrs_are_refused_or_can_be_made_again(void)
 {
@@ -63,6 +96,7 @@ static void attrs_are_refused_or_can_be_made_again(void)
 			attr[25] &= 7;
 		if (which >> 63)
 			attr[7] = (u8)(chance() % 3), memset(attr + 1, 0, 6), attr[0] &= 15;
+		order(attr);
 		count(feed_attr(attr, sizeof(attr)), "attr");
 	}
 	EXPECT_U64(nof[FED_WRONG], 0);
