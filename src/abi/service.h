@@ -47,7 +47,7 @@ enum ap_svc_op {
 	 * SET_OUTPUT: arg[2] is the target's inode, 0 for -1, ~0 not a perf fd. */
 	AP_SVC_IOCTL = 5,
 	AP_SVC_PRCTL = 6, /* arg 1 enable, 0 disable */
-	/* arg inode, bytes, prot, offset; ret 0: data is u64 offset in the session file */
+	/* arg inode, bytes, prot, offset; ret 0: data is u64 offset in the session file, u64 1: for reading alone */
 	AP_SVC_MMAP = 7,
 	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
 	AP_SVC_WHAT =

@@ -194,14 +194,15 @@ static s64 serve_prctl(struct ap_host *host, struct request *r)
 static s64 serve_mmap(struct ap_host *host, struct request *r)
 {
 	struct ap_host_file *f = file_of(host, r);
-	u64 where = 0;
+	u64 got[2] = { 0, 0 }; /* where it is; it is to be read only */
 	s64 ret;
 
 	if (!f)
 		return -EBADF;
-	ret = ap_host_mmap(host, r->task, f, r->svc.arg[1], r->svc.arg[2], r->svc.arg[3], &where);
+	ret = ap_host_mmap(host, r->task, f, r->svc.arg[1], r->svc.arg[2], r->svc.arg[3], &got[0]);
+	got[1] = f->perfctr == AP_HOST_PERFCTR_STATE;
 	if (!ret)
-		(void)give(r, &where, sizeof(where));
+		(void)give(r, got, sizeof(got));
 	return ret;
 }
 

@@ -118,6 +118,7 @@ enum ap_svc_overlap {
 };
 /* What [start, end) has of the mappings. */
 enum ap_svc_overlap ap_svc_overlaps(u64 start, u64 end);
+bool ap_svc_overlaps_read_only(u64 start, u64 end); /* one that nobody may write to */
 
 /* pages.c: true where c->ret is the answer. */
 bool ap_svc_pages(struct ap_service_call *c);

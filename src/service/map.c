@@ -14,6 +14,7 @@
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/calls.h"
+#include "service/fds.h"
 #include "service/hooks.h"
 #include "service/memo.h"
 #include "service/request.h"
@@ -27,7 +28,8 @@
 
 struct entry {
 	u32 state, pad;
-	u64 start, end, inode;
+	u64 start, end;
+	u64 inode; /* with AP_FDS_PERFCTR: of a state, and to be read only */
 };
 
 static struct ap_memo table;
@@ -64,7 +66,7 @@ static void tell_unmapped(u64 inode)
 
 	if (is_mapped(inode) || ap_request_begin(&r, AP_SVC_MUNMAP))
 		return;
-	r.svc->arg[0] = inode;
+	r.svc->arg[0] = inode & ~AP_FDS_PERFCTR;
 	ap_request_ask(&r);
 	ap_request_end(&r);
 }
@@ -91,6 +93,16 @@ enum ap_svc_overlap ap_svc_overlaps(u64 start, u64 end)
 	for (u32 i = 0; has != AP_SVC_PART && (e = overlap(start, end, &i));)
 		has = start <= e->start && end >= e->end ? AP_SVC_ALL : AP_SVC_PART;
 	return has;
+}
+
+bool ap_svc_overlaps_read_only(u64 start, u64 end)
+{
+	const struct entry *e;
+
+	for (u32 i = 0; (e = overlap(start, end, &i));)
+		if (e->inode & AP_FDS_PERFCTR)
+			return true;
+	return false;
 }
 
 /*
@@ -138,15 +150,21 @@ static s64 check(const struct ap_service_call *c)
 		return -AP_EINVAL;
 	if (c->a[2] & AP_PROT_X)
 		return -AP_EPERM;
-	if (type == AP_MAP_PRIVATE)
+	if (type == AP_MAP_PRIVATE && !ap_fds_is_perfctr((s32)c->a[4]))
 		return -AP_EINVAL;
 	return len / AP_PAGE_SIZE > INT32_MAX ? -AP_ENOMEM : 0;
 }
 
+/* A private mapping may be written to: who takes none such is asked so. */
+static u64 prot_of(const struct ap_service_call *c)
+{
+	return c->a[2] | ((c->a[3] & AP_MAP_TYPE) == AP_MAP_PRIVATE ? AP_PROT_W : 0);
+}
+
 bool ap_svc_mmap(struct ap_service_call *c)
 {
+	u64 got[2] = { 0, 0 }; /* where it is; it is to be read only */
 	struct ap_request r;
-	u64 off = 0;
 
 	c->ret = check(c);
 	if (!c->ret)
@@ -155,16 +173,19 @@ bool ap_svc_mmap(struct ap_service_call *c)
 		return true;
 	r.svc->arg[0] = c->inode;
 	r.svc->arg[1] = AP_ALIGN_UP(c->a[1], AP_PAGE_SIZE);
-	r.svc->arg[2] = c->a[2];
+	r.svc->arg[2] = prot_of(c);
 	r.svc->arg[3] = c->a[5];
+	r.svc->out_size = 0;
 	c->ret = ap_request_ask(&r);
-	memcpy(&off, r.svc->data, sizeof(off));
+	memcpy(got, r.svc->data, r.svc->out_size == sizeof(got) ? sizeof(got) : sizeof(got[0]));
 	ap_request_end(&r);
 	if (c->ret)
 		return true;
+	if (got[1])
+		c->inode |= AP_FDS_PERFCTR;
 	c->a[3] = (c->a[3] & ~(u64)AP_MAP_TYPE) | AP_MAP_SHARED;
 	c->a[4] = (u64)ap_hook_session_fd();
-	c->a[5] = off;
+	c->a[5] = got[0];
 	return false;
 }
 

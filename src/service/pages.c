@@ -80,11 +80,13 @@ static bool syncs(struct ap_service_call *c)
 	return false;
 }
 
-static s64 protects(const struct ap_service_call *c, enum ap_svc_overlap has)
+static s64 protects(const struct ap_service_call *c, u64 end, enum ap_svc_overlap has)
 {
 	if (c->a[2] & PROT_GROWS)
 		return 0;
 	if (c->a[2] & AP_PROT_X)
+		return -AP_EACCES;
+	if (c->a[2] & AP_PROT_W && ap_svc_overlaps_read_only(c->a[0], end))
 		return -AP_EACCES;
 	return has == AP_SVC_PART ? -AP_EINVAL : 0;
 }
@@ -106,7 +108,7 @@ bool ap_svc_pages(struct ap_service_call *c)
 	switch (c->nr) {
 	case AP_NR_mprotect:
 	case AP_NR_pkey_mprotect:
-		c->ret = protects(c, has);
+		c->ret = protects(c, start + len, has);
 		break;
 	case AP_NR_madvise:
 		c->ret = advises(c->a[2]);

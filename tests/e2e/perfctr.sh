@@ -52,6 +52,12 @@ a million more: 2000000
 stopped, kept, zeroed
 END
 
+on k8 "$PROGRAMS/perfctr_self" nobody
+says "without privileges as well" <<'END'
+a million more: 2000000
+stopped, kept, zeroed
+END
+
 declare -A of=([both]='instructions: 2000000
 branches: 1000000' [alone]='instructions: 2000000')
 goes='the page goes on'
@@ -121,6 +127,10 @@ says "without iresume there is one, and the clock goes on" <<'END'
 END
 on k8 "$PROGRAMS/perfctr_signal" blocked
 is "$(cat "$tmp/out")" "0 signals, 1 signal, 0 bad, 1000 counted" "a blocked one waits"
+
+on k8 "$PROGRAMS/perfctr_signal" paged
+is "$(cat "$tmp/out")" "0 wrong, 0 bad, floor(count / 97) overflows" "the page is read right while overflows change it" ||
+	note "$(cat "$tmp/err")"
 
 # whoever makes a call that the filter does not know is killed
 on k8 "$PROGRAMS/perfctr_signal" periods filtered

@@ -237,6 +237,24 @@ static inline int read_sum(int fd, struct sum *s)
 	return 0;
 }
 
+/* As perfctr's documentation has it, line by line. */
+static inline uint64_t read_pmc(const volatile struct vperfctr_state *kstate, unsigned i)
+{
+	uint32_t tsc0 = kstate->cpu_state.tsc_start, tsc1, now, start;
+	uint64_t sum;
+
+	for (;;) {
+		rdpmcl(kstate->cpu_state.pmc[i].map, now);
+		start = kstate->cpu_state.pmc[i].start;
+		sum = kstate->cpu_state.pmc[i].sum;
+		tsc1 = kstate->cpu_state.tsc_start;
+		if (tsc1 == tsc0)
+			break;
+		tsc0 = tsc1;
+	}
+	return sum + (now - start);
+}
+
 static inline int get_info(int fd, struct info *info)
 {
 	struct buf b = { .wrsize = 256 };

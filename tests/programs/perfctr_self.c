@@ -131,22 +131,12 @@ static void sums(void)
 	puts("stopped, kept, zeroed");
 }
 
-/* As perfctr's documentation has it, line by line. */
-static uint64_t read_pmc(const volatile struct vperfctr_state *kstate, unsigned i)
+/* The same without privileges. */
+static void nobody(void)
 {
-	uint32_t tsc0 = kstate->cpu_state.tsc_start, tsc1, now, start;
-	uint64_t sum;
-
-	for (;;) {
-		rdpmcl(kstate->cpu_state.pmc[i].map, now);
-		start = kstate->cpu_state.pmc[i].start;
-		sum = kstate->cpu_state.pmc[i].sum;
-		tsc1 = kstate->cpu_state.tsc_start;
-		if (tsc1 == tsc0)
-			break;
-		tsc0 = tsc1;
-	}
-	return sum + (now - start);
+	if (!geteuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		fail("setresuid");
+	sums();
 }
 
 static uint64_t mapped(const volatile struct vperfctr_state *k, unsigned i, uint64_t n)
@@ -178,18 +168,29 @@ static void both(void)
 					    (s[1].pmc[i] - s[0].pmc[i])));
 }
 
+static int is_refused(int fd, size_t size, int prot, int flags, off_t at)
+{
+	errno = 0;
+	return mmap(NULL, size, prot, flags, fd, at) == MAP_FAILED && errno == EPERM;
+}
+
 static const volatile struct vperfctr_state *map(int fd)
 {
 	void *k;
 
-	errno = 0;
-	if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED ||
-	    errno != EPERM || mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED ||
-	    errno != EPERM || mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096) != MAP_FAILED)
+	if (!is_refused(fd, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 0) ||
+	    !is_refused(fd, 8192, PROT_READ, MAP_SHARED, 0) ||
+	    !is_refused(fd, 4096, PROT_READ, MAP_SHARED, 4096) ||
+	    !is_refused(fd, 4096, PROT_READ, MAP_PRIVATE, 0))
 		fail("a mapping that is none");
 	k = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	if (k == MAP_FAILED)
 		fail("mmap");
+	/* nor may it be written to later */
+	if (!mprotect(k, 4096, PROT_READ | PROT_WRITE) || errno != EACCES)
+		fail("mprotect");
+	if (mprotect(k, 4096, PROT_NONE) || mprotect(k, 4096, PROT_READ))
+		fail("mprotect for reading");
 	return k;
 }
 
@@ -240,11 +241,9 @@ static void page(void)
 
 int main(int argc, char **argv)
 {
-	static const struct named tests[] = { { "info", info },
-					      { "calls", calls },
-					      { "sums", sums },
-					      { "both", both },
-					      { "page", page } };
+	static const struct named tests[] = { { "info", info }, { "calls", calls },
+					      { "sums", sums }, { "nobody", nobody },
+					      { "both", both }, { "page", page } };
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -17,6 +17,7 @@
 static int fd;
 static const char *filter; /* when it is installed; NULL none */
 static volatile unsigned nsignals, nbad, resumes = 1;
+static uint32_t mask = 1; /* of the counter that interrupts */
 static volatile uint64_t pcs[4096];
 
 static volatile uint64_t lefts[4096];
@@ -33,7 +34,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 	const uint32_t *words = (const uint32_t *)info;
 
 	/* behind signo, errno and code the union of 64-bit machines begins at a multiple of 8 */
-	if (signo != SIGIO || info->si_code != 'P' || info->si_errno || words[4] != 1)
+	if (signo != SIGIO || info->si_code != 'P' || info->si_errno || words[4] != mask)
 		nbad++;
 	if (nsignals < 4096) {
 		pcs[nsignals] = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
@@ -241,12 +242,58 @@ static void marked(void)
 	       (unsigned)((k->cpu_state.pmc[0].sum + (now - k->cpu_state.pmc[0].start)) / 1000000));
 }
 
+/*
+ * Reading by the page while the state changes beneath, by an overflow and iresume in the middle of a reading: what is
+ * read never falls, and a call never gives less than a reading before it, nor more than one behind it.
+ */
+static void paged(void)
+{
+	const volatile struct vperfctr_state *k;
+	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+	uint64_t last = 0, now;
+	unsigned wrong = 0;
+	struct control c;
+	struct sum s;
+
+	if (sigaction(SIGIO, &sa, NULL))
+		fail("sigaction");
+	mask = 2;
+	fd = creat_state(device());
+	k = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	if (k == MAP_FAILED)
+		fail("mmap");
+	one_counter(&c, 0);
+	c.si_signo = SIGIO;
+	c.cpu.nrictrs = 1;
+	c.cpu.pmc_map[1] = 1;
+	c.cpu.evntsel[1] = c.cpu.evntsel[0] | 0x100000;
+	c.cpu.ireset[1] = -97;
+	if (set_control(fd, &c))
+		fail("VPERFCTR_CONTROL");
+	for (unsigned i = 0; i < 20000; i++) {
+		now = read_pmc(k, 0);
+		wrong += now <= last;
+		last = now;
+		if (i % 64)
+			continue;
+		if (read_sum(fd, &s))
+			fail("read");
+		wrong += s.pmc[0] <= last;
+		last = s.pmc[0];
+	}
+	if (set_control(fd, &(struct control){ 0 }) || read_sum(fd, &s))
+		fail("stop");
+	printf("%u wrong, %u bad, %s\n", wrong, nbad,
+	       nsignals == s.pmc[1] / 97 ? "floor(count / 97) overflows"
+					 : "another number of overflows");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct named tests[] = { { "periods", periods },	{ "places", places },
 					      { "once", once },		{ "blocked", blocked },
 					      { "modelled", modelled }, { "first", first },
-					      { "marked", marked } };
+					      { "marked", marked },	{ "paged", paged } };
 
 	filter = argc > 2 ? argv[2] : NULL;
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
