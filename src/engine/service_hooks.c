@@ -4,6 +4,7 @@
  * and the way of the program's calls through it.
  */
 #include "base/mem.h"
+#include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
 #include "service/hooks.h"
@@ -135,10 +136,12 @@ s32 ap_hook_session_fd(void)
 }
 
 /* It is on its way to this CPU when it has been sent, which takes less than a microsecond. */
-void ap_hook_await_signal(void)
+void ap_hook_await_signal(u32 sig)
 {
-	const struct ap_thread *t = ap_self();
+	struct ap_thread *t = ap_self();
 
+	if (!ap_sig_is_heard(t, sig))
+		return;
 	for (u32 n = 0; n < AWAIT_SPINS && !__atomic_load_n(&t->pending, __ATOMIC_ACQUIRE); n++)
 		__builtin_ia32_pause();
 }

@@ -12,6 +12,7 @@
 #include "engine/signal.h"
 
 #include "engine/filter.h"
+#include "engine/nr.h"
 
 #define TABLE_SIZE (AP_NSIG * sizeof(struct ap_sigaction))
 
@@ -276,6 +277,18 @@ u64 ap_sig_program_mask(struct ap_thread *t)
 	else
 		kernel_mask(t, AP_SIG_BLOCK, NULL, &mask);
 	return (mask & ~AP_SIG_SYNC) | t->virt_mask;
+}
+
+bool ap_sig_is_heard(struct ap_thread *t, u32 sig)
+{
+	/* by default nothing happens: SIGCHLD, SIGCONT, SIGURG, SIGWINCH */
+	const u64 quiet = AP_SIG_BIT(AP_SIGCHLD) | AP_SIG_BIT(18) | AP_SIG_BIT(23) | AP_SIG_BIT(28);
+	struct ap_sigaction a;
+
+	ap_sig_lookup(t, sig, &a);
+	if (a.handler == AP_SIG_IGN || (a.handler == AP_SIG_DFL && quiet & AP_SIG_BIT(sig)))
+		return false;
+	return !(ap_sig_program_mask(t) & AP_SIG_BIT(sig));
 }
 
 s64 ap_sig_procmask(struct ap_thread *t, const u64 args[6])

@@ -122,6 +122,8 @@ void ap_sig_lookup(struct ap_thread *t, u32 sig, struct ap_sigaction *out);
 /* SA_RESETHAND: back to the default, unless it was changed since it was read. */
 void ap_sig_reset(struct ap_thread *t, u32 sig, const struct ap_sigaction *was);
 bool ap_sig_dumps_core(u32 sig);
+/* Would one that is sent to the thread now come? The program may block or ignore it. */
+bool ap_sig_is_heard(struct ap_thread *t, u32 sig);
 /* In the master handler: the fault asked for a change of the mask, which is done. */
 bool ap_sig_change_mask(u32 sig, struct ap_ucontext *uc);
 void ap_sig_hold_all(struct ap_thread *t); /* for good */

@@ -137,8 +137,8 @@ u32 ap_hook_branches(struct ap_hook_branch *b, u32 max);
 /* The same of the calls that have not returned, where the session has them kept. */
 u32 ap_hook_calls(struct ap_hook_branch *b, u32 max);
 
-/* Until a signal that was sent to the thread has come; not for long, where it is blocked. */
-void ap_hook_await_signal(void);
+/* Until a signal that was sent to the thread has come; not where it is blocked or ignored, and never for long. */
+void ap_hook_await_signal(u32 sig);
 
 /* Looks whether the supervisor, after so many waits for it. */
 bool ap_hook_supervisor_lives(u32 waits);

@@ -395,7 +395,7 @@ void ap_svc_perfctr_signal(const struct ap_svc_overflow *o)
 	struct info info;
 
 	if (o->is_sent) {
-		ap_hook_await_signal();
+		ap_hook_await_signal((u32)o->signo);
 		return;
 	}
 	memset(&info, 0, sizeof(info));

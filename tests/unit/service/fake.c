@@ -114,8 +114,9 @@ void ap_hook_unmap(void *p, u64 size)
 	free(p);
 }
 
-void ap_hook_await_signal(void)
+void ap_hook_await_signal(u32 sig)
 {
+	(void)sig;
 }
 
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
