@@ -132,6 +132,7 @@ asan ubsan: deps-unit
 .PHONY: tsan
 tsan: deps-unit
 	$(STAGE) VARIANT=$@ unit T=unit/sampling
+	$(STAGE) VARIANT=$@ unit T=unit/perfctr
 	$(STAGE) VARIANT=$@ unit T=service/request_test
 	$(STAGE) VARIANT=$@ unit T=model/coherence
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz

@@ -145,7 +145,7 @@ static int take_control(struct ap_vctr *v, const struct ap_vctr_control *control
 	if (ret || !ap_ctr_cstatus_enabled(v->cpu_state.cstatus))
 		return ret;
 	if (nrctrs(v) && v->drv->forbidden) {
-		v->has_bad_cpus = false;
+		__atomic_store_n(&v->has_bad_cpus, false, __ATOMIC_RELAXED);
 		ret = v->ops->forbid(v->world, v->owner, v->drv->forbidden);
 		if (ret) {
 			v->cpu_state.cstatus = 0;
@@ -288,9 +288,12 @@ void ap_vctr_suspend_thread(struct ap_vctr *v)
 
 void ap_vctr_resume_thread(struct ap_vctr *v)
 {
-	bool is_bad = v->has_bad_cpus && has_counters(v);
+	bool was_moved = __atomic_load_n(&v->has_bad_cpus, __ATOMIC_RELAXED);
+	/* where counters are off it may be wherever it likes: control() looks again when they are on */
+	bool is_bad = was_moved && has_counters(v);
 
-	v->has_bad_cpus = false;
+	if (was_moved)
+		__atomic_store_n(&v->has_bad_cpus, false, __ATOMIC_RELAXED);
 	if (is_bad) {
 		v->cpu_state.cstatus = 0;
 		v->iresume_cstatus = 0;
@@ -321,9 +324,9 @@ void ap_vctr_exit_thread(struct ap_vctr *v)
 	detach(v);
 }
 
-/* A state whose counters are off may be wherever it likes: it is looked at again when they are on. */
+/* Beside the owner, whose state may change meanwhile: nothing of it is looked at. */
 void ap_vctr_set_cpus_allowed(struct ap_vctr *v, u64 cpus)
 {
-	if (has_counters(v) && cpus & v->drv->forbidden)
-		v->has_bad_cpus = true;
+	if (cpus & v->drv->forbidden)
+		__atomic_store_n(&v->has_bad_cpus, true, __ATOMIC_RELAXED);
 }

@@ -111,8 +111,12 @@ awk -v period=1000 'NR == FNR { next_of[$1] = $2; next }
 	}' next trace >want
 record -b -e instructions -c 1000 -o data -- "$PROGRAMS/nested_calls"
 is "$status $(said)" "0 $(wc -l <want)" "branch stacks: as many samples as without"
-script -i data -F brstack | sed -E 's,(0x[0-9a-f]+/0x[0-9a-f]+)/[^ ]*,\1,g; s/ +/ /g; s/ $//; s/^ ?/ /' | grep . >got
+stacks() { script -i data -F brstack | sed -E 's,(0x[0-9a-f]+/0x[0-9a-f]+)/[^ ]*,\1,g; s/ +/ /g; s/ $//; s/^ ?/ /' | grep .; }
+stacks >got
 same got want "branch stacks: those of the trace"
+record -j any,any_ret -e instructions -c 1000 -o data -- "$PROGRAMS/nested_calls"
+stacks >got
+same got want "branch stacks: any, with a kind beside it, is any"
 record -j any_ret,save_type -e instructions -c 1000 -o data -- "$PROGRAMS/nested_calls"
 script -i data -F brstack | tr ' ' '\n' | grep / | sed 's,.*/,,' | sort | uniq -c | awk '{ print $2, ($1 > 100) }' >kinds
 is "$status $(xargs <kinds)" "0 RET 1" "branch stacks: a filter leaves what it names"

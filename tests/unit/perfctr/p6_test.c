@@ -96,6 +96,53 @@ static void an_owner_clears_registers_and_opens_the_interrupt(void)
 	EXPECT(rig.drv.ctr.name == NULL);
 }
 
+static void count_call(void *arg, unsigned long pc)
+{
+	(void)pc;
+	++*(unsigned *)arg;
+}
+
+static void a_handler_goes_with_its_owner(void)
+{
+	unsigned ncalls = 0;
+	struct rig rig;
+
+	rig_init(&rig, "p6", false);
+	ap_x86ctr_set_ihandler(&rig.drv, count_call, &ncalls);
+	ap_x86ctr_interrupt(&rig.drv, 0);
+	EXPECT_U64(ncalls, 1);
+	ap_x86ctr_release(&rig.drv, "other");
+	ap_x86ctr_interrupt(&rig.drv, 0);
+	EXPECT_U64(ncalls, 2);
+	ap_x86ctr_release(&rig.drv, "rig");
+	ap_x86ctr_interrupt(&rig.drv, 0);
+	EXPECT_U64(ncalls, 2);
+	EXPECT(ap_x86ctr_reserve(&rig.drv, "other") == NULL);
+	ap_x86ctr_interrupt(&rig.drv, 0);
+	EXPECT_U64(ncalls, 2);
+}
+
+/* Resume, sample and suspend of a state of nobody's, which has the clock alone where there is one. */
+static void init_makes_each_call_once(void)
+{
+	static const struct {
+		const char *model, *log;
+	} rows[] = { { "p5", "t t t" }, { "p6", "t t t" }, { "k8", "t t t" },	  { "p4", "t t t" },
+		     { "c3", "t t t" }, { "c6", "" },	   { "generic", "t t t" } };
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig rig;
+
+		rig_init(&rig, rows[i].model, false);
+		ap_x86ctr_exit(&rig.drv);
+		rig_log(&rig);
+		EXPECT(ap_x86ctr_init(&rig.drv, &ap_x86model_ops, &rig.m, rig.caches, RIG_CPUS) ==
+		       0);
+		if (!EXPECT_STR(rig_log(&rig), rows[i].log))
+			tap_note("%s", rows[i].model);
+	}
+}
+
 static void cpus_are_told_by_cpuid(void)
 {
 	static const struct {
@@ -492,13 +539,28 @@ static void layouts_are_those_of_programs(void)
 {
 	EXPECT_U64(sizeof(struct ap_x86ctr_sum), 152);
 	EXPECT_U64(sizeof(struct ap_x86ctr_control), 324);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, tsc_on), 0);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, nractrs), 4);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, nrictrs), 8);
 	EXPECT_U64(offsetof(struct ap_x86ctr_control, pmc_map), 12);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, evntsel), 84);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, p4.escr), 156);
 	EXPECT_U64(offsetof(struct ap_x86ctr_control, p4.pebs_enable), 228);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, p4.pebs_matrix_vert), 232);
+	EXPECT_U64(offsetof(struct ap_x86ctr_control, ireset), 236);
 	EXPECT_U64(offsetof(struct ap_x86ctr_control, reserved), 308);
 	EXPECT_U64(offsetof(struct ap_x86ctr_state, k1.id), 4);
 	EXPECT_U64(offsetof(struct ap_x86ctr_state, k1.isuspend_cpu), 8);
 	EXPECT_U64(offsetof(struct ap_x86ctr_state, tsc_start), 12);
+	EXPECT_U64(offsetof(struct ap_x86ctr_state, tsc_sum), 16);
+	EXPECT_U64(offsetof(struct ap_x86ctr_state, pmc[0].map), 24);
+	EXPECT_U64(offsetof(struct ap_x86ctr_state, pmc[0].start), 28);
 	EXPECT_U64(offsetof(struct ap_x86ctr_state, pmc[1].sum), 48);
+	/* what programs map ends here */
+	EXPECT_U64(offsetof(struct ap_x86ctr_state, pmc) + 18 * sizeof(struct ap_ctr_pmc), 312);
+	EXPECT(offsetof(struct ap_x86ctr_state, control) >= 312);
+	EXPECT_U64(AP_SI_PMC_OVF, 'P');
+	EXPECT_U64(AP_SI_PMC_OVF_KERNEL, 3 << 16 | 'P'); /* __SI_FAULT */
 }
 
 int main(int argc, char **argv)
@@ -510,6 +572,8 @@ int main(int argc, char **argv)
 		TAP(p6_controls),
 		TAP(k7_controls),
 		TAP(an_owner_clears_registers_and_opens_the_interrupt),
+		TAP(a_handler_goes_with_its_owner),
+		TAP(init_makes_each_call_once),
 		TAP(accumulating_counters_are_only_read),
 		TAP(a_tsc_alone_leaves_the_registers_to_whose_they_are),
 		TAP(interrupting_counters_are_stopped_and_not_reloaded),

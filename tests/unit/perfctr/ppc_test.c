@@ -173,6 +173,42 @@ static void ppc_controls(void)
 	}
 }
 
+/* L-045, L-047: each bit of the two words, alone. */
+static void each_bit_is_refused_where_it_is_reserved(void)
+{
+	static const struct {
+		const char *model;
+		u32 mmcr0, mmcr2;
+	} rows[] = {
+		{ "604", 0x04001fff, 0xffffffff },   { "604e", 0x04001fff, 0xffffffff },
+		{ "604ev", 0x04001fff, 0xffffffff }, { "750", 0x04001fff, 0xffffffff },
+		{ "750fx", 0x04001fff, 0xffffffff }, { "750gx", 0x04001fff, 0xffffffff },
+		{ "7400", 0x04001fff, 0x7fffffff },  { "7410", 0x04001fff, 0x7fffffff },
+		{ "7450", 0x04001fff, 0x7fffffff },  { "7455", 0x04001fff, 0x7fffffff },
+		{ "7457", 0x04001fff, 0x7fffffff },
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig rig;
+
+		rig_init(&rig, rows[i].model);
+		for (u32 n = 0; n < 64; n++) {
+			u32 bit = 1u << n % 32, reserved = n < 32 ? rows[i].mmcr0 : rows[i].mmcr2;
+			struct ap_ppcctr_state a = { .control.nractrs = 1 };
+			int want = reserved & bit ? -AP_EPERM : 0;
+
+			*(n < 32 ? &a.control.ppc.mmcr0 : &a.control.ppc.mmcr2) = bit;
+			if (!EXPECT(ap_ppcctr_update_control(&rig.drv, &a, 0) == want))
+				tap_note("%s: bit %x of MMCR%d", rows[i].model, (unsigned)bit,
+					 n < 32 ? 0 : 2);
+			ap_ppcctr_resume(&rig.drv, &a);
+			ap_ppcctr_suspend(&rig.drv, &a);
+			EXPECT_U64(rig.m.nfaults, 0);
+			rig_log(&rig);
+		}
+	}
+}
+
 static void layouts_are_those_of_programs(void)
 {
 	EXPECT_U64(sizeof(struct ap_ppcctr_sum), 72);
@@ -180,9 +216,14 @@ static void layouts_are_those_of_programs(void)
 	EXPECT_U64(offsetof(struct ap_ppcctr_control, pmc_map), 12);
 	EXPECT_U64(offsetof(struct ap_ppcctr_control, evntsel), 44);
 	EXPECT_U64(offsetof(struct ap_ppcctr_control, ireset), 76);
+	EXPECT_U64(offsetof(struct ap_ppcctr_control, ppc.mmcr0), 108);
 	EXPECT_U64(offsetof(struct ap_ppcctr_control, ppc.mmcr2), 112);
 	EXPECT_U64(offsetof(struct ap_ppcctr_control, reserved), 116);
+	EXPECT_U64(offsetof(struct ap_ppcctr_state, k1.id), 4);
+	EXPECT_U64(offsetof(struct ap_ppcctr_state, k1.isuspend_cpu), 8);
+	EXPECT_U64(offsetof(struct ap_ppcctr_state, tsc_start), 12);
 	EXPECT_U64(offsetof(struct ap_ppcctr_state, tsc_sum), 16);
+	EXPECT_U64(offsetof(struct ap_ppcctr_state, pmc), 24);
 	EXPECT_U64(offsetof(struct ap_ppcctr_state, ppc_mmcr), 152);
 }
 
@@ -535,6 +576,7 @@ int main(int argc, char **argv)
 		TAP(layouts_are_those_of_programs),
 		TAP(cpus_are_told_by_pvr),
 		TAP(ppc_controls),
+		TAP(each_bit_is_refused_where_it_is_reserved),
 		TAP(owners_clear_what_there_is),
 		TAP(selectors_go_where_the_manual_says),
 		TAP(registers_are_written_where_they_differ),
