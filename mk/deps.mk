@@ -24,14 +24,18 @@ PKG_PORTS := perl=prove coreutils=timeout qemu-user=qemu-ppc \
 	gcc-powerpc-linux-gnu=powerpc-linux-gnu-gcc \
 	libc6-dev-powerpc-cross=/usr/powerpc-linux-gnu/lib/libc.a
 
-# e2e: the real programs that must behave as natively
-PKG_TEST := $(PKG_UNIT) g++=g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
+# e2e: the real programs that must behave as natively.  Those that tests take from the system's folders
+# (tests/e2e/twice.bash) are looked for there: elsewhere on PATH may be a version manager's script
+PKG_TEST := $(PKG_UNIT) g++=/usr/bin/g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
 	valgrind=callgrind_annotate protobuf-compiler=protoc \
-	python3=python3 xz-utils=xz gzip=gzip bzip2=bzip2 sqlite3=sqlite3 openssl=openssl \
-	nodejs=node git=git curl=curl gdb=gdb strace=strace default-jdk-headless=javac \
-	ruby=ruby lua5.4=lua5.4 luajit=luajit php-cli=php guile-3.0=guile tcl=tclsh sbcl=sbcl \
-	golang-go=go busybox=busybox zstd=zstd jq=jq bc=bc m4=m4 vim-tiny=vim.tiny ed=ed rsync=rsync \
-	gawk=gawk redis-server=redis-server redis-tools=redis-cli nginx-light=nginx \
+	python3=/usr/bin/python3 xz-utils=/usr/bin/xz gzip=gzip bzip2=/usr/bin/bzip2 sqlite3=/usr/bin/sqlite3 \
+	openssl=/usr/bin/openssl nodejs=/usr/bin/node git=/usr/bin/git curl=/usr/bin/curl gdb=/usr/bin/gdb \
+	strace=/usr/bin/strace default-jdk-headless=/usr/bin/javac ruby=/usr/bin/ruby lua5.4=/usr/bin/lua5.4 \
+	luajit=/usr/bin/luajit php-cli=/usr/bin/php guile-3.0=/usr/bin/guile tcl=/usr/bin/tclsh \
+	sbcl=/usr/bin/sbcl golang-go=/usr/bin/go busybox-static=/usr/bin/busybox zstd=/usr/bin/zstd \
+	jq=/usr/bin/jq bc=/usr/bin/bc m4=/usr/bin/m4 vim-tiny=/usr/bin/vim.tiny ed=/usr/bin/ed \
+	rsync=/usr/bin/rsync gawk=/usr/bin/gawk redis-server=/usr/bin/redis-server \
+	redis-tools=/usr/bin/redis-cli nginx-light=/usr/sbin/nginx \
 	postgresql-15=/usr/lib/postgresql/15/bin/initdb \
 	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
 	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
@@ -42,7 +46,7 @@ PKG_LONG := chromium=chromium
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang
 # the committed tables
-PKG_GEN := llvm-14=llvm-mca-14
+PKG_GEN := llvm-14=llvm-mca-14 protobuf-c-compiler=protoc-c
 # libFuzzer comes with clang's runtime
 PKG_FUZZ := $(PKG_CLANG)
 PKG_BENCH := time=/usr/bin/time linux-perf=perf valgrind=valgrind qemu-user=qemu-x86_64 g++=g++ python3=python3 perl=perl \

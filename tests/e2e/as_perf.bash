@@ -15,7 +15,7 @@ record()
 	local file=$1
 	shift
 	perf record -q -e cpu-clock:u -o "$file" "$@" >/dev/null 2>"$tmp/why" ||
-		skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+		perf_refused "$tmp/why"
 }
 
 # as_theirs NAME REGEX: $tmp/out is $tmp/theirs, which says something: it has a line that matches

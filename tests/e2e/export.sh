@@ -18,7 +18,7 @@ int main(void) { for (int i = 0; i < 100; i++) { mid(100000); leaf(50000); again
 END
 gcc -O0 -g -o "$tmp/work" "$tmp/work.c" || exit 1
 perf record -q -e cpu-clock:u,page-faults:u -F 10000 -g -o "$tmp/data" -- "$tmp/work" >/dev/null 2>"$tmp/why" ||
-	skip_all "perf cannot record here: $(head -n 1 "$tmp/why")"
+	perf_refused "$tmp/why"
 
 # what perf finds: samples and periods of the first event
 perf script -i "$tmp/data" -F event,period 2>/dev/null | awk '/cpu-clock/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/) { n++; sum += $i } }

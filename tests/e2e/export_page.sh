@@ -18,7 +18,7 @@ int main(void) { for (int i = 0; i < 100; i++) { mid(100000); leaf(100000); } re
 END
 gcc -O0 -g -o work work.c || exit 1
 perf record -q -e cpu-clock:u -c 100000 -g -o data -- ./work >/dev/null 2>why ||
-	skip_all "perf cannot record here: $(head -n 1 why)"
+	perf_refused why
 run "$ANYPERF" export -i data -o page.html
 is "$status" 0 "export"
 

@@ -91,6 +91,18 @@ lack_all()
 	exit 0
 }
 
+# perf_refused FILE: perf cannot record, and FILE has what it said.  The machine cannot have it where the kernel
+# refuses its events
+perf_refused()
+{
+	local said
+	said=$(grep -m 1 . "$1")
+	if grep -qE 'No permission|not permitted|not implemented' "$1"; then
+		lack_all "the kernel refuses perf's events: $said"
+	fi
+	skip_all "perf cannot record here: $said"
+}
+
 ok()
 {
 	tap_count=$((tap_count + 1))

@@ -13,7 +13,7 @@ HOME=$tmp/home
 export HOME
 mkdir "$HOME"
 perf record -q -e cpu-clock:u -o probe -- true >/dev/null 2>why ||
-	skip_all "the kernel samples nothing here: $(head -n 1 why)"
+	perf_refused why
 
 cat >work.c <<'END'
 #include <stdio.h>
