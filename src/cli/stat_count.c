@@ -115,6 +115,13 @@ static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot
 	return ap_client_open(c->client, &args, out);
 }
 
+/* Only the kernel's own event can leave modes out; of what counts nothing there is nothing to leave out. */
+static bool is_of_modes(const struct ap_evsel *sel)
+{
+	return sel->desc->from == AP_FROM_SW && sel->desc->index != AP_SW_DUMMY &&
+	       sel->attr.flags & AP_EVSEL_MODES;
+}
+
 static void add_counter(struct ap_stat_count *c, const struct ap_stat_counter *counter)
 {
 	struct ap_stat_reading *r = &c->now[counter->row];
@@ -125,7 +132,7 @@ static void add_counter(struct ap_stat_count *c, const struct ap_stat_counter *c
 	r->is_open = true;
 	r->source = AP_SRC_KERNEL;
 	/* the core asks /proc where the kernel has refused its own event */
-	if (sel->desc->from == AP_FROM_SW && !(sel->attr.flags & AP_EVSEL_MODES) &&
+	if (sel->desc->from == AP_FROM_SW && !is_of_modes(sel) &&
 	    !ap_client_is_in_kernel(counter->event) && !is_with_engine(c, counter->sel))
 		r->source = AP_SRC_PROC;
 }
@@ -165,7 +172,7 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 			ap_run_remedy(-ret));
 		return AP_EXIT_FAILURE;
 	}
-	if (sel->desc->from == AP_FROM_SW && sel->attr.flags & AP_EVSEL_MODES) {
+	if (is_of_modes(sel)) {
 		if (!r->is_open)
 			r->why = "only the kernel's own event knows modes, and is refused";
 		return 0;

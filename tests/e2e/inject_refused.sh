@@ -57,6 +57,9 @@ for exact in "" "instructions,"; do
 	run python3 deny.py $perf_open -- "$ANYPERF" stat -x, -o csv -e "${exact}page-faults:u,page-faults:k" true
 	is "$status $(grep -c '^<not supported>,,page-faults:[uk],' csv)" "0 2" \
 		"which knows no modes${exact:+, beside exact events}"
+	run python3 deny.py $perf_open -- "$ANYPERF" stat -x, -o csv -e "${exact}dummy,dummy:u,dummy:k" true
+	is "$status $(grep '^0,' csv | cut -d, -f3 | xargs)" "0 dummy dummy:u dummy:k" \
+		"dummy has none of any${exact:+, beside exact events}"
 done
 
 # --- programs that cannot be followed
