@@ -10,6 +10,7 @@
 #include "cli/cgroups.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +71,31 @@ static const char *suggest(const char *name)
 	return near.name;
 }
 
+/* Does it begin as tracepoints do, with a system and a colon? */
+static bool is_of_trace_system(const char *name)
+{
+	size_t len = strcspn(name, ":");
+	struct ap_client_name point;
+
+	if (!name[len])
+		return false;
+	for (unsigned int i = 0; ap_client_name(AP_NAMES_TRACEPOINT, i, &point); i++) {
+		if (!strncmp(point.name, name, len + 1))
+			return true;
+	}
+	return false;
+}
+
 static int unknown(const char *name, char *why, size_t size)
 {
 	const char *near = suggest(name);
 
-	if (strchr(name, '/'))
+	if (is_of_trace_system(name) || (strchr(name, ':') && strpbrk(name, "*?[")))
+		snprintf(why, size,
+			 "event syntax error: '%s': no such tracepoint ('anyperf list tracepoint' "
+			 "names all)",
+			 name);
+	else if (strchr(name, '/'))
 		snprintf(why, size, "event syntax error: '%s': no such PMU, or no such terms of it",
 			 name);
 	else if (near)
@@ -180,7 +201,7 @@ static void apply(struct ap_evsel *sel, const char *mods)
 		sel->why = unsupported(sel->desc, mods);
 }
 
-static int add(struct ap_evlist *list, const char *name, char *why, size_t size)
+static int add_one(struct ap_evlist *list, const char *name, char *why, size_t size)
 {
 	struct ap_evsel sel = { .leader = AP_EVSEL_ALONE };
 	size_t len = strlen(name);
@@ -199,6 +220,9 @@ static int add(struct ap_evlist *list, const char *name, char *why, size_t size)
 	}
 	if (!modifiers_are_valid(mods)) {
 		free(sel.own);
+		/* an event has the name of a system of tracepoints */
+		if (is_of_trace_system(name) && !memchr(name, ':', len))
+			return unknown(name, why, size);
 		snprintf(why, size, "event syntax error: '%s': bad modifier '%s'", name, mods);
 		return -EINVAL;
 	}
@@ -207,6 +231,36 @@ static int add(struct ap_evlist *list, const char *name, char *why, size_t size)
 	list->sel = ap_xgrow(list->sel, list->n + 1, sizeof(*list->sel));
 	list->sel[list->n++] = sel;
 	return 0;
+}
+
+/* system:pattern, in either of which are * ? or [], and modifiers behind it: all tracepoints that match. */
+static int add_matching(struct ap_evlist *list, const char *name, char *why, size_t size)
+{
+	size_t system = strcspn(name, ":") + 1, len = system + strcspn(name + system, ":");
+	char *pattern = ap_xstrndup(name, len);
+	struct ap_client_name point;
+	bool any = false;
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && ap_client_name(AP_NAMES_TRACEPOINT, i, &point); i++) {
+		char *one;
+
+		if (fnmatch(pattern, point.name, 0))
+			continue;
+		any = true;
+		one = ap_xasprintf("%s%s", point.name, name + len);
+		ret = add_one(list, one, why, size);
+		free(one);
+	}
+	free(pattern);
+	return any ? ret : unknown(name, why, size);
+}
+
+static int add(struct ap_evlist *list, const char *name, char *why, size_t size)
+{
+	bool is_pattern = strchr(name, ':') && strpbrk(name, "*?[") && !strchr(name, '/');
+
+	return is_pattern ? add_matching(list, name, why, size) : add_one(list, name, why, size);
 }
 
 /* --- lists and groups */

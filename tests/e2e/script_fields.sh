@@ -54,6 +54,9 @@ for file in calls.data calls.pipe theirs.data theirs.pipe; do
 	has "$tmp/out" 'sys_exit: NR [0-9]+ = ' "$file: exits of calls"
 	has "$tmp/out" 'sys_enter_openat: dfd: 0x' "$file: calls by name"
 done
+"$ANYPERF" record -q -e 'syscalls:sys_enter_*,raw_syscalls:sys_enter' -o "$tmp/named.data" -- true 2>/dev/null
+same "all calls by name" -i "$tmp/named.data"
+is "$(grep -c ' syscalls:sys_enter_' "$tmp/out")" "$(grep -c ' raw_syscalls:sys_enter' "$tmp/out")" "each has its name"
 same "tracepoints: names and values" -i "$tmp/calls.data" -F comm,trace
 same "tracepoints without values" -i "$tmp/calls.data" -F -trace
 if perf record -q -e raw_syscalls:sys_enter -o "$tmp/kernel.data" -- "$tmp/work" >/dev/null 2>&1; then

@@ -281,6 +281,14 @@ is "$(grep -c '^[0-9]*|exact' "$tmp/counts")" "$((2 * n))" "and are exact"
 is "$("$ANYPERF" list -x'|' 'ref-*' sw | awk -F'|' '$1 == "ref-cycles" || $1 == "task-clock" { print $1, $4 }' | paste -sd,)" \
 	"ref-cycles type=0 config=0x9,task-clock type=1 config=0x1" "list: a pattern, a section"
 is "$("$ANYPERF" list -x'|' SYS_ENTER_OPENAT2 | cut -d'|' -f1)" syscalls:sys_enter_openat2 "list: tracepoints"
+# a pattern is all tracepoints that match: those of the calls by name are those of all
+"$ANYPERF" stat -x, -e 'syscalls:sys_enter_*,raw_syscalls:sys_*' -o "$tmp/calls" sh -c 'true; true | true'
+is "$(awk -F, '$3 ~ /^syscalls:/ { n += $1 } END { print (n > 9), n }' "$tmp/calls")" \
+	"1 $(awk -F, '$3 == "raw_syscalls:sys_enter" { print $1 }' "$tmp/calls")" "patterns of tracepoints"
+is "$(grep -c raw_syscalls "$tmp/calls")" 2 "a pattern of two"
+run "$ANYPERF" stat -e syscalls:sys_enter_nosuch true
+is "$status $(cat "$tmp/err")" "129 anyperf stat: -e: event syntax error: 'syscalls:sys_enter_nosuch': no such tracepoint ('anyperf list tracepoint' names all)" \
+	"no such tracepoint"
 run "$ANYPERF" list no-such-event hw
 is "$status $(cat "$tmp/err")" "125 anyperf list: no event's name matches 'no-such-event'" "list: nothing matches"
 has "$tmp/out" '^  instructions ' "and the rest is listed"

@@ -173,8 +173,42 @@ static void the_kernels_events_are_told_of_modes(void)
 	}
 }
 
+/* Those of one system, of several, of nothing; what follows the pattern is of each. */
+static void patterns_are_all_tracepoints_that_match(void)
+{
+	static const struct {
+		const char *spec, *first, *last;
+		size_t n;
+	} rows[] = {
+		{ "raw_syscalls:*", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", 2 },
+		{ "raw_*:sys_e?it:u", "raw_syscalls:sys_exit:u", "raw_syscalls:sys_exit:u", 1 },
+		{ "*:*_openat", "syscalls:sys_enter_openat", "syscalls:sys_exit_openat", 2 },
+		{ "syscalls:sys_enter_[pq]read6*", "syscalls:sys_enter_pread64",
+		  "syscalls:sys_enter_pread64", 1 },
+		{ "calls,{raw_syscalls:*,loads}", "calls", "loads", 4 },
+	};
+	struct ap_evlist list = { 0 };
+	char why[400];
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		REQUIRE(!ap_evlist_parse(&list, rows[i].spec, why, sizeof(why)));
+		EXPECT_U64(list.n, rows[i].n);
+		REQUIRE(list.n);
+		EXPECT_STR(list.sel[0].name, rows[i].first);
+		EXPECT_STR(list.sel[list.n - 1].name, rows[i].last);
+		ap_evlist_fini(&list);
+	}
+	REQUIRE(!ap_evlist_parse(&list, "{raw_syscalls:*}", why, sizeof(why)));
+	EXPECT_U64(list.sel[1].leader, 0);
+	ap_evlist_fini(&list);
+}
+
 static void wrong_strings_get_one_line(void)
 {
+	static const char *const no_tracepoints[] = { "syscalls:sys_enter_nosuch",
+						      "raw_syscalls:nosuch", "sched:nosuch",
+						      "nosuch:*", "syscalls:nosuch_*" };
+
 	EXPECT_STR(parsed("bogus"),
 		   "event syntax error: 'bogus': unknown event ('anyperf list' names all)");
 	EXPECT_STR(parsed("task-clock,brnaches"),
@@ -187,6 +221,17 @@ static void wrong_strings_get_one_line(void)
 	EXPECT_STR(parsed("calls:kk"), "event syntax error: 'calls:kk': bad modifier 'kk'");
 	EXPECT_STR(parsed("calls:pppp"), "event syntax error: 'calls:pppp': bad modifier 'pppp'");
 	EXPECT_STR(parsed("calls:u:k"), "event syntax error: 'calls:u:k': bad modifier 'u:k'");
+	for (size_t i = 0; i < AP_ARRAY_SIZE(no_tracepoints); i++) {
+		char want[200];
+
+		snprintf(want, sizeof(want),
+			 "event syntax error: '%s': no such tracepoint ('anyperf list tracepoint' "
+			 "names all)",
+			 no_tracepoints[i]);
+		EXPECT_STR(parsed(no_tracepoints[i]), want);
+	}
+	EXPECT_STR(parsed("raw_syscalls:*:q"),
+		   "event syntax error: 'raw_syscalls:sys_enter:q': bad modifier 'q'");
 	EXPECT_STR(parsed("cpu/bogus/"),
 		   "event syntax error: 'cpu/bogus/': no such PMU, or no such terms of it");
 	EXPECT_STR(parsed("gpu/calls/"),
@@ -282,6 +327,7 @@ int main(int argc, char **argv)
 						 TAP(user_space_is_what_is_counted),
 						 TAP(kernel_mode_is_not_supported_and_says_why),
 						 TAP(the_kernels_events_are_told_of_modes),
+						 TAP(patterns_are_all_tracepoints_that_match),
 						 TAP(wrong_strings_get_one_line),
 						 TAP(groups_have_a_leader_and_their_modifiers),
 						 TAP(events_of_the_pmu_are_found),
