@@ -80,7 +80,8 @@ same "times since the last" -i "$chains" --deltatime --show-task-events
 same "a process" -i "$two" --pid "$pid"
 same "a thread" -i "$two" --tid "$pid"
 same "CPUs" -i "$two" -C "0-$(($(getconf _NPROCESSORS_CONF) - 1))"
-same "part of the time" -i "$two" --time 10%-20%
+same "the first part of the time" -i "$two" --time 0%-20%
+same "the rest of the time" -i "$two" --time 20%-100%
 same "since a time" -i "$two" --time "$(perf script -i "$two" -F time | sed -n '50s/[: ]//gp'),"
 same "a function" -i "$chains" -S leaf
 same "a file" -i "$chains" --dsos work
