@@ -74,6 +74,7 @@ static const struct ap_opt record_table[] = {
 	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
 	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
 	FLAG(0, "exclude-perf", ignored, "(always: anyperf itself is not recorded)"),
+	CALL(0, "filter", record_opt_trace_filter, "expression", "of the tracepoints of the -e before it only what matches"),
 	FLAG(0, "group", grouped, "all events are one group"),
 	FLAG(0, "kernel-callchains", kernel_chains, "callchains of the kernel only"),
 	CALL(0, "mmap-flush", record_opt_any_number, "n", "(rings are read when half full, and ten times a second)"),
@@ -103,7 +104,6 @@ static const struct ap_opt record_table[] = {
 	MAYBE(0, "user-regs", record_opt_user_regs, "list", "sample these registers of user mode (default all)"),
 	{ 'u', "uid", AP_OPT_CALL, 0, record_opt_uid, "user", "refused: says why", true },
 	{ 'S', "snapshot", AP_OPT_MAYBE, 0, record_opt_snapshot, "size", "refused: says why", true },
-	{ 0, "filter", AP_OPT_CALL, 0, record_opt_trace_filter, "expression", "refused: says why", true },
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
 };
@@ -338,6 +338,7 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 
 static void fini(struct record *r)
 {
+	record_filters_end(r);
 	for (size_t i = 0; i < r->nevents; i++)
 		free(r->event[i].name);
 	free(r->event);
@@ -420,6 +421,7 @@ int ap_cmd_record(int argc, char **argv)
 		o.argv[i + 1] = argv[i];
 	if (!parse(&o, argc, argv, &status))
 		status = record(&o);
+	record_filters_free(&o);
 	ap_evlist_fini(&o.events);
 	free(o.argv);
 	ap_targets_fini(&o.targets);

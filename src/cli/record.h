@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One recording: what was asked for, the events and their rings, and the file.  Each part has a file:
- * record_opts.c the words of options, record_prepare.c what is decided before the start, record_attr.c
+ * record_opts.c the words of options, record_filter.c filters of tracepoints, record_prepare.c what is decided before the start, record_attr.c
  * what it means for an event, record_events.c opens, record_rings.c reads rings, record_file.c writes,
  * record_dsos.c and record_tasks.c collect names and processes; cmd_record.c puts them together.
  */
@@ -64,7 +64,10 @@ struct record_opts {
 	bool no_cache, dry_run, dated;
 	bool ignored; /* what is done, or cannot be noticed, in any case */
 	u64 intr_regs, user_regs;
-	char **argv; /* our own command line, for the file */
+	char **filter; /* of events by index, as they were typed; NULL: none */
+	size_t nfilters;
+	size_t newest; /* the first event of the last -e */
+	char **argv;   /* our own command line, for the file */
 	struct ap_targets targets;
 };
 
@@ -89,6 +92,7 @@ struct record_event {
 	size_t nfds;
 	u64 *ids;
 	size_t nids;
+	struct ap_trace_filter *filter; /* NULL: all its samples are wanted */
 };
 
 struct record_ring {
@@ -124,7 +128,7 @@ struct record {
 	struct record_ring *ring;
 	size_t nrings;
 	int error; /* of the file: nothing is written any more */
-	bool was_told, is_full;
+	bool was_told, is_full, has_filters;
 	u64 enable_at, switch_at; /* ns; 0: not planned */
 	struct ap_control control;
 	int signal_fd; /* a byte each SIGUSR2; -1: none */
@@ -169,6 +173,15 @@ int record_events_track(struct record *r);
 /* What was lost and no record tells of. */
 void record_events_lost(struct record *r);
 void record_events_close(struct record *r);
+
+/* --- record_filter.c */
+
+/* 0, or an exit status after one line on stderr. */
+AP_MUST_CHECK int record_filters_prepare(struct record *r);
+/* Takes the samples away that do not match. */
+void record_filters_apply(const struct record *r, struct ap_buf *records);
+void record_filters_end(struct record *r);
+void record_filters_free(struct record_opts *o);
 
 /* --- record_rings.c */
 

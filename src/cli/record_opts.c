@@ -59,6 +59,7 @@ int record_opt_event(void *args, const char *value, char *why)
 {
 	struct record_opts *o = args;
 
+	o->newest = o->events.n;
 	return ap_evlist_parse(&o->events, value, why, AP_OPT_WHY);
 }
 
@@ -422,14 +423,6 @@ int record_opt_snapshot(void *args, const char *value, char *why)
 	(void)args;
 	(void)value;
 	return bad(why, "is of AUX areas; --overwrite keeps the newest samples");
-}
-
-int record_opt_trace_filter(void *args, const char *value, char *why)
-{
-	(void)args;
-	(void)value;
-	return bad(why,
-		   "is of the kernel's tracepoints; report and script filter what was recorded");
 }
 
 int record_opt_ignored(void *args, const char *value, char *why)

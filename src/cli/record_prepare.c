@@ -338,7 +338,9 @@ int record_prepare(struct record *r)
 	choose_samples(r->opts);
 	if (!choose_events(r))
 		return AP_EXIT_FAILURE;
-	ret = choose_cpus(r);
+	ret = record_filters_prepare(r);
+	if (!ret)
+		ret = choose_cpus(r);
 	if (!ret)
 		ret = choose_output(r);
 	if (!ret)

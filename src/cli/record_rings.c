@@ -79,6 +79,7 @@ static bool read_ring(struct record *r, struct record_ring *ring)
 		r->error = -ENOMEM;
 		return true;
 	}
+	record_filters_apply(r, &r->scratch);
 	record_account(r, r->scratch.data, r->scratch.size);
 	record_file_put(r, r->scratch.data, r->scratch.size);
 	return true;
@@ -128,7 +129,9 @@ static bool dump_ring(struct record *r, struct record_ring *ring)
 		r->error = -ENOMEM;
 		return true;
 	}
-	n = whole_records(r->scratch.data, n);
+	r->scratch.size = whole_records(r->scratch.data, n);
+	record_filters_apply(r, &r->scratch);
+	n = r->scratch.size;
 	record_account(r, r->scratch.data, n);
 	record_file_put(r, r->scratch.data, n);
 	return n;

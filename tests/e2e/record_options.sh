@@ -72,6 +72,38 @@ has err '1000000000 samples per second are more than' "says why"
 record $exact -r 1 -o fifo -- ./work 20
 is "$status" "$exit_of" "-r, allowed or not"
 
+# filters: dd reads and writes 20 bytes, one at a time; and what the kernel makes of the same, where it may
+filter()
+{
+	local want=$1 text=$2
+	shift 2
+	record "$@" --filter "$text" -q -o filtered -- dd if=/dev/zero of=/dev/null bs=1 count=20 status=none
+	is "$status $(samples filtered)" "0 $want" "--filter '$text'"
+	if perf record "$@" --filter "$text" -q -o native -- \
+		dd if=/dev/zero of=/dev/null bs=1 count=20 status=none >native.out 2>&1; then
+		is "$(samples native)" "$want" "as in the kernel"
+	else
+		lack "as in the kernel" "it does not let perf"
+	fi
+}
+filter 20 'fd == 0 && count == 1' -e syscalls:sys_enter_read
+filter 20 'fd != 0 && (count & 3 && count < 0x2 || fd > 0xff)' -e syscalls:sys_enter_write
+filter 0 '!(fd==1)' -e syscalls:sys_enter_write
+filter 40 'ret == 1' -e syscalls:sys_exit_read,syscalls:sys_exit_write
+filter 0 'ret < -4095' -e 'syscalls:sys_exit_*'
+filter 40 'fd == 1' -e syscalls:sys_enter_read --filter 'fd == 0' -e syscalls:sys_enter_write --filter 'count > 1' \
+	-e syscalls:sys_enter_write --filter 'count == 1'
+wrong()
+{
+	record "${@:2}" -o n -- true
+	is "$status $(wc -l <"$tmp/err") $([ -e n ] && echo n)" "129 1 " "refused in one line: ${*:2}"
+	has err "$1" "with the reason"
+}
+wrong 'no such field of the tracepoint' -e syscalls:sys_enter_read --filter 'bytes > 1'
+wrong 'follows the -e of the tracepoints' -e instructions:u --filter 'count > 1'
+wrong 'follows the -e of the tracepoints' --filter 'count > 1' -e syscalls:sys_enter_read
+wrong 'do not go together' -e syscalls:sys_enter_read --filter 'count > 1' -c 2
+
 # cgroups: those of the machine, and each sample's
 unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 path=$(sed -n 's/^0:://p' /proc/self/cgroup)
@@ -94,7 +126,7 @@ for bad in '-r 0' '--synth=some' '--affinity=here' '--mmap-flush=x'; do
 	record $exact $bad -o n -- ./work
 	is "$status" 129 "$bad"
 done
-for bad in '-u root' -S -S8M --snapshot '--filter x>1'; do
+for bad in '-u root' -S -S8M --snapshot; do
 	# shellcheck disable=SC2086
 	run "$ANYPERF" record $exact $bad -o n -- ./work
 	is "$status $(wc -l <"$tmp/err") $([ -e n ] && echo n)" "129 1 " "$bad: one line"
