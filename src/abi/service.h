@@ -99,13 +99,16 @@ enum ap_svc_op {
 	 */
 	AP_SVC_PERFCTR = 31,
 	/*
-	 * AP_ORDER_UNMAPPED: arg start, end of what a call is about to take away, with the parts that were named by
-	 * the same call before if arg[2]; ret how many mappings of code these have.  After the call, if that
+	 * AP_ORDER_UNMAPPED: arg start, end of what a call is about to take away; arg[2]: AP_SVC_UNMAPPING_*; ret how many mappings of code these have.  After the call, if that
 	 * is not 0: arg start, end of what has gone; arg[2]: AP_SVC_UNMAPPED_*.
 	 */
 	AP_SVC_UNMAPPING = 32,
 	AP_SVC_UNMAPPED = 33
 };
+
+#define AP_SVC_UNMAPPING_MORE 1U /* with the parts that were named by the same call before */
+#define AP_SVC_UNMAPPING_SEGMENT                                                                   \
+	2U /* the System V shared memory that is attached at start, and ends before end */
 
 #define AP_SVC_UNMAPPED_FAILED 1U /* the call has: only what is not there any more */
 #define AP_SVC_UNMAPPED_MORE   2U /* another range of the same call follows */

@@ -4,6 +4,7 @@
  * and the way of the program's calls through it.
  */
 #include "base/mem.h"
+#include "engine/alias.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -123,6 +124,16 @@ bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
 		ap_smc_unprotect(*lo, *hi);
 	ap_lock_drop(&ap_proc.lock);
 	return is_found;
+}
+
+void ap_hook_shared_as_is(u64 start)
+{
+	u64 lo, hi;
+
+	ap_lock_take(&ap_proc.lock);
+	for (u64 pos = start; ap_alias_next(pos, UINT64_MAX, &lo, &hi); pos = hi)
+		ap_smc_unprotect(lo, hi);
+	ap_lock_drop(&ap_proc.lock);
 }
 
 bool ap_hook_shares_files(void)

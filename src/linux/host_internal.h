@@ -389,10 +389,10 @@ void ap_host_diaries_each_fd(struct ap_host *host, void (*keep)(void *arg, int f
 s64 ap_host_mapped(struct ap_host *host, struct ap_host_task *t, u64 start, u64 end);
 void ap_host_image_mapped(struct ap_host *host, struct ap_host_task *t);
 /*
- * [start, end) is about to go, by a call that has named other parts before if is_more: how many mappings of code it
- * takes in all.  And has gone; how: AP_SVC_UNMAPPED_*.
+ * [start, end) is about to go; how: AP_SVC_UNMAPPING_*: how many mappings of code the call takes in all.  And has gone;
+ * how: AP_SVC_UNMAPPED_*.
  */
-s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, bool is_more);
+s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how);
 void ap_host_unmapped(struct ap_host_task *t, u64 start, u64 end, u32 how);
 void ap_host_unmapping_forget(struct ap_host_task *t);
 

@@ -229,16 +229,6 @@ struct ap_host_going {
 	char filename[];
 };
 
-void ap_host_unmapping_forget(struct ap_host_task *t)
-{
-	while (t->going) {
-		struct ap_host_going *next = t->going->next;
-
-		free(t->going);
-		t->going = next;
-	}
-}
-
 /* Twice what a kernel lets a process map, without being told otherwise (vm.max_map_count). */
 #define MAX_GOING (1 << 17)
 
@@ -246,7 +236,32 @@ struct part {
 	u64 start, end;
 	struct ap_host_going **at; /* the list's end */
 	s64 n;
+	bool is_segment; /* of shared memory that is attached at start: no other file's, and this one's number */
+	bool has_ino;
+	u64 ino;
+	struct ap_host_going *last; /* noted; how it was protected */
+	char perms[5];
 };
+
+/* As shmdt(2) finds it: what lies where it was attached, of the first file of which there is such a thing. */
+static bool is_of_segment(struct part *p, const struct line *l)
+{
+	if (strncmp(l->path, "/SYSV", 5) != 0 || l->start - p->start != l->off)
+		return false;
+	if (!p->has_ino)
+		p->ino = l->ino;
+	p->has_ino = true;
+	return l->ino == p->ino;
+}
+
+/*
+ * The engine's write protection has cut it, and the kernel, which joins what is protected alike again, never
+ * does so with such memory.
+ */
+static bool goes_on(const struct part *p, const struct line *l)
+{
+	return p->is_segment && p->last && p->last->end == l->start && !strcmp(p->perms, l->perms);
+}
 
 static s64 note_line(struct ap_host_task *t, const struct line *l, void *arg)
 {
@@ -255,8 +270,12 @@ static s64 note_line(struct ap_host_task *t, const struct line *l, void *arg)
 	struct ap_host_going *g;
 	size_t size;
 
-	if (!is_code(l))
+	if ((p->is_segment && !is_of_segment(p, l)) || !is_code(l))
 		return 0;
+	if (goes_on(p, l)) {
+		p->last->end = l->end;
+		return 0;
+	}
 	(void)mapping_of(t->host, l, &m);
 	size = strlen(m.filename) + 1;
 	g = malloc(sizeof(*g) + size);
@@ -270,18 +289,39 @@ static s64 note_line(struct ap_host_task *t, const struct line *l, void *arg)
 	}
 	if (g->end > p->end)
 		g->end = p->end;
-	*p->at = g;
+	*p->at = p->last = g;
 	p->at = &g->next;
+	memcpy(p->perms, l->perms, sizeof(p->perms));
 	p->n++;
 	return 0;
 }
 
-s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, bool is_more)
+/* The list ends here. */
+static void forget_from(struct ap_host_going **at)
 {
-	struct part p = { .start = start, .end = end, .at = &t->going };
+	while (*at) {
+		struct ap_host_going *next = (*at)->next;
+
+		free(*at);
+		*at = next;
+	}
+}
+
+void ap_host_unmapping_forget(struct ap_host_task *t)
+{
+	forget_from(&t->going);
+}
+
+s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
+{
+	struct part p = { .start = start,
+			  .end = end,
+			  .at = &t->going,
+			  .is_segment = how & AP_SVC_UNMAPPING_SEGMENT };
+	struct ap_host_going **before;
 	s64 ret;
 
-	if (!is_more)
+	if (!(how & AP_SVC_UNMAPPING_MORE))
 		ap_host_unmapping_forget(t);
 	if (!(ap_task_tells(t->core) & AP_TELL_UNMAPPED))
 		return 0;
@@ -290,9 +330,11 @@ s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, bool is_more)
 	/* the parts of one call; who goes on and on telling of more is not making one */
 	if (p.n > MAX_GOING)
 		return -E2BIG;
+	before = p.at;
 	ret = each_line(t, start, end, note_line, &p);
+	/* what was noted of the call's other parts goes all the same */
 	if (ret < 0)
-		ap_host_unmapping_forget(t);
+		forget_from(before);
 	return ret < 0 ? ret : p.n;
 }
 

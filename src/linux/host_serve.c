@@ -327,7 +327,7 @@ static s64 serve_mapped(struct ap_host *host, struct request *r)
 static s64 serve_unmapping(struct ap_host *host, struct request *r)
 {
 	(void)host;
-	return ap_host_unmapping(r->task, r->svc.arg[0], r->svc.arg[1], r->svc.arg[2]);
+	return ap_host_unmapping(r->task, r->svc.arg[0], r->svc.arg[1], (u32)r->svc.arg[2]);
 }
 
 static s64 serve_unmapped(struct ap_host *host, struct request *r)

@@ -56,6 +56,8 @@ void *ap_hook_map_shared(u64 off, u64 size);
  * mappings as the program has made them.
  */
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi);
+/* The same of all shared memory from there on. */
+void ap_hook_shared_as_is(u64 start);
 /* Is the calling thread's descriptor table the one of its process' other threads? */
 bool ap_hook_shares_files(void);
 /* The session file's descriptor. */

@@ -19,6 +19,7 @@
 #include "service/sys.h"
 
 #define PR_SET_NAME  15
+#define SHM_EXEC     0100000
 #define LINK_CAP     256
 #define PROC_MAGIC   0x9fa0
 #define CGROUP_MAGIC 0x63677270 /* of cgroup2 */
@@ -54,7 +55,12 @@ static bool maps(const struct ap_service_call *c, u32 wanted)
 {
 	if (wanted & AP_ORDER_MAPPED_DATA)
 		return true;
-	return wanted & AP_ORDER_MAPPED && c->nr != AP_NR_brk && c->a[2] & AP_PROT_X;
+	if (!(wanted & AP_ORDER_MAPPED) || c->nr == AP_NR_brk)
+		return false;
+	/* whose protection is that of what was there */
+	if (c->nr == AP_NR_remap_file_pages)
+		return true;
+	return c->a[2] & (c->nr == AP_NR_shmat ? SHM_EXEC : AP_PROT_X);
 }
 
 bool ap_svc_tells(const struct ap_service_call *c)
@@ -64,6 +70,8 @@ bool ap_svc_tells(const struct ap_service_call *c)
 	case AP_NR_mprotect:
 	case AP_NR_pkey_mprotect:
 	case AP_NR_brk:
+	case AP_NR_shmat:
+	case AP_NR_remap_file_pages:
 		return maps(c, orders());
 	case AP_NR_prctl:
 		return (u32)c->a[0] == PR_SET_NAME && orders() & AP_ORDER_COMM;
@@ -112,6 +120,11 @@ void ap_svc_told(const struct ap_service_call *c)
 		return; /* it was asked for, or refused */
 	else if (c->nr == AP_NR_brk)
 		tell(AP_SVC_MAPPED, (u64)c->ret - 1, (u64)c->ret);
+	else if (c->nr == AP_NR_shmat) /* however long */
+		tell(AP_SVC_MAPPED, (u64)c->ret, (u64)c->ret + 1);
+	else if (c->nr == AP_NR_remap_file_pages)
+		tell(AP_SVC_MAPPED, c->a[0] & AP_PAGE_MASK,
+		     (c->a[0] & AP_PAGE_MASK) + (c->a[1] & AP_PAGE_MASK));
 	else
 		tell(AP_SVC_MAPPED, start, start + AP_ALIGN_UP(c->a[1], AP_PAGE_SIZE));
 }

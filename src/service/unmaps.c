@@ -14,6 +14,7 @@
 #define MREMAP_FIXED	 2
 #define MREMAP_DONTUNMAP 4
 #define EVERYTHING	 (~0ULL)
+#define PAGES(x)	 ((x)&AP_PAGE_MASK)
 
 struct part {
 	u64 start, end;
@@ -61,6 +62,9 @@ static struct parts parts_of(const struct ap_service_call *c)
 			add(&all, AP_ALIGN_UP(c->a[0], AP_PAGE_SIZE),
 			    AP_ALIGN_UP(brk, AP_PAGE_SIZE) - AP_ALIGN_UP(c->a[0], AP_PAGE_SIZE));
 		break;
+	case AP_NR_remap_file_pages:
+		add(&all, PAGES(c->a[0]), PAGES(c->a[1]));
+		break;
 	case AP_NR_mremap:
 		tail = tail_of(c);
 		if (c->a[3] & MREMAP_FIXED)
@@ -90,10 +94,25 @@ static s64 look_at(const struct part *p, bool *is_more)
 	s64 n = 0;
 
 	while (ap_hook_next_part(hi, p->end, &lo, &hi)) {
-		n = ask(AP_SVC_UNMAPPING, lo, hi, *is_more);
+		n = ask(AP_SVC_UNMAPPING, lo, hi, *is_more ? AP_SVC_UNMAPPING_MORE : 0);
 		*is_more = true;
 	}
 	return n;
+}
+
+static bool takes_away(u64 nr)
+{
+	switch (nr) {
+	case AP_NR_munmap:
+	case AP_NR_mmap:
+	case AP_NR_brk:
+	case AP_NR_mremap:
+	case AP_NR_remap_file_pages:
+	case AP_NR_shmdt:
+		return true;
+	default:
+		return false;
+	}
 }
 
 bool ap_svc_unmaps(const struct ap_service_call *c)
@@ -103,12 +122,16 @@ bool ap_svc_unmaps(const struct ap_service_call *c)
 	bool is_more = false;
 	s64 n = 0;
 
-	if (c->nr != AP_NR_munmap && c->nr != AP_NR_mmap && c->nr != AP_NR_brk &&
-	    c->nr != AP_NR_mremap)
+	if (!takes_away(c->nr))
 		return false;
 	ap_hook_place(&place);
 	if (!(__atomic_load_n(&place.slot->orders, __ATOMIC_ACQUIRE) & AP_ORDER_UNMAPPED))
 		return false;
+	if (c->nr == AP_NR_shmdt) {
+		/* how long it is the kernel knows */
+		ap_hook_shared_as_is(c->a[0]);
+		return ask(AP_SVC_UNMAPPING, c->a[0], EVERYTHING, AP_SVC_UNMAPPING_SEGMENT) > 0;
+	}
 	all = parts_of(c);
 	for (u32 i = 0; i < all.n; i++) {
 		s64 now = look_at(&all.p[i], &is_more);

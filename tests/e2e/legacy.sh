@@ -48,7 +48,7 @@ unmaps()
 	run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/legacy_munmap" "$1"
 	is "$status $(cat "$tmp/out")" "0 $lines" "$2"
 	case $1 in
-	parts | replaced | moved | inherited | brk)
+	parts | replaced | moved | inherited | brk | shared | pages)
 		run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/legacy_munmap" "$1" filtered
 		is "$status $(cat "$tmp/out")" "0 $lines" "under a seccomp filter: $1"
 		;;
@@ -91,6 +91,16 @@ two pages: unmap 4+2@4
 a part of one stays: unmap 3+1@3
 fails, and grows:
 the rest: unmap 0+3@0
+END
+unmaps shared "shared memory of System V" <<'END'
+twice, and as data: map 0+4@0 map 4+4@0
+a part becomes data, and one goes: unmap 6+1@2
+the first and the data: unmap 0+1@0 unmap 2+2@2
+the second: unmap 4+2@0 unmap 7+1@3
+END
+unmaps pages "remap_file_pages" <<'END'
+another page in the second's place: map 0+4@0 unmap 1+1@1 map 1+1@3
+all of it: unmap 0+1@0 unmap 1+1@3 unmap 2+2@2
 END
 unmaps alone "an event that is off records none" <<'END'
 off:

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 
 #define PAGE	  4096UL
@@ -38,6 +39,7 @@ static unsigned at;
 static int event, file;
 static __u32 first_pid;
 static __u64 origin = BASE; /* page 0 of what is shown */
+static const char *file_name = "legacy_munmap";
 
 static void die(const char *what)
 {
@@ -130,7 +132,7 @@ static void show(const char *what)
 		       (r.pgoff - (is_anon ? origin : 0)) / PAGE);
 		if (r.header.misc != PERF_RECORD_MISC_USER || r.header.size & 7)
 			printf(" FAILED header");
-		if (strcmp(name, is_anon ? wanted : "legacy_munmap") != 0)
+		if (strcmp(name, is_anon ? wanted : file_name) != 0)
 			printf(" FAILED %s", name);
 	}
 	printf("\n");
@@ -284,13 +286,57 @@ static void by_brk(void)
 	show("the rest");
 }
 
+/* System V shared memory goes as it was attached, whatever else is there; how long it is no call says. */
+static void shared(void)
+{
+	int id = shmget(IPC_PRIVATE, 4 * PAGE, 0700 | IPC_CREAT);
+
+	file_name = "SYSV00000000 (deleted)";
+	if (id < 0)
+		die("shmget");
+	if (shmat(id, page(0), SHM_EXEC) != page(0) || shmat(id, page(4), SHM_EXEC) != page(4) ||
+	    shmat(id, page(8), 0) != page(8) || shmctl(id, IPC_RMID, NULL))
+		die("shmat");
+	run(2);
+	run(7);
+	show("twice, and as data");
+	if (mprotect(page(1), PAGE, PROT_READ) || munmap(page(6), PAGE))
+		die("mprotect");
+	show("a part becomes data, and one goes");
+	if (!shmdt(page(1)))
+		die("shmdt in the middle is done");
+	if (shmdt(page(0)) || shmdt(page(8)))
+		die("shmdt");
+	show("the first and the data");
+	if (shmdt(page(4)))
+		die("shmdt");
+	show("the second");
+}
+
+static void pages_of_a_file(void)
+{
+	file_name = "zero (deleted)"; /* what can be written to may be mapped in another order */
+	if (mmap(page(0), 4 * PAGE, CODE, MAP_SHARED | MAP_FIXED | MAP_ANONYMOUS, -1, 0) != page(0))
+		die("mmap");
+	if (syscall(SYS_remap_file_pages, page(1), PAGE + 1, 0, 3, 0))
+		die("remap_file_pages");
+	show("another page in the second's place");
+	if (!syscall(SYS_remap_file_pages, page(1), PAGE, PROT_READ, 3, 0))
+		die("remap_file_pages with a protection is done");
+	drop(0, 4);
+	show("all of it");
+}
+
 /* Who makes any other call is killed: the recording makes none in this process.  getpid is the reader's. */
 static void narrow(void)
 {
-	static const int calls[] = { SYS_mmap,	   SYS_munmap,	       SYS_mremap, SYS_brk,
-				     SYS_mprotect, SYS_write,	       SYS_fstat,  SYS_newfstatat,
-				     SYS_ioctl,	   SYS_rt_sigprocmask, SYS_exit,   SYS_exit_group,
-				     SYS_msync,	   SYS_rt_sigreturn,   SYS_getpid, -1 };
+	static const int calls[] = {
+		SYS_mmap,   SYS_munmap,	    SYS_mremap,	    SYS_brk,	      SYS_mprotect,
+		SYS_write,  SYS_fstat,	    SYS_newfstatat, SYS_ioctl,	      SYS_rt_sigprocmask,
+		SYS_exit,   SYS_exit_group, SYS_msync,	    SYS_rt_sigreturn, SYS_getpid,
+		SYS_shmget, SYS_shmat,	    SYS_shmdt,	    SYS_shmctl,	      SYS_remap_file_pages,
+		-1
+	};
 
 	if (seccomp_allow(calls, SECCOMP_RET_KILL_PROCESS, 0))
 		die("seccomp");
@@ -425,6 +471,10 @@ int main(int argc, char **argv)
 		moved();
 	else if (!strcmp(name, "brk"))
 		by_brk();
+	else if (!strcmp(name, "shared"))
+		shared();
+	else if (!strcmp(name, "pages"))
+		pages_of_a_file();
 	else
 		return 2;
 	return 0;

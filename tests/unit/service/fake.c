@@ -119,6 +119,11 @@ void ap_hook_await_signal(u32 sig)
 	(void)sig;
 }
 
+void ap_hook_shared_as_is(u64 start)
+{
+	(void)start;
+}
+
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
 {
 	*lo = pos;
