@@ -115,7 +115,8 @@ s64 ap_tree_enter(u32 node)
 	ap_tree_path(t, node, &s);
 	for (end = path + s.len;;) {
 		ret = ap_svc_sys(AP_NR_chdir, (u64)path, 0, 0, 0);
-		if (ret != -AP_ENOENT || end == path + 1)
+		/* nor may a real one above be searched by everybody */
+		if ((ret != -AP_ENOENT && ret != -AP_EACCES) || end == path + 1)
 			break;
 		while (end > path + 1 && *--end != '/')
 			;

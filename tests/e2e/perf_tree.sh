@@ -176,6 +176,7 @@ cat /sys/bus/event_source/devices/*/type /sys/kernel/tracing/events/raw_syscalls
 ls /sys/bus/event_source/devices /sys/kernel/debug/tracing/events 2>&1
 stat -f -c %T /sys/bus/event_source/devices
 grep -c ' /sys/kernel/tracing tracefs' /proc/mounts
+cd /sys/kernel/tracing/events/raw_syscalls && /bin/pwd && cat sys_enter/id
 END
 run "${session[@]}" sh "$tmp/look.sh"
 mv "$tmp/out" "$tmp/want"
