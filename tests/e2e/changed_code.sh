@@ -11,7 +11,7 @@ for p in flags_patched gs_addr32 stack_code; do
 	run "$ANYPERF" stat -x, -e instructions -o "$tmp/table" -- "$PROGRAMS/$p"
 	is "$status" 0 "$p: status"
 	is "$(cat "$tmp/out")" "$p: ok" "$p: output"
-	has_not "$tmp/err" anyperf "$p: no report"
+	no_word "$tmp/err" "$p: no report"
 done
 run "$ANYPERF" stat -x, -e instructions -o "$tmp/table" -- "$PROGRAMS/stack_code" 300
 counted=$(stat_value "$tmp/table" instructions)

@@ -186,6 +186,12 @@ has_not()
 	fi
 }
 
+# no_word FILE NAME: nothing in it is of anyperf's, whatever the folders of the programs are called
+no_word()
+{
+	is "$(sed "s,$PROGRAMS/,,g" "$1" | grep -m 10 anyperf)" "" "$2"
+}
+
 # same FILE FILE NAME: equal bytes
 same()
 {

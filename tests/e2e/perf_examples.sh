@@ -100,6 +100,8 @@ same out want "paranoid 2: what a user may count"
 cp "$PROGRAMS/perf_example_paranoid" example
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null)" != 2 ]; then
 	lack "paranoid 2: the kernel's answers" "it has another level"
+elif ! "$PROGRAMS/perf_native" reset >out 2>&1; then
+	lack "paranoid 2: the kernel's answers" "it refuses all events"
 else
 	who=()
 	[ "$(id -u)" != 0 ] || who=(setpriv --reuid 65534 --regid 65534 --clear-groups)

@@ -32,7 +32,9 @@ for t in args software; do
 done
 
 # --- locked memory: of a user, with and without a limit that is set in the session
-[ "$(id -u)" != 0 ] || who=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+# whose memory nobody else has locked meanwhile
+user=$((61000 + $$ % 4000))
+[ "$(id -u)" != 0 ] || who=(setpriv --reuid "$user" --regid "$user" --clear-groups)
 if [ "$(id -u)" = 0 ]; then
 	both "a task of another user, outside" "$tmp/perf_native" other $$
 	has "$tmp/native" EACCES "may not be counted"

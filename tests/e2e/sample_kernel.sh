@@ -14,10 +14,10 @@ for case in periods reads several contents signals traps thread inherit switches
 		case $case in
 		switches) # docs/limits.md: SWITCH records
 			is "$status $(tail -n 1 out)" "0 switches missing, sleeps missing, 0 wrong" "none where the kernel refuses: $case" ;;
-		namespaces) is "$status $(grep -c '^record' out)" "0 3" "where the kernel refuses as well: $case" ;;
+		namespaces) is "$status" 0 "where the kernel refuses as well: $case" ;;
 		*) is "$status" 77 "refused where the kernel refuses: $case" ;;
 		esac
-		refused=1
+		[ "$case" != periods ] || refused=1
 		continue
 	fi
 	is "$status" 0 "a session samples: $case" || note "$(head -n 5 err)"

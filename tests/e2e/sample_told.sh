@@ -28,8 +28,10 @@ like_native()
 }
 
 like_native "names by files" names
-has want 'by file of me by me' "one's own name"
-has want 'the other of thread by me' "another thread's"
+if [ -e want ]; then
+	has want 'by file of me by me' "one's own name"
+	has want 'the other of thread by me' "another thread's"
+fi
 like_native "switches of a CPU" switches
 if [ -n "$unified" ]; then
 	like_native "cgroups" cgroups "$unified"

@@ -61,7 +61,10 @@ static int open_or_die(struct perf_event_attr *attr)
 
 	if (fd < 0) {
 		printf("cannot open: %s\n", strerror(errno));
-		exit(errno == EACCES || errno == ENOSPC || errno == EOPNOTSUPP ? 77 : 1);
+		exit(errno == EACCES || errno == EPERM || errno == ENOSYS || errno == ENOSPC ||
+				     errno == EOPNOTSUPP
+			     ? 77
+			     : 1);
 	}
 	return fd;
 }
