@@ -48,6 +48,8 @@ void ap_svc_perfctr_received(const struct ap_service_call *c);
 void ap_svc_perfctr_signal(const struct ap_svc_overflow *o);
 /* Is it one that the supervisor has sent?  Then it says what the thread itself would have said. */
 bool ap_svc_perfctr_siginfo(void *info);
+/* The same of signals that the program has taken by rt_sigtimedwait or a read. */
+void ap_svc_perfctr_took(const struct ap_service_call *c);
 
 /* read.c */
 s64 ap_svc_read(u64 inode, u64 buf, u64 size);

@@ -419,3 +419,49 @@ bool ap_svc_perfctr_siginfo(void *info)
 	memcpy(info, &sent, sizeof(sent));
 	return true;
 }
+
+/* struct signalfd_siginfo */
+struct read_info {
+	u32 signo;
+	s32 err, code;
+	u32 pid, uid;
+	u32 words[6];
+	s32 value;
+	u64 ptr;
+	u64 more[9];
+};
+_Static_assert(sizeof(struct read_info) == 128, "a signalfd_siginfo");
+
+/* What fd has read, if it is a signalfd: what is ours cannot be anything else. */
+static void put_right_read(u64 at, u64 size)
+{
+	struct read_info info;
+
+	for (u64 end = at + size; at < end; at += sizeof(info)) {
+		if (ap_hook_get(&info, at, sizeof(info)) || info.signo - 1 > 63)
+			return; /* another file's */
+		if (info.code != AP_SVC_SENT_CODE || info.ptr != AP_SESSION_MAGIC)
+			continue;
+		/* the mask is where a sender's number is */
+		info.code = 'P';
+		info.uid = 0;
+		info.value = 0;
+		info.ptr = 0;
+		(void)!ap_hook_put(at, &info, sizeof(info));
+	}
+}
+
+void ap_svc_perfctr_took(const struct ap_service_call *c)
+{
+	struct ap_svc_sent sent;
+
+	if (c->ret <= 0)
+		return;
+	if (c->nr != AP_NR_rt_sigtimedwait) {
+		if (!((u64)c->ret % sizeof(struct read_info)))
+			put_right_read(c->a[1], (u64)c->ret);
+		return;
+	}
+	if (c->a[1] && !ap_hook_get(&sent, c->a[1], sizeof(sent)) && ap_svc_perfctr_siginfo(&sent))
+		(void)!ap_hook_put(c->a[1], &sent, sizeof(sent));
+}

@@ -42,6 +42,7 @@ enum after {
 	AFTER_MREMAP,
 	AFTER_POLL,
 	AFTER_RECEIVE,
+	AFTER_SIGNALS,
 	AFTER_FIOASYNC
 };
 
@@ -258,6 +259,12 @@ static void hint(u64 inode)
 	ap_request_end(&r);
 }
 
+/* Under a filter a signal may say what is put right on the way to its handler; here the program takes it itself. */
+static enum after after_signals(void)
+{
+	return ap_svc_is_mute() ? AFTER_SIGNALS : AFTER_NOTHING;
+}
+
 static bool before(struct ap_service_call *c)
 {
 	switch (c->nr) {
@@ -268,7 +275,12 @@ static bool before(struct ap_service_call *c)
 	case AP_NR_preadv2:
 	case AP_NR_ioctl:
 		c->inode = ap_fds_event((s32)c->a[0]);
+		if (!c->inode && c->nr == AP_NR_read)
+			c->after = after_signals();
 		return c->inode && (is_filtered(c) || on_event(c));
+	case AP_NR_rt_sigtimedwait:
+		c->after = after_signals();
+		return false;
 	case AP_NR_close:
 		return closes(c, (s32)c->a[0]);
 	case AP_NR_dup2:
@@ -370,6 +382,9 @@ static void after(struct ap_service_call *c)
 		break;
 	case AFTER_RECEIVE:
 		ap_svc_perfctr_received(c);
+		break;
+	case AFTER_SIGNALS:
+		ap_svc_perfctr_took(c);
 		break;
 	case AFTER_FIOASYNC:
 		ap_svc_async((s32)c->a[0], false);

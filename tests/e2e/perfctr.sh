@@ -146,6 +146,12 @@ on k8 "$PROGRAMS/perfctr_signal" first filtered
 is "$status $(cat "$tmp/out")" "0 1 signal, 0 bad, 16 millions" "and the first one of all"
 on k8 "$PROGRAMS/perfctr_signal" blocked filtered
 is "$status $(cat "$tmp/out")" "0 0 signals, 1 signal, 0 bad, 1000 counted" "and a blocked one waits"
+for filter in "" filtered; do
+	# shellcheck disable=SC2086
+	on k8 "$PROGRAMS/perfctr_signal" taken $filter
+	is "$status $(cat "$tmp/out")" "0 0 handled, 0 bad" "${filter:+and }sigwaitinfo and signalfds say the same" ||
+		note "$(cat "$tmp/err")"
+done
 on k8 "$PROGRAMS/perfctr_signal" periods earlier
 is "$status $(cat "$tmp/out")" "0 refused
 and counts without" "a filter that was there before: no counter that interrupts"

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <ucontext.h>
 
 #define PERIOD 25
@@ -49,8 +50,9 @@ static void handler(int signo, siginfo_t *info, void *context)
 static void narrow(void)
 {
 	static const int calls[] = {
-		SYS_ioctl,	  SYS_write,	      SYS_fstat,      SYS_newfstatat, SYS_brk,
-		SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_exit_group, SYS_getrandom,  -1
+		SYS_ioctl,     SYS_write,	 SYS_fstat,	      SYS_newfstatat,
+		SYS_brk,       SYS_rt_sigreturn, SYS_rt_sigprocmask,  SYS_exit_group,
+		SYS_getrandom, SYS_read,	 SYS_rt_sigtimedwait, -1
 	};
 
 	if (seccomp_allow(calls, SECCOMP_RET_KILL_PROCESS, 0))
@@ -164,6 +166,44 @@ static void blocked(void)
 	if (read_sum(fd, &s))
 		fail("read");
 	printf("%u signal, %u bad, %llu counted\n", nsignals, nbad, (unsigned long long)s.pmc[0]);
+}
+
+/* Signals that no handler takes say the same. */
+static void taken(void)
+{
+	struct signalfd_siginfo read_info[2];
+	siginfo_t info;
+	sigset_t set;
+	int sfd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sfd = signalfd(-1, &set, 0);
+	if (sfd < 0)
+		fail("signalfd");
+	begin(1000);
+	for (int i = 0; i < 10; i++) {
+		memset(&info, 0, sizeof(info));
+		memset(read_info, 0, sizeof(read_info));
+		work(1000);
+		if (i % 2) {
+			if (read(sfd, read_info, sizeof(read_info)) != sizeof(read_info[0]))
+				fail("read");
+			nbad += read_info[0].ssi_signo != SIGIO || read_info[0].ssi_code != 'P' ||
+				read_info[0].ssi_errno || read_info[0].ssi_pid != mask ||
+				read_info[0].ssi_uid || read_info[0].ssi_int ||
+				read_info[0].ssi_ptr || read_info[1].ssi_signo;
+		} else {
+			if (sigwaitinfo(&set, &info) != SIGIO)
+				fail("sigwaitinfo");
+			nbad += info.si_signo != SIGIO || info.si_code != 'P' || info.si_errno ||
+				((const uint32_t *)&info)[4] != mask;
+		}
+		if (ioctl(fd, VPERFCTR_IRESUME, 0))
+			fail("VPERFCTR_IRESUME");
+	}
+	printf("%u handled, %u bad\n", nsignals, nbad);
 }
 
 /* Misses and cycles, which a model tells of: the signals come late, and may be fewer where periods are short. */
@@ -293,7 +333,8 @@ int main(int argc, char **argv)
 	static const struct named tests[] = { { "periods", periods },	{ "places", places },
 					      { "once", once },		{ "blocked", blocked },
 					      { "modelled", modelled }, { "first", first },
-					      { "marked", marked },	{ "paged", paged } };
+					      { "marked", marked },	{ "paged", paged },
+					      { "taken", taken } };
 
 	filter = argc > 2 ? argv[2] : NULL;
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
