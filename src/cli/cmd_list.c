@@ -12,18 +12,30 @@
 #include "cli/events.h"
 #include "cli/memory.h"
 #include "cli/metric.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "linux/client.h"
 
 struct list_args {
 	const char *separator, *metric_file;
+	bool raw_dump, taken;
 };
+
+#define OPT_ARGS struct list_args
 
 static const struct ap_opt list_opts[] = {
 	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
 	  "print fields separated by this: name, other name, kind, encoding, meaning", false },
 	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
 	  "with metrics: also those of this file", false },
+	/* perf's; all is told of each event, and none is deprecated */
+	{ 0, "raw-dump", AP_OPT_FLAG, offsetof(struct list_args, raw_dump), NULL, NULL,
+	  "print names alone, in one line", false },
+	TAKEN_FLAG('d', "desc"),
+	TAKEN_FLAG('v', "long-desc"),
+	TAKEN_FLAG(0, "no-desc"),
+	TAKEN_FLAG(0, "details"),
+	TAKEN_FLAG(0, "deprecated"),
+	TAKEN_FLAG(0, "debug"),
 	{ 0 }
 };
 
@@ -63,6 +75,7 @@ static const struct {
 /* What is being listed. */
 struct list {
 	const char *sep;
+	bool names_only;
 	const char *pattern; /* NULL: all of the section */
 	unsigned int n;	     /* printed */
 };
@@ -90,6 +103,10 @@ static void print_event(struct list *l, const struct ap_event_desc *ev, const ch
 	if (l->pattern && !matches(l->pattern, ev->name) && !matches(l->pattern, ev->alias[0]))
 		return;
 	l->n++;
+	if (l->names_only) {
+		printf("%s ", ev->name);
+		return;
+	}
 	if (sep) {
 		printf("%s%s%s%s%s%s%s%s%s\n", ev->name, sep, alias, sep, kind, sep, encoding, sep,
 		       ev->meaning);
@@ -236,14 +253,16 @@ static bool is_metrics(const char *word)
 
 static void list_all(struct list *l)
 {
-	if (!l->sep)
+	bool has_text = !l->sep && !l->names_only;
+
+	if (has_text)
 		puts("\nList of events (to be used in -e):\n");
 	for (int s = SECTION_HW; s <= SECTION_CACHE; s++)
 		list_section(l, (enum section)s);
-	if (!l->sep)
+	if (has_text)
 		puts("\n and the CPU's own, by its maker's names:\n");
 	list_section(l, SECTION_RAW);
-	if (l->sep)
+	if (!has_text)
 		return;
 	puts("");
 	list_section(l, SECTION_BREAKPOINT);
@@ -262,6 +281,7 @@ int ap_cmd_list(int argc, char **argv)
 	if (!ap_opts_begin(&list_spec, &args, argc, argv, &rest, &status))
 		return status;
 	l.sep = args.separator;
+	l.names_only = args.raw_dump;
 	if (rest == argc)
 		list_all(&l);
 	for (status = 0; rest < argc; rest++) {
@@ -272,5 +292,7 @@ int ap_cmd_list(int argc, char **argv)
 			status = AP_EXIT_FAILURE;
 		}
 	}
+	if (l.names_only)
+		puts("");
 	return status;
 }

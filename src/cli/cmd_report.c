@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/memory.h"
@@ -656,8 +657,13 @@ int ap_cmd_report(int argc, char **argv)
 	ap_hist_opts_init(&args.hist);
 	if (!ap_opts_begin(&report_spec, &args, argc, argv, &rest, &status))
 		return status;
+	if (rest < argc &&
+	    (rest + 1 < argc || args.filter.symbol_part || !access(argv[rest], F_OK)))
+		return ap_opts_wrong(&report_spec,
+				     "reads the file of -i, and takes a part of symbols' names",
+				     argv[rest]);
 	if (rest < argc)
-		return ap_opts_wrong(&report_spec, "takes no argument", argv[rest]);
+		args.filter.symbol_part = argv[rest];
 	/* what can be known to be wrong before the file is opened */
 	trial = args;
 	status = choose_columns(&trial, true, !args.no_branches);

@@ -23,6 +23,16 @@ struct script_args {
 	struct ap_filter filter;
 };
 
+/* perf's: whose interpreters are not here. */
+static int opt_script(void *args, const char *value, char *why)
+{
+	(void)args;
+	(void)value;
+	snprintf(why, AP_OPT_WHY,
+		 "runs and writes no scripts in Python or Perl; they can read what -F prints");
+	return -EINVAL;
+}
+
 #define OPT_ARGS  struct script_args
 #define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt script_opts[] = {
@@ -72,6 +82,9 @@ static const struct ap_opt script_opts[] = {
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
 	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "names with parameters", false },
+	{ 's', "script", AP_OPT_CALL, 0, opt_script, "file", "refused: says why", true },
+	{ 'g', "gen-script", AP_OPT_CALL, 0, opt_script, "language", "refused: says why", true },
+	{ 'l', "list", AP_OPT_CALL, 0, opt_script, NULL, "refused: says why", true },
 	{ 0 }
 };
 #undef AT

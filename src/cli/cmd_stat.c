@@ -232,7 +232,7 @@ static const struct ap_opt stat_opts[] = {
 	FLAG(0, "no-big-num", no_big_num, "do not group digits"),
 	FLAG(0, "no-csv-summary", no_csv_summary, "do not put 'summary' before the lines of --summary -x"),
 	FLAG(0, "no-scale", no_scale, "what counted a part of the time is shown as it was read"),
-	FLAG('n', "null", null_run, "count nothing, only measure times"),
+	FLAG('n', "null", null_run, "count nothing but what -e asks for, only measure times"),
 	{ 'o', "output", AP_OPT_STR, offsetof(struct stat_args, output), NULL, "file", "write the report to this file", false },
 	CALL('p', "pid", opt_pid, "pid", "count running processes, until the command ends or they do"),
 	FLAG(0, "per-core", per_core, "with -a or -C: a row for each core"),
@@ -375,7 +375,7 @@ static char *title_of(const struct stat_args *args)
 	if (args->cpu_list)
 		return ap_xasprintf("'CPU(s) %s'", args->cpu_list);
 	if (args->all_cpus)
-		return ap_xstrdup("'system wide'");
+		return ap_xstrdup("'system wide' (what the command makes)");
 	return ap_stat_command_title(args->run.argv);
 }
 
@@ -559,6 +559,12 @@ static int choose_cgroups(struct stat_args *args, char *why, size_t size)
 			     : ap_cgroups_for_each(&args->events, names, why, size);
 }
 
+/* perf's stat record and stat report; who means a program of that name has -- before it. */
+static bool is_of_files(const char *before, const char *word)
+{
+	return strcmp(before, "--") != 0 && (!strcmp(word, "record") || !strcmp(word, "report"));
+}
+
 /* Fills args; returns 0 when there is something to run, else sets *status. */
 static int parse(struct stat_args *args, int argc, char **argv, int *status)
 {
@@ -574,6 +580,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	args->nsplits =
 		(unsigned int)args->per_core + args->per_die + args->per_socket + args->per_node;
 	args->run.argv = rest < argc ? argv + rest : NULL;
+	if (args->run.argv && is_of_files(argv[rest - 1], argv[rest]))
+		return usage(
+			"writes and reads no perf.data: -x, -j and -o are for programs that read counts");
 	if (!args->run.argv && !args->targets.n)
 		return usage("no command to count");
 	if (check(args))
@@ -582,11 +591,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		return usage("--td-level is 1 or 2");
 	if (choose_metrics(args, why, sizeof(why)))
 		return usage(why);
-	if (args->null_run)
-		ap_evlist_fini(&args->events);
-	else if (!args->events.n &&
-		 ap_evlist_parse(&args->events, args->exact ? EXACT_EVENTS : DEFAULT_EVENTS, why,
-				 sizeof(why)))
+	if (!args->null_run && !args->events.n &&
+	    ap_evlist_parse(&args->events, args->exact ? EXACT_EVENTS : DEFAULT_EVENTS, why,
+			    sizeof(why)))
 		ap_die("%s", why);
 	for (unsigned int i = 0; i < args->detail && i < AP_ARRAY_SIZE(detail_events); i++)
 		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))

@@ -332,7 +332,7 @@ static int start(void *arg, struct ap_client *client)
 
 	forget(c);
 	c->client = client;
-	c->is_over = false;
+	c->is_over = c->is_stopped = false;
 	c->nth = 0;
 	tasks = ap_client_tasks(client, &ntasks);
 	set_places(c, tasks, ntasks);
@@ -477,7 +477,7 @@ static void take_interval(struct ap_stat_count *c, u64 ns, bool is_last)
 	c->interval(c, less(ns, c->zero_ns), c->nth++);
 	free(part);
 	if (c->opts->interval_count && c->nth == c->opts->interval_count) {
-		c->is_over = true;
+		c->is_over = c->is_stopped = true;
 		ap_client_stop(c->client);
 	}
 }
@@ -542,6 +542,7 @@ static void ready(void *arg, int fd)
 			list_events(c);
 			break;
 		case AP_CONTROL_STOP:
+			c->is_stopped = true;
 			ap_client_stop(c->client);
 			break;
 		default:

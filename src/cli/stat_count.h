@@ -43,6 +43,7 @@ struct ap_stat_count {
 	u64 begin_ns, zero_ns, last_ns, delay_until, interval_at;
 	unsigned int nth;
 	bool is_over;
+	bool is_stopped; /* the command was told to end: --interval-count, --control */
 };
 
 /* Fills callbacks for ap_run; c and what it points to must outlive the run. */
@@ -70,7 +71,7 @@ struct ap_stat_runs {
 	int status;		/* of the last run, as a shell says it */
 	int signal;		/* that ended it, or 0 */
 	bool timed_out;		/* by us, after --timeout */
-	bool post_failed;	/* a line was said; that run was the last */
+	bool post_failed;	/* of some run: a line was said */
 };
 
 /*

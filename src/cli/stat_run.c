@@ -85,13 +85,14 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		runs->signal = sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
 		is_told = res.is_told;
 		runs->timed_out = res.is_timed_out;
+		/* as in perf, what ends as it was asked to has not failed */
+		if (sig == SIGTERM && (res.is_timed_out || c->is_stopped))
+			runs->status = 0;
 		add(c, &res);
 		ap_run_result_fini(&res);
 		if (sig)
 			fprintf(stderr, "%s: %s\n", c->run->argv[0], strsignal(sig));
-		runs->post_failed = !beside("--post", runs->post);
-		if (runs->post_failed)
-			break;
+		runs->post_failed |= !beside("--post", runs->post);
 		/* Ctrl-C, and to be told to end, is meant for the measurement too, not for one run of many. */
 		if (sig == SIGINT || sig == SIGQUIT || is_told)
 			break;

@@ -168,6 +168,16 @@ sed -n 's/ [A-Za-z!] \[\.\]/ [.]/; /^#/d; /%/p' "$tmp/out" >"$tmp/ours"
 check "addresses of symbols" diff "$tmp/theirs" "$tmp/ours"
 
 run "$ANYPERF" report -i "$two" --symbol-filter str
+cp "$tmp/out" "$tmp/part"
+run "$ANYPERF" report -i "$two" str
+is "$(cat "$tmp/out")" "$(cat "$tmp/part")" "a word is a part of functions' names"
+run "$ANYPERF" report "$two"
+is "$status" 129 "a file needs -i"
+has "$tmp/err" 'reads the file of -i' "and is told so"
+run "$ANYPERF" script -s x.py -i "$two"
+is "$status" 129 "script -s"
+has "$tmp/err" 'runs and writes no scripts in Python or Perl' "says what there is not"
+run "$ANYPERF" report -i "$two" --symbol-filter str
 has "$tmp/out" 'strcmp' "part of a name: has them"
 has_not "$tmp/out" 'leaf' "part of a name: has no others"
 

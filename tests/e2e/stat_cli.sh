@@ -92,6 +92,10 @@ has "$tmp/err" '[0-9] +cycles .*# modelled' "and cycles modelled"
 run "$ANYPERF" stat -e cycles,instructions,branches,stalled-cycles-frontend true
 has "$tmp/err" '# {1,4}[0-9]{1,4}[.][0-9]{2}  insn per cycle \(modelled\) ' "insn per cycle is there"
 is "$(grep -o '# *[0-9.]*' "$tmp/err" | grep '[.]' | awk '{ print length }' | sort -u)" 9 "ratios end in perf's column"
+run "$ANYPERF" stat -n -x, -e instructions:u,cs true
+is "$status $(cut -d, -f3 "$tmp/err" | xargs)" "0 instructions:u cs" "-n: what was asked for is counted"
+run "$ANYPERF" stat -a -e instructions:u true
+has "$tmp/err" "stats for 'system wide' \(what the command makes\)" "-a: says of what"
 run "$ANYPERF" stat -n true
 has_not "$tmp/err" '#' "-n: no events"
 has "$tmp/err" 'seconds time elapsed' "-n: times"
@@ -213,7 +217,15 @@ done
 
 # --- --timeout
 run "$ANYPERF" stat --timeout 100 -e $sw sleep 100
-is "$status" 143 "--timeout ends the command"
+is "$status" 0 "--timeout ends the command, which is no failure"
+# shellcheck disable=SC2016 # the inner shell's
+for ms in 200 2000 20000; do
+	run "$ANYPERF" stat --timeout $ms -e $sw sh -c 'trap "exit 7" TERM; : >"$1"; while :; do sleep 0.05; done' - "$tmp/ready"
+	[ -e "$tmp/ready" ] && break
+done
+is "$status" 7 "--timeout: a status of the command's own"
+run "$ANYPERF" stat --timeout 10000 -e $sw sh -c 'kill -TERM $$'
+is "$status" 143 "--timeout: somebody else's signal"
 has "$tmp/err" ' task-clock ' "--timeout: the table is printed"
 
 # --- wrong usage is 129 and one line
@@ -229,6 +241,8 @@ wrong 'Usage: anyperf '
 wrong "'sttat' is not an anyperf command, did you mean 'stat'\?" sttat
 wrong "'xyzzy' is not an anyperf command" help xyzzy
 wrong 'no command to count' stat
+wrong 'writes and reads no perf.data' stat record true
+wrong 'writes and reads no perf.data' stat -e cs report
 wrong 'no command to count' stat -e instructions --
 wrong '--bogus: unknown option' stat --bogus true
 wrong '-e: needs a value' stat -e
@@ -299,6 +313,10 @@ cp "$tmp/out" "$tmp/help"
 run "$ANYPERF" stat -h
 same "$tmp/out" "$tmp/help" "help stat is stat -h"
 has_not "$tmp/out" 'stress' "help hides what is for tests"
+run "$ANYPERF" list -v --no-desc --details --deprecated hw
+has "$tmp/out" '^  instructions ' "list: perf's options"
+run "$ANYPERF" list --raw-dump hw sw
+is "$(tr ' ' '\n' <"$tmp/out" | grep -cx 'instructions\|page-faults') $(wc -l <"$tmp/out")" "2 1" "list --raw-dump: names in a line"
 
 # --- manual pages name what help names
 for cmd in $("$ANYPERF" --help | awk '/^   [a-z0-9]+ / && $1 != "help" && $1 != "version" { print $1 }'); do

@@ -138,6 +138,10 @@ is "$status $(cat err) $(ls ran 2>/dev/null)" "125 anyperf: --pre: 'exit 4' ende
 run "${stat[@]}" --post 'kill -9 $$' -x, -o csv -e instructions -- "$work"
 is "$status $(cat err) $(stat_value csv instructions)" \
 	"125 anyperf: --post: 'kill -9 \$\$' ended with status 137 $instructions" "--post: a failure loses nothing"
+rm -f order
+run "${stat[@]}" -r 2 --post 'echo post >>order; [ "$(wc -l <order)" -gt 2 ]' -e instructions -- sh -c 'echo run >>order'
+is "$status $(xargs <order)" "125 run post run post" "and the runs go on"
+has err ' \(2 runs\)' "as the table says"
 run "${stat[@]}" -r 3 --table -e instructions -- "$work"
 is "$(grep -cE '^ +[0-9.]+ \([+-][0-9.]+\) #+$' err)" 3 "--table: the time of each run" || note "$(cat err)"
 run "$ANYPERF" stat --table -- true
