@@ -71,6 +71,7 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 #define AP_F_DETERMINISTIC (1u << 2) /* fixed AT_RANDOM at each exec */
 #define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
+#define AP_F_MODEL_THREAD  (1u << 5) /* --model-thread: logs of the models may be read by helpers */
 
 /* Raw counters of a slot, segment or root: by kind. */
 #define AP_RAW_SYSCALL AP_KIND_SYSCALL
@@ -334,6 +335,7 @@ _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 #define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
 #define AP_STRESS_CHECKS   (1u << 5) /* accesses are checked as if data were watched here and there */
 #define AP_STRESS_SAMPLE   (1u << 6) /* each stress_period of lane 0 is noted in debug_dir */
+#define AP_STRESS_HELPER   (1u << 7) /* helpers die behind each eighth log, which is not read then */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

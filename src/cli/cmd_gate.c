@@ -114,6 +114,7 @@ static const struct ap_opt gate_opts[] = {
 	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
 	FLAG(0, "no-deterministic", not_deterministic, "random addresses and bytes, as programs have them"),
 	CALL(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
+	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),

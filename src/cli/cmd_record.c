@@ -71,6 +71,7 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "data-page-size", with_data_page, "sample the page size of data"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
 	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
 	FLAG(0, "exclude-perf", ignored, "(always: anyperf itself is not recorded)"),

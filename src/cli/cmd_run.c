@@ -107,6 +107,7 @@ static const struct ap_opt run_opts[] = {
 	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
 	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),

@@ -255,6 +255,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),

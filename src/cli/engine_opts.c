@@ -118,6 +118,10 @@ static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 		run->stress |= AP_STRESS_SHAPES;
 		return true;
 	}
+	if (len == 6 && !strncmp(word, "helper", len)) {
+		run->stress |= AP_STRESS_HELPER;
+		return true;
+	}
 	if (len == 8 && !strncmp(word, "requests", len)) {
 		run->stress |= AP_STRESS_REQUESTS;
 		return true;
@@ -143,9 +147,10 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 	for (;; value += len + 1) {
 		len = strcspn(value, ",");
 		if (!add_stress(run, value, len)) {
-			snprintf(why, AP_OPT_WHY,
-				 "needs evict, unlinked, shapes, requests, checks, fault=N or "
-				 "sample=N[:KINDS][+]");
+			snprintf(
+				why, AP_OPT_WHY,
+				"needs evict, unlinked, shapes, requests, checks, helper, fault=N or "
+				"sample=N[:KINDS][+]");
 			return -EINVAL;
 		}
 		if (!value[len])

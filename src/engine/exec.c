@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/task.h"
 #include "service/service.h"
@@ -357,7 +358,7 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 	return ret;
 }
 
-s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
+static s64 call(struct ap_thread *t, struct ap_call *c)
 {
 	char path[PATH_CAP];
 	const char *why = NULL;
@@ -381,4 +382,21 @@ s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
 		return exec_followed(t, c, mask, path);
 	ap_note_exec(path, why);
 	return exec_native(t, c, mask);
+}
+
+/* A helper would be left in the old image's memory, as a child that the new one does not know. */
+s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret;
+
+	if (ap_likely(!ap_helpers_any) || t->is_vfork_child)
+		return call(t, c);
+	ap_lock_take(&ap_proc.lock);
+	ap_helpers_hold();
+	ap_lock_drop(&ap_proc.lock);
+	ret = call(t, c);
+	ap_lock_take(&ap_proc.lock);
+	ap_helpers_let();
+	ap_lock_drop(&ap_proc.lock);
+	return ret;
 }

@@ -28,15 +28,22 @@ static const u16 calls[] = { AP_NR_clone,  AP_NR_wait4,	  AP_NR_waitid,	 AP_NR_e
 			     AP_NR_ptrace, AP_NR_getppid, AP_NR_kill,	 AP_NR_open,
 			     AP_NR_read,   AP_NR_close,	  AP_NR_pwrite64 };
 
-static bool pidns_of_children_differs(void)
+/* 1 yes, 0 no, negative where nobody can tell. */
+static int pidns_of_children_differs(void)
 {
 	struct ap_kstat own, children;
 	const u64 cwd = (u64)AP_AT_FDCWD;
 
-	return !ap_sys4(AP_NR_newfstatat, cwd, (u64) "/proc/self/ns/pid", (u64)&own, 0) &&
-	       !ap_sys4(AP_NR_newfstatat, cwd, (u64) "/proc/self/ns/pid_for_children",
-			(u64)&children, 0) &&
-	       own.ino != children.ino;
+	if (ap_sys4(AP_NR_newfstatat, cwd, (u64) "/proc/self/ns/pid", (u64)&own, 0) ||
+	    ap_sys4(AP_NR_newfstatat, cwd, (u64) "/proc/self/ns/pid_for_children", (u64)&children,
+		    0))
+		return -AP_ENOENT;
+	return own.ino != children.ino;
+}
+
+bool ap_task_children_are_near(void)
+{
+	return !pidns_of_children_differs();
 }
 
 static void answer(struct ap_slot *slot, u32 req)
@@ -193,7 +200,7 @@ s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why
 
 	*was_hidden = false;
 	*why = "its supervisor cannot trace it, and its children are in another pid namespace";
-	if (pidns_of_children_differs())
+	if (pidns_of_children_differs() > 0)
 		return 0;
 	*why = "its supervisor cannot trace it, and its seccomp filter lets no tracer of its own";
 	for (u32 i = 0; i < AP_ARRAY_SIZE(calls); i++)

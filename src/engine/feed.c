@@ -3,33 +3,23 @@
  * Each thread's log and models.  The log is read when it is full (a store meets the page behind it), at
  * each system call of the thread, and before the descriptions that its records name are freed.
  *
- * While a thread is in code the log is its own; else it is read with the process lock held.
+ * While a thread is in code the log is its own; else it is read with the process lock held.  Full logs may be
+ * read by a helper (feed_helper.h): what the models have is touched by nobody else before collect().
  */
 #include "engine/feed.h"
 
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/feed_code.h"
-#include "engine/feed_mark.h"
-#include "engine/lane.h"
+#include "engine/feed_own.h"
 
 #define LOG_SIZE   (128UL << 10)
 #define RECORD_MAX (8UL * (1 + AP_FEED_WORDS))
 _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 	       "ap_feed_make_room(): a block's records");
-#define CHUNKS_MAX 4096U
-
-/* One mapping: this, the models, the log, a page that ends it. */
-struct ap_thread_feed {
-	struct ap_feed feed;
-	struct ap_feed_marks marks;
-	struct ap_calls calls;
-	u64 size;
-	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
-	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
-	struct ap_thread_feed *next; /* in spare */
-	bool is_open;		     /* the guard may be written to */
-};
+#define CHUNKS_MAX    4096U
+#define FULL_LOGS     4 /* are worth a helper */
+#define MADV_DONTNEED 4
 
 static u8 *chunks[CHUNKS_MAX];
 static u32 nchunks, chunk_used;
@@ -49,8 +39,7 @@ const struct ap_machine *ap_feed_machine(void)
 	return machine();
 }
 
-/* Those that have not returned, for branch stacks. */
-static bool calls_are_kept(void)
+bool ap_feed_calls_are_kept(void)
 {
 	return __atomic_load_n(&ap_proc.session->branches, __ATOMIC_RELAXED) & AP_BRANCHES_CALLS &&
 	       ap_feed_has_branches();
@@ -99,10 +88,11 @@ void ap_feed_forget(void)
 		if (!t->feed)
 			continue;
 		ap_feed_forget_ways(&t->feed->feed);
+		t->feed->helper.nwarm = 0;
 		/* where that leads no record will tell */
 		if (!ap_feed_is_on())
 			t->feed->feed.pending = AP_FEED_NOTHING;
-		if (!calls_are_kept())
+		if (!ap_feed_calls_are_kept())
 			ap_calls_forget(&t->feed->calls);
 	}
 	ap_feed_code_forget();
@@ -199,15 +189,15 @@ static void publish(struct ap_thread *t, const struct ap_feed *f)
 }
 
 /* Only the thread itself can tell its fs; who flushes goes by what it was at its last reading. */
-static void note_bases(const struct ap_thread *t, struct ap_thread_feed *tf)
+static void note_bases(const struct ap_thread *t, u64 base[3])
 {
-	tf->feed.seg_base[AP_SEG_GS] = t->app_gs_base;
+	base[AP_SEG_GS] = t->app_gs_base;
 	if (ap_proc.has_fs_base && t == ap_self())
-		(void)!ap_safe_fs_base(&tf->feed.seg_base[AP_SEG_FS]);
+		(void)!ap_safe_fs_base(&base[AP_SEG_FS]);
 }
 
-/* After so many words.  The nearer a mark may be, the sooner its end is met, and then each block is looked at. */
-static void begin_log(struct ap_thread *t, u64 words)
+/* The nearer a mark may be, the sooner its end is met, and then each block is looked at. */
+void ap_feed_begin_log(struct ap_thread *t, u64 words)
 {
 	struct ap_thread_feed *tf = t->feed;
 	u64 reach = LOG_SIZE / 8;
@@ -226,15 +216,161 @@ static void begin_log(struct ap_thread *t, u64 words)
 	t->feed_pos = (u64)tf->from;
 }
 
-/* at: where the thread goes on, if it is between two blocks; else 0. */
-static void read_log(struct ap_thread *t, u64 at)
+/* --- with a helper */
+
+struct ap_helper *ap_feed_helper(const struct ap_thread *t)
+{
+	return t->feed ? &t->feed->helper : NULL;
+}
+
+static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
+{
+	struct ap_feed *f = &t->feed->feed;
+
+	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
+	f->has_cycles = log->has_cycles;
+	ap_feed_run(f, log->from, log->to, chunks);
+	publish(t, f);
+}
+
+/* What it was before is kept, for the case that it is killed; and of what it would have code for the thread is told. */
+void ap_feed_read_for(struct ap_thread *t, const struct ap_helper_log *log)
+{
+	struct ap_feed *f = &t->feed->feed;
+	struct ap_helper *h = &t->feed->helper;
+
+	memcpy(&h->kept, f, sizeof(*f));
+	__atomic_store_n(&h->kept_for, h->done + 1, __ATOMIC_RELEASE);
+	read_handed(t, log);
+	if (!f->nwarm || __atomic_load_n(&h->nwarm, __ATOMIC_ACQUIRE))
+		return;
+	memcpy(h->warm, f->warm, sizeof(f->warm));
+	__atomic_store_n(&h->nwarm, f->nwarm, __ATOMIC_RELEASE);
+	f->nwarm = 0;
+}
+
+/* Tables that are half written are given up, and the counts put back to before the log was begun. */
+static void begin_anew(struct ap_thread_feed *tf)
+{
+	struct ap_feed *f = &tf->feed;
+	u8 *from = (u8 *)f->memos, *page = (u8 *)AP_ALIGN_UP((u64)from, AP_PAGE_SIZE);
+	bool has_mem = f->mem;
+
+	if (has_mem)
+		ap_shared_leave(shared, f->mem->core);
+	memcpy(f, &tf->helper.kept, sizeof(*f));
+	f->pipe.state = 0;
+	f->pipe.pending = 0;
+	f->pipe.done = f->pipe.now;
+	f->pipe.first = f->pipe.end = 0;
+	f->pipe.states->used = 1; /* maybe */
+	ap_pipe_forget(&f->pipe);
+	f->pending = AP_FEED_NOTHING;
+	f->nwarm = 0;
+	memset(from, 0, (u64)(page - from));
+	ap_sys3(AP_NR_madvise, (u64)page, (u64)tf + tf->logs_at - (u64)page, MADV_DONTNEED);
+	f->bp = ap_bp_init((u8 *)tf + tf->bp_at, machine(), f->count);
+	if (has_mem)
+		f->mem = ap_mem_init(tf->mem_at, machine(), shared, f->count, 0);
+	ap_note2(AP_NOTE_INFO,
+		 "a helper of the models was killed: they began anew, with empty caches", "", "");
+}
+
+/* Logs that were handed over are read, till there are so many. */
+static void collect(struct ap_thread *t, u32 left)
+{
+	struct ap_helper *h = &t->feed->helper;
+
+	while (ap_unlikely(ap_helper_left(h) > left)) {
+		enum ap_helper_turn turn = ap_helper_turn(h);
+
+		if (turn == AP_TURN_READ)
+			continue;
+		if (turn == AP_TURN_TORN && h->kept_for == h->done + 1)
+			begin_anew(t->feed);
+		read_handed(t, &h->log[h->done % AP_HELPER_LOGS]);
+		ap_helper_did(h);
+	}
+}
+
+static void write_code(const u32 *ids, u32 n, const struct ap_mem *like)
+{
+	for (u32 k = 0; k < n; k++) {
+		struct ap_feed_way *way = ap_feed_way(chunks, ids[k]);
+
+		/* another thread may have had it before */
+		if (!way->code)
+			__atomic_store_n(&way->code, ap_feed_code_make(way, ids[k], like),
+					 __ATOMIC_RELEASE);
+	}
+}
+
+static void write_code_for_helper(struct ap_thread_feed *tf)
+{
+	struct ap_helper *h = &tf->helper;
+
+	write_code(h->warm, __atomic_load_n(&h->nwarm, __ATOMIC_ACQUIRE), tf->feed.mem);
+	__atomic_store_n(&h->nwarm, 0, __ATOMIC_RELEASE);
+}
+
+/* A full log, of which the last record is not finished; the thread goes on in the other one. */
+static bool hand_over(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+	struct ap_helper_log log = { .from = (const u64 *)tf->from,
+				     .to = (const u64 *)t->feed_pos };
+	u8 *full = tf->log;
+
+	if (ap_likely(!ap_helper_is_there(&tf->helper)) || tf->marks.n || t->feed_follows ||
+	    ap_feed_calls_are_kept())
+		return false;
+	note_bases(t, log.seg_base);
+	log.has_cycles = ap_feed_has_cycles();
+	ap_helper_hand(&tf->helper, &log);
+	collect(t, AP_HELPER_LOGS - 1); /* the other one has been read */
+	tf->log = tf->other;
+	tf->other = full;
+	tf->guard = tf->log + LOG_SIZE;
+	ap_feed_begin_log(t, 0);
+	return true;
+}
+
+/* What wants the lock, if nobody has it: a thread in code has none itself. */
+static void mend_log(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+	struct ap_helper *h = &tf->helper;
+	bool is_full = false, is_warm = false;
+
+	if (!ap_helper_is_there(h)) {
+		is_warm = tf->feed.nwarm;
+		is_full =
+			tf->stack && !tf->marks.n && ++h->full >= FULL_LOGS && ap_helper_may_be(t);
+	} else {
+		is_warm = __atomic_load_n(&h->nwarm, __ATOMIC_ACQUIRE);
+	}
+	if (ap_likely(!is_warm && !is_full) || !ap_lock_try(&ap_proc.lock))
+		return;
+	if (ap_helper_is_there(h))
+		write_code_for_helper(tf);
+	else
+		ap_feed_write_code(t);
+	if (is_full)
+		ap_helper_begin(h, t, tf->stack);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/* --- what is left */
+
+void ap_feed_read_log(struct ap_thread *t, u64 at)
 {
 	struct ap_thread_feed *tf = t->feed;
 	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
 
-	note_bases(t, tf);
+	collect(t, 0);
+	note_bases(t, tf->feed.seg_base);
 	tf->feed.has_cycles = ap_feed_has_cycles();
-	if (ap_unlikely(calls_are_kept()))
+	if (ap_unlikely(ap_feed_calls_are_kept()))
 		ap_calls_read(&tf->calls, from, to, chunks);
 	if (ap_unlikely(tf->marks.n || t->feed_follows)) {
 		ap_feed_marks_look(&tf->marks);
@@ -245,13 +381,13 @@ static void read_log(struct ap_thread *t, u64 at)
 		ap_feed_run(&tf->feed, from, to, chunks);
 	}
 	publish(t, &tf->feed);
-	begin_log(t, (u64)(to - from));
+	ap_feed_begin_log(t, (u64)(to - from));
 }
 
 void ap_feed_read(struct ap_thread *t)
 {
-	if (t->feed && t->feed_pos != (u64)t->feed->from)
-		read_log(t, 0);
+	if (t->feed && (t->feed_pos != (u64)t->feed->from || ap_helper_left(&t->feed->helper)))
+		ap_feed_read_log(t, 0);
 	if (t->feed && ap_unlikely(t->feed->is_open)) {
 		t->feed->is_open = false;
 		ap_sys3(AP_NR_mprotect, (u64)t->feed->guard, AP_PAGE_SIZE, 0);
@@ -262,15 +398,9 @@ void ap_feed_write_code(struct ap_thread *t)
 {
 	struct ap_feed *f = &t->feed->feed;
 
-	for (u32 k = 0; k < f->nwarm; k++) {
-		struct ap_feed_way *way = ap_feed_way(chunks, f->warm[k]);
-
-		/* another thread may have had it before */
-		if (!way->code)
-			__atomic_store_n(&way->code, ap_feed_code_make(way, f->warm[k], f->mem),
-					 __ATOMIC_RELEASE);
-	}
+	write_code(f->warm, f->nwarm, f->mem);
 	f->nwarm = 0;
+	write_code_for_helper(t->feed);
 }
 
 void ap_feed_make_room(struct ap_thread *t)
@@ -307,15 +437,13 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 	code = (const u8 *)regs.rip;
 	at = t->feed_pos;
 	left = (u64)tf->guard - at;
-	read_log(t, 0);
+	if (!hand_over(t))
+		ap_feed_read_log(t, 0);
 	memmove(tf->from, (const void *)at, left < RECORD_MAX ? left : RECORD_MAX);
 	regs.gpr[(code[0] & 1) << 3 | (code[2] & 7)] =
 		(u64)tf->from; /* REX op modrm: feed_emit.c */
 	ap_sig_regs_to_uc(mc, &regs);
-	if (tf->feed.nwarm && ap_lock_try(&ap_proc.lock)) {
-		ap_feed_write_code(t);
-		ap_lock_drop(&ap_proc.lock);
-	}
+	mend_log(t);
 	return true;
 }
 
@@ -323,21 +451,19 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 
 /* Where its parts are, from its start. */
 struct layout {
-	u64 states_at, memos_at, bp_at, mem_at, log_at, size;
+	u64 states_at, memos_at, bp_at, mem_at, log_at, other_at, stack_at, size;
 };
 
 /* Of states it has those that it had, till they are forgotten: most of their memory may never have been used. */
 static struct ap_thread_feed *take_spare(const struct layout *l)
 {
 	struct ap_thread_feed *tf = spare;
-	u64 size;
 
 	if (!tf)
 		return NULL;
-	size = tf->size;
 	spare = tf->next;
 	memset(tf, 0, sizeof(*tf));
-	memset((u8 *)tf + l->memos_at, 0, size - AP_PAGE_SIZE - l->memos_at);
+	memset((u8 *)tf + l->memos_at, 0, l->log_at - l->memos_at);
 	return tf;
 }
 
@@ -349,16 +475,24 @@ static void lay_out(struct layout *l)
 	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
 	l->log_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
 	l->size = l->log_at + LOG_SIZE + AP_PAGE_SIZE;
+	l->other_at = l->stack_at = 0;
+	if (!(ap_proc.session->flags & AP_F_MODEL_THREAD))
+		return;
+	l->other_at = l->size;
+	l->stack_at = l->other_at + LOG_SIZE + AP_PAGE_SIZE;
+	l->size = l->stack_at + AP_HELPER_STACK;
 }
 
-static struct ap_thread_feed *map_new(u64 size)
+static struct ap_thread_feed *map_new(const struct layout *l)
 {
-	struct ap_thread_feed *tf = ap_mem_map(0, size);
+	struct ap_thread_feed *tf = ap_mem_map(0, l->size);
 
 	if (!tf)
 		return NULL;
-	ap_sys3(AP_NR_mprotect, (u64)tf + size - AP_PAGE_SIZE, AP_PAGE_SIZE, 0);
-	tf->size = size;
+	ap_sys3(AP_NR_mprotect, (u64)tf + l->log_at + LOG_SIZE, AP_PAGE_SIZE, 0);
+	if (l->other_at)
+		ap_sys3(AP_NR_mprotect, (u64)tf + l->other_at + LOG_SIZE, AP_PAGE_SIZE, 0);
+	tf->size = l->size;
 	return tf;
 }
 
@@ -371,7 +505,7 @@ void ap_feed_reserve(u32 n)
 	for (tf = spare; tf && n; tf = tf->next)
 		n--;
 	while (n--) {
-		tf = map_new(l.size);
+		tf = map_new(&l);
 		if (!tf)
 			return;
 		tf->next = spare;
@@ -388,7 +522,7 @@ static struct ap_thread_feed *map_feed(void)
 	lay_out(&l);
 	tf = take_spare(&l);
 	if (!tf)
-		tf = map_new(l.size);
+		tf = map_new(&l);
 	if (!tf)
 		return NULL;
 	at = (u8 *)tf;
@@ -396,6 +530,12 @@ static struct ap_thread_feed *map_feed(void)
 	tf->log = tf->from = at + l.log_at;
 	tf->guard = tf->log + LOG_SIZE;
 	tf->mem_at = at + l.mem_at;
+	tf->bp_at = l.bp_at;
+	tf->logs_at = l.log_at;
+	if (l.other_at) {
+		tf->other = at + l.other_at;
+		tf->stack = at + l.stack_at;
+	}
 	tf->feed.machine = machine();
 	tf->feed.pending = AP_FEED_NOTHING;
 	tf->feed.pipe.states = (struct ap_pipe_states *)(at + l.states_at);
@@ -434,8 +574,9 @@ bool ap_feed_begin(struct ap_thread *t)
 	if (ap_feed_has_data() && !tf->feed.mem) {
 		if (!share())
 			return false;
+		collect(t, 0);
 		tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
-		note_bases(t, tf);
+		note_bases(t, tf->feed.seg_base);
 	}
 	return true;
 }
@@ -454,6 +595,7 @@ void ap_feed_end(struct ap_thread *t)
 	t->feed = NULL;
 	t->feed_near = t->feed_follows = false;
 	t->feed_hits = 0;
+	ap_helper_end(&tf->helper);
 	if (tf->feed.mem)
 		ap_mem_fini(tf->feed.mem);
 	if (ap_proc.seg->mute) {
@@ -473,6 +615,11 @@ void ap_feed_fork_child(struct ap_thread *t)
 	struct ap_thread_feed *tf = t->feed;
 
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o->feed)
+			ap_helper_forget(&o->feed->helper);
+	if (tf)
+		ap_helper_forget(&tf->helper);
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
 		if (o != t)
 			ap_feed_end(o);
 	if (!tf)
@@ -486,207 +633,4 @@ void ap_feed_fork_child(struct ap_thread *t)
 	memset(tf->feed.count, 0, sizeof(tf->feed.count));
 	ap_pipe_restart(&tf->feed.pipe);
 	tf->feed.stall_front = 0;
-}
-
-/* --- branch stacks: what the predictors said of the branches of a walk */
-
-void ap_feed_follow(struct ap_thread *t)
-{
-	if (t->feed_follows || !t->feed || !ap_feed_has_branches())
-		return;
-	ap_feed_read(t);
-	t->feed_follows = true;
-	t->feed->marks.followed_from = t->feed->marks.noutcomes;
-}
-
-static void read_here(struct ap_thread *t)
-{
-	if (t->feed_pos != (u64)t->feed->from || t->feed->feed.pending != AP_FEED_NOTHING)
-		read_log(t, t->regs.rip);
-}
-
-void ap_feed_look_here(struct ap_thread *t)
-{
-	if (!t->feed)
-		return;
-	ap_lock_take(&ap_proc.lock);
-	read_here(t);
-	ap_feed_read(t);
-	ap_feed_write_code(t);
-	ap_lock_drop(&ap_proc.lock);
-}
-
-/*
- * Both are the same branches, as far as they go back.  What only was noted is left as it is: its record is missing.
- * Behind a mark of the models that is sampled there may be others, which are left out.
- */
-u32 ap_feed_tell(struct ap_thread *t, struct ap_hook_branch *b, u32 n)
-{
-	const struct ap_feed_marks *m = &t->feed->marks;
-	u64 at, oldest = m->followed_from, until = ap_thread_lanes(t)->branches_until;
-	u32 to = 0;
-
-	read_here(t);
-	at = m->noutcomes;
-	if (at - oldest > AP_FEED_OUTCOMES)
-		oldest = at - AP_FEED_OUTCOMES;
-	for (u32 k = 0; k < n; k++) {
-		const struct ap_feed_outcome *o = &m->outcome[(at - 1) % AP_FEED_OUTCOMES];
-		bool is_told = at > oldest && o->pc == b[k].from;
-
-		if (is_told)
-			b[k].said = o->wrong ? AP_HOOK_BR_WRONG : AP_HOOK_BR_RIGHT;
-		if (!until || at < until)
-			b[to++] = b[k];
-		at -= is_told;
-	}
-	return to;
-}
-
-u32 ap_feed_calls(struct ap_thread *t, struct ap_open_call *to, u32 max)
-{
-	if (!t->feed || !calls_are_kept())
-		return 0;
-	read_here(t);
-	ap_calls_arrive(&t->feed->calls, t->regs.rip);
-	return ap_calls_get(&t->feed->calls, to, max);
-}
-
-void ap_feed_begin_calls(struct ap_thread *t, u64 pc)
-{
-	if (ap_likely(!t->feed) || !calls_are_kept())
-		return;
-	ap_lock_take(&ap_proc.lock);
-	ap_feed_read(t);
-	ap_calls_arrive(&t->feed->calls, pc);
-	ap_lock_drop(&ap_proc.lock);
-}
-
-void ap_feed_enter_handler(struct ap_thread *t)
-{
-	if (ap_likely(!t->feed) || !calls_are_kept())
-		return;
-	ap_lock_take(&ap_proc.lock);
-	read_here(t);
-	ap_calls_arrive(&t->feed->calls, t->regs.rip);
-	ap_calls_signal(&t->feed->calls);
-	ap_lock_drop(&ap_proc.lock);
-}
-
-/* --- samples: what the service wants, and gets */
-
-bool ap_feed_wants_out(struct ap_thread *t)
-{
-	return t->feed_near || t->feed_hits ||
-	       __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) != t->sampler_gen;
-}
-
-void ap_feed_enter_alone(struct ap_thread *t, bool alone)
-{
-	t->feed->marks.alone = alone;
-}
-
-u64 ap_hook_model_count(u64 kinds)
-{
-	struct ap_thread *t = ap_self();
-	const struct ap_service_point *p = &ap_thread_lanes(t)->point;
-
-	if (!t->feed)
-		return AP_HOOK_NEVER;
-	if (p->known && p->source == AP_SAMPLE_MODEL && p->kinds == kinds)
-		return p->value;
-	return ap_feed_sum(&t->feed->feed, kinds);
-}
-
-void ap_hook_models_begin(void)
-{
-	struct ap_thread *t = ap_self();
-
-	if (!t->feed)
-		return;
-	ap_lock_take(&ap_proc.lock);
-	ap_feed_read(t); /* by the marks that it was written under */
-	t->feed->marks.n = 0;
-	ap_lock_drop(&ap_proc.lock);
-}
-
-void ap_hook_model_arm(u64 kinds, u64 counts, u64 period)
-{
-	struct ap_thread *t = ap_self();
-	struct ap_feed_marks *m = t->feed ? &t->feed->marks : NULL;
-	struct ap_feed_mark *mark;
-	u64 now;
-
-	if (!m || m->n == AP_FEED_MARKS)
-		return;
-	now = ap_feed_sum(&t->feed->feed, kinds);
-	mark = &m->mark[m->n++];
-	/* mostly the one that was there before: how fast it counts is known */
-	*mark = (struct ap_feed_mark){ .kinds = kinds,
-				       .next = now + (counts ? counts : 1),
-				       .period = period,
-				       .was = now,
-				       .rate = mark->kinds == kinds ? mark->rate : 0 };
-}
-
-void ap_hook_models_end(void)
-{
-	struct ap_thread *t = ap_self();
-
-	if (!t->feed)
-		return;
-	ap_lock_take(&ap_proc.lock);
-	begin_log(t, 0);
-	t->feed_near = t->feed->marks.n != 0; /* until it is known how fast they count */
-	ap_lock_drop(&ap_proc.lock);
-}
-
-static bool take_hit(struct ap_thread *t, struct ap_feed_hit *h)
-{
-	struct ap_feed_marks *m = &t->feed->marks;
-	struct ap_service_point *p = &ap_thread_lanes(t)->point;
-	bool any;
-
-	ap_lock_take(&ap_proc.lock);
-	any = m->nhits != 0;
-	if (any) {
-		*h = m->hit[m->first_hit];
-		m->first_hit = (m->first_hit + 1) % AP_FEED_HITS;
-		m->nhits--;
-		p->pc = ap_feed_resolve(&h->at);
-	}
-	ap_lock_drop(&ap_proc.lock);
-	return any;
-}
-
-void ap_feed_take_hits(struct ap_thread *t)
-{
-	struct ap_service_point *p = &ap_thread_lanes(t)->point;
-	struct ap_feed_hit h;
-
-	while (take_hit(t, &h)) {
-		bool is_data = h.what == AP_FEED_SAW_LOAD || h.what == AP_FEED_SAW_STORE;
-
-		p->known = true;
-		p->kinds = h.kinds;
-		p->value = h.value;
-		p->has_mem = p->has_result = is_data;
-		p->data_src = ap_feed_data_src(h.result, h.is_locked);
-		p->latency = AP_MEM_CYCLES(h.result);
-		p->has_no_regs = !h.alone;
-		p->last_pc = t->feed_last_pc;
-		p->nmem = is_data;
-		p->len = 0;
-		p->mem[0].addr = h.address;
-		p->mem[0].size = h.size;
-		p->mem[0].read = h.what == AP_FEED_SAW_LOAD;
-		p->mem[0].write = h.what == AP_FEED_SAW_STORE;
-		ap_thread_lanes(t)->branches_until = 1 + h.outcomes;
-		ap_lane_call(t, AP_SAMPLE_MODEL, 0);
-		ap_thread_lanes(t)->branches_until = 0;
-		p->known = p->has_mem = p->has_result = p->has_no_regs = false;
-		p->last_pc = 0;
-	}
-	t->feed_hits = 0;
-	ap_lanes_arm(t);
 }

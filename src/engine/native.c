@@ -15,6 +15,7 @@
  */
 #include "engine/engine.h"
 #include "engine/feed.h"
+#include "engine/feed_helper.h"
 #include "engine/nr.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -53,6 +54,7 @@ void ap_native_park(struct ap_thread *t)
 		ap_lock_take(&ap_proc.lock);
 		if (t->in_handler_depth < 2)
 			ap_feed_read(t);
+		ap_helpers_end();
 		if (n == SLICES || ap_sig_are_given_back(t) || !any_busy(t))
 			break;
 		ap_lock_drop(&ap_proc.lock);

@@ -7,6 +7,7 @@
  * is pending then strikes at the program's pc.
  */
 #include "engine/feed.h"
+#include "engine/feed_helper.h"
 #include "engine/signal.h"
 
 #define CS_USER		0x33
@@ -87,6 +88,9 @@ void ap_sig_die(struct ap_thread *t)
 	u64 pid, tid;
 
 	ap_feed_look(t);
+	ap_lock_take(&ap_proc.lock);
+	ap_helpers_end();
+	ap_lock_drop(&ap_proc.lock);
 	if (can_raise_again(t))
 		ap_sig_enter_native(t, ~0ULL);
 	pid = t->pid;

@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "engine/feed.h"
+#include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
 #include "engine/signal.h"
@@ -250,7 +251,11 @@ static s64 execute(struct ap_thread *t, u64 pc)
 
 void ap_syscall(struct ap_thread *t, u64 pc)
 {
+	const u64 *gpr = t->regs.gpr;
+
 	ap_feed_look(t); /* whoever reads counts does it in or after a call */
+	if (ap_unlikely(ap_helpers_any))
+		ap_helpers_before_call(gpr[0], gpr[7], gpr[2], gpr[10]);
 	(void)execute(t, pc);
 	if (ap_feed_must_step(t))
 		ap_sig_look_for_segv(t);

@@ -9,6 +9,7 @@
  */
 #include "engine/task.h"
 #include "base/mem.h"
+#include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
 #include "engine/trace.h"
@@ -182,18 +183,30 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	return ret;
 }
 
-/* Counted before the call, so that it is when the child runs, and taken back where there is none. */
-s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
+static s64 call_once(struct ap_thread *t, struct ap_call *c)
 {
-	bool traced = ap_trace_is_on();
 	struct ap_clone k;
 	s64 ret = read_call(&k, c);
 
 	if (ret)
 		return ret;
+	return k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
+}
+
+/*
+ * Counted before the call, so that it is when the child runs, and taken back where there is none.  RLIMIT_NPROC and
+ * pids.max count helpers.
+ */
+s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
+{
+	bool traced = ap_trace_is_on();
+	s64 ret;
+
 	if (traced)
 		ap_trace_add(t, AP_TRACE_SCHED_FORK, 1);
-	ret = k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
+	ret = call_once(t, c);
+	if (ret == -AP_EAGAIN && ap_helpers_make_way())
+		ret = call_once(t, c);
 	if (traced && ret < 0)
 		ap_trace_add(t, AP_TRACE_SCHED_FORK, -1);
 	return ret;
@@ -285,6 +298,7 @@ static void end_process(struct ap_thread *t)
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
 		n += o != t && o->process == t->process && ap_thread_slot(o)->in_code;
 	ap_proc.seg->short_tasks += n;
+	ap_helpers_end();
 	ap_slot_set_state(AP_SEG_EXITED);
 }
 

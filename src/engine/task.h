@@ -134,6 +134,7 @@ s64 ap_call_serve(struct ap_thread *t, struct ap_call *c,
  * exec_helper.c: a tracer of our own; its pid, or 0 with *why.  All signals blocked.  was_hidden
  * is handed to the cancel, which is for an exec that failed.
  */
+bool ap_task_children_are_near(void); /* in the pid namespace of this task, for certain */
 s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why);
 void ap_exec_helper_cancel(s64 pid, bool was_hidden);
 void ap_exec_helper_end(s64 pid); /* reaps it */

@@ -35,4 +35,24 @@ ap_task_clone:
 	call ap_task_child
 	ud2
 
+/* s64 ap_helper_clone(flags, end of its stack, helper, where its number goes): it begins in ap_helper_main(helper) */
+	.globl ap_helper_clone
+	.hidden ap_helper_clone
+ap_helper_clone:
+	push %rbx
+	mov %rcx, %r10
+	mov %rdx, %rbx
+	xor %edx, %edx
+	xor %r8d, %r8d
+	mov $56, %eax
+	syscall
+	test %rax, %rax
+	jz 1f
+	pop %rbx
+	ret
+1:	xor %ebp, %ebp
+	mov %rbx, %rdi
+	call ap_helper_main
+	ud2
+
 	.section .note.GNU-stack, "", @progbits

@@ -71,6 +71,7 @@ struct ap_run_options {
 	bool no_engine;	 /* run natively: nothing needs the engine (kernel events only) */
 	bool no_inherit; /* -i */
 	bool deterministic;
+	bool model_thread; /* threads have helpers that read the models' logs */
 	bool wait_all;
 	struct ap_run_perf perf;
 	const struct ap_run_target *targets; /* running processes to bring in; argv may be NULL */

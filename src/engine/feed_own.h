@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's log and models, as feed.c owns them and feed_sample.c takes samples of them.  For these two alone.
+ */
+#ifndef AP_ENGINE_FEED_OWN_H
+#define AP_ENGINE_FEED_OWN_H
+
+#include "engine/feed_helper.h"
+#include "engine/feed_mark.h"
+#include "model/calls.h"
+
+/*
+ * One mapping: this, the models, the log, a page that ends it; where there may be a helper another log with its page,
+ * and a stack.
+ */
+struct ap_thread_feed {
+	struct ap_feed feed;
+	struct ap_helper helper;
+	struct ap_feed_marks marks;
+	struct ap_calls calls;
+	u64 size;
+	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
+	u8 *other, *stack;	     /* the log that it is not in; the helper's stack */
+	u64 bp_at, logs_at;	     /* from its start: what is between memos and logs is tables */
+	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
+	struct ap_thread_feed *next; /* in spare */
+	bool is_open;		     /* the guard may be written to */
+};
+
+/* Calls that have not returned, for branch stacks: does somebody want them? */
+bool ap_feed_calls_are_kept(void);
+/* at: where the thread goes on, if it is between two blocks; else 0. */
+void ap_feed_read_log(struct ap_thread *t, u64 at);
+/* After so many words. */
+void ap_feed_begin_log(struct ap_thread *t, u64 words);
+
+#endif
