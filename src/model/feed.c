@@ -295,7 +295,7 @@ static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 			   const struct view *v)
 {
 	if (f->has_cycles)
-		ap_pipe_come(&f->pipe, &f->machine->pipe, way->ninsns);
+		ap_pipe_come(&f->pipe, &f->machine->pipe, way->ninsns, (u32)*log);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_ENTER, .pc = way->pc });
 	if (v->look) {
 		fetches_slowly(f, v);
@@ -318,6 +318,16 @@ static __attribute__((noinline)) void warm(struct ap_feed *f, struct ap_feed_way
 		way->runs = 0;
 }
 
+/* What the next record is about: these tables are larger than the host's caches. */
+static ALWAYS void look_ahead(const struct ap_feed *f, const u64 *next, u8 *const *chunks)
+{
+	const u8 *way = (const u8 *)ap_feed_way(chunks, (u32)*next);
+
+	__builtin_prefetch(way);
+	__builtin_prefetch(way + 64);
+	__builtin_prefetch(ap_feed_memo(f, (u32)*next));
+}
+
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
 {
 	ap_feed_renew(f);
@@ -329,7 +339,10 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 	while (from < to) {
 		struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
 		const struct view nobody = { .way = way };
+		const u64 *next = from + 1 + way->nwords;
 
+		if (next < to)
+			look_ahead(f, next, chunks);
 		if (ap_unlikely(!way->code) && ap_unlikely(++way->runs == AP_FEED_RUNS))
 			warm(f, way, (u32)*from);
 		if (f->pending != AP_FEED_NOTHING)
@@ -337,7 +350,7 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 		run_way(f, way, from, &nobody);
 		if (way->nbranches)
 			ap_feed_branches(f, way, (u32)*from);
-		from += 1 + way->nwords;
+		from = next;
 	}
 }
 

@@ -144,6 +144,7 @@ struct ap_feed_memos {
 };
 
 #define AP_FEED_MEMO_BYTES sizeof(struct ap_feed_memos)
+#define AP_FEED_MEMO_OF(id) ((id) >> 2 & 0xffff) /* a description has four units and more */
 
 #define AP_FEED_WARM 64
 #define AP_FEED_RUNS 16 /* make a way warm */
@@ -166,6 +167,11 @@ struct ap_feed {
 	u32 nwarm;
 	u32 warm[AP_FEED_WARM];
 };
+
+static inline const struct ap_feed_memo *ap_feed_memo(const struct ap_feed *f, u32 id)
+{
+	return &f->memos->memo[AP_FEED_MEMO_OF(id)];
+}
 
 /* Descriptions live in an arena of chunks, which numbers name. */
 #define AP_FEED_CHUNK	   (1UL << 20)

@@ -61,7 +61,7 @@ static void branch(struct ap_feed *f, const struct ap_feed_branch *b)
 
 static u32 place_of(u32 id)
 {
-	return id >> 2 & 0xffff; /* a description has four units and more */
+	return AP_FEED_MEMO_OF(id);
 }
 _Static_assert(offsetof(struct ap_feed_way, delta) >= 4 * AP_FEED_ALIGN, "neighbours");
 

@@ -24,7 +24,7 @@ struct ap_pipe_step {
 _Static_assert(sizeof(struct ap_pipe_step) == 32, "two in a line of the cache");
 
 #define AP_PIPE_STEPS	(1U << 17)
-#define AP_PIPE_BUCKETS (1U << 14)
+#define AP_PIPE_BUCKETS (1U << 16)
 #define AP_PIPE_ROOM	(1U << 21) /* words */
 
 /* States are stored one after the other, and found by hash; when there is no more room all are forgotten. */
@@ -48,13 +48,17 @@ void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 			 const struct ap_pipe_flow *flow, u32 id);
 
 /* A piece comes; then what delays it, and ap_pipe_pass(): ap_pipe_enter(), the delays and ap_pipe_leave(). */
-static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns)
+static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns,
+				u32 id)
 {
 	p->ninsns = ninsns;
 	if (ap_unlikely(!p->state)) {
 		ap_pipe_enter(p, spec, ninsns);
 		p->is_open = true;
+		return;
 	}
+	/* of a piece that is not delayed; it is asked for behind the models of memory */
+	__builtin_prefetch(&p->states->step[(p->state ^ id) % AP_PIPE_STEPS]);
 }
 
 static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *spec,

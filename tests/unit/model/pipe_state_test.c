@@ -39,7 +39,7 @@ static void run_both(struct pair *b, unsigned k, unsigned delays)
 	const struct piece *x = &pieces[k];
 
 	ap_pipe_enter(&b->plain, &b->spec, x->ninsns);
-	ap_pipe_come(&b->quick, &b->spec, x->ninsns);
+	ap_pipe_come(&b->quick, &b->spec, x->ninsns, k + 1);
 	while (delays--)
 		delay_both(b);
 	ap_pipe_leave(&b->plain, &x->flow);
