@@ -94,6 +94,10 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 #define AP_KINDS_BRANCHES AP_KINDS_TO(AP_KIND_COND_MISS, AP_KIND_BTB_MISS)
 /* What keeps the calls that have not returned, for branch stacks of them. */
 #define AP_KINDS_CALL_STACK AP_KIND_BIT(AP_KIND_RETURN_MISS)
+/* What has the models say where a reference was answered, for samples of exact kinds of references. */
+#define AP_KINDS_REFERENCES                                                                        \
+	(AP_KIND_BIT(AP_KIND_LOAD) | AP_KIND_BIT(AP_KIND_STORE) | AP_KIND_BIT(AP_KIND_MEM))
+#define AP_KINDS_ANSWERS AP_KIND_BIT(AP_KIND_L1D_LOAD_MISS)
 /* All that an engine can count. */
 #define AP_KINDS_ALL                                                                               \
 	((((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) & ~AP_KIND_BIT(AP_KIND_SPARE)) | AP_KINDS_MODEL)

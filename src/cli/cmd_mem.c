@@ -21,7 +21,7 @@ struct mem_args {
 	struct ap_mem_record record;
 	const char *input, *sort, *separator, *cpus, *comms, *dsos, *symbols;
 	unsigned int types; /* 0: both */
-	bool known_only, dump, stdio;
+	bool known_only, dump, stdio, hits;
 };
 
 static int opt_type(void *args, const char *value, char *why)
@@ -51,6 +51,7 @@ static int opt_type(void *args, const char *value, char *why)
 static const struct ap_opt mem_opts[] = {
 	CALL('t', "type", opt_type, "type", "load, store, or load,store (the default)"),
 	AP_MEM_RECORD_OPTS,
+	FLAG(0, "hits", hits, "record: what L1 has as well: one sample each n loads and stores, whoever answers"),
 	FLAG('p', "phys-data", record.phys, "record: physical addresses as well, where they are known"),
 	FLAG(0, "data-page-size", record.page_size, "record: the size of the datum's page"),
 	INPUT,
@@ -72,12 +73,32 @@ static const struct ap_opt_spec mem_spec = { "anyperf mem",
 					     "[options] record|report [options] [--] [command]",
 					     mem_opts };
 
-static int record(const struct mem_args *a, char **command)
+/* What misses L1 by default; with --hits all that is read and written, of which the models say who answers. */
+static char *events_of(const struct mem_args *a, unsigned long least)
 {
 	unsigned int types = a->types ? a->types : LOADS | STORES;
+	char *loads, *events;
+
+	if (a->hits)
+		loads = ap_xstrdup("cpu/loads/");
+	else if (least)
+		loads = ap_xasprintf("cpu/mem-loads,ldlat=%lu/", least);
+	else
+		loads = ap_xstrdup("mem-loads");
+	events = ap_xasprintf("%s%s%s", types & LOADS ? loads : "",
+			      types == (LOADS | STORES) ? "," : "",
+			      !(types & STORES) ? ""
+			      : a->hits		? "cpu/stores/"
+						: "mem-stores");
+	free(loads);
+	return events;
+}
+
+static int record(const struct mem_args *a, char **command)
+{
 	const char *ldlat = a->record.ldlat;
 	unsigned long least = 0;
-	char *end, *loads, *events;
+	char *end, *events;
 	int status;
 
 	if (ldlat) {
@@ -86,11 +107,10 @@ static int record(const struct mem_args *a, char **command)
 		if (errno || end == ldlat || *end || *ldlat == '-' || least > LDLAT_MAX)
 			return ap_opts_wrong(&mem_spec, "--ldlat needs cycles, 0 to 65535", ldlat);
 	}
-	loads = least ? ap_xasprintf("cpu/mem-loads,ldlat=%lu/", least) : ap_xstrdup("mem-loads");
-	events = ap_xasprintf("%s%s%s", types & LOADS ? loads : "",
-			      types == (LOADS | STORES) ? "," : "",
-			      types & STORES ? "mem-stores" : "");
-	free(loads);
+	if (a->hits && ldlat)
+		return ap_opts_wrong(&mem_spec, "--hits takes references of any latency: leave out",
+				     "--ldlat");
+	events = events_of(a, least);
 	status = ap_mem_record(&a->record, events, command);
 	free(events);
 	return status;

@@ -106,7 +106,11 @@ u64 ap_event_kinds(const struct ap_event *e)
 	bool has_calls = a->sample_period && a->sample_type & AP_PERF_SAMPLE_BRANCH_STACK &&
 			 a->branch_sample_type & AP_PERF_SAMPLE_BRANCH_CALL_STACK;
 
-	return e->hw.kinds | (has_calls ? AP_KINDS_CALL_STACK : 0);
+	bool has_price = a->sample_period && e->hw.kinds & AP_KINDS_REFERENCES &&
+			 a->sample_type & (AP_PERF_SAMPLE_WEIGHT | AP_PERF_SAMPLE_WEIGHT_STRUCT);
+
+	return e->hw.kinds | (has_calls ? AP_KINDS_CALL_STACK : 0) |
+	       (has_price ? AP_KINDS_ANSWERS : 0);
 }
 
 /* Those that every session counts are always wanted; of the others users are counted. */

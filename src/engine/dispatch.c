@@ -201,6 +201,8 @@ static struct ap_block *walk(struct ap_thread *t)
 		t->walked = b;
 		ap_feed_follow(t);
 	}
+	if (ap_thread_lanes(t)->point.has_mem)
+		ap_feed_follow_data(t);
 	ap_thread_lanes(t)->walk = b;
 	t->feed_last_pc = b ? b->last_pc : 0;
 	return b;

@@ -77,6 +77,10 @@ void ap_feed_take_hits(struct ap_thread *t);
  * of the last branches, n of them, the last one first.  Gives how many there are.
  */
 void ap_feed_follow(struct ap_thread *t);
+/* The same of references: what became of that of the instruction at pc, which ran alone; false: nobody knows. */
+void ap_feed_follow_data(struct ap_thread *t);
+struct ap_service_point;
+bool ap_feed_tell_data(struct ap_thread *t, struct ap_service_point *p);
 void ap_feed_look_here(struct ap_thread *t);
 struct ap_hook_branch;
 u32 ap_feed_tell(struct ap_thread *t, struct ap_hook_branch *b, u32 n);

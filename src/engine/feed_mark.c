@@ -142,6 +142,10 @@ static void seen(struct ap_feed_look *look, struct ap_feed *f, const struct ap_f
 	if (s->what == AP_FEED_SAW_BRANCH && s->is_taken)
 		m->outcome[m->noutcomes++ % AP_FEED_OUTCOMES] =
 			(struct ap_feed_outcome){ s->pc, s->result != 0 };
+	if (s->what == AP_FEED_SAW_ENTER)
+		m->reference.pc = 0;
+	else if ((s->what == AP_FEED_SAW_LOAD || s->what == AP_FEED_SAW_STORE) && !m->reference.pc)
+		m->reference = *s;
 	for (u32 k = 0; k < m->n; k++) {
 		u64 value = ap_feed_sum(f, m->mark[k].kinds);
 

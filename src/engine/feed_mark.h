@@ -55,8 +55,10 @@ struct ap_feed_marks {
 	/* who is to be blamed for a wait for the end of each piece of the pipeline's ring */
 	struct ap_feed_place blame[AP_PIPE_PIECES], late;
 	bool has_late;
-	u64 entered;		      /* cycles / 256, when the piece that is seen has entered */
-	u32 end;		      /* of the ring, then */
+	u64 entered; /* cycles / 256, when the piece that is seen has entered */
+	u32 end;     /* of the ring, then */
+	/* the first reference of the last piece: pc is 0 where it had none */
+	struct ap_feed_seen reference;
 	u64 noutcomes, followed_from; /* of the next, all seen since; a walk began behind so many */
 	struct ap_feed_outcome outcome[AP_FEED_OUTCOMES];
 };

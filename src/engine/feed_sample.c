@@ -10,13 +10,43 @@
 
 /* --- branch stacks: what the predictors said of the branches of a walk */
 
-void ap_feed_follow(struct ap_thread *t)
+static void follow(struct ap_thread *t)
 {
-	if (t->feed_follows || !t->feed || !ap_feed_has_branches())
-		return;
 	ap_feed_read(t);
 	t->feed_follows = true;
 	t->feed->marks.followed_from = t->feed->marks.noutcomes;
+}
+
+void ap_feed_follow(struct ap_thread *t)
+{
+	if (t->feed && !t->feed_follows && ap_feed_has_branches())
+		follow(t);
+}
+
+void ap_feed_follow_data(struct ap_thread *t)
+{
+	if (ap_likely(!t->feed) || !ap_feed_has_data())
+		return;
+	if (!t->feed_follows)
+		follow(t);
+	t->feed->marks.look.each = true;
+	t->feed->marks.reference.pc = 0;
+}
+
+bool ap_feed_tell_data(struct ap_thread *t, struct ap_service_point *p)
+{
+	struct ap_feed_marks *m = t->feed ? &t->feed->marks : NULL;
+
+	if (ap_likely(!m) || !m->look.each)
+		return false;
+	m->look.each = false;
+	if (!p->known || !p->has_mem || !p->nmem)
+		return false;
+	if (m->reference.pc != p->pc || m->reference.address != p->mem[0].addr)
+		return false;
+	p->data_src = ap_feed_data_src(m->reference.result, m->reference.is_locked);
+	p->latency = AP_MEM_CYCLES(m->reference.result);
+	return true;
 }
 
 static void read_here(struct ap_thread *t)

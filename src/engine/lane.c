@@ -201,8 +201,10 @@ void ap_lanes_look(struct ap_thread *t)
 
 	if (__atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) != t->sampler_gen)
 		ap_lanes_arm(t);
+	l->point.has_result = ap_feed_tell_data(t, &l->point);
 	for (u32 rounds = 0; rounds < ROUNDS && reach_any(t); rounds++)
 		;
+	l->point.has_result = false;
 	if (t->nprompts)
 		ap_prompts_take(t);
 	if (t->feed_hits)

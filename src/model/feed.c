@@ -250,7 +250,9 @@ static inline bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, c
 static ALWAYS void run_data(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
 			    const struct view *v)
 {
-	if (ap_feed_in_clusters(way) && ap_likely(run_quick(f, way, log))) {
+	bool may_skip = !v->look || !v->look->each;
+
+	if (may_skip && ap_feed_in_clusters(way) && ap_likely(run_quick(f, way, log))) {
 		f->count[AP_MODEL_L1D_LOAD] += way->nloads;
 		f->count[AP_MODEL_L1D_STORE] += way->nstores;
 		return;

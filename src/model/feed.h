@@ -143,7 +143,7 @@ struct ap_feed_memos {
 	struct ap_feed_more more[1U << 16];
 };
 
-#define AP_FEED_MEMO_BYTES sizeof(struct ap_feed_memos)
+#define AP_FEED_MEMO_BYTES  sizeof(struct ap_feed_memos)
 #define AP_FEED_MEMO_OF(id) ((id) >> 2 & 0xffff) /* a description has four units and more */
 
 #define AP_FEED_WARM 64
@@ -255,6 +255,7 @@ struct ap_feed_seen {
  * out the same.
  */
 struct ap_feed_look {
+	bool each; /* reference, also where one look says that all of a way are hits */
 	void (*seen)(struct ap_feed_look *look, struct ap_feed *f, const struct ap_feed_seen *s);
 };
 void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,

@@ -72,7 +72,24 @@ else
 	lack "perf mem report" "no perf"
 fi
 
+# --- all references, whoever answers: those that miss are what mem-loads and mem-stores have
+mem record -t load -c 1 --deterministic --machine skylake -o missed.data -- "$walk" walk 64 5
+mem record -t load --hits -c 1 --deterministic --machine skylake -o hits.data -- "$walk" walk 64 5
+is "$status" 0 "mem record --hits" || note "$(tail -n 3 err)"
+samples missed.data ip,sym,addr,weight,data_src | grep -E ' walk *$' >want
+samples hits.data ip,sym,addr,weight,data_src | grep -E ' walk *$' >all
+grep -v 'LVL L1 ' all >got
+is "$(cat got)" "$(cat want)" "--hits: of what misses the same samples, with the same level, TLB and latency"
+is "$(wc -l <want)" 64 "which is each line once"
+is "$(grep 'LVL L1 ' all | grep -c " $(awk '{ print $(NF - 1); exit }' want) walk")" 256 "and a hit for each of four rounds more"
+mem record -t store --hits -c 1 --deterministic --machine cachegrind -o hits.data -- "$prog"
+is "$(samples hits.data ip,sym,data_src | grep touch | grep -c 'OP STORE.*RAM')" 1024 "--hits -t store: 1024 that miss"
+is "$(timeout 60 "$ANYPERF" evlist -i hits.data)" "cpu/stores/:u" "of the exact event"
+
 # --- what is wrong
+mem record --hits --ldlat 10 -- "$prog"
+is "$status" 129 "--hits and --ldlat"
+has err 'any latency' "says why"
 mem
 is "$status" 129 "no word"
 has err 'needs record or report' "says what it needs"
