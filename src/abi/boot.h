@@ -79,6 +79,7 @@ struct ap_boot {
 	u64 blob_base, blob_size;
 	u64 hwcap2;	  /* AT_HWCAP2: bit 1 says rdgsbase/wrgsbase may be used */
 	u64 minsigstksz;  /* AT_MINSIGSTKSZ, 0 where the kernel gives none */
+	u64 random;	  /* where its random numbers begin (AP_F_DETERMINISTIC) */
 	u64 vdso;	  /* AT_SYSINFO_EHDR */
 	u64 brk_start;	  /* end of the exe's bss: where the heap will grow */
 	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */

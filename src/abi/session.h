@@ -68,7 +68,7 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 /* What the translated code has to count; ap_session.flags and ap_boot.flags. */
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
-#define AP_F_DETERMINISTIC (1u << 2) /* fixed AT_RANDOM at each exec */
+#define AP_F_DETERMINISTIC (1u << 2) /* fixed random bytes */
 #define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 #define AP_F_MODEL_THREAD  (1u << 5) /* --model-thread: logs of the models may be read by helpers */
@@ -108,6 +108,7 @@ struct ap_slot {
 	u32 orders;	     /* AP_ORDER_*: abi/service.h; written by the supervisor */
 	u32 parent_slot;     /* of parent_seg, where the thread was cloned; for the host */
 	/* What the next image needs to know; stored before AP_REQ_EXEC, checked by the tracer. */
+	u64 exec_random;  /* becomes ap_boot.random */
 	u64 exec_sigmask; /* the program's mask; the task itself has all signals blocked */
 	s32 exec_fd;	  /* the session's descriptor in the task, close-on-exec off by then */
 	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */

@@ -30,6 +30,7 @@ static struct ap_seg *window;
 struct birth {
 	u32 seg; /* NO_SEG: nothing */
 	u32 nshapes;
+	u64 random;			/* where its numbers begin */
 	struct ap_seg *head;		/* in the window, or in a cradle */
 	const struct ap_cradle *cradle; /* NULL where the child maps what it needs */
 };
@@ -300,6 +301,7 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 	int error;
 
 	be_child(t, k);
+	ap_proc.random = b->random;
 	if (ap_proc.flags & AP_F_NO_INHERIT)
 		leave(t, k);
 	error = attach_child(t, b);
@@ -376,7 +378,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 {
 	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
 	struct ap_slot *slot = ap_thread_slot(t);
-	struct birth b = { .seg = NO_SEG };
+	struct birth b = { .seg = NO_SEG, .random = ap_random_next() };
 	bool told = false;
 	u64 mask;
 	s64 ret;

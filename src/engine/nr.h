@@ -137,6 +137,7 @@
 #define AP_NR_process_vm_readv	310
 #define AP_NR_process_vm_writev 311
 #define AP_NR_seccomp		317
+#define AP_NR_getrandom		318
 #define AP_NR_memfd_create	319
 #define AP_NR_execveat		322
 #define AP_NR_membarrier	324

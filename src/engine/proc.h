@@ -52,6 +52,7 @@ struct ap_proc {
 	bool data;	  /* code is checked for accesses of watched data, at present; lock */
 	bool has_fs_base; /* rdfsbase may be used; valid with data */
 	u32 ptracer;	  /* what the program set by PR_SET_PTRACER */
+	u64 random;	  /* random.c; atomic */
 
 	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; lock */
 };

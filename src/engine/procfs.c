@@ -582,8 +582,10 @@ s64 ap_call_read(struct ap_thread *t, struct ap_call *c)
 		if (c->nr != AP_NR_readv && (c->nr != AP_NR_preadv2 || c->a[3] != UINT64_MAX))
 			c->a[3] += (u64)ret;
 	}
-	if (!sum)
+	if (!sum) {
+		ap_random_read(c, ret);
 		return ret;
+	}
 	return ret < 0 ? sum : sum + ret; /* a signal may have come before the call */
 }
 
@@ -630,6 +632,7 @@ s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 	}
 	if (len <= 0 || ret < 0)
 		return ret;
+	ap_random_opened(path);
 	if (is_own(t, path)) {
 		replace(ret, open_flags(c) & AP_O_CLOEXEC, path);
 	} else if (is_mem(path, (u64)len)) {

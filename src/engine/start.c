@@ -66,6 +66,7 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.session_fd = boot->session_fd;
 	ap_proc.seg_index = boot->seg;
 	ap_proc.flags = boot->flags;
+	ap_proc.random = boot->random;
 	ap_proc.blob_lo = boot->blob_base;
 	ap_proc.blob_hi = boot->blob_base + boot->blob_size;
 	ap_proc.session = map_session(0, AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note));

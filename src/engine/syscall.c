@@ -142,6 +142,8 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		return ap_call_membarrier(t, c);
 	case AP_NR_rseq:
 		return ap_call_rseq(t, c);
+	case AP_NR_getrandom:
+		return ap_call_getrandom(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}

@@ -92,6 +92,12 @@ void ap_procfs_files_shared(void);
 bool ap_procfs_any_mem(void);
 bool ap_procfs_is_mem(s32 fd);
 
+/* random.c: the same random bytes in each run, where the session wants that */
+s64 ap_call_getrandom(struct ap_thread *t, struct ap_call *c);
+void ap_random_opened(const char *path);
+void ap_random_read(const struct ap_call *c, s64 ret); /* after a read that gave so many bytes */
+u64 ap_random_next(void); /* of the process' numbers; also where those of a new one begin */
+
 /* task.c: clone, clone3, fork, vfork, and the end of threads */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c);
 AP_NORETURN void ap_call_exit(struct ap_thread *t, struct ap_call *c);

@@ -184,6 +184,7 @@ static void fill_boot(struct injection *j)
 	boot->helper_pid = j->in->helper_pid;
 	boot->ptracer = j->in->ptracer;
 	boot->cwd = j->in->cwd;
+	boot->random = j->in->random;
 	boot->sigmask = j->in->has_sigmask ? j->in->sigmask : j->remote.mask;
 	if (!ap_stat_read(proc_pid(j->in), &st))
 		boot->brk_start = st.start_brk;

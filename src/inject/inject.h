@@ -25,6 +25,7 @@ struct ap_inject {
 	u32 helper_pid;	  /* tracer that the task forked, as the task sees it; 0 none */
 	u32 ptracer;	  /* ap_slot.exec_ptracer */
 	u32 cwd;	  /* ap_slot.exec_cwd */
+	u64 random;	  /* ap_slot.exec_random */
 	u64 sigmask;	  /* the program's mask */
 	bool has_sigmask; /* false: the mask that the task has now is the program's */
 	/* A running process: */

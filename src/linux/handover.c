@@ -188,6 +188,7 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 				.limit_shares = slot->exec_limits,
 				.ptracer = slot->exec_ptracer,
 				.cwd = slot->exec_cwd,
+				.random = slot->exec_random,
 				.sigmask = slot->exec_sigmask };
 	if (t.tid <= 0 || !holds_session(sv, t.tid, t.fd) || !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
@@ -292,6 +293,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.limit_shares = from->limit_shares,
 				.ptracer = from->ptracer,
 				.cwd = from->cwd,
+				.random = from->random,
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";

@@ -43,7 +43,7 @@ struct ap_traced {
 	bool is_leaving; /* to be let go when it stops, whatever for */
 	s32 fd;
 	u32 root, nofile_share, limit_shares, ptracer, cwd;
-	u64 sigmask;
+	u64 random, sigmask;
 	u64 gone_ns; /* since when there is no such task, 0 there is */
 };
 

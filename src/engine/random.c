@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random bytes that are the same in each run (--deterministic): those of getrandom, /dev/random and
+ * /dev/urandom, for hash tables, and so counts, depend on them.  The kernel makes each call as it stands,
+ * so what it answers is its own; then the bytes that it gave are written over.
+ *
+ * A process has a stream of numbers.  Forks and execs draw the beginning of their own from it, so
+ * processes have different bytes (names that shall be unique are), and which ones does not depend
+ * on who runs first.
+ */
+#include "base/mem.h"
+#include "engine/filter.h"
+#include "engine/signal.h"
+#include "engine/task.h"
+
+#define STEP	   0x9e3779b97f4a7c15ULL /* odd, so that all numbers come */
+#define S_IFMT	   0170000
+#define S_IFCHR	   0020000
+#define DEV_RANDOM 0x108
+#define DEV_URAND  0x109
+#define PIECE	   256
+
+static bool may_read;  /* a descriptor of such a device is known, or was */
+static bool has_begun; /* the one that the image began with has been looked at */
+
+struct iovec {
+	u64 at, size;
+};
+
+u64 ap_random_next(void)
+{
+	u64 n = __atomic_add_fetch(&ap_proc.random, STEP, __ATOMIC_RELAXED);
+
+	n = (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;
+	n = (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;
+	return n ^ n >> 32;
+}
+
+/* What cannot be written is as the kernel left it: another thread has taken the memory away. */
+static void fill(u64 at, u64 size)
+{
+	u8 piece[PIECE];
+
+	for (u64 done = 0, n; done < size; done += n) {
+		n = size - done < PIECE ? size - done : PIECE;
+		for (u64 i = 0; i < n; i += sizeof(u64)) {
+			u64 next = ap_random_next();
+
+			memcpy(piece + i, &next, sizeof(next));
+		}
+		if (ap_safe_copy((void *)(at + done), piece, n))
+			return;
+	}
+}
+
+static void fill_vector(u64 at, u64 n, u64 size)
+{
+	struct iovec v;
+
+	for (u64 i = 0; i < n && size; i++, size -= v.size) {
+		if (ap_safe_copy(&v, (const void *)(at + i * sizeof(v)), sizeof(v)))
+			return;
+		if (v.size > size)
+			v.size = size;
+		fill(v.at, v.size);
+	}
+}
+
+/* Under a filter of the program's that has no fstat nobody knows, and the bytes stay as they are. */
+static bool is_device(u64 fd)
+{
+	struct ap_kstat st;
+
+	return ap_filter_allows_nr(AP_NR_fstat) && !ap_sys2(AP_NR_fstat, fd, (u64)&st) &&
+	       (st.mode & S_IFMT) == S_IFCHR && (st.rdev == DEV_RANDOM || st.rdev == DEV_URAND);
+}
+
+s64 ap_call_getrandom(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_call_pass(t, c);
+
+	if (ret > 0 && ap_proc.flags & AP_F_DETERMINISTIC)
+		fill(c->a[0], (u64)ret);
+	return ret;
+}
+
+void ap_random_opened(const char *path)
+{
+	if (!strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random"))
+		may_read = true;
+}
+
+/* A shell gives it as the standard input; no other number is looked for. */
+static bool begins_with_it(u64 fd)
+{
+	if (fd || has_begun)
+		return false;
+	has_begun = true;
+	return is_device(fd);
+}
+
+void ap_random_read(const struct ap_call *c, s64 ret)
+{
+	if (ret <= 0 || !(ap_proc.flags & AP_F_DETERMINISTIC))
+		return;
+	if (begins_with_it(c->a[0]))
+		may_read = true;
+	if (!may_read || !is_device(c->a[0]))
+		return;
+	if (c->nr == AP_NR_read || c->nr == AP_NR_pread64)
+		fill(c->a[1], (u64)ret);
+	else
+		fill_vector(c->a[1], c->a[2], (u64)ret);
+}
