@@ -9,7 +9,6 @@
  * on who runs first.
  */
 #include "base/mem.h"
-#include "engine/filter.h"
 #include "engine/signal.h"
 #include "engine/task.h"
 
@@ -66,13 +65,13 @@ static void fill_vector(u64 at, u64 n, u64 size)
 	}
 }
 
-/* Under a filter of the program's that has no fstat nobody knows, and the bytes stay as they are. */
+/* Nobody knows where a filter of the program's has no fstat (sys.h): the bytes stay as they are. */
 static bool is_device(u64 fd)
 {
 	struct ap_kstat st;
 
-	return ap_filter_allows_nr(AP_NR_fstat) && !ap_sys2(AP_NR_fstat, fd, (u64)&st) &&
-	       (st.mode & S_IFMT) == S_IFCHR && (st.rdev == DEV_RANDOM || st.rdev == DEV_URAND);
+	return !ap_sys2(AP_NR_fstat, fd, (u64)&st) && (st.mode & S_IFMT) == S_IFCHR &&
+	       (st.rdev == DEV_RANDOM || st.rdev == DEV_URAND);
 }
 
 s64 ap_call_getrandom(struct ap_thread *t, struct ap_call *c)
