@@ -101,6 +101,8 @@ static bool field_of(struct parser *p, struct node *node)
 	return true;
 }
 
+static const char no_strings[] = "strings are not compared, numbers alone";
+
 static bool comparison(struct parser *p, struct node *node)
 {
 	static const struct {
@@ -116,7 +118,7 @@ static bool comparison(struct parser *p, struct node *node)
 		node->compare = words[i].compare;
 		return true;
 	}
-	return fail(p, "one of == != < <= > >= & is missing");
+	return fail(p, *p->p == '~' ? no_strings : "one of == != < <= > >= & is missing");
 }
 
 static u64 widened(u64 v, const struct node *node)
@@ -136,6 +138,8 @@ static bool number(struct parser *p, struct node *node)
 	is_negative = node->is_signed && eat(p, "-");
 	skip_space(p);
 	from = p->p;
+	if (*from == '"')
+		return fail(p, no_strings);
 	if (*from < '0' || *from > '9')
 		return fail(p,
 			    *from == '-' ? "the field is never negative" : "a number is missing");

@@ -105,6 +105,8 @@ static void wrong_filters_get_a_reason(void)
 		{ "s8", "one of == != < <= > >= & is missing at ''" },
 		{ "s8 && u8", "one of == != < <= > >= & is missing at '&& u8'" },
 		{ "s8 = 1", "one of == != < <= > >= & is missing at '= 1'" },
+		{ "s8 ~ \"*p*\"", "strings are not compared, numbers alone at '~ \"*p*\"'" },
+		{ "s8 == \"p\"", "strings are not compared, numbers alone at '\"p\"'" },
 		{ "s8 == x", "a number is missing at 'x'" },
 		{ "s8 == 1x", "no number at '1x'" },
 		{ "s8 == 99999999999999999999", "no number at '99999999999999999999'" },
