@@ -378,13 +378,14 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 {
 	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
 	struct ap_slot *slot = ap_thread_slot(t);
-	struct birth b = { .seg = NO_SEG, .random = ap_random_next() };
+	struct birth b = { .seg = NO_SEG };
 	bool told = false;
 	u64 mask;
 	s64 ret;
 
 	if (!ap_call_block(t, &mask))
 		return AP_SYSCALL_UNTOUCHED;
+	b.random = ap_random_next(); /* once, though a signal has the call made again */
 	ap_lock_take(&ap_proc.lock);
 	if (counted)
 		prepare(&b, k);

@@ -26,13 +26,21 @@ struct iovec {
 	u64 at, size;
 };
 
-u64 ap_random_next(void)
+static u64 mixed(u64 n)
 {
-	u64 n = __atomic_add_fetch(&ap_proc.random, STEP, __ATOMIC_RELAXED);
-
 	n = (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;
 	n = (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;
 	return n ^ n >> 32;
+}
+
+u64 ap_random_next(void)
+{
+	return mixed(__atomic_add_fetch(&ap_proc.random, STEP, __ATOMIC_RELAXED));
+}
+
+u64 ap_random_of_image(void)
+{
+	return mixed(__atomic_load_n(&ap_proc.random, __ATOMIC_RELAXED) + STEP);
 }
 
 /* What cannot be written is as the kernel left it: another thread has taken the memory away. */

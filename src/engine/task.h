@@ -96,7 +96,9 @@ bool ap_procfs_is_mem(s32 fd);
 s64 ap_call_getrandom(struct ap_thread *t, struct ap_call *c);
 void ap_random_opened(const char *path);
 void ap_random_read(const struct ap_call *c, s64 ret); /* after a read that gave so many bytes */
-u64 ap_random_next(void); /* of the process' numbers; also where those of a new one begin */
+u64 ap_random_next(void); /* of the process' numbers; also where those of a child begin */
+/* Where an image's begin: the same however often a signal has the exec made again. */
+u64 ap_random_of_image(void);
 
 /* task.c: clone, clone3, fork, vfork, and the end of threads */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c);
