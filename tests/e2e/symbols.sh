@@ -46,7 +46,7 @@ gcc -g -nostdlib -static -Wl,--build-id -o bin/names names.S || exit 1
 # names ARGS...: lines of a report by symbol, one blank between columns
 names()
 {
-	"$ANYPERF" report --stdio -s sym -i data "$@" 2>/dev/null | awk '/%/ { print $1, $3 }' | paste -sd'|'
+	"$ANYPERF" report --stdio -s sym -i data "$@" 2>/dev/null | awk '!/^#/ && /%/ { print $1, $3 }' | paste -sd'|'
 }
 plain='40.00% plain'
 all="$plain|30.00% mycrate::foo::bar|20.00% core::fmt::Formatter::write_str|10.00% outer::inner"
@@ -57,7 +57,7 @@ is "$(names --no-demangle)" \
 if command -v perf >/dev/null; then
 	theirs=""
 	for ((try = 0; try < 3; try++)); do # on a busy machine perf prints nothing at times
-		[ "$theirs" ] || theirs=$(perf report --stdio -s sym -i data 2>why </dev/null | awk '/%/ { print $1, $3 }' | paste -sd'|')
+		[ "$theirs" ] || theirs=$(perf report --stdio -s sym -i data 2>why </dev/null | awk '!/^#/ && /%/ { print $1, $3 }' | paste -sd'|')
 	done
 	is "$theirs" "$all" "perf says the same" || note "$(cat why)"
 fi
