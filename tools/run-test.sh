@@ -7,7 +7,7 @@
 set -u -o pipefail
 test=$1
 shift
-limit=${AP_TEST_TIMEOUT:-300}
+limit=${AP_TEST_TIMEOUT:-900}
 cmd=("$test")
 if [[ $test == *.sh ]]; then
 	cmd=(bash "$test")

@@ -18,6 +18,30 @@ record()
 		perf_refused "$tmp/why"
 }
 
+# spread FILE COMMAND...: records the clock into FILE, again until each tenth of the recording's time has a sample: on a
+# busy machine a program may wait for a CPU as long as that
+spread()
+{
+	local file=$1 try
+	shift
+	for ((try = 0; try < 20; try++)); do
+		"$@" || return
+		perf script -i "$file" -F event,time 2>/dev/null | awk '
+			{ time = $1; sub(/:$/, "", time); at[NR] = time }
+			/cpu-clock/ { clock[NR] = 1 }
+			END {
+				for (i in at) {
+					if (!n++ || at[i] < first) first = at[i]
+					if (at[i] > last) last = at[i]
+				}
+				for (i in clock) has[int((at[i] - first) * 10 / (last - first + 1e-9))] = 1
+				for (i = 0; i < 10; i++) some += has[i]
+				exit some < 10
+			}' && return
+	done
+	note "no recording in which each tenth has a sample"
+}
+
 # as_theirs NAME REGEX: $tmp/out is $tmp/theirs, which says something: it has a line that matches
 as_theirs()
 {

@@ -22,7 +22,7 @@ for cut in $cuts; do
 	head -c $((size - cut)) whole >part
 	for command in 'evlist' 'script' 'report --stdio'; do
 		# shellcheck disable=SC2086
-		run timeout -k 5 30 "$ANYPERF" $command -i part
+		run timeout -k 5 60 "$ANYPERF" $command -i part
 		[ "$status" = 125 ] || wrong="$wrong $command:$cut:$status"
 		grep -q "cut off\|shorter than\|too short\|is empty\|ends in the middle of" err || silent="$silent $command:$cut"
 		[ "$cut" -gt 200 ] || cmp -s out "want.${command%% *}" || wrong="$wrong $command:$cut"

@@ -230,10 +230,11 @@ start()
 	tap_reaped+=("$pid")
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; 1 after the deadline
+# wait_for SECONDS COMMAND...: until the command succeeds; 1 after the deadline, which is a minute at least: on a busy
+# machine a process may get no CPU for some seconds
 wait_for()
 {
-	local deadline=$((SECONDS + $1 + 1))
+	local deadline=$((SECONDS + ($1 < 60 ? 60 : $1) + 1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$deadline" ] || return 1

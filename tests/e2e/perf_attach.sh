@@ -148,7 +148,7 @@ fi
 # refused NAME PID TEXT
 refused()
 {
-	run timeout -k 5 30 "$ANYPERF" run --attach "$2"
+	run timeout -k 5 60 "$ANYPERF" run --attach "$2"
 	is "$status" 125 "refused, $1: status"
 	has "$tmp/err" "cannot attach to $2: .*$3" "refused, $1: the reason"
 }
@@ -240,7 +240,7 @@ fi
 
 if [ "$(id -u)" = 0 ]; then
 	cp "$ANYPERF" "$tmp/anyperf"
-	run timeout -k 5 30 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/anyperf" \
+	run timeout -k 5 60 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/anyperf" \
 		run --attach "$$"
 	is "$status" 125 "refused, another user's: status"
 	has "$tmp/err" 'another user' "refused, another user's: the reason"

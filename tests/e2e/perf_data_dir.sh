@@ -57,6 +57,6 @@ run "$ANYPERF" report -i "$tmp/empty"
 is "$status" 125 "no perf.data folder: status 125"
 has "$tmp/err" 'is a folder, and no perf.data is in it' "no perf.data folder: says so"
 mkfifo "$tmp/empty/data"
-run timeout 10 "$ANYPERF" report -i "$tmp/empty"
+run timeout 60 "$ANYPERF" report -i "$tmp/empty"
 is "$status" 125 "a pipe in it is not waited for"
 done_testing

@@ -87,7 +87,7 @@ agree g "-g"
 is "$(perf script -i g -F ip,sym 2>/dev/null | awk -v RS= '/ leaf/ && / mid/ && / main/ { n++ } END { print (n > 0) }')" 1 \
 	"callchains"
 is "$(perf evlist -v -i g | grep -o 'sample_period, sample_freq }: [0-9]*')" 'sample_period, sample_freq }: 200000' "-c"
-record -e cpu-clock:u --call-graph dwarf,4096 -o d -- ./work 30
+record -e cpu-clock:u --call-graph dwarf,4096 -o d -- ./work 60
 agree d "dwarf"
 is "$(perf script -i d -F ip,sym 2>/dev/null | awk -v RS= '/ leaf/ && / mid/ && / main/ { n++ } END { print (n > 0) }')" 1 \
 	"dwarf: perf unwinds the stacks"
@@ -119,11 +119,11 @@ agree pipe "a packed stream, because standard output is a pipe"
 start ./work 100000
 worker=$!
 until_true 'is_working $worker'
-record -e cpu-clock:u -p "$worker" -o p -- sleep 0.2
+record -e cpu-clock:u -p "$worker" -o p -- sleep 0.5
 is "$status" 0 "-p: the status is that of the command beside it"
 agree p "-p"
 has <(perf report --stdio -i p 2>/dev/null) 'work  .*leaf' "-p: names from /proc"
-record -e cpu-clock:u -t "$worker" --timeout 200 -o t
+record -e cpu-clock:u -t "$worker" --timeout 500 -o t
 is "$status" 0 "-t without a command"
 agree t "-t"
 kill -0 "$worker"
@@ -148,7 +148,7 @@ done
 # --- killed: whatever is there is read by perf without a complaint
 bad=0
 seen=0
-for ((i = 0; i < 9; i++)); do
+for ((i = 0; i < 12; i++)); do
 	"$ANYPERF" record -F 20000 -e cpu-clock:u -g -m 8 -o k -- ./work 1000000 >/dev/null 2>&1 &
 	pid=$!
 	((i % 3)) && until_true '[ -s k ]'
@@ -180,7 +180,7 @@ until_true '[ -s o ]'
 for word in enable disable 'enable cpu-clock:u' evlist ping stop; do
 	# perf answers what it knows only: one answer each time
 	printf 'unheard\n%s\n' "$word" >ctl
-	read -r -t 10 answer <&5
+	read -r -t 60 answer <&5
 	is "$answer" ack "--control: $word"
 done
 wait "$pid"
@@ -210,7 +210,7 @@ is "$(for f in w.*; do theirs "$f"; done | awk '{ n += $1 } END { print n }')" "
 	"--switch-output: together they have all samples"
 last=$(ls w.* | tail -n 1)
 has <(perf script --show-mmap-events -i "$last" 2>/dev/null) "MMAP2.*$tmp/work" "--switch-output: the last knows the mappings"
-record -e cpu-clock:u -F 20000 -g -m 4 --switch-output=20K --switch-max-files 2 -o v -- ./work 3000
+record -e cpu-clock:u -F 20000 -g -m 4 --switch-output=20K --switch-max-files 2 -o v -- ./work 6000
 is "$(ls v.* | wc -l)" 2 "--switch-max-files"
 record -e cpu-clock:u -F 20000 -g --max-size 20K -o y -- ./work 1000000
 is "$status" 143 "--max-size ends it"
@@ -233,7 +233,7 @@ is "$status$(cat out)$(echo dry*)" '0dry*' "--dry-run does nothing"
 (
 	trap '' XFSZ
 	ulimit -f 64
-	exec "$ANYPERF" record -e cpu-clock:u -F 20000 -g -o short -- ./work 3000
+	exec "$ANYPERF" record -e cpu-clock:u -F 20000 -g -o short -- ./work 6000
 ) >out 2>err
 is "$?" 125 "a file that may not grow on"
 has err 'cannot write short: File too large; recording ends' "says so"

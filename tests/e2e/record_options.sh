@@ -108,12 +108,19 @@ wrong 'do not go together' -e syscalls:sys_enter_read --filter 'count > 1' -c 2
 unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 path=$(sed -n 's/^0:://p' /proc/self/cgroup)
 if [ -n "$unified" ] && [ -d "$unified$path" ] && ! grep -q perf_event /proc/self/cgroup; then
-	# shellcheck disable=SC2086
-	record $exact --all-cgroups -o cgroups -- ./work 20
+	all_cgroups() { (cd "$unified" && find . -type d -printf '%i %P\n' | sed 's, , /,' | sort); }
+	# others come and go
+	for ((try = 0; try < 20; try++)); do
+		all_cgroups >cgroups.before
+		# shellcheck disable=SC2086
+		record $exact --all-cgroups -o cgroups -- ./work 20
+		all_cgroups >cgroups.after
+		cmp -s cgroups.before cgroups.after && break
+	done
 	is "$status" "$exit_of" "--all-cgroups"
 	perf script -D -i cgroups 2>/dev/null >dump
 	is "$(sed -n 's/.*PERF_RECORD_CGROUP cgroup: \([0-9]*\) \(.*\)/\1 \2/p' dump | sort)" \
-		"$(cd "$unified" && find . -type d -printf '%i %P\n' | sed 's, , /,' | sort)" "each cgroup has a record"
+		"$(cat cgroups.before)" "each cgroup has a record"
 	is "$(perf report -i cgroups -s cgroup --stdio 2>/dev/null | awk '!/^#/ && NF { print $2 }')" "$path" \
 		"samples have theirs"
 else

@@ -154,7 +154,7 @@ is "$(script -i data -F comm,sym | grep -c unknown)" 0 "and no sample is of the 
 # --- attached, and left alone
 start ./work 100000
 worker=$pid
-record -e instructions -c 1000000 -p "$worker" -o data -- sleep 0.3
+record -e instructions -c 1000000 -p "$worker" -o data -- sleep 1
 is "$status" 0 "-p"
 is "$(($(said) > 3))" 1 "-p: there are samples"
 has <(perf report --stdio -i data 2>/dev/null) 'work  .*leaf' "-p: names from /proc"

@@ -32,7 +32,7 @@ END
 mkdir "$tmp/old" "$tmp/new"
 gcc -O1 -o "$tmp/old/work" "$tmp/work.c" && gcc -O1 -DNEW -o "$tmp/new/work" "$tmp/work.c" || exit 1
 for build in old new; do
-	record "$tmp/$build.data" -c 100000 -- "$tmp/$build/work"
+	spread "$tmp/$build.data" record "$tmp/$build.data" -c 100000 -- "$tmp/$build/work"
 done
 perf record -q -e page-faults:u -c 1 -o "$tmp/faults.data" -- true || exit 1
 

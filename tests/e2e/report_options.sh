@@ -30,7 +30,7 @@ int main(void)
 END_OF_C
 gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
 record "$tmp/chains.data" -g -- "$tmp/work"
-perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
+spread "$tmp/two.data" perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
 perf record -q -e '{cpu-clock:u,page-faults:u}' -o "$tmp/group.data" -- "$tmp/work" || exit 1
 "$ANYPERF" record -q -b -e instructions:u -c 3000000 -o "$tmp/branches.data" -- "$tmp/work" 2>/dev/null || exit 1
 perf report --stdio -i "$tmp/branches.data" >/dev/null 2>"$tmp/why" </dev/null || exit 1

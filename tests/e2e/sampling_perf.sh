@@ -125,7 +125,7 @@ is "$(script -F ip,dso | grep -c 'unknown')" 0 "each sample is in something that
 cat >attach.sh <<'END'
 perl -e '1 while 1' &
 pid=$!
-perf record -q -e instructions:u -c 1000003 -p $pid -o one -- sleep 0.3
+perf record -q -e instructions:u -c 1000003 -p $pid -o one -- sleep 1
 perf record -q -e instructions:u -c 1000003 -a -o all -- sh -c 'perl -e "\$x += \$_ for 1 .. 300000"'
 kill $pid
 END
@@ -141,7 +141,7 @@ pid=$!
 perf top --stdio -e instructions:u -c 1000003 -p $pid -d 1 >top.out 2>&1 </dev/null &
 top=$!
 n=0
-until grep -q perl top.out || [ $n = 300 ]; do
+until grep -q perl top.out || [ $n = 600 ]; do
 	n=$((n + 1))
 	read -t 0.1 -r _ <>fifo
 done
@@ -149,7 +149,7 @@ kill $top $pid
 wait
 END
 mkfifo fifo
-run timeout -k 5 60 "$ANYPERF" run -- bash top.sh
+run timeout -k 5 120 "$ANYPERF" run -- bash top.sh
 has top.out 'perl' "perf top shows what runs" || note "$(head -c 500 top.out)"
 
 done_testing

@@ -30,7 +30,7 @@ int main(void)
 END_OF_C
 gcc -O1 -g -fno-omit-frame-pointer -pthread -o "$tmp/work" "$tmp/work.c" || exit 1
 record "$tmp/chains.data" -g -- "$tmp/work"
-perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
+spread "$tmp/two.data" perf record -q --sample-cpu -W -d -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/work" || exit 1
 perf record -q -e cpu-clock:u --data-page-size --code-page-size --phys-data -d -o "$tmp/pages.data" -- "$tmp/work" ||
 	exit 1
 perf record -q -e cpu-clock:u -I --user-regs=ip,sp,ax -g -o "$tmp/regs.data" -- "$tmp/work" || exit 1

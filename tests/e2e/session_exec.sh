@@ -63,8 +63,7 @@ start "$ANYPERF" stat -e instructions -- \
 	sh -c 'trap "echo once >told" TERM; echo $$ >started; until test -e stop; do sleep 0.05; done
 		echo yes >ended'
 wait_for 10 test -s started
-kill -TERM "$pid"
-kill -TERM "$pid"
+kill -TERM "$pid" "$pid"
 wait_for 10 test -e told
 sleep 0.3
 check "told twice at once, as by timeout(1): it waits for the command" kill -0 "$pid"

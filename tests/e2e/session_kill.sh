@@ -39,7 +39,7 @@ p = subprocess.Popen([anyperf, 'stat', '-e', 'instructions', '--', 'bash', '-c',
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                      start_new_session=True, text=True)
 kills, spare = random.randrange(1, 30), random.random() < .7
-deadline = time.time() + 60
+deadline = time.time() + 240
 while p.poll() is None and time.time() < deadline:
     time.sleep(random.random() * .02)
     victims = [pid for pid in tasks(p.pid) if pid != p.pid]

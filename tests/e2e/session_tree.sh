@@ -82,7 +82,7 @@ import os, threading
 threading.Thread(target=lambda: os.execv('/bin/echo', ['echo', str(os.getpid())])).start()
 while True: pass
 EOF
-run timeout 30 "$ANYPERF" stat -e instructions -- python3 thread.py
+run timeout 60 "$ANYPERF" stat -e instructions -- python3 thread.py
 is "$status" 0 "exec by a thread"
 has_not "$tmp/err" 'not counted' "exec by a thread is followed"
 
@@ -97,10 +97,16 @@ echo >go
 check "what runs on does its work" wait_for 10 test -s later
 check "the supervisor goes with the last task" wait_for 10 none_left
 # one after the other: whose clock is closed does not close the next one's descriptor
+# shellcheck disable=SC2016
 run "$ANYPERF" stat -e instructions -- sh -c \
-	'(for i in 1 2 3 4 5 6; do (sleep 0.$i; /bin/true) & done; wait) >/dev/null 2>&1 & sleep 0.1'
+	'(for i in 1 2 3 4 5 6; do (echo >up.$i; until [ -e end.$i ]; do sleep 0.02; done; /bin/true) & done; wait) \
+		>/dev/null 2>&1 & for i in 1 2 3 4 5 6; do until [ -e up.$i ]; do sleep 0.02; done; done'
 is "$status" 0 "a command that leaves several tasks"
 has "$tmp/err" 'tasks still running' "and says so"
+for i in 1 2 3 4 5 6; do
+	touch end.$i
+	sleep 0.05
+done
 check "the supervisor goes with the last of them" wait_for 10 none_left
 
 start "$ANYPERF" stat --wait-all -x, -o csv -e instructions -- sh -c '(read x <go; /bin/true) & :'

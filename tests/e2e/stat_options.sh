@@ -93,9 +93,13 @@ has err "^ +[0-9]+\.[0-9]{9} +$instructions +instructions .*# exact$" "-I: a row
 run "${stat[@]}" -D 100000 -x, -o csv -e instructions,page-faults -- "$work"
 has csv '^<not counted>,,instructions,0,' "-D: a command that is over before"
 has csv '^<not counted>,,page-faults,0,' "-D: of the kernel's events as well"
-run "${stat[@]}" -D 40 -x, -o csv -e instructions -- "$work"
-n=$(stat_value csv instructions)
-is "$((n > 0 && n < instructions))" 1 "-D: a part of it" || note "$n of $instructions"
+# some 180 ms of it: where nobody was woken for so long, once more
+for ((try = 0; try < 20; try++)); do
+	run "${stat[@]}" -D 40 -x, -o csv -e instructions -- "$work"
+	n=$(stat_value csv instructions)
+	[[ $n == [1-9]* ]] && break
+done
+is "$([[ $n == [1-9]* ]] && [ "$n" -lt "$instructions" ] && echo 1)" 1 "-D: a part of it" || note "$n of $instructions"
 
 # --- by commands
 mkfifo ctl ack go
@@ -107,7 +111,7 @@ tell()
 {
 	local answer
 	echo "$1" >&6
-	read -r -t 20 answer <&7
+	read -r -t 60 answer <&7
 	echo "$answer"
 }
 is "$(tell ping)" ack "--control: ping"
@@ -175,17 +179,17 @@ EOF
 start python3 loop.py
 wait_for 20 test -e up
 victim=$pid
-run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e instructions,page-faults -- sh -c 'sleep 0.1; exit 3'
+run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e instructions,page-faults -- sh -c 'sleep 0.5; exit 3'
 is "$status" 3 "-p: the status is the command's" || note "$(cat err)"
 is "$(($(stat_value csv instructions) > 100000))" 1 "-p: it is counted"
 is "$(find "/proc/$victim/fd" -lname '*memfd*' | wc -l)" 0 "-p: and left"
 check "-p: it runs on" kill -0 "$victim"
-run timeout -k 5 60 "$ANYPERF" stat --per-thread -x, -o csv -p "$victim" -e instructions -- sleep 0.1
+run timeout -k 5 60 "$ANYPERF" stat --per-thread -x, -o csv -p "$victim" -e instructions -- sleep 0.5
 is "$(grep -c ",instructions," csv)" 3 "--per-thread: a row for each" || note "$(cat csv err)"
 is "$(awk -F, '$4 == "instructions" && $1 !~ /^python3.*-[0-9]+$/' csv)" "" "--per-thread: with its name"
 is "$(awk -F, '$4 == "instructions" && $2 + 0 > last && NR > 3 { print "more" } { last = $2 + 0 }' csv)" "" \
 	"--per-thread: the busiest first"
-run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -t "$victim" -e instructions,task-clock -- sleep 0.1
+run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -t "$victim" -e instructions,task-clock -- sleep 1
 is "$(($(stat_value csv instructions) > 1000))" 1 "-t: one thread"
 run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e task-clock,page-faults --timeout 2000
 is "$status" 0 "-p without a command: until the time is over"

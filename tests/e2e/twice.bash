@@ -7,7 +7,7 @@
 # The system's own programs: shims of version managers run a shell first.
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=$tmp PYTHONDONTWRITEBYTECODE=1
 ulimit -c 0
-limit=120
+limit=300
 
 # one KIND SETUP COMMAND...: runs in $tmp/w, which becomes $tmp/KIND
 one()

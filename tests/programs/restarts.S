@@ -5,7 +5,8 @@
  * SA_RESTART (executed twice), ended with EINTR without it, and not disturbed at all by a signal
  * that is ignored, be it by choice or by default.
  *
- * A timer makes the signals; the program needs only a few instructions to be blocked by then.
+ * A timer makes the signals; the program needs only a few instructions to be blocked by then, and on a
+ * busy machine a CPU.
  *
  *			instructions		branches	taken	system calls
  *	pipe		4					1
@@ -34,7 +35,7 @@
 #define SIGALRM 14
 #define EINTR 4
 
-.macro alarm_in_250_ms
+.macro alarm_in_480_ms
 	sys3 __NR_setitimer, $ITIMER_REAL, $timer, $0
 .endm
 
@@ -51,9 +52,9 @@ interrupting:
 ignoring:
 	.quad 1, SA_RESTORER, restorer, 0
 timer:
-	.quad 0, 0, 0, 250000
-half_second:
-	.quad 0, 500000000
+	.quad 0, 0, 0, 480000
+twice_as_long:
+	.quad 0, 960000000
 ends:
 	.quad 0
 byte:
@@ -68,7 +69,7 @@ _start:
 
 	/* the handler writes what the restarted read gets */
 	on_alarm restarting
-	alarm_in_250_ms
+	alarm_in_480_ms
 	mov ends(%rip), %edi
 	lea byte(%rip), %rsi
 	mov $1, %edx
@@ -76,20 +77,20 @@ _start:
 	check_eq $1, %rax, "read was not restarted"
 
 	on_alarm interrupting
-	alarm_in_250_ms
+	alarm_in_480_ms
 	sys __NR_pause
 	check_eq $-EINTR, %rax, "pause did not end"
-	alarm_in_250_ms
-	sys2 __NR_nanosleep, $half_second, $0
+	alarm_in_480_ms
+	sys2 __NR_nanosleep, $twice_as_long, $0
 	check_eq $-EINTR, %rax, "nanosleep did not end"
-	alarm_in_250_ms
+	alarm_in_480_ms
 	sys6 __NR_futex, $zero, $0, $0, $0, $0, $0 /* FUTEX_WAIT */
 	check_eq $-EINTR, %rax, "futex did not end"
 	check_eq $4, %r15, "not four alarms"
 
 	on_alarm ignoring
-	alarm_in_250_ms
-	sys2 __NR_nanosleep, $half_second, $0
+	alarm_in_480_ms
+	sys2 __NR_nanosleep, $twice_as_long, $0
 	check_eq $0, %rax, "an ignored alarm ended nanosleep"
 
 	/* SIGCHLD is ignored by default */
@@ -101,7 +102,7 @@ _start:
 	mov $3, %edx
 	sys __NR_read /* what the handler has written in the meantime */
 	check_eq $3, %rax, "read got something else"
-	sys2 __NR_nanosleep, $half_second, $0
+	sys2 __NR_nanosleep, $twice_as_long, $0
 	check_eq $0, %rax, "a child's end ended nanosleep"
 	sys4 __NR_wait4, $-1, $byte, $0, $0
 	cmpl $0, byte(%rip)
@@ -109,8 +110,8 @@ _start:
 	pass "restarts: ok"
 
 .Lchild:
-	shrq $1, half_second+8(%rip)
-	sys2 __NR_nanosleep, $half_second, $0
+	shrq $1, twice_as_long+8(%rip)
+	sys2 __NR_nanosleep, $twice_as_long, $0
 	mov %rax, %rdi
 	sys __NR_exit_group
 

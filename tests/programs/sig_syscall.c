@@ -200,16 +200,20 @@ static void on_alarm(int sig)
 static void stop_and_continue(void)
 {
 	struct timespec time = { .tv_nsec = 100000000 };
-	int status;
-	pid_t pid;
+	int status = 0;
+	pid_t pid = 0;
 
 	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		_exit(nanosleep(&time, NULL) == 0 ? 7 : 8);
-	usleep(20000);
-	kill(pid, SIGSTOP);
-	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+	/* longer where it has slept enough before this one had a CPU again */
+	for (; time.tv_sec < 60 && !WIFSTOPPED(status); time.tv_sec = 2 * time.tv_sec + 1) {
+		pid = fork();
+		if (pid == 0)
+			_exit(nanosleep(&time, NULL) == 0 ? 7 : 8);
+		usleep(20000);
+		kill(pid, SIGSTOP);
+		CHECK(waitpid(pid, &status, WUNTRACED) == pid);
+	}
+	CHECK(WIFSTOPPED(status));
 	kill(pid, SIGCONT);
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 7);
 	done("SIGSTOP and SIGCONT");
