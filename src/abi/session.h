@@ -336,7 +336,7 @@ _Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
 #define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
 #define AP_STRESS_CHECKS   (1u << 5) /* accesses are checked as if data were watched here and there */
 #define AP_STRESS_SAMPLE   (1u << 6) /* each stress_period of lane 0 is noted in debug_dir */
-#define AP_STRESS_HELPER   (1u << 7) /* helpers die behind each eighth log, which is not read then */
+#define AP_STRESS_HELPER   (1u << 7) /* helpers die in each eighth log, and behind another one */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

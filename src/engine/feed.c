@@ -249,11 +249,20 @@ void ap_feed_read_for(struct ap_thread *t, const struct ap_helper_log *log)
 	f->nwarm = 0;
 }
 
+/* As new.  The kernel gives no pages back that are locked (mlockall). */
+static void clear(u8 *from, u8 *to)
+{
+	u8 *page = (u8 *)AP_ALIGN_UP((u64)from, AP_PAGE_SIZE);
+
+	memset(from, 0, (u64)(page - from));
+	if (ap_sys3(AP_NR_madvise, (u64)page, (u64)(to - page), MADV_DONTNEED))
+		memset(page, 0, (u64)(to - page));
+}
+
 /* Tables that are half written are given up, and the counts put back to before the log was begun. */
 static void begin_anew(struct ap_thread_feed *tf)
 {
 	struct ap_feed *f = &tf->feed;
-	u8 *from = (u8 *)f->memos, *page = (u8 *)AP_ALIGN_UP((u64)from, AP_PAGE_SIZE);
 	bool has_mem = f->mem;
 
 	if (has_mem)
@@ -267,8 +276,7 @@ static void begin_anew(struct ap_thread_feed *tf)
 	ap_pipe_forget(&f->pipe);
 	f->pending = AP_FEED_NOTHING;
 	f->nwarm = 0;
-	memset(from, 0, (u64)(page - from));
-	ap_sys3(AP_NR_madvise, (u64)page, (u64)tf + tf->logs_at - (u64)page, MADV_DONTNEED);
+	clear((u8 *)f->memos, (u8 *)tf + tf->logs_at);
 	f->bp = ap_bp_init((u8 *)tf + tf->bp_at, machine(), f->count);
 	if (has_mem)
 		f->mem = ap_mem_init(tf->mem_at, machine(), shared, f->count, 0);

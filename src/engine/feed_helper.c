@@ -169,6 +169,8 @@ static bool read_one(struct ap_helper *h)
 		if (ap_unlikely(ap_proc.stress & AP_STRESS_HELPER) && h->done % 8 == 7)
 			end_self();
 		__atomic_store_n(&h->done, h->done + 1, __ATOMIC_SEQ_CST);
+		if (ap_unlikely(ap_proc.stress & AP_STRESS_HELPER) && h->done % 8 == 4)
+			end_self();
 	}
 	release(h);
 	if (word(&h->is_waiting))
@@ -283,6 +285,8 @@ void ap_helper_begin(struct ap_helper *h, struct ap_thread *t, u8 *stack)
 		h->full = 0;
 		return;
 	}
+	if (word(&h->handed) == word(&h->done))
+		release(h); /* the last one may have died between both words */
 	h->thread = t;
 	h->parent = t->pid;
 	h->quit = h->is_ready = h->is_asleep = 0;

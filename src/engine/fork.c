@@ -20,8 +20,10 @@
 
 #define NO_SEG	   UINT32_MAX
 #define SI_PID	   4	      /* index of si_pid in a siginfo of 32-bit words */
-#define TOLD_LOOKS (1U << 26) /* about a second, or more */
-#define FSGSBASE   2	      /* of hwcap2 */
+#define TOLD_LOOKS (1U << 14) /* some hundred microseconds */
+#define TOLD_WAITS (1U << 11) /* about a second, or more */
+#define TOLD_NS	   500000
+#define FSGSBASE   2 /* of hwcap2 */
 
 /* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
 static struct ap_seg *window;
@@ -216,15 +218,26 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	ap_service_in_child();
 }
 
-/* Makes no call: whatever it is, the filter may not know it. */
-static int lie_in_cradle(struct ap_thread *t, const struct birth *b)
+/* Sleeps where its filter lets it, once its parent takes long: nobody wakes it. */
+static u32 told_pid(const u32 *at)
 {
 	u32 pid = 0;
 
-	for (u32 n = 0; !pid && n < TOLD_LOOKS; n++) {
-		__builtin_ia32_pause();
-		pid = __atomic_load_n(&b->head->ns_pid, __ATOMIC_ACQUIRE);
+	for (u32 n = 0; !pid && n < TOLD_LOOKS + TOLD_WAITS; n++) {
+		if (n < TOLD_LOOKS)
+			__builtin_ia32_pause();
+		else
+			ap_own_wait(at, 0, TOLD_NS);
+		pid = __atomic_load_n(at, __ATOMIC_ACQUIRE);
 	}
+	return pid;
+}
+
+/* Makes no other call: whatever it is, the filter may not know it. */
+static int lie_in_cradle(struct ap_thread *t, const struct birth *b)
+{
+	u32 pid = told_pid(&b->head->ns_pid);
+
 	if (!pid) /* its parent was killed, or is stopped */
 		return -AP_ESRCH;
 	t->tid = t->pid = t->lock_id = pid;
@@ -385,7 +398,9 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 
 	if (!ap_call_block(t, &mask))
 		return AP_SYSCALL_UNTOUCHED;
-	b.random = ap_random_next(); /* once, though a signal has the call made again */
+	if (!*k->random) /* once, though a signal has the call made again, or want of room */
+		*k->random = ap_random_next();
+	b.random = *k->random;
 	ap_lock_take(&ap_proc.lock);
 	if (counted)
 		prepare(&b, k);

@@ -183,13 +183,14 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	return ret;
 }
 
-static s64 call_once(struct ap_thread *t, struct ap_call *c)
+static s64 call_once(struct ap_thread *t, struct ap_call *c, u64 *random)
 {
 	struct ap_clone k;
 	s64 ret = read_call(&k, c);
 
 	if (ret)
 		return ret;
+	k.random = random;
 	return k.flags & AP_CLONE_VM ? clone_shared(t, &k, c) : ap_task_fork(t, &k);
 }
 
@@ -200,13 +201,14 @@ static s64 call_once(struct ap_thread *t, struct ap_call *c)
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
 {
 	bool traced = ap_trace_is_on();
+	u64 random = 0;
 	s64 ret;
 
 	if (traced)
 		ap_trace_add(t, AP_TRACE_SCHED_FORK, 1);
-	ret = call_once(t, c);
+	ret = call_once(t, c, &random);
 	if (ret == -AP_EAGAIN && ap_helpers_make_way())
-		ret = call_once(t, c);
+		ret = call_once(t, c, &random);
 	if (traced && ret < 0)
 		ap_trace_add(t, AP_TRACE_SCHED_FORK, -1);
 	return ret;

@@ -112,6 +112,7 @@ struct ap_clone {
 	u64 nr;	      /* the program's: its filter may know no other */
 	u64 raw[6];   /* arguments for the kernel; the stack is filled in late */
 	u64 args[16]; /* struct clone_args, where clone3 finds it */
+	u64 *random; /* where a child's numbers begin, however often the call is made; 0: not drawn yet */
 };
 
 /* task.c; task_gate.S: the call, with the stack in raw[1] (clone3: args), whose child starts at ap_task_child(child) on the new stack */

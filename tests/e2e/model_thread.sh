@@ -79,6 +79,36 @@ is "$status" 2 "they die in logs: status"
 is "$(head -n 2 got)" "$(head -n 2 want)" "they die in logs: exact counts are the same"
 is "$(grep L1-dcache-loads got)" "$(grep L1-dcache-loads want)" "they die in logs: no load is lost, or counted twice"
 
+# loads_after_deaths FLAGS: of the last level, where helpers die in logs, with all memory locked or not (mlockall);
+# a run in which nobody found one dead in a log is made again
+loads_after_deaths()
+{
+	for _ in {1..10}; do
+		counts got LLC-loads --model-thread --stress helper -- "$helper" locks "$1"
+		grep -q "a helper of the models was killed" csv && break
+	done
+	count_of got LLC-loads
+}
+count_of()
+{
+	awk -v e="$2" '$1 == e { print $2 }' "$1"
+}
+counts want LLC-loads -- "$helper" locks 0
+warm=$(count_of want LLC-loads)
+counts got LLC-loads -- "$helper" locks 3
+if [ "$status" != 0 ]; then
+	note "memory may not be locked here"
+fi
+for flags in 0 3; do
+	cold=$(loads_after_deaths $flags)
+	check "tables begin empty after a death, mlockall($flags)" test "$cold" -gt $((warm + 4000)) ||
+		note "$cold, undisturbed $warm"
+done
+counts want cycles -- "$helper" crowded bytes
+cp out said
+counts got cycles --model-thread -- "$helper" crowded bytes
+same said out "a fork that helpers stood in the way of: its child has the random bytes of without"
+
 # --- nothing stays behind
 # helpers: of a program that has the folder's name as an argument
 helpers()

@@ -8,6 +8,8 @@
  *	model_helper looks		at tasks, children of any kind, and descriptors
  *	model_helper signal SIGNAL	its helper gets that (two digits), and it goes on; 09: when that has ended
  *	model_helper forks|execs|threads|filters|setuids
+ *	model_helper crowded [bytes]	bytes: its children's status is a random one
+ *	model_helper locks 0|3		with these flags of mlockall; 3: 2 if that may not be
  *	model_helper segv
  *	model_helper for-ever
  */
@@ -19,11 +21,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -213,7 +218,7 @@ static int setuids(void)
 }
 
 /* Room for one more task of its user's, which is no other's. */
-static int crowded(void)
+static int crowded(bool has_bytes)
 {
 	const struct rlimit two = { 2, 2 };
 	uid_t uid = (uid_t)(1000000 + getpid());
@@ -229,8 +234,13 @@ static int crowded(void)
 		return 1;
 	for (int i = 0; i < 2; i++) {
 		pid = fork();
-		if (!pid)
-			_exit(7);
+		if (!pid) {
+			unsigned char byte = 7;
+
+			if (has_bytes && getrandom(&byte, 1, 0) != 1)
+				_exit(8);
+			_exit(byte);
+		}
 		printf("fork: %s\n", error_of(pid));
 		waitpid(pid, &status, 0);
 		printf("child: %d\n", WEXITSTATUS(status));
@@ -262,7 +272,13 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "setuids"))
 		return setuids();
 	if (!strcmp(what, "crowded"))
-		return crowded();
+		return crowded(argc > 2);
+	if (!strcmp(what, "locks") && argc > 2) {
+		int ret = mlockall(argv[2][0] - '0'); /* of 0: EINVAL */
+
+		busy();
+		return ret ? 2 : 0;
+	}
 	busy();
 	if (!strcmp(what, "segv"))
 		*(volatile char *)NULL = 1;
