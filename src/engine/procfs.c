@@ -4,8 +4,8 @@
  * lacks the engine's mappings and handlers, and shows the program's own permission where a page of
  * generated code is write-protected.  The copy stands under the number that the open gave.
  *
- * The kernel makes its text while it is read.  So whoever reads a copy from its beginning gets a
- * new one: it is known by its inode, under whatever number, in the process that opened it (a fork's
+ * The kernel makes its text while it is read.  So whoever reads a copy from its beginning, or from where the last read
+ * has not ended, gets a new one: it is known by its inode, under whatever number, in the process that opened it (a fork's
  * child reads about its parent, and has the text as it was).  Numbers that are found to be no copy
  * are not looked at again before a call closes one: whatever else becomes a copy was closed first.
  * A read gets no more of a copy than the kernel would have given (seqfile.c): programs count turns.
@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/alias.h"
+#include "engine/filter.h"
 #include "engine/seqfile.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -397,10 +398,24 @@ static void remember(struct known *v, u32 *n, u32 max, s64 fd, const char *path)
 	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
 }
 
+/* All that a copy and its reading take, but memory: what is read is not unread without them. */
+static bool may_replace(void)
+{
+	static const u16 calls[] = { AP_NR_memfd_create, AP_NR_read,  AP_NR_pwrite64,
+				     AP_NR_ftruncate,	 AP_NR_fstat, AP_NR_dup3,
+				     AP_NR_lseek,	 AP_NR_close };
+	u32 i = 0;
+
+	while (i < AP_ARRAY_SIZE(calls) && ap_filter_allows_nr(calls[i]))
+		i++;
+	return i == AP_ARRAY_SIZE(calls);
+}
+
 /* Puts the copy in place of fd; where that cannot be done the program gets the original. */
 static void replace(s64 fd, bool cloexec, const char *path)
 {
-	s64 to = ap_sys2(AP_NR_memfd_create, (u64) "maps", 1 /* MFD_CLOEXEC */);
+	s64 to = may_replace() ? ap_sys2(AP_NR_memfd_create, (u64) "maps", 1 /* MFD_CLOEXEC */)
+			       : -AP_EPERM;
 
 	if (ap_is_err(to))
 		return;
@@ -465,7 +480,7 @@ static void fill_anew(struct known *k, s32 fd)
 {
 	s64 from;
 
-	if (k->pid != ap_proc.seg->ns_pid)
+	if (k->pid != ap_proc.seg->ns_pid || !may_replace())
 		return;
 	from = ap_sys3(AP_NR_open, (u64)k->path, AP_O_CLOEXEC, 0);
 	if (ap_is_err(from))
@@ -528,12 +543,21 @@ static void cut(struct known *k, struct ap_call *c, s32 fd, struct pieces *piece
 {
 	u64 pos = position(c, fd);
 
-	if ((s64)pos < 0 || is_status(k->path))
+	if ((s64)pos < 0 || is_status(k->path) || !ap_filter_allows_nr(AP_NR_pread64))
 		return;
 	if (c->nr != AP_NR_read && c->nr != AP_NR_pread64)
 		cut_vector(k, c, fd, pos, pieces);
 	else if (!is_refused(c->a[1], c->a[2]))
 		c->a[2] = part(k, fd, pos, c->a[2]);
+}
+
+/*
+ * Does the kernel make its text anew for a read at pos?  From the beginning, and from where the last read has not ended.
+ * A status is one record, and who copies does not say how far it got.
+ */
+static bool is_elsewhere(const struct known *k, u64 pos, const struct pieces *pieces)
+{
+	return !pos || (pieces && (s64)pos > 0 && pos != k->reader.pos && !is_status(k->path));
 }
 
 /* pieces: where those of a read that is cut may stand until it has been made; NULL: of no read */
@@ -551,7 +575,7 @@ static void before_read(const struct ap_thread *t, struct ap_call *c, struct pie
 		return;
 	ap_lock_take(&ap_proc.lock);
 	k = find(copies, ncopies, COPIES, fd);
-	if (k && !position(c, fd))
+	if (k && is_elsewhere(k, position(c, fd), pieces))
 		fill_anew(k, fd);
 	if (k && pieces)
 		cut(k, c, fd, pieces);

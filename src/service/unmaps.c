@@ -87,14 +87,15 @@ static s64 ask(u32 op, u64 start, u64 end, u64 how)
 	return ap_request_ask(&r);
 }
 
-/* Some of it may be the engine's, which is not there for the program. */
+/* Some of it may be the engine's, which is not there for the program.  What one answer has said a later error leaves. */
 static s64 look_at(const struct part *p, bool *is_more)
 {
 	u64 lo, hi = p->start;
-	s64 n = 0;
+	s64 n = 0, now;
 
 	while (ap_hook_next_part(hi, p->end, &lo, &hi)) {
-		n = ask(AP_SVC_UNMAPPING, lo, hi, *is_more ? AP_SVC_UNMAPPING_MORE : 0);
+		now = ask(AP_SVC_UNMAPPING, lo, hi, *is_more ? AP_SVC_UNMAPPING_MORE : 0);
+		n = now > n ? now : n;
 		*is_more = true;
 	}
 	return n;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "code_call.h"
@@ -169,6 +170,21 @@ static void test_maps_are_of_now(void)
 	n = read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
 	CHECK(n > 0 && !names(text, p), "read after lseek");
+	mprotect(p, PAGE, PROT_READ);
+	CHECK(pread(fd, text, 1, 1) == 1, "pread behind the beginning");
+	n = pread(fd, text, sizeof(text) - 1, 1);
+	text[n > 0 ? n : 0] = 0;
+	CHECK(n > 0 && names(text, p), "is of now, too");
+	mprotect(p, PAGE, PROT_NONE);
+	n = preadv(fd, &(struct iovec){ text, sizeof(text) - 1 }, 1, 3);
+	text[n > 0 ? n : 0] = 0;
+	CHECK(n > 0 && !names(text, p), "preadv");
+	mprotect(p, PAGE, PROT_READ);
+	CHECK(lseek(fd, 2, SEEK_SET) == 2, "lseek to a place");
+	n = read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	CHECK(n > 0 && names(text, p), "read from there");
+	mprotect(p, PAGE, PROT_NONE);
 	if (!fork()) {
 		other = open("/proc/self/maps", O_RDONLY);
 		mprotect(p, PAGE, PROT_READ);

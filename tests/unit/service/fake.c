@@ -126,9 +126,9 @@ void ap_hook_shared_as_is(u64 start)
 
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
 {
-	*lo = pos;
-	*hi = end;
-	return pos < end;
+	*lo = pos == fake.hole ? pos + AP_PAGE_SIZE : pos;
+	*hi = *lo < fake.hole && fake.hole < end ? fake.hole : end;
+	return *lo < end;
 }
 
 const void *ap_hook_map_session(u64 off, u64 size)

@@ -21,6 +21,7 @@ struct fake {
 	struct ap_pub *pub;
 	const struct ap_tree *tree; /* NULL: none */
 	s32 session_fd;
+	u64 hole; /* a page of the engine's; 0: none */
 	u64 shapes[8], counts[8];
 	u32 seg_index, slot_index;
 	u64 direct, direct_sums[AP_RAW_N]; /* kinds that shapes do not count */
