@@ -205,12 +205,20 @@ void ap_alias_unmap(u64 start, u64 end)
 	valid = false;
 }
 
+struct reloading {
+	u64 start, end;
+	bool has_begun;
+};
+
 static bool reload(const struct ap_map *m, void *arg)
 {
-	const struct ap_range *range = arg;
+	struct reloading *range = arg;
 	u64 lo = m->start > range->start ? m->start : range->start;
 	u64 hi = m->end < range->end ? m->end : range->end;
 
+	if (!range->has_begun)
+		ap_alias_unmap(range->start, range->end);
+	range->has_begun = true;
 	if (m->shared && lo < hi && make_room())
 		ap_ranges_set(&shared, lo, hi, 0);
 	return m->start < range->end;
@@ -218,17 +226,18 @@ static bool reload(const struct ap_map *m, void *arg)
 
 void ap_alias_reload(u64 start, u64 end)
 {
-	struct ap_range range = { .start = start, .end = end };
+	struct reloading range = { .start = start, .end = end };
 
-	ap_alias_unmap(start, end);
-	if (!ap_selfmaps_read(reload, &range))
+	if (overlaps(start, end))
+		valid = false;
+	if (!ap_selfmaps_read(reload, &range) && range.has_begun)
 		ap_note(AP_NOTE_ENGINE, "cannot read /proc/self/maps to see what is shared");
 }
 
 /* Private mappings of files that were open for writing are lost: the kernel does not say. */
 void ap_alias_mend(void)
 {
-	struct ap_range all = { .end = UINT64_MAX };
+	struct reloading all = { .end = UINT64_MAX, .has_begun = true };
 
 	shared.n = 0;
 	valid = false;

@@ -17,7 +17,7 @@ AP_MUST_CHECK bool ap_alias_was_opened(s32 fd);
 void ap_alias_map(u64 start, u64 end);
 /* It is no longer, or something else is. */
 void ap_alias_unmap(u64 start, u64 end);
-/* Some of it may have been unmapped: asks the kernel. */
+/* Some of it may have been unmapped: asks the kernel.  Where that does not answer it counts as mapped. */
 void ap_alias_reload(u64 start, u64 end);
 /* The table may be half written: all of it. */
 void ap_alias_mend(void);

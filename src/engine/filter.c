@@ -50,6 +50,12 @@ static const u16 start_calls[] = {
 	AP_NR_madvise,
 };
 
+/* What it does for most programs sooner or later, and nobody misses where it is refused. */
+static const u16 usual_calls[] = {
+	AP_NR_open,   AP_NR_read,  AP_NR_fstat,	     AP_NR_munmap,  AP_NR_personality,
+	AP_NR_tgkill, AP_NR_futex, AP_NR_faccessat2, AP_NR_getppid,
+};
+
 static bool is_in(const u16 *list, u32 n, u64 nr)
 {
 	for (u32 i = 0; i < n; i++)
@@ -253,8 +259,14 @@ bool ap_filter_allows_share(void)
 
 bool ap_filter_allows_start(void)
 {
+	const u64 a[6] = { 0 };
+
 	for (u32 i = 0; own() && i < AP_ARRAY_SIZE(start_calls); i++)
 		if (!ap_filter_allows_nr(start_calls[i]))
+			return false;
+	for (u32 i = 0; own() && i < AP_ARRAY_SIZE(usual_calls); i++)
+		if (ap_filter_judge(own(), usual_calls[i], a, (u64)ap_own_syscall_end) <
+		    AP_FILTER_ERRNO)
 			return false;
 	return ap_filter_allows_map(true);
 }

@@ -48,7 +48,7 @@ bool ap_filter_all_allow(u64 nr, const u64 a[6]);
 bool ap_filter_allows_map(bool exec);
 /* As a part of the session's file. */
 bool ap_filter_allows_share(void);
-/* All that an image does before anything of it runs. */
+/* All that an image does before anything of it runs; and nothing that it does later kills, as far as can be told. */
 bool ap_filter_allows_start(void);
 
 /*

@@ -147,11 +147,19 @@ static void set_pages(const struct ap_map *m)
 			ap_region_set(at, at + AP_PAGE_SIZE, flags | AP_RANGE_W, true);
 }
 
+struct reloading {
+	u64 start, end;
+	bool has_begun;
+};
+
 /* Mappings that reach beyond the range may have changed there as well. */
 static bool reload(const struct ap_map *m, void *arg)
 {
-	const struct ap_range *range = arg;
+	struct reloading *range = arg;
 
+	if (!range->has_begun)
+		ap_region_set(range->start, range->end, 0, false);
+	range->has_begun = true;
 	if (m->end <= range->start)
 		return true;
 	if (m->start >= range->end)
@@ -165,11 +173,10 @@ static bool reload(const struct ap_map *m, void *arg)
 
 void ap_region_reload(u64 start, u64 end)
 {
-	struct ap_range range = { .start = start, .end = end };
+	struct reloading range = { .start = start, .end = end };
 
 	ap_cache_invalidate(start, end);
-	ap_region_set(start, end, 0, false);
-	if (!ap_selfmaps_read(reload, &range))
+	if (!ap_selfmaps_read(reload, &range) && range.has_begun)
 		ap_note(AP_NOTE_ENGINE, "cannot read /proc/self/maps to see what is executable");
 }
 

@@ -19,7 +19,10 @@ void ap_region_attach(void);
 /* Reads them all again from /proc/self/maps; nothing may be write-protected. */
 void ap_region_mend(void);
 void ap_region_set(u64 start, u64 end, u32 range_flags, bool executable);
-/* After a call that may have changed a part of [start, end), or more: asks the kernel. */
+/*
+ * After a call that may have changed a part of [start, end), or more: asks the kernel.  Where it cannot be asked, as under
+ * a filter that knows no open, what was known stays: what has gone is found to be so when it is executed.
+ */
 void ap_region_reload(u64 start, u64 end);
 
 #endif

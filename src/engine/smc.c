@@ -119,14 +119,16 @@ void ap_smc_hold(bool on)
 	held = on;
 }
 
-/* Who stores to it gives it back, and that may be any thread. */
+/* Who stores to it gives it back, behind a fault, and that may be any thread. */
 static bool may_protect(u64 page, u32 prot)
 {
 	const u64 take[6] = { page, AP_PAGE_SIZE, prot & ~AP_PROT_W };
 	const u64 give[6] = { page, AP_PAGE_SIZE, prot };
+	const u64 return_[6] = { 0 };
 
 	return ap_filter_all_allow(AP_NR_mprotect, take) &&
-	       ap_filter_all_allow(AP_NR_mprotect, give);
+	       ap_filter_all_allow(AP_NR_mprotect, give) &&
+	       ap_filter_all_allow(AP_NR_rt_sigreturn, return_);
 }
 
 static bool protect(u64 page, u32 prot, bool shared)

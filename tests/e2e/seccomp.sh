@@ -20,7 +20,7 @@ compare()
 	has_not "$tmp/table" 'not counted' "$name: all of it"
 }
 
-for mode in meet flood change threads forks memory limits answers codeless refused failing threads-of-children; do
+for mode in meet flood change threads forks memory limits answers codeless refused failing threads-of-children segments; do
 	compare "$mode" -- $mode
 done
 compare "change, evicted all the time" --stress evict -- change
@@ -45,6 +45,49 @@ for mode in forks threads-of-children; do
 	no_word "$tmp/err" "$mode, modelled: nothing is said"
 	has "$tmp/table" '^[0-9]+,,cycles' "$mode, modelled: and counted"
 done
+
+# one call kills that the program does not make, and the engine would like to: open, fstat, getppid, personality, tgkill,
+# faccessat2; rt_sigreturn, pread64, dup3, lseek, ftruncate, memfd_create
+as_natively()
+{
+	local native
+	run timeout -k 5 60 "$PROGRAMS/seccomp_narrow" "$@"
+	native=$status
+	mv "$tmp/out" "$tmp/want.out"
+	run timeout -k 5 60 "$ANYPERF" stat -x, -e instructions -o "$tmp/table" -- "$PROGRAMS/seccomp_narrow" "$@"
+	is "$status" "$native" "$*: status"
+	same "$tmp/out" "$tmp/want.out" "$*: output"
+}
+for call in 2 5 110 135 234 439; do
+	as_natively image $call
+	has "$tmp/table" 'not counted: .*seccomp filter' "image $call: goes on natively, which is said"
+done
+for call in 15 17 292 8 77 319; do
+	as_natively without $call
+	has_not "$tmp/table" 'not counted' "without $call: counted"
+done
+
+# a child whose parent does not come to tell it its number goes on natively, and has waited without a CPU where it may
+mkfifo "$tmp/go"
+timeout -k 5 60 "$ANYPERF" stat -e instructions -o "$tmp/table" -- "$PROGRAMS/fork_stopped" forks <"$tmp/go" \
+	>"$tmp/forks" 2>"$tmp/err" &
+pid=$!
+tap_reaped+=("$pid")
+exec 7>"$tmp/go"
+wait_for 20 test -s "$tmp/forks"
+timeout -k 5 60 "$PROGRAMS/fork_stopped" trace "$(cat "$tmp/forks")" >&7
+traced=$?
+exec 7>&-
+wait "$pid"
+status=$?
+if [ "$traced" = 77 ]; then
+	lack "a parent that is stopped in a fork" "ptrace is refused here"
+else
+	is "$status $traced" "0 0" "a parent that is stopped in a fork goes on"
+	is "$(tail -n +2 "$tmp/forks")" "status 7
+it slept" "its child ends before, and uses no CPU to wait" || note "$(cat "$tmp/err")"
+	has "$tmp/table" 'not counted: .*stopped or killed in the fork' "not counted, which is said"
+fi
 
 # what the engine does instead is not the program's
 for mode in change memory limits forks; do

@@ -7,10 +7,13 @@
  * counted.
  *
  *	seccomp_narrow meet | flood | change | threads | memory | limits | answers | codeless | forks |
- *			refused | failing | threads-of-children
+ *			refused | failing | threads-of-children | segments
+ *	seccomp_narrow image NUMBER	as one that is executed where this call kills
+ *	seccomp_narrow without NUMBER	where this call kills, as others do not need it
  */
 #include <asm/prctl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +23,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
 
 #include "seccomp.h"
 
@@ -420,6 +425,105 @@ static void failing(void)
 	say(pages() - before > 512 ? "grown\n" : "not grown\n");
 }
 
+/* --- what has become of mappings the kernel cannot be asked: there is no open */
+
+static void segments(void)
+{
+	static const int calls[] = { SYS_write, SYS_shmdt, SYS_mprotect, SYS_exit_group, -1 };
+	const size_t size = 65536;
+	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0700);
+	unsigned char *hole = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *at[2] = { hole, hole + size };
+
+	if (id < 0 || hole == MAP_FAILED || munmap(hole, 3 * size))
+		_exit(8);
+	for (int i = 0; i < 2; i++)
+		if (shmat(id, at[i], SHM_EXEC) != at[i])
+			_exit(8);
+	shmctl(id, IPC_RMID, NULL);
+	code = at[1];
+	for (unsigned int i = 0; i < 100; i++)
+		put_function(i);
+	say_number("both ", call(3, 5));
+	say_number("filter ", (uint64_t)seccomp_allow(calls, KILL, 0));
+	say_number("shmdt ", (uint64_t)shmdt(at[0]));
+	say_number("the other ", call(3, 5) + call(50, 1));
+	code[2]++;
+	say_number("changed ", call(0, 3));
+	/* what fails in the beginning, and what does so behind it */
+	say_number("mprotect ", (uint64_t)mprotect(code, 4096, 0x7000) + (uint64_t)errno);
+	say_number("as it was ", call(3, 7) + call(51, 1));
+	say_number("mprotect ",
+		   (uint64_t)mprotect(code, 2 * size, PROT_READ | PROT_EXEC) + (uint64_t)errno);
+	say_number("as it was ", call(3, 9) + call(52, 1));
+	syscall(SYS_exit_group, 0);
+}
+
+/* --- one call kills */
+
+static void kill_for(int nr)
+{
+	const int calls[] = { nr, -1 };
+	struct sock_filter insns[SECCOMP_CODE];
+	struct sock_fprog prog = { seccomp_code(insns, calls, KILL, SECCOMP_RET_ALLOW), insns };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
+		_exit(8);
+}
+
+static void *starts(void *arg)
+{
+	return arg;
+}
+
+/* A thread, and a program found by PATH. */
+static void be_image(void)
+{
+	int status = 0;
+	pthread_t t;
+	pid_t pid;
+
+	if (pthread_create(&t, NULL, starts, NULL) || pthread_join(t, NULL))
+		_exit(8);
+	say("image\n");
+	pid = fork();
+	if (!pid) {
+		execlp("true", "true", (char *)NULL);
+		_exit(9);
+	}
+	waitpid(pid, &status, 0);
+	say_number("status ", (uint64_t)status);
+}
+
+static uint64_t change_often(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < 50; i++) {
+		sum += call(0, 3) + call(1, i);
+		code[2]++;
+	}
+	return sum;
+}
+
+static void without(int nr)
+{
+	int fd, pages = 0;
+	char text[512];
+
+	make_code(CHANGED, PROT_READ | PROT_WRITE | PROT_EXEC);
+	say_number("before ", call(0, 3) + call(0, 4));
+	kill_for(nr);
+	say_number("changed ", change_often());
+	make_code(CHANGED, PROT_READ | PROT_WRITE | PROT_EXEC);
+	say_number("new ", change_often());
+	fd = open("/proc/self/maps", O_RDONLY);
+	while (read(fd, text, sizeof(text)) > 0)
+		pages++;
+	say(pages ? "maps are read\n" : "no maps\n");
+}
+
 static void meet_few(void)
 {
 	threads_meet(2000);
@@ -436,17 +540,30 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "meet", meet_few },   { "flood", flood },
-		      { "change", change },   { "threads", new_threads },
-		      { "memory", memory },   { "limits", limits },
-		      { "answers", answers }, { "codeless", codeless },
-		      { "forks", forks },     { "refused", refused },
-		      { "failing", failing }, { "threads-of-children", threads_of_children } };
+	} modes[] = { { "meet", meet_few },    { "flood", flood },
+		      { "change", change },    { "threads", new_threads },
+		      { "memory", memory },    { "limits", limits },
+		      { "answers", answers },  { "codeless", codeless },
+		      { "forks", forks },      { "refused", refused },
+		      { "failing", failing },  { "threads-of-children", threads_of_children },
+		      { "segments", segments } };
 
 	for (unsigned int i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name)) {
 			modes[i].run();
 			return 0;
 		}
+	if (argc == 3 && !strcmp(argv[1], "image")) {
+		kill_for(atoi(argv[2]));
+		execl("/proc/self/exe", argv[0], "image", (char *)NULL);
+	}
+	if (argc == 3 && !strcmp(argv[1], "without")) {
+		without(atoi(argv[2]));
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "image")) {
+		be_image();
+		return 0;
+	}
 	return 2;
 }
