@@ -132,10 +132,16 @@ static int modify_one(struct ap_event *e, const struct ap_perf_attr *attr)
 	return r;
 }
 
-static s64 modify_attributes(struct ap_event *e, const struct ap_ioctl_args *args)
+static s64 modify_attributes(struct ap_task *caller, struct ap_event *e,
+			     const struct ap_ioctl_args *args)
 {
-	struct ap_perf_attr_port port = { .regs = e->core->config.regs,
-					  .has_user_stack = e->core->config.has_user_stack };
+	struct ap_core *core = e->core;
+	struct ap_perf_attr_port port = {
+		.regs = core->config.regs,
+		.has_user_stack = core->config.has_user_stack,
+		.may_kernel = core->config.paranoid <= 1 || !caller ||
+			      core->ops.is_privileged(core->world, caller),
+	};
 	struct ap_perf_attr attr, same;
 	struct ap_list *l;
 	u32 size, back;
@@ -227,7 +233,7 @@ s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event 
 	case AP_PERF_IOC_PAUSE_OUTPUT:
 		return ap_output_pause(e, args->arg);
 	case AP_PERF_IOC_MODIFY_ATTRIBUTES:
-		return modify_attributes(e, args);
+		return modify_attributes(caller, e, args);
 	case AP_PERF_IOC_SET_BPF: /* a program, as the host has seen; nobody here runs it */
 		return -AP_EOPNOTSUPP;
 	case AP_PERF_IOC_QUERY_BPF:

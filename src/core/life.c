@@ -55,10 +55,8 @@ static int try_pmu(struct ap_event *e, struct ap_pmu *pmu, struct ap_task *task)
 	e->hw.counter = -1;
 	if (!e->hw.constraint)
 		e->hw.constraint = ~0ULL;
-	if (((a->sample_type & AP_PERF_SAMPLE_REGS_USER) &&
-	     (a->sample_regs_user & EXTENDED_REGS)) ||
-	    ((a->sample_type & AP_PERF_SAMPLE_REGS_INTR) && (a->sample_regs_intr & EXTENDED_REGS)))
-		r = -AP_EOPNOTSUPP;
+	if ((a->sample_regs_user | a->sample_regs_intr) & EXTENDED_REGS)
+		r = -AP_EOPNOTSUPP; /* whether or not they are sampled, as in Linux */
 	else if ((pmu->flags & AP_PMU_NO_EXCLUDE) && (a->flags & EXCLUDE_ANY))
 		r = -AP_EINVAL;
 	else if (e->hw.kinds && !(task ? (void *)e->core->ops.raw : (void *)e->core->ops.cpu_raw))

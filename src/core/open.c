@@ -130,8 +130,8 @@ static int check_clock(const struct ap_event *e)
 	case AP_CLOCK_REALTIME:
 	case AP_CLOCK_BOOTTIME:
 	case AP_CLOCK_TAI:
-		/* cannot be read where a counter's interrupt can arrive */
-		return ap_event_is_soft(e) ? 0 : -AP_EINVAL;
+		/* cannot be read where a counter's or breakpoint's interrupt can arrive */
+		return e->pmu->flags & AP_PMU_ANY_CLOCK ? 0 : -AP_EINVAL;
 	default:
 		return -AP_EINVAL;
 	}

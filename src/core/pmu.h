@@ -13,6 +13,7 @@
 #define AP_PMU_NO_EXCLUDE   (1u << 0) /* exclude_* bits are EINVAL */
 #define AP_PMU_SOFTWARE	    (1u << 1) /* takes no counter: fits in any group, never multiplexed */
 #define AP_PMU_NO_SAMPLING  (1u << 2) /* a period is EOPNOTSUPP (Linux: EINVAL where it says so) */
+#define AP_PMU_ANY_CLOCK    (1u << 3) /* its overflows come where every clock can be read */
 #define AP_PMU_COUNTERS_MAX 64
 
 /* The driver's part of an event; the core stores it and looks only at what is said here. */

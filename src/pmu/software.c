@@ -146,7 +146,7 @@ void ap_pmu_software_init(struct ap_pmu_drivers *d)
 	d->software = (struct ap_pmu){
 		.name = "software",
 		.type = AP_PERF_TYPE_SOFTWARE,
-		.flags = AP_PMU_SOFTWARE,
+		.flags = AP_PMU_SOFTWARE | AP_PMU_ANY_CLOCK,
 		.event_init = event_init,
 		.start = start,
 		.read = read,

@@ -177,6 +177,21 @@ static void ioctls_refuse_as_linux(void)
 	world_end(&W);
 }
 
+static void attributes_are_judged_by_who_changes_them(void)
+{
+	struct ap_perf_attr b = with(0, 0);
+	int fd;
+
+	world_begin(&W, 0);
+	fd = open_on(&W, &b, -1);
+	b.sample_type = AP_PERF_SAMPLE_BRANCH_STACK;
+	b.branch_sample_type = 8 | AP_PERF_SAMPLE_BRANCH_KERNEL;
+	EXPECT_U64(ioctl_in(fd, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EOPNOTSUPP);
+	W.privileged = false;
+	EXPECT_U64(ioctl_in(fd, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EACCES);
+	world_end(&W);
+}
+
 static void breakpoints_can_be_moved(void)
 {
 	struct ap_perf_attr a = { .type = AP_PERF_TYPE_BREAKPOINT,
@@ -539,6 +554,7 @@ int main(int argc, char **argv)
 						 TAP(reset_takes_one_or_the_group),
 						 TAP(reset_needs_no_driver),
 						 TAP(ioctls_refuse_as_linux),
+						 TAP(attributes_are_judged_by_who_changes_them),
 						 TAP(breakpoints_can_be_moved),
 						 TAP(prctl_switches_what_the_caller_opened),
 						 TAP(output_goes_where_it_is_sent),

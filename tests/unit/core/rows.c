@@ -54,6 +54,9 @@ const struct row open_rows[] = {
 	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 1 << 13 },
 	{ ROW, AP_EOPNOTSUPP, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 1ULL << 40 },
 	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_USER, .extra = 0xff0fff },
+	/* registers that nobody samples: only the vector ones are looked at */
+	{ ROW, OK, SW, 9, U, SELF, .extra = 0xffffffff },
+	{ ROW, AP_EOPNOTSUPP, SW, 9, U, SELF, .extra = 1ULL << 32 },
 	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_REGS_INTR, .extra = 0 },
 	{ ROW, OK, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_STACK_USER, .extra = 0 },
 	{ ROW, AP_EINVAL, SW, 9, U, SELF, .sample_type = AP_PERF_SAMPLE_STACK_USER, .extra = 12 },
@@ -118,6 +121,10 @@ const struct row open_rows[] = {
 	{ ROW, AP_EINVAL, SW, 9, U | AP_PERF_USE_CLOCKID, SELF, .extra = 0xffffffff },
 	{ ROW, AP_EINVAL, HW, 1, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_REALTIME },
 	{ ROW, OK, HW, 1, U | AP_PERF_USE_CLOCKID, SELF, .extra = AP_CLOCK_MONOTONIC_RAW },
+	{ ROW, OK, AP_PERF_TYPE_BREAKPOINT, 0, U | AP_PERF_USE_CLOCKID, SELF, .bp_type = AP_HW_BREAKPOINT_W,
+	  .extra = AP_CLOCK_MONOTONIC },
+	{ ROW, AP_EINVAL, AP_PERF_TYPE_BREAKPOINT, 0, U | AP_PERF_USE_CLOCKID, SELF, .bp_type = AP_HW_BREAKPOINT_W,
+	  .extra = AP_CLOCK_REALTIME },
 	/* groups */
 	{ ROW, OK, SW, 9, U, SELF, .group = G_SOFT },
 	{ ROW, OK, HW, 1, U, SELF, .group = G_SOFT },
@@ -168,5 +175,7 @@ struct ap_perf_attr attr_of(const struct row *r)
 		a.sample_max_stack = r->extra;
 	if (r->flags & AP_PERF_USE_CLOCKID)
 		a.clockid = r->extra;
+	else if (!r->sample_type)
+		a.sample_regs_user = r->extra;
 	return a;
 }

@@ -307,7 +307,7 @@ void world_init(struct world *w)
 	};
 	w->sw = (struct ap_pmu){ .name = "software",
 				 .type = AP_PERF_TYPE_SOFTWARE,
-				 .flags = AP_PMU_SOFTWARE,
+				 .flags = AP_PMU_SOFTWARE | AP_PMU_ANY_CLOCK,
 				 .event_init = sw_init,
 				 .start = sw_start,
 				 .read = sw_read };
