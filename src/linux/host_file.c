@@ -309,6 +309,30 @@ void ap_host_files_ended(struct ap_host *host)
 	host->sweep = host->all_files;
 }
 
+/* So many files, if there are as many. */
+static void sweep(struct ap_host *host, u32 many)
+{
+	for (u32 n = 0; host->sweep && n < many; n++) {
+		struct ap_host_file *f = host->sweep;
+		u64 inode = f->inode;
+
+		host->sweep = f->after;
+		/* which may be its end */
+		ap_host_sync_event(host, f->event);
+		f = ap_host_file_find(host, inode);
+		/* one without is being opened */
+		if (f && (f->event || f->perfctr))
+			ap_host_file_check(host, f);
+	}
+	host->is_sweeping = host->sweep != NULL;
+}
+
+void ap_host_files_sweep(struct ap_host *host)
+{
+	ap_host_files_ended(host);
+	sweep(host, UINT32_MAX);
+}
+
 u64 ap_host_files_tick(struct ap_host *host, u64 now)
 {
 	if (!host->nfiles)
@@ -321,17 +345,6 @@ u64 ap_host_files_tick(struct ap_host *host, u64 now)
 	if (!host->is_sweeping)
 		return host->sweep_ns - now;
 	host->epoch++;
-	for (u32 n = 0; host->sweep && n < SWEEP_MANY; n++) {
-		struct ap_host_file *f = host->sweep;
-		u64 inode = f->inode;
-
-		host->sweep = f->after;
-		/* which may be its end */
-		ap_host_sync_event(host, f->event);
-		f = ap_host_file_find(host, inode);
-		if (f)
-			ap_host_file_check(host, f);
-	}
-	host->is_sweeping = host->sweep != NULL;
+	sweep(host, SWEEP_MANY);
 	return host->is_sweeping ? 1 : host->sweep_ns - now;
 }

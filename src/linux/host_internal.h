@@ -333,6 +333,8 @@ void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f);
 void ap_host_settle_all(struct ap_host *host);
 void ap_host_file_closed_in_place(struct ap_host *host, struct ap_host_file *f);
 u64 ap_host_files_tick(struct ap_host *host, u64 now);
+/* All at once: somebody needs what closed ones hold. */
+void ap_host_files_sweep(struct ap_host *host);
 /* A descriptor of the task by its number, O_PATH; -errno. */
 AP_MUST_CHECK int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd);
 void ap_host_files_fini(struct ap_host *host);

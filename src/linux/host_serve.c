@@ -48,6 +48,33 @@ static struct ap_host_file *file_of(struct ap_host *host, const struct request *
 	return ap_host_file_named(host, r->svc.arg[0]);
 }
 
+/* Whoever has waited for a task may open beside its events before we hear of its end. */
+static void end_if_gone(struct ap_host *host, const struct request *r, u64 inode)
+{
+	struct ap_host_file *f = ap_host_file_find(host, inode);
+	struct ap_task *core = f && f->event ? ap_event_task(f->event) : NULL;
+	struct ap_host_task *t = core ? ap_task_host(core) : NULL;
+
+	if (t && t != r->task && ap_host_task_is_gone(host, t))
+		ap_host_task_end(host, t);
+}
+
+/* Debug registers may be those of descriptors that went with a process, and nobody has told us yet. */
+static int open_event(struct ap_host *host, const struct request *r,
+		      const struct ap_open_args *args, struct ap_event **out)
+{
+	int ret;
+
+	if (args->group_fd == TOKEN)
+		end_if_gone(host, r, host->token_inode);
+	ret = ap_core_open(host->core, r->task->core, args, out);
+	if (ret != -ENOSPC)
+		return ret;
+	(void)ap_host_tasks_end_gone(host);
+	ap_host_files_sweep(host);
+	return ap_core_open(host->core, r->task->core, args, out);
+}
+
 static s64 serve_open(struct ap_host *host, struct request *r)
 {
 	const u64 *arg = r->svc.arg;
@@ -73,7 +100,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	if (f->is_of_cpu)
 		ret = ap_host_cpus_use(host, ap_host_count_cpus());
 	if (!ret)
-		ret = ap_core_open(host->core, r->task->core, &args, &f->event);
+		ret = open_event(host, r, &args, &f->event);
 	if (ret) {
 		ap_host_file_free(host, f);
 		return ret;

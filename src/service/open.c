@@ -20,6 +20,18 @@
 
 #define NR_PIPE2 293
 
+/* Whether what no attr has is seen before memory ends: the kernel looks at it first, word by word. */
+static bool has_unknown(u64 from, u32 size)
+{
+	u64 word = 0;
+	u32 n;
+
+	for (n = sizeof(struct ap_perf_attr); !word && n + sizeof(word) <= size; n += sizeof(word))
+		if (ap_hook_get(&word, from + n, sizeof(word)))
+			return false;
+	return word;
+}
+
 s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from)
 {
 	u64 size_at = from + offsetof(struct ap_perf_attr, size);
@@ -32,9 +44,12 @@ s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from)
 	size = field ? field : AP_PERF_ATTR_SIZE_VER0;
 	if (size < AP_PERF_ATTR_SIZE_VER0 || size > AP_PERF_ATTR_SIZE_MAX)
 		size = 0;
-	if (ap_hook_get(bytes, from, size))
-		return -AP_EFAULT;
-	ret = ap_perf_attr_copy(bytes, field, size, attr, &back);
+	if (!ap_hook_get(bytes, from, size)) {
+		ret = ap_perf_attr_copy(bytes, field, size, attr, &back);
+	} else {
+		ret = has_unknown(from, size) ? -AP_E2BIG : -AP_EFAULT;
+		back = sizeof(*attr);
+	}
 	if (ret == -AP_E2BIG && ap_hook_put(size_at, &back, sizeof(back)))
 		return -AP_EFAULT;
 	return ret;

@@ -52,6 +52,10 @@ both "a filter that kills for what the program does not do" "$PROGRAMS/perf_secc
 both "the same after an exec" "$PROGRAMS/perf_seccomp" exec
 both "a filter that refuses" "$PROGRAMS/perf_seccomp" errno
 
+# kernels before 6.15 say EINVAL
+run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/perf_fd" dead
+is "$(cat "$tmp/out")" "group of a dead task = -1 ENODEV" "a group whose task is dead is known at once"
+
 run timeout -k 5 100 "$ANYPERF" run -- "$PROGRAMS/perf_churn"
 is "$status" 0 "threads open and close under signals" || note "$(head -n 20 "$tmp/err")"
 

@@ -17,7 +17,7 @@ for counters in "" --counters=1; do
 	run timeout -k 5 60 "$ANYPERF" run $counters -- "$PROGRAMS/perf_watch"
 	is "$status" 0 "and so does a session $counters" || note "$(cat err)"
 	has_not out FAILED "all of it"
-	is "$(wc -l <out)" 13 "every case was tried"
+	is "$(wc -l <out)" 14 "every case was tried"
 done
 
 run timeout -k 5 60 "$PROGRAMS/perf_data"

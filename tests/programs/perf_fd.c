@@ -441,6 +441,41 @@ static void grows(int sig)
 	close(ready[1]);
 }
 
+/* A member for the event of a child that has been killed and waited for. */
+static void beside_the_dead(void)
+{
+	pid_t pid = fork();
+	int fd;
+
+	while (!pid)
+		pause();
+	fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	show_open("group of a dead task", &attr, fd, 0);
+	close(fd);
+}
+
+/* Attrs longer than any that is known, the end of whose memory comes first. */
+static void opens_at_an_end(void)
+{
+	static const int unknown[] = { 0, 136, 192 };
+	char *page = mmap(0, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct perf_event_attr *a = (struct perf_event_attr *)(page + 4096 - 200);
+
+	munmap(page + 4096, 4096);
+	for (unsigned int i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
+		memset(a, 0, 200);
+		*a = attr;
+		a->size = 1000;
+		if (unknown[i])
+			((char *)a)[unknown[i]] = 1;
+		show_open("at an end", a, -1, 0);
+		printf("size is %u\n", a->size);
+	}
+	munmap(page, 4096);
+}
+
 static void opens(int fd)
 {
 	static char page[8192];
@@ -457,6 +492,7 @@ static void opens(int fd)
 		show_open("with a tail", a, -1, 0);
 		memset(page, 0, sizeof(page));
 	}
+	opens_at_an_end();
 	show_open("no attr", NULL, -1, 0);
 	show_open("flags 16", &attr, -1, 16);
 	show_open("no attr, flags 16", NULL, -1, 16);
@@ -491,6 +527,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "limits")) {
 		limits();
+		return 0;
+	}
+	if (!strcmp(argv[1], "dead")) {
+		beside_the_dead();
 		return 0;
 	}
 	fd = perf_open(&attr, -1, 0);

@@ -111,6 +111,28 @@ static void others(void)
 	close(all);
 }
 
+/* The last descriptors of four registers go with a child that is killed: whoever has waited for it has them again. */
+static void left_behind(void)
+{
+	int fd[4], again[4], n = 0;
+	pid_t pid;
+
+	for (int i = 0; i < 4; i++)
+		fd[i] = watch(watch_head, 0, false);
+	pid = fork();
+	while (!pid)
+		pause();
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 4; i++)
+		n += (again[i] = watch(watch_head, 0, false)) >= 0;
+	CHECK(n == 4, "registers that a dead child had");
+	for (int i = 0; i < 4; i++)
+		close(again[i]);
+}
+
 static volatile sig_atomic_t hits;
 
 static void handle(int sig)
@@ -173,6 +195,7 @@ int main(int argc, char **argv)
 	oneself();
 	over_exec(argv[0]);
 	others();
+	left_behind();
 	under_signals();
 	return task_failed;
 }
