@@ -13,8 +13,8 @@
 #include "linux/client.h"
 #include "linux/run.h"
 
-#define WHY_CACHE  "the modelled machine has no such thing"
-#define WHY_KERNEL "the kernel alone could count it, and anyperf does not ask"
+#define WHY_CACHE "the modelled machine has no such thing"
+#define WHY_BPF	  "the kernel's own programs make it, and it counts nothing"
 
 #define NO_PMU(n, a, m, w)                                                                         \
 	{                                                                                          \
@@ -82,16 +82,16 @@ const struct ap_event_desc ap_events[] = {
 	SW("page-faults", "faults", AP_SW_PAGE_FAULTS, "", "page faults, minor and major"),
 	SW("minor-faults", NULL, AP_SW_MINOR_FAULTS, "", "page faults that needed no I/O"),
 	SW("major-faults", NULL, AP_SW_MAJOR_FAULTS, "", "page faults that needed I/O"),
+	SW("alignment-faults", NULL, AP_SW_N, "", "unaligned accesses that the kernel repaired"),
+	SW("emulation-faults", NULL, AP_SW_N, "", "instructions that the kernel emulated"),
+	SW("cgroup-switches", NULL, AP_SW_N, "", "switches to a task of another cgroup"),
 	{ .name = "dummy", .kind = AP_KIND_EXACT, .from = AP_FROM_SW, .index = AP_SW_DUMMY, .unit = "",
 	  .meaning = "0; perf's carrier of records about tasks" },
 	TIME("duration_time", AP_TIME_WALL, "wall clock time"),
 	TIME("user_time", AP_TIME_USER, "CPU time in user mode"),
 	TIME("system_time", AP_TIME_SYS, "CPU time in the kernel"),
 
-	NO_PMU("alignment-faults", NULL, "unaligned accesses that the kernel repaired", WHY_KERNEL),
-	NO_PMU("emulation-faults", NULL, "instructions that the kernel emulated", WHY_KERNEL),
-	NO_PMU("cgroup-switches", NULL, "switches to a task of another cgroup", WHY_KERNEL),
-	NO_PMU("bpf-output", NULL, "samples made by BPF programs", WHY_KERNEL),
+	NO_PMU("bpf-output", NULL, "samples made by BPF programs", WHY_BPF),
 };
 /* clang-format on */
 const size_t ap_nevents = AP_ARRAY_SIZE(ap_events);

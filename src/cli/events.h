@@ -21,7 +21,7 @@ enum ap_event_kind {
 enum ap_event_from {
 	AP_FROM_NOTHING,
 	AP_FROM_RAW, /* index: enum ap_kind of abi/raw.h */
-	AP_FROM_SW,  /* index: enum ap_sw_event */
+	AP_FROM_SW,  /* index: enum ap_sw_event; AP_SW_N: in no account */
 	AP_FROM_TIME /* index: enum ap_event_time */
 };
 

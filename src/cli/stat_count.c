@@ -89,10 +89,45 @@ static void fill_attr(const struct ap_stat_count *c, size_t i, const struct spot
 		attr->flags |= AP_PERF_INHERIT | AP_PERF_INHERIT_THREAD;
 }
 
+/* Every command's account has these, of all modes. */
+static bool is_in_account(const struct ap_stat_count *c, const struct ap_evsel *sel)
+{
+	return sel->desc->from == AP_FROM_SW && sel->desc->index < AP_SW_N && has_account(c);
+}
+
+/*
+ * Who is not root is told of user mode alone (perf_event_paranoid 2): as perf does, that is counted then, and
+ * the name says so.  Clocks are the same all the same; of what happens in the kernel nothing would be left.
+ */
+static bool leave_kernel_out(struct ap_evsel *sel)
+{
+	bool is_clock = ap_event_is_clock(sel->desc);
+	char *name;
+
+	if (sel->attr.type != AP_PERF_TYPE_SOFTWARE || sel->attr.flags & AP_EVSEL_MODES)
+		return false;
+	switch (sel->attr.config) {
+	case AP_PERF_COUNT_SW_CONTEXT_SWITCHES:
+	case AP_PERF_COUNT_SW_CPU_MIGRATIONS:
+	case AP_PERF_COUNT_SW_CGROUP_SWITCHES:
+		return false;
+	default:
+		break;
+	}
+	sel->attr.flags |= AP_PERF_EXCLUDE_KERNEL;
+	if (is_clock)
+		return true;
+	name = ap_xasprintf("%s%su", sel->name, sel->mods[0] ? "" : ":");
+	free(sel->name);
+	sel->name = name;
+	return true;
+}
+
 static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot,
 		      struct ap_client_event *leader, struct ap_client_event **out)
 {
-	const struct ap_evcgroup *cgroup = c->opts->events->sel[i].cgroup;
+	struct ap_evsel *sel = &c->opts->events->sel[i];
+	const struct ap_evcgroup *cgroup = sel->cgroup;
 	enum ap_client_place place = cgroup		    ? AP_CLIENT_SESSION
 				     : is_with_engine(c, i) ? AP_CLIENT_SESSION
 				     : has_account(c)	    ? AP_CLIENT_KERNEL
@@ -108,6 +143,10 @@ static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot
 
 	fill_attr(c, i, spot, !leader, &attr);
 	ret = ap_client_open(c->client, &args, out);
+	if (ret == -EACCES && !is_in_account(c, sel) && leave_kernel_out(sel)) {
+		fill_attr(c, i, spot, !leader, &attr);
+		ret = ap_client_open(c->client, &args, out);
+	}
 	if (ret != -EINVAL || !(attr.flags & AP_PERF_INHERIT_THREAD))
 		return ret;
 	/* kernels before 5.13 */
@@ -119,7 +158,7 @@ static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot
 static bool is_of_modes(const struct ap_evsel *sel)
 {
 	return sel->desc->from == AP_FROM_SW && sel->desc->index != AP_SW_DUMMY &&
-	       sel->attr.flags & AP_EVSEL_MODES;
+	       !ap_event_is_clock(sel->desc) && sel->attr.flags & AP_EVSEL_MODES;
 }
 
 static void add_counter(struct ap_stat_count *c, const struct ap_stat_counter *counter)
@@ -177,13 +216,15 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 			r->why = "only the kernel's own event knows modes, and is refused";
 		return 0;
 	}
-	if (sel->desc->from == AP_FROM_SW && sel->desc->index < AP_SW_N && has_account(c)) {
+	if (is_in_account(c, sel)) {
 		c->from_account[i] = true;
 		ap_client_wants_account(c->client);
 		return 0;
 	}
 	if (!r->is_open && sel->desc->from == AP_FROM_RAW)
 		r->why = strerror(-ret);
+	else if (!r->is_open && sel->desc->from == AP_FROM_SW)
+		r->why = "only the kernel's own event counts it, and is refused";
 	return 0;
 }
 

@@ -186,7 +186,10 @@ bool ap_host_world_splits(const struct ap_host_task *t)
 
 void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker)
 {
-	for (u32 i = AP_WORLD_USER_FAULTS; i < AP_WORLD_CONTEXT_SWITCHES; i++)
+	if (!ap_host_world_splits(maker))
+		return;
+	/* with those of all modes: what /proc counts until somebody asks is more than the modes' sum */
+	for (u32 i = 0; i < AP_WORLD_CONTEXT_SWITCHES; i++)
 		if (maker->world_fd[i] >= 0 && t->world_fd[i] == AP_HOST_FD_NONE)
 			begin(t, (enum ap_world_counter)i);
 }

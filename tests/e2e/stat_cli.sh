@@ -61,10 +61,10 @@ has "$tmp/err" '^ +[0-9.]+ seconds user$' "user"
 has "$tmp/err" '^ +[0-9.]+ seconds sys$' "sys"
 
 # --- CSV: perf's columns and one more
-run "$ANYPERF" stat -x, -e task-clock,instructions:u,alignment-faults,branches:k,page-faults true
+run "$ANYPERF" stat -x, -e task-clock,instructions:u,bpf-output,branches:k,page-faults true
 is "$(awk -F, 'NF != 8' "$tmp/err")" "" "8 fields in each line"
 is "$(cut -d, -f3 "$tmp/err" | paste -sd' ')" \
-	"task-clock instructions:u alignment-faults branches:k page-faults" "events in the order asked for"
+	"task-clock instructions:u bpf-output branches:k page-faults" "events in the order asked for"
 is "$(cut -d, -f8 "$tmp/err" | paste -sd' ')" "kernel exact   kernel" "the kinds"
 is "$(grep -c '^<not supported>,,' "$tmp/err")" 2 "not supported is in field 1"
 is "$(awk -F, '{ print $5 }' "$tmp/err" | sort -u)" 100.00 "nothing is multiplexed"
@@ -83,8 +83,8 @@ else
 fi
 
 # --- -v, -n, -r
-run "$ANYPERF" stat -v -e alignment-faults,branches:k,node-load-misses,L1-dcache-loads,cycles true
-has "$tmp/err" '^alignment-faults: <not supported>: .' "-v: why what only the kernel has is not supported"
+run "$ANYPERF" stat -v -e bpf-output,branches:k,node-load-misses,L1-dcache-loads,cycles true
+has "$tmp/err" '^bpf-output: <not supported>: .' "-v: why what counts nothing is not supported"
 has "$tmp/err" '^branches:k: <not supported>: kernel-mode work is never counted$' "-v: why :k is not"
 has "$tmp/err" '<not supported>      node-load-misses' "perf's cache events are known"
 has "$tmp/err" '[0-9] +L1-dcache-loads .*# exact' "references are exact"
@@ -104,6 +104,33 @@ is "$status" 3 "-r: the last run's status"
 is "$(grep -c run "$tmp/out")" 3 "-r: so many runs"
 has "$tmp/err" "' \(3 runs\):\$" "-r: the title"
 has "$tmp/err" '[0-9.]+ \+- [0-9.]+ seconds time elapsed  \( \+- +[0-9.]+% \)$' "-r: the deviation"
+
+# --- what the kernel alone counts, where it lets us; what it tells of user mode only, where that is all it tells
+run "$ANYPERF" stat -x, -e alignment-faults,emulation-faults,cgroup-switches true
+is "$(cut -d, -f3 "$tmp/err" | xargs)" "alignment-faults emulation-faults cgroup-switches" "rare events of the kernel's"
+if "$PROGRAMS/perf_native" software >"$tmp/out" 2>&1; then
+	is "$(cut -d, -f1,8 "$tmp/err" | head -n 2 | xargs)" "0,kernel 0,kernel" "are counted by it"
+else
+	lack "are counted by it" "the kernel does not let us count its own"
+fi
+cp "$ANYPERF" "$PROGRAMS/perf_native" "$tmp"
+user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && "${user[@]}" "$tmp/perf_native" reset >"$tmp/out" 2>&1; then
+	"${user[@]}" sleep 1000 &
+	pid=$!
+	tap_reaped+=("$pid")
+	wait_for 20 grep -qx sleep "/proc/$pid/comm"
+	for i in 1 2; do # the second time the events are known to be of user mode
+		run "${user[@]}" "$tmp/anyperf" stat -x, -r "$i" -p "$pid" -e task-clock,page-faults,context-switches,minor-faults:u -- true
+		is "$(cut -d, -f3 "$tmp/err" | xargs)" "task-clock page-faults:u context-switches minor-faults:u" \
+			"another process, not as root, -r $i: faults of user mode"
+		is "$(sed -n 's/^<not supported>,,\([^,]*\),.*/\1/p' "$tmp/err" | xargs)" context-switches \
+			"another process, not as root, -r $i: what user mode has none of is not supported"
+	done
+	kill "$pid"
+else
+	lack "another process, not as root" "needs root, and a kernel that tells others of user mode"
+fi
 
 # --- -o
 umask 022
@@ -277,7 +304,7 @@ is "$status" 0 "list"
 has "$tmp/out" '^  instructions +exact +.' "list: exact"
 has "$tmp/out" '^  context-switches OR cs +kernel +.' "list: kernel"
 has "$tmp/out" '^  cycles OR cpu-cycles +modelled +.' "list: modelled"
-has "$tmp/out" '^  alignment-faults +unsupported +.' "list: unsupported"
+has "$tmp/out" '^  bpf-output +unsupported +.' "list: unsupported"
 "$ANYPERF" list -x'|' | awk -F'|' 'NF != 5' >"$tmp/short"
 is "$(cat "$tmp/short")" "" "list -x: five fields"
 "$ANYPERF" list -x'|' | cut -d'|' -f1 | paste -sd, >"$tmp/all"

@@ -52,7 +52,7 @@ static void the_table_is_perfs_with_the_kind_after_the_comment(void)
 {
 	struct sample s;
 
-	sample_init(&s, "task-clock,context-switches,instructions,alignment-faults,duration_time");
+	sample_init(&s, "task-clock,context-switches,instructions,bpf-output,duration_time");
 	sample_of(&s, "context-switches")->source = AP_SRC_KERNEL;
 	sample_of(&s, "context-switches")->count = 3;
 	sample_of(&s, "instructions")->count = 123456;
@@ -66,7 +66,7 @@ static void the_table_is_perfs_with_the_kind_after_the_comment(void)
 		"           # kernel\n"
 		"            123456      instructions                     #  123.456 M/sec        "
 		"           # exact\n"
-		"   <not supported>      alignment-faults\n"
+		"   <not supported>      bpf-output\n"
 		"           2000000 ns   duration_time                                            "
 		"           # kernel\n"
 		"\n"
@@ -116,8 +116,7 @@ static void csv_has_perfs_columns_and_one_more(void)
 {
 	struct sample s;
 
-	sample_init(&s,
-		    "task-clock,page-faults,instructions:u,branches:k,alignment-faults,user_time");
+	sample_init(&s, "task-clock,page-faults,instructions:u,branches:k,bpf-output,user_time");
 	sample_of(&s, "page-faults")->count = 48;
 	sample_of(&s, "instructions:u")->count = 18446744073709551615ULL;
 	sample_run(&s);
@@ -127,7 +126,7 @@ static void csv_has_perfs_columns_and_one_more(void)
 		"48,,page-faults,1000000,100.00,48.000,K/sec,kernel\n"
 		"18446744073709551615,,instructions:u,1000000,100.00,18446744073709.551,G/sec,exact\n"
 		"<not supported>,,branches:k,0,100.00,,,\n"
-		"<not supported>,,alignment-faults,0,100.00,,,\n"
+		"<not supported>,,bpf-output,0,100.00,,,\n"
 		"700000,ns,user_time,700000,100.00,,,kernel\n");
 	sample_fini(&s);
 }
@@ -136,14 +135,13 @@ static void csv_of_repeated_runs_has_the_deviation(void)
 {
 	struct sample s;
 
-	sample_init(&s, "branches,alignment-faults");
+	sample_init(&s, "branches,bpf-output");
 	sample_of(&s, "branches")->count = 10;
 	sample_run(&s);
 	sample_of(&s, "branches")->count = 12;
 	sample_run(&s);
-	EXPECT_STR(printed(&s, ";", false),
-		   "11;;branches;9.09%;1000000;100.00;;;exact\n"
-		   "<not supported>;;alignment-faults;0.00%;0;100.00;;;\n");
+	EXPECT_STR(printed(&s, ";", false), "11;;branches;9.09%;1000000;100.00;;;exact\n"
+					    "<not supported>;;bpf-output;0.00%;0;100.00;;;\n");
 	sample_fini(&s);
 }
 
@@ -167,7 +165,7 @@ static void json_lines_have_perfs_keys(void)
 	struct ap_stat_format fmt = { .style = AP_STAT_JSON };
 	struct sample s;
 
-	sample_init(&s, "task-clock,instructions,alignment-faults");
+	sample_init(&s, "task-clock,instructions,bpf-output");
 	sample_of(&s, "instructions")->count = 9007199254740993ULL;
 	sample_run(&s);
 	ap_stat_add_note(&s.st, "not counted: \"a\\b\"");
@@ -181,7 +179,7 @@ static void json_lines_have_perfs_keys(void)
 		"\"event\" : \"instructions\", \"event-runtime\" : 1000000, "
 		"\"pcnt-running\" : 100.00, \"metric-value\" : 9007199254.740992, "
 		"\"metric-unit\" : \"G/sec\", \"kind\" : \"exact\"}\n"
-		"{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"alignment-faults\", "
+		"{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"bpf-output\", "
 		"\"event-runtime\" : 0, \"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, "
 		"\"metric-unit\" : \"\", \"kind\" : \"\"}\n"
 		"{\"note\" : \"not counted: \\\"a\\\\b\\\"\"}\n");
