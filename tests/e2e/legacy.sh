@@ -138,6 +138,13 @@ compiles()
 		not_ok "$name" "$out"
 	fi
 }
+for header in linux/perf_event.h linux/hw_breakpoint.h anyperf/legacy.h anyperf/perfctr.h; do
+	for times in 1 2; do
+		printf "#include <$header>\n%.0s" $(seq "$times") >"$tmp/once"
+		compiles "$header, read $times times with nothing before it, in C" gcc -std=c99 -pedantic -x c <"$tmp/once"
+		compiles "$header, read $times times with nothing before it, in C++" g++ -x c++ <"$tmp/once"
+	done
+done
 compiles "beside today's header" gcc -std=c99 -pedantic -x c <<'END'
 #include <linux/perf_event.h>
 #include <anyperf/legacy.h>
