@@ -50,4 +50,7 @@ for where in "" child; do
 	run timeout -k 5 60 "$ANYPERF" run -- perf stat -x, -o csv -e "$events" "${args[@]}"
 	shows "perf in a session${where:+, $where}"
 done
+run timeout -k 5 60 "$ANYPERF" run -- perf stat -x, -o csv -e "$events" sh -c 'for i in 1 2 3; do (/bin/true; /bin/true); done'
+is "$status $(($(value csv page-faults:u) + $(value csv page-faults:k)))" "0 $(value csv page-faults)" \
+	"perf in a session, a tree of programs: the modes are all there is"
 done_testing
