@@ -27,11 +27,28 @@ static void ask_cpu(void *arg, u32 leaf, u32 subleaf, u32 regs[4])
 	__cpuid_count(leaf, subleaf, regs[0], regs[1], regs[2], regs[3]);
 }
 
+/* Its text, ended; 0 or an error that is named in why. */
+static int read_text(FILE *f, char text[FILE_MAX], char *why, size_t size)
+{
+	size_t n = fread(text, 1, FILE_MAX, f);
+
+	if (ferror(f))
+		snprintf(why, size, "%s", strerror(errno));
+	else if (n == FILE_MAX)
+		snprintf(why, size, "too long for a machine's file: it has 64 KiB at least");
+	else if (memchr(text, '\0', n))
+		snprintf(why, size, "no text: it has a zero byte");
+	else {
+		text[n] = '\0';
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int read_file(struct ap_machine *m, const char *path, char *why, size_t size)
 {
 	char *text = malloc(FILE_MAX), what[128];
 	FILE *f = fopen(path, "re");
-	size_t n;
 	int ret;
 
 	if (!f || !text) {
@@ -41,9 +58,9 @@ static int read_file(struct ap_machine *m, const char *path, char *why, size_t s
 			 path, strerror(errno));
 		ret = -EINVAL;
 	} else {
-		n = fread(text, 1, FILE_MAX - 1, f);
-		text[n] = '\0';
-		ret = ap_machine_parse(m, text, what, sizeof(what));
+		ret = read_text(f, text, what, sizeof(what));
+		if (!ret)
+			ret = ap_machine_parse(m, text, what, sizeof(what));
 		if (ret)
 			snprintf(why, size, "%s: %s", path, what);
 	}

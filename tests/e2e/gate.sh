@@ -61,6 +61,12 @@ verdict instructions=-1% "" 1 "must improve, and did not"
 verdict stores=+5% 1 0 "nothing of nothing is no change"
 verdict instructions=+0.4%,branches=+2% 1 1 "one of two is exceeded"
 verdict branches=+2%,loads=0 1 0 "what has no limit may grow"
+cp "$PROGRAMS/loads_stores" more
+run "${gate[@]}" --max stores=+1000% --json json -- ./more
+is "$status $(json json 'e["stores"]["verdict"], e["stores"]["change"] > 0, "change-percent" in e["stores"]')" \
+	"1 ('EXCEEDED', True, False)" "something of nothing is more than any percentage, and has none"
+run "${gate[@]}" --max stores=+1000000 -- ./more
+is "$status" 0 "of nothing: absolute"
 run "$ANYPERF" gate --baseline base --max instructions=+1% --max branches=+0 -- ./loop 1
 is "$status" 1 "--max more than once"
 

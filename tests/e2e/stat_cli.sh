@@ -371,5 +371,23 @@ echo nonsense >machine
 run "$ANYPERF" stat --machine ./machine -- true
 is "$status $(cat "$tmp/err")" '129 anyperf stat: --machine: ./machine: line 1: want "key = value"' \
 	"a machine's file that is wrong is named"
+# machine TEXT WHY NAME: refused in one line, which says why, and nothing is run
+machine()
+{
+	run "$ANYPERF" stat --machine "$1" -- touch ran
+	is "$status $(cat "$tmp/err") $(find . -name ran)" "129 anyperf stat: --machine: $1$2 " "--machine: $3"
+}
+printf 'base = zen3\n\0l1d.size = 1\n' >machine
+machine ./machine ': no text: it has a zero byte' "a zero byte hides no line"
+{ echo 'base = zen3'; yes '#' | head -c 70000; echo nonsense; } >machine
+machine ./machine ': too long for a machine'\''s file: it has 64 KiB at least' "the end of a long file is not left out"
+machine / ': Is a directory' "a folder"
+: >machine
+machine ./machine ': a line has 32, 64 or 128 bytes' "an empty file"
+machine ./none " is no machine that is built in ('anyperf stat --help' lists them), nor a file: No such file or directory" \
+	"no file"
+echo 'base = zen3' >machine
+run "$ANYPERF" stat --machine ./machine -e cycles -x, -- true
+is "$status $(grep -c cycles "$tmp/err")" "0 1" "--machine: a file that is right"
 
 done_testing

@@ -155,6 +155,12 @@ is "$(sed -n 1p err | tr -d ' ')" "%tma_bad_speculation,%tma_frontend_bound,%tma
 is "$(sed -n 3p err | awk -F, '{ printf "%.3f", $1 + $2 + $3 + $4 }')" 100.000 "the first is 100 %"
 is "$(sed -n 3p err | awk -F, '{ printf "%.3f", $7 + $8 - $4 }')" 0.000 "the second is the first's"
 is "$(sed -n 3p err | awk -F, '{ print ($7 > 50) }')" 1 "a walk through more than L2 waits for memory"
+for machine in skylake icelake sapphirerapids zen3 zen4 cachegrind host; do
+	run "${stat[@]}" --machine $machine -x, --topdown --td-level 2 -- "$PROGRAMS/model_walk" branch 0xffffffffffffffff 60 5000
+	is "$(sed -n 3p err | awk -F, '{ printf "%.2f %.2f %d", $1 + $2 + $3 + $4, $3 + $5 + $6 + $7 + $8,
+			$1 < 0 || $2 < 0 || $3 <= 0 || $4 < 0 || $7 < 0 || $8 < 0 }')" "100.00 100.00 0" \
+		"--topdown: $machine: level 1 is 100 %, level 2 with what retires too" || note "$(cat err)"
+done
 run "${stat[@]}" -x, --topdown -- "$PROGRAMS/model_walk" branch 0xffffffffffffffff 60 20000
 is "$(sed -n 3p err | awk -F, '{ print ($1 > 20 && $1 > $2) }')" 1 "a coin's branches are bad speculation"
 run "${stat[@]}" --topdown --td-level 3 -- true
