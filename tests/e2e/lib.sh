@@ -103,6 +103,12 @@ perf_refused()
 	skip_all "perf cannot record here: $said"
 }
 
+# is_filtered: a seccomp filter holds for this test, as in containers: no process here can be attached to (docs/limits.md)
+is_filtered()
+{
+	! grep -q '^Seccomp:.0' /proc/self/status
+}
+
 ok()
 {
 	tap_count=$((tap_count + 1))

@@ -3,6 +3,7 @@
 # A process that runs already joins a session: it counts from there on, and does not notice.
 . "$(dirname "$0")/lib.sh"
 
+! is_filtered || lack_all "a seccomp filter around us: nobody can be attached to"
 mkfifo "$tmp/in" "$tmp/out.fifo"
 exec 8<>"$tmp/in"
 

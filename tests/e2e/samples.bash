@@ -21,20 +21,27 @@ by_thread()
 # samples_like_oracle NAME EVENT PERIODS COMMAND...: the oracle runs once for all periods
 samples_like_oracle()
 {
-	local name=$1 event=$2 periods=$3 period
+	local name=$1 event=$2 periods=$3 period try
 	shift 3
 	rm -rf "$tmp"/ours.* "$tmp/theirs"
 	mkdir -p "$tmp/theirs"
-	in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$ORACLE" -o /dev/null --samples "$tmp/list" \
-		--period 1 --event "$event" ${BRANCHES:+--branches} -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
+	for ((try = 0; try < 5; try++)); do
+		in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$ORACLE" -o /dev/null --samples "$tmp/list" \
+			--period 1 --event "$event" ${BRANCHES:+--branches} -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
+		was_late "$name" "$tmp/oracle.out" || break
+	done
 	for period in $periods; do
-		mkdir "$tmp/ours.$period" "$tmp/ours.0"
-		# the folder's name is in the environment, and so is its length
-		in_same_place env ANYPERF_DEBUG="$tmp/ours.0" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
-			-e instructions --stress "sample=$period:${kinds_of[$event]}${BRANCHES:++}${STRESS:+,$STRESS}" \
-			-- "$@" >"$tmp/ours.$period/out" 2>&1 </dev/null
-		mv "$tmp"/ours.0/* "$tmp/ours.$period" 2>/dev/null
-		rmdir "$tmp/ours.0"
+		for ((try = 0; try < 5; try++)); do
+			mkdir "$tmp/ours.$period" "$tmp/ours.0"
+			# the folder's name is in the environment, and so is its length
+			in_same_place env ANYPERF_DEBUG="$tmp/ours.0" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
+				-e instructions --stress "sample=$period:${kinds_of[$event]}${BRANCHES:++}${STRESS:+,$STRESS}" \
+				-- "$@" >"$tmp/ours.$period/out" 2>&1 </dev/null
+			mv "$tmp"/ours.0/* "$tmp/ours.$period" 2>/dev/null
+			rmdir "$tmp/ours.0"
+			was_late "$name" "$tmp/ours.$period/out" || break
+			rm -r "$tmp/ours.$period"
+		done
 	done
 	for period in $periods; do
 		rm -f "$tmp"/theirs/*
