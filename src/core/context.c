@@ -410,11 +410,22 @@ static u64 rotate_all(struct ap_core *core)
 {
 	u64 period = core->config.rotate_ns ? core->config.rotate_ns : AP_ROTATE_NS;
 	u64 next = 0, now, left;
-	struct ap_list *l, *n;
+	struct ap_list todo;
 
-	ap_list_for_each_safe(l, n, &core->waiting) {
+	/* to rotate one may end another's waiting: nothing is held but the heads of lists */
+	ap_list_init(&todo);
+	while (!ap_list_empty(&core->waiting)) {
+		struct ap_list *l = core->waiting.next;
+
+		ap_list_del(l);
+		ap_list_add_tail(&todo, l);
+	}
+	while (!ap_list_empty(&todo)) {
+		struct ap_list *l = todo.next;
 		struct ap_sched *s = ap_list_entry(l, struct ap_sched, waiting);
 
+		ap_list_del(l);
+		ap_list_add_tail(&core->waiting, l);
 		now = ap_ctx_now(s->ctx);
 		if (now - s->rotated >= period && !ap_list_empty(&s->flexible))
 			rotate(s, now);

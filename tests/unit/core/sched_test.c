@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups, counters, constraints, pinned, exclusive, rotation, and the times of all that. */
 #include <string.h>
+#include <unistd.h>
 
 #include "tap/tap.h"
 #include "world.h"
@@ -154,6 +155,39 @@ static void a_group_and_a_single_event_share_evenly(void)
 	reads(pair, 5, 40 * MS, 20 * MS);
 	reads(member, 10, 40 * MS, 20 * MS);
 	reads(single, 5, 40 * MS, 20 * MS);
+	world_end(&W);
+}
+
+static int waits;
+
+static void close_what_waits(struct world *w)
+{
+	if (waits >= 0)
+		world_close(w, waits);
+	waits = -1;
+}
+
+/* Rotation went round for ever when the next one left the list meanwhile. */
+static void who_is_next_stops_waiting_while_one_is_rotated(void)
+{
+	struct ap_perf_attr clock = attr_task_clock(), a = attr_kind(0, 0);
+
+	world_begin(&W, 1);
+	world_task(&W, 1);
+	open_kind(0, 0, 0, -1);
+	open_on(&W, &clock, open_kind(1, 0, 0, -1));
+	EXPECT(world_open(&W, &a, 101, -1, -1, 0) >= 0);
+	waits = world_open(&W, &a, 101, -1, -1, 0);
+	EXPECT(waits >= 0);
+	W.on_start = close_what_waits;
+	world_run(&W, 0, 4 * MS, 1);
+	world_run(&W, 1, 4 * MS, 1);
+	alarm(60);
+	EXPECT_U64(ap_core_tick(W.core), 4 * MS);
+	alarm(0);
+	EXPECT_U64(waits, -1);
+	world_run(&W, 0, 3 * MS, 1);
+	EXPECT_U64(ap_core_tick(W.core), MS);
 	world_end(&W);
 }
 
@@ -486,6 +520,7 @@ int main(int argc, char **argv)
 		TAP(members_of_a_closed_leader_lead_themselves),
 		TAP(turns_are_taken_where_counters_are_short),
 		TAP(a_group_and_a_single_event_share_evenly),
+		TAP(who_is_next_stops_waiting_while_one_is_rotated),
 		TAP(a_sleeping_task_is_not_rotated),
 		TAP(groups_are_on_as_a_whole_or_not_at_all),
 		TAP(impossible_groups_are_refused),

@@ -203,6 +203,8 @@ static int sw_start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task
 	ap_core_world(core, &world);
 	if (world_of(world)->refuse_start)
 		return -AP_EAGAIN;
+	if (world_of(world)->on_start)
+		world_of(world)->on_start(world_of(world));
 	hw->time_start = sw_now(core, task);
 	return 0;
 }
