@@ -372,21 +372,41 @@ cp "$PROGRAMS/lockbox" .
 if ./lockbox true 2>err; then
 	ANYPERF=$tmp/anyperf
 	session true
-	run ./lockbox timeout -k 5 60 ./anyperf run -- perf stat -x, -o csv "${both[@]}" ./and_loop
+	boxed() { run ./lockbox timeout -k 5 120 ./anyperf run -- "$@"; }
+	boxed perf stat -x, -o csv "${both[@]}" ./and_loop
 	is "$status $(values csv instructions:u) $(values csv branches:u)" "0 $instr $branch" \
 		"locked box: perf stat"
-	run ./lockbox timeout -k 5 60 ./anyperf run -- perf stat -x, -o csv true
+	boxed perf stat -x, -o csv true
 	is "$status" 0 "locked box: the default events"
 	has csv '^[1-9][0-9]*,,instructions:u,' "locked box: instructions"
-	run ./lockbox timeout -k 5 60 ./anyperf run -- perf list
+	boxed perf list
 	has out 'instructions +\[Hardware event\]' "locked box: perf list"
+	boxed perf stat -j -e '{instructions:u,branches:u}' ./and_loop
+	is "$(sed -n 's/.*"counter-value" : "\([0-9]*\)[.0]*".*/\1/p' err | xargs)" "$instr $branch" "locked box: a group, -j"
+	boxed perf stat -r 3 -x, -o csv "${both[@]}" ./and_loop
+	is "$(grep -v '^#' csv | cut -d, -f1,3,4 | xargs)" \
+		"$instr,instructions:u,0.00% $branch,branches:u,0.00%" "locked box: -r 3"
+	boxed perf stat -x, -o csv "${both[@]}" ./fork_count
+	is "$(values csv instructions:u) $(values csv branches:u)" \
+		"$(expect fork_count instructions) $(expect fork_count branches)" "locked box: children are counted"
+	boxed perf stat -a -A -x, -o csv -e '{instructions:u,instructions:u}' ./and_loop
+	is "$status $(grep -c '^CPU' csv)" "0 $((2 * $(nproc)))" "locked box: -A: a row for each CPU"
 	[ -z "$forced" ] || export LIBPFM_FORCE_PMU=$forced
-	run ./lockbox timeout -k 5 60 ./anyperf run -- ./papi "${names[@]:0:2}"
+	boxed ./papi "${names[@]:0:2}"
 	is "$status $(awk '{ print $NF }' out | xargs)" "0 200000 100000" "locked box: PAPI"
-	run ./lockbox timeout -k 5 60 ./anyperf run -- papi_avail
+	boxed papi_avail
 	has out '^Number Hardware Counters : [1-9]' "locked box: papi_avail"
+	boxed papi_native_avail
+	has out "${generic[0]:-INSTRUCTIONS}" "locked box: papi_native_avail: instructions"
+	boxed papi_command_line "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"
+	is "$status" 0 "locked box: papi_command_line"
+	for event in "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"; do
+		has out "^$event :[[:space:]]+[1-9][0-9]{6,}" "locked box: papi_command_line: $event"
+	done
+	boxed papi_cost -t 50
+	has out 'Total cost for PAPI_read \(2 counters\)' "locked box: papi_cost: reads"
 	unset LIBPFM_FORCE_PMU
-	run ./lockbox timeout -k 5 60 ./anyperf run -- "$python" self.py ./and_loop
+	boxed "$python" self.py ./and_loop
 	is "$status $(xargs <out)" "0 $instr $branch $((2 * instr)) $((2 * branch)) True" \
 		"locked box: python"
 else
