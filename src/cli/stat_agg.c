@@ -211,8 +211,10 @@ const char *ap_stat_row_why(const struct ap_stat_row *row)
 		return row->why;
 	if (!row->is_open)
 		return "this kernel lets nobody count it";
-	return row->sel->desc->from == AP_FROM_TIME
-		       ? "not known before the end"
+	if (row->sel->desc->from == AP_FROM_TIME)
+		return "not known before the end";
+	return row->sel->desc->kind == AP_KIND_KERNEL
+		       ? "nothing of the program ran while it was enabled"
 		       : "nothing ran under the engine while it was enabled";
 }
 

@@ -157,6 +157,9 @@ static s64 modify_attributes(struct ap_task *caller, struct ap_event *e,
 		return r;
 	if (attr.type != e->attr.type)
 		return -AP_EINVAL;
+	/* Linux, since 6.6, keeps a clock under its own PMU's type: this one is not it */
+	if (attr.type == AP_PERF_TYPE_SOFTWARE && e->attr.config <= AP_PERF_COUNT_SW_TASK_CLOCK)
+		return -AP_EINVAL;
 	if (attr.type != AP_PERF_TYPE_BREAKPOINT)
 		return -AP_EOPNOTSUPP;
 	/* all else must be as it was */

@@ -379,6 +379,21 @@ static void a_command_outside_of_the_engine_is_not_counted(void)
 	sample_fini(&s);
 }
 
+static void the_kernels_events_do_not_blame_the_engine(void)
+{
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	s.reading[0].enabled = 1000;
+	s.reading[0].running = 0;
+	sample_run(&s);
+	EXPECT_STR(
+		printed(&s, ",", true),
+		"<not counted>,,page-faults,0,100.00,,,\n"
+		"# page-faults: <not counted>: nothing of the program ran while it was enabled\n");
+	sample_fini(&s);
+}
+
 static void kernel_numbers_beside_exact_ones_include_the_engine(void)
 {
 	static const char said[] = "# kernel: what the kernel saw, the engine's own work included; "
@@ -519,6 +534,7 @@ int main(int argc, char **argv)
 		TAP(bars_of_runs_end),
 		TAP(intervals_have_their_time_in_front),
 		TAP(a_command_outside_of_the_engine_is_not_counted),
+		TAP(the_kernels_events_do_not_blame_the_engine),
 		TAP(kernel_numbers_beside_exact_ones_include_the_engine),
 		TAP(notes_are_said_once_with_their_number),
 		TAP(a_null_run_has_times_only),

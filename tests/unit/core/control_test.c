@@ -192,6 +192,23 @@ static void attributes_are_judged_by_who_changes_them(void)
 	world_end(&W);
 }
 
+/* Linux, since 6.6, has changed their type to that of a PMU of their own. */
+static void clocks_are_not_of_the_type_they_were_opened_with(void)
+{
+	struct ap_perf_attr clock = attr_task_clock(), dummy = clock;
+	int fd[2];
+
+	world_begin(&W, 0);
+	dummy.config = AP_PERF_COUNT_SW_DUMMY;
+	fd[0] = open_on(&W, &clock, -1);
+	fd[1] = open_on(&W, &dummy, -1);
+	EXPECT_U64(ioctl_in(fd[0], AP_PERF_IOC_MODIFY_ATTRIBUTES, &clock, sizeof(clock)),
+		   -AP_EINVAL);
+	EXPECT_U64(ioctl_in(fd[1], AP_PERF_IOC_MODIFY_ATTRIBUTES, &clock, sizeof(clock)),
+		   -AP_EOPNOTSUPP);
+	world_end(&W);
+}
+
 static void breakpoints_can_be_moved(void)
 {
 	struct ap_perf_attr a = { .type = AP_PERF_TYPE_BREAKPOINT,
@@ -549,21 +566,24 @@ static void only_what_a_task_can_compute_is_published(void)
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = { TAP(every_format_has_its_layout),
-						 TAP(ids_are_of_each_event),
-						 TAP(reset_takes_one_or_the_group),
-						 TAP(reset_needs_no_driver),
-						 TAP(ioctls_refuse_as_linux),
-						 TAP(attributes_are_judged_by_who_changes_them),
-						 TAP(breakpoints_can_be_moved),
-						 TAP(prctl_switches_what_the_caller_opened),
-						 TAP(output_goes_where_it_is_sent),
-						 TAP(inherited_task_events_cannot_be_mapped),
-						 TAP(a_control_page_reads_without_a_call),
-						 TAP(a_control_page_tells_the_time),
-						 TAP(indexes_name_different_counters),
-						 TAP(what_is_published_gives_what_read_gives),
-						 TAP(only_what_a_task_can_compute_is_published),
-						 { 0 } };
+	static const struct tap_test tests[] = {
+		TAP(every_format_has_its_layout),
+		TAP(ids_are_of_each_event),
+		TAP(reset_takes_one_or_the_group),
+		TAP(reset_needs_no_driver),
+		TAP(ioctls_refuse_as_linux),
+		TAP(attributes_are_judged_by_who_changes_them),
+		TAP(clocks_are_not_of_the_type_they_were_opened_with),
+		TAP(breakpoints_can_be_moved),
+		TAP(prctl_switches_what_the_caller_opened),
+		TAP(output_goes_where_it_is_sent),
+		TAP(inherited_task_events_cannot_be_mapped),
+		TAP(a_control_page_reads_without_a_call),
+		TAP(a_control_page_tells_the_time),
+		TAP(indexes_name_different_counters),
+		TAP(what_is_published_gives_what_read_gives),
+		TAP(only_what_a_task_can_compute_is_published),
+		{ 0 }
+	};
 	return tap_main(tests, argc, argv);
 }
