@@ -38,6 +38,8 @@ if [ "$status" = 2 ]; then
 else
 	is "$status" 0 "the reading loop: the kernel's time" || note "$(cat out err)"
 fi
+run serve --counters 1 -- "$PROGRAMS/perf_example_rdpmc" turns
+is "$status" 0 "the reading loop: two events on one counter" || note "$(cat out err)"
 run "$PROGRAMS/perf_example_rdpmc" scale
 is "$status" 0 "the reading loop: scaled counts" || note "$(cat out err)"
 
@@ -74,6 +76,12 @@ if grep -q '^perf_event_open' err; then
 else
 	same out want "ioctl and prctl: as the kernel does it"
 fi
+# an overflow counter is enabled for nr events: its count is that many periods, to the instruction
+for nr in 1 2 3; do
+	echo "ioctl(fd, PERF_EVENT_IOC_REFRESH, $nr) = 0, counted $((nr * 10000))"
+done >want
+run serve -- "$PROGRAMS/perf_example_ioctl" refresh
+same out want "ioctl: enabled for so many events, then off" || note "$(cat err)"
 
 # --- a cgroup: that of this shell
 point=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -115,6 +123,9 @@ if command -v perf >/dev/null; then
 	run serve -- perf stat -x, -o csv -e instructions:u -- true
 	is "$status" 0 "paranoid 2: perf stat of user mode works"
 	has csv '^[1-9][0-9]*,,instructions:u' "paranoid 2: and counts"
+	run serve --paranoid 2 -- perf stat -x, -o csv -e cycles:u sleep 0.000001
+	is "$status" 0 "paranoid 2: perf stat of cycles in user mode works"
+	has csv '^[1-9][0-9]*,,cycles:u' "paranoid 2: and counts them"
 else
 	skip "paranoid 2: stock perf" "no perf"
 fi

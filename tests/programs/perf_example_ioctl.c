@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The snippets of ioctl and prctl: after each, work is done and each counter has moved or stood.  The
- * argument is "hw" for instructions or "sw" for task-clock, which the kernel can show as well.
+ * argument is "hw" for instructions or "sw" for task-clock, which the kernel can show as well; "refresh" is
+ * the one for an overflow counter, of instructions.
  */
 #include <errno.h>
 #include <signal.h>
@@ -111,10 +112,33 @@ static void all_of_mine(void)
 	SHOW(prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0));
 }
 
+#define PERIOD 10000
+
+/* For so many events it counts, then it is off: of far more work the instructions up to there. */
+static int refresh(void)
+{
+	int fd, ret;
+
+	attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+	attr.sample_period = PERIOD;
+	attr.disabled = 1;
+	fd = perf_run_open(&attr, 0, -1, -1);
+	for (int nr = 1; nr <= 3; nr++) {
+		ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+		ret = ioctl(fd, PERF_EVENT_IOC_REFRESH, nr);
+		perf_run_work(100 * PERIOD);
+		printf("ioctl(fd, PERF_EVENT_IOC_REFRESH, %d) = %d, counted %llu\n", nr, ret,
+		       (unsigned long long)value(fd));
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pid_t child;
 
+	if (argc == 2 && !strcmp(argv[1], "refresh"))
+		return refresh();
 	if (argc != 2 || pipe(to_child) || pipe(from_child))
 		return 2;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);

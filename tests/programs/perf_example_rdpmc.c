@@ -2,7 +2,8 @@
 /*
  * The reading loop of <linux/perf_event.h> as code: count, time enabled and time running of an own event without
  * a system call, and the scaled count.  Arguments: "count" reads instructions and compares with read(2);
- * "time" does so with a software event; "scale" checks the arithmetic against values worked out by hand.
+ * "time" does so with a software event; "turns" with two events on one counter, in a session that has one;
+ * "scale" checks the arithmetic against values worked out by hand.
  */
 #include <sys/mman.h>
 
@@ -55,7 +56,10 @@ static uint64_t scaled(const struct reading *r)
 	return quot * r->enabled + (uint64_t)((__uint128_t)rem * r->enabled / r->running);
 }
 
-static struct reading read_page(const volatile struct perf_event_mmap_page *pc)
+/* As it is written, the time since the page was is asked for only where counts are to be scaled. */
+enum when { SCALED, ALWAYS };
+
+static struct reading read_page(const volatile struct perf_event_mmap_page *pc, enum when when)
 {
 	struct reading r;
 	uint32_t seq, idx;
@@ -66,12 +70,12 @@ static struct reading read_page(const volatile struct perf_event_mmap_page *pc)
 		r.enabled = pc->time_enabled;
 		r.running = pc->time_running;
 		idx = pc->index;
-		if (pc->cap_user_time) {
+		if (pc->cap_user_time && (when == ALWAYS || r.enabled != r.running)) {
 			uint64_t ns =
 				delta(rdtsc(), pc->time_shift, pc->time_mult, pc->time_offset);
 
 			r.enabled += ns;
-			r.running += ns;
+			r.running += idx ? ns : 0;
 		}
 		r.count = (uint64_t)pc->offset;
 		if (pc->cap_user_rdpmc && idx)
@@ -109,10 +113,10 @@ static const volatile struct perf_event_mmap_page *open_mapped(struct perf_event
 static __attribute__((noinline)) uint64_t counted(const volatile struct perf_event_mmap_page *pc,
 						  uint64_t work)
 {
-	uint64_t before = read_page(pc).count;
+	uint64_t before = read_page(pc, SCALED).count;
 
 	perf_run_work(work);
-	return read_page(pc).count - before;
+	return read_page(pc, SCALED).count - before;
 }
 
 static void count(void)
@@ -130,7 +134,7 @@ static void count(void)
 	CHECK(counted(pc, 5000) - less == 2 * 4000, "more work");
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	perf_run_work(1000);
-	page = read_page(pc);
+	page = read_page(pc, SCALED);
 	call = read_call(fd);
 	CHECK(!pc->index, "no counter while it is off");
 	CHECK(page.count == call.count, "the count is read's");
@@ -151,11 +155,51 @@ static void times(void)
 	printf("the page tells the time: %d\n", (int)pc->cap_user_time);
 	for (int i = 0; i < 1000 && pc->cap_user_time; i++) {
 		before = read_call(fd);
-		page = read_page(pc);
+		page = read_page(pc, ALWAYS);
 		after = read_call(fd);
 		bad += page.enabled < before.enabled || page.enabled > after.enabled;
 	}
 	CHECK(!bad, "the time of the page is in order");
+}
+
+/* Between two calls; whose turn it is changes meanwhile. */
+static int out_of_order(const volatile struct perf_event_mmap_page *pc, int fd)
+{
+	struct reading before = read_call(fd), page = read_page(pc, SCALED), after = read_call(fd);
+
+	return page.count < before.count || page.count > after.count ||
+	       page.running > page.enabled || page.running > after.running ||
+	       page.enabled > after.enabled;
+}
+
+static void turns(void)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+	const volatile struct perf_event_mmap_page *pc[2];
+	struct reading page, call[2];
+	int fd[2], bad = 0, off = 0, on = 0;
+
+	for (int i = 0; i < 2; i++)
+		pc[i] = open_mapped(&attr, &fd[i]);
+	do {
+		perf_run_work(10000);
+		for (int i = 0; i < 2; i++) {
+			bad += out_of_order(pc[i], fd[i]);
+			call[i] = read_call(fd[i]);
+			off += !pc[i]->index;
+			on += !!pc[i]->index;
+		}
+	} while (!call[0].running || !call[1].running);
+	CHECK(!bad, "what the page says is in order");
+	CHECK(off && on, "with a counter and without");
+	for (int i = 0; i < 2; i++) {
+		ioctl(fd[i], PERF_EVENT_IOC_DISABLE, 0);
+		page = read_page(pc[i], SCALED);
+		call[i] = read_call(fd[i]);
+		CHECK(!memcmp(&page, &call[i], sizeof(page)), "the page says what read does");
+		CHECK(page.count && page.running < page.enabled, "its counts are to be scaled");
+		CHECK(scaled(&page) > page.count, "and are");
+	}
 }
 
 static void scale(void)
@@ -197,6 +241,8 @@ int main(int argc, char **argv)
 		count();
 	else if (!strcmp(argv[1], "time"))
 		times();
+	else if (!strcmp(argv[1], "turns"))
+		turns();
 	else
 		scale();
 	return task_failed;
