@@ -15,6 +15,7 @@
 #include <x86intrin.h>
 
 #define ROUNDS 7
+#define READS  150000 /* a million in all rounds */
 
 static struct perf_event_attr attr;
 static int one, group;
@@ -88,8 +89,8 @@ struct row {
 
 static const struct row rows[] = {
 	{ "open+close", open_close, 300 },  { "disable+enable", disable_enable, 3000 },
-	{ "reset", reset, 3000 },	    { "read", read_one, 5000 },
-	{ "group-read", read_group, 5000 }, { "page-read", read_page, 100000 },
+	{ "reset", reset, 3000 },	    { "read", read_one, READS },
+	{ "group-read", read_group, 5000 }, { "page-read", read_page, READS },
 };
 
 static void measure(const struct row *row)

@@ -75,7 +75,7 @@ static int measure(const struct kind *kind)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	double first, again;
+	double first, again = 1e9, t;
 
 	first = now();
 	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0) {
@@ -84,11 +84,12 @@ static int measure(const struct kind *kind)
 	}
 	work();
 	first = now() - first;
-	for (int i = 0; i < WARM; i++)
+	for (int i = 0; i < WARM; i++) {
+		t = now();
 		work();
-	again = now();
-	work();
-	again = now() - again;
+		t = now() - t;
+		again = t < again ? t : again;
+	}
 	printf("%s %.0f\n", kind->name, first - again);
 	return 0;
 }
