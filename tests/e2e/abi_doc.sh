@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# docs/abi.md and docs/perfctr.md name no test that is not there, and leave no rule without a word.
+# docs/abi.md, docs/perfctr.md and docs/programs.md name no test that is not there, and leave no rule and no
+# program without a word.
 . "$(dirname "$0")/lib.sh"
 need awk grep
 
@@ -71,4 +72,13 @@ while IFS= read -r ref; do
 done <"$tmp/named" >"$tmp/lost"
 is "$(cat "$tmp/lost")" "" "every test that is named exists" || note "$(cat "$tmp/lost")"
 is "$(($(wc -l <"$tmp/named") > 50))" 1 "and they are many"
+
+# real programs: those that run twice, and no others
+# shellcheck disable=SC2016 # backticks of the document
+sed -n 's/^| .* | `e2e\/\(.*\)` |$/\1/p' "$root/docs/programs.md" | sort >"$tmp/told"
+grep -l '/twice\.bash"$' "$root"/tests/e2e/*.sh | while IFS= read -r file; do
+	grep -oE '^[[:space:]]*both "[^"]+"' "$file" | sed -E "s/[^\"]*\"(.*)\"/$(basename "$file" .sh)::\1/"
+done | sort -u >"$tmp/run"
+same "$tmp/told" "$tmp/run" "the programs that docs/programs.md names are those that run"
+is "$(($(wc -l <"$tmp/told") >= 40))" 1 "and they are forty"
 done_testing
