@@ -12,16 +12,18 @@
 
 static int fds[MANY];
 
+/* Its own memory, and what it has touched of the session's. */
 static long resident_kb(const char *pid)
 {
 	char path[64], line[256];
-	long kb = -1;
+	long kb = 0, n;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%s/status", pid);
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "RssAnon: %ld", &kb);
+		if (sscanf(line, "RssAnon: %ld", &n) == 1 || sscanf(line, "RssShmem: %ld", &n) == 1)
+			kb += n;
 	if (f)
 		fclose(f);
 	return kb;
