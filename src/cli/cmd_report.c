@@ -139,7 +139,8 @@ static const struct ap_opt report_opts[] = {
 	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
 	  "local_weight symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
 	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; of references (--mem-mode) mem "
-	  "symbol_daddr dso_daddr snoop tlb locked blocked local_ins_lat; +key adds",
+	  "symbol_daddr dso_daddr dcacheline phys_daddr data_page_size symbol_iaddr snoop tlb locked blocked "
+	  "local_ins_lat; +key adds",
 	  false },
 	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files",

@@ -189,3 +189,16 @@ int ap_source_line(u64 v, char *text, size_t size)
 	say(&w, ap_source_blocked(v));
 	return snprintf(text, size, "%16llx %s", (unsigned long long)v, w.text);
 }
+
+const char *ap_page_text(u64 bytes, char *text, size_t size)
+{
+	static const char units[] = "BKMGTPE";
+	u32 i = 0;
+
+	if (!bytes)
+		return "N/A";
+	for (; bytes > 1024 && !(bytes % 1024); i++)
+		bytes /= 1024;
+	snprintf(text, size, "%llu%c", (unsigned long long)bytes, units[i]);
+	return text;
+}

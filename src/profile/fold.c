@@ -51,7 +51,7 @@ struct ap_fold {
 	struct ap_arena arena;
 	size_t bytes;
 	bool by_cpu, by_weight, by_time, by_trace, by_cgroup, by_parent;
-	bool by_socket, by_namespace, by_transaction, by_page;
+	bool by_socket, by_namespace, by_transaction, by_page, by_data_page, by_phys;
 	regex_t parent;
 	struct ap_frame frame[MAX_FRAMES];
 };
@@ -72,6 +72,8 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 		f->by_namespace |= opts->sort[i] == AP_KEY_CGROUP_ID;
 		f->by_transaction |= opts->sort[i] == AP_KEY_TRANSACTION;
 		f->by_page |= opts->sort[i] == AP_KEY_CODE_PAGE;
+		f->by_data_page |= opts->sort[i] == AP_KEY_DATA_PAGE;
+		f->by_phys |= opts->sort[i] == AP_KEY_DATA_PHYS;
 		f->by_weight |=
 			opts->sort[i] == AP_KEY_WEIGHT || opts->sort[i] == AP_KEY_LOCAL_WEIGHT;
 		f->by_time |= opts->sort[i] == AP_KEY_TIME;
@@ -130,6 +132,8 @@ static u64 hash_sample(const struct bucket *key, const u8 *chain)
 	if (key->facts.transaction | key->facts.code_page | key->facts.cgroup_ino)
 		h = mix(mix(h, key->facts.transaction),
 			key->facts.code_page ^ key->facts.cgroup_ino);
+	if (key->facts.data_page | key->facts.phys)
+		h = mix(mix(h, key->facts.data_page), key->facts.phys);
 	for (i = 0; i < key->nchain; i++)
 		h = mix(h, ap_get64(chain + 8 * i));
 	return h;
@@ -431,6 +435,10 @@ static void set_facts(const struct ap_fold *f, struct bucket *key, const struct 
 		key->facts.transaction = s->transaction;
 	if (f->by_page)
 		key->facts.code_page = s->code_page_size;
+	if (f->by_data_page)
+		key->facts.data_page = s->data_page_size;
+	if (f->by_phys)
+		key->facts.phys = s->phys_addr;
 	if (f->by_namespace) {
 		key->facts.cgroup_dev = key->thread->cgroup_dev;
 		key->facts.cgroup_ino = key->thread->cgroup_ino;

@@ -169,6 +169,16 @@ static void add_callers(struct ap_hist *h, struct ap_hist_entry *key, struct ap_
 	}
 }
 
+static void set_datum(struct ap_hist_entry *key, const struct ap_place *data)
+{
+	const struct ap_map *map = data->map;
+
+	key->data = *data;
+	key->data.map = NULL; /* maps move while records are read */
+	if (map)
+		key->mapped = (struct ap_hist_mapped){ map->dev, map->ino, map->prot, map->flags };
+}
+
 void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 {
 	struct ap_hist_entry key = { 0 }, *e;
@@ -195,7 +205,7 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s)
 	key.source = s->source;
 	key.latency = s->latency;
 	if (s->data)
-		key.data = *s->data;
+		set_datum(&key, s->data);
 	if (s->from) {
 		key.from = *s->from;
 		key.to = *s->to;

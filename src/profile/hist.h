@@ -57,6 +57,10 @@ enum ap_hist_key {
 	AP_KEY_LOCKED,
 	AP_KEY_BLOCKED,
 	AP_KEY_INS_LAT,
+	AP_KEY_DATA_LINE,
+	AP_KEY_DATA_PHYS,
+	AP_KEY_DATA_PAGE,
+	AP_KEY_CODE_SYM,
 	AP_KEY_N,
 	/* columns of weight */
 	AP_COL_CHILDREN = AP_KEY_N,
@@ -140,8 +144,15 @@ struct ap_chain_node {
 
 /* What some samples say besides, 0 where no key asks for it. */
 struct ap_hist_facts {
-	u64 transaction, code_page; /* page size in bytes */
-	u64 cgroup_dev, cgroup_ino; /* of the task's cgroup namespace */
+	u64 transaction, code_page, data_page; /* page sizes in bytes */
+	u64 phys;			       /* where the data was */
+	u64 cgroup_dev, cgroup_ino;	       /* of the task's cgroup namespace */
+};
+
+/* What is mapped where a reference went; as in a mapping's record. */
+struct ap_hist_mapped {
+	u64 dev, ino; /* 0: no file, or nobody says which */
+	u32 prot, flags;
 };
 
 struct ap_hist_entry {
@@ -170,8 +181,9 @@ struct ap_hist_entry {
 	const char *trace; /* interned */
 	const char *cgroup_path;
 	const struct ap_symbol *parent;
-	struct ap_place data; /* what was referred to */
-	u64 source;	      /* of it: data_source.h */
+	struct ap_place data; /* what was referred to; its map is gone */
+	struct ap_hist_mapped mapped;
+	u64 source; /* of it: data_source.h */
 	u32 latency;
 };
 

@@ -63,7 +63,7 @@ u32 ap_unresolved_len(const struct ap_hist *h, u32 len);
 /* How symbols are shown and compared wherever a key is one. */
 u32 ap_sym_len(const struct ap_hist *h, const struct ap_symbol *sym);
 int ap_sym_print(const struct ap_hist *h, struct ap_dso *dso, const struct ap_symbol *sym, u64 addr,
-		 u8 cpumode, u32 width, char *buf, size_t size);
+		 char level, u32 width, char *buf, size_t size);
 const char *ap_source_text(const struct ap_hist *h, const char *file, u32 line, struct ap_dso *dso,
 			   const struct ap_symbol *sym, u64 addr, char *buf, size_t size);
 /* By name, also of columns of weight; AP_COL_N: none has it. */

@@ -41,7 +41,7 @@ static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *wh
 			snprintf(
 				why, size,
 				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time trace "
-				"addr weight local_weight local_ins_lat mem symbol_daddr dso_daddr snoop tlb locked blocked symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size dso_from dso_to symbol_from "
+				"addr weight local_weight local_ins_lat mem symbol_daddr symbol_iaddr dso_daddr dcacheline phys_daddr data_page_size snoop tlb locked blocked symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size dso_from dso_to symbol_from "
 				"symbol_to addr_from addr_to srcline_from srcline_to mispredict "
 				"in_tx abort cycles overhead overhead_children overhead_us "
 				"overhead_sys sample period)",

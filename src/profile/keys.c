@@ -162,9 +162,8 @@ static u32 sym_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 }
 
 int ap_sym_print(const struct ap_hist *h, struct ap_dso *dso, const struct ap_symbol *sym, u64 addr,
-		 u8 cpumode, u32 width, char *buf, size_t size)
+		 char level, u32 width, char *buf, size_t size)
 {
-	char level = ap_place_level(cpumode);
 	int n = 0;
 
 	if (h->opts.full_paths)
@@ -185,7 +184,7 @@ int ap_sym_print(const struct ap_hist *h, struct ap_dso *dso, const struct ap_sy
 static int sym_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
 		     size_t size)
 {
-	return ap_sym_print(h, e->dso, e->sym, e->ip, e->cpumode, width, buf, size);
+	return ap_sym_print(h, e->dso, e->sym, e->ip, ap_place_level(e->cpumode), width, buf, size);
 }
 
 /* --- thread */

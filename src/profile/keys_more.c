@@ -156,8 +156,8 @@ static bool same_line(const struct ap_branch_end *a, const struct ap_branch_end 
 	static int sym_##end##_print(const struct ap_hist *h, const struct ap_hist_entry *e,       \
 				     u32 width, char *buf, size_t size)                            \
 	{                                                                                          \
-		return ap_sym_print(h, e->end.dso, e->end.sym, e->end.addr, e->end.cpumode, width, \
-				    buf, size);                                                    \
+		return ap_sym_print(h, e->end.dso, e->end.sym, e->end.addr,                        \
+				    ap_place_level(e->end.cpumode), width, buf, size);             \
 	}                                                                                          \
 	static int addr_##end##_sort(const struct ap_hist *h, const struct ap_hist_entry *a,       \
 				     const struct ap_hist_entry *b)                                \

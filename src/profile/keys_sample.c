@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "profile/data_source.h"
 #include "profile/hist_internal.h"
 
 static int cmp_u64(u64 a, u64 b)
@@ -141,21 +142,14 @@ static bool page_same(const struct ap_hist_entry *a, const struct ap_hist_entry 
 	return a->facts.code_page == b->facts.code_page;
 }
 
-/* 4K, 2M, 1G: in the largest unit that leaves none over. */
 static int page_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
 		      size_t size)
 {
-	static const char units[] = "BKMGTPE";
-	u64 v = e->facts.code_page;
-	char text[32] = "N/A";
-	u32 i;
+	char text[AP_PAGE_TEXT];
 
 	(void)h;
-	for (i = 0; v && !(v % 1024); i++)
-		v /= 1024;
-	if (v)
-		snprintf(text, sizeof(text), "%llu%c", (unsigned long long)v, units[i]);
-	return snprintf(buf, size, "%-*s", (int)width, text);
+	return snprintf(buf, size, "%-*s", (int)width,
+			ap_page_text(e->facts.code_page, text, sizeof(text)));
 }
 
 #define AT(key) [(key)-AP_KEY_SAMPLE]

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "profile/data_source.h"
 #include "profile/script_internal.h"
 
 /* By their numbers in the kernel's register masks of x86. */
@@ -28,18 +29,11 @@ static void regs(struct ap_text *t, u64 abi, u64 mask, const u8 *words)
 	}
 }
 
-static void page_size(struct ap_text *t, u64 size)
+static void page_size(struct ap_text *t, u64 bytes)
 {
-	static const char units[] = "KMGT";
-	u32 u = 0;
+	char text[AP_PAGE_TEXT];
 
-	if (!size || size < 1024) {
-		ap_text_str(t, " N/A");
-		return;
-	}
-	for (size >>= 10; size >= 1024 && units[u + 1]; size >>= 10)
-		u++;
-	ap_text_printf(t, " %llu%c", (unsigned long long)size, units[u]);
+	ap_text_printf(t, " %s", ap_page_text(bytes, text, sizeof(text)));
 }
 
 void ap_script_extras(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,

@@ -358,6 +358,7 @@ static void mmap_record(struct ap_session *s, const struct ap_data_rec *rec)
 			id = rec->bytes + 44;
 			id_size = rec->bytes[40] <= 20 ? rec->bytes[40] : 0;
 		} else {
+			map.dev = (u64)ap_get32(rec->bytes + 40) << 32 | ap_get32(rec->bytes + 44);
 			map.ino = ap_get64(rec->bytes + 48);
 		}
 	} else if (rec->h.misc & AP_PERF_RECORD_MISC_MMAP_DATA) {

@@ -18,7 +18,7 @@ struct ap_map {
 	struct ap_dso *dso;
 	bool identity; /* places are the addresses themselves */
 	u32 prot, flags;
-	u64 ino;
+	u64 dev, ino; /* 0: a build-id or nothing stands there */
 };
 
 struct ap_maps {
