@@ -56,6 +56,8 @@ struct ap_stat {
 
 bool ap_stat_parse(const char *line, struct ap_stat *st);
 AP_MUST_CHECK int ap_stat_read(pid_t pid, struct ap_stat *st);
+/* The task is gone, or a zombie.  Not of one that cannot be looked at, for want of descriptors say. */
+bool ap_has_ended(pid_t tid);
 
 /* Value of a "Name:\t" line in a text like /proc/PID/status, NULL when absent. */
 const char *ap_status_find(const char *text, const char *name);

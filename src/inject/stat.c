@@ -55,6 +55,14 @@ int ap_stat_read(pid_t pid, struct ap_stat *st)
 	return ap_stat_parse(buf, st) ? 0 : -EINVAL;
 }
 
+bool ap_has_ended(pid_t tid)
+{
+	struct ap_stat st;
+	int ret = ap_stat_read(tid, &st);
+
+	return ret ? ret == -ENOENT || ret == -ESRCH : st.state == 'Z' || st.state == 'X';
+}
+
 void ap_auxv_parse(const u64 *words, u64 n, struct ap_auxv *aux)
 {
 	*aux = (struct ap_auxv){ 0 };

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -234,20 +233,6 @@ struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode)
 	return ap_host_file_find(host, inode);
 }
 
-/* Once, and after the command was started: its limit is its own. */
-static void raise_limit(struct ap_host *host)
-{
-	struct rlimit lim;
-
-	if (host->has_raised)
-		return;
-	host->has_raised = true;
-	if (getrlimit(RLIMIT_NOFILE, &lim))
-		return;
-	lim.rlim_cur = lim.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &lim);
-}
-
 int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd, u64 inode,
 		      struct ap_host_file **out)
 {
@@ -255,7 +240,6 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	struct stat st;
 	int ref;
 
-	raise_limit(host);
 	if (ap_host_file_find(host, inode))
 		return -EBADF;
 	ref = ap_host_fd_ref(host, t, fd);

@@ -79,8 +79,6 @@ bool ap_host_writer_is_dead(void *world, u32 name)
 	u32 seg = AP_RING_NAME_SEG(name), at = AP_RING_NAME_SLOT(name);
 	struct ap_slot slot = { 0 };
 	struct ap_seg head;
-	struct ap_stat st;
-	int ret;
 
 	if (!name || name == AP_RING_CORE)
 		return false;
@@ -96,8 +94,7 @@ bool ap_host_writer_is_dead(void *world, u32 name)
 		return head.state >= AP_SEG_LIVE;
 	if (!slot.pid || !slot.tid || !is_our_pidns(host, head.pidns))
 		return false;
-	ret = ap_stat_read((pid_t)slot.tid, &st);
-	return ret ? ret == -ENOENT || ret == -ESRCH : st.state == 'Z' || st.state == 'X';
+	return ap_has_ended((pid_t)slot.tid);
 }
 
 /* A fork's child that has not run yet: its parent has given its segment a name. */
@@ -270,7 +267,6 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
  */
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t)
 {
-	struct ap_stat st;
 	pid_t pid, tid;
 
 	if (t->has_parting)
@@ -282,7 +278,7 @@ bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t)
 			return true;
 		ap_host_task_name(host, t, pid, tid);
 	}
-	return ap_stat_read(t->tid, &st) || st.state == 'Z' || st.state == 'X';
+	return ap_has_ended(t->tid);
 }
 
 bool ap_host_tasks_end_gone(struct ap_host *host)

@@ -196,7 +196,6 @@ struct ap_host {
 	pid_t fds_pid, fds_tid;
 	u64 sweep_ns; /* when the next slow sweep is due */
 	u32 nfiles;
-	bool has_raised; /* RLIMIT_NOFILE */
 
 	struct ap_pub *pubs;
 	struct ap_host_pages pages;

@@ -284,9 +284,7 @@ void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_h
 
 static bool is_alive(const struct ap_host_task *t)
 {
-	struct ap_stat st;
-
-	return t->pid > 0 && !ap_stat_read(t->pid, &st) && st.state != 'Z' && st.state != 'X';
+	return t->pid > 0 && !ap_has_ended(t->pid);
 }
 
 bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t)

@@ -130,6 +130,8 @@ static void AP_NORETURN child_main(const struct ap_launch *l, int sock)
 	ssize_t got;
 
 	l->restore_signals(l->restore_arg);
+	if (l->nofile)
+		(void)setrlimit(RLIMIT_NOFILE, l->nofile);
 	do {
 		got = read(sock, &as_native, 1);
 	} while (got < 0 && errno == EINTR);

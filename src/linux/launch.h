@@ -7,6 +7,7 @@
 #define AP_LINUX_LAUNCH_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/types.h"
@@ -17,6 +18,7 @@ struct ap_launch {
 	bool deterministic;
 	int session_fd;			       /* -1: native */
 	u32 nested_root;		       /* not 0: ask the engine around us for this root */
+	const struct rlimit *nofile;	       /* the command's own, NULL: as ours */
 	const sigset_t *mask;		       /* the command's own signal mask */
 	void (*restore_signals)(const void *); /* undoes what the parent changed */
 	const void *restore_arg;

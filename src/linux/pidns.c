@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,14 +37,20 @@ pid_t ap_pidns_find(u64 pidns, pid_t inner)
 {
 	DIR *proc = pidns ? opendir("/proc") : NULL;
 	struct dirent *entry;
+	pid_t found = 0, unread = pidns && !proc ? -errno : 0;
 	char text[4096];
-	pid_t found = 0;
 
 	while (proc && !found && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		const char *line;
+		s64 got;
 
-		if (pid <= 0 || ap_proc_read(pid, "status", text, sizeof(text)) < 0)
+		if (pid <= 0)
+			continue;
+		got = ap_proc_read(pid, "status", text, sizeof(text));
+		if (got == -EMFILE || got == -ENFILE)
+			unread = (pid_t)got;
+		if (got < 0)
 			continue;
 		line = ap_status_find(text, "NSpid");
 		if (line && innermost(line) == inner && is_in_pidns(pid, pidns))
@@ -51,7 +58,7 @@ pid_t ap_pidns_find(u64 pidns, pid_t inner)
 	}
 	if (proc)
 		closedir(proc);
-	return found;
+	return found ? found : unread;
 }
 
 /* What a thread of a process, both named as we see them, calls itself; 0 unknown. */

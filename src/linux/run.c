@@ -101,6 +101,7 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 					  .deterministic = run->opts->deterministic,
 					  .session_fd = session_fd,
 					  .nested_root = nested_root,
+					  .nofile = run->has_more_fds ? &run->nofile : NULL,
 					  .mask = &run->signals.mask,
 					  .restore_signals = ap_signals_for_command,
 					  .restore_arg = &run->signals,
@@ -260,6 +261,25 @@ static int find_debug_dir(struct ap_run_state *run, char dir[PATH_MAX])
 	return err ? ap_run_complain(run, AP_EXIT_OURS, "ANYPERF_DEBUG: %s: %s", value,
 				     strerror(err))
 		   : 0;
+}
+
+/* A supervisor has descriptors of each process and each event; the command has the limit that we were given. */
+static void raise_limit(struct ap_run_state *run)
+{
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &run->nofile))
+		return;
+	more = run->nofile;
+	more.rlim_cur = more.rlim_max;
+	run->has_more_fds = !setrlimit(RLIMIT_NOFILE, &more);
+}
+
+static void lower_limit(struct ap_run_state *run)
+{
+	if (run->has_more_fds)
+		(void)setrlimit(RLIMIT_NOFILE, &run->nofile);
+	run->has_more_fds = false;
 }
 
 /* Without programs to serve it is the client's alone. */
@@ -429,6 +449,7 @@ static int run_counted(struct ap_run_state *run)
 	ret = open_session(run);
 	if (ret)
 		return ret;
+	raise_limit(run);
 	ret = run->opts->ntargets ? run_targets(run) : run_command(run);
 	if (!ret && run->opts->ntargets)
 		ap_run_client_end(run);
@@ -440,6 +461,7 @@ static int run_counted(struct ap_run_state *run)
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
 	ap_signals_give_back(&run->signals);
+	lower_limit(run);
 	return ret;
 }
 

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "linux/attach.h"
 #include "linux/launch.h"
@@ -30,6 +31,8 @@ struct ap_run_state {
 	struct ap_run_result *res;
 	char path[PATH_MAX];
 	struct ap_saved_signals signals;
+	struct rlimit nofile; /* as we found it: the command's own */
+	bool has_more_fds;
 	struct ap_launch launch;
 	struct ap_supervisor sv;
 	struct ap_attached *attached; /* of opts->targets: processes that are in the session */

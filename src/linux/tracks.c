@@ -50,11 +50,15 @@ static void close_pidfd(struct ap_track *t)
 	t->pidfd = -1;
 }
 
+/* Or may be: one that cannot be looked at, for want of descriptors say, is asked about again. */
 static bool is_same_process(pid_t pid, u64 start_time)
 {
 	struct ap_stat st;
+	int ret = ap_stat_read(pid, &st);
 
-	if (ap_stat_read(pid, &st) || (start_time && st.start_time != start_time))
+	if (ret)
+		return ret != -ENOENT && ret != -ESRCH;
+	if (start_time && st.start_time != start_time)
 		return false;
 	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
 }
@@ -71,7 +75,7 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 			      : ap_pidns_find(head->pidns, (pid_t)head->ns_pid);
 	if (pid <= 0) {
 		/* named, but nobody has that name any more */
-		t->is_gone = head->ns_pid != 0;
+		t->is_gone = !pid && head->ns_pid;
 		return;
 	}
 	t->pid = pid;

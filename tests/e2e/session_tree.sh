@@ -59,6 +59,15 @@ run "$ANYPERF" stat -e instructions -- sh -c 'kill -9 $$'
 is "$status" 137 "a killed command"
 check "no supervisor is left when all have ended" wait_for 5 none_left
 
+# --- more processes than the supervisor may have descriptors: none is taken for dead
+expected=$(sed -n 's/.* EXPECT instructions //p' "$root/tests/programs/fork_crowd.S")
+for limit in -Sn -n; do
+	run bash -c 'ulimit "$0" 56 && exec "$@"' "$limit" "$ANYPERF" stat -x, -o csv -e instructions -- "$PROGRAMS/fork_crowd"
+	is "$status $(stat_value csv instructions)" "0 $expected" "sixty processes at once under ulimit $limit 56"
+done
+run bash -c 'ulimit -Sn 123 && exec "$@"' bash "$ANYPERF" stat -r 2 -o table -- bash -c 'echo "$(ulimit -Sn) $(ulimit -Hn)"'
+is "$(sort -u out)" "123 $(ulimit -Hn)" "the command's limit of descriptors is the one that we were given, in each of several runs"
+
 # --- exec that fails
 # shellcheck disable=SC2016
 cat >fails.py <<'EOF'

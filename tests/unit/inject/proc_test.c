@@ -3,7 +3,10 @@
  * Texts of /proc: what the kernel writes, and what it never should.
  */
 #include <elf.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "inject/proc.h"
@@ -100,6 +103,27 @@ static void reads_our_own_stat(void)
 	EXPECT(st.start_brk != 0);
 }
 
+static void knows_who_has_ended(void)
+{
+	const struct rlimit few = { 20, 20 };
+	pid_t child = fork();
+	siginfo_t si;
+
+	REQUIRE(child >= 0);
+	if (!child)
+		_exit(0);
+	EXPECT(!ap_has_ended(getpid()));
+	REQUIRE(waitid(P_PID, (id_t)child, &si, WEXITED | WNOWAIT) == 0);
+	EXPECT(ap_has_ended(child)); /* a zombie */
+	REQUIRE(waitpid(child, NULL, 0) == child);
+	EXPECT(ap_has_ended(child));
+	/* nobody can be looked at: that is no news of them */
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	while (dup(0) >= 0)
+		;
+	EXPECT(!ap_has_ended(getpid()));
+}
+
 static void reads_an_auxiliary_vector(void)
 {
 	static const u64 words[] = { AT_SYSINFO_EHDR, 0x7fff1000, AT_BASE,   0x7f0000,
@@ -145,6 +169,7 @@ int main(int argc, char **argv)
 						 TAP(walks_our_own_maps),
 						 TAP(finds_stat_fields_behind_an_odd_name),
 						 TAP(reads_our_own_stat),
+						 TAP(knows_who_has_ended),
 						 TAP(reads_an_auxiliary_vector),
 						 TAP(finds_a_line_of_status),
 						 TAP(builds_paths),
