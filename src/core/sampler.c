@@ -369,7 +369,8 @@ void ap_samplers_moved(struct ap_task *task)
 	ap_list_for_each(l, &task->arms) {
 		struct ap_arm *a = ap_list_entry(l, struct ap_arm, of_task);
 
-		if (a->event->ctx->task || a->event->state != AP_STATE_ACTIVE)
+		/* one that is being closed has no context any more */
+		if (!a->event->ctx || a->event->ctx->task || a->event->state != AP_STATE_ACTIVE)
 			continue;
 		if (is_here(a))
 			(void)!arm(a);

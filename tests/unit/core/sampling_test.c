@@ -639,6 +639,28 @@ static void an_event_of_a_cpu_samples_whoever_is_there(void)
 	world_end(&W);
 }
 
+static void task_0_comes_and_goes(struct world *w)
+{
+	world_move(w, 0, w->tasks[0].cpu == 2 ? 1 : 2);
+}
+
+/* A world that is asked for a CPU's counts looks, and may find that a task is there by now. */
+static void a_closed_event_samples_nobody(void)
+{
+	int fd[2];
+
+	world_begin(&W, 1);
+	fd[0] = open_for(&W, attr_sampled(1000, 0), -1, 2);
+	fd[1] = open_for(&W, attr_sampled(1000, 0), -1, 2);
+	W.on_cpu_raw = task_0_comes_and_goes;
+	world_close(&W, fd[0]);
+	W.on_cpu_raw = NULL;
+	world_move(&W, 0, 2);
+	EXPECT_U64(nr_samplers(), 1);
+	EXPECT_U64(only(0)->id, get_id(fd[1]));
+	world_end(&W);
+}
+
 /* An event whose sampler cannot be had is not on: its times say so. */
 static void no_memory_for_a_sampler_is_no_time_on_the_pmu(void)
 {
@@ -722,6 +744,7 @@ int main(int argc, char **argv)
 		TAP(children_write_to_the_parents_ring),
 		TAP(an_event_of_a_task_and_a_cpu_is_armed_there),
 		TAP(an_event_of_a_cpu_samples_whoever_is_there),
+		TAP(a_closed_event_samples_nobody),
 		TAP(no_memory_for_a_sampler_is_no_time_on_the_pmu),
 		TAP(enable_on_exec_begins_a_period_there),
 		TAP(cgroups_sample_in_their_tasks),

@@ -62,6 +62,8 @@ static u64 w_raw(void *p, void *host, u64 kinds)
 
 static u64 w_cpu_raw(void *p, s32 cpu, u64 kinds)
 {
+	if (world_of(p)->on_cpu_raw)
+		world_of(p)->on_cpu_raw(world_of(p));
 	return sum(world_of(p)->cpu_raw[cpu], kinds);
 }
 

@@ -39,9 +39,10 @@ struct world {
 	bool privileged, may_trace;
 	u64 kinds;
 	u32 bp_used;
-	bool refuse_start;		   /* the software driver cannot open intervals */
-	void (*on_start)(struct world *w); /* called when it opens one */
-	s32 allocs_left;		   /* < 0: as many as one likes */
+	bool refuse_start;		     /* the software driver cannot open intervals */
+	void (*on_start)(struct world *w);   /* called when it opens one */
+	void (*on_cpu_raw)(struct world *w); /* when a CPU's counts are read */
+	s32 allocs_left;		     /* < 0: as many as one likes */
 	u64 nr_allocs, bytes, nr_published, nr_raw_reads, nr_asked_who;
 	struct ap_pmu sw, cpu, bp, dyn, other;
 };
