@@ -85,9 +85,8 @@ static int interval_open(struct ap_event *e)
 	return e->pmu->start ? e->pmu->start(e->core, &e->hw, e->ctx->task, e->cpu) : 0;
 }
 
-static void interval_close(struct ap_event *e)
+static void interval_stop(struct ap_event *e)
 {
-	e->count += interval(e);
 	if (!e->hw.counts_nothing && !e->hw.kinds && e->pmu->stop)
 		e->pmu->stop(e->core, &e->hw, e->ctx->task, e->cpu);
 }
@@ -129,7 +128,8 @@ static bool event_in(struct ap_event *e)
 		return false;
 	if (!ap_samplers_arm(e)) {
 		ap_samplers_disarm(e);
-		interval_close(e);
+		e->count += interval(e);
+		interval_stop(e);
 		return false;
 	}
 	e->state = AP_STATE_ACTIVE;
@@ -142,8 +142,10 @@ static void event_out(struct ap_event *e)
 {
 	if (e->state != AP_STATE_ACTIVE)
 		return;
+	/* to read a CPU is to look where tasks are, and the event is still on where one is found */
+	e->count += interval(e);
 	ap_samplers_disarm(e);
-	interval_close(e);
+	interval_stop(e);
 	e->state = AP_STATE_INACTIVE;
 	give_number(e);
 	ap_event_changed(e);

@@ -639,12 +639,40 @@ static void an_event_of_a_cpu_samples_whoever_is_there(void)
 	world_end(&W);
 }
 
+static void task_0_is_on_2(struct world *w)
+{
+	world_move(w, 0, 2);
+}
+
+/* A world that is asked for a CPU's counts looks, and may find that a task is there by now. */
+static void an_event_that_is_off_samples_nobody(void)
+{
+	int fd;
+
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, 0), -1, 2);
+	world_run(&W, 0, MS, 5000); /* elsewhere */
+	W.on_cpu_raw = task_0_is_on_2;
+	world_ioctl(&W, fd, AP_PERF_IOC_DISABLE, 0);
+	EXPECT_U64(nr_samplers(), 0);
+	world_run(&W, 0, MS, 5000);
+	EXPECT_U64(read_count(&W, fd), 0);
+	/* on again: it is there */
+	world_ioctl(&W, fd, AP_PERF_IOC_ENABLE, 0);
+	EXPECT_U64(nr_samplers(), 1);
+	world_run(&W, 0, MS, 3000);
+	EXPECT_U64(only(0)->overflows, 3);
+	EXPECT_U64(read_count(&W, fd), 3000);
+	W.on_cpu_raw = NULL;
+	world_end(&W);
+}
+
 static void task_0_comes_and_goes(struct world *w)
 {
 	world_move(w, 0, w->tasks[0].cpu == 2 ? 1 : 2);
 }
 
-/* A world that is asked for a CPU's counts looks, and may find that a task is there by now. */
+/* The same while one is closed: what it leaves is read for the event that takes its place. */
 static void a_closed_event_samples_nobody(void)
 {
 	int fd[2];
@@ -744,6 +772,7 @@ int main(int argc, char **argv)
 		TAP(children_write_to_the_parents_ring),
 		TAP(an_event_of_a_task_and_a_cpu_is_armed_there),
 		TAP(an_event_of_a_cpu_samples_whoever_is_there),
+		TAP(an_event_that_is_off_samples_nobody),
 		TAP(a_closed_event_samples_nobody),
 		TAP(no_memory_for_a_sampler_is_no_time_on_the_pmu),
 		TAP(enable_on_exec_begins_a_period_there),
