@@ -181,6 +181,11 @@ bool ap_task_is_watched(const struct ap_task *task)
 	return !ap_list_empty(&task->ctx.events) || ap_core_wants_tasks(task->core);
 }
 
+bool ap_task_counts_on_a_cpu(const struct ap_task *task)
+{
+	return task->ctx.nr_bound;
+}
+
 bool ap_core_has_cgroups(const struct ap_core *core)
 {
 	return !ap_list_empty(&core->cgroups);

@@ -225,6 +225,8 @@ bool ap_task_is_watched(const struct ap_task *task);
 bool ap_core_wants_tasks(const struct ap_core *core);
 /* It is sampled by events that are of one CPU: it matters where it is (ap_core_task_on_cpu). */
 bool ap_task_samples_on_a_cpu(const struct ap_task *task);
+/* The same, where it has events that count on one CPU only. */
+bool ap_task_counts_on_a_cpu(const struct ap_task *task);
 bool ap_core_has_cgroups(const struct ap_core *core); /* events of any */
 /* The task is in another cgroup now. */
 AP_MUST_CHECK int ap_core_task_moved_cgroup(struct ap_core *core, struct ap_task *task);

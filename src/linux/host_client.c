@@ -47,8 +47,10 @@ int ap_host_client_open(struct ap_host *host, const struct ap_open_args *args,
 		ret = ap_host_cpus_use(host, ap_host_count_cpus());
 	if (!ret)
 		ret = ap_core_open(host->core, NULL, &full, out);
-	if (!ret && ap_event_task(*out))
+	if (!ret && ap_event_task(*out)) {
+		ap_host_task_found_on_cpu(host, ap_task_host(ap_event_task(*out)));
 		ap_host_task_order(ap_task_host(ap_event_task(*out)));
+	}
 	if (!ret)
 		ap_host_know_all(host);
 	if (!ret)

@@ -108,8 +108,10 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	ap_event_set_host(f->event, f);
 	if (args.attr->sample_period)
 		ap_host_sampler_file(host, f);
-	if (ap_event_task(f->event))
+	if (ap_event_task(f->event)) {
+		ap_host_task_found_on_cpu(host, ap_task_host(ap_event_task(f->event)));
 		ap_host_task_order(ap_task_host(ap_event_task(f->event)));
+	}
 	ap_host_pub_add(host, f);
 	ap_host_know_all(host);
 	ap_host_spread_kinds(host, r->seg->index);
@@ -296,7 +298,11 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	child->parent_pid = arg[2] ? r->task->parent_pid : r->task->pid;
 	child->parent_tid = arg[2] ? r->task->parent_tid : r->task->tid;
 	child->maker_tid = r->task->tid;
-	child->cpu = r->task->cpu;
+	/* until it is seen elsewhere, which may be never */
+	if (r->task->cpu >= 0) {
+		child->cpu = r->task->cpu;
+		ap_core_task_on_cpu(host->core, child->core, child->cpu);
+	}
 	ret = ap_host_cgroup_born(host, child);
 	ap_host_task_order(child);
 	return ret;

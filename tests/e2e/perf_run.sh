@@ -104,7 +104,7 @@ run "$ANYPERF" run --deterministic -- sh -c "(read x <go; '$PROGRAMS/perf_run_ta
 is "$status" 0 "the program ends before what it started"
 echo >go
 check "who is left is served" wait_for 60 grep -q over late
-is "$(grep -c ok late) $(grep -c FAILED late)" "17 0" "and counts as exactly" || note "$(cat late)"
+is "$(grep -c ok late) $(grep -c FAILED late)" "21 0" "and counts as exactly" || note "$(cat late)"
 
 # --- exit status, options
 run "$ANYPERF" run -- sh -c 'exit 7'

@@ -5,6 +5,7 @@
  * with more and with less work: what differs must be that work, to the instruction.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -376,6 +377,82 @@ static void in_a_group(void)
 	close(fd[0]);
 }
 
+/* Where this is, and stays. */
+static int stay_here(cpu_set_t *before)
+{
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+
+	sched_getaffinity(0, sizeof(*before), before);
+	if (cpu < 0 || !CPU_ISSET(cpu, before))
+		for (cpu = 0; cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, before);)
+			cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0, "stays on a CPU");
+	return cpu;
+}
+
+static int open_bound(int cpu, bool inherit)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+
+	attr.inherit = inherit;
+	return perf_run_open(&attr, 0, cpu, -1);
+}
+
+/* And little else. */
+static bool is_work(uint64_t v, uint64_t n)
+{
+	if (v < 2 * n || v > 2 * n + 1000000)
+		fprintf(stderr, "%llu instructions\n", (unsigned long long)v);
+	return v >= 2 * n && v <= 2 * n + 1000000;
+}
+
+/* Events that count on one CPU only, where their tasks stay: all that they do is there. */
+static void on_one_cpu(void)
+{
+	uint64_t n = 1000000;
+	cpu_set_t before;
+	int cpu = stay_here(&before), fd, status, nfull = 0;
+	pthread_t thread;
+	pid_t pid;
+
+	fd = open_bound(cpu, true);
+	pid = fork();
+	if (!pid) {
+		perf_run_work(n);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	CHECK(is_work(perf_run_read(fd), n), "on one CPU: a child");
+	close(fd);
+
+	fd = open_bound(cpu, true);
+	if (pthread_create(&thread, NULL, thread_of_many, &n))
+		abort();
+	pthread_join(thread, NULL);
+	CHECK(is_work(perf_run_read(fd), n), "on one CPU: a thread");
+	close(fd);
+
+	/* nobody knew where they are when they opened their own */
+	fd = open_bound(cpu, false);
+	for (int i = 0; i < 10; i++) {
+		pid = fork();
+		if (!pid) {
+			int own = open_bound(cpu, false);
+
+			perf_run_work(LESS);
+			_exit(!is_work(perf_run_read(own), LESS));
+		}
+		waitpid(pid, &status, 0);
+		nfull += status == 0;
+	}
+	CHECK(nfull == 10, "on one CPU: children with events of their own");
+	close(fd);
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
 struct way {
 	const char *name;
 	uint64_t (*count)(uint64_t);
@@ -424,6 +501,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		compare(&ways[i]);
 	in_a_group();
+	on_one_cpu();
 	just_forked();
 	return task_failed;
 }
