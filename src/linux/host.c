@@ -255,7 +255,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 	u64 samplers = ap_host_samplers_tick(host, now), diaries = ap_host_diaries_tick(host, now);
 	u64 cgroups = ap_host_cgroups_tick(host, now), kinds = ap_host_kinds_tick(host, now), next;
 
-	/* requests may have made work for it: it is asked once, and not after each of them */
+	/* requests and moves may have made work for it: it is asked once, and not after each of them */
 	if (host->is_changed && now >= host->core_ns)
 		host->is_idle = false;
 	if (!host->is_idle && now >= host->core_ns) {

@@ -195,13 +195,11 @@ static bool is_sampled(const struct ap_host *host, const struct ap_host_task *t)
 	return false;
 }
 
-/* Before it runs: with its parent, whose CPU it begins on. */
+/* Before it runs: with its parent. */
 int ap_host_cgroup_born(struct ap_host *host, struct ap_host_task *t)
 {
 	if (!ap_core_has_cgroups(host->core))
 		return 0;
-	if (t->cpu >= 0)
-		ap_core_task_on_cpu(host->core, t->core, t->cpu);
 	return ap_core_task_moved_cgroup(host->core, t->core);
 }
 

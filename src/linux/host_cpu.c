@@ -62,6 +62,13 @@ static s32 cpu_of(pid_t pid, pid_t tid)
 	return p ? (s32)ap_text_u64(&p, 10) : -1;
 }
 
+void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu)
+{
+	t->cpu = cpu;
+	host->is_changed = true;
+	ap_core_task_on_cpu(host->core, t->core, cpu);
+}
+
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
 {
 	/* who is in a cgroup, or has events on a CPU, counts from the first instruction, which no tick has seen */
@@ -69,10 +76,8 @@ void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
 			ap_core_has_cgroups(host->core);
 	s32 cpu = is_asked ? cpu_of(t->pid, t->tid) : -1;
 
-	if (cpu < 0 || t->cpu == cpu)
-		return;
-	t->cpu = cpu;
-	ap_core_task_on_cpu(host->core, t->core, cpu);
+	if (cpu >= 0 && t->cpu != cpu)
+		ap_host_task_on_cpu(host, t, cpu);
 }
 
 static struct seen_seg *known(const struct ap_host_cpus *c, u32 index)
@@ -177,10 +182,8 @@ static s32 learn(struct ap_host *host, const struct ap_host_seg *seg, const stru
 
 	if (!pidns || pidns == host->ses->head->pidns)
 		cpu = cpu_of((pid_t)slot->pid, (pid_t)slot->tid);
-	if (t && cpu >= 0 && t->cpu != cpu) {
-		t->cpu = cpu;
-		ap_core_task_on_cpu(host->core, t->core, cpu);
-	}
+	if (t && cpu >= 0 && t->cpu != cpu)
+		ap_host_task_on_cpu(host, t, cpu);
 	return cpu;
 }
 

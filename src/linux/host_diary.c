@@ -158,10 +158,8 @@ static void take_sample(struct ap_host *host, const struct ap_host_diary *f,
 		which++;
 	if (which == AP_WORLD_N || r->cpu >= ap_host_count_cpus())
 		return;
-	if (t->cpu != (s32)r->cpu) {
-		t->cpu = (s32)r->cpu;
-		ap_core_task_on_cpu(host->core, t->core, t->cpu);
-	}
+	if (t->cpu != (s32)r->cpu)
+		ap_host_task_on_cpu(host, t, (s32)r->cpu);
 	t->told[which]++;
 	d.cgroup = ap_host_task_is_in_slot(t) ? ap_host_slot(t->seg, t->slot)->cgroup : 0;
 	for (o = t->samplers; o; o = next) {

@@ -221,7 +221,7 @@ struct ap_host {
 	struct ap_host_gctr *gctr; /* perfctr's, NULL: not used */
 	u64 core_ns;		   /* when the core is asked for its tick */
 	bool is_idle;		   /* it wanted none */
-	bool is_changed;	   /* requests were served since */
+	bool is_changed;	   /* requests were served since, or tasks have moved */
 	u64 own_models;		   /* modelled kinds that the core's events have switched on, */
 	u64 unwanted_models;	   /* of them those that no event wants any more: given up */
 	u64 drop_ns;		   /* at this time, where it is not 0 */
@@ -458,6 +458,8 @@ void ap_host_perfctr_exit(struct ap_host_task *t);
 void ap_host_perfctr_exec(struct ap_host_task *t);
 
 /* host_cpu.c */
+/* It was seen there; with that the core may have got work for its tick. */
+void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu);
 /* Looks where a task is, for those of its events that are of CPUs. */
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t);
 u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds);

@@ -299,10 +299,8 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	child->parent_tid = arg[2] ? r->task->parent_tid : r->task->tid;
 	child->maker_tid = r->task->tid;
 	/* until it is seen elsewhere, which may be never */
-	if (r->task->cpu >= 0) {
-		child->cpu = r->task->cpu;
-		ap_core_task_on_cpu(host->core, child->core, child->cpu);
-	}
+	if (r->task->cpu >= 0)
+		ap_host_task_on_cpu(host, child, r->task->cpu);
 	ret = ap_host_cgroup_born(host, child);
 	ap_host_task_order(child);
 	return ret;
@@ -416,8 +414,7 @@ static s64 serve_moved(struct ap_host *host, struct request *r)
 {
 	if (r->svc.arg[0] >= ap_host_count_cpus())
 		return -EINVAL;
-	r->task->cpu = (s32)r->svc.arg[0];
-	ap_core_task_on_cpu(host->core, r->task->core, r->task->cpu);
+	ap_host_task_on_cpu(host, r->task, (s32)r->svc.arg[0]);
 	return 0;
 }
 

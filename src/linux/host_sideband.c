@@ -139,10 +139,8 @@ void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu)
 {
 	struct ap_host_task *parent = NULL;
 
-	if (cpu >= 0 && (u32)cpu < ap_host_count_cpus()) {
-		t->cpu = cpu;
-		ap_core_task_on_cpu(host->core, t->core, cpu);
-	}
+	if (cpu >= 0 && (u32)cpu < ap_host_count_cpus())
+		ap_host_task_on_cpu(host, t, cpu);
 	/* a thread's slot was there before it, so nobody has asked for its names */
 	if (t->is_unborn && is_named(host, t))
 		parent = ap_host_task_by_tid(host, t->maker_tid);

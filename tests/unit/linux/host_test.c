@@ -3,6 +3,7 @@
  * Requests as a task makes them, served without a supervisor's loop: what they count, and that
  * nothing which a process can write into its pages does harm.
  */
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,8 @@ static s64 call(u32 seg, u32 op, u64 a, u64 b, u64 c)
 	return svc->ret;
 }
 
-/* An instructions event of the calling task; its inode, the read end in *fd. */
-static u64 open_event(int *fd, u64 flags)
+/* An instructions event of the calling task, on a CPU or -1; its inode, the read end in *fd. */
+static u64 open_event_on(int *fd, u64 flags, s32 cpu)
 {
 	struct ap_perf_attr attr = { .size = sizeof(attr),
 				     .type = AP_PERF_TYPE_HARDWARE,
@@ -105,7 +106,7 @@ static u64 open_event(int *fd, u64 flags)
 	*fd = ends[0];
 	memset(svc->arg, 0, sizeof(svc->arg));
 	svc->op = AP_SVC_OPEN;
-	svc->arg[1] = (u64)-1;
+	svc->arg[1] = (u64)(s64)cpu;
 	svc->arg[4] = (u64)ends[0];
 	svc->arg[5] = ~0ULL;
 	svc->arg[6] = st.st_ino;
@@ -113,6 +114,11 @@ static u64 open_event(int *fd, u64 flags)
 	svc->in_size = sizeof(attr);
 	REQUIRE(ask(0) && svc->ret == 0);
 	return st.st_ino;
+}
+
+static u64 open_event(int *fd, u64 flags)
+{
+	return open_event_on(fd, flags, -1);
 }
 
 static u64 value(u64 inode)
@@ -492,6 +498,58 @@ static void the_limit_of_mapped_pages_holds(void)
 	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
 }
 
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	REQUIRE(sched_setaffinity(0, sizeof(set), &set) == 0);
+}
+
+static int next_cpu(int after)
+{
+	cpu_set_t set;
+
+	REQUIRE(sched_getaffinity(0, sizeof(set), &set) == 0);
+	while (++after < CPU_SETSIZE && !CPU_ISSET(after, &set))
+		;
+	return after;
+}
+
+/* Ticks until the core has nothing to do by the clock, or has something; false: it stays as it is. */
+static bool becomes_idle(bool idle)
+{
+	for (u32 i = 0; i < 1000 && host->is_idle != idle; i++) {
+		slot_of(0)->extra[AP_VEC_INSTR]++; /* it runs */
+		(void)ap_host_tick(host, ap_now_ns());
+		usleep(1000);
+	}
+	return host->is_idle == idle;
+}
+
+/* Two events that wait for one counter take turns from when their task comes to their CPU: nobody asks for it. */
+static void a_move_is_work_for_the_core(void)
+{
+	const struct ap_host_config one_counter = { .paranoid = 2, .counters = 1 };
+	int first = next_cpu(-1), second = next_cpu(first), fd[2];
+
+	if (second >= CPU_SETSIZE)
+		tap_lack("two CPUs");
+	set_up();
+	ap_host_configure(host, &one_counter);
+	stay_on(first);
+	(void)open_event_on(&fd[0], 0, second);
+	(void)open_event_on(&fd[1], 0, second);
+	EXPECT(becomes_idle(true));
+	stay_on(second);
+	EXPECT(becomes_idle(false));
+	stay_on(first);
+	EXPECT(becomes_idle(true));
+	close(fd[0]);
+	close(fd[1]);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(counts_what_the_slot_gains),
@@ -506,6 +564,7 @@ int main(int argc, char **argv)
 						 TAP(the_dead_hold_no_ring),
 						 TAP(a_dead_writers_locks_are_free),
 						 TAP(rubbish_is_answered),
+						 TAP(a_move_is_work_for_the_core),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
