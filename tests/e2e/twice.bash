@@ -3,11 +3,14 @@
 #
 # For tests that run real programs twice in a folder of the same name, once natively and once under
 # `anyperf stat`: same stdout, stderr, exit status and files.  To be read after lib.sh.
+# AP_TWICE=session: the second time under the system's own perf, in a session.
 
 # The system's own programs: shims of version managers run a shell first.
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=$tmp PYTHONDONTWRITEBYTECODE=1
 ulimit -c 0
 limit=300
+counted=("$ANYPERF" stat)
+[ "${AP_TWICE:-}" != session ] || counted=("$ANYPERF" run -- perf stat)
 
 # one KIND SETUP COMMAND...: runs in $tmp/w, which becomes $tmp/KIND
 one()
@@ -27,9 +30,12 @@ one()
 # differences: of the two runs, empty where there are none
 differences()
 {
-	local what
+	local what status
+	status=$(cat "$tmp/native.status")
 	# As perf, anyperf names the signal that ended the command.
-	if [ "$(cat "$tmp/native.status")" -gt 128 ]; then
+	if [ "$status" -gt 128 ]; then
+		# of a signal perf's own status says nothing, here or natively
+		[ "${counted[1]}" = stat ] || [ "$(cat "$tmp/counted.status")" != 0 ] || echo "$status" >"$tmp/counted.status"
 		sed -i -E '$ { /^[^ ]+: (Segmentation fault|Interrupt|Terminated|Aborted)$/d }' \
 			"$tmp/counted.err"
 	fi
@@ -54,7 +60,7 @@ both()
 		return
 	fi
 	one native "$setup" "$@"
-	one counted "$setup" "$ANYPERF" stat -x, -e instructions:u -o "$tmp/table" -- "$@"
+	one counted "$setup" "${counted[@]}" -x, -e instructions:u -o "$tmp/table" -- "$@"
 	diffs=$(differences)
 	if [ "$(cat "$tmp/native.status")" != "$want" ]; then
 		not_ok "$name" "natively status $(cat "$tmp/native.status"), not $want" \
