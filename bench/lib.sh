@@ -16,6 +16,8 @@ export PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C TZ=UTC0
 modelled_events=cycles,instructions,branches,branch-misses,L1-dcache-load-misses,LLC-load-misses,L1-icache-load-misses,dTLB-load-misses,iTLB-load-misses
 all_events=instructions,branches,cond-branches,taken-branches,calls,returns,indirect-branches,syscalls
 
+programs=(xz gzip bzip2 python3 cc1 sqlite3 perl openssl sort nbody matmul stl pth node)
+
 die()
 {
 	echo "bench: $*" >&2
@@ -47,6 +49,31 @@ prepare()
 		python3 "$bench/generate.py" "$work/in" || die "cannot make the inputs"
 		touch "$work/in/.made"
 	fi
+}
+
+# command_of PROGRAM: fills cmd and in; some native second of fixed work, result on stdout
+command_of()
+{
+	local i=$work/in p=$bench/programs
+	in=/dev/null
+	case $1 in
+	xz) cmd=(/usr/bin/xz -6 -T1 -c "$i/text.2m") ;;
+	gzip) cmd=(/usr/bin/gzip -9 -n -c "$i/text.8m") ;;
+	bzip2) cmd=(/usr/bin/bzip2 -9 -c "$i/text") ;;
+	python3) cmd=(/usr/bin/python3 -S -E "$p/work.py" 55) ;;
+	cc1) cmd=("$(gcc -print-prog-name=cc1)" -quiet -O2 "$i/big.c" -o -) ;;
+	sqlite3) cmd=(/usr/bin/sqlite3 :memory:) in=$i/work.sql ;;
+	perl) cmd=(/usr/bin/perl "$p/work.pl") in=$i/text.3m ;;
+	openssl) cmd=(/usr/bin/openssl enc -aes-256-ctr -pbkdf2 -iter 1900000 -md sha512
+		-S 0011223344556677 -pass pass:x -in "$i/text") ;;
+	sort) cmd=(/usr/bin/sort --parallel=1 -S 512M '-k1,1n' '-k2,2' "$i/table") ;;
+	nbody) cmd=("$work/bin/nbody" 15000000) ;;
+	matmul) cmd=("$work/bin/matmul" 120) ;;
+	stl) cmd=("$work/bin/stl" 85) ;;
+	pth) cmd=("$work/bin/pth" 2 850) ;;
+	node) cmd=(/usr/bin/node "$p/work.js" 45) ;;
+	*) die "no program '$1'; there are: ${programs[*]}" ;;
+	esac
 }
 
 # measure LIMIT STDIN COMMAND...: fills $cpu $wall $status; stdout is in $work/out/stdout

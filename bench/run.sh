@@ -7,7 +7,8 @@
 #	bench/run.sh [-n runs] [-w program,...] [-c column,...] [-o file] [--no-valgrind] [--no-qemu]
 #
 # Columns beside those of the default: predictors (branch prediction modelled), models (cycles, caches and
-# TLBs as well), cachesim (cachegrind with caches).
+# TLBs as well), predictors16, models16 (the same, of which the models see one part in 16), cachesim (cachegrind with
+# caches).
 #
 # A program's runs alternate between the columns; medians are compared.  Columns of slow tools
 # are run once.  Each output must have the bytes of the native one.
@@ -18,36 +19,10 @@
 runs=5
 slow_runs=1
 limit=120
-programs=(xz gzip bzip2 python3 cc1 sqlite3 perl openssl sort nbody matmul stl pth node)
 columns=(native none instructions all valgrind cachegrind qemu)
 results=$bench/RESULTS.md
 command="bench/run.sh${*:+ $*}"
 failed=0
-
-# command_of PROGRAM: fills cmd and in; some native second of fixed work, result on stdout
-command_of()
-{
-	local i=$work/in p=$bench/programs
-	in=/dev/null
-	case $1 in
-	xz) cmd=(/usr/bin/xz -6 -T1 -c "$i/text.2m") ;;
-	gzip) cmd=(/usr/bin/gzip -9 -n -c "$i/text.8m") ;;
-	bzip2) cmd=(/usr/bin/bzip2 -9 -c "$i/text") ;;
-	python3) cmd=(/usr/bin/python3 -S -E "$p/work.py" 55) ;;
-	cc1) cmd=("$(gcc -print-prog-name=cc1)" -quiet -O2 "$i/big.c" -o -) ;;
-	sqlite3) cmd=(/usr/bin/sqlite3 :memory:) in=$i/work.sql ;;
-	perl) cmd=(/usr/bin/perl "$p/work.pl") in=$i/text.3m ;;
-	openssl) cmd=(/usr/bin/openssl enc -aes-256-ctr -pbkdf2 -iter 1900000 -md sha512
-		-S 0011223344556677 -pass pass:x -in "$i/text") ;;
-	sort) cmd=(/usr/bin/sort --parallel=1 -S 512M '-k1,1n' '-k2,2' "$i/table") ;;
-	nbody) cmd=("$work/bin/nbody" 15000000) ;;
-	matmul) cmd=("$work/bin/matmul" 120) ;;
-	stl) cmd=("$work/bin/stl" 85) ;;
-	pth) cmd=("$work/bin/pth" 2 850) ;;
-	node) cmd=(/usr/bin/node "$p/work.js" 45) ;;
-	*) die "no program '$1'; there are: ${programs[*]}" ;;
-	esac
-}
 
 # tool_of COLUMN: fills tool, which goes before the command
 tool_of()
@@ -60,6 +35,8 @@ tool_of()
 	all) tool=("${stat[@]}" "$all_events" --) ;;
 	predictors) tool=("${stat[@]}" "instructions,branch-misses" --) ;;
 	models) tool=("${stat[@]}" "$modelled_events" --) ;;
+	predictors16) tool=("${stat[@]}" "instructions,branch-misses" --model-sample 16 --) ;;
+	models16) tool=("${stat[@]}" "$modelled_events" --model-sample 16 --) ;;
 	cachesim) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=yes
 		--cachegrind-out-file=/dev/null) ;;
 	valgrind) tool=(/usr/bin/valgrind -q --tool=none) ;;
@@ -73,7 +50,7 @@ tool_of()
 is_slow()
 {
 	case $1 in
-	valgrind | cachegrind | cachesim | qemu | predictors | models) ;;
+	valgrind | cachegrind | cachesim | qemu | predictors | models | predictors16 | models16) ;;
 	*) false ;;
 	esac
 }
@@ -81,7 +58,7 @@ is_slow()
 is_ours()
 {
 	case $1 in
-	none | instructions | all | predictors | models) ;;
+	none | instructions | all | predictors | models | predictors16 | models16) ;;
 	*) false ;;
 	esac
 }
@@ -145,6 +122,7 @@ explain()
 	  (it counts otherwise than the CPU: 600,006 for a loop that retires 400,006, see docs/ci.md)
 	- qemu: \`qemu-x86_64 -cpu max\`, which counts nothing
 	- predictors: \`anyperf stat -e instructions,branch-misses\`; models: \`-e $modelled_events\`;
+	  predictors16, models16: with \`--model-sample 16\`;
 	  cachesim: \`valgrind --tool=cachegrind --cache-sim=yes\`
 
 	Every output had the bytes of the native one; "failed" and "differs" name what a tool could

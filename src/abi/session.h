@@ -315,7 +315,9 @@ struct ap_session {
 	u32 nlanes;
 	u32 branches; /* AP_BRANCHES_*: what samples show */
 	u64 lanes[AP_LANE_MAX];
-	u32 data_gen; /* incremented when a data watch joins or leaves; by the supervisor */
+	u32 model_sample;    /* of so many parts of a thread's run the models see one; 0 or 1 all */
+	u32 model_estimates; /* 1 once something was passed over; by the thread that does so */
+	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	u64 stress_period;	     /* AP_STRESS_SAMPLE */
 	u64 machine[128];    /* struct ap_machine of the models, stored before any task runs */

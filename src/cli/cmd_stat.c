@@ -26,6 +26,7 @@
 #include "linux/run.h"
 
 /* As perf's; and without what models say, for which a program runs many times longer. */
+#define MODEL_SAMPLE 16 /* the default tables in some five times the native time */
 #define DEFAULT_EVENTS                                                                             \
 	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,"     \
 	"branch-misses"
@@ -255,6 +256,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1; without -e 16)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
@@ -397,6 +399,9 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 
 	ap_stat_count_init(&c, &client);
 	args->run.client = &client;
+	st->model_sample = args->run.model_sample;
+	if (args->count.interval_ms && st->model_sample > 1)
+		ap_stat_set_estimated(st);
 	text_begin(&shown.kept);
 	if (args->run.range_hi && !args->run.no_engine)
 		ap_stat_add_note(st, "not counted: code outside of --range");
@@ -590,6 +595,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		return -1;
 	if (args->topdown_level > 2)
 		return usage("--td-level is 1 or 2");
+	/* who names events wants to compare them, and the tables are to be looked at */
+	if (!args->run.model_sample)
+		args->run.model_sample = args->events.n ? 1 : MODEL_SAMPLE;
 	if (choose_metrics(args, why, sizeof(why)))
 		return usage(why);
 	if (!args->null_run && !args->events.n &&

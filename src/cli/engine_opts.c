@@ -63,6 +63,23 @@ int ap_engine_opt_machine(void *args, const char *value, char *why)
 	return ap_run_machine(args, value, why, AP_OPT_WHY);
 }
 
+int ap_engine_opt_model_sample(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (errno || end == value || *end || n < 1 || n > AP_MODEL_SAMPLE_MAX) {
+		snprintf(why, AP_OPT_WHY, "needs a number from 1 (all is modelled) to %u",
+			 AP_MODEL_SAMPLE_MAX);
+		return -EINVAL;
+	}
+	run->model_sample = (u32)n;
+	return 0;
+}
+
 int ap_engine_opt_range(void *args, const char *value, char *why)
 {
 	struct ap_run_options *run = args;

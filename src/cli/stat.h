@@ -65,9 +65,10 @@ struct ap_stat_row {
 	struct ap_agg agg; /* scaled by enabled / running */
 	struct ap_agg enabled, running;
 	enum ap_source source;
-	bool is_open;	 /* in the last run */
-	const char *why; /* it is not */
-	bool is_scaled;	 /* something in agg is an estimate */
+	bool is_open;	   /* in the last run */
+	const char *why;   /* it is not */
+	bool is_scaled;	   /* something in agg is an estimate */
+	bool is_estimated; /* so are modelled counts: --model-sample */
 };
 
 struct ap_stat_note {
@@ -95,7 +96,9 @@ struct ap_stat {
 	size_t nnotes;
 	unsigned int tasks_running; /* after the last run */
 	unsigned int tasks_short;
-	u64 short_by; /* at most so many instructions are missing */
+	u64 short_by;	   /* at most so many instructions are missing */
+	bool is_estimated; /* the models saw one part in model_sample of the run */
+	u32 model_sample;
 };
 
 /* For the title: "'" argv "'". */
@@ -115,6 +118,7 @@ void ap_stat_add(struct ap_stat *st, const struct ap_stat_reading *readings,
 /* Forgets all runs, for the next interval. */
 void ap_stat_restart(struct ap_stat *st);
 /* What a run has to say beside its counts. */
+void ap_stat_set_estimated(struct ap_stat *st);
 void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res);
 /* A line to stand after the table; equal lines are printed once with their number. */
 void ap_stat_add_note(struct ap_stat *st, const char *text);
@@ -125,7 +129,8 @@ const char *ap_stat_row_cgroup(const struct ap_stat *st, const struct ap_stat_ro
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row);
 /* Why a row is not supported or not counted; NULL for counted rows. */
 const char *ap_stat_row_why(const struct ap_stat_row *row);
-/* What the number is: exact, modelled, kernel, rusage, proc, scaled. */
+/* What the number is: exact, modelled, estimated, kernel, rusage, proc, scaled. */
+const char *ap_stat_kind_name(enum ap_event_kind kind, bool is_estimated);
 const char *ap_stat_row_tag(const struct ap_stat_row *row);
 /* How much of the time the event counted, in percent. */
 double ap_stat_row_ran(const struct ap_stat_row *row);

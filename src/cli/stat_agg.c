@@ -183,6 +183,18 @@ void ap_stat_restart(struct ap_stat *st)
 	}
 }
 
+void ap_stat_set_estimated(struct ap_stat *st)
+{
+	st->is_estimated = true;
+	for (size_t i = 0; i < st->nrows; i++)
+		st->row[i].is_estimated = true;
+}
+
+const char *ap_stat_kind_name(enum ap_event_kind kind, bool is_estimated)
+{
+	return kind == AP_KIND_MODELLED && is_estimated ? "estimated" : ap_event_kind_name(kind);
+}
+
 void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res)
 {
 	size_t i;
@@ -192,6 +204,8 @@ void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res)
 	st->tasks_running = res->tasks_running;
 	st->tasks_short += res->tasks_short;
 	st->short_by += (u64)res->tasks_short * res->max_short;
+	if (res->are_estimates)
+		ap_stat_set_estimated(st);
 }
 
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row)
@@ -237,7 +251,7 @@ const char *ap_stat_row_tag(const struct ap_stat_row *row)
 		return "proc";
 	if (desc->from == AP_FROM_TIME && desc->index != AP_TIME_WALL)
 		return "rusage";
-	return ap_event_kind_name(desc->kind);
+	return ap_stat_kind_name(desc->kind, row->is_estimated);
 }
 
 static int by_count(const void *a, const void *b)

@@ -39,7 +39,7 @@ static const char *tag(const struct ap_stat_row *row)
 {
 	const char *said = ap_stat_row_tag(row);
 
-	return said[0] == 's' ? said : ap_event_kind_name(row->sel->desc->kind);
+	return said[0] == 's' ? said : ap_stat_kind_name(row->sel->desc->kind, row->is_estimated);
 }
 
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, const char *sep,

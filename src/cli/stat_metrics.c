@@ -191,7 +191,7 @@ static void fill_chosen(const struct ap_stat *st, const struct ap_stat_place *pl
 		      !is_remainder(&a);
 	if (!strcmp(m->unit, "%"))
 		c->value *= 100;
-	c->kind = ap_event_kind_name(a.kind);
+	c->kind = ap_stat_kind_name(a.kind, st->is_estimated);
 }
 
 /* The first row of the i-th event that has a column; -1: there are no more. */
@@ -251,7 +251,7 @@ static bool fill_of_row(const struct ap_stat *st, const struct ap_stat_place *pl
 			    .value = col.value,
 			    .is_there = col.is_there,
 			    .kind = strstr(col.what, "(modelled)") /* of an exact count */
-					    ? ap_event_kind_name(AP_KIND_MODELLED)
+					    ? ap_stat_kind_name(AP_KIND_MODELLED, st->is_estimated)
 					    : ap_stat_row_tag(row) };
 	name_column(st, row, c->text, NAME_SIZE);
 	number_column(st, (size_t)first, c);

@@ -240,6 +240,10 @@ void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *
 		else
 			note(fmt, out, "%s", st->note[i].text);
 	}
+	if (st->is_estimated)
+		note(fmt, out,
+		     "estimated: the models saw one part in %u of the run; --model-sample 1 has them see all of it",
+		     st->model_sample);
 	if (st->tasks_running)
 		note(fmt, out, "%u task%s still running", st->tasks_running,
 		     st->tasks_running == 1 ? "" : "s");

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/feed_code.h"
 #include "engine/feed_own.h"
+#include "model/pages.h"
 
 #define LOG_SIZE   (128UL << 10)
 #define RECORD_MAX (8UL * (1 + AP_FEED_WORDS))
@@ -80,113 +81,7 @@ void *ap_feed_alloc(u64 size, u32 *id)
 	return at;
 }
 
-/* All code is gone, and no thread is in any. */
-void ap_feed_forget(void)
-{
-	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
-		ap_feed_read(t);
-		if (!t->feed)
-			continue;
-		ap_feed_forget_ways(&t->feed->feed);
-		t->feed->helper.nwarm = 0;
-		/* where that leads no record will tell */
-		if (!ap_feed_is_on())
-			t->feed->feed.pending = AP_FEED_NOTHING;
-		if (!ap_feed_calls_are_kept())
-			ap_calls_forget(&t->feed->calls);
-	}
-	ap_feed_code_forget();
-	if (nchunks > 1)
-		nchunks = 1;
-	if (nchunks)
-		chunk_used = (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
-}
-
 /* --- reading */
-
-/* Which count of the models is which kind's. */
-static const u8 model_of[AP_KIND_N] = {
-	[AP_KIND_L1D_LOAD_MISS] = AP_MODEL_L1D_LOAD_MISS,
-	[AP_KIND_L1D_STORE_MISS] = AP_MODEL_L1D_STORE_MISS,
-	[AP_KIND_L1D_PREFETCH] = AP_MODEL_L1D_PREFETCH,
-	[AP_KIND_L1D_PREFETCH_MISS] = AP_MODEL_L1D_PREFETCH_MISS,
-	[AP_KIND_L1I_LOAD] = AP_MODEL_L1I_LOAD,
-	[AP_KIND_L1I_LOAD_MISS] = AP_MODEL_L1I_LOAD_MISS,
-	[AP_KIND_L2_LOAD] = AP_MODEL_L2_LOAD,
-	[AP_KIND_L2_STORE] = AP_MODEL_L2_STORE,
-	[AP_KIND_L2_CODE] = AP_MODEL_L2_CODE,
-	[AP_KIND_L2_PREFETCH] = AP_MODEL_L2_PREFETCH,
-	[AP_KIND_L2_LOAD_MISS] = AP_MODEL_L2_LOAD_MISS,
-	[AP_KIND_L2_STORE_MISS] = AP_MODEL_L2_STORE_MISS,
-	[AP_KIND_L2_CODE_MISS] = AP_MODEL_L2_CODE_MISS,
-	[AP_KIND_L2_PREFETCH_MISS] = AP_MODEL_L2_PREFETCH_MISS,
-	[AP_KIND_LLC_LOAD] = AP_MODEL_LLC_LOAD,
-	[AP_KIND_LLC_STORE] = AP_MODEL_LLC_STORE,
-	[AP_KIND_LLC_CODE] = AP_MODEL_LLC_CODE,
-	[AP_KIND_LLC_PREFETCH] = AP_MODEL_LLC_PREFETCH,
-	[AP_KIND_LLC_LOAD_MISS] = AP_MODEL_LLC_LOAD_MISS,
-	[AP_KIND_LLC_STORE_MISS] = AP_MODEL_LLC_STORE_MISS,
-	[AP_KIND_LLC_CODE_MISS] = AP_MODEL_LLC_CODE_MISS,
-	[AP_KIND_LLC_PREFETCH_MISS] = AP_MODEL_LLC_PREFETCH_MISS,
-	[AP_KIND_DTLB_LOAD_MISS] = AP_MODEL_DTLB_LOAD_MISS,
-	[AP_KIND_DTLB_STORE_MISS] = AP_MODEL_DTLB_STORE_MISS,
-	[AP_KIND_ITLB_MISS] = AP_MODEL_ITLB_MISS,
-	[AP_KIND_DTLB_LOAD_WALK] = AP_MODEL_DTLB_LOAD_WALK,
-	[AP_KIND_DTLB_STORE_WALK] = AP_MODEL_DTLB_STORE_WALK,
-	[AP_KIND_ITLB_WALK] = AP_MODEL_ITLB_WALK,
-	[AP_KIND_COND_MISS] = AP_MODEL_COND_MISS,
-	[AP_KIND_INDIRECT_MISS] = AP_MODEL_INDIRECT_MISS,
-	[AP_KIND_RETURN_MISS] = AP_MODEL_RETURN_MISS,
-	[AP_KIND_BTB_MISS] = AP_MODEL_BTB_MISS,
-	[AP_KIND_SPLIT_LOAD] = AP_MODEL_SPLIT_LOAD,
-	[AP_KIND_SPLIT_STORE] = AP_MODEL_SPLIT_STORE,
-	[AP_KIND_HITM_LOAD] = AP_MODEL_HITM_LOAD,
-	[AP_KIND_LOAD_L2_HIT] = AP_MODEL_LOAD_L2_HIT,
-	[AP_KIND_LOAD_LLC_HIT] = AP_MODEL_LOAD_LLC_HIT,
-	[AP_KIND_LOAD_LLC_MISS] = AP_MODEL_LOAD_LLC_MISS,
-};
-
-static u64 at_clock(u64 cycles, u32 mhz)
-{
-	return machine()->mhz ? cycles * mhz / machine()->mhz : cycles;
-}
-
-static u64 value_of(const struct ap_feed *f, u32 kind)
-{
-	u64 cycles = f->pipe.now >> 8;
-
-	switch (kind) {
-	case AP_KIND_CYCLES:
-		return cycles;
-	case AP_KIND_STALL_FRONT:
-		return f->stall_front >> 8;
-	case AP_KIND_STALL_BACK:
-		return f->pipe.stalled >> 8;
-	case AP_KIND_REF_CYCLES:
-		return at_clock(cycles, machine()->ref_mhz);
-	case AP_KIND_BUS_CYCLES:
-		return at_clock(cycles, machine()->bus_mhz);
-	default:
-		return f->count[model_of[kind]];
-	}
-}
-
-u64 ap_feed_sum(const struct ap_feed *f, u64 kinds)
-{
-	u64 sum = 0;
-
-	for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1)
-		sum += value_of(f, (u32)__builtin_ctzll(kinds));
-	return sum;
-}
-
-static void publish(struct ap_thread *t, const struct ap_feed *f)
-{
-	s64 *extra = ap_thread_slot(t)->extra;
-
-	for (u32 k = AP_KIND_CYCLES; k < AP_KIND_N; k++)
-		__atomic_store_n(&extra[k], (s64)value_of(f, k), __ATOMIC_RELAXED);
-}
 
 /* Only the thread itself can tell its fs; who flushes goes by what it was at its last reading. */
 static void note_bases(const struct ap_thread *t, u64 base[3])
@@ -216,6 +111,29 @@ void ap_feed_begin_log(struct ap_thread *t, u64 words)
 	t->feed_pos = (u64)tf->from;
 }
 
+/* All code is gone, and no thread is in any. */
+void ap_feed_forget(void)
+{
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
+		ap_feed_read(t);
+		if (!t->feed)
+			continue;
+		ap_feed_forget_ways(&t->feed->feed);
+		t->feed->helper.nwarm = 0;
+		/* where that leads no record will tell */
+		if (!ap_feed_is_on())
+			t->feed->feed.pending = AP_FEED_NOTHING;
+		if (!ap_feed_calls_are_kept())
+			ap_calls_forget(&t->feed->calls);
+	}
+	ap_feed_thin_restart();
+	ap_feed_code_forget();
+	if (nchunks > 1)
+		nchunks = 1;
+	if (nchunks)
+		chunk_used = (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
+}
+
 /* --- with a helper */
 
 struct ap_helper *ap_feed_helper(const struct ap_thread *t)
@@ -229,8 +147,8 @@ static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
 
 	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
 	f->has_cycles = log->has_cycles;
-	ap_feed_run(f, log->from, log->to, chunks);
-	publish(t, f);
+	ap_feed_run_part(f, log->from, log->to, chunks);
+	ap_feed_publish(t, f);
 }
 
 /* What it was before is kept, for the case that it is killed; and of what it would have code for the thread is told. */
@@ -259,6 +177,13 @@ static void clear(u8 *from, u8 *to)
 		memset(page, 0, (u64)(to - page));
 }
 
+static void init_mem(struct ap_thread_feed *tf)
+{
+	tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
+	if (tf->feed.mem)
+		tf->feed.mem->met = tf->met;
+}
+
 /* Tables that are half written are given up, and the counts put back to before the log was begun. */
 static void begin_anew(struct ap_thread_feed *tf)
 {
@@ -279,7 +204,7 @@ static void begin_anew(struct ap_thread_feed *tf)
 	clear((u8 *)f->memos, (u8 *)tf + tf->logs_at);
 	f->bp = ap_bp_init((u8 *)tf + tf->bp_at, machine(), f->count);
 	if (has_mem)
-		f->mem = ap_mem_init(tf->mem_at, machine(), shared, f->count, 0);
+		init_mem(tf);
 	ap_note2(AP_NOTE_INFO,
 		 "a helper of the models was killed: they began anew, with empty caches", "", "");
 }
@@ -385,10 +310,14 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 		ap_feed_run_slowly(&tf->feed, from, to, chunks, &tf->marks.look);
 		if (at)
 			ap_feed_arrive_slowly(&tf->feed, at, &tf->marks.look);
-	} else {
+		ap_feed_thin_begin(&tf->feed);
+	} else if (ap_unlikely(ap_feed_calls_are_kept())) {
 		ap_feed_run(&tf->feed, from, to, chunks);
+		ap_feed_thin_begin(&tf->feed);
+	} else {
+		ap_feed_run_part(&tf->feed, from, to, chunks);
 	}
-	publish(t, &tf->feed);
+	ap_feed_publish(t, &tf->feed);
 	ap_feed_begin_log(t, (u64)(to - from));
 }
 
@@ -459,7 +388,7 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 
 /* Where its parts are, from its start. */
 struct layout {
-	u64 states_at, memos_at, bp_at, mem_at, log_at, other_at, stack_at, size;
+	u64 states_at, memos_at, bp_at, mem_at, log_at, other_at, stack_at, met_at, size;
 };
 
 /* Of states it has those that it had, till they are forgotten: most of their memory may never have been used. */
@@ -483,7 +412,11 @@ static void lay_out(struct layout *l)
 	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
 	l->log_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
 	l->size = l->log_at + LOG_SIZE + AP_PAGE_SIZE;
-	l->other_at = l->stack_at = 0;
+	l->other_at = l->stack_at = l->met_at = 0;
+	if (ap_proc.session->model_sample > 1) {
+		l->met_at = l->size;
+		l->size += AP_ALIGN_UP(sizeof(struct ap_met_pages), AP_PAGE_SIZE);
+	}
 	if (!(ap_proc.session->flags & AP_F_MODEL_THREAD))
 		return;
 	l->other_at = l->size;
@@ -527,6 +460,7 @@ static struct ap_thread_feed *map_feed(void)
 	struct layout l;
 	u8 *at;
 
+	ap_feed_thin_init();
 	lay_out(&l);
 	tf = take_spare(&l);
 	if (!tf)
@@ -540,6 +474,8 @@ static struct ap_thread_feed *map_feed(void)
 	tf->mem_at = at + l.mem_at;
 	tf->bp_at = l.bp_at;
 	tf->logs_at = l.log_at;
+	if (l.met_at)
+		tf->met = (struct ap_met_pages *)(at + l.met_at);
 	if (l.other_at) {
 		tf->other = at + l.other_at;
 		tf->stack = at + l.stack_at;
@@ -583,7 +519,7 @@ bool ap_feed_begin(struct ap_thread *t)
 		if (!share())
 			return false;
 		collect(t, 0);
-		tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
+		init_mem(tf);
 		note_bases(t, tf->feed.seg_base);
 	}
 	return true;
@@ -641,4 +577,5 @@ void ap_feed_fork_child(struct ap_thread *t)
 	memset(tf->feed.count, 0, sizeof(tf->feed.count));
 	ap_pipe_restart(&tf->feed.pipe);
 	tf->feed.stall_front = 0;
+	ap_feed_thin_fork_child(&tf->feed);
 }

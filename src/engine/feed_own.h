@@ -22,6 +22,7 @@ struct ap_thread_feed {
 	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
 	u8 *other, *stack;	     /* the log that it is not in; the helper's stack */
 	u64 bp_at, logs_at;	     /* from its start: what is between memos and logs is tables */
+	struct ap_met_pages *met;    /* NULL: all is modelled */
 	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
 	struct ap_thread_feed *next; /* in spare */
 	bool is_open;		     /* the guard may be written to */
@@ -33,5 +34,15 @@ bool ap_feed_calls_are_kept(void);
 void ap_feed_read_log(struct ap_thread *t, u64 at);
 /* After so many words. */
 void ap_feed_begin_log(struct ap_thread *t, u64 words);
+
+/* feed_count.c: what its models have counted is seen in the thread's slot. */
+void ap_feed_publish(struct ap_thread *t, const struct ap_feed *f);
+/* Reads the records of a log, [from, to), or estimates what they count (model/thin.h). */
+void ap_feed_run_part(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
+/* A thread begins to have models; what is wanted of them changes; a log was read some other way. */
+void ap_feed_thin_init(void);
+void ap_feed_thin_fork_child(struct ap_feed *f);
+void ap_feed_thin_restart(void);
+void ap_feed_thin_begin(struct ap_feed *f);
 
 #endif

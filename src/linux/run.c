@@ -310,6 +310,7 @@ static int open_session(struct ap_run_state *run)
 		.debug_dir = dir,
 		.stress = opts->stress,
 		.stress_fault = opts->stress_fault,
+		.model_sample = opts->model_sample,
 		.stress_period = opts->stress_period,
 		.stress_lane = opts->stress_lane,
 		.stress_branches = opts->stress_branches,

@@ -61,6 +61,8 @@ struct ap_run_target {
 
 struct ap_run_client; /* linux/client.h */
 
+#define AP_MODEL_SAMPLE_MAX 1000U
+
 struct ap_machine;
 
 struct ap_run_options {
@@ -72,6 +74,7 @@ struct ap_run_options {
 	bool no_inherit; /* -i */
 	bool deterministic;
 	bool model_thread; /* threads have helpers that read the models' logs */
+	u32 model_sample; /* to AP_MODEL_SAMPLE_MAX: the models see one of so many parts; 0 is all of it */
 	bool wait_all;
 	struct ap_run_perf perf;
 	const struct ap_run_target *targets; /* running processes to bring in; argv may be NULL */
@@ -127,6 +130,7 @@ struct ap_run_result {
 	unsigned int tasks_running; /* living descendants when the command ended */
 	unsigned int tasks_short;   /* tasks that were killed inside translated code */
 	unsigned int max_short;	    /* at most so many instructions each are missing */
+	bool are_estimates;	    /* modelled counts: model_sample */
 	struct ap_note_line *notes; /* things to report by name; free with ap_run_result_fini */
 	unsigned int nnotes;
 };

@@ -104,6 +104,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 		cfg->flags & AP_F_COUNT ? (AP_KINDS_BASE & ~AP_KINDS_TRANSFERS) | cfg->kinds : 0;
 	s->head->stress = cfg->stress;
 	s->head->stress_fault = cfg->stress_fault;
+	s->head->model_sample = cfg->model_sample;
 	s->head->stress_period = cfg->stress_period;
 	s->head->lanes[0] = cfg->stress_lane;
 	s->head->branches = cfg->stress_branches ? AP_BRANCHES_LAST : 0;

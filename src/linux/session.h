@@ -23,7 +23,7 @@ struct ap_session_file {
 struct ap_machine;
 
 struct ap_session_config {
-	u32 flags, stress, stress_fault;
+	u32 flags, stress, stress_fault, model_sample;
 	u64 stress_period, stress_lane;
 	bool stress_branches;
 	u64 kinds; /* with AP_F_COUNT, beside those that are counted always */

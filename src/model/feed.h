@@ -13,6 +13,7 @@
 #include "base/types.h"
 #include "model/model.h"
 #include "model/pipe_state.h"
+#include "model/thin.h"
 
 struct ap_feed;
 
@@ -166,6 +167,7 @@ struct ap_feed {
 	/* numbers of ways that have been run plainly so often that code for them is worth its while */
 	u32 nwarm;
 	u32 warm[AP_FEED_WARM];
+	struct ap_thin thin; /* of who has it read in parts */
 };
 
 static inline const struct ap_feed_memo *ap_feed_memo(const struct ap_feed *f, u32 id)

@@ -5,6 +5,7 @@
  * Evictions do not disturb the order of use where the line is already there.
  */
 #include "model/internal.h"
+#include "model/pages.h"
 #include "model/shared.h"
 
 static u32 *llc_lock(struct ap_mem *m, u32 set)
@@ -93,6 +94,17 @@ static bool llc_look(struct ap_mem *m, u64 name, enum ap_mem_kind kind, unsigned
 	return way >= 0;
 }
 
+/* A line that was met in what was passed over, and that nothing can have evicted: its set has room. */
+static __attribute__((noinline)) bool was_met(struct ap_mem *m, u64 name)
+{
+	const u64 *tags = ap_cache_tags(&m->llc, ap_cache_set(&m->llc, name));
+	bool has_room = false;
+
+	for (u32 k = 0; k < m->llc.ways; k++)
+		has_room |= !tags[k];
+	return ap_met_before(m->met, name) && has_room;
+}
+
 static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
 {
 	u64 name = ap_mem_outer(m, line);
@@ -104,6 +116,8 @@ static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u
 	*state = dir & AP_DIR_SHARE ? 0 : AP_LINE_OWN;
 	m->count[AP_MODEL_LLC_LOAD + kind]++;
 	hit = llc_look(m, name, kind, dir, state);
+	if (ap_unlikely(m->met) && !hit)
+		hit = was_met(m, name);
 	if (m->tracked && *state & AP_LINE_DIRTY)
 		ap_dir_modify(m->shared, m->core, name);
 	if (dir & AP_DIR_HITM) {

@@ -170,9 +170,10 @@ struct ap_mem {
 	struct ap_tlb itlb, tlb_2m, itlb_2m, stlb, istlb;
 	struct ap_tlb walk[3]; /* PDE, PDPTE, PML4E */
 	struct ap_stride stride[AP_STRIDES], stream[AP_STRIDES];
-	u32 cycles[8]; /* by level; that of L1 is L1D's */
-	u64 train;     /* line | 1: L2's prefetchers are to learn of it when L1 has it */
-	u64 no_stamp;  /* of what needs none */
+	u32 cycles[8];		  /* by level; that of L1 is L1D's */
+	u64 train;		  /* line | 1: L2's prefetchers are to learn of it when L1 has it */
+	u64 no_stamp;		  /* of what needs none */
+	struct ap_met_pages *met; /* where parts of the run are passed over; else NULL */
 };
 
 #define AP_MEM_COUNT_CODE 4 /* AP_MODEL_L1I_LOAD */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread's models have counted, by kind, in its slot; and which part of a run they see
+ * (docs/design/feed.md, "Parts of a run").
+ */
+#include "engine/feed_own.h"
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/feed.h"
+#include "model/pages.h"
+
+#define NCOUNTS (AP_KIND_LOAD_LLC_MISS - AP_KIND_CYCLES + 1)
+_Static_assert(NCOUNTS <= AP_THIN_COUNTS, "room");
+
+static struct ap_thin_phase phase;
+
+/* Which count of the models is which kind's. */
+static const u8 model_of[AP_KIND_N] = {
+	[AP_KIND_L1D_LOAD_MISS] = AP_MODEL_L1D_LOAD_MISS,
+	[AP_KIND_L1D_STORE_MISS] = AP_MODEL_L1D_STORE_MISS,
+	[AP_KIND_L1D_PREFETCH] = AP_MODEL_L1D_PREFETCH,
+	[AP_KIND_L1D_PREFETCH_MISS] = AP_MODEL_L1D_PREFETCH_MISS,
+	[AP_KIND_L1I_LOAD] = AP_MODEL_L1I_LOAD,
+	[AP_KIND_L1I_LOAD_MISS] = AP_MODEL_L1I_LOAD_MISS,
+	[AP_KIND_L2_LOAD] = AP_MODEL_L2_LOAD,
+	[AP_KIND_L2_STORE] = AP_MODEL_L2_STORE,
+	[AP_KIND_L2_CODE] = AP_MODEL_L2_CODE,
+	[AP_KIND_L2_PREFETCH] = AP_MODEL_L2_PREFETCH,
+	[AP_KIND_L2_LOAD_MISS] = AP_MODEL_L2_LOAD_MISS,
+	[AP_KIND_L2_STORE_MISS] = AP_MODEL_L2_STORE_MISS,
+	[AP_KIND_L2_CODE_MISS] = AP_MODEL_L2_CODE_MISS,
+	[AP_KIND_L2_PREFETCH_MISS] = AP_MODEL_L2_PREFETCH_MISS,
+	[AP_KIND_LLC_LOAD] = AP_MODEL_LLC_LOAD,
+	[AP_KIND_LLC_STORE] = AP_MODEL_LLC_STORE,
+	[AP_KIND_LLC_CODE] = AP_MODEL_LLC_CODE,
+	[AP_KIND_LLC_PREFETCH] = AP_MODEL_LLC_PREFETCH,
+	[AP_KIND_LLC_LOAD_MISS] = AP_MODEL_LLC_LOAD_MISS,
+	[AP_KIND_LLC_STORE_MISS] = AP_MODEL_LLC_STORE_MISS,
+	[AP_KIND_LLC_CODE_MISS] = AP_MODEL_LLC_CODE_MISS,
+	[AP_KIND_LLC_PREFETCH_MISS] = AP_MODEL_LLC_PREFETCH_MISS,
+	[AP_KIND_DTLB_LOAD_MISS] = AP_MODEL_DTLB_LOAD_MISS,
+	[AP_KIND_DTLB_STORE_MISS] = AP_MODEL_DTLB_STORE_MISS,
+	[AP_KIND_ITLB_MISS] = AP_MODEL_ITLB_MISS,
+	[AP_KIND_DTLB_LOAD_WALK] = AP_MODEL_DTLB_LOAD_WALK,
+	[AP_KIND_DTLB_STORE_WALK] = AP_MODEL_DTLB_STORE_WALK,
+	[AP_KIND_ITLB_WALK] = AP_MODEL_ITLB_WALK,
+	[AP_KIND_COND_MISS] = AP_MODEL_COND_MISS,
+	[AP_KIND_INDIRECT_MISS] = AP_MODEL_INDIRECT_MISS,
+	[AP_KIND_RETURN_MISS] = AP_MODEL_RETURN_MISS,
+	[AP_KIND_BTB_MISS] = AP_MODEL_BTB_MISS,
+	[AP_KIND_SPLIT_LOAD] = AP_MODEL_SPLIT_LOAD,
+	[AP_KIND_SPLIT_STORE] = AP_MODEL_SPLIT_STORE,
+	[AP_KIND_HITM_LOAD] = AP_MODEL_HITM_LOAD,
+	[AP_KIND_LOAD_L2_HIT] = AP_MODEL_LOAD_L2_HIT,
+	[AP_KIND_LOAD_LLC_HIT] = AP_MODEL_LOAD_LLC_HIT,
+	[AP_KIND_LOAD_LLC_MISS] = AP_MODEL_LOAD_LLC_MISS,
+};
+
+static u64 at_clock(u64 cycles, u32 mhz)
+{
+	return ap_feed_machine()->mhz ? cycles * mhz / ap_feed_machine()->mhz : cycles;
+}
+
+static u64 read_of(const struct ap_feed *f, u32 kind)
+{
+	u64 cycles = f->pipe.now >> 8;
+
+	switch (kind) {
+	case AP_KIND_CYCLES:
+		return cycles;
+	case AP_KIND_STALL_FRONT:
+		return f->stall_front >> 8;
+	case AP_KIND_STALL_BACK:
+		return f->pipe.stalled >> 8;
+	case AP_KIND_REF_CYCLES:
+		return at_clock(cycles, ap_feed_machine()->ref_mhz);
+	case AP_KIND_BUS_CYCLES:
+		return at_clock(cycles, ap_feed_machine()->bus_mhz);
+	default:
+		return f->count[model_of[kind]];
+	}
+}
+
+/* With what is estimated of logs that were passed over. */
+static u64 value_of(const struct ap_feed *f, u32 kind)
+{
+	return read_of(f, kind) + f->thin.added[kind - AP_KIND_CYCLES];
+}
+
+u64 ap_feed_sum(const struct ap_feed *f, u64 kinds)
+{
+	u64 sum = 0;
+
+	for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1)
+		sum += value_of(f, (u32)__builtin_ctzll(kinds));
+	return sum;
+}
+
+void ap_feed_publish(struct ap_thread *t, const struct ap_feed *f)
+{
+	s64 *extra = ap_thread_slot(t)->extra;
+
+	for (u32 k = AP_KIND_CYCLES; k <= AP_KIND_LOAD_LLC_MISS; k++)
+		__atomic_store_n(&extra[k], (s64)value_of(f, k), __ATOMIC_RELAXED);
+}
+
+/* --- a part for the whole */
+
+static void all_read(const struct ap_feed *f, u64 all[AP_THIN_COUNTS])
+{
+	for (u32 k = 0; k < NCOUNTS; k++)
+		all[k] = read_of(f, AP_KIND_CYCLES + k);
+}
+
+void ap_feed_thin_init(void)
+{
+	if (!ap_thin_is_on(&phase))
+		ap_thin_init(&phase, ap_proc.session->model_sample);
+}
+
+void ap_feed_thin_fork_child(struct ap_feed *f)
+{
+	ap_thin_init(&phase, ap_proc.session->model_sample);
+	memset(&f->thin, 0, sizeof(f->thin));
+}
+
+/* Code also goes where there is no more room for it. */
+void ap_feed_thin_restart(void)
+{
+	static u64 kinds;
+
+	if (ap_thin_is_on(&phase) && kinds != (ap_proc.kinds & AP_KINDS_MODEL))
+		ap_thin_restart(&phase);
+	kinds = ap_proc.kinds & AP_KINDS_MODEL;
+}
+
+void ap_feed_thin_begin(struct ap_feed *f)
+{
+	u64 now[AP_THIN_COUNTS];
+
+	if (!ap_thin_is_on(&phase))
+		return;
+	all_read(f, now);
+	ap_thin_begin(&f->thin, now, NCOUNTS);
+}
+
+void ap_feed_run_part(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
+{
+	u64 before[AP_THIN_COUNTS], now[AP_THIN_COUNTS];
+
+	if (ap_likely(!ap_thin_is_on(&phase))) {
+		ap_feed_run(f, from, to, chunks);
+		return;
+	}
+	all_read(f, before);
+	if (ap_thin_next(&f->thin, &phase, before, NCOUNTS) == AP_THIN_PASS) {
+		f->pending = AP_FEED_NOTHING; /* where that led nobody has read */
+	} else {
+		if (f->mem)
+			f->mem->met->burst = __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED);
+		ap_feed_run(f, from, to, chunks);
+	}
+	all_read(f, now);
+	if (ap_thin_did(&f->thin, &phase, (u64)(to - from), before, now, NCOUNTS))
+		__atomic_store_n(&ap_proc.session->model_estimates, 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When logs are read and when they are passed over, and what is estimated then.
+ */
+#include "model/thin.h"
+
+#include "base/mem.h"
+
+/* In words of the log, of which an instruction has a third. */
+#define FIRST	   (1LL << 20) /* all is read: how a program begins says little of how it goes on */
+#define BURST	   (1LL << 18)
+#define WARM	   (BURST / 4)	/* of it, before counts are taken */
+#define ENOUGH	   (1ULL << 14) /* to say how a thread counts */
+#define RAMP	   4		/* bursts, before what is passed over gets longer by one of them */
+#define RATE_SHIFT 20
+
+/* Half to one and a half times what it is on average. */
+static s64 gap(struct ap_thin_phase *p)
+{
+	/* a short run is read more of: an estimate wants bursts */
+	u32 most = p->every - 1, n = 1 + p->gaps / RAMP;
+	s64 mean = BURST * (n < most ? n : most);
+
+	p->random = p->random * 1664525U + 1013904223U;
+	return mean / 2 + (mean >> 16) * (p->random >> 16);
+}
+
+void ap_thin_init(struct ap_thin_phase *p, u32 every)
+{
+	*p = (struct ap_thin_phase){ .every = every, .left = FIRST, .random = every };
+}
+
+/* Lock held. */
+static void change(struct ap_thin_phase *p, enum ap_thin_state state, s64 left)
+{
+	__atomic_store_n(&p->state, state, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->left, left, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->seq, p->seq + 1, __ATOMIC_RELEASE);
+}
+
+static bool lock(struct ap_thin_phase *p)
+{
+	return !__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE);
+}
+
+static void unlock(struct ap_thin_phase *p)
+{
+	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+}
+
+void ap_thin_restart(struct ap_thin_phase *p)
+{
+	if (!lock(p))
+		return; /* who has it is about to begin something else, which is as well */
+	change(p, AP_THIN_READ, FIRST);
+	unlock(p);
+}
+
+static void advance(struct ap_thin_phase *p, u64 words)
+{
+	bool is_first = !p->seq; /* it is followed by a common burst */
+
+	if (__atomic_sub_fetch(&p->left, (s64)words, __ATOMIC_RELAXED) > 0 || !lock(p))
+		return;
+	if (__atomic_load_n(&p->left, __ATOMIC_RELAXED) <= 0) {
+		if (p->state == AP_THIN_READ && !is_first) {
+			change(p, AP_THIN_PASS, gap(p));
+		} else if (p->state == AP_THIN_PASS) {
+			change(p, AP_THIN_WARM, WARM);
+		} else {
+			__atomic_store_n(&p->gaps, p->gaps + (p->state == AP_THIN_WARM),
+					 __ATOMIC_RELAXED);
+			change(p, AP_THIN_READ, BURST - WARM);
+		}
+	}
+	unlock(p);
+}
+
+void ap_thin_begin(struct ap_thin *t, const u64 *now, u32 n)
+{
+	t->words = 0;
+	memcpy(t->from, now, n * sizeof(*now));
+}
+
+static void take_rates(struct ap_thin *t, const u64 *now, u32 n)
+{
+	if (t->words < ENOUGH)
+		return;
+	for (u32 k = 0; k < n; k++)
+		t->rate[k] = ((now[k] - t->from[k]) << RATE_SHIFT) / t->words;
+	t->has_rate = true;
+}
+
+enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
+				u32 n)
+{
+	u32 seq = __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE);
+
+	if (seq == t->seq)
+		return t->state;
+	if (t->state == AP_THIN_READ)
+		take_rates(t, now, n);
+	if (!t->has_rate)
+		return AP_THIN_READ;
+	t->seq = seq;
+	t->state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
+	if (t->state == AP_THIN_READ)
+		ap_thin_begin(t, now, n);
+	return t->state;
+}
+
+static void estimate(struct ap_thin *t, u64 words, u32 n)
+{
+	for (u32 k = 0; k < n; k++) {
+		u64 more = t->rest[k] + t->rate[k] * words;
+
+		t->added[k] += more >> RATE_SHIFT;
+		t->rest[k] = more & ((1ULL << RATE_SHIFT) - 1);
+	}
+}
+
+bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
+		 const u64 *now, u32 n)
+{
+	if (t->state == AP_THIN_READ)
+		t->words += words;
+	else
+		estimate(t, words, n);
+	if (t->state == AP_THIN_WARM)
+		for (u32 k = 0; k < n; k++)
+			t->added[k] -= now[k] - before[k];
+	advance(p, words);
+	return t->state != AP_THIN_READ;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading parts of a run for the whole (docs/design/feed.md, "Parts of a run"): the models see bursts of what threads
+ * do, and what they would have counted in between is estimated.  Knows numbers alone, not what they count.
+ *
+ * All threads of a process are in the same phase, since what one does to another's lines is seen where both are
+ * read; each has its own counts.
+ */
+#ifndef AP_MODEL_THIN_H
+#define AP_MODEL_THIN_H
+
+#include "base/types.h"
+
+#define AP_THIN_COUNTS 48
+
+enum ap_thin_state {
+	AP_THIN_READ, /* counts are taken as they are, and say how what is passed over behind it counts */
+	AP_THIN_PASS, /* not read: counts go on as the last burst had them */
+	AP_THIN_WARM /* read, but what is met anew may have been met in what was passed over: counted as PASS */
+};
+
+/* Of a process. */
+struct ap_thin_phase {
+	u32 every; /* one part of so many is read; below 2: all is */
+	u32 state;
+	u32 seq; /* incremented with each change of state */
+	u32 lock;
+	s64 left;   /* words, until the next state */
+	u32 random; /* bursts must not keep step with the program */
+	u32 gaps;   /* passed over, with what was read behind them to warm up */
+};
+
+/* Of a thread.  Zeroed it is as new. */
+struct ap_thin {
+	u32 state, seq;
+	bool has_rate;		  /* till then it is read, whatever the others do */
+	u64 words;		  /* read in this burst */
+	u64 from[AP_THIN_COUNTS]; /* the counts when it began */
+	u64 rate[AP_THIN_COUNTS]; /* of a word, in units of 2^-20 */
+	u64 rest[AP_THIN_COUNTS]; /* of an estimate, likewise */
+	u64 added
+		[AP_THIN_COUNTS]; /* modulo 2^64: estimates, less what was counted while it was warmed */
+};
+
+void ap_thin_init(struct ap_thin_phase *p, u32 every);
+
+static inline bool ap_thin_is_on(const struct ap_thin_phase *p)
+{
+	return p->every > 1;
+}
+
+/* What is counted becomes another thing: all is read for a while. */
+void ap_thin_restart(struct ap_thin_phase *p);
+/* The thread's burst, if it is in one, begins now: something was read that was no part of this. */
+void ap_thin_begin(struct ap_thin *t, const u64 *now, u32 n);
+/* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
+enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
+				u32 n);
+/* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */
+bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
+		 const u64 *now, u32 n);
+
+#endif

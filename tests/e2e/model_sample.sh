@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --model-sample: the models see parts of a run; what they would have counted is near what they count of all of it, exact
+# counts stay as they are, and reports say what is an estimate.
+. "$(dirname "$0")/lib.sh"
+need awk
+
+cd "$tmp" || exit 1
+walk=$PROGRAMS/model_walk
+events=instructions,branches,cycles,L1-dcache-loads,L1-dcache-load-misses,branch-misses
+
+# counts FILE OPTION... -- COMMAND...: lines of EVENT COUNT KIND
+counts()
+{
+	local file=$1
+	shift
+	timeout -k 5 100 env -i "$ANYPERF" stat --deterministic --machine skylake -x, -o csv "$@" >out 2>err </dev/null
+	status=$?
+	awk -F, '$3 { print $3, $1, $NF }' csv >"$file"
+}
+
+# near EVENT PERCENT NAME: the count in got is as that in want, to so many per cent
+near()
+{
+	local off
+	off=$(awk -v e="$1" '$1 == e { n[FILENAME] = $2 }
+		END { d = n["got"] - n["want"]; printf "%.2f", 100 * (d < 0 ? -d : d) / n["want"] }' got want)
+	note "$3: $1 is off by $off %"
+	check "$3: $1 is near" awk -v a="$off" -v b="$2" 'BEGIN { exit a >= b }'
+}
+
+# --- a short run is modelled whole
+counts want -e "$events" -- "$walk" walk 1024 5
+counts got --model-sample 1000 -e "$events" -- "$walk" walk 1024 5
+is "$status" 0 "a short run"
+same want got "of which all is modelled, and called so"
+
+# --- a long one in parts
+for command in "walk 2048 5000" "branch 0xffffffffffffffff 60 4000000"; do
+	# shellcheck disable=SC2086 # words
+	set -- $command
+	counts want -e "$events" -- "$walk" "$@"
+	is "$status" 0 "$1: all of it"
+	for n in 4 16; do
+		counts got --model-sample "$n" -e "$events" -- "$walk" "$@"
+		is "$status" 0 "$1: one in $n"
+		for e in instructions branches L1-dcache-loads; do
+			is "$(grep "^$e " got)" "$(grep "^$e " want)" "$1, one in $n: $e is exact"
+		done
+		is "$(awk '$1 == "cycles" { print $3 }' got)" estimated "$1, one in $n: cycles are an estimate"
+		for e in cycles branch-misses L1-dcache-load-misses; do
+			if awk -v e="$e" '$1 == e { exit !($2 > 100000) }' want; then
+				near "$e" 3 "$1, one in $n"
+			fi
+		done
+		counts again --model-sample "$n" -e "$events" -- "$walk" "$@"
+		same got again "$1, one in $n: the same again"
+		counts again --model-sample "$n" --model-thread -e "$events" -- "$walk" "$@"
+		same got again "$1, one in $n: and with a helper"
+	done
+done
+
+# --- who asks for tables
+set -- walk 2048 5000
+counts got -- "$walk" "$@"
+is "$(awk '$1 == "cycles" { print $3 }' got)" estimated "the default table is an estimate"
+is "$(awk '$1 == "instructions" { print $3 }' got)" exact "but for exact counts"
+has csv '# estimated: the models saw one part in 16 of the run; --model-sample 1 has them see all of it' "it says so"
+counts got -d --model-sample 1 -- "$walk" "$@"
+is "$(awk '$1 == "cycles" { print $3 }' got)" modelled "but where all of it was asked for"
+has_not csv estimated "then nothing is"
+counts got -e cycles -- "$walk" "$@"
+is "$(awk '$1 == "cycles" { print $3 }' got)" modelled "or where events are named"
+timeout -k 5 100 "$ANYPERF" stat -j -o json -- "$walk" "$@" >out 2>err </dev/null
+has json '"event" : "cycles".*"kind" : "estimated"' "JSON"
+timeout -k 5 100 "$ANYPERF" stat -M ipc -o table -- "$walk" "$@" >out 2>err </dev/null
+has table '# estimated' "metrics"
+
+# --- many threads, processes, code that goes
+counts got --model-sample 16 -e instructions,cycles,branch-misses -- "$PROGRAMS/model_helper" threads
+is "$status" 0 "threads"
+counts got --model-sample 16 -e instructions,cycles -- "$PROGRAMS/fork_count"
+is "$status" 0 "processes"
+counts got --model-sample 16 --cache-limit 64K -e cycles -- "$walk" "$@"
+is "$status" 0 "a small cache"
+
+# --- mistakes
+for n in 0 1001 -1 1.5 x ""; do
+	run timeout -k 5 60 "$ANYPERF" stat --model-sample "$n" -- true
+	is "$status" 129 "--model-sample '$n'"
+	has err 'needs a number from 1 [(]all is modelled[)] to 1000' "says what it needs"
+done
+done_testing
