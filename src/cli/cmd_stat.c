@@ -89,7 +89,7 @@ static int opt_repeat(void *args, const char *value, char *why)
 {
 	struct stat_args *a = args;
 	long n = 0;
-	int ret = number(value, 1, 1000000, &n, why);
+	int ret = number(value, 0, 1000000, &n, why);
 
 	a->repeat = (unsigned int)n;
 	return ret;
@@ -121,6 +121,8 @@ static int opt_delay(void *args, const char *value, char *why)
 	long n = 0;
 	int ret = number(value, -1, INT_MAX, &n, why);
 
+	if (ret)
+		snprintf(why, AP_OPT_WHY, "needs milliseconds, or -1 to begin disabled");
 	a->count.delay_ms = n;
 	return ret;
 }
@@ -244,7 +246,7 @@ static const struct ap_opt stat_opts[] = {
 	STR(0, "post", post, "command", "run this in a shell after each run"),
 	STR(0, "pre", pre, "command", "run this in a shell before each run"),
 	FLAG(0, "quiet", count.is_quiet, "print no report"),
-	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations"),
+	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations; 0: for ever, each run by itself"),
 	FLAG(0, "summary", count.has_summary, "with -I: at the end a report of all"),
 	FLAG('S', "sync", sync, "call sync(2) before each run"),
 	FLAG(0, "table", table, "with -r: the time of each run"),
@@ -342,6 +344,31 @@ static void print_report(const struct stat_args *args, const struct ap_stat *st,
 		ap_stat_print(st, &args->format, out);
 }
 
+/* One of endless runs. */
+static bool show_run(struct ap_stat_count *c)
+{
+	struct shown *shown = c->arg;
+	const struct stat_args *args = shown->args;
+	struct text part;
+
+	if (args->count.is_quiet || args->count.interval_ms)
+		return true;
+	if (args->output) {
+		print_report(args, c->st, shown->kept.out);
+	} else {
+		print_report(args, c->st, text_begin(&part));
+		text_end(&part);
+		if (!shown->has_failed)
+			shown->has_failed =
+				ap_outfile_print(args->log, part.text, part.size, stderr);
+		free(part.text);
+	}
+	ap_stat_restart(c->st);
+	c->st->tasks_short = 0;
+	c->st->short_by = 0;
+	return !shown->has_failed;
+}
+
 static int report(const struct stat_args *args, const struct ap_stat *st, struct shown *shown)
 {
 	struct text text;
@@ -355,7 +382,8 @@ static int report(const struct stat_args *args, const struct ap_stat *st, struct
 	if (args->output && args->format.style != AP_STAT_JSON)
 		fprintf(out, "# started on %s\n", ctime(&now));
 	fwrite(shown->kept.text, 1, shown->kept.size, out);
-	print_report(args, st, out);
+	if (args->repeat)
+		print_report(args, st, out);
 	text_end(&text);
 	if (!args->output)
 		ret = shown->has_failed ? -EIO
@@ -391,9 +419,11 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 				   .control = control,
 				   .interval = show_interval,
 				   .arg = &shown };
-	struct ap_stat_runs runs = {
-		.repeat = args->repeat, .sync = args->sync, .pre = args->pre, .post = args->post
-	};
+	struct ap_stat_runs runs = { .repeat = args->repeat,
+				     .sync = args->sync,
+				     .pre = args->pre,
+				     .post = args->post,
+				     .show = args->repeat ? NULL : show_run };
 	struct ap_run_client client;
 	int ret;
 
@@ -457,7 +487,7 @@ static int check_output(const struct stat_args *args)
 		return usage("--interval-clear needs -I");
 	if (args->table && args->repeat < 2)
 		return usage("--table needs -r");
-	if (args->count.has_summary && args->count.interval_ms && args->repeat > 1)
+	if (args->count.has_summary && args->count.interval_ms && args->repeat != 1)
 		return usage("--summary and -r do not go together");
 	if (args->log_fd >= 0 && args->output)
 		return usage("-o and --log-fd do not go together");
@@ -487,9 +517,9 @@ static int check(struct stat_args *args)
 			"rows are of one kind: -A, --per-core, --per-die, --per-socket or --per-node");
 	if (args->per_thread && !args->run.ntargets)
 		return usage("--per-thread needs -p or -t");
-	if (args->per_thread && args->repeat > 1)
+	if (args->per_thread && args->repeat != 1)
 		return usage("--per-thread and -r do not go together");
-	if (args->run.ntargets && args->repeat > 1 && !args->run.argv)
+	if (args->run.ntargets && args->repeat != 1 && !args->run.argv)
 		return usage("-r needs a command");
 	if (args->count.interval_count && !args->count.interval_ms)
 		return usage("--interval-count needs -I");

@@ -64,7 +64,7 @@ void ap_stat_count_fini(struct ap_stat_count *c);
 void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evlist *events);
 
 struct ap_stat_runs {
-	unsigned int repeat;
+	unsigned int repeat;	/* 0: until it is told to end */
 	bool until_failure;	/* a run that does not end with 0 is the last */
 	bool sync;		/* sync(2) before each */
 	const char *pre, *post; /* shell commands around each, NULL: none */
@@ -72,6 +72,8 @@ struct ap_stat_runs {
 	int signal;		/* that ended it, or 0 */
 	bool timed_out;		/* by us, after --timeout */
 	bool post_failed;	/* of some run: a line was said */
+	/* each run that was not ended from outside, as it ends; false: not one more.  NULL: nothing is shown */
+	bool (*show)(struct ap_stat_count *c);
 };
 
 /*

@@ -68,7 +68,7 @@ static bool beside(const char *option, const char *command)
 
 int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 {
-	for (unsigned int i = 0; i < runs->repeat; i++) {
+	for (unsigned int i = 0; !runs->repeat || i < runs->repeat; i++) {
 		struct ap_run_result res;
 		bool is_told;
 		int ret, sig;
@@ -95,6 +95,8 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		runs->post_failed |= !beside("--post", runs->post);
 		/* Ctrl-C, and to be told to end, is meant for the measurement too, not for one run of many. */
 		if (sig == SIGINT || sig == SIGQUIT || is_told)
+			break;
+		if (runs->show && !runs->show(c))
 			break;
 		if (runs->until_failure && (runs->status || runs->timed_out))
 			break;

@@ -99,6 +99,25 @@ has "$tmp/err" "stats for 'system wide' \(what the command makes\)" "-a: says of
 run "$ANYPERF" stat -n true
 has_not "$tmp/err" '#' "-n: no events"
 has "$tmp/err" 'seconds time elapsed' "-n: times"
+cat >"$tmp/thrice" <<'EOF'
+echo run >>"$1"
+[ "$(wc -l <"$1")" -lt 3 ] || kill -INT $$
+exit 5
+EOF
+for where in "" "-o $tmp/endless"; do
+	rm -f "$tmp/endless" "$tmp/runs"
+	# shellcheck disable=SC2086 # two words or none
+	run timeout --foreground -k 5 60 env --default-signal=INT "$ANYPERF" stat -r 0 $where -x, -e instructions:u sh "$tmp/thrice" "$tmp/runs"
+	is "$status" 130 "-r 0 $where: until it is interrupted"
+	[ -z "$where" ] || mv "$tmp/endless" "$tmp/err"
+	is "$(grep -c '^[1-9][0-9]*,,instructions:u,' "$tmp/err")" 2 "-r 0 $where: each run that ended" || note "$(cat "$tmp/err")"
+	is "$(awk -F, '/instructions/ { v[++n] = $1 } END { print v[2] < v[1] * 1.5 }' "$tmp/err")" 1 "-r 0 $where: by itself"
+done
+rm -f "$tmp/thrice" "$tmp/runs"
+# shellcheck disable=SC2016 # the inner shell's
+run sh -c 'timeout -k 5 60 "$0" stat -r 0 -e page-faults true 2>/dev/full' "$ANYPERF"
+is "$status" 125 "-r 0 that cannot be shown ends"
+
 run "$ANYPERF" stat -r 3 -e page-faults sh -c 'echo run; exit 3'
 is "$status" 3 "-r: the last run's status"
 is "$(grep -c run "$tmp/out")" 3 "-r: so many runs"
@@ -285,12 +304,14 @@ wrong '--interval-count needs -I' stat --interval-count 2 true
 wrong '-j and -x do not go together' stat -j -x, true
 wrong 'needs numbers of processes' stat -p 1,x true
 wrong 'needs a list of CPUs from 0 to' stat -C 100000 true
-wrong 'needs a number from -1' stat -D -2 true
+wrong 'needs milliseconds, or -1' stat -D -2 true
+wrong 'needs milliseconds, or -1' stat -D 5s true
 wrong 'needs a number from 1' stat -I 0 true
 wrong 'needs fd:CTL' stat --control 7 true
 wrong '--control: ./nonexistent: No such file' stat --control fifo:./nonexistent true
 wrong "bad modifier 'q'" stat -e instructions:q true
-wrong 'needs a number' stat -r 0 true
+wrong 'needs a number from 0' stat -r -1 true
+wrong '--per-thread and -r do not' stat --per-thread -p $$ -r 0 true
 wrong 'needs a number' stat -r x true
 wrong 'milliseconds' stat --timeout 5 true
 wrong 'hexadecimal' stat --range 20-10 true
