@@ -428,7 +428,7 @@ static int show_all(struct report_args *a, struct ap_data *d, const struct ap_se
 {
 	struct ap_tui_profile p = { .notes = notes,
 				    .lost = s->lost_samples,
-				    .full_paths = a->verbose,
+				    .full_paths = a->verbose && !a->quiet,
 				    .header = put_header,
 				    .header_arg = d,
 				    .message = a->message };

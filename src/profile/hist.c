@@ -389,6 +389,11 @@ void ap_hist_base(struct ap_hist *h, u64 period)
 	h->base = period;
 }
 
+void ap_hist_full_paths(struct ap_hist *h, bool on)
+{
+	h->opts.full_paths = on;
+}
+
 u64 ap_hist_samples(const struct ap_hist *h)
 {
 	return h->opts.relative ? h->shown_samples : h->samples;

@@ -229,6 +229,8 @@ void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n);
 u64 ap_hist_total(const struct ap_hist *h);
 /* Percents are told of this from now on; 0: again of what the options say. */
 void ap_hist_base(struct ap_hist *h, u64 period);
+/* Whether paths and addresses are shown, as the option of the same name says at first; the order stays. */
+void ap_hist_full_paths(struct ap_hist *h, bool on);
 u64 ap_hist_samples(const struct ap_hist *h);
 /* A number of samples as headings say it: in thousands or millions, unit 'K', 'M' or ' '. */
 u64 ap_hist_short(u64 n, char *unit);

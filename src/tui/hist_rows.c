@@ -243,8 +243,10 @@ void hist_rows_make(struct hist_view *h)
 
 	for (i = h->v.at; follow && i && h->row[i - 1].mark == old.mark; i--)
 		nth++;
-	if (hist)
+	if (hist) {
+		ap_hist_full_paths(hist, h->p->full_paths);
 		set_base(h, hist);
+	}
 	h->v.n = 0;
 	h->shown = 0;
 	h->generation = h->p->generation;

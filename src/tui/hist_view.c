@@ -148,6 +148,19 @@ static void show_header(struct hist_view *h)
 	ap_tui_push(h->v.tui, ap_text_view("Header", text));
 }
 
+/* All of the entry that the line is of, which becomes the current one. */
+static void fold(struct hist_view *h)
+{
+	u32 line = h->v.at;
+
+	if (!hist_current(h))
+		return;
+	while (line && h->row[line].frame)
+		line--;
+	hist_open_entry(h, line, false);
+	h->v.at = line;
+}
+
 static void toggle(struct hist_view *h, bool whole)
 {
 	const struct hist_row *r = hist_current(h);
@@ -180,6 +193,9 @@ static bool fold_key(struct hist_view *h, u32 key)
 		return true;
 	case 'e':
 		toggle(h, true);
+		return true;
+	case 'c':
+		fold(h);
 		return true;
 	case 'E':
 	case 'C':
@@ -271,6 +287,12 @@ static bool hist_key(struct ap_view *v, u32 key)
 	case 'H':
 		h->has_no_head = !h->has_no_head;
 		return true;
+	case 'V':
+		h->p->full_paths = !h->p->full_paths;
+		h->is_stale = true;
+		ap_tui_say(v->tui,
+			   h->p->full_paths ? "With paths and addresses" : "By their names");
+		return true;
 	case 'i':
 		show_header(h);
 		return true;
@@ -309,6 +331,7 @@ static const struct ap_view_ops hist_ops = {
 		"  a                             annotate the function\n"
 		"  +                             open or fold one level of the call tree\n"
 		"  e                             open or fold all of the entry's call tree\n"
+		"  c                             fold it\n"
 		"  E, C                          open, fold all call trees\n"
 		"  d                             zoom into the file (shared object)\n"
 		"  t                             zoom into the thread\n"
@@ -320,6 +343,7 @@ static const struct ap_view_ops hist_ops = {
 		"  Esc, Left                     zoom out\n"
 		"  Tab, Shift-Tab                next event, the one before\n"
 		"  H                             headings\n"
+		"  V                             with paths and addresses, as by -v\n"
 		"  i                             what the file says of itself\n"
 		"  r                             samples as text: of the command, the function, all\n"
 		"  s                             switch to another data file of this folder\n"

@@ -59,6 +59,15 @@ press E
 sees_line '^-   80.00%    80.00% ' "E opens all"
 press C
 sees_line '^\+   80.00%    80.00% ' "C folds all"
+press e
+sees_line '^-  100.00%     0.00% ' "e opens one's"
+press c
+sees_line '^\+  100.00%     0.00% ' "c folds it"
+press c V
+sees_line "^\+  100.00%     0.00%  work     /[^ ]*/work  0x[0-9a-f]+ .*_start" "and it stays folded; V: the program's path"
+sees_line 'With paths and addresses' "and says so"
+press V
+sees_line '^\+  100.00%     0.00%  work     work  *\[' "V: its name"
 press / l e a f Enter
 tm send-keys -t "$pane" d
 sees_line "DSO: work$" "d zooms into the file"
