@@ -66,7 +66,9 @@ void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu)
 {
 	t->cpu = cpu;
 	host->is_changed = true;
+	ap_host_diaries_hold(host);
 	ap_core_task_on_cpu(host->core, t->core, cpu);
+	ap_host_diaries_let_go(host);
 }
 
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)

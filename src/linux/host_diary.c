@@ -174,6 +174,30 @@ static void take_sample(struct ap_host *host, const struct ap_host_diary *f,
 	}
 }
 
+/*
+ * While tasks move and diaries are read their samplers come and go one by one: what their diaries have to tell is looked
+ * at when that is over, and none that is being read ends.
+ */
+void ap_host_diaries_hold(struct ap_host *host)
+{
+	host->diaries_held++;
+}
+
+void ap_host_diaries_let_go(struct ap_host *host)
+{
+	if (--host->diaries_held)
+		return;
+	while (host->has_held_diaries) {
+		host->has_held_diaries = false;
+		for (struct ap_host_task *t = host->tasks; t; t = t->next) {
+			if (!t->is_diary_held)
+				continue;
+			t->is_diary_held = false;
+			ap_host_diary_set(host, t, ap_task_tells(t->core) & AP_TELL_SWITCH);
+		}
+	}
+}
+
 static void drain(struct ap_host *host, struct ap_host_diary *f)
 {
 	union {
@@ -204,8 +228,10 @@ static void drain(struct ap_host *host, struct ap_host_diary *f)
 
 void ap_host_diaries_drain(struct ap_host *host)
 {
+	ap_host_diaries_hold(host);
 	for (struct ap_host_diary *f = host->diaries; f; f = f->next)
 		drain(host, f);
+	ap_host_diaries_let_go(host);
 }
 
 u64 ap_host_diaries_tick(struct ap_host *host, u64 now)
@@ -273,6 +299,10 @@ void ap_host_diary_set(struct ap_host *host, struct ap_host_task *t, bool is_swi
 {
 	u32 counters = wanted(host, t);
 
+	if (host->diaries_held) {
+		t->is_diary_held = host->has_held_diaries = true;
+		return;
+	}
 	if (!counters && !is_switched) {
 		ap_host_diary_end(host, t);
 		return;
@@ -293,17 +323,20 @@ void ap_host_diary_end(struct ap_host *host, struct ap_host_task *t)
 	t->is_fed = false;
 	if (!f)
 		return;
+	/* nobody else finds it while it is read for the last time */
+	*f->prev = f->next;
+	if (f->next)
+		f->next->prev = f->prev;
+	t->diary = NULL;
+	ap_host_diaries_hold(host);
 	drain(host, f);
+	ap_host_diaries_let_go(host);
 	if (f->page)
 		munmap(f->page, AP_PAGE_SIZE + RING_BYTES);
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		if (f->counters[i] >= 0)
 			close(f->counters[i]);
 	close(f->fd);
-	*f->prev = f->next;
-	if (f->next)
-		f->next->prev = f->prev;
-	t->diary = NULL;
 	free(f);
 }
 

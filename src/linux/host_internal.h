@@ -98,6 +98,7 @@ struct ap_host_task {
 	struct ap_host_diary *diary;
 	u64 told[AP_WORLD_N]; /* by the diary, so often */
 	bool is_fed;	      /* or the kernel refuses */
+	bool is_diary_held;   /* to be looked at again when they are let go */
 	bool is_kicked;	      /* and has not armed its samplers anew yet */
 	struct ap_host_task *kicked_next;
 	bool is_unborn;		     /* its parent has told of it, itself has not */
@@ -204,7 +205,9 @@ struct ap_host {
 	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
-	u64 diaries_ns; /* when they are to be read again */
+	u32 diaries_held;      /* ap_host_diaries_hold */
+	bool has_held_diaries; /* of some task */
+	u64 diaries_ns;	       /* when they are to be read again */
 	struct ap_cgroup *cgroups;
 	u64 cgroups_ns; /* likewise, cgroups of tasks */
 	bool has_cgroups;
@@ -380,6 +383,9 @@ void ap_host_prompts_end(struct ap_host_task *t);
 void ap_host_diary_set(struct ap_host *host, struct ap_host_task *t, bool is_switched);
 bool ap_host_can_keep_diaries(struct ap_host *host); /* with samples of AP_SAMPLE_WORLD */
 void ap_host_diary_end(struct ap_host *host, struct ap_host_task *t);
+/* Until let go nobody's diary begins or ends for what it has to tell. */
+void ap_host_diaries_hold(struct ap_host *host);
+void ap_host_diaries_let_go(struct ap_host *host);
 /* What has happened until now is told. */
 void ap_host_diaries_drain(struct ap_host *host);
 u64 ap_host_diaries_tick(struct ap_host *host, u64 now);

@@ -5,7 +5,7 @@
 
 cd "$tmp" || exit 1
 
-for case in periods reads several contents signals traps thread inherit switches namespaces sleeps native filtered; do
+for case in periods reads several contents signals traps thread inherit switches namespaces sleeps moves native filtered; do
 	run timeout -k 5 60 "$PROGRAMS/sample_kernel" "$case"
 	native=$status
 	mv out native

@@ -455,6 +455,70 @@ static void sleeps(void)
 	}
 }
 
+static int next_cpu(const cpu_set_t *set, int cpu)
+{
+	while (++cpu < CPU_SETSIZE && !CPU_ISSET(cpu, set))
+		;
+	return cpu;
+}
+
+/* Sleeps on one of two CPUs, in a group whose leader is sampled by the program itself. */
+static void open_on_cpu(struct ring *r, int cpu)
+{
+	struct perf_event_attr clock = attr_of(PERF_COUNT_SW_TASK_CLOCK, 10000000000ULL);
+	struct perf_event_attr attr = attr_of(PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
+	int leader, fd;
+
+	clock.disabled = attr.disabled = 0;
+	attr.exclude_kernel = 0;
+	attr.sample_type = PERF_SAMPLE_CPU;
+	leader = sample_open(&clock, 0, cpu, -1);
+	fd = leader < 0 ? -1 : sample_open(&attr, 0, cpu, leader);
+	if (fd < 0) {
+		printf("cannot open: %s\n", strerror(errno));
+		exit(77);
+	}
+	map_or_die(r, fd, 8, RW);
+}
+
+/* The same on two CPUs in turn, each with events of its own. */
+static void moves(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	unsigned long n = 0, wrong = 0;
+	struct ring r[2];
+	cpu_set_t set;
+	int cpu[2];
+
+	sched_getaffinity(0, sizeof(set), &set);
+	cpu[0] = next_cpu(&set, -1);
+	cpu[1] = next_cpu(&set, cpu[0]);
+	if (cpu[1] >= CPU_SETSIZE) {
+		printf("one CPU\n");
+		exit(77);
+	}
+	for (int i = 0; i < 2; i++)
+		open_on_cpu(&r[i], cpu[i]);
+	for (int i = 0; i < 60; i++) {
+		CPU_ZERO(&set);
+		CPU_SET(cpu[i / 3 % 2], &set);
+		sched_setaffinity(0, sizeof(set), &set);
+		nanosleep(&ms, NULL);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct {
+			struct perf_event_header h;
+			uint32_t cpu, reserved;
+		} s;
+
+		(void)sample_count(r[i].fd);
+		for (; sample_next(&r[i], &s, sizeof(s)); n++)
+			wrong += s.h.type != PERF_RECORD_SAMPLE || s.cpu != (uint32_t)cpu[i];
+		sample_unmap(&r[i]);
+	}
+	printf("sleeps %s, %lu wrong\n", n >= 60 ? "all" : "missing", wrong);
+}
+
 /* Where a child begins, and whoever goes elsewhere: the links of /proc/PID/ns. */
 static void namespaces(void)
 {
@@ -548,13 +612,13 @@ static void filtered(void)
 	printf("still there\n");
 }
 
-static const struct sample_case cases[] = { { "periods", periods },   { "reads", reads },
-					    { "several", several },   { "contents", contents },
-					    { "signals", by_signal }, { "traps", with_traps },
-					    { "thread", of_thread },  { "inherit", inherit },
-					    { "switches", switches }, { "namespaces", namespaces },
-					    { "sleeps", sleeps },     { "native", native },
-					    { "filtered", filtered }, { 0 } };
+static const struct sample_case cases[] = {
+	{ "periods", periods },	      { "reads", reads },	{ "several", several },
+	{ "contents", contents },     { "signals", by_signal }, { "traps", with_traps },
+	{ "thread", of_thread },      { "inherit", inherit },	{ "switches", switches },
+	{ "namespaces", namespaces }, { "sleeps", sleeps },	{ "moves", moves },
+	{ "native", native },	      { "filtered", filtered }, { 0 }
+};
 
 int main(int argc, char **argv)
 {
