@@ -274,7 +274,7 @@ static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
 	slot->exec_limits = ap_limits_shares(t);
 	slot->exec_ptracer = *ap_ptracer(t);
 	slot->exec_cwd = ap_service_cwd();
-	slot->exec_random = ap_random_of_image();
+	slot->exec_random = ap_random_of_image(t);
 }
 
 /* The program's own mask at the moment of the exec; a signal that comes before it goes first. */

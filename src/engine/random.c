@@ -38,8 +38,13 @@ u64 ap_random_next(void)
 	return mixed(__atomic_add_fetch(&ap_proc.random, STEP, __ATOMIC_RELAXED));
 }
 
-u64 ap_random_of_image(void)
+u64 ap_random_of_image(struct ap_thread *t)
 {
+	if (t->is_vfork_child) {
+		if (!t->image_random)
+			t->image_random = ap_random_next();
+		return t->image_random;
+	}
 	return mixed(__atomic_load_n(&ap_proc.random, __ATOMIC_RELAXED) + STEP);
 }
 

@@ -97,8 +97,11 @@ s64 ap_call_getrandom(struct ap_thread *t, struct ap_call *c);
 void ap_random_opened(const char *path);
 void ap_random_read(const struct ap_call *c, s64 ret); /* after a read that gave so many bytes */
 u64 ap_random_next(void); /* of the process' numbers; also where those of a child begin */
-/* Where an image's begin: the same however often a signal has the exec made again. */
-u64 ap_random_of_image(void);
+/*
+ * Where an image's begin: the same however often a signal has the exec made again.  A vfork child's is drawn, for its
+ * parent's numbers go on behind it, to others.
+ */
+u64 ap_random_of_image(struct ap_thread *t);
 
 /* task.c: clone, clone3, fork, vfork, and the end of threads */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c);

@@ -131,6 +131,7 @@ struct ap_thread {
 	u32 is_vfork_child;	/* shares the address space of another process, on its own slot */
 	u32 lock_id;		/* its name in locks: the tid, or ap_lock_name */
 	u32 foreign;		/* may be of another pid namespace than others here */
+	u64 image_random;	/* of a vfork child: ap_random_of_image; 0 not drawn yet */
 	u64 process;		/* serial of the first thread of its process */
 
 	/* Signals: owned by signal*.c */
@@ -141,8 +142,8 @@ struct ap_thread {
 	u8 pend_info[128];
 	u32 pend_temp; /* it ended a sigsuspend-like call: syscall_mask is the mask still */
 	u32 pend_sync; /* raised by the program: AP_PEND_RAISED by the instruction at regs.rip, or _FORCED */
-	u32 sig_depth; /* of ap_sig_block_all sections */
 	u64 sig_outer; /* mask around the outermost section */
+	u32 sig_depth; /* of ap_sig_block_all sections */
 	u32 sig_dirty; /* a synchronous signal was sent meanwhile and is blocked in the kernel */
 	u32 delivered; /* to handlers, so many; wraps */
 	u32 held_trap; /* a SIGTRAP that was sent while stepping waits in held_info */

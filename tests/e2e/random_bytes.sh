@@ -47,6 +47,13 @@ is "$(cat twice)" "" "each way, process and image has bytes of its own"
 bytes=$(sed -n 's/^large //p' one.sorted | head -n 1 | fold -w 2 | sort | uniq -c | wc -l)
 is "$((bytes > 230))" 1 "of a thousand bytes nearly every value" || note "$bytes"
 
+# programs that one process starts by vfork
+for i in 1 2; do
+	timeout -k 5 60 "$ANYPERF" stat --deterministic -o table -- "$PROGRAMS/random_bytes" spawn >"spawned$i" 2>"spawned$i.err"
+done
+same spawned1 spawned2 "programs started by vfork have the same bytes in two runs"
+is "$(grep -c '^one [0-9a-f]*$' spawned1) $(sort -u spawned1 | wc -l)" "2 2" "and each has its own" || note "$(cat spawned1)"
+
 # a session of another command has them in the same way
 for i in 1 2; do
 	timeout -k 5 60 "$ANYPERF" run --deterministic -- sh -c "'$PROGRAMS/random_bytes' plain </dev/urandom | sort

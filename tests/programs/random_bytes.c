@@ -5,6 +5,7 @@
  *
  *	random_bytes FILE </dev/urandom	FILE is no device: its bytes are printed last, as they are
  *	random_bytes narrow		reads its standard input where a filter allows reads alone
+ *	random_bytes spawn		two images of one process, which print some each
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,6 +82,23 @@ static int narrow(void)
 	return (int)syscall(SYS_exit, read(0, b, sizeof(b)) == sizeof(b) ? 23 : 1);
 }
 
+/* Two images, each in a vfork child of this process. */
+static int spawn(const char *self)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			execl("/nowhere", self, "one", NULL); /* as who looks along PATH */
+			execl(self, self, "one", NULL);
+			_exit(127);
+		}
+		if (waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static uint8_t large[1000];
@@ -92,6 +110,12 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "narrow"))
 		return narrow();
+	if (!strcmp(argv[1], "spawn"))
+		return spawn(argv[0]);
+	if (!strcmp(argv[1], "one")) {
+		show("one", b, getrandom(b, 16, 0));
+		return 0;
+	}
 	show("standard input", b, read(0, b, 8));
 	show("getrandom", b, getrandom(b, 16, 0));
 	show("again", b, getrandom(b, 13, GRND_NONBLOCK));
