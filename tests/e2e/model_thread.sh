@@ -21,6 +21,7 @@ counts()
 }
 
 [ -r /proc/thread-self/children ] || lack_all "the kernel does not list children"
+"$helper" possible || lack_all "the kernel has no close_range" # docs/limits.md
 counts got cycles -- "$helper" helper
 is "$status" 1 "nobody has a helper who did not ask for it"
 counts got instructions --model-thread -- "$helper" helper

@@ -150,7 +150,7 @@ session perf stat -a -x, -o csv -e instructions:u ./and_loop
 all=$(values csv instructions:u)
 is "$status $((all >= instr && all < instr + 100000))" "0 1" "-a" || note "$all"
 session perf stat -a -A -x, -o csv -e '{instructions:u,instructions:u}' ./and_loop
-is "$(grep -c '^CPU' csv)" "$((2 * $(nproc)))" "-A: a row for each CPU"
+is "$(grep -c '^CPU' csv)" "$((2 * $(getconf _NPROCESSORS_ONLN)))" "-A: a row for each CPU"
 all=$(awk -F, '/^CPU/ { s += $2 } END { print s / 2 }' csv)
 is "$status $((all >= instr && all < instr + 100000))" "0 1" "-A: their sum" || note "$all"
 
@@ -390,7 +390,7 @@ if ./lockbox true 2>err; then
 	is "$(values csv instructions:u) $(values csv branches:u)" \
 		"$(expect fork_count instructions) $(expect fork_count branches)" "locked box: children are counted"
 	boxed perf stat -a -A -x, -o csv -e '{instructions:u,instructions:u}' ./and_loop
-	is "$status $(grep -c '^CPU' csv)" "0 $((2 * $(nproc)))" "locked box: -A: a row for each CPU"
+	is "$status $(grep -c '^CPU' csv)" "0 $((2 * $(getconf _NPROCESSORS_ONLN)))" "locked box: -A: a row for each CPU"
 	[ -z "$forced" ] || export LIBPFM_FORCE_PMU=$forced
 	boxed ./papi "${names[@]:0:2}"
 	is "$status $(awk '{ print $NF }' out | xargs)" "0 200000 100000" "locked box: PAPI"

@@ -5,6 +5,7 @@
  * it sees of its threads, children and descriptors, which is to be the same natively.
  *
  *	model_helper helper		status 0 if it has one, 1 if not
+ *	model_helper possible		status 0 if the kernel can give one descriptors of its own (since Linux 5.9)
  *	model_helper looks		at tasks, children of any kind, and descriptors
  *	model_helper signal SIGNAL	its helper gets that (two digits), and it goes on; 09: when that has ended
  *	model_helper forks|execs|threads|filters|setuids
@@ -33,6 +34,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define CLOSE_RANGE	  436 /* newer than some headers */
+#define CLOSE_RANGE_APART 2
 
 #define LINES 4096 /* of 64 bytes: most miss the first cache */
 
@@ -253,6 +257,8 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	if (!strcmp(what, "possible"))
+		return syscall(CLOSE_RANGE, 3, ~0U, CLOSE_RANGE_APART) != 0;
 	if (!strcmp(what, "helper")) {
 		busy();
 		return !child();
