@@ -7,22 +7,22 @@
 #include "base/mem.h"
 
 /* In words of the log, of which an instruction has a third. */
-#define FIRST	   (1LL << 20) /* all is read: how a program begins says little of how it goes on */
-#define BURST	   (1LL << 18)
-#define WARM	   (BURST / 4)	/* of it, before counts are taken */
-#define ENOUGH	   (1ULL << 14) /* to say how a thread counts */
-#define RAMP	   4		/* bursts, before what is passed over gets longer by one of them */
+#define FIRST	   (1 << 20) /* all is read: how a program begins says little of how it goes on */
+#define BURST	   (1 << 18)
+#define WARM	   (BURST / 4) /* of it, before counts are taken */
+#define ENOUGH	   (1 << 14)   /* to say how a thread counts */
+#define RAMP	   4	       /* bursts, before what is passed over gets longer by one of them */
 #define RATE_SHIFT 20
 
 /* Half to one and a half times what it is on average. */
-static s64 gap(struct ap_thin_phase *p)
+static s32 gap(struct ap_thin_phase *p)
 {
 	/* a short run is read more of: an estimate wants bursts */
 	u32 most = p->every - 1, n = 1 + p->gaps / RAMP;
-	s64 mean = BURST * (n < most ? n : most);
+	u32 mean = BURST * (n < most ? n : most);
 
 	p->random = p->random * 1664525U + 1013904223U;
-	return mean / 2 + (mean >> 16) * (p->random >> 16);
+	return (s32)(mean / 2 + (mean >> 16) * (p->random >> 16));
 }
 
 void ap_thin_init(struct ap_thin_phase *p, u32 every)
@@ -31,7 +31,7 @@ void ap_thin_init(struct ap_thin_phase *p, u32 every)
 }
 
 /* Lock held. */
-static void change(struct ap_thin_phase *p, enum ap_thin_state state, s64 left)
+static void change(struct ap_thin_phase *p, enum ap_thin_state state, s32 left)
 {
 	__atomic_store_n(&p->state, state, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->left, left, __ATOMIC_RELAXED);
@@ -60,7 +60,7 @@ static void advance(struct ap_thin_phase *p, u64 words)
 {
 	bool is_first = !p->seq; /* it is followed by a common burst */
 
-	if (__atomic_sub_fetch(&p->left, (s64)words, __ATOMIC_RELAXED) > 0 || !lock(p))
+	if (__atomic_sub_fetch(&p->left, (s32)words, __ATOMIC_RELAXED) > 0 || !lock(p))
 		return;
 	if (__atomic_load_n(&p->left, __ATOMIC_RELAXED) <= 0) {
 		if (p->state == AP_THIN_READ && !is_first) {

@@ -25,7 +25,7 @@ struct ap_thin_phase {
 	u32 state;
 	u32 seq; /* incremented with each change of state */
 	u32 lock;
-	s64 left;   /* words, until the next state */
+	s32 left;   /* words, until the next state */
 	u32 random; /* bursts must not keep step with the program */
 	u32 gaps;   /* passed over, with what was read behind them to warm up */
 };
