@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 #
 # Where names come from: the program's own table, C++ and Rust names as people write them, and for a stripped one
-# each place where debug files are looked for; the vdso; a JIT's map.  The program's functions run 100,000, 200,000, 300,000 and
+# each place where debug files are looked for; the vdso; a JIT's map; inlined functions.  The program's functions run 100,000, 200,000, 300,000 and
 # 400,000 instructions, so what each line weighs is known.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-need gcc strip objcopy readelf
+need gcc strip objcopy readelf addr2line awk
 cd "$tmp" || exit 1
 mkdir home bin
 export HOME=$tmp/home
@@ -138,4 +138,74 @@ for how in fp lbr; do
 done
 is "$(wc -l <fp.txt)" 1 "chains have callers"
 same fp.txt lbr.txt "--call-graph lbr: the same chains"
+# --- code that a compiler made at run time, and told of in /tmp/perf-PID.map
+cat >jit.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+	/* mov $500000, %eax; 1: dec %eax; jnz 1b; ret */
+	static const unsigned char code[] = { 0xb8, 0x20, 0xa1, 0x07, 0x00, 0xff, 0xc8, 0x75, 0xfc, 0xc3 };
+	char *at = mmap(0, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char name[64];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(name, "w");
+	if (at == MAP_FAILED || !f)
+		return 1;
+	puts(name);
+	memcpy(at + 64, code, sizeof(code));
+	memcpy(at + 4096, code, sizeof(code));
+	fprintf(f, "%lx %x Interpreter::one more\n%lx %x second\n", (long)at + 64, 16, (long)at + 4096, 16);
+	fclose(f);
+	((void (*)(void))(at + 64))();
+	((void (*)(void))(at + 4096))();
+	((void (*)(void))(at + 4096))();
+	return 0;
+}
+END
+gcc -O1 -o jit jit.c || exit 1
+map=$("$ANYPERF" record -q -e instructions:u -c 10000 -o jit.data -- ./jit 2>err)
+# 100 of each 1,000,001 instructions
+names='s/.* [0-9][0-9]*  *\[JIT\] tid [0-9]*  *\[\.\] \(.*[^ ]\) *$/\1/p'
+"$ANYPERF" report --stdio -n -s dso,sym -i jit.data 2>/dev/null | sed -n "$names" | sort >got
+printf '%s\n' 'Interpreter::one more' second >want
+same got want "functions of /tmp/perf-PID.map" || note "$(cat err)"
+is "$("$ANYPERF" report --stdio -n -s sym -i jit.data 2>/dev/null | awk '/second/ { n = $2 } /one more/ { m = $2 } END { print n >= 199 && n <= 201, m >= 99 && m <= 101 }')" \
+	"1 1" "have their samples"
+if command -v perf >/dev/null; then
+	perf report --stdio -n -s dso,sym -i jit.data 2>/dev/null </dev/null | sed -n "$names" | sort >got
+	same got want "in perf, too"
+fi
+rm -f "$map"
+
+# --- functions that were expanded in others: those that binutils finds at each sampled address
+cat >inl.c <<'END'
+static volatile unsigned long s;
+static inline __attribute__((always_inline)) void deep(int n) { s += (unsigned long)n * 3; }
+static inline __attribute__((always_inline)) void mid(int n) { for (int i = 0; i < n; i++) deep(i); s++; }
+__attribute__((noinline)) void outer(int n) { mid(n); s += 2; }
+int main(void) { for (int i = 0; i < 300; i++) outer(1000); return 0; }
+END
+gcc -O2 -g -no-pie -fno-omit-frame-pointer -o inl inl.c || exit 1
+"$ANYPERF" record -q -g -e instructions:u -c 1009 -o inl.data -- ./inl 2>err || cat err
+# each sample's innermost frames, up to the function that is one: address, then names
+"$ANYPERF" script --inline -i inl.data -F ip,sym 2>/dev/null | awk '
+	!NF { at = "" ; next }
+	at == "done" { next }
+	{ names = at == "" ? $1 " " $2 : names " " $2; at = "some" }
+	!/\(inlined\)/ { print names; at = "done" }' | grep ' outer$' | sort | uniq -c >got
+bias=$(readelf -lW inl | awk '$1 == "LOAD" && / R E / { print $3 " " $2; exit }')
+bias=$((${bias% *} - ${bias#* }))
+while read -r n offset _; do
+	printf '%7d %s %s\n' "$n" "$offset" "$(addr2line -i -f -e inl "$(printf %x $((0x$offset + bias)))" | awk 'NR % 2' | xargs)"
+done <got >want
+is "$(($(grep -c ' deep mid outer$' got) > 1))" 1 "instructions of a function in a function in a function are sampled"
+same got want "--inline: the functions that addr2line tells of"
+has_not <("$ANYPERF" script -i inl.data -F ip,sym 2>/dev/null) inlined "only if they are asked for"
+has <("$ANYPERF" report --stdio --inline --no-children -i inl.data 2>/dev/null) '-deep \(inlined\)' "report --inline: in trees"
+
 done_testing
