@@ -28,13 +28,17 @@ shares()
 	sed -nE 's/^ +([0-9.]+) : +([0-9a-f]+): .*/\1 \2/p' "$1"
 }
 
-for fn in leaf other; do
-	perf annotate --stdio -i "$tmp/data" "$fn" >"$tmp/theirs" 2>/dev/null </dev/null
-	run "$ANYPERF" annotate -i "$tmp/data" "$fn"
-	is "$status" 0 "$fn: status 0"
-	is "$(shares "$tmp/out")" "$(shares "$tmp/theirs")" "$fn: shares of all addresses"
-	is "$(shares "$tmp/out" | awk 'END { print (NR > 5) }')" 1 "$fn: has instructions"
-	is "$(head -n 2 "$tmp/out")" "$(head -n 2 "$tmp/theirs")" "$fn: the title"
+# the kernel's samples in perf's file, and exact ones in ours
+"$ANYPERF" record -q -e instructions:u -c 100003 -o "$tmp/ours" -- "$tmp/work" || exit 1
+for data in data ours; do
+	for fn in leaf other; do
+		perf annotate --stdio -i "$tmp/$data" "$fn" >"$tmp/theirs" 2>/dev/null </dev/null
+		run "$ANYPERF" annotate -i "$tmp/$data" "$fn"
+		is "$status" 0 "$data, $fn: status 0"
+		is "$(shares "$tmp/out")" "$(shares "$tmp/theirs")" "$data, $fn: shares of all addresses"
+		is "$(shares "$tmp/out" | awk 'END { print (NR > 5) }')" 1 "$data, $fn: has instructions"
+		is "$(head -n 2 "$tmp/out")" "$(head -n 2 "$tmp/theirs")" "$data, $fn: the title"
+	done
 done
 run "$ANYPERF" annotate -i "$tmp/data" leaf
 has "$tmp/out" ' : 5 +.*s \+= i \* i;' "the source line is there"

@@ -79,6 +79,15 @@ is "$status" 0 "perf record --call-graph dwarf" || note "$(head -n 5 err)"
 script -F ip,sym >out
 has out '_start' "stacks are unwound to the first function"
 
+now=(perl "-MTime::HiRes=clock_gettime,CLOCK_MONOTONIC" -e 'printf "%.6f", clock_gettime(CLOCK_MONOTONIC)')
+before=$("${now[@]}")
+record -e instructions:u -c 100003 -k CLOCK_MONOTONIC -- "${program[@]}"
+after=$("${now[@]}")
+# perf cuts microseconds, and perl rounds them
+is "$(script -F time | awk -v a="$before" -v b="$after" '{ t = $1 + 0 } NR == 1 { in_order = t >= a - 2e-6 }
+	{ in_order = in_order && t >= last; last = t } END { print in_order && t <= b + 2e-6 }')" 1 \
+	"perf record -k CLOCK_MONOTONIC: times of that clock" || note "$before $after $(script -F time | sed -n '1p;$p' | xargs)"
+
 record -e instructions:u -F 5000 -- "${program[@]}"
 is "$status" 0 "perf record -F" || note "$(head -n 5 err)"
 is "$(($(script -F ip | wc -l) > 20))" 1 "a frequency adapts"
