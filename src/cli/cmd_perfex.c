@@ -263,6 +263,12 @@ static int inside(const struct perfex_args *args, char *const *argv)
 		fprintf(stderr, "anyperf perfex: /dev/perfctr: %s\n", strerror(errno));
 		return AP_EXIT_FAILURE;
 	}
+	if (args->cpu && ap_perfex_type(args->cpu) != info.cpu_type) {
+		fprintf(stderr,
+			"anyperf perfex: the session around us has the CPU %s: give --cpu %s to the outer anyperf\n",
+			ap_perfex_cpu_name(&info), args->cpu);
+		return AP_EXIT_FAILURE;
+	}
 	if (args->info)
 		return ap_perfex_print_info(stdout, &info);
 	if (args->list || args->long_list)
@@ -294,6 +300,9 @@ static int in_session(struct perfex_args *args, int argc, char **argv)
 	args->run.argv = words;
 	memset(&res, 0, sizeof(res));
 	ret = ap_run(&args->run, &res);
+	/* what ran natively is in no sum */
+	for (unsigned int i = 0; !ret && i < res.nnotes; i++)
+		fprintf(stderr, "%s\n", res.notes[i].text);
 	if (!ret)
 		ret = ap_engine_exit_status(res.wait_status);
 	ap_run_result_fini(&res);

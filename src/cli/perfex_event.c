@@ -24,6 +24,16 @@ const struct ap_x86model_about *ap_perfex_about(const struct perfctr_info *info)
 	return NULL;
 }
 
+u32 ap_perfex_type(const char *name)
+{
+	struct ap_x86model_about about;
+
+	for (unsigned int i = 0; ap_x86model_about(i, &about); i++)
+		if (!strcmp(ap_x86model_name(i), name))
+			return about.type;
+	return 0;
+}
+
 /* The number at *p, which then is behind it. */
 static int number(const char **p, enum ap_perfex_radix radix, u32 *val)
 {
@@ -126,7 +136,7 @@ int ap_perfex_resolve(const struct ap_perfex_control *c, const struct perfctr_in
 
 /* --- what it prints */
 
-static const char *name_of(const struct perfctr_info *info)
+const char *ap_perfex_cpu_name(const struct perfctr_info *info)
 {
 	const struct ap_x86model_about *cpu = ap_perfex_about(info);
 
@@ -142,8 +152,8 @@ int ap_perfex_print_info(FILE *out, const struct perfctr_info *info)
 
 	fprintf(out, "PerfCtr Info:\nabi_version\t\t0x%08X\ndriver_version\t\t%.32s\n",
 		info->abi_version, info->driver_version);
-	fprintf(out, "cpu_type\t\t%u (%s)\ncpu_features\t\t%#x (", info->cpu_type, name_of(info),
-		info->cpu_features);
+	fprintf(out, "cpu_type\t\t%u (%s)\ncpu_features\t\t%#x (", info->cpu_type,
+		ap_perfex_cpu_name(info), info->cpu_features);
 	for (unsigned int i = 0; i < AP_ARRAY_SIZE(features); i++) {
 		if (!(info->cpu_features >> i & 1))
 			continue;
@@ -163,7 +173,7 @@ int ap_perfex_print_list(FILE *out, const struct perfctr_info *info, bool is_lon
 	const struct ap_x86model_about *cpu = ap_perfex_about(info);
 	struct ap_x86model_listed row;
 
-	fprintf(out, "CPU type %s\n", name_of(info));
+	fprintf(out, "CPU type %s\n", ap_perfex_cpu_name(info));
 	if (info->cpu_features & PERFCTR_FEATURE_RDTSC)
 		fputs("One time-stamp counter available\n", out);
 	fprintf(out, "%u performance counters available\n", cpu ? cpu->nrctrs : 0);

@@ -37,6 +37,9 @@ AP_MUST_CHECK int ap_perfex_resolve(const struct ap_perfex_control *c,
 
 /* What is known of the CPU; NULL: nothing. */
 struct ap_x86model_about;
+/* perfctr_info.cpu_type of a CPU that --cpu knows, and what it is called. */
+u32 ap_perfex_type(const char *name);
+const char *ap_perfex_cpu_name(const struct perfctr_info *info);
 const struct ap_x86model_about *ap_perfex_about(const struct perfctr_info *info);
 
 /* perfex_sums.c */

@@ -38,6 +38,8 @@ static int explain(const struct record *r, const struct record_event *ev, int er
 		hint = "; 'anyperf list' shows what there is";
 	else if (error == -EMFILE)
 		hint = "; raise the limit of open files (ulimit -n)";
+	else if (error == -ENODEV)
+		hint = "; it runs natively, as set-uid and 32-bit programs do, and nothing of it can be sampled";
 	else if (error == -ESRCH)
 		hint = "; it has ended";
 	fprintf(stderr, "anyperf record: cannot sample %s: %s%s\n", ev->name, strerror(-error),

@@ -15,6 +15,7 @@
 
 #include "linux/result.h"
 #include "linux/run_internal.h"
+#include "model/machine.h"
 
 /* For the outer supervisor to fold what has ended. */
 #define FOLD_NS	       200000000ULL
@@ -154,6 +155,21 @@ static bool is_served(const struct ap_run_options *opts, struct ap_session *head
 	return true;
 }
 
+/* Models are the session's: what was asked for would stand beside another machine's counts. */
+static int check_machine(struct ap_run_state *run, const struct ap_session *head)
+{
+	struct ap_machine around;
+
+	memcpy(&around, head->machine, sizeof(around));
+	if (!run->opts->machine || !memcmp(run->opts->machine, &around, sizeof(around)))
+		return 0;
+	around.name[sizeof(around.name) - 1] = '\0';
+	return ap_run_complain(
+		run, AP_EXIT_OURS,
+		"the session around us models %s, not %s: give --machine to the outer anyperf",
+		around.name, run->opts->machine->name);
+}
+
 /* A session that counts nothing cannot serve; then there are no events, and that is said. */
 static int begin(struct ap_run_state *run, struct ap_session *head)
 {
@@ -197,7 +213,9 @@ int ap_run_nested(struct ap_run_state *run, int session_fd)
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot join the session around us: %s",
 				       strerror(-ret));
-	ret = begin(run, s.head);
+	ret = check_machine(run, s.head);
+	if (!ret)
+		ret = begin(run, s.head);
 	if (!ret)
 		ret = run->opts->ntargets ? ap_run_native(run, 0) : run_command(run, &s);
 	ap_session_close(&s);

@@ -62,6 +62,17 @@ static u32 roots_in_use(const struct ap_session_file *s)
 	return used;
 }
 
+/* What they say is the parent's; who has the root next has said nothing yet. */
+static void move_notes(struct ap_session_file *s, u32 from, u32 to)
+{
+	struct ap_note *notes = (struct ap_note *)((char *)s->head + AP_NOTE_OFF);
+	u32 n = __atomic_load_n(&s->head->nnotes, __ATOMIC_ACQUIRE);
+
+	for (u32 i = 0; i < n && i < AP_NOTE_MAX; i++)
+		if (__atomic_load_n(&notes[i].root, __ATOMIC_RELAXED) == from)
+			__atomic_store_n(&notes[i].root, to, __ATOMIC_RELAXED);
+}
+
 static void merge(struct ap_session_file *s, u32 root)
 {
 	struct ap_root *from = &s->head->roots[root];
@@ -70,6 +81,7 @@ static void merge(struct ap_session_file *s, u32 root)
 
 	to->short_tasks += from->short_tasks;
 	from->short_tasks = 0;
+	move_notes(s, root, parent < AP_ROOT_MAX ? parent : 0);
 	__atomic_store_n(&from->used, ROOT_FREE, __ATOMIC_RELEASE);
 }
 

@@ -58,4 +58,47 @@ run "$ANYPERF" stat -o outer -e page-faults --wait-all -- "$ANYPERF" run -- true
 is "$status $(cat err)" "125 anyperf: the session around us cannot serve perf events" \
 	"not where no instruction is counted"
 
+# models and perfctr are the session's
+run "$ANYPERF" run --machine zen4 -- "$ANYPERF" stat -x, -o inner --machine zen4 -e cycles true
+is "$status" 0 "the session's own machine"
+run "$ANYPERF" run --machine zen4 -- "$ANYPERF" stat -x, -o inner --machine skylake -e cycles true
+is "$status $(cat err)" \
+	"125 anyperf: the session around us models zen4, not skylake: give --machine to the outer anyperf" "not another one"
+run "$ANYPERF" run --machine zen4 -- "$ANYPERF" gate record -b base --machine skylake -e cycles -- true
+is "$status" 125 "nor as a baseline"
+has err 'models zen4, not skylake' "which says why"
+check "and is not written" [ ! -e base ]
+run "$ANYPERF" run --cpu k7 -- "$ANYPERF" perfex --cpu k7 -l
+is "$status" 0 "the session's own CPU of perfctr"
+run "$ANYPERF" run --cpu k7 -- "$ANYPERF" perfex --cpu p4 -e 4100c0 -- true
+is "$status" 125 "not another one"
+has err 'the session around us has the CPU AMD K7: give --cpu p4 to the outer anyperf' "which says why"
+
+# a root that is used again has no notes of who had it
+cat >i386.s <<'END'
+	.globl _start
+_start:	mov $1, %eax
+	xor %ebx, %ebx
+	int $0x80
+END
+if as --32 -o i386.o i386.s 2>/dev/null && ld -m elf_i386 -o i386 i386.o && ./i386 2>/dev/null; then
+	# shellcheck disable=SC2016 # the inner shell expands them
+	run "$ANYPERF" stat -o outer -e instructions -- sh -c '
+		for i in 1 2 3 4 5 6 7 8 9 10; do
+			"$ANYPERF" stat -o first$i -e instructions -- sh -c "./i386; exit 0"
+		done
+		sleep 1
+		for i in 1 2 3 4 5 6 7 8 9 10; do
+			"$ANYPERF" stat -o second$i -e instructions -- true
+		done'
+	is "$status" 0 "commands that run natively, and others behind them"
+	is "$(grep -l 'not counted: .*i386' first* | wc -l)" 10 "the first ones are told of them"
+	is "$(cat second* | grep -c 'not counted')" 0 "the others are not"
+	has outer 'not counted: .*i386' "who is around them is"
+	run "$ANYPERF" perfex -e 4100c0 -- ./i386
+	has err '^not counted: .*i386: 32-bit program' "perfex tells what is in no sum"
+else
+	lack "notes of roots that are used again" "no 32-bit emulation"
+fi
+
 done_testing
