@@ -72,7 +72,7 @@ static const char *source_of(const struct ap_place *p, char *buf, size_t size)
 
 static const char *kind_of(const struct ap_share_line *l)
 {
-	return l->is_false ? "false" : "true";
+	return l->is_unknown ? "unknown" : l->is_false ? "false" : "true";
 }
 
 static void print_fields(const struct ap_sharing *sh, const struct ap_share_line *l,
@@ -132,7 +132,7 @@ static void print(const struct c2c_args *a, const struct ap_sharing *sh, FILE *o
 			"# Lines that threads take from each other: %u of %u with samples\n"
 			"# HITM (modelled): %llu of %llu references that were sampled\n"
 			"# Counts are sums of periods, cycles the mean of a use; false: nobody uses "
-			"what another stores to\n",
+			"what another stores to, unknown: no store was sampled\n",
 			sh->nlines, sh->all, (unsigned long long)sh->hitm,
 			(unsigned long long)sh->refs);
 	for (u32 i = 0; i < sh->nlines && (!a->lines || shown < a->lines); i++) {

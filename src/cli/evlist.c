@@ -227,6 +227,7 @@ static int add_one(struct ap_evlist *list, const char *name, char *why, size_t s
 		return -EINVAL;
 	}
 	apply(&sel, mods);
+	sel.has_own_mods = *mods;
 	sel.name = ap_xstrdup(name);
 	list->sel = ap_xgrow(list->sel, list->n + 1, sizeof(*list->sel));
 	list->sel[list->n++] = sel;

@@ -25,6 +25,7 @@ struct ap_evsel {
 	u64 kinds;		    /* the engine's counters behind it (abi/raw.h) */
 	size_t leader;		    /* of its group {}, an index; AP_EVSEL_ALONE: in none */
 	char mods[24];		    /* modifiers, its own and its group's */
+	bool has_own_mods;	    /* which are in the name */
 	struct ap_evcgroup *cgroup; /* whose tasks alone count, NULL: all (cli/cgroups.h) */
 	bool is_weak;		    /* a group that may be broken up where it does not fit */
 };

@@ -28,7 +28,9 @@ struct ap_data *ap_profile_open(const char *command, const char *path)
 	if (!err)
 		return d;
 	fprintf(stderr, "%s: %s: %s%s\n", command, path, why,
-		err == -ENOENT ? " (try 'anyperf record' first, or -i file)" : "");
+		err != -ENOENT			  ? ""
+		: strcmp(command, "anyperf diff") ? " (try 'anyperf record' first, or -i file)"
+						  : " (try 'anyperf record -o file' first)");
 	return NULL;
 }
 

@@ -112,7 +112,7 @@ static void choose_event(struct record_event *ev, const struct ap_evsel *sel, si
 	ev->cgroup = sel->cgroup;
 	apply_modifiers(ev, sel->mods);
 	if (ev->attr.flags & AP_PERF_EXCLUDE_KERNEL && !ev->has_modifier)
-		ev->name = ap_xasprintf("%s%su", sel->name, *sel->mods ? "" : ":");
+		ev->name = ap_xasprintf("%s%su", sel->name, sel->has_own_mods ? "" : ":");
 	else
 		ev->name = ap_xstrdup(sel->name);
 }

@@ -135,8 +135,8 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 			 char *why, size_t size)
 {
 	const char *usual = ap_hist_opts_usual(o);
-	enum ap_hist_key key[AP_HIST_COLUMNS];
-	u32 i, n = 0;
+	enum ap_hist_key key[AP_HIST_COLUMNS], extra[AP_HIST_COLUMNS];
+	u32 i, n = 0, nextra = 0;
 	int r = 0;
 
 	o->nsort = o->ncolumn = 0;
@@ -144,9 +144,9 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 		r = parse_list(usual, key, &n, why, size);
 		sort++;
 	}
-	if (fields && fields[0] == '+') {
-		r = parse_list("overhead", o->column, &o->ncolumn, why, size);
-		fields++;
+	if (fields && fields[0] == '+') { /* likewise */
+		r = parse_list(fields + 1, extra, &nextra, why, size);
+		fields = NULL;
 	}
 	if (!r && fields)
 		r = parse_list(fields, o->column, &o->ncolumn, why, size);
@@ -171,7 +171,9 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 	}
 	for (i = 0; i < n; i++)
 		append(o->sort, &o->nsort, key[i]);
-	o->sym_first = sort && n && key[0] == AP_KEY_SYM;
+	for (i = 0; i < nextra; i++)
+		append(o->sort, &o->nsort, extra[i]);
+	o->sym_first = sort && n && !nextra && key[0] == AP_KEY_SYM;
 	prepend(o->sort, &o->nsort, AP_COL_SELF);
 	if (o->children)
 		prepend(o->sort, &o->nsort, AP_COL_CHILDREN);
@@ -186,6 +188,8 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 		append(o->column, &o->ncolumn, AP_COL_SAMPLES);
 	if (want & AP_WANT_PERIOD)
 		append(o->column, &o->ncolumn, AP_COL_PERIOD);
+	for (i = 0; i < nextra; i++)
+		append(o->column, &o->ncolumn, extra[i]);
 	for (i = 0; i < n; i++)
 		append(o->column, &o->ncolumn, key[i]);
 	choose_single(o);

@@ -99,13 +99,21 @@ static void merge(struct ap_sharing *sh)
 	sh->nuses = n;
 }
 
-/* Whether a place that one thread stores to is another's as well. */
-static bool is_shared(const struct ap_share_use *u, u32 n)
+/* Whether a place that one thread stores to, or uses in whatever way, is another's as well. */
+static bool is_shared(const struct ap_share_use *u, u32 n, bool in_any_way)
 {
 	for (u32 i = 0; i < n; i++)
 		for (u32 k = i + 1; k < n && u[k].offset == u[i].offset; k++)
-			if (u[k].tid != u[i].tid && (u[k].is_store || u[i].is_store))
+			if (u[k].tid != u[i].tid && (in_any_way || u[k].is_store || u[i].is_store))
 				return true;
+	return false;
+}
+
+static bool has_store(const struct ap_share_use *u, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		if (u[i].is_store)
+			return true;
 	return false;
 }
 
@@ -138,7 +146,8 @@ static void add_line(struct ap_sharing *sh, u32 first, u32 n)
 	l.threads = count_threads(u, n);
 	if (l.threads < 2)
 		return;
-	l.is_false = !is_shared(u, n);
+	l.is_unknown = !has_store(u, n) && is_shared(u, n, true);
+	l.is_false = !l.is_unknown && !is_shared(u, n, false);
 	sh->line = ap_profile_realloc(sh->line, sh->nlines + 1, sizeof(*sh->line));
 	sh->line[sh->nlines++] = l;
 }

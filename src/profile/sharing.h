@@ -32,6 +32,7 @@ struct ap_share_line {
 	u32 first, n;		       /* its uses */
 	u32 threads;		       /* that met HITM there */
 	bool is_false;		       /* nobody uses what another stores to */
+	bool is_unknown;	       /* several use one place, and no store was sampled */
 };
 
 struct ap_sharing {

@@ -32,6 +32,12 @@ is "$(grep -c 'true sharing' out)" 0 "and no other"
 run timeout -k 5 60 "$ANYPERF" c2c report -i data --line-size 32 -x '|'
 is "$(awk -F'|' '$13 ~ /^own/' out)" "" "half a line is nobody else's"
 
+# without stores nobody can say what a word of both is
+run timeout -k 5 100 "$ANYPERF" c2c record -q -m 64M -c 1 -e mem-loads --machine skylake --deterministic -o loads -- "$prog"
+run timeout -k 5 60 "$ANYPERF" c2c report -i loads -x '|'
+is "$(uses both+0x10)" "unknown 2 1999 0 0" "without stores: a word of both"
+is "$(uses own+0x20)" "false 1 1000 0 0" "a word of one's own, beside the other's"
+
 if command -v perf >/dev/null && [ -r /sys/devices/system/node/online ]; then
 	timeout -k 5 100 perf c2c report -i data --stdio >theirs 2>err
 	is "$(awk -F: '/Load Local HITM/ { print $2 + 0; exit }' theirs)" \

@@ -55,6 +55,8 @@ check "which has some" test "$(samples clock)" -gt 20
 
 record -e instructions:u,branches:u -c 10007 --group -o group -- ./work 20
 is "$(perf evlist -g -i group 2>/dev/null)" '{instructions:u,branches:u}' "--group"
+"$ANYPERF" record -q -e '{instructions,branches}:S' -o group -- true
+is "$(perf evlist -g -i group 2>/dev/null)" '{instructions:u,branches:u}' "a group's modifiers are in no name"
 
 # shellcheck disable=SC2086
 record $exact -i -o first -- ./work 20

@@ -51,6 +51,9 @@ for file in work named; do
 	same "$file: by thread" -i "$tmp/$file.data" -s pid,comm,dso --no-children
 	same "$file: numbers" -i "$tmp/$file.data" -n --show-total-period --showcpuutilization
 	same "$file: columns" -i "$tmp/$file.data" -F overhead,comm,period,sample
+	same "$file: a column more" -i "$tmp/$file.data" -F +sample
+	same "$file: columns more, other keys" -i "$tmp/$file.data" -s sym -F +cpu,period
+	same "$file: a number more, by symbol" -i "$tmp/$file.data" -s sym -F +sample
 	same "$file: separator" -i "$tmp/$file.data" -s comm,dso -t,
 	same "$file: header" -i "$tmp/$file.data" --header
 	same "$file: raw names" -i "$tmp/$file.data" --no-demangle -g none
