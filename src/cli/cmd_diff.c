@@ -213,7 +213,7 @@ int ap_cmd_diff(int argc, char **argv)
 	struct diff_args args = { 0 };
 	int rest, status, n;
 
-	if (!ap_opts_begin(&diff_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin_mixed(&diff_spec, &args, &argc, argv, &rest, &status))
 		return status;
 	n = argc - rest;
 	if (n > 2)

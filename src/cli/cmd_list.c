@@ -278,7 +278,7 @@ int ap_cmd_list(int argc, char **argv)
 	struct list l = { 0 };
 	int rest, status;
 
-	if (!ap_opts_begin(&list_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin_mixed(&list_spec, &args, &argc, argv, &rest, &status))
 		return status;
 	l.sep = args.separator;
 	l.names_only = args.raw_dump;

@@ -656,7 +656,7 @@ int ap_cmd_report(int argc, char **argv)
 	int rest, status = 0;
 
 	ap_hist_opts_init(&args.hist);
-	if (!ap_opts_begin(&report_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin_mixed(&report_spec, &args, &argc, argv, &rest, &status))
 		return status;
 	if (rest < argc &&
 	    (rest + 1 < argc || args.filter.symbol_part || !access(argv[rest], F_OK)))

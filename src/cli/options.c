@@ -271,6 +271,33 @@ bool ap_opts_begin(const struct ap_opt_spec *spec, void *args, int argc, char **
 	return true;
 }
 
+bool ap_opts_begin_mixed(const struct ap_opt_spec *spec, void *args, int *argc, char **argv,
+			 int *rest, int *status)
+{
+	char **at = argv;
+	int left = *argc, n = 1, next;
+	bool is_over = false;
+
+	for (;;) {
+		if (!ap_opts_begin(spec, args, left, at, &next, status))
+			return false;
+		is_over |= next > 1 && !strcmp(at[next - 1], "--");
+		if (next >= left)
+			break;
+		at += next;
+		left -= next;
+		/* words move over the options that were before them; at is the program's name to what comes */
+		do {
+			argv[n++] = *at;
+		} while (is_over && --left && ++at);
+		if (is_over)
+			break;
+	}
+	*rest = 1;
+	*argc = n;
+	return true;
+}
+
 int ap_opts_wrong(const struct ap_opt_spec *spec, const char *text, const char *word)
 {
 	fprintf(stderr, "%s: %s%s%s\n", spec->command, text, word ? ": " : "", word ? word : "");

@@ -61,6 +61,9 @@ AP_MUST_CHECK enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, v
  */
 AP_MUST_CHECK bool ap_opts_begin(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
 				 int *rest, int *status);
+/* The same where options may follow words, as far as a "--": the words are argv[*rest] to argv[*argc - 1] then. */
+AP_MUST_CHECK bool ap_opts_begin_mixed(const struct ap_opt_spec *spec, void *args, int *argc,
+				       char **argv, int *rest, int *status);
 /* "anyperf stat: TEXT: WORD" and the usage on stderr; no word: NULL.  Returns AP_EXIT_USAGE. */
 int ap_opts_wrong(const struct ap_opt_spec *spec, const char *text, const char *word);
 void ap_opts_help(const struct ap_opt_spec *spec, FILE *out);

@@ -58,6 +58,7 @@ same "periods" -p "$tmp/old.data" "$tmp/new.data"
 same "formulas" -F "$tmp/old.data" "$tmp/new.data"
 same "formulas of what both have" -b -F "$tmp/old.data" "$tmp/new.data"
 same "ratio, periods and formulas" -c ratio -p -F "$tmp/old.data" "$tmp/new.data"
+same "options behind the files" "$tmp/old.data" "$tmp/new.data" -s comm -p
 same "weighted, periods and formulas" -c wdiff:1,3 -p -F "$tmp/old.data" "$tmp/new.data"
 same "one function" -S kept "$tmp/old.data" "$tmp/new.data"
 same "part of the time" --time 20%-60% "$tmp/old.data" "$tmp/new.data"

@@ -328,6 +328,7 @@ has "$tmp/out" '^  cycles OR cpu-cycles +modelled +.' "list: modelled"
 has "$tmp/out" '^  bpf-output +unsupported +.' "list: unsupported"
 "$ANYPERF" list -x'|' | awk -F'|' 'NF != 5' >"$tmp/short"
 is "$(cat "$tmp/short")" "" "list -x: five fields"
+is "$("$ANYPERF" list hw -x'|')" "$("$ANYPERF" list -x'|' hw)" "options behind words"
 "$ANYPERF" list -x'|' | cut -d'|' -f1 | paste -sd, >"$tmp/all"
 run "$ANYPERF" stat -x, -e "$(cat "$tmp/all")" true
 is "$status" 0 "every event that list names can be asked for"
