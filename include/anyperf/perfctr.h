@@ -82,7 +82,8 @@ struct perfctr_sum_ctrs {
 	uint64_t pmc[PERFCTR_MAX_PMCS];
 };
 
-#define VPERFCTR_CONTROL_CLOEXEC 1 /* an exec ends the state */
+#define VPERFCTR_CONTROL_CLOEXEC   1 /* an exec ends the state */
+#define VPERFCTR_CONTROL_FROM_EXEC 2 /* sums begin anew at the next exec; anyperf's own */
 
 struct vperfctr_control {
 	int32_t si_signo; /* to the thread when a counter has overflowed */

@@ -169,10 +169,12 @@ static int receive_note(int sock, int *fd)
 	return *fd < 0 ? -EPROTO : 0;
 }
 
-static void be_command(int sock, const struct vperfctr_control *control, char *const *argv)
+static void be_command(int sock, struct vperfctr_control *control, char *const *argv)
 {
 	int fd = sys_vperfctr_open(0, 1), err = 0, status;
 
+	/* what is done here on the way is not the command's */
+	control->flags = VPERFCTR_CONTROL_FROM_EXEC;
 	if (fd < 0 || sys_vperfctr_control(fd, control))
 		err = errno;
 	if (send_note(sock, err ? -1 : fd, err) || err)

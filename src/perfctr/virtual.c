@@ -313,10 +313,26 @@ void ap_vctr_sample_thread(struct ap_vctr *v)
 	publish(v);
 }
 
+static void begin_anew(struct ap_vctr *v)
+{
+	bool is_on = v->is_on;
+
+	turn_off(v);
+	v->flags &= ~AP_VCTR_FROM_EXEC;
+	v->cpu_state.tsc_sum = 0;
+	for (u32 i = 0; i < nrctrs(v); i++)
+		v->cpu_state.pmc[i].sum = 0;
+	if (is_on)
+		turn_on(v);
+	publish(v);
+}
+
 void ap_vctr_exec_thread(struct ap_vctr *v)
 {
 	if (v->flags & AP_VCTR_CLOEXEC)
 		detach(v);
+	else if (v->flags & AP_VCTR_FROM_EXEC)
+		begin_anew(v);
 }
 
 void ap_vctr_exit_thread(struct ap_vctr *v)

@@ -13,7 +13,9 @@
 
 #include "perfctr/x86.h"
 
-#define AP_VCTR_CLOEXEC 1U /* control.flags: an exec ends the state */
+/* control.flags */
+#define AP_VCTR_CLOEXEC	  1U /* an exec ends the state */
+#define AP_VCTR_FROM_EXEC 2U /* sums begin anew at the next exec */
 
 /* What programs pass, in the layout that they know. */
 struct ap_vctr_control {

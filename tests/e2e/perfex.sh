@@ -99,4 +99,11 @@ perfex --cpu nonesuch -i
 is "$status" 129 "a CPU that there is not: status"
 run timeout -k 5 60 "$ANYPERF" run --cpu k7 -- "$ANYPERF" perfex --inside -l
 has "$tmp/out" 'CPU type AMD K7' "in a session it is a program as any other"
+
+# what perfex does on its way to the command is in no sum, however long it is
+PATH=/nonesuch:/nonesuch/bin:$PROGRAMS:$PATH perfex -e 4100c0 -e 4100c2 -- and_loop
+is "$(awk '/^event/ { print $3 }' "$tmp/err" | tr '\n' ' ')" \
+	"$(sed -n 's/.* EXPECT instructions //p' "$root/tests/programs/and_loop.S") $(sed -n 's/.* EXPECT branches //p' "$root/tests/programs/and_loop.S") " \
+	"counts begin with the command's first instruction"
+
 done_testing

@@ -417,6 +417,16 @@ static void an_exec_keeps_it_unless_told(void)
 	EXPECT(t->v == v);
 	run(t, 4);
 	EXPECT_U64(pmc_of(v, t, 0), 7);
+	c.flags = AP_VCTR_FROM_EXEC;
+	REQUIRE(ap_vctr_control(v, t, &c) == 0);
+	run(t, 5);
+	EXPECT_U64(pmc_of(v, t, 0), 5);
+	ap_vctr_exec_thread(t->v);
+	EXPECT_U64(pmc_of(v, t, 0), 0);
+	run(t, 4);
+	ap_vctr_exec_thread(t->v); /* the next one alone */
+	run(t, 3);
+	EXPECT_U64(pmc_of(v, t, 0), 7);
 	c.flags = AP_VCTR_CLOEXEC;
 	c.preserve = 1;
 	REQUIRE(ap_vctr_control(v, t, &c) == 0);
