@@ -429,9 +429,8 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 
 	ap_stat_count_init(&c, &client);
 	args->run.client = &client;
-	st->model_sample = args->run.model_sample;
-	if (args->count.interval_ms && st->model_sample > 1)
-		ap_stat_set_estimated(st);
+	if (args->count.interval_ms && args->run.model_sample > 1)
+		ap_stat_set_estimated(st, args->run.model_sample);
 	text_begin(&shown.kept);
 	if (args->run.range_hi && !args->run.no_engine)
 		ap_stat_add_note(st, "not counted: code outside of --range");

@@ -183,8 +183,9 @@ void ap_stat_restart(struct ap_stat *st)
 	}
 }
 
-void ap_stat_set_estimated(struct ap_stat *st)
+void ap_stat_set_estimated(struct ap_stat *st, u32 part)
 {
+	st->model_sample = part;
 	st->is_estimated = true;
 	for (size_t i = 0; i < st->nrows; i++)
 		st->row[i].is_estimated = true;
@@ -204,8 +205,8 @@ void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res)
 	st->tasks_running = res->tasks_running;
 	st->tasks_short += res->tasks_short;
 	st->short_by += (u64)res->tasks_short * res->max_short;
-	if (res->are_estimates)
-		ap_stat_set_estimated(st);
+	if (res->model_sample)
+		ap_stat_set_estimated(st, res->model_sample);
 }
 
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row)

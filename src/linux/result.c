@@ -69,7 +69,8 @@ int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u
 
 	if (ret)
 		return ret;
-	res->are_estimates = __atomic_load_n(&s->head->model_estimates, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&s->head->model_estimates, __ATOMIC_RELAXED))
+		res->model_sample = s->head->model_sample;
 	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
 	return take_notes(res, s, root);
 }

@@ -130,7 +130,8 @@ struct ap_run_result {
 	unsigned int tasks_running; /* living descendants when the command ended */
 	unsigned int tasks_short;   /* tasks that were killed inside translated code */
 	unsigned int max_short;	    /* at most so many instructions each are missing */
-	bool are_estimates;	    /* modelled counts: model_sample */
+	unsigned int
+		model_sample; /* not 0: modelled counts are estimates, of one part in so many */
 	struct ap_note_line *notes; /* things to report by name; free with ap_run_result_fini */
 	unsigned int nnotes;
 };

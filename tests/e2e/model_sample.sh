@@ -84,6 +84,12 @@ is "$status" 0 "processes"
 counts got --model-sample 16 --cache-limit 64K -e cycles -- "$walk" "$@"
 is "$status" 0 "a small cache"
 
+# --- in another's session, whose models these are
+timeout -k 5 100 "$ANYPERF" stat -o outer --model-sample 8 -e cycles -- \
+	"$ANYPERF" stat -x, -o csv -e cycles -- "$walk" "$@" >out 2>err </dev/null
+is "$(awk -F, '$3 { print $3, $NF }' csv)" "cycles estimated" "in a session of parts"
+has csv '# estimated: the models saw one part in 8 ' "which are told as they are"
+
 # --- mistakes
 for n in 0 1001 -1 1.5 x ""; do
 	run timeout -k 5 60 "$ANYPERF" stat --model-sample "$n" -- true
