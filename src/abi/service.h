@@ -53,6 +53,7 @@ enum ap_svc_op {
 	AP_SVC_WHAT =
 		9, /* arg descriptor, asked by who may not look itself; ret inode, 0 another file */
 	AP_SVC_TREE = 10, /* pack the generated tree (abi/tree.h), if it is not yet */
+	AP_SVC_USE = 11,  /* there will be perf descriptors: ap_session.perf_used */
 
 	/*
 	 * Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be.  The

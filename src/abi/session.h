@@ -7,9 +7,12 @@
  *   - a process writes only its own segment (one per address space); whoever is killed leaves a
  *     segment that the supervisor can still read;
  *   - every multi-step update is committed by one aligned store (see seg.fold, slot.state);
+ *   - what all may write (board, notes) is hints: whatever stands there, nobody waits for long, and
+ *     nobody's counts are lost;
  *   - offsets only ever grow: a dead segment's memory is punched out, its offset never reused.
  *
- *   0                  struct ap_session
+ *   0                  struct ap_session: tasks only read it, and map it so
+ *   AP_BOARD_OFF       struct ap_board: what tasks write for all to see
  *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
  *   AP_SAMPLER_OFF     struct ap_sampler[AP_SAMPLER_MAX] (abi/sampler.h)
@@ -43,7 +46,8 @@
 #define AP_SLOT_TRACE_OFF  (AP_SLOT_COUNTS_OFF + AP_SHAPE_MAX * 8) /* u64[AP_TRACE_N] */
 #define AP_SLOT_LOG_OFF	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)	   /* abi/service.h */
 
-#define AP_NOTE_OFF	   8192ULL
+#define AP_BOARD_OFF	   8192ULL
+#define AP_NOTE_OFF	   12288ULL
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
@@ -239,7 +243,9 @@ struct ap_seg {
 	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
 	u32 watch_ack; /* ap_session.watch_gen as all its code minds it by now */
 	u32 data_ack;  /* likewise .data_gen */
-	u32 carry;  /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
+	u32 carry; /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
+	u32 taken; /* 1: it is somebody's (ap_segs_first()) */
+	u32 estimates; /* 1 once the models passed something over */
 	u64 smc_at; /* in its memory: which pages the engine has write-protected (engine/smc.c) */
 };
 
@@ -249,8 +255,10 @@ enum ap_note_kind {
 	AP_NOTE_INFO = 3
 };
 
+enum ap_note_state { AP_NOTE_FREE = 0, AP_NOTE_READY = 1, AP_NOTE_CLAIMED = 2 };
+
 struct ap_note {
-	u32 ready; /* stored last */
+	u32 ready; /* enum ap_note_state: claimed by a compare and exchange, AP_NOTE_READY stored last */
 	u32 kind;
 	u32 pid;
 	u32 root;
@@ -267,35 +275,32 @@ struct ap_root {
 #define AP_BRANCHES_LAST  (1u << 0)
 #define AP_BRANCHES_CALLS (1u << 1)
 
+/*
+ * Written by the supervisor, and by an anyperf inside that has a mapping of its own; tasks map it to be read, so
+ * that a stray pointer of one program cannot change what the others go by.
+ */
 struct ap_session {
 	u64 magic;
 	u32 flags;		/* AP_F_* */
-	u32 doorbell;		/* futex: incremented and woken by whoever wants the supervisor */
 	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
-	u32 nsegs;		/* atomic bump allocator of segments */
-	u32 nnotes;		/* atomic bump allocator of notes; may pass AP_NOTE_MAX */
-	u32 nroots;		/* atomic bump allocator of roots; root 0 is the session's */
+	u32 known_segs;		/* so many have been seen to be taken: the next are behind them */
+	u32 nroots;		/* root 0 is the session's */
 	u64 pidns;		/* supervisor's pid namespace inode */
 	u64 cache_limit;	/* bytes of translated code per process */
 	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
 	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;		/* the file has room for so many; nsegs may pass it */
-	u32 untold; /* requests of AP_ORDER_WATCHED that were taken back: the supervisor looks for itself */
-	u32 counters;		 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
-	u64 kinds;		 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
-	u64 kinds_kept;		 /* of them those that nested commands count: never given up */
-	u32 asleep;		 /* the supervisor waits at the doorbell: ring it with a wake */
-	u32 stress_fault;	 /* AP_STRESS_FAULT: at this dispatch of a thread */
-	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
+	u32 max_segs;		/* the file has room for so many */
+	u32 counters;		/* of the cpu PMU, per task; 0 unlimited: what CPUID says */
+	u64 kinds;		/* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u64 kinds_kept;		/* of them those that nested commands count: never given up */
+	u32 asleep;		/* the supervisor waits at the doorbell: ring it with a wake */
+	u32 stress_fault;	/* AP_STRESS_FAULT: at this dispatch of a thread */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
-	u32 code_gen;	/* incremented where a task has changed code that is not its own */
-	u32 mute;	/* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	u32 watch_gen;	/* incremented when code has to mind more of the next; by the supervisor */
 	u32 watch_used; /* bit n: watch[n] is a breakpoint of some task */
 	u64 watch[AP_WATCH_MAX];
 	u32 trace_on;	/* 1: tracepoints are counted; written by the supervisor */
-	u32 looks;	/* incremented before the doorbell by who wants more than an answer */
 	u32 cpu;	/* while the supervisor looks for requests: its CPU + 1; else 0 */
 	u32 serve_rate; /* perf_event_max_sample_rate for the next; 0 none given */
 	u32 serve;	/* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
@@ -305,8 +310,7 @@ struct ap_session {
 	 */
 	u32 clock_mult, clock_shift;
 	u64 clock_zero;
-	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
-	u32 wakes_seen; /* the supervisor's: poll's answers are as of these */
+	u32 wakes_seen; /* ap_board.wakes: poll's answers are as of these */
 	u32 prompts; /* 1 once any thread may be prompted: who cannot bear it any more must say so */
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
@@ -316,7 +320,7 @@ struct ap_session {
 	u32 branches; /* AP_BRANCHES_*: what samples show */
 	u64 lanes[AP_LANE_MAX];
 	u32 model_sample;    /* of so many parts of a thread's run the models see one; 0 or 1 all */
-	u32 model_estimates; /* 1 once something was passed over; by the thread that does so */
+	u32 model_estimates; /* 1 once a segment that is folded had some; by the supervisor */
 	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	u64 stress_period;	     /* AP_STRESS_SAMPLE */
@@ -329,7 +333,110 @@ struct ap_session {
 #define AP_WATCH_TYPE(how)	((how)&0xff)
 #define AP_WATCH_LEN(how)	((how) >> 8)
 
-_Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "the notes follow");
+_Static_assert(sizeof(struct ap_session) <= AP_BOARD_OFF, "the board follows");
+
+/*
+ * Written by any task for all to see, in a page of its own.  A program may scribble over it: each word is no more than
+ * a hint, which is looked at anew, bounded, or said again by who waits.
+ */
+struct ap_board {
+	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
+	u32 nsegs;		 /* where to look for a segment that nobody has: ap_segs_next() */
+	u32 nnotes;		 /* likewise of notes; may pass AP_NOTE_MAX */
+	u32 gone;		 /* the pid of a supervisor that was found dead */
+	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
+	u32 looks; /* incremented before the doorbell by who wants more than an answer */
+	/* requests of AP_ORDER_WATCHED that were taken back: the supervisor looks for itself */
+	u32 untold;
+	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
+	u32 mute;      /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 code_gen;  /* incremented where a task has changed code that is not its own */
+	u32 perf_used; /* 1: ap_session.perf_used is going to be, or nobody is there to say so */
+};
+
+_Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");
+
+static inline struct ap_board *ap_board_of(const struct ap_session *session)
+{
+	return (struct ap_board *)((char *)(unsigned long)session + AP_BOARD_OFF);
+}
+
+static inline struct ap_note *ap_notes_of(const struct ap_session *session)
+{
+	return (struct ap_note *)((char *)(unsigned long)session + AP_NOTE_OFF);
+}
+
+/* One that nobody has, to be filled and made ready; NULL where there is none, which nnotes tells by how much. */
+static inline struct ap_note *ap_note_new(const struct ap_session *session)
+{
+	u32 at = __atomic_fetch_add(&ap_board_of(session)->nnotes, 1, __ATOMIC_ACQ_REL);
+	struct ap_note *notes = ap_notes_of(session);
+
+	for (u32 i = 0; i < AP_NOTE_MAX; i++) {
+		struct ap_note *note = &notes[(at + i) % AP_NOTE_MAX];
+		u32 none = AP_NOTE_FREE;
+
+		if (__atomic_compare_exchange_n(&note->ready, &none, AP_NOTE_CLAIMED, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return note;
+	}
+	return NULL;
+}
+
+/* Are descriptors looked at? */
+static inline bool ap_session_is_used(const struct ap_session *session)
+{
+	return session->perf_used || ap_board_of(session)->perf_used;
+}
+
+/* Nobody serves it any more. */
+static inline bool ap_session_is_left(const struct ap_session *session)
+{
+	u32 pid = __atomic_load_n(&session->supervisor, __ATOMIC_RELAXED);
+
+	return !pid || __atomic_load_n(&ap_board_of(session)->gone, __ATOMIC_RELAXED) == pid;
+}
+
+/*
+ * Segments are taken by ap_seg.taken, from 0 to 1 by a compare and exchange; which one to try is what nsegs
+ * is for.  A number that is nowhere near those that are known to be taken is not believed.
+ */
+#define AP_SEGS_AHEAD 4096U
+
+static inline bool ap_segs_is_next(const struct ap_session *s, u32 seg)
+{
+	u32 known = __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
+
+	return seg >= known && seg - known < AP_SEGS_AHEAD && seg < s->max_segs;
+}
+
+/* The first to try, then the next of one that was another's; ap_session.max_segs or more: there is none. */
+static inline u32 ap_segs_first(const struct ap_session *s)
+{
+	u32 seg = __atomic_fetch_add(&ap_board_of(s)->nsegs, 1, __ATOMIC_ACQ_REL);
+
+	return ap_segs_is_next(s, seg) ? seg : __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
+}
+
+static inline u32 ap_segs_after(const struct ap_session *s, u32 seg)
+{
+	u32 known = __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE), n;
+
+	seg = seg + 1 < known ? known : seg + 1;
+	n = __atomic_load_n(&ap_board_of(s)->nsegs, __ATOMIC_RELAXED);
+	if (!ap_segs_is_next(s, n) || n <= seg)
+		__atomic_store_n(&ap_board_of(s)->nsegs, seg + 1, __ATOMIC_RELEASE);
+	return seg;
+}
+
+/* All that are taken are below, as far as nsegs can be believed. */
+static inline u32 ap_segs_end(const struct ap_session *s)
+{
+	u32 n = __atomic_load_n(&ap_board_of(s)->nsegs, __ATOMIC_ACQUIRE);
+
+	return n && ap_segs_is_next(s, n - 1) ? n
+					      : __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
+}
 
 #define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
 #define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */

@@ -156,11 +156,11 @@ static enum plan judge(const char *named, const char **why)
 
 void ap_supervisor_wake(void)
 {
-	struct ap_session *session = ap_proc.session;
+	struct ap_board *board = ap_proc.board;
 
-	__atomic_fetch_add(&session->looks, 1, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_RELEASE);
-	ap_sys3(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX);
+	__atomic_fetch_add(&board->looks, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&board->doorbell, 1, __ATOMIC_RELEASE);
+	ap_sys3(AP_NR_futex, (u64)&board->doorbell, AP_FUTEX_WAKE, INT32_MAX);
 }
 
 static bool is_elsewhere(void)
@@ -197,15 +197,13 @@ static bool has_ended(u32 pid)
 /* Who finds it gone says so to all, for the next exec not to wait. */
 bool ap_supervisor_lives(u32 slices)
 {
-	struct ap_session *session = ap_proc.session;
-	u32 pid = session->supervisor;
+	u32 pid = ap_proc.session->supervisor;
 
-	if (!pid || is_elsewhere())
-		return pid && slices < SLICES_ELSEWHERE;
+	if (ap_session_is_left(ap_proc.session) || is_elsewhere())
+		return !ap_session_is_left(ap_proc.session) && slices < SLICES_ELSEWHERE;
 	if (!has_ended(pid))
 		return true;
-	__atomic_compare_exchange_n(&session->supervisor, &pid, 0, false, __ATOMIC_RELAXED,
-				    __ATOMIC_RELAXED);
+	__atomic_store_n(&ap_proc.board->gone, pid, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -217,6 +215,9 @@ static u32 wait_answer(struct ap_slot *slot, u32 req)
 	for (u32 n = 0; (now = __atomic_load_n(&slot->req, __ATOMIC_ACQUIRE)) == req; n++) {
 		if (n && (n >= SLICES_MAX || !ap_supervisor_lives(n)))
 			break;
+		/* what was rung may have been scribbled over */
+		if (n)
+			ap_supervisor_wake();
 		ap_own_wait(&slot->req, req, SLICE_NS);
 	}
 	return now;
@@ -238,7 +239,7 @@ static bool ask_supervisor(struct ap_slot *slot)
 	u64 tracer = is_elsewhere() ? UINT64_MAX : ap_proc.session->supervisor;
 	u32 now;
 
-	if (!ap_proc.session->supervisor)
+	if (ap_session_is_left(ap_proc.session))
 		return false;
 	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
 	__atomic_store_n(&slot->req, AP_REQ_EXEC, __ATOMIC_RELEASE);

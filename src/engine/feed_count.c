@@ -163,5 +163,5 @@ void ap_feed_run_part(struct ap_feed *f, const u64 *from, const u64 *to, u8 *con
 	}
 	all_read(f, now);
 	if (ap_thin_did(&f->thin, &phase, (u64)(to - from), before, now, NCOUNTS))
-		__atomic_store_n(&ap_proc.session->model_estimates, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 }

@@ -250,7 +250,7 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 	ap_sig_set_mask(mask);
 	if (!was) {
 		/* it looks often from now on, and must not sleep for longer first */
-		__atomic_store_n(&ap_proc.session->mute, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&ap_proc.board->mute, 1, __ATOMIC_SEQ_CST);
 		ap_supervisor_wake();
 	}
 	f = before(t, c);

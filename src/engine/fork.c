@@ -49,17 +49,19 @@ static bool same_pidns(const struct ap_seg *seg)
 
 struct ap_seg *ap_task_new_segment(u32 *index)
 {
-	u32 seg;
+	u32 seg, none;
 
 	if (!window)
 		window = ap_mem_map(0, AP_SLOTS_OFF);
 	if (!window)
 		return NULL;
-	seg = __atomic_fetch_add(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
-	if (seg >= ap_proc.session->max_segs || map_segment(window, seg)) {
-		if (seg >= ap_proc.session->max_segs)
-			__atomic_fetch_sub(&ap_proc.session->nsegs, 1, __ATOMIC_ACQ_REL);
-		return NULL;
+	for (seg = ap_segs_first(ap_proc.session);; seg = ap_segs_after(ap_proc.session, seg)) {
+		if (seg >= ap_proc.session->max_segs || map_segment(window, seg))
+			return NULL;
+		none = 0;
+		if (__atomic_compare_exchange_n(&window->taken, &none, 1, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			break;
 	}
 	window->parent_seg = ap_proc.seg_index;
 	window->mute = ap_proc.seg->mute;

@@ -55,7 +55,7 @@ static u64 find_table(u32 pid)
 {
 	struct ap_seg head;
 
-	for (u32 i = ap_proc.session->nsegs; i-- > 0;) {
+	for (u32 i = ap_segs_end(ap_proc.session); i-- > 0;) {
 		if (ap_sys4(AP_NR_pread64, (u64)ap_fd(ap_self()), (u64)&head, sizeof(head),
 			    AP_SEG_OFF(i)) != sizeof(head))
 			return 0;

@@ -24,9 +24,10 @@ struct ap_sigaction {
 
 struct ap_proc {
 	struct ap_boot *boot;
-	struct ap_session *session; /* first pages of the session file, shared */
-	struct ap_seg *seg;	    /* this address space's segment header, shared */
-	u64 *shapes;		    /* seg's shape table: shape id -> vector */
+	const struct ap_session *session; /* first pages of the session file, to be read */
+	struct ap_board *board;		  /* behind them, for all to write */
+	struct ap_seg *seg;		  /* this address space's segment header, shared */
+	u64 *shapes;			  /* seg's shape table: shape id -> vector */
 	u32 seg_index;
 	s32 session_fd;
 	u32 flags;		/* AP_F_* */

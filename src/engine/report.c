@@ -17,17 +17,11 @@ static void print(const struct ap_str *s)
 
 static void post(u32 kind, const char *text)
 {
-	struct ap_session *session = ap_proc.session;
-	struct ap_note *note;
+	struct ap_note *note = ap_proc.session ? ap_note_new(ap_proc.session) : NULL;
 	struct ap_str s;
-	u32 i;
 
-	if (!session || __atomic_load_n(&session->nnotes, __ATOMIC_RELAXED) >= AP_NOTE_MAX)
+	if (!note)
 		return;
-	i = __atomic_fetch_add(&session->nnotes, 1, __ATOMIC_RELAXED);
-	if (i >= AP_NOTE_MAX)
-		return;
-	note = (struct ap_note *)((char *)session + AP_NOTE_OFF) + i;
 	note->kind = kind;
 	if (ap_proc.seg) {
 		note->pid = ap_proc.seg->pid ? ap_proc.seg->pid : ap_proc.seg->ns_pid;
@@ -35,7 +29,7 @@ static void post(u32 kind, const char *text)
 	}
 	ap_str_init(&s, note->text, sizeof(note->text));
 	ap_str_add(&s, text);
-	__atomic_store_n(&note->ready, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&note->ready, AP_NOTE_READY, __ATOMIC_RELEASE);
 }
 
 /* The bytes at pc, as many as can be read. */

@@ -15,7 +15,7 @@
 
 _Static_assert(AP_HOOK_AGAIN == AP_SYSCALL_UNTOUCHED, "one meaning, one number");
 
-struct ap_session *ap_hook_session(void)
+const struct ap_session *ap_hook_session(void)
 {
 	return ap_proc.session;
 }

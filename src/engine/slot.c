@@ -116,7 +116,7 @@ void ap_slot_add_shape(u32 id, u64 vec)
 void ap_slot_set_mute(bool mute)
 {
 	if (mute)
-		ap_proc.session->mute = 1;
+		__atomic_store_n(&ap_proc.board->mute, 1, __ATOMIC_SEQ_CST);
 	for (u32 i = nmore + 1; i-- > 0;)
 		__atomic_store_n(&seg_at(i)->mute, mute, __ATOMIC_RELEASE);
 }

@@ -370,7 +370,7 @@ void ap_smc_forget(u64 start, u64 end)
 
 void ap_smc_serialize(void)
 {
-	u32 gen = __atomic_load_n(&ap_proc.session->code_gen, __ATOMIC_ACQUIRE);
+	u32 gen = __atomic_load_n(&ap_proc.board->code_gen, __ATOMIC_ACQUIRE);
 	static u32 seen;
 
 	if (!ap_alias_any() && gen == seen)
@@ -385,5 +385,5 @@ void ap_smc_serialize(void)
 
 void ap_smc_poked(void)
 {
-	__atomic_fetch_add(&ap_proc.session->code_gen, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&ap_proc.board->code_gen, 1, __ATOMIC_ACQ_REL);
 }

@@ -46,16 +46,25 @@ _Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "one page");
 AP_NORETURN void ap_boot_native(struct ap_boot *boot);
 AP_NORETURN void ap_start(struct ap_boot *boot);
 
-static void *map_session(u64 off, u64 size)
+static bool map_at(void *at, u64 off, u64 size, u64 prot)
 {
-	void *p = ap_mem_map(0, size);
-	s64 ret;
+	return !ap_is_err(ap_sys6(AP_NR_mmap, (u64)at, size, prot, AP_MAP_SHARED | AP_MAP_FIXED,
+				  (u64)ap_proc.session_fd, off));
+}
 
-	if (!p)
-		return NULL;
-	ret = ap_sys6(AP_NR_mmap, (u64)p, size, AP_PROT_R | AP_PROT_W, AP_MAP_SHARED | AP_MAP_FIXED,
-		      (u64)ap_proc.session_fd, off);
-	return ap_is_err(ret) ? NULL : p;
+/* The head is not to be written here: a program's stray pointer shall not reach all the others' settings. */
+static bool map_head(void)
+{
+	char *p = ap_mem_map(0, AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note));
+
+	if (!p || !map_at(p, 0, AP_BOARD_OFF, AP_PROT_R) ||
+	    !map_at(p + AP_BOARD_OFF, AP_BOARD_OFF,
+		    AP_NOTE_OFF - AP_BOARD_OFF + AP_NOTE_MAX * sizeof(struct ap_note),
+		    AP_PROT_R | AP_PROT_W))
+		return false;
+	ap_proc.session = (const struct ap_session *)p;
+	ap_proc.board = ap_board_of(ap_proc.session);
+	return true;
 }
 
 static int attach_session(struct ap_boot *boot)
@@ -69,9 +78,9 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.random = boot->random;
 	ap_proc.blob_lo = boot->blob_base;
 	ap_proc.blob_hi = boot->blob_base + boot->blob_size;
-	ap_proc.session = map_session(0, AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note));
-	seg = map_session(AP_SEG_OFF(boot->seg), AP_SLOTS_OFF);
-	if (!ap_proc.session || !seg)
+	seg = ap_mem_map(0, AP_SLOTS_OFF);
+	if (!map_head() || !seg ||
+	    !map_at(seg, AP_SEG_OFF(boot->seg), AP_SLOTS_OFF, AP_PROT_R | AP_PROT_W))
 		return -AP_ENOMEM;
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);

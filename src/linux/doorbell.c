@@ -31,10 +31,15 @@ static void futex_wait(u32 *word, u32 value, const struct timespec *timeout)
 	syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0);
 }
 
+static u32 *word_of(const struct ap_doorbell *bell)
+{
+	return &ap_board_of(bell->head)->doorbell;
+}
+
 static void ring(struct ap_doorbell *bell)
 {
-	__atomic_fetch_add(&bell->head->doorbell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &bell->head->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_fetch_add(word_of(bell), 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, word_of(bell), FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 static void *watch_descriptors(void *arg)
@@ -93,7 +98,7 @@ void ap_doorbell_stop(struct ap_doorbell *bell)
 static u32 read_word(const struct ap_doorbell *bell)
 {
 	/* pairs with the increment of who rings, after it has said what it wants */
-	return __atomic_load_n(&bell->head->doorbell, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(word_of(bell), __ATOMIC_SEQ_CST);
 }
 
 /* Who asks may look for the answer if it is on another one. */
@@ -126,7 +131,7 @@ void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns)
 		/* the word is read once more by the kernel, after asleep can be seen */
 		__atomic_store_n(&bell->head->cpu, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
-		futex_wait(&bell->head->doorbell, bell->seen, &timeout);
+		futex_wait(word_of(bell), bell->seen, &timeout);
 		__atomic_store_n(asleep, 0, __ATOMIC_SEQ_CST);
 	}
 	/* also where there was no time to look: who finds no CPU here sleeps, and costs a wake */

@@ -55,6 +55,8 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 	root = &s->head->roots[head.root < AP_ROOT_MAX ? head.root : 0];
 	__atomic_fetch_add(&root->short_tasks, ap_session_in_code(s, seg) + head.short_tasks,
 			   __ATOMIC_RELEASE);
+	if (head.estimates)
+		__atomic_store_n(&s->head->model_estimates, 1, __ATOMIC_RELAXED);
 	set_state(s, seg, AP_SEG_FOLDED);
 	punch(s, seg);
 	return 0;
@@ -76,6 +78,17 @@ bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n)
 		return false;
 	*seg = (u32)(((u64)data - AP_SEG_BASE) / AP_SEG_SIZE);
 	return *seg < n;
+}
+
+bool ap_session_has_estimates(const struct ap_session_file *s)
+{
+	u32 n = ap_session_nsegs(s);
+	struct ap_seg head;
+
+	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++)
+		if (!ap_session_seg_read(s, seg, &head) && head.estimates)
+			return true;
+	return __atomic_load_n(&s->head->model_estimates, __ATOMIC_RELAXED);
 }
 
 int ap_session_short(const struct ap_session_file *s, u32 root, u32 *short_tasks)

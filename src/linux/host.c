@@ -272,7 +272,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 	if (files && (!next || files < next))
 		next = files;
 	/* who may make no call of ours does not ring */
-	if (host->ses->head->mute && (!next || next > MUTE_NS))
+	if (host->sv->has_mute && (!next || next > MUTE_NS))
 		next = MUTE_NS;
 	if (cpus && (!next || cpus < next))
 		next = cpus;

@@ -78,7 +78,7 @@ static void adopt_seg(struct ap_host *host, const struct ap_seg *head, u32 index
 
 void ap_host_adopt(struct ap_host *host)
 {
-	u32 untold = __atomic_load_n(&host->ses->head->untold, __ATOMIC_ACQUIRE);
+	u32 untold = __atomic_load_n(&ap_board_of(host->ses->head)->untold, __ATOMIC_ACQUIRE);
 	u32 n = ap_session_nsegs(host->ses);
 	struct ap_seg head;
 

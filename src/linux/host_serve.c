@@ -464,6 +464,13 @@ static s64 serve_nop(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+static s64 serve_use(struct ap_host *host, struct request *r)
+{
+	(void)r;
+	__atomic_store_n(&host->ses->head->perf_used, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
 static s64 serve_tree(struct ap_host *host, struct request *r)
 {
 	(void)r;
@@ -482,6 +489,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_MUNMAP] = serve_munmap,
 	[AP_SVC_WHAT] = serve_what,
 	[AP_SVC_TREE] = serve_tree,
+	[AP_SVC_USE] = serve_use,
 	[AP_SVC_FORK] = serve_fork,
 	[AP_SVC_FORK_FAILED] = serve_fork_failed,
 	[AP_SVC_EXIT] = serve_exit,
@@ -644,7 +652,7 @@ bool ap_host_serve(struct ap_host *host, bool *in_time)
 
 	host->in_time = true;
 	for (u32 w = 0; w < AP_ASKING_N; w++) {
-		u64 *word = &host->ses->head->asking[w], bits;
+		u64 *word = &ap_board_of(host->ses->head)->asking[w], bits;
 		u32 nsegs;
 
 		if (!__atomic_load_n(word, __ATOMIC_RELAXED))
@@ -652,11 +660,19 @@ bool ap_host_serve(struct ap_host *host, bool *in_time)
 		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
 		/* not before: the bit may be that of a segment that has just been made */
 		nsegs = ap_session_nsegs(host->ses);
-		for (; bits; bits &= bits - 1)
+		for (; bits; bits &= bits - 1) {
+			bool is_known = false;
+
 			for (u32 seg = w * 64 + (u32)__builtin_ctzll(bits); seg < nsegs;
-			     seg += nbits)
-				if (is_unfolded(host, seg))
-					any |= serve_seg(host, seg);
+			     seg += nbits) {
+				if (!is_unfolded(host, seg))
+					continue;
+				is_known = true;
+				any |= serve_seg(host, seg);
+			}
+			/* it may be behind what the board says there is */
+			host->sv->is_stale |= !is_known;
+		}
 	}
 	host->is_changed |= any;
 	ap_host_wakes_look(host);

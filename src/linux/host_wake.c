@@ -143,7 +143,7 @@ void ap_host_wake(void *world, struct ap_event *event, u32 what)
 void ap_host_wakes_look(struct ap_host *host)
 {
 	/* pairs with the increment of who made a wakeup due */
-	u32 wakes = __atomic_load_n(&host->ses->head->wakes, __ATOMIC_ACQUIRE);
+	u32 wakes = __atomic_load_n(&ap_board_of(host->ses->head)->wakes, __ATOMIC_ACQUIRE);
 
 	if (wakes == host->wakes)
 		return;

@@ -144,8 +144,8 @@ static bool is_served(const struct ap_run_options *opts, struct ap_session *head
 	head->serve_rate = perf->max_sample_rate;
 	__atomic_compare_exchange_n(&head->serve, &none, word, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
-	__atomic_fetch_add(&head->doorbell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &head->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_fetch_add(&ap_board_of(head)->doorbell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &ap_board_of(head)->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 	while (!(__atomic_load_n(&head->flags, __ATOMIC_ACQUIRE) & AP_F_SERVE)) {
 		if (__atomic_load_n(&head->serve, __ATOMIC_ACQUIRE) & AP_SERVE_REFUSED ||
 		    ap_now_ns() >= until)

@@ -40,23 +40,33 @@ void ap_result_not_counted(struct ap_run_result *res, u32 pid, const char *path,
 	(void)!ap_result_add_note(res, AP_NOTE_NOT_COUNTED, pid, text);
 }
 
+/* A process may have left out the NUL, and may have written anything. */
+static void take_text(char *to, const char *from)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(((struct ap_note *)0)->text) - 1 && from[i]; i++)
+		to[i] = (u8)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
+	to[i] = '\0';
+}
+
 static int take_notes(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
 {
-	const struct ap_note *notes = (const struct ap_note *)((const char *)s->head + AP_NOTE_OFF);
-	u32 n = __atomic_load_n(&s->head->nnotes, __ATOMIC_ACQUIRE);
+	const struct ap_note *notes = ap_notes_of(s->head);
+	u32 n = __atomic_load_n(&ap_board_of(s->head)->nnotes, __ATOMIC_ACQUIRE), taken = 0;
 	char text[sizeof(notes->text)];
 	int ret = 0;
 
-	for (u32 i = 0; i < n && i < AP_NOTE_MAX && !ret; i++) {
-		if (!__atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE) ||
-		    !ap_root_is_within(s, notes[i].root, root))
+	for (u32 i = 0; i < AP_NOTE_MAX && !ret; i++) {
+		u32 ready = __atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE);
+
+		taken += ready != AP_NOTE_FREE;
+		if (ready != AP_NOTE_READY || !ap_root_is_within(s, notes[i].root, root))
 			continue;
-		/* a process may have left out the NUL */
-		memcpy(text, notes[i].text, sizeof(text));
-		text[sizeof(text) - 1] = '\0';
+		take_text(text, notes[i].text);
 		ret = ap_result_add_note(res, notes[i].kind, notes[i].pid, text);
 	}
-	if (!ret && n > AP_NOTE_MAX) {
+	if (!ret && taken == AP_NOTE_MAX && n > AP_NOTE_MAX) {
 		snprintf(text, sizeof(text), "%u more notes did not fit", n - AP_NOTE_MAX);
 		ret = ap_result_add_note(res, AP_NOTE_INFO, 0, text);
 	}
@@ -69,7 +79,7 @@ int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u
 
 	if (ret)
 		return ret;
-	if (__atomic_load_n(&s->head->model_estimates, __ATOMIC_RELAXED))
+	if (ap_session_has_estimates(s))
 		res->model_sample = s->head->model_sample;
 	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
 	return take_notes(res, s, root);

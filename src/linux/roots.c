@@ -65,10 +65,9 @@ static u32 roots_in_use(const struct ap_session_file *s)
 /* What they say is the parent's; who has the root next has said nothing yet. */
 static void move_notes(struct ap_session_file *s, u32 from, u32 to)
 {
-	struct ap_note *notes = (struct ap_note *)((char *)s->head + AP_NOTE_OFF);
-	u32 n = __atomic_load_n(&s->head->nnotes, __ATOMIC_ACQUIRE);
+	struct ap_note *notes = ap_notes_of(s->head);
 
-	for (u32 i = 0; i < n && i < AP_NOTE_MAX; i++)
+	for (u32 i = 0; i < AP_NOTE_MAX; i++)
 		if (__atomic_load_n(&notes[i].root, __ATOMIC_RELAXED) == from)
 			__atomic_store_n(&notes[i].root, to, __ATOMIC_RELAXED);
 }

@@ -158,25 +158,40 @@ void ap_session_close(struct ap_session_file *s)
 
 u32 ap_session_nsegs(const struct ap_session_file *s)
 {
-	u32 n = __atomic_load_n(&s->head->nsegs, __ATOMIC_ACQUIRE);
-	u32 max = __atomic_load_n(&s->head->max_segs, __ATOMIC_RELAXED);
+	return ap_segs_end(s->head);
+}
 
-	if (max > MAX_SEGS)
-		max = MAX_SEGS;
-	return n < max ? n : max;
+/* Pages of a segment are there from the moment that it is taken. */
+u32 ap_session_find_segs(struct ap_session_file *s)
+{
+	u32 n = ap_segs_end(s->head), was = n, next = n;
+
+	for (; ap_session_next_seg(s, &next, s->head->max_segs); next++)
+		n = next + 1;
+	if (n != was)
+		__atomic_store_n(&ap_board_of(s->head)->nsegs, n, __ATOMIC_RELEASE);
+	return n;
 }
 
 int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32 *seg)
 {
 	struct ap_seg *page;
-	u32 i = __atomic_fetch_add(&s->head->nsegs, 1, __ATOMIC_ACQ_REL);
+	u32 i, none;
 
-	if (i >= s->head->max_segs || i >= MAX_SEGS)
-		return -ENOSPC;
-	page = ap_session_seg_map(s, i);
-	if (!page)
-		return -ENOMEM;
+	for (i = ap_segs_first(s->head);; i = ap_segs_after(s->head, i)) {
+		if (i >= s->head->max_segs)
+			return -ENOSPC;
+		page = ap_session_seg_map(s, i);
+		if (!page)
+			return -ENOMEM;
+		none = 0;
+		if (__atomic_compare_exchange_n(&page->taken, &none, 1, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			break;
+		ap_session_page_unmap(page);
+	}
 	*page = *init;
+	page->taken = 1;
 	__atomic_store_n(&page->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 	ap_session_page_unmap(page);
 	*seg = i;
@@ -230,20 +245,18 @@ void ap_session_page_unmap(void *page)
 
 void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args)
 {
-	struct ap_note *notes = (struct ap_note *)((char *)s->head + AP_NOTE_OFF);
-	u32 i = __atomic_fetch_add(&s->head->nnotes, 1, __ATOMIC_ACQ_REL);
+	struct ap_note *note = ap_note_new(s->head);
 
-	if (i >= AP_NOTE_MAX)
+	if (!note)
 		return;
-	notes[i].kind = args->kind;
-	notes[i].pid = args->pid;
-	notes[i].root = args->root;
+	note->kind = args->kind;
+	note->pid = args->pid;
+	note->root = args->root;
 	if (args->kind == AP_NOTE_NOT_COUNTED)
-		snprintf(notes[i].text, sizeof(notes[i].text), "not counted: %s: %s", args->subject,
+		snprintf(note->text, sizeof(note->text), "not counted: %s: %s", args->subject,
 			 args->reason);
 	else
-		snprintf(notes[i].text, sizeof(notes[i].text), "%s: %s", args->subject,
-			 args->reason);
+		snprintf(note->text, sizeof(note->text), "%s: %s", args->subject, args->reason);
 	/* pairs with the acquire of the reader in result.c */
-	__atomic_store_n(&notes[i].ready, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&note->ready, AP_NOTE_READY, __ATOMIC_RELEASE);
 }

@@ -40,7 +40,10 @@ void ap_session_close(struct ap_session_file *s);
 int ap_session_unmap(struct ap_session_file *s);
 
 /* Segments that exist, never more than the file has room for. */
+/* All segments that are anybody's are below; by what tasks say, */
 u32 ap_session_nsegs(const struct ap_session_file *s);
+/* and for certain: by the supervisor, who mends what they say. */
+u32 ap_session_find_segs(struct ap_session_file *s);
 /*
  * Moves *seg on to the next segment below n that has any memory, false when there is none: folded
  * segments are holes of the file.
@@ -81,6 +84,8 @@ void ap_session_root_release(struct ap_session_file *s, u32 root);
 /* By the supervisor: frees roots that were given back and that no segment names any more. */
 void ap_session_roots_reap(struct ap_session_file *s);
 bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor);
+/* Did the models of any process pass something over? */
+bool ap_session_has_estimates(const struct ap_session_file *s);
 /* Tasks of root and its descendants that were ended inside translated code. */
 AP_MUST_CHECK int ap_session_short(const struct ap_session_file *s, u32 root, u32 *n);
 

@@ -25,7 +25,7 @@
 
 /* Forks that nobody told us of are looked for this often; more seldom while there are none. */
 #define TICK_MIN_MS    250
-#define TICK_MAX_MS    4000
+#define TICK_MAX_MS    2000
 #define SETTLE_TICK_NS 5000000ULL
 
 u64 ap_now_ns(void)
@@ -219,13 +219,16 @@ static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 
 static void look_at_tracks(struct ap_supervisor *sv)
 {
-	u32 looks = __atomic_load_n(&sv->ses.head->looks, __ATOMIC_ACQUIRE);
+	const struct ap_board *board = ap_board_of(sv->ses.head);
+	u32 looks = __atomic_load_n(&board->looks, __ATOMIC_ACQUIRE);
 
 	if (looks != sv->looks ||
-	    (sv->host && __atomic_load_n(&sv->ses.head->untold, __ATOMIC_RELAXED) != sv->untold))
+	    (sv->host && __atomic_load_n(&board->untold, __ATOMIC_RELAXED) != sv->untold))
 		sv->is_stale = true;
-	sv->untold = __atomic_load_n(&sv->ses.head->untold, __ATOMIC_RELAXED);
+	sv->untold = __atomic_load_n(&board->untold, __ATOMIC_RELAXED);
 	sv->looks = looks;
+	/* once and for all: whoever took it back would have others wait */
+	sv->has_mute |= __atomic_load_n(&board->mute, __ATOMIC_ACQUIRE);
 	while (sv->is_stale) {
 		sv->is_stale = false;
 		ap_handover_sweep(sv, ap_now_ns());

@@ -80,6 +80,7 @@ struct ap_supervisor {
 	struct ap_client *client; /* NULL: nobody opens events from outside */
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
+	bool has_mute; /* some process may not ring: it is looked for */
 	bool is_stale; /* something happened that calls for a look at all segments */
 
 	pid_t command; /* 0 none */

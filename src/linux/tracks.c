@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Segments and the processes behind them.  Each segment that was not folded yet has a track; a
- * pidfd says when its process is gone.  New segments are found by looking at nsegs whenever
+ * pidfd says when its process is gone.  New segments are found by looking for them whenever
  * something happens, so a fork costs the supervisor nothing by itself.
  */
 #include <errno.h>
@@ -117,6 +117,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 
 	if (ap_session_seg_read(&sv->ses, t->seg, &head))
 		return false;
+	sv->has_mute |= head.mute;
 	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid;
 	if (t->is_free)
 		return false;
@@ -141,12 +142,13 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 
 void ap_tracks_update(struct ap_supervisor *sv)
 {
-	u32 n = ap_session_nsegs(&sv->ses);
+	u32 n = ap_session_find_segs(&sv->ses);
 	u64 now = ap_now_ns();
 	bool with_free = now >= sv->free_at;
 
 	while (sv->scanned < n && !add_track(sv, sv->scanned))
 		sv->scanned++;
+	__atomic_store_n(&sv->ses.head->known_segs, sv->scanned, __ATOMIC_RELEASE);
 	if (sv->host)
 		ap_host_adopt(sv->host);
 	for (u32 i = 0; i < sv->ntracks;) {

@@ -22,7 +22,7 @@ struct ap_hook_place {
 	u32 carry;		   /* ap_seg.carry */
 };
 
-struct ap_session *ap_hook_session(void);
+const struct ap_session *ap_hook_session(void);
 /* These kinds are read often: they may be counted so that reading is cheap. */
 void ap_hook_count_directly(u64 kinds);
 /* A page of an event is not where it was: what was said to rdpmc holds no more. */

@@ -152,7 +152,7 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	ret = ap_svc_attr(&attr, c->a[0]);
 	if (ret)
 		return ret;
-	ap_hook_session()->perf_used = 1;
+	ap_request_use();
 	w.group = group_of((s32)c->a[3]);
 	ret = ap_request_begin(&r, AP_SVC_OPEN);
 	if (ret)

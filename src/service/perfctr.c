@@ -61,7 +61,7 @@ static s64 open_device(u64 flags)
 		return -AP_EEXIST;
 	if (flags & O_DIR)
 		return -AP_ENOTDIR;
-	ap_hook_session()->perf_used = 1;
+	ap_request_use();
 	ret = ap_request_begin(&r, AP_SVC_NOP);
 	if (ret)
 		return ret;

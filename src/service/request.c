@@ -15,7 +15,8 @@
 #define SLICES_BRIEF 40
 #define CLOCK_THREAD 3 /* CLOCK_THREAD_CPUTIME_ID */
 #define NR_CLOCK_GET 228
-#define MUTE_SPINS   (1ULL << 26)
+#define MUTE_SPINS   (1ULL << 20)
+#define MUTE_TURNS   64
 #define SEG_BITS     (AP_ASKING_N * 64ULL)
 
 static bool gone;
@@ -60,16 +61,27 @@ void ap_request_end(struct ap_request *r)
 }
 
 /* Full barriers on both sides: who goes to sleep there sees the ring, or is seen asleep here. */
-static void ring(struct ap_session *session)
-{
-	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST))
-		ap_svc_sys(AP_NR_futex, (u64)&session->doorbell, AP_FUTEX_WAKE, INT32_MAX, 0);
-}
-
 void ap_request_ring(void)
 {
-	ring(ap_hook_session());
+	const struct ap_session *session = ap_hook_session();
+	u32 *bell = &ap_board_of(session)->doorbell;
+
+	__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST))
+		ap_svc_sys(AP_NR_futex, (u64)bell, AP_FUTEX_WAKE, INT32_MAX, 0);
+}
+
+static void announce(const struct ap_hook_place *p)
+{
+	struct ap_board *board = ap_board_of(ap_hook_session());
+	u32 seg = p->seg_index, slot = p->slot_index;
+
+	if (ap_svc_is_mute())
+		__atomic_store_n(&board->mute, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&p->seg->asking[slot / 64], 1ULL << (slot % 64), __ATOMIC_ACQ_REL);
+	__atomic_fetch_or(&board->asking[seg % SEG_BITS / 64], 1ULL << (seg % 64),
+			  __ATOMIC_ACQ_REL);
+	ap_request_ring();
 }
 
 static u32 spin(const struct ap_svc *svc, u64 n)
@@ -79,6 +91,17 @@ static u32 spin(const struct ap_svc *svc, u64 n)
 	while ((state = __atomic_load_n(&svc->state, __ATOMIC_ACQUIRE)) == AP_SVC_ASKED && n--)
 		__builtin_ia32_pause();
 	return state;
+}
+
+/* Who may make no call looks for its answer, and says again that it waits for one. */
+static bool look_long(struct ap_svc *svc, const struct ap_hook_place *place)
+{
+	for (u32 n = 0; n < MUTE_TURNS; n++) {
+		if (spin(svc, MUTE_SPINS) == AP_SVC_DONE)
+			return true;
+		announce(place);
+	}
+	return false;
 }
 
 /* Takes the request back; false where it has been answered. */
@@ -91,7 +114,7 @@ static bool withdraw(struct ap_svc *svc)
 }
 
 /* True: answered.  limit: of slices, then the request is taken back; 0 none. */
-static bool sleep(struct ap_svc *svc, u32 limit)
+static bool sleep(struct ap_svc *svc, const struct ap_hook_place *place, u32 limit)
 {
 	const struct ap_timespec slice = { .nsec = SLICE_NS };
 	u32 state = AP_SVC_ASKED;
@@ -108,6 +131,8 @@ static bool sleep(struct ap_svc *svc, u32 limit)
 			return false;
 		if (limit && n >= limit)
 			return !withdraw(svc);
+		/* a program may have scribbled over the bell */
+		announce(place);
 	}
 }
 
@@ -130,17 +155,7 @@ static u64 spins(const struct ap_session *session)
 
 bool ap_request_is_lost(void)
 {
-	return __atomic_load_n(&gone, __ATOMIC_RELAXED) || !ap_hook_session()->supervisor;
-}
-
-static void announce(const struct ap_hook_place *p, struct ap_session *session)
-{
-	u32 seg = p->seg_index, slot = p->slot_index;
-
-	__atomic_fetch_or(&p->seg->asking[slot / 64], 1ULL << (slot % 64), __ATOMIC_ACQ_REL);
-	__atomic_fetch_or(&session->asking[seg % SEG_BITS / 64], 1ULL << (seg % 64),
-			  __ATOMIC_ACQ_REL);
-	ring(session);
+	return __atomic_load_n(&gone, __ATOMIC_RELAXED) || ap_session_is_left(ap_hook_session());
 }
 
 void ap_request_point_out_log(void)
@@ -148,12 +163,12 @@ void ap_request_point_out_log(void)
 	struct ap_hook_place p;
 
 	ap_hook_place(&p);
-	announce(&p, ap_hook_session());
+	announce(&p);
 }
 
 static s64 ask(struct ap_request *r, u32 limit)
 {
-	struct ap_session *session = ap_hook_session();
+	const struct ap_session *session = ap_hook_session();
 	struct ap_svc *svc = r->svc;
 	struct ap_hook_place p;
 
@@ -163,9 +178,9 @@ static s64 ask(struct ap_request *r, u32 limit)
 	svc->cpu_time = ap_request_cpu_time();
 	svc->turn++;
 	__atomic_store_n(&svc->state, AP_SVC_ASKED, __ATOMIC_RELEASE);
-	announce(&p, session);
-	if (ap_svc_is_mute() ? spin(svc, MUTE_SPINS) == AP_SVC_DONE
-			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc, limit))
+	announce(&p);
+	if (ap_svc_is_mute() ? look_long(svc, &p)
+			     : spin(svc, spins(session)) == AP_SVC_DONE || sleep(svc, &p, limit))
 		return svc->ret;
 	if (limit && __atomic_load_n(&svc->state, __ATOMIC_RELAXED) == AP_SVC_IDLE)
 		return -AP_EAGAIN;
@@ -181,6 +196,23 @@ s64 ap_request_ask(struct ap_request *r)
 s64 ap_request_ask_briefly(struct ap_request *r)
 {
 	return ask(r, SLICES_BRIEF);
+}
+
+/* A signal that waits already goes on waiting: once in a session, and brief. */
+void ap_request_use(void)
+{
+	struct ap_request r;
+	u64 mask;
+	bool held;
+
+	if (__atomic_load_n(&ap_hook_session()->perf_used, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&ap_board_of(ap_hook_session())->perf_used, 1, __ATOMIC_RELAXED);
+	held = !ap_svc_is_mute() && ap_hook_hold(&mask);
+	ap_request_begin_held(&r, AP_SVC_USE);
+	(void)ap_request_ask(&r);
+	if (held)
+		ap_hook_release(mask);
 }
 
 s64 ap_request_what(s32 fd)

@@ -30,6 +30,9 @@ void ap_request_end(struct ap_request *r);
 /* The supervisor shall look at the thread's log when it has time; nobody waits. */
 void ap_request_point_out_log(void);
 
+/* A perf descriptor is going to be there: from the return on all tasks of the session look at descriptors. */
+void ap_request_use(void);
+
 /* Only the doorbell: what the supervisor is to see is there. */
 void ap_request_ring(void);
 

@@ -324,9 +324,7 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 
 static void ring_bell(void)
 {
-	struct ap_session *session = ap_hook_session();
-
-	__atomic_fetch_add(&session->wakes, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&ap_board_of(ap_hook_session())->wakes, 1, __ATOMIC_SEQ_CST);
 	ap_request_ring();
 }
 

@@ -62,8 +62,9 @@ static inline bool ap_service_is_of_records(u64 nr)
 static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 {
 	if (!(session->flags & AP_F_SERVE))
-		return session->perf_used && ap_service_is_of_records(nr);
-	return session->perf_used || nr == AP_SERVICE_NR_OPEN || ap_service_is_of_paths(nr);
+		return ap_session_is_used(session) && ap_service_is_of_records(nr);
+	return ap_session_is_used(session) || nr == AP_SERVICE_NR_OPEN ||
+	       ap_service_is_of_paths(nr);
 }
 
 /* True: c->ret is the answer (AP_HOOK_AGAIN included).  False: the kernel's turn. */

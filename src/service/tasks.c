@@ -38,7 +38,7 @@ static void tell(u32 op, u64 a, u64 b, u64 c)
 	if (op == AP_SVC_EXIT)
 		ap_request_ask(&r);
 	else if (ap_request_ask_briefly(&r) == -AP_EAGAIN)
-		__atomic_fetch_add(&ap_hook_session()->untold, 1, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&ap_board_of(ap_hook_session())->untold, 1, __ATOMIC_RELEASE);
 }
 
 bool ap_service_forks(u32 seg, u32 slot, bool is_thread)

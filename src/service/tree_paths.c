@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "engine/sys.h"
 #include "service/fds.h"
+#include "service/request.h"
 #include "service/sys.h"
 #include "service/tree.h"
 
@@ -292,7 +293,7 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 	case AP_TREE_NATIVE:
 		if (pass(c, p, found))
 			return true;
-		c->tree = shows(c->nr) && ap_hook_session()->perf_used ? AP_TREE_SHOWS : 0;
+		c->tree = shows(c->nr) && ap_session_is_used(ap_hook_session()) ? AP_TREE_SHOWS : 0;
 		return false;
 	case AP_TREE_ERROR:
 		c->ret = found->error;
@@ -301,7 +302,7 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 			c->ret = -AP_EACCES;
 		return true;
 	case AP_TREE_SHARED:
-		ap_hook_session()->perf_used = 1;
+		ap_request_use();
 		if (pass(c, p, found)) {
 			complete(c, p, found->node);
 			return true;
@@ -309,7 +310,7 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 		c->tree = found->node + 1;
 		return false;
 	default:
-		ap_hook_session()->perf_used = 1;
+		ap_request_use();
 		c->ret = serve(c, p->flags, found->node);
 		return true;
 	}
@@ -362,7 +363,7 @@ static bool walk(struct ap_service_call *c)
 	if (p.resolve & AP_RESOLVE_IN_ROOT || is_wanted(rest, start, is_ours))
 		t = ap_tree_need();
 	else
-		t = ap_hook_session()->perf_used ? ap_tree_get() : NULL;
+		t = ap_session_is_used(ap_hook_session()) ? ap_tree_get() : NULL;
 	if (!t)
 		return false;
 	ap_tree_find_how(t, start, is_ours, rest, p.follow, p.resolve, &found);

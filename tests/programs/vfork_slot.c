@@ -35,7 +35,7 @@ static void *map(u64 off, u64 size)
 /* The slot whose thread is tid. */
 static struct ap_slot *find_slot(u32 tid)
 {
-	for (u32 i = 0; i < session->nsegs; i++) {
+	for (u32 i = 0; i < ap_segs_end(session); i++) {
 		struct ap_seg *seg = map(AP_SEG_OFF(i), 4096);
 
 		for (u32 k = 0; seg && k < seg->nslots; k++) {
@@ -53,9 +53,9 @@ static u32 ask(struct ap_slot *slot, u32 req)
 	const struct timespec step = { .tv_nsec = STEP_NS };
 
 	__atomic_store_n(&slot->req, req, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&session->looks, 1, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &session->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_fetch_add(&ap_board_of(session)->looks, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&ap_board_of(session)->doorbell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &ap_board_of(session)->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 	for (int i = 0; i < STEPS_MAX; i++) {
 		u32 now = __atomic_load_n(&slot->req, __ATOMIC_ACQUIRE);
 
@@ -94,7 +94,7 @@ int main(void)
 	int status = 1;
 
 	session_fd = prctl(AP_PRCTL, AP_PRCTL_SESSION_FD, 0, 0, 0);
-	session = session_fd >= 0 ? map(0, 8192) : NULL;
+	session = session_fd >= 0 ? map(0, AP_NOTE_OFF) : NULL;
 	if (!session)
 		return 2;
 	pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &self);

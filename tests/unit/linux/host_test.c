@@ -72,7 +72,7 @@ static bool ask(u32 seg)
 
 	svc_of(seg)->state = AP_SVC_ASKED;
 	segs[seg]->asking[0] |= 1;
-	sv.ses.head->asking[0] |= 1ULL << seg;
+	ap_board_of(sv.ses.head)->asking[0] |= 1ULL << seg;
 	return ap_host_serve(host, &in_time) && svc_of(seg)->state == AP_SVC_DONE;
 }
 
@@ -462,7 +462,7 @@ static void rubbish_is_answered(void)
 			segs[0]->nshapes = (u32)next(&seed);
 			segs[0]->nslots = (u32)next(&seed);
 			segs[1]->state = (u32)next(&seed) % 8;
-			sv.ses.head->asking[next(&seed) % AP_ASKING_N] = next(&seed);
+			ap_board_of(sv.ses.head)->asking[next(&seed) % AP_ASKING_N] = next(&seed);
 			segs[0]->asking[next(&seed) % AP_ARRAY_SIZE(segs[0]->asking)] = next(&seed);
 		}
 		REQUIRE(ask(0));

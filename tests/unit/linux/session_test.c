@@ -143,10 +143,43 @@ static void survives_a_wild_allocator(void)
 	open_session();
 	p = new_usual_segment(0, &seg);
 	((struct ap_seg *)p)->short_tasks = 4;
-	__atomic_store_n(&ses.head->nsegs, 0xfffffff0, __ATOMIC_RELAXED);
+	ap_board_of(ses.head)->nsegs = 0xfffffff0;
+	EXPECT_U64(ap_session_find_segs(&ses), 1);
 	REQUIRE(ap_session_short(&ses, 0, &n) == 0);
 	EXPECT_U64(n, 4);
-	EXPECT(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) < 0);
+	REQUIRE(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) == 0);
+	EXPECT_U64(seg, 1);
+}
+
+/* Whatever stands on the board, nobody gets what is another's, and the supervisor finds them all. */
+static void scribbled_numbers_give_each_its_own_segment(void)
+{
+	static const u32 wild[] = { 0, 1, 3, 7, 40, 4095, 4097, 1u << 20, 0x7fffffff, 0xffffffff };
+	u8 is_taken[4096] = { 0 };
+	u32 seg, known = 0, n = 0, end;
+
+	open_session();
+	for (u32 i = 0; i < 300; i++) {
+		if (i % 3)
+			ap_board_of(ses.head)->nsegs = wild[i % AP_ARRAY_SIZE(wild)];
+		if (i % 50 == 49) {
+			known = ap_session_find_segs(&ses);
+			ses.head->known_segs = known;
+		}
+		REQUIRE(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) == 0);
+		if (seg < AP_ARRAY_SIZE(is_taken)) {
+			EXPECT(!is_taken[seg]);
+			is_taken[seg] = 1;
+		}
+		EXPECT(seg >= known);
+		n = seg >= n ? seg + 1 : n;
+	}
+	end = ap_session_find_segs(&ses);
+	EXPECT(end >= n && end <= n + AP_SEGS_AHEAD);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(wild); i++) {
+		ap_board_of(ses.head)->nsegs = wild[i];
+		EXPECT(ap_session_find_segs(&ses) >= n);
+	}
 }
 
 static u64 blocks(void)
@@ -164,6 +197,7 @@ static void folding_says_what_was_cut_short_and_frees_memory(void)
 	u8 *p;
 
 	open_session();
+	ap_board_of(ses.head)->nsegs = 0; /* has its page, which the first segment's number is on */
 	before = blocks();
 	p = new_usual_segment(0, &seg);
 	slot_of(p, 0)->in_code = 1;
@@ -276,15 +310,20 @@ static void notes_are_taken_once_and_always_end(void)
 	ap_session_note(&ses, &args);
 	args.pid = 6;
 	ap_session_note(&ses, &args);
-	notes = (struct ap_note *)((u8 *)ses.head + AP_NOTE_OFF);
+	notes = ap_notes_of(ses.head);
 	memset(notes[2].text, 'x', sizeof(notes[2].text));
-	notes[2].ready = 1;
-	ses.head->nnotes = AP_NOTE_MAX + 3;
+	notes[2].text[0] = '\n';
+	notes[2].ready = AP_NOTE_READY;
+	for (u32 i = 3; i < AP_NOTE_MAX; i++)
+		notes[i].ready = AP_NOTE_CLAIMED;
+	ap_board_of(ses.head)->nnotes = AP_NOTE_MAX + 2;
+	EXPECT(!ap_note_new(ses.head));
 	REQUIRE(ap_result_take(&res, &ses, 0) == 0);
 	REQUIRE(res.nnotes == 3);
 	EXPECT_STR(res.notes[0].text, "not counted: /usr/bin/sudo: set-uid");
 	EXPECT_U64(res.notes[0].pid, 5);
 	EXPECT_U64(strlen(res.notes[1].text), sizeof(res.notes[1].text) - 1);
+	EXPECT(res.notes[1].text[0] == '?');
 	EXPECT_STR(res.notes[2].text, "3 more notes did not fit");
 	ap_run_result_fini(&res);
 }
@@ -295,6 +334,7 @@ int main(int argc, char **argv)
 		TAP(shapes_are_of_all_groups),
 		TAP(survives_wild_indices),
 		TAP(survives_a_wild_allocator),
+		TAP(scribbled_numbers_give_each_its_own_segment),
 		TAP(folding_says_what_was_cut_short_and_frees_memory),
 		TAP(what_is_told_follows_the_tree_of_roots),
 		TAP(a_released_root_goes_to_its_parent),

@@ -20,7 +20,7 @@
 
 struct fake fake;
 
-struct ap_session *ap_hook_session(void)
+const struct ap_session *ap_hook_session(void)
 {
 	return fake.session;
 }
@@ -238,17 +238,23 @@ static void serve(void)
 	struct ap_svc *svc = (struct ap_svc *)((char *)fake.slot + AP_SVC_OFF);
 	u64 seg_bit = 1ULL << fake.seg_index % 64, slot_bit = 1ULL << fake.slot_index % 64;
 
-	if (!(__atomic_fetch_and(&fake.session->asking[fake.seg_index / 64 % AP_ASKING_N], ~seg_bit,
-				 __ATOMIC_ACQ_REL) &
+	if (!(__atomic_fetch_and(
+		      &ap_board_of(fake.session)->asking[fake.seg_index / 64 % AP_ASKING_N],
+		      ~seg_bit, __ATOMIC_ACQ_REL) &
 	      seg_bit))
 		return;
 	EXPECT(__atomic_fetch_and(&fake.seg->asking[fake.slot_index / 64], ~slot_bit,
 				  __ATOMIC_ACQ_REL) &
 	       slot_bit);
 	/* but for the state, which the asker may be changing */
-	memcpy(&fake.last.op, &svc->op, sizeof(*svc) - offsetof(struct ap_svc, op));
-	fake.answer(svc);
-	fake.requests++;
+	if (svc->op == AP_SVC_USE) {
+		svc->ret = 0;
+		fake.session->perf_used = 1;
+	} else {
+		memcpy(&fake.last.op, &svc->op, sizeof(*svc) - offsetof(struct ap_svc, op));
+		fake.answer(svc);
+		fake.requests++;
+	}
 	if (__atomic_exchange_n(&svc->state, AP_SVC_DONE, __ATOMIC_ACQ_REL) == AP_SVC_ASLEEP)
 		syscall(SYS_futex, &svc->state, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
@@ -256,7 +262,7 @@ static void serve(void)
 static void *supervise(void *unused)
 {
 	const struct timespec tick = { .tv_nsec = 1000000 };
-	u32 *bell = &fake.session->doorbell;
+	u32 *bell = &ap_board_of(fake.session)->doorbell;
 
 	for (;;) {
 		u32 heard = __atomic_load_n(bell, __ATOMIC_SEQ_CST);
@@ -265,8 +271,9 @@ static void *supervise(void *unused)
 		__atomic_store_n(&fake.session->asleep, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(bell, __ATOMIC_SEQ_CST) == heard)
 			syscall(SYS_futex, bell, FUTEX_WAIT, heard,
-				__atomic_load_n(&fake.session->mute, __ATOMIC_ACQUIRE) ? &tick
-										       : NULL,
+				__atomic_load_n(&ap_board_of(fake.session)->mute, __ATOMIC_ACQUIRE)
+					? &tick
+					: NULL,
 				NULL, 0);
 		__atomic_store_n(&fake.session->asleep, 0, __ATOMIC_SEQ_CST);
 	}
@@ -277,7 +284,7 @@ void fake_start(fake_answer answer)
 {
 	pthread_t thread;
 
-	fake.session = calloc(1, sizeof(*fake.session));
+	fake.session = calloc(1, AP_NOTE_OFF);
 	fake.seg = calloc(1, sizeof(*fake.seg));
 	fake.slot = calloc(1, AP_SLOT_SIZE);
 	fake.pub = calloc(AP_PUB_MAX, sizeof(*fake.pub));

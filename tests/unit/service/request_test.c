@@ -68,6 +68,7 @@ static void an_event_is_a_pipe_without_a_writer(void)
 	fake_start(answers);
 	fd = (s32)open_event(&attr, 0, -1, -1, 0);
 	EXPECT(fd == lowest);
+	EXPECT(fake.session->perf_used);
 	EXPECT_U64(fcntl(fd, F_GETFD), 0);
 	p.fd = fd;
 	EXPECT(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
@@ -321,7 +322,8 @@ static void a_task_with_a_filter_is_mute(void)
 	char buf[8] = { 0 };
 
 	fake_start(answers);
-	__atomic_store_n(&fake.session->mute, 1,
+	fake.session->perf_used = 1;
+	__atomic_store_n(&ap_board_of(fake.session)->mute, 1,
 			 __ATOMIC_RELEASE); /* in time for the supervisor to see it */
 	fd = (s32)open_event(&attr, 0, -1, -1, 0);
 	fake.seg->mute = 1;
@@ -365,7 +367,7 @@ static void a_mute_task_asks_about_a_descriptor_first(void)
 	s32 fd, null = open("/dev/null", O_RDONLY);
 
 	fake_start(answers_and_scribbles);
-	__atomic_store_n(&fake.session->mute, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&ap_board_of(fake.session)->mute, 1, __ATOMIC_RELEASE);
 	fake.session->perf_used = 1;
 	fd = fake_perf_fd();
 	known = fake_perf_fd();
