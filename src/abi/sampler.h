@@ -3,8 +3,10 @@
  * Samplers: what a thread must know of the sampling events that count in it, in the session file.  One
  * per event and task: clones have their own.  docs/design/sampling.md.
  *
- * The supervisor makes them, links them to the task's slot and increments ap_slot.sampler_gen.  Fields
- * of the second part change under ap_slot.sampler_lock only, by the thread or the supervisor.
+ * The supervisor makes them, links them to the task's slot and increments ap_slot.sampler_gen.  Tasks map them
+ * to be read: where another's samples go is nothing that a stray pointer may change.  What changes while it samples is in
+ * struct ap_sampling, under ap_slot.sampler_lock, by the thread or the supervisor, and is numbers alone: wrong ones
+ * make wrong samples, and nothing worse.
  */
 #ifndef AP_ABI_SAMPLER_H
 #define AP_ABI_SAMPLER_H
@@ -12,10 +14,11 @@
 #include "abi/perf.h"
 #include "base/types.h"
 
-#define AP_LANE_MAX	8U    /* kind sets that are sampled at the same time in a session */
-#define AP_SAMPLER_MAX	8192U /* in a session */
-#define AP_SAMPLER_NONE 0U    /* in links: index + 1 */
-#define AP_SAMPLER_SIZE 512U  /* from one to the next */
+#define AP_LANE_MAX	 8U    /* kind sets that are sampled at the same time in a session */
+#define AP_SAMPLER_MAX	 8192U /* in a session */
+#define AP_SAMPLER_NONE	 0U    /* in links: index + 1 */
+#define AP_SAMPLER_SIZE	 256U  /* from one to the next */
+#define AP_SAMPLING_SIZE 128U
 
 enum ap_sampler_source {
 	AP_SAMPLE_LANE = 1, /* raw counts of .kinds reach .next */
@@ -37,7 +40,7 @@ enum ap_fault_kind { AP_FAULT_ANY, AP_FAULT_MIN, AP_FAULT_MAJ, AP_FAULT_N };
 #define AP_SAMPLER_STOPPED   (1u << 3) /* the limit was reached: the thread disarmed it itself */
 
 struct ap_sampler {
-	/* Constant while it is linked. */
+	s64 live;	  /* from here to its struct ap_sampling; 0: it follows */
 	u32 next_of_slot; /* index + 1 of the next of the same slot */
 	u32 source;	  /* enum ap_sampler_source */
 	u64 id, stream_id;
@@ -58,8 +61,9 @@ struct ap_sampler {
 	u64 wakeup_watermark; /* bytes; 0: wakeup_events counts */
 	u32 ring_flags;	      /* AP_RING_*: sampling/ring.h */
 	u32 max_per_tick;     /* overflows until it is throttled; 0: never */
+};
 
-	/* Under the slot's sampler_lock. */
+struct ap_sampling {
 	u64 state;		   /* AP_SAMPLER_* */
 	u64 next;		   /* source's value at which it overflows */
 	u64 left;		   /* of the period, while it is not armed */
@@ -72,12 +76,28 @@ struct ap_sampler {
 	u64 limit;
 	u64 lost; /* samples: PERF_FORMAT_LOST */
 	u64 overflows;
-	u64 pad[5];
+};
+
+/* As it is where it is nobody else's. */
+struct ap_sampler_whole {
+	struct ap_sampler s;
+	struct ap_sampling live;
 };
 
 _Static_assert(sizeof(struct ap_sampler) <= AP_SAMPLER_SIZE, "memory per event");
+_Static_assert(sizeof(struct ap_sampling) <= AP_SAMPLING_SIZE, "memory per event");
+_Static_assert(!(sizeof(struct ap_sampler) % sizeof(u64)), "the other part follows");
 
-/* Where the i-th lies in the session file (abi/session.h). */
-#define AP_SAMPLER_AT(i) (AP_SAMPLER_OFF + (u64)(i)*AP_SAMPLER_SIZE)
+static inline struct ap_sampling *ap_sampling_of(const struct ap_sampler *s)
+{
+	return (struct ap_sampling *)((char *)(unsigned long)s +
+				      (s->live ? s->live : (s64)sizeof(*s)));
+}
+
+/* All of them in the session file, from AP_SAMPLER_OFF (abi/session.h): one part to be read, then the other. */
+#define AP_SAMPLERS_READ ((u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE)
+#define AP_SAMPLERS_SIZE (AP_SAMPLERS_READ + (u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
+#define AP_SAMPLER_LIVE(i)                                                                         \
+	((s64)(AP_SAMPLERS_READ + (u64)(i)*AP_SAMPLING_SIZE) - (s64)((u64)(i)*AP_SAMPLER_SIZE))
 
 #endif

@@ -15,7 +15,8 @@
  *   AP_BOARD_OFF       struct ap_board: what tasks write for all to see
  *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
- *   AP_SAMPLER_OFF     struct ap_sampler[AP_SAMPLER_MAX] (abi/sampler.h)
+ *   AP_SAMPLER_OFF     struct ap_sampler[AP_SAMPLER_MAX], written by the supervisor only, then
+ *                      struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
  *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *   AP_SEG_OFF(max_segs)  pages that events are mapped to, handed out by the supervisor
  *
@@ -333,6 +334,7 @@ struct ap_session {
 #define AP_WATCH_TYPE(how)	((how)&0xff)
 #define AP_WATCH_LEN(how)	((how) >> 8)
 
+_Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_SEG_BASE, "the segments follow");
 _Static_assert(sizeof(struct ap_session) <= AP_BOARD_OFF, "the board follows");
 
 /*

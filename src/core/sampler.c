@@ -8,8 +8,8 @@
  * Of events on one CPU a task may have as many as there are CPUs, and is on one of them: theirs are made when
  * they are armed and given back when they are not, and what they have left is kept here meanwhile.
  *
- * A sampler lies in memory that its task writes to: all that is read from there is numbers, and wrong
- * ones are samples that are wrong.
+ * What changes of a sampler lies in memory that tasks write to: all that is read from there is numbers, and
+ * wrong ones are samples that are wrong.
  */
 #include "abi/errno.h"
 #include "core/internal.h"
@@ -24,9 +24,9 @@ struct ap_arm {
 	struct ap_task *task;
 	struct ap_sampler *s; /* NULL: it is on another CPU */
 	struct ap_list of_event, of_task;
-	struct ap_list armed;	/* on core->armed */
-	u64 seen;		/* the task's time at the last tick */
-	struct ap_sampler kept; /* while there is none */
+	struct ap_list armed;	      /* on core->armed */
+	u64 seen;		      /* the task's time at the last tick */
+	struct ap_sampler_whole kept; /* while there is none */
 };
 
 static struct ap_arm *arm_of(struct ap_list *l)
@@ -39,9 +39,9 @@ static bool is_made_late(const struct ap_event *e)
 	return e->cpu >= 0;
 }
 
-static const struct ap_sampler *state_of(const struct ap_arm *a)
+static const struct ap_sampling *state_of(const struct ap_arm *a)
 {
-	return a->s ? a->s : &a->kept;
+	return a->s ? ap_sampling_of(a->s) : &a->kept.live;
 }
 
 /* --- the world's part */
@@ -110,6 +110,7 @@ int ap_sampling_check(struct ap_event *e)
 static void fill(struct ap_sampler *s, const struct ap_event *e)
 {
 	const struct ap_perf_attr *a = &e->attr;
+	struct ap_sampling *g = ap_sampling_of(s);
 	u64 period = a->sample_period;
 
 	s->source = source_of(e);
@@ -143,13 +144,13 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 		period = CLOCK_PERIOD_NS;
 	ap_sampler_init(s, period, a->flags & AP_PERF_FREQ);
 	if ((a->flags & AP_PERF_FREQ) && e->first_period) {
-		s->period = s->left = s->last_period = e->first_period;
+		g->period = g->left = g->last_period = e->first_period;
 	}
 	ap_buffer_of_sampler(e, s);
 }
 
 /* What it had when it was given back. */
-static void restore(struct ap_sampler *s, const struct ap_sampler *kept)
+static void restore(struct ap_sampling *s, const struct ap_sampling *kept)
 {
 	s->left = kept->left;
 	s->period = kept->period;
@@ -174,8 +175,8 @@ static int make_sampler(struct ap_arm *a)
 		return r;
 	}
 	fill(a->s, a->event);
-	if (a->kept.period)
-		restore(a->s, &a->kept);
+	if (a->kept.live.period)
+		restore(ap_sampling_of(a->s), &a->kept.live);
 	core->ops.sampler_link(core->world, a->task->host, a->s);
 	return 0;
 }
@@ -187,7 +188,7 @@ static void give_sampler_back(struct ap_arm *a)
 
 	if (!s)
 		return;
-	a->kept = *s;
+	a->kept.live = *ap_sampling_of(s);
 	a->s = NULL;
 	core->ops.sampler_free(core->world, a->task->host, s);
 }
@@ -202,7 +203,7 @@ static int new_arm(struct ap_event *e, struct ap_task *task)
 		return -AP_ENOMEM;
 	*a = (struct ap_arm){ .event = e, .task = task };
 	if (is_made_late(e))
-		fill(&a->kept, e);
+		fill(&a->kept.s, e);
 	else
 		r = make_sampler(a);
 	if (r) {
@@ -220,7 +221,7 @@ static void free_arm(struct ap_arm *a)
 	struct ap_core *core = a->event->core;
 
 	give_sampler_back(a);
-	a->event->lost += a->kept.lost;
+	a->event->lost += a->kept.live.lost;
 	ap_list_del(&a->of_event);
 	ap_list_del(&a->of_task);
 	ap_list_del(&a->armed);
@@ -268,7 +269,7 @@ void ap_samplers_free(struct ap_event *e)
 /* --- on and off */
 
 /* On a CPU's event the period goes on where another task has left it. */
-static void take_carry(struct ap_event *e, struct ap_sampler *s)
+static void take_carry(struct ap_event *e, struct ap_sampling *s)
 {
 	u64 take = e->carry < s->left ? e->carry : s->left - 1;
 
@@ -276,7 +277,7 @@ static void take_carry(struct ap_event *e, struct ap_sampler *s)
 	e->carry -= take;
 }
 
-static void give_carry(struct ap_event *e, struct ap_sampler *s)
+static void give_carry(struct ap_event *e, struct ap_sampling *s)
 {
 	if (s->left < s->last_period)
 		e->carry += s->last_period - s->left;
@@ -301,7 +302,7 @@ static bool arm(struct ap_arm *a)
 	lock(a);
 	a->s->which = e->hw.sample_which;
 	if (!e->ctx->task)
-		take_carry(e, a->s);
+		take_carry(e, ap_sampling_of(a->s));
 	ap_sampler_arm(a->s, value_of(a));
 	unlock(a, true);
 	a->seen = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
@@ -316,7 +317,7 @@ static void disarm(struct ap_arm *a)
 	lock(a);
 	ap_sampler_disarm(a->s, value_of(a));
 	if (!a->event->ctx->task)
-		give_carry(a->event, a->s);
+		give_carry(a->event, ap_sampling_of(a->s));
 	unlock(a, true);
 	ap_list_del(&a->armed);
 	if (is_made_late(a->event))
@@ -430,7 +431,7 @@ void ap_samplers_set_period(struct ap_event *e, u64 period)
 		struct ap_arm *a = arm_of(l);
 
 		if (!a->s) {
-			(void)!ap_sampler_set_period(&a->kept, period, 0);
+			(void)!ap_sampler_set_period(&a->kept.s, period, 0);
 			continue;
 		}
 		lock(a);
@@ -450,7 +451,7 @@ void ap_samplers_refresh(struct ap_event *e, u64 n)
 		struct ap_arm *a = arm_of(l);
 
 		if (!a->s) {
-			ap_sampler_refresh(&a->kept, n);
+			ap_sampler_refresh(&a->kept.s, n);
 			continue;
 		}
 		lock(a);
@@ -500,12 +501,12 @@ void ap_core_overflowed(struct ap_core *core, struct ap_event *e)
 /* ns until somebody should look again. */
 static u64 clock_tick(struct ap_arm *a, u64 ran)
 {
-	u64 value = value_of(a), left = a->s->next - value;
+	u64 value = value_of(a), left = state_of(a)->next - value;
 
 	if (ap_sampler_is_due(a->s, value)) {
 		lock(a);
 		unlock(a, true);
-		left = a->s->period;
+		left = state_of(a)->period;
 	}
 	/* asleep, not for long yet, or it is told by others */
 	if (!ran || left > AP_TICK_NS || a->event->core->config.clocks_are_prompted)
@@ -520,7 +521,7 @@ static u64 tick(struct ap_arm *a, u64 now)
 	u64 next = AP_TICK_NS;
 	u32 what;
 
-	if ((a->event->attr.flags & AP_PERF_FREQ) || (a->s->state & AP_SAMPLER_THROTTLED)) {
+	if ((a->event->attr.flags & AP_PERF_FREQ) || (state_of(a)->state & AP_SAMPLER_THROTTLED)) {
 		lock(a);
 		m.value = value_of(a);
 		what = ap_sampler_tick(a->s, &m);

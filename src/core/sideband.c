@@ -193,7 +193,7 @@ static void write_sampled(struct ap_event *e, struct ap_sampler *s, u32 what,
 	if (what & AP_OVERFLOW_THROTTLED)
 		(void)!ap_record_throttle(&to, true);
 	if (ap_sample_write(&b->map, &writer, &format, d, &wakes) < 0)
-		s->lost++;
+		ap_sampling_of(s)->lost++;
 	if (wakes)
 		ap_buffer_woken(ap_event_opened(e)->buffer);
 }

@@ -114,6 +114,17 @@ void *ap_hook_map_shared(u64 off, u64 size)
 	return map_session(off, size, AP_PROT_R | AP_PROT_W);
 }
 
+void *ap_hook_map_samplers(void)
+{
+	char *p = map_session(AP_SAMPLER_OFF, AP_SAMPLERS_SIZE, AP_PROT_R | AP_PROT_W);
+
+	if (p && ap_is_err(ap_sys3(AP_NR_mprotect, (u64)p, AP_SAMPLERS_READ, AP_PROT_R))) {
+		ap_mem_unmap(p, AP_SAMPLERS_SIZE);
+		return NULL;
+	}
+	return p;
+}
+
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
 {
 	bool is_found;

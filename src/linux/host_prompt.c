@@ -74,15 +74,15 @@ static u32 wanted(const struct ap_host *host, const struct ap_host_task *t, u64 
 	for (const struct ap_host_sampler *o = t->samplers; o; o = o->next) {
 		const struct ap_sampler *s = ap_host_sampler_at(host, o);
 
-		if (!(s->state & AP_SAMPLER_ARMED))
+		if (!(ap_sampling_of(s)->state & AP_SAMPLER_ARMED))
 			continue;
 		if (s->source == AP_SAMPLE_FAULT)
 			kinds |= s->which == AP_FAULT_ANY ? 1U << AP_PROMPT_FAULT : both;
 		if (s->source != AP_SAMPLE_CLOCK)
 			continue;
 		kinds |= 1U << AP_PROMPT_CLOCK;
-		if (s->period < *ns)
-			*ns = s->period;
+		if (ap_sampling_of(s)->period < *ns)
+			*ns = ap_sampling_of(s)->period;
 	}
 	/* one signal waits at most: each fault must be told of once */
 	return kinds & both ? kinds & ~(1U << AP_PROMPT_FAULT) : kinds;

@@ -22,7 +22,7 @@
 #include "sampling/overflow.h"
 #include "sampling/ring.h"
 
-#define AREA_BYTES ((u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE)
+#define AREA_BYTES AP_SAMPLERS_SIZE
 #define ROB_NS	   50000000ULL /* then who has the lock is stopped or dead */
 #define SPINS	   200
 #define KICK_NS	   1000000ULL /* between kicks of who has not seen one */
@@ -289,6 +289,7 @@ int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 {
 	struct ap_host *host = world;
 	struct ap_host_samplers *all;
+	struct ap_sampler *s;
 	u32 i;
 	int ret = make(host);
 
@@ -303,8 +304,11 @@ int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 		return -ENOSPC;
 	ap_host_now_use(host);
 	all->of[i] = (struct ap_host_sampler){ .task = host_task, .event = event, .is_used = true };
-	memset(at(all, i), 0, AP_SAMPLER_SIZE);
-	*out = at(all, i);
+	s = at(all, i);
+	memset(s, 0, sizeof(*s));
+	s->live = AP_SAMPLER_LIVE(i);
+	memset(ap_sampling_of(s), 0, sizeof(struct ap_sampling));
+	*out = s;
 	return 0;
 }
 

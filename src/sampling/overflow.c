@@ -15,9 +15,17 @@ u32 ap_max_per_tick(u32 max_sample_rate)
 	return max_sample_rate / ticks + (max_sample_rate % ticks != 0);
 }
 
+/* Read once, and never 0: a program may have written it. */
+static u64 period_of(const struct ap_sampling *g)
+{
+	u64 period = __atomic_load_n(&g->period, __ATOMIC_RELAXED);
+
+	return period ? period : 1;
+}
+
 static u64 value_left(const struct ap_sampler *s, u64 value)
 {
-	return s->next - value;
+	return ap_sampling_of(s)->next - value;
 }
 
 /* --- frequency */
@@ -35,7 +43,7 @@ static u64 period_for(u64 count, u64 ns, u64 freq)
 	if (width(count) > 34) /* 30 more of NS_PER_S */
 		up = width(count) - 34;
 	if (width(ns) + width(freq) > 64)
-		down = width(ns) + width(freq) - 64;
+		down = width(ns) + width(freq) > 127 ? 63 : width(ns) + width(freq) - 64;
 	count = (count >> up) * NS_PER_S;
 	ns = (ns >> down) * freq;
 	if (!ns)
@@ -50,66 +58,75 @@ static u64 period_for(u64 count, u64 ns, u64 freq)
  */
 static bool adapt(struct ap_sampler *s, u64 count, u64 ns, u64 left)
 {
-	s64 delta = (s64)(period_for(count, ns, s->freq) - s->period);
+	struct ap_sampling *g = ap_sampling_of(s);
+	s64 delta = (s64)(period_for(count, ns, g->freq) - g->period);
 	s64 period;
 
 	delta = (delta >= 0 ? delta + 7 : delta - 7) / 8;
-	period = (s64)s->period + delta;
-	s->period = period > 0 ? (u64)period : 1;
-	return left > 8 * s->period;
+	period = (s64)g->period + delta;
+	g->period = period > 0 ? (u64)period : 1;
+	return left > 8 * g->period;
 }
 
 /* A period that begins now. */
 static void restart(struct ap_sampler *s, u64 value)
 {
-	s->next = value + s->period;
-	s->last_period = s->period;
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	g->next = value + g->period;
+	g->last_period = g->period;
 }
 
 /* --- overflow */
 
 static void count_interrupt(struct ap_sampler *s, u64 tick)
 {
-	if (s->interrupts_tick != tick) {
-		s->interrupts_tick = tick;
-		s->interrupts = 0;
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	if (g->interrupts_tick != tick) {
+		g->interrupts_tick = tick;
+		g->interrupts = 0;
 	}
-	s->interrupts++;
+	g->interrupts++;
 }
 
 /* Clocks tick on while nobody looks: periods that have passed unseen are none, but keep their phase. */
 static void next_period(struct ap_sampler *s, u64 value)
 {
-	s->next += s->period;
-	if (s->source == AP_SAMPLE_CLOCK && (s64)(value - s->next) >= 0)
-		s->next += ((value - s->next) / s->period + 1) * s->period;
-	s->last_period = s->period;
+	struct ap_sampling *g = ap_sampling_of(s);
+	u64 period = period_of(g);
+
+	g->next += period;
+	if (s->source == AP_SAMPLE_CLOCK && (s64)(value - g->next) >= 0)
+		g->next += ((value - g->next) / period + 1) * period;
+	g->last_period = period;
 }
 
 u32 ap_sampler_overflow(struct ap_sampler *s, const struct ap_moment *m, u64 *period)
 {
-	u64 ended = s->last_period, ns;
+	struct ap_sampling *g = ap_sampling_of(s);
+	u64 ended = g->last_period, ns;
 	u32 what = 0;
 
 	*period = ended;
-	s->overflows++;
+	g->overflows++;
 	next_period(s, m->value);
 	count_interrupt(s, m->tick);
-	if (s->freq) {
-		ns = m->now - s->freq_time;
-		s->freq_time = m->now;
+	if (g->freq) {
+		ns = m->now - g->freq_time;
+		g->freq_time = m->now;
 		if (ns && ns < 2 * AP_TICK_NS && adapt(s, ended, ns, value_left(s, m->value)))
 			restart(s, m->value);
 	}
-	if (s->max_per_tick && s->interrupts >= s->max_per_tick) {
-		s->left = value_left(s, m->value);
-		s->state |= AP_SAMPLER_THROTTLED;
+	if (s->max_per_tick && g->interrupts >= s->max_per_tick) {
+		g->left = value_left(s, m->value);
+		g->state |= AP_SAMPLER_THROTTLED;
 		what |= AP_OVERFLOW_THROTTLED;
 	}
-	if ((s->state & AP_SAMPLER_LIMIT) && !--s->limit) {
-		if (!(s->state & AP_SAMPLER_THROTTLED))
-			s->left = value_left(s, m->value);
-		s->state = (s->state & ~AP_SAMPLER_LIMIT) | AP_SAMPLER_STOPPED;
+	if ((g->state & AP_SAMPLER_LIMIT) && !--g->limit) {
+		if (!(g->state & AP_SAMPLER_THROTTLED))
+			g->left = value_left(s, m->value);
+		g->state = (g->state & ~AP_SAMPLER_LIMIT) | AP_SAMPLER_STOPPED;
 		what |= AP_OVERFLOW_LIMIT;
 	}
 	return what;
@@ -118,9 +135,10 @@ u32 ap_sampler_overflow(struct ap_sampler *s, const struct ap_moment *m, u64 *pe
 /* What the event has counted since the last tick sets its period, also where nothing overflowed. */
 static bool tick_freq(struct ap_sampler *s, const struct ap_moment *m)
 {
-	u64 count = m->value - s->freq_count;
+	struct ap_sampling *g = ap_sampling_of(s);
+	u64 count = m->value - g->freq_count;
 
-	s->freq_count = m->value;
+	g->freq_count = m->value;
 	if (!count || !m->ran || !adapt(s, count, m->ran, value_left(s, m->value)))
 		return false;
 	restart(s, m->value);
@@ -129,19 +147,20 @@ static bool tick_freq(struct ap_sampler *s, const struct ap_moment *m)
 
 u32 ap_sampler_tick(struct ap_sampler *s, const struct ap_moment *m)
 {
+	struct ap_sampling *g = ap_sampling_of(s);
 	u32 what = 0;
 
-	if (!(s->state & AP_SAMPLER_ARMED) || (s->state & AP_SAMPLER_STOPPED))
+	if (!(g->state & AP_SAMPLER_ARMED) || (g->state & AP_SAMPLER_STOPPED))
 		return 0;
-	if (s->state & AP_SAMPLER_THROTTLED) {
-		if (s->interrupts_tick == m->tick)
+	if (g->state & AP_SAMPLER_THROTTLED) {
+		if (g->interrupts_tick == m->tick)
 			return 0; /* it was in this very tick */
-		s->state &= ~(u64)AP_SAMPLER_THROTTLED;
-		s->interrupts = 0;
-		s->next = m->value + s->left;
+		g->state &= ~(u64)AP_SAMPLER_THROTTLED;
+		g->interrupts = 0;
+		g->next = m->value + g->left;
 		what |= AP_TICK_UNTHROTTLED | AP_TICK_CHANGED;
 	}
-	if (s->freq && tick_freq(s, m))
+	if (g->freq && tick_freq(s, m))
 		what |= AP_TICK_CHANGED;
 	return what;
 }
@@ -150,67 +169,78 @@ u32 ap_sampler_tick(struct ap_sampler *s, const struct ap_moment *m)
 
 void ap_sampler_init(struct ap_sampler *s, u64 period, bool is_freq)
 {
-	s->freq = is_freq ? period : 0;
-	s->period = is_freq ? 1 : period;
-	s->left = s->period;
-	s->last_period = s->period;
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	g->freq = is_freq ? period : 0;
+	g->period = is_freq ? 1 : period;
+	g->left = g->period;
+	g->last_period = g->period;
 }
 
 void ap_sampler_arm(struct ap_sampler *s, u64 value)
 {
-	if (s->state & AP_SAMPLER_ARMED)
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	if (g->state & AP_SAMPLER_ARMED)
 		return;
-	if (!s->left) {
-		s->left = s->period;
-		s->last_period = s->period;
+	if (!g->left) {
+		g->left = g->period;
+		g->last_period = g->period;
 	}
-	s->state |= AP_SAMPLER_ARMED;
-	s->next = value + s->left;
-	s->freq_count = value;
+	g->state |= AP_SAMPLER_ARMED;
+	g->next = value + g->left;
+	g->freq_count = value;
 }
 
 /* Marks that were passed and that its thread will not see any more: lost samples, unless of a clock. */
 static u64 pass(struct ap_sampler *s, u64 beyond)
 {
+	struct ap_sampling *g = ap_sampling_of(s);
+	u64 period = period_of(g);
+
 	if (s->source == AP_SAMPLE_CLOCK)
 		return 0;
-	s->lost += 1 + beyond / s->period;
-	s->last_period = s->period;
-	return s->period - beyond % s->period;
+	g->lost += 1 + beyond / period;
+	g->last_period = period;
+	return period - beyond % period;
 }
 
 void ap_sampler_disarm(struct ap_sampler *s, u64 value)
 {
+	struct ap_sampling *g = ap_sampling_of(s);
 	s64 left = (s64)value_left(s, value);
 
-	if (!(s->state & AP_SAMPLER_ARMED))
+	if (!(g->state & AP_SAMPLER_ARMED))
 		return;
-	if (!(s->state & (AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED)))
-		s->left = left > 0 ? (u64)left : pass(s, (u64)-left);
-	s->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED);
+	if (!(g->state & (AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED)))
+		g->left = left > 0 ? (u64)left : pass(s, (u64)-left);
+	g->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED);
 }
 
 bool ap_sampler_set_period(struct ap_sampler *s, u64 period, u64 value)
 {
-	bool throttled = s->state & AP_SAMPLER_THROTTLED;
+	struct ap_sampling *g = ap_sampling_of(s);
+	bool throttled = g->state & AP_SAMPLER_THROTTLED;
 
-	if (s->freq)
-		s->freq = period;
+	if (g->freq)
+		g->freq = period;
 	else
-		s->period = period;
+		g->period = period;
 	if (throttled) {
-		s->state &= ~(u64)AP_SAMPLER_THROTTLED;
-		s->interrupts = 0;
+		g->state &= ~(u64)AP_SAMPLER_THROTTLED;
+		g->interrupts = 0;
 	}
-	s->left = 0;
-	if (s->state & AP_SAMPLER_ARMED)
+	g->left = 0;
+	if (g->state & AP_SAMPLER_ARMED)
 		restart(s, value);
 	return throttled;
 }
 
 void ap_sampler_refresh(struct ap_sampler *s, u64 n)
 {
-	s->limit += n;
-	if (s->limit)
-		s->state |= AP_SAMPLER_LIMIT;
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	g->limit += n;
+	if (g->limit)
+		g->state |= AP_SAMPLER_LIMIT;
 }

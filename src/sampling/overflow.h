@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What happens to a sampler when its count reaches its mark, and when its event goes on and off the
- * PMU.  Pure functions on struct ap_sampler; the caller holds the slot's sampler_lock.
+ * PMU.  Pure functions on struct ap_sampler and its struct ap_sampling, which may hold anything; the caller holds the slot's sampler_lock.
  *
  * An armed sampler overflows where its source's value reaches .next.  In the thread:
  *
@@ -9,7 +9,7 @@
  *		what = ap_sampler_overflow(s, &moment, &period);
  *		if (what & AP_OVERFLOW_THROTTLED)
  *			ap_record_throttle(.., true);	before the sample, as Linux has them
- *		ap_sample_write(..); where it fails s->lost++;
+ *		ap_sample_write(..); where it fails ap_sampling_of(s)->lost++;
  *		if (what & AP_OVERFLOW_LIMIT)
  *			ask the supervisor (POLL_HUP) and wait: the event is disabled as of here
  *	}
@@ -41,13 +41,13 @@ u32 ap_max_per_tick(u32 max_sample_rate);
 /* Would it overflow at all, if the count went on? */
 static inline bool ap_sampler_is_on(const struct ap_sampler *s)
 {
-	return (s->state & (AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED)) ==
-	       AP_SAMPLER_ARMED;
+	return (ap_sampling_of(s)->state &
+		(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED)) == AP_SAMPLER_ARMED;
 }
 
 static inline bool ap_sampler_is_due(const struct ap_sampler *s, u64 value)
 {
-	return ap_sampler_is_on(s) && (s64)(value - s->next) >= 0;
+	return ap_sampler_is_on(s) && (s64)(value - ap_sampling_of(s)->next) >= 0;
 }
 
 /* AP_OVERFLOW_*; *period is what PERF_SAMPLE_PERIOD says. */

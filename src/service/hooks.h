@@ -49,8 +49,10 @@ void *ap_hook_map(u64 size);
 void ap_hook_unmap(void *p, u64 size); /* what ap_hook_map gave */
 /* Pages of the session file for reading, which the program does not see either; or NULL. */
 const void *ap_hook_map_session(u64 off, u64 size);
-/* The same for writing: samplers and rings. */
+/* The same for writing: rings. */
 void *ap_hook_map_shared(u64 off, u64 size);
+/* All samplers: what is constant to be read, the rest to be written (abi/sampler.h). */
+void *ap_hook_map_samplers(void);
 /*
  * The first part of [pos, end) that is none of the engine's mappings; false: there is none.  The kernel shows its
  * mappings as the program has made them.

@@ -42,7 +42,7 @@ u8 *ap_svc_samplers(void)
 	if (ap_svc_is_mute())
 		return NULL;
 	/* Two at a time map it twice, and one of them for nothing. */
-	mine = ap_hook_map_shared(AP_SAMPLER_OFF, (u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE);
+	mine = ap_hook_map_samplers();
 	if (mine && !__atomic_compare_exchange_n(&samplers, &p, mine, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 		return p;

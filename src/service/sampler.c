@@ -21,6 +21,8 @@
 
 #define SPINS  2000U
 #define YIELDS 20000U
+#define AT_ONCE                                                                                    \
+	(1U << 20) /* overflows that one instruction can be due for: of a rep's iterations */
 
 struct own {
 	struct ap_hook_place place;
@@ -148,7 +150,7 @@ static void nearest(const struct own *o, u32 lane, struct mark *m)
 		if (s->source != AP_SAMPLE_LANE || s->lane != lane || !ap_sampler_is_on(s) ||
 		    !value_of(o, s, &value))
 			continue;
-		left = (s64)(s->next - value);
+		left = (s64)(ap_sampling_of(s)->next - value);
 		if (left < 0)
 			left = 0;
 		if ((u64)left < m->left)
@@ -177,8 +179,11 @@ static void arm_models(const struct own *o)
 	{
 		if (s->source != AP_SAMPLE_MODEL || !ap_sampler_is_on(s) || !value_of(o, s, &value))
 			continue;
-		ap_hook_model_arm(s->kinds, (s64)(s->next - value) > 0 ? s->next - value : 0,
-				  s->period);
+		ap_hook_model_arm(s->kinds,
+				  (s64)(ap_sampling_of(s)->next - value) > 0
+					  ? ap_sampling_of(s)->next - value
+					  : 0,
+				  ap_sampling_of(s)->period);
 	}
 	ap_hook_models_end();
 }
@@ -246,10 +251,12 @@ static bool is_source(const struct ap_sampler *s, const struct ap_service_point 
  */
 static u64 skip_missed(struct ap_sampler *s, u64 value)
 {
-	u64 missed = s->source == AP_SAMPLE_CLOCK && s->period ? (value - s->next) / s->period : 0;
+	struct ap_sampling *g = ap_sampling_of(s);
+	u64 period = __atomic_load_n(&g->period, __ATOMIC_RELAXED);
+	u64 missed = s->source == AP_SAMPLE_CLOCK && period ? (value - g->next) / period : 0;
 
-	s->next += missed * s->period;
-	return missed * s->period;
+	g->next += missed * period;
+	return missed * period;
 }
 
 static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
@@ -284,14 +291,14 @@ static void write_sample(const struct own *o, struct ap_sampler *s, const struct
 	if (!s->ring || is_too_fast(s, of->point))
 		return;
 	if (!ap_svc_ring(s, &map)) {
-		s->lost++;
+		ap_sampling_of(s)->lost++;
 		return;
 	}
 	if (what & AP_OVERFLOW_THROTTLED)
 		throttled(o, s, of->now, &map, after);
 	ap_svc_writer(&o->place, &w);
 	if (ap_svc_sample(of, &map, &w, &wakes) < 0)
-		s->lost++;
+		ap_sampling_of(s)->lost++;
 	after->wakes |= wakes;
 }
 
@@ -366,8 +373,9 @@ static bool due_at(const struct own *o, const struct ap_sampler *s,
 
 	if (!value_of(o, s, value))
 		return false;
-	if (is_prompt && (s64)(s->next - *value) > 0 && s->next - *value < s->period / 2)
-		*value = s->next;
+	if (is_prompt && (s64)(ap_sampling_of(s)->next - *value) > 0 &&
+	    ap_sampling_of(s)->next - *value < ap_sampling_of(s)->period / 2)
+		*value = ap_sampling_of(s)->next;
 	return ap_sampler_is_due(s, *value);
 }
 
@@ -408,7 +416,8 @@ bool ap_service_overflow(const struct ap_service_point *p, struct ap_service_tra
 	}
 	FOR_EACH(&o, s)
 	{
-		while (is_source(s, p) && one(&o, s, p, &after)) {
+		/* a sampler that was scribbled over may be due for ever */
+		for (u32 n = 0; n < AT_ONCE && is_source(s, p) && one(&o, s, p, &after); n++) {
 			if (after.traps && !traps) {
 				trap->addr = ap_svc_data_addr(p);
 				trap->data = s->sig_data;

@@ -12,6 +12,7 @@
 
 struct fake_sampler {
 	struct ap_sampler s;
+	struct ap_sampling live; /* follows */
 	struct fake_task *task;
 	bool used, linked;
 };
@@ -80,7 +81,7 @@ static void w_sampler_link(void *p, void *host, struct ap_sampler *s)
 {
 	(void)p;
 	REQUIRE(fake_of(s)->used && fake_of(s)->task == host && !fake_of(s)->linked);
-	REQUIRE(s->source && s->id && !(s->state & AP_SAMPLER_ARMED));
+	REQUIRE(s->source && s->id && !(ap_sampling_of(s)->state & AP_SAMPLER_ARMED));
 	fake_of(s)->linked = true;
 }
 
@@ -206,7 +207,8 @@ static void overflow(struct world *w, struct fake_task *t, struct ap_sampler *s,
 {
 	const struct ap_ring_writer writer = { .name = AP_RING_NAME(0, t - w->tasks) };
 	struct ap_moment m = { .value = value, .now = w->clock, .tick = w->clock / AP_TICK_NS };
-	struct ap_sample_data d = { .misc = AP_PERF_RECORD_MISC_USER, .ip = s->next };
+	struct ap_sample_data d = { .misc = AP_PERF_RECORD_MISC_USER,
+				    .ip = ap_sampling_of(s)->next };
 	struct ap_record_format f;
 	bool woken = false;
 	struct ap_ring_map map;
@@ -223,9 +225,9 @@ static void overflow(struct world *w, struct fake_task *t, struct ap_sampler *s,
 		map_of(s, &map);
 		ap_record_format_of(s, &f);
 		if ((what & AP_OVERFLOW_THROTTLED) && ap_record_throttle(&to, true))
-			s->lost++;
+			ap_sampling_of(s)->lost++;
 		if (ap_sample_write(&map, &writer, &f, &d, &woken))
-			s->lost++;
+			ap_sampling_of(s)->lost++;
 	}
 }
 

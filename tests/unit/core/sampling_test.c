@@ -123,7 +123,7 @@ static void groups_multiplex_with_their_periods(void)
 
 		REQUIRE(s && read_words(&W, fd[i], words, 3) == 8);
 		EXPECT(words[0] > 0 && words[0] < 77700 * (i + 2));
-		EXPECT_U64(s->overflows, words[0] / 1000);
+		EXPECT_U64(ap_sampling_of(s)->overflows, words[0] / 1000);
 	}
 	world_end(&W);
 }
@@ -353,7 +353,7 @@ static void refresh_counts_overflows_and_disables(void)
 	ap_core_overflowed(W.core, W.fds[fd]);
 	EXPECT_U64(wakes.in, 1);
 	world_run(&W, 0, MS, 50);
-	EXPECT(only(0)->state & AP_SAMPLER_STOPPED);
+	EXPECT(ap_sampling_of(only(0))->state & AP_SAMPLER_STOPPED);
 	ap_core_overflowed(W.core, W.fds[fd]);
 	EXPECT_U64(wakes.in, 1);
 	EXPECT_U64(wakes.hup, 1);
@@ -471,16 +471,16 @@ static void frequencies_adapt_and_children_begin_with_them(void)
 	world_begin(&W, 0);
 	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ | AP_PERF_INHERIT), 0, 0);
 	ring = ring_map(&W, fd, true);
-	EXPECT_U64(only(0)->freq, 1000);
-	EXPECT_U64(only(0)->period, 1);
+	EXPECT_U64(ap_sampling_of(only(0))->freq, 1000);
+	EXPECT_U64(ap_sampling_of(only(0))->period, 1);
 	samples_in(0, ring, 100, 1000000);
 	n = samples_in(0, ring, 250, 1000000);
 	EXPECT(n > 950 && n < 1050);
 	child = world_fork(&W, 0, false);
 	s = only(child);
-	EXPECT_U64(s->period, only(0)->period);
-	EXPECT_U64(s->left, s->period);
-	EXPECT(s->period > 900000 && s->period < 1100000);
+	EXPECT_U64(ap_sampling_of(s)->period, ap_sampling_of(only(0))->period);
+	EXPECT_U64(ap_sampling_of(s)->left, ap_sampling_of(s)->period);
+	EXPECT(ap_sampling_of(s)->period > 900000 && ap_sampling_of(s)->period < 1100000);
 	n = samples_in(child, ring, 250, 1000000);
 	EXPECT(n > 950 && n < 1050);
 	world_end(&W);
@@ -519,8 +519,8 @@ static void clocks_are_sampled_by_ticks(void)
 	a.flags |= AP_PERF_FREQ;
 	fd = open_on(&W, &a, -1);
 	ring = ring_map(&W, fd, true);
-	EXPECT_U64(only(0)->freq, 0);
-	EXPECT_U64(only(0)->period, MS);
+	EXPECT_U64(ap_sampling_of(only(0))->freq, 0);
+	EXPECT_U64(ap_sampling_of(only(0))->period, MS);
 	EXPECT_U64(only(0)->source, AP_SAMPLE_CLOCK);
 	kicks = W.tasks[0].kicks;
 	EXPECT_U64(ap_core_tick(W.core), AP_TICK_NS); /* it has not run */
@@ -538,9 +538,9 @@ static void clocks_are_sampled_by_ticks(void)
 	EXPECT_U64(W.tasks[0].kicks, kicks + 1);
 	/* it is a period now, and no shorter one than Linux' timers have */
 	EXPECT_U64(set_period(fd, 200000), 0);
-	EXPECT_U64(only(0)->period, 200000);
+	EXPECT_U64(ap_sampling_of(only(0))->period, 200000);
 	EXPECT_U64(set_period(fd, 5), 0);
-	EXPECT_U64(only(0)->period, 10000);
+	EXPECT_U64(ap_sampling_of(only(0))->period, 10000);
 	world_end(&W);
 }
 
@@ -556,7 +556,7 @@ static void children_write_to_the_parents_ring(void)
 	ring = ring_map(&W, fd, true);
 	world_run(&W, 0, MS, 150);
 	child = world_fork(&W, 0, true);
-	EXPECT_U64(only(child)->left, 100); /* a period of its own */
+	EXPECT_U64(ap_sampling_of(only(child))->left, 100); /* a period of its own */
 	world_run(&W, child, MS, 199);
 	REQUIRE(ring_take(ring, &R) && ring_take(ring, &R));
 	EXPECT_U64(R.words[2], get_id(fd));
@@ -585,16 +585,16 @@ static void an_event_of_a_task_and_a_cpu_is_armed_there(void)
 	EXPECT_U64(only(0)->cpu, 1);
 	EXPECT_U64(only(0)->id, get_id(fd[1]));
 	world_run(&W, 0, MS, 299);
-	EXPECT_U64(only(0)->overflows, 2);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 2);
 	world_move(&W, 0, 0);
-	EXPECT_U64(only(0)->overflows, 2);
-	EXPECT_U64(only(0)->next - W.tasks[0].raw[0], 50);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 2);
+	EXPECT_U64(ap_sampling_of(only(0))->next - W.tasks[0].raw[0], 50);
 	EXPECT_U64(set_period(fd[1], 400), 0); /* of what is not there */
 	world_run(&W, 0, MS, 50);
-	EXPECT_U64(only(0)->overflows, 3);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 3);
 	world_move(&W, 0, 1);
-	EXPECT_U64(only(0)->next - W.tasks[0].raw[0], 400);
-	EXPECT_U64(only(0)->overflows, 2);
+	EXPECT_U64(ap_sampling_of(only(0))->next - W.tasks[0].raw[0], 400);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 2);
 	EXPECT_U64(read_count(&W, fd[0]), 300);
 	EXPECT_U64(read_count(&W, fd[1]), 299);
 	world_end(&W);
@@ -661,7 +661,7 @@ static void an_event_that_is_off_samples_nobody(void)
 	world_ioctl(&W, fd, AP_PERF_IOC_ENABLE, 0);
 	EXPECT_U64(nr_samplers(), 1);
 	world_run(&W, 0, MS, 3000);
-	EXPECT_U64(only(0)->overflows, 3);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 3);
 	EXPECT_U64(read_count(&W, fd), 3000);
 	W.on_cpu_raw = NULL;
 	world_end(&W);
@@ -710,7 +710,7 @@ static void no_memory_for_a_sampler_is_no_time_on_the_pmu(void)
 	world_move(&W, 0, 0);
 	world_move(&W, 0, 1);
 	world_run(&W, 0, MS, 1000);
-	EXPECT_U64(only(0)->overflows, 10);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 10);
 	EXPECT_U64(read_words(&W, fd, words, 3), 24);
 	EXPECT_U64(words[0], 1000);
 	EXPECT_U64(words[1], 4 * MS);
@@ -727,7 +727,7 @@ static void enable_on_exec_begins_a_period_there(void)
 	world_run(&W, 0, MS, 1234);
 	ap_core_exec(W.core, W.tasks[0].task);
 	world_run(&W, 0, MS, 199);
-	EXPECT_U64(only(0)->overflows, 1);
+	EXPECT_U64(ap_sampling_of(only(0))->overflows, 1);
 	EXPECT_U64(read_count(&W, fd), 199);
 	world_end(&W);
 }

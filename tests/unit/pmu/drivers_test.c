@@ -258,8 +258,8 @@ static void page_faults_are_sampled_where_the_world_tells(void)
 			continue;
 		}
 		EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), 0);
-		EXPECT_U64(f.samplers[0].source, rows[i].want);
-		EXPECT_U64(f.samplers[0].which, rows[i].which);
+		EXPECT_U64(f.samplers[0].s.source, rows[i].want);
+		EXPECT_U64(f.samplers[0].s.which, rows[i].which);
 		fake_close(&f, e);
 	}
 	fake_end(&f);
@@ -315,8 +315,8 @@ static void each_driver_samples_in_its_way(void)
 			continue;
 		EXPECT_U64(f.nr_samplers, rows[i].want > 0);
 		if (rows[i].want > 0) {
-			EXPECT_U64(f.samplers[0].source, (u32)rows[i].want);
-			EXPECT_U64(f.samplers[0].which, rows[i].which);
+			EXPECT_U64(f.samplers[0].s.source, (u32)rows[i].want);
+			EXPECT_U64(f.samplers[0].s.which, rows[i].which);
 		}
 		fake_close(&f, e);
 	}
@@ -354,7 +354,7 @@ static void branch_stacks_are_had_where_the_port_has_them(void)
 	f.config.has_branch_stack = true;
 	fake_start(&f, AP_CPU_SKYLAKE);
 	REQUIRE(!fake_open(&f, &attr, 0, -1, &e));
-	EXPECT_U64(f.samplers[0].branch_sample_type, attr.branch_sample_type);
+	EXPECT_U64(f.samplers[0].s.branch_sample_type, attr.branch_sample_type);
 	fake_close(&f, e);
 	attr.branch_sample_type |= AP_PERF_SAMPLE_BRANCH_COUNTERS;
 	EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), -AP_EINVAL);
@@ -375,10 +375,10 @@ static void a_watch_is_sampled_at_its_place(void)
 	fake_sampling(&f);
 	fake_start(&f, AP_CPU_OTHER);
 	REQUIRE(!fake_open(&f, &attr, 0, -1, &e));
-	EXPECT_U64(f.samplers[0].source, AP_SAMPLE_WATCH);
+	EXPECT_U64(f.samplers[0].s.source, AP_SAMPLE_WATCH);
 	start(e);
-	EXPECT_U64(f.samplers[0].which, 77 + 7); /* known when it is armed */
-	EXPECT(f.samplers[0].state & AP_SAMPLER_ARMED);
+	EXPECT_U64(f.samplers[0].s.which, 77 + 7); /* known when it is armed */
+	EXPECT(f.samplers[0].live.state & AP_SAMPLER_ARMED);
 	stop(e);
 	fake_close(&f, e);
 	fake_end(&f);

@@ -185,7 +185,7 @@ static int f_sampler_new(void *world, void *host, struct ap_event *event, struct
 	(void)host;
 	(void)event;
 	memset(&f->samplers[f->nr_samplers], 0, sizeof(f->samplers[0]));
-	*out = &f->samplers[f->nr_samplers++];
+	*out = &f->samplers[f->nr_samplers++].s;
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static void f_sampler_link(void *world, void *host, struct ap_sampler *s)
 static void f_sampler_free(void *world, void *host, struct ap_sampler *s)
 {
 	(void)host;
-	EXPECT(s == &((struct fake *)world)->samplers[--((struct fake *)world)->nr_samplers]);
+	EXPECT(s == &((struct fake *)world)->samplers[--((struct fake *)world)->nr_samplers].s);
 }
 
 static void f_sampler_lock(void *world, void *host)

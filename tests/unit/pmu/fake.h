@@ -33,8 +33,8 @@ struct fake {
 	struct ap_world_bp armed; /* the last one */
 	u64 hits;		  /* since then */
 	u32 narmed;
-	u32 no_data;			/* so often the last event that watches data was closed */
-	struct ap_sampler samplers[16]; /* fake_sampling */
+	u32 no_data; /* so often the last event that watches data was closed */
+	struct ap_sampler_whole samplers[16]; /* fake_sampling */
 	u32 nr_samplers;
 };
 

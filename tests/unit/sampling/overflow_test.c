@@ -11,14 +11,14 @@
 
 #define MS 1000000ULL
 
-static struct ap_sampler S;
+static struct ap_sampler_whole S;
 
 static void start(u64 period, bool is_freq, u64 value)
 {
 	memset(&S, 0, sizeof(S));
-	S.source = AP_SAMPLE_LANE;
-	ap_sampler_init(&S, period, is_freq);
-	ap_sampler_arm(&S, value);
+	S.s.source = AP_SAMPLE_LANE;
+	ap_sampler_init(&S.s, period, is_freq);
+	ap_sampler_arm(&S.s, value);
 }
 
 /* Everything that is due at this value; what the last one said. */
@@ -28,8 +28,8 @@ static u32 run_to(u64 value, u32 *n)
 	u32 what = 0;
 	u64 period;
 
-	while (ap_sampler_is_due(&S, value)) {
-		what = ap_sampler_overflow(&S, &m, &period);
+	while (ap_sampler_is_due(&S.s, value)) {
+		what = ap_sampler_overflow(&S.s, &m, &period);
 		++*n;
 	}
 	return what;
@@ -53,14 +53,14 @@ static void overflows_are_count_by_period(void)
 			run_to(value, &n);
 			if (rand() % 5)
 				continue;
-			ap_sampler_disarm(&S, value);
-			EXPECT(!ap_sampler_is_due(&S, value + 10 * periods[i]));
+			ap_sampler_disarm(&S.s, value);
+			EXPECT(!ap_sampler_is_due(&S.s, value + 10 * periods[i]));
 			value += (u64)rand() % 1000; /* counts for others */
-			ap_sampler_arm(&S, value);
+			ap_sampler_arm(&S.s, value);
 		}
 		EXPECT_U64(n, counted / periods[i]);
-		EXPECT_U64(S.overflows, n);
-		EXPECT_U64(S.lost, 0);
+		EXPECT_U64(S.live.overflows, n);
+		EXPECT_U64(S.live.lost, 0);
 	}
 }
 
@@ -82,25 +82,25 @@ static void counts_may_wrap(void)
 static void marks_that_nobody_saw_are_lost_samples(void)
 {
 	start(100, false, 0);
-	ap_sampler_disarm(&S, 99);
-	EXPECT_U64(S.left, 1);
-	EXPECT_U64(S.lost, 0);
-	ap_sampler_arm(&S, 1000);
-	EXPECT_U64(S.next, 1001);
-	ap_sampler_disarm(&S, 1001);
-	EXPECT_U64(S.lost, 1);
-	EXPECT_U64(S.left, 100);
-	ap_sampler_arm(&S, 0);
-	ap_sampler_disarm(&S, 350);
-	EXPECT_U64(S.lost, 4);
-	EXPECT_U64(S.left, 50);
+	ap_sampler_disarm(&S.s, 99);
+	EXPECT_U64(S.live.left, 1);
+	EXPECT_U64(S.live.lost, 0);
+	ap_sampler_arm(&S.s, 1000);
+	EXPECT_U64(S.live.next, 1001);
+	ap_sampler_disarm(&S.s, 1001);
+	EXPECT_U64(S.live.lost, 1);
+	EXPECT_U64(S.live.left, 100);
+	ap_sampler_arm(&S.s, 0);
+	ap_sampler_disarm(&S.s, 350);
+	EXPECT_U64(S.live.lost, 4);
+	EXPECT_U64(S.live.left, 50);
 	/* clocks pass marks all the time */
 	start(100, false, 0);
-	S.source = AP_SAMPLE_CLOCK;
-	ap_sampler_disarm(&S, 350);
-	EXPECT_U64(S.lost, 0);
-	ap_sampler_arm(&S, 400);
-	EXPECT_U64(S.next, 500);
+	S.s.source = AP_SAMPLE_CLOCK;
+	ap_sampler_disarm(&S.s, 350);
+	EXPECT_U64(S.live.lost, 0);
+	ap_sampler_arm(&S.s, 400);
+	EXPECT_U64(S.live.next, 500);
 }
 
 static void clocks_keep_their_phase(void)
@@ -109,13 +109,13 @@ static void clocks_keep_their_phase(void)
 	u64 period;
 
 	start(100, false, 0);
-	S.source = AP_SAMPLE_CLOCK;
-	ap_sampler_overflow(&S, &m, &period);
-	EXPECT_U64(S.next, 1100);
-	EXPECT(!ap_sampler_is_due(&S, 1099));
+	S.s.source = AP_SAMPLE_CLOCK;
+	ap_sampler_overflow(&S.s, &m, &period);
+	EXPECT_U64(S.live.next, 1100);
+	EXPECT(!ap_sampler_is_due(&S.s, 1099));
 	m.value = 1100;
-	ap_sampler_overflow(&S, &m, &period);
-	EXPECT_U64(S.next, 1200);
+	ap_sampler_overflow(&S.s, &m, &period);
+	EXPECT_U64(S.live.next, 1200);
 }
 
 static void a_sample_has_the_period_that_ended(void)
@@ -124,19 +124,19 @@ static void a_sample_has_the_period_that_ended(void)
 	u64 period;
 
 	start(100, false, 0);
-	EXPECT(!ap_sampler_set_period(&S, 7, 50));
-	EXPECT_U64(S.next, 57); /* at once, from now on: X-12 */
+	EXPECT(!ap_sampler_set_period(&S.s, 7, 50));
+	EXPECT_U64(S.live.next, 57); /* at once, from now on: X-12 */
 	m.value = 57;
-	ap_sampler_overflow(&S, &m, &period);
+	ap_sampler_overflow(&S.s, &m, &period);
 	EXPECT_U64(period, 7);
-	EXPECT_U64(S.next, 64);
-	ap_sampler_disarm(&S, 60);
-	EXPECT_U64(S.left, 4);
-	ap_sampler_set_period(&S, 1000, 60);
-	ap_sampler_arm(&S, 60);
-	EXPECT_U64(S.next, 1060);
+	EXPECT_U64(S.live.next, 64);
+	ap_sampler_disarm(&S.s, 60);
+	EXPECT_U64(S.live.left, 4);
+	ap_sampler_set_period(&S.s, 1000, 60);
+	ap_sampler_arm(&S.s, 60);
+	EXPECT_U64(S.live.next, 1060);
 	m.value = 1060;
-	ap_sampler_overflow(&S, &m, &period);
+	ap_sampler_overflow(&S.s, &m, &period);
 	EXPECT_U64(period, 1000);
 }
 
@@ -147,23 +147,23 @@ static void a_limit_stops_at_its_last_overflow(void)
 	u32 n = 0;
 
 	start(10, false, 0);
-	ap_sampler_disarm(&S, 0);
-	ap_sampler_refresh(&S, 2);
-	ap_sampler_refresh(&S, 1); /* they add up: F-024 */
-	ap_sampler_arm(&S, 0);
+	ap_sampler_disarm(&S.s, 0);
+	ap_sampler_refresh(&S.s, 2);
+	ap_sampler_refresh(&S.s, 1); /* they add up: F-024 */
+	ap_sampler_arm(&S.s, 0);
 	EXPECT_U64(run_to(20, &n), 0);
 	EXPECT_U64(run_to(1000, &n), AP_OVERFLOW_LIMIT);
 	EXPECT_U64(n, 3);
-	EXPECT(!ap_sampler_is_on(&S));
-	ap_sampler_disarm(&S, 1000);
-	EXPECT_U64(S.lost, 0);
-	ap_sampler_refresh(&S, 1);
-	ap_sampler_arm(&S, 2000);
+	EXPECT(!ap_sampler_is_on(&S.s));
+	ap_sampler_disarm(&S.s, 1000);
+	EXPECT_U64(S.live.lost, 0);
+	ap_sampler_refresh(&S.s, 1);
+	ap_sampler_arm(&S.s, 2000);
 	EXPECT_U64(run_to(5000, &n), AP_OVERFLOW_LIMIT);
 	EXPECT_U64(n, 4);
-	ap_sampler_disarm(&S, 5000);
-	ap_sampler_refresh(&S, 0); /* no limit: F-023 */
-	ap_sampler_arm(&S, 5000);
+	ap_sampler_disarm(&S.s, 5000);
+	ap_sampler_refresh(&S.s, 0); /* no limit: F-023 */
+	ap_sampler_arm(&S.s, 5000);
 	EXPECT_U64(run_to(5100, &n), 0);
 	EXPECT(n > 5);
 }
@@ -173,11 +173,11 @@ static void what_is_left_at_the_limit_is_a_whole_period(void)
 	u32 n = 0;
 
 	start(10, false, 0);
-	ap_sampler_refresh(&S, 1);
+	ap_sampler_refresh(&S.s, 1);
 	EXPECT_U64(run_to(10, &n), AP_OVERFLOW_LIMIT);
-	ap_sampler_disarm(&S, 10);
-	ap_sampler_arm(&S, 77);
-	EXPECT_U64(S.next, 87);
+	ap_sampler_disarm(&S.s, 10);
+	ap_sampler_arm(&S.s, 77);
+	EXPECT_U64(S.live.next, 87);
 }
 
 /* --- throttling */
@@ -188,27 +188,27 @@ static void too_many_in_a_tick_are_throttled(void)
 	u64 period;
 
 	start(10, false, 0);
-	S.max_per_tick = 3;
+	S.s.max_per_tick = 3;
 	for (u32 i = 1; i <= 3; i++) {
 		m.value = i * 10;
-		REQUIRE(ap_sampler_is_due(&S, m.value));
-		EXPECT_U64(ap_sampler_overflow(&S, &m, &period),
+		REQUIRE(ap_sampler_is_due(&S.s, m.value));
+		EXPECT_U64(ap_sampler_overflow(&S.s, &m, &period),
 			   i == 3 ? AP_OVERFLOW_THROTTLED : 0);
 	}
-	EXPECT(!ap_sampler_is_due(&S, 1000));
+	EXPECT(!ap_sampler_is_due(&S.s, 1000));
 	m.value = 103;
-	EXPECT_U64(ap_sampler_tick(&S, &m), 0); /* still the same tick */
+	EXPECT_U64(ap_sampler_tick(&S.s, &m), 0); /* still the same tick */
 	m.tick = 6;
-	EXPECT_U64(ap_sampler_tick(&S, &m), AP_TICK_UNTHROTTLED | AP_TICK_CHANGED);
-	EXPECT_U64(S.next, 113);
-	EXPECT_U64(ap_sampler_tick(&S, &m), 0);
+	EXPECT_U64(ap_sampler_tick(&S.s, &m), AP_TICK_UNTHROTTLED | AP_TICK_CHANGED);
+	EXPECT_U64(S.live.next, 113);
+	EXPECT_U64(ap_sampler_tick(&S.s, &m), 0);
 	/* counted anew in each tick */
 	for (u32 i = 0; i < 20; i++) {
 		m.tick++;
-		m.value = S.next;
-		EXPECT_U64(ap_sampler_overflow(&S, &m, &period), 0);
-		m.value = S.next;
-		EXPECT_U64(ap_sampler_overflow(&S, &m, &period), 0);
+		m.value = S.live.next;
+		EXPECT_U64(ap_sampler_overflow(&S.s, &m, &period), 0);
+		m.value = S.live.next;
+		EXPECT_U64(ap_sampler_overflow(&S.s, &m, &period), 0);
 	}
 }
 
@@ -218,19 +218,19 @@ static void throttled_samplers_go_off_and_change_their_period(void)
 	u64 period;
 
 	start(10, false, 0);
-	S.max_per_tick = 1;
-	EXPECT_U64(ap_sampler_overflow(&S, &m, &period), AP_OVERFLOW_THROTTLED);
-	ap_sampler_disarm(&S, 500);
-	EXPECT_U64(S.lost, 0);
-	EXPECT_U64(S.left, 10);
-	ap_sampler_arm(&S, 600);
-	EXPECT_U64(S.next, 610);
+	S.s.max_per_tick = 1;
+	EXPECT_U64(ap_sampler_overflow(&S.s, &m, &period), AP_OVERFLOW_THROTTLED);
+	ap_sampler_disarm(&S.s, 500);
+	EXPECT_U64(S.live.lost, 0);
+	EXPECT_U64(S.live.left, 10);
+	ap_sampler_arm(&S.s, 600);
+	EXPECT_U64(S.live.next, 610);
 	m.value = 610;
-	EXPECT_U64(ap_sampler_overflow(&S, &m, &period), AP_OVERFLOW_THROTTLED);
-	EXPECT(ap_sampler_set_period(&S, 20, 700));
-	EXPECT_U64(S.next, 720);
-	EXPECT(ap_sampler_is_due(&S, 720));
-	EXPECT(!ap_sampler_set_period(&S, 30, 700));
+	EXPECT_U64(ap_sampler_overflow(&S.s, &m, &period), AP_OVERFLOW_THROTTLED);
+	EXPECT(ap_sampler_set_period(&S.s, 20, 700));
+	EXPECT_U64(S.live.next, 720);
+	EXPECT(ap_sampler_is_due(&S.s, 720));
+	EXPECT(!ap_sampler_set_period(&S.s, 30, 700));
 }
 
 static void rates_as_overflows_of_a_tick(void)
@@ -260,10 +260,10 @@ static u32 frequency(u64 freq, u64 rate, u32 seconds)
 		part += rate * step;
 		more = part / (1000 * MS);
 		part %= 1000 * MS;
-		while (ap_sampler_is_due(&S, value + more)) {
-			m.value = S.next;
-			m.now = now + step * (S.next - value) / more;
-			ap_sampler_overflow(&S, &m, &period);
+		while (ap_sampler_is_due(&S.s, value + more)) {
+			m.value = S.live.next;
+			m.now = now + step * (S.live.next - value) / more;
+			ap_sampler_overflow(&S.s, &m, &period);
 			n += now >= end - 1000 * MS;
 		}
 		value += more;
@@ -271,7 +271,7 @@ static u32 frequency(u64 freq, u64 rate, u32 seconds)
 			last = now;
 			m.value = value;
 			m.tick++;
-			ap_sampler_tick(&S, &m);
+			ap_sampler_tick(&S.s, &m);
 		}
 	}
 	return n;
@@ -317,13 +317,13 @@ static void one_step_of_the_adaptation(void)
 		struct ap_moment m = { .value = rows[i].count, .ran = rows[i].ns };
 
 		memset(&S, 0, sizeof(S));
-		ap_sampler_init(&S, rows[i].freq, true);
-		S.period = S.left = rows[i].period;
-		ap_sampler_arm(&S, 0);
+		ap_sampler_init(&S.s, rows[i].freq, true);
+		S.live.period = S.live.left = rows[i].period;
+		ap_sampler_arm(&S.s, 0);
 		if (!rows[i].count)
-			m.value = 1, S.freq_count = 0, m.ran = 1000000 * MS;
-		ap_sampler_tick(&S, &m);
-		if (!EXPECT_U64(S.period, rows[i].want))
+			m.value = 1, S.live.freq_count = 0, m.ran = 1000000 * MS;
+		ap_sampler_tick(&S.s, &m);
+		if (!EXPECT_U64(S.live.period, rows[i].want))
 			tap_note("line %d", rows[i].line);
 	}
 }
@@ -333,26 +333,57 @@ static void a_period_that_became_far_too_long_is_given_up(void)
 	struct ap_moment m = { .value = 4000, .ran = 4 * MS };
 
 	memset(&S, 0, sizeof(S));
-	ap_sampler_init(&S, 1000, true);
-	S.period = S.left = 1000000; /* it was fast, and is slow now */
-	ap_sampler_arm(&S, 0);
-	for (u32 i = 0; i < 100 && S.next == 1000000; i++) {
+	ap_sampler_init(&S.s, 1000, true);
+	S.live.period = S.live.left = 1000000; /* it was fast, and is slow now */
+	ap_sampler_arm(&S.s, 0);
+	for (u32 i = 0; i < 100 && S.live.next == 1000000; i++) {
 		m.value += 4;
 		EXPECT(i < 99);
-		(void)!ap_sampler_tick(&S, &m);
+		(void)!ap_sampler_tick(&S.s, &m);
 	}
-	EXPECT_U64(S.next, m.value + S.period);
-	EXPECT(S.period < 1000000 / 8);
+	EXPECT_U64(S.live.next, m.value + S.live.period);
+	EXPECT(S.live.period < 1000000 / 8);
 }
 
 static void a_frequency_may_change(void)
 {
 	start(1000, true, 0);
-	EXPECT_U64(S.freq, 1000);
-	EXPECT_U64(S.period, 1);
-	ap_sampler_set_period(&S, 50, 0);
-	EXPECT_U64(S.freq, 50);
-	EXPECT_U64(S.next, 1);
+	EXPECT_U64(S.live.freq, 1000);
+	EXPECT_U64(S.live.period, 1);
+	ap_sampler_set_period(&S.s, 50, 0);
+	EXPECT_U64(S.live.freq, 50);
+	EXPECT_U64(S.live.next, 1);
+}
+
+/* A program may write what it likes there: it all ends, and nothing is divided by 0. */
+static void anything_may_stand_there(void)
+{
+	u64 *words = (u64 *)&S.live, seed = 1, period, value = 0;
+
+	for (u32 i = 0; i < 100000; i++) {
+		struct ap_moment m = { .value = value, .now = seed, .tick = i, .ran = seed >> 40 };
+
+		for (u32 k = 0; k < sizeof(S.live) / sizeof(u64); k++) {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			words[k] = k == seed % 7 ? 0 : seed >> (seed >> 58);
+		}
+		S.s.source = i % 2 ? AP_SAMPLE_CLOCK : AP_SAMPLE_LANE;
+		value += seed >> 50;
+		if (ap_sampler_is_due(&S.s, value))
+			(void)!ap_sampler_overflow(&S.s, &m, &period);
+		(void)!ap_sampler_tick(&S.s, &m);
+		ap_sampler_disarm(&S.s, value);
+		(void)!ap_sampler_set_period(&S.s, i % 3, value);
+		S.live.period = 0;
+		S.live.state = AP_SAMPLER_ARMED;
+		S.live.next = value - 5;
+		if (i % 4)
+			ap_sampler_disarm(&S.s, value);
+		else
+			(void)!ap_sampler_overflow(&S.s, &m, &period);
+		ap_sampler_arm(&S.s, value);
+	}
+	EXPECT(ap_sampler_is_on(&S.s));
 }
 
 int main(int argc, char **argv)
@@ -372,6 +403,7 @@ int main(int argc, char **argv)
 		TAP(one_step_of_the_adaptation),
 		TAP(a_period_that_became_far_too_long_is_given_up),
 		TAP(a_frequency_may_change),
+		TAP(anything_may_stand_there),
 		{ 0 },
 	};
 	return tap_main(tests, argc, argv);

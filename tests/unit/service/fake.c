@@ -142,18 +142,22 @@ const void *ap_hook_map_session(u64 off, u64 size)
 
 void *ap_hook_map_shared(u64 off, u64 size)
 {
-	if (off == AP_SAMPLER_OFF) {
-		EXPECT_U64(size, (u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE);
-		return fake.samplers;
-	}
 	EXPECT_U64(off, FAKE_RING);
 	EXPECT_U64(size, (FAKE_RING_PAGES + 1) * AP_PAGE_SIZE);
 	return fake.ring;
 }
 
+void *ap_hook_map_samplers(void)
+{
+	return fake.samplers;
+}
+
 struct ap_sampler *fake_sampler(u32 i)
 {
-	return (struct ap_sampler *)(fake.samplers + (u64)i * AP_SAMPLER_SIZE);
+	struct ap_sampler *s = (struct ap_sampler *)(fake.samplers + (u64)i * AP_SAMPLER_SIZE);
+
+	s->live = AP_SAMPLER_LIVE(i);
+	return s;
 }
 
 u64 ap_hook_lane_raw(u32 lane)
@@ -288,7 +292,7 @@ void fake_start(fake_answer answer)
 	fake.seg = calloc(1, sizeof(*fake.seg));
 	fake.slot = calloc(1, AP_SLOT_SIZE);
 	fake.pub = calloc(AP_PUB_MAX, sizeof(*fake.pub));
-	fake.samplers = calloc(AP_SAMPLER_MAX, AP_SAMPLER_SIZE);
+	fake.samplers = calloc(1, AP_SAMPLERS_SIZE);
 	fake.ring = aligned_alloc(AP_PAGE_SIZE, (FAKE_RING_PAGES + 1) * AP_PAGE_SIZE);
 	REQUIRE(fake.ring);
 	memset(fake.ring, 0, (FAKE_RING_PAGES + 1) * AP_PAGE_SIZE);

@@ -33,7 +33,7 @@ static struct ap_sampler *add(u32 i, u32 lane, u64 period, u64 next)
 	s->sample_type = AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_ID;
 	ap_sampler_init(s, period, false);
 	ap_sampler_arm(s, 0);
-	s->next = next;
+	ap_sampling_of(s)->next = next;
 	s->next_of_slot = fake.slot->samplers;
 	fake.slot->samplers = i + 1;
 	return s;
@@ -79,9 +79,9 @@ static void the_nearest_mark_is_armed(void)
 	fake.slot->sampler_gen = 7;
 	add(0, 0, 100, 100);
 	add(1, 0, 70, 70)->sample_type |= AP_PERF_SAMPLE_ADDR;
-	add(2, 0, 10, 10)->state = 0; /* not armed */
+	ap_sampling_of(add(2, 0, 10, 10))->state = 0; /* not armed */
 	s = add(3, 1, 50, 50);
-	s->state |= AP_SAMPLER_THROTTLED;
+	ap_sampling_of(s)->state |= AP_SAMPLER_THROTTLED;
 	fake.lane_raw[0] = 30;
 	ap_service_arm();
 	EXPECT_U64(fake.lane_left[0], 40);
@@ -113,7 +113,7 @@ static void an_overflow_is_a_record(void)
 	EXPECT_U64(head(), 24);
 	EXPECT_U64(record(0)[1], 0x1234);
 	EXPECT_U64(record(0)[2], 100);
-	EXPECT_U64(s->next, 200);
+	EXPECT_U64(ap_sampling_of(s)->next, 200);
 	EXPECT_U64(fake.lane_left[0], 100);
 	/* one that was passed by two periods is two */
 	fake.lane_raw[0] = 305;
@@ -152,7 +152,7 @@ static void a_writer_that_was_killed_is_asked_about(void)
 	EXPECT_U64(asked_about, AP_RING_NAME(77, 7));
 	EXPECT_U64(fake.requests, 1);
 	EXPECT_U64(head(), 24);
-	EXPECT_U64(s->lost + ring->lost, 0);
+	EXPECT_U64(ap_sampling_of(s)->lost + ring->lost, 0);
 	EXPECT_U64(ring->lock, 0);
 	EXPECT_U64(fake.slot->sampler_lock, 0);
 }
@@ -180,19 +180,19 @@ static void a_writer_that_lives_is_waited_for(void)
 	EXPECT(!at(0x1234));
 	EXPECT_U64(fake.sleeps, 100);
 	EXPECT_U64(head(), 24);
-	EXPECT_U64(s->lost + ring->lost, 0);
+	EXPECT_U64(ap_sampling_of(s)->lost + ring->lost, 0);
 	/* not for ever, and only once */
 	fake.at_sleep = NULL;
 	ring->lock = AP_RING_NAME(77, 8);
 	fake.lane_raw[0] = 200;
 	EXPECT(!at(0x1234));
 	EXPECT_U64(head(), 24);
-	EXPECT_U64(s->lost, 1);
+	EXPECT_U64(ap_sampling_of(s)->lost, 1);
 	slept = fake.sleeps;
 	fake.lane_raw[0] = 300;
 	EXPECT(!at(0x1234));
 	EXPECT_U64(fake.sleeps, slept);
-	EXPECT_U64(s->lost, 2);
+	EXPECT_U64(ap_sampling_of(s)->lost, 2);
 	/* until it has given the ring back */
 	ring->lock = 0;
 	fake.lane_raw[0] = 400;
@@ -202,7 +202,7 @@ static void a_writer_that_lives_is_waited_for(void)
 	fake.lane_raw[0] = 500;
 	EXPECT(!at(0x1234));
 	EXPECT(fake.sleeps > slept);
-	EXPECT_U64(s->lost, 3);
+	EXPECT_U64(ap_sampling_of(s)->lost, 3);
 }
 
 static void what_finds_no_room_is_lost(void)
@@ -216,9 +216,9 @@ static void what_finds_no_room_is_lost(void)
 		fake.lane_raw[0] = i;
 		EXPECT(!at(i));
 	}
-	EXPECT_U64(head() / 24 + s->lost, 200);
+	EXPECT_U64(head() / 24 + ap_sampling_of(s)->lost, 200);
 	EXPECT_U64(head() / 24, 170);
-	EXPECT_U64(s->next, 201);
+	EXPECT_U64(ap_sampling_of(s)->next, 201);
 }
 
 static void signals_are_asked_for(void)
@@ -239,7 +239,7 @@ static void signals_are_asked_for(void)
 	fake.lane_raw[0] = 20;
 	EXPECT(!at(1));
 	EXPECT_U64(wakes, 2);
-	EXPECT(s->state & AP_SAMPLER_STOPPED);
+	EXPECT(ap_sampling_of(s)->state & AP_SAMPLER_STOPPED);
 	fake.lane_raw[0] = 30;
 	EXPECT(!at(1));
 	EXPECT_U64(wakes, 2);
@@ -320,7 +320,7 @@ static void a_clock_has_one_sample_for_all_it_missed(void)
 	EXPECT(!ap_service_overflow(&p, &trap));
 	EXPECT_U64(record(0)[1], 0x9000);
 	EXPECT(record(0)[2] > 1);
-	EXPECT_U64(s->next, 1 + record(0)[2]);
+	EXPECT_U64(ap_sampling_of(s)->next, 1 + record(0)[2]);
 }
 
 static void links_lead_nowhere(void)
@@ -329,7 +329,7 @@ static void links_lead_nowhere(void)
 	add(0, 0, 10, 10)->next_of_slot = 1; /* to itself */
 	fake.lane_raw[0] = 10;
 	EXPECT(!at(1));
-	EXPECT_U64(fake_sampler(0)->next, 20);
+	EXPECT_U64(ap_sampling_of(fake_sampler(0))->next, 20);
 	fake.slot->samplers = AP_SAMPLER_MAX + 1;
 	EXPECT(!at(1));
 	fake_sampler(0)->next_of_slot = 0xffffffff;
@@ -346,7 +346,7 @@ static void nobody_waits_for_the_dead(void)
 	fake.slot->sampler_lock = AP_RING_CORE;
 	fake.lane_raw[0] = 10;
 	EXPECT(!at(1));
-	EXPECT_U64(s->next, 20);
+	EXPECT_U64(ap_sampling_of(s)->next, 20);
 	/* it was not ours to give */
 	EXPECT_U64(fake.slot->sampler_lock, AP_RING_CORE);
 }
