@@ -184,6 +184,27 @@ static bool is_bit_string(const struct ap_insn *i)
 	       (i->opcode == 0xa3 || i->opcode == 0xab || i->opcode == 0xb3 || i->opcode == 0xbb);
 }
 
+#if defined(__x86_64__)
+static bool is_intels(void)
+{
+	u32 max, ebx, ecx, edx;
+
+	__asm__ volatile("cpuid" : "=a"(max), "=b"(ebx), "=c"(ecx), "=d"(edx) : "a"(0), "c"(0));
+	return ebx == 0x756e6547; /* "Genu" */
+}
+#else
+static bool is_intels(void)
+{
+	return false;
+}
+#endif
+
+/* movsxd to a register of 16 bits: its source has as many on Intel's CPUs, and 32 on AMD's. */
+static bool is_narrow(const struct ap_insn *i)
+{
+	return i->map == 0 && i->opcode == 0x63 && operand_size(i) == 2 && is_intels();
+}
+
 static void add_explicit(struct list *l)
 {
 	const struct ap_insn *i = l->i;
@@ -200,7 +221,7 @@ static void add_explicit(struct list *l)
 	flags |= x->flags & AP_XA_OPEN ? AP_ACCESS_OPEN : 0;
 	flags |= i->flags & AP_INSN_ADDR32 ? AP_ACCESS_ADDR32 : 0;
 	flags |= is_masked(i, l->code) ? AP_ACCESS_MASKED : 0;
-	a = add(l, AP_ACCESS_NONE, 0, x->size, flags);
+	a = add(l, AP_ACCESS_NONE, 0, is_narrow(i) ? 2 : x->size, flags);
 	set_address(a, i, l->code);
 	a->element = flags & AP_ACCESS_MASKED ? x->element : 0;
 	if (i->flags & AP_INSN_VSIB) {

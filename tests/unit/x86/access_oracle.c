@@ -113,10 +113,19 @@ static u64 offset_of(const ZydisDecodedInstruction *i, const ZydisDecodedOperand
 	return 0;
 }
 
+/* Zydis has what AMD's CPUs do; Intel's manual has r/m16 there, and its CPUs do so. */
+static u32 size_of(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *op)
+{
+	return i->mnemonic == ZYDIS_MNEMONIC_MOVSXD && i->operand_width == 16 &&
+			       __builtin_cpu_is("intel")
+		       ? 2
+		       : op->size / 8;
+}
+
 static void expect_operand(struct touches *e, const ZydisDecodedInstruction *i,
 			   const ZydisDecodedOperand *all, const ZydisDecodedOperand *op)
 {
-	expect(e, address_of(i, op, offset_of(i, all, op)), op->size / 8,
+	expect(e, address_of(i, op, offset_of(i, all, op)), size_of(i, op),
 	       op->actions & ZYDIS_OPERAND_ACTION_MASK_READ,
 	       op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
 }
