@@ -87,7 +87,8 @@ session perf list
 is "$status" 0 "perf list"
 has out 'instructions +\[Hardware event\]' "lists what is counted"
 has out 'cpu-cycles OR cycles +\[Hardware event\]' "and what is modelled"
-has_not out 'topdown' "and not what is not"
+# perf's own tables of a CPU may have topdown.*
+has_not out '(^|[ /])topdown-' "and not what is not"
 has out ' OR cpu/instructions/ +\[Kernel PMU event\]' "with the PMU's names"
 
 # --- of tasks that run: perf attaches while they wait, then something opens the gate
@@ -403,8 +404,12 @@ if ./lockbox true 2>err; then
 	for event in "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"; do
 		has out "^$event :[[:space:]]+[1-9][0-9]{6,}" "locked box: papi_command_line: $event"
 	done
-	boxed papi_cost -t 50
-	has out 'Total cost for PAPI_read \(2 counters\)' "locked box: papi_cost: reads"
+	if [ ${#presets[@]} = 0 ]; then
+		lack "locked box: papi_cost" "PAPI has no presets for this CPU"
+	else
+		boxed papi_cost -t 50
+		has out 'Total cost for PAPI_read \(2 counters\)' "locked box: papi_cost: reads"
+	fi
 	unset LIBPFM_FORCE_PMU
 	boxed "$python" self.py ./and_loop
 	is "$status $(xargs <out)" "0 $instr $branch $((2 * instr)) $((2 * branch)) True" \

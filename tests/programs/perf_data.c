@@ -569,7 +569,9 @@ int main(int argc, char **argv)
 	all_at_once();
 	under_signals();
 	faults();
-	masked();
+	/* Intel's debug registers have an access of bytes that are not selected */
+	if (argc > 1 || !__builtin_cpu_is("intel"))
+		masked();
 	if (argc == 1)
 		return task_failed;
 	iterations();
