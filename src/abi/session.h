@@ -351,9 +351,8 @@ struct ap_board {
 	/* requests of AP_ORDER_WATCHED that were taken back: the supervisor looks for itself */
 	u32 untold;
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
-	u32 mute;      /* 1 once any process may not ring the doorbell (ap_seg.mute) */
-	u32 code_gen;  /* incremented where a task has changed code that is not its own */
-	u32 perf_used; /* 1: ap_session.perf_used is going to be, or nobody is there to say so */
+	u32 mute;     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
+	u32 code_gen; /* incremented where a task has changed code that is not its own */
 };
 
 _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");
@@ -383,12 +382,6 @@ static inline struct ap_note *ap_note_new(const struct ap_session *session)
 			return note;
 	}
 	return NULL;
-}
-
-/* Are descriptors looked at? */
-static inline bool ap_session_is_used(const struct ap_session *session)
-{
-	return session->perf_used || ap_board_of(session)->perf_used;
 }
 
 /* Nobody serves it any more. */

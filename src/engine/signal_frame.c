@@ -193,7 +193,7 @@ static bool deliver(struct ap_thread *t)
 	}
 	if (ap_trace_is_on())
 		ap_trace_add(t, AP_TRACE_SIGNAL_DELIVER, 1);
-	if (ap_session_is_used(ap_proc.session))
+	if (ap_service_is_used(ap_proc.session))
 		ap_service_patch_siginfo(t->pend_sig, t->pend_info);
 	if (a.flags & AP_SA_RESETHAND)
 		ap_sig_reset(t, t->pend_sig, &a);

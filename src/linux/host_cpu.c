@@ -240,6 +240,7 @@ static void each_seg(struct ap_host *host,
 		     void (*to)(struct ap_host *host, struct ap_host_seg *seg))
 {
 	const struct ap_supervisor *sv = host->sv;
+	u32 nsegs = ap_session_nsegs(host->ses);
 
 	for (u32 i = 0; i < sv->ntracks; i++) {
 		struct ap_host_seg *seg = ap_host_seg(host, sv->tracks[i].seg);
@@ -247,7 +248,7 @@ static void each_seg(struct ap_host *host,
 		if (seg)
 			to(host, seg);
 	}
-	for (u32 i = sv->scanned; i < ap_session_nsegs(host->ses); i++) {
+	for (u32 i = sv->scanned; i < nsegs; i++) {
 		struct ap_host_seg *seg = ap_host_seg(host, i);
 
 		if (seg)

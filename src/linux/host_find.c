@@ -159,6 +159,7 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 {
 	const struct ap_track *tracks = host->sv->tracks;
 	struct ap_host_task *t = NULL;
+	u32 nsegs;
 
 	for (u32 i = 0; i < host->sv->ntracks && !t; i++) {
 		if (tracks[i].is_gone)
@@ -166,7 +167,8 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 		t = scan_seg(host, tracks[i].seg, pidns, (u32)pid);
 	}
 	/* too new to have a track */
-	for (u32 seg = host->sv->scanned; seg < ap_session_nsegs(host->ses) && !t; seg++)
+	nsegs = t ? 0 : ap_session_nsegs(host->ses);
+	for (u32 seg = host->sv->scanned; seg < nsegs && !t; seg++)
 		t = scan_seg(host, seg, pidns, (u32)pid);
 	/* a task of a namespace further in */
 	for (u32 i = 0; i < host->sv->ntracks && !t && is_our_pidns(host, pidns); i++) {

@@ -645,9 +645,22 @@ static bool is_unfolded(const struct ap_host *host, u32 seg)
 	return false;
 }
 
+/* All that a bit may mean.  False: there is none. */
+static bool serve_segs(struct ap_host *host, u32 bit, u32 nsegs, bool *any)
+{
+	bool is_there = false;
+
+	for (u32 seg = bit; seg < nsegs; seg += AP_ASKING_N * 64) {
+		if (!is_unfolded(host, seg))
+			continue;
+		is_there = true;
+		*any |= serve_seg(host, seg);
+	}
+	return is_there;
+}
+
 bool ap_host_serve(struct ap_host *host, bool *in_time)
 {
-	const u32 nbits = AP_ASKING_N * 64;
 	bool any = false;
 
 	host->in_time = true;
@@ -659,19 +672,15 @@ bool ap_host_serve(struct ap_host *host, bool *in_time)
 			continue;
 		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
 		/* not before: the bit may be that of a segment that has just been made */
-		nsegs = ap_session_nsegs(host->ses);
+		nsegs = ap_segs_end(host->ses->head);
 		for (; bits; bits &= bits - 1) {
-			bool is_known = false;
+			u32 bit = w * 64 + (u32)__builtin_ctzll(bits);
 
-			for (u32 seg = w * 64 + (u32)__builtin_ctzll(bits); seg < nsegs;
-			     seg += nbits) {
-				if (!is_unfolded(host, seg))
-					continue;
-				is_known = true;
-				any |= serve_seg(host, seg);
-			}
-			/* it may be behind what the board says there is */
-			host->sv->is_stale |= !is_known;
+			if (serve_segs(host, bit, nsegs, &any))
+				continue;
+			/* the board may have been scribbled over */
+			nsegs = ap_session_nsegs(host->ses);
+			(void)serve_segs(host, bit, nsegs, &any);
 		}
 	}
 	host->is_changed |= any;

@@ -392,13 +392,15 @@ static void know_seg(struct ap_host *host, u32 index)
 void ap_host_know_all(struct ap_host *host)
 {
 	const struct ap_supervisor *sv = host->sv;
+	u32 n;
 
 	if (!ap_core_wants_tasks(host->core))
 		return;
 	for (u32 i = 0; i < sv->ntracks; i++)
 		if (!sv->tracks[i].is_gone)
 			know_seg(host, sv->tracks[i].seg);
-	for (u32 i = sv->scanned; i < ap_session_nsegs(host->ses); i++)
+	n = ap_session_nsegs(host->ses);
+	for (u32 i = sv->scanned; i < n; i++)
 		know_seg(host, i);
 }
 

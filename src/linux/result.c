@@ -79,7 +79,7 @@ int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u
 
 	if (ret)
 		return ret;
-	if (ap_session_has_estimates(s))
+	if (s->head->model_sample > 1 && ap_session_has_estimates(s))
 		res->model_sample = s->head->model_sample;
 	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
 	return take_notes(res, s, root);

@@ -156,13 +156,8 @@ void ap_session_close(struct ap_session_file *s)
 	s->fd = -1;
 }
 
-u32 ap_session_nsegs(const struct ap_session_file *s)
-{
-	return ap_segs_end(s->head);
-}
-
 /* Pages of a segment are there from the moment that it is taken. */
-u32 ap_session_find_segs(struct ap_session_file *s)
+u32 ap_session_nsegs(const struct ap_session_file *s)
 {
 	u32 n = ap_segs_end(s->head), was = n, next = n;
 

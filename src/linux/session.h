@@ -40,10 +40,8 @@ void ap_session_close(struct ap_session_file *s);
 int ap_session_unmap(struct ap_session_file *s);
 
 /* Segments that exist, never more than the file has room for. */
-/* All segments that are anybody's are below; by what tasks say, */
+/* All segments that are anybody's are below, whatever tasks say (ap_segs_end()), which is mended: a system call. */
 u32 ap_session_nsegs(const struct ap_session_file *s);
-/* and for certain: by the supervisor, who mends what they say. */
-u32 ap_session_find_segs(struct ap_session_file *s);
 /*
  * Moves *seg on to the next segment below n that has any memory, false when there is none: folded
  * segments are holes of the file.

@@ -142,7 +142,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 
 void ap_tracks_update(struct ap_supervisor *sv)
 {
-	u32 n = ap_session_find_segs(&sv->ses);
+	u32 n = ap_session_nsegs(&sv->ses);
 	u64 now = ap_now_ns();
 	bool with_free = now >= sv->free_at;
 

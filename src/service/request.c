@@ -8,6 +8,7 @@
 #include "service/request.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
+#include "service/service.h"
 #include "service/sys.h"
 
 #define SPINS	     1000 /* about what it costs us both if we sleep: an answer takes half of it */
@@ -20,6 +21,7 @@
 #define SEG_BITS     (AP_ASKING_N * 64ULL)
 
 static bool gone;
+bool ap_service_used;
 
 u64 ap_request_cpu_time(void)
 {
@@ -207,7 +209,7 @@ void ap_request_use(void)
 
 	if (__atomic_load_n(&ap_hook_session()->perf_used, __ATOMIC_RELAXED))
 		return;
-	__atomic_store_n(&ap_board_of(ap_hook_session())->perf_used, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&ap_service_used, true, __ATOMIC_RELAXED);
 	held = !ap_svc_is_mute() && ap_hook_hold(&mask);
 	ap_request_begin_held(&r, AP_SVC_USE);
 	(void)ap_request_ask(&r);

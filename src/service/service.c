@@ -324,7 +324,7 @@ static bool is_answered(struct ap_service_call *c, bool used)
 
 bool ap_service_before(struct ap_service_call *c)
 {
-	bool used = ap_session_is_used(ap_hook_session());
+	bool used = ap_service_is_used(ap_hook_session());
 
 	c->after = AFTER_NOTHING;
 	c->tells = used && ap_svc_tells(c);

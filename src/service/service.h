@@ -56,14 +56,24 @@ static inline bool ap_service_is_of_records(u64 nr)
 }
 
 /*
+ * Are descriptors looked at?  Once they are they always are, since what is known of them would be wrong otherwise.
+ * ap_service_used: this process knows, whether or not there is a supervisor to say so.
+ */
+extern bool ap_service_used;
+static inline bool ap_service_is_used(const struct ap_session *session)
+{
+	return session->perf_used || ap_service_used;
+}
+
+/*
  * Need the calls be shown at all?  One test while the session has never had an event; where only its owner
  * has some, nothing but what is recorded.
  */
 static inline bool ap_service_wants(const struct ap_session *session, u64 nr)
 {
 	if (!(session->flags & AP_F_SERVE))
-		return ap_session_is_used(session) && ap_service_is_of_records(nr);
-	return ap_session_is_used(session) || nr == AP_SERVICE_NR_OPEN ||
+		return ap_service_is_used(session) && ap_service_is_of_records(nr);
+	return ap_service_is_used(session) || nr == AP_SERVICE_NR_OPEN ||
 	       ap_service_is_of_paths(nr);
 }
 

@@ -99,7 +99,7 @@ struct ap_tree_fd ap_tree_of_fd(s32 fd)
 	u64 v;
 
 	/* the program's filter shall see its calls, and the kernel answer them */
-	if (!ap_session_is_used(ap_hook_session()) || ap_svc_is_mute())
+	if (!ap_service_is_used(ap_hook_session()) || ap_svc_is_mute())
 		return f;
 	v = ap_fds_tree(fd);
 	if (!v || !ap_tree_need())

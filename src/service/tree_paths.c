@@ -293,7 +293,7 @@ static bool decide(struct ap_service_call *c, const struct path_call *p,
 	case AP_TREE_NATIVE:
 		if (pass(c, p, found))
 			return true;
-		c->tree = shows(c->nr) && ap_session_is_used(ap_hook_session()) ? AP_TREE_SHOWS : 0;
+		c->tree = shows(c->nr) && ap_service_is_used(ap_hook_session()) ? AP_TREE_SHOWS : 0;
 		return false;
 	case AP_TREE_ERROR:
 		c->ret = found->error;
@@ -363,7 +363,7 @@ static bool walk(struct ap_service_call *c)
 	if (p.resolve & AP_RESOLVE_IN_ROOT || is_wanted(rest, start, is_ours))
 		t = ap_tree_need();
 	else
-		t = ap_session_is_used(ap_hook_session()) ? ap_tree_get() : NULL;
+		t = ap_service_is_used(ap_hook_session()) ? ap_tree_get() : NULL;
 	if (!t)
 		return false;
 	ap_tree_find_how(t, start, is_ours, rest, p.follow, p.resolve, &found);
