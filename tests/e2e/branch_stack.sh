@@ -82,6 +82,24 @@ script wrong ip,brstack | awk 'function hex(s) { return index("0123456789abcdef"
 is "$(cat verdict)" "1 1 0 0 0" "branch-misses: the newest branch is the sampled one, or leads to it; and each to the next" ||
 	note "$(script wrong ip,brstack | cut -c1-90 | head -n 5)"
 
+# --- hw_index: a word after the number of branches, which is 0 since the newest is the first; all else stays
+sizes() { "$ANYPERF" report -D -i "$1" | awk '/PERF_RECORD_SAMPLE/ { print substr($3, 2, length($3) - 3) }'; }
+for what in any,u any,u,hw_index; do
+	run in_same_place timeout -k 5 60 "$ANYPERF" record -q --deterministic -e instructions:u -c 997 -j $what -o "$what" -- "$PROGRAMS/chain"
+	is "$status" 0 "-j $what" || note "$(tail -n 3 err)"
+	script "$what" ip,brstack >"$what.all"
+done
+same any,u.all any,u,hw_index.all "hw_index: the same branches"
+is "$(($(grep -c / any,u.all) > 15))" 1 "there are stacks"
+is "$(sizes any,u,hw_index)" "$(for size in $(sizes any,u); do printf '0x%x\n' $((size + 8)); done)" "each sample is a word longer"
+# IP, TID and TIME, then from 0x20 on how many there are and the index
+is "$("$ANYPERF" report -D -i any,u,hw_index | awk '/event: 9$/ { sample = 1 } sample && $2 == "0020:" { for (k = 11; k < 19; k++) printf "%s", $k; print ""; sample = 0 }' | sort -u)" \
+	0000000000000000 "the newest branch has index 0"
+if command -v perf >/dev/null; then
+	perf script -i any,u,hw_index -F ip,brstack 2>/dev/null >theirs
+	same theirs any,u,hw_index.all "perf script finds the branches after the index"
+fi
+
 # --- calls that have not returned: those of the trace, innermost first, up to 32
 chain=$PROGRAMS/chain
 objdump -d "$chain" | awk -F'\t' 'match($3, /(^| )(call|ret)/) { gsub(/[: ]/, "", $1); print $1, $3 ~ /call/ ? "call" : "ret" }' >transfers
