@@ -86,15 +86,52 @@ static bool is_of_trace_system(const char *name)
 	return false;
 }
 
+/*
+ * The first of the terms that are about perf's own handling of an event, and of no PMU; its length.
+ * They are not taken here (docs/limits.md), and one who writes them should hear which it was.
+ */
+static size_t own_term(const char *name, const char **term)
+{
+	static const char *const own[] = { "name",	"period",	"freq",
+					   "time",	"call-graph",	"stack-size",
+					   "max-stack", "inherit",	"no-inherit",
+					   "overwrite", "no-overwrite", "branch_type",
+					   "percore",	"aux-output",	"aux-sample-size",
+					   "max-events" };
+	const char *p = strchr(name, '/');
+
+	while (p && *p && p[1] && p[1] != '/') {
+		size_t len = strcspn(++p, ",/=");
+
+		for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+			if (strlen(own[i]) == len && !strncmp(p, own[i], len)) {
+				*term = p;
+				return len;
+			}
+		}
+		p += strcspn(p, ",/");
+		if (*p == '/')
+			break;
+	}
+	return 0;
+}
+
 static int unknown(const char *name, char *why, size_t size)
 {
-	const char *near = suggest(name);
+	const char *near = suggest(name), *term = "";
+	size_t len = own_term(name, &term);
 
 	if (is_of_trace_system(name) || (strchr(name, ':') && strpbrk(name, "*?[")))
 		snprintf(why, size,
 			 "event syntax error: '%s': no such tracepoint ('anyperf list tracepoint' "
 			 "names all)",
 			 name);
+	else if (len)
+		snprintf(
+			why, size,
+			"event syntax error: '%s': the term '%.*s' is perf's own and not taken here "
+			"('anyperf run -- perf' has it)",
+			name, (int)len, term);
 	else if (strchr(name, '/'))
 		snprintf(why, size, "event syntax error: '%s': no such PMU, or no such terms of it",
 			 name);

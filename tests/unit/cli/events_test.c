@@ -236,6 +236,16 @@ static void wrong_strings_get_one_line(void)
 		   "event syntax error: 'cpu/bogus/': no such PMU, or no such terms of it");
 	EXPECT_STR(parsed("gpu/calls/"),
 		   "event syntax error: 'gpu/calls/': no such PMU, or no such terms of it");
+	EXPECT_STR(
+		parsed("cpu/instructions,period=1000,name=foo/u"),
+		"event syntax error: 'cpu/instructions,period=1000,name=foo/u': the term 'period' "
+		"is perf's own and not taken here ('anyperf run -- perf' has it)");
+	EXPECT_STR(parsed("cpu/no-inherit/"),
+		   "event syntax error: 'cpu/no-inherit/': the term 'no-inherit' is perf's own and "
+		   "not taken here ('anyperf run -- perf' has it)");
+	EXPECT_STR(
+		parsed("cpu/bogus=1,names=2/"),
+		"event syntax error: 'cpu/bogus=1,names=2/': no such PMU, or no such terms of it");
 	EXPECT_STR(parsed("{calls,returns"),
 		   "event syntax error: '{calls,returns': a group is not closed");
 	EXPECT_STR(parsed("{}"), "event syntax error: '{}': an event is missing");
