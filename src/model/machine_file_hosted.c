@@ -75,6 +75,21 @@ static const struct field fields[] = {
 	PIPE("fill-buffers", fill_buffers), PIPE("forward", forward),
 	PIPE("forward-block", forward_block), PIPE("split", split), PIPE("page-split", page_split),
 };
+
+/* Of numbers that ap_machine_check() leaves alone; here, so that a message has its line. */
+static const struct range {
+	const char *key; /* as in fields */
+	u32 min, max;
+} ranges[] = {
+	{ "mhz", 1, 100000 }, { "ref-mhz", 1, 100000 }, { "bus-mhz", 1, 100000 },
+	{ "walk.step", 0, 60000 },
+	{ "branch.penalty", 0, 60000 }, { "branch.btb-penalty", 0, 60000 },
+	{ "pipe.decode", 1, 64 }, { "pipe.issue", 1, 64 }, { "pipe.retire", 1, 64 },
+	{ "pipe.rob", 1, 65536 }, { "pipe.load-buffer", 0, 65536 },
+	{ "pipe.store-buffer", 0, 128 }, { "pipe.fill-buffers", 0, 65536 },
+	{ "pipe.forward", 0, 60000 }, { "pipe.forward-block", 0, 60000 },
+	{ "pipe.split", 0, 60000 }, { "pipe.page-split", 0, 60000 },
+};
 /* clang-format on */
 
 static u32 *value_of(const struct ap_machine *m, const struct field *f)
@@ -197,6 +212,19 @@ static int set_base(struct ap_machine *m, const char *name, char *error, size_t 
 	return 0;
 }
 
+static int check_range(const char *key, u32 value, char *error, size_t size)
+{
+	for (unsigned i = 0; i < AP_ARRAY_SIZE(ranges); i++) {
+		const struct range *r = &ranges[i];
+
+		if (strcmp(r->key, key) || (value >= r->min && value <= r->max))
+			continue;
+		snprintf(error, size, "%s: not from %u to %u", key, r->min, r->max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* settings: how many came before; "base" forgets them, so it must be the first */
 static int set(struct ap_machine *m, const char *key, char *value, unsigned settings, char *error,
 	       size_t size)
@@ -215,7 +243,7 @@ static int set(struct ap_machine *m, const char *key, char *value, unsigned sett
 		if (strcmp(f->key, key))
 			continue;
 		if (parse_value(f, value, value_of(m, f)))
-			return 0;
+			return check_range(key, *value_of(m, f), error, size);
 		if (f->words)
 			snprintf(error, size, "%s: not one of: %s%s", key, f->words,
 				 f->kind == SWITCHES ? " none" : "");

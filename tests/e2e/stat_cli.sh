@@ -406,6 +406,8 @@ machine ./machine ': too long for a machine'\''s file: it has 64 KiB at least' "
 machine / ': Is a directory' "a folder"
 : >machine
 machine ./machine ': a line has 32, 64 or 128 bytes' "an empty file"
+printf 'base = zen3\npipe.issue = 0\n' >machine
+machine ./machine ': line 2: pipe.issue: not from 1 to 64' "a figure out of range"
 machine ./none " is no machine that is built in ('anyperf stat --help' lists them), nor a file: No such file or directory" \
 	"no file"
 echo 'base = zen3' >machine
