@@ -301,8 +301,10 @@ static int put(write_fn *write, const void *what, const char *path, bool append)
 	if (!out)
 		ap_die("out of memory");
 	ret = write(what, out);
-	if (fclose(out) || ret)
+	if (fclose(out) || (ret && ret != -ERANGE))
 		ap_die("out of memory");
+	if (ret)
+		ap_die("a count is above 2^63 - 1: a baseline cannot hold it");
 	if (!path)
 		ret = ap_outfile_print(stderr, text, size, stderr);
 	else if (is_stdout(path))

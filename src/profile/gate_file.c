@@ -132,6 +132,8 @@ static int take_all(const struct reader *r, const json_t *root)
 	if (!format || strcmp(format, FORMAT))
 		return wrong(r, "no baseline of 'anyperf gate record'", NULL);
 	ret = take_number(r, root, "format-version", INT64_MAX, &version);
+	if (!ret && !version)
+		return wrong(r, "damaged: there is no format version 0", NULL);
 	if (!ret && version != VERSION)
 		return wrong(r, "of a newer anyperf: it has another format", NULL);
 	if (!ret)
@@ -269,13 +271,19 @@ int ap_gate_write(const struct ap_gate_counts *g, FILE *out)
 		    out);
 }
 
+/* As the whole's verdict is spelled; capitals are for people, who look for them in a table. */
+static const char *verdict(const struct ap_gate_row *r)
+{
+	return r->verdict == AP_GATE_EXCEEDED ? "exceeded" : ap_gate_verdict_name(r->verdict);
+}
+
 static json_t *row(const struct ap_gate_row *r)
 {
 	json_t *limit = r->limit ? ap_export_json_text(r->limit->text) : json_null();
 	json_t *j = json_pack("{so so so so so ss}", "event", ap_export_json_text(r->before->name),
 			      "kind", ap_export_json_text(r->before->kind), "baseline",
 			      number(r->before->count), "now", number(r->now->count), "limit",
-			      limit, "verdict", ap_gate_verdict_name(r->verdict));
+			      limit, "verdict", verdict(r));
 	double percent;
 
 	if (j)

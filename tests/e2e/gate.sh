@@ -64,7 +64,7 @@ verdict branches=+2%,loads=0 1 0 "what has no limit may grow"
 cp "$PROGRAMS/loads_stores" more
 run "${gate[@]}" --max stores=+1000% --json json -- ./more
 is "$status $(json json 'e["stores"]["verdict"], e["stores"]["change"] > 0, "change-percent" in e["stores"]')" \
-	"1 ('EXCEEDED', True, False)" "something of nothing is more than any percentage, and has none"
+	"1 ('exceeded', True, False)" "something of nothing is more than any percentage, and has none"
 run "${gate[@]}" --max stores=+1000000 -- ./more
 is "$status" 0 "of nothing: absolute"
 run "$ANYPERF" gate --baseline base --max instructions=+1% --max branches=+0 -- ./loop 1
@@ -214,6 +214,8 @@ printf '\177ELF\0\1' >other
 refused other 'damaged' "no text at all"
 sed 's/"format-version": 1/"format-version": 2/' base >other
 refused other 'newer anyperf' "of the future"
+sed 's/"format-version": 1/"format-version": 0/' base >other
+refused other 'damaged: there is no format version 0' "of no format"
 sed 's/20000/-20000/' base >other
 refused other 'damaged: it lacks a whole number: count' "a negative count"
 sed 's/20000/"20000"/' base >other

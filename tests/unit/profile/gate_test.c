@@ -2,6 +2,7 @@
 /*
  * Limits at their edges, at counts that no program of a test reaches.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,12 +97,36 @@ static void nonsense_is_refused(void)
 	}
 }
 
+/* It is no lack of memory: JSON's integers are signed. */
+static void a_count_that_no_file_can_hold_is_told(void)
+{
+	struct ap_gate_event event = { .name = (char *)"loads", .kind = (char *)"exact" };
+	const struct ap_gate_counts g = { .version = (char *)"1",
+					  .command = (char *)"x",
+					  .machine = (char *)"zen4",
+					  .machine_id = (char *)"0",
+					  .cpu = (char *)"x",
+					  .runs = 1,
+					  .event = &event,
+					  .nevents = 1 };
+	FILE *out = tmpfile();
+
+	REQUIRE(out);
+	event.count = INT64_MAX;
+	EXPECT_U64(-ap_gate_write(&g, out), 0);
+	event.count++;
+	EXPECT_U64(-ap_gate_write(&g, out), ERANGE);
+	fclose(out);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = {
-		TAP(percents_are_exact),      TAP(large_counts_do_not_overflow),
-		TAP(nothing_has_no_percents), TAP(terms_keep_their_commas),
-		TAP(nonsense_is_refused),     { 0 }
-	};
+	static const struct tap_test tests[] = { TAP(percents_are_exact),
+						 TAP(large_counts_do_not_overflow),
+						 TAP(nothing_has_no_percents),
+						 TAP(terms_keep_their_commas),
+						 TAP(nonsense_is_refused),
+						 TAP(a_count_that_no_file_can_hold_is_told),
+						 { 0 } };
 	return tap_main(tests, argc, argv);
 }
