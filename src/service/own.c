@@ -77,7 +77,7 @@ struct moment {
 	struct ap_hook_place place;
 	struct ap_log *log;
 	struct ap_log_entry *entries;
-	u64 state;
+	u64 state, done;
 };
 
 /* False: somebody has to do with the thread's events, or nothing is to be done here at all. */
@@ -87,6 +87,8 @@ static bool begin(struct moment *m)
 	m->log = (struct ap_log *)((char *)m->place.slot + AP_LOG_OFF);
 	m->entries = (void *)((char *)m->place.slot + AP_SLOT_LOG_OFF);
 	m->state = __atomic_load_n(&m->log->state, __ATOMIC_ACQUIRE);
+	/* moves only while the log is held, which changes its state */
+	m->done = __atomic_load_n(&m->log->done, __ATOMIC_ACQUIRE);
 	return !(m->state & AP_LOG_HOLD) && !ap_request_is_lost() &&
 	       !(ap_hook_session()->stress & AP_STRESS_REQUESTS);
 }
@@ -164,7 +166,11 @@ static void apply(struct ap_pub *e, const struct ap_log_entry *entry)
 static void apply_all(const struct moment *m, struct ap_pub *e)
 {
 	u64 head = m->state & AP_LOG_HEAD, n = (head - e->applied) & AP_LOG_HEAD;
+	u64 left = (head - m->done) & AP_LOG_HEAD;
 
+	/* an event that the supervisor's entries were not of still says what it did when it was published */
+	if (n > left)
+		n = left;
 	if (n > AP_LOG_MAX)
 		n = AP_LOG_MAX; /* no older ones are of this event */
 	for (; n; n--) {
