@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 #
 # What --model-sample costs and how far its estimates are off: each program once with all of it modelled and once with one
-# part in N.  A program's addresses are fixed (--deterministic), since predictors and caches depend on them.
+# part in each N.  A program's addresses are fixed (--deterministic), since predictors and caches depend on them.
 #
-#	bench/model_sample.sh [-n N] [program...]
+#	bench/model_sample.sh [-n N,...] [program...]
 
 # shellcheck source=bench/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-part=16
+parts=(16)
 if [ "${1:-}" = -n ]; then
-	part=$2
+	IFS=, read -ra parts <<<"$2"
 	shift 2
 fi
 [ $# = 0 ] || programs=("$@")
@@ -28,8 +28,10 @@ counts()
 }
 
 prepare
-echo "| program | all, x native | one in $part | ${events//,/ | } |"
-echo "|---|---:|---:|${events//[!,]/}---:|" | sed 's/,/---:|/g'
+echo "| program | all, x native | one in | x native | ${events//,/ | } |"
+printf '|---|---:|---:|---:|'
+for _ in ${events//,/ }; do printf -- '---:|'; done
+echo
 for program in "${programs[@]}"; do
 	cmd=() in=
 	command_of "$program"
@@ -37,11 +39,13 @@ for program in "${programs[@]}"; do
 	native=$cpu
 	counts 1 "$work/out/all"
 	all=$cpu
-	counts "$part" "$work/out/part"
-	awk -v p="$program" -v native="$native" -v all="$all" -v part="$cpu" '
-		NR == FNR { want[$1] = $2; next }
-		FNR == 1 { printf "| %s | %.1f | %.1f |", p, all / native, part / native }
-		want[$1] < 100000 { printf " (%d for %d) |", $2, want[$1]; next }
-		{ printf " %+.1f %% |", 100 * ($2 / want[$1] - 1) }
-		END { print "" }' "$work/out/all" "$work/out/part"
+	for part in "${parts[@]}"; do
+		counts "$part" "$work/out/part"
+		awk -v p="$program" -v n="$part" -v native="$native" -v all="$all" -v part="$cpu" '
+			NR == FNR { want[$1] = $2; next }
+			FNR == 1 { printf "| %s | %.1f | %s | %.1f |", p, all / native, n, part / native }
+			want[$1] < 100000 { printf " (%d for %d) |", $2, want[$1]; next }
+			{ printf " %+.1f %% |", 100 * ($2 / want[$1] - 1) }
+			END { print "" }' "$work/out/all" "$work/out/part"
+	done
 done

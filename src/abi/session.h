@@ -441,6 +441,8 @@ static inline u32 ap_segs_end(const struct ap_session *s)
 #define AP_STRESS_CHECKS   (1u << 5) /* accesses are checked as if data were watched here and there */
 #define AP_STRESS_SAMPLE   (1u << 6) /* each stress_period of lane 0 is noted in debug_dir */
 #define AP_STRESS_HELPER   (1u << 7) /* helpers die in each eighth log, and behind another one */
+#define AP_STRESS_GAPS                                                                             \
+	(1u << 8) /* what the models see and what they do not takes turns all the time */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

@@ -139,6 +139,10 @@ static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 		run->stress |= AP_STRESS_HELPER;
 		return true;
 	}
+	if (len == 4 && !strncmp(word, "gaps", len)) {
+		run->stress |= AP_STRESS_GAPS;
+		return true;
+	}
 	if (len == 8 && !strncmp(word, "requests", len)) {
 		run->stress |= AP_STRESS_REQUESTS;
 		return true;

@@ -237,6 +237,7 @@ static void build(u64 pc, u32 max_insns)
 /* Smaller and smaller until it fits; the last attempt gets a fresh cache. */
 static struct ap_block *make(u64 pc, u32 max_insns, bool with_pad)
 {
+	sb.plain = ap_self()->plain;
 	for (u32 max = max_insns;; max = (max + 3) / 4) {
 		struct ap_block *b;
 
@@ -279,7 +280,7 @@ static u32 max_insns(void)
 {
 	if (ap_proc.data)
 		return AP_BLOCK_INSNS / 4;
-	return ap_feed_is_on() ? AP_BLOCK_INSNS / 2 : AP_BLOCK_INSNS;
+	return ap_feed_is_on() && !ap_self()->plain ? AP_BLOCK_INSNS / 2 : AP_BLOCK_INSNS;
 }
 
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
@@ -289,7 +290,7 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 
 	if (ap_unlikely(is_to_evict()))
 		ap_cache_flush();
-	b = ap_lookup_find(pc);
+	b = ap_lookup_find(pc, ap_self()->plain);
 	if (b) {
 		if (by_ibl && !b->pad && !unlinked)
 			add_pad(b);

@@ -99,6 +99,7 @@ struct ap_block {
 	u8 nexits;
 	u8 dead;
 	u8 lean;  /* of the base group it counts instructions alone */
+	u8 plain; /* without a log, where others have one; leads to its like alone */
 	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 unit;
 };

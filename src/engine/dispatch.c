@@ -252,6 +252,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	struct ap_exit *link = l ? l->link : NULL;
 	struct ap_block *b;
 	u32 epoch = t->epoch;
+	bool in_middle;
 
 	t->resume = NULL;
 	if (ap_unlikely(t->feed_near || t->feed_follows))
@@ -279,6 +280,9 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	}
 	if (ap_feed_is_on() && ap_feed_lacks(t))
 		begin_feed(t, by_ibl);
+	in_middle = l && l->kind == AP_EXIT_LANE && !t->plain;
+	if (ap_unlikely(t->feed))
+		ap_feed_gap_look(t, l && l->kind == AP_EXIT_LANE);
 	if (ap_unlikely(ap_feed_is_watched()))
 		ap_feed_make_room(t);
 	if (ap_feed_must_step(t)) {
@@ -293,9 +297,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		t->feed_follows = false;
 	}
 	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
-	if (ap_unlikely(t->nlanes) && (ap_lanes_near(t) || (l && l->kind == AP_EXIT_LANE)))
-		b = walk(t);
-	else if (ap_unlikely(t->feed_near))
+	if (ap_unlikely((t->nlanes && (ap_lanes_near(t) || in_middle)) || t->feed_near))
 		b = walk(t);
 	else if (ap_unlikely(t->nlanes) && !ap_lanes_spread(t)) {
 		ap_lock_drop(&ap_proc.lock);

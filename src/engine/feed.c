@@ -98,6 +98,8 @@ void ap_feed_begin_log(struct ap_thread *t, u64 words)
 	u64 reach = LOG_SIZE / 8;
 
 	tf->from = tf->log;
+	if (ap_unlikely(ap_proc.stress & AP_STRESS_GAPS))
+		tf->from = tf->guard - LOG_SIZE / 32;
 	t->feed_near = false;
 	if (ap_unlikely(tf->marks.n)) {
 		u64 may = ap_feed_marks_reach(&tf->marks, &tf->feed, words);
@@ -317,12 +319,15 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 	} else {
 		ap_feed_run_part(&tf->feed, from, to, chunks);
 	}
+	ap_feed_gap_note(t, (u64)(to - from));
 	ap_feed_publish(t, &tf->feed);
 	ap_feed_begin_log(t, (u64)(to - from));
 }
 
 void ap_feed_read(struct ap_thread *t)
 {
+	if (ap_unlikely(t->plain))
+		ap_feed_gap_account(t);
 	if (t->feed && (t->feed_pos != (u64)t->feed->from || ap_helper_left(&t->feed->helper)))
 		ap_feed_read_log(t, 0);
 	if (t->feed && ap_unlikely(t->feed->is_open)) {
@@ -537,6 +542,7 @@ void ap_feed_end(struct ap_thread *t)
 	if (!tf)
 		return;
 	t->feed = NULL;
+	t->plain = 0;
 	t->feed_near = t->feed_follows = false;
 	t->feed_hits = 0;
 	ap_helper_end(&tf->helper);
@@ -570,6 +576,8 @@ void ap_feed_fork_child(struct ap_thread *t)
 		return;
 	tf->from = tf->log;
 	t->feed_pos = (u64)tf->log;
+	t->plain = 0;
+	tf->gap = (struct ap_feed_gap){ 0 };
 	t->feed_near = t->feed_follows = false;
 	t->feed_hits = 0;
 	ap_feed_marks_init(&tf->marks);

@@ -72,6 +72,11 @@ bool ap_feed_wants_out(struct ap_thread *t);
 void ap_feed_enter_alone(struct ap_thread *t, bool alone);
 void ap_feed_take_hits(struct ap_thread *t);
 /*
+ * feed_gap.c, lock held: shall the thread go on in code that logs, or in code that does not?  stopped: it left the latter in the
+ * middle of a block.
+ */
+void ap_feed_gap_look(struct ap_thread *t, bool stopped);
+/*
  * Branch stacks.  follow, lock held: from now on what the predictors say of each branch is kept, until feed_follows is
  * taken back; look_here: the log is read up to where the thread goes on, not in code, lock not held; tell: what was said
  * of the last branches, n of them, the last one first.  Gives how many there are.

@@ -113,15 +113,23 @@ static void all_read(const struct ap_feed *f, u64 all[AP_THIN_COUNTS])
 		all[k] = read_of(f, AP_KIND_CYCLES + k);
 }
 
+static void begin_phase(void)
+{
+	if (ap_proc.stress & AP_STRESS_GAPS)
+		ap_thin_init_short(&phase, ap_proc.session->model_sample);
+	else
+		ap_thin_init(&phase, ap_proc.session->model_sample);
+}
+
 void ap_feed_thin_init(void)
 {
 	if (!ap_thin_is_on(&phase))
-		ap_thin_init(&phase, ap_proc.session->model_sample);
+		begin_phase();
 }
 
 void ap_feed_thin_fork_child(struct ap_feed *f)
 {
-	ap_thin_init(&phase, ap_proc.session->model_sample);
+	begin_phase();
 	memset(&f->thin, 0, sizeof(f->thin));
 }
 
@@ -143,6 +151,31 @@ void ap_feed_thin_begin(struct ap_feed *f)
 		return;
 	all_read(f, now);
 	ap_thin_begin(&f->thin, now, NCOUNTS);
+}
+
+bool ap_feed_thin_is_gap(void)
+{
+	return ap_thin_is_on(&phase) &&
+	       __atomic_load_n(&phase.state, __ATOMIC_RELAXED) == AP_THIN_PASS;
+}
+
+bool ap_feed_thin_passes(struct ap_feed *f, u64 *left)
+{
+	s32 words = __atomic_load_n(&phase.left, __ATOMIC_RELAXED);
+	u64 now[AP_THIN_COUNTS];
+
+	if (!ap_feed_thin_is_gap())
+		return false;
+	all_read(f, now);
+	*left = words > 0 ? (u64)words : 1;
+	return ap_thin_next(&f->thin, &phase, now, NCOUNTS) == AP_THIN_PASS;
+}
+
+void ap_feed_thin_pass(struct ap_feed *f, u64 words)
+{
+	f->pending = AP_FEED_NOTHING;
+	ap_thin_pass(&f->thin, &phase, words, NCOUNTS);
+	__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 }
 
 void ap_feed_run_part(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)

@@ -259,9 +259,9 @@ AP_NORETURN void ap_helper_main(struct ap_helper *h)
 
 bool ap_helper_may_be(const struct ap_thread *t)
 {
-	return (ap_proc.session->flags & AP_F_MODEL_THREAD) && !banned && !held &&
-	       !ap_proc.native && !ap_proc.seg->mute && !t->filters && !t->is_vfork_child &&
-	       !t->foreign && !ap_proc.boot->nthreads;
+	return (ap_proc.session->flags & AP_F_MODEL_THREAD) && ap_proc.session->model_sample <= 1 &&
+	       !banned && !held && !ap_proc.native && !ap_proc.seg->mute && !t->filters &&
+	       !t->is_vfork_child && !t->foreign && !ap_proc.boot->nthreads;
 }
 
 s64 ap_helper_clone(u64 flags, u8 *stack, struct ap_helper *h, u32 *tid);

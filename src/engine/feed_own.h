@@ -13,8 +13,16 @@
  * One mapping: this, the models, the log, a page that ends it; where there may be a helper another log with its page,
  * and a stack.
  */
+struct ap_feed_gap {
+	u64 raw;   /* instructions, when the log was read last, */
+	u64 insns; /* and those of the burst whose words the estimates go by */
+	u64 from;  /* in a gap: those that were accounted for; */
+	u64 rest;  /* and of a word, in parts of insns */
+};
+
 struct ap_thread_feed {
 	struct ap_feed feed;
+	struct ap_feed_gap gap;
 	struct ap_helper helper;
 	struct ap_feed_marks marks;
 	struct ap_calls calls;
@@ -44,5 +52,15 @@ void ap_feed_thin_init(void);
 void ap_feed_thin_fork_child(struct ap_feed *f);
 void ap_feed_thin_restart(void);
 void ap_feed_thin_begin(struct ap_feed *f);
+/* Is the process in a gap?  And does this one pass it over, of so many words more?  Then: it has passed over some. */
+bool ap_feed_thin_is_gap(void);
+bool ap_feed_thin_passes(struct ap_feed *f, u64 *left);
+void ap_feed_thin_pass(struct ap_feed *f, u64 words);
+
+/* feed_gap.c: a log of so many words was read; the thread may run code without one now. */
+void ap_feed_gap_note(struct ap_thread *t, u64 words);
+bool ap_feed_gap_may_begin(struct ap_thread *t);
+/* What it has run without a log is accounted for. */
+void ap_feed_gap_account(struct ap_thread *t);
 
 #endif

@@ -128,7 +128,7 @@ void ap_feed_enter_handler(struct ap_thread *t)
 
 bool ap_feed_wants_out(struct ap_thread *t)
 {
-	return t->feed_near || t->feed_hits ||
+	return t->feed_near || t->feed_hits || ap_feed_gap_may_begin(t) ||
 	       __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_RELAXED) != t->sampler_gen;
 }
 

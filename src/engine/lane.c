@@ -87,6 +87,8 @@ static void aim(struct ap_thread *t, u32 k, u64 raw)
 	if (lane->is_soon && (s64)(lane->soon - raw) < (s64)left)
 		left = lane->soon - raw;
 	lane->margin = ap_proc.lane_margin[k] + ap_branches_margin(ap_proc.lanes[k]);
+	if (lane->has_turn && (s64)(lane->turn + lane->margin - raw) < (s64)left)
+		left = lane->turn + lane->margin - raw;
 	budget = (s64)left - (s64)lane->margin;
 	lane->zero = raw + (u64)budget;
 	ap_lane_place(t, k, budget);
@@ -106,6 +108,31 @@ u64 ap_lane_sum(struct ap_thread *t, u64 kinds)
 	if (kinds & CARRIED)
 		sum += ap_slot_carried(ap_thread_slot(t), ap_proc.carry);
 	return sum;
+}
+
+u64 ap_lane_raw(struct ap_thread *t, u32 lane)
+{
+	return raw_of(t, lane);
+}
+
+void ap_lane_take_turn(struct ap_thread *t, u32 lane, u64 counts)
+{
+	struct ap_lane *l = &ap_thread_lanes(t)->lane[lane];
+	u64 raw = raw_of(t, lane);
+
+	l->has_turn = counts != 0;
+	l->turn = raw + counts;
+	aim(t, lane, raw);
+}
+
+bool ap_lanes_have_marks(struct ap_thread *t)
+{
+	const struct ap_lane *l = ap_thread_lanes(t)->lane;
+
+	for (u32 k = 0; k < t->nlanes; k++)
+		if (l[k].armed || l[k].is_soon)
+			return true;
+	return false;
 }
 
 void ap_lanes_arm(struct ap_thread *t)

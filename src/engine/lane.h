@@ -21,8 +21,9 @@ struct ap_lane {
 	u64 zero;
 	u64 mark; /* of the service, while armed */
 	u64 soon; /* of a clock's sample, while is_soon */
+	u64 turn; /* without samples: the thread comes to the dispatcher at it or behind it, while has_turn */
 	u32 margin;
-	bool armed, is_soon, notes;
+	bool armed, is_soon, has_turn, notes;
 	bool spread;
 	u64 given[AP_LANE_WORDS]; /* when it was spread */
 	u64 used[AP_LANE_WORDS];  /* of late */
@@ -116,6 +117,13 @@ u64 ap_lane_sum(struct ap_thread *t, u64 kinds);
 void ap_lanes_begin(struct ap_thread *t);
 /* The supervisor has changed its samplers. */
 void ap_lanes_arm(struct ap_thread *t);
+/*
+ * Turns, of the carry's lane: what it has counted; to come to the dispatcher after so many more, 0: no more.  A turn does
+ * not go with a mark: does any lane have one?
+ */
+u64 ap_lane_raw(struct ap_thread *t, u32 lane);
+void ap_lane_take_turn(struct ap_thread *t, u32 lane, u64 counts);
+bool ap_lanes_have_marks(struct ap_thread *t);
 /* Counts that are made apart from translated code: in extra[], and here. */
 void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times);
 

@@ -12,7 +12,8 @@ void ap_link(struct ap_exit *x, struct ap_block *to)
 {
 	s64 rel;
 
-	if (!x->site || x->to || (ap_proc.stress & AP_STRESS_UNLINKED) || ap_feed_is_watched())
+	if (!x->site || x->to || x->from->plain != to->plain ||
+	    (ap_proc.stress & AP_STRESS_UNLINKED) || ap_feed_is_watched())
 		return;
 	rel = (s64)(to->code - (x->site + 4));
 	if (!ap_fits_s32(rel))

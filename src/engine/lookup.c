@@ -12,6 +12,8 @@
  *
  * In front of the table lie as many entries that are ap_ibl_miss always: code that takes the budgets of lanes
  * down comes there where one is used up, by an index less than 0 (lane_emit.c).
+ *
+ * Code without a log (feed_gap.c) leads to its like alone: it has a table of its own, and is found apart.
  */
 #include "engine/lookup.h"
 
@@ -23,8 +25,8 @@
 
 /* Open addressing: a search touches one cache line, and no block but the one it returns. */
 struct slot {
-	u64 pc;
-	struct ap_block *block; /* NULL: free, or with pc GONE a removed entry */
+	u64 key;		/* key_of() */
+	struct ap_block *block; /* NULL: free, or with key GONE a removed entry */
 };
 
 #define GONE	 1ULL
@@ -36,13 +38,20 @@ struct slot {
 static struct {
 	struct slot *slots;
 	u32 size, used; /* used counts removed entries too */
-	u64 *ibl;
-	u8 *data; /* behind it; not touched before data.c does */
+	u64 *ibl[2];	/* [1]: of plain code; NULL: there is none */
+	u64 *emits;	/* whose address is written into code */
+	u8 *data;	/* behind the first; not touched before data.c does */
 } tab;
 
-static u32 hash_pc(u64 pc)
+/* No block that is kept has a pc with this bit other than its sign. */
+static u64 key_of(u64 pc, bool plain)
 {
-	return (u32)((pc * 0x9e3779b97f4a7c15ULL) >> 32);
+	return pc ^ (u64)plain << 62;
+}
+
+static u32 hash_of(u64 key)
+{
+	return (u32)((key * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
 static void *map_down_from(u64 top, u64 size)
@@ -76,44 +85,62 @@ int ap_lookup_init(void)
 {
 	u64 *whole = map_low(2 * IBL_SIZE + AP_DATA_MAPS);
 
-	tab.ibl = whole + AP_IBL_ENTRIES;
-	tab.data = (u8 *)tab.ibl + IBL_SIZE;
+	tab.emits = tab.ibl[0] = whole + AP_IBL_ENTRIES;
+	tab.data = (u8 *)tab.ibl[0] + IBL_SIZE;
 	tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
 	tab.size = HASH_MIN;
 	if (!whole || !tab.slots)
 		return -AP_ENOMEM;
-	fill(tab.ibl);
+	fill(tab.ibl[0]);
 	if (ap_proc.nlanes)
 		ap_ibl_fill_front();
 	return 0;
 }
 
+bool ap_lookup_init_plain(void)
+{
+	u64 *whole;
+
+	if (tab.ibl[1])
+		return true;
+	whole = map_low(2 * IBL_SIZE);
+	if (!whole)
+		return false;
+	fill(whole);
+	fill(whole + AP_IBL_ENTRIES);
+	tab.ibl[1] = whole + AP_IBL_ENTRIES;
+	return true;
+}
+
 /* Lock held. */
 void ap_ibl_fill_front(void)
 {
-	if (tab.ibl && tab.ibl[-1] != (u64)ap_ibl_miss)
-		fill(tab.ibl - AP_IBL_ENTRIES);
+	if (tab.ibl[0] && tab.ibl[0][-1] != (u64)ap_ibl_miss)
+		fill(tab.ibl[0] - AP_IBL_ENTRIES);
 }
 
-struct ap_block *ap_lookup_find(u64 pc)
+struct ap_block *ap_lookup_find(u64 pc, bool plain)
 {
-	for (u32 h = hash_pc(pc);; h++) {
+	u64 key = key_of(pc, plain);
+
+	for (u32 h = hash_of(key);; h++) {
 		const struct slot *s = &tab.slots[h & (tab.size - 1)];
 
-		if (s->pc == pc && s->block)
+		if (s->key == key && s->block)
 			return s->block;
-		if (!s->block && s->pc != GONE)
+		if (!s->block && s->key != GONE)
 			return NULL;
 	}
 }
 
 static void put(struct slot *slots, u32 size, struct ap_block *b)
 {
-	u32 h = hash_pc(b->pc) & (size - 1);
+	u64 key = key_of(b->pc, b->plain);
+	u32 h = hash_of(key) & (size - 1);
 
 	while (slots[h].block)
 		h = (h + 1) & (size - 1);
-	slots[h].pc = b->pc;
+	slots[h].key = key;
 	slots[h].block = b;
 }
 
@@ -150,9 +177,14 @@ bool ap_lookup_add(struct ap_block *b)
 	return true;
 }
 
+static u64 *entry_of(const struct ap_block *b)
+{
+	return &tab.ibl[b->plain][b->pc & (AP_IBL_ENTRIES - 1)];
+}
+
 static void ibl_unpublish(struct ap_block *b)
 {
-	u64 *link = &tab.ibl[b->pc & (AP_IBL_ENTRIES - 1)];
+	u64 *link = entry_of(b);
 
 	while (*link != (u64)ap_ibl_miss) {
 		if (*link == (u64)b->pad) {
@@ -167,15 +199,15 @@ static void ibl_unpublish(struct ap_block *b)
 
 void ap_lookup_remove(struct ap_block *b)
 {
-	for (u32 h = hash_pc(b->pc);; h++) {
+	for (u32 h = hash_of(key_of(b->pc, b->plain));; h++) {
 		struct slot *s = &tab.slots[h & (tab.size - 1)];
 
 		if (s->block == b) {
-			s->pc = GONE;
+			s->key = GONE;
 			s->block = NULL;
 			break;
 		}
-		if (!s->block && s->pc != GONE)
+		if (!s->block && s->key != GONE)
 			break;
 	}
 	if (b->pad)
@@ -191,14 +223,21 @@ void ap_lookup_clear(void)
 
 void ap_ibl_clear(void)
 {
-	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
-		if (tab.ibl[i] != (u64)ap_ibl_miss)
-			__atomic_store_n(&tab.ibl[i], (u64)ap_ibl_miss, __ATOMIC_RELEASE);
+	for (u32 k = 0; k < 2 && tab.ibl[k]; k++)
+		for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
+			if (tab.ibl[k][i] != (u64)ap_ibl_miss)
+				__atomic_store_n(&tab.ibl[k][i], (u64)ap_ibl_miss,
+						 __ATOMIC_RELEASE);
+}
+
+void ap_ibl_choose(bool plain)
+{
+	tab.emits = tab.ibl[plain];
 }
 
 u32 ap_ibl_table(void)
 {
-	return (u32)(u64)tab.ibl;
+	return (u32)(u64)tab.emits;
 }
 
 u8 *ap_data_maps(void)
@@ -239,7 +278,7 @@ u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)
 
 void ap_ibl_publish(struct ap_block *b)
 {
-	u64 *entry = &tab.ibl[b->pc & (AP_IBL_ENTRIES - 1)];
+	u64 *entry = entry_of(b);
 
 	*(u64 *)(b->pad - PAD_NEXT) = *entry;
 	__atomic_store_n(entry, (u64)b->pad, __ATOMIC_RELEASE);

@@ -15,7 +15,9 @@
 #define AP_IBL_ENTRIES (1U << AP_IBL_BITS)
 
 AP_MUST_CHECK int ap_lookup_init(void);
-struct ap_block *ap_lookup_find(u64 pc);
+/* For plain code as well; false: no memory.  Lock held. */
+bool ap_lookup_init_plain(void);
+struct ap_block *ap_lookup_find(u64 pc, bool plain);
 bool ap_lookup_add(struct ap_block *b);	   /* false: no memory, the block will not be found */
 void ap_lookup_remove(struct ap_block *b); /* from the hash and, with a pad, the indirect table */
 void ap_lookup_clear(void);		   /* forget everything, at a flush */
@@ -23,8 +25,9 @@ void ap_ibl_clear(void);		   /* of the indirect table alone */
 
 /* Lanes are tested from now on: the entries in front of the indirect table are needed. */
 void ap_ibl_fill_front(void);
-/* Absolute address of the indirect table: below 2 GB, used as disp32. */
+/* Absolute address of the indirect table: below 2 GB, used as disp32; of plain code's if that was chosen last. */
 u32 ap_ibl_table(void);
+void ap_ibl_choose(bool plain);
 /*
  * A pad verifies that rcx is the block's pc, restores rcx and rdx, and goes on at the block's code.
  * ap_ibl_emit_pad writes one that falls through; the caller may add a jmp.  Returns its address.

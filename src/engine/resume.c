@@ -94,10 +94,11 @@ struct ap_block *ap_resume_find(struct ap_thread *t, u64 pc)
 	l->nheads = 0;
 	/* what the block has counted ahead is taken from the first word, which must not get below 0 by it */
 	if (!n || !may_resume(t) ||
-	    ap_thread_slot(t)->budget[0][0] - AP_BLOCK_INSNS > AP_BUDGET_MAX || ap_lookup_find(pc))
+	    ap_thread_slot(t)->budget[0][0] - AP_BLOCK_INSNS > AP_BUDGET_MAX ||
+	    ap_lookup_find(pc, false))
 		return NULL;
 	for (u32 k = 1; k <= most; k++) {
-		struct ap_block *b = ap_lookup_find(l->head[(n - k) % AP_LANE_HEADS]);
+		struct ap_block *b = ap_lookup_find(l->head[(n - k) % AP_LANE_HEADS], false);
 		u32 at = b && b->lean && !b->more ? place_in(b, pc) : 0;
 
 		if (!at)

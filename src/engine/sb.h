@@ -36,6 +36,7 @@ struct ap_sb {
 	u8 special;    /* enum ap_special with AP_EXIT_SPECIAL */
 	bool probe;    /* ended at a conditional branch whose direction is not known yet */
 	bool alone;    /* one instruction, to be left behind it in any case; for the builder */
+	bool plain;    /* without a log, in any case (feed_gap.c) */
 	bool walk;     /* all its exits lead to the dispatcher, which looks at budgets itself */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */

@@ -190,6 +190,7 @@ struct ap_thread {
 	struct ap_stop *stop; /* stop.c: of the kept walked block that runs; else NULL */
 
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
+	u32 plain;		     /* feed_gap.c: it runs code without a log; 0 or 1 */
 	u32 feed_hits;		     /* samples of modelled events are due, */
 	u32 feed_near;		     /* or may be behind each block: it walks */
 	u32 feed_follows; /* what is said of each branch is kept: a walk wants its branches */

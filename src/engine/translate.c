@@ -703,6 +703,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	for (u32 k = 0; k < b->nexits + (tr.lanes ? 1U : 0); k++)
 		exits[k].from = b;
 	b->pc = sb->pc;
+	b->plain = sb->plain;
 	b->lean = ap_proc.carry && !ap_counts_branches();
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
@@ -727,7 +728,8 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 		tr.count &&
 		ap_proc.kinds & ~(AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL);
 	tr.lanes = tr.count && ap_proc.nlanes;
-	tr.feed = tr.count && ap_feed_is_on();
+	tr.feed = tr.count && ap_feed_is_on() && !sb->plain;
+	ap_ibl_choose(sb->plain);
 	if (tr.feed)
 		ap_feed_plan_begin(sb->pc);
 	tr.tests = tr.lanes && !sb->walk && !sb->transient && !sb->probe;

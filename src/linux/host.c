@@ -188,6 +188,8 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	host->sv = sv;
 	host->ses = &sv->ses;
 	host->config = *config;
+	if (!host->ses->head->stress_period) /* that one's lane has no samplers */
+		memcpy(host->lanes, host->ses->head->lanes, sizeof(host->lanes));
 	host->buf = malloc(AP_HOST_BUF);
 	core_config.clocks_are_prompted = ap_host_can_prompt(host);
 	ap_host_now_init(host);

@@ -106,9 +106,10 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->stress_fault = cfg->stress_fault;
 	s->head->model_sample = cfg->model_sample;
 	s->head->stress_period = cfg->stress_period;
-	s->head->lanes[0] = cfg->stress_lane;
+	/* code without a log counts the instructions till it is to be left (engine/feed_gap.c) */
+	s->head->lanes[0] = cfg->stress_period ? cfg->stress_lane : AP_KIND_BIT(AP_KIND_INSTR);
 	s->head->branches = cfg->stress_branches ? AP_BRANCHES_LAST : 0;
-	s->head->nlanes = cfg->stress_period != 0;
+	s->head->nlanes = cfg->stress_period || cfg->model_sample > 1;
 	s->head->kinds |= cfg->stress_lane;
 	if (cfg->debug_dir)
 		snprintf(s->head->debug_dir, sizeof(s->head->debug_dir), "%s", cfg->debug_dir);

@@ -13,13 +13,14 @@
 #define ENOUGH	   (1 << 14)   /* to say how a thread counts */
 #define RAMP	   4	       /* bursts, before what is passed over gets longer by one of them */
 #define RATE_SHIFT 20
+#define SHORT	   8 /* for tests */
 
 /* Half to one and a half times what it is on average. */
 static s32 gap(struct ap_thin_phase *p)
 {
 	/* a short run is read more of: an estimate wants bursts */
 	u32 most = p->every - 1, n = 1 + p->gaps / RAMP;
-	u32 mean = BURST * (n < most ? n : most);
+	u32 mean = (BURST >> p->scale) * (n < most ? n : most);
 
 	p->random = p->random * 1664525U + 1013904223U;
 	return (s32)(mean / 2 + (mean >> 16) * (p->random >> 16));
@@ -28,6 +29,13 @@ static s32 gap(struct ap_thin_phase *p)
 void ap_thin_init(struct ap_thin_phase *p, u32 every)
 {
 	*p = (struct ap_thin_phase){ .every = every, .left = FIRST, .random = every };
+}
+
+void ap_thin_init_short(struct ap_thin_phase *p, u32 every)
+{
+	*p = (struct ap_thin_phase){
+		.every = every, .scale = SHORT, .left = FIRST >> SHORT, .random = every
+	};
 }
 
 /* Lock held. */
@@ -52,7 +60,7 @@ void ap_thin_restart(struct ap_thin_phase *p)
 {
 	if (!lock(p))
 		return; /* who has it is about to begin something else, which is as well */
-	change(p, AP_THIN_READ, FIRST);
+	change(p, AP_THIN_READ, FIRST >> p->scale);
 	unlock(p);
 }
 
@@ -66,11 +74,11 @@ static void advance(struct ap_thin_phase *p, u64 words)
 		if (p->state == AP_THIN_READ && !is_first) {
 			change(p, AP_THIN_PASS, gap(p));
 		} else if (p->state == AP_THIN_PASS) {
-			change(p, AP_THIN_WARM, WARM);
+			change(p, AP_THIN_WARM, WARM >> p->scale);
 		} else {
 			__atomic_store_n(&p->gaps, p->gaps + (p->state == AP_THIN_WARM),
 					 __ATOMIC_RELAXED);
-			change(p, AP_THIN_READ, BURST - WARM);
+			change(p, AP_THIN_READ, (BURST - WARM) >> p->scale);
 		}
 	}
 	unlock(p);
@@ -82,9 +90,9 @@ void ap_thin_begin(struct ap_thin *t, const u64 *now, u32 n)
 	memcpy(t->from, now, n * sizeof(*now));
 }
 
-static void take_rates(struct ap_thin *t, const u64 *now, u32 n)
+static void take_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
 {
-	if (t->words < ENOUGH)
+	if (t->words < (u64)ENOUGH >> p->scale)
 		return;
 	for (u32 k = 0; k < n; k++)
 		t->rate[k] = ((now[k] - t->from[k]) << RATE_SHIFT) / t->words;
@@ -99,7 +107,7 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 	if (seq == t->seq)
 		return t->state;
 	if (t->state == AP_THIN_READ)
-		take_rates(t, now, n);
+		take_rates(t, p, now, n);
 	if (!t->has_rate)
 		return AP_THIN_READ;
 	t->seq = seq;
@@ -117,6 +125,12 @@ static void estimate(struct ap_thin *t, u64 words, u32 n)
 		t->added[k] += more >> RATE_SHIFT;
 		t->rest[k] = more & ((1ULL << RATE_SHIFT) - 1);
 	}
+}
+
+void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u32 n)
+{
+	estimate(t, words, n);
+	advance(p, words);
 }
 
 bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,

@@ -22,6 +22,7 @@ enum ap_thin_state {
 /* Of a process. */
 struct ap_thin_phase {
 	u32 every; /* one part of so many is read; below 2: all is */
+	u32 scale; /* all lengths are so many powers of two shorter */
 	u32 state;
 	u32 seq; /* incremented with each change of state */
 	u32 lock;
@@ -43,6 +44,8 @@ struct ap_thin {
 };
 
 void ap_thin_init(struct ap_thin_phase *p, u32 every);
+/* Everything is shorter, for tests. */
+void ap_thin_init_short(struct ap_thin_phase *p, u32 every);
 
 static inline bool ap_thin_is_on(const struct ap_thin_phase *p)
 {
@@ -56,6 +59,8 @@ void ap_thin_begin(struct ap_thin *t, const u64 *now, u32 n);
 /* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
 				u32 n);
+/* A gap: so many words were not even logged. */
+void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u32 n);
 /* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */
 bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
 		 const u64 *now, u32 n);

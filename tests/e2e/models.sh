@@ -50,7 +50,7 @@ for program in c_static nested_calls signal_mid and_loop branches mid_insn page_
 	counts want "$exact" -- "$PROGRAMS/$program"
 	was=$status
 	is "$(wc -l <want)" 8 "$program: counted"
-	for trouble in "" "--stress evict"; do
+	for trouble in "" "--stress evict" "--stress gaps --model-sample 3"; do
 		# shellcheck disable=SC2086 # options without blanks in them
 		counts got "$exact,$models" $trouble -- "$PROGRAMS/$program"
 		is "$status" "$was" "$program: $trouble: status"

@@ -9,6 +9,8 @@
 
 [ -x "$PROGRAMS/random_code" ] || skip_all "no Zydis"
 cd "$tmp" || exit 1
+# what logs for the models and what does not, in turns of some thousand instructions
+gaps=(--stress gaps --model-sample 3 -e cycles)
 
 # counted NAME SEED ROUNDS [OPTION...]
 counted()
@@ -28,6 +30,8 @@ for ((seed = FIRST; seed < FIRST + SEEDS; seed++)); do
 	counted "unlinked" "$seed" "$((ROUNDS / 10))" --stress unlinked
 	counted "checks of accesses" "$seed" "$ROUNDS" --stress checks
 	RANDOM_CODE_TICK=1 counted "signals" "$seed" "$ROUNDS"
+	counted "two versions of code" "$seed" "$((ROUNDS / 3))" "${gaps[@]}"
+	RANDOM_CODE_TICK=1 counted "two versions, signals" "$seed" "$((ROUNDS / 10))" "${gaps[@]}"
 	counted "a small cache" "$seed" "$((ROUNDS / 30))" --cache-limit 64K
 done
 

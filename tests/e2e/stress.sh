@@ -19,6 +19,7 @@ evict=(--stress evict)
 unlinked=(--stress unlinked)
 shapes=(--stress shapes)
 checks=(--stress checks)
+gaps=(--stress gaps --model-sample 3 -e cycles)
 all=(--cache-limit 64K --stress "evict,unlinked")
 
 cat >../threads.py <<'END'
@@ -93,6 +94,7 @@ troubled_all()
 	troubled "$1" "${small[@]}"
 	troubled "$1" "${unlinked[@]}"
 	troubled "$1" "${shapes[@]}"
+	troubled "$1" "${gaps[@]}"
 	[ "$LENGTH ${1% *}" = "short python3" ] || troubled "$1" "${checks[@]}"
 	case "$LENGTH $1" in
 	*"nested_calls" | *"signal_mid" | *"smc_store" | *"sig_progress" | "long c_"* | "long cxx_"* | "long set"* | "long bash"*)
@@ -117,7 +119,7 @@ for program in c_static nested_calls signal_mid and_loop branches mid_insn page_
 	fault_mid fork_count vfork_exec threads_count odd_prefixes; do
 	counts ../want -- "$PROGRAMS/$program"
 	is "$(wc -l <../want)" 8 "$program: counted"
-	troubles=("${small[*]}" "${unlinked[*]}" "${shapes[*]}" "${checks[*]}" "${evict[*]}" "${all[*]}")
+	troubles=("${small[*]}" "${unlinked[*]}" "${shapes[*]}" "${checks[*]}" "${evict[*]}" "${all[*]}" "${gaps[*]}")
 	case "$LENGTH $program" in
 	"short c_static" | "short and_loop") unset "troubles[5]" ;;
 	esac

@@ -64,6 +64,49 @@ static void steady(void) /* to the unit */
 	EXPECT_U64(t.read + t.passed, logs);
 }
 
+/* A gap that is not even logged counts as one of as many words that are passed over. */
+static void gaps_may_have_no_log(void)
+{
+	static const u64 rate[COUNTS] = { 8, 3, 0 };
+	static struct thread logs, none;
+	struct ap_thin_phase p, q;
+
+	ap_thin_init(&p, 16);
+	ap_thin_init(&q, 16);
+	for (u64 n = 0; n < 40000; n++) {
+		enum ap_thin_state state = ap_thin_next(&none.thin, &q, none.count, COUNTS);
+
+		EXPECT_U64(run(&logs, &p, rate), state);
+		if (state == AP_THIN_PASS) {
+			ap_thin_pass(&none.thin, &q, LOG / 4, COUNTS);
+			ap_thin_pass(&none.thin, &q, LOG / 4 * 3, COUNTS);
+			none.cold = 1000;
+		} else {
+			run(&none, &q, rate);
+		}
+	}
+	for (unsigned k = 0; k < COUNTS; k++)
+		EXPECT_U64(none.count[k] + none.thin.added[k], logs.shown[k]);
+}
+
+/* The same in small, for tests that want many changes. */
+static void short_phases(void)
+{
+	static const u64 rate[COUNTS] = { 8, 8, 8 };
+	static struct thread t;
+	struct ap_thin_phase p;
+	u64 was = AP_THIN_READ, changes = 0;
+
+	ap_thin_init_short(&p, 2);
+	for (unsigned n = 0; n < 1000; n++) {
+		enum ap_thin_state state = run(&t, &p, rate);
+
+		changes += state != was;
+		was = state;
+	}
+	EXPECT(changes > 600); /* any log is longer than any phase */
+}
+
 static void short_runs_are_read(void)
 {
 	static const u64 rate[COUNTS] = { 8, 8, 8 };
@@ -148,6 +191,8 @@ static void pages(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(steady),
+						 TAP(gaps_may_have_no_log),
+						 TAP(short_phases),
 						 TAP(short_runs_are_read),
 						 TAP(phases_of_a_program),
 						 TAP(threads_are_read_together),
