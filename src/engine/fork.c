@@ -47,6 +47,15 @@ static bool same_pidns(const struct ap_seg *seg)
 	return !seg->pidns || seg->pidns == ap_proc.session->pidns;
 }
 
+/* Nobody tells the supervisor of forks: before there are so many that their numbers are not believed, it shall look. */
+static void say_how_many(u32 seg)
+{
+	if (seg - __atomic_load_n(&ap_proc.session->known_segs, __ATOMIC_RELAXED) >=
+		    AP_SEGS_AHEAD / 2 &&
+	    !(seg % (AP_SEGS_AHEAD / 16)))
+		ap_supervisor_wake();
+}
+
 struct ap_seg *ap_task_new_segment(u32 *index)
 {
 	u32 seg, none;
@@ -65,6 +74,7 @@ struct ap_seg *ap_task_new_segment(u32 *index)
 	}
 	window->parent_seg = ap_proc.seg_index;
 	window->mute = ap_proc.seg->mute;
+	say_how_many(seg);
 	*index = seg;
 	return window;
 }

@@ -171,9 +171,10 @@ u32 ap_session_nsegs(const struct ap_session_file *s)
 
 int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32 *seg)
 {
-	struct ap_seg *page;
+	struct ap_seg *page, head = *init;
 	u32 i, none;
 
+	head.taken = 1; /* at no moment anything else */
 	for (i = ap_segs_first(s->head);; i = ap_segs_after(s->head, i)) {
 		if (i >= s->head->max_segs)
 			return -ENOSPC;
@@ -186,8 +187,7 @@ int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32
 			break;
 		ap_session_page_unmap(page);
 	}
-	*page = *init;
-	page->taken = 1;
+	*page = head;
 	__atomic_store_n(&page->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 	ap_session_page_unmap(page);
 	*seg = i;
