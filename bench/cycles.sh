@@ -80,7 +80,7 @@ small_command_of()
 	gzip) cmd=(/usr/bin/gzip -6 -n -c "$i/text.8m") ;;
 	bzip2) cmd=(/usr/bin/bzip2 -9 -c "$i/text.2m") ;;
 	python3) cmd=(/usr/bin/python3 -S -E "$p/work.py" 8) ;;
-	cc1) cmd=("$(gcc -print-prog-name=cc1)" -quiet -O1 "$p/kernels.c" -o -) ;;
+	cc1) cmd=("$(gcc -print-prog-name=cc1)" -quiet -O0 "$i/big.c" -o -) ;;
 	sqlite3) cmd=(/usr/bin/sqlite3 :memory:) in=$i/work.sql ;;
 	perl) cmd=(/usr/bin/perl "$p/work.pl") in=$i/text.3m ;;
 	openssl) cmd=(/usr/bin/openssl dgst -sha3-256 "$i/text") ;;

@@ -7,7 +7,7 @@
 #	bench/run.sh [-n runs] [-w program,...] [-c column,...] [-o file] [--no-valgrind] [--no-qemu]
 #
 # Columns beside those of the default: predictors (branch prediction modelled), models (cycles, caches and
-# TLBs as well), predictors16, models16 (the same, of which the models see one part in 16), cachesim (cachegrind with
+# TLBs as well), predictors24, models24 (the same, of which the models see one part in 24, or another number), cachesim (cachegrind with
 # caches).
 #
 # A program's runs alternate between the columns; medians are compared.  Columns of slow tools
@@ -35,8 +35,8 @@ tool_of()
 	all) tool=("${stat[@]}" "$all_events" --) ;;
 	predictors) tool=("${stat[@]}" "instructions,branch-misses" --) ;;
 	models) tool=("${stat[@]}" "$modelled_events" --) ;;
-	predictors16) tool=("${stat[@]}" "instructions,branch-misses" --model-sample 16 --) ;;
-	models16) tool=("${stat[@]}" "$modelled_events" --model-sample 16 --) ;;
+	predictors[1-9]*) tool=("${stat[@]}" "instructions,branch-misses" --model-sample "${1#predictors}" --) ;;
+	models[1-9]*) tool=("${stat[@]}" "$modelled_events" --model-sample "${1#models}" --) ;;
 	cachesim) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=yes
 		--cachegrind-out-file=/dev/null) ;;
 	valgrind) tool=(/usr/bin/valgrind -q --tool=none) ;;
@@ -50,7 +50,7 @@ tool_of()
 is_slow()
 {
 	case $1 in
-	valgrind | cachegrind | cachesim | qemu | predictors | models | predictors16 | models16) ;;
+	valgrind | cachegrind | cachesim | qemu | predictors* | models*) ;;
 	*) false ;;
 	esac
 }
@@ -58,7 +58,7 @@ is_slow()
 is_ours()
 {
 	case $1 in
-	none | instructions | all | predictors | models | predictors16 | models16) ;;
+	none | instructions | all | predictors* | models*) ;;
 	*) false ;;
 	esac
 }
@@ -122,7 +122,7 @@ explain()
 	  (it counts otherwise than the CPU: 600,006 for a loop that retires 400,006, see docs/ci.md)
 	- qemu: \`qemu-x86_64 -cpu max\`, which counts nothing
 	- predictors: \`anyperf stat -e instructions,branch-misses\`; models: \`-e $modelled_events\`;
-	  predictors16, models16: with \`--model-sample 16\`;
+	  predictors24, models24: with \`--model-sample 24\`, as tables that nobody named events for are made;
 	  cachesim: \`valgrind --tool=cachegrind --cache-sim=yes\`
 
 	Every output had the bytes of the native one; "failed" and "differs" name what a tool could

@@ -265,6 +265,16 @@ static void plan_access(const struct ap_sb_insn *in, const struct ap_access *a)
 	}
 }
 
+/* The last access of an instruction has what all of it takes. */
+static u8 string_cost(const struct ap_insn *i, bool writes)
+{
+	bool is_copy = (i->opcode & ~1) == 0xa4, is_compare = (i->opcode & ~1) == 0xa6;
+
+	if (writes)
+		return AP_FEED_BYTES;
+	return is_copy || (is_compare && plan.nstrings < 2) ? AP_FEED_FREE : AP_FEED_ELEMENTS;
+}
+
 /* Where it begins, and how often: what the count goes down by. */
 static void plan_string(const struct ap_sb_insn *in, const struct ap_access *a)
 {
@@ -279,6 +289,7 @@ static void plan_string(const struct ap_sb_insn *in, const struct ap_access *a)
 	op->base = word_of(a->base);
 	op->disp = moved_of(a->base);
 	op->index = word_of(AP_RCX);
+	op->scale = string_cost(&in->i, writes);
 	op->flags = a->flags & AP_ACCESS_ADDR32 ? AP_FEED_ADDR32 : 0;
 }
 

@@ -4,6 +4,11 @@
  */
 #include "model/feed.h"
 
+/* Cycles of string operations: to begin, of an element that is looked at; of one delay at most, in parts of 256. */
+#define STRING_BEGIN   20
+#define STRING_ELEMENT 2
+#define STRING_MOST    (1U << 30)
+
 #define ALWAYS inline __attribute__((always_inline))
 
 /* What a load takes beyond a hit in the first cache, of which the pipeline hides what it can. */
@@ -68,6 +73,23 @@ static u64 address_of(const struct ap_feed *f, const struct ap_feed_way *way,
 	return address;
 }
 
+/* Microcode gives nothing else meanwhile. */
+static void pass_string(struct ap_feed *f, const struct ap_feed_op *op, u64 n)
+{
+	const struct ap_pipe_spec *spec = &f->machine->pipe;
+	u64 cycles = 0;
+
+	if (!f->has_cycles || !n || op->scale == AP_FEED_FREE)
+		return;
+	if (op->scale == AP_FEED_ELEMENTS)
+		cycles = n * STRING_ELEMENT << 8;
+	else if (spec->string)
+		cycles = (STRING_BEGIN << 8) + (n * op->size << 8) / spec->string;
+	for (; cycles > STRING_MOST; cycles -= STRING_MOST)
+		ap_pipe_delay_fetch(&f->pipe, spec, STRING_MOST);
+	ap_pipe_delay_fetch(&f->pipe, spec, (u32)cycles);
+}
+
 /* A string operation: by its lines. */
 static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const u64 *log, u64 pc,
 			   const struct view *v)
@@ -82,6 +104,7 @@ static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const
 	}
 	for (u64 k = 0; k < n; k++, at += op->size)
 		data(f, op, at, flags, pc, v);
+	pass_string(f, op, n);
 }
 
 static ALWAYS void run_op(struct ap_feed *f, const struct ap_feed_op *op, const u64 *log,

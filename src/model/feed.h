@@ -28,6 +28,9 @@ enum ap_feed_what {
 	AP_FEED_STORES
 };
 
+/* What a string operation takes in cycles: nothing, as another of the instruction has it; by its bytes; by elements. */
+enum ap_feed_string { AP_FEED_FREE, AP_FEED_BYTES, AP_FEED_ELEMENTS };
+
 /* What branches. */
 enum ap_feed_branch_what {
 	AP_FEED_NOT_TAKEN, /* conditional */
@@ -55,7 +58,7 @@ enum ap_feed_branch_what {
 struct ap_feed_op {
 	u8 what;
 	u8 base, index; /* words, or AP_FEED_NO_WORD */
-	u8 scale;	/* of the index, as a shift */
+	u8 scale;	/* of the index, as a shift; AP_FEED_LOADS, _STORES: enum ap_feed_string */
 	u8 flags;
 	u8 dst; /* AP_FEED_LOADS, _STORES: the word of the count behind it */
 	u16 size;

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "model/machine.h"
 
+#define GUEST_SHARE (4U << 20) /* for a CPU */
+
 struct source {
 	void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]);
 	void *arg;
@@ -68,7 +70,20 @@ static void keep_if_good(struct ap_machine *m, const struct ap_machine *changed)
 		*m = *changed;
 }
 
-static void one_cache(struct ap_machine *m, const u32 regs[4])
+/* What a guest has of a last level that n of its CPUs share: the host's size says nothing of that. */
+static void take_share(struct ap_cache_spec *c, u32 line, u32 n)
+{
+	u64 sets = 1, most = (u64)n * GUEST_SHARE / (c->ways * line);
+
+	if (c->size <= (u64)n * GUEST_SHARE)
+		return;
+	while (2 * sets <= most)
+		sets *= 2;
+	c->size = (u32)(sets * c->ways * line);
+	c->slices = 1;
+}
+
+static void one_cache(struct ap_machine *m, const u32 regs[4], bool is_guest)
 {
 	u32 type = bits(regs[EAX], 0, 5), level = bits(regs[EAX], 5, 3);
 	u32 line = bits(regs[EBX], 0, 12) + 1, ways = (regs[EBX] >> 22) + 1;
@@ -94,18 +109,23 @@ static void one_cache(struct ap_machine *m, const u32 regs[4])
 		c->policy = AP_POLICY_LRU;
 	if (level == 3 && regs[EDX] & 2)
 		c->inclusion = AP_INCLUSIVE;
+	if (level == 3 && is_guest)
+		take_share(c, line, bits(regs[EAX], 14, 12) + 1);
 	keep_if_good(m, &changed);
 }
 
 static void caches(struct ap_machine *m, const struct source *s, u32 leaf)
 {
 	u32 regs[4];
+	bool is_guest;
 
+	ask(s, 1, 0, regs);
+	is_guest = regs[ECX] >> 31;
 	for (u32 i = 0; i < 16; i++) {
 		ask(s, leaf, i, regs);
 		if (!bits(regs[EAX], 0, 5))
 			break;
-		one_cache(m, regs);
+		one_cache(m, regs, is_guest);
 	}
 }
 

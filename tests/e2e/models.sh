@@ -76,6 +76,13 @@ between $(($(count branch-misses "$walk" branch 1 0 20000) - none)) 0 200 \
 between $(($(count branch-misses "$walk" branch 0xffffffffffffffff 60 20000) - none)) 9000 11000 \
 	"one that is random is mispredicted half of the time"
 
+# rep movs: some cycles to begin, then 32 bytes a cycle
+few=$(count cycles "$walk" copy 64 1000)
+between $(($(count cycles "$walk" copy 8000 1000) - few)) $((7936 / 32 * 1000)) $((7936 / 32 * 1100)) \
+	"a copy takes cycles by its bytes"
+none=$(count cycles "$walk" copy 0 1000)
+between $((few - none)) 15000 40000 "and some to begin"
+
 # --- the same in each run
 for command in "walk 1024 3" "branch 0xffffffffffffffff 60 5000"; do
 	# shellcheck disable=SC2086

@@ -5,6 +5,7 @@
  *
  *	model_walk walk LINES ROUNDS		each line once a round, in an order without strides
  *	model_walk branch MASK BIT TIMES	a branch by one bit of a generator, after & MASK
+ *	model_walk copy BYTES ROUNDS		rep movsb of as many bytes, in L1
  *	model_walk blocked LINES ROUNDS		walk, with each synchronous signal sent and blocked
  *	model_walk taken LINES ROUNDS		the same, and SIGSEGV is taken by sigtimedwait in between
  *	model_walk segv|ill LINES ROUNDS	walk, then die of that
@@ -57,6 +58,19 @@ __attribute__((noinline)) static uint32_t branch(uint64_t mask, uint32_t bit, ui
 			__asm__ volatile("xor $5, %0" : "+r"(sum));
 	}
 	return sum;
+}
+
+static void copy(uint32_t bytes, uint32_t rounds)
+{
+	static char from[8192], to[8192];
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		void *d = to;
+		const void *s = from;
+		size_t n = bytes;
+
+		__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
+	}
 }
 
 static void send_all(void)
@@ -181,6 +195,10 @@ int main(int argc, char **argv)
 	if (argc == 5 && !strcmp(argv[1], "branch")) {
 		printf("%u\n", branch(strtoull(argv[2], NULL, 0), (uint32_t)atoi(argv[3]),
 				      (uint32_t)atoi(argv[4])));
+		return 0;
+	}
+	if (argc == 4 && !strcmp(argv[1], "copy")) {
+		copy((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
 		return 0;
 	}
 	if (argc != 4)

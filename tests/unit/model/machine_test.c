@@ -198,6 +198,31 @@ static void odd_sets_become_slices_and_nonsense_is_left(void)
 	EXPECT(!ap_machine_check(&m));
 }
 
+/* A guest with two CPUs of a host whose last level has 480 MiB; and one that is told of its share. */
+static void a_guest_has_a_share_of_the_last_level(void)
+{
+	static struct leaf leaves[] = {
+		{ 0, 0, { 0x16, 0x756e6547, 0x6c65746e, 0x49656e69 } },
+		{ 1, 0, { 0xa0671, 0, 1U << 31 } },
+		{ 4, 0, { 0x04004163, 0x03c0003f, 0x77fff, 0 } },
+		{ .leaf = 0xffffffff },
+	};
+	struct ap_machine m;
+
+	ap_machine_host(&m, answer, leaves);
+	EXPECT_U64(m.llc.size, 8 << 20);
+	EXPECT_U64(m.llc.ways, 16);
+	EXPECT_U64(m.llc.slices, 1);
+	EXPECT(!ap_machine_check(&m));
+	leaves[2].regs[2] = 6 * 1024 - 1;
+	ap_machine_host(&m, answer, leaves);
+	EXPECT_U64(m.llc.size, 6 << 20);
+	leaves[1].regs[2] = 0;
+	leaves[2].regs[2] = 0x77fff;
+	ap_machine_host(&m, answer, leaves);
+	EXPECT_U64(m.llc.size, 480U << 20);
+}
+
 /* A Ryzen 7 5800X: 32K/8, 32K/8, 512K/8 inclusive, 32M/16; TLBs 64 full, 2048/8 and 512/8. */
 static void a_zen3_is_read_from_its_cpuid(void)
 {
@@ -249,8 +274,12 @@ static void this_cpu_is_as_sysfs_says(void)
 {
 	char level[16], type[32], size[16];
 	struct ap_machine m;
+	u32 regs[4];
 	unsigned n = 0;
+	bool is_guest;
 
+	really(NULL, 1, 0, regs);
+	is_guest = regs[2] >> 31;
 	ap_machine_host(&m, really, NULL);
 	EXPECT(!ap_machine_check(&m));
 	for (; sysfs(n, "level", level, sizeof(level)) && sysfs(n, "type", type, sizeof(type)) &&
@@ -262,7 +291,10 @@ static void this_cpu_is_as_sysfs_says(void)
 			c = *type == 'D' ? &m.l1d : &m.l1i;
 		else if (*level == '2')
 			c = &m.l2;
-		EXPECT_U64(c->size, strtoull(size, NULL, 10) << 10);
+		if (c == &m.llc && is_guest)
+			EXPECT(c->size <= strtoull(size, NULL, 10) << 10);
+		else
+			EXPECT_U64(c->size, strtoull(size, NULL, 10) << 10);
 	}
 	if (!n)
 		tap_lack("no caches in sysfs");
@@ -280,6 +312,7 @@ int main(int argc, char **argv)
 		TAP(a_skylake_is_read_from_its_cpuid),
 		TAP(odd_sets_become_slices_and_nonsense_is_left),
 		TAP(a_zen3_is_read_from_its_cpuid),
+		TAP(a_guest_has_a_share_of_the_last_level),
 #ifdef __x86_64__
 		TAP(this_cpu_is_as_sysfs_says),
 #endif
