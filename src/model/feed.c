@@ -11,13 +11,17 @@
 
 #define ALWAYS inline __attribute__((always_inline))
 
-/* What a load takes beyond a hit in the first cache, of which the pipeline hides what it can. */
+/* What a load takes that the first cache does not have; the pipeline hides what it can. */
 static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 {
 	unsigned cycles = AP_MEM_CYCLES(result), hit = f->machine->l1d.latency;
 
-	if (cycles > hit && f->has_cycles)
-		ap_pipe_delay_load(&f->pipe, &f->machine->pipe, cycles - hit, op->waits, op->late);
+	if (cycles <= hit || !f->has_cycles)
+		return;
+	/* where nothing overlaps a hit has been paid for with the piece */
+	if (f->machine->pipe.rob <= 1)
+		cycles -= hit;
+	ap_pipe_delay_load(&f->pipe, &f->machine->pipe, cycles, op->waits, op->late);
 }
 
 /* Who looks, at what: compiled twice, so that what nobody looks at costs nothing. */

@@ -55,6 +55,10 @@ static const char *nearest(const struct source *s, bool amd)
 	model = bits(regs[EAX], 4, 4) | bits(regs[EAX], 16, 4) << 4;
 	if (family == 15)
 		family += bits(regs[EAX], 20, 8);
+	ask(s, 7, 0, regs);
+	/* whatever model number a hypervisor shows, AMX is of Golden Cove and later */
+	if (!amd && bits(regs[EDX], 24, 1))
+		return "sapphirerapids";
 	if (!amd)
 		return nearest_intel(family, model);
 	/* 19h: 00h-0Fh, 20h-5Fh are Zen 3 */

@@ -123,7 +123,7 @@ static inline u32 ap_pipe_fills(const struct ap_pipe_spec *spec)
 									: AP_PIPE_FILLS;
 }
 
-/* A load of it takes so many cycles more; masks as above. */
+/* A load of it misses, and takes so many cycles in all (more than a hit where nothing overlaps); masks as above. */
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 		  u16 late);
 

@@ -80,7 +80,7 @@ static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *sp
 	ap_pipe_pass_slowly(p, spec, flow, id);
 }
 
-/* What delays it: a fetch, in cycles / 256; a load, in cycles more than of a hit (ap_pipe_miss()). */
+/* What delays it: a fetch, in cycles / 256; a load, in cycles (ap_pipe_miss()). */
 void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 late);
 void ap_pipe_delay_load(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 			u16 late);

@@ -214,6 +214,7 @@ static void a_guest_has_a_share_of_the_last_level(void)
 	EXPECT_U64(m.llc.ways, 16);
 	EXPECT_U64(m.llc.slices, 1);
 	EXPECT(!ap_machine_check(&m));
+	EXPECT_U64(m.l2.latency, ap_machine_find("icelake")->l2.latency);
 	leaves[2].regs[2] = 6 * 1024 - 1;
 	ap_machine_host(&m, answer, leaves);
 	EXPECT_U64(m.llc.size, 6 << 20);
@@ -221,6 +222,21 @@ static void a_guest_has_a_share_of_the_last_level(void)
 	leaves[2].regs[2] = 0x77fff;
 	ap_machine_host(&m, answer, leaves);
 	EXPECT_U64(m.llc.size, 480U << 20);
+}
+
+/* AMX tells more than a model number that a hypervisor may have made up. */
+static void amx_is_of_golden_cove(void)
+{
+	static struct leaf leaves[] = {
+		{ 0, 0, { 0x16, 0x756e6547, 0x6c65746e, 0x49656e69 } },
+		{ 1, 0, { 0xa0671, 0, 1U << 31 } },
+		{ 7, 0, { 0, 0, 0, 1U << 24 } },
+		{ .leaf = 0xffffffff },
+	};
+	struct ap_machine m;
+
+	ap_machine_host(&m, answer, leaves);
+	EXPECT_U64(m.l2.latency, ap_machine_find("sapphirerapids")->l2.latency);
 }
 
 /* A Ryzen 7 5800X: 32K/8, 32K/8, 512K/8 inclusive, 32M/16; TLBs 64 full, 2048/8 and 512/8. */
@@ -313,6 +329,7 @@ int main(int argc, char **argv)
 		TAP(odd_sets_become_slices_and_nonsense_is_left),
 		TAP(a_zen3_is_read_from_its_cpuid),
 		TAP(a_guest_has_a_share_of_the_last_level),
+		TAP(amx_is_of_golden_cove),
 #ifdef __x86_64__
 		TAP(this_cpu_is_as_sysfs_says),
 #endif
