@@ -218,13 +218,18 @@ static u32 load_latency(const struct ap_machine *m, const struct ap_cost *c)
 	return m->l1d.latency + (!is_to_vector(c) ? 0 : m->vendor == AP_VENDOR_AMD ? 3 : 1);
 }
 
-/*
- * Cells are on the stack or fixed: AMD's file of recent stack stores answers loads of general registers at
- * renaming (56665).
- */
+/* Cells are on the stack or fixed; loads of general registers may be answered when they are renamed. */
 static u32 forward_latency(const struct ap_machine *m, const struct ap_cost *c)
 {
-	return m->vendor == AP_VENDOR_AMD && !is_to_vector(c) ? 0 : m->pipe.forward;
+	return m->pipe.rename_memory && !is_to_vector(c) ? 0 : m->pipe.forward;
+}
+
+/* Golden Cove has adders of floating point of their own. */
+static u32 latency(const struct ap_machine *m, u8 class, u32 generation)
+{
+	if (class == AP_COST_FADD && m->vendor == AP_VENDOR_INTEL && m->pipe.issue > 5)
+		return 3;
+	return rows[class].latency[generation];
 }
 
 u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, bool taken)
@@ -250,7 +255,7 @@ u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, boo
 	}
 	join_all(a, &value, c->read, 0);
 	address = (struct ap_cost_chain){ .n = 0 };
-	join(&address, &value, row->latency[g]);
+	join(&address, &value, latency(m, c->class, g));
 	for (u64 w = c->write; w; w &= w - 1)
 		a->value[__builtin_ctzll(w)] = address;
 	a->written |= c->write;

@@ -82,6 +82,7 @@ struct ap_pipe_spec {
 	u32 forward_block;
 	u32 split; /* cycles that a reference over two lines takes more */
 	u32 page_split;
+	u32 rename_memory; /* 1: stores of general registers answer loads without delay, where both name a place alike */
 	u32 string; /* bytes that rep movs and rep stos move in a cycle; 0: as many as there are */
 };
 

@@ -74,7 +74,7 @@ static const struct field fields[] = {
 	PIPE("load-buffer", load_buffer), PIPE("store-buffer", store_buffer),
 	PIPE("fill-buffers", fill_buffers), PIPE("forward", forward),
 	PIPE("forward-block", forward_block), PIPE("split", split), PIPE("page-split", page_split),
-	PIPE("string", string),
+	PIPE("rename-memory", rename_memory), PIPE("string", string),
 };
 
 /* Of numbers that ap_machine_check() leaves alone; here, so that a message has its line. */
@@ -90,7 +90,7 @@ static const struct range {
 	{ "pipe.store-buffer", 0, 128 }, { "pipe.fill-buffers", 0, 65536 },
 	{ "pipe.forward", 0, 60000 }, { "pipe.forward-block", 0, 60000 },
 	{ "pipe.split", 0, 60000 }, { "pipe.page-split", 0, 60000 },
-	{ "pipe.string", 0, 65536 },
+	{ "pipe.rename-memory", 0, 1 }, { "pipe.string", 0, 65536 },
 };
 /* clang-format on */
 

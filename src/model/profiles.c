@@ -92,7 +92,7 @@ static const struct ap_machine machines[] = {
 		.penalty = 17, .btb_penalty = 8 },
 	.pipe = { .decode = 6, .issue = 6, .retire = 8, .rob = 512, .load_buffer = 192,
 		  .store_buffer = 114, .fill_buffers = 16, .forward = 5, .forward_block = 13,
-		  .split = 6, .page_split = 14, .string = 64 },
+		  .split = 6, .page_split = 14, .rename_memory = 1, .string = 64 },
 },
 {
 	.name = "zen3",
@@ -114,7 +114,7 @@ static const struct ap_machine machines[] = {
 		.penalty = 13, .btb_penalty = 8 },
 	.pipe = { .decode = 4, .issue = 6, .retire = 8, .rob = 256, .load_buffer = 72,
 		  .store_buffer = 64, .fill_buffers = 24, .forward = 7, .forward_block = 14,
-		  .split = 1, .page_split = 14, .string = 32 },
+		  .split = 1, .page_split = 14, .rename_memory = 1, .string = 32 },
 },
 {
 	.name = "zen4",
@@ -136,7 +136,7 @@ static const struct ap_machine machines[] = {
 		.penalty = 13, .btb_penalty = 8 },
 	.pipe = { .decode = 4, .issue = 6, .retire = 8, .rob = 320, .load_buffer = 88,
 		  .store_buffer = 64, .fill_buffers = 24, .forward = 7, .forward_block = 14,
-		  .split = 1, .page_split = 14, .string = 32 },
+		  .split = 1, .page_split = 14, .rename_memory = 1, .string = 32 },
 },
 {
 	/* as cachegrind's manual describes its simulator; no TLBs, evictions are free */
