@@ -26,7 +26,7 @@
 #include "linux/run.h"
 
 /* As perf's; and without what models say, for which a program runs many times longer. */
-#define MODEL_SAMPLE 16 /* the default tables in some five times the native time */
+#define MODEL_SAMPLE 24 /* the default tables in some four times the native time */
 #define DEFAULT_EVENTS                                                                             \
 	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,"     \
 	"branch-misses"
@@ -258,7 +258,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
-	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1; without -e 16)"),
+	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1; without -e 24)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
 	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },

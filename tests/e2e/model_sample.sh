@@ -65,7 +65,7 @@ set -- walk 2048 5000
 counts got -- "$walk" "$@"
 is "$(awk '$1 == "cycles" { print $3 }' got)" estimated "the default table is an estimate"
 is "$(awk '$1 == "instructions" { print $3 }' got)" exact "but for exact counts"
-has csv '# estimated: the models saw one part in 16 of the run; --model-sample 1 has them see all of it' "it says so"
+has csv '# estimated: the models saw one part in 24 of the run; --model-sample 1 has them see all of it' "it says so"
 counts got -d --model-sample 1 -- "$walk" "$@"
 is "$(awk '$1 == "cycles" { print $3 }' got)" modelled "but where all of it was asked for"
 has_not csv estimated "then nothing is"
