@@ -86,52 +86,15 @@ static bool is_of_trace_system(const char *name)
 	return false;
 }
 
-/*
- * The first of the terms that are about perf's own handling of an event, and of no PMU; its length.
- * They are not taken here (docs/limits.md), and one who writes them should hear which it was.
- */
-static size_t own_term(const char *name, const char **term)
-{
-	static const char *const own[] = { "name",	"period",	"freq",
-					   "time",	"call-graph",	"stack-size",
-					   "max-stack", "inherit",	"no-inherit",
-					   "overwrite", "no-overwrite", "branch_type",
-					   "percore",	"aux-output",	"aux-sample-size",
-					   "max-events" };
-	const char *p = strchr(name, '/');
-
-	while (p && *p && p[1] && p[1] != '/') {
-		size_t len = strcspn(++p, ",/=");
-
-		for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-			if (strlen(own[i]) == len && !strncmp(p, own[i], len)) {
-				*term = p;
-				return len;
-			}
-		}
-		p += strcspn(p, ",/");
-		if (*p == '/')
-			break;
-	}
-	return 0;
-}
-
 static int unknown(const char *name, char *why, size_t size)
 {
-	const char *near = suggest(name), *term = "";
-	size_t len = own_term(name, &term);
+	const char *near = suggest(name);
 
 	if (is_of_trace_system(name) || (strchr(name, ':') && strpbrk(name, "*?[")))
 		snprintf(why, size,
 			 "event syntax error: '%s': no such tracepoint ('anyperf list tracepoint' "
 			 "names all)",
 			 name);
-	else if (len)
-		snprintf(
-			why, size,
-			"event syntax error: '%s': the term '%.*s' is perf's own and not taken here "
-			"('anyperf run -- perf' has it)",
-			name, (int)len, term);
 	else if (strchr(name, '/'))
 		snprintf(why, size, "event syntax error: '%s': no such PMU, or no such terms of it",
 			 name);
@@ -238,9 +201,24 @@ static void apply(struct ap_evsel *sel, const char *mods)
 		sel->why = unsupported(sel->desc, mods);
 }
 
-static int add_one(struct ap_evlist *list, const char *name, char *why, size_t size)
+/* An event as it stands in the list: what all that a pattern stands for have in common. */
+struct typed {
+	const char *text;
+	struct ap_evterms terms;
+};
+
+/* What the event is called: perf has terms of its own in a name where some of a PMU are beside them. */
+static char *name_of(const char *name, const struct typed *typed)
 {
-	struct ap_evsel sel = { .leader = AP_EVSEL_ALONE };
+	if (typed->terms.name)
+		return ap_xstrdup(typed->terms.name);
+	return ap_xstrdup(strchr(name, '/') ? typed->text : name);
+}
+
+static int add_one(struct ap_evlist *list, const char *name, const struct typed *typed, char *why,
+		   size_t size)
+{
+	struct ap_evsel sel = { .leader = AP_EVSEL_ALONE, .terms = typed->terms };
 	size_t len = strlen(name);
 	const char *mods = name + len;
 
@@ -252,27 +230,29 @@ static int add_one(struct ap_evlist *list, const char *name, char *why, size_t s
 			len = strcspn(name, ":");
 			mods = name + len + (name[len] == ':');
 			if (!name[len] || !find(&sel, name, len))
-				return unknown(name, why, size);
+				return unknown(typed->text, why, size);
 		}
 	}
 	if (!modifiers_are_valid(mods)) {
 		free(sel.own);
 		/* an event has the name of a system of tracepoints */
 		if (is_of_trace_system(name) && !memchr(name, ':', len))
-			return unknown(name, why, size);
+			return unknown(typed->text, why, size);
 		snprintf(why, size, "event syntax error: '%s': bad modifier '%s'", name, mods);
 		return -EINVAL;
 	}
 	apply(&sel, mods);
-	sel.has_own_mods = *mods;
-	sel.name = ap_xstrdup(name);
+	sel.name = name_of(name, typed);
+	sel.has_own_mods = *mods && !sel.terms.name;
+	sel.terms.name = NULL;
 	list->sel = ap_xgrow(list->sel, list->n + 1, sizeof(*list->sel));
 	list->sel[list->n++] = sel;
 	return 0;
 }
 
 /* system:pattern, in either of which are * ? or [], and modifiers behind it: all tracepoints that match. */
-static int add_matching(struct ap_evlist *list, const char *name, char *why, size_t size)
+static int add_matching(struct ap_evlist *list, const char *name, const struct typed *typed,
+			char *why, size_t size)
 {
 	size_t system = strcspn(name, ":") + 1, len = system + strcspn(name + system, ":");
 	char *pattern = ap_xstrndup(name, len);
@@ -287,18 +267,28 @@ static int add_matching(struct ap_evlist *list, const char *name, char *why, siz
 			continue;
 		any = true;
 		one = ap_xasprintf("%s%s", point.name, name + len);
-		ret = add_one(list, one, why, size);
+		ret = add_one(list, one, typed, why, size);
 		free(one);
 	}
 	free(pattern);
-	return any ? ret : unknown(name, why, size);
+	return any ? ret : unknown(typed->text, why, size);
 }
 
-static int add(struct ap_evlist *list, const char *name, char *why, size_t size)
+static int add(struct ap_evlist *list, const char *text, char *why, size_t size)
 {
-	bool is_pattern = strchr(name, ':') && strpbrk(name, "*?[") && !strchr(name, '/');
+	struct typed typed = { .text = text };
+	bool is_pattern;
+	char *name;
+	int ret = ap_evterms_take(text, &name, &typed.terms, why, size);
 
-	return is_pattern ? add_matching(list, name, why, size) : add_one(list, name, why, size);
+	if (ret)
+		return ret;
+	is_pattern = strchr(name, ':') && strpbrk(name, "*?[") && !strchr(name, '/');
+	ret = is_pattern ? add_matching(list, name, &typed, why, size)
+			 : add_one(list, name, &typed, why, size);
+	free(typed.terms.name);
+	free(name);
+	return ret;
 }
 
 /* --- lists and groups */
@@ -405,6 +395,14 @@ void ap_evlist_modify(struct ap_evlist *list, const char *mods)
 {
 	for (size_t i = 0; i < list->n; i++)
 		apply(&list->sel[i], mods);
+}
+
+char *ap_evsel_user_name(const struct ap_evsel *sel)
+{
+	size_t len = strlen(sel->name);
+	bool is_open = sel->has_own_mods || (len && sel->name[len - 1] == '/');
+
+	return ap_xasprintf("%s%su", sel->name, is_open ? "" : ":");
 }
 
 void ap_evlist_group(struct ap_evlist *list)

@@ -21,15 +21,13 @@
 /* All general registers but the segments', which perf leaves out too. */
 #define RECORD_ALL_REGS 0xff0fffULL
 
-enum record_chain { RECORD_CHAIN_NONE, RECORD_CHAIN_FP, RECORD_CHAIN_DWARF, RECORD_CHAIN_LBR };
-
 struct record_opts {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
 	struct ap_evlist events;
 	u64 count; /* -c; 0: a frequency */
 	u64 freq;
 	bool is_freq_max;
-	enum record_chain chain;
+	enum ap_evchain chain;
 	u32 stack_size;
 	u64 branches; /* branch_sample_type; 0: none */
 	u64 sample;   /* further AP_PERF_SAMPLE_* */
@@ -84,8 +82,9 @@ struct record_event {
 	char *name;
 	size_t leader;
 	enum ap_client_place place;
-	bool has_modifier; /* u or k were given: do not fall back */
-	bool is_tracking;  /* side-band records only: is not disabled with the others */
+	struct ap_evterms terms; /* what it says itself, before all options */
+	bool has_modifier;	 /* u or k were given: do not fall back */
+	bool is_tracking;	 /* side-band records only: is not disabled with the others */
 	const struct record_cpus *cpus;
 	const struct ap_evcgroup *cgroup; /* of its tasks alone, or NULL */
 	struct ap_client_event **fd;	  /* [cpu * ntasks + task]; nfds of them */

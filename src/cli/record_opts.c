@@ -15,9 +15,7 @@
 #include "cli/memory.h"
 #include "cli/options.h"
 
-#define STACK_DEFAULT 8192
-#define STACK_MAX     65528 /* what a record has room for, in words */
-#define LEVEL_MAX     22
+#define LEVEL_MAX 22
 
 static int bad(char *why, const char *text)
 {
@@ -88,10 +86,10 @@ int record_opt_freq(void *args, const char *value, char *why)
 
 static int dwarf_size(struct record_opts *o, const char *value, char *why)
 {
-	u64 n = STACK_DEFAULT;
+	u64 n = AP_EVTERM_STACK_DEFAULT;
 	char *end;
 
-	if (value && (!number(value, &n, &end) || *end || !n || n > STACK_MAX))
+	if (value && (!number(value, &n, &end) || *end || !n || n > AP_EVTERM_STACK_MAX))
 		return bad(why, "the size of a stack is 1 to 65528 bytes");
 	o->stack_size = (u32)AP_ALIGN_UP(n, 8);
 	return 0;
@@ -102,20 +100,12 @@ int record_opt_chain(void *args, const char *value, char *why)
 	struct record_opts *o = args;
 	const char *comma = strchr(value, ',');
 	size_t len = comma ? (size_t)(comma - value) : strlen(value);
+	enum ap_evchain chain;
 
-	if (len == 5 && !strncmp(value, "dwarf", len)) {
-		o->chain = RECORD_CHAIN_DWARF;
-		return dwarf_size(o, comma ? comma + 1 : NULL, why);
-	}
-	if (!comma && !strcmp(value, "fp"))
-		o->chain = RECORD_CHAIN_FP;
-	else if (!comma && !strcmp(value, "lbr"))
-		o->chain = RECORD_CHAIN_LBR;
-	else if (!comma && !strcmp(value, "no"))
-		o->chain = RECORD_CHAIN_NONE;
-	else
+	if (!ap_evchain_of(value, len, &chain) || (comma && chain != AP_EVCHAIN_DWARF))
 		return bad(why, "needs fp, dwarf[,size], lbr or no");
-	return 0;
+	o->chain = chain;
+	return chain == AP_EVCHAIN_DWARF ? dwarf_size(o, comma ? comma + 1 : NULL, why) : 0;
 }
 
 int record_opt_graph(void *args, const char *value, char *why)
@@ -124,8 +114,8 @@ int record_opt_graph(void *args, const char *value, char *why)
 
 	(void)value;
 	(void)why;
-	if (o->chain == RECORD_CHAIN_NONE)
-		o->chain = RECORD_CHAIN_FP;
+	if (o->chain == AP_EVCHAIN_NONE)
+		o->chain = AP_EVCHAIN_FP;
 	return 0;
 }
 

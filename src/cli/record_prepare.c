@@ -106,13 +106,14 @@ static void choose_event(struct record_event *ev, const struct ap_evsel *sel, si
 			 bool is_grouped)
 {
 	ev->attr = sel->attr;
+	ev->terms = sel->terms;
 	ev->leader = is_grouped ? 0 : sel->leader == AP_EVSEL_ALONE ? index : sel->leader;
 	ev->place = sel->attr.type == AP_PERF_TYPE_SOFTWARE && !sel->cgroup ? AP_CLIENT_ANYWHERE
 									    : AP_CLIENT_SESSION;
 	ev->cgroup = sel->cgroup;
 	apply_modifiers(ev, sel->mods);
 	if (ev->attr.flags & AP_PERF_EXCLUDE_KERNEL && !ev->has_modifier)
-		ev->name = ap_xasprintf("%s%su", sel->name, sel->has_own_mods ? "" : ":");
+		ev->name = ap_evsel_user_name(sel);
 	else
 		ev->name = ap_xstrdup(sel->name);
 }

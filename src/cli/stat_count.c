@@ -117,7 +117,7 @@ static bool leave_kernel_out(struct ap_evsel *sel)
 	sel->attr.flags |= AP_PERF_EXCLUDE_KERNEL;
 	if (is_clock)
 		return true;
-	name = ap_xasprintf("%s%su", sel->name, sel->has_own_mods ? "" : ":");
+	name = ap_evsel_user_name(sel);
 	free(sel->name);
 	sel->name = name;
 	return true;

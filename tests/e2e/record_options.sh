@@ -129,6 +129,38 @@ else
 	lack "cgroups" "no cgroup2 with its controllers here"
 fi
 
+# --- terms of an event, as Debian's perf has them: the same attrs, but for what it asks of every event
+# attrs FILE: what the terms decide, an event a line
+attrs()
+{
+	perf evlist -v -i "$1" | awk '
+	function of(name) {
+		return match($0, name " [0-9]+") ? substr($0, RSTART, RLENGTH) "," : ""
+	}
+	{
+		match($0, /sample_type: [A-Z_|]*/)
+		type = "|" substr($0, RSTART + 13, RLENGTH - 13) "|"
+		print of("sample_freq }:"), type ~ /\|TIME\|/ ? "time" : "", type ~ /\|CALLCHAIN\|/ ? "chain" : "",
+			type ~ /\|STACK_USER\|/ ? "dwarf" : "", of("inherit:"), of(" freq:"), of("sample_stack_user:"),
+			of("sample_max_stack:") }' | tr -s " " | sed "s, *$,,"
+}
+terms='instructions/period=1009,name=one/u,branches/freq=2000,call-graph=fp/u'
+terms+=',cpu/instructions,period=50021,call-graph=dwarf,stack-size=1024/u,branches/max-stack=3,no-inherit/u'
+record -o ours -e "$terms" -- ./work 20
+is "$status" "$exit_of" "terms of perf's own"
+run timeout -k 5 60 "$ANYPERF" run -- perf record -q -o theirs -e "$terms" -- ./work 20
+attrs ours >ours.attrs
+is "$(cat ours.attrs)" "$(attrs theirs)" "the same samples as perf's" || note "$(perf evlist -v -i ours)"
+is "$(cat ours.attrs)" "$(
+	cat <<-'END'
+		sample_freq }: 1009, time inherit: 1,
+		sample_freq }: 2000, time chain inherit: 1, freq: 1,
+		sample_freq }: 50021, time chain dwarf inherit: 1, sample_stack_user: 1024,
+		sample_freq }: 4000, time chain freq: 1, sample_max_stack: 3,
+	END
+)" "which is what was asked for"
+is "$(perf evlist -i ours | head -1)" one "name="
+
 # --- what is refused
 for bad in '-r 0' '--synth=some' '--affinity=here' '--mmap-flush=x'; do
 	# shellcheck disable=SC2086

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "abi/session.h"
@@ -236,13 +237,12 @@ static void wrong_strings_get_one_line(void)
 		   "event syntax error: 'cpu/bogus/': no such PMU, or no such terms of it");
 	EXPECT_STR(parsed("gpu/calls/"),
 		   "event syntax error: 'gpu/calls/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("gpu/period=1/"),
+		   "event syntax error: 'gpu/period=1/': no such PMU, or no such terms of it");
 	EXPECT_STR(
-		parsed("cpu/instructions,period=1000,name=foo/u"),
-		"event syntax error: 'cpu/instructions,period=1000,name=foo/u': the term 'period' "
-		"is perf's own and not taken here ('anyperf run -- perf' has it)");
-	EXPECT_STR(parsed("cpu/no-inherit/"),
-		   "event syntax error: 'cpu/no-inherit/': the term 'no-inherit' is perf's own and "
-		   "not taken here ('anyperf run -- perf' has it)");
+		parsed("cpu/no-overwrite/"),
+		"event syntax error: 'cpu/no-overwrite/': the term 'no-overwrite' is not taken here, "
+		"it wants no --overwrite, for all events");
 	EXPECT_STR(
 		parsed("cpu/bogus=1,names=2/"),
 		"event syntax error: 'cpu/bogus=1,names=2/': no such PMU, or no such terms of it");
@@ -272,6 +272,38 @@ static void groups_have_a_leader_and_their_modifiers(void)
 	EXPECT(!(list.sel[2].attr.flags & AP_PERF_PINNED));
 	EXPECT(!list.sel[3].why && list.sel[4].why);
 	ap_evlist_fini(&list);
+}
+
+/* As Debian's perf calls them. */
+static void terms_of_perfs_own_are_no_event(void)
+{
+	static const struct {
+		const char *spec, *name, *of_user;
+	} rows[] = {
+		{ "cpu/instructions,name=foo bar/u", "foo bar", "foo bar:u" },
+		{ "instructions/period=1000,name='a,b'/", "a,b", "a,b:u" },
+		{ "instructions/period=1000/u", "instructions:u", NULL },
+		{ "instructions//", "instructions", "instructions:u" },
+		{ "cpu/instructions,period=7/", "cpu/instructions,period=7/",
+		  "cpu/instructions,period=7/u" },
+		{ "sched:sched_process_exi[t]/name=x/", "x", "x:u" },
+	};
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		struct ap_evlist list = { 0 };
+		char why[400], *name;
+
+		REQUIRE(!ap_evlist_parse(&list, rows[i].spec, why, sizeof(why)));
+		REQUIRE(list.n == 1);
+		EXPECT_STR(list.sel[0].name, rows[i].name);
+		name = ap_evsel_user_name(&list.sel[0]);
+		if (rows[i].of_user)
+			EXPECT_STR(name, rows[i].of_user);
+		free(name);
+		/* what it says of recordings is no part of what is counted */
+		EXPECT_U64(list.sel[0].attr.sample_period, 0);
+		ap_evlist_fini(&list);
+	}
 }
 
 static void events_of_the_pmu_are_found(void)
@@ -339,6 +371,7 @@ int main(int argc, char **argv)
 						 TAP(patterns_are_all_tracepoints_that_match),
 						 TAP(wrong_strings_get_one_line),
 						 TAP(groups_have_a_leader_and_their_modifiers),
+						 TAP(terms_of_perfs_own_are_no_event),
 						 TAP(events_of_the_pmu_are_found),
 						 TAP(only_supported_events_need_anything),
 						 TAP(suggestions_are_for_typing_errors),
