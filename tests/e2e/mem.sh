@@ -84,7 +84,7 @@ is "$(wc -l <want)" 64 "which is each line once"
 is "$(grep 'LVL L1 ' all | grep -c " $(awk '{ print $(NF - 1); exit }' want) walk")" 256 "and a hit for each of four rounds more"
 mem record -t store --hits -c 1 --deterministic --machine cachegrind -o hits.data -- "$prog"
 is "$(samples hits.data ip,sym,data_src | grep touch | grep -c 'OP STORE.*RAM')" 1024 "--hits -t store: 1024 that miss"
-is "$(timeout 60 "$ANYPERF" evlist -i hits.data)" "cpu/stores/:u" "of the exact event"
+is "$(timeout 60 "$ANYPERF" evlist -i hits.data)" "cpu/stores/u" "of the exact event"
 
 # --- what is wrong
 mem record --hits --ldlat 10 -- "$prog"
