@@ -128,6 +128,12 @@ struct ap_where {
 bool ap_cache_contains(u64 pc);
 /* Async-safe, takes no lock. False: pc is in no live block's instructions, keep stepping. */
 bool ap_cache_locate(u64 pc, struct ap_where *w);
+/*
+ * coast.c: on through code of the engine's own, as far as it is known there, in a handler.  True: *w is a clean boundary, and
+ * mc stands there.  Async-safe.
+ */
+struct ap_sigcontext;
+AP_MUST_CHECK bool ap_coast(struct ap_thread *t, struct ap_sigcontext *mc, struct ap_where *w);
 /* The same for who knows the block. */
 void ap_block_locate(struct ap_block *b, u32 offset, struct ap_where *w);
 /* Adds a vector so many times (modulo 2^64), counted apart from the shapes. */

@@ -362,6 +362,13 @@ void ap_feed_open(struct ap_thread *t)
 	ap_sys3(AP_NR_mprotect, (u64)tf->guard, AP_PAGE_SIZE, AP_PROT_R | AP_PROT_W);
 }
 
+bool ap_feed_is_log(const struct ap_thread *t, u64 at)
+{
+	const struct ap_thread_feed *tf = t->feed;
+
+	return tf && at >= (u64)tf->log && at + sizeof(u64) <= (u64)tf->guard;
+}
+
 /*
  * A store of the log met the page behind it.  What of its record is there already moves to the log's
  * beginning, and the store happens again, there.

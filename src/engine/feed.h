@@ -64,6 +64,8 @@ void ap_feed_make_room(struct ap_thread *t);
 /* Async-safe.  True: the fault was the log's, and the thread goes on. */
 struct ap_sigcontext;
 bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc);
+/* May the thread store a word there?  It is in its log, in front of the page that nobody may write to. */
+bool ap_feed_is_log(const struct ap_thread *t, u64 at);
 /*
  * Samples (feed_mark.h).  wants_out: the thread shall come to the dispatcher; it enters a block that leads back there,
  * or not; take_hits writes the samples that are due, not in code, lock not held.

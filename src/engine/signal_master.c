@@ -252,16 +252,12 @@ void ap_sig_resume_smc(struct ap_thread *t)
 	ap_redispatch(t);
 }
 
-/* To the dispatcher, as for a signal: one that is a nudge when it is delivered. */
-static void come_out(struct ap_thread *t, struct ap_ucontext *uc)
+/* What waits is delivered where the program's state is whole. */
+static void to_boundary(struct ap_thread *t, struct ap_ucontext *uc)
 {
-	const struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
-	const u64 magic = AP_SESSION_MAGIC;
 	struct ap_where w;
 
-	take(t, AP_SIGTRAP, &nudge, uc);
-	memcpy(((struct ap_siginfo *)t->pend_info)->rest, &magic, sizeof(magic));
-	if (ap_cache_locate(pc_of(uc), &w) && w.clean) {
+	if (ap_coast(t, &uc->mc, &w)) {
 		leave_cache(t, uc, &w);
 		set_pending(t);
 		send_to(t, uc, (const void *)ap_redispatch);
@@ -271,11 +267,20 @@ static void come_out(struct ap_thread *t, struct ap_ucontext *uc)
 	uc->mc.greg[AP_GREG_EFL] |= AP_EFL_TF;
 }
 
+/* To the dispatcher, as for a signal: one that is a nudge when it is delivered. */
+static void come_out(struct ap_thread *t, struct ap_ucontext *uc)
+{
+	const struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
+	const u64 magic = AP_SESSION_MAGIC;
+
+	take(t, AP_SIGTRAP, &nudge, uc);
+	memcpy(((struct ap_siginfo *)t->pend_info)->rest, &magic, sizeof(magic));
+	to_boundary(t, uc);
+}
+
 static void in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		     struct ap_ucontext *uc)
 {
-	struct ap_where w;
-
 	if (is_fault(sig, info)) {
 		fault_in_cache(t, sig, info, uc);
 		return;
@@ -289,14 +294,7 @@ static void in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo *info
 		return;
 	}
 	take(t, sig, info, uc);
-	if (ap_cache_locate(pc_of(uc), &w) && w.clean) {
-		leave_cache(t, uc, &w);
-		set_pending(t);
-		send_to(t, uc, (const void *)ap_redispatch);
-		return;
-	}
-	t->stepping = 1;
-	uc->mc.greg[AP_GREG_EFL] |= AP_EFL_TF;
+	to_boundary(t, uc);
 }
 
 static bool within(u64 pc, const u8 *start, const u8 *end)
