@@ -17,7 +17,7 @@ enum ap_kind {
 	AP_KIND_RET,
 	AP_KIND_IND,
 	AP_KIND_BRANCH,
-	AP_KIND_SPARE,
+	AP_KIND_FLOPS,	  /* operations on elements: those of the FP kinds, each as wide as it is (abi/vec.h) */
 	AP_KIND_SYSCALL,  /* syscall instructions */
 	AP_KIND_LOAD,	  /* instructions that read memory at least once */
 	AP_KIND_STORE,	  /* instructions that write memory at least once */
@@ -81,11 +81,13 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 
 #define AP_KIND_BIT(k) (1ULL << (k))
 /* Counted by every session that counts at all; the others are switched on by who needs them. */
-#define AP_KINDS_BASE 0x1ffULL
+#define AP_KINDS_BASE 0x17fULL
 /* Of them those that code leaves out while it is sampled and nobody wants them. */
 #define AP_KINDS_TRANSFERS 0x7eULL
 #define AP_KINDS_FP                                                                                \
 	((AP_KIND_BIT(AP_KIND_FP_512_SINGLE) << 1) - AP_KIND_BIT(AP_KIND_FP_SCALAR_DOUBLE))
+/* What code has to count so that these come out. */
+#define AP_KINDS_OF_FLOPS (AP_KINDS_FP | AP_KIND_BIT(AP_KIND_FLOPS))
 /* From one kind up to another. */
 #define AP_KINDS_TO(from, to) ((AP_KIND_BIT(to) << 1) - AP_KIND_BIT(from))
 /* What is modelled; of it what needs the accesses to data, the code that is fetched, the branches. */
@@ -100,6 +102,6 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 #define AP_KINDS_ANSWERS AP_KIND_BIT(AP_KIND_L1D_LOAD_MISS)
 /* All that an engine can count. */
 #define AP_KINDS_ALL                                                                               \
-	((((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) & ~AP_KIND_BIT(AP_KIND_SPARE)) | AP_KINDS_MODEL)
+	(((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) | AP_KINDS_MODEL)
 
 #endif

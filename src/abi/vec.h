@@ -46,22 +46,29 @@ static inline u32 ap_vec_get(u64 vec, u32 f)
 	return (u32)(vec >> (f * 8)) & 0xff;
 }
 
-/* The kind that a field counts; AP_KIND_SPARE where the group has no such field. */
-static inline enum ap_kind ap_vec_kind(u32 group, u32 field)
+/* The kind that a field counts; AP_KIND_N where the group has no such field. */
+static inline u32 ap_vec_kind(u32 group, u32 field)
 {
 	static const u8 kinds[AP_VEC_GROUPS][AP_VEC_FIELDS] = {
 		{ AP_KIND_INSTR, AP_KIND_COND, AP_KIND_TAKEN, AP_KIND_CALL, AP_KIND_RET,
 		  AP_KIND_IND, AP_KIND_BRANCH },
-		{ AP_KIND_LOAD, AP_KIND_STORE, AP_KIND_MEM, AP_KIND_SPARE, AP_KIND_SPARE,
-		  AP_KIND_SPARE, AP_KIND_SPARE },
+		{ AP_KIND_LOAD, AP_KIND_STORE, AP_KIND_MEM, AP_KIND_N, AP_KIND_N, AP_KIND_N,
+		  AP_KIND_N },
 		{ AP_KIND_FP_SCALAR_DOUBLE, AP_KIND_FP_SCALAR_SINGLE, AP_KIND_FP_128_DOUBLE,
-		  AP_KIND_FP_128_SINGLE, AP_KIND_FP_256_DOUBLE, AP_KIND_FP_256_SINGLE,
-		  AP_KIND_SPARE },
-		{ AP_KIND_FP_512_DOUBLE, AP_KIND_FP_512_SINGLE, AP_KIND_SPARE, AP_KIND_SPARE,
-		  AP_KIND_SPARE, AP_KIND_SPARE, AP_KIND_SPARE },
+		  AP_KIND_FP_128_SINGLE, AP_KIND_FP_256_DOUBLE, AP_KIND_FP_256_SINGLE, AP_KIND_N },
+		{ AP_KIND_FP_512_DOUBLE, AP_KIND_FP_512_SINGLE, AP_KIND_N, AP_KIND_N, AP_KIND_N,
+		  AP_KIND_N, AP_KIND_N },
 	};
 
-	return (enum ap_kind)kinds[group][field];
+	return kinds[group][field];
+}
+
+/* Elements of the vectors that a field counts operations on; 0: of none. */
+static inline u32 ap_vec_elements(u32 group, u32 field)
+{
+	static const u8 elements[2][AP_VEC_FIELDS] = { { 1, 1, 2, 4, 4, 8 }, { 8, 16 } };
+
+	return group < AP_VEC_FP ? 0 : elements[group - AP_VEC_FP][field];
 }
 
 /* The kinds that come with a group. */
@@ -70,8 +77,9 @@ static inline u64 ap_vec_group_kinds(u32 group)
 	u64 kinds = 0;
 
 	for (u32 f = 0; f < AP_VEC_FIELDS; f++)
-		kinds |= AP_KIND_BIT(ap_vec_kind(group, f));
-	return kinds & ~AP_KIND_BIT(AP_KIND_SPARE);
+		if (ap_vec_kind(group, f) < AP_KIND_N)
+			kinds |= AP_KIND_BIT(ap_vec_kind(group, f));
+	return kinds;
 }
 
 /*
@@ -95,6 +103,8 @@ static inline u64 ap_kinds_with(u64 kinds)
 	u64 all = AP_KINDS_BASE | (kinds & AP_KIND_BIT(AP_KIND_REP_ITER)) |
 		  ap_model_kinds_with(kinds);
 
+	if (kinds & AP_KIND_BIT(AP_KIND_FLOPS))
+		all |= AP_KINDS_OF_FLOPS;
 	for (u32 group = AP_VEC_BASE + 1; group < AP_VEC_GROUPS; group++)
 		if (kinds & ap_vec_group_kinds(group))
 			all |= ap_vec_group_kinds(group);
@@ -117,8 +127,14 @@ static inline void ap_shape_add(u64 shape, u64 count, u64 sums[AP_KIND_N])
 
 	if (group >= AP_VEC_GROUPS)
 		return;
-	for (u32 f = 0; f < AP_VEC_FIELDS; f++)
-		sums[ap_vec_kind(group, f)] += count * ap_vec_get(shape, f);
+	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
+		u64 n = count * ap_vec_get(shape, f);
+
+		if (!n)
+			continue;
+		sums[ap_vec_kind(group, f)] += n;
+		sums[AP_KIND_FLOPS] += n * ap_vec_elements(group, f);
+	}
 }
 
 /* What one execution adds to the sum of some kinds. */
@@ -129,9 +145,14 @@ static inline u64 ap_shape_of(u64 shape, u64 kinds)
 
 	if (group >= AP_VEC_GROUPS)
 		return 0;
-	for (u32 f = 0; f < AP_VEC_FIELDS; f++)
-		if (kinds & AP_KIND_BIT(ap_vec_kind(group, f)))
-			sum += ap_vec_get(shape, f);
+	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
+		u32 n = ap_vec_get(shape, f);
+
+		if (n && kinds & AP_KIND_BIT(ap_vec_kind(group, f)))
+			sum += n;
+		if (kinds & AP_KIND_BIT(AP_KIND_FLOPS))
+			sum += n * ap_vec_elements(group, f);
+	}
 	return sum;
 }
 

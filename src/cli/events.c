@@ -65,6 +65,7 @@ const struct ap_event_desc ap_events[] = {
 	EXACT("fp-256-single", NULL, AP_KIND_FP_256_SINGLE, "of floats"),
 	EXACT("fp-512-double", NULL, AP_KIND_FP_512_DOUBLE, "arithmetic on vectors of 512 bits of doubles"),
 	EXACT("fp-512-single", NULL, AP_KIND_FP_512_SINGLE, "of floats"),
+	EXACT("flops", NULL, AP_KIND_FLOPS, "operations of all these on each element"),
 
 	MODEL("cycles", "cpu-cycles", AP_KIND_CYCLES, "CPU cycles"),
 	MODEL("ref-cycles", NULL, AP_KIND_REF_CYCLES, "CPU cycles at the nominal frequency"),

@@ -80,6 +80,9 @@ void ap_direct_want(u64 kinds)
 	if (ap_proc.seg->mute)
 		return;
 	ap_lock_take(&ap_proc.lock);
+	/* what elements' operations come of leaves the shapes all at once, or they would be counted there still */
+	if (kinds & AP_KINDS_OF_FLOPS)
+		kinds |= AP_KINDS_OF_FLOPS;
 	kinds &= ~carried();
 	if (kinds & ~ap_proc.direct) {
 		__atomic_fetch_or(&ap_proc.direct, kinds, __ATOMIC_RELEASE);

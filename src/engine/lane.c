@@ -37,12 +37,15 @@ u32 ap_lane_cap(u64 kinds)
 	return kinds & AP_KIND_BIT(AP_KIND_INSTR) ? CAP_ALL : CAP_SPARSE;
 }
 
+#define FLOPS_MOST 32U /* of 16 elements, fused ones twice */
+
 /* An instruction counts at most this much. */
 static u32 weight(u64 kinds)
 {
 	u32 n = kinds & AP_KINDS_FP ? 3 : 0;
 
-	for (kinds &= ~AP_KINDS_FP; kinds; kinds &= kinds - 1)
+	n += kinds & AP_KIND_BIT(AP_KIND_FLOPS) ? FLOPS_MOST : 0;
+	for (kinds &= ~AP_KINDS_OF_FLOPS; kinds; kinds &= kinds - 1)
 		n++;
 	return n;
 }

@@ -130,7 +130,7 @@ void ap_more_add(struct ap_vec *vec, u8 more);
  * shape.c: the counters (displacements from %gs:0) to add to for a vector: one for each group, or a
  * few where the table of shapes is full.
  */
-#define AP_ADDS_MAX (AP_VEC_GROUPS * AP_VEC_FIELDS)
+#define AP_ADDS_MAX (AP_VEC_GROUPS * AP_VEC_FIELDS + 2) /* operations on elements of two groups */
 struct ap_adds {
 	u32 n;
 	struct {

@@ -90,19 +90,25 @@ static void add_group(struct ap_adds *adds, u64 vec, u32 group)
 	}
 }
 
-/* What is counted directly leaves the vector. */
+/* What is counted directly leaves the vector.  Operations on elements are counted so with all that they are of. */
 static u64 add_direct(struct ap_adds *adds, u64 vec, u32 group)
 {
 	const u64 extra = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra);
+	u32 flops = 0;
 
 	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
 		u32 kind = ap_vec_kind(group, f), by = ap_vec_get(vec, f);
 
 		if (!by || !(ap_proc.direct & AP_KIND_BIT(kind)))
 			continue;
+		flops += by * ap_vec_elements(group, f);
 		adds->add[adds->n].disp = (u32)(extra + kind * 8ULL);
 		adds->add[adds->n++].by = by;
 		vec &= ~(0xffULL << f * 8);
+	}
+	if (flops) {
+		adds->add[adds->n].disp = (u32)(extra + AP_KIND_FLOPS * 8ULL);
+		adds->add[adds->n++].by = flops;
 	}
 	return vec;
 }

@@ -112,6 +112,7 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN_MEM(54, "mem-loads", K(L1D_LOAD_MISS), "loads that L1D does not have; samples of those that take ldlat cycles"),
 	OWN_MEM(55, "mem-stores", K(L1D_STORE_MISS), "stores that L1D does not have"),
 	OWN_MODEL(56, "llc-code-misses", NULL, K(LLC_CODE_MISS), "lines of code that no cache has"),
+	OWN(57, "flops", NULL, K(FLOPS), 0, "floating point operations: fp-ops, each element of a vector once"),
 };
 /* clang-format on */
 const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);

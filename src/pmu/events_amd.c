@@ -4,15 +4,16 @@
  * and libpfm4 names them; the alias is perf's name.  Only retired-instruction events whose
  * definition is that of docs/counting.md are counted:
  *   - LS_DISPATCH counts operations when they are dispatched, also those that never retire;
- *   - RETIRED_SSE_AVX_FLOPS counts operations by their arithmetic, each element of a vector once,
- *     where the engine counts instructions by their width;
+ *   - RETIRED_SSE_AVX_FLOPS counts operations on each element of a vector, by their arithmetic, which the engine
+ *     does not tell apart: all of it together is counted. The codes are those of Zen 2 and 3, of Zen 4, and, of all
+ *     single and double ones, of Zen 1; on that the first is of single ones alone (docs/limits.md);
  *   - whether RETIRED_INDIRECT_BRANCH_INSTRUCTIONS has returns among them no document says.
  */
 #include "pmu/event_rows.h"
 
 #define WHY_OPS	  "no model of the pipeline counts operations yet"
 #define WHY_BPRED "which of the mispredicted were taken is not told apart"
-#define WHY_FLOPS "counts elements by arithmetic, and the engine instructions by width"
+#define WHY_FLOPS "counts elements by arithmetic, which the engine does not tell apart"
 #define WHY_SPEC  "counts what is dispatched, retired or not"
 #define WHY_FAR	  "the engine follows no far transfer"
 #define WHY_CLASS "no such class of instructions is counted"
@@ -45,6 +46,9 @@ static const struct ap_pmu_desc zen[] = {
 	NOT("RETIRED_SSE_AVX_FLOPS.MULT_FLOPS", NULL, 0x0203, WHY_FLOPS),
 	NOT("RETIRED_SSE_AVX_FLOPS.DIV_FLOPS", NULL, 0x0403, WHY_FLOPS),
 	NOT("RETIRED_SSE_AVX_FLOPS.MAC_FLOPS", NULL, 0x0803, WHY_FLOPS),
+	EXACT("RETIRED_SSE_AVX_FLOPS.ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS", "fp_ret_sse_avx_ops.all", 0x0f03, K(FLOPS), "floating point operations on each element, fused ones twice"),
+	EXACT("RETIRED_SSE_AVX_FLOPS.ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS:BFLOAT_MAC_FLOPS", NULL, 0x1f03, K(FLOPS), "the same, by the mask of Zen 4"),
+	EXACT("RETIRED_SSE_AVX_OPERATIONS.DP_MULT_ADD_FLOPS:DP_DIV_FLOPS:DP_MULT_FLOPS:DP_ADD_SUB_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:SP_MULT_FLOPS:SP_ADD_SUB_FLOPS", NULL, 0xff03, K(FLOPS), "the same, by the mask of Zen 1"),
 	NOT("LS_DISPATCH.LD_DISPATCH", "ls_dispatch.ld_dispatch", 0x0129, WHY_SPEC),
 	NOT("LS_DISPATCH.STORE_DISPATCH", "ls_dispatch.store_dispatch", 0x0229, WHY_SPEC),
 	NOT("LS_DISPATCH.LD_ST_DISPATCH", "ls_dispatch.ld_st_dispatch", 0x0429, WHY_SPEC),

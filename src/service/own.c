@@ -102,8 +102,8 @@ static bool holds(const struct moment *m)
 
 static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
 {
-	return e->kinds && !(e->kinds & ~AP_KINDS_ALL) && e->seg == p->seg_index &&
-	       e->slot == p->slot_index && e->gen == p->slot->gen;
+	return e->kinds && e->seg == p->seg_index && e->slot == p->slot_index &&
+	       e->gen == p->slot->gen;
 }
 
 u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds)

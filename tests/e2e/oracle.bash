@@ -9,7 +9,7 @@
 base_events="instructions branches cond-branches taken-branches calls returns \
 indirect-branches syscalls"
 oracle_events="$base_events loads stores mem-ops rep-iterations fp-scalar-double fp-scalar-single \
-fp-128-double fp-128-single"
+fp-128-double fp-128-single flops"
 ! grep -qw avx /proc/cpuinfo || oracle_events+=" fp-256-double fp-256-single"
 ! grep -qw avx512f /proc/cpuinfo || oracle_events+=" fp-512-double fp-512-single"
 oracle_cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')

@@ -24,6 +24,10 @@ for event in taken-branches branches returns mem-ops syscalls; do
 		samples_like_oracle "$name" "$event" "1 3 17 64" "$PROGRAMS/$name"
 	done
 done
+# an instruction may count 32 of them
+for name in ${NAMES:-fp_ops fp_wide}; do
+	samples_like_oracle "$name" flops "1 2 7 33 1000" "$PROGRAMS/$name"
+done
 for name in ${NAMES:-and_loop branches nested_calls page_cross shadow fork_count}; do
 	BRANCHES=yes samples_like_oracle "$name" instructions "1 7 64 333" "$PROGRAMS/$name"
 done

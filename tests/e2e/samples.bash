@@ -7,7 +7,7 @@
 # What the engine calls kinds (abi/raw.h), of the events that the oracle knows by name.
 declare -A kinds_of=([instructions]=1 [cond-branches]=2 [taken-branches]=4 [calls]=8 [returns]=10
 	[indirect-branches]=20 [branches]=40 [syscalls]=100 [loads]=200 [stores]=400
-	[mem-ops]=100000)
+	[mem-ops]=100000 [flops]=80)
 
 # by_thread FOLDER: a checksum for each thread's list, whatever the threads are called
 by_thread()

@@ -41,6 +41,7 @@ static const char *const event_names[TALLY_EVENTS] = {
 	[TALLY_FP + ACCESS_256_SINGLE] = "fp-256-single",
 	[TALLY_FP + ACCESS_512_DOUBLE] = "fp-512-double",
 	[TALLY_FP + ACCESS_512_SINGLE] = "fp-512-single",
+	[TALLY_FLOPS] = "flops",
 };
 
 int tally_event_by_name(const char *name)
@@ -104,10 +105,17 @@ static void histogram_add(struct tally *tally, uint64_t pc, bool taken)
 
 static void count_access(uint64_t *count, const struct access *access)
 {
+	static const uint8_t elements[ACCESS_FP_N] = {
+		[ACCESS_SCALAR_DOUBLE] = 1, [ACCESS_SCALAR_SINGLE] = 1, [ACCESS_128_DOUBLE] = 2,
+		[ACCESS_128_SINGLE] = 4,    [ACCESS_256_DOUBLE] = 4,	[ACCESS_256_SINGLE] = 8,
+		[ACCESS_512_DOUBLE] = 8,    [ACCESS_512_SINGLE] = 16,
+	};
+
 	count[TALLY_LOADS] += access->loads;
 	count[TALLY_STORES] += access->stores;
 	count[TALLY_MEM] += access->loads || access->stores;
 	count[TALLY_FP + access->fp_class] += access->fp_count;
+	count[TALLY_FLOPS] += access->fp_count * elements[access->fp_class];
 }
 
 void tally_iterate(struct tally *tally, uint64_t n)

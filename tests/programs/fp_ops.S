@@ -12,6 +12,7 @@
  * EXPECT fp-256-single 0
  * EXPECT fp-512-double 0
  * EXPECT fp-512-single 0
+ * EXPECT flops 3500
  */
 #include "asm.h"
 

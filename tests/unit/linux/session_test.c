@@ -99,17 +99,21 @@ static void shapes_are_of_all_groups(void)
 	}
 	EXPECT_U64(raw[AP_KIND_MEM], 40);
 	EXPECT_U64(raw[AP_KIND_FP_256_SINGLE], 40);
+	EXPECT_U64(raw[AP_KIND_FLOPS], 10 * (3 * 1 + 2 * 1 + 4 * 8 + 3 * 8 + 2 * 16));
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		total += raw[k];
-	EXPECT_U64(total, 4 * 50 + 2 * 40);
+	EXPECT_U64(total - raw[AP_KIND_FLOPS], 4 * 50 + 2 * 40);
+	EXPECT_U64(ap_shape_of(0x0300000000000203, AP_KIND_BIT(AP_KIND_FLOPS)), 3 * 8 + 2 * 16);
 	EXPECT_U64(ap_shape_of(0x0100000000040203,
 			       AP_KIND_BIT(AP_KIND_STORE) | AP_KIND_BIT(AP_KIND_INSTR)),
 		   2);
 	EXPECT_U64(ap_kinds_with(AP_KIND_BIT(AP_KIND_STORE)),
 		   AP_KINDS_BASE | AP_KIND_BIT(AP_KIND_LOAD) | AP_KIND_BIT(AP_KIND_STORE) |
 			   AP_KIND_BIT(AP_KIND_MEM));
-	EXPECT_U64(ap_kinds_with(AP_KINDS_ALL) | AP_KIND_BIT(AP_KIND_SPARE),
-		   AP_KINDS_ALL | AP_KIND_BIT(AP_KIND_SPARE));
+	EXPECT_U64(ap_kinds_with(AP_KINDS_ALL), AP_KINDS_ALL);
+	/* operations on elements come of all that is arithmetic, and of nothing less */
+	EXPECT_U64(ap_kinds_with(AP_KIND_BIT(AP_KIND_FLOPS)), AP_KINDS_BASE | AP_KINDS_OF_FLOPS);
+	EXPECT(!(ap_kinds_with(AP_KINDS_FP) & AP_KIND_BIT(AP_KIND_FLOPS)));
 }
 
 static void survives_wild_indices(void)

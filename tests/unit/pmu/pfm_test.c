@@ -13,6 +13,10 @@
 #include "pmu/events.h"
 #include "tap/tap.h"
 
+#define ZEN1_FLOPS \
+	"RETIRED_SSE_AVX_OPERATIONS:DP_MULT_ADD_FLOPS:DP_DIV_FLOPS:DP_MULT_FLOPS:DP_ADD_SUB_FLOPS:" \
+	"SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:SP_MULT_FLOPS:SP_ADD_SUB_FLOPS"
+
 /* Names that libpfm4 4.13 has not, or not for all of these CPUs; codes from the SDM and the PPRs. */
 static const char *const unknown[] = {
 	"skl::BR_INST_RETIRED:ALL_BRANCHES_PEBS",
@@ -26,6 +30,13 @@ static const char *const unknown[] = {
 	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:MULT_FLOPS",
 	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:DIV_FLOPS",
 	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:MAC_FLOPS",
+	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS",
+	"amd64_fam17h_zen1::RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS:BFLOAT_MAC_FLOPS",
+	"amd64_fam17h_zen2::RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS:BFLOAT_MAC_FLOPS",
+	"amd64_fam19h_zen3::RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS:BFLOAT_MAC_FLOPS",
+	"amd64_fam17h_zen2::" ZEN1_FLOPS,
+	"amd64_fam19h_zen3::" ZEN1_FLOPS,
+	"amd64_fam19h_zen4::" ZEN1_FLOPS,
 	/* all of its masks, which it has one by one */
 	"amd64_fam17h_zen1::L1_DTLB_MISS:ALL",
 	"amd64_fam17h_zen2::L1_DTLB_MISS:ALL",
@@ -58,7 +69,7 @@ static int encode(const char *name, u64 *config)
 
 static u32 compare_name(const char *pmu, const char *own, u64 config)
 {
-	char name[160], *dot;
+	char name[240], *dot;
 	u64 got;
 	int err;
 
