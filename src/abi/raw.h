@@ -17,7 +17,7 @@ enum ap_kind {
 	AP_KIND_RET,
 	AP_KIND_IND,
 	AP_KIND_BRANCH,
-	AP_KIND_FLOPS,	  /* operations on elements: those of the FP kinds, each as wide as it is (abi/vec.h) */
+	AP_KIND_FLOPS, /* operations on elements: those of the FP kinds, each as wide as it is (abi/vec.h) */
 	AP_KIND_SYSCALL,  /* syscall instructions */
 	AP_KIND_LOAD,	  /* instructions that read memory at least once */
 	AP_KIND_STORE,	  /* instructions that write memory at least once */
@@ -101,7 +101,6 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 	(AP_KIND_BIT(AP_KIND_LOAD) | AP_KIND_BIT(AP_KIND_STORE) | AP_KIND_BIT(AP_KIND_MEM))
 #define AP_KINDS_ANSWERS AP_KIND_BIT(AP_KIND_L1D_LOAD_MISS)
 /* All that an engine can count. */
-#define AP_KINDS_ALL                                                                               \
-	(((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) | AP_KINDS_MODEL)
+#define AP_KINDS_ALL (((AP_KIND_BIT(AP_KIND_MEM) << 1) - 1) | AP_KINDS_MODEL)
 
 #endif

@@ -33,6 +33,15 @@ instructions by read: steps of 11, others 0
 branches of a thread: steps of 1, others 0
 END
 same "$tmp/out" "$tmp/want" "each reading is exact" || note "$(head -n 5 "$tmp/err")"
+run serve -- "$PROGRAMS/perf_rdpmc" flops
+cat >"$tmp/want" <<'END'
+fp-128-double by read: steps of 1, others 0
+fp-128-double: steps of 1, others 0
+flops by read: steps of 7, others 0
+flops: steps of 7, others 0
+in all 84000, 12000
+END
+same "$tmp/out" "$tmp/want" "operations on elements are exact, too" || note "$(head -n 5 "$tmp/err")"
 run serve -- "$PROGRAMS/perf_rdpmc" flags
 cat >"$tmp/want" <<'END'
 instructions: flags wrong 0, steps of 13, others 0

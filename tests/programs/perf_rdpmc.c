@@ -3,7 +3,7 @@
 /*
  * Reads counters by rdpmc.  "counts": the instructions between two of them, which are known; "often":
  * so many times that an engine may choose another way in the middle; "index": one that names no counter; "none": more of those;
- * "gone": one whose page is not mapped any more; "flags": what rdpmc leaves alone, while nobody samples and
+ * "gone": one whose page is not mapped any more; "flops": operations on elements; "flags": what rdpmc leaves alone, while nobody samples and
  * while somebody does; "cpuid": what the CPU says of its counters, and of
  * the rest.
  */
@@ -167,6 +167,21 @@ static void read_often(int fd)
 			 : "rax", "rdx", "rsi", "rcx", "r11", "cc", "memory");
 }
 
+/* Reads with a scalar operation, one on four floats and one on two doubles between them: 7 of them, of 3 instructions. */
+static void read_flops_often(int fd, bool is_page, volatile struct perf_event_mmap_page *page)
+{
+	for (int i = 0; i < OFTEN; i++) {
+		__asm__ volatile("addsd %%xmm0, %%xmm0\n\t"
+				 "mulps %%xmm1, %%xmm1\n\t"
+				 "divpd %%xmm2, %%xmm2\n\t" ::
+					 : "xmm0", "xmm1", "xmm2");
+		if (is_page)
+			values[i] = read_page(page);
+		else if (read(fd, &values[i], 8) != 8)
+			perror("read");
+	}
+}
+
 static void print_steps(const char *what)
 {
 	unsigned long first = values[1] - values[0], others = 0;
@@ -227,6 +242,28 @@ static void all_flags(unsigned int counter, const char *what)
 	}
 	printf("%s: flags wrong %lu, steps of %lu, others %lu\n", what, wrong,
 	       values[1] - values[0], others);
+}
+
+/* Operations on elements come of instructions by their width, whichever of these is read often, and when. */
+static void flops(void)
+{
+	struct perf_event_mmap_page *page, *narrow;
+	int fd, narrow_fd;
+
+	attr.type = PERF_TYPE_RAW;
+	attr.config1 = 57; /* flops */
+	page = open_page(0, &fd);
+	attr.config1 = 17; /* fp-128-double */
+	narrow = open_page(0, &narrow_fd);
+	read_flops_often(narrow_fd, false, NULL);
+	print_steps("fp-128-double by read");
+	read_flops_often(0, true, narrow);
+	print_steps("fp-128-double");
+	read_flops_often(fd, false, NULL);
+	print_steps("flops by read");
+	read_flops_often(0, true, page);
+	print_steps("flops");
+	printf("in all %lu, %lu\n", values[OFTEN - 1], read_page(narrow));
 }
 
 static void flags(void)
@@ -375,6 +412,8 @@ int main(int argc, char **argv)
 		none(argc == 3 && *argv[2] == '1');
 	else if (!strcmp(argv[1], "gone"))
 		gone();
+	else if (!strcmp(argv[1], "flops"))
+		flops();
 	else if (!strcmp(argv[1], "flags"))
 		flags();
 	else

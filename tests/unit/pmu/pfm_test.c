@@ -13,7 +13,7 @@
 #include "pmu/events.h"
 #include "tap/tap.h"
 
-#define ZEN1_FLOPS \
+#define ZEN1_FLOPS                                                                                  \
 	"RETIRED_SSE_AVX_OPERATIONS:DP_MULT_ADD_FLOPS:DP_DIV_FLOPS:DP_MULT_FLOPS:DP_ADD_SUB_FLOPS:" \
 	"SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:SP_MULT_FLOPS:SP_ADD_SUB_FLOPS"
 
