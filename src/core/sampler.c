@@ -18,6 +18,7 @@
 #define NS_PER_S	1000000000ULL
 #define CLOCK_PERIOD_NS 10000ULL  /* Linux' shortest of its timers */
 #define SOONEST_NS	250000ULL /* between two looks at a clock */
+#define RATED_NS	(AP_TICK_NS / 2) /* of a task's time, to say how fast it counts */
 
 struct ap_arm {
 	struct ap_event *event;
@@ -25,7 +26,7 @@ struct ap_arm {
 	struct ap_sampler *s; /* NULL: it is on another CPU */
 	struct ap_list of_event, of_task;
 	struct ap_list armed;	      /* on core->armed */
-	u64 seen;		      /* the task's time at the last tick */
+	u64 seen, rated;	      /* the task's time at the last tick; when its rate was looked at */
 	struct ap_sampler_whole kept; /* while there is none */
 };
 
@@ -305,7 +306,7 @@ static bool arm(struct ap_arm *a)
 		take_carry(e, ap_sampling_of(a->s));
 	ap_sampler_arm(a->s, value_of(a));
 	unlock(a, true);
-	a->seen = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
+	a->seen = a->rated = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
 	ap_list_add_tail(&e->core->armed, &a->armed);
 	return true;
 }
@@ -514,10 +515,25 @@ static u64 clock_tick(struct ap_arm *a, u64 ran)
 	return left > SOONEST_NS ? left : SOONEST_NS;
 }
 
+/*
+ * The time in which what is counted since the last look was counted; 0: too short to say, and the next look is at both of them.  A kernel
+ * that is asked for the time of a task that is running says what it was at its own last tick: a few nanoseconds with all that was counted in
+ * four milliseconds made a period of a thousand times what it should be, and a hole in the profile.
+ */
+static u64 rated(struct ap_arm *a, u64 time)
+{
+	u64 ran = time - a->rated;
+
+	if (ran < RATED_NS)
+		return 0;
+	a->rated = time;
+	return ran;
+}
+
 static u64 tick(struct ap_arm *a, u64 now)
 {
-	u64 time = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0;
-	struct ap_moment m = { .now = now, .tick = now / AP_TICK_NS, .ran = time - a->seen };
+	u64 time = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0, ran = time - a->seen;
+	struct ap_moment m = { .now = now, .tick = now / AP_TICK_NS, .ran = rated(a, time) };
 	u64 next = AP_TICK_NS;
 	u32 what;
 
@@ -531,7 +547,7 @@ static u64 tick(struct ap_arm *a, u64 now)
 		unlock(a, what);
 	}
 	if (source_of(a->event) == AP_SAMPLE_CLOCK)
-		next = clock_tick(a, m.ran);
+		next = clock_tick(a, ran);
 	a->seen = time;
 	return next;
 }

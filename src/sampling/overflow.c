@@ -65,7 +65,8 @@ static bool adapt(struct ap_sampler *s, u64 count, u64 ns, u64 left)
 	delta = (delta >= 0 ? delta + 7 : delta - 7) / 8;
 	period = (s64)g->period + delta;
 	g->period = period > 0 ? (u64)period : 1;
-	return left > 8 * g->period;
+	/* a mark that has been passed is near */
+	return (s64)left > 0 && left / 8 > g->period;
 }
 
 /* A period that begins now. */
@@ -138,8 +139,10 @@ static bool tick_freq(struct ap_sampler *s, const struct ap_moment *m)
 	struct ap_sampling *g = ap_sampling_of(s);
 	u64 count = m->value - g->freq_count;
 
+	if (!m->ran)
+		return false;
 	g->freq_count = m->value;
-	if (!count || !m->ran || !adapt(s, count, m->ran, value_left(s, m->value)))
+	if (!count || !adapt(s, count, m->ran, value_left(s, m->value)))
 		return false;
 	restart(s, m->value);
 	return true;

@@ -507,6 +507,40 @@ static void sleep_does_not_slow_a_frequency_down(void)
 	world_end(&W);
 }
 
+/* A kernel says of a task that runs how long it had run at a tick of its own, which may be the same twice. */
+static void a_late_clock_makes_no_holes(void)
+{
+	u64 *time, was, most = 0;
+	u32 n = 0;
+	int fd, ring;
+
+	world_begin(&W, 0);
+	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ), 0, -1);
+	ring = ring_map(&W, fd, true);
+	samples_in(0, ring, 100, 1000000);
+	time = &W.tasks[0].time;
+	for (u32 i = 0; i < 250; i++) {
+		was = *time;
+		for (u32 part = 0; part < 200; part++)
+			world_run(&W, 0, MS / 50, 20000);
+		if (i % 2 == 0) {
+			u64 ran = *time - was;
+
+			*time = was + 1;
+			ap_core_tick(W.core);
+			*time = was + ran;
+		} else {
+			ap_core_tick(W.core);
+		}
+		n += ring_count(ring, AP_PERF_RECORD_SAMPLE);
+		if (ap_sampling_of(only(0))->period > most)
+			most = ap_sampling_of(only(0))->period;
+	}
+	EXPECT(n > 950 && n < 1050);
+	EXPECT(most < 1200000);
+	world_end(&W);
+}
+
 static void clocks_are_sampled_by_ticks(void)
 {
 	struct ap_perf_attr a = attr_task_clock();
@@ -768,6 +802,7 @@ int main(int argc, char **argv)
 		TAP(throttled_until_the_tick),
 		TAP(frequencies_adapt_and_children_begin_with_them),
 		TAP(sleep_does_not_slow_a_frequency_down),
+		TAP(a_late_clock_makes_no_holes),
 		TAP(clocks_are_sampled_by_ticks),
 		TAP(children_write_to_the_parents_ring),
 		TAP(an_event_of_a_task_and_a_cpu_is_armed_there),
