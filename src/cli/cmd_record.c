@@ -71,6 +71,7 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "data-page-size", with_data_page, "sample the page size of data"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with -c, -d, -b and the like 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
 	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
@@ -332,6 +333,11 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 			(unsigned long long)r->lost);
 	if (o->tick_ms || o->quiet)
 		return;
+	if (res->model_sample)
+		fprintf(stderr,
+			"[ anyperf record: estimated: the models saw one part in %u of the run; "
+			"--model-sample 1 has them see all of it ]\n",
+			res->model_sample);
 	fprintf(stderr, "[ anyperf record: Captured and wrote %.3f MB %s (%llu samples) ]\n",
 		(double)r->written / 1048576, r->path ? r->path : "-",
 		(unsigned long long)r->samples);

@@ -107,6 +107,7 @@ static const struct ap_opt run_opts[] = {
 	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
@@ -142,6 +143,10 @@ static int run(struct run_args *args)
 		return ret;
 	if (args->verbose)
 		print_notes(&res);
+	if (res.model_sample)
+		fprintf(stderr,
+			"anyperf: modelled counts are estimated: the models saw one part in %u of the run\n",
+			res.model_sample);
 	ret = ap_engine_exit_status(res.wait_status);
 	ap_run_result_fini(&res);
 	return ret;

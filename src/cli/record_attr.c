@@ -32,8 +32,7 @@ static void fill_period(const struct record *r, struct record_event *ev)
 	attr->sample_period = o->freq ? o->freq : DEFAULT_FREQ;
 }
 
-/* Its own term, else the option; a number of frames asks for them too. */
-static enum ap_evchain chain_of(const struct record *r, const struct record_event *ev)
+enum ap_evchain record_chain_of(const struct record *r, const struct record_event *ev)
 {
 	enum ap_evchain chain = r->opts->chain;
 
@@ -52,7 +51,7 @@ static u32 stack_size_of(const struct record *r, const struct record_event *ev)
 static bool has_dwarf_chain(const struct record *r)
 {
 	for (size_t i = 0; i < r->nevents; i++)
-		if (chain_of(r, &r->event[i]) == AP_EVCHAIN_DWARF)
+		if (record_chain_of(r, &r->event[i]) == AP_EVCHAIN_DWARF)
 			return true;
 	return false;
 }
@@ -61,7 +60,7 @@ static void fill_chain(const struct record *r, struct record_event *ev)
 {
 	const struct record_opts *o = r->opts;
 	struct ap_perf_attr *attr = &ev->attr;
-	enum ap_evchain chain = chain_of(r, ev);
+	enum ap_evchain chain = record_chain_of(r, ev);
 
 	attr->flags |= o->user_chains ? AP_PERF_EXCLUDE_CALLCHAIN_KERNEL : 0;
 	attr->flags |= o->kernel_chains ? AP_PERF_EXCLUDE_CALLCHAIN_USER : 0;

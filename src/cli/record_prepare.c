@@ -12,12 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/raw.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
 
+#define MODEL_SAMPLE 24 /* as the tables of anyperf stat */
 #define DEFAULT_PATH "perf.data"
 #define MAX_RATE     "/proc/sys/kernel/perf_event_max_sample_rate"
 #define ONLINE_CPUS  "/sys/devices/system/cpu/online"
@@ -210,6 +212,27 @@ static bool choose_events(struct record *r)
 	return true;
 }
 
+/*
+ * A profile of so many samples a second is an estimate in any case, and models that see a part of the run take a tenth of the time.  Who
+ * wants every so many of an event, or what is known of whole runs alone (data, branches, calls), has all of it.
+ */
+static void choose_models(struct record *r)
+{
+	struct record_opts *o = r->opts;
+	bool is_modelled = false;
+
+	if (o->run.model_sample || o->count || o->data || o->branches || o->with_weight)
+		return;
+	for (size_t i = 0; i < r->nevents; i++) {
+		const struct record_event *ev = &r->event[i];
+
+		if (ev->terms.period || record_chain_of(r, ev) == AP_EVCHAIN_LBR)
+			return;
+		is_modelled |= !ev->is_tracking && o->events.sel[i].kinds & AP_KINDS_MODEL;
+	}
+	o->run.model_sample = is_modelled ? MODEL_SAMPLE : 1;
+}
+
 static int read_online(char *line, int size)
 {
 	FILE *file = fopen(ONLINE_CPUS, "re");
@@ -339,6 +362,7 @@ int record_prepare(struct record *r)
 	choose_samples(r->opts);
 	if (!choose_events(r))
 		return AP_EXIT_FAILURE;
+	choose_models(r);
 	ret = record_filters_prepare(r);
 	if (!ret)
 		ret = choose_cpus(r);

@@ -16,8 +16,8 @@
 #include "sampling/overflow.h"
 
 #define NS_PER_S	1000000000ULL
-#define CLOCK_PERIOD_NS 10000ULL  /* Linux' shortest of its timers */
-#define SOONEST_NS	250000ULL /* between two looks at a clock */
+#define CLOCK_PERIOD_NS 10000ULL	 /* Linux' shortest of its timers */
+#define SOONEST_NS	250000ULL	 /* between two looks at a clock */
 #define RATED_NS	(AP_TICK_NS / 2) /* of a task's time, to say how fast it counts */
 
 struct ap_arm {
@@ -25,8 +25,8 @@ struct ap_arm {
 	struct ap_task *task;
 	struct ap_sampler *s; /* NULL: it is on another CPU */
 	struct ap_list of_event, of_task;
-	struct ap_list armed;	      /* on core->armed */
-	u64 seen, rated;	      /* the task's time at the last tick; when its rate was looked at */
+	struct ap_list armed; /* on core->armed */
+	u64 seen, rated;      /* the task's time at the last tick; when its rate was looked at */
 	struct ap_sampler_whole kept; /* while there is none */
 };
 

@@ -102,7 +102,9 @@ void ap_feed_begin_log(struct ap_thread *t, u64 words)
 		tf->from = tf->guard - LOG_SIZE / 32;
 	t->feed_near = false;
 	if (ap_unlikely(tf->marks.n)) {
-		u64 may = ap_feed_marks_reach(&tf->marks, &tf->feed, words);
+		u64 may = ap_feed_thin_stands_still(&tf->feed)
+				  ? reach
+				  : ap_feed_marks_reach(&tf->marks, &tf->feed, words);
 
 		t->feed_near = !may;
 		if (may && may < reach && !ap_proc.seg->mute)
@@ -149,7 +151,7 @@ static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
 
 	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
 	f->has_cycles = log->has_cycles;
-	ap_feed_run_part(f, log->from, log->to, chunks);
+	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0 });
 	ap_feed_publish(t, f);
 }
 
@@ -301,6 +303,7 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 {
 	struct ap_thread_feed *tf = t->feed;
 	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
+	struct ap_feed_part part = { from, to, chunks, NULL, 0 };
 
 	collect(t, 0);
 	note_bases(t, tf->feed.seg_base);
@@ -309,15 +312,14 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 		ap_calls_read(&tf->calls, from, to, chunks);
 	if (ap_unlikely(tf->marks.n || t->feed_follows)) {
 		ap_feed_marks_look(&tf->marks);
-		ap_feed_run_slowly(&tf->feed, from, to, chunks, &tf->marks.look);
-		if (at)
-			ap_feed_arrive_slowly(&tf->feed, at, &tf->marks.look);
-		ap_feed_thin_begin(&tf->feed);
-	} else if (ap_unlikely(ap_feed_calls_are_kept())) {
-		ap_feed_run(&tf->feed, from, to, chunks);
-		ap_feed_thin_begin(&tf->feed);
+		part.look = &tf->marks.look;
+		part.at = at;
+	}
+	if (ap_unlikely(t->feed_follows || ap_feed_calls_are_kept())) {
+		ap_feed_run_all(&tf->feed, &part);
+		ap_feed_thin_alone(&tf->feed);
 	} else {
-		ap_feed_run_part(&tf->feed, from, to, chunks);
+		ap_feed_run_part(&tf->feed, &part);
 	}
 	ap_feed_gap_note(t, (u64)(to - from));
 	ap_feed_publish(t, &tf->feed);

@@ -82,10 +82,18 @@ static u64 read_of(const struct ap_feed *f, u32 kind)
 	}
 }
 
-/* With what is estimated of logs that were passed over. */
+/* With what is estimated of logs that were passed over, or will be. */
 static u64 value_of(const struct ap_feed *f, u32 kind)
 {
-	return read_of(f, kind) + f->thin.added[kind - AP_KIND_CYCLES];
+	u64 read = read_of(f, kind);
+	u32 k = kind - AP_KIND_CYCLES;
+
+	return read + f->thin.added[k] + ap_thin_more(&f->thin, k, read);
+}
+
+u64 ap_feed_stands_for(const struct ap_feed *f)
+{
+	return AP_THIN_ONE + f->thin.more;
 }
 
 u64 ap_feed_sum(const struct ap_feed *f, u64 kinds)
@@ -143,14 +151,30 @@ void ap_feed_thin_restart(void)
 	kinds = ap_proc.kinds & AP_KINDS_MODEL;
 }
 
-void ap_feed_thin_begin(struct ap_feed *f)
+void ap_feed_thin_alone(struct ap_feed *f)
 {
 	u64 now[AP_THIN_COUNTS];
 
 	if (!ap_thin_is_on(&phase))
 		return;
 	all_read(f, now);
-	ap_thin_begin(&f->thin, now, NCOUNTS);
+	ap_thin_alone(&f->thin, now, NCOUNTS);
+}
+
+void ap_feed_thin_ahead(struct ap_feed *f, bool is_on)
+{
+	u64 now[AP_THIN_COUNTS];
+
+	if (!ap_thin_is_on(&phase) || f->thin.ahead == is_on)
+		return;
+	all_read(f, now);
+	ap_thin_ahead(&f->thin, &phase, is_on, now, NCOUNTS);
+}
+
+bool ap_feed_thin_stands_still(const struct ap_feed *f)
+{
+	return ap_thin_is_on(&phase) && f->thin.ahead && f->thin.has_rate &&
+	       __atomic_load_n(&phase.state, __ATOMIC_RELAXED) != AP_THIN_READ;
 }
 
 bool ap_feed_thin_is_gap(void)
@@ -178,23 +202,39 @@ void ap_feed_thin_pass(struct ap_feed *f, u64 words)
 	__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 }
 
-void ap_feed_run_part(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
+void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part)
+{
+	if (ap_likely(!part->look)) {
+		ap_feed_run(f, part->from, part->to, part->chunks);
+		return;
+	}
+	ap_feed_run_slowly(f, part->from, part->to, part->chunks, part->look);
+	if (part->at)
+		ap_feed_arrive_slowly(f, part->at, part->look);
+}
+
+void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 {
 	u64 before[AP_THIN_COUNTS], now[AP_THIN_COUNTS];
+	struct ap_feed_part unseen = *part;
+	enum ap_thin_state state;
 
 	if (ap_likely(!ap_thin_is_on(&phase))) {
-		ap_feed_run(f, from, to, chunks);
+		ap_feed_run_all(f, part);
 		return;
 	}
 	all_read(f, before);
-	if (ap_thin_next(&f->thin, &phase, before, NCOUNTS) == AP_THIN_PASS) {
+	state = ap_thin_next(&f->thin, &phase, before, NCOUNTS);
+	unseen.look = NULL;
+	if (state != AP_THIN_PASS && f->mem)
+		f->mem->met->burst = __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED);
+	if (state == AP_THIN_PASS)
 		f->pending = AP_FEED_NOTHING; /* where that led nobody has read */
-	} else {
-		if (f->mem)
-			f->mem->met->burst = __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED);
-		ap_feed_run(f, from, to, chunks);
-	}
+	else
+		ap_feed_run_all(f, state == AP_THIN_READ
+					   ? part
+					   : &unseen); /* what is warmed counts nothing */
 	all_read(f, now);
-	if (ap_thin_did(&f->thin, &phase, (u64)(to - from), before, now, NCOUNTS))
+	if (ap_thin_did(&f->thin, &phase, (u64)(part->to - part->from), before, now, NCOUNTS))
 		__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 }

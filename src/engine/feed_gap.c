@@ -29,8 +29,8 @@ static bool may_be_plain(struct ap_thread *t)
 	const struct ap_thread_feed *tf = t->feed;
 
 	return ap_feed_is_on() && ap_lanes_carry(t) && !ap_proc.data && !ap_proc.seg->mute &&
-	       !tf->marks.n && !t->feed_follows && !ap_feed_calls_are_kept() &&
-	       !ap_branches_are_noted() && !ap_lanes_have_marks(t);
+	       (!tf->marks.n || tf->feed.thin.ahead) && !t->feed_follows &&
+	       !ap_feed_calls_are_kept() && !ap_branches_are_noted() && !ap_lanes_have_marks(t);
 }
 
 bool ap_feed_gap_may_begin(struct ap_thread *t)

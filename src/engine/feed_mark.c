@@ -44,6 +44,12 @@ static struct ap_feed_place in_piece(const struct ap_feed_way *way, u32 nth)
 	return (struct ap_feed_place){ .pc = way->pc, .nth = nth, .taken = taken_of(way) };
 }
 
+/* When that was, in the pipeline's time, of which the count has come so far beyond it now. */
+static u64 time_of(const struct ap_feed *f, u64 passed)
+{
+	return ((f->pipe.now >> 8) - passed * AP_THIN_ONE / ap_feed_stands_for(f)) << 8;
+}
+
 /* Where a mark of cycles falls in what the piece takes by itself. */
 static struct ap_feed_place while_busy(const struct ap_feed_marks *m, const struct ap_feed *f,
 				       const struct ap_feed_way *way, u64 time)
@@ -59,7 +65,8 @@ static struct ap_feed_place while_busy(const struct ap_feed_marks *m, const stru
 }
 
 static struct ap_feed_place place_of(const struct ap_feed_marks *m, const struct ap_feed *f,
-				     const struct ap_feed_seen *s, const struct ap_feed_mark *mark)
+				     const struct ap_feed_seen *s, const struct ap_feed_mark *mark,
+				     u64 passed)
 {
 	struct ap_feed_place at = { .pc = s->pc };
 
@@ -75,7 +82,7 @@ static struct ap_feed_place place_of(const struct ap_feed_marks *m, const struct
 	case AP_FEED_SAW_LEAVE:
 		/* of other clocks than the core's: at the end */
 		return while_busy(m, f, s->way,
-				  mark->kinds == AP_KIND_BIT(AP_KIND_CYCLES) ? mark->next << 8
+				  mark->kinds == AP_KIND_BIT(AP_KIND_CYCLES) ? time_of(f, passed)
 									     : f->pipe.now);
 	default:
 		break;
@@ -93,7 +100,7 @@ static void add_hit(struct ap_feed_marks *m, const struct ap_feed *f, const stru
 	if (m->nhits < AP_FEED_HITS) {
 		m->nhits++;
 		*h = (struct ap_feed_hit){ .kinds = mark->kinds,
-					   .at = place_of(m, f, s, mark),
+					   .at = place_of(m, f, s, mark, passed),
 					   .what = s->what,
 					   .address = s->address,
 					   .result = s->result,
@@ -167,14 +174,16 @@ static u64 min_u64(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-static u64 rate_min(u64 kinds)
+static u64 rate_min(u64 kinds, u64 scale)
 {
-	return kinds & AP_KINDS_CYCLES ? 8ULL << FRACTION : (1ULL << FRACTION) / 3;
+	u64 rate = kinds & AP_KINDS_CYCLES ? 8ULL << FRACTION : (1ULL << FRACTION) / 3;
+
+	return rate * scale / AP_THIN_ONE;
 }
 
 u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 words)
 {
-	u64 reach = ~0ULL;
+	u64 reach = ~0ULL, scale = ap_feed_stands_for(f);
 
 	for (u32 k = 0; k < m->n; k++) {
 		struct ap_feed_mark *mark = &m->mark[k];
@@ -187,13 +196,13 @@ u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 wo
 		if (rate > mark->rate)
 			mark->rate = rate;
 		if (mark->kinds & AP_KINDS_CYCLES)
-			left -= ONE_MISS;
+			left -= (s64)(ONE_MISS * scale / AP_THIN_ONE);
 		if (left <= 0)
 			return 0;
 		/* it may be four times as many as of late; and where there were few they come in bursts */
 		rate = 4 * mark->rate;
-		if (rate < rate_min(mark->kinds))
-			rate = rate_min(mark->kinds);
+		if (rate < rate_min(mark->kinds, scale))
+			rate = rate_min(mark->kinds, scale);
 		reach = min_u64(reach, (min_u64((u64)left, 1ULL << 40) << FRACTION) / rate);
 	}
 	return reach < WORDS_MIN ? 0 : reach;

@@ -65,6 +65,7 @@ struct ap_feed_marks {
 
 /* What the models have counted of these kinds. */
 u64 ap_feed_sum(const struct ap_feed *f, u64 kinds);
+u64 ap_feed_stands_for(const struct ap_feed *f);
 
 void ap_feed_marks_init(struct ap_feed_marks *m);
 /* Before a log is read slowly. */

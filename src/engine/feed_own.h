@@ -45,13 +45,27 @@ void ap_feed_begin_log(struct ap_thread *t, u64 words);
 
 /* feed_count.c: what its models have counted is seen in the thread's slot. */
 void ap_feed_publish(struct ap_thread *t, const struct ap_feed *f);
-/* Reads the records of a log, [from, to), or estimates what they count (model/thin.h). */
-void ap_feed_run_part(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks);
+/* The records of a log, [from, to); look: who is shown each thing, or NULL; at: where the thread went on behind them, or 0. */
+struct ap_feed_part {
+	const u64 *from, *to;
+	u8 *const *chunks;
+	struct ap_feed_look *look;
+	u64 at;
+};
+/* Reads them; or estimates what they count (model/thin.h). */
+void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part);
+void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part);
 /* A thread begins to have models; what is wanted of them changes; a log was read some other way. */
 void ap_feed_thin_init(void);
 void ap_feed_thin_fork_child(struct ap_feed *f);
 void ap_feed_thin_restart(void);
-void ap_feed_thin_begin(struct ap_feed *f);
+void ap_feed_thin_alone(struct ap_feed *f);
+/*
+ * Samples are wanted, or no more: what is read in a burst stands for the gap behind it, at once, and till the next burst nothing is
+ * counted; ap_feed_stands_for says for how much a count of one does now, in units of 1 / AP_THIN_ONE.
+ */
+void ap_feed_thin_ahead(struct ap_feed *f, bool is_on);
+bool ap_feed_thin_stands_still(const struct ap_feed *f);
 /* Is the process in a gap?  And does this one pass it over, of so many words more?  Then: it has passed over some. */
 bool ap_feed_thin_is_gap(void);
 bool ap_feed_thin_passes(struct ap_feed *f, u64 *left);

@@ -187,8 +187,10 @@ void ap_hook_models_end(void)
 	if (!t->feed)
 		return;
 	ap_lock_take(&ap_proc.lock);
+	ap_feed_thin_ahead(&t->feed->feed, t->feed->marks.n != 0);
 	ap_feed_begin_log(t, 0);
-	t->feed_near = t->feed->marks.n != 0; /* until it is known how fast they count */
+	/* until it is known how fast they count */
+	t->feed_near = t->feed->marks.n != 0 && !ap_feed_thin_stands_still(&t->feed->feed);
 	ap_lock_drop(&ap_proc.lock);
 }
 

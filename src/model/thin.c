@@ -56,11 +56,20 @@ static void unlock(struct ap_thin_phase *p)
 	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 }
 
+/* How long the gap behind it will be is drawn now, so that what is read can stand for it. */
+static void begin_read(struct ap_thin_phase *p, s32 words)
+{
+	if (!p->next)
+		p->next = gap(p);
+	p->more = (u32)((u64)(p->next + (WARM >> p->scale)) * AP_THIN_ONE / (u64)words);
+	change(p, AP_THIN_READ, words);
+}
+
 void ap_thin_restart(struct ap_thin_phase *p)
 {
 	if (!lock(p))
 		return; /* who has it is about to begin something else, which is as well */
-	change(p, AP_THIN_READ, FIRST >> p->scale);
+	begin_read(p, FIRST >> p->scale);
 	unlock(p);
 }
 
@@ -72,22 +81,50 @@ static void advance(struct ap_thin_phase *p, u64 words)
 		return;
 	if (__atomic_load_n(&p->left, __ATOMIC_RELAXED) <= 0) {
 		if (p->state == AP_THIN_READ && !is_first) {
-			change(p, AP_THIN_PASS, gap(p));
+			change(p, AP_THIN_PASS, p->next ? p->next : gap(p));
+			p->next = 0;
 		} else if (p->state == AP_THIN_PASS) {
 			change(p, AP_THIN_WARM, WARM >> p->scale);
 		} else {
 			__atomic_store_n(&p->gaps, p->gaps + (p->state == AP_THIN_WARM),
 					 __ATOMIC_RELAXED);
-			change(p, AP_THIN_READ, (BURST - WARM) >> p->scale);
+			begin_read(p, (BURST - WARM) >> p->scale);
 		}
 	}
 	unlock(p);
 }
 
-void ap_thin_begin(struct ap_thin *t, const u64 *now, u32 n)
+/* What a burst has stood for is so, whatever is read from now on. */
+static void settle(struct ap_thin *t, const u64 *now, u32 n)
+{
+	for (u32 k = 0; t->more && k < n; k++)
+		t->added[k] += ap_thin_more(t, k, now[k]);
+	t->more = 0;
+}
+
+static void begin(struct ap_thin *t, const u64 *now, u32 n)
 {
 	t->words = 0;
 	memcpy(t->from, now, n * sizeof(*now));
+}
+
+void ap_thin_alone(struct ap_thin *t, const u64 *now, u32 n)
+{
+	settle(t, now, n);
+	begin(t, now, n);
+}
+
+void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, const u64 *now,
+		   u32 n)
+{
+	if (ap_likely(t->ahead == is_on))
+		return;
+	t->stood = t->stood || t->more;
+	ap_thin_alone(t, now, n);
+	t->ahead = is_on;
+	if (is_on && t->has_rate && t->state == AP_THIN_READ &&
+	    t->seq == __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE))
+		t->more = p->more;
 }
 
 static void take_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
@@ -106,20 +143,25 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 
 	if (seq == t->seq)
 		return t->state;
-	if (t->state == AP_THIN_READ)
+	if (t->state == AP_THIN_READ) {
 		take_rates(t, p, now, n);
+		t->stood = t->more;
+		settle(t, now, n);
+	}
 	if (!t->has_rate)
 		return AP_THIN_READ;
 	t->seq = seq;
 	t->state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
-	if (t->state == AP_THIN_READ)
-		ap_thin_begin(t, now, n);
+	if (t->state == AP_THIN_READ) {
+		begin(t, now, n);
+		t->more = t->ahead ? p->more : 0;
+	}
 	return t->state;
 }
 
 static void estimate(struct ap_thin *t, u64 words, u32 n)
 {
-	for (u32 k = 0; k < n; k++) {
+	for (u32 k = 0; !t->stood && k < n; k++) {
 		u64 more = t->rest[k] + t->rate[k] * words;
 
 		t->added[k] += more >> RATE_SHIFT;

@@ -12,6 +12,7 @@
 #include "base/types.h"
 
 #define AP_THIN_COUNTS 48
+#define AP_THIN_ONE    1024U
 
 enum ap_thin_state {
 	AP_THIN_READ, /* counts are taken as they are, and say how what is passed over behind it counts */
@@ -28,14 +29,19 @@ struct ap_thin_phase {
 	u32 lock;
 	s32 left;   /* words, until the next state */
 	u32 random; /* bursts must not keep step with the program */
+	s32 next;   /* words of the gap behind what is read now; 0: not drawn yet */
+	u32 more;   /* what is not read of this cycle for what is, in units of 1 / AP_THIN_ONE */
 	u32 gaps;   /* passed over, with what was read behind them to warm up */
 };
 
 /* Of a thread.  Zeroed it is as new. */
 struct ap_thin {
 	u32 state, seq;
-	bool has_rate;		  /* till then it is read, whatever the others do */
-	u64 words;		  /* read in this burst */
+	bool has_rate; /* till then it is read, whatever the others do */
+	bool ahead;    /* counts of a burst stand for the gap behind it, at once (ap_thin_ahead) */
+	bool stood; /* those of the last one did: of a thread that came in its middle they do not */
+	u32 more;   /* then, of this burst: the phase's */
+	u64 words;  /* read in this burst */
 	u64 from[AP_THIN_COUNTS]; /* the counts when it began */
 	u64 rate[AP_THIN_COUNTS]; /* of a word, in units of 2^-20 */
 	u64 rest[AP_THIN_COUNTS]; /* of an estimate, likewise */
@@ -54,8 +60,19 @@ static inline bool ap_thin_is_on(const struct ap_thin_phase *p)
 
 /* What is counted becomes another thing: all is read for a while. */
 void ap_thin_restart(struct ap_thin_phase *p);
-/* The thread's burst, if it is in one, begins now: something was read that was no part of this. */
-void ap_thin_begin(struct ap_thin *t, const u64 *now, u32 n);
+/*
+ * From now on, or no more, each thing that is read in a burst counts for what is passed over behind it as well, when it is seen; and the
+ * gap counts nothing. So a count comes to a number at a thing, of which it can be said what it was: for samples.
+ */
+void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, const u64 *now,
+		   u32 n);
+/* Something was read whole that was no part of a burst: nothing stands for more, till the next one. */
+void ap_thin_alone(struct ap_thin *t, const u64 *now, u32 n);
+/* What a count is now, beyond what has been read and `added`. */
+static inline u64 ap_thin_more(const struct ap_thin *t, u32 k, u64 now)
+{
+	return t->more ? ((now - t->from[k]) * t->more) / AP_THIN_ONE : 0;
+}
 /* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
 				u32 n);

@@ -84,6 +84,52 @@ is "$status" 0 "processes"
 counts got --model-sample 16 --cache-limit 64K -e cycles -- "$walk" "$@"
 is "$status" 0 "a small cache"
 
+# --- samples: each stands for what was passed over behind it as well, and is of what it says
+# recorded FILE OPTION...: its samples go into FILE, an address and a period a line
+recorded()
+{
+	local file=$1
+	shift
+	timeout -k 5 100 env -i "$ANYPERF" record --deterministic --machine skylake -o "$file.data" "$@" >out 2>err </dev/null
+	status=$?
+	timeout -k 5 60 "$ANYPERF" script -i "$file.data" -F ip,period >"$file" 2>/dev/null
+}
+# apart: how far the addresses' shares are from each other, in per cent of all
+apart()
+{
+	awk '{ n[FILENAME] += $1; s[FILENAME, $2] += $1; at[$2] }
+		END { for (a in at) { d = s["got", a] / n["got"] - s["want", a] / n["want"]; off += d < 0 ? -d : d }
+			printf "%d", 50 * off }' got want
+}
+for command in "walk 2048 5000" "branch 0xffffffffffffffff 60 4000000"; do
+	# shellcheck disable=SC2086 # words
+	set -- $command
+	counts all -e cycles -- "$walk" "$@"
+	recorded want --model-sample 1 -e cycles -c 10007 -- "$walk" "$@"
+	has_not err estimated "$1: samples of all of it"
+	recorded got --model-sample 16 -e cycles -c 10007 -- "$walk" "$@"
+	is "$status" 0 "$1: samples of a part"
+	has err 'estimated: the models saw one part in 16 of the run; --model-sample 1 has' "$1: that says so"
+	check "$1: there are as many" awk -v want="$(wc -l <want)" -v got="$(wc -l <got)" \
+		'BEGIN { d = got - want; exit !(want > 500 && d * d < want * want / 400) }' || note "$(wc -l <got) of $(wc -l <want)"
+	# (a loop of few cycles may keep step with the period)
+	[ "$1" = walk ] || check "$1: of the same code" [ "$(apart)" -lt 10 ] || note "$(apart) % apart"
+	mv got first
+	recorded got --model-sample 16 -e cycles -c 10007 -- "$walk" "$@"
+	same got first "$1: the same again"
+done
+counts all --model-sample 4 -e cycles -- "$walk" branch 0xffffffffffffffff 60 40000000
+recorded got -e cycles -F 2000 -- "$walk" branch 0xffffffffffffffff 60 40000000
+has err 'estimated: the models saw one part in 24 ' "samples by time are of a part"
+check "whose periods add up to the count" awk -v want="$(awk '{ print $2 }' all)" \
+	'{ n += $1 } END { d = n - want; exit !(d * d < want * want / 100) }' got || note "$(cat all; wc -l got)"
+recorded got -e cycles -c 10007 -- "$walk" "$@"
+has_not err estimated "by a period of all of it"
+recorded got -e instructions -- "$walk" "$@"
+has_not err estimated "and so are exact ones"
+run timeout -k 5 60 "$ANYPERF" run --model-sample 8 -- "$ANYPERF" stat -e cycles -o table -- "$walk" "$@"
+has err '^anyperf: modelled counts are estimated: the models saw one part in 8 of the run$' "a session of parts says so"
+
 # --- in another's session, whose models these are
 timeout -k 5 100 "$ANYPERF" stat -o outer --model-sample 8 -e cycles -- \
 	"$ANYPERF" stat -x, -o csv -e cycles -- "$walk" "$@" >out 2>err </dev/null

@@ -39,12 +39,17 @@ static enum ap_thin_state run(struct thread *t, struct ap_thin_phase *p, const u
 	}
 	(void)ap_thin_did(&t->thin, p, LOG, before, t->count, COUNTS);
 	for (unsigned k = 0; k < COUNTS; k++) {
-		u64 now = t->count[k] + t->thin.added[k];
+		u64 now = t->count[k] + t->thin.added[k] + ap_thin_more(&t->thin, k, t->count[k]);
 
 		EXPECT((s64)(now - t->shown[k]) >= 0);
 		t->shown[k] = now;
 	}
 	return state;
+}
+
+static void shown_again(struct thread *t)
+{
+	t->shown[0] = t->count[0] + t->thin.added[0] + ap_thin_more(&t->thin, 0, t->count[0]);
 }
 
 static void steady(void) /* to the unit */
@@ -173,6 +178,80 @@ static void a_new_beginning_is_read(void)
 	EXPECT_U64(t.shown[2], 64ULL * LOG * 10);
 }
 
+/* What is read stands for the gap behind it at once; the gap counts nothing. */
+static void counts_may_run_ahead(void)
+{
+	static const u64 rate[COUNTS] = { 8, 3, 0 };
+	static struct thread t;
+	struct ap_thin_phase p;
+	u64 logs = 40000, off, flat = 0, shown = 0;
+
+	ap_thin_init(&p, 16);
+	ap_thin_ahead(&t.thin, &p, true, t.count, COUNTS);
+	for (u64 n = 0; n < logs; n++) {
+		bool reads = run(&t, &p, rate) == AP_THIN_READ;
+
+		EXPECT(reads == (t.shown[0] != shown));
+		flat += !reads;
+		shown = t.shown[0];
+	}
+	EXPECT(flat > logs - logs / 12);
+	off = t.shown[0] > logs * LOG ? t.shown[0] - logs * LOG : logs * LOG - t.shown[0];
+	EXPECT(off < logs * LOG / 50);
+	EXPECT(t.shown[2] < t.shown[0] / 1000); /* of what was met anew nothing */
+}
+
+/* Who comes in a gap has nothing that stands for it: it is estimated. */
+static void late_ones_lose_nothing(void)
+{
+	static const u64 rate[COUNTS] = { 8, 8, 0 };
+	static struct thread t, late;
+	struct ap_thin_phase p;
+
+	ap_thin_init(&p, 8);
+	ap_thin_ahead(&t.thin, &p, true, t.count, COUNTS);
+	ap_thin_ahead(&late.thin, &p, true, late.count, COUNTS);
+	while (run(&t, &p, rate) != AP_THIN_PASS)
+		;
+	EXPECT_U64(run(&late, &p, rate), AP_THIN_READ);
+	EXPECT_U64(late.shown[0], LOG);
+	EXPECT_U64(run(&late, &p, rate), AP_THIN_PASS);
+	EXPECT_U64(late.shown[0], 2 * LOG);
+	while (run(&late, &p, rate) != AP_THIN_READ)
+		;
+	while (run(&late, &p, rate) == AP_THIN_READ)
+		;
+	EXPECT(late.thin.stood);
+}
+
+/* Nothing is counted twice, or lost, beyond one cycle. */
+static void ahead_may_change(void)
+{
+	static const u64 rate[COUNTS] = { 8, 8, 0 };
+	static struct thread t;
+	struct ap_thin_phase p;
+	u64 logs = 40000, off;
+
+	ap_thin_init(&p, 16);
+	for (u64 n = 0; n < logs; n++) {
+		ap_thin_ahead(&t.thin, &p, n / 5000 % 2, t.count, COUNTS);
+		run(&t, &p, rate);
+	}
+	off = t.shown[0] > logs * LOG ? t.shown[0] - logs * LOG : logs * LOG - t.shown[0];
+	EXPECT(off < logs * LOG / 25);
+	/* who reads all of it between bursts has it counted once */
+	t.thin.ahead = true;
+	t.count[0] += 1000;
+	shown_again(&t);
+	off = t.shown[0];
+	ap_thin_alone(&t.thin, t.count, COUNTS);
+	shown_again(&t);
+	EXPECT_U64(t.shown[0], off);
+	t.count[0] += 1000;
+	shown_again(&t);
+	EXPECT_U64(t.shown[0], off + 1000);
+}
+
 static void pages(void)
 {
 	static struct ap_met_pages p;
@@ -197,6 +276,9 @@ int main(int argc, char **argv)
 						 TAP(phases_of_a_program),
 						 TAP(threads_are_read_together),
 						 TAP(a_new_beginning_is_read),
+						 TAP(counts_may_run_ahead),
+						 TAP(late_ones_lose_nothing),
+						 TAP(ahead_may_change),
 						 TAP(pages),
 						 { 0 } };
 
