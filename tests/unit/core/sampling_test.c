@@ -406,7 +406,7 @@ static void a_new_period_begins_at_once(void)
 	world_end(&W);
 }
 
-/* --- throttling, frequencies, clocks */
+/* --- throttling, clocks */
 
 static void throttled_until_the_tick(void)
 {
@@ -445,99 +445,6 @@ static void throttled_until_the_tick(void)
 	EXPECT_U64(set_period(fd, 20), 0);
 	REQUIRE(ring_take(ring, &R));
 	EXPECT_U64(R.header.type, AP_PERF_RECORD_UNTHROTTLE);
-	world_end(&W);
-}
-
-static u32 samples_in(u32 task, int ring, u32 ticks, u64 per_ms)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < ticks * 4; i++) {
-		for (u32 part = 0; part < 50; part++)
-			world_run(&W, task, MS / 50, per_ms / 50);
-		if (i % 4 == 3)
-			ap_core_tick(W.core);
-		n += ring_count(ring, AP_PERF_RECORD_SAMPLE);
-	}
-	return n;
-}
-
-static void frequencies_adapt_and_children_begin_with_them(void)
-{
-	const struct ap_sampler *s;
-	u32 n, child;
-	int fd, ring;
-
-	world_begin(&W, 0);
-	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ | AP_PERF_INHERIT), 0, 0);
-	ring = ring_map(&W, fd, true);
-	EXPECT_U64(ap_sampling_of(only(0))->freq, 1000);
-	EXPECT_U64(ap_sampling_of(only(0))->period, 1);
-	samples_in(0, ring, 100, 1000000);
-	n = samples_in(0, ring, 250, 1000000);
-	EXPECT(n > 950 && n < 1050);
-	child = world_fork(&W, 0, false);
-	s = only(child);
-	EXPECT_U64(ap_sampling_of(s)->period, ap_sampling_of(only(0))->period);
-	EXPECT_U64(ap_sampling_of(s)->left, ap_sampling_of(s)->period);
-	EXPECT(ap_sampling_of(s)->period > 900000 && ap_sampling_of(s)->period < 1100000);
-	n = samples_in(child, ring, 250, 1000000);
-	EXPECT(n > 950 && n < 1050);
-	world_end(&W);
-}
-
-/* It sleeps half of the time: ticks in which it did not run say nothing of its rate. */
-static void sleep_does_not_slow_a_frequency_down(void)
-{
-	u32 n = 0;
-	int fd, ring;
-
-	world_begin(&W, 0);
-	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ), 0, -1);
-	ring = ring_map(&W, fd, true);
-	samples_in(0, ring, 100, 1000000);
-	for (u32 i = 0; i < 10; i++) {
-		n += samples_in(0, ring, 25, 1000000);
-		for (u32 ms = 0; ms < 100; ms++) {
-			world_run(&W, 1, MS, 0);
-			ap_core_tick(W.core);
-		}
-	}
-	EXPECT(n > 950 && n < 1050);
-	world_end(&W);
-}
-
-/* A kernel says of a task that runs how long it had run at a tick of its own, which may be the same twice. */
-static void a_late_clock_makes_no_holes(void)
-{
-	u64 *time, was, most = 0;
-	u32 n = 0;
-	int fd, ring;
-
-	world_begin(&W, 0);
-	fd = open_for(&W, attr_sampled(1000, AP_PERF_FREQ), 0, -1);
-	ring = ring_map(&W, fd, true);
-	samples_in(0, ring, 100, 1000000);
-	time = &W.tasks[0].time;
-	for (u32 i = 0; i < 250; i++) {
-		was = *time;
-		for (u32 part = 0; part < 200; part++)
-			world_run(&W, 0, MS / 50, 20000);
-		if (i % 2 == 0) {
-			u64 ran = *time - was;
-
-			*time = was + 1;
-			ap_core_tick(W.core);
-			*time = was + ran;
-		} else {
-			ap_core_tick(W.core);
-		}
-		n += ring_count(ring, AP_PERF_RECORD_SAMPLE);
-		if (ap_sampling_of(only(0))->period > most)
-			most = ap_sampling_of(only(0))->period;
-	}
-	EXPECT(n > 950 && n < 1050);
-	EXPECT(most < 1200000);
 	world_end(&W);
 }
 
@@ -800,9 +707,6 @@ int main(int argc, char **argv)
 		TAP(refresh_counts_overflows_and_disables),
 		TAP(a_new_period_begins_at_once),
 		TAP(throttled_until_the_tick),
-		TAP(frequencies_adapt_and_children_begin_with_them),
-		TAP(sleep_does_not_slow_a_frequency_down),
-		TAP(a_late_clock_makes_no_holes),
 		TAP(clocks_are_sampled_by_ticks),
 		TAP(children_write_to_the_parents_ring),
 		TAP(an_event_of_a_task_and_a_cpu_is_armed_there),
