@@ -59,6 +59,8 @@ try:
 except subprocess.TimeoutExpired:
     bad.append('hang')
     os.killpg(p.pid, signal.SIGKILL)
+if p.returncode:
+    bad.append('status %s' % p.returncode)
 if how != 'none' and not any(int(a.split()[2], 16) in SAMPLINGS for a in found):
     bad.append('no samplers: ' + ''.join(found))
 want = {'': '26125', 'x': '200000068'}
