@@ -129,10 +129,12 @@ static inline void ap_shape_add(u64 shape, u64 count, u64 sums[AP_KIND_N])
 		return;
 	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
 		u64 n = count * ap_vec_get(shape, f);
+		u32 kind = ap_vec_kind(group, f);
 
-		if (!n)
+		/* a program may have written anything there */
+		if (!n || kind == AP_KIND_N)
 			continue;
-		sums[ap_vec_kind(group, f)] += n;
+		sums[kind] += n;
 		sums[AP_KIND_FLOPS] += n * ap_vec_elements(group, f);
 	}
 }
@@ -146,9 +148,9 @@ static inline u64 ap_shape_of(u64 shape, u64 kinds)
 	if (group >= AP_VEC_GROUPS)
 		return 0;
 	for (u32 f = 0; f < AP_VEC_FIELDS; f++) {
-		u32 n = ap_vec_get(shape, f);
+		u32 n = ap_vec_get(shape, f), kind = ap_vec_kind(group, f);
 
-		if (n && kinds & AP_KIND_BIT(ap_vec_kind(group, f)))
+		if (kind < AP_KIND_N && kinds & AP_KIND_BIT(kind))
 			sum += n;
 		if (kinds & AP_KIND_BIT(AP_KIND_FLOPS))
 			sum += n * ap_vec_elements(group, f);

@@ -100,6 +100,11 @@ static void shapes_are_of_all_groups(void)
 	EXPECT_U64(raw[AP_KIND_MEM], 40);
 	EXPECT_U64(raw[AP_KIND_FP_256_SINGLE], 40);
 	EXPECT_U64(raw[AP_KIND_FLOPS], 10 * (3 * 1 + 2 * 1 + 4 * 8 + 3 * 8 + 2 * 16));
+	/* fields that no kind has */
+	ap_shape_add(0x01ffffffff000000, 10, raw);
+	ap_shape_add(0x02ff000000000000, 10, raw);
+	ap_shape_add(0x03ffffffffff0000, 10, raw);
+	EXPECT_U64(ap_shape_of(0x03ffffffffff0000, ~0ULL), 0);
 	for (u32 k = 0; k < AP_RAW_N; k++)
 		total += raw[k];
 	EXPECT_U64(total - raw[AP_KIND_FLOPS], 4 * 50 + 2 * 40);
