@@ -12,6 +12,7 @@
  *   - offsets only ever grow: a dead segment's memory is punched out, its offset never reused.
  *
  *   0                  struct ap_session: tasks only read it, and map it so
+ *   AP_FILTERS_OFF     struct ap_trace_filter[AP_TRACE_FILTERS], likewise
  *   AP_BOARD_OFF       struct ap_board: what tasks write for all to see
  *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
@@ -47,8 +48,9 @@
 #define AP_SLOT_TRACE_OFF  (AP_SLOT_COUNTS_OFF + AP_SHAPE_MAX * 8) /* u64[AP_TRACE_N] */
 #define AP_SLOT_LOG_OFF	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)	   /* abi/service.h */
 
-#define AP_BOARD_OFF	   8192ULL
-#define AP_NOTE_OFF	   12288ULL
+#define AP_FILTERS_OFF	   8192ULL
+#define AP_BOARD_OFF	   (AP_FILTERS_OFF + AP_TRACE_FILTERS * 1024)
+#define AP_NOTE_OFF	   (AP_BOARD_OFF + 4096)
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
@@ -301,7 +303,9 @@ struct ap_session {
 	u32 watch_gen;	/* incremented when code has to mind more of the next; by the supervisor */
 	u32 watch_used; /* bit n: watch[n] is a breakpoint of some task */
 	u64 watch[AP_WATCH_MAX];
-	u32 trace_on;	/* 1: tracepoints are counted; written by the supervisor */
+	u32 trace_on;	   /* 1: tracepoints are counted; written by the supervisor */
+	u32 trace_filters; /* so many of the next are not 0: only then are they looked at */
+	u32 trace_filter[AP_TRACE_FILTERS]; /* the tracepoint that each is of; 0: there is none */
 	u32 cpu;	/* while the supervisor looks for requests: its CPU + 1; else 0 */
 	u32 serve_rate; /* perf_event_max_sample_rate for the next; 0 none given */
 	u32 serve;	/* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
@@ -335,7 +339,9 @@ struct ap_session {
 #define AP_WATCH_LEN(how)	((how) >> 8)
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_SEG_BASE, "the segments follow");
-_Static_assert(sizeof(struct ap_session) <= AP_BOARD_OFF, "the board follows");
+_Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");
+_Static_assert(AP_FILTERS_OFF + AP_TRACE_FILTERS * sizeof(struct ap_trace_filter) <= AP_BOARD_OFF,
+	       "the board follows");
 
 /*
  * Written by any task for all to see, in a page of its own.  A program may scribble over it: each word is no more than
@@ -360,6 +366,20 @@ _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes
 static inline struct ap_board *ap_board_of(const struct ap_session *session)
 {
 	return (struct ap_board *)((char *)(unsigned long)session + AP_BOARD_OFF);
+}
+
+static inline struct ap_trace_filter *ap_trace_filter_of(const struct ap_session *session, u64 n)
+{
+	return (struct ap_trace_filter *)((char *)(unsigned long)session + AP_FILTERS_OFF) + n;
+}
+
+/* The tracepoint behind an id that may be a filter's. */
+static inline u32 ap_trace_unfiltered(const struct ap_session *session, u32 id)
+{
+	u64 n = ap_trace_filter_number(id);
+
+	return n < AP_TRACE_FILTERS ? __atomic_load_n(&session->trace_filter[n], __ATOMIC_RELAXED)
+				    : id;
 }
 
 static inline struct ap_note *ap_notes_of(const struct ap_session *session)

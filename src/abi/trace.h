@@ -3,10 +3,14 @@
  * Tracepoint ids: what the `id` files of the generated tracefs say and attr.config of a tracepoint
  * event names.  A kernel numbers its tracepoints as it finds them; ours are fixed, so that host and
  * engine need no table to know what is meant.
+ *
+ * An event whose filter was set (PERF_EVENT_IOC_SET_FILTER) counts in words of its own: those of the session's
+ * filters, which have ids as tracepoints do, and which no program can ask for.
  */
 #ifndef AP_ABI_TRACE_H
 #define AP_ABI_TRACE_H
 
+#include "abi/trace_expr.h"
 #include "base/types.h"
 
 enum ap_trace_id {
@@ -18,6 +22,7 @@ enum ap_trace_id {
 	AP_TRACE_SCHED_FORK = 5,
 	AP_TRACE_SCHED_EXEC = 6,
 	AP_TRACE_SCHED_EXIT = 7,
+	AP_TRACE_FILTERED = 512,     /* of the n-th filter of the session */
 	AP_TRACE_SYSCALL_BASE = 1024 /* then enter and exit of each system call, by its number */
 };
 
@@ -33,17 +38,36 @@ static inline u32 ap_trace_sys_exit(u32 nr)
 }
 
 /* Where a thread counts it (abi/session.h): two pages of words; AP_TRACE_N: nowhere. */
-#define AP_TRACE_N	1024U
-#define AP_TRACE_FIRST	8U /* of those of system calls; ids of others are below */
-#define AP_TRACE_NR_MAX ((AP_TRACE_N - AP_TRACE_FIRST) / 2)
+#define AP_TRACE_N	 1024U
+#define AP_TRACE_FIRST	 8U  /* of those of system calls; ids of others are below */
+#define AP_TRACE_FILTERS 64U /* behind them; one bit of a word for each */
+#define AP_TRACE_NR_MAX	 ((AP_TRACE_N - AP_TRACE_FILTERS - AP_TRACE_FIRST) / 2)
+
+/* The filter's number; AP_TRACE_FILTERS or more: it is a tracepoint's id. */
+static inline u64 ap_trace_filter_number(u64 id)
+{
+	return id - AP_TRACE_FILTERED;
+}
 
 static inline u32 ap_trace_index(u64 id)
 {
 	if (id < AP_TRACE_FIRST)
 		return (u32)id;
+	if (ap_trace_filter_number(id) < AP_TRACE_FILTERS)
+		return AP_TRACE_N - AP_TRACE_FILTERS + (u32)ap_trace_filter_number(id);
 	if (id < AP_TRACE_SYSCALL_BASE || id >= AP_TRACE_SYSCALL_BASE + 2 * AP_TRACE_NR_MAX)
 		return AP_TRACE_N;
 	return AP_TRACE_FIRST + (u32)(id - AP_TRACE_SYSCALL_BASE);
 }
+
+/* Written by the supervisor before anybody counts by it (ap_session.trace_filter). */
+#define AP_TRACE_FILTER_NODES 63U
+struct ap_trace_filter {
+	u32 id;	   /* the tracepoint's */
+	u32 n;	   /* nodes */
+	u32 users; /* events that count by it; the supervisor's */
+	u32 reserved;
+	struct ap_trace_node node[AP_TRACE_FILTER_NODES];
+};
 
 #endif

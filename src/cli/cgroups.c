@@ -112,6 +112,8 @@ static void repeat(struct ap_evlist *list, size_t n, struct ap_evcgroup *cg)
 
 		*sel = list->sel[i];
 		sel->name = ap_xstrdup(sel->name);
+		if (sel->filter)
+			sel->filter = ap_xstrdup(sel->filter);
 		if (sel->own) {
 			sel->own = ap_xgrow(NULL, 1, sizeof(*sel->own));
 			*sel->own = *list->sel[i].own;

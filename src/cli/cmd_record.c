@@ -428,7 +428,6 @@ int ap_cmd_record(int argc, char **argv)
 		o.argv[i + 1] = argv[i];
 	if (!parse(&o, argc, argv, &status))
 		status = record(&o);
-	record_filters_free(&o);
 	ap_evlist_fini(&o.events);
 	free(o.argv);
 	ap_targets_fini(&o.targets);

@@ -15,6 +15,7 @@
 #include "cli/cgroups.h"
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
+#include "cli/evfilter.h"
 #include "cli/evlist.h"
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
@@ -42,6 +43,7 @@ static const char *const detail_events[] = {
 struct stat_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
 	struct ap_evlist events;
+	size_t newest; /* the first event of the last -e */
 	struct ap_stat_format format;
 	struct ap_stat_count_options count;
 	struct ap_targets targets;
@@ -70,7 +72,15 @@ static int opt_events(void *args, const char *value, char *why)
 {
 	struct stat_args *a = args;
 
+	a->newest = a->events.n;
 	return ap_evlist_parse(&a->events, value, why, AP_OPT_WHY);
+}
+
+static int opt_filter(void *args, const char *value, char *why)
+{
+	struct stat_args *a = args;
+
+	return ap_evlist_filter(&a->events, a->newest, value, why);
 }
 
 static int number(const char *value, long min, long max, long *n, char *why)
@@ -199,7 +209,6 @@ static int opt_log_fd(void *args, const char *value, char *why)
 
 REFUSAL(transaction, "transactional memory always takes its fallback path under the engine")
 REFUSAL(cputype, "CPUs of several types are one PMU here, 'cpu'")
-REFUSAL(filter, "filters of tracepoints are not interpreted")
 REFUSAL(iostat, "devices are not counted")
 REFUSAL(smi_cost, "what firmware does is not seen from user mode")
 REFUSAL(percore_thread, "an event of a CPU is never of its whole core: --per-core adds them up")
@@ -220,6 +229,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
 	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
 	FLAG(0, "exact", exact, "without -e: the default table without cycles and branch-misses, which are modelled and take time"),
+	CALL(0, "filter", opt_filter, "expression", "of the tracepoints of the -e before it only what matches"),
 	STR(0, "for-each-cgroup", for_each_cgroup, "names", "with -a or -C: all events, for each of these cgroups"),
 	STR('G', "cgroup", cgroups, "names", "with -a or -C: the cgroup of each event, or one for all"),
 	FLAG('g', "group", grouped, "all events are one group"),
@@ -269,7 +279,6 @@ static const struct ap_opt stat_opts[] = {
 	TAKEN_FLAG(0, "metric-no-group"), TAKEN_FLAG(0, "metric-no-merge"),
 	{ 'T', "transaction", AP_OPT_CALL, 0, opt_transaction, NULL, "refused: says why", true },
 	{ 0, "cputype", AP_OPT_CALL, 0, opt_cputype, "type", "refused: says why", true },
-	{ 0, "filter", AP_OPT_CALL, 0, opt_filter, "expression", "refused: says why", true },
 	{ 0, "iostat", AP_OPT_MAYBE, 0, opt_iostat, "what", "refused: says why", true },
 	{ 0, "smi-cost", AP_OPT_CALL, 0, opt_smi_cost, NULL, "refused: says why", true },
 	{ 0, "percore-show-thread", AP_OPT_CALL, 0, opt_percore_thread, NULL, "refused: says why", true },

@@ -421,6 +421,7 @@ void ap_evlist_fini(struct ap_evlist *list)
 	for (i = 0; i < list->n; i++) {
 		free(list->sel[i].name);
 		free(list->sel[i].own);
+		free(list->sel[i].filter);
 	}
 	free(list->sel);
 	ap_cgroups_free(list->cgroups);

@@ -28,6 +28,7 @@ struct ap_evsel {
 	char mods[24];		    /* modifiers, its own and its group's */
 	bool has_own_mods;	    /* which are in the name */
 	struct ap_evterms terms;    /* its name is above */
+	char *filter;		    /* of a tracepoint: --filter, or NULL */
 	struct ap_evcgroup *cgroup; /* whose tasks alone count, NULL: all (cli/cgroups.h) */
 	bool is_weak;		    /* a group that may be broken up where it does not fit */
 };

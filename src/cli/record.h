@@ -62,8 +62,6 @@ struct record_opts {
 	bool no_cache, dry_run, dated;
 	bool ignored; /* what is done, or cannot be noticed, in any case */
 	u64 intr_regs, user_regs;
-	char **filter; /* of events by index, as they were typed; NULL: none */
-	size_t nfilters;
 	size_t newest; /* the first event of the last -e */
 	char **argv;   /* our own command line, for the file */
 	struct ap_targets targets;
@@ -182,7 +180,9 @@ AP_MUST_CHECK int record_filters_prepare(struct record *r);
 /* Takes the samples away that do not match. */
 void record_filters_apply(const struct record *r, struct ap_buf *records);
 void record_filters_end(struct record *r);
-void record_filters_free(struct record_opts *o);
+/* Of an event that has just been opened: 0 or -errno. */
+AP_MUST_CHECK int record_filter_set(const struct record *r, const struct record_event *ev,
+				    struct ap_client_event *event);
 
 /* --- record_rings.c */
 

@@ -59,9 +59,12 @@ static int open_one(struct record *r, struct record_event *ev, size_t cpu, size_
 				       .cgroup = ev->cgroup ? &ev->cgroup->fd : NULL,
 				       .place = ev->place };
 
+	int ret;
+
 	if (leader != ev)
 		args.leader = *slot_of(r, leader, cpu, task);
-	return ap_client_open(r->client, &args, slot_of(r, ev, cpu, task));
+	ret = ap_client_open(r->client, &args, slot_of(r, ev, cpu, task));
+	return ret ? ret : record_filter_set(r, ev, *slot_of(r, ev, cpu, task));
 }
 
 /* Something newer than the kernel, which can be done without; true: try again. */

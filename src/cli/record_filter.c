@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `--filter`: of tracepoints only the samples that match.  A filter of the kernel decides before an event is
- * counted, which is the same where each event is a sample; so other periods are refused.  Here nothing in the
- * program that is recorded interprets one: the samples that do not match are left out when a ring is read.
+ * `--filter`: of tracepoints only the samples that match.  Whoever passes one decides that, before it is counted; but a session
+ * has room for 64 filters, and a pattern in -e makes one for each tracepoint.  Where each that is counted is a sample
+ * those that do not match are left out when a ring is read, then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "abi/record.h"
+#include "cli/evfilter.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/record.h"
@@ -17,82 +18,46 @@
 #include "profile/data.h"
 #include "profile/trace_filter.h"
 
-/* --- the option */
-
-static int refuse(char *why, const char *text)
-{
-	snprintf(why, AP_OPT_WHY, "%s", text);
-	return -EINVAL;
-}
-
-/* Of all events of the -e before it; a second one narrows the first. */
 int record_opt_trace_filter(void *args, const char *value, char *why)
 {
 	struct record_opts *o = args;
-	size_t n = o->events.n;
 
-	for (size_t i = o->newest; i < n; i++)
-		if (o->events.sel[i].attr.type != AP_PERF_TYPE_TRACEPOINT)
-			return refuse(why, "follows the -e of the tracepoints that it is for");
-	if (!n)
-		return refuse(why, "follows the -e of the tracepoints that it is for");
-	o->filter = ap_xgrow(o->filter, n, sizeof(*o->filter));
-	for (; o->nfilters < n; o->nfilters++)
-		o->filter[o->nfilters] = NULL;
-	for (size_t i = o->newest; i < n; i++) {
-		char *first = o->filter[i];
-
-		o->filter[i] =
-			first ? ap_xasprintf("(%s) && (%s)", first, value) : ap_xstrdup(value);
-		free(first);
-	}
-	return 0;
-}
-
-void record_filters_free(struct record_opts *o)
-{
-	for (size_t i = 0; i < o->nfilters; i++)
-		free(o->filter[i]);
-	free(o->filter);
+	return ap_evlist_filter(&o->events, o->newest, value, why);
 }
 
 /* --- before the start */
 
-static bool compile(struct record *r, size_t i)
-{
-	struct record_event *ev = &r->event[i];
-	const char *text = r->opts->filter[i], *system;
-	char why[AP_OPT_WHY];
-	char *format;
-	int ret;
-
-	if (ap_client_tracepoint(ev->attr.config, &system, &format)) {
-		fprintf(stderr, "anyperf record: --filter: nothing describes %s\n", ev->name);
-		return false;
-	}
-	ret = ap_trace_filter_parse(&ev->filter, format, text, why, sizeof(why));
-	free(format);
-	if (ret)
-		fprintf(stderr, "anyperf record: --filter: '%s' of %s: %s\n", text, ev->name, why);
-	r->has_filters = true;
-	return !ret;
-}
-
 int record_filters_prepare(struct record *r)
 {
-	const struct record_opts *o = r->opts;
+	const struct ap_evlist *list = &r->opts->events;
+	char why[AP_OPT_WHY];
 
-	if (o->nfilters && (o->count > 1 || o->per_thread_counts)) {
-		fprintf(stderr,
-			"anyperf record: --filter and %s do not go together: events that do not "
-			"match are counted all the same\n",
-			o->count > 1 ? "-c" : "-s");
-		return AP_EXIT_USAGE;
-	}
-	for (size_t i = 0; i < o->nfilters; i++)
-		if (o->filter[i] && !compile(r, i))
+	for (size_t i = 0; i < list->n; i++) {
+		if (!list->sel[i].filter)
+			continue;
+		if (ap_evsel_filter(&list->sel[i], &r->event[i].filter, why)) {
+			fprintf(stderr, "anyperf record: --filter: %s: %s\n", r->event[i].name,
+				why);
 			return AP_EXIT_USAGE;
+		}
+		r->has_filters = true;
+	}
 	return 0;
+}
+
+int record_filter_set(const struct record *r, const struct record_event *ev,
+		      struct ap_client_event *event)
+{
+	size_t i = (size_t)(ev - r->event);
+	int ret;
+
+	if (i >= r->opts->events.n)
+		return 0;
+	ret = ap_evsel_set_filter(&r->opts->events.sel[i], event);
+	/* more than a session has room for: each that is counted is a sample, of which the others can be left out */
+	if (ret == -ENOSPC && r->opts->count <= 1 && !r->opts->per_thread_counts)
+		return 0;
+	return ret;
 }
 
 void record_filters_end(struct record *r)

@@ -16,6 +16,7 @@
 
 #include "cli/cgroups.h"
 #include "cli/commands.h"
+#include "cli/evfilter.h"
 #include "cli/memory.h"
 
 #define NS_PER_MS 1000000ULL
@@ -221,11 +222,28 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 		ap_client_wants_account(c->client);
 		return 0;
 	}
-	if (!r->is_open && sel->desc->from == AP_FROM_RAW)
+	if (!r->is_open && sel->filter && ret == -ENOSPC)
+		r->why = "a session has room for 64 filters";
+	else if (!r->is_open && sel->filter)
+		r->why = "what it records is not known where it is counted";
+	else if (!r->is_open && sel->desc->from == AP_FROM_RAW)
 		r->why = strerror(-ret);
 	else if (!r->is_open && sel->desc->from == AP_FROM_SW)
 		r->why = "only the kernel's own event counts it, and is refused";
 	return 0;
+}
+
+static int open_filtered(struct ap_stat_count *c, size_t i, const struct spot *spot,
+			 struct ap_client_event *leader, struct ap_client_event **out)
+{
+	int ret = open_event(c, i, spot, leader, out);
+
+	if (ret)
+		return ret;
+	ret = ap_evsel_set_filter(&c->opts->events->sel[i], *out);
+	if (ret)
+		ap_client_close(*out);
+	return ret;
 }
 
 /* One event at one spot; *leader is its group's, set by the first that could be opened. */
@@ -239,10 +257,10 @@ static int open_at(struct ap_stat_count *c, size_t i, const struct spot *spot,
 
 	if (sel->why || sel->desc->from == AP_FROM_TIME || sel->desc->from == AP_FROM_NOTHING)
 		return 0;
-	ret = open_event(c, i, spot, first, &counter.event);
+	ret = open_filtered(c, i, spot, first, &counter.event);
 	if (ret && first && sel->is_weak) {
 		first = NULL;
-		ret = open_event(c, i, spot, NULL, &counter.event);
+		ret = open_filtered(c, i, spot, NULL, &counter.event);
 	} else if (!ret && leader && !*leader) {
 		*leader = counter.event;
 	}

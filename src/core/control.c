@@ -84,22 +84,33 @@ static s64 get_id(const struct ap_event *e, const struct ap_ioctl_args *args)
 
 static s64 set_filter(struct ap_event *e, const struct ap_ioctl_args *args)
 {
+	const char *text = args->in;
 	struct ap_list *l;
+	u64 size;
 	int r;
 
 	if (!args->in)
 		return -AP_EFAULT;
-	if (!memchr(args->in, 0, args->in_size))
+	if (!memchr(text, 0, args->in_size))
 		return -AP_EINVAL; /* longer than a page */
 	if (!e->pmu->set_filter)
 		return -AP_EINVAL;
-	r = e->pmu->set_filter(e->core, &e->hw, args->in);
-	ap_list_for_each(l, &e->children) {
-		struct ap_event *c = ap_list_entry(l, struct ap_event, child);
-
-		if (!r)
-			r = c->pmu->set_filter(c->core, &c->hw, args->in);
+	if (e->filter)
+		return -AP_EEXIST;
+	size = strlen(text) + 1;
+	e->filter = ap_alloc(e->core, size);
+	if (!e->filter)
+		return -AP_ENOMEM;
+	memcpy(e->filter, text, size);
+	r = ap_event_set_filter(e, text);
+	if (r) {
+		ap_free(e->core, e->filter, size);
+		e->filter = NULL;
+		return r;
 	}
+	ap_list_for_each(l, &e->children)
+		if (!r)
+			r = ap_event_set_filter(ap_list_entry(l, struct ap_event, child), text);
 	return r;
 }
 

@@ -17,6 +17,7 @@
 #include "abi/perf.h"
 #include "abi/raw.h"
 #include "abi/sampler.h"
+#include "abi/trace.h"
 #include "base/types.h"
 
 struct ap_core;	 /* one session's subsystem */
@@ -124,6 +125,12 @@ struct ap_core_ops {
 	 * -ENOENT where nobody can; NULL: nobody can count any.
 	 */
 	int (*trace_count)(void *world, void *host, s32 cpu, u32 id, u64 *v);
+	/*
+	 * What passes a filter (abi/trace.h) has an id of its own for trace_count, until it has been given back as often as
+	 * it was asked for; -ENOSPC: there are too many.  NULL: nobody interprets any.
+	 */
+	int (*trace_filter)(void *world, const struct ap_trace_filter *filter, u32 *id);
+	void (*trace_unfilter)(void *world, u32 id);
 
 	/*
 	 * Sampling: docs/design/sampling.md.  sampler_new NULL: a period is -EOPNOTSUPP, but for

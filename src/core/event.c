@@ -151,6 +151,22 @@ static void event_out(struct ap_event *e)
 	ap_event_changed(e);
 }
 
+/* From here on it counts another thing. */
+int ap_event_set_filter(struct ap_event *e, const char *filter)
+{
+	bool is_on = e->state == AP_STATE_ACTIVE;
+	int r;
+
+	if (is_on)
+		ap_event_stop(e, ap_ctx_now(e->ctx));
+	r = e->pmu->set_filter(e->core, &e->hw, filter);
+	if (!is_on || event_in(e))
+		return r;
+	/* its PMU limits nobody: only memory can be wanting.  It is as one that waits */
+	ap_list_del(&e->active);
+	return r ? r : -AP_ENOMEM;
+}
+
 void ap_event_stop(struct ap_event *e, u64 now)
 {
 	ap_event_update(e, now);

@@ -21,6 +21,8 @@ int ap_event_clone(struct ap_event *of, struct ap_task *task, struct ap_event *l
 	e->parent = parent;
 	e->first_period = ap_samplers_period(of);
 	r = ap_event_init_hw(e, task);
+	if (!r && parent->filter)
+		r = ap_event_set_filter(e, parent->filter);
 	if (!r)
 		r = ap_sched_of(&task->ctx, e->pmu, &sched);
 	if (!r)

@@ -131,6 +131,7 @@ struct ap_event {
 	u64 carry;			/* of a CPU's event: counted since the last overflow */
 	u64 lost;			/* records, but those that live samplers have lost */
 	bool records_munmap;		/* of what was opened: clones look there */
+	char *filter;			/* likewise: SET_FILTER's; NULL none */
 };
 
 _Static_assert(sizeof(struct ap_event) <= 1024, "memory per event");
@@ -220,6 +221,7 @@ void ap_event_disable(struct ap_event *e);
 void ap_event_reset(struct ap_event *e);
 /* Off its PMU, with its times up to date. */
 void ap_event_stop(struct ap_event *e, u64 now);
+AP_MUST_CHECK int ap_event_set_filter(struct ap_event *e, const char *filter);
 /* The event's published numbers have changed; a leader's state concerns its members. */
 void ap_event_changed(struct ap_event *e);
 void ap_group_changed(struct ap_event *leader);

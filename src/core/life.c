@@ -5,6 +5,7 @@
  * group of a dead task can still be read as one.
  */
 #include "abi/errno.h"
+#include "base/mem.h"
 #include "core/internal.h"
 
 #define EXCLUDE_ANY                                                                                \
@@ -275,6 +276,8 @@ void ap_event_free(struct ap_event *e)
 	}
 	if (ap_event_is_template(e) && core->ops.cgroup_put)
 		core->ops.cgroup_put(core->world, e->cgroup);
+	if (e->filter)
+		ap_free(core, e->filter, strlen(e->filter) + 1);
 	ap_list_del(&e->in_cgroup);
 	ap_list_del(&e->owned);
 	ap_list_del(&e->child);

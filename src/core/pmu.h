@@ -60,7 +60,10 @@ struct ap_pmu {
 	void (*stop)(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
 	/* Counters per context, 0 unlimited; only for PMUs without AP_PMU_SOFTWARE. */
 	u32 (*counters)(struct ap_core *core, struct ap_pmu *pmu);
-	/* PERF_EVENT_IOC_SET_FILTER, NUL terminated; NULL: -EINVAL, as of all but tracepoints. */
+	/*
+	 * PERF_EVENT_IOC_SET_FILTER, NUL terminated; NULL: -EINVAL, as of all but tracepoints.  Once in an event's
+	 * life, while no interval is open; of clones before their first.
+	 */
 	int (*set_filter)(struct ap_core *core, struct ap_hw_event *hw, const char *filter);
 	void *priv;
 };

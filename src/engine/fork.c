@@ -343,7 +343,7 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 	/* the stack that it came on stays behind */
 	step_over(t);
 	if (ap_trace_is_on())
-		ap_trace_exit(t, k->nr);
+		ap_trace_exit(t, k->nr, 0);
 	ap_sig_set_mask(mask);
 	ap_redispatch(t);
 }

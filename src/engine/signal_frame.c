@@ -226,7 +226,7 @@ static AP_NORETURN void bad_frame(struct ap_thread *t, u64 mask)
 	t->regs.gpr[RCX] = t->regs.rip;
 	t->regs.gpr[R11] = t->regs.rflags;
 	if (ap_trace_is_on())
-		ap_trace_exit(t, AP_NR_rt_sigreturn);
+		ap_trace_exit(t, AP_NR_rt_sigreturn, 0);
 	force(t, AP_SIGSEGV);
 	t->pend_mask = mask;
 	t->pending = 1;
@@ -305,7 +305,7 @@ void ap_sig_return(struct ap_thread *t)
 	if (ap_safe_copy(&uc, (const void *)sp, sizeof(uc)))
 		bad_frame(t, mask);
 	if (ap_trace_is_on())
-		ap_trace_exit_unnamed(t);
+		ap_trace_exit_unnamed(t, uc.mc.greg[AP_GREG_RAX]);
 	ap_sig_uc_to_regs(&t->regs, &uc.mc);
 	t->regs.rflags = (flags & ~EFL_RETURN) | (t->regs.rflags & EFL_RETURN);
 	(void)ap_sig_altstack_set(t, &uc.stack, t->regs.gpr[RSP]);

@@ -238,10 +238,8 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		ap_trace_untouched(t);
 		return ret;
 	}
-	if (ap_trace_is_on()) {
-		t->call_ret = (u64)ret;
-		ap_trace_exit(t, c.nr);
-	}
+	if (ap_trace_is_on())
+		ap_trace_exit(t, c.nr, (u64)ret);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
 	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))

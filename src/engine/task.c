@@ -271,7 +271,7 @@ void ap_task_child(struct ap_thread *t)
 	ap_thread_init_kernel(t);
 	ap_service_begins();
 	if (ap_trace_is_on())
-		ap_trace_exit(t, slot->call - 1);
+		ap_trace_exit(t, slot->call - 1, 0);
 	slot->call = 0;
 	if (t->start_flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);

@@ -178,11 +178,14 @@ struct ap_thread {
 	/* Sampling: lane.h has the rest.  nlanes are kept, of ap_proc.lanes. */
 	u32 nlanes;
 	u32 sampler_gen; /* of the slot, when the service was told last */
-	u64 call_ret;	 /* of the call whose exit tracepoints pass */
-	u32 sources;	 /* ap_hook_sources */
-	u32 lane_trap;	 /* a SIGTRAP is to be raised */
-	u32 watched;	 /* data watches that were hit and may have samplers, as bits */
-	u32 nprompts;	 /* prompt.c: noted and not taken yet */
+	union {		 /* of the call whose tracepoints are passed: */
+		u64 call_passed; /* from its entry on, the session's filters that this has passed, as bits; */
+		u64 call_ret; /* at its exit, what it returns */
+	};
+	u32 sources;   /* ap_hook_sources */
+	u32 lane_trap; /* a SIGTRAP is to be raised */
+	u32 watched;   /* data watches that were hit and may have samplers, as bits */
+	u32 nprompts;  /* prompt.c: noted and not taken yet */
 	const struct ap_exit *middle;  /* entered behind its counter, if the cache was entered */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
 	struct ap_block *resume;       /* resume.c: entered at resume_at; NULL: at its beginning */

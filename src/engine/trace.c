@@ -8,6 +8,7 @@
  */
 #include "engine/trace.h"
 #include "engine/lane.h"
+#include "service/service.h"
 
 static void count(struct ap_thread *t, u32 id, s64 n)
 {
@@ -24,6 +25,19 @@ static void count(struct ap_thread *t, u32 id, s64 n)
 		ap_lanes_counted(t, AP_SAMPLE_TRACE, id, t->regs.rip);
 }
 
+/* What has filters counts by those that it passes as well; which these were. */
+static u64 count_filtered(struct ap_thread *t, u32 id, u64 value)
+{
+	u64 passed;
+
+	if (ap_likely(!__atomic_load_n(&ap_proc.session->trace_filters, __ATOMIC_ACQUIRE)))
+		return 0;
+	passed = ap_service_filters(id, value);
+	for (u64 left = passed; left; left &= left - 1)
+		count(t, AP_TRACE_FILTERED + (u32)__builtin_ctzll(left), 1);
+	return passed;
+}
+
 /* The kernel takes numbers for an int. */
 static bool has_point(u64 nr)
 {
@@ -38,22 +52,37 @@ static void set_call(struct ap_thread *t, u64 call)
 void ap_trace_enter(struct ap_thread *t, u64 nr)
 {
 	count(t, AP_TRACE_RAW_SYS_ENTER, 1);
-	if (has_point(nr))
+	t->call_passed = count_filtered(t, AP_TRACE_RAW_SYS_ENTER, 0);
+	if (has_point(nr)) {
 		count(t, ap_trace_sys_enter((u32)nr), 1);
+		t->call_passed |= count_filtered(t, ap_trace_sys_enter((u32)nr), 0);
+	}
 	set_call(t, (u64)(u32)nr + 1);
 }
 
-void ap_trace_exit(struct ap_thread *t, u64 nr)
-{
-	if (has_point(nr))
-		count(t, ap_trace_sys_exit((u32)nr), 1);
-	ap_trace_exit_unnamed(t);
-}
-
-void ap_trace_exit_unnamed(struct ap_thread *t)
+static void exit_raw(struct ap_thread *t)
 {
 	count(t, AP_TRACE_RAW_SYS_EXIT, 1);
+	(void)count_filtered(t, AP_TRACE_RAW_SYS_EXIT, t->call_ret);
 	set_call(t, 0);
+}
+
+void ap_trace_exit(struct ap_thread *t, u64 nr, u64 ret)
+{
+	t->call_ret = ret;
+	set_call(t, (u64)(u32)nr + 1); /* a child has not entered it */
+	if (has_point(nr)) {
+		count(t, ap_trace_sys_exit((u32)nr), 1);
+		(void)count_filtered(t, ap_trace_sys_exit((u32)nr), t->call_ret);
+	}
+	exit_raw(t);
+}
+
+void ap_trace_exit_unnamed(struct ap_thread *t, u64 ret)
+{
+	t->call_ret = ret;
+	set_call(t, 0);
+	exit_raw(t);
 }
 
 void ap_trace_untouched(struct ap_thread *t)
@@ -65,6 +94,9 @@ void ap_trace_untouched(struct ap_thread *t)
 	count(t, AP_TRACE_RAW_SYS_ENTER, -1);
 	if (has_point(call - 1))
 		count(t, ap_trace_sys_enter((u32)(call - 1)), -1);
+	for (u64 left = t->call_passed; left; left &= left - 1)
+		count(t, AP_TRACE_FILTERED + (u32)__builtin_ctzll(left), -1);
+	t->call_passed = 0;
 	set_call(t, 0);
 }
 

@@ -15,10 +15,10 @@ static inline bool ap_trace_is_on(void)
 
 /* These are to be called while tracing is on only. */
 void ap_trace_enter(struct ap_thread *t, u64 nr);
-/* After one that has been made, also where it will be made again. */
-void ap_trace_exit(struct ap_thread *t, u64 nr);
+/* After one that has been made, also where it will be made again; with what it returns. */
+void ap_trace_exit(struct ap_thread *t, u64 nr, u64 ret);
 /* rt_sigreturn, by whose end nobody knows its number. */
-void ap_trace_exit_unnamed(struct ap_thread *t);
+void ap_trace_exit_unnamed(struct ap_thread *t, u64 ret);
 
 /* The call that was entered has not been made; tracing may be on or off. */
 void ap_trace_untouched(struct ap_thread *t);

@@ -219,6 +219,7 @@ struct ap_host {
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
 	bool has_data_watch;	       /* code minds those of data */
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
+	u32 next_filter;	       /* host_trace_filter.c: where to look for a place */
 	struct ap_host_cpus *cpus;     /* NULL while no event is of a CPU */
 	u32 ncpu_files;
 	struct ap_host_gctr *gctr; /* perfctr's, NULL: not used */
@@ -508,6 +509,12 @@ void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t);
 void ap_host_trace_to_cpus(struct ap_host *host, struct ap_host_task *t);
 AP_MUST_CHECK int ap_host_trace_task(struct ap_host *host, struct ap_host_task *t, bool is_born);
 void ap_host_trace_fini(struct ap_host *host);
+
+/* host_trace_filter.c */
+int ap_host_trace_filter(void *world, const struct ap_trace_filter *filter, u32 *id);
+void ap_host_trace_unfilter(void *world, u32 id);
+/* Filters, as bits, that the end of a call passes which ends without the task. */
+u64 ap_host_trace_passed(const struct ap_session *head, u32 tid, u64 nr, s64 ret);
 
 /* host_watch.c */
 int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp);

@@ -325,7 +325,7 @@ void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s)
 	t->samplers = o;
 	set_file(s, file_of(o));
 	if (s->source == AP_SAMPLE_TRACE)
-		s->trace_args = ap_tracepoint_args(s->which);
+		s->trace_args = ap_tracepoint_args(ap_trace_unfiltered(host->ses->head, s->which));
 	if (s->sample_type & AP_PERF_SAMPLE_BRANCH_STACK)
 		__atomic_fetch_or(&host->ses->head->branches,
 				  s->branch_sample_type & AP_PERF_SAMPLE_BRANCH_CALL_STACK

@@ -293,7 +293,7 @@ static void add(const struct ap_host *host, struct ap_host_task *t, u32 id)
 
 void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t)
 {
-	u64 call = t->last_call;
+	u64 call = t->last_call, passed;
 
 	t->last_call = 0;
 	t->ending = AP_HOST_LIVES;
@@ -301,6 +301,10 @@ void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t)
 		return;
 	add(host, t, AP_TRACE_SCHED_EXEC);
 	add(host, t, AP_TRACE_RAW_SYS_EXIT);
-	if (call == NR_EXECVE + 1 || call == NR_EXECVEAT + 1)
-		add(host, t, ap_trace_sys_exit((u32)call - 1));
+	if (call != NR_EXECVE + 1 && call != NR_EXECVEAT + 1)
+		return;
+	add(host, t, ap_trace_sys_exit((u32)call - 1));
+	passed = ap_host_trace_passed(host->ses->head, (u32)t->tid, call - 1, 0);
+	for (; passed; passed &= passed - 1)
+		add(host, t, AP_TRACE_FILTERED + (u32)__builtin_ctzll(passed));
 }

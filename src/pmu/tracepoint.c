@@ -262,13 +262,20 @@ static void visit_field(struct ap_str *s, u32 n, const char *decl, size_t len)
 	add_field(s, decl, len, 16 + 8 * n, 8, false);
 }
 
-/* The declared name: the last word, without the stars of a pointer. */
-static void add_arg_name(struct ap_str *s, const char *decl, size_t len)
+/* Where the declared name begins: the last word, without the stars of a pointer. */
+static size_t name_at(const char *decl, size_t len)
 {
 	size_t at = len;
 
 	while (at && decl[at - 1] != ' ' && decl[at - 1] != '*')
 		at--;
+	return at;
+}
+
+static void add_arg_name(struct ap_str *s, const char *decl, size_t len)
+{
+	size_t at = name_at(decl, len);
+
 	ap_str_add_n(s, decl + at, len - at);
 }
 
@@ -287,15 +294,22 @@ static void visit_value(struct ap_str *s, u32 n, const char *decl, size_t len)
 	ap_str_add(s, "))");
 }
 
+/* What all have, what all of calls have, what their exits have. */
+static const struct field common[] = { { "unsigned short common_type", 2, false },
+				       { "unsigned char common_flags", 1, false },
+				       { "unsigned char common_preempt_count", 1, false },
+				       INT("common_pid"),
+				       { NULL, 0, false } };
+static const struct field call_nr[] = { INT("__syscall_nr"), { NULL, 0, false } };
+static const struct field call_ret[] = { LONG("ret"), { NULL, 0, false } };
+
 static void format_call(struct ap_str *s, u32 id)
 {
-	static const struct field nr[] = { INT("__syscall_nr"), { NULL, 0, false } };
-	static const struct field ret[] = { LONG("ret"), { NULL, 0, false } };
 	const char *args = find_call(id)->args;
 
-	add_fields(s, nr, 8);
+	add_fields(s, call_nr, 8);
 	if (id & 1) {
-		add_fields(s, ret, 12);
+		add_fields(s, call_ret, 12);
 		ap_str_add(s, "\nprint fmt: \"0x%lx\", REC->ret\n");
 		return;
 	}
@@ -309,11 +323,6 @@ static void format_call(struct ap_str *s, u32 id)
 
 bool ap_tracepoint_format(u32 id, struct ap_str *out)
 {
-	static const struct field common[] = { { "unsigned short common_type", 2, false },
-					       { "unsigned char common_flags", 1, false },
-					       { "unsigned char common_preempt_count", 1, false },
-					       INT("common_pid"),
-					       { NULL, 0, false } };
 	const struct point *p = find_point(id);
 
 	if (!ap_tracepoint_exists(id))
@@ -334,4 +343,79 @@ bool ap_tracepoint_format(u32 id, struct ap_str *out)
 	ap_str_add(out, p->print);
 	ap_str_char(out, '\n');
 	return true;
+}
+
+/* --- fields by name */
+
+static bool is_named(const char *decl, size_t dlen, const char *name, size_t len)
+{
+	size_t at = name_at(decl, dlen);
+	const char *bracket = memchr(decl + at, '[', dlen - at);
+	size_t n = bracket ? (size_t)(bracket - decl) - at : dlen - at;
+
+	return n == len && !memcmp(decl + at, name, len);
+}
+
+/* The kernel takes pointers to characters, as its arrays of them, for strings. */
+static bool is_number(const char *decl, size_t len)
+{
+	size_t skip = len > 6 && !strncmp(decl, "const ", 6) ? 6 : 0;
+
+	if (memchr(decl, '[', len))
+		return false;
+	return strncmp(decl + skip, "char * ", 7) != 0 ||
+	       memchr(decl + skip + 7, '*', len - skip - 7);
+}
+
+static enum ap_trace_field_kind kind_of(const char *decl, size_t len)
+{
+	return is_number(decl, len) ? AP_TRACE_FIELD_NUMBER : AP_TRACE_FIELD_NO_NUMBER;
+}
+
+static enum ap_trace_field_kind find_in(const struct field *f, u32 off, const char *name,
+					size_t len, struct ap_trace_field *out)
+{
+	for (; f->decl; f++) {
+		off = (u32)AP_ALIGN_UP(off, field_align(f));
+		if (is_named(f->decl, strlen(f->decl), name, len)) {
+			*out = (struct ap_trace_field){ off, f->size, f->is_signed };
+			return kind_of(f->decl, strlen(f->decl));
+		}
+		off += f->size;
+	}
+	return AP_TRACE_FIELD_NONE;
+}
+
+static enum ap_trace_field_kind find_arg(const char *args, const char *name, size_t len,
+					 struct ap_trace_field *out)
+{
+	for (u32 n = 0; *args; n++) {
+		const char *comma = strchr(args, ',');
+		size_t dlen = comma ? (size_t)(comma - args) : strlen(args);
+
+		if (is_named(args, dlen, name, len)) {
+			*out = (struct ap_trace_field){ 16 + 8 * n, 8, false };
+			return kind_of(args, dlen);
+		}
+		args += dlen + (comma != NULL);
+	}
+	return AP_TRACE_FIELD_NONE;
+}
+
+enum ap_trace_field_kind ap_tracepoint_field(u32 id, const char *name, size_t len,
+					     struct ap_trace_field *out)
+{
+	const struct point *p = find_point(id);
+	const struct ap_syscall_desc *call = find_call(id);
+	enum ap_trace_field_kind kind = find_in(common, 0, name, len, out);
+
+	if (kind || (!p && !call))
+		return kind;
+	if (p)
+		return find_in(p->fields, 8, name, len, out);
+	kind = find_in(call_nr, 8, name, len, out);
+	if (kind)
+		return kind;
+	return id & 1 ? find_in(call_ret, 12, name, len, out)
+		      : find_arg(call->args ? call->args : "", name, len, out);
 }

@@ -34,6 +34,9 @@ u32 ap_tracepoint_find(const char *name, size_t len);
 bool ap_tracepoint_exists(u64 id);
 /* Kernel code passes it; the others are passed with the registers of the program. */
 bool ap_tracepoint_is_kernel(u32 id);
+/* Of its format: what a filter asks for.  Only of tracepoints of calls is it known when they are counted. */
+enum ap_trace_field_kind ap_tracepoint_field(u32 id, const char *name, size_t len,
+					     struct ap_trace_field *out);
 /* The text of its format file, as Linux writes it; false where there is no such id. */
 bool ap_tracepoint_format(u32 id, struct ap_str *out);
 

@@ -163,6 +163,12 @@ struct ap_service_point {
 	} mem[2];
 };
 
+/*
+ * The session's filters of that tracepoint which it passes here and now, as bits; at a call's end with what it returns.
+ * Only while there are some (ap_session.trace_filters).
+ */
+u64 ap_service_filters(u32 id, u64 value);
+
 /* For the SIGTRAP of an event with sigtrap; all 0 where the siginfo has it so. */
 struct ap_service_trap {
 	u64 addr; /* si_addr */

@@ -686,6 +686,85 @@ static void tracepoints_count_their_id(void)
 	EXPECT_U64(open_event(&e, AP_PERF_TYPE_TRACEPOINT, getppid, 0), -AP_ENOENT);
 }
 
+static s64 set_filter(struct ap_event *e, const char *text)
+{
+	struct ap_ioctl_args args = { .cmd = AP_PERF_IOC_SET_FILTER,
+				      .in = text,
+				      .in_size = strlen(text) + 1 };
+
+	return ap_core_ioctl(f.core, f.task, e, &args);
+}
+
+static void filters_make_another_thing_of_it(void)
+{
+	u32 call = ap_trace_sys_enter(1);
+	struct ap_event *e, *other;
+
+	begin(AP_CPU_OTHER);
+	REQUIRE(!open_event(&e, AP_PERF_TYPE_TRACEPOINT, call, 0));
+	start(e);
+	f.host.trace[call] += 4;
+	f.host.trace[AP_TRACE_FILTERED] += 100;
+	EXPECT_U64(set_filter(e, "count > 5 && fd == 1"), 0);
+	EXPECT_U64(f.filter.id, call);
+	EXPECT_U64(f.filter.n, 3);
+	EXPECT_U64(f.filter.node[0].a, 32);
+	EXPECT_U64(value(e), 4); /* what it has counted stays */
+	f.host.trace[call] += 40;
+	f.host.trace[AP_TRACE_FILTERED] += 3;
+	EXPECT_U64(value(e), 7);
+	EXPECT_U64(set_filter(e, "count > 5"), -AP_EEXIST);
+	/* of what records nothing that is known, of what is no tracepoint, and for want of room */
+	REQUIRE(!open_event(&other, AP_PERF_TYPE_TRACEPOINT, AP_TRACE_SCHED_EXIT, 0));
+	EXPECT_U64(set_filter(other, "pid == 1"), -AP_EINVAL);
+	fake_close(&f, other);
+	REQUIRE(!open_event(&other, AP_PERF_TYPE_TRACEPOINT, call, 0));
+	EXPECT_U64(set_filter(other, "buf == 1"), -AP_EINVAL);
+	f.no_filter = -AP_ENOSPC;
+	EXPECT_U64(set_filter(other, "count == 1"), -AP_ENOSPC);
+	f.no_filter = 0;
+	EXPECT_U64(set_filter(other, "count == 1"), 0);
+	EXPECT_U64(f.nr_filters, 2);
+	fake_close(&f, other);
+	fake_close(&f, e);
+	EXPECT_U64(f.nr_filters, 0);
+	fake_end(&f);
+}
+
+static void clones_have_their_parents_filter(void)
+{
+	static const struct ap_task_id id = { 101, 101 };
+	u32 call = ap_trace_sys_enter(1);
+	static struct fake_host host;
+	struct ap_task *child;
+	struct ap_event *e;
+
+	begin(AP_CPU_OTHER);
+	memset(&host, 0, sizeof(host));
+	REQUIRE(!open_event(&e, AP_PERF_TYPE_TRACEPOINT, call, AP_PERF_INHERIT));
+	REQUIRE(!ap_core_task_new(f.core, &id, &host, &child));
+	start(e);
+	REQUIRE(!ap_core_fork(f.core, f.task, child, false));
+	host.trace[call] = 2;
+	EXPECT_U64(set_filter(e, "count > 5"), 0); /* those that are there */
+	EXPECT_U64(f.nr_filters, 2);
+	host.trace[AP_TRACE_FILTERED + 1] = 10;
+	EXPECT_U64(value(e), 12);
+	ap_core_exit(f.core, child);
+	EXPECT_U64(f.nr_filters, 1);
+	memset(&host, 0, sizeof(host));
+	REQUIRE(!ap_core_task_new(f.core, &id, &host, &child));
+	REQUIRE(!ap_core_fork(f.core, f.task, child, false)); /* and those to come */
+	EXPECT_U64(f.nr_filters, 2);
+	host.trace[AP_TRACE_FILTERED + 1] = 5;
+	host.trace[call] = 50;
+	EXPECT_U64(value(e), 17);
+	ap_core_exit(f.core, child);
+	fake_close(&f, e);
+	EXPECT_U64(f.nr_filters, 0);
+	fake_end(&f);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(instructions_are_a_difference),
@@ -696,6 +775,8 @@ int main(int argc, char **argv)
 						 TAP(kinds_that_the_world_lacks_are_its_error),
 						 TAP(exclude_host_counts_nothing),
 						 TAP(constraints_matter_on_a_limited_pmu),
+						 TAP(filters_make_another_thing_of_it),
+						 TAP(clones_have_their_parents_filter),
 						 TAP(what_cannot_sample_says_so),
 						 TAP(page_faults_are_sampled_where_the_world_tells),
 						 TAP(each_driver_samples_in_its_way),

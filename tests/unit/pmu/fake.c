@@ -140,6 +140,25 @@ static int fake_trace(void *world, void *host, s32 cpu, u32 id, u64 *v)
 	return 0;
 }
 
+static int fake_filter(void *world, const struct ap_trace_filter *filter, u32 *id)
+{
+	struct fake *f = world;
+
+	if (f->no_filter)
+		return f->no_filter;
+	f->filter = *filter;
+	*id = AP_TRACE_FILTERED + f->nr_filters++;
+	return 0;
+}
+
+static void fake_unfilter(void *world, u32 id)
+{
+	struct fake *f = world;
+
+	EXPECT(ap_trace_filter_number(id) < f->nr_filters);
+	f->nr_filters--;
+}
+
 void fake_prepare(struct fake *f)
 {
 	memset(f, 0, sizeof(*f));
@@ -168,6 +187,8 @@ void fake_prepare(struct fake *f)
 		.bp_disarm = fake_disarm,
 		.bp_no_data = fake_no_data,
 		.trace_count = fake_trace,
+		.trace_filter = fake_filter,
+		.trace_unfilter = fake_unfilter,
 	};
 }
 

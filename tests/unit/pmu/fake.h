@@ -33,7 +33,10 @@ struct fake {
 	struct ap_world_bp armed; /* the last one */
 	u64 hits;		  /* since then */
 	u32 narmed;
-	u32 no_data; /* so often the last event that watches data was closed */
+	u32 no_data;		       /* so often the last event that watches data was closed */
+	struct ap_trace_filter filter; /* the last one */
+	u32 nr_filters;		       /* that are wanted; their ids are AP_TRACE_FILTERED and on */
+	int no_filter;		       /* -errno: there is no room */
 	struct ap_sampler_whole samplers[16]; /* fake_sampling */
 	u32 nr_samplers;
 };

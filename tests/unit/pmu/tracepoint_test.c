@@ -53,7 +53,7 @@ static void every_tracepoint_has_one_id_and_one_name(void)
 		REQUIRE(t.id && t.id < sizeof(seen));
 		EXPECT(!seen[t.id]);
 		seen[t.id] = 1;
-		REQUIRE(ap_trace_index(t.id) < AP_TRACE_N);
+		REQUIRE(ap_trace_index(t.id) < AP_TRACE_N - AP_TRACE_FILTERS);
 		EXPECT(!counted[ap_trace_index(t.id)]++);
 		EXPECT(strlen(t.name) < sizeof(t.name) - 1);
 		EXPECT_U64(ap_tracepoint_find(name, (size_t)n), t.id);
@@ -67,6 +67,56 @@ static void every_tracepoint_has_one_id_and_one_name(void)
 	}
 	EXPECT_U64(ap_tracepoint_find("syscalls", 8), 0);
 	EXPECT_U64(ap_tracepoint_find("signal:signal_delive", 20), 0);
+}
+
+/* A line of a format: the field's name, and where it says that it is. */
+static bool field_line(const char *line, char *name, struct ap_trace_field *at)
+{
+	unsigned int offset, size, is_signed;
+	char decl[80], *p;
+
+	if (sscanf(line, "\tfield:%79[^;];\toffset:%u;\tsize:%u;\tsigned:%u;", decl, &offset, &size,
+		   &is_signed) != 4)
+		return false;
+	p = strchr(decl, '[');
+	if (p && p[1] != ']')
+		*p = '\0';
+	p = strrchr(decl, ' ') + 1;
+	strcpy(name, p + (*p == '*'));
+	*at = (struct ap_trace_field){ offset, size, is_signed };
+	return true;
+}
+
+static void fields_are_where_formats_say(void)
+{
+	struct ap_trace_field want, got;
+	enum ap_trace_field_kind kind;
+	struct ap_tracepoint t;
+	u32 fields = 0, numbers = 0;
+	char name[80];
+
+	for (u32 i = 0; ap_tracepoint_get(i, &t); i++) {
+		REQUIRE(format(t.id));
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+			if (!field_line(line, name, &want))
+				continue;
+			kind = ap_tracepoint_field(t.id, name, strlen(name), &got);
+			if (!EXPECT(kind != AP_TRACE_FIELD_NONE))
+				tap_note("%s: %s", t.name, name);
+			EXPECT_U64(got.offset, want.offset);
+			EXPECT_U64(got.size, want.size);
+			EXPECT_U64(got.is_signed, want.is_signed);
+			EXPECT_U64(kind == AP_TRACE_FIELD_NUMBER,
+				   !strchr(line, '[') && !strstr(line, "field:char * ") &&
+					   !strstr(line, "field:const char * "));
+			fields++;
+			numbers += kind == AP_TRACE_FIELD_NUMBER;
+		}
+		EXPECT_U64(ap_tracepoint_field(t.id, "nobody", 6, &got), AP_TRACE_FIELD_NONE);
+		EXPECT_U64(ap_tracepoint_field(t.id, "common_pi", 9, &got), AP_TRACE_FIELD_NONE);
+	}
+	EXPECT(fields > 4000 && numbers < fields);
+	EXPECT_U64(ap_tracepoint_field(0, "count", 5, &got), AP_TRACE_FIELD_NONE);
 }
 
 /* The kernel's header names calls by what libc calls them; tracepoints by the function behind. */
@@ -228,6 +278,7 @@ static void tracefs_has_four_files_for_each(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(every_tracepoint_has_one_id_and_one_name),
+						 TAP(fields_are_where_formats_say),
 						 TAP(system_calls_have_their_numbers),
 						 TAP(formats_are_laid_out_by_c),
 						 TAP(formats_are_the_kernels),
