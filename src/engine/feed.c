@@ -151,7 +151,7 @@ static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
 
 	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
 	f->has_cycles = log->has_cycles;
-	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0 });
+	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0, ~0ULL });
 	ap_feed_publish(t, f);
 }
 
@@ -303,7 +303,7 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 {
 	struct ap_thread_feed *tf = t->feed;
 	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
-	struct ap_feed_part part = { from, to, chunks, NULL, 0 };
+	struct ap_feed_part part = { from, to, chunks, NULL, 0, ap_feed_faults(t) };
 
 	collect(t, 0);
 	note_bases(t, tf->feed.seg_base);
@@ -320,6 +320,7 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 		ap_feed_thin_alone(&tf->feed);
 	} else {
 		ap_feed_run_part(&tf->feed, &part);
+		ap_feed_note_faults(&tf->feed, ap_feed_faults(t));
 	}
 	ap_feed_gap_note(t, (u64)(to - from));
 	ap_feed_publish(t, &tf->feed);

@@ -195,9 +195,25 @@ bool ap_feed_thin_passes(struct ap_feed *f, u64 *left)
 	return ap_thin_next(&f->thin, &phase, now, NCOUNTS) == AP_THIN_PASS;
 }
 
-void ap_feed_thin_pass(struct ap_feed *f, u64 words)
+void ap_feed_note_faults(struct ap_feed *f, u64 faults)
+{
+	if (f->mem && f->mem->met)
+		f->mem->met->faults = faults;
+}
+
+static void note_pages(struct ap_feed *f, u64 faults, bool is_gap)
+{
+	if (!f->mem || !f->mem->met)
+		return;
+	ap_met_faults(f->mem->met, faults, is_gap);
+	if (!is_gap)
+		f->mem->met->burst = __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED);
+}
+
+void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 faults)
 {
 	f->pending = AP_FEED_NOTHING;
+	note_pages(f, faults, true);
 	ap_thin_pass(&f->thin, &phase, words, NCOUNTS);
 	__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 }
@@ -226,8 +242,7 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 	all_read(f, before);
 	state = ap_thin_next(&f->thin, &phase, before, NCOUNTS);
 	unseen.look = NULL;
-	if (state != AP_THIN_PASS && f->mem)
-		f->mem->met->burst = __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED);
+	note_pages(f, part->faults, state == AP_THIN_PASS);
 	if (state == AP_THIN_PASS)
 		f->pending = AP_FEED_NOTHING; /* where that led nobody has read */
 	else

@@ -15,6 +15,8 @@
 #include "engine/feed_own.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
 
 #define TURN_MAX (1UL << 22) /* instructions */
 #define TURN_MIN (1UL << 10) /* more than a block has */
@@ -22,6 +24,17 @@
 static u32 lane(void)
 {
 	return ap_proc.carry - 1;
+}
+
+u64 ap_feed_faults(const struct ap_thread *t)
+{
+	enum { RUSAGE_THREAD = 1, MINFLT = 8, MAJFLT = 9 };
+	u64 usage[18]; /* struct rusage */
+
+	if (ap_proc.session->model_sample <= 1 || t->filters ||
+	    ap_sys2(AP_NR_getrusage, RUSAGE_THREAD, (u64)usage))
+		return ~0ULL;
+	return usage[MINFLT] + usage[MAJFLT];
 }
 
 static bool may_be_plain(struct ap_thread *t)
@@ -63,7 +76,7 @@ void ap_feed_gap_account(struct ap_thread *t)
 		return;
 	g->rest += ran * tf->feed.thin.words;
 	g->from = g->raw = raw;
-	ap_feed_thin_pass(&tf->feed, g->rest / g->insns);
+	ap_feed_thin_pass(&tf->feed, g->rest / g->insns, ap_feed_faults(t));
 	g->rest %= g->insns;
 	ap_feed_publish(t, &tf->feed);
 }

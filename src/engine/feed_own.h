@@ -51,7 +51,12 @@ struct ap_feed_part {
 	u8 *const *chunks;
 	struct ap_feed_look *look;
 	u64 at;
+	u64 faults; /* ap_feed_faults() */
 };
+/* Pages that the program has touched for the first time, and others' that came so; ~0: not to be known. */
+u64 ap_feed_faults(const struct ap_thread *t);
+/* Those till now were the engine's own. */
+void ap_feed_note_faults(struct ap_feed *f, u64 faults);
 /* Reads them; or estimates what they count (model/thin.h). */
 void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part);
 void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part);
@@ -69,7 +74,7 @@ bool ap_feed_thin_stands_still(const struct ap_feed *f);
 /* Is the process in a gap?  And does this one pass it over, of so many words more?  Then: it has passed over some. */
 bool ap_feed_thin_is_gap(void);
 bool ap_feed_thin_passes(struct ap_feed *f, u64 *left);
-void ap_feed_thin_pass(struct ap_feed *f, u64 words);
+void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 faults);
 
 /* feed_gap.c: a log of so many words was read; the thread may run code without one now. */
 void ap_feed_gap_note(struct ap_thread *t, u64 words);

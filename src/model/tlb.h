@@ -13,6 +13,12 @@ size_t ap_tlb_init(struct ap_tlb *t, void *memory, u32 entries, u32 ways, u32 la
 /* A page that is not there: its entry, and the key of the page that was there before, or 0. */
 u32 ap_tlb_insert(struct ap_tlb *t, u64 key, u64 *old);
 
+/* Of a page that is not there: nothing has left its set so far. */
+static inline bool ap_tlb_has_room(const struct ap_tlb *t, u64 key)
+{
+	return t->used[key >> 1 & t->set_mask] < t->ways;
+}
+
 /* The entry of a page, or 0. */
 static inline u32 ap_tlb_find(const struct ap_tlb *t, u64 key)
 {

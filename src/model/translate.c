@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "model/internal.h"
+#include "model/pages.h"
 #include "model/quick.h"
 #include "model/tlb.h"
 
@@ -95,6 +96,14 @@ struct found {
 	u64 old;   /* the page that had it before */
 };
 
+/* A page that the second TLB has met in what was passed over, and has still: its set has room. */
+static __attribute__((noinline)) bool was_met(struct ap_mem *m, const struct ap_tlb *second,
+					      u64 key, u64 address)
+{
+	return !(key & AP_TLB_HUGE) && ap_tlb_has_room(second, key) &&
+	       ap_met_before(m->met, ap_mem_outer(m, address & m->line_mask));
+}
+
 static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, u64 address,
 		 bool huge, struct found *f)
 {
@@ -107,7 +116,11 @@ static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, 
 	f->entry = ap_tlb_use(first, key);
 	if (ap_likely(f->entry))
 		return;
-	if (!second->ways || !ap_tlb_use(second, key)) {
+	if (second->ways && !ap_tlb_use(second, key) && ap_unlikely(m->met) &&
+	    was_met(m, second, key, address)) {
+		ap_tlb_insert(second, key, &old);
+		f->result |= AP_MEM_STLB;
+	} else if (!second->ways || !ap_tlb_use(second, key)) {
 		f->result |= AP_MEM_WALK;
 		f->steps += walk(m, address, huge);
 		if (second->ways)

@@ -267,6 +267,35 @@ static void pages(void)
 	EXPECT(!ap_met_before(&p, 0x7ffff0001000));
 }
 
+/* The kernel says how many pages can be new: others were met where nobody looked. */
+static void faults_say_how_many_pages_are_new(void)
+{
+	static struct ap_met_pages p;
+
+	ap_met_faults(&p, 1000, false);
+	EXPECT(!ap_met_before(&p, 0x10000)); /* nothing was passed over yet */
+	ap_met_faults(&p, 1500, true);
+	p.burst = 1;
+	ap_met_faults(&p, 1501, false);
+	EXPECT(!ap_met_before(&p, 0x20000));
+	EXPECT(!ap_met_before(&p, 0x20040));
+	EXPECT(ap_met_before(&p, 0x30000));
+	EXPECT(ap_met_before(&p, 0x30040));
+	ap_met_faults(&p, 1502, false);
+	EXPECT(ap_met_before(&p, 0x30080)); /* it stays what it was */
+	EXPECT(!ap_met_before(&p, 0x40000));
+	ap_met_faults(&p, 1510, false); /* what a burst leaves is not the next one's */
+	ap_met_faults(&p, 1510, true);
+	p.burst = 2;
+	ap_met_faults(&p, 1510, false);
+	EXPECT(ap_met_before(&p, 0x50000));
+	ap_met_faults(&p, ~0ULL, false); /* nobody knows any more */
+	EXPECT(!ap_met_before(&p, 0x60000));
+	ap_met_faults(&p, 3, true); /* a fork's child counts anew */
+	ap_met_faults(&p, 2, false);
+	EXPECT(ap_met_before(&p, 0x70000));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(steady),
@@ -280,6 +309,7 @@ int main(int argc, char **argv)
 						 TAP(late_ones_lose_nothing),
 						 TAP(ahead_may_change),
 						 TAP(pages),
+						 TAP(faults_say_how_many_pages_are_new),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
