@@ -203,11 +203,14 @@ void ap_feed_note_faults(struct ap_feed *f, u64 faults)
 
 static void note_pages(struct ap_feed *f, u64 faults, bool is_gap)
 {
+	const struct ap_machine *m = ap_feed_machine();
+
 	if (!f->mem || !f->mem->met)
 		return;
 	ap_met_faults(f->mem->met, faults, is_gap);
 	if (!is_gap)
-		f->mem->met->burst = __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED);
+		ap_met_begin(f->mem->met, __atomic_load_n(&phase.gaps, __ATOMIC_RELAXED),
+			     m->llc.size / m->line);
 }
 
 void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 faults)

@@ -94,15 +94,16 @@ static bool llc_look(struct ap_mem *m, u64 name, enum ap_mem_kind kind, unsigned
 	return way >= 0;
 }
 
-/* A line that was met in what was passed over, and that nothing can have evicted: its set has room. */
-static __attribute__((noinline)) bool was_met(struct ap_mem *m, u64 name)
+/* A line that was met in what was passed over, and that nothing has evicted: its set has room, or it is not long ago. */
+static __attribute__((noinline)) bool was_met(struct ap_mem *m, u64 name,
+					      const struct ap_met_page *page)
 {
 	const u64 *tags = ap_cache_tags(&m->llc, ap_cache_set(&m->llc, name));
 	bool has_room = false;
 
 	for (u32 k = 0; k < m->llc.ways; k++)
 		has_room |= !tags[k];
-	return ap_met_before(m->met, name) && has_room;
+	return !page->is_new && (has_room || ap_met_is_near(m->met, page));
 }
 
 static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
@@ -116,8 +117,12 @@ static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u
 	*state = dir & AP_DIR_SHARE ? 0 : AP_LINE_OWN;
 	m->count[AP_MODEL_LLC_LOAD + kind]++;
 	hit = llc_look(m, name, kind, dir, state);
-	if (ap_unlikely(m->met) && !hit)
-		hit = was_met(m, name);
+	if (ap_unlikely(m->met)) {
+		const struct ap_met_page *page = ap_met_note(m->met, name, false);
+
+		if (!hit)
+			hit = was_met(m, name, page);
+	}
 	if (m->tracked && *state & AP_LINE_DIRTY)
 		ap_dir_modify(m->shared, m->core, name);
 	if (dir & AP_DIR_HITM) {

@@ -101,7 +101,7 @@ static __attribute__((noinline)) bool was_met(struct ap_mem *m, const struct ap_
 					      u64 key, u64 address)
 {
 	return !(key & AP_TLB_HUGE) && ap_tlb_has_room(second, key) &&
-	       ap_met_before(m->met, ap_mem_outer(m, address & m->line_mask));
+	       !ap_met_note(m->met, ap_mem_outer(m, address & m->line_mask), true)->is_new;
 }
 
 static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, u64 address,

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "model/pages.h"
 #include "model/thin.h"
 #include "tap/tap.h"
 
@@ -252,50 +251,6 @@ static void ahead_may_change(void)
 	EXPECT_U64(t.shown[0], off + 1000);
 }
 
-static void pages(void)
-{
-	static struct ap_met_pages p;
-
-	EXPECT(!ap_met_before(&p, 0x10000));
-	EXPECT(!ap_met_before(&p, 0x10040)); /* nothing was passed over yet */
-	p.burst = 1;
-	EXPECT(ap_met_before(&p, 0x10080));
-	EXPECT(!ap_met_before(&p, 0x7ffff0000000));
-	EXPECT(!ap_met_before(&p, 0x7ffff0000fc0));
-	p.burst = 2;
-	EXPECT(ap_met_before(&p, 0x7ffff0000fc0));
-	EXPECT(!ap_met_before(&p, 0x7ffff0001000));
-}
-
-/* The kernel says how many pages can be new: others were met where nobody looked. */
-static void faults_say_how_many_pages_are_new(void)
-{
-	static struct ap_met_pages p;
-
-	ap_met_faults(&p, 1000, false);
-	EXPECT(!ap_met_before(&p, 0x10000)); /* nothing was passed over yet */
-	ap_met_faults(&p, 1500, true);
-	p.burst = 1;
-	ap_met_faults(&p, 1501, false);
-	EXPECT(!ap_met_before(&p, 0x20000));
-	EXPECT(!ap_met_before(&p, 0x20040));
-	EXPECT(ap_met_before(&p, 0x30000));
-	EXPECT(ap_met_before(&p, 0x30040));
-	ap_met_faults(&p, 1502, false);
-	EXPECT(ap_met_before(&p, 0x30080)); /* it stays what it was */
-	EXPECT(!ap_met_before(&p, 0x40000));
-	ap_met_faults(&p, 1510, false); /* what a burst leaves is not the next one's */
-	ap_met_faults(&p, 1510, true);
-	p.burst = 2;
-	ap_met_faults(&p, 1510, false);
-	EXPECT(ap_met_before(&p, 0x50000));
-	ap_met_faults(&p, ~0ULL, false); /* nobody knows any more */
-	EXPECT(!ap_met_before(&p, 0x60000));
-	ap_met_faults(&p, 3, true); /* a fork's child counts anew */
-	ap_met_faults(&p, 2, false);
-	EXPECT(ap_met_before(&p, 0x70000));
-}
-
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(steady),
@@ -308,8 +263,6 @@ int main(int argc, char **argv)
 						 TAP(counts_may_run_ahead),
 						 TAP(late_ones_lose_nothing),
 						 TAP(ahead_may_change),
-						 TAP(pages),
-						 TAP(faults_say_how_many_pages_are_new),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
