@@ -15,16 +15,25 @@ u64 ap_trace_widened(u64 v, u32 size, bool is_signed)
 	return is_signed ? (u64)((s64)v >> shift) : v >> shift;
 }
 
+/* In the byte order of who records, which is this machine's. */
+static u64 number_at(const u8 *at, u32 size)
+{
+	const u16 one = 1;
+	u64 v = 0;
+
+	memcpy((u8 *)&v + (*(const u8 *)&one ? 0 : sizeof(v) - size), at, size);
+	return v;
+}
+
 static bool compares(const struct ap_trace_node *node, const u8 *raw, u32 size)
 {
-	u64 v = 0;
+	u64 v;
 	int order;
 
 	if (!node->size || node->size > sizeof(v) || node->size > size ||
 	    node->a > size - node->size)
 		return false;
-	memcpy(&v, raw + node->a, node->size);
-	v = ap_trace_widened(v, node->size, node->is_signed);
+	v = ap_trace_widened(number_at(raw + node->a, node->size), node->size, node->is_signed);
 	if (node->is_signed)
 		order = (s64)v < (s64)node->value ? -1 : (s64)v > (s64)node->value;
 	else
