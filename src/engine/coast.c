@@ -28,7 +28,7 @@ static s32 disp32(const u8 *p)
 	return v;
 }
 
-/* mov between a register and gs:[disp], and add gs:[disp], imm where flags are dead */
+/* mov between a register and gs:[disp], and add gs:[disp], imm and inc where flags are dead */
 static bool gs_form(struct coast *c, const u8 *p)
 {
 	u8 reg = (u8)((p[1] & 4) << 1 | (p[3] >> 3 & 7));
@@ -36,8 +36,8 @@ static bool gs_form(struct coast *c, const u8 *p)
 
 	if ((p[1] & 0xfb) != 0x48 || (p[3] & 0xc7) != 4 || p[4] != 0x25)
 		return false;
-	if ((p[2] == 0x81 || p[2] == 0x83) && reg != 0)
-		return false; /* no add */
+	if ((p[2] == 0x81 || p[2] == 0x83 || p[2] == 0xff) && reg != 0)
+		return false; /* no add, no inc */
 	at = (u64 *)((u8 *)c->t + disp32(p + 5));
 	switch (p[2]) {
 	case 0x89:
@@ -46,6 +46,10 @@ static bool gs_form(struct coast *c, const u8 *p)
 		return true;
 	case 0x8b:
 		c->regs.gpr[reg] = *at;
+		c->regs.rip += 9;
+		return true;
+	case 0xff:
+		*at += 1;
 		c->regs.rip += 9;
 		return true;
 	case 0x83:

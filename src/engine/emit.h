@@ -95,6 +95,11 @@ static inline void ap_emit_mov_imm64(struct ap_emit *e, u8 reg, u64 v)
 /* add qword gs:[disp], by: clobbers the status flags */
 static inline void ap_emit_gs_add_flags(struct ap_emit *e, u32 disp, u32 by)
 {
+	if (by == 1) { /* inc, a byte shorter */
+		ap_emit_bytes(e, (const u8[]){ 0x65, 0x48, 0xff, 0x04, 0x25 }, 5);
+		ap_emit32(e, disp);
+		return;
+	}
 	const u8 b[5] = { 0x65, 0x48, by < 128 ? 0x83 : 0x81, 0x04, 0x25 };
 
 	ap_emit_bytes(e, b, 5);

@@ -245,10 +245,21 @@ u8 *ap_data_maps(void)
 	return tab.data;
 }
 
+/* Without flags; rdx is spilled. */
+static void emit_add_rcx(struct ap_emit *e, u64 v)
+{
+	if (ap_fits_s32((s64)v)) {
+		ap_emit_bytes(e, (const u8[]){ 0x48, 0x8d, 0x89 }, 3); /* lea rcx, [rcx + v] */
+		ap_emit32(e, (u32)v);
+		return;
+	}
+	ap_emit_bytes(e, (const u8[]){ 0x48, 0xba }, 2); /* mov rdx, v */
+	ap_emit64(e, v);
+	ap_emit_bytes(e, (const u8[]){ 0x48, 0x8d, 0x0c, 0x11 }, 4); /* lea rcx, [rcx + rdx] */
+}
+
 u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)
 {
-	static const u8 lea_rcx_rdx[4] = { 0x48, 0x8d, 0x0c, 0x11 };
-	static const u8 mov_rdx[2] = { 0x48, 0xba };
 	static const u8 jmp_rip[2] = { 0xff, 0x25 };
 	u8 *pad, *jr, *next;
 
@@ -257,15 +268,11 @@ u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)
 	next = e->p;
 	ap_emit64(e, (u64)ap_ibl_miss);
 	pad = e->p;
-	ap_emit_bytes(e, mov_rdx, 2);
-	ap_emit64(e, -pc);
-	ap_emit_bytes(e, lea_rcx_rdx, 4);
+	emit_add_rcx(e, -pc);
 	ap_emit8(e, 0xe3); /* jrcxz hit */
 	jr = e->p;
 	ap_emit8(e, 0);
-	ap_emit_bytes(e, mov_rdx, 2);
-	ap_emit64(e, pc);
-	ap_emit_bytes(e, lea_rcx_rdx, 4);
+	emit_add_rcx(e, pc);
 	ap_emit_bytes(e, jmp_rip, 2);
 	ap_emit32(e, (u32)(next - (e->p + 4)));
 	if (e->full)
