@@ -667,6 +667,7 @@ int ap_cmd_report(int argc, char **argv)
 		args.filter.symbol_part = argv[rest];
 	/* what can be known to be wrong before the file is opened */
 	trial = args;
+	trial.hist.any_field = true;
 	status = choose_columns(&trial, true, !args.no_branches);
 	if (status)
 		return status;

@@ -12,6 +12,7 @@
 
 #include "profile/annotate.h"
 #include "profile/hist_internal.h"
+#include "profile/trace_key.h"
 #include "profile/unwind.h"
 
 #define MAX_WAITING 65536U
@@ -50,7 +51,8 @@ struct ap_fold {
 	u32 n, cap;
 	struct ap_arena arena;
 	size_t bytes;
-	bool by_cpu, by_weight, by_time, by_trace, by_cgroup, by_parent;
+	struct ap_text trace;
+	bool by_cpu, by_weight, by_time, by_trace, by_trace_text, by_cgroup, by_parent;
 	bool by_socket, by_namespace, by_transaction, by_page, by_data_page, by_phys;
 	regex_t parent;
 	struct ap_frame frame[MAX_FRAMES];
@@ -77,7 +79,8 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 		f->by_weight |=
 			opts->sort[i] == AP_KEY_WEIGHT || opts->sort[i] == AP_KEY_LOCAL_WEIGHT;
 		f->by_time |= opts->sort[i] == AP_KEY_TIME;
-		f->by_trace |= opts->sort[i] == AP_KEY_TRACE;
+		f->by_trace |= opts->sort[i] >= AP_KEY_TRACED && opts->sort[i] <= AP_KEY_FIELD_LAST;
+		f->by_trace_text |= opts->sort[i] == AP_KEY_TRACE;
 		f->by_cgroup |= opts->sort[i] == AP_KEY_CGROUP;
 		f->by_parent |= opts->sort[i] == AP_KEY_PARENT;
 	}
@@ -102,6 +105,7 @@ void ap_fold_free(struct ap_fold *f)
 	free(f->hist);
 	free(f->slot);
 	free(f->waiting);
+	free(f->trace.p);
 	ap_arena_fini(&f->arena);
 	if (f->by_parent)
 		regfree(&f->parent);
@@ -466,8 +470,9 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 	key.time = f->by_time && f->opts.quantum ? s.time / f->opts.quantum * f->opts.quantum : 0;
 	if (f->by_trace && rec->event->attr.type == AP_PERF_TYPE_TRACEPOINT)
 		key.trace = ap_intern_str(&f->s->symbols.text,
-					  ap_tracing_text(f->opts.tracing, rec->event->attr.config,
-							  s.cpu, s.raw, s.raw_size));
+					  ap_trace_key(&f->opts, f->by_trace_text,
+						       rec->event->attr.config, s.cpu, s.raw,
+						       s.raw_size, &f->trace));
 	set_facts(f, &key, &s);
 	if (f->opts.branches) {
 		add_branches(f, &key, &s);

@@ -13,6 +13,8 @@
 #include "profile/topology.h"
 #include "profile/tracing.h"
 
+#define AP_HIST_FIELDS 8
+
 enum ap_hist_key {
 	AP_KEY_COMM,
 	AP_KEY_DSO,
@@ -39,7 +41,6 @@ enum ap_hist_key {
 	AP_KEY_TIME,
 	AP_KEY_ADDR,
 	AP_KEY_SYM_SIZE,
-	AP_KEY_TRACE,
 	AP_KEY_PARENT,
 	AP_KEY_CGROUP,
 	AP_KEY_DSO_SIZE,
@@ -48,6 +49,10 @@ enum ap_hist_key {
 	AP_KEY_CGROUP_ID,
 	AP_KEY_TRANSACTION,
 	AP_KEY_CODE_PAGE,
+	AP_KEY_TRACED, /* from here: keys_trace.c, of what tracepoints recorded */
+	AP_KEY_TRACE = AP_KEY_TRACED,
+	AP_KEY_FIELD, /* opts.field[0], and so on */
+	AP_KEY_FIELD_LAST = AP_KEY_FIELD + AP_HIST_FIELDS - 1,
 	AP_KEY_MEMORY, /* from here: keys_mem.c, of references to memory */
 	AP_KEY_MEM = AP_KEY_MEMORY,
 	AP_KEY_DATA_SYM,
@@ -108,8 +113,12 @@ struct ap_hist_opts {
 	u32 width[AP_HIST_COLUMNS];	/* of columns, as the user wants them; 0: as is needed */
 	const struct ap_filter *filter; /* or NULL */
 	const struct ap_topology *topology; /* for AP_KEY_SOCKET; NULL: no file tells */
-	struct ap_tracing *tracing;	    /* for AP_KEY_TRACE; NULL: no file tells */
-	u64 quantum;			    /* of times as keys, ns */
+	struct ap_tracing *tracing;	    /* for AP_KEY_TRACED; NULL: no file tells */
+	char field[AP_HIST_FIELDS]
+		  [AP_TRACING_NAME]; /* of tracepoints, as keys; ap_tracing_field() */
+	u32 nfield;
+	bool any_field;	    /* no file has been read: what is no key may be a field */
+	u64 quantum;	    /* of times as keys, ns */
 	const char *parent; /* pattern of AP_KEY_PARENT; NULL: system calls and faults */
 	bool parents_only;  /* leave out what has none */
 };
@@ -178,7 +187,7 @@ struct ap_hist_entry {
 	struct ap_branch_end from, to;
 	u64 branch, weight, time, addr, map_size, cgroup;
 	struct ap_hist_facts facts;
-	const char *trace; /* interned */
+	const char *trace; /* interned; trace_key.h */
 	const char *cgroup_path;
 	const struct ap_symbol *parent;
 	struct ap_place data; /* what was referred to; its map is gone */

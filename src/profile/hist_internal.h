@@ -56,6 +56,7 @@ struct ap_key_ops {
 
 extern const struct ap_key_ops ap_keys_more[];	 /* from AP_KEY_MORE */
 extern const struct ap_key_ops ap_keys_sample[]; /* from AP_KEY_SAMPLE */
+extern const struct ap_key_ops ap_keys_trace[];	 /* from AP_KEY_TRACED */
 extern const struct ap_key_ops ap_keys_mem[];	 /* from AP_KEY_MEMORY */
 const struct ap_key_ops *ap_key_ops(enum ap_hist_key key);
 /* Where a symbol is missing its file's column has room for an address, as in perf. */
@@ -66,6 +67,8 @@ int ap_sym_print(const struct ap_hist *h, struct ap_dso *dso, const struct ap_sy
 		 char level, u32 width, char *buf, size_t size);
 const char *ap_source_text(const struct ap_hist *h, const char *file, u32 line, struct ap_dso *dso,
 			   const struct ap_symbol *sym, u64 addr, char *buf, size_t size);
+/* Has the tracepoint of this entry no field k? */
+bool ap_field_is_none(const struct ap_hist_entry *e, u32 k);
 /* By name, also of columns of weight; AP_COL_N: none has it. */
 enum ap_hist_key ap_key_find(const char *name, size_t len);
 

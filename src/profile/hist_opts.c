@@ -15,6 +15,8 @@ void ap_hist_opts_init(struct ap_hist_opts *o)
 	o->quantum = 100000000;
 }
 
+#define ALL_FIELDS "trace_fields"
+
 static bool append(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
 {
 	u32 i;
@@ -29,22 +31,71 @@ static bool append(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
 	return true;
 }
 
-static int parse_list(const char *text, enum ap_hist_key *list, u32 *n, char *why, size_t size)
+/* A field of a tracepoint, which is a key from now on; false: there is none, or there are too many. */
+static bool append_field(struct ap_hist_opts *o, const char *name, size_t len,
+			 enum ap_hist_key *list, u32 *n)
 {
-	enum ap_hist_key key;
+	char field[AP_TRACING_NAME];
+	u32 i;
+
+	if (len >= sizeof(field))
+		return false;
+	memcpy(field, name, len);
+	field[len] = '\0';
+	for (i = 0; i < o->nfield && strcmp(o->field[i], field); i++)
+		;
+	if (i == AP_HIST_FIELDS ||
+	    (i == o->nfield && !o->any_field && !ap_tracing_has_field(o->tracing, field)))
+		return false;
+	memcpy(o->field[i], field, len + 1);
+	if (i == o->nfield)
+		o->nfield++;
+	return append(list, n, AP_KEY_FIELD + i);
+}
+
+/* All that tracepoints have, as many as can be keys. */
+static bool append_fields(struct ap_hist_opts *o, enum ap_hist_key *list, u32 *n)
+{
+	char field[AP_HIST_FIELDS][AP_TRACING_NAME];
+	u32 i, found = ap_tracing_fields(o->tracing, field, AP_HIST_FIELDS);
+
+	if (o->any_field)
+		return true;
+	for (i = 0; i < found; i++) {
+		if (!append_field(o, field[i], strlen(field[i]), list, n))
+			break;
+	}
+	return found;
+}
+
+/* A key, or a field; a name with an event's is no key's. */
+static bool append_named(struct ap_hist_opts *o, const char *name, size_t len,
+			 enum ap_hist_key *list, u32 *n)
+{
+	enum ap_hist_key key = AP_COL_N;
+
+	if (len == strlen(ALL_FIELDS) && !strncmp(name, ALL_FIELDS, len))
+		return append_fields(o, list, n);
+	if (!memchr(name, '.', len))
+		key = ap_key_find(name, len);
+	return key != AP_COL_N ? append(list, n, key) : append_field(o, name, len, list, n);
+}
+
+static int parse_list(struct ap_hist_opts *o, const char *text, enum ap_hist_key *list, u32 *n,
+		      char *why, size_t size)
+{
 	size_t len;
 
 	while (*text) {
 		len = strcspn(text, ", ");
-		key = ap_key_find(text, len);
-		if (len && (key == AP_COL_N || !append(list, n, key))) {
+		if (len && !append_named(o, text, len, list, n)) {
 			snprintf(
 				why, size,
 				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time trace "
 				"addr weight local_weight local_ins_lat mem symbol_daddr symbol_iaddr dso_daddr dcacheline phys_daddr data_page_size snoop tlb locked blocked symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size dso_from dso_to symbol_from "
 				"symbol_to addr_from addr_to srcline_from srcline_to mispredict "
 				"in_tx abort cycles overhead overhead_children overhead_us "
-				"overhead_sys sample period)",
+				"overhead_sys sample period, or a field of the file's tracepoints)",
 				(int)len, text);
 			return -EINVAL;
 		}
@@ -139,19 +190,19 @@ int ap_hist_opts_columns(struct ap_hist_opts *o, const char *sort, const char *f
 	u32 i, n = 0, nextra = 0;
 	int r = 0;
 
-	o->nsort = o->ncolumn = 0;
+	o->nsort = o->ncolumn = o->nfield = 0;
 	if (sort && sort[0] == '+') { /* to the usual ones */
-		r = parse_list(usual, key, &n, why, size);
+		r = parse_list(o, usual, key, &n, why, size);
 		sort++;
 	}
 	if (fields && fields[0] == '+') { /* likewise */
-		r = parse_list(fields + 1, extra, &nextra, why, size);
+		r = parse_list(o, fields + 1, extra, &nextra, why, size);
 		fields = NULL;
 	}
 	if (!r && fields)
-		r = parse_list(fields, o->column, &o->ncolumn, why, size);
+		r = parse_list(o, fields, o->column, &o->ncolumn, why, size);
 	if (!r && (sort || !fields))
-		r = parse_list(sort ? sort : usual, key, &n, why, size);
+		r = parse_list(o, sort ? sort : usual, key, &n, why, size);
 	if (!r && o->parent)
 		append(key, &n, AP_KEY_PARENT);
 	if (!r)

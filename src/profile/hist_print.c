@@ -251,7 +251,12 @@ static bool is_percent(enum ap_hist_key k)
 /* Columns that are not shown: the filter's only one. */
 bool ap_hist_left_out(const struct ap_hist *h, u32 i)
 {
-	return h->opts.column[i] < AP_KEY_N && h->opts.single[h->opts.column[i]];
+	u32 key = h->opts.column[i];
+
+	/* all lines are of one tracepoint */
+	if (key >= AP_KEY_FIELD && key <= AP_KEY_FIELD_LAST && h->n && !h->nmember)
+		return ap_field_is_none(h->entry[0], key - AP_KEY_FIELD);
+	return key < AP_KEY_N && h->opts.single[key];
 }
 
 double ap_hist_share(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i)
@@ -270,6 +275,8 @@ const char *ap_hist_header(const struct ap_hist *h, u32 i)
 		if (h->opts.column[k] == AP_COL_CHILDREN)
 			return "Self";
 	}
+	if (h->opts.column[i] >= AP_KEY_FIELD && h->opts.column[i] <= AP_KEY_FIELD_LAST)
+		return h->opts.field[h->opts.column[i] - AP_KEY_FIELD];
 	return ap_key_ops(h->opts.column[i])->header;
 }
 
@@ -282,8 +289,8 @@ static u32 column_width(const struct ap_hist *h, u32 i)
 		return h->opts.width[i];
 	if (h->opts.column[i] >= AP_KEY_N && h->nmember)
 		width *= h->nmember;
-	if (width < strlen(ops->header))
-		width = (u32)strlen(ops->header);
+	if (width < strlen(ap_hist_header(h, i)))
+		width = (u32)strlen(ap_hist_header(h, i));
 	for (k = 0; ops->len && k < h->n; k++) {
 		len = h->entry[k]->hidden ? 0 : ops->len(h, h->entry[k]);
 		if (len > width)

@@ -375,6 +375,8 @@ const struct ap_key_ops *ap_key_ops(enum ap_hist_key key)
 {
 	if (key >= AP_KEY_MEMORY && key < AP_KEY_N)
 		return &ap_keys_mem[key - AP_KEY_MEMORY];
+	if (key >= AP_KEY_TRACED && key < AP_KEY_N)
+		return &ap_keys_trace[key - AP_KEY_TRACED];
 	if (key >= AP_KEY_SAMPLE && key < AP_KEY_N)
 		return &ap_keys_sample[key - AP_KEY_SAMPLE];
 	return key >= AP_KEY_MORE && key < AP_KEY_N ? &ap_keys_more[key - AP_KEY_MORE] : &keys[key];

@@ -428,42 +428,6 @@ static int size_print(const struct ap_hist *h, const struct ap_hist_entry *e, u3
 	return snprintf(buf, size, "%*llu", (int)width, (unsigned long long)size_of(e));
 }
 
-/* --- what a tracepoint recorded */
-static const char *trace_text(const struct ap_hist_entry *e)
-{
-	return e->trace ? e->trace : "N/A";
-}
-
-static int trace_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
-		      const struct ap_hist_entry *b)
-{
-	(void)h;
-	return strcmp(trace_text(a), trace_text(b));
-}
-
-static u64 trace_hash(const struct ap_hist_entry *e)
-{
-	return mix((u64)(uintptr_t)e->trace);
-}
-
-static bool trace_same(const struct ap_hist_entry *a, const struct ap_hist_entry *b)
-{
-	return a->trace == b->trace;
-}
-
-static u32 trace_len(const struct ap_hist *h, const struct ap_hist_entry *e)
-{
-	(void)h;
-	return (u32)strlen(trace_text(e));
-}
-
-static int trace_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
-		       size_t size)
-{
-	(void)h;
-	return snprintf(buf, size, "%-.*s", (int)width, trace_text(e));
-}
-
 /* --- the function of the chain that a pattern names */
 static const char *parent_name(const struct ap_hist_entry *e)
 {
@@ -598,8 +562,6 @@ const struct ap_key_ops ap_keys_more[] = {
 			    addr_print },
 	AT(AP_KEY_SYM_SIZE) = { "symbol_size", "Symbol size", 0, size_sort, size_sort, size_hash,
 				size_same, NULL, size_print },
-	AT(AP_KEY_TRACE) = { "trace", "Trace output", 0, trace_sort, trace_sort, trace_hash,
-			     trace_same, trace_len, trace_print },
 	AT(AP_KEY_PARENT) = { "parent", "Parent symbol", 0, parent_sort, parent_sort, parent_hash,
 			      parent_same, parent_len, parent_print },
 	AT(AP_KEY_CGROUP) = { "cgroup", "Cgroup", 0, cgroup_sort, cgroup_sort, cgroup_hash,

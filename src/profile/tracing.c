@@ -12,12 +12,13 @@
 
 #include "profile/intern.h"
 
-#define MAGIC	   "\x17\x08\x44tracing"
-#define MAGIC_SIZE 10U
-#define VERSION	   "0.6"
-#define PAGE_SIZE  4096U
-#define MAX_FORMAT (1U << 20)
-#define MAX_EVENTS 100000U
+#define MAGIC	    "\x17\x08\x44tracing"
+#define MAGIC_SIZE  10U
+#define VERSION	    "0.6"
+#define PAGE_SIZE   4096U
+#define MAX_FORMAT  (1U << 20)
+#define MAX_EVENTS  100000U
+#define ROOM_BEHIND 4096U /* a record, for what a format may say */
 
 /* --- writing */
 
@@ -228,20 +229,187 @@ void ap_tracing_free(struct ap_tracing *t)
 	free(t);
 }
 
-const char *ap_tracing_text(struct ap_tracing *t, u64 id, u32 cpu, const u8 *raw, u32 size)
+/* A sample's record: aligned, and with room behind, as formats of damaged files point beyond it. */
+static struct tep_event *copy_record(struct ap_tracing *t, u64 id, const u8 *raw, u32 size,
+				     char **copy)
 {
-	struct tep_record record = { .cpu = (int)cpu, .size = (int)size };
-	char *copy;
+	struct tep_event *event;
 
-	if (!t || id > 0x7fffffff || size < 8 || size > 0xffff || !tep_find_event(t->tep, (int)id))
-		return "";
-	/* aligned, and with room behind: formats of damaged files point beyond their records */
-	copy = ap_profile_calloc(1, size + 4096U);
-	memcpy(copy, raw, size);
-	record.data = copy;
+	if (!t || id > 0x7fffffff || size < 8 || size > 0xffff)
+		return NULL;
+	event = tep_find_event(t->tep, (int)id);
+	if (event) {
+		*copy = ap_profile_calloc(1, size + ROOM_BEHIND);
+		memcpy(*copy, raw, size);
+	}
+	return event;
+}
+
+static void print_text(struct ap_tracing *t, char *copy, u32 cpu, u32 size)
+{
+	struct tep_record record = { .cpu = (int)cpu, .size = (int)size, .data = copy };
+
 	trace_seq_reset(&t->seq);
 	tep_print_event(t->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&t->seq);
+}
+
+const char *ap_tracing_text(struct ap_tracing *t, u64 id, u32 cpu, const u8 *raw, u32 size)
+{
+	char *copy;
+
+	if (!copy_record(t, id, raw, size, &copy))
+		return "";
+	print_text(t, copy, cpu, size);
 	free(copy);
 	return t->seq.buffer;
+}
+
+/* --- fields */
+
+/* A name in its parts; an event's is "" where any will do. */
+struct field_name {
+	char event[AP_TRACING_NAME], field[AP_TRACING_NAME];
+	bool raw;
+};
+
+static void split_name(const char *name, struct field_name *out)
+{
+	char *dot, *end;
+
+	snprintf(out->field, sizeof(out->field), "%s", name);
+	end = strchr(out->field, '/');
+	out->raw = end && !strcmp(end, "/raw");
+	if (out->raw)
+		*end = '\0';
+	dot = strrchr(out->field, '.');
+	out->event[0] = '\0';
+	if (!dot)
+		return;
+	*dot = '\0';
+	memcpy(out->event, out->field, sizeof(out->event));
+	memmove(out->field, dot + 1, strlen(dot + 1) + 1);
+}
+
+static bool is_event(const struct tep_event *event, const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!*name)
+		return true;
+	if (!colon)
+		return !strcmp(event->name, name);
+	return strlen(event->system) == (size_t)(colon - name) &&
+	       !strncmp(event->system, name, (size_t)(colon - name)) &&
+	       !strcmp(event->name, colon + 1);
+}
+
+static struct tep_format_field *find_field(struct tep_event *event, const struct field_name *name)
+{
+	struct tep_format_field *f;
+
+	if (!is_event(event, name->event))
+		return NULL;
+	f = tep_find_any_field(event, name->field);
+	return f && f->offset >= 0 && f->size >= 0 && f->offset + f->size <= (int)ROOM_BEHIND
+		       ? f
+		       : NULL;
+}
+
+bool ap_tracing_has_field(struct ap_tracing *t, const char *name)
+{
+	struct field_name parts;
+	int i, n = t ? tep_get_events_count(t->tep) : 0;
+
+	split_name(name, &parts);
+	for (i = 0; i < n; i++) {
+		if (find_field(tep_get_event(t->tep, i), &parts))
+			return true;
+	}
+	return false;
+}
+
+static bool is_among(char (*name)[AP_TRACING_NAME], u32 n, const char *what)
+{
+	while (n) {
+		if (!strcmp(name[--n], what))
+			return true;
+	}
+	return false;
+}
+
+u32 ap_tracing_fields(struct ap_tracing *t, char (*name)[AP_TRACING_NAME], u32 max)
+{
+	int i, n = t ? tep_get_events_count(t->tep) : 0;
+	struct tep_format_field *f;
+	u32 found = 0;
+
+	for (i = 0; i < n; i++) {
+		for (f = tep_get_event(t->tep, i)->format.fields; f && found < max; f = f->next) {
+			if (strlen(f->name) < AP_TRACING_NAME && !is_among(name, found, f->name))
+				memcpy(name[found++], f->name, strlen(f->name) + 1);
+		}
+	}
+	return found;
+}
+
+/* What the text has behind "name=", as for flags that have words; false: nothing. */
+static bool find_word(const struct trace_seq *seq, const char *name, const char **out)
+{
+	size_t len = strlen(name), n;
+	char *p = seq->buffer;
+
+	for (; *p; p += n + strspn(p + n, " ")) {
+		n = strcspn(p, " ");
+		if (n > len && !strncmp(p, name, len) && p[len] == '=') {
+			p[n] = '\0';
+			*out = p + len + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static u64 order_of(const struct tep_format_field *f, const char *record)
+{
+	unsigned long long v = 0;
+	u64 sign = f->flags & TEP_FIELD_IS_SIGNED ? 1ULL << 63 : 0;
+
+	if (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_STRING | TEP_FIELD_IS_DYNAMIC) ||
+	    tep_read_number_field((struct tep_format_field *)f, record, &v))
+		return 0;
+	if (sign && f->size < 8) /* as wide as the order */
+		v = (u64)((s64)(v << (64 - 8 * f->size)) >> (64 - 8 * f->size));
+	return v ^ sign;
+}
+
+const char *ap_tracing_field(struct ap_tracing *t, const char *name, u64 id, u32 cpu, const u8 *raw,
+			     u32 size, u64 *order)
+{
+	struct tep_format_field *f = NULL;
+	struct tep_event *event;
+	struct field_name parts;
+	const char *text;
+	char *copy;
+
+	event = copy_record(t, id, raw, size, &copy);
+	if (!event)
+		return NULL;
+	split_name(name, &parts);
+	f = find_field(event, &parts);
+	text = NULL;
+	if (f && !parts.raw) {
+		print_text(t, copy, cpu, size);
+		if (!find_word(&t->seq, parts.field, &text))
+			text = NULL;
+	}
+	if (f && !text) {
+		trace_seq_reset(&t->seq);
+		tep_print_field(&t->seq, copy, f);
+		trace_seq_terminate(&t->seq);
+		text = t->seq.buffer;
+	}
+	*order = f ? order_of(f, copy) : 0;
+	free(copy);
+	return text;
 }
