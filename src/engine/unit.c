@@ -10,6 +10,7 @@
 
 #include "engine/emit.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "engine/filter.h"
 
 #define REACH	      0x70000000ULL /* leaves room for operands on the far side of the code */
@@ -73,10 +74,13 @@ static struct ap_unit *unit_new(u64 pc)
 	return u;
 }
 
+/* What describes code that is logged, and the code that reads its log, take as much again: less of it then. */
 bool ap_units_full(void)
 {
 	u64 limit = ap_proc.session->cache_limit ? ap_proc.session->cache_limit : 64ULL << 20;
 
+	if (ap_feed_is_on())
+		limit = limit / 8 * 5;
 	return live_bytes + unit_size > limit && live_bytes > 2 * unit_size;
 }
 
