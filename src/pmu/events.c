@@ -189,18 +189,27 @@ static int resolve_mix(const struct ap_pmu_arch *arch, u64 config, struct ap_pmu
 	return umask && !left ? 0 : -AP_ENOENT;
 }
 
-static int resolve_raw(const struct ap_pmu_arch *arch, u64 config, struct ap_pmu_sum *out)
+const struct ap_pmu_desc *ap_pmu_raw_find(const struct ap_pmu_arch *arch, u64 config)
 {
 	u32 i;
 
-	if (config & arch->refused)
-		return -AP_ENOENT;
-	config &= arch->select;
+	config &= arch->select | arch->refused;
 	for (i = 0; i < arch->nraw; i++) {
 		if (arch->raw[i].config == config)
-			return take(&arch->raw[i], out);
+			return &arch->raw[i];
 	}
-	return resolve_mix(arch, config, out);
+	return NULL;
+}
+
+static int resolve_raw(const struct ap_pmu_arch *arch, u64 config, struct ap_pmu_sum *out)
+{
+	const struct ap_pmu_desc *row = ap_pmu_raw_find(arch, config);
+
+	if (row)
+		return take(row, out);
+	if (config & arch->refused)
+		return -AP_ENOENT;
+	return resolve_mix(arch, config & arch->select, out);
 }
 
 static int resolve_cache(u64 config, struct ap_pmu_sum *out)

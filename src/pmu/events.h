@@ -77,6 +77,8 @@ bool ap_pmu_is_own(const struct ap_pmu_desc *own, u64 config1);
 extern const struct ap_pmu_desc ap_pmu_cache[];
 extern const u32 ap_pmu_ncache;
 const struct ap_pmu_desc *ap_pmu_cache_find(u64 config); /* NULL: nobody counts it */
+/* The row of a raw code, thresholds included; NULL: none. */
+const struct ap_pmu_desc *ap_pmu_raw_find(const struct ap_pmu_arch *arch, u64 config);
 /* Any way that perf lets one be written; the config of it, counted or not. */
 bool ap_pmu_cache_name(const char *name, size_t len, u64 *config);
 

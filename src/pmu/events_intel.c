@@ -11,6 +11,7 @@
 #define WHY_CACHE "no model of caches and TLBs counts here yet"
 #define WHY_BPRED "which of the mispredicted were taken is not told apart"
 #define WHY_FAR	  "the engine follows no far branch"
+#define WHY_STALL "what a stall waited for is not told apart by levels"
 #define WHY_LOCK  "locked and split accesses are not told apart"
 
 /* constraint: the counters that the event fits on in the hardware */
@@ -24,6 +25,9 @@
 		.name = "FP_ARITH_INST_RETIRED." n, .config = 0xc7 | (bit) << 8,                   \
 		.sum = { .plus = (k) }, .quality = AP_PMU_EXACT, .adds = true, .text = (t)         \
 	}
+
+/* Cycles beyond a threshold, of events that count none: by their own names alone. */
+#define CMASK(n) ((u64)(n) << 24)
 
 /* clang-format off */
 
@@ -72,6 +76,14 @@
 	MODEL("DTLB_LOAD_MISSES.WALK_COMPLETED", NULL, 0x0e08, K(DTLB_LOAD_WALK), "loads that take a page walk"), \
 	MODEL("DTLB_STORE_MISSES.WALK_COMPLETED", NULL, 0x0e49, K(DTLB_STORE_WALK), "stores that take a page walk"), \
 	MODEL("ITLB_MISSES.WALK_COMPLETED", NULL, 0x0e85, K(ITLB_WALK), "lines of code that take a page walk"), \
+	MODEL("OFFCORE_REQUESTS.DEMAND_DATA_RD", NULL, 0x01b0, K(L2_LOAD_MISS), "loads that go beyond L2"), \
+	MODEL("OFFCORE_REQUESTS.DEMAND_RFO", NULL, 0x04b0, K(L2_STORE_MISS), "lines for stores that go beyond L2"), \
+	MODEL("OFFCORE_REQUESTS.L3_MISS_DEMAND_DATA_RD", NULL, 0x10b0, K(LLC_LOAD_MISS), "loads that go to memory"), \
+	MODEL("CYCLE_ACTIVITY.STALLS_TOTAL", NULL, 0x04a3 | CMASK(4), K(STALL_FRONT) | K(STALL_BACK), "cycles in which nothing was issued"), \
+	NOT("CYCLE_ACTIVITY.STALLS_L1D_MISS", NULL, 0x0ca3 | CMASK(12), WHY_STALL), \
+	NOT("CYCLE_ACTIVITY.STALLS_L2_MISS", NULL, 0x05a3 | CMASK(5), WHY_STALL), \
+	NOT("CYCLE_ACTIVITY.STALLS_L3_MISS", NULL, 0x06a3 | CMASK(6), WHY_STALL), \
+	MODEL("CYCLE_ACTIVITY.STALLS_MEM_ANY", NULL, 0x14a3 | CMASK(20), K(STALL_BACK), "cycles in which the back end took nothing: misses, but for long chains"), \
 	MODEL("LONGEST_LAT_CACHE.REFERENCE", NULL, 0x4f2e, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "requests to the last level")
 
 static const struct ap_pmu_desc skylake[] = {
@@ -81,6 +93,8 @@ static const struct ap_pmu_desc skylake[] = {
 	EXACT("BR_INST_RETIRED.ALL_BRANCHES_PEBS", NULL, 0x04c4, K(BRANCH), "near branches"),
 	LESS("BR_INST_RETIRED.NOT_TAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
 	MODEL("BR_MISP_RETIRED.CONDITIONAL", NULL, 0x01c5, K(COND_MISS), "conditional branches predicted wrongly"),
+	MODEL("RESOURCE_STALLS.ANY", NULL, 0x01a2, K(STALL_BACK), "cycles in which the back end took nothing"),
+	MODEL("OFFCORE_REQUESTS.DEMAND_CODE_RD", NULL, 0x02b0, K(L2_CODE_MISS), "lines of code that go beyond L2"),
 	NOT("UOPS_RETIRED.ALL", NULL, 0x01c2, WHY_UOPS),
 	NOT("UOPS_RETIRED.RETIRE_SLOTS", NULL, 0x02c2, WHY_UOPS),
 	NOT("LONGEST_LAT_CACHE.PREFETCH", NULL, 0x102e, WHY_CACHE),
@@ -98,6 +112,7 @@ static const struct ap_pmu_desc icelake[] = {
 	NOT("BR_MISP_RETIRED.COND_TAKEN", NULL, 0x01c5, WHY_BPRED),
 	NOT("BR_MISP_RETIRED.COND_NTAKEN", NULL, 0x10c5, WHY_BPRED),
 	MODEL("BR_MISP_RETIRED.INDIRECT", NULL, 0x80c5, K(INDIRECT_MISS), "indirect jmp and call predicted wrongly, not ret"),
+	NOT("TOPDOWN.SLOTS_P", NULL, 0x01a4, "cycles by the width of the machine: stat --topdown has the parts of them"),
 	NOT("UOPS_RETIRED.SLOTS", NULL, 0x02c2, WHY_UOPS),
 };
 
@@ -128,7 +143,7 @@ static const struct ap_pmu_format formats[] = {
 /* clang-format on */
 
 /*
- * Thresholds, edges and their inverse count cycles, `any` a sibling's work: nobody counts those.
+ * Thresholds, edges and their inverse count cycles, `any` a sibling's work: nobody counts those, but for rows that are thresholds.
  * Counting inside transactions: none is ever begun (docs/limits.md), so in_tx would count nothing
  * on a CPU that has it, and is ignored by Linux on one that has not.  For in_tx_cp the two are one.
  */

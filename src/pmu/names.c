@@ -274,22 +274,18 @@ int ap_pmu_event_by_name(const struct ap_pmu_arch *arch, const char *name, size_
 const struct ap_pmu_desc *ap_pmu_desc_of(const struct ap_pmu_arch *arch,
 					 const struct ap_perf_attr *attr)
 {
-	u64 config = attr->config & arch->select;
+	u64 config = attr->config & (arch->select | arch->refused);
 	u32 i;
 
 	if (attr->type == AP_PERF_TYPE_HARDWARE)
 		return attr->config < AP_PERF_COUNT_HW_MAX ? &ap_pmu_generic[attr->config] : NULL;
 	if (attr->type == AP_PERF_TYPE_HW_CACHE)
 		return ap_pmu_cache_find(attr->config);
-	if (attr->type != AP_PERF_TYPE_RAW || attr->config & arch->refused)
+	if (attr->type != AP_PERF_TYPE_RAW)
 		return NULL;
 	for (i = 0; !config && i < ap_pmu_nown; i++) {
 		if (ap_pmu_is_own(&ap_pmu_own[i], attr->config1))
 			return &ap_pmu_own[i];
 	}
-	for (i = 0; i < arch->nraw; i++) {
-		if (arch->raw[i].config == config)
-			return &arch->raw[i];
-	}
-	return NULL;
+	return ap_pmu_raw_find(arch, config);
 }
