@@ -7,8 +7,8 @@
 #	bench/run.sh [-n runs] [-w program,...] [-c column,...] [-o file] [--no-valgrind] [--no-qemu]
 #
 # Columns beside those of the default: predictors (branch prediction modelled), models (cycles, caches and
-# TLBs as well), predictors24, models24 (the same, of which the models see one part in 24, or another number), cachesim (cachegrind with
-# caches).
+# TLBs as well), predictors24, models24 (the same, of which the models see one part in 24, or another number), helpers, helpers24 (models with a
+# helper for each thread, --model-thread), cachesim (cachegrind with caches).
 #
 # A program's runs alternate between the columns; medians are compared.  Columns of slow tools
 # are run once.  Each output must have the bytes of the native one.
@@ -37,6 +37,8 @@ tool_of()
 	models) tool=("${stat[@]}" "$modelled_events" --) ;;
 	predictors[1-9]*) tool=("${stat[@]}" "instructions,branch-misses" --model-sample "${1#predictors}" --) ;;
 	models[1-9]*) tool=("${stat[@]}" "$modelled_events" --model-sample "${1#models}" --) ;;
+	helpers) tool=("${stat[@]}" "$modelled_events" --model-thread --) ;;
+	helpers[1-9]*) tool=("${stat[@]}" "$modelled_events" --model-thread --model-sample "${1#helpers}" --) ;;
 	cachesim) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=yes
 		--cachegrind-out-file=/dev/null) ;;
 	valgrind) tool=(/usr/bin/valgrind -q --tool=none) ;;
@@ -50,7 +52,7 @@ tool_of()
 is_slow()
 {
 	case $1 in
-	valgrind | cachegrind | cachesim | qemu | predictors* | models*) ;;
+	valgrind | cachegrind | cachesim | qemu | predictors* | models* | helpers*) ;;
 	*) false ;;
 	esac
 }
@@ -58,7 +60,7 @@ is_slow()
 is_ours()
 {
 	case $1 in
-	none | instructions | all | predictors* | models*) ;;
+	none | instructions | all | predictors* | models* | helpers*) ;;
 	*) false ;;
 	esac
 }
@@ -81,7 +83,7 @@ one_run()
 	elif [ "$sum" != "$native_sum" ]; then
 		state=differs
 	fi
-	echo "$program $column $state $cpu" >>"$raw"
+	echo "$program $column $state $cpu $wall" >>"$raw"
 	[ "$state" != ok ] || return 0
 	given_up[$column]=1
 	echo "bench: $program under $column: $state" >&2
@@ -123,6 +125,7 @@ explain()
 	- qemu: \`qemu-x86_64 -cpu max\`, which counts nothing
 	- predictors: \`anyperf stat -e instructions,branch-misses\`; models: \`-e $modelled_events\`;
 	  predictors24, models24: with \`--model-sample 24\`, as tables that nobody named events for are made;
+	  helpers, helpers24: models, models24 with \`--model-thread\`;
 	  cachesim: \`valgrind --tool=cachegrind --cache-sim=yes\`
 
 	Every output had the bytes of the native one; "failed" and "differs" name what a tool could
@@ -142,6 +145,18 @@ machine()
 	echo "- command: \`$command\`"
 }
 
+# Where models run in threads of their own CPU time says little.
+wall_table()
+{
+	local modelled=(native) c
+	for c in "${columns[@]}"; do
+		[[ $c != models* && $c != helpers* ]] || modelled+=("$c")
+	done
+	[[ " ${modelled[*]}" = *" helpers"* ]] || return 0
+	printf '\n## Wall time\n\nOf the same runs.\n\n'
+	awk -v columns="${modelled[*]}" -v time=5 -f "$bench/table.awk" "$raw"
+}
+
 report()
 {
 	printf '# Speed\n\n'
@@ -150,6 +165,7 @@ report()
 	explain
 	echo
 	awk -v columns="${columns[*]}" -f "$bench/table.awk" "$raw"
+	wall_table
 	printf '\n## Start-up\n\n'
 	"$bench/startup.sh"
 	printf '\n## Threads\n\n'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Lines "program column state cpu-seconds" (state ok or the reason why not) become a table of the
+# Lines "program column state cpu-seconds wall-seconds" (state ok or the reason why not) become a table of the
 # median time natively and the ratio of medians for each other column.
-# -v columns="native none ..." gives the order.
+# -v columns="native none ..." gives the order, -v time=5 the column of the time (4 unless told).
 
 function median(list,    v, n, i, j, x)
 {
@@ -40,7 +40,7 @@ function cell(program, column,    ratio)
 
 !($1 in seen) { seen[$1] = 1; order[++programs] = $1 }
 $3 != "ok" { why[$1, $2] = $3 }
-$3 == "ok" { times[$1, $2] = times[$1, $2] " " $4 }
+$3 == "ok" { times[$1, $2] = times[$1, $2] " " $(time ? time : 4) }
 
 END {
 	ncolumns = split(columns, name, " ")
