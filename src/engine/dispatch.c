@@ -255,6 +255,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	bool in_middle;
 
 	t->resume = NULL;
+	t->walked =
+		NULL; /* what was to be entered, but outdated by then, is gone with the next flush */
 	if (ap_unlikely(t->feed_near || t->feed_follows))
 		ap_feed_look_here(t);
 	if (ap_unlikely(ap_lanes_want(t)))
@@ -543,6 +545,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 
 	t->resume = NULL; /* a handler that comes here has left the cache without ap_dispatch */
 	t->middle = NULL;
+	t->walked = NULL;
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);

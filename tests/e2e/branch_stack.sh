@@ -142,4 +142,8 @@ else
 	lack "perf script -F brstack" "no perf"
 fi
 
+# --- code is made anew in the middle of walks
+run timeout -k 5 100 "$ANYPERF" run -- "$PROGRAMS/sample_switch" 8000
+is "$status $(cat out err)" "0 1" "breakpoints come and go beside a thread that is sampled with its branches"
+
 done_testing
