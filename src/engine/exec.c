@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/feed.h"
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/task.h"
@@ -391,6 +392,7 @@ s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
+	ap_feed_look_last(t);
 	if (ap_likely(!ap_helpers_any) || t->is_vfork_child)
 		return call(t, c);
 	ap_lock_take(&ap_proc.lock);

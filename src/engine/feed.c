@@ -339,6 +339,15 @@ void ap_feed_read(struct ap_thread *t)
 	}
 }
 
+void ap_feed_read_last(struct ap_thread *t)
+{
+	ap_feed_read(t);
+	if (!t->feed)
+		return;
+	ap_feed_thin_end(&t->feed->feed);
+	ap_feed_publish(t, &t->feed->feed);
+}
+
 void ap_feed_write_code(struct ap_thread *t)
 {
 	struct ap_feed *f = &t->feed->feed;

@@ -59,7 +59,9 @@ void ap_feed_forget(void);
 void ap_feed_write_code(struct ap_thread *t);
 /* What is in the log is counted; by the thread itself or where it is not in code, lock held. */
 void ap_feed_read(struct ap_thread *t);
-/* The same, where there may be no room for what a block logs. */
+/* The same, and nothing more will come: the thread ends, or its image. */
+void ap_feed_read_last(struct ap_thread *t);
+/* As ap_feed_read(), where there may be no room for what a block logs. */
 void ap_feed_make_room(struct ap_thread *t);
 /* Async-safe.  True: the fault was the log's, and the thread goes on. */
 struct ap_sigcontext;
@@ -123,6 +125,15 @@ static inline void ap_feed_look(struct ap_thread *t)
 	ap_lock_take(&ap_proc.lock);
 	ap_feed_read(t);
 	ap_feed_write_code(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+static inline void ap_feed_look_last(struct ap_thread *t)
+{
+	if (ap_likely(!t->feed))
+		return;
+	ap_lock_take(&ap_proc.lock);
+	ap_feed_read_last(t);
 	ap_lock_drop(&ap_proc.lock);
 }
 

@@ -213,12 +213,22 @@ static void note_pages(struct ap_feed *f, u64 faults, bool is_gap)
 			     m->llc.size / m->line);
 }
 
-void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 faults)
+void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 insns, u64 faults)
 {
 	f->pending = AP_FEED_NOTHING;
 	note_pages(f, faults, true);
-	ap_thin_pass(&f->thin, &phase, words, NCOUNTS);
+	ap_thin_pass(&f->thin, &phase, words, insns, NCOUNTS);
 	__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
+}
+
+void ap_feed_thin_end(struct ap_feed *f)
+{
+	u64 now[AP_THIN_COUNTS];
+
+	if (!ap_thin_is_on(&phase))
+		return;
+	all_read(f, now);
+	ap_thin_end(&f->thin, &phase, now, NCOUNTS);
 }
 
 void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part)

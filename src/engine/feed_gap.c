@@ -62,7 +62,8 @@ void ap_feed_gap_note(struct ap_thread *t, u64 words)
 	ran = raw - tf->gap.raw;
 	tf->gap.raw = raw;
 	if (tf->feed.thin.state == AP_THIN_READ)
-		tf->gap.insns = tf->feed.thin.words <= words ? ran : tf->gap.insns + ran;
+		tf->feed.thin.insns =
+			tf->feed.thin.words <= words ? ran : tf->feed.thin.insns + ran;
 }
 
 /* As many words as would have been logged. */
@@ -70,21 +71,21 @@ void ap_feed_gap_account(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf = t->feed;
 	struct ap_feed_gap *g = &tf->gap;
-	u64 raw = ap_lane_raw(t, lane()), ran = raw - g->from;
+	u64 raw = ap_lane_raw(t, lane()), ran = raw - g->from, insns = tf->feed.thin.insns;
 
 	if ((s64)ran <= 0)
 		return;
 	g->rest += ran * tf->feed.thin.words;
 	g->from = g->raw = raw;
-	ap_feed_thin_pass(&tf->feed, g->rest / g->insns, ap_feed_faults(t));
-	g->rest %= g->insns;
+	ap_feed_thin_pass(&tf->feed, g->rest / insns, ran, ap_feed_faults(t));
+	g->rest %= insns;
 	ap_feed_publish(t, &tf->feed);
 }
 
 static void begin_turn(struct ap_thread *t, u64 words)
 {
 	struct ap_thread_feed *tf = t->feed;
-	u64 insns = words * tf->gap.insns / tf->feed.thin.words;
+	u64 insns = words * tf->feed.thin.insns / tf->feed.thin.words;
 
 	if (ap_proc.nthreads > 1)
 		insns /= 2 * ap_proc.nthreads;
@@ -108,7 +109,7 @@ void ap_feed_gap_look(struct ap_thread *t, bool stopped)
 		ap_feed_gap_account(t);
 	}
 	t->plain = may_be_plain(t) && ap_feed_thin_passes(&tf->feed, &left) &&
-		   tf->feed.thin.words && tf->gap.insns && ap_lookup_init_plain();
+		   tf->feed.thin.words && tf->feed.thin.insns && ap_lookup_init_plain();
 	if (!t->plain) {
 		ap_lane_take_turn(t, lane(), 0);
 		tf->gap.raw = ap_lane_raw(t, lane());

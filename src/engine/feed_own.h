@@ -14,10 +14,9 @@
  * and a stack.
  */
 struct ap_feed_gap {
-	u64 raw;   /* instructions, when the log was read last, */
-	u64 insns; /* and those of the burst whose words the estimates go by */
-	u64 from;  /* in a gap: those that were accounted for; */
-	u64 rest;  /* and of a word, in parts of insns */
+	u64 raw;  /* instructions, when the log was read last */
+	u64 from; /* in a gap: those that were accounted for; */
+	u64 rest; /* and of a word, in parts of the last burst's instructions */
 };
 
 struct ap_thread_feed {
@@ -74,7 +73,9 @@ bool ap_feed_thin_stands_still(const struct ap_feed *f);
 /* Is the process in a gap?  And does this one pass it over, of so many words more?  Then: it has passed over some. */
 bool ap_feed_thin_is_gap(void);
 bool ap_feed_thin_passes(struct ap_feed *f, u64 *left);
-void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 faults);
+void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 insns, u64 faults);
+/* The thread's last. */
+void ap_feed_thin_end(struct ap_feed *f);
 
 /* feed_gap.c: a log of so many words was read; the thread may run code without one now. */
 void ap_feed_gap_note(struct ap_thread *t, u64 words);

@@ -53,7 +53,7 @@ void ap_native_park(struct ap_thread *t)
 
 		ap_lock_take(&ap_proc.lock);
 		if (t->in_handler_depth < 2)
-			ap_feed_read(t);
+			ap_feed_read_last(t);
 		ap_helpers_end();
 		if (n == SLICES || ap_sig_are_given_back(t) || !any_busy(t))
 			break;

@@ -87,8 +87,8 @@ void ap_sig_die(struct ap_thread *t)
 	struct ap_siginfo *info = (struct ap_siginfo *)t->pend_info;
 	u64 pid, tid;
 
-	ap_feed_look(t);
 	ap_lock_take(&ap_proc.lock);
+	ap_feed_read_last(t);
 	ap_helpers_end();
 	ap_lock_drop(&ap_proc.lock);
 	if (can_raise_again(t))

@@ -228,7 +228,7 @@ void ap_thread_fini_slot(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
 
-	ap_feed_read(t);
+	ap_feed_read_last(t);
 	ap_feed_end(t);
 	if (slot->state == AP_SLOT_LIVE)
 		sum_up(t);

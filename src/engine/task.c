@@ -9,6 +9,7 @@
  */
 #include "engine/task.h"
 #include "base/mem.h"
+#include "engine/feed.h"
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
@@ -309,7 +310,8 @@ void ap_call_exit(struct ap_thread *t, struct ap_call *c)
 	/* a filter may know no call but the end itself; what comes then waits for this thread's way back */
 	if (!ap_proc.seg->mute)
 		(void)ap_sig_block_all();
-	ap_service_exits(c->nr == AP_NR_exit_group);
+	ap_feed_look_last(t);
+	ap_service_exits(c->nr == AP_NR_exit_group); /* the last counts are taken */
 	ap_lock_take(&ap_proc.lock);
 	ap_stop_end(t);
 	if (!t->is_vfork_child && (c->nr == AP_NR_exit_group || is_last(t))) {

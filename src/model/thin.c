@@ -69,6 +69,7 @@ void ap_thin_restart(struct ap_thin_phase *p)
 {
 	if (!lock(p))
 		return; /* who has it is about to begin something else, which is as well */
+	__atomic_store_n(&p->restarts, p->restarts + 1, __ATOMIC_RELAXED);
 	begin_read(p, FIRST >> p->scale);
 	unlock(p);
 }
@@ -102,15 +103,39 @@ static void settle(struct ap_thin *t, const u64 *now, u32 n)
 	t->more = 0;
 }
 
+static void add(struct ap_thin *t, u64 half_words, u32 n)
+{
+	for (u32 k = 0; k < n; k++) {
+		u64 more = t->rest[k] + t->rate[k] * half_words;
+
+		t->added[k] += more >> (RATE_SHIFT + 1);
+		t->rest[k] = more & ((2ULL << RATE_SHIFT) - 1);
+	}
+}
+
+/* The other half of what was passed over. */
+static void give(struct ap_thin *t, bool is_new_rate, u32 n)
+{
+	u64 plain = t->late_plain;
+
+	if (!t->late && !plain)
+		return;
+	if (is_new_rate && t->insns)
+		plain = t->late_insns * t->words / t->insns;
+	add(t, t->late + plain, n);
+	t->late = t->late_plain = t->late_insns = 0;
+}
+
 static void begin(struct ap_thin *t, const u64 *now, u32 n)
 {
-	t->words = 0;
+	t->words = t->insns = 0;
 	memcpy(t->from, now, n * sizeof(*now));
 }
 
 void ap_thin_alone(struct ap_thin *t, const u64 *now, u32 n)
 {
 	settle(t, now, n);
+	give(t, false, n);
 	begin(t, now, n);
 }
 
@@ -129,11 +154,20 @@ void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on,
 
 static void take_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
 {
-	if (t->words < (u64)ENOUGH >> p->scale)
-		return;
-	for (u32 k = 0; k < n; k++)
+	bool is_enough = t->words >= (u64)ENOUGH >> p->scale;
+
+	for (u32 k = 0; is_enough && k < n; k++)
 		t->rate[k] = ((now[k] - t->from[k]) << RATE_SHIFT) / t->words;
-	t->has_rate = true;
+	t->has_rate = t->has_rate || is_enough;
+	give(t, is_enough, n);
+}
+
+void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
+{
+	if (t->state == AP_THIN_READ)
+		take_rates(t, p, now, n);
+	else
+		give(t, false, n);
 }
 
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
@@ -155,33 +189,33 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 	if (t->state == AP_THIN_READ) {
 		begin(t, now, n);
 		t->more = t->ahead ? p->more : 0;
+		if (t->restarts != __atomic_load_n(&p->restarts, __ATOMIC_RELAXED)) {
+			t->restarts = p->restarts;
+			give(t, false, n); /* the next rates are of other things */
+		}
 	}
 	return t->state;
 }
 
-static void estimate(struct ap_thin *t, u64 words, u32 n)
+void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns, u32 n)
 {
-	for (u32 k = 0; !t->stood && k < n; k++) {
-		u64 more = t->rest[k] + t->rate[k] * words;
-
-		t->added[k] += more >> RATE_SHIFT;
-		t->rest[k] = more & ((1ULL << RATE_SHIFT) - 1);
+	if (!t->stood) {
+		add(t, words, n);
+		t->late_plain += words;
+		t->late_insns += insns;
 	}
-}
-
-void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u32 n)
-{
-	estimate(t, words, n);
 	advance(p, words);
 }
 
 bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
 		 const u64 *now, u32 n)
 {
-	if (t->state == AP_THIN_READ)
+	if (t->state == AP_THIN_READ) {
 		t->words += words;
-	else
-		estimate(t, words, n);
+	} else if (!t->stood) {
+		add(t, words, n);
+		t->late += words;
+	}
 	if (t->state == AP_THIN_WARM)
 		for (u32 k = 0; k < n; k++)
 			t->added[k] -= now[k] - before[k];

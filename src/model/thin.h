@@ -16,7 +16,7 @@
 
 enum ap_thin_state {
 	AP_THIN_READ, /* counts are taken as they are, and say how what is passed over behind it counts */
-	AP_THIN_PASS, /* not read: counts go on as the last burst had them */
+	AP_THIN_PASS, /* not read: half counts as the last burst had it, half, later, as the next one */
 	AP_THIN_WARM /* read, but what is met anew may have been met in what was passed over: counted as PASS */
 };
 
@@ -32,6 +32,7 @@ struct ap_thin_phase {
 	s32 next;   /* words of the gap behind what is read now; 0: not drawn yet */
 	u32 more;   /* what is not read of this cycle for what is, in units of 1 / AP_THIN_ONE */
 	u32 gaps;   /* passed over, with what was read behind them to warm up */
+	u32 restarts;
 };
 
 /* Of a thread.  Zeroed it is as new. */
@@ -42,9 +43,16 @@ struct ap_thin {
 	bool stood; /* those of the last one did: of a thread that came in its middle they do not */
 	u32 more;   /* then, of this burst: the phase's */
 	u64 words;  /* read in this burst */
+	u64 insns;  /* that these were logged by, as the thread's owner has it; 0: not known */
+	/*
+	 * What was passed over behind it, of which half counts as the next burst has it: words that were logged, and others, which
+	 * are as many as this burst had for so many instructions.
+	 */
+	u64 late, late_plain, late_insns;
+	u32 restarts;		  /* the phase's, when it began */
 	u64 from[AP_THIN_COUNTS]; /* the counts when it began */
 	u64 rate[AP_THIN_COUNTS]; /* of a word, in units of 2^-20 */
-	u64 rest[AP_THIN_COUNTS]; /* of an estimate, likewise */
+	u64 rest[AP_THIN_COUNTS]; /* of an estimate, in units of 2^-21 */
 	u64 added
 		[AP_THIN_COUNTS]; /* modulo 2^64: estimates, less what was counted while it was warmed */
 };
@@ -76,8 +84,10 @@ static inline u64 ap_thin_more(const struct ap_thin *t, u32 k, u64 now)
 /* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
 				u32 n);
-/* A gap: so many words were not even logged. */
-void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u32 n);
+/* A gap: so many words were not even logged, of so many instructions. */
+void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns, u32 n);
+/* No more will come: what the next burst would have said of a gap the last one says. */
+void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n);
 /* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */
 bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
 		 const u64 *now, u32 n);

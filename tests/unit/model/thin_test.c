@@ -51,6 +51,13 @@ static void shown_again(struct thread *t)
 	t->shown[0] = t->count[0] + t->thin.added[0] + ap_thin_more(&t->thin, 0, t->count[0]);
 }
 
+static void ends(struct thread *t, struct ap_thin_phase *p)
+{
+	ap_thin_end(&t->thin, p, t->count, COUNTS);
+	for (unsigned k = 0; k < COUNTS; k++)
+		t->shown[k] = t->count[k] + t->thin.added[k];
+}
+
 static void steady(void) /* to the unit */
 {
 	static const u64 rate[COUNTS] = { 8, 3, 0 };
@@ -61,6 +68,7 @@ static void steady(void) /* to the unit */
 	ap_thin_init(&p, 16);
 	for (u64 n = 0; n < logs; n++)
 		run(&t, &p, rate);
+	ends(&t, &p);
 	EXPECT_U64(t.shown[0], logs * LOG);
 	EXPECT_U64(t.shown[1], logs * LOG * 3 / 8);
 	EXPECT_U64(t.shown[2], 0); /* of what was met anew nothing */
@@ -82,8 +90,8 @@ static void gaps_may_have_no_log(void)
 
 		EXPECT_U64(run(&logs, &p, rate), state);
 		if (state == AP_THIN_PASS) {
-			ap_thin_pass(&none.thin, &q, LOG / 4, COUNTS);
-			ap_thin_pass(&none.thin, &q, LOG / 4 * 3, COUNTS);
+			ap_thin_pass(&none.thin, &q, LOG / 4, LOG, COUNTS);
+			ap_thin_pass(&none.thin, &q, LOG / 4 * 3, 3 * LOG, COUNTS);
 			none.cold = 1000;
 		} else {
 			run(&none, &q, rate);
@@ -140,6 +148,63 @@ static void phases_of_a_program(void)
 	EXPECT(off < want / 50);
 }
 
+/* Where a program goes over from one thing to another in a gap, as much is too much as is too little. */
+static void changes_have_no_side(void)
+{
+	s64 sum = 0, off = 0;
+
+	for (u64 seed = 0; seed < 400; seed++) {
+		static struct thread t;
+		struct ap_thin_phase p;
+		u64 want = 0, logs = 3000 + seed;
+
+		memset(&t, 0, sizeof(t));
+		ap_thin_init(&p, 16);
+		p.random = (u32)seed * 2654435761U;
+		for (u64 n = 0; n < 2 * logs; n++) {
+			u64 rate[COUNTS] = { n < logs ? 8 : 80, 8, 8 };
+
+			run(&t, &p, rate);
+			want += LOG * rate[0] / 8;
+		}
+		ends(&t, &p);
+		sum += (s64)(t.shown[0] - want);
+		off += t.shown[0] > want ? (s64)(t.shown[0] - want) : (s64)(want - t.shown[0]);
+	}
+	EXPECT(off);
+	EXPECT((sum < 0 ? -sum : sum) < off / 8);
+}
+
+/* One word of three instructions, then two: half of a gap's instructions are taken for each. */
+static void words_are_denser_behind_a_gap(void)
+{
+	static const u64 rate[COUNTS] = { 8, 0, 0 }, other[COUNTS] = { 32, 0, 0 };
+	static struct thread t;
+	struct ap_thin_phase p;
+	u64 was;
+
+	ap_thin_init(&p, 16);
+	while (ap_thin_next(&t.thin, &p, t.count, COUNTS) != AP_THIN_PASS) {
+		run(&t, &p, rate);
+		t.thin.insns = t.thin.words * 3;
+	}
+	was = t.count[0] + t.thin.added[0];
+	ap_thin_pass(&t.thin, &p, LOG, 3 * LOG, COUNTS);
+	EXPECT_U64(t.count[0] + t.thin.added[0], was + LOG / 2);
+	p.left = 1; /* what warms is no matter here */
+	ap_thin_pass(&t.thin, &p, 0, 0, COUNTS);
+	p.left = 0;
+	ap_thin_pass(&t.thin, &p, 0, 0, COUNTS);
+	p.left = 0;
+	ap_thin_pass(&t.thin, &p, 0, 0, COUNTS);
+	EXPECT_U64(ap_thin_next(&t.thin, &p, t.count, COUNTS), AP_THIN_READ);
+	was = t.count[0] + t.thin.added[0];
+	run(&t, &p, other);
+	t.thin.insns = t.thin.words * 3 / 2;
+	ap_thin_end(&t.thin, &p, t.count, COUNTS);
+	EXPECT_U64(t.count[0] + t.thin.added[0], was + 4 * LOG + LOG / 2 * 2 * 4);
+}
+
 static void threads_are_read_together(void)
 {
 	static const u64 rate[COUNTS] = { 8, 8, 8 };
@@ -157,6 +222,9 @@ static void threads_are_read_together(void)
 	EXPECT_U64(run(&late, &p, rate), AP_THIN_READ); /* nothing is known of it */
 	EXPECT_U64(late.shown[0], LOG);
 	EXPECT_U64(run(&late, &p, rate), AP_THIN_PASS);
+	EXPECT_U64(late.shown[0],
+		   LOG + LOG / 2); /* half of it when there is another burst, or none */
+	ends(&late, &p);
 	EXPECT_U64(late.shown[0], 2 * LOG);
 }
 
@@ -215,6 +283,9 @@ static void late_ones_lose_nothing(void)
 	EXPECT_U64(run(&late, &p, rate), AP_THIN_READ);
 	EXPECT_U64(late.shown[0], LOG);
 	EXPECT_U64(run(&late, &p, rate), AP_THIN_PASS);
+	EXPECT_U64(late.shown[0],
+		   LOG + LOG / 2); /* half of it when there is another burst, or none */
+	ends(&late, &p);
 	EXPECT_U64(late.shown[0], 2 * LOG);
 	while (run(&late, &p, rate) != AP_THIN_READ)
 		;
@@ -258,6 +329,8 @@ int main(int argc, char **argv)
 						 TAP(short_phases),
 						 TAP(short_runs_are_read),
 						 TAP(phases_of_a_program),
+						 TAP(changes_have_no_side),
+						 TAP(words_are_denser_behind_a_gap),
 						 TAP(threads_are_read_together),
 						 TAP(a_new_beginning_is_read),
 						 TAP(counts_may_run_ahead),
