@@ -246,6 +246,17 @@ static void heed(struct ap_thread *t)
 		ap_watch_switch();
 }
 
+/* Nothing that was to be entered is kept: where it was outdated, it may be gone with the next flush. */
+static void begin_anew(struct ap_thread *t)
+{
+	t->resume = NULL;
+	t->walked = NULL;
+	if (ap_unlikely(t->feed_near || t->feed_follows))
+		ap_feed_look_here(t);
+	if (ap_unlikely(ap_lanes_want(t)))
+		ap_lanes_look(t);
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -254,13 +265,7 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	u32 epoch = t->epoch;
 	bool in_middle;
 
-	t->resume = NULL;
-	t->walked =
-		NULL; /* what was to be entered, but outdated by then, is gone with the next flush */
-	if (ap_unlikely(t->feed_near || t->feed_follows))
-		ap_feed_look_here(t);
-	if (ap_unlikely(ap_lanes_want(t)))
-		ap_lanes_look(t);
+	begin_anew(t);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
 		link = NULL;
 		by_ibl = false;
