@@ -333,6 +333,11 @@ is "$("$ANYPERF" list hw -x'|')" "$("$ANYPERF" list -x'|' hw)" "options behind w
 run "$ANYPERF" stat -x, -e "$(cat "$tmp/all")" true
 is "$status" 0 "every event that list names can be asked for"
 is "$(wc -l <"$tmp/err")" "$(tr , '\n' <"$tmp/all" | wc -l)" "and has its line"
+"$ANYPERF" list -x'|' | awk -F'|' '$3 != "kernel" { print $1, $3 }' >"$tmp/want"
+awk -F, 'NR == FNR { split($1, w, " "); kind[w[1]] = w[2]; next }
+	$3 in kind { print $3, $1 == "<not supported>" ? "unsupported" : $1 ~ /^[0-9]+$/ ? $NF : "?" }' \
+	"$tmp/want" "$tmp/err" >"$tmp/got"
+same "$tmp/got" "$tmp/want" "of the kind that list says, and nothing but what list calls unsupported is <not supported>"
 # what list says of kinds and encodings is what counting says: each event again by its code, in one run
 "$ANYPERF" list -x'|' raw | awk -F'|' '$3 == "exact" { print $1 }' >"$tmp/names"
 "$ANYPERF" list -x'|' raw | awk -F'|' '$3 == "exact" { print $4 }' >"$tmp/codes"
