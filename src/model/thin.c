@@ -9,9 +9,9 @@
 /* In words of the log, of which an instruction has a third. */
 #define FIRST	   (1 << 20) /* all is read: how a program begins says little of how it goes on */
 #define BURST	   (1 << 18)
-#define WARM	   (BURST / 4) /* of it, before counts are taken */
-#define ENOUGH	   (1 << 14)   /* to say how a thread counts */
-#define RAMP	   4	       /* bursts, before what is passed over gets longer by one of them */
+#define WARM	   (BURST / 4 * 3) /* of it, before counts are taken: what is cold yet counts too much */
+#define ENOUGH	   (1 << 14)	   /* to say how a thread counts */
+#define RAMP	   4 /* bursts, before what is passed over gets longer by one of them */
 #define RATE_SHIFT 20
 #define SHORT	   8 /* for tests */
 
@@ -56,13 +56,21 @@ static void unlock(struct ap_thin_phase *p)
 	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 }
 
+/* A log is read or passed over whole: what was too much is taken off what follows, so that on average there is as much as is meant. */
+static s32 less_excess(const struct ap_thin_phase *p, s32 words)
+{
+	s32 excess = -__atomic_load_n(&p->left, __ATOMIC_RELAXED);
+
+	return words - (excess < words / 2 ? excess : words / 2);
+}
+
 /* How long the gap behind it will be is drawn now, so that what is read can stand for it. */
-static void begin_read(struct ap_thin_phase *p, s32 words)
+static void begin_read(struct ap_thin_phase *p, s32 words, s32 left)
 {
 	if (!p->next)
 		p->next = gap(p);
 	p->more = (u32)((u64)(p->next + (WARM >> p->scale)) * AP_THIN_ONE / (u64)words);
-	change(p, AP_THIN_READ, words);
+	change(p, AP_THIN_READ, left);
 }
 
 void ap_thin_restart(struct ap_thin_phase *p)
@@ -70,26 +78,27 @@ void ap_thin_restart(struct ap_thin_phase *p)
 	if (!lock(p))
 		return; /* who has it is about to begin something else, which is as well */
 	__atomic_store_n(&p->restarts, p->restarts + 1, __ATOMIC_RELAXED);
-	begin_read(p, FIRST >> p->scale);
+	begin_read(p, FIRST >> p->scale, FIRST >> p->scale);
 	unlock(p);
 }
 
 static void advance(struct ap_thin_phase *p, u64 words)
 {
 	bool is_first = !p->seq; /* it is followed by a common burst */
+	s32 warm = WARM >> p->scale, read = (BURST - WARM) >> p->scale;
 
 	if (__atomic_sub_fetch(&p->left, (s32)words, __ATOMIC_RELAXED) > 0 || !lock(p))
 		return;
 	if (__atomic_load_n(&p->left, __ATOMIC_RELAXED) <= 0) {
 		if (p->state == AP_THIN_READ && !is_first) {
-			change(p, AP_THIN_PASS, p->next ? p->next : gap(p));
+			change(p, AP_THIN_PASS, less_excess(p, p->next ? p->next : gap(p)));
 			p->next = 0;
 		} else if (p->state == AP_THIN_PASS) {
-			change(p, AP_THIN_WARM, WARM >> p->scale);
+			change(p, AP_THIN_WARM, less_excess(p, warm));
 		} else {
 			__atomic_store_n(&p->gaps, p->gaps + (p->state == AP_THIN_WARM),
 					 __ATOMIC_RELAXED);
-			begin_read(p, (BURST - WARM) >> p->scale);
+			begin_read(p, read, less_excess(p, read));
 		}
 	}
 	unlock(p);

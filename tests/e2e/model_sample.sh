@@ -101,17 +101,20 @@ apart()
 		END { for (a in at) { d = s["got", a] / n["got"] - s["want", a] / n["want"]; off += d < 0 ? -d : d }
 			printf "%d", 50 * off }' got want
 }
-for command in "walk 2048 5000" "branch 0xffffffffffffffff 60 4000000"; do
+# per cent too many: branches log few words, and what the last burst stands for is some of them where the run ends in a gap
+for command in "5 walk 2048 5000" "12 branch 0xffffffffffffffff 60 4000000"; do
 	# shellcheck disable=SC2086 # words
 	set -- $command
+	most=$1
+	shift
 	counts all -e cycles -- "$walk" "$@"
 	recorded want --model-sample 1 -e cycles -c 10007 -- "$walk" "$@"
 	has_not err estimated "$1: samples of all of it"
 	recorded got --model-sample 16 -e cycles -c 10007 -- "$walk" "$@"
 	is "$status" 0 "$1: samples of a part"
 	has err 'estimated: the models saw one part in 16 of the run; --model-sample 1 has' "$1: that says so"
-	check "$1: there are as many" awk -v want="$(wc -l <want)" -v got="$(wc -l <got)" \
-		'BEGIN { d = got - want; exit !(want > 500 && d * d < want * want / 400) }' || note "$(wc -l <got) of $(wc -l <want)"
+	check "$1: there are as many" awk -v want="$(wc -l <want)" -v got="$(wc -l <got)" -v most="$most" \
+		'BEGIN { d = 100 * (got / want - 1); exit !(want > 500 && d > -5 && d < most) }' || note "$(wc -l <got) of $(wc -l <want)"
 	# (a loop of few cycles may keep step with the period)
 	[ "$1" = walk ] || check "$1: of the same code" [ "$(apart)" -lt 10 ] || note "$(apart) % apart"
 	mv got first

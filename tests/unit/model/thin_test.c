@@ -17,12 +17,13 @@ struct thread {
 	u64 shown[COUNTS];
 	u64 read, passed; /* logs */
 	u64 cold;	  /* misses that the next log read begins with */
+	u64 longer;	  /* words of a log, beyond LOG */
 };
 
 /* A log in which each count grows by so much a word; some more of the last one if it was passed over before. */
 static enum ap_thin_state run(struct thread *t, struct ap_thin_phase *p, const u64 rate[COUNTS])
 {
-	u64 before[COUNTS];
+	u64 before[COUNTS], words = LOG + t->longer;
 	enum ap_thin_state state = ap_thin_next(&t->thin, p, t->count, COUNTS);
 
 	memcpy(before, t->count, sizeof(before));
@@ -32,11 +33,11 @@ static enum ap_thin_state run(struct thread *t, struct ap_thin_phase *p, const u
 	} else {
 		t->read++;
 		for (unsigned k = 0; k < COUNTS; k++)
-			t->count[k] += LOG * rate[k] / 8;
+			t->count[k] += words * rate[k] / 8;
 		t->count[COUNTS - 1] += t->cold;
 		t->cold = 0;
 	}
-	(void)ap_thin_did(&t->thin, p, LOG, before, t->count, COUNTS);
+	(void)ap_thin_did(&t->thin, p, words, before, t->count, COUNTS);
 	for (unsigned k = 0; k < COUNTS; k++) {
 		u64 now = t->count[k] + t->thin.added[k] + ap_thin_more(&t->thin, k, t->count[k]);
 
@@ -268,6 +269,29 @@ static void counts_may_run_ahead(void)
 	EXPECT(t.shown[2] < t.shown[0] / 1000); /* of what was met anew nothing */
 }
 
+/* Logs do not end where a burst does; what is too much of one is missing in another. */
+static void bursts_are_as_long_as_meant(void)
+{
+	static const u64 rate[COUNTS] = { 8, 3, 0 }, longer[] = { 1, 3000, 9000, 16000 };
+	u64 logs = 40000;
+
+	for (unsigned k = 0; k < sizeof(longer) / sizeof(longer[0]); k++) {
+		struct thread t = { .longer = longer[k] };
+		struct ap_thin_phase p;
+		s64 off;
+
+		ap_thin_init(&p, 16);
+		ap_thin_ahead(&t.thin, &p, true, t.count, COUNTS);
+		for (u64 n = 0; n < logs; n++)
+			run(&t, &p, rate);
+		off = (s64)(t.shown[0] - logs * (LOG + t.longer));
+		if (!EXPECT(off * 50 < (s64)t.shown[0] && -off * 50 < (s64)t.shown[0]))
+			tap_note("logs of %llu words: %lld of %llu",
+				 LOG + (unsigned long long)t.longer, (long long)off,
+				 (unsigned long long)t.shown[0]);
+	}
+}
+
 /* Who comes in a gap has nothing that stands for it: it is estimated. */
 static void late_ones_lose_nothing(void)
 {
@@ -334,6 +358,7 @@ int main(int argc, char **argv)
 						 TAP(threads_are_read_together),
 						 TAP(a_new_beginning_is_read),
 						 TAP(counts_may_run_ahead),
+						 TAP(bursts_are_as_long_as_meant),
 						 TAP(late_ones_lose_nothing),
 						 TAP(ahead_may_change),
 						 { 0 } };
