@@ -87,6 +87,14 @@ static void take_share(struct ap_cache_spec *c, u32 line, u32 n)
 	c->slices = 1;
 }
 
+/* A server's memory, and a page walk through the host's tables as well (Intel SDM volume 3 "EPT", AMD APM volume 2 "Nested paging"). */
+static void as_guest(struct ap_machine *m)
+{
+	m->memory += m->memory / 2;
+	m->remote += m->remote / 2;
+	m->walk_step *= 3;
+}
+
 static void one_cache(struct ap_machine *m, const u32 regs[4], bool is_guest)
 {
 	u32 type = bits(regs[EAX], 0, 5), level = bits(regs[EAX], 5, 3);
@@ -228,6 +236,9 @@ void ap_machine_host(struct ap_machine *m,
 	cpuid(arg, 0x80000000, 0, regs);
 	s.max_extended = regs[EAX] & 0x80000000 ? regs[EAX] : 0;
 	*m = *ap_machine_find(nearest(&s, amd));
+	ask(&s, 1, 0, regs);
+	if (regs[ECX] >> 31)
+		as_guest(m);
 	memset(m->name, 0, sizeof(m->name));
 	memcpy(m->name, "host", 4);
 	caches(m, &s, amd ? 0x8000001d : 4);

@@ -198,8 +198,8 @@ static void odd_sets_become_slices_and_nonsense_is_left(void)
 	EXPECT(!ap_machine_check(&m));
 }
 
-/* A guest with two CPUs of a host whose last level has 480 MiB; and one that is told of its share. */
-static void a_guest_has_a_share_of_the_last_level(void)
+/* A guest with two CPUs of a host whose last level has 480 MiB; and one that is told of its share.  Memory is far. */
+static void a_guest_has_a_share_of_a_server(void)
 {
 	static struct leaf leaves[] = {
 		{ 0, 0, { 0x16, 0x756e6547, 0x6c65746e, 0x49656e69 } },
@@ -207,6 +207,7 @@ static void a_guest_has_a_share_of_the_last_level(void)
 		{ 4, 0, { 0x04004163, 0x03c0003f, 0x77fff, 0 } },
 		{ .leaf = 0xffffffff },
 	};
+	const struct ap_machine *base = ap_machine_find("icelake");
 	struct ap_machine m;
 
 	ap_machine_host(&m, answer, leaves);
@@ -214,7 +215,10 @@ static void a_guest_has_a_share_of_the_last_level(void)
 	EXPECT_U64(m.llc.ways, 16);
 	EXPECT_U64(m.llc.slices, 1);
 	EXPECT(!ap_machine_check(&m));
-	EXPECT_U64(m.l2.latency, ap_machine_find("icelake")->l2.latency);
+	EXPECT_U64(m.l2.latency, base->l2.latency);
+	EXPECT_U64(m.memory, base->memory + base->memory / 2);
+	EXPECT_U64(m.remote, base->remote + base->remote / 2);
+	EXPECT_U64(m.walk_step, 3 * base->walk_step);
 	leaves[2].regs[2] = 6 * 1024 - 1;
 	ap_machine_host(&m, answer, leaves);
 	EXPECT_U64(m.llc.size, 6 << 20);
@@ -222,6 +226,8 @@ static void a_guest_has_a_share_of_the_last_level(void)
 	leaves[2].regs[2] = 0x77fff;
 	ap_machine_host(&m, answer, leaves);
 	EXPECT_U64(m.llc.size, 480U << 20);
+	EXPECT_U64(m.memory, base->memory);
+	EXPECT_U64(m.walk_step, base->walk_step);
 }
 
 /* AMX tells more than a model number that a hypervisor may have made up. */
@@ -328,7 +334,7 @@ int main(int argc, char **argv)
 		TAP(a_skylake_is_read_from_its_cpuid),
 		TAP(odd_sets_become_slices_and_nonsense_is_left),
 		TAP(a_zen3_is_read_from_its_cpuid),
-		TAP(a_guest_has_a_share_of_the_last_level),
+		TAP(a_guest_has_a_share_of_a_server),
 		TAP(amx_is_of_golden_cove),
 #ifdef __x86_64__
 		TAP(this_cpu_is_as_sysfs_says),
