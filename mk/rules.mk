@@ -50,6 +50,9 @@ $(B)/obj/%.o: %.S $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(ASFLAGS_HOSTED) -MMD -MP -c -o $@ $<
 
+# what it includes is no dependency that the assembler tells
+$(B)/obj/src/cli/metrics_text.o: src/cli/metrics.txt
+
 # a page that is embedded as it is
 $(B)/obj/src/profile/flamegraph_page.o: src/profile/flamegraph.html
 

@@ -33,25 +33,22 @@ enum ap_kind {
 	AP_KIND_MEM, /* instructions that read or write memory: each once */
 	/* Modelled (docs/design/feed.md), from here on. */
 	AP_KIND_CYCLES,
-	AP_KIND_STALL_FRONT, /* cycles in which the front end had nothing to give */
-	AP_KIND_STALL_BACK,  /* cycles in which the back end took nothing */
+	AP_KIND_STALL_FRONT,	/* cycles in which the front end had nothing to give */
+	AP_KIND_STALL_BACK,	/* cycles in which the back end took nothing */
+	AP_KIND_STALL_L1D_MISS, /* of them those with a load under way that the level does not have */
+	AP_KIND_STALL_L2_MISS,
+	AP_KIND_STALL_LLC_MISS,
 	AP_KIND_REF_CYCLES,
 	AP_KIND_BUS_CYCLES,
 	AP_KIND_L1D_LOAD_MISS,
 	AP_KIND_L1D_STORE_MISS,
-	AP_KIND_L1D_PREFETCH,
-	AP_KIND_L1D_PREFETCH_MISS,
+	AP_KIND_L1D_PREFETCH, /* lines that it takes in */
 	AP_KIND_L1I_LOAD,
 	AP_KIND_L1I_LOAD_MISS,
-	AP_KIND_L2_LOAD, /* requests to a level, then the misses of each kind */
+	AP_KIND_L2_LOAD, /* requests to L2, if there is one: what it does not have it asks the last level for */
 	AP_KIND_L2_STORE,
 	AP_KIND_L2_CODE,
-	AP_KIND_L2_PREFETCH,
-	AP_KIND_L2_LOAD_MISS,
-	AP_KIND_L2_STORE_MISS,
-	AP_KIND_L2_CODE_MISS,
-	AP_KIND_L2_PREFETCH_MISS,
-	AP_KIND_LLC_LOAD,
+	AP_KIND_LLC_LOAD, /* requests to the last level, then the misses of each kind */
 	AP_KIND_LLC_STORE,
 	AP_KIND_LLC_CODE,
 	AP_KIND_LLC_PREFETCH,
@@ -59,6 +56,9 @@ enum ap_kind {
 	AP_KIND_LLC_STORE_MISS,
 	AP_KIND_LLC_CODE_MISS,
 	AP_KIND_LLC_PREFETCH_MISS,
+	AP_KIND_NODE_LOAD_MISS, /* requests that memory of another node answers */
+	AP_KIND_NODE_STORE_MISS,
+	AP_KIND_LLC_WRITEBACK, /* modified lines that go to memory */
 	AP_KIND_DTLB_LOAD_MISS,
 	AP_KIND_DTLB_STORE_MISS,
 	AP_KIND_ITLB_MISS,
@@ -91,8 +91,10 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 /* From one kind up to another. */
 #define AP_KINDS_TO(from, to) ((AP_KIND_BIT(to) << 1) - AP_KIND_BIT(from))
 /* What is modelled; of it what needs the accesses to data, the code that is fetched, the branches. */
-#define AP_KINDS_MODEL	  AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_LOAD_LLC_MISS)
-#define AP_KINDS_CYCLES	  AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_BUS_CYCLES)
+#define AP_KINDS_MODEL	AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_LOAD_LLC_MISS)
+#define AP_KINDS_CYCLES AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_BUS_CYCLES)
+/* Of cycles what the pipeline tells apart for who asks, and is slower for. */
+#define AP_KINDS_LEVELS	  AP_KINDS_TO(AP_KIND_STALL_L1D_MISS, AP_KIND_STALL_LLC_MISS)
 #define AP_KINDS_BRANCHES AP_KINDS_TO(AP_KIND_COND_MISS, AP_KIND_BTB_MISS)
 /* What keeps the calls that have not returned, for branch stacks of them. */
 #define AP_KINDS_CALL_STACK AP_KIND_BIT(AP_KIND_RETURN_MISS)

@@ -18,6 +18,7 @@
  *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
  *   AP_SAMPLER_OFF     struct ap_sampler[AP_SAMPLER_MAX], written by the supervisor only, then
  *                      struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
+ *   AP_COMMON_OFF      struct ap_shared (model/shared.h): a page by the supervisor, what stands behind it is everybody's
  *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *   AP_SEG_OFF(max_segs)  pages that events are mapped to, handed out by the supervisor
  *
@@ -37,7 +38,9 @@
 #define AP_SEG_SIZE	   (64ULL << 20)
 #define AP_PUB_OFF	   (1ULL << 20) /* struct ap_pub[AP_PUB_MAX] (abi/service.h) */
 #define AP_SAMPLER_OFF	   (4ULL << 20)
-#define AP_SEG_BASE	   (8ULL << 20)
+#define AP_COMMON_OFF	   (8ULL << 20)
+#define AP_COMMON_SIZE	   (AP_SEG_BASE - AP_COMMON_OFF)
+#define AP_SEG_BASE	   (64ULL << 20)
 #define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
@@ -338,7 +341,7 @@ struct ap_session {
 #define AP_WATCH_TYPE(how)	((how)&0xff)
 #define AP_WATCH_LEN(how)	((how) >> 8)
 
-_Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_SEG_BASE, "the segments follow");
+_Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");
 _Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");
 _Static_assert(AP_FILTERS_OFF + AP_TRACE_FILTERS * sizeof(struct ap_trace_filter) <= AP_BOARD_OFF,
 	       "the board follows");
@@ -463,6 +466,9 @@ static inline u32 ap_segs_end(const struct ap_session *s)
 #define AP_STRESS_HELPER   (1u << 7) /* helpers die in each eighth log, and behind another one */
 #define AP_STRESS_GAPS                                                                             \
 	(1u << 8) /* what the models see and what they do not takes turns all the time */
+#define AP_STRESS_NO_FSGSBASE (1u << 9)	 /* as where only arch_prctl sets %gs */
+#define AP_STRESS_BEHIND      (1u << 10) /* AP_STRESS_SAMPLE from behind */
+#define AP_STRESS_FRAMES      (1u << 11) /* and notes frame pointers */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

@@ -84,14 +84,14 @@ static inline u64 ap_vec_group_kinds(u32 group)
 
 /*
  * Of the models: branch prediction alone, caches and TLBs alone, which are shared by what is fetched and accessed, both, or
- * all, as cycles come of everything.
+ * all, as cycles come of everything.  What stalls wait for is told apart only where somebody asks.
  */
 static inline u64 ap_model_kinds_with(u64 kinds)
 {
 	u64 branches = kinds & AP_KINDS_BRANCHES ? AP_KINDS_BRANCHES : 0;
 
 	if (kinds & AP_KINDS_CYCLES)
-		return AP_KINDS_MODEL;
+		return AP_KINDS_MODEL & ~(kinds & AP_KINDS_LEVELS ? 0 : AP_KINDS_LEVELS);
 	if (kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES)
 		return branches | (AP_KINDS_MODEL & ~(AP_KINDS_CYCLES | AP_KINDS_BRANCHES));
 	return branches;

@@ -9,24 +9,35 @@
 #include <strings.h>
 
 #include "cli/commands.h"
+#include "cli/engine_opts.h"
 #include "cli/events.h"
 #include "cli/memory.h"
 #include "cli/metric.h"
 #include "cli/opt_rows.h"
 #include "linux/client.h"
+#include "linux/run.h"
 
 struct list_args {
+	struct ap_run_options run; /* first: cli/engine_opts.h */
 	const char *separator, *metric_file;
-	bool raw_dump, taken;
+	bool has_machine, raw_dump, taken;
 };
 
 #define OPT_ARGS struct list_args
+
+static int list_machine(void *args, const char *value, char *why)
+{
+	((struct list_args *)args)->has_machine = true;
+	return ap_engine_opt_machine(args, value, why);
+}
 
 static const struct ap_opt list_opts[] = {
 	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
 	  "print fields separated by this: name, other name, kind, encoding, meaning", false },
 	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
 	  "with metrics: also those of this file", false },
+	{ 0, "machine", AP_OPT_CALL, 0, list_machine, "name",
+	  "print that machine, built in, host or a file, as a file to edit", false },
 	/* perf's; all is told of each event, and none is deprecated */
 	{ 0, "raw-dump", AP_OPT_FLAG, offsetof(struct list_args, raw_dump), NULL, NULL,
 	  "print names alone, in one line", false },
@@ -98,7 +109,7 @@ static void print_event(struct list *l, const struct ap_event_desc *ev, const ch
 	const char *kind = ap_event_kind_name(ev->kind);
 	const char *alias = ev->alias[0] ? ev->alias[0] : "", *sep = l->sep;
 	enum { WIDTH = 47 };
-	char names[160];
+	char names[2 * AP_CLIENT_NAME_MAX];
 
 	if (l->pattern && !matches(l->pattern, ev->name) && !matches(l->pattern, ev->alias[0]))
 		return;
@@ -140,6 +151,14 @@ static void list_events(struct list *l, bool of_software)
 	}
 }
 
+/* In the table of events, whose rows are listed already. */
+static bool is_of_table(const char *name)
+{
+	const struct ap_event_desc *ev = ap_event_find(name, strlen(name));
+
+	return ev && ev->from != AP_FROM_NOTHING;
+}
+
 static void list_names(struct list *l, enum ap_client_names which)
 {
 	struct ap_client_name name;
@@ -151,6 +170,10 @@ static void list_names(struct list *l, enum ap_client_names which)
 					    .unit = "",
 					    .meaning = name.meaning };
 
+		if (which == AP_NAMES_OWN && is_of_table(name.name))
+			continue;
+		if (which == AP_NAMES_OWN && name.alias && is_of_table(name.alias))
+			ev.alias[0] = NULL;
 		ev.kind = !name.is_counted   ? AP_KIND_UNSUPPORTED
 			  : name.is_modelled ? AP_KIND_MODELLED
 					     : AP_KIND_EXACT;
@@ -175,8 +198,11 @@ static void list_section(struct list *l, enum section section)
 {
 	switch (section) {
 	case SECTION_HW:
+		list_events(l, false);
+		list_names(l, AP_NAMES_OWN);
+		break;
 	case SECTION_SW:
-		list_events(l, section == SECTION_SW);
+		list_events(l, true);
 		break;
 	case SECTION_CACHE:
 		list_names(l, AP_NAMES_CACHE);
@@ -245,6 +271,14 @@ static int list_metrics(const struct list_args *args)
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
+static void print_machine(const struct ap_run_options *run)
+{
+	char line[256];
+
+	for (unsigned int n = 0; ap_run_machine_line(run, n, line, sizeof(line)); n++)
+		puts(line);
+}
+
 static bool is_metrics(const char *word)
 {
 	return !strcmp(word, "metrics") || !strcmp(word, "metric") ||
@@ -280,6 +314,10 @@ int ap_cmd_list(int argc, char **argv)
 
 	if (!ap_opts_begin_mixed(&list_spec, &args, &argc, argv, &rest, &status))
 		return status;
+	if (args.has_machine) {
+		print_machine(&args.run);
+		return 0;
+	}
 	l.sep = args.separator;
 	l.names_only = args.raw_dump;
 	if (rest == argc)

@@ -262,9 +262,21 @@ static void on_timer(void *arg, u64 now)
 	set_timer(r);
 }
 
+static bool has_event(const struct record *r, const char *name)
+{
+	for (size_t i = 0; i < r->nevents; i++)
+		if (!strcmp(r->event[i].name, name))
+			return true;
+	return false;
+}
+
 static void on_command(struct record *r, enum ap_control_command command, const char *name)
 {
-	if (command == AP_CONTROL_ENABLE || command == AP_CONTROL_DISABLE)
+	bool enables = command == AP_CONTROL_ENABLE || command == AP_CONTROL_DISABLE;
+
+	if (enables && *name && !has_event(r, name))
+		fprintf(stderr, AP_CONTROL_NO_EVENT, name);
+	else if (enables)
 		enable(r, *name ? name : NULL, command == AP_CONTROL_ENABLE);
 	else if (command == AP_CONTROL_EVLIST)
 		record_events_list(r, stderr);

@@ -18,6 +18,9 @@ enum ap_control_command {
 	AP_CONTROL_CLOSED /* the other end is gone: stop watching fd */
 };
 
+/* Of enable and disable, as perf says it; the command is acknowledged all the same. */
+#define AP_CONTROL_NO_EVENT "failed: can't find '%s' event\n"
+
 struct ap_control {
 	int fd, ack; /* -1: none */
 	bool owns_fds;

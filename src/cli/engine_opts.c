@@ -117,39 +117,29 @@ static bool add_sample(struct ap_run_options *run, const char *word, size_t len)
 	return run->stress_period && run->stress_lane && end == word + len;
 }
 
+/* The words of --stress that are one bit each. */
+static const struct {
+	const char *word;
+	u32 bit;
+} stresses[] = {
+	{ "evict", AP_STRESS_EVICT },	{ "unlinked", AP_STRESS_UNLINKED },
+	{ "shapes", AP_STRESS_SHAPES }, { "requests", AP_STRESS_REQUESTS },
+	{ "checks", AP_STRESS_CHECKS }, { "helper", AP_STRESS_HELPER },
+	{ "gaps", AP_STRESS_GAPS },	{ "no-fsgsbase", AP_STRESS_NO_FSGSBASE },
+	{ "behind", AP_STRESS_BEHIND }, { "frames", AP_STRESS_FRAMES },
+};
+
 /* One word of --stress, len letters; false where there is no such word. */
 static bool add_stress(struct ap_run_options *run, const char *word, size_t len)
 {
 	static const char fault[] = "fault=";
 	char *end;
 
-	if (len == 5 && !strncmp(word, "evict", len)) {
-		run->stress |= AP_STRESS_EVICT;
-		return true;
-	}
-	if (len == 8 && !strncmp(word, "unlinked", len)) {
-		run->stress |= AP_STRESS_UNLINKED;
-		return true;
-	}
-	if (len == 6 && !strncmp(word, "shapes", len)) {
-		run->stress |= AP_STRESS_SHAPES;
-		return true;
-	}
-	if (len == 6 && !strncmp(word, "helper", len)) {
-		run->stress |= AP_STRESS_HELPER;
-		return true;
-	}
-	if (len == 4 && !strncmp(word, "gaps", len)) {
-		run->stress |= AP_STRESS_GAPS;
-		return true;
-	}
-	if (len == 8 && !strncmp(word, "requests", len)) {
-		run->stress |= AP_STRESS_REQUESTS;
-		return true;
-	}
-	if (len == 6 && !strncmp(word, "checks", len)) {
-		run->stress |= AP_STRESS_CHECKS;
-		return true;
+	for (size_t i = 0; i < AP_ARRAY_SIZE(stresses); i++) {
+		if (strlen(stresses[i].word) == len && !strncmp(word, stresses[i].word, len)) {
+			run->stress |= stresses[i].bit;
+			return true;
+		}
 	}
 	if (add_sample(run, word, len))
 		return true;
@@ -170,8 +160,8 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 		if (!add_stress(run, value, len)) {
 			snprintf(
 				why, AP_OPT_WHY,
-				"needs evict, unlinked, shapes, requests, checks, helper, fault=N or "
-				"sample=N[:KINDS][+]");
+				"needs evict, unlinked, shapes, requests, checks, helper, gaps, no-fsgsbase, "
+				"fault=N or sample=N[:KINDS][+]");
 			return -EINVAL;
 		}
 		if (!value[len])

@@ -13,7 +13,7 @@
 #include "linux/client.h"
 #include "linux/run.h"
 
-#define WHY_CACHE "the modelled machine has no such thing"
+#define WHY_CACHE "no model here counts it"
 #define WHY_BPF	  "the kernel's own programs make it, and it counts nothing"
 
 #define NO_PMU(n, a, m, w)                                                                         \
@@ -96,6 +96,8 @@ const struct ap_event_desc ap_events[] = {
 };
 /* clang-format on */
 const size_t ap_nevents = AP_ARRAY_SIZE(ap_events);
+
+const char ap_event_why_absent[] = "the modelled machine has no such thing";
 
 /* What a name of a generic cache event, or of a raw one, finds. */
 static const struct ap_event_desc cache_event =

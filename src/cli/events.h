@@ -42,6 +42,8 @@ struct ap_event_desc {
 
 extern const struct ap_event_desc ap_events[];
 extern const size_t ap_nevents;
+/* Why an event that is counted elsewhere is not on the machine that is modelled. */
+extern const char ap_event_why_absent[];
 
 /* Finds exactly these letters; NULL when there is no such event. */
 const struct ap_event_desc *ap_event_find(const char *name, size_t len);

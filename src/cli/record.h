@@ -145,6 +145,8 @@ struct record {
 	char **old;		   /* files of before, oldest first */
 	size_t nold;
 	u64 first_time, last_time;
+	bool has_round; /* there are records behind the last FINISHED_ROUND, written at: */
+	u64 round_at;
 };
 
 /* --- record_prepare.c */

@@ -34,6 +34,8 @@ static int explain(const struct record *r, const struct record_event *ev, int er
 
 	if (error == -EACCES || error == -EPERM)
 		hint = "; ask for user mode (:u), or see perf_event_paranoid";
+	else if (error == -ENOENT && ap_client_event_kinds(&ev->attr))
+		hint = "; the modelled machine has no such thing";
 	else if (error == -ENOENT || error == -EOPNOTSUPP)
 		hint = "; 'anyperf list' shows what there is";
 	else if (error == -EMFILE)

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "abi/record.h"
 #include "cli/record.h"
@@ -137,9 +138,35 @@ static bool dump_ring(struct record *r, struct record_ring *ring)
 	return n;
 }
 
+/* Much more than the kernel's clock and the session's differ by, or a writer of the kernel's takes. */
+#define ROUND_NS 20000000ULL
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
+}
+
+/*
+ * Whether a round may end when all rings have been read, which is about to begin.  Readers take from it that nothing
+ * follows which is older than the newest record of the round before; docs/design/record.md.
+ */
+static bool may_end_round(const struct record *r)
+{
+	if (now_ns() - r->round_at < ROUND_NS)
+		return false;
+	ap_client_catch_up(r->client);
+	for (size_t i = 0; i < r->nrings; i++)
+		if (!r->ring[i].is_backward && !ap_client_has_settled(r->ring[i].event))
+			return false;
+	return true;
+}
+
 static void read_all(struct record *r, bool dumps)
 {
-	bool any = false;
+	bool any = false, ends_round = may_end_round(r);
 
 	for (size_t i = 0; i < r->nrings; i++) {
 		struct record_ring *ring = &r->ring[i];
@@ -149,10 +176,16 @@ static void read_all(struct record *r, bool dumps)
 		else if (dumps)
 			any |= dump_ring(r, ring);
 	}
-	if (!any || r->error || !r->writer)
+	r->has_round |= any;
+	if (r->error || !r->writer)
 		return;
-	r->error = ap_writer_round(r->writer);
-	if (!r->error)
+	ends_round &= r->has_round;
+	if (ends_round) {
+		r->error = ap_writer_round(r->writer);
+		r->has_round = false;
+		r->round_at = now_ns();
+	}
+	if ((any || ends_round) && !r->error)
 		r->error = ap_writer_flush(r->writer);
 }
 

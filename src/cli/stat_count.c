@@ -226,6 +226,8 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 		r->why = "a session has room for 64 filters";
 	else if (!r->is_open && sel->filter)
 		r->why = "what it records is not known where it is counted";
+	else if (!r->is_open && sel->kinds && ret == -ENOENT)
+		r->why = ap_event_why_absent;
 	else if (!r->is_open && sel->desc->from == AP_FROM_RAW)
 		r->why = strerror(-ret);
 	else if (!r->is_open && sel->desc->from == AP_FROM_SW)
@@ -573,6 +575,14 @@ void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u6
 	arm(c);
 }
 
+static bool has_event(const struct ap_stat_count *c, const char *name)
+{
+	for (size_t i = 0; i < c->opts->events->n; i++)
+		if (!strcmp(c->opts->events->sel[i].name, name))
+			return true;
+	return false;
+}
+
 static void list_events(const struct ap_stat_count *c)
 {
 	for (size_t i = 0; i < c->opts->events->n; i++)
@@ -594,6 +604,10 @@ static void ready(void *arg, int fd)
 			return;
 		case AP_CONTROL_ENABLE:
 		case AP_CONTROL_DISABLE:
+			if (*name && !has_event(c, name)) {
+				fprintf(stderr, AP_CONTROL_NO_EVENT, name);
+				break;
+			}
 			ap_stat_count_enable(c, *name ? name : NULL, command == AP_CONTROL_ENABLE,
 					     now_ns());
 			break;

@@ -109,7 +109,7 @@ u64 ap_event_kinds(const struct ap_event *e)
 	bool has_price = a->sample_period && e->hw.kinds & AP_KINDS_REFERENCES &&
 			 a->sample_type & (AP_PERF_SAMPLE_WEIGHT | AP_PERF_SAMPLE_WEIGHT_STRUCT);
 
-	return e->hw.kinds | (has_calls ? AP_KINDS_CALL_STACK : 0) |
+	return e->hw.kinds | e->hw.needs | (has_calls ? AP_KINDS_CALL_STACK : 0) |
 	       (has_price ? AP_KINDS_ANSWERS : 0);
 }
 

@@ -195,7 +195,9 @@ struct ap_core_config {
 	u64 regs; /* that samples can carry: AP_PERF_REGS_X86_64; 0: -ENOSYS to who asks for some */
 	bool has_user_stack;   /* samples can carry the user's stack */
 	bool has_branch_stack; /* and the branches before them */
-	u16 pmc_width;	       /* of what rdpmc gives: the low bits of raw(); 0: all 64 */
+	u64 absent; /* kinds of what its machine does not have: an event of nothing else is -ENOENT */
+	u32 issue;     /* slots that a cycle of its machine has; 0: their events are -ENOENT */
+	u16 pmc_width; /* of what rdpmc gives: the low bits of raw(); 0: all 64 */
 	/* Control pages: ops->clock's time is time_zero + (cycles * mult >> shift); mult 0: unknown. */
 	u16 time_shift;
 	u32 time_mult;

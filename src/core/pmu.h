@@ -19,6 +19,7 @@
 /* The driver's part of an event; the core stores it and looks only at what is said here. */
 struct ap_hw_event {
 	u64 kinds;	/* raw kinds that it sums; 0: the driver's read hook computes the value */
+	u64 needs;	/* of one without: raw kinds that its read hook takes, to be counted */
 	u64 constraint; /* bit n: fits on counter n; ~0 any */
 	s32 counter;	/* while on the PMU: its counter, -1 none */
 	u32 which;	/* driver's own */

@@ -19,6 +19,7 @@
 #define CLOCK_PERIOD_NS 10000ULL	 /* Linux' shortest of its timers */
 #define SOONEST_NS	250000ULL	 /* between two looks at a clock */
 #define RATED_NS	(AP_TICK_NS / 2) /* of a task's time, to say how fast it counts */
+#define CALM_TICKS	4 /* from one look to the next at who overflows, and adapts by itself */
 
 struct ap_arm {
 	struct ap_event *event;
@@ -27,6 +28,7 @@ struct ap_arm {
 	struct ap_list of_event, of_task;
 	struct ap_list armed; /* on core->armed */
 	u64 seen, rated;      /* the task's time at the last tick; when its rate was looked at */
+	u64 overflows;	      /* as of the last tick */
 	struct ap_sampler_whole kept; /* while there is none */
 };
 
@@ -530,11 +532,28 @@ static u64 rated(struct ap_arm *a, u64 time)
 	return ran;
 }
 
+/*
+ * A look wakes the supervisor and asks for a time, which 250 times a second is a hundredth of a CPU.  Who overflows adapts
+ * its frequency by itself, and needs a look only for what that cannot see; who is near to be throttled needs all of them.
+ */
+static u64 next_look(struct ap_arm *a)
+{
+	u64 overflows = state_of(a)->overflows, most = a->s ? a->s->max_per_tick : 0;
+	u64 more = overflows - a->overflows;
+
+	a->overflows = overflows;
+	if (!needs_time(a))
+		return most ? AP_TICK_NS : 0;
+	if (source_of(a->event) == AP_SAMPLE_CLOCK || !more || (most && more >= most))
+		return AP_TICK_NS;
+	return CALM_TICKS * AP_TICK_NS;
+}
+
 static u64 tick(struct ap_arm *a, u64 now)
 {
 	u64 time = needs_time(a) ? ap_ctx_now(&a->task->ctx) : 0, ran = time - a->seen;
 	struct ap_moment m = { .now = now, .tick = now / AP_TICK_NS, .ran = rated(a, time) };
-	u64 next = AP_TICK_NS;
+	u64 next = next_look(a);
 	u32 what;
 
 	if ((a->event->attr.flags & AP_PERF_FREQ) || (state_of(a)->state & AP_SAMPLER_THROTTLED)) {
@@ -562,7 +581,7 @@ u64 ap_samplers_tick(struct ap_core *core)
 	now = core->ops.clock(core->world);
 	ap_list_for_each_safe(l, n, &core->armed) {
 		left = tick(ap_list_entry(l, struct ap_arm, armed), now);
-		if (!next || left < next)
+		if (left && (!next || left < next))
 			next = left;
 	}
 	return next;

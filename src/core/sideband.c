@@ -106,6 +106,11 @@ static u64 age_of(const struct ap_event *e, const struct telling *t)
 	return t->at && now > t->at->time ? now - t->at->time : 0;
 }
 
+static u64 time_late(const void *event)
+{
+	return time_for(event);
+}
+
 static void tell_event(struct ap_event *e, const struct telling *t)
 {
 	struct ap_event *top = ap_event_opened(e);
@@ -122,6 +127,8 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 	format_of(e, &format);
 	who.time = time_for(e) - age_of(e, t);
 	who.cpu = t->task ? (u32)cpu_for(t) : 0;
+	who.now = t->at ? NULL : time_late;
+	who.now_arg = e;
 	r = t->write(&to, e, t);
 	if (r && r != -AP_ENODEV)
 		top->lost++;

@@ -32,7 +32,14 @@ static struct ap_ranges shared = { .v = NULL };
 static struct ap_map views[VIEWS_MAX]; /* the kernel's word on them */
 static u32 nviews;
 static bool valid, too_many;
+static u32 gen;	    /* of them */
 static bool active; /* blocks of such memory have been made */
+
+static void forget_views(void)
+{
+	valid = false;
+	__atomic_store_n(&gen, gen + 1, __ATOMIC_RELAXED);
+}
 
 static bool make_room(void)
 {
@@ -180,7 +187,7 @@ void ap_alias_drop(u64 start, u64 end)
 /* A new view may be written through: what it shows is to be translated and protected again. */
 static void changed(u64 start, u64 end)
 {
-	valid = false;
+	forget_views();
 	ap_alias_drop(start, end);
 }
 
@@ -188,7 +195,7 @@ static void add_range(u64 start, u64 end)
 {
 	if (make_room())
 		ap_ranges_set(&shared, start, end, 0);
-	valid = false;
+	forget_views();
 }
 
 void ap_alias_map(u64 start, u64 end)
@@ -202,7 +209,7 @@ void ap_alias_unmap(u64 start, u64 end)
 	if (!overlaps(start, end) || !make_room())
 		return;
 	ap_ranges_clear(&shared, start, end);
-	valid = false;
+	forget_views();
 }
 
 struct reloading {
@@ -229,7 +236,7 @@ void ap_alias_reload(u64 start, u64 end)
 	struct reloading range = { .start = start, .end = end };
 
 	if (overlaps(start, end))
-		valid = false;
+		forget_views();
 	if (!ap_selfmaps_read(reload, &range) && range.has_begun)
 		ap_note(AP_NOTE_ENGINE, "cannot read /proc/self/maps to see what is shared");
 }
@@ -240,8 +247,25 @@ void ap_alias_mend(void)
 	struct reloading all = { .end = UINT64_MAX, .has_begun = true };
 
 	shared.n = 0;
-	valid = false;
+	forget_views();
 	(void)!ap_selfmaps_read(reload, &all);
+}
+
+u32 ap_alias_gen(void)
+{
+	return __atomic_load_n(&gen, __ATOMIC_RELAXED);
+}
+
+bool ap_alias_views(bool (*fn)(const struct ap_map *m, void *arg), void *arg)
+{
+	if (!shared.n)
+		return true;
+	if (!refresh())
+		return false;
+	for (u32 k = 0; k < nviews; k++)
+		if (!fn(&views[k], arg))
+			return false;
+	return true;
 }
 
 void ap_alias_changed(u64 start, u64 end)

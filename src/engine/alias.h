@@ -26,6 +26,12 @@ void ap_alias_changed(u64 start, u64 end);
 /* The first part of [start, end) that is such memory; false where there is none. */
 AP_MUST_CHECK bool ap_alias_next(u64 start, u64 end, u64 *lo, u64 *hi);
 
+/* Grows when what is mapped there may be something else. */
+u32 ap_alias_gen(void);
+/* Such memory as the kernel tells of it, upwards, as for ap_selfmaps_read(); false where not all can be told. */
+struct ap_map;
+AP_MUST_CHECK bool ap_alias_views(bool (*fn)(const struct ap_map *m, void *arg), void *arg);
+
 /*
  * A block is being made of this page: calls fn for each writable mapping of the same memory, with
  * its protection.  False where fn was, or where nobody knows what else is mapped.

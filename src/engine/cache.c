@@ -256,7 +256,6 @@ static void add_pad(struct ap_block *b)
 	u8 *pad, *site;
 
 	pad = ap_ibl_emit_pad(&e, b->pc);
-	ap_emit_align_rel32(&e, 1);
 	site = ap_emit_jmp32(&e);
 	if (e.full)
 		return; /* stays on the slow path; the unit is full anyway */

@@ -98,9 +98,10 @@ struct ap_block {
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;
-	u8 lean;  /* of the base group it counts instructions alone */
-	u8 plain; /* without a log, where others have one; leads to its like alone */
-	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
+	u8 lean;      /* of the base group it counts instructions alone */
+	u8 plain;     /* without a log, where others have one; leads to its like alone */
+	u8 writes_bp; /* some instruction of it does */
+	u8 probe;     /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 unit;
 };
 
@@ -140,6 +141,8 @@ void ap_block_locate(struct ap_block *b, u32 offset, struct ap_where *w);
 void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times);
 /* Adds the counts of the executed part of a block that is left at *w with t->regs. */
 void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w);
+/* As if that had not been counted: the thread is to be in the block again, in the middle where an exit was. */
+void ap_cache_take_back_partial(struct ap_thread *t, const struct ap_where *w);
 /*
  * After a synchronous fault at the single access of a mangled instruction: puts the program's
  * values back into gpr[] of registers that the sequence had spilled.

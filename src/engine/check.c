@@ -15,7 +15,7 @@ static bool is_plain(const struct ap_access *a)
 		return false;
 	if (a->base == AP_ACCESS_RIP && a->seg != AP_SEG_NONE)
 		return false;
-	return a->seg != AP_SEG_FS || ap_proc.has_fs_base;
+	return a->seg != AP_SEG_FS || ap_proc.has_fsgsbase;
 }
 
 enum ap_check_kind ap_check_kind(const struct ap_insn *i, const u8 *code)

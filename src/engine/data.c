@@ -11,8 +11,6 @@
 #include "engine/sb.h"
 #include "engine/signal.h"
 
-#define ARCH_GET_FS 0x1003
-
 struct watch {
 	u64 addr;
 	u32 len;   /* 0: none of data */
@@ -107,13 +105,10 @@ void ap_data_forget(void)
 
 void ap_data_switch(void)
 {
-	u64 fs;
-
 	ap_proc.data_gen = __atomic_load_n(&ap_proc.session->data_gen, __ATOMIC_ACQUIRE);
 	mark_all();
 	if (ap_proc.data || !is_any())
 		return;
-	ap_proc.has_fs_base = ap_safe_fs_base(&fs) == 0;
 	ap_proc.data = true;
 	ap_proc.watch_epoch = ap_proc.epoch + 1;
 	if (ap_proc.stress & AP_STRESS_CHECKS)
@@ -126,15 +121,6 @@ void ap_data_switch(void)
 static bool touches(u64 at, u32 size, const struct watch *w)
 {
 	return w->addr - at < size || at - w->addr < w->len;
-}
-
-static u64 fs_base(void)
-{
-	u64 base;
-
-	if (!ap_proc.has_fs_base || ap_safe_fs_base(&base) != 0)
-		ap_sys2(AP_NR_arch_prctl, ARCH_GET_FS, (u64)&base);
-	return base;
 }
 
 static void note_string(struct ap_thread *t, const struct ap_insn *i, const struct ap_access *list,
@@ -193,7 +179,7 @@ void ap_data_look(struct ap_thread *t, u64 pc)
 	if (!n)
 		return;
 	if (i.seg == AP_SEG_FS)
-		seg_base[AP_SEG_FS] = fs_base();
+		seg_base[AP_SEG_FS] = ap_thread_fs_base(t);
 	t->data = (struct ap_data_note){ .pc = pc, .is_due = true };
 	if (i.flags & AP_INSN_REP) {
 		note_string(t, &i, list, n, seg_base);

@@ -22,6 +22,7 @@ struct leave {
 	u64 begin;  /* of AP_EXIT_LANE: where the block begins whose middle was left */
 	bool lean;  /* that branch is of a block which counts no branches */
 	u8 kind, special;
+	const struct ap_exit *middle; /* of AP_EXIT_LANE, not a stop's */
 };
 
 /* With 4-level paging, that is; where 5 are in use it takes another look. */
@@ -67,6 +68,21 @@ static u64 read_middle_exit(struct ap_thread *t, const struct ap_exit *x)
 	return w.app_pc;
 }
 
+/* By an exit that is no middle one, or an indirect branch. */
+static void note_passed(struct ap_thread *t, const struct ap_exit *x)
+{
+	const u8 *last;
+	struct ap_where w;
+
+	if (ap_likely(!ap_lanes_passed(t)))
+		return;
+	last = x ? NULL : place_of(t->branch_id);
+	if (x)
+		ap_behind_note_exit(t, x);
+	else if (ap_cache_locate((u64)last, &w))
+		ap_behind_note_branch(t, w.block, last);
+}
+
 /* Out of a walked block: by an exit, an indirect branch, or in the middle of it. */
 static void note_branches(struct ap_thread *t, const struct ap_exit *x, bool by_branch)
 {
@@ -95,6 +111,8 @@ static struct leave read_exit(struct ap_thread *t)
 		l.target = w.app_pc;
 		ap_cache_count_partial(t, &w);
 	}
+	if (t->exit_kind == AP_EXIT_IBL)
+		note_passed(t, NULL);
 	if (t->exit_kind != AP_EXIT_DIRECT) {
 		note_branches(t, NULL, t->exit_kind == AP_EXIT_IBL && !l.branch);
 		return l;
@@ -113,6 +131,10 @@ static struct leave read_exit(struct ap_thread *t)
 		l.link = NULL;
 		if (ap_stop_is(t, x))
 			l.kind = AP_EXIT_DIRECT;
+		else
+			l.middle = x;
+	} else {
+		note_passed(t, x);
 	}
 	note_branches(t, x, false);
 	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
@@ -465,6 +487,7 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc, bool lean
 			vec.g[AP_VEC_BASE] = AP_VEC_ONE(AP_VEC_INSTR);
 		ap_more_add(&vec, ap_insn_more(&i, buf));
 		ap_count_extra(t, &vec, (u64)-1);
+		ap_behind_take_back(t);
 	}
 	t->regs.rip = pc;
 	ap_data_settle(t, false);
@@ -484,10 +507,16 @@ static void go_on(struct ap_thread *t)
 	const u8 *to = middle ? x->from->code + x->at : ap_link_target(x);
 
 	if (t->alone || t->walked || t->stop || t->nprompts || t->feed_near || t->feed_hits ||
-	    ap_proc.data || !to || !ap_lanes_share(t))
+	    ap_proc.data || !to)
+		return;
+	t->regs.rip = x->target;
+	if (!middle && ap_lanes_passed(t)) {
+		ap_behind_note_exit(t, x);
+		ap_lanes_look(t);
+	}
+	if (!ap_lanes_share(t))
 		return;
 	t->watch_hit = 0;
-	t->regs.rip = x->target;
 	t->entry = (u64)to;
 	t->middle = middle ? x : NULL;
 	ap_gate_enter(t);
@@ -515,6 +544,10 @@ void ap_dispatch(struct ap_thread *t)
 	if (ap_unlikely(t->nlanes) && t->exit_kind == AP_EXIT_DIRECT)
 		go_on(t);
 	l = read_exit(t);
+	if (ap_unlikely(l.middle) && ap_thread_lanes(t)->lane[0].behind) {
+		t->regs.rip = l.target;
+		ap_behind_go_on(t, l.middle);
+	}
 	set_in_code(t, 0);
 	if (l.kind != AP_EXIT_NONE)
 		t->watch_hit = 0;
@@ -554,6 +587,8 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);
+	if (ap_lanes_passed(t)) /* by what ran before it */
+		ap_lanes_look(t);
 	ap_lock_take(&ap_proc.lock);
 	if (ap_unlikely(t->nlanes))
 		ap_walk_alone(t, t->regs.rip);

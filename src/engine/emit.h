@@ -159,15 +159,16 @@ static inline void ap_emit_nops(struct ap_emit *e, u32 n)
 }
 
 /*
- * Pads so that a 4-byte field `skip` bytes ahead does not straddle a cache line: it will be patched
- * by one store while other threads execute it.
+ * Pads so that a 4-byte field `skip` bytes ahead lies within an aligned quadword: it will be patched by one store
+ * while other threads execute it, and no more than a quadword is sure to be fetched whole.  Kept within a
+ * cache line only, links across its middle, three bytes and one, were seen with the high byte new and the rest old.
  */
 static inline void ap_emit_align_rel32(struct ap_emit *e, u32 skip)
 {
-	u64 at = ((u64)e->p + skip) & 63;
+	u64 at = ((u64)e->p + skip) & 7;
 
-	if (at > 60)
-		ap_emit_nops(e, (u32)(64 - at));
+	if (at > 4)
+		ap_emit_nops(e, (u32)(8 - at));
 }
 
 static inline void ap_emit_align(struct ap_emit *e, u32 align)

@@ -83,12 +83,12 @@ void *ap_feed_alloc(u64 size, u32 *id)
 
 /* --- reading */
 
-/* Only the thread itself can tell its fs; who flushes goes by what it was at its last reading. */
+/* Only the thread itself can read its fs; who flushes goes by what it was at its last reading. */
 static void note_bases(const struct ap_thread *t, u64 base[3])
 {
 	base[AP_SEG_GS] = t->app_gs_base;
-	if (ap_proc.has_fs_base && t == ap_self())
-		(void)!ap_safe_fs_base(&base[AP_SEG_FS]);
+	if (!ap_proc.has_fsgsbase || t == ap_self())
+		base[AP_SEG_FS] = ap_thread_fs_base(t);
 }
 
 /* The nearer a mark may be, the sooner its end is met, and then each block is looked at. */
@@ -149,8 +149,10 @@ static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
 {
 	struct ap_feed *f = &t->feed->feed;
 
+	ap_feed_names_take(t->feed);
 	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
 	f->has_cycles = log->has_cycles;
+	f->has_levels = log->has_levels;
 	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0, ~0ULL });
 	ap_feed_publish(t, f);
 }
@@ -186,6 +188,7 @@ static void init_mem(struct ap_thread_feed *tf)
 	tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
 	if (tf->feed.mem)
 		tf->feed.mem->met = tf->met;
+	tf->names_seq = 0;
 }
 
 /* Tables that are half written are given up, and the counts put back to before the log was begun. */
@@ -194,8 +197,11 @@ static void begin_anew(struct ap_thread_feed *tf)
 	struct ap_feed *f = &tf->feed;
 	bool has_mem = f->mem;
 
-	if (has_mem)
+	if (has_mem) {
 		ap_shared_leave(shared, f->mem->core);
+		if (f->mem->common.shared)
+			ap_shared_leave(f->mem->common.shared, f->mem->common.core);
+	}
 	memcpy(f, &tf->helper.kept, sizeof(*f));
 	f->pipe.state = 0;
 	f->pipe.pending = 0;
@@ -263,6 +269,7 @@ static bool hand_over(struct ap_thread *t)
 		return false;
 	note_bases(t, log.seg_base);
 	log.has_cycles = ap_feed_has_cycles();
+	log.has_levels = ap_feed_has_levels();
 	ap_helper_hand(&tf->helper, &log);
 	collect(t, AP_HELPER_LOGS - 1); /* the other one has been read */
 	tf->log = tf->other;
@@ -306,8 +313,10 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 	struct ap_feed_part part = { from, to, chunks, NULL, 0, ap_feed_faults(t) };
 
 	collect(t, 0);
+	ap_feed_names_take(tf);
 	note_bases(t, tf->feed.seg_base);
 	tf->feed.has_cycles = ap_feed_has_cycles();
+	tf->feed.has_levels = ap_feed_has_levels();
 	if (ap_unlikely(ap_feed_calls_are_kept()))
 		ap_calls_read(&tf->calls, from, to, chunks);
 	if (ap_unlikely(tf->marks.n || t->feed_follows)) {
@@ -515,11 +524,8 @@ static struct ap_thread_feed *map_feed(void)
 
 static bool share(void)
 {
-	u64 fs;
-
 	if (shared)
 		return true;
-	ap_proc.has_fs_base = ap_safe_fs_base(&fs) == 0;
 	shared = ap_mem_map(0, ap_shared_bytes(machine()));
 	if (!shared)
 		return false;
@@ -544,6 +550,7 @@ bool ap_feed_begin(struct ap_thread *t)
 			return false;
 		collect(t, 0);
 		init_mem(tf);
+		ap_feed_names_make();
 		note_bases(t, tf->feed.seg_base);
 	}
 	return true;
@@ -588,11 +595,15 @@ void ap_feed_fork_child(struct ap_thread *t)
 			ap_helper_forget(&o->feed->helper);
 	if (tf)
 		ap_helper_forget(&tf->helper);
-	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next) {
+		if (o != t && o->feed && o->feed->feed.mem)
+			ap_mem_forget_names(o->feed->feed.mem);
 		if (o != t)
 			ap_feed_end(o);
+	}
 	if (!tf)
 		return;
+	ap_feed_names_fork_child(tf);
 	tf->from = tf->log;
 	t->feed_pos = (u64)tf->log;
 	t->plain = 0;

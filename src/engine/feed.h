@@ -116,6 +116,9 @@ AP_MUST_CHECK bool ap_feed_begin(struct ap_thread *t);
 void ap_feed_reserve(u32 n); /* the same for n threads to come, as far as there is memory */
 void ap_feed_end(struct ap_thread *t);
 void ap_feed_fork_child(struct ap_thread *t);
+/* feed_names.c: what is shared with other processes may be something else since the last time; lock held. */
+void ap_feed_names_make(void);
+bool ap_feed_names_are_old(void);
 
 /* The same, not in code, lock not held. */
 static inline void ap_feed_look(struct ap_thread *t)
@@ -134,6 +137,16 @@ static inline void ap_feed_look_last(struct ap_thread *t)
 		return;
 	ap_lock_take(&ap_proc.lock);
 	ap_feed_read_last(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/* Behind a call, not in code, lock not held. */
+static inline void ap_feed_look_at_names(struct ap_thread *t)
+{
+	if (ap_likely(!t->feed || !ap_feed_names_are_old()))
+		return;
+	ap_lock_take(&ap_proc.lock);
+	ap_feed_names_make();
 	ap_lock_drop(&ap_proc.lock);
 }
 
@@ -159,6 +172,11 @@ static inline bool ap_feed_has_data(void)
 static inline bool ap_feed_has_cycles(void)
 {
 	return ap_proc.kinds & AP_KINDS_CYCLES;
+}
+
+static inline bool ap_feed_has_levels(void)
+{
+	return ap_proc.kinds & AP_KINDS_LEVELS;
 }
 
 static inline bool ap_feed_has_branches(void)

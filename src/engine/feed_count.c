@@ -19,18 +19,12 @@ static struct ap_thin_phase phase;
 static const u8 model_of[AP_KIND_N] = {
 	[AP_KIND_L1D_LOAD_MISS] = AP_MODEL_L1D_LOAD_MISS,
 	[AP_KIND_L1D_STORE_MISS] = AP_MODEL_L1D_STORE_MISS,
-	[AP_KIND_L1D_PREFETCH] = AP_MODEL_L1D_PREFETCH,
-	[AP_KIND_L1D_PREFETCH_MISS] = AP_MODEL_L1D_PREFETCH_MISS,
+	[AP_KIND_L1D_PREFETCH] = AP_MODEL_L1D_PREFETCH_MISS,
 	[AP_KIND_L1I_LOAD] = AP_MODEL_L1I_LOAD,
 	[AP_KIND_L1I_LOAD_MISS] = AP_MODEL_L1I_LOAD_MISS,
 	[AP_KIND_L2_LOAD] = AP_MODEL_L2_LOAD,
 	[AP_KIND_L2_STORE] = AP_MODEL_L2_STORE,
 	[AP_KIND_L2_CODE] = AP_MODEL_L2_CODE,
-	[AP_KIND_L2_PREFETCH] = AP_MODEL_L2_PREFETCH,
-	[AP_KIND_L2_LOAD_MISS] = AP_MODEL_L2_LOAD_MISS,
-	[AP_KIND_L2_STORE_MISS] = AP_MODEL_L2_STORE_MISS,
-	[AP_KIND_L2_CODE_MISS] = AP_MODEL_L2_CODE_MISS,
-	[AP_KIND_L2_PREFETCH_MISS] = AP_MODEL_L2_PREFETCH_MISS,
 	[AP_KIND_LLC_LOAD] = AP_MODEL_LLC_LOAD,
 	[AP_KIND_LLC_STORE] = AP_MODEL_LLC_STORE,
 	[AP_KIND_LLC_CODE] = AP_MODEL_LLC_CODE,
@@ -39,6 +33,9 @@ static const u8 model_of[AP_KIND_N] = {
 	[AP_KIND_LLC_STORE_MISS] = AP_MODEL_LLC_STORE_MISS,
 	[AP_KIND_LLC_CODE_MISS] = AP_MODEL_LLC_CODE_MISS,
 	[AP_KIND_LLC_PREFETCH_MISS] = AP_MODEL_LLC_PREFETCH_MISS,
+	[AP_KIND_NODE_LOAD_MISS] = AP_MODEL_NODE_LOAD_MISS,
+	[AP_KIND_NODE_STORE_MISS] = AP_MODEL_NODE_STORE_MISS,
+	[AP_KIND_LLC_WRITEBACK] = AP_MODEL_LLC_WRITEBACK,
 	[AP_KIND_DTLB_LOAD_MISS] = AP_MODEL_DTLB_LOAD_MISS,
 	[AP_KIND_DTLB_STORE_MISS] = AP_MODEL_DTLB_STORE_MISS,
 	[AP_KIND_ITLB_MISS] = AP_MODEL_ITLB_MISS,
@@ -73,6 +70,10 @@ static u64 read_of(const struct ap_feed *f, u32 kind)
 		return f->stall_front >> 8;
 	case AP_KIND_STALL_BACK:
 		return f->pipe.stalled >> 8;
+	case AP_KIND_STALL_L1D_MISS:
+	case AP_KIND_STALL_L2_MISS:
+	case AP_KIND_STALL_LLC_MISS:
+		return f->pipe.stalled_by[kind - AP_KIND_STALL_L1D_MISS] >> 8;
 	case AP_KIND_REF_CYCLES:
 		return at_clock(cycles, ap_feed_machine()->ref_mhz);
 	case AP_KIND_BUS_CYCLES:
@@ -139,6 +140,8 @@ void ap_feed_thin_fork_child(struct ap_feed *f)
 {
 	begin_phase();
 	memset(&f->thin, 0, sizeof(f->thin));
+	if (f->mem && f->mem->met)
+		ap_met_fork_child(f->mem->met);
 }
 
 /* Code also goes where there is no more room for it. */

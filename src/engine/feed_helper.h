@@ -18,7 +18,7 @@ struct ap_thread;
 struct ap_helper_log {
 	const u64 *from, *to;
 	u64 seg_base[3];
-	bool has_cycles;
+	bool has_cycles, has_levels;
 };
 
 enum ap_helper_claim { AP_CLAIM_NONE, AP_CLAIM_HELPER, AP_CLAIM_OWNER };

@@ -7,6 +7,7 @@
 
 #include "engine/feed_helper.h"
 #include "engine/feed_mark.h"
+#include "engine/huge.h"
 #include "model/calls.h"
 
 /*
@@ -33,6 +34,8 @@ struct ap_thread_feed {
 	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
 	struct ap_thread_feed *next; /* in spare */
 	bool is_open;		     /* the guard may be written to */
+	u32 names_seq;		     /* its models have the names of then (feed_names.c), */
+	struct ap_huge_table huge;   /* and these pages, where they look for them */
 };
 
 /* Calls that have not returned, for branch stacks: does somebody want them? */
@@ -76,6 +79,11 @@ bool ap_feed_thin_passes(struct ap_feed *f, u64 *left);
 void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 insns, u64 faults);
 /* The thread's last. */
 void ap_feed_thin_end(struct ap_feed *f);
+
+/* feed_names.c: before a log is read. */
+void ap_feed_names_take(struct ap_thread_feed *tf);
+/* In the child, whose segment it has: the parent's caches are not its own any more. */
+void ap_feed_names_fork_child(struct ap_thread_feed *tf);
 
 /* feed_gap.c: a log of so many words was read; the thread may run code without one now. */
 void ap_feed_gap_note(struct ap_thread *t, u64 words);

@@ -238,13 +238,13 @@ static s64 moved_of(u8 r)
 	return plan.reg[r].moved;
 }
 
-static void plan_access(const struct ap_sb_insn *in, const struct ap_access *a)
+static void plan_access(const struct ap_sb_insn *in, const struct ap_access *a, u8 what)
 {
 	struct ap_feed_op *op;
 
 	if (a->flags & AP_ACCESS_VSIB)
 		return;
-	op = add_op(what_of(a), in->pc);
+	op = add_op(what, in->pc);
 	op->size = a->size < 4096 ? (u16)a->size : 4096;
 	op->disp = a->disp;
 	op->flags = (u8)((a->seg == AP_SEG_FS	? AP_FEED_FS
@@ -297,13 +297,17 @@ static void plan_data(const struct ap_sb_insn *in)
 {
 	struct ap_access list[AP_ACCESS_MAX];
 	u32 n = ap_insn_accesses(&in->i, in->bytes, list);
+	enum ap_flush flush;
 
 	for (u32 k = 0; k < n; k++) {
 		if (in->i.flags & AP_INSN_REP)
 			plan_string(in, &list[k]);
 		else
-			plan_access(in, &list[k]);
+			plan_access(in, &list[k], what_of(&list[k]));
 	}
+	flush = n ? AP_FLUSH_NONE : ap_insn_flush(&in->i, in->bytes, list);
+	if (flush != AP_FLUSH_NONE)
+		plan_access(in, &list[0], flush == AP_FLUSH_KEEPS ? AP_FEED_CLEAN : AP_FEED_FLUSH);
 }
 
 /* --- cycles */
@@ -372,6 +376,7 @@ static void plan_links(struct ap_feed_way *w)
 	w->flow.depth = plan.cost.depth;
 	ap_pipe_plan(&w->flow, links, ap_cost_links(&plan.cost, links), list);
 	plan.cost.written = written;
+	w->room = ap_cost_room(&plan.cost, w->ninsns);
 	to = w->flow.nlist ? ap_feed_alloc(w->flow.nlist * sizeof(list[0]), &id) : NULL;
 	if (to)
 		memcpy(to, list, w->flow.nlist * sizeof(list[0]));

@@ -197,6 +197,122 @@ u32 ap_filter_judge(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc)
 	return worst;
 }
 
+/* --- whatever the arguments */
+
+#define WAYS  64
+#define STEPS 100000
+
+/* Registers as far as they follow from the call's number. */
+struct way {
+	u32 pc, a, x;
+	bool knows_a, knows_x;
+};
+
+static bool load_known(const struct ap_filter_insn *i, u32 nr, u32 *to)
+{
+	const struct data d = { .nr = nr, .arch = AUDIT_ARCH };
+	u32 mode = i->code & 0xe0;
+
+	if (mode == MEM || (mode == ABS && i->k > 4))
+		return false;
+	*to = load(i, &d, NULL);
+	return true;
+}
+
+/* One that ends neither a program nor a way; false: it does, by dividing by 0. */
+static bool step(const struct ap_filter_insn *i, struct way *w, u32 nr)
+{
+	bool knows_b = !(i->code & 8) || w->knows_x, bad = false;
+
+	switch (i->code & 7) {
+	case LD:
+		w->knows_a = load_known(i, nr, &w->a);
+		break;
+	case LDX:
+		w->knows_x = load_known(i, nr, &w->x);
+		break;
+	case ALU:
+		w->knows_a &= knows_b;
+		if (w->knows_a)
+			w->a = compute(i->code & 0xf0, w->a, i->code & 8 ? w->x : i->k, &bad);
+		break;
+	case MISC:
+		if (i->code & 0x80) {
+			w->a = w->x;
+			w->knows_a = w->knows_x;
+		} else {
+			w->x = w->a;
+			w->knows_x = w->knows_a;
+		}
+		break;
+	default: /* what memory has is not followed */
+		break;
+	}
+	return !bad;
+}
+
+/* Where w goes; true: and other, which differs in that alone. */
+static bool branch(const struct ap_filter_insn *i, struct way *w, struct way *other)
+{
+	*other = *w;
+	if (!(i->code & 0xf0)) {
+		w->pc += i->k;
+		return false;
+	}
+	if (w->knows_a && (!(i->code & 8) || w->knows_x)) {
+		w->pc += compare(i->code & 0xf0, w->a, i->code & 8 ? w->x : i->k) ? i->jt : i->jf;
+		return false;
+	}
+	w->pc += i->jt;
+	other->pc += i->jf;
+	return i->jt != i->jf;
+}
+
+/* A value of a filter: may the call be made, by the kernel or by who decides in its place? */
+static bool passes(u32 ret)
+{
+	return !(ret & KILL_PROCESS) && (ret & ACTION) > AP_FILTER_ERRNO;
+}
+
+/* Both ways of what depends on arguments are gone.  Too many: it may. */
+static bool may_pass(const struct ap_filter *f, u32 nr)
+{
+	struct way ways[WAYS] = { { .knows_a = true, .knows_x = true } }, *w;
+	u32 n = 1;
+
+	for (u32 steps = 0; n; steps++) {
+		const struct ap_filter_insn *i;
+
+		w = &ways[n - 1];
+		if (steps == STEPS || n == WAYS)
+			return true;
+		if (w->pc >= f->n) { /* the kernel does not take it */
+			n--;
+			continue;
+		}
+		i = &f->insn[w->pc++];
+		if ((i->code & 7) == RET) {
+			if (i->code & 0x10 ? !w->knows_a || passes(w->a) : passes(i->k))
+				return true;
+			n--;
+		} else if ((i->code & 7) == JMP) {
+			n += branch(i, w, w + 1);
+		} else if (!step(i, w, nr)) {
+			n--;
+		}
+	}
+	return false;
+}
+
+bool ap_filter_may_pass(const struct ap_filter *f, u64 nr)
+{
+	for (; f; f = f->before)
+		if (f->is_strict ? !is_in(strict_calls, AP_ARRAY_SIZE(strict_calls), nr)
+				 : !may_pass(f, (u32)nr))
+			return false;
+	return true;
+}
+
 /* --- the engine's own calls */
 
 extern const u8 ap_own_syscall_end[] __attribute__((visibility("hidden")));
@@ -268,7 +384,8 @@ bool ap_filter_allows_start(void)
 		if (ap_filter_judge(own(), usual_calls[i], a, (u64)ap_own_syscall_end) <
 		    AP_FILTER_ERRNO)
 			return false;
-	return ap_filter_allows_map(true);
+	return (ap_proc.has_fsgsbase || ap_filter_allows_nr(AP_NR_arch_prctl)) &&
+	       ap_filter_allows_map(true);
 }
 
 /* The only place in the engine for calls that it makes for itself, so that it has one address. */

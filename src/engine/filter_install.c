@@ -19,7 +19,10 @@
 #define MODE_STRICT	1 /* prctl's name for it */
 #define FLAG_TSYNC	1
 #define FLAG_LISTENER	8 /* the call returns a descriptor */
+#define FLAGS_KNOWN	0x3fULL
 #define INSNS_MAX	4096
+#define NEWBORN_NS	1000000
+#define NEWBORN_WAITS	2000
 #define AREAS		32
 #define CRADLES		64
 #define HEAP		(1U << 20)
@@ -136,14 +139,15 @@ static void give_up(const struct ap_filter *f, bool is_for_all)
 }
 
 /*
- * All but t, whose call it is, have what t has.  Who has a filter that t did not have keeps it: the kernel
+ * All but t, whose call it is, have f.  Who has a filter that t did not have keeps it: the kernel
  * refuses the call for that.
  */
-static void give_to_all(const struct ap_thread *t, const struct ap_filter *former)
+static void give_to_all(const struct ap_thread *t, const struct ap_filter *former,
+			const struct ap_filter *f)
 {
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
-		if (o->process == t->process && is_behind(o->filters, former))
-			o->filters = t->filters;
+		if (o != t && o->process == t->process && is_behind(o->filters, former))
+			o->filters = f;
 }
 
 /* What they had they may have had less of: that is on the safe side. */
@@ -167,14 +171,85 @@ static bool may_fork(const struct ap_filter *f)
 	return i < AP_ARRAY_SIZE(calls);
 }
 
+/* Would a task that is made under t's new filter have no %gs of its own?  One that the kernel refuses at a glance is none. */
+static bool takes_gs(const struct ap_thread *t, const struct ap_call *c,
+		     const struct ap_filter *former)
+{
+	static const u16 calls[] = { AP_NR_fork, AP_NR_vfork, AP_NR_clone, AP_NR_clone3 };
+	u32 i = 0;
+
+	if (ap_proc.has_fsgsbase || t->filters == former ||
+	    (c->nr != AP_NR_prctl && c->a[1] & ~FLAGS_KNOWN) ||
+	    ap_filter_allows_nr(AP_NR_arch_prctl))
+		return false;
+	while (i < AP_ARRAY_SIZE(calls) && !ap_filter_may_pass(t->filters, calls[i]))
+		i++;
+	return i < AP_ARRAY_SIZE(calls);
+}
+
+/* Who has no number yet has its parent's %gs and filters, or is to ask for it.  A vfork child may never know it. */
+static bool any_newborn(void)
+{
+	for (const struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (!__atomic_load_n(&o->tid, __ATOMIC_ACQUIRE) &&
+		    !(o->start_flags & AP_CLONE_VFORK && o->filters))
+			return true;
+	return false;
+}
+
+/* Lock held. */
+static void wait_for_newborn(void)
+{
+	static u32 never; /* in memory that a futex may be in */
+
+	for (u32 n = 0; n < NEWBORN_WAITS && any_newborn(); n++) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_own_wait(&never, 0, NEWBORN_NS);
+		ap_lock_take(&ap_proc.lock);
+	}
+}
+
+/* One of a process that goes native, which it does once. */
+static struct {
+	const struct ap_thread *t;
+	const struct ap_filter *f;
+} left;
+
+/* The call is made again natively, with nobody in the engine under the filter who can help it. */
+AP_NORETURN static void go_native(struct ap_thread *t, const struct ap_call *c,
+				  const struct ap_filter *former)
+{
+	if (is_for_all(c)) {
+		left.t = t;
+		left.f = t->filters;
+	}
+	t->filters = former;
+	ap_lock_drop(&ap_proc.lock);
+	ap_go_native(t, "this seccomp filter needs a CPU with FSGSBASE");
+}
+
+bool ap_filter_is_left(const struct ap_thread *t)
+{
+	return left.t == t;
+}
+
+void ap_filter_leave(struct ap_thread *t)
+{
+	give_to_all(t, t->filters, left.f);
+}
+
 static const struct ap_filter *before(struct ap_thread *t, const struct ap_call *c)
 {
 	const struct ap_filter *former = t->filters, *f;
 
 	ap_lock_take(&ap_proc.lock);
+	if (!ap_proc.has_fsgsbase || is_for_all(c))
+		wait_for_newborn();
 	f = copy(c, former);
 	ap_filter_any = true;
 	t->filters = f;
+	if (takes_gs(t, c, former))
+		go_native(t, c, former);
 	if (!ap_filter_allows_map(false) || !ap_filter_allows_map(true)) {
 		bool wants_cradles = may_fork(f) && !ap_filter_allows_share();
 
@@ -190,7 +265,7 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 		t->filters = f;
 	}
 	if (is_for_all(c) && f != former)
-		give_to_all(t, former);
+		give_to_all(t, former, f);
 	ap_smc_before_filter();
 	ap_lock_drop(&ap_proc.lock);
 	return f;

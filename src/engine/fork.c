@@ -23,7 +23,6 @@
 #define TOLD_LOOKS (1U << 14) /* some hundred microseconds */
 #define TOLD_WAITS (1U << 11) /* about a second, or more */
 #define TOLD_NS	   500000
-#define FSGSBASE   2 /* of hwcap2 */
 
 /* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
 static struct ap_seg *window;
@@ -83,7 +82,7 @@ struct ap_seg *ap_task_new_segment(u32 *index)
 static bool can_lie_in_cradle(const struct ap_clone *k)
 {
 	return !(k->flags & (AP_CLONE_VFORK | AP_CLONE_NEWPID)) &&
-	       (ap_proc.boot->hwcap2 & FSGSBASE || ap_filter_allows_nr(AP_NR_arch_prctl));
+	       (ap_proc.has_fsgsbase || ap_filter_allows_nr(AP_NR_arch_prctl));
 }
 
 static void find_place(struct birth *b, const struct ap_clone *k)
@@ -224,6 +223,8 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	t->regs.gpr[0] = 0;
 	if (k->sp)
 		t->regs.gpr[4] = k->sp;
+	if (k->flags & AP_CLONE_SETTLS)
+		ap_thread_note_fs(t);
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);

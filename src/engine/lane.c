@@ -78,6 +78,13 @@ static u64 raw_of(struct ap_thread *t, u32 k)
 	return ap_thread_lanes(t)->lane[k].zero - (u64)ap_lane_budget(t, k);
 }
 
+/* Instructions alone are counted down, for samples that show no registers. */
+static bool may_be_behind(const struct ap_thread *t, const struct ap_lane *lane, u32 k)
+{
+	return lane->may_be_behind && lane->armed && !lane->is_soon && !lane->has_turn && !k &&
+	       ap_proc.nlanes == 1 && ap_proc.lanes[k] == CARRIED && !t->feed && !ap_proc.data;
+}
+
 /* The nearer of the lane's marks decides about its budget. */
 static void aim(struct ap_thread *t, u32 k, u64 raw)
 {
@@ -89,7 +96,9 @@ static void aim(struct ap_thread *t, u32 k, u64 raw)
 		left = lane->mark - raw;
 	if (lane->is_soon && (s64)(lane->soon - raw) < (s64)left)
 		left = lane->soon - raw;
-	lane->margin = ap_proc.lane_margin[k] + ap_branches_margin(ap_proc.lanes[k]);
+	lane->behind = may_be_behind(t, lane, k);
+	lane->margin =
+		lane->behind ? 1 : ap_proc.lane_margin[k] + ap_branches_margin(ap_proc.lanes[k]);
 	if (lane->has_turn && (s64)(lane->turn + lane->margin - raw) < (s64)left)
 		left = lane->turn + lane->margin - raw;
 	budget = (s64)left - (s64)lane->margin;
@@ -200,15 +209,19 @@ void ap_lane_call(struct ap_thread *t, u32 source, u32 which)
 static bool reach(struct ap_thread *t, u32 k)
 {
 	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
+	struct ap_service_point *point = &ap_thread_lanes(t)->point;
 	u64 raw = raw_of(t, k);
 	bool hit = lane->armed && (s64)(lane->mark - raw) <= 0;
 	bool soon = lane->is_soon && (s64)(lane->soon - raw) <= 0;
+	bool behind = lane->behind;
 
 	lane->armed &= !hit;
 	lane->is_soon &= !soon;
 	aim(t, k, raw);
+	point->is_behind = behind;
 	if (hit)
 		ap_lane_call(t, AP_SAMPLE_LANE, k);
+	point->is_behind = false;
 	if (soon)
 		ap_lane_call(t, AP_SAMPLE_CLOCK, k);
 	return hit || soon;
@@ -296,6 +309,7 @@ void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags)
 	raw = raw_of(t, lane);
 	l->armed = counts < AP_BUDGET_MAX;
 	l->notes = flags & AP_HOOK_NOTE_ADDR;
+	l->may_be_behind = flags & AP_HOOK_BEHIND;
 	l->mark = raw + counts;
 	aim(t, lane, raw);
 }

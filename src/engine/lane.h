@@ -6,7 +6,8 @@
  * service wants to be called.  budget (in the slot, taken down by translated code): mark - raw - margin,
  * where margin is more than a block counts.  So raw is zero - budget, and a budget below 0 says that the
  * mark is near: then the thread walks (walk.c).  It is all in its first word, or spread over all of them
- * (lane_words.c).
+ * (lane_words.c).  Where samples may be taken behind their instruction (behind.c) the margin is one count: a
+ * budget below 0 says that the mark has been reached in the block that was left.
  */
 #ifndef AP_ENGINE_LANE_H
 #define AP_ENGINE_LANE_H
@@ -24,6 +25,7 @@ struct ap_lane {
 	u64 turn; /* without samples: the thread comes to the dispatcher at it or behind it, while has_turn */
 	u32 margin;
 	bool armed, is_soon, has_turn, notes;
+	bool may_be_behind, behind; /* by its samplers; and by all that counts here */
 	bool spread;
 	u64 given[AP_LANE_WORDS]; /* when it was spread */
 	u64 used[AP_LANE_WORDS];  /* of late */
@@ -39,6 +41,15 @@ struct ap_prompt {
 
 #define AP_LANE_HEADS 6
 
+/* behind.c: the instructions of the block that was left, in order, when lane 0 had counted .raw. */
+struct ap_passed {
+	u64 raw;
+	u64 bp, sp, next; /* registers behind it, and where it led */
+	bool writes_bp;
+	u32 n;
+	u64 pc[AP_BLOCK_INSNS + 1];
+};
+
 struct ap_lanes {
 	struct ap_lane lane[AP_LANE_MAX];
 	struct ap_service_point point; /* the instruction that a walked block ends with */
@@ -52,6 +63,7 @@ struct ap_lanes {
 	const struct ap_block *walk; /* the block that it walks, or has walked last */
 	u64 head[AP_LANE_HEADS];     /* a ring: where blocks may begin that it could go on in */
 	u32 nheads;
+	struct ap_passed passed;
 };
 _Static_assert(sizeof(struct ap_lanes) <= AP_T_LANES_SIZE, "a page of its own");
 
@@ -104,6 +116,13 @@ static inline bool ap_lane_is_spread(struct ap_thread *t, u32 lane)
 		return true;
 	ap_lane_gather(t, lane);
 	return false;
+}
+
+/* Has its mark been reached in what was left just now, to be sampled from behind? */
+static inline bool ap_lanes_passed(struct ap_thread *t)
+{
+	return ap_unlikely(t->nlanes) && ap_thread_lanes(t)->lane[0].behind &&
+	       ap_lane_budget(t, 0) < 0;
 }
 
 /* Of the kinds a vector's count. */
@@ -205,6 +224,18 @@ u32 ap_branches_margin(u64 kinds);
 void ap_branches_forget(struct ap_thread *t);
 void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
 		      const u8 *last);
+
+/*
+ * behind.c, while ap_lanes_passed(): what was left, by an exit, by the indirect branch at `last` in its code, or at *w.
+ * Then where the thread has left the middle of a block by x, and nothing is counted of what it has not run: samples, and
+ * enters it there, if it can.
+ */
+struct ap_where;
+void ap_behind_note_exit(struct ap_thread *t, const struct ap_exit *x);
+void ap_behind_note_branch(struct ap_thread *t, const struct ap_block *b, const u8 *last);
+void ap_behind_note_middle(struct ap_thread *t, const struct ap_where *w);
+void ap_behind_take_back(struct ap_thread *t); /* the last one has not run, after all */
+void ap_behind_go_on(struct ap_thread *t, const struct ap_exit *x);
 
 /* stop.c: a walked block that is kept, and can be made to end behind any of its instructions.  Lock held. */
 struct ap_stop *ap_stop_new(struct ap_block *b); /* NULL: no memory */

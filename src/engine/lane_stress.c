@@ -5,6 +5,7 @@
  * the budget says is compared with what the counters say.
  */
 #include "base/str.h"
+#include "engine/emit.h"
 #include "engine/lane.h"
 #include "engine/nr.h"
 
@@ -12,7 +13,7 @@
 #define O_CREAT	 0100
 #define O_WRONLY 01
 
-static void append(struct ap_thread *t, const char *what, u64 at)
+static void append(struct ap_thread *t, const char *what, u64 at, u64 bp)
 {
 	struct ap_hook_branch b[AP_HOOK_BRANCHES];
 	u32 n = ap_hook_branches(b, AP_HOOK_BRANCHES);
@@ -32,6 +33,10 @@ static void append(struct ap_thread *t, const char *what, u64 at)
 	ap_str_init(&s, line, sizeof(line));
 	ap_str_add(&s, what);
 	ap_str_hex(&s, at, 0);
+	if (ap_proc.stress & AP_STRESS_FRAMES) {
+		ap_str_add(&s, " ");
+		ap_str_hex(&s, bp, 0);
+	}
 	for (u32 k = 0; k < n; k++) {
 		ap_str_add(&s, " ");
 		ap_str_hex(&s, b[k].from, 0);
@@ -48,7 +53,8 @@ static void arm(u64 raw, u64 from)
 {
 	u64 period = ap_proc.session->stress_period;
 
-	ap_hook_lane_arm(0, (from / period + 1) * period - raw, 0);
+	ap_hook_lane_arm(0, (from / period + 1) * period - raw,
+			 ap_proc.stress & AP_STRESS_BEHIND ? AP_HOOK_BEHIND : 0);
 }
 
 void ap_lane_stress_arm(struct ap_thread *t)
@@ -59,12 +65,26 @@ void ap_lane_stress_arm(struct ap_thread *t)
 	arm(raw, raw);
 }
 
+/* All that were passed since the last call, which was at the multiple before mark. */
+static void append_passed(struct ap_thread *t, u64 mark, u64 raw)
+{
+	for (; (s64)(raw - mark) >= 0; mark += ap_proc.session->stress_period) {
+		struct ap_hook_passed at = { 0 };
+		bool is_known = ap_hook_passed(raw - mark, &at);
+
+		append(t, is_known ? "" : "unknown ", at.pc, at.bp);
+	}
+}
+
 void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw)
 {
 	u64 period = ap_proc.session->stress_period, mark = raw - raw % period;
 
 	if (ap_proc.session->debug_dir[0] && raw != ap_lane_sum(t, ap_proc.lanes[0]))
-		append(t, "budget and counters differ at ", p->pc);
-	append(t, p->known ? "" : "unknown ", p->pc);
+		append(t, "budget and counters differ at ", p->pc, 0);
+	if (p->is_behind)
+		append_passed(t, ap_thread_lanes(t)->lane[0].mark, raw);
+	else
+		append(t, p->known ? "" : "unknown ", p->pc, t->regs.gpr[AP_RBP]);
 	arm(raw, mark);
 }

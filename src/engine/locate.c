@@ -127,20 +127,33 @@ static void count_iterations(struct ap_thread *t, u8 cls)
 		(s64)(cls == AP_REC_REP_ECX ? (u32)done : done);
 }
 
-void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
+/* So many times the prefix, and less the final exit's where that has been counted. */
+static void count_prefix(struct ap_thread *t, const struct ap_where *w, u64 times)
 {
 	struct ap_vec undo, prefix = w->prefix;
 
-	if (!(ap_proc.flags & AP_F_COUNT))
-		return;
 	prefix.g[AP_VEC_BASE] = ap_block_vec(w->block, prefix.g[AP_VEC_BASE]);
-	ap_count_extra(t, &prefix, 1);
-	if (w->rep)
-		count_iterations(t, w->rep);
+	ap_count_extra(t, &prefix, times);
 	if (!w->inc_done)
 		return;
 	undo = final_vec(w->block);
-	ap_count_extra(t, &undo, (u64)-1);
+	ap_count_extra(t, &undo, -times);
+}
+
+void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
+{
+	if (!(ap_proc.flags & AP_F_COUNT))
+		return;
+	count_prefix(t, w, 1);
+	if (w->rep)
+		count_iterations(t, w->rep);
+	if (ap_lanes_passed(t))
+		ap_behind_note_middle(t, w);
+}
+
+void ap_cache_take_back_partial(struct ap_thread *t, const struct ap_where *w)
+{
+	count_prefix(t, w, (u64)-1);
 }
 
 /* A move between a register below r8 and gs:disp, as ap_emit_gs writes it. */

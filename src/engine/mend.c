@@ -6,6 +6,7 @@
  *   - the cache: flushed; what is unlinked is told by the exits, not by the lists;
  *   - write-protected pages: all given back, then they are as the kernel says;
  *   - executable ranges: read again from /proc/self/maps;
+ *   - huge pages: forgotten, as that file does not name them in the part that is read;
  *   - lists of threads: linked by one store; numbers are counted again;
  *   - shapes, slots, segments: a number counts from its last store on, so at worst one is lost;
  *   - dispositions: one entry may be half written, and only of who died, who had a table of his own.
@@ -14,6 +15,7 @@
  * The mender may be killed as well: everything here can be done again from the start.
  */
 #include "engine/engine.h"
+#include "engine/huge.h"
 #include "engine/region.h"
 #include "engine/smc.h"
 
@@ -22,6 +24,7 @@ static void mend_process(void)
 	ap_cache_flush();
 	ap_smc_mend();
 	ap_region_mend();
+	ap_huge_mend();
 	ap_thread_mend();
 	ap_signal_mend();
 }

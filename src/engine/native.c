@@ -9,13 +9,14 @@
  *   2. pages are given back;
  *   3. every thread that comes to the dispatcher parks here, until all have come;
  *   4. whoever sees that gives the dispositions back, once;
- *   5. each goes its way.
+ *   5. each goes its way; last who goes to install a filter for all.
  * A thread in a system call of the program has no fault coming and may stay there for ever: nobody
  * waits for it, and it goes when it returns.
  */
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "engine/feed_helper.h"
+#include "engine/filter.h"
 #include "engine/nr.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -44,6 +45,28 @@ static bool any_busy(struct ap_thread *t)
 	return false;
 }
 
+static bool any_leaving(const struct ap_thread *t)
+{
+	for (const struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		if (o != t && o->process == t->process &&
+		    __atomic_load_n(&o->parked, __ATOMIC_ACQUIRE) == 1)
+			return true;
+	return false;
+}
+
+/* t is about to have the kernel filter what all threads do: what is on its way out may need more than that allows. */
+static void see_off(struct ap_thread *t)
+{
+	ap_lock_take(&ap_proc.lock);
+	for (u32 n = 0; n < SLICES && any_leaving(t); n++) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_own_wait(&bell, __atomic_load_n(&bell, __ATOMIC_ACQUIRE), SLICE_NS);
+		ap_lock_take(&ap_proc.lock);
+	}
+	ap_filter_leave(t);
+	ap_lock_drop(&ap_proc.lock);
+}
+
 void ap_native_park(struct ap_thread *t)
 {
 	(void)ap_sig_block_all();
@@ -65,6 +88,8 @@ void ap_native_park(struct ap_thread *t)
 	ap_lock_drop(&ap_proc.lock);
 	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);
 	ap_sys3(AP_NR_futex, (u64)&bell, AP_FUTEX_WAKE, 0x7fffffff);
+	if (ap_filter_is_left(t))
+		see_off(t);
 	ap_sig_go_native(t);
 }
 

@@ -45,15 +45,15 @@ struct ap_proc {
 	struct ap_lock lock;	   /* translation, links, tables, threads, regions */
 	struct ap_thread *threads; /* all of this address space; lock */
 	u32 nthreads;
-	u32 epoch;	  /* incremented when code memory is retired; lock */
-	bool native;	  /* the engine gave up: nothing is translated or protected; native.c */
-	u32 watch_gen;	  /* ap_session.watch_gen when the cache was last flushed for it; lock */
-	u32 watch_epoch;  /* code of earlier epochs minds less of the watches; lock */
-	u32 data_gen;	  /* ap_session.data_gen when the maps were last made; lock */
-	bool data;	  /* code is checked for accesses of watched data, at present; lock */
-	bool has_fs_base; /* rdfsbase may be used; valid with data */
-	u32 ptracer;	  /* what the program set by PR_SET_PTRACER */
-	u64 random;	  /* random.c; atomic */
+	u32 epoch;	   /* incremented when code memory is retired; lock */
+	bool native;	   /* the engine gave up: nothing is translated or protected; native.c */
+	u32 watch_gen;	   /* ap_session.watch_gen when the cache was last flushed for it; lock */
+	u32 watch_epoch;   /* code of earlier epochs minds less of the watches; lock */
+	u32 data_gen;	   /* ap_session.data_gen when the maps were last made; lock */
+	bool data;	   /* code is checked for accesses of watched data, at present; lock */
+	bool has_fsgsbase; /* rdfsbase and wrgsbase may be used */
+	u32 ptracer;	   /* what the program set by PR_SET_PTRACER */
+	u64 random;	   /* random.c; atomic */
 
 	struct ap_sigaction sigactions[AP_NSIG]; /* signal.c; lock */
 };

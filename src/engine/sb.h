@@ -44,6 +44,15 @@ struct ap_sb {
 	u32 inc_redo;	   /* by the instruction before this one, counted from 1; 0: dead */
 };
 
+static inline bool ap_sb_writes(const struct ap_sb *sb, u32 gpr)
+{
+	u32 any = 0;
+
+	for (u32 k = 0; k < sb->n; k++)
+		any |= sb->insns[k].i.gpr_write;
+	return any >> gpr & 1;
+}
+
 /* build.c */
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns);
 /* Of lanes (walk.c): the flags are the program's at all its exits. */

@@ -10,11 +10,10 @@
 #include "engine/feed_helper.h"
 #include "engine/signal.h"
 
-#define CS_USER		0x33
-#define SS_USER		0x2b
-#define SYSCALL_LEN	2
-#define ARCH_SET_GS	0x1001
-#define HWCAP2_FSGSBASE 2
+#define CS_USER	    0x33
+#define SS_USER	    0x2b
+#define SYSCALL_LEN 2
+#define ARCH_SET_GS 0x1001
 
 /* The context is built at the cold end of the engine's stack. */
 #define UC_OFF 64
@@ -22,7 +21,7 @@
 
 static void set_gs(u64 base)
 {
-	if (ap_proc.boot->hwcap2 & HWCAP2_FSGSBASE)
+	if (ap_proc.has_fsgsbase)
 		__asm__ volatile("wrgsbase %0" : : "r"(base) : "memory");
 	else
 		ap_sys2(AP_NR_arch_prctl, ARCH_SET_GS, base);
@@ -46,6 +45,8 @@ void ap_sig_enter_native(struct ap_thread *t, u64 mask)
 	if (ap_fp_size() < AP_T_STACK_SIZE / 2 && ap_fp_save(fp) == 0)
 		uc->mc.fpstate = fp;
 	set_gs(t->app_gs_base);
+	if (t->parked)
+		__atomic_store_n(&t->parked, 2, __ATOMIC_RELEASE);
 	ap_sig_do_return(uc);
 }
 

@@ -11,6 +11,8 @@
 #include "engine/unit.h"
 #include "service/service.h"
 
+#define HWCAP2_FSGSBASE 2
+
 struct ap_proc ap_proc;
 
 __attribute__((section(".blob_boot"), aligned(4096))) struct ap_boot ap_boot_page = { 0 };
@@ -85,6 +87,8 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
 	ap_proc.stress = ap_proc.session->stress;
+	ap_proc.has_fsgsbase =
+		boot->hwcap2 & HWCAP2_FSGSBASE && !(ap_proc.stress & AP_STRESS_NO_FSGSBASE);
 	ap_kinds_init();
 	return 0;
 }

@@ -9,6 +9,7 @@
  * acts as on a hole.  Only a fixed mapping right onto them cannot be had.
  */
 #include "engine/alias.h"
+#include "engine/huge.h"
 #include "engine/region.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -116,9 +117,17 @@ static bool may_change(const struct ap_call *c, bool exec)
 	return exec && ap_alias_was_opened((s32)c->a[4]);
 }
 
+/* What was mapped there is something else now, or nothing. */
+static void forget(u64 start, u64 end)
+{
+	ap_alias_unmap(start, end);
+	ap_huge_unmap(start, end);
+}
+
 static s64 do_mmap(const struct ap_call *c)
 {
 	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec, shared;
+	bool huge = ap_huge_is_asked(c->a[3]);
 	u64 end = page_end(c->a[0], c->a[1]);
 	s64 ret;
 
@@ -126,7 +135,7 @@ static s64 do_mmap(const struct ap_call *c)
 		return c->a[3] & AP_MAP_FIXED_NOREPLACE ? -AP_EEXIST : -AP_ENOMEM;
 	exec = executable(c->a[2]);
 	shared = may_change(c, exec);
-	if (!fixed && !exec && !shared)
+	if (!fixed && !exec && !shared && !huge)
 		return raw(c);
 	ap_lock_take(&ap_proc.lock);
 	if (fixed)
@@ -135,7 +144,9 @@ static s64 do_mmap(const struct ap_call *c)
 	if (!ap_is_err(ret)) {
 		end = page_end((u64)ret, c->a[1]);
 		code_changes((u64)ret, end);
-		ap_alias_unmap((u64)ret, end);
+		forget((u64)ret, end);
+		if (huge)
+			ap_huge_map((u64)ret, c->a[1]);
 		if (shared)
 			ap_alias_map((u64)ret, end);
 		else if (exec && !(c->a[3] & AP_MAP_ANON))
@@ -169,7 +180,7 @@ static s64 do_munmap(const struct ap_call *c)
 	if (!ret) {
 		ap_smc_forget(c->a[0], end);
 		ap_region_set(c->a[0], end, 0, false);
-		ap_alias_unmap(c->a[0], end);
+		forget(c->a[0], end);
 	} else {
 		ap_region_reload(c->a[0], end);
 	}
@@ -217,16 +228,18 @@ static void moved(const struct ap_call *c, u64 old_end, u64 new)
 {
 	u64 old = c->a[0], new_end = page_end(new, c->a[2]), lo, hi;
 	struct ap_range *r = ap_region_find(old);
-	bool exec = r, shared = ap_alias_next(old, old + 1, &lo, &hi);
+	bool exec = r, shared = ap_alias_next(old, old + 1, &lo, &hi), huge = ap_huge_is_at(old);
 	u32 flags = r ? (u32)r->flags & AP_RANGE_W : 0;
 
 	code_changes(old, old_end);
 	if (!(c->a[3] & MREMAP_DONTUNMAP)) {
 		ap_region_set(old, old_end, 0, false);
-		ap_alias_unmap(old, old_end);
+		forget(old, old_end);
 	}
 	code_changes(new, new_end);
-	ap_alias_unmap(new, new_end);
+	forget(new, new_end);
+	if (huge)
+		ap_huge_map(new, c->a[2]);
 	if (shared)
 		ap_alias_map(new, new_end);
 	ap_region_set(new, new_end, flags, exec);
@@ -295,6 +308,7 @@ static s64 do_shmat(const struct ap_call *c)
 	if (!ap_is_err(ret) && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds)) {
 		end = (u64)ret + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE);
 		code_changes((u64)ret, end);
+		ap_huge_unmap((u64)ret, end);
 		ap_alias_map((u64)ret, end);
 		ap_region_set((u64)ret, end, range_flags(c->a[2] & SHM_RDONLY ? 0 : AP_PROT_W),
 			      c->a[2] & SHM_EXEC);

@@ -8,6 +8,7 @@
 #include "engine/task.h"
 
 #define ARCH_SET_GS	  0x1001
+#define ARCH_SET_FS	  0x1002
 #define ARCH_GET_GS	  0x1004
 #define ARCH_SHSTK_ENABLE 0x5001
 #define PTRACE_TRACEME	  0
@@ -15,6 +16,8 @@
 
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
+	s64 ret;
+
 	switch (c->a[0]) {
 	case ARCH_SET_GS:
 		if (c->a[1] >= AP_TASK_SIZE)
@@ -23,6 +26,11 @@ s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 		return 0;
 	case ARCH_GET_GS:
 		return ap_safe_copy((void *)c->a[1], &t->app_gs_base, sizeof(t->app_gs_base));
+	case ARCH_SET_FS:
+		ret = ap_call_pass(t, c);
+		if (!ret)
+			ap_thread_note_fs(t);
+		return ret;
 	case ARCH_SHSTK_ENABLE:
 		/* Returns are jumps in translated code: a shadow stack would never match. */
 		return -AP_EINVAL;

@@ -258,6 +258,7 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ap_proc.session->flags & AP_F_MODEL_THREAD))
 		ap_helpers_before_call(gpr[0], gpr[7], gpr[2], gpr[10]);
 	(void)execute(t, pc);
+	ap_feed_look_at_names(t);
 	if (ap_feed_must_step(t))
 		ap_sig_look_for_segv(t);
 }

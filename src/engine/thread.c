@@ -17,13 +17,13 @@
 #include "engine/feed.h"
 #include "engine/task.h"
 
-#define ARCH_SET_GS	0x1001
-#define MADV_DONTNEED	4
-#define HWCAP2_FSGSBASE 2
-#define RETIRED_MAX	4  /* so many may keep their memory */
-#define CHUNK_AREAS	64 /* at most so many are mapped at once */
-#define CHUNKS_MAX	512
-#define AREAS_MAX	(16 * AP_SLOT_MAX) /* as many as slot.c has slots */
+#define ARCH_SET_GS   0x1001
+#define ARCH_GET_FS   0x1003
+#define MADV_DONTNEED 4
+#define RETIRED_MAX   4	 /* so many may keep their memory */
+#define CHUNK_AREAS   64 /* at most so many are mapped at once */
+#define CHUNKS_MAX    512
+#define AREAS_MAX     (16 * AP_SLOT_MAX) /* as many as slot.c has slots */
 
 /* Areas are cut from chunks, each twice as large as the one before; the first is for one thread. */
 struct chunk {
@@ -300,10 +300,35 @@ void ap_thread_move(struct ap_thread *t, struct ap_thread *to)
 
 void ap_thread_set_gs(struct ap_thread *t)
 {
-	if (ap_proc.boot->hwcap2 & HWCAP2_FSGSBASE)
+	if (ap_proc.has_fsgsbase)
 		__asm__ volatile("wrgsbase %0" : : "r"(t) : "memory");
 	else
 		ap_sys2(AP_NR_arch_prctl, ARCH_SET_GS, (u64)t);
+	ap_thread_note_fs(t);
+}
+
+static void ask_fs_base(u64 *base)
+{
+	ap_sys2(AP_NR_arch_prctl, ARCH_GET_FS, (u64)base);
+}
+
+/*
+ * Without FSGSBASE only calls change it, and a load of a selector: so it is asked for behind the former, and not when it is
+ * wanted, where a filter of the program's may know no arch_prctl any more.
+ */
+void ap_thread_note_fs(struct ap_thread *t)
+{
+	if (!ap_proc.has_fsgsbase)
+		ask_fs_base(&t->app_fs_base);
+}
+
+u64 ap_thread_fs_base(const struct ap_thread *t)
+{
+	u64 base = t->app_fs_base;
+
+	if (ap_proc.has_fsgsbase && ap_safe_fs_base(&base) != 0)
+		ask_fs_base(&base);
+	return base;
 }
 
 void ap_thread_init_kernel(struct ap_thread *t)

@@ -125,6 +125,7 @@ struct ap_thread {
 
 	/* Below here offsets are free. */
 	struct ap_thread *next; /* proc->threads */
+	u64 app_fs_base;	/* without FSGSBASE: ap_thread_fs_base() */
 	u32 epoch;		/* proc->epoch when the cache was last entered */
 	u32 slot_index;		/* beyond AP_SLOT_MAX: in a further segment of this process */
 	u32 tid, pid;		/* as the thread sees itself */
@@ -155,7 +156,7 @@ struct ap_thread {
 	u64 syscall_mask; /* temporary mask of a sigsuspend-like call, valid with has_syscall_mask */
 	u32 has_syscall_mask;
 	u32 in_handler_depth; /* faults of the engine itself */
-	u32 parked;	      /* native.c: out of the cache for good */
+	u32 parked;	      /* native.c: 1 out of the cache for good, 2 and natively on its way */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
 
 	/* System calls: owned by syscall*.c / task*.c */
@@ -190,6 +191,7 @@ struct ap_thread {
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
 	struct ap_block *resume;       /* resume.c: entered at resume_at; NULL: at its beginning */
 	u32 resume_at;
+	u32 pmc_reads;	      /* by the dispatcher */
 	struct ap_stop *stop; /* stop.c: of the kept walked block that runs; else NULL */
 
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
@@ -206,7 +208,6 @@ struct ap_thread {
 
 	u64 direct_known;		 /* kinds whose sum over the shapes is in direct_sums */
 	u64 direct_sums[AP_KIND_CYCLES]; /* kinds.c; they do not change any more */
-	u32 pmc_reads;			 /* by the dispatcher */
 
 	struct ap_fault fault; /* of the engine */
 	u32 last_block_n;      /* ring of the last dispatched pcs, for reports */
@@ -250,6 +251,12 @@ void ap_slot_add_shape(u32 id, u64 vec);
 void ap_thread_bury_dead(void); /* processes in this address space that were killed; lock held */
 void ap_thread_mend(void);	/* counts again what is linked; lock held */
 void ap_thread_set_gs(struct ap_thread *t);
+/*
+ * The program's %fs base, t's, which is the calling thread; who cannot read it as an instruction does has asked the kernel.
+ * note: it may be another now.
+ */
+u64 ap_thread_fs_base(const struct ap_thread *t);
+void ap_thread_note_fs(struct ap_thread *t);
 /* Kernel state that a new thread of ours needs: alternate stack; signals stay as they are. */
 void ap_thread_init_kernel(struct ap_thread *t);
 

@@ -218,23 +218,28 @@ static void emit_inc(const struct ap_sb *sb, u32 k, struct ap_exit *exits)
 		emit_middle_exit(sb, k, &exits[1]);
 }
 
+/* The jump to a side exit is its link where nothing is counted; else it leads to the counter for good. */
+static void align_side(u32 skip)
+{
+	if (!tr.count)
+		ap_emit_align_rel32(&tr.e, skip);
+}
+
 /* jrcxz and loop have only rel8: jump over a jump. */
 static u8 *emit_jrcxz(const struct ap_sb_insn *in)
 {
+	u8 *over, *site;
+
 	ap_emit_bytes(&tr.e, in->bytes, in->i.len - 1);
 	ap_emit8(&tr.e, 2);
 	ap_emit8(&tr.e, 0xeb);
+	over = tr.e.p;
 	ap_emit8(&tr.e, 0); /* over alignment and jmp: filled in below */
-	{
-		u8 *over = tr.e.p - 1;
-		u8 *site;
-
-		ap_emit_align_rel32(&tr.e, 1);
-		site = ap_emit_jmp32(&tr.e);
-		if (!tr.e.full)
-			*over = (u8)(tr.e.p - (over + 1));
-		return site;
-	}
+	align_side(1);
+	site = ap_emit_jmp32(&tr.e);
+	if (!tr.e.full)
+		*over = (u8)(tr.e.p - (over + 1));
+	return site;
 }
 
 /* --- feeding the models: flags-free, and nothing of the program's that could fault */
@@ -290,7 +295,7 @@ static void emit_side(struct ap_sb_insn *in)
 		s->from = emit_jrcxz(in);
 		return;
 	}
-	ap_emit_align_rel32(&tr.e, 2);
+	align_side(2);
 	s->from = ap_emit_jcc32(&tr.e, cond);
 }
 
@@ -708,6 +713,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
+	b->writes_bp = ap_sb_writes(sb, AP_RBP);
 	b->last_pc = sb->n ? sb->insns[sb->n - 1].pc : 0;
 	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
 	return b;

@@ -14,14 +14,12 @@
 #include "engine/sb.h"
 #include "x86/access.h"
 
-#define BITS		13
-#define ENTRIES		(1U << BITS)
-#define ARCH_GET_FS	0x1003
-#define HWCAP2_FSGSBASE 2
-#define FAR		0xff /* of .left: not near */
-#define NOTES		0x80 /* stops before the instruction */
-#define ASKED_MOST	7U
-#define COPY_AFTER	6 /* times that a stop was written */
+#define BITS	   13
+#define ENTRIES	   (1U << BITS)
+#define FAR	   0xff /* of .left: not near */
+#define NOTES	   0x80 /* stops before the instruction */
+#define ASKED_MOST 7U
+#define COPY_AFTER 6 /* times that a stop was written */
 
 _Static_assert(AP_LANE_MAX == 8, "what is left of all lanes is one word");
 _Static_assert(AP_BLOCK_INSNS + AP_KIND_CYCLES < NOTES, "margins fit beside the bit");
@@ -360,17 +358,6 @@ static struct ap_block *use_whole(struct ap_thread *t, const struct entry *e, u6
 	return !e->stop || ap_stop_begin(t, e->stop, stop, last_pc) ? e->b : NULL;
 }
 
-static u64 fs_base(void)
-{
-	u64 base = 0;
-
-	if (ap_proc.boot->hwcap2 & HWCAP2_FSGSBASE)
-		__asm__ volatile("rdfsbase %0" : "=r"(base));
-	else
-		ap_sys2(AP_NR_arch_prctl, ARCH_GET_FS, (u64)&base);
-	return base;
-}
-
 /*
  * The instruction at pc is the next to run, and may reach a mark.  What it accesses where vector
  * registers say is not computed.
@@ -378,7 +365,7 @@ static u64 fs_base(void)
 static void note_operands(struct ap_thread *t, u64 pc)
 {
 	struct ap_service_point *p = &ap_thread_lanes(t)->point;
-	const u64 seg_base[3] = { 0, fs_base(), t->app_gs_base };
+	const u64 seg_base[3] = { 0, ap_thread_fs_base(t), t->app_gs_base };
 	struct ap_access access[AP_ACCESS_MAX];
 	struct ap_insn i;
 	u32 avail = ap_sb_fetch(pc, p->code), n;

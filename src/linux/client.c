@@ -22,6 +22,7 @@
 #include "inject/proc.h"
 #include "linux/client_internal.h"
 #include "linux/host.h"
+#include "sampling/ring.h"
 
 /* --- the client */
 
@@ -328,6 +329,19 @@ int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
 				       .data = (u8 *)map + page,
 				       .size = data_pages * page };
 	return 0;
+}
+
+void ap_client_catch_up(struct ap_client *c)
+{
+	if (c->sv->host)
+		ap_host_client_catch_up(c->sv->host);
+}
+
+/* The kernel's writers cannot lose their CPU. */
+bool ap_client_has_settled(const struct ap_client_event *e)
+{
+	return !e->npages ||
+	       ap_ring_has_settled((const struct ap_ring *)(e->pages.page - AP_PAGE_SIZE));
 }
 
 /* --- the loop */

@@ -118,6 +118,14 @@ struct ap_client_map {
 AP_MUST_CHECK int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
 				 struct ap_client_map *out);
 
+/* What the kernel has told the supervisor so far, context switches, is in the data areas then. */
+void ap_client_catch_up(struct ap_client *c);
+/*
+ * Whether all that a data area is still to get has a later time than this call.  Else somebody has lost the CPU in the
+ * middle of a record, or is stopped there.
+ */
+bool ap_client_has_settled(const struct ap_client_event *e);
+
 /* A descriptor of the caller's, level triggered, until it is unwatched (before it is closed). */
 AP_MUST_CHECK int ap_client_watch(struct ap_client *c, int fd);
 void ap_client_unwatch(struct ap_client *c, int fd);
@@ -151,10 +159,14 @@ u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
 /* Is it the name of a generic cache event, counted or not? */
 bool ap_client_is_cache_event(const char *name, size_t len);
 
-/* Names by where they come from, for lists: the generic cache events that are counted, the CPU's own, tracepoints. */
-enum ap_client_names { AP_NAMES_CACHE, AP_NAMES_RAW, AP_NAMES_TRACEPOINT };
+/*
+ * Names by where they come from, for lists: what is counted on every CPU (anyperf=N), the generic cache events that are
+ * counted, the CPU's own, tracepoints.
+ */
+enum ap_client_names { AP_NAMES_OWN, AP_NAMES_CACHE, AP_NAMES_RAW, AP_NAMES_TRACEPOINT };
+#define AP_CLIENT_NAME_MAX 256
 struct ap_client_name {
-	char name[80];
+	char name[AP_CLIENT_NAME_MAX];
 	const char *alias;   /* NULL: none */
 	const char *meaning; /* or why nobody counts it */
 	bool is_counted, is_modelled;

@@ -91,6 +91,8 @@ bool ap_client_is_cache_event(const char *name, size_t len)
 	return ap_pmu_cache_name(name, len, &config);
 }
 
+_Static_assert(AP_CLIENT_NAME_MAX == AP_PMU_NAME_MAX, "a list names what can be asked for");
+
 static void name_of_desc(const struct ap_pmu_desc *d, struct ap_client_name *out)
 {
 	snprintf(out->name, sizeof(out->name), "%s", d->name);
@@ -107,6 +109,11 @@ bool ap_client_name(enum ap_client_names which, unsigned int i, struct ap_client
 
 	*out = (struct ap_client_name){ 0 };
 	switch (which) {
+	case AP_NAMES_OWN:
+		if (i >= ap_pmu_nown)
+			return false;
+		name_of_desc(&ap_pmu_own[i], out);
+		return true;
 	case AP_NAMES_CACHE:
 		if (i >= ap_pmu_ncache)
 			return false;

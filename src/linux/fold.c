@@ -6,9 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "linux/session.h"
+#include "model/shared.h"
 
 static void punch(struct ap_session_file *s, u32 seg)
 {
@@ -23,6 +25,18 @@ static void set_state(struct ap_session_file *s, u32 seg, u32 state)
 	if (page)
 		__atomic_store_n(&page->state, state, __ATOMIC_RELEASE);
 	ap_session_page_unmap(page);
+}
+
+/* Most sessions never use the table: a look by way of the mapping would give it memory. */
+static void bury(const struct ap_session_file *s, u32 seg)
+{
+	u64 joined;
+
+	if (s->common &&
+	    !ap_session_read(s, &joined, sizeof(joined),
+			     AP_COMMON_OFF + offsetof(struct ap_shared, joined)) &&
+	    joined)
+		ap_shared_bury(s->common, seg + 1);
 }
 
 u32 ap_session_in_code(const struct ap_session_file *s, u32 seg)
@@ -57,6 +71,7 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 			   __ATOMIC_RELEASE);
 	if (head.estimates)
 		__atomic_store_n(&s->head->model_estimates, 1, __ATOMIC_RELAXED);
+	bury(s, seg);
 	set_state(s, seg, AP_SEG_FOLDED);
 	punch(s, seg);
 	return 0;

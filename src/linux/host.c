@@ -11,6 +11,7 @@
 
 #include "linux/host_internal.h"
 #include "linux/tree.h"
+#include "model/machine.h"
 
 #define MAX_SAMPLE_RATE 100000
 #define MAX_STACK	127
@@ -183,6 +184,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 					      .has_branch_stack = true,
 					      .task_time_is_unseen = true };
 	struct ap_host *host = calloc(1, sizeof(*host));
+	const struct ap_machine *machine;
 	int ret;
 
 	if (!host)
@@ -193,7 +195,10 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	if (!host->ses->head->stress_period) /* that one's lane has no samplers */
 		memcpy(host->lanes, host->ses->head->lanes, sizeof(host->lanes));
 	host->buf = malloc(AP_HOST_BUF);
+	machine = (const struct ap_machine *)host->ses->head->machine;
 	core_config.clocks_are_prompted = ap_host_can_prompt(host);
+	core_config.absent = ap_machine_absent(machine);
+	core_config.issue = machine->pipe.issue;
 	ap_host_now_init(host);
 	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
 	if (!ret)
@@ -308,6 +313,8 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 	for (struct ap_host_task *t = host->tasks; t; t = t->next) {
 		if (t->clock_fd >= 0)
 			keep(arg, t->clock_fd);
+		if (t->times_fd >= 0)
+			keep(arg, t->times_fd);
 		for (u32 i = 0; i < AP_PROMPT_N; i++)
 			if (t->prompt_fd[i] >= 0)
 				keep(arg, t->prompt_fd[i]);

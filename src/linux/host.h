@@ -52,6 +52,8 @@ u32 ap_host_count_cpus(void);
 /* Events' codes are those of the CPU that we run on. */
 /* machine.c: the machine that is modelled where none is asked for. */
 const struct ap_machine *ap_machine_default(void);
+/* Kinds of what the machine does not have. */
+u64 ap_machine_absent(const struct ap_machine *m);
 enum ap_cpu ap_host_cpu(void);
 AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
 			      const struct ap_host_config *config);
@@ -104,6 +106,8 @@ AP_MUST_CHECK int ap_host_client_map(struct ap_host *host, struct ap_event *even
 				     bool is_writable, struct ap_host_client_pages *out);
 void ap_host_client_unmap(struct ap_host *host, struct ap_event *event, u64 npages,
 			  const struct ap_host_client_pages *pages);
+/* Reads what the kernel has written down of the tasks. */
+void ap_host_client_catch_up(struct ap_host *host);
 /* There is news in the event's data area since it was asked last. */
 bool ap_host_client_has_news(struct ap_host *host, struct ap_event *event);
 s64 ap_host_client_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);

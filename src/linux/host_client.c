@@ -77,6 +77,11 @@ void ap_host_client_close(struct ap_host *host, struct ap_event *event, bool is_
 	done(host);
 }
 
+void ap_host_client_catch_up(struct ap_host *host)
+{
+	ap_host_diaries_drain(host);
+}
+
 bool ap_host_client_has_news(struct ap_host *host, struct ap_event *event)
 {
 	return ap_core_poll(host->core, event) & POLLIN;

@@ -8,6 +8,7 @@
  * intervals takes that for an event that did not count.  /proc is behind by up to a tick of the kernel's.
  * So counts are read before the time, and time goes on by one ns at least where they did.
  */
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,17 +19,36 @@
 #include "linux/host_internal.h"
 
 #define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
+#define OFTEN	     8		  /* who is asked so many times is asked 60 times a second */
+#define TIMES_MAX    64		  /* files that are kept open for that */
 
-static bool read_schedstat(const struct ap_host_task *t, u64 *ns)
+/* Who samples by frequency is looked at all the time: one call in the place of four. */
+static void keep_open(struct ap_host_task *t, const char *name)
 {
-	char name[64], text[128];
+	char path[AP_PROC_PATH];
+
+	if (++t->times < OFTEN || t->host->times_open >= TIMES_MAX)
+		return;
+	t->times_fd = open(ap_proc_path(path, t->pid, name), O_RDONLY | O_CLOEXEC);
+	t->host->times_open += t->times_fd >= 0;
+}
+
+static bool read_schedstat(struct ap_host_task *t, u64 *ns)
+{
+	char name[AP_PROC_PATH - 16], text[128];
 	const char *p = text;
+	ssize_t n;
 
 	if (t->tid <= 0)
 		return false;
 	snprintf(name, sizeof(name), "task/%d/schedstat", (int)t->tid);
-	if (ap_proc_read(t->pid, name, text, sizeof(text)) <= 0)
+	if (t->times_fd < 0)
+		keep_open(t, name);
+	n = t->times_fd >= 0 ? pread(t->times_fd, text, sizeof(text) - 1, 0)
+			     : (ssize_t)ap_proc_read(t->pid, name, text, sizeof(text));
+	if (n <= 0)
 		return false;
+	text[n] = 0;
 	*ns = ap_text_u64(&p, 10);
 	return true;
 }
@@ -124,8 +144,19 @@ void ap_host_clock_last(struct ap_host_task *t)
 		t->cpu_time++;
 }
 
+void ap_host_clock_forget(struct ap_host_task *t)
+{
+	if (t->times_fd < 0)
+		return;
+	close(t->times_fd);
+	t->times_fd = -1;
+	t->times = 0;
+	t->host->times_open--;
+}
+
 void ap_host_clock_fini(struct ap_host_task *t)
 {
 	if (t->clock_fd >= 0)
 		close(t->clock_fd);
+	ap_host_clock_forget(t);
 }

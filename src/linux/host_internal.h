@@ -74,6 +74,8 @@ struct ap_host_task {
 	u64 timed;		  /* sum of its counts, as of that time */
 	s32 clock_fd;		  /* the kernel's task-clock: host_clock.c */
 	u64 clock_base;		  /* CPU time when that began */
+	s32 times_fd;		  /* its schedstat, where it is asked for often; -1 closed */
+	u32 times;		  /* that it was asked for */
 	s32 world_fd[AP_WORLD_N]; /* the kernel's own events */
 	u64 world_last[AP_WORLD_N];
 	u64 world_base[AP_WORLD_N];   /* counted before that event was opened */
@@ -175,6 +177,7 @@ struct ap_host {
 	struct ap_core *core;
 	struct ap_pmu_drivers drivers;
 	struct ap_host_config config;
+	u32 times_open;		     /* ap_host_task.times_fd */
 	u64 epoch;		     /* a moment: within it counts and times stand still */
 	struct ap_host_stamp stamp;  /* of the beginning; 0: the counter is no clock */
 	u32 clock_mult, clock_shift; /* as in struct ap_session */
@@ -494,7 +497,8 @@ void ap_host_world_fini(struct ap_host_task *t);
 u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
 /* The task says so itself: used where it can be. */
 void ap_host_task_time_is(struct ap_host_task *t, u64 ns);
-void ap_host_clock_last(struct ap_host_task *t); /* it ends, or has ended */
+void ap_host_clock_last(struct ap_host_task *t);   /* it ends, or has ended */
+void ap_host_clock_forget(struct ap_host_task *t); /* its number is no longer its own */
 void ap_host_clock_fini(struct ap_host_task *t);
 
 /* host_trace.c */

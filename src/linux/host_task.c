@@ -136,6 +136,7 @@ static void forget_tid(struct ap_host *host, struct ap_host_task *t)
 	if (*p)
 		*p = t->tid_next;
 	t->tid = 0;
+	ap_host_clock_forget(t);
 }
 
 void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, pid_t tid)
@@ -204,6 +205,7 @@ static struct ap_host_task *new_task(struct ap_host *host, struct ap_host_seg *s
 	t->host = host;
 	t->cpu = t->words_cpu = t->words_next = -1;
 	t->clock_fd = AP_HOST_FD_NONE;
+	t->times_fd = -1;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		t->world_fd[i] = AP_HOST_FD_NONE;
 	for (u32 i = 0; i < AP_PROMPT_N; i++)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/raw.h"
 #include "linux/host.h"
 #include "linux/run.h"
 #include "model/machine.h"
@@ -19,6 +20,35 @@
 const struct ap_machine *ap_machine_default(void)
 {
 	return ap_machine_find(ap_host_cpu() == AP_CPU_ZEN ? "zen3" : "skylake");
+}
+
+u64 ap_machine_absent(const struct ap_machine *m)
+{
+	const struct {
+		u32 has;
+		u64 kinds;
+	} parts[] = {
+		{ m->l2.size, AP_KINDS_TO(AP_KIND_L2_LOAD, AP_KIND_L2_CODE) |
+				      AP_KIND_BIT(AP_KIND_STALL_L2_MISS) |
+				      AP_KIND_BIT(AP_KIND_LOAD_L2_HIT) },
+		{ m->dtlb.entries, AP_KIND_BIT(AP_KIND_DTLB_LOAD_MISS) |
+					   AP_KIND_BIT(AP_KIND_DTLB_STORE_MISS) |
+					   AP_KIND_BIT(AP_KIND_DTLB_LOAD_WALK) |
+					   AP_KIND_BIT(AP_KIND_DTLB_STORE_WALK) },
+		{ m->itlb.entries,
+		  AP_KIND_BIT(AP_KIND_ITLB_MISS) | AP_KIND_BIT(AP_KIND_ITLB_WALK) },
+		{ m->bp.btb_entries, AP_KIND_BIT(AP_KIND_BTB_MISS) },
+		{ m->nodes > 1,
+		  AP_KIND_BIT(AP_KIND_NODE_LOAD_MISS) | AP_KIND_BIT(AP_KIND_NODE_STORE_MISS) },
+		/* clocks of no frequency, where cycles have one */
+		{ m->ref_mhz || !m->mhz, AP_KIND_BIT(AP_KIND_REF_CYCLES) },
+		{ m->bus_mhz || !m->mhz, AP_KIND_BIT(AP_KIND_BUS_CYCLES) },
+	};
+	u64 absent = 0;
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(parts); i++)
+		absent |= parts[i].has ? 0 : parts[i].kinds;
+	return absent;
 }
 
 static void ask_cpu(void *arg, u32 leaf, u32 subleaf, u32 regs[4])
@@ -78,7 +108,7 @@ int ap_run_machine(struct ap_run_options *opts, const char *name, char *why, siz
 
 	memset(&chosen, 0, sizeof(chosen));
 	if (!m && !strcmp(name, "host"))
-		ap_machine_host(&chosen, ask_cpu, NULL);
+		ap_machine_host(&chosen, ask_cpu, NULL, "/sys/devices/system/cpu/cpu0/cache");
 	else if (!m)
 		ret = read_file(&chosen, name, why, size);
 	opts->machine = m ? m : &chosen;
@@ -109,6 +139,16 @@ u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size
 		for (const char *c = line; *c; c++)
 			hash = (hash ^ (u8)*c) * 0x100000001b3;
 	return hash;
+}
+
+bool ap_run_machine_line(const struct ap_run_options *opts, unsigned int n, char *text, size_t size)
+{
+	const struct ap_machine *m = opts->machine ? opts->machine : ap_machine_default();
+
+	if (n)
+		return ap_machine_key(m, n - 1, text, size);
+	snprintf(text, size, "name = %s", m->name);
+	return true;
 }
 
 int ap_run_machine_number(const struct ap_run_options *opts, const char *key, double *v)

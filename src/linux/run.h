@@ -110,6 +110,9 @@ AP_MUST_CHECK int ap_run_perfctr_cpu(struct ap_run_perf *perf, const char *name,
  */
 u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size);
 
+/* That machine as lines of a file (docs/machines.md): the n-th, without "\n"; false behind the last. */
+bool ap_run_machine_line(const struct ap_run_options *opts, unsigned int n, char *text,
+			 size_t size);
 /* A number of that machine by its key in a file (docs/machines.md); -ENOENT: it has none of that name. */
 AP_MUST_CHECK int ap_run_machine_number(const struct ap_run_options *opts, const char *key,
 					double *v);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "model/machine.h"
+#include "model/mem.h"
 
 #define MAX_SEGS (1u << 20)
 #define PAGE_SEGS                                                                                  \
@@ -74,6 +75,27 @@ static int map_head(struct ap_session_file *s)
 	return 0;
 }
 
+static u64 common_bytes(const struct ap_machine *machine)
+{
+	return AP_ALIGN_UP(ap_shared_bytes(machine), AP_PAGE_SIZE);
+}
+
+/* Where it does not fit there is none, and tasks see so. */
+static void make_common(struct ap_session_file *s)
+{
+	const struct ap_machine *machine = (const struct ap_machine *)s->head->machine;
+	void *p;
+
+	if (common_bytes(machine) > AP_COMMON_SIZE)
+		return;
+	p = mmap(NULL, common_bytes(machine), PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
+		 AP_COMMON_OFF);
+	if (p == MAP_FAILED)
+		return;
+	s->common = p;
+	ap_shared_init(p, machine);
+}
+
 static u64 own_pidns(void)
 {
 	struct stat st;
@@ -87,6 +109,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	int ret;
 
 	s->head = NULL;
+	s->common = NULL;
 	s->fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0)
 		return -errno;
@@ -116,6 +139,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->cache_limit = cfg->cache_limit;
 	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_at(0),
 	       sizeof(struct ap_machine));
+	make_common(s);
 	s->head->range_lo = cfg->range_lo;
 	s->head->range_hi = cfg->range_hi;
 	s->head->max_segs = max_segs;
@@ -133,6 +157,7 @@ int ap_session_open(struct ap_session_file *s, int fd)
 
 	s->fd = fd;
 	s->head = NULL;
+	s->common = NULL;
 	ret = map_head(s);
 	if (!ret && s->head->magic != AP_SESSION_MAGIC)
 		ret = -EINVAL;
@@ -143,6 +168,9 @@ int ap_session_open(struct ap_session_file *s, int fd)
 
 int ap_session_unmap(struct ap_session_file *s)
 {
+	if (s->common)
+		munmap(s->common, common_bytes((const struct ap_machine *)s->head->machine));
+	s->common = NULL;
 	if (s->head)
 		munmap(s->head, HEAD_BYTES);
 	s->head = NULL;

@@ -16,11 +16,13 @@
 
 struct ap_session_file {
 	int fd;
-	u64 dev, ino;		 /* of the file, to know it again in another process */
-	struct ap_session *head; /* the first pages: head and notes */
+	u64 dev, ino;		  /* of the file, to know it again in another process */
+	struct ap_session *head;  /* the first pages: head and notes */
+	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 };
 
 struct ap_machine;
+struct ap_shared;
 
 struct ap_session_config {
 	u32 flags, stress, stress_fault, model_sample;

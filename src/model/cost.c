@@ -328,6 +328,21 @@ u32 ap_cost_busy(const struct ap_cost_account *a)
 	return more(busy, ports_busy(a));
 }
 
+/* n entries of a smaller buffer, in entries of the reorder buffer. */
+static u32 room_in(const struct ap_machine *m, u32 n, u32 buffer)
+{
+	return buffer ? (u32)(((u64)n * m->pipe.rob + buffer - 1) / buffer) : 0;
+}
+
+/* Loads and stores keep entries of their own buffers until they retire, as all keep one here: the scarcest counts. */
+u32 ap_cost_room(const struct ap_cost_account *a, u32 ninsns)
+{
+	const struct ap_machine *m = a->machine;
+
+	return more(ninsns, more(room_in(m, a->loads, m->pipe.load_buffer),
+				 room_in(m, a->stores, m->pipe.store_buffer)));
+}
+
 static void put(struct ap_pipe_link *l, u8 in, u8 out, u32 lat)
 {
 	lat >>= AP_PIPE_LINK_SHIFT;

@@ -53,6 +53,9 @@ u16 ap_cost_late(const struct ap_cost_account *a, u32 n);
 /* Cycles / 256 that it keeps the pipeline busy, if nothing waits. */
 u32 ap_cost_busy(const struct ap_cost_account *a);
 
+/* Entries of the reorder buffer that a way of so many of its instructions takes. */
+u32 ap_cost_room(const struct ap_cost_account *a, u32 ninsns);
+
 /* Its links, at most AP_PIPE_LINKS; returns how many. */
 u32 ap_cost_links(const struct ap_cost_account *a, struct ap_pipe_link *links);
 

@@ -11,6 +11,14 @@
 
 #define ALWAYS inline __attribute__((always_inline))
 
+/* In how many levels, from L1D on, it was not: of those that pipe.h tells apart. */
+static u32 levels_of(unsigned result)
+{
+	unsigned level = AP_MEM_LEVEL(result);
+
+	return level >= AP_MEM_NODE ? 3 : level >= AP_MEM_LLC ? 2 : level == AP_MEM_L2;
+}
+
 /* What a load takes that the first cache does not have; the pipeline hides what it can. */
 static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 {
@@ -21,7 +29,8 @@ static void pay(struct ap_feed *f, unsigned result, const struct ap_feed_op *op)
 	/* where nothing overlaps a hit has been paid for with the piece */
 	if (f->machine->pipe.rob <= 1)
 		cycles -= hit;
-	ap_pipe_delay_load(&f->pipe, &f->machine->pipe, cycles, op->waits, op->late);
+	ap_pipe_delay_load(&f->pipe, &f->machine->pipe, cycles, op->waits, op->late,
+			   f->has_levels ? levels_of(result) : 0);
 }
 
 /* Who looks, at what: compiled twice, so that what nobody looks at costs nothing. */
@@ -132,6 +141,10 @@ static ALWAYS void run_op(struct ap_feed *f, const struct ap_feed_op *op, const 
 	case AP_FEED_PREFETCH:
 		(void)ap_mem_data(f->mem, address_of(f, v->way, op, log), 1, AP_MEM_PREFETCH, at);
 		show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_PREFETCH, .pc = at });
+		return;
+	case AP_FEED_FLUSH:
+	case AP_FEED_CLEAN:
+		ap_mem_flush(f->mem, address_of(f, v->way, op, log), op->what == AP_FEED_CLEAN);
 		return;
 	default:
 		strings(f, op, log, at, v);
@@ -288,6 +301,57 @@ static ALWAYS void run_data(struct ap_feed *f, const struct ap_feed_way *way, co
 		run_op(f, &way->ops[k], log, v);
 }
 
+/* --- loads that stores hold up */
+
+/*
+ * A load that is so much later than the store has it written by then: what is in flight is the reorder buffer's, and goes by at
+ * the rate of issue at best.
+ */
+static bool is_over(const struct ap_pipe_spec *spec, const struct ap_fwd_store *by, u64 now)
+{
+	return now - by->when > ((u64)spec->rob << 8) / (spec->issue ? spec->issue : 1);
+}
+
+static void block(struct ap_feed *f, const struct ap_feed_op *op, const struct ap_fwd_store *as)
+{
+	const struct ap_pipe_spec *spec = &f->machine->pipe;
+	const struct ap_fwd_store *by;
+
+	if (ap_fwd_load(&f->fwd, spec->store_buffer, as->address, as->size, &by) !=
+		    AP_FWD_BLOCKED ||
+	    is_over(spec, by, as->when))
+		return;
+	ap_fwd_watch(&f->fwd, by->way);
+	ap_fwd_watch(&f->fwd, as->way);
+	ap_pipe_delay_blocked(&f->pipe, spec, f->machine->l1d.latency + spec->forward_block,
+			      op->waits, op->late);
+}
+
+/* A way whose data have passed; now: when it came.  String operations are left out: they store by lines. */
+static __attribute__((noinline)) void forward(struct ap_feed *f, const struct ap_feed_way *way,
+					      const u64 *log, u64 now)
+{
+	u64 stores = f->count[AP_MODEL_L1D_STORE];
+
+	if (!f->machine->pipe.forward_block || f->machine->pipe.rob <= 1)
+		return;
+	for (u32 k = 0; k < way->nops; k++)
+		stores -= way->ops[k].what == AP_FEED_STORE || way->ops[k].what == AP_FEED_UPDATE;
+	ap_fwd_catch_up(&f->fwd, stores);
+	for (u32 k = 0; k < way->nops; k++) {
+		const struct ap_feed_op *op = &way->ops[k];
+		struct ap_fwd_store as = { .when = now, .size = op->size, .way = (u32)*log };
+
+		if (op->what > AP_FEED_UPDATE || !op->size)
+			continue;
+		as.address = address_of(f, way, op, log);
+		if (op->what != AP_FEED_STORE)
+			block(f, op, &as);
+		if (op->what != AP_FEED_LOAD)
+			ap_fwd_store(&f->fwd, &as);
+	}
+}
+
 /* --- what code for ways calls */
 
 void ap_feed_slow_fetch(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth)
@@ -323,8 +387,10 @@ static __attribute__((noinline)) void run_plainly(struct ap_feed *f, const struc
 static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log,
 			   const struct view *v)
 {
+	u64 now = f->pipe.now;
+
 	if (f->has_cycles)
-		ap_pipe_come(&f->pipe, &f->machine->pipe, way->ninsns, (u32)*log);
+		ap_pipe_come(&f->pipe, &f->machine->pipe, way->room, (u32)*log);
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_ENTER, .pc = way->pc });
 	if (v->look) {
 		fetches_slowly(f, v);
@@ -334,8 +400,11 @@ static ALWAYS void run_way(struct ap_feed *f, const struct ap_feed_way *way, con
 	} else {
 		run_plainly(f, way, log);
 	}
-	if (f->has_cycles)
+	if (f->has_cycles) {
+		if (ap_unlikely(ap_fwd_looks(&f->fwd, (u32)*log)))
+			forward(f, way, log, now);
 		ap_pipe_pass(&f->pipe, &f->machine->pipe, &way->flow, (u32)*log);
+	}
 	show(v, f, (struct ap_feed_seen){ .what = AP_FEED_SAW_LEAVE, .pc = way->pc });
 }
 
@@ -357,13 +426,26 @@ static ALWAYS void look_ahead(const struct ap_feed *f, const u64 *next, u8 *cons
 	__builtin_prefetch(ap_feed_memo(f, (u32)*next));
 }
 
+static inline struct ap_pipe_states *leave_states(struct ap_feed *f)
+{
+	struct ap_pipe_states *states = f->pipe.states;
+
+	ap_pipe_unfold(&f->pipe);
+	f->pipe.states = NULL; /* so that pieces enter when they come */
+	return states;
+}
+
 void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks)
 {
+	struct ap_pipe_states *states = f->pipe.states;
+
 	ap_feed_renew(f);
 	if (!f->mem) {
 		ap_feed_run_branches(f, from, to, chunks);
 		return;
 	}
+	if (ap_unlikely(f->has_levels))
+		(void)leave_states(f);
 	ap_mem_poll(f->mem);
 	while (from < to) {
 		struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
@@ -381,6 +463,7 @@ void ap_feed_run(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *c
 			ap_feed_branches(f, way, (u32)*from);
 		from = next;
 	}
+	f->pipe.states = states;
 }
 
 /* --- looked at */
@@ -416,10 +499,8 @@ static void branches_slowly(struct ap_feed *f, const struct view *v)
 void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
 			struct ap_feed_look *look)
 {
-	struct ap_pipe_states *states = f->pipe.states;
+	struct ap_pipe_states *states = leave_states(f);
 
-	ap_pipe_unfold(&f->pipe);
-	f->pipe.states = NULL; /* so that pieces enter when they come */
 	if (f->mem)
 		ap_mem_poll(f->mem);
 	while (from < to) {

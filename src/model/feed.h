@@ -11,6 +11,7 @@
 #define AP_MODEL_FEED_H
 
 #include "base/types.h"
+#include "model/forward.h"
 #include "model/model.h"
 #include "model/pipe_state.h"
 #include "model/thin.h"
@@ -23,6 +24,8 @@ enum ap_feed_what {
 	AP_FEED_STORE,
 	AP_FEED_UPDATE, /* reads and writes the same bytes */
 	AP_FEED_PREFETCH,
+	AP_FEED_FLUSH, /* ap_mem_flush(); AP_FEED_CLEAN: which keeps the line */
+	AP_FEED_CLEAN,
 	/* rep: of size bytes, as often as the count goes down from word `index` to word `dst` */
 	AP_FEED_LOADS,
 	AP_FEED_STORES
@@ -101,6 +104,7 @@ struct ap_feed_way {
 	ap_feed_code code; /* for this way alone, or NULL: it is run plainly */
 	u32 nwords;
 	u32 ninsns;
+	u32 room; /* in the reorder buffer: ap_cost_room() */
 	u32 runs; /* plainly, more or less */
 	u16 nbranches, nfetches;
 	struct ap_pipe_flow flow;
@@ -160,6 +164,7 @@ struct ap_feed {
 	u64 stall_front;     /* of it */
 	u64 seg_base[3];     /* by enum ap_seg_reg; [0] is 0 */
 	bool has_cycles;     /* somebody wants them: the pipeline runs */
+	bool has_levels;     /* and to know what stalls wait for: it remembers no states */
 	struct ap_mem *mem;  /* NULL: branches alone */
 	struct ap_bp *bp;
 	struct ap_feed_memos *memos; /* AP_FEED_MEMO_BYTES, zeroed */
@@ -171,6 +176,7 @@ struct ap_feed {
 	u32 nwarm;
 	u32 warm[AP_FEED_WARM];
 	struct ap_thin thin; /* of who has it read in parts */
+	struct ap_fwd fwd;   /* where cycles are counted */
 };
 
 static inline const struct ap_feed_memo *ap_feed_memo(const struct ap_feed *f, u32 id)

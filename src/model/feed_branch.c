@@ -271,6 +271,7 @@ void ap_feed_forget_ways(struct ap_feed *f)
 	ap_pipe_forget(&f->pipe);
 	f->bp->version += AP_BP_CHANGES + 1; /* nobody can tell what has changed */
 	f->nwarm = 0;
+	memset(f->fwd.watched, 0, sizeof(f->fwd.watched));
 }
 
 static u64 wrong(const struct ap_feed *f)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "model/cache.h"
 #include "model/model.h"
+#include "model/shared.h"
 
 /* Of two results: the higher level, what either met. */
 static inline unsigned ap_mem_worse(unsigned a, unsigned b)
@@ -73,11 +74,36 @@ unsigned ap_mem_data_at(struct ap_mem *m, u64 line, u32 set, int way, u32 entry,
 			u64 pc);
 unsigned ap_mem_fetch_any(struct ap_mem *m, u64 address, unsigned size);
 
-/* coherence.c: the name that others know a line by, and back */
-u64 ap_mem_outer(const struct ap_mem *m, u64 line);
-u64 ap_mem_inner(const struct ap_mem *m, u64 name);
-/* Takes a line out of all private caches; the flags that it had. */
+/*
+ * coherence.c: the name that others know a line by, and back: one line after another from *at = 0 on, then
+ * AP_NO_LINE.
+ */
+#define AP_NO_LINE (~0ULL)
+u64 ap_mem_outer_common(const struct ap_mem *m, u64 line);
+static inline u64 ap_mem_outer(const struct ap_mem *m, u64 line)
+{
+	return ap_likely(!m->names.n) ? line ^ m->space : ap_mem_outer_common(m, line);
+}
+u64 ap_mem_inner(const struct ap_mem *m, u64 name, u32 *at);
+/* Whom a name is known to. */
+static inline struct ap_common ap_mem_side(const struct ap_mem *m, u64 name)
+{
+	return ap_unlikely(name & AP_NAME_COMMON)
+		       ? m->common
+		       : (struct ap_common){ m->shared, m->core, m->tracked };
+}
+/* Takes a name's lines out of all private caches; the flags that they had. */
 u64 ap_mem_drop(struct ap_mem *m, u64 line);
+u64 ap_mem_drop_name(struct ap_mem *m, u64 name);
+/* They stay, and are not modified any more. */
+u64 ap_mem_clean_name(struct ap_mem *m, u64 name);
+/* Its only copy is ours, and is modified now. */
+void ap_mem_modified(struct ap_mem *m, u64 line);
+/* Something waits for ap_mem_poll(). */
+static inline bool ap_mem_is_asked(const struct ap_common *c)
+{
+	return c->tracked ? !ap_box_empty(&c->shared->box[c->core]) : ap_shared_many(c->shared);
+}
 /* A line has left a private cache: with dirty, its data went behind them. */
 void ap_mem_left(struct ap_mem *m, u64 line, bool dirty);
 /* A line that we hold is to be modified, but others may hold it. */

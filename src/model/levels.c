@@ -8,11 +8,17 @@
 #include "model/pages.h"
 #include "model/shared.h"
 
-static u32 *llc_lock(struct ap_mem *m, u32 set)
+static struct ap_cache *llc_of(struct ap_mem *m, u64 name)
 {
-	u32 *lock = &m->shared->llc_lock[set % AP_STRIPES];
+	return ap_unlikely(name & AP_NAME_COMMON) ? &m->common_llc : &m->llc;
+}
 
-	ap_model_lock(lock, m->core);
+static u32 *llc_lock(struct ap_mem *m, u64 name, u32 set)
+{
+	struct ap_common side = ap_mem_side(m, name);
+	u32 *lock = &side.shared->llc_lock[set % AP_STRIPES];
+
+	ap_model_lock(lock, side.core);
 	return lock;
 }
 
@@ -37,14 +43,15 @@ static unsigned memory_request(struct ap_mem *m, u64 name, enum ap_mem_kind kind
 static void llc_evicted(struct ap_mem *m, u64 key)
 {
 	u64 name = key & m->llc.line_mask;
+	struct ap_common side = ap_mem_side(m, name);
 	bool dirty = key & AP_LINE_DIRTY;
 
-	if (!key)
+	if (!key || !side.shared)
 		return;
 	if (m->llc.inclusion == AP_INCLUSIVE) {
-		dirty |= !!(ap_mem_drop(m, ap_mem_inner(m, name)) & AP_LINE_DIRTY);
-		if (m->tracked)
-			dirty |= ap_dir_purge(m->shared, m->core, name);
+		dirty |= !!(ap_mem_drop_name(m, name) & AP_LINE_DIRTY);
+		if (side.tracked)
+			dirty |= ap_dir_purge(side.shared, side.core, name);
 	}
 	if (dirty)
 		m->count[AP_MODEL_LLC_WRITEBACK]++;
@@ -53,10 +60,10 @@ static void llc_evicted(struct ap_mem *m, u64 key)
 /* A line comes from above; flags: AP_LINE_DIRTY or 0. */
 static void llc_put(struct ap_mem *m, u64 line, u64 flags)
 {
-	struct ap_cache *c = &m->llc;
 	u64 name = ap_mem_outer(m, line), victim = 0;
+	struct ap_cache *c = llc_of(m, name);
 	u32 set = ap_cache_set(c, name);
-	u32 *lock = llc_lock(m, set);
+	u32 *lock = llc_lock(m, name, set);
 	int way = ap_cache_find(c, set, name);
 
 	if (way >= 0)
@@ -72,12 +79,12 @@ static void llc_put(struct ap_mem *m, u64 line, u64 flags)
 /* True: it was there.  dir: what the directory said; *state as for ap_mem_below(). */
 static bool llc_look(struct ap_mem *m, u64 name, enum ap_mem_kind kind, unsigned dir, u64 *state)
 {
-	struct ap_cache *c = &m->llc;
+	struct ap_cache *c = llc_of(m, name);
 	/* a reader makes the owner write back, here */
 	u64 dirty = (dir & AP_DIR_HITM) && kind != AP_MEM_STORE ? AP_LINE_DIRTY : 0;
 	u64 victim = 0, *tag;
 	u32 set = ap_cache_set(c, name);
-	u32 *lock = llc_lock(m, set);
+	u32 *lock = llc_lock(m, name, set);
 	int way = ap_cache_find(c, set, name);
 
 	if (way >= 0 && c->inclusion == AP_EXCLUSIVE && !(dir & AP_DIR_SHARE)) {
@@ -98,7 +105,8 @@ static bool llc_look(struct ap_mem *m, u64 name, enum ap_mem_kind kind, unsigned
 static __attribute__((noinline)) bool was_met(struct ap_mem *m, u64 name,
 					      const struct ap_met_page *page)
 {
-	const u64 *tags = ap_cache_tags(&m->llc, ap_cache_set(&m->llc, name));
+	struct ap_cache *c = llc_of(m, name);
+	const u64 *tags = ap_cache_tags(c, ap_cache_set(c, name));
 	bool has_room = false;
 
 	for (u32 k = 0; k < m->llc.ways; k++)
@@ -109,11 +117,12 @@ static __attribute__((noinline)) bool was_met(struct ap_mem *m, u64 name,
 static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
 {
 	u64 name = ap_mem_outer(m, line);
+	struct ap_common side = ap_mem_side(m, name);
 	unsigned dir = 0, result = 0;
 	bool hit;
 
-	if (m->tracked)
-		dir = ap_dir_request(m->shared, m->core, name, kind == AP_MEM_STORE);
+	if (side.tracked)
+		dir = ap_dir_request(side.shared, side.core, name, kind == AP_MEM_STORE);
 	*state = dir & AP_DIR_SHARE ? 0 : AP_LINE_OWN;
 	m->count[AP_MODEL_LLC_LOAD + kind]++;
 	hit = llc_look(m, name, kind, dir, state);
@@ -123,8 +132,8 @@ static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u
 		if (!hit)
 			hit = was_met(m, name, page);
 	}
-	if (m->tracked && *state & AP_LINE_DIRTY)
-		ap_dir_modify(m->shared, m->core, name);
+	if (side.tracked && *state & AP_LINE_DIRTY)
+		ap_dir_modify(side.shared, side.core, name);
 	if (dir & AP_DIR_HITM) {
 		m->count[AP_MODEL_HITM]++;
 		return AP_MEM_SNOOP | AP_MEM_HITM | AP_MEM_HIT_OTHER;
@@ -144,15 +153,15 @@ static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u
 /* A store that nobody above keeps. */
 static unsigned llc_write(struct ap_mem *m, u64 line)
 {
-	struct ap_cache *c = &m->llc;
 	u64 name = ap_mem_outer(m, line), state;
+	struct ap_cache *c = llc_of(m, name);
 	unsigned result;
 	u32 set, *lock;
 	int way = 0;
 
 	if (c->no_allocate) {
 		set = ap_cache_set(c, name);
-		lock = llc_lock(m, set);
+		lock = llc_lock(m, name, set);
 		way = ap_cache_find(c, set, name);
 		ap_model_unlock(lock);
 	}
@@ -164,6 +173,43 @@ static unsigned llc_write(struct ap_mem *m, u64 line)
 	result = llc_request(m, line, AP_MEM_STORE, &state);
 	llc_put(m, line, AP_LINE_DIRTY);
 	return result;
+}
+
+static u64 llc_flush(struct ap_mem *m, u64 name, bool keeps)
+{
+	struct ap_cache *c = llc_of(m, name);
+	u32 set = ap_cache_set(c, name);
+	u32 *lock = llc_lock(m, name, set);
+	int way = ap_cache_find(c, set, name);
+	u64 *tag, flags = 0;
+
+	if (way >= 0) {
+		tag = &ap_cache_tags(c, set)[way];
+		flags = *tag & AP_LINE_FLAGS;
+		if (keeps)
+			*tag &= ~(u64)AP_LINE_DIRTY;
+		else
+			ap_cache_remove(c, set, way);
+	}
+	ap_model_unlock(lock);
+	return flags;
+}
+
+void ap_mem_flush(struct ap_mem *m, u64 address, bool keeps)
+{
+	u64 name = ap_mem_outer(m, address & m->line_mask), flags;
+	struct ap_common side;
+
+	ap_mem_poll(m);
+	side = ap_mem_side(m, name);
+	flags = keeps ? ap_mem_clean_name(m, name) : ap_mem_drop_name(m, name);
+	if (side.tracked && keeps && flags)
+		ap_dir_leave(side.shared, side.core, name, true);
+	if (side.tracked && !keeps && ap_dir_purge(side.shared, side.core, name))
+		flags |= AP_LINE_DIRTY;
+	flags |= llc_flush(m, name, keeps);
+	if (flags & AP_LINE_DIRTY)
+		m->count[AP_MODEL_LLC_WRITEBACK]++;
 }
 
 /* --- the second level */
@@ -245,8 +291,8 @@ static unsigned l2_hit(struct ap_mem *m, u64 line, u32 set, int way, enum ap_mem
 	if (kind == AP_MEM_STORE) {
 		if (!(*tag & AP_LINE_OWN))
 			result |= ap_mem_upgrade(m, line);
-		else if (m->tracked && !(*tag & AP_LINE_DIRTY))
-			ap_dir_modify(m->shared, m->core, ap_mem_outer(m, line));
+		else if (!(*tag & AP_LINE_DIRTY))
+			ap_mem_modified(m, line);
 		*tag |= AP_LINE_OWN;
 	}
 	if (first)
@@ -261,13 +307,20 @@ static unsigned l2_hit(struct ap_mem *m, u64 line, u32 set, int way, enum ap_mem
 	return result;
 }
 
+static void expect_name(struct ap_mem *m, u64 name)
+{
+	struct ap_cache *c = llc_of(m, name);
+
+	ap_cache_expect(c, ap_cache_set(c, name));
+}
+
 /* L2 misses: the last level will be asked for the line, and be given what leaves L2. */
 static void expect(struct ap_mem *m, u64 line, u32 set)
 {
 	u64 victim = ap_cache_tags(&m->l2, set)[ap_cache_victim_hint(&m->l2, set)] & m->line_mask;
 
-	ap_cache_expect(&m->llc, ap_cache_set(&m->llc, ap_mem_outer(m, line)));
-	ap_cache_expect(&m->llc, ap_cache_set(&m->llc, ap_mem_outer(m, victim)));
+	expect_name(m, ap_mem_outer(m, line));
+	expect_name(m, ap_mem_outer(m, victim));
 }
 
 unsigned ap_mem_below(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)

@@ -71,16 +71,15 @@ struct ap_bp_spec {
 };
 
 struct ap_pipe_spec {
-	u32 decode; /* instructions per cycle */
-	u32 issue;  /* micro-operations per cycle into the back end: slots */
+	u32 issue; /* micro-operations per cycle into the back end: slots */
 	u32 retire;
 	u32 rob;
-	u32 load_buffer;
-	u32 store_buffer;
-	u32 fill_buffers; /* L1D misses under way at a time */
-	u32 forward;	  /* cycles from a store to a load that it answers */
-	u32 forward_block;
-	u32 split; /* cycles that a reference over two lines takes more */
+	u32 load_buffer;   /* loads, and stores, that have not retired; 0: any number */
+	u32 store_buffer;  /* among so many a load finds the one that answers it or holds it up */
+	u32 fill_buffers;  /* L1D misses under way at a time */
+	u32 forward;	   /* cycles from a store to a load that it answers */
+	u32 forward_block; /* more than a hit, of a load of which a store has a part */
+	u32 split;	   /* cycles that a reference over two lines takes more */
 	u32 page_split;
 	u32 rename_memory; /* 1: stores of general registers answer loads without delay, where both name a place alike */
 	u32 string; /* bytes that rep movs and rep stos move in a cycle; 0: as many as there are */
@@ -133,9 +132,11 @@ bool ap_machine_key(const struct ap_machine *m, unsigned n, char *text, size_t s
 
 /*
  * Hosted.  The machine that a CPU says it is: cpuid(leaf, subleaf, eax..edx) is the CPU's answer.
- * What it does not say (policies, predictors, latencies) is that of the nearest built-in machine.
+ * What it does not say (policies, predictors, latencies) is that of the nearest built-in machine.  folder: the kernel's
+ * description of a CPU's caches, for CPUs that do not give theirs, or NULL.
  */
 void ap_machine_host(struct ap_machine *m,
-		     void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]), void *arg);
+		     void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]), void *arg,
+		     const char *folder);
 
 #endif

@@ -26,19 +26,19 @@ struct field {
 #define AT(m)	   offsetof(struct ap_machine, m)
 
 /* clang-format off */
+/* Of each level what means something there. */
 #define CACHE(c)                                                                                   \
 	{ #c ".size", AT(c.size), BYTES, NULL }, { #c ".ways", AT(c.ways), NUMBER, NULL },         \
-	{ #c ".slices", AT(c.slices), NUMBER, NULL },                                              \
 	{ #c ".latency", AT(c.latency), NUMBER, NULL },                                            \
-	{ #c ".policy", AT(c.policy), CHOICE, POLICIES },                                          \
-	{ #c ".write-through", AT(c.write_through), CHOICE, YES_NO },                              \
-	{ #c ".no-allocate", AT(c.no_allocate), CHOICE, YES_NO },                                  \
-	{ #c ".inclusion", AT(c.inclusion), CHOICE, INCLUSIONS },                                  \
+	{ #c ".policy", AT(c.policy), CHOICE, POLICIES }
+#define INCLUSION(c)   { #c ".inclusion", AT(c.inclusion), CHOICE, INCLUSIONS }
+#define NO_ALLOCATE(c) { #c ".no-allocate", AT(c.no_allocate), CHOICE, YES_NO }
+#define PREFETCH(c)                                                                                \
 	{ #c ".prefetch", AT(c.prefetch), SWITCHES, "next stride" },                               \
 	{ #c ".degree", AT(c.degree), NUMBER, NULL }
 #define TLB(name, t)                                                                               \
-	{ name ".entries", AT(t.entries), NUMBER, NULL }, { name ".ways", AT(t.ways), NUMBER, NULL }, \
-	{ name ".latency", AT(t.latency), NUMBER, NULL }
+	{ name ".entries", AT(t.entries), NUMBER, NULL }, { name ".ways", AT(t.ways), NUMBER, NULL }
+#define SECOND_TLB(name, t) TLB(name, t), { name ".latency", AT(t.latency), NUMBER, NULL }
 #define BP(name, f)   { "branch." name, AT(bp.f), NUMBER, NULL }
 #define PIPE(name, f) { "pipe." name, AT(pipe.f), NUMBER, NULL }
 
@@ -56,9 +56,14 @@ static const struct field fields[] = {
 	{ "remote.latency", AT(remote), NUMBER, NULL },
 	{ "snoop.latency", AT(snoop), NUMBER, NULL },
 	{ "whole-split", AT(whole_split), CHOICE, YES_NO },
-	CACHE(l1i), CACHE(l1d), CACHE(l2), CACHE(llc),
+	CACHE(l1i), { "l1i.prefetch", AT(l1i.prefetch), SWITCHES, "next" },
+	CACHE(l1d), { "l1d.write-through", AT(l1d.write_through), CHOICE, YES_NO },
+	NO_ALLOCATE(l1d), PREFETCH(l1d),
+	CACHE(l2), NO_ALLOCATE(l2), INCLUSION(l2), PREFETCH(l2),
+	CACHE(llc), { "llc.slices", AT(llc.slices), NUMBER, NULL }, NO_ALLOCATE(llc), INCLUSION(llc),
 	TLB("itlb", itlb), TLB("itlb-2m", itlb_2m), TLB("dtlb", dtlb), TLB("dtlb-2m", dtlb_2m),
-	TLB("dtlb-store", dtlb_store), TLB("stlb", stlb), TLB("istlb", istlb),
+	TLB("dtlb-store", dtlb_store), SECOND_TLB("stlb", stlb),
+	SECOND_TLB("istlb", istlb),
 	{ "walk.pde", AT(walk_pde), NUMBER, NULL },
 	{ "walk.pdpte", AT(walk_pdpte), NUMBER, NULL },
 	{ "walk.pml4e", AT(walk_pml4e), NUMBER, NULL },
@@ -70,7 +75,7 @@ static const struct field fields[] = {
 	BP("btb-entries", btb_entries), BP("btb-ways", btb_ways), BP("target-bits", target_bits),
 	BP("target-tables", target_tables), BP("target-table-bits", target_table_bits),
 	BP("returns", returns), BP("penalty", penalty), BP("btb-penalty", btb_penalty),
-	PIPE("decode", decode), PIPE("issue", issue), PIPE("retire", retire), PIPE("rob", rob),
+	PIPE("issue", issue), PIPE("retire", retire), PIPE("rob", rob),
 	PIPE("load-buffer", load_buffer), PIPE("store-buffer", store_buffer),
 	PIPE("fill-buffers", fill_buffers), PIPE("forward", forward),
 	PIPE("forward-block", forward_block), PIPE("split", split), PIPE("page-split", page_split),
@@ -85,7 +90,7 @@ static const struct range {
 	{ "mhz", 1, 100000 }, { "ref-mhz", 1, 100000 }, { "bus-mhz", 1, 100000 },
 	{ "walk.step", 0, 60000 },
 	{ "branch.penalty", 0, 60000 }, { "branch.btb-penalty", 0, 60000 },
-	{ "pipe.decode", 1, 64 }, { "pipe.issue", 1, 64 }, { "pipe.retire", 1, 64 },
+	{ "pipe.issue", 1, 64 }, { "pipe.retire", 1, 64 },
 	{ "pipe.rob", 1, 65536 }, { "pipe.load-buffer", 0, 65536 },
 	{ "pipe.store-buffer", 0, 128 }, { "pipe.fill-buffers", 0, 65536 },
 	{ "pipe.forward", 0, 60000 }, { "pipe.forward-block", 0, 60000 },
@@ -227,14 +232,31 @@ static int check_range(const char *key, u32 value, char *error, size_t size)
 	return 0;
 }
 
-/* settings: how many came before; "base" forgets them, so it must be the first */
-static int set(struct ap_machine *m, const char *key, char *value, unsigned settings, char *error,
-	       size_t size)
+/* What came before. */
+struct before {
+	unsigned settings; /* "base" forgets them, so it must be the first */
+	bool name;
+	bool field[AP_ARRAY_SIZE(fields)];
+};
+
+static int once(bool *was, const char *key, char *error, size_t size)
+{
+	if (*was) {
+		snprintf(error, size, "%s: given twice", key);
+		return -EINVAL;
+	}
+	*was = true;
+	return 0;
+}
+
+static int set(struct ap_machine *m, const char *key, char *value, struct before *before,
+	       char *error, size_t size)
 {
 	if (!strcmp(key, "name"))
-		return set_name(m, value, error, size);
+		return once(&before->name, key, error, size) ? -EINVAL
+							     : set_name(m, value, error, size);
 	if (!strcmp(key, "base")) {
-		if (!settings)
+		if (!before->settings)
 			return set_base(m, value, error, size);
 		snprintf(error, size, "base must stand before all other settings");
 		return -EINVAL;
@@ -244,6 +266,8 @@ static int set(struct ap_machine *m, const char *key, char *value, unsigned sett
 
 		if (strcmp(f->key, key))
 			continue;
+		if (once(&before->field[i], key, error, size))
+			return -EINVAL;
 		if (parse_value(f, value, value_of(m, f)))
 			return check_range(key, *value_of(m, f), error, size);
 		if (f->words)
@@ -258,7 +282,7 @@ static int set(struct ap_machine *m, const char *key, char *value, unsigned sett
 	return -EINVAL;
 }
 
-static int parse_line(struct ap_machine *m, char *line, unsigned *settings, char *error,
+static int parse_line(struct ap_machine *m, char *line, struct before *before, char *error,
 		      size_t size)
 {
 	char *comment = strchr(line, '#'), *value, *key;
@@ -276,14 +300,15 @@ static int parse_line(struct ap_machine *m, char *line, unsigned *settings, char
 	}
 	*value++ = '\0';
 	key = trim(key);
-	err = set(m, key, trim(value), *settings, error, size);
-	*settings += !!strcmp(key, "name");
+	err = set(m, key, trim(value), before, error, size);
+	before->settings += !!strcmp(key, "name");
 	return err;
 }
 
 int ap_machine_parse(struct ap_machine *m, const char *text, char *error, size_t size)
 {
-	unsigned number = 0, settings = 0;
+	struct before before = { 0 };
+	unsigned number = 0;
 	char line[256], what[128];
 	const char *wrong;
 	size_t length;
@@ -298,7 +323,7 @@ int ap_machine_parse(struct ap_machine *m, const char *text, char *error, size_t
 		}
 		memcpy(line, text, length);
 		line[length] = '\0';
-		if (parse_line(m, line, &settings, what, sizeof(what))) {
+		if (parse_line(m, line, &before, what, sizeof(what))) {
 			snprintf(error, size, "line %u: %s", number, what);
 			return -EINVAL;
 		}

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU at hand, as its CPUID describes it: caches (leaf 4, AMD's 8000001Dh), TLBs (18h; 80000005h,
+ * The CPU at hand, as its CPUID describes it: caches (leaf 4, AMD's 8000001Dh; where a hypervisor leaves them empty sysfs, then
+ * 80000005h and 80000006h), TLBs (18h; 80000005h,
  * 80000006h), counters (Ah; 80000022h), frequencies (16h).  Intel SDM volume 2A "CPUID"; AMD APM volume 3
  * appendix E.  What it says is taken only where the models can have it.
  */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "model/machine.h"
 
@@ -95,50 +99,181 @@ static void as_guest(struct ap_machine *m)
 	m->walk_step *= 3;
 }
 
-static void one_cache(struct ap_machine *m, const u32 regs[4], bool is_guest)
+/* A cache as any of the sources tells it. */
+struct found {
+	u32 level, line, ways; /* ways 0: not told */
+	u64 size;
+	u32 sharers; /* CPUs */
+	bool is_code, is_inclusive;
+};
+
+static bool take_cache(struct ap_machine *m, const struct found *x, bool is_guest)
 {
-	u32 type = bits(regs[EAX], 0, 5), level = bits(regs[EAX], 5, 3);
-	u32 line = bits(regs[EBX], 0, 12) + 1, ways = (regs[EBX] >> 22) + 1;
-	u64 sets = (u64)regs[ECX] + 1, size = sets * ways * line * (bits(regs[EBX], 12, 10) + 1);
 	struct ap_machine changed = *m;
 	struct ap_cache_spec *c;
+	u64 sets;
 
-	if (level == 1)
-		c = type == 1 ? &changed.l1d : &changed.l1i;
-	else if (level == 2 || level == 3)
-		c = level == 2 ? &changed.l2 : &changed.llc;
+	if (x->level == 1)
+		c = x->is_code ? &changed.l1i : &changed.l1d;
+	else if (x->level == 2 || x->level == 3)
+		c = x->level == 2 ? &changed.l2 : &changed.llc;
 	else
-		return;
-	if (line != m->line || size > 0xffffffff)
-		return;
-	c->size = size;
-	c->ways = ways;
+		return false;
+	if (x->line != m->line || !x->size || x->size > 0xffffffff)
+		return false;
+	c->size = (u32)x->size;
+	c->ways = x->ways ? x->ways : c->ways;
 	c->slices = 1;
+	sets = x->size / (c->ways * x->line);
 	/* an odd factor cannot be of sets: slices */
-	if (level == 3)
-		c->slices = sets / (sets & -sets);
-	if (c->policy == AP_POLICY_PLRU && (ways & (ways - 1)))
+	if (x->level == 3 && sets)
+		c->slices = (u32)(sets / (sets & -sets));
+	if (c->policy == AP_POLICY_PLRU && (c->ways & (c->ways - 1)))
 		c->policy = AP_POLICY_LRU;
-	if (level == 3 && regs[EDX] & 2)
+	if (x->is_inclusive)
 		c->inclusion = AP_INCLUSIVE;
-	if (level == 3 && is_guest)
-		take_share(c, line, bits(regs[EAX], 14, 12) + 1);
+	if (x->level == 3 && is_guest)
+		take_share(c, x->line, x->sharers);
 	keep_if_good(m, &changed);
+	return true;
 }
 
-static void caches(struct ap_machine *m, const struct source *s, u32 leaf)
+/* Leaf 4, AMD's 8000001Dh; false: it says nothing. */
+static bool leaf_caches(struct ap_machine *m, const struct source *s, u32 leaf, bool is_guest)
 {
-	u32 regs[4];
-	bool is_guest;
+	u32 regs[4], i;
 
-	ask(s, 1, 0, regs);
-	is_guest = regs[ECX] >> 31;
-	for (u32 i = 0; i < 16; i++) {
+	for (i = 0; i < 16; i++) {
+		struct found x = { 0 };
+
 		ask(s, leaf, i, regs);
 		if (!bits(regs[EAX], 0, 5))
 			break;
-		one_cache(m, regs, is_guest);
+		x.level = bits(regs[EAX], 5, 3);
+		x.is_code = bits(regs[EAX], 0, 5) == 2;
+		x.line = bits(regs[EBX], 0, 12) + 1;
+		x.ways = (regs[EBX] >> 22) + 1;
+		x.size = ((u64)regs[ECX] + 1) * x.ways * x.line * (bits(regs[EBX], 12, 10) + 1);
+		x.sharers = bits(regs[EAX], 14, 12) + 1;
+		x.is_inclusive = x.level == 3 && regs[EDX] & 2;
+		take_cache(m, &x, is_guest);
 	}
+	return i;
+}
+
+/* --- the kernel's sysfs */
+
+static bool read_line(const char *folder, u32 index, const char *name, char text[256])
+{
+	char path[512];
+	FILE *f;
+	bool some;
+
+	snprintf(path, sizeof(path), "%s/index%u/%s", folder, index, name);
+	f = fopen(path, "re");
+	some = f && fgets(text, 256, f);
+	if (f)
+		fclose(f);
+	return some;
+}
+
+static u64 read_number(const char *folder, u32 index, const char *name)
+{
+	char text[256], *end;
+	u64 n;
+
+	if (!read_line(folder, index, name, text))
+		return 0;
+	n = strtoull(text, &end, 10);
+	return *end == 'K' ? n << 10 : *end == 'M' ? n << 20 : n;
+}
+
+/* Of a list like 0-3,8. */
+static u32 count_cpus(const char *list)
+{
+	u32 n = 0;
+
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		u64 first = strtoull(list, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoull(end + 1, &end, 10);
+		n += (u32)(last - first + 1);
+		list = *end == ',' ? end + 1 : end;
+	}
+	return n ? n : 1;
+}
+
+static bool sysfs_caches(struct ap_machine *m, const char *folder, bool is_guest)
+{
+	bool any = false;
+	char text[256];
+
+	for (u32 i = 0; i < 16 && folder && read_line(folder, i, "type", text); i++) {
+		struct found x = { .is_code = *text == 'I', .sharers = 1 };
+
+		x.level = (u32)read_number(folder, i, "level");
+		x.line = (u32)read_number(folder, i, "coherency_line_size");
+		x.ways = (u32)read_number(folder, i, "ways_of_associativity");
+		x.size = read_number(folder, i, "size");
+		if (read_line(folder, i, "shared_cpu_list", text))
+			x.sharers = count_cpus(text);
+		any |= take_cache(m, &x, is_guest);
+	}
+	return any;
+}
+
+/* --- AMD's older leaves */
+
+/* Ways by code; 0: asked for elsewhere, 255: all. */
+static u32 amd_ways(u32 code)
+{
+	static const u8 ways[16] = { 0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128, 255 };
+
+	return ways[code];
+}
+
+static void old_caches(struct ap_machine *m, const struct source *s, bool is_guest)
+{
+	u32 l1[4], l2[4], cpus[4];
+
+	ask(s, 0x80000005, 0, l1);
+	ask(s, 0x80000006, 0, l2);
+	ask(s, 0x80000008, 0, cpus);
+	for (u32 k = 0; k < 2; k++) {
+		u32 word = l1[k ? EDX : ECX];
+
+		take_cache(m,
+			   &(struct found){ .level = 1,
+					    .is_code = k,
+					    .line = bits(word, 0, 8),
+					    .ways = bits(word, 16, 8),
+					    .size = (u64)bits(word, 24, 8) << 10 },
+			   is_guest);
+	}
+	take_cache(m,
+		   &(struct found){ .level = 2,
+				    .line = bits(l2[ECX], 0, 8),
+				    .ways = amd_ways(bits(l2[ECX], 12, 4)),
+				    .size = (u64)bits(l2[ECX], 16, 16) << 10 },
+		   is_guest);
+	take_cache(m,
+		   &(struct found){ .level = 3,
+				    .line = bits(l2[EDX], 0, 8),
+				    .ways = amd_ways(bits(l2[EDX], 12, 4)),
+				    .size = (u64)bits(l2[EDX], 18, 14) << 19,
+				    .sharers = bits(cpus[ECX], 0, 8) + 1 },
+		   is_guest);
+}
+
+static void caches(struct ap_machine *m, const struct source *s, bool amd, const char *folder,
+		   bool is_guest)
+{
+	if (leaf_caches(m, s, amd ? 0x8000001d : 4, is_guest) || sysfs_caches(m, folder, is_guest))
+		return;
+	if (amd)
+		old_caches(m, s, is_guest);
 }
 
 static struct ap_tlb_spec *intel_tlb(struct ap_machine *m, const u32 regs[4])
@@ -190,8 +325,6 @@ static void amd_tlb(struct ap_machine *m, size_t offset, u32 entries, u32 ways)
 
 static void amd_tlbs(struct ap_machine *m, const struct source *s)
 {
-	/* ways by code; 9: ask elsewhere */
-	static const u8 ways[16] = { 0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128, 255 };
 	u32 regs[4], b;
 
 	ask(s, 0x80000005, 0, regs);
@@ -200,8 +333,8 @@ static void amd_tlbs(struct ap_machine *m, const struct source *s)
 	amd_tlb(m, offsetof(struct ap_machine, dtlb), bits(b, 16, 8), bits(b, 24, 8));
 	ask(s, 0x80000006, 0, regs);
 	b = regs[EBX];
-	amd_tlb(m, offsetof(struct ap_machine, istlb), bits(b, 0, 12), ways[bits(b, 12, 4)]);
-	amd_tlb(m, offsetof(struct ap_machine, stlb), bits(b, 16, 12), ways[bits(b, 28, 4)]);
+	amd_tlb(m, offsetof(struct ap_machine, istlb), bits(b, 0, 12), amd_ways(bits(b, 12, 4)));
+	amd_tlb(m, offsetof(struct ap_machine, stlb), bits(b, 16, 12), amd_ways(bits(b, 28, 4)));
 }
 
 static void intel_rest(struct ap_machine *m, const struct source *s)
@@ -223,11 +356,12 @@ static void intel_rest(struct ap_machine *m, const struct source *s)
 }
 
 void ap_machine_host(struct ap_machine *m,
-		     void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]), void *arg)
+		     void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]), void *arg,
+		     const char *folder)
 {
 	struct source s = { .cpuid = cpuid, .arg = arg };
 	u32 regs[4];
-	bool amd;
+	bool amd, is_guest;
 
 	cpuid(arg, 0, 0, regs);
 	s.max = regs[EAX];
@@ -237,11 +371,12 @@ void ap_machine_host(struct ap_machine *m,
 	s.max_extended = regs[EAX] & 0x80000000 ? regs[EAX] : 0;
 	*m = *ap_machine_find(nearest(&s, amd));
 	ask(&s, 1, 0, regs);
-	if (regs[ECX] >> 31)
+	is_guest = regs[ECX] >> 31;
+	if (is_guest)
 		as_guest(m);
 	memset(m->name, 0, sizeof(m->name));
 	memcpy(m->name, "host", 4);
-	caches(m, &s, amd ? 0x8000001d : 4);
+	caches(m, &s, amd, folder, is_guest);
 	if (amd) {
 		amd_tlbs(m, &s);
 		ask(&s, 0x80000022, 0, regs);

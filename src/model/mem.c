@@ -58,7 +58,8 @@ struct ap_mem *ap_mem_init(void *memory, const struct ap_machine *machine, struc
 	       sizeof(m->cycles));
 	m->hit = AP_MEM_L1 | machine->l1d.latency << 12;
 	m->code_hit = AP_MEM_L1 | machine->l1i.latency << 12;
-	m->core = ap_shared_join(shared);
+	m->core = ap_shared_join(shared, 0);
+	m->common.core = AP_NO_CORE;
 	m->is_alone = m->l2.ways && m->l2.inclusion != AP_EXCLUSIVE;
 	m->is_straight = m->is_alone && ap_mem_may_go_straight(m);
 	m->node = machine->nodes > 1 ? m->core % machine->nodes : 0;
@@ -134,8 +135,7 @@ static void l1d_write(struct ap_mem *m, u64 line, u64 *tag)
 		ap_mem_write_below(m, line);
 	} else if (!(*tag & AP_LINE_DIRTY)) {
 		*tag |= AP_LINE_DIRTY;
-		if (m->tracked)
-			ap_dir_modify(m->shared, m->core, ap_mem_outer(m, line));
+		ap_mem_modified(m, line);
 	}
 }
 
@@ -322,8 +322,8 @@ static inline unsigned cycles_of(const struct ap_mem *m, unsigned result, unsign
 
 static inline void poll(struct ap_mem *m)
 {
-	if (ap_unlikely(m->tracked ? !ap_box_empty(&m->shared->box[m->core])
-				   : ap_shared_many(m->shared)))
+	if (ap_unlikely(ap_mem_is_asked(&(struct ap_common){ m->shared, m->core, m->tracked }) ||
+			(m->common.shared && ap_mem_is_asked(&m->common))))
 		ap_mem_poll(m);
 }
 

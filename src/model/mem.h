@@ -124,13 +124,26 @@ struct ap_stride {
 
 #define AP_STRIDES 64
 
-/* A range of addresses that others know under another name: shared memory between processes. */
+/* A range of addresses that others know under another name: memory that processes share. */
 struct ap_alias {
 	u64 start, end;
-	u64 delta; /* added to an address: the common name */
+	u64 delta; /* added to an address: the common name, with AP_NAME_COMMON */
 };
 
-#define AP_ALIASES 16
+#define AP_ALIASES     64
+#define AP_NAME_COMMON (1ULL << 62)
+
+/* Sorted, and none overlaps another; two may have the same names. */
+struct ap_names {
+	u32 n;
+	struct ap_alias alias[AP_ALIASES];
+};
+
+/* Of memory that processes share: the table, and what core and tracked are there. */
+struct ap_common {
+	struct ap_shared *shared; /* NULL: no name is common */
+	u8 core, tracked;
+};
 
 struct ap_huge {
 	u64 start, end;
@@ -161,11 +174,13 @@ struct ap_mem {
 	u64 space; /* xor-ed into addresses behind L2: whose they are */
 	const struct ap_huge *huge;
 	u32 huge_n;
-	u32 alias_n;
-	struct ap_alias alias[AP_ALIASES];
+	struct ap_names names;
+	const struct ap_names *next_names; /* while they change */
+	struct ap_common common;
 	struct ap_machine machine;
 	struct ap_cache l1i, l1d, l2;
-	struct ap_cache llc;  /* our view of the shared one */
+	struct ap_cache llc; /* our view of the shared one */
+	struct ap_cache common_llc;
 	struct ap_tlb tlb[2]; /* of loads (and stores); of stores */
 	struct ap_tlb itlb, tlb_2m, itlb_2m, stlb, istlb;
 	struct ap_tlb walk[3]; /* PDE, PDPTE, PML4E */
@@ -189,6 +204,8 @@ size_t ap_shared_bytes(const struct ap_machine *machine);
 void ap_shared_init(void *memory, const struct ap_machine *machine);
 /* A core joins with ap_mem_init() and leaves with this; the supervisor's for who was killed. */
 void ap_shared_leave(struct ap_shared *shared, unsigned core);
+/* Of all cores of an owner that is gone. */
+void ap_shared_bury(struct ap_shared *shared, u32 owner);
 
 /* One thread's; memory is zeroed, aligned to 64 bytes; space names the address space. */
 size_t ap_mem_bytes(const struct ap_machine *machine);
@@ -198,10 +215,24 @@ void ap_mem_fini(struct ap_mem *m);
 
 /* 2 MB pages (whole ones): sorted ranges that the caller keeps; what was cached is forgotten. */
 void ap_mem_huge(struct ap_mem *m, const struct ap_huge *ranges, unsigned n);
-/* A mapping shared with others, whose common name is start + delta; false: no room. */
-bool ap_mem_alias(struct ap_mem *m, u64 start, u64 end, u64 delta);
+/*
+ * From now on these addresses have names that are common to all who name memory in this table, which may be another than
+ * the thread's own: what was cached under other names is forgotten.  owner: whose the core is there.
+ * False: there is no core for it, and no name is common.
+ */
+bool ap_mem_set_names(struct ap_mem *m, struct ap_shared *common, const struct ap_names *names,
+		      u32 owner);
+/* A copy in a fork's child: of the same lines, as another core.  And one that will never be used again. */
+bool ap_mem_inherit_names(struct ap_mem *m, u32 owner);
+void ap_mem_forget_names(struct ap_mem *m);
 /* Minds what others did to our lines; before each batch, and on its own at each miss. */
 void ap_mem_poll(struct ap_mem *m);
+
+/*
+ * A line is written to memory where it is modified, and leaves all caches, also those of others, or (keeps) stays in them;
+ * what another has modified stays so then.  No reference, and nothing to the TLBs.
+ */
+void ap_mem_flush(struct ap_mem *m, u64 address, bool keeps);
 
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size);
@@ -262,27 +293,5 @@ static inline unsigned ap_mem_fetch_insn(struct ap_mem *m, u64 address, unsigned
 		return ap_mem_fetch_slow(m, address, size);
 	return ap_mem_fetch(m, address);
 }
-
-/*
- * Which loads a recent store answers: those of bytes that one store among the last
- * pipe.store_buffer ones wrote; a load that needs more than one of them, or bytes beyond it, is
- * held up.  Apart from the caches, for those who count it.
- */
-#define AP_FWD_STORES 128 /* the largest store buffer */
-
-struct ap_fwd {
-	u64 *count;
-	u64 depth;
-	u64 n;
-	u64 start[AP_FWD_STORES];
-	u32 bytes[AP_FWD_STORES];
-	u64 last[256]; /* by hash of 8 bytes of address: n + 1 of the last store there */
-};
-
-enum ap_fwd_result { AP_FWD_NONE, AP_FWD_DONE, AP_FWD_BLOCKED };
-
-void ap_fwd_init(struct ap_fwd *f, const struct ap_machine *machine, u64 *count);
-void ap_fwd_store(struct ap_fwd *f, u64 address, unsigned size);
-enum ap_fwd_result ap_fwd_load(struct ap_fwd *f, u64 address, unsigned size);
 
 #endif

@@ -94,9 +94,6 @@ enum ap_model_count {
 	AP_MODEL_SPLIT_STORE,
 	AP_MODEL_PAGE_SPLIT_LOAD,
 	AP_MODEL_PAGE_SPLIT_STORE,
-	/* loads that a store still in the store buffer answers, or holds up (struct ap_fwd) */
-	AP_MODEL_FORWARD,
-	AP_MODEL_FORWARD_BLOCK,
 	/* coherence: what requests met in other threads' caches, and what others did to ours */
 	AP_MODEL_HITM,	      /* requests (any kind) answered by another's modified line */
 	AP_MODEL_HITM_LOAD,   /* of them, loads */

@@ -83,12 +83,19 @@ static void find_near(struct ap_met_pages *p)
 void ap_met_begin(struct ap_met_pages *p, u64 burst, u64 capacity)
 {
 	p->capacity = capacity;
+	burst += p->first;
 	if (burst == p->burst)
 		return;
 	for (u64 b = p->burst + 1; b <= burst && b - p->burst <= AP_MET_BURSTS; b++)
 		forget_one(p, b);
 	p->burst = burst;
 	find_near(p);
+}
+
+void ap_met_fork_child(struct ap_met_pages *p)
+{
+	p->first = p->burst;
+	p->faults = 0;
 }
 
 /* --- pages */

@@ -32,6 +32,7 @@ struct ap_met_page {
 
 struct ap_met_pages {
 	u64 burst;	       /* 0 until something was passed over */
+	u64 first;	       /* bursts of a fork's parent, which its own go on from */
 	u64 faults;	       /* so many when the thread was looked at last */
 	u64 fresh;	       /* pages that may still be new in this burst, */
 	bool is_told;	       /* if anybody says so; else all are */
@@ -44,8 +45,10 @@ struct ap_met_pages {
 
 /* What the kernel has counted; ~0: nobody knows.  In a gap, or in what is read. */
 void ap_met_faults(struct ap_met_pages *p, u64 faults, bool is_gap);
-/* What is read from now on is of this burst. */
+/* What is read from now on is of this burst, of those of the process. */
 void ap_met_begin(struct ap_met_pages *p, u64 burst, u64 capacity);
+/* It is a fork's child, which has met what its parent had, and counts bursts and faults anew. */
+void ap_met_fork_child(struct ap_met_pages *p);
 /* The last level was asked for this line; or, with is_page, somebody for its page. */
 struct ap_met_page *ap_met_note(struct ap_met_pages *p, u64 line, bool is_page);
 

@@ -23,25 +23,62 @@ static inline void put_off(struct ap_pipe *p, u32 value, u64 until)
 	p->pending |= 1ULL << value;
 }
 
-void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
-		  u16 late)
+static u64 address_known(const struct ap_pipe *p, u16 waits)
 {
-	u32 nfills = ap_pipe_fills(spec);
 	u64 at = p->now;
 
-	if (spec->rob <= 1) { /* one thing after the other */
-		ap_pipe_wait(p, at + ((u64)cycles << 8));
-		return;
-	}
 	if (waits & AP_PIPE_WAIT_LOAD)
 		at = later(at, p->late_until);
 	for (u32 m = waits & ~(u32)AP_PIPE_WAIT_LOAD; m; m &= m - 1)
 		at = later(at, time_of(p, (u32)__builtin_ctz(m)));
+	return at;
+}
+
+void ap_pipe_tell_levels(struct ap_pipe *p, u64 time)
+{
+	for (u32 k = 0; k < AP_PIPE_LEVELS; k++) {
+		u64 until = p->missed_until[k] < time ? p->missed_until[k] : time;
+
+		if (until > p->now)
+			p->stalled_by[k] += until - p->now;
+	}
+}
+
+/* A load counts as under way from when its piece enters, also while it waits for its address. */
+static inline void note_levels(struct ap_pipe *p, u64 until, u32 levels)
+{
+	for (u32 k = 0; k < levels && k < AP_PIPE_LEVELS; k++)
+		p->missed_until[k] = later(p->missed_until[k], until);
+}
+
+void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
+		  u16 late, u32 levels)
+{
+	u32 nfills = ap_pipe_fills(spec);
+	u64 at;
+
+	if (spec->rob <= 1) { /* one thing after the other */
+		note_levels(p, p->now + ((u64)cycles << 8), levels);
+		ap_pipe_wait(p, p->now + ((u64)cycles << 8));
+		return;
+	}
+	at = address_known(p, waits);
 	if (p->next_fill >= nfills)
 		p->next_fill = 0;
 	at = later(at, p->fill[p->next_fill]);
 	at += (u64)cycles << 8;
 	p->fill[p->next_fill++] = at;
+	note_levels(p, at, levels);
+	p->late |= late;
+	p->late_until = later(p->late_until, at);
+}
+
+void ap_pipe_block(struct ap_pipe *p, u32 cycles, u16 waits, u16 late)
+{
+	u64 at = later(address_known(p, waits), later(p->done, p->blocked_until));
+
+	at += (u64)cycles << 8;
+	p->blocked_until = at;
 	p->late |= late;
 	p->late_until = later(p->late_until, at);
 }

@@ -58,6 +58,9 @@ struct ap_pipe_flow {
 /* Fills all but list, which `to` is copied to; nlist words of AP_PIPE_LIST. */
 void ap_pipe_plan(struct ap_pipe_flow *flow, const struct ap_pipe_link *links, u32 n, u32 *to);
 
+/* Levels whose misses stalls are told apart by: L1D, L2, the last one. */
+#define AP_PIPE_LEVELS 3
+
 struct ap_pipe_states;
 
 struct ap_pipe {
@@ -67,7 +70,7 @@ struct ap_pipe {
 	/* pipe_state.h */
 	struct ap_pipe_states *states; /* NULL: none is remembered */
 	u32 state;		       /* which one it is in; 0: what follows says */
-	u32 ninsns;		       /* of the piece that comes */
+	u32 room;		       /* that the piece that comes takes */
 	u32 steps;		       /* that were remembered */
 	u32 steps_before;	       /* at the last one that was not */
 	u32 wait, patience;	       /* pieces till a state is looked for; of late */
@@ -89,20 +92,30 @@ struct ap_pipe {
 	u32 next_fill;
 	u32 late; /* general registers that come of a miss of this piece */
 	u64 late_until;
+	u64 blocked_until; /* loads that stores held up; behind the piece it is done by then */
+
+	/* of no state: who asks for it has none */
+	u64 missed_until[AP_PIPE_LEVELS]; /* when all loads are there that the level did not have */
+	u64 stalled_by[AP_PIPE_LEVELS];	  /* of stalled what was before that */
 };
+
+/* What is waited for is not before `time`. */
+void ap_pipe_tell_levels(struct ap_pipe *p, u64 time);
 
 static inline void ap_pipe_wait(struct ap_pipe *p, u64 time)
 {
 	if (time <= p->now)
 		return;
 	p->stalled += time - p->now;
+	if (ap_unlikely(p->missed_until[0] > p->now))
+		ap_pipe_tell_levels(p, time);
 	p->now = time;
 }
 
-/* A piece of ninsns enters: waits until there is room for it. */
-static inline void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns)
+/* A piece that takes so many entries of the reorder buffer (ap_cost_room()) enters: waits until there is room for it. */
+static inline void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 room)
 {
-	u64 insns = p->insns + ninsns;
+	u64 insns = p->insns + room;
 	u32 first = p->first, end = p->end;
 
 	p->insns = insns;
@@ -123,9 +136,18 @@ static inline u32 ap_pipe_fills(const struct ap_pipe_spec *spec)
 									: AP_PIPE_FILLS;
 }
 
-/* A load of it misses, and takes so many cycles in all (more than a hit where nothing overlaps); masks as above. */
+/*
+ * A load of it misses, and takes so many cycles in all (more than a hit where nothing overlaps); masks as above.  In so many
+ * levels, from the first on; 0 also where nobody asks what stalls wait for.
+ */
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
-		  u16 late);
+		  u16 late, u32 levels);
+
+/*
+ * A load waits for a store that answers only a part of it, until that is written: stores are written when all before
+ * them is done, and that much later the load is there.  So such loads follow each other, also in a piece.
+ */
+void ap_pipe_block(struct ap_pipe *p, u32 cycles, u16 waits, u16 late);
 
 /* It is in: what it leaves behind, and when the next one may follow. */
 void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow);

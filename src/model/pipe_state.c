@@ -18,8 +18,10 @@
 #define FLUSH	   (2 * AP_PIPE_IDS)
 
 /* Of events: a load's cycles << 32 | waits << 16 | late; a fetch has FETCH instead of registers. */
-#define LOAD  (1ULL << 63)
-#define FETCH (1ULL << 62)
+#define LOAD	(1ULL << 63) /* that misses */
+#define FETCH	(1ULL << 62)
+#define BLOCKED (1ULL << 61) /* a load that a store holds up */
+#define CYCLES	0x1fffffffU
 
 /* A state in room: words that two have in common are HEAD and behind. */
 enum { NEXT, HASH, PENDING, PENDING_HIGH, PIECES, VALUES };
@@ -276,11 +278,14 @@ static void end(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *
 
 static void delay(struct ap_pipe *p, const struct ap_pipe_spec *spec, u64 event)
 {
+	u32 cycles = (u32)(event >> 32) & CYCLES;
+
 	if (event & FETCH)
 		p->now += (u32)event;
+	else if (event & BLOCKED)
+		ap_pipe_block(p, cycles, (u16)(event >> 16), (u16)event);
 	else if (event)
-		ap_pipe_miss(p, spec, (u32)(event >> 32) & 0x3fffffff, (u16)(event >> 16),
-			     (u16)event);
+		ap_pipe_miss(p, spec, cycles, (u16)(event >> 16), (u16)event, 0);
 }
 
 /* A second event: it enters, with the first. */
@@ -289,7 +294,7 @@ static void open(struct ap_pipe *p, const struct ap_pipe_spec *spec)
 	p->state = p->state_behind;
 	learn_patience(p);
 	ap_pipe_unfold(p);
-	ap_pipe_enter(p, spec, p->ninsns);
+	ap_pipe_enter(p, spec, p->room);
 	delay(p, spec, p->event);
 	p->event = 0;
 	p->is_open = true;
@@ -318,12 +323,21 @@ void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32
 }
 
 void ap_pipe_delay_load(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
-			u16 late)
+			u16 late, u32 levels)
 {
 	if (p->is_open)
-		ap_pipe_miss(p, spec, cycles, waits, late);
+		ap_pipe_miss(p, spec, cycles, waits, late, levels);
 	else
 		add_event(p, spec, LOAD | (u64)cycles << 32 | (u32)waits << 16 | late);
+}
+
+void ap_pipe_delay_blocked(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles,
+			   u16 waits, u16 late)
+{
+	if (p->is_open)
+		ap_pipe_block(p, cycles, waits, late);
+	else
+		add_event(p, spec, BLOCKED | (u64)cycles << 32 | (u32)waits << 16 | late);
 }
 
 /* True: a step does not hold, as a fill buffer is waited for. */
@@ -344,7 +358,7 @@ static void compute(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 	struct before was;
 
 	begin(p, &step, &was);
-	ap_pipe_enter(p, spec, p->ninsns);
+	ap_pipe_enter(p, spec, p->room);
 	delay(p, spec, event);
 	if (takes_fill)
 		step.fill = (u32)(p->fill[p->next_fill - 1] - was.now);

@@ -48,12 +48,12 @@ void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 			 const struct ap_pipe_flow *flow, u32 id);
 
 /* A piece comes; then what delays it, and ap_pipe_pass(): ap_pipe_enter(), the delays and ap_pipe_leave(). */
-static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 ninsns,
+static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 room,
 				u32 id)
 {
-	p->ninsns = ninsns;
+	p->room = room;
 	if (ap_unlikely(!p->state)) {
-		ap_pipe_enter(p, spec, ninsns);
+		ap_pipe_enter(p, spec, room);
 		p->is_open = true;
 		return;
 	}
@@ -80,10 +80,12 @@ static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *sp
 	ap_pipe_pass_slowly(p, spec, flow, id);
 }
 
-/* What delays it: a fetch, in cycles / 256; a load, in cycles (ap_pipe_miss()). */
+/* What delays it: a fetch, in cycles / 256; a load, in cycles (ap_pipe_miss(), ap_pipe_block()); levels only without states. */
 void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 late);
 void ap_pipe_delay_load(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
-			u16 late);
+			u16 late, u32 levels);
+void ap_pipe_delay_blocked(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles,
+			   u16 waits, u16 late);
 
 /* ap_pipe_flush() from whatever state. */
 void ap_pipe_mispredict(struct ap_pipe *p, u32 cycles, bool by_flags);

@@ -73,7 +73,7 @@ void ap_shared_init(void *memory, const struct ap_machine *machine)
 	s->line = machine->line;
 }
 
-unsigned ap_shared_join(struct ap_shared *s)
+unsigned ap_shared_join(struct ap_shared *s, u32 owner)
 {
 	unsigned core = AP_NO_CORE;
 
@@ -81,6 +81,7 @@ unsigned ap_shared_join(struct ap_shared *s)
 	if (~s->joined) {
 		core = __builtin_ctzll(~s->joined);
 		s->joined |= 1ULL << core;
+		__atomic_store_n(&s->owner[core], owner, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->joined_n, s->joined_n + 1, __ATOMIC_RELAXED);
 	}
 	ap_model_unlock(&s->joined_lock);
@@ -117,7 +118,9 @@ bool ap_box_take(struct ap_shared *s, unsigned core, u64 *line, bool *overflow)
 
 	ap_model_lock(&b->lock, core);
 	*overflow = b->overflow;
-	if (b->overflow) {
+	if (b->head - b->tail > AP_BOX_LINES)
+		*overflow = true;
+	if (*overflow) {
 		b->tail = b->head;
 		__atomic_store_n(&b->overflow, 0, __ATOMIC_RELAXED);
 	} else if (b->tail != b->head) {
@@ -334,4 +337,12 @@ void ap_shared_leave(struct ap_shared *s, unsigned core)
 	s->joined &= ~me;
 	__atomic_store_n(&s->joined_n, s->joined_n - 1, __ATOMIC_RELAXED);
 	ap_model_unlock(&s->joined_lock);
+}
+
+void ap_shared_bury(struct ap_shared *s, u32 owner)
+{
+	for (unsigned core = 0; core < AP_CORES; core++)
+		if (__atomic_load_n(&s->joined, __ATOMIC_RELAXED) >> core & 1 &&
+		    __atomic_load_n(&s->owner[core], __ATOMIC_RELAXED) == owner)
+			ap_shared_leave(s, core);
 }

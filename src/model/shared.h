@@ -24,14 +24,22 @@ struct ap_box {
 	u64 line[AP_BOX_LINES]; /* | AP_LINE_OWN: only until others have read it, not for good */
 };
 
+/*
+ * The first page does not change any more, and processes that share it map it to be read.  What stands behind it may be anything
+ * at any time, where a program scribbles: no place in memory follows from it, and no loop is as long as it says.
+ */
+#define AP_SHARED_CONST 4096
+
 struct ap_shared {
+	u64 llc_offset;
+	u64 dir_offset;
+	u32 dir_sets; /* 0: it is no table yet */
+	u32 line;
+	u8 unused[AP_SHARED_CONST - 24];
 	u32 joined_lock;
 	u32 joined_n;
 	u64 joined;
-	u64 llc_offset;
-	u64 dir_offset;
-	u32 dir_sets;
-	u32 line;
+	u32 owner[AP_CORES]; /* of a core that has joined */
 	u32 llc_lock[AP_STRIPES];
 	u32 dir_lock[AP_STRIPES];
 	struct ap_box box[AP_CORES];
@@ -46,7 +54,7 @@ void ap_model_lock(u32 *lock, unsigned core);
 void ap_model_unlock(u32 *lock);
 
 /* A number for a new core, or AP_NO_CORE when all are taken. */
-unsigned ap_shared_join(struct ap_shared *s);
+unsigned ap_shared_join(struct ap_shared *s, u32 owner);
 
 static inline bool ap_shared_many(const struct ap_shared *s)
 {

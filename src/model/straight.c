@@ -151,6 +151,7 @@ static ALWAYS unsigned fetch(struct ap_mem *m, u64 address)
 static inline bool goes_straight(const struct ap_mem *m, u64 address, unsigned size)
 {
 	return m->is_straight && !ap_shared_many(m->shared) &&
+	       ap_likely(!m->common.shared || !ap_shared_many(m->common.shared)) &&
 	       !((address ^ (address + size - 1)) & m->line_mask);
 }
 

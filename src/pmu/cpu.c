@@ -4,16 +4,17 @@
  * event is a sum of raw counters, which the engine keeps per task whether or not somebody looks: the
  * core takes the difference of two readings by itself.
  *
- * Few events are a sum less another (branches that were not taken), and computed here.  Their two
+ * Some events are a sum less another (branches that were not taken, hits), and computed here.  Their two
  * readings happen one after the other while the task may run.  What is taken away is read last, so
  * that a reading never says too much; and the largest one of an interval is kept, so that it never goes
- * back.  Readings of a task that stands still, such as its own, are exact.
+ * back.  Readings of a task that stands still, such as its own, are exact.  Slots are cycles times a number
+ * of the machine, and computed as well.
  */
 #include "pmu/drivers.h"
 
 #include "abi/errno.h"
 
-enum { PLUS, MINUS, LAST }; /* hw->priv */
+enum { PLUS, MINUS, LAST, TIMES }; /* hw->priv */
 
 static u64 raw(struct ap_core *core, struct ap_task *task, s32 cpu, u64 kinds)
 {
@@ -28,7 +29,7 @@ static u64 reading(struct ap_core *core, const struct ap_hw_event *hw, struct ap
 {
 	u64 v = raw(core, task, cpu, hw->priv[PLUS]);
 
-	return v - raw(core, task, cpu, hw->priv[MINUS]);
+	return (v - raw(core, task, cpu, hw->priv[MINUS])) * hw->priv[TIMES];
 }
 
 /*
@@ -52,6 +53,11 @@ static int check_attr(struct ap_core *core, const struct ap_perf_attr *attr)
 	return attr->branch_sample_type & AP_PERF_SAMPLE_BRANCH_COUNTERS ? -AP_EINVAL : 0;
 }
 
+static bool is_absent(const struct ap_core_config *config, const struct ap_pmu_sum *sum)
+{
+	return ap_pmu_is_absent(sum, config->absent) || (sum->in_slots && !config->issue);
+}
+
 static u32 counters(struct ap_core *core, struct ap_pmu *pmu)
 {
 	u32 n = ap_core_config(core)->counters;
@@ -67,6 +73,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 	struct ap_pmu_sum sum;
+	bool is_computed;
 	int err;
 
 	(void)cpu;
@@ -77,6 +84,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	err = check_attr(core, attr);
 	if (!err)
 		err = ap_pmu_resolve(d->arch, attr->type, attr->config, attr->config1, &sum);
+	if (!err && is_absent(ap_core_config(core), &sum))
+		err = -AP_ENOENT;
 	if (!err && task && ops->may_count)
 		err = ops->may_count(world, ap_task_host(task), sum.plus | sum.minus);
 	if (err)
@@ -85,11 +94,13 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		ops->need_kinds(world, sum.plus | sum.minus);
 	/* a PMU without limit has none of the lesser ones either */
 	hw->constraint = counters(core, pmu) && sum.constraint ? sum.constraint : ~0ULL;
-	/* those of a difference are AP_KINDS_BASE: nobody has to be asked to count them */
-	hw->kinds = sum.minus ? 0 : sum.plus;
+	is_computed = sum.minus || sum.in_slots;
+	hw->kinds = is_computed ? 0 : sum.plus;
+	hw->needs = is_computed ? sum.plus | sum.minus : 0;
 	hw->sample_which = (u32)AP_PMU_LDLAT(attr->type == AP_PERF_TYPE_RAW ? attr->config1 : 0);
 	hw->priv[PLUS] = sum.plus;
 	hw->priv[MINUS] = sum.minus;
+	hw->priv[TIMES] = sum.in_slots ? ap_core_config(core)->issue : 1;
 	return 0;
 }
 

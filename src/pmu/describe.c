@@ -88,7 +88,7 @@ static u64 generic_code(const struct ap_pmu_arch *arch, const struct ap_pmu_desc
 		const struct ap_pmu_desc *d = &ap_pmu_generic[i];
 
 		if (d->quality != AP_PMU_UNCOUNTED && d->sum.plus == own->sum.plus &&
-		    d->sum.minus == own->sum.minus)
+		    d->sum.minus == own->sum.minus && d->sum.of == own->sum.of)
 			return arch->generic[i];
 	}
 	return 0;

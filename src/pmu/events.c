@@ -33,6 +33,12 @@
 		.name = (n), .config1 = (num), .sum = { .plus = (p) }, .quality = AP_PMU_MODELLED, \
 		.has_ldlat = true, .text = (t)                                                     \
 	}
+/* What L2 does not have it asks the last level for: on a machine with an L2. */
+#define OWN_OF_L2(num, n, p, t)                                                                    \
+	{                                                                                          \
+		.name = (n), .config1 = (num), .sum = { .plus = (p), .of = K(L2_LOAD) },           \
+		.quality = AP_PMU_MODELLED, .text = (t)                                            \
+	}
 #define OWN(num, n, a, p, m, t)	   OURS(num, n, a, p, m, AP_PMU_EXACT, t)
 #define OWN_MODEL(num, n, a, p, t) OURS(num, n, a, p, 0, AP_PMU_MODELLED, t)
 
@@ -95,9 +101,9 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN_MODEL(37, "l1i-loads", NULL, K(L1I_LOAD), "lines of code that are fetched"),
 	OWN_MODEL(38, "l1i-load-misses", NULL, K(L1I_LOAD_MISS), "lines of code that L1I does not have"),
 	OWN_MODEL(39, "l2-references", NULL, K(L2_LOAD) | K(L2_STORE) | K(L2_CODE), "requests to L2, without prefetches"),
-	OWN_MODEL(40, "l2-misses", NULL, K(L2_LOAD_MISS) | K(L2_STORE_MISS) | K(L2_CODE_MISS), "of them those that it does not have"),
+	OWN_OF_L2(40, "l2-misses", K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "of them those that it does not have"),
 	OWN_MODEL(41, "l2-loads", NULL, K(L2_LOAD), "loads that L2 is asked for"),
-	OWN_MODEL(42, "l2-load-misses", NULL, K(L2_LOAD_MISS), "of them those that it does not have"),
+	OWN_OF_L2(42, "l2-load-misses", K(LLC_LOAD), "of them those that it does not have"),
 	OWN_MODEL(43, "llc-loads", NULL, K(LLC_LOAD), "loads that the last cache is asked for"),
 	OWN_MODEL(44, "llc-load-misses", NULL, K(LLC_LOAD_MISS), "of them those that it does not have"),
 	OWN_MODEL(45, "dtlb-load-misses", NULL, K(DTLB_LOAD_MISS), "loads whose page the first TLB does not have"),
@@ -113,6 +119,12 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN_MEM(55, "mem-stores", K(L1D_STORE_MISS), "stores that L1D does not have"),
 	OWN_MODEL(56, "llc-code-misses", NULL, K(LLC_CODE_MISS), "lines of code that no cache has"),
 	OWN(57, "flops", NULL, K(FLOPS), 0, "floating point operations: fp-ops, each element of a vector once"),
+	OWN_MODEL(58, "llc-prefetch-misses", NULL, K(LLC_PREFETCH_MISS), "lines that prefetchers bring from memory"),
+	OWN_MODEL(59, "llc-writebacks", NULL, K(LLC_WRITEBACK), "modified lines that go back to memory"),
+	OWN_MODEL(60, "memory-lines", NULL, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS) | K(LLC_PREFETCH_MISS) | K(LLC_WRITEBACK), "lines between the last cache and memory, both ways"),
+	OWN_MODEL(61, "stalled-cycles-l1d-miss", NULL, K(STALL_L1D_MISS), "of stalled-cycles-backend those with a load under way that L1D does not have"),
+	OWN_MODEL(62, "stalled-cycles-l2-miss", NULL, K(STALL_L2_MISS), "with one that L2 does not have"),
+	OWN_MODEL(63, "stalled-cycles-llc-miss", NULL, K(STALL_LLC_MISS), "with one that no cache has"),
 };
 /* clang-format on */
 const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);

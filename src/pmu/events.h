@@ -27,7 +27,9 @@ enum ap_pmu_quality {
 /* What is counted: kinds of plus, less those of minus (abi/raw.h). */
 struct ap_pmu_sum {
 	u64 plus, minus;
+	u64 of;		/* what the machine must have one of for it; 0: of plus */
 	u64 constraint; /* bit n: fits on counter n of a limited PMU; 0 any */
+	bool in_slots;	/* times the slots that a cycle of the machine has */
 };
 
 struct ap_pmu_desc {
@@ -89,6 +91,12 @@ bool ap_pmu_cache_name(const char *name, size_t len, u64 *config);
 #define AP_PMU_OWN_NUMBER(config1) ((config1)&0xff)
 #define AP_PMU_LDLAT(config1)	   ((config1) >> 8 & 0xffff)
 #define AP_PMU_LDLAT_FORMAT	   "config1:8-23"
+
+/* Of nothing that a machine without these kinds has: 0 would say that nothing happened there. */
+static inline bool ap_pmu_is_absent(const struct ap_pmu_sum *sum, u64 absent)
+{
+	return !((sum->of ? sum->of : sum->plus) & ~absent);
+}
 
 /* 0, or what a program gets: -ENOENT nobody counts it, -EINVAL there is no such thing. */
 AP_MUST_CHECK int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 config1,

@@ -3,7 +3,8 @@
  * perf's generic cache events: a cache, an operation, a result.  What is counted is the
  * reference exactly and the miss as a model has it; what Intel's cores do not count is ENOENT here as well.
  *
- * A miss of a TLB is what no TLB knows, as on Intel.  iTLB-loads are lookups.
+ * A miss of a TLB is what no TLB knows, as on Intel.  iTLB-loads are lookups.  Of a machine without a TLB
+ * there are no events of it but those that are exact: they are the references themselves.
  */
 #include "pmu/events.h"
 
@@ -29,8 +30,8 @@ const struct ap_pmu_desc ap_pmu_cache[] = {
 	MODEL("L1-dcache-load-misses", L1D, READ, MISS, K(L1D_LOAD_MISS), "loads that L1D does not have"),
 	EXACT("L1-dcache-stores", L1D, WRITE, K(STORE), "instructions that write memory"),
 	MODEL("L1-dcache-store-misses", L1D, WRITE, MISS, K(L1D_STORE_MISS), "stores that L1D does not have"),
-	MODEL("L1-dcache-prefetches", L1D, PREFETCH, ACCESS, K(L1D_PREFETCH), "lines that L1D's prefetchers ask for"),
-	MODEL("L1-dcache-prefetch-misses", L1D, PREFETCH, MISS, K(L1D_PREFETCH_MISS), "of them those that were not there"),
+	/* as on AMD's CPUs: lines that were there already are none, and there are no misses of them */
+	MODEL("L1-dcache-prefetches", L1D, PREFETCH, ACCESS, K(L1D_PREFETCH), "lines that prefetchers bring into L1D"),
 	MODEL("L1-icache-loads", L1I, READ, ACCESS, K(L1I_LOAD), "lines of code that are fetched"),
 	MODEL("L1-icache-load-misses", L1I, READ, MISS, K(L1I_LOAD_MISS), "lines of code that L1I does not have"),
 	MODEL("LLC-loads", LL, READ, ACCESS, K(LLC_LOAD), "loads that the last level is asked for"),
@@ -43,12 +44,16 @@ const struct ap_pmu_desc ap_pmu_cache[] = {
 	MODEL("dTLB-load-misses", DTLB, READ, MISS, K(DTLB_LOAD_WALK), "loads that take a page walk"),
 	EXACT("dTLB-stores", DTLB, WRITE, K(STORE), "instructions that write memory"),
 	MODEL("dTLB-store-misses", DTLB, WRITE, MISS, K(DTLB_STORE_WALK), "stores that take a page walk"),
-	MODEL("iTLB-loads", ITLB, READ, ACCESS, K(L1I_LOAD), "lines of code whose page is looked up"),
+	/* no kind of its own: each line that is fetched is looked up, where there is a TLB */
+	{ .name = "iTLB-loads", .config = ID(ITLB, READ, ACCESS), .sum = { .plus = K(L1I_LOAD), .of = K(ITLB_MISS) },
+	  .quality = AP_PMU_MODELLED, .text = "lines of code whose page is looked up" },
 	MODEL("iTLB-load-misses", ITLB, READ, MISS, K(ITLB_WALK), "lines of code that take a page walk"),
 	EXACT("branch-loads", BPU, READ, K(BRANCH), "near branches"),
 	MODEL("branch-load-misses", BPU, READ, MISS, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"),
 	MODEL("node-loads", NODE, READ, ACCESS, K(LLC_LOAD_MISS), "loads from memory"),
+	MODEL("node-load-misses", NODE, READ, MISS, K(NODE_LOAD_MISS), "of them those from another node's"),
 	MODEL("node-stores", NODE, WRITE, ACCESS, K(LLC_STORE_MISS), "lines for stores from memory"),
+	MODEL("node-store-misses", NODE, WRITE, MISS, K(NODE_STORE_MISS), "of them those from another node's"),
 };
 /* clang-format on */
 const u32 ap_pmu_ncache = AP_ARRAY_SIZE(ap_pmu_cache);

@@ -11,7 +11,9 @@
 #define WHY_CACHE "no model of caches and TLBs counts here yet"
 #define WHY_BPRED "which of the mispredicted were taken is not told apart"
 #define WHY_FAR	  "the engine follows no far branch"
-#define WHY_STALL "what a stall waited for is not told apart by levels"
+#define WHY_HIT                                                                                    \
+	"a string instruction is one load, and misses by its lines: hits are no difference of the two"
+#define WHY_AHEAD "what prefetchers ask for and L2 has is not counted"
 #define WHY_LOCK  "locked and split accesses are not told apart"
 
 /* constraint: the counters that the event fits on in the hardware */
@@ -61,28 +63,40 @@
 	MODEL("BR_MISP_RETIRED.ALL_BRANCHES", "MISPREDICTED_BRANCH_RETIRED", 0x00c5, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"), \
 	NOT("BR_MISP_RETIRED.NEAR_TAKEN", NULL, 0x20c5, WHY_BPRED), \
 	MODEL("LONGEST_LAT_CACHE.MISS", NULL, 0x412e, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS), "requests that the last level does not have"), \
+	NOT("MEM_LOAD_RETIRED.L1_HIT", NULL, 0x01d1, WHY_HIT), \
 	MODEL("MEM_LOAD_RETIRED.L1_MISS", NULL, 0x08d1, K(L1D_LOAD_MISS), "loads that L1D does not have"), \
 	MODEL("MEM_LOAD_RETIRED.L2_HIT", NULL, 0x02d1, K(LOAD_L2_HIT), "loads that L2 answers"), \
 	MODEL("MEM_LOAD_RETIRED.L3_HIT", NULL, 0x04d1, K(LOAD_LLC_HIT), "loads that the last level answers"), \
 	MODEL("MEM_LOAD_RETIRED.L3_MISS", NULL, 0x20d1, K(LOAD_LLC_MISS), "loads that no cache answers"), \
-	MODEL("L2_RQSTS.DEMAND_DATA_RD_MISS", NULL, 0x2124, K(L2_LOAD_MISS), "loads that L2 does not have"), \
+	OF_L2("MEM_LOAD_RETIRED.L2_MISS", 0x10d1, K(LOAD_LLC_HIT) | K(LOAD_LLC_MISS), "loads that neither L1D nor L2 has"), \
+	MODEL("MEM_LOAD_L3_HIT_RETIRED.XSNP_HITM", NULL, 0x04d2, K(HITM_LOAD), "loads of lines that another core has modified"), \
+	/* by lines, as L2 sees the requests: a reference over two lines may bring in both */ \
+	OF_L2("L1D.REPLACEMENT", 0x0151, K(L2_LOAD) | K(L2_STORE) | K(L1D_PREFETCH), "lines that L1D takes in, for prefetches as well"), \
+	HITS("L2_RQSTS.DEMAND_DATA_RD_HIT", NULL, 0xc124, K(L2_LOAD), K(LLC_LOAD), "loads that L2 has"), \
+	HITS("L2_RQSTS.RFO_HIT", NULL, 0xc224, K(L2_STORE), K(LLC_STORE), "lines for stores that L2 has"), \
+	HITS("L2_RQSTS.CODE_RD_HIT", NULL, 0xc424, K(L2_CODE), K(LLC_CODE), "lines of code that L2 has"), \
+	OF_L2("L2_RQSTS.DEMAND_DATA_RD_MISS", 0x2124, K(LLC_LOAD), "loads that L2 does not have"), \
 	MODEL("L2_RQSTS.ALL_DEMAND_DATA_RD", NULL, 0xe124, K(L2_LOAD), "loads that L2 is asked for"), \
 	MODEL("L2_RQSTS.ALL_RFO", NULL, 0xe224, K(L2_STORE), "lines for stores that L2 is asked for"), \
-	MODEL("L2_RQSTS.RFO_MISS", NULL, 0x2224, K(L2_STORE_MISS), "of them those that it does not have"), \
+	OF_L2("L2_RQSTS.RFO_MISS", 0x2224, K(LLC_STORE), "of them those that it does not have"), \
 	MODEL("L2_RQSTS.ALL_CODE_RD", NULL, 0xe424, K(L2_CODE), "lines of code that L2 is asked for"), \
-	MODEL("L2_RQSTS.CODE_RD_MISS", NULL, 0x2424, K(L2_CODE_MISS), "of them those that it does not have"), \
-	MODEL("L2_RQSTS.ALL_DEMAND_MISS", NULL, 0x2724, K(L2_LOAD_MISS) | K(L2_STORE_MISS) | K(L2_CODE_MISS), "requests without prefetches that L2 does not have"), \
+	OF_L2("L2_RQSTS.CODE_RD_MISS", 0x2424, K(LLC_CODE), "of them those that it does not have"), \
+	OF_L2("L2_RQSTS.ALL_DEMAND_MISS", 0x2724, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "requests without prefetches that L2 does not have"), \
 	MODEL("L2_RQSTS.ALL_DEMAND_REFERENCES", NULL, 0xe724, K(L2_LOAD) | K(L2_STORE) | K(L2_CODE), "requests to L2 without prefetches"), \
 	MODEL("DTLB_LOAD_MISSES.WALK_COMPLETED", NULL, 0x0e08, K(DTLB_LOAD_WALK), "loads that take a page walk"), \
 	MODEL("DTLB_STORE_MISSES.WALK_COMPLETED", NULL, 0x0e49, K(DTLB_STORE_WALK), "stores that take a page walk"), \
 	MODEL("ITLB_MISSES.WALK_COMPLETED", NULL, 0x0e85, K(ITLB_WALK), "lines of code that take a page walk"), \
-	MODEL("OFFCORE_REQUESTS.DEMAND_DATA_RD", NULL, 0x01b0, K(L2_LOAD_MISS), "loads that go beyond L2"), \
-	MODEL("OFFCORE_REQUESTS.DEMAND_RFO", NULL, 0x04b0, K(L2_STORE_MISS), "lines for stores that go beyond L2"), \
+	HITS("DTLB_LOAD_MISSES.STLB_HIT", NULL, 0x2008, K(DTLB_LOAD_MISS), K(DTLB_LOAD_WALK), "loads whose page the second TLB has"), \
+	HITS("DTLB_STORE_MISSES.STLB_HIT", NULL, 0x2049, K(DTLB_STORE_MISS), K(DTLB_STORE_WALK), "stores whose page the second TLB has"), \
+	HITS("ITLB_MISSES.STLB_HIT", NULL, 0x2085, K(ITLB_MISS), K(ITLB_WALK), "lines of code whose page the second TLB has"), \
+	MODEL("BACLEARS.ANY", NULL, 0x01e6, K(BTB_MISS), "direct branches that the decoder had to find"), \
+	OF_L2("OFFCORE_REQUESTS.DEMAND_DATA_RD", 0x01b0, K(LLC_LOAD), "loads that go beyond L2"), \
+	OF_L2("OFFCORE_REQUESTS.DEMAND_RFO", 0x04b0, K(LLC_STORE), "lines for stores that go beyond L2"), \
 	MODEL("OFFCORE_REQUESTS.L3_MISS_DEMAND_DATA_RD", NULL, 0x10b0, K(LLC_LOAD_MISS), "loads that go to memory"), \
 	MODEL("CYCLE_ACTIVITY.STALLS_TOTAL", NULL, 0x04a3 | CMASK(4), K(STALL_FRONT) | K(STALL_BACK), "cycles in which nothing was issued"), \
-	NOT("CYCLE_ACTIVITY.STALLS_L1D_MISS", NULL, 0x0ca3 | CMASK(12), WHY_STALL), \
-	NOT("CYCLE_ACTIVITY.STALLS_L2_MISS", NULL, 0x05a3 | CMASK(5), WHY_STALL), \
-	NOT("CYCLE_ACTIVITY.STALLS_L3_MISS", NULL, 0x06a3 | CMASK(6), WHY_STALL), \
+	MODEL("CYCLE_ACTIVITY.STALLS_L1D_MISS", NULL, 0x0ca3 | CMASK(12), K(STALL_L1D_MISS), "of STALLS_MEM_ANY those with a load under way that L1D does not have"), \
+	MODEL("CYCLE_ACTIVITY.STALLS_L2_MISS", NULL, 0x05a3 | CMASK(5), K(STALL_L2_MISS), "with one that L2 does not have"), \
+	MODEL("CYCLE_ACTIVITY.STALLS_L3_MISS", NULL, 0x06a3 | CMASK(6), K(STALL_LLC_MISS), "with one that no cache has"), \
 	MODEL("CYCLE_ACTIVITY.STALLS_MEM_ANY", NULL, 0x14a3 | CMASK(20), K(STALL_BACK), "cycles in which the back end took nothing: misses, but for long chains"), \
 	MODEL("LONGEST_LAT_CACHE.REFERENCE", NULL, 0x4f2e, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE), "requests to the last level")
 
@@ -94,7 +108,15 @@ static const struct ap_pmu_desc skylake[] = {
 	LESS("BR_INST_RETIRED.NOT_TAKEN", NULL, 0x10c4, K(BRANCH), K(TAKEN), "conditional branches that did not transfer"),
 	MODEL("BR_MISP_RETIRED.CONDITIONAL", NULL, 0x01c5, K(COND_MISS), "conditional branches predicted wrongly"),
 	MODEL("RESOURCE_STALLS.ANY", NULL, 0x01a2, K(STALL_BACK), "cycles in which the back end took nothing"),
-	MODEL("OFFCORE_REQUESTS.DEMAND_CODE_RD", NULL, 0x02b0, K(L2_CODE_MISS), "lines of code that go beyond L2"),
+	OF_L2("OFFCORE_REQUESTS.DEMAND_CODE_RD", 0x02b0, K(LLC_CODE), "lines of code that go beyond L2"),
+	/* walks are completed whenever they are begun */
+	MODEL("DTLB_LOAD_MISSES.MISS_CAUSES_A_WALK", NULL, 0x0108, K(DTLB_LOAD_WALK), "loads that take a page walk"),
+	MODEL("DTLB_STORE_MISSES.MISS_CAUSES_A_WALK", NULL, 0x0149, K(DTLB_STORE_WALK), "stores that take a page walk"),
+	MODEL("ITLB_MISSES.MISS_CAUSES_A_WALK", NULL, 0x0185, K(ITLB_WALK), "lines of code that take a page walk"),
+	/* a prefetch that L2 does not have is one that the last level is asked for */
+	OF_L2("L2_RQSTS.PF_MISS", 0x3824, K(LLC_PREFETCH), "lines that prefetchers ask for and L2 does not have"),
+	OF_L2("L2_RQSTS.MISS", 0x3f24, K(LLC_LOAD) | K(LLC_STORE) | K(LLC_CODE) | K(LLC_PREFETCH), "requests that L2 does not have, with prefetches"),
+	NOT("L2_RQSTS.REFERENCES", NULL, 0xff24, WHY_AHEAD),
 	NOT("UOPS_RETIRED.ALL", NULL, 0x01c2, WHY_UOPS),
 	NOT("UOPS_RETIRED.RETIRE_SLOTS", NULL, 0x02c2, WHY_UOPS),
 	NOT("LONGEST_LAT_CACHE.PREFETCH", NULL, 0x102e, WHY_CACHE),
@@ -112,7 +134,9 @@ static const struct ap_pmu_desc icelake[] = {
 	NOT("BR_MISP_RETIRED.COND_TAKEN", NULL, 0x01c5, WHY_BPRED),
 	NOT("BR_MISP_RETIRED.COND_NTAKEN", NULL, 0x10c5, WHY_BPRED),
 	MODEL("BR_MISP_RETIRED.INDIRECT", NULL, 0x80c5, K(INDIRECT_MISS), "indirect jmp and call predicted wrongly, not ret"),
-	NOT("TOPDOWN.SLOTS_P", NULL, 0x01a4, "cycles by the width of the machine: stat --topdown has the parts of them"),
+	/* the code of the fixed counter, then that of the others */
+	SLOTS("TOPDOWN.SLOTS", 0x0400, "slots of the issue stage: cycles by the machine's width"),
+	SLOTS("TOPDOWN.SLOTS_P", 0x01a4, "slots of the issue stage, on any counter"),
 	NOT("UOPS_RETIRED.SLOTS", NULL, 0x02c2, WHY_UOPS),
 };
 

@@ -8,8 +8,6 @@
 #include "pmu/software.h"
 #include "pmu/tracepoint.h"
 
-#define NAME_MAX 256
-
 static char fold(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -251,7 +249,7 @@ int ap_pmu_event_by_name(const struct ap_pmu_arch *arch, const char *name, size_
 			 struct ap_perf_attr *attr, const struct ap_pmu_desc **desc)
 {
 	struct ap_perf_attr found = { 0 };
-	char buf[NAME_MAX];
+	char buf[AP_PMU_NAME_MAX];
 	int err;
 
 	if (!len || len >= sizeof(buf))

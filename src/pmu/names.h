@@ -16,6 +16,8 @@
 
 #include "pmu/events.h"
 
+#define AP_PMU_NAME_MAX 256 /* longer ones, with the end of a string, there are none */
+
 /*
  * Fills type, config, config1, config2 and bp_type of attr; desc, where not NULL, is set to the
  * row of an event of the cpu PMU, else to NULL.  -ENOENT: no such name; -EINVAL: ill-formed.

@@ -271,6 +271,24 @@ static void sort_symbols(struct ap_symbol *v, struct ap_symbol *tmp, u32 n)
 		v[k++] = j < n && v[j].start < tmp[i].start ? v[j++] : tmp[i++];
 }
 
+/* Labels inside of a function that has a size are places in it, as those that assembler code jumps to. */
+static void drop_labels(struct ap_symvec *vec)
+{
+	u64 covered = 0;
+	u32 i, n = 0;
+
+	for (i = 0; i < vec->n; i++) {
+		const struct ap_symbol *s = &vec->v[i];
+
+		if (s->type == STT_NOTYPE && s->end == s->start && s->start < covered)
+			continue;
+		if (s->type == STT_FUNC && s->end > covered)
+			covered = s->end;
+		vec->v[n++] = *s;
+	}
+	vec->n = n;
+}
+
 /* Symbols without a size reach to the next; of several at one address the best stays. */
 static void tidy(struct ap_symvec *vec)
 {
@@ -282,6 +300,7 @@ static void tidy(struct ap_symvec *vec)
 	tmp = ap_profile_realloc(NULL, vec->n, sizeof(*tmp));
 	sort_symbols(v, tmp, vec->n);
 	free(tmp);
+	drop_labels(vec);
 	for (i = 0; i + 1 < vec->n; i++) {
 		if (v[i].end == v[i].start)
 			v[i].end = v[i + 1].start;

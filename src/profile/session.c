@@ -524,6 +524,23 @@ static const struct ap_map *find_map(struct ap_maps *m, u64 ip)
 	return &m->v[i];
 }
 
+/*
+ * The range that is recorded ends with the kernel's text, and there is code behind it: that of its start.  As perf has
+ * it, the kernel is wherever it has symbols and nobody else is.
+ */
+static const struct ap_map *kernel_beyond(const struct ap_session *s, u64 ip)
+{
+	u32 i;
+
+	for (i = 0; i < s->kernel.n; i++) {
+		const struct ap_map *map = &s->kernel.v[i];
+
+		if (map->dso->kind == AP_DSO_KERNEL && ap_dso_symbol(map->dso, ip))
+			return map;
+	}
+	return NULL;
+}
+
 void ap_session_map(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 ip,
 		    struct ap_place *out)
 {
@@ -537,6 +554,8 @@ void ap_session_map(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 i
 	out->dso = NULL;
 	out->cpumode = cpumode;
 	out->map = kernel ? find_map(&s->kernel, ip) : user ? find_map(t->maps, ip) : NULL;
+	if (!out->map && kernel)
+		out->map = kernel_beyond(s, ip);
 	if (!out->map)
 		return;
 	out->dso = out->map->dso;

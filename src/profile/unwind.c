@@ -57,6 +57,7 @@ static bool report(struct ap_unwinder *u, u64 ip)
 	struct ap_place place;
 	char path[4096];
 	struct ap_elf e;
+	u64 bias;
 
 	if (mod)
 		return true;
@@ -67,9 +68,10 @@ static bool report(struct ap_unwinder *u, u64 ip)
 	if (!ap_elf_open(&e, place.dso, ap_dso_file(place.dso, path, sizeof(path))))
 		return false;
 	ap_elf_close(&e);
+	/* by this segment, because linkers leave room in memory that they do not leave in the file */
+	bias = ip - ap_dso_vaddr(place.dso, place.addr);
 	dwfl_report_begin_add(u->p->dwfl);
-	mod = dwfl_report_elf(u->p->dwfl, place.dso->name, path, -1,
-			      place.map->start - place.map->pgoff, false);
+	mod = dwfl_report_elf(u->p->dwfl, place.dso->name, path, -1, bias, true);
 	dwfl_report_end(u->p->dwfl, NULL, NULL);
 	return mod && dwfl_addrmodule(u->p->dwfl, ip) == mod;
 }

@@ -35,6 +35,15 @@ u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_w
 	return n * 8;
 }
 
+void ap_record_owner_of(const struct ap_record_format *f, const struct ap_record_who *who,
+			u64 trailer[AP_RECORD_TRAILER_MAX / 8], struct ap_ring_owner *out)
+{
+	*out = (struct ap_ring_owner){ .id = f->id, .trailer = trailer };
+	out->trailer_size = ap_record_trailer(f, who, trailer);
+	if (out->trailer_size && who->now && f->sample_type & AP_PERF_SAMPLE_TIME)
+		out->time_at = 1 + (f->sample_type & AP_PERF_SAMPLE_TID ? 8 : 0);
+}
+
 void ap_record_format_of(const struct ap_sampler *s, struct ap_record_format *out)
 {
 	*out = (struct ap_record_format){
@@ -63,13 +72,13 @@ int ap_record_write(const struct ap_record_to *to, u32 type, u16 misc, const voi
 		    u32 fixed_size, const void *more, u32 more_size)
 {
 	u64 trailer[AP_RECORD_TRAILER_MAX / 8];
-	struct ap_ring_owner owner = { .id = to->format->id, .trailer = trailer };
+	struct ap_ring_owner owner;
 	struct ap_perf_event_header header = { .type = type, .misc = misc };
 	u32 padded, body;
 	struct ap_ring_out out;
 	int r;
 
-	owner.trailer_size = ap_record_trailer(to->format, to->who, trailer);
+	ap_record_owner_of(to->format, to->who, trailer, &owner);
 	more_size = fit(more_size, sizeof(header) + fixed_size + owner.trailer_size);
 	body = fixed_size + more_size;
 	padded = (body + 7) & ~7U;
@@ -81,7 +90,11 @@ int ap_record_write(const struct ap_record_to *to, u32 type, u16 misc, const voi
 	ap_ring_put(&out, fixed, fixed_size);
 	ap_ring_put(&out, more, more_size);
 	ap_ring_zero(&out, padded - body);
+	if (owner.time_at)
+		ap_ring_time_ahead(&out, owner.time_at - 1);
 	ap_ring_put(&out, trailer, owner.trailer_size);
+	if (to->who->now)
+		ap_ring_stamp(&out, to->who->now, to->who->now_arg);
 	if (ap_ring_end(&out))
 		*to->wakes = true;
 	return 0;

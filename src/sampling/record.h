@@ -26,6 +26,9 @@ struct ap_record_who {
 	u32 pid, tid;
 	u64 time;
 	u32 cpu;
+	/* The time is what this says when all else of the record is written; NULL: it is known. */
+	u64 (*now)(const void *arg);
+	const void *now_arg;
 };
 
 /* What a sample may carry.  Only what sample_type asks for is looked at. */
@@ -63,6 +66,10 @@ AP_MUST_CHECK int ap_sample_write(const struct ap_ring_map *map,
 /* sample_id_all's fields, in out; their size in bytes (0 without the flag). */
 u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_who *who,
 		      u64 out[AP_RECORD_TRAILER_MAX / 8]);
+
+/* For whom a record is, with the trailer that its LOST record has. */
+void ap_record_owner_of(const struct ap_record_format *f, const struct ap_record_who *who,
+			u64 trailer[AP_RECORD_TRAILER_MAX / 8], struct ap_ring_owner *out);
 
 /* A record with its place: what all the following have in common. */
 struct ap_record_to {

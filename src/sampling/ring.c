@@ -182,6 +182,37 @@ u64 ap_ring_put_guarded(struct ap_ring_out *out, ap_guarded_copy *copy, void *ar
 	return got;
 }
 
+/* --- time */
+
+void ap_ring_time_ahead(struct ap_ring_out *out, u32 n)
+{
+	if (out->ntimes < AP_ARRAY_SIZE(out->time_at))
+		out->time_at[out->ntimes++] = out->at + n;
+}
+
+/* Its word is never in two pieces: records are of whole words, and so is the data area. */
+void ap_ring_stamp(struct ap_ring_out *out, u64 (*now)(const void *arg), const void *arg)
+{
+	u64 time = out->ntimes ? now(arg) : 0;
+
+	for (u32 i = 0; i < out->ntimes; i++)
+		memcpy(out->map->data + (out->time_at[i] & (out->map->size - 1)), &time,
+		       sizeof(time));
+}
+
+bool ap_ring_has_settled(const struct ap_ring *ring)
+{
+	u32 holder = __atomic_load_n(&ring->lock, __ATOMIC_ACQUIRE), n;
+	u64 head = load64(&ring->head);
+
+	/* another holder, or the same with another record, began after the call */
+	for (n = 0; holder && n < AP_RING_SPINS; n++)
+		if (__atomic_load_n(&ring->lock, __ATOMIC_ACQUIRE) != holder ||
+		    load64(&ring->head) != head)
+			holder = 0;
+	return !holder;
+}
+
 /* --- records */
 
 static bool has_room(const struct ap_ring_map *map, u64 head, u64 total)
@@ -206,6 +237,8 @@ static void put_lost(struct ap_ring_out *out, const struct ap_ring_owner *owner,
 		  { owner->id, lost } };
 
 	ap_ring_put(out, &rec, sizeof(rec));
+	if (owner->time_at)
+		ap_ring_time_ahead(out, owner->time_at - 1);
 	ap_ring_put(out, owner->trailer, owner->trailer_size);
 }
 

@@ -73,6 +73,7 @@ struct ap_ring_owner {
 	u64 id;
 	const void *trailer; /* sample_id_all's, as ap_record_trailer() makes it */
 	u32 trailer_size;
+	u32 time_at; /* 1 + where in it the time is that ap_ring_stamp() says; 0: nowhere */
 };
 
 /* A record that is being written.  On the writer's stack; nothing of it is the caller's business. */
@@ -85,6 +86,8 @@ struct ap_ring_out {
 	u64 wakeup;
 	u32 told, events;
 	bool wakes;
+	u32 ntimes;
+	u64 time_at[2]; /* as .at: of a LOST record and of the record itself */
 };
 
 /* The state of a new data area of size bytes.  watermark: in bytes, 0 half of it. */
@@ -109,6 +112,14 @@ typedef u64 ap_guarded_copy(void *arg, void *to, u64 from, u64 n);
 /* n bytes of the record; those that cannot be read are 0.  How many could. */
 u64 ap_ring_put_guarded(struct ap_ring_out *out, ap_guarded_copy *copy, void *arg, u64 from, u32 n);
 
+/* n bytes behind what was put so far there will be the record's time. */
+void ap_ring_time_ahead(struct ap_ring_out *out, u32 n);
+/*
+ * The last thing before ap_ring_end: whoever reads up to data_head and then finds a record with an older time
+ * takes it for out of order, and a thread can lose its CPU wherever it is.
+ */
+void ap_ring_stamp(struct ap_ring_out *out, u64 (*now)(const void *arg), const void *arg);
+
 /* A sample of an event with wakeup_events (not a watermark) is counted. */
 void ap_ring_count_event(struct ap_ring_out *out, u32 wakeup_events);
 /* The record is visible, the lock free.  True: who waits is to be woken (.wakes, .poll have it). */
@@ -118,5 +129,11 @@ void ap_ring_drop(struct ap_ring_out *out);
 
 /* The writer of this name is dead: its record never was, the lock is free.  True: it held it. */
 bool ap_ring_clear(const struct ap_ring_map *map, u32 name);
+
+/*
+ * Nobody is in the middle of a record that was begun before this call: what data_head leads to after it lacks
+ * no stamped record with an older time.  Waits for as long as a record takes; false: somebody still holds the lock.
+ */
+bool ap_ring_has_settled(const struct ap_ring *ring);
 
 #endif

@@ -146,8 +146,11 @@ static void put_head(struct ap_ring_out *out, const struct ap_record_format *f,
 		words[n++] = d->ip;
 	if (wants(f, AP_PERF_SAMPLE_TID))
 		words[n++] = pair(d->who.pid, d->who.tid);
-	if (wants(f, AP_PERF_SAMPLE_TIME))
+	if (wants(f, AP_PERF_SAMPLE_TIME)) {
+		if (d->who.now)
+			ap_ring_time_ahead(out, n * 8);
 		words[n++] = d->who.time;
+	}
 	if (wants(f, AP_PERF_SAMPLE_ADDR))
 		words[n++] = d->addr;
 	if (wants(f, AP_PERF_SAMPLE_ID))
@@ -240,7 +243,7 @@ int ap_sample_write(const struct ap_ring_map *map, const struct ap_ring_writer *
 		    const struct ap_record_format *f, const struct ap_sample_data *d, bool *wakes)
 {
 	u64 trailer[AP_RECORD_TRAILER_MAX / 8];
-	struct ap_ring_owner owner = { .id = f->id, .trailer = trailer };
+	struct ap_ring_owner owner;
 	struct ap_ring_out out;
 	struct parts p;
 	int r;
@@ -248,7 +251,7 @@ int ap_sample_write(const struct ap_ring_map *map, const struct ap_ring_writer *
 	*wakes = false;
 	if (!measure(f, d, &p))
 		return -AP_E2BIG;
-	owner.trailer_size = ap_record_trailer(f, &d->who, trailer);
+	ap_record_owner_of(f, &d->who, trailer, &owner);
 	r = ap_ring_begin(&out, map, writer, &owner, p.size);
 	if (r)
 		return r;
@@ -256,6 +259,8 @@ int ap_sample_write(const struct ap_ring_map *map, const struct ap_ring_writer *
 	put_middle(&out, f, d, &p);
 	put_end(&out, f, d);
 	ap_ring_count_event(&out, f->wakeup_events);
+	if (d->who.now)
+		ap_ring_stamp(&out, d->who.now, d->who.now_arg);
 	*wakes = ap_ring_end(&out);
 	return 0;
 }

@@ -66,7 +66,8 @@ u32 ap_svc_callchain(const struct ap_service_point *p, const u64 *regs, u32 max_
 		     u64 out[AP_SVC_CHAIN_MAX])
 {
 	u32 most = max_stack && max_stack < AP_SVC_CHAIN_MAX - 1 ? max_stack : AP_SVC_CHAIN_MAX - 1;
-	u64 fp = regs[AP_HOOK_BP];
+	u64 fp = p->is_behind ? p->bp : regs[AP_HOOK_BP];
+	u64 next = p->is_behind ? p->next : regs[AP_HOOK_IP];
 	struct frame f;
 	u32 n = 0;
 
@@ -74,8 +75,8 @@ u32 ap_svc_callchain(const struct ap_service_point *p, const u64 *regs, u32 max_
 	out[n++] = p->pc;
 	if (p->has_no_regs)
 		return n;
-	if (n <= most && regs[AP_HOOK_IP] != p->pc && is_return(p->last_pc ? p->last_pc : p->pc))
-		out[n++] = regs[AP_HOOK_IP];
+	if (n <= most && next != p->pc && is_return(p->last_pc ? p->last_pc : p->pc))
+		out[n++] = next;
 	while (n <= most && fp >= NO_FRAME && fp < TASK_SIZE_MAX && get_frame(fp, &f)) {
 		out[n++] = f.ret;
 		fp = f.next;

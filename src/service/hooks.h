@@ -79,7 +79,16 @@ u64 ap_hook_lane_raw(u32 lane);
  */
 #define AP_HOOK_NEVER	  (~0ULL)
 #define AP_HOOK_NOTE_ADDR (1u << 0)
+/* The call may come later, where the code that the instruction is in is left. */
+#define AP_HOOK_BEHIND (1u << 1)
 void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags);
+/* In a call that has come so: the instruction on which the lane had `ago` counts less than it has now. */
+struct ap_hook_passed {
+	u64 pc;
+	u64 bp;	  /* its frame pointer, as far as that can be told */
+	u64 next; /* where it led, if it was a branch */
+};
+AP_MUST_CHECK bool ap_hook_passed(u64 ago, struct ap_hook_passed *at);
 /* One call with AP_SAMPLE_CLOCK at 0 to 63 counts of the lane from here, each time another number. */
 void ap_hook_clock_due(u32 lane);
 /*

@@ -57,13 +57,21 @@ u64 ap_svc_now(void)
 	       (u64)((unsigned __int128)__builtin_ia32_rdtsc() * mult >> (s->clock_shift & 63));
 }
 
+/* clock: a clockid + 1, 0 none. */
+static u64 now_by(const void *clock)
+{
+	return clock ? clock_time((u32)(u64)clock - 1) : ap_svc_now();
+}
+
 void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
 		struct ap_record_who *who)
 {
 	who->pid = s->tid ? s->pid : slot->pid;
 	who->tid = s->tid ? s->tid : slot->tid;
-	who->time = s->clock ? clock_time(s->clock - 1) : now;
+	who->time = now;
 	who->cpu = ap_svc_cpu();
+	who->now = now_by;
+	who->now_arg = (const void *)(u64)s->clock;
 }
 
 /* --- counts */

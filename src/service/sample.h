@@ -37,7 +37,7 @@ u32 ap_svc_cpu(void);
 /* The address that a sample at this point has; 0 none. */
 u64 ap_svc_data_addr(const struct ap_service_point *p);
 void ap_svc_read_words(const struct ap_sampler *s, struct ap_svc_words *w);
-/* Who, where and when (now: ap_svc_now()), for records of a sampler. */
+/* Who, where and when, for records of a sampler; now: ap_svc_now(), of those without a clock of their own. */
 void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
 		struct ap_record_who *who);
 
@@ -48,7 +48,7 @@ struct ap_svc_sample {
 	const struct ap_service_point *point;
 	const struct ap_svc_words *words;
 	u64 period;
-	u64 now; /* ap_svc_now() of the overflow: its tick and its record's time are of one moment */
+	u64 now; /* ap_svc_now() of the overflow, by which its tick is told; its record's time is later */
 };
 /* As ap_sample_write. */
 AP_MUST_CHECK int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,

@@ -130,6 +130,21 @@ static bool value_of(const struct own *o, const struct ap_sampler *s, u64 *value
 
 #define NEEDS_ADDR (AP_PERF_SAMPLE_ADDR | AP_PERF_SAMPLE_DATA_SRC)
 
+/* What a sample can show of an instruction that is left behind.  Callchains nearly always: where the period is free. */
+#define BEHIND                                                                                     \
+	(AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_TID | AP_PERF_SAMPLE_TIME | AP_PERF_SAMPLE_ID |        \
+	 AP_PERF_SAMPLE_CPU | AP_PERF_SAMPLE_PERIOD | AP_PERF_SAMPLE_STREAM_ID |                   \
+	 AP_PERF_SAMPLE_IDENTIFIER | AP_PERF_SAMPLE_CGROUP | AP_PERF_SAMPLE_CODE_PAGE_SIZE)
+
+static bool may_be_behind(const struct ap_sampler *s)
+{
+	const struct ap_sampling *g = ap_sampling_of(s);
+	u64 most = BEHIND | (g->freq ? AP_PERF_SAMPLE_CALLCHAIN : 0);
+
+	return !(s->sample_type & ~most) && !(s->flags & AP_PERF_SIGTRAP) && !s->signals &&
+	       !(g->state & AP_SAMPLER_LIMIT);
+}
+
 struct mark {
 	u64 left;
 	u32 flags;
@@ -142,7 +157,7 @@ static void nearest(const struct own *o, u32 lane, struct mark *m)
 	u64 value;
 
 	m->left = AP_HOOK_NEVER;
-	m->flags = 0;
+	m->flags = AP_HOOK_BEHIND;
 	FOR_EACH(o, s)
 	{
 		s64 left;
@@ -158,6 +173,8 @@ static void nearest(const struct own *o, u32 lane, struct mark *m)
 		/* of both where two are due at once: to have computed it too often does no harm */
 		if (s->sample_type & NEEDS_ADDR)
 			m->flags |= AP_HOOK_NOTE_ADDR;
+		if (!may_be_behind(s))
+			m->flags &= ~AP_HOOK_BEHIND;
 	}
 }
 
@@ -270,6 +287,7 @@ static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
 	};
 
 	ap_svc_who(s, o->slot, now, &who);
+	who.time = who.now(who.now_arg); /* THROTTLE's own field, maybe by another clock */
 	ap_svc_writer(&o->place, &w);
 	ap_record_format_of(s, &f);
 	(void)!ap_record_throttle(&to, true);
@@ -302,6 +320,18 @@ static void write_sample(const struct own *o, struct ap_sampler *s, const struct
 	after->wakes |= wakes;
 }
 
+/* The point of an overflow at this mark. */
+static void find_passed(struct ap_service_point *p, u64 ago)
+{
+	struct ap_hook_passed at;
+
+	if (!ap_hook_passed(ago, &at))
+		return;
+	p->pc = at.pc;
+	p->bp = at.bp;
+	p->next = at.next;
+}
+
 /* One overflow of s, under the lock. */
 static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 		     const struct ap_service_point *p, const struct ap_svc_words *words,
@@ -313,7 +343,15 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 		.sampler = s, .place = &o->place, .point = p, .words = words, .now = now
 	};
 	u64 more = skip_missed(s, value);
-	u32 what = ap_sampler_overflow(s, &moment, &of.period);
+	struct ap_service_point passed;
+	u32 what;
+
+	if (p->is_behind) {
+		passed = *p;
+		find_passed(&passed, value - ap_sampling_of(s)->next);
+		of.point = &passed;
+	}
+	what = ap_sampler_overflow(s, &moment, &of.period);
 
 	of.period += more;
 	write_sample(o, s, &of, what, after);

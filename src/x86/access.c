@@ -500,6 +500,20 @@ u32 ap_insn_accesses(const struct ap_insn *insn, const u8 *code,
 	return l.n;
 }
 
+enum ap_flush ap_insn_flush(const struct ap_insn *insn, const u8 *code, struct ap_access *out)
+{
+	struct list l = { insn, code, out, 0 };
+	u8 reg = insn->modrm >> 3 & 7;
+
+	if (insn->map != 1 || insn->opcode != 0xae || is_vector(insn) || insn->kind == AP_I_UD ||
+	    !(insn->flags & AP_INSN_NO_ACCESS) || reg < 6)
+		return AP_FLUSH_NONE;
+	set_address(
+		add(&l, AP_ACCESS_NONE, 0, 1, insn->flags & AP_INSN_ADDR32 ? AP_ACCESS_ADDR32 : 0),
+		insn, code);
+	return reg == 7 ? AP_FLUSH_DROPS : AP_FLUSH_KEEPS;
+}
+
 /* --- addresses */
 
 static u64 bit_offset(const struct ap_access *a, u64 reg)

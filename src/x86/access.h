@@ -49,6 +49,13 @@ u32 ap_insn_accesses(const struct ap_insn *insn, const u8 *code,
 		     struct ap_access out[AP_ACCESS_MAX]);
 
 /*
+ * Instructions that access nothing and do something to the cached line of an address: clflush, clflushopt, and clwb, which leaves it
+ * there.  *out is the address, of one byte and without flags of an access.
+ */
+enum ap_flush { AP_FLUSH_NONE, AP_FLUSH_DROPS, AP_FLUSH_KEEPS };
+enum ap_flush ap_insn_flush(const struct ap_insn *insn, const u8 *code, struct ap_access *out);
+
+/*
  * Where it is, with the registers that the instruction begins with; of VSIB the part that all
  * elements have in common.  next: pc of the instruction behind; seg_base: by enum ap_seg_reg, [0]
  * is 0.

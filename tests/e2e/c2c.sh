@@ -11,6 +11,30 @@ run timeout -k 5 60 "$ANYPERF" stat --machine skylake -x, -o csv -e hitm-loads -
 n=$(awk -F, '$3 { print $1 }' csv)
 is "$((n >= 3998 && n < 4100))" 1 "each turn but the first, in two lines, and what the library does" || note "$n"
 
+# processes that share a page do the same to each other; at the end one looks at both lines, which the other wrote last and
+# has no more where it is gone
+for how in anonymous shm "file $tmp/page"; do
+	# shellcheck disable=SC2086 # two words
+	run timeout -k 5 60 "$ANYPERF" stat --machine skylake -x, -o csv -e hitm-loads -- "$PROGRAMS/share_fork" $how
+	n=$(awk -F, '$3 { print $1 }' csv)
+	is "$((status == 0 && n >= 3998 && n <= 4000))" 1 "two processes: ${how%% *}" || note "$status $n"
+done
+run timeout -k 5 60 "$ANYPERF" stat --machine skylake -x, -o csv -e hitm-loads -- "$PROGRAMS/share_fork" private
+is "$status $(awk -F, '$3 { print $1 }' csv)" "0 0" "two processes that have copies"
+run timeout -k 5 100 "$ANYPERF" stat --machine skylake -x, -o csv -e hitm-loads -- "$PROGRAMS/share_fork" killed
+n=$(awk -F, '$3 { print $1 }' csv)
+is "$((status == 0 && n >= 3998))" 1 "two more that were killed hold up nobody" || note "$status $n"
+
+# thread-local memory is told apart by the base of %fs, which not all CPUs give without a call
+for stress in "" "--stress no-fsgsbase"; do
+	for resets in "" resets; do
+		# shellcheck disable=SC2086 # options, and no argument
+		run timeout -k 5 60 "$ANYPERF" stat $stress --machine skylake -x, -o csv -e hitm-loads -- "$PROGRAMS/tls_turns" $resets
+		n=$(awk -F, '$3 { print $1 }' csv)
+		is "$((status == 0 && n < 100))" 1 "$stress $resets: no line of a thread's own memory is another's" || note "$n"
+	done
+done
+
 run timeout -k 5 100 "$ANYPERF" c2c record -q -m 64M -c 1 --machine skylake --deterministic -o data -- "$prog"
 is "$status" 0 "c2c record" || note "$(tail -n 3 err)"
 run timeout -k 5 60 "$ANYPERF" c2c report -i data -x '|'

@@ -83,6 +83,15 @@ between $(($(count cycles "$walk" copy 8000 1000) - few)) $((7936 / 32 * 1000)) 
 none=$(count cycles "$walk" copy 0 1000)
 between $((few - none)) 15000 40000 "and some to begin"
 
+# a load of two halves that were stored apart waits until they are written (forward-block and a hit); of one store's it does not.
+# It is found when the ways that are looked at come round.
+few=$(count cycles "$walk" whole 1 200000)
+between $(($(count cycles "$walk" halves 1 200000) - few)) $((11 * 200000)) $((16 * 200000)) \
+	"a load that no one store answers is held up"
+printf 'base = skylake\npipe.forward-block = 112\n' >slow
+counts one cycles --machine slow -- "$walk" halves 1 200000
+between $(($(cut -d' ' -f2 one) - few)) $((100 * 200000)) $((116 * 200000)) "by as much as the machine says"
+
 # --- the same in each run
 for command in "walk 1024 3" "branch 0xffffffffffffffff 60 5000"; do
 	# shellcheck disable=SC2086

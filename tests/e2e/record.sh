@@ -181,18 +181,19 @@ exec 5<>ack
 "$ANYPERF" record -e cpu-clock:u -D -1 --control fifo:ctl,ack -o o -- ./work 1000000 >/dev/null 2>err &
 pid=$!
 until_true '[ -s o ]'
-for word in enable disable 'enable cpu-clock:u' evlist ping stop; do
+for word in enable disable 'enable cpu-clock:u' 'enable nobody' evlist ping stop; do
 	# perf answers what it knows only: one answer each time
 	printf 'unheard\n%s\n' "$word" >ctl
-	read -r -t 60 answer <&5
-	is "$answer" ack "--control: $word"
+	answer=$(timeout 60 head -c 5 <&5 | tr '\n\0' '.0') # perf's, with its zero
+	is "$answer" ack.0 "--control: $word"
 done
 wait "$pid"
 is $? 143 "--control: stop ends the command"
 read -r -t 0 -u 5
 is $? 1 "--control: what is not known is not answered"
-is "$(grep -c "unknown command 'unheard'" err) $(grep -cx 'cpu-clock:u' err)" "6 1" \
+is "$(grep -c "unknown command 'unheard'" err) $(grep -cx 'cpu-clock:u' err)" "7 1" \
 	"--control: is told, as are the events"
+has err "^failed: can't find 'nobody' event" "--control: an event that is not recorded"
 is "$(theirs o)" "$(said)" "--control: what was sampled"
 has <(perf script --show-task-events -i o 2>/dev/null) 'COMM exec: work' "-D: names are known although events were disabled"
 record -e cpu-clock:u -D 10000 -o o -- ./work

@@ -166,6 +166,26 @@ else
 	kill "$worker"
 fi
 
+# --- in order: more threads than CPUs, small rings that are read all the time
+cat >many.c <<'END'
+#include <pthread.h>
+static void *thread(void *arg) { volatile unsigned long s = 0; for (long i = 0; i < 30000000; i++) s += i; return arg; }
+int main(void)
+{
+	pthread_t t[8];
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, thread, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
+gcc -O2 -pthread -o many many.c || exit 1
+record -q -m 8 -e instructions -c 997 --switch-events -o ordered -- ./many
+perf report --stdio -i ordered >theirs 2>why </dev/null
+has theirs many "8 threads: perf reads them"
+is "$(grep -c 'out of order' why)" 0 "8 threads: nothing is older than what a round said"
+
 # --- killed
 "$ANYPERF" record -e instructions -c 20000 -m 4 -o k -- ./work 1000000 >/dev/null 2>&1 &
 pid=$!

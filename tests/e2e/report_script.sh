@@ -36,7 +36,12 @@ perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" || exit 1
 
 # leaf functions without a frame pointer: only the stack's copy tells who called
 gcc -O2 -g -fomit-frame-pointer -pthread -o "$tmp/bare" "$tmp/work.c" || exit 1
-perf record -q -e cpu-clock:u -F 500 --call-graph dwarf,4096 -o "$tmp/stacks.data" -- "$tmp/bare" 2>/dev/null ||
+perf record -q -e cpu-clock:u -F 500 -D 10 --call-graph dwarf,4096 -o "$tmp/stacks.data" -- "$tmp/bare" 2>/dev/null ||
+	exit 1
+
+# code that lies elsewhere in memory than in the file, as lld links it
+gcc -O2 -g -fomit-frame-pointer -pthread -Wl,--section-start=.text=0x20000 -o "$tmp/moved" "$tmp/work.c" || exit 1
+perf record -q -e cpu-clock:u -F 500 -D 10 --call-graph dwarf,4096 -o "$tmp/moved.data" -- "$tmp/moved" 2>/dev/null ||
 	exit 1
 
 for file in chains flat packed; do
@@ -56,6 +61,9 @@ as_perf "copied stacks: lines" script -i "$tmp/stacks.data" -c bare
 "$ANYPERF" script -i "$tmp/stacks.data" -F ip,sym >"$tmp/out"
 has "$tmp/out" ' top$' "copied stacks: the caller of a leaf"
 has "$tmp/out" ' main$' "copied stacks: main"
+as_perf "copied stacks, code moved: lines" script -i "$tmp/moved.data" -c moved
+"$ANYPERF" script -i "$tmp/moved.data" -F ip,sym >"$tmp/out"
+has "$tmp/out" ' top$' "copied stacks, code moved: the caller of a leaf"
 as_perf "a stream: lines" script -i "$tmp/pipe.data"
 is "$("$ANYPERF" evlist -i "$tmp/pipe.data")" cpu-clock:u "a stream: events"
 

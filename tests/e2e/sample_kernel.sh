@@ -20,7 +20,8 @@ for case in periods reads several contents signals traps thread inherit switches
 		[ "$case" != periods ] || refused=1
 		continue
 	fi
-	is "$status" 0 "a session samples: $case" || note "$(head -n 5 err)"
+	# a kernel without 32-bit calls ends "native" with SIGSEGV
+	is "$status" "$native" "a session samples: $case" || note "$(head -n 5 err)"
 	same out native "as the kernel does: $case"
 done
 

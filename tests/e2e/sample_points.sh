@@ -16,25 +16,31 @@ instructions="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal
 	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
 others="branches nested_calls signal_mid fork_count shadow page_cross"
 
+# sample_points.long.sh asks for more periods
+instruction_periods="1 7 33 1000" other_periods="1 17" branch_periods="1 64" stress_periods="7 1000"
+if [ -n "${MORE:-}" ]; then
+	instruction_periods="1 2 7 33 64 1000" other_periods="1 3 17 64" branch_periods="1 7 64 333" stress_periods="1 7 1000"
+fi
+
 for name in ${NAMES:-$instructions}; do
-	samples_like_oracle "$name" instructions "1 2 7 33 64 1000" "$PROGRAMS/$name"
+	samples_like_oracle "$name" instructions "$instruction_periods" "$PROGRAMS/$name"
 done
 for event in taken-branches branches returns mem-ops syscalls; do
 	for name in ${NAMES:-$others}; do
-		samples_like_oracle "$name" "$event" "1 3 17 64" "$PROGRAMS/$name"
+		samples_like_oracle "$name" "$event" "$other_periods" "$PROGRAMS/$name"
 	done
 done
 # an instruction may count 32 of them
 for name in ${NAMES:-fp_ops fp_wide}; do
-	samples_like_oracle "$name" flops "1 2 7 33 1000" "$PROGRAMS/$name"
+	samples_like_oracle "$name" flops "$instruction_periods" "$PROGRAMS/$name"
 done
 for name in ${NAMES:-and_loop branches nested_calls page_cross shadow fork_count}; do
-	BRANCHES=yes samples_like_oracle "$name" instructions "1 7 64 333" "$PROGRAMS/$name"
+	BRANCHES=yes samples_like_oracle "$name" instructions "$branch_periods" "$PROGRAMS/$name"
 done
 # shellcheck disable=SC2034 # samples_like_oracle looks at it
 for STRESS in evict unlinked shapes; do
 	for name in ${NAMES:-$others smc_store flags_live}; do
-		samples_like_oracle "$name" instructions "1 7 1000" "$PROGRAMS/$name"
+		samples_like_oracle "$name" instructions "$stress_periods" "$PROGRAMS/$name"
 	done
 done
 done_testing

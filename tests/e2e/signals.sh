@@ -33,7 +33,7 @@ for p in sig_native sig_native_late; do
 	is "$(grep -c 'not counted from here on' "$tmp/err")" 1 "$p: says so, once"
 done
 
-run timeout -k 5 120 "$ANYPERF" stat -o "$tmp/table" -- "$PROGRAMS/native_threads"
+run timeout -k 5 400 "$ANYPERF" stat -o "$tmp/table" -- "$PROGRAMS/native_threads"
 is "$status" 0 "threads going native: status"
 has "$tmp/out" '^150 of 150 ' "threads going native: output"
 

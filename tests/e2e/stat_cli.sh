@@ -330,7 +330,9 @@ has "$tmp/out" '^  bpf-output +unsupported +.' "list: unsupported"
 is "$(cat "$tmp/short")" "" "list -x: five fields"
 is "$("$ANYPERF" list hw -x'|')" "$("$ANYPERF" list -x'|' hw)" "options behind words"
 "$ANYPERF" list -x'|' | cut -d'|' -f1 | paste -sd, >"$tmp/all"
-run "$ANYPERF" stat -x, -e "$(cat "$tmp/all")" true
+# one that has all that is modelled: several nodes, which no machine that is built in has
+printf '%s\n' 'base = skylake' 'name = nodes' 'nodes = 2' >"$tmp/machine"
+run "$ANYPERF" stat -x, --machine "$tmp/machine" -e "$(cat "$tmp/all")" true
 is "$status" 0 "every event that list names can be asked for"
 is "$(wc -l <"$tmp/err")" "$(tr , '\n' <"$tmp/all" | wc -l)" "and has its line"
 "$ANYPERF" list -x'|' | awk -F'|' '$3 != "kernel" { print $1, $3 }' >"$tmp/want"
@@ -346,6 +348,12 @@ n=$(wc -l <"$tmp/names")
 sed '/^#/d; /^$/d' "$tmp/raw" | cut -d'|' -f1,8 >"$tmp/counts"
 is "$((n > 3)) $(head -n "$n" "$tmp/counts")" "1 $(tail -n "$n" "$tmp/counts")" "list: encodings count what names do"
 is "$(grep -c '^[0-9]*|exact' "$tmp/counts")" "$((2 * n))" "and are exact"
+# all that the PMU's own table names, under the name that it has there
+"$ANYPERF" run -- ls /sys/bus/event_source/devices/cpu/events | sort >"$tmp/names"
+"$ANYPERF" list -x'|' | cut -d'|' -f1,2 | tr '|' '\n' | sort -u >"$tmp/listed"
+is "$(comm -23 "$tmp/names" "$tmp/listed" | paste -sd' ')" "" "list: all of the session's events/"
+is "$("$ANYPERF" list -x'|' mem-loads | cut -d'|' -f1,3,4)" 'mem-loads|modelled|cpu/anyperf=0x36/' "list: one of them"
+is "$("$ANYPERF" list -x'|' | cut -d'|' -f1 | sort | uniq -d)" "" "list: each once"
 is "$("$ANYPERF" list -x'|' 'ref-*' sw | awk -F'|' '$1 == "ref-cycles" || $1 == "task-clock" { print $1, $4 }' | paste -sd,)" \
 	"ref-cycles type=0 config=0x9,task-clock type=1 config=0x1" "list: a pattern, a section"
 is "$("$ANYPERF" list -x'|' SYS_ENTER_OPENAT2 | cut -d'|' -f1)" syscalls:sys_enter_openat2 "list: tracepoints"

@@ -22,12 +22,23 @@ is "$(metric ipc)" "$(by "$insns / $cycles")" "ipc"
 is "$(metric branch_ratio)" "$(by "100 * $branches / $insns")" "a ratio in percent"
 is "$(metric l1d_mpki)" "$(by "1000 * ($(count l1d-load-misses) + $(count l1d-store-misses)) / $insns")" "misses of 1000"
 is "$(metric branch_miss_ratio)" "$(by "100 * $(count branch-misses) / $branches")" "mispredicted"
-is "$(metric mem_bandwidth)" "$(by "$(count cache-misses) * 64 * 3400 / 1000 / $cycles")" "by the machine's line and clock" ||
+is "$(metric mem_bandwidth)" "$(by "$(count memory-lines) * 64 * 3400 / 1000 / $cycles")" "by the machine's line and clock" ||
 	note "$(grep -n 'mhz' csv)"
 is "$(metric intensity)" 0 "no floating point in a walk: a true 0"
 is "$(kind branch_ratio)" exact "exact, of exact counts"
 is "$(kind ipc)" modelled "modelled, of cycles"
 is "$(awk -F, '$3 != ""' csv | sort -t, -k3,3 | cut -d, -f3 | uniq -d)" "" "each event is counted once"
+
+# a stream: of each element 8 bytes of three arrays come, and 8 go back, for two operations
+run "${stat[@]}" -x, -o csv -M mem_bytes,intensity,bytes_per_insn -e llc-writebacks,llc-prefetch-misses -- "$PROGRAMS/model_walk" triad 196608 4
+want=$((196608 / 3 * 64 * 4 * 4))
+is "$(awk -v got="$(metric mem_bytes)" -v want=$want 'BEGIN { print (got > 0.9 * want && got < 1.1 * want) }')" 1 \
+	"bytes of memory: what misses, what is prefetched, what is written back" || note "$(metric mem_bytes) for $want"
+is "$(awk -v got="$(metric intensity)" 'BEGIN { print (got > 0.9 / 16 && got < 1.1 / 16) }')" 1 "operations per byte" ||
+	note "$(metric intensity)"
+is "$(metric bytes_per_insn)" "$(by "64 * $(count memory-lines) / $(count instructions)")" "and bytes per instruction"
+is "$(awk -v n="$(count llc-writebacks)" -v all=$((want / 64)) 'BEGIN { print (n > 0.2 * all && n < 0.26 * all) }')" 1 "a quarter goes back" ||
+	note "$(count llc-writebacks) of $((want / 64))"
 
 run "${stat[@]}" -x, -o csv -M loads_per_insn -e loads -- "${work[@]}"
 is "$(metric loads_per_insn)" "$(by "$(count loads) / $(count instructions)")" "beside -e"

@@ -62,6 +62,12 @@ if command -v perf >/dev/null; then
 	is "$theirs" "$all" "perf says the same" || note "$(cat why)"
 fi
 
+# --- a label inside of a function is no function
+sed 's/^1:\tdec %ecx/inner_label:\n&/; /\.macro/,/\.endm/!b; s/inner_label/inner_label_\\name/' names.S >labels.S
+gcc -g -nostdlib -static -Wl,--build-id -o labels labels.S || exit 1
+"$ANYPERF" record -q -e instructions:u -c 1000 -o labels.data -- ./labels 2>/dev/null || exit 1
+is "$(names -i labels.data)" "$all" "labels take no function's name"
+
 # --- stripped
 cp bin/names full
 id=$(readelf -n full | sed -n 's/.*Build ID: //p')

@@ -77,6 +77,12 @@ if [[ $socket =~ ^[0-9]+$ ]]; then
 else
 	lack "top -s socket" "several sockets, or nobody tells"
 fi
+run "$ANYPERF" top --stdio -d 1000 --machine zen4 -e cycles:u -c 1000 -- ./work
+is "$status" 7 "--machine: the command's status"
+has out '\[\.\] leaf$' "--machine: modelled on it"
+run "$ANYPERF" top --stdio --machine nosuch -- ./work
+is "$status" 129 "no such machine: status 129"
+has err 'nosuch is no machine' "no such machine: says so"
 run "$ANYPERF" top --stdio -- ./nosuch
 is "$status" 127 "no such command: status 127"
 has err 'nosuch: No such file' "no such command: says so"

@@ -211,6 +211,8 @@ void insn_classify(const uint8_t *bytes, size_t n, struct insn *insn)
 		classify_group5(op[1], insn);
 	else if (op[0] == 0xcd)
 		set_class(insn, op[1] == 0x80 ? INSN_SYSCALL : INSN_SOFT_INT, p.len + 2);
+	if (p.len == 0 && op[0] == 0x0f && op[1] == 0xa2)
+		set_class(insn, INSN_CPUID, 2);
 	if (insn->class == INSN_PLAIN)
 		classify_no_trap(op, left, p.len, insn);
 }

@@ -29,6 +29,7 @@ enum insn_class {
 	/* The rest count as plain instructions; the stepper must know them by their effects. */
 	INSN_SOFT_INT, /* int3, int n, int1: the signal comes with rip already past it */
 	INSN_PUSHF,
+	INSN_CPUID,   /* has no prefixes: rep changes nothing, lock would fault */
 	INSN_NO_TRAP, /* may be followed by another instruction before the step trap */
 };
 

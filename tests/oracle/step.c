@@ -18,6 +18,9 @@
  *    behind it, so the pending instruction stays as well;
  *  - PTRACE_EVENT_EXIT: the last look at a thread. A system call that it is in has retired.
  *
+ * Two instructions are done here and not stepped: rseq, which the engine refuses, and cpuid, which leaves a
+ * virtual machine for its host, and some of those forget the step trap when they go on behind it.
+ *
  * Where single-stepping shows, its traces are wiped: TF in what pushf stored and in r11 after a
  * system call. Known to remain: a step forces SIGTRAP, and if the program has that blocked, the
  * kernel unblocks it and forgets its handler. At the entry of a SIGTRAP handler we unblock it
@@ -26,6 +29,7 @@
  */
 #include "step.h"
 
+#include <cpuid.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -98,16 +102,41 @@ static void count_iterations(struct stepper *s, const struct pending *p, uint64_
 		tally_iterate(s->tally, p->insn.address32 ? (uint32_t)done : done);
 }
 
-/* rseq(2) is refused by the engine, so it is refused here: done and counted without a step. */
-static bool refuse_rseq(struct stepper *s, struct thread *t, struct user_regs_struct *regs)
+/* rseq(2) is refused by the engine, so it is refused here. */
+static void refuse_rseq(struct user_regs_struct *regs)
 {
-	if (t->pending.insn.class != INSN_SYSCALL || t->pending.is_restart || regs->rax != SYS_rseq)
-		return false;
-	regs->rip += t->pending.insn.len;
 	regs->rax = -(uint64_t)ENOSYS;
 	regs->rcx = regs->rip;
 	regs->r11 = regs->eflags;
 	regs->orig_rax = -1;
+}
+
+/* Who is to see one CPU's answers runs the oracle on that one. */
+static void answer_cpuid(struct user_regs_struct *regs)
+{
+	uint32_t a, b, c, d;
+
+	__cpuid_count((uint32_t)regs->rax, (uint32_t)regs->rcx, a, b, c, d);
+	regs->rax = a;
+	regs->rbx = b;
+	regs->rcx = c;
+	regs->rdx = d;
+}
+
+/* Does what is pending without a step, and counts it, if it is one of those. */
+static bool do_without_step(struct stepper *s, struct thread *t, struct user_regs_struct *regs)
+{
+	const struct insn *insn = &t->pending.insn;
+	bool is_rseq =
+		insn->class == INSN_SYSCALL && !t->pending.is_restart && regs->rax == SYS_rseq;
+
+	if (!is_rseq && insn->class != INSN_CPUID)
+		return false;
+	regs->rip += insn->len;
+	if (is_rseq)
+		refuse_rseq(regs);
+	else
+		answer_cpuid(regs);
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, regs) < 0)
 		return false;
 	retire(s, t, regs->rip);
@@ -133,7 +162,7 @@ static void prepare(struct stepper *s, struct thread *t, struct user_regs_struct
 			p->shadowed_pc = p->pc + p->insn.len;
 			classify_at(t->tid, p->shadowed_pc, &p->shadowed);
 		}
-	} while (sig == 0 && refuse_rseq(s, t, regs));
+	} while (sig == 0 && do_without_step(s, t, regs));
 }
 
 static void step(struct stepper *s, struct thread *t, int sig)

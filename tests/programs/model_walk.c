@@ -6,6 +6,8 @@
  *	model_walk walk LINES ROUNDS		each line once a round, in an order without strides
  *	model_walk branch MASK BIT TIMES	a branch by one bit of a generator, after & MASK
  *	model_walk copy BYTES ROUNDS		rep movsb of as many bytes, in L1
+ *	model_walk halves|whole WORD ROUNDS	two stores, and a load of both or of the first
+ *	model_walk triad LINES ROUNDS		c[i] = a[i] + 2 * b[i], of doubles: a third of the lines each
  *	model_walk blocked LINES ROUNDS		walk, with each synchronous signal sent and blocked
  *	model_walk taken LINES ROUNDS		the same, and SIGSEGV is taken by sigtimedwait in between
  *	model_walk segv|ill LINES ROUNDS	walk, then die of that
@@ -16,6 +18,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -90,6 +93,32 @@ static int pending(int sig)
 
 	sigpending(&set);
 	return sigismember(&set, sig);
+}
+
+/* Which word, 0 to 7: of the line that both lie in. */
+static void store_and_load(bool halves, uint32_t word, uint32_t rounds)
+{
+	static volatile uint64_t line[8] __attribute__((aligned(64)));
+	volatile uint32_t *half = (volatile uint32_t *)&line[word % 7];
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		if (halves)
+			half[0] = i;
+		else
+			line[word % 7] = i;
+		half[halves ? 1 : 2] = i;
+		(void)line[word % 7];
+	}
+}
+
+static void triad(void)
+{
+	size_t n = (size_t)nlines / 3 * LINE / sizeof(double);
+	volatile double *a = (volatile double *)memory, *b = a + n, *c = b + n;
+
+	for (uint32_t round = 0; round < nrounds; round++)
+		for (size_t i = 0; i < n; i++)
+			c[i] = a[i] + 2 * b[i];
 }
 
 /* The main thread sleeps in pthread_join: nobody is there to contend for anything. */
@@ -171,6 +200,10 @@ static int run(const char *what)
 		puts("joined");
 		return 0;
 	}
+	if (!strcmp(what, "triad")) {
+		triad();
+		return 0;
+	}
 	walk(memory, nlines, nrounds);
 	if (!strcmp(what, "blocked"))
 		printf("%d waits\n", pending(SIGSEGV));
@@ -199,6 +232,10 @@ int main(int argc, char **argv)
 	}
 	if (argc == 4 && !strcmp(argv[1], "copy")) {
 		copy((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+		return 0;
+	}
+	if (argc == 4 && (!strcmp(argv[1], "halves") || !strcmp(argv[1], "whole"))) {
+		store_and_load(*argv[1] == 'h', (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
 		return 0;
 	}
 	if (argc != 4)

@@ -60,7 +60,9 @@ static void periods(void)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct perf_event_attr attr = attr_of(PERF_COUNT_HW_INSTRUCTIONS, all[i]);
-		uint64_t n = 0, in_loop = 0, dec = 0, count, rounds = all[i] < 64 ? 5000 : 500000;
+		uint64_t n = 0, in_loop = 0, dec = 0, count;
+		/* many samples where the thread only walks; else few, as under stress each takes many milliseconds */
+		uint64_t rounds = all[i] < 64 ? 700 * all[i] : 5000 + 5 * all[i];
 		struct ring r;
 
 		map_or_die(&r, open_or_die(&attr, 0), 1024, RW);

@@ -59,7 +59,7 @@ static void every_cache_event_is_known(void)
 	for (n = 0; ap_client_name(AP_NAMES_CACHE, n, &cache); n++)
 		if (!EXPECT(find(cache.name) && cache.meaning[0] && cache.is_counted))
 			tap_note("%s", cache.name);
-	EXPECT_U64(n, 24);
+	EXPECT_U64(n, 25);
 }
 
 static void cache_events_are_spelled_as_perf_spells_them(void)

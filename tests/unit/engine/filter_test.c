@@ -167,6 +167,77 @@ static void random_filters_say_what_the_kernel_says(void)
 	free(f);
 }
 
+static bool is_passed(u32 action)
+{
+	return action > AP_FILTER_ERRNO;
+}
+
+/* Where it says no, no arguments pass; where no argument is looked at it is exact. */
+static void what_may_pass_does_for_some_arguments(void)
+{
+	struct ap_filter *f = calloc(1, sizeof(*f) + LEN * sizeof(f->insn[0]));
+	u32 never = 0, plain = 0, wrong = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		bool may, looks = round % 2, any = false;
+
+		make(f);
+		for (int i = 0; !looks && i < LEN; i++) {
+			if (f->insn[i].code == (BPF_LD | BPF_W | BPF_ABS))
+				f->insn[i].k = 4 * below(2);
+			if ((f->insn[i].code & ~1) == (BPF_LD | BPF_MEM))
+				f->insn[i].code ^= BPF_MEM ^ BPF_LEN;
+		}
+		may = ap_filter_may_pass(f, NR);
+		for (int n = 0; n < 50; n++) {
+			u64 a[6];
+
+			for (int i = 0; i < 6; i++)
+				a[i] = below(2) ? below(40) : state;
+			any |= is_passed(ap_filter_judge(f, NR, a, below(2) ? below(40) : state));
+		}
+		wrong += any && !may;
+		never += !may;
+		if (looks)
+			continue;
+		plain++;
+		wrong += may != any;
+	}
+	EXPECT_U64(wrong, 0);
+	EXPECT(never > 1000);
+	EXPECT(plain > 1000);
+	free(f);
+}
+
+/* Filters as sandboxes write them: on flags, and handing the call to somebody else. */
+static void who_asks_for_flags_may_pass(void)
+{
+	struct ap_filter *f = calloc(1, sizeof(*f) + LEN * sizeof(f->insn[0]));
+	const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3d0f00, 2, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_vfork, 2, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_LOG),
+	};
+	const struct ap_filter strict = { .is_strict = true };
+
+	f->n = AP_ARRAY_SIZE(code);
+	memcpy(f->insn, code, sizeof(code));
+	EXPECT(ap_filter_may_pass(f, SYS_clone));
+	EXPECT(ap_filter_may_pass(f, SYS_vfork));
+	EXPECT(!ap_filter_may_pass(f, SYS_clone3));
+	EXPECT(!ap_filter_may_pass(f, SYS_fork));
+	f->before = &strict;
+	EXPECT(!ap_filter_may_pass(f, SYS_clone));
+	EXPECT(!ap_filter_may_pass(&strict, SYS_clone));
+	EXPECT(ap_filter_may_pass(&strict, SYS_write));
+	free(f);
+}
+
 static void the_strictest_holds(void)
 {
 	struct ap_filter *one = calloc(1, sizeof(*one) + 8), *two = calloc(1, sizeof(*two) + 8);
@@ -197,6 +268,8 @@ static void the_strictest_holds(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(random_filters_say_what_the_kernel_says),
+						 TAP(what_may_pass_does_for_some_arguments),
+						 TAP(who_asks_for_flags_may_pass),
 						 TAP(the_strictest_holds),
 						 { 0 } };
 

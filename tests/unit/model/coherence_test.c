@@ -106,6 +106,31 @@ static void a_modified_line_is_met_and_taken(void)
 	tear_down(2);
 }
 
+/* All have lost it, and what one had modified was written once; kept, it is the last level's and the other's. */
+static void a_flush_is_everybodys(void)
+{
+	set_up(&roomy, 3);
+	store(0, 0x10000);
+	load(1, 0x20000);
+	ap_mem_flush(mem[1], 0x10000, false);
+	EXPECT_U64(counts[1][AP_MODEL_LLC_WRITEBACK], 1);
+	EXPECT_U64(AP_MEM_LEVEL(load(2, 0x10000)), AP_MEM_NODE);
+	EXPECT_U64(AP_MEM_LEVEL(load(0, 0x10000)), AP_MEM_LLC);
+	EXPECT_U64(counts[0][AP_MODEL_HITM] + counts[2][AP_MODEL_HITM], 0);
+	ap_mem_flush(mem[0], 0x10000, false);
+	EXPECT_U64(counts[0][AP_MODEL_LLC_WRITEBACK], 0);
+	store(0, 0x10000);
+	ap_mem_flush(mem[0], 0x10000, true);
+	EXPECT_U64(counts[0][AP_MODEL_LLC_WRITEBACK], 1);
+	EXPECT_U64(AP_MEM_LEVEL(load(0, 0x10000)), AP_MEM_L1);
+	/* clean by now: no HITM */
+	load(1, 0x10000);
+	EXPECT_U64(counts[1][AP_MODEL_HITM], 0);
+	store(0, 0x10000);
+	EXPECT(load(1, 0x10000) & AP_MEM_HITM);
+	tear_down(3);
+}
+
 static void readers_share(void)
 {
 	set_up(&roomy, 3);
@@ -406,25 +431,169 @@ static void more_than_64_models_still_work(void)
 	free(shared);
 }
 
-/* --- address spaces */
+/* --- processes: each has a table of its own, and one in common */
 
-static void spaces_share_what_has_a_common_name(void)
+static struct ap_shared *table(const struct ap_machine *machine)
 {
-	set_up(&roomy, 0);
-	join(&roomy, 0, 1ULL << 48);
-	join(&roomy, 1, 2ULL << 48);
+	struct ap_shared *s = zeroed(ap_shared_bytes(machine));
+
+	ap_shared_init(s, machine);
+	return s;
+}
+
+static void processes(int n)
+{
+	memset(counts, 0, sizeof(counts));
+	for (int i = 0; i < n; i++) {
+		shared = table(&roomy);
+		mem[i] = ap_mem_init(zeroed(ap_mem_bytes(&roomy)), &roomy, shared, counts[i], 0);
+	}
+}
+
+static void end_processes(int n, struct ap_shared *common)
+{
+	for (int i = 0; i < n; i++) {
+		struct ap_shared *own = mem[i]->shared;
+
+		ap_mem_fini(mem[i]);
+		EXPECT_U64(own->joined, 0);
+		free(own);
+		free(mem[i]);
+	}
+	EXPECT_U64(common->joined, 0);
+	free(common);
+}
+
+static struct ap_names one_page(uint64_t at, uint64_t name)
+{
+	return (struct ap_names){ 1, { { at, at + 0x1000, (AP_NAME_COMMON | name) - at } } };
+}
+
+static void processes_share_what_has_a_common_name(void)
+{
+	struct ap_names at_4 = one_page(0x400000, 0x5000), at_7 = one_page(0x700000, 0x5000);
+	struct ap_shared *common = table(&roomy);
+
+	processes(2);
+	EXPECT(ap_mem_set_names(mem[0], common, &at_4, 1));
+	EXPECT(ap_mem_set_names(mem[1], common, &at_7, 2));
 	store(0, 0x10000);
 	EXPECT(!(load(1, 0x10000) & AP_MEM_HIT_OTHER));
-	/* the same page at two addresses */
-	EXPECT(ap_mem_alias(mem[0], 0x400000, 0x401000, (5ULL << 48) - 0x400000));
-	EXPECT(ap_mem_alias(mem[1], 0x700000, 0x701000, (5ULL << 48) - 0x700000));
+	for (int i = 0; i < 100; i++) {
+		store(0, 0x400040);
+		EXPECT(load(1, 0x700040) & AP_MEM_HITM);
+		store(1, 0x700048);
+		EXPECT(load(0, 0x400040) & AP_MEM_HITM);
+	}
+	EXPECT_U64(counts[0][AP_MODEL_HITM_LOAD], 100);
+	EXPECT_U64(counts[1][AP_MODEL_HITM_LOAD], 100);
+	/* what a name stood for is gone with it */
+	store(1, 0x700080);
+	EXPECT(ap_mem_set_names(mem[1], common, &at_4, 2));
+	EXPECT(!(load(0, 0x400080) & AP_MEM_HIT_OTHER));
+	EXPECT_U64(AP_MEM_LEVEL(load(1, 0x700080)), AP_MEM_NODE);
+	end_processes(2, common);
+}
+
+static void a_fork_shares_what_it_had(void)
+{
+	struct ap_names names = one_page(0x400000, 0x5000);
+	struct ap_shared *common = table(&roomy);
+
+	processes(2);
+	EXPECT(ap_mem_set_names(mem[0], common, &names, 1));
+	EXPECT(ap_mem_set_names(mem[1], common, &names, 2));
+	store(0, 0x10000);
 	store(0, 0x400040);
-	EXPECT(load(1, 0x700040) & AP_MEM_HITM);
-	store(1, 0x700040);
+	store(1, 0x400040);
+	/* as a fork leaves the child: a copy of all, with the parent's core in it */
+	mem[1]->common.core = mem[0]->common.core;
+	ap_shared_leave(common, 1);
+	EXPECT(ap_mem_inherit_names(mem[1], 3));
+	EXPECT_U64(mem[1]->common.core, 1);
+	EXPECT_U64(common->owner[1], 3);
+	store(0, 0x400040);
+	EXPECT(load(1, 0x400040) & AP_MEM_HITM);
+	store(1, 0x10000);
+	EXPECT_U64(AP_MEM_LEVEL(load(0, 0x10000)), AP_MEM_L1);
+	end_processes(2, common);
+}
+
+static void two_views_have_one_name(void)
+{
+	struct ap_names views = { 2,
+				  { { 0x400000, 0x401000, (AP_NAME_COMMON | 0x5000) - 0x400000 },
+				    { 0x700000, 0x701000,
+				      (AP_NAME_COMMON | 0x5000) - 0x700000 } } };
+	struct ap_names at_4 = one_page(0x400000, 0x5000);
+	struct ap_shared *common = table(&roomy);
+
+	processes(2);
+	EXPECT(ap_mem_set_names(mem[0], common, &views, 1));
+	load(0, 0x400040);
+	EXPECT_U64(AP_MEM_LEVEL(load(0, 0x700040)), AP_MEM_LLC);
+	/* another's store takes both */
+	EXPECT(ap_mem_set_names(mem[1], common, &at_4, 2));
+	ap_mem_poll(mem[0]);
+	store(1, 0x400040);
+	EXPECT(load(0, 0x700040) & AP_MEM_HITM);
+	store(1, 0x400040);
 	EXPECT(load(0, 0x400040) & AP_MEM_HITM);
-	EXPECT_U64(counts[0][AP_MODEL_INVALIDATED], 1);
-	EXPECT(!ap_mem_alias(mem[0], 0, 0x1000, 1));
-	tear_down(2);
+	end_processes(2, common);
+}
+
+static void the_dead_are_buried_by_their_owner(void)
+{
+	struct ap_names names = one_page(0x400000, 0x5000);
+	struct ap_shared *common = table(&roomy);
+
+	processes(2);
+	EXPECT(ap_mem_set_names(mem[0], common, &names, 1));
+	EXPECT(ap_mem_set_names(mem[1], common, &names, 2));
+	store(0, 0x400040);
+	ap_shared_bury(common, 1);
+	ap_mem_forget_names(mem[0]);
+	EXPECT(!(load(1, 0x400040) & AP_MEM_HIT_OTHER));
+	EXPECT_U64(common->joined_n, 1);
+	end_processes(2, common);
+}
+
+/* Whatever stands behind the first page. */
+static void a_table_that_is_scribbled_over_ends_nobody(void)
+{
+	struct ap_names names = one_page(0x400000, 0x5000);
+	struct ap_shared *common = table(&roomy);
+	size_t bytes = ap_shared_bytes(&roomy);
+
+	for (int round = 0; round < 20; round++) {
+		processes(2);
+		for (int i = 0; i < 2; i++)
+			EXPECT(ap_mem_set_names(mem[i], common, &names, 1));
+		for (int n = 0; n < 5000; n++) {
+			store(n % 2, 0x400000 + below(0x1000));
+			load(n % 2, 0x400000 + below(0x1000));
+		}
+		for (size_t at = AP_SHARED_CONST; at + 8 <= bytes; at += 8)
+			*(uint64_t *)((char *)common + at) =
+				(uint64_t)below(~0U) << 32 | below(~0U);
+		/* waiting for locks of nobody takes long, and was tested above */
+		common->joined_lock = 0;
+		memset(common->llc_lock, 0, sizeof(common->llc_lock));
+		memset(common->dir_lock, 0, sizeof(common->dir_lock));
+		for (int i = 0; i < AP_CORES; i++)
+			common->box[i].lock = 0;
+		for (int n = 0; n < 5000; n++)
+			store(n % 2, 0x400000 + below(0x1000));
+		for (int i = 0; i < 2; i++) {
+			struct ap_shared *own = mem[i]->shared;
+
+			ap_mem_fini(mem[i]);
+			free(own);
+			free(mem[i]);
+		}
+		memset((char *)common + AP_SHARED_CONST, 0, bytes - AP_SHARED_CONST);
+	}
+	free(common);
 }
 
 /* --- real threads */
@@ -469,6 +638,7 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
 		TAP(a_modified_line_is_met_and_taken),
+		TAP(a_flush_is_everybodys),
 		TAP(readers_share),
 		TAP(false_sharing_is_seen),
 		TAP(random_sharing_is_as_taught),
@@ -480,7 +650,11 @@ int main(int argc, char **argv)
 		TAP(locks_of_the_dead_are_free),
 		TAP(a_lock_is_not_waited_for_for_ever),
 		TAP(more_than_64_models_still_work),
-		TAP(spaces_share_what_has_a_common_name),
+		TAP(processes_share_what_has_a_common_name),
+		TAP(a_fork_shares_what_it_had),
+		TAP(two_views_have_one_name),
+		TAP(the_dead_are_buried_by_their_owner),
+		TAP(a_table_that_is_scribbled_over_ends_nobody),
 		TAP(threads_lose_no_reference),
 		{ 0 },
 	};

@@ -210,7 +210,7 @@ static uint64_t misses(const struct ap_pipe_spec *spec, unsigned n, unsigned nin
 	memset(&pipe, 0, sizeof(pipe));
 	for (unsigned k = 0; k < n; k++) {
 		ap_pipe_enter(&pipe, spec, ninsns);
-		ap_pipe_miss(&pipe, spec, 200, chased, chased);
+		ap_pipe_miss(&pipe, spec, 200, chased, chased, 0);
 		ap_pipe_leave(&pipe, &flow);
 	}
 	return pipe.done / CYCLE;
@@ -261,6 +261,27 @@ static void loads_of_a_piece_may_wait_for_each_other(void)
 	EXPECT_U64(ap_cost_late(&account, 1), 1);
 }
 
+/* Where loads are more than their buffer's part of all, it is full before the reorder buffer is. */
+static void a_buffer_of_loads_limits_them_too(void)
+{
+	static const char load[] = "\x48\x8b\x00", store[] = "\x48\x89\x00";
+	struct ap_cost a = cost_of(load, 3), b = cost_of(store, 3);
+	struct ap_machine m = *ap_machine_find("zen4");
+
+	m.pipe.rob = 100;
+	m.pipe.load_buffer = 50;
+	m.pipe.store_buffer = 10;
+	ap_cost_begin(&account, &m);
+	for (unsigned k = 0; k < 4; k++)
+		(void)ap_cost_add(&account, &a, 0, false);
+	EXPECT_U64(ap_cost_room(&account, 4), 8);
+	EXPECT_U64(ap_cost_room(&account, 40), 40);
+	(void)ap_cost_add(&account, &b, 0, false);
+	EXPECT_U64(ap_cost_room(&account, 5), 10);
+	m.pipe.load_buffer = m.pipe.store_buffer = 0;
+	EXPECT_U64(ap_cost_room(&account, 5), 5);
+}
+
 /* A wrong prediction is known when the flags are, which may wait for a miss. */
 static void mispredictions_wait_for_their_flags(void)
 {
@@ -269,7 +290,7 @@ static void mispredictions_wait_for_their_flags(void)
 	static struct ap_pipe pipe;
 
 	ap_pipe_enter(&pipe, spec, 4);
-	ap_pipe_miss(&pipe, spec, 200, 0, AP_PIPE_LATE_FLAGS);
+	ap_pipe_miss(&pipe, spec, 200, 0, AP_PIPE_LATE_FLAGS, 0);
 	ap_pipe_leave(&pipe, &flow);
 	EXPECT_U64(pipe.now, CYCLE);
 	ap_pipe_flush(&pipe, 16, true);
@@ -294,6 +315,7 @@ int main(int argc, char **argv)
 						 TAP(chased_misses_add_up),
 						 TAP(independent_misses_overlap),
 						 TAP(the_reorder_buffer_limits_them),
+						 TAP(a_buffer_of_loads_limits_them_too),
 						 TAP(loads_of_a_piece_may_wait_for_each_other),
 						 TAP(mispredictions_wait_for_their_flags),
 						 { 0 } };

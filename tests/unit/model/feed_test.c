@@ -38,7 +38,22 @@ static void expect_same(const struct ap_feed *a, const struct ap_feed *b)
 	EXPECT_U64(a->stall_front, b->stall_front);
 }
 
-enum { USUAL, ONE_BY_ONE, LOOKED_AT, IN_TURN, FEEDS };
+/* What stalls wait for is the same for who looks, and part of what waits; who does not ask has nothing. */
+static void expect_levels(const struct ap_feed *a, const struct ap_feed *looked_at,
+			  const struct ap_feed *nobody)
+{
+	u64 most = a->pipe.stalled;
+
+	for (unsigned k = 0; k < AP_PIPE_LEVELS; k++) {
+		EXPECT(a->pipe.stalled_by[k] <= most);
+		most = a->pipe.stalled_by[k];
+		EXPECT_U64(looked_at->pipe.stalled_by[k], most);
+		EXPECT_U64(nobody->pipe.stalled_by[k], 0);
+	}
+	EXPECT(a->pipe.stalled_by[0] || !a->pipe.stalled);
+}
+
+enum { USUAL, ONE_BY_ONE, LOOKED_AT, IN_TURN, BY_LEVELS, FEEDS };
 
 /* A log to all of them: by one way or the other, and by both. */
 static void run_all(struct ap_feed *const *feed, struct arena *arena, const uint64_t *from,
@@ -49,6 +64,7 @@ static void run_all(struct ap_feed *const *feed, struct arena *arena, const uint
 	looker = (struct looker){ .look.seen = seen };
 	ap_feed_run(feed[USUAL], from, to, &arena[0].chunk);
 	ap_feed_run(feed[ONE_BY_ONE], from, to, &arena[1].chunk);
+	ap_feed_run(feed[BY_LEVELS], from, to, &arena[0].chunk);
 	looker.now = feed[LOOKED_AT]->pipe.now;
 	ap_feed_run_slowly(feed[LOOKED_AT], from, to, &arena[0].chunk, &looker.look);
 	EXPECT(looker.seen);
@@ -78,6 +94,7 @@ static void compare(const struct ap_machine *machine, uint64_t from)
 		if (n != ONE_BY_ONE)
 			feed[n]->pipe.states = zeroed(sizeof(*feed[n]->pipe.states));
 	}
+	feed[BY_LEVELS]->has_levels = feed[LOOKED_AT]->has_levels = true;
 	for (unsigned log_of = 0; log_of < LOGS; log_of++) {
 		at = log;
 		for (unsigned k = 0; k < RECORDS; k++) {
@@ -98,6 +115,7 @@ static void compare(const struct ap_machine *machine, uint64_t from)
 	EXPECT(feed[0]->count[AP_MODEL_COND_MISS]);
 	for (unsigned n = 1; n < FEEDS; n++)
 		expect_same(feed[0], feed[n]);
+	expect_levels(feed[BY_LEVELS], feed[LOOKED_AT], feed[USUAL]);
 	for (unsigned n = 0; n < FEEDS; n++)
 		free_feed(feed[n]);
 	for (unsigned n = 0; n < 2; n++)

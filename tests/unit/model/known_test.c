@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/forward.h"
 #include "model/model.h"
 #include "tap/tap.h"
 
@@ -167,6 +168,74 @@ static void large_pages_need_fewer_entries(void)
 	circle(m, 4096, 8192, 2, 0); /* 32 MB: 16 large pages */
 	EXPECT_U64(counts[AP_MODEL_DTLB_LOAD_MISS], 0);
 	free_mem(m);
+}
+
+static unsigned level_of_load(struct ap_mem *m, uint64_t address)
+{
+	return AP_MEM_LEVEL(ap_mem_data(m, address, 8, 0, 0));
+}
+
+static void flush_on(const struct ap_machine *machine)
+{
+	const uint64_t at = 0x10000040;
+	struct ap_mem *m = new_mem(machine);
+
+	ap_mem_flush(m, at, false); /* which nobody has */
+	ap_mem_flush(m, at, true);
+	EXPECT_U64(level_of_load(m, at), AP_MEM_NODE);
+	ap_mem_flush(m, at + 63, false);
+	EXPECT_U64(counts[AP_MODEL_LLC_WRITEBACK], 0);
+	EXPECT_U64(level_of_load(m, at), AP_MEM_NODE);
+	EXPECT_U64(level_of_load(m, at), AP_MEM_L1);
+	ap_mem_data(m, at, 8, AP_MEM_WRITE, 0);
+	ap_mem_flush(m, at + 64, false); /* its neighbour */
+	EXPECT_U64(level_of_load(m, at), AP_MEM_L1);
+	ap_mem_flush(m, at, false);
+	EXPECT_U64(counts[AP_MODEL_LLC_WRITEBACK], 1);
+	EXPECT_U64(level_of_load(m, at), AP_MEM_NODE);
+	/* kept: written back once for each time that it was modified */
+	for (unsigned k = 0; k < 10; k++) {
+		ap_mem_data(m, at, 8, AP_MEM_WRITE, 0);
+		ap_mem_data(m, at, 8, AP_MEM_WRITE, 0);
+		ap_mem_flush(m, at, true);
+		ap_mem_flush(m, at, true);
+		EXPECT_U64(level_of_load(m, at), AP_MEM_L1);
+	}
+	EXPECT_U64(counts[AP_MODEL_LLC_WRITEBACK], 11);
+	ap_mem_flush(m, at, false);
+	EXPECT_U64(counts[AP_MODEL_LLC_WRITEBACK], 11);
+	free_mem(m);
+}
+
+/* 64 lines of one set of L1D, so that most are in L2: all are gone, and half had been modified. */
+static void flush_behind_l1(const struct ap_machine *machine)
+{
+	struct ap_mem *m = new_mem(machine);
+
+	for (unsigned k = 0; k < 64; k++)
+		ap_mem_data(m, 0x10000000 + k * 4096, 8, k % 2 ? AP_MEM_WRITE : 0, 0);
+	for (unsigned k = 0; k < 64; k++)
+		ap_mem_flush(m, 0x10000000 + k * 4096, false);
+	EXPECT_U64(counts[AP_MODEL_LLC_WRITEBACK], 32);
+	for (unsigned k = 0; k < 64; k++)
+		EXPECT_U64(level_of_load(m, 0x10000000 + k * 4096), AP_MEM_NODE);
+	free_mem(m);
+}
+
+static void lines_are_flushed(void)
+{
+	struct ap_machine machine = plain_lru;
+
+	for (int l2 = AP_INCLUSIVE; l2 <= AP_EXCLUSIVE; l2++)
+		for (int llc = AP_INCLUSIVE; llc <= AP_EXCLUSIVE; llc++) {
+			machine.l2.inclusion = (uint8_t)l2;
+			machine.llc.inclusion = (uint8_t)llc;
+			flush_on(&machine);
+			flush_behind_l1(&machine);
+		}
+	machine.l2.size = 0;
+	flush_on(&machine);
+	flush_behind_l1(&machine);
 }
 
 static void strides_miss_once_per_line(void)
@@ -413,14 +482,12 @@ static void loads_are_answered_by_the_newest_store_that_overlaps(void)
 		uint64_t address;
 		unsigned size;
 	} stores[200000];
-	struct ap_machine machine = { .pipe = { .store_buffer = 56 } };
+	static struct ap_fwd f;
+	const struct ap_fwd_store *by;
 	uint64_t want[3] = { 0 };
 	unsigned n = 0;
-	struct ap_fwd f;
 
 	seed = 7;
-	memset(counts, 0, sizeof(counts));
-	ap_fwd_init(&f, &machine, counts);
 	for (unsigned i = 0; i < 400000; i++) {
 		/* a few places, among them some that share a slot of the hash */
 		uint64_t address = 0x1000 + below(64) + (uint64_t)below(4) * 256 * 8;
@@ -430,12 +497,19 @@ static void loads_are_answered_by_the_newest_store_that_overlaps(void)
 		if (below(2) && n < AP_ARRAY_SIZE(stores)) {
 			stores[n].address = address;
 			stores[n++].size = size;
-			ap_fwd_store(&f, address, size);
+			ap_fwd_store(&f,
+				     &(struct ap_fwd_store){ .address = address, .size = size });
+			continue;
+		}
+		if (!below(20) && n < AP_ARRAY_SIZE(stores)) { /* one that nobody looks at */
+			stores[n++].size = 0;
+			ap_fwd_catch_up(&f, n);
 			continue;
 		}
 		address += below(300);
 		for (newest = n; newest && newest + 56 > n; newest--)
-			if (stores[newest - 1].address < address + size &&
+			if (stores[newest - 1].size &&
+			    stores[newest - 1].address < address + size &&
 			    address < stores[newest - 1].address + stores[newest - 1].size)
 				break;
 		if (newest && newest + 56 > n) {
@@ -447,11 +521,25 @@ static void loads_are_answered_by_the_newest_store_that_overlaps(void)
 					 : AP_FWD_BLOCKED;
 		}
 		want[result]++;
-		REQUIRE(ap_fwd_load(&f, address, size) == result);
+		REQUIRE(ap_fwd_load(&f, 56, address, size, &by) == result);
+		if (result != AP_FWD_NONE)
+			EXPECT_U64(by->number, newest);
 	}
-	EXPECT_U64(counts[AP_MODEL_FORWARD], want[AP_FWD_DONE]);
-	EXPECT_U64(counts[AP_MODEL_FORWARD_BLOCK], want[AP_FWD_BLOCKED]);
 	EXPECT(want[0] > 1000 && want[1] > 1000 && want[2] > 1000);
+}
+
+/* As of a fork's child. */
+static void stores_that_are_counted_anew_are_none(void)
+{
+	const struct ap_fwd_store *by, s = { .address = 0x1000, .size = 8 };
+	static struct ap_fwd f;
+
+	ap_fwd_catch_up(&f, 1000);
+	ap_fwd_store(&f, &s);
+	ap_fwd_catch_up(&f, 3);
+	EXPECT_U64(ap_fwd_load(&f, 56, 0x1000, 8, &by), AP_FWD_DONE);
+	ap_fwd_catch_up(&f, 60);
+	EXPECT_U64(ap_fwd_load(&f, 56, 0x1000, 8, &by), AP_FWD_NONE);
 }
 
 int main(int argc, char **argv)
@@ -462,6 +550,7 @@ int main(int argc, char **argv)
 		TAP(pages_miss_by_how_far_they_exceed_a_tlb),
 		TAP(walks_begin_where_the_caches_know_the_way),
 		TAP(large_pages_need_fewer_entries),
+		TAP(lines_are_flushed),
 		TAP(strides_miss_once_per_line),
 		TAP(a_stride_prefetcher_leaves_the_first_of_each_page),
 		TAP(splits_are_one_reference_of_two_lines),
@@ -469,6 +558,7 @@ int main(int argc, char **argv)
 		TAP(matrices_miss_by_the_order_of_loops),
 		TAP(cachegrinds_machine_counts_as_its_manual_says),
 		TAP(loads_are_answered_by_the_newest_store_that_overlaps),
+		TAP(stores_that_are_counted_anew_are_none),
 		{ 0 },
 	};
 

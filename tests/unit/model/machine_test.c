@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "model/machine.h"
 #include "tap/tap.h"
@@ -26,7 +27,7 @@ static void built_in_machines_are_sound(void)
 	EXPECT(!ap_machine_find("z80"));
 }
 
-/* Every number of a machine is a key: what is written reads as the same bytes. */
+/* Every number of a machine that matters is a key: what is written reads as the same bytes. */
 static void what_is_written_reads_the_same(void)
 {
 	static char text[16384];
@@ -43,17 +44,6 @@ static void what_is_written_reads_the_same(void)
 	}
 }
 
-/* One key per number behind the name. */
-static void every_number_has_a_key(void)
-{
-	char line[128];
-	unsigned n = 0;
-
-	while (ap_machine_key(ap_machine_at(0), n, line, sizeof(line)))
-		n++;
-	EXPECT_U64(n, (sizeof(struct ap_machine) - sizeof(ap_machine_at(0)->name)) / 4);
-}
-
 static void a_file_changes_what_it_names(void)
 {
 	struct ap_machine m, want = *ap_machine_find("zen4");
@@ -62,11 +52,11 @@ static void a_file_changes_what_it_names(void)
 	want.l1d.size = 65536;
 	want.l1d.policy = AP_POLICY_RANDOM;
 	want.l2.prefetch = 3;
-	want.llc.prefetch = 0;
+	want.l1d.prefetch = 0;
 	EXPECT_U64(ap_machine_parse(&m,
 				    "name=mine\nbase = zen4\n# larger\nl1d.size = 64K\n"
 				    "l1d.policy=random\nl2.prefetch = stride next\n"
-				    "llc.prefetch = none",
+				    "l1d.prefetch = none",
 				    error, sizeof(error)),
 		   0);
 	EXPECT_MEM(&m, &want, sizeof(m));
@@ -88,6 +78,12 @@ static void mistakes_are_named_with_their_line(void)
 		  "line 2: l1d.size: not a number (K and M may follow)" },
 		{ "base = zen4\nl1d.policy = fifo",
 		  "line 2: l1d.policy: not one of: lru plru random rrip" },
+		{ "base = zen4\nl1d.ways = 4\nmhz = 1\nl1d.ways = 8",
+		  "line 4: l1d.ways: given twice" },
+		{ "base = zen4\nllc.prefetch = next", "line 2: unknown key \"llc.prefetch\"" },
+		{ "name = a\nname = b", "line 2: name: given twice" },
+		{ "base = zen4\nl2.prefetch = both",
+		  "line 2: l2.prefetch: not one of: next stride none" },
 		{ "base = zen4\nl1d.prefetch = all",
 		  "line 2: l1d.prefetch: not one of: next stride none" },
 		{ "base = zen4\nl1d.ways = 33", "a cache has 1 to 32 ways" },
@@ -106,7 +102,7 @@ static void mistakes_are_named_with_their_line(void)
 		  "line 2: branch.penalty: not from 0 to 60000" },
 		{ "base = zen4\nbranch.btb-penalty = 4000000000",
 		  "line 2: branch.btb-penalty: not from 0 to 60000" },
-		{ "base = zen4\npipe.decode = 0", "line 2: pipe.decode: not from 1 to 64" },
+		{ "base = zen4\npipe.decode = 4", "line 2: unknown key \"pipe.decode\"" },
 		{ "base = zen4\npipe.issue = 65", "line 2: pipe.issue: not from 1 to 64" },
 		{ "base = zen4\npipe.retire = 0", "line 2: pipe.retire: not from 1 to 64" },
 		{ "base = zen4\npipe.rob = 0", "line 2: pipe.rob: not from 1 to 65536" },
@@ -161,7 +157,7 @@ static void a_skylake_is_read_from_its_cpuid(void)
 	memset(want.name, 0, sizeof(want.name));
 	strcpy(want.name, "host");
 	want.l1d.slices = want.l1i.slices = want.l2.slices = want.llc.slices = 1;
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_MEM(&m, &want, sizeof(m));
 }
 
@@ -183,7 +179,7 @@ static void odd_sets_become_slices_and_nonsense_is_left(void)
 	const struct ap_machine *base = ap_machine_find("sapphirerapids");
 	struct ap_machine m;
 
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_U64(m.l1d.size, 48 << 10);
 	EXPECT_U64(m.l2.size, base->l2.size);
 	EXPECT_U64(m.l2.ways, base->l2.ways);
@@ -210,7 +206,7 @@ static void a_guest_has_a_share_of_a_server(void)
 	const struct ap_machine *base = ap_machine_find("icelake");
 	struct ap_machine m;
 
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_U64(m.llc.size, 8 << 20);
 	EXPECT_U64(m.llc.ways, 16);
 	EXPECT_U64(m.llc.slices, 1);
@@ -220,11 +216,11 @@ static void a_guest_has_a_share_of_a_server(void)
 	EXPECT_U64(m.remote, base->remote + base->remote / 2);
 	EXPECT_U64(m.walk_step, 3 * base->walk_step);
 	leaves[2].regs[2] = 6 * 1024 - 1;
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_U64(m.llc.size, 6 << 20);
 	leaves[1].regs[2] = 0;
 	leaves[2].regs[2] = 0x77fff;
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_U64(m.llc.size, 480U << 20);
 	EXPECT_U64(m.memory, base->memory);
 	EXPECT_U64(m.walk_step, base->walk_step);
@@ -241,7 +237,7 @@ static void amx_is_of_golden_cove(void)
 	};
 	struct ap_machine m;
 
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_U64(m.l2.latency, ap_machine_find("sapphirerapids")->l2.latency);
 }
 
@@ -265,8 +261,81 @@ static void a_zen3_is_read_from_its_cpuid(void)
 	memset(want.name, 0, sizeof(want.name));
 	strcpy(want.name, "host");
 	want.l1d.slices = want.l1i.slices = want.l2.slices = want.llc.slices = 1;
-	ap_machine_host(&m, answer, leaves);
+	ap_machine_host(&m, answer, leaves, NULL);
 	EXPECT_MEM(&m, &want, sizeof(m));
+}
+
+/* A guest whose leaf 8000001Dh is empty: 48K/12 and 32K/8, 1M/16, 32 MB that four CPUs share. */
+static struct leaf empty_guest[] = {
+	{ 0, 0, { 0x10, 0x68747541, 0x444d4163, 0x69746e65 } },
+	{ 1, 0, { 0x00a10f10, 0, 1U << 31 } },
+	{ 0x80000000, 0, { 0x80000023 } },
+	{ 0x80000005, 0, { 0xff40ff40, 0xff40ff40, 0x300c0140, 0x20080140 } },
+	{ 0x80000006, 0, { 0x48002200, 0x68006200, 0x04008140, 0x01009140 } },
+	{ 0x80000008, 0, { 0x3030, 0, 3 } },
+	{ .leaf = 0xffffffff },
+};
+
+static void where_a_guest_has_no_cache_leaf_the_older_ones_tell(void)
+{
+	struct ap_machine m;
+
+	ap_machine_host(&m, answer, empty_guest, NULL);
+	EXPECT_U64(m.l1d.size, 48 << 10);
+	EXPECT_U64(m.l1d.ways, 12);
+	EXPECT_U64(m.l1i.size, 32 << 10);
+	EXPECT_U64(m.l2.size, 1 << 20);
+	EXPECT_U64(m.l2.ways, 16);
+	EXPECT_U64(m.llc.size, 16 << 20);
+	EXPECT(!ap_machine_check(&m));
+}
+
+static void put(const char *folder, const char *name, const char *text)
+{
+	char path[300];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	REQUIRE(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void put_cache(const char *folder, unsigned n, const char *type, const char *level,
+		      const char *size, const char *ways, const char *cpus)
+{
+	char index[256];
+
+	snprintf(index, sizeof(index), "%s/index%u", folder, n);
+	REQUIRE(!mkdir(index, 0700));
+	put(index, "type", type);
+	put(index, "level", level);
+	put(index, "size", size);
+	put(index, "ways_of_associativity", ways);
+	put(index, "coherency_line_size", "64\n");
+	put(index, "shared_cpu_list", cpus);
+}
+
+/* Before the older leaves; and the guest's share is that of those who share it there. */
+static void before_them_the_kernel_is_asked(void)
+{
+	char folder[] = "/tmp/machine_test.XXXXXX", command[64];
+	struct ap_machine m;
+
+	REQUIRE(mkdtemp(folder));
+	put_cache(folder, 0, "Data\n", "1\n", "64K\n", "16\n", "0\n");
+	put_cache(folder, 1, "Instruction\n", "1\n", "64K\n", "4\n", "0\n");
+	put_cache(folder, 2, "Unified\n", "2\n", "2048K\n", "8\n", "0\n");
+	put_cache(folder, 3, "Unified\n", "3\n", "98304K\n", "16\n", "0-1,4\n");
+	ap_machine_host(&m, answer, empty_guest, folder);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	EXPECT(!system(command));
+	EXPECT_U64(m.l1d.size, 64 << 10);
+	EXPECT_U64(m.l1d.ways, 16);
+	EXPECT_U64(m.l1i.size, 64 << 10);
+	EXPECT_U64(m.l2.size, 2 << 20);
+	EXPECT_U64(m.llc.size, 8 << 20);
 }
 
 #ifdef __x86_64__
@@ -302,7 +371,7 @@ static void this_cpu_is_as_sysfs_says(void)
 
 	really(NULL, 1, 0, regs);
 	is_guest = regs[2] >> 31;
-	ap_machine_host(&m, really, NULL);
+	ap_machine_host(&m, really, NULL, NULL);
 	EXPECT(!ap_machine_check(&m));
 	for (; sysfs(n, "level", level, sizeof(level)) && sysfs(n, "type", type, sizeof(type)) &&
 	       sysfs(n, "size", size, sizeof(size));
@@ -328,13 +397,14 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = {
 		TAP(built_in_machines_are_sound),
 		TAP(what_is_written_reads_the_same),
-		TAP(every_number_has_a_key),
 		TAP(a_file_changes_what_it_names),
 		TAP(mistakes_are_named_with_their_line),
 		TAP(a_skylake_is_read_from_its_cpuid),
 		TAP(odd_sets_become_slices_and_nonsense_is_left),
 		TAP(a_zen3_is_read_from_its_cpuid),
 		TAP(a_guest_has_a_share_of_a_server),
+		TAP(where_a_guest_has_no_cache_leaf_the_older_ones_tell),
+		TAP(before_them_the_kernel_is_asked),
 		TAP(amx_is_of_golden_cove),
 #ifdef __x86_64__
 		TAP(this_cpu_is_as_sysfs_says),

@@ -68,12 +68,41 @@ static void faults_say_how_many_pages_are_new(void)
 	EXPECT(!is_new(0x70000));
 }
 
+/* Its bursts are numbered from 0 on, and what its parent met was met before them. */
+static void forks_go_on(void)
+{
+	memset(&p, 0, sizeof(p));
+	ap_met_faults(&p, 1000, false);
+	begin(1000);
+	ap_met_faults(&p, 1001, false);
+	EXPECT(is_new(0x10000));
+	ap_met_fork_child(&p);
+	begin(0);
+	ap_met_faults(&p, 0, false);
+	EXPECT(is_new(0x10000)); /* nothing was passed over since */
+	ap_met_faults(&p, 1, false);
+	EXPECT(is_new(0x20000));
+	begin(1);
+	EXPECT(!is_new(0x10000));
+	EXPECT_U64(ap_met_note(&p, 0x10000, false)->age, 1);
+	EXPECT_U64(ap_met_note(&p, 0x20000, false)->age, 1);
+}
+
 static u32 seed;
 
 static u32 random_below(u32 n)
 {
 	seed = seed * 1103515245 + 12345;
 	return (seed >> 8) % n;
+}
+
+static void meet_random_lines(void)
+{
+	for (u64 burst = 0; burst < 9000; burst += 1 + random_below(3) * random_below(500)) {
+		begin(burst);
+		for (u32 i = 0; i < 200; i++)
+			(void)ap_met_note(&p, (u64)random_below(1U << 18) * 256, i % 7 == 0);
+	}
 }
 
 /* Every line is of the burst that met its page last, however they come and go. */
@@ -83,11 +112,9 @@ static void lines_are_counted_once(void)
 
 	memset(&p, 0, sizeof(p));
 	seed = 7;
-	for (u64 burst = 0; burst < 9000; burst += 1 + random_below(3) * random_below(500)) {
-		begin(burst);
-		for (u32 i = 0; i < 200; i++)
-			(void)ap_met_note(&p, (u64)random_below(1U << 18) * 256, i % 7 == 0);
-	}
+	meet_random_lines();
+	ap_met_fork_child(&p);
+	meet_random_lines();
 	sum = p.older;
 	for (u32 i = 0; i < AP_MET_BURSTS; i++)
 		sum += p.lines[i];
@@ -166,6 +193,7 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(what_was_met_is_not_new),
 						 TAP(faults_say_how_many_pages_are_new),
+						 TAP(forks_go_on),
 						 TAP(lines_are_counted_once),
 						 TAP(what_fits_is_near_and_what_does_not_is_far),
 						 { 0 } };

@@ -26,8 +26,8 @@ static void delay_both(struct pair *b)
 	unsigned cycles = below(4) ? 10 : below(10) ? 200 : 1 + below(300), what = below(4);
 
 	if (what) {
-		ap_pipe_miss(&b->plain, &b->spec, cycles, waits, late);
-		ap_pipe_delay_load(&b->quick, &b->spec, cycles, waits, late);
+		ap_pipe_miss(&b->plain, &b->spec, cycles, waits, late, 0);
+		ap_pipe_delay_load(&b->quick, &b->spec, cycles, waits, late, 0);
 	} else {
 		b->plain.now += cycles << 7;
 		ap_pipe_delay_fetch(&b->quick, &b->spec, cycles << 7);

@@ -87,9 +87,74 @@ static void links_are_applied(void)
 	}
 }
 
+static void expect_stalls(const struct ap_pipe *p, uint64_t all, uint64_t l1d, uint64_t l2,
+			  uint64_t llc)
+{
+	EXPECT_U64(p->stalled >> 8, all);
+	EXPECT_U64(p->stalled_by[0] >> 8, l1d);
+	EXPECT_U64(p->stalled_by[1] >> 8, l2);
+	EXPECT_U64(p->stalled_by[2] >> 8, llc);
+}
+
+/* A piece of four instructions, with a load that misses in so many levels. */
+static void run_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, unsigned cycles,
+		     unsigned levels)
+{
+	static const struct ap_pipe_flow flow;
+
+	ap_pipe_enter(p, spec, 4);
+	if (cycles)
+		ap_pipe_miss(p, spec, cycles, 0, 0, levels);
+	ap_pipe_leave(p, &flow);
+}
+
+static void stalls_are_told_apart_by_levels(void)
+{
+	static const struct ap_pipe_flow slow = { .depth = 50 << 8 };
+	struct ap_pipe_spec four = { .rob = 4 }, eight = { .rob = 8 }, one = { .rob = 1 };
+	static struct ap_pipe pipe;
+
+	/* one after the other */
+	memset(&pipe, 0, sizeof(pipe));
+	run_miss(&pipe, &four, 200, 3);
+	run_miss(&pipe, &four, 70, 2);
+	run_miss(&pipe, &four, 40, 1);
+	run_miss(&pipe, &four, 0, 0);
+	expect_stalls(&pipe, 310, 310, 270, 200);
+	/* what is slow by itself */
+	ap_pipe_enter(&pipe, &four, 4);
+	ap_pipe_leave(&pipe, &slow);
+	run_miss(&pipe, &four, 0, 0);
+	expect_stalls(&pipe, 360, 310, 270, 200);
+
+	/* two at a time: while the first is waited for the second is under way */
+	memset(&pipe, 0, sizeof(pipe));
+	run_miss(&pipe, &eight, 40, 1);
+	run_miss(&pipe, &eight, 100, 2);
+	run_miss(&pipe, &eight, 0, 0);
+	expect_stalls(&pipe, 40, 40, 40, 0);
+	run_miss(&pipe, &eight, 0, 0);
+	expect_stalls(&pipe, 100, 100, 100, 0);
+
+	/* a miss that is over before what else there is in the buffer */
+	memset(&pipe, 0, sizeof(pipe));
+	ap_pipe_enter(&pipe, &eight, 4);
+	ap_pipe_leave(&pipe, &slow);
+	run_miss(&pipe, &eight, 20, 3);
+	run_miss(&pipe, &eight, 0, 0);
+	expect_stalls(&pipe, 50, 20, 20, 20);
+
+	memset(&pipe, 0, sizeof(pipe));
+	run_miss(&pipe, &one, 10, 1);
+	run_miss(&pipe, &one, 100, 3);
+	expect_stalls(&pipe, 110, 110, 100, 100);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = { TAP(links_are_applied), { 0 } };
+	static const struct tap_test tests[] = { TAP(links_are_applied),
+						 TAP(stalls_are_told_apart_by_levels),
+						 { 0 } };
 
 	return tap_main(tests, argc, argv);
 }

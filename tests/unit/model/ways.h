@@ -78,7 +78,7 @@ static inline void random_flow(struct arena *a, struct ap_feed_way *w)
 
 	random_piece(x);
 	w->flow = x->flow;
-	w->ninsns = x->ninsns;
+	w->ninsns = w->room = x->ninsns;
 	memcpy(list, x->list, sizeof(x->list));
 	w->flow.list = list;
 	free(x);
@@ -111,6 +111,8 @@ static inline void random_op(struct ap_feed_op *op, unsigned nwords)
 		op->flags |= AP_FEED_ADDR32;
 	if (!below(40) && op->what == AP_FEED_UPDATE)
 		op->flags |= AP_FEED_ATOMIC;
+	if (!below(100))
+		op->what = AP_FEED_FLUSH + (uint8_t)below(2);
 }
 
 static inline void random_way(struct arena *a, uint32_t *id, bool in_clusters)

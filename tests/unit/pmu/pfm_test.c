@@ -37,6 +37,8 @@ static const char *const unknown[] = {
 	"amd64_fam17h_zen2::" ZEN1_FLOPS,
 	"amd64_fam19h_zen3::" ZEN1_FLOPS,
 	"amd64_fam19h_zen4::" ZEN1_FLOPS,
+	"amd64_fam17h_zen1::L1_ITLB_MISS_L2_ITLB_MISS:COALESCED4K:IF1G:IF2M:IF4K",
+	"amd64_fam17h_zen2::L1_ITLB_MISS_L2_ITLB_MISS:COALESCED4K:IF1G:IF2M:IF4K",
 	/* all of its masks, which it has one by one */
 	"amd64_fam17h_zen1::L1_DTLB_MISS:ALL",
 	"amd64_fam17h_zen2::L1_DTLB_MISS:ALL",
@@ -167,12 +169,80 @@ static void thresholds_are_not_counted(void)
 	}
 }
 
+/* What PAPI's presets are made of, as its table names it: docs/counting.md says that they count. */
+static const char *const presets[] = {
+	"skl::CPU_CLK_THREAD_UNHALTED:THREAD_P",
+	"skl::INST_RETIRED:ANY_P",
+	"skl::UNHALTED_REFERENCE_CYCLES",
+	"skl::MEM_UOPS_RETIRED:ALL_LOADS",
+	"skl::MEM_UOPS_RETIRED:ALL_STORES",
+	"skl::L1D:REPLACEMENT",
+	"skl::L2_RQSTS:ALL_CODE_RD",
+	"skl::L2_RQSTS:ALL_DEMAND_REFERENCES",
+	"skl::L2_RQSTS:ALL_DEMAND_DATA_RD",
+	"skl::L2_RQSTS:ALL_RFO",
+	"skl::L2_RQSTS:CODE_RD_HIT",
+	"skl::L2_RQSTS:CODE_RD_MISS",
+	"skl::L2_RQSTS:DEMAND_DATA_RD_MISS",
+	"skl::L2_RQSTS:DEMAND_RFO_HIT",
+	"skl::L2_RQSTS:DEMAND_RFO_MISS",
+	"skl::L2_RQSTS:RFO_HIT",
+	"skl::L2_RQSTS:PF_MISS",
+	"skl::OFFCORE_REQUESTS:DEMAND_DATA_RD",
+	"skl::OFFCORE_REQUESTS:DEMAND_RFO",
+	"skl::MEM_LOAD_RETIRED:L3_MISS",
+	"skl::DTLB_LOAD_MISSES:MISS_CAUSES_A_WALK",
+	"skl::DTLB_STORE_MISSES:MISS_CAUSES_A_WALK",
+	"skl::ITLB_MISSES:MISS_CAUSES_A_WALK",
+	"skl::RESOURCE_STALLS:ANY",
+	"icx::CPU_CLK_UNHALTED:THREAD_P",
+	"icx::MEM_INST_RETIRED:ALL_LOADS",
+	"icx::MEM_INST_RETIRED:ALL_STORES",
+	"icx::L1D:REPLACEMENT",
+	"icx::L2_RQSTS:ALL_CODE_RD",
+	"icx::L2_RQSTS:ALL_DEMAND_REFERENCES",
+	"icx::L2_RQSTS:CODE_RD_HIT",
+	"icx::L2_RQSTS:CODE_RD_MISS",
+	"icx::L2_RQSTS:DEMAND_DATA_RD_MISS",
+	"icx::OFFCORE_REQUESTS:DEMAND_DATA_RD",
+	"icx::MEM_LOAD_RETIRED:L3_MISS",
+	"icx::BR_INST_RETIRED:COND_TAKEN",
+	"icx::BR_MISP_RETIRED:COND",
+	"amd64_fam19h_zen3::LS_DISPATCH:LD_ST_DISPATCH:STORE_DISPATCH:LD_DISPATCH",
+	"amd64_fam19h_zen3::REQUESTS_TO_L2_GROUP1:CACHEABLE_IC_READ",
+	"amd64_fam19h_zen3::L1_ITLB_MISS_L2_ITLB_HIT",
+	"amd64_fam19h_zen3::L1_ITLB_MISS_L2_ITLB_MISS:COALESCED4K:IF1G:IF2M:IF4K",
+	"amd64_fam19h_zen3::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:IC_FILL_HIT_X:IC_FILL_HIT_S",
+	"amd64_fam19h_zen3::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
+};
+
+static void presets_of_papi_are_counted(void)
+{
+	struct ap_pmu_sum sum;
+	u64 config;
+
+	setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
+	REQUIRE(pfm_initialize() == PFM_SUCCESS);
+	for (size_t i = 0; i < AP_ARRAY_SIZE(presets); i++) {
+		enum ap_cpu cpu = presets[i][0] == 's'	 ? AP_CPU_SKYLAKE
+				  : presets[i][0] == 'i' ? AP_CPU_ICELAKE
+							 : AP_CPU_ZEN;
+
+		if (!EXPECT_U64(encode(presets[i], &config), PFM_SUCCESS) ||
+		    !EXPECT_U64(ap_pmu_resolve(ap_pmu_arch(cpu), AP_PERF_TYPE_RAW, config, 0, &sum),
+				0))
+			tap_note("%s", presets[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = {
-		TAP(skylake_codes_are_libpfms),	 TAP(icelake_codes_are_libpfms),
-		TAP(zen_codes_are_libpfms),	 TAP(mixed_masks_are_libpfms),
-		TAP(thresholds_are_not_counted), { 0 }
-	};
+	static const struct tap_test tests[] = { TAP(skylake_codes_are_libpfms),
+						 TAP(icelake_codes_are_libpfms),
+						 TAP(zen_codes_are_libpfms),
+						 TAP(mixed_masks_are_libpfms),
+						 TAP(presets_of_papi_are_counted),
+						 TAP(thresholds_are_not_counted),
+						 { 0 } };
 	return tap_main(tests, argc, argv);
 }

@@ -50,6 +50,18 @@ static void map(uint32_t pid, uint64_t start, uint64_t len, uint64_t pgoff, cons
 	apply();
 }
 
+static void kernel_map(uint64_t start, uint64_t len, const char *name)
+{
+	begin_record(&f, 1, 1);
+	put32(&f, ~0U);
+	put32(&f, 0);
+	put64(&f, start);
+	put64(&f, len);
+	put64(&f, start);
+	put_text(&f, name, (strlen(name) + 8) & ~7UL);
+	apply();
+}
+
 static void comm(uint32_t pid, uint32_t tid, const char *name)
 {
 	begin_record(&f, 3, 0);
@@ -104,6 +116,39 @@ static void a_new_mapping_covers_what_was_there(void)
 	EXPECT_STR(where(1, 1, 0x3000), "d@3000");
 	EXPECT_U64(ap_session_thread(&s, 1, 1)->maps->n, 1);
 	ap_session_fini(&s);
+}
+
+static const char *kernel_name(uint64_t ip)
+{
+	struct ap_place place;
+
+	ap_session_resolve(&s, ap_session_thread(&s, 1, 1), AP_PERF_RECORD_MISC_KERNEL, ip, &place);
+	return place.sym ? place.sym->name : place.dso ? place.dso->name : "-";
+}
+
+static void the_kernel_has_code_behind_its_text(void)
+{
+	char path[64];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "/tmp/anyperf-kallsyms-%d", (int)getpid());
+	out = fopen(path, "w");
+	REQUIRE(out);
+	fputs("ffffffff81000000 T _stext\nffffffff81001000 T schedule\n"
+	      "ffffffff82000000 T _etext\nffffffff83000000 T start_kernel\n",
+	      out);
+	fclose(out);
+	ap_session_init(&s);
+	s.symbols.kallsyms = path;
+	kernel_map(0xffffffff81000000, 0x1000000, "[kernel.kallsyms]_text");
+	EXPECT_STR(kernel_name(0xffffffff81001010), "schedule");
+	EXPECT_STR(kernel_name(0xffffffff83000010), "start_kernel");
+	EXPECT_STR(kernel_name(0xffffffff80fffff0), "-");
+	EXPECT_STR(kernel_name(0xffffffff84000000), "-");
+	kernel_map(0xffffffff83000000, 0x1000, "[module]");
+	EXPECT_STR(kernel_name(0xffffffff83000010), "[module]");
+	ap_session_fini(&s);
+	unlink(path);
 }
 
 static void a_child_begins_as_its_parent(void)
@@ -315,6 +360,7 @@ static void a_pipe_is_not_waited_for(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(a_new_mapping_covers_what_was_there),
+						 TAP(the_kernel_has_code_behind_its_text),
 						 TAP(a_child_begins_as_its_parent),
 						 TAP(a_reused_id_is_somebody_else),
 						 TAP(many_threads_are_found_again),

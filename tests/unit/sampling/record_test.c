@@ -108,7 +108,7 @@ static void fill(void)
 				       .stream_id = 72 };
 	D = (struct ap_sample_data){ .misc = AP_PERF_RECORD_MISC_USER |
 					     AP_PERF_RECORD_MISC_EXACT_IP,
-				     .who = { 11, 12, 13, 14 },
+				     .who = { .pid = 11, .tid = 12, .time = 13, .cpu = 14 },
 				     .ip = 21,
 				     .addr = 22,
 				     .period = 23,
@@ -371,7 +371,7 @@ static void samples_wake_by_number_unless_there_is_a_watermark(void)
 
 /* --- side-band */
 
-static struct ap_record_who who = { 11, 12, 13, 14 };
+static struct ap_record_who who = { .pid = 11, .tid = 12, .time = 13, .cpu = 14 };
 static bool woken;
 static const struct ap_record_to to = { &M, &writer_1, &F, &who, &woken };
 
@@ -557,6 +557,39 @@ static void lost_comes_with_the_trailer_of_the_record_behind_it(void)
 	end_is(__LINE__);
 }
 
+/* Nothing has been told of a time that is asked for before all else is there. */
+static u64 late(const void *arg)
+{
+	u64 period;
+
+	EXPECT_U64(A.ring.lock, WRITER_1);
+	EXPECT_U64(A.page.data_head, 0);
+	memcpy(&period, A.data + *(const u32 *)arg - 8, sizeof(period));
+	EXPECT_U64(period, 23);
+	return 99;
+}
+
+static void a_late_time_is_that_of_the_end(void)
+{
+	u32 size = 8 + 16 + 16 + 8 + 16 + 8;
+	bool wakes;
+
+	area_init(&A, &M, SIZE, 0);
+	fill();
+	D.who.now = late;
+	D.who.now_arg = &size;
+	F.flags = AP_PERF_SAMPLE_ID_ALL;
+	F.sample_type = AP_PERF_SAMPLE_TID | AP_PERF_SAMPLE_TIME | AP_PERF_SAMPLE_PERIOD;
+	A.ring.lost = 6;
+	REQUIRE(!ap_sample_write(&M, &writer_1, &F, &D, &wakes));
+	w_begin(AP_PERF_RECORD_LOST, 0);
+	w8(71), w8(6), w4(11), w4(12), w8(99);
+	w_check(__LINE__);
+	w_begin(AP_PERF_RECORD_SAMPLE, D.misc);
+	w4(11), w4(12), w8(99), w8(23);
+	w_check(__LINE__);
+}
+
 static void endless_names_end(void)
 {
 	static char name[70000];
@@ -582,6 +615,7 @@ int main(int argc, char **argv)
 		TAP(samples_wake_by_number_unless_there_is_a_watermark),
 		TAP(side_band_records),
 		TAP(lost_comes_with_the_trailer_of_the_record_behind_it),
+		TAP(a_late_time_is_that_of_the_end),
 		TAP(endless_names_end),
 		{ 0 },
 	};

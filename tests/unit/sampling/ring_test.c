@@ -97,7 +97,7 @@ static void a_full_area_loses_and_says_so_in_the_next_record(void)
 static void a_lost_record_has_the_trailer_of_who_writes_it(void)
 {
 	const u64 trailer[2] = { 11, 12 };
-	const struct ap_ring_owner owner = { 8, trailer, sizeof(trailer) };
+	const struct ap_ring_owner owner = { 8, trailer, sizeof(trailer), 0 };
 	struct ap_ring_out out;
 
 	area_init(&A, &M, SIZE, 0);
@@ -328,6 +328,18 @@ static u64 half_readable(void *arg, void *to, u64 from, u64 n)
 	return can;
 }
 
+static void a_ring_has_settled_when_nobody_is_in_a_record(void)
+{
+	struct ap_ring_out out;
+
+	area_init(&A, &M, SIZE, 0);
+	EXPECT(ap_ring_has_settled(&A.ring));
+	REQUIRE(!ap_ring_begin(&out, &M, &writer_1, &owner_7, 16));
+	EXPECT(!ap_ring_has_settled(&A.ring));
+	ap_ring_end(&out);
+	EXPECT(ap_ring_has_settled(&A.ring));
+}
+
 static void guarded_bytes_wrap_and_end_in_zeros(void)
 {
 	for (u64 before = SIZE - 200; before <= SIZE - 8; before += 8) {
@@ -456,6 +468,7 @@ int main(int argc, char **argv)
 		TAP(wakeup_events_count_samples_of_the_ring),
 		TAP(a_lock_that_is_held_for_too_long_loses_the_record),
 		TAP(the_dead_are_cleared_and_the_robbed_write_nothing),
+		TAP(a_ring_has_settled_when_nobody_is_in_a_record),
 		TAP(guarded_bytes_wrap_and_end_in_zeros),
 		TAP(random_records_are_those_of_the_model),
 		{ 0 },

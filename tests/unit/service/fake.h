@@ -44,6 +44,8 @@ struct fake {
 	u64 lane_raw[AP_LANE_MAX], lane_left[AP_LANE_MAX];
 	u32 lane_flags[AP_LANE_MAX];
 	u32 clocks_due, sources;
+	struct ap_hook_passed passed[8]; /* npassed instructions, the last one ran just now */
+	u32 npassed;
 	u64 regs[AP_HOOK_REGS];
 	u8 *samplers;
 	u8 *ring; /* of FAKE_RING_PAGES and the ring's, at FAKE_RING in the session */

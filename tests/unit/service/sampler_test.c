@@ -97,6 +97,69 @@ static void the_nearest_mark_is_armed(void)
 	EXPECT_U64(fake.lane_flags[0], AP_HOOK_NOTE_ADDR); /* the other has it still */
 }
 
+static void what_shows_registers_is_sampled_at_its_instruction(void)
+{
+	static const struct {
+		u64 sample_type, freq;
+		bool is_behind;
+	} rows[] = {
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_TID | AP_PERF_SAMPLE_TIME |
+			  AP_PERF_SAMPLE_PERIOD,
+		  0, true },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_CALLCHAIN, 1000, true },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_CALLCHAIN, 0, false },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_REGS_USER, 1000, false },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_STACK_USER, 1000, false },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_ADDR, 1000, false },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_READ, 1000, false },
+		{ AP_PERF_SAMPLE_IP | AP_PERF_SAMPLE_BRANCH_STACK, 1000, false },
+	};
+
+	fake_start(answers);
+	fake.session->nlanes = 1;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(rows); i++) {
+		struct ap_sampler *s;
+
+		fake.slot->samplers = 0;
+		s = add(2 * i, 0, 100, 100);
+		s->sample_type = rows[i].sample_type;
+		ap_sampling_of(s)->freq = rows[i].freq;
+		ap_service_arm();
+		EXPECT_U64(fake.lane_flags[0] & AP_HOOK_BEHIND,
+			   rows[i].is_behind ? AP_HOOK_BEHIND : 0);
+		/* a signal is to find the thread there */
+		s->signals = 1;
+		ap_service_arm();
+		EXPECT_U64(fake.lane_flags[0] & AP_HOOK_BEHIND, 0);
+		s->signals = 0;
+		/* one that needs it decides for the lane */
+		add(2 * i + 1, 0, 100, 100)->sample_type |= AP_PERF_SAMPLE_REGS_INTR;
+		ap_service_arm();
+		EXPECT_U64(fake.lane_flags[0] & AP_HOOK_BEHIND, 0);
+	}
+}
+
+static void each_overflow_behind_has_its_instruction(void)
+{
+	struct ap_service_trap trap = { 0 };
+	const struct ap_service_point p = {
+		.source = AP_SAMPLE_LANE, .known = true, .is_behind = true, .pc = 0xdead
+	};
+
+	fake_start(answers);
+	give_ring(add(0, 0, 2, 101));
+	for (u32 i = 0; i < AP_ARRAY_SIZE(fake.passed); i++)
+		fake.passed[i] = (struct ap_hook_passed){ .pc = 0x1000 + i };
+	fake.npassed = AP_ARRAY_SIZE(fake.passed);
+	fake.lane_raw[0] =
+		104; /* of instructions 97 to 104, at 0x1000 to 0x1007, 101 and 103 are due */
+	EXPECT(!ap_service_overflow(&p, &trap));
+	EXPECT_U64(head(), 48);
+	EXPECT_U64(record(0)[1], 0x1004);
+	EXPECT_U64(record(1)[1], 0x1006);
+	EXPECT_U64(fake.lane_left[0], 1);
+}
+
 static void an_overflow_is_a_record(void)
 {
 	struct ap_sampler *s;
@@ -417,6 +480,8 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
 		TAP(the_nearest_mark_is_armed),
+		TAP(what_shows_registers_is_sampled_at_its_instruction),
+		TAP(each_overflow_behind_has_its_instruction),
 		TAP(an_overflow_is_a_record),
 		TAP(a_writer_that_was_killed_is_asked_about),
 		TAP(a_writer_that_lives_is_waited_for),

@@ -78,6 +78,37 @@ static void no_access(void)
 	EXPECT_N("\x66\x0f\x1b\x08", 0); /* bndmov: a nop */
 }
 
+static enum ap_flush flush_of(const char *code)
+{
+	struct ap_insn i;
+	u8 bytes[16] = { 0 };
+
+	memcpy(bytes, code, strlen(code) < 15 ? strlen(code) : 15);
+	REQUIRE(!ap_insn_decode(&i, bytes, 15));
+	EXPECT_U64(ap_insn_accesses(&i, bytes, list), 0);
+	return ap_insn_flush(&i, bytes, list);
+}
+
+static void lines_that_are_flushed(void)
+{
+	EXPECT_U64(flush_of("\x0f\xae\x3b"), AP_FLUSH_DROPS); /* clflush [rbx] */
+	EXPECT_AT(0, 0x40000, 1, 0);
+	EXPECT_U64(flush_of("\x66\x41\x0f\xae\x7c\x88\x11"),
+		   AP_FLUSH_DROPS); /* clflushopt [r8 + rcx * 4 + 17] */
+	EXPECT_AT(0, 0x90000 + 4 * 0x20000 + 17, 1, 0);
+	EXPECT_U64(flush_of("\x64\x66\x0f\xae\x33"), AP_FLUSH_KEEPS); /* clwb fs:[rbx] */
+	EXPECT_AT(0, 0x1040000, 1, 0);
+	EXPECT_U64(flush_of("\x67\x66\x0f\xae\x32"), AP_FLUSH_KEEPS); /* clwb [edx] */
+	EXPECT_AT(0, 0xffffffbf, 1, AP_ACCESS_ADDR32);
+	EXPECT_U64(flush_of("\x0f\xae\xf8"), AP_FLUSH_NONE);	 /* sfence */
+	EXPECT_U64(flush_of("\x0f\xae\xf0"), AP_FLUSH_NONE);	 /* mfence */
+	EXPECT_U64(flush_of("\x66\x0f\xae\xf1"), AP_FLUSH_NONE); /* tpause */
+	EXPECT_U64(flush_of("\xf3\x0f\xae\xf1"), AP_FLUSH_NONE); /* umonitor */
+	EXPECT_U64(flush_of("\x0f\x1c\x03"), AP_FLUSH_NONE);	 /* cldemote */
+	EXPECT_U64(flush_of("\x0f\x18\x0b"), AP_FLUSH_NONE);	 /* prefetcht0 */
+	EXPECT_U64(flush_of("\x48\x8d\x04\x8b"), AP_FLUSH_NONE); /* lea */
+}
+
 static void the_stack(void)
 {
 	EXPECT_N("\x50", 1); /* push rax */
@@ -234,9 +265,17 @@ static void iterations(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
-		TAP(plain_operands), TAP(no_access), TAP(the_stack),   TAP(strings),
-		TAP(bit_strings),    TAP(vectors),   TAP(whole_lines), TAP(enter_and_its_frames),
-		TAP(iterations),     { 0 },
+		TAP(plain_operands),
+		TAP(no_access),
+		TAP(lines_that_are_flushed),
+		TAP(the_stack),
+		TAP(strings),
+		TAP(bit_strings),
+		TAP(vectors),
+		TAP(whole_lines),
+		TAP(enter_and_its_frames),
+		TAP(iterations),
+		{ 0 },
 	};
 
 	return tap_main(tests, argc, argv);

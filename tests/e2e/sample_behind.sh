@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Samples that show no registers are taken where their block is left: they name the instructions that the oracle
+# names all the same, however the block was left, and also where several fall into one.  The frame pointer that their
+# callchains begin with is the one that a stop at the instruction finds.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/oracle.bash
+. "$(dirname "$0")/oracle.bash"
+# shellcheck source=tests/e2e/samples.bash
+. "$(dirname "$0")/samples.bash"
+
+programs="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal_mid fork_count \
+	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
+	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
+
+# shellcheck disable=SC2034 # samples_like_oracle looks at it
+STRESS=behind
+for name in ${NAMES:-$programs}; do
+	samples_like_oracle "$name" instructions "1 7 64 149" "$PROGRAMS/$name"
+done
+# shellcheck disable=SC2034
+for STRESS in behind,evict behind,unlinked behind,shapes; do
+	for name in ${NAMES:-branches signal_mid smc_store flags_live}; do
+		samples_like_oracle "$name" instructions 7 "$PROGRAMS/$name"
+	done
+done
+
+# frames STRESS: each instruction of the program's own functions, with its frame pointer
+frames()
+{
+	mkdir "$tmp/ours"
+	in_same_place env ANYPERF_DEBUG="$tmp/ours" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
+		-e instructions --stress "sample=1,frames$1" -- "$PROGRAMS/chain" >"$tmp/out" 2>&1 </dev/null
+	cat "$tmp"/ours/samples.* | awk -v functions="$functions" 'BEGIN { n = split(functions, f) }
+		{ for (i = 1; i < n; i += 2) if ($1 "" >= f[i] "" && $1 "" < f[i + 1] "") print }'
+	rm -r "$tmp/ours"
+}
+functions=$(nm -S "$PROGRAMS/chain" | grep -E ' (leaf|odd|even|main)$' | while read -r at size _; do
+	printf '%x %x ' $((16#$at)) $((16#$at + 16#$size))
+done)
+frames "" >"$tmp/want"
+frames ,behind >"$tmp/got"
+same "$tmp/want" "$tmp/got" "frame pointers of $(wc -l <"$tmp/want") instructions"
+is "$(($(wc -l <"$tmp/want") > 10000))" 1 "so many there are"
+done_testing
