@@ -7,9 +7,14 @@
 cd "$tmp" || exit 1
 type perf >perf.path 2>&1 || skip_all "no perf"
 
+# perf opens an event for each CPU, and each has a period of its own: where periods are compared with the
+# oracle's, the program stays on one.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+one_cpu=(taskset -c "$cpu")
+
 record()
 {
-	run timeout -k 5 120 "$ANYPERF" run -- perf record -q -o data "$@"
+	run "${one_cpu[@]}" timeout -k 5 120 "$ANYPERF" run -- perf record -q -o data "$@"
 }
 
 script()
@@ -44,12 +49,10 @@ for precise in u pu ppu pppu; do
 		"$(wc -l <want) 0x4002)" "instructions:$precise: of user mode, with the exact address"
 done
 
-# Children go on in images of their own, and what an image leaves of a period the next one has.  On one
-# CPU: perf opens an event for each, and each has a period of its own.
-cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+# Children go on in images of their own, and what an image leaves of a period the next one has.
 "$ORACLE" --trace trace -- "$PROGRAMS/vfork_exec" >/dev/null 2>&1
 for period in 7 10 100; do
-	record -e instructions:u -c "$period" -- taskset -c "$cpu" "$PROGRAMS/vfork_exec"
+	record -e instructions:u -c "$period" -- "${one_cpu[@]}" "$PROGRAMS/vfork_exec"
 	# the first task was another program before
 	script -F pid | awk 'NR == 1 { first = $1 } $1 != first { print $1 }' | sort | uniq -c | awk '{ print $1 }' | sort -n >got
 	awk 'NR == 1 { first = $1 } $1 != first { print $1 }' trace | sort | uniq -c |
@@ -59,6 +62,7 @@ done
 
 # --- options
 
+one_cpu=()
 program=(perl -e 'my $s = 0; for my $i (1 .. 200000) { $s += $i * $i } print "$s\n"')
 total=$("$ANYPERF" stat -x, -e instructions:u -- "${program[@]}" 2>&1 >/dev/null |
 	sed -n 's/,.*instructions.*//p')
