@@ -46,13 +46,18 @@ static ALWAYS void show(const struct view *v, struct ap_feed *f, struct ap_feed_
 		v->look->seen(v->look, f, &s);
 }
 
-static ALWAYS void data(struct ap_feed *f, const struct ap_feed_op *op, u64 address, unsigned flags,
-			u64 pc, const struct view *v)
+/* goes_on: of an instruction that has missed before.  Whether this was a load that missed. */
+static ALWAYS bool data(struct ap_feed *f, const struct ap_feed_op *op, u64 address, unsigned flags,
+			u64 pc, const struct view *v, bool goes_on)
 {
 	unsigned result = ap_mem_data(f->mem, address, op->size, flags, pc);
+	bool missed = AP_MEM_LEVEL(result) != AP_MEM_L1 && !(flags & AP_MEM_WRITE);
 
-	if (ap_unlikely(AP_MEM_LEVEL(result) != AP_MEM_L1 && !(flags & AP_MEM_WRITE)))
+	if (ap_unlikely(missed)) {
+		if (goes_on)
+			ap_mem_count_no_answer(f->mem, result);
 		pay(f, result, op);
+	}
 	show(v, f,
 	     (struct ap_feed_seen){ .what = flags & AP_MEM_WRITE ? AP_FEED_SAW_STORE
 								 : AP_FEED_SAW_LOAD,
@@ -61,6 +66,7 @@ static ALWAYS void data(struct ap_feed *f, const struct ap_feed_op *op, u64 addr
 				    .address = address,
 				    .size = op->size,
 				    .is_locked = op->flags & AP_FEED_ATOMIC });
+	return missed;
 }
 
 /* A register that a record has, as it was when the way was left. */
@@ -110,13 +116,14 @@ static ALWAYS void strings(struct ap_feed *f, const struct ap_feed_op *op, const
 	unsigned flags = op->what == AP_FEED_STORES ? AP_MEM_WRITE : 0;
 	u64 at = word_of(v->way, log, op->base) + (u64)op->disp;
 	u64 n = word_of(v->way, log, op->index) - word_of(v->way, log, op->dst);
+	bool missed = false;
 
 	if (ap_unlikely(op->flags & AP_FEED_ADDR32)) { /* ecx counts, and all of rcx is written */
 		at = (u32)at;
 		n = (u32)n;
 	}
 	for (u64 k = 0; k < n; k++, at += op->size)
-		data(f, op, at, flags, pc, v);
+		missed |= data(f, op, at, flags, pc, v, missed);
 	pass_string(f, op, n);
 }
 
@@ -128,15 +135,15 @@ static ALWAYS void run_op(struct ap_feed *f, const struct ap_feed_op *op, const 
 
 	switch (op->what) {
 	case AP_FEED_LOAD:
-		data(f, op, address_of(f, v->way, op, log), 0, at, v);
+		(void)data(f, op, address_of(f, v->way, op, log), 0, at, v, false);
 		return;
 	case AP_FEED_STORE:
-		data(f, op, address_of(f, v->way, op, log), AP_MEM_WRITE, at, v);
+		(void)data(f, op, address_of(f, v->way, op, log), AP_MEM_WRITE, at, v, false);
 		return;
 	case AP_FEED_UPDATE:
 		address = address_of(f, v->way, op, log);
-		data(f, op, address, flags, at, v);
-		data(f, op, address, flags | AP_MEM_WRITE, at, v);
+		(void)data(f, op, address, flags, at, v, false);
+		(void)data(f, op, address, flags | AP_MEM_WRITE, at, v, false);
 		return;
 	case AP_FEED_PREFETCH:
 		(void)ap_mem_data(f->mem, address_of(f, v->way, op, log), 1, AP_MEM_PREFETCH, at);

@@ -327,6 +327,25 @@ static inline void poll(struct ap_mem *m)
 		ap_mem_poll(m);
 }
 
+/* Of loads that L1D does not have, who answered. */
+static void count_answer(struct ap_mem *m, unsigned level, u64 n)
+{
+	u64 *count = m->count;
+
+	if (level == AP_MEM_L2) {
+		count[AP_MODEL_LOAD_L2_HIT] += n;
+		return;
+	}
+	if (m->l2.ways)
+		count[AP_MODEL_LOAD_L2_MISS] += n;
+	count[level <= AP_MEM_SNOOP ? AP_MODEL_LOAD_LLC_HIT : AP_MODEL_LOAD_LLC_MISS] += n;
+}
+
+void ap_mem_count_no_answer(struct ap_mem *m, unsigned result)
+{
+	count_answer(m, AP_MEM_LEVEL(result), -1ULL);
+}
+
 static void count_data(struct ap_mem *m, unsigned result, unsigned write)
 {
 	unsigned level = AP_MEM_LEVEL(result);
@@ -346,13 +365,7 @@ static void count_data(struct ap_mem *m, unsigned result, unsigned write)
 	}
 	if (result & AP_MEM_HITM)
 		count[AP_MODEL_HITM_LOAD]++;
-	if (level == AP_MEM_L2) {
-		count[AP_MODEL_LOAD_L2_HIT]++;
-		return;
-	}
-	if (m->l2.ways)
-		count[AP_MODEL_LOAD_L2_MISS]++;
-	count[level <= AP_MEM_SNOOP ? AP_MODEL_LOAD_LLC_HIT : AP_MODEL_LOAD_LLC_MISS]++;
+	count_answer(m, level, 1);
 }
 
 /* A reference over several lines, or no reference. */

@@ -273,6 +273,12 @@ static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size,
 	return m->hit;
 }
 
+/*
+ * A load that missed, as its result says, is a further one of an instruction that has missed before: it keeps its misses and is
+ * none of AP_MODEL_LOAD_*, which are of instructions.
+ */
+void ap_mem_count_no_answer(struct ap_mem *m, unsigned result);
+
 /* The line at address is fetched as code. */
 static inline unsigned ap_mem_fetch(struct ap_mem *m, u64 address)
 {

@@ -11,8 +11,9 @@
 #define WHY_CACHE "no model of caches and TLBs counts here yet"
 #define WHY_BPRED "which of the mispredicted were taken is not told apart"
 #define WHY_FAR	  "the engine follows no far branch"
-#define WHY_HIT                                                                                    \
-	"a string instruction is one load, and misses by its lines: hits are no difference of the two"
+#define WHY_FILL  "a line that is missed is there at once: no later load waits for it to come"
+#define WHY_WALKS "walks are counted, and not the cycles in which one is under way"
+#define WHY_MSR	  "a request and its answers are chosen by a register of the CPU's own"
 #define WHY_AHEAD "what prefetchers ask for and L2 has is not counted"
 #define WHY_LOCK  "locked and split accesses are not told apart"
 
@@ -27,6 +28,9 @@
 		.name = "FP_ARITH_INST_RETIRED." n, .config = 0xc7 | (bit) << 8,                   \
 		.sum = { .plus = (k) }, .quality = AP_PMU_EXACT, .adds = true, .text = (t)         \
 	}
+
+/* Loads that missed, each instruction once. */
+#define ANSWERED (K(LOAD_L2_HIT) | K(LOAD_LLC_HIT) | K(LOAD_LLC_MISS))
 
 /* Cycles beyond a threshold, of events that count none: by their own names alone. */
 #define CMASK(n) ((u64)(n) << 24)
@@ -63,8 +67,10 @@
 	MODEL("BR_MISP_RETIRED.ALL_BRANCHES", "MISPREDICTED_BRANCH_RETIRED", 0x00c5, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"), \
 	NOT("BR_MISP_RETIRED.NEAR_TAKEN", NULL, 0x20c5, WHY_BPRED), \
 	MODEL("LONGEST_LAT_CACHE.MISS", NULL, 0x412e, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS), "requests that the last level does not have"), \
-	NOT("MEM_LOAD_RETIRED.L1_HIT", NULL, 0x01d1, WHY_HIT), \
-	MODEL("MEM_LOAD_RETIRED.L1_MISS", NULL, 0x08d1, K(L1D_LOAD_MISS), "loads that L1D does not have"), \
+	/* of instructions, so that hits are what is left of ALL_LOADS */ \
+	HITS("MEM_LOAD_RETIRED.L1_HIT", NULL, 0x01d1, K(LOAD), ANSWERED, "loads that L1D has"), \
+	MODEL("MEM_LOAD_RETIRED.L1_MISS", NULL, 0x08d1, ANSWERED, "loads that L1D does not have"), \
+	NOT("MEM_LOAD_RETIRED.FB_HIT", NULL, 0x40d1, WHY_FILL), \
 	MODEL("MEM_LOAD_RETIRED.L2_HIT", NULL, 0x02d1, K(LOAD_L2_HIT), "loads that L2 answers"), \
 	MODEL("MEM_LOAD_RETIRED.L3_HIT", NULL, 0x04d1, K(LOAD_LLC_HIT), "loads that the last level answers"), \
 	MODEL("MEM_LOAD_RETIRED.L3_MISS", NULL, 0x20d1, K(LOAD_LLC_MISS), "loads that no cache answers"), \
@@ -86,10 +92,17 @@
 	MODEL("DTLB_LOAD_MISSES.WALK_COMPLETED", NULL, 0x0e08, K(DTLB_LOAD_WALK), "loads that take a page walk"), \
 	MODEL("DTLB_STORE_MISSES.WALK_COMPLETED", NULL, 0x0e49, K(DTLB_STORE_WALK), "stores that take a page walk"), \
 	MODEL("ITLB_MISSES.WALK_COMPLETED", NULL, 0x0e85, K(ITLB_WALK), "lines of code that take a page walk"), \
+	NOT("DTLB_LOAD_MISSES.WALK_PENDING", NULL, 0x1008, WHY_WALKS), \
+	NOT("DTLB_STORE_MISSES.WALK_PENDING", NULL, 0x1049, WHY_WALKS), \
+	NOT("ITLB_MISSES.WALK_PENDING", NULL, 0x1085, WHY_WALKS), \
+	NOT("DTLB_LOAD_MISSES.WALK_ACTIVE", NULL, 0x1008 | CMASK(1), WHY_WALKS), \
+	NOT("DTLB_STORE_MISSES.WALK_ACTIVE", NULL, 0x1049 | CMASK(1), WHY_WALKS), \
+	NOT("ITLB_MISSES.WALK_ACTIVE", NULL, 0x1085 | CMASK(1), WHY_WALKS), \
 	HITS("DTLB_LOAD_MISSES.STLB_HIT", NULL, 0x2008, K(DTLB_LOAD_MISS), K(DTLB_LOAD_WALK), "loads whose page the second TLB has"), \
 	HITS("DTLB_STORE_MISSES.STLB_HIT", NULL, 0x2049, K(DTLB_STORE_MISS), K(DTLB_STORE_WALK), "stores whose page the second TLB has"), \
 	HITS("ITLB_MISSES.STLB_HIT", NULL, 0x2085, K(ITLB_MISS), K(ITLB_WALK), "lines of code whose page the second TLB has"), \
 	MODEL("BACLEARS.ANY", NULL, 0x01e6, K(BTB_MISS), "direct branches that the decoder had to find"), \
+	NOT("OFFCORE_RESPONSE", "OCR", 0x01b7, WHY_MSR), \
 	OF_L2("OFFCORE_REQUESTS.DEMAND_DATA_RD", 0x01b0, K(LLC_LOAD), "loads that go beyond L2"), \
 	OF_L2("OFFCORE_REQUESTS.DEMAND_RFO", 0x04b0, K(LLC_STORE), "lines for stores that go beyond L2"), \
 	MODEL("OFFCORE_REQUESTS.L3_MISS_DEMAND_DATA_RD", NULL, 0x10b0, K(LLC_LOAD_MISS), "loads that go to memory"), \

@@ -159,7 +159,7 @@ papi_cpu()
 	if grep -q AuthenticAMD /proc/cpuinfo; then
 		export LIBPFM_FORCE_PMU=amd64_fam19h_zen3
 	else
-		export LIBPFM_FORCE_PMU=skl
+		export LIBPFM_FORCE_PMU=icx
 	fi
 	note "libpfm4 does not know this CPU: LIBPFM_FORCE_PMU=$LIBPFM_FORCE_PMU"
 }

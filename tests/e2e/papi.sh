@@ -96,7 +96,7 @@ gcc -O1 -o loops loops.c -lpapi 2>gcc.err || skip_all "PAPI's header or library 
 declare -A known=([PAPI_TOT_INS]=8 [PAPI_BR_INS]=2 [PAPI_BR_TKN]=1 [PAPI_BR_CN]=2 [PAPI_BR_NTK]=1 [PAPI_LD_INS]=2 [PAPI_SR_INS]=1
 	[PAPI_LST_INS]=3 [PAPI_DP_OPS]=2 [PAPI_FP_OPS]=2 [PAPI_SP_OPS]=0 [PAPI_BR_MSP]=0 [PAPI_L1_DCM]=0 [PAPI_TLB_DM]=0)
 # shellcheck disable=SC2034
-declare -A misses=([PAPI_L1_DCM]=1 [PAPI_L1_LDM]=1 [PAPI_L2_DCM]=1 [PAPI_L2_LDM]=1 [PAPI_TLB_DM]=1)
+declare -A misses=([PAPI_L1_DCM]=1 [PAPI_L1_TCM]=1 [PAPI_L1_LDM]=1 [PAPI_L2_DCM]=1 [PAPI_L2_LDM]=1 [PAPI_TLB_DM]=1)
 # shellcheck disable=SC2034
 declare -A coin=([PAPI_BR_MSP]=0.5)
 

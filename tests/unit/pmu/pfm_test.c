@@ -21,6 +21,9 @@
 static const char *const unknown[] = {
 	"skl::BR_INST_RETIRED:ALL_BRANCHES_PEBS",
 	"skl::LONGEST_LAT_CACHE:PREFETCH",
+	/* there it is one event a register, of so many masks */
+	"skl::OFFCORE_RESPONSE",
+	"icl::OFFCORE_RESPONSE",
 	"icl::LONGEST_LAT_CACHE:REFERENCE",
 	"amd64_fam17h_zen1::RETIRED_OPS",
 	"amd64_fam17h_zen2::RETIRED_OPS",
