@@ -146,6 +146,13 @@ static int write_out(const struct export_args *a, const struct ap_export *x)
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
 static int export_data(const struct export_args *a, struct ap_data *data)
 {
 	const struct ap_stacks_options options = { .by_place = a->format->by_place,
@@ -168,6 +175,7 @@ static int export_data(const struct export_args *a, struct ap_data *data)
 			(unsigned long long)stacks.damaged);
 	title = a->title ? ap_xstrdup(a->title) : title_of(data, a->input);
 	x.title = title;
+	x.as_svg = a->output && ends_with(a->output, ".svg");
 	x.event = choose_event(&stacks, a->event);
 	if (x.event < stacks.nevents)
 		status = write_out(a, &x);

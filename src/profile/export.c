@@ -6,7 +6,7 @@
 
 static const struct ap_export_format formats[] = {
 	{ "flamegraph", "perf.html", false, false, ap_export_flamegraph,
-	  "one HTML file with a flame graph: zoom and search" },
+	  "one HTML or SVG file (by its name) with a flame graph: zoom and search" },
 	{ "collapsed", "perf.collapsed", false, true, ap_export_collapsed,
 	  "a line per stack, for flamegraph.pl, inferno and others" },
 	{ "speedscope", "perf.speedscope.json", false, false, ap_export_speedscope,

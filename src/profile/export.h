@@ -21,6 +21,7 @@ struct ap_export {
 	u32 event; /* the one that is written; formats with many write all of them */
 	const char *version;
 	const char *title;
+	bool as_svg; /* a page: in an SVG image, as the name of its file ends */
 };
 
 /* One format.  Writers return 0 or -errno; that out cannot be written shows in out. */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The page of `anyperf export` in a browser: searched, zoomed into, turned and reset, by a script that is
-# added to a copy of it.
+# The page of `anyperf export` in a browser, as HTML and as SVG: searched, zoomed into, turned and reset, by a script
+# that is added to a copy of it.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,14 +13,19 @@ cd "$tmp" || exit 1
 cat >work.c <<'END'
 static volatile unsigned long s;
 __attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) s += i * i; }
+__attribute__((noinline)) void less(int n) __asm__("\"less<a&&b>\"");
+void less(int n) { for (int i = 0; i < n; i++) s += i * i; }
 __attribute__((noinline)) void mid(int n) { leaf(n); s++; }
-int main(void) { for (int i = 0; i < 100; i++) { mid(100000); leaf(100000); } return 0; }
+int main(void) { for (int i = 0; i < 100; i++) { mid(100000); leaf(100000); less(50000); } return 0; }
 END
-gcc -O0 -g -o work work.c || exit 1
+gcc -O0 -o work work.c || exit 1
 perf record -q -e cpu-clock:u -c 100000 -g -o data -- ./work >/dev/null 2>why ||
 	perf_refused why
 run "$ANYPERF" export -i data -o page.html
 is "$status" 0 "export"
+run "$ANYPERF" export -i data -o page.svg
+is "$status" 0 "export of an image"
+check "which is XML" python3 -c 'import xml.dom.minidom as x; x.parse("page.svg")'
 
 cat >drive.js <<'END'
 const said = [], boxes = () => [...document.querySelectorAll("#graph div")];
@@ -30,9 +35,10 @@ const search = text => {
 	document.getElementById("search").dispatchEvent(new Event("input"));
 };
 said.push("leaves " + named("leaf").length);
+said.push("signs " + named("less<a&&b>").length);
 search("^leaf$");
 said.push("found " + document.querySelectorAll("#graph .found").length);
-said.push("most " + (parseFloat(document.getElementById("matched").textContent.slice(9)) > 80));
+said.push("most " + (parseFloat(document.getElementById("matched").textContent.slice(9)) > 65));
 search("(*"); // no expression: taken as it stands
 said.push("bad " + document.querySelectorAll("#graph .found").length);
 search("");
@@ -47,12 +53,16 @@ said.push("escape " + document.querySelectorAll("#graph .found").length);
 document.title = said.join(", ");
 END
 python3 - <<'END'
-page = open("page.html").read()
-open("driven.html", "w").write(page.replace("</body>", "<script>{" + open("drive.js").read() + "}</script></body>"))
+script = "<script>" + "//<![CDATA[\n{" + open("drive.js").read() + "}\n//]]></script>"
+for kind in "html", "svg":
+    page = open("page." + kind).read()
+    open("driven." + kind, "w").write(page.replace("</body>", script + "</body>"))
 END
-timeout -k 5 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/browser" \
-	--virtual-time-budget=2000 --dump-dom "file://$tmp/driven.html" >dom 2>why
-is "$(sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p' dom)" \
-	"leaves 2, found 2, most true, bad 0, zoom 1 100%, reset 2, escape 0" \
-	"search, zoom, turn, reset, Escape" || note "$(head -n 5 why)"
+for kind in html svg; do
+	timeout -k 5 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/browser" \
+		--virtual-time-budget=2000 --dump-dom "file://$tmp/driven.$kind" >dom 2>why
+	is "$(sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p' dom)" \
+		"leaves 2, signs 1, found 2, most true, bad 0, zoom 1 100%, reset 2, escape 0" \
+		"$kind: search, zoom, turn, reset, Escape" || note "$(head -n 5 why)"
+done
 done_testing
