@@ -14,6 +14,11 @@ if [[ $test == *.sh ]]; then
 elif [ -n "${AP_EMULATOR:-}" ]; then
 	cmd=("$AP_EMULATOR" "$test")
 fi
+# make waits at its end for who holds its pipe of jobs: no test, and nothing that one leaves behind
+if [[ ${MAKEFLAGS:-} =~ --jobserver-(auth|fds)=([0-9]+),([0-9]+) ]]; then
+	eval "exec ${BASH_REMATCH[2]}<&- ${BASH_REMATCH[3]}>&-"
+fi
+unset MAKEFLAGS MFLAGS MAKELEVEL
 args=()
 if [ "${LONG:-0}" = 1 ] && [ -s "$test.long" ]; then
 	read -ra args <"$test.long"

@@ -5,7 +5,7 @@
 # SEEDS, ROUNDS and STRESS (rounds under eviction at every block) may be set;
 # random_code.long.sh runs many more.
 . "$(dirname "$0")/lib.sh"
-: "${FIRST:=1}" "${SEEDS:=12}" "${ROUNDS:=300}" "${STRESS:=1}"
+: "${FIRST:=1}" "${SEEDS:=6}" "${ROUNDS:=300}" "${STRESS:=1}"
 
 [ -x "$PROGRAMS/random_code" ] || skip_all "no Zydis"
 cd "$tmp" || exit 1

@@ -102,12 +102,15 @@ static void writes(void)
 		call(SYS_write, NULL_FD, (long)"1234567890", n);
 }
 
-static void child(void)
+static void child(pid_t parent)
 {
 	static char *const argv[] = { "perf_trace_filter", "again", NULL };
 	static char *const envp[] = { NULL };
 
+	/* it holds both ends of its gates: nobody else would end it */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	wait_at(0);
 	writes();
 	for (int i = 0; i < 5; i++)
@@ -128,13 +131,13 @@ static void child(void)
 
 static pid_t start(void)
 {
-	pid_t pid;
+	pid_t pid, self = getpid();
 
 	if (pipe(gates[0]) || pipe(gates[1]))
 		exit(1);
 	pid = fork();
 	if (!pid) {
-		child();
+		child(self);
 		_exit(1);
 	}
 	return pid;
