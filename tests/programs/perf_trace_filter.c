@@ -7,10 +7,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -102,7 +104,7 @@ static void writes(void)
 		call(SYS_write, NULL_FD, (long)"1234567890", n);
 }
 
-static void child(pid_t parent)
+static void child(pid_t parent, volatile int *ready)
 {
 	static char *const argv[] = { "perf_trace_filter", "again", NULL };
 	static char *const envp[] = { NULL };
@@ -111,6 +113,7 @@ static void child(pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
+	*ready = 1;
 	wait_at(0);
 	writes();
 	for (int i = 0; i < 5; i++)
@@ -131,15 +134,23 @@ static void child(pid_t parent)
 
 static pid_t start(void)
 {
+	volatile int *ready;
 	pid_t pid, self = getpid();
 
+	/* no call says so, as calls are what is counted */
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ready == MAP_FAILED)
+		exit(1);
 	if (pipe(gates[0]) || pipe(gates[1]))
 		exit(1);
 	pid = fork();
 	if (!pid) {
-		child(self);
+		child(self, ready);
 		_exit(1);
 	}
+	while (pid > 0 && !*ready)
+		sched_yield();
+	munmap((void *)ready, 4096);
 	return pid;
 }
 
