@@ -9,18 +9,20 @@ if ! command -v "$formatter" >/dev/null 2>&1; then
 	exit 1
 fi
 
-git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/' | {
-	n=0
-	bad=0
+list=$(mktemp) || exit 1
+trap 'rm -f "$list"' EXIT
+git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/' | while read -r file; do
+	[ ! -e "$file" ] || printf '%s\n' "$file"
+done >"$list"
+
+# many files a process: all are well as a rule
+if ! xargs -P "$(nproc)" -n 64 "$formatter" --dry-run -Werror <"$list" >/dev/null 2>&1; then
+	echo "format: not as $formatter writes it (repair: make format):"
 	while read -r file; do
-		[ -e "$file" ] || continue
-		n=$((n + 1))
 		"$formatter" --dry-run -Werror "$file" >/dev/null 2>&1 && continue
-		bad=$((bad + 1))
-		[ $bad -gt 1 ] || echo "format: not as $formatter writes it (repair: make format):"
 		line=$("$formatter" "$file" | diff "$file" - | sed -n '1s/^\([0-9]*\).*/\1/p')
 		echo "  $file:$line"
-	done
-	[ $bad = 0 ] || exit 1
-	echo "format: $n files as they should be"
-}
+	done <"$list"
+	exit 1
+fi
+echo "format: $(wc -l <"$list") files as they should be"

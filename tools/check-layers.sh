@@ -66,13 +66,14 @@ check_system()
 		complain "$1:$2" "<$4>: $3 is freestanding, no libc (a *_hosted.c may)"
 }
 
-# module_of FILE
+# module_of FILE: in $module
 module_of()
 {
+	local rest=${1#*/}
 	case $1 in
-	tests/oracle/*) echo oracle ;;
-	tests/unit/*) echo "$1" | cut -d/ -f3 ;;
-	*) echo "$1" | cut -d/ -f2 ;;
+	tests/oracle/*) module=oracle ;;
+	tests/unit/*) rest=${rest#*/} module=${rest%%/*} ;;
+	*) module=${rest%%/*} ;;
 	esac
 }
 
@@ -83,24 +84,27 @@ for m in ${var[MODULES]}; do
 	done
 done
 
-files=$(git ls-files -co --exclude-standard -- 'src/*.[chS]' 'tests/unit/*.[chS]' 'tests/oracle/*.[chS]')
+mapfile -t files < <(git ls-files -co --exclude-standard -- 'src/*.[chS]' 'tests/unit/*.[chS]' 'tests/oracle/*.[chS]')
 n=0
-for file in $files; do
+there=()
+for file in "${files[@]}"; do
 	[ -e "$file" ] || continue
-	module=$(module_of "$file")
+	module_of "$file"
 	n=$((n + 1))
 	if [[ $module != oracle ]] && ! has_word "${var[MODULES]}" "$module"; then
 		complain "$file" "no module \"$module\" in $layers"
 		continue
 	fi
-	while IFS=: read -r number kind header; do
-		if [ "$kind" = '"' ]; then
-			check_project "$file" "$number" "$module" "$header"
-		else
-			check_system "$file" "$number" "$module" "$header"
-		fi
-	done < <(sed -nE 's/^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">].*/\1:\2/p;T;=' "$file" |
-		paste -d' ' - - | sed -E 's/^(.*) ([0-9]+)$/\2:\1/')
+	there+=("$file")
 done
+include='^[ 	]*#[ 	]*include[ 	]*(["<])([^">]+)[">].*'
+while IFS=: read -r file number kind header; do
+	module_of "$file"
+	if [ "$kind" = '"' ]; then
+		check_project "$file" "$number" "$module" "$header"
+	else
+		check_system "$file" "$number" "$module" "$header"
+	fi
+done < <(grep -nHE "$include" "${there[@]}" | sed -E "s/^([^:]*:[0-9]+:)${include#^}/\\1\\2:\\3/")
 [ $bad = 0 ] || exit 1
 echo "layers: $n files keep to $layers"
