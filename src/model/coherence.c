@@ -24,7 +24,7 @@ static u64 name_of(const struct ap_mem *m, const struct ap_names *names, u64 lin
 			n = half;
 		}
 	}
-	return line ^ m->space;
+	return ap_mem_own_name(m, line);
 }
 
 u64 ap_mem_outer_common(const struct ap_mem *m, u64 line)

@@ -80,9 +80,14 @@ unsigned ap_mem_fetch_any(struct ap_mem *m, u64 address, unsigned size);
  */
 #define AP_NO_LINE (~0ULL)
 u64 ap_mem_outer_common(const struct ap_mem *m, u64 line);
+/* Of memory that is nobody else's, whatever the address: a masked access may have one that no program has, with all bits. */
+static inline u64 ap_mem_own_name(const struct ap_mem *m, u64 line)
+{
+	return (line ^ m->space) & ~AP_NAME_COMMON;
+}
 static inline u64 ap_mem_outer(const struct ap_mem *m, u64 line)
 {
-	return ap_likely(!m->names.n) ? line ^ m->space : ap_mem_outer_common(m, line);
+	return ap_likely(!m->names.n) ? ap_mem_own_name(m, line) : ap_mem_outer_common(m, line);
 }
 u64 ap_mem_inner(const struct ap_mem *m, u64 name, u32 *at);
 /* Whom a name is known to. */

@@ -125,10 +125,9 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN_MODEL(61, "stalled-cycles-l1d-miss", NULL, K(STALL_L1D_MISS), "of stalled-cycles-backend those with a load under way that L1D does not have"),
 	OWN_MODEL(62, "stalled-cycles-l2-miss", NULL, K(STALL_L2_MISS), "with one that L2 does not have"),
 	OWN_MODEL(63, "stalled-cycles-llc-miss", NULL, K(STALL_LLC_MISS), "with one that no cache has"),
-	OURS(64, "load-l1-hits", NULL, K(LOAD), K(LOAD_L2_HIT) | K(LOAD_LLC_HIT) | K(LOAD_LLC_MISS), AP_PMU_MODELLED, "of loads those that L1D answers"),
-	OWN_MODEL(65, "load-l2-hits", NULL, K(LOAD_L2_HIT), "of loads those that L2 answers"),
-	OWN_MODEL(66, "load-llc-hits", NULL, K(LOAD_LLC_HIT), "of loads those that the last cache answers, or another core's"),
-	OWN_MODEL(67, "load-memory", NULL, K(LOAD_LLC_MISS), "of loads those that memory answers"),
+	OWN_MODEL(64, "load-l2-hits", NULL, K(LOAD_L2_HIT), "of loads those that L2 answers"),
+	OWN_MODEL(65, "load-llc-hits", NULL, K(LOAD_LLC_HIT), "of loads those that the last cache answers, or another core's"),
+	OWN_MODEL(66, "load-memory", NULL, K(LOAD_LLC_MISS), "of loads those that memory answers"),
 };
 /* clang-format on */
 const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);

@@ -11,6 +11,8 @@
 #define WHY_CACHE "no model of caches and TLBs counts here yet"
 #define WHY_BPRED "which of the mispredicted were taken is not told apart"
 #define WHY_FAR	  "the engine follows no far branch"
+#define WHY_HIT                                                                                    \
+	"loads are counted as they retire, and those that miss when the models hear of them: the difference is too much meanwhile"
 #define WHY_FILL  "a line that is missed is there at once: no later load waits for it to come"
 #define WHY_WALKS "walks are counted, and not the cycles in which one is under way"
 #define WHY_MSR	  "a request and its answers are chosen by a register of the CPU's own"
@@ -67,8 +69,7 @@
 	MODEL("BR_MISP_RETIRED.ALL_BRANCHES", "MISPREDICTED_BRANCH_RETIRED", 0x00c5, K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS), "branches predicted wrongly"), \
 	NOT("BR_MISP_RETIRED.NEAR_TAKEN", NULL, 0x20c5, WHY_BPRED), \
 	MODEL("LONGEST_LAT_CACHE.MISS", NULL, 0x412e, K(LLC_LOAD_MISS) | K(LLC_STORE_MISS) | K(LLC_CODE_MISS), "requests that the last level does not have"), \
-	/* of instructions, so that hits are what is left of ALL_LOADS */ \
-	HITS("MEM_LOAD_RETIRED.L1_HIT", NULL, 0x01d1, K(LOAD), ANSWERED, "loads that L1D has"), \
+	NOT("MEM_LOAD_RETIRED.L1_HIT", NULL, 0x01d1, WHY_HIT), \
 	MODEL("MEM_LOAD_RETIRED.L1_MISS", NULL, 0x08d1, ANSWERED, "loads that L1D does not have"), \
 	NOT("MEM_LOAD_RETIRED.FB_HIT", NULL, 0x40d1, WHY_FILL), \
 	MODEL("MEM_LOAD_RETIRED.L2_HIT", NULL, 0x02d1, K(LOAD_L2_HIT), "loads that L2 answers"), \

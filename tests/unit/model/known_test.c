@@ -238,6 +238,20 @@ static void lines_are_flushed(void)
 	flush_behind_l1(&machine);
 }
 
+/* A masked access may have any: it is a line as others, and nobody else's. */
+static void addresses_may_have_all_bits(void)
+{
+	static const uint64_t from[] = { (uint64_t)-64, 0x4000000000001000, 0xffffffffff600000 };
+	struct ap_mem *m = new_mem(&plain_lru);
+
+	memset(counts, 0, sizeof(counts));
+	for (unsigned n = 0; n < AP_ARRAY_SIZE(from); n++)
+		for (unsigned k = 0; k < 2000; k++)
+			ap_mem_data(m, from[n] - k * 4096, 8, k & 1 ? AP_MEM_WRITE : 0, 0);
+	EXPECT_U64(counts[AP_MODEL_LLC_LOAD_MISS] + counts[AP_MODEL_LLC_STORE_MISS], 6000);
+	free_mem(m);
+}
+
 static void strides_miss_once_per_line(void)
 {
 	for (unsigned step = 1; step <= 512; step *= 2) {
@@ -551,6 +565,7 @@ int main(int argc, char **argv)
 		TAP(walks_begin_where_the_caches_know_the_way),
 		TAP(large_pages_need_fewer_entries),
 		TAP(lines_are_flushed),
+		TAP(addresses_may_have_all_bits),
 		TAP(strides_miss_once_per_line),
 		TAP(a_stride_prefetcher_leaves_the_first_of_each_page),
 		TAP(splits_are_one_reference_of_two_lines),

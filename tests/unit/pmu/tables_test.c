@@ -20,11 +20,13 @@ static void check_row(const struct ap_pmu_desc *d)
 
 	ok = ok && (!d->sum.plus == (d->quality == AP_PMU_UNCOUNTED));
 	ok = ok && !((d->sum.plus | d->sum.minus) & ~KINDS_ALL) && !(d->sum.plus & d->sum.minus);
-	/* a sum is not of exact and modelled kinds, though one may be taken from the other; the table says what comes out */
-	ok = ok && (!(d->sum.plus & AP_KINDS_MODEL) || !(d->sum.plus & ~AP_KINDS_MODEL));
-	ok = ok && (!(d->sum.minus & AP_KINDS_MODEL) || !(d->sum.minus & ~AP_KINDS_MODEL));
-	ok = ok && (d->quality == AP_PMU_MODELLED) ==
-			   (((d->sum.plus | d->sum.minus) & AP_KINDS_MODEL) != 0);
+	/*
+	 * Exact and modelled kinds are not mixed, as those are live and these behind by the log: a difference would be too much
+	 * meanwhile.  And the table says which they are.
+	 */
+	ok = ok && (d->sum.plus & AP_KINDS_MODEL ? !((d->sum.plus | d->sum.minus) & ~AP_KINDS_MODEL)
+						 : !(d->sum.minus & AP_KINDS_MODEL));
+	ok = ok && (d->quality == AP_PMU_MODELLED) == ((d->sum.plus & AP_KINDS_MODEL) != 0);
 	if (!EXPECT(ok))
 		tap_note("row %s", d->name ? d->name : "without a name");
 }
@@ -148,7 +150,7 @@ static void errors_are_those_of_x86(void)
 		{ AP_PERF_TYPE_RAW, 0x2000c0, -AP_ENOENT },  /* any */
 		{ AP_PERF_TYPE_RAW, 0x3c, 0 },
 		{ AP_PERF_TYPE_RAW, 0x40c4, -AP_ENOENT },
-		{ AP_PERF_TYPE_RAW, 0x01d1, 0 },	  /* hits of L1 */
+		{ AP_PERF_TYPE_RAW, 0x01d1, -AP_ENOENT }, /* hits of L1 */
 		{ AP_PERF_TYPE_RAW, 0x40d1, -AP_ENOENT }, /* of fill buffers */
 		{ AP_PERF_TYPE_RAW, 0xff24, -AP_ENOENT }, /* all requests to L2 */
 		{ AP_PERF_TYPE_RAW, 0xc7, -AP_ENOENT },
@@ -225,7 +227,7 @@ static void expect_sum(enum ap_cpu cpu, u64 config, u64 config1, u64 plus, u64 m
 /* All raw codes of event and unit mask: nothing is counted that no row and no mix of rows says. */
 static void few_codes_are_counted(void)
 {
-	static const u32 counted[] = { 0, 59, 56,
+	static const u32 counted[] = { 0, 58, 55,
 				       24 }; /* without the mixes of FP_ARITH and thresholds */
 	u32 c, n, mixes;
 	u64 config;
