@@ -27,6 +27,20 @@ bool ap_huge_is_asked(u64 flags)
 	return flags & MAP_HUGETLB;
 }
 
+u64 ap_huge_len(u64 flags, u64 len)
+{
+	u32 shift = flags >> 26 & 63;
+
+	if (!ap_huge_is_asked(flags))
+		return len;
+	return AP_ALIGN_UP(len, 1ULL << (shift ? shift : PAGE_SHIFT));
+}
+
+u64 ap_huge_len_at(u64 addr, u64 len)
+{
+	return ap_huge_is_at(addr) ? AP_ALIGN_UP(len, 1ULL << PAGE_SHIFT) : len;
+}
+
 void ap_huge_map(u64 start, u64 len)
 {
 	huge.v = v;

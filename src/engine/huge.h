@@ -16,6 +16,10 @@ struct ap_huge_table {
 
 /* Does an mmap with these flags map such pages, if it succeeds? */
 bool ap_huge_is_asked(u64 flags);
+/* What it maps for so many bytes: whole pages of theirs, as the kernel rounds. */
+u64 ap_huge_len(u64 flags, u64 len);
+/* The same of a call on what is mapped at addr, as far as it is known to have such pages. */
+u64 ap_huge_len_at(u64 addr, u64 len);
 /* len bytes from start on are such memory now: to the end of their last page. */
 void ap_huge_map(u64 start, u64 len);
 /* [start, end) is something else now, or nothing. */

@@ -128,7 +128,7 @@ static s64 do_mmap(const struct ap_call *c)
 {
 	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec, shared;
 	bool huge = ap_huge_is_asked(c->a[3]);
-	u64 end = page_end(c->a[0], c->a[1]);
+	u64 len = ap_huge_len(c->a[3], c->a[1]), end = page_end(c->a[0], len);
 	s64 ret;
 
 	if (fixed && c->a[1] && ap_mem_is_ours(c->a[0], end))
@@ -142,11 +142,11 @@ static s64 do_mmap(const struct ap_call *c)
 		ap_smc_unprotect(c->a[0], end);
 	ret = raw(c);
 	if (!ap_is_err(ret)) {
-		end = page_end((u64)ret, c->a[1]);
+		end = page_end((u64)ret, len);
 		code_changes((u64)ret, end);
 		forget((u64)ret, end);
 		if (huge)
-			ap_huge_map((u64)ret, c->a[1]);
+			ap_huge_map((u64)ret, len);
 		if (shared)
 			ap_alias_map((u64)ret, end);
 		else if (exec && !(c->a[3] & AP_MAP_ANON))
@@ -223,10 +223,10 @@ static s64 do_mprotect(const struct ap_call *c)
 	return ret ? ret : cut ? -AP_ENOMEM : 0;
 }
 
-/* [old, old_end) has become [new, new_end): what holds for the one holds for the other. */
-static void moved(const struct ap_call *c, u64 old_end, u64 new)
+/* [old, old_end) has become so many bytes at new: what holds for the one holds for the other. */
+static void moved(const struct ap_call *c, u64 old_end, u64 new, u64 len)
 {
-	u64 old = c->a[0], new_end = page_end(new, c->a[2]), lo, hi;
+	u64 old = c->a[0], new_end = page_end(new, len), lo, hi;
 	struct ap_range *r = ap_region_find(old);
 	bool exec = r, shared = ap_alias_next(old, old + 1, &lo, &hi), huge = ap_huge_is_at(old);
 	u32 flags = r ? (u32)r->flags & AP_RANGE_W : 0;
@@ -239,7 +239,7 @@ static void moved(const struct ap_call *c, u64 old_end, u64 new)
 	code_changes(new, new_end);
 	forget(new, new_end);
 	if (huge)
-		ap_huge_map(new, c->a[2]);
+		ap_huge_map(new, len);
 	if (shared)
 		ap_alias_map(new, new_end);
 	ap_region_set(new, new_end, flags, exec);
@@ -247,24 +247,29 @@ static void moved(const struct ap_call *c, u64 old_end, u64 new)
 
 static s64 do_mremap(const struct ap_call *c)
 {
-	u64 old = c->a[0], old_end = page_end(old, c->a[1]), to = c->a[4];
+	u64 old = c->a[0], old_end, len, to = c->a[4], to_end;
 	bool to_fixed = c->a[3] & MREMAP_FIXED;
 	s64 ret;
 
-	if (ap_mem_is_ours(old, old_end > old ? old_end : old + 1))
-		return -AP_EFAULT;
-	if (to_fixed && ap_mem_is_ours(to, page_end(to, c->a[2])))
-		return -AP_ENOMEM;
 	ap_lock_take(&ap_proc.lock);
+	old_end = page_end(old, ap_huge_len_at(old, c->a[1]));
+	len = ap_huge_len_at(old, c->a[2]);
+	to_end = page_end(to, len);
+	ret = ap_mem_is_ours(old, old_end > old ? old_end : old + 1) ? -AP_EFAULT
+	      : to_fixed && ap_mem_is_ours(to, to_end)		     ? -AP_ENOMEM
+								     : 0;
+	if (ret)
+		goto out;
 	/* Nothing as the old size asks for a second view, as large as the new one. */
-	ap_smc_unprotect(old, c->a[1] ? old_end : page_end(old, c->a[2]));
+	ap_smc_unprotect(old, c->a[1] ? old_end : page_end(old, len));
 	if (to_fixed)
-		ap_smc_unprotect(to, page_end(to, c->a[2]));
+		ap_smc_unprotect(to, to_end);
 	ret = raw(c);
 	if (!ap_is_err(ret))
-		moved(c, old_end, (u64)ret);
+		moved(c, old_end, (u64)ret, len);
 	else if (to_fixed) /* what was there may be gone all the same */
-		ap_region_reload(to, page_end(to, c->a[2]));
+		ap_region_reload(to, to_end);
+out:
 	ap_lock_drop(&ap_proc.lock);
 	return ret;
 }

@@ -37,4 +37,8 @@ is_walked moved 0 "nor those that were moved"
 is_walked over $pages "what replaces them does"
 is_walked gone $pages "and what comes when they are gone"
 
+"$PROGRAMS/huge_over_code" >want 2>&1
+run "$ANYPERF" stat -o table -e instructions -- "$PROGRAMS/huge_over_code"
+same want out "a huge page over code that ran: all of it is gone, whatever the length says"
+
 done_testing

@@ -44,6 +44,10 @@ static void flags_ask_for_them(void)
 	EXPECT(ap_huge_is_asked(0x40022 | 30U << 26));
 	/* a size without the flag asks for nothing */
 	EXPECT(!ap_huge_is_asked(0x22 | 21U << 26));
+	EXPECT_U64(ap_huge_len(0x22, 4097), 4097);
+	EXPECT_U64(ap_huge_len(0x40022, 4096), 2 * MB);
+	EXPECT_U64(ap_huge_len(0x40022 | 21U << 26, 2 * MB + 1), 4 * MB);
+	EXPECT_U64(ap_huge_len(0x40022 | 30U << 26, 1), 1024 * MB);
 }
 
 static void what_is_mapped_is_known_to_its_last_page(void)
