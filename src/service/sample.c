@@ -282,7 +282,8 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 	struct ap_record_format f;
 	struct parts parts;
 
-	if (of->point->source == AP_SAMPLE_LANE || of->point->source == AP_SAMPLE_MODEL)
+	if ((of->point->source == AP_SAMPLE_LANE && !of->point->is_late) ||
+	    of->point->source == AP_SAMPLE_MODEL)
 		d.misc |= AP_PERF_RECORD_MISC_EXACT_IP;
 	ap_svc_who(s, of->place->slot, of->now, &d.who);
 	gather(of, &parts, &d);

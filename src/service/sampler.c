@@ -320,16 +320,25 @@ static void write_sample(const struct own *o, struct ap_sampler *s, const struct
 	after->wakes |= wakes;
 }
 
-/* The point of an overflow at this mark. */
-static void find_passed(struct ap_service_point *p, u64 ago)
+/*
+ * The point of an overflow at this mark: of those that were passed behind it, the instruction of its own.  A mark that had been
+ * passed when the thread first saw its sampler has none, and is told of where the thread is now.
+ */
+static void find_point(struct ap_service_point *p, u64 ago)
 {
 	struct ap_hook_passed at;
+	u64 regs[AP_HOOK_REGS];
 
-	if (!ap_hook_passed(ago, &at))
-		return;
-	p->pc = at.pc;
-	p->bp = at.bp;
-	p->next = at.next;
+	if (p->is_behind ? !ap_hook_passed(ago, &at) : !p->known) {
+		ap_hook_regs(regs);
+		p->pc = regs[AP_HOOK_IP];
+		p->is_late = true;
+		p->is_behind = p->has_mem = p->has_result = false;
+	} else if (p->is_behind) {
+		p->pc = at.pc;
+		p->bp = at.bp;
+		p->next = at.next;
+	}
 }
 
 /* One overflow of s, under the lock. */
@@ -343,13 +352,13 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 		.sampler = s, .place = &o->place, .point = p, .words = words, .now = now
 	};
 	u64 more = skip_missed(s, value);
-	struct ap_service_point passed;
+	struct ap_service_point at;
 	u32 what;
 
-	if (p->is_behind) {
-		passed = *p;
-		find_passed(&passed, value - ap_sampling_of(s)->next);
-		of.point = &passed;
+	if (p->source == AP_SAMPLE_LANE) {
+		at = *p;
+		find_point(&at, value - ap_sampling_of(s)->next);
+		of.point = &at;
 	}
 	what = ap_sampler_overflow(s, &moment, &of.period);
 

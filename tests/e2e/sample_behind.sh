@@ -45,4 +45,22 @@ frames "" >"$tmp/want"
 frames ,behind >"$tmp/got"
 same "$tmp/want" "$tmp/got" "frame pointers of $(wc -l <"$tmp/want") instructions"
 is "$(($(wc -l <"$tmp/want") > 10000))" 1 "so many there are"
+
+# Marks that had been passed when the thread first saw its sampler: where it is then, and not where it once stood.
+cat >"$tmp/spin.c" <<'END'
+volatile long n;
+int main(void)
+{
+	while (n < 400000000)
+		n++;
+	return 0;
+}
+END
+gcc -O1 -o "$tmp/spin" "$tmp/spin.c" || exit 1
+for opts in "-F 5000" "-F 5000 -g" "-c 100003 -g" "-F 5000 -d"; do
+	# shellcheck disable=SC2086 # words
+	run timeout -k 5 60 "$ANYPERF" record -q -o "$tmp/data" -D 200 $opts -- "$tmp/spin"
+	is "$("$ANYPERF" script -i "$tmp/data" -F ip,sym | awk 'NF == 2 && n++ < 8 { print $2 }' | sort -u | xargs)" main \
+		"record -D $opts: the first samples are of the loop" || note "$("$ANYPERF" script -i "$tmp/data" -F ip,sym | head -n 8)"
+done
 done_testing
