@@ -106,7 +106,8 @@ void ap_feed_names_make(void)
 	if (!ap_feed_has_data() || !ap_feed_names_are_old())
 		return;
 	made_for = gen_now();
-	__atomic_store_n(&seq, seq + 1, __ATOMIC_RELAXED);
+	/* a child with this memory may have been killed in the middle, and left it odd */
+	__atomic_store_n(&seq, seq | 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (!ap_huge_list(&huge))
 		tell_of_huge();

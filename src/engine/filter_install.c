@@ -238,13 +238,16 @@ void ap_filter_leave(struct ap_thread *t)
 	give_to_all(t, t->filters, left.f);
 }
 
-static const struct ap_filter *before(struct ap_thread *t, const struct ap_call *c)
+/* *was: what it had; a sibling may give it another until the lock is held for good. */
+static const struct ap_filter *before(struct ap_thread *t, const struct ap_call *c,
+				      const struct ap_filter **was)
 {
-	const struct ap_filter *former = t->filters, *f;
+	const struct ap_filter *former, *f;
 
 	ap_lock_take(&ap_proc.lock);
 	if (!ap_proc.has_fsgsbase || is_for_all(c))
 		wait_for_newborn();
+	*was = former = t->filters;
 	f = copy(c, former);
 	ap_filter_any = true;
 	t->filters = f;
@@ -312,7 +315,7 @@ static void unlink_all(bool is_for_all)
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 {
 	bool sets = c->nr == AP_NR_prctl || c->a[0] <= SET_MODE_FILTER;
-	const struct ap_filter *former = t->filters, *f;
+	const struct ap_filter *former, *f;
 	bool was = ap_proc.seg->mute;
 	u64 mask;
 	s64 ret;
@@ -328,7 +331,7 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 		__atomic_store_n(&ap_proc.board->mute, 1, __ATOMIC_SEQ_CST);
 		ap_supervisor_wake();
 	}
-	f = before(t, c);
+	f = before(t, c, &former);
 	ap_slot_set_mute(true);
 	if (ap_feed_is_on() && (!was || is_for_all(c)))
 		unlink_all(is_for_all(c));
