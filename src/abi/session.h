@@ -287,8 +287,10 @@ struct ap_root {
  */
 struct ap_session {
 	u64 magic;
-	u32 flags;		/* AP_F_* */
-	u32 supervisor;		/* its pid; 0 once it is gone on purpose */
+	u32 flags;	/* AP_F_* */
+	u32 supervisor; /* its pid; 0 once it is gone on purpose */
+	u32 command;	/* the pid of what it started; 0 none */
+	u32 unused;
 	u32 known_segs;		/* so many have been seen to be taken: the next are behind them */
 	u32 nroots;		/* root 0 is the session's */
 	u64 pidns;		/* supervisor's pid namespace inode */
@@ -350,6 +352,13 @@ _Static_assert(AP_FILTERS_OFF + AP_TRACE_FILTERS * sizeof(struct ap_trace_filter
  * Written by any task for all to see, in a page of its own.  A program may scribble over it: each word is no more than
  * a hint, which is looked at anew, bounded, or said again by who waits.
  */
+/* A signal that somebody sent: when it was heard (CLOCK_MONOTONIC), by whom. */
+#define AP_HEARD_N 16 /* up to SIGTERM */
+struct ap_heard {
+	u64 ns;
+	u32 from, unused;
+};
+
 struct ap_board {
 	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
 	u32 nsegs;		 /* where to look for a segment that nobody has: ap_segs_next() */
@@ -362,6 +371,8 @@ struct ap_board {
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
 	u32 mute;     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	u32 code_gen; /* incremented where a task has changed code that is not its own */
+	u32 unused;
+	struct ap_heard heard[AP_HEARD_N]; /* of the command itself, by number */
 };
 
 _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");

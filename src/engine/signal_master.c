@@ -16,6 +16,8 @@
 
 #define NR_rt_sigqueueinfo 129
 #define NR_restart_syscall 219
+#define NR_clock_gettime   228
+#define CLOCK_MONOTONIC	   1
 #define TRAP_BP		   3
 #define ERR_WRITE	   2
 #define EFL_ENGINE	   0x202ULL
@@ -510,6 +512,19 @@ static bool is_full_log(struct ap_thread *t, u32 sig, const struct ap_siginfo *i
 	return true;
 }
 
+/* The supervisor wants to know: it passes on what is sent to it, but not what was sent to both. */
+static void note_sent(const struct ap_thread *t, u32 sig, const struct ap_siginfo *info)
+{
+	struct ap_heard *h = &ap_proc.board->heard[sig];
+	u64 ts[2] = { 0 };
+
+	if (t->pid != ap_proc.session->command || ap_proc.seg->mute)
+		return;
+	(void)ap_sys2(NR_clock_gettime, CLOCK_MONOTONIC, (u64)ts);
+	__atomic_store_n(&h->from, (u32)info->addr, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->ns, ts[0] * 1000000000 + ts[1], __ATOMIC_RELEASE);
+}
+
 void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 {
 	struct ap_thread *t = ap_self();
@@ -527,6 +542,8 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 		prompted(t, info, uc);
 		return;
 	}
+	if (sig < AP_HEARD_N && info->code == AP_SI_USER)
+		note_sent(t, sig, info);
 	if (t->stepping && while_stepping(t, sig, info, uc))
 		return;
 	if (ap_cache_contains(pc_of(uc)))

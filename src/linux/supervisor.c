@@ -19,6 +19,8 @@
 
 /* timeout(1) sends its signal to the process and to its group: that is one telling, not two. */
 #define ECHO_NS 200000000ULL
+/* So long a command has time to hear of a signal that was sent to both of us. */
+#define HEARD_NS 50000000ULL
 
 /* What epoll says: a segment's number, or one of these. */
 #define TAG_SIGNAL (~0ULL) /* else AP_SV_TAG_* */
@@ -128,6 +130,34 @@ static void give_up(struct ap_supervisor *sv)
 	ap_account_rusage(sv->command, &sv->rusage);
 }
 
+/* Who sends a signal to a whole process group sends it to the command as well, which then has heard of it. */
+static bool has_heard(const struct ap_supervisor *sv)
+{
+	const struct ap_heard *h = &ap_board_of(sv->ses.head)->heard[sv->pass_sig];
+
+	return __atomic_load_n(&h->ns, __ATOMIC_ACQUIRE) + ECHO_NS > sv->pass_ns &&
+	       __atomic_load_n(&h->from, __ATOMIC_RELAXED) == sv->pass_from;
+}
+
+static void pass_now(struct ap_supervisor *sv)
+{
+	if (sv->pass_sig && !sv->command_ended && !has_heard(sv))
+		kill(sv->command, sv->pass_sig);
+	sv->pass_sig = 0;
+}
+
+static void pass(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
+{
+	pass_now(sv);
+	if (si->ssi_code != SI_USER || si->ssi_signo >= AP_HEARD_N) {
+		kill(sv->command, (int)si->ssi_signo);
+		return;
+	}
+	sv->pass_sig = (int)si->ssi_signo;
+	sv->pass_from = si->ssi_pid;
+	sv->pass_ns = ap_now_ns();
+}
+
 /* The keyboard's signals reach the command by themselves, it is in the same process group. */
 static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 {
@@ -145,7 +175,7 @@ static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 		give_up(sv);
 	else if (is_echo ? sig != sv->told_sig
 			 : !is_from_kernel || (sig != SIGINT && sig != SIGQUIT))
-		kill(sv->command, sig);
+		pass(sv, si);
 	if (is_telling && !is_echo) {
 		sv->told_sig = sig;
 		sv->told_ns = ap_now_ns();
@@ -197,6 +227,10 @@ static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 			next = sv->deadline_ns;
 		}
 	}
+	if (sv->pass_sig && now >= sv->pass_ns + HEARD_NS)
+		pass_now(sv);
+	else if (sv->pass_sig && sv->pass_ns + HEARD_NS < next)
+		next = sv->pass_ns + HEARD_NS;
 	if (sv->client) {
 		u64 due = ap_client_clock(sv->client, now);
 

@@ -87,6 +87,9 @@ struct ap_supervisor {
 	bool command_ended;
 	int told_sig;	     /* to end, by this signal sent to us, which was passed on; 0 never */
 	u64 told_ns;	     /* when */
+	int pass_sig;	     /* waits to be passed on: the command may have got it, too; 0 none */
+	u32 pass_from;	     /* who sent it, */
+	u64 pass_ns;	     /* and when it came */
 	bool is_told;	     /* to end, by SIGINT, SIGTERM or SIGHUP that somebody sent */
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
