@@ -216,6 +216,7 @@ static int annotate(struct annotate_args *a, struct ap_data *d, struct ap_disasm
 	if (damaged)
 		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
 			(unsigned long long)damaged);
+	ap_profile_tell_lost(COMMAND, a->input, s->lost + s->lost_samples);
 	if (!status)
 		status = ap_show_on_screen(&a->show, COMMAND) ? show_all(a, d, notes, dis)
 							      : print_all(a, d, notes, dis);

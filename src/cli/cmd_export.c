@@ -146,11 +146,41 @@ static int write_out(const struct export_args *a, const struct ap_export *x)
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
+/* Names that another format's files have as a rule: who asks for none means that one. */
+static const struct {
+	const char *end, *format;
+} endings[] = { { ".html", "flamegraph" },
+		{ ".svg", "flamegraph" },
+		{ ".collapsed", "collapsed" },
+		{ ".folded", "collapsed" },
+		{ ".speedscope.json", "speedscope" },
+		{ ".firefox.json", "firefox" },
+		{ ".pb.gz", "pprof" },
+		{ ".pprof", "pprof" } };
+
 static bool ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
 
 	return n >= m && !strcmp(text + n - m, end);
+}
+
+/* The format that was asked for, or that the file's name says. */
+static const struct ap_export_format *format_of(const struct export_args *a)
+{
+	const char *slash = a->output ? strrchr(a->output, '/') : NULL;
+	const char *name = slash ? slash + 1 : a->output;
+
+	if (a->format || !name)
+		return a->format ? a->format : ap_export_find(DEFAULT_FORMAT);
+	if (!strncmp(name, "callgrind.out", 13))
+		return ap_export_find("callgrind");
+	if (!strncmp(name, "cachegrind.out", 14))
+		return ap_export_find("cachegrind");
+	for (size_t i = 0; i < AP_ARRAY_SIZE(endings); i++)
+		if (ends_with(name, endings[i].end))
+			return ap_export_find(endings[i].format);
+	return ap_export_find(DEFAULT_FORMAT);
 }
 
 static int export_data(const struct export_args *a, struct ap_data *data)
@@ -173,6 +203,8 @@ static int export_data(const struct export_args *a, struct ap_data *data)
 	if (stacks.damaged)
 		fprintf(stderr, "anyperf export: %llu samples could not be read\n",
 			(unsigned long long)stacks.damaged);
+	ap_profile_tell_lost("anyperf export", a->input,
+			     stacks.session.lost + stacks.session.lost_samples);
 	title = a->title ? ap_xstrdup(a->title) : title_of(data, a->input);
 	x.title = title;
 	x.as_svg = a->output && ends_with(a->output, ".svg");
@@ -186,7 +218,7 @@ static int export_data(const struct export_args *a, struct ap_data *data)
 
 int ap_cmd_export(int argc, char **argv)
 {
-	struct export_args a = { .format = ap_export_find(DEFAULT_FORMAT) };
+	struct export_args a = { 0 };
 	struct ap_data *data;
 	int rest, status;
 
@@ -194,6 +226,10 @@ int ap_cmd_export(int argc, char **argv)
 		return status;
 	if (rest < argc)
 		return ap_opts_wrong(&export_spec, "give the file by -i", argv[rest]);
+	a.format = format_of(&a);
+	if (a.output && ends_with(a.output, ".json") && !strcmp(a.format->name, DEFAULT_FORMAT))
+		return ap_opts_wrong(&export_spec, "say which JSON by -f: speedscope or firefox",
+				     a.output);
 	data = ap_profile_open("anyperf export", a.input);
 	if (!data)
 		return AP_EXIT_FAILURE;

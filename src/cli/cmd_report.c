@@ -375,6 +375,7 @@ static int print_all(const struct report_args *a, const struct ap_data *d,
 {
 	u32 i, n;
 
+	ap_profile_tell_lost(COMMAND, a->input, s->lost + s->lost_samples);
 	print_single(a);
 	if (!a->quiet)
 		printf("#\n# Total Lost Samples: %llu\n#\n", (unsigned long long)s->lost_samples);

@@ -51,3 +51,11 @@ int ap_profile_close(const char *command, const char *path, struct ap_data *d)
 	ap_data_close(d);
 	return status;
 }
+
+void ap_profile_tell_lost(const char *command, const char *path, u64 lost)
+{
+	if (lost)
+		fprintf(stderr,
+			"%s: %s: %llu samples were lost when it was recorded, and are in no sum\n",
+			command, ap_profile_path(path), (unsigned long long)lost);
+}

@@ -13,6 +13,9 @@ struct ap_data *ap_profile_open(const char *command, const char *path);
 /* Closes; what kept the file from being read whole goes to stderr and makes the status. */
 int ap_profile_close(const char *command, const char *path, struct ap_data *d);
 
+/* A line on stderr where the recorder came too late for some records; lost: how many. */
+void ap_profile_tell_lost(const char *command, const char *path, u64 lost);
+
 /* The path that ap_profile_open() takes for NULL. */
 const char *ap_profile_path(const char *path);
 

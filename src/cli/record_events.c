@@ -36,8 +36,12 @@ static int explain(const struct record *r, const struct record_event *ev, int er
 		hint = "; ask for user mode (:u), or see perf_event_paranoid";
 	else if (error == -ENOENT && ap_client_event_kinds(&ev->attr))
 		hint = "; the modelled machine has no such thing";
+	else if (error == -EOPNOTSUPP && ap_client_event_kinds(&ev->attr))
+		hint = "; it can be counted ('anyperf stat') and has no samples of its own";
 	else if (error == -ENOENT || error == -EOPNOTSUPP)
 		hint = "; 'anyperf list' shows what there is";
+	else if (error == -ENOMEM)
+		hint = "; a smaller ring (-m) would help";
 	else if (error == -EMFILE)
 		hint = "; raise the limit of open files (ulimit -n)";
 	else if (error == -ENODEV)

@@ -111,7 +111,8 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot start the command: %s%s",
 				       strerror(-ret), ap_run_remedy(-ret));
 	run->sv.command = run->launch.pid;
-	run->sv.ses.head->command = (u32)run->launch.pid;
+	if (run->sv.ses.head)
+		run->sv.ses.head->command = (u32)run->launch.pid;
 	return 0;
 }
 

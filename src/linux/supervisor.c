@@ -149,7 +149,7 @@ static void pass_now(struct ap_supervisor *sv)
 static void pass(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 {
 	pass_now(sv);
-	if (si->ssi_code != SI_USER || si->ssi_signo >= AP_HEARD_N) {
+	if (si->ssi_code != SI_USER || si->ssi_signo >= AP_HEARD_N || !sv->ses.head) {
 		kill(sv->command, (int)si->ssi_signo);
 		return;
 	}

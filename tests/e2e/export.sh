@@ -139,6 +139,25 @@ print(sum(w for w, p in zip(data["weight"], data["parent"]) if p == 0))
 END
 is "$(cat "$tmp/got")" "$period" "flamegraph: the tree in the page"
 
+# --- names say the format
+for name in a.folded a.speedscope.json a.pb.gz callgrind.out.a a.html; do
+	case $name in
+	*.folded) format=collapsed ;;
+	*.json) format=speedscope ;;
+	*.gz) format=pprof ;;
+	call*) format=callgrind ;;
+	*) format=flamegraph ;;
+	esac
+	"$ANYPERF" export -i "$tmp/data" -f $format -o "$tmp/want" 2>/dev/null
+	run "$ANYPERF" export -i "$tmp/data" -o "$tmp/$name"
+	cmp -s "$tmp/want" "$tmp/$name"
+	is $? 0 "$name is of $format"
+done
+run "$ANYPERF" export -i "$tmp/data" -o "$tmp/a.json"
+is "$status" 129 "a.json may be one of two"
+[ -e "$tmp/a.json" ]
+is $? 1 "and is not written"
+
 # --- what is refused
 run "$ANYPERF" export -i "$tmp/nothing"
 is "$status" 125 "no such file"

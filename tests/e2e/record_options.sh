@@ -181,4 +181,11 @@ done
 run "$ANYPERF" record -q -m 1 -e instructions:u -c 1 -o lost -- "$PROGRAMS/and_loop"
 is "$status $(wc -l <"$tmp/err")" "0 1" "-q: one line"
 has "$tmp/err" '[0-9]+ samples were lost' "of what was lost"
+run "$ANYPERF" report --stdio -i lost
+is "$status $(wc -l <"$tmp/err")" "0 1" "report of it: one line, too"
+has "$tmp/err" '^anyperf report: lost: [0-9]+ samples were lost when it was recorded' "of as much"
+
+run "$ANYPERF" record -q -e not-taken-branches -o data -- true
+is "$status $(cat "$tmp/err")" "125 anyperf record: cannot sample not-taken-branches:u: Operation not supported; it can be counted ('anyperf stat') and has no samples of its own" \
+	"a difference has no samples"
 done_testing
