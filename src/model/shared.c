@@ -9,6 +9,8 @@
 
 /* Longer than a holder is off its CPU, as a rule. */
 #define LOCK_TURNS (1U << 23)
+/* Of who takes another's entries away, one lock after the other: of each a millisecond, as who holds them all may be stopped. */
+#define LEAVE_TURNS (1U << 14)
 
 static bool take(u32 *lock, u32 owner)
 {
@@ -18,11 +20,11 @@ static bool take(u32 *lock, u32 owner)
 					   __ATOMIC_RELAXED);
 }
 
-void ap_model_lock(u32 *lock, unsigned core)
+static void lock_for(u32 *lock, unsigned core, unsigned most)
 {
 	u32 owner = AP_LOCK_OF(core);
 
-	for (unsigned turns = 0; turns < LOCK_TURNS; turns++) {
+	for (unsigned turns = 0; turns < most; turns++) {
 		if (!__atomic_load_n(lock, __ATOMIC_RELAXED) && take(lock, owner))
 			return;
 #if defined(__x86_64__) || defined(__i386__)
@@ -31,6 +33,11 @@ void ap_model_lock(u32 *lock, unsigned core)
 	}
 	/* what this can spoil is one set's state */
 	__atomic_store_n(lock, owner, __ATOMIC_RELAXED);
+}
+
+void ap_model_lock(u32 *lock, unsigned core)
+{
+	lock_for(lock, core, LOCK_TURNS);
 }
 
 void ap_model_unlock(u32 *lock)
@@ -324,12 +331,12 @@ void ap_shared_leave(struct ap_shared *s, unsigned core)
 		if (!(e->holders & me))
 			continue;
 		lock = &s->dir_lock[((size_t)s->dir_sets - 1 - n / AP_DIR_WAYS) % AP_STRIPES];
-		ap_model_lock(lock, AP_NO_CORE);
+		lock_for(lock, AP_NO_CORE, LEAVE_TURNS);
 		e->holders &= ~me;
 		e->key &= e->holders ? ~(u64)AP_LINE_DIRTY : 0;
 		ap_model_unlock(lock);
 	}
-	ap_model_lock(&b->lock, AP_NO_CORE);
+	lock_for(&b->lock, AP_NO_CORE, LEAVE_TURNS);
 	b->tail = b->head;
 	__atomic_store_n(&b->overflow, 0, __ATOMIC_RELAXED);
 	ap_model_unlock(&b->lock);
