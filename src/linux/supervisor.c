@@ -20,7 +20,7 @@
 /* timeout(1) sends its signal to the process and to its group: that is one telling, not two. */
 #define ECHO_NS 200000000ULL
 /* So long a command has time to hear of a signal that was sent to both of us. */
-#define HEARD_NS 50000000ULL
+#define HEARD_NS 150000000ULL
 
 /* What epoll says: a segment's number, or one of these. */
 #define TAG_SIGNAL (~0ULL) /* else AP_SV_TAG_* */
