@@ -353,7 +353,8 @@ _Static_assert(AP_FILTERS_OFF + AP_TRACE_FILTERS * sizeof(struct ap_trace_filter
  * a hint, which is looked at anew, bounded, or said again by who waits.
  */
 /* A signal that somebody sent: when it was heard (CLOCK_MONOTONIC), by whom. */
-#define AP_HEARD_N 16 /* up to SIGTERM */
+#define AP_HEARD_N 16	  /* up to SIGTERM */
+#define AP_HEARD   0x4007 /* of HUP, INT, QUIT and TERM, which are passed on: signal n is bit n - 1 */
 struct ap_heard {
 	u64 ns;
 	u32 from, unused;

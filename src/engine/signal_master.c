@@ -542,7 +542,7 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 		prompted(t, info, uc);
 		return;
 	}
-	if (sig < AP_HEARD_N && info->code == AP_SI_USER)
+	if (info->code == AP_SI_USER && sig < AP_HEARD_N && AP_HEARD & AP_SIG_BIT(sig))
 		note_sent(t, sig, info);
 	if (t->stepping && while_stepping(t, sig, info, uc))
 		return;

@@ -12,13 +12,9 @@
 # shellcheck source=tests/e2e/samples.bash
 . "$(dirname "$0")/samples.bash"
 
-programs="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal_mid fork_count \
-	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
-	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
-
 # shellcheck disable=SC2034 # samples_like_oracle looks at it
 STRESS=behind
-for name in ${NAMES:-$programs}; do
+for name in ${NAMES:-$sampled}; do
 	samples_like_oracle "$name" instructions "1 7 64 149" "$PROGRAMS/$name"
 done
 # shellcheck disable=SC2034

@@ -11,9 +11,6 @@
 # shellcheck source=tests/e2e/samples.bash
 . "$(dirname "$0")/samples.bash"
 
-instructions="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal_mid fork_count \
-	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
-	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
 others="branches nested_calls signal_mid fork_count shadow page_cross"
 
 # sample_points.long.sh asks for more periods
@@ -22,7 +19,7 @@ if [ -n "${MORE:-}" ]; then
 	instruction_periods="1 2 7 33 64 1000" other_periods="1 3 17 64" branch_periods="1 7 64 333" stress_periods="1 7 1000"
 fi
 
-for name in ${NAMES:-$instructions}; do
+for name in ${NAMES:-$sampled}; do
 	samples_like_oracle "$name" instructions "$instruction_periods" "$PROGRAMS/$name"
 done
 for event in taken-branches branches returns mem-ops syscalls; do

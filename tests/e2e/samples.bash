@@ -9,6 +9,12 @@ declare -A kinds_of=([instructions]=1 [cond-branches]=2 [taken-branches]=4 [call
 	[indirect-branches]=20 [branches]=40 [syscalls]=100 [loads]=200 [stores]=400
 	[mem-ops]=100000 [flops]=80)
 
+# Programs in whose every instruction a sample may fall.
+# shellcheck disable=SC2034 # for the tests
+sampled="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal_mid fork_count \
+	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
+	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
+
 # by_thread FOLDER: a checksum for each thread's list, whatever the threads are called
 by_thread()
 {
