@@ -237,27 +237,44 @@ static bool may_guess(const struct ap_sb *sb, const struct path *p, u64 target)
 	       far > -FOLLOW_REACH && ap_region_find(target) && !has_flags(target, AP_RANGE_SHARED);
 }
 
-/*
- * A target worth guessing, 0 if none: what the memory word of a PLT-like transfer holds now (not
- * the lazy stub behind the jump itself).
- */
-static u64 guess(const struct ap_sb *sb, const struct ap_sb_insn *in, struct path *p)
+/* What the memory word of a PLT-like transfer holds now; 0 where it is not one. */
+static u64 plt_target(const struct ap_sb_insn *in)
 {
 	u64 at = in->pc + in->i.len + (u64)in->i.disp, target = 0;
 
 	if (in->i.kind == AP_I_RET ||
 	    (in->i.flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32)) != AP_INSN_RIP_REL ||
-	    ap_safe_copy(&target, (const void *)at, 8) != 0 || target - in->pc < 16)
+	    ap_safe_copy(&target, (const void *)at, 8) != 0)
 		return 0;
-	return target && may_guess(sb, p, target) ? target : 0;
+	return target;
+}
+
+/* The way to the dynamic linker of what is not bound yet: [endbr64], push of a number, [bnd] jmp. */
+static bool is_lazy_stub(u64 pc)
+{
+	static const u8 endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	u8 code[16];
+	u32 n = ap_sb_fetch(pc, code), at = n >= 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
+
+	if (n < at + 7 || code[at] != 0x68)
+		return false;
+	at += 5;
+	at += code[at] == 0xf2;
+	return code[at] == 0xe9 || (code[at] == 0xff && code[at + 1] == 0x25);
 }
 
 static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	bool may_follow = in->i.kind != AP_I_CALL_IND || !sb->walk || goes_far(sb);
-	u64 target = may_follow ? guess(sb, in, p) : 0;
+	u64 target = may_follow ? plt_target(in) : 0;
 
-	if (!target) {
+	if (target && is_lazy_stub(target)) {
+		/* when it comes here again it is bound, and worth a guess */
+		sb->lazy = sb->walk || ap_hint_get(in->pc) != AP_HINT_UNKNOWN ? 0 : in->pc;
+		sb->transient |= sb->lazy != 0;
+		target = 0;
+	}
+	if (!target || !may_guess(sb, p, target)) {
 		in->cls = AP_REC_FINAL;
 		sb->final_kind = AP_EXIT_IBL;
 		return 0;
@@ -338,6 +355,7 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->npages = 0;
 	sb->transient = false;
 	sb->probe = false;
+	sb->lazy = 0;
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
 		struct ap_sb_insn *in = &sb->insns[sb->n];

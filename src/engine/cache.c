@@ -302,6 +302,8 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 		if (!b)
 			return NULL;
 	}
+	if (sb.lazy)
+		ap_hint_set(sb.lazy, AP_HINT_TAKEN);
 	if (sb.transient || sb.probe) {
 		b->dead = 1; /* never linked to, never found */
 		return b;

@@ -39,6 +39,7 @@ struct ap_sb {
 	bool plain;    /* without a log, in any case (feed_gap.c) */
 	bool walk;     /* all its exits lead to the dispatcher, which looks at budgets itself */
 	bool transient;	   /* source may change unseen: translate for one run */
+	u64 lazy; /* pc of a PLT's jump that is not bound yet: likewise, once; else 0 */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
 	bool inc_flags_ok; /* flags are dead at inc_at, or made again */
 	u32 inc_redo;	   /* by the instruction before this one, counted from 1; 0: dead */
