@@ -18,7 +18,6 @@
 #include "engine/unit.h"
 
 #define BIT_RSP (1u << AP_RSP)
-#define BIT_RBP (1u << AP_RBP)
 
 /* What ends the list of what has run: an exit, or a place in the code, whose record has run as well or has not. */
 struct until {
@@ -72,7 +71,7 @@ static void note(struct ap_thread *t, const struct ap_block *b, const struct unt
 
 	list(p, b, u);
 	p->raw = ap_lane_raw(t, 0);
-	p->writes_bp = b->writes_bp;
+	p->frame = b->frame;
 	p->bp = t->regs.gpr[AP_RBP];
 	p->sp = t->regs.gpr[AP_RSP];
 	p->next = t->regs.rip;
@@ -161,6 +160,28 @@ static bool moves_sp(const struct ap_insn *i, u64 *by)
 	       i->opcode == 0x68 || i->opcode == 0x6a;
 }
 
+/* i, or it and the one that has run before it, changes the frame pointer as code with frame pointers does. */
+static bool drops_frame(const struct ap_insn *i)
+{
+	return is_one_byte(i, 0xc9) || is_one_byte(i, 0x5d); /* leave, pop rbp */
+}
+
+static bool makes_frame(const struct ap_insn *i, const struct ap_insn *before)
+{
+	return is_mov_bp_sp(i) && is_one_byte(before, 0x55); /* push rbp */
+}
+
+u8 ap_behind_frame(const struct ap_sb *sb)
+{
+	for (u32 k = sb->n; k > 0; k--) {
+		const struct ap_insn *i = &sb->insns[k - 1].i;
+
+		if (drops_frame(i) || (k > 1 && makes_frame(i, &sb->insns[k - 2].i)))
+			return (u8)k;
+	}
+	return 0;
+}
+
 /*
  * f is what it is behind *i, and becomes what it was before it; before: the instruction that ran before it.  In code with
  * frame pointers whoever takes one off the stack has the old one point there.  Elsewhere it stays what it is, as
@@ -170,11 +191,9 @@ static void undo(struct frame *f, const struct ap_insn *i, const struct ap_insn 
 {
 	u64 by = 0;
 
-	if (is_one_byte(i, 0xc9) && f->has_sp)
-		f->bp = f->sp - 8; /* leave */
-	else if (is_one_byte(i, 0x5d) && f->has_sp)
-		f->bp = f->sp - 8; /* pop rbp */
-	else if (is_mov_bp_sp(i) && is_one_byte(before, 0x55) && f->has_sp)
+	if (drops_frame(i) && f->has_sp)
+		f->bp = f->sp - 8;
+	else if (makes_frame(i, before) && f->has_sp)
 		(void)!ap_safe_copy(&f->bp, (const void *)f->sp, sizeof(f->bp));
 	f->has_sp &= moves_sp(i, &by);
 	f->sp -= by;
@@ -195,7 +214,7 @@ static u64 frame_pointer(const struct ap_passed *p, u32 k)
 	struct ap_insn i, before;
 	u32 n = p->n - 1;
 
-	if (!p->writes_bp || k == n)
+	if (p->frame <= k + 1 || k == n) /* it has run before, or nothing has since */
 		return p->bp;
 	ap_lock_take(&ap_proc.lock);
 	for (bool is_there = decode(p->pc[n], &i); is_there && n > k; n--, i = before) {
@@ -238,7 +257,7 @@ void ap_behind_go_on(struct ap_thread *t, const struct ap_exit *x)
 	ap_cache_take_back_partial(t, &w);
 	if (ap_lanes_share(t)) {
 		t->entry = (u64)x->from->code + x->at;
-		t->middle = x;
+		t->went_on = x;
 		ap_gate_enter(t);
 	}
 	ap_cache_count_partial(t, &w);

@@ -65,7 +65,16 @@ enum ap_rec_class {
 	AP_REC_REP_ECX,	 /* the same where it counts in ecx */
 	AP_REC_REP_DONE, /* counts what it has gone down by */
 	AP_REC_CHECK,	 /* no instruction: does the next one access what is watched? */
+	AP_REC_CLASSES
 };
+
+/* count.c: what an executed record of a class adds to the base group; 0: it is no instruction. */
+extern const u64 ap_rec_vecs[AP_REC_CLASSES];
+
+static inline u64 ap_rec_vec(u8 cls)
+{
+	return ap_rec_vecs[cls];
+}
 
 /* Records whose next pc is the next element of jumps[]. */
 static inline bool ap_rec_jumps(u8 cls)
@@ -98,10 +107,10 @@ struct ap_block {
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;
-	u8 lean;      /* of the base group it counts instructions alone */
-	u8 plain;     /* without a log, where others have one; leads to its like alone */
-	u8 writes_bp; /* some instruction of it does */
-	u8 probe;     /* ends at a branch of unknown direction; runs once, to learn it */
+	u8 lean;  /* of the base group it counts instructions alone */
+	u8 plain; /* without a log, where others have one; leads to its like alone */
+	u8 frame; /* behind.c: its last instruction that makes or drops a frame, counted from 1 */
+	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 unit;
 };
 

@@ -17,6 +17,28 @@
 _Static_assert(2 * (AP_BLOCK_INSNS + 1) <= AP_VEC_FIELD_MAX, "a block's vectors cannot overflow");
 _Static_assert(AP_KIND_FP_512_SINGLE - AP_KIND_FP_SCALAR_DOUBLE == AP_FP_512_SINGLE, "one order");
 
+#define ONE  AP_VEC_ONE
+#define COND (ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH))
+#define JUMP (ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN))
+
+const u64 ap_rec_vecs[AP_REC_CLASSES] = {
+	[AP_REC_PLAIN] = ONE(AP_VEC_INSTR),
+	[AP_REC_JCC_NT] = COND,
+	[AP_REC_JCC_T] = COND + ONE(AP_VEC_TAKEN),
+	[AP_REC_JMP] = JUMP,
+	[AP_REC_CALL] = JUMP + ONE(AP_VEC_CALL),
+	[AP_REC_FINAL] = ONE(AP_VEC_INSTR),
+	[AP_REC_JMP_IND] = JUMP + ONE(AP_VEC_IND),
+	[AP_REC_CALL_IND] = JUMP + ONE(AP_VEC_IND) + ONE(AP_VEC_CALL),
+};
+
+u64 ap_indirect_vec(const struct ap_insn *i)
+{
+	if (i->kind == AP_I_RET)
+		return JUMP + ONE(AP_VEC_RET);
+	return JUMP + ONE(AP_VEC_IND) + (i->kind == AP_I_CALL_IND ? ONE(AP_VEC_CALL) : 0);
+}
+
 static u32 access_of(const struct ap_insn *i)
 {
 	if (i->flags & AP_INSN_NO_ACCESS)

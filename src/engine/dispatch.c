@@ -118,7 +118,7 @@ static struct leave read_exit(struct ap_thread *t)
 		return l;
 	}
 	stub = place_of(t->exit_id);
-	x = *(struct ap_exit *const *)(stub + AP_STUB_EXIT_OFF);
+	x = ap_stub_exit(stub);
 	l.link = x;
 	l.target = x->target;
 	l.kind = x->kind;
@@ -496,21 +496,21 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc, bool lean
 
 /*
  * Left linked code because a word of a lane is used up, with no mark near: shares the budget out anew and
- * goes on as if it had not left.  In the middle of a block more has been counted than t->regs say, which
- * is made good where the gate does not let it in.
+ * goes on as if it had not left.  In the middle of a block more has been counted than t->regs say; those are made good
+ * where the gate does not let it in.
  */
 static void go_on(struct ap_thread *t)
 {
-	const struct ap_exit *x =
-		*(struct ap_exit *const *)(place_of(t->exit_id) + AP_STUB_EXIT_OFF);
-	bool middle = x->kind == AP_EXIT_LANE;
-	const u8 *to = middle ? x->from->code + x->at : ap_link_target(x);
+	const u8 *stub = place_of(t->exit_id);
+	bool middle;
+	const u8 *to = ap_stub_way_on(stub, &middle);
+	struct ap_exit *x = ap_stub_exit(stub);
 
 	if (t->alone || t->walked || t->stop || t->nprompts || t->feed_near || t->feed_hits ||
 	    ap_proc.data || !to)
 		return;
-	t->regs.rip = x->target;
 	if (!middle && ap_lanes_passed(t)) {
+		t->regs.rip = x->target;
 		ap_behind_note_exit(t, x);
 		ap_lanes_look(t);
 	}
@@ -518,15 +518,15 @@ static void go_on(struct ap_thread *t)
 		return;
 	t->watch_hit = 0;
 	t->entry = (u64)to;
-	t->middle = middle ? x : NULL;
+	t->went_on = x;
 	ap_gate_enter(t);
 }
 
-/* The gate was not passed, since a signal waits. */
-static void abandon(struct ap_thread *t, const struct ap_exit *middle)
+/* The gate was not passed, since a signal waits; x: by which the thread had left, if it was to go on there. */
+static void abandon(struct ap_thread *t, const struct ap_exit *x)
 {
-	if (middle)
-		t->regs.rip = read_middle_exit(t, middle);
+	if (x)
+		t->regs.rip = x->kind == AP_EXIT_LANE ? read_middle_exit(t, x) : x->target;
 	if (t->resume)
 		ap_resume_undo(t);
 	t->exit_kind = AP_EXIT_NONE;
@@ -534,12 +534,12 @@ static void abandon(struct ap_thread *t, const struct ap_exit *middle)
 
 void ap_dispatch(struct ap_thread *t)
 {
-	const struct ap_exit *middle = t->middle;
+	const struct ap_exit *went_on = t->went_on;
 	struct leave l;
 
-	t->middle = NULL;
+	t->went_on = NULL;
 	if (ap_unlikely(t->exit_kind == AP_EXIT_ABANDONED))
-		abandon(t, middle);
+		abandon(t, went_on);
 	t->resume = NULL;
 	if (ap_unlikely(t->nlanes) && t->exit_kind == AP_EXIT_DIRECT)
 		go_on(t);
@@ -582,7 +582,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	struct ap_block *b;
 
 	t->resume = NULL; /* a handler that comes here has left the cache without ap_dispatch */
-	t->middle = NULL;
+	t->went_on = NULL;
 	t->walked = NULL;
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))

@@ -45,7 +45,7 @@ struct ap_prompt {
 struct ap_passed {
 	u64 raw;
 	u64 bp, sp, next; /* registers behind it, and where it led */
-	bool writes_bp;
+	u32 frame;	  /* of the block */
 	u32 n;
 	u64 pc[AP_BLOCK_INSNS + 1];
 };
@@ -231,6 +231,8 @@ void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struc
  * enters it there, if it can.
  */
 struct ap_where;
+struct ap_sb;
+u8 ap_behind_frame(const struct ap_sb *sb);
 void ap_behind_note_exit(struct ap_thread *t, const struct ap_exit *x);
 void ap_behind_note_branch(struct ap_thread *t, const struct ap_block *b, const u8 *last);
 void ap_behind_note_middle(struct ap_thread *t, const struct ap_where *w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code that takes budgets down.  With the status flags free it is sub and js; else it goes through
- * a register that the caller has spilled, and the sign is turned into a zero for jrcxz.
+ * a register that the caller has spilled, and the sign, read back from memory, is turned into a zero for jrcxz.
  */
 #include "engine/emit.h"
 #include "engine/lane.h"
@@ -68,29 +68,29 @@ static void emit_take(struct ap_emit *e, u32 disp, u32 by, u8 reg)
 	ap_emit_gs_store(e, reg, disp);
 }
 
-/* rcx has the budget: its uppermost byte is 0 as long as it is not used up. */
-static u8 *emit_sign_test(struct ap_emit *e)
+/* movsx reg, byte gs:[disp + 7]: all ones where the budget there is used up, else 0 */
+static void emit_sign(struct ap_emit *e, u8 reg, u32 disp)
 {
-	static const u8 test[] = {
-		0x48, 0x0f, 0xc9, /* bswap rcx */
-		0x0f, 0xbe, 0xc9, /* movsx ecx, cl */
-		0xe3, 5,	  /* jrcxz over the jmp */
-	};
+	ap_emit_bytes(e, (const u8[]){ 0x65, 0x48, 0x0f, 0xbe, (u8)(0x04 | reg << 3), 0x25 }, 6);
+	ap_emit32(e, disp + 7);
+}
 
-	ap_emit_bytes(e, test, sizeof(test));
+static u8 *emit_sign_test(struct ap_emit *e, u32 disp)
+{
+	emit_sign(e, AP_RCX, disp);
+	ap_emit_bytes(e, (const u8[]){ 0xe3, 5 }, 2); /* jrcxz over the jmp */
 	return ap_emit_jmp32(e);
 }
 
-/* The same for a way out that is near: rcx is 0 where the uppermost byte was all ones. */
-static u8 *emit_near_test(struct ap_emit *e)
+/* The same for a way out that is near. */
+static u8 *emit_near_test(struct ap_emit *e, u32 disp)
 {
 	static const u8 test[] = {
-		0x48, 0x0f, 0xc9, /* bswap rcx */
-		0x0f, 0xbe, 0xc9, /* movsx ecx, cl */
-		0x8d, 0x49, 1,	  /* lea ecx, [rcx + 1] */
-		0xe3, 0,	  /* jrcxz out */
+		0x8d, 0x49, 1, /* lea ecx, [rcx + 1] */
+		0xe3, 0,       /* jrcxz out */
 	};
 
+	emit_sign(e, AP_RCX, disp);
 	ap_emit_bytes(e, test, sizeof(test));
 	return e->p - 1;
 }
@@ -123,35 +123,27 @@ void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 			continue;
 		emit_take(e, disp_of(k), by, AP_RCX);
 		if (jumps && jumps->wants_near && !ap_lane_has_rest(vec, k))
-			jumps->near = emit_near_test(e);
+			jumps->near = emit_near_test(e, disp_of(k));
 		else if (jumps)
-			note(jumps, k, emit_sign_test(e));
+			note(jumps, k, emit_sign_test(e, disp_of(k)));
 	}
 }
 
-/* rdx has the budget, and rcx what has to be kept. */
-static u8 *emit_sign_test_rdx(struct ap_emit *e)
+/* rdx is free, and rcx has what has to be kept. */
+static u8 *emit_sign_test_rdx(struct ap_emit *e, u32 disp)
 {
 	static const u8 test[] = {
-		0x48, 0x0f, 0xca, /* bswap rdx */
-		0x0f, 0xbe, 0xd2, /* movsx edx, dl */
 		0x48, 0x87, 0xca, /* xchg rdx, rcx */
 		0xe3, 8,	  /* jrcxz over the next two */
 		0x48, 0x87, 0xca, /* xchg rdx, rcx */
 	};
 	u8 *site;
 
+	emit_sign(e, AP_RDX, disp);
 	ap_emit_bytes(e, test, sizeof(test));
 	site = ap_emit_jmp32(e);
-	ap_emit_bytes(e, test + 6, 3);
+	ap_emit_bytes(e, test, 3);
 	return site;
-}
-
-/* movsx rdx, byte gs:[disp + 7]: all ones where it is used up, else 0 */
-static void emit_sign(struct ap_emit *e, u32 disp)
-{
-	ap_emit_bytes(e, (const u8[]){ 0x65, 0x48, 0x0f, 0xbe, 0x14, 0x25 }, 6);
-	ap_emit32(e, disp + 7);
 }
 
 void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps)
@@ -166,9 +158,9 @@ void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lan
 			continue;
 		jumps->in_rdx = !ap_lane_has_rest(vec, k);
 		if (jumps->in_rdx)
-			emit_sign(e, disp_of(k));
+			emit_sign(e, AP_RDX, disp_of(k));
 		else
-			note(jumps, k, emit_sign_test_rdx(e));
+			note(jumps, k, emit_sign_test_rdx(e, disp_of(k)));
 	}
 }
 

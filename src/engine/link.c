@@ -24,16 +24,6 @@ void ap_link(struct ap_exit *x, struct ap_block *to)
 	ap_patch_rel32(x->site, to->code);
 }
 
-const u8 *ap_link_target(const struct ap_exit *x)
-{
-	const u8 *to;
-
-	if (!x->site)
-		return NULL;
-	to = x->site + 4 + __atomic_load_n((const s32 *)x->site, __ATOMIC_RELAXED);
-	return to == x->stub ? NULL : to;
-}
-
 void ap_unlink_incoming(struct ap_block *b)
 {
 	struct ap_exit *x = b->in;

@@ -102,7 +102,8 @@ void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)
 
 		if (group == AP_VEC_BASE && ap_lanes_carry(t))
 			v &= ~AP_VEC_FIELD_MASK(AP_VEC_INSTR);
-		ap_shape_add(v | (u64)group << AP_VEC_TAG_SHIFT, times, extra);
+		if (v)
+			ap_shape_add(v | (u64)group << AP_VEC_TAG_SHIFT, times, extra);
 	}
 	if (ap_unlikely(t->nlanes))
 		ap_lanes_add(t, vec, times);

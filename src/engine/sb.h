@@ -39,20 +39,11 @@ struct ap_sb {
 	bool plain;    /* without a log, in any case (feed_gap.c) */
 	bool walk;     /* all its exits lead to the dispatcher, which looks at budgets itself */
 	bool transient;	   /* source may change unseen: translate for one run */
-	u64 lazy; /* pc of a PLT's jump that is not bound yet: likewise, once; else 0 */
+	u64 lazy;	   /* pc of a PLT's jump that is not bound yet: likewise, once; else 0 */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
 	bool inc_flags_ok; /* flags are dead at inc_at, or made again */
 	u32 inc_redo;	   /* by the instruction before this one, counted from 1; 0: dead */
 };
-
-static inline bool ap_sb_writes(const struct ap_sb *sb, u32 gpr)
-{
-	u32 any = 0;
-
-	for (u32 k = 0; k < sb->n; k++)
-		any |= sb->insns[k].i.gpr_write;
-	return any >> gpr & 1;
-}
 
 /* build.c */
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns);
@@ -117,8 +108,6 @@ u8 ap_mangle_gs_string_reg(const struct ap_insn *i); /* has the gs base added wh
 
 /* translate.c */
 struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room */
-u64 ap_indirect_vec(const struct ap_insn *i); /* what a jump, call or return adds */
-u64 ap_rec_vec(u8 cls);			      /* what an executed record of this class adds */
 
 /*
  * pmc.c: rdpmc, with the flags kept or not.  slow: the rel32 of jumps to where the dispatcher does it, which
@@ -131,6 +120,9 @@ struct ap_pmc_jumps {
 };
 void ap_pmc_emit(struct ap_emit *e, bool keep_flags, struct ap_pmc_jumps *slow);
 void ap_pmc_emit_slow(struct ap_emit *e, bool keep_flags, const struct ap_pmc_jumps *slow);
+
+/* count.c: what an indirect jump, call or return adds to the base group. */
+u64 ap_indirect_vec(const struct ap_insn *i);
 
 /* count.c: what an instruction adds to the groups beside the base one, in a byte; 0 nothing. */
 u8 ap_insn_more(const struct ap_insn *i, const u8 *code);

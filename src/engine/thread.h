@@ -187,7 +187,7 @@ struct ap_thread {
 	u32 lane_trap; /* a SIGTRAP is to be raised */
 	u32 watched;   /* data watches that were hit and may have samplers, as bits */
 	u32 nprompts;  /* prompt.c: noted and not taken yet */
-	const struct ap_exit *middle;  /* entered behind its counter, if the cache was entered */
+	const struct ap_exit *went_on; /* entered behind it, if the cache was entered */
 	const struct ap_block *walked; /* it runs, and its branches are wanted */
 	struct ap_block *resume;       /* resume.c: entered at resume_at; NULL: at its beginning */
 	u32 resume_at;

@@ -67,45 +67,6 @@ static struct {
 	u32 nouts;
 } tr;
 
-#define ONE  AP_VEC_ONE
-#define COND (ONE(AP_VEC_INSTR) + ONE(AP_VEC_COND) + ONE(AP_VEC_BRANCH))
-#define JUMP (ONE(AP_VEC_INSTR) + ONE(AP_VEC_BRANCH) + ONE(AP_VEC_TAKEN))
-
-static u64 class_vec(const struct ap_sb_insn *in)
-{
-	switch (in->cls) {
-	case AP_REC_JCC_NT:
-		return COND;
-	case AP_REC_JCC_T:
-		return COND + ONE(AP_VEC_TAKEN);
-	case AP_REC_JMP:
-		return JUMP;
-	case AP_REC_CALL:
-		return JUMP + ONE(AP_VEC_CALL);
-	case AP_REC_JMP_IND:
-		return JUMP + ONE(AP_VEC_IND);
-	case AP_REC_CALL_IND:
-		return JUMP + ONE(AP_VEC_IND) + ONE(AP_VEC_CALL);
-	default:
-		return ONE(AP_VEC_INSTR);
-	}
-}
-
-u64 ap_indirect_vec(const struct ap_insn *i)
-{
-	if (i->kind == AP_I_RET)
-		return JUMP + ONE(AP_VEC_RET);
-	return JUMP + ONE(AP_VEC_IND) + (i->kind == AP_I_CALL_IND ? ONE(AP_VEC_CALL) : 0);
-}
-
-/* Same as class_vec for a record's class: what the signal path adds up. */
-u64 ap_rec_vec(u8 cls)
-{
-	struct ap_sb_insn in = { .cls = cls };
-
-	return cls == AP_REC_INC || (cls >= AP_REC_REP && cls <= AP_REC_CHECK) ? 0 : class_vec(&in);
-}
-
 static void add_insn(struct ap_vec *vec, const struct ap_sb_insn *in, u64 base)
 {
 	vec->g[AP_VEC_BASE] += base;
@@ -183,7 +144,7 @@ static void emit_count_flags(const struct ap_vec *vec, const struct ap_sb_insn *
 	tr.nouts += o->jumps.n > 0;
 }
 
-static void emit_stub(struct ap_exit *x);
+static void place_stub(struct ap_exit *x);
 
 /*
  * A counter in the middle: the way out is there too, before instruction k.  Its exit is behind the
@@ -194,7 +155,8 @@ static void emit_middle_exit(const struct ap_sb *sb, u32 k, struct ap_exit *x)
 	x->kind = AP_EXIT_LANE;
 	x->target = sb->insns[k].pc;
 	x->at = (u32)(tr.e.p - tr.code);
-	emit_stub(x);
+	place_stub(x);
+	ap_stub_write_middle(tr.u, x, tr.e.p);
 }
 
 /*
@@ -290,7 +252,7 @@ static void emit_side(struct ap_sb_insn *in)
 	s->vec = tr.vec;
 	if (in->cls == AP_REC_JCC_T)
 		cond ^= 1; /* the side exit is the fall-through */
-	add_insn(&s->vec, in, in->cls == AP_REC_JCC_T ? COND : COND + ONE(AP_VEC_TAKEN));
+	add_insn(&s->vec, in, ap_rec_vec(in->cls == AP_REC_JCC_T ? AP_REC_JCC_NT : AP_REC_JCC_T));
 	if (in->i.kind == AP_I_JRCXZ) {
 		s->from = emit_jrcxz(in);
 		return;
@@ -304,7 +266,7 @@ static void emit_pmc(struct ap_sb_insn *in)
 	struct side *s = &tr.sides[tr.nsides++];
 
 	s->vec = tr.vec;
-	add_insn(&s->vec, in, class_vec(in));
+	add_insn(&s->vec, in, ap_rec_vec(in->cls));
 	ap_pmc_emit(&tr.e, in->fl_kept, &s->slow);
 }
 
@@ -313,7 +275,7 @@ static void emit_guard(struct ap_sb_insn *in)
 	struct side *s = &tr.guards[tr.nguards++];
 
 	s->vec = tr.vec;
-	add_insn(&s->vec, in, class_vec(in));
+	add_insn(&s->vec, in, ap_rec_vec(in->cls));
 	s->from = ap_mangle_guard(&tr.e, in, &tr.lits);
 }
 
@@ -388,7 +350,7 @@ static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
 			emit_insn(in);
 		if (ap_rec_jumps(in->cls))
 			tr.jumps[tr.njumps++] = in->next;
-		add_insn(&tr.vec, in, class_vec(in));
+		add_insn(&tr.vec, in, ap_rec_vec(in->cls));
 		if (tr.feed && !in->guard)
 			ap_feed_plan_after(in);
 	}
@@ -405,30 +367,22 @@ static struct ap_vec whole_vec(struct ap_sb *sb)
 
 		if (tr.count_more)
 			in->more = ap_insn_more(&in->i, in->bytes);
-		add_insn(&v, in, is_ibl ? ap_indirect_vec(&in->i) : class_vec(in));
+		add_insn(&v, in, is_ibl ? ap_indirect_vec(&in->i) : ap_rec_vec(in->cls));
 	}
 	return v;
 }
 
 /* Apart from the blocks, at the unit's far end: a linked exit's stub never runs again. */
+static void place_stub(struct ap_exit *x)
+{
+	tr.cold += AP_STUB_SIZE;
+	x->stub = tr.u->base + tr.u->size - tr.cold;
+}
+
 static void emit_stub(struct ap_exit *x)
 {
-	static const u8 mov_gs[5] = { 0x65, 0x48, 0xc7, 0x04, 0x25 };
-	struct ap_emit e;
-	u32 off;
-	u8 *site;
-
-	tr.cold += AP_STUB_SIZE;
-	off = tr.u->size - tr.cold;
-	x->stub = tr.u->base + off;
-	e = (struct ap_emit){ x->stub, x->stub + AP_STUB_SIZE, false };
-	ap_emit_bytes(&e, mov_gs, 5);
-	ap_emit32(&e, AP_T_EXIT_ID);
-	ap_emit32(&e, (u32)(tr.u - ap_units) << AP_UNIT_OFF_BITS | off);
-	site = ap_emit_jmp32(&e);
-	ap_patch_rel32(site, tr.u->base + AP_UNIT_GATE);
-	e.p = x->stub + AP_STUB_EXIT_OFF;
-	ap_emit64(&e, (u64)x);
+	place_stub(x);
+	ap_stub_write(tr.u, x);
 }
 
 /* Straight to the stub: an exit that is never linked. */
@@ -713,7 +667,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
-	b->writes_bp = ap_sb_writes(sb, AP_RBP);
+	b->frame = tr.lanes ? ap_behind_frame(sb) : 0;
 	b->last_pc = sb->n ? sb->insns[sb->n - 1].pc : 0;
 	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
 	return b;

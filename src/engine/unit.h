@@ -15,7 +15,6 @@
 #define AP_UNIT_CODE	 64   /* where blocks begin */
 #define AP_UNIT_ROOM	 4096 /* a block needs at most this much */
 #define AP_STUB_SIZE	 32   /* of a way to the dispatcher */
-#define AP_STUB_EXIT_OFF 24   /* in it: pointer to the struct ap_exit */
 
 struct ap_unit {
 	u8 *base;
@@ -39,10 +38,15 @@ void ap_units_retire(void);		  /* at a flush: no new code goes into the present 
 void ap_units_release(void);		  /* no thread can be inside retired ones any more */
 bool ap_units_full(void);
 
+/* stub.c: writes x->stub, of an exit that can be linked, or cannot; and of one at a place in the middle of its block. */
+void ap_stub_write(const struct ap_unit *u, struct ap_exit *x);
+void ap_stub_write_middle(const struct ap_unit *u, struct ap_exit *x, const u8 *place);
+struct ap_exit *ap_stub_exit(const u8 *stub);
+/* Where who has left by it may go on at present, as if it had not; NULL nowhere.  For who is in code, without a lock. */
+const u8 *ap_stub_way_on(const u8 *stub, bool *middle);
+
 /* link.c */
 void ap_link(struct ap_exit *x, struct ap_block *to);
-/* Where it leads at present; NULL: to the dispatcher.  For who is in code, without a lock. */
-const u8 *ap_link_target(const struct ap_exit *x);
 void ap_unlink_incoming(struct ap_block *b);
 void ap_unlink_outgoing(struct ap_block *b);
 /* The exits alone, whatever the lists of incoming links say: for when all blocks go. */
