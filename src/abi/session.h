@@ -58,7 +58,7 @@
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
 #define AP_WATCH_MAX	   32
-#define AP_LANE_WORDS	   4
+#define AP_LANE_WORDS	   2
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /*

@@ -78,29 +78,45 @@ void ap_lane_hide(struct ap_thread *t, u32 k, s64 n)
 	end(t, k);
 }
 
-void ap_lane_gather(struct ap_thread *t, u32 k)
+/* What each word was used since it was spread. */
+static void note_used(struct ap_lane *lane, const u64 left[AP_LANE_WORDS])
 {
-	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
-	u64 *words = words_of(t, k), left[AP_LANE_WORDS];
+	for (u32 j = 0; j < AP_LANE_WORDS; j++) {
+		s64 used = (s64)(lane->given[j] - left[j]);
+
+		lane->used[j] = lane->used[j] / 2 + (used > 0 ? (u64)used : 0);
+	}
+}
+
+/* What is left in each word; returns their sum. */
+static s64 read_words(struct ap_thread *t, u32 k, u64 left[AP_LANE_WORDS])
+{
+	const u64 *words = words_of(t, k);
 	s64 budget = 0;
 
-	if (!lane->spread)
-		return;
 	for (u32 j = 0; j < AP_LANE_WORDS; j++) {
 		left[j] = (u64)ap_budget_value(__atomic_load_n(&words[j], __ATOMIC_RELAXED));
 		budget += (s64)left[j];
 	}
+	return budget;
+}
+
+void ap_lane_gather(struct ap_thread *t, u32 k)
+{
+	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
+	u64 *words = words_of(t, k), left[AP_LANE_WORDS];
+	s64 budget;
+
+	if (!lane->spread)
+		return;
+	budget = read_words(t, k, left);
 	begin(t, k, ap_thread_slot(t)->carry_base - (u64)budget);
 	set_word(&words[0], (u64)budget);
 	for (u32 j = 1; j < AP_LANE_WORDS; j++)
 		set_word(&words[j], 0);
 	end(t, k);
 	lane->spread = false;
-	for (u32 j = 0; j < AP_LANE_WORDS; j++) {
-		s64 used = (s64)(lane->given[j] - left[j]);
-
-		lane->used[j] = lane->used[j] / 2 + (used > 0 ? (u64)used : 0);
-	}
+	note_used(lane, left);
 }
 
 /* In parts of 2^16, rounded down, what each word was used. */
@@ -124,15 +140,14 @@ static u64 share_of(u64 whole, u32 part)
 	return whole >> 40 ? (whole >> 16) * part : whole * part >> 16;
 }
 
-void ap_lane_spread(struct ap_thread *t, u32 k)
+/* The whole budget, which is not below 0. */
+static void spread(struct ap_thread *t, u32 k, u64 budget)
 {
 	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
-	u64 *words = words_of(t, k), budget = (u64)ap_lane_budget(t, k), sum = 0;
-	u64 even = budget >> REST_SHIFT, rest = budget - even;
+	u64 even = budget >> REST_SHIFT, rest = budget - even, sum = 0;
+	u64 *words = words_of(t, k);
 	u32 part[AP_LANE_WORDS], most = 0;
 
-	if (lane->spread || (s64)budget < 0)
-		return;
 	parts_of(lane, part);
 	for (u32 j = 0; j < AP_LANE_WORDS; j++) {
 		lane->given[j] = even / AP_LANE_WORDS + share_of(rest, part[j]);
@@ -148,16 +163,42 @@ void ap_lane_spread(struct ap_thread *t, u32 k)
 	lane->spread = true;
 }
 
+void ap_lane_spread(struct ap_thread *t, u32 k)
+{
+	s64 budget = ap_lane_budget(t, k);
+
+	if (!ap_thread_lanes(t)->lane[k].spread && budget >= 0)
+		spread(t, k, (u64)budget);
+}
+
+/* Gathers and spreads at once; false where the budget is used up. */
+static bool respread(struct ap_thread *t, u32 k)
+{
+	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
+	u64 left[AP_LANE_WORDS];
+	s64 budget;
+
+	if (lane->spread) {
+		budget = read_words(t, k, left);
+		if (budget >= 0)
+			note_used(lane, left);
+		else
+			ap_lane_gather(t, k);
+	} else {
+		budget = ap_lane_budget(t, k);
+	}
+	if (budget >= 0)
+		spread(t, k, (u64)budget);
+	return budget >= 0;
+}
+
 bool ap_lanes_share(struct ap_thread *t)
 {
 	const struct ap_slot *slot = ap_thread_slot(t);
 
-	for (u32 k = 0; k < t->nlanes; k++) {
-		ap_lane_gather(t, k);
-		if (ap_lane_budget(t, k) < 0)
+	for (u32 k = 0; k < t->nlanes; k++)
+		if (!respread(t, k))
 			return false;
-		ap_lane_spread(t, k);
-	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with that of who kicks */
 	return __atomic_load_n(&slot->sampler_gen, __ATOMIC_RELAXED) == t->sampler_gen;
 }
