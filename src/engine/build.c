@@ -21,6 +21,7 @@
 /* Where a block in the making stands. */
 struct path {
 	u32 max, njcc, nguards;
+	bool plt; /* behind a call, before the jump of a PLT's entry */
 };
 
 u32 ap_sb_fetch(u64 pc, u8 buf[16])
@@ -249,18 +250,42 @@ static u64 plt_target(const struct ap_sb_insn *in)
 	return target;
 }
 
+/* Behind an endbr64, if there is one; *n bytes there. */
+static const u8 *skip_endbr64(const u8 *code, u32 *n)
+{
+	static const u8 endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	if (*n < sizeof(endbr64) || memcmp(code, endbr64, sizeof(endbr64)))
+		return code;
+	*n -= (u32)sizeof(endbr64);
+	return code + sizeof(endbr64);
+}
+
 /* The way to the dynamic linker of what is not bound yet: [endbr64], push of a number, [bnd] jmp. */
 static bool is_lazy_stub(u64 pc)
 {
-	static const u8 endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	u8 code[16];
-	u32 n = ap_sb_fetch(pc, code), at = n >= 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
+	u8 buf[16];
+	u32 n = ap_sb_fetch(pc, buf);
+	const u8 *code = skip_endbr64(buf, &n);
 
-	if (n < at + 7 || code[at] != 0x68)
+	if (n < 8 || code[0] != 0x68)
 		return false;
-	at += 5;
-	at += code[at] == 0xf2;
-	return code[at] == 0xe9 || (code[at] == 0xff && code[at + 1] == 0x25);
+	code += 5;
+	code += *code == 0xf2;
+	return code[0] == 0xe9 || (code[0] == 0xff && code[1] == 0x25);
+}
+
+/* An entry of a PLT: [endbr64], [bnd] jmp [rip + x]. */
+static bool is_plt_entry(u64 pc)
+{
+	u8 buf[16];
+	u32 n = ap_sb_fetch(pc, buf);
+	const u8 *code = skip_endbr64(buf, &n);
+
+	if (n < 3)
+		return false;
+	code += *code == 0xf2;
+	return code[0] == 0xff && code[1] == 0x25;
 }
 
 static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
@@ -282,7 +307,25 @@ static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path 
 	in->guard = true;
 	p->nguards++;
 	in->cls = in->i.kind == AP_I_JMP_IND ? AP_REC_JMP_IND : AP_REC_CALL_IND;
-	return target;
+	return p->plt ? end_at(sb, in, target) : target;
+}
+
+/*
+ * Not into the callee: copies of it at each call cost more cache than a jump.  But the jump of a PLT's entry is one
+ * instruction, whose copy saves two exits of three.
+ */
+static u64 follow_call(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
+{
+	u64 target = ap_insn_target(&in->i, in->pc);
+
+	in->cls = AP_REC_CALL;
+	if (sb->n >= p->max)
+		return end_at(sb, in, target);
+	if (goes_far(sb))
+		return target;
+	p->plt = !sb->walk && !ap_feed_is_on() && !has_flags(target, AP_RANGE_SHARED) &&
+		 is_plt_entry(target);
+	return p->plt ? target : end_at(sb, in, target);
 }
 
 static u64 end_trapped(struct ap_sb *sb, struct ap_sb_insn *in, u8 kind, enum ap_special special)
@@ -320,9 +363,7 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		in->cls = AP_REC_JMP;
 		return target;
 	case AP_I_CALL:
-		/* Not into the callee: copies of it at each call cost more cache than a jump. */
-		in->cls = AP_REC_CALL;
-		return goes_far(sb) && sb->n < p->max ? target : end_at(sb, in, target);
+		return follow_call(sb, in, p);
 	case AP_I_JMP_IND:
 	case AP_I_CALL_IND:
 	case AP_I_RET:
