@@ -11,7 +11,7 @@
 # shellcheck source=tests/e2e/samples.bash
 . "$(dirname "$0")/samples.bash"
 
-others="branches nested_calls signal_mid fork_count shadow page_cross"
+others="branches nested_calls plt_entries signal_mid fork_count shadow page_cross"
 
 # sample_points.long.sh asks for more periods
 instruction_periods="1 33 1000" other_periods="1 17" branch_periods="1 64" stress_periods="7"
@@ -31,7 +31,7 @@ done
 for name in ${NAMES:-fp_ops fp_wide}; do
 	samples_like_oracle "$name" flops "$instruction_periods" "$PROGRAMS/$name"
 done
-for name in ${NAMES:-and_loop branches nested_calls page_cross shadow fork_count}; do
+for name in ${NAMES:-and_loop branches nested_calls plt_entries page_cross shadow fork_count}; do
 	BRANCHES=yes samples_like_oracle "$name" instructions "$branch_periods" "$PROGRAMS/$name"
 done
 # shellcheck disable=SC2034 # samples_like_oracle looks at it

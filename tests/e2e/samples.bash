@@ -11,7 +11,7 @@ declare -A kinds_of=([instructions]=1 [cond-branches]=2 [taken-branches]=4 [call
 
 # Programs in whose every instruction a sample may fall.
 # shellcheck disable=SC2034 # for the tests
-sampled="and_loop rep_stosb branches nested_calls mid_insn fault_mid signal_mid fork_count \
+sampled="and_loop rep_stosb branches nested_calls plt_entries mid_insn fault_mid signal_mid fork_count \
 	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
 	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
 
