@@ -44,23 +44,23 @@ static void list(struct ap_passed *p, const struct ap_block *b, const struct unt
 	u32 side = b->nexits > 1 && b->exits[0].kind == AP_EXIT_SPECIAL;
 	u32 leaves = u->x ? (u32)(u->x - b->exits) : b->nexits;
 	bool at_once = u->x && side && !leaves;
-	const u8 *code = b->code;
-	const u64 *jump = b->jumps;
-	u64 pc = b->pc;
+	const u8 *code;
+	struct ap_rec_at i;
 
 	p->n = 0;
-	for (u32 k = 0; k < b->nrecs && p->n < AP_ARRAY_SIZE(p->pc); k++) {
-		u8 cls = b->recs[k].app_len_class >> 4, size = b->recs[k].cache_len;
-		bool is_there = u->code && size && u->code >= code && u->code < code + size;
+	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
+		bool is_there;
 
+		if (p->n == AP_ARRAY_SIZE(p->pc))
+			break;
+		code = b->code + i.at;
+		is_there = u->code && i.size && u->code >= code && u->code < code + i.size;
 		if (is_there && !u->has_run)
 			return;
-		if (ap_rec_vec(cls))
-			p->pc[p->n++] = pc;
-		if (is_there || at_once || (is_cond(cls) && side++ == leaves))
+		if (ap_rec_vec(i.cls))
+			p->pc[p->n++] = i.pc;
+		if (is_there || at_once || (is_cond(i.cls) && side++ == leaves))
 			return;
-		code += size;
-		pc = ap_rec_jumps(cls) ? *jump++ : pc + (b->recs[k].app_len_class & 15);
 	}
 	add_trapped(p, b, u);
 }

@@ -69,37 +69,29 @@ void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struc
 		      const u8 *last)
 {
 	struct ap_lanes *l = ap_thread_lanes(t);
-	const u64 *jump = b->jumps;
-	u64 pc = b->pc;
-	const u8 *code = b->code;
-	const u8 *stop = x && x->kind == AP_EXIT_LANE ? code + x->at : NULL;
+	const u8 *stop = x && x->kind == AP_EXIT_LANE ? b->code + x->at : NULL;
 	u32 side = first_side(b), leaves = x ? (u32)(x - b->exits) : b->nexits;
+	struct ap_rec_at i;
 
 	if (x && x->special == AP_SPECIAL_RDPMC && leaves + 1 < b->nexits)
 		return;
-	for (u32 k = 0; k < b->nrecs; k++) {
-		u8 cls = b->recs[k].app_len_class >> 4, len = b->recs[k].app_len_class & 15;
-		bool is_cond = cls == AP_REC_JCC_NT || cls == AP_REC_JCC_T;
+	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
+		bool is_cond = i.cls == AP_REC_JCC_NT || i.cls == AP_REC_JCC_T;
+		const u8 *code = b->code + i.at;
 
-		if (code == stop &&
-		    b->recs[k].cache_len) /* an elided jump is taken with what is before it */
+		if (code == stop && i.size) /* an elided jump is taken with what is before it */
 			return;
-		if (!x && last >= code && last < code + b->recs[k].cache_len) {
-			add(l, pc, t->regs.rip, type_of_class(cls));
+		if (!x && last >= code && last < code + i.size) {
+			add(l, i.pc, t->regs.rip, type_of_class(i.cls));
 			return;
 		}
 		if (is_cond && side++ == leaves) {
-			if (cls == AP_REC_JCC_NT)
-				add(l, pc, x->target, AP_HOOK_BR_COND);
+			if (i.cls == AP_REC_JCC_NT)
+				add(l, i.pc, x->target, AP_HOOK_BR_COND);
 			return;
 		}
-		code += b->recs[k].cache_len;
-		if (!ap_rec_jumps(cls)) {
-			pc += len;
-			continue;
-		}
-		add(l, pc, *jump, type_of_class(cls));
-		pc = *jump++;
+		if (ap_rec_jumps(i.cls))
+			add(l, i.pc, *i.jump, type_of_class(i.cls));
 	}
 }
 

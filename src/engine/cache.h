@@ -114,6 +114,41 @@ struct ap_block {
 	u16 unit;
 };
 
+/* A block's records in turn: for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)). */
+struct ap_rec_at {
+	const struct ap_rec *rec, *end;
+	const u64 *jump;
+	u64 pc; /* of the program */
+	u32 at; /* offset in the block's code */
+	u8 cls, app_len, size;
+};
+
+static inline bool ap_rec_read(struct ap_rec_at *i)
+{
+	if (i->rec == i->end)
+		return false;
+	i->cls = i->rec->app_len_class >> 4;
+	i->app_len = i->rec->app_len_class & 15;
+	i->size = i->rec->cache_len;
+	return true;
+}
+
+static inline struct ap_rec_at ap_rec_begin(const struct ap_block *b)
+{
+	struct ap_rec_at i = {
+		.rec = b->recs, .end = b->recs + b->nrecs, .jump = b->jumps, .pc = b->pc
+	};
+
+	return i;
+}
+
+static inline void ap_rec_next(struct ap_rec_at *i)
+{
+	i->at += i->size;
+	i->pc = ap_rec_jumps(i->cls) ? *i->jump++ : i->pc + i->app_len;
+	i->rec++;
+}
+
 /* What the block counts of a base vector. */
 static inline u64 ap_block_vec(const struct ap_block *b, u64 vec)
 {

@@ -46,31 +46,26 @@ static bool is_rep(u8 cls)
 static void walk(struct ap_where *w, u32 offset)
 {
 	const struct ap_block *b = w->block;
-	const u64 *jump = b->jumps;
 	bool after_inc = false;
-	u32 at = 0;
+	struct ap_rec_at i;
 
-	for (u32 k = 0; k < b->nrecs; k++) {
-		u8 cls = b->recs[k].app_len_class >> 4, len = b->recs[k].app_len_class & 15;
-
-		if (offset < at + b->recs[k].cache_len) {
-			w->offset = offset - at;
-			w->code = b->code + at;
-			w->app_len = len;
-			w->clean = w->offset == 0 && !after_inc && cls != AP_REC_REP_DONE;
+	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
+		w->app_pc = i.pc;
+		if (offset < i.at + i.size) {
+			w->offset = offset - i.at;
+			w->code = b->code + i.at;
+			w->app_len = i.app_len;
+			w->clean = w->offset == 0 && !after_inc && i.cls != AP_REC_REP_DONE;
 			return;
 		}
-		at += b->recs[k].cache_len;
-		after_inc = cls == AP_REC_INC;
+		after_inc = i.cls == AP_REC_INC;
 		w->inc_done |= after_inc;
-		w->rep = is_rep(cls) ? cls : 0;
-		w->prefix.g[AP_VEC_BASE] += ap_rec_vec(cls);
+		w->rep = is_rep(i.cls) ? i.cls : 0;
+		w->prefix.g[AP_VEC_BASE] += ap_rec_vec(i.cls);
 		if (b->more)
-			ap_more_add(&w->prefix, b->more[k]);
-		w->app_pc += len;
-		if (ap_rec_jumps(cls))
-			w->app_pc = *jump++;
+			ap_more_add(&w->prefix, b->more[i.rec - b->recs]);
 	}
+	w->app_pc = i.pc;
 	w->in_stub = true;
 }
 

@@ -31,47 +31,34 @@ void ap_resume_prepare(struct ap_thread *t)
 {
 	struct ap_lanes *l = ap_thread_lanes(t);
 	const struct ap_block *b = l->walk;
-	const u64 *jump;
-	u64 pc;
+	bool branched = true; /* to b itself */
+	struct ap_rec_at i;
 
 	l->nheads = 0;
 	if (t->epoch != ap_proc.epoch || !may_resume(t))
 		return;
-	jump = b->jumps;
-	pc = b->pc;
-	l->head[l->nheads++] = pc;
-	for (u32 k = 0; k < b->nrecs; k++) {
-		u8 cls = b->recs[k].app_len_class >> 4;
-
-		pc += b->recs[k].app_len_class & 15;
-		if (ap_rec_jumps(cls))
-			pc = *jump++;
-		if (pc == t->regs.rip)
+	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
+		if (i.rec > b->recs && i.pc == t->regs.rip)
 			return;
-		if (is_branch(cls))
-			l->head[l->nheads++ % AP_LANE_HEADS] = pc;
+		if (branched)
+			l->head[l->nheads++ % AP_LANE_HEADS] = i.pc;
+		branched = is_branch(i.cls);
 	}
+	if (branched && i.pc != t->regs.rip)
+		l->head[l->nheads++ % AP_LANE_HEADS] = i.pc;
 }
 
 /* Where in b the instruction at pc begins, with all registers the program's; 0 nowhere. */
 static u32 place_in(const struct ap_block *b, u64 pc)
 {
-	const u64 *jump = b->jumps;
 	bool after_inc = false;
-	u64 cur = b->pc;
-	u32 at = 0;
+	struct ap_rec_at i;
 
-	for (u32 k = 0; k < b->nrecs; k++) {
-		u8 cls = b->recs[k].app_len_class >> 4;
-
+	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
 		/* an elided jump has no code */
-		if (cur == pc && b->recs[k].cache_len && !after_inc && cls != AP_REC_REP_DONE)
-			return at;
-		at += b->recs[k].cache_len;
-		after_inc = cls == AP_REC_INC;
-		cur += b->recs[k].app_len_class & 15;
-		if (ap_rec_jumps(cls))
-			cur = *jump++;
+		if (i.pc == pc && i.size && !after_inc && i.cls != AP_REC_REP_DONE)
+			return i.at;
+		after_inc = i.cls == AP_REC_INC;
 	}
 	return 0;
 }

@@ -48,21 +48,15 @@ static bool is_insn(u8 cls)
 /* Behind instruction n, and what belongs to it: the place, and the instruction's pc. */
 static u32 find(const struct ap_block *b, u32 n, u64 *last_pc)
 {
-	const u64 *jump = b->jumps;
-	u64 pc = b->pc;
-	u32 at = 0;
+	struct ap_rec_at i;
 
-	for (u32 k = 0; k < b->nrecs; k++) {
-		u8 cls = b->recs[k].app_len_class >> 4;
-
-		if (!n && cls != AP_REC_REP_DONE) /* an elided jump would be taken with it */
-			return b->recs[k].cache_len ? at : 0;
-		at += b->recs[k].cache_len;
-		if (!is_insn(cls))
+	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
+		if (!n && i.cls != AP_REC_REP_DONE) /* an elided jump would be taken with it */
+			return i.size ? i.at : 0;
+		if (!is_insn(i.cls))
 			continue;
-		*last_pc = pc;
+		*last_pc = i.pc;
 		n--;
-		pc = ap_rec_jumps(cls) ? *jump++ : pc + (b->recs[k].app_len_class & 15);
 	}
 	return 0;
 }
