@@ -133,18 +133,41 @@ u32 ap_sampler_overflow(struct ap_sampler *s, const struct ap_moment *m, u64 *pe
 	return what;
 }
 
+/* .left from here on, as far as the supervisor can tell. */
+static void again(struct ap_sampler *s, u64 value)
+{
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	g->next = value + g->left;
+	if (s->source != AP_SAMPLE_WORLD) /* whose samples the supervisor takes */
+		g->state |= AP_SAMPLER_AGAIN;
+}
+
+void ap_sampler_begin_again(struct ap_sampler *s, u64 value)
+{
+	struct ap_sampling *g = ap_sampling_of(s);
+
+	if (!(g->state & AP_SAMPLER_AGAIN))
+		return;
+	g->state &= ~(u64)AP_SAMPLER_AGAIN;
+	g->next = value + g->left;
+}
+
 /* What the event has counted since the last tick sets its period, also where nothing overflowed. */
 static bool tick_freq(struct ap_sampler *s, const struct ap_moment *m)
 {
 	struct ap_sampling *g = ap_sampling_of(s);
-	u64 count = m->value - g->freq_count;
+	u64 count = m->value - g->freq_count, left = value_left(s, m->value);
 
 	if (!m->ran)
 		return false;
 	g->freq_count = m->value;
-	if (!count || !adapt(s, count, m->ran, value_left(s, m->value)))
+	if ((s64)(left - g->last_period) > 0) /* the thread has overflowed since the value was read */
+		left = g->last_period;
+	if (!count || !adapt(s, count, m->ran, left))
 		return false;
-	restart(s, m->value);
+	g->left = g->last_period = g->period;
+	again(s, m->value);
 	return true;
 }
 
@@ -160,7 +183,7 @@ u32 ap_sampler_tick(struct ap_sampler *s, const struct ap_moment *m)
 			return 0; /* it was in this very tick */
 		g->state &= ~(u64)AP_SAMPLER_THROTTLED;
 		g->interrupts = 0;
-		g->next = m->value + g->left;
+		again(s, m->value);
 		what |= AP_TICK_UNTHROTTLED | AP_TICK_CHANGED;
 	}
 	if (g->freq && tick_freq(s, m))
@@ -215,9 +238,10 @@ void ap_sampler_disarm(struct ap_sampler *s, u64 value)
 
 	if (!(g->state & AP_SAMPLER_ARMED))
 		return;
-	if (!(g->state & (AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED)))
+	if (!(g->state & (AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED | AP_SAMPLER_AGAIN)))
 		g->left = left > 0 ? (u64)left : pass(s, (u64)-left);
-	g->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED);
+	g->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED |
+			   AP_SAMPLER_AGAIN);
 }
 
 bool ap_sampler_set_period(struct ap_sampler *s, u64 period, u64 value)
@@ -234,6 +258,7 @@ bool ap_sampler_set_period(struct ap_sampler *s, u64 period, u64 value)
 		g->interrupts = 0;
 	}
 	g->left = 0;
+	g->state &= ~(u64)AP_SAMPLER_AGAIN;
 	if (g->state & AP_SAMPLER_ARMED)
 		restart(s, value);
 	return throttled;

@@ -55,8 +55,12 @@ u32 ap_sampler_overflow(struct ap_sampler *s, const struct ap_moment *m, u64 *pe
 
 #define AP_TICK_UNTHROTTLED (1u << 0) /* an UNTHROTTLE record is due */
 #define AP_TICK_CHANGED	    (1u << 1) /* .next is another: the thread must be told */
-/* By the supervisor, once a tick, of each armed sampler that is throttled or has a frequency. */
+/*
+ * By the supervisor, once a tick, of each armed sampler that is throttled or has a frequency.  Its thread runs on meanwhile, and
+ * far if the supervisor has lost its CPU: where .next is another it is the thread that begins what is left, at its own value.
+ */
 u32 ap_sampler_tick(struct ap_sampler *s, const struct ap_moment *m);
+void ap_sampler_begin_again(struct ap_sampler *s, u64 value);
 
 /* A new sampler: period, or frequency where is_freq. */
 void ap_sampler_init(struct ap_sampler *s, u64 period, bool is_freq);

@@ -222,6 +222,8 @@ void ap_service_arm(void)
 	{
 		if (!ap_sampler_is_on(s))
 			continue;
+		if (value_of(&o, s, &value))
+			ap_sampler_begin_again(s, value);
 		/* now, since a filter may forbid it later */
 		(void)!ap_svc_ring(s, &map);
 		sources |= 1U << (s->source & 31);
@@ -263,17 +265,17 @@ static bool is_source(const struct ap_sampler *s, const struct ap_service_point 
 }
 
 /*
- * A clock that was looked at late has passed several periods: one sample stands for all of them, since
+ * What was looked at late has passed several periods: one sample stands for all of them, since
  * they would all be of the same place.
  */
-static u64 skip_missed(struct ap_sampler *s, u64 value)
+static void skip_missed(struct ap_sampler *s, u64 value)
 {
 	struct ap_sampling *g = ap_sampling_of(s);
 	u64 period = __atomic_load_n(&g->period, __ATOMIC_RELAXED);
-	u64 missed = s->source == AP_SAMPLE_CLOCK && period ? (value - g->next) / period : 0;
+	u64 missed = period ? (value - g->next) / period : 0;
 
 	g->next += missed * period;
-	return missed * period;
+	g->last_period += missed * period;
 }
 
 static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
@@ -351,18 +353,17 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 	struct ap_svc_sample of = {
 		.sampler = s, .place = &o->place, .point = p, .words = words, .now = now
 	};
-	u64 more = skip_missed(s, value);
-	struct ap_service_point at;
+	struct ap_service_point at = *p;
 	u32 what;
 
 	if (p->source == AP_SAMPLE_LANE) {
-		at = *p;
 		find_point(&at, value - ap_sampling_of(s)->next);
 		of.point = &at;
 	}
+	/* who has a period counts its samples */
+	if (p->source == AP_SAMPLE_CLOCK || (at.is_late && ap_sampling_of(s)->freq))
+		skip_missed(s, value);
 	what = ap_sampler_overflow(s, &moment, &of.period);
-
-	of.period += more;
 	write_sample(o, s, &of, what, after);
 	after->is_last = what & AP_OVERFLOW_LIMIT;
 	after->signals = s->signals;
@@ -442,6 +443,7 @@ static bool one(const struct own *o, struct ap_sampler *s, const struct ap_servi
 		ap_svc_read_words(s, &words);
 	ap_svc_ring_await(s, o->name);
 	lock(o);
+	ap_sampler_begin_again(s, value);
 	was_due = ap_sampler_is_due(s, value);
 	if (was_due)
 		overflow(o, s, value, p, &words, after);

@@ -334,7 +334,7 @@ static void a_period_that_became_far_too_long_is_given_up(void)
 
 	memset(&S, 0, sizeof(S));
 	ap_sampler_init(&S.s, 1000, true);
-	S.live.period = S.live.left = 1000000; /* it was fast, and is slow now */
+	S.live.period = S.live.left = S.live.last_period = 1000000; /* it was fast, and is slow now */
 	ap_sampler_arm(&S.s, 0);
 	for (u32 i = 0; i < 100 && S.live.next == 1000000; i++) {
 		m.value += 4;
@@ -343,6 +343,42 @@ static void a_period_that_became_far_too_long_is_given_up(void)
 	}
 	EXPECT_U64(S.live.next, m.value + S.live.period);
 	EXPECT(S.live.period < 1000000 / 8);
+	/* the thread has run on meanwhile: its period begins where it finds that */
+	S.s.source = AP_SAMPLE_LANE;
+	ap_sampler_begin_again(&S.s, m.value + 5000000);
+	EXPECT_U64(S.live.next, m.value + 5000000 + S.live.period);
+	ap_sampler_begin_again(&S.s, m.value + 6000000);
+	EXPECT_U64(S.live.next, m.value + 5000000 + S.live.period);
+}
+
+/* What the supervisor read before it lost its CPU is older than what the thread has done since. */
+static void a_value_of_long_ago_gives_nothing_up(void)
+{
+	struct ap_moment m = { .value = 4000000, .ran = 4 * MS };
+
+	memset(&S, 0, sizeof(S));
+	ap_sampler_init(&S.s, 1000, true);
+	S.live.period = S.live.left = S.live.last_period = 1000000;
+	ap_sampler_arm(&S.s, 15000000);
+	S.live.freq_count = 0;
+	EXPECT_U64(ap_sampler_tick(&S.s, &m), 0);
+	EXPECT_U64(S.live.next, 16000000);
+}
+
+static void a_period_that_was_given_up_is_whole_when_it_goes_off(void)
+{
+	struct ap_moment m = { .value = 10, .tick = 1 };
+	u64 period;
+
+	start(10, false, 0);
+	S.s.max_per_tick = 1;
+	EXPECT_U64(ap_sampler_overflow(&S.s, &m, &period), AP_OVERFLOW_THROTTLED);
+	m.tick = 2;
+	(void)!ap_sampler_tick(&S.s, &m);
+	ap_sampler_disarm(&S.s, 1000); /* nobody has seen it */
+	EXPECT_U64(S.live.lost, 0);
+	ap_sampler_arm(&S.s, 2000);
+	EXPECT_U64(S.live.next, 2010);
 }
 
 static void a_frequency_may_change(void)
@@ -402,6 +438,8 @@ int main(int argc, char **argv)
 		TAP(frequencies_are_reached),
 		TAP(one_step_of_the_adaptation),
 		TAP(a_period_that_became_far_too_long_is_given_up),
+		TAP(a_value_of_long_ago_gives_nothing_up),
+		TAP(a_period_that_was_given_up_is_whole_when_it_goes_off),
 		TAP(a_frequency_may_change),
 		TAP(anything_may_stand_there),
 		{ 0 },
