@@ -38,7 +38,8 @@ enum ap_fault_kind { AP_FAULT_ANY, AP_FAULT_MIN, AP_FAULT_MAJ, AP_FAULT_N };
 #define AP_SAMPLER_THROTTLED (1u << 1) /* until the next tick */
 #define AP_SAMPLER_LIMIT     (1u << 2) /* .limit counts down: REFRESH */
 #define AP_SAMPLER_STOPPED   (1u << 3) /* the limit was reached: the thread disarmed it itself */
-#define AP_SAMPLER_AGAIN     (1u << 4) /* .left counts from where its thread, or who disarms it, finds this */
+#define AP_SAMPLER_AGAIN                                                                           \
+	(1u << 4) /* .left counts from where its thread, or who disarms it, finds this */
 
 struct ap_sampler {
 	s64 live;	  /* from here to its struct ap_sampling; 0: it follows */

@@ -166,8 +166,9 @@ struct ap_slot {
  * a kick sets the bits from 2^55 up, which only a negative one has; code that takes such a word down
  * leaves the uppermost byte as it is, by which it knows it.  The generation is incremented before the kick.
  */
-#define AP_BUDGET_KICK (0x1ffULL << 55)
-#define AP_BUDGET_MAX  (1ULL << 54)
+#define AP_BUDGET_KICK_BIT 55
+#define AP_BUDGET_KICK	   (0x1ffULL << AP_BUDGET_KICK_BIT)
+#define AP_BUDGET_MAX	   (1ULL << 54)
 
 static inline void ap_budget_kick(u64 *word)
 {

@@ -61,15 +61,14 @@ static u32 first_side(const struct ap_block *b)
 }
 
 /*
- * b was left by exit x, or where x is NULL by the indirect branch at pc last, to t->regs.rip.  A branch may
+ * b was left by exit x, or where x is NULL by the indirect branch at pc last, to t->regs.rip, or at stop in its code.  A branch may
  * be in a block several times: of the guarded ones that fail the first at its pc is meant, as those before
  * it have not failed and another time round would have been a block of its own.
  */
-void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
-		      const u8 *last)
+static void note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
+		 const u8 *last, const u8 *stop)
 {
 	struct ap_lanes *l = ap_thread_lanes(t);
-	const u8 *stop = x && x->kind == AP_EXIT_LANE ? b->code + x->at : NULL;
 	u32 side = first_side(b), leaves = x ? (u32)(x - b->exits) : b->nexits;
 	struct ap_rec_at i;
 
@@ -93,6 +92,21 @@ void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struc
 		if (ap_rec_jumps(i.cls))
 			add(l, i.pc, *i.jump, type_of_class(i.cls));
 	}
+}
+
+void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
+		      const u8 *last)
+{
+	note(t, b, x, last, x && x->kind == AP_EXIT_LANE ? b->code + x->at : NULL);
+}
+
+void ap_branches_note_before(struct ap_thread *t, const struct ap_where *w)
+{
+	if (t->walked == w->block)
+		note(t, w->block, NULL, NULL, w->code);
+	else
+		ap_branches_forget(t);
+	t->walked = NULL;
 }
 
 /* What the block, or the log, does not say: the type of a final indirect one, the target of a direct call. */

@@ -17,6 +17,8 @@
 #define UNROLL_INSNS 40
 /* Guesses are followed only near the block, where copied RIP-relative operands reach. */
 #define FOLLOW_REACH (1LL << 30)
+/* What a PLT's jump leads to before it is bound, of whatever form, is mostly right behind it. */
+#define BEHIND_JUMP 16
 
 /* Where a block in the making stands. */
 struct path {
@@ -293,9 +295,9 @@ static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path 
 	bool may_follow = in->i.kind != AP_I_CALL_IND || !sb->walk || goes_far(sb);
 	u64 target = may_follow ? plt_target(in) : 0;
 
-	if (target && is_lazy_stub(target)) {
-		/* when it comes here again it is bound, and worth a guess */
-		sb->lazy = sb->walk || ap_hint_get(in->pc) != AP_HINT_UNKNOWN ? 0 : in->pc;
+	if (target && (target - in->pc < BEHIND_JUMP || is_lazy_stub(target))) {
+		/* when it comes here again it is bound, and worth a guess; others may be on the way already */
+		sb->lazy = sb->walk || ap_hint_get(in->pc) == AP_HINT_TAKEN ? 0 : in->pc;
 		sb->transient |= sb->lazy != 0;
 		target = 0;
 	}

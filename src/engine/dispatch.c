@@ -583,7 +583,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 
 	t->resume = NULL; /* a handler that comes here has left the cache without ap_dispatch */
 	t->went_on = NULL;
-	t->walked = NULL;
+	note_branches(t, NULL, false);
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);

@@ -224,6 +224,9 @@ u32 ap_branches_margin(u64 kinds);
 void ap_branches_forget(struct ap_thread *t);
 void ap_branches_note(struct ap_thread *t, const struct ap_block *b, const struct ap_exit *x,
 		      const u8 *last);
+/* Or it was left by a fault of the instruction at *w, which is executed elsewhere. */
+struct ap_where;
+void ap_branches_note_before(struct ap_thread *t, const struct ap_where *w);
 
 /*
  * behind.c, while ap_lanes_passed(): what was left, by an exit, by the indirect branch at `last` in its code, or at *w.

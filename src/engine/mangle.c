@@ -446,17 +446,24 @@ u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_li
 
 /* rcx is the target less the guess; rcx is spilled, rdx is the program's. */
 void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site,
-			  const struct ap_vec *vec)
+			  const struct ap_vec *vec, bool tests)
 {
+	struct ap_lane_jumps jumps = { 0 };
+
+	tests &= ap_proc.nlanes == 1;
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	ap_emit_mov_imm64(e, AP_RDX, in->next);
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec) {
 		ap_emit_adds_reg(e, vec, AP_RDX);
-		ap_lane_next_word(false);
-		ap_lane_emit_reg(e, vec, AP_RDX);
+		ap_lane_next_word(tests);
+		ap_lane_emit_rdx(e, vec, tests ? &jumps : NULL);
 	}
-	emit_ibl_jump(e, site, ap_proc.nlanes ? ap_unit_of((u64)site)->base + AP_UNIT_GATE : NULL);
+	if (jumps.in_rdx)
+		emit_ibl_signed_jump(e, site);
+	else
+		emit_ibl_jump(e, site,
+			      ap_proc.nlanes ? ap_unit_of((u64)site)->base + AP_UNIT_GATE : NULL);
 }
 
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,

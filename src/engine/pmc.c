@@ -166,7 +166,7 @@ static void emit_carried(struct ap_emit *e, struct ap_pmc_jumps *slow)
 	static const u8 cmp_0[] = { 0x65, 0x83, 0xb8 };		      /* cmp gs:[rax + d], 0 */
 	static const u8 add_rdx[] = { 0x65, 0x48, 0x03, 0x14, 0x25 }; /* add rdx, gs:[d] */
 	static const u8 sub_rdx[] = { 0x65, 0x48, 0x2b, 0x14, 0x25 }; /* sub rdx, gs:[d] */
-	static const u8 bt_rdx_55[] = { 0x48, 0x0f, 0xba, 0xe2, 55 };
+	static const u8 bt_rdx[] = { 0x48, 0x0f, 0xba, 0xe2 };
 	const u32 words = AP_T_SLOT_OFF + offsetof(struct ap_slot, budget) +
 			  (ap_proc.carry - 1) * AP_LANE_WORDS * 8;
 	u8 *over;
@@ -179,8 +179,12 @@ static void emit_carried(struct ap_emit *e, struct ap_pmc_jumps *slow)
 	emit_at(e, add_rdx, sizeof(add_rdx), AP_T_SLOT_OFF + offsetof(struct ap_slot, carry_base));
 	for (u32 j = 0; j < AP_LANE_WORDS; j++)
 		emit_at(e, sub_rdx, sizeof(sub_rdx), words + j * 8);
-	ap_emit_bytes(e, bt_rdx_55, sizeof(bt_rdx_55));
-	emit_slow(e, JC, slow);
+	/* one of them, or both */
+	for (u8 bit = AP_BUDGET_KICK_BIT; bit < AP_BUDGET_KICK_BIT + AP_LANE_WORDS; bit++) {
+		ap_emit_bytes(e, bt_rdx, sizeof(bt_rdx));
+		ap_emit8(e, bit);
+		emit_slow(e, JC, slow);
+	}
 	if (!e->full)
 		*over = (u8)(e->p - (over + 1));
 }

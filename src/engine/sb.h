@@ -87,9 +87,9 @@ void ap_mangle(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *l
  * ap_mangle_guard_fail writes.  Returns the rel32 of that jump.
  */
 u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits);
-/* Where vec is NULL nothing is counted.  With lanes it leads to the dispatcher. */
+/* Where vec is NULL nothing is counted.  tests: budgets are; with lanes that are not, or several, it leads to the dispatcher. */
 void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const u8 *site,
-			  const struct ap_vec *vec);
+			  const struct ap_vec *vec, bool tests);
 /*
  * Emits the final indirect transfer; vec is counted flags-free on the way, NULL nothing.  gate: of the
  * unit, where the dispatcher is to see it in any case; else NULL.  Where budgets are tested beside the
@@ -113,7 +113,7 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room
  * pmc.c: rdpmc, with the flags kept or not.  slow: the rel32 of jumps to where the dispatcher does it, which
  * begins with what ap_pmc_emit_slow writes.
  */
-#define AP_PMC_SLOW 3
+#define AP_PMC_SLOW 4
 struct ap_pmc_jumps {
 	u32 n;
 	u8 *site[AP_PMC_SLOW];

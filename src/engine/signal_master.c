@@ -227,6 +227,8 @@ static void fault_in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo
 	    ap_smc_is_protected(info->addr)) {
 		t->sig_depth = 1; /* as if ap_sig_block_all had been called */
 		t->sig_outer = t->pend_mask;
+		if (t->walked)
+			ap_branches_note_before(t, &w);
 		send_to(t, uc, ap_sig_smc_entry);
 		return;
 	}

@@ -433,8 +433,9 @@ static bool has_many_adds(const struct ap_vec *vec)
 static bool emit_early_inc(struct ap_sb *sb, struct ap_exit *exits)
 {
 	bool here = sb->inc_flags_ok && sb->inc_at == sb->n - 1;
-	bool flags_free = !sb->inc_flags_ok && ((tr.lanes && ap_proc.nlanes > AP_LANE_FUSED) ||
-						(tr.count_more && has_many_adds(&tr.final_vec)));
+	bool flags_free = !sb->inc_flags_ok &&
+			  ((tr.lanes && ap_proc.nlanes > AP_LANE_FUSED) ||
+			   ((tr.count_more || ap_proc.direct) && has_many_adds(&tr.final_vec)));
 
 	if (here || flags_free)
 		emit_inc(sb, sb->n - 1, exits);
@@ -567,7 +568,7 @@ static void emit_guard_fails(const struct ap_sb *sb)
 		if (!sb->insns[k].guard)
 			continue;
 		ap_mangle_guard_fail(&tr.e, &sb->insns[k], tr.guards[g].from,
-				     tr.count ? &tr.guards[g].vec : NULL);
+				     tr.count ? &tr.guards[g].vec : NULL, tr.tests);
 		if (!tr.e.full)
 			ap_patch_rel32(tr.guards[g].from, here);
 		g++;

@@ -162,7 +162,8 @@ static bool tick_freq(struct ap_sampler *s, const struct ap_moment *m)
 	if (!m->ran)
 		return false;
 	g->freq_count = m->value;
-	if ((s64)(left - g->last_period) > 0) /* the thread has overflowed since the value was read */
+	if ((s64)(left - g->last_period) >
+	    0) /* the thread has overflowed since the value was read */
 		left = g->last_period;
 	if (!count || !adapt(s, count, m->ran, left))
 		return false;

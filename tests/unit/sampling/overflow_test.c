@@ -334,7 +334,8 @@ static void a_period_that_became_far_too_long_is_given_up(void)
 
 	memset(&S, 0, sizeof(S));
 	ap_sampler_init(&S.s, 1000, true);
-	S.live.period = S.live.left = S.live.last_period = 1000000; /* it was fast, and is slow now */
+	S.live.period = S.live.left = S.live.last_period =
+		1000000; /* it was fast, and is slow now */
 	ap_sampler_arm(&S.s, 0);
 	for (u32 i = 0; i < 100 && S.live.next == 1000000; i++) {
 		m.value += 4;
