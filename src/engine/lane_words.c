@@ -78,45 +78,34 @@ void ap_lane_hide(struct ap_thread *t, u32 k, s64 n)
 	end(t, k);
 }
 
-/* What each word was used since it was spread. */
-static void note_used(struct ap_lane *lane, const u64 left[AP_LANE_WORDS])
+/* What each word was used since the budget was spread. */
+static void note_used(struct ap_thread *t, u32 k)
 {
+	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
+	const u64 *words = words_of(t, k);
+
 	for (u32 j = 0; j < AP_LANE_WORDS; j++) {
-		s64 used = (s64)(lane->given[j] - left[j]);
+		u64 left = (u64)ap_budget_value(__atomic_load_n(&words[j], __ATOMIC_RELAXED));
+		s64 used = (s64)(lane->given[j] - left);
 
 		lane->used[j] = lane->used[j] / 2 + (used > 0 ? (u64)used : 0);
 	}
 }
 
-/* What is left in each word; returns their sum. */
-static s64 read_words(struct ap_thread *t, u32 k, u64 left[AP_LANE_WORDS])
-{
-	const u64 *words = words_of(t, k);
-	s64 budget = 0;
-
-	for (u32 j = 0; j < AP_LANE_WORDS; j++) {
-		left[j] = (u64)ap_budget_value(__atomic_load_n(&words[j], __ATOMIC_RELAXED));
-		budget += (s64)left[j];
-	}
-	return budget;
-}
-
 void ap_lane_gather(struct ap_thread *t, u32 k)
 {
 	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
-	u64 *words = words_of(t, k), left[AP_LANE_WORDS];
-	s64 budget;
+	u64 *words = words_of(t, k), budget = (u64)ap_lane_budget(t, k);
 
 	if (!lane->spread)
 		return;
-	budget = read_words(t, k, left);
-	begin(t, k, ap_thread_slot(t)->carry_base - (u64)budget);
-	set_word(&words[0], (u64)budget);
+	note_used(t, k);
+	begin(t, k, ap_thread_slot(t)->carry_base - budget);
+	set_word(&words[0], budget);
 	for (u32 j = 1; j < AP_LANE_WORDS; j++)
 		set_word(&words[j], 0);
 	end(t, k);
 	lane->spread = false;
-	note_used(lane, left);
 }
 
 /* In parts of 2^16, rounded down, what each word was used. */
@@ -174,22 +163,16 @@ void ap_lane_spread(struct ap_thread *t, u32 k)
 /* Gathers and spreads at once; false where the budget is used up. */
 static bool respread(struct ap_thread *t, u32 k)
 {
-	struct ap_lane *lane = &ap_thread_lanes(t)->lane[k];
-	u64 left[AP_LANE_WORDS];
-	s64 budget;
+	s64 budget = ap_lane_budget(t, k);
 
-	if (lane->spread) {
-		budget = read_words(t, k, left);
-		if (budget >= 0)
-			note_used(lane, left);
-		else
-			ap_lane_gather(t, k);
-	} else {
-		budget = ap_lane_budget(t, k);
+	if (budget < 0) {
+		ap_lane_gather(t, k);
+		return false;
 	}
-	if (budget >= 0)
-		spread(t, k, (u64)budget);
-	return budget >= 0;
+	if (ap_thread_lanes(t)->lane[k].spread)
+		note_used(t, k);
+	spread(t, k, (u64)budget);
+	return true;
 }
 
 bool ap_lanes_share(struct ap_thread *t)
