@@ -26,11 +26,6 @@ struct until {
 	bool has_run;
 };
 
-static bool is_cond(u8 cls)
-{
-	return cls == AP_REC_JCC_NT || cls == AP_REC_JCC_T;
-}
-
 /* A system call, and what else the dispatcher does at the end of a block, is counted there and has no record. */
 static void add_trapped(struct ap_passed *p, const struct ap_block *b, const struct until *u)
 {
@@ -38,28 +33,25 @@ static void add_trapped(struct ap_passed *p, const struct ap_block *b, const str
 		p->pc[p->n++] = u->x->target;
 }
 
-/* b->exits has those of conditional branches in their order; one for rdpmc, the first instruction, before them. */
 static void list(struct ap_passed *p, const struct ap_block *b, const struct until *u)
 {
-	u32 side = b->nexits > 1 && b->exits[0].kind == AP_EXIT_SPECIAL;
+	u32 side = ap_block_first_side(b);
 	u32 leaves = u->x ? (u32)(u->x - b->exits) : b->nexits;
 	bool at_once = u->x && side && !leaves;
-	const u8 *code;
 	struct ap_rec_at i;
 
 	p->n = 0;
 	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
-		bool is_there;
+		const u8 *code = b->code + i.at;
+		bool is_there = u->code && i.size && u->code >= code && u->code < code + i.size;
 
 		if (p->n == AP_ARRAY_SIZE(p->pc))
 			break;
-		code = b->code + i.at;
-		is_there = u->code && i.size && u->code >= code && u->code < code + i.size;
 		if (is_there && !u->has_run)
 			return;
 		if (ap_rec_vec(i.cls))
 			p->pc[p->n++] = i.pc;
-		if (is_there || at_once || (is_cond(i.cls) && side++ == leaves))
+		if (is_there || at_once || (ap_rec_is_cond(i.cls) && side++ == leaves))
 			return;
 	}
 	add_trapped(p, b, u);

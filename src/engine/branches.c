@@ -54,12 +54,6 @@ static u32 type_of_class(u8 cls)
 	}
 }
 
-/* Side exits are in the order of their conditional branches; one for rdpmc comes before them. */
-static u32 first_side(const struct ap_block *b)
-{
-	return b->nexits > 1 && b->exits[0].kind == AP_EXIT_SPECIAL;
-}
-
 /*
  * b was left by exit x, or where x is NULL by the indirect branch at pc last, to t->regs.rip, or at stop in its code.  A branch may
  * be in a block several times: of the guarded ones that fail the first at its pc is meant, as those before
@@ -69,13 +63,12 @@ static void note(struct ap_thread *t, const struct ap_block *b, const struct ap_
 		 const u8 *last, const u8 *stop)
 {
 	struct ap_lanes *l = ap_thread_lanes(t);
-	u32 side = first_side(b), leaves = x ? (u32)(x - b->exits) : b->nexits;
+	u32 side = ap_block_first_side(b), leaves = x ? (u32)(x - b->exits) : b->nexits;
 	struct ap_rec_at i;
 
 	if (x && x->special == AP_SPECIAL_RDPMC && leaves + 1 < b->nexits)
 		return;
 	for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)) {
-		bool is_cond = i.cls == AP_REC_JCC_NT || i.cls == AP_REC_JCC_T;
 		const u8 *code = b->code + i.at;
 
 		if (code == stop && i.size) /* an elided jump is taken with what is before it */
@@ -84,7 +77,7 @@ static void note(struct ap_thread *t, const struct ap_block *b, const struct ap_
 			add(l, i.pc, t->regs.rip, type_of_class(i.cls));
 			return;
 		}
-		if (is_cond && side++ == leaves) {
+		if (ap_rec_is_cond(i.cls) && side++ == leaves) {
 			if (i.cls == AP_REC_JCC_NT)
 				add(l, i.pc, x->target, AP_HOOK_BR_COND);
 			return;

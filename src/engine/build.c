@@ -297,7 +297,7 @@ static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path 
 
 	if (target && (target - in->pc < BEHIND_JUMP || is_lazy_stub(target))) {
 		/* when it comes here again it is bound, and worth a guess; others may be on the way already */
-		sb->lazy = sb->walk || ap_hint_get(in->pc) == AP_HINT_TAKEN ? 0 : in->pc;
+		sb->lazy = sb->walk || ap_hint_get(in->pc) == AP_HINT_MET_TWICE ? 0 : in->pc;
 		sb->transient |= sb->lazy != 0;
 		target = 0;
 	}

@@ -303,8 +303,8 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 			return NULL;
 	}
 	if (sb.lazy)
-		ap_hint_set(sb.lazy, ap_hint_get(sb.lazy) == AP_HINT_UNKNOWN ? AP_HINT_NOT_TAKEN
-									     : AP_HINT_TAKEN);
+		ap_hint_set(sb.lazy, ap_hint_get(sb.lazy) == AP_HINT_UNKNOWN ? AP_HINT_MET_ONCE
+									     : AP_HINT_MET_TWICE);
 	if (sb.transient || sb.probe) {
 		b->dead = 1; /* never linked to, never found */
 		return b;

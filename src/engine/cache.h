@@ -76,6 +76,11 @@ static inline u64 ap_rec_vec(u8 cls)
 	return ap_rec_vecs[cls];
 }
 
+static inline bool ap_rec_is_cond(u8 cls)
+{
+	return cls == AP_REC_JCC_NT || cls == AP_REC_JCC_T;
+}
+
 /* Records whose next pc is the next element of jumps[]. */
 static inline bool ap_rec_jumps(u8 cls)
 {
@@ -113,6 +118,12 @@ struct ap_block {
 	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
 	u16 unit;
 };
+
+/* Side exits are in the order of their conditional branches; one for rdpmc comes before them. */
+static inline u32 ap_block_first_side(const struct ap_block *b)
+{
+	return b->nexits > 1 && b->exits[0].kind == AP_EXIT_SPECIAL;
+}
 
 /* A block's records in turn: for (i = ap_rec_begin(b); ap_rec_read(&i); ap_rec_next(&i)). */
 struct ap_rec_at {

@@ -233,7 +233,6 @@ void ap_branches_note_before(struct ap_thread *t, const struct ap_where *w);
  * Then where the thread has left the middle of a block by x, and nothing is counted of what it has not run: samples, and
  * enters it there, if it can.
  */
-struct ap_where;
 struct ap_sb;
 u8 ap_behind_frame(const struct ap_sb *sb);
 void ap_behind_note_exit(struct ap_thread *t, const struct ap_exit *x);

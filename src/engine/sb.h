@@ -59,6 +59,9 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16]);
  * branches may share an entry: it is a guess of what will be frequent, nothing more.
  */
 enum ap_hint { AP_HINT_UNKNOWN, AP_HINT_NOT_TAKEN, AP_HINT_TAKEN };
+/* Of a PLT's jump that is not bound yet: how often a block was made for it; twice is enough. */
+#define AP_HINT_MET_ONCE  AP_HINT_NOT_TAKEN
+#define AP_HINT_MET_TWICE AP_HINT_TAKEN
 enum ap_hint ap_hint_get(u64 pc);
 void ap_hint_set(u64 pc, enum ap_hint hint);
 

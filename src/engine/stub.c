@@ -26,7 +26,7 @@ enum way {
 	MIDDLE, /* at the place */
 };
 
-static void write(const struct ap_unit *u, struct ap_exit *x, enum way way, const u8 *place)
+static void fill(const struct ap_unit *u, struct ap_exit *x, enum way way, const u8 *place)
 {
 	static const u8 mov_gs[5] = { 0x65, 0x48, 0xc7, 0x04, 0x25 };
 	struct ap_emit e = { x->stub, x->stub + AP_STUB_SIZE, false };
@@ -48,12 +48,12 @@ static void write(const struct ap_unit *u, struct ap_exit *x, enum way way, cons
 
 void ap_stub_write(const struct ap_unit *u, struct ap_exit *x)
 {
-	write(u, x, x->site ? LINKED : NOWHERE, x->site);
+	fill(u, x, x->site ? LINKED : NOWHERE, x->site);
 }
 
 void ap_stub_write_middle(const struct ap_unit *u, struct ap_exit *x, const u8 *place)
 {
-	write(u, x, MIDDLE, place);
+	fill(u, x, MIDDLE, place);
 }
 
 struct ap_exit *ap_stub_exit(const u8 *stub)

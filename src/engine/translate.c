@@ -372,7 +372,7 @@ static struct ap_vec whole_vec(struct ap_sb *sb)
 	return v;
 }
 
-/* Apart from the blocks, at the unit's far end: a linked exit's stub never runs again. */
+/* Apart from the blocks, at the unit's far end: a linked exit's stub runs where a budget is used up, or never. */
 static void place_stub(struct ap_exit *x)
 {
 	tr.cold += AP_STUB_SIZE;
