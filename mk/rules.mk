@@ -138,7 +138,7 @@ $(foreach m,$(MODULES),$(eval $(call unit_rules,$(m))))
 
 # --- programs that end-to-end tests run: plain, whatever the variant; never warnings as errors
 # of ours, they are odd on purpose
-PROGRAM_SRC := $(wildcard tests/programs/*.c tests/programs/*.S tests/programs/*.cc)
+PROGRAM_SRC := $(foreach d,tests/programs tests/programs/cases,$(wildcard $(d)/*.c $(d)/*.S $(d)/*.cc))
 PROGRAMS := $(patsubst tests/programs/%,$(B)/programs/%,$(basename $(PROGRAM_SRC)))
 # gcc and g++ in every lane: what they test is the engine, not the compiler
 PROGRAM_CC ?= gcc
