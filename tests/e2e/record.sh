@@ -109,6 +109,24 @@ is "$(theirs c)" "$(said)" "children: perf finds all samples"
 record -e cpu-clock:u -z -o z -- ./work
 agree z "-z"
 has <(perf report --header-only -i z 2>&1) 'compressed : Zstd, level = 1' "-z: perf knows"
+# section FILE: the five words of its HEADER_COMPRESSED (bit 27): version, type, level, ratio, size of a chunk.
+section()
+{
+	python3 - "$1" <<'END'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+at, size = struct.unpack_from('<QQ', data, 40)
+bits = int.from_bytes(data[72:104], 'little')
+nth = bin(bits & ((1 << 27) - 1)).count('1')
+at, size = struct.unpack_from('<QQ', data, at + size + 16 * nth)
+print(size, *struct.unpack_from('<III', data, at))
+END
+}
+perf record -q -e cpu-clock:u -z -o perf-z -- ./work >out 2>err
+is "$(section z)" "$(section perf-z)" "-z: the section's version, type and level are perf's"
+is "$(section z)" "20 0 1 1" "-z: version 0, zstd, level 1"
+is "$("$ANYPERF" report -D -i z 2>/dev/null | grep -c FINISHED_INIT) $("$ANYPERF" report --stats -i z 2>/dev/null | grep -c FINISHED_INIT)" \
+	"0 0" "no FINISHED_INIT, where readers from before it stop: no reader of these files needs it"
 "$ANYPERF" record -e cpu-clock:u -o - -- ./work >pipe 2>err
 agree pipe "a stream"
 has err '^worked$' "a stream: the command's output goes elsewhere"
