@@ -5,7 +5,7 @@
  *
  * A thread area is one reservation, laid out from low to high:
  *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) |
- *   struct ap_lanes | guard page | engine stack | guard page | alternate signal stack
+ *   struct ap_lanes | dispositions of its own | guard page | engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
  * Rules: only the thread itself writes its struct, except `next`/`prev` (process lock).
@@ -23,13 +23,16 @@
 #define AP_T_COUNTS_OFF (AP_T_SLOT_OFF + AP_SLOT_COUNTS_OFF)
 #define AP_T_LANES_OFF	(AP_T_SLOT_OFF + AP_SLOT_SIZE)
 #define AP_T_LANES_SIZE 4096ULL
-#define AP_T_GUARD1_OFF (AP_T_LANES_OFF + AP_T_LANES_SIZE)
-#define AP_T_STACK_OFF	(AP_T_GUARD1_OFF + 4096)
-#define AP_T_STACK_SIZE (32ULL << 10)
-#define AP_T_GUARD2_OFF (AP_T_STACK_OFF + AP_T_STACK_SIZE)
-#define AP_T_ALT_OFF	(AP_T_GUARD2_OFF + 4096)
-#define AP_T_ALT_SIZE	(32ULL << 10)
-#define AP_T_AREA_SIZE	(AP_T_ALT_OFF + AP_T_ALT_SIZE)
+/* the table that t->actions points to where the thread shares none */
+#define AP_T_ACTIONS_OFF  (AP_T_LANES_OFF + AP_T_LANES_SIZE)
+#define AP_T_ACTIONS_SIZE 4096ULL
+#define AP_T_GUARD1_OFF	  (AP_T_ACTIONS_OFF + AP_T_ACTIONS_SIZE)
+#define AP_T_STACK_OFF	  (AP_T_GUARD1_OFF + 4096)
+#define AP_T_STACK_SIZE	  (32ULL << 10)
+#define AP_T_GUARD2_OFF	  (AP_T_STACK_OFF + AP_T_STACK_SIZE)
+#define AP_T_ALT_OFF	  (AP_T_GUARD2_OFF + 4096)
+#define AP_T_ALT_SIZE	  (32ULL << 10)
+#define AP_T_AREA_SIZE	  (AP_T_ALT_OFF + AP_T_ALT_SIZE)
 
 /* Why a thread left the code cache; t->exit_kind. */
 enum ap_exit_kind {
