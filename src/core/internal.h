@@ -270,6 +270,7 @@ void ap_samplers_moved(struct ap_task *task);
 void ap_samplers_leave(struct ap_task *task);
 void ap_samplers_set_output(struct ap_event *e); /* its own and its clones' */
 void ap_samplers_set_period(struct ap_event *e, u64 period);
+void ap_samplers_set_sig_data(struct ap_event *e);
 void ap_samplers_refresh(struct ap_event *e, u64 n);
 u64 ap_samplers_period(const struct ap_event *e);
 u64 ap_samplers_lost(const struct ap_event *e);
