@@ -104,7 +104,9 @@ enum ap_svc_op {
 	 * is not 0: arg start, end of what has gone; arg[2]: AP_SVC_UNMAPPED_*.
 	 */
 	AP_SVC_UNMAPPING = 32,
-	AP_SVC_UNMAPPED = 33
+	AP_SVC_UNMAPPED = 33,
+	/* arg sampler's index, bytes that there is room for: what its sample's READ has; ret its length or -errno */
+	AP_SVC_SAMPLE_READ = 34
 };
 
 #define AP_SVC_UNMAPPING_MORE 1U /* with the parts that were named by the same call before */

@@ -311,6 +311,11 @@ AP_MUST_CHECK int ap_core_open(struct ap_core *core, struct ap_task *caller,
 void ap_core_release(struct ap_core *core, struct ap_event *event);
 /* read(2): bytes written, 0 in the error state, -ENOSPC.  buf has size bytes. */
 s64 ap_core_read(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
+/*
+ * What a sample of the event has there (PERF_SAMPLE_READ): of a sampler's event, which may be a clone, what it has
+ * counted in its own task.  buf is aligned.
+ */
+s64 ap_core_read_sample(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
 
 struct ap_ioctl_args {
 	u32 cmd;

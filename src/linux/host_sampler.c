@@ -505,6 +505,13 @@ s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index
 	return 0;
 }
 
+s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf, u64 size)
+{
+	if (!event_of(host, index) || host->samplers->of[index].task != t)
+		return -EINVAL;
+	return ap_core_read_sample(host->core, host->samplers->of[index].event, buf, size);
+}
+
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */
 void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f)
 {

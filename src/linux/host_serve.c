@@ -153,6 +153,14 @@ static s64 serve_read(struct ap_host *host, struct request *r)
 	return got > 0 ? give(r, host->buf, (u64)got) : got;
 }
 
+static s64 serve_sample_read(struct ap_host *host, struct request *r)
+{
+	u64 size = r->svc.arg[1] < AP_SVC_DATA_MAX ? r->svc.arg[1] : AP_SVC_DATA_MAX;
+	s64 got = ap_host_sampler_read(host, r->task, r->svc.arg[0], host->buf, size);
+
+	return got > 0 ? give(r, host->buf, (u64)got) : got;
+}
+
 /* The rest of the last read, from arg 0 on; others' requests do not disturb it. */
 static s64 serve_read_more(struct ap_host *host, struct request *r)
 {
@@ -508,6 +516,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_PERFCTR] = serve_perfctr,
 	[AP_SVC_UNMAPPING] = serve_unmapping,
 	[AP_SVC_UNMAPPED] = serve_unmapped,
+	[AP_SVC_SAMPLE_READ] = serve_sample_read,
 };
 
 /* --- the slot */

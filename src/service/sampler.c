@@ -48,6 +48,11 @@ static struct ap_sampler *named(const struct own *o, u32 link)
 		       : NULL;
 }
 
+static u32 index_of(const struct own *o, const struct ap_sampler *s)
+{
+	return (u32)(((const u8 *)s - o->area) / AP_SAMPLER_SIZE);
+}
+
 static struct ap_sampler *first(const struct own *o)
 {
 	return named(o, __atomic_load_n(&o->slot->samplers, __ATOMIC_ACQUIRE));
@@ -370,7 +375,7 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 	after->asks = after->signals || after->is_last;
 	after->inode = s->inode;
 	after->traps = s->flags & AP_PERF_SIGTRAP;
-	after->index = (u32)(((u8 *)s - o->area) / AP_SAMPLER_SIZE);
+	after->index = index_of(o, s);
 	if (s->cpu >= 0 && (u32)s->cpu != ap_svc_cpu())
 		after->moved = ap_svc_cpu() + 1;
 }
@@ -440,7 +445,7 @@ static bool one(const struct own *o, struct ap_sampler *s, const struct ap_servi
 	if (!due_at(o, s, p, &value))
 		return false;
 	if (s->sample_type & AP_PERF_SAMPLE_READ)
-		ap_svc_read_words(s, &words);
+		ap_svc_read_words(s, index_of(o, s), &words);
 	ap_svc_ring_await(s, o->name);
 	lock(o);
 	ap_sampler_begin_again(s, value);
