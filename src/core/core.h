@@ -268,7 +268,8 @@ void ap_core_comm_of(struct ap_core *core, struct ap_task *task, struct ap_task 
 		     const char *comm);
 /* After ap_core_fork, when the child's names are known and before it is sampled. */
 void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child);
-void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
+/* of: the task itself, which is in others now; or its child, told behind ap_core_forked. */
+void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_task *of,
 			const struct ap_perf_ns_link *links, u32 nr);
 /* The task has left its CPU, or is on one again. */
 struct ap_switch {

@@ -405,15 +405,17 @@ void ap_tell_exit(struct ap_task *task)
 static int write_namespaces(const struct ap_record_to *to, const struct ap_event *e,
 			    const struct telling *t)
 {
-	(void)e;
-	return ap_record_namespaces(to, t->what, (u32)t->n);
+	struct ap_task_names of = names_of(e, t->child);
+
+	return ap_record_namespaces(to, (u32)of.pid, (u32)of.tid, t->what, (u32)t->n);
 }
 
-void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
+void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_task *of,
 			const struct ap_perf_ns_link *links, u32 nr)
 {
 	const struct telling t = { .flags = AP_PERF_NAMESPACES,
 				   .task = task,
+				   .child = of,
 				   .what = links,
 				   .n = nr,
 				   .write = write_namespaces };

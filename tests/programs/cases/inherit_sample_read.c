@@ -7,7 +7,6 @@
  */
 /* CASE: session -- */
 /* CASE: session --stress requests -- */
-#include <stdbool.h>
 #include "check.h"
 #define PERIOD 100000
 #define NS_MS  1000000ULL
@@ -19,18 +18,6 @@ static u64 cpu_time(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (u64)ts.tv_sec * 1000 * NS_MS + (u64)ts.tv_nsec;
-}
-
-/* An inherited event has a ring only where it is of one CPU. */
-static int pin(void)
-{
-	cpu_set_t set;
-	int cpu = sched_getcpu();
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-	return cpu;
 }
 
 static pid_t child(u64 rounds)

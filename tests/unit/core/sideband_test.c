@@ -60,7 +60,7 @@ static void tell_everything(void)
 	ap_core_comm(W.core, W.tasks[1].task, "name", false);
 	world_task(&W, 2);
 	ap_core_forked(W.core, W.tasks[1].task, W.tasks[2].task);
-	ap_core_namespaces(W.core, W.tasks[1].task, &link, 1);
+	ap_core_namespaces(W.core, W.tasks[1].task, W.tasks[1].task, &link, 1);
 	ap_core_switched(W.core, W.tasks[1].task, &out);
 	ap_core_cgroup_made(W.core, W.tasks[1].task, 5, "/x");
 	map_something(0, true);
