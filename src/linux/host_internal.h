@@ -324,7 +324,8 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 /* host_serve.c: read(2), as whoever has waited for a child expects it */
 s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
 /* Of a sampler of the task's. */
-s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf, u64 size);
+s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf,
+			 u64 size);
 
 /* host_file.c */
 AP_MUST_CHECK int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd,

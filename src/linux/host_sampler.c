@@ -505,7 +505,8 @@ s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index
 	return 0;
 }
 
-s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf, u64 size)
+s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf,
+			 u64 size)
 {
 	if (!event_of(host, index) || host->samplers->of[index].task != t)
 		return -EINVAL;

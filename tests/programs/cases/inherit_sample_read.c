@@ -80,12 +80,12 @@ static void instructions(bool group)
 	spin(500000);
 	DIS(fd);
 	look(&r, group, pid, seen);
-	CHECK(seen[0].n >= 10 && seen[0].right == seen[0].n, "%s, first child: %u of %u", name, seen[0].right,
-	      seen[0].n);
-	CHECK(seen[1].n >= 5 && seen[1].right == seen[1].n, "%s, second child: %u of %u", name, seen[1].right,
-	      seen[1].n);
-	CHECK(seen[2].n >= 60 && seen[2].right == seen[2].n, "%s, parent: %u of %u", name, seen[2].right,
-	      seen[2].n);
+	CHECK(seen[0].n >= 10 && seen[0].right == seen[0].n, "%s, first child: %u of %u", name,
+	      seen[0].right, seen[0].n);
+	CHECK(seen[1].n >= 5 && seen[1].right == seen[1].n, "%s, second child: %u of %u", name,
+	      seen[1].right, seen[1].n);
+	CHECK(seen[2].n >= 60 && seen[2].right == seen[2].n, "%s, parent: %u of %u", name,
+	      seen[2].right, seen[2].n);
 	for (int i = 0; group && i < 3; i++)
 		CHECK(seen[i].others_right == seen[i].n, "the member's in task %d: %u of %u", i,
 		      seen[i].others_right, seen[i].n);

@@ -60,8 +60,9 @@ static void sizes(struct perf_event_attr a, const char *name)
 		int same = modify(fd, sized(a, size[i]));
 		int differs = modify(fd, sized(a, size[i] == 112 ? 120 : 112));
 
-		CHECK(same == 0 && differs == EINVAL, "%s of %u bytes: %d with the same size, %d with another",
-		      name, size[i], same, differs);
+		CHECK(same == 0 && differs == EINVAL,
+		      "%s of %u bytes: %d with the same size, %d with another", name, size[i], same,
+		      differs);
 		close(fd);
 	}
 }

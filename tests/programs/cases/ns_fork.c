@@ -68,8 +68,8 @@ static void event(bool inherit)
 		_exit(0);
 	waitpid(pid, NULL, 0);
 	s = look(&r, pid, getpid());
-	CHECK(s.forks == 1 && s.namespaces == 1 && s.in_order == 1, "child: %d FORK, %d NAMESPACES behind it", s.forks,
-	      s.namespaces);
+	CHECK(s.forks == 1 && s.namespaces == 1 && s.in_order == 1,
+	      "child: %d FORK, %d NAMESPACES behind it", s.forks, s.namespaces);
 	CHECK(s.links == 1 && s.by == 1, "its namespaces are ours, and the record of our doing");
 	if (pthread_create(&t, NULL, thread, NULL) || pthread_join(t, NULL))
 		exit(3);
@@ -92,7 +92,8 @@ static void of_its_own(void)
 	fd = xo(&a, 0, -1, -1, 0);
 	CHECK(!rmap(&r, fd, 8, RW) && !unshare(CLONE_FS), "unshare");
 	s = look(&r, getpid(), getpid());
-	CHECK(s.namespaces == 1 && s.links == 1 && s.by == 1, "%d NAMESPACES of the caller", s.namespaces);
+	CHECK(s.namespaces == 1 && s.links == 1 && s.by == 1, "%d NAMESPACES of the caller",
+	      s.namespaces);
 	close(fd);
 }
 
