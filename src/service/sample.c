@@ -110,10 +110,11 @@ static void set_ip(u64 *to, const u64 *regs, u64 ip)
 	to[AP_HOOK_IP] = ip;
 }
 
+/* A breakpoint tells of what it watches, not of the access that touched it. */
 u64 ap_svc_data_addr(const struct ap_service_point *p)
 {
 	if (p->source == AP_SAMPLE_WATCH)
-		return p->pc;
+		return p->which < AP_WATCH_MAX ? ap_hook_session()->watch[p->which] : 0;
 	return p->has_mem && p->nmem ? p->mem[0].addr : 0;
 }
 

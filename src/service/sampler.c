@@ -257,6 +257,7 @@ struct after {
 	u32 index;    /* of the sampler */
 	u32 moved;    /* CPU + 1, where that is another than the sampler's */
 	u64 inode;
+	u64 addr; /* of SIGTRAP */
 };
 
 static bool is_source(const struct ap_sampler *s, const struct ap_service_point *p)
@@ -375,6 +376,7 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 	after->asks = after->signals || after->is_last;
 	after->inode = s->inode;
 	after->traps = s->flags & AP_PERF_SIGTRAP;
+	after->addr = ap_svc_data_addr(p);
 	after->index = index_of(o, s);
 	if (s->cpu >= 0 && (u32)s->cpu != ap_svc_cpu())
 		after->moved = ap_svc_cpu() + 1;
@@ -473,7 +475,7 @@ bool ap_service_overflow(const struct ap_service_point *p, struct ap_service_tra
 		/* a sampler that was scribbled over may be due for ever */
 		for (u32 n = 0; n < AT_ONCE && is_source(s, p) && one(&o, s, p, &after); n++) {
 			if (after.traps && !traps) {
-				trap->addr = ap_svc_data_addr(p);
+				trap->addr = after.addr;
 				trap->data = s->sig_data;
 				trap->type = s->pmu_type;
 				traps = true;
