@@ -27,6 +27,7 @@
 #ifndef AP_ABI_SESSION_H
 #define AP_ABI_SESSION_H
 
+#include "abi/cpuid.h"
 #include "abi/perfctr.h"
 #include "abi/sampler.h"
 #include "abi/trace.h"
@@ -335,6 +336,8 @@ struct ap_session {
 	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	u64 stress_period;	     /* AP_STRESS_SAMPLE */
+	u32 codes;		     /* enum ap_cpu: whose raw codes are taken */
+	struct ap_cpu_id cpu_id;     /* who CPUID and /proc/cpuinfo say the CPU is */
 	u64 machine[128];    /* struct ap_machine of the models, stored before any task runs */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };

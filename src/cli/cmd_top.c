@@ -69,6 +69,7 @@ PASS(pass_cgroups, "--all-cgroups")
 PASS(pass_namespaces, "--namespaces")
 PASS(pass_group, "--group")
 PASS(pass_machine, "--machine")
+PASS(pass_cpu_id, "--cpu-id")
 
 static int pass_target(struct top_args *a, const char *option, const char *value)
 {
@@ -167,6 +168,7 @@ static const struct ap_opt top_opts[] = {
 	{ 0, "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files", false },
 	{ 0, "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions", false },
 	{ 0, "group", AP_OPT_CALL, 0, pass_group, NULL, "all events are one group", false },
+	CALL(0, "cpu-id", pass_cpu_id, "name", "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
 	{ 0, "machine", AP_OPT_CALL, 0, pass_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's", false },
 	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n", "only so many frames of each callchain", false },
 	{ 0, "namespaces", AP_OPT_CALL, 0, pass_namespaces, NULL, "record namespaces", false },

@@ -29,6 +29,16 @@
 		.help = (h)                                                                        \
 	}
 
+/* What the names of events depend on. */
+#define FIRST(l, n, c, v, h)                                                                       \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_FIRST, .call = (c), .value = (v),       \
+		.help = (h)                                                                        \
+	}
+#define CPU_ID                                                                                     \
+	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name",                                           \
+	      "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ...")
+
 /* Of a struct ap_filter that is the member `filter`; these have the same words wherever they are. */
 #define FILTER_TASKS                                                                               \
 	STR(0, "pid", filter.pids, "pids", "only these processes"),                                \

@@ -22,6 +22,8 @@ struct cursor {
 	int argc;
 	int at;
 	FILE *err;
+	bool is_first; /* the round of those that others depend on */
+	bool is_bad;   /* one of them was wrong, which was said */
 };
 
 static int set_uint(void *field, const char *value)
@@ -39,8 +41,11 @@ static int set_uint(void *field, const char *value)
 	return 0;
 }
 
+/* In the first round what is wrong with the rest is not said: it will be. */
 static int complain(const struct cursor *c, const char *word, const char *why)
 {
+	if (c->is_first)
+		return -EINVAL;
 	fprintf(c->err, "%s: %s: %s\n", c->spec->command, word, why);
 	return -EINVAL;
 }
@@ -48,16 +53,18 @@ static int complain(const struct cursor *c, const char *word, const char *why)
 static int unknown(const struct cursor *c, const char *word, const char *why)
 {
 	complain(c, word, why);
-	ap_opts_usage(c->spec, c->err);
+	if (!c->is_first)
+		ap_opts_usage(c->spec, c->err);
 	return -EINVAL;
 }
 
-static int apply(const struct cursor *c, const struct ap_opt *opt, const char *word,
-		 const char *value)
+static int apply(struct cursor *c, const struct ap_opt *opt, const char *word, const char *value)
 {
 	char why[AP_OPT_WHY] = "";
 	char *field = (char *)c->args + opt->offset;
 
+	if ((opt->type == AP_OPT_FIRST) != c->is_first)
+		return 0;
 	switch (opt->type) {
 	case AP_OPT_FLAG:
 		*(bool *)field = true;
@@ -67,6 +74,12 @@ static int apply(const struct cursor *c, const struct ap_opt *opt, const char *w
 		return 0;
 	case AP_OPT_UINT:
 		return set_uint(field, value) ? complain(c, word, "needs a number") : 0;
+	case AP_OPT_FIRST:
+		if (!opt->call(c->args, value, why))
+			return 0;
+		c->is_first = false; /* so that it is said */
+		c->is_bad = true;
+		return complain(c, word, why);
 	case AP_OPT_CALL:
 	case AP_OPT_MAYBE:
 	case AP_OPT_NEXT:
@@ -166,32 +179,44 @@ static int parse_long(struct cursor *c, bool *help)
 	return apply(c, opt, word, NULL);
 }
 
-enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
-				 int *rest, FILE *err)
+static enum ap_opt_result parse(struct cursor *c)
 {
-	struct cursor c = {
-		.spec = spec, .args = args, .argv = argv, .argc = argc, .at = 1, .err = err
-	};
 	bool help = false;
 
-	for (; c.at < argc; c.at++) {
-		const char *word = argv[c.at];
+	for (c->at = 1; c->at < c->argc; c->at++) {
+		const char *word = c->argv[c->at];
 		int ret;
 
 		if (word[0] != '-' || !word[1])
 			break;
 		if (!strcmp(word, "--")) {
-			c.at++;
+			c->at++;
 			break;
 		}
-		ret = word[1] == '-' ? parse_long(&c, &help) : parse_letters(&c, &help);
+		ret = word[1] == '-' ? parse_long(c, &help) : parse_letters(c, &help);
 		if (ret)
 			return AP_OPTS_ERROR;
 		if (help)
 			return AP_OPTS_HELP;
 	}
-	*rest = c.at;
 	return AP_OPTS_OK;
+}
+
+enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
+				 int *rest, FILE *err)
+{
+	struct cursor c = {
+		.spec = spec, .args = args, .argv = argv, .argc = argc, .err = err, .is_first = true
+	};
+	enum ap_opt_result ret;
+
+	(void)!parse(&c);
+	if (c.is_bad)
+		return AP_OPTS_ERROR;
+	c.is_first = false;
+	ret = parse(&c);
+	*rest = c.at;
+	return ret;
 }
 
 void ap_opts_usage(const struct ap_opt_spec *spec, FILE *out)

@@ -151,18 +151,9 @@ lack()
 	echo "ok $tap_count - $1 # SKIP $2"
 }
 
-# papi_cpu: PAPI and libpfm4 know no event at all on a CPU that is newer than they are, also natively:
-# there they are told to take the newest of the vendor's that they know, as a user would
-papi_cpu()
-{
-	papi_component_avail 2>&1 | grep -q 'libpfm4 no default PMU' || return 0
-	if grep -q AuthenticAMD /proc/cpuinfo; then
-		export LIBPFM_FORCE_PMU=amd64_fam19h_zen3
-	else
-		export LIBPFM_FORCE_PMU=icx
-	fi
-	note "libpfm4 does not know this CPU: LIBPFM_FORCE_PMU=$LIBPFM_FORCE_PMU"
-}
+# options of a session whose CPU PAPI and libpfm4 know, and have presets for, whatever the host's is
+# shellcheck disable=SC2034
+papi_cpu=(--cpu-id zen3)
 
 # is GOT WANT NAME
 is()
