@@ -93,6 +93,13 @@ static void end_special(struct ap_sb *sb, u64 pc, enum ap_special special)
 	sb->transient = true;
 }
 
+/* Far branches of two bytes are the kernel's (sysret, sysexit) or of extensions that hardly any system has (enclu, uiret). */
+static bool mostly_faults(const struct ap_insn *i)
+{
+	return (i->kind == AP_I_FAR && i->map != 0) ||
+	       (i->kind == AP_I_XBEGIN && !ap_pmc_has_xbegin());
+}
+
 /* Reads and decodes the instruction at pc; false where there is none, and the block ends before it. */
 static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 {
@@ -104,10 +111,14 @@ static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 		return false;
 	}
 	err = ap_insn_decode(&in->i, in->bytes, avail);
-	if (err == 0 && ap_mangle_supported(&in->i, in->bytes))
+	if (err == -AP_ENODATA && avail < 15)
+		end_special(sb, pc, AP_SPECIAL_FETCH);
+	else if (err != 0 || mostly_faults(&in->i))
+		end_special(sb, pc, AP_SPECIAL_UNDEFINED);
+	else if (!ap_mangle_supported(&in->i, in->bytes))
+		end_special(sb, pc, AP_SPECIAL_UNKNOWN);
+	else
 		return true;
-	end_special(sb, pc,
-		    avail < 15 && err == -AP_ENODATA ? AP_SPECIAL_FETCH : AP_SPECIAL_UNKNOWN);
 	return false;
 }
 

@@ -25,7 +25,8 @@ struct ap_vec {
 enum ap_special {
 	AP_SPECIAL_NONE,
 	AP_SPECIAL_FETCH,   /* pc is not readable or not executable: let the hardware fault there */
-	AP_SPECIAL_UNKNOWN, /* undecodable or refused instruction: report and go native */
+	AP_SPECIAL_UNKNOWN, /* an instruction that is refused: report and go native */
+	AP_SPECIAL_UNDEFINED, /* bytes that are no instruction to the decoder: the CPU is asked */
 	AP_SPECIAL_IRET,
 	AP_SPECIAL_VSYSCALL,
 	AP_SPECIAL_XBEGIN,

@@ -411,6 +411,41 @@ static bool discovered(u64 pc)
 	return yes;
 }
 
+static bool has_gs_prefix(u64 pc)
+{
+	static const u8 prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x66, 0x67, 0xf0, 0xf2, 0xf3 };
+	u8 buf[16];
+	u32 avail;
+
+	ap_lock_take(&ap_proc.lock);
+	avail = ap_sb_fetch(pc, buf);
+	ap_lock_drop(&ap_proc.lock);
+	for (u32 k = 0, p; k < avail; k++) {
+		if (buf[k] == 0x65)
+			return true;
+		for (p = 0; p < sizeof(prefixes) && prefixes[p] != buf[k]; p++)
+			;
+		if (p == sizeof(prefixes))
+			break;
+	}
+	return false;
+}
+
+/*
+ * The decoder knows no instruction at pc, and mostly neither does the CPU: programs probe for instructions and catch
+ * the fault.  So the CPU executes it, and the program gets its fault.  What does execute is unknown, and is
+ * followed no further (ap_sig_resume_trial).  Behind a gs prefix it might store to the engine's memory.
+ */
+AP_NORETURN static void do_undefined(struct ap_thread *t, u64 pc)
+{
+	t->regs.rip = pc;
+	if (has_gs_prefix(pc))
+		ap_go_native(t, "unknown instruction with a gs prefix");
+	t->native_pc = pc;
+	t->on_trial = 1;
+	ap_gate_native_step(t);
+}
+
 /* One instruction, which may access what is watched. */
 AP_NORETURN static void run_watched(struct ap_thread *t, u64 pc)
 {
@@ -429,6 +464,8 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 			run(t, false);
 		t->native_pc = l->target;
 		ap_gate_native_fault(t);
+	case AP_SPECIAL_UNDEFINED:
+		do_undefined(t, l->target);
 	case AP_SPECIAL_IRET:
 		do_iret(t, l->target);
 	case AP_SPECIAL_VSYSCALL:

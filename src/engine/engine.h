@@ -25,10 +25,12 @@ AP_NORETURN void ap_redispatch(struct ap_thread *t); /* resets the engine stack,
 /*
  * Loads t->regs, restores the program's gs base and jumps to t->regs.rip natively: for good (after
  * the program's signal state was given back) or to let the hardware raise a fault there.
- * ap_gate_native_fault keeps the engine's gs, so the master handler finds its thread.
+ * ap_gate_native_fault keeps the engine's gs, so the master handler finds its thread; so does
+ * ap_gate_native_step, which executes one instruction: a single-step trap follows where that did not fault.
  */
 AP_NORETURN void ap_gate_native(struct ap_thread *t);
 AP_NORETURN void ap_gate_native_fault(struct ap_thread *t);
+AP_NORETURN void ap_gate_native_step(struct ap_thread *t);
 extern const u8 ap_gate_exit[], ap_ibl_miss[];
 extern const u8 ap_gate_enter_start[], ap_gate_enter_end[]; /* abandon and redispatch in here */
 extern const u8 ap_safe_start[], ap_safe_end[], ap_safe_fixup[];
@@ -183,6 +185,7 @@ u64 ap_direct_kinds(struct ap_thread *t);
 void ap_pmc_forget(void); /* what all threads know of counters */
 
 /* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
+bool ap_pmc_has_xbegin(void); /* does the CPU execute it? */
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
 void ap_pmc_read(struct ap_thread *t, u64 pc);
 

@@ -193,6 +193,25 @@ ap_gate_native_fault:
 	jmp *%gs:AP_T_RIP
 
 /*
+ * One instruction natively: what the CPU does not execute faults, what it does is followed by a single-step trap.
+ * iretq loads TF such that the first trap is behind the instruction that it leads to.  rdi is the thread.
+ */
+	.globl ap_gate_native_step
+	.hidden ap_gate_native_step
+ap_gate_native_step:
+	mov %ss, %eax
+	push %rax
+	push AP_T_GPR + 32(%rdi)
+	mov AP_T_RFLAGS(%rdi), %rax
+	or $0x100, %eax /* TF */
+	push %rax
+	mov %cs, %eax
+	push %rax
+	push AP_T_RIP(%rdi)
+	load_gprs_but_rsp
+	iretq
+
+/*
  * Natively for good.  The pc goes through memory below the program's red zone, the only place left
  * once %gs and all registers are the program's.
  */

@@ -54,6 +54,24 @@ static void step_over(struct ap_thread *t, u64 pc)
 		t->regs.rip += i.len;
 }
 
+#define EXTENDED	 7
+#define RTM		 (1U << 11) /* ebx */
+#define RTM_ALWAYS_ABORT (1U << 11) /* edx: xbegin is no longer enumerated, yet it executes */
+
+bool ap_pmc_has_xbegin(void)
+{
+	static u8 known; /* 1 no, 2 yes; threads that race find the same */
+	u8 has = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	struct ap_cpuid r;
+
+	if (has == 0) {
+		r = ask_cpu(EXTENDED, 0);
+		has = r.ebx & RTM || r.edx & RTM_ALWAYS_ABORT ? 2 : 1;
+		__atomic_store_n(&known, has, __ATOMIC_RELAXED);
+	}
+	return has == 2;
+}
+
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 {
 	u64 *gpr = t->regs.gpr;

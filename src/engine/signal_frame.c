@@ -18,7 +18,6 @@
 #define EFL_ENTRY   (AP_EFL_DF | AP_EFL_RF | AP_EFL_TF) /* clear when a handler starts */
 #define EFL_RETURN  0x50cd5ULL /* AC RF OF DF SF ZF AF PF CF: what rt_sigreturn takes from a frame */
 #define SYSCALL_LEN 2
-#define TRAP_GP	    13
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R11 = 11 };
 
@@ -239,7 +238,7 @@ void ap_signal_general_protection(struct ap_thread *t)
 
 	if (!t->pending) { /* else that goes first, and the instruction is executed again */
 		force(t, AP_SIGSEGV);
-		t->fault_trapno = TRAP_GP;
+		t->fault_trapno = AP_TRAP_GP;
 		t->fault_err = 0;
 		t->pend_mask = mask;
 		t->pending = 1;

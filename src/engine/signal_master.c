@@ -441,7 +441,21 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		send_to(t, uc, (const void *)ap_gate_abandon);
 }
 
-/* The engine jumped to the program's pc to have the fault of an address that cannot be executed. */
+/* Not the CPU's answer "undefined", nor that of a privileged instruction: it is one that the decoder does not know. */
+static bool is_known_to_cpu(u32 sig, const struct ap_ucontext *uc)
+{
+	return sig != AP_SIGILL && uc->mc.trapno != AP_TRAP_GP;
+}
+
+void ap_sig_resume_trial(struct ap_thread *t)
+{
+	ap_go_native(t, "unknown instruction");
+}
+
+/*
+ * The engine jumped to the program's pc to have the fault of an address that cannot be executed, or of what is no
+ * instruction.
+ */
 static void in_program(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		       struct ap_ucontext *uc)
 {
@@ -451,6 +465,14 @@ static void in_program(struct ap_thread *t, u32 sig, const struct ap_siginfo *in
 	}
 	ap_sig_uc_to_regs(&t->regs, &uc->mc);
 	ap_thread_slot(t)->in_code = 0;
+	if (t->on_trial) {
+		t->on_trial = 0;
+		t->regs.rflags &= ~AP_EFL_TF;
+		if (is_fault(sig, info) && is_known_to_cpu(sig, uc)) {
+			send_to(t, uc, ap_sig_trial_entry);
+			return;
+		}
+	}
 	if (is_fault(sig, info)) {
 		program_fault(t, sig, info, uc);
 		return;

@@ -161,6 +161,7 @@ struct ap_thread {
 	u32 in_handler_depth; /* faults of the engine itself */
 	u32 parked;	      /* native.c: 1 out of the cache for good, 2 and natively on its way */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
+	u32 on_trial;	      /* with native_pc: is that an instruction? The CPU is asked */
 
 	/* System calls: owned by syscall*.c / task*.c */
 	u64 serial;	 /* never the same again: areas are reused */
