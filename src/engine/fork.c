@@ -349,7 +349,7 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 	ap_redispatch(t);
 }
 
-static s64 raw_clone(const struct ap_clone *k)
+static s64 raw_clone(struct ap_thread *t, const struct ap_clone *k)
 {
 	struct ap_clone raw = *k;
 
@@ -360,7 +360,7 @@ static s64 raw_clone(const struct ap_clone *k)
 		raw.args[5] = raw.args[6] = 0;
 		raw.raw[0] = (u64)raw.args;
 	}
-	return ap_rawsys(raw.nr, raw.raw[0], raw.raw[1], raw.raw[2], raw.raw[3], raw.raw[4], 0);
+	return ap_syscall_do(t, raw.nr, raw.raw); /* for long, where the child is a vfork's */
 }
 
 /* In the parent: a name for the child that it has not given itself yet, or cannot. */
@@ -426,9 +426,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
 		lend(&slot->has_copy);
-	t->in_call = 1; /* for long, where the child is a vfork's */
-	ret = raw_clone(k);
-	t->in_call = 0;
+	ret = raw_clone(t, k);
 	if (!ret) {
 		__atomic_store_n(&slot->has_copy, 1, __ATOMIC_RELEASE); /* the parent's slot yet */
 		run_child(t, k, &b, mask);

@@ -6,9 +6,7 @@
  * its own stack, which is empty at each crossing: ap_dispatch never returns, it ends in
  * ap_gate_enter.  %gs:0 is the thread in both worlds.
  */
-#include "engine/offsets.h"
-
-#define GPR(n) %gs:AP_T_GPR + 8 * (n)
+#include "engine/gate.h"
 
 	.macro save_gprs
 	mov %rax, GPR(0)
@@ -255,7 +253,11 @@ ap_boot_native:
 	lea 8 - AP_T_GPR(%rdi), %rdi
 	jmp ap_gate_native
 
-/* s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window */
+/*
+ * s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window.  The call may wait for long, and who looks at
+ * the thread then (a tracer, a core, LeakSanitizer) has to find what the program keeps in registers and
+ * where its stack is: those that a call leaves alone are the program's, the engine's are on its stack.
+ */
 	.globl ap_syscall_do, ap_syscall_window, ap_syscall_insn, ap_syscall_abort
 	.hidden ap_syscall_do, ap_syscall_window, ap_syscall_insn, ap_syscall_abort
 ap_syscall_do:
@@ -267,6 +269,8 @@ ap_syscall_do:
 	mov 24(%r11), %r10
 	mov 32(%r11), %r8
 	mov 40(%r11), %r9
+	enter_call
+	mov GPR(4), %rsp
 	xor %ecx, %ecx /* the instruction sets rcx: tells a restart from "not yet executed" */
 	movl $1, %gs:AP_T_IN_CALL
 ap_syscall_window:
@@ -275,9 +279,11 @@ ap_syscall_window:
 ap_syscall_insn:
 	syscall
 	movl $0, %gs:AP_T_IN_CALL
+	leave_call
 	ret
 ap_syscall_abort:
 	movl $0, %gs:AP_T_IN_CALL
+	leave_call
 	mov $-100001, %rax
 	test %rcx, %rcx
 	jz 1f

@@ -108,7 +108,7 @@ struct ap_thread {
 	struct ap_thread *self; /* 0x00 */
 	u64 spill_rcx;		/* 0x08 */
 	u64 spill_rdx;		/* 0x10 */
-	u64 spill_a;		/* 0x18: scratch of mangled sequences */
+	u64 spill_a;		/* 0x18: scratch of mangled sequences; the engine's %rsp during a system call */
 	u64 spill_b;		/* 0x20 */
 	u64 entry;		/* 0x28: cache address that the gate enters */
 	u64 engine_sp;		/* 0x30: top of the engine stack */
