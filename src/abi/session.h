@@ -364,6 +364,14 @@ struct ap_heard {
 	u32 from, unused;
 };
 
+/* A file of which a part was taken away: entry n of all, when .n is n + 1. */
+#define AP_TAKEN_N    16
+#define AP_EXECUTED_N 128
+struct ap_taken {
+	u64 ino;
+	u32 n, unused;
+};
+
 struct ap_board {
 	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
 	u32 nsegs;		 /* where to look for a segment that nobody has: ap_segs_next() */
@@ -376,8 +384,10 @@ struct ap_board {
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
 	u32 mute;     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	u32 code_gen; /* incremented where a task has changed code that is not its own */
-	u32 unused;
+	u32 ntaken;   /* entries of taken, which is a ring */
 	struct ap_heard heard[AP_HEARD_N]; /* of the command itself, by number */
+	struct ap_taken taken[AP_TAKEN_N];
+	u64 executed[AP_EXECUTED_N]; /* bits for inodes that some task has mapped to be executed */
 };
 
 _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");

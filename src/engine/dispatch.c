@@ -11,6 +11,7 @@
 #include "engine/region.h"
 #include "engine/sb.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/unit.h"
 
 /* What a thread brought from the cache, copied while its memory could not be reused yet. */
@@ -266,6 +267,8 @@ static void heed(struct ap_thread *t)
 		ap_kinds_switch();
 	if (ap_unlikely(ap_watches_are_stale()))
 		ap_watch_switch();
+	if (ap_unlikely(ap_taken_is_due()))
+		ap_taken_look();
 }
 
 /* Nothing that was to be entered is kept: where it was outdated, it may be gone with the next flush. */

@@ -14,6 +14,7 @@
 #include "engine/cradle.h"
 #include "engine/filter.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/task.h"
 #include "engine/trace.h"
 #include "service/service.h"
@@ -228,6 +229,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
+	ap_taken_in_child();
 	ap_service_in_child();
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/offsets.h"
 
+/* clang-format off */
 #define GPR(n) %gs:AP_T_GPR + 8 * (n)
 
 	.macro enter_call

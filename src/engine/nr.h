@@ -47,7 +47,9 @@
 #define AP_NR_flock		73
 #define AP_NR_fsync		74
 #define AP_NR_fdatasync		75
+#define AP_NR_truncate		76
 #define AP_NR_ftruncate		77
+#define AP_NR_creat		85
 #define AP_NR_getdents		78
 #define AP_NR_getcwd		79
 #define AP_NR_chdir		80
@@ -153,6 +155,7 @@
 #define AP_NR_close_range	436
 #define AP_NR_openat2		437
 #define AP_NR_faccessat2	439
+#define AP_NR_process_madvise	440
 #define AP_NR_epoll_pwait2	441
 
 #define AP_MAP_TYPE	       0x0f

@@ -14,26 +14,27 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/alias.h"
 #include "engine/filter.h"
 #include "engine/seqfile.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/task.h"
 #include "service/service.h"
 
-#define PATH_CAP    64	 /* longer ones are none of ours */
-#define LINE_CAP    4352 /* a path and what stands before it */
-#define IN_CAP	    (16ULL << 10)
-#define OUT_CAP	    (32ULL << 10)
-#define COPIES	    32
-#define MEMS	    16
-#define NUMBERS	    1024 /* higher ones are looked at each time */
-#define VECTORS	    16	 /* of a read that is cut: more are read by more calls */
-#define MOST_PIECES 1024 /* that the kernel takes (UIO_MAXIOV) */
-#define USER_END    (1UL << 47)
-#define SEEK_CUR    1
-#define O_ACCMODE   3
+#define PATH_CAP	     64	  /* longer ones are none of ours */
+#define LINE_CAP	     4352 /* a path and what stands before it */
+#define IN_CAP		     (16ULL << 10)
+#define OUT_CAP		     (32ULL << 10)
+#define COPIES		     32
+#define MEMS		     16
+#define NUMBERS		     1024 /* higher ones are looked at each time */
+#define VECTORS		     16	  /* of a read that is cut: more are read by more calls */
+#define MOST_PIECES	     1024 /* that the kernel takes (UIO_MAXIOV) */
+#define USER_END	     (1UL << 47)
+#define SEEK_CUR	     1
+#define O_ACCMODE	     3
+#define O_CREAT_WRONLY_TRUNC 01101
 
 /* A file that the program has opened; entries are reused in turn.  Process lock. */
 struct known {
@@ -636,6 +637,8 @@ static u64 open_flags(const struct ap_call *c)
 	switch (c->nr) {
 	case AP_NR_open:
 		return c->a[1];
+	case AP_NR_creat:
+		return O_CREAT_WRONLY_TRUNC;
 	case AP_NR_openat:
 		return c->a[2];
 	default: /* the kernel has read the flags, they are there */
@@ -646,14 +649,14 @@ static u64 open_flags(const struct ap_call *c)
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 {
 	char path[PATH_CAP];
-	s64 len = ap_call_str(path, c->a[c->nr != AP_NR_open], sizeof(path));
+	s64 len =
+		ap_call_str(path, c->a[c->nr != AP_NR_open && c->nr != AP_NR_creat], sizeof(path));
 	s64 ret = ap_call_pass(t, c);
 
-	if (ret >= 0 && open_flags(c) & O_ACCMODE) {
-		ap_alias_opened((s32)ret);
-		if (len > 0)
-			ap_service_opened(path, (u64)len);
-	}
+	if (ret >= 0)
+		ap_taken_opened((s32)ret, open_flags(c));
+	if (ret >= 0 && len > 0 && open_flags(c) & O_ACCMODE)
+		ap_service_opened(path, (u64)len);
 	if (len <= 0 || ret < 0)
 		return ret;
 	ap_random_opened(path);

@@ -12,27 +12,27 @@
 #include "engine/huge.h"
 #include "engine/region.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/task.h"
 #include "service/service.h"
 
-#define MREMAP_FIXED	     2
-#define MREMAP_DONTUNMAP     4
-#define MADV_DONTNEED	     4
-#define MADV_FREE	     8
-#define MADV_REMOVE	     9
-#define MADV_DONTNEED_LOCKED 24
-#define SHM_EXEC	     0100000
-#define SHM_RDONLY	     010000
-#define SHM_REMAP	     040000
-#define IPC_STAT	     2
-#define READ_IMPLIES_EXEC    0x0400000
-#define PER_QUERY	     0xffffffff
-#define MAP_GROWSDOWN	     0x0100
-#define PROT_GROWSDOWN	     0x01000000
-#define PROT_GROWSUP	     0x02000000
-#define F_GETFL		     3
-#define O_ACCMODE	     3
-#define SYNC_CORE	     (1u << 5) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
+#define MREMAP_FIXED	  2
+#define MREMAP_DONTUNMAP  4
+#define MADV_REMOVE	  9
+#define MAP_DROPPABLE	  8
+#define IOV_MAX		  1024
+#define SHM_EXEC	  0100000
+#define SHM_RDONLY	  010000
+#define SHM_REMAP	  040000
+#define IPC_STAT	  2
+#define READ_IMPLIES_EXEC 0x0400000
+#define PER_QUERY	  0xffffffff
+#define MAP_GROWSDOWN	  0x0100
+#define PROT_GROWSDOWN	  0x01000000
+#define PROT_GROWSUP	  0x02000000
+#define F_GETFL		  3
+#define O_ACCMODE	  3
+#define SYNC_CORE	  (1u << 5) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
 
 static u64 page_end(u64 addr, u64 len)
 {
@@ -122,12 +122,13 @@ static void forget(u64 start, u64 end)
 {
 	ap_alias_unmap(start, end);
 	ap_huge_unmap(start, end);
+	ap_taken_unmap(start, end);
 }
 
 static s64 do_mmap(const struct ap_call *c)
 {
 	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec, shared;
-	bool huge = ap_huge_is_asked(c->a[3]);
+	bool huge = ap_huge_is_asked(c->a[3]), wiped = (c->a[3] & AP_MAP_TYPE) == MAP_DROPPABLE;
 	u64 len = ap_huge_len(c->a[3], c->a[1]), end = page_end(c->a[0], len);
 	s64 ret;
 
@@ -135,7 +136,7 @@ static s64 do_mmap(const struct ap_call *c)
 		return c->a[3] & AP_MAP_FIXED_NOREPLACE ? -AP_EEXIST : -AP_ENOMEM;
 	exec = executable(c->a[2]);
 	shared = may_change(c, exec);
-	if (!fixed && !exec && !shared && !huge)
+	if (!fixed && !exec && !shared && !huge && !wiped)
 		return raw(c);
 	ap_lock_take(&ap_proc.lock);
 	if (fixed)
@@ -151,6 +152,10 @@ static s64 do_mmap(const struct ap_call *c)
 			ap_alias_map((u64)ret, end);
 		else if (exec && !(c->a[3] & AP_MAP_ANON))
 			ap_alias_executes((s32)c->a[4]);
+		if (exec && !(c->a[3] & AP_MAP_ANON))
+			ap_taken_executes((s32)c->a[4]);
+		if (wiped)
+			ap_taken_set((u64)ret, end, AP_TAKEN_WIPE);
 		ap_region_set((u64)ret, end,
 			      range_flags(c->a[2]) | (c->a[3] & MAP_GROWSDOWN ? AP_RANGE_GROWS : 0),
 			      exec);
@@ -218,6 +223,8 @@ static s64 do_mprotect(const struct ap_call *c)
 		ap_region_reload(c->a[0], end);
 	else
 		ap_region_set(c->a[0], end, range_flags(c->a[2]) | grows, executable(c->a[2]));
+	if (!old && c->a[2] & AP_PROT_X)
+		ap_taken_executes_more();
 	ap_alias_changed(c->a[0], end);
 	ap_lock_drop(&ap_proc.lock);
 	return ret ? ret : cut ? -AP_ENOMEM : 0;
@@ -229,7 +236,7 @@ static void moved(const struct ap_call *c, u64 old_end, u64 new, u64 len)
 	u64 old = c->a[0], new_end = page_end(new, len), lo, hi;
 	struct ap_range *r = ap_region_find(old);
 	bool exec = r, shared = ap_alias_next(old, old + 1, &lo, &hi), huge = ap_huge_is_at(old);
-	u32 flags = r ? (u32)r->flags & AP_RANGE_W : 0;
+	u32 flags = r ? (u32)r->flags & AP_RANGE_W : 0, taken = ap_taken_at(old);
 
 	code_changes(old, old_end);
 	if (!(c->a[3] & MREMAP_DONTUNMAP)) {
@@ -242,6 +249,7 @@ static void moved(const struct ap_call *c, u64 old_end, u64 new, u64 len)
 		ap_huge_map(new, len);
 	if (shared)
 		ap_alias_map(new, new_end);
+	ap_taken_set(new, new_end, taken);
 	ap_region_set(new, new_end, flags, exec);
 }
 
@@ -274,29 +282,80 @@ out:
 	return ret;
 }
 
+/* Of the pages that are there; what the kernel judges by protection is judged by the program's. */
+static s64 advise(const struct ap_call *c, u64 end)
+{
+	u64 lo, hi = c->a[0];
+	s64 ret = 0;
+
+	if (!ap_mem_is_ours(c->a[0], end))
+		return raw(c);
+	while (!ret && ap_gap_next(hi, end, &lo, &hi))
+		ret = ap_rawsys(AP_NR_madvise, lo, hi - lo, c->a[2], 0, 0, 0);
+	return ret ? ret : -AP_ENOMEM;
+}
+
+/* Advice that changes nothing of what is here waits for nobody, and nobody for it: it may take long. */
 static s64 do_madvise(const struct ap_call *c)
 {
-	u64 end = page_end(c->a[0], c->a[1]), lo, hi = c->a[0];
-	bool drops = c->a[2] == MADV_DONTNEED || c->a[2] == MADV_FREE || c->a[2] == MADV_REMOVE ||
-		     c->a[2] == MADV_DONTNEED_LOCKED;
+	u64 end = page_end(c->a[0], c->a[1]), advice = c->a[2];
+	bool writes = advice == MADV_REMOVE || advice == AP_MADV_POPULATE_WRITE;
 	s64 ret;
 
 	if (c->a[0] & ~AP_PAGE_MASK || !c->a[1] || end <= c->a[0])
 		return raw(c);
-	if (ap_mem_is_ours(c->a[0], end)) {
-		ret = 0;
-		while (!ret && ap_gap_next(hi, end, &lo, &hi))
-			ret = ap_rawsys(AP_NR_madvise, lo, hi - lo, c->a[2], 0, 0, 0);
-		ret = ret ? ret : -AP_ENOMEM;
-	} else {
-		ret = raw(c);
-	}
-	if (drops) {
+	if (writes && ap_smc_any()) {
 		ap_lock_take(&ap_proc.lock);
-		ap_cache_invalidate(c->a[0], end);
-		ap_alias_drop(c->a[0], end);
+		ap_smc_unprotect(c->a[0], end);
 		ap_lock_drop(&ap_proc.lock);
 	}
+	ret = advise(c, end);
+	if (ap_taken_is_advice(advice)) {
+		ap_lock_take(&ap_proc.lock);
+		ap_taken_advised(c->a[0], end, advice);
+		ap_lock_drop(&ap_proc.lock);
+	}
+	return ret;
+}
+
+/* Of any process, but what takes contents away the kernel lets only its own do. */
+s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_call_pass(t, c);
+	u64 part[2];
+
+	if (ret <= 0 || !ap_taken_is_advice(c->a[3]))
+		return ret;
+	for (u64 k = 0; k < c->a[2] && k < IOV_MAX; k++) {
+		if (ap_safe_copy(part, (const void *)(c->a[1] + k * sizeof(part)), sizeof(part)))
+			break;
+		ap_lock_take(&ap_proc.lock);
+		ap_taken_advised(part[0], page_end(part[0], part[1]), c->a[3]);
+		ap_lock_drop(&ap_proc.lock);
+	}
+	return ret;
+}
+
+/* A heap that shrinks is unmapped. */
+static s64 do_brk(const struct ap_call *c)
+{
+	static u64 top;
+	u64 end, old_end;
+	s64 ret;
+
+	ap_lock_take(&ap_proc.lock);
+	old_end = AP_ALIGN_UP(top, AP_PAGE_SIZE);
+	if (c->a[0] < top)
+		ap_smc_unprotect(c->a[0] & AP_PAGE_MASK, old_end);
+	ret = raw(c);
+	end = AP_ALIGN_UP((u64)ret, AP_PAGE_SIZE);
+	if (end < old_end) {
+		code_changes(end, old_end);
+		ap_region_set(end, old_end, 0, false);
+		forget(end, old_end);
+	}
+	top = (u64)ret;
+	ap_lock_drop(&ap_proc.lock);
 	return ret;
 }
 
@@ -322,19 +381,20 @@ static s64 do_shmat(const struct ap_call *c)
 	return ret;
 }
 
-/* How large the segment is only the kernel knows: all shared memory around it is looked at again. */
+/*
+ * How large the segment is only the kernel knows, and pieces of it may lie apart: all shared memory from there on is
+ * looked at again.
+ */
 static s64 do_shmdt(const struct ap_call *c)
 {
 	u64 lo, hi;
-	bool known;
 	s64 ret;
 
 	ap_lock_take(&ap_proc.lock);
-	known = ap_alias_next(c->a[0], UINT64_MAX, &lo, &hi) && lo == c->a[0];
-	if (known)
+	for (hi = c->a[0]; ap_alias_next(hi, UINT64_MAX, &lo, &hi);)
 		ap_smc_unprotect(lo, hi);
 	ret = raw(c);
-	if (known && !ret) {
+	for (hi = c->a[0]; !ret && ap_alias_next(hi, UINT64_MAX, &lo, &hi);) {
 		code_changes(lo, hi);
 		ap_region_reload(lo, hi);
 		ap_alias_reload(lo, hi);
@@ -361,6 +421,8 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_sendfile || c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
 		ap_procfs_before_copy(t, c);
 	ret = ap_call_pass(t, c);
+	if (!ret && (c->nr == AP_NR_ftruncate || c->nr == AP_NR_fallocate))
+		ap_taken_from_fd((s32)fd);
 	if (ret > 0 && c->nr != AP_NR_ftruncate && c->nr != AP_NR_fallocate)
 		ap_service_wrote((s32)fd);
 	if (ap_likely(!ap_alias_any() && !ap_procfs_any_mem()) || ret < 0)
@@ -394,6 +456,8 @@ s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
 		return do_mremap(c);
 	case AP_NR_madvise:
 		return do_madvise(c);
+	case AP_NR_brk:
+		return do_brk(c);
 	case AP_NR_shmat:
 		return do_shmat(c);
 	case AP_NR_shmdt:

@@ -144,6 +144,14 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		return ap_call_rseq(t, c);
 	case AP_NR_getrandom:
 		return ap_call_getrandom(t, c);
+	case AP_NR_truncate:
+		return ap_call_truncate(t, c);
+	case AP_NR_open_by_handle_at:
+		return ap_call_open_by_handle(t, c);
+	case AP_NR_process_madvise:
+		return ap_call_process_madvise(t, c);
+	case AP_NR_ioctl:
+		return ap_call_ioctl(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}
@@ -158,6 +166,7 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_pkey_mprotect:
 	case AP_NR_mremap:
 	case AP_NR_madvise:
+	case AP_NR_brk:
 	case AP_NR_shmat:
 	case AP_NR_shmdt:
 	case AP_NR_remap_file_pages:
@@ -202,6 +211,7 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_open:
 	case AP_NR_openat:
 	case AP_NR_openat2:
+	case AP_NR_creat:
 		return ap_call_open(t, c);
 	default:
 		return route_task(t, c);

@@ -36,12 +36,18 @@ s64 ap_call_str(char *dst, u64 src, u64 cap);
 s64 ap_call_memory(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_write(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_poke(struct ap_thread *t, struct ap_call *c);
 /*
  * The first part of [pos, end) that is none of the engine's: false when there is none.
  * Start with pos and go on with *hi.
  */
 AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
+
+/* taken.c: calls that take a part of a file away */
+s64 ap_call_truncate(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_open_by_handle(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_ioctl(struct ap_thread *t, struct ap_call *c);
 
 /* send.c: calls that send signals */
 s64 ap_call_send(struct ap_thread *t, struct ap_call *c);

@@ -108,17 +108,17 @@ struct ap_thread {
 	struct ap_thread *self; /* 0x00 */
 	u64 spill_rcx;		/* 0x08 */
 	u64 spill_rdx;		/* 0x10 */
-	u64 spill_a;		/* 0x18: scratch of mangled sequences; the engine's %rsp during a system call */
-	u64 spill_b;		/* 0x20 */
-	u64 entry;		/* 0x28: cache address that the gate enters */
-	u64 engine_sp;		/* 0x30: top of the engine stack */
-	u32 exit_id;		/* 0x38: (unit << 20 | offset of the stub), set by stubs */
-	u32 exit_kind;		/* 0x3c: enum ap_exit_kind */
-	u32 pending;		/* 0x40: a signal waits in pend_* */
-	u32 branch_id;		/* 0x44: place of the last indirect branch, as in exit_id */
-	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
-	u64 app_gs_base;	/* 0xd8: the program's %gs base */
-	u64 rep_rcx;		/* 0xe0: rcx before the rep instruction that is executed */
+	u64 spill_a; /* 0x18: scratch of mangled sequences; the engine's %rsp during a system call */
+	u64 spill_b;	     /* 0x20 */
+	u64 entry;	     /* 0x28: cache address that the gate enters */
+	u64 engine_sp;	     /* 0x30: top of the engine stack */
+	u32 exit_id;	     /* 0x38: (unit << 20 | offset of the stub), set by stubs */
+	u32 exit_kind;	     /* 0x3c: enum ap_exit_kind */
+	u32 pending;	     /* 0x40: a signal waits in pend_* */
+	u32 branch_id;	     /* 0x44: place of the last indirect branch, as in exit_id */
+	struct ap_regs regs; /* 0x48: gpr[16], rip, rflags */
+	u64 app_gs_base;     /* 0xd8: the program's %gs base */
+	u64 rep_rcx;	     /* 0xe0: rcx before the rep instruction that is executed */
 
 	struct ap_pmc pmc[AP_PMCS]; /* 0xe8 */
 	u32 in_call;		    /* 0x1e8: the kernel has it, in a call of the program's */
