@@ -26,7 +26,7 @@
 
 struct top_args {
 	struct ap_show show;
-	const char *sort, *fields;
+	const char *sort, *fields, *objdump;
 	double delay;
 	bool zero, children, no_children, samples, period, no_demangle, verbose, order_set;
 	bool has_target, taken;
@@ -175,6 +175,7 @@ static const struct ap_opt top_opts[] = {
 	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods", false },
 	TAKEN(0),
 	TAKEN_CODE,
+	OBJDUMP,
 	TAKEN_FLAG(0, "no-bpf-event"),
 	TAKEN_WORD("num-thread-synthesize"),
 	TAKEN_WORD("proc-map-timeout"),
@@ -523,6 +524,7 @@ static int top(struct top_args *a, int argc, char **argv)
 	t.profile.is_live = ap_show_on_screen(&a->show, COMMAND);
 	t.profile.is_forgetful = a->zero;
 	t.profile.full_paths = a->verbose;
+	t.profile.objdump = a->objdump;
 	err = top_recorder_start(&t.recorder, n, words, t.profile.is_live);
 	if (err) {
 		fprintf(stderr, COMMAND ": cannot start to record: %s\n", strerror(-err));
