@@ -82,8 +82,9 @@ enum ap_svc_op {
 	AP_SVC_WAKE = 23,
 	AP_SVC_MOVED = 24, /* arg CPU that the task is on now: it has samplers of CPUs */
 	AP_SVC_ASYNC =
-		25, /* arg inode, 1: the descriptor has O_ASYNC from now on, 0: not any more */
-	AP_SVC_POLLED = 26, /* arg inode: poll has said POLLIN, which is thereby taken */
+		25, /* arg inode, 1: the descriptor arg[2] has O_ASYNC from now on, 0: not any more */
+	/* arg inode: poll has given an answer, with which POLLIN is taken.  ret what the answer is */
+	AP_SVC_POLLED = 26,
 	AP_SVC_QUIET =
 		27, /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
 	AP_SVC_NAMESPACES = 29, /* AP_ORDER_NAMESPACES: the task is in others */
@@ -221,6 +222,7 @@ static inline u32 ap_pub_home(u64 inode)
 #define AP_PUB_ENABLED (1u << 0)
 #define AP_PUB_ACTIVE  (1u << 1)
 #define AP_PUB_SIMPLE  (1u << 2) /* its task may enable, disable and reset it in place */
+#define AP_PUB_ERROR   (1u << 3) /* poll says POLLERR */
 
 /*
  * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so

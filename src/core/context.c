@@ -173,6 +173,7 @@ static void give_up(struct ap_event *leader, u64 now)
 	leader->sched->nr_exclusive -= is_exclusive(leader);
 	leader->state = AP_STATE_ERROR;
 	ap_group_changed(leader);
+	ap_event_poll_changed(leader);
 }
 
 static void plan_all(struct ap_sched *s, struct plan *p, u64 now)

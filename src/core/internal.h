@@ -284,6 +284,7 @@ void ap_tell_read(struct ap_event *clone); /* it is off its PMU */
 
 /* page.c */
 void ap_page_update(struct ap_event *e);
+void ap_event_poll_changed(struct ap_event *e);
 AP_MUST_CHECK int ap_output_set(struct ap_event *e, struct ap_event *target);
 void ap_buffer_leave(struct ap_event *e);
 /* Where a sampler of this event writes to. */

@@ -259,8 +259,7 @@ void ap_event_end(struct ap_event *e, u64 now)
 	if (e->leader == e)
 		e->sched = NULL;
 	ap_group_changed(e);
-	if (e->core->ops.wake)
-		e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
+	ap_event_poll_changed(e);
 }
 
 void ap_event_free(struct ap_event *e)
@@ -298,6 +297,9 @@ void ap_event_fold(struct ap_event *clone)
 	parent->child_running += clone->running;
 	ap_event_free(clone);
 	ap_event_changed(parent);
+	/* it may have been the last that counted */
+	if (parent->state == AP_STATE_EXIT)
+		ap_event_poll_changed(parent);
 }
 
 void ap_event_drop_clones(struct ap_event *e)

@@ -87,6 +87,13 @@ static void page_start(struct ap_event *e, struct ap_perf_page *page)
 
 /* --- buffers */
 
+/* poll has another answer. */
+void ap_event_poll_changed(struct ap_event *e)
+{
+	if (e->core->ops.wake && !e->parent)
+		e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
+}
+
 static void leave(struct ap_event *e)
 {
 	struct ap_buffer *b = e->buffer;
@@ -107,6 +114,7 @@ void ap_buffer_leave(struct ap_event *e)
 		return;
 	leave(e);
 	ap_samplers_set_output(e);
+	ap_event_poll_changed(e);
 }
 
 static void buffer_join(struct ap_event *e, struct ap_buffer *b)
@@ -115,6 +123,7 @@ static void buffer_join(struct ap_event *e, struct ap_buffer *b)
 	e->buffer = b;
 	ap_list_add_tail(&b->users, &e->of_buffer);
 	ap_samplers_set_output(e);
+	ap_event_poll_changed(e);
 }
 
 void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s)
@@ -127,17 +136,18 @@ void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s)
 }
 
 /* All that write there have the same news. */
-void ap_buffer_woken(struct ap_buffer *b)
+static void tell_users(struct ap_buffer *b)
 {
 	struct ap_list *l, *n;
 
-	b->seen = __atomic_load_n(&b->map.ring->wakes, __ATOMIC_ACQUIRE);
-	ap_list_for_each_safe(l, n, &b->users) {
-		struct ap_event *e = ap_list_entry(l, struct ap_event, of_buffer);
+	ap_list_for_each_safe(l, n, &b->users)
+		ap_event_poll_changed(ap_list_entry(l, struct ap_event, of_buffer));
+}
 
-		if (e->core->ops.wake)
-			e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
-	}
+void ap_buffer_woken(struct ap_buffer *b)
+{
+	b->seen = __atomic_load_n(&b->map.ring->wakes, __ATOMIC_ACQUIRE);
+	tell_users(b);
 }
 
 void ap_core_rings_woken(struct ap_core *core)
@@ -314,7 +324,9 @@ u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
 {
 	u32 polled = ap_core_would_poll(core, e);
 
-	if (polled == POLL_IN)
+	if (polled == POLL_IN) {
 		__atomic_store_n(&e->buffer->map.ring->poll, 0, __ATOMIC_RELEASE);
+		tell_users(e->buffer);
+	}
 	return polled;
 }

@@ -132,8 +132,12 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 	r = t->write(&to, e, t);
 	if (r && r != -AP_ENODEV)
 		top->lost++;
-	if (wakes)
-		ap_buffer_woken(b);
+	if (!wakes)
+		return;
+	ap_buffer_woken(b);
+	/* Linux signals whose record was the one, whoever has the ring */
+	if (e->core->ops.wake)
+		e->core->ops.wake(e->core->world, top, AP_WAKE_IN);
 }
 
 static bool wants(const struct ap_event *e, const struct telling *t)

@@ -132,7 +132,9 @@ struct ap_host_file {
 	bool is_readable; /* a byte says so */
 	bool is_closed;	  /* a descriptor was, and nobody has looked yet whether it was the last */
 	bool is_async;	  /* has O_ASYNC */
-	pid_t async_pid;  /* of the process that has set it */
+	pid_t async_pid;  /* who has it, as far as is known: at first who has set O_ASYNC, */
+	s32 async_fd;	  /* by this descriptor */
+	int kept;	  /* the program's file, which a mapping holds after its last close; -1 */
 	s32 pub;	  /* index of struct ap_pub, -1 none */
 	u32 page_order;	  /* of the mapping: enum is host_page.c's */
 	u64 page_off;	  /* in the session file, 0 none */
@@ -334,10 +336,12 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
 /* Of a request: as it is after all that its task did in place. */
 struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
+/* A descriptor of the program's own file, for a moment: it is a reader like others.  -1 where it has none. */
+int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f);
+/* A mapping is a reference to the file: what sends its signals is kept while there are both. */
+void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f);
 /* After a sync: releases the event when nobody has a descriptor or mapping of it any more. */
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
-/* The same, where one was closed just now. */
-void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f);
 /* The same, when there is time for it (ap_host_settle): its end concerns nobody else. */
 void ap_host_settle_all(struct ap_host *host);
 void ap_host_file_closed_in_place(struct ap_host *host, struct ap_host_file *f);
@@ -432,11 +436,10 @@ void ap_host_wake(void *world, struct ap_event *event, u32 what);
 void ap_host_wakes_look(struct ap_host *host);
 /* An end of the descriptor's pipe, O_NONBLOCK; -1. */
 int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how);
-/* The event has got or lost its buffer, or its task: poll says so, of this one, of all. */
+/* poll says what it has to say now: the event may have got or lost its buffer, or its task. */
 void ap_host_file_polls(struct ap_host *host, struct ap_host_file *f);
-void ap_host_files_poll(struct ap_host *host);
-/* POLLIN was taken. */
-void ap_host_file_polled(struct ap_host *host, struct ap_host_file *f);
+/* A poll has given an answer: POLLIN was taken with it.  What it would be. */
+u32 ap_host_file_polled(struct ap_host *host, struct ap_host_file *f);
 /* Its signal, where it has O_ASYNC. */
 void ap_host_file_signal(struct ap_host *host, struct ap_host_file *f);
 

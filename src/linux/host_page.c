@@ -80,7 +80,7 @@ static void fill(const struct ap_host_file *f, struct ap_pub *pub)
 				.leader = pub_of(ap_event_leader(f->event)),
 				.next = pub_of(ap_event_next(f->event)) };
 	pub->flags = (from.is_enabled ? AP_PUB_ENABLED : 0) | (from.is_active ? AP_PUB_ACTIVE : 0) |
-		     (from.is_simple ? AP_PUB_SIMPLE : 0);
+		     (from.is_simple ? AP_PUB_SIMPLE : 0) | (from.is_error ? AP_PUB_ERROR : 0);
 	if (!t || !t->seg || !t->gen || from.is_error ||
 	    (from.may_lose && from.read_format & AP_PERF_FORMAT_LOST))
 		return;
@@ -355,7 +355,7 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 		ret = map_first(host, t, f, npages, prot & PROT_W);
 	if (!ret)
 		ret = add_mapper(f, t->seg->index);
-	ap_host_files_poll(host);
+	ap_host_file_keep(host, f);
 	*where = host->pages.off + f->page_off;
 	return ret;
 }
@@ -369,7 +369,7 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 		if (f->nmappers || f->perfctr)
 			return;
 		ap_core_munmap(host->core, f->event);
-		ap_host_files_poll(host);
+		ap_host_file_keep(host, f);
 		give_pages_back(host, f->page_order, area_bytes(f->npages),
 				f->page_off - (f->npages > 1 ? AP_PAGE_SIZE : 0));
 		host->pages.locked -= f->npages - f->npinned;

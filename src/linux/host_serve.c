@@ -123,7 +123,7 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 	struct ap_host_file *f = file_of(host, r);
 
 	if (f)
-		ap_host_file_closed(host, f);
+		ap_host_file_check(host, f);
 	else if (!r->svc.arg[0])
 		ap_host_files_ended(host);
 	return 0;
@@ -207,8 +207,6 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 	}
 	memset(host->buf, 0, AP_SVC_DATA_MAX);
 	ret = ap_core_ioctl(host->core, r->task->core, f->event, &args);
-	if (args.cmd == AP_PERF_IOC_SET_OUTPUT)
-		ap_host_files_poll(host);
 	if (!ret && args.cmd == AP_PERF_IOC_RECORD_MUNMAP)
 		order_all(host);
 	if (ret >= 0 && args.cmd == AP_PERF_IOC_ID)
@@ -434,6 +432,8 @@ static s64 serve_async(struct ap_host *host, struct request *r)
 		return -EBADF;
 	f->is_async = r->svc.arg[1] != 0;
 	f->async_pid = r->task->pid;
+	f->async_fd = (s32)r->svc.arg[2];
+	ap_host_file_keep(host, f);
 	ap_host_sampler_file(host, f);
 	return 0;
 }
@@ -442,9 +442,7 @@ static s64 serve_polled(struct ap_host *host, struct request *r)
 {
 	struct ap_host_file *f = ap_host_file_find(host, r->svc.arg[0]);
 
-	if (f)
-		ap_host_file_polled(host, f);
-	return 0;
+	return f ? ap_host_file_polled(host, f) : 0;
 }
 
 static s64 serve_quiet(struct ap_host *host, struct request *r)

@@ -274,8 +274,6 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	free(t->points);
 	free(t->more);
 	free(t);
-	/* of its events some have nobody to count any more */
-	ap_host_files_poll(host);
 }
 
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending)

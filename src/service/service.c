@@ -306,6 +306,8 @@ static bool before(struct ap_service_call *c)
 			return !c->after && on_file(c);
 		}
 		ap_svc_poll_begins(c->nr);
+		if ((c->nr == AP_NR_select || c->nr == AP_NR_pselect6) && ap_svc_select_errors(c))
+			return true;
 		c->after = AFTER_POLL;
 		return false;
 	}
