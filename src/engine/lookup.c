@@ -29,7 +29,9 @@ struct slot {
 	struct ap_block *block; /* NULL: free, or with key GONE a removed entry */
 };
 
-#define GONE	 1ULL
+#define GONE 1ULL
+#define MET_MAX                                                                                    \
+	1024 /* entries that are given back one by one: a walk through all of them takes some 50 us */
 #define IBL_SIZE (AP_IBL_ENTRIES * 8ULL)
 
 #define LOW_TOP	 0x7e080000ULL
@@ -37,10 +39,12 @@ struct slot {
 
 static struct {
 	struct slot *slots;
-	u32 size, used; /* used counts removed entries too */
-	u64 *ibl[2];	/* [1]: of plain code; NULL: there is none */
-	u64 *emits;	/* whose address is written into code */
-	u8 *data;	/* behind the first; not touched before data.c does */
+	u32 size, used;	  /* used counts removed entries too */
+	u64 *ibl[2];	  /* [1]: of plain code; NULL: there is none */
+	u64 *emits;	  /* whose address is written into code */
+	u32 nmet;	  /* how often an entry was written since all were ap_ibl_miss */
+	u16 met[MET_MAX]; /* the first of them */
+	u8 *data;	  /* behind the first; not touched before data.c does */
 } tab;
 
 /* No block that is kept has a pc with this bit other than its sign. */
@@ -221,13 +225,20 @@ void ap_lookup_clear(void)
 	ap_ibl_clear();
 }
 
-void ap_ibl_clear(void)
+static void clear_entry(u32 i)
 {
 	for (u32 k = 0; k < 2 && tab.ibl[k]; k++)
-		for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
-			if (tab.ibl[k][i] != (u64)ap_ibl_miss)
-				__atomic_store_n(&tab.ibl[k][i], (u64)ap_ibl_miss,
-						 __ATOMIC_RELEASE);
+		if (tab.ibl[k][i] != (u64)ap_ibl_miss)
+			__atomic_store_n(&tab.ibl[k][i], (u64)ap_ibl_miss, __ATOMIC_RELEASE);
+}
+
+void ap_ibl_clear(void)
+{
+	bool few = tab.nmet <= MET_MAX;
+
+	for (u32 i = 0; i < (few ? tab.nmet : AP_IBL_ENTRIES); i++)
+		clear_entry(few ? tab.met[i] : i);
+	tab.nmet = 0;
 }
 
 void ap_ibl_choose(bool plain)
@@ -287,6 +298,11 @@ void ap_ibl_publish(struct ap_block *b)
 {
 	u64 *entry = entry_of(b);
 
+	/* before it is written: who is killed in between leaves nothing that is not given back */
+	if (tab.nmet < MET_MAX)
+		tab.met[tab.nmet] = b->pc & (AP_IBL_ENTRIES - 1);
+	if (tab.nmet <= MET_MAX)
+		__atomic_store_n(&tab.nmet, tab.nmet + 1, __ATOMIC_RELEASE);
 	*(u64 *)(b->pad - PAD_NEXT) = *entry;
 	__atomic_store_n(entry, (u64)b->pad, __ATOMIC_RELEASE);
 }
