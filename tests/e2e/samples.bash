@@ -40,7 +40,7 @@ samples_like_oracle()
 		for ((try = 0; try < 5; try++)); do
 			mkdir "$tmp/ours.$period" "$tmp/ours.0"
 			# the folder's name is in the environment, and so is its length
-			in_same_place env ANYPERF_DEBUG="$tmp/ours.0" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
+			in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$limited" -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
 				-e instructions --stress "sample=$period:${kinds_of[$event]}${BRANCHES:++}${STRESS:+,$STRESS}" \
 				-- "$@" >"$tmp/ours.$period/out" 2>&1 </dev/null
 			mv "$tmp"/ours.0/* "$tmp/ours.$period" 2>/dev/null
