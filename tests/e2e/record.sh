@@ -214,7 +214,7 @@ is "$(grep -c "unknown command 'unheard'" err) $(grep -cx 'cpu-clock:u' err)" "7
 has err "^failed: can't find 'nobody' event" "--control: an event that is not recorded"
 is "$(theirs o)" "$(said)" "--control: what was sampled"
 has <(perf script --show-task-events -i o 2>/dev/null) 'COMM exec: work' "-D: names are known although events were disabled"
-record -e cpu-clock:u -D 10000 -o o -- ./work
+record -e cpu-clock:u -D 1000000000 -o o -- ./work
 is "$(said)" 0 "-D: nothing before"
 
 # --- from file to file
