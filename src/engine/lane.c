@@ -283,7 +283,7 @@ void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc)
 	p->known = true;
 	p->has_mem = p->prompted = false;
 	p->pc = pc;
-	p->value = t->call_ret;
+	p->value = t->call_value;
 	ap_lane_call(t, source, which);
 	p->known = false;
 }

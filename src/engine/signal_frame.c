@@ -303,10 +303,10 @@ void ap_sig_return(struct ap_thread *t)
 		abandon(t);
 	if (ap_safe_copy(&uc, (const void *)sp, sizeof(uc)))
 		bad_frame(t, mask);
-	if (ap_trace_is_on())
-		ap_trace_exit_unnamed(t, uc.mc.greg[AP_GREG_RAX]);
 	ap_sig_uc_to_regs(&t->regs, &uc.mc);
 	t->regs.rflags = (flags & ~EFL_RETURN) | (t->regs.rflags & EFL_RETURN);
+	if (ap_trace_is_on())
+		ap_trace_exit_unnamed(t, t->regs.gpr[RAX]);
 	(void)ap_sig_altstack_set(t, &uc.stack, t->regs.gpr[RSP]);
 	t->virt_mask = uc.sigmask & AP_SIG_SYNC;
 	t->sig_depth = 0;

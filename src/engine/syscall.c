@@ -218,6 +218,28 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	}
 }
 
+/*
+ * Tracepoints at a call's ends: what they sample are the registers as the kernel has them, behind the instruction, and rax
+ * is ENOSYS until there is something else to return.
+ */
+static void trace(struct ap_thread *t, const struct ap_call *c, u64 rax, bool is_exit)
+{
+	struct ap_regs *r = &t->regs;
+	const u64 was[] = { r->gpr[0], r->gpr[RCX], r->gpr[R11], r->rip };
+
+	r->gpr[0] = rax;
+	r->gpr[RCX] = r->rip = c->pc + 2;
+	r->gpr[R11] = r->rflags;
+	if (is_exit)
+		ap_trace_exit(t, c->nr, rax);
+	else
+		ap_trace_enter(t, c->nr);
+	r->gpr[0] = was[0];
+	r->gpr[RCX] = was[1];
+	r->gpr[R11] = was[2];
+	r->rip = was[3];
+}
+
 static s64 execute(struct ap_thread *t, u64 pc)
 {
 	u64 *gpr = t->regs.gpr;
@@ -232,7 +254,7 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ap_lanes_want(t)))
 		ap_lanes_look_at(t, pc);
 	if (ap_trace_is_on())
-		ap_trace_enter(t, c.nr);
+		trace(t, &c, (u64)-AP_ENOSYS, false);
 	if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
 		ret = ap_call_pass(t, &c);
 	else if (ap_fd_is_hidden(t, &c))
@@ -249,7 +271,7 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		return ret;
 	}
 	if (ap_trace_is_on())
-		ap_trace_exit(t, c.nr, (u64)ret);
+		trace(t, &c, (u64)ret, true);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
 	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))

@@ -185,7 +185,7 @@ struct ap_thread {
 	u32 sampler_gen; /* of the slot, when the service was told last */
 	union {		 /* of the call whose tracepoints are passed: */
 		u64 call_passed; /* from its entry on, the session's filters that this has passed, as bits; */
-		u64 call_ret; /* at its exit, what it returns */
+		u64 call_value; /* of a tracepoint at its ends: its number, then what it returns */
 	};
 	u32 sources;   /* ap_hook_sources */
 	u32 lane_trap; /* a SIGTRAP is to be raised */

@@ -142,7 +142,7 @@ struct ap_service_point {
 	u32 which;     /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
 	bool prompted; /* of AP_SAMPLE_CLOCK: its time has come by the kernel's clock */
 	bool known;    /* what follows is: not where a count was passed before it was armed */
-	u64 value; /* of a tracepoint at a call's end: what the call returns; of a model: the count */
+	u64 value; /* of a tracepoint at a call's entry its number, at its exit what it returns; of a model: the count */
 	u64 kinds; /* of AP_SAMPLE_MODEL */
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
@@ -167,7 +167,7 @@ struct ap_service_point {
 };
 
 /*
- * The session's filters of that tracepoint which it passes here and now, as bits; at a call's end with what it returns.
+ * The session's filters of that tracepoint which it passes here and now, as bits; value as ap_service_point's.
  * Only while there are some (ap_session.trace_filters).
  */
 u64 ap_service_filters(u32 id, u64 value);
