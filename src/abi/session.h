@@ -246,11 +246,12 @@ struct ap_seg {
 	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
-	char comm[64]; /* path or name for reports, NUL terminated */
-	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
-	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
-	u32 watch_ack; /* ap_session.watch_gen as all its code minds it by now */
-	u32 data_ack;  /* likewise .data_gen */
+	char comm[64];	  /* path or name for reports, NUL terminated */
+	u32 leave;	  /* set by the supervisor: its threads are to park (abi/boot.h) */
+	u32 lanes_ack;	  /* so many of ap_session.lanes all its code takes down by now, */
+	u32 lane_gen_ack; /* as of this lane_gen */
+	u32 watch_ack;	  /* ap_session.watch_gen as all its code minds it by now */
+	u32 data_ack;	  /* likewise .data_gen */
 	u32 carry; /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
 	u32 taken; /* 1: it is somebody's (ap_segs_first()) */
 	u32 estimates; /* 1 once the models passed something over */
@@ -326,9 +327,11 @@ struct ap_session {
 	u32 prompts; /* 1 once any thread may be prompted: who cannot bear it any more must say so */
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
-	 * What a lane is never changes; its kinds are wanted (.kinds) before it is one.
+	 * Its kinds are wanted (.kinds) before it is one.  Where all are taken one that nobody samples gets
+	 * another set, and then lane_gen is incremented.
 	 */
 	u32 nlanes;
+	u32 lane_gen;
 	u32 branches; /* AP_BRANCHES_*: what samples show */
 	u64 lanes[AP_LANE_MAX];
 	u32 model_sample;    /* of so many parts of a thread's run the models see one; 0 or 1 all */

@@ -163,7 +163,8 @@ AP_NORETURN static void run(struct ap_thread *t, bool by_ibl);
 static bool is_outdated(void)
 {
 	const struct ap_session *s = ap_proc.session;
-	bool more_lanes = s->nlanes > ap_proc.nlanes && ap_proc.nlanes < AP_LANE_MAX &&
+	bool more_lanes = (s->lane_gen != ap_proc.lane_gen ||
+			   (s->nlanes > ap_proc.nlanes && ap_proc.nlanes < AP_LANE_MAX)) &&
 			  ap_proc.flags & AP_F_COUNT;
 
 	return (s->watch_gen != ap_proc.watch_gen || s->data_gen != ap_proc.data_gen ||
@@ -305,7 +306,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	heed(t);
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
-	if (ap_unlikely(t->nlanes != ap_proc.nlanes)) {
+	if (ap_unlikely(t->nlanes != ap_proc.nlanes ||
+			(t->nlanes && ap_thread_lanes(t)->gen != ap_proc.lane_gen))) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_lanes_begin(t);
 		run(t, by_ibl);

@@ -162,11 +162,13 @@ static inline bool ap_kinds_are_stale(void)
 	       (ap_proc.kinds & AP_KINDS_MODEL & ~ap_model_kinds_with(want)) ||
 	       ap_proc.seg->kinds_ack != ap_proc.kinds ||
 	       __atomic_load_n(&ap_proc.session->nlanes, __ATOMIC_RELAXED) !=
-		       ap_proc.seg->lanes_ack;
+		       ap_proc.seg->lanes_ack ||
+	       __atomic_load_n(&ap_proc.session->lane_gen, __ATOMIC_RELAXED) !=
+		       ap_proc.seg->lane_gen_ack;
 }
 
 /* lane.c */
-void ap_lanes_take_over(u32 n); /* code takes so many down from now on; lock held */
+void ap_lanes_take_over(u32 n, u32 gen); /* code takes so many down from now on; lock held */
 /* What is counted apart from translated code, of one kind. */
 void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
 /* lane_stress.c: --stress sample */

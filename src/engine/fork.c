@@ -118,6 +118,7 @@ static void prepare(struct birth *b, const struct ap_clone *k)
 	head->nshapes = own->nshapes;
 	head->kinds_ack = own->kinds_ack;
 	head->lanes_ack = own->lanes_ack;
+	head->lane_gen_ack = own->lane_gen_ack;
 	head->carry = own->carry;
 	head->watch_ack = own->watch_ack;
 	head->data_ack = own->data_ack;

@@ -126,6 +126,7 @@ void ap_slot_acknowledge(u64 kinds, u32 nlanes)
 	for (u32 i = nmore + 1; i-- > 0;) {
 		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
 		__atomic_store_n(&seg_at(i)->lanes_ack, nlanes, __ATOMIC_RELEASE);
+		__atomic_store_n(&seg_at(i)->lane_gen_ack, ap_proc.lane_gen, __ATOMIC_RELEASE);
 	}
 }
 

@@ -207,6 +207,8 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_samplers *samplers; /* NULL: none yet */
 	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
+	u32 lane_users[AP_LANE_MAX];	   /* events that are sampled by each */
+	u32 lane_next;			   /* where to look for one to be given another set */
 	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
