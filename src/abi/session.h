@@ -498,6 +498,7 @@ static inline u32 ap_segs_end(const struct ap_session *s)
 #define AP_STRESS_NO_FSGSBASE (1u << 9)	 /* as where only arch_prctl sets %gs */
 #define AP_STRESS_BEHIND      (1u << 10) /* AP_STRESS_SAMPLE from behind */
 #define AP_STRESS_FRAMES      (1u << 11) /* and notes frame pointers */
+#define AP_STRESS_FAR	      (1u << 12) /* nothing of the engine is below 4 GiB */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

@@ -6,7 +6,8 @@
  * part, so nobody translates what is just being replaced.
  *
  * To the program the engine's mappings are not there: a call on a range that reaches into them
- * acts as on a hole.  Only a fixed mapping right onto them cannot be had.
+ * acts as on a hole.  Of what it asks for by address translated code and its tables give way (ap_cache_give_up); only a mapping
+ * right onto the rest, which is far from all that programs ask for, cannot be had.
  */
 #include "engine/alias.h"
 #include "engine/huge.h"
@@ -28,6 +29,9 @@
 #define READ_IMPLIES_EXEC 0x0400000
 #define PER_QUERY	  0xffffffff
 #define MAP_GROWSDOWN	  0x0100
+#define MAP_32BIT	  0x40
+#define MAP_32BIT_START	  0x40000000
+#define MAP_32BIT_END	  0x80000000
 #define PROT_GROWSDOWN	  0x01000000
 #define PROT_GROWSUP	  0x02000000
 #define F_GETFL		  3
@@ -125,6 +129,29 @@ static void forget(u64 start, u64 end)
 	ap_taken_unmap(start, end);
 }
 
+/* The program asks for this place; false: it cannot have it. */
+static bool may_have(u64 start, u64 end)
+{
+	bool ok = true;
+
+	if (start >= end || ap_likely(!ap_mem_is_ours(start, end)))
+		return true;
+	ap_lock_take(&ap_proc.lock);
+	ok = ap_cache_give_up(start, end);
+	ap_lock_drop(&ap_proc.lock);
+	return ok;
+}
+
+/* Nothing was found in the one GiB where MAP_32BIT looks: once more, without us there. */
+static s64 map_again(const struct ap_call *c, s64 ret)
+{
+	if (ret == -AP_ENOMEM && c->a[3] & MAP_32BIT &&
+	    ap_mem_is_ours(MAP_32BIT_START, MAP_32BIT_END) &&
+	    ap_cache_give_up(MAP_32BIT_START, MAP_32BIT_END))
+		ret = raw(c);
+	return ret;
+}
+
 static s64 do_mmap(const struct ap_call *c)
 {
 	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec, shared;
@@ -132,16 +159,16 @@ static s64 do_mmap(const struct ap_call *c)
 	u64 len = ap_huge_len(c->a[3], c->a[1]), end = page_end(c->a[0], len);
 	s64 ret;
 
-	if (fixed && c->a[1] && ap_mem_is_ours(c->a[0], end))
+	if (c->a[0] && c->a[1] && !may_have(c->a[0] & AP_PAGE_MASK, end) && fixed)
 		return c->a[3] & AP_MAP_FIXED_NOREPLACE ? -AP_EEXIST : -AP_ENOMEM;
 	exec = executable(c->a[2]);
 	shared = may_change(c, exec);
-	if (!fixed && !exec && !shared && !huge && !wiped)
+	if (!fixed && !exec && !shared && !huge && !wiped && !(c->a[3] & MAP_32BIT))
 		return raw(c);
 	ap_lock_take(&ap_proc.lock);
 	if (fixed)
 		ap_smc_unprotect(c->a[0], end);
-	ret = raw(c);
+	ret = map_again(c, raw(c));
 	if (!ap_is_err(ret)) {
 		end = page_end((u64)ret, len);
 		code_changes((u64)ret, end);
@@ -264,10 +291,12 @@ static s64 do_mremap(const struct ap_call *c)
 	len = ap_huge_len_at(old, c->a[2]);
 	to_end = page_end(to, len);
 	ret = ap_mem_is_ours(old, old_end > old ? old_end : old + 1) ? -AP_EFAULT
-	      : to_fixed && ap_mem_is_ours(to, to_end)		     ? -AP_ENOMEM
+	      : to_fixed && !ap_cache_give_up(to, to_end)	     ? -AP_ENOMEM
 								     : 0;
 	if (ret)
 		goto out;
+	if (page_end(old, len) > old_end) /* it may grow where it is */
+		(void)ap_cache_give_up(old_end, page_end(old, len));
 	/* Nothing as the old size asks for a second view, as large as the new one. */
 	ap_smc_unprotect(old, c->a[1] ? old_end : page_end(old, len));
 	if (to_fixed)
@@ -336,6 +365,17 @@ s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c)
 	return ret;
 }
 
+/* The kernel lets the heap end a page before what comes behind it. */
+static s64 brk_or_again(const struct ap_call *c)
+{
+	s64 ret = raw(c);
+	u64 end = page_end(c->a[0], 2 * AP_PAGE_SIZE);
+
+	if ((u64)ret < c->a[0] && ap_mem_is_ours((u64)ret, end) && ap_cache_give_up((u64)ret, end))
+		ret = raw(c);
+	return ret;
+}
+
 /* A heap that shrinks is unmapped. */
 static s64 do_brk(const struct ap_call *c)
 {
@@ -347,7 +387,7 @@ static s64 do_brk(const struct ap_call *c)
 	old_end = AP_ALIGN_UP(top, AP_PAGE_SIZE);
 	if (c->a[0] < top)
 		ap_smc_unprotect(c->a[0] & AP_PAGE_MASK, old_end);
-	ret = raw(c);
+	ret = brk_or_again(c);
 	end = AP_ALIGN_UP((u64)ret, AP_PAGE_SIZE);
 	if (end < old_end) {
 		code_changes(end, old_end);
@@ -362,12 +402,19 @@ static s64 do_brk(const struct ap_call *c)
 static s64 do_shmat(const struct ap_call *c)
 {
 	u64 ds[16] = { 0 }; /* struct shmid64_ds, whose shm_segsz follows 48 bytes of ipc64_perm */
+	u64 start = c->a[1] & AP_PAGE_MASK, end;
 	s64 ret;
-	u64 end;
 
 	ap_lock_take(&ap_proc.lock);
-	if (c->a[2] & SHM_REMAP && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds))
-		ap_smc_unprotect(c->a[1], c->a[1] + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE));
+	if (start && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds)) {
+		end = start + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE);
+		if (!ap_cache_give_up(start, end)) {
+			ap_lock_drop(&ap_proc.lock);
+			return -AP_EINVAL;
+		}
+		if (c->a[2] & SHM_REMAP)
+			ap_smc_unprotect(start, end);
+	}
 	ret = raw(c);
 	if (!ap_is_err(ret) && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds)) {
 		end = (u64)ret + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE);
