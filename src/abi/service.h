@@ -107,7 +107,9 @@ enum ap_svc_op {
 	AP_SVC_UNMAPPING = 32,
 	AP_SVC_UNMAPPED = 33,
 	/* arg sampler's index, bytes that there is room for: what its sample's READ has; ret its length or -errno */
-	AP_SVC_SAMPLE_READ = 34
+	AP_SVC_SAMPLE_READ = 34,
+	/* arg inode, counter: of an event that the asker cannot compute itself; data: u64, what rdpmc gives */
+	AP_SVC_PMC = 36
 };
 
 #define AP_SVC_UNMAPPING_MORE 1U /* with the parts that were named by the same call before */
@@ -186,7 +188,8 @@ _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment
 #define AP_ORDER_NAMESPACES  (1u << 6) /* report changes of namespaces */
 #define AP_ORDER_CGROUP	     (1u << 7) /* report new cgroups, and tasks that change theirs */
 #define AP_ORDER_UNMAPPED    (1u << 8) /* report executable mappings that go, before and after */
-#define AP_ORDER_CPU	     (1u << 5) /* say so when it is found on another CPU at a sample */
+#define AP_ORDER_CPU                                                                               \
+	(1u << 5) /* say so when it is found on another CPU at a sample, or sent there */
 
 /* Published events: readers in the counted task need no request.  Written by the supervisor. */
 #define AP_PUB_MAX 16384U

@@ -441,7 +441,10 @@ static u64 rotate_all(struct ap_core *core)
 
 u64 ap_core_tick(struct ap_core *core)
 {
-	u64 rotation = rotate_all(core), samplers = ap_samplers_tick(core);
+	u64 next = rotate_all(core), samplers = ap_samplers_tick(core);
+	u64 pages = ap_pages_tick(core);
 
-	return !rotation || (samplers && samplers < rotation) ? samplers : rotation;
+	if (!next || (samplers && samplers < next))
+		next = samplers;
+	return !next || (pages && pages < next) ? pages : next;
 }

@@ -351,6 +351,14 @@ AP_MUST_CHECK int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller
 				    struct ap_event *event, u64 pages, bool is_writable,
 				    const struct ap_ring_map *ring, u64 at);
 void ap_core_munmap(struct ap_core *core, struct ap_event *event);
+/*
+ * What rdpmc of a counter gives where the event's control page names it, as of now; false: it does not.  Who asks about
+ * an event of its own may compute it (ap_event_public).
+ */
+AP_MUST_CHECK bool ap_core_pmc(struct ap_core *core, const struct ap_event *event, u32 counter,
+			       u64 *value);
+/* Only processes that the event's task is not in have it mapped, or no longer. */
+void ap_event_set_others(struct ap_event *event, bool is_others);
 /* poll(2): POLLHUP (0x10) without a buffer or after the task's end, POLLIN (1) with news. */
 u32 ap_core_poll(struct ap_core *core, struct ap_event *event);
 /* What it would give, without taking POLLIN with it. */
@@ -384,6 +392,8 @@ struct ap_event_public {
 	u32 is_error;  /* read gives 0 bytes */
 	u32 is_simple; /* enable, disable, reset concern this event alone and its task may do them */
 	u32 may_lose;  /* records: the task cannot know how many */
+	u64 counts;    /* kinds, whoever may compute them */
+	s32 cpu;       /* -1 any */
 };
 void ap_event_public(const struct ap_event *event, struct ap_event_public *out);
 /* The next member of its group, in the order of read(2); NULL: it is the last. */

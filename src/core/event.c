@@ -339,6 +339,8 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->is_error = e->state == AP_STATE_ERROR;
 	out->is_simple = ap_event_is_simple(e);
 	out->may_lose = e->attr.sample_period || ap_event_tells(e);
+	out->counts = e->hw.kinds;
+	out->cpu = e->cpu;
 }
 
 u64 ap_event_id(const struct ap_event *e)

@@ -40,7 +40,8 @@ struct ap_event *ap_event_new(struct ap_core *core, const struct ap_perf_attr *a
 	ap_list_init(&e->of_buffer);
 	ap_list_init(&e->arms);
 	ap_list_init(&e->in_cpu_sampling);
-	e->lane = -1;
+	ap_list_init(&e->in_pages);
+	e->lane = e->page_number = -1;
 	return e;
 }
 
@@ -267,6 +268,7 @@ void ap_event_free(struct ap_event *e)
 	struct ap_core *core = e->core;
 
 	ap_samplers_free(e);
+	ap_page_leave(e);
 	ap_buffer_leave(e);
 	if (e->pmu) {
 		if (e->pmu->event_fini)

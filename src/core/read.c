@@ -123,6 +123,9 @@ static void sum_of(struct ap_event *e, struct moment *m, struct sums *sums, bool
 {
 	if (!own) {
 		sum_event(e, m, sums);
+		/* its page says so as well: the task may have slept, or ended, unseen */
+		if (e->page && e->ctx)
+			ap_page_update(e);
 		return;
 	}
 	memset(sums, 0, sizeof(*sums));

@@ -277,6 +277,15 @@ static int add_mapper(struct ap_host_file *f, u32 seg)
 	return 0;
 }
 
+/* Does the page concern its own task, or others alone? */
+static void note_mappers(const struct ap_host_file *f)
+{
+	struct ap_task *task = ap_event_task(f->event);
+	const struct ap_host_task *t = task ? ap_task_host(task) : NULL;
+
+	ap_event_set_others(f->event, t && !(t->seg && has_mapper(f, t->seg->index)));
+}
+
 /* Bytes of an area with the ring's page, if it has one. */
 static u64 area_bytes(u64 npages)
 {
@@ -355,6 +364,8 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 		ret = map_first(host, t, f, npages, prot & PROT_W);
 	if (!ret)
 		ret = add_mapper(f, t->seg->index);
+	if (f->nmappers)
+		note_mappers(f);
 	ap_host_file_keep(host, f);
 	*where = host->pages.off + f->page_off;
 	return ret;
@@ -366,6 +377,8 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 		if (f->mappers[i] != seg)
 			continue;
 		f->mappers[i] = f->mappers[--f->nmappers];
+		if (f->nmappers && !f->perfctr)
+			note_mappers(f);
 		if (f->nmappers || f->perfctr)
 			return;
 		ap_core_munmap(host->core, f->event);

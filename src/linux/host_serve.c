@@ -252,6 +252,28 @@ static s64 serve_munmap(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+/* Of a CPU, or of another task: the thread cannot know.  The instruction itself is counted, and is not in what it reads. */
+static s64 serve_pmc(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+	struct ap_event_public event;
+	const struct ap_task *task;
+	u64 value;
+
+	if (!f || !f->event)
+		return -EBADF;
+	task = ap_event_task(f->event);
+	ap_host_task_found_on_cpu(host, r->task);
+	if (!ap_core_pmc(host->core, f->event, (u32)r->svc.arg[1], &value))
+		return -ENODATA;
+	ap_event_public(f->event, &event);
+	if (event.counts & AP_KIND_BIT(AP_KIND_INSTR) &&
+	    (task ? task == r->task->core : event.cpu == r->task->cpu))
+		value--;
+	(void)give(r, &value, sizeof(value));
+	return 0;
+}
+
 static s64 serve_what(struct ap_host *host, struct request *r)
 {
 	int ref = r->svc.arg[0] > INT_MAX ? -EBADF
@@ -493,6 +515,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_PRCTL] = serve_prctl,
 	[AP_SVC_MMAP] = serve_mmap,
 	[AP_SVC_MUNMAP] = serve_munmap,
+	[AP_SVC_PMC] = serve_pmc,
 	[AP_SVC_WHAT] = serve_what,
 	[AP_SVC_TREE] = serve_tree,
 	[AP_SVC_USE] = serve_use,

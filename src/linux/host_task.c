@@ -173,6 +173,8 @@ void ap_host_task_order(struct ap_host_task *t)
 	is_switched = ap_task_tells(t->core) & AP_TELL_SWITCH;
 	ap_host_diary_set(t->host, t, is_switched);
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED | ap_host_tell_orders(t) : 0;
+	if (ap_task_counts_on_a_cpu(t->core))
+		orders |= AP_ORDER_CPU;
 	if (ap_task_samples_on_a_cpu(t->core))
 		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
 	if (t->is_unborn && (t->is_awaited || t->samplers || is_switched))

@@ -98,6 +98,8 @@ void ap_svc_access_done(struct ap_service_call *c);
 
 /* poll.c: calls that wait for descriptors; the kernel has answered. */
 bool ap_svc_polls(u64 nr);
+/* sampler.c: the thread is on the CPU that it is on now. */
+void ap_svc_moved(void);
 void ap_svc_poll_begins(u64 nr);
 /* True: c->ret is select's answer, where an event in the error state can be written to. */
 AP_MUST_CHECK bool ap_svc_select_errors(struct ap_service_call *c);

@@ -404,6 +404,11 @@ static void ask(u32 op, u64 arg)
 	ap_svc_perfctr_signal(&o);
 }
 
+void ap_svc_moved(void)
+{
+	ask(AP_SVC_MOVED, ap_svc_cpu());
+}
+
 /* The record is visible by now. */
 static void finish(const struct after *after)
 {
