@@ -14,6 +14,8 @@
 #define PTRACE_TRACEME	  0
 #define PR_SET_SECCOMP	  22
 
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
@@ -59,6 +61,8 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 
 	if ((u32)c->a[0] == PR_SET_SECCOMP)
 		return ap_call_seccomp(t, c);
+	if ((u32)c->a[0] == PR_SET_SYSCALL_USER_DISPATCH)
+		return ap_call_user_dispatch(t, c);
 	if (c->a[0] != AP_PRCTL) {
 		ret = ap_call_pass(t, c);
 		if ((u32)c->a[0] == AP_PR_SET_PTRACER && !ret)

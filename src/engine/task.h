@@ -65,6 +65,9 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c);
+/* Is the call at pc not made, but told of by SIGSYS, which waits then? */
+bool ap_user_dispatch_takes(struct ap_thread *t, u64 pc);
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
 /* fdguard.c: the session's descriptor, which the program must neither meet nor lose */

@@ -104,6 +104,12 @@ struct ap_fault {
 	u32 nstack;
 };
 
+/* user_dispatch.c: calls from [offset, offset + len) are made, others where the selector's byte says so. */
+struct ap_user_dispatch {
+	u64 selector, offset, len;
+	bool is_on;
+};
+
 struct ap_thread {
 	struct ap_thread *self; /* 0x00 */
 	u64 spill_rcx;		/* 0x08 */
@@ -172,7 +178,8 @@ struct ap_thread {
 	const struct ap_filter *filters;
 	u32 own_fd;	       /* session descriptor + 1 where descriptors are not shared, else 0 */
 	u32 traced_by_program; /* PTRACE_TRACEME was called */
-	u32 own_limits;	       /* limits.c: the next two are this vfork child's own */
+	struct ap_user_dispatch dispatch;
+	u32 own_limits; /* limits.c: the next two are this vfork child's own */
 	u32 limit_shares, nofile_share;
 	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
