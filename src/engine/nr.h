@@ -85,7 +85,11 @@
 #define AP_NR_personality	135
 #define AP_NR_statfs		137
 #define AP_NR_fstatfs		138
+#define AP_NR_capget		125
 #define AP_NR_mlock		149
+#define AP_NR_munlock		150
+#define AP_NR_mlockall		151
+#define AP_NR_munlockall	152
 #define AP_NR_setrlimit		160
 #define AP_NR_chroot		161
 #define AP_NR_readahead		187
@@ -132,6 +136,7 @@
 #define AP_NR_preadv		295
 #define AP_NR_pwritev		296
 #define AP_NR_recvmmsg		299
+#define AP_NR_pipe2		293
 #define AP_NR_prlimit64		302
 #define AP_NR_open_by_handle_at 304
 #define AP_NR_sendmmsg		307
@@ -175,6 +180,7 @@
 #define AP_F_DUPFD	   0
 #define AP_F_GETFD	   1
 #define AP_F_SETFD	   2
+#define AP_F_SETFL	   4
 #define AP_F_DUPFD_CLOEXEC 1030
 #define AP_FD_CLOEXEC	   1
 
@@ -195,6 +201,7 @@
 
 #define AP_RLIMIT_DATA	  2
 #define AP_RLIMIT_NOFILE  7
+#define AP_RLIMIT_FSIZE	  1
 #define AP_RLIMIT_MEMLOCK 8
 #define AP_RLIMIT_AS	  9
 

@@ -33,6 +33,9 @@
 #define MOST_PIECES	     1024 /* that the kernel takes (UIO_MAXIOV) */
 #define USER_END	     (1UL << 47)
 #define SEEK_CUR	     1
+#define COPY_MAX	     (64ULL << 20) /* more than a copy is long */
+#define F_SETPIPE_SZ	     1031
+#define PIPE_MAX	     (1U << 20)
 #define O_ACCMODE	     3
 #define O_CREAT_WRONLY_TRUNC 01101
 
@@ -69,6 +72,7 @@ struct filter {
 	u64 in_len, in_pos, out_len;
 	bool keep; /* smaps: lines that follow a mapping's own belong to it */
 	bool is_status;
+	bool is_pipe; /* what is written to: a file may not be so long */
 	bool failed;
 	/* A mapping that may still grow: pieces of one that came apart for our sake. */
 	u64 start, end, off;
@@ -133,7 +137,11 @@ static void flush(struct filter *f)
 	s64 ret;
 
 	for (u64 at = 0; at < f->out_len; at += (u64)ret, f->at += (u64)ret) {
-		ret = ap_sys4(AP_NR_pwrite64, (u64)f->to, (u64)f->out + at, f->out_len - at, f->at);
+		if (f->is_pipe)
+			ret = ap_sys3(AP_NR_write, (u64)f->to, (u64)f->out + at, f->out_len - at);
+		else
+			ret = ap_sys4(AP_NR_pwrite64, (u64)f->to, (u64)f->out + at, f->out_len - at,
+				      f->at);
 		if (ret <= 0) {
 			f->failed = true;
 			break;
@@ -354,21 +362,32 @@ static void copy(struct filter *f)
 }
 
 /* Lock held. */
-static bool fill(s64 from, s64 to, const char *path)
+static bool fill_with(s64 from, s64 to, const char *path, bool is_pipe)
 {
 	struct filter *f = ap_mem_map(0, sizeof(*f) + IN_CAP + OUT_CAP);
 	bool ok;
 
 	if (!f)
 		return false;
+	f->is_pipe = is_pipe;
 	f->is_status = is_status(path);
 	f->from = from;
 	f->to = to;
 	f->in = (char *)(f + 1);
 	f->out = f->in + IN_CAP;
 	copy(f);
-	ok = !f->failed && !ap_sys2(AP_NR_ftruncate, (u64)to, f->at);
+	ok = !f->failed && (is_pipe || !ap_sys2(AP_NR_ftruncate, (u64)to, f->at));
 	ap_mem_unmap(f, sizeof(*f) + IN_CAP + OUT_CAP);
+	return ok;
+}
+
+/* Likewise. */
+static bool fill(s64 from, s64 to, const char *path)
+{
+	u64 limit[2];
+	bool ok = ap_limits_file_begin(COPY_MAX, limit) && fill_with(from, to, path, false);
+
+	ap_limits_file_end(limit);
 	return ok;
 }
 
@@ -412,6 +431,28 @@ static bool may_replace(void)
 	return i == AP_ARRAY_SIZE(calls);
 }
 
+/*
+ * Where no file may be so long: a pipe, as large as it can be, which is read once from its beginning to its end, as most
+ * programs do.  Lock held.
+ */
+static bool pipe_in_place(s64 fd, bool cloexec, const char *path)
+{
+	s32 ends[2];
+	bool ok;
+
+	if (ap_sys2(AP_NR_pipe2, (u64)ends, AP_O_CLOEXEC | AP_O_NONBLOCK))
+		return false;
+	(void)ap_sys3(AP_NR_fcntl, (u64)ends[1], F_SETPIPE_SZ, PIPE_MAX);
+	ok = fill_with(fd, ends[1], path, true);
+	if (ok) {
+		(void)ap_sys3(AP_NR_fcntl, (u64)ends[0], AP_F_SETFL, 0);
+		ap_sys3(AP_NR_dup3, (u64)ends[0], (u64)fd, cloexec ? AP_O_CLOEXEC : 0);
+	}
+	ap_sys1(AP_NR_close, (u64)ends[0]);
+	ap_sys1(AP_NR_close, (u64)ends[1]);
+	return ok;
+}
+
 /* Puts the copy in place of fd; where that cannot be done the program gets the original. */
 static void replace(s64 fd, bool cloexec, const char *path)
 {
@@ -427,6 +468,8 @@ static void replace(s64 fd, bool cloexec, const char *path)
 		ap_procfs_closes();
 	} else {
 		ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
+		if (!pipe_in_place(fd, cloexec, path))
+			ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
 	}
 	ap_lock_drop(&ap_proc.lock);
 	ap_sys1(AP_NR_close, (u64)to);

@@ -486,7 +486,7 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	return ret;
 }
 
-s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
+static s64 memory(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
@@ -518,4 +518,9 @@ s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
 		ap_lock_drop(&ap_proc.lock);
 		return ret;
 	}
+}
+
+s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
+{
+	return ap_unlikely(ap_mlock_future) ? ap_mlock_memory(t, c, memory) : memory(t, c);
 }

@@ -171,6 +171,12 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_shmdt:
 	case AP_NR_remap_file_pages:
 		return ap_call_memory(t, c);
+	case AP_NR_mlock:
+	case AP_NR_mlock2:
+	case AP_NR_munlock:
+	case AP_NR_mlockall:
+	case AP_NR_munlockall:
+		return ap_call_mlock(t, c);
 	case AP_NR_write:
 	case AP_NR_pwrite64:
 	case AP_NR_writev:

@@ -65,6 +65,11 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
+typedef s64 (*ap_call_fn)(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_mlock(struct ap_thread *t, struct ap_call *c);
+/* mlock.c: MCL_* of what the program maps from now on, 0 not locked; and a call of sys_mem.c's that makes what is locked then. */
+extern u32 ap_mlock_future;
+s64 ap_mlock_memory(struct ap_thread *t, struct ap_call *c, ap_call_fn make);
 s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c);
 /* Is the call at pc not made, but told of by SIGSYS, which waits then? */
 bool ap_user_dispatch_takes(struct ap_thread *t, u64 pc);
@@ -85,6 +90,9 @@ s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
 /* For the next image: ap_slot.exec_limits, exec_nofile. */
 u32 ap_limits_shares(struct ap_thread *t);
 u32 ap_limits_nofile(struct ap_thread *t);
+/* Around making a file of so many bytes for the program; false: it cannot be. */
+AP_MUST_CHECK bool ap_limits_file_begin(u64 size, u64 old[2]);
+void ap_limits_file_end(const u64 old[2]);
 /* What was a vfork child's own is that of the process which it has forked. */
 void ap_limits_fork_child(struct ap_thread *t);
 /* The kernel's are the program's again; is_gone: the engine's memory is about to go, too. */

@@ -227,15 +227,12 @@ static bool may_lock_any(const struct ap_host *host, const struct ap_host_task *
 		!ap_cred_parse(text, &cred) && cred.cap_effective & 1ULL << 14 /* CAP_IPC_LOCK */);
 }
 
-/* A limit that was set in the session is the program's with the engine's share on top. */
 static u64 memlock_pages(const struct ap_host_task *t)
 {
 	struct rlimit lim;
 
 	if (prlimit(t->pid, RLIMIT_MEMLOCK, NULL, &lim))
 		return 0;
-	if (lim.rlim_cur != RLIM_INFINITY && lim.rlim_cur >= AP_LIMIT_SHARE)
-		lim.rlim_cur -= AP_LIMIT_SHARE;
 	return lim.rlim_cur / AP_PAGE_SIZE;
 }
 

@@ -119,11 +119,15 @@ u64 ap_copy_read(s32 fd, char *buf, u64 cap)
 void ap_copy_put(s32 fd, const char *text, u64 len, u64 flags)
 {
 	s64 to = ap_svc_sys(AP_NR_memfd_create, (u64) "copy", 1 /* MFD_CLOEXEC */, 0, 0);
+	u64 limit[2];
+	bool ok;
 
 	if (to < 0)
 		return;
-	if (ap_svc_sys(AP_NR_pwrite64, (u64)to, (u64)text, len, 0) == (s64)len &&
-	    !ap_svc_sys(AP_NR_fchmod, (u64)to, 0444, 0, 0))
+	ok = ap_hook_file_begin(len, limit) &&
+	     ap_svc_sys(AP_NR_pwrite64, (u64)to, (u64)text, len, 0) == (s64)len;
+	ap_hook_file_end(limit);
+	if (ok && !ap_svc_sys(AP_NR_fchmod, (u64)to, 0444, 0, 0))
 		ap_tree_put((s32)to, fd, flags);
 	else
 		ap_svc_sys(AP_NR_close, (u64)to, 0, 0, 0);
