@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/smc.h"
 
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
@@ -38,10 +39,10 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16])
 		if (!ap_region_find(r->end))
 			n = r->end - pc;
 	}
-	if (ap_safe_copy(buf, (const void *)pc, n) == 0)
+	if (ap_resident_copy(buf, pc, n) == 0)
 		return (u32)n;
 	n = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE) - pc;
-	if (n >= 15 || ap_safe_copy(buf, (const void *)pc, n) != 0)
+	if (n >= 15 || ap_resident_copy(buf, pc, n) != 0)
 		return 0;
 	return (u32)n;
 }
@@ -258,7 +259,7 @@ static u64 plt_target(const struct ap_sb_insn *in)
 
 	if (in->i.kind == AP_I_RET ||
 	    (in->i.flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32)) != AP_INSN_RIP_REL ||
-	    ap_safe_copy(&target, (const void *)at, 8) != 0)
+	    ap_resident_copy(&target, at, 8) != 0)
 		return 0;
 	return target;
 }

@@ -16,6 +16,7 @@
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/smc.h"
 #include "engine/unit.h"
@@ -108,6 +109,7 @@ void ap_cache_invalidate(u64 start, u64 end)
 
 	start &= AP_PAGE_MASK;
 	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
+	ap_resident_forget(start, end);
 	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
 		ap_walk_forget();
 		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {

@@ -9,6 +9,7 @@
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/smc.h"
 #include "engine/taken.h"
@@ -405,15 +406,36 @@ AP_NORETURN static void do_vsyscall(struct ap_thread *t, u64 pc)
 	run(t, false);
 }
 
-/* The stack grows and some calls make more executable than they say: better ask than run natively. */
-static bool discovered(u64 pc)
+/* An executable page, which is there now.  Beyond it the hardware finds what fails. */
+static bool is_executable(u64 pc)
 {
 	bool yes;
 
 	ap_lock_take(&ap_proc.lock);
-	yes = ap_region_discover(pc);
+	/* the stack grows and some calls make more executable than they say: better ask than run natively */
+	yes = ap_region_find(pc) || ap_region_discover(pc);
+	if (yes)
+		ap_resident_touched(pc);
 	ap_lock_drop(&ap_proc.lock);
 	return yes;
+}
+
+/*
+ * The translator could not read the instruction at pc.  It waits for nobody, so the thread brings its page in, as the
+ * CPU would, and the next one where the instruction may reach into it.  Returns where it is to be tried again.
+ */
+static void bring_in(struct ap_thread *t, u64 pc)
+{
+	u64 next = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE);
+	int ret = ap_touch(pc);
+
+	if (!ret && is_executable(pc)) {
+		ret = pc + AP_INSN_MAX <= next ? 0 : ap_touch(next);
+		if (!ret && (pc + AP_INSN_MAX <= next || is_executable(next)))
+			run(t, false);
+	}
+	if (ret == -AP_EINTR) /* the signal goes first */
+		run(t, false);
 }
 
 static bool has_gs_prefix(u64 pc)
@@ -465,8 +487,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	switch (l->special) {
 	case AP_SPECIAL_FETCH:
 		t->regs.rip = l->target;
-		if (discovered(l->target))
-			run(t, false);
+		bring_in(t, l->target);
 		t->native_pc = l->target;
 		ap_gate_native_fault(t);
 	case AP_SPECIAL_UNDEFINED:

@@ -50,6 +50,12 @@ extern const u8 ap_syscall_window[], ap_syscall_insn[], ap_syscall_abort[];
 
 /* Copy that survives a fault: 0 or -EFAULT (what lies before the fault may have been copied). */
 AP_MUST_CHECK int ap_safe_copy(void *dst, const void *src, u64 n);
+/*
+ * Brings a page in that other threads may have to supply, so no lock may be held: 0, -EFAULT, or -EINTR where a
+ * signal waits.  The handler moves rip from [ap_touch, ap_touch_insn] to ap_touch_abort.
+ */
+AP_MUST_CHECK int ap_touch(u64 addr);
+extern const u8 ap_touch_start[], ap_touch_insn[], ap_touch_abort[];
 /* rdfsbase: -EFAULT where the kernel does not let it. */
 AP_MUST_CHECK int ap_safe_fs_base(u64 *base);
 

@@ -293,7 +293,21 @@ ap_syscall_abort:
 /* int ap_safe_copy(dst, src, n); int ap_safe_fs_base(out) */
 	.globl ap_safe_copy, ap_safe_fs_base, ap_safe_start, ap_safe_end, ap_safe_fixup
 	.hidden ap_safe_copy, ap_safe_fs_base, ap_safe_start, ap_safe_end, ap_safe_fixup
+	.globl ap_touch, ap_touch_start, ap_touch_insn, ap_touch_abort
+	.hidden ap_touch, ap_touch_start, ap_touch_insn, ap_touch_abort
 ap_safe_start:
+/* int ap_touch(addr): a byte there is read, however long that takes; see engine.h */
+ap_touch:
+ap_touch_start:
+	cmpl $0, %gs:AP_T_PENDING
+	jne ap_touch_abort
+ap_touch_insn:
+	movzbl (%rdi), %eax
+	xor %eax, %eax
+	ret
+ap_touch_abort:
+	mov $-4, %eax
+	ret
 ap_safe_fs_base:
 	rdfsbase %rax
 	mov %rax, (%rdi)

@@ -146,6 +146,7 @@
 #define AP_NR_seccomp		317
 #define AP_NR_getrandom		318
 #define AP_NR_memfd_create	319
+#define AP_NR_userfaultfd	323
 #define AP_NR_execveat		322
 #define AP_NR_membarrier	324
 #define AP_NR_copy_file_range	326

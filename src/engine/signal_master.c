@@ -436,6 +436,8 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 	take(t, sig, info, uc);
 	t->pend_sync = sig == AP_SIGSYS && info->code == AP_SYS_SECCOMP ? AP_PEND_RAISED : 0;
 	at_syscall(t, uc);
+	if (within(pc, ap_touch_start, ap_touch_insn + 1))
+		uc->mc.greg[AP_GREG_RIP] = (u64)ap_touch_abort;
 	set_pending(t);
 	if (within(pc, ap_gate_enter_start, ap_gate_enter_end))
 		send_to(t, uc, (const void *)ap_gate_abandon);

@@ -10,33 +10,36 @@
  * right onto the rest, which is far from all that programs ask for, cannot be had.
  */
 #include "engine/alias.h"
+#include "engine/filter.h"
 #include "engine/huge.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/smc.h"
 #include "engine/taken.h"
 #include "engine/task.h"
 #include "service/service.h"
 
-#define MREMAP_FIXED	  2
-#define MREMAP_DONTUNMAP  4
-#define MADV_REMOVE	  9
-#define MAP_DROPPABLE	  8
-#define IOV_MAX		  1024
-#define SHM_EXEC	  0100000
-#define SHM_RDONLY	  010000
-#define SHM_REMAP	  040000
-#define IPC_STAT	  2
-#define READ_IMPLIES_EXEC 0x0400000
-#define PER_QUERY	  0xffffffff
-#define MAP_GROWSDOWN	  0x0100
-#define MAP_32BIT	  0x40
-#define MAP_32BIT_START	  0x40000000
-#define MAP_32BIT_END	  0x80000000
-#define PROT_GROWSDOWN	  0x01000000
-#define PROT_GROWSUP	  0x02000000
-#define F_GETFL		  3
-#define O_ACCMODE	  3
-#define SYNC_CORE	  (1u << 5) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
+#define MREMAP_FIXED	   2
+#define MREMAP_DONTUNMAP   4
+#define MADV_REMOVE	   9
+#define MADV_POPULATE_READ 22
+#define MAP_DROPPABLE	   8
+#define IOV_MAX		   1024
+#define SHM_EXEC	   0100000
+#define SHM_RDONLY	   010000
+#define SHM_REMAP	   040000
+#define IPC_STAT	   2
+#define READ_IMPLIES_EXEC  0x0400000
+#define PER_QUERY	   0xffffffff
+#define MAP_GROWSDOWN	   0x0100
+#define MAP_32BIT	   0x40
+#define MAP_32BIT_START	   0x40000000
+#define MAP_32BIT_END	   0x80000000
+#define PROT_GROWSDOWN	   0x01000000
+#define PROT_GROWSUP	   0x02000000
+#define F_GETFL		   3
+#define O_ACCMODE	   3
+#define SYNC_CORE	   (1u << 5) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
 
 static u64 page_end(u64 addr, u64 len)
 {
@@ -105,6 +108,22 @@ static s64 raw(const struct ap_call *c)
 	return ap_rawsys(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
+/*
+ * For who holds the lock.  A userfaultfd may ask to be told of what is unmapped or moved: then the kernel waits until a
+ * thread has read it, which may be one of this process.
+ */
+static s64 raw_told(const struct ap_call *c)
+{
+	s64 ret;
+
+	if (ap_likely(!ap_resident_is_served()))
+		return raw(c);
+	ap_lock_drop(&ap_proc.lock);
+	ret = raw(c);
+	ap_lock_take(&ap_proc.lock);
+	return ret;
+}
+
 /* Can what is mapped change other than by a store to it?  A private file's page can until then. */
 static bool may_change(const struct ap_call *c, bool exec)
 {
@@ -152,11 +171,23 @@ static s64 map_again(const struct ap_call *c, s64 ret)
 	return ret;
 }
 
+/* What MAP_POPULATE asks for may take long, and be answered by a thread of the program: without the lock. */
+static void populate(const struct ap_call *c, u64 at)
+{
+	bool writes = c->a[2] & AP_PROT_W && (c->a[3] & AP_MAP_TYPE) == AP_MAP_PRIVATE;
+
+	if (c->a[2] & (AP_PROT_R | AP_PROT_W | AP_PROT_X))
+		ap_rawsys(AP_NR_madvise, at, c->a[1],
+			  writes ? AP_MADV_POPULATE_WRITE : MADV_POPULATE_READ, 0, 0, 0);
+}
+
 static s64 do_mmap(const struct ap_call *c)
 {
 	bool fixed = c->a[3] & (AP_MAP_FIXED | AP_MAP_FIXED_NOREPLACE), exec, shared;
 	bool huge = ap_huge_is_asked(c->a[3]), wiped = (c->a[3] & AP_MAP_TYPE) == MAP_DROPPABLE;
+	bool populates = c->a[3] & AP_MAP_POPULATE && !ap_filter_any;
 	u64 len = ap_huge_len(c->a[3], c->a[1]), end = page_end(c->a[0], len);
+	struct ap_call part;
 	s64 ret;
 
 	if (c->a[0] && c->a[1] && !may_have(c->a[0] & AP_PAGE_MASK, end) && fixed)
@@ -165,10 +196,18 @@ static s64 do_mmap(const struct ap_call *c)
 	shared = may_change(c, exec);
 	if (!fixed && !exec && !shared && !huge && !wiped && !(c->a[3] & MAP_32BIT))
 		return raw(c);
+	if (exec && !(c->a[3] & AP_MAP_ANON)) {
+		if (!shared)
+			ap_alias_executes((s32)c->a[4]);
+		ap_taken_executes((s32)c->a[4]);
+	}
+	part = *c;
+	if (populates)
+		part.a[3] &= ~(u64)AP_MAP_POPULATE;
 	ap_lock_take(&ap_proc.lock);
 	if (fixed)
 		ap_smc_unprotect(c->a[0], end);
-	ret = map_again(c, raw(c));
+	ret = map_again(&part, fixed ? raw_told(&part) : raw(&part));
 	if (!ap_is_err(ret)) {
 		end = page_end((u64)ret, len);
 		code_changes((u64)ret, end);
@@ -177,10 +216,6 @@ static s64 do_mmap(const struct ap_call *c)
 			ap_huge_map((u64)ret, len);
 		if (shared)
 			ap_alias_map((u64)ret, end);
-		else if (exec && !(c->a[3] & AP_MAP_ANON))
-			ap_alias_executes((s32)c->a[4]);
-		if (exec && !(c->a[3] & AP_MAP_ANON))
-			ap_taken_executes((s32)c->a[4]);
 		if (wiped)
 			ap_taken_set((u64)ret, end, AP_TAKEN_WIPE);
 		ap_region_set((u64)ret, end,
@@ -188,6 +223,8 @@ static s64 do_mmap(const struct ap_call *c)
 			      exec);
 	}
 	ap_lock_drop(&ap_proc.lock);
+	if (populates && !ap_is_err(ret))
+		populate(c, (u64)ret);
 	return ret;
 }
 
@@ -203,13 +240,14 @@ static s64 do_munmap(const struct ap_call *c)
 	ap_smc_unprotect(c->a[0], end);
 	ap_cache_invalidate(c->a[0], end);
 	if (!ap_mem_is_ours(c->a[0], end)) {
-		ret = raw(c);
+		ret = raw_told(c);
 	} else {
 		ret = 0;
 		while (!ret && ap_gap_next(hi, end, &lo, &hi))
 			ret = ap_rawsys(AP_NR_munmap, lo, hi - lo, 0, 0, 0, 0);
 	}
 	if (!ret) {
+		ap_cache_invalidate(c->a[0], end); /* what was made meanwhile, if anybody could */
 		ap_smc_forget(c->a[0], end);
 		ap_region_set(c->a[0], end, 0, false);
 		forget(c->a[0], end);
@@ -301,7 +339,7 @@ static s64 do_mremap(const struct ap_call *c)
 	ap_smc_unprotect(old, c->a[1] ? old_end : page_end(old, len));
 	if (to_fixed)
 		ap_smc_unprotect(to, to_end);
-	ret = raw(c);
+	ret = raw_told(c);
 	if (!ap_is_err(ret))
 		moved(c, old_end, (u64)ret, len);
 	else if (to_fixed) /* what was there may be gone all the same */
@@ -480,9 +518,7 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 		ap_smc_poked();
 		ap_smc_serialize();
 	}
-	ap_lock_take(&ap_proc.lock);
 	ap_alias_drop_file((s32)fd);
-	ap_lock_drop(&ap_proc.lock);
 	return ret;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/resident.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -152,6 +153,9 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		return ap_call_process_madvise(t, c);
 	case AP_NR_ioctl:
 		return ap_call_ioctl(t, c);
+	case AP_NR_userfaultfd:
+		ap_resident_has_uffd();
+		return ap_call_pass(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}

@@ -19,6 +19,7 @@
 #include "engine/nr.h"
 #include "engine/ranges.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/selfmaps.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -36,6 +37,7 @@
 #define FICLONE	     0x40049409U
 #define FICLONERANGE 0x4020940dU
 #define UFFDIO_MOVE  0xc028aa05U
+#define UFFD_NEW     0xaa00U
 #define O_ACCMODE    3
 #define O_TRUNC	     01000
 
@@ -346,6 +348,9 @@ s64 ap_call_ioctl(struct ap_thread *t, struct ap_call *c)
 	case FICLONERANGE:
 		if (!ret)
 			ap_taken_from_fd((s32)c->a[0]);
+		break;
+	case UFFD_NEW:
+		ap_resident_has_uffd();
 		break;
 	case UFFDIO_MOVE:
 		moved_away(c->a[2]);

@@ -6,7 +6,6 @@
 /* FLAGS: -fsanitize=leak -pthread */
 /* CASE: counted -- */
 /* CASE: counted -- run */
-/* CASE: counted -- switch */
 #include "check.h"
 
 static volatile int go;
