@@ -28,9 +28,9 @@ static pthread_t runner;
 COLD(1)
 COLD(2)
 COLD(3)
-COLD(4) COLD(5) COLD(6) COLD(7)
-	COLD(8) static int (*const cold[])(int) = { cold1, cold2, cold3, cold4,
-						    cold5, cold6, cold7, cold8 };
+COLD(4)
+COLD(5) COLD(6) COLD(7) COLD(8) static int (*const cold[])(int) = { cold1, cold2, cold3, cold4,
+								    cold5, cold6, cold7, cold8 };
 
 static void *server(void *arg)
 {
