@@ -25,12 +25,12 @@ static pthread_t runner;
 	{                                                                                          \
 		return x * n + 1;                                                                  \
 	}
-COLD(1)
-COLD(2)
-COLD(3)
-COLD(4)
-COLD(5) COLD(6) COLD(7) COLD(8) static int (*const cold[])(int) = { cold1, cold2, cold3, cold4,
-								    cold5, cold6, cold7, cold8 };
+/* clang-format off */
+COLD(1) COLD(2) COLD(3) COLD(4) COLD(5) COLD(6) COLD(7) COLD(8)
+	/* clang-format on */
+	static int (*const cold[])(int) = {
+		cold1, cold2, cold3, cold4, cold5, cold6, cold7, cold8
+	};
 
 static void *server(void *arg)
 {
