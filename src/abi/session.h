@@ -131,6 +131,7 @@ struct ap_slot {
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
 	u64 faults[AP_FAULT_N];	 /* page faults that it was prompted of */
+	u64 own_faults; /* that ended in signals of the engine's: the kernel counts them, the program has none */
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 	/*
 	 * Sampling (abi/sampler.h).  samplers, sampler_gen: the supervisor's.  sampler_ack: the generation

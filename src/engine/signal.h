@@ -64,6 +64,7 @@ enum { AP_SIG_BLOCK, AP_SIG_UNBLOCK, AP_SIG_SETMASK };
 #define AP_TRAP_TRACE  2
 #define AP_SYS_SECCOMP 1
 #define AP_TRAP_GP     13 /* exception number of #GP */
+#define AP_TRAP_PF     14
 
 #define AP_EFL_TF 0x100ULL
 #define AP_EFL_DF 0x400ULL

@@ -77,10 +77,24 @@ static void send_to(struct ap_thread *t, struct ap_ucontext *uc, const void *ent
 	uc->mc.greg[AP_GREG_EFL] = EFL_ENGINE;
 }
 
+/*
+ * A page fault that ends in a signal is one of the kernel's PAGE_FAULTS, and neither minor nor major.  Each is the engine's
+ * (a full log, a write to code, an access that it tries) until the program gets it.
+ */
+static void count_fault(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
+			const struct ap_ucontext *uc, s64 n)
+{
+	u64 *own = &ap_thread_slot(t)->own_faults;
+
+	if (is_fault(sig, info) && uc->mc.trapno == AP_TRAP_PF)
+		__atomic_store_n(own, *own + (u64)n, __ATOMIC_RELAXED);
+}
+
 /* Takes the signal; nothing else comes until it is delivered. */
 static void take(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		 struct ap_ucontext *uc)
 {
+	count_fault(t, sig, info, uc, -1);
 	t->pend_sig = sig;
 	t->resent &= ~AP_SIG_BIT(sig);
 	t->pend_sync = 0;
@@ -249,6 +263,7 @@ void ap_sig_resume_smc(struct ap_thread *t)
 	ours = ap_smc_write_fault(addr);
 	ap_lock_drop(&ap_proc.lock);
 	if (ours) {
+		ap_thread_slot(t)->own_faults++; /* it was taken for the program's */
 		ap_sig_set_mask(t->pend_mask);
 		ap_dispatch_one_shot(t);
 	}
@@ -558,6 +573,7 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	/* The kernel leaves AC as the program has it; our accesses may be unaligned. */
 	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
+	count_fault(t, sig, info, uc, 1);
 	if (ap_unlikely(ap_sig_change_mask(sig, uc)) || is_full_log(t, sig, info, uc))
 		return;
 	if (ap_unlikely(ap_sig_is_nudge(sig, info))) {

@@ -178,6 +178,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 {
 	memset(slot->extra, 0, sizeof(slot->extra));
 	memset(slot->budget, 0, sizeof(slot->budget));
+	slot->own_faults = 0;
 	slot->carry_base = 0;
 	slot->carry_seq = 0;
 	slot->carry_hidden = 0;

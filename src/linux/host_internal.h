@@ -78,8 +78,10 @@ struct ap_host_task {
 	u32 times;		  /* that it was asked for */
 	s32 world_fd[AP_WORLD_N]; /* the kernel's own events */
 	u64 world_last[AP_WORLD_N];
-	u64 world_base[AP_WORLD_N];   /* counted before that event was opened */
-	bool is_ending;		      /* nothing more is opened on it */
+	u64 world_base[AP_WORLD_N]; /* counted before that event was opened */
+	u64 own_faults,
+		own_seen; /* ap_slot.own_faults, of all images; of the present one, as of then */
+	bool is_ending;	  /* nothing more is opened on it */
 	struct ap_host_point *points; /* of tracepoints: host_trace.c */
 	u32 npoints;
 	u64 points_at; /* ap_host.epoch when its end was looked for */
@@ -496,6 +498,9 @@ void ap_host_cpus_fini(struct ap_host *host);
 int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
 			  u64 *v);
 void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
+/* Its image asks for an exec; and it has another slot from now on. */
+void ap_host_world_parting(struct ap_host_task *t);
+void ap_host_world_leave(struct ap_host_task *t);
 /* Faults of a mode are counted: nobody can say later what a child's were, which begins with its maker's. */
 bool ap_host_world_splits(const struct ap_host_task *t);
 void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker);

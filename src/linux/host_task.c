@@ -438,6 +438,7 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 	ap_host_let_go(host);
 	ap_host_sum_slot(s, slot, t->parting);
 	ap_host_samplers_parting(host, t);
+	ap_host_world_parting(t);
 	ap_host_trace_parting(host, t);
 	ap_host_watch_parting(host, t);
 	t->has_parting = true;
@@ -474,6 +475,7 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
 	ap_host_samplers_leave(host, t);
+	ap_host_world_leave(t);
 	ap_host_writer_ended(host, t);
 	ap_host_trace_leave(host, t);
 	ap_host_watch_leave(host, t);
