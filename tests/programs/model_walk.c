@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FLAGS: -O1 -pthread */
+/* FLAGS: -O1 -pthread -static */
 /*
  * Work whose misses and mispredictions are known, and ends of processes in the middle of it.
  *
