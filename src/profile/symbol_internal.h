@@ -51,6 +51,10 @@ bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);
 void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *vec);
 /* Code of it at an address; how much there is. */
 size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
+/* The code that is at an address, or NULL. */
+const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place);
+/* It and its unwinding tables as an ELF file (jit_image.c), to be freed; NULL: it cannot be read. */
+void *ap_jit_image(struct ap_dso *dso, const struct ap_jit_code *code, size_t *size);
 void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 
