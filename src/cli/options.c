@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
+#include "cli/nearest.h"
 
 static const struct ap_opt help_opt = { .letter = 'h', .name = "help", .help = "print this help" };
 
@@ -139,6 +140,53 @@ static const struct ap_opt *find_name(const struct ap_opt_spec *spec, const char
 	return *clash ? NULL : found;
 }
 
+/* As ap_nearest_offer(), of a name's beginning: names may be cut short. */
+static void offer_beginning(struct ap_nearest *near, const char *name)
+{
+	char *cut = ap_xasprintf("%.*s", (int)strlen(near->word), name);
+	const char *before = near->name;
+
+	ap_nearest_offer(near, cut);
+	if (near->name == cut)
+		near->name = name;
+	else
+		near->name = before;
+	free(cut);
+}
+
+/* An option by whose name one may have meant this. */
+static const char *nearest_name(const struct ap_opt_spec *spec, const char *name, size_t len)
+{
+	char *word = ap_xasprintf("%.*s", (int)len, name);
+	const struct ap_opt *opt;
+	struct ap_nearest near;
+
+	ap_nearest_init(&near, word);
+	for (opt = spec->table; opt->name; opt++)
+		if (!opt->hidden)
+			ap_nearest_offer(&near, opt->name);
+	ap_nearest_offer(&near, help_opt.name);
+	for (opt = spec->table; opt->name && !near.name; opt++)
+		if (!opt->hidden)
+			offer_beginning(&near, opt->name);
+	free(word);
+	return near.name;
+}
+
+static int unknown_name(struct cursor *c, const char *word, size_t len)
+{
+	const char *near = nearest_name(c->spec, word + 2, len);
+	char *why;
+	int ret;
+
+	if (!near)
+		return unknown(c, word, "unknown option");
+	why = ap_xasprintf("unknown option, did you mean --%s?", near);
+	ret = unknown(c, word, why);
+	free(why);
+	return ret;
+}
+
 static int parse_letters(struct cursor *c, bool *help)
 {
 	const char *p = c->argv[c->at] + 1;
@@ -167,7 +215,7 @@ static int parse_long(struct cursor *c, bool *help)
 	const struct ap_opt *clash, *opt = find_name(c->spec, word + 2, len, &clash);
 
 	if (!opt)
-		return unknown(c, word, clash ? "ambiguous option" : "unknown option");
+		return clash ? unknown(c, word, "ambiguous option") : unknown_name(c, word, len);
 	if (!opt->value && equals)
 		return complain(c, word, "takes no value");
 	if (opt == &help_opt) {

@@ -132,6 +132,13 @@ agree pipe "a stream"
 has err '^worked$' "a stream: the command's output goes elsewhere"
 "$ANYPERF" record -e cpu-clock:u -z -- ./work 2>err | cat >pipe
 agree pipe "a packed stream, because standard output is a pipe"
+is "$(grep -c '^anyperf record: standard output is a pipe: the profile goes there' err)" 1 "which is said, because nobody wrote -o -"
+"$ANYPERF" record -q -e cpu-clock:u -- ./work 2>err | cat >pipe
+is "$(cat err)" worked "-q: it is not"
+"$ANYPERF" record -e cpu-clock:u -o - -- ./work 2>err | cat >pipe
+has_not err 'is a pipe' "nor with -o -"
+"$ANYPERF" record -e cpu-clock:u -o - -- ./work 2>&1 | cat >pipe
+has <(grep -a 'one pipe' pipe) 'what the command prints gets into the profile' "standard error into the same pipe: said"
 
 # --- attached
 start ./work 100000
