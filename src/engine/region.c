@@ -127,8 +127,11 @@ static bool find_pc(const struct ap_map *m, void *arg)
 bool ap_region_discover(u64 pc)
 {
 	struct finding f = { .pc = pc };
+	u8 byte;
 
-	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1))
+	/* what cannot be read needs no call, which a filter of the program's might not know */
+	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1) ||
+	    ap_safe_copy(&byte, (const void *)pc, sizeof(byte)))
 		return false;
 	return ap_selfmaps_read(find_pc, &f) && f.found;
 }

@@ -18,12 +18,8 @@
  */
 #include "asm.h"
 
-#ifndef AND_TIMES
-#define AND_TIMES 100000
-#endif
-
 _start:
-	mov $AND_TIMES, %ecx
+	mov $100000, %ecx
 	xor %eax, %eax /* a */
 	mov $1, %edx /* b */
 .Lagain:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-/* FLAGS: -static */
 /*
  * siglongjmp out of handlers: of a fault, of a signal sent to oneself, from a nested handler, and
  * from an alternate stack; with the mask restored or not. And plain longjmp through deep calls.
