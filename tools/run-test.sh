@@ -8,6 +8,9 @@ set -u -o pipefail
 test=$1
 shift
 limit=${AP_TEST_TIMEOUT:-900}
+# of CPU, where the programs of tests have been built (tests/programs/limited.c)
+timeout=${PROGRAMS:-}/limited
+[ -x "$timeout" ] || timeout=timeout
 cmd=("$test")
 if [[ $test == *.sh ]]; then
 	cmd=(bash "$test")
@@ -31,7 +34,7 @@ else
 	trap 'rm -f "$tap"' EXIT
 fi
 
-timeout -k 10 "$limit" "${cmd[@]}" "${args[@]}" "$@" </dev/null | tee "$tap"
+"$timeout" -k 10 "$limit" "${cmd[@]}" "${args[@]}" "$@" </dev/null | tee "$tap"
 status=$?
 if [ $status != 0 ]; then
 	{

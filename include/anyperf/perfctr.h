@@ -93,26 +93,64 @@ struct vperfctr_control {
 	uint32_t _reserved[3];
 };
 
-/* What mmap(2) of a state's descriptor shows: one page, PROT_READ, MAP_SHARED, offset 0. */
-struct vperfctr_state {
+struct perfctr_cpu_state {
+	uint32_t cstatus; /* 0: off */
 	struct {
-		uint32_t cstatus; /* 0: off */
-		struct {
-			uint32_t id;
-			int32_t isuspend_cpu;
-		} k1;
-		uint32_t tsc_start;
-		uint64_t tsc_sum;
-		struct {
-			uint32_t map;
-			uint32_t start;
-			uint64_t sum;
-		} pmc[PERFCTR_MAX_PMCS];
-	} cpu_state;
+		uint32_t id;
+		int32_t isuspend_cpu;
+	} k1;
+	uint32_t tsc_start;
+	uint64_t tsc_sum;
+	struct {
+		uint32_t map;
+		uint32_t start;
+		uint64_t sum;
+	} pmc[PERFCTR_MAX_PMCS];
 };
 
-/* The signal's si_code, and the bits of the counters that have overflowed. */
+/* What mmap(2) of a state's descriptor shows: one page, PROT_READ, MAP_SHARED, offset 0. */
+struct vperfctr_state {
+	struct perfctr_cpu_state cpu_state;
+};
+
+/* perfctr_cpu_state.cstatus: tsc_on, nractrs and nrictrs of the control in one word. */
+static inline unsigned int perfctr_mk_cstatus(unsigned int tsc_on, unsigned int nractrs,
+					      unsigned int nrictrs)
+{
+	return (unsigned int)(tsc_on != 0) << 31 | nrictrs << 16 | (nractrs + nrictrs) << 8 |
+	       nractrs;
+}
+
+/* Any of the three is not 0. */
+static inline unsigned int perfctr_cstatus_enabled(unsigned int cstatus)
+{
+	return cstatus;
+}
+
+static inline int perfctr_cstatus_has_tsc(unsigned int cstatus)
+{
+	return cstatus >> 31 != 0;
+}
+
+static inline unsigned int perfctr_cstatus_nractrs(unsigned int cstatus)
+{
+	return cstatus & 0x7f;
+}
+
+/* Of both kinds. */
+static inline unsigned int perfctr_cstatus_nrctrs(unsigned int cstatus)
+{
+	return cstatus >> 8 & 0x7f;
+}
+
+static inline unsigned int perfctr_cstatus_has_ictrs(unsigned int cstatus)
+{
+	return cstatus >> 16 & 0x7f;
+}
+
+/* The signal's si_code, and the bits of the counters that have overflowed: as a field of siginfo_t, or by its address. */
 #define SI_PMC_OVF		 'P'
+#define si_pmc_ovf_mask		 _sifields._pad[0]
 #define si_pmc_ovf_mask_of(info) (*(const uint32_t *)((const char *)(info) + 16))
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which CPU's raw event codes a session speaks, and what CPUID tells programs of its counters.
- * Clients (libpfm4, PAPI, rr) choose their event tables by CPUID, so the codes follow the host's CPU;
- * engine and host ask the same functions and need to agree on nothing else.
+ * Which CPU's raw event codes a session speaks, and what CPUID tells programs of it.  Clients (libpfm4,
+ * PAPI, rr) choose their event tables by CPUID, so codes and CPUID are of one CPU: the host's, or one
+ * that the user has named (docs/design/cpu-id.md).  Engine and host ask the same functions.
  */
 #ifndef AP_ABI_CPUID_H
 #define AP_ABI_CPUID_H
@@ -19,6 +19,32 @@ enum ap_cpu {
 struct ap_cpuid {
 	u32 eax, ebx, ecx, edx;
 };
+
+/* Who a CPU says that it is; what it can do is not part of that. */
+#define AP_CPU_BRAND 48 /* bytes of its name, ended by a zero where it is shorter */
+struct ap_cpu_id {
+	u32 signature; /* eax of leaf 1; 0: this is nobody, the host's holds */
+	u32 vendor[3]; /* ebx, ecx and edx of leaf 0 */
+	char brand[AP_CPU_BRAND];
+};
+
+#define AP_CPU_EBX_INTEL 0x756e6547U /* "Genu" */
+#define AP_CPU_EBX_AMD	 0x68747541U /* "Auth" */
+#define AP_CPU_EBX_HYGON 0x6f677948U /* "Hygo" */
+
+static inline u32 ap_cpu_family(u32 signature)
+{
+	u32 family = signature >> 8 & 0xf;
+
+	return family == 0xf ? family + (signature >> 20 & 0xff) : family;
+}
+
+static inline u32 ap_cpu_model(u32 signature)
+{
+	u32 family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;
+
+	return family == 6 || family == 0xf ? model | (signature >> 12 & 0xf0) : model;
+}
 
 /* Whether one of models is this one: ends with 0. */
 static inline bool ap_cpu_is_one_of(u32 model, const u8 *models)
@@ -39,19 +65,14 @@ static inline enum ap_cpu ap_cpu_of(const struct ap_cpuid *leaf0, u32 signature)
 	static const u8 icelake[] = { 0x6a, 0x6c, 0x7d, 0x7e, 0x8c, 0x8d, 0x8f, 0x97,
 				      0x9a, 0xa7, 0xaa, 0xac, 0xad, 0xae, 0xb5, 0xb7,
 				      0xba, 0xbd, 0xbf, 0xc5, 0xc6, 0xcf, 0 };
-	u32 family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;
+	u32 family = ap_cpu_family(signature), model = ap_cpu_model(signature);
 
-	if (family == 6 || family == 0xf)
-		model |= signature >> 12 & 0xf0;
-	if (family == 0xf)
-		family += signature >> 20 & 0xff;
-	if (leaf0->ebx == 0x756e6547) { /* GenuineIntel */
+	if (leaf0->ebx == AP_CPU_EBX_INTEL) {
 		if (family == 6 && ap_cpu_is_one_of(model, skylake))
 			return AP_CPU_SKYLAKE;
 		if (family == 6 && ap_cpu_is_one_of(model, icelake))
 			return AP_CPU_ICELAKE;
-	} else if (leaf0->ebx == 0x68747541 || leaf0->ebx == 0x6f677948) {
-		/* AuthenticAMD, HygonGenuine */
+	} else if (leaf0->ebx == AP_CPU_EBX_AMD || leaf0->ebx == AP_CPU_EBX_HYGON) {
 		if (family >= 0x17 && family <= 0x1a)
 			return AP_CPU_ZEN;
 	}
@@ -100,5 +121,13 @@ static inline void ap_cpuid_pmu(enum ap_cpu cpu, u32 counters, u32 leaf, struct 
 		break;
 	}
 }
+
+/*
+ * cpuid.c.  Makes the host's answer to a leaf the one of the CPU that id says: vendor, signature, name, and what
+ * follows from the vendor alone, such as which leaf describes caches.  ask is the host.
+ */
+typedef struct ap_cpuid ap_cpuid_ask(u32 leaf, u32 subleaf);
+void ap_cpuid_as(const struct ap_cpu_id *id, u32 leaf, u32 subleaf, ap_cpuid_ask *ask,
+		 struct ap_cpuid *r);
 
 #endif

@@ -82,8 +82,9 @@ enum ap_svc_op {
 	AP_SVC_WAKE = 23,
 	AP_SVC_MOVED = 24, /* arg CPU that the task is on now: it has samplers of CPUs */
 	AP_SVC_ASYNC =
-		25, /* arg inode, 1: the descriptor has O_ASYNC from now on, 0: not any more */
-	AP_SVC_POLLED = 26, /* arg inode: poll has said POLLIN, which is thereby taken */
+		25, /* arg inode, 1: the descriptor arg[2] has O_ASYNC from now on, 0: not any more */
+	/* arg inode: poll has given an answer, with which POLLIN is taken.  ret what the answer is */
+	AP_SVC_POLLED = 26,
 	AP_SVC_QUIET =
 		27, /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
 	AP_SVC_NAMESPACES = 29, /* AP_ORDER_NAMESPACES: the task is in others */
@@ -105,8 +106,10 @@ enum ap_svc_op {
 	 */
 	AP_SVC_UNMAPPING = 32,
 	AP_SVC_UNMAPPED = 33,
-	/* arg pid, segment, the former one: who traces the task has put the engine into its new image. */
-	AP_SVC_TRACED_EXEC = 34
+	/* arg sampler's index, bytes that there is room for: what its sample's READ has; ret its length or -errno */
+	AP_SVC_SAMPLE_READ = 34,
+	/* arg inode, counter: of an event that the asker cannot compute itself; data: u64, what rdpmc gives */
+	AP_SVC_PMC = 36
 };
 
 #define AP_SVC_UNMAPPING_MORE 1U /* with the parts that were named by the same call before */
@@ -185,7 +188,8 @@ _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit their segment
 #define AP_ORDER_NAMESPACES  (1u << 6) /* report changes of namespaces */
 #define AP_ORDER_CGROUP	     (1u << 7) /* report new cgroups, and tasks that change theirs */
 #define AP_ORDER_UNMAPPED    (1u << 8) /* report executable mappings that go, before and after */
-#define AP_ORDER_CPU	     (1u << 5) /* say so when it is found on another CPU at a sample */
+#define AP_ORDER_CPU                                                                               \
+	(1u << 5) /* say so when it is found on another CPU at a sample, or sent there */
 
 /* Published events: readers in the counted task need no request.  Written by the supervisor. */
 #define AP_PUB_MAX 16384U
@@ -221,6 +225,7 @@ static inline u32 ap_pub_home(u64 inode)
 #define AP_PUB_ENABLED (1u << 0)
 #define AP_PUB_ACTIVE  (1u << 1)
 #define AP_PUB_SIMPLE  (1u << 2) /* its task may enable, disable and reset it in place */
+#define AP_PUB_ERROR   (1u << 3) /* poll says POLLERR */
 
 /*
  * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so

@@ -27,6 +27,7 @@
 #ifndef AP_ABI_SESSION_H
 #define AP_ABI_SESSION_H
 
+#include "abi/cpuid.h"
 #include "abi/perfctr.h"
 #include "abi/sampler.h"
 #include "abi/trace.h"
@@ -128,9 +129,9 @@ struct ap_slot {
 	u32 exec_cwd;	  /* becomes ap_boot.cwd */
 	u32 cwd;	  /* service/tree_cwd.c: of a task whose place is its own; 0 its process' */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
-	u32 native;   /* 1: it executes what is not followed, and is not counted if that succeeds */
 	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
 	u64 faults[AP_FAULT_N];	 /* page faults that it was prompted of */
+	u64 own_faults; /* that ended in signals of the engine's: the kernel counts them, the program has none */
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 	/*
 	 * Sampling (abi/sampler.h).  samplers, sampler_gen: the supervisor's.  sampler_ack: the generation
@@ -246,11 +247,12 @@ struct ap_seg {
 	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
-	char comm[64]; /* path or name for reports, NUL terminated */
-	u32 leave;     /* set by the supervisor: its threads are to park (abi/boot.h) */
-	u32 lanes_ack; /* so many of ap_session.lanes all its code takes down by now */
-	u32 watch_ack; /* ap_session.watch_gen as all its code minds it by now */
-	u32 data_ack;  /* likewise .data_gen */
+	char comm[64];	  /* path or name for reports, NUL terminated */
+	u32 leave;	  /* set by the supervisor: its threads are to park (abi/boot.h) */
+	u32 lanes_ack;	  /* so many of ap_session.lanes all its code takes down by now, */
+	u32 lane_gen_ack; /* as of this lane_gen */
+	u32 watch_ack;	  /* ap_session.watch_gen as all its code minds it by now */
+	u32 data_ack;	  /* likewise .data_gen */
 	u32 carry; /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
 	u32 taken; /* 1: it is somebody's (ap_segs_first()) */
 	u32 estimates; /* 1 once the models passed something over */
@@ -326,9 +328,11 @@ struct ap_session {
 	u32 prompts; /* 1 once any thread may be prompted: who cannot bear it any more must say so */
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
-	 * What a lane is never changes; its kinds are wanted (.kinds) before it is one.
+	 * Its kinds are wanted (.kinds) before it is one.  Where all are taken one that nobody samples gets
+	 * another set, and then lane_gen is incremented.
 	 */
 	u32 nlanes;
+	u32 lane_gen;
 	u32 branches; /* AP_BRANCHES_*: what samples show */
 	u64 lanes[AP_LANE_MAX];
 	u32 model_sample;    /* of so many parts of a thread's run the models see one; 0 or 1 all */
@@ -336,6 +340,8 @@ struct ap_session {
 	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	u64 stress_period;	     /* AP_STRESS_SAMPLE */
+	u32 codes;		     /* enum ap_cpu: whose raw codes are taken */
+	struct ap_cpu_id cpu_id;     /* who CPUID and /proc/cpuinfo say the CPU is */
 	u64 machine[128];    /* struct ap_machine of the models, stored before any task runs */
 	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
 };
@@ -362,6 +368,14 @@ struct ap_heard {
 	u32 from, unused;
 };
 
+/* A file of which a part was taken away: entry n of all, when .n is n + 1. */
+#define AP_TAKEN_N    16
+#define AP_EXECUTED_N 128
+struct ap_taken {
+	u64 ino;
+	u32 n, unused;
+};
+
 struct ap_board {
 	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
 	u32 nsegs;		 /* where to look for a segment that nobody has: ap_segs_next() */
@@ -374,8 +388,10 @@ struct ap_board {
 	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
 	u32 mute;     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	u32 code_gen; /* incremented where a task has changed code that is not its own */
-	u32 unused;
+	u32 ntaken;   /* entries of taken, which is a ring */
 	struct ap_heard heard[AP_HEARD_N]; /* of the command itself, by number */
+	struct ap_taken taken[AP_TAKEN_N];
+	u64 executed[AP_EXECUTED_N]; /* bits for inodes that some task has mapped to be executed */
 };
 
 _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");
@@ -483,6 +499,7 @@ static inline u32 ap_segs_end(const struct ap_session *s)
 #define AP_STRESS_NO_FSGSBASE (1u << 9)	 /* as where only arch_prctl sets %gs */
 #define AP_STRESS_BEHIND      (1u << 10) /* AP_STRESS_SAMPLE from behind */
 #define AP_STRESS_FRAMES      (1u << 11) /* and notes frame pointers */
+#define AP_STRESS_FAR	      (1u << 12) /* nothing of the engine is below 4 GiB */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

@@ -19,7 +19,7 @@
 #define COMMAND "anyperf annotate"
 
 struct annotate_args {
-	const char *input, *symbol, *dso, *symfs, *style;
+	const char *input, *symbol, *dso, *symfs, *style, *objdump;
 	struct ap_show show;
 	bool no_demangle, taken;
 	const char *taken_word;
@@ -90,6 +90,7 @@ static const struct ap_opt annotate_opts[] = {
 	  "show names as the linker knows them", false },
 	TAKEN('f'),
 	TAKEN_CODE,
+	OBJDUMP,
 	TAKEN_FLAG('q', "quiet"),
 	TAKEN_FLAG('v', "verbose"),
 	TAKEN_FLAG(0, "skip-missing"),
@@ -229,12 +230,14 @@ static int annotate(struct annotate_args *a, struct ap_data *d, struct ap_disasm
 
 static int run(struct annotate_args *a)
 {
+	struct ap_disasm_opts opts;
 	struct ap_disasm *dis;
 	struct ap_data *d;
 	char why[AP_OPT_WHY];
 	int status, closed;
 
-	dis = ap_disasm_new(a->style && !strcmp(a->style, "intel"), why, sizeof(why));
+	opts = (struct ap_disasm_opts){ a->style && !strcmp(a->style, "intel"), a->objdump };
+	dis = ap_disasm_new(&opts, why, sizeof(why));
 	if (!dis) {
 		fprintf(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_FAILURE;

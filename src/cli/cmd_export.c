@@ -20,7 +20,7 @@ struct export_args {
 	const char *input, *output, *event, *title;
 	const struct ap_export_format *format;
 	enum ap_export_weight weight;
-	bool no_inline, no_demangle;
+	bool no_inline, no_demangle, quiet;
 };
 
 static int opt_format(void *args, const char *value, char *why)
@@ -62,6 +62,7 @@ static const struct ap_opt export_opts[] = {
 	STR('o', "output", output, "file", "write this file; -: standard output"),
 	FLAG(0, "no-demangle", no_demangle, "names of functions as they stand in the file"),
 	FLAG(0, "no-inline", no_inline, "functions that were expanded are no frames of their own"),
+	FLAG('q', "quiet", quiet, "do not say what was written"),
 	STR(0, "title", title, "text", "title of the profile (default: the command line)"),
 	{ .name = "weight", .type = AP_OPT_CALL, .call = opt_weight, .value = "what",
 	  .help = "period: events that samples stand for (default); samples: their number" },
@@ -117,6 +118,32 @@ static u32 choose_event(const struct ap_stacks *stacks, const char *name)
 	return stacks->nevents;
 }
 
+/* What was written, where and of how much; of what had the name. */
+static void tell(const struct export_args *a, const struct ap_export *x, const char *output,
+		 size_t size, bool kept)
+{
+	const struct ap_stack_event *ev = &x->stacks->event[x->event];
+
+	if (a->quiet)
+		return;
+	if (kept)
+		fprintf(stderr, "[ anyperf export: What was %s is %s.old ]\n", output, output);
+	fprintf(stderr, "[ anyperf export: Wrote %s, %.3f MB: %s of %s (%llu samples) ]\n", output,
+		(double)size / 1e6, a->format->name, ev->event->name,
+		(unsigned long long)ev->count);
+}
+
+static int write_file(const struct export_args *a, const struct ap_export *x, const char *output,
+		      const char *text, size_t size)
+{
+	bool kept;
+	int ret = ap_outfile_write_keeping(output, text, size, &kept, stderr);
+
+	if (!ret)
+		tell(a, x, output, size, kept);
+	return ret;
+}
+
 static int write_out(const struct export_args *a, const struct ap_export *x)
 {
 	const char *output = a->output ? a->output : a->format->file;
@@ -141,7 +168,7 @@ static int write_out(const struct export_args *a, const struct ap_export *x)
 	else if (!strcmp(output, "-"))
 		ret = ap_outfile_print(stdout, text, size, stderr);
 	else
-		ret = ap_outfile_write(output, text, size, stderr);
+		ret = write_file(a, x, output, text, size);
 	free(text);
 	return ret ? AP_EXIT_FAILURE : 0;
 }

@@ -113,7 +113,7 @@ static const struct ap_opt gate_opts[] = {
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
 	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
 	FLAG(0, "no-deterministic", not_deterministic, "random addresses and bytes, as programs have them"),
-	CALL(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
+	FIRST(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
@@ -381,6 +381,11 @@ static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 
 	if (ap_gate_check(before, &args->limits, why))
 		return fail(args->baseline, why);
+	if (!args->machine && ap_gate_has_modelled(before)) {
+		args->machine = before->machine;
+		if (ap_engine_opt_machine(args, before->machine, why))
+			return fail("--machine of the baseline", why);
+	}
 	for (size_t i = 0; i < before->nevents; i++)
 		if (ap_evlist_parse(&args->events, before->event[i].name, why, sizeof(why)))
 			return fail(args->baseline, why);
@@ -389,11 +394,6 @@ static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 	if (args->functions && !before->period)
 		return fail(args->baseline,
 			    "it has no functions: 'gate record --functions' adds them");
-	if (args->machine || !ap_gate_has_modelled(before))
-		return 0;
-	args->machine = before->machine;
-	if (ap_engine_opt_machine(args, before->machine, why))
-		return fail("--machine of the baseline", why);
 	return 0;
 }
 

@@ -36,6 +36,7 @@ static const struct ap_opt list_opts[] = {
 	  "print fields separated by this: name, other name, kind, encoding, meaning", false },
 	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
 	  "with metrics: also those of this file", false },
+	CPU_ID,
 	{ 0, "machine", AP_OPT_CALL, 0, list_machine, "name",
 	  "print that machine, built in, host or a file, as a file to edit", false },
 	/* perf's; all is told of each event, and none is deprecated */

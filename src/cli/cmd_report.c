@@ -27,7 +27,7 @@
 #define COMMAND "anyperf report"
 
 struct report_args {
-	const char *input, *sort, *fields, *separator, *symfs, *kallsyms;
+	const char *input, *sort, *fields, *separator, *symfs, *kallsyms, *objdump;
 	struct ap_show show;
 	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
@@ -217,6 +217,7 @@ static const struct ap_opt report_opts[] = {
 	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
 	TAKEN('f'),
 	TAKEN_CODE,
+	OBJDUMP,
 	TAKEN_FLAG(0, "skip-empty"),
 	{ 0, "show-cpu-utilization", AP_OPT_FLAG, AT(utilization), NULL, NULL,
 	  "as --showcpuutilization", true },
@@ -430,6 +431,7 @@ static int show_all(struct report_args *a, struct ap_data *d, const struct ap_se
 	struct ap_tui_profile p = { .notes = notes,
 				    .lost = s->lost_samples,
 				    .full_paths = a->verbose && !a->quiet,
+				    .objdump = a->objdump,
 				    .header = put_header,
 				    .header_arg = d,
 				    .message = a->message };

@@ -105,8 +105,9 @@ static const struct ap_opt run_opts[] = {
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
+	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name", "programs see this CPU, and its raw events: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
-	CALL(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
+	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
@@ -125,6 +126,10 @@ static const struct ap_opt_spec run_spec = { "anyperf run", "[options] [--] prog
 
 static void print_notes(const struct ap_run_result *res)
 {
+	char text[300];
+
+	if (ap_cpu_is_unknown_to_pfm(text, sizeof(text)))
+		fprintf(stderr, "anyperf: %s\n", text);
 	for (unsigned int i = 0; i < res->nnotes; i++)
 		fprintf(stderr, "anyperf: %s\n", res->notes[i].text);
 }

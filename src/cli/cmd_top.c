@@ -26,7 +26,7 @@
 
 struct top_args {
 	struct ap_show show;
-	const char *sort, *fields;
+	const char *sort, *fields, *objdump;
 	double delay;
 	bool zero, children, no_children, samples, period, no_demangle, verbose, order_set;
 	bool has_target, taken;
@@ -69,6 +69,7 @@ PASS(pass_cgroups, "--all-cgroups")
 PASS(pass_namespaces, "--namespaces")
 PASS(pass_group, "--group")
 PASS(pass_machine, "--machine")
+PASS(pass_cpu_id, "--cpu-id")
 
 static int pass_target(struct top_args *a, const char *option, const char *value)
 {
@@ -167,12 +168,14 @@ static const struct ap_opt top_opts[] = {
 	{ 0, "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files", false },
 	{ 0, "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions", false },
 	{ 0, "group", AP_OPT_CALL, 0, pass_group, NULL, "all events are one group", false },
+	CALL(0, "cpu-id", pass_cpu_id, "name", "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
 	{ 0, "machine", AP_OPT_CALL, 0, pass_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's", false },
 	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n", "only so many frames of each callchain", false },
 	{ 0, "namespaces", AP_OPT_CALL, 0, pass_namespaces, NULL, "record namespaces", false },
 	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods", false },
 	TAKEN(0),
 	TAKEN_CODE,
+	OBJDUMP,
 	TAKEN_FLAG(0, "no-bpf-event"),
 	TAKEN_WORD("num-thread-synthesize"),
 	TAKEN_WORD("proc-map-timeout"),
@@ -521,6 +524,7 @@ static int top(struct top_args *a, int argc, char **argv)
 	t.profile.is_live = ap_show_on_screen(&a->show, COMMAND);
 	t.profile.is_forgetful = a->zero;
 	t.profile.full_paths = a->verbose;
+	t.profile.objdump = a->objdump;
 	err = top_recorder_start(&t.recorder, n, words, t.profile.is_live);
 	if (err) {
 		fprintf(stderr, COMMAND ": cannot start to record: %s\n", strerror(-err));

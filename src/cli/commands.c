@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/types.h"
+#include "cli/absent.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
 
@@ -55,6 +56,7 @@ static void usage(FILE *out)
 
 static const struct command *find(const char *name)
 {
+	const char *instead = ap_absent_instead(name);
 	struct ap_nearest near;
 	size_t i;
 
@@ -63,6 +65,11 @@ static const struct command *find(const char *name)
 		if (!strcmp(commands[i].name, name))
 			return &commands[i];
 		ap_nearest_offer(&near, commands[i].name);
+	}
+	if (instead) {
+		fprintf(stderr, "anyperf: '%s' is a command of perf that is not here; %s\n", name,
+			instead);
+		return NULL;
 	}
 	fprintf(stderr, "anyperf: '%s' is not an anyperf command", name);
 	if (near.name)

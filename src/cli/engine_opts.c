@@ -63,6 +63,12 @@ int ap_engine_opt_machine(void *args, const char *value, char *why)
 	return ap_run_machine(args, value, why, AP_OPT_WHY);
 }
 
+int ap_engine_opt_cpu_id(void *args, const char *value, char *why)
+{
+	(void)args;
+	return ap_run_cpu_id(value, why, AP_OPT_WHY);
+}
+
 int ap_engine_opt_model_sample(void *args, const char *value, char *why)
 {
 	struct ap_run_options *run = args;
@@ -127,6 +133,7 @@ static const struct {
 	{ "checks", AP_STRESS_CHECKS }, { "helper", AP_STRESS_HELPER },
 	{ "gaps", AP_STRESS_GAPS },	{ "no-fsgsbase", AP_STRESS_NO_FSGSBASE },
 	{ "behind", AP_STRESS_BEHIND }, { "frames", AP_STRESS_FRAMES },
+	{ "far", AP_STRESS_FAR },
 };
 
 /* One word of --stress, len letters; false where there is no such word. */

@@ -9,11 +9,12 @@
 int ap_engine_opt_timeout(void *args, const char *value, char *why);
 int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
 int ap_engine_opt_machine(void *args, const char *value, char *why);
+int ap_engine_opt_cpu_id(void *args, const char *value, char *why);
 int ap_engine_opt_model_sample(void *args, const char *value, char *why);
 int ap_engine_opt_range(void *args, const char *value, char *why);
 #define AP_ENGINE_STRESS_HELP                                                                      \
 	"injected trouble for tests: "                                                             \
-	"evict,unlinked,shapes,requests,checks,helper,gaps,fault=N,sample=N[:KINDS][+]"
+	"evict,unlinked,shapes,requests,checks,helper,gaps,far,fault=N,sample=N[:KINDS][+]"
 int ap_engine_opt_stress(void *args, const char *value, char *why);
 
 /* What a shell says of a command that ended so. */

@@ -57,17 +57,34 @@ static const char *unsupported(const struct ap_event_desc *desc, const char *mod
 	return kernel && !user && !is_soft ? WHY_MODE_KERNEL : NULL;
 }
 
-static const char *suggest(const char *name)
+/* buf: room for the name */
+static const char *suggest(const char *name, char *buf, size_t size)
 {
+	static const enum ap_client_names lists[] = { AP_NAMES_OWN, AP_NAMES_CACHE, AP_NAMES_RAW,
+						      AP_NAMES_TRACEPOINT };
+	struct ap_client_name other;
 	struct ap_nearest near;
 	size_t i, a;
 
 	ap_nearest_init(&near, name);
+	/* names of one system have most of their letters in common */
+	if (strchr(name, ':') && near.edits > 3)
+		near.edits = 3;
 	for (i = 0; i < ap_nevents; i++) {
 		ap_nearest_offer(&near, ap_events[i].name);
 		for (a = 0; a < AP_EVENT_ALIASES && ap_events[i].alias[a]; a++)
 			ap_nearest_offer(&near, ap_events[i].alias[a]);
 	}
+	for (i = 0; i < AP_ARRAY_SIZE(lists); i++)
+		for (unsigned int k = 0; ap_client_name(lists[i], k, &other); k++) {
+			unsigned int before = near.edits;
+
+			ap_nearest_offer(&near, other.name);
+			if (near.edits == before)
+				continue;
+			snprintf(buf, size, "%s", other.name);
+			near.name = buf;
+		}
 	return near.name;
 }
 
@@ -88,25 +105,22 @@ static bool is_of_trace_system(const char *name)
 
 static int unknown(const char *name, char *why, size_t size)
 {
-	const char *near = suggest(name);
+	char buf[AP_CLIENT_NAME_MAX];
+	const char *near = suggest(name, buf, sizeof(buf));
+	bool is_pattern = strchr(name, ':') && strpbrk(name, "*?[");
 
-	if (is_of_trace_system(name) || (strchr(name, ':') && strpbrk(name, "*?[")))
+	if (near && !is_pattern && !strchr(name, '/'))
 		snprintf(why, size,
-			 "event syntax error: '%s': no such tracepoint ('anyperf list tracepoint' "
-			 "names all)",
+			 "no event is called '%s', did you mean '%s'? ('anyperf list' names all)",
+			 name, near);
+	else if (is_of_trace_system(name) || is_pattern)
+		snprintf(why, size,
+			 "no tracepoint is called '%s' ('anyperf list tracepoint' names all)",
 			 name);
 	else if (strchr(name, '/'))
-		snprintf(why, size, "event syntax error: '%s': no such PMU, or no such terms of it",
-			 name);
-	else if (near)
-		snprintf(why, size,
-			 "event syntax error: '%s': unknown event, did you mean '%s'? "
-			 "('anyperf list' names all)",
-			 name, near);
+		snprintf(why, size, "'%s': no such PMU, or no such terms of it", name);
 	else
-		snprintf(why, size,
-			 "event syntax error: '%s': unknown event ('anyperf list' names all)",
-			 name);
+		snprintf(why, size, "no event is called '%s' ('anyperf list' names all)", name);
 	return -EINVAL;
 }
 

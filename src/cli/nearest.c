@@ -46,9 +46,9 @@ void ap_nearest_init(struct ap_nearest *near, const char *word)
 {
 	size_t len = strlen(word);
 
-	/* more than a third of the letters wrong is another word */
+	/* more than a third of the letters wrong is another word; of short ones a letter */
 	*near = (struct ap_nearest){ .word = word,
-				     .edits = (unsigned int)(len < 3 ? 2 : len / 3 + 2) };
+				     .edits = (unsigned int)(len < 3 ? 2 : len / 3 + 1) };
 }
 
 void ap_nearest_offer(struct ap_nearest *near, const char *name)

@@ -29,6 +29,16 @@
 		.help = (h)                                                                        \
 	}
 
+/* What the names of events depend on. */
+#define FIRST(l, n, c, v, h)                                                                       \
+	{                                                                                          \
+		.letter = (l), .name = (n), .type = AP_OPT_FIRST, .call = (c), .value = (v),       \
+		.help = (h)                                                                        \
+	}
+#define CPU_ID                                                                                     \
+	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name",                                           \
+	      "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ...")
+
 /* Of a struct ap_filter that is the member `filter`; these have the same words wherever they are. */
 #define FILTER_TASKS                                                                               \
 	STR(0, "pid", filter.pids, "pids", "only these processes"),                                \
@@ -41,8 +51,8 @@
 
 /*
  * Options of perf's that ask for what is done in any case: taken, and not shown by --help.  Files are read
- * whoever owns them, names are demangled unless told otherwise, no vmlinux is ever loaded, nothing that
- * is printed has colours, and the disassembler is in the program.
+ * whoever owns them, names are demangled unless told otherwise, no vmlinux is ever loaded, and nothing that
+ * is printed has colours.
  */
 #define TAKEN_FLAG(l, n)                                                                           \
 	{                                                                                          \
@@ -57,6 +67,7 @@
 #define TAKEN(force)                                                                               \
 	TAKEN_FLAG(force, "force"), TAKEN_FLAG(0, "demangle"), TAKEN_FLAG(0, "demangle-kernel"),   \
 		TAKEN_FLAG(0, "ignore-vmlinux"), TAKEN_FLAG(0, "stitch-lbr")
-#define TAKEN_CODE TAKEN_FLAG(0, "source"), TAKEN_WORD("objdump"), TAKEN_WORD("stdio-color")
+#define TAKEN_CODE TAKEN_FLAG(0, "source"), TAKEN_WORD("stdio-color")
+#define OBJDUMP	   STR(0, "objdump", objdump, "path", "the objdump that shows instructions")
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
+#include "cli/nearest.h"
 
 static const struct ap_opt help_opt = { .letter = 'h', .name = "help", .help = "print this help" };
 
@@ -22,6 +23,8 @@ struct cursor {
 	int argc;
 	int at;
 	FILE *err;
+	bool is_first; /* the round of those that others depend on */
+	bool is_bad;   /* one of them was wrong, which was said */
 };
 
 static int set_uint(void *field, const char *value)
@@ -39,8 +42,11 @@ static int set_uint(void *field, const char *value)
 	return 0;
 }
 
+/* In the first round what is wrong with the rest is not said: it will be. */
 static int complain(const struct cursor *c, const char *word, const char *why)
 {
+	if (c->is_first)
+		return -EINVAL;
 	fprintf(c->err, "%s: %s: %s\n", c->spec->command, word, why);
 	return -EINVAL;
 }
@@ -48,16 +54,18 @@ static int complain(const struct cursor *c, const char *word, const char *why)
 static int unknown(const struct cursor *c, const char *word, const char *why)
 {
 	complain(c, word, why);
-	ap_opts_usage(c->spec, c->err);
+	if (!c->is_first)
+		ap_opts_usage(c->spec, c->err);
 	return -EINVAL;
 }
 
-static int apply(const struct cursor *c, const struct ap_opt *opt, const char *word,
-		 const char *value)
+static int apply(struct cursor *c, const struct ap_opt *opt, const char *word, const char *value)
 {
 	char why[AP_OPT_WHY] = "";
 	char *field = (char *)c->args + opt->offset;
 
+	if ((opt->type == AP_OPT_FIRST) != c->is_first)
+		return 0;
 	switch (opt->type) {
 	case AP_OPT_FLAG:
 		*(bool *)field = true;
@@ -67,6 +75,12 @@ static int apply(const struct cursor *c, const struct ap_opt *opt, const char *w
 		return 0;
 	case AP_OPT_UINT:
 		return set_uint(field, value) ? complain(c, word, "needs a number") : 0;
+	case AP_OPT_FIRST:
+		if (!opt->call(c->args, value, why))
+			return 0;
+		c->is_first = false; /* so that it is said */
+		c->is_bad = true;
+		return complain(c, word, why);
 	case AP_OPT_CALL:
 	case AP_OPT_MAYBE:
 	case AP_OPT_NEXT:
@@ -126,6 +140,53 @@ static const struct ap_opt *find_name(const struct ap_opt_spec *spec, const char
 	return *clash ? NULL : found;
 }
 
+/* As ap_nearest_offer(), of a name's beginning: names may be cut short. */
+static void offer_beginning(struct ap_nearest *near, const char *name)
+{
+	char *cut = ap_xasprintf("%.*s", (int)strlen(near->word), name);
+	const char *before = near->name;
+
+	ap_nearest_offer(near, cut);
+	if (near->name == cut)
+		near->name = name;
+	else
+		near->name = before;
+	free(cut);
+}
+
+/* An option by whose name one may have meant this. */
+static const char *nearest_name(const struct ap_opt_spec *spec, const char *name, size_t len)
+{
+	char *word = ap_xasprintf("%.*s", (int)len, name);
+	const struct ap_opt *opt;
+	struct ap_nearest near;
+
+	ap_nearest_init(&near, word);
+	for (opt = spec->table; opt->name; opt++)
+		if (!opt->hidden)
+			ap_nearest_offer(&near, opt->name);
+	ap_nearest_offer(&near, help_opt.name);
+	for (opt = spec->table; opt->name && !near.name; opt++)
+		if (!opt->hidden)
+			offer_beginning(&near, opt->name);
+	free(word);
+	return near.name;
+}
+
+static int unknown_name(struct cursor *c, const char *word, size_t len)
+{
+	const char *near = nearest_name(c->spec, word + 2, len);
+	char *why;
+	int ret;
+
+	if (!near)
+		return unknown(c, word, "unknown option");
+	why = ap_xasprintf("unknown option, did you mean --%s?", near);
+	ret = unknown(c, word, why);
+	free(why);
+	return ret;
+}
+
 static int parse_letters(struct cursor *c, bool *help)
 {
 	const char *p = c->argv[c->at] + 1;
@@ -154,7 +215,7 @@ static int parse_long(struct cursor *c, bool *help)
 	const struct ap_opt *clash, *opt = find_name(c->spec, word + 2, len, &clash);
 
 	if (!opt)
-		return unknown(c, word, clash ? "ambiguous option" : "unknown option");
+		return clash ? unknown(c, word, "ambiguous option") : unknown_name(c, word, len);
 	if (!opt->value && equals)
 		return complain(c, word, "takes no value");
 	if (opt == &help_opt) {
@@ -166,32 +227,44 @@ static int parse_long(struct cursor *c, bool *help)
 	return apply(c, opt, word, NULL);
 }
 
-enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
-				 int *rest, FILE *err)
+static enum ap_opt_result parse(struct cursor *c)
 {
-	struct cursor c = {
-		.spec = spec, .args = args, .argv = argv, .argc = argc, .at = 1, .err = err
-	};
 	bool help = false;
 
-	for (; c.at < argc; c.at++) {
-		const char *word = argv[c.at];
+	for (c->at = 1; c->at < c->argc; c->at++) {
+		const char *word = c->argv[c->at];
 		int ret;
 
 		if (word[0] != '-' || !word[1])
 			break;
 		if (!strcmp(word, "--")) {
-			c.at++;
+			c->at++;
 			break;
 		}
-		ret = word[1] == '-' ? parse_long(&c, &help) : parse_letters(&c, &help);
+		ret = word[1] == '-' ? parse_long(c, &help) : parse_letters(c, &help);
 		if (ret)
 			return AP_OPTS_ERROR;
 		if (help)
 			return AP_OPTS_HELP;
 	}
-	*rest = c.at;
 	return AP_OPTS_OK;
+}
+
+enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
+				 int *rest, FILE *err)
+{
+	struct cursor c = {
+		.spec = spec, .args = args, .argv = argv, .argc = argc, .err = err, .is_first = true
+	};
+	enum ap_opt_result ret;
+
+	(void)!parse(&c);
+	if (c.is_bad)
+		return AP_OPTS_ERROR;
+	c.is_first = false;
+	ret = parse(&c);
+	*rest = c.at;
+	return ret;
 }
 
 void ap_opts_usage(const struct ap_opt_spec *spec, FILE *out)

@@ -18,6 +18,7 @@ enum ap_opt_type {
 	AP_OPT_UINT,  /* unsigned int at offset, decimal */
 	AP_OPT_STR,   /* const char * at offset, borrowed from argv */
 	AP_OPT_CALL,  /* call(args, value, why) */
+	AP_OPT_FIRST, /* the same, before all others, which depend on it, wherever it stands */
 	AP_OPT_MAYBE, /* the same; a value stands in the same word (-z3, --name=3) or is NULL */
 	AP_OPT_NEXT   /* the same, and may be the next word, unless that is an option */
 };

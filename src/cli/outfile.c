@@ -110,7 +110,19 @@ static mode_t wanted_mode(const char *real)
 	return stat(real, &st) ? 0666 & ~mask : st.st_mode & 07777;
 }
 
-static int replace(const char *real, const char *text, size_t size)
+/* What has the name becomes NAME.old, as with perf record. */
+static int keep_old(const char *real, bool *kept)
+{
+	char *old = ap_xasprintf("%s.old", real);
+	int ret = rename(real, old) ? -errno : 0;
+
+	*kept = !ret;
+	free(old);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* kept: NULL, or what was there is kept, and whether anything was. */
+static int replace(const char *real, const char *text, size_t size, bool *kept)
 {
 	char *temp;
 	int fd = make_temp(real, &temp);
@@ -125,6 +137,8 @@ static int replace(const char *real, const char *text, size_t size)
 		ret = -errno;
 	if (close(fd) && !ret)
 		ret = -errno;
+	if (!ret && kept)
+		ret = keep_old(real, kept);
 	if (!ret && rename(temp, real))
 		ret = -errno;
 	if (ret)
@@ -185,10 +199,18 @@ int ap_outfile_append(const char *path, const char *text, size_t size, FILE *err
 
 int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err)
 {
+	return ap_outfile_write_keeping(path, text, size, NULL, err);
+}
+
+int ap_outfile_write_keeping(const char *path, const char *text, size_t size, bool *kept, FILE *err)
+{
 	char *real = resolve(path);
 	int ret;
 
-	ret = is_replaceable(real) ? replace(real, text, size) : write_through(real, text, size);
+	if (kept)
+		*kept = false;
+	ret = is_replaceable(real) ? replace(real, text, size, kept)
+				   : write_through(real, text, size);
 	free(real);
 	return ret ? complain(path, -ret, err) : 0;
 }

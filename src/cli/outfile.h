@@ -22,6 +22,9 @@ AP_MUST_CHECK int ap_outfile_check(const char *path, FILE *err);
  * on err; then path is as it was.
  */
 AP_MUST_CHECK int ap_outfile_write(const char *path, const char *text, size_t size, FILE *err);
+/* The same, but a file that has the name is kept as NAME.old; *kept: there was one. */
+AP_MUST_CHECK int ap_outfile_write_keeping(const char *path, const char *text, size_t size,
+					   bool *kept, FILE *err);
 /* Adds it to what the file has; others may do the same at the same time. */
 AP_MUST_CHECK int ap_outfile_append(const char *path, const char *text, size_t size, FILE *err);
 

@@ -153,6 +153,8 @@ struct record {
 
 /* 0, or an exit status after one line on stderr. */
 AP_MUST_CHECK int record_prepare(struct record *r);
+/* Before: where the command prints when the profile is a stream to standard output; else to standard error. */
+void record_set_command_output(int fd);
 
 /* --- record_attr.c */
 

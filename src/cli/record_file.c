@@ -183,7 +183,6 @@ static void put_front(struct record *r)
 	if (r->opts->with_cgroups && !r->opts->no_cgroups)
 		ap_running_cgroups(&running);
 	put_tasks(r, &running);
-	ap_record_mark(&buf, AP_RECORD_FINISHED_INIT);
 	record_account(r, buf.data, buf.size);
 	r->error = buf.failed ? -ENOMEM : ap_writer_put(r->writer, buf.data, buf.size);
 	if (!r->error)

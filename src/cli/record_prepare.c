@@ -289,6 +289,34 @@ static int choose_cpus(struct record *r)
 	return 0;
 }
 
+/* Where the command's standard output goes when the profile has ours; -1: to standard error. */
+static int command_output = -1;
+
+void record_set_command_output(int fd)
+{
+	command_output = fd;
+}
+
+/* Whoever did not write "-o -" may have meant the command's output, and wonders what comes out of the pipe. */
+static void warn_of_pipe(const struct record_opts *o)
+{
+	struct stat out, err;
+	bool is_one = !fstat(STDOUT_FILENO, &out) && !fstat(STDERR_FILENO, &err) &&
+		      S_ISFIFO(out.st_mode) && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+
+	if (o->quiet || command_output >= 0)
+		return;
+	if (is_one)
+		fputs("anyperf record: standard output and standard error are one pipe: what the "
+		      "command prints gets into the profile there (-o FILE writes it to a file)\n",
+		      stderr);
+	else if (!o->output)
+		fputs("anyperf record: standard output is a pipe: the profile goes there, and what the "
+		      "command prints to standard error (-o FILE writes it to a file, '-o -' says that "
+		      "this is meant)\n",
+		      stderr);
+}
+
 /* A stream has standard output to itself: the command's goes where ours for people goes. */
 static int choose_output(struct record *r)
 {
@@ -305,8 +333,10 @@ static int choose_output(struct record *r)
 		fputs("anyperf record: --switch-output needs a file (-o)\n", stderr);
 		return AP_EXIT_USAGE;
 	}
+	warn_of_pipe(o);
 	r->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (r->stream < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+	if (r->stream < 0 ||
+	    dup2(command_output < 0 ? STDERR_FILENO : command_output, STDOUT_FILENO) < 0) {
 		fprintf(stderr, "anyperf record: standard output is not open: %s\n",
 			strerror(errno));
 		return AP_EXIT_FAILURE;

@@ -17,6 +17,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
+#include "cli/record.h"
 
 /* How long a command may take to end after it was asked to, before it is left running. */
 #define PATIENCE_MS 2000
@@ -31,13 +32,16 @@ static AP_NORETURN void record(const struct top_recorder *r, int fd, int argc, c
 			       bool quiet, pid_t parent)
 {
 	struct sigaction act = { .sa_handler = no_reader };
-	int status, null;
+	int status, null, output;
 
 	/* when the reader dies, the command is to be ended first */
 	sigaction(SIGPIPE, &act, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(AP_EXIT_FAILURE);
+	/* the command prints where the tables go; beside a screen it goes where all else does */
+	output = quiet ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	record_set_command_output(output);
 	dup2(fd, STDOUT_FILENO);
 	close(fd);
 	close(r->fd);

@@ -173,6 +173,7 @@ static void give_up(struct ap_event *leader, u64 now)
 	leader->sched->nr_exclusive -= is_exclusive(leader);
 	leader->state = AP_STATE_ERROR;
 	ap_group_changed(leader);
+	ap_event_poll_changed(leader);
 }
 
 static void plan_all(struct ap_sched *s, struct plan *p, u64 now)
@@ -440,7 +441,10 @@ static u64 rotate_all(struct ap_core *core)
 
 u64 ap_core_tick(struct ap_core *core)
 {
-	u64 rotation = rotate_all(core), samplers = ap_samplers_tick(core);
+	u64 next = rotate_all(core), samplers = ap_samplers_tick(core);
+	u64 pages = ap_pages_tick(core);
 
-	return !rotation || (samplers && samplers < rotation) ? samplers : rotation;
+	if (!next || (samplers && samplers < next))
+		next = samplers;
+	return !next || (pages && pages < next) ? pages : next;
 }

@@ -114,35 +114,60 @@ static s64 set_filter(struct ap_event *e, const struct ap_ioctl_args *args)
 	return r;
 }
 
-/* Only what a debugger moves about: a breakpoint's place, kind and length, and whether it is on. */
-static int modify_one(struct ap_event *e, const struct ap_perf_attr *attr)
+/* What a debugger moves about: a breakpoint's place, kind and length, and whether it is on. */
+static void move(struct ap_perf_attr *to, const struct ap_perf_attr *from)
 {
-	struct ap_perf_attr old = e->attr;
-	struct ap_task *task = e->ctx ? e->ctx->task : NULL;
+	to->bp_type = from->bp_type;
+	to->config1 = from->config1;
+	to->config2 = from->config2;
+	to->flags = (to->flags & ~AP_PERF_DISABLED) | (from->flags & AP_PERF_DISABLED);
+}
+
+/* The event is off. */
+static int move_breakpoint(struct ap_event *e, const struct ap_perf_attr *attr)
+{
+	struct ap_perf_attr old = e->attr, moved = e->attr;
+	struct ap_task *task;
 	int r, again;
 
-	if (!e->ctx)
+	move(&moved, attr);
+	if (memcmp(&moved, attr, sizeof(moved)))
+		return -AP_EINVAL;
+	if (!e->ctx) {
+		e->attr = moved;
 		return 0;
-	ap_event_disable(e);
+	}
+	task = e->ctx->task;
 	if (e->pmu->event_fini)
 		e->pmu->event_fini(e->core, &e->hw);
-	e->attr.bp_type = attr->bp_type;
-	e->attr.config1 = attr->config1;
-	e->attr.config2 = attr->config2;
-	e->attr.sig_data = attr->sig_data;
-	e->attr.flags = (old.flags & ~AP_PERF_DISABLED) | (attr->flags & AP_PERF_DISABLED);
+	e->attr = moved;
 	r = e->pmu->event_init(e->core, e->pmu, &e->attr, task, e->cpu, &e->hw);
-	if (r) {
-		e->attr = old;
-		again = e->pmu->event_init(e->core, e->pmu, &e->attr, task, e->cpu, &e->hw);
-		if (again)
-			return again; /* cannot be: its own slot was just given back */
-	}
-	if (!(e->attr.flags & AP_PERF_DISABLED))
+	if (!r)
+		return 0;
+	e->attr = old;
+	again = e->pmu->event_init(e->core, e->pmu, &e->attr, task, e->cpu, &e->hw);
+	return again ? again : r; /* again cannot be: its own slot was just given back */
+}
+
+/*
+ * As Linux does it: the data of signals is taken over before all the rest is looked at, and an event that was opened
+ * disabled is off after an attr that was refused, too.
+ */
+static int modify_one(struct ap_event *e, const struct ap_perf_attr *attr)
+{
+	int r;
+
+	e->attr.sig_data = attr->sig_data;
+	ap_samplers_set_sig_data(e);
+	if (e->ctx)
+		ap_event_disable(e);
+	r = move_breakpoint(e, attr);
+	if (e->ctx && !(e->attr.flags & AP_PERF_DISABLED))
 		ap_event_enable(e);
 	return r;
 }
 
+/* args->in: a struct ap_perf_attr as ap_perf_attr_copy has made it, .size what the program has there. */
 static s64 modify_attributes(struct ap_task *caller, struct ap_event *e,
 			     const struct ap_ioctl_args *args)
 {
@@ -153,19 +178,18 @@ static s64 modify_attributes(struct ap_task *caller, struct ap_event *e,
 		.may_kernel = core->config.paranoid <= 1 || !caller ||
 			      core->ops.is_privileged(core->world, caller),
 	};
-	struct ap_perf_attr attr, same;
+	struct ap_perf_attr attr;
 	struct ap_list *l;
-	u32 size, back;
 	int r;
 
-	if (!args->in || args->in_size < AP_PERF_ATTR_SIZE_VER0)
+	if (!args->in || args->in_size < sizeof(attr))
 		return -AP_EFAULT;
-	memcpy(&size, (const u8 *)args->in + offsetof(struct ap_perf_attr, size), sizeof(size));
-	r = ap_perf_attr_copy(args->in, size, args->in_size, &attr, &back);
-	if (!r)
-		r = ap_perf_attr_check(&attr, &port);
+	memcpy(&attr, args->in, sizeof(attr));
+	r = ap_perf_attr_check(&attr, &port);
 	if (r)
 		return r;
+	if (!attr.sample_max_stack)
+		attr.sample_max_stack = core->config.max_stack;
 	if (attr.type != e->attr.type)
 		return -AP_EINVAL;
 	/* Linux, since 6.6, keeps a clock under its own PMU's type: this one is not it */
@@ -173,17 +197,6 @@ static s64 modify_attributes(struct ap_task *caller, struct ap_event *e,
 		return -AP_EINVAL;
 	if (attr.type != AP_PERF_TYPE_BREAKPOINT)
 		return -AP_EOPNOTSUPP;
-	/* all else must be as it was */
-	same = e->attr;
-	same.size = attr.size;
-	same.bp_type = attr.bp_type;
-	same.config1 = attr.config1;
-	same.config2 = attr.config2;
-	same.sig_data = attr.sig_data;
-	same.sample_max_stack = attr.sample_max_stack;
-	same.flags = (same.flags & ~AP_PERF_DISABLED) | (attr.flags & AP_PERF_DISABLED);
-	if (memcmp(&same, &attr, sizeof(same)))
-		return -AP_EINVAL;
 	r = modify_one(e, &attr);
 	ap_list_for_each(l, &e->children)
 		if (!r)

@@ -44,6 +44,7 @@ int ap_core_new(struct ap_core **out, const struct ap_core_ops *ops, void *world
 	ap_list_init(&core->waiting);
 	ap_list_init(&core->cgroups);
 	ap_list_init(&core->buffers);
+	ap_list_init(&core->pages);
 	ap_list_init(&core->armed);
 	ap_list_init(&core->cpu_sampling);
 	*out = core;

@@ -268,7 +268,8 @@ void ap_core_comm_of(struct ap_core *core, struct ap_task *task, struct ap_task 
 		     const char *comm);
 /* After ap_core_fork, when the child's names are known and before it is sampled. */
 void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child);
-void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
+/* of: the task itself, which is in others now; or its child, told behind ap_core_forked. */
+void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_task *of,
 			const struct ap_perf_ns_link *links, u32 nr);
 /* The task has left its CPU, or is on one again. */
 struct ap_switch {
@@ -311,6 +312,11 @@ AP_MUST_CHECK int ap_core_open(struct ap_core *core, struct ap_task *caller,
 void ap_core_release(struct ap_core *core, struct ap_event *event);
 /* read(2): bytes written, 0 in the error state, -ENOSPC.  buf has size bytes. */
 s64 ap_core_read(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
+/*
+ * What a sample of the event has there (PERF_SAMPLE_READ): of a sampler's event, which may be a clone, what it has
+ * counted in its own task.  buf is aligned.
+ */
+s64 ap_core_read_sample(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
 
 struct ap_ioctl_args {
 	u32 cmd;
@@ -345,6 +351,14 @@ AP_MUST_CHECK int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller
 				    struct ap_event *event, u64 pages, bool is_writable,
 				    const struct ap_ring_map *ring, u64 at);
 void ap_core_munmap(struct ap_core *core, struct ap_event *event);
+/*
+ * What rdpmc of a counter gives where the event's control page names it, as of now; false: it does not.  Who asks about
+ * an event of its own may compute it (ap_event_public).
+ */
+AP_MUST_CHECK bool ap_core_pmc(struct ap_core *core, const struct ap_event *event, u32 counter,
+			       u64 *value);
+/* Only processes that the event's task is not in have it mapped, or no longer. */
+void ap_event_set_others(struct ap_event *event, bool is_others);
 /* poll(2): POLLHUP (0x10) without a buffer or after the task's end, POLLIN (1) with news. */
 u32 ap_core_poll(struct ap_core *core, struct ap_event *event);
 /* What it would give, without taking POLLIN with it. */
@@ -378,6 +392,8 @@ struct ap_event_public {
 	u32 is_error;  /* read gives 0 bytes */
 	u32 is_simple; /* enable, disable, reset concern this event alone and its task may do them */
 	u32 may_lose;  /* records: the task cannot know how many */
+	u64 counts;    /* kinds, whoever may compute them */
+	s32 cpu;       /* -1 any */
 };
 void ap_event_public(const struct ap_event *event, struct ap_event_public *out);
 /* The next member of its group, in the order of read(2); NULL: it is the last. */

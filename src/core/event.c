@@ -217,6 +217,7 @@ void ap_group_out(struct ap_event *leader, u64 now)
 
 void ap_event_enable(struct ap_event *e)
 {
+	bool was_error = e->state == AP_STATE_ERROR;
 	u64 now;
 
 	if (!e->ctx || e->state >= AP_STATE_INACTIVE)
@@ -229,10 +230,13 @@ void ap_event_enable(struct ap_event *e)
 	ap_group_changed(e);
 	if (e->leader->state >= AP_STATE_INACTIVE)
 		ap_sched_update(e->leader->sched, e->leader, now);
+	if (was_error)
+		ap_event_poll_changed(e);
 }
 
 void ap_event_disable(struct ap_event *e)
 {
+	bool was_error = e->state == AP_STATE_ERROR;
 	u64 now;
 
 	if (!e->ctx || (e->state < AP_STATE_INACTIVE && e->state != AP_STATE_ERROR))
@@ -247,6 +251,8 @@ void ap_event_disable(struct ap_event *e)
 	/* what it leaves may serve others */
 	if (e->leader->sched)
 		ap_sched_update(e->leader->sched, e->leader, now);
+	if (was_error)
+		ap_event_poll_changed(e);
 }
 
 /* The open interval goes on: what it has counted so far is taken off in advance. */
@@ -333,6 +339,8 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->is_error = e->state == AP_STATE_ERROR;
 	out->is_simple = ap_event_is_simple(e);
 	out->may_lose = e->attr.sample_period || ap_event_tells(e);
+	out->counts = e->hw.kinds;
+	out->cpu = e->cpu;
 }
 
 u64 ap_event_id(const struct ap_event *e)

@@ -121,6 +121,10 @@ struct ap_event {
 	struct ap_buffer *buffer;
 	struct ap_list of_buffer;
 	struct ap_perf_page *page;
+	struct ap_list in_pages; /* on core->pages, while it has one */
+	s32 page_number;	 /* likewise, of a CPU's: of core->cpu_numbers; -1 none */
+	u64 page_time;		 /* enabled, as it says */
+	bool is_others;		 /* only processes have it mapped that its task is not in */
 	u32 nr_maps;
 	void *host;
 
@@ -156,7 +160,10 @@ struct ap_core {
 	struct ap_ctx **cpu_ctx; /* made when needed */
 	struct ap_list tasks, events, waiting;
 	struct ap_list buffers;
-	struct ap_list armed;	     /* samplers of events that are on their PMU */
+	struct ap_list pages;	/* events with a control page */
+	u64 cpu_numbers;	/* in use, by those of them that are of a CPU */
+	u64 pages_at, pages_ns; /* when they were written last, and how long that is good for */
+	struct ap_list armed;	/* samplers of events that are on their PMU */
 	struct ap_list cpu_sampling; /* CPUs' events that need samplers in all tasks */
 	u32 nr_cpu_knowing;	     /* CPUs' events that want to know of all tasks */
 	struct ap_list cgroups;	     /* leaders that were opened on one */
@@ -270,6 +277,7 @@ void ap_samplers_moved(struct ap_task *task);
 void ap_samplers_leave(struct ap_task *task);
 void ap_samplers_set_output(struct ap_event *e); /* its own and its clones' */
 void ap_samplers_set_period(struct ap_event *e, u64 period);
+void ap_samplers_set_sig_data(struct ap_event *e);
 void ap_samplers_refresh(struct ap_event *e, u64 n);
 u64 ap_samplers_period(const struct ap_event *e);
 u64 ap_samplers_lost(const struct ap_event *e);
@@ -283,6 +291,10 @@ void ap_tell_read(struct ap_event *clone); /* it is off its PMU */
 
 /* page.c */
 void ap_page_update(struct ap_event *e);
+void ap_page_leave(struct ap_event *e);
+/* Times go on in pages that nothing else has written meanwhile; ns until the next look, 0 never. */
+u64 ap_pages_tick(struct ap_core *core);
+void ap_event_poll_changed(struct ap_event *e);
 AP_MUST_CHECK int ap_output_set(struct ap_event *e, struct ap_event *target);
 void ap_buffer_leave(struct ap_event *e);
 /* Where a sampler of this event writes to. */

@@ -40,7 +40,8 @@ struct ap_event *ap_event_new(struct ap_core *core, const struct ap_perf_attr *a
 	ap_list_init(&e->of_buffer);
 	ap_list_init(&e->arms);
 	ap_list_init(&e->in_cpu_sampling);
-	e->lane = -1;
+	ap_list_init(&e->in_pages);
+	e->lane = e->page_number = -1;
 	return e;
 }
 
@@ -259,8 +260,7 @@ void ap_event_end(struct ap_event *e, u64 now)
 	if (e->leader == e)
 		e->sched = NULL;
 	ap_group_changed(e);
-	if (e->core->ops.wake)
-		e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
+	ap_event_poll_changed(e);
 }
 
 void ap_event_free(struct ap_event *e)
@@ -268,6 +268,7 @@ void ap_event_free(struct ap_event *e)
 	struct ap_core *core = e->core;
 
 	ap_samplers_free(e);
+	ap_page_leave(e);
 	ap_buffer_leave(e);
 	if (e->pmu) {
 		if (e->pmu->event_fini)
@@ -298,6 +299,9 @@ void ap_event_fold(struct ap_event *clone)
 	parent->child_running += clone->running;
 	ap_event_free(clone);
 	ap_event_changed(parent);
+	/* it may have been the last that counted */
+	if (parent->state == AP_STATE_EXIT)
+		ap_event_poll_changed(parent);
 }
 
 void ap_event_drop_clones(struct ap_event *e)

@@ -157,6 +157,15 @@ static int connect_cgroup(const struct opening *o, struct ap_event *e)
 	return o->leader && o->leader->cgroup != e->cgroup ? -AP_EINVAL : 0;
 }
 
+/* Linux: perf_trace_event_perm(), which tells level 0 from -1. */
+static bool may_have_raw(const struct opening *o, const struct ap_event *e)
+{
+	bool is_secret = o->task ? e->hw.raw_is_secret : e->hw.raw_is_secret_on_cpus;
+
+	return !is_secret || !(o->attr.sample_type & AP_PERF_SAMPLE_RAW) ||
+	       o->core->config.paranoid < 0 || is_privileged(o);
+}
+
 /* The driver's part, and what depends on which driver it is. */
 static int make_event(const struct opening *o, struct ap_event *e)
 {
@@ -171,6 +180,8 @@ static int make_event(const struct opening *o, struct ap_event *e)
 	if (!(a->sample_type & AP_PERF_SAMPLE_BRANCH_STACK))
 		e->attr.branch_sample_type = 0;
 	r = ap_event_init_hw(e, o->task);
+	if (!r && !may_have_raw(o, e))
+		r = -AP_EPERM;
 	if (r)
 		return r;
 	/* never reached by a driver that the check of the type has missed */

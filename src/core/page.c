@@ -24,14 +24,61 @@ static void page_end(struct ap_perf_page *page)
 	__atomic_store_n(&page->lock, page->lock + 1, __ATOMIC_RELEASE);
 }
 
-/* The number of the counter that rdpmc reads plus one; 0 where no counter tells the count. */
+#define CPU_NUMBERS  64 /* from this number of a counter on: beside those of tasks */
+#define PAGES_NS     10000000ULL
+#define PAGES_MAX_NS (16 * PAGES_NS)
+
+/*
+ * The number of the counter that rdpmc reads plus one; 0 where no counter tells the count.  A CPU's events are told from
+ * those of tasks, and from those of other CPUs.  Who maps only another process' event has no use for a number:
+ * natively its counter is where that runs.
+ */
 static u32 page_index(const struct ap_event *e)
 {
 	if (e->state != AP_STATE_ACTIVE || !e->hw.kinds || e->hw.counts_nothing)
 		return 0;
-	if (!e->ctx->task || e->hw.counter < 0)
+	if (!e->ctx->task)
+		return e->page_number < 0 ? 0 : CPU_NUMBERS + e->page_number + 1;
+	if (e->is_others || e->hw.counter < 0)
 		return 0;
 	return e->hw.counter + 1;
+}
+
+bool ap_core_pmc(struct ap_core *core, const struct ap_event *e, u32 counter, u64 *value)
+{
+	(void)core;
+	if (!e->page || page_index(e) != counter + 1)
+		return false;
+	/* what the page's offset is taken from */
+	*value = ap_event_own_count(e) - e->count + e->hw.start;
+	return true;
+}
+
+void ap_event_set_others(struct ap_event *e, bool is_others)
+{
+	if (e->is_others == is_others)
+		return;
+	e->is_others = is_others;
+	ap_event_changed(e);
+}
+
+static void take_cpu_number(struct ap_event *e)
+{
+	u64 free = ~e->core->cpu_numbers;
+
+	if (!e->ctx || e->ctx->task || e->page_number >= 0 || !free)
+		return;
+	e->page_number = __builtin_ctzll(free);
+	e->core->cpu_numbers |= free & -free;
+}
+
+void ap_page_leave(struct ap_event *e)
+{
+	e->page = NULL;
+	ap_list_del(&e->in_pages);
+	if (e->page_number >= 0)
+		e->core->cpu_numbers &= ~(1ULL << e->page_number);
+	e->page_number = -1;
 }
 
 static void fill_time(const struct ap_event *e, struct ap_perf_page *page)
@@ -67,13 +114,48 @@ void ap_page_update(struct ap_event *e)
 	page->offset += e->child_count;
 	page->time_enabled = e->enabled + e->child_enabled;
 	page->time_running = e->running + e->child_running;
+	if (e->state == AP_STATE_ACTIVE) {
+		/* a clock may not have moved since it began; readers divide by these */
+		page->time_enabled += !page->time_enabled;
+		page->time_running += !page->time_running;
+	}
 	page->capabilities = AP_PERF_CAP_BIT0_IS_DEPRECATED;
-	if (!ap_event_is_soft(e) && e->ctx && e->ctx->task) {
+	if (!ap_event_is_soft(e) && e->core->ops.raw) {
 		page->capabilities |= AP_PERF_CAP_USER_RDPMC;
 		page->pmc_width = e->core->config.pmc_width ? e->core->config.pmc_width : 64;
 	}
 	fill_time(e, page);
 	page_end(page);
+	e->page_time = e->enabled;
+}
+
+/* A kernel writes times at each switch of the task, which nobody sees here.  Who sleeps is looked at less and less. */
+u64 ap_pages_tick(struct ap_core *core)
+{
+	bool is_any = false, has_moved = false;
+	struct ap_list *l;
+	u64 now;
+
+	if (ap_list_empty(&core->pages))
+		return 0;
+	now = core->ops.clock(core->world);
+	if (now - core->pages_at < core->pages_ns)
+		return core->pages_ns - (now - core->pages_at);
+	ap_list_for_each(l, &core->pages) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_pages);
+		u64 was = e->page_time;
+
+		if (!ap_event_is_enabled(e))
+			continue;
+		is_any = true;
+		ap_page_update(e);
+		has_moved |= e->enabled != was;
+	}
+	core->pages_at = now;
+	core->pages_ns = has_moved || core->pages_ns < PAGES_NS ? PAGES_NS
+			 : core->pages_ns < PAGES_MAX_NS	? 2 * core->pages_ns
+								: PAGES_MAX_NS;
+	return is_any ? core->pages_ns : 0;
 }
 
 static void page_start(struct ap_event *e, struct ap_perf_page *page)
@@ -82,10 +164,21 @@ static void page_start(struct ap_event *e, struct ap_perf_page *page)
 	page->data_offset = AP_PAGE_SIZE;
 	page->data_size = e->buffer->data_pages * AP_PAGE_SIZE;
 	e->page = page;
+	if (ap_list_empty(&e->in_pages))
+		ap_list_add_tail(&e->core->pages, &e->in_pages);
+	e->core->pages_ns = 0;
+	take_cpu_number(e);
 	ap_event_changed(e);
 }
 
 /* --- buffers */
+
+/* poll has another answer. */
+void ap_event_poll_changed(struct ap_event *e)
+{
+	if (e->core->ops.wake && !e->parent)
+		e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
+}
 
 static void leave(struct ap_event *e)
 {
@@ -107,6 +200,7 @@ void ap_buffer_leave(struct ap_event *e)
 		return;
 	leave(e);
 	ap_samplers_set_output(e);
+	ap_event_poll_changed(e);
 }
 
 static void buffer_join(struct ap_event *e, struct ap_buffer *b)
@@ -115,6 +209,7 @@ static void buffer_join(struct ap_event *e, struct ap_buffer *b)
 	e->buffer = b;
 	ap_list_add_tail(&b->users, &e->of_buffer);
 	ap_samplers_set_output(e);
+	ap_event_poll_changed(e);
 }
 
 void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s)
@@ -127,17 +222,18 @@ void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s)
 }
 
 /* All that write there have the same news. */
-void ap_buffer_woken(struct ap_buffer *b)
+static void tell_users(struct ap_buffer *b)
 {
 	struct ap_list *l, *n;
 
-	b->seen = __atomic_load_n(&b->map.ring->wakes, __ATOMIC_ACQUIRE);
-	ap_list_for_each_safe(l, n, &b->users) {
-		struct ap_event *e = ap_list_entry(l, struct ap_event, of_buffer);
+	ap_list_for_each_safe(l, n, &b->users)
+		ap_event_poll_changed(ap_list_entry(l, struct ap_event, of_buffer));
+}
 
-		if (e->core->ops.wake)
-			e->core->ops.wake(e->core->world, e, AP_WAKE_POLL);
-	}
+void ap_buffer_woken(struct ap_buffer *b)
+{
+	b->seen = __atomic_load_n(&b->map.ring->wakes, __ATOMIC_ACQUIRE);
+	tell_users(b);
 }
 
 void ap_core_rings_woken(struct ap_core *core)
@@ -285,7 +381,7 @@ void ap_core_munmap(struct ap_core *core, struct ap_event *e)
 	if (!e->nr_maps)
 		return;
 	if (!--e->nr_maps)
-		e->page = NULL;
+		ap_page_leave(e);
 	if (--b->nr_maps)
 		return;
 	/* the last mapping: those who were redirected here have no output any more */
@@ -314,7 +410,9 @@ u32 ap_core_poll(struct ap_core *core, struct ap_event *e)
 {
 	u32 polled = ap_core_would_poll(core, e);
 
-	if (polled == POLL_IN)
+	if (polled == POLL_IN) {
 		__atomic_store_n(&e->buffer->map.ring->poll, 0, __ATOMIC_RELEASE);
+		tell_users(e->buffer);
+	}
 	return polled;
 }

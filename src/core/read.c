@@ -123,6 +123,9 @@ static void sum_of(struct ap_event *e, struct moment *m, struct sums *sums, bool
 {
 	if (!own) {
 		sum_event(e, m, sums);
+		/* its page says so as well: the task may have slept, or ended, unseen */
+		if (e->page && e->ctx)
+			ap_page_update(e);
 		return;
 	}
 	memset(sums, 0, sizeof(*sums));
@@ -158,6 +161,11 @@ static u64 put_one(struct ap_event *e, u64 format, u8 *p, bool own)
 	u8 *start = p;
 
 	sum_of(e, &m, &sums, own);
+	if (own) {
+		/* as Linux has it, who leaves out their counts */
+		sums.enabled += e->child_enabled;
+		sums.running += e->child_running;
+	}
 	put(&p, sums.count);
 	put_times(&p, format, &sums);
 	put_tail(&p, format, e, own);
@@ -171,6 +179,18 @@ u32 ap_read_own(struct ap_event *e, u64 words[AP_READ_SIZE_MAX / 8])
 					      : put_one(e, format, (u8 *)words, true);
 
 	return (u32)(n / 8);
+}
+
+s64 ap_core_read_sample(struct ap_core *core, struct ap_event *e, void *buf, u64 size)
+{
+	struct ap_event *opened = ap_event_opened(e);
+
+	/* of a cgroup and a CPU there is one event, whose parts the clones are */
+	if (opened->cgroup)
+		return ap_core_read(core, opened, buf, size);
+	if (size < ap_read_size(e->attr.read_format, e->leader->nr_siblings + 1))
+		return -AP_ENOSPC;
+	return ap_read_own(e, buf) * 8;
 }
 
 s64 ap_core_read(struct ap_core *core, struct ap_event *e, void *buf, u64 size)

@@ -446,6 +446,19 @@ void ap_samplers_set_period(struct ap_event *e, u64 period)
 	}
 }
 
+/* Of this event alone. */
+void ap_samplers_set_sig_data(struct ap_event *e)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms) {
+		struct ap_arm *a = arm_of(l);
+
+		if (a->s)
+			a->s->sig_data = e->attr.sig_data;
+	}
+}
+
 void ap_samplers_refresh(struct ap_event *e, u64 n)
 {
 	struct ap_list *l;

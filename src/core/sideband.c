@@ -132,8 +132,12 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 	r = t->write(&to, e, t);
 	if (r && r != -AP_ENODEV)
 		top->lost++;
-	if (wakes)
-		ap_buffer_woken(b);
+	if (!wakes)
+		return;
+	ap_buffer_woken(b);
+	/* Linux signals whose record was the one, whoever has the ring */
+	if (e->core->ops.wake)
+		e->core->ops.wake(e->core->world, top, AP_WAKE_IN);
 }
 
 static bool wants(const struct ap_event *e, const struct telling *t)
@@ -405,15 +409,17 @@ void ap_tell_exit(struct ap_task *task)
 static int write_namespaces(const struct ap_record_to *to, const struct ap_event *e,
 			    const struct telling *t)
 {
-	(void)e;
-	return ap_record_namespaces(to, t->what, (u32)t->n);
+	struct ap_task_names of = names_of(e, t->child);
+
+	return ap_record_namespaces(to, (u32)of.pid, (u32)of.tid, t->what, (u32)t->n);
 }
 
-void ap_core_namespaces(struct ap_core *core, struct ap_task *task,
+void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_task *of,
 			const struct ap_perf_ns_link *links, u32 nr)
 {
 	const struct telling t = { .flags = AP_PERF_NAMESPACES,
 				   .task = task,
+				   .child = of,
 				   .what = links,
 				   .n = nr,
 				   .write = write_namespaces };

@@ -298,19 +298,27 @@ bool ap_alias_protect(u64 page, bool (*fn)(u64 page, u32 prot))
 	return ok;
 }
 
-void ap_alias_drop_file(s32 fd)
+static void drop_inode(u64 ino)
 {
-	struct ap_kstat st;
-
-	if (!active || !shared.n || ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st))
-		return;
 	if (!refresh()) {
 		drop_ranges();
 		return;
 	}
 	for (u32 k = 0; k < nviews; k++)
-		if (views[k].x && views[k].ino == st.ino)
+		if (views[k].x && views[k].ino == ino)
 			ap_cache_invalidate(views[k].start, views[k].end);
+}
+
+void ap_alias_drop_file(s32 fd)
+{
+	struct ap_kstat st;
+
+	/* not under the lock: the program itself may be who answers */
+	if (!active || !shared.n || ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st))
+		return;
+	ap_lock_take(&ap_proc.lock);
+	drop_inode(st.ino);
+	ap_lock_drop(&ap_proc.lock);
 }
 
 /*
@@ -330,7 +338,8 @@ static u32 inode_bit(u64 ino)
 
 static void note_inode(u64 *set, u64 ino)
 {
-	set[inode_bit(ino) / 64] |= 1ULL << (inode_bit(ino) % 64);
+	__atomic_fetch_or(&set[inode_bit(ino) / 64], 1ULL << (inode_bit(ino) % 64),
+			  __ATOMIC_RELAXED);
 }
 
 static bool has_inode(const u64 *set, u64 ino)

@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-/* The file behind a descriptor is executed from a private mapping; has been opened for writing. */
+/* The file behind a descriptor is executed from a private mapping (takes no lock); has been opened for writing. */
 void ap_alias_executes(s32 fd);
 void ap_alias_opened(s32 fd); /* takes the lock */
 /* It may have been, by whatever descriptor; takes no lock. */
@@ -39,7 +39,7 @@ AP_MUST_CHECK bool ap_alias_views(bool (*fn)(const struct ap_map *m, void *arg),
 AP_MUST_CHECK bool ap_alias_protect(u64 page, bool (*fn)(u64 page, u32 prot));
 /* The memory behind [start, end) is about to change, or has: drops its blocks at all addresses. */
 void ap_alias_drop(u64 start, u64 end);
-/* Likewise the file behind a descriptor. */
+/* Likewise the file behind a descriptor; takes the lock. */
 void ap_alias_drop_file(s32 fd);
 /* Whatever others may have written to. */
 void ap_alias_drop_all(void);

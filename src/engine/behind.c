@@ -14,6 +14,7 @@
 #include "engine/feed.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
+#include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/unit.h"
 
@@ -186,7 +187,7 @@ static void undo(struct frame *f, const struct ap_insn *i, const struct ap_insn 
 	if (drops_frame(i) && f->has_sp)
 		f->bp = f->sp - 8;
 	else if (makes_frame(i, before) && f->has_sp)
-		(void)!ap_safe_copy(&f->bp, (const void *)f->sp, sizeof(f->bp));
+		(void)!ap_resident_copy(&f->bp, f->sp, sizeof(f->bp));
 	f->has_sp &= moves_sp(i, &by);
 	f->sp -= by;
 }

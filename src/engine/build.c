@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/smc.h"
 
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
@@ -38,10 +39,10 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16])
 		if (!ap_region_find(r->end))
 			n = r->end - pc;
 	}
-	if (ap_safe_copy(buf, (const void *)pc, n) == 0)
+	if (ap_resident_copy(buf, pc, n) == 0)
 		return (u32)n;
 	n = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE) - pc;
-	if (n >= 15 || ap_safe_copy(buf, (const void *)pc, n) != 0)
+	if (n >= 15 || ap_resident_copy(buf, pc, n) != 0)
 		return 0;
 	return (u32)n;
 }
@@ -93,6 +94,13 @@ static void end_special(struct ap_sb *sb, u64 pc, enum ap_special special)
 	sb->transient = true;
 }
 
+/* Far branches of two bytes are the kernel's (sysret, sysexit) or of extensions that hardly any system has (enclu, uiret). */
+static bool mostly_faults(const struct ap_insn *i)
+{
+	return (i->kind == AP_I_FAR && i->map != 0) ||
+	       (i->kind == AP_I_XBEGIN && !ap_pmc_has_xbegin());
+}
+
 /* Reads and decodes the instruction at pc; false where there is none, and the block ends before it. */
 static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 {
@@ -104,10 +112,14 @@ static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 		return false;
 	}
 	err = ap_insn_decode(&in->i, in->bytes, avail);
-	if (err == 0 && ap_mangle_supported(&in->i, in->bytes))
+	if (err == -AP_ENODATA && avail < 15)
+		end_special(sb, pc, AP_SPECIAL_FETCH);
+	else if (err != 0 || mostly_faults(&in->i))
+		end_special(sb, pc, AP_SPECIAL_UNDEFINED);
+	else if (!ap_mangle_supported(&in->i, in->bytes))
+		end_special(sb, pc, AP_SPECIAL_UNKNOWN);
+	else
 		return true;
-	end_special(sb, pc,
-		    avail < 15 && err == -AP_ENODATA ? AP_SPECIAL_FETCH : AP_SPECIAL_UNKNOWN);
 	return false;
 }
 
@@ -247,7 +259,7 @@ static u64 plt_target(const struct ap_sb_insn *in)
 
 	if (in->i.kind == AP_I_RET ||
 	    (in->i.flags & (AP_INSN_RIP_REL | AP_INSN_ADDR32)) != AP_INSN_RIP_REL ||
-	    ap_safe_copy(&target, (const void *)at, 8) != 0)
+	    ap_resident_copy(&target, at, 8) != 0)
 		return 0;
 	return target;
 }

@@ -16,6 +16,7 @@
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/smc.h"
 #include "engine/unit.h"
@@ -23,6 +24,7 @@
 #define PAGE_BUCKETS 4096
 #define YIELDS	     50 /* first */
 #define TRIES	     200
+#define TRIES_DEMAND 10000 /* two seconds */
 #define TRIES_ALONE  50000 /* ten seconds */
 #define SLICE_NS     200000
 
@@ -107,6 +109,7 @@ void ap_cache_invalidate(u64 start, u64 end)
 
 	start &= AP_PAGE_MASK;
 	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
+	ap_resident_forget(start, end);
 	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
 		ap_walk_forget();
 		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {
@@ -154,19 +157,20 @@ static void release(void)
  * take long.  Then its memory stays and a later flush frees it, unless a filter of the program's lets
  * us have no other.
  */
-static void wait_and_release(void)
+static bool wait_and_release(u32 tries)
 {
-	u32 tries = ap_filter_allows_map(true) ? TRIES : TRIES_ALONE, never = 0;
+	u32 never = 0;
 
 	ap_thread_bury_dead();
 	for (u32 n = 0; n < tries; n++) {
 		if (quiescent()) {
 			release();
-			return;
+			return true;
 		}
 		if (n >= YIELDS || ap_sys0(AP_NR_sched_yield))
 			ap_own_wait(&never, 0, SLICE_NS);
 	}
+	return false;
 }
 
 void ap_cache_retire(void)
@@ -207,7 +211,18 @@ void ap_cache_unlink(void)
 void ap_cache_flush(void)
 {
 	ap_cache_retire();
-	wait_and_release();
+	(void)wait_and_release(ap_filter_allows_map(true) ? TRIES : TRIES_ALONE);
+}
+
+bool ap_cache_give_up(u64 start, u64 end)
+{
+	bool ours = ap_mem_is_ours(start, end);
+
+	if (!ours || !(ap_units_overlap(start, end) || ap_ibl_overlaps(start, end)))
+		return !ours;
+	ap_mem_avoid(start, end);
+	ap_cache_retire();
+	return wait_and_release(TRIES_DEMAND) && ap_ibl_move() && !ap_mem_is_ours(start, end);
 }
 
 static bool in_range(u64 pc)

@@ -25,7 +25,8 @@ struct ap_vec {
 enum ap_special {
 	AP_SPECIAL_NONE,
 	AP_SPECIAL_FETCH,   /* pc is not readable or not executable: let the hardware fault there */
-	AP_SPECIAL_UNKNOWN, /* undecodable or refused instruction: report and go native */
+	AP_SPECIAL_UNKNOWN, /* an instruction that is refused: report and go native */
+	AP_SPECIAL_UNDEFINED, /* bytes that are no instruction to the decoder: the CPU is asked */
 	AP_SPECIAL_IRET,
 	AP_SPECIAL_VSYSCALL,
 	AP_SPECIAL_XBEGIN,
@@ -213,6 +214,11 @@ void ap_cache_invalidate(u64 start, u64 end);
 void ap_cache_unlink(void);
 /* Drops everything; memory is reused when no thread can be inside.  Lock held. */
 void ap_cache_flush(void);
+/*
+ * The program asks for memory at an address.  Is nothing of ours there?  If it is code, or what belongs to that, the cache is
+ * flushed, that moves elsewhere, and nothing is.  By a thread that is not inside.  Lock held.
+ */
+bool ap_cache_give_up(u64 start, u64 end);
 /* Likewise, by a thread that is inside itself: a later flush takes the memory back. */
 void ap_cache_retire(void);
 /* Is some thread in code that was made before this epoch?  Lock held. */

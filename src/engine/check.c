@@ -34,9 +34,41 @@ enum ap_check_kind ap_check_kind(const struct ap_insn *i, const u8 *code)
 	return n ? AP_CHECK_INLINE : AP_CHECK_NONE;
 }
 
-static u32 map_of(const struct ap_access *a)
+static u64 map_of(const struct ap_access *a)
 {
-	return (u32)(u64)ap_data_maps() + (a->size > 8 ? AP_DATA_MAP : 0);
+	return (u64)ap_data_maps() + (a->size > 8 ? AP_DATA_MAP : 0);
+}
+
+/* movzx ecx, byte [rcx + map] */
+static void emit_look(struct ap_emit *e, u64 map)
+{
+	static const u8 movzx_ecx_rcx[3] = { 0x0f, 0xb6, 0x89 };
+	static const u8 movzx_ecx_rcx_rdx[4] = { 0x0f, 0xb6, 0x0c, 0x11 };
+
+	if (ap_likely(ap_fits_s32((s64)map))) {
+		ap_emit_bytes(e, movzx_ecx_rcx, sizeof(movzx_ecx_rcx));
+		ap_emit32(e, (u32)map);
+		return;
+	}
+	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
+	ap_emit_mov_imm64(e, AP_RDX, map);
+	ap_emit_bytes(e, movzx_ecx_rcx_rdx, sizeof(movzx_ecx_rcx_rdx));
+	ap_emit_gs_load(e, AP_RDX, AP_T_SPILL_RDX);
+}
+
+/* movzx ecx, byte [at] */
+static void emit_look_at(struct ap_emit *e, u64 at)
+{
+	static const u8 movzx_ecx_abs[4] = { 0x0f, 0xb6, 0x0c, 0x25 };
+	static const u8 movzx_ecx_rcx[3] = { 0x0f, 0xb6, 0x09 };
+
+	if (ap_likely(ap_fits_s32((s64)at))) {
+		ap_emit_bytes(e, movzx_ecx_abs, sizeof(movzx_ecx_abs));
+		ap_emit32(e, (u32)at);
+		return;
+	}
+	ap_emit_mov_imm64(e, AP_RCX, at);
+	ap_emit_bytes(e, movzx_ecx_rcx, sizeof(movzx_ecx_rcx));
 }
 
 /* lea rcx, [base + index << scale + disp] */
@@ -71,16 +103,13 @@ static void emit_add_segment(struct ap_emit *e, u8 seg)
 static void emit_load(struct ap_emit *e, const struct ap_sb_insn *in, const struct ap_access *a,
 		      bool restore)
 {
-	static const u8 movzx_ecx_abs[4] = { 0x0f, 0xb6, 0x0c, 0x25 };
 	static const u8 movzx_ecx_cx[3] = { 0x0f, 0xb7, 0xc9 };
-	static const u8 movzx_ecx_rcx[3] = { 0x0f, 0xb6, 0x89 };
 	bool is_rip = a->base == AP_ACCESS_RIP;
 
 	if (is_rip || (a->base == AP_ACCESS_NONE && a->index == AP_ACCESS_NONE && !a->seg)) {
 		u64 at = (u64)a->disp + (is_rip ? in->pc + in->i.len : 0);
 
-		ap_emit_bytes(e, movzx_ecx_abs, sizeof(movzx_ecx_abs));
-		ap_emit32(e, map_of(a) + (u32)(at & 0xffff));
+		emit_look_at(e, map_of(a) + (at & 0xffff));
 		return;
 	}
 	if (restore)
@@ -89,8 +118,7 @@ static void emit_load(struct ap_emit *e, const struct ap_sb_insn *in, const stru
 	if (a->seg)
 		emit_add_segment(e, a->seg);
 	ap_emit_bytes(e, movzx_ecx_cx, sizeof(movzx_ecx_cx));
-	ap_emit_bytes(e, movzx_ecx_rcx, sizeof(movzx_ecx_rcx));
-	ap_emit32(e, map_of(a));
+	emit_look(e, map_of(a));
 }
 
 void ap_check_emit(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_check *c)

@@ -84,6 +84,16 @@ static void mark_some(void)
 		bytes[k] = 1;
 }
 
+void ap_data_moved(void)
+{
+	for (u32 k = 0; k < AP_WATCH_MAX; k++) {
+		put(&marked[k], 0, 1);
+		put(&marked[k], 1, 1);
+	}
+	if (ap_proc.data && ap_proc.stress & AP_STRESS_CHECKS)
+		mark_some();
+}
+
 static bool is_any(void)
 {
 	if (ap_proc.stress & AP_STRESS_CHECKS)

@@ -20,7 +20,8 @@ struct ap_sb_insn;
 #define AP_DATA_MAP  65536U
 #define AP_DATA_MAPS (2ULL * AP_DATA_MAP)
 
-u8 *ap_data_maps(void); /* lookup.c: below 2 GB */
+u8 *ap_data_maps(void);	  /* lookup.c: below 2 GB, unless the program wants all of that */
+void ap_data_moved(void); /* to new maps, which are empty */
 
 /*
  * Lock held: the session's list has changed; the flavour goes on where anything is watched.  forget: it

@@ -9,8 +9,10 @@
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
+#include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/unit.h"
 
 /* What a thread brought from the cache, copied while its memory could not be reused yet. */
@@ -162,7 +164,8 @@ AP_NORETURN static void run(struct ap_thread *t, bool by_ibl);
 static bool is_outdated(void)
 {
 	const struct ap_session *s = ap_proc.session;
-	bool more_lanes = s->nlanes > ap_proc.nlanes && ap_proc.nlanes < AP_LANE_MAX &&
+	bool more_lanes = (s->lane_gen != ap_proc.lane_gen ||
+			   (s->nlanes > ap_proc.nlanes && ap_proc.nlanes < AP_LANE_MAX)) &&
 			  ap_proc.flags & AP_F_COUNT;
 
 	return (s->watch_gen != ap_proc.watch_gen || s->data_gen != ap_proc.data_gen ||
@@ -266,6 +269,8 @@ static void heed(struct ap_thread *t)
 		ap_kinds_switch();
 	if (ap_unlikely(ap_watches_are_stale()))
 		ap_watch_switch();
+	if (ap_unlikely(ap_taken_is_due()))
+		ap_taken_look();
 }
 
 /* Nothing that was to be entered is kept: where it was outdated, it may be gone with the next flush. */
@@ -295,10 +300,6 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_data_settle(t, false);
 		ap_signal_deliver(t);
 	}
-	if (ap_unlikely(t->traced.how & AP_TRACED_LOOK)) {
-		link = NULL;
-		ap_traced_look(t);
-	}
 	ap_lock_take(&ap_proc.lock);
 	if (ap_unlikely(t->nlanes) && ap_thread_lanes(t)->walk && !ap_lanes_near(t))
 		ap_resume_prepare(t);
@@ -306,7 +307,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	heed(t);
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
-	if (ap_unlikely(t->nlanes != ap_proc.nlanes)) {
+	if (ap_unlikely(t->nlanes != ap_proc.nlanes ||
+			(t->nlanes && ap_thread_lanes(t)->gen != ap_proc.lane_gen))) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_lanes_begin(t);
 		run(t, by_ibl);
@@ -404,15 +406,71 @@ AP_NORETURN static void do_vsyscall(struct ap_thread *t, u64 pc)
 	run(t, false);
 }
 
-/* The stack grows and some calls make more executable than they say: better ask than run natively. */
-static bool discovered(u64 pc)
+/* An executable page, which is there now.  Beyond it the hardware finds what fails. */
+static bool is_executable(u64 pc)
 {
 	bool yes;
 
 	ap_lock_take(&ap_proc.lock);
-	yes = ap_region_discover(pc);
+	/* the stack grows and some calls make more executable than they say: better ask than run natively */
+	yes = ap_region_find(pc) || ap_region_discover(pc);
+	if (yes)
+		ap_resident_touched(pc);
 	ap_lock_drop(&ap_proc.lock);
 	return yes;
+}
+
+/*
+ * The translator could not read the instruction at pc.  It waits for nobody, so the thread brings its page in, as the
+ * CPU would, and the next one where the instruction may reach into it.  Returns where it is to be tried again.
+ */
+static void bring_in(struct ap_thread *t, u64 pc)
+{
+	u64 next = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE);
+	int ret = ap_touch(pc);
+
+	if (!ret && is_executable(pc)) {
+		ret = pc + AP_INSN_MAX <= next ? 0 : ap_touch(next);
+		if (!ret && (pc + AP_INSN_MAX <= next || is_executable(next)))
+			run(t, false);
+	}
+	if (ret == -AP_EINTR) /* the signal goes first */
+		run(t, false);
+}
+
+static bool has_gs_prefix(u64 pc)
+{
+	static const u8 prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x66, 0x67, 0xf0, 0xf2, 0xf3 };
+	u8 buf[16];
+	u32 avail;
+
+	ap_lock_take(&ap_proc.lock);
+	avail = ap_sb_fetch(pc, buf);
+	ap_lock_drop(&ap_proc.lock);
+	for (u32 k = 0, p; k < avail; k++) {
+		if (buf[k] == 0x65)
+			return true;
+		for (p = 0; p < sizeof(prefixes) && prefixes[p] != buf[k]; p++)
+			;
+		if (p == sizeof(prefixes))
+			break;
+	}
+	return false;
+}
+
+/*
+ * The decoder knows no instruction at pc, and mostly neither does the CPU: programs probe for instructions and catch
+ * the fault.  So the CPU executes it, and the program gets its fault.  What does execute is unknown, and is
+ * followed no further (ap_sig_resume_trial).  Behind a gs prefix it might store to the engine's memory.
+ */
+AP_NORETURN static void do_undefined(struct ap_thread *t, u64 pc)
+{
+	t->regs.rip = pc;
+	if (has_gs_prefix(pc))
+		ap_go_native(t, "unknown instruction with a gs prefix");
+	t->native_pc = pc;
+	t->on_trial = 1;
+	ap_gate_native_step(t);
 }
 
 /* One instruction, which may access what is watched. */
@@ -429,10 +487,11 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	switch (l->special) {
 	case AP_SPECIAL_FETCH:
 		t->regs.rip = l->target;
-		if (discovered(l->target))
-			run(t, false);
+		bring_in(t, l->target);
 		t->native_pc = l->target;
 		ap_gate_native_fault(t);
+	case AP_SPECIAL_UNDEFINED:
+		do_undefined(t, l->target);
 	case AP_SPECIAL_IRET:
 		do_iret(t, l->target);
 	case AP_SPECIAL_VSYSCALL:

@@ -25,10 +25,12 @@ AP_NORETURN void ap_redispatch(struct ap_thread *t); /* resets the engine stack,
 /*
  * Loads t->regs, restores the program's gs base and jumps to t->regs.rip natively: for good (after
  * the program's signal state was given back) or to let the hardware raise a fault there.
- * ap_gate_native_fault keeps the engine's gs, so the master handler finds its thread.
+ * ap_gate_native_fault keeps the engine's gs, so the master handler finds its thread; so does
+ * ap_gate_native_step, which executes one instruction: a single-step trap follows where that did not fault.
  */
 AP_NORETURN void ap_gate_native(struct ap_thread *t);
 AP_NORETURN void ap_gate_native_fault(struct ap_thread *t);
+AP_NORETURN void ap_gate_native_step(struct ap_thread *t);
 extern const u8 ap_gate_exit[], ap_ibl_miss[];
 extern const u8 ap_gate_enter_start[], ap_gate_enter_end[]; /* abandon and redispatch in here */
 extern const u8 ap_safe_start[], ap_safe_end[], ap_safe_fixup[];
@@ -48,6 +50,12 @@ extern const u8 ap_syscall_window[], ap_syscall_insn[], ap_syscall_abort[];
 
 /* Copy that survives a fault: 0 or -EFAULT (what lies before the fault may have been copied). */
 AP_MUST_CHECK int ap_safe_copy(void *dst, const void *src, u64 n);
+/*
+ * Brings a page in that other threads may have to supply, so no lock may be held: 0, -EFAULT, or -EINTR where a
+ * signal waits.  The handler moves rip from [ap_touch, ap_touch_insn] to ap_touch_abort.
+ */
+AP_MUST_CHECK int ap_touch(u64 addr);
+extern const u8 ap_touch_start[], ap_touch_insn[], ap_touch_abort[];
 /* rdfsbase: -EFAULT where the kernel does not let it. */
 AP_MUST_CHECK int ap_safe_fs_base(u64 *base);
 
@@ -84,6 +92,9 @@ void ap_signal_deliver(
 	struct ap_thread *t); /* t->pending: builds the program's frame into t->regs */
 /* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */
 AP_NORETURN void ap_signal_general_protection(struct ap_thread *t);
+/* The call at pc raises SIGSYS instead; unless another signal waits already, which comes before the call then. */
+void ap_signal_user_dispatch(struct ap_thread *t, u64 pc);
+AP_NORETURN void ap_signal_exit(struct ap_thread *t, u32 sig); /* killed by it, whatever is set */
 /* The SIGTRAP of an event with sigtrap, at t->regs.rip. */
 struct ap_service_trap;
 void ap_signal_perf_trap(struct ap_thread *t, const struct ap_service_trap *trap);
@@ -160,11 +171,13 @@ static inline bool ap_kinds_are_stale(void)
 	       (ap_proc.kinds & AP_KINDS_MODEL & ~ap_model_kinds_with(want)) ||
 	       ap_proc.seg->kinds_ack != ap_proc.kinds ||
 	       __atomic_load_n(&ap_proc.session->nlanes, __ATOMIC_RELAXED) !=
-		       ap_proc.seg->lanes_ack;
+		       ap_proc.seg->lanes_ack ||
+	       __atomic_load_n(&ap_proc.session->lane_gen, __ATOMIC_RELAXED) !=
+		       ap_proc.seg->lane_gen_ack;
 }
 
 /* lane.c */
-void ap_lanes_take_over(u32 n); /* code takes so many down from now on; lock held */
+void ap_lanes_take_over(u32 n, u32 gen); /* code takes so many down from now on; lock held */
 /* What is counted apart from translated code, of one kind. */
 void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
 /* lane_stress.c: --stress sample */
@@ -183,6 +196,7 @@ u64 ap_direct_kinds(struct ap_thread *t);
 void ap_pmc_forget(void); /* what all threads know of counters */
 
 /* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
+bool ap_pmc_has_xbegin(void); /* does the CPU execute it? */
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
 void ap_pmc_read(struct ap_thread *t, u64 pc);
 

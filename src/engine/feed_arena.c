@@ -28,7 +28,8 @@ static bool has_room(u64 near)
 	}
 	if (nchunks == CHUNKS_MAX)
 		return false;
-	chunk = ap_mem_map_exec(near, CHUNK, REACH);
+	/* nothing in it needs to be near low code, and low places are what programs ask for */
+	chunk = ap_mem_map_exec(near < 1ULL << 32 ? ap_proc.blob_lo : near, CHUNK, REACH);
 	if (!chunk)
 		return false;
 	current = nchunks;

@@ -10,6 +10,7 @@
 #include "engine/feed.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/resident.h"
 #include "engine/smc.h"
 #include "engine/task.h"
 #include "service/service.h"
@@ -84,29 +85,55 @@ static struct ap_filter *find_same(const struct ap_filter *f)
 	return o;
 }
 
+/* As the kernel reads it. */
+struct program {
+	u16 len;
+	u64 insn;
+};
+
+static void touch(u64 start, u64 len)
+{
+	for (u64 at = start; at < start + len; at = (at & AP_PAGE_MASK) + AP_PAGE_SIZE) {
+		if (ap_touch(at))
+			return;
+		ap_lock_take(&ap_proc.lock);
+		ap_resident_touched(at);
+		ap_lock_drop(&ap_proc.lock);
+	}
+}
+
+/* What is read with the lock held waits for nobody. */
+static void bring_in(const struct ap_call *c)
+{
+	struct program prog;
+
+	if (is_strict(c))
+		return;
+	touch(c->a[2], sizeof(prog));
+	if (ap_safe_copy(&prog, (const void *)c->a[2], sizeof(prog)))
+		return;
+	touch(prog.insn, prog.len * sizeof(u64));
+}
+
 /*
  * A copy, the one that there is where the same has been asked for before; where there is no memory for it
  * the strictest that there is.  What cannot be read fails.
  */
 static const struct ap_filter *copy(const struct ap_call *c, const struct ap_filter *before)
 {
-	struct {
-		u16 len;
-		const void *insn;
-	} prog;
+	struct program prog;
 	struct ap_filter *f, *same;
 
 	if (is_strict(c))
 		return &strict;
-	if (ap_safe_copy(&prog, (const void *)c->a[2], sizeof(prog)) || !prog.len ||
-	    prog.len > INSNS_MAX)
+	if (ap_resident_copy(&prog, c->a[2], sizeof(prog)) || !prog.len || prog.len > INSNS_MAX)
 		return before;
 	f = take_unused(prog.len);
 	if (!f)
 		return &strict;
 	f->n = prog.len;
 	f->before = before;
-	if (ap_safe_copy(f->insn, prog.insn, prog.len * sizeof(f->insn[0]))) {
+	if (ap_resident_copy(f->insn, prog.insn, prog.len * sizeof(f->insn[0]))) {
 		put(&unused, f);
 		return before;
 	}
@@ -244,6 +271,7 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 {
 	const struct ap_filter *former, *f;
 
+	bring_in(c);
 	ap_lock_take(&ap_proc.lock);
 	if (!ap_proc.has_fsgsbase || is_for_all(c))
 		wait_for_newborn();

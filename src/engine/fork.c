@@ -14,6 +14,7 @@
 #include "engine/cradle.h"
 #include "engine/filter.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/task.h"
 #include "engine/trace.h"
 #include "service/service.h"
@@ -117,6 +118,7 @@ static void prepare(struct birth *b, const struct ap_clone *k)
 	head->nshapes = own->nshapes;
 	head->kinds_ack = own->kinds_ack;
 	head->lanes_ack = own->lanes_ack;
+	head->lane_gen_ack = own->lane_gen_ack;
 	head->carry = own->carry;
 	head->watch_ack = own->watch_ack;
 	head->data_ack = own->data_ack;
@@ -210,8 +212,9 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	t->own_fd = 0;
 	ap_limits_fork_child(t);
 	t->is_vfork_child = 0;
-	ap_traced_child(t, &t->traced, k->flags);
-	ap_tracer_in_child();
+	t->traced_by_program = 0;
+	t->dispatch.is_on = false;
+	ap_mlock_future = 0;
 	t->ptracer = ap_proc.ptracer = 0;
 	t->tid_at = k->tid_at;
 	t->start_flags = AP_CLONE_VFORK; /* nobody tells it its number */
@@ -229,6 +232,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
+	ap_taken_in_child();
 	ap_service_in_child();
 }
 
@@ -350,7 +354,7 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 	ap_redispatch(t);
 }
 
-static s64 raw_clone(const struct ap_clone *k)
+static s64 raw_clone(struct ap_thread *t, const struct ap_clone *k)
 {
 	struct ap_clone raw = *k;
 
@@ -361,7 +365,7 @@ static s64 raw_clone(const struct ap_clone *k)
 		raw.args[5] = raw.args[6] = 0;
 		raw.raw[0] = (u64)raw.args;
 	}
-	return ap_rawsys(raw.nr, raw.raw[0], raw.raw[1], raw.raw[2], raw.raw[3], raw.raw[4], 0);
+	return ap_syscall_do(t, raw.nr, raw.raw); /* for long, where the child is a vfork's */
 }
 
 /* In the parent: a name for the child that it has not given itself yet, or cannot. */
@@ -427,9 +431,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
 		lend(&slot->has_copy);
-	t->in_call = 1; /* for long, where the child is a vfork's */
-	ret = raw_clone(k);
-	t->in_call = 0;
+	ret = raw_clone(t, k);
 	if (!ret) {
 		__atomic_store_n(&slot->has_copy, 1, __ATOMIC_RELEASE); /* the parent's slot yet */
 		run_child(t, k, &b, mask);

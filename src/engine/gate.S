@@ -6,9 +6,7 @@
  * its own stack, which is empty at each crossing: ap_dispatch never returns, it ends in
  * ap_gate_enter.  %gs:0 is the thread in both worlds.
  */
-#include "engine/offsets.h"
-
-#define GPR(n) %gs:AP_T_GPR + 8 * (n)
+#include "engine/gate.h"
 
 	.macro save_gprs
 	mov %rax, GPR(0)
@@ -193,6 +191,25 @@ ap_gate_native_fault:
 	jmp *%gs:AP_T_RIP
 
 /*
+ * One instruction natively: what the CPU does not execute faults, what it does is followed by a single-step trap.
+ * iretq loads TF such that the first trap is behind the instruction that it leads to.  rdi is the thread.
+ */
+	.globl ap_gate_native_step
+	.hidden ap_gate_native_step
+ap_gate_native_step:
+	mov %ss, %eax
+	push %rax
+	push AP_T_GPR + 32(%rdi)
+	mov AP_T_RFLAGS(%rdi), %rax
+	or $0x100, %eax /* TF */
+	push %rax
+	mov %cs, %eax
+	push %rax
+	push AP_T_RIP(%rdi)
+	load_gprs_but_rsp
+	iretq
+
+/*
  * Natively for good.  The pc goes through memory below the program's red zone, the only place left
  * once %gs and all registers are the program's.
  */
@@ -236,7 +253,11 @@ ap_boot_native:
 	lea 8 - AP_T_GPR(%rdi), %rdi
 	jmp ap_gate_native
 
-/* s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window */
+/*
+ * s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window.  The call may wait for long, and who looks at
+ * the thread then (a tracer, a core, LeakSanitizer) has to find what the program keeps in registers and
+ * where its stack is: those that a call leaves alone are the program's, the engine's are on its stack.
+ */
 	.globl ap_syscall_do, ap_syscall_window, ap_syscall_insn, ap_syscall_abort
 	.hidden ap_syscall_do, ap_syscall_window, ap_syscall_insn, ap_syscall_abort
 ap_syscall_do:
@@ -248,6 +269,8 @@ ap_syscall_do:
 	mov 24(%r11), %r10
 	mov 32(%r11), %r8
 	mov 40(%r11), %r9
+	enter_call
+	mov GPR(4), %rsp
 	xor %ecx, %ecx /* the instruction sets rcx: tells a restart from "not yet executed" */
 	movl $1, %gs:AP_T_IN_CALL
 ap_syscall_window:
@@ -256,9 +279,11 @@ ap_syscall_window:
 ap_syscall_insn:
 	syscall
 	movl $0, %gs:AP_T_IN_CALL
+	leave_call
 	ret
 ap_syscall_abort:
 	movl $0, %gs:AP_T_IN_CALL
+	leave_call
 	mov $-100001, %rax
 	test %rcx, %rcx
 	jz 1f
@@ -268,7 +293,21 @@ ap_syscall_abort:
 /* int ap_safe_copy(dst, src, n); int ap_safe_fs_base(out) */
 	.globl ap_safe_copy, ap_safe_fs_base, ap_safe_start, ap_safe_end, ap_safe_fixup
 	.hidden ap_safe_copy, ap_safe_fs_base, ap_safe_start, ap_safe_end, ap_safe_fixup
+	.globl ap_touch, ap_touch_start, ap_touch_insn, ap_touch_abort
+	.hidden ap_touch, ap_touch_start, ap_touch_insn, ap_touch_abort
 ap_safe_start:
+/* int ap_touch(addr): a byte there is read, however long that takes; see engine.h */
+ap_touch:
+ap_touch_start:
+	cmpl $0, %gs:AP_T_PENDING
+	jne ap_touch_abort
+ap_touch_insn:
+	movzbl (%rdi), %eax
+	xor %eax, %eax
+	ret
+ap_touch_abort:
+	mov $-4, %eax
+	ret
 ap_safe_fs_base:
 	rdfsbase %rax
 	mov %rax, (%rdi)

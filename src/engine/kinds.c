@@ -36,26 +36,32 @@ static u64 kinds_wanted(void)
 	return (had & ~AP_KINDS_TRANSFERS) | ap_kinds_least(kinds);
 }
 
+static u32 lane_gen(void)
+{
+	return __atomic_load_n(&ap_proc.session->lane_gen, __ATOMIC_ACQUIRE);
+}
+
 void ap_kinds_init(void)
 {
-	u32 nlanes = lanes_wanted();
+	u32 gen = lane_gen(), nlanes = lanes_wanted();
 
-	ap_lanes_take_over(nlanes);
+	ap_lanes_take_over(nlanes, gen);
 	ap_proc.kinds = kinds_wanted();
 	ap_proc.seg->kinds_ack = ap_proc.kinds;
 	ap_proc.seg->lanes_ack = nlanes;
+	ap_proc.seg->lane_gen_ack = gen;
 }
 
 /* Not under a filter of system calls: new code takes memory. */
 void ap_kinds_switch(void)
 {
-	u32 nlanes = lanes_wanted();
-	bool more_lanes = nlanes > ap_proc.nlanes;
+	u32 gen = lane_gen(), nlanes = lanes_wanted();
+	bool more_lanes = nlanes > ap_proc.nlanes || gen != ap_proc.lane_gen;
 	u64 all;
 
 	if (ap_proc.seg->mute)
 		return;
-	ap_lanes_take_over(nlanes);
+	ap_lanes_take_over(nlanes, gen);
 	all = kinds_wanted();
 	if (all != ap_proc.kinds || more_lanes) {
 		ap_proc.kinds = all;

@@ -50,16 +50,26 @@ static u32 weight(u64 kinds)
 	return n;
 }
 
-void ap_lanes_take_over(u32 n)
+static void take_over(u32 k, u64 kinds)
 {
-	for (u32 k = ap_proc.nlanes; k < n; k++) {
-		ap_proc.lanes[k] = ap_proc.session->lanes[k];
-		ap_proc.lane_margin[k] = ap_lane_cap(ap_proc.lanes[k]) + weight(ap_proc.lanes[k]);
-		ap_proc.lanes_more |= (ap_proc.lanes[k] & ~AP_KINDS_BASE) != 0;
-		if (ap_proc.lanes[k] == CARRIED && !(ap_proc.direct & CARRIED) && !ap_proc.carry)
-			ap_slot_set_carry(k + 1);
+	ap_proc.lanes[k] = kinds;
+	ap_proc.lane_margin[k] = ap_lane_cap(kinds) + weight(kinds);
+	if (kinds == CARRIED && !(ap_proc.direct & CARRIED) && !ap_proc.carry)
+		ap_slot_set_carry(k + 1);
+}
+
+void ap_lanes_take_over(u32 n, u32 gen)
+{
+	ap_proc.lanes_more = false;
+	for (u32 k = 0; k < n; k++) {
+		u64 kinds = __atomic_load_n(&ap_proc.session->lanes[k], __ATOMIC_RELAXED);
+
+		if (k >= ap_proc.nlanes || kinds != ap_proc.lanes[k])
+			take_over(k, kinds);
+		ap_proc.lanes_more |= (kinds & ~AP_KINDS_BASE) != 0;
 	}
 	ap_proc.nlanes = n;
+	ap_proc.lane_gen = gen;
 	if (n)
 		ap_ibl_fill_front();
 }
@@ -165,9 +175,17 @@ void ap_lanes_begin(struct ap_thread *t)
 		l->random = (u32)(t->serial * 0x9e3779b9U) ^ t->tid ^ 0x5bd1e995U;
 		l->random += !l->random;
 	}
-	for (u32 k = t->nlanes; k < ap_proc.nlanes; k++)
-		aim(t, k, ap_lane_sum(t, ap_proc.lanes[k]));
+	for (u32 k = 0; k < ap_proc.nlanes; k++) {
+		struct ap_lane *lane = &l->lane[k];
+
+		if (k < t->nlanes && lane->kinds == ap_proc.lanes[k])
+			continue;
+		lane->kinds = ap_proc.lanes[k];
+		lane->armed = lane->is_soon = lane->has_turn = false;
+		aim(t, k, ap_lane_sum(t, lane->kinds));
+	}
 	t->nlanes = ap_proc.nlanes;
+	l->gen = ap_proc.lane_gen;
 	ap_lanes_arm(t);
 }
 
@@ -283,7 +301,7 @@ void ap_lanes_counted(struct ap_thread *t, u32 source, u32 which, u64 pc)
 	p->known = true;
 	p->has_mem = p->prompted = false;
 	p->pc = pc;
-	p->value = t->call_ret;
+	p->value = t->call_value;
 	ap_lane_call(t, source, which);
 	p->known = false;
 }
@@ -294,7 +312,12 @@ u64 ap_hook_lane_raw(u32 lane)
 {
 	struct ap_thread *t = ap_self();
 
-	return lane < t->nlanes ? raw_of(t, lane) : AP_HOOK_NEVER;
+	/* it may have got another set, and the thread be in code of the old one */
+	if (lane >= t->nlanes ||
+	    ap_thread_lanes(t)->lane[lane].kinds !=
+		    __atomic_load_n(&ap_proc.session->lanes[lane], __ATOMIC_RELAXED))
+		return AP_HOOK_NEVER;
+	return raw_of(t, lane);
 }
 
 void ap_hook_lane_arm(u32 lane, u64 counts, u32 flags)

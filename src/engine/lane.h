@@ -19,6 +19,7 @@
 struct ap_emit;
 
 struct ap_lane {
+	u64 kinds;
 	u64 zero;
 	u64 mark; /* of the service, while armed */
 	u64 soon; /* of a clock's sample, while is_soon */
@@ -55,6 +56,7 @@ struct ap_lanes {
 	struct ap_service_point point; /* the instruction that a walked block ends with */
 	struct ap_service_trap trap;   /* to be raised where ap_thread.lane_trap is set */
 	u32 random;
+	u32 gen; /* ap_proc.lane_gen as of ap_lanes_begin() */
 	struct ap_hook_branch branch[AP_HOOK_BRANCHES]; /* a ring: branches.c */
 	u32 branch_next, nbranches;
 	u64 branches_until; /* 1 + the outcomes up to what is sampled of the models; else 0 */

@@ -29,8 +29,6 @@ static u32 bit(u64 resource, bool max)
 		return 1u << max;
 	case AP_RLIMIT_DATA:
 		return 4u << max;
-	case AP_RLIMIT_MEMLOCK:
-		return 16u << max;
 	default:
 		return 0;
 	}
@@ -161,6 +159,29 @@ static s64 get(struct ap_thread *t, const struct ap_call *c, u64 resource, u64 t
 	return ap_safe_copy((void *)to, &lim, sizeof(lim));
 }
 
+/*
+ * A copy of a file is a file, whose size has a limit: beyond it the kernel sends SIGXFSZ.  Nobody sees it lifted but
+ * who asks at that moment.
+ */
+bool ap_limits_file_begin(u64 size, u64 old[2])
+{
+	struct limit lim = { INFINITY, INFINITY };
+
+	if (ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_FSIZE, 0, (u64)old) || size <= old[0]) {
+		old[0] = INFINITY; /* nothing to put back */
+		return true;
+	}
+	if (size <= old[1])
+		lim = (struct limit){ old[1], old[1] };
+	return !ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_FSIZE, (u64)&lim, 0);
+}
+
+void ap_limits_file_end(const u64 old[2])
+{
+	if (old[0] != INFINITY)
+		ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_FSIZE, (u64)old, 0);
+}
+
 static void give_back(struct ap_thread *t, u64 resource)
 {
 	struct limit lim;
@@ -173,7 +194,7 @@ static void give_back(struct ap_thread *t, u64 resource)
 
 void ap_limits_give_back(struct ap_thread *t, bool is_gone)
 {
-	static const u8 memory[] = { AP_RLIMIT_AS, AP_RLIMIT_DATA, AP_RLIMIT_MEMLOCK };
+	static const u8 memory[] = { AP_RLIMIT_AS, AP_RLIMIT_DATA };
 	u32 own = ap_limits_shares(t);
 
 	if (ap_limits_nofile(t))

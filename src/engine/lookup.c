@@ -13,6 +13,9 @@
  * In front of the table lie as many entries that are ap_ibl_miss always: code that takes the budgets of lanes
  * down comes there where one is used up, by an index less than 0 (lane_emit.c).
  *
+ * The table is below 2 GB, where a displacement reaches it.  A program that asks for its place gets it: the table moves, if need be
+ * to where code needs some instructions more to reach it.  A program that asks for all that is low is served so, too.
+ *
  * Code without a log (feed_gap.c) leads to its like alone: it has a table of its own, and is found apart.
  */
 #include "engine/lookup.h"
@@ -29,18 +32,23 @@ struct slot {
 	struct ap_block *block; /* NULL: free, or with key GONE a removed entry */
 };
 
-#define GONE	 1ULL
-#define IBL_SIZE (AP_IBL_ENTRIES * 8ULL)
+#define GONE 1ULL
+#define MET_MAX                                                                                    \
+	1024 /* entries that are given back one by one: a walk through all of them takes some 50 us */
+#define IBL_SIZE   (AP_IBL_ENTRIES * 8ULL)
+#define FIRST_SIZE (2 * IBL_SIZE + AP_DATA_MAPS)
 
 #define LOW_TOP	 0x7e080000ULL
 #define LOW_STEP 0x1000000ULL
 
 static struct {
 	struct slot *slots;
-	u32 size, used; /* used counts removed entries too */
-	u64 *ibl[2];	/* [1]: of plain code; NULL: there is none */
-	u64 *emits;	/* whose address is written into code */
-	u8 *data;	/* behind the first; not touched before data.c does */
+	u32 size, used;	  /* used counts removed entries too */
+	u64 *ibl[2];	  /* [1]: of plain code; NULL: there is none */
+	u64 *emits;	  /* whose address is written into code */
+	u32 nmet;	  /* how often an entry was written since all were ap_ibl_miss */
+	u16 met[MET_MAX]; /* the first of them */
+	u8 *data;	  /* behind the first; not touched before data.c does */
 } tab;
 
 /* No block that is kept has a pc with this bit other than its sign. */
@@ -65,12 +73,14 @@ static void *map_down_from(u64 top, u64 size)
 	return NULL;
 }
 
-/* Where the address fits a signed displacement. */
-static void *map_low(u64 size)
+/* Where the address fits a signed displacement, if that can be had. */
+static void *map_table(u64 size)
 {
 	void *p = map_down_from(ap_mem_low_top(LOW_TOP), size);
 
-	return p ? p : map_down_from(LOW_TOP, size);
+	if (!p)
+		p = map_down_from(LOW_TOP, size);
+	return p ? p : ap_mem_map(0, size);
 }
 
 static void fill(u64 *half)
@@ -83,7 +93,7 @@ static void fill(u64 *half)
 
 int ap_lookup_init(void)
 {
-	u64 *whole = map_low(2 * IBL_SIZE + AP_DATA_MAPS);
+	u64 *whole = map_table(FIRST_SIZE);
 
 	tab.emits = tab.ibl[0] = whole + AP_IBL_ENTRIES;
 	tab.data = (u8 *)tab.ibl[0] + IBL_SIZE;
@@ -103,7 +113,7 @@ bool ap_lookup_init_plain(void)
 
 	if (tab.ibl[1])
 		return true;
-	whole = map_low(2 * IBL_SIZE);
+	whole = map_table(2 * IBL_SIZE);
 	if (!whole)
 		return false;
 	fill(whole);
@@ -117,6 +127,52 @@ void ap_ibl_fill_front(void)
 {
 	if (tab.ibl[0] && tab.ibl[0][-1] != (u64)ap_ibl_miss)
 		fill(tab.ibl[0] - AP_IBL_ENTRIES);
+}
+
+static u64 *start_of(u32 k)
+{
+	return tab.ibl[k] ? tab.ibl[k] - AP_IBL_ENTRIES : NULL;
+}
+
+static u64 size_of(u32 k)
+{
+	return k ? 2 * IBL_SIZE : FIRST_SIZE;
+}
+
+bool ap_ibl_overlaps(u64 start, u64 end)
+{
+	for (u32 k = 0; k < 2; k++) {
+		u64 at = (u64)start_of(k);
+
+		if (at && at < end && at + size_of(k) > start)
+			return true;
+	}
+	return false;
+}
+
+/* The table of plain code is made anew by who wants it next. */
+bool ap_ibl_move(void)
+{
+	u64 *old = start_of(0), *plain = start_of(1), *whole;
+
+	if (plain && ap_mem_avoids((u64)plain, (u64)plain + size_of(1))) {
+		tab.ibl[1] = NULL;
+		tab.emits = tab.ibl[0];
+		ap_mem_unmap(plain, size_of(1));
+	}
+	if (!ap_mem_avoids((u64)old, (u64)old + FIRST_SIZE))
+		return true;
+	whole = map_table(FIRST_SIZE);
+	if (!whole)
+		return false;
+	fill(whole + AP_IBL_ENTRIES);
+	if (old[0] == (u64)ap_ibl_miss)
+		fill(whole);
+	tab.emits = tab.ibl[0] = whole + AP_IBL_ENTRIES;
+	tab.data = (u8 *)tab.ibl[0] + IBL_SIZE;
+	ap_data_moved();
+	ap_mem_unmap(old, FIRST_SIZE);
+	return true;
 }
 
 struct ap_block *ap_lookup_find(u64 pc, bool plain)
@@ -221,13 +277,20 @@ void ap_lookup_clear(void)
 	ap_ibl_clear();
 }
 
-void ap_ibl_clear(void)
+static void clear_entry(u32 i)
 {
 	for (u32 k = 0; k < 2 && tab.ibl[k]; k++)
-		for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
-			if (tab.ibl[k][i] != (u64)ap_ibl_miss)
-				__atomic_store_n(&tab.ibl[k][i], (u64)ap_ibl_miss,
-						 __ATOMIC_RELEASE);
+		if (tab.ibl[k][i] != (u64)ap_ibl_miss)
+			__atomic_store_n(&tab.ibl[k][i], (u64)ap_ibl_miss, __ATOMIC_RELEASE);
+}
+
+void ap_ibl_clear(void)
+{
+	bool few = tab.nmet <= MET_MAX;
+
+	for (u32 i = 0; i < (few ? tab.nmet : AP_IBL_ENTRIES); i++)
+		clear_entry(few ? tab.met[i] : i);
+	tab.nmet = 0;
 }
 
 void ap_ibl_choose(bool plain)
@@ -235,9 +298,9 @@ void ap_ibl_choose(bool plain)
 	tab.emits = tab.ibl[plain];
 }
 
-u32 ap_ibl_table(void)
+u64 ap_ibl_table(void)
 {
-	return (u32)(u64)tab.emits;
+	return (u64)tab.emits;
 }
 
 u8 *ap_data_maps(void)
@@ -287,6 +350,11 @@ void ap_ibl_publish(struct ap_block *b)
 {
 	u64 *entry = entry_of(b);
 
+	/* before it is written: who is killed in between leaves nothing that is not given back */
+	if (tab.nmet < MET_MAX)
+		tab.met[tab.nmet] = b->pc & (AP_IBL_ENTRIES - 1);
+	if (tab.nmet <= MET_MAX)
+		__atomic_store_n(&tab.nmet, tab.nmet + 1, __ATOMIC_RELEASE);
 	*(u64 *)(b->pad - PAD_NEXT) = *entry;
 	__atomic_store_n(entry, (u64)b->pad, __ATOMIC_RELEASE);
 }

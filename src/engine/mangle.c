@@ -373,11 +373,21 @@ static void emit_ibl_out(struct ap_emit *e, const u8 *gate)
 		ap_patch_rel32(site, gate);
 }
 
-/* jmp [rdx * 8 + table] */
+/* jmp [rdx * 8 + table].  Where no displacement reaches the table, rcx has its address while the target is put aside. */
 static void emit_table_jump(struct ap_emit *e)
 {
-	ap_emit_bytes(e, (const u8[]){ 0xff, 0x24, 0xd5 }, 3);
-	ap_emit32(e, ap_ibl_table());
+	u64 table = ap_ibl_table();
+
+	if (ap_likely(ap_fits_s32((s64)table))) {
+		ap_emit_bytes(e, (const u8[]){ 0xff, 0x24, 0xd5 }, 3);
+		ap_emit32(e, (u32)table);
+		return;
+	}
+	ap_emit_gs_store(e, AP_RCX, AP_T_RIP);
+	ap_emit_mov_imm64(e, AP_RCX, table);
+	ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x14, 0xd1 }, 4); /* mov rdx, [rcx + rdx * 8] */
+	ap_emit_gs_load(e, AP_RCX, AP_T_RIP);
+	ap_emit_bytes(e, (const u8[]){ 0xff, 0xe2 }, 2); /* jmp rdx */
 }
 
 /* at lies in the branch's translation: where the target is no address the CPU faults on the branch itself. */

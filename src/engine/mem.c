@@ -15,7 +15,9 @@
 #define MAX_MAPPINGS  4096
 #define MAX_ARENAS    64
 #define STEP	      (1ULL << 20)
-#define LOW_END	      0x7fff0000ULL /* last of the addresses that fit a signed 32-bit displacement */
+#define LOW_END	      0x7f000000ULL /* a displacement's reach, less what Windows programs have there */
+#define LOW_4G	      0x100000000ULL
+#define MAX_AVOIDED   12
 #define LOW_ROOM      0x10000000ULL /* enough for a program and what the engine has there */
 #define LOWEST	      0x10000ULL    /* mmap_min_addr as distributions set it */
 #define HIGHEST	      0x7fffffffe000ULL
@@ -42,15 +44,29 @@ static struct arena arenas[MAX_ARENAS];
 static u32 narenas;
 static u64 total;
 static struct ap_lock mem_lock;
+static struct ap_range avoided[MAX_AVOIDED];
+static u32 navoided;
 static struct chunk *heap;
 static struct chunk *spare; /* where a filter of the program's may keep us from having another */
+
+/* Has the program asked for a part of it, or is it low and the program asks for too much of that? */
+static bool is_avoided(u64 start, u64 end)
+{
+	if (start < LOW_4G && (navoided == MAX_AVOIDED || ap_proc.stress & AP_STRESS_FAR))
+		return true;
+	for (u32 i = 0; i < navoided; i++)
+		if (start < avoided[i].end && end > avoided[i].start)
+			return true;
+	return false;
+}
 
 /* Maps exactly [addr, addr + size) if nothing is there; lock held. */
 static bool map_at(u64 addr, u64 size, u32 prot)
 {
 	s64 p;
 
-	if (addr < LOWEST || addr > HIGHEST || size > HIGHEST - addr)
+	if (addr < LOWEST || addr > HIGHEST || size > HIGHEST - addr ||
+	    is_avoided(addr, addr + size))
 		return false;
 	p = ap_sys6(AP_NR_mmap, addr, size, prot,
 		    AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_NORESERVE | AP_MAP_FIXED_NOREPLACE,
@@ -297,6 +313,28 @@ bool ap_mem_is_ours(u64 start, u64 end)
 	ours = i < table()->n && table()->v[i].start < end;
 	ap_lock_drop(&mem_lock);
 	return ours;
+}
+
+void ap_mem_avoid(u64 start, u64 end)
+{
+	ap_lock_take(&mem_lock);
+	if (navoided < MAX_AVOIDED) {
+		avoided[navoided] = (struct ap_range){ .start = start, .end = end };
+		__atomic_store_n(&navoided, navoided + 1, __ATOMIC_RELEASE);
+	} else if (end > LOW_4G) { /* the last one will do */
+		avoided[MAX_AVOIDED - 1] = (struct ap_range){ .start = start, .end = end };
+	}
+	ap_lock_drop(&mem_lock);
+}
+
+bool ap_mem_avoids(u64 start, u64 end)
+{
+	bool yes;
+
+	ap_lock_take(&mem_lock);
+	yes = is_avoided(start, end);
+	ap_lock_drop(&mem_lock);
+	return yes;
 }
 
 u64 ap_mem_total(void)

@@ -11,6 +11,12 @@ void *ap_mem_map_at(u64 addr, u64 size); /* anonymous RW exactly there, NULL whe
 void *ap_mem_map_exec(u64 near, u64 size, u64 reach); /* RWX within reach bytes of near */
 u64 ap_mem_low_top(u64 end); /* at most end; what must be low is best mapped down from there */
 void ap_mem_unmap(void *p, u64 size);
+/*
+ * The program has asked for this place: nothing is put there from now on.  Who asks often gets all that is below 4 GiB:
+ * the engine keeps out of there, at the price of longer code.
+ */
+void ap_mem_avoid(u64 start, u64 end);
+bool ap_mem_avoids(u64 start, u64 end);
 bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
 u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
 void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */

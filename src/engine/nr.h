@@ -47,7 +47,9 @@
 #define AP_NR_flock		73
 #define AP_NR_fsync		74
 #define AP_NR_fdatasync		75
+#define AP_NR_truncate		76
 #define AP_NR_ftruncate		77
+#define AP_NR_creat		85
 #define AP_NR_getdents		78
 #define AP_NR_getcwd		79
 #define AP_NR_chdir		80
@@ -83,7 +85,11 @@
 #define AP_NR_personality	135
 #define AP_NR_statfs		137
 #define AP_NR_fstatfs		138
+#define AP_NR_capget		125
 #define AP_NR_mlock		149
+#define AP_NR_munlock		150
+#define AP_NR_mlockall		151
+#define AP_NR_munlockall	152
 #define AP_NR_setrlimit		160
 #define AP_NR_chroot		161
 #define AP_NR_readahead		187
@@ -130,6 +136,7 @@
 #define AP_NR_preadv		295
 #define AP_NR_pwritev		296
 #define AP_NR_recvmmsg		299
+#define AP_NR_pipe2		293
 #define AP_NR_prlimit64		302
 #define AP_NR_open_by_handle_at 304
 #define AP_NR_sendmmsg		307
@@ -139,6 +146,7 @@
 #define AP_NR_seccomp		317
 #define AP_NR_getrandom		318
 #define AP_NR_memfd_create	319
+#define AP_NR_userfaultfd	323
 #define AP_NR_execveat		322
 #define AP_NR_membarrier	324
 #define AP_NR_copy_file_range	326
@@ -153,6 +161,7 @@
 #define AP_NR_close_range	436
 #define AP_NR_openat2		437
 #define AP_NR_faccessat2	439
+#define AP_NR_process_madvise	440
 #define AP_NR_epoll_pwait2	441
 
 #define AP_MAP_TYPE	       0x0f
@@ -172,6 +181,7 @@
 #define AP_F_DUPFD	   0
 #define AP_F_GETFD	   1
 #define AP_F_SETFD	   2
+#define AP_F_SETFL	   4
 #define AP_F_DUPFD_CLOEXEC 1030
 #define AP_FD_CLOEXEC	   1
 
@@ -181,7 +191,6 @@
 #define AP_CLONE_VFORK	       0x4000ULL
 #define AP_CLONE_THREAD	       0x10000ULL
 #define AP_CLONE_SETTLS	       0x80000ULL
-#define AP_CLONE_UNTRACED      0x00800000ULL
 #define AP_CLONE_NEWPID	       0x20000000ULL
 #define AP_CLONE_CLEAR_SIGHAND 0x100000000ULL
 
@@ -193,6 +202,7 @@
 
 #define AP_RLIMIT_DATA	  2
 #define AP_RLIMIT_NOFILE  7
+#define AP_RLIMIT_FSIZE	  1
 #define AP_RLIMIT_MEMLOCK 8
 #define AP_RLIMIT_AS	  9
 

@@ -10,6 +10,7 @@
 #define AP_T_SPILL_RCX	0x08
 #define AP_T_SPILL_RDX	0x10
 #define AP_T_SPILL_A	0x18
+#define AP_T_CALL_SP	AP_T_SPILL_A
 #define AP_T_SPILL_B	0x20
 #define AP_T_ENTRY	0x28
 #define AP_T_ENGINE_SP	0x30

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Instructions that ask for the CPU's counters, in sessions that have a PMU of their own: rdpmc reads
- * the thread's, and cpuid describes them.  Both end a block and come here.
+ * the thread's, and cpuid describes them, as those of the CPU that the session is of.  Both end a block and come here.
  */
 #include "abi/cpuid.h"
 #include "engine/emit.h"
@@ -26,9 +26,14 @@ static enum ap_cpu this_cpu(void)
 	u32 cpu = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
 	if (!cpu) {
-		struct ap_cpuid leaf0 = ask_cpu(0, 0);
+		const struct ap_cpu_id *id = &ap_proc.session->cpu_id;
+		struct ap_cpuid leaf0 = ask_cpu(0, 0), leaf1 = ask_cpu(1, 0);
 
-		cpu = (u32)ap_cpu_of(&leaf0, ask_cpu(1, 0).eax) + 1;
+		if (id->signature) {
+			ap_cpuid_as(id, 0, 0, ask_cpu, &leaf0);
+			ap_cpuid_as(id, 1, 0, ask_cpu, &leaf1);
+		}
+		cpu = (u32)ap_cpu_of(&leaf0, leaf1.eax) + 1;
 		__atomic_store_n(&known, cpu, __ATOMIC_RELAXED);
 	}
 	return (enum ap_cpu)(cpu - 1);
@@ -49,12 +54,32 @@ static void step_over(struct ap_thread *t, u64 pc)
 		t->regs.rip += i.len;
 }
 
+#define EXTENDED	 7
+#define RTM		 (1U << 11) /* ebx */
+#define RTM_ALWAYS_ABORT (1U << 11) /* edx: xbegin is no longer enumerated, yet it executes */
+
+bool ap_pmc_has_xbegin(void)
+{
+	static u8 known; /* 1 no, 2 yes; threads that race find the same */
+	u8 has = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	struct ap_cpuid r;
+
+	if (has == 0) {
+		r = ask_cpu(EXTENDED, 0);
+		has = r.ebx & RTM || r.edx & RTM_ALWAYS_ABORT ? 2 : 1;
+		__atomic_store_n(&known, has, __ATOMIC_RELAXED);
+	}
+	return has == 2;
+}
+
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 {
 	u64 *gpr = t->regs.gpr;
 	u32 leaf = (u32)gpr[AP_RAX], subleaf = (u32)gpr[AP_RCX];
 	struct ap_cpuid r = ask_cpu(leaf, subleaf);
 
+	if (ap_proc.session->cpu_id.signature)
+		ap_cpuid_as(&ap_proc.session->cpu_id, leaf, subleaf, ask_cpu, &r);
 	if (!subleaf || leaf & 0x80000000)
 		ap_cpuid_pmu(this_cpu(), ap_proc.session->counters, leaf, &r);
 	gpr[AP_RAX] = r.eax;

@@ -14,26 +14,30 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/alias.h"
 #include "engine/filter.h"
 #include "engine/seqfile.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
+#include "engine/taken.h"
 #include "engine/task.h"
 #include "service/service.h"
 
-#define PATH_CAP    64	 /* longer ones are none of ours */
-#define LINE_CAP    4352 /* a path and what stands before it */
-#define IN_CAP	    (16ULL << 10)
-#define OUT_CAP	    (32ULL << 10)
-#define COPIES	    32
-#define MEMS	    16
-#define NUMBERS	    1024 /* higher ones are looked at each time */
-#define VECTORS	    16	 /* of a read that is cut: more are read by more calls */
-#define MOST_PIECES 1024 /* that the kernel takes (UIO_MAXIOV) */
-#define USER_END    (1UL << 47)
-#define SEEK_CUR    1
-#define O_ACCMODE   3
+#define PATH_CAP	     64	  /* longer ones are none of ours */
+#define LINE_CAP	     4352 /* a path and what stands before it */
+#define IN_CAP		     (16ULL << 10)
+#define OUT_CAP		     (32ULL << 10)
+#define COPIES		     32
+#define MEMS		     16
+#define NUMBERS		     1024 /* higher ones are looked at each time */
+#define VECTORS		     16	  /* of a read that is cut: more are read by more calls */
+#define MOST_PIECES	     1024 /* that the kernel takes (UIO_MAXIOV) */
+#define USER_END	     (1UL << 47)
+#define SEEK_CUR	     1
+#define COPY_MAX	     (64ULL << 20) /* more than a copy is long */
+#define F_SETPIPE_SZ	     1031
+#define PIPE_MAX	     (1U << 20)
+#define O_ACCMODE	     3
+#define O_CREAT_WRONLY_TRUNC 01101
 
 /* A file that the program has opened; entries are reused in turn.  Process lock. */
 struct known {
@@ -68,6 +72,7 @@ struct filter {
 	u64 in_len, in_pos, out_len;
 	bool keep; /* smaps: lines that follow a mapping's own belong to it */
 	bool is_status;
+	bool is_pipe; /* what is written to: a file may not be so long */
 	bool failed;
 	/* A mapping that may still grow: pieces of one that came apart for our sake. */
 	u64 start, end, off;
@@ -132,7 +137,11 @@ static void flush(struct filter *f)
 	s64 ret;
 
 	for (u64 at = 0; at < f->out_len; at += (u64)ret, f->at += (u64)ret) {
-		ret = ap_sys4(AP_NR_pwrite64, (u64)f->to, (u64)f->out + at, f->out_len - at, f->at);
+		if (f->is_pipe)
+			ret = ap_sys3(AP_NR_write, (u64)f->to, (u64)f->out + at, f->out_len - at);
+		else
+			ret = ap_sys4(AP_NR_pwrite64, (u64)f->to, (u64)f->out + at, f->out_len - at,
+				      f->at);
 		if (ret <= 0) {
 			f->failed = true;
 			break;
@@ -353,21 +362,32 @@ static void copy(struct filter *f)
 }
 
 /* Lock held. */
-static bool fill(s64 from, s64 to, const char *path)
+static bool fill_with(s64 from, s64 to, const char *path, bool is_pipe)
 {
 	struct filter *f = ap_mem_map(0, sizeof(*f) + IN_CAP + OUT_CAP);
 	bool ok;
 
 	if (!f)
 		return false;
+	f->is_pipe = is_pipe;
 	f->is_status = is_status(path);
 	f->from = from;
 	f->to = to;
 	f->in = (char *)(f + 1);
 	f->out = f->in + IN_CAP;
 	copy(f);
-	ok = !f->failed && !ap_sys2(AP_NR_ftruncate, (u64)to, f->at);
+	ok = !f->failed && (is_pipe || !ap_sys2(AP_NR_ftruncate, (u64)to, f->at));
 	ap_mem_unmap(f, sizeof(*f) + IN_CAP + OUT_CAP);
+	return ok;
+}
+
+/* Likewise. */
+static bool fill(s64 from, s64 to, const char *path)
+{
+	u64 limit[2];
+	bool ok = ap_limits_file_begin(COPY_MAX, limit) && fill_with(from, to, path, false);
+
+	ap_limits_file_end(limit);
 	return ok;
 }
 
@@ -411,6 +431,28 @@ static bool may_replace(void)
 	return i == AP_ARRAY_SIZE(calls);
 }
 
+/*
+ * Where no file may be so long: a pipe, as large as it can be, which is read once from its beginning to its end, as most
+ * programs do.  Lock held.
+ */
+static bool pipe_in_place(s64 fd, bool cloexec, const char *path)
+{
+	s32 ends[2];
+	bool ok;
+
+	if (ap_sys2(AP_NR_pipe2, (u64)ends, AP_O_CLOEXEC | AP_O_NONBLOCK))
+		return false;
+	(void)ap_sys3(AP_NR_fcntl, (u64)ends[1], F_SETPIPE_SZ, PIPE_MAX);
+	ok = fill_with(fd, ends[1], path, true);
+	if (ok) {
+		(void)ap_sys3(AP_NR_fcntl, (u64)ends[0], AP_F_SETFL, 0);
+		ap_sys3(AP_NR_dup3, (u64)ends[0], (u64)fd, cloexec ? AP_O_CLOEXEC : 0);
+	}
+	ap_sys1(AP_NR_close, (u64)ends[0]);
+	ap_sys1(AP_NR_close, (u64)ends[1]);
+	return ok;
+}
+
 /* Puts the copy in place of fd; where that cannot be done the program gets the original. */
 static void replace(s64 fd, bool cloexec, const char *path)
 {
@@ -426,6 +468,8 @@ static void replace(s64 fd, bool cloexec, const char *path)
 		ap_procfs_closes();
 	} else {
 		ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
+		if (!pipe_in_place(fd, cloexec, path))
+			ap_sys3(AP_NR_lseek, (u64)fd, 0, 0);
 	}
 	ap_lock_drop(&ap_proc.lock);
 	ap_sys1(AP_NR_close, (u64)to);
@@ -636,6 +680,8 @@ static u64 open_flags(const struct ap_call *c)
 	switch (c->nr) {
 	case AP_NR_open:
 		return c->a[1];
+	case AP_NR_creat:
+		return O_CREAT_WRONLY_TRUNC;
 	case AP_NR_openat:
 		return c->a[2];
 	default: /* the kernel has read the flags, they are there */
@@ -646,14 +692,14 @@ static u64 open_flags(const struct ap_call *c)
 s64 ap_call_open(struct ap_thread *t, struct ap_call *c)
 {
 	char path[PATH_CAP];
-	s64 len = ap_call_str(path, c->a[c->nr != AP_NR_open], sizeof(path));
+	s64 len =
+		ap_call_str(path, c->a[c->nr != AP_NR_open && c->nr != AP_NR_creat], sizeof(path));
 	s64 ret = ap_call_pass(t, c);
 
-	if (ret >= 0 && open_flags(c) & O_ACCMODE) {
-		ap_alias_opened((s32)ret);
-		if (len > 0)
-			ap_service_opened(path, (u64)len);
-	}
+	if (ret >= 0)
+		ap_taken_opened((s32)ret, open_flags(c));
+	if (ret >= 0 && len > 0 && open_flags(c) & O_ACCMODE)
+		ap_service_opened(path, (u64)len);
 	if (len <= 0 || ret < 0)
 		return ret;
 	ap_random_opened(path);

@@ -127,11 +127,8 @@ static bool find_pc(const struct ap_map *m, void *arg)
 bool ap_region_discover(u64 pc)
 {
 	struct finding f = { .pc = pc };
-	u8 byte;
 
-	/* what cannot be read needs no call, which a filter of the program's might not know */
-	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1) ||
-	    ap_safe_copy(&byte, (const void *)pc, sizeof(byte)))
+	if (ap_region_find(pc) || ap_mem_is_ours(pc, pc + 1))
 		return false;
 	return ap_selfmaps_read(find_pc, &f) && f.found;
 }

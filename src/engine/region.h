@@ -12,7 +12,7 @@
 struct ap_range *ap_region_find(u64 pc); /* executable range that contains pc, or NULL */
 /* The first executable part of [start, end); false where there is none. */
 bool ap_region_next(u64 start, u64 end, u64 *lo, u64 *hi);
-/* Was it missed, and is it executable after all?  Reads /proc/self/maps. */
+/* It can be read: was it missed, and is it executable after all?  Reads /proc/self/maps. */
 bool ap_region_discover(u64 pc);
 /* All that there is, in a process that ran before the engine came. */
 void ap_region_attach(void);

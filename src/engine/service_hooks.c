@@ -49,6 +49,16 @@ s64 ap_hook_sys(u64 nr, const u64 a[6])
 	return ap_rawsys(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+bool ap_hook_file_begin(u64 size, u64 limit[2])
+{
+	return ap_limits_file_begin(size, limit);
+}
+
+void ap_hook_file_end(const u64 limit[2])
+{
+	ap_limits_file_end(limit);
+}
+
 s64 ap_hook_break(void)
 {
 	return ap_sys1(AP_NR_brk, 0);

@@ -16,8 +16,7 @@
 
 #define TABLE_SIZE (AP_NSIG * sizeof(struct ap_sigaction))
 
-_Static_assert(sizeof(struct ap_thread) + TABLE_SIZE <= AP_T_SLOT_OFF,
-	       "a table of its own fits behind struct ap_thread");
+_Static_assert(TABLE_SIZE <= AP_T_ACTIONS_SIZE, "a thread's own table");
 
 #define KNOWN_FLAGS                                                                                \
 	(AP_SA_NOCLDSTOP | AP_SA_NOCLDWAIT | AP_SA_SIGINFO | AP_SA_EXPOSE_TAGBITS |                \
@@ -363,7 +362,7 @@ void ap_signal_new_task(struct ap_thread *parent, struct ap_thread *child, u64 c
 	child->actions = parent->actions;
 	if (clone_flags & CLONE_SIGHAND)
 		return;
-	child->actions = (struct ap_sigaction *)((char *)child + AP_T_SLOT_OFF - TABLE_SIZE);
+	child->actions = (struct ap_sigaction *)((char *)child + AP_T_ACTIONS_OFF);
 	memcpy(child->actions, ap_sig_table(parent), TABLE_SIZE);
 }
 

@@ -63,6 +63,8 @@ enum { AP_SIG_BLOCK, AP_SIG_UNBLOCK, AP_SIG_SETMASK };
 #define AP_SEGV_ACCERR 2
 #define AP_TRAP_TRACE  2
 #define AP_SYS_SECCOMP 1
+#define AP_TRAP_GP     13 /* exception number of #GP */
+#define AP_TRAP_PF     14
 
 #define AP_EFL_TF 0x100ULL
 #define AP_EFL_DF 0x400ULL
@@ -143,6 +145,7 @@ void ap_sig_regs_to_uc(struct ap_sigcontext *mc, const struct ap_regs *r);
 void ap_sig_uc_to_regs(struct ap_regs *r, const struct ap_sigcontext *mc);
 void ap_sig_resume_smc(struct ap_thread *t);
 AP_NORETURN void ap_sig_resume_bug(struct ap_thread *t);
+AP_NORETURN void ap_sig_resume_trial(struct ap_thread *t);
 
 /* signal_fp.c: extended state */
 void ap_fp_note(u64 fpstate); /* the area of a frame that the kernel made */
@@ -164,7 +167,7 @@ extern const u8 ap_sig_ill_insn[], ap_sig_segv_insn[], ap_sig_mask_done[];
 /* Faults that ap_sig_change_mask answers with what the mask was. */
 u64 ap_sig_mask_ill(u32 how, u64 set);
 u64 ap_sig_mask_segv(u32 how, u64 set);
-extern const u8 ap_sig_smc_entry[], ap_sig_bug_entry[];
+extern const u8 ap_sig_smc_entry[], ap_sig_bug_entry[], ap_sig_trial_entry[];
 extern const u8 ap_sig_guard_start[], ap_sig_guard_end[], ap_sig_guard_fixup[];
 AP_NORETURN void ap_sig_do_return(struct ap_ucontext *uc);
 AP_MUST_CHECK int ap_sig_xsave(u64 area, u64 features); /* 0 or -EFAULT */

@@ -18,7 +18,9 @@
 #define EFL_ENTRY   (AP_EFL_DF | AP_EFL_RF | AP_EFL_TF) /* clear when a handler starts */
 #define EFL_RETURN  0x50cd5ULL /* AC RF OF DF SF ZF AF PF CF: what rt_sigreturn takes from a frame */
 #define SYSCALL_LEN 2
-#define TRAP_GP	    13
+#define AUDIT_ARCH  0xc000003eU
+
+#define SYS_USER_DISPATCH 2
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R11 = 11 };
 
@@ -178,10 +180,6 @@ static bool deliver(struct ap_thread *t)
 		finish(t, mask);
 		return true;
 	}
-	if (ap_unlikely(t->traced.how) && !ap_traced_signal(t)) {
-		finish(t, mask);
-		return true;
-	}
 	if (t->pend_sync && ap_trace_is_on())
 		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	ap_sig_lookup(t, t->pend_sig, &a);
@@ -243,12 +241,42 @@ void ap_signal_general_protection(struct ap_thread *t)
 
 	if (!t->pending) { /* else that goes first, and the instruction is executed again */
 		force(t, AP_SIGSEGV);
-		t->fault_trapno = TRAP_GP;
+		t->fault_trapno = AP_TRAP_GP;
 		t->fault_err = 0;
 		t->pend_mask = mask;
 		t->pending = 1;
 	}
 	ap_redispatch(t);
+}
+
+/* As the kernel on a call that is not to be made: the number is in rax still, and the instruction has been executed. */
+void ap_signal_user_dispatch(struct ap_thread *t, u64 pc)
+{
+	struct ap_siginfo *info = (struct ap_siginfo *)t->pend_info;
+	const u32 call[2] = { (u32)t->regs.gpr[RAX], AUDIT_ARCH };
+	u64 mask = ap_sig_block_all();
+
+	if (t->pending) { /* that goes first, and the instruction is executed again */
+		if (ap_proc.flags & AP_F_COUNT)
+			ap_count_kind(t, AP_KIND_INSTR, -1);
+		return;
+	}
+	t->regs.rip = t->regs.gpr[RCX] = pc + SYSCALL_LEN;
+	t->regs.gpr[R11] = t->regs.rflags;
+	force(t, AP_SIGSYS);
+	info->code = SYS_USER_DISPATCH;
+	info->addr = t->regs.rip;
+	memcpy(info->rest, call, sizeof(call));
+	t->pend_mask = mask;
+	t->pending = 1;
+}
+
+/* Whatever its disposition is. */
+void ap_signal_exit(struct ap_thread *t, u32 sig)
+{
+	(void)ap_sig_block_all();
+	force(t, sig);
+	ap_sig_die(t);
 }
 
 #define TRAP_PERF	6
@@ -308,12 +336,10 @@ void ap_sig_return(struct ap_thread *t)
 		abandon(t);
 	if (ap_safe_copy(&uc, (const void *)sp, sizeof(uc)))
 		bad_frame(t, mask);
-	if (ap_trace_is_on())
-		ap_trace_exit_unnamed(t, uc.mc.greg[AP_GREG_RAX]);
 	ap_sig_uc_to_regs(&t->regs, &uc.mc);
 	t->regs.rflags = (flags & ~EFL_RETURN) | (t->regs.rflags & EFL_RETURN);
-	t->traced.nr = (u64)-1;
-	ap_traced_exit(t, 0, 0);
+	if (ap_trace_is_on())
+		ap_trace_exit_unnamed(t, t->regs.gpr[RAX]);
 	(void)ap_sig_altstack_set(t, &uc.stack, t->regs.gpr[RSP]);
 	t->virt_mask = uc.sigmask & AP_SIG_SYNC;
 	t->sig_depth = 0;

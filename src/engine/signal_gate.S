@@ -30,7 +30,7 @@ func ap_sig_do_return
 func ap_sig_landing
 	jmp ap_redispatch
 
-/* From the handler, on the engine's stack: see ap_sig_resume_smc, ap_sig_resume_bug. */
+/* From the handler, on the engine's stack: see ap_sig_resume_smc, ap_sig_resume_bug, ap_sig_resume_trial. */
 func ap_sig_smc_entry
 	mov %gs:AP_T_SELF, %rdi
 	mov %gs:AP_T_ENGINE_SP, %rsp
@@ -43,6 +43,13 @@ func ap_sig_bug_entry
 	mov %gs:AP_T_ENGINE_SP, %rsp
 	xor %ebp, %ebp
 	call ap_sig_resume_bug
+	ud2
+
+func ap_sig_trial_entry
+	mov %gs:AP_T_SELF, %rdi
+	mov %gs:AP_T_ENGINE_SP, %rsp
+	xor %ebp, %ebp
+	call ap_sig_resume_trial
 	ud2
 
 /* u64 ap_sig_mask_ill(how, set), ap_sig_mask_segv(how, set): ap_sig_change_mask makes them return */

@@ -126,6 +126,7 @@ void ap_slot_acknowledge(u64 kinds, u32 nlanes)
 	for (u32 i = nmore + 1; i-- > 0;) {
 		__atomic_store_n(&seg_at(i)->kinds_ack, kinds, __ATOMIC_RELEASE);
 		__atomic_store_n(&seg_at(i)->lanes_ack, nlanes, __ATOMIC_RELEASE);
+		__atomic_store_n(&seg_at(i)->lane_gen_ack, ap_proc.lane_gen, __ATOMIC_RELEASE);
 	}
 }
 
@@ -177,6 +178,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 {
 	memset(slot->extra, 0, sizeof(slot->extra));
 	memset(slot->budget, 0, sizeof(slot->budget));
+	slot->own_faults = 0;
 	slot->carry_base = 0;
 	slot->carry_seq = 0;
 	slot->carry_hidden = 0;
@@ -185,7 +187,6 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	slot->in_code = 0;
 	slot->call = 0;
 	slot->cwd = 0;
-	slot->native = 0;
 	slot->gen = gen;
 	slot->tid = 0;
 	slot->pid = 0;

@@ -12,6 +12,7 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/resident.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -38,10 +39,8 @@ static bool give_pages_back(void)
  * the counter has been read.  So what an argument points to, with the next one for its length if it
  * looks like one, is given back before the call; what is reached indirectly fails and is tried again.
  */
-void ap_call_give_back(const struct ap_call *c)
+static void give_args_back(const struct ap_call *c)
 {
-	if (ap_likely(!ap_smc_any()))
-		return;
 	for (u32 i = 0; i < 6; i++) {
 		u64 len = i < 5 && c->a[i + 1] < ARG_SPAN_MAX ? c->a[i + 1] : 0;
 		u64 end = c->a[i] + (len ? len : 1);
@@ -58,7 +57,8 @@ s64 ap_call_pass(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
-	ap_call_give_back(c);
+	if (ap_unlikely(ap_smc_any()))
+		give_args_back(c);
 	ret = ap_syscall_do(t, c->nr, c->a);
 
 	if (ap_unlikely(ret == -AP_EFAULT) && give_pages_back())
@@ -139,15 +139,23 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_ptrace:
 	case AP_NR_process_vm_writev:
 		return ap_call_poke(t, c);
-	case AP_NR_wait4:
-	case AP_NR_waitid:
-		return ap_call_wait(t, c);
 	case AP_NR_membarrier:
 		return ap_call_membarrier(t, c);
 	case AP_NR_rseq:
 		return ap_call_rseq(t, c);
 	case AP_NR_getrandom:
 		return ap_call_getrandom(t, c);
+	case AP_NR_truncate:
+		return ap_call_truncate(t, c);
+	case AP_NR_open_by_handle_at:
+		return ap_call_open_by_handle(t, c);
+	case AP_NR_process_madvise:
+		return ap_call_process_madvise(t, c);
+	case AP_NR_ioctl:
+		return ap_call_ioctl(t, c);
+	case AP_NR_userfaultfd:
+		ap_resident_has_uffd();
+		return ap_call_pass(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}
@@ -162,10 +170,17 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_pkey_mprotect:
 	case AP_NR_mremap:
 	case AP_NR_madvise:
+	case AP_NR_brk:
 	case AP_NR_shmat:
 	case AP_NR_shmdt:
 	case AP_NR_remap_file_pages:
 		return ap_call_memory(t, c);
+	case AP_NR_mlock:
+	case AP_NR_mlock2:
+	case AP_NR_munlock:
+	case AP_NR_mlockall:
+	case AP_NR_munlockall:
+		return ap_call_mlock(t, c);
 	case AP_NR_write:
 	case AP_NR_pwrite64:
 	case AP_NR_writev:
@@ -206,27 +221,33 @@ static s64 route(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_open:
 	case AP_NR_openat:
 	case AP_NR_openat2:
+	case AP_NR_creat:
 		return ap_call_open(t, c);
 	default:
 		return route_task(t, c);
 	}
 }
 
-/* False: the call is not made; *ret is what comes of it. */
-static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
+/*
+ * Tracepoints at a call's ends: what they sample are the registers as the kernel has them, behind the instruction, and rax
+ * is ENOSYS until there is something else to return.
+ */
+static void trace(struct ap_thread *t, const struct ap_call *c, u64 rax, bool is_exit)
 {
-	const u64 *gpr = t->regs.gpr;
+	struct ap_regs *r = &t->regs;
+	const u64 was[] = { r->gpr[0], r->gpr[RCX], r->gpr[R11], r->rip };
 
-	*ret = AP_SYSCALL_UNTOUCHED;
-	if (t->pending)
-		return false;
-	if (t->traced.how & AP_TRACED_CALLS && !ap_traced_entry(t, c->pc, ret))
-		return false;
-	*c = (struct ap_call){ .nr = gpr[0],
-			       .a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
-			       .pc = c->pc };
-	t->traced.calls = 1;
-	return true;
+	r->gpr[0] = rax;
+	r->gpr[RCX] = r->rip = c->pc + 2;
+	r->gpr[R11] = r->rflags;
+	if (is_exit)
+		ap_trace_exit(t, c->nr, rax);
+	else
+		ap_trace_enter(t, c->nr);
+	r->gpr[0] = was[0];
+	r->gpr[RCX] = was[1];
+	r->gpr[R11] = was[2];
+	r->rip = was[3];
 }
 
 static s64 execute(struct ap_thread *t, u64 pc)
@@ -243,10 +264,8 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ap_lanes_want(t)))
 		ap_lanes_look_at(t, pc);
 	if (ap_trace_is_on())
-		ap_trace_enter(t, c.nr);
-	if (ap_unlikely(t->traced.how) && !enter_traced(t, &c, &ret))
-		(void)0;
-	else if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
+		trace(t, &c, (u64)-AP_ENOSYS, false);
+	if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
 		ret = ap_call_pass(t, &c);
 	else if (ap_fd_is_hidden(t, &c))
 		ret = -AP_EBADF;
@@ -259,20 +278,16 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		if (ap_proc.flags & AP_F_COUNT)
 			ap_count_kind(t, AP_KIND_INSTR, -1);
 		ap_trace_untouched(t);
-		ap_traced_exit(t, pc, -AP_ERESTARTNOINTR);
 		return ret;
 	}
 	if (ap_trace_is_on())
-		ap_trace_exit(t, c.nr, (u64)ret);
+		trace(t, &c, (u64)ret, true);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
-	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED)) {
-		ap_traced_exit(t, pc, -AP_ERESTARTSYS);
+	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))
 		return ret;
-	}
 	gpr[0] = (u64)ret;
 	t->regs.rip = pc + 2;
-	ap_traced_exit(t, pc, 0);
 	return ret;
 }
 
@@ -281,6 +296,8 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	const u64 *gpr = t->regs.gpr;
 
 	ap_feed_look(t); /* whoever reads counts does it in or after a call */
+	if (ap_unlikely(t->dispatch.is_on) && ap_user_dispatch_takes(t, pc))
+		return;
 	/* also before there is one: a wait that begins now may last until there is */
 	if (ap_unlikely(ap_proc.session->flags & AP_F_MODEL_THREAD))
 		ap_helpers_before_call(gpr[0], gpr[7], gpr[2], gpr[10]);

@@ -29,8 +29,6 @@ s64 ap_call_pass(struct ap_thread *t, struct ap_call *c);
  * returns AP_SYSCALL_UNTOUCHED and it is delivered first.  Else *mask is the program's.
  */
 AP_MUST_CHECK bool ap_call_block(struct ap_thread *t, u64 *mask);
-/* What the call's arguments point to may be written to; done by ap_call_pass. */
-void ap_call_give_back(const struct ap_call *c);
 /* A string of the program's: its length, or -EFAULT, or -ENAMETOOLONG. */
 s64 ap_call_str(char *dst, u64 src, u64 cap);
 
@@ -38,12 +36,18 @@ s64 ap_call_str(char *dst, u64 src, u64 cap);
 s64 ap_call_memory(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_write(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_poke(struct ap_thread *t, struct ap_call *c);
 /*
  * The first part of [pos, end) that is none of the engine's: false when there is none.
  * Start with pos and go on with *hi.
  */
 AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
+
+/* taken.c: calls that take a part of a file away */
+s64 ap_call_truncate(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_open_by_handle(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_ioctl(struct ap_thread *t, struct ap_call *c);
 
 /* send.c: calls that send signals */
 s64 ap_call_send(struct ap_thread *t, struct ap_call *c);
@@ -56,10 +60,19 @@ u32 *ap_ptracer(struct ap_thread *t);	      /* whom the program allows to trace 
 void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed */
 /* filter_install.c */
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
-/* sys_misc.c: prctl, arch_prctl, set_robust_list, get_robust_list */
+/* sys_misc.c: prctl, arch_prctl, ptrace, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
+typedef s64 (*ap_call_fn)(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_mlock(struct ap_thread *t, struct ap_call *c);
+/* mlock.c: MCL_* of what the program maps from now on, 0 not locked; and a call of sys_mem.c's that makes what is locked then. */
+extern u32 ap_mlock_future;
+s64 ap_mlock_memory(struct ap_thread *t, struct ap_call *c, ap_call_fn make);
+s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c);
+/* Is the call at pc not made, but told of by SIGSYS, which waits then? */
+bool ap_user_dispatch_takes(struct ap_thread *t, u64 pc);
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
 /* fdguard.c: the session's descriptor, which the program must neither meet nor lose */
@@ -77,6 +90,9 @@ s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
 /* For the next image: ap_slot.exec_limits, exec_nofile. */
 u32 ap_limits_shares(struct ap_thread *t);
 u32 ap_limits_nofile(struct ap_thread *t);
+/* Around making a file of so many bytes for the program; false: it cannot be. */
+AP_MUST_CHECK bool ap_limits_file_begin(u64 size, u64 old[2]);
+void ap_limits_file_end(const u64 old[2]);
 /* What was a vfork child's own is that of the process which it has forked. */
 void ap_limits_fork_child(struct ap_thread *t);
 /* The kernel's are the program's again; is_gone: the engine's memory is about to go, too. */

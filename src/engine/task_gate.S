@@ -3,38 +3,35 @@
  * clone with a child that shares memory: it finds itself on the new engine stack that the kernel
  * was given, where nothing can be returned to, with the parent's other registers.
  */
+#include "engine/gate.h"
+
 	.section .text.gate, "ax"
 
-/* s64 ap_task_clone(nr, raw[5], child) */
+/* s64 ap_task_clone(nr, raw[5], child); the child finds its thread in r9, of which no clone takes notice */
 	.globl ap_task_clone
 	.hidden ap_task_clone
 ap_task_clone:
-	push %rbx
-	push %rbp
-	mov %rsp, %rbp
-	mov %rdx, %rbx
 	mov %rdi, %rax
+	mov %rdx, %r9
 	mov %rsi, %r11
 	mov (%r11), %rdi
 	mov 8(%r11), %rsi
 	mov 16(%r11), %rdx
 	mov 24(%r11), %r10
 	mov 32(%r11), %r8
-	cmp $58, %rax /* vfork takes no stack: the child has the caller's, and we have ours in rbp */
+	enter_call
+	cmp $58, %rax /* vfork takes no stack: the child has the caller's */
 	jne 2f
 	mov %rsi, %rsp
-2:	syscall
-	.globl ap_task_cloned
-	.hidden ap_task_cloned
-ap_task_cloned: /* a tracer's engine finds the child here, whose thread is in rbx */
+	jmp 3f
+2:	mov GPR(4), %rsp
+3:	syscall
 	test %rax, %rax
 	jz 1f
-	mov %rbp, %rsp
-	pop %rbp
-	pop %rbx
+	leave_call
 	ret
 1:	xor %ebp, %ebp
-	mov %rbx, %rdi
+	mov %r9, %rdi
 	call ap_task_child
 	ud2
 

@@ -5,7 +5,7 @@
  *
  * A thread area is one reservation, laid out from low to high:
  *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) |
- *   struct ap_lanes | guard page | engine stack | guard page | alternate signal stack
+ *   struct ap_lanes | dispositions of its own | guard page | engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
  * Rules: only the thread itself writes its struct, except `next`/`prev` (process lock).
@@ -17,20 +17,22 @@
 #include "abi/boot.h"
 #include "abi/session.h"
 #include "base/types.h"
-#include "engine/traced.h"
 #include "x86/access.h"
 
 #define AP_T_SLOT_OFF	4096ULL /* struct ap_slot */
 #define AP_T_COUNTS_OFF (AP_T_SLOT_OFF + AP_SLOT_COUNTS_OFF)
 #define AP_T_LANES_OFF	(AP_T_SLOT_OFF + AP_SLOT_SIZE)
 #define AP_T_LANES_SIZE 4096ULL
-#define AP_T_GUARD1_OFF (AP_T_LANES_OFF + AP_T_LANES_SIZE)
-#define AP_T_STACK_OFF	(AP_T_GUARD1_OFF + 4096)
-#define AP_T_STACK_SIZE (32ULL << 10)
-#define AP_T_GUARD2_OFF (AP_T_STACK_OFF + AP_T_STACK_SIZE)
-#define AP_T_ALT_OFF	(AP_T_GUARD2_OFF + 4096)
-#define AP_T_ALT_SIZE	(32ULL << 10)
-#define AP_T_AREA_SIZE	(AP_T_ALT_OFF + AP_T_ALT_SIZE)
+/* the table that t->actions points to where the thread shares none */
+#define AP_T_ACTIONS_OFF  (AP_T_LANES_OFF + AP_T_LANES_SIZE)
+#define AP_T_ACTIONS_SIZE 4096ULL
+#define AP_T_GUARD1_OFF	  (AP_T_ACTIONS_OFF + AP_T_ACTIONS_SIZE)
+#define AP_T_STACK_OFF	  (AP_T_GUARD1_OFF + 4096)
+#define AP_T_STACK_SIZE	  (32ULL << 10)
+#define AP_T_GUARD2_OFF	  (AP_T_STACK_OFF + AP_T_STACK_SIZE)
+#define AP_T_ALT_OFF	  (AP_T_GUARD2_OFF + 4096)
+#define AP_T_ALT_SIZE	  (32ULL << 10)
+#define AP_T_AREA_SIZE	  (AP_T_ALT_OFF + AP_T_ALT_SIZE)
 
 /* Why a thread left the code cache; t->exit_kind. */
 enum ap_exit_kind {
@@ -98,25 +100,31 @@ struct ap_fault {
 	u32 sig;
 	u64 addr; /* that it touched */
 	struct ap_regs regs;
-	u64 stack[24]; /* words from its rsp up */
+	u64 stack[32]; /* words from its rsp up */
 	u32 nstack;
+};
+
+/* user_dispatch.c: calls from [offset, offset + len) are made, others where the selector's byte says so. */
+struct ap_user_dispatch {
+	u64 selector, offset, len;
+	bool is_on;
 };
 
 struct ap_thread {
 	struct ap_thread *self; /* 0x00 */
 	u64 spill_rcx;		/* 0x08 */
 	u64 spill_rdx;		/* 0x10 */
-	u64 spill_a;		/* 0x18: scratch of mangled sequences */
-	u64 spill_b;		/* 0x20 */
-	u64 entry;		/* 0x28: cache address that the gate enters */
-	u64 engine_sp;		/* 0x30: top of the engine stack */
-	u32 exit_id;		/* 0x38: (unit << 20 | offset of the stub), set by stubs */
-	u32 exit_kind;		/* 0x3c: enum ap_exit_kind */
-	u32 pending;		/* 0x40: a signal waits in pend_* */
-	u32 branch_id;		/* 0x44: place of the last indirect branch, as in exit_id */
-	struct ap_regs regs;	/* 0x48: gpr[16], rip, rflags */
-	u64 app_gs_base;	/* 0xd8: the program's %gs base */
-	u64 rep_rcx;		/* 0xe0: rcx before the rep instruction that is executed */
+	u64 spill_a; /* 0x18: scratch of mangled sequences; the engine's %rsp during a system call */
+	u64 spill_b;	     /* 0x20 */
+	u64 entry;	     /* 0x28: cache address that the gate enters */
+	u64 engine_sp;	     /* 0x30: top of the engine stack */
+	u32 exit_id;	     /* 0x38: (unit << 20 | offset of the stub), set by stubs */
+	u32 exit_kind;	     /* 0x3c: enum ap_exit_kind */
+	u32 pending;	     /* 0x40: a signal waits in pend_* */
+	u32 branch_id;	     /* 0x44: place of the last indirect branch, as in exit_id */
+	struct ap_regs regs; /* 0x48: gpr[16], rip, rflags */
+	u64 app_gs_base;     /* 0xd8: the program's %gs base */
+	u64 rep_rcx;	     /* 0xe0: rcx before the rep instruction that is executed */
 
 	struct ap_pmc pmc[AP_PMCS]; /* 0xe8 */
 	u32 in_call;		    /* 0x1e8: the kernel has it, in a call of the program's */
@@ -159,6 +167,7 @@ struct ap_thread {
 	u32 in_handler_depth; /* faults of the engine itself */
 	u32 parked;	      /* native.c: 1 out of the cache for good, 2 and natively on its way */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
+	u32 on_trial;	      /* with native_pc: is that an instruction? The CPU is asked */
 
 	/* System calls: owned by syscall*.c / task*.c */
 	u64 serial;	 /* never the same again: areas are reused */
@@ -167,7 +176,9 @@ struct ap_thread {
 	u64 tid_at;	 /* where the kernel writes its number for the program; 0 nowhere */
 	u32 told_tid;	 /* its number from its parent, where it may not ask for it */
 	const struct ap_filter *filters;
-	u32 own_fd;	/* session descriptor + 1 where descriptors are not shared, else 0 */
+	u32 own_fd;	       /* session descriptor + 1 where descriptors are not shared, else 0 */
+	u32 traced_by_program; /* PTRACE_TRACEME was called */
+	struct ap_user_dispatch dispatch;
 	u32 own_limits; /* limits.c: the next two are this vfork child's own */
 	u32 limit_shares, nofile_share;
 	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
@@ -176,14 +187,12 @@ struct ap_thread {
 	u32 rseq_size, rseq_sig;
 	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
-	struct ap_traced traced; /* traced.c, and the engine of its tracer */
-
 	/* Sampling: lane.h has the rest.  nlanes are kept, of ap_proc.lanes. */
 	u32 nlanes;
 	u32 sampler_gen; /* of the slot, when the service was told last */
 	union {		 /* of the call whose tracepoints are passed: */
 		u64 call_passed; /* from its entry on, the session's filters that this has passed, as bits; */
-		u64 call_ret; /* at its exit, what it returns */
+		u64 call_value; /* of a tracepoint at its ends: its number, then what it returns */
 	};
 	u32 sources;   /* ap_hook_sources */
 	u32 lane_trap; /* a SIGTRAP is to be raised */

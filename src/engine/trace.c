@@ -51,36 +51,40 @@ static void set_call(struct ap_thread *t, u64 call)
 
 void ap_trace_enter(struct ap_thread *t, u64 nr)
 {
+	u64 passed;
+
+	t->call_value = nr;
 	count(t, AP_TRACE_RAW_SYS_ENTER, 1);
-	t->call_passed = count_filtered(t, AP_TRACE_RAW_SYS_ENTER, 0);
+	passed = count_filtered(t, AP_TRACE_RAW_SYS_ENTER, nr);
 	if (has_point(nr)) {
 		count(t, ap_trace_sys_enter((u32)nr), 1);
-		t->call_passed |= count_filtered(t, ap_trace_sys_enter((u32)nr), 0);
+		passed |= count_filtered(t, ap_trace_sys_enter((u32)nr), nr);
 	}
+	t->call_passed = passed; /* from here on in the value's place */
 	set_call(t, (u64)(u32)nr + 1);
 }
 
 static void exit_raw(struct ap_thread *t)
 {
 	count(t, AP_TRACE_RAW_SYS_EXIT, 1);
-	(void)count_filtered(t, AP_TRACE_RAW_SYS_EXIT, t->call_ret);
+	(void)count_filtered(t, AP_TRACE_RAW_SYS_EXIT, t->call_value);
 	set_call(t, 0);
 }
 
 void ap_trace_exit(struct ap_thread *t, u64 nr, u64 ret)
 {
-	t->call_ret = ret;
+	t->call_value = ret;
 	set_call(t, (u64)(u32)nr + 1); /* a child has not entered it */
 	if (has_point(nr)) {
 		count(t, ap_trace_sys_exit((u32)nr), 1);
-		(void)count_filtered(t, ap_trace_sys_exit((u32)nr), t->call_ret);
+		(void)count_filtered(t, ap_trace_sys_exit((u32)nr), t->call_value);
 	}
 	exit_raw(t);
 }
 
 void ap_trace_exit_unnamed(struct ap_thread *t, u64 ret)
 {
-	t->call_ret = ret;
+	t->call_value = ret;
 	set_call(t, 0);
 	exit_raw(t);
 }

@@ -14,6 +14,7 @@
 #include "engine/filter.h"
 
 #define REACH	      0x70000000ULL /* leaves room for operands on the far side of the code */
+#define NEAR	      ~0x3fffffffULL
 #define UNIT_SIZE_MAX (1U << 20)
 #define UNIT_SIZE_MIN (16U << 10)
 
@@ -22,6 +23,7 @@ u32 ap_nunits;
 
 static u32 unit_size;
 static u64 live_bytes; /* of units that are not retired */
+static u64 barren;     /* code near it found no hole: none is looked for again before a flush */
 
 void ap_unit_init(void)
 {
@@ -64,8 +66,10 @@ static struct ap_unit *unit_new(u64 pc)
 	u = &ap_units[k];
 	memset(u, 0, sizeof(*u));
 	u->base = ap_mem_map_exec(pc, unit_size, REACH);
-	if (!u->base)
+	if (!u->base) {
+		barren = (pc & NEAR) | 1;
 		return NULL;
+	}
 	u->size = unit_size;
 	write_trampolines(u);
 	live_bytes += unit_size;
@@ -127,10 +131,12 @@ struct ap_unit *ap_unit_for(u64 pc)
 	} else if (!u) {
 		if (ap_units_full())
 			ap_cache_flush();
-		u = unit_new(pc);
+		u = barren == ((pc & NEAR) | 1) ? NULL : unit_new(pc);
 	}
 	if (!u) /* no hole near, or no address at all: out of reach is slower, not wrong */
 		u = with_room(pc, false);
+	if (!u && ap_filter_allows_map(true))
+		u = unit_new(ap_proc.blob_lo);
 	return u && reserve_block(u) ? u : NULL;
 }
 
@@ -153,11 +159,23 @@ struct ap_unit *ap_unit_of(u64 pc)
 	return NULL;
 }
 
+bool ap_units_overlap(u64 start, u64 end)
+{
+	for (u32 k = 0; k < ap_nunits; k++) {
+		u64 base = (u64)ap_units[k].base;
+
+		if (base && base < end && base + ap_units[k].size > start)
+			return true;
+	}
+	return false;
+}
+
 void ap_units_retire(void)
 {
 	for (u32 k = 0; k < ap_nunits; k++)
 		ap_units[k].retired = ap_units[k].base != NULL;
 	live_bytes = 0;
+	barren = 0;
 }
 
 static void use_again(struct ap_unit *u)

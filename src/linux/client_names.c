@@ -2,7 +2,6 @@
 /*
  * Events by name, as a client asks for them; apart from all that opens them, for who only reads.
  */
-#include <cpuid.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,23 +12,6 @@
 #include "linux/tree.h"
 #include "pmu/names.h"
 #include "pmu/tracepoint.h"
-
-/*
- * Raw codes are the host CPU's: libraries choose them by CPUID.  Asked once, because in a virtual machine each
- * CPUID is a trip to the hypervisor, and each event name asks.
- */
-enum ap_cpu ap_host_cpu(void)
-{
-	static int known = -1;
-	struct ap_cpuid zero, one;
-
-	if (known < 0) {
-		__cpuid(0, zero.eax, zero.ebx, zero.ecx, zero.edx);
-		__cpuid(1, one.eax, one.ebx, one.ecx, one.edx);
-		known = ap_cpu_of(&zero, one.eax);
-	}
-	return (enum ap_cpu)known;
-}
 
 int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr)
 {

@@ -304,6 +304,8 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 		keep(arg, f->ref);
 		if (f->writer >= 0)
 			keep(arg, f->writer);
+		if (f->kept >= 0)
+			keep(arg, f->kept);
 	}
 	for (struct ap_host_task *t = host->tasks; t; t = t->next)
 		for (u32 i = 0; i < AP_WORLD_N; i++)

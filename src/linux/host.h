@@ -49,12 +49,18 @@ struct ap_host_config {
 };
 
 u32 ap_host_count_cpus(void);
-/* Events' codes are those of the CPU that we run on. */
 /* machine.c: the machine that is modelled where none is asked for. */
 const struct ap_machine *ap_machine_default(void);
 /* Kinds of what the machine does not have. */
 u64 ap_machine_absent(const struct ap_machine *m);
+/* cpu_id.c: whose raw codes events have; who it is, NULL where that is the CPU that we run on. */
 enum ap_cpu ap_host_cpu(void);
+const struct ap_cpu_id *ap_host_cpu_id(void);
+enum ap_cpu ap_cpu_of_id(const struct ap_cpu_id *id);
+/* --machine names a machine: NULL or one that is no CPU's leaves the host's. */
+void ap_cpu_id_of_machine(const char *name);
+/* The built-in machine that is nearest to the CPU. */
+const char *ap_cpu_id_machine(void);
 AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
 			      const struct ap_host_config *config);
 void ap_host_free(struct ap_host *host);

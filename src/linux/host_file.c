@@ -5,12 +5,14 @@
  * writer for a moment: its poll says POLLERR when there is none.  It is asked when a close was
  * reported, and of all, a few at a time, when a process or image has ended and at a slow tick.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -116,8 +118,10 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	while (f->nmappers)
 		ap_host_munmap(host, f, f->mappers[0]);
 	ap_host_pub_remove(host, f);
-	if (f->event)
+	if (f->event) {
+		ap_event_set_host(f->event, NULL);
 		ap_core_release(host->core, f->event);
+	}
 	ap_host_perfctr_file_free(f);
 	if (task)
 		ap_host_task_order(ap_task_host(task));
@@ -138,15 +142,117 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	close(f->ref);
 	if (f->writer >= 0)
 		close(f->writer);
+	if (f->kept >= 0)
+		close(f->kept);
 	free(f->mappers);
 	free(f);
 }
 
-static bool has_reader(struct ap_host *host, const struct ap_host_file *f)
+/* --- the program's file */
+
+static bool is_of(int fd, const struct ap_host_file *f)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISFIFO(st.st_mode) && st.st_ino == f->inode;
+}
+
+/* The number of a descriptor of the file in a process; -1 none. */
+static int find_fd(const struct ap_host_file *f, pid_t pid)
+{
+	char path[32], link[48], want[32];
+	struct dirent *entry;
+	ssize_t n;
+	int fd = -1;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(want, sizeof(want), "pipe:[%llu]", (unsigned long long)f->inode);
+	dir = opendir(path);
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+		if (n < 0)
+			continue;
+		link[n] = '\0';
+		if (!strcmp(link, want))
+			fd = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+static int copy_fd(const struct ap_host_file *f, int pidfd, int fd)
+{
+	int copy = fd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+
+	if (copy < 0 || is_of(copy, f))
+		return copy;
+	close(copy);
+	return -1;
+}
+
+static int borrow_from(struct ap_host_file *f, pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), copy;
+
+	if (pidfd < 0)
+		return -1;
+	copy = pid == f->async_pid ? copy_fd(f, pidfd, f->async_fd) : -1;
+	if (copy < 0) {
+		f->async_pid = pid;
+		f->async_fd = find_fd(f, pid);
+		copy = copy_fd(f, pidfd, f->async_fd);
+	}
+	close(pidfd);
+	return copy;
+}
+
+/* All descriptors of an event are of one open file: the kernel gives no second one. */
+int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f)
+{
+	pid_t known = f->async_pid;
+	int copy;
+
+	if (f->kept >= 0)
+		return fcntl(f->kept, F_DUPFD_CLOEXEC, 0);
+	copy = borrow_from(f, known);
+	for (u32 i = 0; copy < 0 && i < host->sv->ntracks; i++) {
+		const struct ap_track *track = &host->sv->tracks[i];
+
+		if (!track->is_gone && track->pid > 0 && track->pid != known)
+			copy = borrow_from(f, track->pid);
+	}
+	return copy;
+}
+
+void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f)
+{
+	bool wanted = f->is_async && f->nmappers && !f->perfctr;
+
+	if (wanted && f->kept < 0)
+		f->kept = ap_host_file_borrow(host, f);
+	if (wanted || f->kept < 0)
+		return;
+	close(f->kept);
+	f->kept = -1;
+}
+
+/*
+ * To ask where nobody has the pipe open for writing sends the signal of a file that has O_ASYNC: that somebody is found who
+ * has it is an answer as well.
+ */
+static bool has_reader(struct ap_host *host, struct ap_host_file *f)
 {
 	struct pollfd pfd = { .fd = f->writer, .events = 0 };
 	bool is_lost;
+	int fd;
 
+	fd = f->is_async && pfd.fd < 0 ? ap_host_file_borrow(host, f) : -1;
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
 	if (pfd.fd < 0)
 		pfd.fd = ap_host_file_end(host, f, O_WRONLY);
 	if (pfd.fd < 0)
@@ -157,22 +263,7 @@ static bool has_reader(struct ap_host *host, const struct ap_host_file *f)
 	return !is_lost;
 }
 
-/*
- * To ask makes the kernel send the signal of a descriptor with O_ASYNC, where nobody has the pipe open
- * for writing: then it is not asked while the process lives that has set it.
- */
-static bool may_ask(const struct ap_host_file *f)
-{
-	return !f->is_async || f->writer >= 0 || (kill(f->async_pid, 0) && errno == ESRCH);
-}
-
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f)
-{
-	if (!f->nmappers && may_ask(f) && !has_reader(host, f))
-		ap_host_file_free(host, f);
-}
-
-void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f)
 {
 	if (!f->nmappers && !has_reader(host, f))
 		ap_host_file_free(host, f);
@@ -198,7 +289,7 @@ static void settle(struct ap_host *host, struct ap_host_file *f)
 	u64 inode = f->inode;
 
 	forget_closed(host, f);
-	if (f->nmappers || !may_ask(f) || has_reader(host, f))
+	if (f->nmappers || has_reader(host, f))
 		return;
 	if (f->event) {
 		ap_event_public(f->event, &event);
@@ -257,6 +348,7 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	f->ref = ref;
 	f->pub = -1;
 	f->writer = -1;
+	f->kept = -1;
 	f->next = *bucket;
 	*bucket = f;
 	f->after = host->all_files;
@@ -311,8 +403,26 @@ static void sweep(struct ap_host *host, u32 many)
 	host->is_sweeping = host->sweep != NULL;
 }
 
+/* Its process has ended, and nobody has told us yet. */
+static bool is_over(const struct ap_host *host, u32 seg)
+{
+	struct ap_seg head;
+
+	return !ap_session_seg_read(host->ses, seg, &head) && head.ns_pid &&
+	       head.pidns == host->ses->head->pidns && ap_has_ended((pid_t)head.ns_pid);
+}
+
+static void unmap_gone(struct ap_host *host)
+{
+	for (struct ap_host_file *f = host->all_files; f; f = f->after)
+		for (u32 i = f->nmappers; i-- > 0;)
+			if (is_over(host, f->mappers[i]))
+				ap_host_munmap(host, f, f->mappers[i]);
+}
+
 void ap_host_files_sweep(struct ap_host *host)
 {
+	unmap_gone(host);
 	ap_host_files_ended(host);
 	sweep(host, UINT32_MAX);
 }

@@ -78,8 +78,10 @@ struct ap_host_task {
 	u32 times;		  /* that it was asked for */
 	s32 world_fd[AP_WORLD_N]; /* the kernel's own events */
 	u64 world_last[AP_WORLD_N];
-	u64 world_base[AP_WORLD_N];   /* counted before that event was opened */
-	bool is_ending;		      /* nothing more is opened on it */
+	u64 world_base[AP_WORLD_N]; /* counted before that event was opened */
+	u64 own_faults,
+		own_seen; /* ap_slot.own_faults, of all images; of the present one, as of then */
+	bool is_ending;	  /* nothing more is opened on it */
 	struct ap_host_point *points; /* of tracepoints: host_trace.c */
 	u32 npoints;
 	u64 points_at; /* ap_host.epoch when its end was looked for */
@@ -132,7 +134,9 @@ struct ap_host_file {
 	bool is_readable; /* a byte says so */
 	bool is_closed;	  /* a descriptor was, and nobody has looked yet whether it was the last */
 	bool is_async;	  /* has O_ASYNC */
-	pid_t async_pid;  /* of the process that has set it */
+	pid_t async_pid;  /* who has it, as far as is known: at first who has set O_ASYNC, */
+	s32 async_fd;	  /* by this descriptor */
+	int kept;	  /* the program's file, which a mapping holds after its last close; -1 */
 	s32 pub;	  /* index of struct ap_pub, -1 none */
 	u32 page_order;	  /* of the mapping: enum is host_page.c's */
 	u64 page_off;	  /* in the session file, 0 none */
@@ -205,6 +209,8 @@ struct ap_host {
 	struct ap_host_pages pages;
 	struct ap_host_samplers *samplers; /* NULL: none yet */
 	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
+	u32 lane_users[AP_LANE_MAX];	   /* events that are sampled by each */
+	u32 lane_next;			   /* where to look for one to be given another set */
 	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
@@ -319,12 +325,13 @@ struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
 /* Makes the core see that of all of them; false: there were none. */
 bool ap_host_tasks_end_gone(struct ap_host *host);
-/* Where it is not followed any more (ap_slot.native), which nobody tells of. */
-void ap_host_task_let_leave(struct ap_host *host, struct ap_task *task);
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
 
 /* host_serve.c: read(2), as whoever has waited for a child expects it */
 s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
+/* Of a sampler of the task's. */
+s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf,
+			 u64 size);
 
 /* host_file.c */
 AP_MUST_CHECK int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd,
@@ -333,10 +340,12 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
 /* Of a request: as it is after all that its task did in place. */
 struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
+/* A descriptor of the program's own file, for a moment: it is a reader like others.  -1 where it has none. */
+int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f);
+/* A mapping is a reference to the file: what sends its signals is kept while there are both. */
+void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f);
 /* After a sync: releases the event when nobody has a descriptor or mapping of it any more. */
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
-/* The same, where one was closed just now. */
-void ap_host_file_closed(struct ap_host *host, struct ap_host_file *f);
 /* The same, when there is time for it (ap_host_settle): its end concerns nobody else. */
 void ap_host_settle_all(struct ap_host *host);
 void ap_host_file_closed_in_place(struct ap_host *host, struct ap_host_file *f);
@@ -431,11 +440,10 @@ void ap_host_wake(void *world, struct ap_event *event, u32 what);
 void ap_host_wakes_look(struct ap_host *host);
 /* An end of the descriptor's pipe, O_NONBLOCK; -1. */
 int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how);
-/* The event has got or lost its buffer, or its task: poll says so, of this one, of all. */
+/* poll says what it has to say now: the event may have got or lost its buffer, or its task. */
 void ap_host_file_polls(struct ap_host *host, struct ap_host_file *f);
-void ap_host_files_poll(struct ap_host *host);
-/* POLLIN was taken. */
-void ap_host_file_polled(struct ap_host *host, struct ap_host_file *f);
+/* A poll has given an answer: POLLIN was taken with it.  What it would be. */
+u32 ap_host_file_polled(struct ap_host *host, struct ap_host_file *f);
 /* Its signal, where it has O_ASYNC. */
 void ap_host_file_signal(struct ap_host *host, struct ap_host_file *f);
 
@@ -490,6 +498,9 @@ void ap_host_cpus_fini(struct ap_host *host);
 int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
 			  u64 *v);
 void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
+/* Its image asks for an exec; and it has another slot from now on. */
+void ap_host_world_parting(struct ap_host_task *t);
+void ap_host_world_leave(struct ap_host_task *t);
 /* Faults of a mode are counted: nobody can say later what a child's were, which begins with its maker's. */
 bool ap_host_world_splits(const struct ap_host_task *t);
 void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker);

@@ -80,6 +80,7 @@ static bool has_old_code(const struct ap_host *host, u32 index, const struct ap_
 
 	return head->state == AP_SEG_LIVE && !head->mute &&
 	       (want & ~head->kinds_ack || models || head->lanes_ack < host->ses->head->nlanes ||
+		head->lane_gen_ack != host->ses->head->lane_gen ||
 		ap_host_watch_is_due(host, index, head));
 }
 

@@ -80,7 +80,7 @@ static void fill(const struct ap_host_file *f, struct ap_pub *pub)
 				.leader = pub_of(ap_event_leader(f->event)),
 				.next = pub_of(ap_event_next(f->event)) };
 	pub->flags = (from.is_enabled ? AP_PUB_ENABLED : 0) | (from.is_active ? AP_PUB_ACTIVE : 0) |
-		     (from.is_simple ? AP_PUB_SIMPLE : 0);
+		     (from.is_simple ? AP_PUB_SIMPLE : 0) | (from.is_error ? AP_PUB_ERROR : 0);
 	if (!t || !t->seg || !t->gen || from.is_error ||
 	    (from.may_lose && from.read_format & AP_PERF_FORMAT_LOST))
 		return;
@@ -227,15 +227,12 @@ static bool may_lock_any(const struct ap_host *host, const struct ap_host_task *
 		!ap_cred_parse(text, &cred) && cred.cap_effective & 1ULL << 14 /* CAP_IPC_LOCK */);
 }
 
-/* A limit that was set in the session is the program's with the engine's share on top. */
 static u64 memlock_pages(const struct ap_host_task *t)
 {
 	struct rlimit lim;
 
 	if (prlimit(t->pid, RLIMIT_MEMLOCK, NULL, &lim))
 		return 0;
-	if (lim.rlim_cur != RLIM_INFINITY && lim.rlim_cur >= AP_LIMIT_SHARE)
-		lim.rlim_cur -= AP_LIMIT_SHARE;
 	return lim.rlim_cur / AP_PAGE_SIZE;
 }
 
@@ -275,6 +272,15 @@ static int add_mapper(struct ap_host_file *f, u32 seg)
 	f->mappers = more;
 	f->mappers[f->nmappers++] = seg;
 	return 0;
+}
+
+/* Does the page concern its own task, or others alone? */
+static void note_mappers(const struct ap_host_file *f)
+{
+	struct ap_task *task = ap_event_task(f->event);
+	const struct ap_host_task *t = task ? ap_task_host(task) : NULL;
+
+	ap_event_set_others(f->event, t && !(t->seg && has_mapper(f, t->seg->index)));
 }
 
 /* Bytes of an area with the ring's page, if it has one. */
@@ -355,7 +361,9 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 		ret = map_first(host, t, f, npages, prot & PROT_W);
 	if (!ret)
 		ret = add_mapper(f, t->seg->index);
-	ap_host_files_poll(host);
+	if (f->nmappers)
+		note_mappers(f);
+	ap_host_file_keep(host, f);
 	*where = host->pages.off + f->page_off;
 	return ret;
 }
@@ -366,10 +374,12 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 		if (f->mappers[i] != seg)
 			continue;
 		f->mappers[i] = f->mappers[--f->nmappers];
+		if (f->nmappers && !f->perfctr)
+			note_mappers(f);
 		if (f->nmappers || f->perfctr)
 			return;
 		ap_core_munmap(host->core, f->event);
-		ap_host_files_poll(host);
+		ap_host_file_keep(host, f);
 		give_pages_back(host, f->page_order, area_bytes(f->npages),
 				f->page_off - (f->npages > 1 ? AP_PAGE_SIZE : 0));
 		host->pages.locked -= f->npages - f->npinned;

@@ -209,7 +209,8 @@ static int may_mark(struct ap_host_vctr *p, u64 kinds)
 	ret = ap_host_want_lane(p->host, kinds, &lane);
 	if (ret)
 		return ret;
-	is_there = lane < __atomic_load_n(&seg->head->lanes_ack, __ATOMIC_ACQUIRE);
+	is_there = lane < __atomic_load_n(&seg->head->lanes_ack, __ATOMIC_ACQUIRE) &&
+		   seg->head->lane_gen_ack == p->host->ses->head->lane_gen;
 	ap_host_put_lane(p->host, lane);
 	return is_there ? 0 : -EPERM;
 }

@@ -240,6 +240,8 @@ static s64 control(struct ap_host *host, const struct ap_svc *svc)
 	state = &g->of[c.cpu].state;
 	memset(state, 0, sizeof(*state));
 	state->control = c.cpu_control;
+	if (!c.cpu_control.tsc_on && !c.cpu_control.nractrs)
+		return (s64)active(g); /* nothing there any more */
 	ret = ap_x86ctr_update_control(&g->drv, state, 1);
 	return ret ? ret : (s64)active(g);
 }

@@ -85,9 +85,25 @@ static struct ap_host_file *file_of(const struct ap_host_sampler *o)
 
 /* --- lanes */
 
-int ap_host_want_lane(void *world, u64 kinds, u32 *lane)
+/*
+ * One that nobody samples by.  Not the lane of instructions: it may carry their counts, and clocks are looked at by it.
+ * Each in its turn, as what was just given up is likely to be asked for again.
+ */
+static int find_unused(struct ap_host *host, u32 *lane)
 {
-	struct ap_host *host = world;
+	for (u32 n = 0; n < AP_LANE_MAX; n++) {
+		u32 i = host->lane_next++ % AP_LANE_MAX;
+
+		if (host->lane_users[i] || host->lanes[i] == AP_KIND_BIT(AP_KIND_INSTR))
+			continue;
+		*lane = i;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static int find_lane(struct ap_host *host, u64 kinds, u32 *lane)
+{
 	struct ap_session *head = host->ses->head;
 	u32 n = head->nlanes < AP_LANE_MAX ? head->nlanes : AP_LANE_MAX;
 	int ret;
@@ -98,24 +114,43 @@ int ap_host_want_lane(void *world, u64 kinds, u32 *lane)
 		*lane = i;
 		return 0;
 	}
-	if (n == AP_LANE_MAX)
-		return -ENOSPC;
-	ret = ap_host_add_kinds(world, kinds);
+	*lane = n;
+	if (n == AP_LANE_MAX) {
+		ret = find_unused(host, lane);
+		if (ret)
+			return ret;
+	}
+	ret = ap_host_add_kinds(host, kinds);
 	if (ret)
 		return ret;
-	host->lanes[n] = head->lanes[n] = kinds;
-	/* pairs with the load of who translates */
-	__atomic_store_n(&head->nlanes, n + 1, __ATOMIC_RELEASE);
+	host->lanes[*lane] = kinds;
+	__atomic_store_n(&head->lanes[*lane], kinds, __ATOMIC_RELAXED);
+	/* pair with the loads of who translates */
+	if (n == AP_LANE_MAX)
+		__atomic_store_n(&head->lane_gen, head->lane_gen + 1, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&head->nlanes, n + 1, __ATOMIC_RELEASE);
 	host->has_new_kinds = true;
-	*lane = n;
 	return 0;
 }
 
-/* What a lane is never changes: code of it may be anywhere.  It costs nothing while it is not armed. */
+int ap_host_want_lane(void *world, u64 kinds, u32 *lane)
+{
+	struct ap_host *host = world;
+	int ret = find_lane(host, kinds, lane);
+
+	if (!ret)
+		host->lane_users[*lane]++;
+	return ret;
+}
+
+/* It stays what it is until another set is wanted: code of it is everywhere. */
 void ap_host_put_lane(void *world, u32 lane)
 {
-	(void)world;
-	(void)lane;
+	struct ap_host *host = world;
+
+	if (lane < AP_LANE_MAX && host->lane_users[lane])
+		host->lane_users[lane]--;
 }
 
 /* --- the lock of a slot's samplers */
@@ -503,6 +538,14 @@ s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index
 	if (!ap_host_perfctr_overflowed(t, event, due))
 		due->signo = 0;
 	return 0;
+}
+
+s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf,
+			 u64 size)
+{
+	if (!event_of(host, index) || host->samplers->of[index].task != t)
+		return -EINVAL;
+	return ap_core_read_sample(host->core, host->samplers->of[index].event, buf, size);
 }
 
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */

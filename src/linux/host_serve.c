@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "linux/host_internal.h"
-#include "linux/refusal.h"
 
 #define NO_FD (~0ULL) /* an inode that is none: not a perf descriptor */
 #define TOKEN 0	      /* stands for a descriptor: ap_host.token_inode */
@@ -124,7 +123,7 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 	struct ap_host_file *f = file_of(host, r);
 
 	if (f)
-		ap_host_file_closed(host, f);
+		ap_host_file_check(host, f);
 	else if (!r->svc.arg[0])
 		ap_host_files_ended(host);
 	return 0;
@@ -133,10 +132,8 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 /* A group cannot be added up while a child has another one: it may be a child that was killed. */
 s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size)
 {
-	s64 got;
+	s64 got = ap_core_read(host->core, event, buf, size);
 
-	ap_host_task_let_leave(host, ap_event_task(event));
-	got = ap_core_read(host->core, event, buf, size);
 	if (got == -ECHILD && ap_host_tasks_end_gone(host))
 		got = ap_core_read(host->core, event, buf, size);
 	return got;
@@ -153,6 +150,14 @@ static s64 serve_read(struct ap_host *host, struct request *r)
 	if (f->perfctr)
 		return -EINVAL;
 	got = ap_host_read(host, f->event, host->buf, size < AP_HOST_BUF ? size : AP_HOST_BUF);
+	return got > 0 ? give(r, host->buf, (u64)got) : got;
+}
+
+static s64 serve_sample_read(struct ap_host *host, struct request *r)
+{
+	u64 size = r->svc.arg[1] < AP_SVC_DATA_MAX ? r->svc.arg[1] : AP_SVC_DATA_MAX;
+	s64 got = ap_host_sampler_read(host, r->task, r->svc.arg[0], host->buf, size);
+
 	return got > 0 ? give(r, host->buf, (u64)got) : got;
 }
 
@@ -202,8 +207,6 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 	}
 	memset(host->buf, 0, AP_SVC_DATA_MAX);
 	ret = ap_core_ioctl(host->core, r->task->core, f->event, &args);
-	if (args.cmd == AP_PERF_IOC_SET_OUTPUT)
-		ap_host_files_poll(host);
 	if (!ret && args.cmd == AP_PERF_IOC_RECORD_MUNMAP)
 		order_all(host);
 	if (ret >= 0 && args.cmd == AP_PERF_IOC_ID)
@@ -246,6 +249,28 @@ static s64 serve_munmap(struct ap_host *host, struct request *r)
 		return -EBADF;
 	ap_host_munmap(host, f, r->seg->index);
 	ap_host_file_check(host, f);
+	return 0;
+}
+
+/* Of a CPU, or of another task: the thread cannot know.  The instruction itself is counted, and is not in what it reads. */
+static s64 serve_pmc(struct ap_host *host, struct request *r)
+{
+	struct ap_host_file *f = file_of(host, r);
+	struct ap_event_public event;
+	const struct ap_task *task;
+	u64 value;
+
+	if (!f || !f->event)
+		return -EBADF;
+	task = ap_event_task(f->event);
+	ap_host_task_found_on_cpu(host, r->task);
+	if (!ap_core_pmc(host->core, f->event, (u32)r->svc.arg[1], &value))
+		return -ENODATA;
+	ap_event_public(f->event, &event);
+	if (event.counts & AP_KIND_BIT(AP_KIND_INSTR) &&
+	    (task ? task == r->task->core : event.cpu == r->task->cpu))
+		value--;
+	(void)give(r, &value, sizeof(value));
 	return 0;
 }
 
@@ -429,6 +454,8 @@ static s64 serve_async(struct ap_host *host, struct request *r)
 		return -EBADF;
 	f->is_async = r->svc.arg[1] != 0;
 	f->async_pid = r->task->pid;
+	f->async_fd = (s32)r->svc.arg[2];
+	ap_host_file_keep(host, f);
 	ap_host_sampler_file(host, f);
 	return 0;
 }
@@ -437,9 +464,7 @@ static s64 serve_polled(struct ap_host *host, struct request *r)
 {
 	struct ap_host_file *f = ap_host_file_find(host, r->svc.arg[0]);
 
-	if (f)
-		ap_host_file_polled(host, f);
-	return 0;
+	return f ? ap_host_file_polled(host, f) : 0;
 }
 
 static s64 serve_quiet(struct ap_host *host, struct request *r)
@@ -457,24 +482,6 @@ static s64 serve_held(struct ap_host *host, struct request *r)
 	ap_core_writer_died(host->core, name);
 	/* and whatever else is to be done about it */
 	host->sv->is_stale = true;
-	return 0;
-}
-
-/* As the supervisor's own hand-over ends.  Who does not trace the task has nothing to say of it. */
-static s64 serve_traced_exec(struct ap_host *host, struct request *r)
-{
-	pid_t pid = (pid_t)r->svc.arg[0];
-	u32 seg = (u32)r->svc.arg[1];
-	struct ap_traced from = { .tid = pid, .seg = (u32)r->svc.arg[2] };
-	struct ap_seg head;
-
-	if (pid <= 0 || ap_tracer_of(pid) != r->task->pid)
-		return -EPERM;
-	if (seg != AP_HOST_NATIVE &&
-	    (seg >= ap_session_nsegs(host->ses) || ap_session_seg_read(host->ses, seg, &head) ||
-	     head.state != AP_SEG_INIT || head.pid != (u32)pid || head.parent_seg != from.seg))
-		return -EINVAL;
-	ap_host_execed(host, &from, pid, seg);
 	return 0;
 }
 
@@ -508,6 +515,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_PRCTL] = serve_prctl,
 	[AP_SVC_MMAP] = serve_mmap,
 	[AP_SVC_MUNMAP] = serve_munmap,
+	[AP_SVC_PMC] = serve_pmc,
 	[AP_SVC_WHAT] = serve_what,
 	[AP_SVC_TREE] = serve_tree,
 	[AP_SVC_USE] = serve_use,
@@ -529,7 +537,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_PERFCTR] = serve_perfctr,
 	[AP_SVC_UNMAPPING] = serve_unmapping,
 	[AP_SVC_UNMAPPED] = serve_unmapped,
-	[AP_SVC_TRACED_EXEC] = serve_traced_exec,
+	[AP_SVC_SAMPLE_READ] = serve_sample_read,
 };
 
 /* --- the slot */

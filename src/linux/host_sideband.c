@@ -88,13 +88,13 @@ u32 ap_host_tell_orders(const struct ap_host_task *t)
 	return orders;
 }
 
-/* In the kernel's order: *_NS_INDEX. */
-s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t)
+/* In the kernel's order: *_NS_INDEX.  Those of a new task its maker's events hear of, and those of the CPU. */
+static s64 tell_namespaces(struct ap_host *host, struct ap_host_task *by, struct ap_host_task *t)
 {
 	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
 	struct ap_perf_ns_link links[AP_ARRAY_SIZE(names)] = { { 0 } };
 
-	if (!(ap_task_tells(t->core) & AP_TELL_NAMESPACES) || t->tid <= 0)
+	if (!(ap_task_tells(by->core) & AP_TELL_NAMESPACES) || t->tid <= 0)
 		return 0;
 	for (u32 i = 0; i < AP_ARRAY_SIZE(names); i++) {
 		char name[64], path[AP_PROC_PATH];
@@ -106,8 +106,13 @@ s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t)
 		links[i].dev = st.st_dev;
 		links[i].ino = st.st_ino;
 	}
-	ap_core_namespaces(host->core, t->core, links, AP_ARRAY_SIZE(names));
+	ap_core_namespaces(host->core, by->core, t->core, links, AP_ARRAY_SIZE(names));
 	return 0;
+}
+
+s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t)
+{
+	return tell_namespaces(host, t, t);
 }
 
 static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_host_task *parent)
@@ -116,7 +121,7 @@ static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	parent->nunborn--;
 	ap_host_world_born(t, parent);
 	ap_core_forked(host->core, parent->core, t->core);
-	(void)ap_host_namespaces(host, t);
+	(void)tell_namespaces(host, parent, t);
 	ap_host_task_order(t);
 }
 

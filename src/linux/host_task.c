@@ -173,6 +173,8 @@ void ap_host_task_order(struct ap_host_task *t)
 	is_switched = ap_task_tells(t->core) & AP_TELL_SWITCH;
 	ap_host_diary_set(t->host, t, is_switched);
 	orders = ap_task_is_watched(t->core) ? AP_ORDER_WATCHED | ap_host_tell_orders(t) : 0;
+	if (ap_task_counts_on_a_cpu(t->core))
+		orders |= AP_ORDER_CPU;
 	if (ap_task_samples_on_a_cpu(t->core))
 		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
 	if (t->is_unborn && (t->is_awaited || t->samplers || is_switched))
@@ -274,8 +276,6 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	free(t->points);
 	free(t->more);
 	free(t);
-	/* of its events some have nobody to count any more */
-	ap_host_files_poll(host);
 }
 
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending)
@@ -438,6 +438,7 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 	ap_host_let_go(host);
 	ap_host_sum_slot(s, slot, t->parting);
 	ap_host_samplers_parting(host, t);
+	ap_host_world_parting(t);
 	ap_host_trace_parting(host, t);
 	ap_host_watch_parting(host, t);
 	t->has_parting = true;
@@ -474,6 +475,7 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
 	ap_host_samplers_leave(host, t);
+	ap_host_world_leave(t);
 	ap_host_writer_ended(host, t);
 	ap_host_trace_leave(host, t);
 	ap_host_watch_leave(host, t);

@@ -3,6 +3,10 @@
  * What poll says of a perf descriptor, and its signals: by the pipe that it is.  An event that has a
  * buffer has a writer, which is us; POLLIN is a byte in the pipe, POLLHUP its close, and a descriptor
  * with O_ASYNC has its signal from the kernel when we write, to whom and with what fcntl(2) has said.
+ * POLLERR no pipe's reader has: it is POLLHUP here, and the task puts it right (service/poll.c).
+ *
+ * Only an overflow is a signal.  All else that the kernel would send one for is done while the file has
+ * nobody to send it to.
  *
  * Natively poll takes POLLIN with it; the task tells of it (AP_SVC_POLLED), and the byte is taken out.
  */
@@ -10,13 +14,19 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "linux/host_internal.h"
 
 #define POLL_IN_BIT  0x01U
+#define POLL_ERR_BIT 0x08U
 #define POLL_HUP_BIT 0x10U
+
+#ifndef F_GETOWNER_UIDS
+#define F_GETOWNER_UIDS 17
+#endif
 
 int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how)
 {
@@ -70,29 +80,71 @@ static void put_byte(struct ap_host *host, struct ap_host_file *f)
 	(void)write_quietly(f->writer);
 }
 
+/* --- without a signal */
+
+struct quiet {
+	int fd; /* of the program's file; -1: its signals are as they were */
+	struct f_owner_ex owner;
+};
+
+/* Who sets an owner gives it rights to send: they must be those that it had. */
+static bool may_set_owner(int fd, const struct ap_host_file *f)
+{
+	char path[32];
+	uid_t uids[2];
+	struct stat st;
+
+	if (!fcntl(fd, F_GETOWNER_UIDS, uids))
+		return uids[0] == getuid() && uids[1] == geteuid();
+	snprintf(path, sizeof(path), "/proc/%d", (int)f->async_pid);
+	return !stat(path, &st) && st.st_uid == geteuid();
+}
+
+static void quiet_begin(struct ap_host *host, struct ap_host_file *f, struct quiet *q)
+{
+	q->fd = f->is_async ? ap_host_file_borrow(host, f) : -1;
+	if (q->fd < 0)
+		return;
+	if (!fcntl(q->fd, F_GETOWN_EX, &q->owner) && q->owner.pid && may_set_owner(q->fd, f) &&
+	    !fcntl(q->fd, F_SETOWN, 0))
+		return;
+	close(q->fd);
+	q->fd = -1;
+}
+
+static void quiet_end(const struct quiet *q)
+{
+	if (q->fd < 0)
+		return;
+	(void)fcntl(q->fd, F_SETOWN_EX, &q->owner);
+	close(q->fd);
+}
+
+/* --- poll */
+
 void ap_host_file_polls(struct ap_host *host, struct ap_host_file *f)
 {
 	u32 polls = f->event ? ap_core_would_poll(host->core, f->event) : POLL_HUP_BIT;
-	bool wanted = !(polls & POLL_HUP_BIT), readable = wanted && polls & POLL_IN_BIT;
+	bool wanted = !(polls & (POLL_HUP_BIT | POLL_ERR_BIT));
+	bool readable = wanted && polls & POLL_IN_BIT;
+	struct quiet q;
 
-	if (wanted && f->writer < 0) {
+	if (wanted && f->writer < 0)
 		f->writer = ap_host_file_end(host, f, O_WRONLY);
-	} else if (!wanted && f->writer >= 0) {
+	if (readable == f->is_readable && (wanted || f->writer < 0))
+		return;
+	quiet_begin(host, f, &q);
+	if (!wanted && f->writer >= 0) {
 		close(f->writer);
 		f->writer = -1;
 	}
-	if (readable && !f->is_readable && f->writer >= 0) {
+	if (!readable) {
+		drain(host, f);
+	} else if (f->writer >= 0 && !f->is_readable) {
 		put_byte(host, f);
 		f->is_readable = true;
-	} else if (!readable && f->is_readable) {
-		drain(host, f);
 	}
-}
-
-void ap_host_files_poll(struct ap_host *host)
-{
-	for (struct ap_host_file *f = host->all_files; f; f = f->after)
-		ap_host_file_polls(host, f);
+	quiet_end(&q);
 }
 
 /*
@@ -118,11 +170,9 @@ void ap_host_file_signal(struct ap_host *host, struct ap_host_file *f)
 }
 
 /* Natively the answer is the buffer's, whoever polls. */
-void ap_host_file_polled(struct ap_host *host, struct ap_host_file *f)
+u32 ap_host_file_polled(struct ap_host *host, struct ap_host_file *f)
 {
-	if (f->event)
-		(void)ap_core_poll(host->core, f->event);
-	ap_host_files_poll(host);
+	return f->event ? ap_core_poll(host->core, f->event) : POLL_HUP_BIT;
 }
 
 /* --- as the core has it */

@@ -2,7 +2,8 @@
 /*
  * Software counters that only the kernel has.  Where it permits, its own event on the task counts
  * them, from the first time that somebody asks; else /proc says what it knows, which is nothing about
- * the mode that a fault was taken in.  Both include what the engine and its requests cause.
+ * the mode that a fault was taken in.  Both include what the engine and its requests cause, but for the faults
+ * that end in signals of the engine's.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -132,6 +133,36 @@ static bool from_proc(const struct ap_host_task *t, enum ap_world_counter which,
 	}
 }
 
+/* What the engine has had of the kernel's faults; a slot that the task has no more keeps what it had. */
+static u64 own_faults(struct ap_host_task *t)
+{
+	u64 now;
+
+	if (!t->seg || !t->gen || t->has_parting || !ap_host_task_is_in_slot(t))
+		return t->own_faults;
+	now = __atomic_load_n(&ap_host_slot(t->seg, t->slot)->own_faults, __ATOMIC_RELAXED);
+	t->own_faults += now - t->own_seen;
+	t->own_seen = now;
+	return t->own_faults;
+}
+
+void ap_host_world_parting(struct ap_host_task *t)
+{
+	(void)own_faults(t);
+}
+
+void ap_host_world_leave(struct ap_host_task *t)
+{
+	(void)own_faults(t);
+	t->own_seen = 0;
+}
+
+static bool has_own(enum ap_world_counter which)
+{
+	return which == AP_WORLD_PAGE_FAULTS ||
+	       which == AP_WORLD_USER_FAULTS + AP_WORLD_PAGE_FAULTS;
+}
+
 /*
  * The event is as old as the first question, and a child that was counted from its birth may be asked about
  * much later: what it did before is in /proc.  Faults before that are taken for the user's: a new thread
@@ -146,6 +177,8 @@ static void begin(struct ap_host_task *t, enum ap_world_counter which)
 	    from_proc(t, in_any_mode(which), &now) &&
 	    read(t->world_fd[which], &before, sizeof(before)) == sizeof(before) && now > before)
 		t->world_base[which] = now - before;
+	if (t->world_fd[which] >= 0 && has_own(which))
+		t->world_base[which] += own_faults(t);
 }
 
 int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
@@ -161,9 +194,12 @@ int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_c
 	if (t->world_fd[which] == AP_HOST_FD_NONE && t->tid > 0 && !t->is_ending)
 		begin(t, which);
 	if (t->world_fd[which] >= 0) {
+		/* before the kernel's, which has each of them by then */
+		u64 own = has_own(which) ? own_faults(t) : 0;
+
 		if (read(t->world_fd[which], &now, sizeof(now)) != sizeof(now))
 			return -EOPNOTSUPP;
-		now += t->world_base[which];
+		now += t->world_base[which] - own;
 	} else if (!from_proc(t, which, &now)) {
 		/* what a task that is gone, or not there yet, is known to have counted */
 		if (t->tid > 0 && !t->world_last[which])

@@ -19,7 +19,7 @@
 /* Of the same vendor as the CPU, as raw codes are; always the same otherwise, so that counts compare. */
 const struct ap_machine *ap_machine_default(void)
 {
-	return ap_machine_find(ap_host_cpu() == AP_CPU_ZEN ? "zen3" : "skylake");
+	return ap_machine_find(ap_cpu_id_machine());
 }
 
 u64 ap_machine_absent(const struct ap_machine *m)
@@ -112,6 +112,7 @@ int ap_run_machine(struct ap_run_options *opts, const char *name, char *why, siz
 	else if (!m)
 		ret = read_file(&chosen, name, why, size);
 	opts->machine = m ? m : &chosen;
+	ap_cpu_id_of_machine(m ? m->name : "");
 	return ret;
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "linux/host.h"
 #include "linux/result.h"
 #include "linux/run_internal.h"
 #include "model/machine.h"
@@ -170,6 +171,16 @@ static int check_machine(struct ap_run_state *run, const struct ap_session *head
 		around.name, run->opts->machine->name);
 }
 
+/* So are raw codes: named here by one CPU's table, they would be counted by another's. */
+static int check_cpu(struct ap_run_state *run, const struct ap_session *head)
+{
+	if (head->codes == (u32)ap_host_cpu())
+		return 0;
+	return ap_run_complain(
+		run, AP_EXIT_OURS,
+		"the session around us has the raw events of another CPU: give --cpu-id, or --machine, to the outer anyperf");
+}
+
 /* A session that counts nothing cannot serve; then there are no events, and that is said. */
 static int begin(struct ap_run_state *run, struct ap_session *head)
 {
@@ -214,6 +225,8 @@ int ap_run_nested(struct ap_run_state *run, int session_fd)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot join the session around us: %s",
 				       strerror(-ret));
 	ret = check_machine(run, s.head);
+	if (!ret)
+		ret = check_cpu(run, s.head);
 	if (!ret)
 		ret = begin(run, s.head);
 	if (!ret)

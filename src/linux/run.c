@@ -317,6 +317,8 @@ static int open_session(struct ap_run_state *run)
 		.stress_lane = opts->stress_lane,
 		.stress_branches = opts->stress_branches,
 		.machine = opts->machine ? opts->machine : ap_machine_default(),
+		.cpu = ap_host_cpu(),
+		.cpu_id = ap_host_cpu_id(),
 		.cache_limit = opts->cache_limit ? opts->cache_limit : DEFAULT_CACHE,
 		.range_lo = opts->range_lo,
 		.range_hi = opts->range_hi

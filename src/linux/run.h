@@ -100,6 +100,14 @@ struct ap_run_options {
 AP_MUST_CHECK int ap_run_machine(struct ap_run_options *opts, const char *name, char *why,
 				 size_t size);
 
+/*
+ * Has raw codes, and for programs that are served CPUID, /proc/cpuinfo and sysfs, be of a CPU: one of a list, or as perf
+ * writes it (GenuineIntel-6-55-4).  0, or -EINVAL with a line in why.  Goes before events are named.
+ */
+AP_MUST_CHECK int ap_run_cpu_id(const char *name, char *why, size_t size);
+/* Does the installed libpfm4 have no table of the CPU that programs will see?  Then text says so, and what to do. */
+bool ap_cpu_is_unknown_to_pfm(char *text, size_t size);
+
 /* The CPU that perfctr's programs find.  0, or -EINVAL with a line in why. */
 AP_MUST_CHECK int ap_run_perfctr_cpu(struct ap_run_perf *perf, const char *name, char *why,
 				     size_t size);

@@ -140,6 +140,9 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_at(0),
 	       sizeof(struct ap_machine));
 	make_common(s);
+	s->head->codes = cfg->cpu;
+	if (cfg->cpu_id)
+		s->head->cpu_id = *cfg->cpu_id;
 	s->head->range_lo = cfg->range_lo;
 	s->head->range_hi = cfg->range_hi;
 	s->head->max_segs = max_segs;

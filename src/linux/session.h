@@ -32,6 +32,8 @@ struct ap_session_config {
 	u64 cache_limit, range_lo, range_hi;
 	const char *debug_dir;		  /* AP_F_DEBUG */
 	const struct ap_machine *machine; /* of the models; NULL: any */
+	u32 cpu;			  /* enum ap_cpu: whose raw codes are taken */
+	const struct ap_cpu_id *cpu_id;	  /* who programs see; NULL: the host's */
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);

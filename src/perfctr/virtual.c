@@ -132,6 +132,17 @@ static void reset_sums(struct ap_vctr *v)
 	}
 }
 
+/* To stop is always possible, also where the driver has something that must be on. */
+static int update(struct ap_vctr *v)
+{
+	const struct ap_x86ctr_control *c = &v->cpu_state.control;
+
+	if (c->tsc_on || c->nractrs || c->nrictrs)
+		return ap_x86ctr_update_control(v->drv, &v->cpu_state, 0);
+	v->cpu_state.cstatus = 0;
+	return 0;
+}
+
 static int take_control(struct ap_vctr *v, const struct ap_vctr_control *control)
 {
 	int ret;
@@ -141,7 +152,7 @@ static int take_control(struct ap_vctr *v, const struct ap_vctr_control *control
 	v->preserve = control->preserve;
 	v->flags = control->flags;
 	v->iresume_cstatus = 0;
-	ret = ap_x86ctr_update_control(v->drv, &v->cpu_state, 0);
+	ret = update(v);
 	if (ret || !ap_ctr_cstatus_enabled(v->cpu_state.cstatus))
 		return ret;
 	if (nrctrs(v) && v->drv->forbidden) {

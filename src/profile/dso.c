@@ -220,6 +220,7 @@ static void file_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 	if (!is)
 		return;
 	ap_elf_plt(dso, &e, vec);
+	ap_elf_unnamed(dso, &e, vec);
 	ap_elf_close(&e);
 }
 

@@ -234,43 +234,6 @@ bool ap_elf_symbols(struct ap_dso *dso, struct ap_elf *e, bool dynsym, struct ap
 	return true;
 }
 
-/* The stubs through which other files' functions are called: name@plt, one per relocation. */
-void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec)
-{
-	GElf_Shdr plt, rel, dyn;
-	Elf_Scn *rels = find_section(e->elf, SHT_RELA, ".rela.plt", &rel);
-	Elf_Data *data = rels ? elf_getdata(rels, NULL) : NULL;
-	Elf_Scn *syms = rels ? elf_getscn(e->elf, rel.sh_link) : NULL;
-	Elf_Data *names = syms ? elf_getdata(syms, NULL) : NULL;
-	size_t i, n;
-
-	ap_elf_segments(dso, e);
-	if (!data || !names || !gelf_getshdr(syms, &dyn) || !rel.sh_entsize ||
-	    !find_section(e->elf, SHT_PROGBITS, ".plt", &plt) || !plt.sh_entsize)
-		return;
-	n = data->d_size / rel.sh_entsize;
-	for (i = 0; i < n; i++) {
-		struct ap_symbol s = { 0 };
-		char text[1024];
-		const char *name;
-		GElf_Rela r;
-		GElf_Sym sym;
-
-		if (!gelf_getrela(data, (int)i, &r) ||
-		    !gelf_getsym(names, (int)GELF_R_SYM(r.r_info), &sym))
-			return;
-		name = elf_strptr(e->elf, dyn.sh_link, sym.st_name);
-		snprintf(text, sizeof(text), "%s@plt",
-			 name ? ap_symbol_name(dso->symbols, name) : "");
-		s.start = plt.sh_offset + (i + 1) * plt.sh_entsize;
-		s.end = s.start + plt.sh_entsize;
-		s.type = STT_FUNC;
-		s.bind = STB_GLOBAL;
-		s.name = ap_intern_str(&dso->symbols->text, text);
-		ap_symvec_add(vec, &s);
-	}
-}
-
 bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size)
 {
 	GElf_Word crc;

@@ -21,7 +21,7 @@ struct ap_export {
 	u32 event; /* the one that is written; formats with many write all of them */
 	const char *version;
 	const char *title;
-	bool as_svg; /* a page: in an SVG image, as the name of its file ends */
+	bool as_svg; /* the flame graph as an image, as the name of its file ends */
 };
 
 /* One format.  Writers return 0 or -errno; that out cannot be written shows in out. */
@@ -40,6 +40,7 @@ const struct ap_export_format *ap_export_nth(unsigned int n);
 
 int ap_export_collapsed(const struct ap_export *x, FILE *out);
 int ap_export_flamegraph(const struct ap_export *x, FILE *out);
+int ap_export_flamegraph_svg(const struct ap_export *x, FILE *out);
 int ap_export_speedscope(const struct ap_export *x, FILE *out);
 int ap_export_firefox(const struct ap_export *x, FILE *out);
 int ap_export_pprof(const struct ap_export *x, FILE *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A page with a flame graph: flamegraph.html with the tree as JSON in its place.  Slashes are escaped, so
- * that no name can end the script that holds it.  An image is the same page within SVG, where XML's rules hold.
+ * that no name can end the script that holds it.  The image is another (export_svg.c).
  */
 #include <errno.h>
 #include <jansson.h>
@@ -62,14 +62,6 @@ static const char *find(const char *text)
 		      text, strlen(text));
 }
 
-/* The page from one text of its own up to another, which is not in it. */
-static void put_part(const char *from, const char *to, FILE *out)
-{
-	const char *begin = find(from);
-
-	fwrite(begin, 1, (size_t)(find(to) - begin), out);
-}
-
 static void put_page(const char *json, FILE *out)
 {
 	const char *mark = find(MARK), *rest = mark + strlen(MARK);
@@ -79,49 +71,20 @@ static void put_page(const char *json, FILE *out)
 	fwrite(rest, 1, (size_t)(ap_flamegraph_page_end - rest), out);
 }
 
-static void put_xml_text(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		if (*text == '<')
-			fputs("&lt;", out);
-		else if (*text == '&')
-			fputs("&amp;", out);
-		else if (*text == '>')
-			fputs("&gt;", out);
-		else
-			putc(*text, out);
-	}
-}
-
-static void put_svg(const char *json, FILE *out)
-{
-	fputs("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
-	      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"100%\">\n"
-	      "<title>Flame graph</title>\n",
-	      out);
-	put_part("<style>", "</head>", out);
-	fputs("<foreignObject width=\"100%\" height=\"100%\">\n"
-	      "<body xmlns=\"http://www.w3.org/1999/xhtml\" style=\"height: calc(100% - 20px); overflow: auto\">\n",
-	      out);
-	put_part("<header>", MARK, out);
-	put_xml_text(json, out);
-	fputs("</script>\n<script><![CDATA[\n", out);
-	put_part("\"use strict\"", "</script>\n</body>", out);
-	fputs("]]></script>\n</body>\n</foreignObject>\n</svg>\n", out);
-}
-
 int ap_export_flamegraph(const struct ap_export *x, FILE *out)
 {
-	json_t *root = tree(x);
-	char *json = root ? json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH) : NULL;
+	json_t *root;
+	char *json;
+
+	if (x->as_svg)
+		return ap_export_flamegraph_svg(x, out);
+	root = tree(x);
+	json = root ? json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH) : NULL;
 
 	json_decref(root);
 	if (!json)
 		return -ENOMEM;
-	if (x->as_svg)
-		put_svg(json, out);
-	else
-		put_page(json, out);
+	put_page(json, out);
 	free(json);
 	return 0;
 }

@@ -51,14 +51,23 @@ static int dump(json_t *root, FILE *out)
 
 /* --- speedscope */
 
-static json_t *speedscope_frames(const struct ap_export *x)
+/* Names of threads first, then functions.  One name is one frame, which root[] has for each thread. */
+static json_t *speedscope_frames(const struct ap_export *x, u32 *root)
 {
 	json_t *frames = json_array();
+	u32 nroots = 0;
 
-	/* first the names of threads, then functions */
-	for (u32 i = 0; i < x->stacks->nthreads; i++)
-		json_array_append_new(frames,
-				      json_pack("{s:o}", "name", text(x->stacks->thread[i].comm)));
+	for (u32 i = 0; i < x->stacks->nthreads; i++) {
+		const char *comm = x->stacks->thread[i].comm;
+		u32 k = 0;
+
+		while (k < i && strcmp(x->stacks->thread[k].comm, comm))
+			k++;
+		root[i] = k < i ? root[k] : nroots++;
+		if (k == i)
+			json_array_append_new(frames, json_pack("{s:o}", "name", text(comm)));
+	}
+	root[x->stacks->nthreads] = nroots;
 	for (u32 i = 0; i < x->stacks->nfuncs; i++) {
 		const struct ap_stack_func *func = &x->stacks->func[i];
 		json_t *frame = json_pack("{s:o}", "name", text(func->name));
@@ -71,19 +80,20 @@ static json_t *speedscope_frames(const struct ap_export *x)
 }
 
 static json_t *speedscope_stack(const struct ap_export *x, const struct ap_stack_event *ev,
-				u32 node)
+				u32 node, const u32 *root)
 {
+	u32 first = root[x->stacks->nthreads];
 	json_t *stack = json_array();
 
 	for (; !ap_stacks_is_thread(ev, node); node = ev->node[node].parent)
-		json_array_insert_new(
-			stack, 0,
-			number(x->stacks->nthreads + x->stacks->frame[ev->node[node].frame].func));
-	json_array_insert_new(stack, 0, number(ev->node[node].frame));
+		json_array_insert_new(stack, 0,
+				      number(first + x->stacks->frame[ev->node[node].frame].func));
+	json_array_insert_new(stack, 0, number(root[ev->node[node].frame]));
 	return stack;
 }
 
-static json_t *speedscope_profile(const struct ap_export *x, const struct ap_stack_event *ev)
+static json_t *speedscope_profile(const struct ap_export *x, const struct ap_stack_event *ev,
+				  const u32 *root)
 {
 	json_t *samples = json_array(), *weights = json_array();
 	u64 total = 0;
@@ -93,7 +103,7 @@ static json_t *speedscope_profile(const struct ap_export *x, const struct ap_sta
 
 		if (!weight)
 			continue;
-		json_array_append_new(samples, speedscope_stack(x, ev, i));
+		json_array_append_new(samples, speedscope_stack(x, ev, i, root));
 		json_array_append_new(weights, number(weight));
 		total += weight;
 	}
@@ -104,21 +114,26 @@ static json_t *speedscope_profile(const struct ap_export *x, const struct ap_sta
 
 int ap_export_speedscope(const struct ap_export *x, FILE *out)
 {
-	json_t *profiles = json_array(), *root;
-	u32 active = 0;
+	u32 *root_of = calloc(x->stacks->nthreads + 1, sizeof(*root_of)), active = 0;
+	json_t *profiles = json_array(), *frames, *root;
 
+	if (!root_of) {
+		json_decref(profiles);
+		return -ENOMEM;
+	}
+	frames = speedscope_frames(x, root_of);
 	for (u32 i = 0; i < x->stacks->nevents; i++) {
 		if (i == x->event)
 			active = (u32)json_array_size(profiles);
 		if (x->stacks->event[i].count)
 			json_array_append_new(profiles,
-					      speedscope_profile(x, &x->stacks->event[i]));
+					      speedscope_profile(x, &x->stacks->event[i], root_of));
 	}
+	free(root_of);
 	root = json_pack("{s:s, s:{s:o}, s:o, s:o, s:i, s:o}", "$schema",
 			 "https://www.speedscope.app/file-format-schema.json", "shared", "frames",
-			 speedscope_frames(x), "profiles", profiles, "name", text(x->title),
-			 "activeProfileIndex", (int)active, "exporter",
-			 json_sprintf("anyperf %s", x->version));
+			 frames, "profiles", profiles, "name", text(x->title), "activeProfileIndex",
+			 (int)active, "exporter", json_sprintf("anyperf %s", x->version));
 	return dump(root, out);
 }
 

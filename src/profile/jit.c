@@ -64,37 +64,105 @@ void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 
 struct load {
 	struct ap_symbol sym;
-	u64 off; /* of the code in the file; 0: it is not there */
-	u32 nr;	 /* in the file */
+	struct ap_jit_code code; /* off 0: it is not there */
+	u64 index;		 /* that the compiler gave */
+	u32 nr;			 /* in the file */
 };
 
 struct loads {
 	struct load *v;
 	u32 n, cap;
+	/* of the load that comes next */
+	u64 unwind;
+	u32 unwind_size;
 };
 
-/* Records of a jitdump that give code a name; others are passed over. */
-static void dump_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, struct loads *all)
+static void add_load(struct loads *all, const struct load *l)
 {
-	struct ap_symbol s = { .type = STT_FUNC, .bind = STB_GLOBAL };
-	u64 len, code;
-
-	/* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name, code */
-	if (ap_get32(rec) != 0 || size <= 56 || !memchr(rec + 56, 0, size - 56))
-		return;
-	s.start = ap_get64(rec + 32);
-	len = ap_get64(rec + 40);
-	if (!len || len > ~s.start)
-		return;
-	s.end = s.start + len;
-	s.name = ap_symbol_name(dso->symbols, (const char *)rec + 56);
 	if (all->n == all->cap) {
 		all->cap = all->cap ? 2 * all->cap : 256;
 		all->v = ap_profile_realloc(all->v, all->cap, sizeof(*all->v));
 	}
-	code = 56 + strlen((const char *)rec + 56) + 1;
-	all->v[all->n] = (struct load){ s, len <= size - code ? at + code : 0, all->n };
+	all->v[all->n] = *l;
+	all->v[all->n].nr = all->n;
 	all->n++;
+}
+
+/* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name, code */
+static void load_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, struct loads *all)
+{
+	struct load l = { .sym = { .type = STT_FUNC, .bind = STB_GLOBAL } };
+	u64 len, code;
+
+	if (size <= 56 || !memchr(rec + 56, 0, size - 56))
+		return;
+	l.sym.start = ap_get64(rec + 32);
+	len = ap_get64(rec + 40);
+	if (!len || len > ~l.sym.start)
+		return;
+	l.sym.end = l.sym.start + len;
+	l.sym.name = ap_symbol_name(dso->symbols, (const char *)rec + 56);
+	l.index = ap_get64(rec + 48);
+	code = 56 + strlen((const char *)rec + 56) + 1;
+	l.code = (struct ap_jit_code){ l.sym.start, len, len <= size - code ? at + code : 0,
+				       all->unwind, all->unwind_size };
+	add_load(all, &l);
+}
+
+/* header 16, pid 4, tid 4, vma 8, old address 8, new one 8, size 8, index 8: the same code, its tables included */
+static void move_record(const u8 *rec, u32 size, struct loads *all)
+{
+	struct load l;
+	u64 to;
+	u32 i;
+
+	if (size < 64)
+		return;
+	to = ap_get64(rec + 40);
+	for (i = all->n; i--;)
+		if (all->v[i].index == ap_get64(rec + 56) &&
+		    all->v[i].sym.start == ap_get64(rec + 32))
+			break;
+	if (i == ~0U || all->v[i].code.size > ~to)
+		return;
+	l = all->v[i];
+	l.sym.start = l.code.start = to;
+	l.sym.end = to + l.code.size;
+	add_load(all, &l);
+}
+
+/* header 16, size of the tables 8, of their .eh_frame_hdr at the end 8, size in memory 8, the tables */
+static void unwinding_record(const u8 *rec, u32 size, u64 at, struct loads *all)
+{
+	u64 tables, header;
+
+	if (size < 40)
+		return;
+	tables = ap_get64(rec + 16);
+	header = ap_get64(rec + 24);
+	if (tables > size - 40 || header > tables)
+		return;
+	all->unwind = at + 40;
+	all->unwind_size = (u32)(tables - header);
+}
+
+/* Records of a jitdump that say what code is where; others are passed over. */
+static void dump_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, struct loads *all)
+{
+	switch (ap_get32(rec)) {
+	case 0:
+		load_record(dso, rec, size, at, all);
+		all->unwind_size = 0;
+		break;
+	case 1:
+		move_record(rec, size, all);
+		break;
+	case 4:
+		unwinding_record(rec, size, at, all);
+		break;
+	default:
+		break;
+	}
 }
 
 static int by_address(const void *pa, const void *pb)
@@ -126,10 +194,8 @@ static void newest(struct ap_dso *dso, struct loads *all, struct ap_symvec *vec)
 		const struct load *l = &all->v[i];
 
 		ap_symvec_add(vec, &l->sym);
-		if (l->off)
-			dso->code[dso->ncode++] =
-				(struct ap_jit_code){ l->sym.start, l->sym.end - l->sym.start,
-						      l->off };
+		if (l->code.off)
+			dso->code[dso->ncode++] = l->code;
 	}
 	free(all->v);
 }
@@ -142,7 +208,7 @@ void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *
 {
 	int fd = ap_open_regular(path);
 	u8 head[16], *rec = NULL;
-	struct loads all = { NULL, 0, 0 };
+	struct loads all = { 0 };
 	u32 size, cap = 0;
 	u64 at;
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -171,25 +237,36 @@ out:
 	fclose(f);
 }
 
+const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place)
+{
+	u32 lo = 0, hi, mid;
+
+	ap_dso_symbol(dso, place); /* which reads the jitdump */
+	for (hi = dso->ncode; lo < hi;) {
+		mid = lo + (hi - lo) / 2;
+		if (dso->code[mid].start <= place)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && place - dso->code[lo - 1].start < dso->code[lo - 1].size ? &dso->code[lo - 1]
+									      : NULL;
+}
+
 size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size)
 {
+	const struct ap_jit_code *c = ap_jit_code_at(dso, place);
 	ssize_t n = -1;
-	u32 i;
 	int fd;
 
-	for (i = 0; i < dso->ncode; i++) {
-		const struct ap_jit_code *c = &dso->code[i];
-
-		if (place < c->start || place - c->start >= c->size)
-			continue;
-		if (size > c->size - (place - c->start))
-			size = c->size - (place - c->start);
-		fd = ap_open_regular(dso->jitdump);
-		if (fd >= 0) {
-			n = pread(fd, buf, size, (off_t)(c->off + place - c->start));
-			close(fd);
-		}
-		break;
+	if (!c)
+		return 0;
+	if (size > c->size - (place - c->start))
+		size = c->size - (place - c->start);
+	fd = ap_open_regular(dso->jitdump);
+	if (fd >= 0) {
+		n = pread(fd, buf, size, (off_t)(c->off + place - c->start));
+		close(fd);
 	}
 	return n > 0 ? (size_t)n : 0;
 }

@@ -156,11 +156,12 @@ static void instructions(struct maker *m, const u8 *code, size_t size, struct ap
 	char text[256];
 	u32 len;
 
+	ap_disasm_begin(d, code, size, ap_dso_vaddr(m->dso, m->l->start));
 	for (off = 0; off < size; off += len) {
 		vaddr = ap_dso_vaddr(m->dso, m->l->start + off);
-		len = ap_disasm_next(d, code + off, size - off, vaddr, text, sizeof(text), &target);
+		len = ap_disasm_next(d, off, text, sizeof(text), &target);
 		if (!len) {
-			snprintf(text, sizeof(text), ".byte  0x%02x", code[off]);
+			snprintf(text, sizeof(text), ".byte 0x%x", code[off]);
 			len = 1;
 		}
 		source_lines(m, m->l->start + off, off);

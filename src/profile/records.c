@@ -92,8 +92,3 @@ void ap_record_time_conv(struct ap_buf *to, const struct ap_perf_page *page)
 	ap_buf_put(to, caps, sizeof(caps));
 	ap_buf_end(to, start);
 }
-
-void ap_record_mark(struct ap_buf *to, u32 type)
-{
-	ap_buf_end(to, ap_buf_begin(to, type, 0));
-}

@@ -51,6 +51,5 @@ void ap_record_cpu_map(struct ap_buf *to, const u16 *cpu, size_t n);
 void ap_record_event_name(struct ap_buf *to, u64 id, const char *name);
 /* Only where the control page can tell. */
 void ap_record_time_conv(struct ap_buf *to, const struct ap_perf_page *page);
-void ap_record_mark(struct ap_buf *to, u32 type);
 
 #endif

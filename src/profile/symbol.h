@@ -38,6 +38,9 @@ struct ap_dso {
 	struct ap_jit_code {
 		u64 start, size;
 		u64 off; /* of its bytes in the jitdump */
+		/* of its .eh_frame there, which counts from the code; 0: it has none */
+		u64 unwind;
+		u32 unwind_size;
 	} * code;
 	u32 ncode;
 	struct ap_symbols *symbols;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between dso.c (which files to ask), elf.c (symbol tables), debug.c (DWARF), jit.c and kallsyms.c.
+ * Between dso.c (which files to ask), elf.c (symbol tables), elf_code.c (code without names), debug.c (DWARF), jit.c and kallsyms.c.
  */
 #ifndef AP_PROFILE_SYMBOL_INTERNAL_H
 #define AP_PROFILE_SYMBOL_INTERNAL_H
@@ -37,7 +37,10 @@ bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path);
 void ap_elf_close(struct ap_elf *e);
 /* Whatever tables the file has: .symtab, else .dynsym, else .gnu_debugdata; false: none. */
 bool ap_elf_symbols(struct ap_dso *dso, struct ap_elf *e, bool dynsym, struct ap_symvec *vec);
+/* Stubs through which other files' functions are called: name@plt. */
 void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec);
+/* Functions that are in none of the tables, called by their address: sub_1139. */
+void ap_elf_unnamed(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec);
 /* Where the DSO has none from the profile. */
 void ap_elf_build_id(struct ap_dso *dso, struct ap_elf *e);
 void ap_elf_segments(struct ap_dso *dso, struct ap_elf *e);
@@ -48,6 +51,10 @@ bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);
 void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *vec);
 /* Code of it at an address; how much there is. */
 size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
+/* The code that is at an address, or NULL. */
+const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place);
+/* It and its unwinding tables as an ELF file (jit_image.c), to be freed; NULL: it cannot be read. */
+void *ap_jit_image(struct ap_dso *dso, const struct ap_jit_code *code, size_t *size);
 void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 

@@ -14,6 +14,8 @@ struct process {
 	u32 changes;
 	Dwfl *dwfl;
 	bool attached;
+	struct image **image; /* of JIT compilers' code, which modules have */
+	u32 nimages;
 	struct process *next;
 };
 
@@ -31,8 +33,25 @@ struct ap_unwinder {
 	struct process *p;
 };
 
+/* A module of a JIT compiler's code has its image. */
+struct image {
+	char *elf;
+	size_t size;
+};
+
+static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+		    char **path, Elf **elf)
+{
+	struct image *image = *userdata;
+
+	if (!image)
+		return dwfl_build_id_find_elf(mod, userdata, name, base, path, elf);
+	*elf = elf_memory(image->elf, image->size);
+	return -1;
+}
+
 static const Dwfl_Callbacks file_callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
+	.find_elf = find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,
 	.section_address = dwfl_offline_section_address,
 };
@@ -50,6 +69,35 @@ static bool reg(const struct ap_unwinder *u, u32 nr, u64 *v)
 #define REG_SP 7U
 #define REG_IP 8U
 
+/* Makes libdwfl know the function of a JIT compiler's that is at ip, if its compiler told how to unwind it. */
+static bool report_code(struct ap_unwinder *u, struct ap_dso *dso, u64 ip)
+{
+	const struct ap_jit_code *c = dso->jitdump ? ap_jit_code_at(dso, ip) : NULL;
+	struct process *p = u->p;
+	struct image *image;
+	void **userdata, *elf;
+	size_t size;
+	Dwfl_Module *mod;
+
+	if (!c || !c->unwind_size)
+		return false;
+	elf = ap_jit_image(dso, c, &size);
+	if (!elf)
+		return false;
+	image = ap_profile_calloc(1, sizeof(*image));
+	*image = (struct image){ elf, size };
+	if (!(p->nimages & (p->nimages - 1)))
+		p->image = ap_profile_realloc(p->image, p->nimages ? 2 * p->nimages : 1,
+					      sizeof(struct image *));
+	p->image[p->nimages++] = image;
+	dwfl_report_begin_add(p->dwfl);
+	mod = dwfl_report_module(p->dwfl, "jit", c->start, c->start + c->size);
+	if (mod && dwfl_module_info(mod, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+		*userdata = image;
+	dwfl_report_end(p->dwfl, NULL, NULL);
+	return mod && dwfl_addrmodule(p->dwfl, ip) == mod;
+}
+
 /* Makes libdwfl know the file that is mapped at ip. */
 static bool report(struct ap_unwinder *u, u64 ip)
 {
@@ -62,6 +110,8 @@ static bool report(struct ap_unwinder *u, u64 ip)
 	if (mod)
 		return true;
 	ap_session_map(u->s, u->t, AP_PERF_RECORD_MISC_USER, ip, &place);
+	if (place.dso && place.dso->kind == AP_DSO_JIT)
+		return report_code(u, place.dso, ip);
 	if (!place.dso || place.dso->kind != AP_DSO_FILE)
 		return false;
 	/* only a file, and of the build that was profiled */
@@ -152,6 +202,19 @@ static int frame(Dwfl_Frame *state, void *arg)
 	return u->n < MAX_UNWOUND ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
+static void end(struct process *p)
+{
+	if (p->dwfl)
+		dwfl_end(p->dwfl);
+	p->dwfl = NULL;
+	while (p->nimages) {
+		free(p->image[--p->nimages]->elf);
+		free(p->image[p->nimages]);
+	}
+	free(p->image);
+	p->image = NULL;
+}
+
 static struct process *process_of(struct ap_unwinder *u, const struct ap_maps *maps)
 {
 	struct process *p;
@@ -165,8 +228,8 @@ static struct process *process_of(struct ap_unwinder *u, const struct ap_maps *m
 		p->maps = maps;
 		p->next = u->first;
 		u->first = p;
-	} else if (p->dwfl) {
-		dwfl_end(p->dwfl);
+	} else {
+		end(p);
 	}
 	p->changes = maps->changes;
 	p->attached = false;
@@ -263,8 +326,7 @@ void ap_unwind_fini(struct ap_session *s)
 
 	for (p = u ? u->first : NULL; p; p = next) {
 		next = p->next;
-		if (p->dwfl)
-			dwfl_end(p->dwfl);
+		end(p);
 		free(p);
 	}
 	if (u)

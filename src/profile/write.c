@@ -264,7 +264,7 @@ static void writer_free(struct ap_writer *w)
 
 static void compression_section(const struct ap_writer *w, struct ap_buf *to)
 {
-	ap_buf_u32(to, 1); /* version */
+	ap_buf_u32(to, 0); /* version: perf's, the only one that hotspot's parser takes */
 	ap_buf_u32(to, 1); /* zstd */
 	ap_buf_u32(to, w->level);
 	ap_buf_u32(to, ap_writer_ratio(w));

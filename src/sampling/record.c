@@ -213,9 +213,10 @@ int ap_record_switch_cpu_wide(const struct ap_record_to *to, bool is_out, bool i
 			       switch_misc(is_out, is_preempted), &rec, sizeof(rec), NULL, 0);
 }
 
-int ap_record_namespaces(const struct ap_record_to *to, const struct ap_perf_ns_link *links, u32 nr)
+int ap_record_namespaces(const struct ap_record_to *to, u32 pid, u32 tid,
+			 const struct ap_perf_ns_link *links, u32 nr)
 {
-	struct ap_perf_record_namespaces rec = { to->who->pid, to->who->tid, nr };
+	struct ap_perf_record_namespaces rec = { pid, tid, nr };
 
 	return ap_record_write(to, AP_PERF_RECORD_NAMESPACES, 0, &rec, sizeof(rec), links,
 			       nr * (u32)sizeof(*links));

@@ -117,7 +117,7 @@ AP_MUST_CHECK int ap_record_read(const struct ap_record_to *to, const u64 *words
 AP_MUST_CHECK int ap_record_switch(const struct ap_record_to *to, bool is_out, bool is_preempted);
 AP_MUST_CHECK int ap_record_switch_cpu_wide(const struct ap_record_to *to, bool is_out,
 					    bool is_preempted, u32 pid, u32 tid);
-AP_MUST_CHECK int ap_record_namespaces(const struct ap_record_to *to,
+AP_MUST_CHECK int ap_record_namespaces(const struct ap_record_to *to, u32 pid, u32 tid,
 				       const struct ap_perf_ns_link *links, u32 nr);
 AP_MUST_CHECK int ap_record_ksymbol(const struct ap_record_to *to,
 				    const struct ap_perf_record_ksymbol *symbol, const char *name);

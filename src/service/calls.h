@@ -65,6 +65,8 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
 struct ap_hook_place;
 u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds);
 /* Of an event that is active in the calling thread: as of before the last instruction. */
+/* The event, of whoever it is, is in the error state as far as that is published. */
+AP_MUST_CHECK bool ap_svc_own_is_error(u64 inode);
 AP_MUST_CHECK bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
 
 /* Does it in place; false: ask. */
@@ -96,7 +98,11 @@ void ap_svc_access_done(struct ap_service_call *c);
 
 /* poll.c: calls that wait for descriptors; the kernel has answered. */
 bool ap_svc_polls(u64 nr);
+/* sampler.c: the thread is on the CPU that it is on now. */
+void ap_svc_moved(void);
 void ap_svc_poll_begins(u64 nr);
+/* True: c->ret is select's answer, where an event in the error state can be written to. */
+AP_MUST_CHECK bool ap_svc_select_errors(struct ap_service_call *c);
 void ap_svc_polled(const struct ap_service_call *c);
 
 /* sideband.c: is it to be told of? It was done. */

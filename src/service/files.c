@@ -107,6 +107,7 @@ void ap_svc_async(s32 fd, bool on)
 	ap_request_begin_held(&r, AP_SVC_ASYNC);
 	r.svc->arg[0] = inode;
 	r.svc->arg[1] = on;
+	r.svc->arg[2] = (u64)fd;
 	ap_request_ask(&r);
 }
 

@@ -150,6 +150,10 @@ u32 ap_hook_branches(struct ap_hook_branch *b, u32 max);
 /* The same of the calls that have not returned, where the session has them kept. */
 u32 ap_hook_calls(struct ap_hook_branch *b, u32 max);
 
+/* Around making a file of so many bytes for the program, which may have limited that; false: it cannot be made. */
+bool ap_hook_file_begin(u64 size, u64 limit[2]);
+void ap_hook_file_end(const u64 limit[2]);
+
 /* Until a signal that was sent to the thread has come; not where it is blocked or ignored, and never for long. */
 void ap_hook_await_signal(u32 sig);
 

@@ -8,6 +8,7 @@
  * two threads at the same time gets what it asked for from the kernel, and a late note to the
  * supervisor at worst.
  */
+#include "abi/cpuid.h"
 #include "abi/service.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -128,6 +129,14 @@ static void forget(u64 start, u64 end, u64 now)
 	}
 }
 
+/* CPUID has told the program of so many. */
+static bool is_counter(u32 counter)
+{
+	u32 n = ap_hook_session()->counters;
+
+	return counter < (n && n < AP_CPUID_PMC_MAX ? n : AP_CPUID_PMC_MAX);
+}
+
 static u64 page_end(u64 addr, u64 len)
 {
 	return addr + AP_ALIGN_UP(len, AP_PAGE_SIZE);
@@ -229,23 +238,52 @@ void ap_svc_mremap_done(const struct ap_service_call *c)
 	}
 }
 
-/* The control pages say which event has the counter; the first that is the thread's own. */
+static u64 ask_pmc(u64 inode, u32 counter)
+{
+	struct ap_request r;
+	u64 value = 0;
+
+	ap_request_begin_held(&r, AP_SVC_PMC);
+	r.svc->arg[0] = inode;
+	r.svc->arg[1] = counter;
+	if (!ap_request_ask(&r) && r.svc->out_size == sizeof(value))
+		memcpy(&value, r.svc->data, sizeof(value));
+	return value;
+}
+
+/*
+ * The control pages say which event has the counter: the first that is the thread's own, else one of a CPU or of another
+ * task.  Whose page said so a moment ago has changed it by now, and reads once more.  Natively any page lets the
+ * process read all counters that there are; what nothing counts with is 0.
+ */
 bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 {
+	const u64 caps_at = offsetof(struct ap_perf_page, capabilities);
 	u32 n = ap_memo_used(&table), index;
+	bool is_allowed = false;
+	u64 other = 0, caps;
 
 	if (ap_svc_perfctr_pmc(counter, pmc))
 		return true;
 	for (u32 i = 0; i < n; i++) {
 		const struct entry *e = ap_memo_at(&table, i);
 
-		if (!e || ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
-				      sizeof(index)))
+		if (!e || e->inode & AP_FDS_PERFCTR ||
+		    ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),
+				sizeof(index)) ||
+		    ap_hook_get(&caps, e->start + caps_at, sizeof(caps)))
 			continue;
-		if (index && index - 1 == counter && ap_svc_own_pmc(e->inode, pmc))
+		is_allowed |= (caps & AP_PERF_CAP_USER_RDPMC) != 0;
+		if (!index || index - 1 != counter)
+			continue;
+		if (ap_svc_own_pmc(e->inode, pmc))
 			return true;
+		other = e->inode;
 	}
-	return false;
+	if (!other && !(is_allowed && is_counter(counter)))
+		return false;
+	*pmc = (struct ap_service_pmc){ .value = other ? ask_pmc(other, counter) : 0 };
+	return true;
 }
 
 bool ap_svc_has_maps(void)

@@ -103,26 +103,31 @@ static u64 missing(const char *text, u64 len, bool is_info, char *out, u64 cap)
 	return s.len;
 }
 
-static u64 read_all(s32 fd, char *buf)
+u64 ap_copy_read(s32 fd, char *buf, u64 cap)
 {
 	u64 len = 0;
 	s64 n;
 
 	do {
-		n = ap_svc_sys(AP_NR_read, (u64)fd, (u64)buf + len, COPY_MAX - len, 0);
+		n = ap_svc_sys(AP_NR_read, (u64)fd, (u64)buf + len, cap - len, 0);
 		len += n > 0 ? (u64)n : 0;
-	} while (n > 0 && len < COPY_MAX);
+	} while (n > 0 && len < cap);
+	ap_svc_sys(AP_NR_lseek, (u64)fd, 0, 0, 0);
 	return len;
 }
 
-static void replace(s32 fd, const char *text, u64 len, u64 flags)
+void ap_copy_put(s32 fd, const char *text, u64 len, u64 flags)
 {
-	s64 to = ap_svc_sys(AP_NR_memfd_create, (u64) "mounts", 1 /* MFD_CLOEXEC */, 0, 0);
+	s64 to = ap_svc_sys(AP_NR_memfd_create, (u64) "copy", 1 /* MFD_CLOEXEC */, 0, 0);
+	u64 limit[2];
+	bool ok;
 
 	if (to < 0)
 		return;
-	if (ap_svc_sys(AP_NR_pwrite64, (u64)to, (u64)text, len, 0) == (s64)len &&
-	    !ap_svc_sys(AP_NR_fchmod, (u64)to, 0444, 0, 0))
+	ok = ap_hook_file_begin(len, limit) &&
+	     ap_svc_sys(AP_NR_pwrite64, (u64)to, (u64)text, len, 0) == (s64)len;
+	ap_hook_file_end(limit);
+	if (ok && !ap_svc_sys(AP_NR_fchmod, (u64)to, 0444, 0, 0))
 		ap_tree_put((s32)to, fd, flags);
 	else
 		ap_svc_sys(AP_NR_close, (u64)to, 0, 0, 0);
@@ -139,12 +144,11 @@ void ap_mounts_opened(const char *path, s32 fd, u64 flags)
 	text = ap_hook_map(COPY_MAX + sizeof(lines));
 	if (!text)
 		return;
-	len = read_all(fd, text);
+	len = ap_copy_read(fd, text, COPY_MAX);
 	more = missing(text, len, !strcmp(kind, "mountinfo"), lines, sizeof(lines));
 	if (more && len < COPY_MAX) {
 		memcpy(text + len, lines, more);
-		replace(fd, text, len + more, flags);
+		ap_copy_put(fd, text, len + more, flags);
 	}
-	ap_svc_sys(AP_NR_lseek, (u64)fd, 0, 0, 0);
 	ap_hook_unmap(text, COPY_MAX + sizeof(lines));
 }

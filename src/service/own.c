@@ -73,6 +73,13 @@ static const struct ap_pub *find(u64 inode, struct ap_pub *out)
 	return NULL;
 }
 
+bool ap_svc_own_is_error(u64 inode)
+{
+	struct ap_pub e;
+
+	return find(inode, &e) && e.flags & AP_PUB_ERROR;
+}
+
 struct moment {
 	struct ap_hook_place place;
 	struct ap_log *log;

@@ -3,11 +3,16 @@
  * poll, select and epoll take POLLIN of a perf descriptor with them: each wakeup is told once.  The byte
  * in its pipe that says so is taken out by the supervisor when the kernel has given its answer.
  *
+ * An event in the error state is POLLERR.  A pipe that is read from never is: ours is POLLHUP then, which wakes whoever
+ * waits, and the answer is put right here.
+ *
  * epoll's answers name what the program has given with a descriptor, not the descriptor: so what was
  * given is remembered (epoll_ctl), in this process.
  */
+#include "abi/errno.h"
 #include "abi/service.h"
 #include "engine/nr.h"
+#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
@@ -15,6 +20,9 @@
 #include "service/request.h"
 
 #define POLLIN	  0x0001U
+#define POLLERR	  0x0008U
+#define POLLHUP	  0x0010U
+#define FD_SETS	  16U /* words of a set of select that are looked at for POLLERR */
 #define CHUNK	  32U
 #define FDS_MAX	  65536U
 #define ENTRIES	  4096U
@@ -48,21 +56,35 @@ static void polled(u64 inode)
 	ap_request_ask(&r);
 }
 
+/* What the kernel has answered, as it is. */
+static u32 answer(u64 inode, u32 events)
+{
+	if (events & POLLIN)
+		polled(inode);
+	else if (events & POLLHUP && ap_svc_own_is_error(inode))
+		return POLLERR;
+	return events;
+}
+
 static void poll_done(const struct ap_service_call *c)
 {
 	struct pollfd fds[CHUNK];
 	u64 n = (u32)c->a[1];
 
 	for (u64 at = 0; at < n; at += CHUNK) {
-		u64 some = n - at < CHUNK ? n - at : CHUNK;
+		u64 some = n - at < CHUNK ? n - at : CHUNK, from = c->a[0] + at * sizeof(fds[0]);
 
-		if (ap_hook_get(fds, c->a[0] + at * sizeof(fds[0]), some * sizeof(fds[0])))
+		if (ap_hook_get(fds, from, some * sizeof(fds[0])))
 			return;
 		for (u64 i = 0; i < some; i++) {
-			u64 inode = fds[i].revents & POLLIN ? ap_fds_event(fds[i].fd) : 0;
+			u64 inode =
+				fds[i].revents & (POLLIN | POLLHUP) ? ap_fds_event(fds[i].fd) : 0;
+			u16 now = inode ? (u16)answer(inode, fds[i].revents) : fds[i].revents;
 
-			if (inode)
-				polled(inode);
+			if (now != fds[i].revents)
+				(void)!ap_hook_put(from + i * sizeof(fds[0]) +
+							   offsetof(struct pollfd, revents),
+						   &now, sizeof(now));
 		}
 	}
 }
@@ -81,6 +103,68 @@ static void select_done(const struct ap_service_call *c)
 				polled(inode);
 		}
 	}
+}
+
+/* Of a set those descriptors whose event is in the error state. */
+static u64 errors_of(u64 set, u64 word)
+{
+	u64 errors = 0, inode;
+
+	for (; set; set &= set - 1) {
+		u32 bit = (u32)__builtin_ctzll(set);
+
+		inode = ap_fds_event((s32)(word * 64 + bit));
+		if (inode && ap_svc_own_is_error(inode))
+			errors |= 1ULL << bit;
+	}
+	return errors;
+}
+
+/* The sets that are given, and whether some event of those to be written to is in the error state. */
+static bool get_sets(const struct ap_service_call *c, u64 set[3][FD_SETS], u64 errors[FD_SETS])
+{
+	u64 words = AP_ALIGN_UP((u64)(s32)c->a[0], 64) / 64;
+	bool any = false;
+
+	for (u32 k = 0; k < 3; k++)
+		if (c->a[1 + k] && ap_hook_get(set[k], c->a[1 + k], words * 8))
+			return false;
+	for (u64 i = 0; i < words; i++) {
+		errors[i] = errors_of(set[1][i], i);
+		if (i + 1 == words && c->a[0] % 64)
+			errors[i] &= (1ULL << c->a[0] % 64) - 1;
+		any |= errors[i];
+	}
+	return any;
+}
+
+/*
+ * POLLERR is an answer for who wants to write as well, which no pipe's reader is.  With one such the call does not wait, so
+ * it is made on sets of our own.
+ */
+bool ap_svc_select_errors(struct ap_service_call *c)
+{
+	u64 set[3][FD_SETS] = { 0 }, errors[FD_SETS] = { 0 };
+	u64 a[6] = { c->a[0] }, words = AP_ALIGN_UP((u64)(s32)c->a[0], 64) / 64;
+	struct ap_timespec none = { 0 };
+
+	if ((s32)c->a[0] <= 0 || words > FD_SETS || !c->a[2] || !get_sets(c, set, errors))
+		return false;
+	for (u32 k = 0; k < 3; k++)
+		a[1 + k] = c->a[1 + k] ? (u64)set[k] : 0;
+	a[4] = (u64)&none;
+	c->ret = ap_hook_sys(c->nr, a);
+	if (c->ret < 0)
+		return true;
+	for (u64 i = 0; i < words; i++) {
+		set[1][i] |= errors[i];
+		for (u64 left = errors[i]; left; left &= left - 1)
+			c->ret++;
+	}
+	for (u32 k = 0; k < 3; k++)
+		if (c->a[1 + k] && ap_hook_put(c->a[1 + k], set[k], words * 8))
+			c->ret = -AP_EFAULT;
+	return true;
 }
 
 static void forget(s32 epfd, s32 fd)
@@ -126,16 +210,20 @@ static void epoll_done(const struct ap_service_call *c)
 {
 	u32 n = ap_memo_used(&table);
 	struct epoll_event ev;
+	u32 was;
 
 	for (u64 k = 0; n && k < (u64)c->ret; k++) {
 		if (ap_hook_get(&ev, c->a[1] + k * sizeof(ev), sizeof(ev)))
 			return;
-		for (u32 i = 0; ev.events & POLLIN && i < n; i++) {
+		was = ev.events;
+		for (u32 i = 0; was & (POLLIN | POLLHUP) && i < n; i++) {
 			const struct entry *e = ap_memo_at(&table, i);
 
 			if (e && e->epfd == (s32)c->a[0] && e->data == ev.data)
-				polled(e->inode);
+				ev.events = answer(e->inode, was);
 		}
+		if (ev.events != was)
+			(void)!ap_hook_put(c->a[1] + k * sizeof(ev), &ev.events, sizeof(was));
 	}
 }
 

@@ -46,7 +46,7 @@ void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, co
 	raw->size = 0;
 	put(raw, &head, sizeof(head));
 	if (which == AP_TRACE_RAW_SYS_ENTER) {
-		put_enter(raw, (u32)regs[AP_HOOK_AX], regs, nargs);
+		put_enter(raw, (u32)p->value, regs, nargs);
 	} else if (which == AP_TRACE_RAW_SYS_EXIT) {
 		put_u64(raw, nr);
 		put_u64(raw, p->value);

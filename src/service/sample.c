@@ -76,13 +76,13 @@ void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
 
 /* --- counts */
 
-static void ask(const struct ap_sampler *s, struct ap_svc_words *w)
+static void ask(u32 index, struct ap_svc_words *w)
 {
 	struct ap_request r;
 	s64 ret;
 
-	ap_request_begin_held(&r, AP_SVC_READ);
-	r.svc->arg[0] = s->inode;
+	ap_request_begin_held(&r, AP_SVC_SAMPLE_READ);
+	r.svc->arg[0] = index;
 	r.svc->arg[1] = sizeof(w->words);
 	ret = ap_request_ask(&r);
 	if (ret <= 0 || ret > (s64)sizeof(w->words) || r.svc->out_size != ret)
@@ -93,11 +93,12 @@ static void ask(const struct ap_sampler *s, struct ap_svc_words *w)
 
 _Static_assert(AP_SVC_OWN_MAX * sizeof(u64) <= sizeof(((struct ap_svc_words *)0)->words), "fits");
 
-void ap_svc_read_words(const struct ap_sampler *s, struct ap_svc_words *w)
+void ap_svc_read_words(const struct ap_sampler *s, u32 index, struct ap_svc_words *w)
 {
-	w->n = s->inode ? ap_svc_own(s->inode, w->words) : 0;
-	if (!w->n && s->inode)
-		ask(s, w);
+	/* what is published of an inherited event has its ended children's counts in it */
+	w->n = s->inode && !(s->flags & AP_PERF_INHERIT) ? ap_svc_own(s->inode, w->words) : 0;
+	if (!w->n)
+		ask(index, w);
 }
 
 /* --- registers, memory, branches */
@@ -109,10 +110,11 @@ static void set_ip(u64 *to, const u64 *regs, u64 ip)
 	to[AP_HOOK_IP] = ip;
 }
 
+/* A breakpoint tells of what it watches, not of the access that touched it. */
 u64 ap_svc_data_addr(const struct ap_service_point *p)
 {
 	if (p->source == AP_SAMPLE_WATCH)
-		return p->pc;
+		return p->which < AP_WATCH_MAX ? ap_hook_session()->watch[p->which] : 0;
 	return p->has_mem && p->nmem ? p->mem[0].addr : 0;
 }
 
@@ -282,9 +284,13 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 	struct ap_record_format f;
 	struct parts parts;
 
-	if ((of->point->source == AP_SAMPLE_LANE && !of->point->is_late) ||
-	    of->point->source == AP_SAMPLE_MODEL)
+	/* they are exact without being asked for, but no kernel says so of precise_ip 0 */
+	if (s->flags & AP_PERF_PRECISE_IP &&
+	    ((of->point->source == AP_SAMPLE_LANE && !of->point->is_late) ||
+	     of->point->source == AP_SAMPLE_MODEL))
 		d.misc |= AP_PERF_RECORD_MISC_EXACT_IP;
+	if (s->sample_type & AP_PERF_SAMPLE_READ && !of->words->n)
+		return -AP_ENOSPC; /* who asked got no answer: a record without its counts has another form */
 	ap_svc_who(s, of->place->slot, of->now, &d.who);
 	gather(of, &parts, &d);
 	ap_record_format_of(s, &f);

@@ -48,6 +48,11 @@ static struct ap_sampler *named(const struct own *o, u32 link)
 		       : NULL;
 }
 
+static u32 index_of(const struct own *o, const struct ap_sampler *s)
+{
+	return (u32)(((const u8 *)s - o->area) / AP_SAMPLER_SIZE);
+}
+
 static struct ap_sampler *first(const struct own *o)
 {
 	return named(o, __atomic_load_n(&o->slot->samplers, __ATOMIC_ACQUIRE));
@@ -252,6 +257,7 @@ struct after {
 	u32 index;    /* of the sampler */
 	u32 moved;    /* CPU + 1, where that is another than the sampler's */
 	u64 inode;
+	u64 addr; /* of SIGTRAP */
 };
 
 static bool is_source(const struct ap_sampler *s, const struct ap_service_point *p)
@@ -370,7 +376,8 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 	after->asks = after->signals || after->is_last;
 	after->inode = s->inode;
 	after->traps = s->flags & AP_PERF_SIGTRAP;
-	after->index = (u32)(((u8 *)s - o->area) / AP_SAMPLER_SIZE);
+	after->addr = ap_svc_data_addr(p);
+	after->index = index_of(o, s);
 	if (s->cpu >= 0 && (u32)s->cpu != ap_svc_cpu())
 		after->moved = ap_svc_cpu() + 1;
 }
@@ -395,6 +402,11 @@ static void ask(u32 op, u64 arg)
 		return;
 	memcpy(&o, r.svc->data, sizeof(o));
 	ap_svc_perfctr_signal(&o);
+}
+
+void ap_svc_moved(void)
+{
+	ask(AP_SVC_MOVED, ap_svc_cpu());
 }
 
 /* The record is visible by now. */
@@ -440,7 +452,7 @@ static bool one(const struct own *o, struct ap_sampler *s, const struct ap_servi
 	if (!due_at(o, s, p, &value))
 		return false;
 	if (s->sample_type & AP_PERF_SAMPLE_READ)
-		ap_svc_read_words(s, &words);
+		ap_svc_read_words(s, index_of(o, s), &words);
 	ap_svc_ring_await(s, o->name);
 	lock(o);
 	ap_sampler_begin_again(s, value);
@@ -468,7 +480,7 @@ bool ap_service_overflow(const struct ap_service_point *p, struct ap_service_tra
 		/* a sampler that was scribbled over may be due for ever */
 		for (u32 n = 0; n < AT_ONCE && is_source(s, p) && one(&o, s, p, &after); n++) {
 			if (after.traps && !traps) {
-				trap->addr = ap_svc_data_addr(p);
+				trap->addr = after.addr;
 				trap->data = s->sig_data;
 				trap->type = s->pmu_type;
 				traps = true;

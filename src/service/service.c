@@ -23,8 +23,9 @@
 
 #define FIOASYNC 0x5452U
 
-#define NR_STAT	 4
-#define NR_LSTAT 6
+#define NR_STAT		     4
+#define NR_LSTAT	     6
+#define NR_SCHED_SETAFFINITY 203
 
 enum after {
 	AFTER_NOTHING,
@@ -43,7 +44,8 @@ enum after {
 	AFTER_POLL,
 	AFTER_RECEIVE,
 	AFTER_SIGNALS,
-	AFTER_FIOASYNC
+	AFTER_FIOASYNC,
+	AFTER_AFFINITY
 };
 
 static bool answer(struct ap_service_call *c, s64 ret)
@@ -265,6 +267,18 @@ static enum after after_signals(void)
 	return ap_svc_is_mute() ? AFTER_SIGNALS : AFTER_NOTHING;
 }
 
+/* The kernel moves a thread at once that sends itself to another CPU: events on CPUs begin and end with that. */
+static enum after after_affinity(const struct ap_service_call *c)
+{
+	struct ap_hook_place p;
+
+	ap_hook_place(&p);
+	if (!(__atomic_load_n(&p.slot->orders, __ATOMIC_ACQUIRE) & AP_ORDER_CPU) ||
+	    ((s32)c->a[0] && (u32)c->a[0] != p.slot->tid))
+		return AFTER_NOTHING;
+	return AFTER_AFFINITY;
+}
+
 static bool before(struct ap_service_call *c)
 {
 	switch (c->nr) {
@@ -293,6 +307,9 @@ static bool before(struct ap_service_call *c)
 			return false;
 		return is_filtered(c) ||
 		       answer(c, ap_svc_prctl(c->a[0] == PR_TASK_PERF_EVENTS_ENABLE));
+	case NR_SCHED_SETAFFINITY:
+		c->after = after_affinity(c);
+		return false;
 	case AP_NR_recvmsg:
 		c->after = ap_svc_perfctr_receives(c) ? AFTER_RECEIVE : AFTER_NOTHING;
 		return false;
@@ -306,6 +323,8 @@ static bool before(struct ap_service_call *c)
 			return !c->after && on_file(c);
 		}
 		ap_svc_poll_begins(c->nr);
+		if ((c->nr == AP_NR_select || c->nr == AP_NR_pselect6) && ap_svc_select_errors(c))
+			return true;
 		c->after = AFTER_POLL;
 		return false;
 	}
@@ -385,6 +404,10 @@ static void after(struct ap_service_call *c)
 		break;
 	case AFTER_SIGNALS:
 		ap_svc_perfctr_took(c);
+		break;
+	case AFTER_AFFINITY:
+		if (!c->ret)
+			ap_svc_moved();
 		break;
 	case AFTER_FIOASYNC:
 		ap_svc_async((s32)c->a[0], false);

@@ -94,8 +94,6 @@ void ap_service_wrote(s32 fd);
  * child exists, and true where a failure has to be told; exits before the counts are folded; buries
  * for a vfork child, before its slot goes: it was killed, or goes on in an image of its own.
  */
-/* Who traces a task has put the engine into its new image, segment seg (UINT32_MAX: has not), in place of former. */
-void ap_service_traced_exec(u32 pid, u32 seg, u32 former);
 AP_MUST_CHECK bool ap_service_forks(u32 seg, u32 slot, bool is_thread);
 void ap_service_fork_failed(u32 seg, u32 slot, bool is_thread);
 void ap_service_exits(bool whole_process);
@@ -144,7 +142,7 @@ struct ap_service_point {
 	u32 which;     /* lane, watch, or id of the tracepoint; of AP_SAMPLE_CLOCK the lane */
 	bool prompted; /* of AP_SAMPLE_CLOCK: its time has come by the kernel's clock */
 	bool known;    /* what follows is: not where a count was passed before it was armed */
-	u64 value; /* of a tracepoint at a call's end: what the call returns; of a model: the count */
+	u64 value; /* of a tracepoint at a call's entry its number, at its exit what it returns; of a model: the count */
 	u64 kinds; /* of AP_SAMPLE_MODEL */
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
@@ -169,7 +167,7 @@ struct ap_service_point {
 };
 
 /*
- * The session's filters of that tracepoint which it passes here and now, as bits; at a call's end with what it returns.
+ * The session's filters of that tracepoint which it passes here and now, as bits; value as ap_service_point's.
  * Only while there are some (ap_session.trace_filters).
  */
 u64 ap_service_filters(u32 id, u64 value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The generated tree in the program: finding what a path means (tree.c), the calls that take paths
- * (tree_paths.c), descriptors of ours (tree_files.c), lists of entries (tree_dirs.c), and the lists of
- * mounts (mounts.c).  docs/design/tree.md.
+ * (tree_paths.c), descriptors of ours (tree_files.c), lists of entries (tree_dirs.c), the lists of
+ * mounts (mounts.c), and /proc/cpuinfo (cpuinfo.c).  docs/design/tree.md.
  */
 #ifndef AP_SERVICE_TREE_H
 #define AP_SERVICE_TREE_H
@@ -19,6 +19,7 @@
 #define AP_TREE_MOUNTS UINT32_MAX	/* a list of mounts */
 #define AP_TREE_MOVES  (UINT32_MAX - 1) /* the process' directory changes */
 #define AP_TREE_SHOWS  (UINT32_MAX - 2) /* may show a descriptor of ours */
+#define AP_TREE_CPUS   (UINT32_MAX - 3) /* /proc/cpuinfo */
 
 enum ap_tree_verdict {
 	AP_TREE_NATIVE, /* the kernel's business, by the name in path where it is not empty */
@@ -108,5 +109,12 @@ void ap_tree_getdents_done(struct ap_service_call *c);
 /* mounts.c: the descriptor that an open gave may be of a list of mounts. */
 void ap_mounts_opened(const char *path, s32 fd, u64 flags);
 bool ap_mounts_is(const char *path);
+/* All of a file of the kernel's, whose offset goes back to 0; and a copy in its place. */
+u64 ap_copy_read(s32 fd, char *buf, u64 cap);
+void ap_copy_put(s32 fd, const char *text, u64 len, u64 flags);
+
+/* cpuinfo.c: likewise of /proc/cpuinfo, where the session says who the CPU is. */
+void ap_cpuinfo_opened(s32 fd, u64 flags);
+bool ap_cpuinfo_is(const char *path);
 
 #endif

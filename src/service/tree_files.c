@@ -80,16 +80,17 @@ static s64 fill(s64 fd, u32 node)
 	const struct ap_tree *t = ap_tree_get();
 	const struct ap_tree_node *n = ap_tree_nodes(t) + node;
 	const struct ap_timespec times[2] = { { MARK_TIME, 0 }, { MARK_TIME, node } };
-	u64 at = 0, size = n->size == AP_TREE_EIO ? 0 : n->size;
+	u64 at = 0, size = n->size == AP_TREE_EIO ? 0 : n->size, limit[2];
+	s64 ret = ap_hook_file_begin(size, limit);
 
-	while (at < size) {
-		s64 ret = ap_svc_sys(AP_NR_pwrite64, (u64)fd, (u64)ap_tree_text(t, n->text) + at,
-				     size - at, at);
-
-		if (ret <= 0)
-			return ret ? ret : -AP_EIO;
-		at += (u64)ret;
+	while (ret > 0 && at < size) {
+		ret = ap_svc_sys(AP_NR_pwrite64, (u64)fd, (u64)ap_tree_text(t, n->text) + at,
+				 size - at, at);
+		at += ret > 0 ? (u64)ret : 0;
 	}
+	ap_hook_file_end(limit);
+	if (ret <= 0)
+		return ret ? ret : -AP_EIO;
 	if (ap_svc_sys(AP_NR_fchmod, (u64)fd, MARK_MODE, 0, 0) ||
 	    ap_svc_sys(AP_NR_utimensat, (u64)fd, 0, (u64)times, 0) ||
 	    ap_svc_sys(AP_NR_fcntl, (u64)fd, F_ADD_SEALS, SEALS_ALL, 0))

@@ -346,8 +346,8 @@ static bool walk(struct ap_service_call *c)
 	    (!(p.resolve & AP_RESOLVE_IN_ROOT) && !may_be_ours(c->a[p.path])) ||
 	    !get_path(path, c->a[p.path]) || !*path)
 		return false;
-	if (ap_mounts_is(path)) {
-		c->tree = AP_TREE_MOUNTS;
+	if (ap_mounts_is(path) || ap_cpuinfo_is(path)) {
+		c->tree = ap_mounts_is(path) ? AP_TREE_MOUNTS : AP_TREE_CPUS;
 		return false;
 	}
 	if (*path == '/' && p.resolve & AP_RESOLVE_BENEATH)
@@ -388,7 +388,7 @@ bool ap_tree_before(struct ap_service_call *c)
 	ap_tree_cwd_changes();
 	if (walk(c))
 		return true;
-	if (!c->tree || c->tree == AP_TREE_MOUNTS)
+	if (!c->tree || c->tree == AP_TREE_MOUNTS || c->tree == AP_TREE_CPUS)
 		c->tree = AP_TREE_MOVES;
 	return false;
 }
@@ -402,8 +402,10 @@ void ap_tree_after(struct ap_service_call *c)
 		ap_tree_fd_after(c);
 		return;
 	}
-	if (c->tree != AP_TREE_MOUNTS)
+	if (c->tree != AP_TREE_MOUNTS && c->tree != AP_TREE_CPUS)
 		complete(c, &p, c->tree - 1);
+	else if (c->tree == AP_TREE_CPUS && c->ret >= 0 && opens(c->nr))
+		ap_cpuinfo_opened((s32)c->ret, p.flags);
 	else if (c->ret >= 0 && opens(c->nr) && get_path(path, c->a[p.path]))
 		ap_mounts_opened(path, (s32)c->ret, p.flags);
 }

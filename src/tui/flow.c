@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/disasm.h"
+
 /* Where the operand begins, if it is the target itself; else NULL. */
 static const char *direct_operand(const struct ap_listing_line *line)
 {
-	const char *operand = strchr(line->text, ' ');
+	const char *operand;
 	char *end;
 
-	if (line->kind != AP_LISTING_CODE || !line->target || !operand)
+	if (line->kind != AP_LISTING_CODE || !line->target)
 		return NULL;
-	operand += strspn(operand, " ");
+	operand = ap_disasm_operand(line->text);
 	if (strtoull(operand, &end, 16) != line->target || (*end && *end != ' '))
 		return NULL;
 	return operand;
@@ -50,7 +52,7 @@ void ap_flow_make(struct ap_flow *f, const struct ap_listing *l)
 	}
 	for (i = 0; i < l->n; i++) {
 		f->to[i] = AP_FLOW_NOWHERE;
-		if (!direct_operand(&l->line[i]) || !strncmp(l->line[i].text, "call", 4))
+		if (!direct_operand(&l->line[i]) || ap_disasm_is_call(l->line[i].text))
 			continue;
 		f->to[i] = line_at(l, code, n, l->line[i].target);
 		if (f->to[i] != AP_FLOW_NOWHERE)
@@ -81,7 +83,7 @@ bool ap_flow_has_offset(const struct ap_flow *f, const struct ap_listing *l, u32
 			enum ap_flow_offsets which)
 {
 	return which == AP_FLOW_ALL || f->from[i] ||
-	       (which == AP_FLOW_CALLS && !strncmp(l->line[i].text, "call", 4));
+	       (which == AP_FLOW_CALLS && ap_disasm_is_call(l->line[i].text));
 }
 
 void ap_flow_put_short(const struct ap_flow *f, const struct ap_listing *l, u32 i,

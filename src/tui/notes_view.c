@@ -417,12 +417,12 @@ static const struct ap_view_ops notes_ops = {
 bool ap_tui_show_function(struct ap_tui *t, struct ap_tui_profile *p, u32 event, struct ap_dso *dso,
 			  const struct ap_symbol *sym)
 {
-	bool intel = p->style && !strcmp(p->style, "intel");
+	struct ap_disasm_opts opts = { p->style && !strcmp(p->style, "intel"), p->objdump };
 	struct notes_view *n;
 	char why[400];
 
 	if (!p->disasm)
-		p->disasm = ap_disasm_new(intel, why, sizeof(why));
+		p->disasm = ap_disasm_new(&opts, why, sizeof(why));
 	if (!p->disasm) {
 		ap_tui_say(t, "%s", why);
 		return false;

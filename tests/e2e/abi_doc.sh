@@ -62,6 +62,9 @@ while IFS= read -r ref; do
 	file=${ref%%::*}
 	name=${ref#*::}
 	case $file in
+	e2e/cases)
+		ls "$root/tests/programs/cases/$name".c* >"$tmp/case"
+		;;
 	e2e/*)
 		grep -qF -e "$name" -- "$root/tests/$file.sh"
 		;;

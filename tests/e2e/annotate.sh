@@ -47,8 +47,36 @@ has_not "$tmp/out" 'i \* i' "--no-source: it is not"
 n=$("$ANYPERF" report --stdio -n -i "$tmp/data" -s sym | awk '$NF == "leaf" { print $2 }')
 run "$ANYPERF" annotate -n -i "$tmp/data" leaf
 is "$(shares "$tmp/out" | awk '{ n += $1 } END { print n }')" "$n" "-n: all samples of the function"
+# what perf writes behind the addresses is what objdump said; names beyond functions and data are its own
+texts()
+{
+	sed -nE 's/^ +[0-9.]+ : +([0-9a-f]+: .*)/\1/p' "$1"
+}
+for style in att intel; do
+	for fn in leaf other; do
+		perf annotate --stdio -M $style -i "$tmp/data" "$fn" >"$tmp/theirs" 2>/dev/null </dev/null
+		run "$ANYPERF" annotate -M $style -i "$tmp/data" "$fn"
+		is "$(texts "$tmp/out")" "$(texts "$tmp/theirs")" "-M $style, $fn: each instruction as perf writes it"
+		texts "$tmp/out" >"$tmp/by-objdump"
+		run env PATH="$tmp" "$ANYPERF" annotate -M $style -i "$tmp/data" "$fn"
+		is "$(texts "$tmp/out")" "$(cat "$tmp/by-objdump")" "-M $style, $fn: also where there is no objdump"
+	done
+done
+mkdir "$tmp/bin"
+printf '#!/bin/sh\necho "$*" >>"%s/asked"; exec objdump "$@"\n' "$tmp" >"$tmp/bin/objdump"
+chmod 755 "$tmp/bin/objdump"
+run "$ANYPERF" annotate -i "$tmp/data" --objdump "$tmp/bin/objdump" leaf
+has "$tmp/asked" 'i386:x86-64' "--objdump: it is asked"
+rm "$tmp/asked"
+chmod 777 "$tmp/bin"
+run env PATH="$tmp/bin:$PATH" "$ANYPERF" annotate -i "$tmp/data" leaf
+is "$(cat "$tmp/asked" 2>/dev/null)" "" "an objdump of a folder that anybody writes to is not run"
+has "$tmp/out" 'imul +%e' "another is"
+run "$ANYPERF" annotate -i "$tmp/data" --objdump "$tmp/none" leaf
+is "$status" 125 "--objdump: a tool that is not there: status 125"
+has "$tmp/err" -- '--objdump: .*/none cannot be run' "--objdump: says so"
 run "$ANYPERF" annotate -M intel -i "$tmp/data" leaf
-has "$tmp/out" 'imul e.., e' "-M intel: destination first"
+has "$tmp/out" 'imul +e..,e' "-M intel: destination first"
 # --- what is shown, and what lines weigh together
 for fn in leaf other; do
 	perf annotate --stdio -i "$tmp/data" -l "$fn" 2>/dev/null </dev/null | sed '/Percent/q' >"$tmp/theirs"

@@ -85,7 +85,7 @@ is "$(cat verdict)" "1 1 0 0 0" "branch-misses: the newest branch is the sampled
 # --- hw_index: a word after the number of branches, which is 0 since the newest is the first; all else stays
 sizes() { "$ANYPERF" report -D -i "$1" | awk '/PERF_RECORD_SAMPLE/ { print substr($3, 2, length($3) - 3) }'; }
 for what in any,u any,u,hw_index; do
-	run in_same_place timeout -k 5 60 "$ANYPERF" record -q --deterministic -e instructions:u -c 997 -j $what -o "$what" -- "$PROGRAMS/chain"
+	run in_same_place "$limited" -k 5 60 "$ANYPERF" record -q --deterministic -e instructions:u -c 997 -j $what -o "$what" -- "$PROGRAMS/chain"
 	is "$status" 0 "-j $what" || note "$(tail -n 3 err)"
 	script "$what" ip,brstack >"$what.all"
 done
@@ -103,7 +103,7 @@ fi
 # --- calls that have not returned: those of the trace, innermost first, up to 32
 chain=$PROGRAMS/chain
 objdump -d "$chain" | awk -F'\t' 'match($3, /(^| )(call|ret)/) { gsub(/[: ]/, "", $1); print $1, $3 ~ /call/ ? "call" : "ret" }' >transfers
-in_same_place timeout -k 5 100 "$ORACLE" --trace trace -- "$chain" >/dev/null 2>&1
+in_same_place "$limited" -k 5 100 "$ORACLE" --trace trace -- "$chain" >/dev/null 2>&1
 for period in 61 97 331 997; do
 	awk -v n=$period 'NR == FNR { what[$1] = $2; next }
 		went { if (went == "call") to[depth] = $2; went = "" }
@@ -117,7 +117,7 @@ for period in 61 97 331 997; do
 			print line
 			ready = 0
 		}' transfers trace >want
-	run in_same_place timeout -k 5 60 "$ANYPERF" record -q --deterministic -e instructions:u -c $period --call-graph lbr -o stack -- "$chain"
+	run in_same_place "$limited" -k 5 60 "$ANYPERF" record -q --deterministic -e instructions:u -c $period --call-graph lbr -o stack -- "$chain"
 	is "$status" 0 "--call-graph lbr, each ${period}th instruction" || note "$(tail -n 3 err)"
 	timeout -k 5 60 "$ANYPERF" script -G -i stack -F ip,brstack |
 		awk 'NF { for (k = 2; k <= NF; k++) { split($k, b, "/"); $k = b[1] "/" b[2] } print }' >got

@@ -13,7 +13,7 @@ period=997
 
 # A string of the environment that crosses a page takes strlen some instructions more: the oracle and anyperf give the
 # program the same ones, without the shell's "_", which has the length of the tool's name.
-alike() { env -u _ timeout -k 5 100 "$@"; }
+alike() { env -u _ "$limited" -k 5 100 "$@"; }
 
 # How often each has run before.  What libc does before main depends on the environment, and is not looked at.
 alike "$ORACLE" --trace trace -- "$PROGRAMS/chain" >/dev/null 2>&1

@@ -139,6 +139,76 @@ print(sum(w for w, p in zip(data["weight"], data["parent"]) if p == 0))
 END
 is "$(cat "$tmp/got")" "$period" "flamegraph: the tree in the page"
 
+# --- the image: shapes and text, as wide as what they stand for
+x -o "$tmp/flame.svg" --weight samples
+python3 - "$tmp/flame.svg" >"$tmp/got" <<'END'
+import sys, xml.etree.ElementTree as tree
+svg = "{http://www.w3.org/2000/svg}"
+root = tree.parse(sys.argv[1]).getroot()
+kinds = {e.tag.removeprefix(svg) for e in root.iter()}
+assert kinds == {"svg", "title", "style", "rect", "text", "g", "script"}, kinds
+boxes = []
+for g in root.find(f"{svg}g[@id='boxes']"):
+	title, rect, text = g
+	name, said = title.text.rsplit(" (", 1)
+	boxes.append((name, int(said.split()[0].replace(",", "")), *(float(rect.get(k)) for k in ("x", "y", "width")), text.text))
+all = boxes[0]
+assert all[0] == "all" and all[4] == 1200, all
+for name, n, x, y, width, text in boxes:
+	assert abs(width - 1200 * n / all[1]) < 0.02, (name, n, width)
+	# it stands on one that is no narrower
+	assert name == "all" or [b for b in boxes if b[3] == y + 17 and b[2] <= x + 0.02 and x + width <= b[2] + b[4] + 0.02], name
+	assert width < 100 or text == name or text.endswith(".."), (name, text)
+print(all[1], sum(1 for b in boxes if b[0] == "main"))
+END
+is "$(cat "$tmp/got")" "$samples 1" "flamegraph, as an image: boxes are as wide as their samples"
+
+# --- threads of one name are one frame, however many they are
+cat >"$tmp/threads.c" <<'END'
+#include <pthread.h>
+static volatile unsigned long s;
+static void *run(void *arg) { for (int i = 0; i < 1000000; i++) s += i; return arg; }
+int main(void)
+{
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, run, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
+gcc -O0 -o "$tmp/threads" "$tmp/threads.c" || exit 1
+"$ANYPERF" record -q -e instructions:u -c 100003 -g -o "$tmp/threads.data" -- "$tmp/threads" || exit 1
+run "$ANYPERF" export -i "$tmp/threads.data" -o "$tmp/threads.speedscope.json"
+is "$(python3 - "$tmp/threads.speedscope.json" <<'END'
+import json, sys
+f = json.load(open(sys.argv[1]))
+frames = [x["name"] for x in f["shared"]["frames"]]
+stacks = f["profiles"][0]["samples"]
+print(frames.count("threads"), sorted({frames[s[0]] for s in stacks}), len({s[0] for s in stacks}))
+END
+)" "1 ['threads'] 1" "speedscope: one root"
+run "$ANYPERF" export -i "$tmp/threads.data" -o "$tmp/threads.svg"
+is "$(grep -c '<title>threads (' "$tmp/threads.svg")" 1 "the image: one box"
+run "$ANYPERF" export -i "$tmp/threads.data" -f collapsed -o -
+is "$(sed 's/ [0-9]*$//' "$tmp/out" | sort | uniq -d)" "" "collapsed: each stack once"
+
+# --- it says what it wrote, and what had the name is kept
+echo mine >"$tmp/kept"
+run "$ANYPERF" export -i "$tmp/threads.data" -f pprof -o "$tmp/kept"
+has "$tmp/err" '^\[ anyperf export: Wrote .*/kept, [0-9.]+ MB: pprof of instructions:u \([0-9]+ samples\) \]$' "what was written"
+has "$tmp/err" '^\[ anyperf export: What was .*/kept is .*/kept.old \]$' "what was there"
+is "$(cat "$tmp/kept.old")" mine "is kept"
+run "$ANYPERF" export -q -i "$tmp/threads.data" -o "$tmp/quiet"
+is "$(cat "$tmp/err")" "" "-q: nothing"
+run "$ANYPERF" export -i "$tmp/threads.data" -f collapsed -o -
+is "$(cat "$tmp/err")" "" "and nothing of what went to standard output"
+ln -sf /dev/null "$tmp/device"
+run "$ANYPERF" export -i "$tmp/threads.data" -o "$tmp/device"
+[ -L "$tmp/device" ] && [ ! -e "$tmp/device.old" ]
+is $? 0 "a device is written to as it is"
+
 # --- names say the format
 for name in a.folded a.speedscope.json a.pb.gz callgrind.out.a a.html; do
 	case $name in

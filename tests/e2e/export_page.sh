@@ -52,17 +52,43 @@ document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
 said.push("escape " + document.querySelectorAll("#graph .found").length);
 document.title = said.join(", ");
 END
+cat >drive_svg.js <<'END'
+const said = [], all = () => [...document.querySelectorAll("#boxes g")].filter(g => g.style.display !== "none");
+const named = name => all().filter(g => g.querySelector("title").textContent.startsWith(name + " ("));
+const search = text => dispatchEvent(new CustomEvent("flamegraph-search", { detail: text }));
+const click = element => element.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+const $ = id => document.getElementById(id);
+said.push("leaves " + named("leaf").length);
+said.push("signs " + named("less<a&&b>").length);
+search("^leaf$");
+said.push("found " + document.querySelectorAll("#boxes .found").length);
+said.push("most " + (parseFloat($("matched").textContent.slice(9)) > 65));
+search("(*"); // no expression: taken as it stands
+said.push("bad " + document.querySelectorAll("#boxes .found").length);
+search("");
+click(named("mid")[0]);
+said.push("zoom " + named("leaf").length + " " + named("mid")[0].querySelector("rect").getAttribute("width"));
+click($("flip"));
+click($("reset"));
+said.push("reset " + named("leaf").length);
+search("main");
+dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+said.push("escape " + document.querySelectorAll("#boxes .found").length);
+document.querySelector("svg > title").textContent = said.join(", ");
+END
 python3 - <<'END'
 script = "<script>" + "//<![CDATA[\n{" + open("drive.js").read() + "}\n//]]></script>"
-for kind in "html", "svg":
-    page = open("page." + kind).read()
-    open("driven." + kind, "w").write(page.replace("</body>", script + "</body>"))
+open("driven.html", "w").write(open("page.html").read().replace("</body>", script + "</body>"))
+script = "<script>" + "//<![CDATA[\n{" + open("drive_svg.js").read() + "}\n//]]></script>"
+open("driven.svg", "w").write(open("page.svg").read().replace("</svg>", script + "</svg>"))
 END
 for kind in html svg; do
+	width=100%
+	[ "$kind" = svg ] && width=1200
 	timeout -k 5 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/browser" \
 		--virtual-time-budget=2000 --dump-dom "file://$tmp/driven.$kind" >dom 2>why
-	is "$(sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p' dom)" \
-		"leaves 2, signs 1, found 2, most true, bad 0, zoom 1 100%, reset 2, escape 0" \
+	is "$(sed -n 's/.*<title>\(leaves.*\)<\/title>.*/\1/p' dom)" \
+		"leaves 2, signs 1, found 2, most true, bad 0, zoom 1 $width, reset 2, escape 0" \
 		"$kind: search, zoom, turn, reset, Escape" || note "$(head -n 5 why)"
 done
 done_testing

@@ -109,6 +109,25 @@ is "$status" 1 "tap: AP_NO_SKIP=1 refuses a skip"
 AP_NO_SKIP=1 run ./t lacks
 is "$status" 0 "tap: but not what the machine cannot have"
 
+# --- limits of tests: what a command takes, and that it goes on, whatever the clock says
+run timeout 1 sleep 60
+is "$status" 124 "timeout: nothing goes on"
+has "$tmp/err" '^limited: nothing goes on for 1 s$' "timeout: says so"
+run timeout 1 sh -c '(while :; do :; done)'
+is "$status" 124 "timeout: a child takes too much"
+has "$tmp/err" '^limited: has taken 1 s$' "timeout: says so"
+run timeout -k 1 1 sh -c 'trap "" TERM; sleep 60 & wait; sleep 60'
+is "$status" 137 "timeout: one that does not listen is killed"
+run timeout 10 sh -c 'kill -SEGV $$'
+is "$status" 139 "timeout: a command's signal"
+run timeout 10 sh -c 'exit 77'
+is "$status" 77 "timeout: its status"
+start timeout 60 sh -c 'trap "exit 5" TERM; echo up >up; while :; do sleep 0.05; done'
+wait_for 10 test -e up
+kill "$pid"
+wait "$pid"
+is "$?" 5 "timeout: a signal is passed on"
+
 run make -C "$root" -s --no-print-directory help
 has "$tmp/out" '^make check ' "make help names the targets"
 done_testing

@@ -11,7 +11,7 @@ exec 8<>"$tmp/in"
 begin()
 {
 	: >"$tmp/said"
-	timeout -k 5 60 "$PROGRAMS/perf_attach" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
+	"$limited" -k 5 60 "$PROGRAMS/perf_attach" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
 	job=$!
 	tap_reaped+=("$job")
 	wait_for 20 grep -q ready "$tmp/said"
@@ -33,7 +33,7 @@ wait "$job"
 mv "$tmp/got" "$tmp/native"
 
 begin
-timeout -k 5 60 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
+"$limited" -k 5 60 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
 session=$!
 tap_reaped+=("$session")
 wait_for 20 grep -q memfd "/proc/$pid/maps"
@@ -61,7 +61,7 @@ done
 run timeout -k 5 60 "$ANYPERF" run --attach "$pid" --timeout 50 8>&-
 is "$status" 0 'left when the time is over: status' || note "$(cat "$tmp/err")"
 is_native 'left when the time is over'
-timeout -k 5 60 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
+"$limited" -k 5 60 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
 session=$!
 wait_for 20 sh -c "find /proc/$pid/fd -lname '*memfd*' | grep -q ."
 kill -TERM "$session"
@@ -93,7 +93,7 @@ finish 'left a hundred times'
 memory()
 {
 	: >"$tmp/said"
-	timeout -k 5 60 "$PROGRAMS/perf_attach_memory" "${@:3}" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
+	"$limited" -k 5 60 "$PROGRAMS/perf_attach_memory" "${@:3}" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
 	job=$!
 	tap_reaped+=("$job")
 	wait_for 20 grep -q ready "$tmp/said"
@@ -115,7 +115,7 @@ memory 'left with another process in its memory' 'status 7' shared
 begin_loop()
 {
 	exec 9<>"$tmp/out.fifo"
-	timeout -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
+	"$limited" -k 5 60 "$PROGRAMS/perf_attach_loop" <"$tmp/in" >"$tmp/out.fifo" 8>&- 9>&- &
 	job=$!
 	tap_reaped+=("$job")
 	wait_for 20 grep -q . "/proc/$job/task/$job/children"

@@ -172,7 +172,7 @@ is "$(values csv instructions:u) $(values csv branches:u)" \
 opts=()
 
 # --- PAPI
-papi_cpu
+opts=("${papi_cpu[@]}")
 session papi_avail
 is "$status" 0 "papi_avail"
 has out '^Number Hardware Counters : [1-9]' "papi_avail: counters"
@@ -182,14 +182,12 @@ mapfile -t presets <presets
 session papi_native_avail
 is "$status" 0 "papi_native_avail"
 generic=(perf::INSTRUCTIONS perf::BRANCHES) pmus='perf, perf_raw, .'
-# who is told a PMU has no other
-[ -z "${LIBPFM_FORCE_PMU:-}" ] || generic=() pmus=$LIBPFM_FORCE_PMU
-has out "${generic[0]:-INSTRUCTIONS}" "papi_native_avail: instructions"
+has out "${generic[0]}" "papi_native_avail: instructions"
 session papi_component_avail
 has out "PMUs supported: $pmus" "papi_component_avail: knows the CPU's PMU"
-session papi_command_line "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"
+session papi_command_line "${generic[@]}" "${presets[@]}"
 is "$status" 0 "papi_command_line"
-for event in "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"; do
+for event in "${generic[@]}" "${presets[@]}"; do
 	has out "^$event :[[:space:]]+[1-9][0-9]{6,}" "papi_command_line: $event"
 done
 cat >papi.c <<'END'
@@ -231,9 +229,9 @@ int main(int argc, char **argv)
 }
 END
 check "a program with PAPI compiles" gcc -O2 -o papi papi.c -lpapi
-session ./papi "${generic[@]+"${generic[@]/%/:u}"}" "${presets[@]+"${presets[@]}"}"
+session ./papi "${generic[@]/%/:u}" "${presets[@]}"
 {
-	[ -z "${generic[*]-}" ] || printf '%s\n' 'perf::INSTRUCTIONS:u 200000' 'perf::BRANCHES:u 100000'
+	printf '%s\n' 'perf::INSTRUCTIONS:u 200000' 'perf::BRANCHES:u 100000'
 	sed 's/PAPI//; s/_TOT_INS/& 200000/; s/_BR_INS/& 100000/' presets
 } >want
 is "$status" 0 "and runs"
@@ -241,11 +239,6 @@ same out want "and counts a loop"
 # its tables may not have this CPU: a table of the user's
 session sh -c 'papi_component_avail | sed -n "s/.*PMUs supported:.*perf_raw, \([^,]*\).*/\1/p"'
 pmu=$(cat out) names=(perf::INSTRUCTIONS perf::BRANCHES perf::TASK-CLOCK)
-case ${LIBPFM_FORCE_PMU:-} in
-'') ;;
-amd*) pmu=$LIBPFM_FORCE_PMU names=(RETIRED_INSTRUCTIONS RETIRED_BRANCH_INSTRUCTIONS RETIRED_INSTRUCTIONS) ;;
-*) pmu=$LIBPFM_FORCE_PMU names=(INST_RETIRED:ANY_P BR_INST_RETIRED:ALL_BRANCHES INST_RETIRED:ANY_P) ;;
-esac
 printf '%s\n' "CPU,$pmu" "PRESET,PAPI_TOT_INS,NOT_DERIVED,${names[0]}" \
 	"PRESET,PAPI_BR_INS,NOT_DERIVED,${names[1]}" "PRESET,PAPI_TOT_CYC,NOT_DERIVED,${names[2]}" >papi.csv
 export PAPI_CSV_EVENT_FILE=$tmp/papi.csv
@@ -291,8 +284,7 @@ has out 'Total cost for PAPI_read \(2 counters\)' "papi_cost: reads"
 session ./papi PAPI_TOT_INS PAPI_BR_INS
 is "$status $(xargs <out)" "0 _TOT_INS 200000 _BR_INS 100000" "presets"
 unset PAPI_CSV_EVENT_FILE
-forced=${LIBPFM_FORCE_PMU:-}
-unset LIBPFM_FORCE_PMU
+opts=()
 
 # --- libpfm4: its examples
 examples=/usr/share/doc/libpfm4-dev/examples
@@ -373,7 +365,7 @@ cp "$PROGRAMS/lockbox" .
 if ./lockbox true 2>err; then
 	ANYPERF=$tmp/anyperf
 	session true
-	boxed() { run ./lockbox timeout -k 5 120 ./anyperf run -- "$@"; }
+	boxed() { run ./lockbox timeout -k 5 120 ./anyperf run "${opts[@]+"${opts[@]}"}" -- "$@"; }
 	boxed perf stat -x, -o csv "${both[@]}" ./and_loop
 	is "$status $(values csv instructions:u) $(values csv branches:u)" "0 $instr $branch" \
 		"locked box: perf stat"
@@ -392,25 +384,21 @@ if ./lockbox true 2>err; then
 		"$(expect fork_count instructions) $(expect fork_count branches)" "locked box: children are counted"
 	boxed perf stat -a -A -x, -o csv -e '{instructions:u,instructions:u}' ./and_loop
 	is "$status $(grep -c '^CPU' csv)" "0 $((2 * $(getconf _NPROCESSORS_ONLN)))" "locked box: -A: a row for each CPU"
-	[ -z "$forced" ] || export LIBPFM_FORCE_PMU=$forced
+	opts=("${papi_cpu[@]}")
 	boxed ./papi "${names[@]:0:2}"
 	is "$status $(awk '{ print $NF }' out | xargs)" "0 200000 100000" "locked box: PAPI"
 	boxed papi_avail
 	has out '^Number Hardware Counters : [1-9]' "locked box: papi_avail"
 	boxed papi_native_avail
-	has out "${generic[0]:-INSTRUCTIONS}" "locked box: papi_native_avail: instructions"
-	boxed papi_command_line "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"
+	has out "${generic[0]}" "locked box: papi_native_avail: instructions"
+	boxed papi_command_line "${generic[@]}" "${presets[@]}"
 	is "$status" 0 "locked box: papi_command_line"
-	for event in "${generic[@]+"${generic[@]}"}" "${presets[@]+"${presets[@]}"}"; do
+	for event in "${generic[@]}" "${presets[@]}"; do
 		has out "^$event :[[:space:]]+[1-9][0-9]{6,}" "locked box: papi_command_line: $event"
 	done
-	if [ ${#presets[@]} = 0 ]; then
-		lack "locked box: papi_cost" "PAPI has no presets for this CPU"
-	else
-		boxed papi_cost -t 50
-		has out 'Total cost for PAPI_read \(2 counters\)' "locked box: papi_cost: reads"
-	fi
-	unset LIBPFM_FORCE_PMU
+	boxed papi_cost -t 50
+	has out 'Total cost for PAPI_read \(2 counters\)' "locked box: papi_cost: reads"
+	opts=()
 	boxed "$python" self.py ./and_loop
 	is "$status $(xargs <out)" "0 $instr $branch $((2 * instr)) $((2 * branch)) True" \
 		"locked box: python"

@@ -73,19 +73,16 @@ grep -vE "$ours" "$tmp/out" >"$tmp/native"
 run serve -- "$PROGRAMS/perf_rdpmc" cpuid
 grep -vE "$ours" "$tmp/out" >"$tmp/rest"
 same "$tmp/rest" "$tmp/native" "CPUID says of all else what it does natively"
-case $(sed -n 's/^vendor_id.*: //p;T;q' /proc/cpuinfo) in
-AuthenticAMD | HygonGenuine)
-	has "$tmp/out" '^80000022: 1 f 0 0$' "and of its counters, what the session has"
-	[ $((0x$highest)) -gt $((0x80000022)) ] || highest=80000022
-	has "$tmp/out" "^80000000: $highest " "in a leaf that there is"
-	;;
-GenuineIntel)
-	has "$tmp/out" '^a: 7304002 0 0 8000$' "and of its counters, what the session has"
-	;;
-*)
-	has "$tmp/out" '^a: 0 0 0 0$' "and of counters, that there are none"
-	;;
-esac
+run serve --cpu-id zen3 -- "$PROGRAMS/perf_rdpmc" cpuid
+has "$tmp/out" '^80000022: 1 f 0 0$' "and of AMD's counters, what the session has"
+[ $((0x$highest)) -gt $((0x80000022)) ] || highest=80000022
+grep -q '^vendor_id.*: GenuineIntel' /proc/cpuinfo && highest=80000022
+has "$tmp/out" "^80000000: $highest " "in a leaf that there is"
+has "$tmp/out" '^a: 0 0 0 0$' "where AMD's CPUs have it"
+run serve --cpu-id skylake -- "$PROGRAMS/perf_rdpmc" cpuid
+has "$tmp/out" '^a: 7304002 0 0 8000$' "of Intel's as well"
+run serve --cpu-id GenuineIntel-6-1a -- "$PROGRAMS/perf_rdpmc" cpuid
+has "$tmp/out" '^a: 0 0 0 0$' "and of a CPU's whose codes are not known, that there are none"
 run serve -- "$PROGRAMS/perf_time" session
 if [ "$status" = 77 ]; then
 	lack "a page converts the time stamp counter to the time of records" "it is no clock here"

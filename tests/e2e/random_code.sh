@@ -29,6 +29,8 @@ for ((seed = FIRST; seed < FIRST + SEEDS; seed++)); do
 	counted "as it is" "$seed" "$ROUNDS"
 	counted "unlinked" "$seed" "$((ROUNDS / 10))" --stress unlinked
 	counted "checks of accesses" "$seed" "$ROUNDS" --stress checks
+	counted "nothing below 4 GiB" "$seed" "$((ROUNDS / 10))" --stress far
+	counted "nothing below 4 GiB, checks" "$seed" "$((ROUNDS / 10))" --stress far,checks
 	RANDOM_CODE_TICK=1 counted "signals" "$seed" "$ROUNDS"
 	counted "two versions of code" "$seed" "$((ROUNDS / 3))" "${gaps[@]}"
 	RANDOM_CODE_TICK=1 counted "two versions, signals" "$seed" "$((ROUNDS / 10))" "${gaps[@]}"

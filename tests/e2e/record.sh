@@ -109,11 +109,36 @@ is "$(theirs c)" "$(said)" "children: perf finds all samples"
 record -e cpu-clock:u -z -o z -- ./work
 agree z "-z"
 has <(perf report --header-only -i z 2>&1) 'compressed : Zstd, level = 1' "-z: perf knows"
+# section FILE: the five words of its HEADER_COMPRESSED (bit 27): version, type, level, ratio, size of a chunk.
+section()
+{
+	python3 - "$1" <<'END'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+at, size = struct.unpack_from('<QQ', data, 40)
+bits = int.from_bytes(data[72:104], 'little')
+nth = bin(bits & ((1 << 27) - 1)).count('1')
+at, size = struct.unpack_from('<QQ', data, at + size + 16 * nth)
+print(size, *struct.unpack_from('<III', data, at))
+END
+}
+perf record -q -e cpu-clock:u -z -o perf-z -- ./work >out 2>err
+is "$(section z)" "$(section perf-z)" "-z: the section's version, type and level are perf's"
+is "$(section z)" "20 0 1 1" "-z: version 0, zstd, level 1"
+is "$("$ANYPERF" report -D -i z 2>/dev/null | grep -c FINISHED_INIT) $("$ANYPERF" report --stats -i z 2>/dev/null | grep -c FINISHED_INIT)" \
+	"0 0" "no FINISHED_INIT, where readers from before it stop: no reader of these files needs it"
 "$ANYPERF" record -e cpu-clock:u -o - -- ./work >pipe 2>err
 agree pipe "a stream"
 has err '^worked$' "a stream: the command's output goes elsewhere"
 "$ANYPERF" record -e cpu-clock:u -z -- ./work 2>err | cat >pipe
 agree pipe "a packed stream, because standard output is a pipe"
+is "$(grep -c '^anyperf record: standard output is a pipe: the profile goes there' err)" 1 "which is said, because nobody wrote -o -"
+"$ANYPERF" record -q -e cpu-clock:u -- ./work 2>err | cat >pipe
+is "$(cat err)" worked "-q: it is not"
+"$ANYPERF" record -e cpu-clock:u -o - -- ./work 2>err | cat >pipe
+has_not err 'is a pipe' "nor with -o -"
+"$ANYPERF" record -e cpu-clock:u -o - -- ./work 2>&1 | cat >pipe
+has <(grep -a 'one pipe' pipe) 'what the command prints gets into the profile' "standard error into the same pipe: said"
 
 # --- attached
 start ./work 100000
@@ -196,7 +221,7 @@ is "$(grep -c "unknown command 'unheard'" err) $(grep -cx 'cpu-clock:u' err)" "7
 has err "^failed: can't find 'nobody' event" "--control: an event that is not recorded"
 is "$(theirs o)" "$(said)" "--control: what was sampled"
 has <(perf script --show-task-events -i o 2>/dev/null) 'COMM exec: work' "-D: names are known although events were disabled"
-record -e cpu-clock:u -D 10000 -o o -- ./work
+record -e cpu-clock:u -D 1000000000 -o o -- ./work
 is "$(said)" 0 "-D: nothing before"
 
 # --- from file to file

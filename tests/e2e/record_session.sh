@@ -47,10 +47,10 @@ END
 gcc -O0 -g -pthread -o work work.c || exit 1
 
 # Without the shell's "_", which is as long as the name of what it starts: where strings lie on the stack, strlen counts.
-record() { run env -u _ timeout -k 5 100 "$ANYPERF" record "$@"; }
+record() { run env -u _ "$limited" -k 5 100 "$ANYPERF" record "$@"; }
 said() { sed -n 's/.*Captured and wrote .*(\([0-9]*\) samples).*/\1/p' err; }
 script() { perf script "$@" 2>/dev/null; }
-count() { env -u _ timeout -k 5 100 "$ANYPERF" stat --deterministic -x, -e "$1" -- ./work "${@:2}" 2>&1 >/dev/null | sed 's/,.*//'; }
+count() { env -u _ "$limited" -k 5 100 "$ANYPERF" stat --deterministic -x, -e "$1" -- ./work "${@:2}" 2>&1 >/dev/null | sed 's/,.*//'; }
 
 # --- on the oracle's instructions; static programs lie where they lie
 for program in and_loop branches loads_stores; do

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		if (status)
 			return 1;
 	}
-	return 0;
+	_exit(0);
 }
 EOF
 gcc -O1 -fno-plt -o "$tmp/maps" "$tmp/maps.c" 2>/dev/null || exit 1
@@ -95,9 +95,12 @@ same()
 	as_theirs "$name: as perf has it" '^ .*%'
 }
 
+# perf names stubs of libc's PLT by the order of its relocations, which is another
 for data in all maps facts made; do
+	only=()
+	[ $data = maps ] && only=(-d "maps,ld-linux-x86-64.so.2")
 	for keys in dcacheline dcacheline,symbol_iaddr sym,dcacheline,dso dcacheline,mem symbol_iaddr symbol_iaddr,symbol_daddr; do
-		same "$data" "$keys"
+		same "$data" "$keys" "${only[@]}"
 	done
 	same "$data" phys_daddr
 	same "$data" data_page_size,dso_daddr

@@ -28,7 +28,7 @@ done
 frames()
 {
 	mkdir "$tmp/ours"
-	in_same_place env ANYPERF_DEBUG="$tmp/ours" timeout -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
+	in_same_place env ANYPERF_DEBUG="$tmp/ours" "$limited" -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
 		-e instructions --stress "sample=1,frames$1" -- "$PROGRAMS/chain" >"$tmp/out" 2>&1 </dev/null
 	cat "$tmp"/ours/samples.* | awk -v functions="$functions" 'BEGIN { n = split(functions, f) }
 		{ for (i = 1; i < n; i += 2) if ($1 "" >= f[i] "" && $1 "" < f[i + 1] "") print }'
@@ -42,21 +42,36 @@ frames ,behind >"$tmp/got"
 same "$tmp/want" "$tmp/got" "frame pointers of $(wc -l <"$tmp/want") instructions"
 is "$(($(wc -l <"$tmp/want") > 10000))" 1 "so many there are"
 
-# Marks that had been passed when the thread first saw its sampler: where it is then, and not where it once stood.
+# Marks that had been passed when the thread first saw its sampler: where it is then, and not where it once stood.  The program says
+# that it is in its loop, in a file, and turns until it is told there that samples have come.
 cat >"$tmp/spin.c" <<'END'
-volatile long n;
-int main(void)
+#include <fcntl.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
 {
-	while (n < 400000000)
-		n++;
+	volatile char *told = mmap(0, 2, PROT_READ | PROT_WRITE, MAP_SHARED, open(argv[1], O_RDWR), 0);
+
+	for (volatile long n = 0; !told[1]; n++)
+		if (n == 1000)
+			told[0] = 'u';
 	return 0;
 }
 END
 gcc -O1 -o "$tmp/spin" "$tmp/spin.c" || exit 1
+mkfifo "$tmp/control"
 for opts in "-F 5000" "-F 5000 -g" "-c 100003 -g" "-F 5000 -d"; do
+	rm -f "$tmp/data"
+	printf '\0\0' >"$tmp/told"
 	# shellcheck disable=SC2086 # words
-	run timeout -k 5 60 "$ANYPERF" record -q -o "$tmp/data" -D 200 $opts -- "$tmp/spin"
-	is "$("$ANYPERF" script -i "$tmp/data" -F ip,sym | awk 'NF == 2 && n++ < 8 { print $2 }' | sort -u | xargs)" main \
-		"record -D $opts: the first samples are of the loop" || note "$("$ANYPERF" script -i "$tmp/data" -F ip,sym | head -n 8)"
+	start timeout -k 5 60 "$ANYPERF" record -q -o "$tmp/data" -D -1 --control "fifo:$tmp/control" $opts -- "$tmp/spin" "$tmp/told"
+	wait_for 60 grep -q u "$tmp/told"
+	size=$(stat -c %s "$tmp/data")
+	echo enable >"$tmp/control"
+	wait_for 60 eval '[ "$(stat -c %s "$tmp/data")" -gt $((size + 4096)) ]'
+	printf 'us' | dd of="$tmp/told" conv=notrunc status=none
+	wait "$pid"
+	"$ANYPERF" script -i "$tmp/data" -F ip,sym >"$tmp/samples"
+	is "$(awk 'NF == 2 && n++ < 8 { print $2 }' "$tmp/samples" | sort -u | xargs)" main \
+		"record $opts, begun in a loop: the first samples are of it" || note "$(head -n 8 "$tmp/samples")"
 done
 done_testing

@@ -31,7 +31,7 @@ done
 for name in ${NAMES:-fp_ops fp_wide}; do
 	samples_like_oracle "$name" flops "$instruction_periods" "$PROGRAMS/$name"
 done
-for name in ${NAMES:-and_loop branches nested_calls plt_entries page_cross shadow fork_count smc_store}; do
+for name in ${NAMES:-and_few branches nested_calls plt_entries page_cross shadow fork_count smc_store}; do
 	BRANCHES=yes samples_like_oracle "$name" instructions "$branch_periods" "$PROGRAMS/$name"
 done
 # shellcheck disable=SC2034 # samples_like_oracle looks at it

@@ -10,7 +10,7 @@ walk=$PROGRAMS/model_walk
 lines=16384
 
 # What start-up misses depends on the environment: all runs have the same, so that counts stay where they are between two periods.
-alike() { env -i LC_ALL=C timeout -k 5 60 "$@"; }
+alike() { env -i LC_ALL=C "$limited" -k 5 60 "$@"; }
 
 # sampled FILE EVENT OPTION... -- COMMAND...
 sampled()

@@ -290,9 +290,17 @@ wrong 'no command to count' stat
 wrong 'writes and reads no perf.data' stat record true
 wrong 'writes and reads no perf.data' stat -e cs report
 wrong 'no command to count' stat -e instructions --
-wrong '--bogus: unknown option' stat --bogus true
+wrong "'foo' is not an anyperf command \('anyperf help'" foo
+for command in trace sched lock probe kvm kwork kmem ftrace timechart inject data bench test config daemon buildid-list buildid-cache archive iostat kallsyms; do
+	wrong "'$command' is a command of perf that is not here; [^ ]" $command
+done
+wrong 'anyperf stat -e syscalls' trace ls
+wrong '--bogus: unknown option$' stat --bogus true
+wrong '--intervall: unknown option, did you mean --interval-' stat --intervall true
+wrong '--repaet=3: unknown option, did you mean --repeat\?' stat --repaet=3 true
+wrong '--call-grpah: unknown option, did you mean --call-graph\?' record --call-grpah fp true
 wrong '-e: needs a value' stat -e
-wrong "event syntax error: 'bogus': unknown event \('anyperf list'" stat -e bogus true
+wrong "no event is called 'bogus' \('anyperf list'" stat -e bogus true
 is "$(wc -l <"$tmp/err")" 1 "an unknown event: one line"
 wrong "did you mean 'branches'" stat -e instructions -e brnaches true
 wrong "a group is not closed" stat -e '{instructions,branches' true
@@ -363,7 +371,7 @@ is "$(awk -F, '$3 ~ /^syscalls:/ { n += $1 } END { print (n > 9), n }' "$tmp/cal
 	"1 $(awk -F, '$3 == "raw_syscalls:sys_enter" { print $1 }' "$tmp/calls")" "patterns of tracepoints"
 is "$(grep -c raw_syscalls "$tmp/calls")" 2 "a pattern of two"
 run "$ANYPERF" stat -e syscalls:sys_enter_nosuch true
-is "$status $(cat "$tmp/err")" "129 anyperf stat: -e: event syntax error: 'syscalls:sys_enter_nosuch': no such tracepoint ('anyperf list tracepoint' names all)" \
+is "$status $(cat "$tmp/err")" "129 anyperf stat: -e: no tracepoint is called 'syscalls:sys_enter_nosuch' ('anyperf list tracepoint' names all)" \
 	"no such tracepoint"
 run "$ANYPERF" list no-such-event hw
 is "$status $(cat "$tmp/err")" "125 anyperf list: no event's name matches 'no-such-event'" "list: nothing matches"

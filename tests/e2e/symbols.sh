@@ -7,7 +7,7 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-need gcc strip objcopy readelf addr2line awk
+need gcc strip objcopy objdump nm readelf addr2line awk
 cd "$tmp" || exit 1
 mkdir home bin
 export HOME=$tmp/home
@@ -214,4 +214,61 @@ same got want "--inline: the functions that addr2line tells of"
 has_not <("$ANYPERF" script -i inl.data -F ip,sym 2>/dev/null) inlined "only if they are asked for"
 has <("$ANYPERF" report --stdio --inline --no-children -i inl.data 2>/dev/null) '-deep \(inlined\)' "report --inline: in trees"
 
+# --- functions without a name begin, and end, where the unwinding tables say
+cat >parts.c <<'END'
+static volatile unsigned long s;
+__attribute__((noinline)) static void one(int n) { while (n--) s += n; }
+__attribute__((noinline)) static void two(int n) { while (n--) s ^= n; }
+__attribute__((noinline)) static int three(int n) { one(n); two(n); return 0; }
+int main(void) { return three(2000); }
+END
+gcc -O1 -fno-ipa-cp -o parts parts.c || exit 1
+# by address: the functions of the program that have samples, as report and nm have them
+functions()
+{
+	"$ANYPERF" record -q -e instructions:u -c 1 -o parts.data -- ./parts 2>/dev/null
+	"$ANYPERF" script -F ip,sym,dso -i parts.data | sed -n "s|^ *[0-9a-f]* \\([^ ]*\\) (.*/parts)\$|\\1|p" | sort -u
+}
+functions >named
+want=$(nm parts | awk '$3 ~ /^(one|two|three|main|_start)/ { sub(/^0*/, "", $1); print "sub_" $1 }' | sort)
+is "$(grep -cxE '(one|two|three|main|_start)(\..*)?' named)" 5 "the program's own names"
+strip parts
+is "$(functions | grep -xF "$want")" "$want" "stripped: each begins where it did"
+# what neither a table nor the unwinding knows has its address
+is "$(functions | grep -c '^sub_')" "$(functions | grep '^sub_' | sort -u | wc -l)" "each once"
+is "$("$ANYPERF" annotate -i parts.data --stdio -n "$(echo "$want" | tail -n 1)" | awk '/ <sub_/ && / : [0-9a-f]+ </ { n++ } END { print n + 0 }')" 1 \
+	"and can be annotated"
+
+# --- stubs of a PLT are called by what they lead to: lazy ones, bound at start, with endbr64, of functions whose address
+# is taken, and of those that a resolver chooses
+cat >stubs.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+	int (*volatile put)(const char *) = puts;
+	for (int i = 0; i < 3; i++) {
+		put("x");
+		puts(argv[0]);
+		printf("%zu %p\n", strlen(argv[0]), (void *)strchr(argv[0], argc));
+		if (getenv("NOTHING"))
+			qsort(argv, argc, 8, (void *)strcmp);
+	}
+	return 0;
+}
+END
+for flags in "-Wl,-z,lazy" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt,-z,lazy" "-fcf-protection -Wl,-z,ibtplt,-z,now" "-no-pie -Wl,-z,lazy" -static; do
+	# shellcheck disable=SC2086
+	gcc -O1 -fno-builtin -w $flags -o stubs stubs.c || exit 1
+	"$ANYPERF" record -q -e instructions:u -c 1 -o stubs.data -- ./stubs >/dev/null 2>&1
+	[ "$flags" = -static ] || is "$("$ANYPERF" annotate -i stubs.data --stdio main -d stubs | sed -n 's/.*call .*<\(.*@plt\)>.*/\1/p' | sort -u)" \
+		"$(objdump -d --no-show-raw-insn stubs | sed -n '/<main>:/,/^$/s/.*call .*<\(.*@plt\)>.*/\1/p' | sort -u)" "$flags: main calls what objdump says"
+	"$ANYPERF" script -F ip,sym,dso -i stubs.data | sed -n 's/.* \([^ ]*@plt\) (.*/\1/p' | sort -u >ran
+	[ "$flags" = -static ] || has ran '^strlen@plt$' "$flags: strlen's stub has run"
+	has_not ran '^@plt' "$flags: none is without a name"
+	has_not ran '@plt.*@plt' "$flags: none is named twice"
+done
+has ran '^str[a-z]*@plt$' "stubs of a static program are named by their resolvers"
 done_testing

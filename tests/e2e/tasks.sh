@@ -44,7 +44,7 @@ both "pipeline" bash -c 'seq 1000 | (sort -n | tail -n 1) && (exit 3)'
 # a daemon outlives the command: what it does still goes on, and its name is not in the way
 daemon()
 {
-	mkfifo "$tmp/fifo.$1" && timeout 60 cat "$tmp/fifo.$1" >"$tmp/daemon.$1" &
+	mkfifo "$tmp/fifo.$1" && exec "$limited" 60 cat "$tmp/fifo.$1" >"$tmp/daemon.$1" &
 	local reader=$!
 	wait_for 5 test -p "$tmp/fifo.$1"
 	shift

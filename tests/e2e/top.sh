@@ -67,7 +67,7 @@ for how in "" "--no-children" "-s comm,dso,sym -n" "--percent-limit 5"; do
 	same top.table want.table "top $how: the table of the same run, recorded"
 	has top.table '80.00% .*\[\.\] leaf$' "top $how: leaf has its share"
 done
-is "$(cat top.err)" "from the command" "the command's output goes to standard error, and nothing else"
+is "$(grep -cx 'from the command' top.out) $(cat top.err)" "1 " "the command's output goes where the tables go, and nothing to standard error"
 run "$ANYPERF" top --stdio -e instructions:u,branches:u -c 1000 -- ./work
 is "$(grep -c '^# Samples' out)" 2 "two events: two tables"
 socket=$(cat /sys/devices/system/cpu/cpu*/topology/physical_package_id 2>/dev/null | sort -u)

@@ -118,51 +118,51 @@ sees_line '^\+   80.00%    80.00% .* leaf$' "and shows the table"
 tm resize-window -t "$pane" -x 100 -y 20
 press / l e a f Enter a
 sees_line '^leaf  work  \[120 samples' "a annotates"
-sees_line '^ +33.33 \| +[0-9a-f]+:  dec %ecx' "a third of the samples is at dec"
-sees_line '^ +33.33 \| +[0-9a-f]+:  jnz .*<leaf\+0x9>' "and one at jnz, which names where it goes"
+sees_line '^ +33.33 \| +[0-9a-f]+:  dec +%ecx' "a third of the samples is at dec"
+sees_line '^ +33.33 \| +[0-9a-f]+:  jne .*<leaf\+0x9>' "and one at jnz, which names where it goes"
 sees_line '\| +31 +mov \$40000, %ecx # the hot loop' "source lines are there"
 press s
 sees_gone '# the hot loop' "s takes them away"
 press t t
-sees_line '^ +40 \| +[0-9a-f]+:  dec %ecx' "t: samples"
+sees_line '^ +40 \| +[0-9a-f]+:  dec +%ecx' "t: samples"
 press Home H
-is_at '^ +40 \| .* dec %ecx' "H goes to the hottest"
+is_at '^ +40 \| .* dec +%ecx' "H goes to the hottest"
 press Tab
 is_at '^ +40 \| .* nop' "Tab to the next"
 press Tab
-is_at '^ +40 \| .* jnz ' "and the one after it"
+is_at '^ +40 \| .* jne ' "and the one after it"
 press Enter
-is_at ' dec %ecx' "Enter goes where it jumps"
+is_at ' dec +%ecx' "Enter goes where it jumps"
 press /
 press p u s h Enter
-is_at ' push %rbp' "/ searches"
+is_at ' push +%rbp' "/ searches"
 press '>'
 sees_line '^top  work  \[30 samples' "> goes to the next function"
-press / c a l l Space 0 x Enter Enter
+press / c a l l Space Space Enter Enter
 sees_line '^leaf  work  \[120 samples' "Enter on a call opens what it calls"
 press s j
 sees_gone '# the hot loop' "instructions alone"
-sees_line '^ +33.33 \| +[0-9a-f]+:  dec %ecx' "still percents"
-press / j n z Enter
-is_at '\| +[0-9a-f]+:  jnz ' "without an arrow (j)"
+sees_line '^ +33.33 \| +[0-9a-f]+:  dec +%ecx' "still percents"
+press / j n e Enter
+is_at '\| +[0-9a-f]+:  jne ' "without an arrow (j)"
 press j
-is_at '\| \+-- +[0-9a-f]+:  jnz ' "j: the arrow begins at the jump"
-sees_line '\| \+-> +[0-9a-f]+:  dec %ecx' "and ends where it goes"
+is_at '\| \+-- +[0-9a-f]+:  jne ' "j: the arrow begins at the jump"
+sees_line '\| \+-> +[0-9a-f]+:  dec +%ecx' "and ends where it goes"
 sees_line '\| \|   +[0-9a-f]+:  nop' "and passes what is between"
 press J
-sees_line '\|   1 \+-> +[0-9a-f]+:  dec %ecx' "J: how many come here"
+sees_line '\|   1 \+-> +[0-9a-f]+:  dec +%ecx' "J: how many come here"
 sees_line '\|     \|   +[0-9a-f]+:  nop' "and none elsewhere"
 press J
 press o
-sees_line '\| \+-- {11}jnz +\^ 9$' "o: the offset in place of the address"
-sees_line '\| \+-> {7}9:  dec %ecx' "and the offset where it goes"
+sees_line '\| \+-- {11}jne +\^ 9$' "o: the offset in place of the address"
+sees_line '\| \+-> {7}9:  dec +%ecx' "and the offset where it goes"
 sees_line '\| +nop$' "but nowhere else"
 press O
 sees_line 'Offsets of where instructions jump to, and of calls' "O: of calls as well"
 press O
 sees_line '\| \| {9}b:  nop$' "O: of all"
 press O o
-sees_line '\| \+-- +[0-9a-f]+:  jnz 0x.*<leaf\+0x9>' "o: addresses again"
+sees_line '\| \+-- +[0-9a-f]+:  jne +[0-9a-f]+ <leaf\+0x9>' "o: addresses again"
 press s
 sees_line '\| +work.S:' "the source file's name"
 press l
@@ -280,12 +280,12 @@ is_back "q of branches"
 enter "$ANYPERF annotate -i one.data"
 sees_line '^leaf  work  \[120 samples' "annotate begins with the heaviest function"
 press p
-sees_line '^ +26.67 \| +[0-9a-f]+:  dec %ecx' "p: percent of all"
+sees_line '^ +26.67 \| +[0-9a-f]+:  dec +%ecx' "p: percent of all"
 sees_line 'percent of all periods' "as the heading says"
 press b
 sees_line 'percent of all samples' "b: of samples"
 press p
-sees_line '^ +33.33 \| +[0-9a-f]+:  dec %ecx' "p: of the function again"
+sees_line '^ +33.33 \| +[0-9a-f]+:  dec +%ecx' "p: of the function again"
 press q
 is_back "q of annotate"
 enter "$ANYPERF annotate -i one.data top"

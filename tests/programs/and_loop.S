@@ -18,8 +18,12 @@
  */
 #include "asm.h"
 
+#ifndef AND_TIMES
+#define AND_TIMES 100000
+#endif
+
 _start:
-	mov $100000, %ecx
+	mov $AND_TIMES, %ecx
 	xor %eax, %eax /* a */
 	mov $1, %edx /* b */
 .Lagain:

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N 200
+#define N 40
 
 static unsigned int next_random(unsigned int *state)
 {
@@ -44,8 +44,7 @@ static int sort_numbers(void)
 
 static int match_lines(void)
 {
-	static const char *const lines[] = { "key = value", "no pair here", "a=b",
-					     "long_key_9 =   another value" };
+	static const char *const lines[] = { "no pair here", "key_9 =   value" };
 	regmatch_t match[3];
 	regex_t regex;
 	int found = 0;
@@ -60,43 +59,43 @@ static int match_lines(void)
 		found++;
 	}
 	regfree(&regex);
-	return found == 3 ? 0 : -1;
+	return found == 1 ? 0 : -1;
 }
 
 static int compute(void)
 {
 	double sum = 0;
 
-	for (int i = 1; i <= 50; i++)
+	for (int i = 1; i <= 10; i++)
 		sum += sin(i) * exp(-i / 10.0) + sqrt(i) / pow(i, 1.5) + log1p(i) + fmod(i, 0.7);
 	printf("sum: %.12f\n", sum);
-	return fabs(sum - 172.807605794204) < 1e-9 ? 0 : -1;
+	return fabs(sum - 24.737639136127) < 1e-9 ? 0 : -1;
 }
 
 static int juggle_memory(void)
 {
-	char *blocks[64];
+	char *blocks[24];
 	size_t total = 0;
 
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 24; i++) {
 		blocks[i] = malloc((size_t)i * 37 + 1);
 		if (blocks[i] == NULL)
 			return -1;
 		memset(blocks[i], 'a' + i % 26, (size_t)i * 37);
 		blocks[i][i * 37] = '\0';
 	}
-	for (int i = 0; i < 64; i += 2) {
+	for (int i = 0; i < 24; i += 2) {
 		blocks[i] = realloc(blocks[i], 5000);
 		if (blocks[i] == NULL)
 			return -1;
 		strcat(blocks[i], "tail");
 	}
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 24; i++) {
 		total += strlen(blocks[i]);
 		free(blocks[i]);
 	}
 	printf("total: %zu\n", total);
-	return total == 64 * 63 / 2 * 37 + 32 * 4 ? 0 : -1;
+	return total == 24 * 23 / 2 * 37 + 12 * 4 ? 0 : -1;
 }
 
 int main(void)

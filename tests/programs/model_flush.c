@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FLAGS: -O1 */
+/* FLAGS: -O1 -static */
 /*
  * What is done with one line, as often as asked for:
  *

@@ -5,10 +5,11 @@
  * SA_RESTART (executed twice), ended with EINTR without it, and not disturbed at all by a signal
  * that is ignored, be it by choice or by default.
  *
- * A timer makes the signals; the program needs only a few instructions to be blocked by then, and on a
- * busy machine a CPU.
+ * A timer makes the signals, 15 ms later, twice as much with each argument: the program needs only a few instructions to
+ * be blocked by then, and on a busy machine a CPU.  Who finds that it says nothing starts it anew with one argument more.
  *
  *			instructions		branches	taken	system calls
+ *	start		3
  *	pipe		4					1
  *	read		6 + 5 + 5 + 1 + 2	1			4
  *	pause		6 + 5 + 2 + 2		1			3
@@ -20,7 +21,7 @@
  *	in the child	10			1		1	2
  *	pass		8					2
  *
- * EXPECT instructions 162
+ * EXPECT instructions 165
  * EXPECT branches 15
  * EXPECT cond-branches 11
  * EXPECT taken-branches 5
@@ -35,7 +36,7 @@
 #define SIGALRM 14
 #define EINTR 4
 
-.macro alarm_in_480_ms
+.macro alarm_soon
 	sys3 __NR_setitimer, $ITIMER_REAL, $timer, $0
 .endm
 
@@ -52,9 +53,9 @@ interrupting:
 ignoring:
 	.quad 1, SA_RESTORER, restorer, 0
 timer:
-	.quad 0, 0, 0, 480000
+	.quad 0, 0, 0, 7500
 twice_as_long:
-	.quad 0, 960000000
+	.quad 0, 15000000
 ends:
 	.quad 0
 byte:
@@ -64,12 +65,15 @@ zero:
 
 	.text
 _start:
+	mov (%rsp), %ecx /* words of the command */
+	shlq %cl, timer+24(%rip)
+	shlq %cl, twice_as_long+8(%rip)
 	sys1 __NR_pipe, $ends
 	xor %r15d, %r15d
 
 	/* the handler writes what the restarted read gets */
 	on_alarm restarting
-	alarm_in_480_ms
+	alarm_soon
 	mov ends(%rip), %edi
 	lea byte(%rip), %rsi
 	mov $1, %edx
@@ -77,19 +81,19 @@ _start:
 	check_eq $1, %rax, "read was not restarted"
 
 	on_alarm interrupting
-	alarm_in_480_ms
+	alarm_soon
 	sys __NR_pause
 	check_eq $-EINTR, %rax, "pause did not end"
-	alarm_in_480_ms
+	alarm_soon
 	sys2 __NR_nanosleep, $twice_as_long, $0
 	check_eq $-EINTR, %rax, "nanosleep did not end"
-	alarm_in_480_ms
+	alarm_soon
 	sys6 __NR_futex, $zero, $0, $0, $0, $0, $0 /* FUTEX_WAIT */
 	check_eq $-EINTR, %rax, "futex did not end"
 	check_eq $4, %r15, "not four alarms"
 
 	on_alarm ignoring
-	alarm_in_480_ms
+	alarm_soon
 	sys2 __NR_nanosleep, $twice_as_long, $0
 	check_eq $0, %rax, "an ignored alarm ended nanosleep"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* FLAGS: -static */
 /*
  * siglongjmp out of handlers: of a fault, of a signal sent to oneself, from a nested handler, and
  * from an alternate stack; with the mask restored or not. And plain longjmp through deep calls.

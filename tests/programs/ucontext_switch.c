@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* FLAGS: -static */
 /*
  * Coroutines by makecontext and swapcontext, Go-like small stacks on mmap'ed memory, a switch done
  * by hand in assembly, and a context that is saved in one function and resumed after it returned.

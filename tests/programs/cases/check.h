@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,18 @@ static inline int pollfd(int fd)
 	struct pollfd p = { fd, POLLIN | POLLPRI | POLLOUT, 0 };
 	poll(&p, 1, 0);
 	return p.revents;
+}
+
+/* An inherited event has a ring only where it is of one CPU: which one. */
+static inline int pin(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	return cpu;
 }
 
 static inline int done(void)

@@ -210,13 +210,18 @@ static void wrong_strings_get_one_line(void)
 						      "raw_syscalls:nosuch", "sched:nosuch",
 						      "nosuch:*", "syscalls:nosuch_*" };
 
-	EXPECT_STR(parsed("bogus"),
-		   "event syntax error: 'bogus': unknown event ('anyperf list' names all)");
+	EXPECT_STR(parsed("bogus"), "no event is called 'bogus' ('anyperf list' names all)");
 	EXPECT_STR(parsed("task-clock,brnaches"),
-		   "event syntax error: 'brnaches': unknown event, did you mean 'branches'? "
+		   "no event is called 'brnaches', did you mean 'branches'? "
 		   "('anyperf list' names all)");
-	EXPECT_STR(parsed("a,,b"),
-		   "event syntax error: 'a': unknown event ('anyperf list' names all)");
+	EXPECT_STR(parsed("L1-dcache-load-mises"),
+		   "no event is called 'L1-dcache-load-mises', did you mean "
+		   "'L1-dcache-load-misses'? ('anyperf list' names all)");
+	EXPECT_STR(parsed("syscalls:sys_enter_opnat"),
+		   "no event is called 'syscalls:sys_enter_opnat', did you mean "
+		   "'syscalls:sys_enter_openat'? ('anyperf list' names all)");
+	EXPECT_STR(parsed("foo"), "no event is called 'foo' ('anyperf list' names all)");
+	EXPECT_STR(parsed("a,,b"), "no event is called 'a' ('anyperf list' names all)");
 	EXPECT_STR(parsed("calls,"), "event syntax error: 'calls,': an event is missing");
 	EXPECT_STR(parsed(""), "event syntax error: '': an event is missing");
 	EXPECT_STR(parsed("calls:kk"), "event syntax error: 'calls:kk': bad modifier 'kk'");
@@ -226,26 +231,21 @@ static void wrong_strings_get_one_line(void)
 		char want[200];
 
 		snprintf(want, sizeof(want),
-			 "event syntax error: '%s': no such tracepoint ('anyperf list tracepoint' "
-			 "names all)",
+			 "no tracepoint is called '%s' ('anyperf list tracepoint' names all)",
 			 no_tracepoints[i]);
 		EXPECT_STR(parsed(no_tracepoints[i]), want);
 	}
 	EXPECT_STR(parsed("raw_syscalls:*:q"),
 		   "event syntax error: 'raw_syscalls:sys_enter:q': bad modifier 'q'");
-	EXPECT_STR(parsed("cpu/bogus/"),
-		   "event syntax error: 'cpu/bogus/': no such PMU, or no such terms of it");
-	EXPECT_STR(parsed("gpu/calls/"),
-		   "event syntax error: 'gpu/calls/': no such PMU, or no such terms of it");
-	EXPECT_STR(parsed("gpu/period=1/"),
-		   "event syntax error: 'gpu/period=1/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("cpu/bogus/"), "'cpu/bogus/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("gpu/calls/"), "'gpu/calls/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("gpu/period=1/"), "'gpu/period=1/': no such PMU, or no such terms of it");
 	EXPECT_STR(
 		parsed("cpu/no-overwrite/"),
 		"event syntax error: 'cpu/no-overwrite/': the term 'no-overwrite' is not taken here, "
 		"it wants no --overwrite, for all events");
-	EXPECT_STR(
-		parsed("cpu/bogus=1,names=2/"),
-		"event syntax error: 'cpu/bogus=1,names=2/': no such PMU, or no such terms of it");
+	EXPECT_STR(parsed("cpu/bogus=1,names=2/"),
+		   "'cpu/bogus=1,names=2/': no such PMU, or no such terms of it");
 	EXPECT_STR(parsed("{calls,returns"),
 		   "event syntax error: '{calls,returns': a group is not closed");
 	EXPECT_STR(parsed("{}"), "event syntax error: '{}': an event is missing");
@@ -355,6 +355,9 @@ static void suggestions_are_for_typing_errors(void)
 	EXPECT_STR(near.name, "list");
 	ap_nearest_init(&near, "record");
 	ap_nearest_offer(&near, "stat");
+	EXPECT(near.name == NULL);
+	ap_nearest_init(&near, "foo");
+	ap_nearest_offer(&near, "top");
 	EXPECT(near.name == NULL);
 }
 

@@ -41,6 +41,7 @@ static const struct ap_opt table[] = {
 	{ 'x', "text", AP_OPT_STR, offsetof(struct args, text), NULL, "sep", "a text", false },
 	{ 0, "text-call", AP_OPT_CALL, 0, call, "value", "a call", false },
 	{ 'z', "level", AP_OPT_MAYBE, 0, maybe, "n", "a level, or none", false },
+	{ 'f', "first", AP_OPT_FIRST, 0, call, "value", "before the others", true },
 	{ 0, "secret", AP_OPT_FLAG, offsetof(struct args, all), NULL, NULL, "nothing", true },
 	{ 0 }
 };
@@ -109,6 +110,20 @@ static void long_options_take_both_forms_and_beginnings(void)
 	EXPECT(strstr(complaint, "--tex: ambiguous option"));
 }
 
+static void what_others_depend_on_goes_first(void)
+{
+	EXPECT(parse("--text-call=b --first a --text-call c -fA cmd -f no") == AP_OPTS_OK);
+	EXPECT_STR(args.called, "aAbc");
+	EXPECT_U64((u64)rest, 7);
+	EXPECT(parse("-af a --text-call bad --first=bad") == AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: --first=bad: is bad\n");
+	EXPECT(parse("--first a --nosuch --first=bad") == AP_OPTS_ERROR);
+	EXPECT_STR(args.called, "a");
+	EXPECT(strstr(complaint, "prog: --nosuch: unknown option\nUsage:") == complaint);
+	EXPECT(parse("--text-call x --first") == AP_OPTS_ERROR);
+	EXPECT_STR(complaint, "prog: --first: needs a value\n");
+}
+
 static void the_first_other_word_ends_the_options(void)
 {
 	EXPECT_U64(parse("cmd -a"), AP_OPTS_OK);
@@ -167,6 +182,7 @@ int main(int argc, char **argv)
 		TAP(short_options_are_bundled_and_carry_values),
 		TAP(a_value_that_may_be_missing_stands_in_the_same_word),
 		TAP(long_options_take_both_forms_and_beginnings),
+		TAP(what_others_depend_on_goes_first),
 		TAP(the_first_other_word_ends_the_options),
 		TAP(wrong_options_get_a_line),
 		TAP(help_shows_the_table_but_what_is_hidden),

@@ -172,8 +172,7 @@ static void ioctls_refuse_as_linux(void)
 	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EOPNOTSUPP);
 	b.type = AP_PERF_TYPE_BREAKPOINT;
 	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EINVAL);
-	b.size = 20;
-	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_E2BIG);
+	EXPECT_U64(ioctl_in(count, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, 64), -AP_EFAULT);
 	world_end(&W);
 }
 
@@ -238,6 +237,9 @@ static void breakpoints_can_be_moved(void)
 	b.read_format = 1; /* nothing else may differ */
 	EXPECT_U64(ioctl_in(fd, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EINVAL);
 	b.read_format = 3;
+	b.size = 128; /* nor the size */
+	EXPECT_U64(ioctl_in(fd, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), -AP_EINVAL);
+	b.size = 136;
 	b.flags |= AP_PERF_DISABLED;
 	EXPECT_U64(ioctl_in(fd, AP_PERF_IOC_MODIFY_ATTRIBUTES, &b, sizeof(b)), 0);
 	world_run(&W, 0, MS, 1);

@@ -224,7 +224,7 @@ static void random_news(void)
 		ap_core_comm(W.core, task, "comm", rnd(2));
 		break;
 	case 2:
-		ap_core_namespaces(W.core, task, links, rnd(3));
+		ap_core_namespaces(W.core, task, task, links, rnd(3));
 		break;
 	case 3:
 		ap_core_switched(

@@ -498,7 +498,7 @@ static void check_others(void)
 	w_begin(AP_PERF_RECORD_SWITCH_CPU_WIDE, 1 << 13);
 	w4(5), w4(6);
 	end_is(__LINE__);
-	REQUIRE(!ap_record_namespaces(&to, links, 2));
+	REQUIRE(!ap_record_namespaces(&to, 11, 12, links, 2));
 	w_begin(AP_PERF_RECORD_NAMESPACES, 0);
 	w4(11), w4(12), w8(2), w8(1), w8(2), w8(3), w8(4);
 	end_is(__LINE__);

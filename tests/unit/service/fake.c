@@ -67,6 +67,18 @@ s64 ap_hook_sys(u64 nr, const u64 a[6])
 	return ap_rawsys(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+bool ap_hook_file_begin(u64 size, u64 limit[2])
+{
+	(void)size;
+	limit[0] = UINT64_MAX;
+	return true;
+}
+
+void ap_hook_file_end(const u64 limit[2])
+{
+	(void)limit;
+}
+
 s64 ap_hook_break(void)
 {
 	return ap_rawsys(SYS_brk, 0, 0, 0, 0, 0, 0);

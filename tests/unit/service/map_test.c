@@ -154,7 +154,12 @@ static void a_counter_is_found_by_its_page(void)
 	page = (struct ap_perf_page *)file;
 	EXPECT(map(NULL, PAGE, PROT_READ, MAP_SHARED, 0) != MAP_FAILED);
 	page->index = 4;
-	EXPECT(!ap_service_pmc(3, &v));
+	/* of whoever it is: the supervisor knows */
+	EXPECT(ap_service_pmc(3, &v));
+	EXPECT_U64(fake.last.op, AP_SVC_PMC);
+	EXPECT_U64(fake.last.arg[0], fake_inode(fd));
+	EXPECT_U64(fake.last.arg[1], 3);
+	EXPECT_U64(v.kinds, 0);
 	e = &fake.pub[ap_pub_home(fake_inode(fd))];
 	*e = (struct ap_pub){ .inode = fake_inode(fd),
 			      .flags = AP_PUB_ENABLED | AP_PUB_ACTIVE,
@@ -173,11 +178,20 @@ static void a_counter_is_found_by_its_page(void)
 	EXPECT(v.seq_at == &e->seq && v.seq == e->seq);
 	EXPECT(!ap_service_pmc(4, &v));
 	EXPECT(!ap_service_pmc(2, &v));
+	/* a hardware event's page lets it read all that there are */
+	page->capabilities = AP_PERF_CAP_USER_RDPMC;
+	EXPECT(ap_service_pmc(4, &v) && !v.value);
+	EXPECT(ap_service_pmc(63, &v) && !v.value);
+	EXPECT(!ap_service_pmc(64, &v));
 	page->index = 0;
-	EXPECT(!ap_service_pmc(3, &v));
-	page->index = 4;
+	EXPECT(ap_service_pmc(3, &v) && !v.value);
 	e->gen = 1;
-	EXPECT(!ap_service_pmc(3, &v));
+	page->index = 65;
+	EXPECT(ap_service_pmc(64, &v));
+	EXPECT_U64(fake.last.arg[1], 64);
+	page->index = 4;
+	EXPECT(ap_service_pmc(3, &v));
+	EXPECT_U64(fake.last.arg[1], 3);
 	e->gen = 0;
 	ap_service_in_child();
 	EXPECT(!ap_service_pmc(3, &v));

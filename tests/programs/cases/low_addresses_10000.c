@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* FLAGS: -static -no-pie -Wl,-Ttext-segment=0x10000 */
+/* CASE: counted -- sweep */
+/* CASE: counted -- fixed */
+/* CASE: counted -- all */
+/* CASE: counted -- grow */
+#include "low_addresses.c"
