@@ -30,13 +30,17 @@ enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2, AP_SVC_A
  * A perf descriptor is the read end of a pipe, and its event is known by the pipe's inode number:
  * whichever descriptor of whichever process names it.
  */
+#define AP_SVC_NO_EVENT (~0ULL) /* an inode that is none: of no perf descriptor, */
+#define AP_SVC_KERNELS	(~1ULL) /* or of one that is the kernel's own */
+#define AP_SVC_NATIVE	1	/* what the answer to an open may be: the kernel has that event */
+
 enum ap_svc_op {
 	AP_SVC_NOP = 0,
 	/*
-	 * perf_event_open: arg pid, cpu, group's inode (0 none, ~0: not a perf fd), flags, the pipe's
+	 * perf_event_open: arg pid, cpu, group's inode (0 none, or one of the two above), flags, the pipe's
 	 * read end as a number in the task, its write end (~0: closed already, nobody needs it), its
 	 * inode; data: struct ap_perf_attr, negotiated.  ret 0 or -errno; on an error the task closes
-	 * the read end.
+	 * the read end.  AP_SVC_NATIVE: so it does, and asks the kernel; data: the attr's config there.
 	 */
 	AP_SVC_OPEN = 1,
 	AP_SVC_CLOSE = 2, /* arg inode: a descriptor was closed; maybe the last (a hint) */

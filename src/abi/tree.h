@@ -40,7 +40,7 @@ struct ap_tree_node {
 	u32 first, n;	/* children of a directory */
 	u16 mode;
 	u8 fs; /* enum ap_tree_fs */
-	/* A directory that is the kernel's: ours is merged into it, and stands in where it has none. */
+	/* The kernel's: ours stands in where it has none, and of a directory is merged into its. */
 	u8 is_shared;
 	u32 nlink;
 };

@@ -36,7 +36,7 @@ int ap_core_new(struct ap_core **out, const struct ap_core_ops *ops, void *world
 	core->config = *config;
 	core->ncpus = ncpus;
 	core->next_type = AP_DYNAMIC_TYPE;
-	core->next_id = 1;
+	core->next_id = AP_EVENT_ID_FIRST;
 	core->next_serial = 1;
 	core->kinds = AP_KINDS_BASE;
 	ap_list_init(&core->tasks);

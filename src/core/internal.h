@@ -155,6 +155,8 @@ struct ap_core {
 	u32 next_type;
 	u32 ncpus;
 	u64 next_id, next_serial;
+/* Far from those of the kernel's events, which may be in one evlist with ours. */
+#define AP_EVENT_ID_FIRST (1ULL << 40)
 	u64 kinds;		 /* wanted now */
 	u32 nr_kind[64];	 /* events that want each */
 	struct ap_ctx **cpu_ctx; /* made when needed */

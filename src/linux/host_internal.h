@@ -325,6 +325,14 @@ struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
 /* Makes the core see that of all of them; false: there were none. */
 bool ap_host_tasks_end_gone(struct ap_host *host);
+/*
+ * host_kernel.c.  Is an event that is to be opened the kernel's?  AP_SVC_NATIVE, -errno, or 0: it is ours, if it can be opened.
+ * Then after it could not be: the same or its error.  *config: as the kernel has it.
+ */
+int ap_host_kernel_before(const struct ap_host *host, const struct ap_open_args *args, u64 group,
+			  u64 *config);
+int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
+			 const struct ap_open_args *args, int error, u64 *config);
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
 
 /* host_serve.c: read(2), as whoever has waited for a child expects it */

@@ -14,8 +14,7 @@
 
 #include "linux/host_internal.h"
 
-#define NO_FD (~0ULL) /* an inode that is none: not a perf descriptor */
-#define TOKEN 0	      /* stands for a descriptor: ap_host.token_inode */
+#define TOKEN 0 /* stands for a descriptor: ap_host.token_inode */
 
 struct request {
 	struct ap_svc svc;
@@ -85,11 +84,17 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 				     .group_fd = arg[2] ? TOKEN : -1,
 				     .flags = arg[3] };
 	struct ap_host_file *f;
+	u64 config;
 	int ret;
 
 	if (r->svc.in_size != sizeof(attr))
 		return -EINVAL;
 	memcpy(&attr, r->svc.data, sizeof(attr));
+	ret = ap_host_kernel_before(host, &args, arg[2], &config);
+	if (ret == AP_SVC_NATIVE)
+		(void)give(r, &config, sizeof(config));
+	if (ret)
+		return ret;
 	host->token_inode = arg[2];
 	ret = ap_host_file_open(host, r->task, (s32)arg[4], arg[6], &f);
 	if (ret)
@@ -103,6 +108,9 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 		ret = open_event(host, r, &args, &f->event);
 	if (ret) {
 		ap_host_file_free(host, f);
+		ret = ap_host_kernel_after(host, r->task->core, &args, ret, &config);
+		if (ret == AP_SVC_NATIVE)
+			(void)give(r, &config, sizeof(config));
 		return ret;
 	}
 	ap_event_set_host(f->event, f);

@@ -65,6 +65,8 @@ static struct entry *entry_new(struct entry *parent, const char *name, size_t le
 		e->parent = parent;
 		e->next = parent->child;
 		e->fs = parent->fs;
+		/* tracefs is the kernel's as well as ours, as far down as both have it */
+		e->is_shared = parent->is_shared && parent->fs == AP_TREE_TRACEFS;
 		parent->child = e;
 		parent->nchildren++;
 	}
@@ -121,6 +123,12 @@ static void dir(struct builder *b, const char *path, u16 mode, enum ap_tree_fs f
 	e->is_shared = is_shared;
 }
 
+/* What opens an event is said by us, all else by the kernel where it has it. */
+static bool says_what_opens(const struct entry *e)
+{
+	return !strcmp(e->name, "id") || !strcmp(e->name, "format");
+}
+
 /* No text: reading fails. */
 static void leaf(struct builder *b, const char *path, u16 mode, const char *text)
 {
@@ -129,6 +137,7 @@ static void leaf(struct builder *b, const char *path, u16 mode, const char *text
 	if (!e)
 		return;
 	e->mode = mode;
+	e->is_shared = e->is_shared && !says_what_opens(e);
 	free(e->text);
 	e->text = NULL;
 	e->size = AP_TREE_EIO;
@@ -182,11 +191,47 @@ static u16 mode_of(const char *path)
 	return 0444;
 }
 
+/*
+ * Tracepoints that are ours to count and the kernel's to record (linux/host_kernel.c) have its fields, under our
+ * number.  NULL: it has none, or does not show it.
+ */
+static char *kernels_format(const char *path, const char *text)
+{
+	const char *id = strstr(text, "\nID: "), *rest;
+	char full[PATH_MAX_LEN], *all = NULL, *at;
+	size_t size = 0, n;
+	FILE *f;
+
+	snprintf(full, sizeof(full), TRACING "/%s", path);
+	f = id ? fopen(full, "re") : NULL;
+	n = f && getdelim(&all, &size, 0, f) > 0 ? strlen(all) : 0;
+	if (f)
+		fclose(f);
+	at = n ? strstr(all, "\nID: ") : NULL;
+	rest = at ? strchr(at + 1, '\n') : NULL;
+	at = NULL;
+	if (rest && asprintf(&at, "%.*s%.*s%s", (int)(strstr(all, "\nID: ") - all), all,
+			     (int)(strchrnul(id + 1, '\n') - id), id, rest) < 0)
+		at = NULL;
+	free(all);
+	return at;
+}
+
+static bool is_recorded_by_kernel(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 7 && !strcmp(path + len - 7, "/format") &&
+	       (!strncmp(path, "events/sched/", 13) || !strncmp(path, "events/signal/", 14));
+}
+
 static int described(void *ctx, const char *path, const char *text)
 {
 	struct builder *b = ctx;
+	char *other = is_recorded_by_kernel(path) ? kernels_format(path, text) : NULL;
 
-	file(b, b->top, path, mode_of(path), text);
+	file(b, b->top, path, mode_of(path), other ? other : text);
+	free(other);
 	return b->err;
 }
 
@@ -215,8 +260,9 @@ static void sysfs(struct builder *b, const struct ap_tree_config *config)
 	dir(b, "/sys/devices", 0755, AP_TREE_SYSFS, true);
 	dir(b, "/sys/kernel", 0755, AP_TREE_SYSFS, true);
 	dir(b, "/sys/kernel/debug", 0755, AP_TREE_SYSFS, true);
-	dir(b, "/sys/bus/event_source", 0755, AP_TREE_SYSFS, false);
-	dir(b, "/sys/bus/event_source/drivers", 0755, AP_TREE_SYSFS, false);
+	dir(b, "/sys/bus/event_source", 0755, AP_TREE_SYSFS, true);
+	dir(b, "/sys/bus/event_source/devices", 0755, AP_TREE_SYSFS, true);
+	dir(b, "/sys/bus/event_source/drivers", 0755, AP_TREE_SYSFS, true);
 	file(b, "/sys/bus/event_source", "drivers_autoprobe", 0644, "1\n");
 	file(b, "/sys/bus/event_source", "drivers_probe", 0200, "");
 	file(b, "/sys/bus/event_source", "uevent", 0200, "");
@@ -288,13 +334,13 @@ static void tracefs(struct builder *b, const char *top)
 	struct text list = { NULL, 0 };
 	struct path events = join(top, "events"), path;
 
-	dir(b, top, 0755, AP_TREE_TRACEFS, false);
+	dir(b, top, 0755, AP_TREE_TRACEFS, true);
 	file(b, events.s, "enable", 0644, "0\n");
 	file(b, events.s, "header_event", 0444, ap_tree_header_event);
 	file(b, events.s, "header_page", 0444, ap_tree_header_page);
 	/* of Linux' own tracers there are none; perf refuses to do without the folder */
 	path = join(events.s, "ftrace");
-	dir(b, path.s, 0755, AP_TREE_TRACEFS, false);
+	dir(b, path.s, 0755, AP_TREE_TRACEFS, true);
 	file(b, path.s, "enable", 0644, "0\n");
 	file(b, path.s, "filter", 0644, "none\n");
 	file(b, top, "available_tracers", 0444, "nop\n");
@@ -415,7 +461,7 @@ int ap_tree_pack(struct ap_tree *out, const struct ap_tree_config *config)
 		sysfs(b, config);
 		procfs(b, config);
 		tracefs(b, TRACING);
-		dir(b, OLD_TRACING, 0755, AP_TREE_TRACEFS, false);
+		dir(b, OLD_TRACING, 0755, AP_TREE_TRACEFS, true);
 	} else {
 		b->err = -ENOMEM;
 	}

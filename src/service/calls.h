@@ -13,6 +13,8 @@
 
 /* open.c: perf_event_open */
 s64 ap_svc_open(const struct ap_service_call *c);
+/* Is a descriptor one of the kernel's events? */
+AP_MUST_CHECK bool ap_svc_is_kernels(s32 fd);
 /* A struct perf_event_attr of the program's: 0, -EFAULT, or -E2BIG with our size written back. */
 AP_MUST_CHECK s64 ap_svc_attr(struct ap_perf_attr *attr, u64 from);
 

@@ -10,6 +10,7 @@
 #include "abi/attr.h"
 #include "abi/service.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/calls.h"
@@ -104,6 +105,22 @@ s64 ap_svc_make_fd(bool cloexec, s32 *fd, u64 *inode)
 	return ret ? ret : *inode ? 0 : -AP_ENODEV;
 }
 
+bool ap_svc_is_kernels(s32 fd)
+{
+	static const char prefix[] = "/proc/self/fd/", name[] = "anon_inode:[perf_event]";
+	char path[32], text[sizeof(name)];
+	struct ap_str s;
+
+	if (fd < 0)
+		return false;
+	ap_str_init(&s, path, sizeof(path));
+	ap_str_add(&s, prefix);
+	ap_str_u64(&s, (u64)fd);
+	return ap_svc_sys(AP_NR_readlink, (u64)path, (u64)text, sizeof(text), 0) ==
+		       sizeof(name) - 1 &&
+	       !memcmp(text, name, sizeof(name) - 1);
+}
+
 static u64 group_of(s32 fd)
 {
 	u64 inode;
@@ -111,7 +128,19 @@ static u64 group_of(s32 fd)
 	if (fd == -1)
 		return 0;
 	inode = ap_fds_event(fd);
-	return inode ? inode : ~0ULL;
+	return inode ? inode : ap_svc_is_kernels(fd) ? AP_SVC_KERNELS : AP_SVC_NO_EVENT;
+}
+
+/* As the program asked, unless the kernel has another name for the event. */
+static s64 open_in_kernel(const struct ap_service_call *c, struct ap_perf_attr *attr, u64 config)
+{
+	u64 a[6] = { c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5] };
+
+	if (config != attr->config) {
+		attr->config = config;
+		a[0] = (u64)attr;
+	}
+	return ap_hook_sys(AP_SERVICE_NR_OPEN, a);
 }
 
 /* What is known before the request begins: to look at a descriptor may take one of its own. */
@@ -143,7 +172,7 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	struct ap_perf_attr attr;
 	struct wanted w = { .attr = &attr };
 	struct ap_request r;
-	u64 inode = 0;
+	u64 inode = 0, config;
 	s32 fd = -1;
 	s64 ret;
 
@@ -160,10 +189,15 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	ret = ap_svc_make_fd(c->a[4] & AP_PERF_FLAG_FD_CLOEXEC, &fd, &inode);
 	if (!ret) {
 		ret = ask(&r, c, &w, fd, inode);
-		if (ret >= 0)
-			ret = fd;
-		else
+		config = attr.config;
+		if (ret == AP_SVC_NATIVE && r.svc->out_size == sizeof(config))
+			memcpy(&config, r.svc->data, sizeof(config));
+		if (ret)
 			ap_svc_drop_fd(fd);
+		if (ret == AP_SVC_NATIVE)
+			ret = open_in_kernel(c, &attr, config);
+		else if (!ret)
+			ret = fd;
 	}
 	ap_request_end(&r);
 	return ret;

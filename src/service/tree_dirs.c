@@ -6,7 +6,7 @@
  * A directory that is the kernel's lists its own entries first; ours that it lacks follow, at offsets
  * from TAIL on: so the place in the list is the descriptor's own offset, whoever else has the
  * descriptor.  sysfs and procfs take no offset above 2^31 - 1, sysfs uses all below for hashes of names:
- * one in ten million falls among ours.
+ * one in five hundred thousand falls among ours, of which no directory has more than there is room for.
  */
 #include "base/mem.h"
 #include "engine/sys.h"
@@ -14,9 +14,11 @@
 #include "service/sys.h"
 #include "service/tree.h"
 
-#define TAIL	 0x7fffff00ULL
+#define TAIL	 0x7ffff000ULL
 #define SEEK_SET 0
 #define SEEK_CUR 1
+
+#define TRACEFS_MAGIC 0x74726163
 
 #define S_IFMT	  0170000U
 #define S_IFDIR	  0040000U
@@ -54,6 +56,15 @@ static void learn_devs(void)
 	__atomic_store_n(&devs.known, true, __ATOMIC_RELEASE);
 }
 
+/* It may be mounted at any time, by perf itself; of the file systems without a disk one call is made. */
+static bool is_tracefs(s32 fd, const struct ap_kstat *st)
+{
+	s64 fs[16]; /* struct statfs has 15 */
+
+	return !(st->dev >> 8 & 0xfff) && !ap_svc_sys(AP_NR_fstatfs, (u64)fd, (u64)fs, 0, 0) &&
+	       fs[0] == TRACEFS_MAGIC;
+}
+
 /* A directory of the kernel's: by its path, which /proc has. */
 static u64 look_dir(s32 fd, const struct ap_kstat *st, bool may_ask)
 {
@@ -66,7 +77,7 @@ static u64 look_dir(s32 fd, const struct ap_kstat *st, bool may_ask)
 	learn_devs();
 	if (st->dev == devs.root_dev && st->ino == devs.root_ino)
 		return LOOK_DIR | 1;
-	if (st->dev != devs.sys && st->dev != devs.proc)
+	if (st->dev != devs.sys && st->dev != devs.proc && !is_tracefs(fd, st))
 		return 0;
 	ap_str_init(&s, link, sizeof(link));
 	ap_str_add(&s, "/proc/self/fd/");

@@ -274,15 +274,23 @@ static bool shows(u64 nr)
 	       nr == AP_NR_newfstatat || nr == AP_NR_statx;
 }
 
-/* The kernel has answered for a directory that is ours too. */
+/* It has none; and its tracefs is root's alone, while ours anybody may read. */
+static bool is_missing(const struct ap_tree_node *n, s64 ret)
+{
+	return ret == -AP_ENOENT || (ret == -AP_EACCES && n->fs == AP_TREE_TRACEFS);
+}
+
+/* The kernel has answered for what is ours too. */
 static void complete(struct ap_service_call *c, const struct path_call *p, u32 node)
 {
+	const struct ap_tree_node *n = ap_tree_nodes(ap_tree_get()) + node;
+
 	if (c->nr == AP_NR_chdir && !c->ret)
 		ap_tree_cwd_changed();
-	else if (c->ret == -AP_ENOENT)
+	else if (is_missing(n, c->ret))
 		c->ret = serve(c, p->flags, node);
 	else if (c->ret >= 0 && opens(c->nr) && !(p->flags & AP_O_PATH) &&
-		 !ap_tree_can_merge((s32)c->ret))
+		 (n->mode & AP_TREE_FMT) == AP_TREE_DIR && !ap_tree_can_merge((s32)c->ret))
 		ap_tree_replace(node, (s32)c->ret, p->flags);
 }
 

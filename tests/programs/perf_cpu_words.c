@@ -28,7 +28,7 @@ __attribute__((noinline, noclone)) static void hit(void)
 
 static void open_all(int cpu, int *fd)
 {
-	static const uint64_t ids[] = { 1024 + SYS_getppid * 2, 7, 5, 3 };
+	static const uint64_t ids[] = { 62464 + SYS_getppid * 2, 61447, 61445, 61443 };
 
 	for (int i = 0; i < NEVENTS; i++) {
 		struct perf_event_attr attr = { .size = sizeof(attr) };

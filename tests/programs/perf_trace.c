@@ -25,17 +25,17 @@ static const struct {
 	const char *name, *file;
 	uint64_t id; /* in a session */
 } points[] = {
-	{ "enter", "raw_syscalls/sys_enter", 1 },
-	{ "exit", "raw_syscalls/sys_exit", 2 },
-	{ "deliver", "signal/signal_deliver", 4 },
-	{ "generate", "signal/signal_generate", 3 },
-	{ "fork", "sched/sched_process_fork", 5 },
-	{ "exec", "sched/sched_process_exec", 6 },
-	{ "end", "sched/sched_process_exit", 7 },
+	{ "enter", "raw_syscalls/sys_enter", 61441 },
+	{ "exit", "raw_syscalls/sys_exit", 61442 },
+	{ "deliver", "signal/signal_deliver", 61444 },
+	{ "generate", "signal/signal_generate", 61443 },
+	{ "fork", "sched/sched_process_fork", 61445 },
+	{ "exec", "sched/sched_process_exec", 61446 },
+	{ "end", "sched/sched_process_exit", 61447 },
 #define CALL(name)                                                                                 \
-	{ ">" #name, "syscalls/sys_enter_" #name, 1024 + SYS_##name * 2 },                         \
+	{ ">" #name, "syscalls/sys_enter_" #name, 62464 + SYS_##name * 2 },                        \
 	{                                                                                          \
-		"<" #name, "syscalls/sys_exit_" #name, 1025 + SYS_##name * 2                       \
+		"<" #name, "syscalls/sys_exit_" #name, 62465 + SYS_##name * 2                      \
 	}
 	CALL(getppid),
 	CALL(read),

@@ -24,12 +24,12 @@ static const struct {
 	const char *name, *file;
 	uint64_t id; /* in a session */
 } points[] = {
-	{ "enter", "raw_syscalls/sys_enter", 1 },
-	{ "exit", "raw_syscalls/sys_exit", 2 },
+	{ "enter", "raw_syscalls/sys_enter", 61441 },
+	{ "exit", "raw_syscalls/sys_exit", 61442 },
 #define CALL(name)                                                                                 \
-	{ ">" #name, "syscalls/sys_enter_" #name, 1024 + SYS_##name * 2 },                         \
+	{ ">" #name, "syscalls/sys_enter_" #name, 62464 + SYS_##name * 2 },                        \
 	{                                                                                          \
-		"<" #name, "syscalls/sys_exit_" #name, 1025 + SYS_##name * 2                       \
+		"<" #name, "syscalls/sys_exit_" #name, 62465 + SYS_##name * 2                      \
 	}
 	CALL(write),
 	CALL(close),

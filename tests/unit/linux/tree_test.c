@@ -57,7 +57,8 @@ static void every_node_is_well_formed(void)
 			EXPECT(!i || (v[i].parent < i &&
 				      (v[v[i].parent].mode & AP_TREE_FMT) == AP_TREE_DIR));
 			EXPECT(type == AP_TREE_DIR || type == AP_TREE_FILE || type == AP_TREE_LINK);
-			EXPECT(!v[i].is_shared || type == AP_TREE_DIR);
+			EXPECT(!v[i].is_shared || type == AP_TREE_DIR ||
+			       v[i].fs == AP_TREE_TRACEFS);
 			EXPECT(!v[i].is_shared || v[v[i].parent].is_shared);
 			if (type == AP_TREE_DIR)
 				check_children(t, i);

@@ -205,8 +205,7 @@ static void constraints_matter_on_a_limited_pmu(void)
 
 static void what_cannot_sample_says_so(void)
 {
-	static const u32 types[] = { AP_PERF_TYPE_HARDWARE, AP_PERF_TYPE_SOFTWARE,
-				     AP_PERF_TYPE_TRACEPOINT };
+	static const u32 types[] = { 0, 1, 2 }, configs[] = { 1, 1, AP_TRACE_RAW_SYS_ENTER };
 	struct ap_perf_attr attr = { .type = AP_PERF_TYPE_HARDWARE, .config = 1 };
 	struct ap_event *e;
 	u32 i;
@@ -215,7 +214,7 @@ static void what_cannot_sample_says_so(void)
 	attr.flags = 1ULL << AP_PERF_PRECISE_IP_SHIFT;
 	EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), -AP_EOPNOTSUPP);
 	for (i = 0; i < AP_ARRAY_SIZE(types); i++) {
-		attr = (struct ap_perf_attr){ .type = types[i], .config = 1 };
+		attr = (struct ap_perf_attr){ .type = types[i], .config = configs[i] };
 		attr.sample_type = AP_PERF_SAMPLE_BRANCH_STACK;
 		attr.branch_sample_type = AP_PERF_SAMPLE_BRANCH_USER | 8;
 		EXPECT_U64(fake_open(&f, &attr, 0, -1, &e), -AP_EOPNOTSUPP);

@@ -16,7 +16,7 @@ struct fake_host {
 	u64 time;
 	u64 raw[AP_KIND_N];
 	u64 counter[AP_WORLD_N];
-	u64 trace[4096];
+	u64 trace[65536];
 };
 
 struct fake {

@@ -42,7 +42,7 @@ static bool format(u32 id)
 
 static void every_tracepoint_has_one_id_and_one_name(void)
 {
-	static u8 seen[4096], counted[AP_TRACE_N];
+	static u8 seen[65536], counted[AP_TRACE_N];
 	struct ap_tracepoint t;
 	char name[96];
 	u32 i;

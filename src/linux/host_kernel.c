@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose an event is: what we do not have is the kernel's, and the task that asks opens it there
+ * (docs/design/kernel-events.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+#include "pmu/tracepoint.h"
+
+/* By what is counted, whoever it is counted for. */
+static bool is_none_of_ours(const struct ap_perf_attr *attr)
+{
+	if (attr->type == AP_PERF_TYPE_TRACEPOINT)
+		return !ap_tracepoint_exists(attr->config);
+	return attr->type > AP_PERF_TYPE_BREAKPOINT;
+}
+
+/* The kernel's number of one of our tracepoints; 0: it has none, or does not show it. */
+static u64 number_of(u64 id)
+{
+	struct ap_tracepoint point;
+	char path[128], text[24];
+	ssize_t n;
+	int fd;
+
+	for (u32 i = 0; ap_tracepoint_get(i, &point); i++) {
+		if (point.id != id)
+			continue;
+		snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/%s/id", point.system,
+			 point.name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		if (n <= 0)
+			return 0;
+		text[n] = 0;
+		return strtoull(text, NULL, 10);
+	}
+	return 0;
+}
+
+/* We know that it is passed, and not what it records. */
+static bool is_only_counted(const struct ap_perf_attr *attr)
+{
+	return attr->type == AP_PERF_TYPE_TRACEPOINT && attr->sample_period &&
+	       ap_tracepoint_exists(attr->config) && !ap_tracepoint_is_of_call((u32)attr->config);
+}
+
+int ap_host_kernel_before(const struct ap_host *host, const struct ap_open_args *args, u64 group,
+			  u64 *config)
+{
+	bool in_group = group && group != AP_SVC_NO_EVENT;
+
+	*config = args->attr->config;
+	if (is_only_counted(args->attr) && number_of(*config))
+		*config = number_of(*config);
+	else if (!is_none_of_ours(args->attr))
+		return group == AP_SVC_KERNELS ? -EINVAL : 0;
+	if (ap_core_config(host->core)->paranoid >= 3)
+		return -EACCES; /* the session refuses all programs */
+	return in_group && group != AP_SVC_KERNELS ? -EINVAL : AP_SVC_NATIVE;
+}
+
+int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
+			 const struct ap_open_args *args, int error, u64 *config)
+{
+	const struct ap_perf_attr *attr = args->attr;
+	bool is_cgroup = args->flags & AP_PERF_FLAG_PID_CGROUP;
+	struct ap_task *task;
+
+	*config = attr->config;
+	if (args->group_fd != -1 || ap_core_config(host->core)->paranoid >= 3)
+		return error;
+	if (error == -EOPNOTSUPP)
+		return attr->type == AP_PERF_TYPE_SOFTWARE && args->cpu >= 0 &&
+				       (args->pid == -1 || is_cgroup)
+			       ? AP_SVC_NATIVE
+			       : error;
+	/* the task is there, and none of the session's */
+	if (error != -EACCES || args->pid <= 0 || is_cgroup ||
+	    ap_host_find_task(host, caller, args->pid, &task) != -EACCES)
+		return error;
+	if (attr->type == AP_PERF_TYPE_TRACEPOINT)
+		*config = number_of(attr->config);
+	return attr->type == AP_PERF_TYPE_TRACEPOINT && !*config ? error : AP_SVC_NATIVE;
+}

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The kernel's own events in a session: opened, counted, recorded and refused as natively; sysfs and tracefs show both.
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 1
+program=$PROGRAMS/kernel_events
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+chmod 755 "$PROGRAMS"
+session() { run timeout -k 5 100 "$ANYPERF" run -- "$@"; }
+
+"$program" >native
+session "$program"
+is "$status" 0 "the program runs"
+same out native "its events are the kernel's, with its errors"
+if [ "$(id -u)" = 0 ]; then
+	"${nobody[@]}" "$program" >native
+	run timeout -k 5 100 "${nobody[@]}" "$ANYPERF" run -- "$program"
+	same out native "and another user's"
+else
+	lack "and another user's" "not root"
+fi
+
+# --- files
+find /sys/bus/event_source/devices/ | sed 's|.*/||' | sort >native
+session find /sys/bus/event_source/devices/
+sed 's|.*/||' out | sort >both
+is "$(comm -23 native both | xargs)" "" "sysfs has the kernel's PMUs" || note "$(cat both)"
+is "$(comm -13 native both | xargs | grep -cw cpu || grep -cx cpu native)" 1 "and ours"
+if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
+	session cat /sys/kernel/tracing/events/sched/sched_switch/id
+	is "$(cat out)" "$(cat /sys/kernel/tracing/events/sched/sched_switch/id)" "a tracepoint that we do not have is the kernel's"
+	session sh -c 'cd /sys/kernel/debug/tracing/events/sched 2>/dev/null || cd /sys/kernel/tracing/events/sched; cat sched_switch/format'
+	cat /sys/kernel/tracing/events/sched/sched_switch/format >native
+	same out native "by a relative path"
+	for folder in events events/sched events/syscalls events/raw_syscalls; do
+		find /sys/kernel/tracing/$folder -mindepth 1 -maxdepth 1 | sort >native
+		session find /sys/kernel/tracing/$folder -mindepth 1 -maxdepth 1
+		sort out >both
+		is "$(comm -23 native both | wc -l) $(uniq -d both | wc -l)" "0 0" "$folder: the kernel's entries, each once"
+	done
+	session cat /sys/kernel/tracing/events/raw_syscalls/sys_enter/id
+	is "$(($(cat out) > 60000))" 1 "a tracepoint of ours has our number"
+	session cat /sys/kernel/tracing/available_events
+	cat /sys/kernel/tracing/available_events >native
+	same out native "the list of events is the kernel's"
+	grep -v '^ID' /sys/kernel/tracing/events/sched/sched_process_fork/format >native
+	session cat /sys/kernel/tracing/events/sched/sched_process_fork/format
+	grep -v '^ID' out >fields
+	same fields native "what the kernel records for us has its fields"
+	session "$program" groups
+	is "$status" 0 "of groups with ours none is made"
+	run timeout -k 5 60 "${nobody[@]}" "$ANYPERF" run -- cat /sys/kernel/tracing/events/raw_syscalls/sys_enter/id
+	is "$status" 0 "who may not see the kernel's sees ours"
+else
+	lack "tracefs shows both" "no tracefs, or not for this user"
+fi
+
+# --- perf
+while read -r name; do
+	# shellcheck disable=SC2086
+	if timeout -k 5 60 perf $name true >/dev/null 2>&1; then
+		# shellcheck disable=SC2086
+		session perf $name true
+		is "$status" 0 "perf $name" || note "$(tail -n 3 err)"
+	else
+		lack "perf $name" "not natively either"
+	fi
+done <<'END'
+stat -e sched:sched_switch
+stat -e sched:sched_process_exec
+stat -e kmem:mm_page_alloc
+stat -a -e context-switches,page-faults,sched:sched_switch
+stat -e msr/tsc/
+lock record -o lock.data
+kvm stat record -o kvm.data
+record -q -o data -e sched:sched_switch
+record -q -o data -e sched:sched_process_exec
+END
+if [ -s data ]; then
+	session perf stat -x, -o csv -e sched:sched_switch,instructions:u,msr/tsc/ -- "$PROGRAMS/and_loop"
+	is "$(awk -F, '/sched_switch/ { print ($1 > 0) }' csv)" 1 "mixed: the kernel's event counts" || note "$(cat csv err)"
+	is "$(awk -F, '/instructions/ { print $1 }' csv)" "$(sed -n 's/.* EXPECT instructions //p' "$root/tests/programs/and_loop.S")" \
+		"mixed: and ours is exact"
+fi
+done_testing

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events that are the kernel's own, opened, counted, recorded and controlled: what is said has no number that is
+ * not the same each time, so natively and in a session it is the same.  "groups": what mixes them with the session's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 20
+#define PAGE   4096UL
+
+static long number_in(const char *path)
+{
+	char text[32] = "";
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return -1;
+	close(fd);
+	return strtol(text, NULL, 10);
+}
+
+static struct perf_event_attr attr_of(unsigned int type, unsigned long long config)
+{
+	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config };
+
+	attr.disabled = 1;
+	return attr;
+}
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, 0);
+}
+
+static void sleep_often(void)
+{
+	const struct timespec shortly = { .tv_nsec = 1000 };
+
+	for (int i = 0; i < ROUNDS; i++)
+		nanosleep(&shortly, NULL);
+}
+
+/* Opened or not, and whether it counts while we sleep. */
+static void count(const char *name, struct perf_event_attr attr, pid_t pid, int cpu)
+{
+	int fd = open_event(&attr, pid, cpu, -1);
+	unsigned long long n = 0;
+
+	if (fd < 0) {
+		printf("%s: %s\n", name, strerror(errno));
+		return;
+	}
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	sleep_often();
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	printf("%s: %s\n", name,
+	       read(fd, &n, sizeof(n)) != sizeof(n) ? "not read"
+	       : n				    ? "counts"
+						    : "0");
+	close(fd);
+}
+
+struct ring {
+	struct perf_event_mmap_page *page;
+	const char *data;
+};
+
+static unsigned int samples(const struct ring *r, unsigned int pages)
+{
+	unsigned long long at = r->page->data_tail, head = r->page->data_head;
+	unsigned int n = 0;
+
+	for (; at < head;) {
+		struct perf_event_header h;
+
+		memcpy(&h, r->data + at % (pages * PAGE), sizeof(h));
+		n += h.type == PERF_RECORD_SAMPLE;
+		at += h.size;
+	}
+	r->page->data_tail = head;
+	return n;
+}
+
+static void record(const char *name, long id)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, (unsigned long long)id);
+	unsigned long long ids[2] = { 0 };
+	struct ring ring;
+	struct pollfd pfd;
+	int fd, other;
+
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_TIME;
+	attr.wakeup_events = 1;
+	fd = open_event(&attr, 0, -1, -1);
+	if (fd < 0) {
+		printf("%s, recorded: %s\n", name, strerror(errno));
+		return;
+	}
+	ring.page = mmap(NULL, 9 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring.page == MAP_FAILED) {
+		printf("%s, mapped: %s\n", name, strerror(errno));
+		return;
+	}
+	ring.data = (char *)ring.page + PAGE;
+	other = open_event(&attr, 0, -1, -1);
+	printf("%s: output is set: %d\n", name, ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	printf("%s: a filter: %d\n", name,
+	       ioctl(other, PERF_EVENT_IOC_SET_FILTER, "common_pid == 1"));
+	ioctl(fd, PERF_EVENT_IOC_ID, &ids[0]);
+	ioctl(other, PERF_EVENT_IOC_ID, &ids[1]);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(other, PERF_EVENT_IOC_ENABLE, 0);
+	sleep_often();
+	pfd = (struct pollfd){ .fd = fd, .events = POLLIN };
+	poll(&pfd, 1, 0);
+	printf("%s: poll %x\n", name, pfd.revents);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	printf("%s: recorded %d, ids %d\n", name, samples(&ring, 8) >= ROUNDS,
+	       ids[0] && ids[1] && ids[0] != ids[1]);
+	munmap(ring.page, 9 * PAGE);
+	close(other);
+	close(fd);
+}
+
+/* Of two PMUs: no group, whoever leads. */
+static int groups(long id)
+{
+	struct perf_event_attr ours = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr theirs = attr_of(PERF_TYPE_TRACEPOINT, (unsigned long long)id);
+	int a, b, bad = 0;
+
+	ours.exclude_kernel = 1;
+	a = open_event(&ours, 0, -1, -1);
+	b = open_event(&theirs, 0, -1, -1);
+	bad |= a < 0 || b < 0;
+	bad |= open_event(&theirs, 0, -1, a) != -1 || errno != EINVAL;
+	bad |= open_event(&ours, 0, -1, b) != -1 || errno != EINVAL;
+	bad |= open_event(&theirs, 0, -1, b) < 0;
+	bad |= open_event(&ours, 0, -1, a) < 0;
+	bad |= open_event(&theirs, 0, -1, 0) != -1 || errno != EBADF;
+	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	long id = number_in("/sys/kernel/tracing/events/sched/sched_switch/id");
+	long msr = number_in("/sys/bus/event_source/devices/msr/type");
+	struct perf_event_attr attr;
+
+	if (argc > 1 && !strcmp(argv[1], "groups"))
+		return groups(id);
+	printf("sched_switch has a number: %d\n", id > 0);
+	attr = attr_of(4242, 0);
+	count("a PMU that is none", attr, 0, -1);
+	attr = attr_of(PERF_TYPE_TRACEPOINT, 50000);
+	count("a tracepoint that is none", attr, 0, -1);
+	attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	count("context-switches of CPU 0", attr, -1, 0);
+	attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	count("page-faults of another task", attr, getppid(), -1);
+	attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	attr.exclude_kernel = 1;
+	count("page-faults of nobody", attr, 0x3fffffff, -1);
+	if (msr > 0) {
+		attr = attr_of((unsigned int)msr, 0);
+		count("msr/tsc/ of CPU 0", attr, -1, 0);
+		count("msr/tsc/", attr, 0, -1);
+	}
+	if (id > 0) {
+		attr = attr_of(PERF_TYPE_TRACEPOINT, (unsigned long long)id);
+		count("sched_switch", attr, 0, -1);
+		record("sched_switch", id);
+	}
+	return 0;
+}
