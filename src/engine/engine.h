@@ -93,7 +93,7 @@ void ap_signal_deliver(
 /* Raises the CPU's #GP for the instruction at t->regs.rip, which has not been executed. */
 AP_NORETURN void ap_signal_general_protection(struct ap_thread *t);
 /* The call at pc raises SIGSYS instead; unless another signal waits already, which comes before the call then. */
-void ap_signal_user_dispatch(struct ap_thread *t, u64 pc);
+void ap_signal_sys(struct ap_thread *t, u64 pc, s32 code, s32 err);
 AP_NORETURN void ap_signal_exit(struct ap_thread *t, u32 sig); /* killed by it, whatever is set */
 /* The SIGTRAP of an event with sigtrap, at t->regs.rip. */
 struct ap_service_trap;

@@ -38,7 +38,7 @@ struct data {
 	u64 a[6];
 };
 
-bool ap_filter_any;
+bool ap_filter_any, ap_filter_by_address;
 
 static const u16 strict_calls[] = { AP_NR_read, AP_NR_write, AP_NR_exit, AP_NR_rt_sigreturn };
 
@@ -190,10 +190,39 @@ u32 ap_filter_judge(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc)
 	u32 worst = AP_FILTER_ALLOW, ret;
 
 	for (; f; f = f->before) {
+		if (f->by_address && ap_in_blob(pc))
+			continue;
 		ret = judge_one(f, &d);
 		if (ret < worst)
 			worst = ret;
 	}
+	return worst;
+}
+
+/* In the kernel's order, in which killing a process comes before killing a thread. */
+static bool is_stricter(u32 a, u32 b)
+{
+	return (s32)(a & AP_FILTER_ACTION) < (s32)(b & AP_FILTER_ACTION);
+}
+
+u32 ap_filter_at_address(const struct ap_filter *filters, u64 nr, const u64 a[6], u64 pc)
+{
+	const struct data d = {
+		.nr = (u32)nr,
+		.arch = AUDIT_ARCH,
+		.pc = pc,
+		.a = { a[0], a[1], a[2], a[3], a[4], a[5] },
+	};
+	u32 worst = AP_FILTER_ALLOW, ret;
+
+	for (const struct ap_filter *f = filters; f; f = f->before) {
+		ret = f->by_address ? execute(f, &d) : AP_FILTER_ALLOW;
+		if (is_stricter(ret, worst))
+			worst = ret;
+	}
+	for (const struct ap_filter *f = filters; f; f = f->before)
+		if (!f->by_address && judge_one(f, &d) <= (worst & ACTION))
+			return AP_FILTER_ALLOW;
 	return worst;
 }
 
@@ -375,14 +404,13 @@ bool ap_filter_allows_share(void)
 
 bool ap_filter_allows_start(void)
 {
-	const u64 a[6] = { 0 };
+	const u64 a[6] = { 0 }, pc = ap_proc.blob_hi; /* it will be elsewhere */
 
 	for (u32 i = 0; own() && i < AP_ARRAY_SIZE(start_calls); i++)
-		if (!ap_filter_allows_nr(start_calls[i]))
+		if (ap_filter_judge(own(), start_calls[i], a, pc) != AP_FILTER_ALLOW)
 			return false;
 	for (u32 i = 0; own() && i < AP_ARRAY_SIZE(usual_calls); i++)
-		if (ap_filter_judge(own(), usual_calls[i], a, (u64)ap_own_syscall_end) <
-		    AP_FILTER_ERRNO)
+		if (ap_filter_judge(own(), usual_calls[i], a, pc) < AP_FILTER_ERRNO)
 			return false;
 	return (ap_proc.has_fsgsbase || ap_filter_allows_nr(AP_NR_arch_prctl)) &&
 	       ap_filter_allows_map(true);
@@ -438,7 +466,7 @@ bool ap_filter_refuses(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc
 	};
 
 	for (; f; f = f->before)
-		if (judge_one(f, &d) <= AP_FILTER_ERRNO)
+		if (!f->by_address && judge_one(f, &d) <= AP_FILTER_ERRNO)
 			return true;
 	return false;
 }

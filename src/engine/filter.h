@@ -10,9 +10,16 @@
 
 #include "engine/sys.h"
 
-#define AP_FILTER_ALLOW 0x7fff0000U /* SECCOMP_RET_* */
-#define AP_FILTER_ERRNO 0x00050000U
-#define AP_FILTER_KILL	0U /* a thread or a process */
+#define AP_FILTER_ALLOW	       0x7fff0000U /* SECCOMP_RET_* */
+#define AP_FILTER_ERRNO	       0x00050000U
+#define AP_FILTER_KILL	       0U /* a thread or a process */
+#define AP_FILTER_KILL_PROCESS 0x80000000U
+#define AP_FILTER_TRAP	       0x00030000U
+#define AP_FILTER_NOTIF	       0x7fc00000U
+#define AP_FILTER_TRACE	       0x7ff00000U
+#define AP_FILTER_LOG	       0x7ffc0000U
+#define AP_FILTER_ACTION       0xffff0000U
+#define AP_FILTER_DATA	       0x0000ffffU
 
 /* linux/filter.h, struct sock_filter */
 struct ap_filter_insn {
@@ -28,6 +35,7 @@ struct ap_filter {
 	u32 room;			/* for so many instructions */
 	u32 uses;			/* so often it was handed out */
 	bool is_strict;			/* prctl's strict mode: no program */
+	bool by_address; /* looks at instruction_pointer: of the blob the kernel lets all calls pass */
 	u32 n;
 	struct ap_filter_insn insn[];
 };
@@ -48,6 +56,21 @@ u32 ap_filter_judge(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc);
 
 /* May a call of the program's with this number get to the kernel, or to who decides in its place?  True also where it cannot be told. */
 bool ap_filter_may_pass(const struct ap_filter *f, u64 nr);
+
+extern bool ap_filter_by_address; /* has any thread ever had one of those that look at addresses? */
+/*
+ * What the strictest of those says to a call whose instruction ends at pc, with what it returns beside the action.
+ * AP_FILTER_ALLOW also where the kernel will be as strict by others.
+ */
+u32 ap_filter_at_address(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc);
+/* The call at pc is not made as the program's address would not let it; all is done for that, or a signal waits. */
+bool ap_filter_takes(struct ap_thread *t, u64 pc);
+
+/* filter_address.c: one that looks at addresses, and can be installed so that the kernel lets the blob's calls pass. */
+bool ap_filter_can_wrap(const struct ap_filter *f);
+struct ap_call;
+s64 ap_filter_install_wrapped(struct ap_thread *t, const struct ap_call *c,
+			      const struct ap_filter *f);
 
 /* Would this call of the engine's pass, here and now? */
 bool ap_filter_allows(u64 nr, const u64 a[6]);

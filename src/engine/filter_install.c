@@ -133,10 +133,13 @@ static const struct ap_filter *copy(const struct ap_call *c, const struct ap_fil
 		return &strict;
 	f->n = prog.len;
 	f->before = before;
+	f->by_address = false;
 	if (ap_resident_copy(f->insn, prog.insn, prog.len * sizeof(f->insn[0]))) {
 		put(&unused, f);
 		return before;
 	}
+	f->by_address = ap_filter_can_wrap(f);
+	ap_filter_by_address |= f->by_address;
 	same = find_same(f);
 	put(same ? &unused : &all, f);
 	if (!same)
@@ -363,7 +366,8 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 	ap_slot_set_mute(true);
 	if (ap_feed_is_on() && (!was || is_for_all(c)))
 		unlink_all(is_for_all(c));
-	ret = ap_call_pass(t, c);
+	ret = f != former && f->by_address ? ap_filter_install_wrapped(t, c, f)
+					   : ap_call_pass(t, c);
 	if (has_failed(c, ret)) {
 		failed(t, c, f, former);
 		if (!was)

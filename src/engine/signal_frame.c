@@ -20,8 +20,6 @@
 #define SYSCALL_LEN 2
 #define AUDIT_ARCH  0xc000003eU
 
-#define SYS_USER_DISPATCH 2
-
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R11 = 11 };
 
 static bool within_altstack(const struct ap_thread *t, u64 sp)
@@ -250,7 +248,7 @@ void ap_signal_general_protection(struct ap_thread *t)
 }
 
 /* As the kernel on a call that is not to be made: the number is in rax still, and the instruction has been executed. */
-void ap_signal_user_dispatch(struct ap_thread *t, u64 pc)
+void ap_signal_sys(struct ap_thread *t, u64 pc, s32 code, s32 err)
 {
 	struct ap_siginfo *info = (struct ap_siginfo *)t->pend_info;
 	const u32 call[2] = { (u32)t->regs.gpr[RAX], AUDIT_ARCH };
@@ -264,7 +262,10 @@ void ap_signal_user_dispatch(struct ap_thread *t, u64 pc)
 	t->regs.rip = t->regs.gpr[RCX] = pc + SYSCALL_LEN;
 	t->regs.gpr[R11] = t->regs.rflags;
 	force(t, AP_SIGSYS);
-	info->code = SYS_USER_DISPATCH;
+	if (code == AP_SYS_SECCOMP) /* as by the kernel's hand: see signal_fatal.c */
+		t->pend_sync = AP_PEND_RAISED;
+	info->code = code;
+	info->err = err;
 	info->addr = t->regs.rip;
 	memcpy(info->rest, call, sizeof(call));
 	t->pend_mask = mask;

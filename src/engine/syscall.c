@@ -298,6 +298,8 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 	ap_feed_look(t); /* whoever reads counts does it in or after a call */
 	if (ap_unlikely(t->dispatch.is_on) && ap_user_dispatch_takes(t, pc))
 		return;
+	if (ap_unlikely(ap_filter_by_address) && ap_filter_takes(t, pc))
+		return;
 	/* also before there is one: a wait that begins now may last until there is */
 	if (ap_unlikely(ap_proc.session->flags & AP_F_MODEL_THREAD))
 		ap_helpers_before_call(gpr[0], gpr[7], gpr[2], gpr[10]);

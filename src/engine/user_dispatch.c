@@ -8,7 +8,8 @@
 #include "engine/signal.h"
 #include "engine/task.h"
 
-#define SYSCALL_LEN 2
+#define SYSCALL_LEN	  2
+#define SYS_USER_DISPATCH 2
 
 enum { MODE_OFF, MODE_EXCLUSIVE, MODE_INCLUSIVE };
 enum { SELECTOR_ALLOW, SELECTOR_BLOCK };
@@ -62,6 +63,6 @@ bool ap_user_dispatch_takes(struct ap_thread *t, u64 pc)
 		return false;
 	if (state != SELECTOR_BLOCK)
 		ap_signal_exit(t, AP_SIGSYS);
-	ap_signal_user_dispatch(t, pc);
+	ap_signal_sys(t, pc, SYS_USER_DISPATCH, 0);
 	return true;
 }
