@@ -19,6 +19,7 @@
 #define CAP_IPC_LOCK  14
 #define USER_END      (1ULL << 63) /* the vsyscall page is above */
 #define IPC_STAT      2
+#define BATCH	      64
 
 u32 ap_mlock_future;
 
@@ -56,12 +57,41 @@ static bool add_size(const struct ap_map *m, void *arg)
 	return true;
 }
 
-/* As the kernel: what cannot be locked, or has no pages, is passed over. */
-static bool lock_one(const struct ap_map *m, void *arg)
+struct batch {
+	u64 from; /* where the next one begins at the earliest */
+	u32 n;
+	struct {
+		u64 start, end;
+	} range[BATCH];
+};
+
+static bool collect(const struct ap_map *m, void *arg)
 {
-	if (m->start < USER_END && !ap_mem_is_ours(m->start, m->end))
-		(void)lock(m->start, m->end, *(const u32 *)arg);
-	return true;
+	struct batch *b = arg;
+
+	if (m->start < b->from || m->start >= USER_END || ap_mem_is_ours(m->start, m->end))
+		return true;
+	b->range[b->n].start = m->start;
+	b->range[b->n++].end = b->from = m->end;
+	return b->n < BATCH;
+}
+
+/*
+ * As the kernel: what cannot be locked, or has no pages, is passed over.  Without the lock, as pages come that
+ * the program itself may have to supply.
+ */
+static void lock_present(u32 flags)
+{
+	struct batch b = { .n = BATCH };
+
+	while (b.n == BATCH) {
+		b.n = 0;
+		ap_lock_take(&ap_proc.lock);
+		(void)!ap_selfmaps_read(collect, &b);
+		ap_lock_drop(&ap_proc.lock);
+		for (u32 k = 0; k < b.n; k++)
+			(void)lock(b.range[k].start, b.range[k].end, flags);
+	}
 }
 
 static s64 lock_all(u32 flags)
@@ -79,9 +109,9 @@ static s64 lock_all(u32 flags)
 		ret = -AP_ENOMEM;
 	if (!ret)
 		ap_mlock_future = flags & MCL_FUTURE ? flags : 0;
-	if (!ret && flags & MCL_CURRENT)
-		(void)!ap_selfmaps_read(lock_one, &flags);
 	ap_lock_drop(&ap_proc.lock);
+	if (!ret && flags & MCL_CURRENT)
+		lock_present(flags);
 	return ret;
 }
 
