@@ -32,6 +32,7 @@ AP_NORETURN void ap_gate_native(struct ap_thread *t);
 AP_NORETURN void ap_gate_native_fault(struct ap_thread *t);
 AP_NORETURN void ap_gate_native_step(struct ap_thread *t);
 extern const u8 ap_gate_exit[], ap_ibl_miss[];
+extern const u8 ap_gate_exit_saved[]; /* all registers are in t->regs but flags */
 extern const u8 ap_gate_enter_start[], ap_gate_enter_end[]; /* abandon and redispatch in here */
 extern const u8 ap_safe_start[], ap_safe_end[], ap_safe_fixup[];
 /* Label where the kernel's rt_sigreturn of a program frame lands; saves all registers. */

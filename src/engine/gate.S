@@ -110,10 +110,11 @@ ap_leave_parked:
 	ret
 
 /* From a block's stub: exit_id and exit_kind are set, everything else is the program's. */
-	.globl ap_gate_exit
-	.hidden ap_gate_exit
+	.globl ap_gate_exit, ap_gate_exit_saved
+	.hidden ap_gate_exit, ap_gate_exit_saved
 ap_gate_exit:
 	save_gprs
+ap_gate_exit_saved:
 	mov %gs:AP_T_ENGINE_SP, %rsp
 	pushfq
 	popq %gs:AP_T_RFLAGS

@@ -131,6 +131,8 @@ s64 ap_call_poke(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_process_vm_writev && (u32)c->a[0] != t->pid &&
 	    (ret == -AP_EFAULT || (ret >= 0 && (u64)ret < total(c->a[1], c->a[2]))))
 		ret = write_rest(c, ret);
+	if (!ret && c->nr == AP_NR_ptrace)
+		ap_peek_registers(c);
 	if (ret >= 0 && (c->nr == AP_NR_process_vm_writev || c->a[0] == PTRACE_POKETEXT ||
 			 c->a[0] == PTRACE_POKEDATA))
 		ap_smc_poked();

@@ -2,12 +2,15 @@
 /*
  * Who looks at a thread that waits in a system call finds the registers with which the program made it: the kernel
  * keeps all but rax, rcx and r11.  LeakSanitizer looks for pointers in them, debuggers unwind by them.  A
- * child traces the thread here, in each of many calls that wait.
+ * child traces the thread here, in each of many calls that wait; vm: one that shares memory with it, as
+ * LeakSanitizer's does, finds the instruction pointer behind the call, too.
  */
 /* CASE: counted -- */
+/* CASE: counted -- vm */
 #include "check.h"
 
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <sys/msg.h>
 #include <sys/ptrace.h>
 #include <sys/sem.h>
@@ -20,11 +23,14 @@ struct meeting {
 	volatile int tid, done;
 };
 static struct meeting *meet;
+static bool is_vm;
+static const struct wait *tried;
 
 #define VALUE(n) (0x1122334455660000ULL + (n))
 
 /* Makes a call with known values in rbx, rbp, r12 to r15, and notes rsp. */
 long call_with(volatile u64 *rsp, long nr, const u64 args[6]);
+extern const char behind_call[];
 __asm__("call_with:\n"
 	"push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"
 	"mov %rsi, %rax\n mov %rdx, %r11\n mov %rsp, (%rdi)\n"
@@ -34,6 +40,7 @@ __asm__("call_with:\n"
 	"movabs $0x112233445566000c, %r12\n movabs $0x112233445566000d, %r13\n"
 	"movabs $0x112233445566000e, %r14\n movabs $0x112233445566000f, %r15\n"
 	"syscall\n"
+	"behind_call:\n"
 	"pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n"
 	"ret\n");
 
@@ -58,6 +65,8 @@ static void find_in(int tid, const char *name, u64 nr, u64 arg0)
 	CHECK(r.r12 == VALUE(12) && r.r13 == VALUE(13) && r.r14 == VALUE(14) && r.r15 == VALUE(15),
 	      "%s: r12 to r15", name);
 	CHECK(r.rsp == meet->rsp, "%s: rsp", name);
+	if (is_vm)
+		CHECK(r.rip == (u64)behind_call && r.rcx == r.rip, "%s: rip, rcx", name);
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
 
@@ -91,9 +100,21 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
+static int tracer(void *arg)
+{
+	(void)arg;
+	if (ptrace(PTRACE_SEIZE, meet->tid, 0, 0)) {
+		perror("PTRACE_SEIZE");
+		_exit(1);
+	}
+	find_in(meet->tid, tried->name, (u64)tried->nr, tried->args[0]);
+	_exit(failed ? 1 : 0);
+}
+
 /* The child traces the thread, and says that it has seen enough by its end. */
 static void try(const struct wait *w)
 {
+	static char stack[65536] __attribute__((aligned(16)));
 	pthread_t t;
 	pid_t child;
 	int st;
@@ -102,15 +123,10 @@ static void try(const struct wait *w)
 	pthread_create(&t, NULL, waiter, (void *)w);
 	while (!meet->tid)
 		sched_yield();
-	child = fork();
-	if (!child) {
-		if (ptrace(PTRACE_SEIZE, meet->tid, 0, 0)) {
-			perror("PTRACE_SEIZE");
-			_exit(1);
-		}
-		find_in(meet->tid, w->name, (u64)w->nr, w->args[0]);
-		_exit(failed ? 1 : 0);
-	}
+	tried = w;
+	child = is_vm ? clone(tracer, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) : fork();
+	if (!child)
+		tracer(NULL);
 	waitpid(child, &st, 0);
 	failed |= !WIFEXITED(st) || WEXITSTATUS(st);
 	while (!meet->done) {
@@ -120,11 +136,13 @@ static void try(const struct wait *w)
 	pthread_join(t, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct sigaction a = { .sa_handler = on_signal };
 	int queue, sem;
 
+	(void)argv;
+	is_vm = argc > 1;
 	meet = mmap(NULL, sizeof(*meet), RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	sigaction(SIGUSR1, &a, NULL);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

@@ -6,6 +6,7 @@
 /* FLAGS: -fsanitize=leak -pthread */
 /* CASE: counted -- */
 /* CASE: counted -- run */
+/* CASE: counted -- switch */
 #include "check.h"
 
 static volatile int go;
