@@ -82,6 +82,9 @@ void ap_watch_add(struct ap_thread *t, s32 k, s64 n);
 void ap_watch_hit(struct ap_thread *t, u64 pc); /* its execution follows */
 void ap_watch_undo(struct ap_thread *t);	/* it does not: a signal goes first */
 
+/* dump.c: t is about to die of t->pend_sig, and all with it. */
+void ap_dump_before(struct ap_thread *t);
+
 /* mend.c: after an engine lock's holder was killed. */
 void ap_mend_init(void);
 

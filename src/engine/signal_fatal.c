@@ -94,6 +94,7 @@ void ap_sig_die(struct ap_thread *t)
 	ap_lock_drop(&ap_proc.lock);
 	if (can_raise_again(t))
 		ap_sig_enter_native(t, ~0ULL);
+	ap_dump_before(t);
 	pid = t->pid;
 	tid = t->tid;
 	ap_sig_hold_all(t);

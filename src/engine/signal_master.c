@@ -515,9 +515,26 @@ bool ap_sig_is_nudge(u32 sig, const struct ap_siginfo *info)
 	return ap_sig_perf_data(info) == AP_SESSION_MAGIC;
 }
 
+/* dump.c: a call that waits is made again, where the program makes it. */
+static bool is_shown(struct ap_thread *t, struct ap_ucontext *uc)
+{
+	u64 pc = pc_of(uc), behind = (u64)ap_syscall_insn + SYSCALL_LEN;
+
+	if (ap_likely(!__atomic_load_n(&ap_proc.dying, __ATOMIC_RELAXED)) || t->pending)
+		return false;
+	if (!within(pc, ap_syscall_window, ap_syscall_insn + 1) &&
+	    (pc != behind || (s64)uc->mc.greg[AP_GREG_RAX] != -AP_EINTR))
+		return false;
+	ap_sig_regs_to_uc(&uc->mc, &t->regs);
+	uc->sigmask = ~0ULL;
+	return true;
+}
+
 /* Out of the cache and in again: it steps to where that can be, as code of models rarely is there. */
 static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
 {
+	if (is_shown(t, uc))
+		return;
 	if (t->stepping || t->pending || !ap_cache_contains(pc_of(uc)))
 		return;
 	come_out(t, uc);
