@@ -35,6 +35,7 @@ void ap_ctx_init(struct ap_ctx *ctx, struct ap_core *core, struct ap_task *task,
 	ctx->task = task;
 	ctx->cpu = cpu;
 	ap_list_init(&ctx->events);
+	ap_list_init(&ctx->telling);
 	sched_init(&ctx->soft, ctx, NULL);
 }
 

@@ -267,6 +267,7 @@ s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event 
 		return query_bpf(core, caller, e, args);
 	case AP_PERF_IOC_RECORD_MUNMAP:
 		e->records_munmap = true;
+		with_clones(e, ap_event_begin_telling);
 		return 0;
 	default:
 		return -AP_ENOTTY;

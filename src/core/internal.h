@@ -54,9 +54,10 @@ struct ap_ctx {
 	struct ap_core *core;
 	struct ap_task *task; /* NULL: of a CPU */
 	s32 cpu;
-	u32 nr_bound;	       /* events that count on one CPU only */
-	u32 turn;	       /* of the next child: where its turns at the counters begin */
-	struct ap_list events; /* in the order of opening */
+	u32 nr_bound;		/* events that count on one CPU only */
+	u32 turn;		/* of the next child: where its turns at the counters begin */
+	struct ap_list events;	/* in the order of opening */
+	struct ap_list telling; /* those of them that want side-band records */
 	struct ap_sched soft;
 	struct ap_sched *hard;
 };
@@ -106,6 +107,7 @@ struct ap_event {
 	struct ap_list queue, active;
 
 	struct ap_list in_ctx, all;
+	struct ap_list in_telling;
 	struct ap_task *owner;
 	struct ap_list owned;
 	struct ap_event *parent; /* of a clone: the event that was opened */
@@ -287,6 +289,9 @@ u64 ap_samplers_tick(struct ap_core *core); /* ns until the next, 0 never */
 
 /* sideband.c */
 bool ap_event_tells(const struct ap_event *e); /* it wants side-band records */
+/* Into and out of its context; or it has come to want them. */
+void ap_event_begin_telling(struct ap_event *e);
+void ap_event_end_telling(struct ap_event *e);
 void ap_tell_exit(struct ap_task *task);
 void ap_tell_unthrottled(struct ap_event *e);
 void ap_tell_read(struct ap_event *clone); /* it is off its PMU */

@@ -32,6 +32,7 @@ struct ap_event *ap_event_new(struct ap_core *core, const struct ap_perf_attr *a
 	ap_list_init(&e->queue);
 	ap_list_init(&e->active);
 	ap_list_init(&e->in_ctx);
+	ap_list_init(&e->in_telling);
 	ap_list_init(&e->all);
 	ap_list_init(&e->owned);
 	ap_list_init(&e->children);
@@ -140,11 +141,6 @@ static void join_group(struct ap_event *e, struct ap_sched *sched, struct ap_eve
 		ap_sched_queue(leader);
 }
 
-static bool wants_tasks(const struct ap_event *e)
-{
-	return !e->ctx->task && (ap_event_tells(e) || e->hw.wants_tasks);
-}
-
 void ap_event_attach(struct ap_event *e, struct ap_ctx *ctx, struct ap_sched *sched,
 		     struct ap_event *leader)
 {
@@ -156,8 +152,9 @@ void ap_event_attach(struct ap_event *e, struct ap_ctx *ctx, struct ap_sched *sc
 	ap_list_add_tail(&ctx->events, &e->in_ctx);
 	if (ctx->task && e->cpu >= 0)
 		ctx->nr_bound++;
-	if (wants_tasks(e))
+	if (!ctx->task && e->hw.wants_tasks)
 		ctx->core->nr_cpu_knowing++;
+	ap_event_begin_telling(e);
 	if (leader) {
 		join_group(e, sched, leader, now);
 	} else {
@@ -209,8 +206,9 @@ static void leave_ctx(struct ap_event *e)
 {
 	if (e->ctx->task && e->cpu >= 0)
 		e->ctx->nr_bound--;
-	if (wants_tasks(e))
+	if (!e->ctx->task && e->hw.wants_tasks)
 		e->core->nr_cpu_knowing--;
+	ap_event_end_telling(e);
 	ap_list_del(&e->in_ctx);
 	e->ctx = NULL;
 }

@@ -151,8 +151,8 @@ static void tell_task_ctx(const struct telling *t)
 {
 	struct ap_list *l;
 
-	ap_list_for_each(l, &t->task->ctx.events) {
-		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
+	ap_list_for_each(l, &t->task->ctx.telling) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_telling);
 
 		if (wants(e, t) && (e->cpu < 0 || e->cpu == cpu_for(t)))
 			tell_event(e, t);
@@ -167,8 +167,8 @@ static void tell_cpu(const struct telling *t)
 
 	if (!ctx)
 		return;
-	ap_list_for_each(l, &ctx->events) {
-		struct ap_event *e = ap_list_entry(l, struct ap_event, in_ctx);
+	ap_list_for_each(l, &ctx->telling) {
+		struct ap_event *e = ap_list_entry(l, struct ap_event, in_telling);
 
 		if (wants(e, t) && !ap_event_is_template(e))
 			tell_event(e, t);
@@ -269,6 +269,23 @@ bool ap_event_tells(const struct ap_event *e)
 	       (ANY_TASK | AP_PERF_NAMESPACES | AP_PERF_CONTEXT_SWITCH | AP_PERF_CGROUP | MUNMAP);
 }
 
+/* Who tells of what happens on a CPU has to know of all tasks. */
+void ap_event_begin_telling(struct ap_event *e)
+{
+	if (!e->ctx || !ap_list_empty(&e->in_telling) || !ap_event_tells(e))
+		return;
+	ap_list_add_tail(&e->ctx->telling, &e->in_telling);
+	e->core->nr_cpu_knowing += !e->ctx->task;
+}
+
+void ap_event_end_telling(struct ap_event *e)
+{
+	if (ap_list_empty(&e->in_telling))
+		return;
+	ap_list_del(&e->in_telling);
+	e->core->nr_cpu_knowing -= !e->ctx->task;
+}
+
 /* Wherever it may be when it happens: events of all CPUs count. */
 u32 ap_task_tells(const struct ap_task *task)
 {
@@ -277,13 +294,13 @@ u32 ap_task_tells(const struct ap_task *task)
 	u64 flags = 0;
 	u32 i;
 
-	ap_list_for_each(l, &task->ctx.events)
-		flags |= flags_of(ap_list_entry(l, struct ap_event, in_ctx));
+	ap_list_for_each(l, &task->ctx.telling)
+		flags |= flags_of(ap_list_entry(l, struct ap_event, in_telling));
 	for (i = 0; i < core->ncpus; i++) {
 		if (!core->cpu_ctx[i])
 			continue;
-		ap_list_for_each(l, &core->cpu_ctx[i]->events)
-			flags |= flags_of(ap_list_entry(l, struct ap_event, in_ctx));
+		ap_list_for_each(l, &core->cpu_ctx[i]->telling)
+			flags |= flags_of(ap_list_entry(l, struct ap_event, in_telling));
 	}
 	return tells_of(flags);
 }

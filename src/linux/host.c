@@ -301,7 +301,8 @@ void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void
 	/* folders of who we are now; opened again when wanted */
 	host->self_fds = host->fds = 0;
 	for (struct ap_host_file *f = host->all_files; f; f = f->after) {
-		keep(arg, f->ref);
+		if (f->ref >= 0)
+			keep(arg, f->ref);
 		if (f->writer >= 0)
 			keep(arg, f->writer);
 		if (f->kept >= 0)

@@ -5,14 +5,12 @@
  * writer for a moment: its poll says POLLERR when there is none.  It is asked when a close was
  * reported, and of all, a few at a time, when a process or image has ended and at a slow tick.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +20,8 @@
 
 #define SWEEP_NS   1000000000ULL /* between slow sweeps */
 #define SWEEP_MANY 64		 /* files asked at once, so that requests need not wait */
+#define SWEEP_LOAD 10		 /* a sweep may take one part in so many of the time */
+#define REFS_LENT  16
 
 static u32 bucket_of(u64 inode)
 {
@@ -139,103 +139,16 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 	host->ncpu_files -= f->is_of_cpu;
 	if (!host->ncpu_files)
 		ap_host_cpus_fini(host);
-	close(f->ref);
+	if (f->ref >= 0) {
+		close(f->ref);
+		host->is_short_of_fds = false;
+	}
 	if (f->writer >= 0)
 		close(f->writer);
 	if (f->kept >= 0)
 		close(f->kept);
 	free(f->mappers);
 	free(f);
-}
-
-/* --- the program's file */
-
-static bool is_of(int fd, const struct ap_host_file *f)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISFIFO(st.st_mode) && st.st_ino == f->inode;
-}
-
-/* The number of a descriptor of the file in a process; -1 none. */
-static int find_fd(const struct ap_host_file *f, pid_t pid)
-{
-	char path[32], link[48], want[32];
-	struct dirent *entry;
-	ssize_t n;
-	int fd = -1;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	snprintf(want, sizeof(want), "pipe:[%llu]", (unsigned long long)f->inode);
-	dir = opendir(path);
-	while (dir && fd < 0 && (entry = readdir(dir))) {
-		n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
-		if (n < 0)
-			continue;
-		link[n] = '\0';
-		if (!strcmp(link, want))
-			fd = atoi(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return fd;
-}
-
-static int copy_fd(const struct ap_host_file *f, int pidfd, int fd)
-{
-	int copy = fd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-
-	if (copy < 0 || is_of(copy, f))
-		return copy;
-	close(copy);
-	return -1;
-}
-
-static int borrow_from(struct ap_host_file *f, pid_t pid)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), copy;
-
-	if (pidfd < 0)
-		return -1;
-	copy = pid == f->async_pid ? copy_fd(f, pidfd, f->async_fd) : -1;
-	if (copy < 0) {
-		f->async_pid = pid;
-		f->async_fd = find_fd(f, pid);
-		copy = copy_fd(f, pidfd, f->async_fd);
-	}
-	close(pidfd);
-	return copy;
-}
-
-/* All descriptors of an event are of one open file: the kernel gives no second one. */
-int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f)
-{
-	pid_t known = f->async_pid;
-	int copy;
-
-	if (f->kept >= 0)
-		return fcntl(f->kept, F_DUPFD_CLOEXEC, 0);
-	copy = borrow_from(f, known);
-	for (u32 i = 0; copy < 0 && i < host->sv->ntracks; i++) {
-		const struct ap_track *track = &host->sv->tracks[i];
-
-		if (!track->is_gone && track->pid > 0 && track->pid != known)
-			copy = borrow_from(f, track->pid);
-	}
-	return copy;
-}
-
-void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f)
-{
-	bool wanted = f->is_async && f->nmappers && !f->perfctr;
-
-	if (wanted && f->kept < 0)
-		f->kept = ap_host_file_borrow(host, f);
-	if (wanted || f->kept < 0)
-		return;
-	close(f->kept);
-	f->kept = -1;
 }
 
 /*
@@ -248,6 +161,8 @@ static bool has_reader(struct ap_host *host, struct ap_host_file *f)
 	bool is_lost;
 	int fd;
 
+	if (pfd.fd < 0 && f->ref < 0)
+		return ap_host_file_has_holder(host, f);
 	fd = f->is_async && pfd.fd < 0 ? ap_host_file_borrow(host, f) : -1;
 	if (fd >= 0) {
 		close(fd);
@@ -324,6 +239,24 @@ struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode)
 	return ap_host_file_find(host, inode);
 }
 
+/* One for a new file, which may have to be lent by others: they are looked for where they are from then on. */
+static int take_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
+{
+	int ref = ap_host_fd_ref(host, t, fd);
+	struct ap_host_file *f;
+	u32 n = 0;
+
+	for (; ref == -EMFILE && host->nclosed; ref = ap_host_fd_ref(host, t, fd))
+		settle_one(host);
+	if (ref != -EMFILE)
+		return ref;
+	for (f = host->all_files; f && n < REFS_LENT; f = f->after)
+		n += ap_host_file_lends(f);
+	host->is_short_of_fds = n;
+	ref = n ? ap_host_fd_ref(host, t, fd) : -ENFILE;
+	return ref == -EMFILE ? -ENFILE : ref;
+}
+
 int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd, u64 inode,
 		      struct ap_host_file **out)
 {
@@ -333,11 +266,9 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 
 	if (ap_host_file_find(host, inode))
 		return -EBADF;
-	ref = ap_host_fd_ref(host, t, fd);
-	for (; ref == -EMFILE && host->nclosed; ref = ap_host_fd_ref(host, t, fd))
-		settle_one(host);
+	ref = take_ref(host, t, fd);
 	if (ref < 0)
-		return ref == -EMFILE ? -ENFILE : ref;
+		return ref;
 	f = calloc(1, sizeof(*f));
 	if (!f || fstat(ref, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode) {
 		free(f);
@@ -346,6 +277,10 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	}
 	f->inode = inode;
 	f->ref = ref;
+	f->holder_pid = t->pid;
+	f->holder_fd = fd;
+	if (host->is_short_of_fds)
+		(void)ap_host_file_lends(f);
 	f->pub = -1;
 	f->writer = -1;
 	f->kept = -1;
@@ -438,7 +373,10 @@ u64 ap_host_files_tick(struct ap_host *host, u64 now)
 	}
 	if (!host->is_sweeping)
 		return host->sweep_ns - now;
+	if (now < host->sweep_again_ns)
+		return host->sweep_again_ns - now;
 	host->epoch++;
 	sweep(host, SWEEP_MANY);
-	return host->is_sweeping ? 1 : host->sweep_ns - now;
+	host->sweep_again_ns = now + SWEEP_LOAD * (ap_now_ns() - now);
+	return host->is_sweeping ? host->sweep_again_ns - now : host->sweep_ns - now;
 }

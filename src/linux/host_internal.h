@@ -129,13 +129,13 @@ struct ap_host_file {
 	enum ap_host_perfctr perfctr;
 	struct ap_vctr *vctr; /* of a state's; NULL: a thread had none */
 	bool is_of_cpu;
-	int ref;	  /* O_PATH: neither reader nor writer of the pipe */
+	int ref;	  /* O_PATH: neither reader nor writer of the pipe; -1 lent to others */
 	int writer;	  /* of the pipe, while the event has a buffer; -1 none: POLLHUP */
 	bool is_readable; /* a byte says so */
 	bool is_closed;	  /* a descriptor was, and nobody has looked yet whether it was the last */
 	bool is_async;	  /* has O_ASYNC */
-	pid_t async_pid;  /* who has it, as far as is known: at first who has set O_ASYNC, */
-	s32 async_fd;	  /* by this descriptor */
+	pid_t holder_pid; /* who has it, as far as is known: host_holder.c */
+	s32 holder_fd;	  /* by this descriptor */
 	int kept;	  /* the program's file, which a mapping holds after its last close; -1 */
 	s32 pub;	  /* index of struct ap_pub, -1 none */
 	u32 page_order;	  /* of the mapping: enum is host_page.c's */
@@ -197,12 +197,14 @@ struct ap_host {
 	struct ap_host_file *all_files;
 	struct ap_host_file *sweep; /* next to be asked whether it is in use */
 	bool is_sweeping;
+	bool is_short_of_fds; /* there are more files than references that we may have */
 	struct ap_host_file *closed[AP_HOST_CLOSED_MAX]; /* files with is_closed */
 	u32 nclosed;
 	int self_fds; /* /proc/self/fd; 0 not opened yet */
 	int fds;      /* /proc/PID/task/TID/fd of who opened last; 0 none */
 	pid_t fds_pid, fds_tid;
-	u64 sweep_ns; /* when the next slow sweep is due */
+	u64 sweep_ns;	    /* when the next slow sweep is due */
+	u64 sweep_again_ns; /* and when one goes on */
 	u32 nfiles;
 
 	struct ap_pub *pubs;
@@ -348,10 +350,17 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
 /* Of a request: as it is after all that its task did in place. */
 struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
+/* host_holder.c */
 /* A descriptor of the program's own file, for a moment: it is a reader like others.  -1 where it has none. */
 int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f);
 /* A mapping is a reference to the file: what sends its signals is kept while there are both. */
 void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f);
+/* Its reference serves another file, and it is found where its descriptor is; false: it cannot be. */
+bool ap_host_file_lends(struct ap_host_file *f);
+/* Has anybody a descriptor of it, as far as processes of the session can be seen? */
+bool ap_host_file_has_holder(struct ap_host *host, struct ap_host_file *f);
+/* O_PATH: f->ref, or one for a moment; -1. */
+int ap_host_file_ref(struct ap_host *host, struct ap_host_file *f);
 /* After a sync: releases the event when nobody has a descriptor or mapping of it any more. */
 void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
 /* The same, when there is time for it (ap_host_settle): its end concerns nobody else. */
@@ -447,7 +456,7 @@ void ap_host_wake(void *world, struct ap_event *event, u32 what);
 /* Rings may have been filled to where somebody waits. */
 void ap_host_wakes_look(struct ap_host *host);
 /* An end of the descriptor's pipe, O_NONBLOCK; -1. */
-int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how);
+int ap_host_file_end(struct ap_host *host, struct ap_host_file *f, int how);
 /* poll says what it has to say now: the event may have got or lost its buffer, or its task. */
 void ap_host_file_polls(struct ap_host *host, struct ap_host_file *f);
 /* A poll has given an answer: POLLIN was taken with it.  What it would be. */

@@ -461,8 +461,8 @@ static s64 serve_async(struct ap_host *host, struct request *r)
 	if (!f)
 		return -EBADF;
 	f->is_async = r->svc.arg[1] != 0;
-	f->async_pid = r->task->pid;
-	f->async_fd = (s32)r->svc.arg[2];
+	f->holder_pid = r->task->pid;
+	f->holder_fd = (s32)r->svc.arg[2];
 	ap_host_file_keep(host, f);
 	ap_host_sampler_file(host, f);
 	return 0;

@@ -28,14 +28,23 @@
 #define F_GETOWNER_UIDS 17
 #endif
 
-int ap_host_file_end(struct ap_host *host, const struct ap_host_file *f, int how)
+int ap_host_file_end(struct ap_host *host, struct ap_host_file *f, int how)
 {
+	int ref = ap_host_file_ref(host, f), fd, err;
 	char name[16];
 
+	if (ref < 0)
+		return -1;
 	if (host->self_fds <= 0)
 		host->self_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	snprintf(name, sizeof(name), "%d", f->ref);
-	return openat(host->self_fds, name, how | O_NONBLOCK | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%d", ref);
+	fd = openat(host->self_fds, name, how | O_NONBLOCK | O_CLOEXEC);
+	if (ref == f->ref)
+		return fd;
+	err = errno;
+	close(ref);
+	errno = err;
+	return fd;
 }
 
 static void drain(struct ap_host *host, struct ap_host_file *f)
@@ -96,7 +105,7 @@ static bool may_set_owner(int fd, const struct ap_host_file *f)
 
 	if (!fcntl(fd, F_GETOWNER_UIDS, uids))
 		return uids[0] == getuid() && uids[1] == geteuid();
-	snprintf(path, sizeof(path), "/proc/%d", (int)f->async_pid);
+	snprintf(path, sizeof(path), "/proc/%d", (int)f->holder_pid);
 	return !stat(path, &st) && st.st_uid == geteuid();
 }
 

@@ -25,6 +25,7 @@
 #include "linux/run_internal.h"
 
 #define DEFAULT_CACHE (64ULL << 20)
+#define NOFILE_MOST   1048576	    /* fs.nr_open, as it is nearly everywhere */
 #define SETTLE_NS     100000000ULL  /* for tasks in their exit when the command has ended */
 #define HANDOVER_NS   2000000000ULL /* for tasks in their exec then */
 
@@ -271,6 +272,11 @@ static void raise_limit(struct ap_run_state *run)
 	struct rlimit more;
 
 	if (getrlimit(RLIMIT_NOFILE, &run->nofile))
+		return;
+	/* as many as there can be, where that is permitted */
+	more.rlim_cur = more.rlim_max = NOFILE_MOST;
+	run->has_more_fds = run->nofile.rlim_max < NOFILE_MOST && !setrlimit(RLIMIT_NOFILE, &more);
+	if (run->has_more_fds)
 		return;
 	more = run->nofile;
 	more.rlim_cur = more.rlim_max;

@@ -14,6 +14,21 @@ fi
 run timeout -k 5 300 "$ANYPERF" run --counters 4 -- "$PROGRAMS/perf_scale" rotate 20 2000
 is "$status" 0 "20 events on 4 counters" || note "$(cat "$tmp/out" "$tmp/err")"
 
+# --- as many events as a process may have: the supervisor may have no more descriptors than that, and needs some itself
+at_most()
+{
+	(
+		ulimit -n "$1"
+		shift
+		timeout -k 5 300 "$ANYPERF" run "$@"
+	)
+}
+
+for most in 100 512; do
+	run at_most $most -- "$PROGRAMS/perf_scale" limit
+	is "$status" 0 "as many events as $most descriptors are" || note "$(cat "$tmp/out" "$tmp/err")"
+done
+
 # --- two sessions at once: neither sees the other
 start timeout -k 5 300 "$ANYPERF" run --deterministic -- "$PROGRAMS/perf_run_tasks"
 other=$pid

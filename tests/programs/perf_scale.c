@@ -5,8 +5,11 @@
  *
  *	perf_scale inherit N	threads that all live at the same time, counted by one inherited event
  *	perf_scale rotate N MS	events on few counters, for so long: estimates within 10 % of the truth
+ *	perf_scale limit	as many as the process may have descriptors; each counts, and all are gone when closed
  */
+#include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "../tests/programs/perf_run.h"
@@ -136,9 +139,67 @@ static void rotate(unsigned int events, uint64_t ms)
 	free(fds);
 }
 
+/* --- limit */
+
+#define SPARE 16 /* descriptors that are the process' own, and the engine's at the top */
+
+/* How many could be opened, and why no more. */
+static unsigned int fill(int *fds, unsigned int most, int *err)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+	unsigned int n = 0;
+
+	attr.disabled = 1;
+	while (n < most && (fds[n] = perf_run_open(&attr, 0, -1, -1)) >= 0)
+		n++;
+	*err = errno;
+	return n;
+}
+
+__attribute__((noinline, noclone)) static uint64_t counted(int fd, uint64_t n)
+{
+	uint64_t before = perf_run_read(fd);
+
+	perf_run_work(n);
+	return perf_run_read(fd) - before;
+}
+
+static bool counts(int fd)
+{
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return counted(fd, LESS + 3000) - counted(fd, LESS) == 2 * 3000;
+}
+
+static void limit(void)
+{
+	unsigned int n, again, good = 0;
+	struct rlimit lim;
+	int *fds, err;
+
+	getrlimit(RLIMIT_NOFILE, &lim);
+	fds = calloc(lim.rlim_cur, sizeof(*fds));
+	n = fill(fds, (unsigned int)lim.rlim_cur, &err);
+	CHECK(err == EMFILE, "the process' limit ends it");
+	CHECK(n + SPARE >= lim.rlim_cur, "and nothing before");
+	for (unsigned int i = 0; i < n; i++)
+		good += counts(fds[i]);
+	CHECK(good == n, "each of them counts");
+	/* the last one goes on under the first one's number */
+	dup2(fds[n - 1], fds[0]);
+	close(fds[n - 1]);
+	CHECK(counts(fds[0]), "a copy counts on");
+	for (unsigned int i = 0; i < n - 1; i++)
+		close(fds[i]);
+	again = fill(fds, (unsigned int)lim.rlim_cur, &err);
+	CHECK(err == EMFILE && again == n, "as many again");
+	free(fds);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "inherit"))
+	if (argc == 2 && !strcmp(argv[1], "limit"))
+		limit();
+	else if (argc == 3 && !strcmp(argv[1], "inherit"))
 		inherit((unsigned int)atoi(argv[2]));
 	else if (argc == 4 && !strcmp(argv[1], "rotate"))
 		rotate((unsigned int)atoi(argv[2]), strtoull(argv[3], NULL, 10));

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who has a descriptor of an event's file: for what cannot be done by our own reference, which is neither end of the pipe.
+ * One is remembered, at first who opened it; where that has none any more all processes of the session are looked through.
+ * All descriptors of an event are of one open file: the kernel gives no second one.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/host_internal.h"
+
+#define PATH_MAX_FD 48
+
+static const char *path_of(char path[PATH_MAX_FD], pid_t pid, int fd)
+{
+	snprintf(path, PATH_MAX_FD, "/proc/%d/fd/%d", (int)pid, fd);
+	return path;
+}
+
+static bool is_its(const struct ap_host_file *f, const struct stat *st)
+{
+	return S_ISFIFO(st->st_mode) && st->st_ino == f->inode;
+}
+
+/* The number of a descriptor of the file in a process; -1 none. */
+static int find_fd(const struct ap_host_file *f, pid_t pid)
+{
+	char path[PATH_MAX_FD];
+	struct dirent *entry;
+	struct stat st;
+	int fd = -1;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (dir && fd < 0 && (entry = readdir(dir)))
+		if (!fstatat(dirfd(dir), entry->d_name, &st, 0) && is_its(f, &st))
+			fd = atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+/* What one process gives: not below 0, it has the file. */
+typedef int get_fn(const struct ap_host_file *f, pid_t pid, int fd);
+
+static int look_in(struct ap_host_file *f, pid_t pid, get_fn *get)
+{
+	int fd = find_fd(f, pid), got = fd < 0 ? -1 : get(f, pid, fd);
+
+	if (got < 0)
+		return -1;
+	f->holder_pid = pid;
+	f->holder_fd = fd;
+	return got;
+}
+
+static int from_holder(const struct ap_host *host, struct ap_host_file *f, get_fn *get)
+{
+	pid_t known = f->holder_pid;
+	int got = get(f, known, f->holder_fd);
+
+	if (got < 0)
+		got = look_in(f, known, get);
+	for (u32 i = 0; got < 0 && i < host->sv->ntracks; i++) {
+		const struct ap_track *track = &host->sv->tracks[i];
+
+		if (!track->is_gone && track->pid > 0 && track->pid != known)
+			got = look_in(f, track->pid, get);
+	}
+	return got;
+}
+
+static int get_copy(const struct ap_host_file *f, pid_t pid, int fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), copy;
+	struct stat st;
+
+	if (pidfd < 0)
+		return -1;
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	close(pidfd);
+	if (copy < 0 || (!fstat(copy, &st) && is_its(f, &st)))
+		return copy;
+	close(copy);
+	return -1;
+}
+
+int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f)
+{
+	if (f->kept >= 0)
+		return fcntl(f->kept, F_DUPFD_CLOEXEC, 0);
+	return from_holder(host, f, get_copy);
+}
+
+void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f)
+{
+	bool wanted = f->is_async && f->nmappers && !f->perfctr;
+
+	if (wanted && f->kept < 0)
+		f->kept = ap_host_file_borrow(host, f);
+	if (wanted || f->kept < 0)
+		return;
+	close(f->kept);
+	f->kept = -1;
+}
+
+/* Without a descriptor of ours. */
+static int get_nothing(const struct ap_host_file *f, pid_t pid, int fd)
+{
+	char path[PATH_MAX_FD];
+	struct stat st;
+
+	return !stat(path_of(path, pid, fd), &st) && is_its(f, &st) ? 0 : -1;
+}
+
+bool ap_host_file_has_holder(struct ap_host *host, struct ap_host_file *f)
+{
+	return f->kept >= 0 || from_holder(host, f, get_nothing) >= 0;
+}
+
+bool ap_host_file_lends(struct ap_host_file *f)
+{
+	if (f->ref < 0 || get_nothing(f, f->holder_pid, f->holder_fd) < 0)
+		return false;
+	close(f->ref);
+	f->ref = -1;
+	return true;
+}
+
+static int get_ref(const struct ap_host_file *f, pid_t pid, int fd)
+{
+	char path[PATH_MAX_FD];
+	int ref = open(path_of(path, pid, fd), O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (ref < 0 || (!fstat(ref, &st) && is_its(f, &st)))
+		return ref;
+	close(ref);
+	return -1;
+}
+
+int ap_host_file_ref(struct ap_host *host, struct ap_host_file *f)
+{
+	return f->ref >= 0 ? f->ref : from_holder(host, f, get_ref);
+}
