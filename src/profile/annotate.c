@@ -151,6 +151,7 @@ bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 	}
 	a->total[rec->event->index].period += s.period;
 	a->total[rec->event->index].count++;
+	ap_session_at(a->s, rec->event, s.time);
 	t = ap_session_thread(a->s, s.pid, s.tid);
 	ap_session_resolve(a->s, t, s.cpumode, s.ip, &p);
 	ap_annotate_add(a, rec->event->index, &p, s.period, 1);

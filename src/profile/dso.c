@@ -26,7 +26,7 @@ void ap_symbols_fini(struct ap_symbols *s)
 
 		free(d->sym);
 		free(d->max_end);
-		free(d->code);
+		ap_jit_free(d->jit);
 		free(d->seg);
 		if (d->debug)
 			ap_debug_close(d->debug);
@@ -334,7 +334,7 @@ static void load(struct ap_dso *dso)
 	case AP_DSO_JIT:
 		ap_jit_symbols(dso, &vec);
 		if (dso->jitdump)
-			ap_jitdump_symbols(dso, dso->jitdump, &vec);
+			ap_jitdump_load(dso);
 		break;
 	case AP_DSO_KERNEL:
 		ap_kernel_symbols(dso, &vec);
@@ -360,6 +360,12 @@ const struct ap_symbol *ap_dso_symbol(struct ap_dso *dso, u64 place)
 
 	if (!dso->loaded)
 		load(dso);
+	if (dso->jit) {
+		const struct ap_symbol *sym = ap_jit_symbol(dso, place);
+
+		if (sym)
+			return sym;
+	}
 	for (hi = dso->nsym; lo < hi;) {
 		mid = lo + (hi - lo) / 2;
 		if (dso->sym[mid].start <= place)
@@ -417,7 +423,7 @@ static bool ends(const char *s, const char *with)
 
 char ap_dso_origin(const struct ap_dso *dso)
 {
-	if (!dso || !dso->loaded || (!dso->symfile && !dso->nsym))
+	if (!dso || !dso->loaded || (!dso->symfile && !dso->nsym && !dso->jit))
 		return '!';
 	if (dso->kind == AP_DSO_KERNEL)
 		return 'k';

@@ -267,3 +267,10 @@ size_t ap_dso_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size)
 	}
 	return n > 0 ? (size_t)n : 0;
 }
+
+size_t ap_dso_function(struct ap_dso *dso, const struct ap_symbol *sym, u8 *buf, size_t size)
+{
+	if (dso->kind == AP_DSO_JIT && dso->jitdump)
+		return ap_jitdump_function(dso, sym, buf, size);
+	return ap_dso_code(dso, sym->start, buf, size);
+}

@@ -461,6 +461,7 @@ bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec)
 	if (f->opts.filter && !ap_filter_takes(f->opts.filter, &s))
 		return true;
 	hist_of(f, rec->event->index); /* also where all is left out below */
+	ap_session_at(f->s, rec->event, s.time);
 	key.thread = ap_session_thread(f->s, s.pid, s.tid);
 	key.comm = key.thread->comm;
 	key.event = rec->event->index;

@@ -187,7 +187,7 @@ bool ap_listing_make(struct ap_listing *l, struct ap_dso *dso, const struct ap_s
 	code = ap_profile_realloc(NULL, size + 1, 1);
 	l->start = sym->start;
 	l->size = size;
-	got = ap_dso_code(dso, sym->start, code, size);
+	got = ap_dso_function(dso, sym, code, size);
 	if (got)
 		instructions(&m, code, got, d);
 	free(code);

@@ -124,7 +124,8 @@ static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields, 
 static void chain(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s, u32 fields)
 {
 	u64 head[3] = { (u64)(uintptr_t)th->maps,
-			(u64)th->maps->changes << 32 | c->s->kernel.changes, fields };
+			(u64)th->maps->changes << 32 | (c->s->kernel.changes + c->s->jit_changes),
+			fields };
 	u64 hash = ap_text_hash(head, 3, s->chain, s->nchain);
 	u32 len, i, n;
 	const char *known = ap_text_find(&c->chains, hash, head, 3, s->chain, s->nchain, &len);
@@ -319,6 +320,7 @@ static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
 		return true;
 	if (ap_sample_parse(ev, rec->bytes, &s))
 		return false;
+	ap_session_at(c->s, rec->event, s.time);
 	th = ap_session_thread(c->s, s.pid, s.tid);
 	if (!wanted(c, th, &s))
 		return true;

@@ -45,6 +45,7 @@ void ap_session_fini(struct ap_session *s)
 	free(s->gone);
 	free(s->kernel.v);
 	free(s->cgroup);
+	free(s->jit);
 	ap_symbols_fini(&s->symbols);
 }
 
@@ -264,7 +265,36 @@ static void jitdump(struct ap_session *s, struct ap_thread *t, const char *name)
 		return;
 	snprintf(jit, sizeof(jit), "/tmp/perf-%u.map", t->pid);
 	dso = ap_dso_get(&s->symbols, jit, AP_DSO_JIT);
+	if (!dso->jitdump) {
+		s->jit = ap_profile_realloc(s->jit, s->njit + 1, sizeof(struct ap_dso *));
+		s->jit[s->njit++] = dso;
+	}
 	dso->jitdump = ap_intern_str(&s->symbols.text, name);
+}
+
+#define CLOCK_OF_JITDUMPS 1 /* CLOCK_MONOTONIC */
+
+void ap_session_at(struct ap_session *s, const struct ap_data_event *event, u64 time)
+{
+	bool is_other = false;
+
+	if (!s->njit || !time || !(event->attr.flags & AP_PERF_USE_CLOCKID) ||
+	    event->attr.clockid != CLOCK_OF_JITDUMPS)
+		return;
+	for (u32 i = 0; i < s->njit; i++) {
+		if (s->jit[i]->loaded) {
+			is_other |= ap_jit_is_behind(s->jit[i], time);
+			continue;
+		}
+		s->symbols.now = time;
+		ap_dso_symbol(s->jit[i], 0); /* which loads it */
+	}
+	if (is_other && s->before_change)
+		s->before_change(s->change_arg);
+	s->symbols.now = time;
+	s->jit_changes += is_other;
+	for (u32 i = 0; is_other && i < s->njit; i++)
+		ap_jit_advance(s->jit[i], time);
 }
 
 static void user_map(struct ap_session *s, struct ap_thread *t, struct ap_map *map,

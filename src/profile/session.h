@@ -66,6 +66,9 @@ struct ap_session {
 	struct ap_unwinder *unwinder; /* unwind.c */
 	struct ap_cgroup_name *cgroup;
 	u32 ncgroups;
+	struct ap_dso **jit; /* that have a jitdump */
+	u32 njit;
+	u32 jit_changes; /* so far, as ap_maps.changes */
 };
 
 /* What records have told of cgroups. */
@@ -85,6 +88,8 @@ void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec);
 /* The path of a cgroup; "unknown": no record tells. */
 const char *ap_session_cgroup(const struct ap_session *s, u64 id);
 
+/* Told of each sample before its addresses are looked up: code of JIT compilers is what it was at its time. */
+void ap_session_at(struct ap_session *s, const struct ap_data_event *event, u64 time);
 struct ap_thread *ap_session_thread(struct ap_session *s, u32 pid, u32 tid);
 /* Which mapping and file, without its symbols; then with. */
 void ap_session_map(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 ip,

@@ -60,6 +60,7 @@ static void add(struct ap_sharing *sh, struct ap_session *session, const struct 
 		sh->room = sh->room ? 2 * sh->room : 1024;
 		sh->use = ap_profile_realloc(sh->use, sh->room, sizeof(*sh->use));
 	}
+	ap_session_at(session, rec->event, s.time);
 	t = ap_session_thread(session, s.pid, s.tid);
 	u = &sh->use[sh->nuses++];
 	*u = (struct ap_share_use){ .line = s.addr & ~(size - 1),

@@ -26,7 +26,8 @@ struct table {
 struct place {
 	const struct ap_dso *dso;
 	u64 addr;
-	u32 first, n; /* in run */
+	const struct ap_symbol *jit; /* whose code was there, where that changes */
+	u32 first, n;		     /* in run */
 };
 
 struct node_ref {
@@ -233,7 +234,7 @@ static void resolve(struct ap_stacks *s, struct place *place, const struct ap_pl
 
 static u64 place_hash_of(const struct place *place)
 {
-	return mix(mix(3, (uintptr_t)place->dso), place->addr);
+	return mix(mix(mix(3, (uintptr_t)place->dso), place->addr), (uintptr_t)place->jit);
 }
 
 static u64 place_hash(const struct ap_stacks *s, u32 i)
@@ -245,7 +246,9 @@ static u64 place_hash(const struct ap_stacks *s, u32 i)
 static struct place *find_place(struct ap_stacks *s, const struct ap_place *at)
 {
 	struct ap_stacks_private *p = s->private;
-	struct place key = { .dso = at->dso, .addr = at->addr };
+	struct place key = { .dso = at->dso,
+			     .addr = at->addr,
+			     .jit = at->dso && at->dso->kind == AP_DSO_JIT ? at->sym : NULL };
 	u32 i;
 
 	if (!table_room(&p->places, place_hash, s)) {
@@ -256,7 +259,7 @@ static struct place *find_place(struct ap_stacks *s, const struct ap_place *at)
 	for (; p->places.slot[i]; i = (i + 1) & (p->places.room - 1)) {
 		struct place *old = &p->place[p->places.slot[i] - 1];
 
-		if (old->dso == key.dso && old->addr == key.addr)
+		if (old->dso == key.dso && old->addr == key.addr && old->jit == key.jit)
 			return old;
 	}
 	resolve(s, &key, at);
@@ -418,6 +421,7 @@ static void take_sample(struct ap_stacks *s, const struct ap_data_rec *rec)
 		s->damaged++;
 		return;
 	}
+	ap_session_at(&s->session, rec->event, sample.time);
 	thread = ap_session_thread(&s->session, sample.pid, sample.tid);
 	ap_unwind_sample(&s->session, thread, rec->event, &sample);
 	read_chain(s, thread, &sample);

@@ -28,6 +28,15 @@ struct ap_symbol {
 	bool inlined;	  /* a function that was expanded at the place: ap_dso_inlines() */
 };
 
+/* Code of a JIT compiler's. */
+struct ap_jit_code {
+	u64 start, size;
+	u64 off; /* of its bytes in the jitdump */
+	/* of its .eh_frame there, which counts from the code; 0: it has none */
+	u64 unwind;
+	u32 unwind_size;
+};
+
 struct ap_dso {
 	const char *path, *name; /* name: its last part */
 	enum ap_dso_kind kind;
@@ -35,14 +44,7 @@ struct ap_dso {
 	u8 build_id_size;
 	u32 index;	     /* in order of appearance */
 	const char *jitdump; /* of AP_DSO_JIT, or NULL */
-	struct ap_jit_code {
-		u64 start, size;
-		u64 off; /* of its bytes in the jitdump */
-		/* of its .eh_frame there, which counts from the code; 0: it has none */
-		u64 unwind;
-		u32 unwind_size;
-	} * code;
-	u32 ncode;
+	struct ap_jit *jit;  /* what that says: jitdump.c */
 	struct ap_symbols *symbols;
 	/* loaded on demand */
 	bool loaded;
@@ -66,6 +68,7 @@ struct ap_symbols {
 	bool params;	      /* demangled names with their parameters */
 	const char *symfs;    /* prefix of all files, or NULL */
 	const char *kallsyms; /* other than /proc/kallsyms, or NULL */
+	u64 now;	      /* of the sample at hand, by the clock of jitdumps; 0: unknown */
 };
 
 void ap_symbols_init(struct ap_symbols *s);
@@ -97,5 +100,11 @@ u64 ap_dso_place(struct ap_dso *dso, u64 vaddr);
 
 /* Code of the file at a place: how many bytes could be read. */
 size_t ap_dso_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
+/* Of a function, from its start. */
+size_t ap_dso_function(struct ap_dso *dso, const struct ap_symbol *sym, u8 *buf, size_t size);
+
+/* Code of a JIT compiler's comes and goes: this time has other code than the last one that was told of; go there. */
+bool ap_jit_is_behind(const struct ap_dso *dso, u64 time);
+void ap_jit_advance(struct ap_dso *dso, u64 time);
 
 #endif

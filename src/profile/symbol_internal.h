@@ -48,9 +48,12 @@ void ap_elf_segments(struct ap_dso *dso, struct ap_elf *e);
 bool ap_elf_debuglink(struct ap_elf *e, char *buf, size_t size);
 
 /* What a JIT compiler wrote beside its map: names and addresses of code. */
-void ap_jitdump_symbols(struct ap_dso *dso, const char *path, struct ap_symvec *vec);
-/* Code of it at an address; how much there is. */
+void ap_jitdump_load(struct ap_dso *dso);
+void ap_jit_free(struct ap_jit *jit);
+const struct ap_symbol *ap_jit_symbol(const struct ap_dso *dso, u64 place);
+/* Code of it at an address, or of a function; how much there is. */
 size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
+size_t ap_jitdump_function(struct ap_dso *dso, const struct ap_symbol *sym, u8 *buf, size_t size);
 /* The code that is at an address, or NULL. */
 const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place);
 /* It and its unwinding tables as an ELF file (jit_image.c), to be freed; NULL: it cannot be read. */

@@ -11,7 +11,7 @@
 /* One for each set of mappings that was asked about; its modules are reported as frames need them. */
 struct process {
 	const struct ap_maps *maps;
-	u32 changes;
+	u32 changes, jit_changes;
 	Dwfl *dwfl;
 	bool attached;
 	struct image **image; /* of JIT compilers' code, which modules have */
@@ -221,7 +221,7 @@ static struct process *process_of(struct ap_unwinder *u, const struct ap_maps *m
 
 	for (p = u->first; p && p->maps != maps; p = p->next)
 		;
-	if (p && p->changes == maps->changes)
+	if (p && p->changes == maps->changes && p->jit_changes == u->s->jit_changes)
 		return p;
 	if (!p) {
 		p = ap_profile_calloc(1, sizeof(*p));
@@ -232,6 +232,7 @@ static struct process *process_of(struct ap_unwinder *u, const struct ap_maps *m
 		end(p);
 	}
 	p->changes = maps->changes;
+	p->jit_changes = u->s->jit_changes;
 	p->attached = false;
 	p->dwfl = dwfl_begin(&file_callbacks);
 	return p;

@@ -249,20 +249,22 @@ extern char **environ;
 int main(int argc, char **argv)
 {
 	int (*volatile put)(const char *) = puts;
-	for (int i = 0; i < 3; i++) {
-		put("x");
-		puts(argv[0]);
-		printf("%zu %p\n", strlen(argv[0]), (void *)strchr(argv[0], argc));
+	unsigned long n = 0;
+	for (int i = 0; i < 5000; i++) {
+		n += strlen(argv[0]) + !strchr(argv[0], argc);
 		if (getenv("NOTHING"))
 			qsort(argv, argc, 8, (void *)strcmp);
 	}
+	put("x");
+	puts(argv[0]);
+	printf("%lu\n", n);
 	return 0;
 }
 END
 for flags in "-Wl,-z,lazy" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt,-z,lazy" "-fcf-protection -Wl,-z,ibtplt,-z,now" "-no-pie -Wl,-z,lazy" -static; do
 	# shellcheck disable=SC2086
 	gcc -O1 -fno-builtin -w $flags -o stubs stubs.c || exit 1
-	"$ANYPERF" record -q -e instructions:u -c 1 -o stubs.data -- ./stubs >/dev/null 2>&1
+	"$ANYPERF" record -q -e instructions:u -c 101 -o stubs.data -- ./stubs >/dev/null 2>&1
 	[ "$flags" = -static ] || is "$("$ANYPERF" annotate -i stubs.data --stdio main -d stubs | sed -n 's/.*call .*<\(.*@plt\)>.*/\1/p' | sort -u)" \
 		"$(objdump -d --no-show-raw-insn stubs | sed -n '/<main>:/,/^$/s/.*call .*<\(.*@plt\)>.*/\1/p' | sort -u)" "$flags: main calls what objdump says"
 	"$ANYPERF" script -F ip,sym,dso -i stubs.data | sed -n 's/.* \([^ ]*@plt\) (.*/\1/p' | sort -u >ran

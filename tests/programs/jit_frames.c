@@ -2,7 +2,7 @@
 /*
  * A JIT compiler's process: code without frame pointers that is described in jit-PID.dump of the folder given, its
  * unwinding tables included.  main calls jit_outer, that calls middle, that calls jit_inner, and that calls burn; and
- * all of it once more when jit_inner has moved.
+ * all of it once more when jit_inner has moved, and jit_other is where it was; then middle calls that.
  */
 /* FLAGS: -fomit-frame-pointer */
 #include <fcntl.h>
@@ -137,6 +137,10 @@ int main(int argc, char **argv)
 	memset(p + 192, 0xcc, sizeof(code));
 	put_move(p + 192, p + 5000, 2);
 	inner = (jit_fn *)(uintptr_t)(p + 5000);
+	outer(middle);
+	memcpy(p + 192, code, sizeof(code));
+	put_load("jit_other", p + 192, 3);
+	inner = (jit_fn *)(uintptr_t)(p + 192);
 	outer(middle);
 	printf("%lu\n", sum);
 	return 0;
