@@ -159,6 +159,24 @@ static s64 get(struct ap_thread *t, const struct ap_call *c, u64 resource, u64 t
 	return ap_safe_copy((void *)to, &lim, sizeof(lim));
 }
 
+static u64 soft(struct ap_thread *t, u64 resource)
+{
+	struct limit lim;
+
+	if (!(ap_limits_shares(t) & bit(resource, false)) ||
+	    ap_sys4(AP_NR_prlimit64, 0, resource, 0, (u64)&lim))
+		return INFINITY;
+	subtract(t, resource, &lim);
+	return lim.cur;
+}
+
+bool ap_limits_memory(struct ap_thread *t, u64 *as, u64 *data)
+{
+	*as = soft(t, AP_RLIMIT_AS);
+	*data = soft(t, AP_RLIMIT_DATA);
+	return *as != INFINITY || *data != INFINITY;
+}
+
 /*
  * A copy of a file is a file, whose size has a limit: beyond it the kernel sends SIGXFSZ.  Nobody sees it lifted but
  * who asks at that moment.

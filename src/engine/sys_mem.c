@@ -558,5 +558,7 @@ static s64 memory(struct ap_thread *t, struct ap_call *c)
 
 s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
 {
+	if (ap_unlikely(ap_limits_shares(t)) && ap_vm_limit_refuses(t, c))
+		return c->nr == AP_NR_brk ? ap_sys1(AP_NR_brk, 0) : -AP_ENOMEM;
 	return ap_unlikely(ap_mlock_future) ? ap_mlock_memory(t, c, memory) : memory(t, c);
 }

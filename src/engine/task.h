@@ -93,6 +93,10 @@ s64 ap_call_rlimit(struct ap_thread *t, struct ap_call *c);
 /* For the next image: ap_slot.exec_limits, exec_nofile. */
 u32 ap_limits_shares(struct ap_thread *t);
 u32 ap_limits_nofile(struct ap_thread *t);
+/* The program's soft limits of AS and DATA, UINT64_MAX none; false: it has set none of them. */
+bool ap_limits_memory(struct ap_thread *t, u64 *as, u64 *data);
+/* vm_limit.c: would what the call maps be more than those let it have? */
+bool ap_vm_limit_refuses(struct ap_thread *t, const struct ap_call *c);
 /* Around making a file of so many bytes for the program; false: it cannot be. */
 AP_MUST_CHECK bool ap_limits_file_begin(u64 size, u64 old[2]);
 void ap_limits_file_end(const u64 old[2]);

@@ -8,10 +8,14 @@
 /* CASE: nobody counted -- rows */
 /* CASE: nobody counted -- files */
 /* CASE: counted -- tasks */
+/* CASE: counted -- memory */
+/* CASE: counted --machine skylake -- memory */
+/* CASE: nobody counted --stress far -- memory */
 /*
  * Resource limits mean the program: what it sets it reads back, and nothing of them is used up by somebody else.
  * rows: each of getrlimit(2)'s.  queue: signals that wait (RLIMIT_SIGPENDING) and messages (RLIMIT_MSGQUEUE).  files: a
  * task that may write no files reads those of its own in /proc.  tasks: RLIMIT_NPROC, RLIMIT_NICE, RLIMIT_RTPRIO.
+ * memory: RLIMIT_AS and RLIMIT_DATA, in MiB.
  */
 #include "check.h"
 #include <mqueue.h>
@@ -244,6 +248,100 @@ static void tasks(void)
 	printf("nice: %d %s\n", nice(-1), strerror(errno));
 }
 
+/* The most of it that can be had at once, in MiB. */
+static int most(int prot, int flags, int fixed)
+{
+	static char *at;
+	int n = 0;
+
+	if (!at)
+		at = mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int step = 512; step; step /= 2) {
+		size_t size = (size_t)(n + step) * MIB;
+		void *p = mmap(fixed ? at - size : NULL, size, prot,
+			       flags | MAP_ANONYMOUS | (fixed ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+		if (p == MAP_FAILED)
+			continue;
+		munmap(p, size);
+		n += step;
+	}
+	return n;
+}
+
+static int most_heap(void)
+{
+	char *old = sbrk(0);
+	int n = 0;
+
+	while (n < 1000 && sbrk(MIB) != (void *)-1)
+		n++;
+	brk(old);
+	return n;
+}
+
+static int most_growth(void)
+{
+	char *p = mmap(NULL, MIB, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int n = 1;
+
+	for (int step = 512; step; step /= 2) {
+		void *q = mremap(p, (size_t)n * MIB, (size_t)(n + step) * MIB, MREMAP_MAYMOVE);
+
+		if (q == MAP_FAILED)
+			continue;
+		p = q;
+		n += step;
+	}
+	munmap(p, (size_t)n * MIB);
+	return n;
+}
+
+/* Over what is there already. */
+static int replaced(void)
+{
+	char *p = mmap(NULL, 60 * MIB, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *q;
+
+	if (p == MAP_FAILED)
+		return errno;
+	q = mmap(p, 60 * MIB, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	munmap(p, 60 * MIB);
+	return q == p ? 0 : errno;
+}
+
+static void show_most(const char *what)
+{
+	int status;
+
+	for (int round = 0; round < 2; round++) {
+		printf("%s: private %d, ", what, most(RW, MAP_PRIVATE, 0));
+		printf("read only %d, ", most(PROT_READ, MAP_PRIVATE, 0));
+		printf("shared %d, ", most(RW, MAP_SHARED, 0));
+		printf("fixed %d, ", most(RW, MAP_PRIVATE, 1));
+		printf("heap %d, ", most_heap());
+		printf("grown %d, over what is there %d\n", most_growth(), replaced());
+		fflush(stdout);
+		if (!round && fork()) {
+			wait(&status);
+			return;
+		}
+	}
+	_exit(0);
+}
+
+static void memory(void)
+{
+	set(RLIMIT_DATA, 100 * MIB + MIB / 2, 0);
+	show_most("data");
+	set(RLIMIT_DATA, RLIM_INFINITY, 0);
+	set(RLIMIT_AS, 90 * MIB + MIB / 2, 0);
+	show_most("all");
+	set(RLIMIT_AS, 80 * MIB + MIB / 2, 1);
+	show_most("hard");
+	set(RLIMIT_DATA, 40 * MIB + MIB / 2, 1);
+	show_most("both");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "rows";
@@ -257,6 +355,8 @@ int main(int argc, char **argv)
 		files();
 	else if (!strcmp(what, "tasks"))
 		setpgid(0, 0), tasks();
+	else if (!strcmp(what, "memory"))
+		memory();
 	else
 		rows();
 	return 0;
