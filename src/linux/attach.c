@@ -315,6 +315,10 @@ static int bring_in(struct attach *at, const char **why)
 	int ret = ap_task_check_64bit(at->stopped.tasks[0].tid);
 
 	*why = "32-bit program";
+	if (!ret && ap_stopped_is_dispatched(&at->stopped)) {
+		*why = "it has system call user dispatch on, which would take the engine's own calls";
+		ret = -ENOEXEC;
+	}
 	if (!ret)
 		ret = ap_stopped_take_rseq(&at->stopped, why);
 	if (ret)

@@ -31,6 +31,14 @@
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
 
+#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
+#endif
+
+struct dispatch_config {
+	u64 mode, selector, offset, len;
+};
+
 struct rseq_config {
 	u64 area;
 	u32 size, sig, flags, pad;
@@ -328,6 +336,22 @@ static int take_rseq(struct ap_stopped *s, struct ap_stopped_task *t)
 	ret = abort_section(t) ?: rseq_call(s, t, RSEQ_UNREGISTER);
 	t->is_rseq_off = !ret;
 	return ret;
+}
+
+/* Before 6.4 the kernel does not say. */
+bool ap_stopped_is_dispatched(const struct ap_stopped *s)
+{
+	struct dispatch_config conf;
+
+	for (u32 i = 0; i < s->n; i++) {
+		conf.mode = 0;
+		if (!s->tasks[i].is_gone &&
+		    !ptrace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, s->tasks[i].tid, sizeof(conf),
+			    &conf) &&
+		    conf.mode)
+			return true;
+	}
+	return false;
 }
 
 int ap_stopped_take_rseq(struct ap_stopped *s, const char **why)

@@ -39,6 +39,8 @@ AP_MUST_CHECK int ap_stopped_run(struct ap_stopped *s, struct ap_stopped_task *t
 /* Each thread of s->pid that is alive and not in s->tasks; fn returns 0 to go on. */
 AP_MUST_CHECK int ap_stopped_others(struct ap_stopped *s,
 				    int (*fn)(struct ap_stopped *s, pid_t tid));
+/* Has one of them PR_SET_SYSCALL_USER_DISPATCH on, as far as the kernel says? */
+bool ap_stopped_is_dispatched(const struct ap_stopped *s);
 /* No critical section of rseq is under way any more, and the kernel knows of none. */
 AP_MUST_CHECK int ap_stopped_take_rseq(struct ap_stopped *s, const char **why);
 /* All that were not let go yet run on natively. */

@@ -184,6 +184,17 @@ wait_for 20 test -s "$tmp/pid"
 refused 'a seccomp filter' "$(cat "$tmp/pid")" 'seccomp'
 
 rm "$tmp/pid"
+"$PROGRAMS/perf_attach_refused" dispatch "$tmp/pid" 8>&- &
+dispatcher=$!
+tap_reaped+=("$dispatcher")
+wait_for 20 eval '[ -s "$tmp/pid" ] || ! kill -0 "$dispatcher" 2>/dev/null'
+if [ -s "$tmp/pid" ]; then
+	refused 'user dispatch of system calls' "$(cat "$tmp/pid")" 'user dispatch'
+	is "$(ps -o stat= -p "$dispatcher" | cut -c 1)" S 'and it runs on'
+	rm "$tmp/pid"
+else
+	lack 'refused, user dispatch of system calls: the reason' 'this kernel has none'
+fi
 "$PROGRAMS/perf_attach_refused" dump "$tmp/pid" 8>&- &
 dumper=$!
 tap_reaped+=("$dumper")
