@@ -112,6 +112,8 @@ enum ap_svc_op {
 	AP_SVC_UNMAPPED = 33,
 	/* arg sampler's index, bytes that there is room for: what its sample's READ has; ret its length or -errno */
 	AP_SVC_SAMPLE_READ = 34,
+	/* arg node of the tree; data: what is written to it, a limit of perf events; ret how much of it or -errno */
+	AP_SVC_LIMIT = 40,
 	/* arg inode, counter: of an event that the asker cannot compute itself; data: u64, what rdpmc gives */
 	AP_SVC_PMC = 36
 };

@@ -16,9 +16,10 @@
 #include "abi/session.h"
 #include "base/types.h"
 
-#define AP_TREE_OFF   (3ULL << 20) /* in the session file, behind the published events */
-#define AP_TREE_SIZE  (1ULL << 20)
-#define AP_TREE_MAGIC 0x31656572747061ULL /* "aptree1" */
+#define AP_TREE_OFF    (3ULL << 20) /* in the session file, behind the published events */
+#define AP_TREE_SIZE   (1ULL << 20)
+#define AP_TREE_LIMITS (AP_TREE_SIZE - 256) /* behind the tree: texts of limits that were written */
+#define AP_TREE_MAGIC  0x31656572747061ULL  /* "aptree1" */
 
 _Static_assert(AP_PUB_OFF + AP_PUB_MAX * sizeof(struct ap_pub) <= AP_TREE_OFF, "pubs end before");
 _Static_assert(AP_TREE_OFF + AP_TREE_SIZE <= AP_SEG_BASE, "segments begin after");
@@ -35,9 +36,10 @@ enum ap_tree_fs { AP_TREE_SYSFS, AP_TREE_PROC, AP_TREE_TRACEFS };
 
 struct ap_tree_node {
 	u32 parent;
-	u32 name;	/* offset from the tree's start */
-	u32 text, size; /* offset, bytes: of a file or link; size AP_TREE_EIO: reading fails */
-	u32 first, n;	/* children of a directory */
+	u32 name; /* offset from the tree's start */
+	/* Offset, bytes: of a file or link; size AP_TREE_EIO: reading fails.  Of limits they change, together. */
+	u32 text, size;
+	u32 first, n; /* children of a directory */
 	u16 mode;
 	u8 fs; /* enum ap_tree_fs */
 	/* The kernel's: ours stands in where it has none, and of a directory is merged into its. */

@@ -189,7 +189,8 @@ struct ap_core_config {
 	/* Threads learn by themselves that a clock's time has come; ticks are for those that do not run. */
 	bool clocks_are_prompted;
 	u32 max_stack;
-	u64 rotate_ns; /* CPU time between rotations; 0: 4 ms */
+	bool has_no_contexts; /* perf_event_max_contexts_per_stack is 0: callchains are empty */
+	u64 rotate_ns;	      /* CPU time between rotations; 0: 4 ms */
 
 	/* What the port has; zeroes are a port that has none of it. */
 	u64 regs; /* that samples can carry: AP_PERF_REGS_X86_64; 0: -ENOSYS to who asks for some */
@@ -306,6 +307,9 @@ struct ap_open_args {
 	u64 flags;
 };
 /* The event has one reference: the descriptor that the host makes, given back by ap_core_release. */
+/* The limits change: of what is sampled already, too; and is there any event with callchains? */
+void ap_core_set_sample_rate(struct ap_core *core, u32 rate);
+bool ap_core_has_callchains(const struct ap_core *core);
 AP_MUST_CHECK int ap_core_open(struct ap_core *core, struct ap_task *caller,
 			       const struct ap_open_args *args, struct ap_event **out);
 /* The last descriptor is gone. */

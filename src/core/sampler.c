@@ -127,6 +127,8 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 	s->sample_type = a->sample_type;
 	s->read_format = a->read_format;
 	s->flags = a->flags;
+	if (e->core->config.has_no_contexts)
+		s->flags |= AP_PERF_EXCLUDE_CALLCHAIN_USER;
 	s->branch_sample_type = a->branch_sample_type;
 	s->regs_user = a->sample_regs_user;
 	s->regs_intr = a->sample_regs_intr;
@@ -444,6 +446,42 @@ void ap_samplers_set_period(struct ap_event *e, u64 period)
 		is_told |= was_throttled;
 		unlock(a, true);
 	}
+}
+
+static void set_rate(struct ap_event *e, u32 rate)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &e->arms) {
+		struct ap_arm *a = arm_of(l);
+
+		if (a->s)
+			a->s->max_per_tick = ap_max_per_tick(rate);
+	}
+	ap_list_for_each(l, &e->children)
+		set_rate(ap_list_entry(l, struct ap_event, child), rate);
+}
+
+/* Somebody has chosen it, so it holds for periods as well. */
+void ap_core_set_sample_rate(struct ap_core *core, u32 rate)
+{
+	struct ap_list *l;
+
+	core->config.max_sample_rate = rate;
+	core->config.only_frequencies_throttle = false;
+	ap_list_for_each(l, &core->events)
+		set_rate(ap_list_entry(l, struct ap_event, all), rate);
+}
+
+bool ap_core_has_callchains(const struct ap_core *core)
+{
+	struct ap_list *l;
+
+	ap_list_for_each(l, &core->events)
+		if (ap_list_entry(l, struct ap_event, all)->attr.sample_type &
+		    AP_PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
 }
 
 /* Of this event alone. */

@@ -210,6 +210,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		return ret;
 	}
 	host->ses->head->counters = config->counters;
+	ap_host_limits_init(host, core_config.max_sample_rate, core_config.max_stack);
 	*out = host;
 	return 0;
 }
@@ -227,6 +228,7 @@ void ap_host_configure(struct ap_host *host, const struct ap_host_config *config
 	core->user_only = config->user_only;
 	core->max_sample_rate = max_sample_rate(config);
 	core->only_frequencies_throttle = !config->max_sample_rate;
+	ap_host_limits_init(host, core->max_sample_rate, core->max_stack);
 	host->ses->head->counters = config->counters;
 }
 

@@ -75,6 +75,13 @@ bool ap_host_may_trace(void *world, struct ap_task *caller, struct ap_task *targ
 	       ap_cred_may_read(&who, &whom, is_dumpable(to, &whom));
 }
 
+bool ap_host_is_root(const struct ap_host_task *t)
+{
+	struct ap_cred cred;
+
+	return read_cred(t, &cred) && !cred.uid[1];
+}
+
 bool ap_host_is_privileged(void *world, struct ap_task *caller)
 {
 	const struct ap_host *host = world;

@@ -160,6 +160,17 @@ struct ap_cgroup {
 
 #define AP_HOST_CLOSED_MAX  64U
 #define AP_HOST_PAGE_ORDERS 24
+/* /proc/sys/kernel/perf_*: host_limits.c */
+enum ap_host_limit {
+	AP_LIMIT_CPU_PERCENT,
+	AP_LIMIT_CONTEXTS,
+	AP_LIMIT_SAMPLE_RATE,
+	AP_LIMIT_STACK,
+	AP_LIMIT_MLOCK_KB,
+	AP_LIMIT_PARANOID,
+	AP_HOST_LIMITS
+};
+
 struct ap_host_pages {
 	u8 *area; /* mapped as a whole on first use */
 	u64 off, size, used;
@@ -212,6 +223,7 @@ struct ap_host {
 	struct ap_host_samplers *samplers; /* NULL: none yet */
 	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
 	u32 lane_users[AP_LANE_MAX];	   /* events that are sampled by each */
+	s32 limits[AP_HOST_LIMITS];	   /* host_limits.c */
 	u32 lane_next;			   /* where to look for one to be given another set */
 	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
@@ -339,6 +351,12 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 
 /* host_serve.c: read(2), as whoever has waited for a child expects it */
 s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
+void ap_host_limits_init(struct ap_host *host, u32 max_sample_rate, u32 max_stack);
+/* A write to a node of the tree: how many bytes of the text were used. */
+s64 ap_host_limit_write(struct ap_host *host, struct ap_host_task *t, u64 node, const char *text,
+			size_t size);
+/* Who may write files of root's that have no other rule. */
+bool ap_host_is_root(const struct ap_host_task *t);
 /* Of a sampler of the task's. */
 s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf,
 			 u64 size);

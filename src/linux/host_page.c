@@ -21,9 +21,8 @@
 #include "linux/host_internal.h"
 #include "sampling/ring.h"
 
-#define PUB_BYTES     AP_ALIGN_UP(AP_PUB_MAX * sizeof(struct ap_pub), AP_PAGE_SIZE)
-#define PROT_W	      2
-#define MLOCK_PER_CPU (AP_HOST_MLOCK_KB / 4) /* pages */
+#define PUB_BYTES AP_ALIGN_UP(AP_PUB_MAX * sizeof(struct ap_pub), AP_PAGE_SIZE)
+#define PROT_W	  2
 
 _Static_assert(AP_PUB_OFF + PUB_BYTES <= AP_SEG_BASE, "published events end before the segments");
 
@@ -240,7 +239,10 @@ static u64 memlock_pages(const struct ap_host_task *t)
 static bool may_lock(struct ap_host *host, const struct ap_host_task *t, u64 npages, u64 *npinned)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
-	u64 limit = MLOCK_PER_CPU * (u64)(ncpus > 0 ? ncpus : 1), pinned = 0;
+	s32 kb = host->limits[AP_LIMIT_MLOCK_KB];
+	/* below 0 is as much as anybody wants: the kernel takes it for unsigned */
+	u64 per_cpu = kb < 0 ? UINT32_MAX : (u64)kb / 4;
+	u64 limit = per_cpu * (u64)(ncpus > 0 ? ncpus : 1), pinned = 0;
 	u64 left = limit > host->pages.locked ? limit - host->pages.locked : 0;
 
 	*npinned = npages > left ? npages - left : 0;

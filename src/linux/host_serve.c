@@ -169,6 +169,12 @@ static s64 serve_sample_read(struct ap_host *host, struct request *r)
 	return got > 0 ? give(r, host->buf, (u64)got) : got;
 }
 
+static s64 serve_limit(struct ap_host *host, struct request *r)
+{
+	return ap_host_limit_write(host, r->task, r->svc.arg[0], (const char *)r->svc.data,
+				   r->svc.in_size);
+}
+
 /* The rest of the last read, from arg 0 on; others' requests do not disturb it. */
 static s64 serve_read_more(struct ap_host *host, struct request *r)
 {
@@ -546,6 +552,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_UNMAPPING] = serve_unmapping,
 	[AP_SVC_UNMAPPED] = serve_unmapped,
 	[AP_SVC_SAMPLE_READ] = serve_sample_read,
+	[AP_SVC_LIMIT] = serve_limit,
 };
 
 /* --- the slot */

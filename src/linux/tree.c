@@ -369,7 +369,7 @@ static u32 intern(struct builder *b, const char *text, u32 len)
 	for (i = hash_of(text, len) % INTERN; b->interned[i]; i = (i + 1) % INTERN)
 		if (!strcmp(ap_tree_text(b->out, b->interned[i]), text))
 			return b->interned[i];
-	if (b->used + len + 1 > AP_TREE_SIZE || b->ninterned >= INTERN / 2) {
+	if (b->used + len + 1 > AP_TREE_LIMITS || b->ninterned >= INTERN / 2) {
 		b->err = -E2BIG;
 		return 0;
 	}

@@ -65,14 +65,15 @@ static bool is_return(u64 pc)
 u32 ap_svc_callchain(const struct ap_service_point *p, const u64 *regs, u32 max_stack,
 		     u64 out[AP_SVC_CHAIN_MAX])
 {
-	u32 most = max_stack && max_stack < AP_SVC_CHAIN_MAX - 1 ? max_stack : AP_SVC_CHAIN_MAX - 1;
+	u32 most = max_stack < AP_SVC_CHAIN_MAX - 1 ? max_stack : AP_SVC_CHAIN_MAX - 1;
 	u64 fp = p->is_behind ? p->bp : regs[AP_HOOK_BP];
 	u64 next = p->is_behind ? p->next : regs[AP_HOOK_IP];
 	struct frame f;
 	u32 n = 0;
 
 	out[n++] = AP_PERF_CONTEXT_USER;
-	out[n++] = p->pc;
+	if (most)
+		out[n++] = p->pc;
 	if (p->has_no_regs)
 		return n;
 	if (n <= most && next != p->pc && is_return(p->last_pc ? p->last_pc : p->pc))

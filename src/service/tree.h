@@ -65,6 +65,7 @@ struct ap_tree_fd {
 	bool is_known;
 	bool is_native; /* the kernel's own directory, in which node is */
 	u32 node;
+	u32 access; /* O_ACCMODE of ours */
 };
 struct ap_tree_fd ap_tree_of_fd(s32 fd);
 /*
@@ -93,11 +94,18 @@ s64 ap_tree_open(u32 node, u64 flags);
 void ap_tree_replace(u32 node, s32 fd, u64 flags);
 void ap_tree_put(s32 from, s32 fd, u64 flags);
 s64 ap_tree_refuses_writing(void);
+/* tree_limits.c: files that can be written.  Reads and writes of their descriptors, opened with this O_ACCMODE. */
+AP_MUST_CHECK bool ap_tree_is_limit(const struct ap_tree_node *n);
+s64 ap_tree_may_write(const struct ap_tree_node *n);
+u32 ap_tree_text_of(const struct ap_tree_node *n, const char **text);
+s64 ap_tree_limit_read(struct ap_service_call *c, const struct ap_tree_node *n, u32 access);
+s64 ap_tree_limit_write(struct ap_service_call *c, u32 node, u32 access);
 s64 ap_tree_stat(u32 node, u64 buf);
 s64 ap_tree_statx(u32 node, u64 buf);
 s64 ap_tree_statfs(u32 node, u64 buf);
-/* st is of a descriptor of ours: its node + 1, else 0. */
+/* st is of a descriptor of ours: its node + 1, else 0; and the O_ACCMODE that it was opened with. */
 u32 ap_tree_marked(const struct ap_kstat *st);
+u32 ap_tree_access(const struct ap_kstat *st);
 u64 ap_tree_ino(u32 node);
 
 /* tree_dirs.c */

@@ -20,12 +20,13 @@
 
 #define TRACEFS_MAGIC 0x74726163
 
-#define S_IFMT	  0170000U
-#define S_IFDIR	  0040000U
-#define SYS_DIR	  "/sys"
-#define PROC_DIR  "/proc"
-#define LOOK_DIR  (1ULL << 33)
-#define LOOK_NODE 0xffffffffULL
+#define S_IFMT	    0170000U
+#define S_IFDIR	    0040000U
+#define SYS_DIR	    "/sys"
+#define PROC_DIR    "/proc"
+#define LOOK_DIR    (1ULL << 33)
+#define LOOK_NODE   0xffffffffULL
+#define LOOK_ACCESS 34 /* two bits */
 
 #define F_GETFL	    3
 #define F_ADD_SEALS 1033
@@ -99,9 +100,13 @@ static u64 look_dir(s32 fd, const struct ap_kstat *st, bool may_ask)
 
 u64 ap_tree_look(s32 fd, const struct ap_kstat *st, bool may_ask)
 {
+	u64 marked;
+
 	if ((st->mode & S_IFMT) == S_IFDIR)
 		return look_dir(fd, st, may_ask);
-	return ap_tree_marked(st);
+	marked = ap_tree_marked(st);
+	/* of any other file these are a date */
+	return marked ? marked | (u64)ap_tree_access(st) << LOOK_ACCESS : 0;
 }
 
 struct ap_tree_fd ap_tree_of_fd(s32 fd)
@@ -118,6 +123,7 @@ struct ap_tree_fd ap_tree_of_fd(s32 fd)
 	f.is_known = true;
 	f.is_native = v & LOOK_DIR;
 	f.node = (u32)(v & LOOK_NODE) - 1;
+	f.access = (u32)(v >> LOOK_ACCESS) & O_ACCMODE;
 	return f;
 }
 
@@ -282,9 +288,34 @@ static bool reads(struct ap_service_call *c, const struct ap_tree_node *n)
 	return n->size == AP_TREE_EIO && answer(c, -AP_EIO);
 }
 
-/* Calls on a memfd of ours. */
-static bool on_ours(struct ap_service_call *c, u32 node)
+/* What reads or writes a file whose number can be changed. */
+static bool on_limit(struct ap_service_call *c, const struct ap_tree_fd *f)
 {
+	switch (c->nr) {
+	case AP_NR_read:
+	case AP_NR_readv:
+	case AP_NR_pread64:
+	case AP_NR_preadv:
+	case AP_NR_preadv2:
+		return answer(c, ap_tree_limit_read(c, node_at(f->node), f->access));
+	case AP_NR_write:
+	case AP_NR_writev:
+	case AP_NR_pwrite64:
+	case AP_NR_pwritev:
+	case AP_NR_pwritev2:
+		return answer(c, ap_tree_limit_write(c, f->node, f->access));
+	default:
+		return false;
+	}
+}
+
+/* Calls on a memfd of ours. */
+static bool on_ours(struct ap_service_call *c, const struct ap_tree_fd *f)
+{
+	const u32 node = f->node;
+
+	if (ap_tree_is_limit(node_at(node)) && on_limit(c, f))
+		return true;
 	switch (c->nr) {
 	case AP_NR_read:
 	case AP_NR_readv:
@@ -327,7 +358,8 @@ static bool on_ours(struct ap_service_call *c, u32 node)
 			return answer(c, -AP_EINVAL);
 		if (c->a[1] != F_GETFL)
 			return false;
-		return answer(c, ap_svc_sys(AP_NR_fcntl, c->a[0], F_GETFL, 0, 0) & ~O_ACCMODE);
+		return answer(c, (ap_svc_sys(AP_NR_fcntl, c->a[0], F_GETFL, 0, 0) & ~O_ACCMODE) |
+					 f->access);
 	default:
 		return false;
 	}
@@ -379,7 +411,7 @@ bool ap_tree_fd_before(struct ap_service_call *c)
 		return false;
 	if (c->nr == AP_NR_getdents || c->nr == AP_NR_getdents64)
 		return ap_tree_getdents(c, &f);
-	return !f.is_native && on_ours(c, f.node);
+	return !f.is_native && on_ours(c, &f);
 }
 
 /* A name in /proc/PID/fd of a descriptor of ours. */

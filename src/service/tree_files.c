@@ -13,10 +13,12 @@
 #include "service/sys.h"
 #include "service/tree.h"
 
-#define MARK_MODE 01444U
-#define MARK_TIME 0x7065726674726565ULL /* seconds: no file is of that date */
-#define S_IFMT	  0170000U
-#define S_IFREG	  0100000U
+#define MARK_MODE   01444U
+#define MARK_TIME   0x7065726674726565ULL /* seconds: no file is of that date */
+#define MARK_NODE   0xffffffU		  /* of its nanoseconds; above it how it was opened */
+#define MARK_ACCESS (MARK_NODE + 1)
+#define S_IFMT	    0170000U
+#define S_IFREG	    0100000U
 
 #define O_ACCMODE   3ULL
 #define O_CREAT	    0100ULL
@@ -60,11 +62,18 @@ u64 ap_tree_ino(u32 node)
 u32 ap_tree_marked(const struct ap_kstat *st)
 {
 	const struct ap_tree *t;
+	u32 node;
 
 	if (st->mode != (S_IFREG | MARK_MODE) || st->rest[REST_MTIME] != MARK_TIME)
 		return 0;
 	t = ap_tree_get();
-	return t && st->rest[REST_MTIME_NS] < t->nnodes ? (u32)st->rest[REST_MTIME_NS] + 1 : 0;
+	node = (u32)st->rest[REST_MTIME_NS] & MARK_NODE;
+	return t && node < t->nnodes ? node + 1 : 0;
+}
+
+u32 ap_tree_access(const struct ap_kstat *st)
+{
+	return (u32)st->rest[REST_MTIME_NS] / MARK_ACCESS & O_ACCMODE;
 }
 
 static s64 new_memfd(u64 flags)
@@ -75,17 +84,21 @@ static s64 new_memfd(u64 flags)
 	return fd == -AP_EINVAL ? ap_svc_sys(AP_NR_memfd_create, (u64) "file", mfd, 0, 0) : fd;
 }
 
-static s64 fill(s64 fd, u32 node)
+static s64 fill(s64 fd, u32 node, u64 access)
 {
 	const struct ap_tree *t = ap_tree_get();
 	const struct ap_tree_node *n = ap_tree_nodes(t) + node;
-	const struct ap_timespec times[2] = { { MARK_TIME, 0 }, { MARK_TIME, node } };
-	u64 at = 0, size = n->size == AP_TREE_EIO ? 0 : n->size, limit[2];
-	s64 ret = ap_hook_file_begin(size, limit);
+	const struct ap_timespec times[2] = { { MARK_TIME, 0 },
+					      { MARK_TIME, node + access * MARK_ACCESS } };
+	const char *text;
+	u64 at = 0, size = ap_tree_text_of(n, &text), limit[2];
+	s64 ret;
 
+	if (size == AP_TREE_EIO)
+		size = 0;
+	ret = ap_hook_file_begin(size, limit);
 	while (ret > 0 && at < size) {
-		ret = ap_svc_sys(AP_NR_pwrite64, (u64)fd, (u64)ap_tree_text(t, n->text) + at,
-				 size - at, at);
+		ret = ap_svc_sys(AP_NR_pwrite64, (u64)fd, (u64)text + at, size - at, at);
 		at += ret > 0 ? (u64)ret : 0;
 	}
 	ap_hook_file_end(limit);
@@ -113,7 +126,7 @@ static s64 may_open(const struct ap_tree_node *n, u64 flags)
 	if (type == AP_TREE_DIR && flags & (O_ACCMODE | O_CREAT))
 		return -AP_EISDIR;
 	if (flags & (O_ACCMODE | O_TRUNC))
-		return ap_tree_refuses_writing();
+		return ap_tree_may_write(n);
 	return n->mode & 0444 ? 0 : -AP_EACCES;
 }
 
@@ -126,7 +139,7 @@ s64 ap_tree_open(u32 node, u64 flags)
 	fd = new_memfd(flags);
 	if (fd < 0)
 		return fd;
-	err = fill(fd, node);
+	err = fill(fd, node, flags & AP_O_PATH ? 0 : flags & O_ACCMODE);
 	if (err) {
 		ap_svc_sys(AP_NR_close, (u64)fd, 0, 0, 0);
 		return err;

@@ -187,8 +187,8 @@ static s64 passes_number(u64 resolve)
 
 static s64 access_node(const struct ap_tree_node *n, u64 mode)
 {
-	if (mode & W_OK)
-		return ap_tree_refuses_writing();
+	if (mode & W_OK && ap_tree_may_write(n))
+		return ap_tree_may_write(n);
 	if (mode & X_OK && !(n->mode & 0111))
 		return -AP_EACCES;
 	return mode & R_OK && !(n->mode & 0444) ? -AP_EACCES : 0;
