@@ -18,10 +18,11 @@
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
-#define SWEEP_NS   1000000000ULL /* between slow sweeps */
-#define SWEEP_MANY 64		 /* files asked at once, so that requests need not wait */
-#define SWEEP_LOAD 10		 /* a sweep may take one part in so many of the time */
-#define REFS_LENT  16
+#define SWEEP_NS    1000000000ULL /* between slow sweeps */
+#define SWEEP_MANY  64		  /* files asked at once, so that requests need not wait */
+#define SWEEP_LOAD  10		  /* a sweep may take one part in so many of the time */
+#define REFS_LENT   16
+#define CLOSED_MANY 512 /* files that are asked before a call that closed many goes on */
 
 static u32 bucket_of(u64 inode)
 {
@@ -336,6 +337,13 @@ static void sweep(struct ap_host *host, u32 many)
 			ap_host_file_check(host, f);
 	}
 	host->is_sweeping = host->sweep != NULL;
+}
+
+void ap_host_files_closed(struct ap_host *host)
+{
+	ap_host_files_ended(host);
+	if (host->nfiles <= CLOSED_MANY)
+		sweep(host, UINT32_MAX);
 }
 
 /* Its process has ended, and nobody has told us yet. */

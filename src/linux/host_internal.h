@@ -385,6 +385,8 @@ void ap_host_file_check(struct ap_host *host, struct ap_host_file *f);
 void ap_host_settle_all(struct ap_host *host);
 void ap_host_file_closed_in_place(struct ap_host *host, struct ap_host_file *f);
 u64 ap_host_files_tick(struct ap_host *host, u64 now);
+/* A call has closed many: at once, unless there are very many. */
+void ap_host_files_closed(struct ap_host *host);
 /* All at once: somebody needs what closed ones hold. */
 void ap_host_files_sweep(struct ap_host *host);
 /* A descriptor of the task by its number, O_PATH; -errno. */

@@ -133,7 +133,7 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 	if (f)
 		ap_host_file_check(host, f);
 	else if (!r->svc.arg[0])
-		ap_host_files_ended(host);
+		ap_host_files_closed(host);
 	return 0;
 }
 
