@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,12 +205,22 @@ static void op_map(void)
 	maps[k].prot = prot;
 }
 
-/* A program may write what it likes to what it has mapped. */
+static sigjmp_buf no_page;
+
+static void bus(int sig)
+{
+	siglongjmp(no_page, sig);
+}
+
+/* A program may write what it likes to what it has mapped; a kernel lets it write to no page but the first. */
 static void op_scribble(void)
 {
 	uint32_t k = below(MAPS), n = below(64);
 
 	if (!maps[k].at || !(maps[k].prot & PROT_WRITE))
+		return;
+	signal(SIGBUS, bus);
+	if (sigsetjmp(no_page, 1))
 		return;
 	if (below(2)) { /* the tail, and what is around it */
 		((uint64_t *)maps[k].at)[128 + below(6)] = number();
