@@ -14,9 +14,14 @@
 #include "engine/proc.h"
 #include "engine/sys.h"
 
-#define FUTEX_WAKE 1
-#define WAIT_NS	   50000000
-#define BRIEFLY_NS 500000 /* where who gives it back may not be able to say so */
+#define FUTEX_WAKE	  1
+#define WAIT_NS		  50000000
+#define PTRACE_SINGLESTEP 9
+#define WALL		  0x40000000
+#define STOPPED		  0x7f /* as WIFSTOPPED */
+#define SIGTRAP		  5
+#define SIGSTOP		  19
+#define BRIEFLY_NS	  500000 /* where who gives it back may not be able to say so */
 
 /* As the kernel reads it: linux/futex.h, struct robust_list_head. */
 static struct {
@@ -70,6 +75,31 @@ static void look_for_loan(struct ap_lock *l, u32 v)
 		(void)change(l, v, AP_LOCK_WAITERS);
 }
 
+/*
+ * A task that shares our memory may have stopped the owner by ptrace, as LeakSanitizer does with all threads, and may need the lock to
+ * go on.  Only that tracer's calls succeed here: it has the owner go on, an instruction at a time, to where it gives
+ * the lock back.  What else the owner was sent meanwhile it gets.
+ */
+static void look_for_stopped(struct ap_lock *l, u32 v)
+{
+	u32 owner = v & AP_LOCK_OWNER;
+	s32 status, sig = 0;
+	s64 ret;
+
+	while (is_tid(owner) &&
+	       (__atomic_load_n(&l->word, __ATOMIC_ACQUIRE) & AP_LOCK_OWNER) == owner) {
+		if (ap_sys4(AP_NR_ptrace, PTRACE_SINGLESTEP, owner, 0, (u64)sig))
+			return;
+		do
+			ret = ap_sys4(AP_NR_wait4, owner, (u64)&status, WALL, 0);
+		while (ret == -AP_EINTR);
+		if (ret != owner || (status & 0xff) != STOPPED)
+			return;
+		sig = status >> 8 & 0xff;
+		sig = sig == SIGTRAP || sig == SIGSTOP ? 0 : sig;
+	}
+}
+
 static void wait(struct ap_lock *l, u32 me)
 {
 	const u64 ns = ap_filter_any ? BRIEFLY_NS : WAIT_NS;
@@ -90,6 +120,7 @@ static void wait(struct ap_lock *l, u32 me)
 		ap_own_wait(&l->word, v, ns);
 		if (__atomic_load_n(&l->word, __ATOMIC_RELAXED) != v)
 			continue;
+		look_for_stopped(l, v);
 		look_for_loan(l, v);
 		look_for_owner(l, v, me);
 	}
