@@ -53,7 +53,7 @@ script() { perf script "$@" 2>/dev/null; }
 count() { env -u _ "$limited" -k 5 100 "$ANYPERF" stat --deterministic -x, -e "$1" -- ./work "${@:2}" 2>&1 >/dev/null | sed 's/,.*//'; }
 
 # --- on the oracle's instructions; static programs lie where they lie
-for program in and_loop branches loads_stores; do
+for program in and_few branches loads_stores; do
 	"$ORACLE" --trace trace -- "$PROGRAMS/$program" >/dev/null 2>&1
 	for period in 7 1000; do
 		# room for all of them: a buffer that is full loses samples where its reader waits for a CPU

@@ -23,7 +23,7 @@ script()
 }
 
 # Static programs lie where they lie.
-for program in and_loop branches fp_ops loads_stores; do
+for program in and_few branches fp_ops loads_stores; do
 	"$ORACLE" --trace trace -- "$PROGRAMS/$program" >/dev/null 2>&1
 	total=$(wc -l <trace)
 	for period in 7 1000; do
