@@ -20,8 +20,10 @@
 /* All of them lie below, whichever of the others a CPU has in between. */
 struct state {
 	u8 area[4096] __attribute__((aligned(64)));
-	u32 off[8]; /* of each component */
 };
+
+/* Of each component.  It is asked for once, a virtual machine's host answers in some 20 us; threads that race find the same. */
+static u32 offsets[8];
 
 static void cpuid(u32 leaf, u32 sub, u32 r[4])
 {
@@ -30,12 +32,24 @@ static void cpuid(u32 leaf, u32 sub, u32 r[4])
 			 : "a"(leaf), "c"(sub));
 }
 
+static bool has_xsave(void)
+{
+	static u32 known; /* 1 no, 2 yes */
+	u32 r[4], has = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (!has) {
+		cpuid(1, 0, r);
+		has = r[2] & OSXSAVE ? 2 : 1;
+		__atomic_store_n(&known, has, __ATOMIC_RELAXED);
+	}
+	return has == 2;
+}
+
 static void save(struct state *s)
 {
 	u32 r[4], lo, hi;
 
-	cpuid(1, 0, r);
-	if (!(r[2] & OSXSAVE)) {
+	if (!has_xsave()) {
 		__asm__ volatile("fxsave64 %0" : "=m"(s->area));
 		return;
 	}
@@ -43,10 +57,10 @@ static void save(struct state *s)
 	memset(s->area + 512, 0, 64); /* the header: xsave reads it */
 	__asm__ volatile("xsave64 %0" : "+m"(s->area) : "a"(lo & (u32)COMPONENTS), "d"(0));
 	for (u32 k = AVX; k <= HI_ZMM; k++) {
-		if (!(lo & COMPONENTS & 1U << k))
+		if (!(lo & COMPONENTS & 1U << k) || offsets[k])
 			continue;
 		cpuid(0xd, k, r);
-		s->off[k] = r[1];
+		__atomic_store_n(&offsets[k], r[1], __ATOMIC_RELAXED);
 	}
 }
 
@@ -57,11 +71,11 @@ static u64 vector_bytes(const struct state *s, u32 n, u32 from, u32 size)
 	u64 v = 0;
 
 	if (n >= 16)
-		p = s->area + s->off[HI_ZMM] + 64UL * (n - 16) + from;
+		p = s->area + offsets[HI_ZMM] + 64UL * (n - 16) + from;
 	else if (from >= 32)
-		p = s->area + s->off[ZMM_HI] + 32UL * n + (from - 32);
+		p = s->area + offsets[ZMM_HI] + 32UL * n + (from - 32);
 	else if (from >= 16)
-		p = s->area + s->off[AVX] + 16UL * n + (from - 16);
+		p = s->area + offsets[AVX] + 16UL * n + (from - 16);
 	for (u32 k = 0; k < size; k++)
 		v |= (u64)p[k] << (8 * k);
 	return v;
@@ -110,7 +124,7 @@ static u64 mask_of(const struct state *s, const struct ap_access *a, const struc
 	if (i->flags & AP_INSN_EVEX) {
 		k = code[i->opcode_off - 1] & 7;
 		if (k)
-			memcpy(&mask, s->area + s->off[OPMASK] + 8UL * k, sizeof(mask));
+			memcpy(&mask, s->area + offsets[OPMASK] + 8UL * k, sizeof(mask));
 	} else if (i->map == MAP_0F) {
 		mask = maskmov_bits(s, a, i, code);
 	} else {
@@ -177,7 +191,6 @@ void ap_data_look_vector(struct ap_thread *t, const struct ap_access *a, const s
 	struct state s;
 	u64 mask;
 
-	memset(s.off, 0, sizeof(s.off));
 	save(&s);
 	if (a->flags & AP_ACCESS_VSIB) {
 		mask = mask_of(&s, a, i, code, a->elements);
