@@ -365,7 +365,8 @@ static void fill_gaps(struct ap_dso *dso, const struct starts *all, struct ap_sy
 	u32 n = vec->n, i = 0;
 	u64 covered = 0;
 
-	memcpy(known, vec->v, n * sizeof(*known));
+	if (n)
+		memcpy(known, vec->v, n * sizeof(*known));
 	qsort(known, n, sizeof(*known), symbol_by_start);
 	for (u32 k = 0; k < all->n; k++) {
 		const struct range *r = &all->v[k];
