@@ -83,6 +83,7 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 #define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 #define AP_F_MODEL_THREAD  (1u << 5) /* --model-thread: logs of the models may be read by helpers */
+#define AP_F_FIXED_TSC	   (1u << 6) /* --deterministic=time: rdtsc tells instructions */
 
 /* Raw counters of a slot, segment or root: by kind. */
 #define AP_RAW_SYSCALL AP_KIND_SYSCALL

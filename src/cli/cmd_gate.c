@@ -112,6 +112,7 @@ static const struct ap_opt gate_opts[] = {
 	FLAG(0, "github-summary", summary, "add the Markdown to the file that $" SUMMARY_VAR " names"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
 	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
+	DETERMINISTIC,
 	FLAG(0, "no-deterministic", not_deterministic, "random addresses and bytes, as programs have them"),
 	FIRST(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
@@ -182,6 +183,7 @@ static void describe(const struct gate_args *args, const struct ap_stat *st,
 	g->machine_id = ap_xasprintf("%016" PRIx64, id);
 	g->cpu = ap_xstrdup(ap_origin_cpu(cpu, sizeof(cpu)) ? cpu : "unknown");
 	g->deterministic = args->run.deterministic;
+	g->fixed_tsc = args->run.fixed_tsc;
 	g->runs = st->runs;
 }
 
@@ -321,6 +323,7 @@ static int profile(const struct gate_args *args, struct ap_gate_counts *g)
 {
 	const struct ap_gate_command command = { .argv = args->run.argv,
 						 .deterministic = args->run.deterministic,
+						 .fixed_tsc = args->run.fixed_tsc,
 						 .no_inherit = args->run.no_inherit,
 						 .wait_all = args->run.wait_all,
 						 .ignore_status = args->ignore_status };
@@ -497,6 +500,7 @@ static int parse(struct gate_args *args, int argc, char **argv, int *status)
 	*status = AP_EXIT_USAGE;
 	args->run.argv = rest < argc ? argv + rest : NULL;
 	args->run.deterministic = !args->not_deterministic;
+	args->run.fixed_tsc &= args->run.deterministic;
 	if (check_options(args))
 		return -1;
 	if (args->record && !args->events.n &&

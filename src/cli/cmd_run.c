@@ -106,7 +106,7 @@ static const struct ap_opt run_opts[] = {
 	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name", "programs see this CPU, and its raw events: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
-	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),

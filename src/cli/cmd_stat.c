@@ -267,7 +267,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CPU_ID,
-	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
+	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1; without -e 24)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),

@@ -32,6 +32,19 @@ int ap_engine_opt_timeout(void *args, const char *value, char *why)
 	return 0;
 }
 
+int ap_engine_opt_deterministic(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+
+	if (value && strcmp(value, "time") != 0) {
+		snprintf(why, AP_OPT_WHY, "needs nothing or =time");
+		return -EINVAL;
+	}
+	run->deterministic = true;
+	run->fixed_tsc = value;
+	return 0;
+}
+
 int ap_engine_opt_cache_limit(void *args, const char *value, char *why)
 {
 	static const char suffixes[] = "KMG";

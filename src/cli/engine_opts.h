@@ -11,6 +11,8 @@ int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
 int ap_engine_opt_machine(void *args, const char *value, char *why);
 int ap_engine_opt_cpu_id(void *args, const char *value, char *why);
 int ap_engine_opt_model_sample(void *args, const char *value, char *why);
+/* --deterministic, --deterministic=time */
+int ap_engine_opt_deterministic(void *args, const char *value, char *why);
 int ap_engine_opt_range(void *args, const char *value, char *why);
 #define AP_ENGINE_STRESS_HELP                                                                      \
 	"injected trouble for tests: "                                                             \

@@ -47,7 +47,7 @@ static const char **command_line(const struct ap_gate_command *run, const char *
 	memcpy(argv, fixed, sizeof(fixed));
 	n = AP_ARRAY_SIZE(fixed);
 	if (run->deterministic)
-		argv[n++] = "--deterministic";
+		argv[n++] = run->fixed_tsc ? "--deterministic=time" : "--deterministic";
 	if (run->no_inherit)
 		argv[n++] = "-i";
 	if (run->wait_all)

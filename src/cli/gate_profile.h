@@ -9,7 +9,7 @@
 
 struct ap_gate_command {
 	char *const *argv; /* NULL terminated */
-	bool deterministic, no_inherit, wait_all, ignore_status;
+	bool deterministic, fixed_tsc, no_inherit, wait_all, ignore_status;
 };
 
 /* Fills g->function with samples of each g->period instructions.  0, or an exit status after a line on stderr. */

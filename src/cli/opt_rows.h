@@ -35,6 +35,9 @@
 		.letter = (l), .name = (n), .type = AP_OPT_FIRST, .call = (c), .value = (v),       \
 		.help = (h)                                                                        \
 	}
+#define DETERMINISTIC                                                                              \
+	MAYBE(0, "deterministic", ap_engine_opt_deterministic, "time",                             \
+	      "fixed addresses and random bytes, runs count alike; =time: rdtsc counts instructions")
 #define CPU_ID                                                                                     \
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name",                                           \
 	      "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ...")

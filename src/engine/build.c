@@ -9,6 +9,7 @@
 #include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
+#include "engine/fixed.h"
 #include "engine/region.h"
 #include "engine/resident.h"
 #include "engine/smc.h"
@@ -98,7 +99,7 @@ static void end_special(struct ap_sb *sb, u64 pc, enum ap_special special)
 static bool mostly_faults(const struct ap_insn *i)
 {
 	return (i->kind == AP_I_FAR && i->map != 0) ||
-	       (i->kind == AP_I_XBEGIN && !ap_pmc_has_xbegin());
+	       (i->kind == AP_I_XBEGIN && !ap_pmc_has(AP_CPU_XBEGIN));
 }
 
 /* Reads and decodes the instruction at pc; false where there is none, and the block ends before it. */
@@ -133,32 +134,38 @@ static bool has_flags(u64 pc, u32 flags)
 #define CPUID 0xa2
 #define RDPMC 0x33
 
-/* Not the CPU's business where the session has a PMU of its own. */
-static enum ap_special special_of(const struct ap_insn *i)
+/* What the engine answers in the CPU's place: where the session has a PMU of its own, or runs shall be alike. */
+static enum ap_special special_of(const struct ap_sb_insn *in)
 {
-	if (i->map != 1 || i->flags & AP_INSN_VEX || !(ap_proc.session->flags & AP_F_SERVE))
+	const struct ap_insn *i = &in->i;
+
+	if (i->map != 1 || i->flags & (AP_INSN_VEX | AP_INSN_EVEX))
 		return AP_SPECIAL_NONE;
-	return i->opcode == CPUID   ? AP_SPECIAL_CPUID
-	       : i->opcode == RDPMC ? AP_SPECIAL_RDPMC
-				    : AP_SPECIAL_NONE;
+	if (ap_proc.session->flags & AP_F_SERVE && i->opcode == CPUID)
+		return AP_SPECIAL_CPUID;
+	if (ap_proc.session->flags & AP_F_SERVE && i->opcode == RDPMC)
+		return AP_SPECIAL_RDPMC;
+	return ap_fixed_special(i, in->bytes, in->pc);
 }
 
 /* By an exit of its own, or here. */
-static bool serializes(const struct ap_insn *i)
+static bool serializes(const struct ap_sb_insn *in)
 {
-	if (i->map != 1 || special_of(i) != AP_SPECIAL_NONE)
+	const struct ap_insn *i = &in->i;
+
+	if (i->map != 1 || special_of(in) != AP_SPECIAL_NONE)
 		return false;
 	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
 /* Why an instruction is executed alone, by way of the dispatcher. */
-static enum ap_special alone_for(const struct ap_insn *i, u64 pc, enum ap_check_kind check)
+static enum ap_special alone_for(const struct ap_sb_insn *in, enum ap_check_kind check)
 {
-	if (ap_watch_is_at(pc))
+	if (ap_watch_is_at(in->pc))
 		return AP_SPECIAL_WATCH;
 	if (check == AP_CHECK_ALONE)
 		return AP_SPECIAL_DATA;
-	return serializes(i) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;
+	return serializes(in) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;
 }
 
 /* The next instruction into sb->insns[n]; false where the block ends before it. */
@@ -368,6 +375,7 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	u64 next = in->pc + in->i.len;
 	u64 target = ap_insn_target(&in->i, in->pc);
+	enum ap_special special;
 
 	switch (in->i.kind) {
 	case AP_I_JCC:
@@ -392,11 +400,11 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		end_direct(sb, next);
 		return 0;
 	default:
-		if (special_of(&in->i) == AP_SPECIAL_RDPMC)
+		special = special_of(in);
+		if (special == AP_SPECIAL_RDPMC)
 			return follow_pmc(sb, in, p);
-		return special_of(&in->i) == AP_SPECIAL_NONE
-			       ? next
-			       : end_trapped(sb, in, AP_EXIT_SPECIAL, special_of(&in->i));
+		return special == AP_SPECIAL_NONE ? next
+						  : end_trapped(sb, in, AP_EXIT_SPECIAL, special);
 	}
 }
 
@@ -424,14 +432,14 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 		}
 		if (!next_insn(sb, cur))
 			break;
-		if (sb->n && special_of(&in->i) == AP_SPECIAL_RDPMC) {
+		if (sb->n && special_of(in) == AP_SPECIAL_RDPMC) {
 			end_direct(sb, cur);
 			break;
 		}
 		if (ap_unlikely(ap_proc.data) && !sb->alone)
 			check = ap_check_kind(&in->i, in->bytes);
 		in->check = check == AP_CHECK_INLINE;
-		alone = sb->alone ? AP_SPECIAL_NONE : alone_for(&in->i, cur, check);
+		alone = sb->alone ? AP_SPECIAL_NONE : alone_for(in, check);
 		if (alone != AP_SPECIAL_NONE) {
 			bool lasts = !sb->transient;
 

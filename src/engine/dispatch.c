@@ -6,6 +6,7 @@
 #include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
+#include "engine/fixed.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -513,6 +514,12 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
 		ap_pmc_cpuid(t, l->target);
+		run(t, false);
+	case AP_SPECIAL_RANDOM:
+		ap_fixed_random(t, l->target);
+		run(t, false);
+	case AP_SPECIAL_TSC:
+		ap_fixed_tsc(t, l->target);
 		run(t, false);
 	case AP_SPECIAL_RDPMC:
 		ap_feed_look(t);

@@ -200,7 +200,12 @@ u64 ap_direct_kinds(struct ap_thread *t);
 void ap_pmc_forget(void); /* what all threads know of counters */
 
 /* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
-bool ap_pmc_has_xbegin(void); /* does the CPU execute it? */
+#define AP_CPU_XBEGIN 1U
+#define AP_CPU_RDRAND 2U
+#define AP_CPU_RDSEED 4U
+bool ap_pmc_has(u32 feature); /* does the CPU execute it? AP_CPU_* */
+/* Past the instruction at pc, which *i is then; false, and before it, where it is gone meanwhile. */
+bool ap_pmc_step_over(struct ap_thread *t, u64 pc, struct ap_insn *i);
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
 void ap_pmc_read(struct ap_thread *t, u64 pc);
 

@@ -39,10 +39,8 @@ static enum ap_cpu this_cpu(void)
 	return (enum ap_cpu)(cpu - 1);
 }
 
-/* Past the instruction at pc; stays before it where it is gone meanwhile. */
-static void step_over(struct ap_thread *t, u64 pc)
+bool ap_pmc_step_over(struct ap_thread *t, u64 pc, struct ap_insn *i)
 {
-	struct ap_insn i;
 	u8 buf[16];
 	u32 avail;
 
@@ -50,26 +48,34 @@ static void step_over(struct ap_thread *t, u64 pc)
 	avail = ap_sb_fetch(pc, buf);
 	ap_lock_drop(&ap_proc.lock);
 	t->regs.rip = pc;
-	if (avail && !ap_insn_decode(&i, buf, avail))
-		t->regs.rip += i.len;
+	if (!avail || ap_insn_decode(i, buf, avail))
+		return false;
+	t->regs.rip += i->len;
+	return true;
 }
 
+#define FEATURES	 1
 #define EXTENDED	 7
+#define RDRAND		 (1U << 30) /* ecx of FEATURES */
+#define RDSEED		 (1U << 18) /* ebx of EXTENDED */
 #define RTM		 (1U << 11) /* ebx */
 #define RTM_ALWAYS_ABORT (1U << 11) /* edx: xbegin is no longer enumerated, yet it executes */
+#define ASKED		 (1U << 31)
 
-bool ap_pmc_has_xbegin(void)
+bool ap_pmc_has(u32 feature)
 {
-	static u8 known; /* 1 no, 2 yes; threads that race find the same */
-	u8 has = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	static u32 known; /* threads that race find the same */
+	u32 has = __atomic_load_n(&known, __ATOMIC_RELAXED);
 	struct ap_cpuid r;
 
-	if (has == 0) {
+	if (!has) {
 		r = ask_cpu(EXTENDED, 0);
-		has = r.ebx & RTM || r.edx & RTM_ALWAYS_ABORT ? 2 : 1;
+		has = ASKED | (r.ebx & RDSEED ? AP_CPU_RDSEED : 0) |
+		      (r.ebx & RTM || r.edx & RTM_ALWAYS_ABORT ? AP_CPU_XBEGIN : 0) |
+		      (ask_cpu(FEATURES, 0).ecx & RDRAND ? AP_CPU_RDRAND : 0);
 		__atomic_store_n(&known, has, __ATOMIC_RELAXED);
 	}
-	return has == 2;
+	return has & feature;
 }
 
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
@@ -77,6 +83,7 @@ void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 	u64 *gpr = t->regs.gpr;
 	u32 leaf = (u32)gpr[AP_RAX], subleaf = (u32)gpr[AP_RCX];
 	struct ap_cpuid r = ask_cpu(leaf, subleaf);
+	struct ap_insn i;
 
 	if (ap_proc.session->cpu_id.signature)
 		ap_cpuid_as(&ap_proc.session->cpu_id, leaf, subleaf, ask_cpu, &r);
@@ -86,7 +93,7 @@ void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 	gpr[AP_RBX] = r.ebx;
 	gpr[AP_RCX] = r.ecx;
 	gpr[AP_RDX] = r.edx;
-	step_over(t, pc);
+	(void)ap_pmc_step_over(t, pc, &i);
 }
 
 /* A few readings are cheaper than a flush of the code. */
@@ -130,6 +137,7 @@ void ap_pmc_read(struct ap_thread *t, u64 pc)
 	u64 *gpr = t->regs.gpr;
 	u32 counter = (u32)gpr[AP_RCX];
 	struct ap_service_pmc pmc;
+	struct ap_insn i;
 
 	if (!ap_service_pmc(counter, &pmc)) {
 		if (ap_proc.flags & AP_F_COUNT)
@@ -140,7 +148,7 @@ void ap_pmc_read(struct ap_thread *t, u64 pc)
 	remember(t, counter, &pmc);
 	gpr[AP_RAX] = (u32)pmc.value;
 	gpr[AP_RDX] = pmc.value >> 32;
-	step_over(t, pc);
+	(void)ap_pmc_step_over(t, pc, &i);
 }
 
 /* --- in translated code */

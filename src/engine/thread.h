@@ -167,6 +167,7 @@ struct ap_thread {
 	u32 in_handler_depth; /* faults of the engine itself */
 	u32 parked;	      /* native.c: 1 out of the cache for good, 2 and natively on its way */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
+	u64 tsc_seen;	      /* fixed.c: retired when it last asked for the time stamp counter */
 	u32 on_trial;	      /* with native_pc: is that an instruction? The CPU is asked */
 
 	/* System calls: owned by syscall*.c / task*.c */

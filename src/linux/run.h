@@ -73,6 +73,7 @@ struct ap_run_options {
 	bool no_engine;	 /* run natively: nothing needs the engine (kernel events only) */
 	bool no_inherit; /* -i */
 	bool deterministic;
+	bool fixed_tsc;	   /* with it: rdtsc tells instructions */
 	bool model_thread; /* threads have helpers that read the models' logs */
 	u32 model_sample; /* to AP_MODEL_SAMPLE_MAX: the models see one of so many parts; 0 is all of it */
 	bool wait_all;

@@ -29,12 +29,12 @@ struct ap_gate_function {
 
 /* One measurement: the baseline is one, and what is held against it is another. */
 struct ap_gate_counts {
-	char *version;	  /* of the tool */
-	char *command;	  /* with its arguments */
-	char *machine;	  /* that modelled events are of, as --machine takes it */
-	char *machine_id; /* of its parameters */
-	char *cpu;	  /* that it ran on */
-	bool deterministic;
+	char *version;		       /* of the tool */
+	char *command;		       /* with its arguments */
+	char *machine;		       /* that modelled events are of, as --machine takes it */
+	char *machine_id;	       /* of its parameters */
+	char *cpu;		       /* that it ran on */
+	bool deterministic, fixed_tsc; /* --deterministic, --deterministic=time */
 	u32 runs;
 	struct ap_gate_event *event;
 	size_t nevents;

@@ -151,6 +151,7 @@ static int take_all(const struct reader *r, const json_t *root)
 	if (!ret && !json_is_boolean(json_object_get(root, "deterministic")))
 		ret = wrong(r, "damaged: it lacks true or false", "deterministic");
 	g->deterministic = json_is_true(json_object_get(root, "deterministic"));
+	g->fixed_tsc = json_is_true(json_object_get(root, "fixed-tsc"));
 	g->runs = (u32)runs;
 	if (!ret)
 		ret = take_lists(r, root);
@@ -261,13 +262,13 @@ int ap_gate_write(const struct ap_gate_counts *g, FILE *out)
 			return -ERANGE;
 		}
 	}
-	return dump(json_pack("{ss si so so s{so ss} so sb sI so so so*}", "format", FORMAT,
+	return dump(json_pack("{ss si so so s{so ss} so sb sb sI so so so*}", "format", FORMAT,
 			      "format-version", VERSION, "anyperf", ap_export_json_text(g->version),
 			      "command", ap_export_json_text(g->command), "machine", "name",
 			      ap_export_json_text(g->machine), "id", g->machine_id, "cpu",
 			      ap_export_json_text(g->cpu), "deterministic", g->deterministic,
-			      "runs", (json_int_t)g->runs, "events", events, "notes", notes(g),
-			      "functions", functions(g)),
+			      "fixed-tsc", g->fixed_tsc, "runs", (json_int_t)g->runs, "events",
+			      events, "notes", notes(g), "functions", functions(g)),
 		    out);
 }
 

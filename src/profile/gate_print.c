@@ -104,6 +104,9 @@ bool ap_gate_remark(const struct ap_gate_result *r, size_t nth, char *text, size
 	if (was->deterministic != now->deterministic && is_wanted(&k))
 		return snprintf(text, size, "the baseline was recorded with%s fixed addresses",
 				was->deterministic ? "" : "out");
+	if (was->fixed_tsc != now->fixed_tsc && is_wanted(&k))
+		return snprintf(text, size, "the baseline was recorded with%s --deterministic=time",
+				was->fixed_tsc ? "" : "out");
 	if (strcmp(was->cpu, now->cpu) && is_wanted(&k))
 		return snprintf(text, size,
 				"the baseline is from another CPU (%s), for which libraries may "

@@ -68,4 +68,28 @@ for input in /dev/urandom /dev/zero; do
 	is $? 23 "read where no other call may be made: $input" || note "$(cat err)"
 done
 
+# what the CPU and /proc give
+fixed()
+{
+	"$ANYPERF" stat "$@" -e instructions:u -x, -o fixed.csv -- "$PROGRAMS/fixed_cpu" 2>&1
+	echo "instructions $(stat_value fixed.csv instructions)"
+}
+"$PROGRAMS/fixed_cpu" >cpu.native
+for i in 1 2; do
+	fixed --deterministic=time >"cpu.time$i"
+	fixed --deterministic | grep -v tsc >"cpu.$i"
+done
+fixed >cpu.free
+same cpu.time1 cpu.time2 "rdrand, rdseed, names in /proc and the time stamp counter are the same in two runs"
+same cpu.1 cpu.2 "without =time, too, but for the time stamp counter"
+is "$(grep -c 'tsc grew by 13$' cpu.time1)" 4 "that counts instructions, and one for itself"
+kinds() { sed -E -e '/^instructions/d; s/tsc.*/tsc/; s/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/UUID/' -e 's/[0-9a-f]{1,16} flags/N flags/' "$1"; }
+kinds cpu.native >cpu.native.kinds
+kinds cpu.time1 >cpu.time1.kinds
+same cpu.native.kinds cpu.time1.kinds "their sizes and flags are as natively"
+has cpu.time1 'uuid: .* [0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' "names are as RFC 4122 has them"
+is "$(grep -hE '^(uuid|rdrand 64)' cpu.time1 | sed -E 's/.*: //' | sort | uniq -d)" "" "each answer is another"
+is "$(grep boot_id cpu.time1 | sed 's/.*: //' | sort -u | wc -l)" 1 "but the name of the boot"
+check "without the option they differ" test "$(grep uuid cpu.free)" != "$(grep uuid cpu.time1)"
+
 done_testing
