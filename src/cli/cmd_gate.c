@@ -38,7 +38,7 @@ struct gate_args {
 	const char *machine; /* as it was typed */
 	const char *baseline, *json, *markdown, *summary_path;
 	unsigned int repeat, functions;
-	bool record, not_deterministic, ignore_status, summary;
+	bool record, not_deterministic, ignore_status, any_command, summary;
 };
 
 static int opt_events(void *args, const char *value, char *why)
@@ -112,6 +112,7 @@ static const struct ap_opt gate_opts[] = {
 	FLAG(0, "github-summary", summary, "add the Markdown to the file that $" SUMMARY_VAR " names"),
 	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
 	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
+	FLAG(0, "any-command", any_command, "compare with a baseline that is of another command, too"),
 	DETERMINISTIC,
 	FLAG(0, "no-deterministic", not_deterministic, "random addresses and bytes, as programs have them"),
 	FIRST(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
@@ -377,6 +378,27 @@ static int publish_undecided(const struct gate_args *args, int status)
 	return status;
 }
 
+/* The counts of another command say nothing of this one. */
+static int check_command(const struct gate_args *args, const struct ap_gate_counts *before)
+{
+	char *title, *why;
+	int ret = 0;
+
+	if (args->any_command)
+		return 0;
+	title = ap_stat_command_title(args->run.argv);
+	if (strlen(title) != strlen(before->command) + 2 ||
+	    strncmp(title + 1, before->command, strlen(before->command)) != 0) {
+		why = ap_xasprintf(
+			"it is of another command, '%s'; --any-command compares all the same",
+			before->command);
+		ret = fail(args->baseline, why);
+		free(why);
+	}
+	free(title);
+	return ret;
+}
+
 /* Counts what the baseline has, on the machine that it has. */
 static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 {
@@ -397,7 +419,7 @@ static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 	if (args->functions && !before->period)
 		return fail(args->baseline,
 			    "it has no functions: 'gate record --functions' adds them");
-	return 0;
+	return check_command(args, before);
 }
 
 /* Which functions it is in, if that was asked. */

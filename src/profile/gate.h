@@ -94,6 +94,7 @@ struct ap_gate_row {
 struct ap_gate_change {
 	const char *name, *file; /* of a function */
 	u64 before, now;
+	u64 error; /* of their difference: three standard deviations of so many samples */
 };
 
 struct ap_gate_result {
@@ -114,7 +115,10 @@ AP_MUST_CHECK int ap_gate_compare(struct ap_gate_result *result,
 				  const struct ap_gate_counts *before,
 				  const struct ap_gate_counts *now,
 				  const struct ap_gate_limits *limits, char *why);
-/* Of the functions at most so many, those that changed most: gate_functions.c.  -ENOMEM, or 0. */
+/*
+ * Of the functions at most so many, those that changed most, and by more than samples differ by chance:
+ * gate_functions.c.  -ENOMEM, or 0.
+ */
 AP_MUST_CHECK int ap_gate_compare_functions(struct ap_gate_result *result, size_t most);
 void ap_gate_result_fini(struct ap_gate_result *result);
 

@@ -182,6 +182,25 @@ static void judge(struct ap_gate_result *result, struct ap_gate_row *row)
 	}
 }
 
+/* Every program retires instructions, and each branch is one. */
+static int check_sense(const struct ap_gate_counts *g, const char *which, char *why)
+{
+	const struct ap_gate_event *instructions = ap_gate_find(g, "instructions");
+	const struct ap_gate_event *branches = ap_gate_find(g, "branches");
+
+	if (!instructions || strcmp(instructions->kind, "exact") != 0)
+		return 0;
+	if (!instructions->count) {
+		snprintf(why, AP_GATE_WHY, "%s no instructions, which no program can do without",
+			 which);
+		return -EINVAL;
+	}
+	if (!branches || branches->count <= instructions->count)
+		return 0;
+	snprintf(why, AP_GATE_WHY, "%s more branches than instructions, which cannot be", which);
+	return -EINVAL;
+}
+
 int ap_gate_compare(struct ap_gate_result *result, const struct ap_gate_counts *before,
 		    const struct ap_gate_counts *now, const struct ap_gate_limits *limits,
 		    char *why)
@@ -191,6 +210,10 @@ int ap_gate_compare(struct ap_gate_result *result, const struct ap_gate_counts *
 	*result = (struct ap_gate_result){ .before = before, .now = now };
 	if (!ret)
 		ret = check_notes(before, now, why);
+	if (!ret)
+		ret = check_sense(before, "the baseline has", why);
+	if (!ret)
+		ret = check_sense(now, "this run has", why);
 	if (ret)
 		return ret;
 	result->row = calloc(before->nevents + 1, sizeof(*result->row));

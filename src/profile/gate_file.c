@@ -245,9 +245,11 @@ static json_t *changes(const struct ap_gate_result *r)
 	for (size_t i = 0; i < r->nchanges; i++)
 		(void)!json_array_append_new(
 			list,
-			json_pack("{so so so so}", "name", ap_export_json_text(r->change[i].name),
-				  "file", ap_export_json_text(r->change[i].file), "baseline",
-				  number(r->change[i].before), "now", number(r->change[i].now)));
+			json_pack("{so so so so so}", "name",
+				  ap_export_json_text(r->change[i].name), "file",
+				  ap_export_json_text(r->change[i].file), "baseline",
+				  number(r->change[i].before), "now", number(r->change[i].now),
+				  "error", number(r->change[i].error)));
 	return list;
 }
 

@@ -2,8 +2,12 @@
 /*
  * Which functions a change is in: instructions by function, as samples of a fixed period give them, of the
  * baseline and of now.  They belong together by name and file, as in diff.c.
+ *
+ * Samples are a draw.  A function with n of them has n +- sqrt(n), so a difference of a and b samples has an error of
+ * sqrt(a + b).  What is smaller than three of these is taken for chance and is not shown.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +68,28 @@ static void take(struct ap_gate_change *to, const struct ap_gate_counts *g, bool
 						 .now = is_now ? g->function[i].count : 0 };
 }
 
+#define DEVIATIONS 3
+
+static u64 error_of(const struct ap_gate_change *c, u64 period)
+{
+	double samples = ((double)c->before + (double)c->now) / (double)period;
+
+	return (u64)ceil(DEVIATIONS * sqrt(samples) * (double)period);
+}
+
+/* Those that are no chance, in front. */
+static size_t drop_noise(struct ap_gate_change *c, size_t n, u64 period)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		c[i].error = error_of(&c[i], period);
+		if (size_of(&c[i]) > c[i].error)
+			c[kept++] = c[i];
+	}
+	return kept;
+}
+
 int ap_gate_compare_functions(struct ap_gate_result *r, size_t most)
 {
 	size_t total = r->before->nfunctions + r->now->nfunctions, n = 0;
@@ -82,10 +108,10 @@ int ap_gate_compare_functions(struct ap_gate_result *r, size_t most)
 			c[n++] = c[i];
 		}
 	}
+	n = drop_noise(c, n, r->now->period);
 	qsort(c, n, sizeof(*c), by_size);
 	r->change = c;
-	while (r->nchanges < n && r->nchanges < most && size_of(&c[r->nchanges]))
-		r->nchanges++;
+	r->nchanges = n < most ? n : most;
 	r->has_functions = true;
 	return 0;
 }

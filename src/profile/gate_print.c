@@ -136,17 +136,20 @@ static void print_functions(const struct ap_gate_result *r, FILE *out)
 	if (!r->has_functions)
 		return;
 	fprintf(out, " Functions whose instructions changed most%s\n\n",
-		r->nchanges ? "" : ": none");
+		r->nchanges ? "" : ": none, beyond the error of samples");
 	for (size_t i = 0; i < r->nchanges; i++) {
 		const struct ap_gate_change *c = &r->change[i];
 		u64 size = c->now > c->before ? c->now - c->before : c->before - c->now;
 
-		fprintf(out, " %c%-17" PRIu64 " %18" PRIu64 " %18" PRIu64 "  %s  [%s]\n",
-			c->now > c->before ? '+' : '-', size, c->before, c->now, c->name, c->file);
+		fprintf(out,
+			" %c%-17" PRIu64 " +- %-14" PRIu64 " %18" PRIu64 " %18" PRIu64
+			"  %s  [%s]  # sampled\n",
+			c->now > c->before ? '+' : '-', size, c->error, c->before, c->now, c->name,
+			c->file);
 	}
 	if (r->nchanges)
 		fprintf(out,
-			"\n (change, baseline, now; by one sample each %" PRIu64
+			"\n (change with its error, baseline, now: by one sample each %" PRIu64
 			" instructions)\n\n",
 			r->now->period);
 }
@@ -210,14 +213,15 @@ static void functions_markdown(const struct ap_gate_result *r, FILE *out)
 {
 	if (!r->nchanges)
 		return;
-	fputs("| function | file | baseline | now |\n|---|---|--:|--:|\n", out);
+	fputs("| function | file | baseline | now | error of the change |\n|---|---|--:|--:|--:|\n",
+	      out);
 	for (size_t i = 0; i < r->nchanges; i++) {
 		fputs("| `", out);
 		put_markdown(r->change[i].name, out);
 		fputs("` | `", out);
 		put_markdown(r->change[i].file, out);
-		fprintf(out, "` | %" PRIu64 " | %" PRIu64 " |\n", r->change[i].before,
-			r->change[i].now);
+		fprintf(out, "` | %" PRIu64 " | %" PRIu64 " | %" PRIu64 " |\n", r->change[i].before,
+			r->change[i].now, r->change[i].error);
 	}
 	putc('\n', out);
 }

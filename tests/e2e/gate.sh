@@ -10,7 +10,7 @@ need python3
 
 cd "$tmp" || exit 1
 cp "$PROGRAMS/gate_loop" loop
-gate=("$ANYPERF" gate --baseline base)
+gate=("$ANYPERF" gate --baseline base --any-command)
 
 # json FILE EXPRESSION: of the parsed file, o
 json()
@@ -67,7 +67,7 @@ is "$status $(json json 'e["stores"]["verdict"], e["stores"]["change"] > 0, "cha
 	"1 ('exceeded', True, False)" "something of nothing is more than any percentage, and has none"
 run "${gate[@]}" --max stores=+1000000 -- ./more
 is "$status" 0 "of nothing: absolute"
-run "$ANYPERF" gate --baseline base --max instructions=+1% --max branches=+0 -- ./loop 1
+run "${gate[@]}" --max instructions=+1% --max branches=+0 -- ./loop 1
 is "$status" 1 "--max more than once"
 
 # --- improvements
@@ -93,7 +93,16 @@ is "$(json json 'e["loads"]["limit"], e["branches"]["verdict"]')" "(None, 'withi
 # shellcheck disable=SC2016 # Markdown's backquotes
 has md '^\| `instructions` \| 20000 \| 20100 \| \+100 \(\+0\.5000%\) \| \+0\.1% \| \*\*EXCEEDED\*\* \| exact \|$' \
 	"--markdown"
-has err 'the baseline is of another command: ./loop$' "another command is told"
+has err 'the baseline is of another command: ./loop$' "--any-command: another command is told"
+run "$ANYPERF" gate --baseline base --max instructions=0 -- touch ran
+is "$status $(exists ran) $(wc -l <err)" "125 0 1" "another command decides nothing and is not run"
+has err "^anyperf gate: base: it is of another command, './loop'; --any-command" "and says how to compare all the same"
+sed 's/"count": 20000/"count": 0/' base >changed
+run "$ANYPERF" gate --baseline changed --max instructions=+1 -- ./loop
+is "$status $(grep -c 'not comparable: the baseline has no instructions' err)" "125 1" "a baseline without instructions cannot be"
+sed 's/"count": 20000/"count": 20/' base >changed
+run "$ANYPERF" gate --baseline changed --max instructions=+99999 -- ./loop
+is "$status $(grep -c 'the baseline has more branches than instructions' err)" "125 1" "nor one with more branches"
 run "${gate[@]}" --max instructions=+0.1% --json - -- ./loop 1
 is "$status $(json out 'o["verdict"], o["exceeded"]') $(exists -)" "1 ('exceeded', 1) 0" "--json -: standard output"
 run "${gate[@]}" --max instructions=0 --markdown - -- ./loop
@@ -138,19 +147,22 @@ run "$ANYPERF" gate record --functions --baseline f -- ./loop
 is "$status $(json f 'o["functions"]')" \
 	"0 {'period': 3, 'instructions': [{'name': '_start', 'file': 'loop', 'count': 19998}]}" \
 	"record --functions: samples of a fixed period"
-run "$ANYPERF" gate --functions=2 --baseline f --max instructions=0 --json json --markdown md -- ./loop 1
+# shellcheck disable=SC2046 # words
+run "$ANYPERF" gate --functions=2 --baseline f --any-command --max instructions=0 --json json --markdown md -- ./loop $(seq 40)
 is "$status $(json json 'o["functions"]')" \
-	"1 [{'name': '_start', 'file': 'loop', 'baseline': 19998, 'now': 20100}]" "--functions: JSON"
-has err '^ \+102 +19998 +20100  _start  \[loop\]$' "--functions: the table"
+	"1 [{'name': '_start', 'file': 'loop', 'baseline': 19998, 'now': 24000, 'error': 1090}]" "--functions: JSON"
+has err '^ \+4002 +\+- 1090 +19998 +24000  _start  \[loop\]  # sampled$' "--functions: the table"
 # shellcheck disable=SC2016 # Markdown's backquotes
-has md '^\| `_start` \| `loop` \| 19998 \| 20100 \|$' "--functions: Markdown"
+has md '^\| `_start` \| `loop` \| 19998 \| 24000 \| 1090 \|$' "--functions: Markdown"
+run "$ANYPERF" gate --functions=2 --baseline f --any-command --max instructions=0 --json json -- ./loop 1
+is "$status $(json json 'o["functions"]')" "1 []" "--functions: what samples differ by is shown as no change"
 run "$ANYPERF" gate --functions --baseline f --max instructions=0 -- ./loop
-has err 'changed most: none$' "--functions: no change"
-run "$ANYPERF" gate --functions=1 --baseline f --max instructions=+999999% --json json -- "$PROGRAMS/nested_calls"
+has err 'changed most: none, beyond the error of samples$' "--functions: no change"
+run "$ANYPERF" gate --functions=1 --baseline f --any-command --max instructions=+999999% --json json -- "$PROGRAMS/nested_calls"
 is "$(json json '[(x["name"], x["baseline"]) for x in o["functions"]]')" "[('_start', 19998)]" \
 	"--functions: at most so many, what is gone too"
 cp "$PROGRAMS/nested_calls" loop
-run "$ANYPERF" gate --functions=1 --baseline f --max instructions=+999999% --json json -- ./loop
+run "$ANYPERF" gate --functions=1 --baseline f --any-command --max instructions=+999999% --json json -- ./loop
 has out 'nested_calls: ok' "--functions: the command's output is shown"
 is "$(grep -c . out)" 1 "--functions: once"
 is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'anyperf-gate.*' -newer f | wc -l)" 0 "--functions: no file is left"
@@ -162,9 +174,9 @@ run "$ANYPERF" gate --functions --baseline changed --max instructions=0 -- touch
 is "$status $(exists ran) $(grep -c 'damaged: functions' err)" "125 0 1" "--functions: damaged"
 sed 's/"period": 3/"period": 1/' f >changed
 # shellcheck disable=SC2046 # words
-run "$ANYPERF" gate --functions --baseline changed --max instructions=+9999% -- ./loop $(seq 999)
+run "$ANYPERF" gate --functions --baseline changed --any-command --max instructions=+9999% -- ./loop $(seq 999)
 if [ "$status" = 0 ]; then
-	has err '^ .* 119900  _start  \[loop\]$' "--functions: all samples, or an error"
+	has err '^ .* 119900  _start  \[loop\]  # sampled$' "--functions: all samples, or an error"
 else
 	has err 'functions: samples were lost' "--functions: all samples, or an error"
 fi
