@@ -468,6 +468,7 @@ static int measure(struct stat_args *args)
 		setlocale(LC_NUMERIC, "C");
 	ap_stat_choose_instruments(&args->run, &args->events);
 	ap_stat_init(&st, &args->events, title_of(args));
+	st.has_engine = !args->run.no_engine;
 	st.metrics = args->metrics.n || args->metrics.only ? &args->metrics : NULL;
 	if (args->metrics.only && !ap_stat_has_columns(&st))
 		ap_stat_add_note(&st, "no metric is made of these events (-M chooses metrics)");

@@ -81,8 +81,9 @@ struct ap_stat {
 	bool of_intervals; /* each is shown on its own */
 	bool has_times;	   /* user and system time are those of what is counted */
 	bool is_unscaled;  /* --no-scale: numbers as they were read */
-	bool has_table;	   /* --table: the time of each run */
-	u64 *run_ns;	   /* these times, of all runs */
+	bool has_engine; /* the engine runs the program: the kernel's times are the engine's, too */
+	bool has_table;	 /* --table: the time of each run */
+	u64 *run_ns;	 /* these times, of all runs */
 	unsigned int runs;
 	enum ap_stat_split split;
 	struct ap_stat_place *place;

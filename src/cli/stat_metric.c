@@ -113,13 +113,17 @@ static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
 	return false;
 }
 
-/* Events in a second.  Not GHz: cycles are a model's, and the seconds are those that modelling took. */
+/*
+ * Events in a second, where the second is the program's: under the engine it has the engine's work in it, and so
+ * have faults and switches.  Not GHz: cycles are a model's.
+ */
 static bool find_rate(const struct ap_stat *st, const struct ap_stat_row *row,
 		      struct ap_stat_column *c)
 {
 	const struct ap_stat_row *clock = clock_beside(st, row);
 
-	if (!clock || row->sel->desc->from == AP_FROM_TIME || row->sel->kinds == K(CYCLES))
+	if (st->has_engine || !clock || row->sel->desc->from == AP_FROM_TIME ||
+	    row->sel->kinds == K(CYCLES))
 		return false;
 	c->style = AP_METRIC_RATE;
 	c->what = "/sec";
