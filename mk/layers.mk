@@ -30,7 +30,7 @@ LIBS_profile := -l:libjansson.a -l:libprotobuf-c.a -l:libtraceevent.a -l:libdw.a
 LIBS_tui := -l:libncursesw.a -l:libtinfo.a
 
 # A module named here is met through these headers only.
-FACADE_linux := linux/run.h linux/client.h
+FACADE_linux := linux/run.h linux/client.h linux/doctor.h
 FACADE_engine := engine/blob.h
 
 # Single headers beyond DEPS: linux maps the engine's image but never calls into its code.

@@ -40,6 +40,7 @@ static const struct command {
 	{ "evlist", ap_cmd_evlist, "list the events of a perf.data" },
 	{ "perfex", ap_cmd_perfex, "run a command with the counters of a virtual CPU" },
 	{ "list", ap_cmd_list, "list the events that can be asked for" },
+	{ "doctor", ap_cmd_doctor, "say what works on this machine, and what to change" },
 	{ "help", cmd_help, "say more about a command" },
 	{ "version", cmd_version, "print the version" },
 };

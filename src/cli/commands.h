@@ -15,6 +15,7 @@ int ap_cmd_c2c(int argc, char **argv);
 int ap_cmd_top(int argc, char **argv);
 int ap_cmd_export(int argc, char **argv);
 int ap_cmd_gate(int argc, char **argv);
+int ap_cmd_doctor(int argc, char **argv);
 int ap_cmd_list(int argc, char **argv);
 int ap_cmd_perfex(int argc, char **argv);
 int ap_cmd_record(int argc, char **argv);

@@ -42,6 +42,27 @@ for call in memfd_create:319 prlimit64:302 eventfd2:290 clone3:435 clone:56 wait
 	has "$tmp/err" "a seccomp filter refuses ${call%:*}; let it through" "that says what to change"
 done
 
+# what doctor finds is what happens above: its status is the worst line's
+# doctor_says CALL STATUS LINE
+doctor_says()
+{
+	run timeout -k 5 60 python3 deny.py "$1" -- "$ANYPERF" doctor
+	is "$status" "$2" "doctor, call $1 refused: status" || note "$(cat "$tmp/out")"
+	has "$tmp/out" "^ $3" "doctor, call $1 refused: its line"
+	is "$(awk '/^ (less|NO) / { getline; if (!/to change that: ./) print }' "$tmp/out")" "" "doctor, call $1 refused: what to change"
+}
+doctor_says $ptrace 2 'NO +ptrace '
+doctor_says 319 2 'NO +system calls +a seccomp filter refuses memfd_create'
+doctor_says $personality 1 'less +fixed addresses '
+doctor_says $perf_open 1 'less +perf_event_open '
+run prlimit --nofile=100:100 "$ANYPERF" doctor -q
+is "$status" 1 "doctor -q where few files may be open"
+has "$tmp/out" '^ less +open files +only 100' "says so"
+has_not "$tmp/out" '^ ok' "and nothing of what works"
+run env TMPDIR=/nowhere "$ANYPERF" doctor
+has "$tmp/out" '^ less +temporary files +/nowhere: No such file' "doctor: no folder for temporary files"
+has "$tmp/out" "^ ok +counting +'anyperf version' retired [1-9][0-9]* instructions" "doctor: counts itself"
+
 run python3 deny.py $personality -- "$ANYPERF" stat --deterministic -e instructions true
 is "$status" 125 "personality refused: 125"
 is "$(wc -l <"$tmp/err")" 1 "one line"
