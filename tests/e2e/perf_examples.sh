@@ -30,8 +30,10 @@ is "$(cat out)" "" "and prints nothing then"
 # --- reading without a call
 run serve --deterministic -- "$PROGRAMS/perf_example_rdpmc" count
 is "$status" 0 "the reading loop: count" || note "$(cat out err)"
-run serve -- "$PROGRAMS/perf_example_rdpmc" time
-is "$status" 0 "the reading loop: time" || note "$(cat out err)"
+for what in time time-hw; do
+	run serve -- "$PROGRAMS/perf_example_rdpmc" $what
+	is "$status" 0 "the reading loop: $what" || note "$(cat out err)"
+done
 run "$PROGRAMS/perf_example_rdpmc" time
 if [ "$status" = 2 ]; then
 	lack "the reading loop: the kernel's time" "the kernel does not let us open software events"

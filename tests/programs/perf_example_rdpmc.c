@@ -2,8 +2,8 @@
 /*
  * The reading loop of <linux/perf_event.h> as code: count, time enabled and time running of an own event without
  * a system call, and the scaled count.  Arguments: "count" reads instructions and compares with read(2);
- * "time" does so with a software event; "turns" with two events on one counter, in a session that has one;
- * "scale" checks the arithmetic against values worked out by hand.
+ * "time" compares the times of a software event, "time-hw" of a hardware event; "turns" has two events on one
+ * counter, in a session that has one; "scale" checks the arithmetic against values worked out by hand.
  */
 #include <sys/mman.h>
 
@@ -142,24 +142,40 @@ static void count(void)
 	CHECK(scaled(&page) == call.count, "nothing is scaled");
 }
 
-/* The kernel, or who stands for it, says what the page must say between two calls. */
-static void times(void)
+/*
+ * The kernel, or who stands for it, says what the page must say between two calls.  A page that does not tell the time has
+ * that of the last change: never ahead, never going back, and read's when the event is off (which Linux leaves out for
+ * software events).
+ */
+static void times(uint32_t type, uint64_t config)
 {
-	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_SW_TASK_CLOCK);
+	struct perf_event_attr attr = perf_run_attr(config);
 	const volatile struct perf_event_mmap_page *pc;
-	struct reading before, page, after;
+	struct reading before, page = { 0, 0, 0 }, was, after;
 	int fd, bad = 0;
 
-	attr.type = PERF_TYPE_SOFTWARE;
+	attr.type = type;
 	pc = open_mapped(&attr, &fd);
 	printf("the page tells the time: %d\n", (int)pc->cap_user_time);
-	for (int i = 0; i < 1000 && pc->cap_user_time; i++) {
+	for (int i = 0; i < 1000; i++) {
+		was = page;
 		before = read_call(fd);
 		page = read_page(pc, ALWAYS);
 		after = read_call(fd);
-		bad += page.enabled < before.enabled || page.enabled > after.enabled;
+		bad += page.enabled > after.enabled || page.running > after.running;
+		bad += page.enabled < (pc->cap_user_time ? before.enabled : was.enabled);
+		bad += page.running > page.enabled || page.running < was.running;
 	}
 	CHECK(!bad, "the time of the page is in order");
+	CHECK(after.enabled > 0 && after.enabled == after.running, "there was some");
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	before = read_call(fd);
+	page = read_page(pc, ALWAYS);
+	CHECK(type == PERF_TYPE_SOFTWARE ||
+		      (page.enabled == before.enabled && page.running == before.running),
+	      "the time of an event that is off is read's");
+	CHECK(before.enabled >= after.enabled, "and has gone on");
+	close(fd);
 }
 
 /* Between two calls; whose turn it is changes meanwhile. */
@@ -240,7 +256,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "count"))
 		count();
 	else if (!strcmp(argv[1], "time"))
-		times();
+		times(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+	else if (!strcmp(argv[1], "time-hw"))
+		times(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	else if (!strcmp(argv[1], "turns"))
 		turns();
 	else
