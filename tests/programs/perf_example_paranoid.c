@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What perf_event_paranoid lets a user count: each line is an event and the answer. */
+/*
+ * What perf_event_paranoid lets a user count: each line is an event and the answer.  With "tracepoint": of a tracepoint
+ * with its fields, which a task may have of itself, and others of a CPU at level -1 alone.
+ */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../tests/programs/perf_run.h"
 
@@ -14,10 +18,31 @@ static void show(const char *what, struct perf_event_attr attr, pid_t pid, int c
 		close(fd);
 }
 
-int main(void)
+static int tracepoint(void)
+{
+	FILE *f = fopen("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", "r");
+	struct perf_event_attr attr = perf_run_attr(0);
+	unsigned long long id;
+
+	if (!f || fscanf(f, "%llu", &id) != 1)
+		return 1;
+	fclose(f);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = id;
+	attr.sample_type = PERF_SAMPLE_RAW;
+	show("own calls", attr, 0, -1);
+	show("calls of a CPU", attr, -1, 0);
+	attr.sample_type = PERF_SAMPLE_IP;
+	show("calls of a CPU without fields", attr, -1, 0);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_SW_TASK_CLOCK), a;
 
+	if (argc > 1)
+		return strcmp(argv[1], "tracepoint") ? 2 : tracepoint();
 	attr.type = PERF_TYPE_SOFTWARE;
 	show("user", attr, 0, -1);
 	show("user, on one CPU", attr, 0, 0);
