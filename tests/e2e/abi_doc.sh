@@ -58,15 +58,18 @@ is "$(wc -l <"$tmp/rules")" 219 "and none of these was forgotten"
 
 # shellcheck disable=SC2016 # backticks of the document
 grep -oE '`[a-z0-9]+/[a-z0-9_]+::[^`]+`' "$tmp/rows" | tr -d '`' | sort -u >"$tmp/named"
+# by its whole name: as a script has it between quotes, or as a word of a list that one goes through
 while IFS= read -r ref; do
 	file=${ref%%::*}
 	name=${ref#*::}
+	whole=$(printf '%s' "$name" | sed 's/[][\.*^$+?(){}|/]/\\&/g')
 	case $file in
 	e2e/cases)
 		ls "$root/tests/programs/cases/$name".c* >"$tmp/case"
 		;;
 	e2e/*)
-		grep -qF -e "$name" -- "$root/tests/$file.sh"
+		grep -v '^[[:space:]]*#' "$root/tests/$file.sh" |
+			grep -qE -e "(^|[[:space:]\"}])$whole(\$|[[:space:]\";])"
 		;;
 	*)
 		grep -qF -e "TAP($name)" -- "$root/tests/unit/${file}_test.c"
