@@ -17,7 +17,12 @@
 #define FUTEX_WAKE	  1
 #define WAIT_NS		  50000000
 #define PTRACE_SINGLESTEP 9
-#define WALL		  0x40000000
+#define PTRACE_CONT	  7
+#define P_PID		  1
+#define WNOHANG		  1ULL
+#define WSTOPPED	  2ULL
+#define WNOWAIT		  0x01000000ULL
+#define WALL		  0x40000000ULL
 #define STOPPED		  0x7f /* as WIFSTOPPED */
 #define SIGTRAP		  5
 #define SIGSTOP		  19
@@ -75,29 +80,56 @@ static void look_for_loan(struct ap_lock *l, u32 v)
 		(void)change(l, v, AP_LOCK_WAITERS);
 }
 
+/* The signal of a stop that the program has not heard of yet; 0: none. */
+static u32 unheard(u32 tid)
+{
+	u32 info[32] = { 0 }; /* siginfo: the status is behind pid and uid */
+	const u64 look = WNOHANG | WSTOPPED | WNOWAIT | WALL;
+
+	if (ap_sys5(AP_NR_waitid, P_PID, tid, (u64)info, look, 0) || info[4] != tid)
+		return 0;
+	return info[6] & 0x7f;
+}
+
+/* What it stops with is given to it, but for a SIGSTOP, which its tracer is to hear of; false: it does not stop. */
+static bool step_over(u32 tid, u32 *sig, bool *owes_stop)
+{
+	u32 status = 0;
+	s64 ret;
+
+	*owes_stop |= *sig == SIGSTOP;
+	if (*sig == SIGSTOP || *sig == SIGTRAP)
+		*sig = 0;
+	if (ap_sys4(AP_NR_ptrace, PTRACE_SINGLESTEP, tid, 0, *sig))
+		return false;
+	do
+		ret = ap_sys4(AP_NR_wait4, tid, (u64)&status, WALL, 0);
+	while (ret == -AP_EINTR);
+	*sig = status >> 8 & 0x7f;
+	return ret == tid && (status & 0xff) == STOPPED;
+}
+
 /*
  * A task that shares our memory may have stopped the owner by ptrace, as LeakSanitizer does with all threads, and may need the lock to
  * go on.  Only that tracer's calls succeed here: it has the owner go on, an instruction at a time, to where it gives
- * the lock back.  What else the owner was sent meanwhile it gets.
+ * the lock back.  A SIGSTOP that nobody has heard of yet comes again.
  */
 static void look_for_stopped(struct ap_lock *l, u32 v)
 {
-	u32 owner = v & AP_LOCK_OWNER;
-	s32 status, sig = 0;
-	s64 ret;
+	u32 owner = v & AP_LOCK_OWNER, sig;
+	bool owes_stop = false;
 
-	while (is_tid(owner) &&
-	       (__atomic_load_n(&l->word, __ATOMIC_ACQUIRE) & AP_LOCK_OWNER) == owner) {
-		if (ap_sys4(AP_NR_ptrace, PTRACE_SINGLESTEP, owner, 0, (u64)sig))
+	if (!is_tid(owner))
+		return;
+	sig = unheard(owner);
+	while ((__atomic_load_n(&l->word, __ATOMIC_ACQUIRE) & AP_LOCK_OWNER) == owner)
+		if (!step_over(owner, &sig, &owes_stop))
 			return;
-		do
-			ret = ap_sys4(AP_NR_wait4, owner, (u64)&status, WALL, 0);
-		while (ret == -AP_EINTR);
-		if (ret != owner || (status & 0xff) != STOPPED)
-			return;
-		sig = status >> 8 & 0xff;
-		sig = sig == SIGTRAP || sig == SIGSTOP ? 0 : sig;
-	}
+	owes_stop |= sig == SIGSTOP;
+	if (!owes_stop)
+		return;
+	ap_sys2(AP_NR_tkill, owner, SIGSTOP);
+	ap_sys4(AP_NR_ptrace, PTRACE_CONT, owner, 0, 0);
 }
 
 static void wait(struct ap_lock *l, u32 me)
