@@ -189,9 +189,8 @@ static void with_range(void)
 	      (int)seen_rax);
 	CHECK(death(in_child) == -9, "a fork's child begins without");
 	selector = ALLOW;
-	pthread_create(&thread, NULL, in_thread, &ok);
 	ok = 0;
-	selector = ALLOW;
+	pthread_create(&thread, NULL, in_thread, &ok);
 	pthread_join(thread, NULL);
 	CHECK(ok, "a thread begins without");
 	CHECK(!set(OFF, NULL, 0, NULL), "off");
