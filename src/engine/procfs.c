@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/self/maps, smaps and status as the program would see them natively: a memfd with a copy that
+ * /proc/self/maps, smaps, status and syscall as the program would see them natively: a memfd with a copy that
  * lacks the engine's mappings and handlers, and shows the program's own permission where a page of
  * generated code is write-protected.  The copy stands under the number that the open gave.
  *
@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/filter.h"
+#include "engine/proccall.h"
 #include "engine/seqfile.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -72,6 +73,7 @@ struct filter {
 	u64 in_len, in_pos, out_len;
 	bool keep; /* smaps: lines that follow a mapping's own belong to it */
 	bool is_status;
+	u32 tid;      /* whose syscall file it is, else 0 */
 	bool is_pipe; /* what is written to: a file may not be so long */
 	bool failed;
 	/* A mapping that may still grow: pieces of one that came apart for our sake. */
@@ -112,7 +114,12 @@ static bool is_status(const char *path)
 	return ends_with(path, "/status");
 }
 
-/* Is it one of the names of our own maps, smaps or status? */
+static bool is_one_record(const char *path)
+{
+	return is_status(path) || ends_with(path, "/syscall");
+}
+
+/* Is it one of the names of our own maps, smaps, status or syscall? */
 static bool is_own(const struct ap_thread *t, const char *p)
 {
 	const char *digits;
@@ -129,7 +136,8 @@ static bool is_own(const struct ap_thread *t, const char *p)
 	}
 	if (skip_word(&p, "task/") && (!skip_number(&p) || !skip_word(&p, "/")))
 		return false;
-	return !strcmp(p, "maps") || !strcmp(p, "smaps") || !strcmp(p, "status");
+	return !strcmp(p, "maps") || !strcmp(p, "smaps") || !strcmp(p, "status") ||
+	       !strcmp(p, "syscall");
 }
 
 static void flush(struct filter *f)
@@ -299,9 +307,13 @@ static void do_status(struct filter *f, const char *line, u64 len)
 static void do_line(struct filter *f, const char *line, u64 len)
 {
 	struct piece p;
-	char tail[128];
+	char tail[AP_PROCCALL_LINE];
 	u64 lo, hi;
 
+	if (f->tid) {
+		put(f, tail, ap_proccall_line(f->tid, line, len, tail, sizeof(tail)));
+		return;
+	}
 	if (f->is_status) {
 		do_status(f, line, len);
 		return;
@@ -371,6 +383,7 @@ static bool fill_with(s64 from, s64 to, const char *path, bool is_pipe)
 		return false;
 	f->is_pipe = is_pipe;
 	f->is_status = is_status(path);
+	f->tid = is_status(path) || !is_one_record(path) ? 0 : ap_proccall_tid(ap_self(), path);
 	f->from = from;
 	f->to = to;
 	f->in = (char *)(f + 1);
@@ -587,7 +600,7 @@ static void cut(struct known *k, struct ap_call *c, s32 fd, struct pieces *piece
 {
 	u64 pos = position(c, fd);
 
-	if ((s64)pos < 0 || is_status(k->path) || !ap_filter_allows_nr(AP_NR_pread64))
+	if ((s64)pos < 0 || is_one_record(k->path) || !ap_filter_allows_nr(AP_NR_pread64))
 		return;
 	if (c->nr != AP_NR_read && c->nr != AP_NR_pread64)
 		cut_vector(k, c, fd, pos, pieces);
@@ -601,7 +614,7 @@ static void cut(struct known *k, struct ap_call *c, s32 fd, struct pieces *piece
  */
 static bool is_elsewhere(const struct known *k, u64 pos, const struct pieces *pieces)
 {
-	return !pos || (pieces && (s64)pos > 0 && pos != k->reader.pos && !is_status(k->path));
+	return !pos || (pieces && (s64)pos > 0 && pos != k->reader.pos && !is_one_record(k->path));
 }
 
 /* pieces: where those of a read that is cut may stand until it has been made; NULL: of no read */
