@@ -15,6 +15,7 @@
 #define MCL_ONFAULT   4
 #define MLOCK_ONFAULT 1
 #define MAP_LOCKED    0x2000
+#define MAP_DROPPABLE 8
 #define CAP_VERSION   0x20080522
 #define CAP_IPC_LOCK  14
 #define USER_END      (1ULL << 63) /* the vsyscall page is above */
@@ -157,8 +158,10 @@ static s64 map(struct ap_thread *t, const struct ap_call *c, ap_call_fn make, u3
 	struct ap_call locked = *c;
 	s64 ret;
 
+	/* droppable memory is refused if the call says locked, and only brought in otherwise */
 	if (!(flags & MCL_ONFAULT))
-		locked.a[3] |= MAP_LOCKED;
+		locked.a[3] |=
+			(c->a[3] & AP_MAP_TYPE) == MAP_DROPPABLE ? AP_MAP_POPULATE : MAP_LOCKED;
 	ret = make(t, &locked);
 	if (ret == -AP_EPERM && !limit())
 		return -AP_EAGAIN;

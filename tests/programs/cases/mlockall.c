@@ -106,6 +106,19 @@ static void shared(const char *what)
 	shmctl(big, IPC_RMID, NULL);
 }
 
+/* MAP_DROPPABLE, where the kernel knows it, cannot be locked. */
+static void droppable(const char *what)
+{
+	void *p = mmap(NULL, MIB, RW, 8 | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		printf("%s: droppable %s\n", what, strerror(errno));
+	else
+		printf("%s: droppable, %d pages\n", what, resident(p, MIB));
+	if (p != MAP_FAILED)
+		munmap(p, MIB);
+}
+
 static void *thread(void *arg)
 {
 	char text[4096];
@@ -165,6 +178,7 @@ int main(void)
 	maps("future");
 	heap("future");
 	shared("future");
+	droppable("future");
 	threads();
 	child();
 	printf("current: %s\n", strerror(try_lock(MCL_CURRENT)));
