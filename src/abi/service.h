@@ -14,6 +14,7 @@
 #ifndef AP_ABI_SERVICE_H
 #define AP_ABI_SERVICE_H
 
+#include "abi/perf.h"
 #include "abi/session.h"
 #include "base/types.h"
 
@@ -32,7 +33,16 @@ enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2, AP_SVC_A
  */
 #define AP_SVC_NO_EVENT (~0ULL) /* an inode that is none: of no perf descriptor, */
 #define AP_SVC_KERNELS	(~1ULL) /* or of one that is the kernel's own */
-#define AP_SVC_NATIVE	1	/* what the answer to an open may be: the kernel has that event */
+#define AP_SVC_NATIVE                                                                              \
+	1 /*
+ * SET_OUTPUT (AP_SVC_IOCTL) to AP_SVC_KERNELS: AP_SVC_NATIVE with this as data, where the kernel can have the event as well.
+ */
+struct ap_svc_rehome {
+	struct ap_perf_attr attr;
+	s32 pid, cpu;
+};
+
+/* what the answer to an open may be: the kernel has that event */
 
 enum ap_svc_op {
 	AP_SVC_NOP = 0,

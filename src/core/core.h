@@ -376,6 +376,8 @@ u64 ap_core_tick(struct ap_core *core);
 u64 ap_event_id(const struct ap_event *event);
 void *ap_event_host(const struct ap_event *event);
 void ap_event_set_host(struct ap_event *event, void *host);
+/* As it was opened. */
+const struct ap_perf_attr *ap_event_attr(const struct ap_event *event);
 struct ap_task *ap_event_task(const struct ap_event *event); /* NULL per CPU, or ended */
 /* What was opened: of a clone its parent, else itself. */
 struct ap_event *ap_event_opened(const struct ap_event *event);

@@ -390,3 +390,8 @@ struct ap_event *ap_event_sibling(const struct ap_event *leader, u32 n)
 			return ap_list_entry(l, struct ap_event, sibling);
 	return NULL;
 }
+
+const struct ap_perf_attr *ap_event_attr(const struct ap_event *event)
+{
+	return &event->attr;
+}

@@ -347,6 +347,9 @@ int ap_host_kernel_before(const struct ap_host *host, const struct ap_open_args 
 			  u64 *config);
 int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 			 const struct ap_open_args *args, int error, u64 *config);
+/* What an event of ours is, if the kernel can have it: AP_SVC_NATIVE, or -errno. */
+int ap_host_kernel_rehome(const struct ap_host_task *caller, struct ap_event *event,
+			  struct ap_svc_rehome *what);
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
 
 /* host_serve.c: read(2), as whoever has waited for a child expects it */

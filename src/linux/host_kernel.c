@@ -90,3 +90,23 @@ int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 		*config = number_of(attr->config);
 	return attr->type == AP_PERF_TYPE_TRACEPOINT && !*config ? error : AP_SVC_NATIVE;
 }
+
+/* A software event that is alone: what the kernel says of it is what we would. */
+int ap_host_kernel_rehome(const struct ap_host_task *caller, struct ap_event *event,
+			  struct ap_svc_rehome *what)
+{
+	const struct ap_task *core = ap_event_task(event);
+	const struct ap_host_task *t = core ? ap_task_host(core) : NULL;
+	struct ap_event_public is;
+
+	ap_event_public(event, &is);
+	*what = (struct ap_svc_rehome){ .attr = *ap_event_attr(event), .cpu = is.cpu };
+	if (what->attr.type != AP_PERF_TYPE_SOFTWARE || is.nr_siblings ||
+	    ap_event_leader(event) != event)
+		return -EINVAL;
+	what->pid = !t ? -1 : t == caller ? 0 : t->tid;
+	what->attr.flags &= ~AP_PERF_DISABLED;
+	if (!is.is_enabled)
+		what->attr.flags |= AP_PERF_DISABLED;
+	return AP_SVC_NATIVE;
+}

@@ -215,6 +215,14 @@ static s64 serve_ioctl(struct ap_host *host, struct request *r)
 		return -EBADF;
 	if (f->perfctr)
 		return -EINVAL;
+	if (args.cmd == AP_PERF_IOC_SET_OUTPUT && args.arg == AP_SVC_KERNELS) {
+		struct ap_svc_rehome what;
+
+		ret = ap_host_kernel_rehome(r->task, f->event, &what);
+		if (ret == AP_SVC_NATIVE)
+			(void)give(r, &what, sizeof(what));
+		return ret;
+	}
 	if (args.cmd == AP_PERF_IOC_SET_OUTPUT) {
 		host->token_inode = args.arg;
 		args.arg = args.arg ? TOKEN : (u64)-1;

@@ -13,6 +13,8 @@
 
 /* open.c: perf_event_open */
 s64 ap_svc_open(const struct ap_service_call *c);
+/* rehome.c: SET_OUTPUT of our event at fd to a kernel's at output. */
+s64 ap_svc_rehome(s32 fd, u64 inode, s32 output);
 /* Is a descriptor one of the kernel's events? */
 AP_MUST_CHECK bool ap_svc_is_kernels(s32 fd);
 /* A struct perf_event_attr of the program's: 0, -EFAULT, or -E2BIG with our size written back. */
@@ -77,7 +79,7 @@ AP_MUST_CHECK bool ap_svc_own_change(u64 inode, enum ap_log_op op);
 AP_MUST_CHECK bool ap_svc_own_closed(u64 inode);
 
 /* control.c; true: *ret is the answer, false: it is the kernel's business */
-bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret);
+bool ap_svc_ioctl(s32 fd, u64 inode, u64 cmd, u64 arg, s64 *ret);
 s64 ap_svc_prctl(bool enable);
 
 /*

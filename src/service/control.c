@@ -154,7 +154,7 @@ static bool in_place(u64 inode, u32 cmd)
 	}
 }
 
-bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
+bool ap_svc_ioctl(s32 fd, u64 inode, u64 cmd, u64 arg, s64 *ret)
 {
 	struct ap_request r;
 
@@ -176,6 +176,11 @@ bool ap_svc_ioctl(u64 inode, u64 cmd, u64 arg, s64 *ret)
 	if (*ret)
 		return true;
 	/* before the request: to look at a descriptor may take one of its own */
+	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT && output_of(arg) == AP_SVC_NO_EVENT &&
+	    ap_svc_is_kernels((s32)arg)) {
+		*ret = ap_svc_rehome(fd, inode, (s32)arg);
+		return true;
+	}
 	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT)
 		arg = output_of(arg);
 	*ret = ap_request_begin(&r, AP_SVC_IOCTL);

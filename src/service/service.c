@@ -221,7 +221,7 @@ static bool on_event(struct ap_service_call *c)
 			c->after = AFTER_FIOASYNC;
 		if ((u32)c->a[1] == AP_PERFCTR_IOC_ABI && ap_fds_is_perfctr((s32)c->a[0]))
 			return answer(c, ap_svc_perfctr_abi(c->a[2]));
-		return ap_svc_ioctl(c->inode, c->a[1], c->a[2], &c->ret);
+		return ap_svc_ioctl((s32)c->a[0], c->inode, c->a[1], c->a[2], &c->ret);
 	default:
 		return false;
 	}
