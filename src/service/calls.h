@@ -13,8 +13,25 @@
 
 /* open.c: perf_event_open */
 s64 ap_svc_open(const struct ap_service_call *c);
+/* map.c: where a ring or page of the event is mapped; what is NULL is not asked. */
+AP_MUST_CHECK bool ap_svc_mapped_at(u64 inode, u64 *off, u64 *pages);
+/*
+ * moved.c: the program has mapped, or is about to unmap, what may be a kernel's ring.  SET_OUTPUT of a kernel's event to
+ * ours, and of ours to a kernel's: then *to is the event of ours to which it is to be set, 0: it is done.
+ */
+void ap_svc_kernel_mapped(const struct ap_service_call *c);
+void ap_svc_kernel_unmaps(u64 start, u64 size);
+s64 ap_svc_move_output(s32 fd, u64 inode);
+s64 ap_svc_take_ring(s32 fd, u64 inode, s32 output, u64 *to);
+/* What has come to the kernel's rings is in ours. */
+void ap_svc_move_all(void);
+void ap_svc_moves_in_child(void);
 /* rehome.c: SET_OUTPUT of our event at fd to a kernel's at output. */
 s64 ap_svc_rehome(s32 fd, u64 inode, s32 output);
+/* The call's arguments, but for the first; the attr, as the kernel is to have it. */
+s64 ap_svc_open_in_kernel(struct ap_perf_attr *attr, const u64 args[5]);
+/* This process has opened some of the kernel's. */
+extern bool ap_svc_kernel_opened;
 /* Is a descriptor one of the kernel's events? */
 AP_MUST_CHECK bool ap_svc_is_kernels(s32 fd);
 /* A struct perf_event_attr of the program's: 0, -EFAULT, or -E2BIG with our size written back. */

@@ -179,10 +179,14 @@ bool ap_svc_ioctl(s32 fd, u64 inode, u64 cmd, u64 arg, s64 *ret)
 	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT && output_of(arg) == AP_SVC_NO_EVENT &&
 	    ap_svc_is_kernels((s32)arg)) {
 		*ret = ap_svc_rehome(fd, inode, (s32)arg);
-		return true;
-	}
-	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT)
+		if (*ret != -AP_EINVAL)
+			return true;
+		*ret = ap_svc_take_ring(fd, inode, (s32)arg, &arg);
+		if (*ret || !arg)
+			return true;
+	} else if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT) {
 		arg = output_of(arg);
+	}
 	*ret = ap_request_begin(&r, AP_SVC_IOCTL);
 	if (*ret)
 		return true;

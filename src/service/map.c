@@ -31,12 +31,13 @@ struct entry {
 	u32 state, pad;
 	u64 start, end;
 	u64 inode; /* with AP_FDS_PERFCTR: of a state, and to be read only */
+	u64 off;   /* in the session file */
 };
 
 static struct ap_memo table;
 
 /* Where the table is full the mapping is forgotten, and the supervisor waits for the process' end. */
-static void remember(u64 start, u64 end, u64 inode)
+static void remember(u64 start, u64 end, u64 inode, u64 off)
 {
 	struct entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct entry));
 
@@ -45,6 +46,7 @@ static void remember(u64 start, u64 end, u64 inode)
 	e->start = start;
 	e->end = end;
 	e->inode = inode;
+	e->off = off;
 	ap_memo_publish(&table, e);
 }
 
@@ -57,6 +59,24 @@ static bool is_mapped(u64 inode)
 
 		if (e && e->inode == inode)
 			return true;
+	}
+	return false;
+}
+
+bool ap_svc_mapped_at(u64 inode, u64 *off, u64 *pages)
+{
+	u32 n = ap_memo_used(&table);
+
+	for (u32 i = 0; i < n; i++) {
+		const struct entry *e = ap_memo_at(&table, i);
+
+		if (!e || e->inode != inode)
+			continue;
+		if (off)
+			*off = e->off;
+		if (pages)
+			*pages = (e->end - e->start) / AP_PAGE_SIZE;
+		return true;
 	}
 	return false;
 }
@@ -211,7 +231,7 @@ void ap_svc_mmap_done(const struct ap_service_call *c)
 	if (!c->inode)
 		return;
 	ap_svc_sys(AP_NR_madvise, start, end - start, MADV_DONTFORK, 0);
-	remember(start, end, c->inode);
+	remember(start, end, c->inode, c->a[5]);
 }
 
 void ap_svc_munmap_done(const struct ap_service_call *c)
@@ -294,6 +314,7 @@ bool ap_svc_has_maps(void)
 void ap_service_in_child(void)
 {
 	ap_memo_clear(&table);
+	ap_svc_moves_in_child();
 }
 
 bool ap_service_names_map(u64 start, u64 name_at, char *tail, u64 cap)

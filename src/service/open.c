@@ -131,15 +131,19 @@ static u64 group_of(s32 fd)
 	return inode ? inode : ap_svc_is_kernels(fd) ? AP_SVC_KERNELS : AP_SVC_NO_EVENT;
 }
 
-/* As the program asked, unless the kernel has another name for the event. */
-static s64 open_in_kernel(const struct ap_service_call *c, struct ap_perf_attr *attr, u64 config)
-{
-	u64 a[6] = { c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5] };
+bool ap_svc_kernel_opened;
 
-	if (config != attr->config) {
-		attr->config = config;
-		a[0] = (u64)attr;
+/* The session's events have one clock, and so the records of one ring are in order. */
+s64 ap_svc_open_in_kernel(struct ap_perf_attr *attr, const u64 args[5])
+{
+	u64 a[6] = { (u64)attr, args[1], args[2], args[3], args[4], 0 };
+
+	attr->size = sizeof(*attr);
+	if (!(attr->flags & AP_PERF_USE_CLOCKID)) {
+		attr->flags |= AP_PERF_USE_CLOCKID;
+		attr->clockid = AP_CLOCK_MONOTONIC;
 	}
+	__atomic_store_n(&ap_svc_kernel_opened, true, __ATOMIC_RELAXED);
 	return ap_hook_sys(AP_SERVICE_NR_OPEN, a);
 }
 
@@ -172,7 +176,7 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	struct ap_perf_attr attr;
 	struct wanted w = { .attr = &attr };
 	struct ap_request r;
-	u64 inode = 0, config;
+	u64 inode = 0;
 	s32 fd = -1;
 	s64 ret;
 
@@ -189,13 +193,12 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	ret = ap_svc_make_fd(c->a[4] & AP_PERF_FLAG_FD_CLOEXEC, &fd, &inode);
 	if (!ret) {
 		ret = ask(&r, c, &w, fd, inode);
-		config = attr.config;
-		if (ret == AP_SVC_NATIVE && r.svc->out_size == sizeof(config))
-			memcpy(&config, r.svc->data, sizeof(config));
+		if (ret == AP_SVC_NATIVE && r.svc->out_size == sizeof(attr.config))
+			memcpy(&attr.config, r.svc->data, sizeof(attr.config));
 		if (ret)
 			ap_svc_drop_fd(fd);
 		if (ret == AP_SVC_NATIVE)
-			ret = open_in_kernel(c, &attr, config);
+			ret = ap_svc_open_in_kernel(&attr, c->a);
 		else if (!ret)
 			ret = fd;
 	}

@@ -51,7 +51,7 @@ static void tell_closed(u64 inode)
 s64 ap_svc_rehome(s32 fd, u64 inode, s32 output)
 {
 	struct ap_svc_rehome what;
-	u64 a[6] = { (u64)&what.attr, 0, 0, (u64)-1, AP_PERF_FLAG_FD_CLOEXEC, 0 };
+	u64 a[5] = { 0, 0, 0, (u64)-1, AP_PERF_FLAG_FD_CLOEXEC };
 	s64 ret = ask(inode, &what), now;
 	u64 cloexec;
 
@@ -59,7 +59,7 @@ s64 ap_svc_rehome(s32 fd, u64 inode, s32 output)
 		return ret;
 	a[1] = (u64)(s64)what.pid;
 	a[2] = (u64)(s64)what.cpu;
-	now = ap_hook_sys(AP_SERVICE_NR_OPEN, a);
+	now = ap_svc_open_in_kernel(&what.attr, a);
 	if (now < 0)
 		return now;
 	ret = ap_svc_sys(AP_NR_ioctl, (u64)now, AP_PERF_IOC_SET_OUTPUT, (u64)(s64)output, 0);

@@ -39,6 +39,7 @@ enum after {
 	AFTER_ACCESS,
 	AFTER_REFUSED,
 	AFTER_MMAP,
+	AFTER_KERNEL_MMAP,
 	AFTER_MUNMAP,
 	AFTER_MREMAP,
 	AFTER_POLL,
@@ -90,11 +91,20 @@ static bool controls(struct ap_service_call *c)
 	return false;
 }
 
+/* A ring of the kernel's, maybe. */
+static bool may_be_kernels(const struct ap_service_call *c)
+{
+	return ap_svc_kernel_opened && (c->a[3] & AP_MAP_TYPE) == AP_MAP_SHARED &&
+	       !(c->a[3] & AP_MAP_ANON) && c->a[2] & AP_PROT_W;
+}
+
 static bool maps(struct ap_service_call *c)
 {
 	c->inode = c->a[3] & AP_MAP_ANON ? 0 : ap_fds_event((s32)c->a[4]);
 	if (c->inode || (c->a[3] & AP_MAP_FIXED && ap_svc_has_maps()))
 		c->after = AFTER_MMAP;
+	else if (may_be_kernels(c))
+		c->after = AFTER_KERNEL_MMAP;
 	if (c->a[3] & AP_MAP_FIXED && ap_svc_has_maps() &&
 	    ap_svc_overlaps(c->a[0], c->a[0] + c->a[1]) == AP_SVC_PART)
 		return answer(c, -AP_EINVAL);
@@ -132,6 +142,8 @@ static bool on_file(struct ap_service_call *c)
 		c->after = AFTER_MREMAP;
 		return ap_svc_pages(c);
 	case AP_NR_munmap:
+		if (ap_svc_kernel_opened)
+			ap_svc_kernel_unmaps(c->a[0], c->a[1]);
 		if (!ap_svc_has_maps())
 			return false;
 		c->after = AFTER_MUNMAP;
@@ -279,6 +291,18 @@ static enum after after_affinity(const struct ap_service_call *c)
 	return AFTER_AFFINITY;
 }
 
+/* Of an event of the kernel's: to one of ours. */
+static bool sets_kernels_output(struct ap_service_call *c)
+{
+	u64 inode;
+
+	if ((u32)c->a[1] != AP_PERF_IOC_SET_OUTPUT || c->a[2] == ~0ULL ||
+	    !ap_svc_is_kernels((s32)c->a[0]))
+		return false;
+	inode = ap_fds_event((s32)c->a[2]);
+	return inode && answer(c, ap_svc_move_output((s32)c->a[0], inode));
+}
+
 static bool before(struct ap_service_call *c)
 {
 	switch (c->nr) {
@@ -291,6 +315,8 @@ static bool before(struct ap_service_call *c)
 		c->inode = ap_fds_event((s32)c->a[0]);
 		if (!c->inode && c->nr == AP_NR_read)
 			c->after = after_signals();
+		if (!c->inode && c->nr == AP_NR_ioctl && ap_svc_kernel_opened)
+			return sets_kernels_output(c);
 		return c->inode && (is_filtered(c) || on_event(c));
 	case AP_NR_rt_sigtimedwait:
 		c->after = after_signals();
@@ -345,6 +371,8 @@ bool ap_service_before(struct ap_service_call *c)
 {
 	bool used = ap_service_is_used(ap_hook_session());
 
+	if (ap_svc_kernel_opened)
+		ap_svc_move_all();
 	c->after = AFTER_NOTHING;
 	c->tells = used && ap_svc_tells(c);
 	if (is_answered(c, used))
@@ -390,6 +418,9 @@ static void after(struct ap_service_call *c)
 	case AFTER_MMAP:
 		ap_svc_mmap_done(c);
 		break;
+	case AFTER_KERNEL_MMAP:
+		ap_svc_kernel_mapped(c);
+		break;
 	case AFTER_MUNMAP:
 		ap_svc_munmap_done(c);
 		break;
@@ -397,6 +428,8 @@ static void after(struct ap_service_call *c)
 		ap_svc_mremap_done(c);
 		break;
 	case AFTER_POLL:
+		if (ap_svc_kernel_opened)
+			ap_svc_move_all();
 		ap_svc_polled(c);
 		break;
 	case AFTER_RECEIVE:

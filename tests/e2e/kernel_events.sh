@@ -75,11 +75,23 @@ lock record -o lock.data
 kvm stat record -o kvm.data
 record -q -o data -e sched:sched_switch
 record -q -o data -e sched:sched_process_exec
+record -q -o data -a -e sched:sched_switch
+sched record -o sched.data
 END
 if [ -s data ]; then
 	session perf stat -x, -o csv -e sched:sched_switch,instructions:u,msr/tsc/ -- "$PROGRAMS/and_loop"
 	is "$(awk -F, '/sched_switch/ { print ($1 > 0) }' csv)" 1 "mixed: the kernel's event counts" || note "$(cat csv err)"
 	is "$(awk -F, '/instructions/ { print $1 }' csv)" "$(sed -n 's/.* EXPECT instructions //p' "$root/tests/programs/and_loop.S")" \
 		"mixed: and ours is exact"
+	# records of both in the rings of whose is the first
+	for events in sched:sched_switch,branches:u,sched:sched_process_fork,instructions:u instructions:u,sched:sched_switch,branches:u,sched:sched_process_fork; do
+		session perf record -q -c 50000 -o data -e $events -- "$PROGRAMS/kernel_events" work
+		is "$status" 0 "recorded: $events" || note "$(tail -n 3 err)"
+		perf script -i data -F event,period 2>/dev/null | awk '{ n[$2] += $1 } END { for (e in n) print e, n[e] }' >sums
+		is "$(awk '/^instructions/ { print ($2 >= 4000000) }' sums)$(awk '/^branches/ { print ($2 >= 2000000) }' sums)" 11 "ours are there" || note "$(cat sums)"
+		is "$(awk '/sched_switch/ { print ($2 > 0) }' sums)" 1 "the kernel's are there" || note "$(cat sums)"
+		is "$(perf script -i data -F event 2>/dev/null | grep -c sched_process_fork)" 3 "all of them"
+		is "$(perf script -i data -F trace:time 2>&1 | grep -c 'out of order')" 0 "in order"
+	done
 fi
 done_testing

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records of the kernel's events in rings of ours (docs/design/kernel-events.md).  A ring that both shall write to is ours: the
+ * kernel's is mapped where the program does not see it, and what comes there is moved by the program's own calls, before
+ * it can look.
+ *
+ * No lock: of two threads that want to move one does, and the other goes on.
+ */
+#include "abi/service.h"
+#include "base/mem.h"
+#include "engine/nr.h"
+#include "engine/sys.h"
+#include "service/calls.h"
+#include "service/fds.h"
+#include "service/hooks.h"
+#include "service/memo.h"
+#include "service/request.h"
+#include "service/sample.h"
+#include "service/sys.h"
+
+#define ENTRIES	   4096U
+#define PROT_RW	   3U
+#define LOST_ROOM  64U	/* for a LOST record that may go before */
+#define CHUNK_SIZE 256U /* bytes of a record that are copied at a time */
+
+/* A kernel's ring that the program has mapped. */
+struct seen {
+	u32 state, pad;
+	u64 id, start, pages;
+};
+
+struct move {
+	u32 state;
+	s32 fd; /* of the kernel's event, while it is that event's */
+	u64 id;
+	u64 inode; /* of our event, whose ring it is */
+	const struct ap_perf_page *from;
+	u64 size; /* of its data */
+	struct ap_ring_map to;
+};
+
+static struct ap_memo seen, moves;
+static u32 is_moving;
+
+static u64 id_of(s32 fd)
+{
+	u64 id = 0;
+
+	return ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_ID, (u64)&id, 0) ? 0 : id;
+}
+
+static struct seen *find_seen(u64 id)
+{
+	u32 n = ap_memo_used(&seen);
+
+	for (u32 i = 0; i < n; i++) {
+		struct seen *s = ap_memo_at(&seen, i);
+
+		if (s && s->id == id)
+			return s;
+	}
+	return NULL;
+}
+
+static struct move *find_move(u64 id, u64 inode)
+{
+	u32 n = ap_memo_used(&moves);
+
+	for (u32 i = 0; i < n; i++) {
+		struct move *m = ap_memo_at(&moves, i);
+
+		if (m && (id ? m->id == id : m->inode == inode))
+			return m;
+	}
+	return NULL;
+}
+
+void ap_svc_kernel_mapped(const struct ap_service_call *c)
+{
+	struct seen *s;
+	u64 id;
+
+	if (ap_is_err(c->ret) || c->a[5] || !ap_svc_is_kernels((s32)c->a[4]))
+		return;
+	id = id_of((s32)c->a[4]);
+	s = id ? ap_memo_claim(&seen, ENTRIES, sizeof(*s)) : NULL;
+	if (!s)
+		return;
+	s->id = id;
+	s->start = (u64)c->ret;
+	s->pages = AP_ALIGN_UP(c->a[1], AP_PAGE_SIZE) / AP_PAGE_SIZE;
+	ap_memo_publish(&seen, s);
+}
+
+void ap_svc_kernel_unmaps(u64 start, u64 size)
+{
+	u32 n = ap_memo_used(&seen);
+
+	for (u32 i = 0; i < n; i++) {
+		struct seen *s = ap_memo_at(&seen, i);
+
+		if (s && s->start < start + size && s->start + s->pages * AP_PAGE_SIZE > start)
+			(void)ap_memo_free(s);
+	}
+}
+
+void ap_svc_moves_in_child(void)
+{
+	ap_memo_clear(&seen);
+	ap_memo_clear(&moves);
+	is_moving = 0;
+}
+
+/* The event's ring; an error is the kernel's: too much memory is locked, say. */
+static s64 begin_move(s32 fd, u64 id, u64 inode, u64 off, u64 pages)
+{
+	struct ap_sampler ring = { .ring = off - AP_PAGE_SIZE, .ring_pages = (u32)pages };
+	struct ap_ring_map to;
+	struct move *m;
+	u8 *at;
+	s64 ret;
+
+	if (pages < 2 || !ap_svc_ring(&ring, &to))
+		return -AP_EINVAL;
+	at = ap_hook_map(pages * AP_PAGE_SIZE);
+	if (!at)
+		return -AP_ENOMEM;
+	ret = ap_hook_sys(AP_NR_mmap, (u64[6]){ (u64)at, pages * AP_PAGE_SIZE, PROT_RW,
+						AP_MAP_SHARED | AP_MAP_FIXED, (u64)fd, 0 });
+	m = ap_is_err(ret) ? NULL : ap_memo_claim(&moves, ENTRIES, sizeof(*m));
+	if (!m) {
+		ap_hook_unmap(at, pages * AP_PAGE_SIZE);
+		return ap_is_err(ret) ? ret : -AP_ENOMEM;
+	}
+	m->fd = fd;
+	m->id = id;
+	m->inode = inode;
+	m->from = (const struct ap_perf_page *)at;
+	m->size = (pages - 1) * AP_PAGE_SIZE;
+	m->to = to;
+	ap_memo_publish(&moves, m);
+	return 0;
+}
+
+s64 ap_svc_move_output(s32 fd, u64 inode)
+{
+	u64 id = id_of(fd), off, pages;
+	const struct move *m;
+
+	if (!id || find_seen(id) || !ap_svc_mapped_at(inode, &off, &pages))
+		return -AP_EINVAL;
+	/* several events of a CPU have one ring */
+	m = find_move(0, inode);
+	if (m && id_of(m->fd) == m->id &&
+	    !ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_SET_OUTPUT, (u64)(s64)m->fd, 0))
+		return 0;
+	return begin_move(fd, id, inode, off, pages);
+}
+
+/* Our ring in the place of the kernel's that the program has mapped. */
+static s64 swap(s32 fd, u64 inode, const struct seen *s)
+{
+	struct ap_service_call c = { .nr = AP_NR_mmap, .inode = inode };
+	u64 a[6] = { s->start, s->pages * AP_PAGE_SIZE,
+		     PROT_RW,  AP_MAP_SHARED | AP_MAP_FIXED,
+		     (u64)fd,  0 };
+
+	memcpy(c.a, a, sizeof(a));
+	if (ap_svc_mmap(&c))
+		return c.ret;
+	c.ret = ap_hook_sys(AP_NR_mmap, c.a);
+	ap_svc_mmap_done(&c);
+	return ap_is_err(c.ret) ? c.ret : 0;
+}
+
+s64 ap_svc_take_ring(s32 fd, u64 inode, s32 output, u64 *to)
+{
+	u64 id = id_of(output), off, pages, head;
+	struct move *m = id ? find_move(id, 0) : NULL;
+	struct seen *s = id ? find_seen(id) : NULL;
+	s64 ret;
+
+	*to = m ? m->inode : 0;
+	if (m)
+		return 0;
+	/* what the program has read of it already is not to come again */
+	if (!s || ap_hook_get(&head, s->start + offsetof(struct ap_perf_page, data_head), 8) ||
+	    head)
+		return -AP_EINVAL;
+	ret = swap(fd, inode, s);
+	if (ret)
+		return ret;
+	if (!ap_svc_mapped_at(inode, &off, &pages))
+		return -AP_EINVAL;
+	ret = begin_move(output, id, inode, off, pages);
+	if (!ret)
+		(void)ap_memo_free(s);
+	return ret;
+}
+
+/* n bytes of the kernel's ring from pos on. */
+static void copy_out(const struct move *m, u64 pos, void *to, u32 n)
+{
+	const u8 *data = (const u8 *)m->from + AP_PAGE_SIZE;
+	u64 at = pos & (m->size - 1), first = m->size - at < n ? m->size - at : n;
+
+	memcpy(to, data + at, first);
+	memcpy((u8 *)to + first, data, n - first);
+}
+
+/* Is there room in ours?  Else it stays where it is, and is not lost yet. */
+static bool has_room(const struct move *m, u32 size)
+{
+	u64 head = __atomic_load_n(&m->to.ring->head, __ATOMIC_ACQUIRE);
+	u64 tail = __atomic_load_n(&m->to.page->data_tail, __ATOMIC_ACQUIRE);
+
+	return head - tail + size + LOST_ROOM <= m->to.size;
+}
+
+/* One record; false: that was all. */
+static bool move_one(const struct move *m, const struct ap_ring_writer *w, bool *wakes)
+{
+	u64 head = __atomic_load_n(&m->from->data_head, __ATOMIC_ACQUIRE);
+	u64 tail = m->from->data_tail;
+	const struct ap_ring_owner owner = { .id = m->id };
+	struct {
+		u32 type;
+		u16 misc, size;
+	} h;
+	u8 bytes[CHUNK_SIZE];
+	struct ap_ring_out out;
+
+	if (head - tail < sizeof(h) || head - tail > m->size)
+		return false;
+	copy_out(m, tail, &h, sizeof(h));
+	if (h.size < sizeof(h) || h.size & 7 || h.size > head - tail || !has_room(m, h.size) ||
+	    ap_ring_begin(&out, &m->to, w, &owner, h.size))
+		return false;
+	for (u32 done = 0, n; done < h.size; done += n) {
+		n = h.size - done < sizeof(bytes) ? h.size - done : sizeof(bytes);
+		copy_out(m, tail + done, bytes, n);
+		ap_ring_put(&out, bytes, n);
+	}
+	*wakes |= ap_ring_end(&out);
+	__atomic_store_n((u64 *)(unsigned long)&m->from->data_tail, tail + h.size,
+			 __ATOMIC_RELEASE);
+	return true;
+}
+
+void ap_svc_move_all(void)
+{
+	u32 n = ap_memo_used(&moves), is_free = 0;
+	struct ap_hook_place place;
+	struct ap_ring_writer w;
+	bool wakes = false;
+
+	if (!n || !__atomic_compare_exchange_n(&is_moving, &is_free, 1, false, __ATOMIC_ACQUIRE,
+					       __ATOMIC_RELAXED))
+		return;
+	ap_hook_place(&place);
+	ap_svc_writer(&place, &w);
+	for (u32 i = 0; i < n; i++) {
+		struct move *m = ap_memo_at(&moves, i);
+
+		if (!m)
+			continue;
+		while (move_one(m, &w, &wakes))
+			;
+		if (!ap_svc_mapped_at(m->inode, NULL, NULL) && ap_memo_free(m))
+			ap_hook_unmap((void *)(unsigned long)m->from, m->size + AP_PAGE_SIZE);
+	}
+	if (wakes)
+		__atomic_fetch_add(&ap_board_of(ap_hook_session())->wakes, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&is_moving, 0, __ATOMIC_RELEASE);
+}
