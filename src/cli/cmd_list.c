@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `anyperf list`: every event with its kind, its encoding and its meaning, by sections or by patterns as perf's has them; for people
- * in columns, for scripts with a separator of their choice.
+ * in columns, for scripts with a separator of their choice, or as JSON.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -14,13 +14,14 @@
 #include "cli/memory.h"
 #include "cli/metric.h"
 #include "cli/opt_rows.h"
+#include "cli/stat.h"
 #include "linux/client.h"
 #include "linux/run.h"
 
 struct list_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
 	const char *separator, *metric_file;
-	bool has_machine, raw_dump, taken;
+	bool has_machine, raw_dump, is_json, taken;
 };
 
 #define OPT_ARGS struct list_args
@@ -34,6 +35,8 @@ static int list_machine(void *args, const char *value, char *why)
 static const struct ap_opt list_opts[] = {
 	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
 	  "print fields separated by this: name, other name, kind, encoding, meaning", false },
+	{ 'j', "json", AP_OPT_FLAG, offsetof(struct list_args, is_json), NULL, NULL,
+	  "print an array of objects, with perf's keys and the kind", false },
 	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
 	  "with metrics: also those of this file", false },
 	CPU_ID,
@@ -88,8 +91,11 @@ static const struct {
 struct list {
 	const char *sep;
 	bool names_only;
-	const char *pattern; /* NULL: all of the section */
-	unsigned int n;	     /* printed */
+	bool is_json;
+	bool has_object;      /* of JSON: one is printed */
+	enum section section; /* that is being listed */
+	const char *pattern;  /* NULL: all of the section */
+	unsigned int n;	      /* printed */
 };
 
 /* As perf: a word without wildcards matches anywhere in a name, in any case. */
@@ -105,6 +111,38 @@ static bool matches(const char *pattern, const char *name)
 	return !fnmatch(around, name, FNM_CASEFOLD);
 }
 
+/* perf's words for an event's type. */
+static const char *const types[NSECTIONS] = {
+	[SECTION_HW] = "Hardware event",	   [SECTION_SW] = "Software event",
+	[SECTION_CACHE] = "Hardware cache event",  [SECTION_RAW] = "Kernel PMU event",
+	[SECTION_BREAKPOINT] = "Breakpoint event", [SECTION_TRACEPOINT] = "Tracepoint event",
+};
+
+static void begin_object(bool *has_one)
+{
+	fputs(*has_one ? ",\n{" : "{", stdout);
+	*has_one = true;
+}
+
+static void print_key(const char *key, const char *value, bool is_last)
+{
+	printf("\n\t\"%s\": ", key);
+	ap_stat_print_json_string(value, stdout);
+	fputs(is_last ? "\n}" : ",", stdout);
+}
+
+static void print_event_json(struct list *l, const struct ap_event_desc *ev, const char *encoding)
+{
+	begin_object(&l->has_object);
+	print_key("EventName", ev->name, false);
+	if (ev->alias[0])
+		print_key("EventAlias", ev->alias[0], false);
+	print_key("EventType", types[l->section], false);
+	print_key("Kind", ap_event_kind_name(ev->kind), false);
+	print_key("Encoding", encoding, false);
+	print_key("BriefDescription", ev->meaning, true);
+}
+
 static void print_event(struct list *l, const struct ap_event_desc *ev, const char *encoding)
 {
 	const char *kind = ap_event_kind_name(ev->kind);
@@ -117,6 +155,10 @@ static void print_event(struct list *l, const struct ap_event_desc *ev, const ch
 	l->n++;
 	if (l->names_only) {
 		printf("%s ", ev->name);
+		return;
+	}
+	if (l->is_json) {
+		print_event_json(l, ev, encoding);
 		return;
 	}
 	if (sep) {
@@ -197,6 +239,7 @@ static void list_breakpoints(struct list *l)
 
 static void list_section(struct list *l, enum section section)
 {
+	l->section = section;
 	switch (section) {
 	case SECTION_HW:
 		list_events(l, false);
@@ -239,19 +282,34 @@ static bool list_word(struct list *l, const char *word)
 	return l->n != 0;
 }
 
-static void print_metric(const struct ap_metric *m, const char *sep, FILE *out)
+static void print_metric_json(struct list *l, const struct ap_metric *m)
 {
-	if (sep)
-		fprintf(out, "%s%s%s%s%s%s%s%s%s\n", m->name, sep, m->unit, sep, m->groups, sep,
-			m->formula, sep, m->text);
-	else
-		fprintf(out, "  %-23s %-7s %-19s %s\n      %s\n", m->name, m->unit, m->groups,
-			m->text, m->formula);
+	begin_object(&l->has_object);
+	print_key("MetricName", m->name, false);
+	print_key("MetricGroup", m->groups, false);
+	print_key("MetricExpr", m->formula, false);
+	print_key("ScaleUnit", m->unit, false);
+	print_key("BriefDescription", m->text, true);
 }
 
-static int list_metrics(const struct list_args *args)
+static void print_metric(struct list *l, const struct ap_metric *m)
+{
+	const char *sep = l->sep;
+
+	if (l->is_json)
+		print_metric_json(l, m);
+	else if (sep)
+		printf("%s%s%s%s%s%s%s%s%s\n", m->name, sep, m->unit, sep, m->groups, sep,
+		       m->formula, sep, m->text);
+	else
+		printf("  %-23s %-7s %-19s %s\n      %s\n", m->name, m->unit, m->groups, m->text,
+		       m->formula);
+}
+
+static int list_metrics(const struct list_args *args, struct list *l)
 {
 	struct ap_metric_table t = { 0 };
+	const bool has_text = !l->sep && !l->is_json;
 	const char *path = args->metric_file;
 	char why[400];
 	int ret = ap_metrics_builtin(&t, why, sizeof(why));
@@ -260,11 +318,11 @@ static int list_metrics(const struct list_args *args)
 		ret = ap_metrics_file(&t, path, why, sizeof(why));
 	if (ret)
 		fprintf(stderr, "anyperf list: %s\n", why);
-	else if (!args->separator)
+	else if (has_text)
 		puts("\nList of metrics (to be used in stat -M), with unit, groups and formula:\n");
 	for (size_t i = 0; !ret && i < t.n; i++)
-		print_metric(&t.v[i], args->separator, stdout);
-	if (!ret && !args->separator)
+		print_metric(l, &t.v[i]);
+	if (!ret && has_text)
 		puts("\n A metric is exact where all of its events are, modelled where one is\n"
 		     " ('anyperf list' says which); the unit % is of a fraction; #... is a number of\n"
 		     " the machine's file.\n");
@@ -288,7 +346,7 @@ static bool is_metrics(const char *word)
 
 static void list_all(struct list *l)
 {
-	bool has_text = !l->sep && !l->names_only;
+	bool has_text = !l->sep && !l->names_only && !l->is_json;
 
 	if (has_text)
 		puts("\nList of events (to be used in -e):\n");
@@ -321,17 +379,22 @@ int ap_cmd_list(int argc, char **argv)
 	}
 	l.sep = args.separator;
 	l.names_only = args.raw_dump;
+	l.is_json = args.is_json;
+	if (l.is_json)
+		puts("[");
 	if (rest == argc)
 		list_all(&l);
 	for (status = 0; rest < argc; rest++) {
 		if (is_metrics(argv[rest])) {
-			status |= list_metrics(&args);
+			status |= list_metrics(&args, &l);
 		} else if (!list_word(&l, argv[rest])) {
 			fprintf(stderr, "anyperf list: no event's name matches '%s'\n", argv[rest]);
 			status = AP_EXIT_FAILURE;
 		}
 	}
-	if (l.names_only)
+	if (l.is_json)
+		puts("\n]");
+	else if (l.names_only)
 		puts("");
 	return status;
 }

@@ -57,6 +57,15 @@ is "$status" 129 "a formula with an unknown event"
 has err 'nosuchevent' "names it"
 run "$ANYPERF" list -x'|' metrics
 is "$status" 0 "list metrics"
+run "$ANYPERF" list -j metrics branches
+is "$status $(python3 -c 'import json
+o = json.load(open("out"))
+m = {x["MetricName"]: x["MetricExpr"] for x in o if "MetricName" in x}
+e = {x["EventName"]: (x["EventType"], x["Kind"], x["Encoding"]) for x in o if "EventName" in x}
+print(m["ipc"], m["insn_per_cycle"], e["branches"])')" "0 instructions / cycles ipc ('Hardware event', 'exact', 'type=0 config=0x4')" \
+	"list -j: metrics and events"
+run "$ANYPERF" stat -M insn_per_cycle,ipc -x, -- "$PROGRAMS/and_loop"
+is "$(grep -cE ',(insn_per_cycle|ipc),' err) $(grep -E ',(insn_per_cycle|ipc),' err | sed -E 's/(insn_per_cycle|ipc)//' | sort -u | wc -l)" "2 1" "perf's new names are the same metrics" || note "$(cat err)"
 for name in $(cut -d'|' -f1 out); do
 	"${stat[@]}" -x, -o csv -M "$name" -- true || not_ok "-M $name"
 	[ "$(awk -F, '$3 ~ /not supported/ || $1 ~ /not supported/' csv)" ] && not_ok "$name: its events are counted"
