@@ -42,12 +42,21 @@ spread()
 	note "no recording in which each tenth has a sample"
 }
 
+# plain FILE: its lines but for the names of PLT stubs, which perf 6.1 takes from the wrong relocations ("@plt" where that is a
+# resolver's), and but for what a longer name moves
+plain()
+{
+	sed -E 's/[^ ;]*@plt/@plt/g; s/-{2,}/--/g; s/\.{2,}/../g; s/ +/ /g; s/ $//' "$1" | sort
+}
+
 # as_theirs NAME REGEX: $tmp/out is $tmp/theirs, which says something: it has a line that matches
 as_theirs()
 {
 	if ! grep -q -e "$2" "$tmp/theirs"; then
 		not_ok "$1" "perf prints nothing"
 	elif cmp -s "$tmp/theirs" "$tmp/out"; then
+		ok "$1"
+	elif grep -q '@plt' "$tmp/theirs" && [ "$(plain "$tmp/theirs")" = "$(plain "$tmp/out")" ]; then
 		ok "$1"
 	else
 		not_ok "$1" "$(diff "$tmp/theirs" "$tmp/out" | head -n 20)" "$(cat "$tmp/err")"

@@ -27,7 +27,22 @@ g++ -O2 -fno-omit-frame-pointer -o "$tmp/named" "$tmp/named.cc" || exit 1
 
 record "$tmp/work.data" -g -- "$tmp/work"
 record "$tmp/named.data" -g -- "$tmp/named"
-perf record -q -z -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- sh -c "$tmp/work; $tmp/named" \
+# no shell: of files without symbols perf shows addresses, and we functions
+cat >"$tmp/both.c" <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!fork())
+			execl(argv[i], argv[i], NULL);
+		wait(NULL);
+	}
+	return 0;
+}
+END
+gcc -O1 -o "$tmp/both" "$tmp/both.c" || exit 1
+perf record -q -z -e cpu-clock:u,page-faults:u -o "$tmp/two.data" -- "$tmp/both" "$tmp/work" "$tmp/named" \
 	>/dev/null 2>&1 || exit 1
 perf record -q -e cpu-clock:u -g -o - -- "$tmp/work" >"$tmp/pipe.data" 2>/dev/null || exit 1
 
