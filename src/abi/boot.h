@@ -85,11 +85,13 @@ struct ap_boot {
 	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
 	u32 limit_shares; /* ap_slot.exec_limits of the last image */
 	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */
-	u32 ptracer;  /* what the program set by PR_SET_PTRACER, which the exec's tracer replaced */
-	u32 cwd;      /* ap_service_begins_in */
-	u32 nthreads; /* of a running process, the first one included; 0 at an exec */
-	u64 threads;  /* struct ap_boot_thread[nthreads] */
-	u32 nranges;  /* executable mappings from /proc/PID/maps */
+	u32 ptracer; /* what the program set by PR_SET_PTRACER, which the exec's tracer replaced */
+	u32 cwd;     /* ap_service_begins_in */
+	u32 traced, traced_opts; /* ap_traced.how, opts: by a program of the session */
+	u32 traced_nr; /* the call that executed the image, whose exit its tracer may wait for */
+	u32 nthreads;  /* of a running process, the first one included; 0 at an exec */
+	u64 threads;   /* struct ap_boot_thread[nthreads] */
+	u32 nranges;   /* executable mappings from /proc/PID/maps */
 	struct ap_range ranges[AP_BOOT_RANGES];
 };
 

@@ -125,7 +125,9 @@ enum ap_svc_op {
 	/* arg node of the tree; data: what is written to it, a limit of perf events; ret how much of it or -errno */
 	AP_SVC_LIMIT = 40,
 	/* arg inode, counter: of an event that the asker cannot compute itself; data: u64, what rdpmc gives */
-	AP_SVC_PMC = 36
+	AP_SVC_PMC = 36,
+	/* arg pid, segment, the former one: who traces the task has put the engine into its new image. */
+	AP_SVC_TRACED_EXEC = 37
 };
 
 #define AP_SVC_UNMAPPING_MORE 1U /* with the parts that were named by the same call before */

@@ -130,6 +130,7 @@ struct ap_slot {
 	u32 exec_cwd;	  /* becomes ap_boot.cwd */
 	u32 cwd;	  /* service/tree_cwd.c: of a task whose place is its own; 0 its process' */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
+	u32 native;   /* 1: it executes what is not followed, and is not counted if that succeeds */
 	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
 	u64 faults[AP_FAULT_N];	 /* page faults that it was prompted of */
 	u64 own_faults; /* that ended in signals of the engine's: the kernel counts them, the program has none */

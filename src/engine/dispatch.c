@@ -301,6 +301,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_data_settle(t, false);
 		ap_signal_deliver(t);
 	}
+	if (ap_unlikely(t->traced.how & AP_TRACED_LOOK)) {
+		link = NULL;
+		ap_traced_look(t);
+	}
 	ap_lock_take(&ap_proc.lock);
 	if (ap_unlikely(t->nlanes) && ap_thread_lanes(t)->walk && !ap_lanes_near(t))
 		ap_resume_prepare(t);

@@ -296,6 +296,18 @@ static s64 exec_native(struct ap_thread *t, struct ap_call *c, u64 mask)
 	return ret;
 }
 
+/* What comes of it runs uncounted: who has events on the task learns that by its slot. */
+static s64 exec_unfollowed(struct ap_thread *t, struct ap_call *c, u64 mask)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	s64 ret;
+
+	__atomic_store_n(&slot->native, 1, __ATOMIC_RELEASE);
+	ret = exec_native(t, c, mask);
+	__atomic_store_n(&slot->native, 0, __ATOMIC_RELEASE);
+	return ret;
+}
+
 void ap_note_exec(const char *path, const char *why)
 {
 	char text[256];
@@ -334,16 +346,18 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 	struct ap_slot *slot = ap_thread_slot(t);
 	s64 fd = ap_fd(t), helper = 0, ret;
 	const char *why = NULL;
-	bool was_hidden;
+	bool was_hidden, asked, traced;
 
 	fill_slot(t, slot);
-	if (!ask_supervisor(slot)) {
+	asked = ask_supervisor(slot);
+	traced = !asked && ap_traced_execs(t);
+	if (!asked && !traced) {
 		helper = ap_exec_helper_start(t, &was_hidden, &why);
 		if (!helper) {
 			slot->req = AP_REQ_NONE;
 			ap_ptracer_restore(t);
 			ap_note_exec(path, why);
-			return exec_native(t, c, mask);
+			return exec_unfollowed(t, c, mask);
 		}
 	}
 	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, 0);
@@ -356,6 +370,8 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 	} else {
 		cancel(slot);
 	}
+	if (traced)
+		ap_traced_exec_failed(t);
 	ap_ptracer_restore(t);
 	ap_sig_set_mask(mask);
 	return ret;
@@ -375,7 +391,7 @@ static s64 call(struct ap_thread *t, struct ap_call *c)
 		return ap_call_pass(t, c);
 	if (plan == PLAN_NATIVE && !why)
 		why = "its seccomp filter lets in no engine";
-	if (plan == PLAN_FOLLOW && t->traced_by_program) {
+	if (plan == PLAN_FOLLOW && t->traced.by_other) {
 		why = "another program traces it";
 		plan = PLAN_NATIVE;
 	}
@@ -384,7 +400,7 @@ static s64 call(struct ap_thread *t, struct ap_call *c)
 	if (plan == PLAN_FOLLOW)
 		return exec_followed(t, c, mask, path);
 	ap_note_exec(path, why);
-	return exec_native(t, c, mask);
+	return exec_unfollowed(t, c, mask);
 }
 
 /* A helper would be left in the old image's memory, as a child that the new one does not know. */

@@ -211,7 +211,8 @@ s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why
 	__atomic_store_n(&slot->req, AP_REQ_NONE, __ATOMIC_RELEASE);
 	ap_lock_take(&ap_proc.lock);
 	ap_mem_fork_begin();
-	pid = ap_sys5(AP_NR_clone, 0, 0, 0, 0, 0);
+	/* who traces the task traces its children, perhaps */
+	pid = ap_sys5(AP_NR_clone, AP_CLONE_UNTRACED, 0, 0, 0, 0);
 	if (!pid)
 		helper(slot, t->pid, t->tid);
 	ap_mem_fork_end();

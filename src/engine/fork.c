@@ -212,9 +212,10 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	t->own_fd = 0;
 	ap_limits_fork_child(t);
 	t->is_vfork_child = 0;
-	t->traced_by_program = 0;
 	t->dispatch.is_on = false;
 	ap_mlock_future = 0;
+	ap_traced_child(t, &t->traced, k->flags);
+	ap_tracer_in_child();
 	t->ptracer = ap_proc.ptracer = 0;
 	t->tid_at = k->tid_at;
 	t->start_flags = AP_CLONE_VFORK; /* nobody tells it its number */

@@ -178,6 +178,10 @@ static bool deliver(struct ap_thread *t)
 		finish(t, mask);
 		return true;
 	}
+	if (ap_unlikely(t->traced.how) && !ap_traced_signal(t)) {
+		finish(t, mask);
+		return true;
+	}
 	if (t->pend_sync && ap_trace_is_on())
 		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	ap_sig_lookup(t, t->pend_sig, &a);
@@ -341,6 +345,8 @@ void ap_sig_return(struct ap_thread *t)
 	t->regs.rflags = (flags & ~EFL_RETURN) | (t->regs.rflags & EFL_RETURN);
 	if (ap_trace_is_on())
 		ap_trace_exit_unnamed(t, t->regs.gpr[RAX]);
+	t->traced.nr = (u64)-1;
+	ap_traced_exit(t, 0, 0);
 	(void)ap_sig_altstack_set(t, &uc.stack, t->regs.gpr[RSP]);
 	t->virt_mask = uc.sigmask & AP_SIG_SYNC;
 	t->sig_depth = 0;

@@ -591,7 +591,8 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
 	count_fault(t, sig, info, uc, 1);
-	if (ap_unlikely(ap_sig_change_mask(sig, uc)) || is_full_log(t, sig, info, uc))
+	if (ap_unlikely(ap_sig_change_mask(sig, uc)) || is_full_log(t, sig, info, uc) ||
+	    ap_traced_is_lost(t, sig, pc_of(uc)))
 		return;
 	if (ap_unlikely(ap_sig_is_nudge(sig, info))) {
 		nudged(t, uc);

@@ -187,6 +187,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	slot->in_code = 0;
 	slot->call = 0;
 	slot->cwd = 0;
+	slot->native = 0;
 	slot->gen = gen;
 	slot->tid = 0;
 	slot->pid = 0;

@@ -137,5 +137,7 @@ void ap_start(struct ap_boot *boot)
 	if (boot->nthreads)
 		ap_attach_thread((struct ap_boot_thread *)boot->threads);
 	ap_signal_let_in(boot->sigmask);
+	if (ap_unlikely(boot->traced))
+		ap_traced_begin(t);
 	ap_redispatch(t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Small calls that the engine answers in part: the program's %gs base, which is virtual, the
- * session's own prctl, PTRACE_TRACEME, after which an exec belongs to another tracer, and the robust
+ * session's own prctl, and the robust
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
@@ -11,7 +11,6 @@
 #define ARCH_SET_FS	  0x1002
 #define ARCH_GET_GS	  0x1004
 #define ARCH_SHSTK_ENABLE 0x5001
-#define PTRACE_TRACEME	  0
 #define PR_SET_SECCOMP	  22
 
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -80,15 +79,6 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 	default:
 		return -AP_EINVAL;
 	}
-}
-
-s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c)
-{
-	s64 ret = ap_call_pass(t, c);
-
-	if (c->a[0] == PTRACE_TRACEME && !ret)
-		t->traced_by_program = 1;
-	return ret;
 }
 
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c)

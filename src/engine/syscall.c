@@ -39,8 +39,10 @@ static bool give_pages_back(void)
  * the counter has been read.  So what an argument points to, with the next one for its length if it
  * looks like one, is given back before the call; what is reached indirectly fails and is tried again.
  */
-static void give_args_back(const struct ap_call *c)
+void ap_call_give_back(const struct ap_call *c)
 {
+	if (ap_likely(!ap_smc_any()))
+		return;
 	for (u32 i = 0; i < 6; i++) {
 		u64 len = i < 5 && c->a[i + 1] < ARG_SPAN_MAX ? c->a[i + 1] : 0;
 		u64 end = c->a[i] + (len ? len : 1);
@@ -57,8 +59,7 @@ s64 ap_call_pass(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
-	if (ap_unlikely(ap_smc_any()))
-		give_args_back(c);
+	ap_call_give_back(c);
 	ret = ap_syscall_do(t, c->nr, c->a);
 
 	if (ap_unlikely(ret == -AP_EFAULT) && give_pages_back())
@@ -139,6 +140,9 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_ptrace:
 	case AP_NR_process_vm_writev:
 		return ap_call_poke(t, c);
+	case AP_NR_wait4:
+	case AP_NR_waitid:
+		return ap_call_wait(t, c);
 	case AP_NR_membarrier:
 		return ap_call_membarrier(t, c);
 	case AP_NR_rseq:
@@ -250,6 +254,23 @@ static void trace(struct ap_thread *t, const struct ap_call *c, u64 rax, bool is
 	r->rip = was[3];
 }
 
+/* False: the call is not made; *ret is what comes of it. */
+static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
+{
+	const u64 *gpr = t->regs.gpr;
+
+	*ret = AP_SYSCALL_UNTOUCHED;
+	if (t->pending)
+		return false;
+	if (t->traced.how & AP_TRACED_CALLS && !ap_traced_entry(t, c->pc, ret))
+		return false;
+	*c = (struct ap_call){ .nr = gpr[0],
+			       .a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
+			       .pc = c->pc };
+	t->traced.calls = 1;
+	return true;
+}
+
 static s64 execute(struct ap_thread *t, u64 pc)
 {
 	u64 *gpr = t->regs.gpr;
@@ -265,7 +286,9 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		ap_lanes_look_at(t, pc);
 	if (ap_trace_is_on())
 		trace(t, &c, (u64)-AP_ENOSYS, false);
-	if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
+	if (ap_unlikely(t->traced.how) && !enter_traced(t, &c, &ret))
+		(void)0;
+	else if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
 		ret = ap_call_pass(t, &c);
 	else if (ap_fd_is_hidden(t, &c))
 		ret = -AP_EBADF;
@@ -278,16 +301,20 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		if (ap_proc.flags & AP_F_COUNT)
 			ap_count_kind(t, AP_KIND_INSTR, -1);
 		ap_trace_untouched(t);
+		ap_traced_exit(t, pc, -AP_ERESTARTNOINTR);
 		return ret;
 	}
 	if (ap_trace_is_on())
 		trace(t, &c, (u64)ret, true);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;
-	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED))
+	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED)) {
+		ap_traced_exit(t, pc, -AP_ERESTARTSYS);
 		return ret;
+	}
 	gpr[0] = (u64)ret;
 	t->regs.rip = pc + 2;
+	ap_traced_exit(t, pc, 0);
 	return ret;
 }
 

@@ -107,6 +107,7 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->foreign = t->foreign;
 	child->own_fd = k->flags & AP_CLONE_FILES ? t->own_fd : (u32)ap_fd(t) + 1;
 	ap_thread_slot(child)->call = c->nr + 1;
+	ap_traced_child(child, &t->traced, k->flags);
 	ap_signal_new_task(t, child, k->flags);
 	ap_thread_link(child);
 }
@@ -270,6 +271,7 @@ void ap_task_child(struct ap_thread *t)
 	slot->tid = t->tid;
 	slot->pid = t->pid;
 	ap_thread_init_kernel(t);
+	t->traced.calls = 0;
 	ap_service_begins();
 	if (ap_trace_is_on())
 		ap_trace_exit(t, slot->call - 1, 0);

@@ -29,6 +29,8 @@ s64 ap_call_pass(struct ap_thread *t, struct ap_call *c);
  * returns AP_SYSCALL_UNTOUCHED and it is delivered first.  Else *mask is the program's.
  */
 AP_MUST_CHECK bool ap_call_block(struct ap_thread *t, u64 *mask);
+/* What the call's arguments point to may be written to; done by ap_call_pass. */
+void ap_call_give_back(const struct ap_call *c);
 /* A string of the program's: its length, or -EFAULT, or -ENAMETOOLONG. */
 s64 ap_call_str(char *dst, u64 src, u64 cap);
 
@@ -63,10 +65,9 @@ u32 *ap_ptracer(struct ap_thread *t);	      /* whom the program allows to trace 
 void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed */
 /* filter_install.c */
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
-/* sys_misc.c: prctl, arch_prctl, ptrace, set_robust_list, get_robust_list */
+/* sys_misc.c: prctl, arch_prctl, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
-s64 ap_call_ptrace(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
 typedef s64 (*ap_call_fn)(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_mlock(struct ap_thread *t, struct ap_call *c);

@@ -26,6 +26,9 @@ ap_task_clone:
 	jmp 3f
 2:	mov GPR(4), %rsp
 3:	syscall
+	.globl ap_task_cloned
+	.hidden ap_task_cloned
+ap_task_cloned: /* a tracer's engine finds the child here, whose thread is in r9 */
 	test %rax, %rax
 	jz 1f
 	leave_call

@@ -143,6 +143,7 @@ int ap_thread_new(struct ap_thread **out)
 	t->engine_sp = (u64)t + AP_T_STACK_OFF + AP_T_STACK_SIZE;
 	t->exit_kind = AP_EXIT_NONE;
 	t->slot_index = index;
+	t->traced.mark = (u64)ap_traced_mark;
 	t->serial = ++last_serial;
 	ap_slot_init(ap_thread_slot(t), (u32)t->serial);
 	ap_direct_reset(t);

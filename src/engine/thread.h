@@ -17,6 +17,7 @@
 #include "abi/boot.h"
 #include "abi/session.h"
 #include "base/types.h"
+#include "engine/traced.h"
 #include "x86/access.h"
 
 #define AP_T_SLOT_OFF	4096ULL /* struct ap_slot */
@@ -100,7 +101,7 @@ struct ap_fault {
 	u32 sig;
 	u64 addr; /* that it touched */
 	struct ap_regs regs;
-	u64 stack[32]; /* words from its rsp up */
+	u64 stack[24]; /* words from its rsp up */
 	u32 nstack;
 };
 
@@ -177,8 +178,7 @@ struct ap_thread {
 	u64 tid_at;	 /* where the kernel writes its number for the program; 0 nowhere */
 	u32 told_tid;	 /* its number from its parent, where it may not ask for it */
 	const struct ap_filter *filters;
-	u32 own_fd;	       /* session descriptor + 1 where descriptors are not shared, else 0 */
-	u32 traced_by_program; /* PTRACE_TRACEME was called */
+	u32 own_fd; /* session descriptor + 1 where descriptors are not shared, else 0 */
 	struct ap_user_dispatch dispatch;
 	u32 own_limits; /* limits.c: the next two are this vfork child's own */
 	u32 limit_shares, nofile_share;
@@ -187,6 +187,8 @@ struct ap_thread {
 	u64 rseq; /* attach.c: the area that the program believes to be registered, 0 none */
 	u32 rseq_size, rseq_sig;
 	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
+
+	struct ap_traced traced; /* traced.c, and the engine of its tracer */
 
 	/* Sampling: lane.h has the rest.  nlanes are kept, of ap_proc.lanes. */
 	u32 nlanes;

@@ -256,6 +256,7 @@ static int inject(struct injection *j, const char **why)
 		ret = ap_task_set_sigmask(j->in->tid, ~0ULL);
 	if (!ret)
 		j->remote.saved.rip = j->base + j->header.entry;
+	j->in->boot_at = j->base + j->header.boot;
 	return ret;
 }
 

@@ -129,6 +129,14 @@ static bool is_called_so(const struct ap_host *host, const struct ap_seg *head, 
 	       !ap_session_seg_read(host->ses, head->parent_seg, &parent) && parent.pidns == pidns;
 }
 
+/* It has executed what is not followed, or its engine gave up: it lives, and counts no more. */
+static bool has_left(const struct ap_host_task *t)
+{
+	return ap_host_task_is_in_slot(t) &&
+	       (__atomic_load_n(&ap_host_slot(t->seg, t->slot)->native, __ATOMIC_ACQUIRE) ||
+		t->seg->head->state == AP_SEG_NATIVE);
+}
+
 /* A task that counts under this name in its own namespace. */
 static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u32 inner)
 {
@@ -145,7 +153,7 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 		return NULL;
 	for (u32 i = 0; i < head.nslots && i < AP_SLOT_MAX; i++) {
 		if (ap_session_slot_read(host->ses, seg, i, &slot) || slot.state != AP_SLOT_LIVE ||
-		    slot.tid != inner)
+		    slot.native || slot.tid != inner)
 			continue;
 		s = ap_host_seg(host, seg);
 		return s ? ap_host_task_at(host, s, i) : NULL;
@@ -254,7 +262,7 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	/* our own child, before its exec, is there until we have waited for it */
 	if (t && (caller || t->seg) && has_ended(t))
 		return -ESRCH;
-	if (t) {
+	if (t && !has_left(t)) {
 		ap_host_sync(host, t);
 		*out = t->core;
 		return 0;
@@ -281,6 +289,15 @@ bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t)
 		ap_host_task_name(host, t, pid, tid);
 	}
 	return ap_has_ended(t->tid);
+}
+
+/* Its events stand still from there on, times too: what was not counted is not said to have been. */
+void ap_host_task_let_leave(struct ap_host *host, struct ap_task *task)
+{
+	struct ap_host_task *t = task ? ap_task_host(task) : NULL;
+
+	if (t && t != host->asker && has_left(t) && t->seg->head->state != AP_SEG_NATIVE)
+		ap_host_task_end_as(host, t, AP_HOST_LEFT);
 }
 
 bool ap_host_tasks_end_gone(struct ap_host *host)

@@ -350,6 +350,8 @@ int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 /* What an event of ours is, if the kernel can have it: AP_SVC_NATIVE, or -errno. */
 int ap_host_kernel_rehome(const struct ap_host_task *caller, struct ap_event *event,
 			  struct ap_svc_rehome *what);
+/* Where it is not followed any more (ap_slot.native), which nobody tells of. */
+void ap_host_task_let_leave(struct ap_host *host, struct ap_task *task);
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
 
 /* host_serve.c: read(2), as whoever has waited for a child expects it */

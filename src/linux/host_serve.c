@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "linux/refusal.h"
 
 #define TOKEN 0 /* stands for a descriptor: ap_host.token_inode */
 
@@ -140,8 +141,10 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 /* A group cannot be added up while a child has another one: it may be a child that was killed. */
 s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size)
 {
-	s64 got = ap_core_read(host->core, event, buf, size);
+	s64 got;
 
+	ap_host_task_let_leave(host, ap_event_task(event));
+	got = ap_core_read(host->core, event, buf, size);
 	if (got == -ECHILD && ap_host_tasks_end_gone(host))
 		got = ap_core_read(host->core, event, buf, size);
 	return got;
@@ -507,6 +510,24 @@ static s64 serve_held(struct ap_host *host, struct request *r)
 	return 0;
 }
 
+/* As the supervisor's own hand-over ends.  Who does not trace the task has nothing to say of it. */
+static s64 serve_traced_exec(struct ap_host *host, struct request *r)
+{
+	pid_t pid = (pid_t)r->svc.arg[0];
+	u32 seg = (u32)r->svc.arg[1];
+	struct ap_traced from = { .tid = pid, .seg = (u32)r->svc.arg[2] };
+	struct ap_seg head;
+
+	if (pid <= 0 || ap_tracer_of(pid) != r->task->pid)
+		return -EPERM;
+	if (seg != AP_HOST_NATIVE &&
+	    (seg >= ap_session_nsegs(host->ses) || ap_session_seg_read(host->ses, seg, &head) ||
+	     head.state != AP_SEG_INIT || head.pid != (u32)pid || head.parent_seg != from.seg))
+		return -EINVAL;
+	ap_host_execed(host, &from, pid, seg);
+	return 0;
+}
+
 static s64 serve_nop(struct ap_host *host, struct request *r)
 {
 	(void)host;
@@ -561,6 +582,7 @@ static serve_fn *const serve[] = {
 	[AP_SVC_UNMAPPED] = serve_unmapped,
 	[AP_SVC_SAMPLE_READ] = serve_sample_read,
 	[AP_SVC_LIMIT] = serve_limit,
+	[AP_SVC_TRACED_EXEC] = serve_traced_exec,
 };
 
 /* --- the slot */

@@ -94,6 +94,8 @@ void ap_service_wrote(s32 fd);
  * child exists, and true where a failure has to be told; exits before the counts are folded; buries
  * for a vfork child, before its slot goes: it was killed, or goes on in an image of its own.
  */
+/* Who traces a task has put the engine into its new image, segment seg (UINT32_MAX: has not), in place of former. */
+void ap_service_traced_exec(u32 pid, u32 seg, u32 former);
 AP_MUST_CHECK bool ap_service_forks(u32 seg, u32 slot, bool is_thread);
 void ap_service_fork_failed(u32 seg, u32 slot, bool is_thread);
 void ap_service_exits(bool whole_process);

@@ -66,6 +66,11 @@ void ap_service_buries(const struct ap_slot *other, u32 seg, u32 slot)
 		tell(AP_SVC_EXIT, 1, seg, slot);
 }
 
+void ap_service_traced_exec(u32 pid, u32 seg, u32 former)
+{
+	tell(AP_SVC_TRACED_EXEC, pid, seg, former);
+}
+
 void ap_service_quiet(void)
 {
 	struct ap_request r;

@@ -118,8 +118,8 @@ else
 fi
 
 if command -v strace >/dev/null; then
-	refuses "a traced task" 'inside: .*ptrace is refused' counted strace -o /dev/null \
-		"$tmp/inside"
+	follows "a task that a program of the session traces" counted strace -o "$tmp/calls"
+	has "$tmp/calls" '^write\(' "and its tracer sees its calls"
 else
 	skip "a traced task" "no strace"
 fi

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events that a tracer opens on its child at the child's exec stop, as debuggers and Go's and libpfm4's examples do.  The
+ * kernel's rule: they count the child's instructions from there on, whoever traces it, and the next stop is the program's
+ * own: here its end.  The image is this program again, which runs a loop of n turns, so two runs differ by 2 for each turn.
+ */
+/* CASE: session -- */
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+
+#include "check.h"
+
+enum way { CONT, DETACH, OPTION, PIPE, VFORK, N_WAYS };
+static const char *const names[] = { "PTRACE_CONT", "PTRACE_DETACH", "PTRACE_O_TRACEEXEC",
+				     "a pipe that the exec closes", "vfork" };
+
+static pid_t start(enum way way, const char *turns)
+{
+	int p[2] = { -1, -1 };
+	char c;
+	pid_t pid;
+
+	if (way == PIPE && pipe2(p, O_CLOEXEC))
+		exit(3);
+	pid = way == VFORK ? vfork() : fork();
+	if (!pid) {
+		personality(ADDR_NO_RANDOMIZE); /* what the loader does depends on addresses */
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		if (way == OPTION)
+			raise(SIGSTOP);
+		execl("/proc/self/exe", "traced_exec", turns, (char *)0);
+		_exit(9);
+	}
+	close(p[1]);
+	/* nobody waits for the child before it has executed its image */
+	if (way == PIPE && read(p[0], &c, 1))
+		exit(3);
+	close(p[0]);
+	return pid;
+}
+
+/* The stop at the exec, or the one that the option makes of it. */
+static int wait_for_exec(enum way way, pid_t pid)
+{
+	int st;
+
+	waitpid(pid, &st, 0);
+	if (way != OPTION)
+		return st == W_STOPCODE(SIGTRAP);
+	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXEC);
+	ptrace(PTRACE_CONT, pid, 0, 0);
+	waitpid(pid, &st, 0);
+	return st == (W_STOPCODE(SIGTRAP) | PTRACE_EVENT_EXEC << 16);
+}
+
+static u64 count(enum way way, const char *turns)
+{
+	struct perf_event_attr a = HWI;
+	u64 v[3] = { 0 };
+	int st, fd;
+	pid_t pid = start(way, turns);
+
+	CHECK(wait_for_exec(way, pid), "%s: it stops at its exec", names[way]);
+	a.disabled = 0;
+	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = xo(&a, pid, -1, -1, 0);
+	CHECK(!ptrace(way == DETACH ? PTRACE_DETACH : PTRACE_CONT, pid, 0, 0), "%s: goes on",
+	      names[way]);
+	CHECK(waitpid(pid, &st, 0) == pid && WIFEXITED(st) && WEXITSTATUS(st) == 7,
+	      "%s: the next that is heard of it is its end (%x)", names[way], st);
+	CHECK(read(fd, v, sizeof(v)) == sizeof(v) && v[1] && v[1] == v[2],
+	      "%s: it was counted all the time", names[way]);
+	close(fd);
+	return v[0];
+}
+
+int main(int argc, char **argv)
+{
+	u64 a, b;
+
+	if (argc > 1) {
+		spin((u64)atoi(argv[1]));
+		return 7;
+	}
+	for (enum way way = 0; way < N_WAYS; way++) {
+		a = count(way, "1000");
+		b = count(way, "2000");
+		CHECK(b - a == 2000, "%s: 1000 turns more are 2000 instructions (%lld)", names[way],
+		      (long long)(b - a));
+	}
+	return done();
+}
