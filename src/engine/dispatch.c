@@ -365,7 +365,7 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ap_proc.data))
 		ap_data_look(t, pc);
 	if (ap_safe_copy(frame, (const void *)t->regs.gpr[AP_RSP], sizeof(frame)) != 0 ||
-	    frame[1] != 0x33)
+	    (u16)frame[1] != 0x33) /* what is above a selector is nothing */
 		ap_go_native(t, "iret to another code segment");
 	if (is_no_address(frame[0]))
 		ap_signal_general_protection(t);
