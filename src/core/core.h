@@ -277,8 +277,15 @@ struct ap_switch {
 	u64 time; /* by ops->clock: it may be told late, but in order */
 	s32 cpu;
 	bool is_out, is_preempted;
+	bool is_told;		  /* the events of the CPU have heard of it, or will */
+	bool is_named;		  /* who comes next, or was there before: */
+	u32 other_pid, other_tid; /* by the names of the host; of the idle task 0 */
 };
 void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw);
+/* The same to the events of the CPU alone; and does any of them want it? */
+void ap_core_switched_on_cpu(struct ap_core *core, struct ap_task *task,
+			     const struct ap_switch *sw);
+bool ap_core_cpu_wants_switches(const struct ap_core *core, s32 cpu);
 void ap_core_cgroup_made(struct ap_core *core, struct ap_task *task, u64 id, const char *path);
 
 /*

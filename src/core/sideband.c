@@ -446,15 +446,20 @@ void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_ta
 }
 
 /*
- * An event of a CPU also names who comes next, or was there before.  Nobody tells us of tasks that are
- * not the session's: -1, as the kernel says of a task that is gone.
+ * An event of a CPU also names who comes next, or was there before: -1 where nobody knows, or by other names than the host's,
+ * as the kernel says of a task that is gone.
  */
 static int write_switch(const struct ap_record_to *to, const struct ap_event *e,
 			const struct telling *t)
 {
-	if (!e->ctx || !e->ctx->task)
-		return ap_record_switch_cpu_wide(to, t->at->is_out, t->at->is_preempted, ~0U, ~0U);
-	return ap_record_switch(to, t->at->is_out, t->at->is_preempted);
+	const struct ap_switch *sw = t->at;
+	bool is_named = sw->is_named && (s32)to->who->tid == t->task->id.tid;
+
+	if (e->ctx && e->ctx->task)
+		return ap_record_switch(to, sw->is_out, sw->is_preempted);
+	return ap_record_switch_cpu_wide(to, sw->is_out, sw->is_preempted,
+					 is_named ? sw->other_pid : ~0U,
+					 is_named ? sw->other_tid : ~0U);
 }
 
 void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw)
@@ -464,7 +469,32 @@ void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct a
 	};
 
 	(void)core;
-	tell(&t);
+	if (!sw->is_told)
+		tell_cpu(&t);
+	tell_task_ctx(&t);
+}
+
+void ap_core_switched_on_cpu(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw)
+{
+	const struct telling t = {
+		.flags = AP_PERF_CONTEXT_SWITCH, .task = task, .at = sw, .write = write_switch
+	};
+
+	(void)core;
+	tell_cpu(&t);
+}
+
+bool ap_core_cpu_wants_switches(const struct ap_core *core, s32 cpu)
+{
+	const struct ap_ctx *ctx = core->cpu_ctx[cpu];
+	const struct ap_list *l;
+
+	if (!ctx)
+		return false;
+	ap_list_for_each(l, &ctx->events)
+		if (ap_list_entry(l, struct ap_event, in_ctx)->attr.flags & AP_PERF_CONTEXT_SWITCH)
+			return true;
+	return false;
 }
 
 static int write_cgroup(const struct ap_record_to *to, const struct ap_event *e,

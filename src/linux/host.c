@@ -247,6 +247,7 @@ void ap_host_free(struct ap_host *host)
 		while (host->segs[i])
 			ap_host_seg_ended(host, host->segs[i]->index);
 	ap_host_files_fini(host);
+	ap_host_diaries_fini(host);
 	ap_host_samplers_fini(host);
 	ap_host_cpus_fini(host);
 	ap_host_trace_fini(host);

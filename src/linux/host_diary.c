@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Diaries: what the kernel writes down of a task for us, where it permits, in the ring of an event of its own.
- * That is when the task is on a CPU, and samples of what happens inside the kernel.  Read at ticks, before each request is served and at the task's end;
+ * That is when the task is on a CPU, and samples of what happens inside the kernel.  Where a CPU's event wants to know of
+ * switches, and the kernel permits, there is a diary of that CPU as well, which says who came next.  All are read together, by the time
+ * of what they say.  Read at ticks, before each request is served and at the task's end;
  * told to the core with the kernel's time, which is the clock that ours follows.
  */
 #include <errno.h>
@@ -23,18 +25,29 @@
 #define SW_CGROUP_SWITCHES 11 /* newer than some headers */
 
 struct ap_host_diary {
-	struct ap_host_task *task;
+	struct ap_host_task *task; /* NULL: of a CPU */
+	s32 cpu;
 	int fd;
 	int counters[AP_WORLD_N]; /* events that are sampled, with the output of fd; -1 */
 	u64 ids[AP_WORLD_N];
 	struct perf_event_mmap_page *page; /* NULL: not mapped in this process yet */
-	bool is_out;			   /* the task, by what has been told */
+	bool is_known, is_out;		   /* the task, by what has been told */
+	u64 at, head, time; /* while they are read: up to there; of the next record */
 	struct ap_host_diary *next, **prev;
 };
 
 /* PERF_RECORD_SWITCH with sample_id_all of TID | TIME | CPU. */
 struct switch_record {
 	struct perf_event_header header;
+	u32 pid, tid;
+	u64 time;
+	u32 cpu, reserved;
+};
+
+/* PERF_RECORD_SWITCH_CPU_WIDE: who has the CPU is in the latter names. */
+struct cpu_record {
+	struct perf_event_header header;
+	u32 other_pid, other_tid;
 	u32 pid, tid;
 	u64 time;
 	u32 cpu, reserved;
@@ -52,7 +65,8 @@ struct sample_record {
 	u64 nr, chain[CHAIN_MAX];
 };
 
-static int open_event(pid_t tid)
+/* tid -1: all that are on the CPU. */
+static int open_event(pid_t tid, s32 cpu)
 {
 	struct perf_event_attr attr;
 
@@ -67,7 +81,7 @@ static int open_event(pid_t tid)
 	attr.exclude_hv = 1;
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_counter(pid_t tid, u32 which)
@@ -126,20 +140,46 @@ static void copy(const struct ap_host_diary *f, u64 at, void *to, u64 n)
 		((u8 *)to)[i] = data[(at + i) % RING_BYTES];
 }
 
-/* A task that waits while its event is opened is on a CPU as far as anybody was told. */
+static bool has_own_diary(const struct ap_host *host, u32 cpu)
+{
+	return host->cpu_diaries && host->cpu_diaries[cpu];
+}
+
+/* Who asks for its own event waits for us, which it would not do natively: it is on a CPU as far as anybody was told. */
 static void take_switch(struct ap_host *host, struct ap_host_diary *f,
 			const struct switch_record *r)
 {
-	const struct ap_switch sw = { .time = r->time,
-				      .cpu = (s32)r->cpu,
-				      .is_out = r->header.misc & PERF_RECORD_MISC_SWITCH_OUT,
-				      .is_preempted = r->header.misc &
-						      PERF_RECORD_MISC_SWITCH_OUT_PREEMPT };
+	const struct ap_switch sw = {
+		.time = r->time,
+		.cpu = (s32)r->cpu,
+		.is_out = r->header.misc & PERF_RECORD_MISC_SWITCH_OUT,
+		.is_preempted = r->header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+		.is_told = r->cpu < ap_host_count_cpus() && has_own_diary(host, r->cpu)
+	};
 
-	if (r->cpu >= ap_host_count_cpus() || sw.is_out == f->is_out)
+	if (r->cpu >= ap_host_count_cpus() || (f->is_known && sw.is_out == f->is_out))
 		return;
+	f->is_known = true;
 	f->is_out = sw.is_out;
 	ap_core_switched(host->core, f->task->core, &sw);
+}
+
+/* Of other sessions' tasks, and of the machine's, nobody here hears. */
+static void take_cpu_switch(struct ap_host *host, const struct ap_host_diary *f,
+			    const struct cpu_record *r)
+{
+	const struct ap_switch sw = { .time = r->time,
+				      .cpu = f->cpu,
+				      .is_out = r->header.misc & PERF_RECORD_MISC_SWITCH_OUT,
+				      .is_preempted =
+					      r->header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+				      .is_named = true,
+				      .other_pid = r->other_pid,
+				      .other_tid = r->other_tid };
+	struct ap_host_task *t = r->tid ? ap_host_task_by_tid(host, (pid_t)r->tid) : NULL;
+
+	if (t)
+		ap_core_switched_on_cpu(host->core, t->core, &sw);
 }
 
 /* The kernel says where the task was: events of CPUs follow it. */
@@ -198,39 +238,101 @@ void ap_host_diaries_let_go(struct ap_host *host)
 	}
 }
 
-static void drain(struct ap_host *host, struct ap_host_diary *f)
+union record {
+	struct perf_event_header header;
+	struct switch_record sw;
+	struct cpu_record cpu;
+	struct sample_record sample;
+};
+
+static u64 time_of(const union record *r)
 {
-	union {
-		struct perf_event_header header;
-		struct switch_record sw;
-		struct sample_record sample;
-	} r;
-	u64 head, tail;
-
-	if (!map(f))
-		return;
-	head = __atomic_load_n(&f->page->data_head, __ATOMIC_ACQUIRE);
-	tail = f->page->data_tail;
-	while (tail != head) {
-		u64 size;
-
-		copy(f, tail, &r, sizeof(r.header));
-		size = r.header.size;
-		copy(f, tail, &r, size < sizeof(r) ? size : sizeof(r));
-		tail += size;
-		if (r.header.type == PERF_RECORD_SWITCH)
-			take_switch(host, f, &r.sw);
-		else if (r.header.type == PERF_RECORD_SAMPLE)
-			take_sample(host, f, &r.sample);
+	switch (r->header.type) {
+	case PERF_RECORD_SWITCH:
+		return r->sw.time;
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return r->cpu.time;
+	case PERF_RECORD_SAMPLE:
+		return r->sample.time;
+	default:
+		return 0; /* at once: nobody wants it */
 	}
-	__atomic_store_n(&f->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+/* The record at f->at, as far as .. there is one. */
+static bool look(struct ap_host_diary *f, union record *r, u64 most)
+{
+	u64 size;
+
+	if (f->at == f->head)
+		return false;
+	copy(f, f->at, r, sizeof(r->header));
+	size = r->header.size < most ? r->header.size : most;
+	copy(f, f->at, r, size < sizeof(r->header) ? sizeof(r->header) : size);
+	return true;
+}
+
+static void look_ahead(struct ap_host_diary *f)
+{
+	union record r;
+
+	f->time = look(f, &r, offsetof(struct sample_record, nr)) ? time_of(&r) : ~0ULL;
+}
+
+static void begin_reading(struct ap_host_diary *f)
+{
+	f->at = f->head = 0;
+	f->time = ~0ULL;
+	if (!map(f))
+		return;
+	f->head = __atomic_load_n(&f->page->data_head, __ATOMIC_ACQUIRE);
+	f->at = f->page->data_tail;
+	look_ahead(f);
+}
+
+static void take_next(struct ap_host *host, struct ap_host_diary *f)
+{
+	union record r;
+
+	if (!look(f, &r, sizeof(r)))
+		return;
+	f->at += r.header.size;
+	if (r.header.type == PERF_RECORD_SWITCH)
+		take_switch(host, f, &r.sw);
+	else if (r.header.type == PERF_RECORD_SWITCH_CPU_WIDE)
+		take_cpu_switch(host, f, &r.cpu);
+	else if (r.header.type == PERF_RECORD_SAMPLE)
+		take_sample(host, f, &r.sample);
+	__atomic_store_n(&f->page->data_tail, f->at, __ATOMIC_RELEASE);
+	look_ahead(f);
+}
+
+static void drain(struct ap_host *host, struct ap_host_diary *f)
+{
+	begin_reading(f);
+	while (f->time != ~0ULL)
+		take_next(host, f);
+}
+
+/* What happened first is told first, whoever wrote it down. */
 void ap_host_diaries_drain(struct ap_host *host)
 {
+	struct ap_host_diary *f, *next;
+
+	if (!host->diaries)
+		return;
 	ap_host_diaries_hold(host);
-	for (struct ap_host_diary *f = host->diaries; f; f = f->next)
-		drain(host, f);
+	for (f = host->diaries; f; f = f->next)
+		begin_reading(f);
+	for (;;) {
+		next = NULL;
+		for (f = host->diaries; f; f = f->next)
+			if (f->time != ~0ULL && (!next || f->time < next->time))
+				next = f;
+		if (!next)
+			break;
+		take_next(host, next);
+	}
 	ap_host_diaries_let_go(host);
 }
 
@@ -245,28 +347,93 @@ u64 ap_host_diaries_tick(struct ap_host *host, u64 now)
 	return DIARY_NS;
 }
 
-static void begin(struct ap_host *host, struct ap_host_task *t)
+/* NULL: the kernel refuses it. */
+static struct ap_host_diary *new_diary(struct ap_host *host, pid_t tid, s32 cpu)
 {
-	struct ap_host_diary *f;
-	int fd = open_event(t->tid);
+	int fd = open_event(tid, cpu);
+	struct ap_host_diary *f = fd < 0 ? NULL : calloc(1, sizeof(*f));
 
-	t->is_fed = true; /* or will never be */
-	f = fd < 0 ? NULL : calloc(1, sizeof(*f));
 	if (!f) {
 		if (fd >= 0)
 			close(fd);
-		return;
+		return NULL;
 	}
 	*f = (struct ap_host_diary){
-		.task = t, .fd = fd, .next = host->diaries, .prev = &host->diaries
+		.cpu = cpu, .fd = fd, .next = host->diaries, .prev = &host->diaries
 	};
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		f->counters[i] = -1;
 	if (f->next)
 		f->next->prev = &f->next;
 	host->diaries = f;
-	t->diary = f;
 	(void)map(f);
+	return f;
+}
+
+static void begin(struct ap_host *host, struct ap_host_task *t)
+{
+	t->is_fed = true; /* or will never be */
+	t->diary = new_diary(host, t->tid, -1);
+	if (!t->diary)
+		return;
+	t->diary->task = t;
+	t->diary->is_known = t == host->asker;
+}
+
+static void end(struct ap_host_diary *f)
+{
+	*f->prev = f->next;
+	if (f->next)
+		f->next->prev = f->prev;
+}
+
+static void free_diary(struct ap_host_diary *f)
+{
+	if (f->page)
+		munmap(f->page, AP_PAGE_SIZE + RING_BYTES);
+	for (u32 i = 0; i < AP_WORLD_N; i++)
+		if (f->counters[i] >= 0)
+			close(f->counters[i]);
+	close(f->fd);
+	free(f);
+}
+
+/* Those of CPUs follow the events of CPUs. */
+static void set_cpus(struct ap_host *host)
+{
+	u32 n = ap_host_count_cpus();
+
+	for (u32 cpu = 0; cpu < n; cpu++) {
+		bool wants = ap_core_cpu_wants_switches(host->core, (s32)cpu);
+		struct ap_host_diary *f = host->cpu_diaries ? host->cpu_diaries[cpu] : NULL;
+
+		if (wants == (f != NULL) || (wants && host->has_no_cpu_diaries))
+			continue;
+		if (!host->cpu_diaries)
+			host->cpu_diaries = calloc(n, sizeof(*host->cpu_diaries));
+		if (!host->cpu_diaries)
+			return;
+		if (wants) {
+			host->cpu_diaries[cpu] = new_diary(host, -1, (s32)cpu);
+			host->has_no_cpu_diaries = !host->cpu_diaries[cpu];
+			continue;
+		}
+		host->cpu_diaries[cpu] = NULL;
+		end(f);
+		free_diary(f);
+	}
+}
+
+void ap_host_diaries_fini(struct ap_host *host)
+{
+	u32 n = host->cpu_diaries ? ap_host_count_cpus() : 0;
+
+	for (u32 cpu = 0; cpu < n; cpu++)
+		if (host->cpu_diaries[cpu])
+			free_diary(host->cpu_diaries[cpu]);
+	free(host->cpu_diaries);
+	host->cpu_diaries = NULL;
+	host->diaries = NULL;
 }
 
 static void begin_counter(struct ap_host_diary *f, u32 which)
@@ -303,6 +470,7 @@ void ap_host_diary_set(struct ap_host *host, struct ap_host_task *t, bool is_swi
 		t->is_diary_held = host->has_held_diaries = true;
 		return;
 	}
+	set_cpus(host);
 	if (!counters && !is_switched) {
 		ap_host_diary_end(host, t);
 		return;
@@ -323,21 +491,17 @@ void ap_host_diary_end(struct ap_host *host, struct ap_host_task *t)
 	t->is_fed = false;
 	if (!f)
 		return;
+	if (!host->diaries_held)
+		ap_host_diaries_drain(host);
+	if (t->diary != f)
+		return;
 	/* nobody else finds it while it is read for the last time */
-	*f->prev = f->next;
-	if (f->next)
-		f->next->prev = f->prev;
+	end(f);
 	t->diary = NULL;
 	ap_host_diaries_hold(host);
 	drain(host, f);
 	ap_host_diaries_let_go(host);
-	if (f->page)
-		munmap(f->page, AP_PAGE_SIZE + RING_BYTES);
-	for (u32 i = 0; i < AP_WORLD_N; i++)
-		if (f->counters[i] >= 0)
-			close(f->counters[i]);
-	close(f->fd);
-	free(f);
+	free_diary(f);
 }
 
 void ap_host_diaries_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)

@@ -228,9 +228,11 @@ struct ap_host {
 	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
-	u32 diaries_held;      /* ap_host_diaries_hold */
-	bool has_held_diaries; /* of some task */
-	u64 diaries_ns;	       /* when they are to be read again */
+	struct ap_host_diary **cpu_diaries; /* those of CPUs, by number; NULL: none yet */
+	bool has_no_cpu_diaries;	    /* the kernel refuses them */
+	u32 diaries_held;		    /* ap_host_diaries_hold */
+	bool has_held_diaries;		    /* of some task */
+	u64 diaries_ns;			    /* when they are to be read again */
 	struct ap_cgroup *cgroups;
 	u64 cgroups_ns; /* likewise, cgroups of tasks */
 	bool has_cgroups;
@@ -445,6 +447,7 @@ void ap_host_diaries_hold(struct ap_host *host);
 void ap_host_diaries_let_go(struct ap_host *host);
 /* What has happened until now is told. */
 void ap_host_diaries_drain(struct ap_host *host);
+void ap_host_diaries_fini(struct ap_host *host); /* behind the tasks' ends */
 u64 ap_host_diaries_tick(struct ap_host *host, u64 now);
 /* Of the process that goes on with them. */
 void ap_host_diaries_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);

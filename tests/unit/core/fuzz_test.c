@@ -227,9 +227,13 @@ static void random_news(void)
 		ap_core_namespaces(W.core, task, task, links, rnd(3));
 		break;
 	case 3:
-		ap_core_switched(
-			W.core, task,
-			&(struct ap_switch){ rnd(2) * W.clock, (s32)rnd(2), rnd(2), rnd(2) });
+		ap_core_switched(W.core, task,
+				 &(struct ap_switch){ .time = rnd(2) * W.clock,
+						      .cpu = (s32)rnd(2),
+						      .is_out = rnd(2),
+						      .is_preempted = rnd(2),
+						      .is_told = rnd(2),
+						      .is_named = rnd(2) });
 		break;
 	default:
 		ap_core_forked(W.core, task, world_task(&W, rnd(4)));
