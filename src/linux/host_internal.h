@@ -345,8 +345,8 @@ bool ap_host_tasks_end_gone(struct ap_host *host);
  * host_kernel.c.  Is an event that is to be opened the kernel's?  AP_SVC_NATIVE, -errno, or 0: it is ours, if it can be opened.
  * Then after it could not be: the same or its error.  *config: as the kernel has it.
  */
-int ap_host_kernel_before(const struct ap_host *host, const struct ap_open_args *args, u64 group,
-			  u64 *config);
+int ap_host_kernel_before(struct ap_host *host, struct ap_task *caller,
+			  const struct ap_open_args *args, u64 group, u64 *config);
 int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 			 const struct ap_open_args *args, int error, u64 *config);
 /* What an event of ours is, if the kernel can have it: AP_SVC_NATIVE, or -errno. */

@@ -12,6 +12,8 @@
 #include "linux/host_internal.h"
 #include "pmu/tracepoint.h"
 
+#define TRACING "/sys/kernel/tracing"
+
 /* By what is counted, whoever it is counted for. */
 static bool is_none_of_ours(const struct ap_perf_attr *attr)
 {
@@ -20,29 +22,58 @@ static bool is_none_of_ours(const struct ap_perf_attr *attr)
 	return attr->type > AP_PERF_TYPE_BREAKPOINT;
 }
 
-/* The kernel's number of one of our tracepoints; 0: it has none, or does not show it. */
+/* 0: there is none, or it is not shown. */
+static u64 number_in(const char *path)
+{
+	char text[24];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* The kernel's number of one of our tracepoints. */
 static u64 number_of(u64 id)
 {
 	struct ap_tracepoint point;
-	char path[128], text[24];
-	ssize_t n;
-	int fd;
+	char path[128];
 
 	for (u32 i = 0; ap_tracepoint_get(i, &point); i++) {
 		if (point.id != id)
 			continue;
-		snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/%s/id", point.system,
-			 point.name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-		if (fd >= 0)
-			close(fd);
-		if (n <= 0)
-			return 0;
-		text[n] = 0;
-		return strtoull(text, NULL, 10);
+		snprintf(path, sizeof(path), TRACING "/events/%s/%s/id", point.system, point.name);
+		return number_in(path);
 	}
 	return 0;
+}
+
+/*
+ * A probe in the text of programs: an int3 that the kernel puts there and knows by its address.  Translated code has it
+ * elsewhere, where it would be the program's own and kill it.  Lines of the list are p:GROUP/NAME ...
+ */
+static bool is_probe_of_text(const struct ap_perf_attr *attr)
+{
+	char line[512], group[64], name[64], path[192];
+	bool found = false;
+	FILE *f;
+
+	if (attr->type > AP_PERF_TYPE_BREAKPOINT)
+		return attr->type == number_in("/sys/bus/event_source/devices/uprobe/type");
+	f = fopen(TRACING "/uprobe_events", "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*[^:]:%63[^/]/%63s", group, name) != 2)
+			continue;
+		snprintf(path, sizeof(path), TRACING "/events/%s/%s/id", group, name);
+		found = number_in(path) == attr->config;
+	}
+	if (f)
+		fclose(f);
+	return found;
 }
 
 /* We know that it is passed, and not what it records. */
@@ -52,8 +83,18 @@ static bool is_only_counted(const struct ap_perf_attr *attr)
 	       ap_tracepoint_exists(attr->config) && !ap_tracepoint_is_of_call((u32)attr->config);
 }
 
-int ap_host_kernel_before(const struct ap_host *host, const struct ap_open_args *args, u64 group,
-			  u64 *config)
+/* Of a task that is there and none of the session's. */
+static bool is_outside(struct ap_host *host, struct ap_task *caller,
+		       const struct ap_open_args *args)
+{
+	struct ap_task *task;
+
+	return args->pid > 0 && !(args->flags & AP_PERF_FLAG_PID_CGROUP) &&
+	       ap_host_find_task(host, caller, args->pid, &task) == -EACCES;
+}
+
+int ap_host_kernel_before(struct ap_host *host, struct ap_task *caller,
+			  const struct ap_open_args *args, u64 group, u64 *config)
 {
 	bool in_group = group && group != AP_SVC_NO_EVENT;
 
@@ -64,6 +105,8 @@ int ap_host_kernel_before(const struct ap_host *host, const struct ap_open_args 
 		return group == AP_SVC_KERNELS ? -EINVAL : 0;
 	if (ap_core_config(host->core)->paranoid >= 3)
 		return -EACCES; /* the session refuses all programs */
+	if (is_probe_of_text(args->attr) && !is_outside(host, caller, args))
+		return -EOPNOTSUPP;
 	return in_group && group != AP_SVC_KERNELS ? -EINVAL : AP_SVC_NATIVE;
 }
 
@@ -72,7 +115,6 @@ int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 {
 	const struct ap_perf_attr *attr = args->attr;
 	bool is_cgroup = args->flags & AP_PERF_FLAG_PID_CGROUP;
-	struct ap_task *task;
 
 	*config = attr->config;
 	if (args->group_fd != -1 || ap_core_config(host->core)->paranoid >= 3)
@@ -82,9 +124,7 @@ int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 				       (args->pid == -1 || is_cgroup)
 			       ? AP_SVC_NATIVE
 			       : error;
-	/* the task is there, and none of the session's */
-	if (error != -EACCES || args->pid <= 0 || is_cgroup ||
-	    ap_host_find_task(host, caller, args->pid, &task) != -EACCES)
+	if (error != -EACCES || !is_outside(host, caller, args))
 		return error;
 	if (attr->type == AP_PERF_TYPE_TRACEPOINT)
 		*config = number_of(attr->config);

@@ -91,7 +91,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 	if (r->svc.in_size != sizeof(attr))
 		return -EINVAL;
 	memcpy(&attr, r->svc.data, sizeof(attr));
-	ret = ap_host_kernel_before(host, &args, arg[2], &config);
+	ret = ap_host_kernel_before(host, r->task->core, &args, arg[2], &config);
 	if (ret == AP_SVC_NATIVE)
 		(void)give(r, &config, sizeof(config));
 	if (ret)

@@ -94,4 +94,14 @@ if [ -s data ]; then
 		is "$(perf script -i data -F trace:time 2>&1 | grep -c 'out of order')" 0 "in order"
 	done
 fi
+# --- a probe in text would be translated with it: not counted, and the program lives
+off=$(nm "$PROGRAMS/kernel_events" | awk '/ T main$/ { print $1 }')
+probe=anyperf$$/entered
+if echo "p:$probe $PROGRAMS/kernel_events:0x$off" 2>/dev/null >>/sys/kernel/tracing/uprobe_events; then
+	session perf stat -x, -o csv -e "${probe/\//:}",instructions:u -- "$PROGRAMS/kernel_events" work
+	is "$status $(awk -F, -v e="${probe/\//:}" '$3 == e { print $1 }' csv)" "0 <not supported>" "a probe in text is not supported" || note "$(cat csv err)"
+	echo "-:$probe" >>/sys/kernel/tracing/uprobe_events
+else
+	lack "a probe in text is not supported" "no uprobes here, or not for this user"
+fi
 done_testing
