@@ -127,14 +127,20 @@ static bool find_thread(struct ap_tracee *e, const struct user_regs_struct *r)
 	return true;
 }
 
-/* In the program's call: what the thread has in t->regs is what it was called with. */
-static bool is_in_call(const struct ap_tracee *e)
+/* The kernel has it, in a call of the program's. */
+static bool is_in_kernel(const struct ap_tracee *e)
 {
 	u32 in_call = 0;
 
-	return e->traced.calls || (!ap_task_read((pid_t)e->tid, ap_tracee_field(e, AP_T_IN_CALL),
-						 &in_call, sizeof(in_call)) &&
-				   in_call);
+	return !ap_task_read((pid_t)e->tid, ap_tracee_field(e, AP_T_IN_CALL), &in_call,
+			     sizeof(in_call)) &&
+	       in_call;
+}
+
+/* In the program's call: what the thread has in t->regs is what it was called with. */
+static bool is_in_call(const struct ap_tracee *e)
+{
+	return e->traced.calls || is_in_kernel(e);
 }
 
 static bool is_sync(u32 sig)
@@ -216,6 +222,10 @@ static int stopped(struct ap_tracee *e, int status, const struct user_regs_struc
 	}
 	if (!(e->traced.how & AP_TRACED))
 		WRITE(e, how, AP_TRACED);
+	if (event == PTRACE_EVENT_SECCOMP && !is_in_kernel(e)) { /* a call of the engine's */
+		(void)let_go(e, 0);
+		return 0;
+	}
 	if (event && (event != PTRACE_EVENT_STOP || sig != AP_SIGTRAP))
 		return status;
 	if (is_in_call(e) || r->rip == 0)

@@ -43,12 +43,19 @@ static void tell_thread(struct ap_tracee *e, u32 how)
 	u64 at = ap_tracee_field(e, offsetof(struct ap_thread, traced));
 	struct ap_traced *tr = &e->traced;
 	u32 gen = __atomic_load_n(&ap_proc.board->code_gen, __ATOMIC_ACQUIRE);
+	struct user_regs_struct r;
 
 	if (ap_task_read((pid_t)e->tid, at, tr, sizeof(*tr)))
 		return;
 	/* by POKETEXT, /proc/PID/mem, process_vm_writev: it minds that when it goes on */
 	tr->how = how | (gen != e->code_gen ? AP_TRACED_FLUSH : 0);
 	e->code_gen = gen;
+	/* behind a filter's stop the next is the exit, as the entry has been */
+	if (how & AP_TRACED_CALLS && ap_wait_event(e->status) == PTRACE_EVENT_SECCOMP &&
+	    !ap_task_get_regs((pid_t)e->tid, &r)) {
+		tr->entered = true;
+		tr->nr = r.orig_rax;
+	}
 	tr->opts = how ? e->opts : 0;
 	tr->by_other = 0;
 	if (!(how & AP_TRACED_STEP))

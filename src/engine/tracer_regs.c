@@ -12,12 +12,14 @@
 #define INFO_NONE   24 /* bytes of struct ptrace_syscall_info, by what it tells */
 #define INFO_ENTRY  80
 #define INFO_EXIT   33
+#define INFO_DATA   4 /* more, of a filter */
 #define MAX_ERRNO   4095
 #define WORD_OP	    0
 #define WORD_IP	    1
 #define WORD_SP	    2
 #define WORD_NR	    3
 #define WORD_IS_ERR 4
+#define WORD_DATA   10
 
 /* struct ap_thread and struct ap_boot have the %gs base behind the registers. */
 struct words {
@@ -111,6 +113,19 @@ s64 ap_tracee_set_regs(struct ap_tracee *e, const struct user_regs_struct *r)
 	return ap_task_set_regs((pid_t)e->tid, &now);
 }
 
+static s64 fill_entry(u64 *w, u32 op, const struct user_regs_struct *r)
+{
+	w[WORD_OP] |= op;
+	w[WORD_NR] = r->orig_rax;
+	w[WORD_NR + 1] = r->rdi;
+	w[WORD_NR + 2] = r->rsi;
+	w[WORD_NR + 3] = r->rdx;
+	w[WORD_NR + 4] = r->r10;
+	w[WORD_NR + 5] = r->r8;
+	w[WORD_NR + 6] = r->r9;
+	return INFO_ENTRY;
+}
+
 s64 ap_tracee_call_info(const struct ap_tracee *e, void *out)
 {
 	struct user_regs_struct r;
@@ -122,6 +137,13 @@ s64 ap_tracee_call_info(const struct ap_tracee *e, void *out)
 	w[WORD_OP] = (u64)ARCH_X86_64 << 32;
 	w[WORD_IP] = r.rip;
 	w[WORD_SP] = r.rsp;
+	if (e->kind == AP_TRACEE_RAW && ap_wait_event(e->status) == PTRACE_EVENT_SECCOMP) {
+		unsigned long data = 0;
+
+		(void)!ap_task_event_msg((pid_t)e->tid, &data);
+		w[WORD_DATA] = (u32)data;
+		return fill_entry(w, PTRACE_SYSCALL_INFO_SECCOMP, &r) + INFO_DATA;
+	}
 	if (!is_at_call(e))
 		return INFO_NONE;
 	if (e->traced.stop == AP_TRACED_EXIT) {
@@ -130,13 +152,5 @@ s64 ap_tracee_call_info(const struct ap_tracee *e, void *out)
 		w[WORD_IS_ERR] = r.rax >= (u64)-MAX_ERRNO;
 		return INFO_EXIT;
 	}
-	w[WORD_OP] |= PTRACE_SYSCALL_INFO_ENTRY;
-	w[WORD_NR] = r.orig_rax;
-	w[WORD_NR + 1] = r.rdi;
-	w[WORD_NR + 2] = r.rsi;
-	w[WORD_NR + 3] = r.rdx;
-	w[WORD_NR + 4] = r.r10;
-	w[WORD_NR + 5] = r.r8;
-	w[WORD_NR + 6] = r.r9;
-	return INFO_ENTRY;
+	return fill_entry(w, PTRACE_SYSCALL_INFO_ENTRY, &r);
 }

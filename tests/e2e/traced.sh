@@ -23,6 +23,10 @@ tasks()
 
 strace -o "$tmp/calls" "$loop" 1000 >/dev/null
 calls "$tmp/calls" >"$tmp/calls.native"
+filter=(strace --seccomp-bpf -f -e "trace=execve,mmap,openat" -o)
+"${filter[@]}" "$tmp/calls" "$loop" 1000 >/dev/null 2>&1
+sed 's/^[0-9]* *//' "$tmp/calls" >"$tmp/filtered"
+calls "$tmp/filtered" >"$tmp/filtered.native"
 family=(strace -f -e trace=execve -o)
 "${family[@]}" "$tmp/tasks" sh -c "/bin/true; '$loop' 1000; '$loop' 10 & wait; exit 4"
 tasks "$tmp/tasks" >"$tmp/tasks.native"
@@ -34,6 +38,11 @@ for session in "${how[@]}"; do
 	is "$status" 7 "${name%% *}: strace ends as what it traces"
 	calls "$tmp/calls" >"$tmp/calls.session"
 	same "$tmp/calls.session" "$tmp/calls.native" "${name%% *}: and sees its calls, no other"
+	# shellcheck disable=SC2086
+	run $session "${filter[@]}" "$tmp/calls" "$loop" 1000
+	sed 's/^[0-9]* *//' "$tmp/calls" >"$tmp/filtered"
+	calls "$tmp/filtered" >"$tmp/filtered.session"
+	same "$tmp/filtered.session" "$tmp/filtered.native" "${name%% *}: by a seccomp filter, too"
 	# shellcheck disable=SC2086
 	run $session "${family[@]}" "$tmp/tasks" sh -c "/bin/true; '$loop' 1000; '$loop' 10 & wait; exit 4"
 	is "$status" 4 "${name%% *}: strace -f ends as what it traces"

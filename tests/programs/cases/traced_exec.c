@@ -74,6 +74,42 @@ static u64 count(enum way way, const char *turns)
 	return v[0];
 }
 
+/* Opened before the exec, on the child or on its parent to be inherited: the exec moves it to the new image. */
+static u64 count_over_exec(int is_inherited, const char *turns)
+{
+	struct perf_event_attr a = HWI;
+	u64 n[2];
+	pid_t pid;
+	int st, fd;
+
+	a.disabled = a.enable_on_exec = !is_inherited;
+	a.inherit = is_inherited;
+	fd = is_inherited ? xo(&a, 0, -1, -1, 0) : -1;
+	pid = fork();
+	if (!pid) {
+		personality(ADDR_NO_RANDOMIZE);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		execl("/proc/self/exe", "traced_exec", turns, (char *)0);
+		_exit(9);
+	}
+	waitpid(pid, &st, 0);
+	if (!is_inherited)
+		fd = xo(&a, pid, -1, -1, 0);
+	ptrace(PTRACE_CONT, pid, 0, 0);
+	waitpid(pid, &st, 0);
+	n[0] = rd(fd);
+	CHECK(is_inherited || !n[0], "before the exec: nothing at its stop (%llu)",
+	      (unsigned long long)n[0]);
+	ptrace(PTRACE_CONT, pid, 0, 0);
+	waitpid(pid, &st, 0);
+	n[1] = rd(fd);
+	CHECK(st == 0x700 && n[1] > n[0] + 2000, "before the exec: counted to its end");
+	close(fd);
+	/* what the parent itself does meanwhile is not always the same */
+	return is_inherited ? 0 : n[1];
+}
+
 int main(int argc, char **argv)
 {
 	u64 a, b;
@@ -88,5 +124,10 @@ int main(int argc, char **argv)
 		CHECK(b - a == 2000, "%s: 1000 turns more are 2000 instructions (%lld)", names[way],
 		      (long long)(b - a));
 	}
+	a = count_over_exec(0, "1000");
+	b = count_over_exec(0, "2000");
+	CHECK(b - a == 2000, "before the exec: 1000 turns more are 2000 instructions (%lld)",
+	      (long long)(b - a));
+	count_over_exec(1, "2000");
 	return done();
 }
