@@ -25,6 +25,7 @@
 #define O_TRACEFORK  2u
 #define O_TRACEVFORK 4u
 #define O_TRACECLONE 8u
+#define O_TRACEEXEC  16u
 
 /* False where nobody has seen it. */
 static bool stop(struct ap_thread *t, u32 why)
@@ -99,11 +100,20 @@ u32 ap_traced_find_exec(u32 pid, struct ap_seg *head, struct ap_slot *slot)
 										     : UINT32_MAX;
 }
 
+/* Its engine has not left it either. */
 static bool is_of_session(u32 pid)
 {
 	struct ap_seg head;
+	u32 seg = find_seg(pid, AP_SEG_LIVE, &head), native;
 
-	return find_seg(pid, AP_SEG_LIVE, &head) != UINT32_MAX;
+	if (seg == UINT32_MAX)
+		return false;
+	for (u32 i = 0; i < head.nslots && i < AP_SLOT_MAX; i++)
+		if (!read_seg(seg, AP_SLOT_OFF(i) + offsetof(struct ap_slot, native), &native,
+			      sizeof(native)) ||
+		    native)
+			return false;
+	return true;
 }
 
 void ap_traced_by_parent(struct ap_thread *t)
@@ -128,7 +138,9 @@ static bool is_traced_from_birth(const struct ap_traced *parent, u64 clone_flags
 void ap_traced_child(struct ap_thread *child, const struct ap_traced *parent, u64 clone_flags)
 {
 	/* a fork's child has stopped before it came here, and its tracer told it how it is to go on */
-	u32 how = parent == &child->traced ? parent->how : AP_TRACED, opts = parent->opts;
+	u32 how = parent == &child->traced ? parent->how
+					   : AP_TRACED | (parent->how & AP_TRACED_BLIND);
+	u32 opts = parent->opts;
 
 	if (!is_traced_from_birth(parent, clone_flags))
 		how = opts = 0;
@@ -221,11 +233,18 @@ static bool make_segment(struct ap_thread *t)
 	return seg;
 }
 
+/* By an event, or by a SIGTRAP behind the exec, which does not come where it is blocked. */
+static bool is_told(const struct ap_thread *t)
+{
+	return t->traced.opts & O_TRACEEXEC ||
+	       !(t->traced.how & AP_TRACED_BLIND || t->virt_mask & AP_SIG_BIT(AP_SIGTRAP));
+}
+
 bool ap_traced_execs(struct ap_thread *t)
 {
 	if (!t->traced.how)
 		return false;
-	if (has_tracer() && make_segment(t))
+	if (is_told(t) && has_tracer() && make_segment(t))
 		return true;
 	t->traced.how = 0;
 	return false;

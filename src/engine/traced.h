@@ -18,6 +18,8 @@
 #define AP_TRACED_COME	8u  /* ... as soon as its registers are the program's */
 #define AP_TRACED_FLUSH 16u /* its code has been changed */
 
+#define AP_TRACED_BLIND                                                                            \
+	32u /* its tracer is not told of an exec, and so cannot put an engine into the image */
 #define AP_TRACED_LOOK (AP_TRACED_STEP | AP_TRACED_COME | AP_TRACED_FLUSH) /* in the dispatcher */
 
 /* Why a thread stands at the engine's trap instruction. */

@@ -284,8 +284,10 @@ static int judge(struct ap_tracee *e, int status)
 		e->kind = AP_TRACEE_OTHER;
 		return status;
 	}
-	if (!e->knows_opts) /* traced from its birth on, as its parent is; or our own image is a new one */
+	if (!e->knows_opts) { /* traced from its birth on, as its parent is; or our own image is a new one */
 		e->opts = e->traced.opts;
+		e->is_seized = e->traced.how & AP_TRACED_BLIND;
+	}
 	e->knows_opts = true;
 	if (!event && sig == AP_SIGTRAP && r.rip == e->traced.mark &&
 	    e->traced.stop > AP_TRACED_LOST) {

@@ -34,7 +34,7 @@ struct ap_tracee {
 	int kept; /* while it comes to where its registers are the program's: the stop that is told then */
 	u32 code_gen; /* ap_board.code_gen, as it has been told to mind */
 	u32 given;    /* the signal that it was let go with last */
-	bool knows_opts, has_info, has_msg, kept_info;
+	bool is_seized, knows_opts, has_info, has_msg, kept_info;
 	struct ap_siginfo info;
 	unsigned long msg;
 	struct ap_traced traced; /* as read at the stop */

@@ -56,6 +56,8 @@ static void tell_thread(struct ap_tracee *e, u32 how)
 		tr->entered = true;
 		tr->nr = r.orig_rax;
 	}
+	if (how && e->is_seized)
+		tr->how |= AP_TRACED_BLIND;
 	tr->opts = how ? e->opts : 0;
 	tr->by_other = 0;
 	if (!(how & AP_TRACED_STEP))
@@ -257,7 +259,10 @@ static void note(struct ap_thread *t, struct ap_tracee *e, const struct ap_call 
 		ap_traced_by_parent(t);
 		break;
 	case PTRACE_SEIZE:
-		set_opts(ap_tracee_get((u32)c->a[1]), (u32)c->a[3]);
+		e = ap_tracee_get((u32)c->a[1]);
+		set_opts(e, (u32)c->a[3]);
+		if (e)
+			e->is_seized = true;
 		break;
 	case PTRACE_ATTACH:
 		set_opts(ap_tracee_get((u32)c->a[1]), 0);

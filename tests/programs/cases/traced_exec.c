@@ -110,6 +110,47 @@ static u64 count_over_exec(int is_inherited, const char *turns)
 	return is_inherited ? 0 : n[1];
 }
 
+/* A tracer that hears nothing of the exec: the new image is counted, or is not said to have been. */
+static void untold(int is_seized)
+{
+	struct perf_event_attr a = HWI;
+	u64 v[3] = { 0 };
+	int st, fd, p[2];
+	pid_t pid;
+	char c;
+
+	if (pipe2(p, O_CLOEXEC))
+		exit(3);
+	a.enable_on_exec = 1;
+	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	pid = fork();
+	if (!pid) {
+		sigset_t trap;
+
+		sigemptyset(&trap);
+		sigaddset(&trap, SIGTRAP);
+		sigprocmask(SIG_BLOCK, &trap, NULL);
+		if (!is_seized)
+			ptrace(PTRACE_TRACEME, 0, 0, 0);
+		if (read(p[0], &c, 1) == 1)
+			execl("/proc/self/exe", "traced_exec", "1000", (char *)0);
+		_exit(9);
+	}
+	fd = xo(&a, pid, -1, -1, 0);
+	if (is_seized)
+		ptrace(PTRACE_SEIZE, pid, 0, 0);
+	CHECK(write(p[1], "", 1) == 1, "untold of the exec: it goes on");
+	waitpid(pid, &st, 0);
+	CHECK(WIFEXITED(st) && WEXITSTATUS(st) == 7,
+	      "untold: the next that is heard is its end (%x)", st);
+	CHECK(read(fd, v, sizeof(v)) == sizeof(v) && (v[0] > 2000 || !v[2]),
+	      "untold: counted or not, it says so (%llu in %llu)", (unsigned long long)v[0],
+	      (unsigned long long)v[2]);
+	close(fd);
+	close(p[0]);
+	close(p[1]);
+}
+
 int main(int argc, char **argv)
 {
 	u64 a, b;
@@ -129,5 +170,7 @@ int main(int argc, char **argv)
 	CHECK(b - a == 2000, "before the exec: 1000 turns more are 2000 instructions (%lld)",
 	      (long long)(b - a));
 	count_over_exec(1, "2000");
+	untold(0);
+	untold(1);
 	return done();
 }
