@@ -74,8 +74,8 @@ static void memory(const struct ap_machine *m)
 		mem[n] = ap_mem_init(zeroed(ap_mem_bytes(m)), m, shared, count[n], 0);
 		ap_mem_huge(mem[n], &huge, 1);
 	}
-	for (unsigned k = 0; k < 30000; k++) {
-		struct ap_mem *to = mem[k > 20000 && below(4) == 0];
+	for (unsigned k = 0; k < 12000; k++) {
+		struct ap_mem *to = mem[k > 8000 && below(4) == 0];
 		/* one after the other, as arguments have no order */
 		uint64_t pc = 0x401000 + below(4) * 4;
 		uint32_t how = below(3) ? 0 : AP_MEM_WRITE, size = 1U << below(4);
@@ -96,7 +96,7 @@ static void branches(const struct ap_machine *m)
 	uint64_t count[AP_MODEL_N] = { 0 };
 	struct ap_bp *bp = ap_bp_init(zeroed(ap_bp_bytes(m)), m, count);
 
-	for (unsigned k = 0; k < 30000; k++) {
+	for (unsigned k = 0; k < 12000; k++) {
 		unsigned at = below(60);
 
 		ap_bp_cond(bp, 0x401000 + at * 12, at % 5 == 0 ? below(2) : k % (2 + at) != 0);
