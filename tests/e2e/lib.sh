@@ -251,6 +251,10 @@ wait_for()
 	done
 }
 
+# a command, for who attaches to a process: it ends when PID has had so many ticks of CPU more
+# shellcheck disable=SC2034 # for tests
+until_ran=$root/tests/e2e/until_ran.bash
+
 # stat_value FILE EVENT: the count of an event in the output of `stat -x,`
 stat_value()
 {

@@ -144,7 +144,7 @@ has <(grep -a 'one pipe' pipe) 'what the command prints gets into the profile' "
 start ./work 100000
 worker=$!
 until_true 'is_working $worker'
-record -e cpu-clock:u -p "$worker" -o p -- sleep 0.5
+record -e cpu-clock:u -p "$worker" -o p -- bash "$until_ran" "$worker" 20
 is "$status" 0 "-p: the status is that of the command beside it"
 agree p "-p"
 has <(perf report --stdio -i p 2>/dev/null) 'work  .*leaf' "-p: names from /proc"

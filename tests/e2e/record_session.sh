@@ -157,7 +157,7 @@ if is_filtered; then
 else
 	start ./work 100000
 	worker=$pid
-	record -e instructions -c 1000000 -p "$worker" -o data -- sleep 1
+	record -e instructions -c 1000000 -p "$worker" -o data -- bash "$until_ran" "$worker" 20
 	is "$status" 0 "-p"
 	is "$(($(said) > 3))" 1 "-p: there are samples"
 	has <(perf report --stdio -i data 2>/dev/null) 'work  .*leaf' "-p: names from /proc"

@@ -24,7 +24,7 @@ natively()
 }
 
 # expected CASE: what Linux does, on a machine that has all its debug exceptions; without where compilers put things
-places='s/^(chain of 4: user) .*/\1/; s/returns to -?[0-9]+ above/returns above/'
+places='s/ +$//; s/^(chain of 4: user) .*/\1/; s/returns to -?[0-9]+ above/returns above/'
 expected() { awk -v at="-- $1" '/^-- / { on = $0 == at } on' "$root/tests/e2e/sample_watch.want"; }
 
 # where a host keeps a guest's debug exceptions to itself, the kernel has nothing more to compare with

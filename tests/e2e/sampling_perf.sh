@@ -151,11 +151,11 @@ is "$(script -F ip,dso | grep -c 'unknown')" 0 "each sample is in something that
 cat >attach.sh <<'END'
 perl -e '1 while 1' &
 pid=$!
-perf record -q -e instructions:u -c 1000003 -p $pid -o one -- sleep 1
+perf record -q -e instructions:u -c 1000003 -p $pid -o one -- bash "$1" $pid 30
 perf record -q -e instructions:u -c 1000003 -a -o all -- sh -c 'perl -e "\$x += \$_ for 1 .. 300000"'
 kill $pid
 END
-run timeout -k 5 60 "$ANYPERF" run -- sh attach.sh
+run timeout -k 5 60 "$ANYPERF" run -- sh attach.sh "$until_ran"
 is "$(perf report -i one --stdio 2>/dev/null | grep -c 'perl')" \
 	"$(perf report -i one --stdio 2>/dev/null | grep -c ' perl')" "perf record -p"
 is "$(($(perf script -i one -F comm 2>/dev/null | grep -c perl) > 5))" 1 "samples a process that runs already"

@@ -184,17 +184,17 @@ victim=$pid
 if is_filtered; then
 	lack "-p" "a seccomp filter around us: nobody can be attached to"
 else
-	run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e instructions,page-faults -- sh -c 'sleep 0.5; exit 3'
+	run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e instructions,page-faults -- bash "$until_ran" "$victim" 20 3
 	is "$status" 3 "-p: the status is the command's" || note "$(cat err)"
 	is "$(($(stat_value csv instructions) > 100000))" 1 "-p: it is counted"
 	is "$(find "/proc/$victim/fd" -lname '*memfd*' | wc -l)" 0 "-p: and left"
 	check "-p: it runs on" kill -0 "$victim"
-	run timeout -k 5 60 "$ANYPERF" stat --per-thread -x, -o csv -p "$victim" -e instructions -- sleep 0.5
+	run timeout -k 5 60 "$ANYPERF" stat --per-thread -x, -o csv -p "$victim" -e instructions -- bash "$until_ran" "$victim" 50
 	is "$(grep -c ",instructions," csv)" 3 "--per-thread: a row for each" || note "$(cat csv err)"
 	is "$(awk -F, '$4 == "instructions" && $1 !~ /^python3.*-[0-9]+$/' csv)" "" "--per-thread: with its name"
 	is "$(awk -F, '$4 == "instructions" && $2 + 0 > last && NR > 3 { print "more" } { last = $2 + 0 }' csv)" "" \
 		"--per-thread: the busiest first"
-	run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -t "$victim" -e instructions,task-clock -- sleep 1
+	run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -t "$victim" -e instructions,task-clock -- bash "$until_ran" "$victim" 50
 	is "$(($(stat_value csv instructions) > 1000))" 1 "-t: one thread"
 	run timeout -k 5 60 "$ANYPERF" stat -x, -o csv -p "$victim" -e task-clock,page-faults --timeout 2000
 	is "$status" 0 "-p without a command: until the time is over"
