@@ -178,6 +178,10 @@ bool ap_svc_ioctl(s32 fd, u64 inode, u64 cmd, u64 arg, s64 *ret)
 	/* before the request: to look at a descriptor may take one of its own */
 	if ((u32)cmd == AP_PERF_IOC_SET_OUTPUT && output_of(arg) == AP_SVC_NO_EVENT &&
 	    ap_svc_is_kernels((s32)arg)) {
+		/* as the kernel has it: whose ring is mapped writes there */
+		*ret = -AP_EINVAL;
+		if (ap_svc_mapped_at(inode, NULL, NULL))
+			return true;
 		*ret = ap_svc_rehome(fd, inode, (s32)arg);
 		if (*ret != -AP_EINVAL)
 			return true;

@@ -85,7 +85,10 @@ static void tell_unmapped(u64 inode)
 {
 	struct ap_request r;
 
-	if (is_mapped(inode) || ap_request_begin(&r, AP_SVC_MUNMAP))
+	if (is_mapped(inode))
+		return;
+	ap_svc_moves_end(inode);
+	if (ap_request_begin(&r, AP_SVC_MUNMAP))
 		return;
 	r.svc->arg[0] = inode & ~AP_FDS_PERFCTR;
 	ap_request_ask(&r);

@@ -4,7 +4,8 @@
  * kernel's is mapped where the program does not see it, and what comes there is moved by the program's own calls, before
  * it can look.
  *
- * No lock: of two threads that want to move one does, and the other goes on.
+ * No lock: of two threads that want to move one does, and the other goes on.  Only who gives a ring of ours back waits
+ * for it: the ring may be another's next.
  */
 #include "abi/service.h"
 #include "base/mem.h"
@@ -22,6 +23,8 @@
 #define PROT_RW	   3U
 #define LOST_ROOM  64U	/* for a LOST record that may go before */
 #define CHUNK_SIZE 256U /* bytes of a record that are copied at a time */
+#define AWAITED                                                                                    \
+	1000U /* looks at who moves: it may have been killed in a vfork child, and never ends */
 
 /* A kernel's ring that the program has mapped. */
 struct seen {
@@ -247,15 +250,40 @@ static bool move_one(const struct move *m, const struct ap_ring_writer *w, bool 
 	return true;
 }
 
+static bool may_move(void)
+{
+	u32 is_free = 0;
+
+	return __atomic_compare_exchange_n(&is_moving, &is_free, 1, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+void ap_svc_moves_end(u64 inode)
+{
+	bool is_alone = false;
+	struct move *m = find_move(0, inode);
+
+	for (u32 n = 0; m && n < AWAITED && !(is_alone = may_move()); n++)
+		ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
+	for (; m; m = find_move(0, inode)) {
+		const struct ap_perf_page *from = m->from;
+		u64 size = m->size + AP_PAGE_SIZE;
+
+		if (ap_memo_free(m))
+			ap_hook_unmap((void *)(unsigned long)from, size);
+	}
+	if (is_alone)
+		__atomic_store_n(&is_moving, 0, __ATOMIC_RELEASE);
+}
+
 void ap_svc_move_all(void)
 {
-	u32 n = ap_memo_used(&moves), is_free = 0;
+	u32 n = ap_memo_used(&moves);
 	struct ap_hook_place place;
 	struct ap_ring_writer w;
 	bool wakes = false;
 
-	if (!n || !__atomic_compare_exchange_n(&is_moving, &is_free, 1, false, __ATOMIC_ACQUIRE,
-					       __ATOMIC_RELAXED))
+	if (!n || !may_move())
 		return;
 	ap_hook_place(&place);
 	ap_svc_writer(&place, &w);
@@ -266,8 +294,6 @@ void ap_svc_move_all(void)
 			continue;
 		while (move_one(m, &w, &wakes))
 			;
-		if (!ap_svc_mapped_at(m->inode, NULL, NULL) && ap_memo_free(m))
-			ap_hook_unmap((void *)(unsigned long)m->from, m->size + AP_PAGE_SIZE);
 	}
 	if (wakes)
 		__atomic_fetch_add(&ap_board_of(ap_hook_session())->wakes, 1, __ATOMIC_SEQ_CST);

@@ -21,7 +21,8 @@
 #define CLOSE_RANGE_UNSHARE	    2
 #define CLOSE_RANGE_CLOEXEC	    4
 
-#define FIOASYNC 0x5452U
+#define FIOASYNC     0x5452U
+#define MREMAP_FIXED 2U
 
 #define NR_STAT		     4
 #define NR_LSTAT	     6
@@ -105,10 +106,22 @@ static bool maps(struct ap_service_call *c)
 		c->after = AFTER_MMAP;
 	else if (may_be_kernels(c))
 		c->after = AFTER_KERNEL_MMAP;
+	if (c->a[3] & AP_MAP_FIXED && ap_svc_kernel_opened)
+		ap_svc_kernel_unmaps(c->a[0], c->a[1]);
 	if (c->a[3] & AP_MAP_FIXED && ap_svc_has_maps() &&
 	    ap_svc_overlaps(c->a[0], c->a[0] + c->a[1]) == AP_SVC_PART)
 		return answer(c, -AP_EINVAL);
 	return c->inode && ap_svc_mmap(c);
+}
+
+/* Where rings of the kernel's are no more: moved ones are not followed. */
+static void remaps_kernels(const struct ap_service_call *c)
+{
+	if (!ap_svc_kernel_opened)
+		return;
+	ap_svc_kernel_unmaps(c->a[0], c->a[1]);
+	if (c->a[3] & MREMAP_FIXED)
+		ap_svc_kernel_unmaps(c->a[4], c->a[2]);
 }
 
 /* Calls on files and memory that an event answers in another way than its pipe does. */
@@ -137,6 +150,7 @@ static bool on_file(struct ap_service_call *c)
 	case AP_NR_mmap:
 		return maps(c);
 	case AP_NR_mremap:
+		remaps_kernels(c);
 		if (!ap_svc_has_maps())
 			return false;
 		c->after = AFTER_MREMAP;

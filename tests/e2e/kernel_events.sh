@@ -51,6 +51,10 @@ if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
 	same fields native "what the kernel records for us has its fields"
 	session "$program" groups
 	is "$status" 0 "of groups with ours none is made"
+	run "$program" rings
+	is "$status" 0 "natively what was redirected to a ring ends with it"
+	session "$program" rings
+	is "$status" 0 "and in a session, where the ring is ours"
 	run timeout -k 5 60 "${nobody[@]}" "$ANYPERF" run -- cat /sys/kernel/tracing/events/raw_syscalls/sys_enter/id
 	is "$status" 0 "who may not see the kernel's sees ours"
 else

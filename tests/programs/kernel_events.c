@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events that are the kernel's own, opened, counted, recorded and controlled: what is said has no number that is
- * not the same each time, so natively and in a session it is the same.  "groups": what mixes them with the session's; "work": for who counts us.
+ * not the same each time, so natively and in a session it is the same.  "groups", "rings": what mixes them with the session's; "work": for who counts us.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -155,6 +155,59 @@ static int groups(long id)
 	return bad;
 }
 
+static struct perf_event_mmap_page *map_ring(int fd)
+{
+	void *at = mmap(NULL, 9 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int count_switches(struct perf_event_mmap_page *page)
+{
+	struct ring r = { page, (char *)page + PAGE };
+
+	sleep_often();
+	return (int)samples(&r, 8);
+}
+
+/* Records of the kernel's in a ring of the session's, which goes: with it goes what was set. */
+static int rings(long id)
+{
+	struct perf_event_attr ours = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	struct perf_event_attr theirs = attr_of(PERF_TYPE_TRACEPOINT, (unsigned long long)id);
+	struct perf_event_mmap_page *page;
+	int a, b, bad = 0;
+
+	theirs.sample_period = 1;
+	theirs.disabled = 0;
+	ours.use_clockid = theirs.use_clockid = 1;
+	ours.clockid = theirs.clockid = CLOCK_MONOTONIC;
+	a = open_event(&ours, 0, -1, -1);
+	b = open_event(&theirs, 0, -1, -1);
+	page = map_ring(a);
+	if (a < 0 || b < 0 || !page || ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a))
+		return 100;
+	bad |= !count_switches(page);
+	munmap(page, 9 * PAGE);
+	page = map_ring(a);
+	bad |= (!page || count_switches(page)) << 1;
+	bad |= (ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a) || !count_switches(page)) << 2;
+	/* whose ring is mapped writes nowhere else */
+	b = open_event(&theirs, 0, -1, -1);
+	page = map_ring(b);
+	bad |= (!page || ioctl(a, PERF_EVENT_IOC_SET_OUTPUT, b) != -1 || errno != EINVAL) << 3;
+	/* other memory where a ring was stays what it is */
+	if (mmap(page, 9 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) != page)
+		return 100;
+	memset(page, 'x', 64);
+	a = open_event(&ours, 0, -1, -1);
+	bad |= (ioctl(a, PERF_EVENT_IOC_SET_OUTPUT, b) != -1 || errno != EINVAL) << 4;
+	for (int i = 0; i < 64; i++)
+		bad |= (((char *)page)[i] != 'x') << 5;
+	return bad;
+}
+
 /* Four million instructions, two million branches, three children, and some sleep. */
 static int work(void)
 {
@@ -184,6 +237,8 @@ int main(int argc, char **argv)
 	CPU_SET(cpu, &set);
 	if (argc > 1 && !strcmp(argv[1], "groups"))
 		return groups(id);
+	if (argc > 1 && !strcmp(argv[1], "rings"))
+		return rings(id);
 	if (argc > 1 && !strcmp(argv[1], "work"))
 		return work();
 	sched_setaffinity(0, sizeof(set), &set);
