@@ -510,7 +510,7 @@ static s64 serve_held(struct ap_host *host, struct request *r)
 	return 0;
 }
 
-/* As the supervisor's own hand-over ends.  Who does not trace the task has nothing to say of it. */
+/* As the supervisor's own hand-over ends.  The thread that does not trace the task has nothing to say of it. */
 static s64 serve_traced_exec(struct ap_host *host, struct request *r)
 {
 	pid_t pid = (pid_t)r->svc.arg[0];
@@ -518,7 +518,7 @@ static s64 serve_traced_exec(struct ap_host *host, struct request *r)
 	struct ap_traced from = { .tid = pid, .seg = (u32)r->svc.arg[2] };
 	struct ap_seg head;
 
-	if (pid <= 0 || ap_tracer_of(pid) != r->task->pid)
+	if (pid <= 0 || ap_tracer_of(pid) != r->task->tid)
 		return -EPERM;
 	if (seg != AP_HOST_NATIVE &&
 	    (seg >= ap_session_nsegs(host->ses) || ap_session_seg_read(host->ses, seg, &head) ||

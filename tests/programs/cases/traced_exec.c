@@ -2,7 +2,7 @@
 /*
  * Events that a tracer opens on its child at the child's exec stop, as debuggers and Go's and libpfm4's examples do.  The
  * kernel's rule: they count the child's instructions from there on, whoever traces it, and the next stop is the program's
- * own: here its end.  The image is this program again, which runs a loop of n turns, so two runs differ by 2 for each turn.
+ * own: here its end.  The tracer is a thread, the process' first or another.  The image is this program again, which runs a loop of n turns, so two runs differ by 2 for each turn.
  */
 /* CASE: session -- */
 #include <sys/personality.h>
@@ -39,14 +39,26 @@ static pid_t start(enum way way, const char *turns)
 	return pid;
 }
 
-/* The stop at the exec, or the one that the option makes of it. */
-static int wait_for_exec(enum way way, pid_t pid)
+static int open_on(pid_t pid, bool at_exec)
+{
+	struct perf_event_attr a = HWI;
+
+	a.disabled = a.enable_on_exec = at_exec;
+	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return xo(&a, pid, -1, -1, 0);
+}
+
+/* The stop at the exec, or the one that the option makes of it.  An event from before goes on in the new image. */
+static int wait_for_exec(enum way way, pid_t pid, int *fd)
 {
 	int st;
 
 	waitpid(pid, &st, 0);
-	if (way != OPTION)
+	if (way != OPTION) {
+		*fd = open_on(pid, false);
 		return st == W_STOPCODE(SIGTRAP);
+	}
+	*fd = open_on(pid, true);
 	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXEC);
 	ptrace(PTRACE_CONT, pid, 0, 0);
 	waitpid(pid, &st, 0);
@@ -55,15 +67,11 @@ static int wait_for_exec(enum way way, pid_t pid)
 
 static u64 count(enum way way, const char *turns)
 {
-	struct perf_event_attr a = HWI;
 	u64 v[3] = { 0 };
 	int st, fd;
 	pid_t pid = start(way, turns);
 
-	CHECK(wait_for_exec(way, pid), "%s: it stops at its exec", names[way]);
-	a.disabled = 0;
-	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	fd = xo(&a, pid, -1, -1, 0);
+	CHECK(wait_for_exec(way, pid, &fd), "%s: it stops at its exec", names[way]);
 	CHECK(!ptrace(way == DETACH ? PTRACE_DETACH : PTRACE_CONT, pid, 0, 0), "%s: goes on",
 	      names[way]);
 	CHECK(waitpid(pid, &st, 0) == pid && WIFEXITED(st) && WEXITSTATUS(st) == 7,
@@ -151,14 +159,11 @@ static void untold(int is_seized)
 	close(p[1]);
 }
 
-int main(int argc, char **argv)
+/* The caller is the tracer. */
+static void *trace(void *arg)
 {
 	u64 a, b;
 
-	if (argc > 1) {
-		spin((u64)atoi(argv[1]));
-		return 7;
-	}
 	for (enum way way = 0; way < N_WAYS; way++) {
 		a = count(way, "1000");
 		b = count(way, "2000");
@@ -172,5 +177,19 @@ int main(int argc, char **argv)
 	count_over_exec(1, "2000");
 	untold(0);
 	untold(1);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t other;
+
+	if (argc > 1) {
+		spin((u64)atoi(argv[1]));
+		return 7;
+	}
+	trace(NULL);
+	CHECK(!pthread_create(&other, NULL, trace, NULL) && !pthread_join(other, NULL),
+	      "a thread that is not the first is a tracer as well");
 	return done();
 }
