@@ -3,12 +3,15 @@
  * Who has a descriptor of an event's file: for what cannot be done by our own reference, which is neither end of the pipe.
  * One is remembered, at first who opened it; where that has none any more all processes of the session are looked through.
  * All descriptors of an event are of one open file: the kernel gives no second one.
+ *
+ * What a descriptor is its link says, which the kernel answers by itself.  To stat others' files would ask their file
+ * systems, and those may take for ever.
  */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,9 +25,21 @@ static const char *path_of(char path[PATH_MAX_FD], pid_t pid, int fd)
 	return path;
 }
 
-static bool is_its(const struct ap_host_file *f, const struct stat *st)
+/* The link of a descriptor, seen from a folder or by its whole path. */
+static bool is_its(const struct ap_host_file *f, int dir, const char *name)
 {
-	return S_ISFIFO(st->st_mode) && st->st_ino == f->inode;
+	char link[PATH_MAX_FD], want[PATH_MAX_FD];
+	ssize_t n = readlinkat(dir, name, link, sizeof(link));
+	int len = snprintf(want, sizeof(want), "pipe:[%llu]", (unsigned long long)f->inode);
+
+	return n == len && !memcmp(link, want, (size_t)n);
+}
+
+static bool is_own_its(const struct ap_host_file *f, int fd)
+{
+	char path[PATH_MAX_FD];
+
+	return is_its(f, AT_FDCWD, path_of(path, getpid(), fd));
 }
 
 /* The number of a descriptor of the file in a process; -1 none. */
@@ -32,14 +47,13 @@ static int find_fd(const struct ap_host_file *f, pid_t pid)
 {
 	char path[PATH_MAX_FD];
 	struct dirent *entry;
-	struct stat st;
 	int fd = -1;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	while (dir && fd < 0 && (entry = readdir(dir)))
-		if (!fstatat(dirfd(dir), entry->d_name, &st, 0) && is_its(f, &st))
+		if (is_its(f, dirfd(dir), entry->d_name))
 			fd = atoi(entry->d_name);
 	if (dir)
 		closedir(dir);
@@ -79,13 +93,12 @@ static int from_holder(const struct ap_host *host, struct ap_host_file *f, get_f
 static int get_copy(const struct ap_host_file *f, pid_t pid, int fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), copy;
-	struct stat st;
 
 	if (pidfd < 0)
 		return -1;
 	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	close(pidfd);
-	if (copy < 0 || (!fstat(copy, &st) && is_its(f, &st)))
+	if (copy < 0 || is_own_its(f, copy))
 		return copy;
 	close(copy);
 	return -1;
@@ -114,9 +127,8 @@ void ap_host_file_keep(struct ap_host *host, struct ap_host_file *f)
 static int get_nothing(const struct ap_host_file *f, pid_t pid, int fd)
 {
 	char path[PATH_MAX_FD];
-	struct stat st;
 
-	return !stat(path_of(path, pid, fd), &st) && is_its(f, &st) ? 0 : -1;
+	return is_its(f, AT_FDCWD, path_of(path, pid, fd)) ? 0 : -1;
 }
 
 bool ap_host_file_has_holder(struct ap_host *host, struct ap_host_file *f)
@@ -137,9 +149,8 @@ static int get_ref(const struct ap_host_file *f, pid_t pid, int fd)
 {
 	char path[PATH_MAX_FD];
 	int ref = open(path_of(path, pid, fd), O_PATH | O_CLOEXEC);
-	struct stat st;
 
-	if (ref < 0 || (!fstat(ref, &st) && is_its(f, &st)))
+	if (ref < 0 || is_own_its(f, ref))
 		return ref;
 	close(ref);
 	return -1;

@@ -128,14 +128,25 @@ static void show(struct ap_host *host, struct ap_tree *t, u32 node, u32 which)
 	__atomic_store_n((u64 *)(void *)&n->text, (u64)(u32)size << 32 | at, __ATOMIC_RELEASE);
 }
 
+/* The tree lies in the session's file, where a wild program may have changed it. */
+static bool is_called(const struct ap_tree *t, u32 off, const char *name)
+{
+	size_t size = strlen(name) + 1;
+
+	return off < AP_TREE_SIZE && size <= AP_TREE_SIZE - off &&
+	       !memcmp(ap_tree_text(t, off), name, size);
+}
+
 static s64 find(const struct ap_tree *t, u64 node, u32 *which)
 {
-	const struct ap_tree_node *n = ap_tree_nodes(t) + node;
+	const struct ap_tree_node *n = ap_tree_nodes(t);
+	u32 name;
 
-	if (node >= t->nnodes || n->fs != AP_TREE_PROC)
+	if (node >= (AP_TREE_SIZE - sizeof(*t)) / sizeof(*n) || n[node].fs != AP_TREE_PROC)
 		return -EINVAL;
+	name = __atomic_load_n(&n[node].name, __ATOMIC_RELAXED);
 	for (*which = 0; *which < AP_HOST_LIMITS; (*which)++)
-		if (!strcmp(ap_tree_text(t, n->name), limits[*which].name))
+		if (is_called(t, name, limits[*which].name))
 			return 0;
 	return -EINVAL;
 }

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,17 +95,17 @@ struct quiet {
 	struct f_owner_ex owner;
 };
 
-/* Who sets an owner gives it rights to send: they must be those that it had. */
-static bool may_set_owner(int fd, const struct ap_host_file *f)
+/*
+ * Who sets an owner gives it rights to send: they must be those that it had.  A kernel that does not tell them has them
+ * changed by nobody who may do more than the program.
+ */
+static bool may_set_owner(int fd)
 {
-	char path[32];
 	uid_t uids[2];
-	struct stat st;
 
-	if (!fcntl(fd, F_GETOWNER_UIDS, uids))
-		return uids[0] == getuid() && uids[1] == geteuid();
-	snprintf(path, sizeof(path), "/proc/%d", (int)f->holder_pid);
-	return !stat(path, &st) && st.st_uid == geteuid();
+	if (fcntl(fd, F_GETOWNER_UIDS, uids))
+		return geteuid() != 0;
+	return uids[0] == getuid() && uids[1] == geteuid();
 }
 
 static void quiet_begin(struct ap_host *host, struct ap_host_file *f, struct quiet *q)
@@ -114,7 +113,7 @@ static void quiet_begin(struct ap_host *host, struct ap_host_file *f, struct qui
 	q->fd = f->is_async ? ap_host_file_borrow(host, f) : -1;
 	if (q->fd < 0)
 		return;
-	if (!fcntl(q->fd, F_GETOWN_EX, &q->owner) && q->owner.pid && may_set_owner(q->fd, f) &&
+	if (!fcntl(q->fd, F_GETOWN_EX, &q->owner) && q->owner.pid && may_set_owner(q->fd) &&
 	    !fcntl(q->fd, F_SETOWN, 0))
 		return;
 	close(q->fd);
