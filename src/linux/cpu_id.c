@@ -86,11 +86,12 @@ static const struct known_cpu *find(const char *name)
 static bool parse(struct ap_cpu_id *id, const char *text)
 {
 	unsigned int family, model, stepping = 0;
-	char vendor[13], after;
-	int n;
+	char vendor[13];
+	int end = 0;
 
-	n = sscanf(text, "%12[A-Za-z]-%u-%x-%x%c", vendor, &family, &model, &stepping, &after);
-	if (n != 4 && (n != 3 || text[strlen(text) - 1] == '-'))
+	if (sscanf(text, "%12[A-Za-z]-%u-%x%n-%x%n", vendor, &family, &model, &end, &stepping,
+		   &end) < 3 ||
+	    text[end])
 		return false;
 	if (family < 4 || family > 0xf + 0xff || model > 0xff || stepping > 15 ||
 	    (model > 15 && family != 6 && family < 0xf))

@@ -73,7 +73,7 @@ has out 'RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS' "and another's"
 run "$ANYPERF" run --cpu-id nosuch -- true
 is "$status" 129 "no such CPU: status 129"
 has err "^anyperf run: --cpu-id: is none of zen .* sapphirerapids, nor VENDOR-FAMILY-MODEL as in GenuineIntel-6-55" "and which there are"
-for wrong in GenuineIntel GenuineIntel-6 Genuine-6-55 GenuineIntel-6-55-4-1 GenuineIntel-6-155 GenuineIntel-6-55- AuthenticAMD-271-1; do
+for wrong in GenuineIntel GenuineIntel-6 Genuine-6-55 GenuineIntel-6-55-4-1 GenuineIntel-6-155 GenuineIntel-6-55- GenuineIntel-6-55,4 GenuineIntel-6-55-y AuthenticAMD-271-1; do
 	run "$ANYPERF" stat --cpu-id $wrong -- true
 	is "$status" 129 "$wrong is none"
 done
