@@ -25,38 +25,46 @@ as_user()
 	fi
 }
 
-# counted NOBODY NAME OPTIONS -- ARGUMENTS
+# counted NOBODY NAME: with "${options[@]}" and "${arguments[@]}"
 counted()
 {
-	local nobody=$1 name=$2 options=() native
-	shift 2
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
-	done
-	shift
-	run as_user "$nobody" "$PROGRAMS/cases/$name" "$@"
+	local nobody=$1 program=$PROGRAMS/cases/$2 name="$2 ${arguments[*]}" native
+	run as_user "$nobody" "$program" "${arguments[@]}"
 	native=$status
 	mv "$tmp/out" "$tmp/native"
-	run as_user "$nobody" "$ANYPERF" stat -e instructions "${options[@]}" -- "$PROGRAMS/cases/$name" "$@"
-	is "$status" "$native" "$name $*: status as natively" || sed 's/^/#   /' "$tmp/err"
-	same "$tmp/out" "$tmp/native" "$name $*: output as natively"
-	has "$tmp/err" '^ *[1-9][0-9,]* +instructions' "$name $*: counted"
-	has_not "$tmp/err" 'not counted' "$name $*: counted to its end"
+	run as_user "$nobody" "$ANYPERF" stat -e instructions "${options[@]}" -- "$program" "${arguments[@]}"
+	is "$status" "$native" "$name: status as natively" || sed 's/^/#   /' "$tmp/err"
+	same "$tmp/out" "$tmp/native" "$name: output as natively"
+	has "$tmp/err" '^ *[1-9][0-9,]* +instructions' "$name: counted"
+	has_not "$tmp/err" 'not counted' "$name: counted to its end"
 }
 
-# session NOBODY NAME OPTIONS -- ARGUMENTS
+# session NOBODY NAME: the same
 session()
 {
-	local nobody=$1 name=$2 options=()
-	shift 2
-	while [ "$1" != -- ]; do
+	run as_user "$1" "$ANYPERF" run "${options[@]}" -- "$PROGRAMS/cases/$2" "${arguments[@]}"
+	is "$status" 0 "$2 ${options[*]} ${arguments[*]}: all that it checks holds" || sed 's/^/#   /' "$tmp/out" "$tmp/err"
+}
+
+# one WORD...: of a line that says how a program is run, behind "CASE:"
+one()
+{
+	local nobody=0 how
+	if [ "$1" = nobody ]; then
+		nobody=1
+		shift
+	fi
+	how=$1 options=() arguments=()
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		options+=("$1")
 		shift
 	done
-	shift
-	run as_user "$nobody" "$ANYPERF" run "${options[@]}" -- "$PROGRAMS/cases/$name" "$@"
-	is "$status" 0 "$name ${options[*]} $*: all that it checks holds" || sed 's/^/#   /' "$tmp/out" "$tmp/err"
+	arguments=("${@:2}")
+	case $how in
+	counted | session) "$how" "$nobody" "$name" ;;
+	*) not_ok "$name: CASE line: $how" ;;
+	esac
 }
 
 for source in "$root"/tests/programs/cases/*.{c,cc}; do
@@ -64,15 +72,7 @@ for source in "$root"/tests/programs/cases/*.{c,cc}; do
 	name=$(basename "${source%.*}")
 	[[ $name == *"${CASE:-}"* ]] || continue
 	while read -ra words; do
-		nobody=0
-		if [ "${words[0]}" = nobody ]; then
-			nobody=1
-			words=("${words[@]:1}")
-		fi
-		case ${words[0]} in
-		counted | session) "${words[0]}" "$nobody" "$name" "${words[@]:1}" ;;
-		*) not_ok "$name: CASE line: ${words[*]}" ;;
-		esac
+		one "${words[@]}"
 	done < <(sed -n 's|.*/\* CASE: *\(.*[^ ]\) *\*/.*|\1|p' "$source")
 done
 done_testing
