@@ -214,12 +214,27 @@ void ap_cache_flush(void)
 	(void)wait_and_release(ap_filter_allows_map(true) ? TRIES : TRIES_ALONE);
 }
 
+struct demand {
+	u64 start, end, ours; /* so many bytes of it */
+};
+
+static void add_ours(u64 start, u64 end, void *arg)
+{
+	struct demand *d = arg;
+
+	d->ours += ap_overlap(start, end, d->start, d->end);
+}
+
 bool ap_cache_give_up(u64 start, u64 end)
 {
-	bool ours = ap_mem_is_ours(start, end);
+	struct demand d = { .start = start, .end = end };
 
-	if (!ours || !(ap_units_overlap(start, end) || ap_ibl_overlaps(start, end)))
-		return !ours;
+	if (!ap_mem_is_ours(start, end))
+		return true;
+	/* what does not move keeps the place from the program, so the rest need not */
+	ap_mem_for_each(add_ours, &d);
+	if (d.ours != ap_units_overlap(start, end) + ap_ibl_overlaps(start, end))
+		return false;
 	ap_mem_avoid(start, end);
 	ap_cache_retire();
 	return wait_and_release(TRIES_DEMAND) && ap_ibl_move() && !ap_mem_is_ours(start, end);

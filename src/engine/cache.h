@@ -217,8 +217,8 @@ void ap_cache_unlink(void);
 /* Drops everything; memory is reused when no thread can be inside.  Lock held. */
 void ap_cache_flush(void);
 /*
- * The program asks for memory at an address.  Is nothing of ours there?  If it is code, or what belongs to that, the cache is
- * flushed, that moves elsewhere, and nothing is.  By a thread that is not inside.  Lock held.
+ * The program asks for memory at an address.  Is nothing of ours there?  If it is code, or what belongs to that, and nothing
+ * else, the cache is flushed, that moves elsewhere, and nothing is.  By a thread that is not inside.  Lock held.
  */
 bool ap_cache_give_up(u64 start, u64 end);
 /* Likewise, by a thread that is inside itself: a later flush takes the memory back. */

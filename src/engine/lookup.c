@@ -139,15 +139,17 @@ static u64 size_of(u32 k)
 	return k ? 2 * IBL_SIZE : FIRST_SIZE;
 }
 
-bool ap_ibl_overlaps(u64 start, u64 end)
+u64 ap_ibl_overlaps(u64 start, u64 end)
 {
+	u64 n = 0;
+
 	for (u32 k = 0; k < 2; k++) {
 		u64 at = (u64)start_of(k);
 
-		if (at && at < end && at + size_of(k) > start)
-			return true;
+		if (at)
+			n += ap_overlap(at, at + size_of(k), start, end);
 	}
-	return false;
+	return n;
 }
 
 /* The table of plain code is made anew by who wants it next. */

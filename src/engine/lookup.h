@@ -27,8 +27,8 @@ void ap_ibl_clear(void);		   /* of the indirect table alone */
 void ap_ibl_fill_front(void);
 /* Absolute address of the indirect table, of plain code's if that was chosen last: a disp32 where it is below 2 GB. */
 u64 ap_ibl_table(void);
-/* Any part of the tables in this range?  Those where the engine may not be any more move; while the cache is empty. */
-bool ap_ibl_overlaps(u64 start, u64 end);
+/* So many bytes of the tables are in this range.  Those where the engine may not be any more move; while the cache is empty. */
+u64 ap_ibl_overlaps(u64 start, u64 end);
 AP_MUST_CHECK bool ap_ibl_move(void);
 void ap_ibl_choose(bool plain);
 /*

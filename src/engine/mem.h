@@ -18,7 +18,14 @@ void ap_mem_unmap(void *p, u64 size);
 void ap_mem_avoid(u64 start, u64 end);
 bool ap_mem_avoids(u64 start, u64 end);
 bool ap_mem_is_ours(u64 start, u64 end); /* any overlap with the engine's mappings */
-u64 ap_mem_total(void);			 /* bytes mapped: the share in RLIMIT_AS */
+/* How many bytes [start, end) has in common with [lo, hi). */
+static inline u64 ap_overlap(u64 start, u64 end, u64 lo, u64 hi)
+{
+	lo = start > lo ? start : lo;
+	hi = end < hi ? end : hi;
+	return lo < hi ? hi - lo : 0;
+}
+u64 ap_mem_total(void);	       /* bytes mapped: the share in RLIMIT_AS */
 void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */
 /* Frees what was allocated since the mark, if that was the last thing; lock held. */
 void *ap_heap_mark(void);

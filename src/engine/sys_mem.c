@@ -14,6 +14,7 @@
 #include "engine/huge.h"
 #include "engine/region.h"
 #include "engine/resident.h"
+#include "engine/selfmaps.h"
 #include "engine/smc.h"
 #include "engine/taken.h"
 #include "engine/task.h"
@@ -148,15 +149,42 @@ static void forget(u64 start, u64 end)
 	ap_taken_unmap(start, end);
 }
 
-/* The program asks for this place; false: it cannot have it. */
-static bool may_have(u64 start, u64 end)
+struct place {
+	u64 start, end;
+	bool is_taken;
+};
+
+static bool look_for_others(const struct ap_map *m, void *arg)
+{
+	struct place *p = arg;
+
+	p->is_taken = m->start < p->end && m->end > p->start && !ap_mem_is_ours(m->start, m->end);
+	return !p->is_taken && m->start < p->end;
+}
+
+/*
+ * Likewise, for a call that gets the place only if it is free: what else is there, in the way of a large reservation
+ * most of all, has the kernel refuse it or choose another, and nothing need move.
+ */
+static bool give_up_free(u64 start, u64 end)
+{
+	struct place p = { .start = start, .end = end };
+
+	if (!ap_mem_is_ours(start, end))
+		return true;
+	(void)!ap_selfmaps_read(look_for_others, &p);
+	return !p.is_taken && ap_cache_give_up(start, end);
+}
+
+/* The program asks for this place; false: it cannot have it.  What is no place at all the kernel refuses itself. */
+static bool may_have(u64 start, u64 end, bool is_replaced)
 {
 	bool ok = true;
 
-	if (start >= end || ap_likely(!ap_mem_is_ours(start, end)))
+	if (start >= end || end > AP_TASK_SIZE || ap_likely(!ap_mem_is_ours(start, end)))
 		return true;
 	ap_lock_take(&ap_proc.lock);
-	ok = ap_cache_give_up(start, end);
+	ok = is_replaced ? ap_cache_give_up(start, end) : give_up_free(start, end);
 	ap_lock_drop(&ap_proc.lock);
 	return ok;
 }
@@ -190,7 +218,8 @@ static s64 do_mmap(const struct ap_call *c)
 	struct ap_call part;
 	s64 ret;
 
-	if (c->a[0] && c->a[1] && !may_have(c->a[0] & AP_PAGE_MASK, end) && fixed)
+	if (c->a[0] && c->a[1] && !may_have(c->a[0] & AP_PAGE_MASK, end, c->a[3] & AP_MAP_FIXED) &&
+	    fixed)
 		return c->a[3] & AP_MAP_FIXED_NOREPLACE ? -AP_EEXIST : -AP_ENOMEM;
 	exec = executable(c->a[2]);
 	shared = may_change(c, exec);
@@ -334,7 +363,7 @@ static s64 do_mremap(const struct ap_call *c)
 	if (ret)
 		goto out;
 	if (page_end(old, len) > old_end) /* it may grow where it is */
-		(void)ap_cache_give_up(old_end, page_end(old, len));
+		(void)give_up_free(old_end, page_end(old, len));
 	/* Nothing as the old size asks for a second view, as large as the new one. */
 	ap_smc_unprotect(old, c->a[1] ? old_end : page_end(old, len));
 	if (to_fixed)
@@ -409,7 +438,7 @@ static s64 brk_or_again(const struct ap_call *c)
 	s64 ret = raw(c);
 	u64 end = page_end(c->a[0], 2 * AP_PAGE_SIZE);
 
-	if ((u64)ret < c->a[0] && ap_mem_is_ours((u64)ret, end) && ap_cache_give_up((u64)ret, end))
+	if ((u64)ret < c->a[0] && ap_mem_is_ours((u64)ret, end) && give_up_free((u64)ret, end))
 		ret = raw(c);
 	return ret;
 }
@@ -446,7 +475,8 @@ static s64 do_shmat(const struct ap_call *c)
 	ap_lock_take(&ap_proc.lock);
 	if (start && !ap_sys3(AP_NR_shmctl, c->a[0], IPC_STAT, (u64)ds)) {
 		end = start + AP_ALIGN_UP(ds[6], AP_PAGE_SIZE);
-		if (!ap_cache_give_up(start, end)) {
+		if (!(c->a[2] & SHM_REMAP ? ap_cache_give_up(start, end)
+					  : give_up_free(start, end))) {
 			ap_lock_drop(&ap_proc.lock);
 			return -AP_EINVAL;
 		}

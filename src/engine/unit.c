@@ -159,15 +159,17 @@ struct ap_unit *ap_unit_of(u64 pc)
 	return NULL;
 }
 
-bool ap_units_overlap(u64 start, u64 end)
+u64 ap_units_overlap(u64 start, u64 end)
 {
+	u64 n = 0;
+
 	for (u32 k = 0; k < ap_nunits; k++) {
 		u64 base = (u64)ap_units[k].base;
 
-		if (base && base < end && base + ap_units[k].size > start)
-			return true;
+		if (base)
+			n += ap_overlap(base, base + ap_units[k].size, start, end);
 	}
-	return false;
+	return n;
 }
 
 void ap_units_retire(void)

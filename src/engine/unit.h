@@ -37,7 +37,7 @@ struct ap_unit *ap_unit_of(u64 cache_pc); /* async-safe; NULL if not in the cach
 void ap_units_retire(void);		  /* at a flush: no new code goes into the present units */
 void ap_units_release(void);		  /* no thread can be inside retired ones any more */
 bool ap_units_full(void);
-bool ap_units_overlap(u64 start, u64 end); /* any of them with this range; lock held */
+u64 ap_units_overlap(u64 start, u64 end); /* so many bytes of them are in this range; lock held */
 
 /* stub.c: writes x->stub, of an exit that can be linked, or cannot; and of one at a place in the middle of its block. */
 void ap_stub_write(const struct ap_unit *u, struct ap_exit *x);
