@@ -15,12 +15,24 @@
 #include "engine/lane.h"
 #include "engine/task.h"
 
-#define TSC_BEGIN    (1ULL << 40)
-#define VDSO_SIZE    (4 * AP_PAGE_SIZE)
-#define STATUS_FLAGS 0x8d5ULL /* OF SF ZF AF PF CF */
-#define CARRY	     1ULL
+#define TSC_BEGIN      (1ULL << 40)
+#define VDSO_SIZE      (4 * AP_PAGE_SIZE)
+#define STATUS_FLAGS   0x8d5ULL /* OF SF ZF AF PF CF */
+#define CARRY	       1ULL
+#define CPUNODE_SEG    0x7b
+#define PR_GET_TSC     25
+#define PR_TSC_SIGSEGV 2U
 
 static u64 tsc; /* beyond TSC_BEGIN; atomic */
+
+/* As rdtscp gives them.  Linux has them in a segment's limit as well, which a thread may ask for in any case. */
+static u64 cpu_and_node(void)
+{
+	u32 limit = 0;
+
+	__asm__ volatile("lsl %1, %0" : "+r"(limit) : "r"(CPUNODE_SEG) : "cc");
+	return limit;
+}
 
 static bool has_prefix(const struct ap_insn *i, const u8 *bytes, u8 which)
 {
@@ -73,11 +85,25 @@ void ap_fixed_random(struct ap_thread *t, u64 pc)
 	t->regs.rflags = (t->regs.rflags & ~STATUS_FLAGS) | CARRY;
 }
 
+/* The thread has it so by prctl; an image or a parent before it may have. */
+static bool is_forbidden(void)
+{
+	u32 how = 0;
+
+	return !ap_sys2(AP_NR_prctl, PR_GET_TSC, (u64)&how) && how == PR_TSC_SIGSEGV;
+}
+
 void ap_fixed_tsc(struct ap_thread *t, u64 pc)
 {
 	u64 retired = ap_lane_sum(t, AP_KIND_BIT(AP_KIND_INSTR)), now;
 	struct ap_insn i;
 
+	if (is_forbidden()) {
+		if (ap_proc.flags & AP_F_COUNT)
+			ap_count_kind(t, AP_KIND_INSTR, -1);
+		t->regs.rip = pc;
+		ap_signal_general_protection(t);
+	}
 	if (!ap_pmc_step_over(t, pc, &i))
 		return;
 	if (retired < t->tsc_seen) /* a fork's child begins with none */
@@ -86,6 +112,6 @@ void ap_fixed_tsc(struct ap_thread *t, u64 pc)
 	t->tsc_seen = retired;
 	t->regs.gpr[AP_RAX] = (u32)now;
 	t->regs.gpr[AP_RDX] = now >> 32;
-	if (i.opcode == 0x01) /* rdtscp: the CPU's number and node */
-		__asm__ volatile("rdtscp" : "=c"(t->regs.gpr[AP_RCX]) : : "rax", "rdx");
+	if (i.opcode == 0x01)
+		t->regs.gpr[AP_RCX] = cpu_and_node();
 }
