@@ -433,9 +433,9 @@ s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c)
 }
 
 /* The kernel lets the heap end a page before what comes behind it. */
-static s64 brk_or_again(const struct ap_call *c)
+static s64 brk_or_again(const struct ap_call *c, bool shrinks)
 {
-	s64 ret = raw(c);
+	s64 ret = shrinks ? raw_told(c) : raw(c);
 	u64 end = page_end(c->a[0], 2 * AP_PAGE_SIZE);
 
 	if ((u64)ret < c->a[0] && ap_mem_is_ours((u64)ret, end) && give_up_free((u64)ret, end))
@@ -448,13 +448,15 @@ static s64 do_brk(const struct ap_call *c)
 {
 	static u64 top;
 	u64 end, old_end;
+	bool shrinks;
 	s64 ret;
 
 	ap_lock_take(&ap_proc.lock);
 	old_end = AP_ALIGN_UP(top, AP_PAGE_SIZE);
-	if (c->a[0] < top)
+	shrinks = c->a[0] && c->a[0] < top; /* 0 only asks */
+	if (shrinks)
 		ap_smc_unprotect(c->a[0] & AP_PAGE_MASK, old_end);
-	ret = brk_or_again(c);
+	ret = brk_or_again(c, shrinks);
 	end = AP_ALIGN_UP((u64)ret, AP_PAGE_SIZE);
 	if (end < old_end) {
 		code_changes(end, old_end);

@@ -11,6 +11,7 @@
 #include <linux/userfaultfd.h>
 
 #define PAGES 64
+#define HINT  ((void *)(0x200000000 - 11 * 4096)) /* pages 10 and 11 lie at a round address */
 
 typedef int (*code)(void);
 
@@ -72,9 +73,24 @@ static bool start(u64 features)
 	uf = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (uf < 0 || ioctl(uf, UFFDIO_API, &api))
 		return false;
-	area = mmap(NULL, PAGES * 4096, RW | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	area = mmap(HINT, PAGES * 4096, RW | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	r.range.start = (u64)area;
 	return !ioctl(uf, UFFDIO_REGISTER, &r);
+}
+
+/* Page by page: the server has one event in its hands when the next one comes. */
+static int shrink_heap(void)
+{
+	char *top = (char *)(((u64)sbrk(0) + 4095) & ~4095UL);
+	struct uffdio_register r = { .range = { (u64)top, PAGES * 4096 },
+				     .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	if (brk(top + PAGES * 4096) || ioctl(uf, UFFDIO_REGISTER, &r))
+		return -1;
+	for (int k = PAGES; k-- > 0;)
+		if (brk(top + k * 4096))
+			return -1;
+	return sbrk(0) == top;
 }
 
 int main(int argc, char **argv)
@@ -115,6 +131,7 @@ int main(int argc, char **argv)
 	printf("unmapped: %d\n", munmap(area + 30 * 4096, 4096));
 	to = mremap(area + 50 * 4096, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, area + 30 * 4096);
 	printf("moved: %d\n", to == area + 30 * 4096);
+	printf("heap shrunk: %d\n", shrink_heap());
 	to = mmap(area + 60 * 4096, 4096, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	printf("mapped over: %d\n", to == area + 60 * 4096);
 	return failed;
