@@ -29,6 +29,7 @@ AP_NORETURN void ap_redispatch(struct ap_thread *t); /* resets the engine stack,
  * ap_gate_native_step, which executes one instruction: a single-step trap follows where that did not fault.
  */
 AP_NORETURN void ap_gate_native(struct ap_thread *t);
+extern const u8 ap_gate_native_call[]; /* makes a last call before: user_dispatch.c */
 AP_NORETURN void ap_gate_native_fault(struct ap_thread *t);
 AP_NORETURN void ap_gate_native_step(struct ap_thread *t);
 extern const u8 ap_gate_exit[], ap_ibl_miss[];

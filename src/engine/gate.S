@@ -221,6 +221,10 @@ ap_gate_native:
 	mov $158, %eax /* arch_prctl(ARCH_SET_GS) */
 	mov $0x1001, %edi
 	mov AP_T_APP_GS(%rbx), %rsi
+/* Likewise, where %gs is the program's already, behind a call whose arguments are there.  rbx is the thread. */
+	.globl ap_gate_native_call
+	.hidden ap_gate_native_call
+ap_gate_native_call:
 	syscall
 	mov AP_T_GPR + 32(%rbx), %rax
 	mov AP_T_RIP(%rbx), %rcx

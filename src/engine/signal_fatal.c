@@ -9,6 +9,7 @@
 #include "engine/feed.h"
 #include "engine/feed_helper.h"
 #include "engine/signal.h"
+#include "engine/task.h"
 
 #define CS_USER	    0x33
 #define SS_USER	    0x2b
@@ -31,6 +32,7 @@ void ap_sig_enter_native(struct ap_thread *t, u64 mask)
 {
 	struct ap_ucontext *uc = (struct ap_ucontext *)((char *)t + AP_T_STACK_OFF + UC_OFF);
 	const u64 fp = (u64)t + AP_T_STACK_OFF + FP_OFF;
+	struct ap_regs last;
 
 	ap_sig_hold_all(t);
 	memset(uc, 0, sizeof(*uc));
@@ -38,7 +40,9 @@ void ap_sig_enter_native(struct ap_thread *t, u64 mask)
 	if (ap_fp_has_xsave())
 		uc->flags |= AP_UC_FP_XSTATE;
 	uc->stack = t->altstack;
-	ap_sig_regs_to_uc(&uc->mc, &t->regs);
+	/* who parked goes on for good, and has the kernel do what the engine did of system calls */
+	ap_sig_regs_to_uc(&uc->mc,
+			  t->parked && ap_user_dispatch_hand_over(t, &last) ? &last : &t->regs);
 	uc->mc.cs = CS_USER;
 	uc->mc.ss = SS_USER;
 	uc->sigmask = mask;

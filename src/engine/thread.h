@@ -108,7 +108,8 @@ struct ap_fault {
 /* user_dispatch.c: calls from [offset, offset + len) are made, others where the selector's byte says so. */
 struct ap_user_dispatch {
 	u64 selector, offset, len;
-	bool is_on;
+	bool is_on,
+		is_inclusive; /* inclusive: as the program asked for it, the range is what it did not name */
 };
 
 struct ap_thread {

@@ -5,12 +5,19 @@
  * knows such a thing, and the engine judges, by the rules of kernel/entry/syscall_user_dispatch.c.
  * A thread's alone: clones, forks and images begin without.
  */
+#include "engine/filter.h"
 #include "engine/signal.h"
 #include "engine/task.h"
 
 #define SYSCALL_LEN	  2
 #define SYS_USER_DISPATCH 2
 
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+
+#define EFL_NONE 0x202
+#define BELOW	 152 /* what ap_gate_native takes of the program's stack */
+
+enum { RAX, RDX = 2, RBX, RSP, RSI = 6, RDI, R8, R10 = 10 };
 enum { MODE_OFF, MODE_EXCLUSIVE, MODE_INCLUSIVE };
 enum { SELECTOR_ALLOW, SELECTOR_BLOCK };
 
@@ -42,12 +49,38 @@ s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c)
 		.offset = c->a[2],
 		.len = c->a[3],
 		.is_on = c->a[1] != MODE_OFF,
+		.is_inclusive = c->a[1] == MODE_INCLUSIVE,
 	};
 	if (c->a[1] == MODE_INCLUSIVE) { /* all else is the range from where calls are made */
 		t->dispatch.offset += t->dispatch.len;
 		t->dispatch.len = -t->dispatch.len;
 	}
 	return 0;
+}
+
+bool ap_user_dispatch_hand_over(const struct ap_thread *t, struct ap_regs *r)
+{
+	const struct ap_user_dispatch *d = &t->dispatch;
+	const bool other = d->is_inclusive;
+	const u64 a[6] = { PR_SET_SYSCALL_USER_DISPATCH, other ? MODE_INCLUSIVE : MODE_EXCLUSIVE,
+			   other ? d->offset + d->len : d->offset, other ? -d->len : d->len,
+			   d->selector };
+
+	if (ap_likely(!d->is_on) || !ap_filter_allows(AP_NR_prctl, a))
+		return false;
+	*r = (struct ap_regs){
+		.gpr = { [RAX] = AP_NR_prctl,
+			 [RBX] = (u64)t,
+			 [RSP] = t->regs.gpr[RSP] - BELOW,
+			 [RDI] = a[0],
+			 [RSI] = a[1],
+			 [RDX] = a[2],
+			 [R10] = a[3],
+			 [R8] = a[4] },
+		.rip = (u64)ap_gate_native_call,
+		.rflags = EFL_NONE,
+	};
+	return true;
 }
 
 bool ap_user_dispatch_takes(struct ap_thread *t, u64 pc)
