@@ -39,6 +39,7 @@ void ap_leave_park(struct ap_thread *t)
 	if (t->pending)
 		ap_sig_put_back(t->pend_sig, (const struct ap_siginfo *)t->pend_info);
 	t->pending = 0;
+	(void)!ap_user_dispatch_config(t, rec.dispatch);
 	rec.regs = t->regs;
 	wait(t, &rec);
 }

@@ -75,6 +75,8 @@ s64 ap_call_mlock(struct ap_thread *t, struct ap_call *c);
 extern u32 ap_mlock_future;
 s64 ap_mlock_memory(struct ap_thread *t, struct ap_call *c, ap_call_fn make);
 s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c);
+/* ap_boot_thread.dispatch; false: it is off. */
+bool ap_user_dispatch_config(const struct ap_thread *t, u64 config[4]);
 /* Into the registers for ap_gate_native_call, by which the kernel judges from then on; false: not to be done. */
 bool ap_user_dispatch_hand_over(const struct ap_thread *t, struct ap_regs *r);
 /* Is the call at pc not made, but told of by SIGSYS, which waits then? */

@@ -58,15 +58,28 @@ s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c)
 	return 0;
 }
 
-bool ap_user_dispatch_hand_over(const struct ap_thread *t, struct ap_regs *r)
+bool ap_user_dispatch_config(const struct ap_thread *t, u64 config[4])
 {
 	const struct ap_user_dispatch *d = &t->dispatch;
 	const bool other = d->is_inclusive;
-	const u64 a[6] = { PR_SET_SYSCALL_USER_DISPATCH, other ? MODE_INCLUSIVE : MODE_EXCLUSIVE,
-			   other ? d->offset + d->len : d->offset, other ? -d->len : d->len,
-			   d->selector };
 
-	if (ap_likely(!d->is_on) || !ap_filter_allows(AP_NR_prctl, a))
+	config[0] = !d->is_on ? MODE_OFF : other ? MODE_INCLUSIVE : MODE_EXCLUSIVE;
+	config[1] = d->selector;
+	config[2] = other ? d->offset + d->len : d->offset;
+	config[3] = other ? -d->len : d->len;
+	return d->is_on;
+}
+
+bool ap_user_dispatch_hand_over(const struct ap_thread *t, struct ap_regs *r)
+{
+	u64 a[6] = { PR_SET_SYSCALL_USER_DISPATCH }, config[4];
+	bool is_on = ap_user_dispatch_config(t, config);
+
+	a[1] = config[0];
+	a[2] = config[2];
+	a[3] = config[3];
+	a[4] = config[1];
+	if (ap_likely(!is_on) || !ap_filter_allows(AP_NR_prctl, a))
 		return false;
 	*r = (struct ap_regs){
 		.gpr = { [RAX] = AP_NR_prctl,

@@ -224,6 +224,7 @@ static int load_all(struct detach *d)
 {
 	struct ap_stopped_task *tasks = d->stopped.tasks, first = tasks[0];
 	struct ap_boot_thread rec;
+	u64 dispatch[4] = { 0 };
 	u32 n = d->stopped.n;
 	int ret = borrow(d, &tasks[0], AP_LEAVE_RESTORE);
 
@@ -243,9 +244,15 @@ static int load_all(struct detach *d)
 		tasks[i].mask = rec.sigmask;
 		ret = ap_task_set_regs(tasks[i].tid, &tasks[i].regs)
 			      ?: ap_task_set_sigmask(tasks[i].tid, rec.sigmask);
+		if (!i) /* it makes calls of ours yet */
+			memcpy(dispatch, rec.dispatch, sizeof(dispatch));
+		else if (!ret)
+			ap_stopped_dispatch(tasks[i].tid, rec.dispatch);
 	}
-	if (!ret)
+	if (!ret) {
 		tidy(d, &tasks[0]);
+		ap_stopped_dispatch(tasks[0].tid, dispatch);
+	}
 	for (u32 i = 0; i < n && !ret; i++)
 		ap_stopped_let_go(&tasks[i], &tasks[i].regs, false);
 	return ret;

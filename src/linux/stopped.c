@@ -31,6 +31,9 @@
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
 
+#ifndef PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG 0x4210
+#endif
 #ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
 #define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
 #endif
@@ -352,6 +355,14 @@ bool ap_stopped_is_dispatched(const struct ap_stopped *s)
 			return true;
 	}
 	return false;
+}
+
+void ap_stopped_dispatch(pid_t tid, const u64 config[4])
+{
+	const struct dispatch_config conf = { config[0], config[1], config[2], config[3] };
+
+	if (conf.mode)
+		ptrace(PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG, tid, sizeof(conf), &conf);
 }
 
 int ap_stopped_take_rseq(struct ap_stopped *s, const char **why)

@@ -206,6 +206,25 @@ else
 	lack 'refused, it dumps core: the reason' 'no cores are dumped here'
 fi
 
+# It is on behind the session if the program has turned it on meanwhile.
+exec 7<>"$tmp/out.fifo"
+"$PROGRAMS/perf_attach_dispatch" <"$tmp/in" >"$tmp/out.fifo" 7>&- 8>&- &
+pid=$!
+tap_reaped+=("$pid")
+read -r -t 20 line <&7
+if [ "$line" = ready ]; then
+	# shellcheck disable=SC2016 # these are the inner shell's
+	run timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- \
+		bash -c 'printf x >"$1"; read -r -t 20 line <"$2"; [ "$line" = on ]' - "$tmp/in" "$tmp/out.fifo" 7>&- 8>&-
+	is "$status" 0 'user dispatch is turned on meanwhile: status' || note "$(cat "$tmp/err")"
+	printf x >&8
+	wait "$pid"
+	is "$?" 0 'user dispatch is turned on meanwhile: and goes on, in each thread'
+else
+	lack 'user dispatch is turned on meanwhile' 'this kernel has none that a tracer may set'
+fi
+exec 7>&-
+
 # A second engine would count the first one's code cache.
 begin
 "$ANYPERF" run --attach "$pid" 8>&- 2>"$tmp/err" &
