@@ -114,6 +114,38 @@ void ap_svc_moves_in_child(void)
 	is_moving = 0;
 }
 
+static bool may_move(void)
+{
+	u32 is_free = 0;
+
+	return __atomic_compare_exchange_n(&is_moving, &is_free, 1, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* All moves of a kernel's event; id 0: all that go to the event of ours. */
+static void end_moves(u64 id, u64 inode)
+{
+	bool is_alone = false;
+	struct move *m = find_move(id, inode);
+
+	for (u32 n = 0; m && n < AWAITED && !(is_alone = may_move()); n++)
+		ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
+	for (; m; m = find_move(id, inode)) {
+		const struct ap_perf_page *from = m->from;
+		u64 size = m->size + AP_PAGE_SIZE;
+
+		if (ap_memo_free(m))
+			ap_hook_unmap((void *)(unsigned long)from, size);
+	}
+	if (is_alone)
+		__atomic_store_n(&is_moving, 0, __ATOMIC_RELEASE);
+}
+
+void ap_svc_moves_end(u64 inode)
+{
+	end_moves(0, inode);
+}
+
 /* The event's ring; an error is the kernel's: too much memory is locked, say. */
 static s64 begin_move(s32 fd, u64 id, u64 inode, u64 off, u64 pages)
 {
@@ -152,6 +184,10 @@ s64 ap_svc_move_output(s32 fd, u64 inode)
 
 	if (!id || find_seen(id) || !ap_svc_mapped_at(inode, &off, &pages))
 		return -AP_EINVAL;
+	m = find_move(id, 0);
+	if (m && m->inode == inode)
+		return 0;
+	end_moves(id, 0); /* it went elsewhere */
 	/* several events of a CPU have one ring */
 	m = find_move(0, inode);
 	if (m && id_of(m->fd) == m->id &&
@@ -248,32 +284,6 @@ static bool move_one(const struct move *m, const struct ap_ring_writer *w, bool 
 	__atomic_store_n((u64 *)(unsigned long)&m->from->data_tail, tail + h.size,
 			 __ATOMIC_RELEASE);
 	return true;
-}
-
-static bool may_move(void)
-{
-	u32 is_free = 0;
-
-	return __atomic_compare_exchange_n(&is_moving, &is_free, 1, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
-}
-
-void ap_svc_moves_end(u64 inode)
-{
-	bool is_alone = false;
-	struct move *m = find_move(0, inode);
-
-	for (u32 n = 0; m && n < AWAITED && !(is_alone = may_move()); n++)
-		ap_svc_sys(AP_NR_sched_yield, 0, 0, 0, 0);
-	for (; m; m = find_move(0, inode)) {
-		const struct ap_perf_page *from = m->from;
-		u64 size = m->size + AP_PAGE_SIZE;
-
-		if (ap_memo_free(m))
-			ap_hook_unmap((void *)(unsigned long)from, size);
-	}
-	if (is_alone)
-		__atomic_store_n(&is_moving, 0, __ATOMIC_RELEASE);
 }
 
 void ap_svc_move_all(void)

@@ -175,7 +175,7 @@ static int rings(long id)
 {
 	struct perf_event_attr ours = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	struct perf_event_attr theirs = attr_of(PERF_TYPE_TRACEPOINT, (unsigned long long)id);
-	struct perf_event_mmap_page *page;
+	struct perf_event_mmap_page *page, *other;
 	int a, b, bad = 0;
 
 	theirs.sample_period = 1;
@@ -192,6 +192,14 @@ static int rings(long id)
 	page = map_ring(a);
 	bad |= (!page || count_switches(page)) << 1;
 	bad |= (ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a) || !count_switches(page)) << 2;
+	/* to another one instead */
+	a = open_event(&ours, 0, -1, -1);
+	other = map_ring(a);
+	bad |= (!other || ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a) ||
+		ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a))
+	       << 6;
+	count_switches(page);
+	bad |= (count_switches(page) || !count_switches(other)) << 6;
 	/* whose ring is mapped writes nowhere else */
 	b = open_event(&theirs, 0, -1, -1);
 	page = map_ring(b);
