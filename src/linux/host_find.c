@@ -30,7 +30,7 @@ static const struct ap_track *track_of(const struct ap_host *host, u32 seg)
 	return NULL;
 }
 
-static pid_t outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner)
+pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner)
 {
 	const struct ap_track *track;
 
@@ -58,7 +58,7 @@ int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 
 	if (!inner_pid || !inner_tid)
 		return -ESRCH;
-	*pid = outer_name(host, seg, inner_pid);
+	*pid = ap_host_outer_name(host, seg, inner_pid);
 	*tid = inner_tid == inner_pid ? *pid
 	       : is_our_pidns(host, seg->head->pidns)
 		       ? (pid_t)inner_tid
@@ -158,9 +158,12 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 		s = ap_host_seg(host, seg);
 		return s ? ap_host_task_at(host, s, i) : NULL;
 	}
-	if (head.pid != inner || !is_our_pidns(host, head.pidns))
+	if (is_our_pidns(host, head.pidns))
+		return head.pid == inner ? unborn(host, seg, (pid_t)inner, (pid_t)inner) : NULL;
+	/* in the image that it has executed it has not run yet, either */
+	if (head.state != AP_SEG_INIT || head.ns_pid != inner)
 		return NULL;
-	return unborn(host, seg, (pid_t)inner, (pid_t)head.pid);
+	return unborn(host, seg, (pid_t)inner, ap_pidns_find(pidns, (pid_t)inner));
 }
 
 static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)

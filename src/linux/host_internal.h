@@ -336,6 +336,8 @@ void ap_host_log_leaves(struct ap_host *host, struct ap_host_task *t);
 /* host_find.c */
 AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 				pid_t *pid, pid_t *tid);
+/* How a process is called here that one of that segment calls so; 0 or less: it is not there. */
+pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner);
 struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 /* It has ended, be it that nobody has told. */
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);

@@ -513,8 +513,9 @@ static s64 serve_held(struct ap_host *host, struct request *r)
 /* As the supervisor's own hand-over ends.  The thread that does not trace the task has nothing to say of it. */
 static s64 serve_traced_exec(struct ap_host *host, struct request *r)
 {
-	pid_t pid = (pid_t)r->svc.arg[0];
-	u32 seg = (u32)r->svc.arg[1];
+	u32 inner = (u32)r->svc.arg[0], seg = (u32)r->svc.arg[1];
+	const struct ap_host_seg *by = r->task->seg;
+	pid_t pid = by ? ap_host_outer_name(host, by, inner) : 0;
 	struct ap_traced from = { .tid = pid, .seg = (u32)r->svc.arg[2] };
 	struct ap_seg head;
 
@@ -522,7 +523,8 @@ static s64 serve_traced_exec(struct ap_host *host, struct request *r)
 		return -EPERM;
 	if (seg != AP_HOST_NATIVE &&
 	    (seg >= ap_session_nsegs(host->ses) || ap_session_seg_read(host->ses, seg, &head) ||
-	     head.state != AP_SEG_INIT || head.pid != (u32)pid || head.parent_seg != from.seg))
+	     head.state != AP_SEG_INIT || head.ns_pid != inner || head.pidns != by->head->pidns ||
+	     head.parent_seg != from.seg))
 		return -EINVAL;
 	ap_host_execed(host, &from, pid, seg);
 	return 0;

@@ -51,6 +51,17 @@ for session in "${how[@]}"; do
 done
 has_not "$tmp/table" 'not counted' "they are counted"
 
+inner=(unshare -Urpf --mount-proc)
+if "${inner[@]}" true 2>/dev/null; then
+	run "$ANYPERF" run -- "${inner[@]}" "$loop"
+	is "$status" 0 "another pid namespace: tracees are counted from the exec on" || note "$(grep FAIL "$tmp/out")"
+	run "$ANYPERF" stat -x, -o "$tmp/csv" -e instructions -- "${inner[@]}" strace -o "$tmp/calls" "$loop" 10000000
+	is "$status" 7 "another pid namespace: strace ends as what it traces"
+	is "$(awk -F, '/instructions/ { print ($1 > 20000000) }' "$tmp/csv")" 1 "another pid namespace: that is counted" || note "$(cat "$tmp/csv")"
+else
+	lack "another pid namespace" "no user namespaces"
+fi
+
 # breaks COMMAND...: in a debugger; what differs from run to run is left out
 breaks()
 {
