@@ -252,7 +252,7 @@ static const struct ap_opt stat_opts[] = {
 	FLAG(0, "per-die", per_die, "with -a or -C: a row for each die"),
 	FLAG(0, "per-node", per_node, "with -a or -C: a row for each NUMA node"),
 	FLAG(0, "per-socket", per_socket, "with -a or -C: a row for each socket"),
-	FLAG(0, "per-thread", per_thread, "with -p or -t: a row for each thread"),
+	FLAG(0, "per-thread", per_thread, "a row for each thread of the command, or of -p and -t"),
 	STR(0, "post", post, "command", "run this in a shell after each run"),
 	STR(0, "pre", pre, "command", "run this in a shell before each run"),
 	FLAG(0, "quiet", count.is_quiet, "print no report"),
@@ -467,6 +467,11 @@ static int measure(struct stat_args *args)
 	if (args->format.style != AP_STAT_TABLE || args->no_big_num)
 		setlocale(LC_NUMERIC, "C");
 	ap_stat_choose_instruments(&args->run, &args->events);
+	/* the kernel does not tell what each thread of a tree has counted */
+	if (args->per_thread && !args->run.ntargets && args->events.n) {
+		args->run.perf.is_wanted = true;
+		args->run.no_engine = false;
+	}
 	ap_stat_init(&st, &args->events, title_of(args));
 	st.has_engine = !args->run.no_engine;
 	st.metrics = args->metrics.n || args->metrics.only ? &args->metrics : NULL;
@@ -525,8 +530,10 @@ static int check(struct stat_args *args)
 	if (args->nsplits + args->no_aggr > 1)
 		return usage(
 			"rows are of one kind: -A, --per-core, --per-die, --per-socket or --per-node");
-	if (args->per_thread && !args->run.ntargets)
-		return usage("--per-thread needs -p or -t");
+	if (args->per_thread && by_cpu)
+		return usage("--per-thread does not go together with -a and -C");
+	if (args->per_thread && args->count.interval_ms && !args->run.ntargets)
+		return usage("--per-thread and -I go together with -p or -t only");
 	if (args->per_thread && args->repeat != 1)
 		return usage("--per-thread and -r do not go together");
 	if (args->run.ntargets && args->repeat != 1 && !args->run.argv)

@@ -52,11 +52,17 @@ static bool has_command(const struct ap_stat_count *c)
 	return c->run->argv && !c->run->ntargets;
 }
 
+/* Rows of threads that nobody knows before they are there. */
+static bool is_of_threads(const struct ap_stat_count *c)
+{
+	return has_command(c) && c->opts->split == AP_STAT_THREADS;
+}
+
 /* Only a final number of a whole command is in the kernel's account. */
 static bool has_account(const struct ap_stat_count *c)
 {
-	return has_command(c) && !c->opts->is_of_cpus && !c->opts->interval_ms &&
-	       !c->opts->delay_ms && !c->control;
+	return has_command(c) && !is_of_threads(c) && !c->opts->is_of_cpus &&
+	       !c->opts->interval_ms && !c->opts->delay_ms && !c->control;
 }
 
 static bool is_with_engine(const struct ap_stat_count *c, size_t i)
@@ -82,6 +88,8 @@ static void fill_attr(const struct ap_stat_count *c, size_t i, const struct spot
 
 	*attr = c->opts->events->sel[i].attr;
 	attr->read_format = AP_PERF_FORMAT_TOTAL_TIME_ENABLED | AP_PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (is_of_threads(c))
+		attr->flags |= AP_PERF_COMM;
 	if (leads)
 		attr->flags |= AP_PERF_DISABLED | (on_exec ? AP_PERF_ENABLE_ON_EXEC : 0);
 	if (!c->opts->no_inherit)
@@ -129,10 +137,10 @@ static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot
 {
 	struct ap_evsel *sel = &c->opts->events->sel[i];
 	const struct ap_evcgroup *cgroup = sel->cgroup;
-	enum ap_client_place place = cgroup		    ? AP_CLIENT_SESSION
-				     : is_with_engine(c, i) ? AP_CLIENT_SESSION
-				     : has_account(c)	    ? AP_CLIENT_KERNEL
-							    : AP_CLIENT_ANYWHERE;
+	bool in_session = cgroup || is_of_threads(c) || is_with_engine(c, i);
+	enum ap_client_place place = in_session	      ? AP_CLIENT_SESSION
+				     : has_account(c) ? AP_CLIENT_KERNEL
+						      : AP_CLIENT_ANYWHERE;
 	struct ap_perf_attr attr;
 	const struct ap_client_open args = { .attr = &attr,
 					     .pid = spot->pid,
@@ -207,6 +215,11 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 		r->is_open = true;
 		return 0;
 	}
+	if (ret == -EXDEV) {
+		fputs("anyperf: --per-thread of a command: a session around this one does not tell its threads apart\n",
+		      stderr);
+		return AP_EXIT_FAILURE;
+	}
 	if (!is_unsupported(ret)) {
 		fprintf(stderr, "anyperf: cannot open '%s': %s%s\n", sel->name, strerror(-ret),
 			ap_run_remedy(-ret));
@@ -243,6 +256,8 @@ static int open_filtered(struct ap_stat_count *c, size_t i, const struct spot *s
 	if (ret)
 		return ret;
 	ret = ap_evsel_set_filter(&c->opts->events->sel[i], *out);
+	if (!ret && is_of_threads(c))
+		ret = ap_client_split(*out);
 	if (ret)
 		ap_client_close(*out);
 	return ret;
@@ -327,7 +342,7 @@ static void set_places(struct ap_stat_count *c, const struct ap_client_task *tas
 	u32 n = of_cpus ? ncpus(c) : ntasks;
 	struct ap_stat_place *places;
 
-	if (c->opts->split == AP_STAT_ALL || c->st->split != AP_STAT_ALL)
+	if (c->opts->split == AP_STAT_ALL || c->st->split != AP_STAT_ALL || is_of_threads(c))
 		return;
 	places = ap_xgrow(NULL, n, sizeof(*places));
 	memset(places, 0, n * sizeof(*places));
@@ -349,7 +364,7 @@ static void set_places(struct ap_stat_count *c, const struct ap_client_task *tas
 
 static int open_all(struct ap_stat_count *c)
 {
-	bool is_split = c->opts->split != AP_STAT_ALL;
+	bool is_split = c->opts->split != AP_STAT_ALL && !is_of_threads(c);
 	const struct ap_client_task *tasks;
 	u32 ntasks, n;
 	int ret = 0;
@@ -625,6 +640,27 @@ static void ready(void *arg, int fd)
 	}
 }
 
+static void part(void *arg, struct ap_client_event *e, const struct ap_client_part *told)
+{
+	struct ap_stat_count *c = arg;
+	size_t i = 0;
+
+	while (i < c->ncounters && c->counter[i].event != e)
+		i++;
+	if (i < c->ncounters)
+		ap_stat_threads_add(&c->threads, c->opts->events->n, c->counter[i].sel, told);
+}
+
+/* All of the command's threads are known: there is a row for each event and thread. */
+static void split_rows(struct ap_stat_count *c)
+{
+	ap_client_moment(c->client);
+	for (size_t i = 0; i < c->ncounters; i++)
+		ap_client_tell_parts(c->counter[i].event);
+	if (c->threads.n)
+		c->now = ap_stat_threads_rows(&c->threads, c->st, c->opts->events, c->now);
+}
+
 static void end(void *arg, u64 ns)
 {
 	struct ap_stat_count *c = arg;
@@ -638,6 +674,8 @@ static void end(void *arg, u64 ns)
 		take_interval(c, ns, true);
 	else
 		read_all(c);
+	if (is_of_threads(c))
+		split_rows(c);
 	c->client = NULL;
 	c->last_ns = ns;
 }
@@ -670,13 +708,18 @@ const struct ap_stat_reading *ap_stat_count_readings(struct ap_stat_count *c,
 
 void ap_stat_count_init(struct ap_stat_count *c, struct ap_run_client *callbacks)
 {
-	*callbacks = (struct ap_run_client){
-		.arg = c, .start = start, .begin = begin, .timer = timer, .ready = ready, .end = end
-	};
+	*callbacks = (struct ap_run_client){ .arg = c,
+					     .start = start,
+					     .begin = begin,
+					     .timer = timer,
+					     .ready = ready,
+					     .part = part,
+					     .end = end };
 }
 
 void ap_stat_count_fini(struct ap_stat_count *c)
 {
 	free(c->part_of);
+	ap_stat_threads_fini(&c->threads);
 	forget(c);
 }

@@ -8,6 +8,7 @@
 
 #include "cli/control.h"
 #include "cli/stat.h"
+#include "cli/stat_threads.h"
 #include "linux/client.h"
 
 struct ap_stat_count_options {
@@ -39,7 +40,8 @@ struct ap_stat_count {
 	size_t ncounters;
 	struct ap_stat_reading *now, *before; /* of each row */
 	u32 *part_of; /* of each CPU that is counted, where rows are of parts of the machine */
-	bool *from_account; /* of each event: its number is the kernel's account */
+	struct ap_stat_threads threads; /* of a command's, which are known at its end */
+	bool *from_account;		/* of each event: its number is the kernel's account */
 	u64 begin_ns, zero_ns, last_ns, delay_until, interval_at;
 	unsigned int nth;
 	bool is_over;

@@ -58,6 +58,14 @@ struct ap_world_bp {
 #define AP_WAKE_IN   (1u << 1) /* an overflow: a signal with POLL_IN, where one was asked for */
 #define AP_WAKE_HUP  (1u << 2) /* the last one that REFRESH allowed: with POLL_HUP */
 
+/* What one task has counted of an event that is split (ap_core_split). */
+struct ap_part {
+	u64 task; /* its serial number: later ones are greater */
+	s32 tid;
+	const char *comm; /* "": unknown; of events with attr.comm it is known */
+	u64 count, enabled, running;
+};
+
 /* Of a task, as who opened the event sees them; 0 where it does not. */
 struct ap_task_names {
 	s32 pid, tid, ppid, ptid;
@@ -174,6 +182,8 @@ struct ap_core_ops {
 	/* Names for records; NULL: ap_task_id, without parents. */
 	void (*task_names)(void *world, const struct ap_event *event, void *host,
 			   struct ap_task_names *out);
+	/* A task's part of an event that was opened: at the task's end, or where ap_core_tell_parts asks.  NULL: nothing. */
+	void (*part)(void *world, struct ap_event *event, const struct ap_part *part);
 };
 
 struct ap_core_config {
@@ -386,6 +396,9 @@ void ap_event_set_host(struct ap_event *event, void *host);
 /* As it was opened. */
 const struct ap_perf_attr *ap_event_attr(const struct ap_event *event);
 struct ap_task *ap_event_task(const struct ap_event *event); /* NULL per CPU, or ended */
+/* From now on ops.part is told what each task that ends has counted of it; and of those that live, now. */
+void ap_core_split(struct ap_core *core, struct ap_event *event);
+void ap_core_tell_parts(struct ap_core *core, struct ap_event *event);
 /* What was opened: of a clone its parent, else itself. */
 struct ap_event *ap_event_opened(const struct ap_event *event);
 

@@ -143,6 +143,7 @@ int ap_core_fork(struct ap_core *core, struct ap_task *parent, struct ap_task *c
 	int r;
 
 	(void)core;
+	ap_task_set_comm(child, parent->comm);
 	r = clone_some(parent, child, is_thread, first, false);
 	if (!r)
 		r = clone_some(parent, child, is_thread, first, true);

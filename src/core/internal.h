@@ -66,8 +66,9 @@ struct ap_task {
 	struct ap_core *core;
 	struct ap_task_id id;
 	void *host;
-	u64 serial; /* names the task after its end, too */
-	s32 cpu;    /* where it was last seen, -1 nowhere yet */
+	u64 serial;    /* names the task after its end, too */
+	char comm[16]; /* "": nobody has told it */
+	s32 cpu;       /* where it was last seen, -1 nowhere yet */
 	struct ap_list all;
 	struct ap_list owned; /* events that it opened */
 	struct ap_list arms;  /* samplers in it, of its events and of CPUs' */
@@ -137,6 +138,7 @@ struct ap_event {
 	u64 carry;			/* of a CPU's event: counted since the last overflow */
 	u64 lost;			/* records, but those that live samplers have lost */
 	bool records_munmap;		/* of what was opened: clones look there */
+	bool is_split;			/* likewise: ops.part is told of each task's end */
 	char *filter;			/* likewise: SET_FILTER's; NULL none */
 };
 
@@ -223,6 +225,10 @@ void ap_event_update(struct ap_event *e, u64 now);
 void ap_group_update(struct ap_event *leader, u64 now);
 /* What the event itself has counted, without clones. */
 u64 ap_event_own_count(const struct ap_event *e);
+/* Of a task that ends, or lives; nothing where nobody has asked for parts. */
+void ap_event_tell_part(struct ap_event *e, const struct ap_task *task);
+void ap_task_set_comm(struct ap_task *task, const char *comm);
+struct ap_task_names ap_names_of(const struct ap_event *e, const struct ap_task *task);
 bool ap_group_in(struct ap_event *leader, u64 now);
 void ap_group_out(struct ap_event *leader, u64 now);
 /* Starts members that were enabled, or joined, while the group is on the PMU. */

@@ -245,6 +245,7 @@ void ap_event_detach(struct ap_event *e)
 void ap_event_end(struct ap_event *e, u64 now)
 {
 	struct ap_sched *s = e->leader->sched;
+	const struct ap_task *task = e->ctx->task;
 
 	if (e->leader == e)
 		ap_sched_unqueue(e, now);
@@ -252,6 +253,8 @@ void ap_event_end(struct ap_event *e, u64 now)
 	ap_event_stop(e, now);
 	e->state = AP_STATE_EXIT;
 	leave_ctx(e);
+	if (task)
+		ap_event_tell_part(e, task);
 	ap_samplers_free(e);
 	if (s)
 		ap_sched_update(s, e->leader, now);
@@ -289,8 +292,11 @@ void ap_event_free(struct ap_event *e)
 void ap_event_fold(struct ap_event *clone)
 {
 	struct ap_event *parent = clone->parent;
+	const struct ap_task *task = clone->ctx ? clone->ctx->task : NULL;
 
 	ap_event_detach(clone);
+	if (task)
+		ap_event_tell_part(clone, task);
 	parent->lost += ap_samplers_lost(clone);
 	parent->child_count += clone->count;
 	parent->child_enabled += clone->enabled;

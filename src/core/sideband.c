@@ -48,7 +48,7 @@ static u64 time_for(const struct ap_event *e)
 	return core->ops.clock(core->world);
 }
 
-static struct ap_task_names names_of(const struct ap_event *e, const struct ap_task *task)
+struct ap_task_names ap_names_of(const struct ap_event *e, const struct ap_task *task)
 {
 	struct ap_task_names n = { 0 };
 
@@ -118,7 +118,7 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 	struct place place = { .core = e->core, .map = &b->map };
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	struct ap_record_format format;
-	struct ap_task_names names = names_of(e, t->task);
+	struct ap_task_names names = ap_names_of(e, t->task);
 	struct ap_record_who who = { .pid = (u32)names.pid, .tid = (u32)names.tid };
 	bool wakes = false;
 	struct ap_record_to to = { &b->map, &writer, &format, &who, &wakes };
@@ -215,7 +215,7 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 	const struct ap_moment m = { .value = value,
 				     .now = d->who.time,
 				     .tick = d->who.time / AP_TICK_NS };
-	struct ap_task_names names = names_of(e, task);
+	struct ap_task_names names = ap_names_of(e, task);
 	struct words w = { .nr = 0 };
 	u32 what = 0;
 
@@ -362,13 +362,14 @@ void ap_core_comm(struct ap_core *core, struct ap_task *task, const char *comm, 
 				   .write = write_comm };
 
 	(void)core;
+	ap_task_set_comm(task, comm);
 	tell(&t);
 }
 
 static int write_comm_of(const struct ap_record_to *to, const struct ap_event *e,
 			 const struct telling *t)
 {
-	struct ap_task_names of = names_of(e, t->child);
+	struct ap_task_names of = ap_names_of(e, t->child);
 
 	return ap_record_comm_of(to, (u32)of.pid, (u32)of.tid, t->what);
 }
@@ -383,13 +384,14 @@ void ap_core_comm_of(struct ap_core *core, struct ap_task *task, struct ap_task 
 				   .write = write_comm_of };
 
 	(void)core;
+	ap_task_set_comm(of, comm);
 	tell(&t);
 }
 
 static int write_fork(const struct ap_record_to *to, const struct ap_event *e,
 		      const struct telling *t)
 {
-	struct ap_task_names child = names_of(e, t->child);
+	struct ap_task_names child = ap_names_of(e, t->child);
 
 	return ap_record_task(to, AP_PERF_RECORD_FORK, (u32)child.pid, (u32)child.tid, to->who->pid,
 			      to->who->tid);
@@ -408,7 +410,7 @@ void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task
 static int write_exit(const struct ap_record_to *to, const struct ap_event *e,
 		      const struct telling *t)
 {
-	struct ap_task_names n = names_of(e, t->task);
+	struct ap_task_names n = ap_names_of(e, t->task);
 
 	return ap_record_task(to, AP_PERF_RECORD_EXIT, (u32)n.pid, (u32)n.tid, (u32)n.ppid,
 			      (u32)n.ptid);
@@ -426,7 +428,7 @@ void ap_tell_exit(struct ap_task *task)
 static int write_namespaces(const struct ap_record_to *to, const struct ap_event *e,
 			    const struct telling *t)
 {
-	struct ap_task_names of = names_of(e, t->child);
+	struct ap_task_names of = ap_names_of(e, t->child);
 
 	return ap_record_namespaces(to, (u32)of.pid, (u32)of.tid, t->what, (u32)t->n);
 }

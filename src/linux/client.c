@@ -245,6 +245,37 @@ s64 ap_client_read(struct ap_client_event *e, void *buf, u64 size)
 	return got < 0 ? -errno : got;
 }
 
+int ap_client_split(struct ap_client_event *e)
+{
+	if (!e->core)
+		return -EXDEV;
+	ap_host_client_split(e->client->sv->host, e->core);
+	return 0;
+}
+
+void ap_client_tell_parts(struct ap_client_event *e)
+{
+	if (e->core)
+		ap_host_client_tell_parts(e->client->sv->host, e->core);
+}
+
+void ap_client_tell_part(struct ap_client *c, const struct ap_event *event,
+			 const struct ap_part *part)
+{
+	const struct ap_client_part out = { .task = part->task,
+					    .tid = part->tid,
+					    .comm = part->comm,
+					    .count = part->count,
+					    .enabled = part->enabled,
+					    .running = part->running };
+	struct ap_client_event *e = c->events;
+
+	while (e && e->core != event)
+		e = e->next;
+	if (e && c->run->part)
+		c->run->part(c->run->arg, e, &out);
+}
+
 static s64 ioctl_in_kernel(struct ap_client_event *e, const struct ap_client_ioctl *args)
 {
 	unsigned long arg = (unsigned long)args->arg;

@@ -22,6 +22,7 @@
 
 struct ap_client;
 struct ap_client_event;
+struct ap_client_part;
 
 /*
  * What ap_run calls (struct ap_run_options.client).  Any may be NULL but start.
@@ -42,6 +43,8 @@ struct ap_run_client {
 	void (*ready)(void *arg, int fd);
 	/* A data area has passed its watermark. */
 	void (*news)(void *arg, struct ap_client_event *e);
+	/* What a task has counted of an event (ap_client_split). */
+	void (*part)(void *arg, struct ap_client_event *e, const struct ap_client_part *part);
 	/* The command has ended, and all that ended with it is in the counts: the last readings. */
 	void (*end)(void *arg, u64 now_ns);
 };
@@ -91,6 +94,19 @@ bool ap_client_is_in_kernel(const struct ap_client_event *e);
 /* read(2): bytes, or -errno.  Readings between two calls of ap_client_moment are of one moment. */
 void ap_client_moment(struct ap_client *c);
 s64 ap_client_read(struct ap_client_event *e, void *buf, u64 size);
+
+/*
+ * From now on .part is told what each task that ends has counted of the event, children that inherit it included;
+ * and of those that are there, now.  -EXDEV: it is the kernel's, or of a session around us.
+ */
+struct ap_client_part {
+	u64 task; /* names it among all, where numbers of tasks come again; later ones are greater */
+	pid_t tid;
+	const char *comm; /* "": unknown; of events with attr.comm it is known */
+	u64 count, enabled, running;
+};
+AP_MUST_CHECK int ap_client_split(struct ap_client_event *e);
+void ap_client_tell_parts(struct ap_client_event *e);
 
 /* ioctl(2), by number: AP_PERF_IOC_*.  in and out are what arg points to. */
 struct ap_client_ioctl {

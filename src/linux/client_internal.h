@@ -5,6 +5,7 @@
 #ifndef AP_LINUX_CLIENT_INTERNAL_H
 #define AP_LINUX_CLIENT_INTERNAL_H
 
+#include "core/core.h"
 #include "linux/client.h"
 #include "linux/host.h"
 #include "linux/supervisor.h"
@@ -39,6 +40,10 @@ void ap_client_free(struct ap_client *c);
 /* Tasks for the start: the command, or threads (tid 0: all) of a process.  -ESRCH, -ENOMEM. */
 AP_MUST_CHECK int ap_client_add_command(struct ap_client *c, pid_t pid);
 AP_MUST_CHECK int ap_client_add_threads(struct ap_client *c, pid_t pid, pid_t tid);
+
+/* --- for the host */
+void ap_client_tell_part(struct ap_client *c, const struct ap_event *event,
+			 const struct ap_part *part);
 
 /* --- for the loop */
 void ap_client_ready(struct ap_client *c, int fd);

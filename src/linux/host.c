@@ -149,6 +149,7 @@ static const struct ap_core_ops ops = {
 	.yield = world_yield,
 	.writer_is_dead = ap_host_writer_is_dead,
 	.task_names = ap_host_task_names,
+	.part = ap_host_client_part,
 };
 
 static u32 max_sample_rate(const struct ap_host_config *config)

@@ -114,6 +114,8 @@ void ap_host_client_unmap(struct ap_host *host, struct ap_event *event, u64 npag
 			  const struct ap_host_client_pages *pages);
 /* Reads what the kernel has written down of the tasks. */
 void ap_host_client_catch_up(struct ap_host *host);
+void ap_host_client_split(struct ap_host *host, struct ap_event *event);
+void ap_host_client_tell_parts(struct ap_host *host, struct ap_event *event);
 /* There is news in the event's data area since it was asked last. */
 bool ap_host_client_has_news(struct ap_host *host, struct ap_event *event);
 s64 ap_host_client_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "linux/client_internal.h"
 #include "linux/host_internal.h"
 
 /* Requests do the same before and after they are served. */
@@ -106,4 +107,24 @@ s64 ap_host_client_ioctl(struct ap_host *host, struct ap_event *event, struct ap
 	ret = ap_core_ioctl(host->core, NULL, event, args);
 	done(host);
 	return ret;
+}
+
+void ap_host_client_split(struct ap_host *host, struct ap_event *event)
+{
+	ap_core_split(host->core, event);
+}
+
+void ap_host_client_tell_parts(struct ap_host *host, struct ap_event *event)
+{
+	begin(host, NULL);
+	ap_core_tell_parts(host->core, event);
+	done(host);
+}
+
+void ap_host_client_part(void *world, struct ap_event *event, const struct ap_part *part)
+{
+	struct ap_host *host = world;
+
+	if (host->sv->client)
+		ap_client_tell_part(host->sv->client, event, part);
 }

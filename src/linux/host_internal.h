@@ -466,6 +466,8 @@ void ap_host_unmapped(struct ap_host_task *t, u64 start, u64 end, u32 how);
 void ap_host_unmapping_forget(struct ap_host_task *t);
 
 /* host_sideband.c */
+/* host_client.c */
+void ap_host_client_part(void *world, struct ap_event *event, const struct ap_part *part);
 void ap_host_task_names(void *world, const struct ap_event *event, void *host_task,
 			struct ap_task_names *out);
 /* What its events want to be told, as orders. */

@@ -306,7 +306,8 @@ wrong "did you mean 'branches'" stat -e instructions -e brnaches true
 wrong "a group is not closed" stat -e '{instructions,branches' true
 wrong "bad modifier 'q' of a group" stat -e '{instructions,branches}:q' true
 wrong '-A needs -a or -C' stat -A true
-wrong '--per-thread needs -p or -t' stat --per-thread true
+wrong '--per-thread and -I go together with' stat --per-thread -I 100 true
+wrong '--per-thread does not go together with -a' stat -a --per-thread true
 wrong '-p and -t do not go together' stat -p 1 -t 1 true
 wrong '--interval-count needs -I' stat --interval-count 2 true
 wrong '-j and -x do not go together' stat -j -x, true
@@ -320,6 +321,7 @@ wrong '--control: ./nonexistent: No such file' stat --control fifo:./nonexistent
 wrong "bad modifier 'q'" stat -e instructions:q true
 wrong 'needs a number from 0' stat -r -1 true
 wrong '--per-thread and -r do not' stat --per-thread -p $$ -r 0 true
+wrong '--per-thread and -r do not' stat --per-thread -r 2 true
 wrong 'needs a number' stat -r x true
 wrong 'milliseconds' stat --timeout 5 true
 wrong 'hexadecimal' stat --range 20-10 true
