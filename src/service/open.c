@@ -121,14 +121,17 @@ bool ap_svc_is_kernels(s32 fd)
 	       !memcmp(text, name, sizeof(name) - 1);
 }
 
-static u64 group_of(s32 fd)
+/* FD_NO_GROUP alone asks for nothing but that the descriptor is one of an event, whoever has that. */
+static u64 group_of(s32 fd, u64 flags)
 {
-	u64 inode;
+	u64 inode, group;
 
 	if (fd == -1)
 		return 0;
 	inode = ap_fds_event(fd);
-	return inode ? inode : ap_svc_is_kernels(fd) ? AP_SVC_KERNELS : AP_SVC_NO_EVENT;
+	group = inode ? inode : ap_svc_is_kernels(fd) ? AP_SVC_KERNELS : AP_SVC_NO_EVENT;
+	flags &= AP_PERF_FLAG_FD_NO_GROUP | AP_PERF_FLAG_FD_OUTPUT;
+	return group != AP_SVC_NO_EVENT && flags == AP_PERF_FLAG_FD_NO_GROUP ? 0 : group;
 }
 
 bool ap_svc_kernel_opened;
@@ -186,7 +189,7 @@ s64 ap_svc_open(const struct ap_service_call *c)
 	if (ret)
 		return ret;
 	ap_request_use();
-	w.group = group_of((s32)c->a[3]);
+	w.group = group_of((s32)c->a[3], c->a[4]);
 	ret = ap_request_begin(&r, AP_SVC_OPEN);
 	if (ret)
 		return ret;
@@ -198,7 +201,9 @@ s64 ap_svc_open(const struct ap_service_call *c)
 		if (ret)
 			ap_svc_drop_fd(fd);
 		if (ret == AP_SVC_NATIVE)
-			ret = ap_svc_open_in_kernel(&attr, c->a);
+			ret = ap_svc_open_in_kernel(&attr, (u64[5]){ 0, c->a[1], c->a[2],
+								     w.group ? c->a[3] : (u64)-1,
+								     c->a[4] });
 		else if (!ret)
 			ret = fd;
 	}

@@ -152,6 +152,11 @@ static int groups(long id)
 	bad |= open_event(&theirs, 0, -1, b) < 0;
 	bad |= open_event(&ours, 0, -1, a) < 0;
 	bad |= open_event(&theirs, 0, -1, 0) != -1 || errno != EBADF;
+	/* the flag says that there is to be none */
+	bad |= syscall(SYS_perf_event_open, &theirs, 0, -1, a, PERF_FLAG_FD_NO_GROUP) < 0;
+	bad |= syscall(SYS_perf_event_open, &ours, 0, -1, b, PERF_FLAG_FD_NO_GROUP) < 0;
+	bad |= syscall(SYS_perf_event_open, &ours, 0, -1, 0, PERF_FLAG_FD_NO_GROUP) != -1 ||
+	       errno != EBADF;
 	return bad;
 }
 

@@ -41,7 +41,7 @@ static int open_hung(int *server)
 
 int main(void)
 {
-	int server, told[2], hung = open_hung(&server), fd, on = 1, st;
+	int server, told[2], hung = open_hung(&server), fd, on = 1, st = -1;
 	struct perf_event_attr a = HWI;
 	pid_t pid;
 
