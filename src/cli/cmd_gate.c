@@ -399,13 +399,33 @@ static int check_command(const struct gate_args *args, const struct ap_gate_coun
 	return ret;
 }
 
+/* A limit of what the baseline lacks may be misspelt, and no event at all. */
+static int check_limits(const struct gate_args *args, const struct ap_gate_counts *before)
+{
+	char why[AP_GATE_WHY], unknown[AP_OPT_WHY];
+
+	for (size_t i = 0; i < args->limits.n; i++) {
+		const char *name = args->limits.limit[i].event;
+		struct ap_evlist list = { 0 };
+		int ret;
+
+		if (ap_gate_find(before, name))
+			continue;
+		ret = ap_evlist_parse(&list, name, unknown, sizeof(unknown));
+		ap_evlist_fini(&list);
+		if (ret)
+			return fail("--max", unknown);
+	}
+	return ap_gate_check(before, &args->limits, why) ? fail(args->baseline, why) : 0;
+}
+
 /* Counts what the baseline has, on the machine that it has. */
 static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 {
 	char why[AP_GATE_WHY];
 
-	if (ap_gate_check(before, &args->limits, why))
-		return fail(args->baseline, why);
+	if (check_limits(args, before))
+		return AP_EXIT_FAILURE;
 	if (!args->machine && ap_gate_has_modelled(before)) {
 		args->machine = before->machine;
 		if (ap_engine_opt_machine(args, before->machine, why))

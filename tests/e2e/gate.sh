@@ -239,6 +239,11 @@ refused other "loadz" "an unknown event"
 sed 's/"loads"/"loads,calls"/' base >other
 refused other 'damaged' "two events in one name"
 refused base 'has no calls, only instructions, branches, loads, stores' "a limit on what it lacks" calls=+1%
+for pair in instructoins:instructions branch-mises:branch-misses; do
+	run "${gate[@]}" --max "loads=0,${pair%:*}=+1%" -- touch ran
+	is "$status $(exists ran)" "125 0" "a limit on ${pair%:*}"
+	has err "^anyperf gate: --max: no event is called '${pair%:*}', did you mean '${pair#*:}'" "which one was meant"
+done
 
 # --- what is asked for wrongly
 for bad in instructions instructions= =+1% instructions=1% instructions=+1%% instructions=+x \
