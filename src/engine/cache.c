@@ -225,15 +225,20 @@ static void add_ours(u64 start, u64 end, void *arg)
 	d->ours += ap_overlap(start, end, d->start, d->end);
 }
 
-bool ap_cache_give_up(u64 start, u64 end)
+bool ap_cache_can_give_up(u64 start, u64 end)
 {
 	struct demand d = { .start = start, .end = end };
 
+	ap_mem_for_each(add_ours, &d);
+	return d.ours == ap_units_overlap(start, end) + ap_ibl_overlaps(start, end);
+}
+
+bool ap_cache_give_up(u64 start, u64 end)
+{
 	if (!ap_mem_is_ours(start, end))
 		return true;
 	/* what does not move keeps the place from the program, so the rest need not */
-	ap_mem_for_each(add_ours, &d);
-	if (d.ours != ap_units_overlap(start, end) + ap_ibl_overlaps(start, end))
+	if (!ap_cache_can_give_up(start, end))
 		return false;
 	ap_mem_avoid(start, end);
 	ap_cache_retire();

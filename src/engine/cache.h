@@ -221,6 +221,7 @@ void ap_cache_flush(void);
  * else, the cache is flushed, that moves elsewhere, and nothing is.  By a thread that is not inside.  Lock held.
  */
 bool ap_cache_give_up(u64 start, u64 end);
+bool ap_cache_can_give_up(u64 start, u64 end); /* is what is ours there no more than that? */
 /* Likewise, by a thread that is inside itself: a later flush takes the memory back. */
 void ap_cache_retire(void);
 /* Is some thread in code that was made before this epoch?  Lock held. */

@@ -172,6 +172,8 @@ static bool give_up_free(u64 start, u64 end)
 
 	if (!ap_mem_is_ours(start, end))
 		return true;
+	if (!ap_cache_can_give_up(start, end))
+		return false;
 	(void)!ap_selfmaps_read(look_for_others, &p);
 	return !p.is_taken && ap_cache_give_up(start, end);
 }
