@@ -212,6 +212,8 @@ static bool deliver(struct ap_thread *t)
 		}
 		return false;
 	}
+	/* a step into a handler ends at its first instruction, which is not executed */
+	t->traced.steps |= !!(t->traced.how & AP_TRACED_STEP);
 	finish(t, base | a.mask | (a.flags & AP_SA_NODEFER ? 0 : bit));
 	return true;
 }

@@ -264,6 +264,11 @@ static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
 		return false;
 	if (t->traced.how & AP_TRACED_CALLS && !ap_traced_entry(t, c->pc, ret))
 		return false;
+	/* a signal at the entry's stop; the call might wait for it */
+	if (t->traced.how & AP_TRACED_COME) {
+		*ret = AP_SYSCALL_UNTOUCHED;
+		return false;
+	}
 	*c = (struct ap_call){ .nr = gpr[0],
 			       .a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
 			       .pc = c->pc };

@@ -143,6 +143,19 @@ static bool is_in_call(const struct ap_tracee *e)
 	return e->traced.calls || is_in_kernel(e);
 }
 
+/*
+ * The kernel has made the program's call, whose exit the tracer waits for; the signal comes behind that exit.  One that has
+ * cut the call short is told at once, as the engine may have to make the call again.
+ */
+static bool has_made_call(const struct ap_tracee *e, const struct user_regs_struct *r)
+{
+	s64 ret = (s64)r->rax;
+
+	return e->traced.entered && e->traced.how & AP_TRACED_CALLS &&
+	       !(e->traced.how & AP_TRACED_COME) && r->orig_rax == e->traced.nr &&
+	       ret != -AP_EINTR && (ret > -AP_ERESTARTSYS || ret < -AP_ERESTART_RESTARTBLOCK);
+}
+
 static bool is_sync(u32 sig)
 {
 	return sig < AP_NSIG && AP_SIG_SYNC & AP_SIG_BIT(sig);
@@ -228,7 +241,7 @@ static int stopped(struct ap_tracee *e, int status, const struct user_regs_struc
 	}
 	if (event && (event != PTRACE_EVENT_STOP || sig != AP_SIGTRAP))
 		return status;
-	if (is_in_call(e) || r->rip == 0)
+	if ((is_in_call(e) && (event || !has_made_call(e, r))) || r->rip == 0)
 		return status;
 	return call_out(e, status);
 }

@@ -48,6 +48,8 @@ static void tell_thread(struct ap_tracee *e, u32 how)
 	if (ap_task_read((pid_t)e->tid, at, tr, sizeof(*tr)))
 		return;
 	/* by POKETEXT, /proc/PID/mem, process_vm_writev: it minds that when it goes on */
+	if (how) /* a signal is kept for it */
+		how |= tr->how & AP_TRACED_COME;
 	tr->how = how | (gen != e->code_gen ? AP_TRACED_FLUSH : 0);
 	e->code_gen = gen;
 	/* behind a filter's stop the next is the exit, as the entry has been */
@@ -59,6 +61,9 @@ static void tell_thread(struct ap_tracee *e, u32 how)
 	if (how && e->is_seized)
 		tr->how |= AP_TRACED_BLIND;
 	tr->opts = how ? e->opts : 0;
+	/* what meets it where it stands is another stop: a nudge there must not look like a trap that nobody saw */
+	if (e->kind == AP_TRACEE_MARK)
+		tr->stop = AP_TRACED_RUNS;
 	tr->by_other = 0;
 	if (!(how & AP_TRACED_STEP))
 		tr->steps = 0;
@@ -71,6 +76,13 @@ static void tell_boot(const struct ap_tracee *e, u32 how)
 
 	(void)!ap_task_write((pid_t)e->tid, e->boot + offsetof(struct ap_boot, traced), words,
 			     sizeof(words));
+}
+
+/* The signal that it was to be told next, which it has all the same. */
+static u32 answer_kept(struct ap_tracee *e)
+{
+	ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)&e->info);
+	return (u32)e->kept >> 8 & 0xff;
 }
 
 /* At the engine's trap instruction there is a AP_SIGTRAP to be replaced; it stopped for another signal, or for none. */
@@ -99,7 +111,7 @@ static u32 answer_mark(struct ap_tracee *e, u32 sig)
 static s64 go_on(struct ap_tracee *e, const struct ap_call *c)
 {
 	u32 how = how_of(c->a[0]), sig = (u32)c->a[3], native = sig;
-	bool ends = c->a[0] == PTRACE_DETACH;
+	bool ends = c->a[0] == PTRACE_DETACH, is_kept;
 	s64 ret;
 
 	if (e->kind == AP_TRACEE_OTHER)
@@ -109,9 +121,10 @@ static s64 go_on(struct ap_tracee *e, const struct ap_call *c)
 	if (e->kind == AP_TRACEE_NEW) {
 		tell_boot(e, how & ~AP_TRACED_STEP);
 	} else {
+		is_kept = e->traced.how & AP_TRACED_COME && e->kept_info;
 		tell_thread(e, how);
 		if (e->kind == AP_TRACEE_MARK)
-			native = answer_mark(e, sig);
+			native = is_kept && ends ? answer_kept(e) : answer_mark(e, sig);
 	}
 	e->given = sig;
 	e->status = 0;
