@@ -38,10 +38,22 @@ PKG_TEST := $(PKG_UNIT) g++=/usr/bin/g++ bash=bash util-linux=unshare procps=pgr
 	redis-tools=/usr/bin/redis-cli nginx-light=/usr/sbin/nginx \
 	postgresql-15=/usr/lib/postgresql/15/bin/initdb \
 	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
+	liburing-dev=/usr/include/liburing.h libgc-dev=/usr/include/gc.h \
 	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
-# what is large, for tests that lack it otherwise: the flame graph's page in a browser
-PKG_LONG := chromium=chromium
+# what is large, for tests that lack it otherwise: the flame graph's page in a browser, and the programs of
+# tests/e2e/more_programs.long.sh
+PKG_LONG := chromium=chromium bubblewrap=/usr/bin/bwrap memcached=/usr/bin/memcached \
+	apache2-bin=/usr/sbin/apache2 apache2-utils=/usr/bin/ab openssh-server=/usr/sbin/sshd mold=/usr/bin/mold \
+	libboost-context-dev=/usr/include/boost/context/fiber.hpp clang=/usr/bin/clang++ lld=/usr/bin/ld.lld \
+	python3-numpy=/usr/lib/python3/dist-packages/numpy \
+	libopenblas0-pthread=/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0 \
+	ocaml-nox=/usr/bin/ocaml erlang-base=/usr/bin/erl ffmpeg=/usr/bin/ffmpeg x264=/usr/bin/x264 x265=/usr/bin/x265 \
+	octave=/usr/bin/octave-cli emacs-nox=/usr/bin/emacs r-base-core=/usr/bin/Rscript \
+	mariadb-server-core=/usr/sbin/mariadbd mariadb-client-core=/usr/bin/mariadb rustc=/usr/bin/rustc cargo=/usr/bin/cargo \
+	wine=/usr/bin/wine wine64=/usr/lib/wine/wine64 qemu-system-x86=/usr/bin/qemu-system-x86_64 ghc=/usr/bin/ghc \
+	texlive-latex-base=/usr/bin/pdflatex firefox-esr=/usr/bin/firefox-esr unzip=/usr/bin/unzip \
+	libreoffice-writer-nogui=/usr/bin/soffice stress-ng=/usr/bin/stress-ng
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang

@@ -82,8 +82,10 @@ is "$(($(wc -l <"$tmp/named") > 50))" 1 "and they are many"
 # real programs: those that run twice, and no others
 # shellcheck disable=SC2016 # backticks of the document
 sed -n 's/^| .* | `e2e\/\(.*\)` |$/\1/p' "$root/docs/programs.md" | sort >"$tmp/told"
-grep -l '/twice\.bash"$' "$root"/tests/e2e/*.sh | while IFS= read -r file; do
-	grep -oE '^[[:space:]]*both "[^"]+"' "$file" | sed -E "s/[^\"]*\"(.*)\"/$(basename "$file" .sh)::\1/"
+grep -l -e '/twice\.bash"$' -e 'after twice\.bash' "$root"/tests/e2e/*.{sh,bash} | while IFS= read -r file; do
+	name=$(basename "$file" .sh)
+	grep -oE '^[[:space:]]*both(_if "[^"]+")? "[^"]+"' "$file" |
+		sed -E "s/.*\"(.*)\"/${name%.bash}::\1/; s/[$]1$//"
 done | sort -u >"$tmp/run"
 same "$tmp/told" "$tmp/run" "the programs that docs/programs.md names are those that run"
 is "$(($(wc -l <"$tmp/told") >= 40))" 1 "and they are forty"

@@ -7,6 +7,8 @@
 
 # The system's own programs: shims of version managers run a shell first.
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=$tmp PYTHONDONTWRITEBYTECODE=1
+# nor what is asked of a sanitizer for our own build
+unset ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LSAN_OPTIONS MSAN_OPTIONS
 ulimit -c 0
 limit=300
 counted=("$ANYPERF" stat)
@@ -85,4 +87,27 @@ text()
 	awk 'BEGIN { for (i = 0; i < 20000; i++)
 		printf "%d line %d of text, %x\n", (i * 7919) % 1000, i, i * 2654435761 % 4294967296
 	}' >text
+}
+
+# both_if PROBES NAME STATUS SETUP COMMAND...: both, if the program is one of those chosen (words of names in chosen[], all
+# by default) and each probe, a command or an absolute path, is here
+both_if()
+{
+	local probes=$1 name=$2 word found=1
+	shift
+	for word in ${chosen[@]+"${chosen[@]}"}; do
+		found=0
+		[[ $name != *"$word"* ]] || { found=1 && break; }
+	done
+	[ $found = 1 ] || return
+	for word in $probes; do
+		if [ "$word" = upx ] && ! command -v upx >/dev/null; then
+			lack "$name" "no upx: Debian 12 has none"
+			return
+		elif ! [ -e "$word" ] && ! command -v "$word" >/dev/null; then
+			skip "$name" "no $word"
+			return
+		fi
+	done
+	both "$@"
 }
