@@ -159,6 +159,11 @@ struct ap_stat_column {
 };
 
 /* stat_metric.c */
+/*
+ * In an interval an exact count says nothing beside a modelled one where what the models have not read yet, of this one and of the
+ * one before, may be a large part of it (docs/design/metrics.md).  row: any of the place.
+ */
+bool ap_stat_is_short(const struct ap_stat *st, const struct ap_stat_row *row);
 /* False: there is never a comment on such a row. */
 bool ap_stat_row_column(const struct ap_stat *st, const struct ap_stat_row *row,
 			struct ap_stat_column *c);

@@ -69,6 +69,7 @@ struct asked {
 	const struct ap_stat *st; /* or to take values from: */
 	const struct ap_stat_place *place;
 	enum ap_event_kind kind; /* of all so far */
+	bool is_short;		 /* ap_stat_is_short() of one of them */
 	struct {
 		bool is_asked, has_counted;
 	} exact, modelled;
@@ -141,6 +142,7 @@ static void note_kind(struct asked *a, const struct ap_stat_row *row)
 {
 	bool has_counted = row->agg.mean > 0;
 
+	a->is_short |= ap_stat_is_short(a->st, row);
 	if (row->sel->desc->kind == AP_KIND_EXACT) {
 		a->exact.is_asked = true;
 		a->exact.has_counted |= has_counted;
@@ -154,7 +156,7 @@ static void note_kind(struct asked *a, const struct ap_stat_row *row)
 static bool is_remainder(const struct asked *a)
 {
 	return a->st->of_intervals && a->exact.is_asked && a->modelled.is_asked &&
-	       a->exact.has_counted != a->modelled.has_counted;
+	       (a->exact.has_counted != a->modelled.has_counted || a->is_short);
 }
 
 static int count_of(void *arg, const char *name, size_t len, double *v)

@@ -509,9 +509,59 @@ static void a_model_read_an_interval_late_makes_no_ratio(void)
 	expect_ipc(0, 31181, true, "0,,instructions,1000000,100.00,,,exact\n", ",,,,,,ipc,\n");
 	expect_ipc(0, 31181, false, ",0.000,insn per cycle (modelled),exact\n",
 		   ",,,,,0,ipc,modelled\n");
-	expect_ipc(500, 1000, true, ",0.500,insn per cycle (modelled),exact\n",
+	expect_ipc(5000000, 10000000, true, ",0.500,insn per cycle (modelled),exact\n",
 		   ",,,,,0.5,ipc,modelled\n");
 	expect_ipc(500, 0, true, "500,,instructions,1000000,100.00,,,exact\n", ",,,,,,ipc,\n");
+}
+
+/* The models are behind by so much of a run: of less an interval says nothing of both together, and the whole run does. */
+static void a_short_interval_makes_no_ratio_of_an_exact_and_a_modelled_count(void)
+{
+	expect_ipc(1 << 20, 1 << 21, true, ",0.500,insn per cycle (modelled),exact\n",
+		   ",,,,,0.5,ipc,modelled\n");
+	expect_ipc((1 << 20) - 1, 1 << 21, true, "1048575,,instructions,1000000,100.00,,,exact\n",
+		   ",,,,,,ipc,\n");
+	expect_ipc(500, 1000, false, ",0.500,insn per cycle (modelled),exact\n",
+		   ",,,,,0.5,ipc,modelled\n");
+}
+
+/* What a row of misses says beside so many branches of an interval, of which the models see one part. */
+static void expect_misses(const char *events, u64 branches, u64 misses, u32 part, const char *want)
+{
+	const char *text;
+	struct sample s;
+
+	sample_init(&s, events);
+	sample_of(&s, "branches")->count = branches;
+	sample_of(&s, "branch-misses")->count = misses;
+	if (strstr(events, "instructions"))
+		sample_of(&s, "instructions")->count = 100000000;
+	if (part)
+		ap_stat_set_estimated(&s.st, part);
+	sample_run(&s);
+	s.st.of_intervals = true;
+	text = printed(&s, ",", false);
+	if (!strstr(text, want))
+		EXPECT_STR(text, want);
+	sample_fini(&s);
+}
+
+static void how_short_is_told_by_what_was_counted_exactly_and_how_far_models_are_behind(void)
+{
+	expect_misses("branches,branch-misses", 100, 289, 0,
+		      "289,,branch-misses,1000000,100.00,,,modelled\n");
+	expect_misses("branches,branch-misses", 1 << 18, 1 << 17, 0,
+		      ",50.000,% of all branches,modelled\n");
+	expect_misses("branches,branch-misses", (1 << 18) - 1, 1, 0,
+		      "1,,branch-misses,1000000,100.00,,,modelled\n");
+	/* few branches in many instructions are no short interval */
+	expect_misses("branches,branch-misses,instructions", 1000, 500, 0,
+		      ",50.000,% of all branches,modelled\n");
+	/* half a gap of 24 parts */
+	expect_misses("branches,branch-misses", 25 << 18, 25 << 17, 24,
+		      ",50.000,% of all branches,estimated\n");
+	expect_misses("branches,branch-misses", (25 << 18) - 1, 1, 24,
+		      "1,,branch-misses,1000000,100.00,,,estimated\n");
 }
 
 int main(int argc, char **argv)
@@ -539,6 +589,8 @@ int main(int argc, char **argv)
 		TAP(notes_are_said_once_with_their_number),
 		TAP(a_null_run_has_times_only),
 		TAP(a_model_read_an_interval_late_makes_no_ratio),
+		TAP(a_short_interval_makes_no_ratio_of_an_exact_and_a_modelled_count),
+		TAP(how_short_is_told_by_what_was_counted_exactly_and_how_far_models_are_behind),
 		TAP(thousands_are_separated_as_the_locale_says),
 		{ 0 }
 	};
