@@ -139,6 +139,73 @@ static void groups_are_inherited_as_groups(void)
 	world_end(&W);
 }
 
+/* What each task has counted, told at its end, or when it is asked for. */
+static struct {
+	u32 n;
+	struct ap_part part[8];
+	char comm[8][16];
+} told;
+
+static void note_part(void *world, struct ap_event *event, const struct ap_part *part)
+{
+	(void)world;
+	(void)event;
+	REQUIRE(told.n < 8);
+	told.part[told.n] = *part;
+	strcpy(told.comm[told.n++], part->comm);
+}
+
+static void expect_part(u32 i, s32 tid, const char *comm, u64 count)
+{
+	REQUIRE(i < told.n);
+	EXPECT_U64(told.part[i].tid, tid);
+	EXPECT_STR(told.comm[i], comm);
+	EXPECT_U64(told.part[i].count, count);
+	EXPECT_U64(told.part[i].enabled, MS);
+	EXPECT_U64(told.part[i].running, MS);
+}
+
+static void parts_are_told_by_task(void)
+{
+	u32 thread, child, ended;
+	s32 tid[4];
+	int fd;
+
+	world_init(&W);
+	W.ops.part = note_part;
+	world_start(&W);
+	world_task(&W, 0);
+	told.n = 0;
+	fd = open_instr(AP_PERF_INHERIT, -1);
+	ap_core_split(W.core, W.fds[fd]);
+	ap_core_comm(W.core, W.tasks[0].task, "first", true);
+	thread = world_fork(&W, 0, true);
+	child = world_fork(&W, 0, false);
+	ended = world_fork(&W, child, false);
+	ap_core_comm(W.core, W.tasks[child].task, "a name that is too long", false);
+	world_run(&W, 0, MS, 1);
+	world_run(&W, thread, MS, 10);
+	world_run(&W, child, MS, 100);
+	world_run(&W, ended, MS, 1000);
+	reads(fd, 1111, 4 * MS, 4 * MS);
+	for (u32 i = 0; i < 4; i++)
+		tid[i] = ap_task_id(W.tasks[i].task).tid;
+	EXPECT_U64(told.n, 0);
+	world_exit(&W, ended);
+	expect_part(0, tid[ended], "first", 1000);
+	ap_core_tell_parts(W.core, W.fds[fd]);
+	EXPECT_U64(told.n, 4);
+	expect_part(1, tid[0], "first", 1);
+	expect_part(2, tid[thread], "first", 10);
+	expect_part(3, tid[child], "a name that is ", 100);
+	EXPECT(told.part[1].task < told.part[2].task && told.part[2].task < told.part[3].task &&
+	       told.part[3].task < told.part[0].task);
+	world_exit(&W, 0);
+	expect_part(4, tid[0], "first", 1);
+	reads(fd, 1111, 4 * MS, 4 * MS);
+	world_end(&W);
+}
+
 static void a_group_that_grew_cannot_be_read_as_one(void)
 {
 	struct ap_perf_attr a = attr_instr();
@@ -446,6 +513,7 @@ int main(int argc, char **argv)
 						 TAP(threads_only),
 						 TAP(state_is_inherited_and_switched_together),
 						 TAP(groups_are_inherited_as_groups),
+						 TAP(parts_are_told_by_task),
 						 TAP(a_group_that_grew_cannot_be_read_as_one),
 						 TAP(exec_enables_once),
 						 TAP(exec_enables_a_group_through_its_leader),
