@@ -152,8 +152,8 @@ static bool has_made_call(const struct ap_tracee *e, const struct user_regs_stru
 	s64 ret = (s64)r->rax;
 
 	return e->traced.entered && e->traced.how & AP_TRACED_CALLS &&
-	       !(e->traced.how & AP_TRACED_COME) && r->orig_rax == e->traced.nr &&
-	       ret != -AP_EINTR && (ret > -AP_ERESTARTSYS || ret < -AP_ERESTART_RESTARTBLOCK);
+	       r->orig_rax == e->traced.nr && ret != -AP_EINTR &&
+	       (ret > -AP_ERESTARTSYS || ret < -AP_ERESTART_RESTARTBLOCK);
 }
 
 static bool is_sync(u32 sig)
@@ -161,8 +161,38 @@ static bool is_sync(u32 sig)
 	return sig < AP_NSIG && AP_SIG_SYNC & AP_SIG_BIT(sig);
 }
 
+/* The handler of one that was told blocks the others of its kind; the kernel puts those back, and tells of them later. */
+static bool is_blocked(const struct ap_tracee *e, u32 sig)
+{
+	u64 mask = 0;
+
+	return !ap_k_ptrace(PTRACE_GETSIGMASK, (s32)e->tid, sizeof(mask), (u64)&mask) &&
+	       mask & AP_SIG_BIT(sig);
+}
+
+/* *back: the signal that it is given back, where it is told of none. */
+static int take_kept(struct ap_tracee *e, u32 *back)
+{
+	struct ap_kept k = e->kept[0];
+
+	if (!e->nkept)
+		return 0;
+	e->nkept--;
+	memmove(&e->kept[0], &e->kept[1], e->nkept * sizeof(e->kept[0]));
+	if (k.has_info && !ap_wait_event(k.status) && is_blocked(e, stop_signal(k.status))) {
+		ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)&k.info);
+		*back = stop_signal(k.status);
+		if (e->nkept)
+			WRITE(e, how, e->traced.how | AP_TRACED_COME);
+		return 0;
+	}
+	e->info = k.info;
+	e->has_info = k.has_info;
+	return k.status;
+}
+
 /* What it tells by its stop at the mark; 0: nothing that concerns the program. */
-static int told(struct ap_tracee *e)
+static int told(struct ap_tracee *e, u32 *back)
 {
 	u32 sig;
 
@@ -189,8 +219,7 @@ static int told(struct ap_tracee *e)
 		e->has_info = true;
 		return stop_code(AP_SIGTRAP);
 	case AP_TRACED_CAME:
-		e->has_info = e->kept_info;
-		return e->kept;
+		return take_kept(e, back);
 	default:
 		return 0;
 	}
@@ -204,13 +233,17 @@ static int call_out(struct ap_tracee *e, int status)
 {
 	struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
 	const u64 magic = AP_SESSION_MAGIC;
+	struct ap_kept *k = &e->kept[e->nkept];
 	u32 pid;
 
+	if (e->nkept == AP_KEPT_MAX)
+		return status;
+	e->nkept++;
 	memcpy(nudge.rest, &magic, sizeof(magic));
-	e->kept = status;
-	e->kept_info = !ap_k_ptrace(PTRACE_GETSIGINFO, (s32)e->tid, 0, (u64)&e->info);
+	k->status = status;
+	k->has_info = !ap_k_ptrace(PTRACE_GETSIGINFO, (s32)e->tid, 0, (u64)&k->info);
 	WRITE(e, how, e->traced.how | AP_TRACED | AP_TRACED_COME);
-	if (!ap_wait_event(status) && e->kept_info) {
+	if (!ap_wait_event(status) && k->has_info) {
 		ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)&nudge);
 		return let_go(e, AP_SIGTRAP) ? status : 0;
 	}
@@ -277,7 +310,7 @@ static bool is_beside_us(const struct ap_tracee *e, const struct user_regs_struc
 /* A stop of a task: what the program is told of it; 0 nothing, and it goes on. */
 static int judge(struct ap_tracee *e, int status)
 {
-	u32 event = ap_wait_event(status), sig = stop_signal(status);
+	u32 event = ap_wait_event(status), sig = stop_signal(status), back = 0;
 	struct user_regs_struct r;
 
 	if (e->status == status && e->kind == AP_TRACEE_NEW)
@@ -304,10 +337,10 @@ static int judge(struct ap_tracee *e, int status)
 	e->knows_opts = true;
 	if (!event && sig == AP_SIGTRAP && r.rip == e->traced.mark &&
 	    e->traced.stop > AP_TRACED_LOST) {
-		status = told(e);
+		status = told(e, &back);
 		if (!status) {
 			WRITE(e, stop, AP_TRACED_RUNS);
-			(void)let_go(e, 0);
+			(void)let_go(e, back);
 		}
 		return status;
 	}

@@ -22,6 +22,15 @@ enum ap_tracee_kind {
 	AP_TRACEE_NEW	 /* of a new image, whose engine has not begun: the boot page has them */
 };
 
+#define AP_KEPT_MAX 4
+
+/* A stop that is told when the task has come to where its registers are the program's. */
+struct ap_kept {
+	int status;
+	bool has_info;
+	struct ap_siginfo info;
+};
+
 /* Written by the thread that traces it alone. */
 struct ap_tracee {
 	u32 tid; /* 0: free */
@@ -31,10 +40,11 @@ struct ap_tracee {
 	u64 boot;   /* AP_TRACEE_NEW: its struct ap_boot */
 	u64 nr;	    /* of the call that replaced its image */
 	int status; /* as wait() says of the stop that it is in; 0 runs */
-	int kept; /* while it comes to where its registers are the program's: the stop that is told then */
+	u32 nkept;
 	u32 code_gen; /* ap_board.code_gen, as it has been told to mind */
 	u32 given;    /* the signal that it was let go with last */
-	bool is_seized, knows_opts, has_info, has_msg, kept_info;
+	bool is_seized, knows_opts, has_info, has_msg;
+	struct ap_kept kept[AP_KEPT_MAX]; /* the oldest first */
 	struct ap_siginfo info;
 	unsigned long msg;
 	struct ap_traced traced; /* as read at the stop */

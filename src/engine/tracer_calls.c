@@ -48,8 +48,8 @@ static void tell_thread(struct ap_tracee *e, u32 how)
 	if (ap_task_read((pid_t)e->tid, at, tr, sizeof(*tr)))
 		return;
 	/* by POKETEXT, /proc/PID/mem, process_vm_writev: it minds that when it goes on */
-	if (how) /* a signal is kept for it */
-		how |= tr->how & AP_TRACED_COME;
+	if (how && e->nkept)
+		how |= AP_TRACED_COME;
 	tr->how = how | (gen != e->code_gen ? AP_TRACED_FLUSH : 0);
 	e->code_gen = gen;
 	/* behind a filter's stop the next is the exit, as the entry has been */
@@ -81,8 +81,8 @@ static void tell_boot(const struct ap_tracee *e, u32 how)
 /* The signal that it was to be told next, which it has all the same. */
 static u32 answer_kept(struct ap_tracee *e)
 {
-	ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)&e->info);
-	return (u32)e->kept >> 8 & 0xff;
+	ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)&e->kept[0].info);
+	return (u32)e->kept[0].status >> 8 & 0xff;
 }
 
 /* At the engine's trap instruction there is a AP_SIGTRAP to be replaced; it stopped for another signal, or for none. */
@@ -121,7 +121,7 @@ static s64 go_on(struct ap_tracee *e, const struct ap_call *c)
 	if (e->kind == AP_TRACEE_NEW) {
 		tell_boot(e, how & ~AP_TRACED_STEP);
 	} else {
-		is_kept = e->traced.how & AP_TRACED_COME && e->kept_info;
+		is_kept = e->nkept && e->kept[0].has_info && !sig;
 		tell_thread(e, how);
 		if (e->kind == AP_TRACEE_MARK)
 			native = is_kept && ends ? answer_kept(e) : answer_mark(e, sig);
