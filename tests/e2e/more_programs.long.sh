@@ -224,6 +224,7 @@ emacs_batch()
 	cat >a.el <<-'END'
 	;;; -*- lexical-binding: t -*-
 	(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
+	(defvar got "")
 	(message "%d" (fib 18))
 	(with-temp-buffer (dotimes (i 2000) (insert (format "line %d\n" i))) (goto-char (point-min))
 	  (message "%d %d" (how-many "7$") (progn (replace-regexp-in-region "line \\([0-9]\\)" "\\1") (buffer-size)))
@@ -231,8 +232,8 @@ emacs_batch()
 	(message "%s" (condition-case e (car (cons 1 (/ 1 0))) (error e)))
 	(message "%s" (condition-case e (let ((max-lisp-eval-depth 300)) (letrec ((f (lambda () (+ 1 (funcall f))))) (funcall f))) (error (car e))))
 	(message "%s" (shell-command-to-string "echo from a shell"))
-	(let ((p (make-process :name "cat" :command '("cat") :filter (lambda (_ s) (message "got %s" s)))))
-	  (process-send-string p "through cat\n") (process-send-eof p) (while (process-live-p p) (accept-process-output p 1)))
+	(let ((p (make-process :name "cat" :command '("cat") :filter (lambda (_ s) (setq got (concat got s))) :sentinel #'ignore)))
+	  (process-send-string p "through cat\n") (process-send-eof p) (while (not (equal got "through cat\n")) (accept-process-output p 1)) (message "got %s" got))
 	(let ((th (make-thread (lambda () (* 6 7))))) (message "%d" (thread-join th)))
 	(garbage-collect) (kill-emacs 5)
 	END
