@@ -22,6 +22,8 @@ if [[ ${MAKEFLAGS:-} =~ --jobserver-(auth|fds)=([0-9]+),([0-9]+) ]]; then
 	eval "exec ${BASH_REMATCH[2]}<&- ${BASH_REMATCH[3]}>&-"
 fi
 unset MAKEFLAGS MFLAGS MAKELEVEL
+# a shell starts what is in the background with SIGINT and SIGQUIT ignored, nohup with SIGHUP: tests have the defaults
+cmd=(env "--default-signal=HUP,INT,QUIT" "${cmd[@]}")
 args=()
 if [ "${LONG:-0}" = 1 ] && [ -s "$test.long" ]; then
 	read -ra args <"$test.long"
