@@ -179,14 +179,17 @@ static u32 judge_one(const struct ap_filter *f, const struct data *d)
 	return ret & KILL_PROCESS ? AP_FILTER_KILL : ret & ACTION;
 }
 
+static struct data data_of(u64 nr, const u64 a[6], u64 pc)
+{
+	return (struct data){ .nr = (u32)nr,
+			      .arch = AUDIT_ARCH,
+			      .pc = pc,
+			      .a = { a[0], a[1], a[2], a[3], a[4], a[5] } };
+}
+
 u32 ap_filter_judge(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc)
 {
-	const struct data d = {
-		.nr = (u32)nr,
-		.arch = AUDIT_ARCH,
-		.pc = pc,
-		.a = { a[0], a[1], a[2], a[3], a[4], a[5] },
-	};
+	const struct data d = data_of(nr, a, pc);
 	u32 worst = AP_FILTER_ALLOW, ret;
 
 	for (; f; f = f->before) {
@@ -207,12 +210,7 @@ static bool is_stricter(u32 a, u32 b)
 
 u32 ap_filter_at_address(const struct ap_filter *filters, u64 nr, const u64 a[6], u64 pc)
 {
-	const struct data d = {
-		.nr = (u32)nr,
-		.arch = AUDIT_ARCH,
-		.pc = pc,
-		.a = { a[0], a[1], a[2], a[3], a[4], a[5] },
-	};
+	const struct data d = data_of(nr, a, pc);
 	u32 worst = AP_FILTER_ALLOW, ret;
 
 	for (const struct ap_filter *f = filters; f; f = f->before) {
@@ -458,12 +456,7 @@ void ap_own_wait(const u32 *word, u32 is, u64 ns)
 
 bool ap_filter_refuses(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc)
 {
-	const struct data d = {
-		.nr = (u32)nr,
-		.arch = AUDIT_ARCH,
-		.pc = pc,
-		.a = { a[0], a[1], a[2], a[3], a[4], a[5] },
-	};
+	const struct data d = data_of(nr, a, pc);
 
 	for (; f; f = f->before)
 		if (!f->by_address && judge_one(f, &d) <= AP_FILTER_ERRNO)

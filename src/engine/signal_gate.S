@@ -31,26 +31,18 @@ func ap_sig_landing
 	jmp ap_redispatch
 
 /* From the handler, on the engine's stack: see ap_sig_resume_smc, ap_sig_resume_bug, ap_sig_resume_trial. */
-func ap_sig_smc_entry
+	.macro entry name, resume
+func \name
 	mov %gs:AP_T_SELF, %rdi
 	mov %gs:AP_T_ENGINE_SP, %rsp
 	xor %ebp, %ebp
-	call ap_sig_resume_smc
+	call \resume
 	ud2
+	.endm
 
-func ap_sig_bug_entry
-	mov %gs:AP_T_SELF, %rdi
-	mov %gs:AP_T_ENGINE_SP, %rsp
-	xor %ebp, %ebp
-	call ap_sig_resume_bug
-	ud2
-
-func ap_sig_trial_entry
-	mov %gs:AP_T_SELF, %rdi
-	mov %gs:AP_T_ENGINE_SP, %rsp
-	xor %ebp, %ebp
-	call ap_sig_resume_trial
-	ud2
+	entry ap_sig_smc_entry, ap_sig_resume_smc
+	entry ap_sig_bug_entry, ap_sig_resume_bug
+	entry ap_sig_trial_entry, ap_sig_resume_trial
 
 /* u64 ap_sig_mask_ill(how, set), ap_sig_mask_segv(how, set): ap_sig_change_mask makes them return */
 func ap_sig_mask_ill

@@ -101,6 +101,21 @@ xo(struct perf_event_attr *a, pid_t pid, int cpu, int grp, unsigned long fl)
 	return fd;
 }
 
+/* Of "group/name". */
+static inline int tracepoint_id(const char *name)
+{
+	char path[200];
+	int id = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%d", &id) != 1)
+		exit(3);
+	fclose(f);
+	return id;
+}
+
 static inline u64 rd(int fd)
 {
 	u64 v[64] = { 0 };

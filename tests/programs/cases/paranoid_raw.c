@@ -12,20 +12,6 @@
 static int level;
 static u64 fork_id;
 
-static int id_of(const char *name)
-{
-	char path[200];
-	int id = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%d", &id) != 1)
-		exit(3);
-	fclose(f);
-	return id;
-}
-
 /* The errno of an open; 0: it works. */
 static int error_of(struct perf_event_attr *a, bool is_cpu, u64 sample_type)
 {
@@ -49,11 +35,12 @@ static void want(const char *name, int got, int error)
 
 int main(int argc, char **argv)
 {
-	struct perf_event_attr raw = A(PERF_TYPE_TRACEPOINT, (u64)id_of("raw_syscalls/sys_enter"));
+	struct perf_event_attr raw =
+		A(PERF_TYPE_TRACEPOINT, (u64)tracepoint_id("raw_syscalls/sys_enter"));
 	struct perf_event_attr call =
-		A(PERF_TYPE_TRACEPOINT, (u64)id_of("syscalls/sys_exit_write"));
+		A(PERF_TYPE_TRACEPOINT, (u64)tracepoint_id("syscalls/sys_exit_write"));
 	struct perf_event_attr task =
-		A(PERF_TYPE_TRACEPOINT, fork_id = (u64)id_of("sched/sched_process_fork"));
+		A(PERF_TYPE_TRACEPOINT, fork_id = (u64)tracepoint_id("sched/sched_process_fork"));
 	struct perf_event_attr kernel = SWD, user = HWI;
 	int of_cpu;
 

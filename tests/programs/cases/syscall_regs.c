@@ -12,20 +12,6 @@ enum { AX, CX, IP, FLAGS, R11, NREGS };
 extern char behind[];
 static char buf[65536];
 
-static int id_of(const char *name)
-{
-	char path[200];
-	int id = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%d", &id) != 1)
-		exit(3);
-	fclose(f);
-	return id;
-}
-
 /* lseek: of a descriptor that there is not an error, else 0. */
 __attribute__((noinline, noclone)) static long call(int fd)
 {
@@ -43,7 +29,7 @@ __attribute__((noinline, noclone)) static long call(int fd)
 static void point(const char *name, int fd, long rax)
 {
 	bool is_raw = !strncmp(name, "raw", 3);
-	struct perf_event_attr a = A(PERF_TYPE_TRACEPOINT, (u64)id_of(name));
+	struct perf_event_attr a = A(PERF_TYPE_TRACEPOINT, (u64)tracepoint_id(name));
 	struct ring r = { 0 };
 	unsigned int n = 0, right = 0;
 	int event;
