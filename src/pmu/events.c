@@ -241,7 +241,8 @@ static int resolve_cache(u64 config, struct ap_pmu_sum *out)
 	if ((id == AP_PERF_COUNT_HW_CACHE_ITLB || id == AP_PERF_COUNT_HW_CACHE_BPU) &&
 	    op != AP_PERF_COUNT_HW_CACHE_OP_READ)
 		return -AP_EINVAL;
-	d = ap_pmu_cache_find(config);
+	/* x86 does not look at what is above the three */
+	d = ap_pmu_cache_find(config & 0xffffff);
 	return d ? take(d, out) : -AP_ENOENT;
 }
 

@@ -191,6 +191,10 @@ static void the_cache_matrix_is_that_of_x86(void)
 			break;
 		}
 	}
+	/* bits 24 to 31 are nobody's */
+	EXPECT_U64(ap_pmu_resolve(ap_pmu_arch(AP_CPU_SKYLAKE), AP_PERF_TYPE_HW_CACHE, 0xff000000, 0,
+				  &sum),
+		   0);
 	check_table(ap_pmu_cache, ap_pmu_ncache);
 }
 

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# docs/abi.md and docs/perfctr.md by tables of what a program does and what it must see (tests/programs/abi.h), in sessions and,
+# where a kernel without a PMU can show it, natively.
+. "$(dirname "$0")/lib.sh"
+
+exec 3>&- 4>&- 5>&- 6>&-
+cd "$tmp" || exit 1
+
+# rows NAME COMMAND...: a test for each line that the program prints
+rows()
+{
+	local name=$1 line told=0 want
+	shift
+	run timeout -k 5 120 "$@"
+	want=$(sed -n 's/^1\.\.//p' out)
+	while IFS= read -r line; do
+		case $line in
+		"ok "*" # SKIP "*) lack "$name: ${line#ok }" "this machine cannot show it" ;;
+		"ok "*) ok "$name: ${line#ok }" ;;
+		"not ok "*) not_ok "$name: ${line#not ok }" ;;
+		"# "*)
+			note "${line#\# }"
+			continue
+			;;
+		*) continue ;;
+		esac
+		told=$((told + 1))
+	done <out
+	is "$status $told" "0 $want" "$name: all rows were told" || note "$(head -n 20 err)"
+}
+
+native=yes
+"$PROGRAMS/perf_native" reset >out 2>&1 || native=
+for source in "$root"/tests/programs/abi_*.c; do
+	name=$(basename "$source" .c)
+	program=$PROGRAMS/$name
+	read -ra modes <<<"$("$program" modes)"
+	if [ -n "$native" ]; then
+		rows "$name natively" "$program" native
+	else
+		lack "$name natively" "the kernel does not let us open software events"
+	fi
+	rows "$name" "$ANYPERF" run -- "$program" session
+	[ ${#modes[@]} -lt 3 ] || rows "$name ${modes[*]:2}" "$ANYPERF" run "${modes[@]:2}" -- "$program" options
+done
+done_testing

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For the abi_*.c programs: rules of docs/abi.md as tables.  A row has the rule's id, what is done in words, the function that
+ * does it with real system calls, and the answer that Linux's manual page or source gives, written down here: it is never what
+ * the machine at hand says.  So a session and, where a kernel without a PMU can show it, the kernel itself are held to the same.
+ *
+ * The first argument is a mode: "native" runs the rows that such a kernel shows, "session" those of a plain session, and
+ * a program may have others for sessions with options; "modes" lists them.  Each row runs in a process of its own.
+ */
+#ifndef ABI_H
+#define ABI_H
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Modes of a row. */
+#define N (1u << 0) /* natively, by any user */
+#define R (1u << 1) /* natively, where the caller is root */
+#define S (1u << 2) /* in a session */
+#define O (1u << 3) /* in a session with the program's own options: its second mode */
+/* Natively from this version of Linux on. */
+#define FROM(major, minor) (((major)*1000u + (minor)) << 8)
+
+struct abi_case {
+	const char *id;
+	const char *what;
+	long (*run)(const struct abi_case *c);
+	unsigned int modes;
+	long want;
+	long a, b; /* the function's */
+};
+
+/* Answers of functions beside those of calls (-errno, or what was counted). */
+#define ABI_LACKS (-2000000L) /* this machine cannot show it */
+#define ABI_DIED  (-3000000L)
+#define ABI_LINE  (-1000000L) /* minus the line of what does not hold */
+
+#define HOLDS(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			return ABI_LINE - __LINE__;                                                \
+	} while (0)
+
+static inline struct perf_event_attr abi_attr(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = type;
+	attr.config = config;
+	attr.exclude_kernel = attr.exclude_hv = 1;
+	return attr;
+}
+
+static inline struct perf_event_attr abi_dummy(void)
+{
+	return abi_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+}
+
+static inline struct perf_event_attr abi_instructions(void)
+{
+	return abi_attr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+}
+
+static inline long abi_call(void *attr, long pid, long cpu, long group, unsigned long flags)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* On the caller, wherever it is. */
+static inline long abi_open(struct perf_event_attr *attr, long group)
+{
+	return abi_call(attr, 0, -1, group, 0);
+}
+
+/* 0 or -errno, and nothing stays open. */
+static inline long abi_try(struct perf_event_attr *attr, long pid, long cpu, long group,
+			   unsigned long flags)
+{
+	long fd = abi_call(attr, pid, cpu, group, flags);
+
+	if (fd >= 0)
+		close((int)fd);
+	return fd < 0 ? fd : 0;
+}
+
+static inline long abi_ioctl(long fd, unsigned long request, void *arg)
+{
+	return ioctl((int)fd, request, arg) < 0 ? -errno : 0;
+}
+
+#define ABI_WHOLE ((void *)(uintptr_t)PERF_IOC_FLAG_GROUP)
+
+static inline uint64_t abi_count(long fd)
+{
+	uint64_t v[64];
+
+	return read((int)fd, v, sizeof(v)) >= 8 ? v[0] : ~0ULL;
+}
+
+/* 2n instructions of which n are branches. */
+static inline void abi_work(uint64_t n)
+{
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(n) : : "cc");
+}
+
+/* What more work adds to a count: the calls around it count the same each time. */
+__attribute__((noinline, unused)) static uint64_t abi_counted(long fd, uint64_t n)
+{
+	uint64_t from = abi_count(fd);
+
+	abi_work(n);
+	return abi_count(fd) - from;
+}
+
+static inline long abi_more(long fd, uint64_t n)
+{
+	uint64_t few;
+
+	abi_counted(fd, 1);
+	few = abi_counted(fd, 1000);
+	return (long)(abi_counted(fd, 1000 + n) - few);
+}
+
+/* The version of Linux that runs, as FROM has it. */
+static inline unsigned int abi_version(void)
+{
+	struct utsname u;
+	unsigned int major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%u.%u", &major, &minor);
+	return FROM(major, minor);
+}
+
+static inline int abi_runs(const struct abi_case *c, const char *mode)
+{
+	if (!strcmp(mode, "native"))
+		return ((c->modes & N) || ((c->modes & R) && !geteuid())) &&
+		       abi_version() >= (c->modes & ~255u);
+	return !!(c->modes & (strcmp(mode, "session") ? O : S));
+}
+
+static inline long abi_run(const struct abi_case *c, long *answer)
+{
+	int status;
+	pid_t pid;
+
+	*answer = ABI_DIED;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		*answer = c->run(c);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) ? ABI_DIED - WTERMSIG(status) : *answer;
+}
+
+static inline void abi_show(const struct abi_case *c, long got)
+{
+	int bad = got != c->want && got != ABI_LACKS;
+
+	printf("%sok %s %s%s\n", bad ? "not " : "", c->id, c->what,
+	       got == ABI_LACKS ? " # SKIP this machine cannot show it" : "");
+	if (!bad)
+		return;
+	if (got < ABI_DIED)
+		printf("# killed by signal %ld\n", ABI_DIED - got);
+	else if (got < ABI_LINE && got > ABI_LINE - 10000)
+		printf("# line %ld does not hold\n", ABI_LINE - got);
+	else
+		printf("# got %ld %s, want %ld\n", got,
+		       got < 0 && got > -200 ? strerrorname_np((int)-got) : "", c->want);
+}
+
+/* The last row has no id.  modes: what the program has beside native and session. */
+static inline int abi_main(const struct abi_case *c, const char *modes, int argc, char **argv)
+{
+	long *answer = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *mode = argc > 1 ? argv[1] : "session";
+	unsigned int n = 0;
+
+	if (!strcmp(mode, "modes")) {
+		printf("native session %s\n", modes);
+		return 0;
+	}
+	for (; c->id; c++) {
+		if (!abi_runs(c, mode) || (argc > 2 && strcmp(argv[2], c->id)))
+			continue;
+		abi_show(c, abi_run(c, answer));
+		n++;
+	}
+	printf("1..%u\n", n);
+	return 0;
+}
+
+#endif
