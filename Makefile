@@ -50,7 +50,7 @@ endif
 
 .PHONY: tests-build oracle
 oracle: $(ORACLE)
-tests-build: all $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
+tests-build: all $(ANYPERF_TEST) $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
 .PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-gen deps-bench
@@ -80,7 +80,7 @@ E2E := $(wildcard tests/e2e/*.sh)
 E2E := $(filter-out tests/e2e/lib.sh $(if $(filter 1,$(LONG)),,%.long.sh),$(E2E))
 pick = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t))),$(1))
 SAN_ENV := ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
-PROVE = ANYPERF=$(abspath $(ANYPERF)) PROGRAMS=$(abspath $(B)/programs) \
+PROVE = ANYPERF=$(abspath $(ANYPERF)) ANYPERF_TEST=$(abspath $(ANYPERF_TEST)) PROGRAMS=$(abspath $(B)/programs) \
 	ORACLE=$(abspath $(B)/oracle) LONG=$(LONG) $(SAN_ENV) AP_EMULATOR=$(AP_EMULATOR) \
 	prove -j$(TEST_JOBS) --timer -e tools/run-test.sh
 prove = $(if $(strip $(1)),$(PROVE) $(1),{ echo "no test here$(if $(T), has '$(T)' in its path)"; exit 1; })

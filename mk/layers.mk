@@ -39,7 +39,8 @@ ALLOW_linux := engine/blob.h
 ALLOW_service := engine/nr.h engine/sys.h
 
 # What becomes the blob that lives inside the counted process: no libc, no TLS.
-# *_hosted.c stays out of the blob, *_blob.c and *_blob.S stay out of hosted archives.
+# *_hosted.c stays out of the blob, *_blob.c and *_blob.S stay out of hosted archives, *_switch.c (of any
+# module) is in the program for tests alone.
 FREESTANDING := engine model service sampling x86 abi base
 # Files of these that may name libc headers, because they stand in for them in the blob.
 LIBC_DOORS := src/base/mem.h

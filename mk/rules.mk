@@ -14,8 +14,10 @@ $(eval $(call stamp,$(BLOB_B)/.flags,$(CC) $(LD) $(CPPFLAGS_ALL) $(CFLAGS_BLOB) 
 
 # --- sources and archives, one per module
 sources = $(wildcard src/$(1)/*.c src/$(1)/*/*.c src/$(1)/*.S src/$(1)/*/*.S)
-hosted = $(filter-out %_blob.c %_blob.S src/cli/main.c,$(call sources,$(1)))
-in_blob = $(filter-out %_hosted.c %_hosted.S,$(call sources,$(1)))
+hosted = $(filter-out %_blob.c %_blob.S %_switch.c src/cli/main.c,$(call sources,$(1)))
+in_blob = $(filter-out %_hosted.c %_hosted.S %_switch.c,$(call sources,$(1)))
+# what the program for tests has of its own (src/abi/switches.h): compiled again, or compiled for it alone
+SWITCHED := $(shell grep -lE '"abi/switches\.h"|AP_TEST_OPTIONS' -r src --include='*.c')
 obj = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 # a module and everything it may use, in link order
 reach = $(filter $(1) $(DEPS_$(1)) $(foreach d,$(DEPS_$(1)),$(DEPS_$(d))),$(MODULES))
@@ -38,7 +40,7 @@ endef
 OBJS :=
 $(foreach m,$(MODULES),$(eval $(call module_rules,$(m))))
 
-$(B)/obj/src/cli/%.o: CPPFLAGS_ALL += -DAP_VERSION='"$(VERSION)"'
+$(B)/obj/src/cli/%.o $(B)/test/obj/src/cli/%.o: CPPFLAGS_ALL += -DAP_VERSION='"$(VERSION)"'
 
 $(B)/obj/%.o: %.c $(B)/.flags
 	$(call say,CC,$<)
@@ -71,22 +73,46 @@ $(BLOB_B)/src/%.o: src/%.S $(BLOB_B)/.flags
 	$(Q)$(CC) $(CPPFLAGS_ALL) -DAP_BLOB=1 -g -Wa,--noexecstack -fPIE -MMD -MP -c -o $@ $<
 
 $(eval $(call stamp,$(BLOB_B)/.list,$(BLOB_OBJS)))
-$(BLOB_B)/blob.elf: $(BLOB_OBJS) $(BLOB_B)/.list src/engine/blob.lds tools/check-blob.sh
+# link_blob OBJECTS
+define link_blob
 	$(call say,LD\ blob,$@)
-	$(Q)$(LD) $(LDFLAGS_BLOB) -T src/engine/blob.lds -Map=$@.map -o $@.tmp $(BLOB_OBJS)
+	$(Q)$(LD) $(LDFLAGS_BLOB) -T src/engine/blob.lds -Map=$@.map -o $@.tmp $(1)
 	$(Q)tools/check-blob.sh $@.tmp
 	$(Q)mv $@.tmp $@
+endef
+$(BLOB_B)/blob.elf: $(BLOB_OBJS) $(BLOB_B)/.list src/engine/blob.lds tools/check-blob.sh
+	$(call link_blob,$(BLOB_OBJS))
 
-$(BLOB_B)/blob.bin: $(BLOB_B)/blob.elf
+%/blob.bin: %/blob.elf
 	$(Q)objcopy -O binary $< $@
 
-$(B)/blob.o: $(BLOB_B)/blob.bin
+define embed_blob
 	$(call say,EMBED,$<)
 	@mkdir -p $(@D)
 	$(Q)printf '%s\n' '.section .rodata.ap_blob,"a"' '.balign 4096' \
 		'.globl ap_blob_start, ap_blob_end' 'ap_blob_start:' '.incbin "$<"' 'ap_blob_end:' \
 		'.byte 0' '.section .note.GNU-stack,"",@progbits' | \
 		$(CC) -c -x assembler -o $@ -
+endef
+$(B)/blob.o: $(BLOB_B)/blob.bin
+	$(embed_blob)
+
+# the same for tests: what has switches is compiled again, all else is shared
+BLOB_SWITCHED := $(foreach m,$(FREESTANDING),$(filter src/$(m)/%,$(SWITCHED)))
+BLOB_TEST_OBJS := $(patsubst %.c,$(BLOB_B)/test/%.o,$(BLOB_SWITCHED)) \
+	$(filter-out $(patsubst %.c,$(BLOB_B)/%.o,$(BLOB_SWITCHED)),$(BLOB_OBJS))
+
+$(BLOB_B)/test/src/%.o: src/%.c $(BLOB_B)/.flags
+	$(call say,CC\ test,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -DAP_TEST_SWITCHES=1 $(CFLAGS_BLOB) -MMD -MP -c -o $@ $<
+
+$(eval $(call stamp,$(BLOB_B)/test/.list,$(BLOB_TEST_OBJS)))
+$(BLOB_B)/test/blob.elf: $(BLOB_TEST_OBJS) $(BLOB_B)/test/.list src/engine/blob.lds tools/check-blob.sh
+	$(call link_blob,$(BLOB_TEST_OBJS))
+
+$(B)/test/blob.o: $(BLOB_B)/test/blob.bin
+	$(embed_blob)
 
 BLOB_O := $(if $(HAVE_BLOB),$(B)/blob.o)
 # whoever links linux links the image that it maps
@@ -97,6 +123,17 @@ MAIN_O := $(if $(wildcard src/cli/main.c),$(B)/obj/src/cli/main.o)
 OBJS += $(MAIN_O)
 ANYPERF := $(B)/anyperf
 $(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
+
+# --- the program for tests: never installed.  An object in front of the archives stands in for its member there.
+ANYPERF_TEST := $(B)/anyperf-test
+HOSTED_TEST_OBJS := $(patsubst %.c,$(B)/test/obj/%.o,$(filter-out $(BLOB_SWITCHED),$(SWITCHED)))
+$(B)/test/obj/%.o: %.c $(B)/.flags
+	$(call say,CC\ test,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -DAP_TEST_SWITCHES=1 $(CFLAGS_HOSTED) -MMD -MP -c -o $@ $<
+$(ANYPERF_TEST): $(MAIN_O) $(HOSTED_TEST_OBJS) $(call archives,$(call reach,cli)) $(B)/test/blob.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
 
@@ -172,4 +209,5 @@ $(B)/tools/%: tools/%.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) -MMD -MP -MF $@.d -o $@ $< -lZydis
 
--include $(OBJS:.o=.d) $(LIB_OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(addsuffix .d,$(PROGRAMS)) $(wildcard $(B)/tools/*.d)
+-include $(OBJS:.o=.d) $(LIB_OBJS:.o=.d) $(BLOB_OBJS:.o=.d) $(BLOB_TEST_OBJS:.o=.d) $(HOSTED_TEST_OBJS:.o=.d) \
+	$(addsuffix .d,$(PROGRAMS)) $(wildcard $(B)/tools/*.d)

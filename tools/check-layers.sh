@@ -4,6 +4,7 @@
 #   - project headers are named "module/file.h", from src/ (tests: tap/ too, or a file beside them);
 #   - a module includes itself and its DEPS, a facade where there is one, and its ALLOW list;
 #   - internal.h stays inside its folder;
+#   - abi/switches.h, whose meaning depends on the build, is included by .c files alone;
 #   - freestanding modules include no libc header (their *_hosted.c may).
 set -eu
 layers=${1:-mk/layers.mk}
@@ -44,6 +45,9 @@ check_project()
 		[[ $1 == tests/* && -e tests/$header ]] ||
 			complain "$where" "\"$header\": no module \"$owner\" in $layers"
 		return
+	fi
+	if [[ $header == abi/switches.h && $1 != *.c ]]; then
+		complain "$where" "what it has is compiled twice: only .c files may include \"$header\""
 	fi
 	[[ $owner == "$module" ]] && return
 	has_word "${var[ALLOW_$module]:-}" "$header" && return

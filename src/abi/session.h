@@ -80,7 +80,6 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 #define AP_F_COUNT	   (1u << 0) /* exit counters on; off is translation only */
 #define AP_F_NO_INHERIT	   (1u << 1) /* -i: children run natively, uncounted */
 #define AP_F_DETERMINISTIC (1u << 2) /* fixed random bytes */
-#define AP_F_DEBUG	   (1u << 3) /* ANYPERF_DEBUG: reports in debug_dir */
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 #define AP_F_MODEL_THREAD  (1u << 5) /* --model-thread: logs of the models may be read by helpers */
 #define AP_F_FIXED_TSC	   (1u << 6) /* --deterministic=time: rdtsc tells instructions */
@@ -288,6 +287,21 @@ struct ap_root {
 #define AP_BRANCHES_CALLS (1u << 1)
 
 /*
+ * What tests have the engine do.  It has a place in every build, so that there is one layout; abi/switches.h says
+ * in which builds anything looks at it.
+ */
+struct ap_switches {
+	u32 stress; /* AP_STRESS_*: injected trouble */
+	u32 fault;  /* AP_STRESS_FAULT: at this dispatch of a thread */
+	u64 period; /* AP_STRESS_SAMPLE */
+	u64 lane;   /* of these kinds */
+	u64 lo, hi; /* only the code at these addresses is translated by blocks; 0, 0: all of it */
+	u32 log;    /* what is noted is written to this descriptor of the process */
+	u32 has_log;
+	u32 has_branches; /* AP_STRESS_SAMPLE notes the last taken branches */
+};
+
+/*
  * Written by the supervisor, and by an anyperf inside that has a mapping of its own; tasks map it to be read, so
  * that a stray pointer of one program cannot change what the others go by.
  */
@@ -297,18 +311,15 @@ struct ap_session {
 	u32 supervisor; /* its pid; 0 once it is gone on purpose */
 	u32 command;	/* the pid of what it started; 0 none */
 	u32 unused;
-	u32 known_segs;		/* so many have been seen to be taken: the next are behind them */
-	u32 nroots;		/* root 0 is the session's */
-	u64 pidns;		/* supervisor's pid namespace inode */
-	u64 cache_limit;	/* bytes of translated code per process */
-	u64 range_lo, range_hi; /* translate only pcs in here (bisecting); 0,0 is all */
-	u32 stress;		/* AP_STRESS_*: injected trouble for tests */
-	u32 max_segs;		/* the file has room for so many */
-	u32 counters;		/* of the cpu PMU, per task; 0 unlimited: what CPUID says */
-	u64 kinds;		/* AP_KIND_BIT: raw counters wanted; written by the supervisor */
-	u64 kinds_kept;		/* of them those that nested commands count: never given up */
-	u32 asleep;		/* the supervisor waits at the doorbell: ring it with a wake */
-	u32 stress_fault;	/* AP_STRESS_FAULT: at this dispatch of a thread */
+	u32 known_segs;	 /* so many have been seen to be taken: the next are behind them */
+	u32 nroots;	 /* root 0 is the session's */
+	u64 pidns;	 /* supervisor's pid namespace inode */
+	u64 cache_limit; /* bytes of translated code per process */
+	u32 max_segs;	 /* the file has room for so many */
+	u32 counters;	 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
+	u64 kinds;	 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
+	u64 kinds_kept;	 /* of them those that nested commands count: never given up */
+	u32 asleep;	 /* the supervisor waits at the doorbell: ring it with a wake */
 	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
 	u32 watch_gen;	/* incremented when code has to mind more of the next; by the supervisor */
@@ -341,11 +352,11 @@ struct ap_session {
 	u32 model_estimates; /* 1 once a segment that is folded had some; by the supervisor */
 	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
-	u64 stress_period;	     /* AP_STRESS_SAMPLE */
 	u32 codes;		     /* enum ap_cpu: whose raw codes are taken */
 	struct ap_cpu_id cpu_id;     /* who CPUID and /proc/cpuinfo say the CPU is */
-	u64 machine[128];    /* struct ap_machine of the models, stored before any task runs */
-	char debug_dir[256]; /* AP_F_DEBUG: folder of the reports, absolute */
+	u64 machine[128]; /* struct ap_machine of the models, stored before any task runs */
+	struct ap_switches
+		switches; /* read and written in builds for tests alone: abi/switches.h */
 };
 
 /* ap_session.watch_how: HW_BREAKPOINT_W, _RW or _X, and the bytes of data. */
@@ -487,21 +498,6 @@ static inline u32 ap_segs_end(const struct ap_session *s)
 	return n && ap_segs_is_next(s, n - 1) ? n
 					      : __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
 }
-
-#define AP_STRESS_EVICT	   (1u << 0) /* flush the code cache at every translated block */
-#define AP_STRESS_UNLINKED (1u << 1) /* never link blocks */
-#define AP_STRESS_FAULT	   (1u << 2) /* the engine faults, with its lock held */
-#define AP_STRESS_SHAPES   (1u << 3) /* the table of shapes is as good as full */
-#define AP_STRESS_REQUESTS (1u << 4) /* nothing of perf events is done in place */
-#define AP_STRESS_CHECKS   (1u << 5) /* accesses are checked as if data were watched here and there */
-#define AP_STRESS_SAMPLE   (1u << 6) /* each stress_period of lane 0 is noted in debug_dir */
-#define AP_STRESS_HELPER   (1u << 7) /* helpers die in each eighth log, and behind another one */
-#define AP_STRESS_GAPS                                                                             \
-	(1u << 8) /* what the models see and what they do not takes turns all the time */
-#define AP_STRESS_NO_FSGSBASE (1u << 9)	 /* as where only arch_prctl sets %gs */
-#define AP_STRESS_BEHIND      (1u << 10) /* AP_STRESS_SAMPLE from behind */
-#define AP_STRESS_FRAMES      (1u << 11) /* and notes frame pointers */
-#define AP_STRESS_FAR	      (1u << 12) /* nothing of the engine is below 4 GiB */
 
 /* ap_session.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)

@@ -91,7 +91,7 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "phys-data", with_phys, "sample physical data addresses"),
 	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
 	FLAG(0, "sample-identifier", with_identifier, "sample the identifier of the event"),
-	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
+	AP_TEST_OPTIONS
 	{ 0, "tick", AP_OPT_UINT, offsetof(struct record_opts, tick_ms), NULL, "ms", "for anyperf top: write so often, and say nothing of a file", true },
 	FLAG(0, "strict-freq", strict_freq, "fail where -F asks for more than is allowed"),
 	FLAG(0, "switch-events", with_switches, "records of context switches"),

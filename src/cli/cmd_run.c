@@ -112,8 +112,7 @@ static const struct ap_opt run_opts[] = {
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
-	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
-	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
+	AP_TEST_OPTIONS
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
 	FLAG(0, "user-only", run.perf.user_only, "accept events of kernel mode too, and count user mode"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the program"),

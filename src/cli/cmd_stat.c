@@ -271,8 +271,7 @@ static const struct ap_opt stat_opts[] = {
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1; without -e 24)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
-	CALL(0, "range", ap_engine_opt_range, "lo-hi", "translate only code at these addresses (for bisecting)"),
-	{ 0, "stress", AP_OPT_CALL, 0, ap_engine_opt_stress, "what", AP_ENGINE_STRESS_HELP, true },
+	AP_TEST_OPTIONS
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	/* no two PMUs have events of one name, metrics share what they need and make no groups */
@@ -442,8 +441,6 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 	if (args->count.interval_ms && args->run.model_sample > 1)
 		ap_stat_set_estimated(st, args->run.model_sample);
 	text_begin(&shown.kept);
-	if (args->run.range_hi && !args->run.no_engine)
-		ap_stat_add_note(st, "not counted: code outside of --range");
 	ret = ap_stat_run(&c, &runs);
 	text_end(&shown.kept);
 	if (!ret)

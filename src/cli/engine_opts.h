@@ -13,11 +13,25 @@ int ap_engine_opt_cpu_id(void *args, const char *value, char *why);
 int ap_engine_opt_model_sample(void *args, const char *value, char *why);
 /* --deterministic, --deterministic=time */
 int ap_engine_opt_deterministic(void *args, const char *value, char *why);
+
+/* Rows of a table of options: those of builds for tests (abi/switches.h), engine_switch.c. */
+#ifdef AP_TEST_SWITCHES
 int ap_engine_opt_range(void *args, const char *value, char *why);
-#define AP_ENGINE_STRESS_HELP                                                                      \
-	"injected trouble for tests: "                                                             \
-	"evict,unlinked,shapes,requests,checks,helper,gaps,far,fault=N,sample=N[:KINDS][+]"
 int ap_engine_opt_stress(void *args, const char *value, char *why);
+#define AP_TEST_OPTIONS                                                                            \
+	{ 0,                                                                                       \
+	  "range",                                                                                 \
+	  AP_OPT_CALL,                                                                             \
+	  0,                                                                                       \
+	  ap_engine_opt_range,                                                                     \
+	  "lo-hi",                                                                                 \
+	  "translate only code at these addresses",                                                \
+	  true },                                                                                  \
+		{ 0,	  "stress",	      AP_OPT_CALL, 0, ap_engine_opt_stress,                \
+		  "what", "injected trouble", true },
+#else
+#define AP_TEST_OPTIONS
+#endif
 
 /* What a shell says of a command that ended so. */
 int ap_engine_exit_status(int wait_status);

@@ -9,6 +9,7 @@
  */
 #include "engine/cache.h"
 
+#include "abi/switches.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
@@ -247,9 +248,14 @@ bool ap_cache_give_up(u64 start, u64 end)
 
 static bool in_range(u64 pc)
 {
-	const struct ap_session *s = ap_proc.session;
+#ifdef AP_TEST_SWITCHES
+	const struct ap_switches *s = &ap_proc.session->switches;
 
-	return s->range_hi == 0 || (pc >= s->range_lo && pc < s->range_hi);
+	return s->hi == 0 || (pc >= s->lo && pc < s->hi);
+#else
+	(void)pc;
+	return true;
+#endif
 }
 
 /* A block may not count more than the lanes' margins. */
@@ -306,7 +312,7 @@ static void add_pad(struct ap_block *b)
  */
 static bool is_to_evict(void)
 {
-	return (ap_proc.stress & AP_STRESS_EVICT) && ap_self()->delivered % 4 == 0;
+	return (ap_is_stressed(ap_proc.session, AP_STRESS_EVICT)) && ap_self()->delivered % 4 == 0;
 }
 
 /* With checks an instruction takes four times the room, with records twice. */
@@ -320,7 +326,7 @@ static u32 max_insns(void)
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 {
 	struct ap_block *b;
-	bool unlinked = ap_proc.stress & AP_STRESS_UNLINKED || ap_feed_is_watched();
+	bool unlinked = ap_is_stressed(ap_proc.session, AP_STRESS_UNLINKED) || ap_feed_is_watched();
 
 	if (ap_unlikely(is_to_evict()))
 		ap_cache_flush();

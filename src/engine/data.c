@@ -7,6 +7,7 @@
 #include "engine/data.h"
 
 #include "abi/perf.h"
+#include "abi/switches.h"
 #include "engine/engine.h"
 #include "engine/sb.h"
 #include "engine/signal.h"
@@ -90,13 +91,13 @@ void ap_data_moved(void)
 		put(&marked[k], 0, 1);
 		put(&marked[k], 1, 1);
 	}
-	if (ap_proc.data && ap_proc.stress & AP_STRESS_CHECKS)
+	if (ap_proc.data && ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS))
 		mark_some();
 }
 
 static bool is_any(void)
 {
-	if (ap_proc.stress & AP_STRESS_CHECKS)
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS))
 		return true;
 	for (u32 k = 0; k < AP_WATCH_MAX; k++)
 		if (marked[k].len)
@@ -106,7 +107,7 @@ static bool is_any(void)
 
 void ap_data_forget(void)
 {
-	bool any = ap_proc.stress & AP_STRESS_CHECKS;
+	bool any = ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS);
 
 	for (u32 k = 0; k < AP_WATCH_MAX; k++)
 		any |= watch_at(k).len != 0;
@@ -121,7 +122,7 @@ void ap_data_switch(void)
 		return;
 	ap_proc.data = true;
 	ap_proc.watch_epoch = ap_proc.epoch + 1;
-	if (ap_proc.stress & AP_STRESS_CHECKS)
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS))
 		mark_some();
 	ap_cache_flush();
 }

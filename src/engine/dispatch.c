@@ -3,6 +3,7 @@
  * The dispatcher: every way out of translated code ends here, and every way in starts here.  It runs
  * on an empty engine stack with the thread's registers in t->regs and never returns.
  */
+#include "abi/switches.h"
 #include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
@@ -204,7 +205,7 @@ AP_NORETURN static void no_memory(struct ap_thread *t)
 /* Injected trouble: a bug of ours at the worst place, where others wait for the lock. */
 static void stress_fault(const struct ap_thread *t)
 {
-	if (t->last_block_n == ap_proc.session->stress_fault)
+	if (t->last_block_n == ap_proc.session->switches.fault)
 		__asm__ volatile("mov %0, (%1)" : : "r"(0), "r"(0x10ULL) : "memory");
 }
 
@@ -264,7 +265,7 @@ static void heed(struct ap_thread *t)
 		ap_lock_drop(&ap_proc.lock);
 		ap_leave_park(t);
 	}
-	if (ap_unlikely(ap_proc.stress & AP_STRESS_FAULT))
+	if (ap_unlikely(ap_is_stressed(ap_proc.session, AP_STRESS_FAULT)))
 		stress_fault(t);
 	if (ap_unlikely(ap_kinds_are_stale()))
 		ap_kinds_switch();

@@ -76,8 +76,7 @@ static inline bool ap_watches_are_stale(void)
 	const struct ap_session *s = ap_proc.session;
 
 	return __atomic_load_n(&s->watch_gen, __ATOMIC_RELAXED) != ap_proc.seg->watch_ack ||
-	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.seg->data_ack ||
-	       (ap_proc.stress & AP_STRESS_CHECKS && !ap_proc.data);
+	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.seg->data_ack;
 }
 void ap_watch_add(struct ap_thread *t, s32 k, s64 n);
 void ap_watch_hit(struct ap_thread *t, u64 pc); /* its execution follows */
@@ -185,7 +184,7 @@ static inline bool ap_kinds_are_stale(void)
 void ap_lanes_take_over(u32 n, u32 gen); /* code takes so many down from now on; lock held */
 /* What is counted apart from translated code, of one kind. */
 void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
-/* lane_stress.c: --stress sample */
+/* lane_switch.c: --stress sample */
 struct ap_service_point;
 void ap_lane_stress_arm(struct ap_thread *t);
 void ap_lane_stress_overflow(struct ap_thread *t, const struct ap_service_point *p, u64 raw);
@@ -216,11 +215,10 @@ void ap_note2(u32 kind, const char *a, const char *b, const char *c);
 void ap_report_fault(struct ap_thread *t); /* the engine's, in t->fault */
 
 /*
- * debug.c: the full report in a file of the folder that ANYPERF_DEBUG named; fault is NULL where the
- * engine gave up in good order.  True: it is there, under the name in path.
+ * debug_switch.c: the full report into the log of a build for tests; fault is NULL where the engine gave up in good
+ * order.  True: all of it is there.
  */
-struct ap_str;
 AP_MUST_CHECK bool ap_debug_write(const struct ap_thread *t, const char *headline,
-				  const struct ap_fault *fault, struct ap_str *path);
+				  const struct ap_fault *fault);
 
 #endif

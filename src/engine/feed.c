@@ -7,6 +7,7 @@
  * read by a helper (feed_helper.h): what the models have is touched by nobody else before collect().
  */
 #include "engine/feed.h"
+#include "abi/switches.h"
 
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -98,7 +99,7 @@ void ap_feed_begin_log(struct ap_thread *t, u64 words)
 	u64 reach = LOG_SIZE / 8;
 
 	tf->from = tf->log;
-	if (ap_unlikely(ap_proc.stress & AP_STRESS_GAPS))
+	if (ap_unlikely(ap_is_stressed(ap_proc.session, AP_STRESS_GAPS)))
 		tf->from = tf->guard - LOG_SIZE / 32;
 	t->feed_near = false;
 	if (ap_unlikely(tf->marks.n)) {

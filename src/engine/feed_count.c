@@ -3,6 +3,7 @@
  * What a thread's models have counted, by kind, in its slot; and which part of a run they see
  * (docs/design/feed.md, "Parts of a run").
  */
+#include "abi/switches.h"
 #include "engine/feed_own.h"
 
 #include "base/mem.h"
@@ -124,7 +125,7 @@ static void all_read(const struct ap_feed *f, u64 all[AP_THIN_COUNTS])
 
 static void begin_phase(void)
 {
-	if (ap_proc.stress & AP_STRESS_GAPS)
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_GAPS))
 		ap_thin_init_short(&phase, ap_proc.session->model_sample);
 	else
 		ap_thin_init(&phase, ap_proc.session->model_sample);

@@ -6,6 +6,7 @@
  * makes its system calls plainly, takes no lock, and replaces the handlers of its own faults first.
  */
 #include "engine/feed_helper.h"
+#include "abi/switches.h"
 
 #include "base/mem.h"
 #include "engine/filter.h"
@@ -166,10 +167,12 @@ static bool read_one(struct ap_helper *h)
 	has = word(&h->handed) != word(&h->done);
 	if (has) {
 		ap_feed_read_for(h->thread, &h->log[h->done % AP_HELPER_LOGS]);
-		if (ap_unlikely(ap_proc.stress & AP_STRESS_HELPER) && h->done % 8 == 7)
+		if (ap_unlikely(ap_is_stressed(ap_proc.session, AP_STRESS_HELPER)) &&
+		    h->done % 8 == 7)
 			end_self();
 		__atomic_store_n(&h->done, h->done + 1, __ATOMIC_SEQ_CST);
-		if (ap_unlikely(ap_proc.stress & AP_STRESS_HELPER) && h->done % 8 == 4)
+		if (ap_unlikely(ap_is_stressed(ap_proc.session, AP_STRESS_HELPER)) &&
+		    h->done % 8 == 4)
 			end_self();
 	}
 	release(h);

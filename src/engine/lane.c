@@ -7,6 +7,7 @@
  */
 #include "engine/lane.h"
 
+#include "abi/switches.h"
 #include "base/mem.h"
 #include "engine/feed.h"
 #include "engine/lookup.h"
@@ -160,7 +161,7 @@ bool ap_lanes_have_marks(struct ap_thread *t)
 void ap_lanes_arm(struct ap_thread *t)
 {
 	t->sampler_gen = __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_ACQUIRE);
-	if (ap_proc.stress & AP_STRESS_SAMPLE)
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_SAMPLE))
 		ap_lane_stress_arm(t);
 	else
 		ap_service_arm();
@@ -213,7 +214,7 @@ void ap_lane_call(struct ap_thread *t, u32 source, u32 which)
 
 	l->point.source = source;
 	l->point.which = which;
-	if (ap_proc.stress & AP_STRESS_SAMPLE) {
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_SAMPLE)) {
 		ap_lane_stress_overflow(t, &l->point, raw_of(t, which));
 		return;
 	}

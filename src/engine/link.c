@@ -3,6 +3,7 @@
  * Direct links between blocks: one rel32 per exit, patched by one aligned store while other threads
  * may be executing it.  Unlinked it leads to the exit's stub and so to the dispatcher.
  */
+#include "abi/switches.h"
 #include "engine/emit.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
@@ -13,7 +14,7 @@ void ap_link(struct ap_exit *x, struct ap_block *to)
 	s64 rel;
 
 	if (!x->site || x->to || x->from->plain != to->plain ||
-	    (ap_proc.stress & AP_STRESS_UNLINKED) || ap_feed_is_watched())
+	    (ap_is_stressed(ap_proc.session, AP_STRESS_UNLINKED)) || ap_feed_is_watched())
 		return;
 	rel = (s64)(to->code - (x->site + 4));
 	if (!ap_fits_s32(rel))

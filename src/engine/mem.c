@@ -8,6 +8,7 @@
  * copy that is not in use, and one store makes it the one that is.
  */
 #include "base/mem.h"
+#include "abi/switches.h"
 #include "engine/engine.h"
 #include "engine/filter.h"
 #include "engine/ranges.h"
@@ -52,7 +53,8 @@ static struct chunk *spare; /* where a filter of the program's may keep us from 
 /* Has the program asked for a part of it, or is it low and the program asks for too much of that? */
 static bool is_avoided(u64 start, u64 end)
 {
-	if (start < LOW_4G && (navoided == MAX_AVOIDED || ap_proc.stress & AP_STRESS_FAR))
+	if (start < LOW_4G &&
+	    (navoided == MAX_AVOIDED || ap_is_stressed(ap_proc.session, AP_STRESS_FAR)))
 		return true;
 	for (u32 i = 0; i < navoided; i++)
 		if (start < avoided[i].end && end > avoided[i].start)

@@ -37,10 +37,9 @@ struct ap_proc {
 	u64 lanes[AP_LANE_MAX]; /* ap_session.lanes that code takes down; lock */
 	u32 lane_margin[AP_LANE_MAX];
 	u32 nlanes;
-	u32 lane_gen;	 /* ap_session.lane_gen of .lanes */
-	bool lanes_more; /* some are of kinds beside the base ones */
-	u32 carry;	 /* ap_seg.carry; lock */
-	u32 stress;
+	u32 lane_gen;	      /* ap_session.lane_gen of .lanes */
+	bool lanes_more;      /* some are of kinds beside the base ones */
+	u32 carry;	      /* ap_seg.carry; lock */
 	u64 blob_lo, blob_hi; /* the engine's own code and data */
 
 	struct ap_lock lock;	   /* translation, links, tables, threads, regions */

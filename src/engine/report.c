@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reports: notes for the supervisor in the session's ring, one line on the program's stderr where
- * the engine itself failed.  With ANYPERF_DEBUG there is more of it, in a file (debug.c); the little
- * that is printed here is for where no file can be made.
+ * the engine itself failed.  A build for tests writes more of it to its log (debug_switch.c); the little
+ * that is printed here is for where that cannot be written.
  */
+#include "abi/switches.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/engine.h"
@@ -32,6 +33,7 @@ static void post(u32 kind, const char *text)
 	__atomic_store_n(&note->ready, AP_NOTE_READY, __ATOMIC_RELEASE);
 }
 
+#ifdef AP_TEST_SWITCHES
 /* The bytes at pc, as many as can be read. */
 static void add_code(struct ap_str *s, u64 pc)
 {
@@ -72,6 +74,7 @@ static void print_thread(const struct ap_thread *t)
 	ap_str_char(&s, '\n');
 	print(&s);
 }
+#endif
 
 static void say(const char *text)
 {
@@ -85,30 +88,23 @@ static void say(const char *text)
 	print(&s);
 }
 
-/*
- * One line, and with ANYPERF_DEBUG a file that it names; on stderr where there can be none.  Only the
- * process's first: what fails afterwards fails because of it.
- */
+/* One line, and in a build for tests all that is known: of the process's first failure, which the next follow from. */
 static void report(const struct ap_thread *t, const char *text, const struct ap_fault *fault)
 {
+#ifdef AP_TEST_SWITCHES
 	static bool reported;
-	char path[sizeof(ap_proc.session->debug_dir) + 40], line[sizeof(path) + 256];
-	struct ap_str p, s;
 
-	ap_str_init(&p, path, sizeof(path));
-	ap_str_init(&s, line, sizeof(line));
-	ap_str_add(&s, text);
-	if (!t || !(ap_proc.flags & AP_F_DEBUG) ||
-	    __atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
-		say(line);
-	} else if (ap_debug_write(t, text, fault, &p)) {
-		ap_str_add(&s, "; report in ");
-		ap_str_add(&s, path);
-		say(line);
-	} else {
-		say(line);
-		print_thread(t);
+	if (t && ap_proc.session->switches.has_log &&
+	    !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
+		say(text);
+		if (!ap_debug_write(t, text, fault))
+			print_thread(t);
+		return;
 	}
+#endif
+	(void)t;
+	(void)fault;
+	say(text);
 }
 
 void ap_note(u32 kind, const char *text)

@@ -9,6 +9,7 @@
  * once, it is counted field by field: by adding the field's value to the number of a one, and room
  * for all those ones is kept.  Slower, never wrong.
  */
+#include "abi/switches.h"
 #include "engine/engine.h"
 #include "engine/sb.h"
 
@@ -19,12 +20,12 @@
 /* Numbers from the limit on are not for whole vectors, not for parts of two. */
 static u32 whole_limit(void)
 {
-	return ap_proc.stress & AP_STRESS_SHAPES ? 16 : AP_SHAPE_MAX - RESERVED;
+	return ap_is_stressed(ap_proc.session, AP_STRESS_SHAPES) ? 16 : AP_SHAPE_MAX - RESERVED;
 }
 
 static u32 part_limit(void)
 {
-	return ap_proc.stress & AP_STRESS_SHAPES ? 32 : AP_SHAPE_MAX - AP_ADDS_MAX;
+	return ap_is_stressed(ap_proc.session, AP_STRESS_SHAPES) ? 32 : AP_SHAPE_MAX - AP_ADDS_MAX;
 }
 
 static u16 hash[HASH]; /* shape id + 1; 0 empty */

@@ -3,6 +3,7 @@
  * The engine's first steps in a freshly exec'd image, or in a process that runs already: map the
  * session, build the tables, become the first thread, and enter the dispatcher at the program's pc.
  */
+#include "abi/switches.h"
 #include "engine/engine.h"
 #include "engine/lookup.h"
 #include "engine/offsets.h"
@@ -86,9 +87,10 @@ static int attach_session(struct ap_boot *boot)
 		return -AP_ENOMEM;
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
-	ap_proc.stress = ap_proc.session->stress;
-	ap_proc.has_fsgsbase =
-		boot->hwcap2 & HWCAP2_FSGSBASE && !(ap_proc.stress & AP_STRESS_NO_FSGSBASE);
+	ap_proc.has_fsgsbase = boot->hwcap2 & HWCAP2_FSGSBASE &&
+			       !ap_is_stressed(ap_proc.session, AP_STRESS_NO_FSGSBASE);
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS))
+		ap_proc.seg->data_ack = ~0U; /* stale, so that checks come on without a watch */
 	ap_kinds_init();
 	return 0;
 }

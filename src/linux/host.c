@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/switches.h"
 #include "linux/host_internal.h"
 #include "linux/tree.h"
 #include "model/machine.h"
@@ -193,7 +194,8 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	host->sv = sv;
 	host->ses = &sv->ses;
 	host->config = *config;
-	if (!host->ses->head->stress_period) /* that one's lane has no samplers */
+	if (!ap_is_stressed(host->ses->head,
+			    AP_STRESS_SAMPLE)) /* that one's lane has no samplers */
 		memcpy(host->lanes, host->ses->head->lanes, sizeof(host->lanes));
 	host->buf = malloc(AP_HOST_BUF);
 	machine = (const struct ap_machine *)host->ses->head->machine;

@@ -235,38 +235,6 @@ static u32 session_flags(const struct ap_run_options *opts)
 	       (opts->perf.is_served ? AP_F_SERVE : 0);
 }
 
-static bool is_folder(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-/*
- * ANYPERF_DEBUG names the folder for reports of the engine's faults, 1 is the present one.  It is
- * looked at here: who has a fault to report cannot find out that it is missing.
- */
-static int find_debug_dir(struct ap_run_state *run, char dir[PATH_MAX])
-{
-	const char *value = getenv("ANYPERF_DEBUG");
-	int err = 0;
-
-	dir[0] = '\0';
-	if (!value || !*value)
-		return 0;
-	if (!realpath(strcmp(value, "1") ? value : ".", dir))
-		err = errno;
-	else if (strlen(dir) >= sizeof(run->sv.ses.head->debug_dir))
-		err = ENAMETOOLONG;
-	else if (!is_folder(dir))
-		err = ENOTDIR;
-	else if (access(dir, W_OK | X_OK))
-		err = errno;
-	return err ? ap_run_complain(run, AP_EXIT_OURS, "ANYPERF_DEBUG: %s: %s", value,
-				     strerror(err))
-		   : 0;
-}
-
 /* A supervisor has descriptors of each process and each event; the command has the limit that we were given. */
 static void raise_limit(struct ap_run_state *run)
 {
@@ -310,29 +278,19 @@ static int open_host(struct ap_run_state *run)
 static int open_session(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
-	char dir[PATH_MAX];
-	int ret = find_debug_dir(run, dir);
 	const char *refused = ap_refused_call();
 	const struct ap_session_config cfg = {
-		.flags = session_flags(opts) | (dir[0] ? AP_F_DEBUG : 0),
+		.flags = session_flags(opts),
 		.kinds = opts->kinds,
-		.debug_dir = dir,
-		.stress = opts->stress,
-		.stress_fault = opts->stress_fault,
 		.model_sample = opts->model_sample,
-		.stress_period = opts->stress_period,
-		.stress_lane = opts->stress_lane,
-		.stress_branches = opts->stress_branches,
+		.switches = &opts->switches,
 		.machine = opts->machine ? opts->machine : ap_machine_default(),
 		.cpu = ap_host_cpu(),
 		.cpu_id = ap_host_cpu_id(),
-		.cache_limit = opts->cache_limit ? opts->cache_limit : DEFAULT_CACHE,
-		.range_lo = opts->range_lo,
-		.range_hi = opts->range_hi
+		.cache_limit = opts->cache_limit ? opts->cache_limit : DEFAULT_CACHE
 	};
+	int ret;
 
-	if (ret)
-		return ret;
 	if (refused)
 		return ap_run_complain(
 			run, AP_EXIT_OURS,

@@ -83,12 +83,7 @@ struct ap_run_options {
 	bool is_beside; /* with them: the command is not counted, its end is that of the run */
 	const struct ap_machine *machine; /* of the models; NULL: ap_machine_default() */
 	u64 cache_limit;		  /* bytes; 0 is the default of 64 MiB */
-	u64 range_lo, range_hi;		  /* translate only this range of addresses; 0,0 all */
-	u32 stress;			  /* AP_STRESS_* */
-	u32 stress_fault;  /* with AP_STRESS_FAULT: after so many dispatches of a thread */
-	u64 stress_period; /* with AP_STRESS_SAMPLE: of the kinds in stress_lane */
-	u64 stress_lane;
-	bool stress_branches; /* with the last taken branches */
+	struct ap_switches switches;	  /* of a build for tests */
 	unsigned int
 		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
 	FILE *err;	    /* where one-line complaints go (stderr) */

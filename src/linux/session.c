@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/switches.h"
 #include "model/machine.h"
 #include "model/mem.h"
 
@@ -103,6 +104,25 @@ static u64 own_pidns(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
+/* A lane that has no samplers, but what the switches note. */
+static void set_switches(struct ap_session *head, const struct ap_switches *to)
+{
+#ifdef AP_TEST_SWITCHES
+	if (!to)
+		return;
+	head->switches = *to;
+	head->kinds |= to->lane;
+	head->branches = to->has_branches ? AP_BRANCHES_LAST : 0;
+	if (to->period) {
+		head->lanes[0] = to->lane;
+		head->nlanes = 1;
+	}
+#else
+	(void)head;
+	(void)to;
+#endif
+}
+
 int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
 {
 	u32 max_segs = 0;
@@ -125,17 +145,11 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->flags = cfg->flags;
 	s->head->kinds =
 		cfg->flags & AP_F_COUNT ? (AP_KINDS_BASE & ~AP_KINDS_TRANSFERS) | cfg->kinds : 0;
-	s->head->stress = cfg->stress;
-	s->head->stress_fault = cfg->stress_fault;
 	s->head->model_sample = cfg->model_sample;
-	s->head->stress_period = cfg->stress_period;
 	/* code without a log counts the instructions till it is to be left (engine/feed_gap.c) */
-	s->head->lanes[0] = cfg->stress_period ? cfg->stress_lane : AP_KIND_BIT(AP_KIND_INSTR);
-	s->head->branches = cfg->stress_branches ? AP_BRANCHES_LAST : 0;
-	s->head->nlanes = cfg->stress_period || cfg->model_sample > 1;
-	s->head->kinds |= cfg->stress_lane;
-	if (cfg->debug_dir)
-		snprintf(s->head->debug_dir, sizeof(s->head->debug_dir), "%s", cfg->debug_dir);
+	s->head->lanes[0] = AP_KIND_BIT(AP_KIND_INSTR);
+	s->head->nlanes = cfg->model_sample > 1;
+	set_switches(s->head, cfg->switches);
 	s->head->cache_limit = cfg->cache_limit;
 	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_at(0),
 	       sizeof(struct ap_machine));
@@ -143,8 +157,6 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->codes = cfg->cpu;
 	if (cfg->cpu_id)
 		s->head->cpu_id = *cfg->cpu_id;
-	s->head->range_lo = cfg->range_lo;
-	s->head->range_hi = cfg->range_hi;
 	s->head->max_segs = max_segs;
 	s->head->supervisor = (u32)getpid();
 	s->head->pidns = own_pidns();

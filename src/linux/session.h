@@ -25,15 +25,13 @@ struct ap_machine;
 struct ap_shared;
 
 struct ap_session_config {
-	u32 flags, stress, stress_fault, model_sample;
-	u64 stress_period, stress_lane;
-	bool stress_branches;
+	u32 flags, model_sample;
 	u64 kinds; /* with AP_F_COUNT, beside those that are counted always */
-	u64 cache_limit, range_lo, range_hi;
-	const char *debug_dir;		  /* AP_F_DEBUG */
-	const struct ap_machine *machine; /* of the models; NULL: any */
-	u32 cpu;			  /* enum ap_cpu: whose raw codes are taken */
-	const struct ap_cpu_id *cpu_id;	  /* who programs see; NULL: the host's */
+	u64 cache_limit;
+	const struct ap_switches *switches; /* of a build for tests; NULL: none */
+	const struct ap_machine *machine;   /* of the models; NULL: any */
+	u32 cpu;			    /* enum ap_cpu: whose raw codes are taken */
+	const struct ap_cpu_id *cpu_id;	    /* who programs see; NULL: the host's */
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);

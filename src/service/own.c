@@ -15,6 +15,7 @@
 #include "abi/perf.h"
 #include "abi/raw.h"
 #include "abi/service.h"
+#include "abi/switches.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
@@ -97,7 +98,7 @@ static bool begin(struct moment *m)
 	/* moves only while the log is held, which changes its state */
 	m->done = __atomic_load_n(&m->log->done, __ATOMIC_ACQUIRE);
 	return !(m->state & AP_LOG_HOLD) && !ap_request_is_lost() &&
-	       !(ap_hook_session()->stress & AP_STRESS_REQUESTS);
+	       !ap_is_stressed(ap_hook_session(), AP_STRESS_REQUESTS);
 }
 
 /* Nobody had: what was computed since is of this moment. */

@@ -29,7 +29,7 @@ is "$((status == 0 && n >= 3998))" 1 "two more that were killed hold up nobody" 
 for stress in "" "--stress no-fsgsbase"; do
 	for resets in "" resets; do
 		# shellcheck disable=SC2086 # options, and no argument
-		run timeout -k 5 60 "$ANYPERF" stat $stress --machine skylake -x, -o csv -e hitm-loads -- "$PROGRAMS/tls_turns" $resets
+		run timeout -k 5 60 "$(anyperf_for $stress)" stat $stress --machine skylake -x, -o csv -e hitm-loads -- "$PROGRAMS/tls_turns" $resets
 		n=$(awk -F, '$3 { print $1 }' csv)
 		is "$((status == 0 && n < 100))" 1 "$stress $resets: no line of a thread's own memory is another's" || note "$n"
 	done

@@ -32,7 +32,7 @@ counted()
 	run as_user "$nobody" "$program" "${arguments[@]}"
 	native=$status
 	mv "$tmp/out" "$tmp/native"
-	run as_user "$nobody" "$ANYPERF" stat -e instructions "${options[@]}" -- "$program" "${arguments[@]}"
+	run as_user "$nobody" "$(anyperf_for "${options[@]}")" stat -e instructions "${options[@]}" -- "$program" "${arguments[@]}"
 	is "$status" "$native" "$name: status as natively" || sed 's/^/#   /' "$tmp/err"
 	same "$tmp/out" "$tmp/native" "$name: output as natively"
 	has "$tmp/err" '^ *[1-9][0-9,]* +instructions' "$name: counted"
@@ -42,7 +42,7 @@ counted()
 # session NOBODY NAME: the same
 session()
 {
-	run as_user "$1" "$ANYPERF" run "${options[@]}" -- "$PROGRAMS/cases/$2" "${arguments[@]}"
+	run as_user "$1" "$(anyperf_for "${options[@]}")" run "${options[@]}" -- "$PROGRAMS/cases/$2" "${arguments[@]}"
 	is "$status" 0 "$2 ${options[*]} ${arguments[*]}: all that it checks holds" || sed 's/^/#   /' "$tmp/out" "$tmp/err"
 }
 

@@ -9,7 +9,7 @@
 #	is "$status" 0 "true succeeds"
 #	has "$tmp/err" 'instructions' "the table names instructions"
 #
-# The environment gives ANYPERF (the program), PROGRAMS (folder of built tests/programs) and
+# The environment gives ANYPERF (the program), ANYPERF_TEST (the same with switches for tests), PROGRAMS (folder of built tests/programs) and
 # ORACLE (the single-stepper).  By hand: bash tests/e2e/x.sh, after `make`.
 # Nothing here sleeps in order to wait: wait_for polls a condition until a deadline.
 
@@ -18,9 +18,10 @@ export LC_ALL=C TZ=UTC0
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 : "${ANYPERF:=$root/build/anyperf}"
+: "${ANYPERF_TEST:=$root/build/release/anyperf-test}"
 : "${PROGRAMS:=$root/build/release/programs}"
 : "${ORACLE:=$root/build/release/oracle}"
-export ANYPERF PROGRAMS ORACLE
+export ANYPERF ANYPERF_TEST PROGRAMS ORACLE
 
 tap_count=0
 tap_failed=0
@@ -217,6 +218,15 @@ run()
 	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	# shellcheck disable=SC2034 # for the test
 	status=$?
+}
+
+# anyperf_for OPTION...: the program that is shipped; the build for tests where an option is a switch of that one
+anyperf_for()
+{
+	case " $* " in
+	*" --stress"* | *" --range"*) echo "$ANYPERF_TEST" ;;
+	*) echo "$ANYPERF" ;;
+	esac
 }
 
 # timeout [-k SECONDS] SECONDS COMMAND...: by CPU time and by what goes on, not by the clock (limited.c).  Where a shell's function

@@ -14,7 +14,7 @@ counts()
 {
 	local file=$1 events=$2
 	shift 2
-	timeout -k 5 60 env -i "$ANYPERF" stat --deterministic --machine skylake -x, -o csv -e "$events" \
+	timeout -k 5 60 env -i "$(anyperf_for "$@")" stat --deterministic --machine skylake -x, -o csv -e "$events" \
 		"$@" >out 2>err </dev/null
 	status=$?
 	awk -F, '$3 { print $3, $1 }' csv >"$file"

@@ -16,7 +16,7 @@ counts()
 	local file=$1 events=$2
 	shift 2
 	for ((try = 0; try < 20; try++)); do
-		timeout -k 5 120 env -i "$ANYPERF" stat --deterministic --machine skylake -x, -o csv -e "$events" \
+		timeout -k 5 120 env -i "$(anyperf_for "$@")" stat --deterministic --machine skylake -x, -o csv -e "$events" \
 			"$@" >out 2>err </dev/null
 		status=$?
 		# its timer came before it was blocked, it had no CPU: with a word more it comes twice as late

@@ -24,7 +24,7 @@ compare_with_oracle true true
 # where only a system call sets %gs, as on older CPUs and in some virtual machines
 for name in threads_count fork_count vfork_exec fs_gs signal_mid; do
 	for stress in requests no-fsgsbase; do
-		in_same_place "$ANYPERF" stat --deterministic --stress $stress -x, -e "${base_events// /,}" \
+		in_same_place "$ANYPERF_TEST" stat --deterministic --stress $stress -x, -e "${base_events// /,}" \
 			-o "$tmp/table.$stress" -- "$PROGRAMS/$name" >"$tmp/out.$stress" 2>&1 </dev/null
 		base_values "$tmp/table.$stress" >"$tmp/values.$stress"
 	done

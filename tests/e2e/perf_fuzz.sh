@@ -10,7 +10,7 @@ fuzz()
 {
 	local seed=$1 n=$2
 	shift 2
-	run timeout -k 5 300 "$ANYPERF" run "$@" -- "$PROGRAMS/perf_fuzz" "$seed" "$n"
+	run timeout -k 5 300 "$(anyperf_for "$@")" run "$@" -- "$PROGRAMS/perf_fuzz" "$seed" "$n"
 	is "$status $(cat "$tmp/out")" "0 $n operations, 0 wrong counts" "seed $seed $*" ||
 		note "$(tail -n 20 "$tmp/err")"
 	has_not "$tmp/err" 'anyperf|Sanitizer' "and nothing is said"

@@ -15,7 +15,7 @@ in the new image: 1400 apart
 END
 same "$tmp/said" "$tmp/want" "every count is that of the work done while it was enabled"
 
-run timeout -k 5 100 "$ANYPERF" run --stress requests -- "$PROGRAMS/perf_inplace"
+run timeout -k 5 100 "$ANYPERF_TEST" run --stress requests -- "$PROGRAMS/perf_inplace"
 is "$status" 0 "by request: status" || note "$(head -n 20 "$tmp/err")"
 same "$tmp/out" "$tmp/place" "all numbers are those that requests give"
 

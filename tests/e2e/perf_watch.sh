@@ -34,7 +34,7 @@ natively perf_data "debug registers count the accesses that the program expects"
 
 for options in "" --counters=1 --stress=evict --stress=unlinked --cache-limit=256k; do
 	# shellcheck disable=SC2086 # none is none
-	run timeout -k 5 200 "$ANYPERF" run $options -- "$PROGRAMS/perf_data" all
+	run timeout -k 5 200 "$(anyperf_for $options)" run $options -- "$PROGRAMS/perf_data" all
 	is "$status" 0 "a session counts them, of all instructions $options" || note "$(cat err)"
 	has_not out FAILED "all of it"
 	has out "every time once, whatever comes between: ok" "every case was tried"

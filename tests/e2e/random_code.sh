@@ -18,7 +18,7 @@ counted()
 	local name="seed $2, $3 rounds: $1" seed=$2 rounds=$3
 	shift 3
 	"$PROGRAMS/random_code" "$seed" "$rounds" >want || not_ok "$name: natively"
-	run timeout -k 5 250 "$ANYPERF" stat -o table -e instructions,branches "$@" -- \
+	run timeout -k 5 250 "$(anyperf_for "$@")" stat -o table -e instructions,branches "$@" -- \
 		"$PROGRAMS/random_code" "$seed" "$rounds"
 	is "$status $(wc -l <out)" "0 $rounds" "$name: runs"
 	same want out "$name: the same state"

@@ -27,12 +27,11 @@ done
 # frames STRESS: each instruction of the program's own functions, with its frame pointer
 frames()
 {
-	mkdir "$tmp/ours"
-	in_same_place env ANYPERF_DEBUG="$tmp/ours" "$limited" -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
-		-e instructions --stress "sample=1,frames$1" -- "$PROGRAMS/chain" >"$tmp/out" 2>&1 </dev/null
-	cat "$tmp"/ours/samples.* | awk -v functions="$functions" 'BEGIN { n = split(functions, f) }
+	: >"$tmp/ours"
+	in_same_place "$limited" -k 5 120 "$ANYPERF_TEST" stat --deterministic -o /dev/null \
+		-e instructions --stress "log=9,sample=1,frames$1" -- "$PROGRAMS/chain" >"$tmp/out" 2>&1 </dev/null 9>>"$tmp/ours"
+	cut -d' ' -f2- "$tmp/ours" | awk -v functions="$functions" 'BEGIN { n = split(functions, f) }
 		{ for (i = 1; i < n; i += 2) if ($1 "" >= f[i] "" && $1 "" < f[i + 1] "") print }'
-	rm -r "$tmp/ours"
 }
 functions=$(nm -S "$PROGRAMS/chain" | grep -E ' (leaf|odd|even|main)$' | while read -r at size _; do
 	printf '%x %x ' $((16#$at)) $((16#$at + 16#$size))

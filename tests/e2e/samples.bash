@@ -15,12 +15,12 @@ sampled="and_few rep_stosb branches nested_calls plt_entries mid_insn fault_mid 
 	vfork_exec threads_count threads_exit restarts wild_jump shadow flags_live \
 	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid loads_stores fp_ops rep_iter"
 
-# by_thread FOLDER: a checksum for each thread's list, whatever the threads are called
+# by_thread FILE: lines of TID TEXT; a checksum for each thread's list, whatever the threads are called
 by_thread()
 {
-	local file
-	for file in "$1"/samples.*; do
-		[ -f "$file" ] && md5sum <"$file"
+	local tid
+	for tid in $(cut -d' ' -f1 "$1" | sort -u); do
+		sed -n "s/^$tid //p" "$1" | md5sum
 	done | sort
 }
 
@@ -30,40 +30,28 @@ samples_like_oracle()
 	local name=$1 event=$2 periods=$3 period try list=$tmp/list.$1.$2${BRANCHES:++}
 	shift 3
 	later=()
-	rm -rf "$tmp"/ours.* "$tmp/theirs"
-	mkdir -p "$tmp/theirs"
+	rm -f "$tmp"/ours.* "$tmp/theirs"
 	for ((try = 0; try < 20; try++)); do
 		[ -e "$list.out" ] && break
-		in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$ORACLE" -o /dev/null --samples "$list" \
-			--period 1 --event "$event" ${BRANCHES:+--branches} -- "$@" "${later[@]}" >"$tmp/oracle.out" 2>&1 </dev/null
+		in_same_place "$ORACLE" -o /dev/null --samples "$list" --period 1 --event "$event" ${BRANCHES:+--branches} \
+			-- "$@" "${later[@]}" >"$tmp/oracle.out" 2>&1 </dev/null 9>/dev/null
 		was_late "$name" "$tmp/oracle.out" && [ $try != 19 ] || mv "$tmp/oracle.out" "$list.out"
 	done
 	for period in $periods; do
 		for ((try = 0; try < 20; try++)); do
-			mkdir "$tmp/ours.$period" "$tmp/ours.0"
-			# the folder's name is in the environment, and so is its length
-			in_same_place env ANYPERF_DEBUG="$tmp/ours.0" "$limited" -k 5 120 "$ANYPERF" stat --deterministic -o /dev/null \
-				-e instructions --stress "sample=$period:${kinds_of[$event]}${BRANCHES:++}${STRESS:+,$STRESS}" \
-				-- "$@" "${later[@]}" >"$tmp/ours.$period/out" 2>&1 </dev/null
-			mv "$tmp"/ours.0/* "$tmp/ours.$period" 2>/dev/null
-			rmdir "$tmp/ours.0"
-			was_late "$name" "$tmp/ours.$period/out" || break
-			rm -r "$tmp/ours.$period"
+			: >"$tmp/ours.$period"
+			in_same_place "$limited" -k 5 120 "$ANYPERF_TEST" stat --deterministic -o /dev/null -e instructions \
+				--stress "log=9,sample=$period:${kinds_of[$event]}${BRANCHES:++}${STRESS:+,$STRESS}" \
+				-- "$@" "${later[@]}" >"$tmp/ours.$period.out" 2>&1 </dev/null 9>>"$tmp/ours.$period"
+			was_late "$name" "$tmp/ours.$period.out" || break
 		done
 	done
 	for period in $periods; do
-		rm -f "$tmp"/theirs/*
-		awk -v dir="$tmp/theirs" -v n="$period" \
-			'int($3 / n) != int($4 / n) {
-				file = dir "/samples." $1
-				sub(/^[0-9]+ /, "")
-				sub(/ [0-9]+ [0-9]+/, "")
-				print > file
-			}' "$list"
-		same "$list.out" "$tmp/ours.$period/out" "$name: every ${period}th of $event: output"
+		awk -v n="$period" 'int($3 / n) != int($4 / n) { $3 = $4 = ""; $0 = $0; $1 = $1; print }' "$list" >"$tmp/theirs"
+		same "$list.out" "$tmp/ours.$period.out" "$name: every ${period}th of $event: output"
 		by_thread "$tmp/theirs" >"$tmp/want"
 		by_thread "$tmp/ours.$period" >"$tmp/got"
 		same "$tmp/want" "$tmp/got" \
-			"$name: every ${period}th of $event: $(cat "$tmp"/theirs/* 2>/dev/null | wc -l) samples"
+			"$name: every ${period}th of $event: $(wc -l <"$tmp/theirs") samples"
 	done
 }

@@ -98,7 +98,7 @@ is "$status $(cat out)" "0 later: 4000 2000 4000, all 1" \
 
 # not evict, which makes each sample take a tenth of a second: sample_points.sh has it, and sampling_evict.long.sh
 for stress in unlinked requests; do
-	run timeout -k 5 400 "$ANYPERF" run --stress "$stress" -- "$PROGRAMS/sample_self" periods
+	run timeout -k 5 400 "$ANYPERF_TEST" run --stress "$stress" -- "$PROGRAMS/sample_self" periods
 	head -n 7 want >part
 	same out part "also under stress: $stress" || note "$(head -n 5 err)"
 done

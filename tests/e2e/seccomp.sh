@@ -19,7 +19,7 @@ compare()
 	run timeout -k 5 120 "$PROGRAMS/seccomp_narrow" "$mode"
 	want=$status
 	mv "$tmp/out" "$tmp/want.out"
-	run timeout -k 5 300 "$ANYPERF" stat -x, "${@:2:$#-3}" -e instructions,branches -o "$tmp/table" -- \
+	run timeout -k 5 300 "$(anyperf_for "$@")" stat -x, "${@:2:$#-3}" -e instructions,branches -o "$tmp/table" -- \
 		"$PROGRAMS/seccomp_narrow" "$mode"
 	is "$status" "$want" "$name: status"
 	same "$tmp/out" "$tmp/want.out" "$name: output"
@@ -47,7 +47,7 @@ for mode in later born born-all handlers bases; do
 	for options in "" "--stress no-fsgsbase"; do
 		for try in 1 2 3 4 5 6 7 8; do
 			# shellcheck disable=SC2086 # none is none
-			run timeout -k 5 60 "$ANYPERF" stat $options -x, -e instructions -o "$tmp/table" -- \
+			run timeout -k 5 60 "$(anyperf_for $options)" stat $options -x, -e instructions -o "$tmp/table" -- \
 				"$PROGRAMS/seccomp_gs" $mode
 			[ "$status" = "$want" ] && cmp -s "$tmp/out" "$tmp/want.out" || break
 		done

@@ -58,7 +58,7 @@ exact()
 	shift 3
 	# a quiet run has the same counts without trouble, and evicting all the time it takes minutes
 	"$ANYPERF" stat -x, -e $events -o counts.0 -- "$PROGRAMS/sig_exact" 0 "$halvings" >hits 2>&1
-	"$ANYPERF" stat "$@" -x, -e $events -o "counts.$period" -- \
+	"$(anyperf_for "$@")" stat "$@" -x, -e $events -o "counts.$period" -- \
 		"$PROGRAMS/sig_exact" "$period" "$halvings" >hits 2>&1
 	hits=$(od -An -td8 hits | tr -d ' ')
 	check "$name: signals came" test "$hits" -ge 3
@@ -78,7 +78,7 @@ rep()
 {
 	local name=$1
 	shift
-	run "$ANYPERF" stat "$@" -x, -e rep-iterations -o counts -- "$PROGRAMS/sig_rep"
+	run "$(anyperf_for "$@")" stat "$@" -x, -e rep-iterations -o counts -- "$PROGRAMS/sig_rep"
 	is "$(cat "$tmp/out")" "sig_rep: ok" "$name: signals came"
 	is "$(stat_value counts rep-iterations)" $((1000 * (1048576 + 65536))) "$name"
 }

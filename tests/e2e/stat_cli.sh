@@ -324,9 +324,7 @@ wrong '--per-thread and -r do not' stat --per-thread -p $$ -r 0 true
 wrong '--per-thread and -r do not' stat --per-thread -r 2 true
 wrong 'needs a number' stat -r x true
 wrong 'milliseconds' stat --timeout 5 true
-wrong 'hexadecimal' stat --range 20-10 true
 wrong 'size' stat --cache-limit 3X true
-wrong 'evict' stat --stress bogus true
 status 0 "--cache-limit takes a suffix" "$ANYPERF" stat --cache-limit 4M -e $sw true
 
 # --- list, help, version

@@ -75,7 +75,7 @@ troubled()
 {
 	local name=$1
 	shift
-	run timeout -k 5 "$limit" env "$mark=1" "$ANYPERF" stat -o ../table -e instructions "$@" -- \
+	run timeout -k 5 "$limit" env "$mark=1" "$(anyperf_for "$@")" stat -o ../table -e instructions "$@" -- \
 		"${command[@]}"
 	is "$status" "$native" "$name: $*: status"
 	if cmp -s ../native.out ../out && cmp -s ../native.err ../err; then
@@ -109,7 +109,7 @@ counts()
 {
 	local file=$1
 	shift
-	timeout -k 5 "$limit" env -i "$ANYPERF" stat --deterministic -x, -o ../csv -e \
+	timeout -k 5 "$limit" env -i "$(anyperf_for "$@")" stat --deterministic -x, -o ../csv -e \
 		instructions,branches,cond-branches,taken-branches,calls,returns,indirect-branches,syscalls \
 		"$@" >/dev/null 2>&1 </dev/null
 	awk -F, '$NF == "exact" { print $3, $1 }' ../csv >"$file"

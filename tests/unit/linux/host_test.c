@@ -56,7 +56,7 @@ static void be_born(u32 seg, u32 gen)
 
 static void set_up(void)
 {
-	const struct ap_session_config cfg = { .flags = AP_F_COUNT | AP_F_SERVE, .debug_dir = "" };
+	const struct ap_session_config cfg = { .flags = AP_F_COUNT | AP_F_SERVE };
 	const struct ap_host_config host_cfg = { .paranoid = 2 };
 
 	REQUIRE(ap_session_new(&sv.ses, &cfg) == 0);

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ANYPERF_DEBUG: everything about a failure of the engine that helps to find out why, in one file of
- * the folder that the session names.
+ * In a build for tests: everything about a failure of the engine that helps to find out why, into the log.
  *
  * Written when nothing of the engine can be trusted: no lock, no allocation, plain system calls,
- * memory of others through guarded copies only.  The file appears under its name when it is whole.
+ * memory of others through guarded copies only.
  */
+#include "abi/switches.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/engine.h"
 
-#define NR_rename     82
-#define NR_getrlimit  97
-#define NR_unlink     87
-#define RLIMIT_FSIZE  1
-#define O_NEW	      02000301 /* O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC */
-#define FILE_ROOM     (4ULL << 20)
 #define CODE_BYTES    32
 #define BUFFER	      4096
 #define LINE_MAX_SIZE 512 /* room that each step finds */
@@ -23,7 +17,7 @@
 static const char names[16][4] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 				   "r8",  "r9",	 "r10", "r11", "r12", "r13", "r14", "r15" };
 
-/* A file in the making. */
+/* The report in the making. */
 struct out {
 	struct ap_str s;
 	s32 fd;
@@ -126,7 +120,7 @@ static void add_thread(struct out *o, const struct ap_thread *t)
 	ap_str_add(&o->s, ", epoch ");
 	ap_str_u64(&o->s, ap_proc.epoch);
 	ap_str_add(&o->s, ", stress ");
-	ap_str_u64(&o->s, ap_proc.stress);
+	ap_str_u64(&o->s, ap_proc.session->switches.stress);
 	add_code(o, "\nprogram at ", t->regs.rip);
 	add_regs(o, &t->regs);
 	ap_str_add(&o->s, "dispatched, oldest first\n");
@@ -153,39 +147,11 @@ static void add_maps(struct out *o)
 	ap_sys1(AP_NR_close, (u64)fd);
 }
 
-/* Nobody wants SIGXFSZ for a report. */
-static bool may_write(void)
+bool ap_debug_write(const struct ap_thread *t, const char *headline, const struct ap_fault *fault)
 {
-	u64 limit[2];
+	struct out o = { .fd = (s32)ap_proc.session->switches.log };
 
-	return ap_sys2(NR_getrlimit, RLIMIT_FSIZE, (u64)limit) == 0 && limit[0] >= FILE_ROOM;
-}
-
-static void add_name(struct ap_str *s, const char *dir, const char *before)
-{
-	ap_str_add(s, dir);
-	ap_str_add(s, before);
-	ap_str_add(s, "anyperf-debug.");
-	ap_str_u64(s, ap_proc.seg->pid ? ap_proc.seg->pid : ap_proc.seg->ns_pid);
-}
-
-bool ap_debug_write(const struct ap_thread *t, const char *headline, const struct ap_fault *fault,
-		    struct ap_str *path)
-{
-	char dir[sizeof(ap_proc.session->debug_dir)], temp[sizeof(dir) + 40];
-	struct out o = { .fd = -1 };
-	struct ap_str name;
-
-	if (!ap_proc.seg || !may_write())
-		return false;
-	memcpy(dir, ap_proc.session->debug_dir, sizeof(dir));
-	dir[sizeof(dir) - 1] = '\0';
-	ap_str_init(&name, temp, sizeof(temp));
-	add_name(&name, dir, "/.");
-	add_name(path, dir, "/");
-	ap_str_add(path, ".txt");
-	o.fd = (s32)ap_sys3(AP_NR_open, (u64)temp, O_NEW, 0600);
-	if (name.cut || path->cut || o.fd < 0)
+	if (!ap_proc.seg || !ap_proc.session->switches.has_log)
 		return false;
 	ap_str_init(&o.s, buffer, sizeof(buffer));
 	ap_str_add(&o.s, headline);
@@ -198,9 +164,5 @@ bool ap_debug_write(const struct ap_thread *t, const char *headline, const struc
 	if (fault)
 		add_engine(&o, fault);
 	add_maps(&o);
-	ap_sys1(AP_NR_close, (u64)o.fd);
-	if (!o.failed && ap_sys2(NR_rename, (u64)temp, (u64)path->buf) == 0)
-		return true;
-	ap_sys1(NR_unlink, (u64)temp);
-	return false;
+	return !o.failed;
 }
