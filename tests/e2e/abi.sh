@@ -35,13 +35,17 @@ native=yes
 for source in "$root"/tests/programs/abi_*.c; do
 	name=$(basename "$source" .c)
 	program=$PROGRAMS/$name
-	read -ra modes <<<"$("$program" modes)"
-	if [ -n "$native" ]; then
-		rows "$name natively" "$program" native
-	else
-		lack "$name natively" "the kernel does not let us open software events"
-	fi
-	rows "$name" "$ANYPERF" run -- "$program" session
-	[ ${#modes[@]} -lt 3 ] || rows "$name ${modes[*]:2}" "$ANYPERF" run "${modes[@]:2}" -- "$program" options
+	modes=$("$program" modes | head -n 1)
+	read -ra options <<<"$("$program" modes | tail -n 1)"
+	for mode in $modes; do
+		if [ "$mode" = session ]; then
+			rows "$name" "$ANYPERF" run -- "$program" session
+		elif [ -n "$native" ]; then
+			rows "$name natively" "$program" native
+		else
+			lack "$name natively" "the kernel does not let us open software events"
+		fi
+	done
+	[ ${#options[@]} = 0 ] || rows "$name ${options[*]}" "$ANYPERF" run "${options[@]}" -- "$program" options
 done
 done_testing

@@ -5,7 +5,8 @@
  * the machine at hand says.  So a session and, where a kernel without a PMU can show it, the kernel itself are held to the same.
  *
  * The first argument is a mode: "native" runs the rows that such a kernel shows, "session" those of a plain session, and
- * a program may have others for sessions with options; "modes" lists them.  Each row runs in a process of its own.
+ * "options" those of a session with options.  "modes" says for which there are rows, and on its second line the options.
+ * Each row runs in a process of its own.
  */
 #ifndef ABI_H
 #define ABI_H
@@ -28,7 +29,7 @@
 #define N (1u << 0) /* natively, by any user */
 #define R (1u << 1) /* natively, where the caller is root */
 #define S (1u << 2) /* in a session */
-#define O (1u << 3) /* in a session with the program's own options: its second mode */
+#define O (1u << 3) /* in a session with the program's own options */
 /* Natively from this version of Linux on. */
 #define FROM(major, minor) (((major)*1000u + (minor)) << 8)
 
@@ -188,15 +189,25 @@ static inline void abi_show(const struct abi_case *c, long got)
 		       got < 0 && got > -200 ? strerrorname_np((int)-got) : "", c->want);
 }
 
-/* The last row has no id.  modes: what the program has beside native and session. */
-static inline int abi_main(const struct abi_case *c, const char *modes, int argc, char **argv)
+static inline void abi_modes(const struct abi_case *c, const char *options)
+{
+	unsigned int modes = 0;
+
+	for (; c->id; c++)
+		modes |= c->modes;
+	printf("%s%s\n%s\n", modes & (N | R) ? "native " : "", modes & S ? "session " : "",
+	       options);
+}
+
+/* The last row has no id.  options: of a session for the rows that want them. */
+static inline int abi_main(const struct abi_case *c, const char *options, int argc, char **argv)
 {
 	long *answer = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const char *mode = argc > 1 ? argv[1] : "session";
 	unsigned int n = 0;
 
 	if (!strcmp(mode, "modes")) {
-		printf("native session %s\n", modes);
+		abi_modes(c, options);
 		return 0;
 	}
 	for (; c->id; c++) {
