@@ -99,6 +99,14 @@ static inline long abi_try(struct perf_event_attr *attr, long pid, long cpu, lon
 	return fd < 0 ? fd : 0;
 }
 
+/* A session has the kernel's own events where the kernel permits, else it says EOPNOTSUPP, or EACCES to others than its owner. */
+static inline long abi_or_lacks(long fd)
+{
+	if (fd == -EOPNOTSUPP || fd == -EACCES)
+		_exit(77);
+	return fd;
+}
+
 static inline long abi_ioctl(long fd, unsigned long request, void *arg)
 {
 	return ioctl((int)fd, request, arg) < 0 ? -errno : 0;
@@ -169,6 +177,8 @@ static inline long abi_run(const struct abi_case *c, long *answer)
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		return ABI_LACKS;
 	return WIFSIGNALED(status) ? ABI_DIED - WTERMSIG(status) : *answer;
 }
 

@@ -271,8 +271,8 @@ static long migrations(const struct abi_case *c)
 	long fd;
 
 	attr.exclude_kernel = attr.exclude_hv = 0;
-	fd = abi_open(&attr, -1);
-	if (fd < 0 || !two_cpus(cpus))
+	fd = abi_or_lacks(abi_open(&attr, -1));
+	if (!two_cpus(cpus))
 		return ABI_LACKS;
 	HOLDS(!pinned_to(cpus[0]));
 	from = abi_count(fd);
@@ -447,9 +447,7 @@ static long faults(const struct abi_case *c)
 	long fd;
 
 	attr.exclude_kernel = attr.exclude_hv = 0;
-	fd = abi_open(&attr, -1);
-	if (fd < 0)
-		return ABI_LACKS;
+	fd = abi_or_lacks(abi_open(&attr, -1));
 	touched(fd, 10);
 	few = touched(fd, 10);
 	return (long)(touched(fd, 74) - few);
@@ -469,7 +467,7 @@ static long major_fault(const struct abi_case *c)
 	long fd;
 
 	attr.exclude_kernel = attr.exclude_hv = 0;
-	fd = abi_open(&attr, -1);
+	fd = abi_or_lacks(abi_open(&attr, -1));
 	HOLDS(file >= 0 && write(file, page, sizeof(page)) == sizeof(page));
 	unlink(name);
 	p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
@@ -478,7 +476,7 @@ static long major_fault(const struct abi_case *c)
 		posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
 		mincore((void *)p, 4096, &in);
 	}
-	if (fd < 0 || in & 1)
+	if (in & 1)
 		return ABI_LACKS;
 	getrusage(RUSAGE_THREAD, &before);
 	from = abi_count(fd);
@@ -497,9 +495,7 @@ static long rare(const struct abi_case *c)
 	long fd, sum = 0;
 
 	attr.exclude_kernel = attr.exclude_hv = 0;
-	fd = abi_open(&attr, -1);
-	if (fd == -EOPNOTSUPP || fd == -EACCES)
-		return ABI_LACKS;
+	fd = abi_or_lacks(abi_open(&attr, -1));
 	for (int i = 0; i < 50; i++) { /* x86 reads it in any place */
 		uint64_t word;
 
