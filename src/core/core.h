@@ -95,6 +95,8 @@ struct ap_core_ops {
 	/* A software counter of a task, or of a CPU (host NULL); -EOPNOTSUPP where nobody knows. */
 	int (*world_counter)(void *world, void *host, s32 cpu, enum ap_world_counter which, u64 *v);
 	u32 (*ncpus)(void *world); /* CPUs are numbered 0..ncpus-1 */
+	/* Optional: where a task is now, for records that name a CPU.  < 0: where it was seen last */
+	s32 (*cpu_of)(void *world, void *host);
 
 	/* Who is asked for.  find_task: -ESRCH.  event_of_fd: of the caller's, NULL: no perf fd. */
 	int (*find_task)(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);

@@ -98,6 +98,18 @@ static s32 cpu_for(const struct telling *t)
 	return t->at ? t->at->cpu : cpu_of(t->task);
 }
 
+/* The CPU that a record names.  Nobody may have looked for a long time where the task is: it is asked then. */
+static u32 cpu_named(const struct ap_event *e, const struct telling *t)
+{
+	const struct ap_core_ops *ops = &e->core->ops;
+	s32 cpu = -1;
+
+	if (!t->at && (e->attr.sample_type & AP_PERF_SAMPLE_CPU) &&
+	    (flags_of(e) & AP_PERF_SAMPLE_ID_ALL) && ops->cpu_of)
+		cpu = ops->cpu_of(e->core->world, t->task->host);
+	return (u32)(cpu >= 0 ? cpu : cpu_for(t));
+}
+
 /* How long ago it was, whatever clock the event has. */
 static u64 age_of(const struct ap_event *e, const struct telling *t)
 {
@@ -126,7 +138,7 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 
 	format_of(e, &format);
 	who.time = time_for(e) - age_of(e, t);
-	who.cpu = t->task ? (u32)cpu_for(t) : 0;
+	who.cpu = t->task ? cpu_named(e, t) : 0;
 	who.now = t->at ? NULL : time_late;
 	who.now_arg = e;
 	r = t->write(&to, e, t);

@@ -119,6 +119,7 @@ static const struct ap_core_ops ops = {
 	.may_count = ap_host_may_count,
 	.world_counter = ap_host_world_counter,
 	.ncpus = world_ncpus,
+	.cpu_of = ap_host_cpu_of,
 	.find_task = ap_host_find_task,
 	.event_of_fd = world_event_of_fd,
 	.may_trace = ap_host_may_trace,

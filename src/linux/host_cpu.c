@@ -62,6 +62,14 @@ static s32 cpu_of(pid_t pid, pid_t tid)
 	return p ? (s32)ap_text_u64(&p, 10) : -1;
 }
 
+s32 ap_host_cpu_of(void *world, void *task)
+{
+	const struct ap_host_task *t = task;
+
+	(void)world;
+	return t ? cpu_of(t->pid, t->tid) : -1;
+}
+
 void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu)
 {
 	t->cpu = cpu;

@@ -529,6 +529,8 @@ void ap_host_perfctr_exec(struct ap_host_task *t);
 /* host_cpu.c */
 /* It was seen there; with that the core may have got work for its tick. */
 void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu);
+/* Where a task is (ap_core_ops.cpu_of). */
+s32 ap_host_cpu_of(void *world, void *task);
 /* Looks where a task is, for those of its events that are of CPUs. */
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t);
 u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds);
