@@ -23,6 +23,7 @@
 #include "cli/stat.h"
 #include "cli/stat_count.h"
 #include "cli/stat_metrics.h"
+#include "cli/stat_record.h"
 #include "cli/targets.h"
 #include "linux/run.h"
 
@@ -56,6 +57,8 @@ struct stat_args {
 	const char *control;
 	const char *cgroups, *for_each_cgroup;
 	const char *output;
+	const char *recording; /* stat record: the perf.data, which is what -o is then */
+	char *const *argv;     /* the command line */
 	unsigned int repeat;
 	unsigned int detail;  /* -d so many times */
 	unsigned int nsplits; /* how many of -A, --per-core ... */
@@ -286,8 +289,8 @@ static const struct ap_opt stat_opts[] = {
 };
 /* clang-format on */
 
-static const struct ap_opt_spec stat_spec = { "anyperf stat", "[options] [--] command [args]",
-					      stat_opts };
+static const struct ap_opt_spec stat_spec = { "anyperf stat",
+					      "[record] [options] [--] command [args]", stat_opts };
 
 /* --- the report */
 
@@ -317,6 +320,7 @@ static void text_end(struct text *t)
 struct shown {
 	const struct stat_args *args;
 	struct text kept;
+	struct ap_stat_recorder *recorder; /* NULL: not `stat record` */
 	bool has_failed;
 };
 
@@ -327,6 +331,8 @@ static void show_interval(struct ap_stat_count *c, u64 ns, unsigned int nth)
 	struct text part;
 	FILE *out;
 
+	if (shown->recorder)
+		ap_stat_recorder_round(shown->recorder, c, ns, c->is_last);
 	if (args->count.is_quiet)
 		return;
 	if (args->output) {
@@ -419,6 +425,16 @@ static char *title_of(const struct stat_args *args)
 	return ap_stat_command_title(args->run.argv);
 }
 
+/* The rest of the file, after the run. */
+static int finish_recording(struct shown *shown, const struct ap_stat_count *c)
+{
+	if (!shown->recorder)
+		return 0;
+	if (!c->opts->interval_ms)
+		ap_stat_recorder_round(shown->recorder, c, c->last_ns - c->zero_ns, true);
+	return ap_stat_recorder_finish(shown->recorder, c);
+}
+
 static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *control)
 {
 	struct shown shown = { .args = args };
@@ -440,12 +456,21 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 	args->run.client = &client;
 	if (args->count.interval_ms && args->run.model_sample > 1)
 		ap_stat_set_estimated(st, args->run.model_sample);
+	if (args->recording)
+		shown.recorder = ap_stat_recorder_new(args->recording, args->argv);
 	text_begin(&shown.kept);
 	ret = ap_stat_run(&c, &runs);
 	text_end(&shown.kept);
-	if (!ret)
-		ret = report(args, st, &shown) || runs.post_failed ? AP_EXIT_FAILURE : runs.status;
+	if (!ret) {
+		int failed = report(args, st, &shown);
+
+		if (finish_recording(&shown, &c) || failed || runs.post_failed)
+			ret = AP_EXIT_FAILURE;
+		else
+			ret = runs.status;
+	}
 	free(shown.kept.text);
+	ap_stat_recorder_free(shown.recorder);
 	ap_stat_count_fini(&c);
 	return ret;
 }
@@ -609,10 +634,57 @@ static int choose_cgroups(struct stat_args *args, char *why, size_t size)
 			     : ap_cgroups_for_each(&args->events, names, why, size);
 }
 
-/* perf's stat record and stat report; who means a program of that name has -- before it. */
-static bool is_of_files(const char *before, const char *word)
+/* Is the word one of our own?  A program of that name has -- before it. */
+static bool is_word(int argc, char **argv, int rest, const char *word)
 {
-	return strcmp(before, "--") != 0 && (!strcmp(word, "record") || !strcmp(word, "report"));
+	return rest < argc && !strcmp(argv[rest], word) && strcmp(argv[rest - 1], "--") != 0;
+}
+
+/* Options may stand before and behind `record`. */
+static bool parse_options(struct stat_args *args, int argc, char **argv, int *rest, int *status)
+{
+	int behind;
+
+	if (!ap_opts_begin(&stat_spec, args, argc, argv, rest, status))
+		return false;
+	if (!is_word(argc, argv, *rest, "record"))
+		return true;
+	if (!ap_opts_begin(&stat_spec, args, argc - *rest, argv + *rest, &behind, status))
+		return false;
+	*rest += behind;
+	args->recording = args->output ? args->output : "perf.data";
+	args->output = NULL;
+	return true;
+}
+
+/* Hands over to `report`, the word at `at`, with the options before it, too. */
+static int run_report(int argc, char **argv, int at)
+{
+	char **words = ap_xgrow(NULL, (size_t)argc + 1, sizeof(*words));
+	int n = 0, status;
+
+	words[n++] = argv[at];
+	for (int i = 1; i < argc; i++)
+		if (i != at)
+			words[n++] = argv[i];
+	words[n] = NULL;
+	status = ap_cmd_stat_report(n, words);
+	free(words);
+	return status;
+}
+
+/* What does not go into a perf.data. */
+static int check_recording(const struct stat_args *args)
+{
+	if (args->repeat != 1)
+		return usage("record and -r do not go together");
+	if (args->cgroups || args->for_each_cgroup)
+		return usage("record and cgroups do not go together");
+	if (args->append)
+		return usage("record and --append do not go together");
+	if (args->null_run && !args->events.n)
+		return usage("record needs events");
+	return 0;
 }
 
 /* Fills args; returns 0 when there is something to run, else sets *status. */
@@ -621,8 +693,12 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	char why[AP_OPT_WHY];
 	int rest;
 
-	if (!ap_opts_begin(&stat_spec, args, argc, argv, &rest, status))
+	if (!parse_options(args, argc, argv, &rest, status))
 		return -1;
+	if (!args->recording && is_word(argc, argv, rest, "report")) {
+		*status = run_report(argc, argv, rest);
+		return -1;
+	}
 	*status = AP_EXIT_USAGE;
 	args->run.targets = args->targets.target;
 	args->run.ntargets = args->targets.n;
@@ -630,12 +706,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	args->nsplits =
 		(unsigned int)args->per_core + args->per_die + args->per_socket + args->per_node;
 	args->run.argv = rest < argc ? argv + rest : NULL;
-	if (args->run.argv && is_of_files(argv[rest - 1], argv[rest]))
-		return usage(
-			"writes and reads no perf.data: -x, -j and -o are for programs that read counts");
 	if (!args->run.argv && !args->targets.n)
 		return usage("no command to count");
-	if (check(args))
+	if (check(args) || (args->recording && check_recording(args)))
 		return -1;
 	if (args->topdown_level > 2)
 		return usage("--td-level is 1 or 2");
@@ -664,14 +737,30 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		if (!args->log)
 			ap_die("--log-fd: %s", strerror(errno));
 	}
+	if (args->recording && strcmp(args->recording, "-") != 0)
+		return ap_outfile_check(args->recording, stderr);
 	return args->output ? ap_outfile_check(args->output, stderr) : 0;
+}
+
+/* The whole command line, which a perf.data has. */
+static char **command_line(int argc, char **argv)
+{
+	static char name[] = "anyperf";
+	char **all = ap_xgrow(NULL, (size_t)argc + 2, sizeof(*all));
+
+	all[0] = name;
+	memcpy(all + 1, argv, (size_t)argc * sizeof(*all));
+	all[argc + 1] = NULL;
+	return all;
 }
 
 int ap_cmd_stat(int argc, char **argv)
 {
+	char **all = command_line(argc, argv);
 	struct stat_args args = { .run = { .err = stderr, .perf = { .paranoid = 2 } },
 				  .repeat = 1,
-				  .log_fd = -1 };
+				  .log_fd = -1,
+				  .argv = all };
 	int status;
 
 	if (!parse(&args, argc, argv, &status))
@@ -680,5 +769,6 @@ int ap_cmd_stat(int argc, char **argv)
 	ap_stat_metrics_fini(&args.metrics);
 	ap_targets_fini(&args.targets);
 	free(args.cpus);
+	free(all);
 	return status;
 }

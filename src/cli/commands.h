@@ -10,6 +10,7 @@ int ap_cli_main(int argc, char **argv);
 
 int ap_cmd_run(int argc, char **argv);
 int ap_cmd_stat(int argc, char **argv);
+int ap_cmd_stat_report(int argc, char **argv); /* argv[0]: "report" */
 int ap_cmd_mem(int argc, char **argv);
 int ap_cmd_c2c(int argc, char **argv);
 int ap_cmd_top(int argc, char **argv);

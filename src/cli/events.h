@@ -38,6 +38,7 @@ struct ap_event_desc {
 	const char *unit;    /* of the printed value: "", "msec", "ns" */
 	const char *meaning; /* one line */
 	const char *why;     /* why it is unsupported, else NULL */
+	double scale;	     /* from counts to the unit, of other PMUs' events in files; 0: none */
 };
 
 extern const struct ap_event_desc ap_events[];
@@ -54,6 +55,17 @@ const char *ap_event_kind_name(enum ap_event_kind kind);
 static inline bool ap_event_is_clock(const struct ap_event_desc *ev)
 {
 	return ev->unit[0] == 'm';
+}
+
+/* Is what is shown a fraction, and which? */
+static inline bool ap_event_is_fraction(const struct ap_event_desc *ev)
+{
+	return ap_event_is_clock(ev) || ev->scale != 0;
+}
+
+static inline double ap_event_fraction(const struct ap_event_desc *ev, double count)
+{
+	return ap_event_is_clock(ev) ? count / 1e6 : count * ev->scale;
 }
 
 #endif

@@ -28,9 +28,11 @@ struct ap_data *ap_profile_open(const char *command, const char *path)
 	if (!err)
 		return d;
 	fprintf(stderr, "%s: %s: %s%s\n", command, path, why,
-		err != -ENOENT			  ? ""
-		: strcmp(command, "anyperf diff") ? " (try 'anyperf record' first, or -i file)"
-						  : " (try 'anyperf record -o file' first)");
+		err != -ENOENT ? ""
+		: !strcmp(command, "anyperf stat report")
+			? " (try 'anyperf stat record' first, or -i file)"
+		: strcmp(command, "anyperf diff") != 0 ? " (try 'anyperf record' first, or -i file)"
+						       : " (try 'anyperf record -o file' first)");
 	return NULL;
 }
 

@@ -189,12 +189,18 @@ void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *
 
 /* stat_place.c */
 bool ap_stat_is_of_parts(enum ap_stat_split split);
+/* The number of the part of a machine that a CPU is in, of one of these kinds; -1: unknown. */
+struct ap_stat_machine {
+	s32 (*part)(const void *arg, s32 cpu, enum ap_stat_split kind);
+	const void *arg;
+};
+
 /*
- * The parts of the machine that these n CPUs are in, sorted; of[i]: the place of cpus[i].  Both arrays have room
- * for n.  Returns how many there are.
+ * The parts of the machine (NULL: this one) that these n CPUs are in, sorted; of[i]: the place of cpus[i].  Both
+ * arrays have room for n.  Returns how many there are.
  */
-u32 ap_stat_parts(enum ap_stat_split split, const s32 *cpus, u32 n, struct ap_stat_place *places,
-		  u32 *of);
+u32 ap_stat_parts(const struct ap_stat_machine *machine, enum ap_stat_split split, const s32 *cpus,
+		  u32 n, struct ap_stat_place *places, u32 *of);
 /* How wide a place is in a table. */
 int ap_stat_place_width(const struct ap_stat *st);
 /* The parts of a report.  time: what stands before a row of -I, "" else. */

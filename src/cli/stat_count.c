@@ -21,14 +21,6 @@
 
 #define NS_PER_MS 1000000ULL
 
-struct ap_stat_counter {
-	struct ap_client_event *event;
-	size_t sel, row;
-	bool leads;	  /* of its group, or alone: what is enabled and disabled */
-	bool is_of_place; /* counts where the command is on one CPU */
-	bool on_exec;	  /* the exec of the command enables it */
-};
-
 static u64 now_ns(void)
 {
 	struct timespec ts;
@@ -44,6 +36,7 @@ struct spot {
 	pid_t pid;
 	s32 cpu;
 	size_t place;
+	u32 task;
 	bool is_command;
 };
 
@@ -284,6 +277,8 @@ static int open_at(struct ap_stat_count *c, size_t i, const struct spot *spot,
 	if (ret)
 		return refused(c, i, counter.row, ret);
 	counter.leads = !first;
+	counter.cpu = spot->cpu;
+	counter.task = spot->task;
 	counter.is_of_place = spot->pid < 0 && sel->attr.type == AP_PERF_TYPE_SOFTWARE &&
 			      ap_client_is_in_kernel(counter.event);
 	counter.on_exec = spot->is_command && !c->opts->delay_ms &&
@@ -312,12 +307,12 @@ static int open_spot(struct ap_stat_count *c, const struct spot *spot)
 	return ret;
 }
 
-static s32 cpu_at(const struct ap_stat_count *c, u32 i)
+s32 ap_stat_count_cpu(const struct ap_stat_count *c, u32 i)
 {
 	return c->opts->cpus ? c->opts->cpus[i] : (s32)i;
 }
 
-static u32 ncpus(const struct ap_stat_count *c)
+u32 ap_stat_count_ncpus(const struct ap_stat_count *c)
 {
 	return c->opts->cpus ? c->opts->ncpus : ap_client_ncpus();
 }
@@ -328,10 +323,10 @@ static u32 set_parts(struct ap_stat_count *c, u32 n, struct ap_stat_place *place
 	s32 *cpus = ap_xgrow(NULL, n, sizeof(*cpus));
 
 	for (u32 i = 0; i < n; i++)
-		cpus[i] = cpu_at(c, i);
+		cpus[i] = ap_stat_count_cpu(c, i);
 	free(c->part_of);
 	c->part_of = ap_xgrow(NULL, n, sizeof(*c->part_of));
-	n = ap_stat_parts(c->opts->split, cpus, n, places, c->part_of);
+	n = ap_stat_parts(NULL, c->opts->split, cpus, n, places, c->part_of);
 	free(cpus);
 	return n;
 }
@@ -339,7 +334,7 @@ static u32 set_parts(struct ap_stat_count *c, u32 n, struct ap_stat_place *place
 static void set_places(struct ap_stat_count *c, const struct ap_client_task *tasks, u32 ntasks)
 {
 	bool of_cpus = c->opts->split != AP_STAT_THREADS;
-	u32 n = of_cpus ? ncpus(c) : ntasks;
+	u32 n = of_cpus ? ap_stat_count_ncpus(c) : ntasks;
 	struct ap_stat_place *places;
 
 	if (c->opts->split == AP_STAT_ALL || c->st->split != AP_STAT_ALL || is_of_threads(c))
@@ -353,7 +348,7 @@ static void set_places(struct ap_stat_count *c, const struct ap_client_task *tas
 		return;
 	}
 	for (u32 i = 0; i < n; i++) {
-		places[i].cpu = of_cpus ? cpu_at(c, i) : -1;
+		places[i].cpu = of_cpus ? ap_stat_count_cpu(c, i) : -1;
 		if (!of_cpus)
 			snprintf(places[i].thread, sizeof(places[i].thread), "%s-%d", tasks[i].comm,
 				 (int)tasks[i].tid);
@@ -370,7 +365,7 @@ static int open_all(struct ap_stat_count *c)
 	int ret = 0;
 
 	tasks = ap_client_tasks(c->client, &ntasks);
-	n = c->opts->is_of_cpus ? ncpus(c) : ntasks;
+	n = c->opts->is_of_cpus ? ap_stat_count_ncpus(c) : ntasks;
 	for (u32 i = 0; i < n && !ret; i++) {
 		struct spot spot = { .pid = -1, .cpu = -1, .place = is_split ? i : 0 };
 
@@ -378,9 +373,10 @@ static int open_all(struct ap_stat_count *c)
 			spot.place = c->part_of[i];
 		spot.is_command = c->opts->is_of_cpus || tasks[i].is_command;
 		if (c->opts->is_of_cpus)
-			spot.cpu = cpu_at(c, i);
+			spot.cpu = ap_stat_count_cpu(c, i);
 		else
 			spot.pid = tasks[i].tid;
+		spot.task = c->opts->is_of_cpus ? 0 : i;
 		ret = open_spot(c, &spot);
 	}
 	return ret;
@@ -388,10 +384,12 @@ static int open_all(struct ap_stat_count *c)
 
 static void forget(struct ap_stat_count *c)
 {
+	free(c->tasks);
 	free(c->counter);
 	free(c->now);
 	free(c->before);
 	free(c->from_account);
+	c->tasks = NULL;
 	c->counter = NULL;
 	c->ncounters = 0;
 	c->now = c->before = NULL;
@@ -408,9 +406,12 @@ static int start(void *arg, struct ap_client *client)
 
 	forget(c);
 	c->client = client;
-	c->is_over = c->is_stopped = false;
+	c->is_over = c->is_stopped = c->is_last = false;
 	c->nth = 0;
 	tasks = ap_client_tasks(client, &ntasks);
+	c->tasks = ap_xgrow(NULL, ntasks + 1, sizeof(*tasks));
+	memcpy(c->tasks, tasks, ntasks * sizeof(*tasks));
+	c->ntasks = ntasks;
 	set_places(c, tasks, ntasks);
 	nrows = c->st->nrows + 1; /* never none */
 	c->now = ap_xgrow(NULL, nrows, sizeof(*c->now));
@@ -491,21 +492,25 @@ static void begin(void *arg, u64 ns)
 
 static void read_all(struct ap_stat_count *c)
 {
-	u64 v[3];
-
 	for (size_t i = 0; i < c->st->nrows; i++)
 		c->now[i].count = c->now[i].enabled = c->now[i].running = 0;
 	ap_client_moment(c->client);
 	for (size_t i = 0; i < c->ncounters; i++) {
-		const struct ap_stat_counter *counter = &c->counter[i];
+		struct ap_stat_counter *counter = &c->counter[i];
 		struct ap_stat_reading *r = &c->now[counter->row];
+		u64 *v = counter->value;
 
 		/* a pinned event that could not be counted gives nothing */
-		if (ap_client_read(counter->event, v, sizeof(v)) != sizeof(v))
+		if (ap_client_read(counter->event, v, sizeof(counter->value)) !=
+		    sizeof(counter->value)) {
+			memset(v, 0, sizeof(counter->value));
 			continue;
-		r->count += v[0];
+		}
 		/* of a CPU and a task: elsewhere it did not wait, it was not there */
-		r->enabled += counter->is_of_place ? v[2] : v[1];
+		if (counter->is_of_place)
+			v[1] = v[2];
+		r->count += v[0];
+		r->enabled += v[1];
 		r->running += v[2];
 	}
 }
@@ -515,12 +520,8 @@ static u64 less(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-/*
- * What was read since the last interval.  A task's time is known later than its counts: what was counted in no time
- * is left to the next interval, as one without time counts nothing, or printed at the end.
- */
-static struct ap_stat_reading part_of(const struct ap_stat_reading *now,
-				      struct ap_stat_reading *before, bool is_last)
+struct ap_stat_reading ap_stat_interval_part(const struct ap_stat_reading *now,
+					     struct ap_stat_reading *before, bool is_last)
 {
 	struct ap_stat_reading part = *now;
 
@@ -546,10 +547,11 @@ static void take_interval(struct ap_stat_count *c, u64 ns, bool is_last)
 
 	read_all(c);
 	for (size_t i = 0; i < n; i++)
-		part[i] = part_of(&c->now[i], &c->before[i], is_last);
+		part[i] = ap_stat_interval_part(&c->now[i], &c->before[i], is_last);
 	ap_stat_restart(c->st);
 	ap_stat_add(c->st, part, &times);
 	c->last_ns = ns;
+	c->is_last = is_last || (c->opts->interval_count && c->nth + 1 == c->opts->interval_count);
 	c->interval(c, less(ns, c->zero_ns), c->nth++);
 	free(part);
 	if (c->opts->interval_count && c->nth == c->opts->interval_count) {

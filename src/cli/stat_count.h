@@ -24,7 +24,17 @@ struct ap_stat_count_options {
 	bool is_quiet;
 };
 
-struct ap_stat_counter; /* one event that was opened */
+/* One event that was opened. */
+struct ap_stat_counter {
+	struct ap_client_event *event;
+	size_t sel, row;
+	bool leads;	  /* of its group, or alone: what is enabled and disabled */
+	bool is_of_place; /* counts where the command is on one CPU */
+	bool on_exec;	  /* the exec of the command enables it */
+	s32 cpu;	  /* -1: any */
+	u32 task;	  /* the nth that is counted; 0 of CPUs */
+	u64 value[3];	  /* as it was read last: count, enabled, running */
+};
 
 struct ap_stat_count {
 	const struct ap_stat_count_options *opts;
@@ -36,6 +46,8 @@ struct ap_stat_count {
 	void *arg;
 
 	struct ap_client *client;
+	struct ap_client_task *tasks; /* what is counted, of the run's beginning */
+	u32 ntasks;
 	struct ap_stat_counter *counter;
 	size_t ncounters;
 	struct ap_stat_reading *now, *before; /* of each row */
@@ -45,6 +57,7 @@ struct ap_stat_count {
 	u64 begin_ns, zero_ns, last_ns, delay_until, interval_at;
 	unsigned int nth;
 	bool is_over;
+	bool is_last;	 /* no interval follows the one that is told of */
 	bool is_stopped; /* the command was told to end: --interval-count, --control */
 };
 
@@ -57,6 +70,15 @@ const struct ap_stat_reading *ap_stat_count_readings(struct ap_stat_count *c,
 /* Enables or disables all events, or those of that name. */
 void ap_stat_count_enable(struct ap_stat_count *c, const char *name, bool on, u64 now_ns);
 void ap_stat_count_fini(struct ap_stat_count *c);
+/* The CPUs that are counted, with is_of_cpus. */
+s32 ap_stat_count_cpu(const struct ap_stat_count *c, u32 i);
+u32 ap_stat_count_ncpus(const struct ap_stat_count *c);
+/*
+ * What was read since the last interval.  A task's time is known later than its counts: what was counted in no time
+ * is left to the next interval, as one without time counts nothing, or told at the end.
+ */
+struct ap_stat_reading ap_stat_interval_part(const struct ap_stat_reading *now,
+					     struct ap_stat_reading *before, bool is_last);
 
 /* stat_run.c */
 /*

@@ -32,8 +32,8 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 {
 	switch (ap_stat_row_state(row)) {
 	case AP_STAT_COUNTED:
-		if (ap_event_is_clock(row->sel->desc))
-			fprintf(out, "\"%f\"", row->agg.mean / 1e6);
+		if (ap_event_is_fraction(row->sel->desc))
+			fprintf(out, "\"%f\"", ap_event_fraction(row->sel->desc, row->agg.mean));
 		else if (row->agg.n == 1)
 			fprintf(out, "\"%" PRIu64 ".000000\"", row->agg.last);
 		else

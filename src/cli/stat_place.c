@@ -58,19 +58,34 @@ struct part {
 	unsigned int n;
 };
 
-static struct part part_of(s32 cpu, enum ap_stat_split split)
+static s32 of_this_machine(const void *arg, s32 cpu, enum ap_stat_split kind)
+{
+	(void)arg;
+	switch (kind) {
+	case AP_STAT_NODES:
+		return node_of(cpu);
+	case AP_STAT_SOCKETS:
+		return topology(cpu, "physical_package_id");
+	case AP_STAT_DIES:
+		return topology(cpu, "die_id");
+	default:
+		return topology(cpu, "core_id");
+	}
+}
+
+static struct part part_of(const struct ap_stat_machine *m, s32 cpu, enum ap_stat_split split)
 {
 	struct part p = { .id = { -1, -1, -1 }, .n = 1 };
 
 	if (split == AP_STAT_NODES) {
-		p.id[0] = node_of(cpu);
+		p.id[0] = m->part(m->arg, cpu, AP_STAT_NODES);
 		return p;
 	}
-	p.id[0] = topology(cpu, "physical_package_id");
+	p.id[0] = m->part(m->arg, cpu, AP_STAT_SOCKETS);
 	if (split == AP_STAT_DIES || split == AP_STAT_CORES)
-		p.id[p.n++] = topology(cpu, "die_id");
+		p.id[p.n++] = m->part(m->arg, cpu, AP_STAT_DIES);
 	if (split == AP_STAT_CORES)
-		p.id[p.n++] = topology(cpu, "core_id");
+		p.id[p.n++] = m->part(m->arg, cpu, AP_STAT_CORES);
 	return p;
 }
 
@@ -95,15 +110,16 @@ static void name_part(struct ap_stat_place *place, const struct part *p, enum ap
 					p->id[i]);
 }
 
-u32 ap_stat_parts(enum ap_stat_split split, const s32 *cpus, u32 n, struct ap_stat_place *places,
-		  u32 *of)
+u32 ap_stat_parts(const struct ap_stat_machine *machine, enum ap_stat_split split, const s32 *cpus,
+		  u32 n, struct ap_stat_place *places, u32 *of)
 {
+	const struct ap_stat_machine this = { .part = of_this_machine };
 	struct part *all = ap_xgrow(NULL, n, sizeof(*all));
 	struct part *sorted = ap_xgrow(NULL, n, sizeof(*sorted));
 	u32 k = 0;
 
 	for (u32 i = 0; i < n; i++)
-		all[i] = sorted[i] = part_of(cpus[i], split);
+		all[i] = sorted[i] = part_of(machine ? machine : &this, cpus[i], split);
 	qsort(sorted, n, sizeof(*sorted), compare);
 	for (u32 i = 0; i < n; i++)
 		if (!k || compare(&sorted[k - 1], &sorted[i]))

@@ -24,8 +24,8 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 
 	switch (ap_stat_row_state(row)) {
 	case AP_STAT_COUNTED:
-		if (ap_event_is_clock(row->sel->desc))
-			fprintf(out, "%'18.2f", agg->mean / 1e6);
+		if (ap_event_is_fraction(row->sel->desc))
+			fprintf(out, "%'18.2f", ap_event_fraction(row->sel->desc, agg->mean));
 		else if (agg->n == 1)
 			fprintf(out, "%'18" PRIu64, agg->last);
 		else

@@ -445,6 +445,8 @@ struct ap_data_event *ap_data_event_of(const struct ap_data *d, const u8 *bytes)
 	if (!d->nev)
 		return NULL;
 	first = d->ev[0];
+	if (type == AP_RECORD_STAT && size >= AP_RECORD_HEADER + 8)
+		return d->cap_by_id ? d->by_id[id_slot(d, ap_get64(bytes + 8))].ev : NULL;
 	if (d->nev == 1 || type >= AP_RECORD_HEADER_ATTR)
 		return first;
 	off = type == AP_PERF_RECORD_SAMPLE ? first->sample_id : first->other_id;

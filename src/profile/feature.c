@@ -125,12 +125,14 @@ void ap_data_update_event(struct ap_data *d, const u8 *bytes)
 {
 	u32 size = ap_get16(bytes + 6), i, k;
 	const char *name = (const char *)bytes + 24;
-	u64 type, id;
+	u64 type, id, scale;
 
-	if (size < 25 || !memchr(name, 0, size - 24))
+	if (size < 25)
 		return;
 	type = ap_get64(bytes + 8);
 	id = ap_get64(bytes + 16);
+	if (type != 1 && !memchr(name, 0, size - 24))
+		return;
 	for (i = 0; i < d->nev; i++) {
 		for (k = 0; k < d->ev[i]->nids && d->ev[i]->ids[k] != id; k++)
 			;
@@ -142,7 +144,8 @@ void ap_data_update_event(struct ap_data *d, const u8 *bytes)
 			free(d->ev[i]->unit);
 			d->ev[i]->unit = strdup(name);
 		} else if (type == 1 && size >= 32) {
-			memcpy(&d->ev[i]->scale, name, 8);
+			scale = ap_data_u64(d, bytes + 24);
+			memcpy(&d->ev[i]->scale, &scale, sizeof(scale));
 		}
 	}
 }

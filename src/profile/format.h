@@ -63,8 +63,12 @@ enum ap_feature {
 	AP_FEAT_CLOCK_DATA,
 	AP_FEAT_HYBRID_TOPOLOGY,
 	AP_FEAT_PMU_CAPS,
-	AP_FEAT_MAX
+	AP_FEAT_MAX,
+	/* our own, beyond all that perf knows, which passes over it: what counts are (cli/stat_remarks.c) */
+	AP_FEAT_REMARKS = 255
 };
+
+#define AP_DATA_FEATURES 256 /* bits in the header */
 
 /* Strings of feature sections fill multiples of this. */
 #define AP_DATA_NAME_ALIGN 64

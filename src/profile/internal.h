@@ -124,7 +124,7 @@ struct ap_data {
 	u64 mtime;
 	struct ap_data_event **ev;
 	u32 nev;
-	struct ap_feature_data feature[256];
+	struct ap_feature_data feature[AP_DATA_FEATURES];
 	/* id -> event: open addressing, a power of two */
 	struct {
 		u64 id;

@@ -220,9 +220,19 @@ static void swap_tool(struct ap_perf_event_header h, u8 *bytes)
 		break;
 	case AP_RECORD_ID_INDEX:
 	case AP_RECORD_TIME_CONV:
+	case AP_RECORD_STAT_CONFIG:
 	case AP_RECORD_STAT_ROUND:
+		swap_words(bytes + AP_RECORD_HEADER, bytes + h.size);
+		break;
 	case AP_RECORD_STAT:
 		swap_words(bytes + AP_RECORD_HEADER, bytes + h.size);
+		mend_pairs(bytes, h.size, 16, 24); /* cpu, thread */
+		break;
+	case AP_RECORD_THREAD_MAP: /* their number, then a tid and a name each */
+		if (h.size >= 16)
+			swap64(bytes + 8);
+		for (i = 16; i + 8 <= h.size; i += 24)
+			swap64(bytes + i);
 		break;
 	default:
 		break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The section begins with two lists of texts, CPUs that share a socket and those that share a core, each
- * once; then come core and socket of each CPU.  (Newer files go on with dies.)
+ * once; then come core and socket of each CPU.  Where the machine tells of dies, there follow the list of
+ * those, and the die of each CPU.
  */
 #include "profile/topology.h"
 
@@ -32,6 +33,48 @@ static bool skip_texts(const struct ap_data *d, const u8 **p, const u8 *end)
 	return true;
 }
 
+static void read_dies(struct ap_topology *t, const struct ap_data *d, const u8 *p, const u8 *end)
+{
+	if (!skip_texts(d, &p, end) || t->n > (u64)(end - p) / 4)
+		return;
+	for (u32 i = 0; i < t->n; i++, p += 4)
+		t->cpu[i].die = (s32)ap_data_u32(d, p);
+}
+
+/* The CPUs of a list as sysfs has them, "0-1,3": each is on that node. */
+static void set_node(struct ap_topology *t, const char *list, u32 node)
+{
+	unsigned long first, last;
+	char *p = (char *)list;
+
+	while (*p >= '0' && *p <= '9') {
+		first = last = strtoul(p, &p, 10);
+		if (*p == '-')
+			last = strtoul(p + 1, &p, 10);
+		for (; first <= last && first < t->n; first++)
+			t->cpu[first].node = (s32)node;
+		p += *p == ',';
+	}
+}
+
+/* A node: its number, its memory and what is free of it, its CPUs. */
+static void read_nodes(struct ap_topology *t, struct ap_data *d)
+{
+	u64 size;
+	const u8 *p = ap_data_feature(d, AP_FEAT_NUMA_TOPOLOGY, &size), *end = p + size;
+	u32 n, len, node;
+
+	if (!p || size < 4)
+		return;
+	for (n = ap_data_u32(d, p), p += 4; n && end - p >= 24; n--, p += 24 + len) {
+		node = ap_data_u32(d, p);
+		len = ap_data_u32(d, p + 20);
+		if (len > (u64)(end - p) - 24 || !memchr(p + 24, 0, len))
+			return;
+		set_node(t, (const char *)p + 24, node);
+	}
+}
+
 void ap_topology_read(struct ap_topology *t, struct ap_data *d)
 {
 	u64 size, ncpus_size;
@@ -46,20 +89,31 @@ void ap_topology_read(struct ap_topology *t, struct ap_data *d)
 	n = ap_data_u32(d, ncpus);
 	if (!skip_texts(d, &p, end) || !skip_texts(d, &p, end) || !n || n > (u64)(end - p) / 8)
 		return;
-	t->socket = ap_profile_calloc(n, sizeof(*t->socket));
+	t->cpu = ap_profile_calloc(n, sizeof(*t->cpu));
 	for (t->n = 0; t->n < n; t->n++, p += 8)
-		t->socket[t->n] = (s32)ap_data_u32(d, p + 4);
+		t->cpu[t->n] = (struct ap_topology_cpu){ .core = (s32)ap_data_u32(d, p),
+							 .socket = (s32)ap_data_u32(d, p + 4),
+							 .node = -1 };
+	read_dies(t, d, p, end);
+	read_nodes(t, d);
 }
 
 void ap_topology_fini(struct ap_topology *t)
 {
-	free(t->socket);
+	free(t->cpu);
 	*t = (struct ap_topology){ 0 };
+}
+
+struct ap_topology_cpu ap_topology_of(const struct ap_topology *t, u32 cpu)
+{
+	if (cpu < t->n)
+		return t->cpu[cpu];
+	return (struct ap_topology_cpu){ .socket = -1, .die = -1, .core = -1, .node = -1 };
 }
 
 s32 ap_topology_socket(const struct ap_topology *t, u32 cpu)
 {
-	return cpu < t->n ? t->socket[cpu] : -1;
+	return cpu < t->n ? t->cpu[cpu].socket : -1;
 }
 
 /* --- this machine, and writing */
@@ -88,10 +142,16 @@ void ap_topology_ask(struct ap_topology *t, u32 ncpus)
 {
 	char package[LINE];
 
-	*t = (struct ap_topology){ .socket = ap_profile_calloc(ncpus, sizeof(*t->socket)) };
-	for (; t->n < ncpus; t->n++)
-		t->socket[t->n] =
-			about(t->n, "physical_package_id", package) ? (s32)atoi(package) : -1;
+	*t = (struct ap_topology){ .cpu = ap_profile_calloc(ncpus, sizeof(*t->cpu)) };
+	for (; t->n < ncpus; t->n++) {
+		bool is_told = about(t->n, "physical_package_id", package);
+
+		t->cpu[t->n] =
+			(struct ap_topology_cpu){ .socket = is_told ? (s32)atoi(package) : -1,
+						  .die = -1,
+						  .core = -1,
+						  .node = -1 };
+	}
 }
 
 /* What CPUs say, each text once.  false: one says nothing, or more than there is room for. */
@@ -124,6 +184,21 @@ static bool put_texts(struct ap_buf *to, u32 ncpus, const char *what)
 	return is_whole;
 }
 
+/* Kernels before 5.3 do not tell, and such files end without. */
+static void put_dies(struct ap_buf *to, u32 ncpus)
+{
+	size_t start = to->size;
+	char die[LINE];
+	bool is_whole = put_texts(to, ncpus, "die_cpus_list");
+
+	for (u32 cpu = 0; cpu < ncpus && is_whole; cpu++) {
+		is_whole = about(cpu, "die_id", die);
+		ap_buf_u32(to, (u32)atoi(die));
+	}
+	if (!is_whole)
+		to->size = start;
+}
+
 void ap_topology_put(struct ap_buf *to, u32 ncpus)
 {
 	size_t start = to->size;
@@ -140,6 +215,8 @@ void ap_topology_put(struct ap_buf *to, u32 ncpus)
 	}
 	if (!is_whole || !ncpus)
 		to->size = start;
+	else
+		put_dies(to, ncpus);
 }
 
 /* --- nodes of memory */

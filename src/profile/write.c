@@ -37,8 +37,8 @@ struct ap_writer {
 	struct ap_packer *packer;
 	unsigned int level;
 	u64 raw, packed;
-	struct ap_buf section[AP_FEAT_MAX];
-	bool has[AP_FEAT_MAX];
+	struct ap_buf section[AP_DATA_FEATURES];
+	bool has[AP_DATA_FEATURES];
 };
 
 u32 ap_write_attr_size(const struct ap_write_event *events, size_t n)
@@ -255,7 +255,7 @@ static void writer_free(struct ap_writer *w)
 		close(w->fd);
 	free(w->path);
 	ap_packer_free(w->packer);
-	for (size_t i = 0; i < AP_FEAT_MAX; i++)
+	for (size_t i = 0; i < AP_DATA_FEATURES; i++)
 		ap_buf_fini(&w->section[i]);
 	ap_buf_fini(&w->out);
 	ap_buf_fini(&w->chunk);
@@ -423,7 +423,7 @@ static int stream_feature(struct ap_writer *w, unsigned int feature, const void 
 
 int ap_writer_feature(struct ap_writer *w, unsigned int feature, const void *data, size_t size)
 {
-	if (feature >= AP_FEAT_MAX)
+	if (feature >= AP_DATA_FEATURES)
 		return -EINVAL;
 	if (w->is_stream)
 		return stream_feature(w, feature, data, size);
@@ -439,16 +439,16 @@ static int write_sections(struct ap_writer *w)
 	u64 at = w->header.data.offset + w->header.data.size;
 	int ret;
 
-	for (unsigned int i = 0; i < AP_FEAT_MAX; i++)
+	for (unsigned int i = 0; i < AP_DATA_FEATURES; i++)
 		at += w->has[i] ? sizeof(struct ap_data_section) : 0;
-	for (unsigned int i = 0; i < AP_FEAT_MAX; i++) {
+	for (unsigned int i = 0; i < AP_DATA_FEATURES; i++) {
 		if (!w->has[i])
 			continue;
 		ap_buf_u64(&table, at);
 		ap_buf_u64(&table, w->section[i].size);
 		at += w->section[i].size;
 	}
-	for (unsigned int i = 0; i < AP_FEAT_MAX; i++) {
+	for (unsigned int i = 0; i < AP_DATA_FEATURES; i++) {
 		if (!w->has[i])
 			continue;
 		ap_buf_put(&table, w->section[i].data, w->section[i].size);

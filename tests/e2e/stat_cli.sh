@@ -389,16 +389,16 @@ run "$ANYPERF" list --raw-dump hw sw
 is "$(tr ' ' '\n' <"$tmp/out" | grep -cx 'instructions\|page-faults') $(wc -l <"$tmp/out")" "2 1" "list --raw-dump: names in a line"
 
 # --- manual pages name what help names
-for cmd in $("$ANYPERF" --help | awk '/^   [a-z0-9]+ / && $1 != "help" && $1 != "version" { print $1 }'); do
+for cmd in $("$ANYPERF" --help | awk '/^   [a-z0-9]+ / && $1 != "help" && $1 != "version" { print $1 }') stat-report; do
 	page=$root/docs/man/anyperf-$cmd.1
-	"$ANYPERF" $cmd --help | grep -o -- '--[a-z][a-z0-9-]*' | sed 's/^--//' | sort -u >"$tmp/options"
+	"$ANYPERF" ${cmd/-/ } --help | grep -o -- '--[a-z][a-z0-9-]*' | sed 's/^--//' | sort -u >"$tmp/options"
 	missing=
 	while read -r o; do
 		sed 's/\\-/-/g' "$page" | grep -q -- "--$o" || missing="$missing $o"
 	done <"$tmp/options"
 	is "$missing" "" "anyperf-$cmd.1 has every option"
 	# and help what the page has a paragraph of
-	"$ANYPERF" $cmd --help | grep -o -- '--[a-z][a-z0-9-]*' | sort -u >"$tmp/options"
+	"$ANYPERF" ${cmd/-/ } --help | grep -o -- '--[a-z][a-z0-9-]*' | sort -u >"$tmp/options"
 	sed 's/\\-/-/g; s/\\f[BIRP]//g' "$page" | awk 'heads && /^[.][BI]/ { print } { heads = /^[.]TP/ }' |
 		grep -o -- '--[a-z][a-z0-9-]*' | sort -u >"$tmp/headings"
 	is "$(comm -13 "$tmp/options" "$tmp/headings" | tr '\n' ' ')" "" "$cmd --help has every option of anyperf-$cmd.1"

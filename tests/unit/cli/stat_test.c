@@ -268,7 +268,7 @@ static void parts_of_this_machine_have_all_its_cpus(void)
 	u32 of[3];
 
 	for (size_t i = 0; i < AP_ARRAY_SIZE(splits); i++) {
-		EXPECT_U64(ap_stat_parts(splits[i], cpus, 3, place, of), 1);
+		EXPECT_U64(ap_stat_parts(NULL, splits[i], cpus, 3, place, of), 1);
 		EXPECT_U64(place[0].ncpus, 3);
 		EXPECT_U64(of[0] + of[1] + of[2], 0);
 	}
