@@ -287,8 +287,8 @@ wrong 'Usage: anyperf '
 wrong "'sttat' is not an anyperf command, did you mean 'stat'\?" sttat
 wrong "'xyzzy' is not an anyperf command" help xyzzy
 wrong 'no command to count' stat
-wrong 'writes and reads no perf.data' stat record true
-wrong 'writes and reads no perf.data' stat -e cs report
+wrong 'record and cgroups do not go together' stat -a -G x record true
+wrong '-e: unknown option' stat -e cs report
 wrong 'no command to count' stat -e instructions --
 wrong "'foo' is not an anyperf command \('anyperf help'" foo
 for command in trace sched lock probe kvm kwork kmem ftrace timechart inject data bench test config daemon buildid-list buildid-cache archive iostat kallsyms; do
