@@ -60,6 +60,7 @@
 #define AP_ASKING_N	   16
 #define AP_WATCH_MAX	   32
 #define AP_LANE_WORDS	   2
+#define AP_SEG_ERRORS	   270 /* words */
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /*
@@ -159,7 +160,8 @@ struct ap_slot {
 	 */
 	u64 carry_hidden, carry_hidden_at;
 	u32 carry_seq;
-	u64 cgroup;	     /* its id, where a sampler asks for it; the supervisor's */
+	u32 unseen; /* 1 while the models have seen nothing of the thread, which they were to */
+	u64 cgroup; /* its id, where a sampler asks for it; the supervisor's */
 	struct ap_pmcs pmcs; /* perfctr's, for rdpmc; the supervisor's */
 };
 
@@ -258,6 +260,7 @@ struct ap_seg {
 	u32 taken; /* 1: it is somebody's (ap_segs_first()) */
 	u32 estimates; /* 1 once the models passed something over */
 	u64 smc_at; /* in its memory: which pages the engine has write-protected (engine/smc.c) */
+	u64 errors[AP_SEG_ERRORS]; /* struct ap_thin_errors (model/thin.h) of its windows */
 };
 
 enum ap_note_kind {
@@ -348,13 +351,14 @@ struct ap_session {
 	u32 lane_gen;
 	u32 branches; /* AP_BRANCHES_*: what samples show */
 	u64 lanes[AP_LANE_MAX];
-	u32 model_sample;    /* of so many parts of a thread's run the models see one; 0 or 1 all */
+	u32 model_sample; /* of so many parts of the session's run the models see one; 0 or 1 all */
 	u32 model_estimates; /* 1 once a segment that is folded had some; by the supervisor */
 	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
-	u32 codes;		     /* enum ap_cpu: whose raw codes are taken */
-	struct ap_cpu_id cpu_id;     /* who CPUID and /proc/cpuinfo say the CPU is */
-	u64 machine[128]; /* struct ap_machine of the models, stored before any task runs */
+	u64 model_seed;		 /* where windows are is drawn from it (engine/feed_session.c) */
+	u32 codes;		 /* enum ap_cpu: whose raw codes are taken */
+	struct ap_cpu_id cpu_id; /* who CPUID and /proc/cpuinfo say the CPU is */
+	u64 machine[128];	 /* struct ap_machine of the models, stored before any task runs */
 	struct ap_switches
 		switches; /* read and written in builds for tests alone: abi/switches.h */
 };
@@ -389,6 +393,19 @@ struct ap_taken {
 	u32 n, unused;
 };
 
+/*
+ * What the models' windows have in common (engine/feed_session.c).  Sums are of threads that windows have seen, each times the
+ * number of others like it that none has.
+ */
+#define AP_WINDOWS_N (AP_KIND_N - AP_KIND_CYCLES)
+struct ap_windows {
+	u64 read;  /* words that were read whole at the session's beginning */
+	u64 insns; /* the sum of instructions, and of each modelled count */
+	u64 count[AP_WINDOWS_N];
+	u32 gaps; /* between windows, by all processes */
+	u32 unused;
+};
+
 struct ap_board {
 	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
 	u32 nsegs;		 /* where to look for a segment that nobody has: ap_segs_next() */
@@ -405,6 +422,7 @@ struct ap_board {
 	struct ap_heard heard[AP_HEARD_N]; /* of the command itself, by number */
 	struct ap_taken taken[AP_TAKEN_N];
 	u64 executed[AP_EXECUTED_N]; /* bits for inodes that some task has mapped to be executed */
+	struct ap_windows windows;
 };
 
 _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");

@@ -254,6 +254,15 @@ AP_NORETURN static void begin_feed(struct ap_thread *t, bool by_ibl)
 	run(t, by_ibl);
 }
 
+static bool must_begin_feed(struct ap_thread *t, bool stopped)
+{
+	if (ap_likely(!ap_feed_is_on() && !t->waits.is_on))
+		return false;
+	if (!ap_feed_lacks(t) || (!t->feed && ap_feed_gap_waits(t, stopped)))
+		return false;
+	return ap_feed_is_on();
+}
+
 /* What others ask of who comes here: to leave the engine, or code that minds more.  Lock held. */
 static void heed(struct ap_thread *t)
 {
@@ -319,9 +328,9 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_lanes_begin(t);
 		run(t, by_ibl);
 	}
-	if (ap_feed_is_on() && ap_feed_lacks(t))
-		begin_feed(t, by_ibl);
 	in_middle = l && l->kind == AP_EXIT_LANE && !t->plain;
+	if (must_begin_feed(t, l && l->kind == AP_EXIT_LANE))
+		begin_feed(t, by_ibl);
 	if (ap_unlikely(t->feed))
 		ap_feed_gap_look(t, l && l->kind == AP_EXIT_LANE);
 	if (ap_unlikely(ap_feed_is_watched()))
@@ -672,7 +681,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 		ap_native_park(t);
 	}
 	drop_alone(t);
-	if (ap_feed_is_on() && ap_feed_lacks(t) && !ap_feed_begin(t))
+	if (must_begin_feed(t, false) && !ap_feed_begin(t))
 		no_memory(t);
 	b = ap_cache_one_shot(t->regs.rip);
 	if (!b)

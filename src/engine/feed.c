@@ -22,6 +22,8 @@ _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 #define CHUNKS_MAX    4096U
 #define FULL_LOGS     4 /* are worth a helper */
 #define MADV_DONTNEED 4
+#define MADV_DONTFORK 10
+#define MADV_DOFORK   11
 
 static u8 *chunks[CHUNKS_MAX];
 static u32 nchunks, chunk_used;
@@ -339,7 +341,7 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 
 void ap_feed_read(struct ap_thread *t)
 {
-	if (ap_unlikely(t->plain))
+	if (ap_unlikely(t->plain && t->feed))
 		ap_feed_gap_account(t);
 	if (t->feed && (t->feed_pos != (u64)t->feed->from || ap_helper_left(&t->feed->helper)))
 		ap_feed_read_log(t, 0);
@@ -352,9 +354,11 @@ void ap_feed_read(struct ap_thread *t)
 void ap_feed_read_last(struct ap_thread *t)
 {
 	ap_feed_read(t);
-	if (!t->feed)
+	if (!t->feed) {
+		ap_feed_gap_end(t);
 		return;
-	ap_feed_thin_end(&t->feed->feed);
+	}
+	ap_feed_thin_end(&t->feed->feed, ap_feed_gap_all(t));
 	ap_feed_publish(t, &t->feed->feed);
 }
 
@@ -458,34 +462,39 @@ static void lay_out(struct layout *l)
 	l->size = l->stack_at + AP_HELPER_STACK;
 }
 
+/*
+ * Where the models see windows a fork's child is mostly in none: it has nothing of its parent's tables, and the fork nothing
+ * to copy.  A filter may not let it have any of its own, so then it has them.
+ */
+static bool is_for_itself(void)
+{
+	return ap_proc.session->model_sample > 1 && !ap_proc.seg->mute;
+}
+
+static void keep_from_children(void *p, u64 size)
+{
+	if (p && is_for_itself())
+		ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), MADV_DONTFORK);
+}
+
+static void give_to_children(void *p, u64 size)
+{
+	if (p && is_for_itself())
+		ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), MADV_DOFORK);
+}
+
 static struct ap_thread_feed *map_new(const struct layout *l)
 {
 	struct ap_thread_feed *tf = ap_mem_map(0, l->size);
 
 	if (!tf)
 		return NULL;
+	keep_from_children(tf, l->size);
 	ap_sys3(AP_NR_mprotect, (u64)tf + l->log_at + LOG_SIZE, AP_PAGE_SIZE, 0);
 	if (l->other_at)
 		ap_sys3(AP_NR_mprotect, (u64)tf + l->other_at + LOG_SIZE, AP_PAGE_SIZE, 0);
 	tf->size = l->size;
 	return tf;
-}
-
-void ap_feed_reserve(u32 n)
-{
-	struct ap_thread_feed *tf;
-	struct layout l;
-
-	lay_out(&l);
-	for (tf = spare; tf && n; tf = tf->next)
-		n--;
-	while (n--) {
-		tf = map_new(&l);
-		if (!tf)
-			return;
-		tf->next = spare;
-		spare = tf;
-	}
 }
 
 static struct ap_thread_feed *map_feed(void)
@@ -530,6 +539,7 @@ static bool share(void)
 	shared = ap_mem_map(0, ap_shared_bytes(machine()));
 	if (!shared)
 		return false;
+	keep_from_children(shared, ap_shared_bytes(machine()));
 	ap_shared_init(shared, machine());
 	return true;
 }
@@ -543,6 +553,7 @@ bool ap_feed_begin(struct ap_thread *t)
 		if (!tf)
 			return false;
 		t->feed_pos = (u64)tf->log;
+		ap_feed_thin_wait(&tf->feed, ap_feed_gap_waited(t));
 		t->feed = tf;
 		t->sampler_gen--; /* what is sampled can be armed now */
 	}
@@ -560,6 +571,33 @@ bool ap_feed_begin(struct ap_thread *t)
 bool ap_feed_lacks(const struct ap_thread *t)
 {
 	return !t->feed || (ap_feed_has_data() && !t->feed->feed.mem);
+}
+
+void ap_feed_reserve(u32 n)
+{
+	struct ap_thread_feed *tf;
+	struct layout l;
+
+	lay_out(&l);
+	if (!nchunks)
+		(void)add_chunk();
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
+		if (ap_feed_lacks(t) && !ap_feed_begin(t))
+			return;
+		give_to_children(t->feed, l.size);
+	}
+	for (tf = spare; tf && n; tf = tf->next)
+		n--;
+	while (n--) {
+		tf = map_new(&l);
+		if (!tf)
+			return;
+		tf->next = spare;
+		spare = tf;
+	}
+	for (tf = spare; tf; tf = tf->next)
+		give_to_children(tf, l.size);
+	give_to_children(shared, ap_shared_bytes(machine()));
 }
 
 void ap_feed_end(struct ap_thread *t)
@@ -583,14 +621,41 @@ void ap_feed_end(struct ap_thread *t)
 	}
 }
 
+/* Of tables that only the parent has. */
+static void forget_tables(void)
+{
+	struct layout l;
+
+	lay_out(&l);
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next) {
+		if (o->feed)
+			ap_mem_unmap(o->feed, l.size);
+		o->feed = NULL;
+		o->feed_near = o->feed_follows = false;
+		o->feed_hits = 0;
+	}
+	if (shared)
+		ap_mem_unmap(shared, ap_shared_bytes(machine()));
+	shared = NULL;
+}
+
 /*
  * What it has of its parent's are warm caches; what is in the log is the parent's.  The other threads'
  * caches are gone with them, and the locks that they held.
  */
 void ap_feed_fork_child(struct ap_thread *t)
 {
-	struct ap_thread_feed *tf = t->feed;
+	struct ap_thread_feed *tf;
 
+	t->plain = 0;
+	t->waits.is_on = false;
+	t->waits.since = 0;
+	if (is_for_itself()) {
+		forget_tables();
+		ap_feed_thin_fork_child(NULL);
+		return;
+	}
+	tf = t->feed;
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
 		if (o->feed)
 			ap_helper_forget(&o->feed->helper);
@@ -602,12 +667,13 @@ void ap_feed_fork_child(struct ap_thread *t)
 		if (o != t)
 			ap_feed_end(o);
 	}
-	if (!tf)
+	if (!tf) {
+		ap_feed_thin_fork_child(NULL);
 		return;
+	}
 	ap_feed_names_fork_child(tf);
 	tf->from = tf->log;
 	t->feed_pos = (u64)tf->log;
-	t->plain = 0;
 	tf->gap = (struct ap_feed_gap){ 0 };
 	t->feed_near = t->feed_follows = false;
 	t->feed_hits = 0;

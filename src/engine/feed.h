@@ -80,6 +80,8 @@ void ap_feed_take_hits(struct ap_thread *t);
  * middle of a block.
  */
 void ap_feed_gap_look(struct ap_thread *t, bool stopped);
+/* Of a thread without models: true while it needs none. */
+bool ap_feed_gap_waits(struct ap_thread *t, bool stopped);
 /*
  * Branch stacks.  follow, lock held: from now on what the predictors say of each branch is kept, until feed_follows is
  * taken back; look_here: the log is read up to where the thread goes on, not in code, lock not held; tell: what was said
@@ -113,7 +115,8 @@ static inline bool ap_feed_must_step(const struct ap_thread *t)
 /* Lock held.  Before the thread enters code that logs; false: no memory. */
 bool ap_feed_lacks(const struct ap_thread *t);
 AP_MUST_CHECK bool ap_feed_begin(struct ap_thread *t);
-void ap_feed_reserve(u32 n); /* the same for n threads to come, as far as there is memory */
+/* The same for all threads, and n to come, as far as there is memory: soon none can be had. */
+void ap_feed_reserve(u32 n);
 void ap_feed_end(struct ap_thread *t);
 void ap_feed_fork_child(struct ap_thread *t);
 /* feed_names.c: what is shared with other processes may be something else since the last time; lock held. */
@@ -133,7 +136,7 @@ static inline void ap_feed_look(struct ap_thread *t)
 
 static inline void ap_feed_look_last(struct ap_thread *t)
 {
-	if (ap_likely(!t->feed))
+	if (ap_likely(!t->feed && !t->waits.is_on))
 		return;
 	ap_lock_take(&ap_proc.lock);
 	ap_feed_read_last(t);

@@ -12,7 +12,9 @@
 #include "model/pages.h"
 
 #define NCOUNTS (AP_KIND_LOAD_LLC_MISS - AP_KIND_CYCLES + 1)
-_Static_assert(NCOUNTS <= AP_THIN_COUNTS, "room");
+_Static_assert(NCOUNTS <= AP_THIN_COUNTS && NCOUNTS == AP_WINDOWS_N, "room");
+_Static_assert(sizeof(struct ap_thin_errors) <= sizeof(((struct ap_seg *)0)->errors), "room");
+#define FIRST_MOST (1UL << 20) /* instructions that one thread says of a session's beginning */
 
 static struct ap_thin_phase phase;
 
@@ -113,6 +115,7 @@ void ap_feed_publish(struct ap_thread *t, const struct ap_feed *f)
 
 	for (u32 k = AP_KIND_CYCLES; k <= AP_KIND_LOAD_LLC_MISS; k++)
 		__atomic_store_n(&extra[k], (s64)value_of(f, k), __ATOMIC_RELAXED);
+	__atomic_store_n(&ap_thread_slot(t)->unseen, ap_feed_thin_is_unseen(f), __ATOMIC_RELAXED);
 }
 
 /* --- a part for the whole */
@@ -125,10 +128,19 @@ static void all_read(const struct ap_feed *f, u64 all[AP_THIN_COUNTS])
 
 static void begin_phase(void)
 {
+	struct ap_thin_start start;
+
 	if (ap_is_stressed(ap_proc.session, AP_STRESS_GAPS))
 		ap_thin_init_short(&phase, ap_proc.session->model_sample);
 	else
 		ap_thin_init(&phase, ap_proc.session->model_sample);
+	if (!ap_thin_is_on(&phase))
+		return;
+	ap_windows_start(&start);
+	ap_thin_begin(&phase, &start);
+	if (phase.period && phase.state == AP_THIN_READ)
+		ap_windows_gap(); /* a window as well, so that the next ones are farther apart */
+	phase.errors = (struct ap_thin_errors *)ap_proc.seg->errors;
 }
 
 void ap_feed_thin_init(void)
@@ -140,9 +152,33 @@ void ap_feed_thin_init(void)
 void ap_feed_thin_fork_child(struct ap_feed *f)
 {
 	begin_phase();
+	if (!f)
+		return;
 	memset(&f->thin, 0, sizeof(f->thin));
+	if (ap_thin_is_on(&phase) && phase.state != AP_THIN_READ)
+		ap_thin_wait(&f->thin, 0);
 	if (f->mem && f->mem->met)
 		ap_met_fork_child(f->mem->met);
+}
+
+void ap_feed_thin_skip(u64 insns)
+{
+	ap_thin_skip(&phase, insns / AP_THIN_INSNS);
+	__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
+}
+
+u64 ap_feed_thin_left(void)
+{
+	s32 words = __atomic_load_n(&phase.left, __ATOMIC_RELAXED);
+
+	return words > 0 ? (u64)words * AP_THIN_INSNS : 1;
+}
+
+void ap_feed_thin_wait(struct ap_feed *f, u64 insns)
+{
+	if (ap_thin_is_on(&phase) &&
+	    (insns || __atomic_load_n(&phase.state, __ATOMIC_RELAXED) != AP_THIN_READ))
+		ap_thin_wait(&f->thin, insns);
 }
 
 /* Code also goes where there is no more room for it. */
@@ -225,7 +261,49 @@ void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 insns, u64 faults)
 	__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 }
 
-void ap_feed_thin_end(struct ap_feed *f)
+/* So many instructions by what others of the session counted. */
+static void guess(struct ap_feed *f, u64 insns)
+{
+	u64 counts[AP_WINDOWS_N];
+
+	ap_windows_guess(insns, counts);
+	for (u32 k = 0; k < NCOUNTS; k++)
+		f->thin.added[k] += counts[k];
+}
+
+/*
+ * Like whom threads count that nobody has seen is known by now, and told once.  Who was read in any case stands for nobody
+ * else, and is told of as a beginning.
+ */
+static void tell(struct ap_feed *f, u64 insns)
+{
+	u64 missed = ap_thin_missed(&phase, insns), counts[AP_WINDOWS_N];
+	bool is_drawn = phase.period;
+
+	if (!is_drawn)
+		missed = insns > FIRST_MOST ? FIRST_MOST * AP_THIN_ONE / insns : AP_THIN_ONE;
+	if (f->thin.is_told || !missed || !insns)
+		return;
+	f->thin.is_told = true;
+	for (u32 k = 0; k < NCOUNTS; k++)
+		counts[k] = value_of(f, AP_KIND_CYCLES + k) * missed / AP_THIN_ONE;
+	insns = insns * missed / AP_THIN_ONE;
+	ap_windows_tell(insns, counts);
+	if (is_drawn)
+		ap_thin_note(phase.errors, insns, counts, NULL, NCOUNTS);
+}
+
+/* The thread's part of the session's beginning. */
+static void read_first(struct ap_feed *f, u64 words)
+{
+	u64 all = ap_windows_read(words);
+
+	ap_thin_has_read(&phase, all);
+	if (phase.left <= (s32)words)
+		tell(f, f->thin.insns ? f->thin.insns : f->thin.words * AP_THIN_INSNS);
+}
+
+void ap_feed_thin_end(struct ap_feed *f, u64 insns)
 {
 	u64 now[AP_THIN_COUNTS];
 
@@ -233,6 +311,15 @@ void ap_feed_thin_end(struct ap_feed *f)
 		return;
 	all_read(f, now);
 	ap_thin_end(&f->thin, &phase, now, NCOUNTS);
+	if (ap_feed_thin_is_unseen(f))
+		guess(f, insns);
+	else
+		tell(f, insns);
+}
+
+bool ap_feed_thin_is_unseen(const struct ap_feed *f)
+{
+	return f->thin.waits && !f->thin.has_rate;
 }
 
 void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part)
@@ -250,6 +337,7 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 {
 	u64 before[AP_THIN_COUNTS], now[AP_THIN_COUNTS];
 	struct ap_feed_part unseen = *part;
+	u32 gaps = phase.gaps;
 	enum ap_thin_state state;
 
 	if (ap_likely(!ap_thin_is_on(&phase))) {
@@ -267,6 +355,10 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 					   ? part
 					   : &unseen); /* what is warmed counts nothing */
 	all_read(f, now);
+	if (phase.is_whole)
+		read_first(f, (u64)(part->to - part->from));
 	if (ap_thin_did(&f->thin, &phase, (u64)(part->to - part->from), before, now, NCOUNTS))
 		__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
+	if (phase.gaps != gaps)
+		ap_windows_gap();
 }

@@ -37,13 +37,17 @@ u64 ap_feed_faults(const struct ap_thread *t)
 	return usage[MINFLT] + usage[MAJFLT];
 }
 
+static bool needs_no_log(struct ap_thread *t)
+{
+	return ap_feed_is_on() && ap_lanes_carry(t) && !ap_proc.data && !ap_proc.seg->mute &&
+	       !ap_feed_calls_are_kept() && !ap_branches_are_noted() && !ap_lanes_have_marks(t);
+}
+
 static bool may_be_plain(struct ap_thread *t)
 {
 	const struct ap_thread_feed *tf = t->feed;
 
-	return ap_feed_is_on() && ap_lanes_carry(t) && !ap_proc.data && !ap_proc.seg->mute &&
-	       (!tf->marks.n || tf->feed.thin.ahead) && !t->feed_follows &&
-	       !ap_feed_calls_are_kept() && !ap_branches_are_noted() && !ap_lanes_have_marks(t);
+	return needs_no_log(t) && (!tf->marks.n || tf->feed.thin.ahead) && !t->feed_follows;
 }
 
 bool ap_feed_gap_may_begin(struct ap_thread *t)
@@ -71,22 +75,24 @@ void ap_feed_gap_account(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf = t->feed;
 	struct ap_feed_gap *g = &tf->gap;
-	u64 raw = ap_lane_raw(t, lane()), ran = raw - g->from, insns = tf->feed.thin.insns;
+	u64 raw = ap_lane_raw(t, lane()), ran = raw - g->from, words = tf->feed.thin.words;
+	u64 insns = tf->feed.thin.insns;
 
 	if ((s64)ran <= 0)
 		return;
-	g->rest += ran * tf->feed.thin.words;
+	if (!words || !insns) { /* it has not been read yet, or did nothing then */
+		words = 1;
+		insns = AP_THIN_INSNS;
+	}
+	g->rest += ran * words;
 	g->from = g->raw = raw;
 	ap_feed_thin_pass(&tf->feed, g->rest / insns, ran, ap_feed_faults(t));
 	g->rest %= insns;
 	ap_feed_publish(t, &tf->feed);
 }
 
-static void begin_turn(struct ap_thread *t, u64 words)
+static void begin_turn(struct ap_thread *t, u64 insns)
 {
-	struct ap_thread_feed *tf = t->feed;
-	u64 insns = words * tf->feed.thin.insns / tf->feed.thin.words;
-
 	if (ap_proc.nthreads > 1)
 		insns /= 2 * ap_proc.nthreads;
 	if (insns > TURN_MAX)
@@ -108,13 +114,102 @@ void ap_feed_gap_look(struct ap_thread *t, bool stopped)
 	} else {
 		ap_feed_gap_account(t);
 	}
-	t->plain = may_be_plain(t) && ap_feed_thin_passes(&tf->feed, &left) &&
-		   tf->feed.thin.words && tf->feed.thin.insns && ap_lookup_init_plain();
+	t->plain =
+		may_be_plain(t) && ap_feed_thin_passes(&tf->feed, &left) && ap_lookup_init_plain();
 	if (!t->plain) {
 		ap_lane_take_turn(t, lane(), 0);
 		tf->gap.raw = ap_lane_raw(t, lane());
 		return;
 	}
 	tf->gap.from = tf->gap.raw = ap_lane_raw(t, lane());
-	begin_turn(t, left);
+	if (tf->feed.thin.words && tf->feed.thin.insns)
+		begin_turn(t, left * tf->feed.thin.insns / tf->feed.thin.words);
+	else
+		begin_turn(t, left * AP_THIN_INSNS);
+}
+
+/* --- threads without models */
+
+static void account_wait(struct ap_thread *t)
+{
+	u64 raw = ap_lane_raw(t, lane()), ran = raw - t->waits.from;
+
+	if ((s64)ran <= 0)
+		return;
+	t->waits.from = raw;
+	ap_feed_thin_skip(ran);
+}
+
+static void leave(struct ap_thread *t)
+{
+	account_wait(t);
+	ap_lane_take_turn(t, lane(), 0);
+	t->plain = 0;
+}
+
+/* What it was before is no matter: it is asked when it has no models, which it would have if it had been in a window. */
+bool ap_feed_gap_waits(struct ap_thread *t, bool stopped)
+{
+	struct ap_feed_wait *w = &t->waits;
+
+	if (w->is_on && t->plain && !stopped && !ap_lanes_near(t) && needs_no_log(t) &&
+	    ap_feed_thin_is_gap())
+		return true;
+	if (w->is_on && t->plain)
+		leave(t);
+	if (ap_proc.session->model_sample <= 1 || !needs_no_log(t)) {
+		if (!ap_feed_is_on())
+			ap_feed_gap_end(t);
+		return false;
+	}
+	ap_feed_thin_init();
+	if (!ap_feed_thin_is_gap() || !ap_lookup_init_plain())
+		return false;
+	if (!w->is_on) {
+		w->is_on = true;
+		w->since = w->from = ap_lane_raw(t, lane());
+		__atomic_store_n(&ap_thread_slot(t)->unseen, 1, __ATOMIC_RELAXED);
+	}
+	t->plain = 1;
+	begin_turn(t, ap_feed_thin_left());
+	return true;
+}
+
+u64 ap_feed_gap_waited(struct ap_thread *t)
+{
+	u64 raw;
+
+	if (!ap_lanes_carry(t))
+		return 0;
+	raw = ap_lane_raw(t, lane());
+	if (!t->waits.is_on)
+		t->waits.since = raw;
+	t->waits.is_on = false;
+	return raw - t->waits.since;
+}
+
+u64 ap_feed_gap_all(struct ap_thread *t)
+{
+	u64 raw, all;
+
+	if (!ap_lanes_carry(t))
+		return 0;
+	raw = ap_lane_raw(t, lane());
+	all = raw - t->waits.since;
+	t->waits.since = raw;
+	return all;
+}
+
+void ap_feed_gap_end(struct ap_thread *t)
+{
+	u64 counts[AP_WINDOWS_N];
+
+	if (!t->waits.is_on || !ap_lanes_carry(t))
+		return;
+	if (t->plain)
+		account_wait(t);
+	ap_windows_guess(ap_feed_gap_all(t), counts);
+	for (u32 k = 0; k < AP_WINDOWS_N; k++)
+		ap_thread_slot(t)->extra[AP_KIND_CYCLES + k] += (s64)counts[k];
+	t->waits.is_on = ap_feed_is_on();
 }

@@ -64,7 +64,7 @@ void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part);
 void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part);
 /* A thread begins to have models; what is wanted of them changes; a log was read some other way. */
 void ap_feed_thin_init(void);
-void ap_feed_thin_fork_child(struct ap_feed *f);
+void ap_feed_thin_fork_child(struct ap_feed *f); /* NULL: it has none any more */
 void ap_feed_thin_restart(void);
 void ap_feed_thin_alone(struct ap_feed *f);
 /*
@@ -77,8 +77,22 @@ bool ap_feed_thin_stands_still(const struct ap_feed *f);
 bool ap_feed_thin_is_gap(void);
 bool ap_feed_thin_passes(struct ap_feed *f, u64 *left);
 void ap_feed_thin_pass(struct ap_feed *f, u64 words, u64 insns, u64 faults);
-/* The thread's last. */
-void ap_feed_thin_end(struct ap_feed *f);
+/* The thread's last, of so many instructions, or of so many that nobody has seen. */
+void ap_feed_thin_end(struct ap_feed *f, u64 insns);
+/* No window has seen it yet. */
+bool ap_feed_thin_is_unseen(const struct ap_feed *f);
+/* A thread without models: it ran so many instructions of a gap; how many are left; it gets some. */
+void ap_feed_thin_skip(u64 insns);
+u64 ap_feed_thin_left(void);
+void ap_feed_thin_wait(struct ap_feed *f, u64 insns);
+
+/* feed_session.c: where a process begins; so many words were read, of how many now; a gap, or a window at a beginning. */
+void ap_windows_start(struct ap_thin_start *start);
+u64 ap_windows_read(u64 words);
+void ap_windows_gap(void);
+/* How threads count that windows have seen, as often as there are others like it; and what so many instructions count so. */
+void ap_windows_tell(u64 insns, const u64 counts[AP_WINDOWS_N]);
+void ap_windows_guess(u64 insns, u64 counts[AP_WINDOWS_N]);
 
 /* feed_names.c: before a log is read. */
 void ap_feed_names_take(struct ap_thread_feed *tf);
@@ -90,5 +104,11 @@ void ap_feed_gap_note(struct ap_thread *t, u64 words);
 bool ap_feed_gap_may_begin(struct ap_thread *t);
 /* What it has run without a log is accounted for. */
 void ap_feed_gap_account(struct ap_thread *t);
+/* It gets models: instructions that it ran without. */
+u64 ap_feed_gap_waited(struct ap_thread *t);
+/* Since then, or since its beginning, or since the last time. */
+u64 ap_feed_gap_all(struct ap_thread *t);
+/* It ends without. */
+void ap_feed_gap_end(struct ap_thread *t);
 
 #endif

@@ -284,6 +284,8 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 	t->filters = f;
 	if (takes_gs(t, c, former))
 		go_native(t, c, former);
+	if (ap_feed_is_on())
+		ap_feed_reserve(0);
 	if (!ap_filter_allows_map(false) || !ap_filter_allows_map(true)) {
 		bool wants_cradles = may_fork(f) && !ap_filter_allows_share();
 

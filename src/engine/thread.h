@@ -211,8 +211,13 @@ struct ap_thread {
 
 	struct ap_thread_feed *feed; /* feed.c: its log and models; NULL: none */
 	u32 plain;		     /* feed_gap.c: it runs code without a log; 0 or 1 */
-	u32 feed_hits;		     /* samples of modelled events are due, */
-	u32 feed_near;		     /* or may be behind each block: it walks */
+	struct ap_feed_wait {
+		u64 since,
+			from; /* instructions when that began, and those that were accounted for */
+		bool is_on;   /* it has no models, and is in a gap */
+	} waits;
+	u32 feed_hits;	  /* samples of modelled events are due, */
+	u32 feed_near;	  /* or may be behind each block: it walks */
 	u32 feed_follows; /* what is said of each branch is kept: a walk wants its branches */
 	u64 feed_last_pc; /* the last instruction of the block it walks */
 

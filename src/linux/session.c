@@ -14,8 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi/switches.h"
@@ -123,6 +125,17 @@ static void set_switches(struct ap_session *head, const struct ap_switches *to)
 #endif
 }
 
+/* Of what is drawn in the session. */
+static u64 seed_of(u32 flags)
+{
+	u64 seed = 0;
+
+	if (!(flags & AP_F_DETERMINISTIC) &&
+	    getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (u64)time(NULL) << 32 ^ (u64)getpid();
+	return seed;
+}
+
 int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
 {
 	u32 max_segs = 0;
@@ -146,6 +159,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->kinds =
 		cfg->flags & AP_F_COUNT ? (AP_KINDS_BASE & ~AP_KINDS_TRANSFERS) | cfg->kinds : 0;
 	s->head->model_sample = cfg->model_sample;
+	s->head->model_seed = seed_of(cfg->flags);
 	/* code without a log counts the instructions till it is to be left (engine/feed_gap.c) */
 	s->head->lanes[0] = AP_KIND_BIT(AP_KIND_INSTR);
 	s->head->nlanes = cfg->model_sample > 1;

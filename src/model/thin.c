@@ -14,16 +14,29 @@
 #define RAMP	   4 /* bursts, before what is passed over gets longer by one of them */
 #define RATE_SHIFT 20
 #define SHORT	   8 /* for tests */
+#define LOCK_TRIES 1000
+
+/* Any number below it. */
+static u32 share(struct ap_thin_phase *p, u32 of)
+{
+	p->random = p->random * 1664525U + 1013904223U;
+	return (u32)((u64)of * (p->random >> 8) >> 24);
+}
+
+static u32 mean_gap(const struct ap_thin_phase *p)
+{
+	/* a short run is read more of: an estimate wants bursts */
+	u32 most = p->every - 1, n = 1 + p->gaps / RAMP;
+
+	return (BURST >> p->scale) * (n < most ? n : most);
+}
 
 /* Half to one and a half times what it is on average. */
 static s32 gap(struct ap_thin_phase *p)
 {
-	/* a short run is read more of: an estimate wants bursts */
-	u32 most = p->every - 1, n = 1 + p->gaps / RAMP;
-	u32 mean = (BURST >> p->scale) * (n < most ? n : most);
+	u32 mean = mean_gap(p);
 
-	p->random = p->random * 1664525U + 1013904223U;
-	return (s32)(mean / 2 + (mean >> 16) * (p->random >> 16));
+	return (s32)(mean / 2 + share(p, mean));
 }
 
 void ap_thin_init(struct ap_thin_phase *p, u32 every)
@@ -36,6 +49,40 @@ void ap_thin_init_short(struct ap_thin_phase *p, u32 every)
 	*p = (struct ap_thin_phase){
 		.every = every, .scale = SHORT, .left = FIRST >> SHORT, .random = every
 	};
+}
+
+/*
+ * The beginning of a process is read with the chance that a window has at any place: from there on caches that are cold are
+ * right, and nothing has to be warmed.  Else it begins somewhere in a gap.
+ */
+void ap_thin_begin(struct ap_thin_phase *p, const struct ap_thin_start *start)
+{
+	u32 first = FIRST >> p->scale, burst = BURST >> p->scale;
+
+	p->random = start->random;
+	p->gaps = start->gaps;
+	if (start->read < first) {
+		p->is_whole = true;
+		p->left = (s32)(first - start->read);
+		return;
+	}
+	p->period = mean_gap(p) + burst;
+	if (share(p, p->period) < burst) {
+		p->left = (s32)burst;
+		return;
+	}
+	p->state = AP_THIN_PASS;
+	p->seq = 1;
+	p->left = (s32)share(p, mean_gap(p)) + 1;
+}
+
+void ap_thin_has_read(struct ap_thin_phase *p, u64 words)
+{
+	u32 first = FIRST >> p->scale;
+
+	if (p->is_whole)
+		__atomic_store_n(&p->left, words < first ? (s32)(first - words) : 1,
+				 __ATOMIC_RELAXED);
 }
 
 /* Lock held. */
@@ -67,6 +114,7 @@ static s32 less_excess(const struct ap_thin_phase *p, s32 words)
 /* How long the gap behind it will be is drawn now, so that what is read can stand for it. */
 static void begin_read(struct ap_thin_phase *p, s32 words, s32 left)
 {
+	p->is_whole = false;
 	if (!p->next)
 		p->next = gap(p);
 	p->more = (u32)((u64)(p->next + (WARM >> p->scale)) * AP_THIN_ONE / (u64)words);
@@ -109,17 +157,28 @@ static void settle(struct ap_thin *t, const u64 *now, u32 n)
 {
 	for (u32 k = 0; t->more && k < n; k++)
 		t->added[k] += ap_thin_more(t, k, now[k]);
+	t->stands_for += 2 * t->rate_words * t->more / AP_THIN_ONE;
 	t->more = 0;
 }
 
 static void add(struct ap_thin *t, u64 half_words, u32 n)
 {
+	t->stands_for += half_words;
 	for (u32 k = 0; k < n; k++) {
 		u64 more = t->rest[k] + t->rate[k] * half_words;
 
 		t->added[k] += more >> (RATE_SHIFT + 1);
 		t->rest[k] = more & ((2ULL << RATE_SHIFT) - 1);
 	}
+}
+
+/* So many words were passed over: the other half, or all of it, is for the next rates. */
+static u64 pass(struct ap_thin *t, u64 words, u32 n)
+{
+	if (!t->has_rate)
+		return 2 * words;
+	add(t, words, n);
+	return words;
 }
 
 /* The other half of what was passed over. */
@@ -161,12 +220,91 @@ void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on,
 		t->more = p->more;
 }
 
+/* --- errors */
+
+static bool lock_errors(struct ap_thin_errors *e)
+{
+	for (u32 tries = 0; tries < LOCK_TRIES; tries++)
+		if (!__atomic_exchange_n(&e->lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+	return false; /* another thread of the process is in there, and does not run: one window less */
+}
+
+static void add_product(u64 sum[2], u64 a, u64 b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	sum[0] += (u64)product;
+	sum[1] += (u64)(product >> 64) + (sum[0] < (u64)product);
+}
+
+void ap_thin_note(struct ap_thin_errors *e, u64 insns, const u64 *counts, const u64 *warm, u32 n)
+{
+	if (!e || !insns || !lock_errors(e))
+		return;
+	e->n++;
+	e->w += insns;
+	add_product(e->ww, insns, insns);
+	for (u32 k = 0; k < n; k++) {
+		e->count[k].y += counts[k];
+		add_product(e->count[k].yy, counts[k], counts[k]);
+		add_product(e->count[k].wy, counts[k], insns);
+		if (warm)
+			e->count[k].warm += (s64)(warm[k] - counts[k]);
+	}
+	__atomic_store_n(&e->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* What the rates were taken for is known when there are others, or none will come. */
+static void note_rates(struct ap_thin *t, const struct ap_thin_phase *p, u32 n)
+{
+	u64 words = t->stands_for / 2, counts[AP_THIN_COUNTS], warm[AP_THIN_COUNTS];
+
+	t->stands_for = 0;
+	if (!t->has_rate || !words || !t->rate_words)
+		return;
+	for (u32 k = 0; k < n; k++) {
+		counts[k] = (u64)((unsigned __int128)words * t->rate[k] >> RATE_SHIFT);
+		warm[k] = (u64)((unsigned __int128)words * t->warm_rate[k] >> RATE_SHIFT);
+	}
+	ap_thin_note(p->errors, words * ((t->rate_insns << 8) / t->rate_words) >> 8, counts,
+		     t->has_warm ? warm : NULL, n);
+}
+
+u64 ap_thin_missed(const struct ap_thin_phase *p, u64 insns)
+{
+	u64 words = insns / AP_THIN_INSNS, burst = BURST >> p->scale, seen;
+
+	seen = words + ((BURST - WARM) >> p->scale);
+	if (seen < burst)
+		seen = burst;
+	return seen < p->period ? (p->period - seen) * AP_THIN_ONE / seen : 0;
+}
+
+void ap_thin_wait(struct ap_thin *t, u64 insns)
+{
+	t->waits = true;
+	t->late_plain = 2 * (insns / AP_THIN_INSNS);
+	t->late_insns = 2 * insns;
+}
+
 static void take_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
 {
 	bool is_enough = t->words >= (u64)ENOUGH >> p->scale;
 
-	for (u32 k = 0; is_enough && k < n; k++)
+	if (is_enough)
+		note_rates(t, p, n);
+	for (u32 k = 0; is_enough && k < n; k++) {
 		t->rate[k] = ((now[k] - t->from[k]) << RATE_SHIFT) / t->words;
+		if (t->warm_words)
+			t->warm_rate[k] = (t->warm[k] << RATE_SHIFT) / t->warm_words;
+	}
+	if (is_enough) {
+		t->has_warm = t->warm_words != 0;
+		t->warm_words = 0;
+		t->rate_words = t->words;
+		t->rate_insns = t->insns ? t->insns : t->words * AP_THIN_INSNS;
+	}
 	t->has_rate = t->has_rate || is_enough;
 	give(t, is_enough, n);
 }
@@ -177,6 +315,7 @@ void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *no
 		take_rates(t, p, now, n);
 	else
 		give(t, false, n);
+	note_rates(t, p, n);
 }
 
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
@@ -191,7 +330,7 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 		t->stood = t->more;
 		settle(t, now, n);
 	}
-	if (!t->has_rate)
+	if (!t->has_rate && !t->waits)
 		return AP_THIN_READ;
 	t->seq = seq;
 	t->state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
@@ -209,11 +348,31 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns, u32 n)
 {
 	if (!t->stood) {
-		add(t, words, n);
-		t->late_plain += words;
-		t->late_insns += insns;
+		t->late_plain += pass(t, words, n);
+		t->late_insns += t->has_rate ? insns : 2 * insns;
 	}
 	advance(p, words);
+}
+
+void ap_thin_skip(struct ap_thin_phase *p, u64 words)
+{
+	advance(p, words);
+}
+
+/* Of what warms the last third is kept apart: by how much it is off yet says how far the window may be. */
+static void note_warmed(struct ap_thin *t, const struct ap_thin_phase *p, u64 words,
+			const u64 *before, const u64 *now, u32 n)
+{
+	bool is_last = __atomic_load_n(&p->left, __ATOMIC_RELAXED) <= (s32)(WARM / 3 >> p->scale);
+
+	if (t->warm_seq != t->seq) {
+		t->warm_seq = t->seq;
+		t->warm_words = 0;
+		memset(t->warm, 0, n * sizeof(*t->warm));
+	}
+	for (u32 k = 0; is_last && k < n; k++)
+		t->warm[k] += now[k] - before[k];
+	t->warm_words += is_last ? words : 0;
 }
 
 bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
@@ -222,9 +381,10 @@ bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u6
 	if (t->state == AP_THIN_READ) {
 		t->words += words;
 	} else if (!t->stood) {
-		add(t, words, n);
-		t->late += words;
+		t->late += pass(t, words, n);
 	}
+	if (t->state == AP_THIN_WARM)
+		note_warmed(t, p, words, before, now, n);
 	if (t->state == AP_THIN_WARM)
 		for (u32 k = 0; k < n; k++)
 			t->added[k] -= now[k] - before[k];

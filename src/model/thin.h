@@ -1,23 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading parts of a run for the whole (docs/design/feed.md, "Parts of a run"): the models see bursts of what threads
+ * Reading parts of a run for the whole (docs/design/feed.md, "Parts of a run"): the models see windows of what threads
  * do, and what they would have counted in between is estimated.  Knows numbers alone, not what they count.
  *
  * All threads of a process are in the same phase, since what one does to another's lines is seen where both are
- * read; each has its own counts.
+ * read; each has its own counts.  Where a process begins among the windows is drawn, so that a session's windows are a
+ * fair sample of all of its instructions, however many processes they are of.
  */
 #ifndef AP_MODEL_THIN_H
 #define AP_MODEL_THIN_H
 
 #include "base/types.h"
 
-#define AP_THIN_COUNTS 48
+#define AP_THIN_COUNTS 44
 #define AP_THIN_ONE    1024U
+#define AP_THIN_INSNS  3 /* that a word of the log is for, where nobody knows better */
 
 enum ap_thin_state {
 	AP_THIN_READ, /* counts are taken as they are, and say how what is passed over behind it counts */
 	AP_THIN_PASS, /* not read: half counts as the last burst had it, half, later, as the next one */
 	AP_THIN_WARM /* read, but what is met anew may have been met in what was passed over: counted as PASS */
+};
+
+/*
+ * What an error is estimated from: over windows, of which each stands for so many instructions that no window saw (its
+ * weight w), and for y of each count.  A process has one, in its segment, which the supervisor reads.
+ */
+struct ap_thin_errors {
+	u32 lock;
+	u32 n;	   /* windows */
+	u64 w;	   /* the sum of weights, */
+	u64 ww[2]; /* and of their squares, low word first */
+	struct {
+		u64 y; /* the sum of y, */
+		s64 warm; /* of what the end of the warm-up would have said more than the window did, */
+		u64 yy[2]; /* of y squared, */
+		u64 wy[2]; /* and of w times y */
+	} count[AP_THIN_COUNTS];
+};
+
+/* Where a process begins. */
+struct ap_thin_start {
+	u64 read; /* words that the session has read whole at its beginning */
+	u32 gaps; /* that the session has had */
+	u32 random;
 };
 
 /* Of a process. */
@@ -33,12 +59,17 @@ struct ap_thin_phase {
 	u32 more;   /* what is not read of this cycle for what is, in units of 1 / AP_THIN_ONE */
 	u32 gaps;   /* passed over, with what was read behind them to warm up */
 	u32 restarts;
+	u32 period; /* words from window to window when it began; 0: its beginning is read in any case */
+	bool is_whole;		       /* it reads the session's beginning */
+	struct ap_thin_errors *errors; /* or NULL */
 };
 
 /* Of a thread.  Zeroed it is as new. */
 struct ap_thin {
 	u32 state, seq;
-	bool has_rate; /* till then it is read, whatever the others do */
+	bool has_rate; /* till then it is read, whatever the others do; */
+	bool waits;    /* but if it began in a gap, where nobody looked at it */
+	bool is_told;  /* of its end (ap_thin_missed) */
 	bool ahead;    /* counts of a burst stand for the gap behind it, at once (ap_thin_ahead) */
 	bool stood; /* those of the last one did: of a thread that came in its middle they do not */
 	u32 more;   /* then, of this burst: the phase's */
@@ -49,10 +80,17 @@ struct ap_thin {
 	 * are as many as this burst had for so many instructions.
 	 */
 	u64 late, late_plain, late_insns;
-	u32 restarts;		  /* the phase's, when it began */
-	u64 from[AP_THIN_COUNTS]; /* the counts when it began */
-	u64 rate[AP_THIN_COUNTS]; /* of a word, in units of 2^-20 */
-	u64 rest[AP_THIN_COUNTS]; /* of an estimate, in units of 2^-21 */
+	u64 stands_for;		    /* half words that the rates have been taken for, */
+	u64 rate_words, rate_insns; /* and what they are of */
+	u64 warm_words;
+	u32 warm_seq;
+	bool has_warm;
+	u32 restarts;		       /* the phase's, when it began */
+	u64 from[AP_THIN_COUNTS];      /* the counts when it began */
+	u64 rate[AP_THIN_COUNTS];      /* of a word, in units of 2^-20 */
+	u64 warm[AP_THIN_COUNTS];      /* the counts of the last third of the warm-up, */
+	u64 warm_rate[AP_THIN_COUNTS]; /* and of the one before the rates, as they */
+	u64 rest[AP_THIN_COUNTS];      /* of an estimate, in units of 2^-21 */
 	u64 added
 		[AP_THIN_COUNTS]; /* modulo 2^64: estimates, less what was counted while it was warmed */
 };
@@ -60,6 +98,10 @@ struct ap_thin {
 void ap_thin_init(struct ap_thin_phase *p, u32 every);
 /* Everything is shorter, for tests. */
 void ap_thin_init_short(struct ap_thin_phase *p, u32 every);
+/* Behind either: in a session that has begun.  Only where it has read enough is anything drawn. */
+void ap_thin_begin(struct ap_thin_phase *p, const struct ap_thin_start *start);
+/* So many words has the session read at its beginning, by all of its processes. */
+void ap_thin_has_read(struct ap_thin_phase *p, u64 words);
 
 static inline bool ap_thin_is_on(const struct ap_thin_phase *p)
 {
@@ -86,6 +128,17 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 				u32 n);
 /* A gap: so many words were not even logged, of so many instructions. */
 void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns, u32 n);
+/* The thread begins to be looked at, after so many instructions in gaps. */
+void ap_thin_wait(struct ap_thin *t, u64 insns);
+/* So many words of a gap ran in a thread that nobody has looked at yet. */
+void ap_thin_skip(struct ap_thin_phase *p, u64 words);
+/*
+ * A thread ends that windows have seen, after so many instructions: for how many others like it that no window saw does it stand,
+ * in units of 1 / AP_THIN_ONE?
+ */
+u64 ap_thin_missed(const struct ap_thin_phase *p, u64 insns);
+/* A window that stands for so many instructions, with these counts; warm: how they would have been by its warm-up, or NULL. */
+void ap_thin_note(struct ap_thin_errors *e, u64 insns, const u64 *counts, const u64 *warm, u32 n);
 /* No more will come: what the next burst would have said of a gap the last one says. */
 void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n);
 /* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */

@@ -102,7 +102,7 @@ apart()
 			printf "%d", 50 * off }' got want
 }
 # per cent too many: branches log few words, and what the last burst stands for is some of them where the run ends in a gap
-for command in "5 walk 2048 5000" "12 branch 0xffffffffffffffff 60 4000000"; do
+for command in "12 walk 2048 5000" "12 branch 0xffffffffffffffff 60 4000000"; do
 	# shellcheck disable=SC2086 # words
 	set -- $command
 	most=$1
