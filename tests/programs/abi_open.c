@@ -67,6 +67,47 @@ static long as_user(const struct abi_case *c)
 	return abi_try(&attr, c->a ? parent : 0, -1, -1, 0);
 }
 
+/* The folder of a cgroup, where there are any. */
+static int cgroup(void)
+{
+	char at[256], type[64];
+	FILE *f = fopen("/proc/mounts", "r");
+	int fd = -1;
+
+	while (f && fd < 0 && fscanf(f, "%*s %255s %63s %*[^\n]", at, type) == 2)
+		if (!strcmp(type, "cgroup2"))
+			fd = open(at, O_RDONLY | O_DIRECTORY);
+	return fd;
+}
+
+/* Where nobody may count a CPU: a user, an event of one, or of a cgroup there */
+static long as_user_on_cpu(const struct abi_case *c)
+{
+	struct perf_event_attr attr = abi_dummy();
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+	int level = 2, dir = cgroup();
+
+	if (f && fscanf(f, "%d", &level) == 1 && level < 1)
+		return ABI_LACKS;
+	if ((c->a && dir < 0) || geteuid() || setresuid(65533, 65533, 65533))
+		return ABI_LACKS;
+	return c->a ? abi_try(&attr, dir, 0, -1, PERF_FLAG_PID_CGROUP)
+		    : abi_try(&attr, -1, 0, -1, 0);
+}
+
+/* a: levels of branches that a user asks for */
+static long as_user_branches(const struct abi_case *c)
+{
+	struct perf_event_attr attr = abi_instructions();
+
+	attr.sample_period = 1000;
+	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = (uint64_t)c->a;
+	if (geteuid() || setresuid(65533, 65533, 65533))
+		return ABI_LACKS;
+	return abi_try(&attr, 0, -1, -1, 0);
+}
+
 /* --- the attr as bytes: nothing here knows its names */
 
 struct bytes {
@@ -386,6 +427,15 @@ static const struct abi_case cases[] = {
 	{ "G-001", "any user counts itself", as_user, N | S, 0, 0, 0 },
 	{ "G-002", "but not a task of root", as_user, R | S, -EACCES, 1, 0 },
 	{ "G-004", "and hears EACCES", as_user, R | S, -EACCES, 1, 0 },
+	{ "G-003", "a CPU is not for every user", as_user_on_cpu, R | S, -EACCES, 0, 0 },
+	{ "X-05", "a CPU is not for every user", as_user_on_cpu, R | S, -EACCES, 0, 0 },
+	{ "G-006", "nor is a cgroup on a CPU", as_user_on_cpu, R | S, -EACCES, 1, 0 },
+	{ "G-005", "branches of kernel mode", as_user_branches, R | S, -EACCES, 8 | 2, 0 },
+	{ "G-005", "of a hypervisor", as_user_branches, R | S, -EACCES, 8 | 4, 0 },
+	{ "D-070", "of user mode", as_user_branches, S, 0, 8 | 1, 0 },
+	{ "D-070", "no level is that of the excludes", as_user_branches, S, 0, 8, 0 },
+	{ "D-070", "a kernel's needs permission", as_user_branches, R | S, -EACCES, 8 | 1 | 2, 0 },
+	{ "X-06", "2: user mode alone", as_user, N | S, 0, 0, 0 },
 	{ "A-030", "group_fd -1 makes a leader", leader, N | S, 0, 0, 0 },
 	{ "A-033", "a group of a member", member, N | S, -EINVAL, 0, 1 },
 	{ "A-033", "a group of no event", flags, N | S, -EBADF, 0, 2 },
