@@ -22,12 +22,14 @@
 #include "cli/options.h"
 #include "cli/outfile.h"
 #include "cli/perfex_event.h"
+#include "cli/perfex_ppc.h"
 #include "linux/run.h"
 
 struct perfex_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
 	struct ap_perfex_control control;
 	const char *cpu, *output;
+	const struct ap_ppcmodel_family *ppc; /* NULL: an x86 */
 	bool info, list, long_list, is_inside;
 };
 
@@ -35,8 +37,16 @@ static int opt_cpu(void *args, const char *value, char *why)
 {
 	struct perfex_args *a = args;
 
+	int ret;
+
 	a->cpu = value;
-	return ap_run_perfctr_cpu(&a->run.perf, value, why, AP_OPT_WHY);
+	a->ppc = ap_perfex_ppc_find(value);
+	if (a->ppc)
+		return 0;
+	ret = ap_run_perfctr_cpu(&a->run.perf, value, why, AP_OPT_WHY);
+	if (ret)
+		ap_perfex_ppc_names(why, strlen(why), AP_OPT_WHY);
+	return ret;
 }
 
 static int opt_event(void *args, const char *value, char *why)
@@ -94,7 +104,7 @@ static const struct ap_opt perfex_opts[] = {
 	{ .letter = 'd', .name = "decimal", .type = AP_OPT_MAYBE, .call = opt_decimal, .help = "numbers of the events that follow are as in C" },
 	{ .letter = 'x', .name = "hex", .type = AP_OPT_MAYBE, .call = opt_hex, .help = "they are hexadecimal, without a warning" },
 	{ .letter = 'o', .name = "output", .type = AP_OPT_STR, .offset = offsetof(struct perfex_args, output), .value = "file", .help = "write the sums to this file" },
-	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
+	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8); 604 750 7400 7450 ..."),
 	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "p4_pebs_enable", opt_pebs_enable, "value", "PEBS_ENABLE of a P4"),
 	CALL(0, "p4pe", opt_pebs_enable, "value", "the same"),
@@ -312,6 +322,20 @@ static int in_session(struct perfex_args *args, int argc, char **argv)
 	return ret;
 }
 
+/* No program of ours is one of a PowerPC, so there is no session with a device around it. */
+static int with_ppc(struct perfex_args *args, char *const *argv)
+{
+	if (args->info)
+		return ap_perfex_ppc_info(stdout, args->ppc);
+	if (args->list || args->long_list)
+		return ap_perfex_ppc_list(stdout, args->ppc, args->long_list);
+	if (args->control.pebs_enable || args->control.pebs_matrix_vert)
+		return ap_opts_wrong(&perfex_spec, "a PowerPC has no PEBS and no OFFCORE_RSP",
+				     NULL);
+	args->run.argv = argv;
+	return ap_perfex_ppc_measure(&args->run, args->ppc, &args->control, args->output);
+}
+
 int ap_cmd_perfex(int argc, char **argv)
 {
 	struct perfex_args args = { .run = { .err = stderr,
@@ -325,5 +349,7 @@ int ap_cmd_perfex(int argc, char **argv)
 	is_told = args.info || args.list || args.long_list;
 	if (rest >= argc && !is_told)
 		return ap_opts_wrong(&perfex_spec, "no command to run", NULL);
+	if (args.ppc)
+		return with_ppc(&args, argv + rest);
 	return args.is_inside ? inside(&args, argv + rest) : in_session(&args, argc, argv);
 }

@@ -43,6 +43,14 @@ const char *ap_perfex_cpu_name(const struct perfctr_info *info);
 const struct ap_x86model_about *ap_perfex_about(const struct perfctr_info *info);
 
 /* perfex_sums.c */
+struct ap_perfex_label {
+	u64 kinds;
+	const char *why; /* none */
+};
+
+/* The table, and what each sum is; labels NULL: unknown. */
+void ap_perfex_print(FILE *out, const struct perfctr_cpu_control *cpu,
+		     const struct perfctr_sum_ctrs *sum, const struct ap_perfex_label *labels);
 void ap_perfex_print_sums(FILE *out, const struct perfctr_info *info,
 			  const struct vperfctr_control *c, const struct perfctr_sum_ctrs *sum);
 

@@ -37,11 +37,6 @@ static bool program(struct virtual_cpu *v, const struct ap_x86model_about *about
 	return true;
 }
 
-struct label {
-	u64 kinds;
-	const char *why; /* none */
-};
-
 static void print_event(FILE *out, const struct perfctr_cpu_control *cpu, unsigned int i)
 {
 	fprintf(out, "0x%08X", cpu->evntsel[i]);
@@ -54,7 +49,7 @@ static void print_event(FILE *out, const struct perfctr_cpu_control *cpu, unsign
 }
 
 static void print_sums(FILE *out, const struct perfctr_cpu_control *cpu,
-		       const struct perfctr_sum_ctrs *sum, const struct label *labels)
+		       const struct perfctr_sum_ctrs *sum, const struct ap_perfex_label *labels)
 {
 	if (cpu->tsc_on)
 		fprintf(out, "tsc\t\t\t\t%19" PRId64 "\n", (int64_t)sum->tsc);
@@ -70,10 +65,10 @@ static void print_sums(FILE *out, const struct perfctr_cpu_control *cpu,
 }
 
 static void print_labels(FILE *out, const struct perfctr_cpu_control *cpu,
-			 const struct label *labels)
+			 const struct ap_perfex_label *labels)
 {
 	for (unsigned int i = 0; i < cpu->nractrs && i < PERFCTR_MAX_PMCS; i++) {
-		const struct label *l = &labels[i];
+		const struct ap_perfex_label *l = &labels[i];
 
 		fputs("# ", out);
 		print_event(out, cpu, i);
@@ -84,12 +79,20 @@ static void print_labels(FILE *out, const struct perfctr_cpu_control *cpu,
 	}
 }
 
+void ap_perfex_print(FILE *out, const struct perfctr_cpu_control *cpu,
+		     const struct perfctr_sum_ctrs *sum, const struct ap_perfex_label *labels)
+{
+	print_sums(out, cpu, sum, labels);
+	if (labels)
+		print_labels(out, cpu, labels);
+}
+
 void ap_perfex_print_sums(FILE *out, const struct perfctr_info *info,
 			  const struct vperfctr_control *c, const struct perfctr_sum_ctrs *sum)
 {
 	const struct ap_x86model_about *about = ap_perfex_about(info);
 	const struct perfctr_cpu_control *cpu = &c->cpu_control;
-	struct label labels[PERFCTR_MAX_PMCS] = { { 0, "" } };
+	struct ap_perfex_label labels[PERFCTR_MAX_PMCS] = { { 0, "" } };
 	struct virtual_cpu v;
 	bool is_known = program(&v, about, cpu);
 	bool has_offcore = info->cpu_type >= PERFCTR_X86_NEHALEM;

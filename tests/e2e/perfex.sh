@@ -100,6 +100,68 @@ is "$status" 129 "a CPU that there is not: status"
 run timeout -k 5 60 "$ANYPERF" run --cpu k7 -- "$ANYPERF" perfex --inside -l
 has "$tmp/out" 'CPU type AMD K7' "in a session it is a program as any other"
 
+# --- PowerPC: through the driver's MMCRs into the model's counters
+is "$(for cpu in 604 750 7400 7450 ppc; do
+	"$ANYPERF" perfex --cpu $cpu -i | sed -n 's/^cpu_nrctrs\t*//p'
+	"$ANYPERF" perfex --cpu $cpu -l | sed -n 's/^CPU type //p'
+done | paste -sd,)" "2,PowerPC 604,4,PowerPC 750/740/750CX,4,PowerPC 7400,6,PowerPC 7451/7441,0,Generic PowerPC with timebase" \
+	"PowerPCs say what they are"
+perfex --cpu 7450 -L
+has "$tmp/out" '^BRANCHES_COMPLETED:0x22:0x1$' "with codes and counters"
+perfex --cpu 604 -l
+is "$(sed '1,/^Events/d' "$tmp/out" | paste -sd,)" "PROCESSOR_CYCLES,INSTRUCTIONS_COMPLETED" "a 604 has events of all"
+for cpu in 604:INSTRUCTIONS_COMPLETED: 750:2@3: 7410:INSTRUCTIONS_COMPLETED@2: 7450:INSTRUCTIONS_COMPLETED:BRANCHES_COMPLETED \
+	7457:2@3:22@0; do
+	IFS=: read -r name instr branch <<<"$cpu"
+	events=(-x -e "$instr")
+	[ -z "$branch" ] || events+=(-e "$branch")
+	perfex --deterministic --cpu "$name" "${events[@]}" -- "$PROGRAMS/perfctr_tasks" work 1001000
+	a=$(sum 1) b=$(sum 2)
+	perfex --deterministic --cpu "$name" "${events[@]}" -- "$PROGRAMS/perfctr_tasks" work 2001000
+	is "$(($(sum 1) - a)) $(($(sum 2) - b))" "2000000 $((${#branch} ? 1000000 : 0))" "$name: sums are those of the code" ||
+		note "$(cat "$tmp/err")"
+done
+# more than 2^32 of an event, which a counter holds only in steps, and the clock with them
+perfex --deterministic --cpu 7450 -e INSTRUCTIONS_COMPLETED -- "$PROGRAMS/perfctr_tasks" work 1000001000
+a=$(sum 1)
+perfex --deterministic --cpu 7450 -e INSTRUCTIONS_COMPLETED -- "$PROGRAMS/perfctr_tasks" work 3200001000
+is "$(($(sum 1) - a))" 4400000000 "7450: a sum of more than 32 bits"
+is "$(awk '/^tsc/ { print ($2 > 0) }' "$tmp/err")" 1 "7450: the timebase is the thread's time"
+perfex --cpu 7450 -e BRANCHES_COMPLETED -e INSTRUCTIONS_COMPLETED@0 -- true
+is "$status $(cat "$tmp/err")" \
+	"125 anyperf perfex: -e INSTRUCTIONS_COMPLETED@0: no counter is left that can count it (-L lists them)" "two events of one counter"
+PATH=$PROGRAMS:$PATH perfex -x --cpu 7450 -e INSTRUCTIONS_COMPLETED -e LOAD_INSTRUCTIONS_COMPLETED -e DTLB_MISSES -e 7@4 -e BRANCHES_COMPLETED \
+	-e 13@5 -- and_loop
+is "$(sed -n 's/^# //p' "$tmp/err")" "0x00000002@3 is exact
+0x0000001A@1 is exact
+0x00000012@2 is modelled
+0x00000007@4 is modelled
+0x00000022@0 is exact
+0x00000013@5 is not counted: no count of the engine means this event" "each sum has its label" || note "$(cat "$tmp/err")"
+PATH=$PROGRAMS:$PATH perfex --cpu 7450 -e INSTRUCTIONS_COMPLETED -e BRANCHES_COMPLETED -- and_loop
+is "$(awk '/^event/ { print $3 }' "$tmp/err" | tr '\n' ' ')" \
+	"$(sed -n 's/.* EXPECT instructions //p' "$root/tests/programs/and_loop.S") $(sed -n 's/.* EXPECT branches //p' "$root/tests/programs/and_loop.S") " \
+	"7450: counts begin with the command's first instruction"
+for cpu in 750 7450; do
+	refused=
+	for event in $("$ANYPERF" perfex --cpu $cpu -l | sed '1,/^Events/d'); do
+		PATH=$PROGRAMS:$PATH perfex --cpu $cpu -e "$event" -- and_loop
+		[ "$status:$(grep -c 'is exact\|is modelled' "$tmp/err")" = 0:1 ] || refused="$refused $event"
+	done
+	is "$refused" "" "$cpu: each event of the list is counted"
+done
+perfex --cpu 7450 -e FPU_INSTRUCTIONS_COMPLETED -- true
+is "$status $(cat "$tmp/err")" "129 anyperf perfex: -e FPU_INSTRUCTIONS_COMPLETED: no event of this CPU (-l lists them), nor evntsel[@pmc]" \
+	"what has no count is refused by name"
+perfex --cpu ppc -e 2 -- true
+is "$status" 125 "a CPU without counters takes none"
+perfex --cpu 7450 --p4pe 1 -e 2 -- true
+is "$status $(head -n 1 "$tmp/err")" "129 anyperf perfex: a PowerPC has no PEBS and no OFFCORE_RSP" "what other CPUs have"
+perfex --cpu 750 -e 2 -o "$tmp/sums" -- sh -c 'exit 3'
+is "$status $(grep -c '^event' "$tmp/sums") $(wc -c <"$tmp/err")" "3 1 0" "7450: the command's status, and sums in a file"
+perfex --cpu 750 -e 2 -- ./nothing
+is "$status" 127 "7450: no command"
+
 # what perfex does on its way to the command is in no sum, however long it is
 PATH=/nonesuch:/nonesuch/bin:$PROGRAMS:$PATH perfex -e 4100c0 -e 4100c2 -- and_loop
 is "$(awk '/^event/ { print $3 }' "$tmp/err" | tr '\n' ' ')" \

@@ -5,11 +5,16 @@
  * not marked (FCM0), or until PMC1 turns negative (TRIGGER, for the others).  A counter that turns
  * negative, and whose condition is enabled, ends TRIGGER and with FCECE freezes all.
  *
- * Events by the user's manuals of the MPC604e, MPC750, MPC7410 and MPC7450: 1 and 2 are cycles and
- * completed instructions on PMC1 to PMC4 of all; others are none that the engine has the same of.
+ * Events by the user's manuals of the MPC604e, MPC750, MPC7410 and MPC7450 ("Performance Monitor"): 1 and 2 are cycles and
+ * completed instructions on PMC1 to PMC4 of all.  Of the others those are here that the engine counts the same of.  A miss in a
+ * TLB is one that a table is searched for; a 750's L2 and a 7450's L3 are the last level of the machine that is modelled, and what
+ * a 7450's L2 misses is what the last level is asked for.  What a CPU counts as it is processed, and not as it completes, has no
+ * count here: speculation is not modelled.
  */
 #include "perfctr/model/ppc.h"
 #include "base/mem.h"
+
+#define K(kind) AP_KIND_BIT(AP_KIND_##kind)
 
 #define MMCR0_FCP    0x20000000u
 #define MMCR0_FCM0   0x08000000u
@@ -22,27 +27,97 @@ struct ap_ppcmodel_family {
 	u8 npmcs;
 	u32 mmcr[3]; /* bits that there are */
 	bool has_bamr;
+	const struct ap_ppcmodel_listed
+		*events; /* beside those of all, up to a row without a name */
 };
+
+#define MISPREDICTED (K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS))
+#define DTLB_WALKS   (K(DTLB_LOAD_WALK) | K(DTLB_STORE_WALK))
+#define DATA_MISSES  (K(LLC_LOAD_MISS) | K(LLC_STORE_MISS))
+
+/* clang-format off */
+static const struct ap_ppcmodel_listed of_all[] = {
+	{ "PROCESSOR_CYCLES", 0xf, 1, K(CYCLES) },
+	{ "INSTRUCTIONS_COMPLETED", 0xf, 2, K(INSTR) },
+	{ NULL, 0, 0, 0 }
+};
+static const struct ap_ppcmodel_listed of_750[] = {
+	{ "L1_INSTRUCTION_CACHE_MISSES", 0x2, 5, K(L1I_LOAD_MISS) },
+	{ "ITLB_MISSES", 0x2, 6, K(ITLB_WALK) },
+	{ "L2_INSTRUCTION_MISSES", 0x2, 7, K(LLC_CODE_MISS) },
+	{ "LOADS_AND_STORES_COMPLETED", 0x2, 11, K(MEM) },
+	{ "L1_DATA_CACHE_MISSES", 0x4, 5, K(L1D_LOAD_MISS) | K(L1D_STORE_MISS) },
+	{ "DTLB_MISSES", 0x4, 6, DTLB_WALKS },
+	{ "L2_DATA_MISSES", 0x4, 7, DATA_MISSES },
+	{ "MISPREDICTED_BRANCHES", 0x8, 8, MISPREDICTED },
+	{ NULL, 0, 0, 0 }
+};
+static const struct ap_ppcmodel_listed of_7450[] = {
+	{ "STORE_INSTRUCTIONS_COMPLETED", 0x3, 20, K(STORE) },
+	{ "L1_INSTRUCTION_CACHE_MISSES", 0x3, 21, K(L1I_LOAD_MISS) },
+	{ "BRANCHES_COMPLETED", 0x1, 34, K(BRANCH) },
+	{ "SC_INSTRUCTIONS_COMPLETED", 0x1, 37, K(SYSCALL) },
+	{ "L1_INSTRUCTION_CACHE_ACCESSES", 0x1, 41, K(L1I_LOAD) },
+	{ "L1_DATA_TOTAL_MISSES", 0x6, 23, K(L1D_LOAD_MISS) | K(L1D_STORE_MISS) },
+	{ "LSU_INSTRUCTIONS_COMPLETED", 0x2, 25, K(MEM) },
+	{ "LOAD_INSTRUCTIONS_COMPLETED", 0x2, 26, K(LOAD) },
+	{ "ITLB_NON_SPECULATIVE_MISSES", 0x2, 35, K(ITLB_WALK) },
+	{ "L1_DATA_LOAD_ACCESS_MISSES", 0x2, 37, K(L1D_LOAD_MISS) },
+	{ "L1_DATA_STORE_MISSES", 0x2, 39, K(L1D_STORE_MISS) },
+	{ "DTLB_MISSES", 0x4, 18, DTLB_WALKS },
+	{ "MISPREDICTED_BRANCHES", 0x8, 28, MISPREDICTED },
+	{ "L3_INSTRUCTION_CACHE_MISSES", 0x30, 5, K(LLC_CODE_MISS) },
+	{ "L2_DATA_CACHE_MISSES", 0x30, 6, K(LLC_LOAD) | K(LLC_STORE) },
+	{ "L3_DATA_CACHE_MISSES", 0x30, 7, DATA_MISSES },
+	{ "L3_CACHE_MISSES", 0x10, 20, DATA_MISSES | K(LLC_CODE_MISS) },
+	{ NULL, 0, 0, 0 }
+};
+/* clang-format on */
 
 #define MMCR1_4 0xffc00000u
 #define MMCR1_6 0xfffff800u
 
 /* clang-format off */
 static const struct ap_ppcmodel_family families[] = {
-	{ "604", 0x00040303, 2, { ~0u, 0, 0 }, false },
-	{ "604e", 0x00090204, 4, { ~0u, MMCR1_4, 0 }, false },
-	{ "604ev", 0x000a0100, 4, { ~0u, MMCR1_4, 0 }, false },
-	{ "750", 0x00080200, 4, { ~0u, MMCR1_4, 0 }, false },
-	{ "750fx", 0x70000203, 4, { ~0u, MMCR1_4, 0 }, false },
-	{ "750gx", 0x70020102, 4, { ~0u, MMCR1_4, 0 }, false },
-	{ "7400", 0x000c0209, 4, { ~0u, MMCR1_4, 0x80000000 }, true },
-	{ "7410", 0x800c1104, 4, { ~0u, MMCR1_4, 0x80000000 }, true },
-	{ "7450", 0x80000203, 6, { ~0u, MMCR1_6, 0x80000000 }, true },
-	{ "7455", 0x80010303, 6, { ~0u, MMCR1_6, 0x80000000 }, true },
-	{ "7457", 0x80020101, 6, { ~0u, MMCR1_6, 0x80000000 }, true },
-	{ "ppc", 0x00030001, 0, { 0, 0, 0 }, false }, /* a 603 */
+	{ "604", 0x00040303, 2, { ~0u, 0, 0 }, false, &of_all[2] },
+	{ "604e", 0x00090204, 4, { ~0u, MMCR1_4, 0 }, false, &of_all[2] },
+	{ "604ev", 0x000a0100, 4, { ~0u, MMCR1_4, 0 }, false, &of_all[2] },
+	{ "750", 0x00080200, 4, { ~0u, MMCR1_4, 0 }, false, of_750 },
+	{ "750fx", 0x70000203, 4, { ~0u, MMCR1_4, 0 }, false, of_750 },
+	{ "750gx", 0x70020102, 4, { ~0u, MMCR1_4, 0 }, false, of_750 },
+	{ "7400", 0x000c0209, 4, { ~0u, MMCR1_4, 0x80000000 }, true, &of_all[2] },
+	{ "7410", 0x800c1104, 4, { ~0u, MMCR1_4, 0x80000000 }, true, &of_all[2] },
+	{ "7450", 0x80000203, 6, { ~0u, MMCR1_6, 0x80000000 }, true, of_7450 },
+	{ "7455", 0x80010303, 6, { ~0u, MMCR1_6, 0x80000000 }, true, of_7450 },
+	{ "7457", 0x80020101, 6, { ~0u, MMCR1_6, 0x80000000 }, true, of_7450 },
+	{ "ppc", 0x00030001, 0, { 0, 0, 0 }, false, &of_all[2] }, /* a 603 */
 };
 /* clang-format on */
+
+const char *ap_ppcmodel_name(unsigned i)
+{
+	return i < AP_ARRAY_SIZE(families) ? families[i].name : NULL;
+}
+
+bool ap_ppcmodel_listed(const struct ap_ppcmodel_family *family, unsigned i,
+			struct ap_ppcmodel_listed *out)
+{
+	const unsigned ncommon = AP_ARRAY_SIZE(of_all) - 1;
+	const struct ap_ppcmodel_listed *row = of_all;
+	unsigned k = i;
+
+	if (i >= ncommon) {
+		row = family->events;
+		k -= ncommon;
+	}
+	for (; k && row->name; k--)
+		row++;
+	if (!row->name || !family->npmcs)
+		return false;
+	*out = *row;
+	out->pmcs &= (1u << family->npmcs) - 1;
+	return true;
+}
 
 const struct ap_ppcmodel_family *ap_ppcmodel_find(const char *name)
 {
@@ -185,16 +260,17 @@ static const char *why_frozen(const struct ap_ppcmodel_cpu *cpu, unsigned i)
 u64 ap_ppcmodel_counts(const struct ap_ppcmodel *m, unsigned i, const char **why)
 {
 	const struct ap_ppcmodel_cpu *cpu = &m->cpus[m->cpu];
+	struct ap_ppcmodel_listed row;
 	u32 event;
 
 	*why = i < m->family->npmcs ? why_frozen(cpu, i) : "the CPU has no such counter";
 	if (*why)
 		return 0;
 	event = selector(cpu, i);
-	if (i < 4 && event == 1)
-		return AP_KIND_BIT(AP_KIND_CYCLES);
-	if (i < 4 && event == 2)
-		return AP_KIND_BIT(AP_KIND_INSTR);
+	for (unsigned k = 0; ap_ppcmodel_listed(m->family, k, &row); k++) {
+		if (row.event == event && row.pmcs >> i & 1)
+			return row.kinds;
+	}
 	*why = event ? "no count of the engine means this event" : "no event is selected";
 	return 0;
 }

@@ -39,6 +39,20 @@ struct ap_ppcmodel {
 
 extern const struct ap_ppcctr_ops ap_ppcmodel_ops; /* host: struct ap_ppcmodel */
 
+/* An event that counts: on each counter of the mask, by this selector. */
+struct ap_ppcmodel_listed {
+	const char *name;
+	u32 pmcs; /* bit 0: PMC1 */
+	u32 event;
+	u64 kinds;
+};
+
+/* The i-th that the CPU has; false past the last. */
+bool ap_ppcmodel_listed(const struct ap_ppcmodel_family *family, unsigned i,
+			struct ap_ppcmodel_listed *out);
+/* Names of CPUs; NULL past the last. */
+const char *ap_ppcmodel_name(unsigned i);
+
 /* 604, 604e, 604ev, 750, 750fx, 750gx, 7400, 7410, 7450, 7455, 7457, ppc; NULL: none of them. */
 const struct ap_ppcmodel_family *ap_ppcmodel_find(const char *name);
 

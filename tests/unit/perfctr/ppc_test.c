@@ -520,6 +520,55 @@ static void what_is_not_counted_says_so(void)
 	}
 }
 
+/* Codes of the manuals, each on a counter that has it and on one that has not. */
+static void events_are_those_of_the_manuals(void)
+{
+	static const struct {
+		const char *model;
+		u32 pmc, event;
+		u64 kinds;
+	} rows[] = {
+		{ "604", 0, 1, AP_KIND_BIT(AP_KIND_CYCLES) },
+		{ "604e", 3, 2, AP_KIND_BIT(AP_KIND_INSTR) },
+		{ "7400", 2, 2, AP_KIND_BIT(AP_KIND_INSTR) },
+		{ "750", 1, 0x0b, AP_KIND_BIT(AP_KIND_MEM) },
+		{ "750", 2, 0x0b, 0 }, /* FPU instructions */
+		{ "750fx", 3, 8,
+		  AP_KIND_BIT(AP_KIND_COND_MISS) | AP_KIND_BIT(AP_KIND_INDIRECT_MISS) |
+			  AP_KIND_BIT(AP_KIND_RETURN_MISS) },
+		{ "7400", 1, 0x0b, 0 },
+		{ "7450", 0, 0x22, AP_KIND_BIT(AP_KIND_BRANCH) },
+		{ "7450", 1, 0x22, 0 },
+		{ "7450", 1, 0x1a, AP_KIND_BIT(AP_KIND_LOAD) },
+		{ "7450", 0, 0x14, AP_KIND_BIT(AP_KIND_STORE) },
+		{ "7450", 1, 0x14, AP_KIND_BIT(AP_KIND_STORE) },
+		{ "7450", 2, 0x14, 0 },
+		{ "7455", 1, 0x19, AP_KIND_BIT(AP_KIND_MEM) },
+		{ "7457", 0, 0x25, AP_KIND_BIT(AP_KIND_SYSCALL) },
+		{ "7457", 1, 0x25, AP_KIND_BIT(AP_KIND_L1D_LOAD_MISS) },
+		{ "7450", 3, 0x1c,
+		  AP_KIND_BIT(AP_KIND_COND_MISS) | AP_KIND_BIT(AP_KIND_INDIRECT_MISS) |
+			  AP_KIND_BIT(AP_KIND_RETURN_MISS) },
+		{ "7450", 5, 5, AP_KIND_BIT(AP_KIND_LLC_CODE_MISS) },
+		{ "7450", 3, 5, 0 },
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct ap_ppcctr_control control = { .nractrs = 1,
+							   .pmc_map = { rows[i].pmc },
+							   .evntsel = { rows[i].event } };
+		struct ap_ppcctr_state a;
+		const char *why;
+		struct rig rig;
+
+		rig_init(&rig, rows[i].model);
+		rig_state(&rig, &a, &control);
+		ap_ppcctr_resume(&rig.drv, &a);
+		if (!EXPECT_U64(ap_ppcmodel_counts(&rig.m, rows[i].pmc, &why), rows[i].kinds))
+			tap_note("%s: %u@%u", rows[i].model, rows[i].event, rows[i].pmc);
+	}
+}
+
 static u32 next(u32 *seed)
 {
 	*seed ^= *seed << 13;
@@ -585,6 +634,7 @@ int main(int argc, char **argv)
 		TAP(a_trigger_that_has_fired_is_not_set_again),
 		TAP(registers_are_as_documented),
 		TAP(what_is_not_counted_says_so),
+		TAP(events_are_those_of_the_manuals),
 		TAP(whatever_is_taken_runs_without_a_fault),
 		{ 0 },
 	};
