@@ -103,6 +103,21 @@ static bool parse(const char **p, u64 *out, u32 base)
 	return true;
 }
 
+void ap_str_unmangle(char *name)
+{
+	char *to = name;
+
+	while (*name) {
+		if (!strncmp(name, "\\012", 4)) {
+			*to++ = '\n';
+			name += 4;
+		} else {
+			*to++ = *name++;
+		}
+	}
+	*to = '\0';
+}
+
 bool ap_parse_u64(const char **p, u64 *v)
 {
 	return parse(p, v, 10);

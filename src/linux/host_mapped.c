@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 #include "sampling/record.h"
@@ -50,6 +51,7 @@ static bool parse(char *text, struct line *l)
 	l->min = min;
 	l->path = text + at;
 	text[strcspn(text, "\n")] = '\0';
+	ap_str_unmangle(text + at);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/running.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -69,22 +70,6 @@ struct mapping {
 	const char *name;
 };
 
-/* The kernel writes a newline in a name as \012. */
-static void unescape(char *name)
-{
-	char *to = name;
-
-	while (*name) {
-		if (!strncmp(name, "\\012", 4)) {
-			*to++ = '\n';
-			name += 4;
-		} else {
-			*to++ = *name++;
-		}
-	}
-	*to = '\0';
-}
-
 static bool parse_mapping(char *line, struct mapping *m)
 {
 	char perm[5];
@@ -97,7 +82,7 @@ static bool parse_mapping(char *line, struct mapping *m)
 	m->prot = (perm[0] == 'r' ? PROT_READ : 0) | (perm[1] == 'w' ? PROT_WRITE : 0) |
 		  (perm[2] == 'x' ? PROT_EXEC : 0);
 	m->flags = perm[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
-	unescape(line + at);
+	ap_str_unmangle(line + at);
 	m->name = line[at] ? line + at : "//anon";
 	return true;
 }
