@@ -3,7 +3,7 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli tui profile linux calls legacy pmu perfctr core engine model service sampling inject x86 abi base
+MODULES := cli tui profile linux print calls legacy pmu perfctr core engine model service sampling inject x86 abi base
 
 DEPS_base :=
 DEPS_abi := base
@@ -19,10 +19,11 @@ DEPS_perfctr := abi base
 # what programs link: libanyperf.a
 DEPS_legacy := abi base
 DEPS_calls := legacy perfctr abi base
-DEPS_linux := pmu perfctr core model sampling inject abi base
-DEPS_profile := abi base
-DEPS_tui := profile abi base
-DEPS_cli := tui profile linux calls perfctr abi base
+DEPS_print := base
+DEPS_linux := print pmu perfctr core model sampling inject abi base
+DEPS_profile := print abi base
+DEPS_tui := profile print abi base
+DEPS_cli := tui profile linux print calls perfctr abi base
 
 # Libraries of a module.  All from archives: start-up pays for no shared library that a command does not
 # use (docs/design/profile.md).

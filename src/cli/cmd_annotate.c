@@ -12,6 +12,7 @@
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "cli/show.h"
+#include "print/print.h"
 #include "profile/annotate.h"
 #include "profile/disasm.h"
 #include "tui/term.h"
@@ -126,10 +127,10 @@ static int print_all(const struct annotate_args *a, struct ap_data *d, struct ap
 	if (shown || (!found && !a->symbol && !a->dso))
 		return 0;
 	if (found)
-		fprintf(stderr, COMMAND ": the code of %s cannot be read\n",
-			a->symbol ? a->symbol : "these functions");
+		ap_print(stderr, COMMAND ": the code of %s cannot be read\n",
+			 a->symbol ? a->symbol : "these functions");
 	else
-		fprintf(stderr, COMMAND ": no sample was in %s\n", a->symbol ? a->symbol : a->dso);
+		ap_print(stderr, COMMAND ": no sample was in %s\n", a->symbol ? a->symbol : a->dso);
 	return AP_EXIT_FAILURE;
 }
 
@@ -177,16 +178,16 @@ static int check_filter(struct annotate_args *a, struct ap_data *d)
 	u64 all = ~0ULL;
 
 	if (ap_filter_parse(&a->filter, d, why)) {
-		fprintf(stderr, COMMAND ": %s\n", why);
+		ap_print(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	for (u32 i = 0; i < ap_data_nevents(d); i++)
 		all &= ap_data_event(d, i)->attr.sample_type;
 	if (!a->filter.cpus || all & AP_PERF_SAMPLE_CPU)
 		return 0;
-	fprintf(stderr,
-		COMMAND ": -C: the samples of %s do not say their CPU (record --sample-cpu)\n",
-		ap_profile_path(a->input));
+	ap_print(stderr,
+		 COMMAND ": -C: the samples of %s do not say their CPU (record --sample-cpu)\n",
+		 ap_profile_path(a->input));
 	return AP_EXIT_FAILURE;
 }
 
@@ -239,7 +240,7 @@ static int run(struct annotate_args *a)
 	opts = (struct ap_disasm_opts){ a->style && !strcmp(a->style, "intel"), a->objdump };
 	dis = ap_disasm_new(&opts, why, sizeof(why));
 	if (!dis) {
-		fprintf(stderr, COMMAND ": %s\n", why);
+		ap_print(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_FAILURE;
 	}
 	d = ap_profile_open(COMMAND, a->input);

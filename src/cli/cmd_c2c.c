@@ -12,6 +12,7 @@
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
+#include "print/print.h"
 #include "profile/sharing.h"
 
 #define COMMAND "anyperf c2c"
@@ -83,15 +84,16 @@ static void print_fields(const struct ap_sharing *sh, const struct ap_share_line
 	for (u32 i = l->first; i < l->first + l->n; i++) {
 		const struct ap_share_use *u = &sh->use[i];
 
-		fprintf(out, "%#llx%s%s%s%llu%s%s%s%u%s%s%s", (unsigned long long)l->line, sep,
-			kind_of(l), sep, (unsigned long long)u->offset, sep,
-			u->is_store ? "store" : "load", sep, u->tid, sep, u->comm, sep);
-		fprintf(out, "%llu%s%llu%s%llu%s%#llx%s", (unsigned long long)u->hitm, sep,
-			(unsigned long long)u->refs, sep, (unsigned long long)ap_share_mean(u), sep,
-			(unsigned long long)u->at.ip, sep);
-		fprintf(out, "%s%s", symbol_of(&u->at, text, sizeof(text)), sep);
-		fprintf(out, "%s%s", source_of(&u->at, text, sizeof(text)), sep);
-		fprintf(out, "%s\n", symbol_of(&u->data, text, sizeof(text)));
+		ap_print_fields(out, sep, "%#llx\t%s\t%llu\t%s\t%u\t%s\t",
+				(unsigned long long)l->line, kind_of(l),
+				(unsigned long long)u->offset, u->is_store ? "store" : "load",
+				u->tid, u->comm);
+		ap_print_fields(out, sep, "%llu\t%llu\t%llu\t%#llx\t", (unsigned long long)u->hitm,
+				(unsigned long long)u->refs, (unsigned long long)ap_share_mean(u),
+				(unsigned long long)u->at.ip);
+		ap_print_fields(out, sep, "%s\t", symbol_of(&u->at, text, sizeof(text)));
+		ap_print_fields(out, sep, "%s\t", source_of(&u->at, text, sizeof(text)));
+		ap_print_fields(out, sep, "%s\n", symbol_of(&u->data, text, sizeof(text)));
 	}
 }
 
@@ -99,20 +101,21 @@ static void print_line(const struct ap_sharing *sh, const struct ap_share_line *
 {
 	char at[SOURCE_TEXT], source[SOURCE_TEXT], data[SOURCE_TEXT];
 
-	fprintf(out,
-		"\n  line %#llx  %s sharing by %u threads: %llu HITM (%llu loads, %llu stores), "
-		"%.2f%% of all\n",
-		(unsigned long long)l->line, kind_of(l), l->threads, (unsigned long long)l->hitm,
-		(unsigned long long)l->loads, (unsigned long long)l->stores,
-		sh->hitm ? 100.0 * (double)l->hitm / (double)sh->hitm : 0.0);
-	fprintf(out, "    %6s  %-5s  %-24s %10s %10s %7s  %-18s  %-24s  %-24s  %s\n", "offset",
-		"op", "thread", "HITM", "sampled", "cycles", "ip", "function", "source", "datum");
+	ap_print(out,
+		 "\n  line %#llx  %s sharing by %u threads: %llu HITM (%llu loads, %llu stores), "
+		 "%.2f%% of all\n",
+		 (unsigned long long)l->line, kind_of(l), l->threads, (unsigned long long)l->hitm,
+		 (unsigned long long)l->loads, (unsigned long long)l->stores,
+		 sh->hitm ? 100.0 * (double)l->hitm / (double)sh->hitm : 0.0);
+	ap_print(out, "    %6s  %-5s  %-24s %10s %10s %7s  %-18s  %-24s  %-24s  %s\n", "offset",
+		 "op", "thread", "HITM", "sampled", "cycles", "ip", "function", "source", "datum");
 	for (u32 i = l->first; i < l->first + l->n; i++) {
 		const struct ap_share_use *u = &sh->use[i];
 		char thread[40];
 
 		snprintf(thread, sizeof(thread), "%.20s:%u", u->comm, u->tid);
-		fprintf(out,
+		ap_print(
+			out,
 			"    %#6llx  %-5s  %-24s %10llu %10llu %7llu  %#-18llx  %-24s  %-24s  %s\n",
 			(unsigned long long)u->offset, u->is_store ? "store" : "load", thread,
 			(unsigned long long)u->hitm, (unsigned long long)u->refs,
@@ -165,11 +168,11 @@ static int report(const struct c2c_args *a)
 		fprintf(stderr, COMMAND ": %llu samples are damaged and were left out\n",
 			(unsigned long long)sh.damaged);
 	if (sh.samples && sh.samples == sh.without) {
-		fprintf(stderr,
-			COMMAND
-			": the samples of %s do not say which data they are of (anyperf c2c "
-			"record)\n",
-			ap_profile_path(a->input));
+		ap_print(stderr,
+			 COMMAND
+			 ": the samples of %s do not say which data they are of (anyperf c2c "
+			 "record)\n",
+			 ap_profile_path(a->input));
 		status = AP_EXIT_FAILURE;
 	} else {
 		print(a, &sh, stdout);

@@ -11,6 +11,7 @@
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
+#include "print/print.h"
 #include "profile/diff.h"
 #include "profile/hist_opts.h"
 
@@ -99,7 +100,7 @@ static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys,
 	side->filter = a->filter;
 	own.filter = &side->filter;
 	if (ap_filter_parse(&side->filter, side->d, why)) {
-		fprintf(stderr, COMMAND ": %s: %s\n", side->path, why);
+		ap_print(stderr, COMMAND ": %s: %s\n", side->path, why);
 		return AP_EXIT_USAGE;
 	}
 	side->s = ap_profile_calloc(1, sizeof(*side->s));
@@ -159,8 +160,8 @@ static int print_all(const struct diff_args *a, const struct ap_hist_opts *keys,
 		common += has;
 	}
 	if (!common) {
-		fprintf(stderr, COMMAND ": %s and %s have no event in common\n", before->path,
-			after->path);
+		ap_print(stderr, COMMAND ": %s and %s have no event in common\n", before->path,
+			 after->path);
 		return AP_EXIT_FAILURE;
 	}
 	for (i = 0; i < ap_data_nevents(before->d); i++) {
@@ -168,7 +169,7 @@ static int print_all(const struct diff_args *a, const struct ap_hist_opts *keys,
 		const struct ap_hist *h = hist_named(after, name, &has);
 
 		if (!a->quiet)
-			printf("%s# Event '%s'\n#\n", i ? "\n" : "", name);
+			ap_print(stdout, i ? "\n# Event '%s'\n#\n" : "# Event '%s'\n#\n", name);
 		ap_diff_print(ap_fold_hist(before->f, i), h, keys, &a->diff, stdout);
 	}
 	return 0;
@@ -195,7 +196,7 @@ static int diff(const struct diff_args *a, const char *before_path, const char *
 		}
 	}
 	if (status) {
-		fprintf(stderr, COMMAND ": %s\n", why);
+		ap_print(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	status = read_side(a, &keys, &before);

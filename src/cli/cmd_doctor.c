@@ -16,6 +16,7 @@
 #include "cli/opt_rows.h"
 #include "linux/doctor.h"
 #include "linux/run.h"
+#include "print/print.h"
 
 #define COMMAND "anyperf doctor"
 #define SELF	"/proc/self/exe"
@@ -41,9 +42,9 @@ static void print(const struct doctor_args *args, const struct ap_doctor_finding
 {
 	if (args->quiet && f->verdict == AP_DOCTOR_OK)
 		return;
-	printf(" %-5s %-18s %s\n", marks[f->verdict], f->what, f->found);
+	ap_print(stdout, " %-5s %-18s %s\n", marks[f->verdict], f->what, f->found);
 	if (f->change[0])
-		printf("       %-18s to change that: %s\n", "", f->change);
+		ap_print(stdout, "       %-18s to change that: %s\n", "", f->change);
 }
 
 /* Runs anyperf on itself; its first line on stderr, without the end, goes to line.  The exit status or -errno. */
@@ -125,6 +126,6 @@ int ap_cmd_doctor(int argc, char **argv)
 		if (f.verdict > worst)
 			worst = f.verdict;
 	}
-	printf("\n %s\n", verdicts[worst]);
+	ap_print(stdout, "\n %s\n", verdicts[worst]);
 	return (int)worst;
 }

@@ -8,6 +8,7 @@
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/profile.h"
+#include "print/print.h"
 #include "profile/describe.h"
 
 #define COMMAND "anyperf evlist"
@@ -34,13 +35,14 @@ static const struct ap_opt_spec evlist_spec = { COMMAND, "[options]", evlist_opt
 
 static void print_event(const struct evlist_args *a, const struct ap_data_event *ev)
 {
-	fputs(ev->name, stdout);
+	ap_print_str(stdout, ev->name);
 	if (a->verbose) {
 		fputs(": ", stdout);
 		ap_attr_print_first(&ev->attr, ": ", stdout);
 	} else if (a->frequency) {
-		printf(": sample_%s=%llu", ev->attr.flags & AP_PERF_FREQ ? "freq" : "period",
-		       (unsigned long long)ev->attr.sample_period);
+		ap_print(stdout, ": sample_%s=%llu",
+			 ev->attr.flags & AP_PERF_FREQ ? "freq" : "period",
+			 (unsigned long long)ev->attr.sample_period);
 	}
 	putchar('\n');
 }
@@ -57,9 +59,9 @@ static void print_all(const struct evlist_args *a, const struct ap_data *d)
 			print_event(a, ev);
 			continue;
 		}
-		printf("%s{", ev->group ? ev->group : "");
+		ap_print(stdout, "%s{", ev->group ? ev->group : "");
 		for (k = 0; k < n; k++)
-			printf("%s%s", k ? "," : "", ap_data_event(d, i + k)->name);
+			ap_print(stdout, "%s%s", k ? "," : "", ap_data_event(d, i + k)->name);
 		puts("}");
 	}
 }

@@ -12,6 +12,7 @@
 #include "cli/opt_rows.h"
 #include "cli/outfile.h"
 #include "cli/profile.h"
+#include "print/print.h"
 #include "profile/export.h"
 
 #define DEFAULT_FORMAT "flamegraph"
@@ -109,10 +110,10 @@ static u32 choose_event(const struct ap_stacks *stacks, const char *name)
 	if (n && !*end && n <= stacks->nevents)
 		return (u32)n - 1;
 	if (name)
-		fprintf(stderr,
-			"anyperf export: no event '%s' in the file ('anyperf evlist' "
-			"lists them)\n",
-			name);
+		ap_print(stderr,
+			 "anyperf export: no event '%s' in the file ('anyperf evlist' "
+			 "lists them)\n",
+			 name);
 	else
 		fputs("anyperf export: the file has no samples\n", stderr);
 	return stacks->nevents;
@@ -127,10 +128,10 @@ static void tell(const struct export_args *a, const struct ap_export *x, const c
 	if (a->quiet)
 		return;
 	if (kept)
-		fprintf(stderr, "[ anyperf export: What was %s is %s.old ]\n", output, output);
-	fprintf(stderr, "[ anyperf export: Wrote %s, %.3f MB: %s of %s (%llu samples) ]\n", output,
-		(double)size / 1e6, a->format->name, ev->event->name,
-		(unsigned long long)ev->count);
+		ap_print(stderr, "[ anyperf export: What was %s is %s.old ]\n", output, output);
+	ap_print(stderr, "[ anyperf export: Wrote %s, %.3f MB: %s of %s (%llu samples) ]\n", output,
+		 (double)size / 1e6, a->format->name, ev->event->name,
+		 (unsigned long long)ev->count);
 }
 
 static int write_file(const struct export_args *a, const struct ap_export *x, const char *output,
@@ -158,13 +159,13 @@ static int write_out(const struct export_args *a, const struct ap_export *x)
 	if (fclose(out) || ret == -ENOMEM)
 		ap_die("out of memory");
 	if (ret == -ENOENT)
-		fprintf(stderr,
-			"anyperf export: %s has columns for none of the events of the file "
-			"(man anyperf-export lists them)\n",
-			a->format->name);
+		ap_print(stderr,
+			 "anyperf export: %s has columns for none of the events of the file "
+			 "(man anyperf-export lists them)\n",
+			 a->format->name);
 	else if (ret)
-		fprintf(stderr, "anyperf export: cannot write %s: %s\n", a->format->name,
-			strerror(-ret));
+		ap_print(stderr, "anyperf export: cannot write %s: %s\n", a->format->name,
+			 strerror(-ret));
 	else if (!strcmp(output, "-"))
 		ret = ap_outfile_print(stdout, text, size, stderr);
 	else
@@ -223,7 +224,7 @@ static int export_data(const struct export_args *a, struct ap_data *data)
 	char *title;
 
 	if (ret) {
-		fprintf(stderr, "anyperf export: cannot read %s: %s\n", a->input, strerror(-ret));
+		ap_print(stderr, "anyperf export: cannot read %s: %s\n", a->input, strerror(-ret));
 		ap_stacks_fini(&stacks);
 		return status;
 	}

@@ -20,6 +20,7 @@
 #include "cli/stat.h"
 #include "cli/stat_count.h"
 #include "linux/run.h"
+#include "print/print.h"
 #include "profile/gate.h"
 #include "profile/origin.h"
 
@@ -137,7 +138,7 @@ static int usage(const char *text)
 /* One line that says why nothing was decided. */
 static int fail(const char *what, const char *why)
 {
-	fprintf(stderr, "anyperf gate: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+	ap_print(stderr, "anyperf gate: %s%s%s\n", what, why ? ": " : "", why ? why : "");
 	return AP_EXIT_FAILURE;
 }
 
@@ -150,15 +151,15 @@ static int add_row(struct ap_gate_counts *g, const struct ap_stat_row *row)
 
 	snprintf(kind, sizeof(kind), "%s", ap_stat_row_tag(row));
 	if (ap_stat_row_state(row) != AP_STAT_COUNTED) {
-		fprintf(stderr, "anyperf gate: %s cannot be counted: %s\n", row->sel->name,
-			ap_stat_row_why(row));
+		ap_print(stderr, "anyperf gate: %s cannot be counted: %s\n", row->sel->name,
+			 ap_stat_row_why(row));
 		return -EINVAL;
 	}
 	event.deviation = ap_agg_stddev_pct(&row->agg);
 	/* the last is exact above 2^53, and the mean of equals */
 	event.count = row->agg.m2 > 0 ? (u64)(row->agg.mean + 0.5) : row->agg.last;
 	if (ap_gate_find(g, event.name)) {
-		fprintf(stderr, "anyperf gate: %s is asked for twice\n", event.name);
+		ap_print(stderr, "anyperf gate: %s is asked for twice\n", event.name);
 		return -EINVAL;
 	}
 	if (ap_gate_add_event(g, &event))

@@ -17,6 +17,7 @@
 #include "cli/stat.h"
 #include "linux/client.h"
 #include "linux/run.h"
+#include "print/print.h"
 
 struct list_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
@@ -126,8 +127,8 @@ static void begin_object(bool *has_one)
 
 static void print_key(const char *key, const char *value, bool is_last)
 {
-	printf("\n\t\"%s\": ", key);
-	ap_stat_print_json_string(value, stdout);
+	ap_print(stdout, "\n\t\"%s\": ", key);
+	ap_print_json(stdout, value);
 	fputs(is_last ? "\n}" : ",", stdout);
 }
 
@@ -154,7 +155,7 @@ static void print_event(struct list *l, const struct ap_event_desc *ev, const ch
 		return;
 	l->n++;
 	if (l->names_only) {
-		printf("%s ", ev->name);
+		ap_print(stdout, "%s ", ev->name);
 		return;
 	}
 	if (l->is_json) {
@@ -162,16 +163,16 @@ static void print_event(struct list *l, const struct ap_event_desc *ev, const ch
 		return;
 	}
 	if (sep) {
-		printf("%s%s%s%s%s%s%s%s%s\n", ev->name, sep, alias, sep, kind, sep, encoding, sep,
-		       ev->meaning);
+		ap_print_fields(stdout, sep, "%s\t%s\t%s\t%s\t%s\n", ev->name, alias, kind,
+				encoding, ev->meaning);
 		return;
 	}
 	snprintf(names, sizeof(names), "%s%s%s", ev->name, *alias ? " OR " : "", alias);
 	if (strlen(names) > WIDTH) {
-		printf("  %s\n", names);
+		ap_print(stdout, "  %s\n", names);
 		*names = '\0';
 	}
-	printf("  %-*s %-12s %-22s %s\n", WIDTH, names, kind, encoding, ev->meaning);
+	ap_print(stdout, "  %-*s %-12s %-22s %s\n", WIDTH, names, kind, encoding, ev->meaning);
 }
 
 /* The events that perf has everywhere: those of hardware, or of software. */
@@ -299,11 +300,11 @@ static void print_metric(struct list *l, const struct ap_metric *m)
 	if (l->is_json)
 		print_metric_json(l, m);
 	else if (sep)
-		printf("%s%s%s%s%s%s%s%s%s\n", m->name, sep, m->unit, sep, m->groups, sep,
-		       m->formula, sep, m->text);
+		ap_print_fields(stdout, sep, "%s\t%s\t%s\t%s\t%s\n", m->name, m->unit, m->groups,
+				m->formula, m->text);
 	else
-		printf("  %-23s %-7s %-19s %s\n      %s\n", m->name, m->unit, m->groups, m->text,
-		       m->formula);
+		ap_print(stdout, "  %-23s %-7s %-19s %s\n      %s\n", m->name, m->unit, m->groups,
+			 m->text, m->formula);
 }
 
 static int list_metrics(const struct list_args *args, struct list *l)
@@ -317,7 +318,7 @@ static int list_metrics(const struct list_args *args, struct list *l)
 	if (!ret && path)
 		ret = ap_metrics_file(&t, path, why, sizeof(why));
 	if (ret)
-		fprintf(stderr, "anyperf list: %s\n", why);
+		ap_print(stderr, "anyperf list: %s\n", why);
 	else if (has_text)
 		puts("\nList of metrics (to be used in stat -M), with unit, groups and formula:\n");
 	for (size_t i = 0; !ret && i < t.n; i++)
@@ -335,7 +336,7 @@ static void print_machine(const struct ap_run_options *run)
 	char line[256];
 
 	for (unsigned int n = 0; ap_run_machine_line(run, n, line, sizeof(line)); n++)
-		puts(line);
+		ap_print(stdout, "%s\n", line);
 }
 
 static bool is_metrics(const char *word)
@@ -388,7 +389,8 @@ int ap_cmd_list(int argc, char **argv)
 		if (is_metrics(argv[rest])) {
 			status |= list_metrics(&args, &l);
 		} else if (!list_word(&l, argv[rest])) {
-			fprintf(stderr, "anyperf list: no event's name matches '%s'\n", argv[rest]);
+			ap_print(stderr, "anyperf list: no event's name matches '%s'\n",
+				 argv[rest]);
 			status = AP_EXIT_FAILURE;
 		}
 	}

@@ -24,6 +24,7 @@
 #include "cli/perfex_event.h"
 #include "cli/perfex_ppc.h"
 #include "linux/run.h"
+#include "print/print.h"
 
 struct perfex_args {
 	struct ap_run_options run; /* first: cli/engine_opts.h */
@@ -194,7 +195,7 @@ static void be_command(int sock, struct vperfctr_control *control, char *const *
 	execvp(argv[0], argv);
 	err = errno;
 	status = err == ENOENT ? 127 : 126;
-	fprintf(stderr, "anyperf perfex: %s: %s\n", argv[0], strerror(err));
+	ap_print(stderr, "anyperf perfex: %s: %s\n", argv[0], strerror(err));
 	(void)send_note(sock, -1, err);
 	_exit(status);
 }
@@ -211,7 +212,7 @@ static int report(int fd, const struct perfctr_info *info, const char *path)
 	int ret;
 
 	if (sys_vperfctr_read(fd, &sum, &control)) {
-		fprintf(stderr, "anyperf perfex: cannot read the counters: %s\n", strerror(errno));
+		ap_print(stderr, "anyperf perfex: cannot read the counters: %s\n", strerror(errno));
 		return AP_EXIT_FAILURE;
 	}
 	out = open_memstream(&text, &size);
@@ -234,7 +235,7 @@ static int measure(const struct perfex_args *args, const struct perfctr_info *in
 	pid_t pid;
 
 	if (ap_perfex_resolve(&args->control, info, &control, why, sizeof(why))) {
-		fprintf(stderr, "anyperf perfex: %s\n", why);
+		ap_print(stderr, "anyperf perfex: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	if (args->output && ap_outfile_check(args->output, stderr))
@@ -248,7 +249,8 @@ static int measure(const struct perfex_args *args, const struct perfctr_info *in
 		return AP_EXIT_FAILURE;
 	ret = receive_note(socks[0], &fd);
 	if (ret) {
-		fprintf(stderr,
+		ap_print(
+			stderr,
 			"anyperf perfex: the CPU does not take these events: %s "
 			"(-L lists codes, -i says how many counters; docs/perfctr.md has the rules)\n",
 			strerror(-ret));
@@ -272,11 +274,12 @@ static int inside(const struct perfex_args *args, char *const *argv)
 	struct perfctr_info info;
 
 	if (sys_perfctr_info(&info, NULL, NULL)) {
-		fprintf(stderr, "anyperf perfex: /dev/perfctr: %s\n", strerror(errno));
+		ap_print(stderr, "anyperf perfex: /dev/perfctr: %s\n", strerror(errno));
 		return AP_EXIT_FAILURE;
 	}
 	if (args->cpu && ap_perfex_type(args->cpu) != info.cpu_type) {
-		fprintf(stderr,
+		ap_print(
+			stderr,
 			"anyperf perfex: the session around us has the CPU %s: give --cpu %s to the outer anyperf\n",
 			ap_perfex_cpu_name(&info), args->cpu);
 		return AP_EXIT_FAILURE;
@@ -314,7 +317,7 @@ static int in_session(struct perfex_args *args, int argc, char **argv)
 	ret = ap_run(&args->run, &res);
 	/* what ran natively is in no sum */
 	for (unsigned int i = 0; !ret && i < res.nnotes; i++)
-		fprintf(stderr, "%s\n", res.notes[i].text);
+		ap_print(stderr, "%s\n", res.notes[i].text);
 	if (!ret)
 		ret = ap_engine_exit_status(res.wait_status);
 	ap_run_result_fini(&res);

@@ -19,6 +19,7 @@
 #include "cli/opt_rows.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
+#include "print/print.h"
 
 #define DEFAULT_EVENT "instructions:u"
 #define NSEC	      1000000000ULL
@@ -164,7 +165,7 @@ static int watch(struct record *r, int fd)
 
 	if (!ret)
 		return 0;
-	fprintf(stderr, "anyperf record: cannot wait for commands: %s\n", strerror(-ret));
+	ap_print(stderr, "anyperf record: cannot wait for commands: %s\n", strerror(-ret));
 	return AP_EXIT_FAILURE;
 }
 
@@ -188,8 +189,8 @@ static void enable(struct record *r, const char *name, bool on)
 	int ret = record_events_enable(r, name, on);
 
 	if (ret)
-		fprintf(stderr, "anyperf record: cannot %s events: %s\n", on ? "enable" : "disable",
-			strerror(-ret));
+		ap_print(stderr, "anyperf record: cannot %s events: %s\n",
+			 on ? "enable" : "disable", strerror(-ret));
 }
 
 /* After the command was made, which shall not have it. */
@@ -198,7 +199,8 @@ static void raise_priority(const struct record_opts *o)
 	const struct sched_param param = { .sched_priority = (int)o->priority };
 
 	if (o->priority && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param))
-		fprintf(stderr, "anyperf record: -r: no real-time priority: %s\n", strerror(errno));
+		ap_print(stderr, "anyperf record: -r: no real-time priority: %s\n",
+			 strerror(errno));
 }
 
 static void on_begin(void *arg, u64 now)
@@ -226,8 +228,8 @@ static void after_reading(struct record *r)
 	if (r->error && !r->was_told) {
 		/* the command does not suffer for our disk: it goes on, and we say so at the end */
 		r->was_told = true;
-		fprintf(stderr, "anyperf record: cannot write %s: %s; recording ends\n",
-			r->path ? r->path : "the stream", strerror(-r->error));
+		ap_print(stderr, "anyperf record: cannot write %s: %s; recording ends\n",
+			 r->path ? r->path : "the stream", strerror(-r->error));
 		enable(r, NULL, false);
 	}
 	if (r->error || !r->writer)
@@ -276,7 +278,7 @@ static void on_command(struct record *r, enum ap_control_command command, const 
 	bool enables = command == AP_CONTROL_ENABLE || command == AP_CONTROL_DISABLE;
 
 	if (enables && *name && !has_event(r, name))
-		fprintf(stderr, AP_CONTROL_NO_EVENT, name);
+		ap_print(stderr, AP_CONTROL_NO_EVENT, name);
 	else if (enables)
 		enable(r, *name ? name : NULL, command == AP_CONTROL_ENABLE);
 	else if (command == AP_CONTROL_EVLIST)
@@ -335,7 +337,7 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 	const struct record_opts *o = r->opts;
 
 	for (unsigned int i = 0; i < res->nnotes && !o->quiet; i++)
-		fprintf(stderr, "anyperf: %s\n", res->notes[i].text);
+		ap_print(stderr, "anyperf: %s\n", res->notes[i].text);
 	if (r->error)
 		return;
 	/* who asks for quiet does not ask for a file that lacks something */
@@ -351,9 +353,9 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 			"[ anyperf record: estimated: the models saw one part in %u of the run; "
 			"--model-sample 1 has them see all of it ]\n",
 			res->model_sample);
-	fprintf(stderr, "[ anyperf record: Captured and wrote %.3f MB %s (%llu samples) ]\n",
-		(double)r->written / 1048576, r->path ? r->path : "-",
-		(unsigned long long)r->samples);
+	ap_print(stderr, "[ anyperf record: Captured and wrote %.3f MB %s (%llu samples) ]\n",
+		 (double)r->written / 1048576, r->path ? r->path : "-",
+		 (unsigned long long)r->samples);
 }
 
 static void fini(struct record *r)

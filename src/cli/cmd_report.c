@@ -15,6 +15,7 @@
 #include "cli/profile.h"
 #include "cli/samples_text.h"
 #include "cli/show.h"
+#include "print/print.h"
 #include "profile/annotate.h"
 #include "profile/describe.h"
 #include "profile/dump.h"
@@ -259,7 +260,7 @@ static int choose_columns(struct report_args *a, bool chains, bool branches)
 					 (a->period ? AP_WANT_PERIOD : 0) |
 					 (a->utilization ? AP_WANT_MODES : 0),
 				 why, sizeof(why))) {
-		fprintf(stderr, COMMAND ": %s\n", why);
+		ap_print(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	return 0;
@@ -314,14 +315,14 @@ static void print_name(const struct report_args *a, const struct ap_data *d, u32
 	bool group = ev->group_size > 1;
 	u32 k;
 
-	printf(" of event%s '", n > 1 || group ? "s" : "");
+	ap_print(stdout, " of event%s '", n > 1 || group ? "s" : "");
 	if (n > 1 && group)
-		printf("%s { ", ev->group ? ev->group : "anon group");
+		ap_print(stdout, "%s { ", ev->group ? ev->group : "anon group");
 	for (k = 0; k < n; k++)
-		printf("%s%s", k ? ", " : "", ap_data_event(d, i + k)->name);
-	printf(n > 1 && group ? " }'" : "'");
+		ap_print(stdout, "%s%s", k ? ", " : "", ap_data_event(d, i + k)->name);
+	fputs(n > 1 && group ? " }'" : "'", stdout);
 	if (a->filter.time)
-		printf(" (time slices: %s)", a->filter.time);
+		ap_print(stdout, " (time slices: %s)", a->filter.time);
 	fputc('\n', stdout);
 }
 
@@ -342,9 +343,9 @@ static void print_event(const struct report_args *a, const struct ap_data *d,
 		printf("# Samples: %llu%c", (unsigned long long)n, unit);
 		print_name(a, d, at, members);
 		if (a->memory)
-			printf("# Total weight : %llu\n# Sort order   : %s\n#\n",
-			       (unsigned long long)sum,
-			       a->sort ? a->sort : ap_hist_opts_usual(&a->hist));
+			ap_print(stdout, "# Total weight : %llu\n# Sort order   : %s\n#\n",
+				 (unsigned long long)sum,
+				 a->sort ? a->sort : ap_hist_opts_usual(&a->hist));
 		else
 			printf("# Event count (approx.): %llu\n#\n", (unsigned long long)sum);
 	}
@@ -366,7 +367,7 @@ static void print_single(const struct report_args *a)
 	for (i = 0; i < h->ncolumn; i++) {
 		for (k = 0; k < AP_ARRAY_SIZE(keys); k++) {
 			if (h->column[i] == keys[k].key && ap_filter_single(value[k]))
-				printf("# %s: %s\n", keys[k].name, value[k]);
+				ap_print(stdout, "# %s: %s\n", keys[k].name, value[k]);
 		}
 	}
 }
@@ -410,7 +411,7 @@ static void put_event(const struct ap_data *d, const struct ap_fold *f, u32 at, 
 				      .index = at,
 				      .leader = ap_data_event(d, at)->name };
 	for (i = at; i < at + members; i++) {
-		fprintf(text, "%s%s", i > at ? ", " : "", ap_data_event(d, i)->name);
+		ap_print(text, "%s%s", i > at ? ", " : "", ap_data_event(d, i)->name);
 		if (!ap_fold_hist(f, i))
 			continue;
 		out->samples += ap_hist_samples(ap_fold_hist(f, i));
@@ -489,21 +490,21 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 	int status;
 
 	if (a->filter.cpus && !any_has(d, AP_PERF_SAMPLE_CPU)) {
-		fprintf(stderr,
-			COMMAND ": -C: the samples of %s do not say their CPU (record "
-				"--sample-cpu)\n",
-			ap_profile_path(a->input));
+		ap_print(stderr,
+			 COMMAND ": -C: the samples of %s do not say their CPU (record "
+				 "--sample-cpu)\n",
+			 ap_profile_path(a->input));
 		return AP_EXIT_FAILURE;
 	}
 	if (a->memory && !any_has(d, AP_PERF_SAMPLE_DATA_SRC)) {
-		fprintf(stderr,
-			COMMAND ": --mem-mode: the samples of %s do not say where data came from "
-				"(anyperf mem record)\n",
-			ap_profile_path(a->input));
+		ap_print(stderr,
+			 COMMAND ": --mem-mode: the samples of %s do not say where data came from "
+				 "(anyperf mem record)\n",
+			 ap_profile_path(a->input));
 		return AP_EXIT_FAILURE;
 	}
 	if (ap_filter_parse(&a->filter, d, why)) {
-		fprintf(stderr, COMMAND ": %s\n", why);
+		ap_print(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	if (!a->sort && !a->fields && all_tracepoints(d))
@@ -580,7 +581,8 @@ static int report(struct report_args *a, struct ap_data *d)
 	} else {
 		status = read_all(a, d, s, notes, &f);
 		if (!status && !has_samples(d, f))
-			fprintf(stderr, COMMAND ": %s has no samples\n", ap_profile_path(a->input));
+			ap_print(stderr, COMMAND ": %s has no samples\n",
+				 ap_profile_path(a->input));
 		else if (!status)
 			status = a->on_screen ? show_all(a, d, s, f, notes) : print_all(a, d, s, f);
 	}

@@ -14,6 +14,7 @@
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
 #include "linux/run.h"
+#include "print/print.h"
 
 #define RATE_MAX     1000000000
 #define COUNTERS_MAX 64 /* a group has to fit a word of counters */
@@ -128,9 +129,9 @@ static void print_notes(const struct ap_run_result *res)
 	char text[300];
 
 	if (ap_cpu_is_unknown_to_pfm(text, sizeof(text)))
-		fprintf(stderr, "anyperf: %s\n", text);
+		ap_print(stderr, "anyperf: %s\n", text);
 	for (unsigned int i = 0; i < res->nnotes; i++)
-		fprintf(stderr, "anyperf: %s\n", res->notes[i].text);
+		ap_print(stderr, "anyperf: %s\n", res->notes[i].text);
 }
 
 static int run(struct run_args *args)

@@ -11,6 +11,7 @@
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
+#include "print/print.h"
 #include "profile/describe.h"
 #include "profile/script.h"
 
@@ -101,15 +102,15 @@ static int check(struct script_args *a, struct ap_data *d, struct ap_script *c)
 	for (i = 0; i < ap_data_nevents(d); i++)
 		cpus |= !!(ap_data_event(d, i)->attr.sample_type & AP_PERF_SAMPLE_CPU);
 	if (a->filter.cpus && !cpus) {
-		fprintf(stderr,
-			COMMAND
-			": -C: the samples of %s do not say their CPU (record --sample-cpu)\n",
-			ap_profile_path(a->input));
+		ap_print(stderr,
+			 COMMAND
+			 ": -C: the samples of %s do not say their CPU (record --sample-cpu)\n",
+			 ap_profile_path(a->input));
 		return AP_EXIT_FAILURE;
 	}
 	if (!ap_filter_parse(&a->filter, d, why) && !ap_script_check(c, why, sizeof(why)))
 		return 0;
-	fprintf(stderr, COMMAND ": %s\n", why);
+	ap_print(stderr, COMMAND ": %s\n", why);
 	return AP_EXIT_USAGE;
 }
 

@@ -26,6 +26,7 @@
 #include "cli/stat_record.h"
 #include "cli/targets.h"
 #include "linux/run.h"
+#include "print/print.h"
 
 /* As perf's; and without what models say, for which a program runs many times longer. */
 #define MODEL_SAMPLE 24 /* the default tables in some four times the native time */
@@ -395,8 +396,8 @@ static int report(const struct stat_args *args, const struct ap_stat *st, struct
 		return 0;
 	out = text_begin(&text);
 	if (args->output && args->format.style != AP_STAT_JSON)
-		fprintf(out, "# started on %s\n", ctime(&now));
-	fwrite(shown->kept.text, 1, shown->kept.size, out);
+		ap_print(out, "# started on %.24s\n\n", ctime(&now)); /* without its own line end */
+	fwrite(shown->kept.text, 1, shown->kept.size, out);	      /* raw: was printed */
 	if (args->repeat)
 		print_report(args, st, out);
 	text_end(&text);
@@ -483,7 +484,7 @@ static int measure(struct stat_args *args)
 	int ret;
 
 	if (args->control && ap_control_open(&control, args->control, why)) {
-		fprintf(stderr, "anyperf: --control: %s\n", why);
+		ap_print(stderr, "anyperf: --control: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	if (args->format.style != AP_STAT_TABLE || args->no_big_num)

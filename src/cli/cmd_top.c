@@ -17,6 +17,7 @@
 #include "cli/opt_rows.h"
 #include "cli/show.h"
 #include "cli/top.h"
+#include "print/print.h"
 #include "profile/hist_opts.h"
 #include "profile/live.h"
 #include "tui/term.h"
@@ -246,7 +247,7 @@ static int choose_columns(struct top_args *a, bool chains)
 					  (a->period ? AP_WANT_PERIOD : 0),
 				  why, sizeof(why)))
 		return 0;
-	fprintf(stderr, COMMAND ": %s\n", why);
+	ap_print(stderr, COMMAND ": %s\n", why);
 	return AP_EXIT_USAGE;
 }
 
@@ -297,7 +298,8 @@ static void print_table(const struct ap_tui_event *ev)
 	char unit;
 
 	n = ap_hist_short(n, &unit);
-	printf("# Samples: %llu%c of event '%s'\n", (unsigned long long)n, unit, ev->name);
+	ap_print(stdout, "# Samples: %llu%c of event '%s'\n", (unsigned long long)n, unit,
+		 ev->name);
 	printf("# Event count (approx.): %llu\n#\n", (unsigned long long)ev->total);
 	ap_hist_print(ev->hist, stdout);
 	fputs("\n\n", stdout);
@@ -328,7 +330,7 @@ static void open_screen(struct top *t)
 		return;
 	t->is_screen_tried = true;
 	if (ap_term_open(&t->screen, why, sizeof(why)))
-		fprintf(stderr, COMMAND ": %s: printing, as with --stdio\n", why);
+		ap_print(stderr, COMMAND ": %s: printing, as with --stdio\n", why);
 	else
 		ap_tui_show_profile(&t->tui, &t->profile);
 }
@@ -527,7 +529,7 @@ static int top(struct top_args *a, int argc, char **argv)
 	t.profile.objdump = a->objdump;
 	err = top_recorder_start(&t.recorder, n, words, t.profile.is_live);
 	if (err) {
-		fprintf(stderr, COMMAND ": cannot start to record: %s\n", strerror(-err));
+		ap_print(stderr, COMMAND ": cannot start to record: %s\n", strerror(-err));
 		return AP_EXIT_FAILURE;
 	}
 	take_signals(&t);

@@ -12,6 +12,7 @@
 #include "cli/absent.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
+#include "print/print.h"
 
 #ifndef AP_VERSION
 #define AP_VERSION "unknown"
@@ -51,7 +52,7 @@ static void usage(FILE *out)
 
 	fputs("\n Usage: anyperf [--version] [--help] COMMAND [ARGS]\n\n Commands:\n", out);
 	for (i = 0; i < AP_ARRAY_SIZE(commands); i++)
-		fprintf(out, "   %-9s %s\n", commands[i].name, commands[i].help);
+		ap_print(out, "   %-9s %s\n", commands[i].name, commands[i].help);
 	fputs("\n 'anyperf help COMMAND' or 'man anyperf-COMMAND' says more.\n\n", out);
 }
 
@@ -68,13 +69,13 @@ static const struct command *find(const char *name)
 		ap_nearest_offer(&near, commands[i].name);
 	}
 	if (instead) {
-		fprintf(stderr, "anyperf: '%s' is a command of perf that is not here; %s\n", name,
-			instead);
+		ap_print(stderr, "anyperf: '%s' is a command of perf that is not here; %s\n", name,
+			 instead);
 		return NULL;
 	}
-	fprintf(stderr, "anyperf: '%s' is not an anyperf command", name);
+	ap_print(stderr, "anyperf: '%s' is not an anyperf command", name);
 	if (near.name)
-		fprintf(stderr, ", did you mean '%s'?\n", near.name);
+		ap_print(stderr, ", did you mean '%s'?\n", near.name);
 	else
 		fputs(" ('anyperf help' lists them)\n", stderr);
 	return NULL;

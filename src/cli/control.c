@@ -14,6 +14,7 @@
 
 #include "cli/memory.h"
 #include "cli/options.h"
+#include "print/print.h"
 
 #define NEEDS "needs fd:CTL[,ACK] (numbers) or fifo:CTL[,ACK] (paths)"
 
@@ -170,7 +171,7 @@ enum ap_control_command ap_control_next(struct ap_control *c, const char **arg)
 		*arg = cut_word(c->line);
 		if (!is_cut && command_of(c->line, &command))
 			return command;
-		fprintf(stderr, "anyperf: --control: unknown command '%s'\n", c->line);
+		ap_print(stderr, "anyperf: --control: unknown command '%s'\n", c->line);
 	}
 }
 

@@ -17,6 +17,7 @@
 
 #include "cli/memory.h"
 #include "cli/profile.h"
+#include "print/print.h"
 #include "profile/hist.h"
 #include "profile/hist_opts.h"
 #include "profile/intern.h"
@@ -28,7 +29,7 @@ extern char **environ;
 
 static int fail(const char *what)
 {
-	fprintf(stderr, COMMAND ": --functions: %s\n", what);
+	ap_print(stderr, COMMAND ": --functions: %s\n", what);
 	return AP_EXIT_FAILURE;
 }
 

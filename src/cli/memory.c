@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
+
 void ap_die(const char *fmt, ...)
 {
 	va_list args;
 
 	fputs("anyperf: ", stderr);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	ap_vprint(stderr, fmt, args);
 	va_end(args);
 	fputc('\n', stderr);
 	exit(AP_EXIT_FAILURE);

@@ -13,6 +13,7 @@
 
 #include "cli/memory.h"
 #include "cli/nearest.h"
+#include "print/print.h"
 
 static const struct ap_opt help_opt = { .letter = 'h', .name = "help", .help = "print this help" };
 
@@ -47,7 +48,7 @@ static int complain(const struct cursor *c, const char *word, const char *why)
 {
 	if (c->is_first)
 		return -EINVAL;
-	fprintf(c->err, "%s: %s: %s\n", c->spec->command, word, why);
+	ap_print(c->err, "%s: %s: %s\n", c->spec->command, word, why);
 	return -EINVAL;
 }
 
@@ -269,8 +270,8 @@ enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int
 
 void ap_opts_usage(const struct ap_opt_spec *spec, FILE *out)
 {
-	fprintf(out, "Usage: %s %s (%s --help says more)\n", spec->command, spec->usage,
-		spec->command);
+	ap_print(out, "Usage: %s %s (%s --help says more)\n", spec->command, spec->usage,
+		 spec->command);
 }
 
 static void help_row(const struct ap_opt *opt, FILE *out)
@@ -281,9 +282,9 @@ static void help_row(const struct ap_opt *opt, FILE *out)
 
 	if (opt->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
-	n = fprintf(out, "    %s--%s", letter, opt->name);
+	n = fprintf(out, "    %s--%s", letter, opt->name); /* raw: of our tables */
 	if (opt->value)
-		n += fprintf(out,
+		n += fprintf(out, /* raw: of our tables */
 			     opt->type == AP_OPT_MAYBE	? "[=<%s>]"
 			     : opt->type == AP_OPT_NEXT ? "[ <%s>]"
 							: " <%s>",
@@ -292,7 +293,7 @@ static void help_row(const struct ap_opt *opt, FILE *out)
 		fputc('\n', out);
 		n = 0;
 	}
-	fprintf(out, "%*s%s\n", COLUMN - n, "", opt->help);
+	ap_print(out, "%*s%s\n", COLUMN - n, "", opt->help);
 }
 
 /* Those that perf has and that are of no effect here: hidden rows without a text. */
@@ -307,7 +308,7 @@ static void help_taken(const struct ap_opt_spec *spec, FILE *out)
 			fputs("\n    Taken as by perf, and done in any case or of no effect:", out);
 		if (!at || at + strlen(opt->name) + 3 > 76)
 			at = (size_t)fprintf(out, "\n     ") - 1;
-		at += (size_t)fprintf(out, " --%s", opt->name);
+		at += (size_t)fprintf(out, " --%s", opt->name); /* raw: of our tables */
 	}
 	if (at)
 		fputc('\n', out);
@@ -317,7 +318,7 @@ void ap_opts_help(const struct ap_opt_spec *spec, FILE *out)
 {
 	const struct ap_opt *opt;
 
-	fprintf(out, "\n Usage: %s %s\n\n", spec->command, spec->usage);
+	ap_print(out, "\n Usage: %s %s\n\n", spec->command, spec->usage);
 	for (opt = spec->table; opt->name; opt++) {
 		if (!opt->hidden)
 			help_row(opt, out);
@@ -373,7 +374,7 @@ bool ap_opts_begin_mixed(const struct ap_opt_spec *spec, void *args, int *argc, 
 
 int ap_opts_wrong(const struct ap_opt_spec *spec, const char *text, const char *word)
 {
-	fprintf(stderr, "%s: %s%s%s\n", spec->command, text, word ? ": " : "", word ? word : "");
+	ap_print(stderr, "%s: %s%s%s\n", spec->command, text, word ? ": " : "", word ? word : "");
 	ap_opts_usage(spec, stderr);
 	return AP_EXIT_USAGE;
 }

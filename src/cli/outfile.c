@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 #include "cli/memory.h"
+#include "print/print.h"
 #include "profile/write_fd.h"
 
 static int complain(const char *path, int error, FILE *err)
 {
-	fprintf(err, "anyperf: cannot write output file %s: %s\n", path, strerror(error));
+	ap_print(err, "anyperf: cannot write output file %s: %s\n", path, strerror(error));
 	return -error;
 }
 
@@ -97,7 +98,7 @@ int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err)
 	int ret = fflush(out) ? -errno : ap_write_all(fileno(out), text, size);
 
 	if (ret)
-		fprintf(err, "anyperf: cannot write the report: %s\n", strerror(-ret));
+		ap_print(err, "anyperf: cannot write the report: %s\n", strerror(-ret));
 	return ret;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "perfctr/model/x86.h"
+#include "print/print.h"
 
 #define ENABLE 0x400000u /* of P6: both counters by the first one's */
 
@@ -46,7 +47,8 @@ static int number(const char **p, enum ap_perfex_radix radix, u32 *val)
 		return -EINVAL;
 	c = strtoull(*p, &c_end, 0);
 	if (radix == AP_PERFEX_DEFAULT && c_end == end && c != n)
-		fprintf(stderr,
+		ap_print(
+			stderr,
 			"anyperf perfex: %.*s is taken as hexadecimal (-d reads numbers as C does, "
 			"-x says that it is meant)\n",
 			(int)(end - *p), *p);
@@ -150,20 +152,20 @@ int ap_perfex_print_info(FILE *out, const struct perfctr_info *info)
 	long ncpus = sysconf(_SC_NPROCESSORS_CONF);
 	const char *comma = "";
 
-	fprintf(out, "PerfCtr Info:\nabi_version\t\t0x%08X\ndriver_version\t\t%.32s\n",
-		info->abi_version, info->driver_version);
-	fprintf(out, "cpu_type\t\t%u (%s)\ncpu_features\t\t%#x (", info->cpu_type,
-		ap_perfex_cpu_name(info), info->cpu_features);
+	ap_print(out, "PerfCtr Info:\nabi_version\t\t0x%08X\ndriver_version\t\t%.32s\n",
+		 info->abi_version, info->driver_version);
+	ap_print(out, "cpu_type\t\t%u (%s)\ncpu_features\t\t%#x (", info->cpu_type,
+		 ap_perfex_cpu_name(info), info->cpu_features);
 	for (unsigned int i = 0; i < AP_ARRAY_SIZE(features); i++) {
 		if (!(info->cpu_features >> i & 1))
 			continue;
-		fprintf(out, "%s%s", comma, features[i]);
+		ap_print(out, "%s%s", comma, features[i]);
 		comma = ",";
 	}
 	fprintf(out, ")\ncpu_khz\t\t\t%u\ntsc_to_cpu_mult\t\t%u\ncpu_nrctrs\t\t%u\ncpus\t\t\t[",
 		info->cpu_khz, info->tsc_to_cpu_mult, cpu ? cpu->nrctrs : 0);
 	for (long i = 0; i < ncpus; i++)
-		fprintf(out, "%s%ld", i ? "," : "", i);
+		ap_print(out, "%s%ld", i ? "," : "", i);
 	fprintf(out, "], total: %ld\ncpus_forbidden\t\t[], total: 0\n", ncpus);
 	return 0;
 }
@@ -173,12 +175,12 @@ int ap_perfex_print_list(FILE *out, const struct perfctr_info *info, bool is_lon
 	const struct ap_x86model_about *cpu = ap_perfex_about(info);
 	struct ap_x86model_listed row;
 
-	fprintf(out, "CPU type %s\n", ap_perfex_cpu_name(info));
+	ap_print(out, "CPU type %s\n", ap_perfex_cpu_name(info));
 	if (info->cpu_features & PERFCTR_FEATURE_RDTSC)
 		fputs("One time-stamp counter available\n", out);
 	fprintf(out, "%u performance counters available\n", cpu ? cpu->nrctrs : 0);
-	fprintf(out, "Overflow interrupts %savailable\n",
-		info->cpu_features & PERFCTR_FEATURE_PCINT ? "" : "not ");
+	ap_print(out, "Overflow interrupts %savailable\n",
+		 info->cpu_features & PERFCTR_FEATURE_PCINT ? "" : "not ");
 	if (!cpu || !ap_x86model_listed(cpu, 0, &row))
 		return 0;
 	fputs(is_long ? "Events Available:\nName:EvntSel:CounterSet:DefaultUnitMask\n"
@@ -186,11 +188,11 @@ int ap_perfex_print_list(FILE *out, const struct perfctr_info *info, bool is_lon
 	      out);
 	for (unsigned int i = 0; ap_x86model_listed(cpu, i, &row); i++) {
 		if (is_long)
-			fprintf(out, "%s:0x%02X:0x%X:0x%02X\n", row.name, row.code & 0xff,
-				cpu->first ? 1U << cpu->first : (1U << cpu->nrctrs) - 1,
-				row.code >> 8 & 0xff);
+			ap_print(out, "%s:0x%02X:0x%X:0x%02X\n", row.name, row.code & 0xff,
+				 cpu->first ? 1U << cpu->first : (1U << cpu->nrctrs) - 1,
+				 row.code >> 8 & 0xff);
 		else
-			fprintf(out, "%s\n", row.name);
+			ap_print(out, "%s\n", row.name);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/perfex_event.h"
 #include "perfctr/model/x86.h"
+#include "print/print.h"
 
 struct virtual_cpu {
 	struct ap_x86model model;
@@ -58,7 +59,7 @@ static void print_sums(FILE *out, const struct perfctr_cpu_control *cpu,
 		print_event(out, cpu, i);
 		fputs(cpu->pmc_map[i] >= PERFCTR_MAX_PMCS ? "\t" : "\t\t", out);
 		if (labels && !labels[i].kinds)
-			fprintf(out, "%19s\n", "<not counted>");
+			ap_print(out, "%19s\n", "<not counted>");
 		else
 			fprintf(out, "%19" PRId64 "\n", (int64_t)sum->pmc[i]);
 	}
@@ -73,7 +74,7 @@ static void print_labels(FILE *out, const struct perfctr_cpu_control *cpu,
 		fputs("# ", out);
 		print_event(out, cpu, i);
 		if (!l->kinds)
-			fprintf(out, " is not counted: %s\n", l->why);
+			ap_print(out, " is not counted: %s\n", l->why);
 		else
 			fputs(l->kinds & AP_KINDS_MODEL ? " is modelled\n" : " is exact\n", out);
 	}
@@ -102,11 +103,12 @@ void ap_perfex_print_sums(FILE *out, const struct perfctr_info *info,
 			&v.model, ap_x86model_number(&v.model, cpu->pmc_map[i]), &labels[i].why);
 	print_sums(out, cpu, sum, is_known ? labels : NULL);
 	if (cpu->p4.pebs_enable)
-		fprintf(out, "%s 0x%08X\n", has_offcore ? "NHLM_OFFCORE_RSP_0" : "PEBS_ENABLE",
-			cpu->p4.pebs_enable);
+		ap_print(out, "%s 0x%08X\n", has_offcore ? "NHLM_OFFCORE_RSP_0" : "PEBS_ENABLE",
+			 cpu->p4.pebs_enable);
 	if (cpu->p4.pebs_matrix_vert)
-		fprintf(out, "%s 0x%08X\n", has_offcore ? "NHLM_OFFCORE_RSP_1" : "PEBS_MATRIX_VERT",
-			cpu->p4.pebs_matrix_vert);
+		ap_print(out, "%s 0x%08X\n",
+			 has_offcore ? "NHLM_OFFCORE_RSP_1" : "PEBS_MATRIX_VERT",
+			 cpu->p4.pebs_matrix_vert);
 	if (is_known)
 		print_labels(out, cpu, labels);
 }

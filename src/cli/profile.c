@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/memory.h"
+#include "print/print.h"
 
 const char *ap_profile_path(const char *path)
 {
@@ -27,12 +28,13 @@ struct ap_data *ap_profile_open(const char *command, const char *path)
 	err = ap_data_open(&d, path, why);
 	if (!err)
 		return d;
-	fprintf(stderr, "%s: %s: %s%s\n", command, path, why,
-		err != -ENOENT ? ""
-		: !strcmp(command, "anyperf stat report")
-			? " (try 'anyperf stat record' first, or -i file)"
-		: strcmp(command, "anyperf diff") != 0 ? " (try 'anyperf record' first, or -i file)"
-						       : " (try 'anyperf record -o file' first)");
+	ap_print(stderr, "%s: %s: %s%s\n", command, path, why,
+		 err != -ENOENT ? ""
+		 : !strcmp(command, "anyperf stat report")
+			 ? " (try 'anyperf stat record' first, or -i file)"
+		 : strcmp(command, "anyperf diff") != 0
+			 ? " (try 'anyperf record' first, or -i file)"
+			 : " (try 'anyperf record -o file' first)");
 	return NULL;
 }
 
@@ -42,13 +44,13 @@ int ap_profile_close(const char *command, const char *path, struct ap_data *d)
 	int status = 0;
 
 	if (why) {
-		fprintf(stderr, "%s: %s: %s; what came before was used\n", command,
-			ap_profile_path(path), why);
+		ap_print(stderr, "%s: %s: %s; what came before was used\n", command,
+			 ap_profile_path(path), why);
 		status = AP_EXIT_FAILURE;
 	} else if (ap_data_unfinished(d)) {
-		fprintf(stderr,
-			"%s: %s: was not finished by its recorder; all that is in it was used\n",
-			command, ap_profile_path(path));
+		ap_print(stderr,
+			 "%s: %s: was not finished by its recorder; all that is in it was used\n",
+			 command, ap_profile_path(path));
 	}
 	ap_data_close(d);
 	return status;
@@ -57,7 +59,7 @@ int ap_profile_close(const char *command, const char *path, struct ap_data *d)
 void ap_profile_tell_lost(const char *command, const char *path, u64 lost)
 {
 	if (lost)
-		fprintf(stderr,
-			"%s: %s: %llu samples were lost when it was recorded, and are in no sum\n",
-			command, ap_profile_path(path), (unsigned long long)lost);
+		ap_print(stderr,
+			 "%s: %s: %llu samples were lost when it was recorded, and are in no sum\n",
+			 command, ap_profile_path(path), (unsigned long long)lost);
 }

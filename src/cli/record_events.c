@@ -16,6 +16,7 @@
 #include "cli/cgroups.h"
 #include "cli/memory.h"
 #include "cli/record.h"
+#include "print/print.h"
 
 #define OPEN_ON_CPUS -1		  /* not an exit status: another try */
 #define DEFAULT_RING (512U << 10) /* bytes: what perf takes, and what an ordinary user may lock */
@@ -48,8 +49,8 @@ static int explain(const struct record *r, const struct record_event *ev, int er
 		hint = "; it runs natively, as set-uid and 32-bit programs do, and nothing of it can be sampled";
 	else if (error == -ESRCH)
 		hint = "; it has ended";
-	fprintf(stderr, "anyperf record: cannot sample %s: %s%s\n", ev->name, strerror(-error),
-		hint);
+	ap_print(stderr, "anyperf record: cannot sample %s: %s%s\n", ev->name, strerror(-error),
+		 hint);
 	(void)r;
 	return AP_EXIT_FAILURE;
 }
@@ -159,8 +160,8 @@ static int share_ring(struct record_event *ev, struct ap_client_event *e,
 
 	if (!ret)
 		return 0;
-	fprintf(stderr, "anyperf record: cannot share a ring with %s: %s\n", ev->name,
-		strerror((int)-ret));
+	ap_print(stderr, "anyperf record: cannot share a ring with %s: %s\n", ev->name,
+		 strerror((int)-ret));
 	return AP_EXIT_FAILURE;
 }
 
@@ -307,7 +308,7 @@ int record_events_enable(struct record *r, const char *name, bool on)
 void record_events_list(const struct record *r, FILE *f)
 {
 	for (size_t i = 0; i < r->nevents; i++)
-		fprintf(f, "%s\n", r->event[i].name);
+		ap_print(f, "%s\n", r->event[i].name);
 }
 
 /* value, id, lost: read_format is ID|LOST, or else nobody can tell */

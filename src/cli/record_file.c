@@ -12,6 +12,7 @@
 
 #include "cli/memory.h"
 #include "cli/record.h"
+#include "print/print.h"
 #include "profile/format.h"
 #include "profile/origin.h"
 
@@ -192,8 +193,8 @@ static void put_front(struct record *r)
 
 static int complain(struct record *r, int error)
 {
-	fprintf(stderr, "anyperf record: cannot write %s: %s%s\n", r->path ? r->path : "the stream",
-		strerror(-error), ap_run_remedy(-error));
+	ap_print(stderr, "anyperf record: cannot write %s: %s%s\n",
+		 r->path ? r->path : "the stream", strerror(-error), ap_run_remedy(-error));
 	return AP_EXIT_FAILURE;
 }
 
@@ -290,7 +291,7 @@ static int rename_dated(struct record *r)
 		return ret;
 	}
 	if (!r->opts->quiet)
-		fprintf(stderr, "[ anyperf record: Dump %s ]\n", name);
+		ap_print(stderr, "[ anyperf record: Dump %s ]\n", name);
 	r->old = ap_xgrow(r->old, r->nold + 1, sizeof(*r->old));
 	r->old[r->nold++] = name;
 	keep_newest(r);

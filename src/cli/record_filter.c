@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
+#include "print/print.h"
 #include "profile/data.h"
 #include "profile/trace_filter.h"
 
@@ -36,8 +37,8 @@ int record_filters_prepare(struct record *r)
 		if (!list->sel[i].filter)
 			continue;
 		if (ap_evsel_filter(&list->sel[i], &r->event[i].filter, why)) {
-			fprintf(stderr, "anyperf record: --filter: %s: %s\n", r->event[i].name,
-				why);
+			ap_print(stderr, "anyperf record: --filter: %s: %s\n", r->event[i].name,
+				 why);
 			return AP_EXIT_USAGE;
 		}
 		r->has_filters = true;

@@ -18,6 +18,7 @@
 #include "cli/outfile.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
+#include "print/print.h"
 
 #define MODEL_SAMPLE 24 /* as the tables of anyperf stat */
 #define DEFAULT_PATH "perf.data"
@@ -46,16 +47,16 @@ static bool choose_rate(struct record_opts *o)
 	if (!max || o->freq <= max)
 		return true;
 	if (o->strict_freq) {
-		fprintf(stderr,
-			"anyperf record: --strict-freq: %llu samples per second are more than "
-			"the %llu that are allowed (%s)\n",
-			(unsigned long long)o->freq, (unsigned long long)max, MAX_RATE);
+		ap_print(stderr,
+			 "anyperf record: --strict-freq: %llu samples per second are more than "
+			 "the %llu that are allowed (%s)\n",
+			 (unsigned long long)o->freq, (unsigned long long)max, MAX_RATE);
 		return false;
 	}
 	if (!o->quiet)
-		fprintf(stderr,
-			"anyperf record: at most %llu samples per second are allowed (%s)\n",
-			(unsigned long long)max, MAX_RATE);
+		ap_print(stderr,
+			 "anyperf record: at most %llu samples per second are allowed (%s)\n",
+			 (unsigned long long)max, MAX_RATE);
 	o->freq = max;
 	return true;
 }
@@ -198,7 +199,8 @@ static bool choose_events(struct record *r)
 		const char *why = why_not(&list->sel[i]);
 
 		if (why) {
-			fprintf(stderr,
+			ap_print(
+				stderr,
 				"anyperf record: cannot sample %s: %s; '-e instructions' is counted "
 				"exactly, 'anyperf list' shows what else there is\n",
 				list->sel[i].name, why);
@@ -255,13 +257,13 @@ static int list_cpus(struct record *r)
 	if (o->cpus) {
 		if (!ap_cpus_parse(o->cpus, &r->each.cpu, &r->each.n, why, sizeof(why)))
 			return 0;
-		fprintf(stderr, "anyperf record: -C: %s\n", why);
+		ap_print(stderr, "anyperf record: -C: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
 	if (!read_online(line, sizeof(line)) &&
 	    !ap_cpus_parse(line, &r->each.cpu, &r->each.n, why, sizeof(why)))
 		return 0;
-	fprintf(stderr, "anyperf record: cannot read %s\n", ONLINE_CPUS);
+	ap_print(stderr, "anyperf record: cannot read %s\n", ONLINE_CPUS);
 	return AP_EXIT_FAILURE;
 }
 
@@ -337,8 +339,8 @@ static int choose_output(struct record *r)
 	r->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (r->stream < 0 ||
 	    dup2(command_output < 0 ? STDERR_FILENO : command_output, STDOUT_FILENO) < 0) {
-		fprintf(stderr, "anyperf record: standard output is not open: %s\n",
-			strerror(errno));
+		ap_print(stderr, "anyperf record: standard output is not open: %s\n",
+			 strerror(errno));
 		return AP_EXIT_FAILURE;
 	}
 	return 0;
@@ -351,7 +353,7 @@ static int choose_control(struct record *r)
 	r->control.fd = r->control.ack = -1;
 	if (!r->opts->control || !ap_control_open(&r->control, r->opts->control, why))
 		return 0;
-	fprintf(stderr, "anyperf record: --control: %s\n", why);
+	ap_print(stderr, "anyperf record: --control: %s\n", why);
 	return AP_EXIT_USAGE;
 }
 
@@ -376,7 +378,7 @@ static int choose_signal(struct record *r)
 	if (!r->opts->do_switch || r->opts->switch_size || r->opts->switch_ns)
 		return 0;
 	if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) || sigaction(SIGUSR2, &act, NULL)) {
-		fprintf(stderr, "anyperf record: cannot wait for SIGUSR2: %s\n", strerror(errno));
+		ap_print(stderr, "anyperf record: cannot wait for SIGUSR2: %s\n", strerror(errno));
 		return AP_EXIT_FAILURE;
 	}
 	r->signal_fd = signal_pipe[0];

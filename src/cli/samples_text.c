@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "print/print.h"
+
 #define LIMIT (16U << 20)
 
 /* The script's pid, or -1; *out: where its output comes from. */
@@ -56,7 +58,7 @@ static bool copy(int fd, FILE *out)
 			continue;
 		if (n <= 0)
 			return true;
-		fwrite(bytes, 1, (size_t)n, out);
+		fwrite(bytes, 1, (size_t)n, out); /* raw: anyperf script printed it */
 		total += (size_t)n;
 	}
 	return false;
@@ -84,7 +86,7 @@ bool ap_samples_text(const char *path, const char *comm, const char *symbol, FIL
 		return false;
 	is_whole = copy(fd, out);
 	if (!is_whole) {
-		fprintf(out, "\n(there is more: anyperf script -i %s | less)\n", path);
+		ap_print(out, "\n(there is more: anyperf script -i %s | less)\n", path);
 		kill(pid, SIGTERM);
 	}
 	close(fd);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "print/print.h"
 #include "tui/term.h"
 
 int ap_show_opt_tui(struct ap_show *s, const char *value, char *why)
@@ -28,7 +29,7 @@ bool ap_show_on_screen(const struct ap_show *s, const char *command)
 		return false;
 	why = ap_term_lacks();
 	if (why)
-		fprintf(stderr, "%s: %s: printing, as with --stdio\n", command, why);
+		ap_print(stderr, "%s: %s: printing, as with --stdio\n", command, why);
 	return !why;
 }
 
@@ -39,7 +40,7 @@ int ap_show_profile(struct ap_tui_profile *p, const char *command, char **next)
 	char why[AP_OPT_WHY];
 
 	if (ap_term_open(&screen, why, sizeof(why))) {
-		fprintf(stderr, "%s: %s: printing, as with --stdio\n", command, why);
+		ap_print(stderr, "%s: %s: printing, as with --stdio\n", command, why);
 		return -1;
 	}
 	ap_tui_show_profile(&tui, p);

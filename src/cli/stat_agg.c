@@ -10,6 +10,7 @@
 #include "cli/cgroups.h"
 #include "cli/memory.h"
 #include "cli/stat.h"
+#include "print/escape.h"
 
 void ap_agg_add(struct ap_agg *agg, u64 value)
 {
@@ -40,11 +41,14 @@ char *ap_stat_command_title(char *const *argv)
 	int i;
 
 	for (i = 0; argv[i]; i++)
-		len += strlen(argv[i]) + 1;
+		len += AP_ESCAPED * strlen(argv[i]) + 1;
 	p = line = ap_xgrow(NULL, len, 1);
 	*p++ = '\'';
-	for (i = 0; argv[i]; i++)
-		p = stpcpy(i ? stpcpy(p, " ") : p, argv[i]);
+	for (i = 0; argv[i]; i++) {
+		if (i)
+			*p++ = ' ';
+		p += ap_escape(p, AP_ESCAPED * strlen(argv[i]) + 1, argv[i], strlen(argv[i]));
+	}
 	strcpy(p, "'");
 	return line;
 }

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/evfilter.h"
 #include "cli/memory.h"
+#include "print/print.h"
 
 #define NS_PER_MS 1000000ULL
 
@@ -214,8 +215,8 @@ static int refused(struct ap_stat_count *c, size_t i, size_t row, int ret)
 		return AP_EXIT_FAILURE;
 	}
 	if (!is_unsupported(ret)) {
-		fprintf(stderr, "anyperf: cannot open '%s': %s%s\n", sel->name, strerror(-ret),
-			ap_run_remedy(-ret));
+		ap_print(stderr, "anyperf: cannot open '%s': %s%s\n", sel->name, strerror(-ret),
+			 ap_run_remedy(-ret));
 		return AP_EXIT_FAILURE;
 	}
 	if (is_of_modes(sel)) {
@@ -422,8 +423,8 @@ static int start(void *arg, struct ap_client *client)
 	memset(c->from_account, 0, nrows * sizeof(*c->from_account));
 	ret = open_all(c);
 	if (!ret && c->control && ap_client_watch(client, c->control->fd)) {
-		fprintf(stderr, "anyperf: cannot wait for commands at descriptor %d: %s\n",
-			c->control->fd, strerror(errno));
+		ap_print(stderr, "anyperf: cannot wait for commands at descriptor %d: %s\n",
+			 c->control->fd, strerror(errno));
 		ret = AP_EXIT_FAILURE;
 	}
 	return ret;
@@ -447,7 +448,7 @@ static void say(const struct ap_stat_count *c, bool on)
 {
 	if (c->opts->is_quiet)
 		return;
-	fprintf(stderr, "Events %s\n", on ? "enabled" : "disabled");
+	ap_print(stderr, "Events %s\n", on ? "enabled" : "disabled");
 }
 
 static void arm(struct ap_stat_count *c)
@@ -603,7 +604,7 @@ static bool has_event(const struct ap_stat_count *c, const char *name)
 static void list_events(const struct ap_stat_count *c)
 {
 	for (size_t i = 0; i < c->opts->events->n; i++)
-		fprintf(stderr, "%s\n", c->opts->events->sel[i].name);
+		ap_print(stderr, "%s\n", c->opts->events->sel[i].name);
 }
 
 static void ready(void *arg, int fd)
@@ -622,7 +623,7 @@ static void ready(void *arg, int fd)
 		case AP_CONTROL_ENABLE:
 		case AP_CONTROL_DISABLE:
 			if (*name && !has_event(c, name)) {
-				fprintf(stderr, AP_CONTROL_NO_EVENT, name);
+				ap_print(stderr, AP_CONTROL_NO_EVENT, name);
 				break;
 			}
 			ap_stat_count_enable(c, *name ? name : NULL, command == AP_CONTROL_ENABLE,

@@ -13,6 +13,7 @@
 
 #include "cli/memory.h"
 #include "cli/stat.h"
+#include "print/print.h"
 
 static void print_value(const struct ap_stat_row *row, FILE *out)
 {
@@ -50,16 +51,16 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 
 	ap_stat_print_csv_place(st, row->place, sep, out);
 	print_value(row, out);
-	fprintf(out, "%s%s%s%s", sep, row->sel->desc->unit, sep, row->sel->name);
+	ap_print_fields(out, sep, "\t%s\t%s", row->sel->desc->unit, row->sel->name);
 	if (st->has_cgroups)
-		fprintf(out, "%s%s", sep, ap_stat_row_cgroup(st, row));
+		ap_print_fields(out, sep, "\t%s", ap_stat_row_cgroup(st, row));
 	if (st->runs > 1)
-		fprintf(out, "%s%.2f%%", sep, ap_agg_stddev_pct(&row->agg));
-	fprintf(out, "%s%.0f%s%.2f%s", sep, row->running.mean, sep, ap_stat_row_ran(row), sep);
+		ap_print_fields(out, sep, "\t%.2f%%", ap_agg_stddev_pct(&row->agg));
+	ap_print_fields(out, sep, "\t%.0f\t%.2f\t", row->running.mean, ap_stat_row_ran(row));
 	if (metric.what[0])
 		fprintf(out, "%.3f", metric.value);
-	fprintf(out, "%s%s%s%s%s\n", sep, metric.style == AP_METRIC_PERCENT ? "% " : "",
-		metric.what, sep, counted ? tag(row) : "");
+	ap_print_fields(out, sep, "\t%s%s\t%s\n", metric.style == AP_METRIC_PERCENT ? "% " : "",
+			metric.what, counted ? tag(row) : "");
 }
 
 void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const char *time, FILE *out)
@@ -71,7 +72,7 @@ void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const ch
 		ap_stat_order(st, i, rows);
 		for (n = 0; n < st->nplaces; n++) {
 			if (*time)
-				fprintf(out, "%s%s", time, separator);
+				ap_print_fields(out, separator, "%s\t", time);
 			print_row(st, rows[n], separator, out);
 		}
 	}

@@ -10,23 +10,7 @@
 
 #include "cli/memory.h"
 #include "cli/stat.h"
-
-/* Text between quotes; what is not ASCII is passed as it is, which is UTF-8 or the user's business. */
-void ap_stat_print_json_string(const char *s, FILE *out)
-{
-	fputc('"', out);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
-}
+#include "print/print.h"
 
 static void print_value(const struct ap_stat_row *row, FILE *out)
 {
@@ -56,23 +40,23 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 
 	fputc('{', out);
 	if (*time)
-		fprintf(out, "\"interval\" : %s, ", time);
+		ap_print(out, "\"interval\" : %s, ", time);
 	ap_stat_print_json_place(st, row->place, out);
 	fputs("\"counter-value\" : ", out);
 	print_value(row, out);
-	fprintf(out, ", \"unit\" : \"%s\", \"event\" : ", row->sel->desc->unit);
-	ap_stat_print_json_string(row->sel->name, out);
+	ap_print(out, ", \"unit\" : \"%s\", \"event\" : ", row->sel->desc->unit);
+	ap_print_json(out, row->sel->name);
 	if (st->has_cgroups) {
 		fputs(", \"cgroup\" : ", out);
-		ap_stat_print_json_string(ap_stat_row_cgroup(st, row), out);
+		ap_print_json(out, ap_stat_row_cgroup(st, row));
 	}
 	if (st->runs > 1)
 		fprintf(out, ", \"variance\" : %.2f", ap_agg_stddev_pct(&row->agg));
 	fprintf(out, ", \"event-runtime\" : %.0f, \"pcnt-running\" : %.2f", row->running.mean,
 		ap_stat_row_ran(row));
-	fprintf(out, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"", metric.value,
-		metric.what + (metric.what[0] == ' '));
-	fprintf(out, ", \"kind\" : \"%s\"}\n", counted ? ap_stat_row_tag(row) : "");
+	ap_print(out, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"", metric.value,
+		 metric.what + (metric.what[0] == ' '));
+	ap_print(out, ", \"kind\" : \"%s\"}\n", counted ? ap_stat_row_tag(row) : "");
 }
 
 void ap_stat_print_json(const struct ap_stat *st, const char *time, FILE *out)
@@ -91,6 +75,6 @@ void ap_stat_print_json(const struct ap_stat *st, const char *time, FILE *out)
 void ap_stat_print_json_note(const char *text, FILE *out)
 {
 	fputs("{\"note\" : ", out);
-	ap_stat_print_json_string(text, out);
+	ap_print_json(out, text);
 	fputs("}\n", out);
 }

@@ -12,6 +12,8 @@
 
 #include "cli/memory.h"
 #include "linux/run.h"
+#include "print/escape.h"
+#include "print/print.h"
 
 #define COLUMN_WIDTH 20 /* perf's */
 #define NAME_SIZE    160
@@ -289,25 +291,27 @@ static void print_line(const struct ap_stat *st, const struct ap_stat_format *fm
 	switch (fmt->style) {
 	case AP_STAT_TABLE:
 		ap_stat_print_place(st, place, out);
-		fprintf(out, "%57s# ", "");
+		ap_print(out, "%57s# ", "");
 		if (!c->is_there)
-			fprintf(out, "%8s  %-23s\n", "<none>", name_of(c));
+			ap_print(out, "%8s  %-23s\n", "<none>", name_of(c));
 		else if (!strcmp(c->unit, "%"))
-			fprintf(out, "%7.2f%% %-23s # %s\n", c->value, name_of(c), c->kind);
+			ap_print(out, "%7.2f%% %-23s # %s\n", c->value, name_of(c), c->kind);
 		else
-			fprintf(out, "%8.3f %-23s # %s\n", c->value, label, c->kind);
+			ap_print(out, "%8.3f %-23s # %s\n", c->value, label, c->kind);
 		break;
 	case AP_STAT_CSV:
 		ap_stat_print_csv_place(st, place, sep, out);
-		fprintf(out, "%s%s%s%s%s%s%s%s%s%s%s\n", sep, sep, sep, st->runs > 1 ? sep : "",
-			sep, sep, value, sep, label, sep, c->is_there ? c->kind : "");
+		ap_print_fields(out, sep,
+				st->runs > 1 ? "\t\t\t\t\t\t%s\t%s\t%s\n"
+					     : "\t\t\t\t\t%s\t%s\t%s\n",
+				value, label, c->is_there ? c->kind : "");
 		break;
 	case AP_STAT_JSON:
 		ap_stat_print_json_place(st, place, out);
-		fprintf(out,
-			"\"metric-value\" : %s, \"metric-unit\" : ", c->is_there ? value : "null");
-		ap_stat_print_json_string(label, out);
-		fprintf(out, ", \"kind\" : \"%s\"}\n", c->is_there ? c->kind : "");
+		ap_print(out,
+			 "\"metric-value\" : %s, \"metric-unit\" : ", c->is_there ? value : "null");
+		ap_print_json(out, label);
+		ap_print(out, ", \"kind\" : \"%s\"}\n", c->is_there ? c->kind : "");
 		break;
 	}
 }
@@ -319,16 +323,17 @@ static void print_time(const struct ap_stat_format *fmt, const char *time, FILE 
 	if (!*time)
 		return;
 	if (fmt->style == AP_STAT_JSON)
-		fprintf(out, "\"interval\" : %s, ", time);
+		ap_print(out, "\"interval\" : %s, ", time);
 	else
-		fprintf(out, "%s%s", time, fmt->style == AP_STAT_CSV ? fmt->separator : " ");
+		ap_print_fields(out, fmt->style == AP_STAT_CSV ? fmt->separator : " ", "%s\t",
+				time);
 }
 
 /* --- side by side */
 
 static int width_of(const struct cell *c)
 {
-	int len = (int)strlen(name_of(c)) + (*c->unit ? (int)strlen(c->unit) + 1 : 0);
+	int len = (int)ap_escape_width(name_of(c)) + (*c->unit ? (int)strlen(c->unit) + 1 : 0);
 
 	return len > COLUMN_WIDTH ? len : COLUMN_WIDTH;
 }
@@ -354,9 +359,9 @@ static void print_cell(const struct ap_stat_format *fmt, enum line line, const s
 	else
 		snprintf(text, sizeof(text), strcmp(c->unit, "%") ? "%.3f" : "%.1f%%", c->value);
 	if (fmt->style == AP_STAT_CSV)
-		fprintf(out, "%s%s", text, fmt->separator);
+		ap_print_fields(out, fmt->separator, "%s\t", text);
 	else
-		fprintf(out, "%*s ", width_of(c), text);
+		ap_print(out, "%*s ", width_of(c), text);
 }
 
 static void print_cells(const struct ap_stat *st, const struct ap_stat_format *fmt, enum line line,
@@ -384,11 +389,11 @@ static void print_json_cells(const struct ap_stat *st, const struct ap_stat_plac
 		snprintf(key, sizeof(key), "%s%s", name_of(&c),
 			 is_place_key(name_of(&c)) ? " (metric)" : "");
 		fputs(i ? ", " : "", out);
-		ap_stat_print_json_string(key, out);
+		ap_print_json(out, key);
 		fprintf(out, c.is_there ? " : {\"value\" : %.6g" : " : {\"value\" : null", c.value);
 		fputs(", \"unit\" : ", out);
-		ap_stat_print_json_string(c.unit, out);
-		fprintf(out, ", \"kind\" : \"%s\"}", c.is_there ? c.kind : "");
+		ap_print_json(out, c.unit);
+		ap_print(out, ", \"kind\" : \"%s\"}", c.is_there ? c.kind : "");
 	}
 	fputs("}\n", out);
 }
@@ -399,12 +404,15 @@ static void print_blank(const struct ap_stat *st, const struct ap_stat_format *f
 {
 	if (fmt->style == AP_STAT_CSV) {
 		fputs(line == LINE_KINDS ? "# " : "", out);
-		fputs(*time ? fmt->separator : "", out);
-		fputs(st->split != AP_STAT_ALL ? fmt->separator : "", out);
-		fputs(ap_stat_is_of_parts(st->split) ? fmt->separator : "", out);
+		if (*time)
+			ap_print_fields(out, fmt->separator, "\t");
+		if (st->split != AP_STAT_ALL)
+			ap_print_fields(out, fmt->separator, "\t");
+		if (ap_stat_is_of_parts(st->split))
+			ap_print_fields(out, fmt->separator, "\t");
 	} else {
-		fprintf(out, "%*s", ap_stat_place_width(st) + (*time ? (int)strlen(time) + 1 : 0),
-			"");
+		ap_print(out, "%*s", ap_stat_place_width(st) + (*time ? (int)strlen(time) + 1 : 0),
+			 "");
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "cli/memory.h"
 #include "cli/stat.h"
+#include "print/print.h"
 
 #define CPU_DIR "/sys/devices/system/cpu/cpu%d/"
 
@@ -168,10 +169,10 @@ void ap_stat_print_place(const struct ap_stat *st, const struct ap_stat_place *p
 	if (st->split == AP_STAT_CPUS)
 		fprintf(out, "CPU%-*d ", 7, place->cpu);
 	else if (st->split == AP_STAT_THREADS && dash)
-		fprintf(out, "%16.*s-%-8s ", (int)(dash - place->thread), place->thread, dash + 1);
+		ap_print(out, "%16.*s-%-8s ", (int)(dash - place->thread), place->thread, dash + 1);
 	else if (ap_stat_is_of_parts(st->split))
-		fprintf(out, "%-*s %4" PRIu32 " ", part_width(st, place->part), place->part,
-			place->ncpus);
+		ap_print(out, "%-*s %4" PRIu32 " ", part_width(st, place->part), place->part,
+			 place->ncpus);
 }
 
 int ap_stat_place_width(const struct ap_stat *st)
@@ -190,11 +191,11 @@ void ap_stat_print_csv_place(const struct ap_stat *st, const struct ap_stat_plac
 			     const char *sep, FILE *out)
 {
 	if (st->split == AP_STAT_CPUS)
-		fprintf(out, "CPU%d%s", place->cpu, sep);
+		ap_print_fields(out, sep, "CPU%d\t", place->cpu);
 	else if (st->split == AP_STAT_THREADS)
-		fprintf(out, "%s%s", place->thread, sep);
+		ap_print_fields(out, sep, "%s\t", place->thread);
 	else if (ap_stat_is_of_parts(st->split))
-		fprintf(out, "%s%s%" PRIu32 "%s", place->part, sep, place->ncpus, sep);
+		ap_print_fields(out, sep, "%s\t%" PRIu32 "\t", place->part, place->ncpus);
 }
 
 void ap_stat_print_json_place(const struct ap_stat *st, const struct ap_stat_place *place,
@@ -209,12 +210,12 @@ void ap_stat_print_json_place(const struct ap_stat *st, const struct ap_stat_pla
 		fprintf(out, "\"cpu\" : \"%d\", ", place->cpu);
 	if (st->split == AP_STAT_THREADS) {
 		fputs("\"thread\" : ", out);
-		ap_stat_print_json_string(place->thread, out);
+		ap_print_json(out, place->thread);
 		fputs(", ", out);
 	}
 	if (ap_stat_is_of_parts(st->split))
-		fprintf(out, "\"%s\" : \"%s\", \"aggregate-number\" : %" PRIu32 ", ",
-			key[st->split], place->part, place->ncpus);
+		ap_print(out, "\"%s\" : \"%s\", \"aggregate-number\" : %" PRIu32 ", ",
+			 key[st->split], place->part, place->ncpus);
 }
 
 /* perf's heads of -I, whose columns are not quite above the numbers. */
@@ -230,5 +231,5 @@ void ap_stat_print_table_head(const struct ap_stat *st, FILE *out)
 		[AP_STAT_NODES] = " node   cpus",
 	};
 
-	fprintf(out, "#           time%s             counts unit events\n", place[st->split]);
+	ap_print(out, "#           time%s             counts unit events\n", place[st->split]);
 }

@@ -12,6 +12,7 @@
 
 #include "cli/memory.h"
 #include "cli/stat_metrics.h"
+#include "print/print.h"
 
 /* Widths that perf has: value 18, unit 4, name 32 with its padding, comment 32. */
 #define NAME_WIDTH 32
@@ -32,25 +33,25 @@ static void print_value(const struct ap_stat_row *row, FILE *out)
 			fprintf(out, "%'18.0f", agg->mean);
 		break;
 	case AP_STAT_NOT_COUNTED:
-		fprintf(out, "%18s", "<not counted>");
+		ap_print(out, "%18s", "<not counted>");
 		break;
 	case AP_STAT_NOT_SUPPORTED:
-		fprintf(out, "%18s", "<not supported>");
+		ap_print(out, "%18s", "<not supported>");
 		break;
 	}
-	fprintf(out, " %-4s ", row->sel->desc->unit);
+	ap_print(out, " %-4s ", row->sel->desc->unit);
 }
 
 static void print_metric(const struct ap_stat_metric *m, FILE *out)
 {
 	if (!m->what[0])
-		fprintf(out, "%*s", TEXT_WIDTH + 11, "");
+		ap_print(out, "%*s", TEXT_WIDTH + 11, "");
 	else if (m->style == AP_METRIC_RATE)
-		fprintf(out, "# %8.3f %-*s", m->value, TEXT_WIDTH, m->what);
+		ap_print(out, "# %8.3f %-*s", m->value, TEXT_WIDTH, m->what);
 	else if (m->style == AP_METRIC_RATIO)
-		fprintf(out, "# %7.2f  %-*s", m->value, TEXT_WIDTH, m->what);
+		ap_print(out, "# %7.2f  %-*s", m->value, TEXT_WIDTH, m->what);
 	else
-		fprintf(out, "# %7.2f%% %-*s", m->value, TEXT_WIDTH, m->what);
+		ap_print(out, "# %7.2f%% %-*s", m->value, TEXT_WIDTH, m->what);
 }
 
 static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, FILE *out)
@@ -62,17 +63,17 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 	ap_stat_print_place(st, row->place, out);
 	print_value(row, out);
 	if (ap_stat_row_state(row) != AP_STAT_COUNTED) {
-		fprintf(out, "%s%s%s\n", row->sel->name, cgroup ? " " : "", cgroup ? cgroup : "");
+		ap_print(out, "%s%s%s\n", row->sel->name, cgroup ? " " : "", cgroup ? cgroup : "");
 		return;
 	}
-	fprintf(out, "%-*s ", NAME_WIDTH, row->sel->name);
+	ap_print(out, "%-*s ", NAME_WIDTH, row->sel->name);
 	if (cgroup)
-		fprintf(out, "%s ", cgroup);
+		ap_print(out, "%s ", cgroup);
 	print_metric(&metric, out);
 	if (pct > 0)
-		fprintf(out, " # %-8s  ( +-%6.2f%% )", ap_stat_row_tag(row), pct);
+		ap_print(out, " # %-8s  ( +-%6.2f%% )", ap_stat_row_tag(row), pct);
 	else
-		fprintf(out, " # %s", ap_stat_row_tag(row));
+		ap_print(out, " # %s", ap_stat_row_tag(row));
 	if (ap_stat_row_ran(row) < 100)
 		fprintf(out, "  (%.2f%%)", ap_stat_row_ran(row));
 	fputc('\n', out);
@@ -99,7 +100,7 @@ static void print_runs(const struct ap_stat *st, int n, FILE *out)
 
 	snprintf(text, sizeof(text), " %17.*f", n, mean);
 	indent = (int)strspn(text, " ");
-	fprintf(out, "%*s# Table of individual measurements:\n", indent, "");
+	ap_print(out, "%*s# Table of individual measurements:\n", indent, "");
 	for (unsigned int i = 0; i < st->runs; i++) {
 		double run = (double)st->run_ns[i] / 1e9;
 		double off = run > 0 ? fabs(100 * (run - mean) / run) / 5 : 0;
@@ -110,7 +111,7 @@ static void print_runs(const struct ap_stat *st, int n, FILE *out)
 			fputc('#', out);
 		fputc('\n', out);
 	}
-	fprintf(out, "\n%*s# Final result:\n", indent, "");
+	ap_print(out, "\n%*s# Final result:\n", indent, "");
 }
 
 static void print_times(const struct ap_stat *st, FILE *out)
@@ -141,7 +142,7 @@ void ap_stat_print_table_rows(const struct ap_stat *st, const char *time, FILE *
 		ap_stat_order(st, i, rows);
 		for (n = 0; n < st->nplaces; n++) {
 			if (*time)
-				fprintf(out, "%s ", time);
+				ap_print(out, "%s ", time);
 			print_row(st, rows[n], out);
 		}
 	}
@@ -167,7 +168,7 @@ void ap_stat_print_table(const struct ap_stat *st, FILE *out)
 {
 	const struct ap_stat_format fmt = { .style = AP_STAT_TABLE };
 
-	fprintf(out, "\n Performance counter stats for %s", st->title);
+	ap_print(out, "\n Performance counter stats for %s", st->title);
 	if (st->runs > 1)
 		fprintf(out, " (%u runs)", st->runs);
 	fputs(":\n\n", out);
@@ -207,7 +208,7 @@ static void note(const struct ap_stat_format *fmt, FILE *out, const char *text, 
 	if (fmt->style == AP_STAT_JSON)
 		ap_stat_print_json_note(line, out);
 	else
-		fprintf(out, "%s%s\n", fmt->style == AP_STAT_CSV ? "# " : "", line);
+		ap_print(out, "%s%s\n", fmt->style == AP_STAT_CSV ? "# " : "", line);
 }
 
 static void print_reasons(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out)

@@ -15,6 +15,7 @@
 #include "cli/memory.h"
 #include "cli/stat_count.h"
 #include "linux/run.h"
+#include "print/print.h"
 
 void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evlist *events)
 {
@@ -59,10 +60,10 @@ static bool beside(const char *option, const char *command)
 	if (!status)
 		return true;
 	if (status < 0)
-		fprintf(stderr, "anyperf: %s: cannot run a shell: %s\n", option, strerror(errno));
+		ap_print(stderr, "anyperf: %s: cannot run a shell: %s\n", option, strerror(errno));
 	else
-		fprintf(stderr, "anyperf: %s: '%s' ended with status %d\n", option, command,
-			ap_engine_exit_status(status));
+		ap_print(stderr, "anyperf: %s: '%s' ended with status %d\n", option, command,
+			 ap_engine_exit_status(status));
 	return false;
 }
 
@@ -91,7 +92,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		add(c, &res);
 		ap_run_result_fini(&res);
 		if (sig)
-			fprintf(stderr, "%s: %s\n", c->run->argv[0], strsignal(sig));
+			ap_print(stderr, "%s: %s\n", c->run->argv[0], strsignal(sig));
 		runs->post_failed |= !beside("--post", runs->post);
 		/* Ctrl-C, and to be told to end, is meant for the measurement too, not for one run of many. */
 		if (sig == SIGINT || sig == SIGQUIT || is_told)

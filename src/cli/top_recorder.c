@@ -151,7 +151,7 @@ void top_recorder_show(struct top_recorder *r)
 		return;
 	rewind(r->saved);
 	while ((n = fread(bytes, 1, sizeof(bytes), r->saved)))
-		fwrite(bytes, 1, n, stderr);
+		fwrite(bytes, 1, n, stderr); /* raw: the program's own, and the recorder's */
 	fclose(r->saved);
 	r->saved = NULL;
 }

@@ -23,6 +23,7 @@
 #include "linux/refusal.h"
 #include "linux/result.h"
 #include "linux/run_internal.h"
+#include "print/print.h"
 
 #define DEFAULT_CACHE (64ULL << 20)
 #define NOFILE_MOST   1048576	    /* fs.nr_open, as it is nearly everywhere */
@@ -35,7 +36,7 @@ int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
 
 	fputs("anyperf: ", run->opts->err);
 	va_start(ap, fmt);
-	vfprintf(run->opts->err, fmt, ap);
+	ap_vprint(run->opts->err, fmt, ap);
 	va_end(ap);
 	fputc('\n', run->opts->err);
 	return status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
 #include "profile/annotate.h"
 #include "profile/listing.h"
 
@@ -40,16 +41,16 @@ static void title(const struct ap_notes *n, const char *event, const struct ap_a
 {
 	int width;
 
-	width = fprintf(out,
-			" %s |\tSource code & Disassembly of %s for %s (%llu samples, percent: %s "
-			"%s)\n",
-			heading(opts), opts->full_paths ? n->dso->path : n->dso->name, event,
-			(unsigned long long)n->count, opts->global ? "global" : "local",
-			opts->hits ? "hits" : "period");
+	width = ap_print(out,
+			 " %s |\tSource code & Disassembly of %s for %s (%llu samples, percent: %s "
+			 "%s)\n",
+			 heading(opts), opts->full_paths ? n->dso->path : n->dso->name, event,
+			 (unsigned long long)n->count, opts->global ? "global" : "local",
+			 opts->hits ? "hits" : "period");
 	for (width += 4; width--;)
 		fputc('-', out);
-	fprintf(out, "\n%*s:\n%*s: %016llx <%s>:\n", margin(opts), "", margin(opts), "",
-		(unsigned long long)ap_dso_vaddr(n->dso, n->sym->start), n->sym->name);
+	ap_print(out, "\n%*s:\n%*s: %016llx <%s>:\n", margin(opts), "", margin(opts), "",
+		 (unsigned long long)ap_dso_vaddr(n->dso, n->sym->start), n->sym->name);
 }
 
 static void share(const struct ap_notes *n, const struct ap_listing_line *line,
@@ -125,14 +126,14 @@ static void source_lines(const struct ap_notes *n, const struct ap_listing *l,
 	u32 count = sum_lines(n, l, opts, sum);
 
 	qsort(sum, count, sizeof(*sum), by_percent);
-	fprintf(out,
-		"\nSorted summary for file %s\n----------------------------------------------\n\n",
-		n->dso->path);
+	ap_print(out,
+		 "\nSorted summary for file %s\n----------------------------------------------\n\n",
+		 n->dso->path);
 	if (!count)
 		fprintf(out, " Nothing higher than %.1f%%\n", LEAST_LINE);
 	for (u32 i = 0; i < count; i++)
-		fprintf(out, " %7.2f %s:%u\n", sum[i].percent, short_name(sum[i].file, opts),
-			sum[i].line);
+		ap_print(out, " %7.2f %s:%u\n", sum[i].percent, short_name(sum[i].file, opts),
+			 sum[i].line);
 	free(sum);
 }
 
@@ -143,15 +144,17 @@ static void print_line(const struct ap_notes *n, const struct ap_listing_line *l
 		return;
 	switch (line->kind) {
 	case AP_LISTING_FILE:
-		fprintf(out, "%*s: %s:%u\n", margin(opts), "", short_name(line->text, opts),
-			line->number);
+		ap_print(out, "%*s: %s:%u\n", margin(opts), "", short_name(line->text, opts),
+			 line->number);
 		break;
 	case AP_LISTING_SOURCE:
-		fprintf(out, "%*s: %-4u %s\n", margin(opts), "", line->number, line->text);
+		ap_print(out, "%*s: %-4u ", margin(opts), "", line->number);
+		ap_print_line(out, line->text);
+		fputc('\n', out);
 		break;
 	case AP_LISTING_CODE:
 		share(n, line, opts, out);
-		fprintf(out, " :   %llx:   %s\n", (unsigned long long)line->vaddr, line->text);
+		ap_print(out, " :   %llx:   %s\n", (unsigned long long)line->vaddr, line->text);
 		break;
 	}
 }

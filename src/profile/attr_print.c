@@ -2,6 +2,7 @@
 /*
  * An attr as text: the fields that are not zero, in the order of the struct, with names for bits.
  */
+#include "print/print.h"
 #include "profile/describe.h"
 
 struct bit {
@@ -109,7 +110,7 @@ struct printer {
 
 static void label(struct printer *p, const char *name)
 {
-	fprintf(p->out, "%s%s%s", p->any ? ", " : "", name, p->is);
+	ap_print(p->out, "%s%s%s", p->any ? ", " : "", name, p->is);
 	p->any = true;
 }
 
@@ -138,7 +139,7 @@ static void bits(struct printer *p, const char *name, u64 v, const struct bit *t
 	label(p, name);
 	for (; table->name; table++) {
 		if (v & table->bit) {
-			fprintf(p->out, "%s%s", any ? "|" : "", table->name);
+			ap_print(p->out, "%s%s", any ? "|" : "", table->name);
 			any = true;
 		}
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
 #include "profile/hist_internal.h"
 
 #define PERIOD_WIDTH  14
@@ -188,7 +189,7 @@ static void change(const struct table *t, const struct row *r, int width, FILE *
 		snprintf(text, sizeof(text), "%.6f", r->ratio);
 	else if (r->is)
 		snprintf(text, sizeof(text), "N/A");
-	fprintf(out, "%*s", width, text);
+	ap_print(out, "%*s", width, text);
 }
 
 /* How the change was computed; of what is gone nothing was. */
@@ -205,7 +206,7 @@ static void formula(const struct table *t, const struct row *r, FILE *out)
 	else if (r->is)
 		snprintf(text, sizeof(text), "(%llu * %lld) - (%llu * %lld)", after,
 			 (long long)t->opts->weight[1], before, (long long)t->opts->weight[0]);
-	fprintf(out, "  %*s", FORMULA_WIDTH, text);
+	ap_print(out, "  %*s", FORMULA_WIDTH, text);
 }
 
 static bool is_left_out(const struct table *t, u32 i)
@@ -222,7 +223,7 @@ static void print_row(const struct table *t, const struct row *r, int width, con
 	if (r->was)
 		fprintf(out, "   %6.2f%%", percent(r->before, t->before));
 	else
-		fprintf(out, "%10s", "");
+		ap_print(out, "%10s", "");
 	if (t->opts->periods)
 		fprintf(out, "  %*llu", PERIOD_WIDTH, (unsigned long long)r->before);
 	fputs("  ", out);
@@ -232,16 +233,16 @@ static void print_row(const struct table *t, const struct row *r, int width, con
 	if (t->opts->periods && r->is)
 		fprintf(out, "  %*llu", PERIOD_WIDTH, (unsigned long long)r->after);
 	else if (t->opts->periods)
-		fprintf(out, "  %*s", PERIOD_WIDTH, "");
+		ap_print(out, "  %*s", PERIOD_WIDTH, "");
 	for (i = 0; i < t->keys->nsort; i++) {
 		if (is_left_out(t, i))
 			continue;
 		ap_key_ops(t->keys->sort[i])
 			->print(t->names, r->e, key_width[i], text, sizeof(text));
 		if (i + 1 < t->keys->nsort)
-			fprintf(out, "  %-*s", (int)key_width[i], text);
+			ap_print(out, "  %-*.*s", (int)key_width[i], (int)ap_hist_trim(text), text);
 		else
-			fprintf(out, "  %s", text);
+			ap_print(out, "  %s", text);
 	}
 	fputc('\n', out);
 }
@@ -260,16 +261,16 @@ static void header(const struct table *t, const char *name, int width, const u32
 
 	fputs("# Baseline", out);
 	if (t->opts->periods)
-		fprintf(out, "  %*s", PERIOD_WIDTH, "Base period");
-	fprintf(out, "  %*s", width, name);
+		ap_print(out, "  %*s", PERIOD_WIDTH, "Base period");
+	ap_print(out, "  %*s", width, name);
 	if (t->opts->formula)
-		fprintf(out, "  %*s", FORMULA_WIDTH, "Formula");
+		ap_print(out, "  %*s", FORMULA_WIDTH, "Formula");
 	if (t->opts->periods)
-		fprintf(out, "  %*s", PERIOD_WIDTH, "Period");
+		ap_print(out, "  %*s", PERIOD_WIDTH, "Period");
 	for (i = 0; i < t->keys->nsort; i++) {
 		if (!is_left_out(t, i))
-			fprintf(out, "  %-*s", (int)key_width[i],
-				ap_key_ops(t->keys->sort[i])->header);
+			ap_print(out, "  %-*s", (int)key_width[i],
+				 ap_key_ops(t->keys->sort[i])->header);
 	}
 	fputs("\n# ........", out);
 	if (t->opts->periods)

@@ -5,6 +5,7 @@
  */
 #include "profile/dump.h"
 
+#include "print/print.h"
 #include "profile/inventory.h"
 
 #define PER_LINE 16U
@@ -23,7 +24,10 @@ static void bytes(const u8 *p, u32 size, FILE *out)
 		}
 		fputs("  ", out);
 		for (i = at; i < at + PER_LINE; i++)
-			fputc(i >= size ? ' ' : p[i] >= ' ' && p[i] < 0x7f ? p[i] : '.', out);
+			fputc(i >= size			   ? ' '
+			      : p[i] >= ' ' && p[i] < 0x7f ? p[i]
+							   : '.',
+			      out); /* raw: ASCII alone */
 		fputc('\n', out);
 	}
 }
@@ -36,17 +40,17 @@ void ap_dump_print(struct ap_data *d, const char *path, FILE *out)
 	while (ap_data_next(d, &rec)) {
 		const char *name = ap_record_name(rec.h.type);
 
-		fprintf(out, "\n%#llx@%s [%#x]: event: %u\n.\n. ... raw event: size %u bytes\n",
-			(unsigned long long)rec.pos, path, rec.h.size, rec.h.type, rec.h.size);
+		ap_print(out, "\n%#llx@%s [%#x]: event: %u\n.\n. ... raw event: size %u bytes\n",
+			 (unsigned long long)rec.pos, path, rec.h.size, rec.h.type, rec.h.size);
 		bytes(rec.bytes, rec.h.size, out);
 		fprintf(out, "\n%llu %#llx [%#x]: ", (unsigned long long)rec.time,
 			(unsigned long long)rec.pos, rec.h.size);
 		if (name)
-			fprintf(out, "PERF_RECORD_%s", name);
+			ap_print(out, "PERF_RECORD_%s", name);
 		else
 			fprintf(out, "unknown record %u", rec.h.type);
 		if (rec.event)
-			fprintf(out, " (%s)", rec.event->name);
+			ap_print(out, " (%s)", rec.event->name);
 		fputc('\n', out);
 	}
 }

@@ -44,9 +44,3 @@ void *ap_export_grow(void *array, size_t n, size_t *room, size_t size)
 		*room = wider;
 	return more;
 }
-
-void ap_export_put_line(const char *text, FILE *out)
-{
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		fputc(*c < ' ' || *c == 0x7f ? ' ' : *c, out);
-}

@@ -50,11 +50,10 @@ int ap_export_cachegrind(const struct ap_export *x, FILE *out);
 
 /* Room for one more behind n of this size: the array, which may have moved; NULL: no memory, and it stands. */
 void *ap_export_grow(void *array, size_t n, size_t *room, size_t size);
-/* Text in a format of lines: a blank for each control character, so that none of it is taken for another line. */
-void ap_export_put_line(const char *text, FILE *out);
 
-/* A string of JSON, for whoever includes jansson. */
+/* A string of JSON, for whoever includes jansson; and what it makes, which a page may hold.  0 or -errno. */
 struct json_t *ap_export_json_text(const char *bytes);
+int ap_export_json_dump(const struct json_t *root, size_t flags, FILE *out);
 
 static inline u64 ap_export_self(const struct ap_export *x, const struct ap_stack_node *node)
 {

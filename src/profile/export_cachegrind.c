@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
 #include "profile/export.h"
 
 #define COLUMNS 13
@@ -124,7 +125,7 @@ static void put_names(const struct ap_export *x, u32 present, FILE *out)
 
 	for (u32 c = 0; c < COLUMNS; c++)
 		if (present >> c & 1)
-			fprintf(out, " %s%s", columns[c].column, of);
+			ap_print(out, " %s%s", columns[c].column, of);
 	fputc('\n', out);
 }
 
@@ -145,7 +146,8 @@ static void put(const struct ap_export *x, const struct costs *costs, u32 presen
 		const struct ap_stack_func *func = &x->stacks->func[c->func];
 
 		if (!i || c[-1].func != c->func)
-			fprintf(out, "fl=%s\nfn=%s\n", func->file ? func->file : "???", func->name);
+			ap_print(out, "fl=%s\nfn=%s\n", func->file ? func->file : "???",
+				 func->name);
 		fprintf(out, "%u", c->line);
 		put_weights(c->weight, present, out);
 		for (u32 k = 0; k < COLUMNS; k++)
@@ -175,13 +177,13 @@ int ap_export_cachegrind(const struct ap_export *x, FILE *out)
 		return ok ? -ENOENT : -ENOMEM;
 	}
 	merge(&costs);
-	fprintf(out, "desc: Written by: anyperf %s, from samples\n", x->version);
+	ap_print(out, "desc: Written by: anyperf %s, from samples\n", x->version);
 	if (present & MODELLED) {
 		fputs("desc: Modelled, where anyperf recorded:", out);
 		put_names(x, present & MODELLED, out);
 	}
 	fputs("cmd: ", out);
-	ap_export_put_line(x->title, out);
+	ap_print_str(out, x->title);
 	fputs("\nevents:", out);
 	put_names(x, present, out);
 	put(x, &costs, present, out);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
 #include "profile/export.h"
 
 /* One line of costs; callee is FUNC_SELF for what a function cost itself. */
@@ -107,6 +108,20 @@ static void merge(struct costs *costs)
 	costs->n = n;
 }
 
+/*
+ * A name of the program.  One that looks like the "(17)" by which names are shortened, or like an empty
+ * one, must not stand for another.
+ */
+static void put_name(const char *key, const char *name, FILE *out)
+{
+	ap_print(out, "%s=", key);
+	if (*name == '(' && name[1] >= '0' && name[1] <= '9') {
+		fputs("\\x28", out);
+		name++;
+	}
+	ap_print(out, "%s\n", *name ? name : "???");
+}
+
 static const char *file_of(const struct ap_stack_func *func)
 {
 	return func->file ? func->file : "???";
@@ -125,15 +140,20 @@ static void put(const struct ap_export *x, const struct costs *costs, FILE *out)
 		const struct cost *c = &costs->v[i];
 		const struct ap_stack_func *func = &x->stacks->func[c->func];
 
-		if (c->func != current)
-			fprintf(out, "\nob=%s\nfl=%s\nfn=%s\n", object_of(func), file_of(func),
-				func->name);
+		if (c->func != current) {
+			fputc('\n', out);
+			put_name("ob", object_of(func), out);
+			put_name("fl", file_of(func), out);
+			put_name("fn", func->name, out);
+		}
 		current = c->func;
 		if (c->callee != FUNC_SELF) {
 			const struct ap_stack_func *callee = &x->stacks->func[c->callee];
 
-			fprintf(out, "cob=%s\ncfi=%s\ncfn=%s\ncalls=%llu 0\n", object_of(callee),
-				file_of(callee), callee->name, (unsigned long long)c->count);
+			put_name("cob", object_of(callee), out);
+			put_name("cfi", file_of(callee), out);
+			put_name("cfn", callee->name, out);
+			fprintf(out, "calls=%llu 0\n", (unsigned long long)c->count);
 		}
 		fprintf(out, "%u %llu\n", c->line, (unsigned long long)c->weight);
 	}
@@ -150,10 +170,10 @@ int ap_export_callgrind(const struct ap_export *x, FILE *out)
 		return -ENOMEM;
 	}
 	merge(&costs);
-	fprintf(out, "# callgrind format\nversion: 1\ncreator: anyperf %s\ncmd: ", x->version);
-	ap_export_put_line(x->title, out);
-	fprintf(out, "\npositions: line\nevent: Weight : %s\nevents: Weight\nsummary: %llu\n",
-		ev->event->name, (unsigned long long)total);
+	ap_print(out, "# callgrind format\nversion: 1\ncreator: anyperf %s\ncmd: ", x->version);
+	ap_print_str(out, x->title);
+	ap_print(out, "\npositions: line\nevent: Weight : %s\nevents: Weight\nsummary: %llu\n",
+		 ev->event->name, (unsigned long long)total);
 	put(x, &costs, out);
 	fprintf(out, "\ntotals: %llu\n", (unsigned long long)total);
 	free(costs.v);

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks as lines: "comm;main;f 17".  The separator and line ends cannot be in a name, so they are
- * replaced there.  Threads of one name are one, so that each stack is there once.
+ * Stacks as lines: "comm;main;f 17".  A separator in a name is a colon, as stackcollapse-perf.pl has it.  Threads of one name are one, so that each stack is there once.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
 #include "profile/export.h"
 
 static void put_name(const char *name, FILE *out)
 {
-	for (; *name; name++)
-		putc(*name == ';' ? ':' : *name == '\n' ? ' ' : *name, out);
+	for (size_t n;; name += n + 1) {
+		n = strcspn(name, ";");
+		ap_print_bytes(out, name, n);
+		if (!name[n])
+			return;
+		fputc(':', out);
+	}
 }
 
 static void put_stack(const struct ap_export *x, const struct ap_stack_event *ev, u32 node,
@@ -58,8 +63,8 @@ static void put_lines(struct line *line, u32 n, FILE *out)
 		if (i + 1 < n && !strcmp(line[i].stack, line[i + 1].stack))
 			line[i + 1].weight += line[i].weight;
 		else
-			fprintf(out, "%s %llu\n", line[i].stack,
-				(unsigned long long)line[i].weight);
+			ap_print(out, "%s %llu\n", line[i].stack,
+				 (unsigned long long)line[i].weight);
 	}
 }
 

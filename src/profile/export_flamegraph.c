@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page with a flame graph: flamegraph.html with the tree as JSON in its place.  Slashes are escaped, so
- * that no name can end the script that holds it.  The image is another (export_svg.c).
+ * A page with a flame graph: flamegraph.html with the tree as JSON in its place, in which
+ * no name can end the script that holds it.  The image is another (export_svg.c).
  */
 #include <errno.h>
 #include <jansson.h>
@@ -62,29 +62,26 @@ static const char *find(const char *text)
 		      text, strlen(text));
 }
 
-static void put_page(const char *json, FILE *out)
+static int put_page(const json_t *tree, FILE *out)
 {
 	const char *mark = find(MARK), *rest = mark + strlen(MARK);
+	int ret;
 
-	fwrite(ap_flamegraph_page, 1, (size_t)(mark - ap_flamegraph_page), out);
-	fputs(json, out);
-	fwrite(rest, 1, (size_t)(ap_flamegraph_page_end - rest), out);
+	fwrite(ap_flamegraph_page, 1, (size_t)(mark - ap_flamegraph_page), out); /* raw: our page */
+	ret = ap_export_json_dump(tree, JSON_COMPACT, out);
+	fwrite(rest, 1, (size_t)(ap_flamegraph_page_end - rest), out); /* raw: our page */
+	return ret;
 }
 
 int ap_export_flamegraph(const struct ap_export *x, FILE *out)
 {
 	json_t *root;
-	char *json;
+	int ret;
 
 	if (x->as_svg)
 		return ap_export_flamegraph_svg(x, out);
 	root = tree(x);
-	json = root ? json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH) : NULL;
-
+	ret = put_page(root, out);
 	json_decref(root);
-	if (!json)
-		return -ENOMEM;
-	put_page(json, out);
-	free(json);
-	return 0;
+	return ret;
 }

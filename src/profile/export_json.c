@@ -9,25 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/escape.h"
+#include "print/print.h"
 #include "profile/export.h"
 
 /* Names come from files and are whatever bytes these have; JSON takes UTF-8 only. */
 json_t *ap_export_json_text(const char *bytes)
 {
 	json_t *j = json_string(bytes);
+	size_t n = strlen(bytes);
 	char *copy;
 
 	if (j)
 		return j;
-	copy = strdup(bytes);
+	copy = malloc(AP_ESCAPED * n + 1);
 	if (!copy)
 		return NULL;
-	for (char *p = copy; *p; p++)
-		if (*p & 0x80)
-			*p = '?';
+	ap_escape(copy, AP_ESCAPED * n + 1, bytes, n);
 	j = json_string(copy);
 	free(copy);
 	return j;
+}
+
+static int put_json(const char *piece, size_t n, void *out)
+{
+	ap_print_json_text(out, piece, n);
+	return 0;
+}
+
+int ap_export_json_dump(const json_t *root, size_t flags, FILE *out)
+{
+	int ret = root ? json_dump_callback(root, put_json, out, flags) : -1;
+
+	return ret ? -ENOMEM : ferror(out) ? -EIO : 0;
 }
 
 static json_t *text(const char *bytes)
@@ -42,11 +56,11 @@ static json_t *number(u64 n)
 
 static int dump(json_t *root, FILE *out)
 {
-	int ret = root ? json_dumpf(root, out, JSON_COMPACT) : -1;
+	int ret = ap_export_json_dump(root, JSON_COMPACT, out);
 
 	putc('\n', out);
 	json_decref(root);
-	return ret ? (ferror(out) ? -EIO : -ENOMEM) : 0;
+	return ret;
 }
 
 /* --- speedscope */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "print/escape.h"
 #include "profile/export.h"
 #include "profile/gen/pprof.pb-c.h"
 
@@ -56,6 +57,20 @@ static void *take(struct pprof *p, size_t n, size_t size)
 		}                                                                                  \
 	} while (0)
 
+/* A string of protobuf is UTF-8, and readers show it as it is. */
+static char *readable(struct pprof *p, const char *text)
+{
+	size_t n = strlen(text);
+	char *shown;
+
+	if (ap_escape_is_plain(text, n))
+		return (char *)text; /* protobuf-c has no const */
+	shown = take(p, 1, AP_ESCAPED * n + 1);
+	if (shown)
+		ap_escape(shown, AP_ESCAPED * n + 1, text, n);
+	return shown;
+}
+
 /* Strings are few against samples and are not looked for twice: each func and file has its own. */
 static s64 string(struct pprof *p, const char *text)
 {
@@ -70,7 +85,7 @@ static s64 string(struct pprof *p, const char *text)
 		p->strings = more;
 		p->room = room;
 	}
-	p->strings[p->nstrings] = (char *)text; /* protobuf-c has no const */
+	p->strings[p->nstrings] = readable(p, text);
 	return (s64)p->nstrings++;
 }
 
@@ -239,7 +254,7 @@ static int write_gzip(const u8 *bytes, size_t size, FILE *out)
 		z.next_out = room;
 		z.avail_out = sizeof(room);
 		ret = deflate(&z, Z_FINISH);
-		fwrite(room, 1, sizeof(room) - z.avail_out, out);
+		fwrite(room, 1, sizeof(room) - z.avail_out, /* raw: binary */ out);
 	} while (ret == Z_OK);
 	deflateEnd(&z);
 	return ret == Z_STREAM_END ? 0 : -EIO;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/escape.h"
+#include "print/print.h"
 #include "profile/export.h"
 
 #define WIDTH	   1200.0
@@ -145,65 +147,6 @@ static int graph_make(struct graph *g)
 
 /* --- text */
 
-/* How many bytes the character at s has; 0: it is none that XML takes. */
-static u32 character(const char *s)
-{
-	const u8 *u = (const u8 *)s;
-	u32 n = u[0] < 0x80 ? 1 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : u[0] >= 0xf0 ? 4 : 3;
-	u32 code;
-
-	if (n == 1)
-		return u[0] >= ' ';
-	if ((u[0] < 0xe0 && n != 2) || u[0] > 0xf4)
-		return 0;
-	code = u[0] & (0xff >> (n + 1));
-	for (u32 i = 1; i < n; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (u[i] & 0x3f);
-	}
-	if (n == 2)
-		return 2;
-	if (code < (n == 3 ? 0x800U : 0x10000U) || code > 0x10ffff ||
-	    (code >= 0xd800 && code < 0xe000) || code == 0xfffe || code == 0xffff)
-		return 0;
-	return n;
-}
-
-static u32 length(const char *s)
-{
-	u32 n = 0, len;
-
-	for (; *s; s += len ? len : 1, n++)
-		len = character(s);
-	return n;
-}
-
-/* So many characters of it. */
-static void put_text(const char *s, u32 most, FILE *out)
-{
-	u32 len;
-
-	for (; *s && most--; s += len ? len : 1) {
-		len = character(s);
-		if (!len)
-			putc('?', out);
-		else if (*s == '<')
-			fputs("&lt;", out);
-		else if (*s == '&')
-			fputs("&amp;", out);
-		else if (*s == '>')
-			fputs("&gt;", out);
-		else
-			fwrite(s, 1, len, out);
-	}
-}
-
-static void put_all(const char *s, FILE *out)
-{
-	put_text(s, ~0U, out);
-}
-
 /* "1,234,567" */
 static void put_number(u64 n, FILE *out)
 {
@@ -213,7 +156,7 @@ static void put_number(u64 n, FILE *out)
 	for (int i = 0; i < len; i++) {
 		if (i && (len - i) % 3 == 0)
 			putc(',', out);
-		putc(digits[i], out);
+		putc(digits[i], out); /* raw: a digit */
 	}
 }
 
@@ -239,25 +182,26 @@ static const char *unit(const struct graph *g)
 static void put_box(const struct graph *g, const struct box *b, FILE *out)
 {
 	int y = HEAD + (int)(g->depth - b->depth) * HEIGHT;
-	u32 room = (u32)((b->width - 6) / LETTER), n = length(b->name);
+	u32 room = (u32)((b->width - 6) / LETTER), n = ap_escape_columns(b->name, strlen(b->name));
 	u64 all = g->box[0].weight;
 
 	if (b->width < 6)
 		room = 0;
 	fputs("<g><title>", out);
-	put_all(b->name, out);
+	ap_print_xml(out, b->name, ~0U);
 	fputs(" (", out);
 	put_number(b->weight, out);
-	fprintf(out,
+	ap_print(
+		out,
 		" %s, %.2f%%)</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"",
 		unit(g), all ? 100 * (double)b->weight / (double)all : 0, b->x, y, b->width,
 		HEIGHT - 1);
 	put_color(b, out);
 	fprintf(out, "\"/><text x=\"%.2f\" y=\"%d\">", b->x + 3, y + 12);
 	if (n <= room)
-		put_all(b->name, out);
+		ap_print_xml(out, b->name, ~0U);
 	else if (room >= LEAST_NAME) {
-		put_text(b->name, room - 2, out);
+		ap_print_xml(out, b->name, room - 2);
 		fputs("..", out);
 	}
 	fputs("</text></g>\n", out);
@@ -270,7 +214,7 @@ static void put_head(const struct graph *g, int height, FILE *out)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" height=\"%d\" "
 		"viewBox=\"0 0 %d %d\">\n<title>",
 		(int)WIDTH, height, (int)WIDTH, height);
-	put_all(g->x->title, out);
+	ap_print_xml(out, g->x->title, ~0U);
 	fputs("</title>\n"
 	      "<style>text { font: 11px monospace; fill: #222; } #boxes g { cursor: pointer; }"
 	      " #boxes g:hover rect { stroke: #000; } #boxes text { pointer-events: none; }"
@@ -280,12 +224,12 @@ static void put_head(const struct graph *g, int height, FILE *out)
 	fprintf(out, "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" ",
 		(int)WIDTH, height);
 	fputs("font-weight=\"bold\">", out);
-	put_text(g->x->title, (u32)(WIDTH / LETTER) - 2, out);
+	ap_print_xml(out, g->x->title, (u32)(WIDTH / LETTER) - 2);
 	fputs("</text>\n<text x=\"3\" y=\"35\">", out);
-	put_all(g->ev->event->name, out);
+	ap_print_xml(out, g->ev->event->name, ~0U);
 	fputs(": ", out);
 	put_number(g->box[0].weight, out);
-	fprintf(out, " %s</text>\n", unit(g));
+	ap_print(out, " %s</text>\n", unit(g));
 	/* they are of no use until the script shows them */
 	fputs("<g id=\"buttons\" visibility=\"hidden\">\n"
 	      "<text class=\"button\" id=\"search\" x=\"880\" y=\"35\">search</text>\n"
@@ -309,7 +253,7 @@ int ap_export_flamegraph_svg(const struct ap_export *x, FILE *out)
 			if (g.box[g.sorted[i]].width >= LEAST)
 				put_box(&g, &g.box[g.sorted[i]], out);
 		fprintf(out, "</g>\n<script data-letter=\"%.1f\"><![CDATA[\n", LETTER);
-		fwrite(ap_flamegraph_svg_script, 1,
+		fwrite(ap_flamegraph_svg_script, 1, /* raw: our script */
 		       (size_t)(ap_flamegraph_svg_script_end - ap_flamegraph_svg_script), out);
 		fputs("]]></script>\n</svg>\n", out);
 	}

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "print/escape.h"
 #include "profile/export.h"
 #include "profile/gate.h"
 
@@ -36,7 +37,7 @@ static int take_text(const struct reader *r, const json_t *from, const char *key
 
 	if (!json_is_string(value))
 		return wrong(r, "damaged: it lacks a text", key);
-	*to = strdup(json_string_value(value));
+	*to = ap_escape_dup(json_string_value(value));
 	return *to ? 0 : wrong(r, "out of memory", NULL);
 }
 
@@ -189,7 +190,8 @@ int ap_gate_read(struct ap_gate_counts *g, const char *path, char *why)
 
 static int dump(json_t *root, FILE *out)
 {
-	int ret = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS_KEPT))
+	int ret = root ? ap_export_json_dump(root,
+					     JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS_KEPT), out)
 		       : -1;
 
 	putc('\n', out);

@@ -11,26 +11,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/escape.h"
 #include "profile/gate.h"
 
 int ap_gate_add_function(struct ap_gate_counts *g, const struct ap_gate_function *f)
 {
 	struct ap_gate_function *grown, copy = *f;
+	int ret = -ENOMEM;
 
-	for (size_t i = 0; i < g->nfunctions; i++) {
-		if (strcmp(g->function[i].name, f->name) || strcmp(g->function[i].file, f->file))
+	/* JSON takes UTF-8 only, so names are compared as they are shown */
+	copy.name = ap_escape_dup(f->name);
+	copy.file = ap_escape_dup(f->file);
+	for (size_t i = 0; i < g->nfunctions && copy.name && copy.file; i++) {
+		if (strcmp(g->function[i].name, copy.name) ||
+		    strcmp(g->function[i].file, copy.file))
 			continue;
 		g->function[i].count += f->count;
-		return 0;
+		ret = 0;
+		goto out;
 	}
+	if (!copy.name || !copy.file)
+		goto out;
 	grown = realloc(g->function, (g->nfunctions + 1) * sizeof(*grown));
 	if (!grown)
-		return -ENOMEM;
+		goto out;
 	g->function = grown;
-	copy.name = strdup(f->name);
-	copy.file = strdup(f->file);
 	grown[g->nfunctions++] = copy;
-	return copy.name && copy.file ? 0 : -ENOMEM;
+	return 0;
+out:
+	free(copy.name);
+	free(copy.file);
+	return ret;
 }
 
 static int by_name(const struct ap_gate_change *a, const struct ap_gate_change *b)

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "print/escape.h"
+#include "print/print.h"
 #include "profile/gate.h"
 
 const char *ap_gate_verdict_name(enum ap_gate_verdict verdict)
@@ -126,8 +128,8 @@ static int widest(const struct ap_gate_counts *g)
 	int width = 5;
 
 	for (size_t i = 0; i < g->nevents; i++)
-		if ((int)strlen(g->event[i].name) > width)
-			width = (int)strlen(g->event[i].name);
+		if ((int)ap_escape_width(g->event[i].name) > width)
+			width = (int)ap_escape_width(g->event[i].name);
 	return width;
 }
 
@@ -135,17 +137,17 @@ static void print_functions(const struct ap_gate_result *r, FILE *out)
 {
 	if (!r->has_functions)
 		return;
-	fprintf(out, " Functions whose instructions changed most%s\n\n",
-		r->nchanges ? "" : ": none, beyond the error of samples");
+	ap_print(out, " Functions whose instructions changed most%s\n\n",
+		 r->nchanges ? "" : ": none, beyond the error of samples");
 	for (size_t i = 0; i < r->nchanges; i++) {
 		const struct ap_gate_change *c = &r->change[i];
 		u64 size = c->now > c->before ? c->now - c->before : c->before - c->now;
 
-		fprintf(out,
-			" %c%-17" PRIu64 " +- %-14" PRIu64 " %18" PRIu64 " %18" PRIu64
-			"  %s  [%s]  # sampled\n",
-			c->now > c->before ? '+' : '-', size, c->error, c->before, c->now, c->name,
-			c->file);
+		ap_print(out,
+			 " %c%-17" PRIu64 " +- %-14" PRIu64 " %18" PRIu64 " %18" PRIu64
+			 "  %s  [%s]  # sampled\n",
+			 c->now > c->before ? '+' : '-', size, c->error, c->before, c->now, c->name,
+			 c->file);
 	}
 	if (r->nchanges)
 		fprintf(out,
@@ -160,52 +162,54 @@ void ap_gate_print(const struct ap_gate_result *r, FILE *out)
 	char text[AP_GATE_WHY];
 
 	headline(r, text, sizeof(text));
-	fprintf(out, "\n Gate of '%s': %s\n\n", r->now->command, text);
-	fprintf(out, " %-*s %18s %18s %26s %10s  %-8s\n", width, "event", "baseline", "now",
-		"change", "limit", "verdict");
+	ap_print(out, "\n Gate of '%s': %s\n\n", r->now->command, text);
+	ap_print(out, " %-*s %18s %18s %26s %10s  %-8s\n", width, "event", "baseline", "now",
+		 "change", "limit", "verdict");
 	for (size_t i = 0; i < r->nrows; i++) {
 		const struct ap_gate_row *row = &r->row[i];
 
 		change_text(row, text, sizeof(text));
-		fprintf(out, " %-*s %18" PRIu64 " %18" PRIu64 " %26s %10s  %-8s  # %s\n", width,
-			row->before->name, row->before->count, row->now->count, text,
-			row->limit ? row->limit->text : "-", ap_gate_verdict_name(row->verdict),
-			row->before->kind);
+		ap_print(out, " %-*s %18" PRIu64 " %18" PRIu64 " %26s %10s  %-8s  # %s\n", width,
+			 row->before->name, row->before->count, row->now->count, text,
+			 row->limit ? row->limit->text : "-", ap_gate_verdict_name(row->verdict),
+			 row->before->kind);
 	}
 	putc('\n', out);
 	print_functions(r, out);
 	for (size_t i = 0; ap_gate_remark(r, i, text, sizeof(text)); i++)
-		fprintf(out, " %s\n", text);
+		ap_print(out, " %s\n", text);
 }
 
 void ap_gate_print_counts(const struct ap_gate_counts *g, const char *path, FILE *out)
 {
 	int width = widest(g);
 
-	fprintf(out, "\n Baseline of '%s', now in %s\n\n", g->command, path);
+	ap_print(out, "\n Baseline of '%s', now in %s\n\n", g->command, path);
 	for (size_t i = 0; i < g->nevents; i++) {
 		const struct ap_gate_event *e = &g->event[i];
 
-		fprintf(out, " %-*s %18" PRIu64 "  # %s", width, e->name, e->count, e->kind);
+		ap_print(out, " %-*s %18" PRIu64 "  # %s", width, e->name, e->count, e->kind);
 		if (e->deviation > 0)
 			fprintf(out, ", +- %.4f%% from run to run", e->deviation);
 		putc('\n', out);
 	}
 	for (size_t i = 0; i < g->nnotes; i++)
-		fprintf(out, "\n %s", g->note[i]);
+		ap_print(out, "\n %s", g->note[i]);
 	putc('\n', out);
 }
 
-/* In a cell or between backquotes: one line, and nothing that ends it. */
+/* In a cell or between backquotes: nothing that ends it. */
 static void put_markdown(const char *s, FILE *out)
 {
-	for (; *s; s++) {
+	for (size_t n; *s; s += n) {
+		n = strcspn(s, "|`");
+		n += !n;
 		if (*s == '|')
 			fputs("\\|", out);
 		else if (*s == '`')
 			putc('\'', out);
 		else
-			putc((unsigned char)*s < ' ' ? ' ' : *s, out);
+			ap_print_bytes(out, s, n);
 	}
 }
 
@@ -231,7 +235,7 @@ void ap_gate_print_markdown(const struct ap_gate_result *r, FILE *out)
 	char text[AP_GATE_WHY];
 
 	headline(r, text, sizeof(text));
-	fprintf(out, "### Performance gate: %s\n\n`", text);
+	ap_print(out, "### Performance gate: %s\n\n`", text);
 	put_markdown(r->now->command, out);
 	fputs("`\n\n| event | baseline | now | change | limit | verdict | kind |\n"
 	      "|---|--:|--:|--:|--:|---|---|\n",
@@ -243,10 +247,10 @@ void ap_gate_print_markdown(const struct ap_gate_result *r, FILE *out)
 		fputs("| `", out);
 		put_markdown(row->before->name, out);
 		change_text(row, text, sizeof(text));
-		fprintf(out, "` | %" PRIu64 " | %" PRIu64 " | %s | %s | %s%s%s | %s |\n",
-			row->before->count, row->now->count, text,
-			row->limit ? row->limit->text : "", is_bad ? "**" : "",
-			ap_gate_verdict_name(row->verdict), is_bad ? "**" : "", row->before->kind);
+		ap_print(out, "` | %" PRIu64 " | %" PRIu64 " | %s | %s | %s%s%s | %s |\n",
+			 row->before->count, row->now->count, text,
+			 row->limit ? row->limit->text : "", is_bad ? "**" : "",
+			 ap_gate_verdict_name(row->verdict), is_bad ? "**" : "", row->before->kind);
 	}
 	putc('\n', out);
 	functions_markdown(r, out);

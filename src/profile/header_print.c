@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "print/print.h"
 #include "profile/describe.h"
 
 static void string_line(struct ap_data *d, enum ap_feature f, const char *label, FILE *out)
@@ -12,7 +13,7 @@ static void string_line(struct ap_data *d, enum ap_feature f, const char *label,
 	const char *text = ap_data_string(d, f);
 
 	if (text)
-		fprintf(out, "# %s : %s\n", label, text);
+		ap_print(out, "# %s : %s\n", label, text);
 }
 
 static void nrcpus(struct ap_data *d, FILE *out)
@@ -64,10 +65,15 @@ static void cmdline(struct ap_data *d, FILE *out)
 	p += 4;
 	fputs("# cmdline : ", out);
 	for (i = 0; i < n && (word = next_text(d, &p, end)); i++) {
-		const char *c;
-
-		for (c = word; *c; c++)
-			fprintf(out, *c == '\'' ? "\\%c" : "%c", *c);
+		/* perf's way with quotes */
+		for (size_t k; *word; word += k) {
+			k = strcspn(word, "'");
+			ap_print_bytes(out, word, k);
+			if (word[k]) {
+				fputs("\\'", out);
+				k++;
+			}
+		}
 		fputc(' ', out);
 	}
 	fputc('\n', out);
@@ -80,12 +86,12 @@ static void events(struct ap_data *d, FILE *out)
 
 	for (i = 0; i < ap_data_nevents(d); i++) {
 		ev = ap_data_event(d, i);
-		fprintf(out, "# event : name = %s, ", ev->name);
+		ap_print(out, "# event : name = %s, ", ev->name);
 		if (ev->nids) {
 			fputs(", id = {", out);
 			for (k = 0; k < ev->nids; k++)
-				fprintf(out, "%s %llu", k ? "," : "",
-					(unsigned long long)ev->ids[k]);
+				ap_print(out, "%s %llu", k ? "," : "",
+					 (unsigned long long)ev->ids[k]);
 			fputs(" }", out);
 		}
 		ap_attr_print(&ev->attr, " = ", out);
@@ -114,7 +120,7 @@ static void pmus(struct ap_data *d, FILE *out)
 		name = next_text(d, &p, end);
 		if (!name)
 			break;
-		fprintf(out, "%s%s = %u", i ? ", " : "", name, type);
+		ap_print(out, "%s%s = %u", i ? ", " : "", name, type);
 	}
 	fputc('\n', out);
 }
@@ -185,7 +191,7 @@ static const char *const feature_names[AP_FEAT_MAX] = {
 static void mention(struct ap_data *d, enum ap_feature f, FILE *out)
 {
 	if (ap_data_has(d, f))
-		fprintf(out, "# %s info available, use -I to display\n", feature_names[f]);
+		ap_print(out, "# %s info available, use -I to display\n", feature_names[f]);
 }
 
 static void compression(struct ap_data *d, FILE *out)
@@ -194,9 +200,9 @@ static void compression(struct ap_data *d, FILE *out)
 	const u8 *p = ap_data_feature(d, AP_FEAT_COMPRESSED, &size);
 
 	if (p && size >= 20)
-		fprintf(out, "# compressed : %s, level = %u, ratio = %u\n",
-			ap_data_u32(d, p + 4) == 1 ? "Zstd" : "Unknown", ap_data_u32(d, p + 8),
-			ap_data_u32(d, p + 12));
+		ap_print(out, "# compressed : %s, level = %u, ratio = %u\n",
+			 ap_data_u32(d, p + 4) == 1 ? "Zstd" : "Unknown", ap_data_u32(d, p + 8),
+			 ap_data_u32(d, p + 12));
 }
 
 /* One moment by two clocks, so that times of samples can be told as times of day. */
@@ -224,13 +230,13 @@ static void clock_data(struct ap_data *d, FILE *out)
 	s = (time_t)(day / 1000000000);
 	if (localtime_r(&s, &tm))
 		strftime(text, sizeof(text), "%F %T", &tm);
-	fprintf(out, "# clockid: %s (%u)\n", name, id);
-	fprintf(out, "# reference time: %s.%06llu = %llu.%06llu (TOD) = %llu.%09llu (%s)\n", text,
-		(unsigned long long)(day % 1000000000 / 1000),
-		(unsigned long long)(day / 1000000000),
-		(unsigned long long)(day % 1000000000 / 1000),
-		(unsigned long long)(clock / 1000000000), (unsigned long long)(clock % 1000000000),
-		name);
+	ap_print(out, "# clockid: %s (%u)\n", name, id);
+	ap_print(out, "# reference time: %s.%06llu = %llu.%06llu (TOD) = %llu.%09llu (%s)\n", text,
+		 (unsigned long long)(day % 1000000000 / 1000),
+		 (unsigned long long)(day / 1000000000),
+		 (unsigned long long)(day % 1000000000 / 1000),
+		 (unsigned long long)(clock / 1000000000), (unsigned long long)(clock % 1000000000),
+		 name);
 }
 
 static void groups(struct ap_data *d, FILE *out)
@@ -242,9 +248,9 @@ static void groups(struct ap_data *d, FILE *out)
 
 		if (ev->group_size < 2)
 			continue;
-		fprintf(out, "# group: %s{", ev->group ? ev->group : "");
+		ap_print(out, "# group: %s{", ev->group ? ev->group : "");
 		for (k = 0; k < ev->group_size; k++)
-			fprintf(out, "%s%s", k ? "," : "", ap_data_event(d, i + k)->name);
+			ap_print(out, "%s%s", k ? "," : "", ap_data_event(d, i + k)->name);
 		fputs("}\n", out);
 	}
 }
@@ -296,7 +302,7 @@ void ap_data_print_header(struct ap_data *d, FILE *out)
 	}
 	fputs("# ========\n", out);
 	if (ctime_r(&when, text))
-		fprintf(out, "# captured on    : %s", text);
+		ap_print(out, "# captured on    : %.24s\n", text); /* without its own line end */
 	fputs("# header version : 1\n", out);
 	fprintf(out, "# data offset    : %llu\n# data size      : %llu\n# feat offset    : %llu\n",
 		(unsigned long long)h->data.offset, (unsigned long long)h->data.size,
@@ -305,7 +311,7 @@ void ap_data_print_header(struct ap_data *d, FILE *out)
 	fputs("# missing features: ", out);
 	for (f = AP_FEAT_TRACING_DATA; f < AP_FEAT_MAX; f++) {
 		if (!ap_data_has(d, f))
-			fprintf(out, "%s ", feature_names[f]);
+			ap_print(out, "%s ", feature_names[f]);
 	}
 	fputs("\n# ========\n#\n", out);
 }

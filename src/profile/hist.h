@@ -259,6 +259,8 @@ void ap_hist_widths(const struct ap_hist *h, u32 *width);
 const char *ap_hist_header(const struct ap_hist *h, u32 column);
 void ap_hist_cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 column, u32 width,
 		  char *buf, size_t size);
+/* Its length without the blanks behind it. */
+size_t ap_hist_trim(const char *cell);
 /* A column that is not shown: the filter leaves one of it. */
 bool ap_hist_left_out(const struct ap_hist *h, u32 column);
 /* What a column of weights counts: the period where it is another one. */

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
 #include "profile/hist_internal.h"
 
 #define INDENT 12
 
 static void blanks(FILE *out, u32 n)
 {
-	fprintf(out, "%*s", (int)n, "");
+	ap_print(out, "%*s", (int)n, "");
 }
 
 const char *ap_frame_name(const struct ap_frame *f, char *buf, size_t size)
@@ -95,13 +96,13 @@ static void frame_line(const struct pen *p, const struct ap_chain_node *n, const
 	for (i = 0; i < depth; i++) {
 		fputc(is_open(p, i) ? '|' : ' ', p->out);
 		if (first && i == depth - 1) {
-			fprintf(p->out, "--%s--",
-				ap_chain_value(p->h, n, total, weight, sizeof(weight)));
+			ap_print(p->out, "--%s--",
+				 ap_chain_value(p->h, n, total, weight, sizeof(weight)));
 		} else {
 			fputs("          ", p->out);
 		}
 	}
-	fprintf(p->out, "%s\n", text);
+	ap_print(p->out, "%s\n", text);
 }
 
 /* The frames of a path without branches; gives its last. */
@@ -167,8 +168,8 @@ void ap_chain_print(const struct ap_hist *h, const struct ap_hist_entry *e, FILE
 					fputs("|\n", out);
 				}
 				blanks(out, INDENT + (wrote ? 3 : 0));
-				fprintf(out, "%s%s\n", wrote ? "" : "---",
-					ap_frame_name(&n->frame, text, sizeof(text)));
+				ap_print(out, "%s%s\n", wrote ? "" : "---",
+					 ap_frame_name(&n->frame, text, sizeof(text)));
 				p.left = 3;
 				wrote = true;
 				if (++shown == h->opts.chain_limit)
@@ -194,6 +195,7 @@ void ap_chain_print(const struct ap_hist *h, const struct ap_hist_entry *e, FILE
 /* The frames from the root to a node, which knows only what is above it. */
 static void path_frames(const struct ap_hist *h, const struct ap_chain_node *node, FILE *out)
 {
+	const char *sep = h->opts.separator ? h->opts.separator : ";";
 	bool flat = h->opts.chain == AP_CHAIN_FLAT;
 	const struct ap_chain_node *n, **up;
 	u32 depth = 0, i;
@@ -208,8 +210,9 @@ static void path_frames(const struct ap_hist *h, const struct ap_chain_node *nod
 		if (flat)
 			blanks(out, INDENT + 4);
 		else if (i)
-			fputs(h->opts.separator ? h->opts.separator : ";", out);
-		fputs(ap_frame_name(&up[i]->frame, text, sizeof(text)), out);
+			fputs(sep, out); /* raw: the user's */
+		ap_print_field(out, ap_frame_name(&up[i]->frame, text, sizeof(text)),
+			       flat ? NULL : sep);
 		if (flat)
 			fputc('\n', out);
 	}
@@ -230,11 +233,10 @@ void ap_chain_print_paths(const struct ap_hist *h, const struct ap_hist_entry *e
 
 		if (flat)
 			blanks(out, INDENT - 1);
-		fprintf(out, "%s%c",
-			value(h, flat ? ap_chain_total(p) : p->hit,
-			      flat ? p->count + p->children_count : p->count, h->total, weight,
-			      sizeof(weight)),
-			flat ? '\n' : ' ');
+		ap_print(out, flat ? "%s\n" : "%s ",
+			 value(h, flat ? ap_chain_total(p) : p->hit,
+			       flat ? p->count + p->children_count : p->count, h->total, weight,
+			       sizeof(weight)));
 		path_frames(h, p, out);
 		fputc('\n', out);
 	}
@@ -318,12 +320,12 @@ static void print_header(const struct ap_hist *h, const u32 *width, FILE *out)
 		if (ap_hist_left_out(h, i))
 			continue;
 		if (!first)
-			fputs(sep ? sep : "  ", out);
+			fputs(sep ? sep : "  ", out); /* raw: the user's */
 		first = false;
 		if (h->opts.column[i] < AP_KEY_N)
-			fprintf(out, "%-*.*s", (int)width[i], (int)width[i], name);
+			ap_print(out, "%-*.*s", (int)width[i], (int)width[i], name);
 		else
-			fprintf(out, "%*s", (int)width[i], name);
+			ap_print(out, "%*s", (int)width[i], name);
 	}
 	fputc('\n', out);
 	if (sep)
@@ -374,13 +376,21 @@ void ap_hist_cell(const struct ap_hist *h, const struct ap_hist_entry *e, u32 i,
 			    size - (size_t)n);
 }
 
+size_t ap_hist_trim(const char *cell)
+{
+	size_t n = strlen(cell);
+
+	while (n && cell[n - 1] == ' ')
+		n--;
+	return n;
+}
+
 static void print_entry(const struct ap_hist *h, const struct ap_hist_entry *e, const u32 *width,
 			FILE *out)
 {
 	const char *sep = h->opts.separator;
 	static char text[16384];
 	bool first = true;
-	char *p;
 	u32 i, last = h->opts.ncolumn;
 
 	while (last && ap_hist_left_out(h, last - 1))
@@ -389,16 +399,14 @@ static void print_entry(const struct ap_hist *h, const struct ap_hist_entry *e, 
 		if (ap_hist_left_out(h, i))
 			continue;
 		if (!sep || !first)
-			fputs(sep ? sep : "  ", out);
+			fputs(sep ? sep : "  ", out); /* raw: the user's */
 		first = false;
 		ap_hist_cell(h, e, i, width[i], text, sizeof(text));
-		/* a separator in a name would be one column more */
-		for (p = text; sep && sep[0] && (p = strstr(p, sep)); p++)
-			*p = '.';
-		if (i + 1 < last)
-			fprintf(out, "%-*s", (int)width[i], text);
+		ap_field_guard(text, sep);
+		if (i + 1 < last) /* padded anew, as wide as it is shown */
+			ap_print(out, "%-*.*s", (int)width[i], (int)ap_hist_trim(text), text);
 		else
-			fputs(text, out);
+			ap_print_str(out, text);
 	}
 	fputc('\n', out);
 }

@@ -8,7 +8,7 @@
 #define BLOCK 65536U
 #define LEN   sizeof(u32)
 
-static void no_memory(void)
+void ap_profile_no_memory(void)
 {
 	fputs("anyperf: out of memory\n", stderr);
 	exit(125);
@@ -19,10 +19,10 @@ void *ap_profile_realloc(void *p, size_t n, size_t size)
 	void *q;
 
 	if (size && n > (size_t)-1 / 2 / size)
-		no_memory();
+		ap_profile_no_memory();
 	q = realloc(p, n && size ? n * size : 1);
 	if (!q)
-		no_memory();
+		ap_profile_no_memory();
 	return q;
 }
 
@@ -31,7 +31,7 @@ void *ap_profile_calloc(size_t n, size_t size)
 	void *q = calloc(n ? n : 1, size ? size : 1);
 
 	if (!q)
-		no_memory();
+		ap_profile_no_memory();
 	return q;
 }
 

@@ -20,6 +20,7 @@ const char *ap_intern(struct ap_intern *t, const char *text, size_t len);
 const char *ap_intern_str(struct ap_intern *t, const char *text);
 void ap_intern_fini(struct ap_intern *t);
 
+AP_NORETURN void ap_profile_no_memory(void);
 /* realloc and calloc that do not return without. */
 void *ap_profile_realloc(void *p, size_t n, size_t size);
 void *ap_profile_calloc(size_t n, size_t size);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print/print.h"
+
 /* As perf calls the records, the kernel's and the tools'. */
 static const char *const kernel_names[] = {
 	[0] = "TOTAL",
@@ -55,18 +57,18 @@ static void print_stats(const struct ap_session *s, const struct ap_data *d, con
 
 	for (i = 0; i < AP_ARRAY_SIZE(s->nr); i++)
 		total += s->nr[i];
-	fprintf(out, "\nAggregated stats:\n%16s events: %10llu\n", "TOTAL",
-		(unsigned long long)total);
+	ap_print(out, "\nAggregated stats:\n%16s events: %10llu\n", "TOTAL",
+		 (unsigned long long)total);
 	for (i = 1; i < AP_ARRAY_SIZE(s->nr); i++) {
 		if (s->nr[i] && ap_record_name(i))
-			fprintf(out, "%16s events: %10llu  (%4.1f%%)\n", ap_record_name(i),
-				(unsigned long long)s->nr[i],
-				100.0 * (double)s->nr[i] / (double)total);
+			ap_print(out, "%16s events: %10llu  (%4.1f%%)\n", ap_record_name(i),
+				 (unsigned long long)s->nr[i],
+				 100.0 * (double)s->nr[i] / (double)total);
 	}
 	for (i = 0; i < ap_data_nevents(d); i++) {
 		if (samples[i])
-			fprintf(out, "%s stats:\n%16s events: %10llu\n", ap_data_event(d, i)->name,
-				"SAMPLE", (unsigned long long)samples[i]);
+			ap_print(out, "%s stats:\n%16s events: %10llu\n", ap_data_event(d, i)->name,
+				 "SAMPLE", (unsigned long long)samples[i]);
 	}
 }
 
@@ -77,11 +79,11 @@ static void print_maps(const struct ap_thread *t, int indent, FILE *out)
 	for (i = 0; i < t->maps->n; i++) {
 		const struct ap_map *m = &t->maps->v[i];
 
-		fprintf(out, "%*s  %llx-%llx %c%c%c%c %08llx %llu %s\n", indent, "",
-			(unsigned long long)m->start, (unsigned long long)m->end,
-			m->prot & 1 ? 'r' : '-', m->prot & 2 ? 'w' : '-', m->prot & 4 ? 'x' : '-',
-			m->flags & 1 ? 's' : 'p', (unsigned long long)m->pgoff,
-			(unsigned long long)m->ino, m->dso->path);
+		ap_print(out, "%*s  %llx-%llx %c%c%c%c %08llx %llu %s\n", indent, "",
+			 (unsigned long long)m->start, (unsigned long long)m->end,
+			 m->prot & 1 ? 'r' : '-', m->prot & 2 ? 'w' : '-', m->prot & 4 ? 'x' : '-',
+			 m->flags & 1 ? 's' : 'p', (unsigned long long)m->pgoff,
+			 (unsigned long long)m->ino, m->dso->path);
 	}
 }
 
@@ -117,9 +119,9 @@ static void print_task(const struct task_list *l, u32 at, u32 depth)
 	u32 i;
 
 	l->done[at] = true;
-	indent = fprintf(l->out, "  %8d %8d %8d |%*s", (int)t->pid, (int)t->tid,
-			 depth ? (int)parent_of(t) : -1, (int)depth, ""); /* nobody is -1 */
-	fprintf(l->out, "%s\n", t->comm);
+	indent = ap_print(l->out, "  %8d %8d %8d |%*s", (int)t->pid, (int)t->tid,
+			  depth ? (int)parent_of(t) : -1, (int)depth, ""); /* nobody is -1 */
+	ap_print(l->out, "%s\n", t->comm);
 	if (l->maps)
 		print_maps(t, indent, l->out);
 	for (i = 0; i < l->n && depth < 1000; i++) {
@@ -179,7 +181,7 @@ static void print_tasks(struct ap_session *s, bool maps, FILE *out)
 	}
 	l.done = ap_profile_calloc(l.n, sizeof(*l.done));
 	put_in_order(&l);
-	fprintf(out, "# %8s %8s %8s  %s\n", "pid", "tid", "ppid", "comm");
+	ap_print(out, "# %8s %8s %8s  %s\n", "pid", "tid", "ppid", "comm");
 	for (i = 0; i < l.n; i++) {
 		if (parent_of(l.v[i]) == l.v[i]->tid || !has(&l, parent_of(l.v[i])))
 			print_task(&l, i, 0);

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "print/escape.h"
 #include "profile/hist_internal.h"
 
 #define UNRESOLVED 16 /* digits of an address */
@@ -52,7 +53,7 @@ static bool comm_same(const struct ap_hist_entry *a, const struct ap_hist_entry 
 static u32 comm_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return (u32)strlen(e->comm);
+	return ap_escape_width(e->comm);
 }
 
 static int comm_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
@@ -98,7 +99,7 @@ u32 ap_unresolved_len(const struct ap_hist *h, u32 len)
 
 static u32 dso_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
-	u32 len = e->dso ? (u32)strlen(dso_name(h, e->dso)) : UNRESOLVED;
+	u32 len = e->dso ? ap_escape_width(dso_name(h, e->dso)) : UNRESOLVED;
 
 	return e->sym ? len : ap_unresolved_len(h, len);
 }
@@ -153,7 +154,7 @@ u32 ap_sym_len(const struct ap_hist *h, const struct ap_symbol *sym)
 {
 	if (!sym)
 		return UNRESOLVED + 6;
-	return (u32)strlen(sym->name) + 4 + (h->opts.full_paths ? ADDRESS_WIDTH + 3 : 0);
+	return ap_escape_width(sym->name) + 4 + (h->opts.full_paths ? ADDRESS_WIDTH + 3 : 0);
 }
 
 static u32 sym_len(const struct ap_hist *h, const struct ap_hist_entry *e)
@@ -208,7 +209,7 @@ static bool pid_same(const struct ap_hist_entry *a, const struct ap_hist_entry *
 static u32 pid_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return (u32)strlen(e->thread->comm) + 8; /* the thread's last name */
+	return ap_escape_width(e->thread->comm) + 8; /* the thread's last name */
 }
 
 static int pid_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
@@ -302,7 +303,7 @@ static u32 line_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	char text[1024];
 
-	return (u32)strlen(line_text(h, e, text, sizeof(text)));
+	return ap_escape_width(line_text(h, e, text, sizeof(text)));
 }
 
 static int line_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
@@ -338,7 +339,7 @@ static bool file_same(const struct ap_hist_entry *a, const struct ap_hist_entry 
 static u32 file_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return (u32)strlen(file_text(e));
+	return ap_escape_width(file_text(e));
 }
 
 static int file_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,

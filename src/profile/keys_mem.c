@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "print/escape.h"
 #include "profile/data_source.h"
 #include "profile/hist_internal.h"
 
@@ -73,7 +74,9 @@ static bool datum_same(const struct ap_hist_entry *a, const struct ap_hist_entry
 static u32 datum_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return (e->data.sym ? (u32)strlen(e->data.sym->name) + UNRESOLVED + 2 : UNRESOLVED + 2) + 4;
+	return (e->data.sym ? ap_escape_width(e->data.sym->name) + UNRESOLVED + 2
+			    : UNRESOLVED + 2) +
+	       4;
 }
 
 static int datum_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,
@@ -122,7 +125,7 @@ static bool object_same(const struct ap_hist_entry *a, const struct ap_hist_entr
 
 static u32 object_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
-	return e->data.dso ? (u32)strlen(file_name(h, e)) : ap_unresolved_len(h, UNRESOLVED);
+	return e->data.dso ? ap_escape_width(file_name(h, e)) : ap_unresolved_len(h, UNRESOLVED);
 }
 
 static int object_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,
@@ -319,7 +322,7 @@ static bool code_same(const struct ap_hist_entry *a, const struct ap_hist_entry 
 static u32 code_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return (e->sym ? (u32)strlen(e->sym->name) : 0) + DATA_WIDTH;
+	return (e->sym ? ap_escape_width(e->sym->name) : 0) + DATA_WIDTH;
 }
 
 static int code_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "print/escape.h"
 #include "profile/hist_internal.h"
 
 #define UNRESOLVED 16U
@@ -55,7 +56,7 @@ static bool same_file(const struct ap_branch_end *a, const struct ap_branch_end 
 
 static u32 file_len(const struct ap_hist *h, const struct ap_branch_end *end)
 {
-	u32 len = end->dso ? (u32)strlen(file_name(h, end)) : UNRESOLVED;
+	u32 len = end->dso ? ap_escape_width(file_name(h, end)) : UNRESOLVED;
 
 	return end->sym ? len : ap_unresolved_len(h, len);
 }
@@ -203,7 +204,7 @@ static bool same_line(const struct ap_branch_end *a, const struct ap_branch_end 
 	{                                                                                          \
 		char text[1024];                                                                   \
                                                                                                    \
-		return (u32)strlen(line_text(h, &e->end, text, sizeof(text)));                     \
+		return ap_escape_width(line_text(h, &e->end, text, sizeof(text)));                 \
 	}                                                                                          \
 	static int line_##end##_print(const struct ap_hist *h, const struct ap_hist_entry *e,      \
 				      u32 width, char *buf, size_t size)                           \
@@ -456,7 +457,7 @@ static bool parent_same(const struct ap_hist_entry *a, const struct ap_hist_entr
 static u32 parent_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return e->parent ? (u32)strlen(e->parent->name) : 0;
+	return e->parent ? ap_escape_width(e->parent->name) : 0;
 }
 
 static int parent_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,
@@ -487,7 +488,7 @@ static bool cgroup_same(const struct ap_hist_entry *a, const struct ap_hist_entr
 static u32 cgroup_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return e->cgroup_path ? (u32)strlen(e->cgroup_path) : 0;
+	return e->cgroup_path ? ap_escape_width(e->cgroup_path) : 0;
 }
 
 static int cgroup_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width,

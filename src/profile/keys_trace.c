@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "print/escape.h"
 #include "profile/hist_internal.h"
 #include "profile/trace_key.h"
 
@@ -50,7 +51,7 @@ static int text_sort(const struct ap_hist *h, const struct ap_hist_entry *a,
 static u32 text_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 {
 	(void)h;
-	return (u32)strlen(text_of(e));
+	return ap_escape_width(text_of(e));
 }
 
 static int text_print(const struct ap_hist *h, const struct ap_hist_entry *e, u32 width, char *buf,

@@ -43,7 +43,7 @@ struct ap_script *ap_script_new(struct ap_session *s, struct ap_data *d,
 void ap_script_flush(struct ap_script *c)
 {
 	if (c->text.n)
-		fwrite(c->text.p, 1, c->text.n, c->out);
+		fwrite(c->text.p, 1, c->text.n, c->out); /* raw: profile/text.h escaped it */
 	c->text.n = 0;
 }
 
@@ -63,7 +63,7 @@ static void symbol(struct ap_text *t, const struct ap_symbol *sym, u64 addr, u32
 		ap_text_str(t, "[unknown]");
 		return;
 	}
-	ap_text_str(t, sym->name);
+	ap_text_name(t, sym->name);
 	if (fields & AP_FIELD_SYMOFF) {
 		ap_text_str(t, "+0x");
 		ap_text_hex(t, addr - sym->start, 0);
@@ -73,7 +73,7 @@ static void symbol(struct ap_text *t, const struct ap_symbol *sym, u64 addr, u32
 static void file(struct ap_text *t, const struct ap_dso *dso)
 {
 	ap_text_str(t, " (");
-	ap_text_str(t, dso ? (dso->kind == AP_DSO_JIT ? dso->path : dso->path) : "[unknown]");
+	ap_text_name(t, dso ? dso->path : "[unknown]");
 	ap_text_char(t, ')');
 }
 
@@ -87,12 +87,12 @@ static void source_line(struct ap_text *t, struct ap_dso *dso, u64 addr, bool wh
 	ap_text_str(t, "\n  ");
 	if (ap_dso_line(dso, addr, &path, &line)) {
 		slash = whole ? NULL : strrchr(path, '/');
-		ap_text_str(t, slash ? slash + 1 : path);
+		ap_text_name(t, slash ? slash + 1 : path);
 		ap_text_char(t, ':');
 		ap_text_dec(t, line, 0, ' ');
 		return;
 	}
-	ap_text_str(t, dso->name);
+	ap_text_name(t, dso->name);
 	ap_text_char(t, '[');
 	ap_text_hex(t, addr, 0);
 	ap_text_char(t, ']');
@@ -234,7 +234,7 @@ void ap_script_start(struct ap_script *c, const struct ap_thread *th,
 
 	if (fields & AP_FIELD_COMM) {
 		if (chains && (fields & AP_FIELD_IP))
-			ap_text_str(t, th->comm);
+			ap_text_name(t, th->comm);
 		else
 			ap_text_right(t, th->comm, 16);
 		ap_text_char(t, ' ');
@@ -269,8 +269,8 @@ static void trace(struct ap_script *c, const struct ap_data_event *ev, const str
 	if (!c->tracing_tried)
 		c->tracing = ap_tracing_read(c->d);
 	c->tracing_tried = true;
-	ap_text_str(&c->text,
-		    ap_tracing_text(c->tracing, ev->attr.config, s->cpu, s->raw, s->raw_size));
+	ap_text_name(&c->text,
+		     ap_tracing_text(c->tracing, ev->attr.config, s->cpu, s->raw, s->raw_size));
 }
 
 static bool wanted(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s)

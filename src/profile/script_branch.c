@@ -45,7 +45,7 @@ static void end(struct ap_script *c, struct ap_thread *th, u64 ip, u32 fields)
 		ap_text_str(t, "0x");
 		ap_text_hex(t, ip, 0);
 	} else if (p.sym) {
-		ap_text_str(t, p.sym->name);
+		ap_text_name(t, p.sym->name);
 		ap_text_str(t, "+0x");
 		ap_text_hex(t, p.addr - p.sym->start, 0);
 	} else {
@@ -53,7 +53,7 @@ static void end(struct ap_script *c, struct ap_thread *th, u64 ip, u32 fields)
 	}
 	if (fields & AP_FIELD_DSO) {
 		ap_text_char(t, '(');
-		ap_text_str(t, p.dso ? p.dso->path : "[unknown]");
+		ap_text_name(t, p.dso ? p.dso->path : "[unknown]");
 		ap_text_char(t, ')');
 	}
 }

@@ -140,11 +140,10 @@ static void namespaces(struct ap_text *t, const struct ap_data_rec *rec)
 	for (i = 0; i < n; i++) {
 		if (i && !(i % 4))
 			ap_text_str(t, "\n\t\t ");
-		ap_text_printf(t, "%u/%s: %llu/%#llx%s", (u32)i,
-			       i < AP_ARRAY_SIZE(names) ? names[i] : "unknown",
+		ap_text_printf(t, i + 1 < n ? "%u/%s: %llu/%#llx, " : "%u/%s: %llu/%#llx]\n",
+			       (u32)i, i < AP_ARRAY_SIZE(names) ? names[i] : "unknown",
 			       (unsigned long long)ap_get64(p + 24 + 16 * i),
-			       (unsigned long long)ap_get64(p + 32 + 16 * i),
-			       i + 1 < n ? ", " : "]\n");
+			       (unsigned long long)ap_get64(p + 32 + 16 * i));
 	}
 }
 

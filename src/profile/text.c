@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "print/escape.h"
+#include "print/print.h"
+
 #define MAX_TEXT (32U * 1024 * 1024)
 #define MAX_KEYS (4U * 1024 * 1024)
 
@@ -59,14 +62,52 @@ void ap_text_dec(struct ap_text *t, u64 v, u32 width, char pad)
 
 void ap_text_right(struct ap_text *t, const char *s, u32 width)
 {
-	padded(t, s, (u32)strlen(s), width, ' ');
+	size_t n = strlen(s);
+	u32 columns = ap_escape_columns(s, n);
+
+	padded(t, "", 0, width > columns ? width - columns : 0, ' ');
+	ap_text_name(t, s);
+}
+
+void ap_text_name(struct ap_text *t, const char *s)
+{
+	size_t n = strlen(s), room = AP_ESCAPED * n + 1;
+
+	if (ap_escape_is_plain(s, n))
+		ap_text_add(t, s, n);
+	else
+		t->n += ap_escape(ap_text_room(t, room), room, s, n);
+}
+
+/* Seldom: something in it has to be escaped. */
+static void text_escaped(struct ap_text *t, const char *fmt, va_list ap)
+{
+	char *made = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&made, &size);
+
+	if (!out)
+		ap_profile_no_memory();
+	ap_vprint(out, fmt, ap);
+	if (fclose(out))
+		ap_profile_no_memory();
+	ap_text_add(t, made, size);
+	free(made);
 }
 
 void ap_text_printf(struct ap_text *t, const char *fmt, ...)
 {
+	bool plain;
 	va_list ap;
 	int n;
 
+	va_start(ap, fmt);
+	plain = ap_print_is_plain(fmt, ap);
+	if (!plain)
+		text_escaped(t, fmt, ap);
+	va_end(ap);
+	if (!plain)
+		return;
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);

@@ -41,7 +41,9 @@ static inline void ap_text_char(struct ap_text *t, char c)
 	t->n++;
 }
 
-/* As %*llx, %*llu, %0*llu, %*s. */
+/* As %s and so on of ap_print(): what may come from elsewhere; ap_text_str() and ap_text_add() are for our own. */
+void ap_text_name(struct ap_text *t, const char *s);
+/* As %*llx, %*llu, %0*llu, and %*s of ap_print(). */
 void ap_text_hex(struct ap_text *t, u64 v, u32 width);
 void ap_text_dec(struct ap_text *t, u64 v, u32 width, char pad);
 void ap_text_right(struct ap_text *t, const char *s, u32 width);

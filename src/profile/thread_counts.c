@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "abi/record.h"
+#include "print/escape.h"
+#include "print/print.h"
 #include "profile/format.h"
 #include "profile/intern.h"
 
@@ -59,7 +61,7 @@ static u64 value_of(const struct ap_thread_count *t, u32 event)
 
 static int column_width(const struct ap_thread_counts *c, const struct ap_data *d, u32 event)
 {
-	int width = (int)strlen(ap_data_event(d, event)->name);
+	int width = (int)ap_escape_width(ap_data_event(d, event)->name);
 
 	for (u32 i = 0; i < c->n; i++)
 		width = wider(width, digits(value_of(&c->thread[i], event)));
@@ -75,9 +77,9 @@ void ap_thread_counts_print(const struct ap_thread_counts *c, const struct ap_da
 		pids = wider(pids, digits(c->thread[i].pid));
 		tids = wider(tids, digits(c->thread[i].tid));
 	}
-	fprintf(out, "# %*s  %*s", pids, "PID", tids, "TID");
+	ap_print(out, "# %*s  %*s", pids, "PID", tids, "TID");
 	for (k = 0; k < ap_data_nevents(d); k++)
-		fprintf(out, "  %*s", column_width(c, d, k), ap_data_event(d, k)->name);
+		ap_print(out, "  %*s", column_width(c, d, k), ap_data_event(d, k)->name);
 	fputc('\n', out);
 	for (i = 0; i < c->n; i++) {
 		const struct ap_thread_count *t = &c->thread[i];

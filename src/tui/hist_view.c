@@ -49,7 +49,7 @@ static void entry_row(struct hist_view *h, const struct hist_row *r, struct ap_r
 	struct ap_hist *hist = hist_of(h);
 	const struct ap_hist_opts *o = ap_hist_options(hist);
 	static char text[4096];
-	u32 i;
+	u32 i, columns;
 
 	ap_row_add(out, AP_TINT_PLAIN, "%c ", r->sign);
 	for (i = 0; i < o->ncolumn; i++) {
@@ -59,8 +59,13 @@ static void entry_row(struct hist_view *h, const struct hist_row *r, struct ap_r
 		if (ap_hist_left_out(hist, i))
 			continue;
 		ap_hist_cell(hist, r->e, i, h->width[i], text, sizeof(text));
-		ap_row_add(out, share >= 0 ? ap_tint_of(share) : AP_TINT_PLAIN, "%s%*s",
-			   i ? "  " : "", is_last ? 0 : -(int)h->width[i], text);
+		/* padded anew, as wide as it is shown */
+		if (!is_last)
+			text[ap_hist_trim(text)] = '\0';
+		columns = is_last ? h->width[i] : ap_text_columns(text);
+		ap_row_add(out, share >= 0 ? ap_tint_of(share) : AP_TINT_PLAIN, "%s%s%*s",
+			   i ? "  " : "", text,
+			   columns < h->width[i] ? (int)(h->width[i] - columns) : 0, "");
 	}
 }
 

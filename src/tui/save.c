@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "print/print.h"
 #include "tui/view.h"
 
 #define TRIES 1000
@@ -24,7 +25,7 @@ static void put_line(FILE *out, const char *text)
 	n = strlen(text);
 	while (n && text[n - 1] == ' ')
 		n--;
-	fprintf(out, "%.*s\n", (int)n, text);
+	ap_print(out, "%.*s\n", (int)n, text);
 }
 
 static void put_all(struct ap_view *v, FILE *out)

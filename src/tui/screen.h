@@ -55,7 +55,7 @@ enum ap_tui_key {
 #define AP_TUI_CTRL(c) ((u32)(c)&0x1f)
 
 /*
- * Text as it may be shown: what is not printable is '?'.  Leaves out the first skip columns, takes at
+ * Text as it may be shown: what is not printable is \x1b and the like.  Leaves out the first skip columns, takes at
  * most width; returns how many columns out has.
  */
 u32 ap_text_clip(const char *text, u32 skip, u32 width, char *out, size_t size);

@@ -80,8 +80,8 @@ run timeout -k 5 60 "$ANYPERF" record -q -g -c 100 -o lines -e instructions -- .
 is "$status" 0 "a command of three lines" || note "$(tail -n 3 err)"
 for format in cachegrind callgrind; do
 	for title in "" $'a\nfn=3\r\tb\177c'; do
-		args=() && want='cmd: anyperf record -q -g -c 100 -o lines -e instructions -- ./work import json fn=3 x=1'
-		[ -z "$title" ] || args=(--title "$title") want='cmd: a fn=3  b c'
+		args=() && want='cmd: anyperf record -q -g -c 100 -o lines -e instructions -- ./work import json\x0afn=3\x0ax=1'
+		[ -z "$title" ] || args=(--title "$title") want='cmd: a\x0afn=3\x0d\x09b\x7fc'
 		run timeout -k 5 60 "$ANYPERF" export -i lines -f $format "${args[@]}" -o out.lines
 		is "$status" 0 "$format ${title:+with a title}" || note "$(tail -n 3 err)"
 		is "$(grep '^cmd: ' out.lines)" "$want" "has it in one line"

@@ -205,9 +205,9 @@ static void all_lines_are_saved_under_a_new_name(void)
 	f = fopen("perf.hist", "r");
 	REQUIRE(f);
 	memset(text, 0, sizeof(text));
-	EXPECT_U64(fread(text, 1, sizeof(text) - 1, f), strlen("A ? title\none?line\n"));
+	EXPECT_U64(fread(text, 1, sizeof(text) - 1, f), strlen("A \\x1b title\none\\x0dline\n"));
 	fclose(f);
-	EXPECT_STR(text, "A ? title\none?line\n");
+	EXPECT_STR(text, "A \\x1b title\none\\x0dline\n");
 	EXPECT(!unlink("perf.hist"));
 	/* nothing else was left there */
 	EXPECT(!chdir("/") && !rmdir(dir));
@@ -224,8 +224,18 @@ static const char *clip(const char *text, uint32_t skip, uint32_t width)
 
 static void nothing_that_a_terminal_obeys_gets_through(void)
 {
-	EXPECT_STR(clip("a\x1b[2Jb\x07\x7f\n", 0, 50), "a?[2Jb???");
-	EXPECT_STR(clip("\x9b\xff\xc3", 0, 50), "???");
+	EXPECT_STR(clip("a\x1b[2Jb\x07\x7f\n", 0, 50), "a\\x1b[2Jb\\x07\\x7f\\x0a");
+	EXPECT_STR(clip("\x9b\xff\xc3", 0, 50), "\\x9b\\xff\\xc3");
+	EXPECT_STR(clip("a\x1b"
+			"b",
+			3, 50),
+		   "1bb");
+	EXPECT_STR(clip("a\x1b"
+			"b",
+			0, 3),
+		   "a\\x");
+	EXPECT_U64(ap_text_columns("a\x1b\x9b"), 9);
+	EXPECT_STR(clip("\xc3\xa9", 0, 50), "\\xc3\\xa9"); /* no UTF-8 in this locale */
 	EXPECT_STR(clip("abcdef", 2, 3), "cde");
 	EXPECT_STR(clip("abcdef", 9, 3), "");
 	EXPECT_STR(clip("a\tb", 0, 50), "a       b");
@@ -236,8 +246,8 @@ static void nothing_that_a_terminal_obeys_gets_through(void)
 	EXPECT_STR(clip("h\xc3\xa9llo", 1, 2), "\xc3\xa9l");
 	EXPECT_U64(ap_text_columns("\xe6\xbc\xa2\xe5\xad\x97"), 4); /* two wide ones */
 	EXPECT_STR(clip("\xe6\xbc\xa2\xe5\xad\x97", 0, 3), "\xe6\xbc\xa2");
-	EXPECT_STR(clip("\xc2\x9b", 0, 3), "?"); /* a control character of 8 bits */
-	EXPECT_STR(clip("\xe6\xbc", 0, 3), "??");
+	EXPECT_STR(clip("\xc2\x9b", 0, 9), "\\xc2\\x9b"); /* a control character of 8 bits */
+	EXPECT_STR(clip("\xe6\xbc", 0, 9), "\\xe6\\xbc");
 }
 
 static void marks_are_kept_until_they_are_taken_out(void)
