@@ -58,6 +58,41 @@ run "$tools/check-sizes.sh"
 has "$tmp/out" 'f.c: more than 800' "sizes: a file of 801 lines fails"
 rm src/base/f.c
 
+# passed_by LINE REGEX NAME: a file that prints past src/print fails for this reason
+passed_by()
+{
+	printf 'void f(FILE *out, const char *name)\n{\n\t%s\n}\n' "$1" >src/linux/p.c
+	run "$tools/check-print.sh"
+	if [ "$status" != 0 ]; then
+		has "$tmp/out" "src/linux/p.c:3: .*$2" "$3"
+	else
+		not_ok "$3" "accepted: $1"
+	fi
+	rm src/linux/p.c
+}
+passed_by 'fprintf(out, "of %s\n", name);' 'ap_print\(\) escapes' "print: a %s fails"
+passed_by 'printf("%-*.5s", 3, name);' 'ap_print\(\) escapes' "print: one with a width fails"
+passed_by $'fprintf(out,\n\t\t"of %d "\n\t\t"%s", 1,\n\t\tname);' 'ap_print\(\) escapes' "print: one of several lines fails"
+passed_by 'fprintf(out, name);' 'no literal' "print: a format from elsewhere fails"
+passed_by 'fputs(*name ? name : "-", out);' 'no literal' "print: fputs of a name fails"
+passed_by 'while (*name) putc(*name++, out);' 'no literal' "print: its characters fail"
+passed_by 'fwrite(name, 1, 5, out);' 'no literal' "print: its bytes fail"
+passed_by 'ap_print(out, "%s%s", name, *name ? "\n" : "");' 'is escaped' "print: a line end that would be escaped fails"
+passed_by 'fputs(name, out); /* raw: */' 'no literal' "print: a mark without a reason fails"
+cat >src/linux/p.c <<'END'
+/* fprintf(out, "%s", name) */
+void f(FILE *out, const char *name, int n)
+{
+	ap_print(out, "of %s\n", name);
+	fprintf(out, "%d %llx %5.1f%%\n", n, 1ULL, 2.0);
+	fputs(n ? "\n" : ";", out);
+	fputs(name, out); /* raw: was escaped when it was read */
+}
+END
+run "$tools/check-print.sh"
+is "$status" 0 "print: what escapes, numbers, literals and a mark with a reason pass" || note "$(cat "$tmp/out")"
+rm src/linux/p.c
+
 # blob SOURCE: what the blob's check says of it
 blob()
 {
