@@ -18,6 +18,7 @@
 #include "cli/stat.h"
 #include "cli/stat_count.h"
 #include "cli/stat_file.h"
+#include "print/print.h"
 #include "profile/topology.h"
 
 #define COMMAND "anyperf stat report"
@@ -387,7 +388,8 @@ int ap_cmd_stat_report(int argc, char **argv)
 	if (file.nrounds) {
 		status = report(&args, &file, d);
 	} else {
-		fprintf(stderr, COMMAND ": %s: %s\n", ap_profile_path(args.input),
+		ap_print(
+			stderr, COMMAND ": %s: %s\n", ap_profile_path(args.input),
 			file.has_config
 				? "its recorder ended before it had counted anything"
 				: "has no counts: 'anyperf stat record' writes them, and 'anyperf report' shows samples");

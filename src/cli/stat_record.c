@@ -16,6 +16,7 @@
 #include "cli/memory.h"
 #include "cli/stat_remarks.h"
 #include "linux/run.h"
+#include "print/print.h"
 #include "profile/format.h"
 #include "profile/origin.h"
 #include "profile/running.h"
@@ -362,8 +363,8 @@ int ap_stat_recorder_finish(struct ap_stat_recorder *r, const struct ap_stat_cou
 		r->writer = NULL;
 	}
 	if (ret)
-		fprintf(stderr, "anyperf stat record: cannot write %s: %s%s\n",
-			strcmp(r->path, "-") ? r->path : "the stream", strerror(-ret),
-			ap_run_remedy(-ret));
+		ap_print(stderr, "anyperf stat record: cannot write %s: %s%s\n",
+			 strcmp(r->path, "-") ? r->path : "the stream", strerror(-ret),
+			 ap_run_remedy(-ret));
 	return ret;
 }
