@@ -239,6 +239,9 @@ both no "stat -e of an odd name" stat -e instructions/name=%e/u -- %c
 both no "stat -x of an odd name" stat -x , -e instructions/name=%e/u -- %c
 cp odd.err odd.out && cp plain.err plain.out
 fields , "stat -x , of an odd name"
+both no "stat record" stat record -o %w.stat -e instructions:u -- %c
+both no "stat report" stat report -i %w.stat
+both no "stat report -x ," stat report -x , -i %w.stat
 both no "top" top --stdio -d 1000 -e instructions:u -c 1000003 -- %c
 both no "gate record" gate record -b %w.gate -r 2 --functions -- %c
 printed no odd.gate "gate: the baseline"
