@@ -74,7 +74,8 @@ struct ap_boot {
 	struct ap_regs regs; /* the program's, at the stop */
 	u64 gs_base;
 	u64 sigmask;	/* the program's; the engine installs it when it is ready */
-	s32 session_fd; /* descriptor of the session memfd in this task */
+	s32 session_fd; /* descriptor of the party's file in this task, */
+	s32 head_fd;	/* and of the session's head */
 	u32 seg;	/* segment that the injector allocated (state INIT) */
 	u32 flags;	/* AP_F_* */
 	u32 host_pid;	/* in the supervisor's namespace, 0 unknown */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session file: a sparse memfd that the supervisor creates and every counted process maps
- * parts of.  It is the only thing that engine and supervisor share, so its layout is an ABI
- * between two programs that may crash independently of each other:
+ * The session's memory: sparse memfds that every counted process maps parts of.  It is the only thing that engine
+ * and supervisor share, so its layout is an ABI between two programs that may crash independently of each other.
+ * There are two kinds of files, docs/design/trust.md says why: the head, which the supervisor alone writes, and a
+ * party's file, which its tasks write.  Each offset is used in one of them.
  *
  *   - a process writes only its own segment (one per address space); whoever is killed leaves a
  *     segment that the supervisor can still read;
@@ -11,16 +12,17 @@
  *     nobody's counts are lost;
  *   - offsets only ever grow: a dead segment's memory is punched out, its offset never reused.
  *
- *   0                  struct ap_session: tasks only read it, and map it so
- *   AP_FILTERS_OFF     struct ap_trace_filter[AP_TRACE_FILTERS], likewise
- *   AP_BOARD_OFF       struct ap_board: what tasks write for all to see
- *   AP_NOTE_OFF        struct ap_note[AP_NOTE_MAX]
- *   AP_PUB_OFF         struct ap_pub[AP_PUB_MAX], written by the supervisor only
- *   AP_SAMPLER_OFF     struct ap_sampler[AP_SAMPLER_MAX], written by the supervisor only, then
- *                      struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
- *   AP_COMMON_OFF      struct ap_shared (model/shared.h): a page by the supervisor, what stands behind it is everybody's
- *   AP_SEG_OFF(i)      struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
- *   AP_SEG_OFF(max_segs)  pages that events are mapped to, handed out by the supervisor
+ *   0                  head    struct ap_session
+ *   AP_FILTERS_OFF     head    struct ap_trace_filter[AP_TRACE_FILTERS]
+ *   AP_BOARD_OFF       party   struct ap_board: what tasks write for all to see
+ *   AP_NOTE_OFF        party   struct ap_note[AP_NOTE_MAX]
+ *   AP_PUB_OFF         head    struct ap_pub[AP_PUB_MAX]
+ *   AP_TREE_OFF        head    struct ap_tree (abi/tree.h)
+ *   AP_SAMPLER_OFF     head    struct ap_sampler[AP_SAMPLER_MAX]
+ *   AP_SAMPLING_OFF    party   struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
+ *   AP_COMMON_OFF      party   struct ap_shared (model/shared.h)
+ *   AP_SEG_OFF(i)      party   struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
+ *   AP_SEG_OFF(max_segs)  party  pages that events are mapped to, handed out by the supervisor
  *
  * docs/design/session.md has the protocols.
  */
@@ -39,6 +41,7 @@
 #define AP_SEG_SIZE	   (64ULL << 20)
 #define AP_PUB_OFF	   (1ULL << 20) /* struct ap_pub[AP_PUB_MAX] (abi/service.h) */
 #define AP_SAMPLER_OFF	   (4ULL << 20)
+#define AP_SAMPLING_OFF	   (AP_SAMPLER_OFF + AP_SAMPLERS_READ)
 #define AP_COMMON_OFF	   (8ULL << 20)
 #define AP_COMMON_SIZE	   (AP_SEG_BASE - AP_COMMON_OFF)
 #define AP_SEG_BASE	   (64ULL << 20)
@@ -122,7 +125,8 @@ struct ap_slot {
 	/* What the next image needs to know; stored before AP_REQ_EXEC, checked by the tracer. */
 	u64 exec_random;  /* becomes ap_boot.random */
 	u64 exec_sigmask; /* the program's mask; the task itself has all signals blocked */
-	s32 exec_fd;	  /* the session's descriptor in the task, close-on-exec off by then */
+	s32 exec_fd;	  /* the party's descriptor in the task, close-on-exec off by then, */
+	s32 exec_head;	  /* and the head's */
 	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
 	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
 	u32 exec_limits;  /* becomes ap_boot.limit_shares */
@@ -237,7 +241,7 @@ struct ap_seg {
 	u32 state;  /* enum ap_seg_state */
 	u32 pid;    /* in the supervisor's pid namespace where known, else 0 */
 	u32 ns_pid; /* as the process sees itself */
-	u32 root;   /* index into ap_session.roots that its counts belong to */
+	u32 root;   /* index into ap_board.roots that its counts belong to */
 	u32 nslots; /* slots ever used: 0..AP_SLOT_MAX */
 	u32 nshapes;
 	u32 parent_seg;
@@ -280,8 +284,8 @@ struct ap_note {
 };
 
 struct ap_root {
-	u32 used;	 /* 1 in use, 2 given back: the supervisor merges and frees it */
-	u32 parent;	 /* root that this one is within; root 0 has itself */
+	u32 used;   /* enum ap_root_state; the supervisor merges and frees what was given back */
+	u32 parent; /* root that this one is within; root 0 has itself */
 	u64 short_tasks; /* of folded segments: tasks that were cut off inside translated code */
 };
 
@@ -304,10 +308,7 @@ struct ap_switches {
 	u32 has_branches; /* AP_STRESS_SAMPLE notes the last taken branches */
 };
 
-/*
- * Written by the supervisor, and by an anyperf inside that has a mapping of its own; tasks map it to be read, so
- * that a stray pointer of one program cannot change what the others go by.
- */
+/* Written by the supervisor alone. */
 struct ap_session {
 	u64 magic;
 	u32 flags;	/* AP_F_* */
@@ -315,15 +316,12 @@ struct ap_session {
 	u32 command;	/* the pid of what it started; 0 none */
 	u32 unused;
 	u32 known_segs;	 /* so many have been seen to be taken: the next are behind them */
-	u32 nroots;	 /* root 0 is the session's */
 	u64 pidns;	 /* supervisor's pid namespace inode */
 	u64 cache_limit; /* bytes of translated code per process */
 	u32 max_segs;	 /* the file has room for so many */
 	u32 counters;	 /* of the cpu PMU, per task; 0 unlimited: what CPUID says */
 	u64 kinds;	 /* AP_KIND_BIT: raw counters wanted; written by the supervisor */
-	u64 kinds_kept;	 /* of them those that nested commands count: never given up */
 	u32 asleep;	 /* the supervisor waits at the doorbell: ring it with a wake */
-	struct ap_root roots[AP_ROOT_MAX];
 	u32 perf_used; /* 1 once any task asked for a perf event: only then are descriptors looked at */
 	u32 watch_gen;	/* incremented when code has to mind more of the next; by the supervisor */
 	u32 watch_used; /* bit n: watch[n] is a breakpoint of some task */
@@ -331,9 +329,8 @@ struct ap_session {
 	u32 trace_on;	   /* 1: tracepoints are counted; written by the supervisor */
 	u32 trace_filters; /* so many of the next are not 0: only then are they looked at */
 	u32 trace_filter[AP_TRACE_FILTERS]; /* the tracepoint that each is of; 0: there is none */
-	u32 cpu;	/* while the supervisor looks for requests: its CPU + 1; else 0 */
-	u32 serve_rate; /* perf_event_max_sample_rate for the next; 0 none given */
-	u32 serve;	/* AP_SERVE_*: an anyperf inside wants AP_F_SERVE, which is the answer */
+	u32 cpu;   /* while the supervisor looks for requests: its CPU + 1; else 0 */
+	u32 serve; /* AP_SERVE_REFUSED: what ap_board.serve asks for cannot be */
 	/*
 	 * Time in records: ns = clock_zero + (tsc * clock_mult >> clock_shift); clock_mult 0: ask the
 	 * kernel.  clock_mult is stored last, once, by the supervisor.
@@ -423,6 +420,11 @@ struct ap_board {
 	struct ap_taken taken[AP_TAKEN_N];
 	u64 executed[AP_EXECUTED_N]; /* bits for inodes that some task has mapped to be executed */
 	struct ap_windows windows;
+	/* What an anyperf inside wants, by the calls of enum ap_prctl_op. */
+	u64 kinds;	/* AP_KIND_BIT: to be counted, and never given up */
+	u32 serve;	/* AP_SERVE_*: it wants AP_F_SERVE, which is the answer */
+	u32 serve_rate; /* perf_event_max_sample_rate for it; 0 none given */
+	struct ap_root roots[AP_ROOT_MAX]; /* root 0 is the session's */
 };
 
 _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes follow");
@@ -430,6 +432,30 @@ _Static_assert(AP_BOARD_OFF + sizeof(struct ap_board) <= AP_NOTE_OFF, "the notes
 static inline struct ap_board *ap_board_of(const struct ap_session *session)
 {
 	return (struct ap_board *)((char *)(unsigned long)session + AP_BOARD_OFF);
+}
+
+enum ap_root_state { AP_ROOT_FREE, AP_ROOT_USED, AP_ROOT_RELEASED };
+
+/* A root below parent; 0: all are taken. */
+static inline u32 ap_root_new(struct ap_board *board, u32 parent)
+{
+	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
+		u32 none = AP_ROOT_FREE;
+
+		if (!__atomic_compare_exchange_n(&board->roots[r].used, &none, AP_ROOT_USED, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		board->roots[r].parent = parent < AP_ROOT_MAX ? parent : 0;
+		return r;
+	}
+	return 0;
+}
+
+/* Its owner wants nothing more of it; its parent tells what it had to tell. */
+static inline void ap_root_release(struct ap_board *board, u32 root)
+{
+	if (root && root < AP_ROOT_MAX)
+		__atomic_store_n(&board->roots[root].used, AP_ROOT_RELEASED, __ATOMIC_RELEASE);
 }
 
 static inline struct ap_trace_filter *ap_trace_filter_of(const struct ap_session *session, u64 n)
@@ -517,9 +543,9 @@ static inline u32 ap_segs_end(const struct ap_session *s)
 					      : __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
 }
 
-/* ap_session.serve: stored once, with the options of who wants it. */
+/* ap_board.serve: stored once, with the options of who wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)
-#define AP_SERVE_REFUSED     (1u << 1) /* by the supervisor: it cannot */
+#define AP_SERVE_REFUSED     (1u << 1) /* ap_session.serve */
 #define AP_SERVE_USER_ONLY   (1u << 2)
 #define AP_SERVE_PARANOID    (1u << 3) /* given */
 #define AP_SERVE_LEVEL(w)    ((s32)((w) >> 4 & 7) - 1)
@@ -533,8 +559,15 @@ static inline u32 ap_segs_end(const struct ap_session *s)
  */
 #define AP_PRCTL 0x41505246
 enum ap_prctl_op {
-	AP_PRCTL_SESSION_FD = 1, /* returns a duplicate of the session memfd, close-on-exec */
-	AP_PRCTL_SET_ROOT = 2	 /* counts of this process from its next exec on go to root arg */
+	/* A new descriptor of the party's file, and of the head, close-on-exec and for reading alone. */
+	AP_PRCTL_SESSION_FD = 1,
+	AP_PRCTL_HEAD_FD = 2,
+	AP_PRCTL_SET_ROOT = 3, /* counts of this process from its next exec on go to root arg */
+	/* On the board, which a nested anyperf only reads itself: */
+	AP_PRCTL_ROOT_NEW = 4,	   /* returns a root below arg, or -ENOSPC */
+	AP_PRCTL_ROOT_RELEASE = 5, /* gives root arg back */
+	AP_PRCTL_KINDS = 6,	   /* arg is counted from now on, too: wait for ap_session.kinds */
+	AP_PRCTL_SERVE = 7 /* arg AP_SERVE_*, the next one serve_rate: wait for AP_F_SERVE */
 };
 
 #endif

@@ -271,6 +271,7 @@ static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
 {
 	slot->exec_sigmask = ap_sig_program_mask(t);
 	slot->exec_fd = ap_fd(t);
+	slot->exec_head = ap_head_fd(t);
 	slot->exec_root = t->next_root ? t->next_root - 1 : ap_proc.seg->root;
 	slot->exec_nofile = ap_limits_nofile(t);
 	slot->exec_limits = ap_limits_shares(t);
@@ -344,7 +345,7 @@ static s64 exec_traced(struct ap_thread *t, struct ap_call *c, u64 mask)
 static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const char *path)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
-	s64 fd = ap_fd(t), helper = 0, ret;
+	s64 helper = 0, ret;
 	const char *why = NULL;
 	bool was_hidden, asked, traced;
 
@@ -360,10 +361,10 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 			return exec_unfollowed(t, c, mask);
 		}
 	}
-	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, 0);
+	ap_fd_set_cloexec(t, false);
 	ret = exec_traced(t, c, mask);
 	mask = ap_sig_block_all();
-	ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_SETFD, AP_FD_CLOEXEC);
+	ap_fd_set_cloexec(t, true);
 	if (helper) {
 		ap_exec_helper_cancel(helper, was_hidden);
 		slot->req = AP_REQ_NONE;

@@ -124,6 +124,7 @@ static void at_exec(pid_t pid, const struct ap_slot *slot)
 				.blob = (const u8 *)ap_proc.blob_lo,
 				.blob_bytes = ap_proc.blob_hi - ap_proc.blob_lo,
 				.session_fd = slot->exec_fd,
+				.head_fd = slot->exec_head,
 				.flags = ap_proc.flags,
 				.nofile_share = slot->exec_nofile,
 				.limit_shares = slot->exec_limits,

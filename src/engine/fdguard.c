@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session's descriptor as the program sees it: not at all.  Calls that name it fail with
- * EBADF, calls that want its number get it after ours has moved, ranges go around it, and
- * listings of /proc/self/fd do not show it.
+ * The session's two descriptors as the program sees them: not at all.  Calls that name one fail with
+ * EBADF, calls that want its number get it after ours has moved, ranges go around them, and
+ * listings of /proc/self/fd do not show them.
  *
- * A child that shares memory but not descriptors keeps a number of its own in its thread.
+ * A child that shares memory but not descriptors keeps numbers of its own in its thread.
  */
 #include "base/mem.h"
 #include "base/str.h"
@@ -21,12 +21,30 @@ s32 ap_fd(const struct ap_thread *t)
 	return t->own_fd ? (s32)t->own_fd - 1 : ap_proc.session_fd;
 }
 
-static void set_fd(struct ap_thread *t, s32 fd)
+s32 ap_head_fd(const struct ap_thread *t)
 {
+	return t->own_head ? (s32)t->own_head - 1 : ap_proc.head_fd;
+}
+
+static bool is_ours(const struct ap_thread *t, u64 fd)
+{
+	return (s32)fd == ap_fd(t) || (s32)fd == ap_head_fd(t);
+}
+
+static void set_fd(struct ap_thread *t, s32 old, s32 fd)
+{
+	bool is_head = old == ap_head_fd(t);
+
 	if (t->own_fd)
-		t->own_fd = (u32)fd + 1;
+		*(is_head ? &t->own_head : &t->own_fd) = (u32)fd + 1;
 	else
-		ap_proc.session_fd = fd;
+		*(is_head ? &ap_proc.head_fd : &ap_proc.session_fd) = fd;
+}
+
+void ap_fd_set_cloexec(const struct ap_thread *t, bool on)
+{
+	ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_SETFD, on ? AP_FD_CLOEXEC : 0);
+	ap_sys3(AP_NR_fcntl, (u64)ap_head_fd(t), AP_F_SETFD, on ? AP_FD_CLOEXEC : 0);
 }
 
 /* Calls whose first argument is a descriptor.  dup2, dup3 and close_range: see ap_call_fd. */
@@ -88,56 +106,53 @@ static bool third_is_fd(u64 nr)
 
 bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c)
 {
-	s32 fd = ap_fd(t);
-
-	if (ap_unlikely((s32)c->a[0] == fd) && first_is_fd(c->nr))
+	if (ap_unlikely(is_ours(t, c->a[0])) && first_is_fd(c->nr))
 		return true;
-	if (ap_unlikely((s32)c->a[2] == fd) && third_is_fd(c->nr))
+	if (ap_unlikely(is_ours(t, c->a[2])) && third_is_fd(c->nr))
 		return true;
-	if (ap_unlikely((s32)c->a[1] == fd) && (c->nr == AP_NR_sendfile || c->nr == AP_NR_tee))
+	if (ap_unlikely(is_ours(t, c->a[1])) && (c->nr == AP_NR_sendfile || c->nr == AP_NR_tee))
 		return true;
-	return ap_unlikely((s32)c->a[4] == fd) && c->nr == AP_NR_mmap && !(c->a[3] & AP_MAP_ANON);
+	return ap_unlikely(is_ours(t, c->a[4])) && c->nr == AP_NR_mmap && !(c->a[3] & AP_MAP_ANON);
 }
 
-/* Puts our descriptor at the lowest free number from min up. */
-static bool move_to(struct ap_thread *t, s32 min)
+/* Puts a descriptor of ours at the lowest free number from min up. */
+static bool move_to(struct ap_thread *t, s32 old, s32 min)
 {
-	s32 old = ap_fd(t);
 	s64 fd = ap_sys3(AP_NR_fcntl, (u64)old, AP_F_DUPFD_CLOEXEC, (u64)min);
 
 	if (ap_is_err(fd))
 		return false;
-	set_fd(t, (s32)fd);
+	set_fd(t, old, (s32)fd);
 	ap_sys1(AP_NR_close, (u64)old);
 	return true;
 }
 
 /* Its number is wanted: away, as high as there is a free one. */
-static bool move_away(struct ap_thread *t)
+static bool move_away(struct ap_thread *t, s32 old)
 {
-	s32 old = ap_fd(t);
-
 	for (s32 min = old - 1; min > 2 && min > old - MOVE_TRIES; min--)
-		if (move_to(t, min))
+		if (move_to(t, old, min))
 			return true;
-	return move_to(t, 3);
+	return move_to(t, old, 3);
 }
 
 void ap_fd_limit(struct ap_thread *t, u64 cur)
 {
-	s32 fd = ap_fd(t);
+	const s32 fd[] = { ap_fd(t), ap_head_fd(t) };
 	u64 lim[2], old;
 
-	if (cur <= (u64)fd || cur > FD_CEILING)
+	if ((cur <= (u64)fd[0] && cur <= (u64)fd[1]) || cur > FD_CEILING)
 		return;
-	/* For a moment the limit is one higher, for a descriptor at the first number beyond it. */
+	/* For a moment the limit is higher, for descriptors at the first numbers beyond it. */
 	if (ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, 0, (u64)lim))
 		return;
 	old = lim[0];
-	lim[0] = cur + 1;
+	lim[0] = cur + AP_ARRAY_SIZE(fd);
 	if (lim[0] > lim[1] || ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0))
 		return;
-	(void)move_to(t, (s32)cur);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(fd); i++)
+		if (cur > (u64)fd[i])
+			(void)move_to(t, fd[i], (s32)cur);
 	lim[0] = old;
 	ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
 }
@@ -148,8 +163,10 @@ void ap_fd_limit(struct ap_thread *t, u64 cur)
  */
 static void own_table(struct ap_thread *t)
 {
-	if (!t->own_fd && (t->is_vfork_child || ap_proc.nthreads > 1))
-		t->own_fd = (u32)ap_fd(t) + 1;
+	if (t->own_fd || (!t->is_vfork_child && ap_proc.nthreads == 1))
+		return;
+	t->own_fd = (u32)ap_fd(t) + 1;
+	t->own_head = (u32)ap_head_fd(t) + 1;
 }
 
 s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
@@ -161,23 +178,23 @@ s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
 	return ret;
 }
 
+/* What is around ours, the lower of them first. */
 static s64 close_range(struct ap_thread *t, struct ap_call *c)
 {
-	u32 fd = (u32)ap_fd(t), last = (u32)c->a[1];
+	u32 a = (u32)ap_fd(t), b = (u32)ap_head_fd(t), last = (u32)c->a[1];
+	const u32 fd[] = { a < b ? a : b, a < b ? b : a };
 	struct ap_call part = *c;
 	s64 ret;
 
-	if ((u32)c->a[0] > fd || last < fd)
-		return ap_call_pass(t, c);
-	if ((u32)c->a[0] < fd) {
-		part.a[1] = fd - 1;
-		ret = ap_call_pass(t, &part);
-		if (ret)
+	for (u32 i = 0; i < AP_ARRAY_SIZE(fd); i++) {
+		if ((u32)part.a[0] > fd[i] || last < fd[i])
+			continue;
+		part.a[1] = fd[i] - 1;
+		ret = (u32)part.a[0] < fd[i] ? ap_call_pass(t, &part) : 0;
+		if (ret || last == fd[i])
 			return ret;
+		part.a[0] = fd[i] + 1;
 	}
-	if (last == fd)
-		return 0;
-	part.a[0] = fd + 1;
 	part.a[1] = last;
 	return ap_call_pass(t, &part);
 }
@@ -194,7 +211,7 @@ static s64 close_fd(struct ap_thread *t, struct ap_call *c)
 			own_table(t);
 		return ret;
 	}
-	if ((s32)c->a[1] == ap_fd(t) && c->a[0] != c->a[1] && !move_away(t))
+	if (is_ours(t, c->a[1]) && c->a[0] != c->a[1] && !move_away(t, (s32)c->a[1]))
 		return -AP_EBUSY;
 	return ap_call_pass(t, c);
 }
@@ -210,10 +227,10 @@ s64 ap_call_fd(struct ap_thread *t, struct ap_call *c)
 }
 
 /*
- * Does fd stand for a list of descriptors in which this number is the session's?  That of another
+ * Does fd stand for a list of descriptors in which this number is ours?  That of another
  * process may have something else there.
  */
-static bool lists_session(const struct ap_thread *t, u64 fd, const char *number)
+static bool lists_ours(s32 ours, u64 fd, const char *number)
 {
 	char link[32], path[96];
 	struct ap_kstat st, own;
@@ -235,7 +252,7 @@ static bool lists_session(const struct ap_thread *t, u64 fd, const char *number)
 	ap_str_add(&s, "/fd/");
 	ap_str_add(&s, number);
 	return !ap_sys4(AP_NR_newfstatat, (u64)AP_AT_FDCWD, (u64)path, (u64)&st, 0) &&
-	       !ap_sys2(AP_NR_fstat, (u64)ap_fd(t), (u64)&own) && st.dev == own.dev &&
+	       !ap_sys2(AP_NR_fstat, (u64)ours, (u64)&own) && st.dev == own.dev &&
 	       st.ino == own.ino;
 }
 
@@ -259,7 +276,7 @@ static bool find_entry(u64 buf, u64 end, u64 name_off, const char *name, struct 
 	return false;
 }
 
-static s64 hide_entry(struct ap_thread *t, struct ap_call *c, s64 ret)
+static s64 hide_entry(s32 ours, const struct ap_call *c, s64 ret)
 {
 	u64 buf = c->a[1], end = buf + (u64)ret;
 	char name[16], chunk[256];
@@ -267,9 +284,9 @@ static s64 hide_entry(struct ap_thread *t, struct ap_call *c, s64 ret)
 	struct ap_str s;
 
 	ap_str_init(&s, name, sizeof(name));
-	ap_str_u64(&s, (u64)ap_fd(t));
+	ap_str_u64(&s, (u64)ours);
 	if (!find_entry(buf, end, DIRENT_NAME - (c->nr == AP_NR_getdents), name, &e) ||
-	    !lists_session(t, c->a[0], name))
+	    !lists_ours(ours, c->a[0], name))
 		return ret;
 	for (u64 from = e.at + e.len, n; from < end; from += n) {
 		n = end - from < sizeof(chunk) ? end - from : sizeof(chunk);
@@ -288,7 +305,8 @@ s64 ap_call_getdents(struct ap_thread *t, struct ap_call *c)
 		ret = ap_call_pass(t, c);
 		if (ret <= 0 || AP_CALL_OVER(ret))
 			return ret;
-		left = hide_entry(t, c, ret);
+		left = hide_entry(ap_fd(t), c, ret);
+		left = left ? hide_entry(ap_head_fd(t), c, left) : 0;
 		/* 0 would say that the directory ends here. */
 		if (left)
 			return left;

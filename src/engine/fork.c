@@ -194,7 +194,7 @@ void ap_task_init(struct ap_thread *t)
 	t->process = t->serial;
 	slot->tid = t->tid;
 	slot->pid = t->pid;
-	ap_sys3(AP_NR_fcntl, (u64)ap_proc.session_fd, AP_F_SETFD, AP_FD_CLOEXEC);
+	ap_fd_set_cloexec(t, true);
 	ap_proc.seg->pidns = ap_task_pidns();
 	__atomic_store_n(&ap_proc.seg->ns_pid, t->pid, __ATOMIC_RELEASE);
 	ap_proc.ptracer = ap_proc.boot->ptracer;
@@ -209,7 +209,8 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	ap_mem_fork_child();
 	ap_lock_reset(&ap_proc.lock);
 	ap_proc.session_fd = ap_fd(t);
-	t->own_fd = 0;
+	ap_proc.head_fd = ap_head_fd(t);
+	t->own_fd = t->own_head = 0;
 	ap_limits_fork_child(t);
 	t->is_vfork_child = 0;
 	t->dispatch.is_on = false;
@@ -313,8 +314,10 @@ AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
 	ap_smc_give_back_all();
 	ap_sig_give_back(t);
 	ap_lock_drop(&ap_proc.lock);
-	if (!(k->flags & AP_CLONE_FILES))
+	if (!(k->flags & AP_CLONE_FILES)) {
 		ap_sys1(AP_NR_close, (u64)ap_proc.session_fd);
+		ap_sys1(AP_NR_close, (u64)ap_proc.head_fd);
+	}
 	step_over(t);
 	ap_sig_go_native(t);
 }

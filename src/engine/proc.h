@@ -24,12 +24,13 @@ struct ap_sigaction {
 
 struct ap_proc {
 	struct ap_boot *boot;
-	const struct ap_session *session; /* first pages of the session file, to be read */
-	struct ap_board *board;		  /* behind them, for all to write */
+	const struct ap_session *session; /* first pages of the head, to be read */
+	struct ap_board *board;		  /* behind them, of the party's file */
 	struct ap_seg *seg;		  /* this address space's segment header, shared */
 	u64 *shapes;			  /* seg's shape table: shape id -> vector */
 	u32 seg_index;
-	s32 session_fd;
+	s32 session_fd;		/* the party's file, */
+	s32 head_fd;		/* and the session's head */
 	u32 flags;		/* AP_F_* */
 	u64 kinds;		/* what code counts that is translated from here on; lock */
 	u64 direct;		/* of them those counted by an add of their own; lock */

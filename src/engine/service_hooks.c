@@ -102,37 +102,44 @@ void ap_hook_unmap(void *p, u64 size)
 	ap_mem_unmap(p, AP_ALIGN_UP(size, AP_PAGE_SIZE));
 }
 
-static void *map_session(u64 off, u64 size, u64 prot)
+static bool map_at(char *p, s32 fd, u64 off, u64 size, u64 prot)
+{
+	return !ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, prot, AP_MAP_SHARED | AP_MAP_FIXED,
+				  (u64)fd, off));
+}
+
+static void *map_file(s32 fd, u64 off, u64 size, u64 prot)
 {
 	void *p = ap_mem_map(0, size);
 
-	if (p && ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, prot, AP_MAP_SHARED | AP_MAP_FIXED,
-				   (u64)ap_fd(ap_self()), off))) {
+	if (p && !map_at(p, fd, off, size, prot)) {
 		ap_mem_unmap(p, size);
 		return NULL;
 	}
 	return p;
 }
 
-const void *ap_hook_map_session(u64 off, u64 size)
+const void *ap_hook_map_head(u64 off, u64 size)
 {
-	return map_session(off, size, AP_PROT_R);
+	return map_file(ap_head_fd(ap_self()), off, size, AP_PROT_R);
 }
 
 void *ap_hook_map_shared(u64 off, u64 size)
 {
-	return map_session(off, size, AP_PROT_R | AP_PROT_W);
+	return map_file(ap_fd(ap_self()), off, size, AP_PROT_R | AP_PROT_W);
 }
 
 void *ap_hook_map_samplers(void)
 {
-	char *p = map_session(AP_SAMPLER_OFF, AP_SAMPLERS_SIZE, AP_PROT_R | AP_PROT_W);
+	char *p = ap_mem_map(0, AP_SAMPLERS_SIZE);
 
-	if (p && ap_is_err(ap_sys3(AP_NR_mprotect, (u64)p, AP_SAMPLERS_READ, AP_PROT_R))) {
+	if (p && map_at(p, ap_head_fd(ap_self()), AP_SAMPLER_OFF, AP_SAMPLERS_READ, AP_PROT_R) &&
+	    map_at(p + AP_SAMPLERS_READ, ap_fd(ap_self()), AP_SAMPLING_OFF,
+		   AP_SAMPLERS_SIZE - AP_SAMPLERS_READ, AP_PROT_R | AP_PROT_W))
+		return p;
+	if (p)
 		ap_mem_unmap(p, AP_SAMPLERS_SIZE);
-		return NULL;
-	}
-	return p;
+	return NULL;
 }
 
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)

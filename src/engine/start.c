@@ -49,19 +49,18 @@ _Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "one page");
 AP_NORETURN void ap_boot_native(struct ap_boot *boot);
 AP_NORETURN void ap_start(struct ap_boot *boot);
 
-static bool map_at(void *at, u64 off, u64 size, u64 prot)
+static bool map_at(void *at, s32 fd, u64 off, u64 size, u64 prot)
 {
 	return !ap_is_err(ap_sys6(AP_NR_mmap, (u64)at, size, prot, AP_MAP_SHARED | AP_MAP_FIXED,
-				  (u64)ap_proc.session_fd, off));
+				  (u64)fd, off));
 }
 
-/* The head is not to be written here: a program's stray pointer shall not reach all the others' settings. */
 static bool map_head(void)
 {
 	char *p = ap_mem_map(0, AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note));
 
-	if (!p || !map_at(p, 0, AP_BOARD_OFF, AP_PROT_R) ||
-	    !map_at(p + AP_BOARD_OFF, AP_BOARD_OFF,
+	if (!p || !map_at(p, ap_proc.head_fd, 0, AP_BOARD_OFF, AP_PROT_R) ||
+	    !map_at(p + AP_BOARD_OFF, ap_proc.session_fd, AP_BOARD_OFF,
 		    AP_NOTE_OFF - AP_BOARD_OFF + AP_NOTE_MAX * sizeof(struct ap_note),
 		    AP_PROT_R | AP_PROT_W))
 		return false;
@@ -76,6 +75,7 @@ static int attach_session(struct ap_boot *boot)
 
 	ap_proc.boot = boot;
 	ap_proc.session_fd = boot->session_fd;
+	ap_proc.head_fd = boot->head_fd;
 	ap_proc.seg_index = boot->seg;
 	ap_proc.flags = boot->flags;
 	ap_proc.random = boot->random;
@@ -83,7 +83,8 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.blob_hi = boot->blob_base + boot->blob_size;
 	seg = ap_mem_map(0, AP_SLOTS_OFF);
 	if (!map_head() || !seg ||
-	    !map_at(seg, AP_SEG_OFF(boot->seg), AP_SLOTS_OFF, AP_PROT_R | AP_PROT_W))
+	    !map_at(seg, boot->session_fd, AP_SEG_OFF(boot->seg), AP_SLOTS_OFF,
+		    AP_PROT_R | AP_PROT_W))
 		return -AP_ENOMEM;
 	ap_proc.seg = (struct ap_seg *)seg;
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
@@ -126,6 +127,7 @@ void ap_start(struct ap_boot *boot)
 
 	if (attach_session(boot) != 0 || make_tables() != 0 || make_first_thread(boot, &t) != 0) {
 		ap_sys1(AP_NR_close, (u64)boot->session_fd);
+		ap_sys1(AP_NR_close, (u64)boot->head_fd);
 		ap_sys4(AP_NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&boot->sigmask, 0, 8);
 		ap_boot_native(boot);
 	}

@@ -68,17 +68,7 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 			*ap_ptracer(t) = (u32)c->a[1];
 		return ret;
 	}
-	switch (c->a[1]) {
-	case AP_PRCTL_SESSION_FD:
-		return ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_DUPFD_CLOEXEC, 0);
-	case AP_PRCTL_SET_ROOT:
-		if (c->a[2] >= AP_ROOT_MAX)
-			return -AP_EINVAL;
-		t->next_root = (u32)c->a[2] + 1;
-		return 0;
-	default:
-		return -AP_EINVAL;
-	}
+	return ap_call_around(t, c);
 }
 
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c)

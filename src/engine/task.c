@@ -106,6 +106,7 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->lock_id = ap_lock_name(child->serial);
 	child->foreign = t->foreign;
 	child->own_fd = k->flags & AP_CLONE_FILES ? t->own_fd : (u32)ap_fd(t) + 1;
+	child->own_head = k->flags & AP_CLONE_FILES ? t->own_head : (u32)ap_head_fd(t) + 1;
 	ap_thread_slot(child)->call = c->nr + 1;
 	ap_traced_child(child, &t->traced, k->flags);
 	ap_signal_new_task(t, child, k->flags);

@@ -74,6 +74,8 @@ s64 ap_call_mlock(struct ap_thread *t, struct ap_call *c);
 /* mlock.c: MCL_* of what the program maps from now on, 0 not locked; and a call of sys_mem.c's that makes what is locked then. */
 extern u32 ap_mlock_future;
 s64 ap_mlock_memory(struct ap_thread *t, struct ap_call *c, ap_call_fn make);
+/* around.c: prctl(AP_PRCTL, ...) */
+s64 ap_call_around(struct ap_thread *t, const struct ap_call *c);
 s64 ap_call_user_dispatch(struct ap_thread *t, struct ap_call *c);
 /* ap_boot_thread.dispatch; false: it is off. */
 bool ap_user_dispatch_config(const struct ap_thread *t, u64 config[4]);
@@ -85,6 +87,9 @@ s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
 /* fdguard.c: the session's descriptor, which the program must neither meet nor lose */
 s32 ap_fd(const struct ap_thread *t);
+s32 ap_head_fd(const struct ap_thread *t);
+/* Whether an exec closes both. */
+void ap_fd_set_cloexec(const struct ap_thread *t, bool on);
 /* True where the call's outcome is EBADF because it names our descriptor. */
 bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c);
 s64 ap_call_fd(struct ap_thread *t, struct ap_call *c);

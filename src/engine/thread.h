@@ -179,7 +179,8 @@ struct ap_thread {
 	u64 tid_at;	 /* where the kernel writes its number for the program; 0 nowhere */
 	u32 told_tid;	 /* its number from its parent, where it may not ask for it */
 	const struct ap_filter *filters;
-	u32 own_fd; /* session descriptor + 1 where descriptors are not shared, else 0 */
+	u32 own_fd;   /* the party's descriptor + 1 where descriptors are not shared, else 0; */
+	u32 own_head; /* likewise of the head's */
 	struct ap_user_dispatch dispatch;
 	u32 own_limits; /* limits.c: the next two are this vfork child's own */
 	u32 limit_shares, nofile_share;

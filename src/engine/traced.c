@@ -210,6 +210,7 @@ static bool make_segment(struct ap_thread *t)
 	const struct ap_slot first = { .exec_random = own->exec_random,
 				       .exec_sigmask = own->exec_sigmask,
 				       .exec_fd = own->exec_fd,
+				       .exec_head = own->exec_head,
 				       .exec_nofile = own->exec_nofile,
 				       .exec_limits = own->exec_limits,
 				       .exec_ptracer = own->exec_ptracer,

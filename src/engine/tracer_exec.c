@@ -92,6 +92,7 @@ bool ap_tracee_put_in(struct ap_tracee *e, bool at_trap)
 	in.blob = (const u8 *)ap_proc.blob_lo;
 	in.blob_bytes = ap_proc.blob_hi - ap_proc.blob_lo;
 	in.session_fd = slot.exec_fd;
+	in.head_fd = slot.exec_head;
 	in.flags = ap_proc.flags;
 	in.nofile_share = slot.exec_nofile;
 	in.limit_shares = slot.exec_limits;

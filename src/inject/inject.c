@@ -169,6 +169,7 @@ static void fill_boot(struct injection *j)
 	fill_regs(&boot->regs, &j->remote.saved);
 	boot->gs_base = j->remote.saved.gs_base;
 	boot->session_fd = j->in->session_fd;
+	boot->head_fd = j->in->head_fd;
 	boot->seg = j->in->seg;
 	boot->flags = j->in->flags;
 	boot->host_pid = j->in->host_pid;
@@ -224,12 +225,13 @@ static const char *mmap_reason(int err)
 /* The task will run natively: it gets the mask of its own, and no descriptor of ours. */
 static void give_up(struct injection *j)
 {
-	const u64 args[6] = { (u64)j->in->session_fd };
+	const u64 session[6] = { (u64)j->in->session_fd }, head[6] = { (u64)j->in->head_fd };
 	s64 ret;
 
 	if (j->base)
 		(void)remote_munmap(j, j->base, mapped_size(j));
-	(void)!ap_remote_call(&j->remote, __NR_close, args, &ret);
+	(void)!ap_remote_call(&j->remote, __NR_close, session, &ret);
+	(void)!ap_remote_call(&j->remote, __NR_close, head, &ret);
 }
 
 static int inject(struct injection *j, const char **why)

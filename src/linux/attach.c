@@ -142,7 +142,7 @@ static s64 to_top(struct ap_remote *r, pid_t pid, s64 fd, u32 *share)
 	raised.rlim_cur++;
 	if (lim.rlim_cur < FD_CEILING && lim.rlim_cur < lim.rlim_max &&
 	    !prlimit(pid, RLIMIT_NOFILE, &raised, NULL)) {
-		*share = 1;
+		++*share;
 		top++;
 	}
 	while (top > fd && is_open(pid, (int)top))
@@ -157,13 +157,14 @@ static void take_share_back(pid_t pid, u32 share)
 {
 	struct rlimit lim;
 
-	if (share && !prlimit(pid, RLIMIT_NOFILE, NULL, &lim) && lim.rlim_cur > 1) {
-		lim.rlim_cur--;
+	if (share && !prlimit(pid, RLIMIT_NOFILE, NULL, &lim) && lim.rlim_cur > share) {
+		lim.rlim_cur -= share;
 		(void)prlimit(pid, RLIMIT_NOFILE, &lim, NULL);
 	}
 }
 
-static int hand_session(struct attach *at, struct ap_remote *r, u64 where)
+/* The number that one of our descriptors has in the process from now on; -errno. */
+static s64 hand_over(struct attach *at, struct ap_remote *r, u64 where, int ours)
 {
 	struct letter l = { 0 };
 	s64 got = call(r, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0,
@@ -171,21 +172,30 @@ static int hand_session(struct attach *at, struct ap_remote *r, u64 where)
 	int ret;
 
 	if (got < 0)
-		return (int)got;
+		return got;
 	ret = ap_task_read(r->tid, where + offsetof(struct letter, sockets), l.sockets,
 			   sizeof(l.sockets));
 	if (ret)
 		return ret;
-	got = send_fd(at->stopped.pid, l.sockets[0], at->sv->ses.fd);
+	got = send_fd(at->stopped.pid, l.sockets[0], ours);
 	if (!got)
 		got = receive(r, where, &l);
 	(void)call(r, SYS_close, (u64)l.sockets[0], 0, 0, 0);
 	(void)call(r, SYS_close, (u64)l.sockets[1], 0, 0, 0);
-	if (got >= 0)
-		got = to_top(r, at->stopped.pid, got, &at->in.nofile_share);
+	return got < 0 ? got : to_top(r, at->stopped.pid, got, &at->in.nofile_share);
+}
+
+static int hand_session(struct attach *at, struct ap_remote *r, u64 where)
+{
+	s64 got = hand_over(at, r, where, at->sv->ses.fd);
+
 	if (got < 0)
 		return (int)got;
 	at->in.session_fd = (s32)got;
+	got = hand_over(at, r, where, at->sv->ses.head_fd);
+	if (got < 0)
+		return (int)got;
+	at->in.head_fd = (s32)got;
 	return 0;
 }
 
@@ -240,6 +250,7 @@ static int inject(struct attach *at, const char **why)
 				     .blob = ap_blob_start,
 				     .blob_bytes = (u64)(ap_blob_end - ap_blob_start),
 				     .session_fd = -1,
+				     .head_fd = -1,
 				     .seg = seg,
 				     .flags = sv->ses.head->flags & ~AP_F_DETERMINISTIC,
 				     .host_pid = (u32)at->stopped.pid,
@@ -352,6 +363,7 @@ int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a, char w
 	if (!ret) {
 		a->pid = pid;
 		a->fd = at.in.session_fd;
+		a->head_fd = at.in.head_fd;
 	}
 	ap_stopped_release(&at.stopped);
 	ap_stopped_fini(&at.stopped);

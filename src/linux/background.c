@@ -76,6 +76,7 @@ static int keep_session_only(struct ap_supervisor *sv)
 	if (sv->ses.fd != SESSION_FD && dup2(sv->ses.fd, SESSION_FD) < 0)
 		return -errno;
 	sv->ses.fd = SESSION_FD;
+	sv->ses.head_fd = -1; /* closed with the others: it is mapped */
 	ret = close_others(sv, SESSION_FD + 1);
 	if (ret)
 		return ret;

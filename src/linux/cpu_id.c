@@ -142,7 +142,7 @@ static const struct ap_cpu_id *id_around(void)
 	if (has_looked_around)
 		return &around;
 	has_looked_around = true;
-	fd = prctl(AP_PRCTL, AP_PRCTL_SESSION_FD, 0, 0, 0);
+	fd = prctl(AP_PRCTL, AP_PRCTL_HEAD_FD, 0, 0, 0);
 	if (fd < 0)
 		return &around;
 	if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&

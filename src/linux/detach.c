@@ -202,14 +202,15 @@ static int read_maps(struct detach *d, const struct ap_stopped_task *t)
 /* Through a thread that has its own registers again; what fails leaves address space in use. */
 static void tidy(struct detach *d, const struct ap_stopped_task *t)
 {
-	const u64 session[6] = { (u64)d->a->fd };
+	const u64 session[6] = { (u64)d->a->fd }, head[6] = { (u64)d->a->head_fd };
 	struct ap_remote r;
 	s64 got;
 	int ret = ap_remote_begin(&r, t->tid, d->stopped.vdso);
 
 	if (ret)
 		return;
-	ret = ap_remote_call(&r, SYS_close, session, &got);
+	ret = ap_remote_call(&r, SYS_close, session, &got)
+		      ?: ap_remote_call(&r, SYS_close, head, &got);
 	for (u32 i = 0; i < d->nmaps && !ret; i++) {
 		const u64 map[6] = { d->maps[i].start, d->maps[i].end - d->maps[i].start };
 

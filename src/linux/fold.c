@@ -66,7 +66,7 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 		punch(s, seg);
 		return 0;
 	}
-	root = &s->head->roots[head.root < AP_ROOT_MAX ? head.root : 0];
+	root = &ap_board_of(s->head)->roots[head.root < AP_ROOT_MAX ? head.root : 0];
 	__atomic_fetch_add(&root->short_tasks, ap_session_in_code(s, seg) + head.short_tasks,
 			   __ATOMIC_RELEASE);
 	if (head.estimates)
@@ -114,9 +114,9 @@ int ap_session_short(const struct ap_session_file *s, u32 root, u32 *short_tasks
 
 	*short_tasks = 0;
 	for (u32 r = 0; r < AP_ROOT_MAX; r++)
-		if (s->head->roots[r].used && ap_root_is_within(s, r, root))
-			*short_tasks += (u32)__atomic_load_n(&s->head->roots[r].short_tasks,
-							     __ATOMIC_ACQUIRE);
+		if (ap_board_of(s->head)->roots[r].used && ap_root_is_within(s, r, root))
+			*short_tasks += (u32)__atomic_load_n(
+				&ap_board_of(s->head)->roots[r].short_tasks, __ATOMIC_ACQUIRE);
 	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++) {
 		ret = ap_session_seg_read(s, seg, &head);
 		if (ret)

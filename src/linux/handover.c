@@ -92,14 +92,22 @@ static struct ap_traced *new_traced(struct ap_supervisor *sv)
 	return &sv->traced[sv->ntraced++];
 }
 
-static bool holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd)
+static bool holds(pid_t tid, s32 fd, u64 dev, u64 ino)
 {
 	char path[AP_PROC_PATH], name[32];
 	struct stat st;
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
-	return fd >= 0 && !stat(ap_proc_path(path, tid, name), &st) && st.st_dev == sv->ses.dev &&
-	       st.st_ino == sv->ses.ino;
+	return fd >= 0 && !stat(ap_proc_path(path, tid, name), &st) && st.st_dev == dev &&
+	       st.st_ino == ino;
+}
+
+static bool holds_session(const struct ap_supervisor *sv, const struct ap_traced *t)
+{
+	const struct ap_session_file *s = &sv->ses;
+
+	return holds(t->tid, t->fd, s->dev, s->ino) &&
+	       holds(t->tid, t->head_fd, s->head_dev, s->head_ino);
 }
 
 static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, pid_t inner)
@@ -183,6 +191,7 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 				.slot = index,
 				.owns_seg = slot->pid == ns_pid,
 				.fd = slot->exec_fd,
+				.head_fd = slot->exec_head,
 				.root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
 				.nofile_share = slot->exec_nofile,
 				.limit_shares = slot->exec_limits,
@@ -190,7 +199,7 @@ static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 in
 				.cwd = slot->exec_cwd,
 				.random = slot->exec_random,
 				.sigmask = slot->exec_sigmask };
-	if (t.tid <= 0 || !holds_session(sv, t.tid, t.fd) || !seize(sv, &t)) {
+	if (t.tid <= 0 || !holds_session(sv, &t) || !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
 		leave(sv, find_traced(sv, t.tid));
@@ -287,6 +296,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.blob = ap_blob_start,
 				.blob_bytes = (u64)(ap_blob_end - ap_blob_start),
 				.session_fd = from->fd,
+				.head_fd = from->head_fd,
 				.flags = sv->ses.head->flags,
 				.host_pid = (u32)pid,
 				.nofile_share = from->nofile_share,

@@ -207,8 +207,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
 	if (!ret)
 		ret = ap_pmu_drivers_register(&host->drivers, host->core, ap_host_cpu());
-	if (!ret)
-		ret = ap_host_pub_map(host);
+	host->pubs = ap_session_part(host->ses, AP_PUB_OFF);
 	if (ret) {
 		ap_host_free(host);
 		return ret;

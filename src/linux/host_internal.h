@@ -497,7 +497,6 @@ u32 ap_host_file_polled(struct ap_host *host, struct ap_host_file *f);
 void ap_host_file_signal(struct ap_host *host, struct ap_host_file *f);
 
 /* host_page.c */
-AP_MUST_CHECK int ap_host_pub_map(struct ap_host *host);
 void ap_host_pub_add(struct ap_host *host, struct ap_host_file *f);
 void ap_host_pub_remove(struct ap_host *host, struct ap_host_file *f);
 void ap_host_publish(void *world, struct ap_event *event);

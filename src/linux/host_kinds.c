@@ -148,8 +148,7 @@ static void drop_models(struct ap_host *host)
 	struct ap_session *head = host->ses->head;
 
 	__atomic_fetch_and(&head->kinds, ~host->unwanted_models, __ATOMIC_SEQ_CST);
-	__atomic_fetch_or(&head->kinds, __atomic_load_n(&head->kinds_kept, __ATOMIC_SEQ_CST),
-			  __ATOMIC_SEQ_CST);
+	ap_session_kinds_look(host->ses);
 	host->own_models &= ~host->unwanted_models;
 	host->unwanted_models = 0;
 	(void)nudge_all(host, UINT32_MAX); /* nobody waits for less */

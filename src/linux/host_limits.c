@@ -183,15 +183,11 @@ s64 ap_host_limit_write(struct ap_host *host, struct ap_host_task *t, u64 node, 
 		return -EINVAL;
 	if (!ap_host_is_root(t))
 		return -EPERM;
-	tree = mmap(NULL, AP_TREE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, host->ses->fd,
-		    (off_t)AP_TREE_OFF);
-	if (tree == MAP_FAILED)
-		return -ENOMEM;
+	tree = ap_session_part(host->ses, AP_TREE_OFF);
 	ret = find(tree, node, &which);
 	if (!ret)
 		ret = set(host, which, text, size);
 	if (ret >= 0)
 		show(host, tree, (u32)node, which);
-	munmap(tree, AP_TREE_SIZE);
 	return ret;
 }

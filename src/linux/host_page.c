@@ -21,23 +21,9 @@
 #include "linux/host_internal.h"
 #include "sampling/ring.h"
 
-#define PUB_BYTES AP_ALIGN_UP(AP_PUB_MAX * sizeof(struct ap_pub), AP_PAGE_SIZE)
-#define PROT_W	  2
-
-_Static_assert(AP_PUB_OFF + PUB_BYTES <= AP_SEG_BASE, "published events end before the segments");
+#define PROT_W 2
 
 /* --- published events */
-
-int ap_host_pub_map(struct ap_host *host)
-{
-	void *p = mmap(NULL, PUB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, host->ses->fd,
-		       (off_t)AP_PUB_OFF);
-
-	if (p == MAP_FAILED)
-		return -errno;
-	host->pubs = p;
-	return 0;
-}
 
 /* Readers copy an entry between two looks at seq (abi/service.h). */
 static void write_pub(struct ap_pub *pub, const struct ap_pub *from)
@@ -433,6 +419,4 @@ void ap_host_pages_fini(struct ap_host *host)
 		free(p->free[i]);
 	if (p->area)
 		munmap(p->area, p->size);
-	if (host->pubs)
-		munmap(host->pubs, PUB_BYTES);
 }

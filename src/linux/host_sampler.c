@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "abi/trace.h"
 #include "linux/host_internal.h"
@@ -22,10 +21,9 @@
 #include "sampling/overflow.h"
 #include "sampling/ring.h"
 
-#define AREA_BYTES AP_SAMPLERS_SIZE
-#define ROB_NS	   50000000ULL /* then who has the lock is stopped or dead */
-#define SPINS	   200
-#define KICK_NS	   1000000ULL /* between kicks of who has not seen one */
+#define ROB_NS	50000000ULL /* then who has the lock is stopped or dead */
+#define SPINS	200
+#define KICK_NS 1000000ULL /* between kicks of who has not seen one */
 
 static struct ap_sampler *at(struct ap_host_samplers *all, u32 i)
 {
@@ -45,29 +43,19 @@ struct ap_sampler *ap_host_sampler_at(const struct ap_host *host, const struct a
 static int make(struct ap_host *host)
 {
 	struct ap_host_samplers *all;
-	void *area;
 
 	if (host->samplers)
 		return 0;
 	all = calloc(1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
-	area = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, host->ses->fd,
-		    (off_t)AP_SAMPLER_OFF);
-	if (area == MAP_FAILED) {
-		free(all);
-		return -ENOMEM;
-	}
-	all->area = area;
+	all->area = ap_session_part(host->ses, AP_SAMPLER_OFF);
 	host->samplers = all;
 	return 0;
 }
 
 void ap_host_samplers_fini(struct ap_host *host)
 {
-	if (!host->samplers)
-		return;
-	munmap(host->samplers->area, AREA_BYTES);
 	free(host->samplers);
 	host->samplers = NULL;
 }

@@ -31,7 +31,7 @@
 struct message {
 	enum ap_launch_step step;
 	int err;
-	s32 fd;
+	s32 fd, head;
 	u32 nofile_share;
 };
 
@@ -46,7 +46,6 @@ int ap_fd_to_top(int fd, u32 *share)
 	struct rlimit lim, raised;
 	int top;
 
-	*share = 0;
 	if (getrlimit(RLIMIT_NOFILE, &lim))
 		return -errno;
 	if (lim.rlim_cur >= FD_CEILING) {
@@ -56,7 +55,7 @@ int ap_fd_to_top(int fd, u32 *share)
 		raised = lim;
 		raised.rlim_cur++;
 		if (lim.rlim_cur < lim.rlim_max && !setrlimit(RLIMIT_NOFILE, &raised)) {
-			*share = 1;
+			++*share;
 			top++;
 		}
 	}
@@ -100,7 +99,7 @@ static int set_layout(void)
 /* The session's place and the mask; what remains is the exec. */
 static void prepare(const struct ap_launch *l, int sock, bool as_native)
 {
-	struct message msg = { .step = AP_LAUNCH_READY, .fd = -1 };
+	struct message msg = { .step = AP_LAUNCH_READY, .fd = -1, .head = -1 };
 	sigset_t all;
 
 	if (l->deterministic)
@@ -110,9 +109,10 @@ static void prepare(const struct ap_launch *l, int sock, bool as_native)
 	sigfillset(&all);
 	if (!msg.err && !as_native) {
 		msg.fd = ap_fd_to_top(l->session_fd, &msg.nofile_share);
-		if (msg.fd < 0) {
+		msg.head = msg.fd < 0 ? msg.fd : ap_fd_to_top(l->head_fd, &msg.nofile_share);
+		if (msg.head < 0) {
 			msg.step = AP_LAUNCH_SESSION;
-			msg.err = msg.fd;
+			msg.err = msg.head;
 		}
 	}
 	if (l->nested_root)
@@ -193,6 +193,7 @@ enum ap_launch_step ap_launch_failure(struct ap_launch *l, int *err)
 	*err = 0;
 	while (!hear(l, &msg)) {
 		l->child_fd = msg.fd;
+		l->child_head = msg.head;
 		l->nofile_share = msg.nofile_share;
 		*err = msg.err;
 		if (msg.step != AP_LAUNCH_READY)

@@ -16,16 +16,18 @@ struct ap_launch {
 	const char *path; /* what execve gets */
 	char *const *argv;
 	bool deterministic;
-	int session_fd;			       /* -1: native */
+	int session_fd;			       /* the party's file; -1: native */
+	int head_fd;			       /* the session's head */
 	u32 nested_root;		       /* not 0: ask the engine around us for this root */
 	const struct rlimit *nofile;	       /* the command's own, NULL: as ours */
 	const sigset_t *mask;		       /* the command's own signal mask */
 	void (*restore_signals)(const void *); /* undoes what the parent changed */
 	const void *restore_arg;
 
-	pid_t pid;	  /* out */
-	int sock;	  /* out: to the child until it execs */
-	s32 child_fd;	  /* out, after ap_launch_go: the session's descriptor in the child */
+	pid_t pid;    /* out */
+	int sock;     /* out: to the child until it execs */
+	s32 child_fd; /* out, after ap_launch_go: the descriptors in the child */
+	s32 child_head;
 	u32 nofile_share; /* out: see struct ap_boot */
 };
 
@@ -45,7 +47,7 @@ void ap_launch_fini(struct ap_launch *l);
 /* Kills and reaps a child that has not been let go. */
 void ap_launch_abort(struct ap_launch *l);
 
-/* Places fd at the top of the descriptor range; *share is what RLIMIT_NOFILE was raised by. */
+/* Places fd at the top of the descriptor range; what RLIMIT_NOFILE was raised by is added to *share. */
 AP_MUST_CHECK int ap_fd_to_top(int fd, u32 *share);
 
 #endif

@@ -5,11 +5,9 @@
  * was not counted and what runs on.  The outer supervisor serves its execs and folds its segments.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,21 +22,23 @@
 #define SERVE_NS       5000000000ULL /* for it to begin to serve */
 #define SUPERBLOCK_MAX 64
 
-int ap_nested_session_fd(void)
+bool ap_nested_join(struct ap_session_file *around)
 {
-	int fd = prctl(AP_PRCTL, AP_PRCTL_SESSION_FD, 0, 0, 0);
-	struct ap_session_file s;
-
-	if (fd < 0)
-		return -1;
-	if (ap_session_open(&s, fd))
-		return -1;
+	if (ap_session_join(around))
+		return false;
 	/* -i: only we are counted, what we start is not */
-	if (s.head->flags & AP_F_NO_INHERIT) {
-		ap_session_close(&s);
-		return -1;
-	}
-	return ap_session_unmap(&s);
+	if (!(around->head->flags & AP_F_NO_INHERIT))
+		return true;
+	ap_session_close(around);
+	return false;
+}
+
+/* Our engine does it for us. */
+static int ask(enum ap_prctl_op op, u64 arg, u64 more)
+{
+	int ret = prctl(AP_PRCTL, op, (unsigned long)arg, (unsigned long)more, 0);
+
+	return ret < 0 ? -errno : ret;
 }
 
 static u32 own_root(const struct ap_session_file *s)
@@ -130,23 +130,19 @@ static int take_result(struct ap_run_state *run)
  * A session that was made for a table serves no perf events before somebody wants them.  Where that
  * cannot be, the program would get the kernel's answer and take it for ours.
  */
-static bool is_served(const struct ap_run_options *opts, struct ap_session *head)
+static bool is_served(const struct ap_run_options *opts, const struct ap_session *head)
 {
 	const struct timespec step = { .tv_nsec = FOLD_STEP_NS };
 	const struct ap_run_perf *perf = &opts->perf;
 	u32 word = AP_SERVE_WORD(perf->paranoid, perf->counters,
 				 (perf->user_only ? AP_SERVE_USER_ONLY : 0) |
-					 (perf->is_paranoid_given ? AP_SERVE_PARANOID : 0)),
-	    none = 0;
+					 (perf->is_paranoid_given ? AP_SERVE_PARANOID : 0));
 	u64 until = ap_now_ns() + SERVE_NS;
 
 	if (__atomic_load_n(&head->flags, __ATOMIC_ACQUIRE) & AP_F_SERVE)
 		return true;
-	head->serve_rate = perf->max_sample_rate;
-	__atomic_compare_exchange_n(&head->serve, &none, word, false, __ATOMIC_ACQ_REL,
-				    __ATOMIC_RELAXED);
-	__atomic_fetch_add(&ap_board_of(head)->doorbell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &ap_board_of(head)->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	if (ask(AP_PRCTL_SERVE, word, perf->max_sample_rate))
+		return false;
 	while (!(__atomic_load_n(&head->flags, __ATOMIC_ACQUIRE) & AP_F_SERVE)) {
 		if (__atomic_load_n(&head->serve, __ATOMIC_ACQUIRE) & AP_SERVE_REFUSED ||
 		    ap_now_ns() >= until)
@@ -182,7 +178,7 @@ static int check_cpu(struct ap_run_state *run, const struct ap_session *head)
 }
 
 /* A session that counts nothing cannot serve; then there are no events, and that is said. */
-static int begin(struct ap_run_state *run, struct ap_session *head)
+static int begin(struct ap_run_state *run, const struct ap_session *head)
 {
 	const struct ap_run_perf *perf = &run->opts->perf;
 
@@ -198,39 +194,46 @@ static int begin(struct ap_run_state *run, struct ap_session *head)
 	return 0;
 }
 
+/* Code that is translated from now on counts them. */
+static void want_kinds(const struct ap_session *head, u64 kinds)
+{
+	const struct timespec step = { .tv_nsec = FOLD_STEP_NS };
+	u64 until = ap_now_ns() + SERVE_NS;
+
+	if (!(kinds & ~head->kinds) || ask(AP_PRCTL_KINDS, kinds, 0))
+		return;
+	while (kinds & ~__atomic_load_n(&head->kinds, __ATOMIC_SEQ_CST) && ap_now_ns() < until)
+		nanosleep(&step, NULL);
+}
+
 static int run_command(struct ap_run_state *run, const struct ap_session_file *s)
 {
 	struct ap_nested n = { .s = *s };
-	int ret = ap_session_root_new(&n.s, own_root(&n.s), &n.root);
+	int ret = ask(AP_PRCTL_ROOT_NEW, own_root(&n.s), 0);
 
-	if (ret)
+	if (ret < 0)
 		return ap_run_complain(run, AP_EXIT_OURS, "more than %d nested sessions at once",
 				       AP_ROOT_MAX - 1);
-	__atomic_fetch_or(&n.s.head->kinds_kept, run->opts->kinds, __ATOMIC_SEQ_CST);
-	__atomic_fetch_or(&n.s.head->kinds, run->opts->kinds, __ATOMIC_SEQ_CST);
+	n.root = (u32)ret;
+	want_kinds(n.s.head, run->opts->kinds);
 	run->nested = &n;
 	ret = ap_run_native(run, n.root);
 	if (!ret)
 		ret = take_result(run);
-	ap_session_root_release(&n.s, n.root);
+	(void)ask(AP_PRCTL_ROOT_RELEASE, n.root, 0);
 	return ret;
 }
 
-int ap_run_nested(struct ap_run_state *run, int session_fd)
+int ap_run_nested(struct ap_run_state *run, struct ap_session_file *around)
 {
-	struct ap_session_file s;
-	int ret = ap_session_open(&s, session_fd);
+	int ret = check_machine(run, around->head);
 
-	if (ret)
-		return ap_run_complain(run, AP_EXIT_OURS, "cannot join the session around us: %s",
-				       strerror(-ret));
-	ret = check_machine(run, s.head);
 	if (!ret)
-		ret = check_cpu(run, s.head);
+		ret = check_cpu(run, around->head);
 	if (!ret)
-		ret = begin(run, s.head);
+		ret = begin(run, around->head);
 	if (!ret)
-		ret = run->opts->ntargets ? ap_run_native(run, 0) : run_command(run, &s);
-	ap_session_close(&s);
+		ret = run->opts->ntargets ? ap_run_native(run, 0) : run_command(run, around);
+	ap_session_close(around);
 	return ret;
 }

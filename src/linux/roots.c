@@ -5,11 +5,7 @@
  * back.  There are few, so they are used again: the supervisor merges a
  * root that was given back into its parent once no segment names it.
  */
-#include <errno.h>
-
 #include "linux/session.h"
-
-enum { ROOT_FREE, ROOT_USED, ROOT_RELEASED };
 
 bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor)
 {
@@ -18,31 +14,9 @@ bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor)
 			return true;
 		if (!root || root >= AP_ROOT_MAX)
 			return false;
-		root = s->head->roots[root].parent;
+		root = ap_board_of(s->head)->roots[root].parent;
 	}
 	return false;
-}
-
-int ap_session_root_new(struct ap_session_file *s, u32 parent, u32 *root)
-{
-	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
-		struct ap_root *slot = &s->head->roots[r];
-		u32 free_state = ROOT_FREE;
-
-		if (!__atomic_compare_exchange_n(&slot->used, &free_state, ROOT_USED, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			continue;
-		slot->parent = parent < AP_ROOT_MAX ? parent : 0;
-		*root = r;
-		return 0;
-	}
-	return -ENOSPC;
-}
-
-void ap_session_root_release(struct ap_session_file *s, u32 root)
-{
-	if (root && root < AP_ROOT_MAX)
-		__atomic_store_n(&s->head->roots[root].used, ROOT_RELEASED, __ATOMIC_RELEASE);
 }
 
 static u32 roots_in_use(const struct ap_session_file *s)
@@ -54,9 +28,10 @@ static u32 roots_in_use(const struct ap_session_file *s)
 		if (!ap_session_seg_read(s, seg, &head) && head.root < AP_ROOT_MAX)
 			used |= 1u << head.root;
 	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
-		u32 parent = __atomic_load_n(&s->head->roots[r].parent, __ATOMIC_RELAXED);
+		u32 parent =
+			__atomic_load_n(&ap_board_of(s->head)->roots[r].parent, __ATOMIC_RELAXED);
 
-		if (s->head->roots[r].used && parent < AP_ROOT_MAX)
+		if (ap_board_of(s->head)->roots[r].used && parent < AP_ROOT_MAX)
 			used |= 1u << parent;
 	}
 	return used;
@@ -74,14 +49,14 @@ static void move_notes(struct ap_session_file *s, u32 from, u32 to)
 
 static void merge(struct ap_session_file *s, u32 root)
 {
-	struct ap_root *from = &s->head->roots[root];
+	struct ap_root *from = &ap_board_of(s->head)->roots[root];
 	u32 parent = __atomic_load_n(&from->parent, __ATOMIC_RELAXED); /* once: it may change */
-	struct ap_root *to = &s->head->roots[parent < AP_ROOT_MAX ? parent : 0];
+	struct ap_root *to = &ap_board_of(s->head)->roots[parent < AP_ROOT_MAX ? parent : 0];
 
 	to->short_tasks += from->short_tasks;
 	from->short_tasks = 0;
 	move_notes(s, root, parent < AP_ROOT_MAX ? parent : 0);
-	__atomic_store_n(&from->used, ROOT_FREE, __ATOMIC_RELEASE);
+	__atomic_store_n(&from->used, AP_ROOT_FREE, __ATOMIC_RELEASE);
 }
 
 void ap_session_roots_reap(struct ap_session_file *s)
@@ -90,7 +65,8 @@ void ap_session_roots_reap(struct ap_session_file *s)
 	bool is_known = false;
 
 	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
-		if (__atomic_load_n(&s->head->roots[r].used, __ATOMIC_ACQUIRE) != ROOT_RELEASED)
+		if (__atomic_load_n(&ap_board_of(s->head)->roots[r].used, __ATOMIC_ACQUIRE) !=
+		    AP_ROOT_RELEASED)
 			continue;
 		if (!is_known)
 			used = roots_in_use(s);

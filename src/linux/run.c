@@ -102,6 +102,7 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 					  .argv = run->opts->argv,
 					  .deterministic = run->opts->deterministic,
 					  .session_fd = session_fd,
+					  .head_fd = run->sv.ses.head_fd,
 					  .nested_root = nested_root,
 					  .nofile = run->has_more_fds ? &run->nofile : NULL,
 					  .mask = &run->signals.mask,
@@ -364,6 +365,7 @@ static int supervise(struct ap_run_state *run)
 	} else {
 		first.tid = run->launch.pid;
 		first.fd = run->launch.child_fd;
+		first.head_fd = run->launch.child_head;
 		first.nofile_share = run->launch.nofile_share;
 		memcpy(&first.sigmask, &run->signals.mask, sizeof(first.sigmask));
 		(void)ap_handover_inject(&run->sv, run->launch.pid, &first, 0);
@@ -441,16 +443,16 @@ static int run_about_targets(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
 	const char *why = opts->argv && !opts->is_beside ? ap_program_why_not(run->path) : NULL;
-	int session_fd = ap_nested_session_fd();
+	struct ap_session_file around;
 
 	if (why)
 		return ap_run_complain(run, AP_EXIT_OURS, "%s cannot be in a session: %s",
 				       run->path, why);
-	if (session_fd < 0)
+	if (!ap_nested_join(&around))
 		return run_counted(run);
 	if (opts->client)
-		return ap_run_nested(run, session_fd);
-	close(session_fd);
+		return ap_run_nested(run, &around);
+	ap_session_close(&around);
 	return ap_run_complain(run, AP_EXIT_OURS,
 			       "cannot attach to %d: we are in a session ourselves",
 			       (int)opts->targets[0].pid);
@@ -459,8 +461,9 @@ static int run_about_targets(struct ap_run_state *run)
 int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 {
 	struct ap_run_state run = { .opts = opts, .res = res };
+	struct ap_session_file around;
 	const char *why;
-	int session_fd, ret;
+	int ret;
 
 	memset(res, 0, sizeof(*res));
 	ret = opts->argv ? find_program(&run) : 0;
@@ -477,6 +480,5 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 			ap_result_not_counted(res, (u32)run.launch.pid, run.path, why);
 		return ret;
 	}
-	session_fd = ap_nested_session_fd();
-	return session_fd >= 0 ? ap_run_nested(&run, session_fd) : run_counted(&run);
+	return ap_nested_join(&around) ? ap_run_nested(&run, &around) : run_counted(&run);
 }

@@ -97,7 +97,9 @@ AP_MUST_CHECK int ap_run_native(struct ap_run_state *run, u32 nested_root);
 /* Its tasks that end by themselves have ended. */
 void ap_nested_settle(struct ap_run_state *run);
 /* The session that counts us, or -1: take part in it instead of making one. */
-int ap_nested_session_fd(void);
-AP_MUST_CHECK int ap_run_nested(struct ap_run_state *run, int session_fd);
+/* False: there is no session around us, or none that counts what we start. */
+bool ap_nested_join(struct ap_session_file *around);
+/* Closes it. */
+AP_MUST_CHECK int ap_run_nested(struct ap_run_state *run, struct ap_session_file *around);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and mapping the session file, its segments' pages, and notes.
+ * Making and mapping the session's files, segments' pages, and notes.
  *
- * The file is sparse and as long as RLIMIT_FSIZE lets it be: ftruncate is the only operation that
- * the limit touches, later stores through mappings are not.  Its length is sealed, so no process
- * can take pages away under another's feet.
+ * The files are sparse.  A party's is as long as RLIMIT_FSIZE lets it be: ftruncate is the only operation that
+ * the limit touches, later stores through mappings are not.  Lengths are sealed, so no process
+ * can take pages away under another's feet.  The head can be written by the mapping that is made
+ * before it is sealed, and its copies in forks of ours, and in no other way (docs/design/trust.md).
  */
 #include "linux/session.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,19 +26,22 @@
 #include "model/machine.h"
 #include "model/mem.h"
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
 #define MAX_SEGS (1u << 20)
 #define PAGE_SEGS                                                                                  \
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
-#define HEAD_BYTES (AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note))
+#define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-_Static_assert(sizeof(struct ap_session) <= AP_NOTE_OFF, "session head fits its page");
-_Static_assert(HEAD_BYTES <= AP_SEG_BASE, "notes end before the first segment");
+_Static_assert(AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note) <= AP_PUB_OFF, "notes end");
 _Static_assert(sizeof(struct ap_seg) <= AP_SHAPES_OFF, "segment head fits its page");
 _Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "slot head fits its page");
 _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit the segment");
 
-/* Grows the file to as many segments as the limits allow. */
-static int set_size(int fd, u32 *max_segs)
+/* Makes the files as long as the limits allow. */
+static int set_sizes(const struct ap_session_file *s, u32 *max_segs)
 {
 	struct rlimit old, lim;
 	u64 segs = MAX_SEGS;
@@ -53,17 +58,28 @@ static int set_size(int fd, u32 *max_segs)
 						    : (lim.rlim_cur - AP_SEG_BASE) / AP_SEG_SIZE;
 	if (!segs)
 		ret = -EFBIG;
-	else if (ftruncate(fd, (off_t)AP_SEG_OFF(segs)))
+	else if (ftruncate(s->fd, (off_t)AP_SEG_OFF(segs)) ||
+		 ftruncate(s->head_fd, (off_t)AP_SEG_BASE))
 		ret = -errno;
 	setrlimit(RLIMIT_FSIZE, &old);
 	*max_segs = (u32)(segs - (segs > 2 * PAGE_SEGS ? PAGE_SEGS : segs / 4));
 	return ret;
 }
 
+static int map_part(u8 *at, int prot, int fd, u64 from, u64 to)
+{
+	return mmap(at + from, to - from, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)from) ==
+			       MAP_FAILED
+		       ? -errno
+		       : 0;
+}
+
+/* Both files in one range, each where it is used. */
 static int map_head(struct ap_session_file *s)
 {
+	int prot = s->is_owner ? PROT_READ | PROT_WRITE : PROT_READ, ret;
 	struct stat st;
-	void *p;
+	u8 *p;
 
 	if (fstat(s->fd, &st))
 		return -errno;
@@ -71,10 +87,41 @@ static int map_head(struct ap_session_file *s)
 		return -EINVAL;
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
-	p = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (fstat(s->head_fd, &st))
+		return -errno;
+	if ((u64)st.st_size < AP_SEG_BASE)
+		return -EINVAL;
+	s->head_dev = st.st_dev;
+	s->head_ino = st.st_ino;
+	p = mmap(NULL, AP_SEG_BASE, prot, MAP_SHARED, s->fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
-	s->head = p;
+	s->head = (struct ap_session *)p;
+	ret = map_part(p, prot, s->head_fd, 0, AP_BOARD_OFF);
+	return ret ?: map_part(p, prot, s->head_fd, AP_PUB_OFF, AP_SAMPLING_OFF);
+}
+
+/*
+ * From here on nobody can make a mapping of the head that can be written.  A kernel that does not know the seal is left
+ * with the file's mode, and a descriptor that is for reading.
+ */
+static int seal(struct ap_session_file *s)
+{
+	bool is_sealed = !fcntl(s->head_fd, F_ADD_SEALS, SIZE_SEALS | F_SEAL_FUTURE_WRITE);
+	char path[32];
+	int fd;
+
+	if (!is_sealed && fcntl(s->head_fd, F_ADD_SEALS, SIZE_SEALS))
+		return -errno;
+	if (fcntl(s->fd, F_ADD_SEALS, SIZE_SEALS) || fchmod(s->head_fd, 0400) ||
+	    fchmod(s->fd, 0444))
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->head_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return is_sealed ? 0 : -errno;
+	close(s->head_fd);
+	s->head_fd = fd;
 	return 0;
 }
 
@@ -87,16 +134,11 @@ static u64 common_bytes(const struct ap_machine *machine)
 static void make_common(struct ap_session_file *s)
 {
 	const struct ap_machine *machine = (const struct ap_machine *)s->head->machine;
-	void *p;
 
 	if (common_bytes(machine) > AP_COMMON_SIZE)
 		return;
-	p = mmap(NULL, common_bytes(machine), PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-		 AP_COMMON_OFF);
-	if (p == MAP_FAILED)
-		return;
-	s->common = p;
-	ap_shared_init(p, machine);
+	s->common = ap_session_part(s, AP_COMMON_OFF);
+	ap_shared_init(s->common, machine);
 }
 
 static u64 own_pidns(void)
@@ -136,23 +178,26 @@ static u64 seed_of(u32 flags)
 	return seed;
 }
 
+static int make_files(struct ap_session_file *s, u32 *max_segs)
+{
+	int ret;
+
+	s->fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	s->head_fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ret = s->fd < 0 || s->head_fd < 0 ? -errno : set_sizes(s, max_segs);
+	ret = ret ?: map_head(s);
+	return ret ?: seal(s);
+}
+
 int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
 {
 	u32 max_segs = 0;
 	int ret;
 
-	s->head = NULL;
-	s->common = NULL;
-	s->fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (s->fd < 0)
-		return -errno;
-	ret = set_size(s->fd, &max_segs);
-	if (!ret && fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		ret = -errno;
-	if (!ret)
-		ret = map_head(s);
+	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1, .is_owner = true };
+	ret = make_files(s, &max_segs);
 	if (ret) {
-		close(s->fd);
+		ap_session_close(s);
 		return ret;
 	}
 	s->head->flags = cfg->flags;
@@ -174,20 +219,21 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->max_segs = max_segs;
 	s->head->supervisor = (u32)getpid();
 	s->head->pidns = own_pidns();
-	s->head->roots[0].used = 1;
-	s->head->nroots = 1;
+	ap_board_of(s->head)->roots[0].used = 1;
 	s->head->magic = AP_SESSION_MAGIC;
 	return 0;
 }
 
-int ap_session_open(struct ap_session_file *s, int fd)
+int ap_session_join(struct ap_session_file *s)
 {
 	int ret;
 
-	s->fd = fd;
-	s->head = NULL;
-	s->common = NULL;
-	ret = map_head(s);
+	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
+	s->fd = prctl(AP_PRCTL, AP_PRCTL_SESSION_FD, 0, 0, 0);
+	if (s->fd < 0)
+		return -ENOENT;
+	s->head_fd = prctl(AP_PRCTL, AP_PRCTL_HEAD_FD, 0, 0, 0);
+	ret = s->head_fd < 0 ? -errno : map_head(s);
 	if (!ret && s->head->magic != AP_SESSION_MAGIC)
 		ret = -EINVAL;
 	if (ret)
@@ -195,23 +241,28 @@ int ap_session_open(struct ap_session_file *s, int fd)
 	return ret;
 }
 
-int ap_session_unmap(struct ap_session_file *s)
+void *ap_session_part(const struct ap_session_file *s, u64 off)
 {
-	if (s->common)
-		munmap(s->common, common_bytes((const struct ap_machine *)s->head->machine));
-	s->common = NULL;
-	if (s->head)
-		munmap(s->head, HEAD_BYTES);
-	s->head = NULL;
-	return s->fd;
+	return (u8 *)s->head + off;
 }
 
 void ap_session_close(struct ap_session_file *s)
 {
-	(void)ap_session_unmap(s);
+	if (s->head)
+		munmap(s->head, AP_SEG_BASE);
 	if (s->fd >= 0)
 		close(s->fd);
-	s->fd = -1;
+	if (s->head_fd >= 0)
+		close(s->head_fd);
+	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
+}
+
+void ap_session_kinds_look(const struct ap_session_file *s)
+{
+	u64 wanted = __atomic_load_n(&ap_board_of(s->head)->kinds, __ATOMIC_SEQ_CST);
+
+	if (wanted & ~s->head->kinds)
+		__atomic_fetch_or(&s->head->kinds, wanted, __ATOMIC_SEQ_CST);
 }
 
 /* Pages of a segment are there from the moment that it is taken. */
@@ -221,7 +272,7 @@ u32 ap_session_nsegs(const struct ap_session_file *s)
 
 	for (; ap_session_next_seg(s, &next, s->head->max_segs); next++)
 		n = next + 1;
-	if (n != was)
+	if (n != was && s->is_owner)
 		__atomic_store_n(&ap_board_of(s->head)->nsegs, n, __ATOMIC_RELEASE);
 	return n;
 }

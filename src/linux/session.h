@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session file seen from the supervisor: making it, handing out segments, what was cut short,
+ * The session's files seen from the supervisor: making them, handing out segments, what was cut short,
  * notes.  What tasks counted the host reads (host_task.c).  abi/session.h has the layout, docs/design/session.md the protocols.
  *
  * Processes write their segments as they like.  What is read here is checked as a kernel checks
@@ -15,9 +15,12 @@
 #include "base/types.h"
 
 struct ap_session_file {
-	int fd;
-	u64 dev, ino;		  /* of the file, to know it again in another process */
-	struct ap_session *head;  /* the first pages: head and notes */
+	int fd;			  /* the party's file */
+	int head_fd;		  /* opened for reading alone */
+	u64 dev, ino;		  /* of the party's file, to know it again in another process, */
+	u64 head_dev, head_ino;	  /* and of the head */
+	bool is_owner;		  /* made by us: all others only read */
+	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 };
 
@@ -35,11 +38,11 @@ struct ap_session_config {
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);
-/* Maps a session that exists; takes the descriptor over. */
-AP_MUST_CHECK int ap_session_open(struct ap_session_file *s, int fd);
+/* Maps the session that this process is counted in, to be read; -ENOENT: there is none. */
+AP_MUST_CHECK int ap_session_join(struct ap_session_file *s);
 void ap_session_close(struct ap_session_file *s);
-/* Keeps the descriptor and returns it. */
-int ap_session_unmap(struct ap_session_file *s);
+/* What begins at off before the segments, as far as the session's owner writes it. */
+void *ap_session_part(const struct ap_session_file *s, u64 off);
 
 /* Segments that exist, never more than the file has room for. */
 /* All segments that are anybody's are below, whatever tasks say (ap_segs_end()), which is mended: a system call. */
@@ -69,6 +72,9 @@ struct ap_note_args {
 };
 void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args);
 
+/* What an anyperf inside wants counted is: the board's words become the head's. */
+void ap_session_kinds_look(const struct ap_session_file *s);
+
 /* fold.c */
 /* Frees a dead segment; tasks that were cut short in it are its root's to tell. */
 AP_MUST_CHECK int ap_session_fold(struct ap_session_file *s, u32 seg);
@@ -77,10 +83,6 @@ u32 ap_session_in_code(const struct ap_session_file *s, u32 seg);
 /* Marks a segment that will never count; the next fold frees it. */
 void ap_session_seg_discard(struct ap_session_file *s, u32 seg);
 /* roots.c */
-/* A root below parent, -ENOSPC when all are taken. */
-AP_MUST_CHECK int ap_session_root_new(struct ap_session_file *s, u32 parent, u32 *root);
-/* Its owner wants nothing more of it; its parent tells what it had to tell. */
-void ap_session_root_release(struct ap_session_file *s, u32 root);
 /* By the supervisor: frees roots that were given back and that no segment names any more. */
 void ap_session_roots_reap(struct ap_session_file *s);
 bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor);

@@ -273,20 +273,21 @@ static void look_at_tracks(struct ap_supervisor *sv)
 /* An anyperf inside wants perf events served.  What it wrote may be anything. */
 static void start_host(struct ap_supervisor *sv)
 {
-	u32 word = __atomic_load_n(&sv->ses.head->serve, __ATOMIC_ACQUIRE);
+	const struct ap_board *board = ap_board_of(sv->ses.head);
+	u32 word = __atomic_load_n(&board->serve, __ATOMIC_ACQUIRE);
 	u32 counters = AP_SERVE_COUNTERS(word);
 	s32 level = AP_SERVE_LEVEL(word);
 	const struct ap_host_config cfg = { .paranoid = level > 3 ? 3 : level,
 					    .is_paranoid_given = word & AP_SERVE_PARANOID,
 					    .counters = counters < 64 ? counters : 64,
-					    .max_sample_rate = sv->ses.head->serve_rate,
+					    .max_sample_rate = board->serve_rate,
 					    .user_only = word & AP_SERVE_USER_ONLY };
 
-	if (!(word & AP_SERVE_WANTED) || word & AP_SERVE_REFUSED)
+	if (!(word & AP_SERVE_WANTED) || sv->ses.head->serve & AP_SERVE_REFUSED)
 		return;
 	if (!(sv->ses.head->flags & AP_F_COUNT) ||
 	    (!sv->host && ap_host_new(&sv->host, sv, &cfg))) {
-		__atomic_fetch_or(&sv->ses.head->serve, AP_SERVE_REFUSED, __ATOMIC_RELEASE);
+		__atomic_store_n(&sv->ses.head->serve, AP_SERVE_REFUSED, __ATOMIC_RELEASE);
 		return;
 	}
 	ap_host_configure(sv->host, &cfg);
@@ -313,6 +314,7 @@ static void work(struct ap_supervisor *sv, u64 ns)
 		(void)take_events(sv, 0);
 	}
 	look_at_tracks(sv);
+	ap_session_kinds_look(&sv->ses);
 	if (!(sv->ses.head->flags & AP_F_SERVE))
 		start_host(sv);
 	if (!sv->host)

@@ -41,7 +41,7 @@ struct ap_traced {
 	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */
 	bool owns_seg;
 	bool is_leaving; /* to be let go when it stops, whatever for */
-	s32 fd;
+	s32 fd, head_fd;
 	u32 root, nofile_share, limit_shares, ptracer, cwd;
 	u64 random, sigmask;
 	u64 gone_ns; /* since when there is no such task, 0 there is */

@@ -479,13 +479,5 @@ int ap_tree_pack(struct ap_tree *out, const struct ap_tree_config *config)
 
 int ap_tree_publish(const struct ap_session_file *s, const struct ap_tree_config *config)
 {
-	struct ap_tree *t = mmap(NULL, AP_TREE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-				 (off_t)AP_TREE_OFF);
-	int err;
-
-	if (t == MAP_FAILED)
-		return -errno;
-	err = ap_tree_pack(t, config);
-	munmap(t, AP_TREE_SIZE);
-	return err;
+	return ap_tree_pack(ap_session_part(s, AP_TREE_OFF), config);
 }

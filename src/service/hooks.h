@@ -47,8 +47,8 @@ void ap_hook_release(u64 mask);
 /* Zeroed memory that the program does not see; NULL when there is none. */
 void *ap_hook_map(u64 size);
 void ap_hook_unmap(void *p, u64 size); /* what ap_hook_map gave */
-/* Pages of the session file for reading, which the program does not see either; or NULL. */
-const void *ap_hook_map_session(u64 off, u64 size);
+/* Pages of the session's head for reading, which the program does not see either; or NULL. */
+const void *ap_hook_map_head(u64 off, u64 size);
 /* The same for writing: rings. */
 void *ap_hook_map_shared(u64 off, u64 size);
 /* All samplers: what is constant to be read, the rest to be written (abi/sampler.h). */

@@ -36,7 +36,7 @@ static const struct ap_pub *get_table(void)
 	if (p)
 		return p;
 	/* Two at a time map it twice, and one of them for nothing. */
-	p = ap_hook_map_session(AP_PUB_OFF, AP_PUB_MAX * sizeof(*p));
+	p = ap_hook_map_head(AP_PUB_OFF, AP_PUB_MAX * sizeof(*p));
 	__atomic_store_n(&pub, p, __ATOMIC_RELEASE);
 	return p;
 }

@@ -23,7 +23,7 @@ const struct ap_tree *ap_tree_get(void)
 	const struct ap_tree *t = __atomic_load_n(&tree, __ATOMIC_ACQUIRE);
 
 	if (!t) {
-		t = ap_hook_map_session(AP_TREE_OFF, AP_TREE_SIZE);
+		t = ap_hook_map_head(AP_TREE_OFF, AP_TREE_SIZE);
 		/* Of two that come first the other's mapping stays unused. */
 		if (t)
 			__atomic_store_n(&tree, t, __ATOMIC_RELEASE);

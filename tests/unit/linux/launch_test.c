@@ -30,7 +30,7 @@ static rlim_t soft_limit(void)
 
 static void the_top_descriptor_is_a_new_one(void)
 {
-	u32 share;
+	u32 share = 0;
 
 	set_limit(20, 30);
 	EXPECT_U64(ap_fd_to_top(0, &share), 20);
@@ -41,7 +41,7 @@ static void the_top_descriptor_is_a_new_one(void)
 
 static void at_the_hard_limit_it_is_the_last_one(void)
 {
-	u32 share;
+	u32 share = 0;
 
 	set_limit(20, 20);
 	EXPECT_U64(ap_fd_to_top(0, &share), 19);
@@ -58,7 +58,7 @@ static void at_the_hard_limit_it_is_the_last_one(void)
 static void a_huge_limit_makes_no_huge_table(void)
 {
 	struct rlimit lim;
-	u32 share;
+	u32 share = 0;
 	int fd;
 
 	REQUIRE(getrlimit(RLIMIT_NOFILE, &lim) == 0);

@@ -4,6 +4,7 @@
  * its segment, and the supervisor must neither crash nor tell anything twice.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -237,9 +238,9 @@ static void what_is_told_follows_the_tree_of_roots(void)
 	u8 *p;
 
 	open_session();
-	REQUIRE(ap_session_root_new(&ses, 0, &roots[1]) == 0);
-	REQUIRE(ap_session_root_new(&ses, roots[1], &roots[2]) == 0);
-	REQUIRE(ap_session_root_new(&ses, 0, &roots[3]) == 0);
+	REQUIRE(roots[1] = ap_root_new(ap_board_of(ses.head), 0));
+	REQUIRE(roots[2] = ap_root_new(ap_board_of(ses.head), roots[1]));
+	REQUIRE(roots[3] = ap_root_new(ap_board_of(ses.head), 0));
 	for (u32 i = 0; i < 4; i++) {
 		p = new_usual_segment(roots[i], &seg[i]);
 		((struct ap_seg *)p)->short_tasks = 1u << (4 * i);
@@ -256,33 +257,63 @@ static void a_released_root_goes_to_its_parent(void)
 	u8 *p;
 
 	open_session();
-	REQUIRE(ap_session_root_new(&ses, 0, &root) == 0);
+	REQUIRE(root = ap_root_new(ap_board_of(ses.head), 0));
 	p = new_usual_segment(root, &seg);
 	((struct ap_seg *)p)->short_tasks = 5;
-	ap_session_root_release(&ses, root);
+	ap_root_release(ap_board_of(ses.head), root);
 	ap_session_roots_reap(&ses);
-	EXPECT_U64(ses.head->roots[root].used, 2); /* a segment still names it */
+	EXPECT_U64(ap_board_of(ses.head)->roots[root].used,
+		   AP_ROOT_RELEASED); /* a segment still names it */
 	REQUIRE(ap_session_fold(&ses, seg) == 0);
 	ap_session_roots_reap(&ses);
-	EXPECT_U64(ses.head->roots[root].used, 0);
+	EXPECT_U64(ap_board_of(ses.head)->roots[root].used, 0);
 	EXPECT_U64(short_of(0), 5);
-	REQUIRE(ap_session_root_new(&ses, 0, &again) == 0);
+	REQUIRE(again = ap_root_new(ap_board_of(ses.head), 0));
 	EXPECT_U64(again, root);
 }
 
 static void roots_end_and_loops_in_them_too(void)
 {
-	u32 root;
-
 	open_session();
 	for (u32 i = 1; i < AP_ROOT_MAX; i++)
-		REQUIRE(ap_session_root_new(&ses, 0, &root) == 0);
-	EXPECT(ap_session_root_new(&ses, 0, &root) < 0);
-	ses.head->roots[3].parent = 4;
-	ses.head->roots[4].parent = 3;
+		REQUIRE(ap_root_new(ap_board_of(ses.head), 0));
+	EXPECT(!ap_root_new(ap_board_of(ses.head), 0));
+	ap_board_of(ses.head)->roots[3].parent = 4;
+	ap_board_of(ses.head)->roots[4].parent = 3;
 	EXPECT(!ap_root_is_within(&ses, 3, 0));
 	EXPECT(ap_root_is_within(&ses, 3, 4));
 	EXPECT(!ap_root_is_within(&ses, 1000, 0));
+}
+
+/* By whatever way a task tries, what it was given for reading. */
+static void nobody_else_can_write_the_head(void)
+{
+	const u64 parts[] = { 0, AP_PUB_OFF, AP_SAMPLER_OFF };
+	char path[64];
+	void *p;
+	int fd;
+
+	open_session();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ses.head_fd);
+	fd = open(path, O_RDWR); /* root may, and an old kernel knows nothing better */
+	if (!(fcntl(ses.head_fd, F_GET_SEALS) & 0x10 /* F_SEAL_FUTURE_WRITE */))
+		fd = -1;
+	for (u32 i = 0; i < AP_ARRAY_SIZE(parts); i++) {
+		off_t off = (off_t)parts[i];
+
+		EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ses.head_fd, off) ==
+		       MAP_FAILED);
+		EXPECT(fd < 0 ||
+		       mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off) == MAP_FAILED);
+		EXPECT(pwrite(ses.head_fd, "x", 1, off) < 0);
+		EXPECT(fd < 0 || pwrite(fd, "x", 1, off) < 0);
+		p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, ses.head_fd, off);
+		REQUIRE(p != MAP_FAILED);
+		EXPECT(mprotect(p, 4096, PROT_READ | PROT_WRITE) < 0);
+	}
+	EXPECT(fd < 0 || ftruncate(fd, 0) < 0);
+	EXPECT_U64(ses.head->magic, AP_SESSION_MAGIC);
+	ses.head->command = 7; /* but we can */
 }
 
 static void a_small_file_limit_gives_few_segments(void)
@@ -348,6 +379,7 @@ int main(int argc, char **argv)
 		TAP(what_is_told_follows_the_tree_of_roots),
 		TAP(a_released_root_goes_to_its_parent),
 		TAP(roots_end_and_loops_in_them_too),
+		TAP(nobody_else_can_write_the_head),
 		TAP(a_small_file_limit_gives_few_segments),
 		TAP(nobody_can_shrink_the_file),
 		TAP(notes_are_taken_once_and_always_end),

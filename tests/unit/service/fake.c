@@ -143,7 +143,7 @@ bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
 	return *lo < end;
 }
 
-const void *ap_hook_map_session(u64 off, u64 size)
+const void *ap_hook_map_head(u64 off, u64 size)
 {
 	if (off == AP_TREE_OFF)
 		return fake.tree;
