@@ -217,10 +217,10 @@ ci:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lint format check-format check-layers check-sizes check-shell check-print
+.PHONY: lint format check-format check-layers check-sizes check-shell check-print check-figures
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
-	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print
+	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures
 check-format:
 	@tools/check-format.sh
 check-layers:
@@ -231,6 +231,8 @@ check-shell:
 	@tools/check-shell.sh
 check-print:
 	@tools/check-print.sh
+check-figures:
+	@tools/check-figures.sh
 format:
 	clang-format-14 -i $(SOURCES_C)
 

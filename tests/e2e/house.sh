@@ -93,6 +93,35 @@ run "$tools/check-print.sh"
 is "$status" 0 "print: what escapes, numbers, literals and a mark with a reason pass" || note "$(cat "$tmp/out")"
 rm src/linux/p.c
 
+# --- costs that documents name are figures of bench/RESULTS.md
+mkdir -p bench docs/man
+printf '%s\n' '- figure true-exact: 3.4 (wall)' '- figure table-mean: 4.15 (bench/run.sh)' >bench/RESULTS.md
+# figures TEXT...: what the check says of a README of these lines
+figures()
+{
+	printf '%s\n' "$@" >README.md
+	run "$tools/check-figures.sh"
+}
+figures 'It takes 3.4 times native.' '<!-- figure: true-exact=3.4 -->'
+is "$status" 0 "figures: one of the file passes"
+has "$tmp/out" '^figures: 1 of 1 documents' "figures: and is counted"
+figures 'It takes 3.4 times native.' '<!-- figure: true-exact=3.5 -->'
+has "$tmp/out" 'README.md:2: true-exact is 3.4 in .*, not 3.5' "figures: another value fails"
+figures 'It takes 13.4 times native, 3.41 or 3.' '<!-- figure: true-exact=3.4 -->'
+has "$tmp/out" 'README.md:2: the paragraph does not say 3.4' "figures: the text has to say it"
+figures 'It takes 3.4 times native.' '<!-- figure: no-such=3.4 -->'
+has "$tmp/out" 'README.md:2: no figure "no-such"' "figures: a key that the file has not fails"
+figures 'It takes 3.4 times native.' '' '<!-- figure: true-exact=3.4 -->'
+has "$tmp/out" 'README.md:1: a cost without a figure' "figures: a cost without one fails"
+figures 'Nothing.'
+printf '%s\n' '.PP' 'Some 4.15 times native.' '.\" figure: table-mean=4.15' >docs/man/a.1
+run "$tools/check-figures.sh"
+is "$status" 0 "figures: man pages too"
+echo '- figure true-exact: 3.5 (again)' >>bench/RESULTS.md
+run "$tools/check-figures.sh"
+has "$tmp/out" 'two of true-exact' "figures: a key that stands there twice fails"
+rm -r README.md bench docs
+
 # blob SOURCE: what the blob's check says of it
 blob()
 {
