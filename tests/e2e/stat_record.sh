@@ -221,14 +221,14 @@ run "${report[@]}" -i f.data -A
 is "$status $(cat err)" "125 anyperf stat report: the counts are of no CPU in particular: record them with -a or -C" "-A of a command"
 # a recorder that is killed leaves the intervals that it had
 rm -f f.data
-start "$ANYPERF" stat record -I 10 -o f.data -e instructions -- sh -c 'while :; do :; done'
+start "$ANYPERF" stat record -I 10 -o f.data -e instructions -- sh -c 'echo $$ >spinner; while :; do :; done'
 has_rounds()
 {
 	[ "$("${report[@]}" -x, -i f.data 2>&1 | grep -c instructions)" -ge 3 ]
 }
 check "intervals are in the file while it is recorded" wait_for 20 has_rounds
 {
-	kill -9 "$pid"
+	kill -9 "$pid" "$(cat spinner)"
 	wait "$pid"
 } 2>/dev/null
 run "${report[@]}" -x, -i f.data
