@@ -188,8 +188,8 @@ $(B)/programs/%: tests/programs/%.$(1) $(B)/.flags
 	$$(Q)$(3) $(PROGRAM_FLAGS) -MMD -MP -MF $$@.d $$(call marker,FLAGS,$$<) -o $$@ $$< \
 		$$(PROGRAM_LIBS) $$(call marker,LIBS,$$<)
 endef
-$(filter $(B)/programs/legacy_% $(B)/programs/perfctr_api $(B)/programs/cases/perfctr_%,$(PROGRAMS)): $(LIBANYPERF)
-$(B)/programs/legacy_% $(B)/programs/perfctr_api $(B)/programs/cases/perfctr_%: PROGRAM_LIBS = $(LIBANYPERF)
+$(filter $(B)/programs/legacy_% $(B)/programs/perfctr_api $(B)/programs/abi_perfctr $(B)/programs/abi_legacy $(B)/programs/cases/perfctr_%,$(PROGRAMS)): $(LIBANYPERF)
+$(B)/programs/legacy_% $(B)/programs/perfctr_api $(B)/programs/abi_perfctr $(B)/programs/abi_legacy $(B)/programs/cases/perfctr_%: PROGRAM_LIBS = $(LIBANYPERF)
 $(eval $(call program_rule,c,CC,$(PROGRAM_CC)))
 $(eval $(call program_rule,S,AS,$(PROGRAM_CC)))
 $(eval $(call program_rule,cc,CXX,$(PROGRAM_CXX)))

@@ -35,17 +35,21 @@ native=yes
 for source in "$root"/tests/programs/abi_*.c; do
 	name=$(basename "$source" .c)
 	program=$PROGRAMS/$name
-	modes=$("$program" modes | head -n 1)
-	read -ra options <<<"$("$program" modes | tail -n 1)"
-	for mode in $modes; do
-		if [ "$mode" = session ]; then
-			rows "$name" "$ANYPERF" run -- "$program" session
-		elif [ -n "$native" ]; then
-			rows "$name natively" "$program" native
-		else
-			lack "$name natively" "the kernel does not let us open software events"
-		fi
-	done
-	[ ${#options[@]} = 0 ] || rows "$name ${options[*]}" "$ANYPERF" run "${options[@]}" -- "$program" options
+	while read -r mode options; do
+		case $mode in
+		native)
+			if [ -n "$native" ]; then
+				rows "$name natively" "$program" native
+			else
+				lack "$name natively" "the kernel does not let us open software events"
+			fi
+			;;
+		session) rows "$name" "$ANYPERF" run -- "$program" session ;;
+		*)
+			# shellcheck disable=SC2086 # each option is a word
+			rows "$name $mode" "$ANYPERF" run $options -- "$program" "$mode"
+			;;
+		esac
+	done < <("$program" modes)
 done
 done_testing

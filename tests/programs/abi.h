@@ -5,8 +5,7 @@
  * the machine at hand says.  So a session and, where a kernel without a PMU can show it, the kernel itself are held to the same.
  *
  * The first argument is a mode: "native" runs the rows that such a kernel shows, "session" those of a plain session, and
- * "options" those of a session with options.  "modes" says for which there are rows, and on its second line the options.
- * Each row runs in a process of its own.
+ * any other those of a session with options.  "modes" lists them with their options.  Each row runs in a process of its own.
  */
 #ifndef ABI_H
 #define ABI_H
@@ -29,7 +28,7 @@
 #define N (1u << 0) /* natively, by any user */
 #define R (1u << 1) /* natively, where the caller is root */
 #define S (1u << 2) /* in a session */
-#define O (1u << 3) /* in a session with the program's own options */
+#define O (1u << 3) /* in a session with options of the program's own */
 /* Natively from this version of Linux on. */
 #define FROM(major, minor) (((major)*1000u + (minor)) << 8)
 
@@ -39,7 +38,8 @@ struct abi_case {
 	long (*run)(const struct abi_case *c);
 	unsigned int modes;
 	long want;
-	long a, b; /* the function's */
+	long a, b;	   /* the function's */
+	const char *where; /* of modes of the program's own; NULL: in all of them */
 };
 
 /* Answers of functions beside those of calls (-errno, or what was counted). */
@@ -156,12 +156,25 @@ static inline unsigned int abi_version(void)
 	return FROM(major, minor);
 }
 
+/* A word of a list, which has spaces between them. */
+static inline int abi_has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
+		if ((at == list || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+			return 1;
+	return 0;
+}
+
 static inline int abi_runs(const struct abi_case *c, const char *mode)
 {
 	if (!strcmp(mode, "native"))
 		return ((c->modes & N) || ((c->modes & R) && !geteuid())) &&
 		       abi_version() >= (c->modes & ~255u);
-	return !!(c->modes & (strcmp(mode, "session") ? O : S));
+	if (!strcmp(mode, "session"))
+		return !!(c->modes & S);
+	return (c->modes & O) && (!c->where || abi_has_word(c->where, mode));
 }
 
 static inline long abi_run(const struct abi_case *c, long *answer)
@@ -205,11 +218,10 @@ static inline void abi_modes(const struct abi_case *c, const char *options)
 
 	for (; c->id; c++)
 		modes |= c->modes;
-	printf("%s%s\n%s\n", modes & (N | R) ? "native " : "", modes & S ? "session " : "",
-	       options);
+	printf("%s%s%s", modes & (N | R) ? "native\n" : "", modes & S ? "session\n" : "", options);
 }
 
-/* The last row has no id.  options: of a session for the rows that want them. */
+/* The last row has no id.  options: a line for each mode of the program's own, its name and the options of the session. */
 static inline int abi_main(const struct abi_case *c, const char *options, int argc, char **argv)
 {
 	long *answer = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

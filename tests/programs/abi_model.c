@@ -160,5 +160,5 @@ static const struct abi_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	return abi_main(cases, "--machine=zen4 --cpu-id=zen4", argc, argv);
+	return abi_main(cases, "zen4 --machine=zen4 --cpu-id=zen4\n", argc, argv);
 }

@@ -598,5 +598,5 @@ static const struct abi_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	return abi_main(cases, "--user-only", argc, argv);
+	return abi_main(cases, "user-only --user-only\n", argc, argv);
 }

@@ -229,5 +229,5 @@ static const struct abi_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	return abi_main(cases, "--counters=2", argc, argv);
+	return abi_main(cases, "short --counters=2\n", argc, argv);
 }

@@ -21,70 +21,6 @@
 	A(14, CCCR_BRANCH, 0x12000204), .p4.pebs_enable = (enable), .p4.pebs_matrix_vert = (pmv)
 
 /* clang-format off */
-static const struct rule rules[] = {
-	RULE("K-080", "p4", 0, A(12, CCCR_INSTR, INSTR)),
-	RULE("K-082", "p4", 0, A(FAST | 12, CCCR_INSTR, INSTR)),
-	RULE("K-082", "p4", -AP_EINVAL, A(0x40000000 | 12, CCCR_INSTR, INSTR)),
-	RULE("K-089e", "p4", -AP_EINVAL, A(18, CCCR_INSTR, INSTR)),
-	RULE("K-089e", "p4", -AP_EINVAL, .nractrs = 19),
-	RULE("K-089e", "p4", -AP_EINVAL, .nractrs = 2, .pmc_map = { 12, FAST | 12 }, .evntsel = { CCCR_INSTR, CCCR_INSTR }, .p4.escr = { INSTR, INSTR }),
-	RULE("K-089e", "p4", 0, .nractrs = 2, .pmc_map = { 12, 13 }, .evntsel = { CCCR_INSTR, CCCR_INSTR }, .p4.escr = { INSTR, INSTR }),
-	RULE("K-089e", "p4", -AP_EINVAL, .nractrs = 2, .pmc_map = { 12, 13 }, .evntsel = { CCCR_INSTR, CCCR_INSTR }, .p4.escr = { INSTR, INSTR | 8 }),
-	RULE("K-081", "p4", -AP_EINVAL, A(4, CCCR_INSTR, INSTR)),
-	RULE("K-081", "p4", -AP_EINVAL, A(8, CCCR_INSTR, INSTR)),
-	RULE("K-081", "p4", -AP_EINVAL, A(12, 0x3f000, INSTR)),
-	RULE("K-081", "p4", 0, A(12, 0x37000, INSTR)),
-	RULE("K-081", "p4", -AP_EINVAL, A(14, 0x37000, INSTR)),
-	RULE("K-083", "p4", -AP_EPERM, A(12, CCCR_INSTR | 1, INSTR)),
-	RULE("K-083", "p4", -AP_EPERM, A(12, CCCR_INSTR | 0x400, INSTR)),
-	RULE("K-083", "p4m2", -AP_EPERM, A(12, CCCR_INSTR | 0x08000000, INSTR)),
-	RULE("K-083", "p4", -AP_EPERM, A(12, CCCR_INSTR | 0x10000000, INSTR)),
-	RULE("K-083", "p4", -AP_EPERM, A(12, CCCR_INSTR | 0x20000000, INSTR)),
-	RULE("K-083", "p4", -AP_EPERM, A(12, CCCR_INSTR | 0x80000000, INSTR)),
-	RULE("K-083", "p4", 0, A(12, CCCR_INSTR | 0x01fc0000, INSTR)),
-	RULE("K-084", "p4", -AP_EPERM, A(12, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-084", "p4m2", 0, A(12, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-084", "p4m2", -AP_EPERM, A(13, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-084", "p4m2", -AP_EPERM, A(14, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-084", "p4m2", 0, A(15, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-084", "p4m3", 0, A(16, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-084", "p4m3", 0, A(FAST | 17, CCCR_INSTR | 0x800, INSTR)),
-	RULE("K-085", "p4", -AP_EINVAL, A(12, 0x19000, INSTR)),
-	RULE("K-085", "p4m2", -AP_EINVAL, A(12, 0x29000, INSTR)),
-	RULE("K-085", "p4m2", -AP_EINVAL, A(12, 0x09000, INSTR)),
-	RULE("K-086", "p4", -AP_EINVAL, A(12, 0x38000, INSTR)),
-	RULE("K-086", "p4", 0, A(12, 0x40038000, INSTR)),
-	RULE("K-086", "p4m2", 0, A(12, 0x38800, INSTR)),
-	RULE("K-087", "p4", -AP_EINVAL, A(12, CCCR_INSTR | PMI, INSTR)),
-	RULE("K-087", "p4", -AP_EINVAL, I(12, CCCR_INSTR, INSTR, -25)),
-	RULE("K-087", "p4", 0, I(12, CCCR_INSTR | PMI, INSTR, -25)),
-	RULE("K-087", "p4", -AP_EINVAL, I(12, CCCR_INSTR | PMI | FORCE, INSTR, -25)),
-	RULE("K-087", "p4", 0, I(12, CCCR_INSTR | PMI | FORCE, INSTR, -1)),
-	RULE("K-087", "p4", 0, A(12, CCCR_INSTR | FORCE, INSTR)),
-	RULE("K-013", "p4", -AP_EINVAL, I(12, CCCR_INSTR | PMI, INSTR, 0)),
-	RULE("K-088a", "p4", -AP_EPERM, A(12, CCCR_INSTR, INSTR | 0x80000000)),
-	RULE("K-088b", "p4", -AP_EPERM, A(12, CCCR_INSTR, INSTR | 1)),
-	RULE("K-088b", "p4m2", -AP_EPERM, A(12, CCCR_INSTR, INSTR | 2)),
-	RULE("K-088c", "p4", 0, A(12, 0x31000, INSTR)),
-	RULE("K-088c", "p4m2", 0, A(14, 0x31000, INSTR)),
-	RULE("K-088c", "p4m3", -AP_EINVAL, A(12, 0x31000, INSTR)),
-	RULE("K-088c", "p4m3", -AP_EINVAL, A(14, 0x31000, INSTR)),
-	RULE("K-089b", "p4", 0, REPLAY(0, 0)),
-	RULE("K-089b", "p4", -AP_EPERM, REPLAY(0, 1)),
-	RULE("K-089c", "p4", 0, REPLAY(0x01000001, 1)),
-	RULE("K-089c", "p4", 0, REPLAY(0x01000002, 1)),
-	RULE("K-089c", "p4", 0, REPLAY(0x01000004, 3)),
-	RULE("K-089c", "p4", 0, REPLAY(0x01000200, 1)),
-	RULE("K-089c", "p4", 0, REPLAY(0x01000400, 2)),
-	RULE("K-089c", "p4", -AP_EPERM, REPLAY(0x03000001, 1)),
-	RULE("K-089c", "p4", -AP_EPERM, REPLAY(0x01000009, 1)),
-	RULE("K-089c", "p4", -AP_EINVAL, REPLAY(0x00000001, 1)),
-	RULE("K-089c", "p4", -AP_EINVAL, REPLAY(0x01000000, 1)),
-	RULE("K-089d", "p4", -AP_EINVAL, REPLAY(0x01000001, 0)),
-	RULE("K-089d", "p4", -AP_EPERM, REPLAY(0x01000001, 5)),
-	RULE("K-089a", "p4", -AP_EPERM, .tsc_on = 1, .p4.pebs_matrix_vert = 1),
-};
-
 /* On two threads per core, for one process and for all. */
 static const struct rule thread_rules[] = {
 	{ "K-085", __LINE__, "p4m2", 0, { A(12, 0x19000, INSTR) }, true, 0 },
@@ -122,7 +58,7 @@ static const struct {
 
 static void p4_controls(void)
 {
-	rig_rules(rules, sizeof(rules) / sizeof(rules[0]));
+	rig_rules_of("p4 p4m2 p4m3");
 	rig_rules(thread_rules, sizeof(thread_rules) / sizeof(thread_rules[0]));
 }
 

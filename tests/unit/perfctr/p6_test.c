@@ -14,67 +14,14 @@
 #define USR_INSTR1 0x0100c0 /* the same for P6's counter 1 */
 #define INT	   0x100000
 
-/* clang-format off */
-static const struct rule p6_rules[] = {
-	RULE("J-007", "p6", 0, .tsc_on = 1),
-	RULE("J-007", "p6", 0, .tsc_on = 0),
-	RULE("J-022", "p6", 0, .tsc_on = 7),
-	RULE("J-024", "p6", 0, .nractrs = 2, .pmc_map = { 0, 1 }, .evntsel = { USR_INSTR, USR_INSTR1 }),
-	RULE("J-024", "p6", 0, .nractrs = 2, .pmc_map = { 1, 0 }, .evntsel = { USR_INSTR1, USR_INSTR }),
-	RULE("J-024", "p6", -AP_EINVAL, .nractrs = 2, .pmc_map = { 0, 0 }, .evntsel = { USR_INSTR, USR_INSTR }),
-	RULE("K-044", "p6", -AP_EINVAL, .nractrs = 1, .pmc_map = { 2 }, .evntsel = { USR_INSTR }),
-	RULE("K-044", "p6", -AP_EINVAL, .nractrs = 1, .pmc_map = { 0xc1 }, .evntsel = { USR_INSTR }),
-	RULE("K-044", "p6", -AP_EINVAL, .nractrs = 1, .pmc_map = { 0x80000000 }, .evntsel = { USR_INSTR }),
-	RULE("K-065", "p6", -AP_EINVAL, .nractrs = 3, .pmc_map = { 0, 1, 2 }, .evntsel = { USR_INSTR, USR_INSTR1, USR_INSTR1 }),
-	RULE("K-065", "p6", -AP_EINVAL, .nractrs = 0xffffffff),
-	RULE("K-065", "p6", -AP_EINVAL, .nractrs = 1, .nrictrs = 0xffffffff, .pmc_map = { 0 }, .evntsel = { USR_INSTR }),
-	RULE("K-061", "p6", -AP_EINVAL, .nractrs = 1, .pmc_map = { 0 }, .evntsel = { USR_INSTR1 }),
-	RULE("K-061", "p6", -AP_EPERM, .nractrs = 2, .pmc_map = { 0, 1 }, .evntsel = { USR_INSTR, USR_INSTR }),
-	RULE("K-061", "p6", -AP_EINVAL, .nractrs = 1, .pmc_map = { 1 }, .evntsel = { USR_INSTR1 }),
-	RULE("K-062", "p6", -AP_EPERM, .nractrs = 1, .evntsel = { USR_INSTR | 1 << 19 }),
-	RULE("K-062", "p6", -AP_EPERM, .nractrs = 1, .evntsel = { USR_INSTR | 1 << 21 }),
-	RULE("K-062", "p6", 0, .nractrs = 1, .evntsel = { USR_INSTR | 0xff84ff00 }),
-	RULE("K-065", "p6", -AP_EINVAL, .nractrs = 1, .evntsel = { 0x4000c0 }),
-	RULE("K-065", "p6", 0, .nractrs = 1, .evntsel = { 0x4200c0 }),
-	RULE("K-063", "p6", -AP_EINVAL, .nractrs = 1, .evntsel = { USR_INSTR | INT }),
-	RULE("K-063", "p6", -AP_EINVAL, .nrictrs = 1, .evntsel = { USR_INSTR }, .ireset = { -25 }),
-	RULE("K-063", "p6", 0, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { -25 }),
-	RULE("K-013", "p6", -AP_EINVAL, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { 0 }),
-	RULE("K-013", "p6", -AP_EINVAL, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { 25 }),
-	RULE("K-013", "p6", 0, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { -1 }),
-	RULE("K-013", "p6", 0, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { INT32_MIN }),
-	RULE("J-026", "p6", 0, .nractrs = 1, .evntsel = { USR_INSTR }, .ireset = { 25 }),
-	RULE("J-023", "p6", 0, .nractrs = 1, .nrictrs = 1, .pmc_map = { 0, 1 }, .evntsel = { USR_INSTR, USR_INSTR1 | INT }, .ireset = { 0, -25 }),
-	RULE("J-023", "p6", -AP_EINVAL, .nractrs = 1, .nrictrs = 1, .pmc_map = { 0, 1 }, .evntsel = { USR_INSTR | INT, USR_INSTR1 }, .ireset = { 0, -25 }),
-	RULE("K-040", "p6", -AP_EPERM, .nractrs = 1, .evntsel = { USR_INSTR | 1 << 21 }),
-	RULE("K-090", "pii", 0, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { -25 }),
-	RULE("K-090", "pentium-m", 0, .nrictrs = 1, .evntsel = { USR_INSTR | INT }, .ireset = { -25 }),
-};
-
-static const struct rule k7_rules[] = {
-	RULE("K-070", "k7", 0, .nractrs = 4, .pmc_map = { 3, 2, 1, 0 }, .evntsel = { USR_INSTR, USR_INSTR, USR_INSTR, USR_INSTR }),
-	RULE("K-070", "k7", -AP_EINVAL, .nractrs = 5, .pmc_map = { 0, 1, 2, 3, 4 }, .evntsel = { USR_INSTR, USR_INSTR, USR_INSTR, USR_INSTR, USR_INSTR }),
-	RULE("K-070", "k7", -AP_EINVAL, .nractrs = 2, .pmc_map = { 0, 1 }, .evntsel = { USR_INSTR, USR_INSTR1 }),
-	RULE("K-070", "k7", 0, .nractrs = 1, .pmc_map = { 1 }, .evntsel = { USR_INSTR }),
-	RULE("K-070", "k8", -AP_EINVAL, .nractrs = 1, .pmc_map = { 3 }, .evntsel = { USR_INSTR1 }),
-	RULE("K-062", "k8", -AP_EPERM, .nractrs = 1, .evntsel = { USR_INSTR | 1 << 21 }),
-	RULE("K-062", "k8", -AP_EPERM, .nractrs = 1, .evntsel = { USR_INSTR | 1 << 19 }),
-	RULE("K-065", "k8", -AP_EINVAL, .nractrs = 1, .evntsel = { 0x4000c0 }),
-	RULE("K-063", "k8", -AP_EINVAL, .nractrs = 1, .evntsel = { USR_INSTR | INT }),
-	RULE("K-063", "k8", -AP_EINVAL, .nrictrs = 1, .evntsel = { USR_INSTR }, .ireset = { -1 }),
-	RULE("K-063", "k8c", 0, .nrictrs = 2, .pmc_map = { 3, 1 }, .evntsel = { USR_INSTR | INT, USR_INSTR | INT }, .ireset = { -1, -2 }),
-	RULE("K-013", "k8c", -AP_EINVAL, .nrictrs = 2, .pmc_map = { 3, 1 }, .evntsel = { USR_INSTR | INT, USR_INSTR | INT }, .ireset = { -1, 0 }),
-};
-/* clang-format on */
-
 static void p6_controls(void)
 {
-	rig_rules(p6_rules, sizeof(p6_rules) / sizeof(p6_rules[0]));
+	rig_rules_of("p6 pii piii pentium-m");
 }
 
 static void k7_controls(void)
 {
-	rig_rules(k7_rules, sizeof(k7_rules) / sizeof(k7_rules[0]));
+	rig_rules_of("k7 k8 k8c");
 }
 
 static void an_owner_clears_registers_and_opens_the_interrupt(void)

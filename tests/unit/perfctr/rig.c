@@ -3,6 +3,7 @@
 #include "rig.h"
 #include "tap/tap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,6 +91,26 @@ static void check_rule(const struct rule *rule)
 	if (!EXPECT(rig.m.nfaults == 0))
 		tap_note("%s, line %d, on %s: %s", rule->id, rule->line, rule->model,
 			 rig_log(&rig));
+}
+
+static const struct rule all_rules[] = {
+#include "programs/abi_perfctr.h"
+};
+
+void rig_rules_of(const char *models)
+{
+	for (unsigned i = 0; i < sizeof(all_rules) / sizeof(all_rules[0]); i++) {
+		const struct rule *rule = &all_rules[i];
+		size_t n = strlen(rule->model);
+
+		for (const char *at = strstr(models, rule->model); at;
+		     at = strstr(at + 1, rule->model)) {
+			if ((at == models || at[-1] == ' ') && (!at[n] || at[n] == ' ')) {
+				check_rule(rule);
+				break;
+			}
+		}
+	}
 }
 
 void rig_rules(const struct rule *rules, unsigned n)

@@ -54,6 +54,8 @@ struct rule {
  * taken runs without a fault.
  */
 void rig_rules(const struct rule *rules, unsigned n);
+/* Those of tests/programs/abi_perfctr.h that are of one of these CPUs. */
+void rig_rules_of(const char *models);
 
 /* Random controls, seeded: whatever is taken runs without a fault and loads what it asks for. */
 void rig_fuzz(const char *model, bool has_threads, unsigned rounds);
