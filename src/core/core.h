@@ -210,7 +210,8 @@ struct ap_core_config {
 	bool has_branch_stack; /* and the branches before them */
 	u64 absent; /* kinds of what its machine does not have: an event of nothing else is -ENOENT */
 	u32 issue;     /* slots that a cycle of its machine has; 0: their events are -ENOENT */
-	u16 pmc_width; /* of what rdpmc gives: the low bits of raw(); 0: all 64 */
+	u16 pmc_width; /* of what rdpmc gives: the low bits of raw() and pmc_bias; 0: all 64 */
+	u64 pmc_bias;
 	/* Control pages: ops->clock's time is time_zero + (cycles * mult >> shift); mult 0: unknown. */
 	u16 time_shift;
 	u32 time_mult;

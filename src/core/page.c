@@ -101,6 +101,19 @@ static void fill_time(const struct ap_event *e, struct ap_perf_page *page)
 	page->time_zero = c->time_zero;
 }
 
+static u16 pmc_width(const struct ap_core *core)
+{
+	return core->config.pmc_width ? core->config.pmc_width : 64;
+}
+
+/* What rdpmc gave when the event was counted last, as its reader takes it: a signed number of so many bits. */
+static u64 pmc_start(const struct ap_event *e)
+{
+	u32 shift = 64U - pmc_width(e->core);
+
+	return (u64)((s64)((e->hw.start + e->core->config.pmc_bias) << shift) >> shift);
+}
+
 void ap_page_update(struct ap_event *e)
 {
 	struct ap_perf_page *page = e->page;
@@ -110,7 +123,7 @@ void ap_page_update(struct ap_event *e)
 		ap_event_update(e, ap_ctx_now(e->ctx));
 	page_begin(page);
 	page->index = index;
-	page->offset = index ? e->count - e->hw.start : ap_event_own_count(e);
+	page->offset = index ? e->count - pmc_start(e) : ap_event_own_count(e);
 	page->offset += e->child_count;
 	page->time_enabled = e->enabled + e->child_enabled;
 	page->time_running = e->running + e->child_running;
@@ -122,7 +135,7 @@ void ap_page_update(struct ap_event *e)
 	page->capabilities = AP_PERF_CAP_BIT0_IS_DEPRECATED;
 	if (!ap_event_is_soft(e) && e->core->ops.raw) {
 		page->capabilities |= AP_PERF_CAP_USER_RDPMC;
-		page->pmc_width = e->core->config.pmc_width ? e->core->config.pmc_width : 64;
+		page->pmc_width = pmc_width(e->core);
 	}
 	fill_time(e, page);
 	page_end(page);

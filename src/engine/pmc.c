@@ -4,6 +4,7 @@
  * the thread's, and cpuid describes them, as those of the CPU that the session is of.  Both end a block and come here.
  */
 #include "abi/cpuid.h"
+#include "abi/switches.h"
 #include "engine/emit.h"
 #include "engine/engine.h"
 #include "engine/lane.h"
@@ -111,6 +112,9 @@ static void remember(struct ap_thread *t, u32 counter, const struct ap_service_p
 	bool is_carried = kind == AP_KIND_INSTR && ap_proc.carry;
 	u64 cell = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra) + kind * 8ULL, counted;
 
+	/* translated code gives all 64 bits */
+	if (ap_is_stressed(ap_proc.session, AP_STRESS_NARROW))
+		return;
 	/* models have to read what is in the log first */
 	if (!pmc->kinds || pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL ||
 	    kind >= AP_KIND_CYCLES || (is_carried && !ap_lanes_carry(t)))

@@ -203,6 +203,10 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	core_config.clocks_are_prompted = ap_host_can_prompt(host);
 	core_config.absent = ap_machine_absent(machine);
 	core_config.issue = machine->pipe.issue;
+	if (ap_is_stressed(host->ses->head, AP_STRESS_NARROW)) {
+		core_config.pmc_width = AP_NARROW_BITS;
+		core_config.pmc_bias = AP_NARROW_BIAS;
+	}
 	ap_host_now_init(host);
 	ret = host->buf ? ap_core_new(&host->core, &ops, host, &core_config) : -ENOMEM;
 	if (!ret)

@@ -10,6 +10,7 @@
  */
 #include "abi/cpuid.h"
 #include "abi/service.h"
+#include "abi/switches.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/nr.h"
@@ -279,6 +280,13 @@ static u64 ask_pmc(u64 inode, u32 counter)
  * task.  Whose page said so a moment ago has changed it by now, and reads once more.  Natively any page lets the
  * process read all counters that there are; what nothing counts with is 0.
  */
+/* As a CPU whose counters have fewer bits gives it, where a test wants one. */
+static void narrow(struct ap_service_pmc *pmc)
+{
+	if (ap_is_stressed(ap_hook_session(), AP_STRESS_NARROW))
+		pmc->value = (pmc->value + AP_NARROW_BIAS) & ((1ULL << AP_NARROW_BITS) - 1);
+}
+
 bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 {
 	const u64 caps_at = offsetof(struct ap_perf_page, capabilities);
@@ -299,13 +307,17 @@ bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 		is_allowed |= (caps & AP_PERF_CAP_USER_RDPMC) != 0;
 		if (!index || index - 1 != counter)
 			continue;
-		if (ap_svc_own_pmc(e->inode, pmc))
+		if (ap_svc_own_pmc(e->inode, pmc)) {
+			narrow(pmc);
 			return true;
+		}
 		other = e->inode;
 	}
 	if (!other && !(is_allowed && is_counter(counter)))
 		return false;
 	*pmc = (struct ap_service_pmc){ .value = other ? ask_pmc(other, counter) : 0 };
+	if (other)
+		narrow(pmc);
 	return true;
 }
 

@@ -30,6 +30,11 @@ is "$(cat out)" "" "and prints nothing then"
 # --- reading without a call
 run serve --deterministic -- "$PROGRAMS/perf_example_rdpmc" count
 is "$status" 0 "the reading loop: count" || note "$(cat out err)"
+serve=$(anyperf_for --stress)
+run timeout -k 5 60 "$serve" run --deterministic --stress narrow -- "$PROGRAMS/perf_example_rdpmc" narrow
+is "$status" 0 "the reading loop: a counter of 40 bits, extended by its sign" || note "$(cat out err)"
+run timeout -k 5 60 "$serve" run --deterministic --stress narrow -- "$PROGRAMS/perf_example_rdpmc" count
+is "$status" 0 "the reading loop: count, of 40 bits" || note "$(cat out err)"
 for what in time time-hw; do
 	run serve -- "$PROGRAMS/perf_example_rdpmc" $what
 	is "$status" 0 "the reading loop: $what" || note "$(cat out err)"

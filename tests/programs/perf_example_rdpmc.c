@@ -142,6 +142,42 @@ static void count(void)
 	CHECK(scaled(&page) == call.count, "nothing is scaled");
 }
 
+/* What a reader would get that takes the counter for an unsigned number. */
+static uint64_t unsigned_count(const volatile struct perf_event_mmap_page *pc)
+{
+	return (uint64_t)pc->offset + rdpmc(pc->index - 1);
+}
+
+/*
+ * A counter of fewer bits than 64, which begins just below its end: negative at first, then not.  Both times what is read is the count;
+ * and the sign is needed for that.
+ */
+static void narrow(void)
+{
+	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
+	const volatile struct perf_event_mmap_page *pc;
+	struct reading page, call;
+	uint64_t less, far;
+	int fd;
+
+	pc = open_mapped(&attr, &fd);
+	CHECK(pc->cap_user_rdpmc && pc->index && pc->pmc_width == 40, "a counter of 40 bits");
+	CHECK(rdpmc(pc->index - 1) >> 39 == 1, "it begins negative");
+	CHECK((read_page(pc, SCALED).count ^ unsigned_count(pc)) >> 40,
+	      "what is not extended is wrong");
+	less = counted(pc, 1000);
+	CHECK(counted(pc, 5000) - less == 2 * 4000, "the count of what ran, below zero");
+	CHECK(rdpmc(pc->index - 1) >> 39 == 1, "it is still negative");
+	far = ((1ULL << 40) - rdpmc(pc->index - 1)) / 2 + 5000;
+	CHECK(counted(pc, far) - less == 2 * (far - 1000), "the count of what ran, through zero");
+	CHECK(!(rdpmc(pc->index - 1) >> 39), "it is not any more");
+	CHECK(counted(pc, 5000) - less == 2 * 4000, "the count of what ran, above zero");
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	page = read_page(pc, SCALED);
+	call = read_call(fd);
+	CHECK(page.count == call.count, "the count is read's");
+}
+
 /*
  * The kernel, or who stands for it, says what the page must say between two calls.  A page that does not tell the time has
  * that of the last change: never ahead, never going back, and read's when the event is off (which Linux leaves out for
@@ -261,6 +297,8 @@ int main(int argc, char **argv)
 		times(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	else if (!strcmp(argv[1], "turns"))
 		turns();
+	else if (!strcmp(argv[1], "narrow"))
+		narrow();
 	else
 		scale();
 	return task_failed;
