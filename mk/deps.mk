@@ -42,7 +42,7 @@ PKG_TEST := $(PKG_UNIT) g++=/usr/bin/g++ bash=bash util-linux=unshare procps=pgr
 	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
 # what is large, for tests that lack it otherwise: the flame graph's page in a browser, and the programs of
-# tests/e2e/more_programs.long.sh
+# tests/e2e/more_programs.long.sh and perf_readers.long.sh
 PKG_LONG := chromium=chromium bubblewrap=/usr/bin/bwrap memcached=/usr/bin/memcached \
 	apache2-bin=/usr/sbin/apache2 apache2-utils=/usr/bin/ab openssh-server=/usr/sbin/sshd mold=/usr/bin/mold \
 	libboost-context-dev=/usr/include/boost/context/fiber.hpp clang=/usr/bin/clang++ lld=/usr/bin/ld.lld \
@@ -53,7 +53,8 @@ PKG_LONG := chromium=chromium bubblewrap=/usr/bin/bwrap memcached=/usr/bin/memca
 	mariadb-server-core=/usr/sbin/mariadbd mariadb-client-core=/usr/bin/mariadb rustc=/usr/bin/rustc cargo=/usr/bin/cargo \
 	wine=/usr/bin/wine wine64=/usr/lib/wine/wine64 qemu-system-x86=/usr/bin/qemu-system-x86_64 ghc=/usr/bin/ghc \
 	texlive-latex-base=/usr/bin/pdflatex firefox-esr=/usr/bin/firefox-esr unzip=/usr/bin/unzip \
-	libreoffice-writer-nogui=/usr/bin/soffice stress-ng=/usr/bin/stress-ng
+	libreoffice-writer-nogui=/usr/bin/soffice stress-ng=/usr/bin/stress-ng \
+	hotspot=/usr/bin/hotspot autofdo=/usr/bin/create_gcov
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
 PKG_CLANG := clang=clang

@@ -59,8 +59,7 @@ static const struct {
 	{ "checks", AP_STRESS_CHECKS }, { "helper", AP_STRESS_HELPER },
 	{ "gaps", AP_STRESS_GAPS },	{ "no-fsgsbase", AP_STRESS_NO_FSGSBASE },
 	{ "behind", AP_STRESS_BEHIND }, { "frames", AP_STRESS_FRAMES },
-	{ "far", AP_STRESS_FAR },
-	{ "narrow", AP_STRESS_NARROW },
+	{ "far", AP_STRESS_FAR },	{ "narrow", AP_STRESS_NARROW },
 };
 
 /* NAME=N of --stress; false where it is not that. */
