@@ -25,6 +25,11 @@ rules()
 	done | sort -u
 }
 
+# what a program sees is shown by one that looks; what no program can see says why
+sed -s '/^## Not shown by a test/,$d' "$root/docs/abi.md" "$root/docs/perfctr.md" | grep -E '^\| ([A-Z]-[0-9]|- )' |
+	awk -F'|' '$5 !~ /`e2e\// && $5 !~ /inside: ./' >"$tmp/unseen"
+is "$(cat "$tmp/unseen")" "" "every rule is shown by a program, or says why none sees it"
+
 # The rules that there are.
 rules >"$tmp/rules" <<'END'
 A 001-016 020-028 030-033 040-045 050-061 070-079 100-139

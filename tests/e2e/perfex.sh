@@ -155,6 +155,34 @@ is "$status $(cat "$tmp/err")" "129 anyperf perfex: -e FPU_INSTRUCTIONS_COMPLETE
 	"what has no count is refused by name"
 perfex --cpu ppc -e 2 -- true
 is "$status" 125 "a CPU without counters takes none"
+# counters are numbered from 0, and how wide a selector is depends on the counter
+while read -r rule cpu event want; do
+	perfex --cpu "$cpu" -x -e "$event" -- true
+	is "$status" "$want" "$rule: $event on a $cpu" || note "$(cat "$tmp/err")"
+done <<'END'
+L-043 604 2@1 0
+L-043 604 2@2 125
+L-043 604e 2@3 0
+L-043 604e 2@4 125
+L-043 750 2@3 0
+L-043 750 2@4 125
+L-043 7450 2@5 0
+L-040 7450 2@6 125
+L-040 7450 2@953 125
+L-050 750 7f@0 0
+L-050 750 80@0 125
+L-050 750 3f@1 0
+L-050 750 40@1 125
+L-050 750 1f@2 0
+L-050 750 20@2 125
+L-050 750 20@3 125
+L-050 7450 1f@4 0
+L-050 7450 20@4 125
+L-050 7450 3f@5 0
+L-050 7450 40@5 125
+END
+perfex --cpu ppc -- true
+is "$status $(grep -c '^tsc' "$tmp/err")" "0 1" "L-049: a generic PowerPC has its timebase"
 perfex --cpu 7450 --p4pe 1 -e 2 -- true
 is "$status $(head -n 1 "$tmp/err")" "129 anyperf perfex: a PowerPC has no PEBS and no OFFCORE_RSP" "what other CPUs have"
 perfex --cpu 750 -e 2 -o "$tmp/sums" -- sh -c 'exit 3'

@@ -379,7 +379,7 @@ static long packed(const struct abi_case *c)
 #define CPU(cpu, type, features)                                                                   \
 	{ "K-096", "features of a " cpu, info, O, features, FEATURES, 0, cpu },                    \
 	{                                                                                          \
-		"J-051", "type of a " cpu, info, O, type, TYPE, 0, cpu                             \
+		"K-096", "type of a " cpu, info, O, type, TYPE, 0, cpu                             \
 	}
 #define RULE(id, cpu, answer, ...)                                                                 \
 	{                                                                                          \

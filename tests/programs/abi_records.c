@@ -242,6 +242,46 @@ static long read_record(const struct abi_case *c)
 	return n;
 }
 
+/*
+ * Samples of a child: the id is that of the event which was opened, the stream its own.  a: instructions, else page faults.
+ * How many tasks there were samples of.
+ */
+static long streams(const struct abi_case *c)
+{
+	struct perf_event_attr attr =
+		c->a ? abi_instructions() : abi_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	volatile char *room = mmap(NULL, 4 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long mine = 0, others = 0;
+	union record rec;
+	struct ring r;
+	pid_t pid;
+	long fd;
+
+	attr.inherit = 1;
+	attr.sample_period = c->a ? 10000 : 1;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID;
+	fd = abi_call(&attr, 0, stay(), -1, 0);
+	map_or_die(&r, (int)(c->a ? fd : abi_or_lacks(fd)), 64, RW);
+	room[0] = 1;
+	abi_work(10000);
+	pid = fork();
+	if (!pid) {
+		room[PAGE] = 1;
+		abi_work(10000);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	while (next_of(&r, PERF_RECORD_SAMPLE, &rec)) {
+		int is_mine = rec.pairs[2] == (uint32_t)getpid();
+
+		HOLDS(is_mine || rec.pairs[2] == (uint32_t)pid);
+		HOLDS(rec.words[2] == r.id && (rec.words[3] == r.id) == is_mine);
+		mine += is_mine;
+		others += !is_mine;
+	}
+	return !!mine + !!others;
+}
+
 /* --- ids behind each record */
 
 #define ID_TYPES                                                                                   \
@@ -497,6 +537,11 @@ static const struct abi_case cases[] = {
 	{ "E-037", "READ: pid, tid, value, id", read_record, S, 1, 1, 0 },
 	{ "Y-14", "inherit_stat: READ at a child's end", read_record, S, 1, 1, 0 },
 	{ "Y-15", "READ records", read_record, S, 1, 1, 0 },
+	/* the kernel may exchange the clones of two tasks when it switches from one to the other */
+	{ "X-18", "a stream of each task, one id", streams, S, 2, 0, 0 },
+	{ "X-18", "of instructions", streams, S, 2, 1, 0 },
+	{ "D-016", "ID of a clone: its parent's", streams, S, 2, 1, 0 },
+	{ "D-017", "STREAM_ID of a clone: its own", streams, S, 2, 1, 0 },
 	{ "A-127", "ids behind a record", trailer, N | S, 48, ID_TYPES, 0 },
 	{ "E-020", "ids behind a record", trailer, N | S, 16, PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 	  0 },
