@@ -217,10 +217,10 @@ ci:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lint format check-format check-layers check-sizes check-shell check-print check-figures
+.PHONY: lint format check-format check-layers check-sizes check-shell check-print check-figures check-opens
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
-	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures
+	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-opens
 check-format:
 	@tools/check-format.sh
 check-layers:
@@ -233,6 +233,8 @@ check-print:
 	@tools/check-print.sh
 check-figures:
 	@tools/check-figures.sh
+check-opens:
+	@tools/check-opens.sh
 format:
 	clang-format-14 -i $(SOURCES_C)
 
@@ -251,7 +253,7 @@ FORCE:
 #: make check-ports  unit tests of the portable layers on 32 bits, both byte orders (qemu)
 #: make asan|ubsan   unit tests under a sanitizer, and random calls on perf events
 #: make tsan         what has threads, under the thread sanitizer
-#: make lint         format, layers, sizes, scripts, output; make format repairs the first
+#: make lint         format, layers, sizes, scripts, output, who opens files; make format repairs the first
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make the gen/ folders again by asking Zydis and llvm-mca
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall

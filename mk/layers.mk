@@ -3,9 +3,10 @@
 # holds every #include to it.  Keep each line a plain "NAME := words".
 
 # Top down: whoever stands left may be served by whoever stands right, never the other way.
-MODULES := cli tui profile linux print calls legacy pmu perfctr core engine model service sampling inject x86 abi base
+MODULES := cli tui profile linux print calls legacy pmu perfctr core engine model service sampling inject x86 abi files base
 
 DEPS_base :=
+DEPS_files := base
 DEPS_abi := base
 DEPS_x86 := base
 DEPS_model := x86 base
@@ -20,10 +21,10 @@ DEPS_perfctr := abi base
 DEPS_legacy := abi base
 DEPS_calls := legacy perfctr abi base
 DEPS_print := base
-DEPS_linux := print pmu perfctr core model sampling inject abi base
-DEPS_profile := print abi base
-DEPS_tui := profile print abi base
-DEPS_cli := tui profile linux print calls perfctr abi base
+DEPS_linux := print pmu perfctr core model sampling inject abi files base
+DEPS_profile := print abi files base
+DEPS_tui := profile print abi files base
+DEPS_cli := tui profile linux print calls perfctr abi files base
 
 # Libraries of a module.  All from archives: start-up pays for no shared library that a command does not
 # use (docs/design/profile.md).

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/memory.h"
+#include "files/in.h"
 
 /* Where cgroup2 is mounted, to be freed; NULL: nowhere. */
 static char *mount_point(void)
@@ -49,9 +50,9 @@ static int open_one(struct ap_evlist *list, const char *name, size_t len, struct
 		return -EINVAL;
 	}
 	path = ap_xasprintf("%s/%.*s", point, (int)len, name);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = ap_in_folder(path);
 	if (fd < 0)
-		snprintf(why, size, "no access to cgroup %s: %s", path, strerror(errno));
+		snprintf(why, size, "no access to cgroup %s: %s", path, strerror(-fd));
 	free(path);
 	free(point);
 	if (fd < 0)

@@ -22,7 +22,7 @@
 struct annotate_args {
 	const char *input, *symbol, *dso, *symfs, *style, *objdump;
 	struct ap_show show;
-	bool no_demangle, taken;
+	bool no_demangle, taken, force;
 	const char *taken_word;
 	struct ap_annotate_opts print;
 	struct ap_filter filter;
@@ -89,7 +89,8 @@ static const struct ap_opt annotate_opts[] = {
 	  false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
-	TAKEN('f'),
+	FORCE,
+	TAKEN,
 	TAKEN_CODE,
 	OBJDUMP,
 	TAKEN_FLAG('q', "quiet"),
@@ -204,6 +205,7 @@ static int annotate(struct annotate_args *a, struct ap_data *d, struct ap_disasm
 	ap_session_init(s);
 	s->symbols.no_demangle = a->no_demangle;
 	s->symbols.symfs = a->symfs;
+	ap_profile_symbols(&s->symbols, a->force);
 	ap_session_build_ids(s, d);
 	while (!status && ap_data_next(d, &rec)) {
 		if (rec.h.type != AP_PERF_RECORD_SAMPLE) {
@@ -243,7 +245,7 @@ static int run(struct annotate_args *a)
 		ap_print(stderr, COMMAND ": %s\n", why);
 		return AP_EXIT_FAILURE;
 	}
-	d = ap_profile_open(COMMAND, a->input);
+	d = ap_profile_open(COMMAND, a->input, a->force);
 	if (!d) {
 		ap_disasm_free(dis);
 		return AP_EXIT_FAILURE;

@@ -24,7 +24,7 @@ struct c2c_args {
 	struct ap_mem_record record;
 	const char *input, *separator;
 	unsigned int line_size, lines; /* 0: all */
-	bool only_false, stdio;
+	bool only_false, stdio, force;
 };
 
 #define OPT_ARGS struct c2c_args
@@ -33,6 +33,7 @@ struct c2c_args {
 static const struct ap_opt c2c_opts[] = {
 	AP_MEM_RECORD_OPTS,
 	INPUT,
+	FORCE,
 	{ 0, "line-size", AP_OPT_UINT, offsetof(struct c2c_args, line_size), NULL, "bytes", "report: of a line (default 64)", false },
 	{ 'n', "lines", AP_OPT_UINT, offsetof(struct c2c_args, lines), NULL, "n", "report: only the n worst lines", false },
 	FLAG(0, "false-only", only_false, "report: only lines in which nobody uses what another stores to"),
@@ -153,7 +154,7 @@ static void print(const struct c2c_args *a, const struct ap_sharing *sh, FILE *o
 
 static int report(const struct c2c_args *a)
 {
-	struct ap_data *d = ap_profile_open(COMMAND, a->input);
+	struct ap_data *d = ap_profile_open(COMMAND, a->input, a->force);
 	struct ap_session *s;
 	struct ap_sharing sh;
 	int status = 0, closed;
@@ -162,6 +163,7 @@ static int report(const struct c2c_args *a)
 		return AP_EXIT_FAILURE;
 	s = ap_profile_calloc(1, sizeof(*s));
 	ap_session_init(s);
+	ap_profile_symbols(&s->symbols, a->force);
 	ap_session_build_ids(s, d);
 	ap_sharing_read(&sh, s, d, a->line_size);
 	if (sh.damaged)

@@ -19,7 +19,7 @@
 
 struct diff_args {
 	const char *sort, *symfs;
-	bool no_demangle, quiet, taken;
+	bool no_demangle, quiet, taken, force;
 	struct ap_diff_opts diff;
 	struct ap_filter filter; /* as given: each file has its own of it */
 };
@@ -69,7 +69,8 @@ static const struct ap_opt diff_opts[] = {
 	  "leave out what is in one file only", false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
-	TAKEN('f'),
+	FORCE,
+	TAKEN,
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out event names and headings",
 	  false },
@@ -94,7 +95,7 @@ static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys,
 	char why[AP_FILTER_WHY];
 	struct ap_data_rec rec;
 
-	side->d = ap_profile_open(COMMAND, side->path);
+	side->d = ap_profile_open(COMMAND, side->path, a->force);
 	if (!side->d)
 		return AP_EXIT_FAILURE;
 	side->filter = a->filter;
@@ -107,6 +108,7 @@ static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys,
 	ap_session_init(side->s);
 	side->s->symbols.no_demangle = a->no_demangle;
 	side->s->symbols.symfs = a->symfs;
+	ap_profile_symbols(&side->s->symbols, a->force);
 	ap_session_build_ids(side->s, side->d);
 	side->f = ap_fold_new(side->s, &own);
 	while (ap_data_next(side->d, &rec)) {

@@ -15,7 +15,7 @@
 
 struct evlist_args {
 	const char *input;
-	bool frequency, verbose, groups, taken;
+	bool frequency, verbose, groups, force;
 };
 
 static const struct ap_opt evlist_opts[] = {
@@ -25,7 +25,8 @@ static const struct ap_opt evlist_opts[] = {
 	  "show how often was sampled", false },
 	{ 'g', "group", AP_OPT_FLAG, offsetof(struct evlist_args, groups), NULL, NULL,
 	  "show groups as one, in braces", false },
-	{ 'f', "force", AP_OPT_FLAG, offsetof(struct evlist_args, taken), NULL, NULL, "", true },
+	{ 'f', "force", AP_OPT_FLAG, offsetof(struct evlist_args, force), NULL, NULL,
+	  "read another user's file, a FIFO or a device, too", false },
 	{ 'v', "verbose", AP_OPT_FLAG, offsetof(struct evlist_args, verbose), NULL, NULL,
 	  "show the whole attr", false },
 	{ 0 }
@@ -77,7 +78,7 @@ int ap_cmd_evlist(int argc, char **argv)
 		return status;
 	if (rest < argc)
 		return ap_opts_wrong(&evlist_spec, "takes no argument", argv[rest]);
-	d = ap_profile_open(COMMAND, args.input);
+	d = ap_profile_open(COMMAND, args.input, args.force);
 	if (!d)
 		return AP_EXIT_FAILURE;
 	/* a stream tells in its first records */

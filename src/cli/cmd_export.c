@@ -21,7 +21,7 @@ struct export_args {
 	const char *input, *output, *event, *title;
 	const struct ap_export_format *format;
 	enum ap_export_weight weight;
-	bool no_inline, no_demangle, quiet;
+	bool no_inline, no_demangle, quiet, force;
 };
 
 static int opt_format(void *args, const char *value, char *why)
@@ -59,6 +59,7 @@ static const struct ap_opt export_opts[] = {
 	STR('e', "event", event, "event", "this event (a name, or its number from 1) where the file has several"),
 	{ .letter = 'f', .name = "format", .type = AP_OPT_CALL, .call = opt_format, .value = "format",
 	  .help = "flamegraph, collapsed, speedscope, firefox, pprof, callgrind or cachegrind" },
+	FLAG(0, "force", force, "read another user's file, a FIFO or a device, too"),
 	STR('i', "input", input, "file", "read this profile (default perf.data); -: standard input"),
 	STR('o', "output", output, "file", "write this file; -: standard output"),
 	FLAG(0, "no-demangle", no_demangle, "names of functions as they stand in the file"),
@@ -258,7 +259,7 @@ int ap_cmd_export(int argc, char **argv)
 	if (a.output && ends_with(a.output, ".json") && !strcmp(a.format->name, DEFAULT_FORMAT))
 		return ap_opts_wrong(&export_spec, "say which JSON by -f: speedscope or firefox",
 				     a.output);
-	data = ap_profile_open("anyperf export", a.input);
+	data = ap_profile_open("anyperf export", a.input, a.force);
 	if (!data)
 		return AP_EXIT_FAILURE;
 	a.input = ap_profile_path(a.input);

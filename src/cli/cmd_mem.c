@@ -21,7 +21,7 @@ struct mem_args {
 	struct ap_mem_record record;
 	const char *input, *sort, *separator, *cpus, *comms, *dsos, *symbols;
 	unsigned int types; /* 0: both */
-	bool known_only, dump, stdio, hits;
+	bool force, known_only, dump, stdio, hits;
 };
 
 static int opt_type(void *args, const char *value, char *why)
@@ -55,6 +55,7 @@ static const struct ap_opt mem_opts[] = {
 	FLAG('p', "phys-data", record.phys, "record: physical addresses as well, where they are known"),
 	FLAG(0, "data-page-size", record.page_size, "record: the size of the datum's page"),
 	INPUT,
+	FORCE,
 	STR('s', "sort", sort, "keys", "report: tell entries apart by these: local_weight mem symbol dso symbol_daddr dso_daddr snoop tlb locked blocked, and all of anyperf report"),
 	STR('C', "cpu", cpus, "list", "report: only these CPUs (0,2-4)"),
 	STR(0, "comms", comms, "names", "report: only these commands"),
@@ -124,6 +125,7 @@ static int dump(const struct mem_args *a)
 
 	ap_words_add(&w, "script");
 	ap_words_add_option(&w, "--input", a->input);
+	ap_words_add_flag(&w, "--force", a->force);
 	ap_words_add_option(&w, "--fields", "pid,tid,ip,addr,weight,data_src,sym,dso");
 	status = ap_cmd_script(w.n, w.v);
 	ap_words_fini(&w);
@@ -142,6 +144,7 @@ static int report(const struct mem_args *a)
 	ap_words_add(&w, "--mem-mode");
 	ap_words_add(&w, "--show-nr-samples");
 	ap_words_add_option(&w, "--input", a->input);
+	ap_words_add_flag(&w, "--force", a->force);
 	/* of stores nobody waits: perf leaves their price out */
 	ap_words_add_option(
 		&w, "--sort",

@@ -33,7 +33,7 @@ struct report_args {
 	bool on_screen, children, no_children, quiet, verbose, samples, period, header, header_only;
 	bool no_demangle, inlines, utilization;
 	bool group, no_group, branches, no_branches, callees, known_only;
-	bool stats, tasks, mmaps, dump, threads, memory, taken;
+	bool stats, tasks, mmaps, dump, threads, memory, taken, force;
 	struct ap_thread_counts counts;
 	const char *taken_word;
 	struct ap_hist_opts hist;
@@ -216,7 +216,8 @@ static const struct ap_opt report_opts[] = {
 	  "show functions that were expanded in others (asks debug information)", false },
 	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
-	TAKEN('f'),
+	FORCE,
+	TAKEN,
 	TAKEN_CODE,
 	OBJDUMP,
 	TAKEN_FLAG(0, "skip-empty"),
@@ -568,6 +569,7 @@ static int report(struct report_args *a, struct ap_data *d)
 	s->symbols.no_demangle = a->no_demangle;
 	s->symbols.params = a->verbose;
 	s->symbols.symfs = a->symfs;
+	ap_profile_symbols(&s->symbols, a->force);
 	s->symbols.kallsyms = a->kallsyms;
 	ap_session_build_ids(s, d);
 	if (a->dump) {
@@ -608,7 +610,7 @@ static bool is_plain(const struct report_args *a)
 /* One file, with a copy of the options: some of them are settled by what is in it. */
 static int report_file(struct report_args *a)
 {
-	struct ap_data *d = ap_profile_open(COMMAND, a->input);
+	struct ap_data *d = ap_profile_open(COMMAND, a->input, a->force);
 	int status = 0, closed;
 
 	if (!d)

@@ -19,7 +19,7 @@
 
 struct script_args {
 	const char *input, *symfs, *kallsyms;
-	bool header, header_only, no_demangle, verbose, taken;
+	bool header, header_only, no_demangle, verbose, taken, force;
 	struct ap_script_opts script;
 	struct ap_filter filter;
 };
@@ -73,7 +73,8 @@ static const struct ap_opt script_opts[] = {
 	FLAG(0, "show-lost-events", script.losses, "also show where records were lost"),
 	{ 0, "max-stack", AP_OPT_UINT, AT(script.max_stack), NULL, "n",
 	  "only so many frames of each callchain", false },
-	TAKEN('f'),
+	FORCE,
+	TAKEN,
 	TAKEN_FLAG('a', "all-cpus"),
 	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
 	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
@@ -152,6 +153,7 @@ static int script(struct script_args *a, struct ap_data *d)
 	s->symbols.no_demangle = a->no_demangle;
 	s->symbols.params = a->verbose;
 	s->symbols.symfs = a->symfs;
+	ap_profile_symbols(&s->symbols, a->force);
 	s->symbols.kallsyms = a->kallsyms;
 	ap_session_build_ids(s, d);
 	a->script.filter = &a->filter;
@@ -172,7 +174,7 @@ int ap_cmd_script(int argc, char **argv)
 		return status;
 	if (rest < argc)
 		return ap_opts_wrong(&script_spec, "runs no scripts", argv[rest]);
-	d = ap_profile_open(COMMAND, args.input);
+	d = ap_profile_open(COMMAND, args.input, args.force);
 	if (!d)
 		return AP_EXIT_FAILURE;
 	if (args.header || args.header_only)

@@ -174,7 +174,7 @@ static const struct ap_opt top_opts[] = {
 	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n", "only so many frames of each callchain", false },
 	{ 0, "namespaces", AP_OPT_CALL, 0, pass_namespaces, NULL, "record namespaces", false },
 	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods", false },
-	TAKEN(0),
+	TAKEN_FLAG(0, "force"), TAKEN,
 	TAKEN_CODE,
 	OBJDUMP,
 	TAKEN_FLAG(0, "no-bpf-event"),

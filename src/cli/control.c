@@ -14,6 +14,8 @@
 
 #include "cli/memory.h"
 #include "cli/options.h"
+#include "files/error.h"
+#include "files/in.h"
 #include "print/print.h"
 
 #define NEEDS "needs fd:CTL[,ACK] (numbers) or fifo:CTL[,ACK] (paths)"
@@ -54,11 +56,11 @@ static int open_fds(struct ap_control *c, const char *spec, char *why)
 /* For reading and writing, so that it does not end when a writer goes. */
 static int open_fifo(const char *path, char *why)
 {
-	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	int fd = ap_in_fifo(path);
 
 	if (fd < 0)
-		snprintf(why, AP_OPT_WHY, "%.200s: %s", path, strerror(errno));
-	return fd;
+		snprintf(why, AP_OPT_WHY, "%.200s: %s", path, ap_file_error(fd));
+	return fd < 0 ? -1 : fd;
 }
 
 static int open_fifos(struct ap_control *c, const char *spec, char *why)

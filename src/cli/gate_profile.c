@@ -17,6 +17,8 @@
 
 #include "cli/memory.h"
 #include "cli/profile.h"
+#include "files/error.h"
+#include "files/out.h"
 #include "print/print.h"
 #include "profile/hist.h"
 #include "profile/hist_opts.h"
@@ -146,7 +148,7 @@ static int record_and_read(const struct ap_gate_command *run, struct ap_gate_cou
 		return fail("anyperf cannot start itself: is /proc there?");
 	if (status && (!run->ignore_status || status >= AP_EXIT_FAILURE))
 		return fail("the command failed when it was recorded");
-	d = ap_profile_open(COMMAND, path);
+	d = ap_profile_open(COMMAND, path, false);
 	if (!d)
 		return AP_EXIT_FAILURE;
 	status = read_functions(g, d);
@@ -159,23 +161,20 @@ static int record_and_read(const struct ap_gate_command *run, struct ap_gate_cou
 
 int ap_gate_profile(const struct ap_gate_command *run, struct ap_gate_counts *g)
 {
-	const char *folder = getenv("TMPDIR");
-	char *path = ap_xasprintf("%s/anyperf-gate.XXXXXX", folder && *folder ? folder : "/tmp");
-	int fd = mkostemp(path, O_CLOEXEC), ret;
-	char *old;
+	int error, ret;
+	char *path = ap_out_temporary("anyperf-gate", &error), *old;
 
-	if (fd < 0) {
-		ret = fail("no file can be made in TMPDIR");
-		goto out;
+	if (!path) {
+		fprintf(stderr, COMMAND ": --functions: no file can be made in TMPDIR: %s\n",
+			ap_file_error(error));
+		return AP_EXIT_FAILURE;
 	}
-	close(fd);
 	ret = record_and_read(run, g, path);
 	unlink(path);
 	/* record keeps what was there before */
 	old = ap_xasprintf("%s.old", path);
 	unlink(old);
 	free(old);
-out:
 	free(path);
 	return ret;
 }

@@ -15,6 +15,8 @@
 #include <strings.h>
 
 #include "cli/memory.h"
+#include "files/error.h"
+#include "files/in.h"
 
 #define DEPTH_MAX 16 /* of metrics in metrics, and of parentheses */
 #define FILE_MAX  (1U << 20)
@@ -97,13 +99,14 @@ int ap_metrics_builtin(struct ap_metric_table *t, char *why, size_t size)
 
 int ap_metrics_file(struct ap_metric_table *t, const char *path, char *why, size_t size)
 {
-	FILE *f = fopen(path, "r");
+	int error;
+	FILE *f = ap_in_stream(path, 0, &error);
 	char *text = f ? ap_xgrow(NULL, FILE_MAX, 1) : NULL;
 	size_t n = f ? fread(text, 1, FILE_MAX - 1, f) : 0;
 	int ret = -EINVAL;
 
 	if (!f || ferror(f)) {
-		snprintf(why, size, "cannot read %s: %s", path, strerror(errno));
+		snprintf(why, size, "cannot read %s: %s", path, ap_file_error(f ? errno : error));
 	} else if (n == FILE_MAX - 1) {
 		snprintf(why, size, "%s is too large for a file of metrics", path);
 	} else {

@@ -67,8 +67,9 @@
 		.name = (n), .type = AP_OPT_STR, .offset = offsetof(OPT_ARGS, taken_word),         \
 		.value = "", .help = "", .hidden = true                                            \
 	}
-#define TAKEN(force)                                                                               \
-	TAKEN_FLAG(force, "force"), TAKEN_FLAG(0, "demangle"), TAKEN_FLAG(0, "demangle-kernel"),   \
+#define FORCE FLAG('f', "force", force, "read another user's file, a FIFO or a device, too")
+#define TAKEN                                                                                      \
+	TAKEN_FLAG(0, "demangle"), TAKEN_FLAG(0, "demangle-kernel"),                               \
 		TAKEN_FLAG(0, "ignore-vmlinux"), TAKEN_FLAG(0, "stitch-lbr")
 #define TAKEN_CODE TAKEN_FLAG(0, "source"), TAKEN_WORD("stdio-color")
 #define OBJDUMP	   STR(0, "objdump", objdump, "path", "the objdump that shows instructions")

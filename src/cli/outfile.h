@@ -15,6 +15,8 @@
  * after one line on err.
  */
 AP_MUST_CHECK int ap_outfile_check(const char *path, FILE *err);
+/* The same of a profile, which others may not read. */
+AP_MUST_CHECK int ap_outfile_check_profile(const char *path, FILE *err);
 
 /*
  * Gives path this content: under a temporary name, then renamed over it.  A path that is no

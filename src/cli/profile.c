@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/memory.h"
+#include "files/error.h"
 #include "print/print.h"
 
 const char *ap_profile_path(const char *path)
@@ -18,24 +19,36 @@ const char *ap_profile_path(const char *path)
 	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
 }
 
-struct ap_data *ap_profile_open(const char *command, const char *path)
+struct ap_data *ap_profile_open(const char *command, const char *path, bool force)
 {
 	struct ap_data *d = NULL;
 	char why[AP_DATA_WHY];
 	int err;
 
 	path = ap_profile_path(path);
-	err = ap_data_open(&d, path, why);
+	err = ap_data_open(&d, path, force, why);
 	if (!err)
 		return d;
 	ap_print(stderr, "%s: %s: %s%s\n", command, path, why,
-		 err != -ENOENT ? ""
+		 err <= -AP_FILE_LINK ? " (--force reads it)"
+		 : err != -ENOENT     ? ""
 		 : !strcmp(command, "anyperf stat report")
 			 ? " (try 'anyperf stat record' first, or -i file)"
 		 : strcmp(command, "anyperf diff") != 0
 			 ? " (try 'anyperf record' first, or -i file)"
 			 : " (try 'anyperf record -o file' first)");
 	return NULL;
+}
+
+static void complain(const char *path, int error)
+{
+	ap_print(stderr, "anyperf: %s: %s; it was not used\n", path, ap_file_error(error));
+}
+
+void ap_profile_symbols(struct ap_symbols *symbols, bool force)
+{
+	symbols->force = force;
+	symbols->complain = complain;
 }
 
 int ap_profile_close(const char *command, const char *path, struct ap_data *d)

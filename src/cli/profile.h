@@ -6,9 +6,16 @@
 #define AP_CLI_PROFILE_H
 
 #include "profile/data.h"
+#include "profile/symbol.h"
 
-/* NULL after a line on stderr; path NULL: perf.data, or standard input where that is a pipe. */
-struct ap_data *ap_profile_open(const char *command, const char *path);
+/*
+ * NULL after a line on stderr; path NULL: perf.data, or standard input where that is a pipe.  force: --force, also of another
+ * user's file, a FIFO or a device.
+ */
+struct ap_data *ap_profile_open(const char *command, const char *path, bool force);
+
+/* force goes for files that the profile names, too; what is not believed is said on stderr. */
+void ap_profile_symbols(struct ap_symbols *symbols, bool force);
 
 /* Closes; what kept the file from being read whole goes to stderr and makes the status. */
 int ap_profile_close(const char *command, const char *path, struct ap_data *d);

@@ -12,6 +12,7 @@
 
 #include "cli/memory.h"
 #include "cli/record.h"
+#include "files/error.h"
 #include "print/print.h"
 #include "profile/format.h"
 #include "profile/origin.h"
@@ -194,7 +195,7 @@ static void put_front(struct record *r)
 static int complain(struct record *r, int error)
 {
 	ap_print(stderr, "anyperf record: cannot write %s: %s%s\n",
-		 r->path ? r->path : "the stream", strerror(-error), ap_run_remedy(-error));
+		 r->path ? r->path : "the stream", ap_file_error(error), ap_run_remedy(-error));
 	return AP_EXIT_FAILURE;
 }
 

@@ -18,6 +18,7 @@
 #include "cli/outfile.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
+#include "files/in.h"
 #include "print/print.h"
 
 #define MODEL_SAMPLE 24 /* as the tables of anyperf stat */
@@ -27,7 +28,7 @@
 
 static u64 max_rate(void)
 {
-	FILE *file = fopen(MAX_RATE, "re");
+	FILE *file = ap_kernel_stream(MAX_RATE);
 	u64 rate = 0;
 
 	if (file && fscanf(file, "%lu", &rate) != 1)
@@ -237,7 +238,7 @@ static void choose_models(struct record *r)
 
 static int read_online(char *line, int size)
 {
-	FILE *file = fopen(ONLINE_CPUS, "re");
+	FILE *file = ap_kernel_stream(ONLINE_CPUS);
 	bool ok = file && fgets(line, size, file);
 
 	if (!ok)
@@ -329,7 +330,7 @@ static int choose_output(struct record *r)
 	r->stream = -1;
 	if (!is_pipe && (!o->output || strcmp(o->output, "-"))) {
 		r->path = o->output ? o->output : DEFAULT_PATH;
-		return ap_outfile_check(r->path, stderr) ? AP_EXIT_FAILURE : 0;
+		return ap_outfile_check_profile(r->path, stderr) ? AP_EXIT_FAILURE : 0;
 	}
 	if (o->do_switch) {
 		fputs("anyperf record: --switch-output needs a file (-o)\n", stderr);

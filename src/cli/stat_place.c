@@ -11,6 +11,7 @@
 
 #include "cli/memory.h"
 #include "cli/stat.h"
+#include "files/in.h"
 #include "print/print.h"
 
 #define CPU_DIR "/sys/devices/system/cpu/cpu%d/"
@@ -25,7 +26,7 @@ static int topology(s32 cpu, const char *file)
 	FILE *in;
 
 	snprintf(path, sizeof(path), CPU_DIR "topology/%s", cpu, file);
-	in = fopen(path, "re");
+	in = ap_kernel_stream(path);
 	if (!in)
 		return -1;
 	if (fscanf(in, "%d", &value) != 1)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -58,6 +59,17 @@ static AP_NORETURN void record(const struct top_recorder *r, int fd, int argc, c
 	_exit(status);
 }
 
+/* What the recorder says while the screen is on: shown when that is off. */
+static FILE *memory_file(void)
+{
+	int fd = memfd_create("anyperf-top", MFD_CLOEXEC);
+	FILE *f = fd >= 0 ? fdopen(fd, "w+") : NULL;
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}
+
 int top_recorder_start(struct top_recorder *r, int argc, char **argv, bool quiet)
 {
 	pid_t parent = getpid();
@@ -67,14 +79,13 @@ int top_recorder_start(struct top_recorder *r, int argc, char **argv, bool quiet
 	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
 	if (quiet && isatty(STDERR_FILENO)) {
-		r->saved = tmpfile();
+		r->saved = memory_file();
 		if (!r->saved) {
 			err = -errno;
 			close(fd[0]);
 			close(fd[1]);
 			return err;
 		}
-		fcntl(fileno(r->saved), F_SETFD, FD_CLOEXEC);
 		fcntl(fileno(r->saved), F_SETFL, O_APPEND);
 	}
 	r->fd = fd[0];

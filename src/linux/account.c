@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "inject/proc.h"
 
 void ap_account_before_reap(struct ap_account *a, pid_t pid)
@@ -67,7 +68,7 @@ void ap_account_rusage(pid_t pid, struct rusage *ru)
 
 	memset(ru, 0, sizeof(*ru));
 	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-	f = fopen(name, "re");
+	f = ap_kernel_stream(name);
 	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
 	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %lu %*u %lu %*u %lu %lu", &min, &maj,
 			&user, &sys) == 4) {
@@ -79,7 +80,7 @@ void ap_account_rusage(pid_t pid, struct rusage *ru)
 	if (f)
 		fclose(f);
 	snprintf(name, sizeof(name), "/proc/%d/status", (int)pid);
-	f = fopen(name, "re");
+	f = ap_kernel_stream(name);
 	while (f && fgets(line, sizeof(line), f)) {
 		(void)sscanf(line, "voluntary_ctxt_switches: %ld", &ru->ru_nvcsw);
 		(void)sscanf(line, "nonvoluntary_ctxt_switches: %ld", &ru->ru_nivcsw);

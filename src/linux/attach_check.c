@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "inject/proc.h"
 #include "linux/attach.h"
 
@@ -60,7 +61,7 @@ static bool cgroup_says(const char *hierarchy, const char *group, const char *fi
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s/%s", hierarchy, group, file);
-	f = fopen(path, "re");
+	f = ap_kernel_stream(path);
 	if (!f)
 		return false;
 	got = fread(text, 1, sizeof(text) - 1, f);

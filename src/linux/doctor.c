@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files/helper.h"
+#include "files/in.h"
 #include "linux/refusal.h"
 #include "linux/run.h"
 
@@ -56,7 +58,7 @@ __attribute__((format(printf, 2, 3))) static void advise(struct ap_doctor_findin
 
 static long number_in(const char *path, long otherwise)
 {
-	FILE *in = fopen(path, "re");
+	FILE *in = ap_kernel_stream(path);
 	long n = otherwise;
 
 	if (!in)
@@ -320,12 +322,11 @@ static void check_cpu(struct ap_doctor_finding *f)
 
 static void check_temporary(struct ap_doctor_finding *f)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = ap_folder_of_variable("TMPDIR", "/tmp");
 	struct statvfs fs;
 	u64 left;
 
 	f->what = "temporary files";
-	folder = folder && *folder ? folder : "/tmp";
 	if (access(folder, W_OK | X_OK)) {
 		say(f, AP_DOCTOR_LESS, "%.120s: %s: gate --functions, mem and c2c do not work",
 		    folder, strerror(errno));

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
@@ -259,7 +260,7 @@ static int open_dir(const struct ap_host_task *t, s32 dirfd, const char *path)
 	else
 		snprintf(at, room, "/proc/%d/task/%d/fd/%d/%s", (int)t->pid, (int)t->tid, dirfd,
 			 path);
-	return open(full, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return ap_kernel_open(full, O_PATH | O_DIRECTORY);
 }
 
 s64 ap_host_cgroup_made(struct ap_host *host, struct ap_host_task *t, s32 dirfd, const char *path)

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 
@@ -46,7 +47,7 @@ static int open_fds(struct ap_host *host, const struct ap_host_task *t)
 	if (host->fds > 0)
 		close(host->fds);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)t->pid, (int)t->tid);
-	host->fds = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	host->fds = ap_kernel_open(path, O_PATH | O_DIRECTORY);
 	host->fds_pid = t->pid;
 	host->fds_tid = t->tid;
 	return host->fds < 0 ? -errno : 0;
@@ -85,9 +86,7 @@ static int by_copy(const struct ap_host_task *t, s32 fd)
 	if (copy < 0)
 		return ref;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
-	ref = open(path, O_PATH | O_CLOEXEC);
-	if (ref < 0)
-		ref = -errno;
+	ref = ap_kernel_open(path, O_PATH);
 	close(copy);
 	return ref;
 }

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "linux/host_internal.h"
 
 #define PATH_MAX_FD 48
@@ -148,7 +149,7 @@ bool ap_host_file_lends(struct ap_host_file *f)
 static int get_ref(const struct ap_host_file *f, pid_t pid, int fd)
 {
 	char path[PATH_MAX_FD];
-	int ref = open(path_of(path, pid, fd), O_PATH | O_CLOEXEC);
+	int ref = ap_kernel_open(path_of(path, pid, fd), O_PATH);
 
 	if (ref < 0 || is_own_its(f, ref))
 		return ref;

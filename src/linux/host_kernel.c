@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "linux/host_internal.h"
 #include "pmu/tracepoint.h"
 
@@ -26,7 +27,7 @@ static bool is_none_of_ours(const struct ap_perf_attr *attr)
 static u64 number_in(const char *path)
 {
 	char text[24];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = ap_kernel_open(path, O_RDONLY);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	if (fd >= 0)
@@ -64,7 +65,7 @@ static bool is_probe_of_text(const struct ap_perf_attr *attr)
 
 	if (attr->type > AP_PERF_TYPE_BREAKPOINT)
 		return attr->type == number_in("/sys/bus/event_source/devices/uprobe/type");
-	f = fopen(TRACING "/uprobe_events", "re");
+	f = ap_kernel_stream(TRACING "/uprobe_events");
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%*[^:]:%63[^/]/%63s", group, name) != 2)
 			continue;

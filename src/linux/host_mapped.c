@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "files/in.h"
 #include "inject/proc.h"
 #include "linux/host_internal.h"
 #include "sampling/record.h"
@@ -88,7 +89,7 @@ static void read_build_id(struct ap_record_mapping *m, pid_t pid, const struct l
 	if (l->path[0] != '/')
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, l->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = ap_in_open(path, AP_IN_FILE);
 	if (fd < 0)
 		return;
 	got = pread(fd, head, sizeof(head), 0);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "linux/host_internal.h"
 
 #define CALIBRATE_NS 20000000ULL
@@ -37,7 +38,7 @@ static bool is_trusted(void)
 	static const char *const by_tsc[] = { "tsc\n", "kvm-clock\n",
 					      "hyperv_clocksource_tsc_page\n" };
 	char text[64];
-	int fd = open(clocksource, O_RDONLY | O_CLOEXEC);
+	int fd = ap_kernel_open(clocksource, O_RDONLY);
 	ssize_t n;
 
 	if (fd < 0)

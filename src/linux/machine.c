@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "abi/raw.h"
+#include "files/error.h"
+#include "files/in.h"
 #include "linux/host.h"
 #include "linux/run.h"
 #include "model/machine.h"
@@ -78,14 +80,17 @@ static int read_text(FILE *f, char text[FILE_MAX], char *why, size_t size)
 static int read_file(struct ap_machine *m, const char *path, char *why, size_t size)
 {
 	char *text = malloc(FILE_MAX), what[128];
-	FILE *f = fopen(path, "re");
 	int ret;
+	FILE *f = ap_in_stream(path, 0, &ret);
 
-	if (!f || !text) {
+	if (!f && ret != -ENOENT) {
+		snprintf(why, size, "%s: %s", path, ap_file_error(ret));
+		ret = -EINVAL;
+	} else if (!f || !text) {
 		snprintf(why, size,
 			 "%s is no machine that is built in ('anyperf stat --help' lists them), "
 			 "nor a file: %s",
-			 path, strerror(errno));
+			 path, ap_file_error(f ? ENOMEM : ret));
 		ret = -EINVAL;
 	} else {
 		ret = read_text(f, text, what, sizeof(what));

@@ -18,6 +18,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "files/in.h"
+
 #define DEFAULT_DIRS "/bin:/usr/bin"
 #define SCRIPT_DEPTH 5 /* the kernel's own bound is the same */
 #define HEAD_BYTES   256
@@ -95,7 +97,7 @@ static const char *check_mode(const char *path)
 
 static size_t read_head(const char *path, char head[HEAD_BYTES + 1])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = ap_in_open(path, AP_IN_FILE);
 	ssize_t got;
 
 	head[0] = '\0';

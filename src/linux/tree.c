@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "files/in.h"
 #include "pmu/describe.h"
 #include "pmu/tracepoint.h"
 
@@ -203,7 +204,7 @@ static char *kernels_format(const char *path, const char *text)
 	FILE *f;
 
 	snprintf(full, sizeof(full), TRACING "/%s", path);
-	f = id ? fopen(full, "re") : NULL;
+	f = id ? ap_kernel_stream(full) : NULL;
 	n = f && getdelim(&all, &size, 0, f) > 0 ? strlen(all) : 0;
 	if (f)
 		fclose(f);

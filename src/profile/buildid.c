@@ -10,6 +10,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "files/in.h"
+
 /* Whole notes one after the other, as segments and /sys/kernel/notes have them. */
 static size_t find_in_notes(Elf_Data *notes, u8 *id)
 {
@@ -50,7 +52,7 @@ static size_t find_in_elf(Elf *elf, u8 *id)
 
 size_t ap_build_id_of_file(const char *path, u8 id[AP_BUILD_ID_MAX])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = ap_in_open(path, AP_IN_FILE);
 	size_t size = 0;
 	Elf *elf;
 

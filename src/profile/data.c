@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/error.h"
+#include "files/in.h"
 #include "profile/internal.h"
 
 /* What one file may claim, so that a damaged one is refused before memory is. */
@@ -375,13 +377,21 @@ static int open_stream(struct ap_data *d, const char *path, struct ap_data **out
 	return finish_open(d, out, why);
 }
 
-int ap_data_open(struct ap_data **out, const char *path, char *why)
+int ap_data_open(struct ap_data **out, const char *path, bool force, char *why)
 {
 	struct ap_data *d = new_data();
+	int ret;
 
 	if (!d)
 		return fail(why, -ENOMEM, "no memory");
-	d->s.fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+	d->s.fd = strcmp(path, "-")
+			  ? ap_in_open(path, AP_IN_OURS | AP_IN_FOLDER | (force ? AP_IN_FORCE : 0))
+			  : dup(0);
+	if (d->s.fd < 0 && strcmp(path, "-") != 0) {
+		ret = d->s.fd;
+		ap_data_close(d);
+		return fail(why, ret, ap_file_error(ret));
+	}
 	return open_stream(d, path, out, why);
 }
 

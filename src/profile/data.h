@@ -68,8 +68,11 @@ struct ap_data;
 
 /* A descriptor that the reader closes. */
 AP_MUST_CHECK int ap_data_open_fd(struct ap_data **out, int fd, char *why);
-/* "-" is standard input.  0, or -errno with a line in why. */
-AP_MUST_CHECK int ap_data_open(struct ap_data **out, const char *path, char *why);
+/*
+ * "-" is standard input.  force: also of another user's file, a FIFO or a device.  0, or -errno (or an error of files/error.h)
+ * with a line in why.
+ */
+AP_MUST_CHECK int ap_data_open(struct ap_data **out, const char *path, bool force, char *why);
 /* The same over memory that stays: for tests and fuzzers. */
 AP_MUST_CHECK int ap_data_open_memory(struct ap_data **out, const void *bytes, size_t size,
 				      char *why);

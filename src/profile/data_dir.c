@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/error.h"
+#include "files/in.h"
 #include "profile/internal.h"
 
 static int is_part(const struct dirent *e)
@@ -33,16 +35,15 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 static bool open_file(const char *path, int *fd, u64 *size)
 {
 	struct stat st;
+	int ret = ap_in_open(path, AP_IN_FILE);
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*fd < 0)
-		return false;
-	if (fstat(*fd, &st) || !S_ISREG(st.st_mode)) {
-		close(*fd);
-		*fd = -1;
-		errno = EINVAL;
+	*fd = ret < 0 ? -1 : ret;
+	if (ret < 0) {
+		errno = -ret < AP_FILE_LINK ? -ret : EINVAL;
 		return false;
 	}
+	if (fstat(*fd, &st))
+		return false;
 	*size = (u64)st.st_size;
 	return true;
 }

@@ -5,75 +5,23 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files/helper.h"
 #include "profile/disasm_internal.h"
-
-/* Nobody but root and the user can have changed what the path leads to: neither the file nor a folder above it. */
-static bool is_ours(const char *real)
-{
-	char path[PATH_MAX];
-	struct stat st;
-	char *slash;
-
-	snprintf(path, sizeof(path), "%s", real);
-	for (;;) {
-		if (stat(path[0] ? path : "/", &st))
-			return false;
-		if (st.st_uid && st.st_uid != geteuid())
-			return false;
-		if (st.st_mode & (S_IWGRP | S_IWOTH) &&
-		    !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX))
-			return false;
-		slash = strrchr(path, '/');
-		if (!slash)
-			return true;
-		*slash = 0;
-	}
-}
-
-/* A folder of PATH: absolute (the working folder may be anybody's), and no one else's. */
-static bool find_in(const char *dir, size_t len, char *path, size_t size)
-{
-	char name[PATH_MAX], real[PATH_MAX];
-	struct stat st;
-
-	if (!len || dir[0] != '/' ||
-	    (size_t)snprintf(name, sizeof(name), "%.*s", (int)len, dir) >= sizeof(name))
-		return false;
-	/* a sticky folder is no good by itself: what else is in it is not looked at, but links to it are */
-	if (!realpath(name, real) || !is_ours(real) || stat(real, &st) ||
-	    st.st_mode & (S_IWGRP | S_IWOTH))
-		return false;
-	if ((size_t)snprintf(name, sizeof(name), "%s/objdump", real) >= sizeof(name) ||
-	    !realpath(name, real) || !is_ours(real) || stat(real, &st) || !S_ISREG(st.st_mode) ||
-	    faccessat(AT_FDCWD, real, X_OK, AT_EACCESS))
-		return false;
-	return (size_t)snprintf(path, size, "%s", real) < size;
-}
 
 bool ap_objdump_find(const char *named, char *path, size_t size)
 {
-	const char *dirs = getenv("PATH");
-	size_t len;
-
-	if (named)
-		return !faccessat(AT_FDCWD, named, X_OK, AT_EACCESS) &&
-		       (size_t)snprintf(path, size, "%s", named) < size;
-	for (dirs = dirs ? dirs : "/usr/bin:/bin"; *dirs; dirs += len + !!dirs[len]) {
-		len = strcspn(dirs, ":");
-		if (find_in(dirs, len, path, size))
-			return true;
-	}
-	return false;
+	if (!named)
+		return ap_helper_find("objdump", path, size);
+	return !faccessat(AT_FDCWD, named, X_OK, AT_EACCESS) &&
+	       (size_t)snprintf(path, size, "%s", named) < size;
 }
 
 /* The bytes as a file that the tool reads as its standard input. */

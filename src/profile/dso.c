@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/error.h"
+#include "files/helper.h"
 #include "profile/symbol_internal.h"
 
 void ap_symbols_init(struct ap_symbols *s)
@@ -102,6 +105,20 @@ static const char *hex_id(const struct ap_dso *dso, char *buf)
 	return buf;
 }
 
+/* Where it is another user's, as under sudo, so may be all that is in it.  NULL: there is none. */
+static const char *home_of(struct ap_symbols *s)
+{
+	const char *home = ap_folder_of_variable("HOME", NULL);
+	struct stat st;
+
+	if (!home || s->force || stat(home, &st) || !st.st_uid || st.st_uid == geteuid())
+		return home;
+	if (s->complain && !s->is_home_refused)
+		s->complain(home, -AP_FILE_OWNER);
+	s->is_home_refused = true;
+	return NULL;
+}
+
 /* Places that a build-id leads to. */
 static bool by_build_id(struct ap_dso *dso, ap_candidate_fn *fn, void *arg)
 {
@@ -109,7 +126,7 @@ static bool by_build_id(struct ap_dso *dso, ap_candidate_fn *fn, void *arg)
 						 "%s/.debug/.build-id/%.2s/%s/elf",
 						 "%s/.cache/debuginfod_client/%.2s%s/debuginfo",
 						 "%s/.cache/debuginfod_client/%.2s%s/executable" };
-	const char *home = getenv("HOME");
+	const char *home = home_of(dso->symbols);
 	char id[2 * sizeof(dso->build_id) + 1], path[4096];
 	size_t i;
 

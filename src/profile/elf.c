@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "profile/symbol_internal.h"
 
 #define MAX_UNPACKED (1024ULL * 1024 * 1024)
@@ -31,14 +32,9 @@ static Elf *vdso_image(void)
 
 int ap_open_regular(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	int fd = ap_in_open(path, AP_IN_FILE);
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return fd < 0 ? -1 : fd;
 }
 
 static bool same_build(const struct ap_dso *dso, Elf *elf)

@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "files/error.h"
+#include "files/in.h"
 #include "print/escape.h"
 #include "profile/export.h"
 #include "profile/gate.h"
@@ -162,14 +164,14 @@ static int take_all(const struct reader *r, const json_t *root)
 int ap_gate_read(struct ap_gate_counts *g, const char *path, char *why)
 {
 	const struct reader r = { .g = g, .why = why };
-	FILE *in = fopen(path, "re");
 	json_error_t error;
 	json_t *root;
-	int ret = -errno;
+	int ret;
+	FILE *in = ap_in_stream(path, 0, &ret);
 
 	*g = (struct ap_gate_counts){ 0 };
 	if (!in) {
-		wrong(&r, strerror(-ret), NULL);
+		wrong(&r, ap_file_error(ret), NULL);
 		return ret;
 	}
 	root = json_loadf(in, JSON_REJECT_DUPLICATES, &error);

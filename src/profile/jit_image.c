@@ -69,7 +69,7 @@ static void fill(struct head *h, const struct ap_jit_code *c)
 void *ap_jit_image(struct ap_dso *dso, const struct ap_jit_code *c, size_t *size)
 {
 	u64 code = AP_ALIGN_UP(sizeof(struct head), 8), tables = code + AP_ALIGN_UP(c->size, 8);
-	int fd = ap_open_regular(dso->jitdump);
+	int fd = ap_jit_open(dso, dso->jitdump);
 	u8 *image = NULL;
 
 	*size = (size_t)(tables + c->unwind_size);

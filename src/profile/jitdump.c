@@ -159,7 +159,7 @@ static void read_dump(struct ap_dso *dso, FILE *f, struct ap_jit *j)
  */
 void ap_jitdump_load(struct ap_dso *dso)
 {
-	int fd = ap_open_regular(dso->jitdump);
+	int fd = ap_jit_open(dso, dso->jitdump);
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 
 	if (!f)
@@ -267,7 +267,7 @@ const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place)
 	return p && p->code.off ? &p->code : NULL;
 }
 
-static size_t read_code(const struct ap_dso *dso, const struct ap_jit_code *c, u64 place, u8 *buf,
+static size_t read_code(struct ap_dso *dso, const struct ap_jit_code *c, u64 place, u8 *buf,
 			size_t size)
 {
 	ssize_t n = -1;
@@ -275,7 +275,7 @@ static size_t read_code(const struct ap_dso *dso, const struct ap_jit_code *c, u
 
 	if (size > c->size - (place - c->start))
 		size = c->size - (place - c->start);
-	fd = ap_open_regular(dso->jitdump);
+	fd = ap_jit_open(dso, dso->jitdump);
 	if (fd >= 0) {
 		n = pread(fd, buf, size, (off_t)(c->off + place - c->start));
 		close(fd);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "abi/record.h"
+#include "files/in.h"
 #include "profile/buf.h"
 #include "profile/buildid.h"
 #include "profile/format.h"
@@ -176,7 +177,7 @@ static bool read_type(const char *name, u32 *type)
 	int n;
 
 	snprintf(path, sizeof(path), DEVICES "/%s/type", name);
-	file = fopen(path, "re");
+	file = ap_kernel_stream(path);
 	if (!file)
 		return false;
 	n = fscanf(file, "%u", type);

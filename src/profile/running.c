@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "abi/record.h"
+#include "files/in.h"
 #include "profile/buildid.h"
 #include "profile/format.h"
 
@@ -136,7 +137,7 @@ static void put_mappings(const struct ap_running *r, pid_t pid)
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
+	maps = ap_kernel_stream(path);
 	if (!maps)
 		return;
 	while (fgets(line, sizeof(line), maps))
@@ -159,7 +160,7 @@ static bool read_comm(pid_t tid, struct task *task)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = ap_kernel_open(path, O_RDONLY);
 	if (fd < 0)
 		return false;
 	n = read(fd, task->comm, COMM_SIZE);
@@ -176,7 +177,7 @@ static bool read_task(pid_t tid, struct task *task)
 	FILE *status;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	status = fopen(path, "re");
+	status = ap_kernel_stream(path);
 	if (!status)
 		return false;
 	task->tgid = 0;

@@ -43,6 +43,7 @@ struct ap_dso {
 	u8 build_id[20];
 	u8 build_id_size;
 	u32 index;	     /* in order of appearance */
+	bool is_refused;     /* it is another user's, which has been said */
 	const char *jitdump; /* of AP_DSO_JIT, or NULL */
 	struct ap_jit *jit;  /* what that says: jitdump.c */
 	struct ap_symbols *symbols;
@@ -68,7 +69,11 @@ struct ap_symbols {
 	bool params;	      /* demangled names with their parameters */
 	const char *symfs;    /* prefix of all files, or NULL */
 	const char *kallsyms; /* other than /proc/kallsyms, or NULL */
-	u64 now;	      /* of the sample at hand, by the clock of jitdumps; 0: unknown */
+	bool force;	      /* another user's perf maps, jitdumps and home are believed as well */
+	void (*complain)(const char *path,
+			 int error); /* of one that is not; NULL: nobody is told */
+	bool is_home_refused;
+	u64 now; /* of the sample at hand, by the clock of jitdumps; 0: unknown */
 };
 
 void ap_symbols_init(struct ap_symbols *s);

@@ -31,6 +31,8 @@ struct ap_elf {
  * The descriptor, or -1.
  */
 int ap_open_regular(const char *path);
+/* A perf map or a jitdump of dso: only where it can be believed. */
+int ap_jit_open(struct ap_dso *dso, const char *path);
 
 /* The file if it is ELF and, where the DSO has a build-id, of that build. */
 bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files/in.h"
 #include "profile/intern.h"
 
 /* --- reading */
@@ -129,7 +130,7 @@ static bool about(u32 cpu, const char *what, char line[LINE])
 	bool is_read;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/%s", cpu, what);
-	in = fopen(path, "re");
+	in = ap_kernel_stream(path);
 	is_read = in && fgets(line, LINE, in);
 	if (in)
 		fclose(in);
@@ -229,7 +230,7 @@ static u64 of_node(u32 node, const char *name)
 	FILE *in;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/meminfo", node);
-	in = fopen(path, "re");
+	in = ap_kernel_stream(path);
 	while (in && !value && fgets(line, sizeof(line), in)) {
 		at = strstr(line, name);
 		if (at)
@@ -242,7 +243,7 @@ static u64 of_node(u32 node, const char *name)
 
 static bool line_of(const char *path, char line[LINE])
 {
-	FILE *in = fopen(path, "re");
+	FILE *in = ap_kernel_stream(path);
 	bool is_read = in && fgets(line, LINE, in);
 
 	if (in)

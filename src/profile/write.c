@@ -7,13 +7,12 @@
 #include "profile/write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/out.h"
 #include "profile/buf.h"
 #include "profile/format.h"
 #include "profile/pack.h"
@@ -25,9 +24,9 @@
 struct ap_writer {
 	int fd;
 	bool is_stream;
-	bool is_new; /* a file of which nothing is written yet */
-	char *path;  /* of a file that is made with its first records; else NULL */
-	int error;   /* the first one: what comes later is not written */
+	bool is_new;	    /* a file of which nothing is written yet */
+	struct ap_out file; /* where it has a name */
+	int error;	    /* the first one: what comes later is not written */
 	const struct ap_write_event *events;
 	size_t nevents;
 	u32 attr_size;
@@ -80,50 +79,18 @@ static int write_header(struct ap_writer *w)
 	return fail(w, n < 0 ? -errno : -EIO);
 }
 
-/* What the name had before is kept as .old, as perf does. */
-static int keep_old(const char *path)
-{
-	struct stat st;
-	char *old;
-	int ret = 0;
-
-	if (stat(path, &st) || !st.st_size)
-		return 0;
-	if (asprintf(&old, "%s.old", path) < 0)
-		return -ENOMEM;
-	if (rename(path, old))
-		ret = -errno;
-	free(old);
-	return ret;
-}
-
-/* The file with what is in out: under its name once all of that is in it. */
+/* The file with what is in out: under its name once all of that is in it.  What was there is kept as .old, as perf does. */
 static int make_file(struct ap_writer *w)
 {
-	mode_t mask = umask(0);
-	char *temp;
-	int ret;
+	bool was_one;
+	int ret = ap_out_open(&w->file);
 
-	umask(mask);
-	if (asprintf(&temp, "%s.XXXXXX", w->path) < 0)
-		return -ENOMEM;
-	w->fd = mkostemp(temp, O_CLOEXEC);
-	if (w->fd < 0) {
-		ret = -errno;
-		goto out;
-	}
-	ret = ap_write_all(w->fd, w->out.data, w->out.size);
-	if (!ret && fchmod(w->fd, 0600 & ~mask))
-		ret = -errno;
+	w->fd = w->file.fd;
 	if (!ret)
-		ret = keep_old(w->path);
-	if (!ret && rename(temp, w->path))
-		ret = -errno;
-	if (ret)
-		unlink(temp);
-out:
-	free(temp);
-	return ret;
+		ret = ap_write_all(w->fd, w->out.data, w->out.size);
+	if (!ret && w->file.leaf.exists && w->file.leaf.st.st_size)
+		ret = ap_out_keep_old(&w->file, &was_one);
+	return ret ? ret : ap_out_show(&w->file);
 }
 
 /* The first records go with what is in front of them. */
@@ -218,42 +185,24 @@ static int begin(struct ap_writer *w)
 	return w->out.failed ? fail(w, -ENOMEM) : w->error;
 }
 
-/* A pipe or a device is written to as it is. */
-static int open_special(struct ap_writer *w, const char *path)
-{
-	w->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (w->fd < 0)
-		return -errno;
-	w->is_stream = lseek(w->fd, 0, SEEK_CUR) < 0;
-	return begin(w);
-}
-
-static int open_regular(struct ap_writer *w, const char *path)
-{
-	w->path = strdup(path);
-	return w->path ? begin(w) : -ENOMEM;
-}
-
+/* A pipe or a device is written to as it is; a file is made with its first records. */
 static int open_path(struct ap_writer *w, const char *path)
 {
-	char *real = realpath(path, NULL); /* a link stays one */
-	const char *name = real ? real : path;
-	struct stat st;
-	int ret;
+	int ret = ap_out_begin(&w->file, path, AP_OUT_PRIVATE);
 
-	if (!stat(name, &st) && !S_ISREG(st.st_mode))
-		ret = open_special(w, name);
-	else
-		ret = open_regular(w, name);
-	free(real);
-	return ret;
+	if (!ret && w->file.is_straight) {
+		ret = ap_out_open(&w->file);
+		w->fd = w->file.fd;
+		w->is_stream = !ret && lseek(w->fd, 0, SEEK_CUR) < 0;
+	}
+	return ret ? ret : begin(w);
 }
 
 static void writer_free(struct ap_writer *w)
 {
-	if (w->fd >= 0 && !(w->is_stream && w->fd == STDOUT_FILENO))
+	if (w->fd >= 0 && w->fd != w->file.fd && !(w->is_stream && w->fd == STDOUT_FILENO))
 		close(w->fd);
-	free(w->path);
+	ap_out_end(&w->file);
 	ap_packer_free(w->packer);
 	for (size_t i = 0; i < AP_DATA_FEATURES; i++)
 		ap_buf_fini(&w->section[i]);
@@ -292,7 +241,7 @@ int ap_writer_open(struct ap_writer **writer, const struct ap_write_options *opt
 
 	if (!w)
 		return -ENOMEM;
-	w->fd = -1;
+	w->fd = w->file.fd = w->file.leaf.dir = -1;
 	w->events = options->events;
 	w->nevents = options->nevents;
 	w->attr_size = ap_write_attr_size(options->events, options->nevents);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "tui/hist_view.h"
 
 /* --- samples */
@@ -94,10 +95,8 @@ static struct files files;
 static bool is_profile(const char *name)
 {
 	char magic[8];
-	struct stat st;
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-		  read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+	int fd = ap_in_open(name, AP_IN_FILE | AP_IN_OURS);
+	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
 		  (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
 
 	if (fd >= 0)

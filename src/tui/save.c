@@ -4,15 +4,13 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/error.h"
+#include "files/out.h"
 #include "print/print.h"
 #include "tui/view.h"
-
-#define TRIES 1000
 
 /* As on the screen: a name with a line's end in it is no reason for another line. */
 static void put_line(FILE *out, const char *text)
@@ -47,53 +45,38 @@ static void put_all(struct ap_view *v, FILE *out)
 	}
 }
 
-/* path -> name, or name.1, name.2 ... where that is taken. */
-static int give_name(const char *path, char *name, size_t size)
+static int write_all(struct ap_view *v, struct ap_out *out, char *name, size_t size)
 {
-	size_t n = strlen(name);
-	int i;
+	int ret = ap_out_open(out);
+	FILE *f = ret ? NULL : fdopen(dup(out->fd), "w");
 
-	for (i = 0; i < TRIES; i++) {
-		if (i)
-			snprintf(name + n, size - n, ".%d", i);
-		if (!link(path, name))
-			return 0;
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
+	if (ret)
+		return ret;
+	if (!f)
+		return -errno;
+	put_all(v, f);
+	if (fflush(f) || ferror(f))
+		ret = errno ? -errno : -EIO;
+	if (fclose(f) && !ret)
+		ret = -errno;
+	return ret ? ret : ap_out_commit_new(out, name, size);
 }
 
 void ap_view_save(struct ap_view *v)
 {
-	char path[] = ".perf.save.XXXXXX", name[300] = "perf.hist";
-	int fd = mkstemp(path), err = 0;
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	char name[300] = "perf.hist", given[sizeof(name)];
+	struct ap_out out;
+	int ret;
 
 	if (v->ops->save_name)
 		v->ops->save_name(v, name, sizeof(name) - 16);
-	if (!out) {
-		err = errno;
-		if (fd >= 0)
-			close(fd);
-	} else {
-		/* as any new file: mkstemp is stricter */
-		mode_t mask = umask(0);
-
-		umask(mask);
-		err = fchmod(fd, 0666 & ~mask) ? errno : 0;
-		put_all(v, out);
-		if ((fflush(out) || ferror(out)) && !err)
-			err = errno ? errno : EIO;
-		if (fclose(out) && !err)
-			err = errno;
+	ret = ap_out_begin(&out, name, AP_OUT_NEW);
+	if (!ret) {
+		ret = write_all(v, &out, given, sizeof(given));
+		ap_out_end(&out);
 	}
-	if (!err)
-		err = -give_name(path, name, sizeof(name));
-	if (fd >= 0)
-		unlink(path);
-	if (err)
-		ap_tui_say(v->tui, "Cannot write %s: %s", name, strerror(err));
+	if (ret)
+		ap_tui_say(v->tui, "Cannot write %s: %s", name, ap_file_error(ret));
 	else
-		ap_tui_say(v->tui, "%u lines were written to %s", v->n, name);
+		ap_tui_say(v->tui, "%u lines were written to %s", v->n, given);
 }

@@ -359,9 +359,9 @@ static void what_is_no_perf_data_is_refused(void)
 	EXPECT(ap_data_open_memory(&d, "\177ELF............................", 32, why));
 	EXPECT_STR(why, "is not a perf.data file (no PERFILE2 at its start)");
 	EXPECT(ap_data_open_memory(&d, "", 0, why));
-	EXPECT(ap_data_open(&d, "/nonexistent", why));
+	EXPECT(ap_data_open(&d, "/nonexistent", false, why));
 	EXPECT_STR(why, "No such file or directory");
-	EXPECT(ap_data_open(&d, "/", why));
+	EXPECT(ap_data_open(&d, "/", false, why));
 }
 
 /* Many ascending runs of many lengths against the plainest sort there is. */
