@@ -216,7 +216,9 @@ static int export_data(const struct export_args *a, struct ap_data *data)
 {
 	const struct ap_stacks_options options = { .by_place = a->format->by_place,
 						   .inlines = !a->no_inline,
-						   .no_demangle = a->no_demangle };
+						   .no_demangle = a->no_demangle,
+						   .force = a->force,
+						   .complain = ap_profile_complain };
 	struct ap_stacks stacks;
 	struct ap_export x = {
 		.stacks = &stacks, .data = data, .weight = a->weight, .version = AP_VERSION

@@ -511,21 +511,21 @@ static int check_options(struct gate_args *args)
 
 static int check_files(struct gate_args *args)
 {
-	if (args->record && ap_outfile_check(args->baseline, stderr))
+	if (args->record && ap_outfile_check(args->baseline, 0, stderr))
 		return -1;
 	if (args->summary) {
-		args->summary_path = getenv(SUMMARY_VAR);
+		args->summary_path = secure_getenv(SUMMARY_VAR);
 		if (!args->summary_path || !*args->summary_path) {
 			fail("--github-summary", "$" SUMMARY_VAR " names no file");
 			return -1;
 		}
-		if (ap_outfile_check(args->summary_path, stderr))
+		if (ap_outfile_check(args->summary_path, AP_OUT_APPEND, stderr))
 			return -1;
 	}
-	if (args->json && !is_stdout(args->json) && ap_outfile_check(args->json, stderr))
+	if (args->json && !is_stdout(args->json) && ap_outfile_check(args->json, 0, stderr))
 		return -1;
 	if (args->markdown && !is_stdout(args->markdown))
-		return ap_outfile_check(args->markdown, stderr);
+		return ap_outfile_check(args->markdown, 0, stderr);
 	return 0;
 }
 

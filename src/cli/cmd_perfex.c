@@ -238,7 +238,7 @@ static int measure(const struct perfex_args *args, const struct perfctr_info *in
 		ap_print(stderr, "anyperf perfex: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
-	if (args->output && ap_outfile_check(args->output, stderr))
+	if (args->output && ap_outfile_check(args->output, 0, stderr))
 		return AP_EXIT_FAILURE;
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, socks))
 		return AP_EXIT_FAILURE;

@@ -739,8 +739,10 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 			ap_die("--log-fd: %s", strerror(errno));
 	}
 	if (args->recording && strcmp(args->recording, "-") != 0)
-		return ap_outfile_check(args->recording, stderr);
-	return args->output ? ap_outfile_check(args->output, stderr) : 0;
+		return ap_outfile_check(args->recording, AP_OUT_PRIVATE, stderr);
+	return args->output
+		       ? ap_outfile_check(args->output, args->append ? AP_OUT_APPEND : 0, stderr)
+		       : 0;
 }
 
 /* The whole command line, which a perf.data has. */

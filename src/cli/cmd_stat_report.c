@@ -57,7 +57,7 @@ static const struct ap_opt report_opts[] = {
 	FLAG(0, "per-thread", per_thread, "a row for each thread, of counts that were recorded with -p, -t or --per-thread"),
 	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
-	{ 'f', "force", AP_OPT_FLAG, offsetof(struct report_args, force), NULL, NULL, "", true },
+	FORCE,
 	{ 0 }
 };
 /* clang-format on */
@@ -381,7 +381,7 @@ int ap_cmd_stat_report(int argc, char **argv)
 	status = check(&args);
 	if (status)
 		return status;
-	d = ap_profile_open(COMMAND, args.input);
+	d = ap_profile_open(COMMAND, args.input, args.force);
 	if (!d)
 		return AP_EXIT_FAILURE;
 	ap_stat_file_read(&file, d);

@@ -22,14 +22,9 @@ static int complain(const char *path, int error, FILE *err)
 	return error;
 }
 
-int ap_outfile_check(const char *path, FILE *err)
+int ap_outfile_check(const char *path, unsigned int flags, FILE *err)
 {
-	return complain(path, ap_out_check(path, 0), err);
-}
-
-int ap_outfile_check_profile(const char *path, FILE *err)
-{
-	return complain(path, ap_out_check(path, AP_OUT_PRIVATE), err);
+	return complain(path, ap_out_check(path, flags), err);
 }
 
 int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err)

@@ -9,14 +9,13 @@
 #include <stdio.h>
 
 #include "base/types.h"
+#include "files/out.h"
 
 /*
- * Whether the file could be written, asked before the command is run.  Returns 0, or -errno
+ * Whether the file could be written, asked before the command is run; flags: AP_OUT_*.  Returns 0, or -errno
  * after one line on err.
  */
-AP_MUST_CHECK int ap_outfile_check(const char *path, FILE *err);
-/* The same of a profile, which others may not read. */
-AP_MUST_CHECK int ap_outfile_check_profile(const char *path, FILE *err);
+AP_MUST_CHECK int ap_outfile_check(const char *path, unsigned int flags, FILE *err);
 
 /*
  * Gives path this content: under a temporary name, then renamed over it.  A path that is no

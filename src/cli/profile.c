@@ -40,7 +40,7 @@ struct ap_data *ap_profile_open(const char *command, const char *path, bool forc
 	return NULL;
 }
 
-static void complain(const char *path, int error)
+void ap_profile_complain(const char *path, int error)
 {
 	ap_print(stderr, "anyperf: %s: %s; it was not used\n", path, ap_file_error(error));
 }
@@ -48,7 +48,7 @@ static void complain(const char *path, int error)
 void ap_profile_symbols(struct ap_symbols *symbols, bool force)
 {
 	symbols->force = force;
-	symbols->complain = complain;
+	symbols->complain = ap_profile_complain;
 }
 
 int ap_profile_close(const char *command, const char *path, struct ap_data *d)

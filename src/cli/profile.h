@@ -14,8 +14,9 @@
  */
 struct ap_data *ap_profile_open(const char *command, const char *path, bool force);
 
-/* force goes for files that the profile names, too; what is not believed is said on stderr. */
+/* force goes for files that the profile names, too; what is not believed is said on stderr, in a line. */
 void ap_profile_symbols(struct ap_symbols *symbols, bool force);
+void ap_profile_complain(const char *path, int error);
 
 /* Closes; what kept the file from being read whole goes to stderr and makes the status. */
 int ap_profile_close(const char *command, const char *path, struct ap_data *d);

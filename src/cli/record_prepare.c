@@ -330,7 +330,7 @@ static int choose_output(struct record *r)
 	r->stream = -1;
 	if (!is_pipe && (!o->output || strcmp(o->output, "-"))) {
 		r->path = o->output ? o->output : DEFAULT_PATH;
-		return ap_outfile_check_profile(r->path, stderr) ? AP_EXIT_FAILURE : 0;
+		return ap_outfile_check(r->path, AP_OUT_PRIVATE, stderr) ? AP_EXIT_FAILURE : 0;
 	}
 	if (o->do_switch) {
 		fputs("anyperf record: --switch-output needs a file (-o)\n", stderr);

@@ -274,7 +274,7 @@ int ap_out_check(const char *path, unsigned int flags)
 
 	if (ret)
 		return ret;
-	if (out.is_straight)
+	if (out.is_straight || (flags & AP_OUT_APPEND && out.leaf.exists))
 		ret = faccessat(out.leaf.dir, out.leaf.name, W_OK, AT_EACCESS) ? -errno : 0;
 	else
 		ret = make_temp(&out);

@@ -487,6 +487,8 @@ int ap_stacks_read(struct ap_stacks *s, struct ap_data *data,
 		return -ENOMEM;
 	s->private->options = *options;
 	s->session.symbols.no_demangle = options->no_demangle;
+	s->session.symbols.force = options->force;
+	s->session.symbols.complain = options->complain;
 	ap_session_build_ids(&s->session, data);
 	while ((ret = ap_data_next(data, &rec)) > 0 && !s->private->failed) {
 		if (rec.h.type != AP_PERF_RECORD_SAMPLE) {

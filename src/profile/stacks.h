@@ -51,6 +51,8 @@ struct ap_stacks_options {
 	bool by_place; /* frames are places with lines, else functions */
 	bool inlines;  /* functions that were expanded are frames too */
 	bool no_demangle;
+	bool force; /* as of struct ap_symbols */
+	void (*complain)(const char *path, int error);
 };
 
 struct ap_stacks {

@@ -55,7 +55,7 @@ static const char *content(const char *path)
 
 static int put(const char *path, const char *text)
 {
-	int ret = ap_outfile_check(path, capture_begin(&err));
+	int ret = ap_outfile_check(path, 0, capture_begin(&err));
 
 	if (!ret)
 		ret = ap_outfile_write(path, text, strlen(text), err.f);
@@ -120,14 +120,14 @@ static void what_cannot_be_written_is_said_before(void)
 	EXPECT_U64(put("", "x"), -ENOENT);
 	EXPECT_U64(leave_folder(), 0);
 	/* access(2) says to root that it may */
-	EXPECT(ap_outfile_check("/proc/anyperf", capture_begin(&err)));
+	EXPECT(ap_outfile_check("/proc/anyperf", 0, capture_begin(&err)));
 	EXPECT(strstr(capture_end(&err), "anyperf: cannot write output file /proc/anyperf: "));
 }
 
 static void a_check_leaves_nothing(void)
 {
 	enter_folder();
-	EXPECT_U64(ap_outfile_check("new", capture_begin(&err)), 0);
+	EXPECT_U64(ap_outfile_check("new", 0, capture_begin(&err)), 0);
 	EXPECT_STR(capture_end(&err), "");
 	EXPECT_U64(leave_folder(), 0);
 }
