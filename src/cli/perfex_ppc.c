@@ -348,7 +348,7 @@ int ap_perfex_ppc_measure(struct ap_run_options *run, const struct ap_ppcmodel_f
 	label(&v, &cpu, labels);
 	for (u32 i = 0; i < cpu.nractrs; i++)
 		c.kinds |= labels[i].kinds;
-	if (output && ap_outfile_check(output, stderr))
+	if (output && ap_outfile_check(output, 0, stderr))
 		return AP_EXIT_FAILURE;
 	ret = run_command(run, &c, &status);
 	if (ret)
