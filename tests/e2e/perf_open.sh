@@ -4,22 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 exec 3>&- 4>&- 5>&- 6>&-
-if ! "$PROGRAMS/perf_native" reset >"$tmp/out" 2>&1; then
-	lack_all 'the kernel does not let us open software events: no oracle'
-fi
-
-# both NAME COMMAND...: the same output and status natively and in a session
-both()
-{
-	local name=$1 native
-	shift
-	run "$@"
-	native=$status
-	mv "$tmp/out" "$tmp/native"
-	run timeout -k 5 60 "$ANYPERF" run -- "$@"
-	is "$status" "$native" "$name: status"
-	same "$tmp/out" "$tmp/native" "$name: answers" || note "$(head -n 20 "$tmp/err")"
-}
+. "$root/tests/e2e/natively.bash"
 
 for t in reads groups writes names waits maps opens copies limits; do
 	both "$t" "$PROGRAMS/perf_fd" "$t"
@@ -28,7 +13,8 @@ for t in "perf_fd controls" "perf_pages args" "perf_pages files"; do
 	if [ "$(id -u)" = 0 ]; then
 		both "${t/perf_/}" "$PROGRAMS/${t% *}" "${t#* }"
 	else # a session's owner may in it what natively only root may
-		lack "${t/perf_/}" "needs root"
+		in_session "${t/perf_/}" "$PROGRAMS/${t% *}" "${t#* }"
+		lack "${t/perf_/}: answers" "needs root"
 	fi
 done
 for t in protect advise others grow; do
