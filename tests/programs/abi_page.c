@@ -224,8 +224,11 @@ static struct reading read_page(page_t *p, int *told_time)
 			r.running += delta;
 		}
 		r.count = u64_at(p, OFFSET);
-		if (idx)
-			r.count += rdpmc(idx - 1);
+		if (idx) { /* signed, from the width of the counter on */
+			int above = 64 - u16_at(p, WIDTH);
+
+			r.count += (uint64_t)((int64_t)(rdpmc(idx - 1) << above) >> above);
+		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (u32_at(p, LOCK) != seq || seq % 2);
 	return r;
@@ -240,6 +243,18 @@ static __attribute__((noinline)) uint64_t work_by_page(page_t *p, uint64_t n)
 	return read_page(p, &told).count - from;
 }
 
+/* The least of some: a loop that has to begin again, as the page is being written, takes instructions itself. */
+static uint64_t least_by_page(page_t *p, uint64_t n)
+{
+	uint64_t least = ~0ULL, got;
+
+	for (int i = 0; i < 8; i++) {
+		got = work_by_page(p, n);
+		least = got < least ? got : least;
+	}
+	return least;
+}
+
 /* What more work adds, by the page alone; read says no less than it. */
 static long loop_counts(const struct abi_case *c)
 {
@@ -248,9 +263,8 @@ static long loop_counts(const struct abi_case *c)
 	uint64_t few, v[3];
 	int told;
 
-	work_by_page(p, 1);
-	few = work_by_page(p, 1000);
-	few = work_by_page(p, 1000 + (uint64_t)c->a) - few;
+	few = least_by_page(p, 1000);
+	few = least_by_page(p, 1000 + (uint64_t)c->a) - few;
 	v[0] = read_page(p, &told).count;
 	HOLDS(abi_count(fd) > v[0]);
 	return (long)few;
@@ -319,6 +333,8 @@ static const struct abi_case cases[] = {
 	{ "D-050", "rdpmc is bit 2", capability, S, 1, RDPMC, INSTRUCTIONS },
 	{ "X-25", "capabilities since 3.12", capability, N | S, 1, NO_BIT0, CLOCK },
 	{ "D-051", "pmc_width is 64 in a session", width, S, 64, 0, INSTRUCTIONS },
+	{ "D-051", "a count that is extended from there", loop_counts, S, 4000, 2000,
+	  INSTRUCTIONS },
 	{ "D-052", "a task's event does not tell the time", capability, S, 0, TIME, INSTRUCTIONS },
 	{ "D-052", "but converts that of records", capability, S, 1, TIME_ZERO, INSTRUCTIONS },
 	{ "D-055", "the loop counts", loop_counts, S, 20000, 10000, INSTRUCTIONS },
