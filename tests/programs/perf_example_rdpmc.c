@@ -110,13 +110,25 @@ static const volatile struct perf_event_mmap_page *open_mapped(struct perf_event
 }
 
 /* Not inlined: each call takes the same way. */
-static __attribute__((noinline)) uint64_t counted(const volatile struct perf_event_mmap_page *pc,
-						  uint64_t work)
+static __attribute__((noinline)) uint64_t
+counted_once(const volatile struct perf_event_mmap_page *pc, uint64_t work)
 {
 	uint64_t before = read_page(pc, SCALED).count;
 
 	perf_run_work(work);
 	return read_page(pc, SCALED).count - before;
+}
+
+/* The least of some: a reading that begins again, as the page is being written, takes instructions itself. */
+static uint64_t counted(const volatile struct perf_event_mmap_page *pc, uint64_t work)
+{
+	uint64_t least = ~0ULL, n;
+
+	for (int i = 0; i < 8; i++) {
+		n = counted_once(pc, work);
+		least = n < least ? n : least;
+	}
+	return least;
 }
 
 static void count(void)
