@@ -24,7 +24,7 @@
 #define MEM_OP_NA    0x1ULL
 #define MEM_OP_LOAD  0x2ULL
 #define MEM_OP_STORE 0x4ULL
-#define MEM_REST_NA  (0x1ULL << 5 | 0x1ULL << 19 | 0x1ULL << 24 | 0x1ULL << 26)
+#define MEM_REST_NA  (0x1ULL << 5 | 0x1ULL << 19 | 0x1ULL << 24 | 0x1ULL << 26 | 0xfULL << 33)
 
 /* What the kernel uses for the page size of a sample is not asked for: all are small to us. */
 
@@ -118,11 +118,12 @@ u64 ap_svc_data_addr(const struct ap_service_point *p)
 	return p->has_mem && p->nmem ? p->mem[0].addr : 0;
 }
 
+/* Events of the kernel's own, faults among them, and breakpoints say nothing of it, as on Linux. */
 static u64 data_src(const struct ap_service_point *p)
 {
 	u64 op = MEM_OP_NA;
 
-	if (p->has_mem && p->nmem)
+	if ((p->source == AP_SAMPLE_LANE || p->source == AP_SAMPLE_MODEL) && p->has_mem && p->nmem)
 		op = (p->mem[0].read ? MEM_OP_LOAD : 0) | (p->mem[0].write ? MEM_OP_STORE : 0);
 	return op | (p->has_result ? p->data_src : MEM_REST_NA);
 }
