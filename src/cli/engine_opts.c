@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/memory.h"
 #include "cli/options.h"
 #include "linux/run.h"
 
@@ -29,6 +30,21 @@ int ap_engine_opt_timeout(void *args, const char *value, char *why)
 		return -EINVAL;
 	}
 	run->timeout_ms = (unsigned int)n;
+	return 0;
+}
+
+int ap_engine_opt_env(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+	const char **env = (const char **)(uintptr_t)run->env;
+
+	if (*value == '=' || !strchr(value, '=')) {
+		snprintf(why, AP_OPT_WHY, "needs NAME=VALUE");
+		return -EINVAL;
+	}
+	env = ap_xgrow(env, run->nenv + 1, sizeof(*env));
+	env[run->nenv++] = value;
+	run->env = env;
 	return 0;
 }
 

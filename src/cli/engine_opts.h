@@ -6,6 +6,8 @@
 #ifndef AP_CLI_ENGINE_OPTS_H
 #define AP_CLI_ENGINE_OPTS_H
 
+/* --env NAME=VALUE, as often as wanted */
+int ap_engine_opt_env(void *args, const char *value, char *why);
 int ap_engine_opt_timeout(void *args, const char *value, char *why);
 int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
 int ap_engine_opt_machine(void *args, const char *value, char *why);

@@ -46,7 +46,7 @@ static const char **command_line(const struct ap_gate_command *run, const char *
 
 	while (run->argv[words])
 		words++;
-	argv = ap_xgrow(NULL, AP_ARRAY_SIZE(fixed) + words + 5, sizeof(*argv));
+	argv = ap_xgrow(NULL, AP_ARRAY_SIZE(fixed) + 2 * run->nenv + words + 5, sizeof(*argv));
 	memcpy(argv, fixed, sizeof(fixed));
 	n = AP_ARRAY_SIZE(fixed);
 	if (run->deterministic)
@@ -55,6 +55,10 @@ static const char **command_line(const struct ap_gate_command *run, const char *
 		argv[n++] = "-i";
 	if (run->wait_all)
 		argv[n++] = "--wait-all";
+	for (size_t i = 0; i < run->nenv; i++) {
+		argv[n++] = "--env";
+		argv[n++] = run->env[i];
+	}
 	argv[n++] = "--";
 	memcpy(argv + n, run->argv, (words + 1) * sizeof(*argv));
 	return argv;

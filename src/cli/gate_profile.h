@@ -8,7 +8,9 @@
 #include "profile/gate.h"
 
 struct ap_gate_command {
-	char *const *argv; /* NULL terminated */
+	char *const *argv;	/* NULL terminated */
+	const char *const *env; /* of --env */
+	size_t nenv;
 	bool deterministic, fixed_tsc, no_inherit, wait_all, ignore_status;
 };
 

@@ -138,6 +138,8 @@ static void AP_NORETURN child_main(const struct ap_launch *l, int sock)
 	if (got != 1)
 		_exit(127);
 	prepare(l, sock, as_native);
+	for (size_t i = 0; i < l->nenv; i++)
+		(void)putenv((char *)(uintptr_t)l->env[i]); /* execve() says E2BIG, or ENOMEM */
 	execve(l->path, l->argv, environ);
 	if (errno == ENOEXEC)
 		exec_shell(l);

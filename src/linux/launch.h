@@ -16,9 +16,11 @@ struct ap_launch {
 	const char *path; /* what execve gets */
 	char *const *argv;
 	bool deterministic;
-	int session_fd;			       /* the party's file; -1: native */
-	int head_fd;			       /* the session's head */
-	u32 nested_root;		       /* not 0: ask the engine around us for this root */
+	int session_fd;		/* the party's file; -1: native */
+	int head_fd;		/* the session's head */
+	u32 nested_root;	/* not 0: ask the engine around us for this root */
+	const char *const *env; /* NAME=VALUE, set in the child alone */
+	size_t nenv;
 	const struct rlimit *nofile;	       /* the command's own, NULL: as ours */
 	const sigset_t *mask;		       /* the command's own signal mask */
 	void (*restore_signals)(const void *); /* undoes what the parent changed */

@@ -101,6 +101,8 @@ int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root)
 	run->launch = (struct ap_launch){ .path = run->path,
 					  .argv = run->opts->argv,
 					  .deterministic = run->opts->deterministic,
+					  .env = run->opts->env,
+					  .nenv = run->opts->nenv,
 					  .session_fd = session_fd,
 					  .head_fd = run->sv.ses.head_fd,
 					  .nested_root = nested_root,

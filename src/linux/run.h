@@ -84,6 +84,9 @@ struct ap_run_options {
 	const struct ap_machine *machine; /* of the models; NULL: ap_machine_default() */
 	u64 cache_limit;		  /* bytes; 0 is the default of 64 MiB */
 	struct ap_switches switches;	  /* of a build for tests */
+	const char *const
+		*env; /* NAME=VALUE, beside and before what is in ours: the command's alone */
+	size_t nenv;
 	unsigned int
 		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
 	FILE *err;	    /* where one-line complaints go (stderr) */

@@ -57,5 +57,6 @@ for word in no-fsgsbase 'unknown [0-9]' 'budget and counters differ' 'blocks dis
 done
 is "$(grep -ac 'budget and counters differ' "$ANYPERF_TEST")" 1 "which are in the other"
 run make -s -n -C "$root" install DESTDIR="$tmp/root" MISSING= BUILD="$(dirname "$(dirname "$ANYPERF")")"
+has out 'install -D -m 755 .*/anyperf ' "make install takes what is shipped"
 has_not out 'anyperf-test' "and make install takes that one along nowhere"
 done_testing
