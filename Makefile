@@ -195,7 +195,7 @@ $(B)/%.inc: $(B)/tools/gen-%
 MAN1 := $(wildcard docs/man/*.1)
 MAN3 := $(wildcard docs/man/*.3)
 HEADERS := $(wildcard include/anyperf/*.h)
-DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
+DOCS := README.md CHANGELOG.md SECURITY.md LICENSE $(wildcard docs/*.md)
 install: all
 	install -D -m 755 $(ANYPERF) $(DESTDIR)$(PREFIX)/bin/anyperf
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(LIBANYPERF)
