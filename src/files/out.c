@@ -128,7 +128,7 @@ static int open_found(struct ap_out *out, int how)
 		return -errno;
 	if (fstat(out->fd, &st))
 		return -errno;
-	return st.st_dev == leaf->st.st_dev && st.st_ino == leaf->st.st_ino ? 0 : -ESTALE;
+	return st.st_dev == leaf->st.st_dev && st.st_ino == leaf->st.st_ino ? 0 : -AP_FILE_CHANGED;
 }
 
 static int open_straight(struct ap_out *out)
