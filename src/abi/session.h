@@ -352,6 +352,8 @@ struct ap_session {
 	u32 model_estimates; /* 1 once a segment that is folded had some; by the supervisor */
 	u32 data_gen;	     /* incremented when a data watch joins or leaves; by the supervisor */
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
+	/* Of AP_WATCH_FILE: watch[n] is an offset in this file, as /proc/PID/maps tells of it (major << 20 | minor). */
+	u64 watch_dev[AP_WATCH_MAX], watch_ino[AP_WATCH_MAX];
 	u64 model_seed;		 /* where windows are is drawn from it (engine/feed_session.c) */
 	u32 codes;		 /* enum ap_cpu: whose raw codes are taken */
 	struct ap_cpu_id cpu_id; /* who CPUID and /proc/cpuinfo say the CPU is */
@@ -363,7 +365,8 @@ struct ap_session {
 /* ap_session.watch_how: HW_BREAKPOINT_W, _RW or _X, and the bytes of data. */
 #define AP_WATCH_HOW(type, len) ((type) | (len) << 8)
 #define AP_WATCH_TYPE(how)	((how)&0xff)
-#define AP_WATCH_LEN(how)	((how) >> 8)
+#define AP_WATCH_LEN(how)	((how) >> 8 & 0xff)
+#define AP_WATCH_FILE		(1u << 16) /* of code, wherever the file is mapped: a probe */
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");
 _Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");

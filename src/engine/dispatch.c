@@ -520,8 +520,10 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	case AP_SPECIAL_WATCH:
 		ap_watch_hit(t, l->target);
 		t->regs.rip = l->target;
-		if (ap_unlikely(t->sources & 1U << AP_SAMPLE_WATCH) && t->watch_hit)
-			ap_lanes_counted(t, AP_SAMPLE_WATCH, t->watch_hit - 1, l->target);
+		if (ap_unlikely(t->sources & 1U << AP_SAMPLE_WATCH))
+			for (u32 hit = t->watch_hit; hit; hit &= hit - 1)
+				ap_lanes_counted(t, AP_SAMPLE_WATCH, (u32)__builtin_ctz(hit),
+						 l->target);
 		run_watched(t, l->target);
 	case AP_SPECIAL_DATA:
 		run_watched(t, l->target);

@@ -222,7 +222,7 @@ struct ap_thread {
 	u32 feed_follows; /* what is said of each branch is kept: a walk wants its branches */
 	u64 feed_last_pc; /* the last instruction of the block it walks */
 
-	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: index + 1; else 0 */
+	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: bits of ap_session.watch; else 0 */
 	u64 watch_pc;
 	struct ap_data_note data;
 	struct ap_block *alone; /* entered for one run, to be taken back then; else NULL */

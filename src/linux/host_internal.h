@@ -343,12 +343,24 @@ struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
 /* Makes the core see that of all of them; false: there were none. */
 bool ap_host_tasks_end_gone(struct ap_host *host);
+/* Of a task that is there and none of the session's. */
+bool ap_host_is_outside(struct ap_host *host, struct ap_task *caller,
+			const struct ap_open_args *args);
+/* A file's number; 0: there is none, or it is not shown. */
+u64 ap_host_number_in(const char *path);
+/*
+ * host_probe.c.  Is it a probe in the text of the session's programs?  Then attr is made ours, and *is_probe
+ * says so.  group: arg[2] of AP_SVC_OPEN.
+ */
+AP_MUST_CHECK int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
+				     const struct ap_open_args *args, u64 group,
+				     struct ap_perf_attr *attr, bool *is_probe);
 /*
  * host_kernel.c.  Is an event that is to be opened the kernel's?  AP_SVC_NATIVE, -errno, or 0: it is ours, if it can be opened.
  * Then after it could not be: the same or its error.  *config: as the kernel has it.
  */
-int ap_host_kernel_before(struct ap_host *host, struct ap_task *caller,
-			  const struct ap_open_args *args, u64 group, u64 *config);
+int ap_host_kernel_before(struct ap_host *host, const struct ap_open_args *args, u64 group,
+			  u64 *config);
 int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 			 const struct ap_open_args *args, int error, u64 *config);
 /* What an event of ours is, if the kernel can have it: AP_SVC_NATIVE, or -errno. */

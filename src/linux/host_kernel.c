@@ -23,8 +23,7 @@ static bool is_none_of_ours(const struct ap_perf_attr *attr)
 	return attr->type > AP_PERF_TYPE_BREAKPOINT;
 }
 
-/* 0: there is none, or it is not shown. */
-static u64 number_in(const char *path)
+u64 ap_host_number_in(const char *path)
 {
 	char text[24];
 	int fd = ap_kernel_open(path, O_RDONLY);
@@ -48,33 +47,9 @@ static u64 number_of(u64 id)
 		if (point.id != id)
 			continue;
 		snprintf(path, sizeof(path), TRACING "/events/%s/%s/id", point.system, point.name);
-		return number_in(path);
+		return ap_host_number_in(path);
 	}
 	return 0;
-}
-
-/*
- * A probe in the text of programs: an int3 that the kernel puts there and knows by its address.  Translated code has it
- * elsewhere, where it would be the program's own and kill it.  Lines of the list are p:GROUP/NAME ...
- */
-static bool is_probe_of_text(const struct ap_perf_attr *attr)
-{
-	char line[512], group[64], name[64], path[192];
-	bool found = false;
-	FILE *f;
-
-	if (attr->type > AP_PERF_TYPE_BREAKPOINT)
-		return attr->type == number_in("/sys/bus/event_source/devices/uprobe/type");
-	f = ap_kernel_stream(TRACING "/uprobe_events");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*[^:]:%63[^/]/%63s", group, name) != 2)
-			continue;
-		snprintf(path, sizeof(path), TRACING "/events/%s/%s/id", group, name);
-		found = number_in(path) == attr->config;
-	}
-	if (f)
-		fclose(f);
-	return found;
 }
 
 /* We know that it is passed, and not what it records. */
@@ -84,9 +59,8 @@ static bool is_only_counted(const struct ap_perf_attr *attr)
 	       ap_tracepoint_exists(attr->config) && !ap_tracepoint_is_of_call((u32)attr->config);
 }
 
-/* Of a task that is there and none of the session's. */
-static bool is_outside(struct ap_host *host, struct ap_task *caller,
-		       const struct ap_open_args *args)
+bool ap_host_is_outside(struct ap_host *host, struct ap_task *caller,
+			const struct ap_open_args *args)
 {
 	struct ap_task *task;
 
@@ -94,8 +68,8 @@ static bool is_outside(struct ap_host *host, struct ap_task *caller,
 	       ap_host_find_task(host, caller, args->pid, &task) == -EACCES;
 }
 
-int ap_host_kernel_before(struct ap_host *host, struct ap_task *caller,
-			  const struct ap_open_args *args, u64 group, u64 *config)
+int ap_host_kernel_before(struct ap_host *host, const struct ap_open_args *args, u64 group,
+			  u64 *config)
 {
 	bool in_group = group && group != AP_SVC_NO_EVENT;
 
@@ -106,8 +80,6 @@ int ap_host_kernel_before(struct ap_host *host, struct ap_task *caller,
 		return group == AP_SVC_KERNELS ? -EINVAL : 0;
 	if (ap_core_config(host->core)->paranoid >= 3)
 		return -EACCES; /* the session refuses all programs */
-	if (is_probe_of_text(args->attr) && !is_outside(host, caller, args))
-		return -EOPNOTSUPP;
 	return in_group && group != AP_SVC_KERNELS ? -EINVAL : AP_SVC_NATIVE;
 }
 
@@ -125,7 +97,7 @@ int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,
 				       (args->pid == -1 || is_cgroup)
 			       ? AP_SVC_NATIVE
 			       : error;
-	if (error != -EACCES || !is_outside(host, caller, args))
+	if (error != -EACCES || !ap_host_is_outside(host, caller, args))
 		return error;
 	if (attr->type == AP_PERF_TYPE_TRACEPOINT)
 		*config = number_of(attr->config);

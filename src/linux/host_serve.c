@@ -75,6 +75,33 @@ static int open_event(struct ap_host *host, const struct request *r,
 	return ap_core_open(host->core, r->task->core, args, out);
 }
 
+/* Whose it is: 0, ours, AP_SVC_NATIVE, which is answered already, or an error. */
+static int take_open(struct ap_host *host, struct request *r, const struct ap_open_args *args,
+		     struct ap_perf_attr *attr, bool *is_probe)
+{
+	u64 group = r->svc.arg[2], config;
+	int ret = ap_host_probe_take(host, r->task, args, group, attr, is_probe);
+
+	if (ret || *is_probe)
+		return ret;
+	ret = ap_host_kernel_before(host, args, group, &config);
+	if (ret == AP_SVC_NATIVE)
+		(void)give(r, &config, sizeof(config));
+	return ret;
+}
+
+/* The kernel may have what we could not open. */
+static int open_failed(struct ap_host *host, struct request *r, const struct ap_open_args *args,
+		       int error)
+{
+	u64 config;
+	int ret = ap_host_kernel_after(host, r->task->core, args, error, &config);
+
+	if (ret == AP_SVC_NATIVE)
+		(void)give(r, &config, sizeof(config));
+	return ret;
+}
+
 static s64 serve_open(struct ap_host *host, struct request *r)
 {
 	const u64 *arg = r->svc.arg;
@@ -85,15 +112,13 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 				     .group_fd = arg[2] ? TOKEN : -1,
 				     .flags = arg[3] };
 	struct ap_host_file *f;
-	u64 config;
+	bool is_probe;
 	int ret;
 
 	if (r->svc.in_size != sizeof(attr))
 		return -EINVAL;
 	memcpy(&attr, r->svc.data, sizeof(attr));
-	ret = ap_host_kernel_before(host, r->task->core, &args, arg[2], &config);
-	if (ret == AP_SVC_NATIVE)
-		(void)give(r, &config, sizeof(config));
+	ret = take_open(host, r, &args, &attr, &is_probe);
 	if (ret)
 		return ret;
 	host->token_inode = arg[2];
@@ -109,10 +134,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 		ret = open_event(host, r, &args, &f->event);
 	if (ret) {
 		ap_host_file_free(host, f);
-		ret = ap_host_kernel_after(host, r->task->core, &args, ret, &config);
-		if (ret == AP_SVC_NATIVE)
-			(void)give(r, &config, sizeof(config));
-		return ret;
+		return is_probe ? ret : open_failed(host, r, &args, ret);
 	}
 	ap_event_set_host(f->event, f);
 	if (args.attr->sample_period)

@@ -40,7 +40,15 @@ static bool is_data(u32 how)
 /* Of code the length says nothing. */
 static u32 how_of(const struct ap_world_bp *bp)
 {
-	return AP_WATCH_HOW(bp->type, bp->type == AP_HW_BREAKPOINT_X ? 1 : bp->len);
+	u32 how = AP_WATCH_HOW(bp->type, bp->type == AP_HW_BREAKPOINT_X ? 1 : bp->len);
+
+	return bp->ino ? how | AP_WATCH_FILE : how;
+}
+
+static bool is_same(const struct ap_session *s, u32 k, const struct ap_world_bp *bp)
+{
+	return s->watch[k] == bp->addr && s->watch_how[k] == how_of(bp) &&
+	       (!bp->ino || (s->watch_dev[k] == bp->dev && s->watch_ino[k] == bp->ino));
 }
 
 /* The watch's place, or one for it; AP_WATCH_MAX where there is none. */
@@ -52,7 +60,7 @@ static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
 	for (u32 k = AP_WATCH_MAX; k-- > 0;) {
 		if (!host->watch_users[k])
 			place = k;
-		else if (s->watch[k] == bp->addr && s->watch_how[k] == how_of(bp))
+		else if (is_same(s, k, bp))
 			return k;
 	}
 	return place;
@@ -107,6 +115,8 @@ static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 p
 	if (host->watch_users[place]++)
 		return;
 	s->watch[place] = bp->addr;
+	s->watch_dev[place] = bp->dev;
+	s->watch_ino[place] = bp->ino;
 	s->watch_how[place] = how_of(bp);
 	__atomic_fetch_or(&s->watch_used, 1U << place, __ATOMIC_RELEASE);
 	announce(host, s->watch_how[place]);

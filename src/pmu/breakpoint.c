@@ -135,7 +135,9 @@ static int take_slot(struct ap_core *core, struct ap_pmu_drivers *d, struct ap_t
 static int can_watch(struct ap_core *core, const struct ap_perf_attr *attr, struct ap_task *task,
 		     s32 cpu)
 {
-	const struct ap_world_bp bp = { attr->config1, (u32)attr->config2, attr->bp_type };
+	const struct ap_world_bp bp = { .addr = attr->config1,
+					.len = (u32)attr->config2,
+					.type = attr->bp_type };
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 
@@ -207,7 +209,9 @@ static void event_fini(struct ap_core *core, struct ap_hw_event *hw)
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	const struct ap_world_bp bp = { hw->priv[ADDR], (u32)hw->priv[LEN], hw->which };
+	const struct ap_world_bp bp = { .addr = hw->priv[ADDR],
+					.len = (u32)hw->priv[LEN],
+					.type = hw->which };
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 

@@ -4,8 +4,8 @@
 
 int ap_pmu_drivers_register(struct ap_pmu_drivers *d, struct ap_core *core, enum ap_cpu cpu)
 {
-	struct ap_pmu *const all[] = { &d->software, &d->cpu, &d->breakpoint, &d->tracepoint,
-				       &d->kinds };
+	struct ap_pmu *const all[] = { &d->software,   &d->cpu,	  &d->breakpoint,
+				       &d->tracepoint, &d->kinds, &d->probe };
 	u32 i;
 	int err;
 
@@ -15,6 +15,7 @@ int ap_pmu_drivers_register(struct ap_pmu_drivers *d, struct ap_core *core, enum
 	ap_pmu_breakpoint_init(d);
 	ap_pmu_tracepoint_init(d);
 	ap_pmu_kinds_init(d);
+	ap_pmu_probe_init(d);
 	for (i = 0; i < AP_ARRAY_SIZE(all); i++) {
 		all[i]->priv = d;
 		err = ap_core_register_pmu(core, all[i]);

@@ -12,11 +12,16 @@
 
 /* A type that no program's event has: only while .host_opens. */
 #define AP_PMU_KINDS 0xfffffff0U
+/*
+ * Code of a file, as a probe in text names it: config is the inode, config1 the offset, config2 the device.  No program's
+ * event has this type either: what is above the kernel's own is sent to the kernel (linux/host_kernel.c).
+ */
+#define AP_PMU_PROBE 0xfffffff1U
 
 struct ap_bp_slot; /* one breakpoint that takes a debug register of its task */
 
 struct ap_pmu_drivers {
-	struct ap_pmu software, cpu, breakpoint, tracepoint, kinds;
+	struct ap_pmu software, cpu, breakpoint, tracepoint, kinds, probe;
 	bool host_opens;		/* the host opens an event of its own: kinds.c */
 	const struct ap_pmu_arch *arch; /* whose raw codes `cpu` takes */
 	struct ap_bp_slot *slots;
@@ -32,6 +37,7 @@ void ap_pmu_cpu_init(struct ap_pmu_drivers *d);
 void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d);
 void ap_pmu_tracepoint_init(struct ap_pmu_drivers *d);
 void ap_pmu_kinds_init(struct ap_pmu_drivers *d);
+void ap_pmu_probe_init(struct ap_pmu_drivers *d);
 
 /* What drivers have in common. */
 static inline bool ap_pmu_has_branch_stack(const struct ap_perf_attr *attr)

@@ -110,11 +110,19 @@ static void set_ip(u64 *to, const u64 *regs, u64 ip)
 	to[AP_HOOK_IP] = ip;
 }
 
+/* A probe in a file has none, as the kernel's has not. */
+static u64 watched_addr(u32 which)
+{
+	const struct ap_session *s = ap_hook_session();
+
+	return which < AP_WATCH_MAX && !(s->watch_how[which] & AP_WATCH_FILE) ? s->watch[which] : 0;
+}
+
 /* A breakpoint tells of what it watches, not of the access that touched it. */
 u64 ap_svc_data_addr(const struct ap_service_point *p)
 {
 	if (p->source == AP_SAMPLE_WATCH)
-		return p->which < AP_WATCH_MAX ? ap_hook_session()->watch[p->which] : 0;
+		return watched_addr(p->which);
 	return p->has_mem && p->nmem ? p->mem[0].addr : 0;
 }
 

@@ -100,14 +100,47 @@ if [ -s data ]; then
 		is "$(perf script -i data -F trace:time 2>&1 | grep -c 'out of order')" 0 "in order"
 	done
 fi
-# --- a probe in text would be translated with it: not counted, and the program lives
+# --- probes in text: the engine counts what the kernel's int3 would
+ln "$PROGRAMS/text_probe" "$PROGRAMS/text_probe.$$" 2>/dev/null
+again=$PROGRAMS/text_probe.$$
+cat >want <<'END'
+counted: 1234
+with a child: 1334, without: 1234
+off: 1234
+from zero: 3
+two mappings: 42
+together: 24 13, a breakpoint: 24
+samples: 50, of its address: 50, count: 50
+no file: No such file or directory
+a folder: Invalid argument
+no path: Bad address
+returns: Operation not supported
+END
+session "$PROGRAMS/text_probe" "$again"
+if [ "$status" = 2 ]; then
+	lack "probes in text" "the kernel has no uprobe PMU"
+else
+	same out want "probes in text: counts and samples are those of the code" || note "$(cat err)"
+	"$PROGRAMS/text_probe" "$again" 2>/dev/null >native
+	if [ $? = 2 ]; then
+		lack "probes in text: as natively" "the kernel does not let us"
+	else
+		is "$(sed '$d' native)" "$(sed '$d' out)" "probes in text: as natively"
+	fi
+fi
+rm -f "$again"
+# by a tracepoint's name, as perf probe makes them, opened before the program's exec, and in a group with ours
 off=$(nm "$PROGRAMS/kernel_events" | awk '/ T main$/ { print $1 }')
 probe=anyperf$$/entered
 if echo "p:$probe $PROGRAMS/kernel_events:0x$off" 2>/dev/null >>/sys/kernel/tracing/uprobe_events; then
-	session perf stat -x, -o csv -e "${probe/\//:}",instructions:u -- "$PROGRAMS/kernel_events" work
-	is "$status $(awk -F, -v e="${probe/\//:}" '$3 == e { print $1 }' csv)" "0 <not supported>" "a probe in text is not supported" || note "$(cat csv err)"
+	for events in "${probe/\//:},instructions:u" "{instructions:u,${probe/\//:}}"; do
+		session perf stat -x, -o csv -e "$events" -- "$PROGRAMS/kernel_events" work
+		is "$status $(awk -F, -v e="${probe/\//:}" '$3 == e { print $1 }' csv)" "0 1" "a probe by name is counted: $events" || note "$(cat csv err)"
+	done
+	session perf record -q -e "${probe/\//:}" -o data -- "$PROGRAMS/kernel_events" work
+	has err "sampling|not supported|Operation not supported" "what it records is not known: perf record is refused"
 	echo "-:$probe" >>/sys/kernel/tracing/uprobe_events
 else
-	lack "a probe in text is not supported" "no uprobes here, or not for this user"
+	lack "a probe by name" "no uprobes here, or not for this user"
 fi
 done_testing

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes in the text of programs: events of the kernel's uprobe PMU, and tracepoints that were made by uprobe_events.
+ *
+ * The kernel puts an int3 into the program's text and knows it by its address; translated code would have it at another one.  So
+ * of tasks in the session the engine counts: the file is found here, once, and the engine looks for the instruction wherever code of
+ * that file is translated (engine/watch.c).  Returns of functions (uretprobes) and reference counters are not counted, and of a
+ * tracepoint's samples we do not know the fields: EOPNOTSUPP.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "files/error.h"
+#include "files/in.h"
+#include "linux/host_internal.h"
+#include "pmu/tracepoint.h"
+
+#define TRACING	     "/sys/kernel/tracing"
+#define UPROBE_TYPE  "/sys/bus/event_source/devices/uprobe/type"
+#define IS_RETURN    1ULL /* of the PMU's config; its upper half is a reference counter's offset */
+#define COUNTER_BITS 32
+
+struct probe {
+	char path[PATH_MAX];
+	u64 offset;
+	bool is_return, has_counter;
+};
+
+/* --- what is probed */
+
+/* The text at an address of a task's, page by page, as the last may not be there. */
+static int read_text(pid_t tid, u64 addr, char *to, size_t size)
+{
+	size_t n = 0, step;
+
+	while (n < size) {
+		struct iovec local = { .iov_base = to + n }, remote;
+
+		step = AP_PAGE_SIZE - ((addr + n) & (AP_PAGE_SIZE - 1));
+		step = step < size - n ? step : size - n;
+		local.iov_len = step;
+		remote = (struct iovec){ (void *)(uintptr_t)(addr + n), step }; /* NOLINT */
+		if (process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)step)
+			return errno == EPERM ? -EOPNOTSUPP : -EFAULT;
+		if (memchr(to + n, 0, step))
+			return 0;
+		n += step;
+	}
+	return -ENAMETOOLONG;
+}
+
+/* A line of uprobe_events: p:GROUP/NAME PATH:0xOFFSET(0xCOUNTER) ... */
+static bool parse_line(char *line, u64 id, struct probe *p)
+{
+	char group[64], name[64], path[192], *at, *colon;
+	int behind = 0;
+
+	if (sscanf(line, "%*[^:]:%63[^/]/%63s %n", group, name, &behind) != 2 || !behind)
+		return false;
+	snprintf(path, sizeof(path), TRACING "/events/%s/%s/id", group, name);
+	if (ap_host_number_in(path) != id)
+		return false;
+	at = line + behind;
+	at[strcspn(at, " \n")] = '\0';
+	colon = strrchr(at, ':');
+	if (!colon || colon - at >= PATH_MAX)
+		return false;
+	memcpy(p->path, at, (size_t)(colon - at));
+	p->path[colon - at] = '\0';
+	p->offset = strtoull(colon + 1, &at, 0);
+	p->has_counter = *at == '(';
+	p->is_return = line[0] == 'r' || *at == '%';
+	return true;
+}
+
+static bool find_tracepoint(u64 id, struct probe *p)
+{
+	char line[PATH_MAX + 256];
+	bool found = false;
+	FILE *f = ap_kernel_stream(TRACING "/uprobe_events");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = parse_line(line, id, p);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* 1: it is none. */
+static int look_at(const struct ap_host_task *caller, const struct ap_perf_attr *attr,
+		   struct probe *p)
+{
+	u64 type;
+
+	memset(p, 0, sizeof(*p));
+	if (attr->type == AP_PERF_TYPE_TRACEPOINT) {
+		if (ap_tracepoint_exists(attr->config) || !find_tracepoint(attr->config, p))
+			return 1;
+		return attr->sample_period ? -EOPNOTSUPP : 0;
+	}
+	type = attr->type > AP_PERF_TYPE_BREAKPOINT ? ap_host_number_in(UPROBE_TYPE) : 0;
+	if (!type || attr->type != type)
+		return 1;
+	p->offset = attr->config2;
+	p->is_return = attr->config & IS_RETURN;
+	p->has_counter = attr->config >> COUNTER_BITS;
+	return read_text(caller->tid, attr->config1, p->path, sizeof(p->path));
+}
+
+/* --- which file that is */
+
+/* As the caller finds it, whose root may be another one. */
+static int open_file(const struct ap_host_task *caller, const char *path)
+{
+	char theirs[PATH_MAX + 64];
+	int fd;
+
+	snprintf(theirs, sizeof(theirs), "/proc/%d/%s%s%s", (int)caller->tid,
+		 *path == '/' ? "root" : "cwd", *path == '/' ? "" : "/", path);
+	fd = ap_in_open(theirs, AP_IN_FILE);
+	if (fd == -EACCES && *path == '/')
+		fd = ap_in_open(path, AP_IN_FILE);
+	return fd == -EISDIR || fd <= -AP_FILE_LINK
+		       ? -EINVAL
+		       : fd; /* the kernel's word for what is no file */
+}
+
+/* What /proc/PID/maps calls it, which some file systems call otherwise in stat. */
+static int identify(int fd, u64 *dev, u64 *ino)
+{
+	void *at = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	FILE *maps = at != MAP_FAILED ? ap_kernel_stream("/proc/self/maps") : NULL;
+	u64 start, major, minor;
+	char *line = NULL;
+	size_t size = 0;
+	int ret = -EINVAL;
+
+	while (maps && ret && getline(&line, &size, maps) > 0)
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %" SCNx64 ":%" SCNx64 " %" SCNu64, &start,
+			   &major, &minor, ino) == 4 &&
+		    start == (uintptr_t)at)
+			ret = 0;
+	if (!ret)
+		*dev = major << 20 | minor;
+	free(line);
+	if (maps)
+		fclose(maps);
+	if (at != MAP_FAILED)
+		munmap(at, 1);
+	return ret;
+}
+
+static int find_file(const struct ap_host_task *caller, const char *path, u64 *dev, u64 *ino)
+{
+	int fd = open_file(caller, path), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = identify(fd, dev, ino);
+	close(fd);
+	return ret;
+}
+
+int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
+		       const struct ap_open_args *args, u64 group, struct ap_perf_attr *attr,
+		       bool *is_probe)
+{
+	u64 dev = 0, ino = 0;
+	struct probe p;
+	int ret;
+
+	*is_probe = false;
+	if (ap_host_is_outside(host, caller->core, args))
+		return 0;
+	ret = look_at(caller, attr, &p);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	if (ap_core_config(host->core)->paranoid >= 3)
+		return -EACCES; /* the session refuses all programs */
+	if (group == AP_SVC_KERNELS)
+		return -EINVAL;
+	if (p.is_return || p.has_counter)
+		return -EOPNOTSUPP;
+	ret = find_file(caller, p.path, &dev, &ino);
+	if (ret)
+		return ret;
+	attr->type = AP_PMU_PROBE;
+	attr->config = ino;
+	attr->config1 = p.offset;
+	attr->config2 = dev;
+	*is_probe = true;
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes in the text of programs (uprobes): how often an instruction of a file was executed, wherever it is mapped.  Programs
+ * name the file by a path, which the host has looked up: so the host opens them (linux/host_probe.c).  To the world they are
+ * breakpoints on code that take no debug register.
+ */
+#include "abi/errno.h"
+#include "pmu/drivers.h"
+
+enum { OFFSET, DEV, WATCH, INO }; /* hw->priv */
+
+static struct ap_world_bp watched(const struct ap_hw_event *hw)
+{
+	return (struct ap_world_bp){ .addr = hw->priv[OFFSET],
+				     .len = 8,
+				     .type = AP_HW_BREAKPOINT_X,
+				     .dev = hw->priv[DEV],
+				     .ino = hw->priv[INO] };
+}
+
+static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
+		      struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	struct ap_world_bp bp;
+
+	(void)pmu;
+	if (attr->type != AP_PMU_PROBE)
+		return -AP_ENOENT;
+	if (ap_pmu_has_branch_stack(attr) || !ops->bp_arm)
+		return -AP_EOPNOTSUPP;
+	hw->priv[OFFSET] = attr->config1;
+	hw->priv[DEV] = attr->config2;
+	hw->priv[INO] = attr->config;
+	hw->counts_nothing = attr->flags & AP_PERF_EXCLUDE_USER;
+	hw->wants_tasks = !task;
+	hw->sample_source = ops->bp_place ? (u32)AP_SAMPLE_WATCH : 0;
+	bp = watched(hw);
+	return ops->bp_can ? ops->bp_can(world, ap_pmu_host(task), cpu, &bp) : 0;
+}
+
+static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	const struct ap_world_bp bp = watched(hw);
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	int err = ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[WATCH]);
+
+	if (!err && ops->bp_place)
+		hw->sample_which = ops->bp_place(world, hw->priv[WATCH]);
+	return err;
+}
+
+static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	(void)task;
+	(void)cpu;
+	return ops->bp_count(world, hw->priv[WATCH]);
+}
+
+static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	(void)task;
+	(void)cpu;
+	ops->bp_disarm(world, hw->priv[WATCH]);
+}
+
+void ap_pmu_probe_init(struct ap_pmu_drivers *d)
+{
+	d->probe = (struct ap_pmu){
+		.name = "probe",
+		.type = AP_PMU_PROBE,
+		.flags = AP_PMU_SOFTWARE,
+		.event_init = event_init,
+		.start = start,
+		.read = read,
+		.stop = stop,
+	};
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* FLAGS: -O1 -no-pie -static */
+/*
+ * Probes in text: events of the kernel's uprobe PMU on our own function, found in our file.  All that is printed is known from
+ * reading this, and the same natively, but for "returns", which a session does not count.  Argument: another
+ * name of our file for what is mapped a second time.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096UL
+
+static char self[512];
+static uint64_t offset; /* of called() in it */
+static unsigned int type;
+
+__attribute__((noinline, noclone, aligned(16))) static int called(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n + 1;
+}
+
+static void call(int times)
+{
+	for (int i = 0; i < times; i++)
+		called(i);
+}
+
+static int open_probe(const char *path, uint64_t config, int inherit, int period)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
+
+	attr.config1 = (uintptr_t)path;
+	attr.config2 = offset;
+	attr.inherit = inherit;
+	attr.disabled = 1;
+	attr.sample_period = period;
+	attr.sample_type = period ? PERF_SAMPLE_IP | PERF_SAMPLE_TID : 0;
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static unsigned long long count_of(int fd)
+{
+	unsigned long long n = 0;
+
+	return read(fd, &n, sizeof(n)) == sizeof(n) ? n : ~0ULL;
+}
+
+/* Where the file has what is mapped at an address: of the segment that has it. */
+static uint64_t offset_of(const void *at)
+{
+	extern const Elf64_Ehdr __ehdr_start;
+	const Elf64_Phdr *p = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
+
+	for (int i = 0; i < __ehdr_start.e_phnum; i++, p++)
+		if (p->p_type == PT_LOAD && (uintptr_t)at - p->p_vaddr < p->p_filesz)
+			return (uintptr_t)at - p->p_vaddr + p->p_offset;
+	return 0;
+}
+
+static void counts(void)
+{
+	int fd = open_probe(self, 0, 0, 0), child = open_probe(self, 0, 1, 0);
+
+	call(7);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(child, PERF_EVENT_IOC_ENABLE, 0);
+	call(1234);
+	printf("counted: %llu\n", count_of(fd));
+	if (!fork()) {
+		call(100);
+		_exit(0);
+	}
+	wait(NULL);
+	printf("with a child: %llu, without: %llu\n", count_of(child), count_of(fd));
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	call(5);
+	printf("off: %llu\n", count_of(fd));
+	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	call(3);
+	printf("from zero: %llu\n", count_of(fd));
+	close(fd);
+	close(child);
+}
+
+/* The code once more, at another address, by a second name of the file. */
+static void second_mapping(const char *name)
+{
+	int fd = open_probe(self, 0, 0, 0), file = open(name, O_RDONLY);
+	char *map = mmap(NULL, 2 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file,
+			 (off_t)(offset & ~(PAGE - 1)));
+	int (*again)(int);
+
+	if (map == MAP_FAILED) {
+		perror("mmap");
+		exit(1);
+	}
+	map += offset & (PAGE - 1);
+	memcpy(&again, &map, sizeof(again));
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < 40; i++)
+		again(i);
+	call(2);
+	printf("two mappings: %llu\n", count_of(fd));
+	close(fd);
+	close(file);
+}
+
+/* A breakpoint at the same place, and two probes there. */
+static void beside_others(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_BREAKPOINT };
+	int one = open_probe(self, 0, 0, 0), two = open_probe(self, 0, 0, 0), breakpoint;
+
+	attr.bp_type = HW_BREAKPOINT_X;
+	attr.bp_addr = (uintptr_t)called;
+	attr.bp_len = sizeof(long);
+	attr.exclude_kernel = 1;
+	breakpoint = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	ioctl(one, PERF_EVENT_IOC_ENABLE, 0);
+	call(11);
+	ioctl(two, PERF_EVENT_IOC_ENABLE, 0);
+	call(13);
+	printf("together: %llu %llu, a breakpoint: %llu\n", count_of(one), count_of(two),
+	       count_of(breakpoint));
+	close(one);
+	close(two);
+	close(breakpoint);
+}
+
+static void samples(void)
+{
+	int fd = open_probe(self, 0, 0, 1), n = 0, right = 0;
+	struct perf_event_mmap_page *page =
+		mmap(NULL, 17 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const char *data = (const char *)page + PAGE;
+
+	if (page == MAP_FAILED) {
+		printf("samples: %s\n", strerror(errno));
+		return;
+	}
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	call(50);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (uint64_t at = 0; at < page->data_head;) {
+		const struct perf_event_header *h = (const void *)(data + at);
+
+		if (h->type == PERF_RECORD_SAMPLE) {
+			uint64_t ip;
+
+			memcpy(&ip, h + 1, sizeof(ip));
+			n++;
+			right += ip == (uintptr_t)called;
+		}
+		at += h->size;
+	}
+	printf("samples: %d, of its address: %d, count: %llu\n", n, right, count_of(fd));
+	munmap(page, 17 * PAGE);
+	close(fd);
+}
+
+static void refused(const char *name, const char *path, uint64_t config)
+{
+	int fd = open_probe(path, config, 0, 0);
+
+	printf("%s: %s\n", name, fd < 0 ? strerror(errno) : "opened");
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int fd;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	if (!f || fscanf(f, "%u", &type) != 1 || n <= 0 || argc < 2)
+		return 2;
+	fclose(f);
+	offset = offset_of((const void *)(uintptr_t)called);
+	fd = open_probe(self, 0, 0, 0);
+	if (fd < 0 && errno == EACCES)
+		return 2;
+	close(fd);
+	counts();
+	second_mapping(argv[1]);
+	beside_others();
+	samples();
+	refused("no file", "/nonesuch", 0);
+	refused("a folder", "/", 0);
+	refused("no path", (const char *)16, 0);
+	refused("returns", self, 1);
+	return 0;
+}
