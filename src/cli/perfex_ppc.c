@@ -22,6 +22,7 @@
 #include "cli/outfile.h"
 #include "linux/client.h"
 #include "perfctr/model/ppc.h"
+#include "print/print.h"
 
 #define STEP (1U << 28) /* of a kind: a counter adds a few of them */
 
@@ -149,13 +150,15 @@ static int resolve(const struct ap_perfex_control *c, const struct ap_ppcmodel_f
 		u32 tried = 0;
 
 		if (resolve_one(c, i, family, &out->evntsel[i], &pmcs[i])) {
-			fprintf(stderr,
+			ap_print(
+				stderr,
 				"anyperf perfex: -e %s: no event of this CPU (-l lists them), nor evntsel[@pmc]\n",
 				c->events[i].text);
 			return AP_EXIT_USAGE;
 		}
 		if (!assign(pmcs, i, &tried, owner)) {
-			fprintf(stderr,
+			ap_print(
+				stderr,
 				"anyperf perfex: -e %s: no counter is left that can count it (-L lists them)\n",
 				c->events[i].text);
 			return AP_EXIT_FAILURE;
@@ -226,8 +229,8 @@ static int start(void *arg, struct ap_client *client)
 		if (c->kinds >> k & 1)
 			ret = open_kind(c, k, tasks[0].tid);
 	if (ret)
-		fprintf(stderr, "anyperf perfex: cannot count the command: %s%s\n", strerror(-ret),
-			ap_run_remedy(-ret));
+		ap_print(stderr, "anyperf perfex: cannot count the command: %s%s\n", strerror(-ret),
+			 ap_run_remedy(-ret));
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
@@ -318,7 +321,7 @@ static int run_command(struct ap_run_options *run, struct counting *c, int *stat
 	if (!ret)
 		*status = res.wait_status;
 	for (unsigned int i = 0; !ret && i < res.nnotes; i++)
-		fprintf(stderr, "%s\n", res.notes[i].text);
+		ap_print(stderr, "%s\n", res.notes[i].text);
 	ap_run_result_fini(&res);
 	return ret;
 }
@@ -339,10 +342,10 @@ int ap_perfex_ppc_measure(struct ap_run_options *run, const struct ap_ppcmodel_f
 	if (!ret)
 		ret = program(&v, &cpu);
 	if (ret) {
-		fprintf(stderr,
-			"anyperf perfex: the CPU does not take these events: %s "
-			"(-L lists codes and counters, -i says how many counters)\n",
-			strerror(-ret));
+		ap_print(stderr,
+			 "anyperf perfex: the CPU does not take these events: %s "
+			 "(-L lists codes and counters, -i says how many counters)\n",
+			 strerror(-ret));
 		return AP_EXIT_FAILURE;
 	}
 	label(&v, &cpu, labels);
@@ -370,16 +373,16 @@ int ap_perfex_ppc_info(FILE *out, const struct ap_ppcmodel_family *family)
 
 	if (begin(&v, family))
 		return AP_EXIT_FAILURE;
-	fprintf(out, "PerfCtr Info:\ncpu_type\t\t%u (%s)\ncpu_features\t\t%#x (", v.drv.ctr.type,
-		v.drv.ctr.name, v.drv.ctr.features);
+	ap_print(out, "PerfCtr Info:\ncpu_type\t\t%u (%s)\ncpu_features\t\t%#x (", v.drv.ctr.type,
+		 v.drv.ctr.name, v.drv.ctr.features);
 	for (unsigned int i = 0; i < AP_ARRAY_SIZE(features); i++) {
 		if (!(v.drv.ctr.features >> i & 1))
 			continue;
-		fprintf(out, "%s%s", comma, features[i]);
+		ap_print(out, "%s%s", comma, features[i]);
 		comma = ",";
 	}
-	fprintf(out, ")\ntimebase_hz\t\t%u\ncpu_nrctrs\t\t%u\n", v.drv.timebase_hz,
-		ap_ppcctr_nrctrs(&v.drv));
+	ap_print(out, ")\ntimebase_hz\t\t%u\ncpu_nrctrs\t\t%u\n", v.drv.timebase_hz,
+		 ap_ppcctr_nrctrs(&v.drv));
 	return 0;
 }
 
@@ -390,7 +393,8 @@ int ap_perfex_ppc_list(FILE *out, const struct ap_ppcmodel_family *family, bool 
 
 	if (begin(&v, family))
 		return AP_EXIT_FAILURE;
-	fprintf(out,
+	ap_print(
+		out,
 		"CPU type %s\nOne time-stamp counter available\n%u performance counters available\n"
 		"Overflow interrupts not available\n",
 		v.drv.ctr.name, ap_ppcctr_nrctrs(&v.drv));
@@ -400,9 +404,9 @@ int ap_perfex_ppc_list(FILE *out, const struct ap_ppcmodel_family *family, bool 
 	      out);
 	for (unsigned int i = 0; ap_ppcmodel_listed(family, i, &row); i++) {
 		if (is_long)
-			fprintf(out, "%s:0x%02X:0x%X\n", row.name, row.event, row.pmcs);
+			ap_print(out, "%s:0x%02X:0x%X\n", row.name, row.event, row.pmcs);
 		else
-			fprintf(out, "%s\n", row.name);
+			ap_print(out, "%s\n", row.name);
 	}
 	return 0;
 }
