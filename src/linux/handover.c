@@ -4,10 +4,12 @@
  * stop the engine is put into the new image and the task let go.  Between the two it runs as it
  * would untraced: its signals are passed on, its group stops honoured.
  *
- * A slot is written by its process as it likes.  Before a task is seized it must hold our session
- * file at the descriptor that the slot names: so nobody can point us at a stranger.
+ * A slot is written by its process as it likes.  A task is seized that the kernel says is one of the segment's
+ * process (owner.c), and that holds our session file at the descriptor that the slot names: so nobody can point us at a
+ * stranger.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/ptrace.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +30,7 @@
 #include "inject/task.h"
 #include "linux/blob_image.h"
 #include "linux/host.h"
+#include "linux/owner.h"
 #include "linux/supervisor.h"
 
 #define LET_GO_NS      100000000ULL
@@ -95,11 +99,14 @@ static struct ap_traced *new_traced(struct ap_supervisor *sv)
 static bool holds(pid_t tid, s32 fd, u64 dev, u64 ino)
 {
 	char path[AP_PROC_PATH], name[32];
-	struct stat st;
+	struct statx st;
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
-	return fd >= 0 && !stat(ap_proc_path(path, tid, name), &st) && st.st_dev == dev &&
-	       st.st_ino == ino;
+	/* what the kernel knows: a file system of the task's own may not answer for ever */
+	return fd >= 0 &&
+	       !statx(AT_FDCWD, ap_proc_path(path, tid, name), AT_STATX_DONT_SYNC, STATX_INO,
+		      &st) &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == dev && st.stx_ino == ino;
 }
 
 static bool holds_session(const struct ap_supervisor *sv, const struct ap_traced *t)
@@ -108,21 +115,6 @@ static bool holds_session(const struct ap_supervisor *sv, const struct ap_traced
 
 	return holds(t->tid, t->fd, s->dev, s->ino) &&
 	       holds(t->tid, t->head_fd, s->head_dev, s->head_ino);
-}
-
-static pid_t outer_tid(struct ap_supervisor *sv, const struct ap_track *track, pid_t inner)
-{
-	struct ap_seg head;
-	pid_t tid;
-
-	if (ap_session_seg_read(&sv->ses, track->seg, &head))
-		return 0;
-	if (!head.pidns || head.pidns == sv->ses.head->pidns)
-		return inner;
-	if (track->pid && head.ns_pid == (u32)inner)
-		return track->pid;
-	tid = ap_pidns_find(head.pidns, inner);
-	return tid > 0 || !track->pid ? tid : ap_pidns_find_thread(track->pid, inner);
 }
 
 static void let_go_stopped(pid_t tid, int status)
@@ -176,30 +168,43 @@ static bool seize(struct ap_supervisor *sv, const struct ap_traced *t)
 	return true;
 }
 
+/* Of a copy of the slot, made after the task has filled it. */
+static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
+		       struct ap_traced *t)
+{
+	struct ap_slot slot;
+	pid_t pid, tid;
+
+	if (ap_session_slot_read(&sv->ses, seg, index, &slot) ||
+	    ap_owner_names(sv, seg, slot.pid, slot.tid, &pid, &tid))
+		return false;
+	*t = (struct ap_traced){ .tid = tid,
+				 .seg = seg,
+				 .slot = index,
+				 .owns_seg = slot.pid == ns_pid,
+				 .fd = slot.exec_fd,
+				 .head_fd = slot.exec_head,
+				 .root = slot.exec_root < AP_ROOT_MAX ? slot.exec_root : 0,
+				 .nofile_share = slot.exec_nofile,
+				 .limit_shares = slot.exec_limits,
+				 .ptracer = slot.exec_ptracer,
+				 .cwd = slot.exec_cwd,
+				 .random = slot.exec_random,
+				 .sigmask = slot.exec_sigmask };
+	return true;
+}
+
 /* The task wants to be seized. */
-static void begin(struct ap_supervisor *sv, const struct ap_track *track, u32 index,
-		  struct ap_slot *slot, u32 ns_pid)
+static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *slot, u32 ns_pid)
 {
 	struct ap_traced t;
 
 	if (!answer(slot, AP_REQ_EXEC, AP_REQ_EXEC_TAKEN))
 		return;
 	if (sv->host)
-		ap_host_exec_asked(sv->host, track->seg, index);
-	t = (struct ap_traced){ .tid = outer_tid(sv, track, (pid_t)slot->tid),
-				.seg = track->seg,
-				.slot = index,
-				.owns_seg = slot->pid == ns_pid,
-				.fd = slot->exec_fd,
-				.head_fd = slot->exec_head,
-				.root = slot->exec_root < AP_ROOT_MAX ? slot->exec_root : 0,
-				.nofile_share = slot->exec_nofile,
-				.limit_shares = slot->exec_limits,
-				.ptracer = slot->exec_ptracer,
-				.cwd = slot->exec_cwd,
-				.random = slot->exec_random,
-				.sigmask = slot->exec_sigmask };
-	if (t.tid <= 0 || !holds_session(sv, &t) || !seize(sv, &t)) {
+		ap_host_exec_asked(sv->host, seg, index);
+	if (!read_asked(sv, seg, index, ns_pid, &t) || !holds_session(sv, &t) ||
+	    !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
 		leave(sv, find_traced(sv, t.tid));
@@ -240,7 +245,7 @@ void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track)
 			continue;
 		/* pairs with the release store of the task, after it filled exec_* */
 		if (__atomic_load_n(&page->req, __ATOMIC_ACQUIRE) == AP_REQ_EXEC)
-			begin(sv, track, i, page, head.ns_pid);
+			begin(sv, track->seg, i, page, head.ns_pid);
 		else if (page->req == AP_REQ_CANCEL)
 			cancel(sv, track->seg, i, page);
 		ap_session_page_unmap(page);
@@ -277,6 +282,7 @@ int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 paren
 	char name[PATH_MAX] = ""; /* what follows the name goes into the segment too */
 	struct ap_seg parent;
 	struct ap_stat st;
+	int ret;
 
 	/* a filter outlives the image */
 	if (!ap_session_seg_read(&sv->ses, parent_seg, &parent))
@@ -286,7 +292,10 @@ int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 paren
 		init.start_time = st.start_time;
 	name_of(pid, name, sizeof(name));
 	memcpy(init.comm, name, sizeof(init.comm) - 1);
-	return ap_session_seg_new(&sv->ses, &init, seg);
+	ret = ap_session_seg_new(&sv->ses, &init, seg);
+	if (!ret)
+		ap_owner_set(sv, *seg, pid);
+	return ret;
 }
 
 bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,

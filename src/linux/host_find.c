@@ -12,6 +12,7 @@
 
 #include "inject/proc.h"
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 #include "sampling/ring.h"
 
 #define NAMING_TRIES   100
@@ -22,51 +23,23 @@ static bool is_our_pidns(const struct ap_host *host, u64 pidns)
 	return !pidns || pidns == host->ses->head->pidns;
 }
 
-static const struct ap_track *track_of(const struct ap_host *host, u32 seg)
-{
-	for (u32 i = 0; i < host->sv->ntracks; i++)
-		if (host->sv->tracks[i].seg == seg)
-			return &host->sv->tracks[i];
-	return NULL;
-}
-
+/* Who bears it is told by the kernel. */
 pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner)
 {
-	const struct ap_track *track;
+	struct ap_seg head;
 
-	if (is_our_pidns(host, seg->head->pidns))
-		return (pid_t)inner;
-	track = track_of(host, seg->index);
-	if (track && track->pid && seg->head->ns_pid == inner)
-		return track->pid;
-	return ap_pidns_find(seg->head->pidns, (pid_t)inner);
-}
-
-static bool has_thread(pid_t pid, pid_t tid)
-{
-	char path[AP_PROC_PATH], name[32];
-
-	snprintf(name, sizeof(name), "task/%d", (int)tid);
-	return pid > 0 && !access(ap_proc_path(path, pid, name), F_OK);
+	if (ap_session_seg_read(host->ses, seg->index, &head))
+		return 0;
+	return ap_owner_outer(host->sv, seg->index, &head, inner);
 }
 
 int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot, pid_t *pid,
 		  pid_t *tid)
 {
 	const struct ap_slot *s = ap_host_slot(seg, slot);
-	u32 inner_pid = s->pid, inner_tid = s->tid;
 
-	if (!inner_pid || !inner_tid)
-		return -ESRCH;
-	*pid = ap_host_outer_name(host, seg, inner_pid);
-	*tid = inner_tid == inner_pid ? *pid
-	       : is_our_pidns(host, seg->head->pidns)
-		       ? (pid_t)inner_tid
-		       : ap_pidns_find_thread(*pid, (pid_t)inner_tid);
-	if (*pid <= 0 || *tid <= 0)
-		return -ESRCH;
-	/* a slot may say what it likes: a task of that process, or nobody */
-	return has_thread(*pid, *tid) ? 0 : -ESRCH;
+	return ap_owner_names(host->sv, seg->index, __atomic_load_n(&s->pid, __ATOMIC_RELAXED),
+			      __atomic_load_n(&s->tid, __ATOMIC_RELAXED), pid, tid);
 }
 
 /*
@@ -113,6 +86,8 @@ static struct ap_host_task *unborn(struct ap_host *host, u32 seg, pid_t inner, p
 		t = ap_host_task_at(host, s, 0);
 	if (t)
 		return t;
+	if (!ap_owner_is_child(host->sv, seg, outer))
+		return NULL;
 	t = s->by_slot[0] ? s->by_slot[0] : ap_host_task_child(host, s, 0);
 	if (t)
 		ap_host_task_name(host, t, outer, outer);
@@ -186,7 +161,7 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 		const struct ap_track *track = &tracks[i];
 		struct ap_seg head;
 
-		if (track->is_gone || !has_thread(track->pid, pid) ||
+		if (track->is_gone || !ap_owner_has_thread(track->pid, pid) ||
 		    ap_session_seg_read(host->ses, track->seg, &head) ||
 		    is_our_pidns(host, head.pidns))
 			continue;
@@ -200,7 +175,7 @@ static bool is_thread_of(const struct ap_host *host, const struct ap_host_task *
 			 pid_t pid)
 {
 	if (is_our_pidns(host, pidns))
-		return has_thread(t->pid, pid);
+		return ap_owner_has_thread(t->pid, pid);
 	return t->pid > 0 && ap_pidns_find_thread(t->pid, pid) > 0;
 }
 

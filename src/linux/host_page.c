@@ -145,7 +145,7 @@ static int map_area(struct ap_host *host)
 
 	if (p->area)
 		return 0;
-	p->off = AP_SEG_OFF(host->ses->head->max_segs);
+	p->off = AP_SEG_OFF(host->ses->max_segs);
 	if (fstat(host->ses->fd, &st))
 		return -errno;
 	if ((u64)st.st_size <= p->off)

@@ -771,7 +771,7 @@ bool ap_host_serve(struct ap_host *host, bool *in_time)
 			continue;
 		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
 		/* not before: the bit may be that of a segment that has just been made */
-		nsegs = ap_segs_end(host->ses->head);
+		nsegs = ap_session_said_segs(host->ses);
 		for (; bits; bits &= bits - 1) {
 			u32 bit = w * 64 + (u32)__builtin_ctzll(bits);
 

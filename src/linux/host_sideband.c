@@ -9,6 +9,7 @@
 
 #include "inject/proc.h"
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 #include "sampling/record.h"
 
 /* --- names */
@@ -128,15 +129,16 @@ static void tell_birth(struct ap_host *host, struct ap_host_task *t, struct ap_h
 /* Its names, if it has none yet: a thread has its own, a process may have its parent's for it. */
 static bool is_named(struct ap_host *host, struct ap_host_task *t)
 {
-	const struct ap_seg *head = t->seg ? t->seg->head : NULL;
+	struct ap_seg head;
 	pid_t pid, tid;
 
-	if (t->tid || !head)
+	if (t->tid || !t->seg)
 		return t->tid;
 	if (!ap_host_names(host, t->seg, t->slot, &pid, &tid))
 		ap_host_task_name(host, t, pid, tid);
-	else if (!t->slot && head->pid)
-		ap_host_task_name(host, t, (pid_t)head->pid, (pid_t)head->pid);
+	else if (!t->slot && !ap_session_seg_read(host->ses, t->seg->index, &head) &&
+		 ap_owner_is_child(host->sv, t->seg->index, (pid_t)head.pid))
+		ap_host_task_name(host, t, (pid_t)head.pid, (pid_t)head.pid);
 	return t->tid;
 }
 

@@ -25,7 +25,8 @@ struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg)
 	for (s = *bucket; s; s = s->next)
 		if (s->index == seg)
 			return s;
-	if (seg >= ap_session_nsegs(host->ses))
+	/* one that nobody has gets no memory by being named */
+	if (seg >= host->ses->max_segs || !ap_session_is_taken(host->ses, seg))
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (!s)

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,8 +41,16 @@ _Static_assert(sizeof(struct ap_seg) <= AP_SHAPES_OFF, "segment head fits its pa
 _Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "slot head fits its page");
 _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit the segment");
 
+/* Behind them are pages that events are mapped to. */
+static u32 segs_of(u64 size)
+{
+	u64 segs = size < AP_SEG_OFF(1) ? 0 : (size - AP_SEG_BASE) / AP_SEG_SIZE;
+
+	return (u32)(segs - (segs > 2 * PAGE_SEGS ? PAGE_SEGS : segs / 4));
+}
+
 /* Makes the files as long as the limits allow. */
-static int set_sizes(const struct ap_session_file *s, u32 *max_segs)
+static int set_sizes(const struct ap_session_file *s)
 {
 	struct rlimit old, lim;
 	u64 segs = MAX_SEGS;
@@ -62,7 +71,6 @@ static int set_sizes(const struct ap_session_file *s, u32 *max_segs)
 		 ftruncate(s->head_fd, (off_t)AP_SEG_BASE))
 		ret = -errno;
 	setrlimit(RLIMIT_FSIZE, &old);
-	*max_segs = (u32)(segs - (segs > 2 * PAGE_SEGS ? PAGE_SEGS : segs / 4));
 	return ret;
 }
 
@@ -87,6 +95,7 @@ static int map_head(struct ap_session_file *s)
 		return -EINVAL;
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
+	s->max_segs = segs_of((u64)st.st_size);
 	if (fstat(s->head_fd, &st))
 		return -errno;
 	if ((u64)st.st_size < AP_SEG_BASE)
@@ -178,24 +187,23 @@ static u64 seed_of(u32 flags)
 	return seed;
 }
 
-static int make_files(struct ap_session_file *s, u32 *max_segs)
+static int make_files(struct ap_session_file *s)
 {
 	int ret;
 
 	s->fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	s->head_fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	ret = s->fd < 0 || s->head_fd < 0 ? -errno : set_sizes(s, max_segs);
+	ret = s->fd < 0 || s->head_fd < 0 ? -errno : set_sizes(s);
 	ret = ret ?: map_head(s);
 	return ret ?: seal(s);
 }
 
 int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
 {
-	u32 max_segs = 0;
 	int ret;
 
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1, .is_owner = true };
-	ret = make_files(s, &max_segs);
+	ret = make_files(s);
 	if (ret) {
 		ap_session_close(s);
 		return ret;
@@ -216,7 +224,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->codes = cfg->cpu;
 	if (cfg->cpu_id)
 		s->head->cpu_id = *cfg->cpu_id;
-	s->head->max_segs = max_segs;
+	s->head->max_segs = s->max_segs;
 	s->head->supervisor = (u32)getpid();
 	s->head->pidns = own_pidns();
 	ap_board_of(s->head)->roots[0].used = 1;
@@ -265,41 +273,83 @@ void ap_session_kinds_look(const struct ap_session_file *s)
 		__atomic_fetch_or(&s->head->kinds, wanted, __ATOMIC_SEQ_CST);
 }
 
-/* Pages of a segment are there from the moment that it is taken. */
+/* Known to be taken.  What stands in the file others than the supervisor take for it, as far as there is room. */
+static u32 known(const struct ap_session_file *s)
+{
+	u32 n = s->known ? s->known : __atomic_load_n(&s->head->known_segs, __ATOMIC_ACQUIRE);
+
+	return n < s->max_segs ? n : s->max_segs;
+}
+
+u32 ap_session_said_segs(const struct ap_session_file *s)
+{
+	u32 n = __atomic_load_n(&ap_board_of(s->head)->nsegs, __ATOMIC_ACQUIRE), least = known(s);
+
+	return n > least && n - least <= AP_SEGS_AHEAD && n <= s->max_segs ? n : least;
+}
+
+/*
+ * Pages of a segment are there from the moment that it is taken; one whose number was only given out will be seen when it
+ * is.  So the number that tasks write is not needed, and only mended for those who take the next.
+ */
 u32 ap_session_nsegs(const struct ap_session_file *s)
 {
-	u32 n = ap_segs_end(s->head), was = n, next = n;
+	u32 n = known(s), next = n;
 
-	for (; ap_session_next_seg(s, &next, s->head->max_segs); next++)
+	for (; ap_session_next_seg(s, &next, s->max_segs); next++)
 		n = next + 1;
-	if (n != was && s->is_owner)
+	if (ap_session_said_segs(s) < n && s->is_owner)
 		__atomic_store_n(&ap_board_of(s->head)->nsegs, n, __ATOMIC_RELEASE);
 	return n;
 }
 
-int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32 *seg)
+bool ap_session_is_taken(const struct ap_session_file *s, u32 seg)
+{
+	u32 taken;
+
+	return !ap_session_read(s, &taken, sizeof(taken),
+				AP_SEG_OFF(seg) + offsetof(struct ap_seg, taken)) &&
+	       taken;
+}
+
+/* 0: it is ours now; -EEXIST: it is another's. */
+static int take_seg(struct ap_session_file *s, u32 seg, const struct ap_seg *init)
 {
 	struct ap_seg *page, head = *init;
-	u32 i, none;
+	u32 none = 0;
 
+	if (ap_session_is_taken(s, seg))
+		return -EEXIST;
+	page = ap_session_seg_map(s, seg);
+	if (!page)
+		return -ENOMEM;
 	head.taken = 1; /* at no moment anything else */
-	for (i = ap_segs_first(s->head);; i = ap_segs_after(s->head, i)) {
-		if (i >= s->head->max_segs)
-			return -ENOSPC;
-		page = ap_session_seg_map(s, i);
-		if (!page)
-			return -ENOMEM;
-		none = 0;
-		if (__atomic_compare_exchange_n(&page->taken, &none, 1, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			break;
+	if (!__atomic_compare_exchange_n(&page->taken, &none, 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED)) {
 		ap_session_page_unmap(page);
+		return -EEXIST;
 	}
 	*page = head;
 	__atomic_store_n(&page->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 	ap_session_page_unmap(page);
-	*seg = i;
 	return 0;
+}
+
+int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32 *seg)
+{
+	u32 i = ap_segs_first(s->head), tries;
+	int ret;
+
+	/* they may all say that they are taken */
+	for (tries = 0; tries < 2 * AP_SEGS_AHEAD && i < s->max_segs; tries++) {
+		ret = take_seg(s, i, init);
+		if (ret != -EEXIST) {
+			*seg = i;
+			return ret;
+		}
+		i = ap_segs_after(s->head, i);
+	}
+	return -ENOSPC;
 }
 
 int ap_session_read(const struct ap_session_file *s, void *buf, u64 size, u64 off)

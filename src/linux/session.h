@@ -19,6 +19,8 @@ struct ap_session_file {
 	int head_fd;		  /* opened for reading alone */
 	u64 dev, ino;		  /* of the party's file, to know it again in another process, */
 	u64 head_dev, head_ino;	  /* and of the head */
+	u32 max_segs;		  /* that the party's has room for, by its size, which is sealed */
+	u32 known;		  /* the supervisor's own ap_session.known_segs; 0: not the supervisor's */
 	bool is_owner;		  /* made by us: all others only read */
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
@@ -44,9 +46,12 @@ void ap_session_close(struct ap_session_file *s);
 /* What begins at off before the segments, as far as the session's owner writes it. */
 void *ap_session_part(const struct ap_session_file *s, u64 off);
 
-/* Segments that exist, never more than the file has room for. */
-/* All segments that are anybody's are below, whatever tasks say (ap_segs_end()), which is mended: a system call. */
+/* All segments that are anybody's are below, whatever tasks say, which is mended: a system call. */
 u32 ap_session_nsegs(const struct ap_session_file *s);
+/* It is somebody's.  Without giving it memory, as a look at its page would. */
+bool ap_session_is_taken(const struct ap_session_file *s, u32 seg);
+/* As far as tasks say it, which is as much as can be believed of it: no system call. */
+u32 ap_session_said_segs(const struct ap_session_file *s);
 /*
  * Moves *seg on to the next segment below n that has any memory, false when there is none: folded
  * segments are holes of the file.

@@ -182,12 +182,17 @@ static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 	}
 }
 
-static void read_signals(struct ap_supervisor *sv)
+void ap_supervisor_glance(struct ap_supervisor *sv)
 {
 	struct signalfd_siginfo si;
 
 	while (read(sv->sigfd, &si, sizeof(si)) == sizeof(si))
 		pass_on(sv, &si);
+}
+
+static void read_signals(struct ap_supervisor *sv)
+{
+	ap_supervisor_glance(sv);
 	while (reap_one(sv))
 		;
 }

@@ -8,6 +8,7 @@
  *   supervisor.c  the loop, signals, the command's end
  *   doorbell.c    sleeping, and the second thread
  *   tracks.c      segments and the processes behind them
+ *   owner.c       whose a segment is, by the kernel
  *   handover.c    exec requests, traced tasks, injection
  *   background.c  life after the command
  *   host*.c       the core's world: perf events of the session (linux/host.h)
@@ -26,12 +27,15 @@
 /* A segment that was not folded yet. */
 struct ap_track {
 	u32 seg;
-	pid_t pid;     /* 0 while unknown */
-	int pidfd;     /* -1: no descriptor left, or no such process any more */
-	bool is_gone;  /* the process ended; others may still use its memory */
-	bool is_named; /* a seg.pid was there and has been tried */
-	bool is_free;  /* in reserve: no process has begun to use it */
-	u64 since_ns;  /* when the segment was first seen */
+	pid_t pid;	/* 0 while unknown */
+	int pidfd;	/* -1: no descriptor left, or no such process any more */
+	bool is_gone;	/* the process ended; others may still use its memory */
+	bool is_named;	/* a seg.pid was there and has been tried */
+	bool is_owner;	/* the kernel says that it has the segment (owner.c) */
+	bool is_free;	/* in reserve: no process has begun to use it */
+	u32 uid;	/* of its folder in /proc then */
+	u64 start_time; /* likewise: as in struct ap_stat */
+	u64 since_ns;	/* when the segment was first seen */
 };
 
 /* A task that we trace: seized for its exec. */
@@ -67,6 +71,9 @@ struct ap_doorbell {
 
 struct ap_client;
 
+/* Against the programs' own: not known yet. */
+enum ap_rights { AP_RIGHTS_UNKNOWN, AP_RIGHTS_SAME, AP_RIGHTS_MORE };
+
 struct ap_supervisor {
 	struct ap_session_file ses;
 	struct ap_doorbell bell;
@@ -80,6 +87,7 @@ struct ap_supervisor {
 	struct ap_client *client; /* NULL: nobody opens events from outside */
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
+	enum ap_rights rights;
 	bool has_mute; /* some process may not ring: it is looked for */
 	bool is_stale; /* something happened that calls for a look at all segments */
 
@@ -109,6 +117,8 @@ u64 ap_now_ns(void);
 AP_MUST_CHECK int ap_supervisor_init(struct ap_supervisor *sv);
 void ap_supervisor_fini(struct ap_supervisor *sv);
 void ap_supervisor_sigset(sigset_t *set);
+/* In the middle of long work: takes the signals that have come. */
+void ap_supervisor_glance(struct ap_supervisor *sv);
 /* Serves until done(sv) or, when until_ns is not 0, that time. */
 void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),
 			 u64 until_ns);
@@ -129,6 +139,10 @@ void ap_doorbell_served(struct ap_doorbell *bell, bool in_time);
 /* tracks.c */
 /* Looks at every unfolded segment: learns new ones, folds dead ones. */
 void ap_tracks_update(struct ap_supervisor *sv);
+/* New segments get their tracks, no more. */
+void ap_tracks_learn(struct ap_supervisor *sv);
+/* The process of a segment, pinned as long as the track says so.  False: there is none. */
+bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
 void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid); /* waited for: the pid is free */
 /* Processes that still run. */

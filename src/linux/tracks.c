@@ -12,6 +12,7 @@
 
 #include "inject/proc.h"
 #include "linux/host.h"
+#include "linux/owner.h"
 #include "linux/supervisor.h"
 
 /*
@@ -25,6 +26,12 @@
  * workers: looking at them all takes one part of so many of the time.
  */
 #define FREE_SHARE 20
+
+/* So many processes that live on in the memory of a dead one are looked for. */
+#define SHARERS 16
+
+/* Signals are looked at in between. */
+#define MANY_TRACKS 256
 
 static int add_track(struct ap_supervisor *sv, u32 seg)
 {
@@ -63,47 +70,89 @@ static bool is_same_process(pid_t pid, u64 start_time)
 	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
 }
 
+bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = t->seg };
+
+	if (t->is_named && t->pid == pid && !t->is_gone)
+		return true;
+	close_pidfd(t);
+	t->is_owner = false;
+	t->is_named = true;
+	t->pid = pid;
+	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	t->is_gone = t->pidfd < 0 && errno == ESRCH;
+	if (t->pidfd >= 0 && epoll_ctl(sv->epfd, EPOLL_CTL_ADD, t->pidfd, &ev))
+		close_pidfd(t);
+	return !t->is_gone;
+}
+
+/* Its memory names a process that is not its own, and whatever it was has had the time to put that right. */
+static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head,
+		    pid_t pid)
+{
+	const struct ap_note_args args = {
+		.kind = AP_NOTE_ENGINE,
+		.pid = head->ns_pid,
+		.root = head->root < AP_ROOT_MAX ? head->root : 0,
+		.subject = "a task's memory of the session was overwritten",
+		.reason = "it is not counted any more",
+	};
+
+	if (ap_owner_look(sv, t->seg, head, pid) != AP_OWNED_NOT)
+		return;
+	ap_session_note(&sv->ses, &args);
+	t->is_gone = true;
+}
+
 /* Learns the process of a segment, once its engine or injector has written a name. */
 static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = t->seg };
 	pid_t pid = (pid_t)head->pid;
+	enum ap_owned owned;
 
 	if (!pid && head->ns_pid)
-		pid = head->pidns == sv->ses.head->pidns
-			      ? (pid_t)head->ns_pid
-			      : ap_pidns_find(head->pidns, (pid_t)head->ns_pid);
+		pid = ap_owner_outer(sv, t->seg, head, head->ns_pid);
 	if (pid <= 0) {
 		/* named, but nobody has that name any more */
 		t->is_gone = !pid && head->ns_pid;
 		return;
 	}
-	t->pid = pid;
-	t->is_named = true;
-	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (t->pidfd < 0) {
-		t->is_gone = errno == ESRCH;
-	} else if (!is_same_process(pid, head->start_time)) {
+	if (!is_same_process(pid, head->start_time)) {
+		t->is_gone = true;
+		return;
+	}
+	owned = ap_owner_look(sv, t->seg, head, pid);
+	if (owned == AP_OWNED_NOT) {
+		if (ap_now_ns() - t->since_ns > NAMING_NS)
+			forsake(sv, t, head, pid);
+		return;
+	}
+	/* by now it may be another process that bears the name */
+	if (ap_track_name(sv, t, pid) && !is_same_process(pid, head->start_time)) {
 		close_pidfd(t);
 		t->is_gone = true;
-	} else if (epoll_ctl(sv->epfd, EPOLL_CTL_ADD, t->pidfd, &ev)) {
-		close_pidfd(t);
 	}
+	if (owned == AP_OWNED && !t->is_gone)
+		ap_owner_set(sv, t->seg, pid);
 }
 
 /* A vfork child or another process without memory of its own may outlive the segment's process. */
 static bool is_shared(struct ap_supervisor *sv, const struct ap_track *t, const struct ap_seg *head)
 {
-	u32 nslots = head->nslots < AP_SLOT_MAX ? head->nslots : AP_SLOT_MAX;
+	u32 nslots = head->nslots < AP_SLOT_MAX ? head->nslots : AP_SLOT_MAX, looks = 0;
 	struct ap_slot slot;
 
 	if (head->pid != head->ns_pid)
 		return false;
-	for (u32 i = 0; i < nslots; i++) {
+	for (u32 i = 0; i < nslots && looks < SHARERS; i++) {
 		if (ap_session_slot_read(&sv->ses, t->seg, i, &slot))
 			return false;
-		if (slot.state == AP_SLOT_LIVE && slot.pid && slot.pid != head->ns_pid &&
-		    is_same_process((pid_t)slot.pid, 0))
+		if (slot.state != AP_SLOT_LIVE || !slot.pid || slot.pid == head->ns_pid)
+			continue;
+		looks++;
+		if (is_same_process((pid_t)slot.pid, 0) &&
+		    ap_owner_look(sv, t->seg, head, (pid_t)slot.pid) == AP_OWNED)
 			return true;
 	}
 	return false;
@@ -140,20 +189,29 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	return !ap_session_fold(&sv->ses, t->seg);
 }
 
-void ap_tracks_update(struct ap_supervisor *sv)
+void ap_tracks_learn(struct ap_supervisor *sv)
 {
 	u32 n = ap_session_nsegs(&sv->ses);
-	u64 now = ap_now_ns();
-	bool with_free = now >= sv->free_at;
 
 	while (sv->scanned < n && !add_track(sv, sv->scanned))
 		sv->scanned++;
+	sv->ses.known = sv->scanned;
 	__atomic_store_n(&sv->ses.head->known_segs, sv->scanned, __ATOMIC_RELEASE);
+}
+
+void ap_tracks_update(struct ap_supervisor *sv)
+{
+	u64 now = ap_now_ns();
+	bool with_free = now >= sv->free_at;
+
+	ap_tracks_learn(sv);
 	if (sv->host)
 		ap_host_adopt(sv->host);
-	for (u32 i = 0; i < sv->ntracks;) {
+	for (u32 i = 0, n = 1; i < sv->ntracks; n++) {
 		struct ap_track *t = &sv->tracks[i];
 
+		if (n % MANY_TRACKS == 0)
+			ap_supervisor_glance(sv);
 		if ((!t->is_free || with_free) && update(sv, t))
 			sv->tracks[i] = sv->tracks[--sv->ntracks];
 		else

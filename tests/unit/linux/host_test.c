@@ -3,6 +3,7 @@
  * Requests as a task makes them, served without a supervisor's loop: what they count, and that
  * nothing which a process can write into its pages does harm.
  */
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 #include "sampling/ring.h"
 #include "tap/tap.h"
 
@@ -471,6 +473,48 @@ static void rubbish_is_answered(void)
 	close(fd);
 }
 
+/* Nobody who has not the segment in its memory is named by it, and one that asks as such is nobody. */
+static void a_strangers_name_is_nobodys(void)
+{
+	pid_t pid, tid;
+
+	if (geteuid())
+		tap_lack("rights that the programs do not have");
+	set_up();
+	EXPECT(ap_host_names(host, ap_host_seg(host, 0), 0, &pid, &tid) == 0 && pid == getpid());
+	/* prove's, which runs the test; and who has no parent here any more */
+	slot_of(0)->pid = slot_of(0)->tid = (u32)getppid();
+	EXPECT(ap_host_names(host, ap_host_seg(host, 0), 0, &pid, &tid) == -ESRCH);
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == -ESRCH);
+	slot_of(0)->pid = slot_of(0)->tid = 1;
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == -ESRCH);
+	slot_of(0)->pid = (u32)getpid();
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == -ESRCH);
+	slot_of(0)->tid = (u32)getpid();
+	EXPECT(call(0, AP_SVC_NOP, 0, 0, 0) == 0);
+	/* nor by a segment that has not begun */
+	segs[1]->state = AP_SEG_INIT;
+	segs[1]->pid = (u32)getppid();
+	EXPECT(!ap_owner_is_child(&sv, 1, getppid()));
+	EXPECT(ap_owner_is_child(&sv, 1, getpid()));
+}
+
+/* What the supervisor would take for it is mapped, all 64 MiB of it, and read: no memory is given to it. */
+static void a_segment_that_nobody_has_is_none(void)
+{
+	struct stat before, after;
+
+	set_up();
+	REQUIRE(fstat(sv.ses.fd, &before) == 0);
+	ap_board_of(sv.ses.head)->nsegs = 1000;
+	EXPECT(!ap_host_seg(host, 2));
+	EXPECT(!ap_host_seg(host, 999));
+	EXPECT(!ap_host_seg(host, sv.ses.max_segs));
+	EXPECT(!ap_host_seg(host, UINT32_MAX));
+	REQUIRE(fstat(sv.ses.fd, &after) == 0);
+	EXPECT_U64(after.st_blocks, before.st_blocks);
+}
+
 static void the_limit_of_mapped_pages_holds(void)
 {
 	u64 inode, where[2];
@@ -561,6 +605,8 @@ int main(int argc, char **argv)
 						 TAP(the_killed_are_counted),
 						 TAP(an_exec_goes_on),
 						 TAP(the_limit_of_mapped_pages_holds),
+						 TAP(a_strangers_name_is_nobodys),
+						 TAP(a_segment_that_nobody_has_is_none),
 						 TAP(the_dead_hold_no_ring),
 						 TAP(a_dead_writers_locks_are_free),
 						 TAP(rubbish_is_answered),

@@ -161,6 +161,35 @@ static void survives_a_wild_allocator(void)
 	EXPECT_U64(seg, 1);
 }
 
+/* There is no page behind the file's end: to look there ends a process. */
+static void numbers_are_no_more_than_the_file_has(void)
+{
+	struct rlimit lim = { .rlim_cur = AP_SEG_OFF(5), .rlim_max = AP_SEG_OFF(5) };
+	u32 seg, n;
+
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &lim) == 0);
+	open_session();
+	ses.head->known_segs = ses.head->max_segs = 0xfffffff0;
+	ap_board_of(ses.head)->nsegs = 0xfffffff8;
+	EXPECT(ap_session_nsegs(&ses) <= 4);
+	EXPECT(ap_session_said_segs(&ses) <= 4);
+	EXPECT(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) < 0);
+	REQUIRE(ap_session_short(&ses, 0, &n) == 0);
+}
+
+/* The supervisor goes by its own number. */
+static void what_the_supervisor_knows_it_does_not_read(void)
+{
+	u32 seg;
+
+	open_session();
+	REQUIRE(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) == 0);
+	ses.known = ap_session_nsegs(&ses);
+	ses.head->known_segs = 1 << 19;
+	EXPECT_U64(ap_session_nsegs(&ses), 1);
+	EXPECT_U64(ap_session_said_segs(&ses), 1);
+}
+
 /* Whatever stands on the board, nobody gets what is another's, and the supervisor finds them all. */
 static void scribbled_numbers_give_each_its_own_segment(void)
 {
@@ -374,6 +403,8 @@ int main(int argc, char **argv)
 		TAP(shapes_are_of_all_groups),
 		TAP(survives_wild_indices),
 		TAP(survives_a_wild_allocator),
+		TAP(numbers_are_no_more_than_the_file_has),
+		TAP(what_the_supervisor_knows_it_does_not_read),
 		TAP(scribbled_numbers_give_each_its_own_segment),
 		TAP(folding_says_what_was_cut_short_and_frees_memory),
 		TAP(what_is_told_follows_the_tree_of_roots),

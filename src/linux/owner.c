@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose a segment is, by the kernel.  A segment says which process counts in it, and a slot which thread; both are
+ * words that the program can write, so they name anybody.  They are taken for true where the kernel says that the
+ * process has the segment's slots in its memory (/proc/PID/maps): nobody can make another one map them.  A process
+ * that was believed is pinned by its pidfd, so its number is not somebody else's later; and one that has got other
+ * rights since then (it has executed a set-uid program) is looked at anew.
+ *
+ * Who has no more rights than the programs it counts is led to nothing that they could not do themselves, and looks
+ * at no mappings: that takes a supervisor some 0.1 ms for each process.
+ *
+ * docs/design/trust.md, "What the supervisor reads".
+ */
+#include "linux/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+
+#define MAPS_CHUNK 65536
+#define LINE_LEAST 25 /* of a line's numbers, without which it is none */
+#define KCMP_VM_   1  /* enum kcmp_type: linux/kcmp.h is not everywhere */
+
+/* --- what the kernel says */
+
+#define HAS_SLOTS     (1 << 0) /* of the segment that was asked about */
+#define HAS_ANY	      (1 << 1) /* or any part of it */
+#define HAS_OF_PARENT (1 << 2) /* slots of its parent's */
+
+struct look {
+	const struct ap_session_file *ses;
+	u32 seg, parent;
+	int found;
+};
+
+static bool overlaps(u64 at, u64 size, u64 from, u64 to)
+{
+	return at < to && at + size > from;
+}
+
+/* A line of /proc/PID/maps: start-end perms offset major:minor inode */
+static void take_line(struct look *l, const char *line)
+{
+	u64 start, end, off, dev, ino, seg = AP_SEG_OFF(l->seg), parent = AP_SEG_OFF(l->parent);
+	const char *p = line;
+
+	start = ap_text_u64(&p, 16);
+	p += *p == '-';
+	end = ap_text_u64(&p, 16);
+	if (strlen(p) < LINE_LEAST || end <= start)
+		return;
+	p += strlen(" rwxp ");
+	off = ap_text_u64(&p, 16);
+	p += *p == ' ';
+	dev = ap_text_u64(&p, 16);
+	p += *p == ':';
+	dev = makedev((unsigned int)dev, (unsigned int)ap_text_u64(&p, 16));
+	p += *p == ' ';
+	ino = ap_text_u64(&p, 10);
+	if (dev != l->ses->dev || ino != l->ses->ino)
+		return;
+	if (overlaps(off, end - start, seg + AP_SLOTS_OFF, seg + AP_SEG_SIZE))
+		l->found |= HAS_SLOTS;
+	if (overlaps(off, end - start, seg, seg + AP_SEG_SIZE))
+		l->found |= HAS_ANY;
+	if (overlaps(off, end - start, parent + AP_SLOTS_OFF, parent + AP_SEG_SIZE))
+		l->found |= HAS_OF_PARENT;
+}
+
+/* HAS_*, or -errno where it cannot be seen; -ESRCH of one that has no memory any more. */
+static int look(struct look *l, pid_t pid)
+{
+	char path[AP_PROC_PATH], *buf, *line, *end;
+	size_t len = 0, all = 0;
+	ssize_t got;
+	int fd = open(ap_proc_path(path, pid, "maps"), O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	buf = malloc(MAPS_CHUNK + 1);
+	while (buf && !(l->found & HAS_SLOTS) &&
+	       (got = read(fd, buf + len, MAPS_CHUNK - len)) > 0) {
+		len += (size_t)got;
+		all += (size_t)got;
+		buf[len] = '\0';
+		for (line = buf; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			take_line(l, line);
+		}
+		len = (size_t)(buf + len - line);
+		memmove(buf, line, len);
+	}
+	close(fd);
+	free(buf);
+	if (!buf)
+		return -ENOMEM;
+	return all ? l->found : -ESRCH;
+}
+
+/* The owner of its folder in /proc: of one that has gained rights it is another one, mostly root. */
+static bool uid_of(pid_t pid, u32 *uid)
+{
+	char path[AP_PROC_PATH];
+	struct stat st;
+
+	if (stat(ap_proc_path(path, pid, ""), &st))
+		return false;
+	*uid = st.st_uid;
+	return true;
+}
+
+bool ap_owner_has_thread(pid_t pid, pid_t tid)
+{
+	char path[AP_PROC_PATH], name[32];
+
+	snprintf(name, sizeof(name), "task/%d", (int)tid);
+	return pid > 0 && tid > 0 && !access(ap_proc_path(path, pid, name), F_OK);
+}
+
+/* --- who is believed without */
+
+static bool has_capabilities(void)
+{
+	char text[8192];
+	const char *p = NULL;
+
+	if (ap_proc_read(getpid(), "status", text, sizeof(text)) > 0)
+		p = ap_status_find(text, "CapEff");
+	return !p || ap_text_u64(&p, 16);
+}
+
+/* Once: a supervisor's rights do not change. */
+static bool is_privileged(struct ap_supervisor *sv)
+{
+	if (!sv->rights)
+		sv->rights = !geteuid() || has_capabilities() ? AP_RIGHTS_MORE : AP_RIGHTS_SAME;
+	return sv->rights == AP_RIGHTS_MORE;
+}
+
+/* Where /proc does not show its memory: a task that descends from one that is known, by the kernel's word. */
+static bool descends(const struct ap_supervisor *sv, pid_t pid)
+{
+	struct ap_stat st;
+
+	for (u32 depth = 0; depth < AP_OWNER_DEPTH && pid > 1; depth++) {
+		if (pid == sv->command)
+			return true;
+		for (u32 i = 0; i < sv->ntracks; i++)
+			if (sv->tracks[i].is_owner && sv->tracks[i].pid == pid)
+				return true;
+		if (ap_stat_read(pid, &st))
+			return false;
+		pid = st.ppid;
+	}
+	return false;
+}
+
+enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, pid_t pid)
+{
+	struct look l = { &sv->ses, seg, head->parent_seg, 0 };
+	int has;
+
+	if (!is_privileged(sv))
+		return AP_OWNED;
+	has = look(&l, pid);
+	if (has == -ESRCH || has == -ENOENT)
+		return AP_OWNED_UNSEEN;
+	if (has < 0)
+		return descends(sv, pid) ? AP_OWNED : AP_OWNED_UNSEEN;
+	if (has & HAS_SLOTS)
+		return AP_OWNED;
+	/* before it has run: a fork's child has its parent's slots, a new image the segment's head */
+	if (head->state == AP_SEG_INIT && has & (HAS_ANY | HAS_OF_PARENT))
+		return AP_OWNED_UNBORN;
+	return AP_OWNED_NOT;
+}
+
+/* --- tracks */
+
+static struct ap_track *track_of(struct ap_supervisor *sv, u32 seg)
+{
+	if (seg >= sv->scanned)
+		ap_tracks_learn(sv);
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (sv->tracks[i].seg == seg)
+			return &sv->tracks[i];
+	return NULL;
+}
+
+/* The process that it was is not waited for yet, so that its number is its own. */
+static bool is_pinned(const struct ap_track *t)
+{
+	struct ap_stat st;
+
+	if (t->pidfd >= 0)
+		return !syscall(SYS_pidfd_send_signal, t->pidfd, 0, NULL, 0) || errno == EPERM;
+	return !ap_stat_read(t->pid, &st) && st.start_time == t->start_time;
+}
+
+static bool is_believed(const struct ap_track *t)
+{
+	u32 uid;
+
+	return t->is_owner && uid_of(t->pid, &uid) && uid == t->uid && is_pinned(t);
+}
+
+static bool believe(struct ap_track *t)
+{
+	struct ap_stat st;
+
+	t->is_owner = uid_of(t->pid, &t->uid) && !ap_stat_read(t->pid, &st);
+	if (t->is_owner)
+		t->start_time = st.start_time;
+	/* what was looked at was its process, as that is there still */
+	t->is_owner = t->is_owner && is_pinned(t);
+	return t->is_owner;
+}
+
+/* A vfork's child and others that have the memory of one that is known. */
+static bool shares_memory(const struct ap_track *t, pid_t pid)
+{
+	return t->is_owner && !syscall(SYS_kcmp, t->pid, pid, KCMP_VM_, 0, 0) && is_believed(t);
+}
+
+void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid)
+{
+	struct ap_track *t = is_privileged(sv) ? track_of(sv, seg) : NULL;
+
+	if (t && ap_track_name(sv, t, pid))
+		(void)believe(t);
+}
+
+bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid)
+{
+	struct ap_track *t;
+	struct ap_seg head;
+
+	if (pid <= 0)
+		return false;
+	if (!is_privileged(sv))
+		return true;
+	t = track_of(sv, seg);
+	if (!t || ap_session_seg_read(&sv->ses, seg, &head))
+		return false;
+	if (t->pid == pid && is_believed(t))
+		return true;
+	if (t->pid != pid && shares_memory(t, pid))
+		return true;
+	if (ap_owner_look(sv, seg, &head, pid) != AP_OWNED)
+		return false;
+	/* one that shares the memory of the track's own process is asked about each time */
+	if (t->pid != pid && t->is_owner && is_pinned(t))
+		return true;
+	return ap_track_name(sv, t, pid) && believe(t);
+}
+
+bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid)
+{
+	const struct ap_track *parent;
+	struct ap_seg head;
+
+	if (pid <= 0 || ap_session_seg_read(&sv->ses, seg, &head))
+		return false;
+	if (ap_owner_is(sv, seg, pid))
+		return true;
+	if (ap_owner_look(sv, seg, &head, pid) != AP_OWNED_UNBORN)
+		return false;
+	/* a parent has its child's segment, too, and is not its own child */
+	parent = track_of(sv, head.parent_seg);
+	return !parent || parent->pid != pid;
+}
+
+/* --- names */
+
+static bool is_our_pidns(const struct ap_supervisor *sv, u64 pidns)
+{
+	return !pidns || pidns == sv->ses.head->pidns;
+}
+
+pid_t ap_owner_outer(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, u32 inner)
+{
+	const struct ap_track *t;
+
+	if (is_our_pidns(sv, head->pidns))
+		return (pid_t)inner;
+	t = track_of(sv, seg);
+	if (t && t->pid && head->ns_pid == inner)
+		return t->pid;
+	return ap_pidns_find(head->pidns, (pid_t)inner);
+}
+
+int ap_owner_names(struct ap_supervisor *sv, u32 seg, u32 inner_pid, u32 inner_tid, pid_t *pid,
+		   pid_t *tid)
+{
+	struct ap_seg head;
+
+	if (!inner_pid || !inner_tid || ap_session_seg_read(&sv->ses, seg, &head))
+		return -ESRCH;
+	*pid = ap_owner_outer(sv, seg, &head, inner_pid);
+	if (!ap_owner_is(sv, seg, *pid))
+		return -ESRCH;
+	*tid = inner_tid == inner_pid	      ? *pid
+	       : is_our_pidns(sv, head.pidns) ? (pid_t)inner_tid
+					      : ap_pidns_find_thread(*pid, (pid_t)inner_tid);
+	return ap_owner_has_thread(*pid, *tid) ? 0 : -ESRCH;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose a segment is, by what the kernel says and not by what stands in it (owner.c has the rule).  All that the
+ * supervisor does to a task (signals, ptrace, its files in /proc, its descriptors, its rights) it does to one that
+ * was named here.
+ */
+#ifndef AP_LINUX_OWNER_H
+#define AP_LINUX_OWNER_H
+
+#include "linux/supervisor.h"
+
+#define AP_OWNER_DEPTH 64 /* parents that are looked at */
+
+enum ap_owned {
+	AP_OWNED_NOT,	 /* the process has nothing to do with it */
+	AP_OWNED_UNSEEN, /* nobody can tell: it is about to end, or /proc does not show it */
+	AP_OWNED_UNBORN, /* it has not run yet, and may be the one that will count there */
+	AP_OWNED
+};
+
+/* Looks anew.  head: a copy. */
+enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head,
+			    pid_t pid);
+/* The process counts there, now. */
+bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid);
+/* The same, or it will once it runs. */
+bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid);
+/* The supervisor has given it to that process itself. */
+void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid);
+bool ap_owner_has_thread(pid_t pid, pid_t tid);
+
+/* Our name for a process that one of that segment calls so; 0 or less: it is not there.  It is nobody's yet. */
+pid_t ap_owner_outer(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, u32 inner);
+/* Of a thread that is said to count in the segment: our names, of a process that does; -ESRCH none does. */
+AP_MUST_CHECK int ap_owner_names(struct ap_supervisor *sv, u32 seg, u32 inner_pid, u32 inner_tid,
+				 pid_t *pid, pid_t *tid);
+
+#endif
