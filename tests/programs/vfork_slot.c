@@ -89,21 +89,23 @@ static int child(void *arg)
 {
 	pid_t parent = *(pid_t *)arg;
 	struct ap_slot *slot = find_slot(parent, (u32)syscall(SYS_gettid));
-	u32 tid;
+	u32 tid, pid;
 
 	session_fd = find_fd(parent, 4095);
 	head_fd = find_fd(parent, session_fd - 1);
 	if (!slot || head_fd < 0)
 		_exit(2);
 	tid = slot->tid;
+	pid = slot->pid;
 	slot->exec_fd = session_fd;
 	slot->exec_head = head_fd;
-	slot->tid = (u32)parent;
+	slot->tid = slot->pid = (u32)parent;
 	if (ask(slot, AP_REQ_EXEC) != AP_REQ_EXEC_ACK)
 		said = "not seized";
 	else if (ask(slot, AP_REQ_CANCEL) == AP_REQ_CANCEL_ACK)
 		said = "let go";
 	slot->tid = tid;
+	slot->pid = pid;
 	slot->req = AP_REQ_NONE;
 	_exit(0);
 }
