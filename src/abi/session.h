@@ -64,6 +64,7 @@
 #define AP_WATCH_MAX	   32
 #define AP_LANE_WORDS	   2
 #define AP_SEG_ERRORS	   270 /* words */
+#define AP_CARRY_TRIES	   100000
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 
 /*
@@ -201,11 +202,12 @@ static inline s64 ap_budget_value(u64 word)
  */
 static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
 {
-	u32 seq;
+	u32 seq, tries = 0;
 	u64 sum, left;
 
 	if (!carry || carry > AP_LANE_MAX)
 		return 0;
+	/* a thread that keeps the rules changes it once in a while; one that does not is not waited for */
 	do {
 		seq = __atomic_load_n(&slot->carry_seq, __ATOMIC_ACQUIRE);
 		left = 0;
@@ -218,7 +220,8 @@ static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
 		if (seq & 1)
 			sum = __atomic_load_n(&slot->carry_was, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&slot->carry_seq, __ATOMIC_RELAXED) != seq);
+	} while (__atomic_load_n(&slot->carry_seq, __ATOMIC_RELAXED) != seq &&
+		 ++tries < AP_CARRY_TRIES);
 	return sum;
 }
 

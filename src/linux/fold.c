@@ -12,6 +12,9 @@
 #include "linux/session.h"
 #include "model/shared.h"
 
+/* A process' threads: of its segment and 15 more. */
+#define TASKS_MAX (16U * AP_SLOT_MAX)
+
 static void punch(struct ap_session_file *s, u32 seg)
 {
 	(void)!fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)AP_SEG_OFF(seg),
@@ -54,6 +57,12 @@ u32 ap_session_in_code(const struct ap_session_file *s, u32 seg)
 	return n;
 }
 
+/* What its process says of siblings that it cut off: not more than it had. */
+static u32 short_of(const struct ap_seg *head)
+{
+	return head->short_tasks < TASKS_MAX ? head->short_tasks : TASKS_MAX;
+}
+
 int ap_session_fold(struct ap_session_file *s, u32 seg)
 {
 	struct ap_root *root;
@@ -67,7 +76,7 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 		return 0;
 	}
 	root = &ap_board_of(s->head)->roots[head.root < AP_ROOT_MAX ? head.root : 0];
-	__atomic_fetch_add(&root->short_tasks, ap_session_in_code(s, seg) + head.short_tasks,
+	__atomic_fetch_add(&root->short_tasks, ap_session_in_code(s, seg) + short_of(&head),
 			   __ATOMIC_RELEASE);
 	if (head.estimates)
 		__atomic_store_n(&s->head->model_estimates, 1, __ATOMIC_RELAXED);
@@ -123,7 +132,7 @@ int ap_session_short(const struct ap_session_file *s, u32 root, u32 *short_tasks
 			return ret;
 		if (head.state != AP_SEG_FREE && head.state != AP_SEG_FOLDED &&
 		    ap_root_is_within(s, head.root < AP_ROOT_MAX ? head.root : 0, root))
-			*short_tasks += head.short_tasks;
+			*short_tasks += short_of(&head);
 	}
 	return 0;
 }

@@ -82,7 +82,7 @@ static struct ap_event *world_event_of_fd(void *world, struct ap_task *caller, s
 	if (host->token_event)
 		return host->token_event;
 	f = ap_host_file_named(host, host->token_inode);
-	return f ? f->event : NULL;
+	return f && host->asker && ap_host_file_is_held(host, f, host->asker) ? f->event : NULL;
 }
 
 static u64 world_clock_id(void *world, s32 clockid)

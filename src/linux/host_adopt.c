@@ -9,15 +9,6 @@
  */
 #include "linux/host_internal.h"
 
-static struct ap_host_seg *known_seg(struct ap_host *host, u32 index)
-{
-	struct ap_host_seg *s = host->segs[index % AP_HOST_BUCKETS];
-
-	while (s && s->index != index)
-		s = s->next;
-	return s;
-}
-
 static struct ap_host_task *watched_in(const struct ap_host_seg *s)
 {
 	for (u32 i = 0; s && i < AP_SLOT_MAX; i++)
@@ -45,7 +36,8 @@ static void adopt(struct ap_host *host, struct ap_host_seg *s, u32 slot,
 	host->epoch++;
 	child->raw_at = child->time_at = host->epoch;
 	s->known_gen[slot] = ap_host_slot(s, slot)->gen;
-	if (ap_core_fork(host->core, parent->core, child->core, is_thread) ||
+	if (ap_host_task_made_in(child, parent->seg) ||
+	    ap_core_fork(host->core, parent->core, child->core, is_thread) ||
 	    !ap_task_is_watched(child->core)) {
 		ap_host_task_end_as(host, child, AP_HOST_LEFT);
 		return;
@@ -70,7 +62,7 @@ static void adopt_seg(struct ap_host *host, const struct ap_seg *head, u32 index
 			continue;
 		parent = watched_in(s);
 		if (!parent && head->parent_seg != index)
-			parent = watched_in(known_seg(host, head->parent_seg));
+			parent = watched_in(ap_host_seg_known(host, head->parent_seg));
 		if (parent)
 			adopt(host, s, i, parent, parent->seg == s);
 	}

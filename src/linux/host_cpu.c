@@ -14,6 +14,7 @@
 
 #include "inject/proc.h"
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 
 #define TICK_NS	   4000000ULL
 #define LOAD	   20 /* a look may take one part in so many of the time */
@@ -103,14 +104,12 @@ static struct seen_seg *known(const struct ap_host_cpus *c, u32 index)
 static s32 cpu_of_parent(struct ap_host *host, const struct ap_host_seg *seg)
 {
 	const struct seen_seg *seen = known(host->cpus, seg->head->parent_seg);
-	const struct ap_host_seg *parent;
+	pid_t parent;
 
 	if (seen && seen->cpu >= 0)
 		return seen->cpu;
-	parent = ap_host_seg(host, seg->head->parent_seg);
-	if (!parent || (parent->head->pidns && parent->head->pidns != host->ses->head->pidns))
-		return -1;
-	return cpu_of((pid_t)parent->head->pid, (pid_t)parent->head->pid);
+	parent = ap_owner_of(host->sv, seg->head->parent_seg);
+	return cpu_of(parent, parent);
 }
 
 static struct seen_seg *seen_of(struct ap_host *host, const struct ap_host_seg *seg)
@@ -190,7 +189,10 @@ static s32 learn(struct ap_host *host, const struct ap_host_seg *seg, const stru
 	u64 pidns = seg->head->pidns;
 	s32 cpu = -1;
 
-	if (!pidns || pidns == host->ses->head->pidns)
+	if (t && t->tid)
+		cpu = cpu_of(t->pid, t->tid);
+	else if ((!pidns || pidns == host->ses->head->pidns) &&
+		 ap_owner_is(host->sv, seg->index, (pid_t)slot->pid))
 		cpu = cpu_of((pid_t)slot->pid, (pid_t)slot->tid);
 	if (t && cpu >= 0 && t->cpu != cpu)
 		ap_host_task_on_cpu(host, t, cpu);

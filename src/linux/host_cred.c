@@ -50,8 +50,9 @@ static bool read_cred(const struct ap_host_task *t, struct ap_cred *cred)
 	char name[64], text[STATUS_MAX];
 
 	snprintf(name, sizeof(name), "task/%d/status", (int)t->tid);
+	/* looked at behind the reading: it was that process' */
 	return t->tid > 0 && ap_proc_read(t->pid, name, text, sizeof(text)) > 0 &&
-	       !ap_cred_parse(text, cred);
+	       !ap_cred_parse(text, cred) && ap_host_task_is_itself(t->host, t);
 }
 
 /* The files of a task that may not be dumped belong to root. */

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -93,8 +92,11 @@ static int by_copy(const struct ap_host_task *t, s32 fd)
 
 int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
 {
-	int ref = by_proc(host, t, fd);
+	int ref;
 
+	if (fd < 0 || !ap_host_task_is_itself(host, t))
+		return -EBADF;
+	ref = by_proc(host, t, fd);
 	if (ref == -EACCES || ref == -EPERM)
 		ref = by_copy(t, fd);
 	return ref == -ENOENT ? -EBADF : ref;
@@ -261,7 +263,6 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 		      struct ap_host_file **out)
 {
 	struct ap_host_file *f, **bucket = &host->files[bucket_of(inode)];
-	struct stat st;
 	int ref;
 
 	if (ap_host_file_find(host, inode))
@@ -270,7 +271,7 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	if (ref < 0)
 		return ref;
 	f = calloc(1, sizeof(*f));
-	if (!f || fstat(ref, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode) {
+	if (!f || !ap_host_fd_is_pipe(ref, inode)) {
 		free(f);
 		close(ref);
 		return f ? -EBADF : -ENOMEM;
@@ -279,6 +280,7 @@ int ap_host_file_open(struct ap_host *host, const struct ap_host_task *t, s32 fd
 	f->ref = ref;
 	f->holder_pid = t->pid;
 	f->holder_fd = fd;
+	f->users[0] = t->seg ? t->seg->index + 1 : 0;
 	if (host->is_short_of_fds)
 		(void)ap_host_file_lends(f);
 	f->pub = -1;

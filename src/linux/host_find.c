@@ -42,6 +42,12 @@ int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 			      __atomic_load_n(&s->tid, __ATOMIC_RELAXED), pid, tid);
 }
 
+/* One without a segment is the session's own command, before it runs. */
+bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t)
+{
+	return !t->seg || !t->gen || ap_owner_is(host->sv, t->seg->index, t->pid);
+}
+
 /*
  * Only who is surely gone: a writer that lives after all would go on with its record in the middle of
  * another one's.  In another namespace that takes until its process is.

@@ -17,6 +17,7 @@
 
 #include "files/in.h"
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 
 #define PATH_MAX_FD 48
 
@@ -36,29 +37,50 @@ static bool is_its(const struct ap_host_file *f, int dir, const char *name)
 	return n == len && !memcmp(link, want, (size_t)n);
 }
 
-static bool is_own_its(const struct ap_host_file *f, int fd)
+bool ap_host_fd_is_pipe(int fd, u64 inode)
 {
+	const struct ap_host_file f = { .inode = inode };
 	char path[PATH_MAX_FD];
 
-	return is_its(f, AT_FDCWD, path_of(path, getpid(), fd));
+	return is_its(&f, AT_FDCWD, path_of(path, getpid(), fd));
 }
 
-/* The number of a descriptor of the file in a process; -1 none. */
-static int find_fd(const struct ap_host_file *f, pid_t pid)
+u64 ap_host_fd_pipe(int fd)
 {
-	char path[PATH_MAX_FD];
-	struct dirent *entry;
-	int fd = -1;
-	DIR *dir;
+	char path[PATH_MAX_FD], link[PATH_MAX_FD];
+	ssize_t n = readlink(path_of(path, getpid(), fd), link, sizeof(link) - 1);
+	unsigned long long inode = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
+	link[n > 0 ? n : 0] = '\0';
+	return sscanf(link, "pipe:[%llu]", &inode) == 1 ? inode : 0;
+}
+
+static bool is_own_its(const struct ap_host_file *f, int fd)
+{
+	return ap_host_fd_is_pipe(fd, f->inode);
+}
+
+/* The number of a descriptor of the file in a folder of them; -1 none. */
+static int find_in(const struct ap_host_file *f, const char *path)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(path);
+	int fd = -1;
+
 	while (dir && fd < 0 && (entry = readdir(dir)))
 		if (is_its(f, dirfd(dir), entry->d_name))
 			fd = atoi(entry->d_name);
 	if (dir)
 		closedir(dir);
 	return fd;
+}
+
+static int find_fd(const struct ap_host_file *f, pid_t pid)
+{
+	char path[PATH_MAX_FD];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	return find_in(f, path);
 }
 
 /* What one process gives: not below 0, it has the file. */
@@ -160,4 +182,23 @@ static int get_ref(const struct ap_host_file *f, pid_t pid, int fd)
 int ap_host_file_ref(struct ap_host *host, struct ap_host_file *f)
 {
 	return f->ref >= 0 ? f->ref : from_holder(host, f, get_ref);
+}
+
+bool ap_host_file_is_held(struct ap_host *host, struct ap_host_file *f,
+			  const struct ap_host_task *t)
+{
+	char path[PATH_MAX_FD];
+	u32 name = t->seg ? t->seg->index + 1 : 0, i;
+
+	for (i = 0; i < AP_HOST_USERS && f->users[i]; i++)
+		if (f->users[i] == name)
+			return true;
+	if (!ap_owner_may_more(host->sv))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)t->pid, (int)t->tid);
+	if (!name || find_in(f, path) < 0)
+		return false;
+	/* who opened it stays the first; of the others the last ones are remembered */
+	f->users[i < AP_HOST_USERS ? i : 1 + f->inode % (AP_HOST_USERS - 1)] = name;
+	return true;
 }

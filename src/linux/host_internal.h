@@ -24,7 +24,11 @@ struct ap_host_seg {
 	struct ap_host_seg *next;		   /* of its bucket */
 	struct ap_host_task *by_slot[AP_SLOT_MAX]; /* tasks that the core knows */
 	u32 known_gen[AP_SLOT_MAX];		   /* of the last that it knew in each */
+	u32 nameless; /* children of its threads that have not run yet */
 };
+
+/* More children at a time that have not run are not known to the core: nobody has so many. */
+#define AP_HOST_NAMELESS_MAX 1024U
 
 /* How a task ended, as far as it has. */
 enum ap_host_ending {
@@ -65,6 +69,7 @@ struct ap_host_task {
 	u32 slot;
 	u32 gen;	       /* of the slot; 0 while the child has not run yet */
 	pid_t pid, tid;	       /* as we see them; 0 while it has not run yet */
+	u32 maker_seg;	       /* + 1: whose ap_host_seg.nameless it is one of; else 0 */
 	u64 carried[AP_RAW_N]; /* counted by former images */
 	u64 raw[AP_RAW_N];     /* with what the slot has; as of raw_at */
 	u64 raw_at;	       /* ap_host.epoch */
@@ -95,7 +100,8 @@ struct ap_host_task {
 	bool is_held;
 	struct ap_host_task *held_next;
 	struct ap_host_sampler *samplers;
-	struct ap_vctr *vctr;	    /* perfctr's state */
+	u32 robs;	      /* so often in a row their lock had to be taken from who held it */
+	struct ap_vctr *vctr; /* perfctr's state */
 	s32 prompt_fd[AP_PROMPT_N]; /* the kernel's events that prompt it: host_prompt.c */
 	u64 prompt_ns;		    /* of its clock's */
 	bool is_quiet;		    /* it cannot bear to be prompted any more */
@@ -119,6 +125,8 @@ struct ap_host_task {
 	struct ap_host_task *tid_next; /* of its bucket */
 };
 
+#define AP_HOST_USERS 4U
+
 enum ap_host_perfctr { AP_HOST_PERFCTR_NONE, AP_HOST_PERFCTR_DEVICE, AP_HOST_PERFCTR_STATE };
 
 /* The other end of a perf descriptor, or of one of perfctr's, which has no event. */
@@ -136,10 +144,12 @@ struct ap_host_file {
 	bool is_async;	  /* has O_ASYNC */
 	pid_t holder_pid; /* who has it, as far as is known: host_holder.c */
 	s32 holder_fd;	  /* by this descriptor */
-	int kept;	  /* the program's file, which a mapping holds after its last close; -1 */
-	s32 pub;	  /* index of struct ap_pub, -1 none */
-	u32 page_order;	  /* of the mapping: enum is host_page.c's */
-	u64 page_off;	  /* in the session file, 0 none */
+	u32 users
+		[AP_HOST_USERS]; /* segments + 1 of processes that have had it: the one that opened it, then others */
+	int kept;	/* the program's file, which a mapping holds after its last close; -1 */
+	s32 pub;	/* index of struct ap_pub, -1 none */
+	u32 page_order; /* of the mapping: enum is host_page.c's */
+	u64 page_off;	/* in the session file, 0 none */
 	u64 npages;
 	u64 npinned; /* of them: beyond perf_event_mlock_kb, of the first mapper's RLIMIT_MEMLOCK */
 	u32 pinned_seg; /* that mapper */
@@ -236,6 +246,7 @@ struct ap_host {
 	struct ap_cgroup *cgroups;
 	u64 cgroups_ns; /* likewise, cgroups of tasks */
 	bool has_cgroups;
+	u64 going_bytes; /* of all tasks' struct ap_host_going */
 	struct ap_host_task *kicked;
 	u64 kick_ns; /* when to look whether they have seen it */
 	u32 wakes;   /* ap_session.wakes as it was seen */
@@ -295,6 +306,8 @@ AP_MUST_CHECK int ap_host_tree(struct ap_host *host);
 
 /* host_task.c */
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
+/* Only if it is mapped already. */
+struct ap_host_seg *ap_host_seg_known(const struct ap_host *host, u32 seg);
 struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot);
 /* The task that counts there; made known to the core if need be.  NULL: nobody (left). */
 struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
@@ -306,6 +319,8 @@ struct ap_host_task *ap_host_task_take_over(struct ap_host *host, struct ap_host
 void ap_host_know_all(struct ap_host *host);
 /* A child that will count there once it runs. */
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
+/* It is one of the children that threads there make; -EAGAIN: there are too many that have not run. */
+AP_MUST_CHECK int ap_host_task_made_in(struct ap_host_task *t, struct ap_host_seg *maker);
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
 /* The same, by who knows how. */
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending);
@@ -338,6 +353,8 @@ AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *
 				pid_t *pid, pid_t *tid);
 /* How a process is called here that one of that segment calls so; 0 or less: it is not there. */
 pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner);
+/* The process that was found to count in its segment does so still, and has the rights that it had. */
+bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t);
 struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 /* It has ended, be it that nobody has told. */
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
@@ -390,6 +407,13 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode);
 struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode);
 void ap_host_file_free(struct ap_host *host, struct ap_host_file *f);
 /* host_holder.c */
+/* A descriptor of ours is of that pipe: the kernel's own word, and no file system's. */
+bool ap_host_fd_is_pipe(int fd, u64 inode);
+/* The inode of the pipe that it is, 0 none. */
+u64 ap_host_fd_pipe(int fd);
+/* The task has, or has had, a descriptor of it: nobody else may do anything with the event. */
+bool ap_host_file_is_held(struct ap_host *host, struct ap_host_file *f,
+			  const struct ap_host_task *t);
 /* A descriptor of the program's own file, for a moment: it is a reader like others.  -1 where it has none. */
 int ap_host_file_borrow(struct ap_host *host, struct ap_host_file *f);
 /* A mapping is a reference to the file: what sends its signals is kept while there are both. */

@@ -102,9 +102,9 @@ static bool nudge(struct ap_host *host, const struct ap_host_seg *seg, u32 slot)
 static bool nudge_one(struct ap_host *host, u32 index)
 {
 	const struct ap_host_seg *seg = ap_host_seg(host, index);
-	u32 nslots = seg && seg->head->nslots < AP_SLOT_MAX ? seg->head->nslots : 0;
+	u32 nslots = seg ? __atomic_load_n(&seg->head->nslots, __ATOMIC_ACQUIRE) : 0;
 
-	for (u32 i = 0; i < nslots; i++) {
+	for (u32 i = 0; i < nslots && i < AP_SLOT_MAX; i++) {
 		const struct ap_slot *slot = ap_host_slot(seg, i);
 
 		if (__atomic_load_n(&slot->in_code, __ATOMIC_ACQUIRE) &&

@@ -77,10 +77,35 @@ static void find_build_id(struct ap_record_mapping *m, const u8 *notes, u64 size
 	}
 }
 
+/*
+ * The very file that is mapped.  Its path may be another's by now, a device that does something when it is opened even,
+ * so it is looked at before; and what the kernel knows of it is enough, since a file system of the program's own may not
+ * answer for ever.
+ */
+static int open_mapped(pid_t pid, const struct line *l)
+{
+	char path[AP_PROC_PATH + LINE_MAX_];
+	struct statx st;
+	int ref, fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, l->path);
+	ref = open(path, O_PATH | O_CLOEXEC);
+	if (ref < 0)
+		return -1;
+	if (statx(ref, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) ||
+	    !S_ISREG(st.stx_mode) || st.stx_ino != l->ino) {
+		close(ref);
+		return -1;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ref);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	close(ref);
+	return fd;
+}
+
 /* As the kernel does: of the program headers in the file's first page. */
 static void read_build_id(struct ap_record_mapping *m, pid_t pid, const struct line *l)
 {
-	char path[AP_PROC_PATH + LINE_MAX_];
 	u8 head[4096], notes[NOTES_MAX];
 	const Elf64_Ehdr *e = (const void *)head;
 	ssize_t got, n;
@@ -88,8 +113,7 @@ static void read_build_id(struct ap_record_mapping *m, pid_t pid, const struct l
 
 	if (l->path[0] != '/')
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, l->path);
-	fd = ap_in_open(path, AP_IN_FILE);
+	fd = open_mapped(pid, l);
 	if (fd < 0)
 		return;
 	got = pread(fd, head, sizeof(head), 0);
@@ -234,6 +258,13 @@ struct ap_host_going {
 
 /* Twice what a kernel lets a process map, without being told otherwise (vm.max_map_count). */
 #define MAX_GOING (1 << 17)
+/* And of all tasks together: names may be as long as a page. */
+#define MAX_GOING_BYTES (64ULL << 20)
+
+static u64 size_of_going(const struct ap_host_going *g)
+{
+	return sizeof(*g) + strlen(g->filename) + 1;
+}
 
 struct part {
 	u64 start, end;
@@ -281,9 +312,12 @@ static s64 note_line(struct ap_host_task *t, const struct line *l, void *arg)
 	}
 	(void)mapping_of(t->host, l, &m);
 	size = strlen(m.filename) + 1;
+	if (t->host->going_bytes + sizeof(*g) + size > MAX_GOING_BYTES)
+		return -E2BIG;
 	g = malloc(sizeof(*g) + size);
 	if (!g)
 		return -ENOMEM;
+	t->host->going_bytes += sizeof(*g) + size;
 	*g = (struct ap_host_going){ NULL, l->start, l->end, m.pgoff };
 	memcpy(g->filename, m.filename, size);
 	if (g->start < p->start) {
@@ -299,20 +333,25 @@ static s64 note_line(struct ap_host_task *t, const struct line *l, void *arg)
 	return 0;
 }
 
-/* The list ends here. */
-static void forget_from(struct ap_host_going **at)
+static void drop_going(struct ap_host *host, struct ap_host_going **at)
 {
-	while (*at) {
-		struct ap_host_going *next = (*at)->next;
+	struct ap_host_going *g = *at;
 
-		free(*at);
-		*at = next;
-	}
+	*at = g->next;
+	host->going_bytes -= size_of_going(g);
+	free(g);
+}
+
+/* The list ends here. */
+static void forget_from(struct ap_host *host, struct ap_host_going **at)
+{
+	while (*at)
+		drop_going(host, at);
 }
 
 void ap_host_unmapping_forget(struct ap_host_task *t)
 {
-	forget_from(&t->going);
+	forget_from(t->host, &t->going);
 }
 
 s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
@@ -337,21 +376,20 @@ s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
 	ret = each_line(t, start, end, note_line, &p);
 	/* what was noted of the call's other parts goes all the same */
 	if (ret < 0)
-		forget_from(before);
+		forget_from(t->host, before);
 	return ret < 0 ? ret : p.n;
 }
 
 static void tell_going(struct ap_host_task *t, struct ap_host_going **at)
 {
-	struct ap_host_going *g = *at;
+	const struct ap_host_going *g = *at;
 	const struct ap_record_mapping m = { .addr = g->start,
 					     .len = g->end - g->start,
 					     .pgoff = g->pgoff,
 					     .filename = g->filename };
 
 	ap_core_unmapped(t->host->core, t->core, &m);
-	*at = g->next;
-	free(g);
+	drop_going(t->host, at);
 }
 
 static s64 say_there(struct ap_host_task *t, const struct line *l, void *arg)

@@ -419,7 +419,7 @@ s64 ap_host_perfctr_serve(struct ap_host *host, struct ap_host_task *caller, str
 	if (!svc->arg[0])
 		return open_file(host, caller, svc, AP_HOST_PERFCTR_DEVICE, &f);
 	f = ap_host_file_named(host, svc->arg[0]);
-	if (!f)
+	if (!f || !ap_host_file_is_held(host, f, caller))
 		return -EBADF;
 	return f->perfctr ? on_file(host, caller, f, svc) : -ENOTTY;
 }

@@ -21,9 +21,10 @@
 #include "sampling/overflow.h"
 #include "sampling/ring.h"
 
-#define ROB_NS	50000000ULL /* then who has the lock is stopped or dead */
-#define SPINS	200
-#define KICK_NS 1000000ULL /* between kicks of who has not seen one */
+#define ROB_NS	 50000000ULL /* then who has the lock is stopped or dead */
+#define ROBS_MAX 16	     /* each time in a row it is waited for half as long */
+#define SPINS	 200
+#define KICK_NS	 1000000ULL /* between kicks of who has not seen one */
 
 static struct ap_sampler *at(struct ap_host_samplers *all, u32 i)
 {
@@ -146,7 +147,8 @@ void ap_host_put_lane(void *world, u32 lane)
 /* A holder has less to do than the time after which it is robbed; it notices by its own release. */
 void ap_host_sampler_lock(void *world, void *host_task)
 {
-	struct ap_slot *slot = slot_of(host_task);
+	struct ap_host_task *t = host_task;
+	struct ap_slot *slot = slot_of(t);
 	u64 until = 0;
 	u32 was;
 
@@ -155,21 +157,24 @@ void ap_host_sampler_lock(void *world, void *host_task)
 		was = 0;
 		if (__atomic_compare_exchange_n(&slot->sampler_lock, &was, AP_RING_CORE, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
-		    was == AP_RING_CORE)
+		    was == AP_RING_CORE) {
+			t->robs = 0;
 			return;
+		}
 		__builtin_ia32_pause();
 		if (n < SPINS)
 			continue;
 		if (!until)
-			until = ap_now_ns() + ROB_NS;
+			until = ap_now_ns() + (ROB_NS >> t->robs);
 		sched_yield();
-		if (ap_now_ns() < until)
-			continue;
-		if (__atomic_compare_exchange_n(&slot->sampler_lock, &was, AP_RING_CORE, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return;
-		until = 0;
+		if (ap_now_ns() >= until)
+			break;
 	}
+	if (!slot)
+		return;
+	/* whoever it is by now: a word that changes all the time would be waited for without end */
+	__atomic_store_n(&slot->sampler_lock, AP_RING_CORE, __ATOMIC_RELEASE);
+	t->robs += t->robs < ROBS_MAX;
 }
 
 static void kick(const struct ap_host *host, struct ap_slot *slot)

@@ -8,11 +8,11 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 #include "linux/refusal.h"
 
 #define TOKEN 0 /* stands for a descriptor: ap_host.token_inode */
@@ -45,7 +45,9 @@ static s64 give(struct request *r, const void *data, u64 size)
 
 static struct ap_host_file *file_of(struct ap_host *host, const struct request *r)
 {
-	return ap_host_file_named(host, r->svc.arg[0]);
+	struct ap_host_file *f = ap_host_file_named(host, r->svc.arg[0]);
+
+	return f && ap_host_file_is_held(host, f, r->task) ? f : NULL;
 }
 
 /* Whoever has waited for a task may open beside its events before we hear of its end. */
@@ -151,7 +153,7 @@ static s64 serve_open(struct ap_host *host, struct request *r)
 
 static s64 serve_close(struct ap_host *host, struct request *r)
 {
-	struct ap_host_file *f = file_of(host, r);
+	struct ap_host_file *f = ap_host_file_named(host, r->svc.arg[0]);
 
 	if (f)
 		ap_host_file_check(host, f);
@@ -290,7 +292,7 @@ static s64 serve_mmap(struct ap_host *host, struct request *r)
 
 static s64 serve_munmap(struct ap_host *host, struct request *r)
 {
-	struct ap_host_file *f = file_of(host, r);
+	struct ap_host_file *f = ap_host_file_named(host, r->svc.arg[0]);
 
 	if (!f)
 		return -EBADF;
@@ -325,14 +327,13 @@ static s64 serve_what(struct ap_host *host, struct request *r)
 {
 	int ref = r->svc.arg[0] > INT_MAX ? -EBADF
 					  : ap_host_fd_ref(host, r->task, (s32)r->svc.arg[0]);
-	bool is_event;
-	struct stat st;
+	u64 inode;
 
 	if (ref < 0)
 		return ref;
-	is_event = !fstat(ref, &st) && S_ISFIFO(st.st_mode) && ap_host_file_find(host, st.st_ino);
+	inode = ap_host_fd_pipe(ref);
 	close(ref);
-	return is_event ? (s64)st.st_ino : 0;
+	return inode && ap_host_file_find(host, inode) ? (s64)inode : 0;
 }
 
 /* --- what happens to watched tasks */
@@ -344,6 +345,25 @@ static struct ap_host_seg *named_seg(struct ap_host *host, const u64 *arg)
 	return ap_host_seg(host, (u32)arg[0]);
 }
 
+/* A place in a segment of the asker's process. */
+static bool is_own(struct ap_host *host, const struct request *r, const struct ap_host_seg *seg)
+{
+	return seg == r->seg || ap_owner_is(host->sv, seg->index, r->task->pid);
+}
+
+/* Or in one that it has made for a child, in which nobody counts. */
+static bool is_own_childs(struct ap_host *host, const struct request *r,
+			  const struct ap_host_seg *seg)
+{
+	struct ap_seg head;
+
+	for (u32 i = 0; i < AP_SLOT_MAX; i++)
+		if (seg->by_slot[i] && seg->by_slot[i]->tid)
+			return false;
+	return !ap_session_seg_read(host->ses, seg->index, &head) && head.state <= AP_SEG_INIT &&
+	       ap_owner_is(host->sv, head.parent_seg, r->task->pid);
+}
+
 static s64 serve_fork(struct ap_host *host, struct request *r)
 {
 	const u64 *arg = r->svc.arg;
@@ -352,7 +372,8 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	bool is_told;
 	int ret;
 
-	if (!seg || (seg == r->seg && arg[1] == r->slot))
+	if (!seg || (seg == r->seg && arg[1] == r->slot) ||
+	    (!is_own(host, r, seg) && !is_own_childs(host, r, seg)))
 		return -EINVAL;
 	if (!ap_task_is_watched(r->task->core)) {
 		ap_host_task_order(r->task);
@@ -361,7 +382,9 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	child = ap_host_task_child(host, seg, (u32)arg[1]);
 	if (!child)
 		return -ENOMEM;
-	ret = ap_core_fork(host->core, r->task->core, child->core, arg[2] != 0);
+	ret = ap_host_task_made_in(child, r->seg);
+	if (!ret)
+		ret = ap_core_fork(host->core, r->task->core, child->core, arg[2] != 0);
 	is_told = ap_task_tells(r->task->core) & (AP_TELL_TASK | AP_TELL_NAMESPACES);
 	if (ret || (!ap_task_is_watched(child->core) && !is_told)) {
 		ap_host_task_end_as(host, child, AP_HOST_LEFT);
@@ -381,11 +404,14 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	return ret;
 }
 
-static s64 end_slot(struct ap_host *host, const u64 *arg, enum ap_host_ending ending)
+static s64 end_slot(struct ap_host *host, const struct request *r, const u64 *arg,
+		    enum ap_host_ending ending)
 {
 	struct ap_host_seg *seg = named_seg(host, arg);
 	struct ap_host_task *t = seg ? seg->by_slot[arg[1]] : NULL;
 
+	if (t && !is_own(host, r, seg) && !is_own_childs(host, r, seg))
+		return -EINVAL;
 	/* a vfork child's parent may be faster than the news of the child's exec */
 	if (t && !ap_host_task_waits(host, t))
 		ap_host_task_end_as(host, t, ending);
@@ -394,13 +420,13 @@ static s64 end_slot(struct ap_host *host, const u64 *arg, enum ap_host_ending en
 
 static s64 serve_fork_failed(struct ap_host *host, struct request *r)
 {
-	return end_slot(host, r->svc.arg, AP_HOST_LEFT);
+	return end_slot(host, r, r->svc.arg, AP_HOST_LEFT);
 }
 
 static s64 serve_exit(struct ap_host *host, struct request *r)
 {
 	if (r->svc.arg[0])
-		return end_slot(host, r->svc.arg + 1, AP_HOST_LIVES);
+		return end_slot(host, r, r->svc.arg + 1, AP_HOST_LIVES);
 	ap_host_task_end_as(host, r->task, AP_HOST_EXITED);
 	return 0;
 }
@@ -511,7 +537,7 @@ static s64 serve_polled(struct ap_host *host, struct request *r)
 {
 	struct ap_host_file *f = ap_host_file_find(host, r->svc.arg[0]);
 
-	return f ? ap_host_file_polled(host, f) : 0;
+	return f && ap_host_file_is_held(host, f, r->task) ? ap_host_file_polled(host, f) : 0;
 }
 
 static s64 serve_quiet(struct ap_host *host, struct request *r)

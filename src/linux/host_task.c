@@ -18,13 +18,22 @@
 
 /* --- segments */
 
+struct ap_host_seg *ap_host_seg_known(const struct ap_host *host, u32 seg)
+{
+	struct ap_host_seg *s = host->segs[seg % AP_HOST_BUCKETS];
+
+	while (s && s->index != seg)
+		s = s->next;
+	return s;
+}
+
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg)
 {
 	struct ap_host_seg **bucket = &host->segs[seg % AP_HOST_BUCKETS], *s;
 
-	for (s = *bucket; s; s = s->next)
-		if (s->index == seg)
-			return s;
+	s = ap_host_seg_known(host, seg);
+	if (s)
+		return s;
 	/* one that nobody has gets no memory by being named */
 	if (seg >= host->ses->max_segs || !ap_session_is_taken(host->ses, seg))
 		return NULL;
@@ -140,10 +149,30 @@ static void forget_tid(struct ap_host *host, struct ap_host_task *t)
 	ap_host_clock_forget(t);
 }
 
+/* It has a name, or will have none. */
+static void is_nameless_no_more(struct ap_host *host, struct ap_host_task *t)
+{
+	struct ap_host_seg *s = t->maker_seg ? ap_host_seg_known(host, t->maker_seg - 1) : NULL;
+
+	if (s)
+		s->nameless--;
+	t->maker_seg = 0;
+}
+
+int ap_host_task_made_in(struct ap_host_task *t, struct ap_host_seg *maker)
+{
+	if (maker->nameless >= AP_HOST_NAMELESS_MAX)
+		return -EAGAIN;
+	maker->nameless++;
+	t->maker_seg = maker->index + 1;
+	return 0;
+}
+
 void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, pid_t tid)
 {
 	struct ap_host_task **bucket = &host->tids[tid_bucket(tid)];
 
+	is_nameless_no_more(host, t);
 	t->pid = pid;
 	if (t->tid == tid)
 		return;
@@ -266,6 +295,7 @@ void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 	if (ap_host_task_is_in_slot(t) && t->gen)
 		ap_host_slot(t->seg, t->slot)->orders = 0;
 	place(host, t, NULL, 0);
+	is_nameless_no_more(host, t);
 	forget_tid(host, t);
 	*t->prev = t->next;
 	if (t->next)
@@ -338,6 +368,14 @@ struct ap_host_task *ap_host_task_take_over(struct ap_host *host, struct ap_host
 	return take_over(host, seg, 0, pid, tid);
 }
 
+/* A thread counts in one place: that of many is a claim of one that gets no second task for it. */
+static bool is_elsewhere(struct ap_host *host, pid_t tid)
+{
+	const struct ap_host_task *t = ap_host_task_by_tid(host, tid);
+
+	return t && t->seg && t->gen && !t->has_parting && ap_host_task_is_in_slot(t);
+}
+
 struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
 {
 	struct ap_slot *s = ap_host_slot(seg, slot);
@@ -359,7 +397,7 @@ struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *s
 		return t;
 	if (!t)
 		t = take_over(host, seg, slot, pid, tid);
-	if (!t)
+	if (!t && !is_elsewhere(host, tid))
 		t = new_task(host, seg, slot, pid, tid, false);
 	if (!t)
 		return NULL;
@@ -522,9 +560,7 @@ void ap_host_seg_ended(struct ap_host *host, u32 seg)
 	struct ap_host_seg *s;
 
 	ap_host_cpu_seg_ended(host, seg);
-	s = host->segs[seg % AP_HOST_BUCKETS];
-	while (s && s->index != seg)
-		s = s->next;
+	s = ap_host_seg_known(host, seg);
 	if (!s)
 		return;
 	/* all of them are dead, and what one leaves may concern the others' records */

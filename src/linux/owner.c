@@ -138,7 +138,7 @@ static bool has_capabilities(void)
 }
 
 /* Once: a supervisor's rights do not change. */
-static bool is_privileged(struct ap_supervisor *sv)
+bool ap_owner_may_more(struct ap_supervisor *sv)
 {
 	if (!sv->rights)
 		sv->rights = !geteuid() || has_capabilities() ? AP_RIGHTS_MORE : AP_RIGHTS_SAME;
@@ -168,7 +168,7 @@ enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_s
 	struct look l = { &sv->ses, seg, head->parent_seg, 0 };
 	int has;
 
-	if (!is_privileged(sv))
+	if (!ap_owner_may_more(sv))
 		return AP_OWNED;
 	has = look(&l, pid);
 	if (has == -ESRCH || has == -ENOENT)
@@ -232,10 +232,19 @@ static bool shares_memory(const struct ap_track *t, pid_t pid)
 
 void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid)
 {
-	struct ap_track *t = is_privileged(sv) ? track_of(sv, seg) : NULL;
+	struct ap_track *t = ap_owner_may_more(sv) ? track_of(sv, seg) : NULL;
 
 	if (t && ap_track_name(sv, t, pid))
 		(void)believe(t);
+}
+
+pid_t ap_owner_of(struct ap_supervisor *sv, u32 seg)
+{
+	const struct ap_track *t = track_of(sv, seg);
+
+	if (!t || t->is_gone || (ap_owner_may_more(sv) && !is_believed(t)))
+		return 0;
+	return t->pid;
 }
 
 bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid)
@@ -245,7 +254,7 @@ bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid)
 
 	if (pid <= 0)
 		return false;
-	if (!is_privileged(sv))
+	if (!ap_owner_may_more(sv))
 		return true;
 	t = track_of(sv, seg);
 	if (!t || ap_session_seg_read(&sv->ses, seg, &head))

@@ -18,9 +18,13 @@ enum ap_owned {
 	AP_OWNED
 };
 
+/* The supervisor has rights that programs do not have: only then claims are worth a look at /proc. */
+bool ap_owner_may_more(struct ap_supervisor *sv);
 /* Looks anew.  head: a copy. */
 enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head,
 			    pid_t pid);
+/* The process that counts there, as far as is known already; else 0. */
+pid_t ap_owner_of(struct ap_supervisor *sv, u32 seg);
 /* The process counts there, now. */
 bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid);
 /* The same, or it will once it runs. */

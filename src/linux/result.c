@@ -43,11 +43,15 @@ void ap_result_not_counted(struct ap_run_result *res, u32 pid, const char *path,
 /* A process may have left out the NUL, and may have written anything. */
 static void take_text(char *to, const char *from)
 {
+	const size_t size = sizeof(((struct ap_note *)0)->text);
 	u32 i;
 
-	for (i = 0; i < sizeof(((struct ap_note *)0)->text) - 1 && from[i]; i++)
-		to[i] = (u8)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
-	to[i] = '\0';
+	/* a copy, which does not change */
+	memcpy(to, from, size);
+	to[size - 1] = '\0';
+	for (i = 0; to[i]; i++)
+		if ((u8)to[i] < ' ' || to[i] == 0x7f)
+			to[i] = '?';
 }
 
 static int take_notes(struct ap_run_result *res, const struct ap_session_file *s, u32 root)

@@ -30,6 +30,9 @@
 /* So many processes that live on in the memory of a dead one are looked for. */
 #define SHARERS 16
 
+/* A process has a segment for each AP_SLOT_MAX threads, up to 16. */
+#define SEGS_OF_ONE 32
+
 /* Signals are looked at in between. */
 #define MANY_TRACKS 256
 
@@ -87,9 +90,17 @@ bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
 	return !t->is_gone;
 }
 
+static u32 count_of(const struct ap_supervisor *sv, pid_t pid)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < sv->ntracks; i++)
+		n += sv->tracks[i].is_named && sv->tracks[i].pid == pid && !sv->tracks[i].is_gone;
+	return n;
+}
+
 /* Its memory names a process that is not its own, and whatever it was has had the time to put that right. */
-static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head,
-		    pid_t pid)
+static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
 {
 	const struct ap_note_args args = {
 		.kind = AP_NOTE_ENGINE,
@@ -99,8 +110,6 @@ static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct a
 		.reason = "it is not counted any more",
 	};
 
-	if (ap_owner_look(sv, t->seg, head, pid) != AP_OWNED_NOT)
-		return;
 	ap_session_note(&sv->ses, &args);
 	t->is_gone = true;
 }
@@ -123,9 +132,9 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 		return;
 	}
 	owned = ap_owner_look(sv, t->seg, head, pid);
-	if (owned == AP_OWNED_NOT) {
+	if (owned == AP_OWNED_NOT || count_of(sv, pid) >= SEGS_OF_ONE) {
 		if (ap_now_ns() - t->since_ns > NAMING_NS)
-			forsake(sv, t, head, pid);
+			forsake(sv, t, head);
 		return;
 	}
 	/* by now it may be another process that bears the name */

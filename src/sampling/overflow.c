@@ -62,8 +62,9 @@ static bool adapt(struct ap_sampler *s, u64 count, u64 ns, u64 left)
 	s64 delta = (s64)(period_for(count, ns, g->freq) - g->period);
 	s64 period;
 
-	delta = (delta >= 0 ? delta + 7 : delta - 7) / 8;
-	period = (s64)g->period + delta;
+	/* away from 0; what a program has written may be anything, and is added up as such */
+	delta = delta / 8 + (delta % 8 > 0) - (delta % 8 < 0);
+	period = (s64)(g->period + (u64)delta);
 	g->period = period > 0 ? (u64)period : 1;
 	/* a mark that has been passed is near */
 	return (s64)left > 0 && left / 8 > g->period;
@@ -235,12 +236,12 @@ static u64 pass(struct ap_sampler *s, u64 beyond)
 void ap_sampler_disarm(struct ap_sampler *s, u64 value)
 {
 	struct ap_sampling *g = ap_sampling_of(s);
-	s64 left = (s64)value_left(s, value);
+	u64 left = value_left(s, value);
 
 	if (!(g->state & AP_SAMPLER_ARMED))
 		return;
 	if (!(g->state & (AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED | AP_SAMPLER_AGAIN)))
-		g->left = left > 0 ? (u64)left : pass(s, (u64)-left);
+		g->left = (s64)left > 0 ? left : pass(s, 0 - left);
 	g->state &= ~(u64)(AP_SAMPLER_ARMED | AP_SAMPLER_THROTTLED | AP_SAMPLER_STOPPED |
 			   AP_SAMPLER_AGAIN);
 }

@@ -4,6 +4,7 @@
  * nothing which a process can write into its pages does harm.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -499,6 +500,106 @@ static void a_strangers_name_is_nobodys(void)
 	EXPECT(ap_owner_is_child(&sv, 1, getpid()));
 }
 
+/* Another process, which counts in segment 1 and has nothing of the first. */
+static pid_t make_other(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		munmap(segs[0], AP_SEG_SIZE);
+		slot_of(1)->cwd = 1; /* it has done so */
+		for (;;)
+			pause();
+	}
+	REQUIRE(pid > 0);
+	while (!__atomic_load_n(&slot_of(1)->cwd, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	slot_of(1)->tid = slot_of(1)->pid = segs[1]->pid = segs[1]->ns_pid = (u32)pid;
+	slot_of(1)->gen = 1;
+	slot_of(1)->state = AP_SLOT_LIVE;
+	segs[1]->nslots = 1;
+	segs[1]->state = AP_SEG_LIVE;
+	return pid;
+}
+
+/* An event is its descriptor's: who names its inode, which is no secret, and has none, may do nothing with it. */
+static void an_event_is_theirs_who_have_its_descriptor(void)
+{
+	u64 inode;
+	pid_t pid;
+	int fd;
+
+	if (geteuid())
+		tap_lack("rights that the programs do not have");
+	set_up();
+	pid = make_other();
+	inode = open_event(&fd, 0);
+	slot_of(0)->extra[AP_VEC_INSTR] += 9;
+	EXPECT(call(1, AP_SVC_NOP, 0, 0, 0) == 0);
+	EXPECT(call(1, AP_SVC_READ, inode, 8, 0) == -EBADF);
+	EXPECT(call(1, AP_SVC_IOCTL, inode, AP_PERF_IOC_DISABLE, 0) == -EBADF);
+	EXPECT(call(1, AP_SVC_IOCTL, inode, AP_PERF_IOC_RESET, 0) == -EBADF);
+	EXPECT(call(1, AP_SVC_MMAP, inode, 4096, PROT_READ) == -EBADF);
+	EXPECT(call(1, AP_SVC_CLOSE, inode, 0, 0) == 0);
+	slot_of(0)->extra[AP_VEC_INSTR] += 1;
+	EXPECT_U64(value(inode), 10);
+	kill(pid, SIGKILL);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+}
+
+/* Nor does a task end in the books because another one says so. */
+static void others_are_not_told_of(void)
+{
+	u64 inode;
+	pid_t pid;
+	int fd;
+
+	if (geteuid())
+		tap_lack("rights that the programs do not have");
+	set_up();
+	pid = make_other();
+	inode = open_event(&fd, 0);
+	EXPECT(call(1, AP_SVC_EXIT, 1, 0, 0) == -EINVAL);
+	EXPECT(call(1, AP_SVC_FORK_FAILED, 0, 0, 0) == -EINVAL);
+	EXPECT(call(1, AP_SVC_FORK, 0, 0, 0) == -EINVAL);
+	EXPECT(call(1, AP_SVC_FORK, 0, 5, 1) == -EINVAL);
+	slot_of(0)->extra[AP_VEC_INSTR] += 5;
+	EXPECT_U64(value(inode), 5);
+	kill(pid, SIGKILL);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+}
+
+static bool is_over;
+
+static void *flip(void *arg)
+{
+	struct ap_slot *slot = arg;
+
+	for (u32 n = 1; !__atomic_load_n(&is_over, __ATOMIC_RELAXED); n++) {
+		__atomic_store_n(&slot->carry_seq, n, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->sampler_lock, n | 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Words that change all the time are not waited for: the test has an end. */
+static void nobody_is_waited_for_for_ever(void)
+{
+	pthread_t t;
+	int fd;
+
+	set_up();
+	segs[0]->carry = 1;
+	REQUIRE(pthread_create(&t, NULL, flip, slot_of(0)) == 0);
+	for (u32 i = 0; i < 20; i++) {
+		(void)value(open_event(&fd, 0));
+		ap_host_sampler_lock(host, ap_host_task_at(host, ap_host_seg(host, 0), 0));
+		ap_host_sampler_unlock(host, ap_host_task_at(host, ap_host_seg(host, 0), 0), true);
+	}
+	__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+}
+
 /* What the supervisor would take for it is mapped, all 64 MiB of it, and read: no memory is given to it. */
 static void a_segment_that_nobody_has_is_none(void)
 {
@@ -607,6 +708,9 @@ int main(int argc, char **argv)
 						 TAP(the_limit_of_mapped_pages_holds),
 						 TAP(a_strangers_name_is_nobodys),
 						 TAP(a_segment_that_nobody_has_is_none),
+						 TAP(an_event_is_theirs_who_have_its_descriptor),
+						 TAP(others_are_not_told_of),
+						 TAP(nobody_is_waited_for_for_ever),
 						 TAP(the_dead_hold_no_ring),
 						 TAP(a_dead_writers_locks_are_free),
 						 TAP(rubbish_is_answered),
