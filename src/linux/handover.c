@@ -9,7 +9,6 @@
  * stranger.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/ptrace.h>
@@ -17,9 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,27 +91,6 @@ static struct ap_traced *new_traced(struct ap_supervisor *sv)
 		sv->traced_cap = cap;
 	}
 	return &sv->traced[sv->ntraced++];
-}
-
-static bool holds(pid_t tid, s32 fd, u64 dev, u64 ino)
-{
-	char path[AP_PROC_PATH], name[32];
-	struct statx st;
-
-	snprintf(name, sizeof(name), "fd/%d", fd);
-	/* what the kernel knows: a file system of the task's own may not answer for ever */
-	return fd >= 0 &&
-	       !statx(AT_FDCWD, ap_proc_path(path, tid, name), AT_STATX_DONT_SYNC, STATX_INO,
-		      &st) &&
-	       makedev(st.stx_dev_major, st.stx_dev_minor) == dev && st.stx_ino == ino;
-}
-
-static bool holds_session(const struct ap_supervisor *sv, const struct ap_traced *t)
-{
-	const struct ap_session_file *s = &sv->ses;
-
-	return holds(t->tid, t->fd, s->dev, s->ino) &&
-	       holds(t->tid, t->head_fd, s->head_dev, s->head_ino);
 }
 
 static void let_go_stopped(pid_t tid, int status)
@@ -203,8 +179,8 @@ static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *
 		return;
 	if (sv->host)
 		ap_host_exec_asked(sv->host, seg, index);
-	if (!read_asked(sv, seg, index, ns_pid, &t) || !holds_session(sv, &t) ||
-	    !seize(sv, &t)) {
+	if (!read_asked(sv, seg, index, ns_pid, &t) ||
+	    !ap_owner_holds_session(sv, t.tid, t.fd, t.head_fd) || !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
 		leave(sv, find_traced(sv, t.tid));

@@ -34,6 +34,7 @@
 #define HAS_SLOTS     (1 << 0) /* of the segment that was asked about */
 #define HAS_ANY	      (1 << 1) /* or any part of it */
 #define HAS_OF_PARENT (1 << 2) /* slots of its parent's */
+#define HAS_OTHER     (1 << 3) /* or any of the session's file */
 
 struct look {
 	const struct ap_session_file *ses;
@@ -67,6 +68,7 @@ static void take_line(struct look *l, const char *line)
 	ino = ap_text_u64(&p, 10);
 	if (dev != l->ses->dev || ino != l->ses->ino)
 		return;
+	l->found |= HAS_OTHER;
 	if (overlaps(off, end - start, seg + AP_SLOTS_OFF, seg + AP_SEG_SIZE))
 		l->found |= HAS_SLOTS;
 	if (overlaps(off, end - start, seg, seg + AP_SEG_SIZE))
@@ -163,6 +165,35 @@ static bool descends(const struct ap_supervisor *sv, pid_t pid)
 	return false;
 }
 
+static bool holds(pid_t tid, s32 fd, u64 dev, u64 ino)
+{
+	char path[AP_PROC_PATH], name[32];
+	struct statx st;
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	/* what the kernel knows: a file system of the task's own may not answer for ever */
+	return fd >= 0 &&
+	       !statx(AT_FDCWD, ap_proc_path(path, tid, name), AT_STATX_DONT_SYNC, STATX_INO,
+		      &st) &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == dev && st.stx_ino == ino;
+}
+
+bool ap_owner_holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd, s32 head_fd)
+{
+	const struct ap_session_file *s = &sv->ses;
+
+	return holds(tid, fd, s->dev, s->ino) && holds(tid, head_fd, s->head_dev, s->head_ino);
+}
+
+/* The image that was put in has the descriptor by which it will map its segment. */
+static bool will_map(const struct ap_supervisor *sv, u32 seg, pid_t pid)
+{
+	struct ap_slot slot;
+
+	return !ap_session_slot_read(&sv->ses, seg, 0, &slot) &&
+	       ap_owner_holds_session(sv, pid, slot.exec_fd, slot.exec_head);
+}
+
 enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, pid_t pid)
 {
 	struct look l = { &sv->ses, seg, head->parent_seg, 0 };
@@ -177,9 +208,13 @@ enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_s
 		return descends(sv, pid) ? AP_OWNED : AP_OWNED_UNSEEN;
 	if (has & HAS_SLOTS)
 		return AP_OWNED;
-	/* before it has run: a fork's child has its parent's slots, a new image the segment's head */
-	if (head->state == AP_SEG_INIT && has & (HAS_ANY | HAS_OF_PARENT))
+	if (head->state != AP_SEG_INIT)
+		return AP_OWNED_NOT;
+	/* before it has run: a fork's child has its parent's slots, a new image the segment's head or its descriptor alone */
+	if (has & HAS_OF_PARENT)
 		return AP_OWNED_UNBORN;
+	if (has & HAS_ANY || (!has && will_map(sv, seg, pid)))
+		return AP_OWNED_IMAGE;
 	return AP_OWNED_NOT;
 }
 
@@ -274,14 +309,17 @@ bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid)
 bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid)
 {
 	const struct ap_track *parent;
+	enum ap_owned owned;
 	struct ap_seg head;
 
 	if (pid <= 0 || ap_session_seg_read(&sv->ses, seg, &head))
 		return false;
 	if (ap_owner_is(sv, seg, pid))
 		return true;
-	if (ap_owner_look(sv, seg, &head, pid) != AP_OWNED_UNBORN)
-		return false;
+	owned = ap_owner_look(sv, seg, &head, pid);
+	/* it may have begun to run in between */
+	if (owned != AP_OWNED_UNBORN)
+		return owned == AP_OWNED || owned == AP_OWNED_IMAGE;
 	/* a parent has its child's segment, too, and is not its own child */
 	parent = track_of(sv, head.parent_seg);
 	return !parent || parent->pid != pid;

@@ -14,7 +14,8 @@
 enum ap_owned {
 	AP_OWNED_NOT,	 /* the process has nothing to do with it */
 	AP_OWNED_UNSEEN, /* nobody can tell: it is about to end, or /proc does not show it */
-	AP_OWNED_UNBORN, /* it has not run yet, and may be the one that will count there */
+	AP_OWNED_UNBORN, /* it has not run yet, and may be the child that will count there, or the parent */
+	AP_OWNED_IMAGE, /* it is about to, after an exec */
 	AP_OWNED
 };
 
@@ -31,6 +32,8 @@ bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid);
 bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid);
 /* The supervisor has given it to that process itself. */
 void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid);
+/* It has the session's files open by those numbers. */
+bool ap_owner_holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd, s32 head_fd);
 bool ap_owner_has_thread(pid_t pid, pid_t tid);
 
 /* Our name for a process that one of that segment calls so; 0 or less: it is not there.  It is nobody's yet. */

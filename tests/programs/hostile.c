@@ -44,7 +44,7 @@
 #define AREAS	 64
 #define VICTIMS	 16
 #define FDS	 16
-#define ACTS	 400
+#define ACTS	 3000
 #define ROUND_NS 1500000000LL /* then its child is killed */
 
 struct area {
@@ -379,11 +379,12 @@ static void act_all(uint64_t seed)
 	for (unsigned i = 0; i < ACTS; i++) {
 		unsigned k = below(KINDS);
 
-		if (wanted & 1U << k)
-			kinds[k].act();
+		while (!(wanted & 1U << k))
+			k = below(KINDS);
+		kinds[k].act();
 		if (!below(8))
 			nanosleep(&pause, NULL);
-		if (!below(100) && !fork())
+		if (!below(500) && !fork())
 			_exit(0);
 	}
 	_exit(0);
