@@ -89,7 +89,7 @@ static int open_mapped(pid_t pid, const struct line *l)
 	int ref, fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, l->path);
-	ref = open(path, O_PATH | O_CLOEXEC);
+	ref = ap_kernel_open(path, O_PATH);
 	if (ref < 0)
 		return -1;
 	if (statx(ref, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) ||
@@ -98,7 +98,7 @@ static int open_mapped(pid_t pid, const struct line *l)
 		return -1;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ref);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = ap_kernel_open(path, O_RDONLY | O_NONBLOCK);
 	close(ref);
 	return fd;
 }
