@@ -15,13 +15,13 @@
 #include "base/types.h"
 
 struct ap_session_file {
-	int fd;			  /* the party's file */
-	int head_fd;		  /* opened for reading alone */
-	u64 dev, ino;		  /* of the party's file, to know it again in another process, */
-	u64 head_dev, head_ino;	  /* and of the head */
-	u32 max_segs;		  /* that the party's has room for, by its size, which is sealed */
-	u32 known;		  /* the supervisor's own ap_session.known_segs; 0: not the supervisor's */
-	bool is_owner;		  /* made by us: all others only read */
+	int fd;			/* the party's file */
+	int head_fd;		/* opened for reading alone */
+	u64 dev, ino;		/* of the party's file, to know it again in another process, */
+	u64 head_dev, head_ino; /* and of the head */
+	u32 max_segs;		/* that the party's has room for, by its size, which is sealed */
+	u32 known;     /* the supervisor's own ap_session.known_segs; 0: not the supervisor's */
+	bool is_owner; /* made by us: all others only read */
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 };
