@@ -116,7 +116,18 @@ static mode_t umasked(mode_t mode)
 	return mode & ~mask;
 }
 
-/* What was opened is what was judged. */
+/*
+ * What was opened is what was judged.  In a folder of nobody else's only its kind is looked at: a file of an overlay has another
+ * number once it has been written to.
+ */
+static bool is_judged(const struct ap_leaf *leaf, const struct stat *st)
+{
+	if ((st->st_mode & S_IFMT) != (leaf->st.st_mode & S_IFMT))
+		return false;
+	return !ap_folder_is_shared(&leaf->dir_st) ||
+	       (st->st_dev == leaf->st.st_dev && st->st_ino == leaf->st.st_ino);
+}
+
 static int open_found(struct ap_out *out, int how)
 {
 	struct ap_leaf *leaf = &out->leaf;
@@ -124,11 +135,9 @@ static int open_found(struct ap_out *out, int how)
 
 	out->fd = openat(leaf->dir, leaf->name,
 			 how | (leaf->is_magic ? 0 : O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY);
-	if (out->fd < 0)
+	if (out->fd < 0 || fstat(out->fd, &st))
 		return -errno;
-	if (fstat(out->fd, &st))
-		return -errno;
-	return st.st_dev == leaf->st.st_dev && st.st_ino == leaf->st.st_ino ? 0 : -AP_FILE_CHANGED;
+	return is_judged(leaf, &st) ? 0 : -AP_FILE_CHANGED;
 }
 
 static int open_straight(struct ap_out *out)
