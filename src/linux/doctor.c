@@ -23,8 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files/error.h"
 #include "files/helper.h"
 #include "files/in.h"
+#include "files/out.h"
 #include "linux/refusal.h"
 #include "linux/run.h"
 
@@ -324,15 +326,20 @@ static void check_temporary(struct ap_doctor_finding *f)
 {
 	const char *folder = ap_folder_of_variable("TMPDIR", "/tmp");
 	struct statvfs fs;
+	char *made;
+	int error;
 	u64 left;
 
 	f->what = "temporary files";
-	if (access(folder, W_OK | X_OK)) {
-		say(f, AP_DOCTOR_LESS, "%.120s: %s: gate --functions, mem and c2c do not work",
-		    folder, strerror(errno));
-		advise(f, "set TMPDIR to a folder that can be written");
+	made = ap_out_temporary("anyperf-doctor", &error);
+	if (!made) {
+		say(f, AP_DOCTOR_LESS, "%.120s: %s: gate --functions does not work", folder,
+		    ap_file_error(error));
+		advise(f, "set TMPDIR to a folder that you can write, and others not");
 		return;
 	}
+	unlink(made);
+	free(made);
 	left = statvfs(folder, &fs) ? LITTLE_SPACE : (u64)fs.f_bavail * fs.f_frsize;
 	if (left >= LITTLE_SPACE) {
 		say(f, AP_DOCTOR_OK, "in %.120s", folder);

@@ -172,6 +172,8 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 777 open
 	run env TMPDIR="$tmp/open" "$ANYPERF" gate record --functions --baseline own/f.json -- "$prog"
 	has err 'TMPDIR: others may rename files there' "TMPDIR: a folder where others rename what is there is refused"
+	run env TMPDIR="$tmp/open" "$ANYPERF" doctor
+	has out "^ less +temporary files +$tmp/open: others may rename files there" "doctor says so"
 	is "$(ls -A open)" "" "and left alone"
 else
 	lack "links, files and FIFOs of other users" "only root can be somebody else"
