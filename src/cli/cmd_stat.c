@@ -409,9 +409,6 @@ static int report(const struct stat_args *args, const struct ap_stat *st, struct
 		ret = ap_outfile_append(args->output, text.text, text.size, stderr);
 	else
 		ret = ap_outfile_write(args->output, text.text, text.size, stderr);
-	if (ret &&
-	    args->output) /* a folder that is gone, a disk that is full: the counts are not lost */
-		(void)!ap_outfile_print(stderr, text.text, text.size, stderr);
 	free(text.text);
 	return ret;
 }
