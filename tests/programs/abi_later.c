@@ -287,7 +287,9 @@ static long field(const struct abi_case *c)
 
 static long switches(const struct abi_case *c)
 {
-	struct perf_event_attr attr = with_bits(abi_dummy(), BIT(CONTEXT_SWITCH));
+	struct perf_event_attr attr = with_bits(abi_dummy(), BIT(CONTEXT_SWITCH)),
+			       switched =
+				       abi_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	char rec[4096];
 	struct perf_event_header *h = (void *)rec;
 	struct timespec t = { 0, 1000000 };
@@ -295,7 +297,11 @@ static long switches(const struct abi_case *c)
 	long out = 0, in = 0;
 
 	(void)c;
-	map_or_die(&r, (int)abi_or_lacks(abi_open(&attr, -1)), 16, RW);
+	/* a session hears of switches where the kernel lets it count them */
+	switched.exclude_kernel = 0;
+	switched.sample_period = 1;
+	abi_or_lacks(abi_open(&switched, -1));
+	map_or_die(&r, (int)abi_open(&attr, -1), 16, RW);
 	for (int i = 0; i < 20; i++)
 		nanosleep(&t, NULL);
 	for (int tries = 0; tries < 1000 && (out < 20 || in < 20); tries++) {

@@ -391,7 +391,7 @@ static long count_by_period(const struct abi_case *c)
 	struct ring r;
 
 	attr.sample_period = (uint64_t)c->a;
-	map_or_die(&r, opened(&attr), 256, PROT_READ | PROT_WRITE);
+	map_or_die(&r, opened(&attr), 64, PROT_READ | PROT_WRITE);
 	for (int i = 0; i < 7; i++) {
 		abi_ioctl(r.fd, PERF_EVENT_IOC_ENABLE, NULL);
 		spin(777 + 13 * (uint64_t)i);
@@ -454,7 +454,7 @@ static long frequency(const struct abi_case *c)
 
 	attr.freq = 1;
 	attr.sample_freq = (uint64_t)c->a;
-	map_or_die(&r, opened(&attr), 256, PROT_READ | PROT_WRITE);
+	map_or_die(&r, opened(&attr), 64, PROT_READ | PROT_WRITE);
 	abi_ioctl(r.fd, PERF_EVENT_IOC_ENABLE, NULL);
 	for (int i = 0; i < 100000 && (!last || last == first); i++) {
 		spin(10000);
@@ -495,7 +495,7 @@ static long period_call(const struct abi_case *c)
 	uint64_t period = (uint64_t)c->a;
 
 	attr.sample_period = c->b ? 0 : 1000;
-	return abi_ioctl(abi_open(&attr, -1), PERF_EVENT_IOC_PERIOD, &period);
+	return abi_ioctl(opened(&attr), PERF_EVENT_IOC_PERIOD, &period);
 }
 
 /* --- REFRESH, and how one hears */
@@ -565,7 +565,7 @@ static long refused_refresh(const struct abi_case *c)
 
 	attr.inherit = c->a == INHERITED;
 	attr.sample_period = c->a == COUNTING ? 0 : 1;
-	return abi_ioctl(abi_open(&attr, -1), PERF_EVENT_IOC_REFRESH, (void *)1);
+	return abi_ioctl(opened(&attr), PERF_EVENT_IOC_REFRESH, (void *)1);
 }
 
 /* a: wakeup_events, b: source.  How often poll has something to say of 10 samples. */

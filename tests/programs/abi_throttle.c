@@ -25,7 +25,7 @@ static struct told work(struct perf_event_attr *attr, long rounds)
 	uint64_t was = 0;
 	struct ring r;
 
-	map_or_die(&r, (int)abi_open(attr, -1), 256, PROT_READ | PROT_WRITE);
+	map_or_die(&r, (int)abi_open(attr, -1), 64, PROT_READ | PROT_WRITE);
 	for (long i = 0; i < rounds && (t.off < 3 || t.on < 2); i++) {
 		abi_work(20000);
 		while (sample_next(&r, rec, sizeof(rec))) {
