@@ -7,6 +7,7 @@
  *   host.c        making it, the small operations
  *   host_task.c   tasks: where they count, fork, exec, end
  *   host_find.c   tasks by the names that others use for them
+ *   host_asked.c  which slots ask
  *   host_serve.c  requests
  *   host_file.c   descriptors and whether any is left
  *   host_wake.c   what poll says of them, signals

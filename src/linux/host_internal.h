@@ -387,7 +387,9 @@ int ap_host_kernel_rehome(const struct ap_host_task *caller, struct ap_event *ev
 void ap_host_task_let_leave(struct ap_host *host, struct ap_task *task);
 int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_task **out);
 
-/* host_serve.c: read(2), as whoever has waited for a child expects it */
+/* host_serve.c: what is asked in a slot, if anything is.  False: nothing */
+bool ap_host_serve_slot(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
+/* read(2), as whoever has waited for a child expects it */
 s64 ap_host_read(struct ap_host *host, struct ap_event *event, void *buf, u64 size);
 void ap_host_limits_init(struct ap_host *host, u32 max_sample_rate, u32 max_stack);
 /* A write to a node of the tree: how many bytes of the text were used. */
