@@ -673,6 +673,8 @@ int ap_cmd_report(int argc, char **argv)
 	if (rest < argc)
 		args.filter.symbol_part = argv[rest];
 	/* what can be known to be wrong before the file is opened */
+	if (!ap_profile_can_read(COMMAND, "--kallsyms", args.kallsyms))
+		return AP_EXIT_FAILURE;
 	trial = args;
 	trial.hist.any_field = true;
 	status = choose_columns(&trial, true, !args.no_branches);

@@ -174,6 +174,8 @@ int ap_cmd_script(int argc, char **argv)
 		return status;
 	if (rest < argc)
 		return ap_opts_wrong(&script_spec, "runs no scripts", argv[rest]);
+	if (!ap_profile_can_read(COMMAND, "--kallsyms", args.kallsyms))
+		return AP_EXIT_FAILURE;
 	d = ap_profile_open(COMMAND, args.input, args.force);
 	if (!d)
 		return AP_EXIT_FAILURE;

@@ -8,6 +8,7 @@
 
 #include "cli/memory.h"
 #include "files/error.h"
+#include "files/in.h"
 #include "print/print.h"
 
 const char *ap_profile_path(const char *path)
@@ -38,6 +39,19 @@ struct ap_data *ap_profile_open(const char *command, const char *path, bool forc
 			 ? " (try 'anyperf record' first, or -i file)"
 			 : " (try 'anyperf record -o file' first)");
 	return NULL;
+}
+
+bool ap_profile_can_read(const char *command, const char *option, const char *path)
+{
+	int fd = path ? ap_in_open(path, 0) : -1;
+
+	if (!path)
+		return true;
+	if (fd < 0)
+		ap_print(stderr, "%s: %s: %s: %s\n", command, option, path, ap_file_error(fd));
+	else
+		close(fd);
+	return fd >= 0;
 }
 
 void ap_profile_complain(const char *path, int error)

@@ -14,6 +14,9 @@
  */
 struct ap_data *ap_profile_open(const char *command, const char *path, bool force);
 
+/* A file that an option names, NULL: none; false after a line on stderr, and before anything else is done. */
+bool ap_profile_can_read(const char *command, const char *option, const char *path);
+
 /* force goes for files that the profile names, too; what is not believed is said on stderr, in a line. */
 void ap_profile_symbols(struct ap_symbols *symbols, bool force);
 void ap_profile_complain(const char *path, int error);

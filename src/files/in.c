@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -29,6 +30,12 @@ static bool is_nameless(const char *path)
 	return is;
 }
 
+/* /dev/null: an empty file for whoever wants one. */
+static bool is_null(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 static int judge(const char *path, const struct stat *st, unsigned int flags)
 {
 	if (S_ISDIR(st->st_mode))
@@ -37,7 +44,7 @@ static int judge(const char *path, const struct stat *st, unsigned int flags)
 		return S_ISFIFO(st->st_mode) && is_nameless(path) ? 0 : -AP_FILE_OWNER;
 	if (flags & AP_IN_FILE && !S_ISREG(st->st_mode))
 		return -AP_FILE_DEVICE;
-	if (S_ISREG(st->st_mode) || flags & AP_IN_FORCE)
+	if (S_ISREG(st->st_mode) || flags & AP_IN_FORCE || is_null(st))
 		return 0;
 	if (S_ISFIFO(st->st_mode))
 		return is_nameless(path) ? 0 : -AP_FILE_FIFO;

@@ -14,7 +14,7 @@
 #define AP_IN_FOLDER (1U << 2) /* a folder is no error */
 #define AP_IN_FILE   (1U << 3) /* no pipe either: it is a profile that names the file */
 
-/* A descriptor of a regular file, or of a pipe that has no name (bash's <(...), /dev/stdin); or an error for ap_file_error(). */
+/* A descriptor of a regular file, of /dev/null, or of a pipe that has no name (bash's <(...), /dev/stdin); or an error for ap_file_error(). */
 AP_MUST_CHECK int ap_in_open(const char *path, unsigned int flags);
 /* The same as a stream; NULL: *error says why. */
 FILE *ap_in_stream(const char *path, unsigned int flags, int *error);

@@ -182,7 +182,7 @@ fi
 readers=(
 	"report --stdio -i READ" "script -i READ" "annotate --stdio -i READ" "diff READ p.data" "diff p.data READ" "evlist -i READ"
 	"export -q -o - -i READ" "mem report --stdio -i READ" "c2c report --stdio -i READ" "stat report -i READ"
-	"gate --baseline READ --max instructions=+5% -- $prog" "stat --machine READ -- $prog" "stat --metric-file READ -M x -- $prog" "list metrics --metric-file READ"
+	"gate --baseline READ --max instructions=+5% -- $prog" "stat --machine READ -- $prog" "stat --metric-file READ -M x -- $prog" "list metrics --metric-file READ" "report --stdio -i p.data --kallsyms READ" "script -i p.data --kallsyms READ"
 )
 # read_by COMMAND NAME
 read_by()

@@ -214,9 +214,8 @@ refused()
 refused missing 'No such file' "no baseline"
 has err "'anyperf gate record' makes one" "no baseline: says how to come by one"
 refused . '[Dd]irectory|cannot be read' "a folder"
-refused /dev/null 'is no regular file' "a device"
-: >empty
-refused empty 'damaged' "an empty one"
+refused /dev/null 'damaged' "an empty one"
+refused /dev/zero 'is no regular file' "a device"
 size=$(wc -c <base)
 for n in 1 100 $((size / 2)) $((size - 3)); do
 	head -c "$n" base >part

@@ -243,8 +243,10 @@ static void what_is_read(void)
 	EXPECT_STR(reads("file", AP_IN_FILE | AP_IN_OURS), "");
 	EXPECT_STR(reads("fifo", 0), ap_file_error(AP_FILE_FIFO));
 	EXPECT_STR(reads("fifo", AP_IN_FILE), ap_file_error(AP_FILE_DEVICE));
-	EXPECT_STR(reads("/dev/null", 0), ap_file_error(AP_FILE_DEVICE));
-	EXPECT_STR(reads("/dev/null", AP_IN_FORCE), "");
+	EXPECT_STR(reads("/dev/zero", 0), ap_file_error(AP_FILE_DEVICE));
+	EXPECT_STR(reads("/dev/zero", AP_IN_FORCE), "");
+	EXPECT_STR(reads("/dev/null", 0), "");
+	EXPECT_STR(reads("/dev/null", AP_IN_FILE), ap_file_error(AP_FILE_DEVICE));
 	EXPECT_STR(reads(".", 0), strerror(EISDIR));
 	EXPECT_STR(reads(".", AP_IN_FOLDER), "");
 	EXPECT_STR(reads("none", 0), strerror(ENOENT));
