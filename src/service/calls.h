@@ -22,6 +22,11 @@ AP_MUST_CHECK bool ap_svc_mapped_at(u64 inode, u64 *off, u64 *pages);
 void ap_svc_kernel_mapped(const struct ap_service_call *c);
 void ap_svc_kernel_unmaps(u64 start, u64 size);
 s64 ap_svc_move_output(s32 fd, u64 inode);
+/*
+ * SET_OUTPUT(-1): what has a ring that the program does not see has none any more, unless others write there, too (EINVAL).
+ * False: it has no such ring, and the kernel is asked.
+ */
+AP_MUST_CHECK bool ap_svc_move_nowhere(s32 fd, s64 *ret);
 s64 ap_svc_take_ring(s32 fd, u64 inode, s32 output, u64 *to);
 /* What has come to the kernel's rings is in ours. */
 void ap_svc_move_all(void);

@@ -36,7 +36,8 @@ struct move {
 	u32 state;
 	s32 fd; /* of the kernel's event, while it is that event's */
 	u64 id;
-	u64 inode; /* of our event, whose ring it is */
+	u64 inode;  /* of our event, whose ring it is */
+	u32 others; /* times that another event's output was set to this one's ring */
 	const struct ap_perf_page *from;
 	u64 size; /* of its data */
 	struct ap_ring_map to;
@@ -177,10 +178,23 @@ static s64 begin_move(s32 fd, u64 id, u64 inode, u64 off, u64 pages)
 	return 0;
 }
 
+bool ap_svc_move_nowhere(s32 fd, s64 *ret)
+{
+	u64 id = id_of(fd);
+	const struct move *m = id ? find_move(id, 0) : NULL;
+
+	if (!m)
+		return false;
+	*ret = m->others ? -AP_EINVAL : 0;
+	if (!*ret)
+		end_moves(id, 0);
+	return true;
+}
+
 s64 ap_svc_move_output(s32 fd, u64 inode)
 {
 	u64 id = id_of(fd), off, pages;
-	const struct move *m;
+	struct move *m;
 
 	if (!id || find_seen(id) || !ap_svc_mapped_at(inode, &off, &pages))
 		return -AP_EINVAL;
@@ -191,8 +205,10 @@ s64 ap_svc_move_output(s32 fd, u64 inode)
 	/* several events of a CPU have one ring */
 	m = find_move(0, inode);
 	if (m && id_of(m->fd) == m->id &&
-	    !ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_SET_OUTPUT, (u64)(s64)m->fd, 0))
+	    !ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_SET_OUTPUT, (u64)(s64)m->fd, 0)) {
+		m->others++;
 		return 0;
+	}
 	return begin_move(fd, id, inode, off, pages);
 }
 

@@ -305,14 +305,16 @@ static enum after after_affinity(const struct ap_service_call *c)
 	return AFTER_AFFINITY;
 }
 
-/* Of an event of the kernel's: to one of ours. */
+/* Of an event of the kernel's: to one of ours, or to none. */
 static bool sets_kernels_output(struct ap_service_call *c)
 {
 	u64 inode;
+	s64 ret;
 
-	if ((u32)c->a[1] != AP_PERF_IOC_SET_OUTPUT || c->a[2] == ~0ULL ||
-	    !ap_svc_is_kernels((s32)c->a[0]))
+	if ((u32)c->a[1] != AP_PERF_IOC_SET_OUTPUT || !ap_svc_is_kernels((s32)c->a[0]))
 		return false;
+	if (c->a[2] == ~0ULL)
+		return ap_svc_move_nowhere((s32)c->a[0], &ret) && answer(c, ret);
 	inode = ap_fds_event((s32)c->a[2]);
 	return inode && answer(c, ap_svc_move_output((s32)c->a[0], inode));
 }
@@ -395,18 +397,22 @@ bool ap_service_before(struct ap_service_call *c)
 	return false;
 }
 
+/* Numbers from first to last are another's now, or nobody's; what: the event that one of them was, 0: several. */
+static void after_close(const struct ap_service_call *c, u32 first, u32 last, u64 what)
+{
+	ap_fds_changed(first, last);
+	if (c->inode)
+		hint(what);
+}
+
 static void after(struct ap_service_call *c)
 {
 	switch (c->after) {
 	case AFTER_CLOSE:
-		ap_fds_changed((u32)c->fd, (u32)c->fd);
-		if (c->inode)
-			hint(c->inode);
+		after_close(c, (u32)c->fd, (u32)c->fd, c->inode);
 		break;
 	case AFTER_CLOSE_RANGE:
-		ap_fds_changed((u32)c->a[0], (u32)c->a[1]);
-		if (c->inode)
-			hint(0);
+		after_close(c, (u32)c->a[0], (u32)c->a[1], 0);
 		break;
 	case AFTER_STAND_IN:
 		ap_svc_sys(AP_NR_close, (u64)c->fd, 0, 0, 0);

@@ -205,6 +205,12 @@ static int rings(long id)
 	       << 6;
 	count_switches(page);
 	bad |= (count_switches(page) || !count_switches(other)) << 6;
+	/* to none, and back */
+	bad |= ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, -1UL) << 7;
+	count_switches(other);
+	bad |= (count_switches(other) || ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a) ||
+		!count_switches(other))
+	       << 7;
 	/* whose ring is mapped writes nowhere else */
 	b = open_event(&theirs, 0, -1, -1);
 	page = map_ring(b);
