@@ -370,6 +370,7 @@ struct ap_session {
 #define AP_WATCH_TYPE(how)	((how)&0xff)
 #define AP_WATCH_LEN(how)	((how) >> 8 & 0xff)
 #define AP_WATCH_FILE		(1u << 16) /* of code, wherever the file is mapped: a probe */
+#define AP_WATCH_LOCKED		(1u << 17) /* no address: instructions that lock what they access */
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");
 _Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");

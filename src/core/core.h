@@ -51,8 +51,9 @@ struct ap_world_bp {
 	u64 addr;
 	u32 len;  /* 1, 2, 4 or 8, addr a multiple of it; code: the address alone */
 	u32 type; /* AP_HW_BREAKPOINT_W, _RW or _X */
-	u64 dev,
-		ino; /* of code: addr is an offset in this file (major << 20 | minor); ino 0: it is an address */
+	/* Of code: addr is an offset in this file (major << 20 | minor); ino 0: it is an address. */
+	u64 dev, ino;
+	bool is_locked; /* of code: all instructions that lock what they access; there is no address */
 };
 
 /* Who is told what of an event (ops->wake). */

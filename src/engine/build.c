@@ -158,10 +158,23 @@ static bool serializes(const struct ap_sb_insn *in)
 	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
+/* By its prefix, or as xchg does with memory. */
+static bool is_locked(const struct ap_insn *i)
+{
+	bool is_xchg = !i->map && !(i->flags & (AP_INSN_VEX | AP_INSN_EVEX)) &&
+		       (i->opcode & 0xfe) == 0x86 && i->modrm < 0xc0;
+
+	return is_xchg || i->flags & AP_INSN_LOCK;
+}
+
 /* Why an instruction is executed alone, by way of the dispatcher. */
 static enum ap_special alone_for(const struct ap_sb_insn *in, enum ap_check_kind check)
 {
-	if (ap_watch_is_at(in->pc))
+	bool is_watched = ap_watch_is_at(in->pc);
+
+	if (ap_unlikely(ap_watch_wants_locked()) && is_locked(&in->i))
+		return AP_SPECIAL_LOCKED;
+	if (is_watched)
 		return AP_SPECIAL_WATCH;
 	if (check == AP_CHECK_ALONE)
 		return AP_SPECIAL_DATA;

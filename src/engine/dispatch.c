@@ -518,7 +518,8 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_smc_serialize();
 		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_WATCH:
-		ap_watch_hit(t, l->target);
+	case AP_SPECIAL_LOCKED:
+		ap_watch_hit(t, l->target, l->special == AP_SPECIAL_LOCKED);
 		t->regs.rip = l->target;
 		if (ap_unlikely(t->sources & 1U << AP_SAMPLE_WATCH))
 			for (u32 hit = t->watch_hit; hit; hit &= hit - 1)

@@ -70,6 +70,8 @@ AP_NORETURN void ap_native_park(struct ap_thread *t); /* ap_proc.native is set; 
 
 /* watch.c: execution breakpoints.  Lock held, but for add, hit and undo. */
 bool ap_watch_is_at(u64 pc);
+/* Instructions that lock are counted. */
+bool ap_watch_wants_locked(void);
 void ap_watch_switch(void);
 static inline bool ap_watches_are_stale(void)
 {
@@ -79,7 +81,7 @@ static inline bool ap_watches_are_stale(void)
 	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.seg->data_ack;
 }
 void ap_watch_add(struct ap_thread *t, s32 k, s64 n);
-void ap_watch_hit(struct ap_thread *t, u64 pc); /* its execution follows */
+void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked); /* its execution follows */
 void ap_watch_undo(struct ap_thread *t);	/* it does not: a signal goes first */
 
 /* dump.c: t is about to die of t->pend_sig, and all with it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Execution breakpoints, at addresses and in files (probes).  No block goes over a watched instruction: one that begins there only leads
+ * Execution breakpoints: at addresses, in files (probes), and at all instructions that lock.  No block goes over a watched instruction: one that begins there only leads
  * here, where the thread counts and then executes it alone.  A code breakpoint fires before its
  * instruction: one that a signal came before is counted when it is reached again.
  *
@@ -110,7 +110,7 @@ static bool has_probes(void)
 	return false;
 }
 
-/* --- addresses */
+/* --- addresses, and what needs none */
 
 static u32 addresses_at(u64 pc)
 {
@@ -118,9 +118,25 @@ static u32 addresses_at(u64 pc)
 	u32 at = 0;
 
 	for (u32 k = 0; k < AP_WATCH_MAX; k++)
-		if (is_code(k) && !(s->watch_how[k] & AP_WATCH_FILE) && s->watch[k] == pc)
+		if (is_code(k) && !(s->watch_how[k] & (AP_WATCH_FILE | AP_WATCH_LOCKED)) &&
+		    s->watch[k] == pc)
 			at |= 1U << k;
 	return at;
+}
+
+static u32 of_locked(void)
+{
+	u32 of = 0;
+
+	for (u32 k = 0; k < AP_WATCH_MAX; k++)
+		if (is_code(k) && ap_proc.session->watch_how[k] & AP_WATCH_LOCKED)
+			of |= 1U << k;
+	return of;
+}
+
+bool ap_watch_wants_locked(void)
+{
+	return ap_unlikely(ap_proc.session->watch_used) && of_locked();
 }
 
 bool ap_watch_is_at(u64 pc)
@@ -164,9 +180,9 @@ void ap_watch_add(struct ap_thread *t, s32 k, s64 n)
 		t->watched |= 1U << k; /* the registers may not be complete yet */
 }
 
-void ap_watch_hit(struct ap_thread *t, u64 pc)
+void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked)
 {
-	u32 at = addresses_at(pc);
+	u32 at = addresses_at(pc) | (is_locked ? of_locked() : 0);
 
 	if (has_probes())
 		at |= probes_hit(pc);

@@ -16,6 +16,38 @@
 
 enum { PLUS, MINUS, LAST, TIMES }; /* hw->priv */
 
+/*
+ * Instructions that lock have no kind: the world watches for them, as for a breakpoint that is at each.  hw->which says so, and
+ * PLUS is the watch then.
+ */
+static const struct ap_world_bp locked = { .len = 8,
+					   .type = AP_HW_BREAKPOINT_X,
+					   .is_locked = true };
+
+static int init_locked(struct ap_core *core, struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	if (!ops->bp_arm)
+		return -AP_ENOENT;
+	hw->which = true;
+	hw->wants_tasks = !task;
+	hw->sample_source = ops->bp_place ? (u32)AP_SAMPLE_WATCH : 0;
+	return ops->bp_can ? ops->bp_can(world, ap_pmu_host(task), cpu, &locked) : 0;
+}
+
+static int start_locked(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	int err = ops->bp_arm(world, ap_pmu_host(task), cpu, &locked, &hw->priv[PLUS]);
+
+	if (!err && ops->bp_place)
+		hw->sample_which = ops->bp_place(world, hw->priv[PLUS]);
+	return err;
+}
+
 static u64 raw(struct ap_core *core, struct ap_task *task, s32 cpu, u64 kinds)
 {
 	void *world;
@@ -76,7 +108,6 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	bool is_computed;
 	int err;
 
-	(void)cpu;
 	if ((attr->type != AP_PERF_TYPE_HARDWARE && attr->type != AP_PERF_TYPE_HW_CACHE &&
 	     attr->type != AP_PERF_TYPE_RAW) ||
 	    !ops->raw)
@@ -90,10 +121,12 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		err = ops->may_count(world, ap_task_host(task), sum.plus | sum.minus);
 	if (err)
 		return err;
-	if (ops->need_kinds)
-		ops->need_kinds(world, sum.plus | sum.minus);
 	/* a PMU without limit has none of the lesser ones either */
 	hw->constraint = counters(core, pmu) && sum.constraint ? sum.constraint : ~0ULL;
+	if (sum.is_locked)
+		return init_locked(core, task, cpu, hw);
+	if (ops->need_kinds)
+		ops->need_kinds(world, sum.plus | sum.minus);
 	is_computed = sum.minus || sum.in_slots;
 	hw->kinds = is_computed ? 0 : sum.plus;
 	hw->needs = is_computed ? sum.plus | sum.minus : 0;
@@ -106,6 +139,8 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
+	if (hw->which)
+		return start_locked(core, hw, task, cpu);
 	hw->start = reading(core, hw, task, cpu);
 	hw->priv[LAST] = 0;
 	return 0;
@@ -113,11 +148,27 @@ static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 
 static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	u64 v = reading(core, hw, task, cpu) - hw->start;
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	u64 v;
 
+	if (hw->which)
+		return ops->bp_count(world, hw->priv[PLUS]);
+	v = reading(core, hw, task, cpu) - hw->start;
 	if ((s64)(v - hw->priv[LAST]) > 0)
 		hw->priv[LAST] = v;
 	return hw->priv[LAST];
+}
+
+static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	(void)task;
+	(void)cpu;
+	if (hw->which)
+		ops->bp_disarm(world, hw->priv[PLUS]);
 }
 
 void ap_pmu_cpu_init(struct ap_pmu_drivers *d)
@@ -128,6 +179,7 @@ void ap_pmu_cpu_init(struct ap_pmu_drivers *d)
 		.event_init = event_init,
 		.start = start,
 		.read = read,
+		.stop = stop,
 		.counters = counters,
 	};
 }

@@ -39,6 +39,12 @@
 		.name = (n), .config1 = (num), .sum = { .plus = (p), .of = K(L2_LOAD) },           \
 		.quality = AP_PMU_MODELLED, .text = (t)                                            \
 	}
+/* No kind of its own: the engine has as many as a word has bits. */
+#define OWN_LOCKED(num, n, t)                                                                      \
+	{                                                                                          \
+		.name = (n), .config1 = (num), .sum = { .plus = K(LOAD), .is_locked = true },      \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
 #define OWN(num, n, a, p, m, t)	   OURS(num, n, a, p, m, AP_PMU_EXACT, t)
 #define OWN_MODEL(num, n, a, p, t) OURS(num, n, a, p, 0, AP_PMU_MODELLED, t)
 
@@ -128,6 +134,7 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN_MODEL(64, "load-l2-hits", NULL, K(LOAD_L2_HIT), "of loads those that L2 answers"),
 	OWN_MODEL(65, "load-llc-hits", NULL, K(LOAD_LLC_HIT), "of loads those that the last cache answers, or another core's"),
 	OWN_MODEL(66, "load-memory", NULL, K(LOAD_LLC_MISS), "of loads those that memory answers"),
+	OWN_LOCKED(67, "locked-instructions", "instructions that lock what they access: lock prefix, xchg with memory"),
 };
 /* clang-format on */
 const u32 ap_pmu_nown = AP_ARRAY_SIZE(ap_pmu_own);

@@ -30,6 +30,7 @@ struct ap_pmu_sum {
 	u64 of;		/* what the machine must have one of for it; 0: of plus */
 	u64 constraint; /* bit n: fits on counter n of a limited PMU; 0 any */
 	bool in_slots;	/* times the slots that a cycle of the machine has */
+	bool is_locked; /* of plus the instructions that lock: each is counted as a breakpoint would be */
 };
 
 struct ap_pmu_desc {

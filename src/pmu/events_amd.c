@@ -19,6 +19,12 @@
 #define WHY_FAR	  "the engine follows no far transfer"
 #define WHY_CLASS "no such class of instructions is counted"
 
+#define LOCKED(n, c, t)                                                                            \
+	{                                                                                          \
+		.name = (n), .config = (c), .sum = { .plus = K(LOAD), .is_locked = true },         \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+
 /* clang-format off */
 static const struct ap_pmu_desc zen[] = {
 	EXACT("RETIRED_INSTRUCTIONS", "ex_ret_instr", 0xc0, K(INSTR), "retired instructions"),
@@ -60,6 +66,9 @@ static const struct ap_pmu_desc zen[] = {
 	EXACT("RETIRED_SSE_AVX_OPERATIONS.DP_MULT_ADD_FLOPS:DP_DIV_FLOPS:DP_MULT_FLOPS:DP_ADD_SUB_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:SP_MULT_FLOPS:SP_ADD_SUB_FLOPS", NULL, 0xff03, K(FLOPS), "the same, by the mask of Zen 1"),
 	/* nothing is dispatched here that does not retire: all of it together is each such instruction once */
 	EXACT("LS_DISPATCH.LD_ST_DISPATCH:STORE_DISPATCH:LD_DISPATCH", NULL, 0x0729, K(MEM), "instructions that read or write memory"),
+	/* Zen 1's names; later ones have the codes.  None here is of another sort than the one that commits to what it has speculated */
+	LOCKED("LOCKS.SPEC_LOCK_MAP_COMMIT", 0x0825, "instructions that lock what they access: lock prefix, xchg with memory"),
+	LOCKED("LOCKS.BUS_LOCK:NON_SPEC_LOCK:SPEC_LOCK:SPEC_LOCK_MAP_COMMIT", 0x0f25, "the same"),
 	NOT("LS_DISPATCH.LD_DISPATCH", "ls_dispatch.ld_dispatch", 0x0129, WHY_SPEC),
 	NOT("LS_DISPATCH.STORE_DISPATCH", "ls_dispatch.store_dispatch", 0x0229, WHY_SPEC),
 	NOT("LS_DISPATCH.LD_ST_DISPATCH", "ls_dispatch.ld_st_dispatch", 0x0429, WHY_SPEC),

@@ -17,12 +17,17 @@
 #define WHY_WALKS "walks are counted, and not the cycles in which one is under way"
 #define WHY_MSR	  "a request and its answers are chosen by a register of the CPU's own"
 #define WHY_AHEAD "what prefetchers ask for and L2 has is not counted"
-#define WHY_LOCK  "locked and split accesses are not told apart"
 
 /* constraint: the counters that the event fits on in the hardware */
 #define ON(n, c, k, on, t)                                                                         \
 	{                                                                                          \
 		.name = (n), .config = (c), .sum = { .plus = (k), .constraint = (on) },            \
+		.quality = AP_PMU_EXACT, .text = (t)                                               \
+	}
+#define LOCKED(n, c, t)                                                                            \
+	{                                                                                          \
+		.name = (n), .config = (c),                                                        \
+		.sum = { .plus = K(LOAD), .constraint = 0xf, .is_locked = true },                  \
 		.quality = AP_PMU_EXACT, .text = (t)                                               \
 	}
 #define FP(n, bit, k, t)                                                                           \
@@ -52,7 +57,7 @@
 	ON("MEM_INST_RETIRED.ANY", 0x83d0, K(MEM), 0xf, "instructions that read or write memory"), \
 	MODEL("MEM_INST_RETIRED.STLB_MISS_LOADS", NULL, 0x11d0, K(DTLB_LOAD_WALK), "loads that take a page walk"), \
 	MODEL("MEM_INST_RETIRED.STLB_MISS_STORES", NULL, 0x12d0, K(DTLB_STORE_WALK), "stores that take a page walk"), \
-	NOT("MEM_INST_RETIRED.LOCK_LOADS", NULL, 0x21d0, WHY_LOCK), \
+	LOCKED("MEM_INST_RETIRED.LOCK_LOADS", 0x21d0, "instructions that lock what they access: lock prefix, xchg with memory"), \
 	MODEL("MEM_INST_RETIRED.SPLIT_LOADS", NULL, 0x41d0, K(SPLIT_LOAD), "loads over two lines"), \
 	MODEL("MEM_INST_RETIRED.SPLIT_STORES", NULL, 0x42d0, K(SPLIT_STORE), "stores over two lines"), \
 	FP("SCALAR_DOUBLE", 0x01, K(FP_SCALAR_DOUBLE), "scalar double arithmetic, FMA twice"), \

@@ -42,10 +42,11 @@ was_late()
 	[ ${#later[@]} = 5 ] || later+=(later)
 }
 
-# The first run of anyperf feeds the models as well; the second is as most are: what is not asked for is not counted.
+# The first run of anyperf feeds the models as well; the second is as most are: what is not asked for is not counted.  In the
+# third instructions that lock are watched for.
 run_both()
 {
-	rm -f "$tmp/oracle" "$tmp/anyperf" "$tmp/base"
+	rm -f "$tmp/oracle" "$tmp/anyperf" "$tmp/base" "$tmp/locked"
 	in_same_place "$ORACLE" -o "$tmp/oracle" -- "$@" >"$tmp/oracle.out" 2>&1 </dev/null
 	oracle_status=$?
 	in_same_place "$ANYPERF" stat --deterministic -x, -e "${oracle_events// /,},cycles,branch-misses" \
@@ -53,6 +54,8 @@ run_both()
 	anyperf_status=$?
 	in_same_place "$ANYPERF" stat --deterministic -x, -e "${base_events// /,}" \
 		-o "$tmp/base" -- "$@" >"$tmp/base.out" 2>&1 </dev/null
+	in_same_place "$ANYPERF" stat --deterministic -x, -e "locked-instructions,${base_events// /,}" \
+		-o "$tmp/locked" -- "$@" >"$tmp/locked.out" 2>&1 </dev/null
 }
 
 # the lines of base_events in a table, as event and value
@@ -76,7 +79,7 @@ compare_with_oracle()
 		if [ "$digits" != "$(pid_digits)" ]; then
 			note "pids went around, once more"
 		elif ((tries++ < 20)) && { was_late "$name" "$tmp/oracle.out" || was_late "$name" "$tmp/anyperf.out" ||
-			was_late "$name" "$tmp/base.out"; }; then
+			was_late "$name" "$tmp/base.out" || was_late "$name" "$tmp/locked.out"; }; then
 			note "the signal came too early, once more"
 		else
 			break
@@ -88,6 +91,12 @@ compare_with_oracle()
 	base_values "$tmp/anyperf" >"$tmp/values"
 	base_values "$tmp/base" >"$tmp/values.base"
 	same "$tmp/values" "$tmp/values.base" "$name: the same where nothing else is counted"
+	base_values "$tmp/locked" >"$tmp/values.locked"
+	same "$tmp/values" "$tmp/values.locked" "$name: and where instructions that lock are"
+	known=$(known_count "$source" locked-instructions)
+	theirs=$(awk '$1 == "locked-instructions" { print $2 }' "$tmp/oracle")
+	is "anyperf $(stat_value "$tmp/locked" locked-instructions)" "anyperf ${known:-$theirs}" "$name: locked-instructions"
+	is "oracle $theirs" "oracle ${known:-$theirs}" "$name: locked-instructions of the oracle"
 	for event in $oracle_events; do
 		theirs=$(awk -v e="$event" '$1 == e { print $2 }' "$tmp/oracle")
 		ours=$(stat_value "$tmp/anyperf" "$event")

@@ -96,5 +96,7 @@ void access_classify(const uint8_t *bytes, size_t n, struct access *access)
 		return;
 	if (!touches_nothing(&i))
 		add_operands(&i, op, access);
+	access->locked = i.attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+			 (i.mnemonic == ZYDIS_MNEMONIC_XCHG && access->loads);
 	add_arithmetic(&i, access);
 }

@@ -25,6 +25,7 @@ enum access_fp {
 
 struct access {
 	bool loads, stores;
+	bool locked;	  /* by its prefix, or xchg with memory */
 	uint8_t fp_count; /* 0: none; 2 for fused multiply-add and dot products */
 	uint8_t fp_class; /* enum access_fp */
 };

@@ -42,6 +42,7 @@ static const char *const event_names[TALLY_EVENTS] = {
 	[TALLY_FP + ACCESS_512_DOUBLE] = "fp-512-double",
 	[TALLY_FP + ACCESS_512_SINGLE] = "fp-512-single",
 	[TALLY_FLOPS] = "flops",
+	[TALLY_LOCKED] = "locked-instructions",
 };
 
 int tally_event_by_name(const char *name)
@@ -114,6 +115,7 @@ static void count_access(uint64_t *count, const struct access *access)
 	count[TALLY_LOADS] += access->loads;
 	count[TALLY_STORES] += access->stores;
 	count[TALLY_MEM] += access->loads || access->stores;
+	count[TALLY_LOCKED] += access->locked;
 	count[TALLY_FP + access->fp_class] += access->fp_count;
 	count[TALLY_FLOPS] += access->fp_count * elements[access->fp_class];
 }

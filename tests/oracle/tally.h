@@ -29,6 +29,7 @@ enum tally_event {
 	TALLY_FP, /* enum access_fp */
 	TALLY_FP_LAST = TALLY_FP + ACCESS_FP_N - 1,
 	TALLY_FLOPS,
+	TALLY_LOCKED,
 	TALLY_EVENTS,
 };
 

@@ -231,8 +231,8 @@ static void expect_sum(enum ap_cpu cpu, u64 config, u64 config1, u64 plus, u64 m
 /* All raw codes of event and unit mask: nothing is counted that no row and no mix of rows says. */
 static void few_codes_are_counted(void)
 {
-	static const u32 counted[] = { 0, 58, 55,
-				       24 }; /* without the mixes of FP_ARITH and thresholds */
+	static const u32 counted[] = { 0, 59, 56,
+				       26 }; /* without the mixes of FP_ARITH and thresholds */
 	u32 c, n, mixes;
 	u64 config;
 
@@ -282,6 +282,17 @@ static void codes_mean_what_their_cpu_means(void)
 	expect_sum(AP_CPU_ZEN, 0x0084, 0, K(ITLB_MISS), K(ITLB_WALK));
 	expect_sum(AP_CPU_ZEN, 0x0f85, 0, K(ITLB_WALK), 0);
 	expect_sum(AP_CPU_ZEN, 0x1060, 0, K(L2_CODE), 0);
+	for (u32 c = 0; c < AP_ARRAY_SIZE(cpus); c++) {
+		bool is_zen = cpus[c] == AP_CPU_ZEN;
+		struct ap_pmu_sum sum = { 0 };
+
+		if (cpus[c] == AP_CPU_OTHER)
+			continue;
+		EXPECT_U64(ap_pmu_resolve(ap_pmu_arch(cpus[c]), AP_PERF_TYPE_RAW,
+					  is_zen ? 0x510825 : 0x21d0, 0, &sum),
+			   0);
+		EXPECT(sum.is_locked);
+	}
 	expect_sum(AP_CPU_ZEN, 0x0664, 0, K(L2_CODE), K(LLC_CODE));
 	expect_sum(AP_CPU_ZEN, 0xf064, 0, K(L2_LOAD) | K(L2_STORE), K(LLC_LOAD) | K(LLC_STORE));
 	expect_sum(AP_CPU_ZEN, 0x0729, 0, K(MEM), 0);
