@@ -531,7 +531,7 @@ static const struct abi_case cases[] = {
 	{ "E-034", "EXIT", task_records, N | S, 1, 1, PERF_RECORD_EXIT },
 	{ "E-039", "without inherit no EXIT of a child", task_records, N | S, 0, 0,
 	  PERF_RECORD_EXIT },
-	/* Linux writes none since 5.13: it looks for the task where it has just been taken away */
+	/* Linux 6.18 writes none: it looks for the task where it has just been taken away */
 	{ "A-109", "inherit_stat: READ at a child's end", read_record, S, 1, 1, 0 },
 	{ "A-109", "not without", read_record, N | S, 0, 0, 0 },
 	{ "E-037", "READ: pid, tid, value, id", read_record, S, 1, 1, 0 },

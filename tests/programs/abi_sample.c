@@ -727,7 +727,7 @@ static const struct abi_case cases[] = {
 	{ "D-080", "half of the area", watermark, N | S, 1, -1, 140 },
 	{ "D-080", "less than half", watermark, N | S, 0, -1, 120 },
 	{ "X-28", "half of the area", watermark, N | S, 1, -1, 140 },
-	/* Linux 6.2 and later write one id for all software events of a moment */
+	/* Linux 6.18 writes one id for all software events of a moment */
 	{ "X-17", "SAMPLE_ID is each event's own", ids_of_group, S, 0, 0, 0 },
 	{ 0 },
 };
