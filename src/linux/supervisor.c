@@ -186,15 +186,27 @@ void ap_supervisor_glance(struct ap_supervisor *sv)
 {
 	struct signalfd_siginfo si;
 
-	while (read(sv->sigfd, &si, sizeof(si)) == sizeof(si))
+	while (read(sv->sigfd, &si, sizeof(si)) == sizeof(si)) {
+		sv->has_children |= si.ssi_signo == SIGCHLD;
 		pass_on(sv, &si);
+	}
+}
+
+/* SIGCHLD is told once, and may have been heard in the middle of work. */
+static void reap(struct ap_supervisor *sv)
+{
+	if (!sv->has_children)
+		return;
+	sv->has_children = false;
+	while (reap_one(sv))
+		;
 }
 
 static void read_signals(struct ap_supervisor *sv)
 {
 	ap_supervisor_glance(sv);
-	while (reap_one(sv))
-		;
+	sv->has_children = true;
+	reap(sv);
 }
 
 /* Takes what the descriptors have to say; false when they are silent. */
@@ -272,6 +284,7 @@ static void look_at_tracks(struct ap_supervisor *sv)
 		sv->is_stale = false;
 		ap_handover_sweep(sv, ap_now_ns());
 		ap_tracks_update(sv);
+		reap(sv);
 	}
 }
 

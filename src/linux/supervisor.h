@@ -88,8 +88,9 @@ struct ap_supervisor {
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
 	enum ap_rights rights;
-	bool has_mute; /* some process may not ring: it is looked for */
-	bool is_stale; /* something happened that calls for a look at all segments */
+	bool has_mute;	   /* some process may not ring: it is looked for */
+	bool has_children; /* some have ended or stopped, and were not waited for yet */
+	bool is_stale;	   /* something happened that calls for a look at all segments */
 
 	pid_t command; /* 0 none */
 	bool command_ended;
