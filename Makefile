@@ -103,6 +103,7 @@ check-long: deps-test deps-long
 	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=perf_fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=perfctr_fuzz LONG=1 AP_TEST_TIMEOUT=7200
+	$(STAGE) VARIANT=asan e2e T=hostile LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) check-ports
 
 # --- the portable layers on other machines, under qemu
@@ -127,6 +128,7 @@ asan ubsan: deps-unit
 	$(STAGE) VARIANT=$@ unit
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
 	$(STAGE) VARIANT=$@ e2e T=perfctr_fuzz
+	$(STAGE) VARIANT=$@ e2e T=hostile
 
 # What has threads; the engine's tests want addresses that this one's runtime has taken.
 .PHONY: tsan

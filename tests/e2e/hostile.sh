@@ -25,7 +25,7 @@ def told(pid, victims):
 # root's: tables of known counts, of what is exact and of what makes all code be built anew, and a recording
 VICTIM = '''n=0; while :; do n=$((n+1))
   %(a)s stat -x, -o count.$n.a -e instructions -- %(p)s/fork_count >/dev/null || echo "stat: $?"
-  %(a)s stat -x, -o count.$n.b -e instructions,L1-dcache-loads -- %(p)s/threads_count >/dev/null || echo "stat: $?"
+  %(a)s stat -x, -o count.$n.b -e instructions,mem:0x1000:x -- %(p)s/threads_count >/dev/null || echo "stat: $?"
   %(a)s record -q -e instructions -c 500 -o data.$n -- %(p)s/fork_count >/dev/null || echo "record: $?"
   [ ! -e stop ] || break; done; echo $n >rounds''' % {'a': anyperf, 'p': programs}
 SCRIPT = '''sh -c "$V" & v=$!
@@ -46,7 +46,7 @@ def samples(name):
 # without it
 quiet = {}
 for n in 'a', 'b':
-    e, p = {'a': ('instructions', 'fork_count'), 'b': ('instructions,L1-dcache-loads', 'threads_count')}[n]
+    e, p = {'a': ('instructions', 'fork_count'), 'b': ('instructions,mem:0x1000:x', 'threads_count')}[n]
     subprocess.run([anyperf, 'stat', '-x,', '-o', 'quiet', '-e', e, '--', programs + '/' + p], stdout=subprocess.DEVNULL)
     quiet[n] = count('quiet')
 subprocess.run([anyperf, 'record', '-q', '-e', 'instructions', '-c', '500', '-o', 'quiet.data', '--', programs + '/fork_count'],
@@ -104,7 +104,7 @@ beside()
 	mkdir "$1"
 	is "$(cd "$1" && python3 ../beside.py "$ANYPERF" "$PROGRAMS" "$tmp/hostile" "$@" 2>&1)" ok "seed $*"
 }
-kinds=(names calls flips logs board notes exec words perf)
+kinds=(names calls flips logs board notes exec perf)
 if [ -n "${SEED:-}" ]; then
 	beside "$SEED" "${ROUNDS:-10}" ${KINDS:-"${kinds[@]}"}
 elif [ "${LONG:-0}" != 1 ]; then

@@ -61,6 +61,8 @@ static struct ap_seg *seg;   /* its own, */
 static struct ap_slot *slot; /* and that of the thread that began */
 static uint32_t seg_index;
 static int fds[FDS];
+static int
+	is_subtle; /* its segment looks as if nothing was wrong with it, so that it goes on being believed */
 
 static uint64_t any(void)
 {
@@ -117,14 +119,17 @@ static void act_names(void)
 
 	if (!seg || !slot)
 		return;
-	if (below(2)) {
+	if (is_subtle || below(2)) {
 		slot->pid = below(4) ? pid : (uint32_t)number();
 		slot->tid = below(4) ? pid : (uint32_t)number();
 		slot->in_code = 1;
 		seg->kinds_ack = 0;
 		seg->lanes_ack = 0;
-		if (below(2))
+		if (!is_subtle && below(2))
 			seg->nslots = (uint32_t)number();
+		/* in code for a while, where others are made to leave it */
+		for (volatile unsigned i = 0; i < 30000 && is_subtle; i++)
+			;
 		return;
 	}
 	if (below(2))
@@ -374,6 +379,7 @@ static void act_all(uint64_t seed)
 	const struct timespec pause = { .tv_nsec = 100000 };
 
 	state = seed * 0x9e3779b97f4a7c15ULL + 1;
+	is_subtle = below(2);
 	for (unsigned i = 0; i < FDS; i++)
 		fds[i] = -1;
 	for (unsigned i = 0; i < ACTS; i++) {
