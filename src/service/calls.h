@@ -31,6 +31,7 @@ s64 ap_svc_take_ring(s32 fd, u64 inode, s32 output, u64 *to);
 /* What has come to the kernel's rings is in ours. */
 void ap_svc_move_all(void);
 void ap_svc_moves_in_child(void);
+void ap_svc_moves_before_fork(void);
 /* The program has our event's ring mapped no longer, which ends what was redirected there. */
 void ap_svc_moves_end(u64 inode);
 /* rehome.c: SET_OUTPUT of our event at fd to a kernel's at output. */

@@ -9,6 +9,7 @@
  */
 #include "abi/service.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/nr.h"
 #include "engine/sys.h"
 #include "service/calls.h"
@@ -23,6 +24,8 @@
 #define PROT_RW	   3U
 #define LOST_ROOM  64U	/* for a LOST record that may go before */
 #define CHUNK_SIZE 256U /* bytes of a record that are copied at a time */
+#define FD_PATH	   "/proc/self/fd"
+#define NAME_AT	   19U /* in a linux_dirent64, behind its length at 16 */
 #define AWAITED                                                                                    \
 	1000U /* looks at who moves: it may have been killed in a vfork child, and never ends */
 
@@ -36,8 +39,9 @@ struct move {
 	u32 state;
 	s32 fd; /* of the kernel's event, while it is that event's */
 	u64 id;
-	u64 inode;  /* of our event, whose ring it is */
-	u32 others; /* times that another event's output was set to this one's ring */
+	u64 inode; /* of our event, whose ring it is */
+	u64 host; /* not 0: it has no ring of its own, and writes to that of the event with this id */
+	u32 forks; /* of the process before it began */
 	const struct ap_perf_page *from;
 	u64 size; /* of its data */
 	struct ap_ring_map to;
@@ -45,6 +49,8 @@ struct move {
 
 static struct ap_memo seen, moves;
 static u32 is_moving;
+/* Children have the descriptors as well, and nobody knows when they close theirs. */
+static u32 forks;
 
 static u64 id_of(s32 fd)
 {
@@ -108,6 +114,11 @@ void ap_svc_kernel_unmaps(u64 start, u64 size)
 	}
 }
 
+void ap_svc_moves_before_fork(void)
+{
+	__atomic_fetch_add(&forks, 1, __ATOMIC_RELAXED);
+}
+
 void ap_svc_moves_in_child(void)
 {
 	ap_memo_clear(&seen);
@@ -135,7 +146,7 @@ static void end_moves(u64 id, u64 inode)
 		const struct ap_perf_page *from = m->from;
 		u64 size = m->size + AP_PAGE_SIZE;
 
-		if (ap_memo_free(m))
+		if (ap_memo_free(m) && from)
 			ap_hook_unmap((void *)(unsigned long)from, size);
 	}
 	if (is_alone)
@@ -147,6 +158,92 @@ void ap_svc_moves_end(u64 inode)
 	end_moves(0, inode);
 }
 
+/* --- what has no descriptor any more */
+
+/* Does any descriptor of the process stand for it?  If that cannot be told: yes. */
+static bool is_open(u64 id)
+{
+	u8 buf[1024] __attribute__((aligned(8)));
+	bool is_found = false;
+	s64 dir = ap_svc_sys(AP_NR_open, (u64)FD_PATH, 0, 0, 0), n;
+
+	if (ap_is_err(dir))
+		return true;
+	while (!is_found &&
+	       (n = ap_svc_sys(AP_NR_getdents64, (u64)dir, (u64)buf, sizeof(buf), 0)) > 0) {
+		u16 size;
+
+		for (s64 at = 0; at < n && !is_found; at += size) {
+			const char *name = (const char *)buf + at + NAME_AT;
+			u64 fd;
+
+			memcpy(&size, buf + at + NAME_AT - 3, sizeof(size));
+			is_found = ap_parse_u64(&name, &fd) && ap_svc_is_kernels((s32)fd) &&
+				   id_of((s32)fd) == id;
+		}
+	}
+	ap_svc_sys(AP_NR_close, (u64)dir, 0, 0, 0);
+	return is_found || n < 0;
+}
+
+static bool is_host(u64 id)
+{
+	u32 n = ap_memo_used(&moves);
+
+	for (u32 i = 0; i < n; i++) {
+		const struct move *m = ap_memo_at(&moves, i);
+
+		if (m && m->host == id)
+			return true;
+	}
+	return false;
+}
+
+/* Nobody has it open, and writes to its ring. */
+static bool is_left(const struct move *m)
+{
+	return id_of(m->fd) != m->id && m->forks == __atomic_load_n(&forks, __ATOMIC_RELAXED) &&
+	       !is_host(m->id) && !is_open(m->id);
+}
+
+/*
+ * A ring that the program does not see holds its event, which without it would be over with its last descriptor.  So what nobody
+ * has open is ended before there is one more: guests first, as a ring stays while any writes to it.
+ */
+static void sweep(void)
+{
+	u32 n = ap_memo_used(&moves);
+
+	for (u32 pass = 0; pass < 2; pass++) {
+		for (u32 i = 0; i < n; i++) {
+			const struct move *m = ap_memo_at(&moves, i);
+			bool is_due = m && (pass ? !m->host : m->host != 0);
+
+			if (is_due && is_left(m))
+				end_moves(m->id, 0);
+		}
+	}
+}
+
+/* It writes to the ring of another one, of the same CPU. */
+static void remember_guest(s32 fd, u64 id, u64 inode, u64 host)
+{
+	struct move *m = ap_memo_claim(&moves, ENTRIES, sizeof(*m));
+
+	if (!m)
+		return;
+	m->fd = fd;
+	m->id = id;
+	m->inode = inode;
+	m->host = host;
+	m->forks = __atomic_load_n(&forks, __ATOMIC_RELAXED);
+	m->from = NULL;
+	m->size = 0;
+	ap_memo_publish(&moves, m);
+}
+
+/* --- beginning */
+
 /* The event's ring; an error is the kernel's: too much memory is locked, say. */
 static s64 begin_move(s32 fd, u64 id, u64 inode, u64 off, u64 pages)
 {
@@ -156,6 +253,7 @@ static s64 begin_move(s32 fd, u64 id, u64 inode, u64 off, u64 pages)
 	u8 *at;
 	s64 ret;
 
+	sweep();
 	if (pages < 2 || !ap_svc_ring(&ring, &to))
 		return -AP_EINVAL;
 	at = ap_hook_map(pages * AP_PAGE_SIZE);
@@ -171,6 +269,8 @@ static s64 begin_move(s32 fd, u64 id, u64 inode, u64 off, u64 pages)
 	m->fd = fd;
 	m->id = id;
 	m->inode = inode;
+	m->host = 0;
+	m->forks = __atomic_load_n(&forks, __ATOMIC_RELAXED);
 	m->from = (const struct ap_perf_page *)at;
 	m->size = (pages - 1) * AP_PAGE_SIZE;
 	m->to = to;
@@ -185,16 +285,34 @@ bool ap_svc_move_nowhere(s32 fd, s64 *ret)
 
 	if (!m)
 		return false;
-	*ret = m->others ? -AP_EINVAL : 0;
+	if (m->host) {
+		end_moves(id, 0);
+		return false;
+	}
+	*ret = is_host(id) ? -AP_EINVAL : 0;
 	if (!*ret)
 		end_moves(id, 0);
 	return true;
 }
 
+/* One that has a ring of ours, and whose descriptor is still where it was. */
+static const struct move *find_host(u64 inode)
+{
+	u32 n = ap_memo_used(&moves);
+
+	for (u32 i = 0; i < n; i++) {
+		const struct move *m = ap_memo_at(&moves, i);
+
+		if (m && m->inode == inode && !m->host && id_of(m->fd) == m->id)
+			return m;
+	}
+	return NULL;
+}
+
 s64 ap_svc_move_output(s32 fd, u64 inode)
 {
 	u64 id = id_of(fd), off, pages;
-	struct move *m;
+	const struct move *m;
 
 	if (!id || find_seen(id) || !ap_svc_mapped_at(inode, &off, &pages))
 		return -AP_EINVAL;
@@ -203,10 +321,9 @@ s64 ap_svc_move_output(s32 fd, u64 inode)
 		return 0;
 	end_moves(id, 0); /* it went elsewhere */
 	/* several events of a CPU have one ring */
-	m = find_move(0, inode);
-	if (m && id_of(m->fd) == m->id &&
-	    !ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_SET_OUTPUT, (u64)(s64)m->fd, 0)) {
-		m->others++;
+	m = find_host(inode);
+	if (m && !ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_SET_OUTPUT, (u64)(s64)m->fd, 0)) {
+		remember_guest(fd, id, inode, m->id);
 		return 0;
 	}
 	return begin_move(fd, id, inode, off, pages);
@@ -316,7 +433,7 @@ void ap_svc_move_all(void)
 	for (u32 i = 0; i < n; i++) {
 		struct move *m = ap_memo_at(&moves, i);
 
-		if (!m)
+		if (!m || !m->from)
 			continue;
 		while (move_one(m, &w, &wakes))
 			;

@@ -5,6 +5,7 @@
  */
 #include "abi/errno.h"
 #include "abi/service.h"
+#include "service/calls.h"
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/service.h"
@@ -43,6 +44,8 @@ static void tell(u32 op, u64 a, u64 b, u64 c)
 
 bool ap_service_forks(u32 seg, u32 slot, bool is_thread)
 {
+	if (!is_thread)
+		ap_svc_moves_before_fork();
 	if (!self_is_watched())
 		return false;
 	tell(AP_SVC_FORK, seg, slot, is_thread);

@@ -175,6 +175,28 @@ static int count_switches(struct perf_event_mmap_page *page)
 	return (int)samples(&r, 8);
 }
 
+/* Are all that come while we sleep of this event, by the ids that they begin with? */
+static int is_all_of(struct perf_event_mmap_page *page, int fd)
+{
+	unsigned long long id, of, n = 0, others = 0, at = page->data_head;
+
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id))
+		return 0;
+	page->data_tail = at;
+	sleep_often();
+	for (; at < page->data_head; n++) {
+		const char *data = (const char *)page + PAGE;
+		struct perf_event_header h;
+
+		memcpy(&h, data + at % (8 * PAGE), sizeof(h));
+		memcpy(&of, data + (at + sizeof(h)) % (8 * PAGE), sizeof(of));
+		others += h.type != PERF_RECORD_SAMPLE || of != id;
+		at += h.size;
+	}
+	page->data_tail = at;
+	return n && !others;
+}
+
 /* Records of the kernel's in a ring of the session's, which goes: with it goes what was set. */
 static int rings(long id)
 {
@@ -184,6 +206,7 @@ static int rings(long id)
 	int a, b, bad = 0;
 
 	theirs.sample_period = 1;
+	theirs.sample_type = PERF_SAMPLE_IDENTIFIER;
 	theirs.disabled = 0;
 	ours.use_clockid = theirs.use_clockid = 1;
 	ours.clockid = theirs.clockid = CLOCK_MONOTONIC;
@@ -205,6 +228,14 @@ static int rings(long id)
 	       << 6;
 	count_switches(page);
 	bad |= (count_switches(page) || !count_switches(other)) << 6;
+	/* what was closed records no more, once there is another one */
+	for (int i = 0; i < 5; i++) {
+		close(b);
+		b = open_event(&theirs, 0, -1, -1);
+		bad |= ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, a) << 8;
+	}
+	count_switches(other);
+	bad |= !is_all_of(other, b) << 9;
 	/* to none, and back */
 	bad |= ioctl(b, PERF_EVENT_IOC_SET_OUTPUT, -1UL) << 7;
 	count_switches(other);
@@ -257,7 +288,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "groups"))
 		return groups(id);
 	if (argc > 1 && !strcmp(argv[1], "rings"))
-		return rings(id);
+		return !!rings(id);
 	if (argc > 1 && !strcmp(argv[1], "work"))
 		return work();
 	sched_setaffinity(0, sizeof(set), &set);
