@@ -71,7 +71,7 @@ while IFS= read -r ref; do
 	whole=$(printf '%s' "$name" | sed 's/[][\.*^$+?(){}|/]/\\&/g')
 	case $file in
 	e2e/abi) # rows of tables, by the rule's id
-		grep -qE "^	(\{ |BOTH\(|RULE\()\"$name\"," "$root"/tests/programs/abi_*.[ch]
+		grep -qE "^	(\{ |BOTH\(|RULE\(|SWEEP\()\"$name\"," "$root"/tests/programs/abi_*.[ch]
 		;;
 	e2e/cases)
 		ls "$root/tests/programs/cases/$name".c* >"$tmp/case"
@@ -86,7 +86,7 @@ while IFS= read -r ref; do
 	esac 2>/dev/null || echo "$ref"
 done <"$tmp/named" >"$tmp/lost"
 is "$(cat "$tmp/lost")" "" "every test that is named exists" || note "$(cat "$tmp/lost")"
-sed -nE 's/^	(\{ |BOTH\(|RULE\()"([A-Z]-[0-9a-z]+)",.*/\2/p' "$root"/tests/programs/abi_*.[ch] | sort -u >"$tmp/tabled"
+sed -nE 's/^	(\{ |BOTH\(|RULE\(|SWEEP\()"([A-Z]-[0-9a-z]+)",.*/\2/p' "$root"/tests/programs/abi_*.[ch] | sort -u >"$tmp/tabled"
 # shellcheck disable=SC2016 # backticks of the document
 awk -F'|' '{ gsub(/ /, "", $2); if (index($5, "`e2e/abi::" $2 "`")) print $2 }' "$tmp/rows" | sort -u >"$tmp/told"
 same "$tmp/told" "$tmp/tabled" "the rules that abi.sh has tables of name it, and no others"

@@ -61,6 +61,25 @@ static long control(const struct abi_case *c)
 	return failed(sys_vperfctr_control(fd, &v));
 }
 
+/* a: a control that is taken, b: the bits of its first evntsel that are reserved.  Each bit alone: how many are refused so. */
+static long reserved_bits(const struct abi_case *c)
+{
+	const struct perfctr_cpu_control *base = (const struct perfctr_cpu_control *)c->a;
+	int fd = sys_vperfctr_open(0, 1);
+	long n = 0;
+
+	for (int i = 0; i < 32; i++) {
+		struct vperfctr_control v = { .cpu_control = *base };
+		long ret;
+
+		v.cpu_control.evntsel[0] |= 1U << i;
+		ret = failed(sys_vperfctr_control(fd, &v));
+		HOLDS((ret == -EPERM) == (c->b >> i & 1));
+		n += ret == -EPERM;
+	}
+	return n - __builtin_popcountl((unsigned long)c->b);
+}
+
 /* --- a state on a K8: instructions of user mode, and branches */
 
 #define K8_INSTR    0x4100c0
@@ -387,9 +406,28 @@ static long packed(const struct abi_case *c)
 			(long)&(const struct perfctr_cpu_control){ __VA_ARGS__ }, 0, cpu           \
 	}
 
+#define SWEEP(id, cpu, reserved, ...)                                                              \
+	{                                                                                          \
+		id, "each bit of evntsel on a " cpu, reserved_bits, O, 0,                          \
+			(long)&(const struct perfctr_cpu_control){ __VA_ARGS__ }, reserved, cpu    \
+	}
+
 /* clang-format off */
 static const struct abi_case cases[] = {
 #include "../tests/programs/abi_perfctr.h"
+	SWEEP("K-051", "p5", 0xfffffe00L, .nractrs = 1, .evntsel = { 0x80 }),
+	SWEEP("K-051", "p5mmx", 0xfffffe00L, .nractrs = 1, .evntsel = { 0x80 }),
+	SWEEP("K-053", "mii", 0xfffffa00L, .nractrs = 1, .evntsel = { 0x80 }),
+	SWEEP("K-054", "c6", 0xffffff00L, .nractrs = 1, .evntsel = { 0 }),
+	SWEEP("K-054", "winchip2", 0xffffff00L, .nractrs = 1, .evntsel = { 0 }),
+	SWEEP("K-062", "p6", 0x00280000L, .nractrs = 2, .pmc_map = { 0, 1 }, .evntsel = { USR_INSTR, USR_INSTR1 }),
+	SWEEP("K-061", "p6", 0x00680000L, .nractrs = 2, .pmc_map = { 1, 0 }, .evntsel = { USR_INSTR1, USR_INSTR }),
+	SWEEP("K-070", "k7", 0x00280000L, .nractrs = 1, .evntsel = { USR_INSTR }),
+	SWEEP("K-070", "k8", 0x00280000L, .nractrs = 1, .pmc_map = { 1 }, .evntsel = { USR_INSTR }),
+	SWEEP("K-076", "c3", 0xfffffe00L, .nractrs = 1, .pmc_map = { 1 }, .evntsel = { 0 }),
+	SWEEP("K-083", "p4", 0xb8000fffL, A(12, CCCR_INSTR, INSTR)),
+	SWEEP("K-083", "p4m2", 0xb80007ffL, A(12, CCCR_INSTR, INSTR)),
+	SWEEP("K-083", "p4m3", 0xb8000fffL, A(13, CCCR_INSTR, INSTR)),
 	CPU("p5", 1, 2),
 	CPU("p5mmx", 2, 3),
 	CPU("mii", 6, 3),
