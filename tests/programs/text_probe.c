@@ -26,7 +26,7 @@ static char self[512];
 static uint64_t offset; /* of called() in it */
 static unsigned int type;
 
-__attribute__((noinline, noclone, aligned(16))) static int called(int n)
+__attribute__((noinline, aligned(16))) static int called(int n)
 {
 	__asm__ volatile("" : "+r"(n));
 	return n + 1;
