@@ -14,6 +14,7 @@
  *
  *   0                  head    struct ap_session
  *   AP_FILTERS_OFF     head    struct ap_trace_filter[AP_TRACE_FILTERS]
+ *   AP_ERRORS_OFF      head    by root, what errors of estimates come of (linux/errors.c)
  *   AP_BOARD_OFF       party   struct ap_board: what tasks write for all to see
  *   AP_NOTE_OFF        party   struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         head    struct ap_pub[AP_PUB_MAX]
@@ -56,7 +57,9 @@
 #define AP_SLOT_LOG_OFF	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)	   /* abi/service.h */
 
 #define AP_FILTERS_OFF	   8192ULL
-#define AP_BOARD_OFF	   (AP_FILTERS_OFF + AP_TRACE_FILTERS * 1024)
+#define AP_ERRORS_OFF	   (AP_FILTERS_OFF + AP_TRACE_FILTERS * 1024)
+#define AP_ERRORS_SIZE	   (32ULL << 10)
+#define AP_BOARD_OFF	   (AP_ERRORS_OFF + AP_ERRORS_SIZE)
 #define AP_NOTE_OFF	   (AP_BOARD_OFF + 4096)
 #define AP_NOTE_MAX	   512
 #define AP_ROOT_MAX	   16

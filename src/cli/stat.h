@@ -69,6 +69,7 @@ struct ap_stat_row {
 	const char *why;   /* it is not */
 	bool is_scaled;	   /* something in agg is an estimate */
 	bool is_estimated; /* so are modelled counts: --model-sample */
+	double error;	   /* of that, in per cent; below 0: not known */
 };
 
 struct ap_stat_note {
@@ -135,6 +136,8 @@ const char *ap_stat_row_why(const struct ap_stat_row *row);
 const char *ap_stat_kind_name(enum ap_event_kind kind, bool is_estimated);
 const char *ap_stat_row_tag(const struct ap_stat_row *row);
 /* How much of the time the event counted, in percent. */
+/* How far an estimate may be off, in per cent of it, 95 times of 100; below 0: it is none, or nobody knows. */
+double ap_stat_row_error(const struct ap_stat *st, const struct ap_stat_row *row);
 double ap_stat_row_ran(const struct ap_stat_row *row);
 
 /* perf's comment on a row: a number and what it is; what is empty where perf has none. */

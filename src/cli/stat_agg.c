@@ -192,7 +192,33 @@ void ap_stat_set_estimated(struct ap_stat *st, u32 part)
 	st->model_sample = part;
 	st->is_estimated = true;
 	for (size_t i = 0; i < st->nrows; i++)
+		st->row[i].error = -1;
+	for (size_t i = 0; i < st->nrows; i++)
 		st->row[i].is_estimated = true;
+}
+
+/* They are of all that one run counted, and of the models alone. */
+static void add_errors(struct ap_stat *st, const struct ap_estimate_errors *errors)
+{
+	if (st->split != AP_STAT_ALL || st->has_cgroups || st->of_intervals || st->runs != 1)
+		return;
+	for (size_t i = 0; i < st->nrows; i++) {
+		struct ap_stat_row *row = &st->row[i];
+		u64 kinds = row->sel->desc->kind == AP_KIND_MODELLED ? row->sel->kinds : 0;
+		double sum = 0;
+
+		for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1)
+			sum += errors->kind[__builtin_ctzll(kinds)];
+		if (row->agg.n && row->agg.mean > 0)
+			row->error = 100 * sum / row->agg.mean;
+	}
+}
+
+double ap_stat_row_error(const struct ap_stat *st, const struct ap_stat_row *row)
+{
+	bool is_modelled = row->sel->desc->kind == AP_KIND_MODELLED;
+
+	return row->agg.n && is_modelled && row->is_estimated && st->runs == 1 ? row->error : -1;
 }
 
 const char *ap_stat_kind_name(enum ap_event_kind kind, bool is_estimated)
@@ -209,8 +235,10 @@ void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res)
 	st->tasks_running = res->tasks_running;
 	st->tasks_short += res->tasks_short;
 	st->short_by += (u64)res->tasks_short * res->max_short;
-	if (res->model_sample)
-		ap_stat_set_estimated(st, res->model_sample);
+	if (!res->model_sample)
+		return;
+	ap_stat_set_estimated(st, res->model_sample);
+	add_errors(st, &res->errors);
 }
 
 enum ap_stat_state ap_stat_row_state(const struct ap_stat_row *row)

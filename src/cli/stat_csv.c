@@ -5,8 +5,8 @@
  *	[time with -I,] [CPU or thread,] value, unit, event, [cgroup,] [deviation with -r,] run time,
  *	percent of it, metric, its unit
  *
- * and one more at the end, so that scripts which count from the left keep working: exact,
- * modelled or kernel, empty where there is no number.  Numbers do not depend on the locale.
+ * and more at the end, so that scripts which count from the left keep working: where modelled counts are estimates how far
+ * each may be off; then exact, modelled, estimated or kernel, empty where there is no number.  Numbers do not depend on the locale.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -48,6 +48,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 {
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
 	bool counted = ap_stat_row_state(row) == AP_STAT_COUNTED;
+	double error = ap_stat_row_error(st, row);
 
 	ap_stat_print_csv_place(st, row->place, sep, out);
 	print_value(row, out);
@@ -59,8 +60,11 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 	ap_print_fields(out, sep, "\t%.0f\t%.2f\t", row->running.mean, ap_stat_row_ran(row));
 	if (metric.what[0])
 		fprintf(out, "%.3f", metric.value);
-	ap_print_fields(out, sep, "\t%s%s\t%s\n", metric.style == AP_METRIC_PERCENT ? "% " : "",
-			metric.what, counted ? tag(row) : "");
+	ap_print_fields(out, sep, "\t%s%s\t", metric.style == AP_METRIC_PERCENT ? "% " : "",
+			metric.what);
+	if (st->is_estimated && error >= 0)
+		fprintf(out, "%.2f%%", error);
+	ap_print_fields(out, sep, st->is_estimated ? "\t%s\n" : "%s\n", counted ? tag(row) : "");
 }
 
 void ap_stat_print_csv(const struct ap_stat *st, const char *separator, const char *time, FILE *out)

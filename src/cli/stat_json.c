@@ -56,6 +56,8 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, c
 		ap_stat_row_ran(row));
 	ap_print(out, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"", metric.value,
 		 metric.what + (metric.what[0] == ' '));
+	if (ap_stat_row_error(st, row) >= 0)
+		ap_print(out, ", \"error\" : %.2f", ap_stat_row_error(st, row));
 	ap_print(out, ", \"kind\" : \"%s\"}\n", counted ? ap_stat_row_tag(row) : "");
 }
 

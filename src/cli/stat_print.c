@@ -58,7 +58,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 {
 	struct ap_stat_metric metric = ap_stat_row_metric(st, row);
 	const char *cgroup = ap_stat_row_cgroup(st, row);
-	double pct = ap_agg_stddev_pct(&row->agg);
+	double pct = st->runs > 1 ? ap_agg_stddev_pct(&row->agg) : ap_stat_row_error(st, row);
 
 	ap_stat_print_place(st, row->place, out);
 	print_value(row, out);
@@ -70,7 +70,7 @@ static void print_row(const struct ap_stat *st, const struct ap_stat_row *row, F
 	if (cgroup)
 		ap_print(out, "%s ", cgroup);
 	print_metric(&metric, out);
-	if (pct > 0)
+	if (pct > 0 || (pct >= 0 && st->runs == 1))
 		ap_print(out, " # %-8s  ( +-%6.2f%% )", ap_stat_row_tag(row), pct);
 	else
 		ap_print(out, " # %s", ap_stat_row_tag(row));

@@ -95,6 +95,11 @@ struct ap_core_ops {
 	void (*need_kinds)(void *world, u64 kinds);
 	/* Can the task count them from now on?  0, or -errno that its event gets.  NULL: all can. */
 	int (*may_count)(void *world, void *host, u64 kinds);
+	/*
+	 * Nothing of the task has been looked at by who counts these kinds, since models see a part of a run: shown alone its event
+	 * has not run.  NULL: all is looked at.
+	 */
+	bool (*is_unseen)(void *world, void *host, u64 kinds);
 	/* A software counter of a task, or of a CPU (host NULL); -EOPNOTSUPP where nobody knows. */
 	int (*world_counter)(void *world, void *host, s32 cpu, enum ap_world_counter which, u64 *v);
 	u32 (*ncpus)(void *world); /* CPUs are numbered 0..ncpus-1 */

@@ -137,6 +137,7 @@ struct ap_event {
 	u64 first_period;		/* of a clone with a frequency */
 	u64 carry;			/* of a CPU's event: counted since the last overflow */
 	u64 lost;			/* records, but those that live samplers have lost */
+	bool is_unseen;			/* of what has ended: ap_event_is_unseen() */
 	bool records_munmap;		/* of what was opened: clones look there */
 	bool is_split;			/* likewise: ops.part is told of each task's end */
 	char *filter;			/* likewise: SET_FILTER's; NULL none */
@@ -201,6 +202,9 @@ bool ap_sched_all_fits(const struct ap_sched *s);
 bool ap_sched_could_fit(const struct ap_event *leader, const struct ap_event *event);
 /* The task was seen on another CPU. */
 void ap_sched_moved(struct ap_ctx *ctx, s32 cpu);
+
+/* parts.c: has nobody looked at its task? */
+bool ap_event_is_unseen(const struct ap_event *e);
 
 /* event.c */
 static inline bool ap_event_is_soft(const struct ap_event *e)

@@ -252,6 +252,7 @@ void ap_event_end(struct ap_event *e, u64 now)
 	ap_group_update(e, now);
 	ap_event_stop(e, now);
 	e->state = AP_STATE_EXIT;
+	e->is_unseen = ap_event_is_unseen(e);
 	leave_ctx(e);
 	if (task)
 		ap_event_tell_part(e, task);
@@ -294,6 +295,7 @@ void ap_event_fold(struct ap_event *clone)
 	struct ap_event *parent = clone->parent;
 	const struct ap_task *task = clone->ctx ? clone->ctx->task : NULL;
 
+	clone->is_unseen = ap_event_is_unseen(clone);
 	ap_event_detach(clone);
 	if (task)
 		ap_event_tell_part(clone, task);

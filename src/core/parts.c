@@ -15,6 +15,16 @@ void ap_task_set_comm(struct ap_task *task, const char *comm)
 	memset(task->comm + i, 0, sizeof(task->comm) - i);
 }
 
+bool ap_event_is_unseen(const struct ap_event *e)
+{
+	const struct ap_core *core = e->core;
+
+	if (!e->ctx || !e->ctx->task)
+		return e->is_unseen;
+	return core->ops.is_unseen && e->hw.kinds &&
+	       core->ops.is_unseen(core->world, e->ctx->task->host, e->hw.kinds);
+}
+
 void ap_event_tell_part(struct ap_event *e, const struct ap_task *task)
 {
 	const struct ap_core *core = e->core;
@@ -24,7 +34,7 @@ void ap_event_tell_part(struct ap_event *e, const struct ap_task *task)
 				      .comm = task->comm,
 				      .count = ap_event_own_count(e),
 				      .enabled = e->enabled,
-				      .running = e->running };
+				      .running = ap_event_is_unseen(e) ? 0 : e->running };
 
 	if (opened->is_split && core->ops.part)
 		core->ops.part(core->world, opened, &part);

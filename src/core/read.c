@@ -132,6 +132,13 @@ static void sum_of(struct ap_event *e, struct moment *m, struct sums *sums, bool
 	add_own(e, m, sums);
 }
 
+/* Sums of several tasks are estimates over all of them; of one that nobody has looked at there is nothing to show. */
+static void hide_unseen(const struct ap_event *e, struct sums *sums)
+{
+	if (ap_list_empty(&e->children) && !e->child_enabled && ap_event_is_unseen(e))
+		sums->running = 0;
+}
+
 static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
 {
 	struct moment m = { 0 };
@@ -140,6 +147,7 @@ static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
 	u8 *start = p;
 
 	sum_of(leader, &m, &sums, own);
+	hide_unseen(leader, &sums);
 	put(&p, leader->nr_siblings + 1);
 	put_times(&p, format, &sums);
 	put(&p, sums.count);
@@ -166,6 +174,7 @@ static u64 put_one(struct ap_event *e, u64 format, u8 *p, bool own)
 		sums.enabled += e->child_enabled;
 		sums.running += e->child_running;
 	}
+	hide_unseen(e, &sums);
 	put(&p, sums.count);
 	put_times(&p, format, &sums);
 	put_tail(&p, format, e, own);

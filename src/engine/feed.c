@@ -463,24 +463,16 @@ static void lay_out(struct layout *l)
 }
 
 /*
- * Where the models see windows a fork's child is mostly in none: it has nothing of its parent's tables, and the fork nothing
- * to copy.  A filter may not let it have any of its own, so then it has them.
+ * Where the models see windows a fork's child is mostly in none.  Then it has nothing of its parent's tables, and the fork nothing
+ * to copy.
  */
-static bool is_for_itself(void)
-{
-	return ap_proc.session->model_sample > 1 && !ap_proc.seg->mute;
-}
+static bool is_kept; /* from children */
 
-static void keep_from_children(void *p, u64 size)
+static void advise(void *p, u64 size)
 {
-	if (p && is_for_itself())
-		ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), MADV_DONTFORK);
-}
-
-static void give_to_children(void *p, u64 size)
-{
-	if (p && is_for_itself())
-		ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), MADV_DOFORK);
+	if (p)
+		ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE),
+			is_kept ? MADV_DONTFORK : MADV_DOFORK);
 }
 
 static struct ap_thread_feed *map_new(const struct layout *l)
@@ -489,7 +481,8 @@ static struct ap_thread_feed *map_new(const struct layout *l)
 
 	if (!tf)
 		return NULL;
-	keep_from_children(tf, l->size);
+	if (is_kept)
+		advise(tf, l->size);
 	ap_sys3(AP_NR_mprotect, (u64)tf + l->log_at + LOG_SIZE, AP_PAGE_SIZE, 0);
 	if (l->other_at)
 		ap_sys3(AP_NR_mprotect, (u64)tf + l->other_at + LOG_SIZE, AP_PAGE_SIZE, 0);
@@ -539,7 +532,8 @@ static bool share(void)
 	shared = ap_mem_map(0, ap_shared_bytes(machine()));
 	if (!shared)
 		return false;
-	keep_from_children(shared, ap_shared_bytes(machine()));
+	if (is_kept)
+		advise(shared, ap_shared_bytes(machine()));
 	ap_shared_init(shared, machine());
 	return true;
 }
@@ -573,18 +567,45 @@ bool ap_feed_lacks(const struct ap_thread *t)
 	return !t->feed || (ap_feed_has_data() && !t->feed->feed.mem);
 }
 
+static void keep(bool from_children)
+{
+	struct layout l;
+
+	if (is_kept == from_children)
+		return;
+	is_kept = from_children;
+	lay_out(&l);
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		advise(t->feed, l.size);
+	for (struct ap_thread_feed *tf = spare; tf; tf = tf->next)
+		advise(tf, l.size);
+	advise(shared, ap_shared_bytes(machine()));
+}
+
+/* Under a filter it may have no memory of its own for them. */
+void ap_feed_before_fork(struct ap_thread *t, u64 random)
+{
+	bool reads;
+
+	if (ap_proc.session->model_sample <= 1 || (!t->feed && !ap_feed_is_on()))
+		return;
+	reads = ap_feed_thin_draw(random);
+	if (!ap_proc.seg->mute)
+		keep(!reads);
+}
+
 void ap_feed_reserve(u32 n)
 {
 	struct ap_thread_feed *tf;
 	struct layout l;
 
 	lay_out(&l);
+	keep(false);
 	if (!nchunks)
 		(void)add_chunk();
 	for (struct ap_thread *t = ap_proc.threads; t; t = t->next) {
 		if (ap_feed_lacks(t) && !ap_feed_begin(t))
 			return;
-		give_to_children(t->feed, l.size);
 	}
 	for (tf = spare; tf && n; tf = tf->next)
 		n--;
@@ -595,9 +616,6 @@ void ap_feed_reserve(u32 n)
 		tf->next = spare;
 		spare = tf;
 	}
-	for (tf = spare; tf; tf = tf->next)
-		give_to_children(tf, l.size);
-	give_to_children(shared, ap_shared_bytes(machine()));
 }
 
 void ap_feed_end(struct ap_thread *t)
@@ -637,6 +655,8 @@ static void forget_tables(void)
 	if (shared)
 		ap_mem_unmap(shared, ap_shared_bytes(machine()));
 	shared = NULL;
+	spare = NULL;
+	is_kept = false;
 }
 
 /*
@@ -650,7 +670,7 @@ void ap_feed_fork_child(struct ap_thread *t)
 	t->plain = 0;
 	t->waits.is_on = false;
 	t->waits.since = 0;
-	if (is_for_itself()) {
+	if (is_kept) {
 		forget_tables();
 		ap_feed_thin_fork_child(NULL);
 		return;

@@ -118,6 +118,8 @@ AP_MUST_CHECK bool ap_feed_begin(struct ap_thread *t);
 /* The same for all threads, and n to come, as far as there is memory: soon none can be had. */
 void ap_feed_reserve(u32 n);
 void ap_feed_end(struct ap_thread *t);
+/* In the parent, lock held; random: where the child's numbers begin. */
+void ap_feed_before_fork(struct ap_thread *t, u64 random);
 void ap_feed_fork_child(struct ap_thread *t);
 /* feed_names.c: what is shared with other processes may be something else since the last time; lock held. */
 void ap_feed_names_make(void);

@@ -14,7 +14,7 @@
 #define NCOUNTS (AP_KIND_LOAD_LLC_MISS - AP_KIND_CYCLES + 1)
 _Static_assert(NCOUNTS <= AP_THIN_COUNTS && NCOUNTS == AP_WINDOWS_N, "room");
 _Static_assert(sizeof(struct ap_thin_errors) <= sizeof(((struct ap_seg *)0)->errors), "room");
-#define FIRST_MOST (1UL << 20) /* instructions that one thread says of a session's beginning */
+#define LITTLE 4096 /* instructions */
 
 static struct ap_thin_phase phase;
 
@@ -126,32 +126,50 @@ static void all_read(const struct ap_feed *f, u64 all[AP_THIN_COUNTS])
 		all[k] = read_of(f, AP_KIND_CYCLES + k);
 }
 
-static void begin_phase(void)
+static void draw(struct ap_thin_phase *p, u64 random)
 {
 	struct ap_thin_start start;
 
 	if (ap_is_stressed(ap_proc.session, AP_STRESS_GAPS))
-		ap_thin_init_short(&phase, ap_proc.session->model_sample);
+		ap_thin_init_short(p, ap_proc.session->model_sample);
 	else
-		ap_thin_init(&phase, ap_proc.session->model_sample);
-	if (!ap_thin_is_on(&phase))
+		ap_thin_init(p, ap_proc.session->model_sample);
+	if (!ap_thin_is_on(p))
 		return;
-	ap_windows_start(&start);
-	ap_thin_begin(&phase, &start);
+	ap_windows_start(&start, random);
+	ap_thin_begin(p, &start);
+}
+
+static void begin_phase(void)
+{
+	phase.errors = (struct ap_thin_errors *)ap_proc.seg->errors;
 	if (phase.period && phase.state == AP_THIN_READ)
 		ap_windows_gap(); /* a window as well, so that the next ones are farther apart */
-	phase.errors = (struct ap_thin_errors *)ap_proc.seg->errors;
 }
 
 void ap_feed_thin_init(void)
 {
-	if (!ap_thin_is_on(&phase))
+	if (ap_thin_is_on(&phase))
+		return;
+	draw(&phase, ap_proc.random);
+	if (ap_thin_is_on(&phase))
 		begin_phase();
+}
+
+static struct ap_thin_phase unborn; /* of the next child */
+
+bool ap_feed_thin_draw(u64 random)
+{
+	draw(&unborn, random);
+	return unborn.state == AP_THIN_READ;
 }
 
 void ap_feed_thin_fork_child(struct ap_feed *f)
 {
-	begin_phase();
+	phase = unborn;
+	memset(&unborn, 0, sizeof(unborn));
+	if (ap_thin_is_on(&phase))
+		begin_phase();
 	if (!f)
 		return;
 	memset(&f->thin, 0, sizeof(f->thin));
@@ -272,35 +290,42 @@ static void guess(struct ap_feed *f, u64 insns)
 }
 
 /*
- * Like whom threads count that nobody has seen is known by now, and told once.  Who was read in any case stands for nobody
- * else, and is told of as a beginning.
+ * Like whom threads count that nobody has seen is known by now, and told once.  Who was read in any case is no sample of anybody:
+ * it is told of as a beginning, as if it stood for itself.
  */
 static void tell(struct ap_feed *f, u64 insns)
 {
 	u64 missed = ap_thin_missed(&phase, insns), counts[AP_WINDOWS_N];
-	bool is_drawn = phase.period;
 
-	if (!is_drawn)
-		missed = insns > FIRST_MOST ? FIRST_MOST * AP_THIN_ONE / insns : AP_THIN_ONE;
-	if (f->thin.is_told || !missed || !insns)
+	if (f->thin.is_told || !insns)
 		return;
 	f->thin.is_told = true;
+	if (!phase.period)
+		missed /= phase.every - 1;
 	for (u32 k = 0; k < NCOUNTS; k++)
 		counts[k] = value_of(f, AP_KIND_CYCLES + k) * missed / AP_THIN_ONE;
 	insns = insns * missed / AP_THIN_ONE;
 	ap_windows_tell(insns, counts);
-	if (is_drawn)
-		ap_thin_note(phase.errors, insns, counts, NULL, NCOUNTS);
+	if (phase.period)
+		ap_thin_tell(phase.errors, insns, counts, NCOUNTS);
+}
+
+/* It goes on: a word of it, till others have ended. */
+static void tell_a_little(struct ap_feed *f, u64 words)
+{
+	u64 insns = words * AP_THIN_INSNS, counts[AP_WINDOWS_N];
+
+	for (u32 k = 0; k < NCOUNTS; k++)
+		counts[k] = value_of(f, AP_KIND_CYCLES + k) * LITTLE / insns;
+	ap_windows_tell(LITTLE, counts);
 }
 
 /* The thread's part of the session's beginning. */
 static void read_first(struct ap_feed *f, u64 words)
 {
-	u64 all = ap_windows_read(words);
-
-	ap_thin_has_read(&phase, all);
-	if (phase.left <= (s32)words)
-		tell(f, f->thin.insns ? f->thin.insns : f->thin.words * AP_THIN_INSNS);
+	ap_thin_has_read(&phase, ap_windows_read(words));
+	if (phase.left <= (s32)words && words)
+		tell_a_little(f, f->thin.words + words);
 }
 
 void ap_feed_thin_end(struct ap_feed *f, u64 insns)

@@ -64,6 +64,8 @@ void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part);
 void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part);
 /* A thread begins to have models; what is wanted of them changes; a log was read some other way. */
 void ap_feed_thin_init(void);
+/* Before a fork: true where the child begins to be read at once. */
+bool ap_feed_thin_draw(u64 random);
 void ap_feed_thin_fork_child(struct ap_feed *f); /* NULL: it has none any more */
 void ap_feed_thin_restart(void);
 void ap_feed_thin_alone(struct ap_feed *f);
@@ -86,8 +88,8 @@ void ap_feed_thin_skip(u64 insns);
 u64 ap_feed_thin_left(void);
 void ap_feed_thin_wait(struct ap_feed *f, u64 insns);
 
-/* feed_session.c: where a process begins; so many words were read, of how many now; a gap, or a window at a beginning. */
-void ap_windows_start(struct ap_thin_start *start);
+/* feed_session.c: where a process begins, by its random number; so many words were read, of how many now; a gap, or a window at a beginning. */
+void ap_windows_start(struct ap_thin_start *start, u64 random);
 u64 ap_windows_read(u64 words);
 void ap_windows_gap(void);
 /* How threads count that windows have seen, as often as there are others like it; and what so many instructions count so. */

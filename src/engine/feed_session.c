@@ -12,7 +12,7 @@
 #include "engine/feed_own.h"
 
 #define RATE_SHIFT 20
-#define RATE_MAX   (1ULL << (RATE_SHIFT + 12)) /* of an instruction: more is no count of anything */
+#define RATE_MAX   4096ULL /* of an instruction: more is no count of anything */
 
 static struct ap_windows *windows(void)
 {
@@ -26,11 +26,9 @@ static u64 mixed(u64 n)
 	return n ^ n >> 32;
 }
 
-/* ap_proc.random is another in each process, whoever runs first. */
-void ap_windows_start(struct ap_thin_start *start)
+/* A process' number is its own, whoever runs first. */
+void ap_windows_start(struct ap_thin_start *start, u64 random)
 {
-	u64 random = __atomic_load_n(&ap_proc.random, __ATOMIC_RELAXED);
-
 	start->read = __atomic_load_n(&windows()->read, __ATOMIC_RELAXED);
 	start->gaps = __atomic_load_n(&windows()->gaps, __ATOMIC_RELAXED);
 	start->random = (u32)mixed(random ^ ap_proc.session->model_seed);
@@ -56,20 +54,24 @@ void ap_windows_tell(u64 insns, const u64 counts[AP_WINDOWS_N])
 			__atomic_fetch_add(&w->count[k], counts[k], __ATOMIC_RELAXED);
 }
 
+/* n / of, in units of 1 / 2^RATE_SHIFT. */
+static u64 rate_of(u64 n, u64 of)
+{
+	for (; of >> (63 - RATE_SHIFT); of >>= 1)
+		n >>= 1;
+	if (!of || n / of >= RATE_MAX)
+		return of ? RATE_MAX << RATE_SHIFT : 0;
+	return (n / of << RATE_SHIFT) + (n % of << RATE_SHIFT) / of;
+}
+
 void ap_windows_guess(u64 insns, u64 counts[AP_WINDOWS_N])
 {
 	const struct ap_windows *w = windows();
 	u64 of = __atomic_load_n(&w->insns, __ATOMIC_RELAXED);
 
 	for (u32 k = 0; k < AP_WINDOWS_N; k++) {
-		u64 n = __atomic_load_n(&w->count[k], __ATOMIC_RELAXED), rate = 0;
+		u64 rate = rate_of(__atomic_load_n(&w->count[k], __ATOMIC_RELAXED), of);
 
-		if (of >> RATE_SHIFT)
-			rate = n / (of >> RATE_SHIFT);
-		else if (of)
-			rate = (n << RATE_SHIFT) / of;
-		if (rate > RATE_MAX)
-			rate = RATE_MAX;
 		counts[k] = (u64)((unsigned __int128)insns * rate >> RATE_SHIFT);
 	}
 }

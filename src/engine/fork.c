@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/cradle.h"
+#include "engine/feed.h"
 #include "engine/filter.h"
 #include "engine/smc.h"
 #include "engine/taken.h"
@@ -432,6 +433,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		ap_service_files_shared();
 		ap_procfs_files_shared();
 	}
+	ap_feed_before_fork(t, b.random);
 	ap_mem_fork_begin();
 	if (k->flags & AP_CLONE_VFORK)
 		lend(&slot->has_copy);

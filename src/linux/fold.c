@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "linux/errors.h"
 #include "linux/session.h"
 #include "model/shared.h"
 
@@ -80,6 +81,7 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 			   __ATOMIC_RELEASE);
 	if (head.estimates)
 		__atomic_store_n(&s->head->model_estimates, 1, __ATOMIC_RELAXED);
+	ap_session_errors_fold(s, &head);
 	bury(s, seg);
 	set_state(s, seg, AP_SEG_FOLDED);
 	punch(s, seg);

@@ -117,6 +117,7 @@ static const struct ap_core_ops ops = {
 	.want_kinds = ap_host_want_kinds,
 	.need_kinds = ap_host_need_kinds,
 	.may_count = ap_host_may_count,
+	.is_unseen = ap_host_is_unseen,
 	.world_counter = ap_host_world_counter,
 	.ncpus = world_ncpus,
 	.cpu_of = ap_host_cpu_of,

@@ -67,13 +67,14 @@ struct ap_host_task {
 	struct ap_task *core;
 	struct ap_host_seg *seg; /* NULL: it does not count any more */
 	u32 slot;
-	u32 gen;	       /* of the slot; 0 while the child has not run yet */
-	pid_t pid, tid;	       /* as we see them; 0 while it has not run yet */
-	u32 maker_seg;	       /* + 1: whose ap_host_seg.nameless it is one of; else 0 */
-	u64 carried[AP_RAW_N]; /* counted by former images */
-	u64 raw[AP_RAW_N];     /* with what the slot has; as of raw_at */
-	u64 raw_at;	       /* ap_host.epoch */
-	u64 parting[AP_RAW_N]; /* of the slot, when an exec was asked for */
+	u32 gen;		  /* of the slot; 0 while the child has not run yet */
+	pid_t pid, tid;		  /* as we see them; 0 while it has not run yet */
+	u32 maker_seg;		  /* + 1: whose ap_host_seg.nameless it is one of; else 0 */
+	u64 carried[AP_RAW_N];	  /* counted by former images */
+	bool is_unseen, was_seen; /* ap_slot.unseen; a former image was not */
+	u64 raw[AP_RAW_N];	  /* with what the slot has; as of raw_at */
+	u64 raw_at;		  /* ap_host.epoch */
+	u64 parting[AP_RAW_N];	  /* of the slot, when an exec was asked for */
 	bool has_parting;
 	u64 cpu_time, time_at;	  /* ns, as of that epoch */
 	u64 timed;		  /* sum of its counts, as of that time */
@@ -296,6 +297,7 @@ int ap_host_add_kinds(struct ap_host *host, u64 kinds);
 /* Gives up what nobody wants; ns until there is something to do, 0 never. */
 u64 ap_host_kinds_tick(struct ap_host *host, u64 now);
 void ap_host_need_kinds(void *world, u64 kinds);
+bool ap_host_is_unseen(void *world, void *task, u64 kinds);
 int ap_host_may_count(void *world, void *task, u64 kinds);
 /* Waits, not long, until processes count them; that of segment asker will by itself. */
 void ap_host_spread_kinds(struct ap_host *host, u32 asker);

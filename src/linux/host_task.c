@@ -103,6 +103,15 @@ bool ap_host_task_is_in_slot(const struct ap_host_task *t)
 	return !t->gen || (s->gen == t->gen && s->state != AP_SLOT_FREE);
 }
 
+/* As of before an exec, whose image has another slot. */
+static void note_unseen(struct ap_host_task *t)
+{
+	if (ap_host_task_is_in_slot(t) && !t->has_parting)
+		t->is_unseen =
+			!t->was_seen &&
+			__atomic_load_n(&ap_host_slot(t->seg, t->slot)->unseen, __ATOMIC_RELAXED);
+}
+
 const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
 {
 	u64 sum[AP_RAW_N];
@@ -112,6 +121,7 @@ const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
 	t->raw_at = host->epoch;
 	if (ap_host_task_is_in_slot(t))
 		ap_host_sum_slot(t->seg, t->slot, sum);
+	note_unseen(t);
 	/* looked at again: a parent may have cleared up after its vfork child meanwhile */
 	if (!ap_host_task_is_in_slot(t)) {
 		if (!t->has_parting)
@@ -126,6 +136,24 @@ const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t)
 			t->raw[k] = now;
 	}
 	return t->raw;
+}
+
+static bool has_models(const u64 raw[AP_RAW_N])
+{
+	for (u32 k = AP_KIND_CYCLES; k < AP_RAW_N; k++)
+		if (raw[k])
+			return true;
+	return false;
+}
+
+bool ap_host_is_unseen(void *world, void *task, u64 kinds)
+{
+	struct ap_host_task *t = task;
+
+	if (!kinds || kinds & ~AP_KINDS_MODEL)
+		return false;
+	(void)ap_host_task_raw(world, t);
+	return t->is_unseen;
 }
 
 /* --- known tasks */
@@ -480,6 +508,7 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 	ap_host_world_parting(t);
 	ap_host_trace_parting(host, t);
 	ap_host_watch_parting(host, t);
+	note_unseen(t);
 	t->has_parting = true;
 }
 
@@ -513,6 +542,7 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	(void)ap_host_task_raw(host, t);
 	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
+	t->was_seen |= !t->is_unseen && has_models(t->raw);
 	ap_host_samplers_leave(host, t);
 	ap_host_world_leave(t);
 	ap_host_writer_ended(host, t);

@@ -4,6 +4,7 @@
  * an earlier one said is left out: a make that runs sudo a hundred times has one thing to tell.
  */
 #include "linux/result.h"
+#include "linux/errors.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,6 +86,9 @@ int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u
 		return ret;
 	if (s->head->model_sample > 1 && ap_session_has_estimates(s))
 		res->model_sample = s->head->model_sample;
+	ret = res->model_sample ? ap_session_errors(s, root, &res->errors) : 0;
+	if (ret)
+		return ret;
 	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
 	return take_notes(res, s, root);
 }

@@ -5,6 +5,7 @@
  * back.  There are few, so they are used again: the supervisor merges a
  * root that was given back into its parent once no segment names it.
  */
+#include "linux/errors.h"
 #include "linux/session.h"
 
 bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor)
@@ -55,6 +56,7 @@ static void merge(struct ap_session_file *s, u32 root)
 
 	to->short_tasks += from->short_tasks;
 	from->short_tasks = 0;
+	ap_session_errors_merge(s, root, parent < AP_ROOT_MAX ? parent : 0);
 	move_notes(s, root, parent < AP_ROOT_MAX ? parent : 0);
 	__atomic_store_n(&from->used, AP_ROOT_FREE, __ATOMIC_RELEASE);
 }

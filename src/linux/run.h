@@ -130,6 +130,11 @@ struct ap_note_line {
 	char text[240];
 };
 
+/* In counts, by kind: 95 of 100 estimates are no farther off. */
+struct ap_estimate_errors {
+	double kind[AP_KIND_N];
+};
+
 struct ap_run_result {
 	int wait_status;	       /* of the command, as waitpid gives it */
 	bool is_given_up;	       /* the command runs on; wait_status says 125 */
@@ -142,6 +147,7 @@ struct ap_run_result {
 	unsigned int max_short;	    /* at most so many instructions each are missing */
 	unsigned int
 		model_sample; /* not 0: modelled counts are estimates, of one part in so many */
+	struct ap_estimate_errors errors; /* of these */
 	struct ap_note_line *notes; /* things to report by name; free with ap_run_result_fini */
 	unsigned int nnotes;
 };

@@ -51,6 +51,18 @@ void ap_thin_init_short(struct ap_thin_phase *p, u32 every)
 	};
 }
 
+/* What is left of the gap that any place in gaps is in: longer ones have more places. */
+static u32 rest_of_gap(struct ap_thin_phase *p)
+{
+	u32 mean = mean_gap(p), a, b;
+
+	if (share(p, 2))
+		return share(p, mean / 2);
+	a = share(p, mean);
+	b = share(p, mean);
+	return mean / 2 + (a < b ? a : b);
+}
+
 /*
  * The beginning of a process is read with the chance that a window has at any place: from there on caches that are cold are
  * right, and nothing has to be warmed.  Else it begins somewhere in a gap.
@@ -73,7 +85,7 @@ void ap_thin_begin(struct ap_thin_phase *p, const struct ap_thin_start *start)
 	}
 	p->state = AP_THIN_PASS;
 	p->seq = 1;
-	p->left = (s32)share(p, mean_gap(p)) + 1;
+	p->left = (s32)rest_of_gap(p) + 1;
 }
 
 void ap_thin_has_read(struct ap_thin_phase *p, u64 words)
@@ -196,7 +208,7 @@ static void give(struct ap_thin *t, bool is_new_rate, u32 n)
 
 static void begin(struct ap_thin *t, const u64 *now, u32 n)
 {
-	t->words = t->insns = 0;
+	t->words = t->insns = t->mid_words = 0;
 	memcpy(t->from, now, n * sizeof(*now));
 }
 
@@ -238,52 +250,82 @@ static void add_product(u64 sum[2], u64 a, u64 b)
 	sum[1] += (u64)(product >> 64) + (sum[0] < (u64)product);
 }
 
-void ap_thin_note(struct ap_thin_errors *e, u64 insns, const u64 *counts, const u64 *warm, u32 n)
+void ap_thin_tell(struct ap_thin_errors *e, u64 insns, const u64 *counts, u32 n)
 {
-	if (!e || !insns || !lock_errors(e))
+	if (!lock_errors(e))
 		return;
-	e->n++;
+	e->missed += insns;
+	for (u32 k = 0; k < n; k++)
+		e->missed_counts[k] += counts[k];
+	__atomic_store_n(&e->lock, 0, __ATOMIC_RELEASE);
+}
+
+static u64 by_rate(u64 words, u64 rate)
+{
+	return (u64)((unsigned __int128)words * rate >> RATE_SHIFT);
+}
+
+static u64 distance(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Of the two halves of a window, where they are about as long. */
+static void compare_halves(struct ap_thin *t, const u64 *now, u32 n)
+{
+	u64 rest = t->words - t->mid_words;
+
+	t->has_halves = t->mid_words && rest >= t->mid_words / 2;
+	for (u32 k = 0; t->has_halves && k < n; k++)
+		t->apart[k] = distance(((t->mid[k] - t->from[k]) << RATE_SHIFT) / t->mid_words,
+				       ((now[k] - t->mid[k]) << RATE_SHIFT) / rest);
+}
+
+/* What rates were taken for is known when there are others (next), or none will come (NULL). */
+static void note_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *next, u32 n)
+{
+	u64 words = t->stands_for / 2, insns;
+	struct ap_thin_errors *e = p->errors;
+
+	t->stands_for = 0;
+	if (!t->has_rate || !words || !t->rate_words || !e || !lock_errors(e))
+		return;
+	insns = words * ((t->rate_insns << 8) / t->rate_words) >> 8;
 	e->w += insns;
 	add_product(e->ww, insns, insns);
+	if (next || t->has_halves)
+		add_product(e->wd, insns, insns);
+	e->n += next || t->has_halves;
 	for (u32 k = 0; k < n; k++) {
-		e->count[k].y += counts[k];
-		add_product(e->count[k].yy, counts[k], counts[k]);
-		add_product(e->count[k].wy, counts[k], insns);
-		if (warm)
-			e->count[k].warm += (s64)(warm[k] - counts[k]);
+		u64 y = by_rate(words, t->rate[k]);
+		u64 off = by_rate(words, next		 ? distance(t->rate[k], next[k])
+					 : t->has_halves ? t->apart[k]
+							 : 0);
+
+		e->count[k].y += y;
+		add_product(e->count[k].dd, off, off);
+		if (t->has_warm)
+			e->count[k].warm += (s64)(by_rate(words, t->warm_rate[k]) - y);
 	}
 	__atomic_store_n(&e->lock, 0, __ATOMIC_RELEASE);
 }
 
-/* What the rates were taken for is known when there are others, or none will come. */
-static void note_rates(struct ap_thin *t, const struct ap_thin_phase *p, u32 n)
-{
-	u64 words = t->stands_for / 2, counts[AP_THIN_COUNTS], warm[AP_THIN_COUNTS];
-
-	t->stands_for = 0;
-	if (!t->has_rate || !words || !t->rate_words)
-		return;
-	for (u32 k = 0; k < n; k++) {
-		counts[k] = (u64)((unsigned __int128)words * t->rate[k] >> RATE_SHIFT);
-		warm[k] = (u64)((unsigned __int128)words * t->warm_rate[k] >> RATE_SHIFT);
-	}
-	ap_thin_note(p->errors, words * ((t->rate_insns << 8) / t->rate_words) >> 8, counts,
-		     t->has_warm ? warm : NULL, n);
-}
-
 u64 ap_thin_missed(const struct ap_thin_phase *p, u64 insns)
 {
-	u64 words = insns / AP_THIN_INSNS, burst = BURST >> p->scale, seen;
+	u64 words = insns / AP_THIN_INSNS, burst = BURST >> p->scale, period = p->period, seen;
 
+	if (!period)
+		period = burst * p->every;
 	seen = words + ((BURST - WARM) >> p->scale);
 	if (seen < burst)
 		seen = burst;
-	return seen < p->period ? (p->period - seen) * AP_THIN_ONE / seen : 0;
+	return seen < period ? (period - seen) * AP_THIN_ONE / seen : 0;
 }
 
 void ap_thin_wait(struct ap_thin *t, u64 insns)
 {
 	t->waits = true;
+	t->state = AP_THIN_PASS;
 	t->late_plain = 2 * (insns / AP_THIN_INSNS);
 	t->late_insns = 2 * insns;
 }
@@ -291,16 +333,17 @@ void ap_thin_wait(struct ap_thin *t, u64 insns)
 static void take_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
 {
 	bool is_enough = t->words >= (u64)ENOUGH >> p->scale;
+	u64 rate[AP_THIN_COUNTS] = { 0 };
 
-	if (is_enough)
-		note_rates(t, p, n);
-	for (u32 k = 0; is_enough && k < n; k++) {
-		t->rate[k] = ((now[k] - t->from[k]) << RATE_SHIFT) / t->words;
-		if (t->warm_words)
-			t->warm_rate[k] = (t->warm[k] << RATE_SHIFT) / t->warm_words;
-	}
+	for (u32 k = 0; is_enough && k < n; k++)
+		rate[k] = ((now[k] - t->from[k]) << RATE_SHIFT) / t->words;
 	if (is_enough) {
+		note_rates(t, p, rate, n);
+		memcpy(t->rate, rate, n * sizeof(*rate));
+		compare_halves(t, now, n);
 		t->has_warm = t->warm_words != 0;
+		for (u32 k = 0; t->has_warm && k < n; k++)
+			t->warm_rate[k] = (t->warm[k] << RATE_SHIFT) / t->warm_words;
 		t->warm_words = 0;
 		t->rate_words = t->words;
 		t->rate_insns = t->insns ? t->insns : t->words * AP_THIN_INSNS;
@@ -315,7 +358,7 @@ void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *no
 		take_rates(t, p, now, n);
 	else
 		give(t, false, n);
-	note_rates(t, p, n);
+	note_rates(t, p, NULL, n);
 }
 
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
@@ -375,11 +418,20 @@ static void note_warmed(struct ap_thin *t, const struct ap_thin_phase *p, u64 wo
 	t->warm_words += is_last ? words : 0;
 }
 
+static void note_middle(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
+{
+	if (t->mid_words || t->words < (u64)(BURST - WARM) / 2 >> p->scale)
+		return;
+	t->mid_words = t->words;
+	memcpy(t->mid, now, n * sizeof(*now));
+}
+
 bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
 		 const u64 *now, u32 n)
 {
 	if (t->state == AP_THIN_READ) {
 		t->words += words;
+		note_middle(t, p, now, n);
 	} else if (!t->stood) {
 		t->late += pass(t, words, n);
 	}

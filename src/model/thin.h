@@ -23,20 +23,23 @@ enum ap_thin_state {
 };
 
 /*
- * What an error is estimated from: over windows, of which each stands for so many instructions that no window saw (its
- * weight w), and for y of each count.  A process has one, in its segment, which the supervisor reads.
+ * What an error is estimated from.  Each window stands for so many instructions that none saw (its weight w), and for y of each
+ * count.  The next one of the thread says how far that may be off; and of processes that end, others like them that no window
+ * saw say nothing: they are compared with each other.  A process has one, in its segment, which the supervisor reads.
  */
 struct ap_thin_errors {
 	u32 lock;
-	u32 n;	   /* windows */
-	u64 w;	   /* the sum of weights, */
-	u64 ww[2]; /* and of their squares, low word first */
+	u32 n;	   /* windows that have a next one, or halves that can be compared */
+	u64 w;	   /* the sum of weights; */
+	u64 ww[2]; /* of their squares, low word first; */
+	u64 wd[2]; /* of those of such windows */
 	struct {
-		u64 y; /* the sum of y, */
-		s64 warm; /* of what the end of the warm-up would have said more than the window did, */
-		u64 yy[2]; /* of y squared, */
-		u64 wy[2]; /* and of w times y */
+		u64 y; /* the sum of y; */
+		s64 warm; /* of what the end of the warm-up would have said more than the window did; */
+		u64 dd[2]; /* of what the next window, or half, would have said more or less, squared */
 	} count[AP_THIN_COUNTS];
+	u64 missed; /* instructions of others like it, */
+	u64 missed_counts[AP_THIN_COUNTS];
 };
 
 /* Where a process begins. */
@@ -82,14 +85,16 @@ struct ap_thin {
 	u64 late, late_plain, late_insns;
 	u64 stands_for;		    /* half words that the rates have been taken for, */
 	u64 rate_words, rate_insns; /* and what they are of */
-	u64 warm_words;
+	u64 warm_words, mid_words;  /* read of this burst, when that was half of it */
 	u32 warm_seq;
-	bool has_warm;
+	bool has_warm, has_halves;
 	u32 restarts;		       /* the phase's, when it began */
 	u64 from[AP_THIN_COUNTS];      /* the counts when it began */
 	u64 rate[AP_THIN_COUNTS];      /* of a word, in units of 2^-20 */
 	u64 warm[AP_THIN_COUNTS];      /* the counts of the last third of the warm-up, */
 	u64 warm_rate[AP_THIN_COUNTS]; /* and of the one before the rates, as they */
+	u64 mid[AP_THIN_COUNTS];       /* the counts then, */
+	u64 apart[AP_THIN_COUNTS];     /* and how far the halves' rates are from each other */
 	u64 rest[AP_THIN_COUNTS];      /* of an estimate, in units of 2^-21 */
 	u64 added
 		[AP_THIN_COUNTS]; /* modulo 2^64: estimates, less what was counted while it was warmed */
@@ -137,8 +142,8 @@ void ap_thin_skip(struct ap_thin_phase *p, u64 words);
  * in units of 1 / AP_THIN_ONE?
  */
 u64 ap_thin_missed(const struct ap_thin_phase *p, u64 insns);
-/* A window that stands for so many instructions, with these counts; warm: how they would have been by its warm-up, or NULL. */
-void ap_thin_note(struct ap_thin_errors *e, u64 insns, const u64 *counts, const u64 *warm, u32 n);
+/* It stands for so many instructions of such others, with these counts. */
+void ap_thin_tell(struct ap_thin_errors *e, u64 insns, const u64 *counts, u32 n);
 /* No more will come: what the next burst would have said of a gap the last one says. */
 void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n);
 /* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */

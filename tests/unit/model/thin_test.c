@@ -346,6 +346,129 @@ static void ahead_may_change(void)
 	EXPECT_U64(t.shown[0], off + 1000);
 }
 
+/*
+ * Many short processes of one session, each of another length.  Where each begins among the windows is drawn; those that are
+ * read whole stand for the others like them.  Nothing is favoured: neither a length nor a place in a process.
+ */
+static void short_processes_are_a_fair_sample(void)
+{
+	static const u64 rate[COUNTS] = { 8, 8, 8 };
+	u64 all = 0, seen = 0, n = 0, first = 0, last = 0, processes = 60000;
+
+	for (u64 k = 0; k < processes; k++) {
+		struct ap_thin_start start = { .read = 1 << 20, .gaps = 1000 };
+		static struct thread t;
+		struct ap_thin_phase p;
+		u64 logs = 1 + k % 12, words = logs * LOG, read = 0;
+
+		start.random = (u32)(k * 2654435761U >> 3);
+		memset(&t, 0, sizeof(t));
+		ap_thin_init(&p, 16);
+		ap_thin_begin(&p, &start);
+		all += words;
+		if (p.state == AP_THIN_PASS)
+			continue; /* it ends long before a window has been warmed */
+		for (u64 i = 0; i < logs; i++) {
+			bool is_read = run(&t, &p, rate) == AP_THIN_READ;
+
+			read += is_read;
+			first += is_read && !i;
+			last += is_read && i == logs - 1;
+		}
+		EXPECT_U64(read, logs);
+		n++;
+		seen += words + words * ap_thin_missed(&p, words * AP_THIN_INSNS) / AP_THIN_ONE;
+	}
+	EXPECT(n > processes / 17 && n < processes / 15);
+	EXPECT_U64(first, last);
+	EXPECT(seen * 100 > all * 96 && seen * 100 < all * 104);
+}
+
+/* Of longer ones each place is read as often as any other, whether windows begin before it or behind it. */
+static void long_processes_are_read_evenly(void)
+{
+	enum { LOGS = 512, PARTS = 8 };
+	static const u64 rate[COUNTS] = { 8, 8, 8 };
+	u64 read[PARTS] = { 0 }, sum = 0;
+
+	for (u64 k = 0; k < 3000; k++) {
+		struct ap_thin_start start = { .read = 1 << 20, .gaps = 1000 };
+		static struct thread t;
+		struct ap_thin_phase p;
+
+		start.random = (u32)(k * 2654435761U >> 3);
+		memset(&t, 0, sizeof(t));
+		ap_thin_init(&p, 16);
+		ap_thin_begin(&p, &start);
+		if (p.state == AP_THIN_PASS)
+			ap_thin_wait(&t.thin, 0);
+		for (u64 i = 0; i < LOGS; i++)
+			read[i * PARTS / LOGS] += run(&t, &p, rate) == AP_THIN_READ;
+	}
+	for (unsigned i = 1; i < PARTS; i++)
+		sum += read[i];
+	for (unsigned i = 1; i < PARTS; i++)
+		if (!EXPECT(read[i] * (PARTS - 1) * 10 > sum * 8 &&
+			    read[i] * (PARTS - 1) * 10 < sum * 12))
+			tap_note("part %u: %llu of %llu", i, (unsigned long long)read[i],
+				 (unsigned long long)sum);
+}
+
+/* Who was not looked at till then is estimated by the first window, all of it. */
+static void who_waits_is_estimated_behind(void)
+{
+	static const u64 rate[COUNTS] = { 8, 3, 0 };
+	struct ap_thin_start start = { .read = 1 << 20, .gaps = 1000 };
+	static struct thread t;
+	struct ap_thin_phase p;
+	u64 words = 0;
+
+	do {
+		start.random++;
+		ap_thin_init(&p, 16);
+		ap_thin_begin(&p, &start);
+	} while (p.state != AP_THIN_PASS);
+	while (p.state == AP_THIN_PASS) {
+		ap_thin_skip(&p, LOG);
+		words += LOG;
+	}
+	ap_thin_wait(&t.thin, words * AP_THIN_INSNS);
+	t.cold = 1000;
+	while (run(&t, &p, rate) != AP_THIN_PASS)
+		words += LOG;
+	words += LOG; /* that was passed over */
+	ends(&t, &p);
+	EXPECT_U64(t.shown[0], words);
+	EXPECT_U64(t.shown[1], words * 3 / 8);
+	EXPECT_U64(t.shown[2], 0);
+}
+
+/* Windows that say the same leave no doubt; those that differ by one half leave much. */
+static void errors_are_what_windows_differ_by(void)
+{
+	for (unsigned differ = 0; differ < 2; differ++) {
+		static struct ap_thin_errors errors;
+		static struct thread t;
+		struct ap_thin_phase p;
+
+		memset(&errors, 0, sizeof(errors));
+		memset(&t, 0, sizeof(t));
+		ap_thin_init(&p, 16);
+		p.errors = &errors;
+		for (u64 n = 0; n < 20000; n++) {
+			u64 rate[COUNTS] = { 8, differ && n / 500 % 2 ? 4 : 8, 8 };
+
+			run(&t, &p, rate);
+		}
+		ends(&t, &p);
+		EXPECT(errors.n > 20);
+		EXPECT_U64(errors.count[0].dd[0] | errors.count[0].dd[1], 0);
+		EXPECT((errors.count[1].dd[0] != 0) == differ);
+		EXPECT_U64(errors.lock, 0);
+		EXPECT(errors.count[0].y > 15 * (20000ULL - 64) / 16 * LOG * 9 / 10);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(steady),
@@ -361,6 +484,10 @@ int main(int argc, char **argv)
 						 TAP(bursts_are_as_long_as_meant),
 						 TAP(late_ones_lose_nothing),
 						 TAP(ahead_may_change),
+						 TAP(short_processes_are_a_fair_sample),
+						 TAP(long_processes_are_read_evenly),
+						 TAP(who_waits_is_estimated_behind),
+						 TAP(errors_are_what_windows_differ_by),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
