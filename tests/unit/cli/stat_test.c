@@ -559,9 +559,9 @@ static void how_short_is_told_by_what_was_counted_exactly_and_how_far_models_are
 		      ",50.000,% of all branches,modelled\n");
 	/* half a gap of 24 parts */
 	expect_misses("branches,branch-misses", 25 << 18, 25 << 17, 24,
-		      ",50.000,% of all branches,estimated\n");
+		      ",50.000,% of all branches,,estimated\n");
 	expect_misses("branches,branch-misses", (25 << 18) - 1, 1, 24,
-		      "1,,branch-misses,1000000,100.00,,,estimated\n");
+		      "1,,branch-misses,1000000,100.00,,,,estimated\n");
 }
 
 int main(int argc, char **argv)
