@@ -5,6 +5,7 @@
 #include "model/thin.h"
 
 #include "base/mem.h"
+#include "base/mul.h"
 
 /* In words of the log, of which an instruction has a third. */
 #define FIRST	   (1 << 20) /* all is read: how a program begins says little of how it goes on */
@@ -244,10 +245,10 @@ static bool lock_errors(struct ap_thin_errors *e)
 
 static void add_product(u64 sum[2], u64 a, u64 b)
 {
-	unsigned __int128 product = (unsigned __int128)a * b;
+	u64 high, low = ap_mul_wide(a, b, &high);
 
-	sum[0] += (u64)product;
-	sum[1] += (u64)(product >> 64) + (sum[0] < (u64)product);
+	sum[0] += low;
+	sum[1] += high + (sum[0] < low);
 }
 
 void ap_thin_tell(struct ap_thin_errors *e, u64 insns, const u64 *counts, u32 n)
@@ -262,7 +263,7 @@ void ap_thin_tell(struct ap_thin_errors *e, u64 insns, const u64 *counts, u32 n)
 
 static u64 by_rate(u64 words, u64 rate)
 {
-	return (u64)((unsigned __int128)words * rate >> RATE_SHIFT);
+	return ap_mul_shift(words, rate, RATE_SHIFT);
 }
 
 static u64 distance(u64 a, u64 b)
