@@ -82,6 +82,12 @@ static void drop(struct ap_block *b)
 	ap_unlink_outgoing(b);
 }
 
+void ap_cache_drop(struct ap_block *b)
+{
+	if (!b->dead)
+		drop(b);
+}
+
 static bool overlaps(const struct ap_block *b, u64 start, u64 end)
 {
 	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++)
@@ -332,7 +338,9 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 		ap_cache_flush();
 	b = ap_lookup_find(pc, ap_self()->plain);
 	if (b) {
-		if (by_ibl && !b->pad && !unlinked)
+		if (by_ibl && b->pad && !unlinked)
+			ap_ibl_publish_anew(b);
+		else if (by_ibl && !unlinked)
 			add_pad(b);
 		return b;
 	}

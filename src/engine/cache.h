@@ -116,10 +116,13 @@ struct ap_block {
 	u16 nrecs;
 	u8 nexits;
 	u8 dead;
-	u8 lean;  /* of the base group it counts instructions alone */
-	u8 plain; /* without a log, where others have one; leads to its like alone */
-	u8 frame; /* behind.c: its last instruction that makes or drops a frame, counted from 1 */
-	u8 probe; /* ends at a branch of unknown direction; runs once, to learn it */
+	u8 lean;   /* of the base group it counts instructions alone */
+	u8 plain;  /* without a log, where others have one; leads to its like alone */
+	u8 frame;  /* behind.c: its last instruction that makes or drops a frame, counted from 1 */
+	u8 probe;  /* ends at a branch of unknown direction; runs once, to learn it */
+	u8 small;  /* its indirect branches go through the small table (lookup.c) */
+	u8 nsites; /* by so many places, whose offsets in the code (u16) stand behind the records */
+	u8 pad_large; /* its pad is in the whole one */
 	u16 unit;
 };
 
@@ -208,6 +211,8 @@ void ap_cache_take_back_partial(struct ap_thread *t, const struct ap_where *w);
  */
 void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16]);
 
+/* Its code is not what would be made now: who comes to it next has it made anew.  Lock held. */
+void ap_cache_drop(struct ap_block *b);
 /* The thread has left a probe: takes its memory back if nothing was made since.  Lock held. */
 void ap_cache_drop_probe(struct ap_block *b);
 

@@ -24,7 +24,9 @@ struct leave {
 	u64 target;
 	u64 branch; /* pc of an indirect branch to what may be no address, 0 unknown */
 	u64 begin;  /* of AP_EXIT_LANE: where the block begins whose middle was left */
-	bool lean;  /* that branch is of a block which counts no branches */
+	struct ap_block *
+		old; /* whose branch missed in a table that is not what is used now; valid likewise */
+	bool lean;   /* that branch is of a block which counts no branches */
 	u8 kind, special;
 	const struct ap_exit *middle; /* of AP_EXIT_LANE, not a stop's */
 };
@@ -99,6 +101,16 @@ static void note_branches(struct ap_thread *t, const struct ap_exit *x, bool by_
 	t->walked = NULL;
 }
 
+/* By an indirect branch; the block if it is to be made anew. */
+static struct ap_block *find_old(struct ap_thread *t)
+{
+	struct ap_where w;
+
+	if (ap_likely(!ap_ibl_has_old_code()) || !ap_cache_locate((u64)place_of(t->branch_id), &w))
+		return NULL;
+	return w.block && w.block->small ? w.block : NULL;
+}
+
 static struct leave read_exit(struct ap_thread *t)
 {
 	struct leave l = { .kind = (u8)t->exit_kind };
@@ -115,8 +127,10 @@ static struct leave read_exit(struct ap_thread *t)
 		l.target = w.app_pc;
 		ap_cache_count_partial(t, &w);
 	}
-	if (t->exit_kind == AP_EXIT_IBL)
+	if (t->exit_kind == AP_EXIT_IBL) {
+		l.old = find_old(t);
 		note_passed(t, NULL);
+	}
 	if (t->exit_kind != AP_EXIT_DIRECT) {
 		note_branches(t, NULL, t->exit_kind == AP_EXIT_IBL && !l.branch);
 		return l;
@@ -322,6 +336,8 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 	heed(t);
 	if (l && l->probe && epoch == ap_proc.epoch)
 		ap_cache_drop_probe(l->probe);
+	if (l && ap_unlikely(l->old) && epoch == ap_proc.epoch)
+		ap_cache_drop(l->old);
 	if (ap_unlikely(t->nlanes != ap_proc.nlanes ||
 			(t->nlanes && ap_thread_lanes(t)->gen != ap_proc.lane_gen))) {
 		ap_lock_drop(&ap_proc.lock);
@@ -646,7 +662,7 @@ void ap_dispatch(struct ap_thread *t)
 		t->regs.rip = l.target;
 		run_from(t, &l, false);
 	case AP_EXIT_IBL:
-		run(t, true);
+		run_from(t, &l, true);
 	case AP_EXIT_LANE:
 		t->regs.rip = l.target;
 		ap_feed_begin_calls(t, l.begin);

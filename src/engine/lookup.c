@@ -10,7 +10,12 @@
  * may run through while the lock holder edits the chain; a pad's memory lives until no thread
  * can be inside (cache.c).
  *
- * In front of the table lie as many entries that are ap_ibl_miss always: code that takes the budgets of lanes
+ * Most processes are short and have few blocks, so the table begins small: an eighth, for which code takes 13 bits of the target
+ * (lea, movzx).  When it has many pads the whole one is filled, and code that is made from then on uses that.  Blocks of before
+ * keep their code; each is dropped when a branch of its own misses, as what is found late has its pad in the whole table
+ * alone.  A pad verifies its target, so who was on the way through the one table may go on in the other.
+ *
+ * In front of each table lie as many entries that are ap_ibl_miss always: code that takes the budgets of lanes
  * down comes there where one is used up, by an index less than 0 (lane_emit.c).
  *
  * The table is below 2 GB, where a displacement reaches it.  A program that asks for its place gets it: the table moves, if need be
@@ -22,8 +27,10 @@
 
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/sb.h"
+#include "engine/unit.h"
 
-#define HASH_MIN 4096
+#define HASH_MIN 1024
 #define PAD_NEXT 8 /* next word's distance before the pad's first instruction */
 
 /* Open addressing: a search touches one cache line, and no block but the one it returns. */
@@ -35,21 +42,43 @@ struct slot {
 #define GONE 1ULL
 #define MET_MAX                                                                                    \
 	1024 /* entries that are given back one by one: a walk through all of them takes some 50 us */
-#define IBL_SIZE   (AP_IBL_ENTRIES * 8ULL)
-#define FIRST_SIZE (2 * IBL_SIZE + AP_DATA_MAPS)
+#define SMALL_ENTRIES (AP_IBL_ENTRIES / 8)
+#define SMALL_PADS    2048 /* so many are enough of the small table */
+#define IBL_SIZE      (AP_IBL_ENTRIES * 8ULL)
+#define SMALL_SIZE    (SMALL_ENTRIES * 8ULL)
+/* The small table and its front, the whole one and its front; behind those of code with a log the maps of data. */
+#define PAIR_SIZE  (2 * SMALL_SIZE + 2 * IBL_SIZE)
+#define FIRST_SIZE (PAIR_SIZE + AP_DATA_MAPS)
 
 #define LOW_TOP	 0x7e080000ULL
 #define LOW_STEP 0x1000000ULL
 
 static struct {
 	struct slot *slots;
-	u32 size, used;	  /* used counts removed entries too */
-	u64 *ibl[2];	  /* [1]: of plain code; NULL: there is none */
-	u64 *emits;	  /* whose address is written into code */
-	u32 nmet;	  /* how often an entry was written since all were ap_ibl_miss */
-	u16 met[MET_MAX]; /* the first of them */
-	u8 *data;	  /* behind the first; not touched before data.c does */
+	u32 size, used; /* used counts removed entries too */
+	char *pair
+		[2]; /* of tables; [1]: of plain code; NULL: there is none.  Not touched before they are filled */
+	bool is_large;	  /* code is made for the whole ones */
+	bool has_front;	  /* what is in front of them is filled, too */
+	bool emits_plain; /* which is written into code */
+	u32 npads;	  /* published since all entries were ap_ibl_miss, */
+	bool has_small;	  /* small tables have such pads */
+	u32 nmet;	  /* of them so many in the whole tables */
+	u16 met[MET_MAX]; /* the first of those */
+	u32 nsites;
+	u8 *sites[AP_IBL_SITES]; /* of the block in the making */
+	u8 *data;		 /* behind the first; not touched before data.c does */
 } tab;
+
+static u64 *table_of(u32 k, bool is_large)
+{
+	return (u64 *)(tab.pair[k] + (is_large ? 2 * SMALL_SIZE + IBL_SIZE : SMALL_SIZE));
+}
+
+static u32 entries_of(bool is_large)
+{
+	return is_large ? AP_IBL_ENTRIES : SMALL_ENTRIES;
+}
 
 /* No block that is kept has a pc with this bit other than its sign. */
 static u64 key_of(u64 pc, bool plain)
@@ -83,60 +112,64 @@ static void *map_table(u64 size)
 	return p ? p : ap_mem_map(0, size);
 }
 
-static void fill(u64 *half)
+static void fill(u64 *half, u32 entries)
 {
-	/* One fault instead of 128; an old kernel refuses and takes them one by one. */
-	ap_sys3(AP_NR_madvise, (u64)half, IBL_SIZE, AP_MADV_POPULATE_WRITE);
-	for (u32 i = 0; i < AP_IBL_ENTRIES; i++)
+	/* One call instead of a fault for each page; an old kernel refuses and takes them one by one. */
+	ap_sys3(AP_NR_madvise, (u64)half, entries * 8ULL, AP_MADV_POPULATE_WRITE);
+	for (u32 i = 0; i < entries; i++)
 		half[i] = (u64)ap_ibl_miss;
+}
+
+static void fill_table(u32 k, bool is_large)
+{
+	u32 entries = entries_of(is_large);
+	u64 *at = table_of(k, is_large);
+
+	fill(at, entries);
+	if (tab.has_front)
+		fill(at - entries, entries);
 }
 
 int ap_lookup_init(void)
 {
-	u64 *whole = map_table(FIRST_SIZE);
-
-	tab.emits = tab.ibl[0] = whole + AP_IBL_ENTRIES;
-	tab.data = (u8 *)tab.ibl[0] + IBL_SIZE;
+	tab.pair[0] = map_table(FIRST_SIZE);
+	tab.data = (u8 *)tab.pair[0] + PAIR_SIZE;
 	tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
 	tab.size = HASH_MIN;
-	if (!whole || !tab.slots)
+	if (!tab.pair[0] || !tab.slots)
 		return -AP_ENOMEM;
-	fill(tab.ibl[0]);
-	if (ap_proc.nlanes)
-		ap_ibl_fill_front();
+	tab.has_front = ap_proc.nlanes > 0;
+	tab.has_small = true;
+	fill_table(0, false);
 	return 0;
 }
 
 bool ap_lookup_init_plain(void)
 {
-	u64 *whole;
-
-	if (tab.ibl[1])
+	if (tab.pair[1])
 		return true;
-	whole = map_table(2 * IBL_SIZE);
-	if (!whole)
+	tab.pair[1] = map_table(PAIR_SIZE);
+	if (!tab.pair[1])
 		return false;
-	fill(whole);
-	fill(whole + AP_IBL_ENTRIES);
-	tab.ibl[1] = whole + AP_IBL_ENTRIES;
+	fill_table(1, tab.is_large);
 	return true;
 }
 
 /* Lock held. */
 void ap_ibl_fill_front(void)
 {
-	if (tab.ibl[0] && tab.ibl[0][-1] != (u64)ap_ibl_miss)
-		fill(tab.ibl[0] - AP_IBL_ENTRIES);
-}
+	u32 entries = entries_of(tab.is_large);
 
-static u64 *start_of(u32 k)
-{
-	return tab.ibl[k] ? tab.ibl[k] - AP_IBL_ENTRIES : NULL;
+	if (tab.has_front)
+		return;
+	tab.has_front = true;
+	for (u32 k = 0; k < 2 && tab.pair[k]; k++)
+		fill(table_of(k, tab.is_large) - entries, entries);
 }
 
 static u64 size_of(u32 k)
 {
-	return k ? 2 * IBL_SIZE : FIRST_SIZE;
+	return k ? PAIR_SIZE : FIRST_SIZE;
 }
 
 u64 ap_ibl_overlaps(u64 start, u64 end)
@@ -144,7 +177,7 @@ u64 ap_ibl_overlaps(u64 start, u64 end)
 	u64 n = 0;
 
 	for (u32 k = 0; k < 2; k++) {
-		u64 at = (u64)start_of(k);
+		u64 at = (u64)tab.pair[k];
 
 		if (at)
 			n += ap_overlap(at, at + size_of(k), start, end);
@@ -155,11 +188,11 @@ u64 ap_ibl_overlaps(u64 start, u64 end)
 /* The table of plain code is made anew by who wants it next. */
 bool ap_ibl_move(void)
 {
-	u64 *old = start_of(0), *plain = start_of(1), *whole;
+	char *old = tab.pair[0], *plain = tab.pair[1], *whole;
 
 	if (plain && ap_mem_avoids((u64)plain, (u64)plain + size_of(1))) {
-		tab.ibl[1] = NULL;
-		tab.emits = tab.ibl[0];
+		tab.pair[1] = NULL;
+		tab.emits_plain = false;
 		ap_mem_unmap(plain, size_of(1));
 	}
 	if (!ap_mem_avoids((u64)old, (u64)old + FIRST_SIZE))
@@ -167,11 +200,9 @@ bool ap_ibl_move(void)
 	whole = map_table(FIRST_SIZE);
 	if (!whole)
 		return false;
-	fill(whole + AP_IBL_ENTRIES);
-	if (old[0] == (u64)ap_ibl_miss)
-		fill(whole);
-	tab.emits = tab.ibl[0] = whole + AP_IBL_ENTRIES;
-	tab.data = (u8 *)tab.ibl[0] + IBL_SIZE;
+	tab.pair[0] = whole;
+	tab.data = (u8 *)whole + PAIR_SIZE;
+	fill_table(0, tab.is_large);
 	ap_data_moved();
 	ap_mem_unmap(old, FIRST_SIZE);
 	return true;
@@ -235,9 +266,10 @@ bool ap_lookup_add(struct ap_block *b)
 	return true;
 }
 
+/* The pad's entry in the table that it is in. */
 static u64 *entry_of(const struct ap_block *b)
 {
-	return &tab.ibl[b->plain][b->pc & (AP_IBL_ENTRIES - 1)];
+	return &table_of(b->plain, b->pad_large)[b->pc & (entries_of(b->pad_large) - 1)];
 }
 
 static void ibl_unpublish(struct ap_block *b)
@@ -279,30 +311,67 @@ void ap_lookup_clear(void)
 	ap_ibl_clear();
 }
 
-static void clear_entry(u32 i)
+static void clear_entry(u32 i, bool is_large)
 {
-	for (u32 k = 0; k < 2 && tab.ibl[k]; k++)
-		if (tab.ibl[k][i] != (u64)ap_ibl_miss)
-			__atomic_store_n(&tab.ibl[k][i], (u64)ap_ibl_miss, __ATOMIC_RELEASE);
+	for (u32 k = 0; k < 2 && tab.pair[k]; k++) {
+		u64 *entry = &table_of(k, is_large)[i];
+
+		if (*entry != (u64)ap_ibl_miss)
+			__atomic_store_n(entry, (u64)ap_ibl_miss, __ATOMIC_RELEASE);
+	}
 }
 
-void ap_ibl_clear(void)
+static void clear_large(void)
 {
 	bool few = tab.nmet <= MET_MAX;
 
 	for (u32 i = 0; i < (few ? tab.nmet : AP_IBL_ENTRIES); i++)
-		clear_entry(few ? tab.met[i] : i);
+		clear_entry(few ? tab.met[i] : i, true);
 	tab.nmet = 0;
+}
+
+void ap_ibl_clear(void)
+{
+	if (tab.is_large)
+		clear_large();
+	for (u32 i = 0; tab.has_small && i < SMALL_ENTRIES; i++)
+		clear_entry(i, false);
+	tab.has_small = !tab.is_large;
+	tab.npads = 0;
 }
 
 void ap_ibl_choose(bool plain)
 {
-	tab.emits = tab.ibl[plain];
+	tab.emits_plain = plain;
+	tab.nsites = 0;
+}
+
+void ap_ibl_note_site(u8 *at)
+{
+	if (tab.nsites < AP_IBL_SITES)
+		tab.sites[tab.nsites] = at;
+	tab.nsites++;
+}
+
+u32 ap_ibl_sites(u8 *const **sites)
+{
+	*sites = tab.sites;
+	return tab.nsites;
 }
 
 u64 ap_ibl_table(void)
 {
-	return (u64)tab.emits;
+	return (u64)table_of(tab.emits_plain, tab.is_large);
+}
+
+bool ap_ibl_is_large(void)
+{
+	return tab.is_large;
+}
+
+bool ap_ibl_has_old_code(void)
+{
+	return tab.is_large && tab.has_small;
 }
 
 u8 *ap_data_maps(void)
@@ -348,15 +417,101 @@ u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)
 	return pad;
 }
 
+/* Few pads are enough where room is to be short. */
+static u32 small_pads(void)
+{
+	return ap_proc.stress & AP_STRESS_SHAPES ? 16 : SMALL_PADS;
+}
+
+/* Nobody else can come in while the lock is held. */
+static bool is_alone(void)
+{
+	for (struct ap_thread *t = ap_proc.threads; t; t = t->next)
+		if (t != ap_self() &&
+		    __atomic_load_n(&ap_thread_slot(t)->in_code, __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
+/* Its branches and its pad, as far as the former can be changed. */
+static void take_along(struct ap_block *b)
+{
+	const u16 *sites = (const u16 *)(b->recs + b->nrecs);
+	bool all = b->nsites > 0;
+
+	ap_ibl_choose(b->plain);
+	for (u32 k = 0; k < b->nsites; k++)
+		all &= ap_mangle_enlarge(b->code + sites[k]);
+	b->small &= !all;
+	b->nsites = 0;
+	tab.has_small |= b->small;
+	if (b->pad && !b->dead)
+		ap_ibl_publish_anew(b);
+}
+
+static void take_all_along(void)
+{
+	bool plain = tab.emits_plain;
+
+	tab.has_small = false;
+	for (u32 k = 0; k < ap_nunits; k++) {
+		const struct ap_unit *u = &ap_units[k];
+
+		for (u32 n = 0; u->base && !u->retired && n < u->nblocks; n++)
+			take_along(u->blocks[n]);
+	}
+	ap_ibl_choose(plain);
+}
+
+/*
+ * The whole tables from here on.  Filled first: who is killed in between has the small ones still.  If others are in the code
+ * it is left as it is.
+ */
+static void enlarge(void)
+{
+	bool alone = is_alone();
+
+	for (u32 k = 0; k < 2 && tab.pair[k]; k++)
+		fill_table(k, true);
+	tab.nmet = 0;
+	__atomic_store_n(&tab.is_large, true, __ATOMIC_RELEASE);
+	if (alone)
+		take_all_along();
+}
+
+/* It works well beyond that, so that there is time for a moment in which nobody else is in the code. */
+static bool is_small_full(void)
+{
+	return tab.npads >= small_pads() && (is_alone() || tab.npads >= 4 * small_pads());
+}
+
 void ap_ibl_publish(struct ap_block *b)
 {
-	u64 *entry = entry_of(b);
+	u64 *entry;
 
+	if (!tab.is_large && is_small_full()) {
+		enlarge();
+		if (b->pad_large)
+			return;
+	}
+	tab.npads++;
+	b->pad_large = tab.is_large;
+	entry = entry_of(b);
 	/* before it is written: who is killed in between leaves nothing that is not given back */
-	if (tab.nmet < MET_MAX)
-		tab.met[tab.nmet] = b->pc & (AP_IBL_ENTRIES - 1);
-	if (tab.nmet <= MET_MAX)
-		__atomic_store_n(&tab.nmet, tab.nmet + 1, __ATOMIC_RELEASE);
+	if (tab.is_large) {
+		if (tab.nmet < MET_MAX)
+			tab.met[tab.nmet] = b->pc & (AP_IBL_ENTRIES - 1);
+		if (tab.nmet <= MET_MAX)
+			__atomic_store_n(&tab.nmet, tab.nmet + 1, __ATOMIC_RELEASE);
+	}
 	*(u64 *)(b->pad - PAD_NEXT) = *entry;
 	__atomic_store_n(entry, (u64)b->pad, __ATOMIC_RELEASE);
+}
+
+void ap_ibl_publish_anew(struct ap_block *b)
+{
+	if (b->pad_large == tab.is_large)
+		return;
+	ibl_unpublish(b);
+	ap_ibl_publish(b);
 }

@@ -30,7 +30,15 @@ u64 ap_ibl_table(void);
 /* So many bytes of the tables are in this range.  Those where the engine may not be any more move; while the cache is empty. */
 u64 ap_ibl_overlaps(u64 start, u64 end);
 AP_MUST_CHECK bool ap_ibl_move(void);
-void ap_ibl_choose(bool plain);
+void ap_ibl_choose(bool plain); /* and no place was noted */
+/* Places of the code that go through the small table, to be changed when the whole one is used; so many at most are noted. */
+#define AP_IBL_SITES 16
+void ap_ibl_note_site(u8 *at);
+u32 ap_ibl_sites(u8 *const **sites); /* how many there are */
+/* Not before there are many pads: code goes through a table that is an eighth of the whole one. */
+bool ap_ibl_is_large(void);
+/* There is code that goes through the small table, though the other is what is used now. */
+bool ap_ibl_has_old_code(void);
 /*
  * A pad verifies that rcx is the block's pc, restores rcx and rdx, and goes on at the block's code.
  * ap_ibl_emit_pad writes one that falls through; the caller may add a jmp.  Returns its address.
@@ -38,5 +46,7 @@ void ap_ibl_choose(bool plain);
 #define AP_PAD_SIZE 80
 u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc);
 void ap_ibl_publish(struct ap_block *b); /* b->pad into the table, at the head of its chain */
+void ap_ibl_publish_anew(
+	struct ap_block *b); /* from the small table into the whole one, if it is used now */
 
 #endif

@@ -373,19 +373,24 @@ static void emit_ibl_out(struct ap_emit *e, const u8 *gate)
 		ap_patch_rel32(site, gate);
 }
 
-/* jmp [rdx * 8 + table].  Where no displacement reaches the table, rcx has its address while the target is put aside. */
+/* jmp [rdx * 8 + table], or [rdx + table] of the small one.  Where no displacement reaches the table, rcx has its address while the target is put aside. */
 static void emit_table_jump(struct ap_emit *e)
 {
 	u64 table = ap_ibl_table();
+	bool is_large = ap_ibl_is_large();
 
 	if (ap_likely(ap_fits_s32((s64)table))) {
-		ap_emit_bytes(e, (const u8[]){ 0xff, 0x24, 0xd5 }, 3);
+		if (is_large)
+			ap_emit_bytes(e, (const u8[]){ 0xff, 0x24, 0xd5 }, 3);
+		else
+			ap_emit_bytes(e, (const u8[]){ 0xff, 0xa2 }, 2);
 		ap_emit32(e, (u32)table);
 		return;
 	}
 	ap_emit_gs_store(e, AP_RCX, AP_T_RIP);
 	ap_emit_mov_imm64(e, AP_RCX, table);
-	ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x14, 0xd1 }, 4); /* mov rdx, [rcx + rdx * 8] */
+	/* mov rdx, [rcx + rdx * 8], or * 1 */
+	ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x14, is_large ? 0xd1 : 0x11 }, 4);
 	ap_emit_gs_load(e, AP_RCX, AP_T_RIP);
 	ap_emit_bytes(e, (const u8[]){ 0xff, 0xe2 }, 2); /* jmp rdx */
 }
@@ -399,6 +404,13 @@ static void emit_branch_id(struct ap_emit *e, const u8 *at)
 		    (u32)(u - ap_units) << AP_UNIT_OFF_BITS | (u32)(at - u->base));
 }
 
+/* lea edx, [rcx * 8] */
+static void emit_lea_edx_rcx_8(struct ap_emit *e)
+{
+	ap_emit_bytes(e, (const u8[]){ 0x8d, 0x14, 0xcd }, 3);
+	ap_emit32(e, 0);
+}
+
 /* rcx is the target, both registers are spilled.  gate: to the dispatcher in any case. */
 static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
 {
@@ -407,7 +419,13 @@ static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
 		emit_ibl_out(e, gate);
 		return;
 	}
-	ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1 }, 3); /* movzx edx, cx */
+	if (ap_ibl_is_large()) {
+		ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd1 }, 3); /* movzx edx, cx */
+	} else {
+		ap_ibl_note_site(e->p);
+		emit_lea_edx_rcx_8(e);
+		ap_emit_bytes(e, (const u8[]){ 0x0f, 0xb7, 0xd2 }, 3); /* movzx edx, dx */
+	}
 	emit_table_jump(e);
 }
 
@@ -415,8 +433,34 @@ static void emit_ibl_jump(struct ap_emit *e, const u8 *at, const u8 *gate)
 static void emit_ibl_signed_jump(struct ap_emit *e, const u8 *at)
 {
 	emit_branch_id(e, at);
-	ap_emit_bytes(e, (const u8[]){ 0x66, 0x89, 0xca }, 3); /* mov dx, cx */
+	if (ap_ibl_is_large()) {
+		ap_emit_bytes(e, (const u8[]){ 0x66, 0x89, 0xca }, 3); /* mov dx, cx */
+	} else {
+		ap_ibl_note_site(e->p);
+		ap_emit8(e, 0x66); /* of dx alone */
+		emit_lea_edx_rcx_8(e);
+	}
 	emit_table_jump(e);
+}
+
+/*
+ * A place that was noted leads through the whole table from here on: nobody is in the code.  What is behind it
+ * is shorter than what was.
+ */
+bool ap_mangle_enlarge(u8 *at)
+{
+	bool is_signed = at[0] == 0x66;
+	u8 *jmp = at + 7 + (is_signed ? 1 : 3);
+	struct ap_emit e = { at, jmp + 6, false };
+
+	if (jmp[0] != 0xff || jmp[1] != 0xa2)
+		return false; /* where no displacement reaches the table */
+	if (is_signed)
+		ap_emit_bytes(&e, (const u8[]){ 0x66, 0x89, 0xca }, 3);
+	else
+		ap_emit_bytes(&e, (const u8[]){ 0x0f, 0xb7, 0xd1 }, 3);
+	emit_table_jump(&e);
+	return true;
 }
 
 /* lea rsp, [rsp + n] */

@@ -102,6 +102,8 @@ struct ap_lane_jumps;
 void ap_mangle_indirect(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_lits *lits,
 			const struct ap_vec *vec, const u8 *gate, struct ap_lane_jumps *jumps);
 void ap_mangle_indirect_out(struct ap_emit *e, const u8 *at, const u8 *gate);
+/* A place that ap_ibl_note_site() was told of; false: it cannot be changed. */
+bool ap_mangle_enlarge(u8 *at);
 /* Around a rep instruction: what its count register goes down by is added to the iterations. */
 void ap_mangle_rep_begin(struct ap_emit *e);
 void ap_mangle_rep_end(struct ap_emit *e, bool is_ecx);

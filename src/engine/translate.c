@@ -646,7 +646,10 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 {
 	u64 jumps_size = tr.njumps * sizeof(u64), recs_size = tr.nrecs * sizeof(struct ap_rec);
 	u64 more_size = tr.count_more ? tr.nrecs : 0;
-	struct ap_block *b = ap_heap_alloc(sizeof(*b) + jumps_size + recs_size + more_size);
+	u8 *const *sites;
+	u32 all_sites = ap_ibl_sites(&sites), nsites = all_sites <= AP_IBL_SITES ? all_sites : 0;
+	struct ap_block *b = ap_heap_alloc(sizeof(*b) + jumps_size + recs_size +
+					   nsites * sizeof(u16) + more_size);
 	u64 *jumps = (u64 *)(b + 1);
 
 	if (!b)
@@ -655,9 +658,12 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	memcpy(jumps + tr.njumps, tr.recs, recs_size);
 	b->jumps = jumps;
 	b->recs = (struct ap_rec *)(jumps + tr.njumps);
-	b->more = more_size ? memcpy((u8 *)(jumps + tr.njumps) + recs_size, tr.more, more_size)
-			    : NULL;
 	b->nrecs = (u16)tr.nrecs;
+	b->nsites = (u8)nsites;
+	for (u32 k = 0; k < nsites; k++)
+		((u16 *)(b->recs + b->nrecs))[k] = (u16)(sites[k] - tr.code);
+	b->more =
+		more_size ? memcpy((u16 *)(b->recs + b->nrecs) + nsites, tr.more, more_size) : NULL;
 	b->exits = exits;
 	b->nexits = (u8)(tr.nsides + 1);
 	for (u32 k = 0; k < b->nexits + (tr.lanes ? 1U : 0); k++)
@@ -668,6 +674,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
+	b->small = all_sites > 0;
 	b->frame = tr.lanes ? ap_behind_frame(sb) : 0;
 	b->last_pc = sb->n ? sb->insns[sb->n - 1].pc : 0;
 	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
