@@ -26,10 +26,10 @@
 #define S_IFMT	  0170000
 #define S_IFREG	  0100000
 
-static struct ap_range initial[INITIAL];
+static AP_ROOMY struct ap_range initial[INITIAL];
 static struct ap_ranges shared = { .v = NULL };
 
-static struct ap_map views[VIEWS_MAX]; /* the kernel's word on them */
+static AP_ROOMY struct ap_map views[VIEWS_MAX]; /* the kernel's word on them */
 static u32 nviews;
 static bool valid, too_many;
 static u32 gen;	    /* of them */

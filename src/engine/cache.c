@@ -29,12 +29,14 @@
 #define TRIES_ALONE  50000 /* ten seconds */
 #define SLICE_NS     200000
 
-static struct ap_block *pages[PAGE_BUCKETS]; /* chained through page_next[] of that page's index */
+static AP_ROOMY struct ap_block
+	*pages[PAGE_BUCKETS]; /* chained through page_next[] of that page's index */
 static struct ap_sb sb;
 
+/* Neighbours are neighbours: few pages of the table are touched. */
 static u32 page_bucket(u64 page)
 {
-	return (u32)((page >> 12) * 0x9e3779b1U >> 7) & (PAGE_BUCKETS - 1);
+	return (u32)(page >> 12 ^ page >> 24) & (PAGE_BUCKETS - 1);
 }
 
 static u32 page_index(const struct ap_block *b, u64 bucket)

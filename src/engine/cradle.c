@@ -11,7 +11,7 @@
 
 #define CRADLES 64
 
-static struct ap_cradle cradles[CRADLES];
+static AP_ROOMY struct ap_cradle cradles[CRADLES];
 static u32 ncradles;
 static u32 *taken; /* so many of them */
 

@@ -24,7 +24,7 @@ struct out {
 	bool failed;
 };
 
-static char buffer[BUFFER]; /* there is one report */
+static AP_ROOMY char buffer[BUFFER]; /* there is one report */
 
 static void flush(struct out *o)
 {

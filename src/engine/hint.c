@@ -6,21 +6,32 @@
  */
 #include "engine/sb.h"
 
+/* Four to a byte: few pages are touched, and copied by forks. */
 #define HINTS 65536
+#define BITS  2
 
-static u8 hints[HINTS];
+static u8 hints[HINTS * BITS / 8];
 
-static u8 *entry(u64 pc)
+static u8 *entry(u64 pc, u32 *shift)
 {
-	return &hints[(u32)((pc * 0x9e3779b97f4a7c15ULL) >> 48) & (HINTS - 1)];
+	u32 at = (u32)((pc * 0x9e3779b97f4a7c15ULL) >> 48) & (HINTS - 1);
+
+	*shift = at % (8 / BITS) * BITS;
+	return &hints[at * BITS / 8];
 }
 
 enum ap_hint ap_hint_get(u64 pc)
 {
-	return (enum ap_hint) * entry(pc);
+	u32 shift;
+	u8 byte = *entry(pc, &shift);
+
+	return (enum ap_hint)(byte >> shift & ((1 << BITS) - 1));
 }
 
 void ap_hint_set(u64 pc, enum ap_hint hint)
 {
-	*entry(pc) = (u8)hint;
+	u32 shift;
+	u8 *byte = entry(pc, &shift);
+
+	*byte = (u8)((*byte & ~(((1 << BITS) - 1) << shift)) | hint << shift);
 }

@@ -25,12 +25,14 @@
  */
 #include "engine/lookup.h"
 
+#include "abi/switches.h"
 #include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/sb.h"
 #include "engine/unit.h"
 
-#define HASH_MIN 1024
+#define HASH_MIN 2048
+#define HASH_FEW 16384
 #define PAD_NEXT 8 /* next word's distance before the pad's first instruction */
 
 /* Open addressing: a search touches one cache line, and no block but the one it returns. */
@@ -114,8 +116,7 @@ static void *map_table(u64 size)
 
 static void fill(u64 *half, u32 entries)
 {
-	/* One call instead of a fault for each page; an old kernel refuses and takes them one by one. */
-	ap_sys3(AP_NR_madvise, (u64)half, entries * 8ULL, AP_MADV_POPULATE_WRITE);
+	ap_mem_populate(half, entries * 8ULL);
 	for (u32 i = 0; i < entries; i++)
 		half[i] = (u64)ap_ibl_miss;
 }
@@ -134,7 +135,9 @@ int ap_lookup_init(void)
 {
 	tab.pair[0] = map_table(FIRST_SIZE);
 	tab.data = (u8 *)tab.pair[0] + PAIR_SIZE;
-	tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
+	tab.slots = ap_mem_early(HASH_MIN * sizeof(struct slot));
+	if (!tab.slots)
+		tab.slots = ap_mem_map(0, HASH_MIN * sizeof(struct slot));
 	tab.size = HASH_MIN;
 	if (!tab.pair[0] || !tab.slots)
 		return -AP_ENOMEM;
@@ -242,10 +245,11 @@ static bool grow(void)
 	for (u32 i = 0; i < tab.size; i++)
 		live += tab.slots[i].block != NULL;
 	if (live >= tab.size / 4)
-		size *= 4;
+		size *= size < HASH_FEW ? 2 : 4;
 	n = ap_mem_map(0, size * sizeof(*n));
 	if (!n)
 		return false;
+	ap_mem_populate(n, size * sizeof(*n));
 	for (u32 i = 0; i < tab.size; i++)
 		if (tab.slots[i].block)
 			put(n, size, tab.slots[i].block);
@@ -253,7 +257,8 @@ static bool grow(void)
 	__atomic_store_n(&tab.slots, n, __ATOMIC_RELEASE);
 	__atomic_store_n(&tab.size, size, __ATOMIC_RELEASE);
 	tab.used = live;
-	ap_mem_unmap(old, old_size * sizeof(*n));
+	if (old_size > HASH_MIN) /* the first is the blob's */
+		ap_mem_unmap(old, old_size * sizeof(*n));
 	return true;
 }
 
@@ -420,7 +425,7 @@ u8 *ap_ibl_emit_pad(struct ap_emit *e, u64 pc)
 /* Few pads are enough where room is to be short. */
 static u32 small_pads(void)
 {
-	return ap_proc.stress & AP_STRESS_SHAPES ? 16 : SMALL_PADS;
+	return ap_is_stressed(ap_proc.session, AP_STRESS_SHAPES) ? 16 : SMALL_PADS;
 }
 
 /* Nobody else can come in while the lock is held. */

@@ -22,8 +22,9 @@
 #define LOW_ROOM      0x10000000ULL /* enough for a program and what the engine has there */
 #define LOWEST	      0x10000ULL    /* mmap_min_addr as distributions set it */
 #define HIGHEST	      0x7fffffffe000ULL
-#define EXEC_DISTANCE 0x50000000ULL /* 1.25 GiB: what a program maps next to its code fits in */
-#define CHUNK_FIRST   (64ULL << 10)
+#define EXEC_DISTANCE 0x50000000ULL  /* 1.25 GiB: what a program maps next to its code fits in */
+#define CHUNK_FIRST   (448ULL << 10) /* what the blob has room for */
+#define CHUNK_STEP    (64ULL << 10)
 #define CHUNK	      (256ULL << 10)
 
 /* A run of adjacent executable chunks: below its code it grows down, above it grows up. */
@@ -38,7 +39,7 @@ struct chunk {
 	u64 size, used;
 };
 
-static struct ap_range mappings_v[2][MAX_MAPPINGS];
+static AP_ROOMY struct ap_range mappings_v[2][MAX_MAPPINGS];
 static struct ap_ranges mappings[2];
 static u32 in_use;
 static struct arena arenas[MAX_ARENAS];
@@ -47,6 +48,7 @@ static u64 total;
 static struct ap_lock mem_lock;
 static struct ap_range avoided[MAX_AVOIDED];
 static u32 navoided;
+static u64 early_at, early_end;
 static struct chunk *heap;
 static struct chunk *spare; /* where a filter of the program's may keep us from having another */
 
@@ -184,6 +186,28 @@ void *ap_mem_map(u64 near, u64 size)
 	}
 	ap_lock_drop(&mem_lock);
 	return (void *)p;
+}
+
+void ap_mem_populate(void *p, u64 size)
+{
+	ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), AP_MADV_POPULATE_WRITE);
+}
+
+void ap_mem_early_init(u64 start, u64 end)
+{
+	early_at = start;
+	early_end = end;
+}
+
+void *ap_mem_early(u64 size)
+{
+	void *p = (void *)early_at;
+
+	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
+	if (early_end - early_at < size)
+		return NULL;
+	early_at += size;
+	return p;
 }
 
 /* Bounds of what is within reach of near, as far as it can be mapped. */
@@ -430,12 +454,18 @@ void ap_heap_reserve(u64 size)
 static bool heap_grow(u64 need)
 {
 	u64 size = heap ? CHUNK : CHUNK_FIRST;
-	struct chunk *c;
+	struct chunk *c = NULL;
 
 	need += sizeof(*c) + 16;
 	if (size < need)
-		size = AP_ALIGN_UP(need, CHUNK_FIRST);
-	c = take_spare(size);
+		size = AP_ALIGN_UP(need, CHUNK_STEP);
+	if (!heap) { /* the oldest is never unmapped */
+		c = ap_mem_early(size);
+		if (c)
+			c->size = size;
+	}
+	if (!c)
+		c = take_spare(size);
 	if (!c)
 		c = new_chunk(size);
 	if (!c)

@@ -25,6 +25,14 @@ static inline u64 ap_overlap(u64 start, u64 end, u64 lo, u64 hi)
 	hi = end < hi ? end : hi;
 	return lo < hi ? hi - lo : 0;
 }
+/* Its pages are there after one call; a hint, where that is refused they come one by one. */
+void ap_mem_populate(void *p, u64 size);
+/*
+ * Memory in the blob's own image, readable, writable and executable, page by page; NULL where none is left.  It is never
+ * given back.  Lock held.
+ */
+void ap_mem_early_init(u64 start, u64 end);
+void *ap_mem_early(u64 size);
 u64 ap_mem_total(void);	       /* bytes mapped: the share in RLIMIT_AS */
 void *ap_heap_alloc(u64 size); /* bump allocation, freed as a whole at a flush; lock held */
 /* Frees what was allocated since the mark, if that was the last thing; lock held. */

@@ -41,7 +41,8 @@ struct ap_proc {
 	u32 lane_gen;	      /* ap_session.lane_gen of .lanes */
 	bool lanes_more;      /* some are of kinds beside the base ones */
 	u32 carry;	      /* ap_seg.carry; lock */
-	u64 blob_lo, blob_hi; /* the engine's own code and data */
+	u64 blob_lo, blob_hi; /* the engine's own code and data, and its first memory */
+	u64 code_hi;	      /* its code ends here */
 
 	struct ap_lock lock;	   /* translation, links, tables, threads, regions */
 	struct ap_thread *threads; /* all of this address space; lock */
@@ -64,7 +65,7 @@ extern struct ap_proc ap_proc;
 
 static inline bool ap_in_blob(u64 pc)
 {
-	return pc >= ap_proc.blob_lo && pc < ap_proc.blob_hi;
+	return pc >= ap_proc.blob_lo && pc < ap_proc.code_hi;
 }
 
 #endif

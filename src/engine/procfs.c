@@ -48,11 +48,11 @@ struct known {
 	struct ap_seqfile reader;
 };
 
-static struct known copies[COPIES], mems[MEMS];
+static AP_ROOMY struct known copies[COPIES], mems[MEMS];
 static u32 ncopies, nmems;
 
 /* One more than closes was when this number was found to be no copy. */
-static u64 others[NUMBERS], closes;
+static AP_ROOMY u64 others[NUMBERS], closes;
 static bool files_shared; /* with another process, which closes unseen */
 
 struct iovec {

@@ -14,7 +14,7 @@
 
 #define INITIAL 1024
 
-static struct ap_range initial[INITIAL];
+static AP_ROOMY struct ap_range initial[INITIAL];
 static struct ap_ranges regions;
 static u32 last; /* where the last search ended */
 

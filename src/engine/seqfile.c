@@ -13,7 +13,7 @@
 
 #define ROOM_MAX (2 * AP_PAGE_SIZE) /* a path, and what stands around it */
 
-static char text[ROOM_MAX + AP_PAGE_SIZE]; /* process lock */
+static AP_ROOMY char text[ROOM_MAX + AP_PAGE_SIZE]; /* process lock */
 
 static u64 load(s32 fd, u64 at)
 {

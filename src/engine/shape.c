@@ -10,10 +10,12 @@
  * for all those ones is kept.  Slower, never wrong.
  */
 #include "abi/switches.h"
+#include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/sb.h"
 
-#define HASH	   32768 /* power of two, at least twice AP_SHAPE_MAX */
+#define HASH_MIN   1024
+#define HASH_MAX   16384 /* power of two, at least twice AP_SHAPE_MAX */
 #define RESERVED   1536	 /* numbers kept for parts and fields */
 #define INSTR_MASK 0xffULL
 
@@ -28,25 +30,45 @@ static u32 part_limit(void)
 	return ap_is_stressed(ap_proc.session, AP_STRESS_SHAPES) ? 32 : AP_SHAPE_MAX - AP_ADDS_MAX;
 }
 
-static u16 hash[HASH]; /* shape id + 1; 0 empty */
+static AP_ROOMY u16 hash[HASH_MAX]; /* shape id + 1; 0 empty */
+static u32 hash_size;		    /* so many are in use; 0 before the first */
+
+static u16 *place_of(u64 vec)
+{
+	u32 h = (u32)((vec * 0x9e3779b97f4a7c15ULL) >> 49) & (hash_size - 1);
+
+	while (hash[h] && ap_proc.shapes[hash[h] - 1] != vec)
+		h = (h + 1) & (hash_size - 1);
+	return &hash[h];
+}
+
+/* Few programs have many shapes.  Who is killed in between leaves some that are given another number, no more. */
+static void make_room(u32 n)
+{
+	if (n < hash_size / 2 || hash_size == HASH_MAX)
+		return;
+	memset(hash, 0, hash_size * sizeof(*hash));
+	hash_size = hash_size ? hash_size * 4 : HASH_MIN;
+	for (u32 id = 0; id < n && id < AP_SHAPE_MAX; id++)
+		*place_of(ap_proc.shapes[id]) = (u16)(id + 1);
+}
 
 /* The vector's number; limit: where there is none and numbers from there on are not to be used. */
 static u32 intern(u64 vec, u32 limit)
 {
-	u32 h = (u32)((vec * 0x9e3779b97f4a7c15ULL) >> 49) & (HASH - 1);
-	u32 id;
+	u32 id = ap_proc.seg->nshapes;
+	u16 *place;
 
-	while (hash[h] && ap_proc.shapes[hash[h] - 1] != vec)
-		h = (h + 1) & (HASH - 1);
-	if (hash[h])
-		return hash[h] - 1U;
-	id = ap_proc.seg->nshapes;
+	make_room(id);
+	place = place_of(vec);
+	if (*place)
+		return *place - 1U;
 	if (id >= limit)
 		return AP_SHAPE_MAX;
 	ap_proc.shapes[id] = vec;
 	__atomic_store_n(&ap_proc.seg->nshapes, id + 1, __ATOMIC_RELEASE);
 	ap_slot_add_shape(id, vec);
-	hash[h] = (u16)(id + 1);
+	*place = (u16)(id + 1);
 	return id;
 }
 

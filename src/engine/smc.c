@@ -50,7 +50,7 @@ struct nodes {
 
 #define NODES_MAX ((NODES_SIZE - sizeof(struct nodes)) / sizeof(struct page))
 
-static struct page *buckets[BUCKETS];
+static AP_ROOMY struct page *buckets[BUCKETS];
 static struct nodes *nodes;
 static u32 nprotected;
 static u64 clock;

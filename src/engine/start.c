@@ -46,6 +46,7 @@ _Static_assert(offsetof(struct ap_boot, gs_base) - offsetof(struct ap_boot, regs
 _Static_assert(sizeof(struct ap_thread) <= AP_T_SLOT_OFF, "one page");
 _Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "one page");
 
+extern u8 ap_blob_early[], ap_blob_end[]; /* blob.lds */
 AP_NORETURN void ap_boot_native(struct ap_boot *boot);
 AP_NORETURN void ap_start(struct ap_boot *boot);
 
@@ -81,6 +82,8 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.random = boot->random;
 	ap_proc.blob_lo = boot->blob_base;
 	ap_proc.blob_hi = boot->blob_base + boot->blob_size;
+	ap_proc.code_hi = (u64)boot;
+	ap_mem_early_init((u64)ap_blob_early, (u64)ap_blob_end);
 	seg = ap_mem_map(0, AP_SLOTS_OFF);
 	if (!map_head() || !seg ||
 	    !map_at(seg, boot->session_fd, AP_SEG_OFF(boot->seg), AP_SLOTS_OFF,

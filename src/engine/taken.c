@@ -41,7 +41,7 @@
 #define O_ACCMODE    3
 #define O_TRUNC	     01000
 
-static struct ap_range ranges_v[RANGES];
+static AP_ROOMY struct ap_range ranges_v[RANGES];
 static struct ap_ranges ranges;
 static bool too_many; /* of them: a child keeps no block */
 

@@ -31,10 +31,10 @@ struct chunk {
 	u32 areas, used;
 };
 
-static struct chunk chunks[CHUNKS_MAX];
+static AP_ROOMY struct chunk chunks[CHUNKS_MAX];
 static u32 nchunks;
-static struct ap_thread *idle[AREAS_MAX];
-static u16 idle_slots[AREAS_MAX]; /* what an idle area cannot remember itself */
+static AP_ROOMY struct ap_thread *idle[AREAS_MAX];
+static AP_ROOMY u16 idle_slots[AREAS_MAX]; /* what an idle area cannot remember itself */
 static u32 nidle;
 static struct ap_thread *retired;
 static u32 nretired;

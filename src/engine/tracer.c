@@ -31,7 +31,7 @@ static int stop_code(u32 what)
 	return (int)(what << 8 | 0x7f);
 }
 
-static struct ap_tracee tracees[AP_TRACEES_MAX];
+static struct ap_tracee *tracees; /* [AP_TRACEES_MAX]; NULL before the first */
 static u32 ntracees; /* so many places have ever been used: most programs trace nobody */
 
 struct ap_tracee *ap_tracee_find(u32 tid)
@@ -44,9 +44,26 @@ struct ap_tracee *ap_tracee_find(u32 tid)
 	return NULL;
 }
 
+/* Two threads may come at once. */
+static bool make_tracees(void)
+{
+	struct ap_tracee *none = NULL, *made;
+
+	if (__atomic_load_n(&tracees, __ATOMIC_ACQUIRE))
+		return true;
+	made = ap_mem_map(0, AP_TRACEES_MAX * sizeof(*made));
+	if (made && !__atomic_compare_exchange_n(&tracees, &none, made, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+		ap_mem_unmap(made, AP_TRACEES_MAX * sizeof(*made));
+	return made != NULL;
+}
+
 static struct ap_tracee *new_tracee(void)
 {
 	u32 n = __atomic_load_n(&ntracees, __ATOMIC_ACQUIRE), none;
+
+	if (!make_tracees())
+		return NULL;
 
 	for (u32 i = 0; i < n && i < AP_TRACEES_MAX; i++) {
 		none = 0;

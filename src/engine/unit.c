@@ -17,11 +17,15 @@
 #define NEAR	      ~0x3fffffffULL
 #define UNIT_SIZE_MAX (1U << 20)
 #define UNIT_SIZE_MIN (16U << 10)
+#define EARLY_SIZE    (256U << 10)
 
-struct ap_unit ap_units[AP_UNIT_MAX];
+AP_ROOMY struct ap_unit ap_units[AP_UNIT_MAX];
 u32 ap_nunits;
 
 static u32 unit_size;
+static u8 *early; /* a unit's place in the blob's image, while it is free */
+static u8 *early_place;
+static u32 early_size;
 static u64 live_bytes; /* of units that are not retired */
 static u64 barren;     /* code near it found no hole: none is looked for again before a flush */
 
@@ -34,11 +38,13 @@ void ap_unit_init(void)
 	if (size < UNIT_SIZE_MIN)
 		size = UNIT_SIZE_MIN;
 	unit_size = (u32)AP_ALIGN_UP(size, AP_PAGE_SIZE);
+	early_size = unit_size < EARLY_SIZE ? unit_size : EARLY_SIZE;
+	early = early_place = ap_mem_early(early_size);
 }
 
-static bool in_reach(const struct ap_unit *u, u64 pc)
+static bool in_reach(const u8 *place, u64 pc)
 {
-	u64 base = (u64)u->base;
+	u64 base = (u64)place;
 
 	return base < pc ? pc - base < REACH : base - pc < REACH;
 }
@@ -53,6 +59,20 @@ static void write_trampolines(struct ap_unit *u)
 	u->used = AP_UNIT_CODE;
 }
 
+/* The first one near the libraries is in the blob's image, whose pages are there. */
+static bool map_unit(struct ap_unit *u, u64 pc)
+{
+	if (early && in_reach(early, pc)) {
+		u->base = early;
+		u->size = early_size;
+		early = NULL;
+		return true;
+	}
+	u->base = ap_mem_map_exec(pc, unit_size, REACH);
+	u->size = unit_size;
+	return u->base;
+}
+
 static struct ap_unit *unit_new(u64 pc)
 {
 	struct ap_unit *u = NULL;
@@ -65,14 +85,12 @@ static struct ap_unit *unit_new(u64 pc)
 		return NULL;
 	u = &ap_units[k];
 	memset(u, 0, sizeof(*u));
-	u->base = ap_mem_map_exec(pc, unit_size, REACH);
-	if (!u->base) {
+	if (!map_unit(u, pc)) {
 		barren = (pc & NEAR) | 1;
 		return NULL;
 	}
-	u->size = unit_size;
 	write_trampolines(u);
-	live_bytes += unit_size;
+	live_bytes += u->size;
 	if (k == ap_nunits)
 		__atomic_store_n(&ap_nunits, k + 1, __ATOMIC_RELEASE);
 	return u;
@@ -112,7 +130,7 @@ static struct ap_unit *with_room(u64 pc, bool near)
 		struct ap_unit *u = &ap_units[k];
 
 		if (u->base && !u->retired && u->used + u->cold + AP_UNIT_ROOM <= u->size &&
-		    (!near || in_reach(u, pc)))
+		    (!near || in_reach(u->base, pc)))
 			return u;
 	}
 	return NULL;
@@ -166,7 +184,7 @@ u64 ap_units_overlap(u64 start, u64 end)
 	for (u32 k = 0; k < ap_nunits; k++) {
 		u64 base = (u64)ap_units[k].base;
 
-		if (base)
+		if (base && base != (u64)early_place)
 			n += ap_overlap(base, base + ap_units[k].size, start, end);
 	}
 	return n;
@@ -208,6 +226,9 @@ void ap_units_release(void)
 		u->base =
 			NULL; /* first: who is killed in between may leave no pointer to nothing */
 		u->retired = false;
-		ap_mem_unmap(base, u->size);
+		if (base == early_place)
+			early = base;
+		else
+			ap_mem_unmap(base, u->size);
 	}
 }

@@ -64,5 +64,5 @@ u64 ap_hole_candidate(const struct ap_layout *lay, u64 size, unsigned int try)
 
 	if (try >= AP_HOLE_TRIES || top < below + (16ULL << 20))
 		return 0;
-	return AP_ALIGN_DOWN(top - below, AP_PAGE_SIZE);
+	return AP_ALIGN_DOWN(top - below, size >= AP_HOLE_HUGE ? AP_HOLE_HUGE : AP_PAGE_SIZE);
 }

@@ -24,6 +24,9 @@ struct ap_layout {
 AP_MUST_CHECK int ap_layout_read(pid_t pid, struct ap_layout *lay);
 void ap_layout_add(struct ap_layout *lay, const struct ap_map *map);
 
+/* So much goes to a multiple of that, where the kernel may have one page for it. */
+#define AP_HOLE_HUGE (2ULL << 20)
+
 /* The try'th place for size bytes below the cluster, 0 when there is none left. */
 u64 ap_hole_candidate(const struct ap_layout *lay, u64 size, unsigned int try);
 

@@ -148,6 +148,16 @@ static int map_blob(struct injection *j)
 	return got < 0 ? (int)got : -ENOMEM;
 }
 
+/* One page for code and data alike: one fault, and one entry of the TLB.  Where there is none nothing is lost. */
+static int ask_for_huge(struct injection *j)
+{
+	const u64 args[6] = { j->base, AP_ALIGN_DOWN(j->header.image_size, AP_HOLE_HUGE),
+			      MADV_HUGEPAGE };
+	s64 ret;
+
+	return args[1] ? ap_remote_call(&j->remote, __NR_madvise, args, &ret) : 0;
+}
+
 static void fill_regs(struct ap_regs *to, const struct user_regs_struct *from)
 {
 	const u64 gpr[16] = { from->rax, from->rcx, from->rdx, from->rbx, from->rsp, from->rbp,
@@ -245,6 +255,9 @@ static int inject(struct injection *j, const char **why)
 		*why = mmap_reason(ret);
 		return ret;
 	}
+	ret = ask_for_huge(j);
+	if (ret)
+		return ret;
 	if (j->in->prepare) {
 		*why = "cannot hand it the session";
 		ret = j->in->prepare(j->in, &j->remote, j->base, j->base + j->header.image_size);

@@ -45,7 +45,7 @@ static bool is_at(const struct detach *d, const struct ap_stopped_task *t, u64 p
 
 static bool is_in_engine(const struct detach *d, const struct ap_stopped_task *t)
 {
-	return t->regs.rip >= d->a->base && t->regs.rip < d->a->base + header()->image_size;
+	return t->regs.rip >= d->a->base && t->regs.rip < d->a->base + header()->boot;
 }
 
 /* A thread whose engine stack is free does something for all, and parks. */
