@@ -576,6 +576,12 @@ static int check(struct stat_args *args)
 }
 
 /* Which metrics, and the events that they need. */
+/* Code that is never left for the models need not count till then. */
+static bool is_all_exact(const struct stat_args *args)
+{
+	return args->exact && !args->detail && !args->metric_names && !args->topdown;
+}
+
 static int choose_metrics(struct stat_args *args, char *why, size_t size)
 {
 	struct ap_stat_metrics *m = &args->metrics;
@@ -716,7 +722,7 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		return usage("--td-level is 1 or 2");
 	/* who names events wants to compare them, and the tables are to be looked at */
 	if (!args->run.model_sample)
-		args->run.model_sample = args->events.n ? 1 : MODEL_SAMPLE;
+		args->run.model_sample = args->events.n || is_all_exact(args) ? 1 : MODEL_SAMPLE;
 	if (choose_metrics(args, why, sizeof(why)))
 		return usage(why);
 	if (!args->null_run && !args->events.n &&

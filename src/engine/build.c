@@ -48,6 +48,21 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16])
 	return (u32)n;
 }
 
+#define NO_WINDOW (1ULL << 63)
+
+u32 ap_sb_fetch_near(struct ap_sb *sb, u64 pc, u8 buf[16])
+{
+	const u64 last = AP_PAGE_SIZE - 16;
+	u32 n;
+
+	if (pc - sb->window <= last && ap_safe_copy(buf, (const void *)pc, 16) == 0)
+		return 15;
+	n = ap_sb_fetch(pc, buf);
+	if (n == 15 && pc % AP_PAGE_SIZE <= last)
+		sb->window = pc & AP_PAGE_MASK;
+	return n;
+}
+
 /*
  * Notes the pages of [pc, pc + len); false where the block must end before it: too many pages, or
  * a page whose changes are not seen, which must be read no earlier than it is about to run.
@@ -105,14 +120,14 @@ static bool mostly_faults(const struct ap_insn *i)
 /* Reads and decodes the instruction at pc; false where there is none, and the block ends before it. */
 static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 {
-	u32 avail = ap_sb_fetch(pc, in->bytes);
+	u32 avail = ap_sb_fetch_near(sb, pc, in->bytes);
 	int err;
 
 	if (avail == 0) {
 		end_special(sb, pc, AP_SPECIAL_FETCH);
 		return false;
 	}
-	err = ap_insn_decode(&in->i, in->bytes, avail);
+	err = ap_insn_decode_in(&in->i, in->bytes, avail);
 	if (err == -AP_ENODATA && avail < 15)
 		end_special(sb, pc, AP_SPECIAL_FETCH);
 	else if (err != 0 || mostly_faults(&in->i))
@@ -429,6 +444,7 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->pc = pc;
 	sb->n = 0;
 	sb->npages = 0;
+	sb->window = NO_WINDOW;
 	sb->transient = false;
 	sb->probe = false;
 	sb->lazy = 0;

@@ -52,13 +52,13 @@ u16 ap_live_at(struct ap_sb *sb, u64 pc)
 
 	for (u32 n = 0; n < PEEK_INSNS; n++) {
 		struct ap_insn i;
-		u8 buf[16];
+		u8 buf[AP_INSN_LOOK];
 		u32 avail;
 
 		if (!depend_on(sb, pc))
 			break;
-		avail = ap_sb_fetch(pc, buf);
-		if (avail == 0 || ap_insn_decode(&i, buf, avail) != 0)
+		avail = ap_sb_fetch_near(sb, pc, buf);
+		if (avail == 0 || ap_insn_decode_in(&i, buf, avail) != 0)
 			break;
 		if (!depend_on(sb, pc + i.len - 1) || may_fault(&i))
 			break;

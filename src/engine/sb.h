@@ -22,7 +22,7 @@ struct ap_sb_insn {
 	bool check;   /* of what it accesses, before it (data.h) */
 	bool guard;   /* an indirect transfer whose target was guessed: checked, leaves if wrong */
 	u64 next;     /* program pc that the block goes on at after it */
-	u8 bytes[16]; /* source bytes, read once */
+	u8 bytes[AP_INSN_LOOK]; /* source bytes, read once; 15 at most */
 };
 
 struct ap_sb {
@@ -31,6 +31,7 @@ struct ap_sb {
 	struct ap_sb_insn insns[AP_BLOCK_INSNS + 1];
 	u64 pages[AP_BLOCK_PAGES];
 	u32 npages;
+	u64 window;	  /* a page that the last instructions were read from, or where none is */
 	u64 final_target; /* direct: next program pc; syscall, special: pc of that instruction */
 	u8 final_kind; /* enum ap_exit_kind; AP_EXIT_IBL: last instruction is ret/jmp/call indirect */
 	u8 special;    /* enum ap_special with AP_EXIT_SPECIAL */
@@ -53,6 +54,8 @@ void ap_sb_build_walk(struct ap_sb *sb, u64 pc, u32 max_insns);
 u32 ap_lane_shorten(const struct ap_sb *sb);
 /* Reads up to 15 source bytes at pc that are executable; returns how many, 0 none. */
 u32 ap_sb_fetch(u64 pc, u8 buf[16]);
+/* The same while a block is made: what was asked of a page holds for the next instruction in it. */
+u32 ap_sb_fetch_near(struct ap_sb *sb, u64 pc, u8 buf[16]);
 
 /*
  * hint.c: the direction that a conditional branch took when it was first executed, by its pc.  Two

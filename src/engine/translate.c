@@ -114,34 +114,37 @@ static void record_inc(const u8 *from)
  */
 static void emit_count_rcx(const struct ap_vec *vec, const struct ap_exit *x, bool links_next)
 {
-	struct out *o = &tr.outs[tr.nouts];
+	struct out *o = x ? &tr.outs[tr.nouts] : NULL;
+	u32 word = ap_lane_next_word(x);
 
-	*o = (struct out){ .vec = *vec, .x = x, .has_rcx = true };
-	o->word = (u8)ap_lane_next_word(x);
-	o->jumps.wants_near = links_next;
+	if (o) {
+		*o = (struct out){ .vec = *vec, .x = x, .has_rcx = true, .word = (u8)word };
+		o->jumps.wants_near = links_next;
+	}
 	ap_emit_gs_store(&tr.e, AP_RCX, AP_T_SPILL_RCX);
 	ap_emit_adds_reg(&tr.e, vec, AP_RCX);
 	if (tr.lanes)
-		ap_lane_emit_rcx(&tr.e, vec, x ? &o->jumps : NULL);
+		ap_lane_emit_rcx(&tr.e, vec, o ? &o->jumps : NULL);
 	ap_emit_gs_load(&tr.e, AP_RCX, AP_T_SPILL_RCX);
-	tr.near = o->jumps.near ? o : NULL;
-	tr.nouts += o->jumps.n > 0;
+	tr.near = o && o->jumps.near ? o : NULL;
+	tr.nouts += o && o->jumps.n > 0;
 }
 
 /* redo: what makes the flags again, or NULL. */
 static void emit_count_flags(const struct ap_vec *vec, const struct ap_sb_insn *redo,
 			     const struct ap_exit *x)
 {
-	struct out *o = &tr.outs[tr.nouts];
+	struct out *o = x ? &tr.outs[tr.nouts] : NULL;
+	u32 word = ap_lane_next_word(x);
 
-	*o = (struct out){ .vec = *vec, .x = x, .redo = redo };
-	o->word = (u8)ap_lane_next_word(x);
+	if (o)
+		*o = (struct out){ .vec = *vec, .x = x, .redo = redo, .word = (u8)word };
 	ap_emit_adds_flags(&tr.e, vec);
 	if (tr.lanes)
-		ap_lane_emit_flags(&tr.e, vec, x ? &o->jumps : NULL);
+		ap_lane_emit_flags(&tr.e, vec, o ? &o->jumps : NULL);
 	if (redo)
 		ap_redo_emit(&tr.e, redo);
-	tr.nouts += o->jumps.n > 0;
+	tr.nouts += o && o->jumps.n > 0;
 }
 
 static void place_stub(struct ap_exit *x);

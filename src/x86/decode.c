@@ -20,7 +20,7 @@
 #define EILSEQ_	 84
 
 /* The longest run of bytes looked at: 14 prefixes, opcode, ModRM, SIB, disp32, two immediates. */
-#define LOOK_AHEAD 40
+#define LOOK_AHEAD AP_INSN_LOOK
 
 /* What a byte is where a prefix or opcode may stand. */
 enum lead {
@@ -508,5 +508,10 @@ int ap_insn_decode(struct ap_insn *insn, const u8 *code, size_t avail)
 {
 	if (ap_unlikely(avail < LOOK_AHEAD))
 		return decode_short(insn, code, avail);
+	return decode(insn, code, avail);
+}
+
+int ap_insn_decode_in(struct ap_insn *insn, const u8 *code, size_t avail)
+{
 	return decode(insn, code, avail);
 }

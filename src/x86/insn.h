@@ -92,6 +92,12 @@ struct ap_insn {
  * bytes are no valid 64-bit mode instruction (the CPU raises #UD, or the decoder is too old).
  */
 AP_MUST_CHECK int ap_insn_decode(struct ap_insn *insn, const u8 *code, size_t avail);
+/*
+ * The same for code in a buffer of AP_INSN_LOOK bytes, of which the first avail are the program's, and the others may be
+ * anything.  It need not be copied.
+ */
+#define AP_INSN_LOOK 40
+AP_MUST_CHECK int ap_insn_decode_in(struct ap_insn *insn, const u8 *code, size_t avail);
 
 /* Target of a direct branch at pc. */
 static inline u64 ap_insn_target(const struct ap_insn *insn, u64 pc)
