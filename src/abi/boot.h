@@ -110,6 +110,7 @@ struct ap_blob_header {
 	u64 leave;  /* a thread stopped there goes on here, to park; rdi: not 0, restart_syscall */
 	u64 borrow; /* a thread is borrowed for what concerns all, rdi: enum ap_leave; and parks */
 	u64 parked; /* of the syscall instruction in which it waits; rbx: struct ap_boot_thread */
+	u64 early;  /* offset of what is the engine's first memory, up to image_size */
 };
 
 #endif

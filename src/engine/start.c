@@ -46,7 +46,6 @@ _Static_assert(offsetof(struct ap_boot, gs_base) - offsetof(struct ap_boot, regs
 _Static_assert(sizeof(struct ap_thread) <= AP_T_SLOT_OFF, "one page");
 _Static_assert(sizeof(struct ap_slot) <= AP_SLOT_COUNTS_OFF, "one page");
 
-extern u8 ap_blob_early[], ap_blob_end[]; /* blob.lds */
 AP_NORETURN void ap_boot_native(struct ap_boot *boot);
 AP_NORETURN void ap_start(struct ap_boot *boot);
 
@@ -72,6 +71,7 @@ static bool map_head(void)
 
 static int attach_session(struct ap_boot *boot)
 {
+	const struct ap_blob_header *header;
 	char *seg;
 
 	ap_proc.boot = boot;
@@ -83,7 +83,8 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.blob_lo = boot->blob_base;
 	ap_proc.blob_hi = boot->blob_base + boot->blob_size;
 	ap_proc.code_hi = (u64)boot;
-	ap_mem_early_init((u64)ap_blob_early, (u64)ap_blob_end);
+	header = (const struct ap_blob_header *)boot->blob_base;
+	ap_mem_early_init(boot->blob_base + header->early, boot->blob_base + header->image_size);
 	seg = ap_mem_map(0, AP_SLOTS_OFF);
 	if (!map_head() || !seg ||
 	    !map_at(seg, boot->session_fd, AP_SEG_OFF(boot->seg), AP_SLOTS_OFF,
