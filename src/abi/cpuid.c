@@ -122,3 +122,97 @@ void ap_cpuid_as(const struct ap_cpu_id *id, u32 leaf, u32 subleaf, ap_cpuid_ask
 		memcpy(r, id->brand + (leaf - 0x80000002U) * sizeof(*r), sizeof(*r));
 	}
 }
+
+/* --- what is the same on all CPUs */
+
+#define STATES_LEAF  0xdU
+#define FEATURES     1U
+#define HYPERVISOR   (1U << 31) /* ecx of FEATURES */
+#define EXTENDED     7U
+#define HYBRID	     (1U << 15) /* edx of EXTENDED */
+#define FIRST_BEYOND 0x80000000U
+#define STATES	     62 /* of XCR0, from bit 2 on */
+
+/* Does ecx choose among several answers?  Elsewhere it may be anything. */
+static bool has_subleaves(u32 leaf)
+{
+	return leaf == 4 || leaf == EXTENDED || leaf == STATES_LEAF || leaf == 0x14 ||
+	       leaf == AMD_CACHES;
+}
+
+struct list {
+	ap_cpuid_ask *ask;
+	struct ap_cpuid_row *rows;
+	u32 n;
+};
+
+static struct ap_cpuid add(struct list *l, u32 leaf, u32 subleaf)
+{
+	struct ap_cpuid r = l->ask(leaf, subleaf);
+
+	if (l->n < AP_CPUID_ROWS)
+		l->rows[l->n++] = (struct ap_cpuid_row){ leaf, subleaf, r };
+	return r;
+}
+
+static void add_caches(struct list *l, u32 leaf)
+{
+	for (u32 i = 0; i < CACHE_LEVELS; i++)
+		if (!(add(l, leaf, i).eax & 31))
+			break;
+}
+
+static void add_states(struct list *l)
+{
+	struct ap_cpuid r = add(l, STATES_LEAF, 0);
+	u64 states = (u64)r.edx << 32 | r.eax;
+
+	add(l, STATES_LEAF, 1);
+	for (u32 i = 2; i < STATES; i++)
+		if (states >> i & 1)
+			add(l, STATES_LEAF, i);
+}
+
+/* Not leaf 1 and those of the topology: they name the CPU that one is on. */
+u32 ap_cpuid_list(ap_cpuid_ask *ask, struct ap_cpuid_row rows[AP_CPUID_ROWS])
+{
+	static const u32 beyond[] = { 0x80000001, 0x80000005, 0x80000006, 0x80000007, 0x80000008 };
+	struct list l = { .ask = ask, .rows = rows };
+	struct ap_cpuid leaf0, leaf7, first;
+
+	if (!(ask(FEATURES, 0).ecx & HYPERVISOR))
+		return 0;
+	leaf0 = add(&l, 0, 0);
+	if (leaf0.eax < STATES_LEAF)
+		return 0;
+	leaf7 = add(&l, EXTENDED, 0);
+	if (leaf7.edx & HYBRID)
+		return 0;
+	add(&l, EXTENDED, 1);
+	if (!is_amd(leaf0.ebx)) {
+		add(&l, 2, 0);
+		add_caches(&l, 4);
+	}
+	add_states(&l);
+	if (leaf0.eax >= 0x14)
+		add(&l, 0x14, 0);
+	if (leaf0.eax >= 0x19)
+		add(&l, 0x19, 0);
+	first = add(&l, FIRST_BEYOND, 0);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(beyond); i++)
+		if (first.eax >= beyond[i])
+			add(&l, beyond[i], 0);
+	if (is_amd(leaf0.ebx) && first.eax >= AMD_CACHES)
+		add_caches(&l, AMD_CACHES);
+	return l.n;
+}
+
+const struct ap_cpuid *ap_cpuid_find(const struct ap_cpuid_row *rows, u32 n, u32 leaf, u32 subleaf)
+{
+	bool any = !has_subleaves(leaf);
+
+	for (u32 i = 0; i < n && i < AP_CPUID_ROWS; i++)
+		if (rows[i].leaf == leaf && (any || rows[i].subleaf == subleaf))
+			return &rows[i].is;
+	return NULL;
+}

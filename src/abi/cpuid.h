@@ -130,4 +130,18 @@ typedef struct ap_cpuid ap_cpuid_ask(u32 leaf, u32 subleaf);
 void ap_cpuid_as(const struct ap_cpu_id *id, u32 leaf, u32 subleaf, ap_cpuid_ask *ask,
 		 struct ap_cpuid *r);
 
+/*
+ * In a virtual machine CPUID is a trip to the hypervisor, some microseconds, and a C library starts with some forty.  So a
+ * session asks once for what is the same on all CPUs; rows of which n are filled.  Returns n: 0 where the CPU is real, or its cores
+ * may differ.
+ */
+#define AP_CPUID_ROWS 48
+struct ap_cpuid_row {
+	u32 leaf, subleaf;
+	struct ap_cpuid is;
+};
+u32 ap_cpuid_list(ap_cpuid_ask *ask, struct ap_cpuid_row rows[AP_CPUID_ROWS]);
+/* NULL: the CPU has to be asked. */
+const struct ap_cpuid *ap_cpuid_find(const struct ap_cpuid_row *rows, u32 n, u32 leaf, u32 subleaf);
+
 #endif

@@ -363,7 +363,9 @@ struct ap_session {
 	u64 model_seed;		 /* where windows are is drawn from it (engine/feed_session.c) */
 	u32 codes;		 /* enum ap_cpu: whose raw codes are taken */
 	struct ap_cpu_id cpu_id; /* who CPUID and /proc/cpuinfo say the CPU is */
-	u64 machine[128];	 /* struct ap_machine of the models, stored before any task runs */
+	u32 ncpuid; /* so many of the next, stored when they are there: ap_cpuid_list() */
+	struct ap_cpuid_row cpuid[AP_CPUID_ROWS];
+	u64 machine[128]; /* struct ap_machine of the models, stored before any task runs */
 	struct ap_switches
 		switches; /* read and written in builds for tests alone: abi/switches.h */
 };

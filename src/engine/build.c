@@ -149,14 +149,17 @@ static bool has_flags(u64 pc, u32 flags)
 #define CPUID 0xa2
 #define RDPMC 0x33
 
-/* What the engine answers in the CPU's place: where the session has a PMU of its own, or runs shall be alike. */
+/*
+ * What the engine answers in the CPU's place: what takes a trip to a hypervisor; and where the session has a PMU of its own,
+ * or runs shall be alike.
+ */
 static enum ap_special special_of(const struct ap_sb_insn *in)
 {
 	const struct ap_insn *i = &in->i;
 
 	if (i->map != 1 || i->flags & (AP_INSN_VEX | AP_INSN_EVEX))
 		return AP_SPECIAL_NONE;
-	if (ap_proc.session->flags & AP_F_SERVE && i->opcode == CPUID)
+	if (i->opcode == CPUID && !ap_proc.cpuid_faults)
 		return AP_SPECIAL_CPUID;
 	if (ap_proc.session->flags & AP_F_SERVE && i->opcode == RDPMC)
 		return AP_SPECIAL_RDPMC;

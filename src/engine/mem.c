@@ -23,8 +23,8 @@
 #define LOWEST	      0x10000ULL    /* mmap_min_addr as distributions set it */
 #define HIGHEST	      0x7fffffffe000ULL
 #define EXEC_DISTANCE 0x50000000ULL  /* 1.25 GiB: what a program maps next to its code fits in */
-#define CHUNK_FIRST   (448ULL << 10) /* what the blob has room for */
-#define CHUNK_STEP    (64ULL << 10)
+#define CHUNK_EARLY   (448ULL << 10) /* what the blob's image has room for */
+#define CHUNK_FIRST   (64ULL << 10)
 #define CHUNK	      (256ULL << 10)
 
 /* A run of adjacent executable chunks: below its code it grows down, above it grows up. */
@@ -451,19 +451,25 @@ void ap_heap_reserve(u64 size)
 	}
 }
 
+/* The oldest is never unmapped. */
+static struct chunk *early_chunk(u64 need)
+{
+	struct chunk *c = need <= CHUNK_EARLY ? ap_mem_early(CHUNK_EARLY) : NULL;
+
+	if (c)
+		c->size = CHUNK_EARLY;
+	return c;
+}
+
 static bool heap_grow(u64 need)
 {
 	u64 size = heap ? CHUNK : CHUNK_FIRST;
-	struct chunk *c = NULL;
+	struct chunk *c;
 
 	need += sizeof(*c) + 16;
 	if (size < need)
-		size = AP_ALIGN_UP(need, CHUNK_STEP);
-	if (!heap) { /* the oldest is never unmapped */
-		c = ap_mem_early(size);
-		if (c)
-			c->size = size;
-	}
+		size = AP_ALIGN_UP(need, CHUNK_FIRST);
+	c = heap ? NULL : early_chunk(need);
 	if (!c)
 		c = take_spare(size);
 	if (!c)

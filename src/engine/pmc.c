@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Instructions that ask for the CPU's counters, in sessions that have a PMU of their own: rdpmc reads
- * the thread's, and cpuid describes them, as those of the CPU that the session is of.  Both end a block and come here.
+ * the thread's, and cpuid describes them, as those of the CPU that the session is of.  Both end a block and come here; cpuid in
+ * all sessions, as it is a trip to the hypervisor in a virtual machine, and most answers are known.
  */
 #include "abi/cpuid.h"
 #include "abi/switches.h"
@@ -21,6 +22,16 @@ static struct ap_cpuid ask_cpu(u32 leaf, u32 subleaf)
 	return r;
 }
 
+/* What the session has asked, or the CPU. */
+static struct ap_cpuid ask(u32 leaf, u32 subleaf)
+{
+	const struct ap_session *s = ap_proc.session;
+	const struct ap_cpuid *known = ap_cpuid_find(
+		s->cpuid, __atomic_load_n(&s->ncpuid, __ATOMIC_ACQUIRE), leaf, subleaf);
+
+	return known ? *known : ask_cpu(leaf, subleaf);
+}
+
 static enum ap_cpu this_cpu(void)
 {
 	static u32 known; /* enum ap_cpu + 1 */
@@ -28,7 +39,7 @@ static enum ap_cpu this_cpu(void)
 
 	if (!cpu) {
 		const struct ap_cpu_id *id = &ap_proc.session->cpu_id;
-		struct ap_cpuid leaf0 = ask_cpu(0, 0), leaf1 = ask_cpu(1, 0);
+		struct ap_cpuid leaf0 = ask(0, 0), leaf1 = ask_cpu(1, 0);
 
 		if (id->signature) {
 			ap_cpuid_as(id, 0, 0, ask_cpu, &leaf0);
@@ -83,12 +94,13 @@ void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 {
 	u64 *gpr = t->regs.gpr;
 	u32 leaf = (u32)gpr[AP_RAX], subleaf = (u32)gpr[AP_RCX];
-	struct ap_cpuid r = ask_cpu(leaf, subleaf);
+	struct ap_cpuid r = ask(leaf, subleaf);
+	bool serves = ap_proc.session->flags & AP_F_SERVE;
 	struct ap_insn i;
 
-	if (ap_proc.session->cpu_id.signature)
-		ap_cpuid_as(&ap_proc.session->cpu_id, leaf, subleaf, ask_cpu, &r);
-	if (!subleaf || leaf & 0x80000000)
+	if (serves && ap_proc.session->cpu_id.signature)
+		ap_cpuid_as(&ap_proc.session->cpu_id, leaf, subleaf, ask, &r);
+	if (serves && (!subleaf || leaf & 0x80000000))
 		ap_cpuid_pmu(this_cpu(), ap_proc.session->counters, leaf, &r);
 	gpr[AP_RAX] = r.eax;
 	gpr[AP_RBX] = r.ebx;

@@ -55,6 +55,7 @@ struct ap_proc {
 	u32 data_gen;	   /* ap_session.data_gen when the maps were last made; lock */
 	bool data;	   /* code is checked for accesses of watched data, at present; lock */
 	bool has_fsgsbase; /* rdfsbase and wrgsbase may be used */
+	bool cpuid_faults; /* a thread had CPUID forbidden: the CPU decides */
 	u32 ptracer;	   /* what the program set by PR_SET_PTRACER */
 	u64 random;	   /* random.c; atomic */
 

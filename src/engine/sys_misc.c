@@ -10,10 +10,20 @@
 #define ARCH_SET_GS	  0x1001
 #define ARCH_SET_FS	  0x1002
 #define ARCH_GET_GS	  0x1004
+#define ARCH_SET_CPUID	  0x1012
 #define ARCH_SHSTK_ENABLE 0x5001
 #define PR_SET_SECCOMP	  22
 
 #define PR_SET_SYSCALL_USER_DISPATCH 59
+
+/* May a thread be about to fault on it?  Then code has it executed where the program does. */
+static void forbid_cpuid(void)
+{
+	ap_lock_take(&ap_proc.lock);
+	ap_proc.cpuid_faults = true;
+	ap_cache_flush();
+	ap_lock_drop(&ap_proc.lock);
+}
 
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 {
@@ -32,6 +42,10 @@ s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 		if (!ret)
 			ap_thread_note_fs(t);
 		return ret;
+	case ARCH_SET_CPUID:
+		if (!c->a[1])
+			forbid_cpuid();
+		return ap_call_pass(t, c);
 	case ARCH_SHSTK_ENABLE:
 		/* Returns are jumps in translated code: a shadow stack would never match. */
 		return -AP_EINVAL;

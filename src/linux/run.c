@@ -5,6 +5,7 @@
  */
 #include "linux/run.h"
 
+#include <cpuid.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/ptrace.h>
@@ -135,6 +136,22 @@ int ap_run_let_go(struct ap_run_state *run, bool as_native)
 	/* a child that was killed meanwhile is seen by its wait status */
 	(void)!ap_launch_go(&run->launch, as_native);
 	return 0;
+}
+
+static struct ap_cpuid ask_cpu(u32 leaf, u32 subleaf)
+{
+	struct ap_cpuid r;
+
+	__cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+	return r;
+}
+
+/* While the child is on its way to its exec. */
+static void tell_cpuid(struct ap_session *head)
+{
+	u32 n = ap_cpuid_list(ask_cpu, head->cpuid);
+
+	__atomic_store_n(&head->ncpuid, n, __ATOMIC_RELEASE);
 }
 
 /* Waits for the exec stop of a seized child: 0, or -ESRCH with its end in sv. */
@@ -357,6 +374,7 @@ static int supervise(struct ap_run_state *run)
 	ret = ap_run_let_go(run, why != NULL);
 	if (ret)
 		return ret;
+	tell_cpuid(run->sv.ses.head);
 	if (!why && await_exec(run) == -ESRCH)
 		return ap_run_explain_failure(run);
 	ret = ap_run_explain_failure(run);

@@ -146,12 +146,65 @@ static void another_vendors_leaves_are_empty(void)
 	EXPECT_U64(as(&skylake, intel, 0x14, 0).eax, 0x14);
 }
 
+static struct ap_cpuid virtual_features; /* what leaf 1 and leaf 7 say beside the rest */
+
+static struct ap_cpuid in_a_vm(u32 leaf, u32 subleaf)
+{
+	struct ap_cpuid r = amd(leaf, subleaf);
+
+	if (leaf == 1)
+		r.ecx = virtual_features.ecx;
+	if (leaf == 7)
+		r = (struct ap_cpuid){ subleaf, 5, 6, virtual_features.edx };
+	if (leaf == 0xd)
+		r = (struct ap_cpuid){ subleaf ? subleaf : 0x207, 1, 2, 3 };
+	return r;
+}
+
+static void what_all_cpus_say_is_asked_once(void)
+{
+	static const u32 others[] = { 1, 0xb, 0x8000001e, 0x40000000, 0xa, 0x80000022 };
+	struct ap_cpuid_row rows[AP_CPUID_ROWS];
+	const struct ap_cpuid *r;
+	u32 n;
+
+	virtual_features = (struct ap_cpuid){ .ecx = 1U << 31 };
+	n = ap_cpuid_list(in_a_vm, rows);
+	EXPECT(n > 10 && n < AP_CPUID_ROWS);
+	for (u32 i = 0; i < n; i++) {
+		struct ap_cpuid want = in_a_vm(rows[i].leaf, rows[i].subleaf);
+
+		r = ap_cpuid_find(rows, n, rows[i].leaf, rows[i].subleaf);
+		REQUIRE(r != NULL);
+		EXPECT(!memcmp(r, &want, sizeof(want)));
+	}
+	/* without a subleaf ecx is anything; with one it chooses */
+	EXPECT(ap_cpuid_find(rows, n, 0, 1234) == ap_cpuid_find(rows, n, 0, 0));
+	EXPECT(ap_cpuid_find(rows, n, 0xd, 9) != NULL);
+	EXPECT(ap_cpuid_find(rows, n, 0xd, 3) == NULL);
+	EXPECT(ap_cpuid_find(rows, n, 7, 2) == NULL);
+	for (u32 i = 0; i < AP_ARRAY_SIZE(others); i++)
+		EXPECT(ap_cpuid_find(rows, n, others[i], 0) == NULL);
+}
+
+static void cpus_that_may_differ_are_asked_each_time(void)
+{
+	struct ap_cpuid_row rows[AP_CPUID_ROWS];
+
+	virtual_features = (struct ap_cpuid){ 0 };
+	EXPECT_U64(ap_cpuid_list(in_a_vm, rows), 0);
+	virtual_features = (struct ap_cpuid){ .ecx = 1U << 31, .edx = 1U << 15 };
+	EXPECT_U64(ap_cpuid_list(in_a_vm, rows), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(who_it_is_is_answered),
 						 TAP(what_it_can_do_stays),
 						 TAP(caches_are_the_hosts_in_the_vendors_leaves),
 						 TAP(another_vendors_leaves_are_empty),
+						 TAP(what_all_cpus_say_is_asked_once),
+						 TAP(cpus_that_may_differ_are_asked_each_time),
 						 { 0 } };
 	return tap_main(tests, argc, argv);
 }
