@@ -16,6 +16,7 @@
 #define MAX_MAPPINGS  4096
 #define MAX_ARENAS    64
 #define STEP	      (1ULL << 20)
+#define HUGE_SIZE     (2ULL << 20)
 #define LOW_END	      0x7f000000ULL /* a displacement's reach, less what Windows programs have there */
 #define LOW_4G	      0x100000000ULL
 #define MAX_AVOIDED   12
@@ -167,6 +168,13 @@ void *ap_mem_map_at(u64 addr, u64 size)
 	return ok ? (void *)addr : NULL;
 }
 
+/* What is large is used as a whole, by tables of the models: huge pages for it are some faults in place of thousands. */
+static void ask_for_huge(u64 p, u64 size)
+{
+	if (p && size >= HUGE_SIZE)
+		ap_sys3(AP_NR_madvise, p, AP_ALIGN_DOWN(size, HUGE_SIZE), AP_MADV_HUGEPAGE);
+}
+
 void *ap_mem_map(u64 near, u64 size)
 {
 	u64 at, p = 0;
@@ -175,6 +183,8 @@ void *ap_mem_map(u64 near, u64 size)
 	if (!near)
 		near = ap_proc.blob_lo;
 	at = near & AP_PAGE_MASK;
+	if (size >= HUGE_SIZE && at > size) /* so that it begins at a multiple */
+		at = AP_ALIGN_DOWN(at - size, HUGE_SIZE) + size;
 	ap_lock_take(&mem_lock);
 	if (size && !table_full() && ap_filter_allows_map(false)) {
 		if (at > size)
@@ -185,6 +195,7 @@ void *ap_mem_map(u64 near, u64 size)
 			added(p, size);
 	}
 	ap_lock_drop(&mem_lock);
+	ask_for_huge(p, size);
 	return (void *)p;
 }
 

@@ -45,6 +45,7 @@
 #define AP_NR_clone3		435
 
 #define AP_PROT_R	       1
+#define AP_MADV_HUGEPAGE       14
 #define AP_MADV_POPULATE_WRITE 23
 #define AP_PROT_W	       2
 #define AP_PROT_X	       4
