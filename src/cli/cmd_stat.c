@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -488,8 +487,8 @@ static int measure(struct stat_args *args)
 		ap_print(stderr, "anyperf: --control: %s\n", why);
 		return AP_EXIT_USAGE;
 	}
-	if (args->format.style != AP_STAT_TABLE || args->no_big_num)
-		setlocale(LC_NUMERIC, "C");
+	if (args->format.style == AP_STAT_TABLE && !args->no_big_num)
+		ap_stat_group_digits();
 	ap_stat_choose_instruments(&args->run, &args->events);
 	/* the kernel does not tell what each thread of a tree has counted */
 	if (args->per_thread && !args->run.ntargets && args->events.n) {

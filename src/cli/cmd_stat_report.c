@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,8 +361,8 @@ static int check(struct report_args *a)
 		a->output = NULL;
 	a->format.style = a->json ? AP_STAT_JSON : a->separator ? AP_STAT_CSV : AP_STAT_TABLE;
 	a->format.separator = a->separator;
-	if (a->format.style != AP_STAT_TABLE || a->no_big_num)
-		setlocale(LC_NUMERIC, "C");
+	if (a->format.style == AP_STAT_TABLE && !a->no_big_num)
+		ap_stat_group_digits();
 	return 0;
 }
 

@@ -4,7 +4,6 @@
  * and take the rest of this folder as it is.
  */
 #include <fcntl.h>
-#include <locale.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -30,7 +29,6 @@ int main(int argc, char **argv)
 	int status;
 
 	occupy_standard_fds();
-	setlocale(LC_ALL, "");
 	status = ap_cli_main(argc, argv);
 	ap_engine_die_as_command(status);
 	return status;

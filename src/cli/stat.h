@@ -185,6 +185,8 @@ struct ap_stat_format {
 
 /* Prints the table or the lines, then the notes. */
 void ap_stat_print(const struct ap_stat *st, const struct ap_stat_format *fmt, FILE *out);
+/* From here on numbers are grouped as the caller's locale does. */
+void ap_stat_group_digits(void);
 /* -I: the rows of an interval that ended at ns; the nth of them, from 0. */
 void ap_stat_print_interval(const struct ap_stat *st, const struct ap_stat_format *fmt, u64 ns,
 			    unsigned int nth, FILE *out);

@@ -5,6 +5,7 @@
  * Thousands are separated where the locale of the caller does so.
  */
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +19,19 @@
 #define NAME_WIDTH 32
 #define TEXT_WIDTH 23
 #define HEAD_EVERY 25 /* intervals */
+
+/* A locale takes a C library some dozen files, so only what groups digits is asked for one, and C groups none. */
+void ap_stat_group_digits(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_NUMERIC", "LANG" };
+	const char *value = NULL;
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(names) && (!value || !*value); i++)
+		value = getenv(names[i]);
+	if (value && *value && strcmp(value, "C") && strncmp(value, "C.", 2) &&
+	    strcmp(value, "POSIX"))
+		setlocale(LC_NUMERIC, "");
+}
 
 static void print_value(const struct ap_stat_row *row, FILE *out)
 {
