@@ -15,6 +15,7 @@
 #include "engine/nr.h"
 
 #define PLACES 2048
+#define ASKED  16 /* pages in one call */
 
 static u64 there[PLACES]; /* pages, by their numbers */
 static bool is_served;
@@ -30,17 +31,25 @@ static u64 *place(u64 page)
 /* Memory that is not mapped, and a filter that does not let us ask: reading tells, and does not wait. */
 static bool is_there(u64 page)
 {
-	u8 in_core = 0;
+	u64 from = AP_ALIGN_DOWN(page, ASKED * AP_PAGE_SIZE);
+	u8 in_core[ASKED] = { 0 };
+	u32 n = ASKED;
 
 	if (*place(page) == page)
 		return true;
 	if (is_served)
 		return false;
-	if (ap_sys3(AP_NR_mincore, page, AP_PAGE_SIZE, (u64)&in_core))
-		return true;
-	if (in_core & 1)
-		*place(page) = page;
-	return in_core & 1;
+	/* its neighbours are likely to be next; not all of them may be mapped */
+	if (ap_sys3(AP_NR_mincore, from, n * AP_PAGE_SIZE, (u64)in_core)) {
+		from = page;
+		n = 1;
+		if (ap_sys3(AP_NR_mincore, page, AP_PAGE_SIZE, (u64)in_core))
+			return true;
+	}
+	for (u32 k = 0; k < n; k++)
+		if (in_core[k] & 1)
+			*place(from + k * AP_PAGE_SIZE) = from + k * AP_PAGE_SIZE;
+	return in_core[(page - from) / AP_PAGE_SIZE] & 1;
 }
 
 int ap_resident_copy(void *dst, u64 src, u64 n)
@@ -75,7 +84,10 @@ void ap_resident_forget(u64 start, u64 end)
 
 void ap_resident_has_uffd(void)
 {
-	__atomic_store_n(&is_served, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&is_served, true, __ATOMIC_SEQ_CST);
+	/* of some that was no more than a neighbour's answer */
+	for (u32 k = 0; k < PLACES; k++)
+		__atomic_store_n(&there[k], 0, __ATOMIC_RELAXED);
 }
 
 bool ap_resident_is_served(void)
