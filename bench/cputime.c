@@ -3,7 +3,7 @@
  * cputime [-t SECONDS] [-i STDIN] [-o STDOUT] [-e STDERR] RESULT command [args]
  *
  * Runs a command and writes one line to the file RESULT: user and system seconds of the whole
- * tree (of all that was waited for), wall seconds, and the status as a shell would give it.
+ * tree (of all that was waited for), wall seconds, and the status as a shell would give it; and one line with its page faults.
  * A tree that takes longer than SECONDS of wall time is killed.
  */
 #include <errno.h>
@@ -57,10 +57,10 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void run(const char *result, unsigned int limit)
+static void run(const char *result, unsigned int limit, double start)
 {
 	struct rusage ru;
-	double start = now(), wall;
+	double wall;
 	int status;
 	FILE *f;
 
@@ -79,6 +79,7 @@ static void run(const char *result, unsigned int limit)
 		fail(result);
 	fprintf(f, "%.4f %.4f %.4f %d\n", seconds(ru.ru_utime), seconds(ru.ru_stime), wall,
 		WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	fprintf(f, "%ld\n", ru.ru_minflt + ru.ru_majflt);
 	fclose(f);
 }
 
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
 {
 	const char *in = NULL, *out = NULL, *err = NULL;
 	unsigned int limit = 0;
+	double start;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "+t:i:o:e:")) >= 0) {
@@ -104,6 +106,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: cputime [-t s] [-i file] [-o file] [-e file] result cmd\n");
 		return 125;
 	}
+	start = now();
 	child = fork();
 	if (child < 0)
 		fail("fork");
@@ -117,6 +120,6 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	setpgid(child, child);
-	run(argv[optind], limit);
+	run(argv[optind], limit, start);
 	return 0;
 }

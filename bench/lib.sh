@@ -76,14 +76,17 @@ command_of()
 	esac
 }
 
-# measure LIMIT STDIN COMMAND...: fills $cpu $wall $status; stdout is in $work/out/stdout
+# measure LIMIT STDIN COMMAND...: fills $cpu $wall $status $faults; stdout is in $work/out/stdout
 measure()
 {
 	local limit=$1 in=$2 user system
 	shift 2
 	"$work/cputime" -t "$limit" -i "$in" -o "$work/out/stdout" -e "$work/out/stderr" \
 		"$work/out/times" "$@"
-	read -r user system wall status <"$work/out/times"
+	{
+		read -r user system wall status
+		read -r faults
+	} <"$work/out/times"
 	cpu=$(awk -v u="$user" -v s="$system" 'BEGIN { printf "%.4f", u + s }')
 }
 
