@@ -20,6 +20,7 @@
  *   AP_PUB_OFF         head    struct ap_pub[AP_PUB_MAX]
  *   AP_TREE_OFF        head    struct ap_tree (abi/tree.h)
  *   AP_SAMPLER_OFF     head    struct ap_sampler[AP_SAMPLER_MAX]
+ *   AP_IMAGE_OFF       head    the engine's code, which processes map (inject/inject.c)
  *   AP_SAMPLING_OFF    party   struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
  *   AP_COMMON_OFF      party   struct ap_shared (model/shared.h)
  *   AP_SEG_OFF(i)      party   struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
@@ -46,6 +47,7 @@
 #define AP_COMMON_OFF	   (8ULL << 20)
 #define AP_COMMON_SIZE	   (AP_SEG_BASE - AP_COMMON_OFF)
 #define AP_SEG_BASE	   (64ULL << 20)
+#define AP_IMAGE_OFF	   (48ULL << 20)
 #define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
@@ -363,6 +365,7 @@ struct ap_session {
 	u64 model_seed;		 /* where windows are is drawn from it (engine/feed_session.c) */
 	u32 codes;		 /* enum ap_cpu: whose raw codes are taken */
 	struct ap_cpu_id cpu_id; /* who CPUID and /proc/cpuinfo say the CPU is */
+	u64 image_bytes; /* of the engine's code at AP_IMAGE_OFF; 0: there is none, or the head is not sealed */
 	u32 ncpuid; /* so many of the next, stored when they are there: ap_cpuid_list() */
 	struct ap_cpuid_row cpuid[AP_CPUID_ROWS];
 	u64 machine[128]; /* struct ap_machine of the models, stored before any task runs */

@@ -125,6 +125,7 @@ static void at_exec(pid_t pid, const struct ap_slot *slot)
 				.blob_bytes = ap_proc.blob_hi - ap_proc.blob_lo,
 				.session_fd = slot->exec_fd,
 				.head_fd = slot->exec_head,
+				.image_bytes = ap_proc.session->image_bytes,
 				.flags = ap_proc.flags,
 				.nofile_share = slot->exec_nofile,
 				.limit_shares = slot->exec_limits,

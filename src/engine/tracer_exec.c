@@ -93,6 +93,7 @@ bool ap_tracee_put_in(struct ap_tracee *e, bool at_trap)
 	in.blob_bytes = ap_proc.blob_hi - ap_proc.blob_lo;
 	in.session_fd = slot.exec_fd;
 	in.head_fd = slot.exec_head;
+	in.image_bytes = ap_proc.session->image_bytes;
 	in.flags = ap_proc.flags;
 	in.nofile_share = slot.exec_nofile;
 	in.limit_shares = slot.exec_limits;

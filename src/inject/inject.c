@@ -31,6 +31,7 @@ struct injection {
 	struct ap_layout lay;
 	struct ap_boot boot;
 	u64 base;
+	bool has_code; /* of the head's pages */
 };
 
 static int read_header(struct injection *j)
@@ -148,14 +149,29 @@ static int map_blob(struct injection *j)
 	return got < 0 ? (int)got : -ENOMEM;
 }
 
-/* One page for code and data alike: one fault, and one entry of the TLB.  Where there is none nothing is lost. */
-static int ask_for_huge(struct injection *j)
+/*
+ * One page for code and data alike: one fault, and one entry of the TLB.  Where there are none the code's pages are those of
+ * the session's head, which nobody can write: all processes have the same.  Where that is refused as well it is written into
+ * pages of the process.
+ */
+static int choose_pages(struct injection *j)
 {
-	const u64 args[6] = { j->base, AP_ALIGN_DOWN(j->header.image_size, AP_HOLE_HUGE),
+	const u64 huge[6] = { j->base, AP_ALIGN_DOWN(j->header.image_size, AP_HOLE_HUGE),
 			      MADV_HUGEPAGE };
-	s64 ret;
+	const u64 code[6] = { j->base,
+			      j->in->image_bytes,
+			      PROT_READ | PROT_EXEC,
+			      MAP_PRIVATE | MAP_FIXED,
+			      (u64)j->in->head_fd,
+			      AP_IMAGE_OFF };
+	s64 got = -ENOMEM;
+	int ret;
 
-	return args[1] ? ap_remote_call(&j->remote, __NR_madvise, args, &ret) : 0;
+	if (j->in->image_bytes != j->header.boot)
+		return huge[1] ? ap_remote_call(&j->remote, __NR_madvise, huge, &got) : 0;
+	ret = ap_remote_call(&j->remote, __NR_mmap, code, &got);
+	j->has_code = got == (s64)j->base;
+	return ret;
 }
 
 static void fill_regs(struct ap_regs *to, const struct user_regs_struct *from)
@@ -204,9 +220,10 @@ static void fill_boot(struct injection *j)
 static int write_image(struct injection *j)
 {
 	pid_t tid = j->in->tid;
-	int ret;
+	int ret = 0;
 
-	ret = ap_task_write(tid, j->base, j->in->blob, j->header.file_size);
+	if (!j->has_code)
+		ret = ap_task_write(tid, j->base, j->in->blob, j->header.boot);
 	if (!ret)
 		ret = ap_task_write(tid, j->base + j->header.boot, &j->boot, sizeof(j->boot));
 	if (!ret && (j->in->flags & AP_F_DETERMINISTIC) && j->aux.random) {
@@ -255,7 +272,7 @@ static int inject(struct injection *j, const char **why)
 		*why = mmap_reason(ret);
 		return ret;
 	}
-	ret = ask_for_huge(j);
+	ret = choose_pages(j);
 	if (ret)
 		return ret;
 	if (j->in->prepare) {

@@ -12,12 +12,13 @@
 struct ap_remote;
 
 struct ap_inject {
-	pid_t tid;	  /* stopped under ptrace, at PTRACE_EVENT_EXEC or later */
-	pid_t proc_pid;	  /* its name in /proc, of another pid namespace perhaps; 0: tid */
-	const u8 *blob;	  /* image with struct ap_blob_header first */
-	u64 blob_bytes;	  /* as long as it is here */
-	s32 session_fd;	  /* the party's descriptor in the task, */
-	s32 head_fd;	  /* and the head's */
+	pid_t tid;	/* stopped under ptrace, at PTRACE_EVENT_EXEC or later */
+	pid_t proc_pid; /* its name in /proc, of another pid namespace perhaps; 0: tid */
+	const u8 *blob; /* image with struct ap_blob_header first */
+	u64 blob_bytes; /* as long as it is here */
+	s32 session_fd; /* the party's descriptor in the task, */
+	s32 head_fd;	/* and the head's */
+	u64 image_bytes; /* ap_session.image_bytes: its code is in the head, and the same as in blob; 0 not */
 	u32 seg;	  /* its segment, state INIT */
 	u32 flags;	  /* AP_F_* */
 	u32 host_pid;	  /* the task in the supervisor's pid namespace, 0 unknown */

@@ -282,6 +282,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.blob_bytes = (u64)(ap_blob_end - ap_blob_start),
 				.session_fd = from->fd,
 				.head_fd = from->head_fd,
+				.image_bytes = sv->ses.head->image_bytes,
 				.flags = sv->ses.head->flags,
 				.host_pid = (u32)pid,
 				.nofile_share = from->nofile_share,
