@@ -18,7 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi/boot.h"
 #include "inject/task.h"
+#include "linux/blob_image.h"
 #include "linux/host.h"
 #include "linux/program.h"
 #include "linux/refusal.h"
@@ -303,6 +305,7 @@ static int open_session(struct ap_run_state *run)
 	const struct ap_session_config cfg = {
 		.flags = session_flags(opts),
 		.kinds = opts->kinds,
+		.image = (const struct ap_blob_header *)ap_blob_start,
 		.model_sample = opts->model_sample,
 		.switches = &opts->switches,
 		.machine = opts->machine ? opts->machine : ap_machine_default(),

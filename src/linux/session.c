@@ -25,7 +25,6 @@
 
 #include "abi/boot.h"
 #include "abi/switches.h"
-#include "linux/blob_image.h"
 #include "model/machine.h"
 #include "model/mem.h"
 
@@ -129,14 +128,11 @@ static bool has_huge_pages(void)
  * The engine's code, up to what is written in each process; before the seal, after which not even we can change it.  A
  * huge page for code and data is quicker, so there this is none: bench/short.sh.
  */
-static u64 write_image(const struct ap_session_file *s)
+static u64 write_image(const struct ap_session_file *s, const struct ap_blob_header *header)
 {
-	const struct ap_blob_header *header = (const struct ap_blob_header *)ap_blob_start;
-
-	if (has_huge_pages())
+	if (!header || has_huge_pages())
 		return 0;
-	return pwrite(s->head_fd, ap_blob_start, header->boot, AP_IMAGE_OFF) ==
-			       (ssize_t)header->boot
+	return pwrite(s->head_fd, header, header->boot, AP_IMAGE_OFF) == (ssize_t)header->boot
 		       ? header->boot
 		       : 0;
 }
@@ -145,9 +141,9 @@ static u64 write_image(const struct ap_session_file *s)
  * From here on nobody can make a mapping of the head that can be written.  A kernel that does not know the seal is left
  * with the file's mode, and a descriptor that is for reading.
  */
-static int seal(struct ap_session_file *s)
+static int seal(struct ap_session_file *s, const struct ap_blob_header *image)
 {
-	u64 image_bytes = write_image(s);
+	u64 image_bytes = write_image(s, image);
 	bool is_sealed = !fcntl(s->head_fd, F_ADD_SEALS, SIZE_SEALS | F_SEAL_FUTURE_WRITE);
 	char path[32];
 	int fd;
@@ -220,7 +216,7 @@ static u64 seed_of(u32 flags)
 	return seed;
 }
 
-static int make_files(struct ap_session_file *s)
+static int make_files(struct ap_session_file *s, const struct ap_blob_header *image)
 {
 	int ret;
 
@@ -228,7 +224,7 @@ static int make_files(struct ap_session_file *s)
 	s->head_fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	ret = s->fd < 0 || s->head_fd < 0 ? -errno : set_sizes(s);
 	ret = ret ?: map_head(s);
-	return ret ?: seal(s);
+	return ret ?: seal(s, image);
 }
 
 int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
@@ -236,7 +232,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	int ret;
 
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1, .is_owner = true };
-	ret = make_files(s);
+	ret = make_files(s, cfg->image);
 	if (ret) {
 		ap_session_close(s);
 		return ret;

@@ -26,6 +26,7 @@ struct ap_session_file {
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 };
 
+struct ap_blob_header;
 struct ap_machine;
 struct ap_shared;
 
@@ -33,6 +34,7 @@ struct ap_session_config {
 	u32 flags, model_sample;
 	u64 kinds; /* with AP_F_COUNT, beside those that are counted always */
 	u64 cache_limit;
+	const struct ap_blob_header *image; /* the engine's, for its processes to map; NULL: none */
 	const struct ap_switches *switches; /* of a build for tests; NULL: none */
 	const struct ap_machine *machine;   /* of the models; NULL: any */
 	u32 cpu;			    /* enum ap_cpu: whose raw codes are taken */

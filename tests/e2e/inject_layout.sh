@@ -128,6 +128,38 @@ for command in stat record run; do
 	is "$said$works" 1 "$command with 5 descriptors, and one more each time"
 done
 
+# Without huge pages the engine's code is that of the session's head, in the first process and behind an exec, and nobody can
+# write to it; with them, or where that is refused, it is the process' own.  Counts are the same.
+cat >"$tmp/no_huge.py" <<'END'
+import ctypes, os, sys
+if ctypes.CDLL(None).prctl(41, int(sys.argv[1]), 0, 0, 0):
+    sys.exit(77)
+os.execv(sys.argv[2], sys.argv[2:])
+END
+# code_of COMMAND...: which file the engine's code in a process that waits is of, and what it may
+code_of()
+{
+	"$@" -- sh -c 'exec sleep 60' >/dev/null 2>&1 &
+	local tool=$! pid
+	wait_for 60 pgrep -P "$tool" -x sleep
+	pid=$(pgrep -P $tool -x sleep)
+	# what it sees of itself has no engine in it; we are outside
+	awk '$2 ~ /x/ && /anyperf/ { print $2, $6 }' "/proc/$pid/maps" | sort -u
+	kill "$pid"
+	wait $tool
+}
+run python3 "$tmp/no_huge.py" 1 "$ANYPERF" stat --deterministic -x, -e instructions -- /bin/true
+if [ "$status" = 77 ]; then
+	lack "code without huge pages" "PR_SET_THP_DISABLE is refused here"
+else
+	is "$status" 0 "without huge pages: it runs"
+	without=$(cut -d, -f1 "$tmp/err")
+	run python3 "$tmp/no_huge.py" 0 "$ANYPERF" stat --deterministic -x, -e instructions -- /bin/true
+	is "$without" "$(cut -d, -f1 "$tmp/err")" "and counts the same"
+	is "$(code_of python3 "$tmp/no_huge.py" 1 "$ANYPERF" stat -e instructions)" "r-xp /memfd:anyperf" \
+		"its code is the session's, to be read"
+fi
+
 # as containers of old do: glibc makes no thread then
 cat >"$tmp/no_clone3.py" <<'END'
 import ctypes, os, struct, sys
