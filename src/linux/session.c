@@ -25,6 +25,7 @@
 
 #include "abi/boot.h"
 #include "abi/switches.h"
+#include "files/in.h"
 #include "model/machine.h"
 #include "model/mem.h"
 
@@ -155,7 +156,7 @@ static int seal(struct ap_session_file *s, const struct ap_blob_header *image)
 		return -errno;
 	s->head->image_bytes = is_sealed ? image_bytes : 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->head_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = ap_kernel_open(path, O_RDONLY);
 	if (fd < 0)
 		return is_sealed ? 0 : -errno;
 	close(s->head_fd);
