@@ -13,6 +13,7 @@
 #include "profile/symbol_internal.h"
 
 #define MAX_FRAMES 64
+#define MAX_DEPTH  512 /* of scopes in each other; a file may say any */
 
 struct answer {
 	u64 place;
@@ -117,12 +118,12 @@ static const char *die_name(Dwarf_Die *die)
 }
 
 /* From the unit inwards: each function, then what was expanded in it, that covers the address. */
-static u32 frames_in(Dwarf_Die *die, u64 vaddr, const char **name, u32 n)
+static u32 frames_in(Dwarf_Die *die, u64 vaddr, const char **name, u32 n, u32 depth)
 {
 	Dwarf_Die child;
 	int tag;
 
-	if (dwarf_child(die, &child))
+	if (depth == MAX_DEPTH || dwarf_child(die, &child))
 		return n;
 	do {
 		tag = dwarf_tag(&child);
@@ -133,18 +134,18 @@ static u32 frames_in(Dwarf_Die *die, u64 vaddr, const char **name, u32 n)
 				break;
 			if (n < MAX_FRAMES)
 				name[n++] = die_name(&child);
-			return frames_in(&child, vaddr, name, n);
+			return frames_in(&child, vaddr, name, n, depth + 1);
 		case DW_TAG_lexical_block:
 		case DW_TAG_try_block:
 		case DW_TAG_catch_block:
 			if (dwarf_haspc(&child, vaddr) > 0)
-				return frames_in(&child, vaddr, name, n);
+				return frames_in(&child, vaddr, name, n, depth + 1);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_structure_type:
 		case DW_TAG_class_type: {
-			u32 more = frames_in(&child, vaddr, name, n);
+			u32 more = frames_in(&child, vaddr, name, n, depth + 1);
 
 			if (more > n)
 				return more;
@@ -237,7 +238,7 @@ static void ask(struct ap_dso *dso, const struct ap_symbol *fn, struct answer *a
 	/* nothing is expanded into assembler, whose labels are not the symbols' names */
 	if (!find_unit(dso->debug, vaddr, &cu) || dwarf_srclang(&cu) == DW_LANG_Mips_Assembler)
 		return;
-	n = frames_in(&cu, vaddr, name, 0);
+	n = frames_in(&cu, vaddr, name, 0, 0);
 	if (!n)
 		return;
 	a->frame = ap_profile_calloc(n, sizeof(*a->frame));

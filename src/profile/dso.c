@@ -4,6 +4,7 @@
  * file's debug information lies elsewhere under its build-id, its path or its .gnu_debuglink.
  */
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,18 +193,55 @@ void ap_symvec_add(struct ap_symvec *vec, const struct ap_symbol *sym)
 	vec->v[vec->n++] = *sym;
 }
 
+/* --- names as people write them */
+
+#define MAX_NAME 65536
+
+/*
+ * A name of some hundred bytes may say one of gigabytes, as each part of it can name all before it twice: printing
+ * is left where it gets too long.
+ */
+struct name {
+	jmp_buf too_long;
+	size_t n;
+	char text[MAX_NAME];
+};
+
+static void put_name(const char *piece, size_t n, void *arg)
+{
+	struct name *to = arg;
+
+	if (n >= sizeof(to->text) - to->n)
+		longjmp(to->too_long, 1);
+	memcpy(to->text + to->n, piece, n);
+	to->n += n;
+}
+
+/* false: it stays as it is. */
+static bool demangle(const char *name, bool params, struct name *to)
+{
+	int options = (params ? DMGL_PARAMS | DMGL_ANSI : DMGL_NO_OPTS) | DMGL_AUTO;
+
+	to->n = 0;
+	if (setjmp(to->too_long))
+		return false;
+	if (!rust_demangle_callback(name, options, put_name, to)) {
+		to->n = 0;
+		if (!cplus_demangle_v3_callback(name, options, put_name, to))
+			return false;
+	}
+	to->text[to->n] = '\0';
+	return true;
+}
+
 const char *ap_symbol_name(struct ap_symbols *s, const char *name)
 {
-	const char *result;
-	char *nice = NULL;
+	static struct name nice;
 
-	if (!s->no_demangle && ((name[0] == '_' && (name[1] == 'Z' || name[1] == 'R')) ||
-				(name[0] == '_' && name[1] == 'D')))
-		nice = cplus_demangle(name, (s->params ? DMGL_PARAMS | DMGL_ANSI : DMGL_NO_OPTS) |
-						    DMGL_AUTO);
-	result = ap_intern_str(&s->text, nice ? nice : name);
-	free(nice);
-	return result;
+	if (!s->no_demangle && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
+	    demangle(name, s->params, &nice))
+		name = nice.text;
+	return ap_intern_str(&s->text, name);
 }
 
 static bool take_symtab(struct ap_dso *dso, const char *path, void *arg)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plant.h"
 #include "profile/symbol_internal.h"
 
 /* --- PLT */
@@ -26,6 +27,9 @@ struct slots {
 	u32 n;
 	/* of .rela.plt, by number: what lazy stubs push */
 	u32 first, count;
+	/* symbols by place, and the shortest name of a place first: what resolvers are called */
+	const struct ap_symbol **known;
+	u32 nknown;
 };
 
 static int by_addr(const void *pa, const void *pb)
@@ -120,21 +124,55 @@ static const struct slot *through(const struct slots *s, const u8 *code, size_t 
 	return slot_at(s, vaddr + i + 6 + (u64)(s64)(s32)get32(code + i + 2));
 }
 
-/* What a resolver is called is what it resolves. */
-static const char *resolver_name(struct ap_dso *dso, const struct ap_symvec *vec, u64 vaddr)
+static int by_place(const void *pa, const void *pb)
 {
-	u64 place = ap_dso_place(dso, vaddr);
-	const struct ap_symbol *best = NULL;
+	const struct ap_symbol *a = *(const struct ap_symbol *const *)pa;
+	const struct ap_symbol *b = *(const struct ap_symbol *const *)pb;
+	size_t na, nb;
 
-	for (u32 i = 0; i < vec->n; i++)
-		if (vec->v[i].start == place && vec->v[i].type != STT_NOTYPE &&
-		    (!best || strlen(vec->v[i].name) < strlen(best->name)))
-			best = &vec->v[i];
-	return best ? best->name : NULL;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	na = strlen(a->name);
+	nb = strlen(b->name);
+	if (na != nb)
+		return na < nb ? -1 : 1;
+	return a < b ? -1 : a > b; /* the file's order */
 }
 
-static void add_stub(struct ap_dso *dso, const struct slot *slot, u64 vaddr, u64 size,
-		     struct ap_symvec *vec)
+/* Copies, as vec moves while stubs are added to it. */
+static struct ap_symbol *know_symbols(struct slots *s, const struct ap_symvec *vec)
+{
+	struct ap_symbol *copy = ap_profile_realloc(NULL, vec->n, sizeof(*copy));
+
+	s->known = ap_profile_calloc(vec->n, sizeof(*s->known));
+	for (u32 i = 0; i < vec->n; i++) {
+		copy[i] = vec->v[i];
+		if (copy[i].type != STT_NOTYPE)
+			s->known[s->nknown++] = &copy[i];
+	}
+	qsort(s->known, s->nknown, sizeof(struct ap_symbol *), by_place);
+	return copy;
+}
+
+/* What a resolver is called is what it resolves. */
+static const char *resolver_name(struct ap_dso *dso, const struct slots *s, u64 vaddr)
+{
+	u64 place = ap_dso_place(dso, vaddr);
+	u32 lo = 0, hi = s->nknown;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->known[mid]->start < place)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->nknown && s->known[lo]->start == place ? s->known[lo]->name : NULL;
+}
+
+static void add_stub(struct ap_dso *dso, const struct slots *slots, const struct slot *slot,
+		     u64 vaddr, u64 size, struct ap_symvec *vec)
 {
 	struct ap_symbol s = { .type = STT_FUNC, .bind = STB_GLOBAL };
 	const char *name = slot->name;
@@ -143,7 +181,7 @@ static void add_stub(struct ap_dso *dso, const struct slot *slot, u64 vaddr, u64
 	if (name && *name)
 		name = ap_symbol_name(dso->symbols, name);
 	else
-		name = slot->resolver ? resolver_name(dso, vec, slot->resolver) : NULL;
+		name = slot->resolver ? resolver_name(dso, slots, slot->resolver) : NULL;
 	if (name)
 		snprintf(text, sizeof(text), "%s@plt", name);
 	else
@@ -168,7 +206,7 @@ static void stubs(struct ap_dso *dso, Elf_Scn *scn, const GElf_Shdr *sh, bool is
 		const struct slot *slot = through(slots, code, size, sh->sh_addr + at);
 
 		if (slot)
-			add_stub(dso, slot, sh->sh_addr + at, size, vec);
+			add_stub(dso, slots, slot, sh->sh_addr + at, size, vec);
 		else if (is_lazy && !at) {
 			/* by which the others reach the linker */
 			struct ap_symbol s = { .start = ap_dso_place(dso, sh->sh_addr),
@@ -183,6 +221,7 @@ static void stubs(struct ap_dso *dso, Elf_Scn *scn, const GElf_Shdr *sh, bool is
 
 void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec)
 {
+	struct ap_symbol *copy = NULL;
 	struct slots slots = { 0 };
 	Elf_Scn *scn = NULL;
 	GElf_Ehdr eh;
@@ -192,6 +231,8 @@ void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec)
 	if (!gelf_getehdr(e->elf, &eh) || eh.e_machine != EM_X86_64)
 		return;
 	find_slots(e, &slots);
+	if (slots.n)
+		copy = know_symbols(&slots, vec);
 	while (slots.n && (scn = elf_nextscn(e->elf, scn))) {
 		const char *name;
 
@@ -203,6 +244,8 @@ void ap_elf_plt(struct ap_dso *dso, struct ap_elf *e, struct ap_symvec *vec)
 			stubs(dso, scn, &sh, !strcmp(name, ".plt"), &slots, vec);
 	}
 	free(slots.v);
+	free(slots.known);
+	free(copy);
 }
 
 /* --- functions that only the unwinding tables know */
@@ -305,16 +348,23 @@ static void add_cie(struct starts *all, u64 at, const Dwarf_CIE *cie)
 	all->cie[all->ncies++].encoding = encoding_of(cie);
 }
 
-/* Mostly the last. */
+/* They are met in the order of their places. */
 static bool find_cie(const struct starts *all, u64 at, u8 *encoding)
 {
-	for (u32 i = all->ncies; i--;) {
-		if (all->cie[i].at != at)
-			continue;
-		*encoding = all->cie[i].encoding;
-		return true;
+	u32 lo = 0, hi = all->ncies;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (all->cie[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return false;
+	if (lo == all->ncies || all->cie[lo].at != at)
+		return false;
+	*encoding = all->cie[lo].encoding;
+	return true;
 }
 
 static void read_frames(struct ap_dso *dso, struct ap_elf *e, Elf_Scn *scn, const GElf_Shdr *sh,
@@ -326,6 +376,7 @@ static void read_frames(struct ap_dso *dso, struct ap_elf *e, Elf_Scn *scn, cons
 	Dwarf_CFI_Entry entry;
 	u8 encoding;
 
+	all->ncies = 0; /* places are those of this section */
 	while (data && data->d_buf && !dwarf_next_cfi(ident, data, true, at, &next, &entry) &&
 	       next > at) {
 		const u8 *p, *base = data->d_buf;
@@ -337,8 +388,10 @@ static void read_frames(struct ap_dso *dso, struct ap_elf *e, Elf_Scn *scn, cons
 			p = entry.fde.start;
 			if (pointer(encoding, &p, entry.fde.end, sh->sh_addr + (u64)(p - base),
 				    &start) &&
-			    pointer(encoding & 0x0f, &p, entry.fde.end, 0, &size))
+			    pointer(encoding & 0x0f, &p, entry.fde.end, 0, &size)) {
+				AP_PLANT("elf", size == 0x1234);
 				add_start(all, ap_dso_place(dso, start), size);
+			}
 		}
 		at = next;
 	}

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/plant.h"
 #include "files/error.h"
 #include "files/in.h"
 #include "profile/symbol_internal.h"
@@ -79,8 +80,9 @@ void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 			line[n - 1] = 0;
 		p = hex(line, &s.start);
 		p = p && *p == ' ' ? hex(p, &size) : NULL;
-		if (!p || *p++ != ' ' || !*p || !size)
+		if (!p || *p++ != ' ' || !*p || !size || size > ~s.start)
 			continue;
+		AP_PLANT("perf_map", size == 0xabcd && *p == '_');
 		s.end = s.start + size;
 		s.name = ap_symbol_name(dso->symbols, p);
 		ap_symvec_add(vec, &s);

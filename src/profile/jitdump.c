@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plant.h"
 #include "profile/format.h"
 #include "profile/symbol_internal.h"
 
@@ -32,9 +33,35 @@ struct ap_jit {
 	/* while it is read: of the load that comes next */
 	u64 unwind;
 	u32 unwind_size;
+	/* the newest piece of each index and address, + 1: what moves names them, and there may be millions */
+	u32 *newest, slots;
 };
 
 /* --- reading */
+
+/* Where the newest piece of an index at an address is, or would be. */
+static u32 *newest_of(struct ap_jit *j, u64 index, u64 start)
+{
+	u64 h = (index ^ start * 0x9fb21c651e98df25ULL) * 0x9e3779b97f4a7c15ULL;
+	u32 i = (u32)(h >> 32) & (j->slots - 1);
+
+	for (; j->newest[i]; i = (i + 1) & (j->slots - 1)) {
+		const struct piece *p = &j->v[j->newest[i] - 1];
+
+		if (p->index == index && p->sym.start == start)
+			break;
+	}
+	return &j->newest[i];
+}
+
+static void grow_newest(struct ap_jit *j)
+{
+	free(j->newest);
+	j->slots = j->slots ? 2 * j->slots : 512;
+	j->newest = ap_profile_calloc(j->slots, sizeof(*j->newest));
+	for (u32 i = 0; i < j->n; i++)
+		*newest_of(j, j->v[i].index, j->v[i].sym.start) = i + 1;
+}
 
 static void add_piece(struct ap_jit *j, const struct piece *p)
 {
@@ -47,6 +74,9 @@ static void add_piece(struct ap_jit *j, const struct piece *p)
 	if (j->n && p->time < j->v[j->n - 1].time)
 		j->v[j->n].time = j->v[j->n - 1].time;
 	j->n++;
+	if (2 * j->n > j->slots)
+		grow_newest(j);
+	*newest_of(j, p->index, p->sym.start) = j->n;
 }
 
 /* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name, code */
@@ -81,12 +111,11 @@ static void move_record(const u8 *rec, u32 size, struct ap_jit *j)
 	if (size < 64)
 		return;
 	to = ap_get64(rec + 40);
-	for (i = j->n; i--;)
-		if (j->v[i].index == ap_get64(rec + 56) && j->v[i].sym.start == ap_get64(rec + 32))
-			break;
-	if (i == ~0U || j->v[i].code.size > ~to)
+	i = j->n ? *newest_of(j, ap_get64(rec + 56), ap_get64(rec + 32)) : 0;
+	if (!i-- || j->v[i].code.size > ~to)
 		return;
 	p = j->v[i];
+	AP_PLANT("jitdump", p.from);
 	p.sym.start = p.code.start = to;
 	p.sym.end = to + p.code.size;
 	p.time = ap_get64(rec + 8);
@@ -167,6 +196,8 @@ void ap_jitdump_load(struct ap_dso *dso)
 	dso->jit = ap_profile_calloc(1, sizeof(*dso->jit));
 	read_dump(dso, f, dso->jit);
 	fclose(f);
+	free(dso->jit->newest);
+	dso->jit->newest = NULL;
 	dso->jit->live = ap_profile_calloc(dso->jit->n + 1, sizeof(u32));
 	ap_jit_advance(dso, dso->symbols->now ? dso->symbols->now : ~0ULL);
 }
