@@ -5,10 +5,15 @@
  */
 #include "profile/tracing.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <traceevent/event-parse.h>
 #include <traceevent/trace-seq.h>
+#include <unistd.h>
 
 #include "profile/intern.h"
 
@@ -87,6 +92,7 @@ void ap_tracing_put(struct ap_buf *to, const char *header_page, const char *head
 struct ap_tracing {
 	struct tep_handle *tep;
 	struct trace_seq seq;
+	bool is_cut; /* formats are read without what says how to print */
 };
 
 struct cursor {
@@ -173,7 +179,15 @@ static bool headers(struct cursor *c, struct tep_handle *tep)
 	return true;
 }
 
-static bool formats(struct cursor *c, struct tep_handle *tep, const char *system)
+static void cut(char *format)
+{
+	char *print = strstr(format, "\nprint fmt:");
+
+	if (print)
+		print[1] = '\0';
+}
+
+static bool formats(struct cursor *c, const struct ap_tracing *t, const char *system)
 {
 	u32 i, n;
 
@@ -185,18 +199,56 @@ static bool formats(struct cursor *c, struct tep_handle *tep, const char *system
 
 		if (!file(c, &format, &size))
 			return false;
-		tep_parse_event(tep, format, size, system);
+		if (t->is_cut)
+			cut(format);
+		tep_parse_event(t->tep, format, t->is_cut ? strlen(format) : size, system);
 		free(format);
 	}
 	return true;
+}
+
+static void read_all(struct ap_tracing *t, struct cursor c)
+{
+	const char *system;
+	u32 n;
+
+	if (!headers(&c, t->tep) || !formats(&c, t, "ftrace") || !word(&c, &n))
+		return;
+	for (u32 i = 0; i < n && i < MAX_EVENTS; i++) {
+		if (!text(&c, &system) || !formats(&c, t, system))
+			break;
+	}
+}
+
+/*
+ * libtraceevent's parser faults on some formats that are wrong, and a profile may have any.  So a child reads them
+ * first, with a limit of its time.
+ */
+static bool is_readable(struct ap_tracing *t, const struct cursor *c)
+{
+	const struct rlimit seconds = { 10, 10 }, none = { 0, 0 };
+	pid_t pid = fork();
+	int status, null;
+
+	if (!pid) {
+		setrlimit(RLIMIT_CPU, &seconds);
+		setrlimit(RLIMIT_CORE, &none);
+		null = open("/dev/null", O_WRONLY);
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		read_all(t, *c);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
 struct ap_tracing *ap_tracing_read(struct ap_data *d)
 {
 	struct ap_tracing *t;
 	struct cursor c = { 0 };
-	const char *system;
-	u32 i, n;
 	u64 size;
 
 	c.p = ap_data_feature(d, AP_FEAT_TRACING_DATA, &size);
@@ -211,12 +263,10 @@ struct ap_tracing *ap_tracing_read(struct ap_data *d)
 	}
 	trace_seq_init(&t->seq);
 	tep_set_loglevel(TEP_LOG_NONE); /* what it does not understand is shown as numbers */
-	if (!headers(&c, t->tep) || !formats(&c, t->tep, "ftrace") || !word(&c, &n))
-		return t;
-	for (i = 0; i < n && i < MAX_EVENTS; i++) {
-		if (!text(&c, &system) || !formats(&c, t->tep, system))
-			break;
-	}
+	/* where it is "print fmt:" that is wrong, fields are shown as numbers; else nothing is */
+	t->is_cut = !is_readable(t, &c);
+	if (!t->is_cut || is_readable(t, &c))
+		read_all(t, c);
 	return t;
 }
 
