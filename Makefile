@@ -98,9 +98,11 @@ e2e: tests-build
 
 check: deps-test
 	$(STAGE) test
+	$(STAGE) check-fuzz
 	$(STAGE) check-ports
 check-long: deps-test deps-long
 	$(STAGE) test LONG=1 AP_TEST_TIMEOUT=7200
+	$(STAGE) check-fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=perf_fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=perfctr_fuzz LONG=1 AP_TEST_TIMEOUT=7200
 	$(STAGE) VARIANT=asan e2e T=hostile LONG=1 AP_TEST_TIMEOUT=7200
@@ -139,32 +141,44 @@ tsan: deps-unit
 	$(STAGE) VARIANT=$@ unit T=model/coherence
 	$(STAGE) VARIANT=$@ e2e T=perf_fuzz
 
-# --- fuzzers: tests/fuzz/NAME.c with corpus/NAME; FUZZ_TIME seconds each, crashes stay in the build folder
-.PHONY: fuzz deps-fuzz
+# --- fuzzers: tests/fuzz/NAME.c with corpus/NAME, which libFuzzer and the sanitizers of clang drive.  check-fuzz runs
+# each for a number of inputs, and looks that it finds the fault that is planted for it; fuzz, for FUZZ_TIME seconds each.
+.PHONY: fuzz check-fuzz deps-fuzz fuzz-run fuzz-check
 FUZZ_TIME ?= 60
-FUZZ_SAN := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-FUZZ_B := $(BUILD)/fuzz
+FUZZERS := perf_data jitdump perf_map elf packed build_id gate filter trace_filter events metrics machine legacy
+FUZZ_BINS := $(FUZZERS:%=$(B)/fuzz/%)
+FUZZ_EXTRA_perf_data := tests/unit/profile/feed.c
+FUZZ_EXTRA_packed := tests/unit/profile/feed.c tests/unit/profile/file.c
+FUZZ_EXTRA_filter := tests/unit/profile/file.c
+FUZZ_EXTRA_legacy := tests/unit/legacy/feed.c
+FUZZ_EXTRA_events := tests/fuzz/no_engine.c
+FUZZ_EXTRA_metrics := tests/fuzz/no_engine.c
+FUZZ_OF_events := cli
+FUZZ_OF_metrics := cli
+FUZZ_OF_machine := model
+FUZZ_OF_legacy := legacy
+fuzz_of = $(or $(FUZZ_OF_$(1)),profile)
+FUZZ_O := $(call obj,$(FUZZERS:%=tests/fuzz/%.c) tests/fuzz/fuzz.c tests/fuzz/no_engine.c)
+$(FUZZ_O): CPPFLAGS_ALL += -Itests -Itests/fuzz
+define fuzz_rules
+$(B)/fuzz/$(1): $(call obj,tests/fuzz/$(1).c tests/fuzz/fuzz.c $(FUZZ_EXTRA_$(1))) \
+		$(call archives,$(call reach,$(call fuzz_of,$(1))))
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$(CC) $(patsubst -fsanitize=fuzzer-no-link%,-fsanitize=fuzzer%,$(SAN_fuzz)) \
+		-o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(call libraries,$(call fuzz_of,$(1))) -lm
+endef
+$(foreach f,$(FUZZERS),$(eval $(call fuzz_rules,$(f))))
 deps-fuzz: deps-clang
 	@tools/deps.sh install $(PKG_FUZZ)
-FUZZERS := perf_data jitdump legacy
-FUZZ_EXTRA_perf_data := tests/unit/profile/feed.c
-FUZZ_EXTRA_legacy := tests/unit/legacy/feed.c
-FUZZ_OF_perf_data := profile
-FUZZ_OF_jitdump := profile
-FUZZ_OF_legacy := legacy
-define fuzz_one
-	@mkdir -p $(FUZZ_B)/$(1)
-	clang $(CSTD) -g -O1 $(CPPFLAGS_ALL) -Itests $(FUZZ_SAN) -o $(FUZZ_B)/$(1).bin \
-		tests/fuzz/$(1).c $(FUZZ_EXTRA_$(1)) \
-		$(foreach m,$(FUZZ_OF_$(1)) $(DEPS_$(FUZZ_OF_$(1))),$(call hosted,$(m))) \
-		$(call libraries,$(FUZZ_OF_$(1))) -lm
-	cd $(FUZZ_B) && LSAN_OPTIONS=suppressions=$(CURDIR)/tests/fuzz/leaks.supp \
-		./$(1).bin -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=4096 \
-		$(1) $(CURDIR)/tests/fuzz/corpus/$(1)
-
-endef
+fuzz-run: $(FUZZ_BINS)
+	+@FUZZ_TIME=$(FUZZ_TIME) tests/fuzz/run.sh $(abspath $(B)/fuzz)
+fuzz-check: $(FUZZ_BINS)
+	+@FUZZ=$(abspath $(B)/fuzz) $(call prove,tests/fuzz/check.sh)
 fuzz: deps-fuzz
-	$(foreach f,$(FUZZERS),$(call fuzz_one,$(f)))
+	$(STAGE) CC=clang VARIANT=fuzz fuzz-run
+check-fuzz: deps-fuzz
+	$(STAGE) CC=clang VARIANT=fuzz fuzz-check
 
 # --- the rest
 .PHONY: demo bench gen check-gen install uninstall ci help clean
@@ -249,7 +263,7 @@ FORCE:
 #: make              build build/anyperf (gcc; CC=clang has its own folder)
 #: make deps         install the packages of the build (apt-get; sudo when not root)
 #: make demo         deps, build, and count a python3 program
-#: make check        packages, build, every test
+#: make check        packages, build, every test; fuzzers for a moment (check-fuzz)
 #: make check-long   the same with the stress and exhaustive tests
 #: make test T=word  build and run the tests whose path has that word; also: unit, e2e
 #: make check-ports  unit tests of the portable layers on 32 bits, both byte orders (qemu)

@@ -1,4 +1,4 @@
-# Build variants: VARIANT=release|asan|ubsan|tsan, CC=gcc|clang.  Each pair has its own folder, so
+# Build variants: VARIANT=release|asan|ubsan|tsan|fuzz, CC=gcc|clang.  Each pair has its own folder, so
 # that switching never rebuilds and lanes never meet.  The blob is always plain: sanitizers need
 # a libc, and the process that the blob lives in is not ours.
 
@@ -15,8 +15,13 @@ SAN_asan := -fsanitize=address -fno-omit-frame-pointer
 SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
 # fences are what it does not know: seqlocks, whose readers are in other processes
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan
-ifeq ($(filter $(VARIANT),release asan ubsan tsan),)
-$(error VARIANT=$(VARIANT): choose release, asan, ubsan or tsan)
+# libFuzzer is clang's; with the faults that fuzzers must find (src/base/plant.h)
+SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+ifeq ($(filter $(VARIANT),release asan ubsan tsan fuzz),)
+$(error VARIANT=$(VARIANT): choose release, asan, ubsan, tsan or fuzz)
+endif
+ifeq ($(VARIANT),fuzz)
+OPT := -O1 -gline-tables-only -DAP_FUZZ_PLANT=1
 endif
 SAN := $(SAN_$(VARIANT))
 

@@ -7,6 +7,7 @@
  */
 #include "cli/evlist.h"
 
+#include "base/plant.h"
 #include "cli/cgroups.h"
 
 #include <errno.h>
@@ -397,6 +398,9 @@ int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t 
 	for (;;) {
 		ret = *p == '{' ? add_group(list, &p, spec, why, size)
 				: add_token(list, &p, spec, why, size);
+		AP_PLANT("events", list->n &&
+					   list->sel[list->n - 1].attr.type == AP_PERF_TYPE_RAW &&
+					   list->sel[list->n - 1].attr.config > 0xffff);
 		if (ret || !*p)
 			return ret;
 		if (*p != ',')

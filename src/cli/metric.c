@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/plant.h"
 #include "cli/memory.h"
 #include "files/error.h"
 #include "files/in.h"
@@ -278,6 +279,7 @@ static double factor(struct formula *f)
 	if (++f->depth > DEPTH_MAX) {
 		v = fail(f, f->at);
 	} else if (accepts(f, '(')) {
+		AP_PLANT("metrics", f->depth > 4);
 		v = sum_of(f);
 		if (!accepts(f, ')'))
 			fail(f, f->at);

@@ -53,8 +53,13 @@ void ap_nearest_init(struct ap_nearest *near, const char *word)
 
 void ap_nearest_offer(struct ap_nearest *near, const char *name)
 {
-	unsigned int edits = ap_edit_distance(near->word, name);
+	size_t word = strlen(near->word), len = strlen(name);
+	unsigned int edits;
 
+	/* each letter too many, or too few, is an edit: most names are too long or too short */
+	if ((word > len ? word - len : len - word) >= near->edits)
+		return;
+	edits = ap_edit_distance(near->word, name);
 	if (edits < near->edits) {
 		near->edits = edits;
 		near->name = name;

@@ -6,6 +6,7 @@
 #include "abi/record.h"
 #include "abi/errno.h"
 #include "base/mem.h"
+#include "base/plant.h"
 #include "legacy/legacy.h"
 
 /* --- reads */
@@ -103,6 +104,7 @@ static void group_of(const struct ap_legacy_ring *ring, struct copy *c)
 		c->is_short = true;
 		return;
 	}
+	AP_PLANT("legacy", nr == 5);
 	put(c, &nr, sizeof(nr));
 	for (u64 i = 0; i < nr; i++) {
 		u64 value = take_word(c), id = take_word(c);

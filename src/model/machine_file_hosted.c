@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/plant.h"
 #include "model/machine.h"
 
 enum kind { NUMBER, BYTES, CHOICE, SWITCHES };
@@ -331,6 +332,7 @@ int ap_machine_parse(struct ap_machine *m, const char *text, char *error, size_t
 	if (!*m->name)
 		set_name(m, "file", what, sizeof(what));
 	wrong = ap_machine_check(m);
+	AP_PLANT("machine", !wrong && m->pipe.issue == 7);
 	if (!wrong)
 		return 0;
 	snprintf(error, size, "%s", wrong);

@@ -213,7 +213,8 @@ static void put_name(const char *piece, size_t n, void *arg)
 
 	if (n >= sizeof(to->text) - to->n)
 		longjmp(to->too_long, 1);
-	memcpy(to->text + to->n, piece, n);
+	if (n) /* else there may be no piece */
+		memcpy(to->text + to->n, piece, n);
 	to->n += n;
 }
 

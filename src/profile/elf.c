@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/plant.h"
 #include "files/in.h"
 #include "profile/symbol_internal.h"
 
@@ -72,8 +73,10 @@ bool ap_elf_open(struct ap_elf *e, const struct ap_dso *dso, const char *path)
 		e->elf = elf_begin(e->fd, ELF_C_READ_MMAP, NULL);
 	}
 	if (e->elf && elf_kind(e->elf) == ELF_K_ELF && gelf_getehdr(e->elf, &eh) &&
-	    same_build(dso, e->elf))
+	    same_build(dso, e->elf)) {
+		AP_PLANT("build_id", strstr(path, "debuginfod_client"));
 		return true;
+	}
 	ap_elf_close(e);
 	return false;
 }

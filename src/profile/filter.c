@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plant.h"
+
 #define MAX_CPUS  65536UL
 #define MAX_SPANS 1024U
 
@@ -192,6 +194,7 @@ static int parse_time(struct ap_filter *f, struct ap_data *d, char *why)
 			ok = percents ? percent_span(f, p, len, first, last)
 				      : second_span(f, p, len);
 	}
+	AP_PLANT("filter", ok && f->nspans > 2);
 	if (ok)
 		return 0;
 	snprintf(

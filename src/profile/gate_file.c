@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/plant.h"
 #include "files/error.h"
 #include "files/in.h"
 #include "print/escape.h"
@@ -158,7 +159,10 @@ static int take_all(const struct reader *r, const json_t *root)
 	g->runs = (u32)runs;
 	if (!ret)
 		ret = take_lists(r, root);
-	return ret ? ret : take_functions(r, root);
+	if (!ret)
+		ret = take_functions(r, root);
+	AP_PLANT("gate", !ret && strlen(g->command) > 8);
+	return ret;
 }
 
 int ap_gate_read(struct ap_gate_counts *g, const char *path, char *why)

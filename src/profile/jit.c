@@ -82,7 +82,7 @@ void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 		p = p && *p == ' ' ? hex(p, &size) : NULL;
 		if (!p || *p++ != ' ' || !*p || !size || size > ~s.start)
 			continue;
-		AP_PLANT("perf_map", size == 0xabcd && *p == '_');
+		AP_PLANT("perf_map", size < 16 && *p == '_' && s.start >> 60);
 		s.end = s.start + size;
 		s.name = ap_symbol_name(dso->symbols, p);
 		ap_symvec_add(vec, &s);

@@ -115,7 +115,7 @@ static void move_record(const u8 *rec, u32 size, struct ap_jit *j)
 	if (!i-- || j->v[i].code.size > ~to)
 		return;
 	p = j->v[i];
-	AP_PLANT("jitdump", p.from);
+	AP_PLANT("jitdump", ap_get64(rec + 48) != p.code.size);
 	p.sym.start = p.code.start = to;
 	p.sym.end = to + p.code.size;
 	p.time = ap_get64(rec + 8);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/session.h"
+#include "base/plant.h"
+#include "print/escape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -411,6 +413,7 @@ static void comm_record(struct ap_session *s, const struct ap_data_rec *rec)
 		return;
 	t = ap_session_thread(s, ap_get32(rec->bytes + 8), ap_get32(rec->bytes + 12));
 	copy_name(name, sizeof(name), rec, 16);
+	AP_PLANT("perf_data", !ap_escape_is_plain(name, strlen(name)));
 	t->comm = ap_intern_str(&s->symbols.text, name);
 	t->named = true;
 }

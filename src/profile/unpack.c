@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#include "base/plant.h"
 #include "profile/internal.h"
 
 /* A parcel is at most 64 KiB; what it may grow to is bounded lest a small file fill the memory. */
@@ -89,6 +90,7 @@ bool ap_unpack(struct ap_stream *s, const struct ap_raw *raw)
 			return false;
 		}
 		c->len = (u32)out.pos;
+		AP_PLANT("packed", c->len >= 8 && ap_get32(c->data) == 3 && ap_get16(c->data + 4));
 		if (out.pos < out.size)
 			break; /* all that this parcel gives */
 		if (!grow(s, c->cap))

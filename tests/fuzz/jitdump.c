@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer's way into what reads the files of JIT compilers: a jitdump and, of the same bytes, a
- * perf-PID.map.
+ * libFuzzer's way into what reads the jitdumps of JIT compilers.
  */
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "profile/symbol.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* Symbols at the places that the bytes name, and their code. */
 static void look(struct ap_dso *dso, const uint8_t *bytes, size_t size)
@@ -35,19 +30,15 @@ static void look(struct ap_dso *dso, const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	int fd = memfd_create("jit", MFD_CLOEXEC);
 	struct ap_symbols all;
 	struct ap_dso *dso;
 	char path[64];
+	int fd = fuzz_file(bytes, size, path);
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ap_symbols_init(&all);
 	dso = ap_dso_get(&all, "/nonexistent/perf-1.map", AP_DSO_JIT);
 	dso->jitdump = path;
 	look(dso, bytes, size);
-	look(ap_dso_get(&all, path, AP_DSO_JIT), bytes, size);
 	ap_symbols_fini(&all);
 	close(fd);
 	return 0;

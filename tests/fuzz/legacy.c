@@ -4,8 +4,7 @@
  * with bytes of chance.
  */
 #include "../unit/legacy/feed.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

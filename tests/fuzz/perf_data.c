@@ -4,8 +4,7 @@
  * same with every cut and every flipped byte of its files, and with the corpus.
  */
 #include "../unit/profile/feed.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
