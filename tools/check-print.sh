@@ -11,7 +11,7 @@
 set -eu
 if [ $# = 0 ]; then
 	# shellcheck disable=SC2046 # no name has blanks (check-shell.sh)
-	set -- $(git ls-files -co --exclude-standard -- 'src/cli/*.[ch]' 'src/linux/*.[ch]' 'src/print/*.[ch]' \
+	set -- $(git ls-files -co --exclude-standard -- 'src/cli/*.[ch]' 'src/files/*.[ch]' 'src/linux/*.[ch]' 'src/print/*.[ch]' \
 		'src/profile/*.[ch]' 'src/tui/*.[ch]' 'src/legacy/*.[ch]' 'src/calls/*.[ch]' \
 		'src/perfctr/*.[ch]' 'src/pmu/*.[ch]' 'src/core/*.[ch]')
 fi

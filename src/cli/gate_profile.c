@@ -169,8 +169,8 @@ int ap_gate_profile(const struct ap_gate_command *run, struct ap_gate_counts *g)
 	char *path = ap_out_temporary("anyperf-gate", &error), *old;
 
 	if (!path) {
-		fprintf(stderr, COMMAND ": --functions: no file can be made in TMPDIR: %s\n",
-			ap_file_error(error));
+		ap_print(stderr, COMMAND ": --functions: no file can be made in TMPDIR: %s\n",
+			 ap_file_error(error));
 		return AP_EXIT_FAILURE;
 	}
 	ret = record_and_read(run, g, path);
