@@ -400,7 +400,7 @@ int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t 
 				: add_token(list, &p, spec, why, size);
 		AP_PLANT("events", list->n &&
 					   list->sel[list->n - 1].attr.type == AP_PERF_TYPE_RAW &&
-					   list->sel[list->n - 1].attr.config > 0xffff);
+					   list->sel[list->n - 1].attr.config > 0xfff);
 		if (ret || !*p)
 			return ret;
 		if (*p != ',')

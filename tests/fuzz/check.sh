@@ -43,7 +43,7 @@ while read -r name runs most; do
 done <<'END'
 perf_data 1000 40000
 elf 4000 200000
-events 200 20000
+events 200 40000
 jitdump 5000 200000
 perf_map 20000 1000000
 packed 1500 40000
