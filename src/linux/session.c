@@ -158,7 +158,7 @@ static int seal(struct ap_session_file *s, const struct ap_blob_header *image)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->head_fd);
 	fd = ap_kernel_open(path, O_RDONLY);
 	if (fd < 0)
-		return is_sealed ? 0 : -errno;
+		return is_sealed ? 0 : fd;
 	close(s->head_fd);
 	s->head_fd = fd;
 	return 0;
