@@ -173,6 +173,7 @@ struct ap_slot {
 	u32 unseen; /* 1 while the models have seen nothing of the thread, which they were to */
 	u64 cgroup; /* its id, where a sampler asks for it; the supervisor's */
 	struct ap_pmcs pmcs; /* perfctr's, for rdpmc; the supervisor's */
+	u64 at; /* where the slot lies in its process' memory: what the supervisor asks the kernel about */
 };
 
 /*

@@ -189,6 +189,7 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 	slot->cwd = 0;
 	slot->native = 0;
 	slot->gen = gen;
+	slot->at = (u64)slot;
 	slot->tid = 0;
 	slot->pid = 0;
 	__atomic_store_n(&slot->state, AP_SLOT_LIVE, __ATOMIC_RELEASE);

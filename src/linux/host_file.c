@@ -38,10 +38,14 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode)
 	return f;
 }
 
-/* The folder stays open: its files are found from there in half the time. */
+/*
+ * The folder stays open: its files are found from there in half the time, and it is of the process that was there then,
+ * which is looked at once.
+ */
 static int open_fds(struct ap_host *host, const struct ap_host_task *t)
 {
 	char path[96];
+	int ret;
 
 	if (host->fds > 0)
 		close(host->fds);
@@ -49,7 +53,13 @@ static int open_fds(struct ap_host *host, const struct ap_host_task *t)
 	host->fds = ap_kernel_open(path, O_PATH | O_DIRECTORY);
 	host->fds_pid = t->pid;
 	host->fds_tid = t->tid;
-	return host->fds < 0 ? -errno : 0;
+	ret = host->fds < 0 ? host->fds : 0;
+	if (!ret && !ap_host_task_is_itself(host, t)) {
+		close(host->fds);
+		host->fds = 0;
+		ret = -EBADF;
+	}
+	return ret;
 }
 
 static int by_proc(struct ap_host *host, const struct ap_host_task *t, s32 fd)
@@ -74,13 +84,15 @@ static int by_proc(struct ap_host *host, const struct ap_host_task *t, s32 fd)
 /* Where /proc does not show it: a copy, which stands for a moment only. */
 static int by_copy(const struct ap_host_task *t, s32 fd)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0), copy, ref;
+	int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0), copy = -1, ref = -EBADF;
 	char path[32];
 
 	if (pidfd < 0)
 		return -errno;
-	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-	ref = copy < 0 ? -errno : 0;
+	if (ap_host_task_is_itself(t->host, t)) {
+		copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		ref = copy < 0 ? -errno : 0;
+	}
 	close(pidfd);
 	if (copy < 0)
 		return ref;
@@ -94,7 +106,7 @@ int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
 {
 	int ref;
 
-	if (fd < 0 || !ap_host_task_is_itself(host, t))
+	if (fd < 0)
 		return -EBADF;
 	ref = by_proc(host, t, fd);
 	if (ref == -EACCES || ref == -EPERM)
