@@ -85,7 +85,9 @@ for i in range(1, n + 1):
     for kind in 'a', 'b':
         if count('count.%d.%s' % (i, kind)) != quiet[kind]:
             bad.append('count.%d.%s: %s, not %s' % (i, kind, count('count.%d.%s' % (i, kind)), quiet[kind]))
-    if samples('data.%d' % i) != quiet['data']:
+    # where tasks come and go beside a recording, a sample is at times taken an instruction late, and its period's end is
+    # one less: with tasks that do no harm as well
+    if samples('data.%d' % i) not in (quiet['data'], quiet['data'] - 1):
         bad.append('data.%d: %s samples, not %s' % (i, samples('data.%d' % i), quiet['data']))
 out = open('out', errors='replace').read()
 if not out.endswith('over\n') or re.search('^(stat|record): |Sanitizer|runtime error', out, re.M):
