@@ -109,7 +109,7 @@ static const struct ap_opt run_opts[] = {
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name", "programs see this CPU, and its raw events: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
 	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
-	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1)"),
+	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with --deterministic 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
@@ -144,6 +144,7 @@ static int run(struct run_args *args)
 		fputs("anyperf: kernel mode is not counted: events that ask for it count user mode\n",
 		      stderr);
 	memset(&res, 0, sizeof(res));
+	ap_engine_set_models(&args->run);
 	ret = ap_run(&args->run, &res);
 	if (ret)
 		return ret;
@@ -151,7 +152,7 @@ static int run(struct run_args *args)
 		print_notes(&res);
 	if (res.model_sample)
 		fprintf(stderr,
-			"anyperf: modelled counts are estimated: the models saw one part in %u of the run\n",
+			"anyperf: modelled counts are estimated: the models saw one part in %u of the run; --model-sample 1 has them see all of it\n",
 			res.model_sample);
 	ret = ap_engine_exit_status(res.wait_status);
 	ap_run_result_fini(&res);

@@ -28,7 +28,6 @@
 #include "print/print.h"
 
 /* As perf's; and without what models say, for which a program runs many times longer. */
-#define MODEL_SAMPLE 24 /* the default tables in some four times the native time */
 #define DEFAULT_EVENTS                                                                             \
 	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,"     \
 	"branch-misses"
@@ -272,7 +271,7 @@ static const struct ap_opt stat_opts[] = {
 	CPU_ID,
 	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
-	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 1; without -e 24)"),
+	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with --deterministic 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	AP_TEST_OPTIONS
 	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours: LD_PRELOAD, LD_AUDIT ..."),
@@ -574,13 +573,19 @@ static int check(struct stat_args *args)
 	return 0;
 }
 
-/* Which metrics, and the events that they need. */
 /* Code that is never left for the models need not count till then. */
-static bool is_all_exact(const struct stat_args *args)
+static void choose_models(struct stat_args *args)
 {
-	return args->exact && !args->detail && !args->metric_names && !args->topdown;
+	bool is_modelled = false;
+
+	for (size_t i = 0; i < args->events.n; i++)
+		is_modelled |= (args->events.sel[i].kinds & AP_KINDS_MODEL) != 0;
+	if (!args->run.model_sample && !is_modelled)
+		args->run.model_sample = 1;
+	ap_engine_set_models(&args->run);
 }
 
+/* Which metrics, and the events that they need. */
 static int choose_metrics(struct stat_args *args, char *why, size_t size)
 {
 	struct ap_stat_metrics *m = &args->metrics;
@@ -719,9 +724,6 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		return -1;
 	if (args->topdown_level > 2)
 		return usage("--td-level is 1 or 2");
-	/* who names events wants to compare them, and the tables are to be looked at */
-	if (!args->run.model_sample)
-		args->run.model_sample = args->events.n || is_all_exact(args) ? 1 : MODEL_SAMPLE;
 	if (choose_metrics(args, why, sizeof(why)))
 		return usage(why);
 	if (!args->null_run && !args->events.n &&
@@ -731,6 +733,7 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 	for (unsigned int i = 0; i < args->detail && i < AP_ARRAY_SIZE(detail_events); i++)
 		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))
 			ap_die("%s", why);
+	choose_models(args);
 	if (args->grouped)
 		ap_evlist_group(&args->events);
 	if (args->all_user || args->all_kernel)

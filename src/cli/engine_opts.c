@@ -98,6 +98,13 @@ int ap_engine_opt_cpu_id(void *args, const char *value, char *why)
 	return ap_run_cpu_id(value, why, AP_OPT_WHY);
 }
 
+void ap_engine_set_models(struct ap_run_options *run)
+{
+	/* helpers are for logs that are all read */
+	if (!run->model_sample)
+		run->model_sample = run->deterministic || run->model_thread ? 1 : AP_MODEL_SAMPLE;
+}
+
 int ap_engine_opt_model_sample(void *args, const char *value, char *why)
 {
 	struct ap_run_options *run = args;

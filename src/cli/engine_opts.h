@@ -12,6 +12,9 @@ int ap_engine_opt_timeout(void *args, const char *value, char *why);
 int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
 int ap_engine_opt_machine(void *args, const char *value, char *why);
 int ap_engine_opt_cpu_id(void *args, const char *value, char *why);
+/* One rule for all commands: without the option, one part in AP_MODEL_SAMPLE; where runs are to count alike, all of it. */
+struct ap_run_options;
+void ap_engine_set_models(struct ap_run_options *run);
 int ap_engine_opt_model_sample(void *args, const char *value, char *why);
 /* --deterministic, --deterministic=time */
 int ap_engine_opt_deterministic(void *args, const char *value, char *why);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "abi/raw.h"
+#include "cli/engine_opts.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
@@ -21,7 +22,6 @@
 #include "files/in.h"
 #include "print/print.h"
 
-#define MODEL_SAMPLE 24 /* as the tables of anyperf stat */
 #define DEFAULT_PATH "perf.data"
 #define MAX_RATE     "/proc/sys/kernel/perf_event_max_sample_rate"
 #define ONLINE_CPUS  "/sys/devices/system/cpu/online"
@@ -216,24 +216,23 @@ static bool choose_events(struct record *r)
 }
 
 /*
- * A profile of so many samples a second is an estimate in any case, and models that see a part of the run take a tenth of the time.  Who
- * wants every so many of an event, or what is known of whole runs alone (data, branches, calls), has all of it.
+ * What is known of whole runs alone (data, branches, calls) is read whole, and costs as much.  Who samples nothing that is modelled
+ * has no models, and no counter beside what is sampled.
  */
 static void choose_models(struct record *r)
 {
 	struct record_opts *o = r->opts;
-	bool is_modelled = false;
+	bool is_whole = o->data || o->branches || o->with_weight, is_modelled = false;
 
-	if (o->run.model_sample || o->count || o->data || o->branches || o->with_weight)
-		return;
 	for (size_t i = 0; i < r->nevents; i++) {
 		const struct record_event *ev = &r->event[i];
 
-		if (ev->terms.period || record_chain_of(r, ev) == AP_EVCHAIN_LBR)
-			return;
+		is_whole |= record_chain_of(r, ev) == AP_EVCHAIN_LBR;
 		is_modelled |= !ev->is_tracking && o->events.sel[i].kinds & AP_KINDS_MODEL;
 	}
-	o->run.model_sample = is_modelled ? MODEL_SAMPLE : 1;
+	if (!o->run.model_sample && (is_whole || !is_modelled))
+		o->run.model_sample = 1;
+	ap_engine_set_models(&o->run);
 }
 
 static int read_online(char *line, int size)

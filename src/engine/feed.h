@@ -80,6 +80,8 @@ void ap_feed_take_hits(struct ap_thread *t);
  * middle of a block.
  */
 void ap_feed_gap_look(struct ap_thread *t, bool stopped);
+/* It may be about to read its own counts. */
+void ap_feed_gap_guess(struct ap_thread *t);
 /* Of a thread without models: true while it needs none. */
 bool ap_feed_gap_waits(struct ap_thread *t, bool stopped);
 /*
@@ -128,6 +130,8 @@ bool ap_feed_names_are_old(void);
 /* The same, not in code, lock not held. */
 static inline void ap_feed_look(struct ap_thread *t)
 {
+	if (ap_unlikely(t->waits.is_on))
+		ap_feed_gap_guess(t);
 	if (ap_likely(!t->feed))
 		return;
 	ap_lock_take(&ap_proc.lock);

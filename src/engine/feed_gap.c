@@ -200,6 +200,13 @@ u64 ap_feed_gap_all(struct ap_thread *t)
 	return all;
 }
 
+/* Where tasks of the session have perf events: by what others of it counted, as at the end. */
+void ap_feed_gap_guess(struct ap_thread *t)
+{
+	if (__atomic_load_n(&ap_proc.session->perf_used, __ATOMIC_RELAXED))
+		ap_feed_gap_end(t);
+}
+
 void ap_feed_gap_end(struct ap_thread *t)
 {
 	u64 counts[AP_WINDOWS_N];

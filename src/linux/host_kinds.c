@@ -24,11 +24,22 @@
 #define NUDGE_GAP_NS 200000L
 #define DROP_NS	     20000000ULL
 
+/* Somebody wants models, after nobody did: what is looked at first is a beginning again. */
+static void begin_windows(struct ap_host *host)
+{
+	struct ap_windows *windows = &ap_board_of(host->ses->head)->windows;
+
+	__atomic_store_n(&windows->read, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&windows->gaps, 0, __ATOMIC_RELAXED);
+}
+
 /* Kinds that the session counts from now on; those of models that nobody had switched on are ours to give up. */
 static void add_kinds(struct ap_host *host, u64 kinds)
 {
 	u64 had = __atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_SEQ_CST);
 
+	if (kinds & AP_KINDS_MODEL && !(had & AP_KINDS_MODEL))
+		begin_windows(host);
 	host->own_models |= kinds & ~had & AP_KINDS_MODEL;
 	host->has_new_kinds |= (kinds & ~had) != 0;
 }

@@ -60,17 +60,20 @@ for command in "walk 2048 5000" "branch 0xffffffffffffffff 60 4000000"; do
 	done
 done
 
-# --- who asks for tables
+# --- one rule for tables and named events: a part, but where all of it was asked for, or runs are to count alike
 set -- walk 2048 5000
-counts got -- "$walk" "$@"
-is "$(awk '$1 == "cycles" { print $3 }' got)" estimated "the default table is an estimate"
-is "$(awk '$1 == "instructions" { print $3 }' got)" exact "but for exact counts"
-has csv '# estimated: the models saw one part in 24 of the run; --model-sample 1 has them see all of it' "it says so"
-counts got -d --model-sample 1 -- "$walk" "$@"
-is "$(awk '$1 == "cycles" { print $3 }' got)" modelled "but where all of it was asked for"
-has_not csv estimated "then nothing is"
-counts got -e cycles -- "$walk" "$@"
-is "$(awk '$1 == "cycles" { print $3 }' got)" modelled "or where events are named"
+for events_of in "" "-d" "-e cycles,instructions"; do
+	# shellcheck disable=SC2086 # words
+	timeout -k 5 100 env -i "$ANYPERF" stat -x, -o csv $events_of -- "$walk" "$@" >out 2>err </dev/null
+	is "$(awk -F, '$3 == "cycles" { print $NF }' csv)" estimated "stat $events_of: an estimate"
+	is "$(awk -F, '$3 == "instructions" { print $NF }' csv)" exact "stat $events_of: but for exact counts"
+	has csv '# estimated: the models saw one part in 24 of the run; --model-sample 1 has them see all of it' "it says so"
+done
+counts got -d -- "$walk" "$@"
+is "$(awk '$1 == "cycles" { print $3 }' got)" modelled "with --deterministic all of it is modelled"
+has_not csv estimated "then nothing is estimated"
+timeout -k 5 100 env -i "$ANYPERF" stat -x, -o csv -d --model-sample 1 -- "$walk" "$@" >out 2>err </dev/null
+has_not csv estimated "nor where all of it was asked for"
 timeout -k 5 100 "$ANYPERF" stat -j -o json -- "$walk" "$@" >out 2>err </dev/null
 has json '"event" : "cycles".*"kind" : "estimated"' "JSON"
 timeout -k 5 100 "$ANYPERF" stat -M ipc -o table -- "$walk" "$@" >out 2>err </dev/null
@@ -122,16 +125,16 @@ for command in "12 walk 2048 5000" "12 branch 0xffffffffffffffff 60 4000000"; do
 	same got first "$1: the same again"
 done
 counts all --model-sample 4 -e cycles -- "$walk" branch 0xffffffffffffffff 60 40000000
-recorded got -e cycles -F 2000 -- "$walk" branch 0xffffffffffffffff 60 40000000
+recorded got --model-sample 24 -e cycles -F 2000 -- "$walk" branch 0xffffffffffffffff 60 40000000
 has err 'estimated: the models saw one part in 24 ' "samples by time are of a part"
 check "whose periods add up to the count" awk -v want="$(awk '{ print $2 }' all)" \
 	'{ n += $1 } END { d = n - want; exit !(d * d < want * want / 100) }' got || note "$(cat all; wc -l got)"
 recorded got -e cycles -c 10007 -- "$walk" "$@"
-has_not err estimated "by a period of all of it"
+has_not err estimated "with --deterministic of all of it"
 recorded got -e instructions -- "$walk" "$@"
 has_not err estimated "and so are exact ones"
 run timeout -k 5 60 "$ANYPERF" run --model-sample 8 -- "$ANYPERF" stat -e cycles -o table -- "$walk" "$@"
-has err '^anyperf: modelled counts are estimated: the models saw one part in 8 of the run$' "a session of parts says so"
+has err '^anyperf: modelled counts are estimated: the models saw one part in 8 of the run; --model-sample 1 has them see all of it$' "a session of parts says so"
 
 # --- in another's session, whose models these are
 timeout -k 5 100 "$ANYPERF" stat -o outer --model-sample 8 -e cycles -- \
