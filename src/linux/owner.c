@@ -233,7 +233,7 @@ enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_s
 		return AP_OWNED;
 	has = look(&l, pid);
 	if (has == -ESRCH || has == -ENOENT)
-		return AP_OWNED_UNSEEN;
+		return AP_OWNED_EMPTY;
 	if (has < 0)
 		return descends(sv, pid) ? AP_OWNED : AP_OWNED_UNSEEN;
 	if (has & HAS_SLOTS)

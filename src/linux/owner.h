@@ -13,7 +13,8 @@
 
 enum ap_owned {
 	AP_OWNED_NOT,	 /* the process has nothing to do with it */
-	AP_OWNED_UNSEEN, /* nobody can tell: it is about to end, or /proc does not show it */
+	AP_OWNED_EMPTY,	 /* it has no memory: it is about to end, or the kernel's own */
+	AP_OWNED_UNSEEN, /* /proc does not show it */
 	AP_OWNED_UNBORN, /* it has not run yet, and may be the child that will count there, or the parent */
 	AP_OWNED_IMAGE, /* it is about to, after an exec */
 	AP_OWNED

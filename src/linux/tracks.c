@@ -132,7 +132,7 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 		return;
 	}
 	owned = ap_owner_look(sv, t->seg, head, pid);
-	if (owned == AP_OWNED_NOT || count_of(sv, pid) >= SEGS_OF_ONE) {
+	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY || count_of(sv, pid) >= SEGS_OF_ONE) {
 		if (ap_now_ns() - t->since_ns > NAMING_NS)
 			forsake(sv, t, head);
 		return;
