@@ -97,9 +97,17 @@ static inline struct ap_sampling *ap_sampling_of(const struct ap_sampler *s)
 }
 
 /* All of them in the session file, from AP_SAMPLER_OFF (abi/session.h): one part to be read, then the other. */
-#define AP_SAMPLERS_READ ((u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE)
-#define AP_SAMPLERS_SIZE (AP_SAMPLERS_READ + (u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
-#define AP_SAMPLER_LIVE(i)                                                                         \
-	((s64)(AP_SAMPLERS_READ + (u64)(i)*AP_SAMPLING_SIZE) - (s64)((u64)(i)*AP_SAMPLER_SIZE))
+#define AP_SAMPLERS_READ  ((u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE)
+#define AP_SAMPLERS_SIZE  (AP_SAMPLERS_READ + (u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
+#define AP_SAMPLINGS_SIZE ((u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
+/*
+ * Where a user of the session has a party's other part, from the first part's beginning: who knows several parties
+ * has them side by side.
+ */
+#define AP_SAMPLINGS_AT(party)                                                                     \
+	((party) ? (60ULL << 20) + (u64)(party)*AP_SAMPLINGS_SIZE : AP_SAMPLERS_READ)
+#define AP_SAMPLER_LIVE(i, party)                                                                  \
+	((s64)(AP_SAMPLINGS_AT(party) + (u64)(i)*AP_SAMPLING_SIZE) -                               \
+	 (s64)((u64)(i)*AP_SAMPLER_SIZE))
 
 #endif

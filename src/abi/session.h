@@ -38,9 +38,16 @@
 #include "abi/vec.h"
 #include "base/types.h"
 
-#define AP_SESSION_MAGIC   0x3130667265706e61ULL /* "anperf01" */
-#define AP_SHAPE_MAX	   8192
-#define AP_SEG_SIZE	   (64ULL << 20)
+#define AP_SESSION_MAGIC 0x3130667265706e61ULL /* "anperf01" */
+#define AP_SHAPE_MAX	 8192
+#define AP_SEG_SIZE	 (64ULL << 20)
+
+/* A segment's number: its party, and which of that party's segments it is. */
+#define AP_PARTY_MAX	  64U
+#define AP_PARTY_SHIFT	  20
+#define AP_PARTY_OF(seg)  ((u32)(seg) >> AP_PARTY_SHIFT)
+#define AP_SEG_LOCAL(seg) ((u32)(seg) & ((1U << AP_PARTY_SHIFT) - 1))
+
 #define AP_PUB_OFF	   (1ULL << 20) /* struct ap_pub[AP_PUB_MAX] (abi/service.h) */
 #define AP_SAMPLER_OFF	   (4ULL << 20)
 #define AP_SAMPLING_OFF	   (AP_SAMPLER_OFF + AP_SAMPLERS_READ)
@@ -48,7 +55,7 @@
 #define AP_COMMON_SIZE	   (AP_SEG_BASE - AP_COMMON_OFF)
 #define AP_SEG_BASE	   (64ULL << 20)
 #define AP_IMAGE_OFF	   (48ULL << 20)
-#define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)(i)*AP_SEG_SIZE)
+#define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)AP_SEG_LOCAL(i) * AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
 #define AP_SLOTS_OFF	   (AP_SHAPES_OFF + AP_SHAPE_MAX * 8)
 #define AP_SLOT_SIZE	   (AP_SLOT_LOG_OFF + 4096)
@@ -64,6 +71,7 @@
 #define AP_BOARD_OFF	   (AP_ERRORS_OFF + AP_ERRORS_SIZE)
 #define AP_NOTE_OFF	   (AP_BOARD_OFF + 4096)
 #define AP_NOTE_MAX	   512
+#define AP_BOARD_SIZE	   (4096 + AP_NOTE_MAX * sizeof(struct ap_note)) /* with the notes */
 #define AP_ROOT_MAX	   16
 #define AP_ASKING_N	   16
 #define AP_WATCH_MAX	   32
@@ -112,8 +120,10 @@ enum ap_req {
 	AP_REQ_CANCEL = 4,     /* task: the exec failed, let me go */
 	AP_REQ_CANCEL_ACK = 5, /* tracer: detached */
 	AP_REQ_EXEC_TAKEN =
-		6,	  /* supervisor: about to seize; its answer holds only if this stands */
-	AP_REQ_HELPER = 7 /* task to its own helper: no supervisor's business any more */
+		6,	   /* supervisor: about to seize; its answer holds only if this stands */
+	AP_REQ_HELPER = 7, /* task to its own helper: no supervisor's business any more */
+	AP_REQ_MOVE =
+		8 /* task asks: exec_fd is to be my party; answered as AP_REQ_EXEC, with .moved */
 };
 
 /* First page of a slot.  Written by its thread only, except req. */
@@ -133,9 +143,11 @@ struct ap_slot {
 	u64 exec_sigmask; /* the program's mask; the task itself has all signals blocked */
 	s32 exec_fd;	  /* the party's descriptor in the task, close-on-exec off by then, */
 	s32 exec_head;	  /* and the head's */
-	u32 exec_root;	  /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
-	u32 exec_nofile;  /* becomes ap_boot.nofile_share */
-	u32 exec_limits;  /* becomes ap_boot.limit_shares */
+	u32 exec_party;	  /* 1: exec_fd is an empty memfd, which is to be a new party's */
+	u32 moved;	 /* AP_REQ_MOVE's answer: the segment in the new party; by the supervisor */
+	u32 exec_root;	 /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
+	u32 exec_nofile; /* becomes ap_boot.nofile_share */
+	u32 exec_limits; /* becomes ap_boot.limit_shares */
 	u32 exec_ptracer; /* becomes ap_boot.ptracer */
 	u32 exec_cwd;	  /* becomes ap_boot.cwd */
 	u32 cwd;	  /* service/tree_cwd.c: of a task whose place is its own; 0 its process' */
@@ -324,7 +336,6 @@ struct ap_session {
 	u32 supervisor; /* its pid; 0 once it is gone on purpose */
 	u32 command;	/* the pid of what it started; 0 none */
 	u32 unused;
-	u32 known_segs;	 /* so many have been seen to be taken: the next are behind them */
 	u64 pidns;	 /* supervisor's pid namespace inode */
 	u64 cache_limit; /* bytes of translated code per process */
 	u32 max_segs;	 /* the file has room for so many */
@@ -346,7 +357,7 @@ struct ap_session {
 	 */
 	u32 clock_mult, clock_shift;
 	u64 clock_zero;
-	u32 wakes_seen; /* ap_board.wakes: poll's answers are as of these */
+	u32 wakes_seen[AP_PARTY_MAX]; /* ap_board.wakes: poll's answers are as of these */
 	u32 prompts; /* 1 once any thread may be prompted: who cannot bear it any more must say so */
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
@@ -363,8 +374,10 @@ struct ap_session {
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	/* Of AP_WATCH_FILE: watch[n] is an offset in this file, as /proc/PID/maps tells of it (major << 20 | minor). */
 	u64 watch_dev[AP_WATCH_MAX], watch_ino[AP_WATCH_MAX];
-	u64 model_seed;		 /* where windows are is drawn from it (engine/feed_session.c) */
-	u32 codes;		 /* enum ap_cpu: whose raw codes are taken */
+	u64 model_seed; /* where windows are is drawn from it (engine/feed_session.c) */
+	u32 codes;	/* enum ap_cpu: whose raw codes are taken */
+	u32 known_segs
+		[AP_PARTY_MAX]; /* so many of a party have been seen to be taken: the next are behind them */
 	struct ap_cpu_id cpu_id; /* who CPUID and /proc/cpuinfo say the CPU is */
 	u64 image_bytes; /* of the engine's code at AP_IMAGE_OFF; 0: there is none, or the head is not sealed */
 	u32 ncpuid; /* so many of the next, stored when they are there: ap_cpuid_list() */
@@ -524,39 +537,52 @@ static inline bool ap_session_is_left(const struct ap_session *session)
  */
 #define AP_SEGS_AHEAD 4096U
 
-static inline bool ap_segs_is_next(const struct ap_session *s, u32 seg)
+static inline u32 ap_segs_known(const struct ap_session *s, u32 party)
 {
-	u32 known = __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
-
-	return seg >= known && seg - known < AP_SEGS_AHEAD && seg < s->max_segs;
+	return __atomic_load_n(&s->known_segs[party % AP_PARTY_MAX], __ATOMIC_ACQUIRE);
 }
 
-/* The first to try, then the next of one that was another's; ap_session.max_segs or more: there is none. */
-static inline u32 ap_segs_first(const struct ap_session *s)
+static inline bool ap_segs_is_next(const struct ap_session *s, u32 party, u32 local)
 {
-	u32 seg = __atomic_fetch_add(&ap_board_of(s)->nsegs, 1, __ATOMIC_ACQ_REL);
+	u32 known = ap_segs_known(s, party);
 
-	return ap_segs_is_next(s, seg) ? seg : __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
+	return local >= known && local - known < AP_SEGS_AHEAD && local < s->max_segs;
+}
+
+/* Can there be a segment of this number? */
+static inline bool ap_segs_has(const struct ap_session *s, u32 seg)
+{
+	return AP_SEG_LOCAL(seg) < s->max_segs;
+}
+
+/* The first to try, then the next of one that was another's; not ap_segs_has(): there is none. */
+static inline u32 ap_segs_first(const struct ap_session *s, u32 party)
+{
+	u32 local = __atomic_fetch_add(&ap_board_of(s)->nsegs, 1, __ATOMIC_ACQ_REL);
+
+	return party << AP_PARTY_SHIFT |
+	       (ap_segs_is_next(s, party, local) ? local : ap_segs_known(s, party));
 }
 
 static inline u32 ap_segs_after(const struct ap_session *s, u32 seg)
 {
-	u32 known = __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE), n;
+	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg), n;
+	u32 known = ap_segs_known(s, party);
 
-	seg = seg + 1 < known ? known : seg + 1;
+	local = local + 1 < known ? known : local + 1;
 	n = __atomic_load_n(&ap_board_of(s)->nsegs, __ATOMIC_RELAXED);
-	if (!ap_segs_is_next(s, n) || n <= seg)
-		__atomic_store_n(&ap_board_of(s)->nsegs, seg + 1, __ATOMIC_RELEASE);
-	return seg;
+	if (!ap_segs_is_next(s, party, n) || n <= local)
+		__atomic_store_n(&ap_board_of(s)->nsegs, local + 1, __ATOMIC_RELEASE);
+	return party << AP_PARTY_SHIFT | local;
 }
 
-/* All that are taken are below, as far as nsegs can be believed. */
-static inline u32 ap_segs_end(const struct ap_session *s)
+/* All of a party that are taken are below, as far as nsegs can be believed. */
+static inline u32 ap_segs_end(const struct ap_session *s, u32 party)
 {
 	u32 n = __atomic_load_n(&ap_board_of(s)->nsegs, __ATOMIC_ACQUIRE);
 
-	return n && ap_segs_is_next(s, n - 1) ? n
-					      : __atomic_load_n(&s->known_segs, __ATOMIC_ACQUIRE);
+	return party << AP_PARTY_SHIFT |
+	       (n && ap_segs_is_next(s, party, n - 1) ? n : ap_segs_known(s, party));
 }
 
 /* ap_board.serve: stored once, with the options of who wants it. */

@@ -181,6 +181,9 @@ struct ap_core_ops {
 	 * task_time give the core in the same call.
 	 */
 	u64 (*sampler_value)(void *world, void *host, const struct ap_sampler *s);
+	/* What the sampler's task is to call the ring that core_mmap_ring() was told of as at; NULL: so. */
+	u64 (*sampler_ring)(void *world, struct ap_sampler *s, const struct ap_ring_map *map,
+			    u64 at);
 	/* Who waits for the event is told; always of what was opened, never of a clone. */
 	void (*wake)(void *world, struct ap_event *event, u32 what);
 	/* attr.clockid's time; NULL: the core's clock. */
@@ -188,7 +191,7 @@ struct ap_core_ops {
 	/* The CPU to others, for the n-th time, where a writer holds a ring; NULL: nothing. */
 	void (*yield)(void *world, u32 n);
 	/* Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: who knows. */
-	bool (*writer_is_dead)(void *world, u32 name);
+	bool (*writer_is_dead)(void *world, const struct ap_ring_map *map, u32 name);
 	/* Names for records; NULL: ap_task_id, without parents. */
 	void (*task_names)(void *world, const struct ap_event *event, void *host,
 			   struct ap_task_names *out);
@@ -321,8 +324,10 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 void ap_core_overflowed(struct ap_core *core, struct ap_event *event);
 /* Some ring's .wakes may have changed: who waits for it is told. */
 void ap_core_rings_woken(struct ap_core *core);
+/* A whole record of a sampler's that a task has written elsewhere goes to the event's ring, with the event's ids. */
+void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 size);
 /* The writer of this name (AP_RING_NAME) is dead: what it holds is free. */
-void ap_core_writer_died(struct ap_core *core, u32 name);
+void ap_core_writer_died(struct ap_core *core, u32 party, u32 name);
 
 /* Per-CPU contexts see tasks move: the host calls it when it learns of a task's CPU. */
 void ap_core_task_on_cpu(struct ap_core *core, struct ap_task *task, s32 cpu);

@@ -232,6 +232,9 @@ void ap_buffer_of_sampler(const struct ap_event *e, struct ap_sampler *s)
 	s->ring = b && b->map.ring ? b->at : 0;
 	s->ring_pages = s->ring ? 1 + b->data_pages : 0;
 	s->ring_flags = s->ring ? b->map.flags : 0;
+	if (e->core->ops.sampler_ring)
+		s->ring = e->core->ops.sampler_ring(e->core->world, s, s->ring ? &b->map : NULL,
+						    s->ring);
 }
 
 /* All that write there have the same news. */
@@ -262,14 +265,14 @@ void ap_core_rings_woken(struct ap_core *core)
 	}
 }
 
-void ap_core_writer_died(struct ap_core *core, u32 name)
+void ap_core_writer_died(struct ap_core *core, u32 party, u32 name)
 {
 	struct ap_list *l;
 
 	ap_list_for_each(l, &core->buffers) {
 		struct ap_buffer *b = ap_list_entry(l, struct ap_buffer, all);
 
-		if (b->map.ring && ap_ring_clear(&b->map, name))
+		if (b->map.ring && b->map.party == party && ap_ring_clear(&b->map, name))
 			ap_buffer_woken(b);
 	}
 }

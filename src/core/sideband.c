@@ -33,7 +33,7 @@ static void yield(void *arg, u32 holder, u32 n)
 	const struct ap_core_ops *ops = &at->core->ops;
 
 	if (AP_RING_IS_LONG(n) && ops->writer_is_dead &&
-	    ops->writer_is_dead(at->core->world, holder))
+	    ops->writer_is_dead(at->core->world, at->map, holder))
 		(void)ap_ring_clear(at->map, holder);
 	else if (ops->yield)
 		ops->yield(at->core->world, n);
@@ -219,6 +219,50 @@ static void write_sampled(struct ap_event *e, struct ap_sampler *s, u32 what,
 		ap_sampling_of(s)->lost++;
 	if (wakes)
 		ap_buffer_woken(ap_event_opened(e)->buffer);
+}
+
+/* Its numbers are the event's, whatever the task has written there. */
+static void set_ids(const struct ap_event *top, u64 *words, u32 n)
+{
+	const u64 type = top->attr.sample_type;
+	u32 at = 1 + !!(type & AP_PERF_SAMPLE_IDENTIFIER) + !!(type & AP_PERF_SAMPLE_IP) +
+		 !!(type & AP_PERF_SAMPLE_TID) + !!(type & AP_PERF_SAMPLE_TIME) +
+		 !!(type & AP_PERF_SAMPLE_ADDR);
+
+	if (type & AP_PERF_SAMPLE_IDENTIFIER && n > 1)
+		words[1] = top->id;
+	if (type & AP_PERF_SAMPLE_ID && at < n)
+		words[at] = top->id;
+}
+
+void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 size)
+{
+	const struct ap_perf_event_header *header = (const struct ap_perf_event_header *)record;
+	struct ap_event *top = ap_event_opened(e);
+	struct ap_buffer *b = top->buffer;
+	struct place place = { .core = core, .map = b ? &b->map : NULL };
+	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
+	u64 trailer[AP_RECORD_TRAILER_MAX / 8];
+	const struct ap_record_who who = { .time = time_for(top) };
+	struct ap_record_format format;
+	struct ap_ring_owner owner;
+	struct ap_ring_out out;
+
+	if (!b || !b->map.ring)
+		return;
+	if (header->type == AP_PERF_RECORD_SAMPLE)
+		set_ids(top, record, size / 8);
+	format_of(top, &format);
+	ap_record_owner_of(&format, &who, trailer, &owner);
+	if (ap_ring_begin(&out, &b->map, &writer, &owner, size)) {
+		top->lost++;
+		return;
+	}
+	ap_ring_put(&out, record, size);
+	if (header->type == AP_PERF_RECORD_SAMPLE && !(top->attr.flags & AP_PERF_WATERMARK))
+		ap_ring_count_event(&out, top->attr.wakeup_events);
+	if (ap_ring_end(&out))
+		ap_buffer_woken(b);
 }
 
 bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event *e,

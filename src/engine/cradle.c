@@ -62,6 +62,11 @@ void ap_cradle_reserve(u32 n)
 		ncradles++;
 }
 
+bool ap_cradle_any(void)
+{
+	return ncradles;
+}
+
 bool ap_cradle_is_needed(void)
 {
 	return ncradles && !ap_filter_allows_share();

@@ -12,6 +12,7 @@
 #include "engine/feed.h"
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
+#include "engine/party.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -235,24 +236,38 @@ static u32 withdraw(struct ap_slot *slot, u32 req)
 	return was;
 }
 
-static bool ask_supervisor(struct ap_slot *slot)
+static bool ask(struct ap_slot *slot, u32 req)
 {
-	u64 tracer = is_elsewhere() ? UINT64_MAX : ap_proc.session->supervisor;
 	u32 now;
 
-	if (ap_session_is_left(ap_proc.session))
-		return false;
-	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
-	__atomic_store_n(&slot->req, AP_REQ_EXEC, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->req, req, __ATOMIC_RELEASE);
 	ap_supervisor_wake();
-	now = wait_answer(slot, AP_REQ_EXEC);
-	if (now == AP_REQ_EXEC)
+	now = wait_answer(slot, req);
+	if (now == req)
 		now = withdraw(slot, now);
 	if (now == AP_REQ_EXEC_TAKEN)
 		now = wait_answer(slot, now);
 	if (now == AP_REQ_EXEC_TAKEN)
 		now = withdraw(slot, now);
 	return now == AP_REQ_EXEC_ACK;
+}
+
+static bool ask_supervisor(struct ap_slot *slot)
+{
+	u64 tracer = is_elsewhere() ? UINT64_MAX : ap_proc.session->supervisor;
+
+	if (ap_session_is_left(ap_proc.session))
+		return false;
+	ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer);
+	return ask(slot, AP_REQ_EXEC);
+}
+
+u32 ap_supervisor_moves(struct ap_slot *slot)
+{
+	bool is_done = !ap_session_is_left(ap_proc.session) && ask(slot, AP_REQ_MOVE);
+
+	slot->req = AP_REQ_NONE;
+	return is_done ? slot->moved : UINT32_MAX;
 }
 
 /*
@@ -267,10 +282,12 @@ static void cancel(struct ap_slot *slot)
 		slot->req = AP_REQ_NONE;
 }
 
-static void fill_slot(struct ap_thread *t, struct ap_slot *slot)
+/* party: the descriptor of its next image's; 0: that of this one. */
+static void fill_slot(struct ap_thread *t, struct ap_slot *slot, s64 party)
 {
 	slot->exec_sigmask = ap_sig_program_mask(t);
-	slot->exec_fd = ap_fd(t);
+	slot->exec_fd = party ? (s32)party : ap_fd(t);
+	slot->exec_party = party != 0;
 	slot->exec_head = ap_head_fd(t);
 	slot->exec_root = t->next_root ? t->next_root - 1 : ap_proc.seg->root;
 	slot->exec_nofile = ap_limits_nofile(t);
@@ -342,18 +359,36 @@ static s64 exec_traced(struct ap_thread *t, struct ap_call *c, u64 mask)
 	return ret;
 }
 
+/* What the next image gets.  A party that is left is closed by the exec, like all that is hidden. */
+static void keep_open(const struct ap_thread *t, s64 party, bool on)
+{
+	const u64 flags = on ? 0 : AP_FD_CLOEXEC;
+
+	ap_sys3(AP_NR_fcntl, party ? (u64)party : (u64)ap_fd(t), AP_F_SETFD, flags);
+	ap_sys3(AP_NR_fcntl, (u64)ap_head_fd(t), AP_F_SETFD, flags);
+}
+
 static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const char *path)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
-	s64 helper = 0, ret;
+	s64 helper = 0, ret, party = ap_party_is_left() ? ap_party_file(t) : 0;
 	const char *why = NULL;
 	bool was_hidden, asked, traced;
 
-	fill_slot(t, slot);
+	if (party < 0) {
+		ap_note_exec(path,
+			     "its credentials have changed, and there is no memory for it alone");
+		return exec_unfollowed(t, c, mask);
+	}
+	fill_slot(t, slot, party);
 	asked = ask_supervisor(slot);
-	traced = !asked && ap_traced_execs(t);
+	traced = !asked && !party && ap_traced_execs(t);
 	if (!asked && !traced) {
-		helper = ap_exec_helper_start(t, &was_hidden, &why);
+		why = "its credentials have changed, and the supervisor cannot give it memory of its own";
+		if (party)
+			ap_sys1(AP_NR_close, (u64)party);
+		else
+			helper = ap_exec_helper_start(t, &was_hidden, &why);
 		if (!helper) {
 			slot->req = AP_REQ_NONE;
 			ap_ptracer_restore(t);
@@ -361,10 +396,10 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 			return exec_unfollowed(t, c, mask);
 		}
 	}
-	ap_fd_set_cloexec(t, false);
+	keep_open(t, party, true);
 	ret = exec_traced(t, c, mask);
 	mask = ap_sig_block_all();
-	ap_fd_set_cloexec(t, true);
+	keep_open(t, party, false);
 	if (helper) {
 		ap_exec_helper_cancel(helper, was_hidden);
 		slot->req = AP_REQ_NONE;
@@ -373,6 +408,8 @@ static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const
 	}
 	if (traced)
 		ap_traced_exec_failed(t);
+	if (party)
+		ap_sys1(AP_NR_close, (u64)party);
 	ap_ptracer_restore(t);
 	ap_sig_set_mask(mask);
 	return ret;

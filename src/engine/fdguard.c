@@ -8,6 +8,7 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/party.h"
 #include "engine/task.h"
 
 #define MOVE_TRIES	    64
@@ -39,6 +40,19 @@ static void set_fd(struct ap_thread *t, s32 old, s32 fd)
 		*(is_head ? &t->own_head : &t->own_fd) = (u32)fd + 1;
 	else
 		*(is_head ? &ap_proc.head_fd : &ap_proc.session_fd) = fd;
+}
+
+/* Under its number, if that can be: at the top of the range. */
+void ap_fd_replace(struct ap_thread *t, s32 fd)
+{
+	s32 old = ap_fd(t);
+
+	if (ap_is_err(ap_sys3(AP_NR_dup3, (u64)fd, (u64)old, AP_O_CLOEXEC))) {
+		set_fd(t, old, fd);
+		ap_sys1(AP_NR_close, (u64)old);
+	} else {
+		ap_sys1(AP_NR_close, (u64)fd);
+	}
 }
 
 void ap_fd_set_cloexec(const struct ap_thread *t, bool on)
@@ -136,6 +150,19 @@ static bool move_away(struct ap_thread *t, s32 old)
 	return move_to(t, old, 3);
 }
 
+s64 ap_fd_beside(const struct ap_thread *t, s32 fd)
+{
+	s32 ours = ap_fd(t) < ap_head_fd(t) ? ap_fd(t) : ap_head_fd(t);
+	s64 to = -AP_EMFILE;
+
+	for (s32 min = ours - 1; to < 0 && min > fd && min > ours - MOVE_TRIES; min--)
+		to = ap_sys3(AP_NR_fcntl, (u64)fd, AP_F_DUPFD_CLOEXEC, (u64)min);
+	if (to < 0)
+		return fd;
+	ap_sys1(AP_NR_close, (u64)fd);
+	return to;
+}
+
 void ap_fd_limit(struct ap_thread *t, u64 cur)
 {
 	const s32 fd[] = { ap_fd(t), ap_head_fd(t) };
@@ -171,8 +198,10 @@ static void own_table(struct ap_thread *t)
 
 s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
 {
-	s64 ret = ap_call_pass(t, c);
+	s64 ret;
 
+	ap_party_before(t, c);
+	ret = ap_call_pass(t, c);
 	if (!ret && c->a[0] & AP_CLONE_FILES)
 		own_table(t);
 	return ret;

@@ -126,6 +126,8 @@ void ap_feed_fork_child(struct ap_thread *t);
 /* feed_names.c: what is shared with other processes may be something else since the last time; lock held. */
 void ap_feed_names_make(void);
 bool ap_feed_names_are_old(void);
+/* The table behind the names is another party's: with nothing in it yet. */
+AP_MUST_CHECK bool ap_feed_names_move(void);
 
 /* The same, not in code, lock not held. */
 static inline void ap_feed_look(struct ap_thread *t)

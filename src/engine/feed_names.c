@@ -14,6 +14,7 @@
 #include "engine/feed_own.h"
 #include "engine/huge.h"
 #include "engine/selfmaps.h"
+#include "engine/task.h"
 #include "model/shared.h"
 #include "service/hooks.h"
 
@@ -70,6 +71,15 @@ static bool has_table(void)
 	}
 	common = s;
 	return true;
+}
+
+bool ap_feed_names_move(void)
+{
+	u64 size = AP_ALIGN_UP(ap_shared_bytes(ap_feed_machine()), AP_PAGE_SIZE);
+
+	return !common ||
+	       (!ap_slot_map_file(common, size, AP_COMMON_OFF) &&
+		!ap_is_err(ap_sys3(AP_NR_mprotect, (u64)common, AP_SHARED_CONST, AP_PROT_R)));
 }
 
 static void tell(void)
@@ -150,12 +160,13 @@ void ap_feed_names_take(struct ap_thread_feed *tf)
 		return;
 	tf->names_seq = now;
 	take_huge(tf, &huge_copy);
-	if (!ap_mem_set_names(tf->feed.mem, common, &copy, ap_proc.seg_index + 1))
+	if (!ap_mem_set_names(tf->feed.mem, common, &copy, AP_SEG_LOCAL(ap_proc.seg_index) + 1))
 		tell();
 }
 
 void ap_feed_names_fork_child(struct ap_thread_feed *tf)
 {
-	if (tf->feed.mem && !ap_mem_inherit_names(tf->feed.mem, ap_proc.seg_index + 1))
+	if (tf->feed.mem &&
+	    !ap_mem_inherit_names(tf->feed.mem, AP_SEG_LOCAL(ap_proc.seg_index) + 1))
 		tell();
 }

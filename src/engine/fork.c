@@ -14,6 +14,7 @@
 #include "engine/cradle.h"
 #include "engine/feed.h"
 #include "engine/filter.h"
+#include "engine/party.h"
 #include "engine/smc.h"
 #include "engine/taken.h"
 #include "engine/task.h"
@@ -51,7 +52,7 @@ static bool same_pidns(const struct ap_seg *seg)
 /* Nobody tells the supervisor of forks: before there are so many that their numbers are not believed, it shall look. */
 static void say_how_many(u32 seg)
 {
-	if (seg - __atomic_load_n(&ap_proc.session->known_segs, __ATOMIC_RELAXED) >=
+	if (AP_SEG_LOCAL(seg) - ap_segs_known(ap_proc.session, AP_PARTY_OF(seg)) >=
 		    AP_SEGS_AHEAD / 2 &&
 	    !(seg % (AP_SEGS_AHEAD / 16)))
 		ap_supervisor_wake();
@@ -65,8 +66,9 @@ struct ap_seg *ap_task_new_segment(u32 *index)
 		window = ap_mem_map(0, AP_SLOTS_OFF);
 	if (!window)
 		return NULL;
-	for (seg = ap_segs_first(ap_proc.session);; seg = ap_segs_after(ap_proc.session, seg)) {
-		if (seg >= ap_proc.session->max_segs || map_segment(window, seg))
+	for (seg = ap_segs_first(ap_proc.session, AP_PARTY_OF(ap_proc.seg_index));;
+	     seg = ap_segs_after(ap_proc.session, seg)) {
+		if (!ap_segs_has(ap_proc.session, seg) || map_segment(window, seg))
 			return NULL;
 		none = 0;
 		if (__atomic_compare_exchange_n(&window->taken, &none, 1, false, __ATOMIC_ACQ_REL,
@@ -104,6 +106,23 @@ static void find_place(struct birth *b, const struct ap_clone *k)
 	b->head->mute = ap_proc.seg->mute;
 }
 
+/* What a segment of this code says of it. */
+static void take_over(struct ap_seg *to)
+{
+	const struct ap_seg *own = ap_proc.seg;
+
+	to->nshapes = own->nshapes;
+	to->kinds_ack = own->kinds_ack;
+	to->lanes_ack = own->lanes_ack;
+	to->lane_gen_ack = own->lane_gen_ack;
+	to->carry = own->carry;
+	to->watch_ack = own->watch_ack;
+	to->data_ack = own->data_ack;
+	to->smc_at = own->smc_at;
+	memcpy(to->comm, own->comm, sizeof(own->comm));
+	memcpy((char *)to + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
+}
+
 /* Allocates the child's segment and fills in what the parent knows. */
 static void prepare(struct birth *b, const struct ap_clone *k)
 {
@@ -116,16 +135,7 @@ static void prepare(struct birth *b, const struct ap_clone *k)
 		return;
 	head = b->head;
 	head->root = own->root;
-	head->nshapes = own->nshapes;
-	head->kinds_ack = own->kinds_ack;
-	head->lanes_ack = own->lanes_ack;
-	head->lane_gen_ack = own->lane_gen_ack;
-	head->carry = own->carry;
-	head->watch_ack = own->watch_ack;
-	head->data_ack = own->data_ack;
-	head->smc_at = own->smc_at;
-	memcpy(head->comm, own->comm, sizeof(own->comm));
-	memcpy((char *)head + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));
+	take_over(head);
 	__atomic_store_n(&head->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 }
 
@@ -205,6 +215,58 @@ void ap_task_init(struct ap_thread *t)
 		reap_helper(ap_proc.boot->helper_pid);
 }
 
+static void begin(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+
+	slot->pid = t->pid;
+	__atomic_store_n(&slot->tid, t->tid, __ATOMIC_RELEASE);
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
+	ap_service_begins();
+}
+
+/* Of what the old file was mapped for, what does not go by itself. */
+static bool map_party(void)
+{
+	return !ap_slot_map_file(ap_proc.board, AP_BOARD_SIZE, AP_BOARD_OFF) &&
+	       ap_feed_names_move() && ap_service_moves();
+}
+
+/*
+ * As a fork's child that is its parent: a segment that has counted nothing, over the old one.  What was counted is with the
+ * supervisor by now.
+ */
+int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
+{
+	struct ap_seg *to = ap_mem_map(0, AP_SLOTS_OFF);
+	int ret;
+
+	if (!to)
+		return -AP_ENOMEM;
+	ap_fd_replace(t, file);
+	ret = (int)map_segment(to, seg);
+	if (!ret)
+		take_over(to);
+	ap_mem_unmap(to, AP_SLOTS_OFF);
+	if (window)
+		ap_mem_unmap(window, AP_SLOTS_OFF);
+	window = NULL;
+	/* the last that is written there */
+	__atomic_store_n(&ap_proc.seg->state, AP_SEG_EXECED, __ATOMIC_RELEASE);
+	ret = ret ?: (int)map_segment(ap_proc.seg, seg);
+	if (ret)
+		return ret;
+	ap_proc.seg_index = seg;
+	if (!map_party())
+		return -AP_ENOMEM;
+	ret = ap_thread_fork_child(t);
+	if (ret)
+		return ret;
+	name_segment(ap_proc.seg, t->pid);
+	begin(t);
+	return 0;
+}
+
 static void be_child(struct ap_thread *t, const struct ap_clone *k)
 {
 	ap_mem_fork_child();
@@ -232,6 +294,8 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 		t->regs.gpr[4] = k->sp;
 	if (k->flags & AP_CLONE_SETTLS)
 		ap_thread_note_fs(t);
+	if (k->flags & AP_CLONE_NEWUSER)
+		ap_party_leave();
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
@@ -290,16 +354,6 @@ static int attach_child(struct ap_thread *t, const struct birth *b)
 	return 0;
 }
 
-static void begin(struct ap_thread *t)
-{
-	struct ap_slot *slot = ap_thread_slot(t);
-
-	slot->pid = t->pid;
-	__atomic_store_n(&slot->tid, t->tid, __ATOMIC_RELEASE);
-	__atomic_store_n(&ap_proc.seg->state, AP_SEG_LIVE, __ATOMIC_RELEASE);
-	ap_service_begins();
-}
-
 /* To where the program's instruction ends, as ap_syscall would have. */
 static void step_over(struct ap_thread *t)
 {
@@ -348,6 +402,7 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 	t = ap_self();
 	begin(t);
 	if (!b->cradle) {
+		ap_party_move(t);
 		ap_sig_set_mask(mask);
 		return;
 	}
@@ -425,6 +480,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		*k->random = ap_random_next();
 	b.random = *k->random;
 	ap_lock_take(&ap_proc.lock);
+	ap_party_joined();
 	if (counted)
 		prepare(&b, k);
 	if (b.seg != NO_SEG)

@@ -53,9 +53,10 @@ static bool advance(struct cursor *c, u64 size)
 /* Where the engine of a process of the session has its table of pages; 0: it is none. */
 static u64 find_table(u32 pid)
 {
+	const u32 party = AP_PARTY_OF(ap_proc.seg_index);
 	struct ap_seg head;
 
-	for (u32 i = ap_segs_end(ap_proc.session); i-- > 0;) {
+	for (u32 i = ap_segs_end(ap_proc.session, party); i-- > party << AP_PARTY_SHIFT;) {
 		if (ap_sys4(AP_NR_pread64, (u64)ap_fd(ap_self()), (u64)&head, sizeof(head),
 			    AP_SEG_OFF(i)) != sizeof(head))
 			return 0;

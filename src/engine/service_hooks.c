@@ -131,15 +131,20 @@ void *ap_hook_map_shared(u64 off, u64 size)
 
 void *ap_hook_map_samplers(void)
 {
-	char *p = ap_mem_map(0, AP_SAMPLERS_SIZE);
+	u64 at = AP_SAMPLINGS_AT(ap_hook_party());
+	char *p = ap_mem_map(0, at + AP_SAMPLINGS_SIZE);
 
-	if (p && map_at(p, ap_head_fd(ap_self()), AP_SAMPLER_OFF, AP_SAMPLERS_READ, AP_PROT_R) &&
-	    map_at(p + AP_SAMPLERS_READ, ap_fd(ap_self()), AP_SAMPLING_OFF,
-		   AP_SAMPLERS_SIZE - AP_SAMPLERS_READ, AP_PROT_R | AP_PROT_W))
-		return p;
-	if (p)
-		ap_mem_unmap(p, AP_SAMPLERS_SIZE);
-	return NULL;
+	if (!p)
+		return NULL;
+	if (!map_at(p, ap_head_fd(ap_self()), AP_SAMPLER_OFF, AP_SAMPLERS_READ, AP_PROT_R) ||
+	    !map_at(p + at, ap_fd(ap_self()), AP_SAMPLING_OFF, AP_SAMPLINGS_SIZE,
+		    AP_PROT_R | AP_PROT_W)) {
+		ap_mem_unmap(p, at + AP_SAMPLINGS_SIZE);
+		return NULL;
+	}
+	if (at > AP_SAMPLERS_READ)
+		ap_mem_unmap(p + AP_SAMPLERS_READ, at - AP_SAMPLERS_READ);
+	return p;
 }
 
 bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi)
@@ -172,6 +177,11 @@ bool ap_hook_shares_files(void)
 s32 ap_hook_session_fd(void)
 {
 	return ap_fd(ap_self());
+}
+
+u32 ap_hook_party(void)
+{
+	return AP_PARTY_OF(ap_proc.seg_index);
 }
 
 /* It is on its way to this CPU when it has been sent, which takes less than a microsecond. */

@@ -5,6 +5,7 @@
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
+#include "engine/party.h"
 #include "engine/task.h"
 
 #define ARCH_SET_GS	  0x1001
@@ -77,6 +78,8 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 	if ((u32)c->a[0] == PR_SET_SYSCALL_USER_DISPATCH)
 		return ap_call_user_dispatch(t, c);
 	if (c->a[0] != AP_PRCTL) {
+		if ((u32)c->a[0] != AP_PR_SET_PTRACER)
+			ap_party_before(t, c);
 		ret = ap_call_pass(t, c);
 		if ((u32)c->a[0] == AP_PR_SET_PTRACER && !ret)
 			*ap_ptracer(t) = (u32)c->a[1];

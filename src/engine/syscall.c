@@ -12,6 +12,7 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/party.h"
 #include "engine/resident.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
@@ -121,6 +122,18 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		ap_call_exit(t, c);
 	case AP_NR_unshare:
 		return ap_call_unshare(t, c);
+	case AP_NR_setuid:
+	case AP_NR_setgid:
+	case AP_NR_setreuid:
+	case AP_NR_setregid:
+	case AP_NR_setresuid:
+	case AP_NR_setresgid:
+	case AP_NR_setgroups:
+	case AP_NR_setfsuid:
+	case AP_NR_setfsgid:
+	case AP_NR_capset:
+	case AP_NR_setns:
+		return ap_call_identity(t, c);
 	case AP_NR_arch_prctl:
 		return ap_call_arch_prctl(t, c);
 	case AP_NR_prctl:

@@ -85,11 +85,20 @@ bool ap_user_dispatch_hand_over(const struct ap_thread *t, struct ap_regs *r);
 bool ap_user_dispatch_takes(struct ap_thread *t, u64 pc);
 s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
+/* exec.c: the segment in the party that exec_fd has become; UINT32_MAX: it has not. */
+u32 ap_supervisor_moves(struct ap_slot *slot);
+/* fork.c: lock held, signals off, the only thread: it goes on in that segment of the file.  -errno: nowhere. */
+AP_MUST_CHECK int ap_task_move(struct ap_thread *t, s32 file, u32 seg);
+
 /* fdguard.c: the session's descriptor, which the program must neither meet nor lose */
 s32 ap_fd(const struct ap_thread *t);
 s32 ap_head_fd(const struct ap_thread *t);
+/* The party's is another one from now on, and the former one closed. */
+void ap_fd_replace(struct ap_thread *t, s32 fd);
 /* Whether an exec closes both. */
 void ap_fd_set_cloexec(const struct ap_thread *t, bool on);
+/* Moves a descriptor to where ours are, if it can; its number. */
+s64 ap_fd_beside(const struct ap_thread *t, s32 fd);
 /* True where the call's outcome is EBADF because it names our descriptor. */
 bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c);
 s64 ap_call_fd(struct ap_thread *t, struct ap_call *c);

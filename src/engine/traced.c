@@ -82,7 +82,9 @@ void ap_traced_set_state(u32 seg, u32 state)
 /* The newest of a process in that state, as it is called here. */
 static u32 find_seg(u32 pid, u32 state, struct ap_seg *head)
 {
-	for (u32 i = ap_segs_end(ap_proc.session); i-- > 0;) {
+	const u32 party = AP_PARTY_OF(ap_proc.seg_index);
+
+	for (u32 i = ap_segs_end(ap_proc.session, party); i-- > party << AP_PARTY_SHIFT;) {
 		if (!read_seg(i, 0, head, sizeof(*head)))
 			break;
 		if (head->state == state && head->ns_pid == pid &&

@@ -43,7 +43,8 @@ static void retire_former(u32 former, u32 pid)
 {
 	struct ap_seg head;
 
-	if (former < ap_proc.session->max_segs &&
+	if (AP_PARTY_OF(former) == AP_PARTY_OF(ap_proc.seg_index) &&
+	    ap_segs_has(ap_proc.session, former) &&
 	    ap_sys4(AP_NR_pread64, (u64)ap_fd(ap_self()), (u64)&head, sizeof(head),
 		    AP_SEG_OFF(former)) == sizeof(head) &&
 	    head.state == AP_SEG_LIVE && head.ns_pid == pid)

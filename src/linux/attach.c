@@ -241,7 +241,7 @@ static int inject(struct attach *at, const char **why)
 	int ret;
 
 	*why = "the session is full";
-	ret = ap_handover_segment(sv, at->stopped.pid, 0, 0, &seg);
+	ret = ap_handover_segment(sv, at->stopped.pid, 0, 0, 0, &seg);
 	if (ret)
 		return ret;
 	at->out->seg = seg;

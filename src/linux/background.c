@@ -37,6 +37,16 @@ static void keep(void *arg, int fd)
 	kept->n++;
 }
 
+static void each_fd(struct ap_supervisor *sv, struct kept *kept)
+{
+	const struct ap_session_file *f;
+
+	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));)
+		keep(kept, f->fd);
+	if (sv->host)
+		ap_host_each_fd(sv->host, keep, kept);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const unsigned int *x = a, *y = b;
@@ -49,15 +59,13 @@ static int close_others(struct ap_supervisor *sv, unsigned int first)
 {
 	struct kept kept = { 0 };
 
-	if (sv->host)
-		ap_host_each_fd(sv->host, keep, &kept);
+	each_fd(sv, &kept);
 	kept.cap = kept.n;
 	kept.fds = kept.n ? calloc(kept.n, sizeof(*kept.fds)) : NULL;
 	if (kept.n && !kept.fds)
 		return -ENOMEM;
 	kept.n = 0;
-	if (sv->host)
-		ap_host_each_fd(sv->host, keep, &kept);
+	each_fd(sv, &kept);
 	qsort(kept.fds, kept.n, sizeof(*kept.fds), by_number);
 	for (u32 i = 0; i < kept.n; i++) {
 		if (kept.fds[i] > first && close_range(first, kept.fds[i] - 1, 0))
@@ -92,6 +100,8 @@ static int keep_session_only(struct ap_supervisor *sv)
 
 static void AP_NORETURN background_main(struct ap_supervisor *sv)
 {
+	const struct ap_session_file *f;
+
 	setsid();
 	(void)!chdir("/");
 	if (keep_session_only(sv))
@@ -108,6 +118,8 @@ static void AP_NORETURN background_main(struct ap_supervisor *sv)
 	__atomic_store_n(&sv->ses.head->supervisor, (u32)getpid(), __ATOMIC_RELEASE);
 	if (ap_supervisor_init(sv))
 		_exit(1);
+	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));)
+		ap_doorbell_join(&sv->bell, f);
 	sv->is_stale = true;
 	ap_tracks_update(sv);
 	ap_supervisor_serve(sv, all_ended, 0);

@@ -13,6 +13,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,6 +41,60 @@ static void ring(struct ap_doorbell *bell)
 {
 	__atomic_fetch_add(word_of(bell), 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, word_of(bell), FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* --- other parties' bells */
+
+struct ap_bell_relay {
+	struct ap_doorbell *bell;
+	u32 *word;
+	u32 stop;
+	pthread_t thread;
+};
+
+static void *relay(void *arg)
+{
+	struct ap_bell_relay *r = arg;
+	u32 seen;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		/* before the look at what they want: who rings after it is not waited for */
+		seen = __atomic_load_n(r->word, __ATOMIC_SEQ_CST);
+		ring(r->bell);
+		futex_wait(r->word, seen, NULL);
+	}
+	return NULL;
+}
+
+void ap_doorbell_join(struct ap_doorbell *bell, const struct ap_session_file *party)
+{
+	struct ap_bell_relay *r = calloc(1, sizeof(*r));
+
+	if (!r || !bell->is_running) {
+		free(r);
+		return;
+	}
+	r->bell = bell;
+	r->word = &ap_board_of(party->head)->doorbell;
+	if (pthread_create(&r->thread, NULL, relay, r)) {
+		free(r);
+		return;
+	}
+	bell->relays[party->party] = r;
+}
+
+void ap_doorbell_leave(struct ap_doorbell *bell, u32 party)
+{
+	struct ap_bell_relay *r = bell->relays[party];
+
+	if (!r)
+		return;
+	bell->relays[party] = NULL;
+	__atomic_store_n(&r->stop, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(r->word, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, r->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	pthread_join(r->thread, NULL);
+	free(r);
 }
 
 static void *watch_descriptors(void *arg)
@@ -87,6 +142,8 @@ void ap_doorbell_stop(struct ap_doorbell *bell)
 
 	if (!bell->is_running)
 		return;
+	for (u32 p = 1; p < AP_PARTY_MAX; p++)
+		ap_doorbell_leave(bell, p);
 	__atomic_store_n(&bell->stop, 1, __ATOMIC_RELEASE);
 	(void)!write(bell->stopfd, &one, sizeof(one));
 	ap_doorbell_resume(bell);

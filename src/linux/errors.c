@@ -130,21 +130,22 @@ static double error_of(const struct sums *s, u32 k)
 int ap_session_errors(const struct ap_session_file *s, u32 root, struct ap_estimate_errors *out)
 {
 	struct sums sum = { 0 };
-	u32 n = ap_session_nsegs(s);
 	struct ap_seg head;
 	int ret;
 
 	for (u32 r = 0; r < AP_ROOT_MAX; r++)
 		if (ap_board_of(s->head)->roots[r].used && ap_root_is_within(s, r, root))
 			add(&sum, sums_of(s, r));
-	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++) {
+	for (u32 seg = 0; ap_session_next_seg(s, &seg); seg++) {
 		const struct ap_thin_errors *e = (const struct ap_thin_errors *)head.errors;
 
 		ret = ap_session_seg_read(s, seg, &head);
 		if (ret)
 			return ret;
 		if (head.state != AP_SEG_FREE && head.state != AP_SEG_FOLDED && has_windows(e) &&
-		    ap_root_is_within(s, head.root < AP_ROOT_MAX ? head.root : 0, root))
+		    /* roots of other parties are within the session's alone */
+		    ap_root_is_within(
+			    s, !AP_PARTY_OF(seg) && head.root < AP_ROOT_MAX ? head.root : 0, root))
 			add_process(&sum, e);
 	}
 	for (u32 k = 0; k < AP_KIND_N - AP_KIND_CYCLES; k++)

@@ -16,7 +16,7 @@
 /* A process' threads: of its segment and 15 more. */
 #define TASKS_MAX (16U * AP_SLOT_MAX)
 
-static void punch(struct ap_session_file *s, u32 seg)
+static void punch(const struct ap_session_file *s, u32 seg)
 {
 	(void)!fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)AP_SEG_OFF(seg),
 			 (off_t)AP_SEG_SIZE);
@@ -40,7 +40,7 @@ static void bury(const struct ap_session_file *s, u32 seg)
 	    !ap_session_read(s, &joined, sizeof(joined),
 			     AP_COMMON_OFF + offsetof(struct ap_shared, joined)) &&
 	    joined)
-		ap_shared_bury(s->common, seg + 1);
+		ap_shared_bury(s->common, AP_SEG_LOCAL(seg) + 1);
 }
 
 u32 ap_session_in_code(const struct ap_session_file *s, u32 seg)
@@ -66,25 +66,28 @@ static u32 short_of(const struct ap_seg *head)
 
 int ap_session_fold(struct ap_session_file *s, u32 seg)
 {
+	const struct ap_session_file *f = ap_session_party(s, seg);
 	struct ap_root *root;
 	struct ap_seg head;
-	int ret = ap_session_seg_read(s, seg, &head);
+	int ret = f ? ap_session_seg_read(s, seg, &head) : 0;
 
-	if (ret)
+	if (ret || !f)
 		return ret;
 	if (head.state == AP_SEG_FREE || head.state == AP_SEG_INIT || head.state == AP_SEG_FOLDED) {
-		punch(s, seg);
+		punch(f, seg);
 		return 0;
 	}
-	root = &ap_board_of(s->head)->roots[head.root < AP_ROOT_MAX ? head.root : 0];
+	root = &ap_board_of(f->head)->roots[head.root < AP_ROOT_MAX ? head.root : 0];
 	__atomic_fetch_add(&root->short_tasks, ap_session_in_code(s, seg) + short_of(&head),
 			   __ATOMIC_RELEASE);
 	if (head.estimates)
 		__atomic_store_n(&s->head->model_estimates, 1, __ATOMIC_RELAXED);
+	if (f != s) /* whose roots are within the session's */
+		head.root = 0;
 	ap_session_errors_fold(s, &head);
-	bury(s, seg);
+	bury(f, seg);
 	set_state(s, seg, AP_SEG_FOLDED);
-	punch(s, seg);
+	punch(f, seg);
 	return 0;
 }
 
@@ -93,47 +96,44 @@ void ap_session_seg_discard(struct ap_session_file *s, u32 seg)
 	set_state(s, seg, AP_SEG_FOLDED);
 }
 
-bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n)
-{
-	off_t data;
-
-	if (*seg >= n)
-		return false;
-	data = lseek(s->fd, (off_t)AP_SEG_OFF(*seg), SEEK_DATA);
-	if (data < 0)
-		return false;
-	*seg = (u32)(((u64)data - AP_SEG_BASE) / AP_SEG_SIZE);
-	return *seg < n;
-}
-
 bool ap_session_has_estimates(const struct ap_session_file *s)
 {
-	u32 n = ap_session_nsegs(s);
 	struct ap_seg head;
 
-	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++)
+	for (u32 seg = 0; ap_session_next_seg(s, &seg); seg++)
 		if (!ap_session_seg_read(s, seg, &head) && head.estimates)
 			return true;
 	return __atomic_load_n(&s->head->model_estimates, __ATOMIC_RELAXED);
 }
 
+static u32 short_of_roots(const struct ap_session_file *f, u32 root)
+{
+	const struct ap_root *roots = ap_board_of(f->head)->roots;
+	u32 n = 0;
+
+	for (u32 r = 0; r < AP_ROOT_MAX; r++)
+		if (roots[r].used && ap_root_is_within(f, r, root))
+			n += (u32)__atomic_load_n(&roots[r].short_tasks, __ATOMIC_ACQUIRE);
+	return n;
+}
+
+/* Roots are a party's: those of others are none of a nested anyperf's. */
 int ap_session_short(const struct ap_session_file *s, u32 root, u32 *short_tasks)
 {
-	u32 n = ap_session_nsegs(s);
+	const struct ap_session_file *f;
 	struct ap_seg head;
 	int ret;
 
 	*short_tasks = 0;
-	for (u32 r = 0; r < AP_ROOT_MAX; r++)
-		if (ap_board_of(s->head)->roots[r].used && ap_root_is_within(s, r, root))
-			*short_tasks += (u32)__atomic_load_n(
-				&ap_board_of(s->head)->roots[r].short_tasks, __ATOMIC_ACQUIRE);
-	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++) {
+	for (u32 p = 0; (f = ap_session_next_party(s, &p));)
+		*short_tasks += short_of_roots(f, root);
+	for (u32 seg = 0; ap_session_next_seg(s, &seg); seg++) {
 		ret = ap_session_seg_read(s, seg, &head);
 		if (ret)
 			return ret;
+		f = ap_session_party(s, seg);
 		if (head.state != AP_SEG_FREE && head.state != AP_SEG_FOLDED &&
-		    ap_root_is_within(s, head.root < AP_ROOT_MAX ? head.root : 0, root))
+		    ap_root_is_within(f, head.root < AP_ROOT_MAX ? head.root : 0, root))
 			*short_tasks += short_of(&head);
 	}
 	return 0;

@@ -93,6 +93,24 @@ static struct ap_traced *new_traced(struct ap_supervisor *sv)
 	return &sv->traced[sv->ntraced++];
 }
 
+/* The memfd that it has made is its new image's party, where its credentials are not its party's any more. */
+static bool take_party(struct ap_supervisor *sv, struct ap_traced *t, bool is_new)
+{
+	t->party = AP_PARTY_OF(t->seg);
+	if (!is_new)
+		return true;
+	if (ap_session_party_take(&sv->ses, t->tid, t->fd, &t->party))
+		return false;
+	ap_doorbell_join(&sv->bell, ap_session_party(&sv->ses, t->party << AP_PARTY_SHIFT));
+	sv->is_stale = true; /* it may come to nothing, and is ended then */
+	return true;
+}
+
+static bool holds_session(const struct ap_supervisor *sv, const struct ap_traced *t)
+{
+	return ap_owner_holds_session(sv, t->party << AP_PARTY_SHIFT, t->tid, t->fd, t->head_fd);
+}
+
 static void let_go_stopped(pid_t tid, int status)
 {
 	(void)ap_task_detach(tid, ap_wait_event(status) ? 0 : WSTOPSIG(status));
@@ -174,17 +192,47 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *slot, u32 ns_pid)
 {
 	struct ap_traced t;
+	bool is_new;
 
 	if (!answer(slot, AP_REQ_EXEC, AP_REQ_EXEC_TAKEN))
 		return;
 	if (sv->host)
 		ap_host_exec_asked(sv->host, seg, index);
-	if (!read_asked(sv, seg, index, ns_pid, &t) ||
-	    !ap_owner_holds_session(sv, t.tid, t.fd, t.head_fd) || !seize(sv, &t)) {
+	is_new = __atomic_load_n(&slot->exec_party, __ATOMIC_RELAXED);
+	if (!read_asked(sv, seg, index, ns_pid, &t) || !take_party(sv, &t, is_new) ||
+	    !holds_session(sv, &t) || !seize(sv, &t)) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
 		leave(sv, find_traced(sv, t.tid));
 	}
+}
+
+/*
+ * The credentials of a process of one thread have changed: it goes on in a party of its own, where it has counted nothing yet.
+ * The task waits; what it has counted is taken from its slot now.
+ */
+static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *slot,
+		 const struct ap_seg *head)
+{
+	struct ap_traced t;
+	u32 seg;
+	bool ok;
+
+	if (!answer(slot, AP_REQ_MOVE, AP_REQ_EXEC_TAKEN))
+		return;
+	ok = !index && read_asked(sv, from, index, head->ns_pid, &t) && t.owns_seg &&
+	     take_party(sv, &t, true) && holds_session(sv, &t) &&
+	     !ap_handover_segment(sv, t.tid, head->root, from, t.party, &seg);
+	sv->is_stale = true;
+	if (!ok) {
+		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
+		return;
+	}
+	if (sv->host)
+		ap_host_moved(sv->host, from, seg);
+	slot->moved = seg;
+	if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK))
+		ap_session_seg_discard(&sv->ses, seg);
 }
 
 /* The exec failed; the task waits to be let go. */
@@ -205,25 +253,29 @@ static void cancel(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot 
 
 void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track)
 {
+	const u32 seg = track->seg; /* tracks may be added meanwhile */
 	struct ap_slot *page, slot;
 	struct ap_seg head;
 	u32 nslots;
 
-	if (ap_session_seg_read(&sv->ses, track->seg, &head))
+	if (ap_session_seg_read(&sv->ses, seg, &head))
 		return;
 	nslots = head.nslots < AP_SLOT_MAX ? head.nslots : AP_SLOT_MAX;
 	for (u32 i = 0; i < nslots; i++) {
-		if (ap_session_slot_read(&sv->ses, track->seg, i, &slot) ||
-		    (slot.req != AP_REQ_EXEC && slot.req != AP_REQ_CANCEL))
+		if (ap_session_slot_read(&sv->ses, seg, i, &slot) ||
+		    (slot.req != AP_REQ_EXEC && slot.req != AP_REQ_CANCEL &&
+		     slot.req != AP_REQ_MOVE))
 			continue;
-		page = ap_session_slot_map(&sv->ses, track->seg, i);
+		page = ap_session_slot_map(&sv->ses, seg, i);
 		if (!page)
 			continue;
 		/* pairs with the release store of the task, after it filled exec_* */
 		if (__atomic_load_n(&page->req, __ATOMIC_ACQUIRE) == AP_REQ_EXEC)
-			begin(sv, track->seg, i, page, head.ns_pid);
+			begin(sv, seg, i, page, head.ns_pid);
+		else if (__atomic_load_n(&page->req, __ATOMIC_ACQUIRE) == AP_REQ_MOVE)
+			move(sv, seg, i, page, &head);
 		else if (page->req == AP_REQ_CANCEL)
-			cancel(sv, track->seg, i, page);
+			cancel(sv, seg, i, page);
 		ap_session_page_unmap(page);
 	}
 }
@@ -252,8 +304,10 @@ static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, cons
 	ap_session_note(&sv->ses, &args);
 }
 
-int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 *seg)
+int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 party,
+			u32 *seg)
 {
+	struct ap_session_file *f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
 	struct ap_seg init = { .pid = (u32)pid, .root = root, .parent_seg = parent_seg };
 	char name[PATH_MAX] = ""; /* what follows the name goes into the segment too */
 	struct ap_seg parent;
@@ -268,7 +322,7 @@ int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 paren
 		init.start_time = st.start_time;
 	name_of(pid, name, sizeof(name));
 	memcpy(init.comm, name, sizeof(init.comm) - 1);
-	ret = ap_session_seg_new(&sv->ses, &init, seg);
+	ret = f ? ap_session_seg_new(f, &init, seg) : -ENOENT;
 	if (!ret)
 		ap_owner_set(sv, *seg, pid);
 	return ret;
@@ -293,7 +347,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";
-	int ret = ap_handover_segment(sv, pid, from->root, parent_seg, &in.seg);
+	int ret = ap_handover_segment(sv, pid, from->root, parent_seg, from->party, &in.seg);
 
 	if (!ret) {
 		ret = ap_inject(&in, &why);

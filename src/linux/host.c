@@ -150,6 +150,7 @@ static const struct ap_core_ops ops = {
 	.wake = ap_host_wake,
 	.clock_id = world_clock_id,
 	.yield = world_yield,
+	.sampler_ring = ap_host_sampler_ring,
 	.writer_is_dead = ap_host_writer_is_dead,
 	.task_names = ap_host_task_names,
 	.part = ap_host_client_part,
@@ -274,6 +275,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 	u64 files = ap_host_files_tick(host, now), cpus = ap_host_cpus_tick(host, now);
 	u64 samplers = ap_host_samplers_tick(host, now), diaries = ap_host_diaries_tick(host, now);
 	u64 cgroups = ap_host_cgroups_tick(host, now), kinds = ap_host_kinds_tick(host, now), next;
+	u64 carries = ap_host_carries_tick(host, now);
 
 	/* requests and moves may have made work for it: it is asked once, and not after each of them */
 	if (host->is_changed && now >= host->core_ns)
@@ -304,6 +306,8 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 		next = diaries;
 	if (kinds && (!next || kinds < next))
 		next = kinds;
+	if (carries && (!next || carries < next))
+		next = carries;
 	return next;
 }
 

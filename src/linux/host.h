@@ -124,6 +124,10 @@ s64 ap_host_client_ioctl(struct ap_host *host, struct ap_event *event, struct ap
 			 struct ap_event *target);
 
 /* Descriptors that the host must keep over a change of process: calls keep(arg, fd) for each. */
+/* The only task of a segment waits, and counts in the first slot of another one from now on. */
+void ap_host_moved(struct ap_host *host, u32 from, u32 to);
+/* Nobody is in the party any more. */
+void ap_host_party_ended(struct ap_host *host, u32 party);
 void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg);
 
 #endif

@@ -70,15 +70,14 @@ static void adopt_seg(struct ap_host *host, const struct ap_seg *head, u32 index
 
 void ap_host_adopt(struct ap_host *host)
 {
-	u32 untold = __atomic_load_n(&ap_board_of(host->ses->head)->untold, __ATOMIC_ACQUIRE);
-	u32 n = ap_session_nsegs(host->ses);
+	u32 untold = ap_session_untold(host->ses);
 	struct ap_seg head;
 
 	if (untold == host->untold && !host->is_adopting)
 		return;
 	host->untold = untold;
 	host->is_adopting = false;
-	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg, n); seg++) {
+	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg); seg++) {
 		if (ap_session_seg_read(host->ses, seg, &head))
 			continue;
 		/* not there yet: looked at again */

@@ -33,7 +33,7 @@ static bool is_unfolded(const struct ap_host *host, u32 seg)
 {
 	const struct ap_supervisor *sv = host->sv;
 
-	if (seg >= sv->scanned)
+	if (AP_SEG_LOCAL(seg) >= sv->scanned[AP_PARTY_OF(seg)])
 		return true;
 	for (u32 i = 0; i < sv->ntracks; i++)
 		if (sv->tracks[i].seg == seg)
@@ -46,7 +46,7 @@ static bool serve_segs(struct ap_host *host, u32 bit, u32 nsegs, bool *any)
 {
 	bool is_there = false;
 
-	for (u32 seg = bit; seg < nsegs; seg += AP_ASKING_N * 64) {
+	for (u32 seg = nsegs - AP_SEG_LOCAL(nsegs) + bit; seg < nsegs; seg += AP_ASKING_N * 64) {
 		if (!is_unfolded(host, seg))
 			continue;
 		is_there = true;
@@ -55,30 +55,40 @@ static bool serve_segs(struct ap_host *host, u32 bit, u32 nsegs, bool *any)
 	return is_there;
 }
 
-bool ap_host_serve(struct ap_host *host, bool *in_time)
+static bool serve_party(struct ap_host *host, const struct ap_session_file *f)
 {
 	bool any = false;
 
-	host->in_time = true;
 	for (u32 w = 0; w < AP_ASKING_N; w++) {
-		u64 *word = &ap_board_of(host->ses->head)->asking[w], bits;
+		u64 *word = &ap_board_of(f->head)->asking[w], bits;
 		u32 nsegs;
 
 		if (!__atomic_load_n(word, __ATOMIC_RELAXED))
 			continue;
 		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
 		/* not before: the bit may be that of a segment that has just been made */
-		nsegs = ap_session_said_segs(host->ses);
+		nsegs = ap_session_said_segs(f);
 		for (; bits; bits &= bits - 1) {
 			u32 bit = w * 64 + (u32)__builtin_ctzll(bits);
 
 			if (serve_segs(host, bit, nsegs, &any))
 				continue;
 			/* the board may have been scribbled over */
-			nsegs = ap_session_nsegs(host->ses);
+			nsegs = ap_session_nsegs(f);
 			(void)serve_segs(host, bit, nsegs, &any);
 		}
 	}
+	return any;
+}
+
+bool ap_host_serve(struct ap_host *host, bool *in_time)
+{
+	const struct ap_session_file *f;
+	bool any = false;
+
+	host->in_time = true;
+	for (u32 p = 0; (f = ap_session_next_party(host->ses, &p));)
+		any |= serve_party(host, f);
 	host->is_changed |= any;
 	ap_host_wakes_look(host);
 	*in_time = host->in_time;

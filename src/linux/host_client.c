@@ -81,6 +81,7 @@ void ap_host_client_close(struct ap_host *host, struct ap_event *event, bool is_
 void ap_host_client_catch_up(struct ap_host *host)
 {
 	ap_host_diaries_drain(host);
+	ap_host_carry_all(host);
 }
 
 bool ap_host_client_has_news(struct ap_host *host, struct ap_event *event)

@@ -250,7 +250,6 @@ static void each_seg(struct ap_host *host,
 		     void (*to)(struct ap_host *host, struct ap_host_seg *seg))
 {
 	const struct ap_supervisor *sv = host->sv;
-	u32 nsegs = ap_session_nsegs(host->ses);
 
 	for (u32 i = 0; i < sv->ntracks; i++) {
 		struct ap_host_seg *seg = ap_host_seg(host, sv->tracks[i].seg);
@@ -258,7 +257,7 @@ static void each_seg(struct ap_host *host,
 		if (seg)
 			to(host, seg);
 	}
-	for (u32 i = sv->scanned; i < nsegs; i++) {
+	for (u32 i = 0; ap_tracks_next_new(sv, &i); i++) {
 		struct ap_host_seg *seg = ap_host_seg(host, i);
 
 		if (seg)

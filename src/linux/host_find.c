@@ -52,16 +52,18 @@ bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t)
  * Only who is surely gone: a writer that lives after all would go on with its record in the middle of
  * another one's.  In another namespace that takes until its process is.
  */
-bool ap_host_writer_is_dead(void *world, u32 name)
+bool ap_host_writer_is_dead(void *world, const struct ap_ring_map *map, u32 name)
 {
 	struct ap_host *host = world;
-	u32 seg = AP_RING_NAME_SEG(name), at = AP_RING_NAME_SLOT(name);
+	u32 seg = map->party << AP_PARTY_SHIFT | AP_RING_NAME_SEG(name),
+	    at = AP_RING_NAME_SLOT(name);
+	const struct ap_session_file *f = ap_session_party(host->ses, seg);
 	struct ap_slot slot = { 0 };
 	struct ap_seg head;
 
 	if (!name || name == AP_RING_CORE)
 		return false;
-	if (seg >= ap_session_nsegs(host->ses) || at >= AP_SLOT_MAX)
+	if (!f || seg >= ap_session_nsegs(f) || at >= AP_SLOT_MAX)
 		return true; /* nobody was ever called so */
 	if (ap_session_seg_read(host->ses, seg, &head) ||
 	    ap_session_slot_read(host->ses, seg, at, &slot))
@@ -151,7 +153,6 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 {
 	const struct ap_track *tracks = host->sv->tracks;
 	struct ap_host_task *t = NULL;
-	u32 nsegs;
 
 	for (u32 i = 0; i < host->sv->ntracks && !t; i++) {
 		if (tracks[i].is_gone)
@@ -159,8 +160,7 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 		t = scan_seg(host, tracks[i].seg, pidns, (u32)pid);
 	}
 	/* too new to have a track */
-	nsegs = t ? 0 : ap_session_nsegs(host->ses);
-	for (u32 seg = host->sv->scanned; seg < nsegs && !t; seg++)
+	for (u32 seg = 0; !t && ap_tracks_next_new(host->sv, &seg); seg++)
 		t = scan_seg(host, seg, pidns, (u32)pid);
 	/* a task of a namespace further in */
 	for (u32 i = 0; i < host->sv->ntracks && !t && is_our_pidns(host, pidns); i++) {

@@ -10,6 +10,7 @@
 #include "linux/host.h"
 #include "linux/supervisor.h"
 #include "pmu/drivers.h"
+#include "sampling/ring.h"
 
 #define AP_HOST_BUCKETS 1024U
 
@@ -43,6 +44,9 @@ struct ap_host_sampler {
 	bool is_used;
 	struct ap_host_task *task; /* NULL: not linked */
 	struct ap_event *event;
+	struct ap_host_carry *carry; /* where its task cannot write to the event's ring */
+	struct ap_ring_map ring;     /* the event's; .ring NULL: it has none, */
+	u64 ring_at;		     /* and what samplers of its party call it */
 	u64 former, parting; /* of a source with words of its own in slots: by former images */
 	struct ap_host_sampler *next;
 };
@@ -60,6 +64,7 @@ struct ap_host_trace;
 struct ap_host_watch;
 struct ap_host_diary;
 struct ap_host_cpu_watch;
+struct ap_host_carry;
 
 /* A task that the core knows. */
 struct ap_host_task {
@@ -150,7 +155,8 @@ struct ap_host_file {
 	int kept;	/* the program's file, which a mapping holds after its last close; -1 */
 	s32 pub;	/* index of struct ap_pub, -1 none */
 	u32 page_order; /* of the mapping: enum is host_page.c's */
-	u64 page_off;	/* in the session file, 0 none */
+	u32 page_party; /* whose file it is in */
+	u64 page_off;	/* in that party's pages */
 	u64 npages;
 	u64 npinned; /* of them: beyond perf_event_mlock_kb, of the first mapper's RLIMIT_MEMLOCK */
 	u32 pinned_seg; /* that mapper */
@@ -183,6 +189,7 @@ enum ap_host_limit {
 };
 
 struct ap_host_pages {
+	u32 party;
 	u8 *area; /* mapped as a whole on first use */
 	u64 off, size, used;
 	u64 *free[AP_HOST_PAGE_ORDERS]; /* offsets of areas to use again */
@@ -230,13 +237,16 @@ struct ap_host {
 	u32 nfiles;
 
 	struct ap_pub *pubs;
-	struct ap_host_pages pages;
-	struct ap_host_samplers *samplers; /* NULL: none yet */
-	u64 lanes[AP_LANE_MAX];		   /* as in struct ap_session */
-	u32 lane_users[AP_LANE_MAX];	   /* events that are sampled by each */
-	s32 limits[AP_HOST_LIMITS];	   /* host_limits.c */
-	u32 lane_next;			   /* where to look for one to be given another set */
-	s32 keeps_diaries;		   /* likewise, of ap_host_can_keep_diaries */
+	struct ap_host_pages pages;			 /* of the first party, */
+	struct ap_host_pages *party_pages[AP_PARTY_MAX]; /* and of the others; NULL: none yet */
+	struct ap_host_samplers *samplers;		 /* NULL: none yet */
+	struct ap_host_carry *carries;
+	u64 carries_ns;		     /* when they are to be looked at again */
+	u64 lanes[AP_LANE_MAX];	     /* as in struct ap_session */
+	u32 lane_users[AP_LANE_MAX]; /* events that are sampled by each */
+	s32 limits[AP_HOST_LIMITS];  /* host_limits.c */
+	u32 lane_next;		     /* where to look for one to be given another set */
+	s32 keeps_diaries;	     /* likewise, of ap_host_can_keep_diaries */
 	s32 prompts; /* 1: the kernel permits them, -1: it does not; 0 not asked yet */
 	struct ap_host_diary *diaries;
 	struct ap_host_diary **cpu_diaries; /* those of CPUs, by number; NULL: none yet */
@@ -249,8 +259,8 @@ struct ap_host {
 	bool has_cgroups;
 	u64 going_bytes; /* of all tasks' struct ap_host_going */
 	struct ap_host_task *kicked;
-	u64 kick_ns; /* when to look whether they have seen it */
-	u32 wakes;   /* ap_session.wakes as it was seen */
+	u64 kick_ns;		 /* when to look whether they have seen it */
+	u32 wakes[AP_PARTY_MAX]; /* ap_board.wakes as it was seen */
 	struct ap_host_watch *watches;
 	struct ap_host_cpu_watch *cpu_watches;
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
@@ -465,13 +475,26 @@ u64 ap_host_samplers_tick(struct ap_host *host, u64 now);
 /* The task writes no more under the name that its slot gives it, be it that it was killed in a record. */
 void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t);
 /* Nobody can be in the middle of a record under this name, as far as anybody can tell. */
-bool ap_host_writer_is_dead(void *world, u32 name);
+bool ap_host_writer_is_dead(void *world, const struct ap_ring_map *map, u32 name);
 /* A thread has overflowed, by a sampler that wakes. */
 s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index,
 			 struct ap_svc_overflow *due);
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */
 void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f);
 void ap_host_samplers_fini(struct ap_host *host);
+/* The core's operation: what a sampler is to call the ring of its event, which is at that place for its own party. */
+u64 ap_host_sampler_ring(void *world, struct ap_sampler *s, const struct ap_ring_map *map, u64 at);
+
+/* host_carry.c: records of tasks that cannot write to their event's ring */
+/* A ring of the party's for what is to go to the event's; NULL: no memory. */
+struct ap_host_carry *ap_host_carry_get(struct ap_host *host, u32 party, struct ap_event *event,
+					u64 size);
+void ap_host_carry_put(struct ap_host *host, struct ap_host_carry *c);
+u64 ap_host_carry_ring(const struct ap_host_carry *c);
+/* What stands in them goes on its way. */
+void ap_host_carry_all(struct ap_host *host);
+void ap_host_carries_end(struct ap_host *host, u32 party);
+u64 ap_host_carries_tick(struct ap_host *host, u64 now);
 
 /* host_prompt.c: the kernel tells threads when they are to be sampled. */
 bool ap_host_can_prompt(struct ap_host *host);
@@ -545,6 +568,10 @@ AP_MUST_CHECK s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, str
 			       u64 bytes, u64 prot, u64 offset, u64 *where);
 void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg);
 void ap_host_pages_fini(struct ap_host *host);
+/* An area of a party's with room for a ring and a data area of size bytes, its offset in the party's file in *off. */
+AP_MUST_CHECK int ap_host_ring_take(struct ap_host *host, u32 party, u64 size,
+				    struct ap_ring_map *map, u64 *off);
+void ap_host_ring_give(struct ap_host *host, const struct ap_ring_map *map, u64 off);
 
 /* One page, zeroed, at an offset in ap_host.pages.area. */
 AP_MUST_CHECK int ap_host_page_take(struct ap_host *host, u64 *at);

@@ -127,11 +127,10 @@ static bool nudge_one(struct ap_host *host, u32 index)
 
 static bool nudge_all(struct ap_host *host, u32 asker)
 {
-	u32 n = ap_session_nsegs(host->ses);
 	struct ap_seg head;
 	bool some = false;
 
-	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg, n); seg++)
+	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg); seg++)
 		if (seg != asker && !ap_session_seg_read(host->ses, seg, &head) &&
 		    has_old_code(host, seg, &head))
 			some |= nudge_one(host, seg);

@@ -137,22 +137,39 @@ static s32 order_of(u64 npages)
 	return 1 + __builtin_ctzll(npages - 1);
 }
 
-static int map_area(struct ap_host *host)
+/* Those of a party that is there; NULL: no memory. */
+static struct ap_host_pages *pages_of(struct ap_host *host, u32 party)
 {
-	struct ap_host_pages *p = &host->pages;
+	struct ap_host_pages **p = &host->party_pages[party];
+
+	if (!party)
+		return &host->pages;
+	if (!*p)
+		*p = calloc(1, sizeof(**p));
+	if (*p)
+		(*p)->party = party;
+	return *p;
+}
+
+static int map_area(struct ap_host *host, struct ap_host_pages *p)
+{
+	const struct ap_session_file *f =
+		p ? ap_session_party(host->ses, p->party << AP_PARTY_SHIFT) : NULL;
 	struct stat st;
 	void *area;
 
+	if (!f)
+		return -ENOMEM;
 	if (p->area)
 		return 0;
-	p->off = AP_SEG_OFF(host->ses->max_segs);
-	if (fstat(host->ses->fd, &st))
+	p->off = AP_SEG_OFF(f->max_segs);
+	if (fstat(f->fd, &st))
 		return -errno;
 	if ((u64)st.st_size <= p->off)
 		return -ENOMEM;
 	p->size = (u64)st.st_size - p->off;
-	area = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		    host->ses->fd, (off_t)p->off);
+	area = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd,
+		    (off_t)p->off);
 	if (area == MAP_FAILED)
 		return -errno;
 	p->area = area;
@@ -172,12 +189,16 @@ static int take_pages(struct ap_host_pages *p, u32 order, u64 bytes, u64 *at)
 	return 0;
 }
 
-static void give_pages_back(struct ap_host *host, u32 order, u64 bytes, u64 at)
+static void give_pages_back(struct ap_host *host, struct ap_host_pages *p, u32 order, u64 bytes,
+			    u64 at)
 {
-	struct ap_host_pages *p = &host->pages;
+	const struct ap_session_file *f =
+		p ? ap_session_party(host->ses, p->party << AP_PARTY_SHIFT) : NULL;
 
-	(void)!fallocate(host->ses->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			 (off_t)(p->off + at), (off_t)bytes);
+	if (!f)
+		return;
+	(void)!fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(p->off + at),
+			 (off_t)bytes);
 	if (p->nfree[order] == p->cap[order]) {
 		u32 cap = p->cap[order] ? 2 * p->cap[order] : 16;
 		u64 *more = realloc(p->free[order], cap * sizeof(*more));
@@ -192,14 +213,14 @@ static void give_pages_back(struct ap_host *host, u32 order, u64 bytes, u64 at)
 
 int ap_host_page_take(struct ap_host *host, u64 *at)
 {
-	int ret = map_area(host);
+	int ret = map_area(host, &host->pages);
 
 	return ret ? ret : take_pages(&host->pages, 0, AP_PAGE_SIZE, at);
 }
 
 void ap_host_page_give(struct ap_host *host, u64 at)
 {
-	give_pages_back(host, 0, AP_PAGE_SIZE, at);
+	give_pages_back(host, &host->pages, 0, AP_PAGE_SIZE, at);
 }
 
 static bool may_lock_any(const struct ap_host *host, const struct ap_host_task *t)
@@ -278,44 +299,47 @@ static u64 area_bytes(u64 npages)
 }
 
 /* at: in the pages, where the control page is to be. */
-static int tell_core(struct ap_host *host, struct ap_task *caller, struct ap_event *event,
-		     u64 npages, bool is_writable, u64 at)
+static int tell_core(struct ap_host *host, const struct ap_host_pages *p, struct ap_task *caller,
+		     struct ap_event *event, u64 npages, bool is_writable, u64 at)
 {
-	u8 *page = host->pages.area + at;
+	u8 *page = p->area + at;
 	const struct ap_ring_map ring = { .ring = (struct ap_ring *)(page - AP_PAGE_SIZE),
 					  .page = (struct ap_perf_page *)page,
 					  .data = page + AP_PAGE_SIZE,
-					  .size = (npages - 1) * AP_PAGE_SIZE };
+					  .size = (npages - 1) * AP_PAGE_SIZE,
+					  .party = p->party };
 
 	if (npages == 1)
 		return ap_core_mmap(host->core, caller, event, npages, is_writable,
 				    (struct ap_perf_page *)page);
 	return ap_core_mmap_ring(host->core, caller, event, npages, is_writable, &ring,
-				 host->pages.off + at - AP_PAGE_SIZE);
+				 p->off + at - AP_PAGE_SIZE);
 }
 
 static int map_first(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
 		     u64 npages, bool is_writable)
 {
+	struct ap_host_pages *p = pages_of(host, AP_PARTY_OF(t->seg->index));
 	s32 order = order_of(npages);
 	u64 bytes = area_bytes(npages), at, npinned = 0;
 	int ret;
 
 	if (order < 0 || order >= AP_HOST_PAGE_ORDERS)
 		return order < 0 ? -EINVAL : -ENOMEM;
-	ret = map_area(host);
+	ret = map_area(host, p);
 	if (!ret)
-		ret = take_pages(&host->pages, (u32)order, bytes, &at);
+		ret = take_pages(p, (u32)order, bytes, &at);
 	if (ret)
 		return ret;
+	f->page_party = p->party;
 	f->page_off = at + (npages > 1 ? AP_PAGE_SIZE : 0);
-	ret = tell_core(host, t->core, f->event, npages, is_writable, f->page_off);
+	ret = tell_core(host, p, t->core, f->event, npages, is_writable, f->page_off);
 	if (!ret && !may_lock(host, t, npages, &npinned)) {
 		ap_core_munmap(host->core, f->event);
 		ret = -EPERM;
 	}
 	if (ret) {
-		give_pages_back(host, (u32)order, bytes, at);
+		give_pages_back(host, p, (u32)order, bytes, at);
 		return ret;
 	}
 	f->page_order = (u32)order;
@@ -330,8 +354,12 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 		 u64 prot, u64 offset, u64 *where)
 {
 	u64 npages = AP_ALIGN_UP(bytes, AP_PAGE_SIZE) / AP_PAGE_SIZE;
+	u32 party = AP_PARTY_OF(t->seg->index);
 	int ret = 0;
 
+	/* its pages are in a file that is not the task's */
+	if (f->perfctr ? party : f->nmappers && party != f->page_party)
+		return -EACCES;
 	if (f->perfctr) {
 		ret = ap_host_perfctr_mmap(f, npages * AP_PAGE_SIZE, prot, offset);
 		if (!ret)
@@ -352,7 +380,7 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 	if (f->nmappers)
 		note_mappers(f);
 	ap_host_file_keep(host, f);
-	*where = host->pages.off + f->page_off;
+	*where = pages_of(host, party)->off + f->page_off;
 	return ret;
 }
 
@@ -368,7 +396,8 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 			return;
 		ap_core_munmap(host->core, f->event);
 		ap_host_file_keep(host, f);
-		give_pages_back(host, f->page_order, area_bytes(f->npages),
+		give_pages_back(host, pages_of(host, f->page_party), f->page_order,
+				area_bytes(f->npages),
 				f->page_off - (f->npages > 1 ? AP_PAGE_SIZE : 0));
 		host->pages.locked -= f->npages - f->npinned;
 		f->npages = f->npinned = 0;
@@ -388,14 +417,14 @@ int ap_host_client_map(struct ap_host *host, struct ap_event *event, u64 npages,
 	if (order < 0 || order >= AP_HOST_PAGE_ORDERS)
 		return order < 0 ? -EINVAL : -ENOMEM;
 	ap_host_now_use(host);
-	ret = map_area(host);
+	ret = map_area(host, &host->pages);
 	if (!ret)
 		ret = take_pages(&host->pages, (u32)order, bytes, &at);
 	if (ret)
 		return ret;
-	ret = tell_core(host, NULL, event, npages, is_writable, at + AP_PAGE_SIZE);
+	ret = tell_core(host, &host->pages, NULL, event, npages, is_writable, at + AP_PAGE_SIZE);
 	if (ret) {
-		give_pages_back(host, (u32)order, bytes, at);
+		give_pages_back(host, &host->pages, (u32)order, bytes, at);
 		return ret;
 	}
 	*out = (struct ap_host_client_pages){ .page = host->pages.area + at + AP_PAGE_SIZE,
@@ -408,15 +437,60 @@ void ap_host_client_unmap(struct ap_host *host, struct ap_event *event, u64 npag
 			  const struct ap_host_client_pages *pages)
 {
 	ap_core_munmap(host->core, event);
-	give_pages_back(host, pages->order, area_bytes(npages), pages->at);
+	give_pages_back(host, &host->pages, pages->order, area_bytes(npages), pages->at);
 }
 
-void ap_host_pages_fini(struct ap_host *host)
+int ap_host_ring_take(struct ap_host *host, u32 party, u64 size, struct ap_ring_map *map, u64 *off)
 {
-	struct ap_host_pages *p = &host->pages;
+	struct ap_host_pages *p = pages_of(host, party);
+	u64 npages = 1 + size / AP_PAGE_SIZE, at = 0;
+	int ret = map_area(host, p);
 
+	ret = ret ?: take_pages(p, (u32)order_of(npages), area_bytes(npages), &at);
+	if (ret)
+		return ret;
+	*map = (struct ap_ring_map){ .ring = (struct ap_ring *)(p->area + at),
+				     .page = (struct ap_perf_page *)(p->area + at + AP_PAGE_SIZE),
+				     .data = p->area + at + 2 * AP_PAGE_SIZE,
+				     .size = size,
+				     .party = party };
+	*off = p->off + at;
+	return 0;
+}
+
+void ap_host_ring_give(struct ap_host *host, const struct ap_ring_map *map, u64 off)
+{
+	struct ap_host_pages *p = pages_of(host, map->party);
+	u64 npages = 1 + map->size / AP_PAGE_SIZE;
+
+	if (p)
+		give_pages_back(host, p, (u32)order_of(npages), area_bytes(npages), off - p->off);
+}
+
+static void pages_fini(struct ap_host_pages *p)
+{
 	for (u32 i = 0; i < AP_HOST_PAGE_ORDERS; i++)
 		free(p->free[i]);
 	if (p->area)
 		munmap(p->area, p->size);
+}
+
+/* All its tasks have ended, and with them their mappings; what they had opened may be open elsewhere. */
+void ap_host_party_ended(struct ap_host *host, u32 party)
+{
+	host->wakes[party] = 0;
+	host->ses->head->wakes_seen[party] = 0;
+	ap_host_carries_end(host, party);
+	if (!host->party_pages[party])
+		return;
+	pages_fini(host->party_pages[party]);
+	free(host->party_pages[party]);
+	host->party_pages[party] = NULL;
+}
+
+void ap_host_pages_fini(struct ap_host *host)
+{
+	for (u32 p = 1; p < AP_PARTY_MAX; p++)
+		ap_host_party_ended(host, p);
+	pages_fini(&host->pages);
 }

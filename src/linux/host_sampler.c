@@ -312,6 +312,52 @@ static void write_list(struct ap_host *host, struct ap_host_task *t)
 		into_list(host, o);
 }
 
+static u32 party_of(const struct ap_host_task *t)
+{
+	return t && t->seg ? AP_PARTY_OF(t->seg->index) : 0;
+}
+
+/* The ring may be of another party's file than the task's. */
+u64 ap_host_sampler_ring(void *world, struct ap_sampler *s, const struct ap_ring_map *map, u64 at)
+{
+	struct ap_host *host = world;
+	struct ap_host_carry *former;
+	struct ap_host_sampler *o;
+	u32 party;
+
+	/* what the core keeps of one that is made later is no task's */
+	if (!host->samplers || (u8 *)s < host->samplers->area ||
+	    (u8 *)s >= host->samplers->area + AP_SAMPLERS_READ)
+		return at;
+	o = &host->samplers->of[index_of(host->samplers, s)];
+	former = o->carry;
+	party = party_of(o->task);
+	o->ring = map ? *map : (struct ap_ring_map){ 0 };
+	o->ring_at = at;
+	o->carry = NULL;
+	if (map && map->party != party) {
+		o->carry = ap_host_carry_get(host, party, o->event, map->size);
+		at = o->carry ? ap_host_carry_ring(o->carry) : 0;
+		s->ring_flags = 0;
+	}
+	ap_host_carry_put(host, former);
+	return at;
+}
+
+/* Its task has come to another party. */
+static void change_party(struct ap_host *host, struct ap_host_sampler *o, struct ap_sampler *s)
+{
+	s64 live = AP_SAMPLER_LIVE(index_of(host->samplers, s), party_of(o->task));
+	struct ap_sampling now = *ap_sampling_of(s);
+
+	if (s->live == live)
+		return;
+	s->live = live;
+	*ap_sampling_of(s) = now;
+	s->ring_flags = o->ring.flags;
+	s->ring = ap_host_sampler_ring(host, s, o->ring.ring ? &o->ring : NULL, o->ring_at);
+}
+
 int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 			struct ap_sampler **out)
 {
@@ -334,7 +380,7 @@ int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 	all->of[i] = (struct ap_host_sampler){ .task = host_task, .event = event, .is_used = true };
 	s = at(all, i);
 	memset(s, 0, sizeof(*s));
-	s->live = AP_SAMPLER_LIVE(i);
+	s->live = AP_SAMPLER_LIVE(i, party_of(host_task));
 	memset(ap_sampling_of(s), 0, sizeof(struct ap_sampling));
 	*out = s;
 	return 0;
@@ -395,6 +441,7 @@ void ap_host_sampler_free(void *world, void *host_task, struct ap_sampler *s)
 
 	(void)host_task;
 	out_of_list(host, &all->of[i]);
+	ap_host_carry_put(host, all->of[i].carry);
 	all->of[i] = (struct ap_host_sampler){ 0 };
 	all->free[all->nfree++] = i;
 }
@@ -460,6 +507,8 @@ void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t)
 {
 	if (!t->samplers)
 		return;
+	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
+		change_party(host, o, ap_host_sampler_at(host, o));
 	ap_host_sampler_lock(host, t);
 	write_list(host, t);
 	ap_host_sampler_unlock(host, t, true);
@@ -505,7 +554,7 @@ void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t)
 	if (slot->state == AP_SLOT_LIVE && t->gen && slot->gen != t->gen)
 		return;
 	name = AP_RING_NAME(t->seg->index, t->slot);
-	ap_core_writer_died(host->core, name);
+	ap_core_writer_died(host->core, AP_PARTY_OF(t->seg->index), name);
 	/* records are written under the lock of the slot's samplers */
 	(void)!__atomic_compare_exchange_n(&slot->sampler_lock, &name, 0, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);

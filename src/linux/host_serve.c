@@ -338,9 +338,12 @@ static s64 serve_what(struct ap_host *host, struct request *r)
 
 /* --- what happens to watched tasks */
 
-static struct ap_host_seg *named_seg(struct ap_host *host, const u64 *arg)
+/* A task names segments of its own party, or none. */
+static struct ap_host_seg *named_seg(struct ap_host *host, const struct ap_host_task *by,
+				     const u64 *arg)
 {
-	if (arg[0] >= ap_session_nsegs(host->ses) || arg[1] >= AP_SLOT_MAX)
+	if (arg[0] > UINT32_MAX || arg[1] >= AP_SLOT_MAX || !by->seg ||
+	    AP_PARTY_OF(arg[0]) != AP_PARTY_OF(by->seg->index))
 		return NULL;
 	return ap_host_seg(host, (u32)arg[0]);
 }
@@ -367,7 +370,7 @@ static bool is_own_childs(struct ap_host *host, const struct request *r,
 static s64 serve_fork(struct ap_host *host, struct request *r)
 {
 	const u64 *arg = r->svc.arg;
-	struct ap_host_seg *seg = named_seg(host, arg);
+	struct ap_host_seg *seg = named_seg(host, r->task, arg);
 	struct ap_host_task *child;
 	bool is_told;
 	int ret;
@@ -407,7 +410,7 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 static s64 end_slot(struct ap_host *host, const struct request *r, const u64 *arg,
 		    enum ap_host_ending ending)
 {
-	struct ap_host_seg *seg = named_seg(host, arg);
+	struct ap_host_seg *seg = named_seg(host, r->task, arg);
 	struct ap_host_task *t = seg ? seg->by_slot[arg[1]] : NULL;
 
 	if (t && !is_own(host, r, seg) && !is_own_childs(host, r, seg))
@@ -548,11 +551,12 @@ static s64 serve_quiet(struct ap_host *host, struct request *r)
 
 static s64 serve_held(struct ap_host *host, struct request *r)
 {
+	const struct ap_ring_map of = { .party = AP_PARTY_OF(r->task->seg->index) };
 	u32 name = (u32)r->svc.arg[0];
 
-	if (!ap_host_writer_is_dead(host, name))
+	if (!ap_host_writer_is_dead(host, &of, name))
 		return 0;
-	ap_core_writer_died(host->core, name);
+	ap_core_writer_died(host->core, of.party, name);
 	/* and whatever else is to be done about it */
 	host->sv->is_stale = true;
 	return 0;
@@ -570,9 +574,9 @@ static s64 serve_traced_exec(struct ap_host *host, struct request *r)
 	if (pid <= 0 || ap_tracer_of(pid) != r->task->tid)
 		return -EPERM;
 	if (seg != AP_HOST_NATIVE &&
-	    (seg >= ap_session_nsegs(host->ses) || ap_session_seg_read(host->ses, seg, &head) ||
-	     head.state != AP_SEG_INIT || head.ns_pid != inner || head.pidns != by->head->pidns ||
-	     head.parent_seg != from.seg))
+	    (AP_PARTY_OF(seg) != AP_PARTY_OF(by->index) ||
+	     ap_session_seg_read(host->ses, seg, &head) || head.state != AP_SEG_INIT ||
+	     head.ns_pid != inner || head.pidns != by->head->pidns || head.parent_seg != from.seg))
 		return -EINVAL;
 	ap_host_execed(host, &from, pid, seg);
 	return 0;

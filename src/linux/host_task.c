@@ -30,19 +30,21 @@ struct ap_host_seg *ap_host_seg_known(const struct ap_host *host, u32 seg)
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg)
 {
 	struct ap_host_seg **bucket = &host->segs[seg % AP_HOST_BUCKETS], *s;
+	const struct ap_session_file *f;
 
 	s = ap_host_seg_known(host, seg);
 	if (s)
 		return s;
 	/* one that nobody has gets no memory by being named */
-	if (seg >= host->ses->max_segs || !ap_session_is_taken(host->ses, seg))
+	f = ap_session_party(host->ses, seg);
+	if (!f || !ap_session_is_taken(host->ses, seg))
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->index = seg;
-	s->head = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		       host->ses->fd, (off_t)AP_SEG_OFF(seg));
+	s->head = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd,
+		       (off_t)AP_SEG_OFF(seg));
 	if (s->head == MAP_FAILED) {
 		free(s);
 		return NULL;
@@ -297,6 +299,7 @@ struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid
 
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t)
 {
+	ap_host_carry_all(host);
 	/* what is written about its end may go where it was writing */
 	ap_host_writer_ended(host, t);
 	ap_host_births(host, t);
@@ -461,15 +464,13 @@ static void know_seg(struct ap_host *host, u32 index)
 void ap_host_know_all(struct ap_host *host)
 {
 	const struct ap_supervisor *sv = host->sv;
-	u32 n;
 
 	if (!ap_core_wants_tasks(host->core))
 		return;
 	for (u32 i = 0; i < sv->ntracks; i++)
 		if (!sv->tracks[i].is_gone)
 			know_seg(host, sv->tracks[i].seg);
-	n = ap_session_nsegs(host->ses);
-	for (u32 i = sv->scanned; i < n; i++)
+	for (u32 i = 0; ap_tracks_next_new(sv, &i); i++)
 		know_seg(host, i);
 }
 
@@ -563,6 +564,42 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_publish_task(host, t->core);
 	ap_host_perfctr_exec(t);
 	ap_host_files_ended(host);
+}
+
+/* To a slot that has counted nothing; what the core, and others by its records, know of the task stays as it is. */
+static void count_elsewhere(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg)
+{
+	host->epoch++;
+	ap_host_sync(host, t);
+	ap_host_settle_all(host);
+	(void)ap_host_task_raw(host, t);
+	(void)ap_host_task_time(host, t);
+	memcpy(t->carried, t->raw, sizeof(t->carried));
+	ap_host_samplers_leave(host, t);
+	ap_host_world_leave(t);
+	ap_host_writer_ended(host, t);
+	ap_host_trace_leave(host, t);
+	ap_host_watch_leave(host, t);
+	t->has_parting = false;
+	place(host, t, seg, 0);
+	t->gen = 0;
+	ap_host_samplers_placed(host, t);
+	ap_host_task_found_on_cpu(host, t);
+	host->is_changed = true;
+	ap_host_task_order(t);
+	ap_host_publish_task(host, t->core);
+}
+
+void ap_host_moved(struct ap_host *host, u32 from, u32 to)
+{
+	struct ap_host_seg *old = ap_host_seg(host, from), *seg = ap_host_seg(host, to);
+	struct ap_host_task *t = old ? old->by_slot[0] : NULL;
+
+	if (!t || !seg)
+		return;
+	ap_host_exec_asked(host, from, 0);
+	count_elsewhere(host, t, seg);
+	ap_host_let_go(host);
 }
 
 void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg)

@@ -200,12 +200,22 @@ void ap_host_wake(void *world, struct ap_event *event, u32 what)
 
 void ap_host_wakes_look(struct ap_host *host)
 {
-	/* pairs with the increment of who made a wakeup due */
-	u32 wakes = __atomic_load_n(&ap_board_of(host->ses->head)->wakes, __ATOMIC_ACQUIRE);
+	const struct ap_session_file *f;
+	u32 wakes[AP_PARTY_MAX], *seen;
+	bool any = false;
 
-	if (wakes == host->wakes)
+	for (u32 p = 0; (f = ap_session_next_party(host->ses, &p));) {
+		/* pairs with the increment of who made a wakeup due */
+		wakes[f->party] = __atomic_load_n(&ap_board_of(f->head)->wakes, __ATOMIC_ACQUIRE);
+		any |= wakes[f->party] != host->wakes[f->party];
+	}
+	if (!any)
 		return;
-	host->wakes = wakes;
+	ap_host_carry_all(host);
 	ap_core_rings_woken(host->core);
-	__atomic_store_n(&host->ses->head->wakes_seen, wakes, __ATOMIC_RELEASE);
+	for (u32 p = 0; (f = ap_session_next_party(host->ses, &p));) {
+		seen = &host->ses->head->wakes_seen[f->party];
+		host->wakes[f->party] = wakes[f->party];
+		__atomic_store_n(seen, wakes[f->party], __ATOMIC_RELEASE);
+	}
 }

@@ -43,10 +43,9 @@ static int ask(enum ap_prctl_op op, u64 arg, u64 more)
 
 static u32 own_root(const struct ap_session_file *s)
 {
-	u32 n = ap_session_nsegs(s);
 	struct ap_seg head;
 
-	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++)
+	for (u32 seg = 0; ap_session_next_seg(s, &seg); seg++)
 		if (!ap_session_seg_read(s, seg, &head) && head.state == AP_SEG_LIVE &&
 		    head.ns_pid == (u32)getpid())
 			return head.root;
@@ -69,11 +68,10 @@ static bool is_alive(const struct ap_seg *head)
 /* Our own segments: what runs, what has ended. */
 static void take_tally(const struct ap_session_file *s, u32 root, struct tally *tally)
 {
-	u32 n = ap_session_nsegs(s);
 	struct ap_seg head;
 
 	memset(tally, 0, sizeof(*tally));
-	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++) {
+	for (u32 seg = 0; ap_session_next_seg(s, &seg); seg++) {
 		if (ap_session_seg_read(s, seg, &head) || head.state == AP_SEG_FREE ||
 		    head.state == AP_SEG_FOLDED || !ap_root_is_within(s, head.root, root))
 			continue;

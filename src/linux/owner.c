@@ -208,11 +208,11 @@ static bool holds(pid_t tid, s32 fd, u64 dev, u64 ino)
 	       makedev(st.stx_dev_major, st.stx_dev_minor) == dev && st.stx_ino == ino;
 }
 
-bool ap_owner_holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd, s32 head_fd)
+bool ap_owner_holds_session(const struct ap_supervisor *sv, u32 seg, pid_t tid, s32 fd, s32 head_fd)
 {
-	const struct ap_session_file *s = &sv->ses;
+	const struct ap_session_file *s = ap_session_party(&sv->ses, seg);
 
-	return holds(tid, fd, s->dev, s->ino) && holds(tid, head_fd, s->head_dev, s->head_ino);
+	return s && holds(tid, fd, s->dev, s->ino) && holds(tid, head_fd, s->head_dev, s->head_ino);
 }
 
 /* The image that was put in has the descriptor by which it will map its segment. */
@@ -221,16 +221,21 @@ static bool will_map(const struct ap_supervisor *sv, u32 seg, pid_t pid)
 	struct ap_slot slot;
 
 	return !ap_session_slot_read(&sv->ses, seg, 0, &slot) &&
-	       ap_owner_holds_session(sv, pid, slot.exec_fd, slot.exec_head);
+	       ap_owner_holds_session(sv, seg, pid, slot.exec_fd, slot.exec_head);
 }
 
 enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, pid_t pid)
 {
-	struct look l = { &sv->ses, seg, head->parent_seg, 0 };
+	struct look l = { ap_session_party(&sv->ses, seg), seg, head->parent_seg, 0 };
 	int has;
 
 	if (!ap_owner_may_more(sv))
 		return AP_OWNED;
+	if (!l.ses)
+		return AP_OWNED_NOT;
+	/* slots of another party's are in another file */
+	if (AP_PARTY_OF(l.parent) != AP_PARTY_OF(seg))
+		l.parent = seg;
 	has = look(&l, pid);
 	if (has == -ESRCH || has == -ENOENT)
 		return AP_OWNED_EMPTY;
@@ -252,7 +257,9 @@ enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_s
 
 static struct ap_track *track_of(struct ap_supervisor *sv, u32 seg)
 {
-	if (seg >= sv->scanned)
+	if (AP_PARTY_OF(seg) >= AP_PARTY_MAX)
+		return NULL;
+	if (AP_SEG_LOCAL(seg) >= sv->scanned[AP_PARTY_OF(seg)])
 		ap_tracks_learn(sv);
 	for (u32 i = 0; i < sv->ntracks; i++)
 		if (sv->tracks[i].seg == seg)

@@ -33,8 +33,9 @@ bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid);
 bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid);
 /* The supervisor has given it to that process itself. */
 void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid);
-/* It has the session's files open by those numbers. */
-bool ap_owner_holds_session(const struct ap_supervisor *sv, pid_t tid, s32 fd, s32 head_fd);
+/* It has the files of the session that a segment of that number's party needs open by those numbers. */
+bool ap_owner_holds_session(const struct ap_supervisor *sv, u32 seg, pid_t tid, s32 fd,
+			    s32 head_fd);
 bool ap_owner_has_thread(pid_t pid, pid_t tid);
 
 /* Our name for a process that one of that segment calls so; 0 or less: it is not there.  It is nobody's yet. */

@@ -78,6 +78,16 @@ static int take_notes(struct ap_run_result *res, const struct ap_session_file *s
 	return ret;
 }
 
+static int take_all_notes(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
+{
+	const struct ap_session_file *f;
+	int ret = 0;
+
+	for (u32 p = 0; !ret && (f = ap_session_next_party(s, &p));)
+		ret = take_notes(res, f, root);
+	return ret;
+}
+
 int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
 {
 	int ret = ap_session_short(s, root, &res->tasks_short);
@@ -90,7 +100,7 @@ int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u
 	if (ret)
 		return ret;
 	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
-	return take_notes(res, s, root);
+	return take_all_notes(res, s, root);
 }
 
 void ap_run_result_fini(struct ap_run_result *res)

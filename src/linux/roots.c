@@ -20,19 +20,20 @@ bool ap_root_is_within(const struct ap_session_file *s, u32 root, u32 ancestor)
 	return false;
 }
 
-static u32 roots_in_use(const struct ap_session_file *s)
+static u32 roots_in_use(const struct ap_session_file *s, const struct ap_session_file *f)
 {
-	u32 n = ap_session_nsegs(s), used = 0;
+	const struct ap_root *roots = ap_board_of(f->head)->roots;
 	struct ap_seg head;
+	u32 used = 0;
 
-	for (u32 seg = 0; ap_session_next_seg(s, &seg, n); seg++)
+	for (u32 seg = f->party << AP_PARTY_SHIFT;
+	     ap_session_next_seg(s, &seg) && AP_PARTY_OF(seg) == f->party; seg++)
 		if (!ap_session_seg_read(s, seg, &head) && head.root < AP_ROOT_MAX)
 			used |= 1u << head.root;
 	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
-		u32 parent =
-			__atomic_load_n(&ap_board_of(s->head)->roots[r].parent, __ATOMIC_RELAXED);
+		u32 parent = __atomic_load_n(&roots[r].parent, __ATOMIC_RELAXED);
 
-		if (ap_board_of(s->head)->roots[r].used && parent < AP_ROOT_MAX)
+		if (roots[r].used && parent < AP_ROOT_MAX)
 			used |= 1u << parent;
 	}
 	return used;
@@ -56,24 +57,33 @@ static void merge(struct ap_session_file *s, u32 root)
 
 	to->short_tasks += from->short_tasks;
 	from->short_tasks = 0;
-	ap_session_errors_merge(s, root, parent < AP_ROOT_MAX ? parent : 0);
+	if (!s->party) /* the others' are the session's */
+		ap_session_errors_merge(s, root, parent < AP_ROOT_MAX ? parent : 0);
 	move_notes(s, root, parent < AP_ROOT_MAX ? parent : 0);
 	__atomic_store_n(&from->used, AP_ROOT_FREE, __ATOMIC_RELEASE);
 }
 
-void ap_session_roots_reap(struct ap_session_file *s)
+static void reap(const struct ap_session_file *s, struct ap_session_file *f)
 {
-	u32 used = 0;
+	const struct ap_root *roots = ap_board_of(f->head)->roots;
 	bool is_known = false;
+	u32 used = 0;
 
 	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
-		if (__atomic_load_n(&ap_board_of(s->head)->roots[r].used, __ATOMIC_ACQUIRE) !=
-		    AP_ROOT_RELEASED)
+		if (__atomic_load_n(&roots[r].used, __ATOMIC_ACQUIRE) != AP_ROOT_RELEASED)
 			continue;
 		if (!is_known)
-			used = roots_in_use(s);
+			used = roots_in_use(s, f);
 		is_known = true;
 		if (!(used & 1u << r))
-			merge(s, r);
+			merge(f, r);
 	}
+}
+
+void ap_session_roots_reap(struct ap_session_file *s)
+{
+	struct ap_session_file *f;
+
+	for (u32 p = 0; (f = ap_session_next_party(s, &p));)
+		reap(s, f);
 }

@@ -33,9 +33,11 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define MAX_SEGS (1u << 20)
+#define MAX_SEGS ((1u << AP_PARTY_SHIFT) - 1)
 #define PAGE_SEGS                                                                                  \
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
+/* What is before the segments, and behind it the other parties' samplings (AP_SAMPLINGS_AT). */
+#define VIEW_BYTES (AP_SEG_BASE + AP_PARTY_MAX * AP_SAMPLINGS_SIZE)
 #define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 _Static_assert(AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note) <= AP_PUB_OFF, "notes end");
@@ -51,29 +53,43 @@ static u32 segs_of(u64 size)
 	return (u32)(segs - (segs > 2 * PAGE_SEGS ? PAGE_SEGS : segs / 4));
 }
 
-/* Makes the files as long as the limits allow. */
-static int set_sizes(const struct ap_session_file *s)
+int ap_session_set_size(int fd, u64 size)
 {
 	struct rlimit old, lim;
-	u64 segs = MAX_SEGS;
 	int ret = 0;
 
 	if (getrlimit(RLIMIT_FSIZE, &old))
 		return -errno;
 	lim = old;
 	lim.rlim_cur = lim.rlim_max;
-	if (setrlimit(RLIMIT_FSIZE, &lim))
-		lim = old;
-	if (lim.rlim_cur != RLIM_INFINITY && lim.rlim_cur < AP_SEG_OFF(segs))
-		segs = lim.rlim_cur < AP_SEG_OFF(1) ? 0
-						    : (lim.rlim_cur - AP_SEG_BASE) / AP_SEG_SIZE;
-	if (!segs)
-		ret = -EFBIG;
-	else if (ftruncate(s->fd, (off_t)AP_SEG_OFF(segs)) ||
-		 ftruncate(s->head_fd, (off_t)AP_SEG_BASE))
+	(void)setrlimit(RLIMIT_FSIZE, &lim);
+	if (ftruncate(fd, (off_t)size))
 		ret = -errno;
 	setrlimit(RLIMIT_FSIZE, &old);
 	return ret;
+}
+
+int ap_session_seal_size(int fd)
+{
+	return fcntl(fd, F_ADD_SEALS, SIZE_SEALS) || fchmod(fd, 0444) ? -errno : 0;
+}
+
+/* Makes the files as long as the limits allow. */
+static int set_sizes(const struct ap_session_file *s)
+{
+	struct rlimit lim;
+	u64 segs = MAX_SEGS, max;
+	int ret;
+
+	if (getrlimit(RLIMIT_FSIZE, &lim))
+		return -errno;
+	max = lim.rlim_max;
+	if (max != RLIM_INFINITY && max < AP_SEG_OFF(segs))
+		segs = max < AP_SEG_OFF(1) ? 0 : (max - AP_SEG_BASE) / AP_SEG_SIZE;
+	if (!segs)
+		return -EFBIG;
+	ret = ap_session_set_size(s->fd, AP_SEG_OFF(segs));
+	return ret ?: ap_session_set_size(s->head_fd, AP_SEG_BASE);
 }
 
 static int map_part(u8 *at, int prot, int fd, u64 from, u64 to)
@@ -104,11 +120,12 @@ static int map_head(struct ap_session_file *s)
 		return -EINVAL;
 	s->head_dev = st.st_dev;
 	s->head_ino = st.st_ino;
-	p = mmap(NULL, AP_SEG_BASE, prot, MAP_SHARED, s->fd, 0);
+	p = mmap(NULL, VIEW_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	s->head = (struct ap_session *)p;
-	ret = map_part(p, prot, s->head_fd, 0, AP_BOARD_OFF);
+	ret = map_part(p, prot, s->fd, 0, AP_SEG_BASE);
+	ret = ret ?: map_part(p, prot, s->head_fd, 0, AP_BOARD_OFF);
 	return ret ?: map_part(p, prot, s->head_fd, AP_PUB_OFF, AP_SAMPLING_OFF);
 }
 
@@ -151,8 +168,7 @@ static int seal(struct ap_session_file *s, const struct ap_blob_header *image)
 
 	if (!is_sealed && fcntl(s->head_fd, F_ADD_SEALS, SIZE_SEALS))
 		return -errno;
-	if (fcntl(s->fd, F_ADD_SEALS, SIZE_SEALS) || fchmod(s->head_fd, 0400) ||
-	    fchmod(s->fd, 0444))
+	if (ap_session_seal_size(s->fd) || fchmod(s->head_fd, 0400))
 		return -errno;
 	s->head->image_bytes = is_sealed ? image_bytes : 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->head_fd);
@@ -170,7 +186,7 @@ static u64 common_bytes(const struct ap_machine *machine)
 }
 
 /* Where it does not fit there is none, and tasks see so. */
-static void make_common(struct ap_session_file *s)
+void ap_session_make_common(struct ap_session_file *s)
 {
 	const struct ap_machine *machine = (const struct ap_machine *)s->head->machine;
 
@@ -250,7 +266,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	s->head->cache_limit = cfg->cache_limit;
 	memcpy(s->head->machine, cfg->machine ? cfg->machine : ap_machine_at(0),
 	       sizeof(struct ap_machine));
-	make_common(s);
+	ap_session_make_common(s);
 	s->head->codes = cfg->cpu;
 	if (cfg->cpu_id)
 		s->head->cpu_id = *cfg->cpu_id;
@@ -286,8 +302,10 @@ void *ap_session_part(const struct ap_session_file *s, u64 off)
 
 void ap_session_close(struct ap_session_file *s)
 {
+	for (u32 p = 1; s->is_owner && p < AP_PARTY_MAX; p++)
+		ap_session_party_end(s, p);
 	if (s->head)
-		munmap(s->head, AP_SEG_BASE);
+		munmap(s->head, VIEW_BYTES);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->head_fd >= 0)
@@ -295,18 +313,34 @@ void ap_session_close(struct ap_session_file *s)
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
 }
 
-void ap_session_kinds_look(const struct ap_session_file *s)
+/* The next of the party with memory. */
+static bool next_in(const struct ap_session_file *s, u32 *seg)
 {
-	u64 wanted = __atomic_load_n(&ap_board_of(s->head)->kinds, __ATOMIC_SEQ_CST);
+	off_t data = lseek(s->fd, (off_t)AP_SEG_OFF(*seg), SEEK_DATA);
+	u64 local = data < 0 ? UINT64_MAX : ((u64)data - AP_SEG_BASE) / AP_SEG_SIZE;
 
-	if (wanted & ~s->head->kinds)
-		__atomic_fetch_or(&s->head->kinds, wanted, __ATOMIC_SEQ_CST);
+	if (local >= s->max_segs)
+		return false;
+	*seg = s->party << AP_PARTY_SHIFT | (u32)local;
+	return true;
+}
+
+bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg)
+{
+	const struct ap_session_file *f;
+
+	for (u32 p = AP_PARTY_OF(*seg); p < AP_PARTY_MAX; *seg = ++p << AP_PARTY_SHIFT) {
+		f = ap_session_party(s, *seg);
+		if (f && next_in(f, seg))
+			return true;
+	}
+	return false;
 }
 
 /* Known to be taken.  What stands in the file others than the supervisor take for it, as far as there is room. */
 static u32 known(const struct ap_session_file *s)
 {
-	u32 n = s->known ? s->known : __atomic_load_n(&s->head->known_segs, __ATOMIC_ACQUIRE);
+	u32 n = s->known ? s->known : ap_segs_known(s->head, s->party);
 
 	return n < s->max_segs ? n : s->max_segs;
 }
@@ -315,7 +349,8 @@ u32 ap_session_said_segs(const struct ap_session_file *s)
 {
 	u32 n = __atomic_load_n(&ap_board_of(s->head)->nsegs, __ATOMIC_ACQUIRE), least = known(s);
 
-	return n > least && n - least <= AP_SEGS_AHEAD && n <= s->max_segs ? n : least;
+	n = n > least && n - least <= AP_SEGS_AHEAD && n <= s->max_segs ? n : least;
+	return s->party << AP_PARTY_SHIFT | n;
 }
 
 /*
@@ -324,20 +359,22 @@ u32 ap_session_said_segs(const struct ap_session_file *s)
  */
 u32 ap_session_nsegs(const struct ap_session_file *s)
 {
-	u32 n = known(s), next = n;
+	u32 first = s->party << AP_PARTY_SHIFT, n = first + known(s), next = n;
 
-	for (; ap_session_next_seg(s, &next, s->max_segs); next++)
+	for (; next_in(s, &next); next++)
 		n = next + 1;
 	if (ap_session_said_segs(s) < n && s->is_owner)
-		__atomic_store_n(&ap_board_of(s->head)->nsegs, n, __ATOMIC_RELEASE);
+		__atomic_store_n(&ap_board_of(s->head)->nsegs, AP_SEG_LOCAL(n), __ATOMIC_RELEASE);
 	return n;
 }
 
 bool ap_session_is_taken(const struct ap_session_file *s, u32 seg)
 {
+	const struct ap_session_file *f = ap_session_party(s, seg);
 	u32 taken;
 
-	return !ap_session_read(s, &taken, sizeof(taken),
+	return f && AP_SEG_LOCAL(seg) < f->max_segs &&
+	       !ap_session_read(f, &taken, sizeof(taken),
 				AP_SEG_OFF(seg) + offsetof(struct ap_seg, taken)) &&
 	       taken;
 }
@@ -367,11 +404,11 @@ static int take_seg(struct ap_session_file *s, u32 seg, const struct ap_seg *ini
 
 int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init, u32 *seg)
 {
-	u32 i = ap_segs_first(s->head), tries;
+	u32 i = ap_segs_first(s->head, s->party), tries;
 	int ret;
 
 	/* they may all say that they are taken */
-	for (tries = 0; tries < 2 * AP_SEGS_AHEAD && i < s->max_segs; tries++) {
+	for (tries = 0; tries < 2 * AP_SEGS_AHEAD && AP_SEG_LOCAL(i) < s->max_segs; tries++) {
 		ret = take_seg(s, i, init);
 		if (ret != -EEXIST) {
 			*seg = i;
@@ -394,31 +431,41 @@ int ap_session_read(const struct ap_session_file *s, void *buf, u64 size, u64 of
 	return (u64)got == size ? 0 : -EIO;
 }
 
+static int read_of(const struct ap_session_file *s, u32 seg, void *buf, u64 size, u64 at)
+{
+	const struct ap_session_file *f = ap_session_party(s, seg);
+
+	return f ? ap_session_read(f, buf, size, AP_SEG_OFF(seg) + at) : -ENOENT;
+}
+
 int ap_session_seg_read(const struct ap_session_file *s, u32 seg, struct ap_seg *out)
 {
-	return ap_session_read(s, out, sizeof(*out), AP_SEG_OFF(seg));
+	return read_of(s, seg, out, sizeof(*out), 0);
 }
 
 int ap_session_slot_read(const struct ap_session_file *s, u32 seg, u32 slot, struct ap_slot *out)
 {
-	return ap_session_read(s, out, sizeof(*out), AP_SEG_OFF(seg) + AP_SLOT_OFF(slot));
+	return read_of(s, seg, out, sizeof(*out), AP_SLOT_OFF(slot));
 }
 
-static void *map_page(const struct ap_session_file *s, u64 off)
+static void *map_page(const struct ap_session_file *s, u32 seg, u64 at)
 {
-	void *p = mmap(NULL, AP_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, (off_t)off);
+	const struct ap_session_file *f = ap_session_party(s, seg);
+	void *p = f ? mmap(NULL, AP_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd,
+			   (off_t)(AP_SEG_OFF(seg) + at))
+		    : MAP_FAILED;
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
 struct ap_seg *ap_session_seg_map(const struct ap_session_file *s, u32 seg)
 {
-	return map_page(s, AP_SEG_OFF(seg));
+	return map_page(s, seg, 0);
 }
 
 struct ap_slot *ap_session_slot_map(const struct ap_session_file *s, u32 seg, u32 slot)
 {
-	return map_page(s, AP_SEG_OFF(seg) + AP_SLOT_OFF(slot));
+	return map_page(s, seg, AP_SLOT_OFF(slot));
 }
 
 void ap_session_page_unmap(void *page)

@@ -20,10 +20,12 @@ struct ap_session_file {
 	u64 dev, ino;		/* of the party's file, to know it again in another process, */
 	u64 head_dev, head_ino; /* and of the head */
 	u32 max_segs;		/* that the party's has room for, by its size, which is sealed */
-	u32 known;     /* the supervisor's own ap_session.known_segs; 0: not the supervisor's */
-	bool is_owner; /* made by us: all others only read */
+	u32 known; /* of the party, the supervisor's own ap_session.known_segs; 0: not the supervisor's */
+	bool is_owner;		  /* made by us: all others only read */
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
+	u32 party;
+	struct ap_session_file *parties[AP_PARTY_MAX]; /* of the session's owner, but for its own */
 };
 
 struct ap_blob_header;
@@ -48,21 +50,40 @@ void ap_session_close(struct ap_session_file *s);
 /* What begins at off before the segments, as far as the session's owner writes it. */
 void *ap_session_part(const struct ap_session_file *s, u64 off);
 
-/* All segments that are anybody's are below, whatever tasks say, which is mended: a system call. */
+/* party.c: docs/design/trust.md */
+/* That of a segment, which is s itself where that is not the owner's; NULL: there is no such party. */
+struct ap_session_file *ap_session_party(const struct ap_session_file *s, u32 seg);
+/* The next one, from *party on, which is incremented; NULL: there is none. */
+struct ap_session_file *ap_session_next_party(const struct ap_session_file *s, u32 *party);
+/* Makes an empty memfd the file of a new party; takes the descriptor over.  -ENOSPC: there are too many. */
+AP_MUST_CHECK int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party);
+/* The same with descriptor fd of a task, which may be anything. */
+AP_MUST_CHECK int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party);
+/* Nobody is in it any more: its number is another's from now on. */
+void ap_session_party_end(struct ap_session_file *s, u32 party);
+/* session.c, for party.c: the sizes of an empty file, as the first one's; and its memory. */
+AP_MUST_CHECK int ap_session_set_size(int fd, u64 size);
+AP_MUST_CHECK int ap_session_seal_size(int fd);
+void ap_session_make_common(struct ap_session_file *s);
+
+/*
+ * The end of the segments of a party, whose file s is: all that are anybody's are below, whatever tasks say, which is
+ * mended.  A system call.
+ */
 u32 ap_session_nsegs(const struct ap_session_file *s);
 /* It is somebody's.  Without giving it memory, as a look at its page would. */
 bool ap_session_is_taken(const struct ap_session_file *s, u32 seg);
 /* As far as tasks say it, which is as much as can be believed of it: no system call. */
 u32 ap_session_said_segs(const struct ap_session_file *s);
 /*
- * Moves *seg on to the next segment below n that has any memory, false when there is none: folded
+ * Moves *seg on to the next segment that has any memory, of any party; false when there is none: folded
  * segments are holes of the file.
  */
-bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg, u32 n);
-/* Allocates a segment in state INIT with the fields that init gives; -ENOSPC when full. */
+bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg);
+/* Allocates a segment of a party in state INIT with the fields that init gives; -ENOSPC when full. */
 AP_MUST_CHECK int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init,
 				     u32 *seg);
-/* Bytes of the file, all of them; without a mapping, which would fill its holes. */
+/* Bytes of a party's file, all of them; without a mapping, which would fill its holes. */
 AP_MUST_CHECK int ap_session_read(const struct ap_session_file *s, void *buf, u64 size, u64 off);
 /* Copies of a segment's or a slot's first page. */
 AP_MUST_CHECK int ap_session_seg_read(const struct ap_session_file *s, u32 seg, struct ap_seg *out);
@@ -79,6 +100,10 @@ struct ap_note_args {
 };
 void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args);
 
+/* Of all boards: ap_board.untold, looks, which only grow. */
+u32 ap_session_untold(const struct ap_session_file *s);
+u32 ap_session_looks(const struct ap_session_file *s);
+bool ap_session_is_mute(const struct ap_session_file *s);
 /* What an anyperf inside wants counted is: the board's words become the head's. */
 void ap_session_kinds_look(const struct ap_session_file *s);
 

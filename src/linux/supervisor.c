@@ -270,16 +270,14 @@ static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 
 static void look_at_tracks(struct ap_supervisor *sv)
 {
-	const struct ap_board *board = ap_board_of(sv->ses.head);
-	u32 looks = __atomic_load_n(&board->looks, __ATOMIC_ACQUIRE);
+	u32 looks = ap_session_looks(&sv->ses), untold = ap_session_untold(&sv->ses);
 
-	if (looks != sv->looks ||
-	    (sv->host && __atomic_load_n(&board->untold, __ATOMIC_RELAXED) != sv->untold))
+	if (looks != sv->looks || (sv->host && untold != sv->untold))
 		sv->is_stale = true;
-	sv->untold = __atomic_load_n(&board->untold, __ATOMIC_RELAXED);
+	sv->untold = untold;
 	sv->looks = looks;
 	/* once and for all: whoever took it back would have others wait */
-	sv->has_mute |= __atomic_load_n(&board->mute, __ATOMIC_ACQUIRE);
+	sv->has_mute |= ap_session_is_mute(&sv->ses);
 	while (sv->is_stale) {
 		sv->is_stale = false;
 		ap_handover_sweep(sv, ap_now_ns());
@@ -289,9 +287,8 @@ static void look_at_tracks(struct ap_supervisor *sv)
 }
 
 /* An anyperf inside wants perf events served.  What it wrote may be anything. */
-static void start_host(struct ap_supervisor *sv)
+static void start_host(struct ap_supervisor *sv, const struct ap_board *board)
 {
-	const struct ap_board *board = ap_board_of(sv->ses.head);
 	u32 word = __atomic_load_n(&board->serve, __ATOMIC_ACQUIRE);
 	u32 counters = AP_SERVE_COUNTERS(word);
 	s32 level = AP_SERVE_LEVEL(word);
@@ -318,6 +315,7 @@ static void start_host(struct ap_supervisor *sv)
  */
 static void work(struct ap_supervisor *sv, u64 ns)
 {
+	const struct ap_session_file *f;
 	bool in_time, any;
 
 	if (!sv->bell.is_running) {
@@ -333,8 +331,9 @@ static void work(struct ap_supervisor *sv, u64 ns)
 	}
 	look_at_tracks(sv);
 	ap_session_kinds_look(&sv->ses);
-	if (!(sv->ses.head->flags & AP_F_SERVE))
-		start_host(sv);
+	for (u32 p = 0;
+	     !(sv->ses.head->flags & AP_F_SERVE) && (f = ap_session_next_party(&sv->ses, &p));)
+		start_host(sv, ap_board_of(f->head));
 	if (!sv->host)
 		return;
 	any = ap_host_serve(sv->host, &in_time);
@@ -350,7 +349,7 @@ void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_superv
 	u64 tick_ms = TICK_MIN_MS, tick_ns = ap_now_ns() + tick_ms * 1000000;
 
 	while (!done(sv) && (!until_ns || ap_now_ns() < until_ns)) {
-		u32 known = sv->scanned;
+		u32 known = sv->nseen;
 		u64 now;
 
 		work(sv, clock_work(sv, until_ns, tick_ns));
@@ -360,7 +359,7 @@ void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_superv
 			if (sv->ses.head)
 				look_at_tracks(sv);
 		}
-		if (sv->scanned != known)
+		if (sv->nseen != known)
 			tick_ms = TICK_MIN_MS;
 		else if (now >= tick_ns && tick_ms < TICK_MAX_MS)
 			tick_ms *= 2;

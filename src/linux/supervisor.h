@@ -46,10 +46,13 @@ struct ap_traced {
 	bool owns_seg;
 	bool is_leaving; /* to be let go when it stops, whatever for */
 	s32 fd, head_fd;
+	u32 party; /* of its new image */
 	u32 root, nofile_share, limit_shares, ptracer, cwd;
 	u64 random, sigmask;
 	u64 gone_ns; /* since when there is no such task, 0 there is */
 };
+
+struct ap_bell_relay;
 
 struct ap_doorbell {
 	pthread_t thread;
@@ -63,6 +66,7 @@ struct ap_doorbell {
 	u32 credit;	/* so many fruitless looks until it is given up */
 	u32 missed;	/* requests since then */
 	struct ap_session *head;
+	struct ap_bell_relay *relays[AP_PARTY_MAX];
 };
 
 /* What epoll says of a client's descriptor; segments' numbers are below. */
@@ -80,11 +84,12 @@ struct ap_supervisor {
 	int epfd, sigfd;
 	struct ap_track *tracks;
 	u32 ntracks, tracks_cap;
-	u32 scanned;		  /* segments that have been seen */
-	u64 free_at;		  /* when those in reserve are looked at again */
-	u32 looks, untold;	  /* ap_session's as they were then */
-	struct ap_host *host;	  /* NULL: there are no perf events */
-	struct ap_client *client; /* NULL: nobody opens events from outside */
+	u32 scanned[AP_PARTY_MAX]; /* segments that have been seen, of each party */
+	u32 nseen;		   /* all of them, ever */
+	u64 free_at;		   /* when those in reserve are looked at again */
+	u32 looks, untold;	   /* ap_session's as they were then */
+	struct ap_host *host;	   /* NULL: there are no perf events */
+	struct ap_client *client;  /* NULL: nobody opens events from outside */
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
 	enum ap_rights rights;
@@ -137,7 +142,17 @@ void ap_doorbell_resume(struct ap_doorbell *bell);
 /* Requests were served; who asked had not gone to sleep: to look for the next one is worth while. */
 void ap_doorbell_served(struct ap_doorbell *bell, bool in_time);
 
+/*
+ * Another party's bell: a thread sleeps at it, and rings ours.  Nothing where that cannot be: then
+ * its tasks are found by the clock.
+ */
+void ap_doorbell_join(struct ap_doorbell *bell, const struct ap_session_file *party);
+/* Before its memory goes. */
+void ap_doorbell_leave(struct ap_doorbell *bell, u32 party);
+
 /* tracks.c */
+/* The next segment from *seg on that has no track yet; false: there is none. */
+bool ap_tracks_next_new(const struct ap_supervisor *sv, u32 *seg);
 /* Looks at every unfolded segment: learns new ones, folds dead ones. */
 void ap_tracks_update(struct ap_supervisor *sv);
 /* New segments get their tracks, no more. */
@@ -167,9 +182,9 @@ void ap_handover_forget(struct ap_supervisor *sv);
 bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
 			u32 parent_seg);
 
-/* A new segment, state INIT, for a process of root; -ENOSPC when the session is full. */
+/* A new segment of the party, state INIT, for a process of root; -ENOSPC when the session is full. */
 AP_MUST_CHECK int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg,
-				      u32 *seg);
+				      u32 party, u32 *seg);
 
 /* pidns.c: our name for a task of another pid namespace, 0 when it cannot be told. */
 pid_t ap_pidns_find(u64 pidns, pid_t inner);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -198,14 +199,88 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	return !ap_session_fold(&sv->ses, t->seg);
 }
 
+static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
+{
+	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
+	u32 n = AP_SEG_LOCAL(ap_session_nsegs(f));
+
+	while (*scanned < n && !add_track(sv, first + *scanned))
+		++*scanned, sv->nseen++;
+	f->known = *scanned;
+	__atomic_store_n(&sv->ses.head->known_segs[f->party], *scanned, __ATOMIC_RELEASE);
+}
+
 void ap_tracks_learn(struct ap_supervisor *sv)
 {
-	u32 n = ap_session_nsegs(&sv->ses);
+	struct ap_session_file *f;
 
-	while (sv->scanned < n && !add_track(sv, sv->scanned))
-		sv->scanned++;
-	sv->ses.known = sv->scanned;
-	__atomic_store_n(&sv->ses.head->known_segs, sv->scanned, __ATOMIC_RELEASE);
+	for (u32 p = 0; (f = ap_session_next_party(&sv->ses, &p));)
+		learn(sv, f);
+}
+
+bool ap_tracks_next_new(const struct ap_supervisor *sv, u32 *seg)
+{
+	const struct ap_session_file *f;
+
+	for (u32 p = AP_PARTY_OF(*seg); p < AP_PARTY_MAX; *seg = ++p << AP_PARTY_SHIFT) {
+		f = ap_session_party(&sv->ses, *seg);
+		if (!f)
+			continue;
+		if (AP_SEG_LOCAL(*seg) < sv->scanned[p])
+			*seg = p << AP_PARTY_SHIFT | sv->scanned[p];
+		if (*seg < ap_session_nsegs(f))
+			return true;
+	}
+	return false;
+}
+
+/* Their notes are the session's. */
+static void take_notes(struct ap_supervisor *sv, const struct ap_session_file *f)
+{
+	const struct ap_note *notes = ap_notes_of(f->head);
+	struct ap_note *to;
+
+	for (u32 i = 0; i < AP_NOTE_MAX; i++) {
+		if (__atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE) != AP_NOTE_READY)
+			continue;
+		to = ap_note_new(sv->ses.head);
+		if (!to)
+			return;
+		to->kind = notes[i].kind;
+		to->pid = notes[i].pid;
+		to->root = 0;
+		memcpy(to->text, notes[i].text, sizeof(to->text));
+		__atomic_store_n(&to->ready, AP_NOTE_READY, __ATOMIC_RELEASE);
+	}
+}
+
+/* A segment that has no track yet. */
+static bool has_more(const struct ap_supervisor *sv, u32 party)
+{
+	u32 seg = party << AP_PARTY_SHIFT | sv->scanned[party];
+
+	return ap_session_next_seg(&sv->ses, &seg) && AP_PARTY_OF(seg) == party;
+}
+
+/* Of a party nobody is left, nor comes with an exec. */
+static void end_parties(struct ap_supervisor *sv)
+{
+	bool is_used[AP_PARTY_MAX] = { true };
+	struct ap_session_file *f;
+
+	for (u32 i = 0; i < sv->ntracks; i++)
+		is_used[AP_PARTY_OF(sv->tracks[i].seg)] = true;
+	for (u32 i = 0; i < sv->ntraced; i++)
+		is_used[sv->traced[i].party] = true;
+	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
+		if (is_used[f->party] || has_more(sv, f->party))
+			continue;
+		take_notes(sv, f);
+		if (sv->host)
+			ap_host_party_ended(sv->host, f->party);
+		ap_doorbell_leave(&sv->bell, f->party);
+		ap_session_party_end(&sv->ses, f->party);
+	}
 }
 
 void ap_tracks_update(struct ap_supervisor *sv)
@@ -229,6 +304,7 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	if (with_free)
 		sv->free_at = now + FREE_SHARE * (ap_now_ns() - now);
 	ap_session_roots_reap(&sv->ses);
+	end_parties(sv);
 }
 
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
@@ -288,5 +364,5 @@ void ap_tracks_fini(struct ap_supervisor *sv)
 	free(sv->tracks);
 	sv->tracks = NULL;
 	sv->ntracks = sv->tracks_cap = 0;
-	sv->scanned = 0;
+	memset(sv->scanned, 0, sizeof(sv->scanned));
 }

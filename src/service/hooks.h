@@ -62,8 +62,9 @@ bool ap_hook_next_part(u64 pos, u64 end, u64 *lo, u64 *hi);
 void ap_hook_shared_as_is(u64 start);
 /* Is the calling thread's descriptor table the one of its process' other threads? */
 bool ap_hook_shares_files(void);
-/* The session file's descriptor. */
+/* The descriptor of its party's file, and which party that is. */
 s32 ap_hook_session_fd(void);
+u32 ap_hook_party(void);
 /*
  * Sampling: from within ap_service_arm and ap_service_overflow only.  Signals need not be held off
  * there: one that comes waits until the engine is left, unless it kills or stops.

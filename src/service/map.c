@@ -51,6 +51,16 @@ static void remember(u64 start, u64 end, u64 inode, u64 off)
 	ap_memo_publish(&table, e);
 }
 
+bool ap_service_may_move(void)
+{
+	u32 n = ap_memo_used(&table);
+
+	for (u32 i = 0; i < n; i++)
+		if (ap_memo_at(&table, i))
+			return false;
+	return true;
+}
+
 static bool is_mapped(u64 inode)
 {
 	u32 n = ap_memo_used(&table);

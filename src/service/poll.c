@@ -250,8 +250,9 @@ void ap_svc_poll_begins(u64 nr)
 	const struct ap_session *s = ap_hook_session();
 	struct ap_request r;
 
-	if (nr == AP_NR_epoll_ctl || __atomic_load_n(&ap_board_of(s)->wakes, __ATOMIC_ACQUIRE) ==
-					     __atomic_load_n(&s->wakes_seen, __ATOMIC_ACQUIRE))
+	if (nr == AP_NR_epoll_ctl ||
+	    __atomic_load_n(&ap_board_of(s)->wakes, __ATOMIC_ACQUIRE) ==
+		    __atomic_load_n(&s->wakes_seen[ap_hook_party()], __ATOMIC_ACQUIRE))
 		return;
 	ap_request_begin_held(&r, AP_SVC_NOP);
 	ap_request_ask(&r);

@@ -69,7 +69,8 @@ void ap_request_ring(void)
 	u32 *bell = &ap_board_of(session)->doorbell;
 
 	__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST))
+	/* at the bell of a party of its own somebody always sleeps */
+	if (__atomic_load_n(&session->asleep, __ATOMIC_SEQ_CST) || ap_hook_party())
 		ap_svc_sys(AP_NR_futex, (u64)bell, AP_FUTEX_WAKE, INT32_MAX, 0);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/sys.h"
 #include "service/request.h"
 #include "service/sample.h"
+#include "service/service.h"
 #include "service/sys.h"
 
 #define RINGS 4096U
@@ -31,6 +32,7 @@ struct entry {
 };
 
 static u8 *samplers;
+static u32 samplings_of; /* the party whose other part is mapped with them */
 static struct entry *table;
 
 u8 *ap_svc_samplers(void)
@@ -42,11 +44,28 @@ u8 *ap_svc_samplers(void)
 	if (ap_svc_is_mute())
 		return NULL;
 	/* Two at a time map it twice, and one of them for nothing. */
+	samplings_of = ap_hook_party();
 	mine = ap_hook_map_samplers();
 	if (mine && !__atomic_compare_exchange_n(&samplers, &p, mine, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 		return p;
 	return mine;
+}
+
+/* The only thread of its process. */
+bool ap_service_moves(void)
+{
+	if (samplers) {
+		ap_hook_unmap(samplers, AP_SAMPLERS_READ);
+		ap_hook_unmap(samplers + AP_SAMPLINGS_AT(samplings_of), AP_SAMPLINGS_SIZE);
+	}
+	samplers = NULL;
+	for (u32 i = 0; table && i < RINGS && table[i].state != FREE; i++) {
+		if (table[i].state == MAPPED)
+			ap_hook_unmap(table[i].at, (table[i].pages + 1) * AP_PAGE_SIZE);
+		table[i].state = FREE;
+	}
+	return true;
 }
 
 static struct entry *get_table(void)

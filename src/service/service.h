@@ -124,6 +124,10 @@ void ap_service_begins_in(u32 where);
 
 /* In a fork's child: it has the descriptors and not the mappings. */
 void ap_service_in_child(void);
+/* May the process go on in another party's file?  Not where the program has mapped pages of this one. */
+bool ap_service_may_move(void);
+/* It does: nothing is mapped of the former one any more. */
+AP_MUST_CHECK bool ap_service_moves(void);
 /*
  * The end of a line of /proc/self/maps, from the device on, with the name at name_at: true where a
  * perf event is mapped at start.

@@ -258,7 +258,7 @@ static void step(void)
 	ap_core_tick(W.core);
 	ap_core_rings_woken(W.core);
 	if (rnd(20) == 0)
-		ap_core_writer_died(W.core, rnd(100));
+		ap_core_writer_died(W.core, 0, rnd(100));
 	if (rnd(5) == 0)
 		random_news();
 	if (!e)

@@ -329,9 +329,9 @@ static void dead_writers_are_cleared_everywhere(void)
 	fd = open_for(&W, attr_sampled(100, 0), 0, -1);
 	ring = ring_map(&W, fd, true);
 	ring_of(ring)->ring.lock = AP_RING_NAME(3, 4);
-	ap_core_writer_died(W.core, AP_RING_NAME(3, 5));
+	ap_core_writer_died(W.core, 0, AP_RING_NAME(3, 5));
 	EXPECT_U64(ring_of(ring)->ring.lock, AP_RING_NAME(3, 4));
-	ap_core_writer_died(W.core, AP_RING_NAME(3, 4));
+	ap_core_writer_died(W.core, 0, AP_RING_NAME(3, 4));
 	EXPECT_U64(ring_of(ring)->ring.lock, 0);
 	EXPECT_U64(wakes.poll, 2); /* the ring, and that it is free */
 	world_run(&W, 0, MS, 100);

@@ -378,10 +378,10 @@ static void the_dead_hold_no_ring(void)
 	EXPECT_U64(ring->lock, name);
 	EXPECT(call(0, AP_SVC_HELD, name, 0, 0) == 0);
 	EXPECT_U64(ring->lock, 0);
-	EXPECT(!ap_host_writer_is_dead(host, AP_RING_CORE));
-	EXPECT(!ap_host_writer_is_dead(host, AP_RING_NAME(0, 0)));
-	EXPECT(ap_host_writer_is_dead(host, AP_RING_NAME(0, 1)));
-	EXPECT(ap_host_writer_is_dead(host, AP_RING_NAME(2, 0)));
+	EXPECT(!ap_host_writer_is_dead(host, &(struct ap_ring_map){ 0 }, AP_RING_CORE));
+	EXPECT(!ap_host_writer_is_dead(host, &(struct ap_ring_map){ 0 }, AP_RING_NAME(0, 0)));
+	EXPECT(ap_host_writer_is_dead(host, &(struct ap_ring_map){ 0 }, AP_RING_NAME(0, 1)));
+	EXPECT(ap_host_writer_is_dead(host, &(struct ap_ring_map){ 0 }, AP_RING_NAME(2, 0)));
 }
 
 /* Its samplers were locked while it wrote: nobody has to wait for that. */

@@ -169,7 +169,7 @@ static void numbers_are_no_more_than_the_file_has(void)
 
 	REQUIRE(setrlimit(RLIMIT_FSIZE, &lim) == 0);
 	open_session();
-	ses.head->known_segs = ses.head->max_segs = 0xfffffff0;
+	ses.head->known_segs[0] = ses.head->max_segs = 0xfffffff0;
 	ap_board_of(ses.head)->nsegs = 0xfffffff8;
 	EXPECT(ap_session_nsegs(&ses) <= 4);
 	EXPECT(ap_session_said_segs(&ses) <= 4);
@@ -185,7 +185,7 @@ static void what_the_supervisor_knows_it_does_not_read(void)
 	open_session();
 	REQUIRE(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) == 0);
 	ses.known = ap_session_nsegs(&ses);
-	ses.head->known_segs = 1 << 19;
+	ses.head->known_segs[0] = 1 << 19;
 	EXPECT_U64(ap_session_nsegs(&ses), 1);
 	EXPECT_U64(ap_session_said_segs(&ses), 1);
 }
@@ -203,7 +203,7 @@ static void scribbled_numbers_give_each_its_own_segment(void)
 			ap_board_of(ses.head)->nsegs = wild[i % AP_ARRAY_SIZE(wild)];
 		if (i % 50 == 49) {
 			known = ap_session_nsegs(&ses);
-			ses.head->known_segs = known;
+			ses.head->known_segs[0] = known;
 		}
 		REQUIRE(ap_session_seg_new(&ses, &(struct ap_seg){ 0 }, &seg) == 0);
 		if (seg < AP_ARRAY_SIZE(is_taken)) {

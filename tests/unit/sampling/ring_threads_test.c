@@ -148,7 +148,7 @@ static u32 walk(struct area *a, u32 *told)
 /* As the file is when the writer dies here: records are whole, the next one follows them. */
 static void die_here(void)
 {
-	struct ap_ring_map map = { &copy->ring, &copy->page, copy->data, SIZE, M.flags };
+	struct ap_ring_map map = { &copy->ring, &copy->page, copy->data, SIZE, M.flags, 0 };
 	u32 told, before;
 
 	memcpy(copy, shared, sizeof(*copy));

@@ -168,7 +168,7 @@ struct ap_sampler *fake_sampler(u32 i)
 {
 	struct ap_sampler *s = (struct ap_sampler *)(fake.samplers + (u64)i * AP_SAMPLER_SIZE);
 
-	s->live = AP_SAMPLER_LIVE(i);
+	s->live = AP_SAMPLER_LIVE(i, 0);
 	return s;
 }
 
@@ -244,6 +244,11 @@ u32 ap_hook_branches(struct ap_hook_branch *b, u32 max)
 bool ap_hook_shares_files(void)
 {
 	return !fake.own_files;
+}
+
+u32 ap_hook_party(void)
+{
+	return 0;
 }
 
 s32 ap_hook_session_fd(void)
