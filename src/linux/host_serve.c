@@ -407,13 +407,21 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	return ret;
 }
 
+/* A child that has not run yet.  Its segment may be given up by now, where the call has failed. */
+static bool has_made(struct ap_host *host, const struct request *r, const struct ap_host_task *t)
+{
+	struct ap_host_seg *maker = t->maker_seg ? ap_host_seg_known(host, t->maker_seg - 1) : NULL;
+
+	return maker && is_own(host, r, maker);
+}
+
 static s64 end_slot(struct ap_host *host, const struct request *r, const u64 *arg,
 		    enum ap_host_ending ending)
 {
 	struct ap_host_seg *seg = named_seg(host, r->task, arg);
 	struct ap_host_task *t = seg ? seg->by_slot[arg[1]] : NULL;
 
-	if (t && !is_own(host, r, seg) && !is_own_childs(host, r, seg))
+	if (t && !is_own(host, r, seg) && !has_made(host, r, t))
 		return -EINVAL;
 	/* a vfork child's parent may be faster than the news of the child's exec */
 	if (t && !ap_host_task_waits(host, t))
