@@ -160,8 +160,10 @@ static bool find(struct ap_evsel *sel, const char *name, size_t len)
 		name = sel->desc->name;
 	ret = ap_client_event_by_name(
 		name, sel->desc && name == sel->desc->name ? strlen(name) : len, &sel->attr);
-	if (!ret)
+	if (!ret) {
 		sel->kinds = ap_client_event_kinds(&sel->attr);
+		sel->is_derived = ap_client_is_derived(&sel->attr);
+	}
 	/* the numbers of a table's unsupported ones may have a counter */
 	if (sel->desc && (sel->desc->kind != AP_KIND_UNSUPPORTED || !sel->kinds))
 		return true;

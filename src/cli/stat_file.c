@@ -107,8 +107,10 @@ static void describe_foreign(struct ap_evsel *sel, const struct ap_data_event *e
 	sel->own->kind = AP_KIND_KERNEL;
 	sel->own->from = AP_FROM_SW;
 	sel->own->index = AP_SW_N;
-	if (known.n == 1)
+	if (known.n == 1) {
 		sel->kinds = known.sel[0].kinds;
+		sel->is_derived = known.sel[0].is_derived;
+	}
 	ap_evlist_fini(&known);
 }
 
@@ -121,6 +123,7 @@ static void describe_own(struct ap_evsel *sel, const struct ap_stat_remark *rema
 	sel->own->from = remark->from;
 	sel->own->index = known ? known->index : AP_SW_N;
 	sel->kinds = remark->kinds;
+	sel->is_derived = remark->is_derived;
 }
 
 static void describe(struct ap_stat_file *f, const struct ap_data_event *ev)

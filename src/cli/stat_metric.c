@@ -56,6 +56,12 @@ static const struct ap_stat_row *clock_beside(const struct ap_stat *st,
 	return found;
 }
 
+/* Does the row count all of these kinds, and nothing else? */
+static bool is_of(const struct ap_stat_row *row, u64 kinds)
+{
+	return row->sel->kinds == kinds && !row->sel->is_derived;
+}
+
 /* That place's row of these kinds, one that has counted if there is any. */
 static const struct ap_stat_row *row_of(const struct ap_stat *st, const struct ap_stat_row *of,
 					u64 kinds)
@@ -65,7 +71,7 @@ static const struct ap_stat_row *row_of(const struct ap_stat *st, const struct a
 	for (size_t i = 0; i < st->nrows; i++) {
 		const struct ap_stat_row *row = &st->row[i];
 
-		if (!is_beside(row, of) || row->sel->kinds != kinds)
+		if (!is_beside(row, of) || !is_of(row, kinds))
 			continue;
 		if (row->agg.n)
 			return row;
@@ -85,7 +91,7 @@ bool ap_stat_is_short(const struct ap_stat *st, const struct ap_stat_row *row)
 		return false;
 	for (size_t i = 0; i < st->nrows; i++) {
 		const struct ap_stat_row *other = &st->row[i];
-		bool is_insns = other->sel->kinds == K(INSTR);
+		bool is_insns = is_of(other, K(INSTR));
 
 		/* of other instructions there is one in four or five */
 		if (is_beside(other, row) && other->agg.n &&
@@ -116,7 +122,7 @@ static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
 	for (size_t i = 0; i < AP_ARRAY_SIZE(ratios); i++) {
 		const struct ap_stat_row *to;
 
-		if (ratios[i].of != row->sel->kinds)
+		if (!is_of(row, ratios[i].of))
 			continue;
 		to = row_of(st, row, ratios[i].to);
 		if (!to)

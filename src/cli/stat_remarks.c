@@ -44,6 +44,8 @@ static void put_event(struct ap_buf *to, const struct ap_stat_row *row)
 
 	line(to, "event %u %u %u %" PRIx64 " %s", (unsigned int)desc->kind,
 	     (unsigned int)desc->from, (unsigned int)row->source, row->sel->kinds, desc->name);
+	if (row->sel->is_derived)
+		line(to, "derived");
 	if (why)
 		line(to, "why %s", why);
 }
@@ -106,6 +108,8 @@ static void read_line(struct ap_stat_remarks *r, char *word)
 		r->model_sample = (u32)strtoul(rest, NULL, 10);
 	} else if (!strcmp(word, "event")) {
 		(void)read_event(r, rest);
+	} else if (!strcmp(word, "derived") && r->nevents) {
+		r->event[r->nevents - 1].is_derived = true;
 	} else if (!strcmp(word, "why") && r->nevents && !r->event[r->nevents - 1].why) {
 		r->event[r->nevents - 1].why = ap_xstrdup(rest);
 	} else if (!strcmp(word, "note")) {

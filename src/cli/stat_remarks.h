@@ -17,6 +17,7 @@ struct ap_stat_remark {
 	enum ap_event_from from;
 	enum ap_source source;
 	u64 kinds;
+	bool is_derived;
 	char *name; /* of its description, see cli/events.h */
 	char *why;  /* NULL: counted */
 };

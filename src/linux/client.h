@@ -171,6 +171,8 @@ const char *ap_client_header_page(void);
 const char *ap_client_header_event(void);
 /* The engine's counters behind an event of the cpu PMU (abi/raw.h), 0: nobody counts it. */
 u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
+/* Is its count another one than the sum of those: of locked instructions alone, times the slots, less some of them? */
+bool ap_client_is_derived(const struct ap_perf_attr *attr);
 
 /* Is it the name of a generic cache event, counted or not? */
 bool ap_client_is_cache_event(const char *name, size_t len);

@@ -53,17 +53,32 @@ const char *ap_client_header_event(void)
 	return ap_tree_header_event;
 }
 
-u64 ap_client_event_kinds(const struct ap_perf_attr *attr)
+/* All 0: nobody counts it. */
+static struct ap_pmu_sum sum_of(const struct ap_perf_attr *attr)
 {
-	struct ap_pmu_sum sum;
+	struct ap_pmu_sum sum = { 0 };
 
 	if (attr->type != AP_PERF_TYPE_HARDWARE && attr->type != AP_PERF_TYPE_HW_CACHE &&
 	    attr->type != AP_PERF_TYPE_RAW)
-		return 0;
+		return sum;
 	if (ap_pmu_resolve(ap_pmu_arch(ap_host_cpu()), attr->type, attr->config, attr->config1,
 			   &sum))
-		return 0;
+		return (struct ap_pmu_sum){ 0 };
+	return sum;
+}
+
+u64 ap_client_event_kinds(const struct ap_perf_attr *attr)
+{
+	struct ap_pmu_sum sum = sum_of(attr);
+
 	return sum.plus | sum.minus;
+}
+
+bool ap_client_is_derived(const struct ap_perf_attr *attr)
+{
+	struct ap_pmu_sum sum = sum_of(attr);
+
+	return sum.is_locked || sum.in_slots || sum.minus;
 }
 
 bool ap_client_is_cache_event(const char *name, size_t len)

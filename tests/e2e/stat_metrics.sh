@@ -93,6 +93,19 @@ is $? 0 "-j with counts: lines of JSON"
 run "${stat[@]}" --metric-only -e instructions,cycles -- "${work[@]}"
 has err 'insn per cycle' "without -M: what stands behind the counts"
 
+# a count that is made of another one's kinds is not that one: whichever stands first
+for events in locked-instructions,L1-dcache-load-misses,L1-dcache-loads L1-dcache-loads,L1-dcache-load-misses,locked-instructions; do
+	run timeout -k 5 60 "$ANYPERF" stat record --deterministic --machine skylake -x, -e $events -- "${work[@]}"
+	is "$(awk -F, '$3 == "L1-dcache-load-misses" { print $6 }' err)" \
+		"$(awk -F, '{ n[$3] = $1 } END { printf "%.3f", 100 * n["L1-dcache-load-misses"] / n["L1-dcache-loads"] }' err)" \
+		"misses are of all loads: $events" || note "$(cat err)"
+	mv err live
+	run "$ANYPERF" stat report -x,
+	same err live "and are when they are reported"
+done
+run "${stat[@]}" -x, -e L1-dcache-load-misses,locked-instructions -- "${work[@]}"
+has_not err 'of all L1-dcache' "of locked ones there is no share"
+
 # --- nothing counted is no number
 run "${stat[@]}" -x, -o csv -M flops_per_cycle,intensity -e task-clock:k -- "$PROGRAMS/and_loop"
 is "$(metric flops_per_cycle)" 0 "no floating point"
