@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Scripts parse (and please shellcheck, where there is one); no file names a folder of somebody's
-# machine; text files end their lines as lines end.
+# machine; text files that are no data end their lines as lines end.
 set -eu
 bad=0
 n=0
@@ -35,8 +35,9 @@ if [ -n "$paths" ]; then
 	echo "$paths"
 	bad=1
 fi
+# data is as whoever wrote it has it: what a program must print (.want), and inputs that fuzzers found
 # shellcheck disable=SC2086
-ends=$(grep -lIE '[ 	]+$|'"$(printf '\r')" $files 2>/dev/null | grep -vE '\.md$|/gen/' || :)
+ends=$(grep -lIE '[ 	]+$|'"$(printf '\r')" $files 2>/dev/null | grep -vE '\.(md|want)$|/gen/|^tests/fuzz/corpus/' || :)
 if [ -n "$ends" ]; then
 	echo "shell: blanks or carriage returns at the end of a line:"
 	echo "$ends"

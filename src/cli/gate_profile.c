@@ -165,20 +165,18 @@ static int record_and_read(const struct ap_gate_command *run, struct ap_gate_cou
 
 int ap_gate_profile(const struct ap_gate_command *run, struct ap_gate_counts *g)
 {
-	int error, ret;
-	char *path = ap_out_temporary("anyperf-gate", &error), *old;
+	int fd = ap_out_temporary("anyperf-gate"), ret;
+	char *path;
 
-	if (!path) {
+	if (fd < 0) {
 		ap_print(stderr, COMMAND ": --functions: no file can be made in TMPDIR: %s\n",
-			 ap_file_error(error));
+			 ap_file_error(fd));
 		return AP_EXIT_FAILURE;
 	}
+	/* by our process's descriptor, which the program that is recorded does not inherit */
+	path = ap_xasprintf("/proc/%d/fd/%d", (int)getpid(), fd);
 	ret = record_and_read(run, g, path);
-	unlink(path);
-	/* record keeps what was there before */
-	old = ap_xasprintf("%s.old", path);
-	unlink(old);
-	free(old);
 	free(path);
+	close(fd);
 	return ret;
 }

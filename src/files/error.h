@@ -14,7 +14,7 @@ enum ap_file_error {
 	AP_FILE_DEVICE,
 	AP_FILE_NO_FIFO,
 	AP_FILE_OWNER, /* another user's, where only ours and root's is believed */
-	AP_FILE_FOLDER /* that others may write, and none of them is kept from renaming there */
+	AP_FILE_FOLDER /* that is another user's, or where another may rename what is there */
 };
 
 /* error: as a function of this module returned it, negative or not. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What has the name is looked at before it is opened, because to open a device may do something, and once more by its
- * descriptor.  It is opened with O_NONBLOCK: what a FIFO's open would wait for may never come.
+ * What has the name is looked at by a descriptor that opens nothing (O_PATH), because to open a device may do something, and then
+ * opened by that.  It is opened with O_NONBLOCK: what a FIFO's open would wait for may never come.
  */
 #include "files/in.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -18,16 +20,40 @@
 
 #define PIPEFS_MAGIC 0x50495045
 
-/* A pipe that was made by pipe(2): whoever had its descriptor opened it for us. */
-static bool is_nameless(const char *path)
+/* Is it a descriptor that somebody gave us?  own: the one by which it is looked at. */
+static bool is_inherited(const struct stat *st, int own)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	struct statfs fs;
-	bool is = fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == PIPEFS_MAGIC;
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *e;
+	bool is = false;
+	struct stat other;
 
-	if (fd >= 0)
-		close(fd);
+	while (!is && dir && (e = readdir(dir))) {
+		int fd = atoi(e->d_name);
+
+		is = e->d_name[0] != '.' && fd != own && !fstat(fd, &other) &&
+		     other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+	}
+	if (dir)
+		closedir(dir);
 	return is;
+}
+
+static bool is_ours(const struct stat *st)
+{
+	return !st->st_uid || st->st_uid == geteuid();
+}
+
+/*
+ * A pipe that was made by pipe(2): who made it for us opened it, too.  A link to /proc/PID/fd/N leads to one as well, and may be
+ * another user's, whose pipe stays open for ever.
+ */
+static bool is_nameless(int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	return S_ISFIFO(st->st_mode) && !fstatfs(fd, &fs) && fs.f_type == PIPEFS_MAGIC &&
+	       (is_ours(st) || is_inherited(st, fd));
 }
 
 /* /dev/null: an empty file for whoever wants one. */
@@ -36,26 +62,37 @@ static bool is_null(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-static int judge(const char *path, const struct stat *st, unsigned int flags)
+static int judge(int fd, const struct stat *st, unsigned int flags)
 {
+	if (flags & AP_IN_OURS && !(flags & AP_IN_FORCE) && !is_ours(st) && !is_nameless(fd, st))
+		return -AP_FILE_OWNER;
 	if (S_ISDIR(st->st_mode))
 		return flags & AP_IN_FOLDER ? 0 : -EISDIR;
-	if (flags & AP_IN_OURS && !(flags & AP_IN_FORCE) && st->st_uid && st->st_uid != geteuid())
-		return S_ISFIFO(st->st_mode) && is_nameless(path) ? 0 : -AP_FILE_OWNER;
 	if (flags & AP_IN_FILE && !S_ISREG(st->st_mode))
 		return -AP_FILE_DEVICE;
 	if (S_ISREG(st->st_mode) || flags & AP_IN_FORCE || is_null(st))
 		return 0;
 	if (S_ISFIFO(st->st_mode))
-		return is_nameless(path) ? 0 : -AP_FILE_FIFO;
+		return is_nameless(fd, st) ? 0 : -AP_FILE_FIFO;
 	return -AP_FILE_DEVICE;
 }
 
+/* The same file by the descriptor that it was judged by: a name may lead elsewhere by now.  Without /proc there is only that. */
+static int reopen(const char *path, int found, int how)
+{
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+	fd = open(name, how);
+	return fd < 0 && errno == ENOENT ? open(path, how) : fd;
+}
+
 /* What is forced is waited for, as it was asked for; of the rest only a pipe has to be read with waits. */
-static int open_judged(const char *path, const struct stat *st, unsigned int flags)
+static int open_judged(const char *path, int found, const struct stat *st, unsigned int flags)
 {
 	bool may_wait = flags & AP_IN_FORCE && !S_ISREG(st->st_mode);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (may_wait ? 0 : O_NONBLOCK));
+	int fd = reopen(path, found, O_RDONLY | O_CLOEXEC | O_NOCTTY | (may_wait ? 0 : O_NONBLOCK));
 	struct stat opened;
 	int ret = 0;
 
@@ -63,8 +100,8 @@ static int open_judged(const char *path, const struct stat *st, unsigned int fla
 		return -errno;
 	if (fstat(fd, &opened))
 		ret = -errno;
-	else
-		ret = judge(path, &opened, flags);
+	else if ((opened.st_mode & S_IFMT) != (st->st_mode & S_IFMT) || opened.st_uid != st->st_uid)
+		ret = -AP_FILE_CHANGED;
 	if (!ret && !may_wait && fcntl(fd, F_SETFL, 0))
 		ret = -errno;
 	if (!ret)
@@ -75,10 +112,16 @@ static int open_judged(const char *path, const struct stat *st, unsigned int fla
 
 int ap_in_open(const char *path, unsigned int flags)
 {
+	int found = open(path, O_PATH | O_CLOEXEC), ret;
 	struct stat st;
-	int ret = stat(path, &st) ? -errno : judge(path, &st, flags);
 
-	return ret ? ret : open_judged(path, &st, flags);
+	if (found < 0)
+		return -errno;
+	ret = fstat(found, &st) ? -errno : judge(found, &st, flags);
+	if (!ret)
+		ret = open_judged(path, found, &st, flags);
+	close(found);
+	return ret;
 }
 
 FILE *ap_in_stream(const char *path, unsigned int flags, int *error)

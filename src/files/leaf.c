@@ -127,7 +127,9 @@ static int step(struct walk *w, int fd, bool is_last, bool is_folder)
 		p->exists = p->is_magic = true;
 		return fstatat(p->dir, p->name, &p->st, 0) ? -errno : 1;
 	}
-	return enter(p, openat(p->dir, p->name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	/* a link that has taken its name meanwhile was not judged; only one of /proc is left to the kernel */
+	return enter(p, openat(p->dir, p->name,
+			       O_PATH | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW)));
 }
 
 static int walk(struct walk *w)

@@ -19,11 +19,14 @@
 #define TRIES	   1000
 #define RANDOM_LEN 6
 
-/* Written to, a hard link changes a file that lies elsewhere, and may be root's. */
+/*
+ * Written to, a hard link changes a file that lies elsewhere, and may be root's.  Whose the folder is does not matter:
+ * anybody can have put the link there.
+ */
 static bool is_strangers_link(const struct ap_leaf *leaf)
 {
 	return ap_folder_is_shared(&leaf->dir_st) && !leaf->is_magic && S_ISREG(leaf->st.st_mode) &&
-	       leaf->st.st_nlink > 1 && leaf->dir_st.st_uid != geteuid();
+	       leaf->st.st_nlink > 1;
 }
 
 /* Our own standard output or error, where that is a regular file: written on where it ends, not replaced. */
@@ -190,14 +193,18 @@ int ap_out_keep_old(struct ap_out *out, bool *was_one)
 	return 0;
 }
 
-/* A file of ours keeps its mode; another's, which may let others write, says nothing about ours. */
+/*
+ * A file of ours keeps its mode; another's, which may let others write, says nothing about ours, and no more does a
+ * link that another user can have chosen.
+ */
 static mode_t wanted_mode(const struct ap_out *out)
 {
 	const struct ap_leaf *leaf = &out->leaf;
 
 	if (out->flags & AP_OUT_PRIVATE)
 		return umasked(0600);
-	if (leaf->exists && !(out->flags & AP_OUT_NEW) && leaf->st.st_uid == geteuid())
+	if (leaf->exists && !(out->flags & AP_OUT_NEW) && leaf->st.st_uid == geteuid() &&
+	    !is_strangers_link(leaf))
 		return leaf->st.st_mode & 0777;
 	return umasked(0666);
 }
@@ -293,30 +300,32 @@ int ap_out_check(const char *path, unsigned int flags)
 
 /* --- temporary files */
 
-char *ap_out_temporary(const char *name, int *error)
+/* The folder's owner can replace what is in it; others can where they may write, unless it is sticky. */
+static bool is_safe_folder(const struct stat *dir)
+{
+	if (dir->st_uid && dir->st_uid != geteuid())
+		return false;
+	return !(dir->st_mode & (S_IWGRP | S_IWOTH)) || ap_folder_is_shared(dir);
+}
+
+int ap_out_temporary(const char *name)
 {
 	const char *folder = ap_folder_of_variable("TMPDIR", "/tmp");
 	struct ap_out out;
 	char *path;
+	int ret;
 
-	*error = -ENOMEM;
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
-		return NULL;
-	*error = ap_out_begin(&out, path, AP_OUT_NEW | AP_OUT_PRIVATE);
+		return -ENOMEM;
+	ret = ap_out_begin(&out, path, AP_OUT_NEW | AP_OUT_PRIVATE);
 	free(path);
-	if (*error)
-		return NULL;
-	path = NULL;
-	if (out.leaf.dir_st.st_mode & (S_IWGRP | S_IWOTH) && !ap_folder_is_shared(&out.leaf.dir_st))
-		*error = -AP_FILE_FOLDER;
-	else
-		*error = make_temp(&out);
-	if (!*error && asprintf(&path, "%s/%s", folder, out.temp) < 0) {
-		*error = -ENOMEM;
-		path = NULL;
+	if (ret)
+		return ret;
+	ret = is_safe_folder(&out.leaf.dir_st) ? make_temp(&out) : -AP_FILE_FOLDER;
+	if (!ret) {
+		ret = out.fd; /* the caller's now */
+		out.fd = -1;
 	}
-	if (path)
-		out.temp[0] = '\0'; /* the caller's now */
 	ap_out_end(&out);
-	return path;
+	return ret;
 }

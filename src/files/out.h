@@ -43,7 +43,10 @@ void ap_out_end(struct ap_out *out);
 /* Whether it could be written, found out by doing it: what access(2) grants to root /proc refuses. */
 AP_MUST_CHECK int ap_out_check(const char *path, unsigned int flags);
 
-/* A file of ours alone in TMPDIR: its name, to be freed, or NULL and an error. */
-char *ap_out_temporary(const char *name, int *error);
+/*
+ * A file of ours alone in TMPDIR: a descriptor, or an error.  Its name is gone when this returns, so that nobody can give that to
+ * another file; who needs a name has /proc/PID/fd/N.
+ */
+AP_MUST_CHECK int ap_out_temporary(const char *name);
 
 #endif

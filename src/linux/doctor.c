@@ -326,20 +326,18 @@ static void check_temporary(struct ap_doctor_finding *f)
 {
 	const char *folder = ap_folder_of_variable("TMPDIR", "/tmp");
 	struct statvfs fs;
-	char *made;
-	int error;
+	int fd;
 	u64 left;
 
 	f->what = "temporary files";
-	made = ap_out_temporary("anyperf-doctor", &error);
-	if (!made) {
+	fd = ap_out_temporary("anyperf-doctor");
+	if (fd < 0) {
 		say(f, AP_DOCTOR_LESS, "%.120s: %s: gate --functions does not work", folder,
-		    ap_file_error(error));
+		    ap_file_error(fd));
 		advise(f, "set TMPDIR to a folder that you can write, and others not");
 		return;
 	}
-	unlink(made);
-	free(made);
+	close(fd);
 	left = statvfs(folder, &fs) ? LITTLE_SPACE : (u64)fs.f_bavail * fs.f_frsize;
 	if (left >= LITTLE_SPACE) {
 		say(f, AP_DOCTOR_OK, "in %.120s", folder);

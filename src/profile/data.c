@@ -363,7 +363,7 @@ static int open_stream(struct ap_data *d, const char *path, struct ap_data **out
 			ap_data_close(d);
 			snprintf(why, AP_DATA_WHY,
 				 "is a folder, and no perf.data is in it: data: %s",
-				 strerror(-err));
+				 ap_file_error(err));
 			return err;
 		}
 		if (!fstat(d->s.fd, &st))
@@ -384,6 +384,7 @@ int ap_data_open(struct ap_data **out, const char *path, bool force, char *why)
 
 	if (!d)
 		return fail(why, -ENOMEM, "no memory");
+	d->s.any_owner = force;
 	d->s.fd = strcmp(path, "-")
 			  ? ap_in_open(path, AP_IN_OURS | AP_IN_FOLDER | (force ? AP_IN_FORCE : 0))
 			  : dup(0);

@@ -31,21 +31,21 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return x < y ? -1 : x > y;
 }
 
-/* Whether it is a file, with its size; anything else would be waited for. */
-static bool open_file(const char *path, int *fd, u64 *size)
+/* A file, with its size; anything else would be waited for.  Each is judged by itself: a folder of ours may have others' files. */
+static int open_file(const struct ap_stream *s, const char *path, u64 *size)
 {
+	int fd = ap_in_open(path, AP_IN_FILE | (s->any_owner ? 0 : AP_IN_OURS)), ret;
 	struct stat st;
-	int ret = ap_in_open(path, AP_IN_FILE);
 
-	*fd = ret < 0 ? -1 : ret;
-	if (ret < 0) {
-		errno = -ret < AP_FILE_LINK ? -ret : EINVAL;
-		return false;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st)) {
+		ret = -errno;
+		close(fd);
+		return ret;
 	}
-	if (fstat(*fd, &st))
-		return false;
 	*size = (u64)st.st_size;
-	return true;
+	return fd;
 }
 
 int ap_data_open_dir(struct ap_stream *s, const char *path)
@@ -56,8 +56,9 @@ int ap_data_open_dir(struct ap_stream *s, const char *path)
 	u64 size;
 
 	snprintf(name, sizeof(name), "%s/data", path);
-	if (!open_file(name, &fd, &size))
-		return -errno;
+	fd = open_file(s, name, &size);
+	if (fd < 0)
+		return fd;
 	close(s->fd);
 	s->fd = fd;
 	s->size = s->end = size;
@@ -79,18 +80,19 @@ int ap_data_open_dir(struct ap_stream *s, const char *path)
 bool ap_stream_next_part(struct ap_stream *s)
 {
 	const char *path;
-	u64 size;
+	u64 size = 0;
 
 	if (s->part_at == s->nparts)
 		return false;
 	path = s->parts[s->part_at++];
 	if (s->part >= 0)
 		close(s->part);
-	s->part = -1;
 	s->broken = false;
-	if (!path || !open_file(path, &s->part, &size)) {
+	s->part = path ? open_file(s, path, &size) : -ENOMEM;
+	if (s->part < 0) {
 		ap_stream_damage(s, "%s cannot be read: %s", path ? path : "a part of it",
-				 strerror(path ? errno : ENOMEM));
+				 ap_file_error(s->part));
+		s->part = -1;
 		return true; /* there may be others */
 	}
 	if (s->chunk)

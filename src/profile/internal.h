@@ -31,9 +31,10 @@ struct ap_raw {
 };
 
 struct ap_stream {
-	int fd;	      /* -1: memory */
-	int part;     /* what records are read from once the file's own are over; -1: those */
-	char **parts; /* of a folder (data_dir.c) */
+	int fd;		/* -1: memory */
+	int part;	/* what records are read from once the file's own are over; -1: those */
+	char **parts;	/* of a folder (data_dir.c) */
+	bool any_owner; /* may be another user's: --force */
 	u32 nparts, part_at;
 	bool seekable;
 	ap_data_wait_fn *wait; /* or NULL */
@@ -63,7 +64,7 @@ bool ap_stream_at(struct ap_stream *s, u64 off, void *buf, u64 n);
 bool ap_stream_take(struct ap_stream *s, void *buf, u64 n);
 /* 1 with a record, 0 at the end or at damage. */
 int ap_stream_next(struct ap_stream *s, struct ap_raw *raw);
-/* data_dir.c: the folder's `data` becomes the file, and its other files wait; -errno */
+/* data_dir.c: the folder's `data` becomes the file, and its other files wait; or an error for ap_file_error() */
 AP_MUST_CHECK int ap_data_open_dir(struct ap_stream *s, const char *path);
 /* Goes on with the next of them: false, there is none. */
 bool ap_stream_next_part(struct ap_stream *s);

@@ -143,10 +143,12 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 1775 shared
 	refused shared/link "$link_of" all
 	chmod 1777 shared
-	# as what fs.protected_hardlinks=0 lets anybody make; a new file of that name is no matter
-	chown 65534 shared
+	# as what fs.protected_hardlinks=0 lets anybody make, whosever the folder is; a new file of that name is no matter
 	ln victim shared/hard
-	refused shared/hard "$file_of" append
+	for owner in 0 65534; do
+		chown "$owner" shared
+		refused shared/hard "$file_of" append
+	done
 	chown 0 shared
 	rm shared/hard
 
@@ -174,6 +176,18 @@ if [ "$(id -u)" = 0 ]; then
 	run env TMPDIR="$tmp/open" "$ANYPERF" doctor
 	has out "^ less +temporary files +$tmp/open: others may rename files there" "doctor says so"
 	is "$(ls -A open)" "" "and left alone"
+	for mode in 755 1777; do
+		chmod $mode theirs
+		run env TMPDIR="$tmp/theirs" "$ANYPERF" gate record --functions --baseline own/f.json -- "$prog"
+		has err 'TMPDIR: others may rename files there' "so is another user's, of mode $mode"
+	done
+	chmod 755 theirs
+	mkdir temporary
+	# shellcheck disable=SC2016 # the inner shell's
+	run env TMPDIR="$tmp/temporary" "$ANYPERF" gate record --functions --baseline own/f.json -- \
+		sh -c 'find "$TMPDIR" -mindepth 1 >>seen; exec "$1"' sh "$prog"
+	is "$status $(wc -c <seen) $(grep -c functions own/f.json)" "0 0 1" \
+		"what is recorded for it has no name there that could be given to another file" || note "$(cat err seen)"
 else
 	lack "links, files and FIFOs of other users" "only root can be somebody else"
 fi
@@ -218,6 +232,58 @@ if [ "$(id -u)" = 0 ]; then
 		read_by "${command/ / --force }" other.data
 		has_not err 'not owned' "and read with --force"
 	done
+	# as record --threads writes it: a folder, whose files are judged, too
+	mkdir other.folder
+	cp p.data other.folder/data
+	chown 65534 other.folder
+	run "$ANYPERF" script -i other.folder
+	is "$status $(wc -c <out)" "125 0" "another user's folder is refused"
+	has err 'other.folder: is not owned by the current user or root \(--force reads it\)$' "and a line says so"
+	chown 0 other.folder
+	chown 65534 other.folder/data
+	run "$ANYPERF" script -i other.folder
+	is "$status $(wc -c <out)" "125 0" "so is another user's file in a folder of ours"
+	has err 'data: is not owned by the current user or root' "and a line says so"
+	run "$ANYPERF" script --force -i other.folder
+	is "$status $(wc -l <err)" "0 0" "--force reads both" || note "$(cat err)"
+	run "$ANYPERF" script -i p.data
+	cp out plain
+	run "$ANYPERF" script --force -i other.folder
+	same out plain "as if it were no folder"
+	chown 0 other.folder/data
+	: >other.folder/data.0
+	chown 65534 other.folder/data.0
+	run "$ANYPERF" script -i other.folder
+	has err 'data.0 cannot be read: is not owned by the current user or root' "nor is one of its parts read"
+
+	# another user's pipe, by a link that leads to that user's descriptor
+	python3 -c 'import os, time; os.setuid(65534); os.dup2(os.pipe()[0], 7); os.write(1, b"%d" % os.getpid()); time.sleep(300)' >started &
+	wait_for 60 test -s started
+	theirs=$(cat started)
+	ln -s "/proc/$theirs/fd/7" pipe
+	run timeout -k 5 20 "$ANYPERF" script -i pipe
+	is "$status" 125 "another user's pipe, through a link to its descriptor, is not waited for"
+	has err 'pipe: is not owned by the current user or root' "and a line says so"
+	run timeout -k 5 20 "$ANYPERF" script -i p.data --kallsyms pipe
+	has err 'pipe:? .*is a FIFO, which may never have a writer' "nor where the owner is no matter"
+	kill "$theirs"
+	wait
+	# but given to us it is an input as any
+	cat >given.py <<'END2'
+import os, sys
+os.seteuid(65534)
+r, w = os.pipe()
+os.seteuid(0)
+if not os.fork():
+    os.close(r)
+    os.write(w, open('stream', 'rb').read(60000))
+    os._exit(0)
+os.close(w)
+os.dup2(r, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+END2
+	run python3 given.py "$ANYPERF" script -i /dev/stdin
+	same out want "a pipe of another user's that is our standard input is read as it is"
 else
 	lack "profiles of other users" "only root can be somebody else"
 fi

@@ -264,23 +264,30 @@ static void what_is_read(void)
 
 static void temporary_files_are_ours(void)
 {
-	struct stat st;
-	char *path;
-	int error;
+	struct stat st, dir;
+	int fd;
 
 	begin();
-	REQUIRE(!mkdir("tmp", 0700) && !setenv("TMPDIR", "tmp", 1));
-	path = ap_out_temporary("name", &error);
-	REQUIRE(path);
-	EXPECT(!strncmp(path, "tmp/name.", 9) && !stat(path, &st) && (st.st_mode & 07777) == 0600);
-	free(path);
+	REQUIRE(!mkdir("tmp", 0700) && !setenv("TMPDIR", "tmp", 1) && !stat("tmp", &dir));
+	fd = ap_out_temporary("name");
+	REQUIRE(fd >= 0);
+	EXPECT(!fstat(fd, &st) && (st.st_mode & 07777) == 0600 && st.st_dev == dir.st_dev);
+	EXPECT_U64(st.st_nlink, 0);
+	EXPECT(!rmdir("tmp") && !mkdir("tmp", 0700));
+	close(fd);
 	REQUIRE(!chmod("tmp", 0777));
-	EXPECT(!ap_out_temporary("name", &error));
-	EXPECT_U64(-error, AP_FILE_FOLDER);
+	EXPECT_U64(-ap_out_temporary("name"), AP_FILE_FOLDER);
 	REQUIRE(!chmod("tmp", 01777));
-	path = ap_out_temporary("name", &error);
-	EXPECT(path);
-	free(path);
+	fd = ap_out_temporary("name");
+	EXPECT(fd >= 0);
+	close(fd);
+	if (!geteuid()) {
+		/* an owner can rename what is there, sticky or not */
+		REQUIRE(!chown("tmp", 65534, 65534));
+		EXPECT_U64(-ap_out_temporary("name"), AP_FILE_FOLDER);
+		REQUIRE(!chmod("tmp", 0755));
+		EXPECT_U64(-ap_out_temporary("name"), AP_FILE_FOLDER);
+	}
 	unsetenv("TMPDIR");
 	end();
 }
