@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Execution breakpoints: at addresses, in files (probes), and at all instructions that lock.  No block goes over a watched instruction: one that begins there only leads
- * here, where the thread counts and then executes it alone.  A code breakpoint fires before its
- * instruction: one that a signal came before is counted when it is reached again.
+ * Execution breakpoints: at addresses, in files (probes), and at all instructions that lock.  No
+ * block goes over a watched instruction: one that begins there only leads here, where the thread
+ * counts and then executes it alone.  A code breakpoint fires before its instruction: one that a
+ * signal came before is counted when it is reached again.
  *
  * The session's list may change at any time; whose blocks are older has them flushed when it enters
  * the cache, the asking thread first of all.  What the list does not name any more is not counted,
@@ -24,19 +25,20 @@ static bool is_code(u32 k)
 
 /* --- probes: code of a file, wherever that is mapped */
 
-/*
- * Where probes were found when code was translated: which of them are at this address.  Written with the lock, read at their hits
- * without: a block that leads to a hit is younger than its entry.
- */
-static struct {
-	u64 pc;
-	u32 mask;
-} found[AP_WATCH_MAX];
-static u32 next_found;
-
+/* What is at an address: of which file, and where in it.  ino 0: of none. */
 struct file_place {
 	u64 pc, dev, ino, off;
 };
+
+/*
+ * Places of probes, as they were found when code was translated.  Written with the lock, read at hits without: seq is odd
+ * while an entry changes.  The list of probes may have changed since then, so an entry has the place, not which probes are there.
+ */
+static struct {
+	u32 seq;
+	struct file_place at;
+} found[AP_WATCH_MAX];
+static u32 next_found;
 
 static bool find_file(const struct ap_map *m, void *arg)
 {
@@ -52,54 +54,87 @@ static bool find_file(const struct ap_map *m, void *arg)
 	return false;
 }
 
-/* The probes that are at pc; /proc/self/maps is asked where one is at that place in its page.  Process lock held. */
-static u32 probes_at(u64 pc)
+static u32 probes_of(const struct file_place *f)
 {
 	const struct ap_session *s = ap_proc.session;
-	struct file_place f = { .pc = pc };
-	u32 near = 0, at = 0;
+	u32 at = 0;
 
-	for (u32 k = 0; k < AP_WATCH_MAX; k++)
-		if (is_code(k) && s->watch_how[k] & AP_WATCH_FILE &&
-		    !((s->watch[k] ^ pc) & ~AP_PAGE_MASK))
-			near |= 1U << k;
-	if (!near || !ap_selfmaps_read(find_file, &f) || !f.ino)
-		return 0;
-	for (u32 k = 0; k < AP_WATCH_MAX; k++)
-		if (near & (1U << k) && s->watch[k] == f.off && s->watch_ino[k] == f.ino &&
-		    s->watch_dev[k] == f.dev)
+	for (u32 k = 0; f->ino && k < AP_WATCH_MAX; k++)
+		if (is_code(k) && s->watch_how[k] & AP_WATCH_FILE && s->watch[k] == f->off &&
+		    s->watch_ino[k] == f->ino && s->watch_dev[k] == f->dev)
 			at |= 1U << k;
 	return at;
 }
 
-static void remember(u64 pc, u32 mask)
+/* /proc/self/maps is asked where a probe is at that place in its page; else ino stays 0.  Process lock held. */
+static struct file_place place_of(u64 pc)
 {
-	u32 i = 0;
+	const struct ap_session *s = ap_proc.session;
+	struct file_place f = { .pc = pc };
+	bool is_near = false;
 
-	while (i < AP_WATCH_MAX && found[i].pc != pc)
-		i++;
-	if (i == AP_WATCH_MAX) {
-		if (!mask)
-			return;
-		i = next_found++ % AP_WATCH_MAX;
-	}
-	__atomic_store_n(&found[i].mask, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&found[i].pc, pc, __ATOMIC_RELEASE);
-	__atomic_store_n(&found[i].mask, mask, __ATOMIC_RELEASE);
+	for (u32 k = 0; k < AP_WATCH_MAX && !is_near; k++)
+		is_near = is_code(k) && s->watch_how[k] & AP_WATCH_FILE &&
+			  !((s->watch[k] ^ pc) & ~AP_PAGE_MASK);
+	if (is_near && !ap_selfmaps_read(find_file, &f))
+		f.ino = 0;
+	return f;
 }
 
-/* More places than there is room for: it is looked up again. */
+static bool is_same(const struct file_place *a, const struct file_place *b)
+{
+	return a->pc == b->pc && a->dev == b->dev && a->ino == b->ino && a->off == b->off;
+}
+
+/* Threads at their hits read the entry: one that says the same already stays as it is. */
+static void remember(const struct file_place *f, bool is_probed)
+{
+	u32 i = 0, seq;
+
+	while (i < AP_WATCH_MAX && found[i].at.pc != f->pc)
+		i++;
+	if (i == AP_WATCH_MAX && !is_probed)
+		return;
+	if (i == AP_WATCH_MAX)
+		i = next_found++ % AP_WATCH_MAX;
+	if (is_same(&found[i].at, f))
+		return;
+	seq = found[i].seq;
+	__atomic_store_n(&found[i].seq, seq + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&found[i].at.pc, f->pc, __ATOMIC_RELAXED);
+	__atomic_store_n(&found[i].at.dev, f->dev, __ATOMIC_RELAXED);
+	__atomic_store_n(&found[i].at.ino, f->ino, __ATOMIC_RELAXED);
+	__atomic_store_n(&found[i].at.off, f->off, __ATOMIC_RELAXED);
+	__atomic_store_n(&found[i].seq, seq + 2, __ATOMIC_RELEASE);
+}
+
+/* False: it is another place's, or changes. */
+static bool recall(u32 i, struct file_place *f)
+{
+	u32 seq = __atomic_load_n(&found[i].seq, __ATOMIC_ACQUIRE);
+
+	if (seq & 1 || __atomic_load_n(&found[i].at.pc, __ATOMIC_RELAXED) != f->pc)
+		return false;
+	f->dev = __atomic_load_n(&found[i].at.dev, __ATOMIC_RELAXED);
+	f->ino = __atomic_load_n(&found[i].at.ino, __ATOMIC_RELAXED);
+	f->off = __atomic_load_n(&found[i].at.off, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&found[i].seq, __ATOMIC_RELAXED) == seq;
+}
+
+/* An entry may have made room for another one, where there are more places than entries: then it is looked up again. */
 static u32 probes_hit(u64 pc)
 {
-	u32 mask;
+	struct file_place f = { .pc = pc };
 
 	for (u32 i = 0; i < AP_WATCH_MAX; i++)
-		if (__atomic_load_n(&found[i].pc, __ATOMIC_ACQUIRE) == pc)
-			return __atomic_load_n(&found[i].mask, __ATOMIC_ACQUIRE);
+		if (recall(i, &f))
+			return probes_of(&f);
 	ap_lock_take(&ap_proc.lock);
-	mask = probes_at(pc);
+	f = place_of(pc);
 	ap_lock_drop(&ap_proc.lock);
-	return mask;
+	return probes_of(&f);
 }
 
 static bool has_probes(void)
@@ -141,13 +176,15 @@ bool ap_watch_wants_locked(void)
 
 bool ap_watch_is_at(u64 pc)
 {
+	struct file_place f;
 	u32 probes = 0;
 
 	if (ap_likely(!ap_proc.session->watch_used))
 		return false;
 	if (has_probes()) {
-		probes = probes_at(pc);
-		remember(pc, probes);
+		f = place_of(pc);
+		probes = probes_of(&f);
+		remember(&f, probes);
 	}
 	return probes || addresses_at(pc);
 }

@@ -264,6 +264,7 @@ struct ap_host {
 	struct ap_host_watch *watches;
 	struct ap_host_cpu_watch *cpu_watches;
 	u32 watch_users[AP_WATCH_MAX]; /* of each place in ap_session.watch */
+	u32 next_watch;		       /* the place behind the one that was taken last */
 	bool has_data_watch;	       /* code minds those of data */
 	struct ap_host_trace *trace;   /* NULL while no event is of a tracepoint */
 	u32 next_filter;	       /* host_trace_filter.c: where to look for a place */

@@ -51,13 +51,18 @@ static bool is_same(const struct ap_session *s, u32 k, const struct ap_world_bp 
 	       (!bp->ino || (s->watch_dev[k] == bp->dev && s->watch_ino[k] == bp->ino));
 }
 
-/* The watch's place, or one for it; AP_WATCH_MAX where there is none. */
+/*
+ * The watch's place, or one for it; AP_WATCH_MAX where there is none.  Places are given in turn: a thread that has found its hit
+ * when the watch ends counts in the place a little later, where the next watch must not have begun.
+ */
 static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
 {
 	const struct ap_session *s = host->ses->head;
 	u32 place = AP_WATCH_MAX;
 
-	for (u32 k = AP_WATCH_MAX; k-- > 0;) {
+	for (u32 i = AP_WATCH_MAX; i-- > 0;) {
+		u32 k = (host->next_watch + i) % AP_WATCH_MAX;
+
 		if (!host->watch_users[k])
 			place = k;
 		else if (is_same(s, k, bp))
@@ -114,6 +119,7 @@ static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 p
 
 	if (host->watch_users[place]++)
 		return;
+	host->next_watch = (place + 1) % AP_WATCH_MAX;
 	s->watch[place] = bp->addr;
 	s->watch_dev[place] = bp->dev;
 	s->watch_ino[place] = bp->ino;

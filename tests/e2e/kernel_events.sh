@@ -127,6 +127,10 @@ else
 	else
 		is "$(sed '$d' native)" "$(sed '$d' out)" "probes in text: as natively"
 	fi
+	session "$PROGRAMS/probe_threads"
+	is "$status $(cat out)" "0 threads: 0 missing
+reopened: 0 of a function that is never called" "probes in text: threads, new code, and one after another" ||
+		note "$(cat err)"
 fi
 rm -f "$again"
 # by a tracepoint's name, as perf probe makes them, opened before the program's exec, and in a group with ours
