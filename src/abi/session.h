@@ -122,8 +122,9 @@ enum ap_req {
 	AP_REQ_EXEC_TAKEN =
 		6,	   /* supervisor: about to seize; its answer holds only if this stands */
 	AP_REQ_HELPER = 7, /* task to its own helper: no supervisor's business any more */
-	AP_REQ_MOVE =
-		8 /* task asks: exec_fd is to be my party; answered as AP_REQ_EXEC, with .moved */
+	AP_REQ_MOVE = 8,   /* task asks: exec_fd is to be my party; taken as AP_REQ_EXEC is */
+	AP_REQ_MOVE_DONE =
+		9 /* supervisor: you are in .moved from now on, whether or not you wait for the ACK */
 };
 
 /* First page of a slot.  Written by its thread only, except req. */

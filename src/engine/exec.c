@@ -249,7 +249,10 @@ static bool ask(struct ap_slot *slot, u32 req)
 		now = wait_answer(slot, now);
 	if (now == AP_REQ_EXEC_TAKEN)
 		now = withdraw(slot, now);
-	return now == AP_REQ_EXEC_ACK;
+	/* no way back from there: what was counted is still taken from the old slot, which nobody writes any more */
+	if (now == AP_REQ_MOVE_DONE)
+		now = wait_answer(slot, now);
+	return now == AP_REQ_EXEC_ACK || now == AP_REQ_MOVE_DONE;
 }
 
 static bool ask_supervisor(struct ap_slot *slot)

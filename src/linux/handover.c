@@ -228,11 +228,15 @@ static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 		return;
 	}
+	slot->moved = seg;
+	/* a task that has taken its request back stays where it is, and one that finds this moves */
+	if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_MOVE_DONE)) {
+		ap_session_seg_discard(&sv->ses, seg);
+		return;
+	}
 	if (sv->host)
 		ap_host_moved(sv->host, from, seg);
-	slot->moved = seg;
-	if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK))
-		ap_session_seg_discard(&sv->ses, seg);
+	(void)answer(slot, AP_REQ_MOVE_DONE, AP_REQ_EXEC_ACK);
 }
 
 /* The exec failed; the task waits to be let go. */

@@ -643,6 +643,55 @@ static void the_limit_of_mapped_pages_holds(void)
 	EXPECT(call(0, AP_SVC_READ, inode, 8, 0) < 0);
 }
 
+static bool has_withdrawn;
+
+/* As the engine does where the supervisor takes too long. */
+static void *withdraw(void *arg)
+{
+	struct ap_slot *slot = arg;
+	u32 now;
+
+	do {
+		now = AP_REQ_EXEC_TAKEN;
+		has_withdrawn = __atomic_compare_exchange_n(&slot->req, &now, AP_REQ_HELPER, false,
+							    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	} while (!has_withdrawn && now == AP_REQ_MOVE);
+	return NULL;
+}
+
+/* A request that is taken back while it is served: the task stays for both sides, or has moved for both. */
+static void a_move_is_for_both_or_for_nobody(void)
+{
+	const struct ap_track track = { .seg = 0 };
+	struct ap_slot *slot;
+	pthread_t t;
+	u64 inode;
+	int fd;
+
+	set_up();
+	sv.host = host;
+	slot = slot_of(0);
+	inode = open_event(&fd, 0);
+	slot->exec_fd = memfd_create("party", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	slot->exec_head = sv.ses.head_fd;
+	REQUIRE(slot->exec_fd >= 0);
+	slot->req = AP_REQ_MOVE;
+	REQUIRE(pthread_create(&t, NULL, withdraw, slot) == 0);
+	ap_handover_scan(&sv, &track);
+	pthread_join(t, NULL);
+	if (!has_withdrawn) {
+		EXPECT_U64(slot->req, AP_REQ_EXEC_ACK);
+		EXPECT(AP_PARTY_OF(slot->moved) == 1);
+		EXPECT(!ap_host_seg(host, 0)->by_slot[0]);
+		EXPECT(ap_host_seg(host, slot->moved)->by_slot[0]);
+		return;
+	}
+	EXPECT_U64(slot->req, AP_REQ_HELPER);
+	EXPECT(ap_host_seg(host, 0)->by_slot[0]);
+	slot->extra[AP_VEC_INSTR] += 7;
+	EXPECT_U64(value(inode), 7);
+}
+
 static void stay_on(int cpu)
 {
 	cpu_set_t set;
@@ -715,6 +764,7 @@ int main(int argc, char **argv)
 						 TAP(a_dead_writers_locks_are_free),
 						 TAP(rubbish_is_answered),
 						 TAP(a_move_is_work_for_the_core),
+						 TAP(a_move_is_for_both_or_for_nobody),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
