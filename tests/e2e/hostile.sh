@@ -85,8 +85,8 @@ for i in range(1, n + 1):
     for kind in 'a', 'b':
         if count('count.%d.%s' % (i, kind)) != quiet[kind]:
             bad.append('count.%d.%s: %s, not %s' % (i, kind, count('count.%d.%s' % (i, kind)), quiet[kind]))
-    # where tasks come and go beside a recording, a sample is at times taken an instruction late, and its period's end is
-    # one less: with tasks that do no harm as well
+    # one of 52 samples is missing at times where the hostile task runs beside the recording; the cause is not known: 25
+    # recordings without it lost none
     if samples('data.%d' % i) not in (quiet['data'], quiet['data'] - 1):
         bad.append('data.%d: %s samples, not %s' % (i, samples('data.%d' % i), quiet['data']))
 out = open('out', errors='replace').read()
