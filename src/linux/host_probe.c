@@ -94,8 +94,8 @@ static bool find_tracepoint(u64 id, struct probe *p)
 }
 
 /* 1: it is none. */
-static int look_at(const struct ap_host_task *caller, const struct ap_perf_attr *attr,
-		   struct probe *p)
+static int look_at(struct ap_host *host, const struct ap_host_task *caller,
+		   const struct ap_perf_attr *attr, struct probe *p)
 {
 	u64 type;
 
@@ -108,6 +108,9 @@ static int look_at(const struct ap_host_task *caller, const struct ap_perf_attr 
 	type = attr->type > AP_PERF_TYPE_BREAKPOINT ? ap_host_number_in(UPROBE_TYPE) : 0;
 	if (!type || attr->type != type)
 		return 1;
+	/* as the kernel's, which asks for CAP_PERFMON at every perf_event_paranoid, and before all else */
+	if (!ap_host_is_privileged(host, caller->core))
+		return -EACCES;
 	p->offset = attr->config2;
 	p->is_return = attr->config & IS_RETURN;
 	p->has_counter = attr->config >> COUNTER_BITS;
@@ -179,7 +182,7 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 	*is_probe = false;
 	if (ap_host_is_outside(host, caller->core, args))
 		return 0;
-	ret = look_at(caller, attr, &p);
+	ret = look_at(host, caller, attr, &p);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	if (ap_core_config(host->core)->paranoid >= 3)

@@ -118,6 +118,12 @@ for level in 3 2 1 0 -1; do
 	serve --paranoid $level -- "$PROGRAMS/perf_example_paranoid" >out 2>err
 	serve --paranoid $level -- "$PROGRAMS/perf_example_paranoid" tracepoint >>out 2>>err
 	same out want "paranoid $level: what a user may count" || note "$(cat err)"
+	if [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+		run serve --paranoid $level -- "$PROGRAMS/perf_example_paranoid" probe
+		is "$(cat out)" "a probe: EACCES" "paranoid $level: no user may probe text" || note "$(cat err)"
+	else
+		lack "paranoid $level: probes" "the kernel has no uprobe PMU"
+	fi
 done
 awk -F '\t+' '!/calls/ { print $1, $3 }' levels >want
 cp "$PROGRAMS/perf_example_paranoid" example

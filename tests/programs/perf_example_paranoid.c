@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What perf_event_paranoid lets a user count: each line is an event and the answer.  With "tracepoint": of a tracepoint
- * with its fields, which a task may have of itself, and others of a CPU at level -1 alone.
+ * with its fields, which a task may have of itself, and others of a CPU at level -1 alone.  With "probe": of one in text, whose
+ * path is not even looked at.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,10 +38,25 @@ static int tracepoint(void)
 	return 0;
 }
 
+static int probe(void)
+{
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+	struct perf_event_attr attr = perf_run_attr(0);
+
+	if (!f || fscanf(f, "%u", &attr.type) != 1)
+		return 1;
+	fclose(f);
+	attr.config1 = 16;
+	show("a probe", attr, 0, -1);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_SW_TASK_CLOCK), a;
 
+	if (argc > 1 && !strcmp(argv[1], "probe"))
+		return probe();
 	if (argc > 1)
 		return strcmp(argv[1], "tracepoint") ? 2 : tracepoint();
 	attr.type = PERF_TYPE_SOFTWARE;
