@@ -42,5 +42,16 @@ if [ -n "$found" ]; then
 	printf '%s\n' "$found"
 	bad=1
 fi
+# what counted code opens by number would be inherited by a program that another thread executes in that moment
+if [ $# = 0 ]; then
+	found=$(git grep -nE -A1 'AP_NR_open(at)?, *\(' -- 'src/engine/*.c' 'src/service/*.c' |
+		awk '/AP_NR_open(at)?, *\(/ { if (call != "") print call; call = /CLOEXEC/ ? "" : $0; next } /CLOEXEC/ { call = "" }
+			END { if (call != "") print call }')
+	if [ -n "$found" ]; then
+		echo "opens: these lack AP_O_CLOEXEC:"
+		printf '%s\n' "$found"
+		bad=1
+	fi
+fi
 [ $bad = 0 ] || exit 1
 echo "opens: all of ${#there[@]} files go through src/files"

@@ -165,7 +165,7 @@ static bool is_open(u64 id)
 {
 	u8 buf[1024] __attribute__((aligned(8)));
 	bool is_found = false;
-	s64 dir = ap_svc_sys(AP_NR_open, (u64)FD_PATH, 0, 0, 0), n;
+	s64 dir = ap_svc_sys(AP_NR_open, (u64)FD_PATH, AP_O_CLOEXEC | AP_O_DIRECTORY, 0, 0), n;
 
 	if (ap_is_err(dir))
 		return true;
