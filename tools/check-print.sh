@@ -4,6 +4,7 @@
 # writes what is not there to be read as it stands.  Complained about are
 #   - printf, fprintf and their kin with a %s, or with a format that is no literal;
 #   - puts, fputs, fputc, putc, putchar, fwrite, perror, psignal with anything but literals;
+#   - ap_write_all() of anything but literals;
 #   - ap_text_str(), which does not escape, of anything but literals;
 #   - a literal with a line end or a tab that ap_print() and its kin are given as an argument: it would be escaped.
 # A call that may have its way says so beside it: /* raw: why */.
@@ -81,6 +82,11 @@ function check(name, text,    first, i)
 			complain("ap_text_str() of what is no literal; ap_text_name() escapes")
 		return
 	}
+	if (name == "ap_write_all") {
+		if (arg[1] !~ /^int / && !is_literal(arg[2]))
+			complain("ap_write_all() of what is no literal; print/text.h makes what is escaped")
+		return
+	}
 	if (name ~ /^ap_/) {
 		for (i = name == "ap_print_fields" ? 4 : 3; i <= nargs; i++)
 			if (arg[i] ~ /"([^"\\]|\\.)*\\[nt]([^"\\]|\\.)*"/)
@@ -100,7 +106,7 @@ function check(name, text,    first, i)
 # Text of a file without its comments, but for those that say "raw:", as one line for each call.
 function look(line,    name, at)
 {
-	while (match(line, /(^|[^A-Za-z0-9_])(v?printf|v?fprintf|v?dprintf|f?puts|f?putc|putchar|fwrite|perror|psignal|ap_print|ap_print_fields|ap_text_printf|ap_text_str)(_unlocked)?\(/)) {
+	while (match(line, /(^|[^A-Za-z0-9_])(v?printf|v?fprintf|v?dprintf|f?puts|f?putc|putchar|fwrite|perror|psignal|ap_write_all|ap_print|ap_print_fields|ap_text_printf|ap_text_str)(_unlocked)?\(/)) {
 		name = substr(line, RSTART, RLENGTH - 1)
 		sub(/^[^A-Za-z0-9_]/, "", name)
 		line = substr(line, RSTART + RLENGTH)
@@ -110,16 +116,31 @@ function look(line,    name, at)
 
 FNR == 1 {
 	held = ""
+	in_comment = 0
+	raw = 0
 }
 
 {
 	line = $0
-	if (line ~ /^[ \t]*(\*|\/\*)/ && held == "")
-		next
+	if (in_comment) {
+		if (!sub(/^.*\*\//, "", line))
+			next
+		in_comment = 0
+	}
 	if (held == "")
 		begun = FNR
 	raw = raw || line ~ /\/\* raw: [^*]/
-	gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
+	gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", line)
+	# one that goes on, and is no string
+	bare = line
+	gsub(/"([^"\\]|\\.)*"/, "", bare)
+	if (bare ~ /\/\*/) {
+		in_comment = 1
+		sub(/\/\*.*$/, "", line)
+	}
+	# a comment alone on a line is about what follows
+	if (held == "" && line ~ /^[ \t]*$/ && $0 !~ /^[ \t]*$/)
+		next
 	sub(/^[ \t]+/, " ", line)
 	held = held line
 	# a statement ends, or a block begins

@@ -23,6 +23,7 @@
 #include "cli/outfile.h"
 #include "cli/perfex_event.h"
 #include "cli/perfex_ppc.h"
+#include "linux/program.h"
 #include "linux/run.h"
 #include "print/print.h"
 
@@ -183,6 +184,7 @@ static int receive_note(int sock, int *fd)
 static void be_command(int sock, struct vperfctr_control *control, char *const *argv)
 {
 	int fd = sys_vperfctr_open(0, 1), err = 0, status;
+	char path[PATH_MAX];
 
 	/* what is done here on the way is not the command's */
 	control->flags = VPERFCTR_CONTROL_FROM_EXEC;
@@ -192,8 +194,11 @@ static void be_command(int sock, struct vperfctr_control *control, char *const *
 		_exit(AP_EXIT_FAILURE);
 	close(fd);
 	/* an exec closes the socket */
-	execvp(argv[0], argv);
-	err = errno;
+	err = -ap_program_find(argv[0], secure_getenv("PATH"), path, sizeof(path));
+	if (!err) {
+		execvp(path, argv);
+		err = errno;
+	}
 	status = err == ENOENT ? 127 : 126;
 	ap_print(stderr, "anyperf perfex: %s: %s\n", argv[0], strerror(err));
 	(void)send_note(sock, -1, err);

@@ -29,6 +29,7 @@ int ap_outfile_check(const char *path, unsigned int flags, FILE *err)
 
 int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err)
 {
+	/* raw: the caller has escaped it */
 	int ret = fflush(out) ? -errno : ap_write_all(fileno(out), text, size);
 
 	if (ret)
@@ -40,13 +41,13 @@ int ap_outfile_print(FILE *out, const char *text, size_t size, FILE *err)
 static int replace(const char *path, const char *text, size_t size, bool *kept)
 {
 	struct ap_out out;
-	int ret = ap_out_begin(&out, path, 0);
+	int ret = ap_out_begin(&out, path, kept ? AP_OUT_KEEP : 0);
 
 	if (ret)
 		return ret;
 	ret = ap_out_open(&out);
 	if (!ret)
-		ret = ap_write_all(out.fd, text, size);
+		ret = ap_write_all(out.fd, text, size); /* raw: the caller has escaped it */
 	if (!ret && kept)
 		ret = ap_out_keep_old(&out, kept);
 	if (!ret)
@@ -84,7 +85,7 @@ int ap_outfile_append(const char *path, const char *text, size_t size, FILE *err
 		return complain(path, ret, err);
 	ret = ap_out_open(&out);
 	if (!ret)
-		ret = out.is_straight ? ap_write_all(out.fd, text, size)
+		ret = out.is_straight ? ap_write_all(out.fd, text, size) /* raw: is escaped */
 				      : append_text(out.fd, text, size);
 	if (!ret)
 		ret = ap_out_commit(&out);

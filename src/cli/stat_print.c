@@ -27,7 +27,7 @@ void ap_stat_group_digits(void)
 	const char *value = NULL;
 
 	for (size_t i = 0; i < AP_ARRAY_SIZE(names) && (!value || !*value); i++)
-		value = getenv(names[i]);
+		value = secure_getenv(names[i]);
 	if (value && *value && strcmp(value, "C") && strncmp(value, "C.", 2) &&
 	    strcmp(value, "POSIX"))
 		setlocale(LC_NUMERIC, "");

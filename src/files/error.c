@@ -13,6 +13,8 @@ const char *ap_file_error(int error)
 		return "another user's link, in a folder that others may write, is not followed";
 	case AP_FILE_STRANGER:
 		return "another user's file, in a folder that others may write, is not written to";
+	case AP_FILE_OLD:
+		return "its .old, which would be replaced, is another user's or a folder; name another file";
 	case AP_FILE_CHANGED:
 		return "another file has taken its name meanwhile";
 	case AP_FILE_FIFO:

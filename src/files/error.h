@@ -9,6 +9,7 @@
 enum ap_file_error {
 	AP_FILE_LINK = 4096, /* a stranger's link in a folder that others may write */
 	AP_FILE_STRANGER,    /* a stranger's file there, which would be written to */
+	AP_FILE_OLD,	     /* another's NAME.old there, which could not be replaced */
 	AP_FILE_CHANGED,     /* what was opened is not what was judged */
 	AP_FILE_FIFO,	     /* an input that may never come */
 	AP_FILE_DEVICE,

@@ -41,6 +41,26 @@ static int standard_fd(const struct stat *st)
 	return -1;
 }
 
+/* In a sticky folder the kernel lets only root, the file's owner and the folder's rename or replace a file. */
+static bool is_held(const struct ap_leaf *leaf, const struct stat *st)
+{
+	return leaf->dir_st.st_mode & S_ISVTX && geteuid() && st->st_uid != geteuid() &&
+	       leaf->dir_st.st_uid != geteuid();
+}
+
+/* So that a command is not begun whose profile gets no name at its first flush. */
+static int judge_old(const struct ap_out *out)
+{
+	char old[NAME_MAX + 1];
+	struct stat st;
+
+	if ((size_t)snprintf(old, sizeof(old), "%s.old", out->leaf.name) >= sizeof(old))
+		return -ENAMETOOLONG;
+	if (fstatat(out->leaf.dir, old, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	return S_ISDIR(st.st_mode) || is_held(&out->leaf, &st) ? -AP_FILE_OLD : 0;
+}
+
 static int judge(struct ap_out *out)
 {
 	const struct ap_leaf *leaf = &out->leaf;
@@ -57,7 +77,11 @@ static int judge(struct ap_out *out)
 		return -AP_FILE_STRANGER;
 	if ((out->is_straight || out->flags & AP_OUT_APPEND) && is_strangers_link(leaf))
 		return -AP_FILE_STRANGER;
-	return 0;
+	if (out->is_straight || out->flags & AP_OUT_APPEND)
+		return 0;
+	if (is_held(leaf, &leaf->st))
+		return -AP_FILE_STRANGER;
+	return out->flags & AP_OUT_KEEP && leaf->st.st_size ? judge_old(out) : 0;
 }
 
 int ap_out_begin(struct ap_out *out, const char *path, unsigned int flags)

@@ -15,6 +15,8 @@
 	(1U << 1)	     /* to what is there: one write, which is there whole or not at all */
 #define AP_OUT_NEW (1U << 2) /* what has the name stays: the new file gets another one */
 
+#define AP_OUT_KEEP (1U << 3) /* ap_out_keep_old() will be called */
+
 struct ap_out {
 	struct ap_leaf leaf;
 	unsigned int flags;
@@ -29,7 +31,10 @@ struct ap_out {
 AP_MUST_CHECK int ap_out_begin(struct ap_out *out, const char *path, unsigned int flags);
 /* For out->fd. */
 AP_MUST_CHECK int ap_out_open(struct ap_out *out);
-/* Gives what has the name the name NAME.old instead; *was_one: there was something. */
+/*
+ * Gives what has the name the name NAME.old instead; *was_one: there was something.  With AP_OUT_KEEP ap_out_begin() has found that it can
+ * be done.
+ */
 AP_MUST_CHECK int ap_out_keep_old(struct ap_out *out, bool *was_one);
 /* It is complete: it is closed, and gets its mode and its name. */
 AP_MUST_CHECK int ap_out_commit(struct ap_out *out);

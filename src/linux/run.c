@@ -64,7 +64,7 @@ const char *ap_run_remedy(int err)
 static int find_program(struct ap_run_state *run)
 {
 	const char *name = run->opts->argv[0];
-	int ret = ap_program_find(name, getenv("PATH"), run->path, sizeof(run->path));
+	int ret = ap_program_find(name, secure_getenv("PATH"), run->path, sizeof(run->path));
 
 	if (!ret)
 		return 0;

@@ -115,20 +115,31 @@ static const char *string_arg(struct args *a)
 	return text ? text : "(null)";
 }
 
+static void put_blanks(FILE *out, int n)
+{
+	if (n > 0)
+		fprintf(out, "%*s", n, ""); /* raw: blanks */
+}
+
 static int put_string(FILE *out, const struct spec *s, const char *text, const char *separator)
 {
 	size_t n = string_length(s, text);
-	u32 columns = ap_escape_is_plain(text, n) ? (u32)n : ap_escape_columns(text, n);
-	int pad = s->width > (int)columns ? s->width - (int)columns : 0;
+	char *field = separator ? ap_field_dup(text, n, separator) : NULL;
+	u32 columns;
+	int pad;
 
-	if (pad && !s->is_left)
-		fprintf(out, "%*s", pad, ""); /* raw: blanks */
-	if (separator && !s->has_precision)
-		ap_print_field(out, text, separator);
-	else
-		ap_print_bytes(out, text, n);
-	if (pad && s->is_left)
-		fprintf(out, "%*s", pad, ""); /* raw: blanks */
+	if (separator) {
+		text = field ? field : "";
+		n = strlen(text);
+	}
+	columns = ap_escape_is_plain(text, n) ? (u32)n : ap_escape_columns(text, n);
+	pad = s->width > (int)columns ? s->width - (int)columns : 0;
+	if (!s->is_left)
+		put_blanks(out, pad);
+	ap_print_bytes(out, text, n); /* a field is escaped already, which changes nothing more */
+	if (s->is_left)
+		put_blanks(out, pad);
+	free(field);
 	return pad + (int)columns;
 }
 

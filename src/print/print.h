@@ -31,6 +31,8 @@ void ap_print_line(FILE *out, const char *text);
  */
 void ap_print_fields(FILE *out, const char *separator, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* At most n bytes as a field shows them, to be freed; NULL: no memory. */
+char *ap_field_dup(const char *s, size_t n, const char *separator);
 /* One field. */
 void ap_print_field(FILE *out, const char *s, const char *separator);
 /* The same in place, for text that print/escape.h has no more to say about. */

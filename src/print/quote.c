@@ -2,6 +2,7 @@
 /*
  * Strings in formats that have rules of their own, beyond what a terminal asks.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "print/escape.h"
@@ -49,23 +50,47 @@ void ap_print_line(FILE *out, const char *text)
 	}
 }
 
-/* What stands for a separator may not be one. */
+/* What stands for a separator may not be one, nor be a part of one: it could complete it. */
 static char guard_of(const char *separator)
 {
-	return separator[0] == '.' ? '_' : '.';
+	static const char guards[] = "._-~";
+	size_t n = strspn(guards, separator);
+
+	return n < sizeof(guards) - 1 ? guards[n] : '?';
+}
+
+/* One character for each separator in it; what is left is as short or shorter. */
+static void collapse(char *s, const char *separator)
+{
+	size_t n = strlen(separator);
+
+	for (; (s = strstr(s, separator)); s++) {
+		*s = guard_of(separator);
+		memmove(s + 1, s + n, strlen(s + n) + 1);
+	}
+}
+
+char *ap_field_dup(const char *s, size_t n, const char *separator)
+{
+	char *text = strndup(s, n), *shown;
+
+	/* in the name, and in what escaping has added to it: "x" is in "\\x1b" */
+	if (text && separator && *separator)
+		collapse(text, separator);
+	shown = text ? ap_escape_dup(text) : NULL;
+	if (shown && separator && *separator)
+		collapse(shown, separator);
+	free(text);
+	return shown;
 }
 
 void ap_print_field(FILE *out, const char *s, const char *separator)
 {
-	size_t n = separator ? strlen(separator) : 0;
-	const char *at;
+	char *shown = ap_field_dup(s, strlen(s), separator);
 
-	while (n && (at = strstr(s, separator))) {
-		ap_print_bytes(out, s, (size_t)(at - s));
-		fputc(guard_of(separator), out); /* raw: '.' or '_' */
-		s = at + n;
-	}
-	ap_print_str(out, s);
+	if (shown)
+		fputs(shown, out); /* raw: escaped */
+	free(shown);
 }
 
 void ap_field_guard(char *s, const char *separator)

@@ -87,7 +87,7 @@ static int make_file(struct ap_writer *w)
 
 	w->fd = w->file.fd;
 	if (!ret)
-		ret = ap_write_all(w->fd, w->out.data, w->out.size);
+		ret = ap_write_all(w->fd, w->out.data, w->out.size); /* raw: a profile */
 	if (!ret && w->file.leaf.exists && w->file.leaf.st.st_size)
 		ret = ap_out_keep_old(&w->file, &was_one);
 	return ret ? ret : ap_out_show(&w->file);
@@ -98,6 +98,7 @@ static int write_first(struct ap_writer *w)
 {
 	w->header.data.size = w->out.size - w->header.data.offset;
 	memcpy(w->out.data, &w->header, sizeof(w->header));
+	/* raw: a profile */
 	return w->fd < 0 ? make_file(w) : ap_write_all(w->fd, w->out.data, w->out.size);
 }
 
@@ -188,7 +189,7 @@ static int begin(struct ap_writer *w)
 /* A pipe or a device is written to as it is; a file is made with its first records. */
 static int open_path(struct ap_writer *w, const char *path)
 {
-	int ret = ap_out_begin(&w->file, path, AP_OUT_PRIVATE);
+	int ret = ap_out_begin(&w->file, path, AP_OUT_PRIVATE | AP_OUT_KEEP);
 
 	if (!ret && w->file.is_straight) {
 		ret = ap_out_open(&w->file);
@@ -403,6 +404,7 @@ static int write_sections(struct ap_writer *w)
 		ap_buf_put(&table, w->section[i].data, w->section[i].size);
 		w->header.features[i / 64] |= 1ULL << (i % 64);
 	}
+	/* raw: a profile */
 	ret = table.failed ? -ENOMEM : ap_write_all(w->fd, table.data, table.size);
 	ap_buf_fini(&table);
 	return ret ? fail(w, ret) : write_header(w);

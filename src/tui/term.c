@@ -227,7 +227,7 @@ static void measure(void)
 
 const char *ap_term_lacks(void)
 {
-	const char *name = getenv("TERM");
+	const char *name = secure_getenv("TERM");
 	char *clear, *move;
 	int err;
 

@@ -74,12 +74,21 @@ if [ "$(id -u)" = 0 ] && cp "$ANYPERF" capable && setcap cap_perfmon=ep capable 
 	chmod 777 mine
 	printf '#!/bin/sh\necho ran >>%s/ran\n' "$tmp/mine" >planted/objdump
 	chmod 755 planted/objdump
+	cp -p planted/objdump planted/objdump-of-mine
 	chown -R 65534 planted
 	"${as_nobody[@]}" "$ANYPERF" record -q -e instructions -o mine/data -- "$PROGRAMS/c_static" >/dev/null
 	for who in "$ANYPERF" ./capable; do
 		rm -f mine/ran
 		run "${as_nobody[@]}" env PATH="$tmp/planted:$PATH" "$who" annotate --stdio -i mine/data
 		is "$status $(sort -u mine/ran 2>/dev/null)" "0 $([ "$who" = ./capable ] || echo ran)" "${who##*/}: a helper from its user's PATH"
+		# the program that is counted, too
+		for command in "stat -e task-clock" "record -q -e task-clock -o mine/own"; do
+			rm -f mine/ran
+			# shellcheck disable=SC2086 # words
+			run "${as_nobody[@]}" env PATH="$tmp/planted:$PATH" "$who" $command -- objdump-of-mine
+			is "$status $(sort -u mine/ran 2>/dev/null)" "$([ "$who" = ./capable ] && echo "127 " || echo "0 ran")" \
+				"${who##*/} ${command%% *}: a program from its user's PATH" || note "$(cat err)"
+		done
 	done
 else
 	lack "rights that come with the file" "not root, or files here have no capabilities"

@@ -169,6 +169,23 @@ if [ "$(id -u)" = 0 ]; then
 	run timeout -k 5 60 "$ANYPERF" record -q --control fifo:shared/fifo -e instructions -o own/file -- "$prog"
 	has err "shared/fifo: $file_of" "--control: another user's FIFO is not listened to"
 
+	# what cannot be replaced at the end is said before the command is begun
+	# shellcheck disable=SC2016 # the inner shell's
+	"${as_nobody[@]}" sh -c 'umask 0; echo mine >"$1"/prof; echo mine >"$1"/prof2' sh "$tmp/shared"
+	echo old >shared/prof.old
+	mkdir shared/prof2.old
+	echo root >shared/of_root
+	before=$(ls -lR shared)
+	for name in prof prof2 of_root; do
+		rm -f shared/ran
+		run "${as_nobody[@]}" "$ANYPERF" record -q -e instructions -o "shared/$name" -- touch shared/ran
+		is "$status $(ls -lR shared)" "125 $before" "$name, which cannot be replaced: nothing is run, and all is as it was"
+		case $name in
+		prof*) has err "shared/$name: its .old, which would be replaced, is another user's or a folder" "and a line says so" ;;
+		*) has err "shared/$name: $file_of" "and a line says so" ;;
+		esac
+	done
+	rm -r shared/prof* shared/of_root
 	mkdir open
 	chmod 777 open
 	run env TMPDIR="$tmp/open" "$ANYPERF" gate record --functions --baseline own/f.json -- "$prog"

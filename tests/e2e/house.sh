@@ -79,8 +79,15 @@ passed_by 'while (*name) putc(*name++, out);' 'no literal' "print: its character
 passed_by 'fwrite(name, 1, 5, out);' 'no literal' "print: its bytes fail"
 passed_by 'ap_print(out, "%s%s", name, *name ? "\n" : "");' 'is escaped' "print: a line end that would be escaped fails"
 passed_by 'fputs(name, out); /* raw: */' 'no literal' "print: a mark without a reason fails"
+passed_by '/* out */ fputs(name, out);' 'no literal' "print: code behind a comment fails"
+passed_by '*n = fprintf(out, "%s", name);' 'with %s' "print: as does code that begins with a star"
+passed_by 'f("/*"); fputs(name, out);' 'no literal' "print: and what is behind a string that begins no comment"
+passed_by 'ap_write_all(1, name, strlen(name));' 'no literal' "print: ap_write_all() of a name fails"
 cat >src/linux/p.c <<'END'
 /* fprintf(out, "%s", name) */
+/*
+ * fprintf(out, "%s", name)
+ fputs(name, out); */
 void f(FILE *out, const char *name, int n)
 {
 	ap_print(out, "of %s\n", name);

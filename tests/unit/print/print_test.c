@@ -141,6 +141,38 @@ static void no_name_is_two_fields(void)
 	EXPECT_STR(fields(".", "a.b", "c"), "a_b.7.c\n");
 	EXPECT_STR(fields("::", "a::b:", "c"), "a.b:::7::c\n");
 	EXPECT_STR(fields("", "a", "c"), "a7c\n");
+	/* what escaping adds is of the name */
+	EXPECT_STR(fields("x", "a\x1b", "x"), "a\\.1bx7x.\n");
+	EXPECT_STR(fields("1b", "\x1b", "c"), "\\x.1b71bc\n");
+	EXPECT_STR(fields("\\", "\x1b\\", "c"), ".x1b.\\7\\c\n");
+	/* what stands for a separator completes none */
+	EXPECT_STR(fields("a.", "aa.", "c"), "a_a.7a.c\n");
+}
+
+static const char *cut_fields(const char *sep, const char *a, const char *b)
+{
+	FILE *out = begin();
+
+	ap_print_fields(out, sep, "%.4s\t%-5.*s\n", a, 3, b);
+	return end(out);
+}
+
+static void nor_is_one_that_is_cut(void)
+{
+	EXPECT_STR(cut_fields(",", "a,b,c", "x,yz"), "a.b.,x.y  \n");
+	EXPECT_STR(cut_fields("x", "a\x1b,", "x"), "a\\.1b,x.    \n");
+}
+
+static void what_is_not_to_be_seen_is_escaped(void)
+{
+	EXPECT_STR(escaped("\xe2\x81\xaa\xe2\x81\xaf"),
+		   "\\xe2\\x81\\xaa\\xe2\\x81\\xaf"); /* U+206A, U+206F */
+	EXPECT_STR(escaped("\xe2\x81\xa0\xe2\x80\x8b"),
+		   "\\xe2\\x81\\xa0\\xe2\\x80\\x8b"); /* U+2060, U+200B */
+	EXPECT_STR(escaped("\xc2\xad\xe3\x85\xa4"),
+		   "\\xc2\\xad\\xe3\\x85\\xa4"); /* U+00AD, U+3164 */
+	EXPECT_STR(escaped("\xe2\x80\x8d\xef\xb8\x8f"),
+		   "\xe2\x80\x8d\xef\xb8\x8f"); /* a joiner, a selector */
 }
 
 static const char *json(const char *s)
@@ -205,6 +237,8 @@ int main(int argc, char **argv)
 		TAP(strings_of_a_format_are_escaped_and_the_format_is_not),
 		TAP(columns_are_padded_by_what_is_shown),
 		TAP(no_name_is_two_fields),
+		TAP(nor_is_one_that_is_cut),
+		TAP(what_is_not_to_be_seen_is_escaped),
 		TAP(strings_of_json_are_valid_and_end_no_script),
 		TAP(xml_has_its_own_escapes),
 		TAP(tabs_of_a_line_stay),
