@@ -23,7 +23,6 @@
 #include "cli/outfile.h"
 #include "cli/perfex_event.h"
 #include "cli/perfex_ppc.h"
-#include "linux/program.h"
 #include "linux/run.h"
 #include "print/print.h"
 
@@ -194,7 +193,7 @@ static void be_command(int sock, struct vperfctr_control *control, char *const *
 		_exit(AP_EXIT_FAILURE);
 	close(fd);
 	/* an exec closes the socket */
-	err = -ap_program_find(argv[0], secure_getenv("PATH"), path, sizeof(path));
+	err = -ap_run_find(argv[0], path, sizeof(path));
 	if (!err) {
 		execvp(path, argv);
 		err = errno;

@@ -61,10 +61,15 @@ const char *ap_run_remedy(int err)
 
 /* --- finding the program */
 
+int ap_run_find(const char *name, char *path, size_t size)
+{
+	return ap_program_find(name, secure_getenv("PATH"), path, size);
+}
+
 static int find_program(struct ap_run_state *run)
 {
 	const char *name = run->opts->argv[0];
-	int ret = ap_program_find(name, secure_getenv("PATH"), run->path, sizeof(run->path));
+	int ret = ap_run_find(name, run->path, sizeof(run->path));
 
 	if (!ret)
 		return 0;

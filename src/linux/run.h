@@ -163,6 +163,11 @@ struct ap_run_result {
 AP_MUST_CHECK int ap_run(const struct ap_run_options *opts, struct ap_run_result *res);
 void ap_run_result_fini(struct ap_run_result *res);
 
+/*
+ * Where a command's program is, by PATH; or -ENOENT, -EACCES.  Where we have more rights than our user that is not believed.
+ */
+AP_MUST_CHECK int ap_run_find(const char *name, char *path, size_t size);
+
 /* What to do about it, to be put behind an error's text; "": nothing is known. */
 const char *ap_run_remedy(int err);
 
