@@ -135,9 +135,9 @@ const char *ap_stat_row_why(const struct ap_stat_row *row);
 /* What the number is: exact, modelled, estimated, kernel, rusage, proc, scaled. */
 const char *ap_stat_kind_name(enum ap_event_kind kind, bool is_estimated);
 const char *ap_stat_row_tag(const struct ap_stat_row *row);
-/* How much of the time the event counted, in percent. */
 /* How far an estimate may be off, in per cent of it, 95 times of 100; below 0: it is none, or nobody knows. */
 double ap_stat_row_error(const struct ap_stat *st, const struct ap_stat_row *row);
+/* How much of the time the event counted, in percent. */
 double ap_stat_row_ran(const struct ap_stat_row *row);
 
 /* perf's comment on a row: a number and what it is; what is empty where perf has none. */

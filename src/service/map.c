@@ -285,11 +285,6 @@ static u64 ask_pmc(u64 inode, u32 counter)
 	return value;
 }
 
-/*
- * The control pages say which event has the counter: the first that is the thread's own, else one of a CPU or of another
- * task.  Whose page said so a moment ago has changed it by now, and reads once more.  Natively any page lets the
- * process read all counters that there are; what nothing counts with is 0.
- */
 /* As a CPU whose counters have fewer bits gives it, where a test wants one. */
 static void narrow(struct ap_service_pmc *pmc)
 {
@@ -297,6 +292,11 @@ static void narrow(struct ap_service_pmc *pmc)
 		pmc->value = (pmc->value + AP_NARROW_BIAS) & ((1ULL << AP_NARROW_BITS) - 1);
 }
 
+/*
+ * The control pages say which event has the counter: the first that is the thread's own, else one of a CPU or of another
+ * task.  Whose page said so a moment ago has changed it by now, and reads once more.  Natively any page lets the
+ * process read all counters that there are; what nothing counts with is 0.
+ */
 bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 {
 	const u64 caps_at = offsetof(struct ap_perf_page, capabilities);
