@@ -158,9 +158,9 @@ void record_set_command_output(int fd);
 
 /* --- record_attr.c */
 
-/* Everything of an attr but the event itself.  tracks: it carries the side-band records. */
 /* Its own term, else the option; a number of frames asks for callchains too. */
 enum ap_evchain record_chain_of(const struct record *r, const struct record_event *ev);
+/* Everything of an attr but the event itself.  tracks: it carries the side-band records. */
 void record_attr_fill(const struct record *r, struct record_event *ev, bool tracks);
 
 /* --- record_events.c */

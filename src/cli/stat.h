@@ -119,9 +119,9 @@ void ap_stat_add(struct ap_stat *st, const struct ap_stat_reading *readings,
 		 const struct ap_stat_times *times);
 /* Forgets all runs, for the next interval. */
 void ap_stat_restart(struct ap_stat *st);
-/* What a run has to say beside its counts. */
 /* Modelled counts are of one part in so many. */
 void ap_stat_set_estimated(struct ap_stat *st, u32 part);
+/* What a run has to say beside its counts. */
 void ap_stat_add_result(struct ap_stat *st, const struct ap_run_result *res);
 /* A line to stand after the table; equal lines are printed once with their number. */
 void ap_stat_add_note(struct ap_stat *st, const char *text);
