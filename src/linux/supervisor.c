@@ -6,6 +6,7 @@
 #include "linux/supervisor.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files/in.h"
 #include "linux/client_internal.h"
 #include "linux/host.h"
 
@@ -29,6 +31,10 @@
 #define TICK_MIN_MS    250
 #define TICK_MAX_MS    2000
 #define SETTLE_TICK_NS 5000000ULL
+
+/* perf_event_paranoid: what sessions begin with, and the strictest. */
+#define LEVEL	  2
+#define LEVEL_MAX 3
 
 u64 ap_now_ns(void)
 {
@@ -286,13 +292,30 @@ static void look_at_tracks(struct ap_supervisor *sv)
 	}
 }
 
+/*
+ * A task may ask for a stricter level, or for what the kernel permits.  To go below both that and what sessions begin with is
+ * for the session's owner.
+ */
+static s32 level_of(s32 asked)
+{
+	FILE *in = ap_kernel_stream("/proc/sys/kernel/perf_event_paranoid");
+	s32 least = LEVEL;
+
+	if (in && (fscanf(in, "%d", &least) != 1 || least > LEVEL))
+		least = LEVEL;
+	if (in)
+		fclose(in);
+	if (asked < least)
+		return least;
+	return asked > LEVEL_MAX ? LEVEL_MAX : asked;
+}
+
 /* An anyperf inside wants perf events served.  What it wrote may be anything. */
 static void start_host(struct ap_supervisor *sv, const struct ap_board *board)
 {
 	u32 word = __atomic_load_n(&board->serve, __ATOMIC_ACQUIRE);
 	u32 counters = AP_SERVE_COUNTERS(word);
-	s32 level = AP_SERVE_LEVEL(word);
-	const struct ap_host_config cfg = { .paranoid = level > 3 ? 3 : level,
+	const struct ap_host_config cfg = { .paranoid = level_of(AP_SERVE_LEVEL(word)),
 					    .is_paranoid_given = word & AP_SERVE_PARANOID,
 					    .counters = counters < 64 ? counters : 64,
 					    .max_sample_rate = board->serve_rate,

@@ -54,6 +54,10 @@ is "$(($(stat_value outer instructions) > 200000))" 1 "the outer one counts all 
 run "$ANYPERF" stat -o outer -e instructions -- "$ANYPERF" run --paranoid 3 -- \
 	cat /proc/sys/kernel/perf_event_paranoid
 is "$status $(cat out)" "0 3" "with the options of who wants them"
+kernel=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 2)
+run "$ANYPERF" stat -o outer -e instructions -- "$ANYPERF" run --paranoid=-1 -- \
+	cat /proc/sys/kernel/perf_event_paranoid
+is "$status $(cat out)" "0 $((kernel < 2 ? kernel : 2))" "but no more than the kernel permits, or 2 does"
 run "$ANYPERF" stat -o outer -e page-faults --wait-all -- "$ANYPERF" run -- true
 is "$status $(cat err)" "125 anyperf: the session around us cannot serve perf events" \
 	"not where no instruction is counted"
