@@ -78,10 +78,31 @@ static int take_notes(struct ap_run_result *res, const struct ap_session_file *s
 	return ret;
 }
 
+/* Of our own memory, where we are the session's supervisor. */
+static int take_own_notes(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
+{
+	char text[sizeof(s->notes->text)];
+	int ret = 0;
+
+	for (u32 i = 0; i < s->nnotes && !ret; i++) {
+		/* who is within whom tasks can write, but for the whole session that is no question */
+		if (root && !ap_root_is_within(s, s->notes[i].root, root))
+			continue;
+		take_text(text, s->notes[i].text);
+		ret = ap_result_add_note(res, s->notes[i].kind, s->notes[i].pid, text);
+	}
+	if (!ret && s->nlost) {
+		snprintf(text, sizeof(text), "%u more notes of the supervisor did not fit",
+			 s->nlost);
+		ret = ap_result_add_note(res, AP_NOTE_INFO, 0, text);
+	}
+	return ret;
+}
+
 static int take_all_notes(struct ap_run_result *res, const struct ap_session_file *s, u32 root)
 {
 	const struct ap_session_file *f;
-	int ret = 0;
+	int ret = take_own_notes(res, s, root);
 
 	for (u32 p = 0; !ret && (f = ap_session_next_party(s, &p));)
 		ret = take_notes(res, f, root);

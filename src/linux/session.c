@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,6 +39,7 @@
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
 /* What is before the segments, and behind it the other parties' samplings (AP_SAMPLINGS_AT). */
 #define VIEW_BYTES (AP_SEG_BASE + AP_PARTY_MAX * AP_SAMPLINGS_SIZE)
+#define NOTES_KEPT 4096 /* a task has a note written by each exec that is not followed */
 #define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 _Static_assert(AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note) <= AP_PUB_OFF, "notes end");
@@ -310,6 +312,7 @@ void ap_session_close(struct ap_session_file *s)
 		close(s->fd);
 	if (s->head_fd >= 0)
 		close(s->head_fd);
+	free(s->notes);
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
 }
 
@@ -474,20 +477,49 @@ void ap_session_page_unmap(void *page)
 		munmap(page, AP_PAGE_SIZE);
 }
 
+/* A task could have the same said again and again. */
+static bool is_kept(const struct ap_session_file *s, const struct ap_note *note)
+{
+	for (u32 i = 0; i < s->nnotes; i++)
+		if (s->notes[i].kind == note->kind && s->notes[i].root == note->root &&
+		    !strcmp(s->notes[i].text, note->text))
+			return true;
+	return false;
+}
+
+static void keep_note(struct ap_session_file *s, const struct ap_note *note)
+{
+	struct ap_note *more;
+
+	if (is_kept(s, note))
+		return;
+	more = s->nnotes < NOTES_KEPT ? realloc(s->notes, (s->nnotes + 1) * sizeof(*s->notes))
+				      : NULL;
+	if (!more) {
+		s->nlost++;
+		return;
+	}
+	s->notes = more;
+	s->notes[s->nnotes++] = *note;
+}
+
+/* For an anyperf inside of the session, which reads the file; and for us, where no task can write. */
 void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args)
 {
-	struct ap_note *note = ap_note_new(s->head);
+	struct ap_note own = { .kind = args->kind, .pid = args->pid, .root = args->root };
+	struct ap_note *note;
 
+	snprintf(own.text, sizeof(own.text), "%s%s: %s",
+		 args->kind == AP_NOTE_NOT_COUNTED ? "not counted: " : "", args->subject,
+		 args->reason);
+	keep_note(s, &own);
+	note = ap_note_new(s->head);
 	if (!note)
 		return;
-	note->kind = args->kind;
-	note->pid = args->pid;
-	note->root = args->root;
-	if (args->kind == AP_NOTE_NOT_COUNTED)
-		snprintf(note->text, sizeof(note->text), "not counted: %s: %s", args->subject,
-			 args->reason);
-	else
-		snprintf(note->text, sizeof(note->text), "%s: %s", args->subject, args->reason);
+	note->kind = own.kind;
+	note->pid = own.pid;
+	note->root = own.root;
+	memcpy(note->text, own.text, sizeof(note->text));
 	/* pairs with the acquire of the reader in result.c */
 	__atomic_store_n(&note->ready, AP_NOTE_READY, __ATOMIC_RELEASE);
 }

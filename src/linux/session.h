@@ -26,6 +26,9 @@ struct ap_session_file {
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 	u32 party;
 	struct ap_session_file *parties[AP_PARTY_MAX]; /* of the session's owner, but for its own */
+	struct ap_note
+		*notes;	   /* of the supervisor: as in the file, where tasks can wipe them out */
+	u32 nnotes, nlost; /* so many; and so many that did not fit */
 };
 
 struct ap_blob_header;

@@ -385,6 +385,9 @@ static void notes_are_taken_once_and_always_end(void)
 	notes[2].ready = AP_NOTE_READY;
 	for (u32 i = 3; i < AP_NOTE_MAX; i++)
 		notes[i].ready = AP_NOTE_CLAIMED;
+	/* a task wipes the supervisor's out */
+	notes[0].ready = notes[1].ready = AP_NOTE_CLAIMED;
+	memset(notes[0].text, 0, sizeof(notes[0].text));
 	ap_board_of(ses.head)->nnotes = AP_NOTE_MAX + 2;
 	EXPECT(!ap_note_new(ses.head));
 	REQUIRE(ap_result_take(&res, &ses, 0) == 0);
