@@ -261,10 +261,24 @@ static void give_up(struct injection *j)
 	(void)!ap_remote_call(&j->remote, __NR_close, head, &ret);
 }
 
+/* An exec has given it rights that the task did not have.  One that runs already was asked for by name. */
+static const char *refusal(const struct injection *j)
+{
+	if (j->in->refused)
+		return j->in->refused;
+	return j->aux.secure && !j->in->prepare ? "set-uid, set-gid or file capabilities" : NULL;
+}
+
 static int inject(struct injection *j, const char **why)
 {
-	int ret = find_anchor(j);
+	const char *refused = refusal(j);
+	int ret;
 
+	if (refused) {
+		*why = refused;
+		return -EPERM;
+	}
+	ret = find_anchor(j);
 	if (ret)
 		return ret;
 	ret = map_blob(j);

@@ -7,6 +7,10 @@
  * A slot is written by its process as it likes.  A task is seized that the kernel says is one of the segment's
  * process (owner.c), and that holds our session file at the descriptor that the slot names: so nobody can point us at a
  * stranger.
+ *
+ * What was true when it asked need not be later.  Once it is seized it is looked at again, as its number may be
+ * another's by then; and at the exec stop, where nobody else can change anything any more: an image that has more rights
+ * than the task had, or other files at those descriptors, gets no engine (docs/design/trust.md).
  */
 #include <errno.h>
 #include <limits.h>
@@ -176,6 +180,7 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 				 .seg = seg,
 				 .slot = index,
 				 .owns_seg = slot.pid == ns_pid,
+				 .has_asked = true,
 				 .fd = slot.exec_fd,
 				 .head_fd = slot.exec_head,
 				 .root = slot.exec_root < AP_ROOT_MAX ? slot.exec_root : 0,
@@ -186,6 +191,16 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 				 .random = slot.exec_random,
 				 .sigmask = slot.exec_sigmask };
 	return true;
+}
+
+/* Its number is its own as long as it is seized; before, it may have executed a program, or ended. */
+static bool is_asker(struct ap_supervisor *sv, const struct ap_traced *t, u32 ns_pid)
+{
+	struct ap_traced now;
+
+	return read_asked(sv, t->seg, t->slot, ns_pid, &now) && now.tid == t->tid &&
+	       ap_creds_read(t->tid, &now.creds) && ap_creds_are_same(&now.creds, &t->creds) &&
+	       holds_session(sv, t);
 }
 
 /* The task wants to be seized. */
@@ -199,8 +214,11 @@ static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *
 	if (sv->host)
 		ap_host_exec_asked(sv->host, seg, index);
 	is_new = __atomic_load_n(&slot->exec_party, __ATOMIC_RELAXED);
-	if (!read_asked(sv, seg, index, ns_pid, &t) || !take_party(sv, &t, is_new) ||
-	    !holds_session(sv, &t) || !seize(sv, &t)) {
+	if (!read_asked(sv, seg, index, ns_pid, &t) || !ap_creds_read(t.tid, &t.creds) ||
+	    !take_party(sv, &t, is_new) || !holds_session(sv, &t) || !seize(sv, &t)) {
+		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
+	} else if (!is_asker(sv, &t, ns_pid)) {
+		leave(sv, find_traced(sv, t.tid));
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
 	} else if (!answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_ACK)) {
 		leave(sv, find_traced(sv, t.tid));
@@ -332,6 +350,26 @@ int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 paren
 	return ret;
 }
 
+/*
+ * Of an image that stands at its exec stop, where its descriptors are its own alone: why it gets no engine, NULL it may
+ * have it.  *is_foreign: what it has at our descriptors is not ours to close.
+ */
+static const char *refusal(const struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
+			   bool *is_foreign)
+{
+	const u32 first = from->party << AP_PARTY_SHIFT;
+	struct ap_creds now;
+
+	*is_foreign = false;
+	if (!from->has_asked)
+		return NULL;
+	*is_foreign = !ap_owner_holds_session(sv, first, pid, from->fd, from->head_fd);
+	if (*is_foreign)
+		return "it does not hold the session's files";
+	return ap_creds_read(pid, &now) ? ap_creds_gained(&from->creds, &now)
+					: "cannot read its rights";
+}
+
 bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
 			u32 parent_seg)
 {
@@ -351,8 +389,16 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";
-	int ret = ap_handover_segment(sv, pid, from->root, parent_seg, from->party, &in.seg);
+	bool is_foreign;
+	int ret;
 
+	in.refused = refusal(sv, pid, from, &is_foreign);
+	if (is_foreign) {
+		why = in.refused;
+		ret = ap_task_set_sigmask(pid, in.sigmask) ?: -EBADF;
+	} else {
+		ret = ap_handover_segment(sv, pid, from->root, parent_seg, from->party, &in.seg);
+	}
 	if (!ret) {
 		ret = ap_inject(&in, &why);
 		if (ret)

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "linux/creds.h"
 #include "linux/account.h"
 #include "linux/session.h"
 
@@ -45,6 +46,8 @@ struct ap_traced {
 	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */
 	bool owns_seg;
 	bool is_leaving; /* to be let go when it stops, whatever for */
+	bool has_asked;	 /* by its slot, with these rights; else it is the session's own command */
+	struct ap_creds creds;
 	s32 fd, head_fd;
 	u32 party; /* of its new image */
 	u32 root, nofile_share, limit_shares, ptracer, cwd;

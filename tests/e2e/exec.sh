@@ -73,6 +73,40 @@ if [ "$(id -u)" = 0 ]; then
 	is "$status" 0 "a program that gives up its user"
 	has_not "$tmp/table" 'not counted|engine fault' "and is followed"
 
+	# A name that leads elsewhere once it was looked at.  What has gained rights has no mapping of ours, by the kernel.
+	mkdir "$tmp/gain"
+	cp "$PROGRAMS/task_gain" "$tmp/gain/plain"
+	chmod 755 "$tmp" "$tmp/gain/plain"
+	chown 65534:65534 "$tmp/gain"
+	cd "$tmp/gain" || exit 1
+	for kind in 4755:set-uid 2755:set-gid cap:capabilities; do
+		cp plain gaining
+		if [ "$kind" = cap:capabilities ]; then
+			setcap cap_net_raw,cap_dac_override+ep gaining 2>/dev/null || { lack "$kind" "setcap is refused"; continue; }
+		else
+			chmod "${kind%:*}" gaining
+		fi
+		rm -f "$tmp/mapped" over
+		(while [ ! -e over ]; do
+			for seen in seen.*; do
+				[ -e "$seen" ] || continue
+				grep -c '/memfd:anyperf' "/proc/${seen#seen.}/maps" >>"$tmp/mapped"
+				rm -f "$seen"
+			done
+			sleep 0.02
+		done) &
+		observer=$!
+		run counted "${user[@]}" ./plain plain gaining 20
+		: >over
+		wait $observer
+		is "$status" 0 "${kind#*:} behind a name that changes: runs"
+		is "$(wc -l <"$tmp/mapped")" "$(cat "$tmp/out")" "each was looked at"
+		is "$(sort -u "$tmp/mapped")" 0 "the engine is in none"
+		has "$tmp/table" "not counted: .*/gain/gaining: .*${kind#*:}" "the supervisor says why"
+		rm -f gaining
+	done
+	cd "$OLDPWD" || exit 1
+
 	cp "$tmp/inside" "$tmp/suid"
 	chmod 4755 "$tmp/suid"
 	refuses "set-uid" 'suid: set-uid' counted "${user[@]}" "$tmp/suid"

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rights of a task, by the kernel (/proc/PID/status), and whether an exec has given it more.  creds.c has the rule.
+ */
+#ifndef AP_LINUX_CREDS_H
+#define AP_LINUX_CREDS_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+struct ap_creds {
+	u32 euid, egid; /* as our user namespace calls them */
+	u64 permitted;	/* capabilities */
+};
+
+/* The words of a text like /proc/PID/status.  False: it does not say them. */
+bool ap_creds_parse(const char *text, struct ap_creds *creds);
+bool ap_creds_read(pid_t tid, struct ap_creds *creds);
+bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b);
+/* Why the task may not be touched after an exec, a constant text; NULL where it has got no more than it had. */
+const char *ap_creds_gained(const struct ap_creds *before, const struct ap_creds *after);
+
+#endif
