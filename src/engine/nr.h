@@ -106,6 +106,7 @@
 #define AP_NR_fadvise64		221
 #define AP_NR_epoll_wait	232
 #define AP_NR_epoll_ctl		233
+#define AP_NR_mbind		237
 #define AP_NR_waitid		247
 #define AP_NR_openat		257
 #define AP_NR_mkdirat		258
@@ -163,6 +164,8 @@
 #define AP_NR_faccessat2	439
 #define AP_NR_process_madvise	440
 #define AP_NR_epoll_pwait2	441
+#define AP_NR_set_mempolicy_home_node 450
+#define AP_NR_mseal		462
 
 #define AP_MAP_TYPE	       0x0f
 #define AP_MAP_SHARED_VALIDATE 3

@@ -419,7 +419,7 @@ static s64 do_madvise(const struct ap_call *c)
 /* Of any process, but what takes contents away the kernel lets only its own do. */
 s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c)
 {
-	s64 ret = ap_call_pass(t, c);
+	s64 ret = ap_call_advise_parts(t, c);
 	u64 part[2];
 
 	if (ret <= 0 || !ap_taken_is_advice(c->a[3]))
@@ -580,6 +580,8 @@ static s64 memory(struct ap_thread *t, struct ap_call *c)
 	case AP_NR_shmdt:
 		return do_shmdt(c);
 	default: /* remap_file_pages */
+		if (ap_call_is_on_ours(c->a[0], c->a[1] & AP_PAGE_MASK))
+			return ap_call_on_hole(c);
 		ap_lock_take(&ap_proc.lock);
 		ap_smc_unprotect(c->a[0], page_end(c->a[0], c->a[1]));
 		ret = raw(c);

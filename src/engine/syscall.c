@@ -166,6 +166,10 @@ static s64 route_task(struct ap_thread *t, struct ap_call *c)
 		return ap_call_truncate(t, c);
 	case AP_NR_open_by_handle_at:
 		return ap_call_open_by_handle(t, c);
+	case AP_NR_mbind:
+	case AP_NR_set_mempolicy_home_node:
+	case AP_NR_mseal:
+		return ap_call_range(t, c);
 	case AP_NR_process_madvise:
 		return ap_call_process_madvise(t, c);
 	case AP_NR_ioctl:

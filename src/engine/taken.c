@@ -341,7 +341,7 @@ static void moved_away(u64 at)
 
 s64 ap_call_ioctl(struct ap_thread *t, struct ap_call *c)
 {
-	s64 ret = ap_call_pass(t, c);
+	s64 ret = ap_call_uffd(t, c);
 
 	switch ((u32)c->a[1]) {
 	case FICLONE:

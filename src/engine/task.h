@@ -39,6 +39,12 @@ s64 ap_call_memory(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_write(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_process_madvise(struct ap_thread *t, struct ap_call *c);
+/* ours.c: as on a hole, where it is on memory of ours. */
+bool ap_call_is_on_ours(u64 start, u64 len);
+s64 ap_call_on_hole(const struct ap_call *c);
+s64 ap_call_range(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_advise_parts(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_uffd(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_poke(struct ap_thread *t, struct ap_call *c);
 /*
  * The first part of [pos, end) that is none of the engine's: false when there is none.
