@@ -74,8 +74,6 @@ END
 extra "$python" -I -S "$tmp/words.py"
 check "python3 needs less than 64 MiB of engine, code included" test "$extra" -lt 65536
 check "and was counted" test "$extra" -gt 0
-done_testing
-
 # What the kernel shows of us to others only, its first pages: each call answers as it does of a hole.
 mkfifo "$tmp/lines"
 "$ANYPERF" stat -e instructions -o "$tmp/table" -- "$PROGRAMS/task_ranges" <"$tmp/lines" >"$tmp/asked" 2>"$tmp/err" &
@@ -90,3 +88,4 @@ is "$?" 0 "calls on memory of ours: runs"
 echo 10000- | "$PROGRAMS/task_ranges" | sed 1d >"$tmp/hole"
 is "$(($(wc -l <"$tmp/ours") > 1)) $(wc -l <"$tmp/ours")" "1 $(sed 1d "$tmp/asked" | wc -l)" "and is asked for all"
 is "$(sed 1d "$tmp/asked" | sort -u)" "$(cat "$tmp/hole")" "which are holes"
+done_testing
