@@ -164,11 +164,12 @@
 #define AP_NR_faccessat2	439
 #define AP_NR_process_madvise	440
 #define AP_NR_epoll_pwait2	441
-#define AP_NR_set_mempolicy_home_node 450
 #define AP_NR_mseal		462
 
 #define AP_MAP_TYPE	       0x0f
 #define AP_MAP_SHARED_VALIDATE 3
+
+#define AP_NR_set_mempolicy_home_node 450
 
 #define AP_AT_FDCWD	       (-100)
 #define AP_AT_SYMLINK_NOFOLLOW 0x100

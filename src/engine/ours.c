@@ -58,20 +58,17 @@ static u64 parts_before(const struct ap_call *c)
  */
 s64 ap_call_advise_parts(struct ap_thread *t, struct ap_call *c)
 {
-	u64 given = c->a[1], n = c->a[2], hole[2] = { HOLE, AP_PAGE_SIZE }, part[2];
+	u64 n = c->a[2], first[2];
 	s64 ret;
 
 	if (may_be_of_others(c->a[3]) || n > IOV_MAX)
 		return ap_call_pass(t, c);
 	c->a[2] = parts_before(c);
-	if (!c->a[2] && n && !ap_safe_copy(part, (const void *)given, sizeof(part))) {
-		c->a[1] = (u64)hole;
-		c->a[2] = 1;
-	} else if (!c->a[2]) {
+	if (!c->a[2] && n && ap_safe_copy(first, (const void *)c->a[1], sizeof(first)))
 		c->a[2] = n;
-	}
-	ret = ap_call_pass(t, c);
-	c->a[1] = given;
+	ret = ap_call_pass(t, c); /* of none it says whether it takes the other arguments */
+	if (!ret && !c->a[2] && n)
+		ret = -AP_ENOMEM;
 	c->a[2] = n;
 	return ret;
 }

@@ -30,7 +30,8 @@ struct ap_inject {
 	u64 random;	  /* ap_slot.exec_random */
 	u64 sigmask;	  /* the program's mask */
 	bool has_sigmask; /* false: the mask that the task has now is the program's */
-	const char *refused; /* why it gets no engine, and only loses the descriptors; NULL: it gets it */
+	const char *
+		refused; /* why it gets no engine, and only loses the descriptors; NULL: it gets it */
 	/* A running process: */
 	u64 extra;    /* bytes to map behind the image */
 	u32 nthreads; /* struct ap_boot_thread[] is at extra's start */

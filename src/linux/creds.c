@@ -12,7 +12,8 @@
 
 #include "inject/proc.h"
 
-#define STATUS_MAX 65536 /* a task may be in thousands of groups, which come before the capabilities */
+#define STATUS_MAX                                                                                 \
+	65536 /* a task may be in thousands of groups, which come before the capabilities */
 
 bool ap_creds_parse(const char *text, struct ap_creds *creds)
 {

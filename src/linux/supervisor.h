@@ -21,8 +21,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "linux/creds.h"
 #include "linux/account.h"
+#include "linux/creds.h"
 #include "linux/session.h"
 
 /* A segment that was not folded yet. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traced tasks of a supervisor: none that is gone may keep a session alive. */
+/* Traced tasks of a supervisor: none that is gone may keep a session alive, and none may gain rights by its exec. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -36,10 +36,37 @@ static void tasks_that_are_gone_are_dropped(void)
 	EXPECT_U64(sv.ntraced, 0);
 }
 
+static const char *gained(const char *before, const char *after)
+{
+	struct ap_creds a, b;
+
+	REQUIRE(ap_creds_parse(before, &a) && ap_creds_parse(after, &b));
+	return ap_creds_gained(&a, &b) ?: "nothing";
+}
+
+/* Texts as the kernel writes them: real, effective, saved and file system's. */
+static void rights_that_an_exec_gives(void)
+{
+	static const char user[] =
+		"Uid:\t9\t9\t9\t9\nGid:\t8\t8\t8\t8\nGroups:\t1 2\nCapPrm:\t0000000000000001\n";
+
+	EXPECT_STR(gained(user, user), "nothing");
+	EXPECT_STR(gained(user, "Uid:\t9\t9\t9\t9\nGid:\t8\t8\t8\t8\nCapPrm:\t0000000000000000\n"),
+		   "nothing");
+	EXPECT_STR(gained(user, "Uid:\t9\t0\t0\t0\nGid:\t8\t8\t8\t8\nCapPrm:\t0000000000000001\n"),
+		   "set-uid");
+	EXPECT_STR(gained(user, "Uid:\t9\t9\t9\t9\nGid:\t8\t0\t0\t0\nCapPrm:\t0000000000000001\n"),
+		   "set-gid");
+	EXPECT_STR(gained(user, "Uid:\t9\t9\t9\t9\nGid:\t8\t8\t8\t8\nCapPrm:\t0000008000000001\n"),
+		   "it has gained capabilities");
+	EXPECT(!ap_creds_parse("Uid:\t9\t9\t9\t9\nGid:\t8\t8\t8\t8\n", &(struct ap_creds){ 0 }));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
 		TAP(tasks_that_are_gone_are_dropped),
+		TAP(rights_that_an_exec_gives),
 		{ 0 },
 	};
 
