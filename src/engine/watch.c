@@ -66,6 +66,17 @@ static u32 probes_of(const struct file_place *f)
 	return at;
 }
 
+/* In a chroot without /proc, or with no descriptor left.  Once in each image of a process.  Process lock held. */
+static void say_unknown(void)
+{
+	static bool is_said;
+
+	if (!is_said)
+		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm,
+			 ": probes in its text, as /proc/self/maps cannot be opened");
+	is_said = true;
+}
+
 /* /proc/self/maps is asked where a probe is at that place in its page; else ino stays 0.  Process lock held. */
 static struct file_place place_of(u64 pc)
 {
@@ -76,8 +87,8 @@ static struct file_place place_of(u64 pc)
 	for (u32 k = 0; k < AP_WATCH_MAX && !is_near; k++)
 		is_near = is_code(k) && s->watch_how[k] & AP_WATCH_FILE &&
 			  !((s->watch[k] ^ pc) & ~AP_PAGE_MASK);
-	if (is_near && !ap_selfmaps_read(find_file, &f))
-		f.ino = 0;
+	if (is_near && !ap_selfmaps_read(find_file, &f) && !f.ino)
+		say_unknown();
 	return f;
 }
 

@@ -131,6 +131,9 @@ else
 	is "$status $(cat out)" "0 threads: 0 missing
 reopened: 0 of a function that is never called" "probes in text: threads, new code, and one after another" ||
 		note "$(cat err)"
+	run timeout -k 5 60 "$ANYPERF" run -v -- "$PROGRAMS/probe_threads" without-descriptors
+	is "$status $(cat out)" "0 without descriptors: 0" "probes in text: with no descriptor left none is found"
+	has err 'not counted: .*probe_threads: probes in its text' "probes in text: and the session says so"
 fi
 rm -f "$again"
 # by a tracepoint's name, as perf probe makes them, opened before the program's exec, and in a group with ours
