@@ -6,7 +6,7 @@
 need awk
 
 cd "$tmp" || exit 1
-chain=$PROGRAMS/exec_chain
+chain=$PROGRAMS/image_chain
 events=instructions,cycles,branch-misses,L1-dcache-load-misses
 
 # counts FILE OPTION... -- COMMAND...: lines of EVENT COUNT KIND ERROR
