@@ -67,7 +67,7 @@
 
 #define AP_FILTERS_OFF	   8192ULL
 #define AP_ERRORS_OFF	   (AP_FILTERS_OFF + AP_TRACE_FILTERS * 1024)
-#define AP_ERRORS_SIZE	   (32ULL << 10)
+#define AP_ERRORS_SIZE	   (40ULL << 10)
 #define AP_BOARD_OFF	   (AP_ERRORS_OFF + AP_ERRORS_SIZE)
 #define AP_NOTE_OFF	   (AP_BOARD_OFF + 4096)
 #define AP_NOTE_MAX	   512
@@ -76,7 +76,7 @@
 #define AP_ASKING_N	   16
 #define AP_WATCH_MAX	   32
 #define AP_LANE_WORDS	   2
-#define AP_SEG_ERRORS	   270 /* words */
+#define AP_SEG_ERRORS	   280 /* words */
 #define AP_CARRY_TRIES	   100000
 #define AP_CACHE_LIMIT_MIN (64ULL << 10)
 

@@ -307,7 +307,7 @@ static void tell(struct ap_feed *f, u64 insns)
 	insns = insns * missed / AP_THIN_ONE;
 	ap_windows_tell(insns, counts);
 	if (phase.period)
-		ap_thin_tell(phase.errors, insns, counts, NCOUNTS);
+		ap_thin_tell(phase.errors, missed, insns, counts, NCOUNTS);
 }
 
 /* It goes on: a word of it, till others have ended. */

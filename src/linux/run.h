@@ -132,7 +132,7 @@ struct ap_note_line {
 	char text[240];
 };
 
-/* In counts, by kind: 95 of 100 estimates are no farther off. */
+/* In counts, by kind: how far estimates may be off (docs/design/feed.md, "Errors"). */
 struct ap_estimate_errors {
 	double kind[AP_KIND_N];
 };

@@ -8,14 +8,16 @@
 #include "base/mul.h"
 
 /* In words of the log, of which an instruction has a third. */
-#define FIRST	   (1 << 20) /* all is read: how a program begins says little of how it goes on */
-#define BURST	   (1 << 18)
-#define WARM	   (BURST / 4 * 3) /* of it, before counts are taken: what is cold yet counts too much */
-#define ENOUGH	   (1 << 14)	   /* to say how a thread counts */
-#define RAMP	   4 /* bursts, before what is passed over gets longer by one of them */
-#define RATE_SHIFT 20
-#define SHORT	   8 /* for tests */
-#define LOCK_TRIES 1000
+#define FIRST	    (1 << 20) /* all is read: how a program begins says little of how it goes on */
+#define BURST	    (1 << 18)
+#define WARM	    (BURST / 4 * 3) /* of it, before counts are taken: what is cold yet counts too much */
+#define ENOUGH	    (1 << 14)	    /* to say how a thread counts */
+#define RAMP	    4 /* bursts, before what is passed over gets longer by one of them */
+#define RATE_SHIFT  20
+#define TIMES_SHIFT 10
+#define SHORT	    8 /* for tests */
+#define LOCK_TRIES  1000
+_Static_assert(AP_THIN_ONE == 1U << TIMES_SHIFT, "a shift");
 
 /* Any number below it. */
 static u32 share(struct ap_thin_phase *p, u32 of)
@@ -251,13 +253,23 @@ static void add_product(u64 sum[2], u64 a, u64 b)
 	sum[1] += high + (sum[0] < low);
 }
 
-void ap_thin_tell(struct ap_thin_errors *e, u64 insns, const u64 *counts, u32 n)
+/* A window or a process stands for so many times its own counts. */
+static void add_times(struct ap_thin_errors *e, u64 times)
+{
+	e->nseen += times != 0;
+	e->times += times * times;
+}
+
+void ap_thin_tell(struct ap_thin_errors *e, u64 missed, u64 insns, const u64 *counts, u32 n)
 {
 	if (!lock_errors(e))
 		return;
+	add_times(e, missed);
 	e->missed += insns;
-	for (u32 k = 0; k < n; k++)
+	for (u32 k = 0; k < n; k++) {
 		e->missed_counts[k] += counts[k];
+		e->count[k].rare += ap_mul_shift(counts[k], missed, TIMES_SHIFT);
+	}
 	__atomic_store_n(&e->lock, 0, __ATOMIC_RELEASE);
 }
 
@@ -285,13 +297,15 @@ static void compare_halves(struct ap_thin *t, const u64 *now, u32 n)
 /* What rates were taken for is known when there are others (next), or none will come (NULL). */
 static void note_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *next, u32 n)
 {
-	u64 words = t->stands_for / 2, insns;
+	u64 words = t->stands_for / 2, insns, times;
 	struct ap_thin_errors *e = p->errors;
 
 	t->stands_for = 0;
 	if (!t->has_rate || !words || !t->rate_words || !e || !lock_errors(e))
 		return;
 	insns = words * ((t->rate_insns << 8) / t->rate_words) >> 8;
+	times = words * AP_THIN_ONE / t->rate_words;
+	add_times(e, times);
 	e->w += insns;
 	add_product(e->ww, insns, insns);
 	if (next || t->has_halves)
@@ -305,6 +319,7 @@ static void note_rates(struct ap_thin *t, const struct ap_thin_phase *p, const u
 
 		e->count[k].y += y;
 		add_product(e->count[k].dd, off, off);
+		e->count[k].rare += ap_mul_shift(y, times, TIMES_SHIFT);
 		if (t->has_warm)
 			e->count[k].warm += (s64)(by_rate(words, t->warm_rate[k]) - y);
 	}

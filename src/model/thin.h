@@ -33,10 +33,13 @@ struct ap_thin_errors {
 	u64 w;	   /* the sum of weights; */
 	u64 ww[2]; /* of their squares, low word first; */
 	u64 wd[2]; /* of those of such windows */
+	u64 nseen; /* windows, and processes that stand for others; */
+	u64 times; /* how many times its own counts each stands for, squared, in units of 1 / AP_THIN_ONE^2 */
 	struct {
 		u64 y; /* the sum of y; */
 		s64 warm; /* of what the end of the warm-up would have said more than the window did; */
 		u64 dd[2]; /* of what the next window, or half, would have said more or less, squared */
+		u64 rare; /* of y times as many times: the variance of what comes one by one */
 	} count[AP_THIN_COUNTS];
 	u64 missed; /* instructions of others like it, */
 	u64 missed_counts[AP_THIN_COUNTS];
@@ -142,8 +145,8 @@ void ap_thin_skip(struct ap_thin_phase *p, u64 words);
  * in units of 1 / AP_THIN_ONE?
  */
 u64 ap_thin_missed(const struct ap_thin_phase *p, u64 insns);
-/* It stands for so many instructions of such others, with these counts. */
-void ap_thin_tell(struct ap_thin_errors *e, u64 insns, const u64 *counts, u32 n);
+/* It stands for so many instructions of such others, with these counts: `missed` (ap_thin_missed) times its own. */
+void ap_thin_tell(struct ap_thin_errors *e, u64 missed, u64 insns, const u64 *counts, u32 n);
 /* No more will come: what the next burst would have said of a gap the last one says. */
 void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n);
 /* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */
