@@ -301,10 +301,11 @@ static void print_line(const struct ap_stat *st, const struct ap_stat_format *fm
 		break;
 	case AP_STAT_CSV:
 		ap_stat_print_csv_place(st, place, sep, out);
-		ap_print_fields(
-			out, sep,
-			st->runs > 1 ? "\t\t\t\t\t\t%s\t%s\t%s%s\n" : "\t\t\t\t\t%s\t%s\t%s%s\n",
-			value, label, st->is_estimated ? sep : "", c->is_there ? c->kind : "");
+		ap_print_fields(out, sep, st->runs > 1 ? "\t\t\t\t\t\t%s\t%s" : "\t\t\t\t\t%s\t%s",
+				value, label);
+		/* the field of errors, as rows of events have it */
+		ap_print_fields(out, sep, st->is_estimated ? "\t\t%s\n" : "\t%s\n",
+				c->is_there ? c->kind : "");
 		break;
 	case AP_STAT_JSON:
 		ap_stat_print_json_place(st, place, out);
