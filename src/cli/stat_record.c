@@ -58,6 +58,9 @@ void ap_stat_recorder_free(struct ap_stat_recorder *r)
 {
 	if (!r)
 		return;
+	/* a run that failed: what was written can be read, and the file is closed */
+	if (r->writer)
+		(void)!ap_writer_finish(r->writer);
 	ap_buf_fini(&r->buf);
 	free(r->event);
 	free(r->ids);
