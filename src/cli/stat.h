@@ -100,6 +100,7 @@ struct ap_stat {
 	unsigned int tasks_short;
 	u64 short_by;	   /* at most so many instructions are missing */
 	bool is_estimated; /* the models saw one part in model_sample of the run */
+	bool is_of_part;   /* counts may be of a part of it: errors are of all of it */
 	u32 model_sample;
 };
 

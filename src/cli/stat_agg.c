@@ -200,7 +200,8 @@ void ap_stat_set_estimated(struct ap_stat *st, u32 part)
 /* They are of all that one run counted, and of the models alone. */
 static void add_errors(struct ap_stat *st, const struct ap_estimate_errors *errors)
 {
-	if (st->split != AP_STAT_ALL || st->has_cgroups || st->of_intervals || st->runs != 1)
+	if (st->split != AP_STAT_ALL || st->has_cgroups || st->of_intervals || st->is_of_part ||
+	    st->runs != 1)
 		return;
 	for (size_t i = 0; i < st->nrows; i++) {
 		struct ap_stat_row *row = &st->row[i];

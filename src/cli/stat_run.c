@@ -39,6 +39,7 @@ static void add(struct ap_stat_count *c, const struct ap_run_result *res)
 	struct ap_stat_times times;
 
 	readings = ap_stat_count_readings(c, res, &times);
+	c->st->is_of_part = c->opts->delay_ms || c->control;
 	if (c->opts->interval_ms && c->opts->has_summary) {
 		ap_stat_restart(c->st);
 		c->st->of_intervals = false;
