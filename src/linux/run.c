@@ -309,7 +309,8 @@ static int open_session(struct ap_run_state *run)
 	const char *refused = ap_refused_call();
 	const struct ap_session_config cfg = {
 		.flags = session_flags(opts),
-		.kinds = opts->kinds,
+		/* branches from the start: a task under a filter could not begin to count them */
+		.kinds = opts->kinds | (opts->perf.is_served ? AP_KINDS_TRANSFERS : 0),
 		.image = (const struct ap_blob_header *)ap_blob_start,
 		.model_sample = opts->model_sample,
 		.switches = &opts->switches,

@@ -226,8 +226,9 @@ bool ap_tracks_next_new(const struct ap_supervisor *sv, u32 *seg)
 		f = ap_session_party(&sv->ses, *seg);
 		if (!f)
 			continue;
-		if (AP_SEG_LOCAL(*seg) < sv->scanned[p])
-			*seg = p << AP_PARTY_SHIFT | sv->scanned[p];
+		/* only to begin with: a look at one may make tracks for those behind it */
+		if (!AP_SEG_LOCAL(*seg))
+			*seg |= sv->scanned[p];
 		if (*seg < ap_session_nsegs(f))
 			return true;
 	}
