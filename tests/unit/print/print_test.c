@@ -109,7 +109,7 @@ static void strings_of_a_format_are_escaped_and_the_format_is_not(void)
 	EXPECT_STR(PRINTED("%d%%|%s|%5.1f|%llx|%c|%zu|%p", -5, "\x1b", 2.25, 0xfeedfacecafeULL, 'x',
 			   (size_t)7, (void *)0x10),
 		   "-5%|\\x1b|  2.2|feedfacecafe|x|7|0x10");
-	EXPECT_STR(PRINTED("%s %ld %hhd %*d %Lf", "\x1b", -1L, 3, 4, 5, 1.5L),
+	EXPECT_STR(PRINTED("%s %ld %hhd %*d %Lf", "\x1b", -1L, (signed char)3, 4, 5, 1.5L),
 		   "\\x1b -1 3    5 1.500000");
 	EXPECT_STR(PRINTED("%.*s|%.2s|%s", 2, "a\x1b\x1b", "\x1b\x1b\x1b", "\n"),
 		   "a\\x1b|\\x1b\\x1b|\\x0a");
