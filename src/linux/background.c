@@ -108,8 +108,8 @@ static void AP_NORETURN background_main(struct ap_supervisor *sv)
 		_exit(1);
 	/* of the loop's descriptors only the numbers are left, of its thread nothing */
 	for (u32 i = 0; i < sv->ntracks; i++) {
-		sv->tracks[i].pidfd = -1;
-		sv->tracks[i].is_named = false;
+		sv->tracks[i]->pidfd = -1;
+		sv->tracks[i]->is_named = false;
 	}
 	ap_handover_forget(sv);
 	sv->command = 0;

@@ -36,7 +36,7 @@ static bool is_unfolded(const struct ap_host *host, u32 seg)
 	if (AP_SEG_LOCAL(seg) >= sv->scanned[AP_PARTY_OF(seg)])
 		return true;
 	for (u32 i = 0; i < sv->ntracks; i++)
-		if (sv->tracks[i].seg == seg)
+		if (sv->tracks[i]->seg == seg)
 			return true;
 	return false;
 }

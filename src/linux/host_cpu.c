@@ -249,16 +249,11 @@ static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg)
 static void each_seg(struct ap_host *host,
 		     void (*to)(struct ap_host *host, struct ap_host_seg *seg))
 {
-	const struct ap_supervisor *sv = host->sv;
+	struct ap_supervisor *sv = host->sv;
 
+	ap_tracks_learn(sv);
 	for (u32 i = 0; i < sv->ntracks; i++) {
-		struct ap_host_seg *seg = ap_host_seg(host, sv->tracks[i].seg);
-
-		if (seg)
-			to(host, seg);
-	}
-	for (u32 i = 0; ap_tracks_next_new(sv, &i); i++) {
-		struct ap_host_seg *seg = ap_host_seg(host, i);
+		struct ap_host_seg *seg = ap_host_seg(host, sv->tracks[i]->seg);
 
 		if (seg)
 			to(host, seg);

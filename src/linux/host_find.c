@@ -151,20 +151,16 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 
 static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 {
-	const struct ap_track *tracks = host->sv->tracks;
+	struct ap_supervisor *sv = host->sv;
 	struct ap_host_task *t = NULL;
 
-	for (u32 i = 0; i < host->sv->ntracks && !t; i++) {
-		if (tracks[i].is_gone)
-			continue;
-		t = scan_seg(host, tracks[i].seg, pidns, (u32)pid);
-	}
-	/* too new to have a track */
-	for (u32 seg = 0; !t && ap_tracks_next_new(host->sv, &seg); seg++)
-		t = scan_seg(host, seg, pidns, (u32)pid);
+	ap_tracks_learn(sv);
+	for (u32 i = 0; i < sv->ntracks && !t; i++)
+		if (!sv->tracks[i]->is_gone)
+			t = scan_seg(host, sv->tracks[i]->seg, pidns, (u32)pid);
 	/* a task of a namespace further in */
-	for (u32 i = 0; i < host->sv->ntracks && !t && is_our_pidns(host, pidns); i++) {
-		const struct ap_track *track = &tracks[i];
+	for (u32 i = 0; i < sv->ntracks && !t && is_our_pidns(host, pidns); i++) {
+		const struct ap_track *track = sv->tracks[i];
 		struct ap_seg head;
 
 		if (track->is_gone || !ap_owner_has_thread(track->pid, pid) ||

@@ -105,7 +105,7 @@ static int from_holder(const struct ap_host *host, struct ap_host_file *f, get_f
 	if (got < 0)
 		got = look_in(f, known, get);
 	for (u32 i = 0; got < 0 && i < host->sv->ntracks; i++) {
-		const struct ap_track *track = &host->sv->tracks[i];
+		const struct ap_track *track = host->sv->tracks[i];
 
 		if (!track->is_gone && track->pid > 0 && track->pid != known)
 			got = look_in(f, track->pid, get);

@@ -463,15 +463,14 @@ static void know_seg(struct ap_host *host, u32 index)
 /* Their children are told of by themselves. */
 void ap_host_know_all(struct ap_host *host)
 {
-	const struct ap_supervisor *sv = host->sv;
+	struct ap_supervisor *sv = host->sv;
 
 	if (!ap_core_wants_tasks(host->core))
 		return;
+	ap_tracks_learn(sv);
 	for (u32 i = 0; i < sv->ntracks; i++)
-		if (!sv->tracks[i].is_gone)
-			know_seg(host, sv->tracks[i].seg);
-	for (u32 i = 0; ap_tracks_next_new(sv, &i); i++)
-		know_seg(host, i);
+		if (!sv->tracks[i]->is_gone)
+			know_seg(host, sv->tracks[i]->seg);
 }
 
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot)
@@ -533,10 +532,9 @@ static void end_others(struct ap_host *host, const struct ap_host_task *t, pid_t
 	}
 }
 
-void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
-		       pid_t pid)
+/* What it has counted stays with it; from now on it counts in the segment's first slot, which has counted nothing. */
+static void count_from(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg)
 {
-	end_others(host, t, pid);
 	host->epoch++;
 	ap_host_sync(host, t);
 	ap_host_settle_all(host);
@@ -552,6 +550,13 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	t->has_parting = false;
 	place(host, t, seg, 0);
 	t->gen = 0;
+}
+
+void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
+		       pid_t pid)
+{
+	end_others(host, t, pid);
+	count_from(host, t, seg);
 	ap_host_task_name(host, t, pid, pid);
 	ap_host_samplers_placed(host, t);
 	ap_host_task_found_on_cpu(host, t);
@@ -566,30 +571,6 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_files_ended(host);
 }
 
-/* To a slot that has counted nothing; what the core, and others by its records, know of the task stays as it is. */
-static void count_elsewhere(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg)
-{
-	host->epoch++;
-	ap_host_sync(host, t);
-	ap_host_settle_all(host);
-	(void)ap_host_task_raw(host, t);
-	(void)ap_host_task_time(host, t);
-	memcpy(t->carried, t->raw, sizeof(t->carried));
-	ap_host_samplers_leave(host, t);
-	ap_host_world_leave(t);
-	ap_host_writer_ended(host, t);
-	ap_host_trace_leave(host, t);
-	ap_host_watch_leave(host, t);
-	t->has_parting = false;
-	place(host, t, seg, 0);
-	t->gen = 0;
-	ap_host_samplers_placed(host, t);
-	ap_host_task_found_on_cpu(host, t);
-	host->is_changed = true;
-	ap_host_task_order(t);
-	ap_host_publish_task(host, t->core);
-}
-
 void ap_host_moved(struct ap_host *host, u32 from, u32 to)
 {
 	struct ap_host_seg *old = ap_host_seg(host, from), *seg = ap_host_seg(host, to);
@@ -598,7 +579,13 @@ void ap_host_moved(struct ap_host *host, u32 from, u32 to)
 	if (!t || !seg)
 		return;
 	ap_host_exec_asked(host, from, 0);
-	count_elsewhere(host, t, seg);
+	count_from(host, t, seg);
+	/* what the core, and others by its records, know of the task stays as it is */
+	ap_host_samplers_placed(host, t);
+	ap_host_task_found_on_cpu(host, t);
+	host->is_changed = true;
+	ap_host_task_order(t);
+	ap_host_publish_task(host, t->core);
 	ap_host_let_go(host);
 }
 

@@ -186,7 +186,7 @@ static bool descends(const struct ap_supervisor *sv, pid_t pid)
 		if (pid == sv->command)
 			return true;
 		for (u32 i = 0; i < sv->ntracks; i++)
-			if (sv->tracks[i].is_owner && sv->tracks[i].pid == pid)
+			if (sv->tracks[i]->is_owner && sv->tracks[i]->pid == pid)
 				return true;
 		if (ap_stat_read(pid, &st))
 			return false;
@@ -262,8 +262,8 @@ static struct ap_track *track_of(struct ap_supervisor *sv, u32 seg)
 	if (AP_SEG_LOCAL(seg) >= sv->scanned[AP_PARTY_OF(seg)])
 		ap_tracks_learn(sv);
 	for (u32 i = 0; i < sv->ntracks; i++)
-		if (sv->tracks[i].seg == seg)
-			return &sv->tracks[i];
+		if (sv->tracks[i]->seg == seg)
+			return sv->tracks[i];
 	return NULL;
 }
 

@@ -85,7 +85,7 @@ struct ap_supervisor {
 	struct ap_session_file ses;
 	struct ap_doorbell bell;
 	int epfd, sigfd;
-	struct ap_track *tracks;
+	struct ap_track **tracks; /* each stays where it is while others join */
 	u32 ntracks, tracks_cap;
 	u32 scanned[AP_PARTY_MAX]; /* segments that have been seen, of each party */
 	u32 nseen;		   /* all of them, ever */
@@ -154,11 +154,12 @@ void ap_doorbell_join(struct ap_doorbell *bell, const struct ap_session_file *pa
 void ap_doorbell_leave(struct ap_doorbell *bell, u32 party);
 
 /* tracks.c */
-/* The next segment from *seg on that has no track yet; false: there is none. */
-bool ap_tracks_next_new(const struct ap_supervisor *sv, u32 *seg);
 /* Looks at every unfolded segment: learns new ones, folds dead ones. */
 void ap_tracks_update(struct ap_supervisor *sv);
-/* New segments get their tracks, no more. */
+/*
+ * New segments get their tracks, no more.  A loop over all segments calls it first, and goes by sv->ntracks as it is: what it
+ * does for one segment may give others their tracks.
+ */
 void ap_tracks_learn(struct ap_supervisor *sv);
 /* The process of a segment, pinned as long as the track says so.  False: there is none. */
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);

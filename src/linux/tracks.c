@@ -39,17 +39,22 @@
 
 static int add_track(struct ap_supervisor *sv, u32 seg)
 {
+	struct ap_track *t;
+
 	if (sv->ntracks == sv->tracks_cap) {
 		u32 cap = sv->tracks_cap ? 2 * sv->tracks_cap : 64;
-		struct ap_track *more = realloc(sv->tracks, cap * sizeof(*more));
+		struct ap_track **more = realloc(sv->tracks, cap * sizeof(struct ap_track *));
 
 		if (!more)
 			return -ENOMEM;
 		sv->tracks = more;
 		sv->tracks_cap = cap;
 	}
-	sv->tracks[sv->ntracks++] =
-		(struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	*t = (struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
+	sv->tracks[sv->ntracks++] = t;
 	return 0;
 }
 
@@ -96,7 +101,8 @@ static u32 count_of(const struct ap_supervisor *sv, pid_t pid)
 	u32 n = 0;
 
 	for (u32 i = 0; i < sv->ntracks; i++)
-		n += sv->tracks[i].is_named && sv->tracks[i].pid == pid && !sv->tracks[i].is_gone;
+		n += sv->tracks[i]->is_named && sv->tracks[i]->pid == pid &&
+		     !sv->tracks[i]->is_gone;
 	return n;
 }
 
@@ -218,23 +224,6 @@ void ap_tracks_learn(struct ap_supervisor *sv)
 		learn(sv, f);
 }
 
-bool ap_tracks_next_new(const struct ap_supervisor *sv, u32 *seg)
-{
-	const struct ap_session_file *f;
-
-	for (u32 p = AP_PARTY_OF(*seg); p < AP_PARTY_MAX; *seg = ++p << AP_PARTY_SHIFT) {
-		f = ap_session_party(&sv->ses, *seg);
-		if (!f)
-			continue;
-		/* only to begin with: a look at one may make tracks for those behind it */
-		if (!AP_SEG_LOCAL(*seg))
-			*seg |= sv->scanned[p];
-		if (*seg < ap_session_nsegs(f))
-			return true;
-	}
-	return false;
-}
-
 /* Their notes are the session's. */
 static void take_notes(struct ap_supervisor *sv, const struct ap_session_file *f)
 {
@@ -270,7 +259,7 @@ static void end_parties(struct ap_supervisor *sv)
 	struct ap_session_file *f;
 
 	for (u32 i = 0; i < sv->ntracks; i++)
-		is_used[AP_PARTY_OF(sv->tracks[i].seg)] = true;
+		is_used[AP_PARTY_OF(sv->tracks[i]->seg)] = true;
 	for (u32 i = 0; i < sv->ntraced; i++)
 		is_used[sv->traced[i].party] = true;
 	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
@@ -293,14 +282,16 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	if (sv->host)
 		ap_host_adopt(sv->host);
 	for (u32 i = 0, n = 1; i < sv->ntracks; n++) {
-		struct ap_track *t = &sv->tracks[i];
+		struct ap_track *t = sv->tracks[i];
 
 		if (n % MANY_TRACKS == 0)
 			ap_supervisor_glance(sv);
-		if ((!t->is_free || with_free) && update(sv, t))
+		if ((!t->is_free || with_free) && update(sv, t)) {
 			sv->tracks[i] = sv->tracks[--sv->ntracks];
-		else
+			free(t);
+		} else {
 			i++;
+		}
 	}
 	if (with_free)
 		sv->free_at = now + FREE_SHARE * (ap_now_ns() - now);
@@ -311,18 +302,18 @@ void ap_tracks_update(struct ap_supervisor *sv)
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
 {
 	for (u32 i = 0; i < sv->ntracks; i++) {
-		if (sv->tracks[i].seg != seg)
+		if (sv->tracks[i]->seg != seg)
 			continue;
-		close_pidfd(&sv->tracks[i]);
-		sv->tracks[i].is_gone = true;
+		close_pidfd(sv->tracks[i]);
+		sv->tracks[i]->is_gone = true;
 	}
 }
 
 void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid)
 {
 	for (u32 i = 0; i < sv->ntracks; i++)
-		if (sv->tracks[i].pid == pid)
-			ap_tracks_gone(sv, sv->tracks[i].seg);
+		if (sv->tracks[i]->pid == pid)
+			ap_tracks_gone(sv, sv->tracks[i]->seg);
 }
 
 static bool is_exiting(struct ap_supervisor *sv, const struct ap_track *t)
@@ -337,7 +328,7 @@ unsigned int ap_tracks_running(struct ap_supervisor *sv)
 	unsigned int n = 0;
 
 	for (u32 i = 0; i < sv->ntracks; i++) {
-		const struct ap_track *t = &sv->tracks[i];
+		const struct ap_track *t = sv->tracks[i];
 
 		n += t->is_named && !t->is_gone && !is_exiting(sv, t);
 	}
@@ -350,7 +341,7 @@ unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
 	unsigned int n = 0;
 
 	for (u32 i = 0; i < sv->ntracks; i++) {
-		const struct ap_track *t = &sv->tracks[i];
+		const struct ap_track *t = sv->tracks[i];
 		bool is_coming = !t->is_named && now - t->since_ns < NAMING_NS;
 
 		n += !t->is_gone && (is_coming || is_exiting(sv, t));
@@ -360,8 +351,10 @@ unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
 
 void ap_tracks_fini(struct ap_supervisor *sv)
 {
-	for (u32 i = 0; i < sv->ntracks; i++)
-		close_pidfd(&sv->tracks[i]);
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		close_pidfd(sv->tracks[i]);
+		free(sv->tracks[i]);
+	}
 	free(sv->tracks);
 	sv->tracks = NULL;
 	sv->ntracks = sv->tracks_cap = 0;
