@@ -24,7 +24,7 @@ struct ap_bp_slot {
 	const struct ap_pmu_drivers *drivers; /* whose list it is in */
 };
 
-enum { ADDR, LEN, WATCH, SLOT }; /* hw->priv; hw->which is the type */
+enum { ADDR, LEN, SLOT = AP_PMU_WATCH + 1 }; /* hw->priv; hw->which is the type */
 
 static bool on_cpu(const struct ap_bp_slot *s, s32 cpu)
 {
@@ -212,34 +212,8 @@ static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 	const struct ap_world_bp bp = { .addr = hw->priv[ADDR],
 					.len = (u32)hw->priv[LEN],
 					.type = hw->which };
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
 
-	int err = ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[WATCH]);
-
-	if (!err && ops->bp_place)
-		hw->sample_which = ops->bp_place(world, hw->priv[WATCH]);
-	return err;
-}
-
-static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-
-	(void)task;
-	(void)cpu;
-	return ops->bp_count(world, hw->priv[WATCH]);
-}
-
-static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-
-	(void)task;
-	(void)cpu;
-	ops->bp_disarm(world, hw->priv[WATCH]);
+	return ap_pmu_watch_start(core, hw, task, cpu, &bp);
 }
 
 void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d)
@@ -251,7 +225,7 @@ void ap_pmu_breakpoint_init(struct ap_pmu_drivers *d)
 		.event_init = event_init,
 		.event_fini = event_fini,
 		.start = start,
-		.read = read,
-		.stop = stop,
+		.read = ap_pmu_watch_read,
+		.stop = ap_pmu_watch_stop,
 	};
 }

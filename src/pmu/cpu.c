@@ -14,11 +14,10 @@
 
 #include "abi/errno.h"
 
-enum { PLUS, MINUS, LAST, TIMES }; /* hw->priv */
+enum { PLUS, MINUS, LAST, TIMES }; /* hw->priv; of what is watched none but AP_PMU_WATCH */
 
 /*
- * Instructions that lock have no kind: the world watches for them, as for a breakpoint that is at each.  hw->which says so, and
- * PLUS is the watch then.
+ * Instructions that lock have no kind: the world watches for them, as for a breakpoint that is at each.  hw->which says so.
  */
 static const struct ap_world_bp locked = { .len = 8,
 					   .type = AP_HW_BREAKPOINT_X,
@@ -27,25 +26,11 @@ static const struct ap_world_bp locked = { .len = 8,
 static int init_locked(struct ap_core *core, struct ap_task *task, s32 cpu, struct ap_hw_event *hw)
 {
 	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
 
-	if (!ops->bp_arm)
+	if (!ap_core_world(core, &world)->bp_arm)
 		return -AP_ENOENT;
 	hw->which = true;
-	hw->wants_tasks = !task;
-	hw->sample_source = ops->bp_place ? (u32)AP_SAMPLE_WATCH : 0;
-	return ops->bp_can ? ops->bp_can(world, ap_pmu_host(task), cpu, &locked) : 0;
-}
-
-static int start_locked(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-	int err = ops->bp_arm(world, ap_pmu_host(task), cpu, &locked, &hw->priv[PLUS]);
-
-	if (!err && ops->bp_place)
-		hw->sample_which = ops->bp_place(world, hw->priv[PLUS]);
-	return err;
+	return ap_pmu_watch_init(core, hw, task, cpu, &locked);
 }
 
 static u64 raw(struct ap_core *core, struct ap_task *task, s32 cpu, u64 kinds)
@@ -140,7 +125,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
 	if (hw->which)
-		return start_locked(core, hw, task, cpu);
+		return ap_pmu_watch_start(core, hw, task, cpu, &locked);
 	hw->start = reading(core, hw, task, cpu);
 	hw->priv[LAST] = 0;
 	return 0;
@@ -148,12 +133,10 @@ static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *t
 
 static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
 	u64 v;
 
 	if (hw->which)
-		return ops->bp_count(world, hw->priv[PLUS]);
+		return ap_pmu_watch_read(core, hw, task, cpu);
 	v = reading(core, hw, task, cpu) - hw->start;
 	if ((s64)(v - hw->priv[LAST]) > 0)
 		hw->priv[LAST] = v;
@@ -162,13 +145,8 @@ static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *ta
 
 static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-
-	(void)task;
-	(void)cpu;
 	if (hw->which)
-		ops->bp_disarm(world, hw->priv[PLUS]);
+		ap_pmu_watch_stop(core, hw, task, cpu);
 }
 
 void ap_pmu_cpu_init(struct ap_pmu_drivers *d)

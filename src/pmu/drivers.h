@@ -56,6 +56,16 @@ AP_MUST_CHECK int ap_pmu_reader_start(ap_pmu_reader reading, struct ap_core *cor
 u64 ap_pmu_reader_read(ap_pmu_reader reading, struct ap_core *core, struct ap_hw_event *hw,
 		       struct ap_task *task, s32 cpu);
 
+/* Events that the world watches for (watch.c). */
+#define AP_PMU_WATCH 2 /* hw->priv[AP_PMU_WATCH] is theirs */
+/* Can it be?  -errno of the world's. */
+AP_MUST_CHECK int ap_pmu_watch_init(struct ap_core *core, struct ap_hw_event *hw,
+				    struct ap_task *task, s32 cpu, const struct ap_world_bp *bp);
+AP_MUST_CHECK int ap_pmu_watch_start(struct ap_core *core, struct ap_hw_event *hw,
+				     struct ap_task *task, s32 cpu, const struct ap_world_bp *bp);
+u64 ap_pmu_watch_read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+void ap_pmu_watch_stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu);
+
 static inline void *ap_pmu_host(const struct ap_task *task)
 {
 	return task ? ap_task_host(task) : NULL;

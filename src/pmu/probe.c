@@ -7,7 +7,7 @@
 #include "abi/errno.h"
 #include "pmu/drivers.h"
 
-enum { OFFSET, DEV, WATCH, INO }; /* hw->priv */
+enum { OFFSET, DEV, INO = AP_PMU_WATCH + 1 }; /* hw->priv */
 
 static struct ap_world_bp watched(const struct ap_hw_event *hw)
 {
@@ -34,42 +34,15 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->priv[DEV] = attr->config2;
 	hw->priv[INO] = attr->config;
 	hw->counts_nothing = attr->flags & AP_PERF_EXCLUDE_USER;
-	hw->wants_tasks = !task;
-	hw->sample_source = ops->bp_place ? (u32)AP_SAMPLE_WATCH : 0;
 	bp = watched(hw);
-	return ops->bp_can ? ops->bp_can(world, ap_pmu_host(task), cpu, &bp) : 0;
+	return ap_pmu_watch_init(core, hw, task, cpu, &bp);
 }
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
 {
 	const struct ap_world_bp bp = watched(hw);
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-	int err = ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[WATCH]);
 
-	if (!err && ops->bp_place)
-		hw->sample_which = ops->bp_place(world, hw->priv[WATCH]);
-	return err;
-}
-
-static u64 read(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-
-	(void)task;
-	(void)cpu;
-	return ops->bp_count(world, hw->priv[WATCH]);
-}
-
-static void stop(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
-{
-	void *world;
-	const struct ap_core_ops *ops = ap_core_world(core, &world);
-
-	(void)task;
-	(void)cpu;
-	ops->bp_disarm(world, hw->priv[WATCH]);
+	return ap_pmu_watch_start(core, hw, task, cpu, &bp);
 }
 
 void ap_pmu_probe_init(struct ap_pmu_drivers *d)
@@ -80,7 +53,7 @@ void ap_pmu_probe_init(struct ap_pmu_drivers *d)
 		.flags = AP_PMU_SOFTWARE,
 		.event_init = event_init,
 		.start = start,
-		.read = read,
-		.stop = stop,
+		.read = ap_pmu_watch_read,
+		.stop = ap_pmu_watch_stop,
 	};
 }
