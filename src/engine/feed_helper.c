@@ -418,35 +418,11 @@ static bool bans(u64 nr, u64 a0, u64 a2, u64 a3)
 	}
 }
 
-static bool is_identity(u64 nr)
-{
-	switch (nr) {
-	case AP_NR_setuid:
-	case AP_NR_setgid:
-	case AP_NR_setreuid:
-	case AP_NR_setregid:
-	case AP_NR_setresuid:
-	case AP_NR_setresgid:
-	case AP_NR_setgroups:
-	case AP_NR_setfsuid:
-	case AP_NR_setfsgid:
-	case AP_NR_capset:
-		return true;
-	default:
-		return false;
-	}
-}
-
 void ap_helpers_before_call(u64 nr, u64 a0, u64 a2, u64 a3)
 {
-	bool ban = bans(nr, a0, a2, a3);
-
-	if (ap_self()->is_vfork_child || (!ban && !is_identity(nr)))
+	if (ap_self()->is_vfork_child || !bans(nr, a0, a2, a3))
 		return;
 	ap_lock_take(&ap_proc.lock);
-	if (ban)
-		ap_helpers_ban();
-	else
-		ap_helpers_end();
+	ap_helpers_ban();
 	ap_lock_drop(&ap_proc.lock);
 }

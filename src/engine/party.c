@@ -62,7 +62,7 @@ static bool stays(const struct ap_call *c, const u32 ids[3], u32 nargs)
 	return true;
 }
 
-/* Programs make sure that they are who they are: who has but one identity and asks for that one. */
+/* A program that has one identity may ask for that one, to be sure: nothing changes then. */
 static bool changes_ids(const struct ap_call *c, u64 nr_get, u32 nargs)
 {
 	u32 ids[3];
@@ -155,6 +155,12 @@ void ap_party_before(struct ap_thread *t, const struct ap_call *c)
 
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c)
 {
+	/* helpers would keep the old credentials, and could not be ended with others */
+	if (!t->is_vfork_child) {
+		ap_lock_take(&ap_proc.lock);
+		ap_helpers_end();
+		ap_lock_drop(&ap_proc.lock);
+	}
 	ap_party_before(t, c);
 	return ap_call_pass(t, c);
 }
