@@ -159,6 +159,7 @@ struct ap_stat_column {
 	const char *what;
 	double value;
 	bool is_there;
+	bool of_model;	   /* the row's count is exact, and this is not */
 	bool is_remainder; /* it is not: an interval's model was read late */
 };
 

@@ -12,14 +12,17 @@
 #define K(k)	     AP_KIND_BIT(AP_KIND_##k)
 #define MISPREDICTED (K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS))
 
+/* An exact count by a modelled one: the row's tag says exact of the count, so this says what it is itself. */
+static const char ipc[] = "insn per cycle (modelled)",
+		  ipc_estimated[] = "insn per cycle (estimated)";
+
 /* By what is counted: the same whatever name it was asked for by. */
 static const struct {
 	u64 of, to;
 	enum ap_stat_metric_style style;
 	const char *what;
 } ratios[] = {
-	/* an exact count by a modelled one: the row says exact of the count */
-	{ K(INSTR), K(CYCLES), AP_METRIC_RATIO, "insn per cycle (modelled)" },
+	{ K(INSTR), K(CYCLES), AP_METRIC_RATIO, ipc },
 	{ K(STALL_FRONT), K(CYCLES), AP_METRIC_PERCENT, "frontend cycles idle" },
 	{ K(STALL_BACK), K(CYCLES), AP_METRIC_PERCENT, "backend cycles idle" },
 	{ MISPREDICTED, K(BRANCH), AP_METRIC_PERCENT, "of all branches" },
@@ -128,7 +131,8 @@ static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
 		if (!to)
 			return false;
 		c->style = ratios[i].style;
-		c->what = ratios[i].what;
+		c->of_model = ratios[i].what == ipc;
+		c->what = c->of_model && to->is_estimated ? ipc_estimated : ratios[i].what;
 		c->is_there = row->agg.n && to->agg.n && to->agg.mean > 0;
 		c->is_remainder = c->is_there && is_remainder(st, row, to);
 		c->is_there &= !c->is_remainder;

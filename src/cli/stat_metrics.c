@@ -254,7 +254,7 @@ static bool fill_of_row(const struct ap_stat *st, const struct ap_stat_place *pl
 								   : "",
 			    .value = col.value,
 			    .is_there = col.is_there,
-			    .kind = strstr(col.what, "(modelled)") /* of an exact count */
+			    .kind = col.of_model
 					    ? ap_stat_kind_name(AP_KIND_MODELLED, st->is_estimated)
 					    : ap_stat_row_tag(row) };
 	name_column(st, row, c->text, NAME_SIZE);

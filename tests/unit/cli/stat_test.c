@@ -525,6 +525,22 @@ static void a_short_interval_makes_no_ratio_of_an_exact_and_a_modelled_count(voi
 		   ",,,,,0.5,ipc,modelled\n");
 }
 
+/* The row's count is exact; what stands behind it is as good as the cycles are. */
+static void a_ratio_to_an_estimate_says_so(void)
+{
+	struct sample s;
+
+	sample_init(&s, "instructions,cycles");
+	sample_of(&s, "instructions")->count = 500;
+	sample_of(&s, "cycles")->count = 1000;
+	sample_run(&s);
+	for (size_t i = 0; i < s.st.nrows; i++)
+		s.st.row[i].is_estimated = true;
+	EXPECT(strstr(printed(&s, ",", false), ",0.500,insn per cycle (estimated),exact\n") !=
+	       NULL);
+	sample_fini(&s);
+}
+
 /* What a row of misses says beside so many branches of an interval, of which the models see one part. */
 static void expect_misses(const char *events, u64 branches, u64 misses, u32 part, const char *want)
 {
@@ -589,6 +605,7 @@ int main(int argc, char **argv)
 		TAP(notes_are_said_once_with_their_number),
 		TAP(a_null_run_has_times_only),
 		TAP(a_model_read_an_interval_late_makes_no_ratio),
+		TAP(a_ratio_to_an_estimate_says_so),
 		TAP(a_short_interval_makes_no_ratio_of_an_exact_and_a_modelled_count),
 		TAP(how_short_is_told_by_what_was_counted_exactly_and_how_far_models_are_behind),
 		TAP(thousands_are_separated_as_the_locale_says),
