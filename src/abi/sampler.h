@@ -101,8 +101,8 @@ static inline struct ap_sampling *ap_sampling_of(const struct ap_sampler *s)
 #define AP_SAMPLERS_SIZE  (AP_SAMPLERS_READ + (u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
 #define AP_SAMPLINGS_SIZE ((u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
 /*
- * Where a user of the session has a party's other part, from the first part's beginning: who knows several parties
- * has them side by side.
+ * Where a user of the session has a party's other part, from the first part's beginning: a user of
+ * several parties has them side by side.
  */
 #define AP_SAMPLINGS_AT(party)                                                                     \
 	((party) ? (60ULL << 20) + (u64)(party)*AP_SAMPLINGS_SIZE : AP_SAMPLERS_READ)

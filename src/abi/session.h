@@ -379,7 +379,7 @@ struct ap_session {
 	u32 codes;	/* enum ap_cpu: whose raw codes are taken */
 	u32 known_segs
 		[AP_PARTY_MAX]; /* so many of a party have been seen to be taken: the next are behind them */
-	struct ap_cpu_id cpu_id; /* who CPUID and /proc/cpuinfo say the CPU is */
+	struct ap_cpu_id cpu_id; /* the CPU that CPUID and /proc/cpuinfo describe */
 	u64 image_bytes; /* of the engine's code at AP_IMAGE_OFF; 0: there is none, or the head is not sealed */
 	u32 ncpuid; /* so many of the next, stored when they are there: ap_cpuid_list() */
 	struct ap_cpuid_row cpuid[AP_CPUID_ROWS];

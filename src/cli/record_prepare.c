@@ -216,8 +216,8 @@ static bool choose_events(struct record *r)
 }
 
 /*
- * What is known of whole runs alone (data, branches, calls) is read whole, and costs as much.  Who samples nothing that is modelled
- * has no models, and no counter beside what is sampled.
+ * What is known of whole runs alone (data, branches, calls) is read whole, and costs as much.  Where nothing modelled
+ * is sampled there are no models, and no counter beside what is sampled.
  */
 static void choose_models(struct record *r)
 {

@@ -211,7 +211,7 @@ void ap_cache_take_back_partial(struct ap_thread *t, const struct ap_where *w);
  */
 void ap_cache_fix_regs(struct ap_thread *t, const struct ap_where *w, u64 gpr[16]);
 
-/* Its code is not what would be made now: who comes to it next has it made anew.  Lock held. */
+/* Its code is not what would be made now: the next thread that comes to it has it made anew.  Lock held. */
 void ap_cache_drop(struct ap_block *b);
 /* The thread has left a probe: takes its memory back if nothing was made since.  Lock held. */
 void ap_cache_drop_probe(struct ap_block *b);

@@ -290,8 +290,8 @@ static void guess(struct ap_feed *f, u64 insns)
 }
 
 /*
- * Like whom threads count that nobody has seen is known by now, and told once.  Who was read in any case is no sample of anybody:
- * it is told of as a beginning, as if it stood for itself.
+ * By now it is known for which unseen threads this process stands, and it is told once.  A process that was read in any case stands for
+ * no other: it is told of as a beginning.
  */
 static void tell(struct ap_feed *f, u64 insns)
 {

@@ -26,7 +26,7 @@ static u64 mixed(u64 n)
 	return n ^ n >> 32;
 }
 
-/* A process' number is its own, whoever runs first. */
+/* A process' number is its own, whichever process runs first. */
 void ap_windows_start(struct ap_thin_start *start, u64 random)
 {
 	start->read = __atomic_load_n(&windows()->read, __ATOMIC_RELAXED);

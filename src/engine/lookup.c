@@ -13,7 +13,7 @@
  * Most processes are short and have few blocks, so the table begins small: an eighth, for which code takes 13 bits of the target
  * (lea, movzx).  When it has many pads the whole one is filled, and code that is made from then on uses that.  Blocks of before
  * keep their code; each is dropped when a branch of its own misses, as what is found late has its pad in the whole table
- * alone.  A pad verifies its target, so who was on the way through the one table may go on in the other.
+ * alone.  A pad verifies its target, so a thread on its way through the one table may go on in the other.
  *
  * In front of each table lie as many entries that are ap_ibl_miss always: code that takes the budgets of lanes
  * down comes there where one is used up, by an index less than 0 (lane_emit.c).
@@ -469,7 +469,7 @@ static void take_all_along(void)
 }
 
 /*
- * The whole tables from here on.  Filled first: who is killed in between has the small ones still.  If others are in the code
+ * The whole tables from here on.  Filled first: a thread that is killed in between leaves the small ones in use.  If others are in the code
  * it is left as it is.
  */
 static void enlarge(void)

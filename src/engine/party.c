@@ -26,7 +26,7 @@
 
 static bool is_left;
 static bool
-	is_alone; /* nobody else has been in its party: whoever it becomes, that one is its own */
+	is_alone; /* no other process has been in its party, so it stays there when its credentials change again */
 
 void ap_party_joined(void)
 {

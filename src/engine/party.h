@@ -10,7 +10,7 @@
 struct ap_call;
 struct ap_thread;
 
-/* Calls that change who the process is, or its user namespace. */
+/* Calls that change the process' credentials or its user namespace. */
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c);
 /* The same of unshare and prctl, before they are made. */
 void ap_party_before(struct ap_thread *t, const struct ap_call *c);

@@ -42,7 +42,7 @@ static u16 *place_of(u64 vec)
 	return &hash[h];
 }
 
-/* Few programs have many shapes.  Who is killed in between leaves some that are given another number, no more. */
+/* Few programs have many shapes.  A thread that is killed in between leaves some that are given another number, no more. */
 static void make_room(u32 n)
 {
 	if (n < hash_size / 2 || hash_size == HASH_MAX)

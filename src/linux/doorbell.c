@@ -58,7 +58,7 @@ static void *relay(void *arg)
 	u32 seen;
 
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
-		/* before the look at what they want: who rings after it is not waited for */
+		/* before the look at what they want: a ring behind it is not missed */
 		seen = __atomic_load_n(r->word, __ATOMIC_SEQ_CST);
 		ring(r->bell);
 		futex_wait(r->word, seen, NULL);

@@ -97,7 +97,7 @@ struct ap_host_carry *ap_host_carry_get(struct ap_host *host, u32 party, struct 
 		free(c);
 		return NULL;
 	}
-	/* half of it would be late for who waits for a few */
+	/* half of it would be late for a reader that waits for a few records */
 	ap_ring_init(c->map.ring, size, size / 8);
 	c->map.page->data_head = c->map.page->data_tail = 0;
 	c->event = event;

@@ -23,7 +23,7 @@ static bool is_our_pidns(const struct ap_host *host, u64 pidns)
 	return !pidns || pidns == host->ses->head->pidns;
 }
 
-/* Who bears it is told by the kernel. */
+/* The kernel says which task has this name. */
 pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner)
 {
 	struct ap_seg head;

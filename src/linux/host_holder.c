@@ -198,7 +198,7 @@ bool ap_host_file_is_held(struct ap_host *host, struct ap_host_file *f,
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)t->pid, (int)t->tid);
 	if (!name || find_in(f, path) < 0)
 		return false;
-	/* who opened it stays the first; of the others the last ones are remembered */
+	/* the opener stays the first; of the others the last ones are remembered */
 	f->users[i < AP_HOST_USERS ? i : 1 + f->inode % (AP_HOST_USERS - 1)] = name;
 	return true;
 }

@@ -106,7 +106,7 @@ struct ap_host_task {
 	bool is_held;
 	struct ap_host_task *held_next;
 	struct ap_host_sampler *samplers;
-	u32 robs;	      /* so often in a row their lock had to be taken from who held it */
+	u32 robs;	      /* so often in a row their lock had to be taken from its holder */
 	struct ap_vctr *vctr; /* perfctr's state */
 	s32 prompt_fd[AP_PROMPT_N]; /* the kernel's events that prompt it: host_prompt.c */
 	u64 prompt_ns;		    /* of its clock's */

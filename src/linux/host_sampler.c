@@ -21,10 +21,10 @@
 #include "sampling/overflow.h"
 #include "sampling/ring.h"
 
-#define ROB_NS	 50000000ULL /* then who has the lock is stopped or dead */
+#define ROB_NS	 50000000ULL /* then the lock's holder is stopped or dead */
 #define ROBS_MAX 16	     /* each time in a row it is waited for half as long */
 #define SPINS	 200
-#define KICK_NS	 1000000ULL /* between kicks of who has not seen one */
+#define KICK_NS	 1000000ULL /* between kicks of a thread that has not seen one */
 
 static struct ap_sampler *at(struct ap_host_samplers *all, u32 i)
 {

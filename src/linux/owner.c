@@ -6,8 +6,8 @@
  * that was believed is pinned by its pidfd, so its number is not somebody else's later; and one that has got other
  * rights since then (it has executed a set-uid program) is looked at anew.
  *
- * Who has no more rights than the programs it counts is led to nothing that they could not do themselves, and looks
- * at no mappings: that takes a supervisor some 0.1 ms for each process where the kernel has no PROCMAP_QUERY.
+ * A supervisor that has no more rights than the programs it counts can be led to nothing that they could not do
+ * themselves.  It looks at no mappings, which takes some 0.1 ms for each process where the kernel has no PROCMAP_QUERY.
  *
  * docs/design/trust.md, "What the supervisor reads".
  */
@@ -157,7 +157,7 @@ bool ap_owner_has_thread(pid_t pid, pid_t tid)
 	return pid > 0 && tid > 0 && !access(ap_proc_path(path, pid, name), F_OK);
 }
 
-/* --- who is believed without */
+/* --- supervisors that may believe all */
 
 static bool has_capabilities(void)
 {

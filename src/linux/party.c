@@ -24,7 +24,7 @@ struct ap_session_file *ap_session_party(const struct ap_session_file *s, u32 se
 {
 	u32 party = AP_PARTY_OF(seg);
 
-	/* who only reads knows one, by whatever number */
+	/* a reader that is not the supervisor has one party, by whatever number */
 	if (party == s->party)
 		return (struct ap_session_file *)(uintptr_t)s;
 	return party < AP_PARTY_MAX ? s->parties[party] : NULL;

@@ -139,7 +139,7 @@ static int by_place(const void *pa, const void *pb)
 	return a < b ? -1 : a > b; /* the file's order */
 }
 
-/* Copies, as vec moves while stubs are added to it. */
+/* The symbols that the file has, copied: stubs are added to vec while they are looked up, and it moves then. */
 static struct ap_symbol *know_symbols(struct slots *s, const struct ap_symvec *vec)
 {
 	struct ap_symbol *copy = ap_profile_realloc(NULL, vec->n, sizeof(*copy));

@@ -23,7 +23,7 @@
 #define AP_RING_IS_LONG(n) ((n) % 16 == 2)
 
 /* Names of threads: never 0, never AP_RING_CORE. */
-/* Who writes to a ring is of the ring's party: the other half of the segment's number says nothing new. */
+/* A ring's writers are of its party: the other half of the segment's number says nothing new. */
 #define AP_RING_NAME(seg, slot) ((((u32)(seg)&0xfffff) << 10 | (u32)(slot)) + 1)
 #define AP_RING_NAME_SEG(name)	(((name)-1) >> 10)
 #define AP_RING_NAME_SLOT(name) (((name)-1) & 1023)
@@ -56,7 +56,7 @@ struct ap_ring_map {
 	u8 *data;
 	u64 size;  /* of data: a power of two; 0: a control page alone, which refuses all records */
 	u32 flags; /* AP_RING_OVERWRITE, AP_RING_BACKWARD */
-	u32 party; /* of which all writers are, but for the supervisor, who alone has to know it */
+	u32 party; /* of all writers but the supervisor, which alone has to know it */
 };
 
 /* Who writes. */

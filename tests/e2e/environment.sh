@@ -39,7 +39,7 @@ END2
 gcc -shared -fPIC -o pre.so pre.c && gcc -DAUDIT -shared -fPIC -o audit.so pre.c || exit 1
 prog=$PROGRAMS/c_dynamic
 
-# loaded: who has the library that $log tells of
+# loaded: the processes that $log says have the library
 loaded() { sort -u log | xargs; }
 for how in LD_PRELOAD=$tmp/pre.so LD_AUDIT=$tmp/audit.so; do
 	for command in run "stat -e instructions" "stat -e task-clock" "record -q -e instructions -o data" "gate record --baseline base"; do

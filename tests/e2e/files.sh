@@ -404,7 +404,7 @@ else
 fi
 rm -f "$map"
 
-# --- lint finds who passes it by
+# --- lint finds calls that pass it by
 cat >passes.c <<'END2'
 /* fopen(path, "r") */
 static int f(const char *path) { return open(path, 0); }

@@ -6,7 +6,7 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-need tmux gcc
+need tmux gcc taskset
 # shellcheck source=tests/e2e/screen.bash
 . "$(dirname "$0")/screen.bash"
 cd "$tmp" || exit 1
@@ -245,7 +245,9 @@ press S
 sees_line 'sort by socket' "S: needs the key"
 press q
 is_back "q of standard input"
-"$ANYPERF" record -q -a -e instructions:u -c 1000 -o cpu.data -- ./work 2>err
+# on one CPU: a row has the samples of one, so a program that moves has two of each function
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+taskset -c "$cpu" "$ANYPERF" record -q -a -e instructions:u -c 1000 -o cpu.data -- ./work 2>err
 enter "$ANYPERF report --no-children -s socket,cpu,sym -i cpu.data"
 sees_line '^ +Overhead  Socket  CPU  Symbol$' "sockets"
 press / l e a f Enter S

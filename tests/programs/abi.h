@@ -107,7 +107,7 @@ static inline long abi_or_lacks(long fd)
 	return fd;
 }
 
-/* Becomes a user without privileges, whom the kernel at hand lets count; else the case cannot be shown. */
+/* Becomes a user without privileges. Where the kernel at hand does not let that one count, the case cannot be shown. */
 static inline void abi_be_user(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "r");

@@ -34,7 +34,7 @@ enum { LEADER = 1, MEMBER = 2 };
 
 /*
  * a: a word of calls, one letter each: L and l enable and disable the leader, M and m the member, G and g the group by its member,
- * P and p all that the caller opened.  Answers who counts then; both begin disabled.
+ * P and p all that the caller opened.  Answers which of them count then; both begin disabled.
  */
 static long switches(const struct abi_case *c)
 {
@@ -108,7 +108,7 @@ static long times_are_equal(const struct abi_case *c)
 	return 0;
 }
 
-/* RESET of the leader; a: of the group.  Times go on.  Answers who has kept a count. */
+/* RESET of the leader; a: of the group.  Times go on.  Answers which have kept a count. */
 static long resets(const struct abi_case *c)
 {
 	struct perf_event_attr attr = attr_of(c->b);
