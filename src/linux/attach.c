@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,6 +25,7 @@
 #include "inject/inject.h"
 #include "inject/proc.h"
 #include "linux/blob_image.h"
+#include "linux/creds.h"
 #include "linux/refusal.h"
 #include "linux/stopped.h"
 
@@ -36,6 +38,7 @@ struct attach {
 	struct ap_stopped stopped;
 	struct ap_boot_thread *recs;
 	struct ap_attached *out;
+	const struct ap_session_file *party; /* of its file */
 	struct ap_inject in;
 };
 
@@ -129,19 +132,34 @@ static bool is_open(pid_t pid, int fd)
 	return readlink(ap_proc_path(path, pid, name), target, sizeof(target)) >= 0;
 }
 
-/* As ap_fd_to_top, in another process. */
-static s64 to_top(struct ap_remote *r, pid_t pid, s64 fd, u32 *share)
+/* By the process itself, which needs no right for its own limits; at: memory of it. */
+static int ask_nofile(struct ap_remote *r, u64 at, struct rlimit *lim)
+{
+	s64 got = call(r, SYS_prlimit64, 0, RLIMIT_NOFILE, 0, at);
+
+	return got < 0 ? (int)got : ap_task_read(r->tid, at, lim, sizeof(*lim));
+}
+
+static int set_nofile(struct ap_remote *r, u64 at, const struct rlimit *lim)
+{
+	return ap_task_write(r->tid, at, lim, sizeof(*lim))
+		       ?: (int)call(r, SYS_prlimit64, 0, RLIMIT_NOFILE, at, 0);
+}
+
+/* As ap_fd_to_top, in another process; where: memory of it. */
+static s64 to_top(struct ap_remote *r, pid_t pid, s64 fd, u64 where, u32 *share)
 {
 	struct rlimit lim, raised;
 	s64 top, got = -EMFILE;
+	int ret = ask_nofile(r, where, &lim);
 
-	if (prlimit(pid, RLIMIT_NOFILE, NULL, &lim))
-		return -errno;
+	if (ret)
+		return ret;
 	top = lim.rlim_cur < FD_CEILING ? (s64)lim.rlim_cur - 1 : FD_CEILING - 1;
 	raised = lim;
 	raised.rlim_cur++;
 	if (lim.rlim_cur < FD_CEILING && lim.rlim_cur < lim.rlim_max &&
-	    !prlimit(pid, RLIMIT_NOFILE, &raised, NULL)) {
+	    !set_nofile(r, where, &raised)) {
 		++*share;
 		top++;
 	}
@@ -182,12 +200,12 @@ static s64 hand_over(struct attach *at, struct ap_remote *r, u64 where, int ours
 		got = receive(r, where, &l);
 	(void)call(r, SYS_close, (u64)l.sockets[0], 0, 0, 0);
 	(void)call(r, SYS_close, (u64)l.sockets[1], 0, 0, 0);
-	return got < 0 ? got : to_top(r, at->stopped.pid, got, &at->in.nofile_share);
+	return got < 0 ? got : to_top(r, at->stopped.pid, got, where, &at->in.nofile_share);
 }
 
 static int hand_session(struct attach *at, struct ap_remote *r, u64 where)
 {
-	s64 got = hand_over(at, r, where, at->sv->ses.fd);
+	s64 got = hand_over(at, r, where, at->party->fd);
 
 	if (got < 0)
 		return (int)got;
@@ -233,6 +251,49 @@ static int prepare(struct ap_inject *in, struct ap_remote *r, u64 base, u64 extr
 	return ap_task_write(in->tid, extra_at, at->recs, at->stopped.n * sizeof(*at->recs));
 }
 
+/* --- whose memory it counts in */
+
+static int new_party(struct attach *at, const char *who)
+{
+	struct ap_supervisor *sv = at->sv;
+	int fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
+	struct ap_session_file *f;
+	u32 party;
+
+	if (fd < 0)
+		return -errno;
+	ret = ap_session_party_new(&sv->ses, fd, &party);
+	if (ret)
+		return ret;
+	f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
+	/* without it nobody else comes into it */
+	f->who = strdup(who);
+	ap_doorbell_join(&sv->bell, f);
+	sv->is_stale = true; /* if it comes to nothing it is ended */
+	at->party = f;
+	return 0;
+}
+
+/* With those that could trace it anyway, and nobody else: it may be another user's (docs/design/trust.md). */
+static int find_party(struct attach *at)
+{
+	char own[AP_CREDS_WHO], who[AP_CREDS_WHO];
+	const struct ap_session_file *f;
+
+	if (!ap_creds_who(getpid(), own) || !ap_creds_who(at->stopped.pid, who))
+		return -EACCES;
+	at->party = &at->sv->ses;
+	if (!strcmp(own, who))
+		return 0;
+	for (u32 p = 1; (f = ap_session_next_party(&at->sv->ses, &p));) {
+		if (!f->who || strcmp(f->who, who))
+			continue;
+		at->party = f;
+		return 0;
+	}
+	return new_party(at, who);
+}
+
 static int inject(struct attach *at, const char **why)
 {
 	struct ap_supervisor *sv = at->sv;
@@ -240,8 +301,12 @@ static int inject(struct attach *at, const char **why)
 	u32 seg;
 	int ret;
 
+	*why = "no memory of the session's for its user";
+	ret = find_party(at);
+	if (ret)
+		return ret;
 	*why = "the session is full";
-	ret = ap_handover_segment(sv, at->stopped.pid, 0, 0, 0, &seg);
+	ret = ap_handover_segment(sv, at->stopped.pid, 0, 0, at->party->party, &seg);
 	if (ret)
 		return ret;
 	at->out->seg = seg;

@@ -9,6 +9,8 @@
 #include "linux/creds.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "inject/proc.h"
 
@@ -33,6 +35,29 @@ bool ap_creds_read(pid_t tid, struct ap_creds *creds)
 	char text[STATUS_MAX];
 
 	return ap_proc_read(tid, "status", text, sizeof(text)) > 0 && ap_creds_parse(text, creds);
+}
+
+bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO])
+{
+	char text[STATUS_MAX], path[AP_PROC_PATH], userns[64];
+	static const char *const names[] = { "Uid", "Gid", "CapPrm" };
+	ssize_t got = readlink(ap_proc_path(path, tid, "ns/user"), userns, sizeof(userns) - 1);
+	size_t n;
+
+	if (got <= 0 || ap_proc_read(tid, "status", text, sizeof(text)) <= 0)
+		return false;
+	userns[got] = '\0';
+	n = (size_t)snprintf(who, AP_CREDS_WHO, "%s", userns);
+	for (u32 i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *p = ap_status_find(text, names[i]);
+
+		if (!p)
+			return false;
+		n += (size_t)snprintf(who + n, AP_CREDS_WHO - n, " %.*s", (int)strcspn(p, "\n"), p);
+		if (n >= AP_CREDS_WHO)
+			return false;
+	}
+	return true;
 }
 
 bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b)

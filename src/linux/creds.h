@@ -18,6 +18,12 @@ struct ap_creds {
 bool ap_creds_parse(const char *text, struct ap_creds *creds);
 bool ap_creds_read(pid_t tid, struct ap_creds *creds);
 bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b);
+/*
+ * By what the kernel decides who may trace whom, in words: the same for tasks that may trace each other, where both may be
+ * dumped.  False: it is not told.
+ */
+#define AP_CREDS_WHO 320
+AP_MUST_CHECK bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO]);
 /* Why the task may not be touched after an exec, a constant text; NULL where it has got no more than it had. */
 const char *ap_creds_gained(const struct ap_creds *before, const struct ap_creds *after);
 

@@ -55,6 +55,26 @@ kill -9 "$moved"
 wait "$session"
 is "$?$(grep -v Killed becomes.said)" 0 "its session ends as others do"
 
+# --- processes that are attached to: those of another user are by themselves
+"${nobody[@]}" "$PROGRAMS/trust_reach" stays >other 2>other.said &
+"${nobody[@]}" "$PROGRAMS/trust_reach" stays >third 2>/dev/null &
+"$PROGRAMS/trust_reach" stays >root 2>/dev/null &
+check "they are there" wait_for 20 test -s other -a -s third -a -s root
+other=$(cat other) third=$(cat third) root=$(cat root)
+"$ANYPERF" stat -x, -o attached -e instructions -p "$other,$root,$third" 2>attached.said &
+session=$!
+check "they are attached to" wait_for 20 grep -q memfd:anyperf "/proc/$third/maps"
+is "$(inodes "$other" r--s)" "$(inodes "$root" r--s)" "the head is the same"
+is "$(inodes "$root" rw-s | wc -l) $(inodes "$other" rw-s | wc -l)" "1 1" "each has mapped one file for writing"
+is "$(inodes "$other" rw-s | grep -cFx "$(inodes "$root" rw-s)")" 0 "which is not the same"
+is "$(inodes "$other" rw-s)" "$(inodes "$third" rw-s)" "that of two processes of one user is"
+"${nobody[@]}" "$PROGRAMS/trust_reach" takes "$other" >files
+is "$?" "$([ -s files ] && echo 0 || echo 77)" "its user has taken its descriptors"
+kill -9 "$other" "$third" "$root"
+wait "$session"
+is "$?" 0 "the session ends with them" || note "$(cat attached.said)"
+has attached '^[0-9]+,,instructions' "and has its table"
+
 # --- what it can ask for
 run "$ANYPERF" stat -x, -o asks -e instructions -- "${nobody[@]}" "$PROGRAMS/trust_reach" asks
 is "$status" 0 "another user's program reaches nothing that it could write"

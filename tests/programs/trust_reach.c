@@ -7,6 +7,7 @@
  *				kernel has them; and scribbles over all that can be written, for two seconds
  *
  *	trust_reach becomes	in the session, as root: becomes that user by itself, says its pid and waits to be killed
+ *	trust_reach stays	says its pid and waits to be killed
  *
  * asks: status 0 where nothing could be written that is not the task's own.  takes: says over how many files.
  */
@@ -189,20 +190,28 @@ static int takes(pid_t pid)
 	return 0;
 }
 
-static int becomes(void)
+static int stays(void)
 {
-	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
-		return 2;
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
 	for (;;)
 		pause();
+	return 0;
+}
+
+static int becomes(void)
+{
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 2;
+	return stays();
 }
 
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "becomes"))
 		return becomes();
+	if (argc == 2 && !strcmp(argv[1], "stays"))
+		return stays();
 	if (argc == 2 && !strcmp(argv[1], "asks"))
 		return asks();
 	if (argc == 3 && !strcmp(argv[1], "takes"))
