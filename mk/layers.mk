@@ -26,8 +26,8 @@ DEPS_profile := print abi files base
 DEPS_tui := profile print abi files base
 DEPS_cli := tui profile linux print calls perfctr abi files base
 
-# Libraries of a module.  All from archives: start-up pays for no shared library that a command does not
-# use (docs/design/profile.md).
+# Libraries of a module.  All from archives: the program is static (docs/design/startup.md), and tests pay for no shared
+# library that they do not use.
 LIBS_profile := -l:libjansson.a -l:libprotobuf-c.a -l:libtraceevent.a -l:libdw.a -l:libelf.a -l:libiberty.a -l:libzstd.a -l:liblzma.a -l:libbz2.a -l:libz.a
 LIBS_tui := -l:libncursesw.a -l:libtinfo.a
 

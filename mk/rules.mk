@@ -9,7 +9,7 @@ $(1): FORCE
 	@mkdir -p $$(@D)
 	@printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' >$$@
 endef
-$(eval $(call stamp,$(B)/.flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) $(LDFLAGS_HOSTED) $(VERSION)))
+$(eval $(call stamp,$(B)/.flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) $(LDFLAGS_HOSTED) $(LDFLAGS_PROGRAM) $(VERSION)))
 $(eval $(call stamp,$(BLOB_B)/.flags,$(CC) $(LD) $(CPPFLAGS_ALL) $(CFLAGS_BLOB) $(LDFLAGS_BLOB)))
 
 # --- sources and archives, one per module
@@ -124,7 +124,7 @@ OBJS += $(MAIN_O)
 ANYPERF := $(B)/anyperf
 $(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
+	$(Q)$(CC) $(LDFLAGS_HOSTED) $(LDFLAGS_PROGRAM) -o $@ $^ $(call libraries,cli) -lm
 
 # --- the program for tests: never installed.  An object in front of the archives stands in for its member there.
 ANYPERF_TEST := $(B)/anyperf-test
@@ -135,7 +135,7 @@ $(B)/test/obj/%.o: %.c $(B)/.flags
 	$(Q)$(CC) $(CPPFLAGS_ALL) -DAP_TEST_SWITCHES=1 $(CFLAGS_HOSTED) -MMD -MP -c -o $@ $<
 $(ANYPERF_TEST): $(MAIN_O) $(HOSTED_TEST_OBJS) $(call archives,$(call reach,cli)) $(B)/test/blob.o
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_HOSTED) -o $@ $^ $(call libraries,cli) -lm
+	$(Q)$(CC) $(LDFLAGS_HOSTED) $(LDFLAGS_PROGRAM) -o $@ $^ $(call libraries,cli) -lm
 
 # --- the library that programs link (include/anyperf): plain code in every variant, as they are
 LIB_C := $(foreach m,legacy calls,$(call sources,$(m))) src/perfctr/codec.c

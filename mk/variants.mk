@@ -36,6 +36,9 @@ OPT ?= -O2 -g
 CFLAGS_HOSTED := $(CSTD) $(OPT) $(WARN) $(SAN) $(CFLAGS)
 ASFLAGS_HOSTED := -g -Wa,--noexecstack
 LDFLAGS_HOSTED := $(SAN) -Wl,-z,noexecstack $(LDFLAGS)
+# The program is one static file (docs/design/startup.md); sanitizers need the loader.  ld would warn of dlopen(), which
+# src/files/library.c knows how to use.
+LDFLAGS_PROGRAM := $(if $(SAN),,-static-pie -Wl,--no-warnings)
 
 # General registers only and no red zone: the program's vector state stays untouched, and a
 # signal of the program may land on any stack that it likes.  gcc must not make mem* of their own

@@ -100,7 +100,7 @@ static const struct ap_opt record_table[] = {
 	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
 	CALL(0, "synth", record_opt_synth, "what", "of what runs already record no, all, or of task,mmap,cgroup"),
 	FLAG(0, "tail-synthesize", ignored, "(what runs already is told of at the beginning)"),
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours: LD_PRELOAD, LD_AUDIT ..."),
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "timestamp-boundary", ignored, "(always: the times of the first sample and the last)"),
 	FLAG(0, "timestamp-filename", dated, "put the time into the file's name"),

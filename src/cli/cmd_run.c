@@ -114,7 +114,7 @@ static const struct ap_opt run_opts[] = {
 	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
 	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
 	AP_TEST_OPTIONS
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the program's environment, not in ours: LD_PRELOAD, LD_AUDIT ..."),
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the program's environment, not in ours"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
 	FLAG(0, "user-only", run.perf.user_only, "accept events of kernel mode too, and count user mode"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the program"),

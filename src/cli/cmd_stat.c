@@ -274,7 +274,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with --deterministic 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	AP_TEST_OPTIONS
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours: LD_PRELOAD, LD_AUDIT ..."),
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	/* no two PMUs have events of one name, metrics share what they need and make no groups */

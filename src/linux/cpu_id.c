@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "files/library.h"
 #include "linux/host.h"
 #include "linux/run.h"
 #include "model/machine.h"
@@ -275,7 +276,7 @@ bool ap_cpu_is_unknown_to_pfm(char *text, size_t size)
 	if (id && id != &around)
 		return false;
 	ask_host(&host);
-	lib = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+	lib = ap_library_open("libpfm.so.4");
 	if (lib)
 		get_info = begin_pfm(lib);
 	if (get_info && !has_core(get_info, NULL))

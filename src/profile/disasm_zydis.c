@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files/library.h"
 #include "profile/disasm_internal.h"
 
 struct ap_zydis {
@@ -57,7 +58,7 @@ struct ap_zydis *ap_zydis_new(bool intel)
 	struct ap_zydis *z = ap_profile_calloc(1, sizeof(*z));
 
 	z->intel = intel;
-	z->lib = dlopen("libZydis.so.4.0", RTLD_NOW | RTLD_LOCAL);
+	z->lib = ap_library_open("libZydis.so.4.0");
 	if (z->lib && bind(z))
 		return z;
 	ap_zydis_free(z);

@@ -49,6 +49,28 @@ for how in LD_PRELOAD=$tmp/pre.so LD_AUDIT=$tmp/audit.so; do
 		is "$status $(loaded)" "0 $prog" "$command --env ${how%%=*}: the program has it, and nothing of ours" || note "$(cat err)"
 	done
 done
+# in front of anyperf they are the program's as well: what counts it is one static file (sanitizers need the loader)
+if ! grep -aq /lib64/ld-linux <(head -c 4096 "$ANYPERF"); then
+	for how in LD_PRELOAD=$tmp/pre.so LD_AUDIT=$tmp/audit.so; do
+		for command in run "stat -e instructions" "stat -e task-clock" "record -q -e instructions -o data" "gate record --baseline base"; do
+			: >log
+			# shellcheck disable=SC2086 # words
+			run env "$how" PRE_LOG="$tmp/log" "$ANYPERF" $command -- "$prog"
+			is "$status $(loaded | tr ' ' '\n' | grep -v /env$)" "0 $prog" "${how%%=*} in front of $command: the program has it, and nothing of ours" || note "$(cat err)"
+		done
+		: >log
+		env "$how" PRE_LOG="$tmp/log" "$ANYPERF" report -i data --stdio >/dev/null 2>&1
+		is "$(loaded | tr ' ' '\n' | grep -v /env$)" "" "${how%%=*} in front of report: nothing of ours"
+	done
+	mkdir libs
+	cp pre.so libs/libpfm.so.4
+	cp pre.so libs/libc.so.6
+	: >log
+	run env LD_LIBRARY_PATH="$tmp/libs" PRE_LOG="$tmp/log" "$ANYPERF" doctor
+	is "$(loaded | tr ' ' '\n' | grep -v /env$)" "" "LD_LIBRARY_PATH in front of doctor, which asks libpfm4: no library of that folder"
+else
+	lack "LD_PRELOAD in front of anyperf is the program's alone" "anyperf is built with a sanitizer"
+fi
 : >log
 run "$ANYPERF" gate record --functions --baseline base --env LD_PRELOAD="$tmp/pre.so" --env PRE_LOG="$tmp/log" -- "$prog"
 is "$status $(loaded) $(wc -l <log)" "0 $prog 2" "gate --functions: in the run for samples, too"
