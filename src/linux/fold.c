@@ -16,10 +16,16 @@
 /* A process' threads: of its segment and 15 more. */
 #define TASKS_MAX (16U * AP_SLOT_MAX)
 
+void ap_session_punch(const struct ap_session_file *s, u32 from, u32 to)
+{
+	if (from < to)
+		(void)!fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				 (off_t)AP_SEG_OFF(from), (off_t)(to - from) * (off_t)AP_SEG_SIZE);
+}
+
 static void punch(const struct ap_session_file *s, u32 seg)
 {
-	(void)!fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)AP_SEG_OFF(seg),
-			 (off_t)AP_SEG_SIZE);
+	ap_session_punch(s, seg, seg + 1);
 }
 
 static void set_state(struct ap_session_file *s, u32 seg, u32 state)

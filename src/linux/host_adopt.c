@@ -71,13 +71,17 @@ static void adopt_seg(struct ap_host *host, const struct ap_seg *head, u32 index
 void ap_host_adopt(struct ap_host *host)
 {
 	u32 untold = ap_session_untold(host->ses);
+	struct ap_supervisor *sv = host->sv;
 	struct ap_seg head;
 
 	if (untold == host->untold && !host->is_adopting)
 		return;
 	host->untold = untold;
 	host->is_adopting = false;
-	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg); seg++) {
+	ap_tracks_learn(sv);
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		u32 seg = sv->tracks[i]->seg;
+
 		if (ap_session_seg_read(host->ses, seg, &head))
 			continue;
 		/* not there yet: looked at again */

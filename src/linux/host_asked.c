@@ -3,6 +3,8 @@
  * Which slots are looked at for requests: tasks set bits, of their slot in their segment's words and of their segment on the
  * board, and what is set is served once.  host_serve.c serves a slot.
  */
+#include <string.h>
+
 #include "linux/host_internal.h"
 
 static bool serve_seg(struct ap_host *host, u32 index)
@@ -29,56 +31,73 @@ static bool serve_seg(struct ap_host *host, u32 index)
 	return any;
 }
 
-static bool is_unfolded(const struct ap_host *host, u32 seg)
+/* The board's bits of a party that were set, and those of them that some segment had. */
+struct asked {
+	u64 bits[AP_ASKING_N], found[AP_ASKING_N];
+	bool any;
+};
+
+static void serve_if_asked(struct ap_host *host, u32 seg, struct asked *a)
+{
+	u32 w = seg / 64 % AP_ASKING_N;
+	u64 bit = 1ULL << seg % 64;
+
+	if (!(a->bits[w] & bit))
+		return;
+	a->found[w] |= bit;
+	a->any |= serve_seg(host, seg);
+}
+
+static bool take_bits(const struct ap_session_file *f, struct asked *a)
+{
+	bool any = false;
+
+	memset(a, 0, sizeof(*a));
+	for (u32 w = 0; w < AP_ASKING_N; w++) {
+		u64 *word = &ap_board_of(f->head)->asking[w];
+
+		if (__atomic_load_n(word, __ATOMIC_RELAXED))
+			a->bits[w] = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
+		any |= a->bits[w] != 0;
+	}
+	return any;
+}
+
+/* Once over all that a bit may mean, however many there are: those that are known, and those that are new. */
+static void serve_known(struct ap_host *host, const struct ap_session_file *f, u32 first,
+			struct asked *a)
 {
 	const struct ap_supervisor *sv = host->sv;
 
-	if (AP_SEG_LOCAL(seg) >= sv->scanned[AP_PARTY_OF(seg)])
-		return true;
-	for (u32 i = 0; i < sv->ntracks; i++)
-		if (sv->tracks[i]->seg == seg)
-			return true;
-	return false;
-}
-
-/* All that a bit may mean.  False: there is none. */
-static bool serve_segs(struct ap_host *host, u32 bit, u32 nsegs, bool *any)
-{
-	bool is_there = false;
-
-	for (u32 seg = nsegs - AP_SEG_LOCAL(nsegs) + bit; seg < nsegs; seg += AP_ASKING_N * 64) {
-		if (!is_unfolded(host, seg))
-			continue;
-		is_there = true;
-		*any |= serve_seg(host, seg);
-	}
-	return is_there;
+	for (u32 i = first; i < sv->ntracks; i++)
+		if (AP_PARTY_OF(sv->tracks[i]->seg) == f->party)
+			serve_if_asked(host, sv->tracks[i]->seg, a);
 }
 
 static bool serve_party(struct ap_host *host, const struct ap_session_file *f)
 {
-	bool any = false;
+	struct ap_supervisor *sv = host->sv;
+	u32 seg, end, ntracks, left = 0;
+	struct asked a;
 
+	if (f->is_given_up || !take_bits(f, &a))
+		return false;
+	/* not before: the bit may be that of a segment that has just been made */
+	end = ap_session_said_segs(f);
+	serve_known(host, f, 0, &a);
+	for (seg = f->party << AP_PARTY_SHIFT | sv->scanned[f->party]; seg < end; seg++)
+		serve_if_asked(host, seg, &a);
 	for (u32 w = 0; w < AP_ASKING_N; w++) {
-		u64 *word = &ap_board_of(f->head)->asking[w], bits;
-		u32 nsegs;
-
-		if (!__atomic_load_n(word, __ATOMIC_RELAXED))
-			continue;
-		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
-		/* not before: the bit may be that of a segment that has just been made */
-		nsegs = ap_session_said_segs(f);
-		for (; bits; bits &= bits - 1) {
-			u32 bit = w * 64 + (u32)__builtin_ctzll(bits);
-
-			if (serve_segs(host, bit, nsegs, &any))
-				continue;
-			/* the board may have been scribbled over */
-			nsegs = ap_session_nsegs(f);
-			(void)serve_segs(host, bit, nsegs, &any);
-		}
+		a.bits[w] &= ~a.found[w];
+		left += a.bits[w] != 0;
 	}
-	return any;
+	if (!left)
+		return a.any;
+	/* the board may have been scribbled over */
+	ntracks = sv->ntracks;
+	ap_tracks_learn(sv);
+	serve_known(host, f, ntracks, &a);
+	return a.any;
 }
 
 bool ap_host_serve(struct ap_host *host, bool *in_time)

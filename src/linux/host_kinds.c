@@ -127,13 +127,19 @@ static bool nudge_one(struct ap_host *host, u32 index)
 
 static bool nudge_all(struct ap_host *host, u32 asker)
 {
+	struct ap_supervisor *sv = host->sv;
 	struct ap_seg head;
 	bool some = false;
 
-	for (u32 seg = 0; ap_session_next_seg(host->ses, &seg); seg++)
-		if (seg != asker && !ap_session_seg_read(host->ses, seg, &head) &&
-		    has_old_code(host, seg, &head))
+	/* those that are believed to be there: what has memory may be more, and nobody's */
+	ap_tracks_learn(sv);
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		u32 seg = sv->tracks[i]->seg;
+
+		if (seg != asker && !sv->tracks[i]->is_gone &&
+		    !ap_session_seg_read(host->ses, seg, &head) && has_old_code(host, seg, &head))
 			some |= nudge_one(host, seg);
+	}
 	return some;
 }
 

@@ -200,6 +200,12 @@ int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *par
 	return own < 0 ? -errno : ap_session_party_new(s, own, party);
 }
 
+void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f)
+{
+	f->is_given_up = true;
+	__atomic_store_n(&ap_board_of(f->head)->gone, s->head->supervisor, __ATOMIC_RELEASE);
+}
+
 void ap_session_party_end(struct ap_session_file *s, u32 party)
 {
 	struct ap_session_file *f = party && party < AP_PARTY_MAX ? s->parties[party] : NULL;

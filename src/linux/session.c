@@ -316,13 +316,30 @@ void ap_session_close(struct ap_session_file *s)
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
 }
 
+/* Known to be taken.  What stands in the file others than the supervisor take for it, as far as there is room. */
+static u32 known(const struct ap_session_file *s)
+{
+	u32 n = s->known ? s->known : ap_segs_known(s->head, s->party);
+
+	return n < s->max_segs ? n : s->max_segs;
+}
+
+/*
+ * Who takes a segment tries numbers behind those that are known, and not so many of them: memory behind that is nobody's
+ * segment, and numbers are not used up by it.
+ */
+static u32 credible(const struct ap_session_file *s)
+{
+	return known(s) + 2 * AP_SEGS_AHEAD;
+}
+
 /* The next of the party with memory. */
 static bool next_in(const struct ap_session_file *s, u32 *seg)
 {
 	off_t data = lseek(s->fd, (off_t)AP_SEG_OFF(*seg), SEEK_DATA);
 	u64 local = data < 0 ? UINT64_MAX : ((u64)data - AP_SEG_BASE) / AP_SEG_SIZE;
 
-	if (local >= s->max_segs)
+	if (local >= s->max_segs || (s->is_owner && local >= credible(s)))
 		return false;
 	*seg = s->party << AP_PARTY_SHIFT | (u32)local;
 	return true;
@@ -338,14 +355,6 @@ bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg)
 			return true;
 	}
 	return false;
-}
-
-/* Known to be taken.  What stands in the file others than the supervisor take for it, as far as there is room. */
-static u32 known(const struct ap_session_file *s)
-{
-	u32 n = s->known ? s->known : ap_segs_known(s->head, s->party);
-
-	return n < s->max_segs ? n : s->max_segs;
 }
 
 u32 ap_session_said_segs(const struct ap_session_file *s)
@@ -369,6 +378,13 @@ u32 ap_session_nsegs(const struct ap_session_file *s)
 	if (ap_session_said_segs(s) < n && s->is_owner)
 		__atomic_store_n(&ap_board_of(s->head)->nsegs, AP_SEG_LOCAL(n), __ATOMIC_RELEASE);
 	return n;
+}
+
+u64 ap_session_bytes(const struct ap_session_file *s)
+{
+	struct stat st;
+
+	return fstat(s->fd, &st) ? 0 : (u64)st.st_blocks * 512;
 }
 
 bool ap_session_is_taken(const struct ap_session_file *s, u32 seg)

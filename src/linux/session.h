@@ -20,8 +20,10 @@ struct ap_session_file {
 	u64 dev, ino;		/* of the party's file, to know it again in another process, */
 	u64 head_dev, head_ino; /* and of the head */
 	u32 max_segs;		/* that the party's has room for, by its size, which is sealed */
+	u64 max_bytes;		/* of memory that a party may fill; of the session's owner */
 	u32 known; /* of the party, the supervisor's own ap_session.known_segs; 0: not the supervisor's */
 	bool is_owner;		  /* made by us: all others only read */
+	bool is_given_up;	  /* its tasks are not counted any more: ap_tracks_bound() */
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 	u32 party;
@@ -63,6 +65,8 @@ struct ap_session_file *ap_session_next_party(const struct ap_session_file *s, u
 AP_MUST_CHECK int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party);
 /* The same with descriptor fd of a task, which may be anything. */
 AP_MUST_CHECK int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party);
+/* Its tasks are told that nobody serves them any more. */
+void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f);
 /* Nobody is in it any more: its number is another's from now on. */
 void ap_session_party_end(struct ap_session_file *s, u32 party);
 /* session.c, for party.c: the sizes of an empty file, as the first one's; and its memory. */
@@ -75,6 +79,8 @@ void ap_session_make_common(struct ap_session_file *s);
  * mended.  A system call.
  */
 u32 ap_session_nsegs(const struct ap_session_file *s);
+/* Bytes of memory that the party's file has now. */
+u64 ap_session_bytes(const struct ap_session_file *s);
 /* It is somebody's.  Without giving it memory, as a look at its page would. */
 bool ap_session_is_taken(const struct ap_session_file *s, u32 seg);
 /* As far as tasks say it, which is as much as can be believed of it: no system call. */
@@ -116,6 +122,8 @@ void ap_session_kinds_look(const struct ap_session_file *s);
 AP_MUST_CHECK int ap_session_fold(struct ap_session_file *s, u32 seg);
 /* Tasks of a segment that is not folded yet that stand inside translated code. */
 u32 ap_session_in_code(const struct ap_session_file *s, u32 seg);
+/* Takes the memory of segments from one to another away, that of the last one excepted.  No process is to count there. */
+void ap_session_punch(const struct ap_session_file *s, u32 from, u32 to);
 /* Marks a segment that will never count; the next fold frees it. */
 void ap_session_seg_discard(struct ap_session_file *s, u32 seg);
 /* roots.c */

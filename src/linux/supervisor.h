@@ -88,6 +88,7 @@ struct ap_supervisor {
 	struct ap_track **tracks; /* each stays where it is while others join */
 	u32 ntracks, tracks_cap;
 	u32 scanned[AP_PARTY_MAX]; /* segments that have been seen, of each party */
+	u32 vain[AP_PARTY_MAX];	   /* of this look: claims of the party's that were not so */
 	u32 nseen;		   /* all of them, ever */
 	u64 free_at;		   /* when those in reserve are looked at again */
 	u32 looks, untold;	   /* ap_session's as they were then */
@@ -164,12 +165,16 @@ void ap_tracks_learn(struct ap_supervisor *sv);
 /* The process of a segment, pinned as long as the track says so.  False: there is none. */
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
+void ap_track_gone(struct ap_track *t);
 void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid); /* waited for: the pid is free */
 /* Processes that still run. */
 unsigned int ap_tracks_running(struct ap_supervisor *sv);
 /* Those in their exit, and segments of which nothing is known yet: both settle by themselves. */
 unsigned int ap_tracks_unsettled(struct ap_supervisor *sv);
 void ap_tracks_fini(struct ap_supervisor *sv);
+
+/* bounds.c: gives up parties that have taken more memory or numbers than a party has use for. */
+void ap_tracks_bound(struct ap_supervisor *sv);
 
 /* handover.c */
 void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track);

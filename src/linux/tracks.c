@@ -58,6 +58,9 @@ static int add_track(struct ap_supervisor *sv, u32 seg)
 	return 0;
 }
 
+/* Looks in vain that each party has at a time: who claims what is not so has others wait for no more than that. */
+#define VAIN_LOOKS 64
+
 static void close_pidfd(struct ap_track *t)
 {
 	/* closing takes it out of the epoll set */
@@ -124,22 +127,29 @@ static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct a
 /* Learns the process of a segment, once its engine or injector has written a name. */
 static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
 {
+	u32 *vain = &sv->vain[AP_PARTY_OF(t->seg)];
 	pid_t pid = (pid_t)head->pid;
 	enum ap_owned owned;
 
+	if (*vain >= VAIN_LOOKS)
+		return;
 	if (!pid && head->ns_pid)
 		pid = ap_owner_outer(sv, t->seg, head, head->ns_pid);
 	if (pid <= 0) {
 		/* named, but nobody has that name any more */
 		t->is_gone = !pid && head->ns_pid;
+		*vain += t->is_gone;
 		return;
 	}
 	if (!is_same_process(pid, head->start_time)) {
 		t->is_gone = true;
 		return;
 	}
-	owned = ap_owner_look(sv, t->seg, head, pid);
-	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY || count_of(sv, pid) >= SEGS_OF_ONE) {
+	/* the list of its mappings is long: not for one that has enough */
+	owned = count_of(sv, pid) < SEGS_OF_ONE ? ap_owner_look(sv, t->seg, head, pid)
+						: AP_OWNED_NOT;
+	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY) {
+		++*vain;
 		if (ap_now_ns() - t->since_ns > NAMING_NS)
 			forsake(sv, t, head);
 		return;
@@ -174,6 +184,13 @@ static bool is_shared(struct ap_supervisor *sv, const struct ap_track *t, const 
 	return false;
 }
 
+static bool is_given_up(const struct ap_supervisor *sv, const struct ap_track *t)
+{
+	const struct ap_session_file *f = ap_session_party(&sv->ses, t->seg);
+
+	return f && f->is_given_up;
+}
+
 /* True when the track has nothing more to tell. */
 static bool update(struct ap_supervisor *sv, struct ap_track *t)
 {
@@ -183,7 +200,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	if (ap_session_seg_read(&sv->ses, t->seg, &head))
 		return false;
 	sv->has_mute |= head.mute;
-	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid;
+	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
 	if (t->is_free)
 		return false;
 	if (!t->is_named && !t->is_gone)
@@ -191,7 +208,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	if (t->pidfd < 0 && t->is_named && !t->is_gone)
 		t->is_gone = !is_same_process(t->pid, head.start_time);
 	is_dead = head.state == AP_SEG_EXECED || head.state == AP_SEG_FOLDED ||
-		  (t->is_gone && !is_shared(sv, t, &head));
+		  (t->is_gone && (is_given_up(sv, t) || !is_shared(sv, t, &head)));
 	if (!is_dead) {
 		if (!t->is_gone)
 			ap_handover_scan(sv, t);
@@ -208,7 +225,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
 {
 	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
-	u32 n = AP_SEG_LOCAL(ap_session_nsegs(f));
+	u32 n = f->is_given_up ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
 
 	while (*scanned < n && !add_track(sv, first + *scanned))
 		++*scanned, sv->nseen++;
@@ -263,7 +280,7 @@ static void end_parties(struct ap_supervisor *sv)
 	for (u32 i = 0; i < sv->ntraced; i++)
 		is_used[sv->traced[i].party] = true;
 	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
-		if (is_used[f->party] || has_more(sv, f->party))
+		if (is_used[f->party] || (!f->is_given_up && has_more(sv, f->party)))
 			continue;
 		take_notes(sv, f);
 		if (sv->host)
@@ -281,6 +298,7 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	ap_tracks_learn(sv);
 	if (sv->host)
 		ap_host_adopt(sv->host);
+	memset(sv->vain, 0, sizeof(sv->vain));
 	for (u32 i = 0, n = 1; i < sv->ntracks; n++) {
 		struct ap_track *t = sv->tracks[i];
 
@@ -296,7 +314,15 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	if (with_free)
 		sv->free_at = now + FREE_SHARE * (ap_now_ns() - now);
 	ap_session_roots_reap(&sv->ses);
+	ap_tracks_bound(sv);
 	end_parties(sv);
+}
+
+void ap_track_gone(struct ap_track *t)
+{
+	close_pidfd(t);
+	t->is_gone = true;
+	t->is_free = false;
 }
 
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
@@ -304,8 +330,7 @@ void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
 	for (u32 i = 0; i < sv->ntracks; i++) {
 		if (sv->tracks[i]->seg != seg)
 			continue;
-		close_pidfd(sv->tracks[i]);
-		sv->tracks[i]->is_gone = true;
+		ap_track_gone(sv->tracks[i]);
 	}
 }
 
