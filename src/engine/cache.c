@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "engine/filter.h"
+#include "engine/heir.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -331,6 +332,19 @@ static u32 max_insns(void)
 	return ap_feed_is_on() && !ap_self()->plain ? AP_BLOCK_INSNS / 2 : AP_BLOCK_INSNS;
 }
 
+/* Not in a fork's child that came to it for the first time. */
+static void lead_branches_to(struct ap_block *b)
+{
+	if (b->has_entry)
+		ap_ibl_publish_anew(b);
+	else if (!ap_heir_may_publish(b))
+		return;
+	else if (b->pad)
+		ap_ibl_publish(b);
+	else
+		add_pad(b);
+}
+
 struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 {
 	struct ap_block *b;
@@ -340,10 +354,8 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 		ap_cache_flush();
 	b = ap_lookup_find(pc, ap_self()->plain);
 	if (b) {
-		if (by_ibl && b->pad && !unlinked)
-			ap_ibl_publish_anew(b);
-		else if (by_ibl && !unlinked)
-			add_pad(b);
+		if (by_ibl && !unlinked)
+			lead_branches_to(b);
 		return b;
 	}
 	b = make(pc, in_range(pc) ? max_insns() : 1, by_ibl && !unlinked);
@@ -366,7 +378,7 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 	}
 	pages_add(b);
 	if (b->pad)
-		ap_ibl_publish(b);
+		lead_branches_to(b);
 	return b;
 }
 

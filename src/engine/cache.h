@@ -123,6 +123,8 @@ struct ap_block {
 	u8 small;  /* its indirect branches go through the small table (lookup.c) */
 	u8 nsites; /* by so many places, whose offsets in the code (u16) stand behind the records */
 	u8 pad_large; /* its pad is in the whole one */
+	u8 has_entry; /* its pad was put into a table */
+	u8 born;      /* ap_heir_generation() when it was made */
 	u16 unit;
 };
 

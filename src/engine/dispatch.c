@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "engine/fixed.h"
+#include "engine/heir.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/region.h"
@@ -309,6 +310,12 @@ static void begin_anew(struct ap_thread *t)
 		ap_lanes_look(t);
 }
 
+static void connect(struct ap_exit *link, struct ap_block *b)
+{
+	if (ap_heir_may_link(link, b) && !b->dead)
+		ap_link(link, b);
+}
+
 /* Goes on at t->regs.rip. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
@@ -334,8 +341,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_resume_prepare(t);
 	drop_alone(t);
 	heed(t);
-	if (l && l->probe && epoch == ap_proc.epoch)
+	if (l && l->probe && epoch == ap_proc.epoch) {
+		ap_heir_note_hint(l->probe->last_pc);
 		ap_cache_drop_probe(l->probe);
+	}
 	if (l && ap_unlikely(l->old) && epoch == ap_proc.epoch)
 		ap_cache_drop(l->old);
 	if (ap_unlikely(t->nlanes != ap_proc.nlanes ||
@@ -372,8 +381,10 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		b = get(t, by_ibl);
 	if (!b)
 		no_memory(t);
-	if (link && !t->resume && epoch == ap_proc.epoch && !link->from->dead && !b->dead)
-		ap_link(link, b);
+	if (link && !t->resume && epoch == ap_proc.epoch && !link->from->dead)
+		connect(link, b);
+	else if (!by_ibl)
+		ap_heir_note_entry(b, l && l->probe);
 	enter_locked(t, b);
 }
 

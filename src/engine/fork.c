@@ -14,6 +14,7 @@
 #include "engine/cradle.h"
 #include "engine/feed.h"
 #include "engine/filter.h"
+#include "engine/heir.h"
 #include "engine/party.h"
 #include "engine/smc.h"
 #include "engine/taken.h"
@@ -300,6 +301,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
 	ap_taken_in_child();
+	ap_heir_begin();
 	ap_service_in_child();
 }
 
@@ -481,8 +483,10 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	b.random = *k->random;
 	ap_lock_take(&ap_proc.lock);
 	ap_party_joined();
-	if (counted)
+	if (counted) {
+		ap_heir_before_fork();
 		prepare(&b, k);
+	}
 	if (b.seg != NO_SEG)
 		told = ap_service_forks(b.seg, 0, false);
 	if (k->flags & AP_CLONE_FILES) {

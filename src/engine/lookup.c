@@ -21,6 +21,9 @@
  * The table is below 2 GB, where a displacement reaches it.  A program that asks for its place gets it: the table moves, if need be
  * to where code needs some instructions more to reach it.  A program that asks for all that is low is served so, too.
  *
+ * What a fork's child makes has a small hash table of its own as long as there is little of it: a block's place in the large one is anywhere,
+ * and its page the child's parent's.
+ *
  * Code without a log (feed_gap.c) leads to its like alone: it has a table of its own, and is found apart.
  */
 #include "engine/lookup.h"
@@ -33,7 +36,8 @@
 
 #define HASH_MIN 2048
 #define HASH_FEW 16384
-#define PAD_NEXT 8 /* next word's distance before the pad's first instruction */
+#define FRESH	 256 /* a page of them */
+#define PAD_NEXT 8   /* next word's distance before the pad's first instruction */
 
 /* Open addressing: a search touches one cache line, and no block but the one it returns. */
 struct slot {
@@ -58,6 +62,8 @@ struct slot {
 static struct {
 	struct slot *slots;
 	u32 size, used; /* used counts removed entries too */
+	bool has_fresh; /* blocks are added to fresh, */
+	u32 nfresh;	/* which has so many, removed ones too */
 	char *pair
 		[2]; /* of tables; [1]: of plain code; NULL: there is none.  Not touched before they are filled */
 	bool is_large;	  /* code is made for the whole ones */
@@ -71,6 +77,8 @@ static struct {
 	u8 *sites[AP_IBL_SITES]; /* of the block in the making */
 	u8 *data;		 /* behind the first; not touched before data.c does */
 } tab;
+
+static AP_ROOMY __attribute__((aligned(AP_PAGE_SIZE))) struct slot fresh[FRESH];
 
 static u64 *table_of(u32 k, bool is_large)
 {
@@ -211,18 +219,24 @@ bool ap_ibl_move(void)
 	return true;
 }
 
-struct ap_block *ap_lookup_find(u64 pc, bool plain)
+static struct ap_block *find_in(const struct slot *slots, u32 size, u64 key)
 {
-	u64 key = key_of(pc, plain);
-
 	for (u32 h = hash_of(key);; h++) {
-		const struct slot *s = &tab.slots[h & (tab.size - 1)];
+		const struct slot *s = &slots[h & (size - 1)];
 
 		if (s->key == key && s->block)
 			return s->block;
 		if (!s->block && s->key != GONE)
 			return NULL;
 	}
+}
+
+struct ap_block *ap_lookup_find(u64 pc, bool plain)
+{
+	u64 key = key_of(pc, plain);
+	struct ap_block *b = tab.nfresh ? find_in(fresh, FRESH, key) : NULL;
+
+	return b ? b : find_in(tab.slots, tab.size, key);
 }
 
 static void put(struct slot *slots, u32 size, struct ap_block *b)
@@ -262,13 +276,42 @@ static bool grow(void)
 	return true;
 }
 
-bool ap_lookup_add(struct ap_block *b)
+static bool add(struct ap_block *b)
 {
 	if (tab.used >= tab.size / 2 && !grow() && tab.used >= tab.size - 1)
 		return false;
 	put(tab.slots, tab.size, b);
 	tab.used++;
 	return true;
+}
+
+/* Into the large table; what has no room there will not be found. */
+static void end_fresh(void)
+{
+	tab.has_fresh = false;
+	for (u32 i = 0; i < FRESH; i++)
+		if (fresh[i].block)
+			(void)add(fresh[i].block);
+	tab.nfresh = 0;
+	memset(fresh, 0, sizeof(fresh));
+}
+
+bool ap_lookup_add(struct ap_block *b)
+{
+	if (tab.has_fresh && tab.nfresh < FRESH / 2) {
+		put(fresh, FRESH, b);
+		tab.nfresh++;
+		return true;
+	}
+	if (tab.has_fresh)
+		end_fresh();
+	return add(b);
+}
+
+/* What was made before is found where it is. */
+void ap_lookup_fork_child(void)
+{
+	tab.has_fresh = true;
 }
 
 /* The pad's entry in the table that it is in. */
@@ -292,10 +335,10 @@ static void ibl_unpublish(struct ap_block *b)
 	}
 }
 
-void ap_lookup_remove(struct ap_block *b)
+static void remove_from(struct slot *slots, u32 size, const struct ap_block *b)
 {
 	for (u32 h = hash_of(key_of(b->pc, b->plain));; h++) {
-		struct slot *s = &tab.slots[h & (tab.size - 1)];
+		struct slot *s = &slots[h & (size - 1)];
 
 		if (s->block == b) {
 			s->key = GONE;
@@ -305,6 +348,13 @@ void ap_lookup_remove(struct ap_block *b)
 		if (!s->block && s->key != GONE)
 			break;
 	}
+}
+
+void ap_lookup_remove(struct ap_block *b)
+{
+	remove_from(tab.slots, tab.size, b);
+	if (tab.nfresh)
+		remove_from(fresh, FRESH, b);
 	if (b->pad)
 		ibl_unpublish(b);
 }
@@ -313,6 +363,9 @@ void ap_lookup_clear(void)
 {
 	memset(tab.slots, 0, tab.size * sizeof(struct slot));
 	tab.used = 0;
+	if (tab.nfresh)
+		memset(fresh, 0, sizeof(fresh));
+	tab.nfresh = 0;
 	ap_ibl_clear();
 }
 
@@ -500,6 +553,7 @@ void ap_ibl_publish(struct ap_block *b)
 			return;
 	}
 	tab.npads++;
+	b->has_entry = true;
 	b->pad_large = tab.is_large;
 	entry = entry_of(b);
 	/* before it is written: who is killed in between leaves nothing that is not given back */

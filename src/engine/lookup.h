@@ -21,6 +21,7 @@ struct ap_block *ap_lookup_find(u64 pc, bool plain);
 bool ap_lookup_add(struct ap_block *b);	   /* false: no memory, the block will not be found */
 void ap_lookup_remove(struct ap_block *b); /* from the hash and, with a pad, the indirect table */
 void ap_lookup_clear(void);		   /* forget everything, at a flush */
+void ap_lookup_fork_child(void);	   /* what is added goes to a table of its own at first */
 void ap_ibl_clear(void);		   /* of the indirect table alone */
 
 /* Lanes are tested from now on: the entries in front of the indirect table are needed. */

@@ -13,6 +13,7 @@
 #include "engine/feed.h"
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
+#include "engine/heir.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -123,6 +124,7 @@ void ap_party_move(struct ap_thread *t)
 		return;
 	ap_feed_look_last(t);
 	ap_lock_take(&ap_proc.lock);
+	ap_heir_part();
 	ap_thread_bury_dead();
 	file = can_move(t) ? ap_party_file(t) : -AP_EPERM;
 	if (file >= 0) {

@@ -16,6 +16,7 @@
 #include "engine/emit.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
+#include "engine/heir.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
 #include "engine/sb.h"
@@ -673,6 +674,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 		exits[k].from = b;
 	b->pc = sb->pc;
 	b->plain = sb->plain;
+	b->born = ap_heir_generation();
 	b->lean = ap_proc.carry && !ap_counts_branches();
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->unit = (u16)(tr.u - ap_units);

@@ -31,7 +31,7 @@ has_value()
 	awk -v min="$2" '$2 == "syscalls" && $1 >= min { found = 1 } END { exit !found }' "$1"
 }
 
-for t in fork threads exec fds maps mem; do
+for t in fork heirs threads exec fds maps mem; do
 	both "$t" "$PROGRAMS/task_$t"
 done
 both "reads of maps" "$PROGRAMS/maps_reads"
