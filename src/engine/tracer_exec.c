@@ -103,6 +103,7 @@ bool ap_tracee_put_in(struct ap_tracee *e, bool at_trap)
 	in.random = slot.exec_random;
 	in.sigmask = slot.exec_sigmask;
 	in.has_sigmask = true;
+	in.is_watched = true;
 	keep(e, at_trap);
 	e->kind = AP_TRACEE_OTHER;
 	e->thread = 0;

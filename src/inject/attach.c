@@ -14,6 +14,8 @@
 
 #include "inject/kcall.h"
 
+#define LOOKS 50 /* some 20 us */
+
 int ap_task_seize(pid_t tid)
 {
 	return (int)ap_k_ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
@@ -56,6 +58,18 @@ int ap_task_wait(pid_t tid, int *status)
 int ap_task_poll(pid_t tid, int *status)
 {
 	return next_stop(tid, status, WNOHANG);
+}
+
+/* To be woken by another CPU costs both more than these looks. */
+int ap_task_await(pid_t tid, int *status)
+{
+	for (unsigned int i = 0; i < LOOKS; i++) {
+		int ret = ap_task_poll(tid, status);
+
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	return ap_task_wait(tid, status);
 }
 
 int ap_task_interrupt(pid_t tid)

@@ -29,6 +29,7 @@ struct injection {
 	struct ap_remote remote;
 	struct ap_auxv aux;
 	struct ap_layout lay;
+	struct ap_stat stat;
 	struct ap_boot boot;
 	u64 base;
 	bool has_code; /* of the head's pages */
@@ -189,7 +190,6 @@ static void fill_regs(struct ap_regs *to, const struct user_regs_struct *from)
 static void fill_boot(struct injection *j)
 {
 	struct ap_boot *boot = &j->boot;
-	struct ap_stat st = { 0 };
 
 	boot->magic = AP_BOOT_MAGIC;
 	fill_regs(&boot->regs, &j->remote.saved);
@@ -213,8 +213,25 @@ static void fill_boot(struct injection *j)
 	boot->cwd = j->in->cwd;
 	boot->random = j->in->random;
 	boot->sigmask = j->in->has_sigmask ? j->in->sigmask : j->remote.mask;
-	if (!ap_stat_read(proc_pid(j->in), &st))
-		boot->brk_start = st.start_brk;
+	boot->brk_start = j->stat.start_brk;
+}
+
+/* What we hear of it from /proc is no condition: all calls are made in two stops then. */
+static int begin_calls(struct injection *j)
+{
+	bool is_known = !ap_stat_read(proc_pid(j->in), &j->stat);
+	u32 cpu = 0;
+	int ret;
+
+	if (!is_known)
+		j->stat = (struct ap_stat){ 0 };
+	j->remote.is_apart = is_known &&
+			     !ap_rawsys(__NR_getcpu, (u64)(uintptr_t)&cpu, 0, 0, 0, 0, 0) &&
+			     j->stat.cpu != cpu;
+	ret = ap_remote_begin(&j->remote, j->in->tid, j->aux.vdso);
+	j->remote.can_step = !ret && is_known && j->remote.is_new && !j->in->is_watched &&
+			     !(j->stat.ignored & 1ULL << (SIGTRAP - 1));
+	return ret;
 }
 
 static int write_image(struct injection *j)
@@ -323,7 +340,7 @@ int ap_inject(struct ap_inject *in, const char **why)
 	if (ret)
 		goto native;
 	*why = "cannot make system calls in it";
-	ret = ap_remote_begin(&j.remote, in->tid, j.aux.vdso);
+	ret = begin_calls(&j);
 	if (ret)
 		goto native;
 	ret = inject(&j, why);
@@ -331,6 +348,7 @@ int ap_inject(struct ap_inject *in, const char **why)
 		give_up(&j);
 	ret = ap_remote_end(&j.remote) ?: ret;
 	in->had_stop = j.remote.had_stop;
+	in->had_trap = j.remote.had_trap;
 native:
 	if (ret == -EMFILE)
 		*why = "no descriptor is left to reach it by (raise ulimit -n of anyperf)";
@@ -345,5 +363,7 @@ int ap_inject_release(const struct ap_inject *in)
 
 	if (in->had_stop)
 		ap_rawsys(__NR_tkill, (u64)in->tid, SIGSTOP, 0, 0, 0, 0);
+	if (in->had_trap)
+		ap_rawsys(__NR_tkill, (u64)in->tid, SIGTRAP, 0, 0, 0, 0);
 	return ret;
 }

@@ -52,6 +52,8 @@ struct ap_stat {
 	u64 threads;	/* a leader that ended before its threads is in state Z too */
 	u64 start_time; /* clock ticks since boot */
 	u64 start_brk;	/* 0 when the kernel hides it */
+	u64 ignored;	/* bits of signals 1 to 31 */
+	u64 cpu;	/* where it ran last */
 };
 
 bool ap_stat_parse(const char *line, struct ap_stat *st);

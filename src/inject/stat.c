@@ -10,6 +10,8 @@
 #define STAT_PPID	4
 #define STAT_THREADS	20
 #define STAT_START_TIME 22
+#define STAT_IGNORED	33
+#define STAT_CPU	39
 #define STAT_START_BRK	47
 
 bool ap_stat_parse(const char *line, struct ap_stat *st)
@@ -35,6 +37,10 @@ bool ap_stat_parse(const char *line, struct ap_stat *st)
 			st->threads = n;
 		else if (field == STAT_START_TIME)
 			st->start_time = n;
+		else if (field == STAT_IGNORED)
+			st->ignored = n;
+		else if (field == STAT_CPU)
+			st->cpu = n;
 		else if (field == STAT_START_BRK)
 			st->start_brk = n;
 		while (*p && *p != ' ')

@@ -22,6 +22,8 @@ AP_MUST_CHECK int ap_task_interrupt(pid_t tid);
  * reaps tasks, who may want to know it.
  */
 AP_MUST_CHECK int ap_task_wait(pid_t tid, int *status);
+/* Likewise, but looks for the stop for a moment before it sleeps: of a task that stops at once, on another CPU. */
+AP_MUST_CHECK int ap_task_await(pid_t tid, int *status);
 /* Likewise, and -EAGAIN where it has not stopped yet. */
 AP_MUST_CHECK int ap_task_poll(pid_t tid, int *status);
 int ap_task_detach(pid_t tid, int sig);
@@ -57,11 +59,15 @@ struct ap_remote {
 	u64 patched;		       /* what stood at insn if it had to be made, see is_patched */
 	bool is_patched;
 	bool had_stop; /* a SIGSTOP came in between; to be sent again */
+	bool had_trap; /* likewise a SIGTRAP */
+	bool is_new;   /* begun in an exec stop: no signal has a handler */
+	bool can_step; /* set by whoever knows that SIGTRAP is not ignored, either: one stop a call */
+	bool is_apart; /* a hint: it runs on another CPU than we do */
 };
 
 /*
  * Begins from any ptrace stop, also from inside execve (PTRACE_EVENT_EXEC).  vdso is the address
- * of the task's vdso or 0.  regs at begin are in r->saved and may be changed before the end.
+ * of the task's vdso or 0; r->is_apart is set before.  regs at begin are in r->saved and may be changed before the end.
  */
 AP_MUST_CHECK int ap_remote_begin(struct ap_remote *r, pid_t tid, u64 vdso);
 /* 0 and the call's result in *ret, or an error of ptrace itself. */

@@ -156,7 +156,7 @@ static int give_back(struct detach *d, struct ap_stopped_task *t, const struct a
 {
 	const u64 rseq[6] = { rec->rseq, rec->rseq_size, 0, rec->rseq_sig };
 	u64 record, stack[6] = { 0 };
-	struct ap_remote r;
+	struct ap_remote r = { 0 };
 	s64 got;
 	int ret;
 
@@ -203,7 +203,7 @@ static int read_maps(struct detach *d, const struct ap_stopped_task *t)
 static void tidy(struct detach *d, const struct ap_stopped_task *t)
 {
 	const u64 session[6] = { (u64)d->a->fd }, head[6] = { (u64)d->a->head_fd };
-	struct ap_remote r;
+	struct ap_remote r = { 0 };
 	s64 got;
 	int ret = ap_remote_begin(&r, t->tid, d->stopped.vdso);
 

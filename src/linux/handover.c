@@ -39,10 +39,21 @@
 #define LET_GO_STEP_NS 50000
 
 /* The task may have taken its request back, and goes another way then. */
+static bool replace(struct ap_slot *slot, u32 from, u32 to)
+{
+	return __atomic_compare_exchange_n(&slot->req, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* No answer yet: the task sleeps on. */
+static bool take(struct ap_slot *slot, u32 from)
+{
+	return replace(slot, from, AP_REQ_EXEC_TAKEN);
+}
+
 static bool answer(struct ap_slot *slot, u32 from, u32 to)
 {
-	if (!__atomic_compare_exchange_n(&slot->req, &from, to, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	if (!replace(slot, from, to))
 		return false;
 	syscall(SYS_futex, &slot->req, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	return true;
@@ -209,7 +220,7 @@ static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *
 	struct ap_traced t;
 	bool is_new;
 
-	if (!answer(slot, AP_REQ_EXEC, AP_REQ_EXEC_TAKEN))
+	if (!take(slot, AP_REQ_EXEC))
 		return;
 	if (sv->host)
 		ap_host_exec_asked(sv->host, seg, index);
@@ -236,7 +247,7 @@ static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *
 	u32 seg;
 	bool ok;
 
-	if (!answer(slot, AP_REQ_MOVE, AP_REQ_EXEC_TAKEN))
+	if (!take(slot, AP_REQ_MOVE))
 		return;
 	ok = !index && read_asked(sv, from, index, head->ns_pid, &t) && t.owns_seg &&
 	     take_party(sv, &t, true) && holds_session(sv, &t) &&

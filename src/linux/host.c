@@ -60,9 +60,14 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 
 u32 ap_host_count_cpus(void)
 {
-	long n = sysconf(_SC_NPROCESSORS_CONF);
+	static u32 known; /* those that there can be: the number does not change */
 
-	return n > 0 ? (u32)n : 1;
+	if (!known) {
+		long n = sysconf(_SC_NPROCESSORS_CONF);
+
+		known = n > 0 ? (u32)n : 1;
+	}
+	return known;
 }
 
 static u32 world_ncpus(void *world)

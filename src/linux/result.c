@@ -62,7 +62,7 @@ static int take_notes(struct ap_run_result *res, const struct ap_session_file *s
 	char text[sizeof(notes->text)];
 	int ret = 0;
 
-	for (u32 i = 0; i < AP_NOTE_MAX && !ret; i++) {
+	for (u32 i = 0; !ret && (i = ap_session_next_note(s, i)) < AP_NOTE_MAX; i++) {
 		u32 ready = __atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE);
 
 		taken += ready != AP_NOTE_FREE;

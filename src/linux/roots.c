@@ -44,7 +44,7 @@ static void move_notes(struct ap_session_file *s, u32 from, u32 to)
 {
 	struct ap_note *notes = ap_notes_of(s->head);
 
-	for (u32 i = 0; i < AP_NOTE_MAX; i++)
+	for (u32 i = 0; (i = ap_session_next_note(s, i)) < AP_NOTE_MAX; i++)
 		if (__atomic_load_n(&notes[i].root, __ATOMIC_RELAXED) == from)
 			__atomic_store_n(&notes[i].root, to, __ATOMIC_RELAXED);
 }

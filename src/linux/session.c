@@ -297,6 +297,19 @@ int ap_session_join(struct ap_session_file *s)
 	return ret;
 }
 
+u32 ap_session_next_note(const struct ap_session_file *s, u32 i)
+{
+	u64 at = AP_NOTE_OFF + (u64)i * sizeof(struct ap_note);
+	off_t data;
+
+	if (i >= AP_NOTE_MAX || at % AP_PAGE_SIZE)
+		return i;
+	data = lseek(s->fd, (off_t)at, SEEK_DATA);
+	if (data < 0 || (u64)data >= AP_NOTE_OFF + AP_NOTE_MAX * sizeof(struct ap_note))
+		return AP_NOTE_MAX;
+	return (u32)(((u64)data - AP_NOTE_OFF) / sizeof(struct ap_note));
+}
+
 void *ap_session_part(const struct ap_session_file *s, u64 off)
 {
 	return (u8 *)s->head + off;

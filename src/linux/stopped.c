@@ -295,7 +295,7 @@ int ap_stopped_take(struct ap_stopped *s, pid_t pid, const char **why)
 static int rseq_call(struct ap_stopped *s, const struct ap_stopped_task *t, u64 flags)
 {
 	const u64 args[6] = { t->rseq, t->rseq_size, flags, t->rseq_sig };
-	struct ap_remote r;
+	struct ap_remote r = { 0 };
 	s64 got;
 	int ret = ap_remote_begin(&r, t->tid, s->vdso);
 

@@ -315,14 +315,14 @@ static void start_host(struct ap_supervisor *sv, const struct ap_board *board)
 {
 	u32 word = __atomic_load_n(&board->serve, __ATOMIC_ACQUIRE);
 	u32 counters = AP_SERVE_COUNTERS(word);
-	const struct ap_host_config cfg = { .paranoid = level_of(AP_SERVE_LEVEL(word)),
-					    .is_paranoid_given = word & AP_SERVE_PARANOID,
-					    .counters = counters < 64 ? counters : 64,
-					    .max_sample_rate = board->serve_rate,
-					    .user_only = word & AP_SERVE_USER_ONLY };
+	struct ap_host_config cfg = { .is_paranoid_given = word & AP_SERVE_PARANOID,
+				      .counters = counters < 64 ? counters : 64,
+				      .max_sample_rate = board->serve_rate,
+				      .user_only = word & AP_SERVE_USER_ONLY };
 
 	if (!(word & AP_SERVE_WANTED) || sv->ses.head->serve & AP_SERVE_REFUSED)
 		return;
+	cfg.paranoid = level_of(AP_SERVE_LEVEL(word));
 	if (!(sv->ses.head->flags & AP_F_COUNT) ||
 	    (!sv->host && ap_host_new(&sv->host, sv, &cfg))) {
 		__atomic_store_n(&sv->ses.head->serve, AP_SERVE_REFUSED, __ATOMIC_RELEASE);

@@ -247,7 +247,7 @@ static void take_notes(struct ap_supervisor *sv, const struct ap_session_file *f
 	const struct ap_note *notes = ap_notes_of(f->head);
 	struct ap_note *to;
 
-	for (u32 i = 0; i < AP_NOTE_MAX; i++) {
+	for (u32 i = 0; (i = ap_session_next_note(f, i)) < AP_NOTE_MAX; i++) {
 		if (__atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE) != AP_NOTE_READY)
 			continue;
 		to = ap_note_new(sv->ses.head);

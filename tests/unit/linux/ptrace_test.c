@@ -49,18 +49,20 @@ static void end_child(pid_t pid)
 	waitpid(pid, NULL, __WALL);
 }
 
-static void check_calls(u64 vdso)
+static void check_calls(u64 vdso, bool can_step)
 {
 	const u64 none[6] = { 0 },
 		  map[6] = { 0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, (u64)-1 };
 	pid_t pid = new_stopped_child();
 	struct user_regs_struct before, after;
-	struct ap_remote r;
+	struct ap_remote r = { 0 };
 	s64 ret;
 
 	REQUIRE(ap_task_get_regs(pid, &before) == 0);
 	REQUIRE(ap_remote_begin(&r, pid, vdso) == 0);
 	EXPECT(r.is_patched == !vdso);
+	EXPECT(!r.can_step && !r.is_new);
+	r.can_step = r.is_apart = can_step;
 	REQUIRE(ap_remote_call(&r, SYS_getpid, none, &ret) == 0);
 	EXPECT_U64(ret, pid);
 	REQUIRE(ap_remote_call(&r, SYS_mmap, map, &ret) == 0);
@@ -84,19 +86,21 @@ static void makes_calls_through_the_vdso(void)
 
 	if (!vdso)
 		tap_lack("a kernel without a vdso");
-	check_calls(vdso);
+	check_calls(vdso, false);
+	check_calls(vdso, true);
 }
 
 static void makes_calls_without_a_vdso(void)
 {
-	check_calls(0);
+	check_calls(0, false);
+	check_calls(0, true);
 }
 
 static void holds_a_stop_signal_back(void)
 {
 	const u64 none[6] = { 0 };
 	pid_t pid = new_stopped_child();
-	struct ap_remote r;
+	struct ap_remote r = { 0 };
 	s64 ret;
 
 	REQUIRE(ap_remote_begin(&r, pid, getauxval(AT_SYSINFO_EHDR)) == 0);
@@ -104,6 +108,38 @@ static void holds_a_stop_signal_back(void)
 	REQUIRE(ap_remote_call(&r, SYS_getpid, none, &ret) == 0);
 	EXPECT_U64(ret, pid);
 	EXPECT(r.had_stop);
+	r.had_stop = false;
+	r.can_step = true;
+	kill(pid, SIGSTOP);
+	REQUIRE(ap_remote_call(&r, SYS_getpid, none, &ret) == 0);
+	EXPECT_U64(ret, pid);
+	EXPECT(r.had_stop && !r.had_trap);
+	REQUIRE(ap_remote_end(&r) == 0);
+	end_child(pid);
+}
+
+/* One that the thread was sent stands where the step's would be. */
+static void holds_a_trap_back(void)
+{
+	const u64 none[6] = { 0 };
+	pid_t pid = new_stopped_child();
+	struct ap_remote r = { 0 };
+	s64 ret;
+
+	REQUIRE(ap_remote_begin(&r, pid, getauxval(AT_SYSINFO_EHDR)) == 0);
+	REQUIRE(ap_task_set_sigmask(pid, ~0ULL) == 0);
+	r.mask = ~0ULL;
+	r.can_step = true;
+	REQUIRE(ap_remote_call(&r, SYS_getpid, none, &ret) == 0);
+	EXPECT_U64(ret, pid);
+	EXPECT(!r.had_trap);
+	syscall(SYS_tkill, pid, SIGTRAP);
+	REQUIRE(ap_remote_call(&r, SYS_getpid, none, &ret) == 0);
+	EXPECT_U64(ret, pid);
+	EXPECT(r.had_trap);
+	r.had_trap = false;
+	REQUIRE(ap_remote_call(&r, SYS_getpid, none, &ret) == 0);
+	EXPECT(!r.had_trap);
 	REQUIRE(ap_remote_end(&r) == 0);
 	end_child(pid);
 }
@@ -190,6 +226,7 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = { TAP(makes_calls_through_the_vdso),
 						 TAP(makes_calls_without_a_vdso),
 						 TAP(holds_a_stop_signal_back),
+						 TAP(holds_a_trap_back),
 						 TAP(reads_and_writes_memory),
 						 TAP(knows_a_64_bit_task_and_its_mask),
 						 TAP(finds_a_hole_below_the_cluster),
