@@ -282,6 +282,15 @@ static void print_rounds(struct report *r, FILE *out)
 		ap_stat_print_notes(&r->st, &r->args->format, out);
 }
 
+/* They are of all that was counted: what rows are split by has none. */
+static void set_errors(struct ap_stat *st, const struct ap_stat_file *f)
+{
+	if (st->split != AP_STAT_ALL || st->of_intervals)
+		return;
+	for (size_t i = 0; i < st->nrows && i < f->remarks.nevents; i++)
+		st->row[i].error = f->remarks.event[i].error;
+}
+
 static void set_remarks(struct ap_stat *st, const struct ap_stat_file *f)
 {
 	st->has_engine = f->remarks.has_engine;
@@ -290,6 +299,7 @@ static void set_remarks(struct ap_stat *st, const struct ap_stat_file *f)
 	st->of_intervals = f->config.interval != 0;
 	if (f->remarks.model_sample)
 		ap_stat_set_estimated(st, f->remarks.model_sample);
+	set_errors(st, f);
 	for (size_t i = 0; i < f->remarks.nnotes; i++)
 		ap_stat_add_note(st, f->remarks.note[i]);
 }

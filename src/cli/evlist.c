@@ -163,6 +163,7 @@ static bool find(struct ap_evsel *sel, const char *name, size_t len)
 	if (!ret) {
 		sel->kinds = ap_client_event_kinds(&sel->attr);
 		sel->is_derived = ap_client_is_derived(&sel->attr);
+		sel->is_in_slots = ap_client_is_in_slots(&sel->attr);
 	}
 	/* the numbers of a table's unsupported ones may have a counter */
 	if (sel->desc && (sel->desc->kind != AP_KIND_UNSUPPORTED || !sel->kinds))

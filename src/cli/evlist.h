@@ -24,7 +24,8 @@ struct ap_evsel {
 	const char *why;	    /* not NULL: not supported, for this reason */
 	struct ap_perf_attr attr;   /* what is opened: type, config*, bp_type, flags of modifiers */
 	u64 kinds;		    /* the engine's counters behind it (abi/raw.h) */
-	bool is_derived;	    /* from them, and is not their sum */
+	bool is_derived;	    /* from them, and is not their sum: */
+	bool is_in_slots;	    /* it is that times the slots of a cycle */
 	size_t leader;		    /* of its group {}, an index; AP_EVSEL_ALONE: in none */
 	char mods[24];		    /* modifiers, its own and its group's */
 	bool has_own_mods;	    /* which are in the name */

@@ -210,6 +210,8 @@ static void add_errors(struct ap_stat *st, const struct ap_estimate_errors *erro
 
 		for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1)
 			sum += errors->kind[__builtin_ctzll(kinds)];
+		if (row->sel->is_in_slots)
+			sum *= errors->slots;
 		if (row->agg.n && row->agg.mean > 0)
 			row->error = 100 * sum / row->agg.mean;
 	}

@@ -6,12 +6,17 @@
 #include "cli/stat_remarks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/memory.h"
+
+/* Errors are written without a decimal point, which locales have different ones of. */
+#define ERROR_ONE 1e9
+#define ERROR_MAX 1e9 /* per cent */
 
 /* --- writing */
 
@@ -46,6 +51,8 @@ static void put_event(struct ap_buf *to, const struct ap_stat_row *row)
 	     (unsigned int)desc->from, (unsigned int)row->source, row->sel->kinds, desc->name);
 	if (row->sel->is_derived)
 		line(to, "derived");
+	if (row->is_estimated && row->error >= 0)
+		line(to, "error %.0f", fmin(row->error, ERROR_MAX) * ERROR_ONE);
 	if (why)
 		line(to, "why %s", why);
 }
@@ -72,7 +79,7 @@ void ap_stat_remarks_put(struct ap_buf *to, const struct ap_stat *st, size_t nev
 
 static bool read_event(struct ap_stat_remarks *r, const char *text)
 {
-	struct ap_stat_remark e = { .kind = AP_KIND_KERNEL };
+	struct ap_stat_remark e = { .kind = AP_KIND_KERNEL, .error = -1 };
 	unsigned int kind, from, source;
 	int name = 0;
 
@@ -110,6 +117,8 @@ static void read_line(struct ap_stat_remarks *r, char *word)
 		(void)read_event(r, rest);
 	} else if (!strcmp(word, "derived") && r->nevents) {
 		r->event[r->nevents - 1].is_derived = true;
+	} else if (!strcmp(word, "error") && r->nevents) {
+		r->event[r->nevents - 1].error = (double)strtoull(rest, NULL, 10) / ERROR_ONE;
 	} else if (!strcmp(word, "why") && r->nevents && !r->event[r->nevents - 1].why) {
 		r->event[r->nevents - 1].why = ap_xstrdup(rest);
 	} else if (!strcmp(word, "note")) {

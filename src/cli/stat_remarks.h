@@ -18,6 +18,7 @@ struct ap_stat_remark {
 	enum ap_source source;
 	u64 kinds;
 	bool is_derived;
+	double error; /* of an estimate, in per cent; below 0: not known */
 	char *name; /* of its description, see cli/events.h */
 	char *why;  /* NULL: counted */
 };

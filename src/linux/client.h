@@ -173,6 +173,8 @@ const char *ap_client_header_event(void);
 u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
 /* Is its count another one than the sum of those: of locked instructions alone, times the slots, less some of them? */
 bool ap_client_is_derived(const struct ap_perf_attr *attr);
+/* Is it times the slots that a cycle of the machine has? */
+bool ap_client_is_in_slots(const struct ap_perf_attr *attr);
 
 /* Is it the name of a generic cache event, counted or not? */
 bool ap_client_is_cache_event(const char *name, size_t len);

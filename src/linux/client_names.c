@@ -81,6 +81,11 @@ bool ap_client_is_derived(const struct ap_perf_attr *attr)
 	return sum.is_locked || sum.in_slots || sum.minus;
 }
 
+bool ap_client_is_in_slots(const struct ap_perf_attr *attr)
+{
+	return sum_of(attr).in_slots;
+}
+
 bool ap_client_is_cache_event(const char *name, size_t len)
 {
 	u64 config;

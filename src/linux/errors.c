@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/machine.h"
 #include "model/thin.h"
 
 /*
@@ -186,6 +187,7 @@ int ap_session_errors(const struct ap_session_file *s, u32 root, struct ap_estim
 			    s, !AP_PARTY_OF(seg) && head.root < AP_ROOT_MAX ? head.root : 0, root))
 			add_process(&sum, e);
 	}
+	out->slots = ((const struct ap_machine *)s->head->machine)->pipe.issue;
 	for (u32 k = 0; k < AP_KIND_N - AP_KIND_CYCLES; k++)
 		out->kind[AP_KIND_CYCLES + k] = error_of(&sum, k);
 	return 0;

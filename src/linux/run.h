@@ -135,6 +135,7 @@ struct ap_note_line {
 /* In counts, by kind: how far estimates may be off (docs/design/feed.md, "Errors"). */
 struct ap_estimate_errors {
 	double kind[AP_KIND_N];
+	u32 slots; /* that a cycle of the machine has */
 };
 
 struct ap_run_result {

@@ -37,6 +37,8 @@ again "a group, a tracepoint, what is not supported" -e '{instructions,branches}
 has live '^<not supported>,,cycles:k' "what is not supported is there"
 again "estimates" -I 20 -e cycles,instructions --model-sample 24 -- "$work"
 has live ',estimated$' "a modelled count stays estimated"
+again "errors of estimates" -e cycles,branch-misses,instructions --model-sample 24 -- "$PROGRAMS/image_chain" 150
+is "$(grep -cE ',[0-9]+[.][0-9]{2}%,estimated$' live)" 2 "each estimate has its error"
 again "intervals" -I 20 -e instructions,branches,task-clock,duration_time -- sh -c "'$work'; sleep 0.1; '$work'"
 again "CPUs" -a -A -e instructions,branches -- "$work"
 again "cores" -a --per-core -e instructions,branches -- "$work"
