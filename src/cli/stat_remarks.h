@@ -19,8 +19,8 @@ struct ap_stat_remark {
 	u64 kinds;
 	bool is_derived;
 	double error; /* of an estimate, in per cent; below 0: not known */
-	char *name; /* of its description, see cli/events.h */
-	char *why;  /* NULL: counted */
+	char *name;   /* of its description, see cli/events.h */
+	char *why;    /* NULL: counted */
 };
 
 struct ap_stat_remarks {

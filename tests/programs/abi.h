@@ -5,7 +5,8 @@
  * the machine at hand says.  So a session and, where a kernel without a PMU can show it, the kernel itself are held to the same.
  *
  * The first argument is a mode: "native" runs the rows that such a kernel shows, "session" those of a plain session, and
- * any other those of a session with options.  "modes" lists them with their options.  Each row runs in a process of its own.
+ * any other those of a session with options.  "modes" lists them with their options, and "asks ID", natively, prints "has" where the
+ * kernel has the events that this row needs of it.  Each row runs in a process of its own.
  */
 #ifndef ABI_H
 #define ABI_H
@@ -44,6 +45,7 @@ struct abi_case {
 
 /* Answers of functions beside those of calls (-errno, or what was counted). */
 #define ABI_LACKS (-2000000L) /* this machine cannot show it */
+#define ABI_HAS	  (-2000001L) /* the kernel has what this row asks it for */
 #define ABI_DIED  (-3000000L)
 #define ABI_LINE  (-1000000L) /* minus the line of what does not hold */
 
@@ -99,11 +101,19 @@ static inline long abi_try(struct perf_event_attr *attr, long pid, long cpu, lon
 	return fd < 0 ? fd : 0;
 }
 
-/* A session has the kernel's own events where the kernel permits, else it says EOPNOTSUPP, or EACCES to others than its owner. */
+enum { ABI_EXIT_LACKS = 77, ABI_EXIT_HAS = 78 };
+static int abi_asks; /* the kernel, whether it has what a session said that it lacks */
+
+/*
+ * A session has the kernel's own events where the kernel permits, else it says EOPNOTSUPP, or EACCES to others than its owner.  Whether
+ * the kernel does not permit it is asked natively, of the same row ("asks"): a session that lacks what the kernel has is wrong.
+ */
 static inline long abi_or_lacks(long fd)
 {
+	if (abi_asks)
+		_exit(fd < 0 ? ABI_EXIT_LACKS : ABI_EXIT_HAS);
 	if (fd == -EOPNOTSUPP || fd == -EACCES)
-		_exit(77);
+		_exit(ABI_EXIT_LACKS);
 	return fd;
 }
 
@@ -114,11 +124,11 @@ static inline void abi_be_user(void)
 	int level = 2;
 
 	if (f && fscanf(f, "%d", &level) == 1 && level > 2)
-		_exit(77); /* as some distributions' kernels are */
+		_exit(ABI_EXIT_LACKS); /* as some distributions' kernels are */
 	if (geteuid())
 		return;
 	if (setresgid(65533, 65533, 65533) || setresuid(65533, 65533, 65533))
-		_exit(77);
+		_exit(ABI_EXIT_LACKS);
 }
 
 static inline long abi_ioctl(long fd, unsigned long request, void *arg)
@@ -188,6 +198,8 @@ static inline int abi_runs(const struct abi_case *c, const char *mode)
 		       abi_version() >= (c->modes & ~255u);
 	if (!strcmp(mode, "session"))
 		return !!(c->modes & S);
+	if (abi_asks)
+		return 1;
 	return (c->modes & O) && (!c->where || abi_has_word(c->where, mode));
 }
 
@@ -204,8 +216,10 @@ static inline long abi_run(const struct abi_case *c, long *answer)
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == ABI_EXIT_LACKS)
 		return ABI_LACKS;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == ABI_EXIT_HAS)
+		return ABI_HAS;
 	return WIFSIGNALED(status) ? ABI_DIED - WTERMSIG(status) : *answer;
 }
 
@@ -246,12 +260,18 @@ static inline int abi_main(const struct abi_case *c, const char *options, int ar
 		abi_modes(c, options);
 		return 0;
 	}
+	abi_asks = !strcmp(mode, "asks");
 	for (; c->id; c++) {
 		if (!abi_runs(c, mode) || (argc > 2 && strcmp(argv[2], c->id)))
 			continue;
-		abi_show(c, abi_run(c, answer));
+		if (abi_asks)
+			puts(abi_run(c, answer) == ABI_HAS ? "has" : "lacks");
+		else
+			abi_show(c, abi_run(c, answer));
 		n++;
 	}
+	if (abi_asks)
+		return n != 1;
 	printf("1..%u\n", n);
 	return 0;
 }
