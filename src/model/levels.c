@@ -101,19 +101,6 @@ static bool llc_look(struct ap_mem *m, u64 name, enum ap_mem_kind kind, unsigned
 	return way >= 0;
 }
 
-/* A line that was met in what was passed over, and that nothing has evicted: its set has room, or it is not long ago. */
-static __attribute__((noinline)) bool was_met(struct ap_mem *m, u64 name,
-					      const struct ap_met_page *page)
-{
-	struct ap_cache *c = llc_of(m, name);
-	const u64 *tags = ap_cache_tags(c, ap_cache_set(c, name));
-	bool has_room = false;
-
-	for (u32 k = 0; k < m->llc.ways; k++)
-		has_room |= !tags[k];
-	return !page->is_new && (has_room || ap_met_is_near(m->met, page));
-}
-
 static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u64 *state)
 {
 	u64 name = ap_mem_outer(m, line);
@@ -129,8 +116,8 @@ static unsigned llc_request(struct ap_mem *m, u64 line, enum ap_mem_kind kind, u
 	if (ap_unlikely(m->met)) {
 		const struct ap_met_page *page = ap_met_note(m->met, name, false);
 
-		if (!hit)
-			hit = was_met(m, name, page);
+		/* that its set has room says nothing: what was passed over has filled others */
+		hit = hit || ap_met_is_near(m->met, page);
 	}
 	if (side.tracked && *state & AP_LINE_DIRTY)
 		ap_dir_modify(side.shared, side.core, name);

@@ -52,14 +52,14 @@ static u32 between(u64 begin, u64 end, u64 at_begin, u64 at_end, u64 capacity)
 	return (u32)(begin + (end - begin) * (capacity - at_begin) / (at_end - at_begin));
 }
 
-/* Of all lines touched since then that many were seen to be as of all pages that many were found again. */
+/* Of all lines touched since then that many were seen to be as of all lines by which pages were met that many were found again. */
 static void find_near(struct ap_met_pages *p)
 {
 	u64 all = sum_of_ages(p), found = 0, seen = 0, back = 0, before = 0;
 
-	p->near = 0;
+	p->near = all < KNOWN ? ~0U : 0;
 	if (all < KNOWN)
-		return;
+		return; /* of so few all is there yet */
 	for (u32 age = 0; age < UNKNOWN; age++) {
 		u64 end = 2ULL << age, touched;
 
@@ -127,13 +127,14 @@ static u32 power_of(u32 bursts)
 	return age < UNKNOWN ? age : UNKNOWN - 1;
 }
 
-static void meet_again(struct ap_met_pages *p, struct ap_met_page *e)
+/* The line that the page is met by says whether what is met has been seen: a page may be known by few of its lines. */
+static void meet_again(struct ap_met_pages *p, struct ap_met_page *e, bool is_line_known)
 {
 	u32 burst = (u32)p->burst, n = count(e->lines);
 
 	e->age = burst - e->burst;
 	e->is_new = false;
-	p->ages[power_of(e->age)]++;
+	p->ages[is_line_known ? power_of(e->age) : UNKNOWN]++;
 	*lines_of(p, e->burst) -= n;
 	*lines_of(p, burst) += n;
 	e->burst = burst;
@@ -158,7 +159,7 @@ struct ap_met_page *ap_met_note(struct ap_met_pages *p, u64 line, bool is_page)
 	if (e->page != number)
 		meet(p, e, number);
 	else if (e->burst != (u32)p->burst)
-		meet_again(p, e);
+		meet_again(p, e, e->lines & bit || !bit);
 	if (!(e->lines & bit) && bit) {
 		e->lines |= bit;
 		++*lines_of(p, (u32)p->burst);

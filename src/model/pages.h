@@ -8,9 +8,9 @@
  * New is what the kernel says: a page that is touched for the first time in the life of the program is a fault.  So of the
  * pages that a burst meets first as many are new as there were faults meanwhile; the others were met in a gap.
  *
- * How long ago that was in lines that others have fetched since is estimated as one estimates fish in a pond: of the pages that a burst
- * meets some were met in the k bursts before it, which is so many of all that were touched in that time, gaps included, as the lines that
- * those bursts have met are of all lines.
+ * How long ago that was in lines that others have fetched since is estimated as one estimates fish in a pond: of the lines that a burst
+ * meets pages by some were met in the k bursts before it, which is so many of all that were touched in that time, gaps included, as the lines
+ * that those bursts have met are of all lines.
  */
 #ifndef AP_MODEL_PAGES_H
 #define AP_MODEL_PAGES_H
@@ -38,7 +38,7 @@ struct ap_met_pages {
 	bool is_told;	       /* if anybody says so; else all are */
 	u64 capacity;	       /* of the last level, in lines */
 	u32 near;	       /* what was met less than so many bursts ago is in it still */
-	u32 ages[AP_MET_AGES]; /* of pages, when a burst met them first, of late */
+	u32 ages[AP_MET_AGES]; /* of pages, when a burst met them first, by a line that was known, of late */
 	u64 lines[AP_MET_BURSTS], older; /* of the pages that were met last in each burst */
 	struct ap_met_page page[AP_MET_PAGES];
 };

@@ -163,6 +163,13 @@ static u64 large(u64 n)
 	return random_below(CAPACITY * 16);
 }
 
+/* All of a few pages, of which a burst meets each by some lines. */
+static u64 dense(u64 n)
+{
+	(void)n;
+	return random_below(CAPACITY * 2);
+}
+
 /* Over and over, in order. */
 static u64 small_loop(u64 n)
 {
@@ -186,6 +193,7 @@ static void what_fits_is_near_and_what_does_not_is_far(void)
 	EXPECT_U64(near_share(small_loop), 100);
 	EXPECT(near_share(large) < 10);
 	EXPECT_U64(near_share(large_loop), 0);
+	EXPECT(near_share(dense) < 10);
 	EXPECT(near_share(phases) > 95);
 }
 
