@@ -19,6 +19,7 @@
 
 #include "files/in.h"
 #include "inject/proc.h"
+#include "linux/as_task.h"
 #include "linux/host_internal.h"
 
 #define LOOK_NS 100000000ULL
@@ -26,6 +27,7 @@
 /* --- where cgroup2 is */
 
 struct mount {
+	u32 major, minor;
 	char root[PATH_MAX], point[PATH_MAX];
 };
 
@@ -35,13 +37,14 @@ static bool next_mount(FILE *f, struct mount *m)
 
 	while (f && fgets(line, sizeof(line), f))
 		if (strstr(line, " - cgroup2 ") &&
-		    sscanf(line, "%*d %*d %*s %4095s %4095s", m->root, m->point) == 2)
+		    sscanf(line, "%*d %*d %u:%u %4095s %4095s", &m->major, &m->minor, m->root,
+			   m->point) == 4)
 			return true;
 	return false;
 }
 
 /* The path below a mount, as /proc/PID/cgroup has it. */
-static int cgroup_path(const char *dir, char path[AP_CGROUP_PATH])
+static int cgroup_path(const char *dir, const struct statx *st, char path[AP_CGROUP_PATH])
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	struct mount m;
@@ -51,7 +54,8 @@ static int cgroup_path(const char *dir, char path[AP_CGROUP_PATH])
 		size_t n = strlen(m.point);
 		int len;
 
-		if (strncmp(dir, m.point, n) || (dir[n] && dir[n] != '/'))
+		if (m.major != st->stx_dev_major || m.minor != st->stx_dev_minor ||
+		    strncmp(dir, m.point, n) || (dir[n] && dir[n] != '/'))
 			continue;
 		len = snprintf(path, AP_CGROUP_PATH, "%s%s", strcmp(m.root, "/") ? m.root : "",
 			       dir + n);
@@ -64,19 +68,19 @@ static int cgroup_path(const char *dir, char path[AP_CGROUP_PATH])
 	return ret;
 }
 
-/* Of a descriptor of ours.  -EBADF: it is no cgroup. */
+/* Of a descriptor of ours, which may be of a file system that answers nothing.  -EBADF: it is no cgroup. */
 static int path_of_ref(int ref, char path[AP_CGROUP_PATH])
 {
 	char link[32], dir[PATH_MAX];
-	struct statfs fs;
+	struct statx st;
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", ref);
 	n = readlink(link, dir, sizeof(dir) - 1);
-	if (fstatfs(ref, &fs) || n <= 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+	if (n <= 0 || statx(ref, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st))
 		return -EBADF;
 	dir[n] = '\0';
-	return cgroup_path(dir, path);
+	return cgroup_path(dir, &st, path);
 }
 
 /* --- events of a cgroup */
@@ -248,29 +252,15 @@ u64 ap_host_cgroups_tick(struct ap_host *host, u64 now)
 
 /* --- new ones */
 
-static int open_dir(const struct ap_host_task *t, s32 dirfd, const char *path)
-{
-	char full[PATH_MAX + AP_PROC_PATH], *at = full;
-	size_t room = sizeof(full);
-
-	if (path[0] == '/')
-		snprintf(at, room, "/proc/%d/root%s", (int)t->pid, path);
-	else if (dirfd == AT_FDCWD)
-		snprintf(at, room, "/proc/%d/task/%d/cwd/%s", (int)t->pid, (int)t->tid, path);
-	else
-		snprintf(at, room, "/proc/%d/task/%d/fd/%d/%s", (int)t->pid, (int)t->tid, dirfd,
-			 path);
-	return ap_kernel_open(full, O_PATH | O_DIRECTORY);
-}
-
 s64 ap_host_cgroup_made(struct ap_host *host, struct ap_host_task *t, s32 dirfd, const char *path)
 {
+	const struct ap_as_task as = ap_host_as(host, t);
 	char name[AP_CGROUP_PATH];
 	struct stat st;
-	int ref = open_dir(t, dirfd, path);
+	int ref = ap_as_open(&as, dirfd, path);
 
 	if (ref < 0)
-		return -errno;
+		return ref;
 	/* most folders are no cgroups */
 	if (!path_of_ref(ref, name) && !fstat(ref, &st))
 		ap_core_cgroup_made(host->core, t->core, st.st_ino, name);

@@ -76,7 +76,7 @@ static s32 open_clock(const struct ap_host_task *t)
 	attr.exclude_kernel = 1;
 	attr.exclude_hv = 1;
 	fd = (int)syscall(SYS_perf_event_open, &attr, t->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? AP_HOST_FD_REFUSED : fd;
+	return ap_host_task_opened(t, fd);
 }
 
 static void start_clock(struct ap_host_task *t)

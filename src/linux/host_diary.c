@@ -370,16 +370,6 @@ static struct ap_host_diary *new_diary(struct ap_host *host, pid_t tid, s32 cpu)
 	return f;
 }
 
-static void begin(struct ap_host *host, struct ap_host_task *t)
-{
-	t->is_fed = true; /* or will never be */
-	t->diary = new_diary(host, t->tid, -1);
-	if (!t->diary)
-		return;
-	t->diary->task = t;
-	t->diary->is_known = t == host->asker;
-}
-
 static void end(struct ap_host_diary *f)
 {
 	*f->prev = f->next;
@@ -396,6 +386,23 @@ static void free_diary(struct ap_host_diary *f)
 			close(f->counters[i]);
 	close(f->fd);
 	free(f);
+}
+
+static void begin(struct ap_host *host, struct ap_host_task *t)
+{
+	t->diary = new_diary(host, t->tid, -1);
+	/* behind its opening: its number may have been another's */
+	if (t->diary && !ap_host_task_is_proven(host, t)) {
+		end(t->diary);
+		free_diary(t->diary);
+		t->diary = NULL;
+		return;
+	}
+	t->is_fed = true; /* or will never be */
+	if (!t->diary)
+		return;
+	t->diary->task = t;
+	t->diary->is_known = t == host->asker;
 }
 
 /* Those of CPUs follow the events of CPUs. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "inject/proc.h"
+#include "linux/as_task.h"
 #include "linux/host_internal.h"
 #include "linux/owner.h"
 #include "sampling/ring.h"
@@ -45,7 +46,35 @@ int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 /* One without a segment is the session's own command, before it runs. */
 bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t)
 {
-	return !t->seg || !t->gen || ap_owner_is(host->sv, t->seg->index, t->pid);
+	if (!t->seg)
+		return true;
+	return t->gen ? ap_owner_is(host->sv, t->seg->index, t->pid)
+		      : ap_owner_is_child(host->sv, t->seg->index, t->pid);
+}
+
+bool ap_host_task_is_proven(struct ap_host *host, const struct ap_host_task *t)
+{
+	if (!t->seg || !ap_owner_may_more(host->sv))
+		return true;
+	return ap_owner_is(host->sv, t->seg->index, t->pid) && ap_owner_has_thread(t->pid, t->tid);
+}
+
+/* Looked at behind the opening, as the number may have become another's just before that. */
+s32 ap_host_task_opened(const struct ap_host_task *t, int fd)
+{
+	if (fd < 0)
+		return AP_HOST_FD_REFUSED;
+	if (ap_host_task_is_proven(t->host, t))
+		return fd;
+	close(fd);
+	return AP_HOST_FD_NONE;
+}
+
+struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t)
+{
+	return (struct ap_as_task){ .pid = t->pid,
+				    .tid = t->tid,
+				    .is_less = ap_owner_may_more(host->sv) };
 }
 
 /*

@@ -368,6 +368,15 @@ AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *
 pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner);
 /* The process that was found to count in its segment does so still, and has the rights that it had. */
 bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t);
+/*
+ * The kernel says that it counts in its segment now: only such a one is sent a signal, or has an event opened that sends some. A
+ * child that has not run yet is not, and an image neither.
+ */
+bool ap_host_task_is_proven(struct ap_host *host, const struct ap_host_task *t);
+/* What was opened on its number: fd, AP_HOST_FD_REFUSED, or AP_HOST_FD_NONE where that is not proven to be its own, yet. */
+s32 ap_host_task_opened(const struct ap_host_task *t, int fd);
+/* For paths that the task names. */
+struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t);
 struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 /* It has ended, be it that nobody has told. */
 bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);

@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "linux/host_internal.h"
+#include "linux/owner.h"
 #include "linux/refusal.h"
 
 #define NUDGES	     50
@@ -106,7 +106,7 @@ static bool nudge(struct ap_host *host, const struct ap_host_seg *seg, u32 slot)
 	info.si_signo = SIGTRAP;
 	info.si_code = AP_NUDGE_CODE;
 	info.si_value.sival_ptr = (void *)AP_SESSION_MAGIC;
-	return !syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info);
+	return ap_owner_signal(host->sv, seg->index, pid, tid, &info);
 }
 
 /* A thread of the process, which makes the others leave their code. */

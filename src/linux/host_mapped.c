@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "files/in.h"
 #include "inject/proc.h"
+#include "linux/as_task.h"
 #include "linux/host_internal.h"
 #include "sampling/record.h"
 
@@ -77,48 +78,38 @@ static void find_build_id(struct ap_record_mapping *m, const u8 *notes, u64 size
 	}
 }
 
-/*
- * The very file that is mapped.  Its path may be another's by now, a device that does something when it is opened even,
- * so it is looked at before; and what the kernel knows of it is enough, since a file system of the program's own may not
- * answer for ever.
- */
-static int open_mapped(pid_t pid, const struct line *l)
-{
-	char path[AP_PROC_PATH + LINE_MAX_];
-	struct statx st;
-	int ref, fd;
+struct id_job {
+	int ref;
+	struct ap_record_mapping found;
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, l->path);
-	ref = ap_kernel_open(path, O_PATH);
-	if (ref < 0)
-		return -1;
-	if (statx(ref, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) ||
-	    !S_ISREG(st.stx_mode) || st.stx_ino != l->ino) {
-		close(ref);
-		return -1;
-	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", ref);
-	fd = ap_kernel_open(path, O_RDONLY | O_NONBLOCK);
-	close(ref);
-	return fd;
+static void drop_job(void *arg)
+{
+	struct id_job *j = arg;
+
+	if (j->ref >= 0)
+		close(j->ref);
+	free(j);
 }
 
 /* As the kernel does: of the program headers in the file's first page. */
-static void read_build_id(struct ap_record_mapping *m, pid_t pid, const struct line *l)
+static s64 read_id(void *arg)
 {
+	struct id_job *j = arg;
 	u8 head[4096], notes[NOTES_MAX];
 	const Elf64_Ehdr *e = (const void *)head;
+	char path[32];
 	ssize_t got, n;
 	int fd;
 
-	if (l->path[0] != '/')
-		return;
-	fd = open_mapped(pid, l);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->ref);
+	fd = ap_kernel_open(path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
-		return;
+		return fd;
 	got = pread(fd, head, sizeof(head), 0);
-	for (u32 i = 0; got >= (ssize_t)sizeof(*e) && !memcmp(head, ELFMAG, SELFMAG) &&
-			e->e_ident[EI_CLASS] == ELFCLASS64 && i < e->e_phnum && !m->build_id_size;
+	for (u32 i = 0;
+	     got >= (ssize_t)sizeof(*e) && !memcmp(head, ELFMAG, SELFMAG) &&
+	     e->e_ident[EI_CLASS] == ELFCLASS64 && i < e->e_phnum && !j->found.build_id_size;
 	     i++) {
 		u64 at = e->e_phoff + (u64)i * sizeof(Elf64_Phdr);
 		Elf64_Phdr p;
@@ -131,9 +122,38 @@ static void read_build_id(struct ap_record_mapping *m, pid_t pid, const struct l
 		n = pread(fd, notes, p.p_filesz < NOTES_MAX ? p.p_filesz : NOTES_MAX,
 			  (off_t)p.p_offset);
 		if (n > 0)
-			find_build_id(m, notes, (u64)n);
+			find_build_id(&j->found, notes, (u64)n);
 	}
 	close(fd);
+	return 0;
+}
+
+/*
+ * The very file that is mapped.  Its path may be another's by now, a device that does something when it is opened even,
+ * so it is looked at before; and what the kernel knows of it is enough, since a file system of the program's own may not
+ * answer for ever.  That one is read by who need not be waited for.
+ */
+static void read_build_id(struct ap_host *host, const struct ap_host_task *t,
+			  struct ap_record_mapping *m, const struct line *l)
+{
+	const struct ap_as_task as = ap_host_as(host, t);
+	struct id_job *j = l->path[0] == '/' ? calloc(1, sizeof(*j)) : NULL;
+	struct statx st;
+	s64 ret = -EINVAL;
+
+	if (!j)
+		return;
+	j->ref = ap_as_open(&as, AT_FDCWD, l->path);
+	if (j->ref >= 0 &&
+	    !statx(j->ref, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) &&
+	    S_ISREG(st.stx_mode) && st.stx_ino == l->ino)
+		ret = ap_as_wait(&as, read_id, drop_job, j);
+	if (!ret) {
+		memcpy(m->build_id, j->found.build_id, sizeof(m->build_id));
+		m->build_id_size = j->found.build_id_size;
+	}
+	if (ret != -ETIMEDOUT)
+		drop_job(j);
 }
 
 /* A perf event's pages are of the session's file, and are shown as what they are natively. */
@@ -181,7 +201,7 @@ static void tell_mapping(struct ap_host *host, struct ap_host_task *t, const str
 	struct ap_record_mapping m;
 
 	if (!mapping_of(host, l, &m) && m.prot & PROT_EXEC)
-		read_build_id(&m, t->pid, l);
+		read_build_id(host, t, &m, l);
 	ap_core_mapped(host->core, t->core, &m);
 }
 
@@ -199,6 +219,11 @@ static s64 each_line(struct ap_host_task *t, u64 start, u64 end,
 	maps = fopen(ap_proc_path(path, t->pid, "maps"), "re");
 	if (!maps)
 		return -errno;
+	/* it was opened of the process that is looked at now */
+	if (!ap_host_task_is_itself(t->host, t)) {
+		fclose(maps);
+		return -ESRCH;
+	}
 	while (ret >= 0 && getline(&text, &cap, maps) > 0) {
 		struct line l;
 

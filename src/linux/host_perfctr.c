@@ -13,6 +13,7 @@
 #include "abi/errno.h"
 #include "inject/proc.h"
 #include "linux/host_perfctr.h"
+#include "linux/owner.h"
 #include "linux/refusal.h"
 
 #define VERSION	     "2.6 (anyperf)"
@@ -455,7 +456,8 @@ bool ap_host_perfctr_send(const struct ap_host_task *t, const struct ap_svc_over
 
 	_Static_assert(sizeof(sent) <= sizeof(info), "a siginfo begins so");
 	memcpy(&info, &sent, sizeof(sent));
-	return t->tid > 0 && !syscall(SYS_rt_tgsigqueueinfo, t->pid, t->tid, due->signo, &info);
+	return t->tid > 0 && t->seg &&
+	       ap_owner_signal(t->host->sv, t->seg->index, t->pid, t->tid, &info);
 }
 
 void ap_host_perfctr_exit(struct ap_host_task *t)

@@ -8,6 +8,7 @@
  * tracepoint's samples we do not know the fields: EOPNOTSUPP.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #include "files/error.h"
 #include "files/in.h"
+#include "linux/as_task.h"
 #include "linux/host_internal.h"
 #include "pmu/tracepoint.h"
 
@@ -98,6 +100,7 @@ static int look_at(struct ap_host *host, const struct ap_host_task *caller,
 		   const struct ap_perf_attr *attr, struct probe *p)
 {
 	u64 type;
+	int ret;
 
 	memset(p, 0, sizeof(*p));
 	if (attr->type == AP_PERF_TYPE_TRACEPOINT) {
@@ -114,22 +117,25 @@ static int look_at(struct ap_host *host, const struct ap_host_task *caller,
 	p->offset = attr->config2;
 	p->is_return = attr->config & IS_RETURN;
 	p->has_counter = attr->config >> COUNTER_BITS;
-	return read_text(caller->tid, attr->config1, p->path, sizeof(p->path));
+	ret = read_text(caller->tid, attr->config1, p->path, sizeof(p->path));
+	/* what was read was its memory */
+	return ret || ap_host_task_is_itself(host, caller) ? ret : -ESRCH;
 }
 
 /* --- which file that is */
 
-/* As the caller finds it, whose root may be another one. */
-static int open_file(const struct ap_host_task *caller, const char *path)
+/* As the caller finds it, by its rights and below its root. */
+static int open_file(struct ap_host *host, const struct ap_host_task *caller, const char *path)
 {
-	char theirs[PATH_MAX + 64];
-	int fd;
+	const struct ap_as_task as = ap_host_as(host, caller);
+	char name[32];
+	int ref = ap_as_open(&as, AT_FDCWD, path), fd;
 
-	snprintf(theirs, sizeof(theirs), "/proc/%d/%s%s%s", (int)caller->tid,
-		 *path == '/' ? "root" : "cwd", *path == '/' ? "" : "/", path);
-	fd = ap_in_open(theirs, AP_IN_FILE);
-	if (fd == -EACCES && *path == '/')
-		fd = ap_in_open(path, AP_IN_FILE);
+	if (ref < 0)
+		return ref;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", ref);
+	fd = ap_in_open(name, AP_IN_FILE);
+	close(ref);
 	return fd == -EISDIR || fd <= -AP_FILE_LINK
 		       ? -EINVAL
 		       : fd; /* the kernel's word for what is no file */
@@ -160,9 +166,10 @@ static int identify(int fd, u64 *dev, u64 *ino)
 	return ret;
 }
 
-static int find_file(const struct ap_host_task *caller, const char *path, u64 *dev, u64 *ino)
+static int find_file(struct ap_host *host, const struct ap_host_task *caller, const char *path,
+		     u64 *dev, u64 *ino)
 {
-	int fd = open_file(caller, path), ret;
+	int fd = open_file(host, caller, path), ret;
 
 	if (fd < 0)
 		return fd;
@@ -191,7 +198,7 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 		return -EINVAL;
 	if (p.is_return || p.has_counter)
 		return -EOPNOTSUPP;
-	ret = find_file(caller, p.path, &dev, &ino);
+	ret = find_file(host, caller, p.path, &dev, &ino);
 	if (ret)
 		return ret;
 	attr->type = AP_PMU_PROBE;

@@ -5,11 +5,13 @@
  * to the nanosecond.  They are open while a sampler of the task is armed that needs them.
  *
  * Only what happens in user mode prompts: a system call would be ended by the signal.  Who may not be sent
- * any signal (a filter of the program's may not allow the handler's return, or the engine has gone) is quiet.
+ * any signal (a filter of the program's may not allow the handler's return, or the engine has gone) is quiet.  So is
+ * a task of which the kernel does not say that it counts in its segment: it may be any process, which a SIGTRAP would end.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -108,7 +110,12 @@ static void begin(struct ap_host *host, struct ap_host_task *t, u32 kind, u64 pe
 
 	/* before the first signal */
 	__atomic_store_n(&host->ses->head->prompts, 1, __ATOMIC_SEQ_CST);
-	fd = open_event(t->tid, kind, period, false);
+	fd = open_event(t->tid, kind, period, true);
+	/* its number may have become another's before that: who it is of now will not change */
+	if (fd >= 0 && (!ap_host_task_is_proven(host, t) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))) {
+		close(fd);
+		fd = -1;
+	}
 	t->prompt_fd[kind] = fd < 0 ? AP_HOST_FD_REFUSED : fd;
 }
 
@@ -121,7 +128,7 @@ void ap_host_prompts_set(struct ap_host *host, struct ap_host_task *t)
 		return;
 	kinds = wanted(host, t, &ns);
 	if (!t->tid || t->is_quiet || !ap_host_task_is_in_slot(t) || t->seg->head->mute ||
-	    (kinds && !ap_host_can_prompt(host)))
+	    (kinds && !ap_host_task_is_proven(host, t)) || (kinds && !ap_host_can_prompt(host)))
 		kinds = 0;
 	if (ns < CLOCK_MIN_NS)
 		ns = CLOCK_MIN_NS;

@@ -59,7 +59,7 @@ static s32 open_event(const struct ap_host_task *t, enum ap_world_counter which)
 	attr.exclude_kernel = is_fault_of(which, AP_WORLD_USER_FAULTS);
 	attr.exclude_user = is_fault_of(which, AP_WORLD_KERNEL_FAULTS);
 	fd = (int)syscall(SYS_perf_event_open, &attr, t->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? AP_HOST_FD_REFUSED : fd;
+	return ap_host_task_opened(t, fd);
 }
 
 /* Field n of a stat line, counted from the end of the name, which may hold anything. */

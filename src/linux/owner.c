@@ -26,10 +26,12 @@
 #include <unistd.h>
 
 #include "inject/proc.h"
+#include "linux/creds.h"
 
-#define MAPS_CHUNK 65536
-#define LINE_LEAST 25 /* of a line's numbers, without which it is none */
-#define KCMP_VM_   1  /* enum kcmp_type: linux/kcmp.h is not everywhere */
+#define MAPS_CHUNK    65536
+#define LINE_LEAST    25 /* of a line's numbers, without which it is none */
+#define PIDFD_THREAD_ O_EXCL
+#define KCMP_VM_      1 /* enum kcmp_type: linux/kcmp.h is not everywhere */
 
 /* --- what the kernel says */
 
@@ -224,13 +226,35 @@ static bool will_map(const struct ap_supervisor *sv, u32 seg, pid_t pid)
 	       ap_owner_holds_session(sv, seg, pid, slot.exec_fd, slot.exec_head);
 }
 
-enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, pid_t pid)
+/* It has all the rights that we have: nobody else's program could do harm to it. */
+static bool is_as_mighty(pid_t pid)
+{
+	struct ap_creds own, theirs;
+
+	return !ap_creds_read(getpid(), &own) || !ap_creds_read(pid, &theirs) ||
+	       (theirs.euid == own.euid && !(own.permitted & ~theirs.permitted));
+}
+
+/*
+ * A mapping is no proof where a program maps what it is sent (shared memory of a display or sound server): whose
+ * file that was can name it.  A task of a party that is not the session owner's is the one that the party was made for, descends from a
+ * task, or, where its parents have ended, was born later than the party and has not all of our rights.
+ */
+static bool is_related(const struct ap_supervisor *sv, const struct ap_session_file *f, pid_t pid)
+{
+	struct ap_stat st;
+
+	if (!f->party || descends(sv, pid))
+		return true;
+	return !ap_stat_read(pid, &st) && st.start_time >= f->born && !is_as_mighty(pid);
+}
+
+static enum ap_owned look_at_maps(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head,
+				  pid_t pid)
 {
 	struct look l = { ap_session_party(&sv->ses, seg), seg, head->parent_seg, 0 };
 	int has;
 
-	if (!ap_owner_may_more(sv))
-		return AP_OWNED;
 	if (!l.ses)
 		return AP_OWNED_NOT;
 	/* slots of another party's are in another file */
@@ -251,6 +275,19 @@ enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_s
 	if (has & HAS_ANY || (!has && will_map(sv, seg, pid)))
 		return AP_OWNED_IMAGE;
 	return AP_OWNED_NOT;
+}
+
+enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, pid_t pid)
+{
+	const struct ap_session_file *f = ap_session_party(&sv->ses, seg);
+	enum ap_owned owned;
+
+	if (!ap_owner_may_more(sv))
+		return AP_OWNED;
+	owned = look_at_maps(sv, seg, head, pid);
+	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY || owned == AP_OWNED_UNSEEN)
+		return owned;
+	return f && is_related(sv, f, pid) ? owned : AP_OWNED_NOT;
 }
 
 /* --- tracks */
@@ -359,6 +396,23 @@ bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid)
 	/* a parent has its child's segment, too, and is not its own child */
 	parent = track_of(sv, head.parent_seg);
 	return !parent || parent->pid != pid;
+}
+
+bool ap_owner_signal(struct ap_supervisor *sv, u32 seg, pid_t pid, pid_t tid, siginfo_t *info)
+{
+	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD_);
+	bool is_sent = false;
+
+	if (fd < 0 && errno == ESRCH)
+		return false;
+	/* behind its being opened: it is of that thread, as long as it is open */
+	if (ap_owner_is(sv, seg, pid) && ap_owner_has_thread(pid, tid))
+		is_sent =
+			!(fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, info->si_signo, info, 0)
+				  : syscall(SYS_rt_tgsigqueueinfo, pid, tid, info->si_signo, info));
+	if (fd >= 0)
+		close(fd);
+	return is_sent;
 }
 
 /* --- names */

@@ -7,6 +7,8 @@
 #ifndef AP_LINUX_OWNER_H
 #define AP_LINUX_OWNER_H
 
+#include <signal.h>
+
 #include "linux/supervisor.h"
 
 #define AP_OWNER_DEPTH 64 /* parents that are looked at */
@@ -37,6 +39,11 @@ void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid);
 bool ap_owner_holds_session(const struct ap_supervisor *sv, u32 seg, pid_t tid, s32 fd,
 			    s32 head_fd);
 bool ap_owner_has_thread(pid_t pid, pid_t tid);
+/*
+ * Sends it to a thread of the process that counts there; false: it was not sent.  Its number cannot be another's meanwhile, where the kernel
+ * has descriptors of threads (6.9).
+ */
+bool ap_owner_signal(struct ap_supervisor *sv, u32 seg, pid_t pid, pid_t tid, siginfo_t *info);
 
 /* Our name for a process that one of that segment calls so; 0 or less: it is not there.  It is nobody's yet. */
 pid_t ap_owner_outer(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head, u32 inner);

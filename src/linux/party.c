@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "files/in.h"
@@ -149,6 +150,16 @@ static void close_party(const struct ap_session_file *s, struct ap_session_file 
 	free(f);
 }
 
+/* As /proc/PID/stat has the starts of processes. */
+static u64 ticks_now(void)
+{
+	struct timespec ts;
+	u64 hz = (u64)sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (u64)ts.tv_sec * hz + (u64)ts.tv_nsec * hz / 1000000000;
+}
+
 int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party)
 {
 	struct ap_session_file *f = calloc(1, sizeof(*f));
@@ -165,6 +176,7 @@ int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party)
 	f->fd = fd;
 	f->party = p;
 	f->is_owner = true;
+	f->born = ticks_now();
 	f->head_fd = -1;
 	f->head_dev = s->head_dev;
 	f->head_ino = s->head_ino;

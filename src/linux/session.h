@@ -27,6 +27,7 @@ struct ap_session_file {
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 	u32 party;
+	u64 born; /* when the party was made, in clock ticks since boot; 0: with the session */
 	char *who; /* of one that was made for attached processes: ap_creds_who() of each of them; else NULL */
 	struct ap_session_file *parties[AP_PARTY_MAX]; /* of the session's owner, but for its own */
 	struct ap_note

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose a segment is, by the kernel: a process that was sent the file of a party and has mapped it, as servers do with shared
+ * memory, is no task of the session's.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "linux/owner.h"
+#include "tap/tap.h"
+
+#define NOBODY 65534
+
+static struct ap_supervisor sv;
+static struct ap_session_file *party;
+static u32 seg;
+
+static void open_session(void)
+{
+	const struct ap_session_config cfg = { .flags = AP_F_COUNT };
+	const struct ap_seg init = { .pid = 1, .ns_pid = 1 };
+	int fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	u32 p;
+
+	sv.rights = AP_RIGHTS_MORE;
+	REQUIRE(ap_session_new(&sv.ses, &cfg) == 0);
+	REQUIRE(fd >= 0 && ap_session_party_new(&sv.ses, fd, &p) == 0);
+	party = sv.ses.parties[p];
+	REQUIRE(ap_session_seg_new(party, &init, &seg) == 0);
+}
+
+/* It has all of the segment in its memory, and goes on as uid. */
+static pid_t mapper(uid_t uid)
+{
+	int told[2];
+	pid_t pid;
+	char c;
+
+	REQUIRE(pipe(told) == 0);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		void *p = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_NORESERVE, party->fd, (off_t)AP_SEG_OFF(seg));
+
+		if (p != MAP_FAILED && (uid == getuid() || !syscall(SYS_setresuid, uid, uid, uid)))
+			(void)!write(told[1], "", 1);
+		close(told[1]);
+		pause();
+		_exit(0);
+	}
+	close(told[1]);
+	REQUIRE(read(told[0], &c, 1) == 1);
+	close(told[0]);
+	return pid;
+}
+
+static enum ap_owned look(pid_t pid)
+{
+	struct ap_seg head;
+
+	REQUIRE(ap_session_seg_read(&sv.ses, seg, &head) == 0);
+	return ap_owner_look(&sv, seg, &head, pid);
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* With our rights: a party of others' has none of them that is not a task's child. */
+static void a_server_with_our_rights_is_no_task(void)
+{
+	pid_t pid;
+
+	open_session();
+	pid = mapper(getuid());
+	EXPECT_U64(look(pid), AP_OWNED_NOT);
+	EXPECT(!ap_owner_is(&sv, seg, pid));
+	end(pid);
+}
+
+static void one_that_was_there_before_is_no_task(void)
+{
+	pid_t pid;
+
+	if (getuid())
+		tap_lack("only root can become another user");
+	open_session();
+	pid = mapper(NOBODY);
+	EXPECT_U64(look(pid), AP_OWNED);
+	party->born += 1000000;
+	EXPECT_U64(look(pid), AP_OWNED_NOT);
+	end(pid);
+}
+
+/* By whom the supervisor has put there itself, or by a descent from one. */
+static void tasks_and_their_children_are(void)
+{
+	pid_t pid, child;
+
+	open_session();
+	pid = mapper(getuid());
+	sv.command = pid;
+	EXPECT_U64(look(pid), AP_OWNED);
+	sv.command = getpid();
+	child = mapper(getuid());
+	EXPECT_U64(look(child), AP_OWNED);
+	sv.command = 0;
+	EXPECT_U64(look(child), AP_OWNED_NOT);
+	end(pid);
+	end(child);
+}
+
+/* Its number is looked at again behind the thread's descriptor. */
+static void signals_go_to_tasks_alone(void)
+{
+	siginfo_t info = { .si_signo = SIGTERM, .si_code = AP_NUDGE_CODE };
+	int status;
+	pid_t pid;
+
+	open_session();
+	pid = mapper(getuid());
+	EXPECT(!ap_owner_signal(&sv, seg, pid, pid, &info));
+	EXPECT(waitpid(pid, &status, WNOHANG) == 0);
+	sv.command = pid;
+	EXPECT(ap_owner_signal(&sv, seg, pid, pid, &info));
+	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+	       WTERMSIG(status) == SIGTERM);
+	EXPECT(!ap_owner_signal(&sv, seg, pid, pid, &info));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		TAP(a_server_with_our_rights_is_no_task),
+		TAP(one_that_was_there_before_is_no_task),
+		TAP(tasks_and_their_children_are),
+		TAP(signals_go_to_tasks_alone),
+		{ 0 },
+	};
+
+	return tap_main(tests, argc, argv);
+}
