@@ -26,7 +26,7 @@ _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 #define MADV_DOFORK   11
 
 static u8 *chunks[CHUNKS_MAX];
-static u32 nchunks, chunk_used;
+static u32 nchunks, chunk_used, chunk_end; /* of the last one: between the two nothing is used */
 static struct ap_shared *shared; /* what the process' threads have in common */
 /* Of dead threads: the program's filter may know neither munmap nor mmap. */
 static struct ap_thread_feed *spare;
@@ -59,16 +59,26 @@ static bool has_chunk(u32 i)
 	return chunks[i];
 }
 
+/* Number 0 describes nothing. */
+static void begin_chunk(u32 n)
+{
+	chunk_used = n > 1 ? 0 : (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
+	chunk_end = AP_FEED_CHUNK;
+}
+
 static bool add_chunk(void)
 {
 	if (nchunks == CHUNKS_MAX || !has_chunk(nchunks))
 		return false;
 	if (nchunks + 1 < CHUNKS_MAX)
 		(void)has_chunk(nchunks + 1); /* while it can be had */
-	/* number 0 describes nothing */
-	chunk_used = nchunks ? 0 : (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
-	nchunks++;
+	begin_chunk(++nchunks);
 	return true;
+}
+
+static bool has_room(u64 size)
+{
+	return (nchunks && chunk_end - chunk_used >= size) || add_chunk();
 }
 
 void *ap_feed_alloc(u64 size, u32 *id)
@@ -76,12 +86,21 @@ void *ap_feed_alloc(u64 size, u32 *id)
 	u8 *at;
 
 	size = AP_ALIGN_UP(size, AP_FEED_ALIGN);
-	if ((!nchunks || chunk_used + size > AP_FEED_CHUNK) && !add_chunk())
+	if (!has_room(size))
 		return NULL;
 	*id = (nchunks - 1) << AP_FEED_CHUNK_BITS | chunk_used / AP_FEED_ALIGN;
 	at = chunks[nchunks - 1] + chunk_used;
 	chunk_used += (u32)size;
 	return at;
+}
+
+void *ap_feed_room(u64 size)
+{
+	size = AP_ALIGN_UP(size, AP_FEED_ALIGN);
+	if (!has_room(size))
+		return NULL;
+	chunk_end -= (u32)size;
+	return chunks[nchunks - 1] + chunk_end;
 }
 
 /* --- reading */
@@ -137,8 +156,7 @@ void ap_feed_forget(void)
 	ap_feed_code_forget();
 	if (nchunks > 1)
 		nchunks = 1;
-	if (nchunks)
-		chunk_used = (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
+	begin_chunk(nchunks);
 }
 
 /* --- with a helper */
@@ -214,7 +232,8 @@ static void begin_anew(struct ap_thread_feed *tf)
 	ap_pipe_forget(&f->pipe);
 	f->pending = AP_FEED_NOTHING;
 	f->nwarm = 0;
-	clear((u8 *)f->memos, (u8 *)tf + tf->logs_at);
+	clear((u8 *)tf + tf->bp_at, (u8 *)f->pipe.states); /* predictors, and models of memory */
+	clear((u8 *)f->memos, (u8 *)f->memos + AP_FEED_MEMO_BYTES);
 	f->bp = ap_bp_init((u8 *)tf + tf->bp_at, machine(), f->count);
 	if (has_mem)
 		init_mem(tf);
@@ -426,7 +445,7 @@ bool ap_feed_fault(struct ap_thread *t, u64 addr, struct ap_sigcontext *mc)
 
 /* Where its parts are, from its start. */
 struct layout {
-	u64 states_at, memos_at, bp_at, mem_at, log_at, other_at, stack_at, met_at, size;
+	u64 bp_at, mem_at, states_at, memos_at, small_at, met_at, log_at, other_at, stack_at, size;
 };
 
 /* Of states it has those that it had, till they are forgotten: most of their memory may never have been used. */
@@ -438,23 +457,26 @@ static struct ap_thread_feed *take_spare(const struct layout *l)
 		return NULL;
 	spare = tf->next;
 	memset(tf, 0, sizeof(*tf));
-	memset((u8 *)tf + l->memos_at, 0, l->log_at - l->memos_at);
+	memset((u8 *)tf + l->bp_at, 0, l->states_at - l->bp_at);
+	memset((u8 *)tf + l->memos_at, 0, AP_FEED_MEMO_BYTES);
 	return tf;
 }
 
+/* What every program uses is at the beginning, and fits into a huge page; what few use much of, and logs, are small pages. */
 static void lay_out(struct layout *l)
 {
-	l->states_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
-	l->memos_at = AP_ALIGN_UP(l->states_at + sizeof(struct ap_pipe_states), 64);
-	l->bp_at = l->memos_at + AP_FEED_MEMO_BYTES;
+	l->bp_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
 	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
-	l->log_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), AP_PAGE_SIZE);
-	l->size = l->log_at + LOG_SIZE + AP_PAGE_SIZE;
+	l->states_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), 64);
+	l->memos_at = AP_ALIGN_UP(l->states_at + sizeof(struct ap_pipe_states), 64);
+	l->small_at = AP_ALIGN_UP(l->memos_at + AP_FEED_MEMO_BYTES, AP_HUGE_PAGE);
+	l->log_at = l->small_at;
 	l->other_at = l->stack_at = l->met_at = 0;
 	if (ap_proc.session->model_sample > 1) {
-		l->met_at = l->size;
-		l->size += AP_ALIGN_UP(sizeof(struct ap_met_pages), AP_PAGE_SIZE);
+		l->met_at = l->small_at;
+		l->log_at += AP_ALIGN_UP(sizeof(struct ap_met_pages), AP_PAGE_SIZE);
 	}
+	l->size = l->log_at + LOG_SIZE + AP_PAGE_SIZE;
 	if (!(ap_proc.session->flags & AP_F_MODEL_THREAD))
 		return;
 	l->other_at = l->size;
@@ -483,6 +505,7 @@ static struct ap_thread_feed *map_new(const struct layout *l)
 		return NULL;
 	if (is_kept)
 		advise(tf, l->size);
+	ap_sys3(AP_NR_madvise, (u64)tf + l->small_at, l->size - l->small_at, AP_MADV_NOHUGEPAGE);
 	ap_sys3(AP_NR_mprotect, (u64)tf + l->log_at + LOG_SIZE, AP_PAGE_SIZE, 0);
 	if (l->other_at)
 		ap_sys3(AP_NR_mprotect, (u64)tf + l->other_at + LOG_SIZE, AP_PAGE_SIZE, 0);
@@ -509,7 +532,6 @@ static struct ap_thread_feed *map_feed(void)
 	tf->guard = tf->log + LOG_SIZE;
 	tf->mem_at = at + l.mem_at;
 	tf->bp_at = l.bp_at;
-	tf->logs_at = l.log_at;
 	if (l.met_at)
 		tf->met = (struct ap_met_pages *)(at + l.met_at);
 	if (l.other_at) {

@@ -47,8 +47,9 @@ u8 ap_feed_last(const struct ap_sb_insn *in);
 void ap_feed_emit_store(struct ap_emit *e, const struct ap_feed_group *g);
 void ap_feed_emit_exit(struct ap_emit *e, const struct ap_feed_exit *x);
 
-/* feed.c: memory for descriptions, and the number of it; NULL: none.  Lock held. */
+/* feed.c: memory for a way, and the number of it, or for what it points to; NULL: none.  Lock held. */
 void *ap_feed_alloc(u64 size, u32 *id);
+void *ap_feed_room(u64 size);
 
 /* The machine that is modelled. */
 const struct ap_machine *ap_feed_machine(void);

@@ -29,7 +29,7 @@ struct ap_thread_feed {
 	u64 size;
 	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
 	u8 *other, *stack;	     /* the log that it is not in; the helper's stack */
-	u64 bp_at, logs_at;	     /* from its start: what is between memos and logs is tables */
+	u64 bp_at;		     /* from its start: what is from there to the pipeline's states is tables */
 	struct ap_met_pages *met;    /* NULL: all is modelled */
 	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
 	struct ap_thread_feed *next; /* in spare */
@@ -70,7 +70,7 @@ void ap_feed_thin_fork_child(struct ap_feed *f); /* NULL: it has none any more *
 void ap_feed_thin_restart(void);
 void ap_feed_thin_alone(struct ap_feed *f);
 /*
- * Samples are wanted, or no more: what is read in a burst stands for the gap behind it, at once, and till the next burst nothing is
+ * Samples are wanted, or no more: what is read in a burst stands for halves of the gaps beside it, at once, and till the next burst nothing is
  * counted; ap_feed_stands_for says for how much a count of one does now, in units of 1 / AP_THIN_ONE.
  */
 void ap_feed_thin_ahead(struct ap_feed *f, bool is_on);

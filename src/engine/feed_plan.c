@@ -368,7 +368,7 @@ static void plan_links(struct ap_feed_way *w)
 {
 	struct ap_pipe_link links[AP_PIPE_LINKS];
 	u64 written = plan.cost.written;
-	u32 list[AP_PIPE_LIST], *to, id;
+	u32 list[AP_PIPE_LIST], *to;
 
 	if (plan.reg[SP].moved || plan.reg[BP].moved || plan.gone & (1U << SP | 1U << BP))
 		plan.cost.written &= (1ULL << AP_PIPE_CELL) - 1;
@@ -377,7 +377,7 @@ static void plan_links(struct ap_feed_way *w)
 	ap_pipe_plan(&w->flow, links, ap_cost_links(&plan.cost, links), list);
 	plan.cost.written = written;
 	w->room = ap_cost_room(&plan.cost, w->ninsns);
-	to = w->flow.nlist ? ap_feed_alloc(w->flow.nlist * sizeof(list[0]), &id) : NULL;
+	to = w->flow.nlist ? ap_feed_room(w->flow.nlist * sizeof(list[0])) : NULL;
 	if (to)
 		memcpy(to, list, w->flow.nlist * sizeof(list[0]));
 	else
@@ -481,12 +481,12 @@ static bool is_call_or_return(u8 what)
 /* Those of the piece so far, and the one that the way ends with; last: AP_FEED_NOTHING, or what in is. */
 static void copy_branches(struct ap_feed_way *w, u8 last, const struct ap_sb_insn *in)
 {
-	u32 n = plan.nbranches, id;
+	u32 n = plan.nbranches;
 	struct ap_feed_branch *to;
 
 	if (last != AP_FEED_NOTHING)
 		add_branch(last, in);
-	to = plan.nbranches ? ap_feed_alloc(plan.nbranches * sizeof(*to), &id) : NULL;
+	to = plan.nbranches ? ap_feed_room(plan.nbranches * sizeof(*to)) : NULL;
 	if (to) {
 		memcpy(to, plan.branch, plan.nbranches * sizeof(*to));
 		for (u32 k = 0; k < plan.nbranches; k++)
@@ -531,9 +531,9 @@ const struct ap_feed_exit *ap_feed_plan_exit(u32 side)
 static void describe_clusters(struct ap_feed_way *w, u32 number)
 {
 	struct ap_feed_cluster clusters[AP_FEED_CLUSTERS], *to;
-	u32 n = ap_feed_clusters(w, number, ap_feed_machine()->line, clusters), id;
+	u32 n = ap_feed_clusters(w, number, ap_feed_machine()->line, clusters);
 
-	to = n ? ap_feed_alloc(n * sizeof(clusters[0]), &id) : NULL;
+	to = n ? ap_feed_room(n * sizeof(clusters[0])) : NULL;
 	if (!to)
 		return;
 	memcpy(to, clusters, n * sizeof(clusters[0]));
@@ -563,12 +563,11 @@ const struct ap_feed_exit *ap_feed_plan_close(u8 last, const struct ap_sb_insn *
 	u64 size = ops_size + plan.nfetches * sizeof(plan.fetch[0]);
 	struct ap_feed_op *ops;
 	u64 *fetches = NULL;
-	u32 id;
 
 	fill(&plan.last, last, in, plan.ninsns + (in != NULL));
 	if (ap_feed_has_cycles())
 		plan_late();
-	ops = ap_feed_alloc(size ? size : 1, &id);
+	ops = ap_feed_room(size ? size : 1);
 	if (ops) {
 		fetches = (u64 *)((u8 *)ops + ops_size);
 		memcpy(ops, plan.op, ops_size);

@@ -16,7 +16,6 @@
 #define MAX_MAPPINGS  4096
 #define MAX_ARENAS    64
 #define STEP	      (1ULL << 20)
-#define HUGE_SIZE     (2ULL << 20)
 #define LOW_END	      0x7f000000ULL /* a displacement's reach, less what Windows programs have there */
 #define LOW_4G	      0x100000000ULL
 #define MAX_AVOIDED   12
@@ -140,7 +139,7 @@ void ap_mem_lock_init(void)
  */
 static u64 probe(u64 addr, u64 size, u32 prot, u64 lo, u64 hi, bool up)
 {
-	u64 step = size;
+	u64 step = size < AP_HUGE_PAGE ? size : AP_ALIGN_UP(size, AP_HUGE_PAGE);
 
 	for (u32 i = 0; addr >= lo && addr < hi && hi - addr >= size; i++) {
 		if (map_at(addr, size, prot))
@@ -171,8 +170,8 @@ void *ap_mem_map_at(u64 addr, u64 size)
 /* What is large is used as a whole, by tables of the models: huge pages for it are some faults in place of thousands. */
 static void ask_for_huge(u64 p, u64 size)
 {
-	if (p && size >= HUGE_SIZE)
-		ap_sys3(AP_NR_madvise, p, AP_ALIGN_DOWN(size, HUGE_SIZE), AP_MADV_HUGEPAGE);
+	if (p && size >= AP_HUGE_PAGE)
+		ap_sys3(AP_NR_madvise, p, AP_ALIGN_DOWN(size, AP_HUGE_PAGE), AP_MADV_HUGEPAGE);
 }
 
 void *ap_mem_map(u64 near, u64 size)
@@ -183,8 +182,8 @@ void *ap_mem_map(u64 near, u64 size)
 	if (!near)
 		near = ap_proc.blob_lo;
 	at = near & AP_PAGE_MASK;
-	if (size >= HUGE_SIZE && at > size) /* so that it begins at a multiple */
-		at = AP_ALIGN_DOWN(at - size, HUGE_SIZE) + size;
+	if (size >= AP_HUGE_PAGE && at > size) /* so that it begins at a multiple */
+		at = AP_ALIGN_DOWN(at - size, AP_HUGE_PAGE) + size;
 	ap_lock_take(&mem_lock);
 	if (size && !table_full() && ap_filter_allows_map(false)) {
 		if (at > size)

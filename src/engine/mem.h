@@ -6,6 +6,9 @@
 #include "abi/boot.h"
 #include "base/types.h"
 
+#define AP_HUGE_PAGE (2ULL << 20)
+
+/* So much and more begins at a multiple of it, and asks for huge pages. */
 void *ap_mem_map(u64 near, u64 size);	 /* anonymous RW near an address, NULL on failure */
 void *ap_mem_map_at(u64 addr, u64 size); /* anonymous RW exactly there, NULL where taken */
 void *ap_mem_map_exec(u64 near, u64 size, u64 reach); /* RWX within reach bytes of near */

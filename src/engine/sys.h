@@ -46,6 +46,7 @@
 
 #define AP_PROT_R	       1
 #define AP_MADV_HUGEPAGE       14
+#define AP_MADV_NOHUGEPAGE     15
 #define AP_MADV_POPULATE_WRITE 23
 #define AP_PROT_W	       2
 #define AP_PROT_X	       4

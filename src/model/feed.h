@@ -145,14 +145,21 @@ struct ap_feed_more {
 	u8 last; /* enum ap_feed_branch_what: of those whose target is not known, or AP_FEED_NOTHING */
 };
 
-/* By numbers of ways.  They are apart so that what most ways need is half a cache line. */
+/*
+ * By numbers of ways.  They are apart so that what most ways need is half a cache line, and side by side in blocks so that a program
+ * with few ways touches few pages.
+ */
+#define AP_FEED_MEMOS 1024U
+
 struct ap_feed_memos {
-	struct ap_feed_memo memo[1U << 16];
-	struct ap_feed_more more[1U << 16];
+	struct ap_feed_memo memo[AP_FEED_MEMOS];
+	struct ap_feed_more more[AP_FEED_MEMOS];
 };
 
-#define AP_FEED_MEMO_BYTES  sizeof(struct ap_feed_memos)
-#define AP_FEED_MEMO_OF(id) ((id) >> 2 & 0xffff) /* a description has four units and more */
+#define AP_FEED_MEMO_BLOCKS 64U
+#define AP_FEED_MEMO_BYTES  (AP_FEED_MEMO_BLOCKS * sizeof(struct ap_feed_memos))
+/* A description has eight units and more. */
+#define AP_FEED_MEMO_OF(id) ((id) >> 3 & (AP_FEED_MEMO_BLOCKS * AP_FEED_MEMOS - 1))
 
 #define AP_FEED_WARM 64
 #define AP_FEED_RUNS 16 /* make a way warm */
@@ -179,15 +186,27 @@ struct ap_feed {
 	struct ap_fwd fwd;   /* where cycles are counted */
 };
 
-static inline const struct ap_feed_memo *ap_feed_memo(const struct ap_feed *f, u32 id)
+static inline struct ap_feed_memo *ap_feed_memo(const struct ap_feed *f, u32 id)
 {
-	return &f->memos->memo[AP_FEED_MEMO_OF(id)];
+	u32 place = AP_FEED_MEMO_OF(id);
+
+	return &f->memos[place / AP_FEED_MEMOS].memo[place % AP_FEED_MEMOS];
 }
 
-/* Descriptions live in an arena of chunks, which numbers name. */
-#define AP_FEED_CHUNK	   (1UL << 20)
+static inline struct ap_feed_more *ap_feed_more(const struct ap_feed *f, u32 id)
+{
+	u32 place = AP_FEED_MEMO_OF(id);
+
+	return &f->memos[place / AP_FEED_MEMOS].more[place % AP_FEED_MEMOS];
+}
+
+/*
+ * Descriptions live in an arena of chunks, which numbers name.  In each the ways stand together, at its beginning, and what they
+ * point to at its end.  A chunk is a huge page where there are any.
+ */
+#define AP_FEED_CHUNK	   (2UL << 20)
 #define AP_FEED_ALIGN	   16U
-#define AP_FEED_CHUNK_BITS 16 /* of a number: the place in a chunk, in units of AP_FEED_ALIGN */
+#define AP_FEED_CHUNK_BITS 17 /* of a number: the place in a chunk, in units of AP_FEED_ALIGN */
 
 static inline struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
 {

@@ -59,11 +59,7 @@ static void branch(struct ap_feed *f, const struct ap_feed_branch *b)
 
 /* --- what is remembered */
 
-static u32 place_of(u32 id)
-{
-	return AP_FEED_MEMO_OF(id);
-}
-_Static_assert(offsetof(struct ap_feed_way, delta) >= 4 * AP_FEED_ALIGN, "neighbours");
+_Static_assert(offsetof(struct ap_feed_way, delta) >= 8 * AP_FEED_ALIGN, "neighbours");
 
 static bool remember_varying(struct ap_feed_memo *m, struct ap_feed_more *more, u32 varying)
 {
@@ -135,8 +131,8 @@ static void learn(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 	if (!f->bp->btb_ways)
 		m.ntaken = 0;
 	m.is_more = more.ncalls || more.last != AP_FEED_NOTHING || m.nvarying > AP_FEED_FEW;
-	f->memos->memo[place_of(id)] = m;
-	f->memos->more[place_of(id)] = more;
+	*ap_feed_memo(f, id) = m;
+	*ap_feed_more(f, id) = more;
 }
 
 static inline void run_calls(struct ap_feed *f, const struct ap_feed_more *more)
@@ -150,10 +146,10 @@ static inline void run_calls(struct ap_feed *f, const struct ap_feed_more *more)
 /* Of another version: is it known all the same? */
 static bool still_knows(struct ap_feed *f, u32 id)
 {
-	struct ap_feed_memo *m = &f->memos->memo[place_of(id)];
+	struct ap_feed_memo *m = ap_feed_memo(f, id);
 
 	if ((u32)m->key != id || !(m->key >> 32) ||
-	    ap_bp_changed(f->bp, (u32)(m->key >> 32), f->memos->more[place_of(id)].signature))
+	    ap_bp_changed(f->bp, (u32)(m->key >> 32), ap_feed_more(f, id)->signature))
 		return false;
 	m->key = key_of(f, id);
 	return true;
@@ -161,8 +157,8 @@ static bool still_knows(struct ap_feed *f, u32 id)
 
 void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 {
-	const struct ap_feed_memo *m = &f->memos->memo[place_of(id)];
-	const struct ap_feed_more *more = &f->memos->more[place_of(id)];
+	const struct ap_feed_memo *m = ap_feed_memo(f, id);
+	const struct ap_feed_more *more = ap_feed_more(f, id);
 
 	if (ap_unlikely(m->key != key_of(f, id)) && !still_knows(f, id)) {
 		learn(f, way, id);
@@ -206,9 +202,9 @@ static u32 *gather_arrival(struct ap_feed *f, u32 *to, u64 target)
 }
 
 /* The rest of a way that is known, which most have not. */
-static void gather_more(struct ap_feed *f, u32 *to, const struct ap_feed_memo *m, u32 place)
+static void gather_more(struct ap_feed *f, u32 *to, const struct ap_feed_memo *m, u32 id)
 {
-	const struct ap_feed_more *more = &f->memos->more[place];
+	const struct ap_feed_more *more = ap_feed_more(f, id);
 
 	if (m->nvarying > AP_FEED_FEW)
 		__builtin_memcpy(to - (m->nvarying - AP_FEED_FEW), more->varying,
@@ -225,12 +221,11 @@ static u32 *predict(struct ap_feed *f, u32 *from, const u32 *to)
 void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *end, u8 *const *chunks)
 {
 	u32 gathered[GATHER + GATHER_MAX], *to = gathered;
-	const struct ap_feed_memos *memos = f->memos;
 	u64 version = key_of(f, 0), taken = 0;
 
 	while (from < end) {
-		u32 id = (u32)*from, place = place_of(id);
-		const struct ap_feed_memo *m = &memos->memo[place];
+		u32 id = (u32)*from;
+		const struct ap_feed_memo *m = ap_feed_memo(f, id);
 
 		if (ap_unlikely(m->key != (version | id)) && !still_knows(f, id)) {
 			const struct ap_feed_way *way = ap_feed_way(chunks, id);
@@ -249,7 +244,7 @@ void ap_feed_run_branches(struct ap_feed *f, const u64 *from, const u64 *end, u8
 		taken += m->ntaken;
 		from++;
 		if (m->is_more)
-			gather_more(f, to, m, place);
+			gather_more(f, to, m, id);
 		if (ap_unlikely(to >= gathered + GATHER))
 			to = predict(f, gathered, to);
 	}

@@ -5,6 +5,7 @@
 #define UNKNOWN (AP_MET_AGES - 1)
 #define KNOWN	32U   /* pages, before their ages say anything */
 #define LATE	4096U /* of so many ages half are forgotten */
+#define GROUP	32U   /* neighbours */
 
 void ap_met_faults(struct ap_met_pages *p, u64 faults, bool is_gap)
 {
@@ -151,10 +152,18 @@ static void meet(struct ap_met_pages *p, struct ap_met_page *e, u64 number)
 	p->ages[UNKNOWN] += !e->is_new;
 }
 
+/* Neighbours stand together, so that few pages of the table are touched. */
+static struct ap_met_page *place_of(struct ap_met_pages *p, u64 page)
+{
+	u64 group = ap_cache_mix(page / GROUP) >> 24;
+
+	return &p->page[(group * GROUP + page % GROUP) % AP_MET_PAGES];
+}
+
 struct ap_met_page *ap_met_note(struct ap_met_pages *p, u64 line, bool is_page)
 {
 	u64 number = (line >> 12) + 1, bit = is_page ? 0 : 1ULL << (line >> 6 & 63);
-	struct ap_met_page *e = &p->page[(ap_cache_mix(line >> 12) >> 24) % AP_MET_PAGES];
+	struct ap_met_page *e = place_of(p, line >> 12);
 
 	if (e->page != number)
 		meet(p, e, number);

@@ -43,7 +43,7 @@ void ap_pipe_forget(struct ap_pipe *p)
 	ap_pipe_unfold(p);
 	if (!p->states || !p->states->used)
 		return;
-	memset(p->states->step, 0, sizeof(p->states->step));
+	memset(p->states->step, 0, ((u64)(p->states->mask | 1) + 1) * sizeof(p->states->step[0]));
 	memset(p->states->bucket, 0, sizeof(p->states->bucket));
 	p->states->used = 0;
 }
@@ -167,7 +167,7 @@ static inline struct ap_pipe_step *place_of(const struct ap_pipe *p, u32 from, u
 {
 	u32 mixed = event ? ((u32)event ^ (u32)(event >> 32)) * MIX >> 15 : 0;
 
-	return &p->states->step[(from ^ id ^ mixed) % AP_PIPE_STEPS];
+	return &p->states->step[(from ^ id ^ mixed) & p->states->mask];
 }
 
 /* Each has two places: in both is what was used last, in the first what was before. */
@@ -249,12 +249,24 @@ static void look(struct ap_pipe *p)
 	p->state = fold(p);
 }
 
+static void grow(struct ap_pipe_states *x)
+{
+	if (++x->made <= x->mask / 2 || x->mask == AP_PIPE_STEPS - 1)
+		return;
+	x->mask = x->mask ? 4 * x->mask + 3 : AP_PIPE_FIRST - 1;
+	if (x->mask >= AP_PIPE_STEPS)
+		x->mask = AP_PIPE_STEPS - 1;
+	x->made = 0;
+}
+
 /* It went from *was by *s, to what *p is now. */
 static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was)
 {
 	u64 took = p->now - was->now, stalled = p->stalled - was->stalled;
-	struct ap_pipe_step *to = place_of(p, s->from, s->id, s->event);
+	struct ap_pipe_step *to;
 
+	grow(p->states);
+	to = place_of(p, s->from, s->id, s->event);
 	p->state = s->to = fold(p);
 	s->took = (u32)took;
 	s->stalled = (u32)stalled;

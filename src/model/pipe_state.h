@@ -24,14 +24,20 @@ struct ap_pipe_step {
 _Static_assert(sizeof(struct ap_pipe_step) == 32, "two in a line of the cache");
 
 #define AP_PIPE_STEPS	(1U << 17)
+#define AP_PIPE_FIRST	(1U << 12) /* of them are used at first: short programs touch few pages */
 #define AP_PIPE_BUCKETS (1U << 16)
 #define AP_PIPE_ROOM	(1U << 21) /* words */
 
-/* States are stored one after the other, and found by hash; when there is no more room all are forgotten. */
+/*
+ * States are stored one after the other, and found by hash; when there is no more room all are forgotten.  The table of steps
+ * grows with their number: those of before are then mostly elsewhere than they are looked for, and are made again.
+ */
 struct ap_pipe_states {
-	struct ap_pipe_step step[AP_PIPE_STEPS];
-	u32 bucket[AP_PIPE_BUCKETS];
 	u32 used;
+	u32 mask; /* of places of steps */
+	u32 made; /* steps, since the table grew */
+	u32 bucket[AP_PIPE_BUCKETS];
+	struct ap_pipe_step step[AP_PIPE_STEPS];
 	u32 room[AP_PIPE_ROOM];
 };
 
@@ -58,7 +64,7 @@ static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *sp
 		return;
 	}
 	/* of a piece that is not delayed; it is asked for behind the models of memory */
-	__builtin_prefetch(&p->states->step[(p->state ^ id) % AP_PIPE_STEPS]);
+	__builtin_prefetch(&p->states->step[(p->state ^ id) & p->states->mask]);
 }
 
 static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *spec,
@@ -67,7 +73,7 @@ static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *sp
 	u32 state = p->state;
 
 	if (ap_likely(state)) {
-		const struct ap_pipe_step *s = &p->states->step[(state ^ id) % AP_PIPE_STEPS];
+		const struct ap_pipe_step *s = &p->states->step[(state ^ id) & p->states->mask];
 
 		if (ap_likely(s->id == id && s->from == state)) {
 			p->now += s->took;
