@@ -27,7 +27,7 @@ _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 
 static u8 *chunks[CHUNKS_MAX];
 static u32 nchunks, chunk_used, chunk_end; /* of the last one: between the two nothing is used */
-static struct ap_shared *shared; /* what the process' threads have in common */
+static struct ap_shared *shared;	   /* what the process' threads have in common */
 /* Of dead threads: the program's filter may know neither munmap nor mmap. */
 static struct ap_thread_feed *spare;
 

@@ -27,9 +27,9 @@ struct ap_thread_feed {
 	struct ap_feed_marks marks;
 	struct ap_calls calls;
 	u64 size;
-	u8 *log, *from, *guard;	     /* from: where what has not been read begins */
-	u8 *other, *stack;	     /* the log that it is not in; the helper's stack */
-	u64 bp_at;		     /* from its start: what is from there to the pipeline's states is tables */
+	u8 *log, *from, *guard; /* from: where what has not been read begins */
+	u8 *other, *stack;	/* the log that it is not in; the helper's stack */
+	u64 bp_at; /* from its start: what is from there to the pipeline's states is tables */
 	struct ap_met_pages *met;    /* NULL: all is modelled */
 	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
 	struct ap_thread_feed *next; /* in spare */

@@ -8,11 +8,12 @@
 #include "base/mul.h"
 
 /* In words of the log, of which an instruction has a third. */
-#define FIRST	    (1 << 20) /* all is read: how a program begins says little of how it goes on */
-#define BURST	    (1 << 18)
-#define WARM	    (BURST / 4 * 3) /* of it, before counts are taken: what is cold yet counts too much */
-#define ENOUGH	    (1 << 14)	    /* to say how a thread counts */
-#define RAMP	    4 /* bursts, before what is passed over gets longer by one of them */
+#define FIRST  (1 << 18) /* all is read: how a program begins says little of how it goes on */
+#define BURST  (1 << 17)
+#define WARM   (BURST / 4 * 3) /* of it, before counts are taken: what is cold yet counts too much */
+#define ENOUGH (1 << 14)       /* to say how a thread counts */
+#define RAMP                                                                                       \
+	2 /* bursts by which each gap is longer than the one before it, till they are long enough */
 #define RATE_SHIFT  20
 #define TIMES_SHIFT 10
 #define SHORT	    8 /* for tests */
@@ -29,7 +30,7 @@ static u32 share(struct ap_thin_phase *p, u32 of)
 static u32 mean_gap(const struct ap_thin_phase *p)
 {
 	/* a short run is read more of: an estimate wants bursts */
-	u32 most = p->every - 1, n = 1 + p->gaps / RAMP;
+	u32 most = p->every - 1, n = p->gaps < most ? 1 + p->gaps * RAMP : most;
 
 	return (BURST >> p->scale) * (n < most ? n : most);
 }
@@ -126,13 +127,21 @@ static s32 less_excess(const struct ap_thin_phase *p, s32 words)
 	return words - (excess < words / 2 ? excess : words / 2);
 }
 
+/* Of a gap and what is warmed behind it, for so many words that are read. */
+static u32 half_of(const struct ap_thin_phase *p, s32 gap, s32 words)
+{
+	return (u32)((u64)(gap + (WARM >> p->scale)) * AP_THIN_ONE / 2 / (u64)words);
+}
+
 /* How long the gap behind it will be is drawn now, so that what is read can stand for it. */
 static void begin_read(struct ap_thin_phase *p, s32 words, s32 left)
 {
 	p->is_whole = false;
 	if (!p->next)
 		p->next = gap(p);
-	p->more = (u32)((u64)(p->next + (WARM >> p->scale)) * AP_THIN_ONE / (u64)words);
+	p->behind = half_of(p, p->next, words);
+	p->more = p->behind + (p->last ? half_of(p, p->last, words) : 0);
+	p->last = 0;
 	change(p, AP_THIN_READ, left);
 }
 
@@ -155,6 +164,7 @@ static void advance(struct ap_thin_phase *p, u64 words)
 	if (__atomic_load_n(&p->left, __ATOMIC_RELAXED) <= 0) {
 		if (p->state == AP_THIN_READ && !is_first) {
 			change(p, AP_THIN_PASS, less_excess(p, p->next ? p->next : gap(p)));
+			p->last = p->next;
 			p->next = 0;
 		} else if (p->state == AP_THIN_PASS) {
 			change(p, AP_THIN_WARM, less_excess(p, warm));
@@ -232,7 +242,7 @@ void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on,
 	t->ahead = is_on;
 	if (is_on && t->has_rate && t->state == AP_THIN_READ &&
 	    t->seq == __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE))
-		t->more = p->more;
+		t->more = p->behind;
 }
 
 /* --- errors */
@@ -395,7 +405,7 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 	t->state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
 	if (t->state == AP_THIN_READ) {
 		begin(t, now, n);
-		t->more = t->ahead ? p->more : 0;
+		t->more = !t->ahead ? 0 : t->stood ? p->more : p->behind;
 		if (t->restarts != __atomic_load_n(&p->restarts, __ATOMIC_RELAXED)) {
 			t->restarts = p->restarts;
 			give(t, false, n); /* the next rates are of other things */

@@ -62,7 +62,9 @@ struct ap_thin_phase {
 	s32 left;   /* words, until the next state */
 	u32 random; /* bursts must not keep step with the program */
 	s32 next;   /* words of the gap behind what is read now; 0: not drawn yet */
-	u32 more;   /* what is not read of this cycle for what is, in units of 1 / AP_THIN_ONE */
+	s32 last;   /* of the gap before it */
+	u32 more; /* half of what is not read before and behind this burst for what is, in units of 1 / AP_THIN_ONE; */
+	u32 behind; /* the part of it that is behind */
 	u32 gaps;   /* passed over, with what was read behind them to warm up */
 	u32 restarts;
 	u32 period; /* words from window to window when it began; 0: its beginning is read in any case */
@@ -76,7 +78,7 @@ struct ap_thin {
 	bool has_rate; /* till then it is read, whatever the others do; */
 	bool waits;    /* but if it began in a gap, where nobody looked at it */
 	bool is_told;  /* of its end (ap_thin_missed) */
-	bool ahead;    /* counts of a burst stand for the gap behind it, at once (ap_thin_ahead) */
+	bool ahead; /* counts of a burst stand for halves of the gaps beside it, at once (ap_thin_ahead) */
 	bool stood; /* those of the last one did: of a thread that came in its middle they do not */
 	u32 more;   /* then, of this burst: the phase's */
 	u64 words;  /* read in this burst */
@@ -119,8 +121,8 @@ static inline bool ap_thin_is_on(const struct ap_thin_phase *p)
 /* What is counted becomes another thing: all is read for a while. */
 void ap_thin_restart(struct ap_thin_phase *p);
 /*
- * From now on, or no more, each thing that is read in a burst counts for what is passed over behind it as well, when it is seen; and the
- * gap counts nothing. So a count comes to a number at a thing, of which it can be said what it was: for samples.
+ * From now on, or no more, each thing that is read in a burst counts for half of what is passed over before it and half of what is behind
+ * it as well, when it is seen; and the gap counts nothing. So a count comes to a number at a thing, of which it can be said what it was: for samples.
  */
 void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, const u64 *now,
 		   u32 n);

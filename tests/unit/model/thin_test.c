@@ -127,9 +127,9 @@ static void short_runs_are_read(void)
 	struct ap_thin_phase p;
 
 	ap_thin_init(&p, 1000);
-	for (unsigned n = 0; n < 64; n++)
+	for (unsigned n = 0; n < 16; n++)
 		EXPECT_U64(run(&t, &p, rate), AP_THIN_READ);
-	EXPECT_U64(t.shown[0], 64ULL * LOG);
+	EXPECT_U64(t.shown[0], 16ULL * LOG);
 }
 
 static void phases_of_a_program(void)
@@ -241,9 +241,9 @@ static void a_new_beginning_is_read(void)
 	EXPECT_U64(t.shown[2], 0);
 	t.cold = 0;
 	ap_thin_restart(&p);
-	for (unsigned n = 0; n < 64; n++)
+	for (unsigned n = 0; n < 16; n++)
 		EXPECT_U64(run(&t, &p, other), AP_THIN_READ);
-	EXPECT_U64(t.shown[2], 64ULL * LOG * 10);
+	EXPECT_U64(t.shown[2], 16ULL * LOG * 10);
 }
 
 /* What is read stands for the gap behind it at once; the gap counts nothing. */
@@ -359,7 +359,7 @@ static void short_processes_are_a_fair_sample(void)
 		struct ap_thin_start start = { .read = 1 << 20, .gaps = 1000 };
 		static struct thread t;
 		struct ap_thin_phase p;
-		u64 logs = 1 + k % 12, words = logs * LOG, read = 0;
+		u64 logs = 1 + k % 6, words = logs * LOG, read = 0;
 
 		start.random = (u32)(k * 2654435761U >> 3);
 		memset(&t, 0, sizeof(t));
