@@ -49,11 +49,12 @@ struct ap_sampler {
 	u64 inode; /* of the descriptor that is woken; a clone's is its parent's */
 	u64 kinds;
 	u32 lane, which;
-	s32 cpu;	/* counts on this CPU only; -1 any */
-	u32 clock;	/* clockid + 1; 0: the core's clock */
-	u32 pid, tid;	/* as who opened the event sees the task; tid 0: as it sees itself */
-	u32 signals;	/* 1: its descriptor has O_ASYNC: the thread asks for a wakeup each time */
-	u32 trace_args; /* of AP_SAMPLE_TRACE: how many arguments an entry's RAW has */
+	s32 cpu;      /* counts on this CPU only; -1 any */
+	u32 clock;    /* clockid + 1; 0: the core's clock */
+	u32 pid, tid; /* as who opened the event sees the task; tid 0: as it sees itself */
+	u32 signals;  /* 1: its descriptor has O_ASYNC: the thread asks for a wakeup each time */
+	/* Of AP_SAMPLE_TRACE: how many arguments an entry's RAW has; of AP_SAMPLE_WATCH: its form (abi/probe.h), 0 none. */
+	u32 trace_args;
 	u64 carried;	/* of its source by former images: .next is of carried + the slot's */
 	u64 ring;	/* offset in the session file of struct ap_ring; 0: nowhere to write to */
 	u64 ring_pages; /* control page and data follow the ring's page */

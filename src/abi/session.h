@@ -14,6 +14,7 @@
  *
  *   0                  head    struct ap_session
  *   AP_FILTERS_OFF     head    struct ap_trace_filter[AP_TRACE_FILTERS]
+ *   AP_FORMS_OFF       head    struct ap_probe_form[AP_PROBE_FORMS]
  *   AP_ERRORS_OFF      head    by root, what errors of estimates come of (linux/errors.c)
  *   AP_BOARD_OFF       party   struct ap_board: what tasks write for all to see
  *   AP_NOTE_OFF        party   struct ap_note[AP_NOTE_MAX]
@@ -33,6 +34,7 @@
 
 #include "abi/cpuid.h"
 #include "abi/perfctr.h"
+#include "abi/probe.h"
 #include "abi/sampler.h"
 #include "abi/trace.h"
 #include "abi/vec.h"
@@ -66,7 +68,8 @@
 #define AP_SLOT_LOG_OFF	   (AP_SLOT_TRACE_OFF + AP_TRACE_N * 8)	   /* abi/service.h */
 
 #define AP_FILTERS_OFF	   8192ULL
-#define AP_ERRORS_OFF	   (AP_FILTERS_OFF + AP_TRACE_FILTERS * 1024)
+#define AP_FORMS_OFF	   (AP_FILTERS_OFF + AP_TRACE_FILTERS * 1024)
+#define AP_ERRORS_OFF	   (AP_FORMS_OFF + AP_PROBE_FORMS_SIZE)
 #define AP_ERRORS_SIZE	   (40ULL << 10)
 #define AP_BOARD_OFF	   (AP_ERRORS_OFF + AP_ERRORS_SIZE)
 #define AP_NOTE_OFF	   (AP_BOARD_OFF + 4096)
@@ -393,7 +396,9 @@ struct ap_session {
 #define AP_WATCH_TYPE(how)	((how)&0xff)
 #define AP_WATCH_LEN(how)	((how) >> 8 & 0xff)
 #define AP_WATCH_FILE		(1u << 16) /* of code, wherever the file is mapped: a probe */
-#define AP_WATCH_LOCKED		(1u << 17) /* no address: instructions that lock what they access */
+#define AP_WATCH_RETURN                                                                            \
+	(1u << 18) /* with AP_WATCH_FILE: returns of the function that begins there */
+#define AP_WATCH_LOCKED (1u << 17) /* no address: instructions that lock what they access */
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");
 _Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");
@@ -491,6 +496,15 @@ static inline void ap_root_release(struct ap_board *board, u32 root)
 static inline struct ap_trace_filter *ap_trace_filter_of(const struct ap_session *session, u64 n)
 {
 	return (struct ap_trace_filter *)((char *)(unsigned long)session + AP_FILTERS_OFF) + n;
+}
+
+/* From 1 on; another number is the first one's. */
+static inline struct ap_probe_form *ap_probe_form_of(const struct ap_session *session, u32 number)
+{
+	struct ap_probe_form *first =
+		(struct ap_probe_form *)((char *)(unsigned long)session + AP_FORMS_OFF);
+
+	return number - 1 < AP_PROBE_FORMS ? first + (number - 1) : first;
 }
 
 /* The tracepoint behind an id that may be a filter's. */

@@ -53,6 +53,7 @@ struct ap_world_bp {
 	u32 type; /* AP_HW_BREAKPOINT_W, _RW or _X */
 	/* Of code: addr is an offset in this file (major << 20 | minor); ino 0: it is an address. */
 	u64 dev, ino;
+	bool is_return; /* with ino: of the function that begins there its returns */
 	bool is_locked; /* of code: all instructions that lock what they access; there is no address */
 };
 
@@ -137,6 +138,8 @@ struct ap_core_ops {
 	void (*bp_no_data)(void *world);
 	/* ap_sampler.which of a watch; NULL: such events have no periods. */
 	u32 (*bp_place)(void *world, u64 watch);
+	/* An event uses what the world has numbered so for the samples of a probe, or (by: -1) does not any more. */
+	void (*form_use)(void *world, u32 form, s32 by);
 	/*
 	 * How often a task passed a tracepoint (abi/trace.h), or all on a CPU (host NULL): any count
 	 * that only grows.  The first call for an id has it counted from then on, everywhere.

@@ -31,6 +31,7 @@ struct ap_hw_event {
 	 * latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows the source.
 	 */
 	u32 sample_source, sample_which;
+	u32 sample_form; /* of AP_SAMPLE_WATCH: ap_sampler.trace_args */
 	/* a period is accepted and means nothing: side-band only */
 	bool never_overflows;
 	/* of a CPU, and the world tells it task by task: all tasks are to be known while it is open */

@@ -122,6 +122,7 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 	s->kinds = e->hw.kinds;
 	s->lane = e->lane >= 0 ? (u32)e->lane : 0;
 	s->which = e->hw.sample_which;
+	s->trace_args = e->hw.sample_form;
 	s->cpu = e->cpu;
 	s->clock = a->flags & AP_PERF_USE_CLOCKID ? (u32)a->clockid + 1 : 0;
 	s->sample_type = a->sample_type;

@@ -546,12 +546,8 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_WATCH:
 	case AP_SPECIAL_LOCKED:
-		ap_watch_hit(t, l->target, l->special == AP_SPECIAL_LOCKED);
 		t->regs.rip = l->target;
-		if (ap_unlikely(t->sources & 1U << AP_SAMPLE_WATCH))
-			for (u32 hit = t->watch_hit; hit; hit &= hit - 1)
-				ap_lanes_counted(t, AP_SAMPLE_WATCH, (u32)__builtin_ctz(hit),
-						 l->target);
+		ap_watch_hit(t, l->target, l->special == AP_SPECIAL_LOCKED);
 		run_watched(t, l->target);
 	case AP_SPECIAL_DATA:
 		run_watched(t, l->target);

@@ -13,6 +13,7 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/returns.h"
 #include "engine/trace.h"
 #include "service/service.h"
 
@@ -108,6 +109,8 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->own_fd = k->flags & AP_CLONE_FILES ? t->own_fd : (u32)ap_fd(t) + 1;
 	child->own_head = k->flags & AP_CLONE_FILES ? t->own_head : (u32)ap_head_fd(t) + 1;
 	ap_thread_slot(child)->call = c->nr + 1;
+	if (k->flags & AP_CLONE_VFORK)
+		ap_returns_inherit(child, t);
 	ap_traced_child(child, &t->traced, k->flags);
 	ap_signal_new_task(t, child, k->flags);
 	ap_thread_link(child);

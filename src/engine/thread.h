@@ -5,7 +5,7 @@
  *
  * A thread area is one reservation, laid out from low to high:
  *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) |
- *   struct ap_lanes | dispositions of its own | guard page | engine stack | guard page | alternate signal stack
+ *   struct ap_lanes | dispositions of its own | calls that are to return | guard page | engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
  * Rules: only the thread itself writes its struct, except `next`/`prev` (process lock).
@@ -27,7 +27,9 @@
 /* the table that t->actions points to where the thread shares none */
 #define AP_T_ACTIONS_OFF  (AP_T_LANES_OFF + AP_T_LANES_SIZE)
 #define AP_T_ACTIONS_SIZE 4096ULL
-#define AP_T_GUARD1_OFF	  (AP_T_ACTIONS_OFF + AP_T_ACTIONS_SIZE)
+#define AP_T_RETURNS_OFF  (AP_T_ACTIONS_OFF + AP_T_ACTIONS_SIZE) /* returns.c */
+#define AP_T_RETURNS_SIZE 4096ULL
+#define AP_T_GUARD1_OFF	  (AP_T_RETURNS_OFF + AP_T_RETURNS_SIZE)
 #define AP_T_STACK_OFF	  (AP_T_GUARD1_OFF + 4096)
 #define AP_T_STACK_SIZE	  (32ULL << 10)
 #define AP_T_GUARD2_OFF	  (AP_T_STACK_OFF + AP_T_STACK_SIZE)
@@ -224,6 +226,8 @@ struct ap_thread {
 
 	u32 watch_hit; /* watch.c: counted at watch_pc, not executed yet: bits of ap_session.watch; else 0 */
 	u64 watch_pc;
+	u32 nreturns;	   /* returns.c: calls that are to return */
+	u32 return_is_new; /* returns.c: the last of them began at watch_pc, and is not executed yet */
 	struct ap_data_note data;
 	struct ap_block *alone; /* entered for one run, to be taken back then; else NULL */
 

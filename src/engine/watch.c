@@ -12,6 +12,8 @@
 #include "abi/perf.h"
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/lane.h"
+#include "engine/returns.h"
 #include "engine/selfmaps.h"
 #include "engine/task.h"
 
@@ -25,24 +27,19 @@ static bool is_code(u32 k)
 
 /* --- probes: code of a file, wherever that is mapped */
 
-/* What is at an address: of which file, and where in it.  ino 0: of none. */
-struct file_place {
-	u64 pc, dev, ino, off;
-};
-
 /*
  * Places of probes, as they were found when code was translated.  Written with the lock, read at hits without: seq is odd
  * while an entry changes.  The list of probes may have changed since then, so an entry has the place, not which probes are there.
  */
 static struct {
 	u32 seq;
-	struct file_place at;
+	struct ap_file_place at;
 } found[AP_WATCH_MAX];
 static u32 next_found;
 
 static bool find_file(const struct ap_map *m, void *arg)
 {
-	struct file_place *f = arg;
+	struct ap_file_place *f = arg;
 
 	if (f->pc >= m->end)
 		return true;
@@ -54,7 +51,8 @@ static bool find_file(const struct ap_map *m, void *arg)
 	return false;
 }
 
-static u32 probes_of(const struct file_place *f)
+/* Of both kinds, entries and returns. */
+static u32 probes_of(const struct ap_file_place *f)
 {
 	const struct ap_session *s = ap_proc.session;
 	u32 at = 0;
@@ -78,10 +76,10 @@ static void say_unknown(void)
 }
 
 /* /proc/self/maps is asked where a probe is at that place in its page; else ino stays 0.  Process lock held. */
-static struct file_place place_of(u64 pc)
+static struct ap_file_place place_of(u64 pc)
 {
 	const struct ap_session *s = ap_proc.session;
-	struct file_place f = { .pc = pc };
+	struct ap_file_place f = { .pc = pc };
 	bool is_near = false;
 
 	for (u32 k = 0; k < AP_WATCH_MAX && !is_near; k++)
@@ -92,13 +90,13 @@ static struct file_place place_of(u64 pc)
 	return f;
 }
 
-static bool is_same(const struct file_place *a, const struct file_place *b)
+static bool is_same(const struct ap_file_place *a, const struct ap_file_place *b)
 {
 	return a->pc == b->pc && a->dev == b->dev && a->ino == b->ino && a->off == b->off;
 }
 
 /* Threads at their hits read the entry: one that says the same already stays as it is. */
-static void remember(const struct file_place *f, bool is_probed)
+static void remember(const struct ap_file_place *f, bool is_probed)
 {
 	u32 i = 0, seq;
 
@@ -121,7 +119,7 @@ static void remember(const struct file_place *f, bool is_probed)
 }
 
 /* False: it is another place's, or changes. */
-static bool recall(u32 i, struct file_place *f)
+static bool recall(u32 i, struct ap_file_place *f)
 {
 	u32 seq = __atomic_load_n(&found[i].seq, __ATOMIC_ACQUIRE);
 
@@ -135,17 +133,27 @@ static bool recall(u32 i, struct file_place *f)
 }
 
 /* An entry may have made room for another one, where there are more places than entries: then it is looked up again. */
-static u32 probes_hit(u64 pc)
+static struct ap_file_place place_hit(u64 pc)
 {
-	struct file_place f = { .pc = pc };
+	struct ap_file_place f = { .pc = pc };
 
 	for (u32 i = 0; i < AP_WATCH_MAX; i++)
 		if (recall(i, &f))
-			return probes_of(&f);
+			return f;
 	ap_lock_take(&ap_proc.lock);
 	f = place_of(pc);
 	ap_lock_drop(&ap_proc.lock);
-	return probes_of(&f);
+	return f;
+}
+
+static u32 returns_of(u32 probes)
+{
+	u32 of = 0;
+
+	for (u32 left = probes; left; left &= left - 1)
+		if (ap_proc.session->watch_how[__builtin_ctz(left)] & AP_WATCH_RETURN)
+			of |= left & -left;
+	return of;
 }
 
 static bool has_probes(void)
@@ -187,7 +195,7 @@ bool ap_watch_wants_locked(void)
 
 bool ap_watch_is_at(u64 pc)
 {
-	struct file_place f;
+	struct ap_file_place f;
 	u32 probes = 0;
 
 	if (ap_likely(!ap_proc.session->watch_used))
@@ -197,7 +205,7 @@ bool ap_watch_is_at(u64 pc)
 		probes = probes_of(&f);
 		remember(&f, probes);
 	}
-	return probes || addresses_at(pc);
+	return probes || addresses_at(pc) || ap_returns_is_at(pc);
 }
 
 /* Not under a filter of system calls: new code takes memory. */
@@ -228,28 +236,53 @@ void ap_watch_add(struct ap_thread *t, s32 k, s64 n)
 		t->watched |= 1U << k; /* the registers may not be complete yet */
 }
 
+/* Counts all of them, and takes their samples. */
+static void count(struct ap_thread *t, u32 hits, u64 pc, u64 value)
+{
+	for (u32 at = hits; at; at &= at - 1) {
+		ap_watch_add(t, __builtin_ctz(at), 1);
+		t->watched &= ~(at & -at);
+	}
+	t->call_value = value;
+	for (u32 at = t->sources & 1U << AP_SAMPLE_WATCH ? hits : 0; at; at &= at - 1)
+		ap_lanes_counted(t, AP_SAMPLE_WATCH, (u32)__builtin_ctz(at), pc);
+}
+
+/* What returns here has returned, whatever comes before the instruction: it is not taken back. */
+static void count_returns(struct ap_thread *t, u64 pc)
+{
+	struct ap_file_place entry;
+
+	while (ap_unlikely(t->nreturns) && ap_returns_take(t, pc, &entry))
+		count(t, returns_of(probes_of(&entry)), pc, entry.pc);
+}
+
 void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked)
 {
-	u32 at = addresses_at(pc) | (is_locked ? of_locked() : 0);
+	u32 at = addresses_at(pc) | (is_locked ? of_locked() : 0), returns = 0;
+	struct ap_file_place place = { .pc = pc };
 
-	if (has_probes())
-		at |= probes_hit(pc);
-	t->watch_hit = at;
-	t->watch_pc = pc;
-	for (u32 k = 0; k < AP_WATCH_MAX; k++) {
-		if (!(at & (1U << k)))
-			continue;
-		ap_watch_add(t, (s32)k, 1);
-		t->watched &= ~(1U << k); /* the caller's, at once */
+	count_returns(t, pc);
+	if (has_probes()) {
+		place = place_hit(pc);
+		at |= probes_of(&place);
+		returns = returns_of(at);
 	}
+	t->watch_hit = at & ~returns;
+	t->watch_pc = pc;
+	t->return_is_new = 0;
+	if (returns)
+		ap_returns_enter(t, &place);
+	count(t, t->watch_hit, pc, pc);
 }
 
 void ap_watch_undo(struct ap_thread *t)
 {
 	bool is_due = t->regs.rip == t->watch_pc && !t->pend_sync;
 
-	for (u32 k = 0; k < AP_WATCH_MAX; k++)
-		if (is_due && t->watch_hit & (1U << k))
-			ap_watch_add(t, (s32)k, -1);
-	t->watch_hit = 0;
+	for (u32 hit = is_due ? t->watch_hit : 0; hit; hit &= hit - 1)
+		ap_watch_add(t, __builtin_ctz(hit), -1);
+	if (is_due)
+		ap_returns_undo(t);
+	t->watch_hit = t->return_is_new = 0;
 }

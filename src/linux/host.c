@@ -140,6 +140,7 @@ static const struct ap_core_ops ops = {
 	.bp_disarm = ap_host_bp_disarm,
 	.bp_no_data = ap_host_bp_no_data,
 	.bp_place = ap_host_bp_place,
+	.form_use = ap_host_form_use,
 	.trace_count = ap_host_trace_count,
 	.trace_filter = ap_host_trace_filter,
 	.trace_unfilter = ap_host_trace_unfilter,

@@ -667,6 +667,7 @@ u64 ap_host_bp_count(void *world, u64 watch);
 u32 ap_host_bp_place(void *world, u64 watch);
 void ap_host_bp_disarm(void *world, u64 watch);
 void ap_host_bp_no_data(void *world);
+void ap_host_form_use(void *world, u32 form, s32 by); /* host_probe.c */
 /* A task in that segment is watched, and its code does not mind all of it yet. */
 bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap_seg *head);
 /* An exec: it is asked for; the old image's slot is given up. */

@@ -4,8 +4,7 @@
  *
  * The kernel puts an int3 into the program's text and knows it by its address; translated code would have it at another one.  So
  * of tasks in the session the engine counts: the file is found here, once, and the engine looks for the instruction wherever code of
- * that file is translated (engine/watch.c).  Returns of functions (uretprobes) and reference counters are not counted, and of a
- * tracepoint's samples we do not know the fields: EOPNOTSUPP.
+ * that file is translated (engine/watch.c, returns.c).  What a sample has as RAW is made here of the probe's line (probe_form.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +21,7 @@
 #include "files/in.h"
 #include "linux/as_task.h"
 #include "linux/host_internal.h"
+#include "linux/probe_form.h"
 #include "pmu/tracepoint.h"
 
 #define TRACING	     "/sys/kernel/tracing"
@@ -33,6 +33,8 @@ struct probe {
 	char path[PATH_MAX];
 	u64 offset;
 	bool is_return, has_counter;
+	int form_error; /* of the next: 0, or what an event gets that wants it */
+	struct ap_probe_form form;
 };
 
 /* --- what is probed */
@@ -58,10 +60,10 @@ static int read_text(pid_t tid, u64 addr, char *to, size_t size)
 	return -ENAMETOOLONG;
 }
 
-/* A line of uprobe_events: p:GROUP/NAME PATH:0xOFFSET(0xCOUNTER) ... */
+/* A line of uprobe_events: p:GROUP/NAME PATH:0xOFFSET(0xCOUNTER) ARGUMENTS */
 static bool parse_line(char *line, u64 id, struct probe *p)
 {
-	char group[64], name[64], path[192], *at, *colon;
+	char group[64], name[64], path[192], *at, *args, *colon;
 	int behind = 0;
 
 	if (sscanf(line, "%*[^:]:%63[^/]/%63s %n", group, name, &behind) != 2 || !behind)
@@ -70,7 +72,9 @@ static bool parse_line(char *line, u64 id, struct probe *p)
 	if (ap_host_number_in(path) != id)
 		return false;
 	at = line + behind;
-	at[strcspn(at, " \n")] = '\0';
+	args = at + strcspn(at, " \n");
+	if (*args)
+		*args++ = '\0';
 	colon = strrchr(at, ':');
 	if (!colon || colon - at >= PATH_MAX)
 		return false;
@@ -78,7 +82,8 @@ static bool parse_line(char *line, u64 id, struct probe *p)
 	p->path[colon - at] = '\0';
 	p->offset = strtoull(colon + 1, &at, 0);
 	p->has_counter = *at == '(';
-	p->is_return = line[0] == 'r' || *at == '%';
+	p->is_return = line[0] == 'r' || strstr(at, "%return");
+	p->form_error = ap_probe_form_parse(args, &p->form);
 	return true;
 }
 
@@ -106,7 +111,8 @@ static int look_at(struct ap_host *host, const struct ap_host_task *caller,
 	if (attr->type == AP_PERF_TYPE_TRACEPOINT) {
 		if (ap_tracepoint_exists(attr->config) || !find_tracepoint(attr->config, p))
 			return 1;
-		return attr->sample_period ? -EOPNOTSUPP : 0;
+		p->form.id = (u32)attr->config;
+		return 0;
 	}
 	type = attr->type > AP_PERF_TYPE_BREAKPOINT ? ap_host_number_in(UPROBE_TYPE) : 0;
 	if (!type || attr->type != type)
@@ -178,12 +184,33 @@ static int find_file(struct ap_host *host, const struct ap_host_task *caller, co
 	return ret;
 }
 
+void ap_host_form_use(void *world, u32 form, s32 by)
+{
+	const struct ap_host *host = world;
+
+	ap_probe_form_of(host->ses->head, form)->users += (u32)by;
+}
+
+/* What the event's samples have as RAW, if it wants any. */
+static int take_form(struct ap_host *host, struct probe *p, const struct ap_perf_attr *attr,
+		     u32 *number)
+{
+	*number = 0;
+	if (!attr->sample_period || !(attr->sample_type & AP_PERF_SAMPLE_RAW))
+		return 0;
+	if (p->form_error)
+		return p->form_error;
+	p->form.is_return = p->is_return;
+	return ap_probe_form_take(host->ses->head, &p->form, number);
+}
+
 int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 		       const struct ap_open_args *args, u64 group, struct ap_perf_attr *attr,
 		       bool *is_probe)
 {
 	u64 dev = 0, ino = 0;
 	struct probe p;
+	u32 form;
 	int ret;
 
 	*is_probe = false;
@@ -196,15 +223,19 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 		return -EACCES; /* the session refuses all programs */
 	if (group == AP_SVC_KERNELS)
 		return -EINVAL;
-	if (p.is_return || p.has_counter)
+	if (p.has_counter)
 		return -EOPNOTSUPP;
 	ret = find_file(host, caller, p.path, &dev, &ino);
+	if (!ret)
+		ret = take_form(host, &p, attr, &form);
 	if (ret)
 		return ret;
 	attr->type = AP_PMU_PROBE;
 	attr->config = ino;
 	attr->config1 = p.offset;
 	attr->config2 = dev;
+	attr->bp_type = p.is_return;
+	attr->config3 = form;
 	*is_probe = true;
 	return 0;
 }

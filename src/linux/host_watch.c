@@ -42,7 +42,8 @@ static u32 how_of(const struct ap_world_bp *bp)
 {
 	u32 how = AP_WATCH_HOW(bp->type, bp->type == AP_HW_BREAKPOINT_X ? 1 : bp->len);
 
-	return how | (bp->ino ? AP_WATCH_FILE : 0) | (bp->is_locked ? AP_WATCH_LOCKED : 0);
+	return how | (bp->ino ? AP_WATCH_FILE : 0) | (bp->is_return ? AP_WATCH_RETURN : 0) |
+	       (bp->is_locked ? AP_WATCH_LOCKED : 0);
 }
 
 static bool is_same(const struct ap_session *s, u32 k, const struct ap_world_bp *bp)

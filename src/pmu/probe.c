@@ -7,7 +7,7 @@
 #include "abi/errno.h"
 #include "pmu/drivers.h"
 
-enum { OFFSET, DEV, INO = AP_PMU_WATCH + 1 }; /* hw->priv */
+enum { OFFSET, DEV, INO = AP_PMU_WATCH + 1 }; /* hw->priv; hw->which: 1 for returns */
 
 static struct ap_world_bp watched(const struct ap_hw_event *hw)
 {
@@ -15,7 +15,8 @@ static struct ap_world_bp watched(const struct ap_hw_event *hw)
 				     .len = 8,
 				     .type = AP_HW_BREAKPOINT_X,
 				     .dev = hw->priv[DEV],
-				     .ino = hw->priv[INO] };
+				     .ino = hw->priv[INO],
+				     .is_return = hw->which };
 }
 
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
@@ -24,6 +25,7 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	void *world;
 	const struct ap_core_ops *ops = ap_core_world(core, &world);
 	struct ap_world_bp bp;
+	int err;
 
 	(void)pmu;
 	if (attr->type != AP_PMU_PROBE)
@@ -33,9 +35,26 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	hw->priv[OFFSET] = attr->config1;
 	hw->priv[DEV] = attr->config2;
 	hw->priv[INO] = attr->config;
+	hw->which = attr->bp_type;
 	hw->counts_nothing = attr->flags & AP_PERF_EXCLUDE_USER;
 	bp = watched(hw);
-	return ap_pmu_watch_init(core, hw, task, cpu, &bp);
+	err = ap_pmu_watch_init(core, hw, task, cpu, &bp);
+	if (err)
+		return err;
+	hw->raw_is_secret = hw->raw_is_secret_on_cpus = true;
+	hw->sample_form = (u32)attr->config3;
+	if (hw->sample_form && ops->form_use)
+		ops->form_use(world, hw->sample_form, 1);
+	return 0;
+}
+
+static void event_fini(struct ap_core *core, struct ap_hw_event *hw)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+
+	if (hw->sample_form && ops->form_use)
+		ops->form_use(world, hw->sample_form, -1);
 }
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)
@@ -52,6 +71,7 @@ void ap_pmu_probe_init(struct ap_pmu_drivers *d)
 		.type = AP_PMU_PROBE,
 		.flags = AP_PMU_SOFTWARE,
 		.event_init = event_init,
+		.event_fini = event_fini,
 		.start = start,
 		.read = ap_pmu_watch_read,
 		.stop = ap_pmu_watch_stop,

@@ -238,6 +238,22 @@ struct parts {
 	struct ap_svc_raw raw;
 };
 
+static void gather_raw(const struct ap_svc_sample *of, struct parts *parts,
+		       struct ap_sample_data *d)
+{
+	const struct ap_sampler *s = of->sampler;
+	const struct ap_service_point *p = of->point;
+
+	if (p->source == AP_SAMPLE_TRACE)
+		ap_svc_raw(p, of->place->slot, parts->regs, s->trace_args, &parts->raw);
+	else if (p->source == AP_SAMPLE_WATCH && s->trace_args)
+		ap_svc_probe_raw(p, s->trace_args, of->place->slot, parts->regs, &parts->raw);
+	else
+		return;
+	d->raw = parts->raw.bytes;
+	d->raw_size = parts->raw.size;
+}
+
 static void gather(const struct ap_svc_sample *of, struct parts *parts, struct ap_sample_data *d)
 {
 	const struct ap_sampler *s = of->sampler;
@@ -270,11 +286,8 @@ static void gather(const struct ap_svc_sample *of, struct parts *parts, struct a
 		d->user_sp = parts->regs[AP_HOOK_SP];
 		d->copy = guarded;
 	}
-	if (type & AP_PERF_SAMPLE_RAW && p->source == AP_SAMPLE_TRACE) {
-		ap_svc_raw(p, of->place->slot, parts->regs, s->trace_args, &parts->raw);
-		d->raw = parts->raw.bytes;
-		d->raw_size = parts->raw.size;
-	}
+	if (type & AP_PERF_SAMPLE_RAW)
+		gather_raw(of, parts, d);
 }
 
 int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,

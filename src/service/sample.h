@@ -62,10 +62,13 @@ void ap_svc_signals_anew(u64 inode);
 /* raw.c: what a tracepoint's sample carries. */
 struct ap_svc_raw {
 	u32 size;
-	u8 bytes[128];
+	u8 bytes[256];
 };
 void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, const u64 *regs,
 		u32 nargs, struct ap_svc_raw *raw);
+/* probe_raw.c: and what a probe's does. */
+void ap_svc_probe_raw(const struct ap_service_point *p, u32 form, const struct ap_slot *slot,
+		      const u64 *regs, struct ap_svc_raw *raw);
 
 /* callchain.c: entries with the context's marker; how many. */
 #define AP_SVC_CHAIN_MAX (127U + 1)

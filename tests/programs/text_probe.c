@@ -2,14 +2,14 @@
 /* FLAGS: -O1 -no-pie -static */
 /*
  * Probes in text: events of the kernel's uprobe PMU on our own function, found in our file.  All that is printed is known from
- * reading this, and the same natively, but for "returns", which a session does not count.  Argument: another
- * name of our file for what is mapped a second time.
+ * reading this, and the same natively.  Argument: another name of our file for what is mapped a second time.
  */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ __attribute__((noinline, aligned(16))) static int called(int n)
 	return n + 1;
 }
 
-static void call(int times)
+__attribute__((noinline)) static void call(int times)
 {
 	for (int i = 0; i < times; i++)
 		called(i);
@@ -141,9 +141,85 @@ static void beside_others(void)
 	close(breakpoint);
 }
 
-static void samples(void)
+#define RETURNS 1 /* config: of the function */
+
+__attribute__((noinline, aligned(16))) static int recurse(int n)
 {
-	int fd = open_probe(self, 0, 0, 1), n = 0, right = 0;
+	int m = n ? recurse(n - 1) : 0;
+
+	__asm__ volatile("" : "+r"(m));
+	return m + 1;
+}
+
+static jmp_buf out;
+
+__attribute__((noinline, aligned(16))) static void leave(int by_jump)
+{
+	if (by_jump)
+		longjmp(out, 1);
+	__asm__ volatile("");
+}
+
+/* Forks in the probed function: the child returns from it, too. */
+__attribute__((noinline, aligned(16))) static pid_t split(void)
+{
+	return (pid_t)syscall(SYS_fork);
+}
+
+static int open_return(void (*of)(void), int inherit, int period)
+{
+	uint64_t called_at = offset;
+	int fd;
+
+	offset = offset_of((const void *)(uintptr_t)of);
+	fd = open_probe(self, RETURNS, inherit, period);
+	offset = called_at;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
+}
+
+static void jump_out(int times)
+{
+	for (volatile int i = 0; i < times; i++)
+		if (!setjmp(out))
+			leave(1);
+}
+
+static void returns(void)
+{
+	int fd = open_return((void (*)(void))(uintptr_t)called, 0, 0),
+	    entries = open_probe(self, 0, 0, 0);
+
+	ioctl(entries, PERF_EVENT_IOC_ENABLE, 0);
+	call(123);
+	printf("returns: %llu, entries: %llu\n", count_of(fd), count_of(entries));
+	close(entries);
+	close(fd);
+	fd = open_return((void (*)(void))(uintptr_t)recurse, 0, 0);
+	recurse(9);
+	printf("returns of a recursion: %llu", count_of(fd));
+	recurse(99);
+	printf(", of a deep one: %llu\n", count_of(fd));
+	close(fd);
+	fd = open_return((void (*)(void))(uintptr_t)leave, 0, 0);
+	jump_out(20);
+	for (int i = 0; i < 7; i++)
+		leave(0);
+	jump_out(100);
+	leave(0);
+	printf("returns, not by jumps: %llu\n", count_of(fd));
+	close(fd);
+	fd = open_return((void (*)(void))(uintptr_t)split, 1, 0);
+	if (!split())
+		_exit(0);
+	wait(NULL);
+	printf("returns of a fork: %llu\n", count_of(fd));
+	close(fd);
+}
+
+static void samples(uint64_t config)
+{
+	int fd = open_probe(self, config, 0, 1), n = 0, right = 0;
 	struct perf_event_mmap_page *page =
 		mmap(NULL, 17 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	const char *data = (const char *)page + PAGE;
@@ -163,11 +239,12 @@ static void samples(void)
 
 			memcpy(&ip, h + 1, sizeof(ip));
 			n++;
-			right += ip == (uintptr_t)called;
+			right += config ? ip - (uintptr_t)call < 64 : ip == (uintptr_t)called;
 		}
 		at += h->size;
 	}
-	printf("samples: %d, of its address: %d, count: %llu\n", n, right, count_of(fd));
+	printf("samples%s: %d, of its address: %d, count: %llu\n", config ? " of returns" : "", n,
+	       right, count_of(fd));
 	munmap(page, 17 * PAGE);
 	close(fd);
 }
@@ -199,10 +276,11 @@ int main(int argc, char **argv)
 	counts();
 	second_mapping(argv[1]);
 	beside_others();
-	samples();
+	samples(0);
+	returns();
+	samples(RETURNS);
 	refused("no file", "/nonesuch", 0);
 	refused("a folder", "/", 0);
 	refused("no path", (const char *)16, 0);
-	refused("returns", self, 1);
 	return 0;
 }
