@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "engine/fixed.h"
+#include "engine/probed.h"
 #include "engine/region.h"
 #include "engine/resident.h"
 #include "engine/smc.h"
@@ -40,11 +41,12 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16])
 		if (!ap_region_find(r->end))
 			n = r->end - pc;
 	}
-	if (ap_resident_copy(buf, pc, n) == 0)
-		return (u32)n;
-	n = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE) - pc;
-	if (n >= 15 || ap_resident_copy(buf, pc, n) != 0)
-		return 0;
+	if (ap_resident_copy(buf, pc, n) != 0) {
+		n = AP_ALIGN_UP(pc + 1, AP_PAGE_SIZE) - pc;
+		if (n >= 15 || ap_resident_copy(buf, pc, n) != 0)
+			return 0;
+	}
+	ap_probed_fix(pc, buf);
 	return (u32)n;
 }
 
@@ -55,8 +57,10 @@ u32 ap_sb_fetch_near(struct ap_sb *sb, u64 pc, u8 buf[16])
 	const u64 last = AP_PAGE_SIZE - 16;
 	u32 n;
 
-	if (pc - sb->window <= last && ap_safe_copy(buf, (const void *)pc, 16) == 0)
+	if (pc - sb->window <= last && ap_safe_copy(buf, (const void *)pc, 16) == 0) {
+		ap_probed_fix(pc, buf);
 		return 15;
+	}
 	n = ap_sb_fetch(pc, buf);
 	if (n == 15 && pc % AP_PAGE_SIZE <= last)
 		sb->window = pc & AP_PAGE_MASK;
@@ -127,6 +131,7 @@ static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 		end_special(sb, pc, AP_SPECIAL_FETCH);
 		return false;
 	}
+	ap_probed_look(pc, in->bytes);
 	err = ap_insn_decode_in(&in->i, in->bytes, avail);
 	if (err == -AP_ENODATA && avail < 15)
 		end_special(sb, pc, AP_SPECIAL_FETCH);
@@ -194,6 +199,8 @@ static enum ap_special alone_for(const struct ap_sb_insn *in, enum ap_check_kind
 		return AP_SPECIAL_LOCKED;
 	if (is_watched)
 		return AP_SPECIAL_WATCH;
+	if (ap_probed_is_at(in->pc))
+		return AP_SPECIAL_PROBED;
 	if (check == AP_CHECK_ALONE)
 		return AP_SPECIAL_DATA;
 	return serializes(in) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;

@@ -17,6 +17,7 @@
 #include "engine/heir.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
+#include "engine/probed.h"
 #include "engine/region.h"
 #include "engine/resident.h"
 #include "engine/sb.h"
@@ -120,6 +121,7 @@ void ap_cache_invalidate(u64 start, u64 end)
 	start &= AP_PAGE_MASK;
 	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
 	ap_resident_forget(start, end);
+	ap_probed_forget(start, end);
 	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
 		ap_walk_forget();
 		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {

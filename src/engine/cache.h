@@ -37,6 +37,7 @@ enum ap_special {
 	AP_SPECIAL_TSC,	   /* rdtsc, rdtscp under --deterministic=time */
 	AP_SPECIAL_WATCH,  /* an execution breakpoint is at the instruction */
 	AP_SPECIAL_LOCKED, /* the same, or none, at an instruction that locks, which are counted */
+	AP_SPECIAL_PROBED, /* the kernel has put a breakpoint in its place (probed.h) */
 	AP_SPECIAL_DATA,   /* it may access what is watched, and no check can tell */
 };
 

@@ -11,6 +11,7 @@
 #include "engine/heir.h"
 #include "engine/lane.h"
 #include "engine/lookup.h"
+#include "engine/probed.h"
 #include "engine/region.h"
 #include "engine/resident.h"
 #include "engine/sb.h"
@@ -316,48 +317,56 @@ static void connect(struct ap_exit *link, struct ap_block *b)
 		ap_link(link, b);
 }
 
-/* Goes on at t->regs.rip. */
-AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
+/* A signal or the tracer goes first.  True: then what was left does not lead to where the thread goes on. */
+static bool is_interrupted(struct ap_thread *t, bool *by_ibl)
 {
-	struct ap_exit *link = l ? l->link : NULL;
-	struct ap_block *b;
-	u32 epoch = t->epoch;
-	bool in_middle;
+	bool is = false;
 
-	begin_anew(t);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
-		link = NULL;
-		by_ibl = false;
+		is = true;
+		*by_ibl = false;
 		ap_watch_undo(t);
 		ap_data_settle(t, false);
 		ap_signal_deliver(t);
 	}
 	if (ap_unlikely(t->traced.how & AP_TRACED_LOOK)) {
-		link = NULL;
+		is = true;
 		ap_traced_look(t);
 	}
-	ap_lock_take(&ap_proc.lock);
-	if (ap_unlikely(t->nlanes) && ap_thread_lanes(t)->walk && !ap_lanes_near(t))
-		ap_resume_prepare(t);
-	drop_alone(t);
-	heed(t);
-	if (l && l->probe && epoch == ap_proc.epoch) {
+	return is;
+}
+
+/* Of what was left code goes that was made for this time, or that would be made otherwise now.  Lock held. */
+static void drop_left(const struct leave *l, u32 epoch)
+{
+	if (!l || epoch != ap_proc.epoch)
+		return;
+	if (l->probe) {
 		ap_heir_note_hint(l->probe->last_pc);
 		ap_cache_drop_probe(l->probe);
 	}
-	if (l && ap_unlikely(l->old) && epoch == ap_proc.epoch)
+	if (ap_unlikely(l->old))
 		ap_cache_drop(l->old);
-	if (ap_unlikely(t->nlanes != ap_proc.nlanes ||
-			(t->nlanes && ap_thread_lanes(t)->gen != ap_proc.lane_gen))) {
-		ap_lock_drop(&ap_proc.lock);
-		ap_lanes_begin(t);
-		run(t, by_ibl);
-	}
-	in_middle = l && l->kind == AP_EXIT_LANE && !t->plain;
-	if (must_begin_feed(t, l && l->kind == AP_EXIT_LANE))
+}
+
+/* The process has other lanes than the thread keeps.  Lock held; dropped where it does not return. */
+static void keep_lanes(struct ap_thread *t, bool by_ibl)
+{
+	if (ap_likely(t->nlanes == ap_proc.nlanes &&
+		      (!t->nlanes || ap_thread_lanes(t)->gen == ap_proc.lane_gen)))
+		return;
+	ap_lock_drop(&ap_proc.lock);
+	ap_lanes_begin(t);
+	run(t, by_ibl);
+}
+
+/* The thread's log, before it enters code that writes to it.  Likewise. */
+static void keep_feed(struct ap_thread *t, bool by_lane, bool by_ibl)
+{
+	if (must_begin_feed(t, by_lane))
 		begin_feed(t, by_ibl);
 	if (ap_unlikely(t->feed))
-		ap_feed_gap_look(t, l && l->kind == AP_EXIT_LANE);
+		ap_feed_gap_look(t, by_lane);
 	if (ap_unlikely(ap_feed_is_watched()))
 		ap_feed_make_room(t);
 	if (ap_feed_must_step(t)) {
@@ -371,14 +380,44 @@ AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, boo
 		ap_branches_forget(t);
 		t->feed_follows = false;
 	}
-	/* Out of the middle: what was taken off again may have made the budget good for the same exit. */
+}
+
+/*
+ * The block that goes on, NULL where there is no memory for it.  Out of the middle of one: what was taken off again may have
+ * made the budget good for the same exit.  Likewise.
+ */
+static struct ap_block *choose(struct ap_thread *t, bool in_middle, bool by_ibl)
+{
 	if (ap_unlikely((t->nlanes && (ap_lanes_near(t) || in_middle)) || t->feed_near))
-		b = walk(t);
-	else if (ap_unlikely(t->nlanes) && !ap_lanes_spread(t)) {
+		return walk(t);
+	if (ap_unlikely(t->nlanes) && !ap_lanes_spread(t)) {
 		ap_lock_drop(&ap_proc.lock);
 		run(t, by_ibl);
-	} else
-		b = get(t, by_ibl);
+	}
+	return get(t, by_ibl);
+}
+
+/* Goes on at t->regs.rip. */
+AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
+{
+	struct ap_exit *link = l ? l->link : NULL;
+	bool by_lane = l && l->kind == AP_EXIT_LANE, in_middle;
+	u32 epoch = t->epoch;
+	struct ap_block *b;
+
+	begin_anew(t);
+	if (is_interrupted(t, &by_ibl))
+		link = NULL;
+	ap_lock_take(&ap_proc.lock);
+	if (ap_unlikely(t->nlanes) && ap_thread_lanes(t)->walk && !ap_lanes_near(t))
+		ap_resume_prepare(t);
+	drop_alone(t);
+	heed(t);
+	drop_left(l, epoch);
+	keep_lanes(t, by_ibl);
+	in_middle = by_lane && !t->plain;
+	keep_feed(t, by_lane, by_ibl);
+	b = choose(t, in_middle, by_ibl);
 	if (!b)
 		no_memory(t);
 	if (link && !t->resume && epoch == ap_proc.epoch && !link->from->dead)
@@ -511,7 +550,7 @@ AP_NORETURN static void do_undefined(struct ap_thread *t, u64 pc)
 	if (has_gs_prefix(pc))
 		ap_go_native(t, "unknown instruction with a gs prefix");
 	t->native_pc = pc;
-	t->on_trial = 1;
+	t->on_trial = AP_TRIAL_UNKNOWN;
 	ap_gate_native_step(t);
 }
 
@@ -551,6 +590,11 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		run_watched(t, l->target);
 	case AP_SPECIAL_DATA:
 		run_watched(t, l->target);
+	case AP_SPECIAL_PROBED:
+		t->regs.rip = l->target;
+		if (ap_probed_visit(t, l->target))
+			run_watched(t, l->target);
+		run(t, false);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
 		ap_pmc_cpuid(t, l->target);

@@ -138,6 +138,7 @@
 #define AP_NR_pwritev		296
 #define AP_NR_recvmmsg		299
 #define AP_NR_pipe2		293
+#define AP_NR_perf_event_open	298
 #define AP_NR_prlimit64		302
 #define AP_NR_open_by_handle_at 304
 #define AP_NR_sendmmsg		307
@@ -147,6 +148,7 @@
 #define AP_NR_seccomp		317
 #define AP_NR_getrandom		318
 #define AP_NR_memfd_create	319
+#define AP_NR_bpf		321
 #define AP_NR_userfaultfd	323
 #define AP_NR_execveat		322
 #define AP_NR_membarrier	324

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads /proc/self/maps piecewise: the beginning of each line is enough, names are of no use. */
+/* Reads /proc/self/maps piecewise: the beginning of each line is enough for most. */
 #include "engine/selfmaps.h"
 
 #include "base/mem.h"
@@ -47,12 +47,17 @@ static bool parse_line(const char *s, struct ap_map *m)
 	    *s++ != ':' || !ap_parse_hex(&s, &minor) || *s++ != ' ')
 		return false;
 	m->dev = m->dev << 20 | minor;
-	return ap_parse_u64(&s, &m->ino);
+	if (!ap_parse_u64(&s, &m->ino))
+		return false;
+	while (*s == ' ')
+		s++;
+	m->path = s;
+	return true;
 }
 
 bool ap_selfmaps_read(bool (*fn)(const struct ap_map *m, void *arg), void *arg)
 {
-	static char line[128]; /* guarded by the lock */
+	static char line[1024]; /* guarded by the lock */
 	static const char path[] = "/proc/self/maps";
 	s64 fd = ap_sys3(AP_NR_open, (u64)path, O_CLOEXEC, 0);
 	struct ap_map m;

@@ -8,6 +8,7 @@
 struct ap_map {
 	u64 start, end, off, dev, ino; /* dev: as the text has it, without the colon */
 	bool r, w, x, shared;
+	const char *path; /* as the line has it; "" none.  Until the next one */
 };
 
 /*

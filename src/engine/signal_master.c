@@ -11,6 +11,7 @@
 #include "engine/feed.h"
 #include "engine/feed_code.h"
 #include "engine/lane.h"
+#include "engine/probed.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 
@@ -466,7 +467,25 @@ static bool is_known_to_cpu(u32 sig, const struct ap_ucontext *uc)
 
 void ap_sig_resume_trial(struct ap_thread *t)
 {
+	if (t->on_trial == AP_TRIAL_PROBED) {
+		ap_probed_back(t);
+		t->on_trial = AP_TRIAL_NONE;
+		t->native_pc = 0;
+		ap_redispatch(t);
+	}
+	t->on_trial = AP_TRIAL_NONE;
 	ap_go_native(t, "unknown instruction");
+}
+
+/* SI_KERNEL: there is no uprobe, it is a breakpoint of the program's. */
+#define SI_KERNEL 0x80
+
+/* What the kernel executed for its breakpoint is done: it tells by a signal that is not sent to anybody. */
+static bool ends_visit(const struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
+		       const struct ap_ucontext *uc)
+{
+	return t->on_trial == AP_TRIAL_PROBED && sig == AP_SIGTRAP && info->code != SI_KERNEL &&
+	       pc_of(uc) != t->native_pc;
 }
 
 /*
@@ -476,19 +495,24 @@ void ap_sig_resume_trial(struct ap_thread *t)
 static void in_program(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		       struct ap_ucontext *uc)
 {
-	if (is_virtually_blocked(t, sig) && !is_fault(sig, info)) {
+	bool is_over = ends_visit(t, sig, info, uc);
+
+	if (!is_over && is_virtually_blocked(t, sig) && !is_fault(sig, info)) {
 		postpone(t, sig, info, uc);
 		return;
 	}
 	ap_sig_uc_to_regs(&t->regs, &uc->mc);
 	ap_thread_slot(t)->in_code = 0;
 	if (t->on_trial) {
-		t->on_trial = 0;
 		t->regs.rflags &= ~AP_EFL_TF;
-		if (is_fault(sig, info) && is_known_to_cpu(sig, uc)) {
+		if (is_over || (t->on_trial == AP_TRIAL_UNKNOWN && is_fault(sig, info) &&
+				is_known_to_cpu(sig, uc))) {
 			send_to(t, uc, ap_sig_trial_entry);
 			return;
 		}
+		if (t->on_trial == AP_TRIAL_PROBED && info->code != SI_KERNEL)
+			ap_probed_back(t);
+		t->on_trial = AP_TRIAL_NONE;
 	}
 	if (is_fault(sig, info)) {
 		program_fault(t, sig, info, uc);

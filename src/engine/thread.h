@@ -114,6 +114,12 @@ struct ap_user_dispatch {
 		is_inclusive; /* inclusive: as the program asked for it, the range is what it did not name */
 };
 
+enum ap_trial {
+	AP_TRIAL_NONE,
+	AP_TRIAL_UNKNOWN, /* is that an instruction? */
+	AP_TRIAL_PROBED	  /* the kernel has a breakpoint in its place: probed.c */
+};
+
 struct ap_thread {
 	struct ap_thread *self; /* 0x00 */
 	u64 spill_rcx;		/* 0x08 */
@@ -171,8 +177,9 @@ struct ap_thread {
 	u32 in_handler_depth; /* faults of the engine itself */
 	u32 parked;	      /* native.c: 1 out of the cache for good, 2 and natively on its way */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
+	u8 probed[3][16];     /* probed.c: code that is executed with AP_TRIAL_PROBED */
 	u64 tsc_seen;	      /* fixed.c: retired when it last asked for the time stamp counter */
-	u32 on_trial;	      /* with native_pc: is that an instruction? The CPU is asked */
+	u32 on_trial; /* with native_pc: enum ap_trial, why the CPU executes what is there */
 
 	/* System calls: owned by syscall*.c / task*.c */
 	u64 serial;	 /* never the same again: areas are reused */
