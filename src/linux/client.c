@@ -379,9 +379,7 @@ bool ap_client_has_settled(const struct ap_client_event *e)
 
 int ap_client_watch(struct ap_client *c, int fd)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = AP_SV_TAG_CLIENT | (u32)fd };
-
-	return epoll_ctl(c->sv->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+	return ap_supervisor_watch(c->sv, fd, AP_SV_TAG_CLIENT | (u32)fd, EPOLLIN);
 }
 
 void ap_client_unwatch(struct ap_client *c, int fd)

@@ -2,7 +2,8 @@
 /*
  * Sleeping at the doorbell.  A futex cannot be waited for together with descriptors.  What must be
  * fast is the answer to a request, which comes by the futex: so the supervisor sleeps there, and a
- * thread polls the descriptors and rings for them.
+ * thread polls the descriptors and rings for them.  It is made with the first descriptor: a program of one
+ * process needs none, as signals, ends and stops of children of ours among them, interrupt the sleep.
  *
  * After a request the supervisor looks for a while before it sleeps: who measures asks again soon,
  * and to be woken costs more than the answer.  That works if the two have a CPU each, which shows: the
@@ -13,6 +14,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -41,6 +43,41 @@ static void ring(struct ap_doorbell *bell)
 {
 	__atomic_fetch_add(word_of(bell), 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, word_of(bell), FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* --- signals */
+
+/*
+ * Whose owner sleeps; handlers run then and never else, in the one thread that has them.  Volatile: a compiler knows of
+ * pthread_sigmask() that it calls nothing here, and not that a signal does.
+ */
+static struct ap_doorbell *volatile sleeper;
+
+void ap_doorbell_signal(int sig, siginfo_t *si, void *context)
+{
+	struct ap_doorbell *bell = sleeper;
+
+	(void)context;
+	if (!bell)
+		return;
+	if (bell->ntold < AP_TOLD_MAX)
+		bell->told[bell->ntold++] = (struct ap_told){ .sig = sig,
+							      .code = si->si_code,
+							      .from = (u32)si->si_pid };
+	/* one that comes before we sleep keeps us from it */
+	__atomic_fetch_add(word_of(bell), 1, __ATOMIC_SEQ_CST);
+}
+
+static void sleep_at(struct ap_doorbell *bell, const struct timespec *timeout)
+{
+	sigset_t set;
+
+	ap_supervisor_sigset(&set);
+	sleeper = bell;
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	futex_wait(word_of(bell), bell->seen, timeout);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	sleeper = NULL;
 }
 
 /* --- other parties' bells */
@@ -117,23 +154,29 @@ static void *watch_descriptors(void *arg)
 
 int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epfd)
 {
-	int ret;
-
 	*bell = (struct ap_doorbell){ .head = head, .epfd = epfd };
 	/* whoever asks first finds us asleep, and often asks again at once */
 	bell->credit = 2;
 	/* who looks in vain keeps the only CPU from whoever would ask */
 	bell->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SPIN_NS : 0;
+	bell->is_running = true;
+	return 0;
+}
+
+int ap_doorbell_watch(struct ap_doorbell *bell)
+{
+	int ret;
+
+	if (!bell->is_running || bell->has_thread)
+		return 0;
 	bell->stopfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (bell->stopfd < 0)
 		return -errno;
 	ret = pthread_create(&bell->thread, NULL, watch_descriptors, bell);
-	if (ret) {
+	if (ret)
 		close(bell->stopfd);
-		return -ret;
-	}
-	bell->is_running = true;
-	return 0;
+	bell->has_thread = !ret;
+	return -ret;
 }
 
 void ap_doorbell_stop(struct ap_doorbell *bell)
@@ -144,11 +187,14 @@ void ap_doorbell_stop(struct ap_doorbell *bell)
 		return;
 	for (u32 p = 1; p < AP_PARTY_MAX; p++)
 		ap_doorbell_leave(bell, p);
+	bell->is_running = false;
+	if (!bell->has_thread)
+		return;
 	__atomic_store_n(&bell->stop, 1, __ATOMIC_RELEASE);
 	(void)!write(bell->stopfd, &one, sizeof(one));
 	ap_doorbell_resume(bell);
 	pthread_join(bell->thread, NULL);
-	bell->is_running = false;
+	bell->has_thread = false;
 	close(bell->stopfd);
 }
 
@@ -188,7 +234,7 @@ void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns)
 		/* the word is read once more by the kernel, after asleep can be seen */
 		__atomic_store_n(&bell->head->cpu, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
-		futex_wait(word_of(bell), bell->seen, &timeout);
+		sleep_at(bell, &timeout);
 		__atomic_store_n(asleep, 0, __ATOMIC_SEQ_CST);
 	}
 	/* also where there was no time to look: who finds no CPU here sleeps, and costs a wake */
@@ -208,6 +254,8 @@ bool ap_doorbell_has_news(const struct ap_doorbell *bell)
 
 void ap_doorbell_resume(struct ap_doorbell *bell)
 {
+	if (!ap_doorbell_has_news(bell) && !bell->stop)
+		return;
 	__atomic_store_n(&bell->has_news, 0, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &bell->has_news, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -60,7 +60,6 @@ int ap_run_attach(struct ap_run_state *run)
 
 int ap_run_watch_targets(struct ap_run_state *run)
 {
-	struct epoll_event wake = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = AP_SV_TAG_WAKE };
 	const struct ap_run_options *opts = run->opts;
 
 	run->pidfds = calloc(opts->ntargets, sizeof(*run->pidfds));
@@ -68,16 +67,17 @@ int ap_run_watch_targets(struct ap_run_state *run)
 		return ap_run_complain(run, AP_EXIT_OURS, "out of memory");
 	for (u32 i = 0; i < opts->ntargets; i++) {
 		pid_t pid = ap_run_target_process(&opts->targets[i]);
-		int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+		int fd = (int)syscall(SYS_pidfd_open, pid, 0), ret;
 
 		if (fd < 0)
 			return ap_run_complain(run, AP_EXIT_OURS, "cannot count %d: %s", (int)pid,
 					       strerror(errno));
 		run->pidfds[run->npidfds++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 		/* once is enough: the loop looks for itself then */
-		if (epoll_ctl(run->sv.epfd, EPOLL_CTL_ADD, fd, &wake))
+		ret = ap_supervisor_watch(&run->sv, fd, AP_SV_TAG_WAKE, EPOLLIN | EPOLLONESHOT);
+		if (ret)
 			return ap_run_complain(run, AP_EXIT_OURS, "cannot wait for %d: %s",
-					       (int)pid, strerror(errno));
+					       (int)pid, strerror(-ret));
 	}
 	return 0;
 }

@@ -21,7 +21,7 @@
 
 struct ap_saved_signals {
 	sigset_t mask;
-	struct sigaction on_chld;
+	struct sigaction on[NSIG]; /* of ap_supervisor_sigset's */
 	u64 on_setxid
 		[4]; /* the kernel's struct of signal 33, which the C library takes for itself */
 };

@@ -14,22 +14,30 @@
 
 void ap_signals_take(struct ap_saved_signals *saved)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	struct sigaction ours = { .sa_sigaction = ap_doorbell_signal,
+				  .sa_flags = SA_SIGINFO | SA_RESTART };
 	sigset_t set;
 
-	/* blocked, and read by the supervisor: the kernel keeps them even where they are ignored */
+	/* blocked but for while the supervisor sleeps: the kernel keeps them even where they were ignored */
 	ap_supervisor_sigset(&set);
 	sigprocmask(SIG_BLOCK, &set, &saved->mask);
-	/* an inherited SIG_IGN would reap our children for us */
-	sigaction(SIGCHLD, &dfl, &saved->on_chld);
+	/* an inherited SIG_IGN of SIGCHLD would reap our children for us */
+	sigfillset(&ours.sa_mask);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&set, sig) > 0)
+			sigaction(sig, &ours, &saved->on[sig]);
 	syscall(SYS_rt_sigaction, SIGSETXID, NULL, saved->on_setxid, NSIG / 8);
 }
 
 static void restore_dispositions(const void *arg)
 {
 	const struct ap_saved_signals *saved = arg;
+	sigset_t set;
 
-	sigaction(SIGCHLD, &saved->on_chld, NULL);
+	ap_supervisor_sigset(&set);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&set, sig) > 0)
+			sigaction(sig, &saved->on[sig], NULL);
 }
 
 void ap_signals_for_command(const void *arg)

@@ -31,6 +31,8 @@
 #define TICK_MIN_MS    250
 #define TICK_MAX_MS    2000
 #define SETTLE_TICK_NS 5000000ULL
+/* Turns of the loop without sleep from one look at the signals to the next. */
+#define GLANCE_TURNS 16
 
 /* perf_event_paranoid: what sessions begin with, and the strictest. */
 #define LEVEL	  2
@@ -54,11 +56,13 @@ void ap_supervisor_sigset(sigset_t *set)
 	sigaddset(set, SIGQUIT);
 }
 
-static int watch_fd(int epfd, int fd, u64 tag)
+int ap_supervisor_watch(struct ap_supervisor *sv, int fd, u64 tag, u32 events)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = tag };
+	struct epoll_event ev = { .events = events, .data.u64 = tag };
 
-	return epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+	if (epoll_ctl(sv->epfd, EPOLL_CTL_ADD, fd, &ev))
+		return -errno;
+	return ap_doorbell_watch(&sv->bell);
 }
 
 int ap_supervisor_init(struct ap_supervisor *sv)
@@ -68,14 +72,17 @@ int ap_supervisor_init(struct ap_supervisor *sv)
 
 	ap_supervisor_sigset(&set);
 	sv->sigfd = -1;
-	sv->bell.is_running = false;
+	sv->bell.is_running = sv->bell.has_thread = false;
 	sv->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (sv->epfd < 0)
 		return -errno;
 	sv->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	ret = sv->sigfd < 0 ? -errno : watch_fd(sv->epfd, sv->sigfd, TAG_SIGNAL);
+	ret = sv->sigfd < 0 ? -errno : 0;
+	/* who sleeps at a doorbell is interrupted by them */
 	if (!ret && sv->ses.head)
 		ret = ap_doorbell_start(&sv->bell, sv->ses.head, sv->epfd);
+	else if (!ret)
+		ret = ap_supervisor_watch(sv, sv->sigfd, TAG_SIGNAL, EPOLLIN);
 	if (ret)
 		ap_supervisor_fini(sv);
 	return ret;
@@ -152,23 +159,23 @@ static void pass_now(struct ap_supervisor *sv)
 	sv->pass_sig = 0;
 }
 
-static void pass(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
+static void pass(struct ap_supervisor *sv, const struct ap_told *told)
 {
 	pass_now(sv);
-	if (si->ssi_code != SI_USER || si->ssi_signo >= AP_HEARD_N || !sv->ses.head) {
-		kill(sv->command, (int)si->ssi_signo);
+	if (told->code != SI_USER || told->sig >= AP_HEARD_N || !sv->ses.head) {
+		kill(sv->command, told->sig);
 		return;
 	}
-	sv->pass_sig = (int)si->ssi_signo;
-	sv->pass_from = si->ssi_pid;
+	sv->pass_sig = told->sig;
+	sv->pass_from = told->from;
 	sv->pass_ns = ap_now_ns();
 }
 
 /* The keyboard's signals reach the command by themselves, it is in the same process group. */
-static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
+static void pass_on(struct ap_supervisor *sv, const struct ap_told *told)
 {
-	bool is_from_kernel = si->ssi_code > 0;
-	int sig = (int)si->ssi_signo;
+	bool is_from_kernel = told->code > 0;
+	int sig = told->sig;
 	bool is_telling = !is_from_kernel && (sig == SIGINT || sig == SIGTERM);
 	bool is_echo = is_telling && sv->told_sig && ap_now_ns() - sv->told_ns < ECHO_NS;
 
@@ -181,7 +188,7 @@ static void pass_on(struct ap_supervisor *sv, const struct signalfd_siginfo *si)
 		give_up(sv);
 	else if (is_echo ? sig != sv->told_sig
 			 : !is_from_kernel || (sig != SIGINT && sig != SIGQUIT))
-		pass(sv, si);
+		pass(sv, told);
 	if (is_telling && !is_echo) {
 		sv->told_sig = sig;
 		sv->told_ns = ap_now_ns();
@@ -193,8 +200,12 @@ void ap_supervisor_glance(struct ap_supervisor *sv)
 	struct signalfd_siginfo si;
 
 	while (read(sv->sigfd, &si, sizeof(si)) == sizeof(si)) {
-		sv->has_children |= si.ssi_signo == SIGCHLD;
-		pass_on(sv, &si);
+		const struct ap_told told = { .sig = (int)si.ssi_signo,
+					      .code = si.ssi_code,
+					      .from = si.ssi_pid };
+
+		sv->has_children |= told.sig == SIGCHLD;
+		pass_on(sv, &told);
 	}
 }
 
@@ -213,6 +224,22 @@ static void read_signals(struct ap_supervisor *sv)
 	ap_supervisor_glance(sv);
 	sv->has_children = true;
 	reap(sv);
+}
+
+/* What came while we slept.  Who is asked all the time does not sleep, and looks now and then. */
+static void take_told(struct ap_supervisor *sv)
+{
+	u32 n = sv->bell.ntold;
+
+	for (u32 i = 0; i < n; i++) {
+		sv->has_children |= sv->bell.told[i].sig == SIGCHLD;
+		pass_on(sv, &sv->bell.told[i]);
+	}
+	sv->bell.ntold = 0;
+	if (n || ++sv->turns % GLANCE_TURNS == 0) {
+		ap_supervisor_glance(sv);
+		reap(sv);
+	}
 }
 
 /* Takes what the descriptors have to say; false when they are silent. */
@@ -346,6 +373,7 @@ static void work(struct ap_supervisor *sv, u64 ns)
 		return;
 	}
 	ap_doorbell_wait(&sv->bell, ns);
+	take_told(sv);
 	if (ap_doorbell_has_news(&sv->bell)) {
 		(void)take_events(sv, 0);
 		ap_doorbell_resume(&sv->bell);

@@ -57,10 +57,21 @@ struct ap_traced {
 
 struct ap_bell_relay;
 
+/* A signal of ap_supervisor_sigset that came. */
+struct ap_told {
+	int sig, code;
+	u32 from; /* the pid, where code says that a process sent it */
+};
+
+#define AP_TOLD_MAX 16
+
 struct ap_doorbell {
 	pthread_t thread;
 	bool is_running;
+	bool has_thread; /* there is a descriptor to be watched */
 	u32 stop;
+	u32 ntold; /* signals that came while we slept */
+	struct ap_told told[AP_TOLD_MAX];
 	u32 has_news; /* futex: the epoll set was seen readable; its thread waits for 0 */
 	int epfd, stopfd;
 	u32 seen;	/* the word as it was when we looked last */
@@ -97,6 +108,7 @@ struct ap_supervisor {
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
 	enum ap_rights rights;
+	u32 turns;	   /* of the loop */
 	bool has_mute;	   /* some process may not ring: it is looked for */
 	bool has_children; /* some have ended or stopped, and were not waited for yet */
 	bool is_stale;	   /* something happened that calls for a look at all segments */
@@ -129,6 +141,8 @@ void ap_supervisor_fini(struct ap_supervisor *sv);
 void ap_supervisor_sigset(sigset_t *set);
 /* In the middle of long work: takes the signals that have come. */
 void ap_supervisor_glance(struct ap_supervisor *sv);
+/* The loop looks when fd is readable; tag is what it is known by there, events are epoll's. */
+AP_MUST_CHECK int ap_supervisor_watch(struct ap_supervisor *sv, int fd, u64 tag, u32 events);
 /* Serves until done(sv) or, when until_ns is not 0, that time. */
 void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),
 			 u64 until_ns);
@@ -136,7 +150,11 @@ void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_superv
 /* doorbell.c */
 AP_MUST_CHECK int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epfd);
 void ap_doorbell_stop(struct ap_doorbell *bell);
-/* Until somebody has rung since the last wait, or ns have passed. */
+/* The epoll set has a descriptor: from now on it rings, too. */
+AP_MUST_CHECK int ap_doorbell_watch(struct ap_doorbell *bell);
+/* The handler of ap_supervisor_sigset's signals, which are blocked but for where the doorbell is slept at. */
+void ap_doorbell_signal(int sig, siginfo_t *si, void *context);
+/* Until somebody has rung since the last wait, a signal has come (bell->told), or ns have passed. */
 void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns);
 /* Somebody has since then. */
 bool ap_doorbell_is_rung(const struct ap_doorbell *bell);

@@ -84,8 +84,6 @@ static bool is_same_process(pid_t pid, u64 start_time)
 
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = t->seg };
-
 	if (t->is_named && t->pid == pid && !t->is_gone)
 		return true;
 	close_pidfd(t);
@@ -94,7 +92,9 @@ bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
 	t->pid = pid;
 	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	t->is_gone = t->pidfd < 0 && errno == ESRCH;
-	if (t->pidfd >= 0 && epoll_ctl(sv->epfd, EPOLL_CTL_ADD, t->pidfd, &ev))
+	/* of the end of a child of ours SIGCHLD tells */
+	if (t->pidfd >= 0 && (pid != sv->command || sv->command_ended) &&
+	    ap_supervisor_watch(sv, t->pidfd, t->seg, EPOLLIN))
 		close_pidfd(t);
 	return !t->is_gone;
 }
