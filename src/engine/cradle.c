@@ -62,9 +62,25 @@ void ap_cradle_reserve(u32 n)
 		ncradles++;
 }
 
-bool ap_cradle_any(void)
+void ap_cradle_each(ap_range_fn fn)
 {
-	return ncradles;
+	for (u32 i = 0; i < ncradles; i++) {
+		fn(cradles[i].seg, AP_SLOTS_OFF);
+		fn(ap_thread_slot(cradles[i].area), AP_SLOT_SIZE);
+	}
+}
+
+/* Those that lie in another party's file are nobody's here. */
+void ap_cradle_drop(void)
+{
+	for (u32 i = 0; i < ncradles; i++) {
+		ap_mem_unmap(cradles[i].seg, AP_SLOTS_OFF);
+		ap_mem_unmap(cradles[i].area, AP_T_AREA_SIZE);
+	}
+	ncradles = 0;
+	if (taken)
+		ap_mem_unmap(taken, AP_PAGE_SIZE);
+	taken = NULL;
 }
 
 bool ap_cradle_is_needed(void)

@@ -20,7 +20,8 @@ void ap_cradle_reserve(u32 n);
 /* One that nobody has, from now on in state INIT; NULL: there is none, or none is needed. */
 const struct ap_cradle *ap_cradle_take(void);
 bool ap_cradle_is_needed(void);
-/* Are there any, used or not? */
-bool ap_cradle_any(void);
+void ap_cradle_each(void (*fn)(void *at, u64 size));
+/* The process has another party now. */
+void ap_cradle_drop(void);
 
 #endif

@@ -16,6 +16,7 @@
 #include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/smc.h"
+#include "engine/still.h"
 #include "engine/taken.h"
 #include "engine/unit.h"
 
@@ -349,9 +350,14 @@ static void drop_left(const struct leave *l, u32 epoch)
 		ap_cache_drop(l->old);
 }
 
-/* The process has other lanes than the thread keeps.  Lock held; dropped where it does not return. */
+/* The process has other lanes than the thread keeps, or wants it still.  Lock held; dropped where it does not return. */
 static void keep_lanes(struct ap_thread *t, bool by_ibl)
 {
+	if (ap_still_is_wanted()) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_still_wait(t);
+		run(t, by_ibl);
+	}
 	if (ap_likely(t->nlanes == ap_proc.nlanes &&
 		      (!t->nlanes || ap_thread_lanes(t)->gen == ap_proc.lane_gen)))
 		return;
@@ -744,6 +750,11 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	if (ap_lanes_passed(t)) /* by what ran before it */
 		ap_lanes_look(t);
 	ap_lock_take(&ap_proc.lock);
+	if (ap_still_is_wanted()) {
+		ap_lock_drop(&ap_proc.lock);
+		ap_still_wait(t);
+		ap_dispatch_one_shot(t);
+	}
 	if (ap_unlikely(t->nlanes))
 		ap_walk_alone(t, t->regs.rip);
 	if (ap_unlikely(ap_proc.native)) {

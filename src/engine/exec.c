@@ -13,6 +13,7 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/party.h"
+#include "engine/still.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -310,7 +311,7 @@ static s64 exec_native(struct ap_thread *t, struct ap_call *c, u64 mask)
 	ap_sig_set_mask(mask);
 	if (virt)
 		ap_sys4(AP_NR_rt_sigprocmask, 0 /* SIG_BLOCK */, (u64)&virt, 0, 8);
-	ret = ap_syscall_do(t, c->nr, c->a);
+	ret = ap_still_call(t, c->nr, c->a);
 	if (virt)
 		ap_sys4(AP_NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&virt, 0, 8);
 	ap_signal_exec_failed(t);
@@ -374,7 +375,7 @@ static void keep_open(const struct ap_thread *t, s64 party, bool on)
 static s64 exec_followed(struct ap_thread *t, struct ap_call *c, u64 mask, const char *path)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
-	s64 helper = 0, ret, party = ap_party_is_left() ? ap_party_file(t) : 0;
+	s64 helper = 0, ret, party = ap_party_is_left(t) ? ap_party_file(t) : 0;
 	const char *why = NULL;
 	bool was_hidden, asked, traced;
 

@@ -55,6 +55,15 @@ void ap_fd_replace(struct ap_thread *t, s32 fd)
 	}
 }
 
+/* The party's is closed, where it is not another process' as well, and is nobody's from now on. */
+void ap_fd_forget(struct ap_thread *t)
+{
+	if (!ap_procfs_are_files_shared())
+		ap_sys1(AP_NR_close, (u64)ap_fd(t));
+	if (!t->own_fd)
+		ap_proc.session_fd = -1;
+}
+
 void ap_fd_set_cloexec(const struct ap_thread *t, bool on)
 {
 	ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_SETFD, on ? AP_FD_CLOEXEC : 0);

@@ -685,6 +685,22 @@ static void forget_tables(void)
  * What it has of its parent's are warm caches; what is in the log is the parent's.  The other threads'
  * caches are gone with them, and the locks that they held.
  */
+/* In a segment that has no counts of it. */
+static void count_anew(struct ap_thread *t, struct ap_thread_feed *tf)
+{
+	ap_feed_names_fork_child(tf);
+	tf->from = tf->log;
+	t->feed_pos = (u64)tf->log;
+	tf->gap = (struct ap_feed_gap){ 0 };
+	t->feed_near = t->feed_follows = false;
+	t->feed_hits = 0;
+	ap_feed_marks_init(&tf->marks);
+	tf->feed.pending = AP_FEED_NOTHING;
+	memset(tf->feed.count, 0, sizeof(tf->feed.count));
+	ap_pipe_restart(&tf->feed.pipe);
+	tf->feed.stall_front = 0;
+}
+
 void ap_feed_fork_child(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf;
@@ -713,16 +729,27 @@ void ap_feed_fork_child(struct ap_thread *t)
 		ap_feed_thin_fork_child(NULL);
 		return;
 	}
-	ap_feed_names_fork_child(tf);
-	tf->from = tf->log;
-	t->feed_pos = (u64)tf->log;
-	tf->gap = (struct ap_feed_gap){ 0 };
-	t->feed_near = t->feed_follows = false;
-	t->feed_hits = 0;
-	ap_feed_marks_init(&tf->marks);
-	tf->feed.pending = AP_FEED_NOTHING;
-	memset(tf->feed.count, 0, sizeof(tf->feed.count));
-	ap_pipe_restart(&tf->feed.pipe);
-	tf->feed.stall_front = 0;
+	count_anew(t, tf);
 	ap_feed_thin_fork_child(&tf->feed);
+}
+
+static void renew(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	t->plain = 0;
+	t->waits.is_on = false;
+	t->waits.since = 0;
+	if (!tf)
+		return;
+	ap_helper_forget(&tf->helper);
+	count_anew(t, tf);
+	memset(&tf->feed.thin, 0, sizeof(tf->feed.thin));
+}
+
+void ap_feed_renew_all(void)
+{
+	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		renew(o);
+	ap_feed_thin_fork_child(NULL);
 }

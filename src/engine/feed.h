@@ -124,9 +124,12 @@ void ap_feed_end(struct ap_thread *t);
 /* In the parent, lock held; random: where the child's numbers begin. */
 void ap_feed_before_fork(struct ap_thread *t, u64 random);
 void ap_feed_fork_child(struct ap_thread *t);
+/* The process' segment is another one from now on; what is in logs still is not read. */
+void ap_feed_renew_all(void);
 /* feed_names.c: what is shared with other processes may be something else since the last time; lock held. */
 void ap_feed_names_make(void);
 bool ap_feed_names_are_old(void);
+void ap_feed_names_each(void (*fn)(void *at, u64 size));
 /* The table behind the names is another party's: with nothing in it yet. */
 AP_MUST_CHECK bool ap_feed_names_move(void);
 

@@ -73,6 +73,12 @@ static bool has_table(void)
 	return true;
 }
 
+void ap_feed_names_each(void (*fn)(void *at, u64 size))
+{
+	if (common)
+		fn(common, AP_ALIGN_UP(ap_shared_bytes(ap_feed_machine()), AP_PAGE_SIZE));
+}
+
 bool ap_feed_names_move(void)
 {
 	u64 size = AP_ALIGN_UP(ap_shared_bytes(ap_feed_machine()), AP_PAGE_SIZE);

@@ -10,6 +10,7 @@
 #include "engine/feed.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/party.h"
 #include "engine/resident.h"
 #include "engine/smc.h"
 #include "engine/task.h"
@@ -342,6 +343,40 @@ static void unlink_all(bool is_for_all)
 }
 
 /*
+ * Under the new filter it could change its credentials, and make no party of its own any more: then it goes now
+ * (docs/design/trust.md).
+ */
+static void go_before(struct ap_thread *t, const struct ap_call *c)
+{
+	const struct ap_filter *former, *f;
+	bool was_any = ap_filter_any, must_go = false;
+	const char *why;
+	u64 mask;
+
+	bring_in(c);
+	ap_lock_take(&ap_proc.lock);
+	former = t->filters;
+	f = copy(c, former);
+	if (f != former && f != &strict) {
+		ap_filter_any = true;
+		t->filters = f;
+		must_go = ap_party_would_stay(f);
+		t->filters = former;
+		ap_filter_any = was_any;
+		give_up(f, false);
+	}
+	ap_lock_drop(&ap_proc.lock);
+	if (!must_go)
+		return;
+	mask = ap_sig_block_all();
+	ap_party_leave(t);
+	why = ap_party_move(t);
+	if (why)
+		ap_go_native(t, why);
+	ap_sig_set_mask(mask);
+}
+
+/*
  * From its filter on the process makes no call of the engine's own that concerns perf events.  A
  * filter is one thread's unless it says TSYNC, but a thread made by that one has it too.
  */
@@ -355,6 +390,7 @@ s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c)
 
 	if (!sets)
 		return ap_call_pass(t, c);
+	go_before(t, c);
 	mask = ap_sig_block_all();
 	/* it may not allow a handler's return */
 	ap_service_quiet();

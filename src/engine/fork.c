@@ -17,6 +17,7 @@
 #include "engine/heir.h"
 #include "engine/party.h"
 #include "engine/smc.h"
+#include "engine/still.h"
 #include "engine/taken.h"
 #include "engine/task.h"
 #include "engine/trace.h"
@@ -140,6 +141,12 @@ static void prepare(struct birth *b, const struct ap_clone *k)
 	__atomic_store_n(&head->state, AP_SEG_INIT, __ATOMIC_RELEASE);
 }
 
+void ap_task_window_each(ap_range_fn fn)
+{
+	if (window)
+		fn(window, AP_SLOTS_OFF);
+}
+
 u64 ap_task_pidns(void)
 {
 	struct ap_kstat st;
@@ -234,12 +241,13 @@ static bool map_party(void)
 }
 
 /*
- * As a fork's child that is its parent: a segment that has counted nothing, over the old one.  What was counted is with the
- * supervisor by now.
+ * As a fork's child that is its parent: a segment that has counted nothing, over the old one, and so for each thread's slot.
+ * What was counted is with the supervisor by now.
  */
 int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 {
 	struct ap_seg *to = ap_mem_map(0, AP_SLOTS_OFF);
+	const u32 nslots = ap_proc.seg->nslots;
 	int ret;
 
 	if (!to)
@@ -260,7 +268,15 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	ap_proc.seg_index = seg;
 	if (!map_party())
 		return -AP_ENOMEM;
-	ret = ap_thread_fork_child(t);
+	if (ap_proc.seg->mute)
+		ap_slot_set_mute(true);
+	ap_cradle_drop();
+	if (ap_proc.nthreads > 1) {
+		ap_proc.seg->nslots = nslots;
+		ret = ap_thread_renew_all();
+	} else {
+		ret = ap_thread_fork_child(t);
+	}
 	if (ret)
 		return ret;
 	name_segment(ap_proc.seg, t->pid);
@@ -296,7 +312,7 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 	if (k->flags & AP_CLONE_SETTLS)
 		ap_thread_note_fs(t);
 	if (k->flags & AP_CLONE_NEWUSER)
-		ap_party_leave();
+		ap_party_leave(t);
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);
 	ap_signal_fork_child(t);
@@ -369,12 +385,11 @@ AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
 {
 	ap_lock_take(&ap_proc.lock);
 	ap_smc_give_back_all();
+	ap_party_forsake(t);
 	ap_sig_give_back(t);
 	ap_lock_drop(&ap_proc.lock);
-	if (!(k->flags & AP_CLONE_FILES)) {
-		ap_sys1(AP_NR_close, (u64)ap_proc.session_fd);
+	if (!(k->flags & AP_CLONE_FILES))
 		ap_sys1(AP_NR_close, (u64)ap_proc.head_fd);
-	}
 	step_over(t);
 	ap_sig_go_native(t);
 }
@@ -390,6 +405,7 @@ static const char *lack_of(int error)
 static void run_child(struct ap_thread *t, const struct ap_clone *k, const struct birth *b,
 		      u64 mask)
 {
+	const char *why;
 	int error;
 
 	be_child(t, k);
@@ -404,7 +420,11 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 	t = ap_self();
 	begin(t);
 	if (!b->cradle) {
-		ap_party_move(t);
+		why = ap_party_move(t);
+		if (why) {
+			step_over(t);
+			ap_go_native(t, why);
+		}
 		ap_sig_set_mask(mask);
 		return;
 	}
@@ -427,7 +447,7 @@ static s64 raw_clone(struct ap_thread *t, const struct ap_clone *k)
 		raw.args[5] = raw.args[6] = 0;
 		raw.raw[0] = (u64)raw.args;
 	}
-	return ap_syscall_do(t, raw.nr, raw.raw); /* for long, where the child is a vfork's */
+	return ap_still_call(t, raw.nr, raw.raw); /* for long, where the child is a vfork's */
 }
 
 /* In the parent: a name for the child that it has not given itself yet, or cannot. */

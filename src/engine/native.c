@@ -18,6 +18,7 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/nr.h"
+#include "engine/party.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
 #include "service/service.h"
@@ -84,6 +85,9 @@ void ap_native_park(struct ap_thread *t)
 		ap_own_wait(&bell, rung, SLICE_NS);
 	}
 	ap_smc_give_back_all();
+	/* what a vfork child gives up is its parent's */
+	if (t->in_handler_depth < 2 && !t->is_vfork_child)
+		ap_party_forsake(t);
 	ap_sig_give_back(t);
 	ap_lock_drop(&ap_proc.lock);
 	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);

@@ -2,18 +2,20 @@
 /*
  * A process whose credentials change (docs/design/trust.md) is of another party, and goes there before the call takes effect,
  * while the supervisor may still look at it.  Where it cannot be told a change is taken for one: a party too many costs
- * little.  A process that cannot go, as it has more threads, say, leaves its party with the next image.
+ * little.  All of its threads go with the first that changes its own.  One that cannot go is not counted any more.
  *
- * The flags are the memory's, as a party is: a vfork child that changes its own has its parent's next image leave as well.
+ * A party is the memory's.  A vfork child is in its parent's until it has its next image, which leaves: who may write the
+ * child's memory has the parent's in his hands, with all that the parent may do.
  */
 #include "engine/party.h"
 
 #include "base/mem.h"
-#include "engine/cradle.h"
+#include "base/str.h"
 #include "engine/feed.h"
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/heir.h"
+#include "engine/still.h"
 #include "engine/task.h"
 #include "service/service.h"
 
@@ -34,16 +36,29 @@ void ap_party_joined(void)
 	__atomic_store_n(&is_alone, false, __ATOMIC_RELAXED);
 }
 
-bool ap_party_is_left(void)
+/* Of a vfork child's process: whichever of its threads it was. */
+static bool has_left(const struct ap_thread *t)
 {
-	return __atomic_load_n(&is_left, __ATOMIC_RELAXED);
+	bool yes = false;
+
+	ap_lock_take(&ap_proc.lock);
+	for (const struct ap_thread *o = ap_proc.threads; o; o = o->next)
+		yes |= o->process == t->process && o->has_left;
+	ap_lock_drop(&ap_proc.lock);
+	return yes;
 }
 
-void ap_party_leave(void)
+bool ap_party_is_left(const struct ap_thread *t)
 {
-	if (__atomic_load_n(&is_alone, __ATOMIC_RELAXED))
-		return;
-	__atomic_store_n(&is_left, true, __ATOMIC_RELAXED);
+	return __atomic_load_n(&is_left, __ATOMIC_RELAXED) || (t->is_vfork_child && has_left(t));
+}
+
+void ap_party_leave(struct ap_thread *t)
+{
+	if (t->is_vfork_child)
+		t->has_left = true;
+	else if (!__atomic_load_n(&is_alone, __ATOMIC_RELAXED))
+		__atomic_store_n(&is_left, true, __ATOMIC_RELAXED);
 }
 
 /* As set*id(2) take them: ~0 is to stay. */
@@ -100,12 +115,41 @@ static bool changes(const struct ap_call *c)
 	}
 }
 
-/* Others run in this memory, or it has what cannot be put elsewhere. */
-static bool can_move(const struct ap_thread *t)
+/* What it has to do itself. */
+static bool may_call(void)
 {
-	return ap_proc.nthreads == 1 && !t->is_vfork_child && !t->own_fd && !ap_filter_any &&
-	       !ap_cradle_any() && !ap_helpers_any && !t->traced.how && !t->traced.by_other &&
-	       !ap_proc.native && ap_service_may_move();
+	return !ap_filter_any ||
+	       (ap_filter_allows_nr(AP_NR_munmap) && ap_filter_allows_nr(AP_NR_close) &&
+		ap_filter_allows_share() && ap_filter_allows_map(false));
+}
+
+bool ap_party_would_stay(const struct ap_filter *f)
+{
+	static const u16 calls[] = { AP_NR_setuid,    AP_NR_setgid,    AP_NR_setreuid,
+				     AP_NR_setregid,  AP_NR_setresuid, AP_NR_setresgid,
+				     AP_NR_setgroups, AP_NR_setfsuid,  AP_NR_setfsgid,
+				     AP_NR_capset,    AP_NR_unshare,   AP_NR_setns };
+	u32 i = 0;
+
+	if (may_call() && ap_filter_allows_nr(AP_NR_memfd_create))
+		return false;
+	while (i < AP_ARRAY_SIZE(calls) && !ap_filter_may_pass(f, calls[i]))
+		i++;
+	return i < AP_ARRAY_SIZE(calls);
+}
+
+/* All others are still.  Why it cannot go; NULL: nothing is in the way. */
+static const char *obstacle(const struct ap_thread *t)
+{
+	if (!may_call())
+		return "its seccomp filter lets it map nothing";
+	if (!ap_service_may_move())
+		return "it has mapped perf events";
+	if (ap_slot_has_more())
+		return "it has too many threads";
+	if (t->own_fd && ap_proc.nthreads > 1)
+		return "its threads do not share descriptors";
+	return NULL;
 }
 
 static void be_alone(void)
@@ -114,44 +158,92 @@ static void be_alone(void)
 	__atomic_store_n(&is_alone, true, __ATOMIC_RELAXED);
 }
 
-void ap_party_move(struct ap_thread *t)
+/* All others are still.  Why it has not gone, or not wholly; NULL: it has. */
+static const char *go(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
+	const char *why = obstacle(t);
 	s64 file;
 	u32 seg;
 
-	if (ap_likely(!ap_party_is_left()))
-		return;
-	ap_feed_look_last(t);
-	ap_lock_take(&ap_proc.lock);
-	ap_heir_part();
-	ap_thread_bury_dead();
-	file = can_move(t) ? ap_party_file(t) : -AP_EPERM;
-	if (file >= 0) {
-		slot->exec_fd = (s32)file;
-		slot->exec_head = ap_head_fd(t);
-		seg = ap_supervisor_moves(slot);
-		if (seg == UINT32_MAX)
-			ap_sys1(AP_NR_close, (u64)file);
-		else if (ap_task_move(t, (s32)file, seg))
-			ap_go_native(t, "no memory for it alone, when its credentials changed");
-		else
-			be_alone();
+	if (why)
+		return why;
+	file = ap_party_file(t);
+	if (file < 0)
+		return "it can make no memory of its own";
+	ap_helpers_end();
+	slot->exec_fd = (s32)file;
+	slot->exec_head = ap_head_fd(t);
+	seg = ap_supervisor_moves(slot);
+	if (seg == UINT32_MAX) {
+		ap_sys1(AP_NR_close, (u64)file);
+		return "the supervisor gives it no memory of its own";
 	}
-	ap_lock_drop(&ap_proc.lock);
+	ap_party_note_file();
+	if (ap_task_move(t, (s32)file, seg))
+		return "there is no memory for it alone";
+	/* what is on no list of ours */
+	if (!ap_party_drop_file())
+		return "it cannot give up what it had";
+	be_alone();
+	return NULL;
+}
+
+/* Said in the memory that it is about to lose. */
+static void give_up(struct ap_thread *t, const char *why)
+{
+	char text[256];
+	struct ap_str s;
+
+	ap_str_init(&s, text, sizeof(text));
+	ap_str_add(&s, ap_proc.seg->comm);
+	ap_str_add(&s, ": its credentials change, and ");
+	ap_note2(AP_NOTE_NOT_COUNTED, "not counted from here on: ", text, why);
+	ap_slot_set_state(AP_SEG_NATIVE);
+	ap_supervisor_wake();
+	__atomic_store_n(&ap_proc.native, true, __ATOMIC_RELEASE);
+	ap_party_forsake(t);
+}
+
+const char *ap_party_move(struct ap_thread *t)
+{
+	const char *why = "its threads do not stand still";
+	enum ap_still is;
+
+	do {
+		if (ap_likely(!ap_party_is_left(t)) || t->is_vfork_child || ap_proc.forsaken)
+			return NULL;
+		ap_feed_look_last(t);
+		is = ap_still_begin(t);
+	} while (is == AP_STILL_OTHER);
+	if (is != AP_STILL_OURS)
+		ap_lock_take(&ap_proc.lock);
+	ap_heir_part();
+	if (is == AP_STILL_OURS)
+		why = go(t);
+	if (why)
+		give_up(t, why);
+	if (is == AP_STILL_OURS)
+		ap_still_end();
+	else
+		ap_lock_drop(&ap_proc.lock);
+	return why;
 }
 
 void ap_party_before(struct ap_thread *t, const struct ap_call *c)
 {
+	const char *why;
 	u64 mask;
 
 	if (!changes(c))
 		return;
-	ap_party_leave();
-	if (!ap_party_is_left())
+	ap_party_leave(t);
+	if (!ap_party_is_left(t))
 		return;
 	mask = ap_sig_block_all();
-	ap_party_move(t);
+	why = ap_party_move(t);
+	if (why) /* which makes the call */
+		ap_go_native(t, why);
 	ap_sig_set_mask(mask);
 }
 

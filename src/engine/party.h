@@ -14,16 +14,27 @@ struct ap_thread;
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c);
 /* The same of unshare and prctl, before they are made. */
 void ap_party_before(struct ap_thread *t, const struct ap_call *c);
+struct ap_filter;
+/* The calling thread has the filter: it could change its credentials, and not go. */
+AP_MUST_CHECK bool ap_party_would_stay(const struct ap_filter *f);
 /* The credentials have changed; have they? */
-void ap_party_leave(void);
+void ap_party_leave(struct ap_thread *t);
 /* It makes another process, which is of its party. */
 void ap_party_joined(void);
-bool ap_party_is_left(void);
+bool ap_party_is_left(const struct ap_thread *t);
 /*
- * With signals off, where they have: the process leaves its party now, if it is one thread and nothing stands in the way.
- * Else its next image does.
+ * With signals off, where they have: the process leaves its party now.  A text: it cannot, has nothing of the session's any
+ * more, and is to go native; why has been said.  Of a vfork child the next image leaves.
  */
-void ap_party_move(struct ap_thread *t);
+AP_MUST_CHECK const char *ap_party_move(struct ap_thread *t);
+
+/* forsake.c; process lock held. */
+/* The file that is the party's now is the one to be dropped. */
+void ap_party_note_file(void);
+/* No mapping of it is left, as far as that can be told.  False: there is one. */
+AP_MUST_CHECK bool ap_party_drop_file(void);
+/* Nothing of the party is left to the process, which is about to be native. */
+void ap_party_forsake(struct ap_thread *t);
 /* A descriptor of what is to be the next image's party, out of the program's way; -errno. */
 s64 ap_party_file(const struct ap_thread *t);
 

@@ -49,6 +49,8 @@ struct ap_proc {
 	u32 nthreads;
 	u32 epoch;	   /* incremented when code memory is retired; lock */
 	bool native;	   /* the engine gave up: nothing is translated or protected; native.c */
+	u32 still;	   /* 1: a thread has all others wait; still.c */
+	bool forsaken;	   /* it has none of the session's memory any more; forsake.c */
 	bool dying;	   /* of a signal that leaves a core; dump.c */
 	u32 watch_gen;	   /* ap_session.watch_gen when the cache was last flushed for it; lock */
 	u32 watch_epoch;   /* code of earlier epochs minds less of the watches; lock */

@@ -13,6 +13,7 @@
 
 #include "engine/filter.h"
 #include "engine/nr.h"
+#include "engine/still.h"
 
 #define TABLE_SIZE (AP_NSIG * sizeof(struct ap_sigaction))
 
@@ -311,7 +312,7 @@ s64 ap_sig_procmask(struct ap_thread *t, const u64 args[6])
 		if (how != AP_SIG_UNBLOCK)
 			set &= ~AP_SIG_SYNC;
 	}
-	r = ap_syscall_do(t, AP_NR_rt_sigprocmask, kargs);
+	r = ap_still_call(t, AP_NR_rt_sigprocmask, kargs);
 	if (r != 0) {
 		t->virt_mask = was;
 		return r;

@@ -257,6 +257,48 @@ void ap_slot_begin_child(struct ap_thread *t)
 	ap_direct_reset(t);
 }
 
+void ap_slot_each_seg(ap_range_fn fn)
+{
+	for (u32 i = 0; i <= nmore; i++)
+		fn(seg_at(i), AP_SLOTS_OFF);
+}
+
+bool ap_slot_has_more(void)
+{
+	return nmore;
+}
+
+int ap_slot_map_anew(struct ap_thread *t, u32 index)
+{
+	return (int)ap_slot_map_file(ap_thread_slot(t), AP_SLOT_SIZE,
+				     AP_SEG_OFF(ap_proc.seg_index) + AP_SLOT_OFF(index));
+}
+
+/* Of a thread that is still: what it is in the middle of stays. */
+int ap_slot_renew(struct ap_thread *t)
+{
+	struct ap_slot *slot = ap_thread_slot(t);
+	const u32 state = slot->state, cwd = slot->cwd, native = slot->native;
+	const u32 unseen = slot->unseen, parent_slot = slot->parent_slot;
+	const u64 call = slot->call;
+	int ret = ap_slot_map_anew(t, t->slot_index);
+
+	if (ret || state != AP_SLOT_LIVE)
+		return ret;
+	t->nlanes = t->sampler_gen = t->sources = t->lane_trap = t->watched = 0;
+	t->nprompts = 0;
+	ap_direct_reset(t);
+	ap_slot_init(slot, (u32)t->serial);
+	slot->cwd = cwd;
+	slot->native = native;
+	slot->unseen = unseen;
+	slot->parent_slot = parent_slot;
+	slot->call = call;
+	slot->pid = t->pid;
+	__atomic_store_n(&slot->tid, t->tid, __ATOMIC_RELEASE);
+	return 0;
+}
+
 int ap_slot_fork_child(struct ap_thread *t)
 {
 	s64 ret = ap_slot_map_file(ap_thread_slot(t), AP_SLOT_SIZE,

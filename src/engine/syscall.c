@@ -16,6 +16,7 @@
 #include "engine/resident.h"
 #include "engine/signal.h"
 #include "engine/smc.h"
+#include "engine/still.h"
 #include "engine/task.h"
 #include "engine/trace.h"
 #include "service/service.h"
@@ -61,10 +62,10 @@ s64 ap_call_pass(struct ap_thread *t, struct ap_call *c)
 	s64 ret;
 
 	ap_call_give_back(c);
-	ret = ap_syscall_do(t, c->nr, c->a);
+	ret = ap_still_call(t, c->nr, c->a);
 
 	if (ap_unlikely(ret == -AP_EFAULT) && give_pages_back())
-		ret = ap_syscall_do(t, c->nr, c->a);
+		ret = ap_still_call(t, c->nr, c->a);
 	return ret;
 }
 
@@ -192,6 +193,8 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 {
 	const u64 *gpr = t->regs.gpr;
 
+	if (ap_unlikely(ap_proc.forsaken))
+		ap_native_park(t);
 	ap_feed_look(t); /* whoever reads counts does it in or after a call */
 	if (ap_unlikely(t->dispatch.is_on) && ap_user_dispatch_takes(t, pc))
 		return;

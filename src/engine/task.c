@@ -13,7 +13,9 @@
 #include "engine/feed_helper.h"
 #include "engine/filter.h"
 #include "engine/lane.h"
+#include "engine/party.h"
 #include "engine/returns.h"
+#include "engine/still.h"
 #include "engine/trace.h"
 #include "service/service.h"
 
@@ -116,8 +118,21 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	ap_thread_link(child);
 }
 
+/* A child that was not made, or that is gone from this memory: nobody is to wait for it.  Its area may be another's. */
+static void never_comes(u64 serial)
+{
+	struct ap_thread *child;
+
+	ap_lock_take(&ap_proc.lock);
+	child = ap_thread_by_serial(serial);
+	if (child)
+		child->is_still = 1;
+	ap_lock_drop(&ap_proc.lock);
+}
+
 static s64 raw_clone(struct ap_thread *t, struct ap_clone *k, struct ap_thread *child)
 {
+	const u64 serial = child->serial;
 	s64 ret;
 
 	if (k->nr == AP_NR_clone3) {
@@ -129,7 +144,11 @@ static s64 raw_clone(struct ap_thread *t, struct ap_clone *k, struct ap_thread *
 	}
 	t->in_call = 1; /* until a vfork child execs or ends, if it is one */
 	ret = ap_task_clone(k->nr, k->raw, child);
+	if (ret < 0 || k->flags & AP_CLONE_VFORK)
+		never_comes(serial);
 	t->in_call = 0;
+	if (ap_still_is_wanted())
+		ap_still_wait(t);
 	if (ret > 0 && ap_task_is_told_tid(child) && !(k->flags & AP_CLONE_VFORK))
 		__atomic_store_n(&child->told_tid, (u32)ret, __ATOMIC_RELEASE);
 	return ret;
@@ -172,10 +191,12 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	ret = ap_thread_new(&child);
 	if (!ret)
 		init_child(t, child, k, c, mask);
+	if (!is_thread) /* its next image is */
+		ap_party_joined();
 	ap_lock_drop(&ap_proc.lock);
 	if (ret) {
 		ap_sig_set_mask(mask);
-		return -AP_EAGAIN;
+		return ap_proc.forsaken ? AP_SYSCALL_UNTOUCHED : -AP_EAGAIN;
 	}
 	serial = child->serial;
 	ap_slot_place(child, &seg, &slot);

@@ -103,6 +103,7 @@ s32 ap_fd(const struct ap_thread *t);
 s32 ap_head_fd(const struct ap_thread *t);
 /* The party's is another one from now on, and the former one closed. */
 void ap_fd_replace(struct ap_thread *t, s32 fd);
+void ap_fd_forget(struct ap_thread *t);
 /* Whether an exec closes both. */
 void ap_fd_set_cloexec(const struct ap_thread *t, bool on);
 /* Moves a descriptor to where ours are, if it can; its number. */
@@ -139,6 +140,7 @@ s64 ap_call_read(struct ap_thread *t, struct ap_call *c);
 void ap_procfs_before_copy(const struct ap_thread *t, struct ap_call *c);
 void ap_procfs_closes(void); /* before and after a call that closes a descriptor */
 void ap_procfs_files_shared(void);
+bool ap_procfs_are_files_shared(void);
 /* Was /proc/PID/mem ever opened?  Is it behind this descriptor? */
 bool ap_procfs_any_mem(void);
 bool ap_procfs_is_mem(s32 fd);
@@ -207,6 +209,8 @@ void ap_exec_helper_end(s64 pid); /* reaps it */
 void ap_thread_retire(struct ap_thread *t);
 /* Forgets, in a fork's only thread, all others; its slot is slot 0 of the new segment. */
 AP_MUST_CHECK int ap_thread_fork_child(struct ap_thread *t);
+/* All areas' slots are in another segment, of the same numbers.  All threads but the caller are still. */
+AP_MUST_CHECK int ap_thread_renew_all(void);
 void ap_thread_move(struct ap_thread *t, struct ap_thread *to);
 void ap_thread_guard(struct ap_thread *t);
 /* The last of a linked thread that is gone without having said so.  Lock held. */
@@ -216,12 +220,23 @@ struct ap_thread *ap_thread_by_serial(u64 serial);
 /* Frees the area of a retired thread that is gone.  Lock held. */
 void ap_thread_reap(u64 serial);
 
+/* What is mapped of the party's file, for forsake.c; lock held. */
+typedef void (*ap_range_fn)(void *at, u64 size);
+void ap_task_window_each(ap_range_fn fn);
+void ap_slot_each_seg(ap_range_fn fn);
+void ap_thread_each_slot(ap_range_fn fn);
+
 /* slot.c.  Lock held. */
 AP_MUST_CHECK s64 ap_slot_map_file(void *at, u64 size, u64 off);
 /* Maps a slot that nobody had yet at an address; ap_thread.slot_index in *slot. */
 AP_MUST_CHECK int ap_slot_take(void *at, u32 *slot);
 void ap_slot_init(struct ap_slot *slot, u32 gen);
 AP_MUST_CHECK int ap_slot_fork_child(struct ap_thread *t);
+/* Is there another segment than the process' own? */
+bool ap_slot_has_more(void);
+/* An area's slot in the segment that is the process' by now, which has counted nothing; renew: a linked thread's. */
+AP_MUST_CHECK int ap_slot_map_anew(struct ap_thread *t, u32 index);
+AP_MUST_CHECK int ap_slot_renew(struct ap_thread *t);
 /* The same where the segment and the slot are mapped already. */
 void ap_slot_begin_child(struct ap_thread *t);
 /* An area with a slot where nothing can be mapped any more (cradle.h). */

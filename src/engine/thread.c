@@ -282,6 +282,50 @@ int ap_thread_fork_child(struct ap_thread *t)
 	return 0;
 }
 
+void ap_thread_each_slot(ap_range_fn fn)
+{
+	for (u32 i = 0; i < nchunks; i++)
+		for (u32 k = 0; k < chunks[i].used; k++)
+			fn(chunks[i].start + k * AP_T_AREA_SIZE + AP_T_SLOT_OFF, AP_SLOT_SIZE);
+}
+
+/* What is on none of the lists is nobody's. */
+static bool is_listed(const void *slot)
+{
+	const struct ap_thread *t = (const void *)((const char *)slot - AP_T_SLOT_OFF), *o;
+	u32 i = 0;
+
+	for (o = ap_proc.threads; o && o != t; o = o->next)
+		;
+	for (o = o ?: retired; o && o != t; o = o->next)
+		;
+	while (i < nidle && idle[i] != t)
+		i++;
+	return o || i < nidle;
+}
+
+static void clear_slot(void *at, u64 size)
+{
+	if (!is_listed(at))
+		ap_sys6(AP_NR_mmap, (u64)at, size, AP_PROT_R | AP_PROT_W,
+			AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_FIXED, (u64)-1, 0);
+}
+
+int ap_thread_renew_all(void)
+{
+	int ret = 0;
+
+	ap_thread_each_slot(clear_slot);
+	for (struct ap_thread *o = ap_proc.threads; o && !ret; o = o->next)
+		ret = ap_slot_renew(o);
+	for (struct ap_thread *o = retired; o && !ret; o = o->next)
+		ret = ap_slot_map_anew(o, o->slot_index);
+	for (u32 i = 0; i < nidle && !ret; i++)
+		ret = ap_slot_map_anew(idle[i], idle_slots[i]);
+	ap_feed_renew_all();
+	return ret;
+}
+
 /*
  * In a fork's child that may map nothing: it leaves the area that it had in the parent, whose slot is the
  * parent's, for one with a slot of its own, and does not come back to its stack.

@@ -197,6 +197,8 @@ struct ap_thread {
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
 	u64 rseq; /* attach.c: the area that the program believes to be registered, 0 none */
 	u32 rseq_size, rseq_sig;
+	u32 is_still;  /* still.c: it waits, and uses no slot */
+	bool has_left; /* party.c, of a vfork child: its next image is of another party */
 	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
 	struct ap_traced traced; /* traced.c, and the engine of its tracer */

@@ -187,7 +187,8 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 	if (ap_session_slot_read(&sv->ses, seg, index, &slot) ||
 	    ap_owner_names(sv, seg, slot.pid, slot.tid, &pid, &tid))
 		return false;
-	*t = (struct ap_traced){ .tid = tid,
+	*t = (struct ap_traced){ .pid = pid,
+				 .tid = tid,
 				 .seg = seg,
 				 .slot = index,
 				 .owns_seg = slot.pid == ns_pid,
@@ -237,8 +238,8 @@ static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *
 }
 
 /*
- * The credentials of a process of one thread have changed: it goes on in a party of its own, where it has counted nothing yet.
- * The task waits; what it has counted is taken from its slot now.
+ * The credentials of a process are about to change: it goes on in a party of its own, where it has counted nothing yet.
+ * Its threads wait; what they have counted is taken from their slots now.
  */
 static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *slot,
 		 const struct ap_seg *head)
@@ -249,9 +250,9 @@ static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *
 
 	if (!take(slot, AP_REQ_MOVE))
 		return;
-	ok = !index && read_asked(sv, from, index, head->ns_pid, &t) && t.owns_seg &&
+	ok = read_asked(sv, from, index, head->ns_pid, &t) && t.owns_seg &&
 	     take_party(sv, &t, true) && holds_session(sv, &t) &&
-	     !ap_handover_segment(sv, t.tid, head->root, from, t.party, &seg);
+	     !ap_handover_segment(sv, t.pid, head->root, from, t.party, &seg);
 	sv->is_stale = true;
 	if (!ok) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);

@@ -532,8 +532,9 @@ static void end_others(struct ap_host *host, const struct ap_host_task *t, pid_t
 	}
 }
 
-/* What it has counted stays with it; from now on it counts in the segment's first slot, which has counted nothing. */
-static void count_from(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg)
+/* What it has counted stays with it; from now on it counts in this slot, which has counted nothing. */
+static void count_from(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
+		       u32 slot)
 {
 	host->epoch++;
 	ap_host_sync(host, t);
@@ -548,7 +549,7 @@ static void count_from(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_trace_leave(host, t);
 	ap_host_watch_leave(host, t);
 	t->has_parting = false;
-	place(host, t, seg, 0);
+	place(host, t, seg, slot);
 	t->gen = 0;
 }
 
@@ -556,7 +557,7 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 		       pid_t pid)
 {
 	end_others(host, t, pid);
-	count_from(host, t, seg);
+	count_from(host, t, seg, 0);
 	ap_host_task_name(host, t, pid, pid);
 	ap_host_samplers_placed(host, t);
 	ap_host_task_found_on_cpu(host, t);
@@ -571,15 +572,16 @@ void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_files_ended(host);
 }
 
-void ap_host_moved(struct ap_host *host, u32 from, u32 to)
+static void move(struct ap_host *host, struct ap_host_seg *old, u32 slot, struct ap_host_seg *seg)
 {
-	struct ap_host_seg *old = ap_host_seg(host, from), *seg = ap_host_seg(host, to);
-	struct ap_host_task *t = old ? old->by_slot[0] : NULL;
+	struct ap_host_task *t = old->by_slot[slot];
 
-	if (!t || !seg)
+	ap_host_exec_asked(host, old->index, slot);
+	if (!ap_host_task_is_in_slot(t)) {
+		ap_host_task_end(host, t);
 		return;
-	ap_host_exec_asked(host, from, 0);
-	count_from(host, t, seg);
+	}
+	count_from(host, t, seg, slot);
 	/* what the core, and others by its records, know of the task stays as it is */
 	ap_host_samplers_placed(host, t);
 	ap_host_task_found_on_cpu(host, t);
@@ -587,6 +589,15 @@ void ap_host_moved(struct ap_host *host, u32 from, u32 to)
 	ap_host_task_order(t);
 	ap_host_publish_task(host, t->core);
 	ap_host_let_go(host);
+}
+
+void ap_host_moved(struct ap_host *host, u32 from, u32 to)
+{
+	struct ap_host_seg *old = ap_host_seg(host, from), *seg = ap_host_seg(host, to);
+
+	for (u32 i = 0; old && seg && i < AP_SLOT_MAX; i++)
+		if (old->by_slot[i])
+			move(host, old, i, seg);
 }
 
 void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg)

@@ -41,6 +41,7 @@ struct ap_track {
 
 /* A task that we trace: seized for its exec. */
 struct ap_traced {
+	pid_t pid; /* of its process */
 	pid_t tid;
 	u32 seg, slot;
 	/* Not a vfork child; asked before the exec, whose slot is others' afterwards. */

@@ -20,6 +20,7 @@
 #include "service/hooks.h"
 #include "service/memo.h"
 #include "service/request.h"
+#include "service/sample.h"
 #include "service/sys.h"
 
 #define ENTRIES	      16384U
@@ -59,6 +60,19 @@ bool ap_service_may_move(void)
 		if (ap_memo_at(&table, i))
 			return false;
 	return true;
+}
+
+void ap_service_each_shared(void (*fn)(void *at, u64 size))
+{
+	u32 n = ap_memo_used(&table);
+
+	ap_svc_rings_each(fn);
+	for (u32 i = 0; i < n; i++) {
+		const struct entry *e = ap_memo_at(&table, i);
+
+		if (e)
+			fn((void *)e->start, e->end - e->start);
+	}
 }
 
 static bool is_mapped(u64 inode)

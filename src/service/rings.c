@@ -68,6 +68,15 @@ bool ap_service_moves(void)
 	return true;
 }
 
+void ap_svc_rings_each(void (*fn)(void *at, u64 size))
+{
+	if (samplers)
+		fn(samplers + AP_SAMPLINGS_AT(samplings_of), AP_SAMPLINGS_SIZE);
+	for (u32 i = 0; table && i < RINGS; i++)
+		if (table[i].state == MAPPED)
+			fn(table[i].at, (table[i].pages + 1) * AP_PAGE_SIZE);
+}
+
 static struct entry *get_table(void)
 {
 	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;

@@ -30,6 +30,8 @@ void ap_svc_ring_await(const struct ap_sampler *s, u32 name);
 void ap_svc_writer(const struct ap_hook_place *place, struct ap_ring_writer *w);
 /* All samplers of the session; NULL where they cannot be mapped. */
 u8 *ap_svc_samplers(void);
+/* What is mapped of the party's file for these. */
+void ap_svc_rings_each(void (*fn)(void *at, u64 size));
 
 /* sample.c */
 u64 ap_svc_now(void);

@@ -128,6 +128,8 @@ void ap_service_in_child(void);
 bool ap_service_may_move(void);
 /* It does: nothing is mapped of the former one any more. */
 AP_MUST_CHECK bool ap_service_moves(void);
+/* All that is mapped of the party's file, for the program or not. */
+void ap_service_each_shared(void (*fn)(void *at, u64 size));
 /*
  * The end of a line of /proc/self/maps, from the device on, with the name at name_at: true where a
  * perf event is mapped at start.

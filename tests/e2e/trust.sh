@@ -55,6 +55,78 @@ kill -9 "$moved"
 wait "$session"
 is "$?$(grep -v Killed becomes.said)" 0 "its session ends as others do"
 
+# --- several threads go at once, exactly
+for i in 1 2 3; do
+	run "$ANYPERF" stat -x, -o threads -e instructions,branches,syscalls -- "$PROGRAMS/setuid_threads"
+	is "$(stat_value threads instructions) $(stat_value threads branches) $(stat_value threads syscalls)" "8010241 4005030 33" \
+		"four threads change their credentials one after another, time $i"
+	"$ANYPERF" record -q -e instructions -c 1000 -o threads.data -- "$PROGRAMS/setuid_threads" >/dev/null
+	is "$("$ANYPERF" script -i threads.data -F comm 2>/dev/null | grep -c setuid_threads)" 8010 "and each period of each has its sample"
+done
+run "$ANYPERF" stat -x, -o helped --model-thread --model-sample 1 -e instructions,cycles -- "$PROGRAMS/setuid_threads"
+is "$(stat_value helped instructions)" 8010241 "with models in helpers"
+
+# --- whatever it is in the middle of: it is in another file, or in none
+# changes MODE PIDS COMMAND...: what trust_change says; $session and $pids are there then
+changes()
+{
+	local mode=$1 n=$2
+	shift 2
+	: >"said.$mode"
+	"$@" sh -c "$PROGRAMS/trust_change $mode >said.$mode; exit 0" 2>"err.$mode" &
+	session=$!
+	check "$mode: it has changed" wait_for 30 sh -c "[ \$(wc -l <said.$mode) = $n ]" || note "$(cat "err.$mode")"
+	mapfile -t pids <"said.$mode"
+	# a child's image first
+	[ "$n" != 2 ] || [ "$(cat "/proc/${pids[0]}/comm")" = trust_reach ] || pids=("${pids[1]}" "${pids[0]}")
+	shell=$(awk '/^PPid/ { print $2 }' "/proc/${pids[n - 1]}/status")
+	[ "$mode" != traced ] || shell=$(awk '/^PPid/ { print $2 }' "/proc/$shell/status")
+	party=$(inodes "$shell" rw-s)
+}
+# ends MODE: and its session, as others do
+ends()
+{
+	kill -9 "${pids[@]}"
+	wait "$session"
+	is "$?" 0 "$1: the session ends" || note "$(cat "err.$1")"
+}
+# files PID: how many files of a session it has mapped or open for writing, and how many of these are its shell's
+files()
+{
+	{
+		inodes "$1" rw-s
+		for fd in "/proc/$1/fd"/*; do
+			case $(readlink "$fd") in
+			*memfd:anyperf*) ! grep -q '^flags:.*2$' "/proc/$1/fdinfo/${fd##*/}" || stat -Lc %i "$fd" ;;
+			esac
+		done
+	} | sort -u >writes
+	echo "$(wc -l <writes) $(grep -cFx "$party" writes)"
+}
+for mode in threads raw traced tracer filter narrow closed; do
+	changes $mode 1 "$ANYPERF" stat -x, -o "table.$mode" -e instructions --
+	is "$(files "${pids[0]}")" "1 0" "$mode: it writes one file, which is its own"
+	is "$(grep -v Killed "err.$mode")" "" "$mode: nothing is said"
+	ends $mode
+done
+for mode in vfork alone; do
+	changes $mode 2 "$ANYPERF" stat -x, -o "table.$mode" -e instructions --
+	is "$(files "${pids[0]}")" "1 0" "$mode: its child writes one file, which is not the shell's"
+	[ $mode = vfork ] && want="1 1" || want="1 0"
+	is "$(files "${pids[1]}")" "$want" "$mode: it writes one itself"
+	is "$(inodes "${pids[0]}" rw-s | grep -cFx "$(inodes "${pids[1]}" rw-s)")" 0 "$mode: which is not the child's"
+	ends $mode
+done
+changes full 1 "$ANYPERF" stat -x, -o table.full -e instructions --
+is "$(files "${pids[0]}")" "0 0" "full: it can have none, and has nothing of the session"
+ends full
+has table.full "not counted from here on: .*trust_change: its credentials change, and it can make no memory of its own" \
+	"full: which is said"
+changes perf 1 "$ANYPERF" stat -x, -o table.perf -e instructions -- "$ANYPERF" run --
+is "$(files "${pids[0]}")" "0 0" "perf: what it has mapped cannot go, and it has nothing of the session"
+ends perf
+has table.perf "not counted from here on: .*trust_change: its credentials change, and it has mapped perf events" "perf: which is said"
+
 # --- processes that are attached to: those of another user are by themselves
 "${nobody[@]}" "$PROGRAMS/trust_reach" stays >other 2>other.said &
 "${nobody[@]}" "$PROGRAMS/trust_reach" stays >third 2>/dev/null &

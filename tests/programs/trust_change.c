@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* LIBS: -lpthread */
+/*
+ * Root that becomes another user in the session, in all kinds of situations; then it says its pid and waits to be killed.
+ *
+ *	trust_change threads	it has others, one in a wait and one at work, and glibc has all of them change
+ *	trust_change raw	likewise, but one thread alone changes
+ *	trust_change vfork	its vfork child changes, and is trust_reach then; both pids are said
+ *	trust_change alone	it has changed before, and has a child from then, trust_reach; both pids are said
+ *	trust_change traced	its parent, of the session, traces it
+ *	trust_change tracer	it traces a child
+ *	trust_change filter	it has a seccomp filter that lets nearly all pass
+ *	trust_change narrow	it has one that lets no new descriptor come
+ *	trust_change closed	it has one that lets nothing be mapped
+ *	trust_change full	it has all descriptors that it may have
+ *	trust_change perf	it has mapped a perf event
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "seccomp.h"
+
+#define NOBODY 65534
+
+static char *reach;
+
+static int stays(void)
+{
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	for (;;)
+		pause();
+	return 0;
+}
+
+static int changes(void)
+{
+	return setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	       setresuid(NOBODY, NOBODY, NOBODY);
+}
+
+static int changes_and_stays(void)
+{
+	return changes() ? 2 : stays();
+}
+
+/* --- threads */
+
+static void *waits(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void *works(void *arg)
+{
+	for (volatile unsigned n = 0;; n++)
+		;
+	return arg;
+}
+
+static int threads(int is_raw)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, waits, NULL) || pthread_create(&t, NULL, works, NULL))
+		return 2;
+	if (!is_raw)
+		return changes_and_stays();
+	return syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) ? 2 : stays();
+}
+
+/* --- children */
+
+static pid_t spawn(int is_changed)
+{
+	pid_t pid = vfork();
+
+	if (pid)
+		return pid;
+	if (is_changed && (syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY) ||
+			   syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY)))
+		_exit(2);
+	execl(reach, reach, "stays", (char *)NULL);
+	_exit(2);
+}
+
+/* All but the saved user, and back: what it may do to its child and its child to it is not the same then. */
+static int alone(void)
+{
+	if (setresuid(NOBODY, NOBODY, 0) || spawn(0) < 0)
+		return 2;
+	if (setresuid(-1, 0, -1))
+		return 2;
+	return stays();
+}
+
+static int traces(int is_child_to_change)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0) || raise(SIGSTOP))
+			_exit(2);
+		_exit(is_child_to_change ? changes_and_stays() : 0);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		return 2;
+	if (!is_child_to_change)
+		return changes_and_stays();
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		return 2;
+	return waitpid(pid, &status, 0) != pid;
+}
+
+/* --- what may be in the way */
+
+static int full(void)
+{
+	struct rlimit lim = { 64, 64 };
+	int n;
+
+	if (setrlimit(RLIMIT_NOFILE, &lim))
+		return 2;
+	for (n = 0; dup(0) >= 0; n++)
+		;
+	return errno == EMFILE && n ? changes_and_stays() : 2;
+}
+
+static int perf(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
+					.config = PERF_COUNT_HW_INSTRUCTIONS,
+					.size = sizeof(attr),
+					.exclude_kernel = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	if (fd < 0 || mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
+		return 2;
+	return changes_and_stays();
+}
+
+static int filtered(const int *calls)
+{
+	struct sock_filter code[SECCOMP_CODE];
+	struct sock_fprog prog = {
+		seccomp_code(code, calls, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW), code
+	};
+
+	/* from then on nothing is to be mapped */
+	if (printf("%s", "") || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
+		return 2;
+	return changes_and_stays();
+}
+
+int main(int argc, char **argv)
+{
+	static const int none[] = { SYS_getcpu, -1 }, narrow[] = { SYS_memfd_create, -1 };
+	static const int closed[] = { SYS_memfd_create, SYS_mmap,   SYS_mremap,
+				      SYS_open,		SYS_openat, -1 };
+	const char *mode = argc == 2 ? argv[1] : "";
+	static char path[4096], room[BUFSIZ];
+
+	setvbuf(stdout, room, _IOLBF, sizeof(room));
+	snprintf(path, sizeof(path), "%.*strust_reach",
+		 (int)(strlen(argv[0]) - strlen("trust_change")), argv[0]);
+	reach = path;
+	if (!strcmp(mode, "threads"))
+		return threads(0);
+	if (!strcmp(mode, "raw"))
+		return threads(1);
+	if (!strcmp(mode, "vfork"))
+		return spawn(1) < 0 ? 2 : stays();
+	if (!strcmp(mode, "alone"))
+		return alone();
+	if (!strcmp(mode, "traced"))
+		return traces(1);
+	if (!strcmp(mode, "tracer"))
+		return traces(0);
+	if (!strcmp(mode, "filter"))
+		return filtered(none);
+	if (!strcmp(mode, "narrow"))
+		return filtered(narrow);
+	if (!strcmp(mode, "closed"))
+		return filtered(closed);
+	if (!strcmp(mode, "full"))
+		return full();
+	if (!strcmp(mode, "perf"))
+		return perf();
+	return 2;
+}
