@@ -29,6 +29,7 @@
 #include "inject/inject.h"
 #include "inject/proc.h"
 #include "inject/task.h"
+#include "linux/attach.h"
 #include "linux/blob_image.h"
 #include "linux/host.h"
 #include "linux/owner.h"
@@ -264,6 +265,9 @@ static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *
 		ap_session_seg_discard(&sv->ses, seg);
 		return;
 	}
+	for (u32 i = 0; i < sv->nattached; i++)
+		if (sv->attached[i].seg == from)
+			sv->attached[i].seg = seg;
 	if (sv->host)
 		ap_host_moved(sv->host, from, seg);
 	(void)answer(slot, AP_REQ_MOVE_DONE, AP_REQ_EXEC_ACK);

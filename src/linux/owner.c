@@ -298,10 +298,7 @@ static struct ap_track *track_of(struct ap_supervisor *sv, u32 seg)
 		return NULL;
 	if (AP_SEG_LOCAL(seg) >= sv->scanned[AP_PARTY_OF(seg)])
 		ap_tracks_learn(sv);
-	for (u32 i = 0; i < sv->ntracks; i++)
-		if (sv->tracks[i]->seg == seg)
-			return sv->tracks[i];
-	return NULL;
+	return ap_track_of(sv, seg);
 }
 
 /* The process that it was is not waited for yet, so that its number is its own. */

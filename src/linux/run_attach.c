@@ -54,6 +54,8 @@ int ap_run_attach(struct ap_run_state *run)
 					       (int)pid, why);
 		run->nattached++;
 	}
+	run->sv.attached = run->attached;
+	run->sv.nattached = run->nattached;
 	ap_tracks_update(&run->sv);
 	return 0;
 }
@@ -124,6 +126,8 @@ void ap_run_detach(struct ap_run_state *run)
 	}
 	for (u32 i = 0; i < run->npidfds; i++)
 		close(run->pidfds[i].fd);
+	run->sv.attached = NULL;
+	run->sv.nattached = 0;
 	free(run->attached);
 	free(run->pidfds);
 	run->attached = NULL;

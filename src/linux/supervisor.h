@@ -97,6 +97,12 @@ struct ap_supervisor {
 	struct ap_session_file ses;
 	struct ap_doorbell bell;
 	int epfd, sigfd;
+	struct ap_track *
+		*track_at[AP_PARTY_MAX]; /* by the segment's number in its party: ap_track_of() */
+	u32 track_room[AP_PARTY_MAX];
+	struct ap_attached
+		*attached; /* processes whose segment another one follows when they move */
+	u32 nattached;
 	struct ap_track **tracks; /* each stays where it is while others join */
 	u32 ntracks, tracks_cap;
 	u32 scanned[AP_PARTY_MAX]; /* segments that have been seen, of each party */
@@ -182,6 +188,8 @@ void ap_tracks_update(struct ap_supervisor *sv);
  */
 void ap_tracks_learn(struct ap_supervisor *sv);
 /* The process of a segment, pinned as long as the track says so.  False: there is none. */
+/* That of a segment; NULL: it has none, or none any more. */
+struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg);
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
 void ap_track_gone(struct ap_track *t);

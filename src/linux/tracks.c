@@ -37,6 +37,35 @@
 /* Signals are looked at in between. */
 #define MANY_TRACKS 256
 
+/* A party has at most so many segments as its file has room for. */
+static bool has_place(struct ap_supervisor *sv, u32 seg)
+{
+	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg), room = sv->track_room[party];
+	struct ap_track **more;
+
+	if (local < room)
+		return true;
+	room = room ? room : 64;
+	while (room <= local)
+		room *= 2;
+	more = realloc(sv->track_at[party], room * sizeof(struct ap_track *));
+	if (!more)
+		return false;
+	memset(more + sv->track_room[party], 0,
+	       (room - sv->track_room[party]) * sizeof(struct ap_track *));
+	sv->track_at[party] = more;
+	sv->track_room[party] = room;
+	return true;
+}
+
+struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg)
+{
+	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg);
+
+	return party < AP_PARTY_MAX && local < sv->track_room[party] ? sv->track_at[party][local]
+								     : NULL;
+}
+
 static int add_track(struct ap_supervisor *sv, u32 seg)
 {
 	struct ap_track *t;
@@ -50,11 +79,12 @@ static int add_track(struct ap_supervisor *sv, u32 seg)
 		sv->tracks = more;
 		sv->tracks_cap = cap;
 	}
-	t = calloc(1, sizeof(*t));
+	t = has_place(sv, seg) ? calloc(1, sizeof(*t)) : NULL;
 	if (!t)
 		return -ENOMEM;
 	*t = (struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
 	sv->tracks[sv->ntracks++] = t;
+	sv->track_at[AP_PARTY_OF(seg)][AP_SEG_LOCAL(seg)] = t;
 	return 0;
 }
 
@@ -306,6 +336,7 @@ void ap_tracks_update(struct ap_supervisor *sv)
 			ap_supervisor_glance(sv);
 		if ((!t->is_free || with_free) && update(sv, t)) {
 			sv->tracks[i] = sv->tracks[--sv->ntracks];
+			sv->track_at[AP_PARTY_OF(t->seg)][AP_SEG_LOCAL(t->seg)] = NULL;
 			free(t);
 		} else {
 			i++;
@@ -327,11 +358,10 @@ void ap_track_gone(struct ap_track *t)
 
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
 {
-	for (u32 i = 0; i < sv->ntracks; i++) {
-		if (sv->tracks[i]->seg != seg)
-			continue;
-		ap_track_gone(sv->tracks[i]);
-	}
+	struct ap_track *t = ap_track_of(sv, seg);
+
+	if (t)
+		ap_track_gone(t);
 }
 
 void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid)
@@ -382,6 +412,10 @@ void ap_tracks_fini(struct ap_supervisor *sv)
 	}
 	free(sv->tracks);
 	sv->tracks = NULL;
+	for (u32 p = 0; p < AP_PARTY_MAX; p++)
+		free(sv->track_at[p]);
+	memset(sv->track_at, 0, sizeof(sv->track_at));
+	memset(sv->track_room, 0, sizeof(sv->track_room));
 	sv->ntracks = sv->tracks_cap = 0;
 	memset(sv->scanned, 0, sizeof(sv->scanned));
 }

@@ -147,6 +147,27 @@ wait "$session"
 is "$?" 0 "the session ends with them" || note "$(cat attached.said)"
 has attached '^[0-9]+,,instructions' "and has its table"
 
+# --- one that changes its credentials while it is attached to is left all the same
+mkfifo later.in
+exec 7<>later.in
+"$PROGRAMS/trust_change" later <later.in >later.said 2>/dev/null 7>&- &
+check "later: it is there" wait_for 20 test -s later.said
+later=$(cat later.said)
+"$ANYPERF" stat -x, -o later -e instructions -p "$later" 2>later.err 7>&- &
+session=$!
+check "later: it is attached to" wait_for 20 grep -q memfd:anyperf "/proc/$later/maps"
+was=$(inodes "$later" rw-s)
+printf x >&7
+check "later: it has changed" wait_for 20 sh -c '[ $(wc -l <later.said) = 2 ]'
+is "$(inodes "$later" rw-s | wc -l) $(inodes "$later" rw-s | grep -cFx "$was")" "1 0" "later: it is in another file"
+kill -INT "$session"
+wait "$session"
+is "$(cat later.err)" "" "later: nothing is said"
+is "$(grep -c 'rw-s.*memfd:anyperf' "/proc/$later/maps") $(find "/proc/$later/fd" -lname '*memfd:anyperf*' | wc -l)" "0 0" \
+	"later: nothing of the session is left in it"
+kill -9 "$later"
+exec 7>&-
+
 # --- what it can ask for
 run "$ANYPERF" stat -x, -o asks -e instructions -- "${nobody[@]}" "$PROGRAMS/trust_reach" asks
 is "$status" 0 "another user's program reaches nothing that it could write"

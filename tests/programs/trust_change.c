@@ -13,6 +13,7 @@
  *	trust_change narrow	it has one that lets no new descriptor come
  *	trust_change closed	it has one that lets nothing be mapped
  *	trust_change full	it has all descriptors that it may have
+ *	trust_change later	it says its pid first, and waits for something to read
  *	trust_change perf	it has mapped a perf event
  */
 #include <errno.h>
@@ -141,6 +142,15 @@ static int full(void)
 	return errno == EMFILE && n ? changes_and_stays() : 2;
 }
 
+static int later(void)
+{
+	char byte;
+
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	return read(0, &byte, 1) < 0 ? 2 : changes_and_stays();
+}
+
 static int perf(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
@@ -199,6 +209,8 @@ int main(int argc, char **argv)
 		return filtered(closed);
 	if (!strcmp(mode, "full"))
 		return full();
+	if (!strcmp(mode, "later"))
+		return later();
 	if (!strcmp(mode, "perf"))
 		return perf();
 	return 2;
