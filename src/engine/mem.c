@@ -26,6 +26,7 @@
 #define CHUNK_EARLY   (448ULL << 10) /* what the blob's image has room for */
 #define CHUNK_FIRST   (64ULL << 10)
 #define CHUNK	      (256ULL << 10)
+#define STRIDE	      (64ULL << 10) /* so much is brought in by one call */
 
 /* A run of adjacent executable chunks: below its code it grows down, above it grows up. */
 struct arena {
@@ -37,6 +38,7 @@ struct arena {
 struct chunk {
 	struct chunk *next; /* older */
 	u64 size, used;
+	u64 ready; /* so much of it is there */
 };
 
 static AP_ROOMY struct ap_range mappings_v[2][MAX_MAPPINGS];
@@ -201,6 +203,16 @@ void *ap_mem_map(u64 near, u64 size)
 void ap_mem_populate(void *p, u64 size)
 {
 	ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), AP_MADV_POPULATE_WRITE);
+}
+
+u64 ap_mem_populate_to(void *start, u64 ready, u64 want, u64 size)
+{
+	u64 to = AP_ALIGN_UP(want, STRIDE);
+
+	if (to > size)
+		to = size;
+	ap_mem_populate((char *)start + ready, to - ready);
+	return to;
 }
 
 void ap_mem_early_init(u64 start, u64 end)
@@ -488,6 +500,7 @@ static bool heap_grow(u64 need)
 		return false;
 	c->next = heap;
 	c->used = AP_ALIGN_UP(sizeof(*c), 16);
+	c->ready = 0;
 	heap = c;
 	return true;
 }
@@ -501,6 +514,8 @@ void *ap_heap_alloc(u64 size)
 		return NULL;
 	p = (char *)heap + heap->used;
 	heap->used += size;
+	if (heap->used > heap->ready)
+		heap->ready = ap_mem_populate_to(heap, heap->ready, heap->used, heap->size);
 	return memset(p, 0, size);
 }
 

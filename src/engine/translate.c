@@ -498,13 +498,18 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 static void emit_side_count(struct ap_sb *sb, const struct ap_exit *x, u32 k,
 			    const struct ap_vec *vec)
 {
-	bool dead = !sb->probe && !sb->walk && ap_live_at(sb, x->target) == 0;
 	const struct ap_exit *test = tr.tests ? x : NULL;
+	bool dead = false;
 	u32 redo = 0;
 
-	/* not behind loop: it changes rcx, which the comparison may have had */
-	if (!dead && sb->insns[k].i.kind == AP_I_JCC)
+	/*
+	 * First, as it reads no more code: what leaves here does so seldom.  Not behind loop: it changes rcx, which the comparison may
+	 * have had.
+	 */
+	if (sb->insns[k].i.kind == AP_I_JCC)
 		redo = ap_redo_find(sb, k);
+	if (!redo)
+		dead = !sb->probe && !sb->walk && ap_live_at(sb, x->target) == 0;
 	if (dead || redo)
 		emit_count_flags(vec, redo ? &sb->insns[redo - 1] : NULL, test);
 	else

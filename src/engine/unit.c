@@ -18,6 +18,7 @@
 #define UNIT_SIZE_MAX (1U << 20)
 #define UNIT_SIZE_MIN (16U << 10)
 #define EARLY_SIZE    (256U << 10)
+#define COLD_STRIDE   (32U << 10) /* so much of stubs is brought in at once */
 
 AP_ROOMY struct ap_unit ap_units[AP_UNIT_MAX];
 u32 ap_nunits;
@@ -124,6 +125,23 @@ static bool reserve_block(struct ap_unit *u)
 	return true;
 }
 
+/* From both ends, so much that the block has room. */
+static void bring_in(struct ap_unit *u)
+{
+	u32 want = u->used + AP_UNIT_ROOM / 4, free = u->size - u->cold_ready, to;
+
+	if (want > u->ready && u->ready < free)
+		u->ready = (u32)ap_mem_populate_to(u->base, u->ready, want, free);
+	want = u->cold + AP_UNIT_ROOM / 8;
+	free = u->size - u->ready;
+	if (want <= u->cold_ready || u->cold_ready >= free)
+		return;
+	to = (u32)AP_ALIGN_UP(want, COLD_STRIDE);
+	to = to < free ? to : free;
+	ap_mem_populate(u->base + u->size - to, to - u->cold_ready);
+	u->cold_ready = to;
+}
+
 static struct ap_unit *with_room(u64 pc, bool near)
 {
 	for (u32 k = ap_nunits; k-- > 0;) {
@@ -155,7 +173,10 @@ struct ap_unit *ap_unit_for(u64 pc)
 		u = with_room(pc, false);
 	if (!u && ap_filter_allows_map(true))
 		u = unit_new(ap_proc.blob_lo);
-	return u && reserve_block(u) ? u : NULL;
+	if (!u || !reserve_block(u))
+		return NULL;
+	bring_in(u);
+	return u;
 }
 
 void ap_unit_add_block(struct ap_unit *u, struct ap_block *b)

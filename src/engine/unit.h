@@ -23,7 +23,8 @@ struct ap_unit {
 	struct ap_block *
 		*blocks; /* in address order; replaced when it grows, never freed before a flush */
 	u32 nblocks, cap;
-	bool retired; /* flushed, but a thread may still be inside */
+	u32 ready, cold_ready; /* so much is there, from either end */
+	bool retired;	       /* flushed, but a thread may still be inside */
 };
 
 extern struct ap_unit ap_units[AP_UNIT_MAX];
