@@ -199,17 +199,26 @@ int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *par
 {
 	char path[AP_PROC_PATH], name[32];
 	struct stat st;
-	int own;
+	int pin, own, ret;
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
 	ap_proc_path(path, tid, name);
+	if (fd < 0)
+		return -EBADF;
+	/* pinned before it is looked at: the number may be another file's the next moment */
+	pin = ap_kernel_open(path, O_PATH);
+	if (pin < 0)
+		return -errno;
 	/* what is no file of that mount is not opened: a device would notice, a FIFO would wait */
-	if (fd < 0 || stat(path, &st))
+	if (fstat(pin, &st) || !S_ISREG(st.st_mode) || st.st_dev != s->dev) {
+		close(pin);
 		return -EBADF;
-	if (!S_ISREG(st.st_mode) || st.st_dev != s->dev)
-		return -EBADF;
-	own = ap_kernel_open(path, O_RDWR | O_NONBLOCK | O_NOCTTY);
-	return own < 0 ? -errno : ap_session_party_new(s, own, party);
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pin);
+	own = ap_kernel_open(path, O_RDWR);
+	ret = own < 0 ? -errno : 0;
+	close(pin);
+	return ret ?: ap_session_party_new(s, own, party);
 }
 
 void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f)
