@@ -689,13 +689,9 @@ static int run_report(int argc, char **argv, int at)
 static int check_recording(const struct stat_args *args)
 {
 	if (args->repeat != 1)
-		return usage("record and -r do not go together");
-	if (args->cgroups || args->for_each_cgroup)
-		return usage("record and cgroups do not go together");
+		return usage("record and -r do not go together"); /* as with perf */
 	if (args->append)
 		return usage("record and --append do not go together");
-	if (args->null_run && !args->events.n)
-		return usage("record needs events");
 	return 0;
 }
 

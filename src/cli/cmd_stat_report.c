@@ -83,6 +83,7 @@ static enum ap_stat_split split_of(const struct report_args *a, const struct ap_
 		[AP_AGGR_DIE] = AP_STAT_DIES,	    [AP_AGGR_CORE] = AP_STAT_CORES,
 		[AP_AGGR_THREAD] = AP_STAT_THREADS, [AP_AGGR_NODE] = AP_STAT_NODES,
 		[AP_AGGR_GLOBAL] = AP_STAT_ALL,	    [AP_AGGR_UNSET] = AP_STAT_ALL,
+		[AP_AGGR_CLUSTER] = AP_STAT_ALL,    [AP_AGGR_CACHE] = AP_STAT_ALL,
 	};
 
 	if (a->no_aggr)

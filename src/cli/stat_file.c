@@ -144,9 +144,21 @@ static void describe(struct ap_stat_file *f, const struct ap_data_event *ev)
 	f->events.sel[f->events.n++] = sel;
 }
 
+/* Of perf, or of ours, whose numbers are those of perf 6.1. */
+static void read_version(struct ap_data *d, char *version, size_t size)
+{
+	u64 len;
+	const u8 *p = ap_data_feature(d, AP_FEAT_VERSION, &len);
+
+	*version = '\0';
+	if (p && len > 4)
+		snprintf(version, size, "%.*s", (int)(len - 4), (const char *)p + 4);
+}
+
 void ap_stat_file_read(struct ap_stat_file *f, struct ap_data *d)
 {
 	struct ap_data_rec rec;
+	char version[64];
 	const u8 *text;
 	u64 size;
 
@@ -156,6 +168,8 @@ void ap_stat_file_read(struct ap_stat_file *f, struct ap_data *d)
 		take_record(f, &rec);
 	text = ap_data_feature(d, AP_FEAT_REMARKS, &size);
 	take_remarks(f, text, size);
+	read_version(d, version, sizeof(version));
+	f->config.aggr = ap_stat_aggr_of(version, f->config.aggr);
 	for (u32 i = 0; i < ap_data_nevents(d); i++)
 		describe(f, ap_data_event(d, i));
 }

@@ -246,7 +246,8 @@ static int read_events(struct ap_data *d, char *why)
 		return fail(why, -EINVAL, "has a damaged list of events");
 	size = (u32)h->attr_size - 16;
 	n = h->attrs.size / h->attr_size;
-	if (!n)
+	/* `stat record -n` has times alone */
+	if (!n && !(h->features[0] >> AP_FEAT_STAT & 1))
 		return fail(why, -EINVAL, "names no event");
 	for (i = 0; i < n; i++) {
 		r = read_event(d, h->attrs.offset + i * h->attr_size, size, why);

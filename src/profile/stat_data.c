@@ -4,6 +4,8 @@
  */
 #include "profile/stat_data.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #include "profile/format.h"
@@ -150,4 +152,19 @@ bool ap_thread_map_entry(const struct ap_data_rec *rec, u32 nth, s32 *tid, char 
 	memcpy(comm, p + 8, 15);
 	comm[15] = '\0';
 	return true;
+}
+
+/* perf 6.5 has caches behind dies, perf 6.9 clusters before them: what follows moves up. */
+enum ap_stat_aggr ap_stat_aggr_of(const char *version, u64 number)
+{
+	unsigned int major, minor, more = 0;
+
+	if (version && sscanf(version, "%u.%u", &major, &minor) == 2)
+		more = major > 6 || (major == 6 && minor >= 9) ? 2 : major == 6 && minor >= 5;
+	if (number <= AP_AGGR_DIE || !more)
+		return number <= AP_AGGR_NODE ? (enum ap_stat_aggr)number : AP_AGGR_UNSET;
+	if (number <= AP_AGGR_DIE + more)
+		return number == AP_AGGR_DIE + more ? AP_AGGR_CACHE : AP_AGGR_CLUSTER;
+	number -= more;
+	return number <= AP_AGGR_NODE ? (enum ap_stat_aggr)number : AP_AGGR_UNSET;
 }

@@ -12,7 +12,7 @@
 #include "profile/buf.h"
 #include "profile/data.h"
 
-/* perf's numbers of what rows are of, as perf 6.1 has them. */
+/* perf's numbers of what rows are of, as perf 6.1 has them; then what later ones have, whose numbers are others. */
 enum ap_stat_aggr {
 	AP_AGGR_NONE,
 	AP_AGGR_GLOBAL,
@@ -21,7 +21,9 @@ enum ap_stat_aggr {
 	AP_AGGR_CORE,
 	AP_AGGR_THREAD,
 	AP_AGGR_UNSET,
-	AP_AGGR_NODE
+	AP_AGGR_NODE,
+	AP_AGGR_CLUSTER,
+	AP_AGGR_CACHE
 };
 
 /* The type of an EVENT_UPDATE of our own: the section as a record. */
@@ -50,6 +52,9 @@ void ap_record_stat(struct ap_buf *to, const struct ap_stat_value *value);
 void ap_record_stat_round(struct ap_buf *to, const struct ap_stat_round *round);
 void ap_record_event_unit(struct ap_buf *to, u64 id, const char *unit);
 void ap_record_event_scale(struct ap_buf *to, u64 id, double scale);
+
+/* What a number says in a file by this version of perf ("6.9.g0123"; NULL: not known). */
+enum ap_stat_aggr ap_stat_aggr_of(const char *version, u64 number);
 
 /* false: the record is shorter than what it has to say. */
 AP_MUST_CHECK bool ap_stat_config_parse(const struct ap_data_rec *rec, struct ap_stat_config *out);

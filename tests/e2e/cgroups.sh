@@ -55,6 +55,12 @@ is "$(((twice - once) / 20000))" 1 "and that is the loop, and its fork"
 run "${stat[@]}" -e instructions,branches,loads -G "$base/x,,$base/y" sh work
 is "$(count instructions "$base/x")" "$once" "-G: the first event's cgroup"
 is "$(($(count branches "") > $(count loads "$base/y")))" 1 "-G: an empty name is everybody"
+run "$ANYPERF" stat record -a --deterministic -x, -o r.data -e instructions,branches -G "$base/x,$base/y" sh work
+is "$status $(awk -F, '{ for (i = 1; i <= NF; i++) if ($i ~ /^instr/) print $(i - 2) }' err)" "0 $once" "stat record -G: status and count" || note "$(cat err)"
+awk -F, '{ for (i = 1; i <= NF; i++) if ($i ~ /^(instr|branch)/) print $(i - 2), $i }' err >live
+run "$ANYPERF" stat report -x, -i r.data
+awk -F, '{ for (i = 1; i <= NF; i++) if ($i ~ /^(instr|branch)/) print $(i - 2), $i }' err >reported
+same reported live "stat report has the counts of cgroups, without their names, as perf's"
 run "${stat[@]}" -e '{instructions,branches}' -G "$base/x" sh work
 is "$(count instructions "$base/x")" "$once" "a group of a cgroup"
 is "$((x > 0)) $(count branches "$base/x")" "1 $x" "and its member"
