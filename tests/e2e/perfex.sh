@@ -109,8 +109,14 @@ done | paste -sd,)" "2,PowerPC 604,4,PowerPC 750/740/750CX,4,PowerPC 7400,6,Powe
 perfex --cpu 7450 -L
 has "$tmp/out" '^BRANCHES_COMPLETED:0x22:0x1$' "with codes and counters"
 perfex --cpu 604 -l
-is "$(sed '1,/^Events/d' "$tmp/out" | paste -sd,)" "PROCESSOR_CYCLES,INSTRUCTIONS_COMPLETED" "a 604 has events of all"
-for cpu in 604:INSTRUCTIONS_COMPLETED: 750:2@3: 7410:INSTRUCTIONS_COMPLETED@2: 7450:INSTRUCTIONS_COMPLETED:BRANCHES_COMPLETED \
+is "$(sed '1,/^Events/d' "$tmp/out" | paste -sd,)" \
+	"PROCESSOR_CYCLES,INSTRUCTIONS_COMPLETED,DTLB_MISSES,BRANCH_MISPREDICT_CORRECTION,DATA_CACHE_MISSES,ITLB_MISSES,BRANCHES_COMPLETED,LOADS_COMPLETED" \
+	"a 604 has events of all, and those of its two counters"
+perfex --cpu 604e -L
+has "$tmp/out" '^SYSTEM_CALLS:0x0B:0x4$' "a 604e has those of its third"
+perfex --cpu 7410 -L
+has "$tmp/out" '^MISPREDICTED_BRANCHES:0x05:0x8$' "a 7410 has its own"
+for cpu in 604:INSTRUCTIONS_COMPLETED:BRANCHES_COMPLETED 604ev:2@3:8@1 750:2@3: 7410:INSTRUCTIONS_COMPLETED@2: 7450:INSTRUCTIONS_COMPLETED:BRANCHES_COMPLETED \
 	7457:2@3:22@0; do
 	IFS=: read -r name instr branch <<<"$cpu"
 	events=(-x -e "$instr")
@@ -142,7 +148,7 @@ PATH=$PROGRAMS:$PATH perfex --cpu 7450 -e INSTRUCTIONS_COMPLETED -e BRANCHES_COM
 is "$(awk '/^event/ { print $3 }' "$tmp/err" | tr '\n' ' ')" \
 	"$(sed -n 's/.* EXPECT instructions //p' "$root/tests/programs/and_loop.S") $(sed -n 's/.* EXPECT branches //p' "$root/tests/programs/and_loop.S") " \
 	"7450: counts begin with the command's first instruction"
-for cpu in 750 7450; do
+for cpu in 604 604e 750 7400 7410 7450; do
 	refused=
 	for event in $("$ANYPERF" perfex --cpu $cpu -l | sed '1,/^Events/d'); do
 		PATH=$PROGRAMS:$PATH perfex --cpu $cpu -e "$event" -- and_loop

@@ -5,7 +5,7 @@
  * not marked (FCM0), or until PMC1 turns negative (TRIGGER, for the others).  A counter that turns
  * negative, and whose condition is enabled, ends TRIGGER and with FCECE freezes all.
  *
- * Events by the user's manuals of the MPC604e, MPC750, MPC7410 and MPC7450 ("Performance Monitor"): 1 and 2 are cycles and
+ * Events by the user's manuals of the PowerPC 604, MPC604e, MPC750, MPC7400 and MPC7450 ("Performance Monitor"): 1 and 2 are cycles and
  * completed instructions on PMC1 to PMC4 of all.  Of the others those are here that the engine counts the same of.  A miss in a
  * TLB is one that a table is searched for; a 750's L2 and a 7450's L3 are the last level of the machine that is modelled, and what
  * a 7450's L2 misses is what the last level is asked for.  What a CPU counts as it is processed, and not as it completes, has no
@@ -39,6 +39,34 @@ struct ap_ppcmodel_family {
 static const struct ap_ppcmodel_listed of_all[] = {
 	{ "PROCESSOR_CYCLES", 0xf, 1, K(CYCLES) },
 	{ "INSTRUCTIONS_COMPLETED", 0xf, 2, K(INSTR) },
+	{ NULL, 0, 0, 0 }
+};
+/* Its misses in the instruction cache are those of speculative fetches. */
+#define OF_604 \
+	{ "DTLB_MISSES", 0x1, 6, DTLB_WALKS }, \
+	{ "BRANCH_MISPREDICT_CORRECTION", 0x1, 7, MISPREDICTED }, \
+	{ "DATA_CACHE_MISSES", 0x2, 6, K(L1D_LOAD_MISS) | K(L1D_STORE_MISS) }, \
+	{ "ITLB_MISSES", 0x2, 7, K(ITLB_WALK) }, \
+	{ "BRANCHES_COMPLETED", 0x2, 8, K(BRANCH) }, \
+	{ "LOADS_COMPLETED", 0x2, 18, K(LOAD) }
+static const struct ap_ppcmodel_listed of_604[] = {
+	OF_604,
+	{ NULL, 0, 0, 0 }
+};
+static const struct ap_ppcmodel_listed of_604e[] = {
+	OF_604,
+	{ "SYSTEM_CALLS", 0x4, 11, K(SYSCALL) },
+	{ "INSTRUCTION_TABLE_SEARCH_COUNT", 0x4, 17, K(ITLB_WALK) },
+	{ "DATA_TABLE_SEARCH_COUNT", 0x4, 18, DTLB_WALKS },
+	{ NULL, 0, 0, 0 }
+};
+/* As a 750 in few: its misses in caches are those of attempts that may be speculative. */
+static const struct ap_ppcmodel_listed of_7400[] = {
+	{ "ITLB_MISSES", 0x2, 6, K(ITLB_WALK) },
+	{ "LOADS_COMPLETED", 0x2, 11, K(LOAD) },
+	{ "BRANCHES_TAKEN", 0x4, 5, K(TAKEN) },
+	{ "DTLB_MISSES", 0x4, 6, DTLB_WALKS },
+	{ "MISPREDICTED_BRANCHES", 0x8, 5, MISPREDICTED },
 	{ NULL, 0, 0, 0 }
 };
 static const struct ap_ppcmodel_listed of_750[] = {
@@ -79,14 +107,14 @@ static const struct ap_ppcmodel_listed of_7450[] = {
 
 /* clang-format off */
 static const struct ap_ppcmodel_family families[] = {
-	{ "604", 0x00040303, 2, { ~0u, 0, 0 }, false, &of_all[2] },
-	{ "604e", 0x00090204, 4, { ~0u, MMCR1_4, 0 }, false, &of_all[2] },
-	{ "604ev", 0x000a0100, 4, { ~0u, MMCR1_4, 0 }, false, &of_all[2] },
+	{ "604", 0x00040303, 2, { ~0u, 0, 0 }, false, of_604 },
+	{ "604e", 0x00090204, 4, { ~0u, MMCR1_4, 0 }, false, of_604e },
+	{ "604ev", 0x000a0100, 4, { ~0u, MMCR1_4, 0 }, false, of_604e },
 	{ "750", 0x00080200, 4, { ~0u, MMCR1_4, 0 }, false, of_750 },
 	{ "750fx", 0x70000203, 4, { ~0u, MMCR1_4, 0 }, false, of_750 },
 	{ "750gx", 0x70020102, 4, { ~0u, MMCR1_4, 0 }, false, of_750 },
-	{ "7400", 0x000c0209, 4, { ~0u, MMCR1_4, 0x80000000 }, true, &of_all[2] },
-	{ "7410", 0x800c1104, 4, { ~0u, MMCR1_4, 0x80000000 }, true, &of_all[2] },
+	{ "7400", 0x000c0209, 4, { ~0u, MMCR1_4, 0x80000000 }, true, of_7400 },
+	{ "7410", 0x800c1104, 4, { ~0u, MMCR1_4, 0x80000000 }, true, of_7400 },
 	{ "7450", 0x80000203, 6, { ~0u, MMCR1_6, 0x80000000 }, true, of_7450 },
 	{ "7455", 0x80010303, 6, { ~0u, MMCR1_6, 0x80000000 }, true, of_7450 },
 	{ "7457", 0x80020101, 6, { ~0u, MMCR1_6, 0x80000000 }, true, of_7450 },
