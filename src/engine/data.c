@@ -179,6 +179,11 @@ static u32 size_of(const struct ap_access *a)
 	return size;
 }
 
+void ap_data_ask(void)
+{
+	(void)size_of(&(struct ap_access){ .flags = AP_ACCESS_OPEN });
+}
+
 void ap_data_look(struct ap_thread *t, u64 pc)
 {
 	u64 seg_base[3] = { 0, 0, t->app_gs_base };

@@ -62,4 +62,8 @@ void ap_check_emit(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_che
 /* The way out; place as in ap_thread.exit_id, gate: of its unit. */
 void ap_check_emit_out(struct ap_emit *e, const struct ap_check *c, u32 place, const u8 *gate);
 
+/* What these want to know of the CPU, before CPUID is forbidden. */
+void ap_data_ask(void);
+void ap_vector_ask(void);
+
 #endif

@@ -209,6 +209,8 @@ bool ap_pmc_has(u32 feature); /* does the CPU execute it? AP_CPU_* */
 /* Past the instruction at pc, which *i is then; false, and before it, where it is gone meanwhile. */
 bool ap_pmc_step_over(struct ap_thread *t, u64 pc, struct ap_insn *i);
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
+/* What it wants to know of the CPU, before CPUID is forbidden. */
+void ap_pmc_ask(void);
 void ap_pmc_read(struct ap_thread *t, u64 pc);
 
 /* report.c: one line to stderr of the program, and a note to the session. */

@@ -90,6 +90,12 @@ bool ap_pmc_has(u32 feature)
 	return has & feature;
 }
 
+void ap_pmc_ask(void)
+{
+	(void)this_cpu();
+	(void)ap_pmc_has(0);
+}
+
 void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
 {
 	u64 *gpr = t->regs.gpr;

@@ -5,7 +5,10 @@
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
+#include "engine/data.h"
+#include "engine/engine.h"
 #include "engine/party.h"
+#include "engine/signal.h"
 #include "engine/task.h"
 
 #define ARCH_SET_GS	  0x1001
@@ -17,13 +20,32 @@
 
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 
-/* May a thread be about to fault on it?  Then code has it executed where the program does. */
-static void forbid_cpuid(void)
+/* Code has CPUID executed where the program does, or by the engine. */
+static void let_cpuid_fault(bool may)
 {
 	ap_lock_take(&ap_proc.lock);
-	ap_proc.cpuid_faults = true;
+	ap_proc.cpuid_faults = may;
 	ap_cache_flush();
 	ap_lock_drop(&ap_proc.lock);
+}
+
+/* May a thread be about to fault on it?  What the engine wants to know of the CPU it asks for the last time. */
+static s64 forbid_cpuid(struct ap_thread *t, struct ap_call *c)
+{
+	bool did_fault = ap_proc.cpuid_faults;
+	s64 ret;
+
+	if (!did_fault) {
+		ap_pmc_ask();
+		ap_data_ask();
+		ap_vector_ask();
+		(void)ap_fp_has_xsave();
+		let_cpuid_fault(true);
+	}
+	ret = ap_call_pass(t, c);
+	if (ap_is_err(ret) && !did_fault) /* the CPU cannot */
+		let_cpuid_fault(false);
+	return ret;
 }
 
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
@@ -44,9 +66,7 @@ s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c)
 			ap_thread_note_fs(t);
 		return ret;
 	case ARCH_SET_CPUID:
-		if (!c->a[1])
-			forbid_cpuid();
-		return ap_call_pass(t, c);
+		return c->a[1] ? ap_call_pass(t, c) : forbid_cpuid(t, c);
 	case ARCH_SHSTK_ENABLE:
 		/* Returns are jumps in translated code: a shadow stack would never match. */
 		return -AP_EINVAL;

@@ -64,6 +64,13 @@ static void save(struct state *s)
 	}
 }
 
+void ap_vector_ask(void)
+{
+	struct state s;
+
+	save(&s);
+}
+
 /* Up to 8 bytes of vector register n from a byte on. */
 static u64 vector_bytes(const struct state *s, u32 n, u32 from, u32 size)
 {

@@ -95,4 +95,13 @@ for cpu in zen zen2 zen3 haswell broadwell skylake skylakex cascadelake icelakex
 	run timeout -k 5 60 "$ANYPERF" run --cpu-id $cpu -- papi_avail -a
 	has out '^PAPI_TOT_INS +0x[0-9a-f]+ +No' "$cpu: PAPI has its presets"
 done
+# a program that asks for CPUID to fault, and is refused
+for id in "skylake GenuineIntel" "zen4 AuthenticAMD"; do
+	run timeout -k 5 60 "$ANYPERF" run --cpu-id "${id% *}" -- "$PROGRAMS/cpuid_refused"
+	if [ "$status" = 2 ]; then
+		lack "${id% *}: CPUID that cannot fault stays the session's" "this CPU's can"
+	else
+		is "$(xargs <out) $status" "before: ${id#* } after: ${id#* } 0" "${id% *}: CPUID that cannot fault stays the session's"
+	fi
+done
 done_testing
