@@ -277,6 +277,7 @@ struct ap_seg {
 	u64 dead[2][AP_RAW_N];
 	u64 asking[(AP_SLOT_MAX + 63) / 64]; /* slots whose request waits (abi/service.h) */
 	u64 kinds_ack; /* what all its code counts by now: ap_kinds_with(ap_session.kinds), or less */
+	u32 counters; /* bits: watches whose counter (AP_WATCH_COUNTER) is to be raised here; the supervisor's */
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64];	  /* path or name for reports, NUL terminated */
@@ -378,6 +379,7 @@ struct ap_session {
 	u32 watch_how[AP_WATCH_MAX]; /* AP_WATCH_*: type and length */
 	/* Of AP_WATCH_FILE: watch[n] is an offset in this file, as /proc/PID/maps tells of it (major << 20 | minor). */
 	u64 watch_dev[AP_WATCH_MAX], watch_ino[AP_WATCH_MAX];
+	u64 watch_counter[AP_WATCH_MAX]; /* likewise an offset, of AP_WATCH_COUNTER */
 	u64 model_seed; /* where windows are is drawn from it (engine/feed_session.c) */
 	u32 codes;	/* enum ap_cpu: whose raw codes are taken */
 	u32 known_segs
@@ -398,6 +400,8 @@ struct ap_session {
 #define AP_WATCH_FILE		(1u << 16) /* of code, wherever the file is mapped: a probe */
 #define AP_WATCH_RETURN                                                                            \
 	(1u << 18) /* with AP_WATCH_FILE: returns of the function that begins there */
+#define AP_WATCH_COUNTER                                                                           \
+	(1u << 19)		   /* nothing is counted: the probe's reference counter is raised */
 #define AP_WATCH_LOCKED (1u << 17) /* no address: instructions that lock what they access */
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");

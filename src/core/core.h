@@ -53,6 +53,8 @@ struct ap_world_bp {
 	u32 type; /* AP_HW_BREAKPOINT_W, _RW or _X */
 	/* Of code: addr is an offset in this file (major << 20 | minor); ino 0: it is an address. */
 	u64 dev, ino;
+	bool is_counter; /* with ino: nothing is counted, the probe's reference counter at this offset is raised */
+	u64 counter;
 	bool is_return; /* with ino: of the function that begins there its returns */
 	bool is_locked; /* of code: all instructions that lock what they access; there is no address */
 };

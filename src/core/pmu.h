@@ -25,7 +25,7 @@ struct ap_hw_event {
 	u32 which;	/* driver's own */
 	u64 start;	/* raw value at the start of the open interval */
 	u64 time_start; /* driver's own: clocks */
-	u64 priv[4];	/* driver's own */
+	u64 priv[5];	/* driver's own */
 	/*
 	 * How its overflows are seen: enum ap_sampler_source, and ap_sampler.which, set by start at the
 	 * latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows the source.

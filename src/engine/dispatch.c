@@ -4,6 +4,7 @@
  * on an empty engine stack with the thread's registers in t->regs and never returns.
  */
 #include "abi/switches.h"
+#include "engine/counters.h"
 #include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
@@ -297,6 +298,8 @@ static void heed(struct ap_thread *t)
 		ap_kinds_switch();
 	if (ap_unlikely(ap_watches_are_stale()))
 		ap_watch_switch();
+	if (ap_unlikely(ap_counters_are_stale()))
+		ap_counters_switch();
 	if (ap_unlikely(ap_taken_is_due()))
 		ap_taken_look();
 }

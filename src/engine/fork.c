@@ -120,6 +120,7 @@ static void take_over(struct ap_seg *to)
 	to->carry = own->carry;
 	to->watch_ack = own->watch_ack;
 	to->data_ack = own->data_ack;
+	to->counters = own->counters;
 	to->smc_at = own->smc_at;
 	memcpy(to->comm, own->comm, sizeof(own->comm));
 	memcpy((char *)to + AP_SHAPES_OFF, ap_proc.shapes, own->nshapes * sizeof(u64));

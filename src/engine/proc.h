@@ -53,6 +53,7 @@ struct ap_proc {
 	bool forsaken;	   /* it has none of the session's memory any more; forsake.c */
 	bool dying;	   /* of a signal that leaves a core; dump.c */
 	u32 watch_gen;	   /* ap_session.watch_gen when the cache was last flushed for it; lock */
+	u32 counters;	   /* ap_seg.counters as they are raised; lock */
 	u32 watch_epoch;   /* code of earlier epochs minds less of the watches; lock */
 	u32 data_gen;	   /* ap_session.data_gen when the maps were last made; lock */
 	bool data;	   /* code is checked for accesses of watched data, at present; lock */

@@ -10,6 +10,7 @@
  * right onto the rest, which is far from all that programs ask for, cannot be had.
  */
 #include "engine/alias.h"
+#include "engine/counters.h"
 #include "engine/filter.h"
 #include "engine/huge.h"
 #include "engine/region.h"
@@ -594,7 +595,12 @@ static s64 memory(struct ap_thread *t, struct ap_call *c)
 
 s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
 {
+	s64 ret;
+
 	if (ap_unlikely(ap_limits_shares(t)) && ap_vm_limit_refuses(t, c))
 		return c->nr == AP_NR_brk ? ap_sys1(AP_NR_brk, 0) : -AP_ENOMEM;
-	return ap_unlikely(ap_mlock_future) ? ap_mlock_memory(t, c, memory) : memory(t, c);
+	ret = ap_unlikely(ap_mlock_future) ? ap_mlock_memory(t, c, memory) : memory(t, c);
+	if (ap_unlikely(ap_proc.counters))
+		ap_counters_mapped(c, ret);
+	return ret;
 }

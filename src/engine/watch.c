@@ -22,7 +22,8 @@ static bool is_code(u32 k)
 	const struct ap_session *s = ap_proc.session;
 
 	return __atomic_load_n(&s->watch_used, __ATOMIC_ACQUIRE) & (1U << k) &&
-	       AP_WATCH_TYPE(s->watch_how[k]) == AP_HW_BREAKPOINT_X;
+	       AP_WATCH_TYPE(s->watch_how[k]) == AP_HW_BREAKPOINT_X &&
+	       !(s->watch_how[k] & AP_WATCH_COUNTER);
 }
 
 /* --- probes: code of a file, wherever that is mapped */

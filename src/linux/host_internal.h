@@ -676,6 +676,8 @@ void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);
 /* As with tracepoints; a task that is known now, and one that is not any more. */
 void ap_host_watch_to_cpus(struct ap_host *host, const struct ap_host_task *t);
 AP_MUST_CHECK int ap_host_watch_task(struct ap_host *host, struct ap_host_task *t, bool is_born);
+/* Which counters are to be raised in the task's process; NULL: in all. */
+void ap_host_watch_tell(struct ap_host *host, const struct ap_host_task *t);
 void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t);
 
 /* host_cred.c */

@@ -22,6 +22,7 @@
 #include "linux/as_task.h"
 #include "linux/host_internal.h"
 #include "linux/probe_form.h"
+#include "pmu/drivers.h"
 #include "pmu/tracepoint.h"
 
 #define TRACING	     "/sys/kernel/tracing"
@@ -31,7 +32,7 @@
 
 struct probe {
 	char path[PATH_MAX];
-	u64 offset;
+	u64 offset, counter;
 	bool is_return, has_counter;
 	int form_error; /* of the next: 0, or what an event gets that wants it */
 	struct ap_probe_form form;
@@ -82,6 +83,7 @@ static bool parse_line(char *line, u64 id, struct probe *p)
 	p->path[colon - at] = '\0';
 	p->offset = strtoull(colon + 1, &at, 0);
 	p->has_counter = *at == '(';
+	p->counter = p->has_counter ? strtoull(at + 1, NULL, 0) : 0;
 	p->is_return = line[0] == 'r' || strstr(at, "%return");
 	p->form_error = ap_probe_form_parse(args, &p->form);
 	return true;
@@ -122,7 +124,8 @@ static int look_at(struct ap_host *host, const struct ap_host_task *caller,
 		return -EACCES;
 	p->offset = attr->config2;
 	p->is_return = attr->config & IS_RETURN;
-	p->has_counter = attr->config >> COUNTER_BITS;
+	p->counter = attr->config >> COUNTER_BITS;
+	p->has_counter = p->counter; /* so says the kernel */
 	ret = read_text(caller->tid, attr->config1, p->path, sizeof(p->path));
 	/* what was read was its memory */
 	return ret || ap_host_task_is_itself(host, caller) ? ret : -ESRCH;
@@ -223,8 +226,6 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 		return -EACCES; /* the session refuses all programs */
 	if (group == AP_SVC_KERNELS)
 		return -EINVAL;
-	if (p.has_counter)
-		return -EOPNOTSUPP;
 	ret = find_file(host, caller, p.path, &dev, &ino);
 	if (!ret)
 		ret = take_form(host, &p, attr, &form);
@@ -235,7 +236,7 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 	attr->config1 = p.offset;
 	attr->config2 = dev;
 	attr->bp_type = p.is_return;
-	attr->config3 = form;
+	attr->config3 = AP_PROBE_CONFIG3(form, p.has_counter, p.counter);
 	*is_probe = true;
 	return 0;
 }

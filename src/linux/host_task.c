@@ -550,6 +550,7 @@ static void count_from(struct ap_host *host, struct ap_host_task *t, struct ap_h
 	ap_host_watch_leave(host, t);
 	t->has_parting = false;
 	place(host, t, seg, slot);
+	ap_host_watch_tell(host, t);
 	t->gen = 0;
 }
 

@@ -11,6 +11,8 @@
 
 #include "linux/host_internal.h"
 
+static bool is_counter(const struct ap_host *host, u32 place);
+
 /* One place for CPUs. */
 struct ap_host_cpu_watch {
 	u32 place;
@@ -43,13 +45,14 @@ static u32 how_of(const struct ap_world_bp *bp)
 	u32 how = AP_WATCH_HOW(bp->type, bp->type == AP_HW_BREAKPOINT_X ? 1 : bp->len);
 
 	return how | (bp->ino ? AP_WATCH_FILE : 0) | (bp->is_return ? AP_WATCH_RETURN : 0) |
-	       (bp->is_locked ? AP_WATCH_LOCKED : 0);
+	       (bp->is_counter ? AP_WATCH_COUNTER : 0) | (bp->is_locked ? AP_WATCH_LOCKED : 0);
 }
 
 static bool is_same(const struct ap_session *s, u32 k, const struct ap_world_bp *bp)
 {
 	return s->watch[k] == bp->addr && s->watch_how[k] == how_of(bp) &&
-	       (!bp->ino || (s->watch_dev[k] == bp->dev && s->watch_ino[k] == bp->ino));
+	       (!bp->ino || (s->watch_dev[k] == bp->dev && s->watch_ino[k] == bp->ino)) &&
+	       (!bp->is_counter || s->watch_counter[k] == bp->counter);
 }
 
 /*
@@ -118,12 +121,17 @@ static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 p
 {
 	struct ap_session *s = host->ses->head;
 
-	if (host->watch_users[place]++)
+	if (host->watch_users[place]++) {
+		/* it is raised in one more process, which may be in code */
+		if (bp->is_counter)
+			announce(host, s->watch_how[place]);
 		return;
+	}
 	host->next_watch = (place + 1) % AP_WATCH_MAX;
 	s->watch[place] = bp->addr;
 	s->watch_dev[place] = bp->dev;
 	s->watch_ino[place] = bp->ino;
+	s->watch_counter[place] = bp->counter;
 	s->watch_how[place] = how_of(bp);
 	__atomic_fetch_or(&s->watch_used, 1U << place, __ATOMIC_RELEASE);
 	announce(host, s->watch_how[place]);
@@ -247,6 +255,10 @@ static void forget(struct ap_host *host, const struct ap_host_task *t,
 
 void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t)
 {
+	/* counters are raised until their event is closed, which may outlive the task */
+	for (struct ap_host_watch *w = host->watches; w; w = w->next)
+		if (w->task == t && !w->all && is_counter(host, w->place))
+			w->task = NULL;
 	forget(host, t, NULL);
 }
 
@@ -305,6 +317,32 @@ static int get_cpu_watch(struct ap_host *host, u32 place, struct ap_host_cpu_wat
 	return ret;
 }
 
+/* --- counters */
+
+static bool is_counter(const struct ap_host *host, u32 place)
+{
+	return host->ses->head->watch_how[place] & AP_WATCH_COUNTER;
+}
+
+static void tell(const struct ap_host *host, const struct ap_host_task *t)
+{
+	u32 mask = 0;
+
+	for (const struct ap_host_watch *w = host->watches; w; w = w->next)
+		if (w->task && w->task->seg == t->seg && is_counter(host, w->place))
+			mask |= 1U << w->place;
+	__atomic_store_n(&t->seg->head->counters, mask, __ATOMIC_RELEASE);
+}
+
+void ap_host_watch_tell(struct ap_host *host, const struct ap_host_task *t)
+{
+	if (t && t->seg)
+		tell(host, t);
+	for (const struct ap_host_task *o = t ? NULL : host->tasks; o; o = o->next)
+		if (o->seg)
+			tell(host, o);
+}
+
 /* --- what the core asks */
 
 static int arm_cpu(struct ap_host *host, struct ap_host_watch *w, s32 cpu)
@@ -338,6 +376,8 @@ int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_
 		return ret;
 	}
 	take_place(host, bp, place);
+	if (bp->is_counter)
+		ap_host_watch_tell(host, NULL);
 	*watch = (uintptr_t)w;
 	return 0;
 }
@@ -363,11 +403,14 @@ u32 ap_host_bp_place(void *world, u64 watch)
 void ap_host_bp_disarm(void *world, u64 watch)
 {
 	struct ap_host_watch *w = (struct ap_host_watch *)(uintptr_t)watch;
+	bool was_counter = is_counter(world, w->place);
 
 	give_place(world, w->place);
-	if (!w->task)
+	if (!w->task && w->all)
 		put_cpu_watch(world, w->all);
 	free_watch(w);
+	if (was_counter)
+		ap_host_watch_tell(world, NULL);
 }
 
 /* Code need not mind data any more: it is made again, without. */

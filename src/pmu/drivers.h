@@ -17,6 +17,11 @@
  * event has this type either: what is above the kernel's own is sent to the kernel (linux/host_kernel.c).
  */
 #define AP_PMU_PROBE 0xfffffff1U
+/* Its attr.config3: the form of its samples (abi/probe.h), and the offset of its reference counter, if it has one. */
+#define AP_PROBE_CONFIG3(form, has, counter) ((u64)(form) | (u64)(has) << 8 | (u64)(counter) << 16)
+#define AP_PROBE_FORM(config3)		     ((u32)((config3)&0xff))
+#define AP_PROBE_HAS_COUNTER(config3)	     ((config3) >> 8 & 1)
+#define AP_PROBE_COUNTER(config3)	     ((config3) >> 16)
 
 struct ap_bp_slot; /* one breakpoint that takes a debug register of its task */
 

@@ -7,7 +7,8 @@
 #include "abi/errno.h"
 #include "pmu/drivers.h"
 
-enum { OFFSET, DEV, INO = AP_PMU_WATCH + 1 }; /* hw->priv; hw->which: 1 for returns */
+/* hw->priv; hw->which: 1 for returns.  RAISED: the watch that raises the counter, 0 none. */
+enum { OFFSET, DEV, INO = AP_PMU_WATCH + 1, RAISED };
 
 static struct ap_world_bp watched(const struct ap_hw_event *hw)
 {
@@ -17,6 +18,20 @@ static struct ap_world_bp watched(const struct ap_hw_event *hw)
 				     .dev = hw->priv[DEV],
 				     .ino = hw->priv[INO],
 				     .is_return = hw->which };
+}
+
+/* From the event's opening on, whether or not it is enabled. */
+static int raise(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu,
+		 u64 counter)
+{
+	void *world;
+	const struct ap_core_ops *ops = ap_core_world(core, &world);
+	struct ap_world_bp bp = watched(hw);
+
+	bp.is_return = false;
+	bp.is_counter = true;
+	bp.counter = counter;
+	return ops->bp_arm(world, ap_pmu_host(task), cpu, &bp, &hw->priv[RAISED]);
 }
 
 static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_perf_attr *attr,
@@ -41,8 +56,12 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 	err = ap_pmu_watch_init(core, hw, task, cpu, &bp);
 	if (err)
 		return err;
+	if (AP_PROBE_HAS_COUNTER(attr->config3))
+		err = raise(core, hw, task, cpu, AP_PROBE_COUNTER(attr->config3));
+	if (err)
+		return err;
 	hw->raw_is_secret = hw->raw_is_secret_on_cpus = true;
-	hw->sample_form = (u32)attr->config3;
+	hw->sample_form = AP_PROBE_FORM(attr->config3);
 	if (hw->sample_form && ops->form_use)
 		ops->form_use(world, hw->sample_form, 1);
 	return 0;
@@ -55,6 +74,8 @@ static void event_fini(struct ap_core *core, struct ap_hw_event *hw)
 
 	if (hw->sample_form && ops->form_use)
 		ops->form_use(world, hw->sample_form, -1);
+	if (hw->priv[RAISED])
+		ops->bp_disarm(world, hw->priv[RAISED]);
 }
 
 static int start(struct ap_core *core, struct ap_hw_event *hw, struct ap_task *task, s32 cpu)

@@ -116,6 +116,7 @@ returns of a recursion: 10, of a deep one: 74
 returns, not by jumps: 8
 returns of a fork: 2
 samples of returns: 50, of its address: 50, count: 50
+counter: 0, open: 1, with another place: 2, beside it: 0, count: 3, one closed: 2, both: 1, all: 0
 no file: No such file or directory
 a folder: Invalid argument
 no path: Bad address

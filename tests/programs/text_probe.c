@@ -115,6 +115,7 @@ static void second_mapping(const char *name)
 		again(i);
 	call(2);
 	printf("two mappings: %llu\n", count_of(fd));
+	munmap(map - (offset & (PAGE - 1)), 2 * PAGE);
 	close(fd);
 	close(file);
 }
@@ -217,6 +218,31 @@ static void returns(void)
 	close(fd);
 }
 
+/* Of a probe, in a page of data: how many probes are open that have it. */
+__attribute__((section(".counters"), used)) static volatile uint16_t counter[2] = { 0, 0 };
+
+static void counters(void)
+{
+	uint64_t config = offset_of((const void *)(uintptr_t)&counter[1]) << 32, called_at = offset;
+	unsigned int before = counter[1];
+	int one = open_probe(self, config, 0, 0), two = open_probe(self, config, 0, 0), three;
+
+	printf("counter: %u, open: %u", before, counter[1]);
+	offset = offset_of((const void *)(uintptr_t)recurse);
+	three = open_probe(self, config | RETURNS, 0, 0);
+	offset = called_at;
+	printf(", with another place: %u, beside it: %u", counter[1], counter[0]);
+	ioctl(one, PERF_EVENT_IOC_ENABLE, 0);
+	call(3);
+	printf(", count: %llu", count_of(one));
+	close(one);
+	printf(", one closed: %u", counter[1]);
+	close(two);
+	printf(", both: %u", counter[1]);
+	close(three);
+	printf(", all: %u\n", counter[1]);
+}
+
 static void samples(uint64_t config)
 {
 	int fd = open_probe(self, config, 0, 1), n = 0, right = 0;
@@ -279,6 +305,7 @@ int main(int argc, char **argv)
 	samples(0);
 	returns();
 	samples(RETURNS);
+	counters();
 	refused("no file", "/nonesuch", 0);
 	refused("a folder", "/", 0);
 	refused("no path", (const char *)16, 0);
