@@ -23,7 +23,7 @@
 #define LOWEST	      0x10000ULL    /* mmap_min_addr as distributions set it */
 #define HIGHEST	      0x7fffffffe000ULL
 #define EXEC_DISTANCE 0x50000000ULL  /* 1.25 GiB: what a program maps next to its code fits in */
-#define CHUNK_EARLY   (448ULL << 10) /* what the blob's image has room for */
+#define CHUNK_EARLY   (448ULL << 10) /* if the blob's image has room for it */
 #define CHUNK_FIRST   (64ULL << 10)
 #define CHUNK	      (256ULL << 10)
 #define STRIDE	      (64ULL << 10) /* so much is brought in by one call */
@@ -473,13 +473,15 @@ void ap_heap_reserve(u64 size)
 	}
 }
 
-/* The oldest is never unmapped. */
+/* Of what the image has left, so that it stays within the image's pages as that grows.  The oldest is never unmapped. */
 static struct chunk *early_chunk(u64 need)
 {
-	struct chunk *c = need <= CHUNK_EARLY ? ap_mem_early(CHUNK_EARLY) : NULL;
+	u64 left = AP_ALIGN_DOWN(early_end - early_at, AP_PAGE_SIZE);
+	u64 size = left < CHUNK_EARLY ? left : CHUNK_EARLY;
+	struct chunk *c = need <= size ? ap_mem_early(size) : NULL;
 
 	if (c)
-		c->size = CHUNK_EARLY;
+		c->size = size;
 	return c;
 }
 

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -160,6 +163,46 @@ const struct ap_cpu_id *ap_host_cpu_id(void)
 							    : id_around();
 
 	return id->signature ? id : NULL;
+}
+
+/*
+ * The C library has asked for these leaves when we started, and keeps what it was told: asking again would be a trip to the
+ * hypervisor for each.
+ */
+static const unsigned int *told_to_libc(u32 leaf, u32 subleaf)
+{
+#if __has_include(<sys/platform/x86.h>)
+	static const struct {
+		u32 leaf, subleaf;
+		unsigned int index;
+	} known[] = {
+		{ 7, 0, CPUID_INDEX_7 },
+		{ 7, 1, CPUID_INDEX_7_ECX_1 },
+		{ 0xd, 1, CPUID_INDEX_D_ECX_1 },
+		{ 0x14, 0, CPUID_INDEX_14_ECX_0 },
+		{ 0x19, 0, CPUID_INDEX_19 },
+		{ 0x80000001, 0, CPUID_INDEX_80000001 },
+		{ 0x80000007, 0, CPUID_INDEX_80000007 },
+		{ 0x80000008, 0, CPUID_INDEX_80000008 },
+	};
+
+	for (size_t i = 0; i < AP_ARRAY_SIZE(known); i++)
+		if (known[i].leaf == leaf && known[i].subleaf == subleaf)
+			return __x86_get_cpuid_feature_leaf(known[i].index)->cpuid_array;
+#endif
+	return NULL;
+}
+
+struct ap_cpuid ap_cpu_ask(u32 leaf, u32 subleaf)
+{
+	const unsigned int *told = told_to_libc(leaf, subleaf);
+	struct ap_cpuid r;
+
+	/* eax, ebx, ecx, edx; all zero: it did not ask */
+	if (told && (told[0] | told[1] | told[2] | told[3]))
+		return (struct ap_cpuid){ told[0], told[1], told[2], told[3] };
+	__cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+	return r;
 }
 
 static void ask_host(struct ap_cpu_id *id)

@@ -154,11 +154,14 @@ static void *watch_descriptors(void *arg)
 
 int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epfd)
 {
+	cpu_set_t cpus;
+
 	*bell = (struct ap_doorbell){ .head = head, .epfd = epfd };
 	/* whoever asks first finds us asleep, and often asks again at once */
 	bell->credit = 2;
 	/* who looks in vain keeps the only CPU from whoever would ask */
-	bell->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SPIN_NS : 0;
+	bell->spin_ns =
+		sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) > 1 ? SPIN_NS : 0;
 	bell->is_running = true;
 	return 0;
 }

@@ -208,7 +208,6 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 		memcpy(host->lanes, host->ses->head->lanes, sizeof(host->lanes));
 	host->buf = malloc(AP_HOST_BUF);
 	machine = (const struct ap_machine *)host->ses->head->machine;
-	core_config.clocks_are_prompted = ap_host_can_prompt(host);
 	core_config.absent = ap_machine_absent(machine);
 	core_config.issue = machine->pipe.issue;
 	if (ap_is_stressed(host->ses->head, AP_STRESS_NARROW)) {

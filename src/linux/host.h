@@ -56,6 +56,8 @@ const struct ap_machine *ap_machine_default(void);
 u64 ap_machine_absent(const struct ap_machine *m);
 /* cpu_id.c: whose raw codes events have; who it is, NULL where that is the CPU that we run on. */
 enum ap_cpu ap_host_cpu(void);
+/* What CPUID says. */
+struct ap_cpuid ap_cpu_ask(u32 leaf, u32 subleaf);
 const struct ap_cpu_id *ap_host_cpu_id(void);
 enum ap_cpu ap_cpu_of_id(const struct ap_cpu_id *id);
 /* --machine names a machine: NULL or one that is no CPU's leaves the host's. */

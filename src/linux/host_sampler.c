@@ -52,6 +52,8 @@ static int make(struct ap_host *host)
 		return -ENOMEM;
 	all->area = ap_session_part(host->ses, AP_SAMPLER_OFF);
 	host->samplers = all;
+	/* asked with the first: it takes an event of the kernel's to know */
+	ap_core_config(host->core)->clocks_are_prompted = ap_host_can_prompt(host);
 	return 0;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "linux/run.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/ptrace.h>
@@ -145,18 +144,10 @@ int ap_run_let_go(struct ap_run_state *run, bool as_native)
 	return 0;
 }
 
-static struct ap_cpuid ask_cpu(u32 leaf, u32 subleaf)
-{
-	struct ap_cpuid r;
-
-	__cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
-	return r;
-}
-
 /* While the child is on its way to its exec. */
 static void tell_cpuid(struct ap_session *head)
 {
-	u32 n = ap_cpuid_list(ask_cpu, head->cpuid);
+	u32 n = ap_cpuid_list(ap_cpu_ask, head->cpuid);
 
 	__atomic_store_n(&head->ncpuid, n, __ATOMIC_RELEASE);
 }
