@@ -26,6 +26,9 @@ struct ap_launch {
 	void (*restore_signals)(const void *); /* undoes what the parent changed */
 	const void *restore_arg;
 
+	const char *
+		*envp; /* the command's, and how a shell would be called: made by ap_launch_fork */
+	const char **shell_argv;
 	pid_t pid;    /* out */
 	int sock;     /* out: to the child until it execs */
 	s32 child_fd; /* out, after ap_launch_go: the descriptors in the child */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,10 +76,20 @@ static void keep(const void *arg)
 	(void)arg;
 }
 
-static enum ap_launch_step launch(const char *path, int *err, int *status)
+static const char *const extra[] = { "LAUNCH_OLD=2", "LAUNCH_NEW=3" };
+
+/* The step that failed.  with_session: by a child that shares our memory, which gets descriptor 0 as the session's files. */
+static enum ap_launch_step launch(const char *path, const char *arg, bool with_session, int *err,
+				  int *status)
 {
-	char *const argv[] = { (char *)(uintptr_t)path, (char *)(uintptr_t) "3", NULL };
-	struct ap_launch l = { .path = path, .argv = argv, .session_fd = -1, .sock = -1 };
+	char *const argv[] = { (char *)(uintptr_t)path, (char *)(uintptr_t) "-c",
+			       (char *)(uintptr_t)arg, NULL };
+	struct ap_launch l = { .path = path,
+			       .argv = argv,
+			       .session_fd = with_session ? 0 : -1,
+			       .env = extra,
+			       .nenv = 2,
+			       .sock = -1 };
 	enum ap_launch_step step;
 	sigset_t mask;
 
@@ -86,9 +97,11 @@ static enum ap_launch_step launch(const char *path, int *err, int *status)
 	l.mask = &mask;
 	l.restore_signals = keep;
 	REQUIRE(ap_launch_fork(&l) == 0);
-	REQUIRE(ap_launch_go(&l, true) == 0);
+	REQUIRE(ap_launch_go(&l, !with_session) == 0);
+	errno = 0;
 	step = ap_launch_failure(&l, err);
 	REQUIRE(waitpid(l.pid, status, 0) == l.pid);
+	EXPECT_U64(errno, 0);
 	ap_launch_fini(&l);
 	return step;
 }
@@ -97,36 +110,60 @@ static void a_child_tells_why_it_could_not_exec(void)
 {
 	int err, status;
 
-	EXPECT(launch("/nonexistent", &err, &status) == AP_LAUNCH_EXEC);
-	EXPECT(err == -ENOENT);
-	EXPECT(launch("/etc/passwd", &err, &status) == AP_LAUNCH_EXEC);
-	EXPECT(err == -EACCES);
-	EXPECT(launch("/bin/true", &err, &status) == AP_LAUNCH_READY);
-	EXPECT_U64(err, 0);
-	EXPECT_U64(status, 0);
+	for (int with = 0; with < 2; with++) {
+		EXPECT(launch("/nonexistent", "", with, &err, &status) == AP_LAUNCH_EXEC);
+		EXPECT(err == -ENOENT);
+		EXPECT(launch("/etc/passwd", "", with, &err, &status) == AP_LAUNCH_EXEC);
+		EXPECT(err == -EACCES);
+		EXPECT(launch("/bin/true", "", with, &err, &status) == AP_LAUNCH_READY);
+		EXPECT_U64(err, 0);
+		EXPECT_U64(status, 0);
+	}
+}
+
+static void what_is_set_for_a_child_is_its_alone(void)
+{
+	int err, status;
+
+	setenv("LAUNCH_OLD", "1", 1);
+	for (int with = 0; with < 2; with++) {
+		EXPECT(launch("/bin/sh", "exit 1$LAUNCH_OLD$LAUNCH_NEW", with, &err, &status) ==
+		       AP_LAUNCH_READY);
+		EXPECT_U64(WEXITSTATUS(status), 123);
+		EXPECT_STR(getenv("LAUNCH_OLD"), "1");
+		EXPECT(!getenv("LAUNCH_NEW"));
+	}
 }
 
 static void a_held_child_can_be_aborted(void)
 {
 	char *const argv[] = { (char *)(uintptr_t) "true", NULL };
-	struct ap_launch l = { .path = "/bin/true", .argv = argv, .session_fd = -1, .sock = -1 };
 	sigset_t mask;
 
 	sigprocmask(SIG_SETMASK, NULL, &mask);
-	l.mask = &mask;
-	l.restore_signals = keep;
-	REQUIRE(ap_launch_fork(&l) == 0);
-	ap_launch_abort(&l);
-	EXPECT(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD);
+	for (int fd = -1; fd < 1; fd++) {
+		struct ap_launch l = { .path = "/bin/true",
+				       .argv = argv,
+				       .session_fd = fd,
+				       .mask = &mask,
+				       .restore_signals = keep,
+				       .sock = -1 };
+
+		REQUIRE(ap_launch_fork(&l) == 0);
+		ap_launch_abort(&l);
+		EXPECT(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = {
-		TAP(the_top_descriptor_is_a_new_one),  TAP(at_the_hard_limit_it_is_the_last_one),
-		TAP(a_huge_limit_makes_no_huge_table), TAP(a_child_tells_why_it_could_not_exec),
-		TAP(a_held_child_can_be_aborted),      { 0 }
-	};
+	static const struct tap_test tests[] = { TAP(the_top_descriptor_is_a_new_one),
+						 TAP(at_the_hard_limit_it_is_the_last_one),
+						 TAP(a_huge_limit_makes_no_huge_table),
+						 TAP(a_child_tells_why_it_could_not_exec),
+						 TAP(what_is_set_for_a_child_is_its_alone),
+						 TAP(a_held_child_can_be_aborted),
+						 { 0 } };
 
 	return tap_main(tests, argc, argv);
 }
