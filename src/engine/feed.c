@@ -20,7 +20,8 @@
 _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 	       "ap_feed_make_room(): a block's records");
 #define CHUNKS_MAX    4096U
-#define FULL_LOGS     4 /* are worth a helper */
+#define BRIEF	      256U /* words */
+#define FULL_LOGS     4	   /* are worth a helper */
 #define MADV_DONTNEED 4
 #define MADV_DONTFORK 10
 #define MADV_DOFORK   11
@@ -328,12 +329,32 @@ static void mend_log(struct ap_thread *t)
 
 /* --- what is left */
 
+static u64 faults_of(const struct ap_thread *t)
+{
+	return t->feed->met && t->feed->feed.mem ? ap_feed_faults(t) : ~0ULL;
+}
+
+/* Near a mark each block is a log: who asks the kernel for faults each time does little else. */
+static bool is_brief_log(struct ap_thread *t, u64 words)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	if (!t->feed_near || !tf->met || !tf->feed.mem || tf->unasked + words >= BRIEF) {
+		tf->unasked = 0;
+		return false;
+	}
+	tf->unasked += words;
+	return true;
+}
+
 void ap_feed_read_log(struct ap_thread *t, u64 at)
 {
 	struct ap_thread_feed *tf = t->feed;
 	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
-	struct ap_feed_part part = { from, to, chunks, NULL, 0, ap_feed_faults(t) };
+	struct ap_feed_part part = { from, to, chunks, NULL, 0, ~0ULL };
+	bool is_brief = is_brief_log(t, (u64)(to - from));
 
+	part.faults = is_brief ? tf->met->faults : faults_of(t);
 	collect(t, 0);
 	ap_feed_names_take(tf);
 	note_bases(t, tf->feed.seg_base);
@@ -351,7 +372,8 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 		ap_feed_thin_alone(&tf->feed);
 	} else {
 		ap_feed_run_part(&tf->feed, &part);
-		ap_feed_note_faults(&tf->feed, ap_feed_faults(t));
+		if (!is_brief)
+			ap_feed_note_faults(&tf->feed, faults_of(t));
 	}
 	ap_feed_gap_note(t, (u64)(to - from));
 	ap_feed_publish(t, &tf->feed);

@@ -360,17 +360,21 @@ void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part)
 
 void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 {
-	u64 before[AP_THIN_COUNTS], now[AP_THIN_COUNTS];
+	u64 before[AP_THIN_COUNTS], now[AP_THIN_COUNTS], words = (u64)(part->to - part->from);
 	struct ap_feed_part unseen = *part;
 	u32 gaps = phase.gaps;
 	enum ap_thin_state state;
+	bool wants_counts;
 
 	if (ap_likely(!ap_thin_is_on(&phase))) {
 		ap_feed_run_all(f, part);
 		return;
 	}
-	all_read(f, before);
-	state = ap_thin_next(&f->thin, &phase, before, NCOUNTS);
+	/* who is sampled reads logs of some words each */
+	wants_counts = ap_thin_wants_counts(&f->thin, &phase, words);
+	if (wants_counts)
+		all_read(f, before);
+	state = ap_thin_next(&f->thin, &phase, wants_counts ? before : NULL, NCOUNTS);
 	unseen.look = NULL;
 	note_pages(f, part->faults, state == AP_THIN_PASS);
 	if (state == AP_THIN_PASS)
@@ -379,10 +383,12 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 		ap_feed_run_all(f, state == AP_THIN_READ
 					   ? part
 					   : &unseen); /* what is warmed counts nothing */
-	all_read(f, now);
+	if (wants_counts)
+		all_read(f, now);
 	if (phase.is_whole)
-		read_first(f, (u64)(part->to - part->from));
-	if (ap_thin_did(&f->thin, &phase, (u64)(part->to - part->from), before, now, NCOUNTS))
+		read_first(f, words);
+	if (ap_thin_did(&f->thin, &phase, words, wants_counts ? before : NULL,
+			wants_counts ? now : NULL, NCOUNTS))
 		__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 	if (phase.gaps != gaps)
 		ap_windows_gap();

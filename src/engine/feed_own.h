@@ -30,8 +30,9 @@ struct ap_thread_feed {
 	u8 *log, *from, *guard; /* from: where what has not been read begins */
 	u8 *other, *stack;	/* the log that it is not in; the helper's stack */
 	u64 bp_at; /* from its start: what is from there to the pipeline's states is tables */
-	struct ap_met_pages *met;    /* NULL: all is modelled */
-	void *mem_at;		     /* for the models of memory, as long as they are not wanted */
+	struct ap_met_pages *met; /* NULL: all is modelled */
+	u64 unasked;		  /* words that were read since the kernel was asked for faults */
+	void *mem_at;		  /* for the models of memory, as long as they are not wanted */
 	struct ap_thread_feed *next; /* in spare */
 	bool is_open;		     /* the guard may be written to */
 	u32 names_seq;		     /* its models have the names of then (feed_names.c), */

@@ -444,9 +444,20 @@ static void note_warmed(struct ap_thin *t, const struct ap_thin_phase *p, u64 wo
 	t->warm_words += is_last ? words : 0;
 }
 
+static bool is_middle(const struct ap_thin *t, const struct ap_thin_phase *p, u64 words)
+{
+	return !t->mid_words && words >= (u64)(BURST - WARM) / 2 >> p->scale;
+}
+
+bool ap_thin_wants_counts(const struct ap_thin *t, const struct ap_thin_phase *p, u64 words)
+{
+	return t->state != AP_THIN_READ || t->seq != __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE) ||
+	       is_middle(t, p, t->words + words);
+}
+
 static void note_middle(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n)
 {
-	if (t->mid_words || t->words < (u64)(BURST - WARM) / 2 >> p->scale)
+	if (!is_middle(t, p, t->words))
 		return;
 	t->mid_words = t->words;
 	memcpy(t->mid, now, n * sizeof(*now));

@@ -133,6 +133,8 @@ static inline u64 ap_thin_more(const struct ap_thin *t, u32 k, u64 now)
 {
 	return t->more ? ((now - t->from[k]) * t->more) / AP_THIN_ONE : 0;
 }
+/* Before a log of so many words: false in the midst of a window, where nobody looks at counts, and NULL will do for them. */
+bool ap_thin_wants_counts(const struct ap_thin *t, const struct ap_thin_phase *p, u64 words);
 /* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
 				u32 n);
