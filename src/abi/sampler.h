@@ -64,6 +64,7 @@ struct ap_sampler {
 	u64 wakeup_watermark; /* bytes; 0: wakeup_events counts */
 	u32 ring_flags;	      /* AP_RING_*: sampling/ring.h */
 	u32 max_per_tick;     /* overflows until it is throttled; 0: never */
+	u64 rate; /* of its source in a second, where that is known; 0: a frequency is adapted to what it was */
 };
 
 struct ap_sampling {

@@ -214,6 +214,8 @@ struct ap_core_config {
 	 * holds for frequencies, which choose their periods themselves.
 	 */
 	bool only_frequencies_throttle;
+	/* Cycles of a modelled machine in a microsecond, which no time of ours says anything about; 0: it is not known. */
+	u32 cycles_mhz;
 	/* Threads learn by themselves that a clock's time has come; ticks are for those that do not run. */
 	bool clocks_are_prompted;
 	u32 max_stack;

@@ -110,6 +110,12 @@ int ap_sampling_check(struct ap_event *e)
 
 /* --- made and freed */
 
+static u64 rate_of(const struct ap_event *e)
+{
+	return e->hw.kinds == AP_KIND_BIT(AP_KIND_CYCLES) ? e->core->config.cycles_mhz * 1000000ULL
+							  : 0;
+}
+
 static void fill(struct ap_sampler *s, const struct ap_event *e)
 {
 	const struct ap_perf_attr *a = &e->attr;
@@ -148,6 +154,7 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 		period = 1;
 	if (s->source == AP_SAMPLE_CLOCK && period < CLOCK_PERIOD_NS)
 		period = CLOCK_PERIOD_NS;
+	s->rate = rate_of(e);
 	ap_sampler_init(s, period, a->flags & AP_PERF_FREQ);
 	if ((a->flags & AP_PERF_FREQ) && e->first_period) {
 		g->period = g->left = g->last_period = e->first_period;

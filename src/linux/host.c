@@ -210,6 +210,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 	machine = (const struct ap_machine *)host->ses->head->machine;
 	core_config.absent = ap_machine_absent(machine);
 	core_config.issue = machine->pipe.issue;
+	core_config.cycles_mhz = machine->mhz;
 	if (ap_is_stressed(host->ses->head, AP_STRESS_NARROW)) {
 		core_config.pmc_width = AP_NARROW_BITS;
 		core_config.pmc_bias = AP_NARROW_BIAS;

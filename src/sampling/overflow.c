@@ -52,6 +52,14 @@ static u64 period_for(u64 count, u64 ns, u64 freq)
 	return up >= down ? count << (up - down) : count >> (down - up);
 }
 
+/* A rate that is known needs no time: who is counted runs slower than it would. */
+static u64 period_meant(const struct ap_sampler *s, u64 count, u64 ns)
+{
+	u64 freq = __atomic_load_n(&ap_sampling_of(s)->freq, __ATOMIC_RELAXED);
+
+	return s->rate && freq ? s->rate / freq : period_for(count, ns, freq);
+}
+
 /*
  * count events took ns: towards the period that would make them .freq a second, an eighth of the way.
  * True: what is left of the current period is far too long for it and was given up.
@@ -59,7 +67,7 @@ static u64 period_for(u64 count, u64 ns, u64 freq)
 static bool adapt(struct ap_sampler *s, u64 count, u64 ns, u64 left)
 {
 	struct ap_sampling *g = ap_sampling_of(s);
-	s64 delta = (s64)(period_for(count, ns, g->freq) - g->period);
+	s64 delta = (s64)(period_meant(s, count, ns) - g->period);
 	s64 period;
 
 	/* away from 0; what a program has written may be anything, and is added up as such */
@@ -117,7 +125,8 @@ u32 ap_sampler_overflow(struct ap_sampler *s, const struct ap_moment *m, u64 *pe
 	if (g->freq) {
 		ns = m->now - g->freq_time;
 		g->freq_time = m->now;
-		if (ns && ns < 2 * AP_TICK_NS && adapt(s, ended, ns, value_left(s, m->value)))
+		if ((s->rate || (ns && ns < 2 * AP_TICK_NS)) &&
+		    adapt(s, ended, ns, value_left(s, m->value)))
 			restart(s, m->value);
 	}
 	if (s->max_per_tick && g->interrupts >= s->max_per_tick) {

@@ -40,6 +40,13 @@ periods()
 	fi
 }
 
+# --- a frequency of cycles: the machine says how many are a second, whatever time they take here
+sampled cycles cycles -F 50000 -- "$walk" walk $lines 100
+n=$(count cycles "$walk" walk $lines 100)
+script cycles period >found
+is "$(tail -n 50 found | sort -u | tr -d ' ')" 68000 "cycles have the period that their machine's clock makes of a frequency"
+check "all of them are in samples" awk -v n="$n" '{ sum += $1 } END { exit !(sum > n - 70000 && sum < n + n / 256) }' found
+
 # --- misses of a walk through twice L2's size: all its references, in an order that is known
 sampled misses L1-dcache-load-misses -c 1000 -d -W -- "$walk" walk $lines 5
 n=$(count L1-dcache-load-misses "$walk" walk $lines 5)
@@ -104,9 +111,9 @@ for period in 1000 5000 100000; do
 done
 
 # --- frequencies, several events, threads and processes
-sampled both cycles,instructions,LLC-load-misses -F 1000 -- "$walk" forks 5
+sampled both cycles,instructions,LLC-load-misses -F 100000 -- "$walk" forks 5
 script both event >events
-is "$(grep -c cycles events | awk '{ print ($1 > 10) }')" 1 "cycles by frequency"
+is "$(grep -c cycles events | awk '{ print ($1 > 4) }')" 1 "cycles by frequency"
 is "$(grep -c instructions events | awk '{ print ($1 > 10) }')" 1 "beside instructions"
 
 if command -v perf >/dev/null; then

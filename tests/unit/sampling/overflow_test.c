@@ -382,6 +382,39 @@ static void a_period_that_was_given_up_is_whole_when_it_goes_off(void)
 	EXPECT_U64(S.live.next, 2010);
 }
 
+/* Of a modelled machine's cycles: however long they take here, its clock says how many are a second. */
+static void a_known_rate_needs_no_time(void)
+{
+	struct ap_moment m = { 0 };
+	u64 period;
+
+	memset(&S, 0, sizeof(S));
+	S.s.source = AP_SAMPLE_LANE;
+	S.s.rate = 3000 * 1000000ULL;
+	ap_sampler_init(&S.s, 4000, true);
+	ap_sampler_arm(&S.s, 0);
+	EXPECT_U64(S.live.period, 1);
+	for (u32 n = 0; n < 200; n++) {
+		m.value = S.live.next;
+		m.now += n % 7 * 2 * AP_TICK_NS;
+		ap_sampler_overflow(&S.s, &m, &period);
+		m.ran = n * MS;
+		EXPECT(period <= 750000 && (n < 100 || period == 750000));
+	}
+	ap_sampler_set_period(&S.s, 1000, m.value);
+	for (u32 n = 0; n < 200; n++) {
+		m.value = S.live.next;
+		ap_sampler_overflow(&S.s, &m, &period);
+	}
+	EXPECT_U64(S.live.period, 3000000);
+	ap_sampler_set_period(&S.s, 4000000000U, m.value); /* more than there are */
+	for (u32 n = 0; n < 200; n++) {
+		m.value = S.live.next;
+		ap_sampler_overflow(&S.s, &m, &period);
+	}
+	EXPECT_U64(S.live.period, 1);
+}
+
 static void a_frequency_may_change(void)
 {
 	start(1000, true, 0);
@@ -441,6 +474,7 @@ int main(int argc, char **argv)
 		TAP(a_period_that_became_far_too_long_is_given_up),
 		TAP(a_value_of_long_ago_gives_nothing_up),
 		TAP(a_period_that_was_given_up_is_whole_when_it_goes_off),
+		TAP(a_known_rate_needs_no_time),
 		TAP(a_frequency_may_change),
 		TAP(anything_may_stand_there),
 		{ 0 },
