@@ -32,7 +32,7 @@
 #define SLICE_NS     200000
 
 static AP_ROOMY struct ap_block
-	*pages[PAGE_BUCKETS]; /* chained through page_next[] of that page's index */
+	*pages[PAGE_BUCKETS]; /* chained through the page that is of the bucket */
 static struct ap_sb sb;
 
 /* Neighbours are neighbours: few pages of the table are touched. */
@@ -43,8 +43,8 @@ static u32 page_bucket(u64 page)
 
 static u32 page_index(const struct ap_block *b, u64 bucket)
 {
-	for (u32 k = 0; k < AP_BLOCK_PAGES; k++)
-		if (b->pages[k] && page_bucket(b->pages[k]) == bucket)
+	for (u32 k = 0; k < b->npages; k++)
+		if (page_bucket(b->pages[k].addr) == bucket)
 			return k;
 	return 0;
 }
@@ -52,28 +52,28 @@ static u32 page_index(const struct ap_block *b, u64 bucket)
 /* A block stands once in each bucket, also when two of its pages share one. */
 static void pages_add(struct ap_block *b)
 {
-	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++) {
-		u32 h = page_bucket(b->pages[k]);
+	for (u32 k = 0; k < b->npages; k++) {
+		u32 h = page_bucket(b->pages[k].addr);
 
 		if (page_index(b, h) != k)
 			continue;
-		b->page_next[k] = pages[h];
+		b->pages[k].next = pages[h];
 		pages[h] = b;
 	}
 }
 
 static void pages_remove(struct ap_block *b)
 {
-	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++) {
-		u32 h = page_bucket(b->pages[k]);
+	for (u32 k = 0; k < b->npages; k++) {
+		u32 h = page_bucket(b->pages[k].addr);
 		struct ap_block **link = &pages[h];
 
 		if (page_index(b, h) != k)
 			continue;
 		while (*link && *link != b)
-			link = &(*link)->page_next[page_index(*link, h)];
+			link = &(*link)->pages[page_index(*link, h)].next;
 		if (*link)
-			*link = b->page_next[k];
+			*link = b->pages[k].next;
 	}
 }
 
@@ -94,8 +94,8 @@ void ap_cache_drop(struct ap_block *b)
 
 static bool overlaps(const struct ap_block *b, u64 start, u64 end)
 {
-	for (u32 k = 0; k < AP_BLOCK_PAGES && b->pages[k]; k++)
-		if (b->pages[k] < end && b->pages[k] + AP_PAGE_SIZE > start)
+	for (u32 k = 0; k < b->npages; k++)
+		if (b->pages[k].addr < end && b->pages[k].addr + AP_PAGE_SIZE > start)
 			return true;
 	return false;
 }
@@ -105,7 +105,7 @@ static void invalidate_bucket(u32 h, u64 start, u64 end)
 	struct ap_block *b = pages[h];
 
 	while (b) {
-		struct ap_block *next = b->page_next[page_index(b, h)];
+		struct ap_block *next = b->pages[page_index(b, h)].next;
 
 		if (overlaps(b, start, end))
 			drop(b);
@@ -392,11 +392,7 @@ void ap_cache_drop_probe(struct ap_block *b)
 		return;
 	if (u->used != (u32)(b->code - u->base) + b->code_len)
 		return; /* a pad was put behind it */
-	__atomic_store_n(&u->nblocks, u->nblocks - 1, __ATOMIC_RELEASE);
-	u->used = b->unit_used;
-	u->cold = b->unit_cold;
-	if (ap_heap_mark() == b->end)
-		ap_heap_rewind(b->mark);
+	ap_translate_undo(b);
 }
 
 struct ap_block *ap_cache_one_shot(u64 pc)

@@ -98,6 +98,11 @@ struct ap_rec {
 	u8 app_len_class; /* length in the low 4 bits, enum ap_rec_class above */
 };
 
+struct ap_block_page {
+	u64 addr;
+	struct ap_block *next; /* in its bucket */
+};
+
 struct ap_block {
 	u64 pc;	  /* program pc of the first instruction */
 	u8 *code; /* first byte in the cache */
@@ -108,14 +113,12 @@ struct ap_block {
 	const u64 *jumps;
 	const u8 *more; /* of each record, ap_insn_more(); NULL: the base group alone is counted */
 	u64 final_vec;	/* vector of the last exit, undone where its increment came early */
-	u64 pages[AP_BLOCK_PAGES]; /* page addresses that its source bytes lie in; 0 unused */
-	struct ap_block *page_next[AP_BLOCK_PAGES];
-	void *mark, *end;	  /* heap before and after the block was made */
-	u64 last_pc;		  /* of its last instruction: the branch that a probe asks about */
-	u32 unit_used, unit_cold; /* the unit before it was made */
-	u32 code_len;		  /* up to the end of the stubs */
+	struct ap_block_page *pages; /* that its source bytes lie in: so many as npages says */
+	u64 last_pc;  /* of its last instruction: the branch that a probe asks about */
+	u32 code_len; /* up to the end of the stubs */
 	u16 nrecs;
 	u8 nexits;
+	u8 npages;
 	u8 dead;
 	u8 lean;   /* of the base group it counts instructions alone */
 	u8 plain;  /* without a log, where others have one; leads to its like alone */

@@ -26,7 +26,8 @@
 #define CHUNK_EARLY   (448ULL << 10) /* if the blob's image has room for it */
 #define CHUNK_FIRST   (64ULL << 10)
 #define CHUNK	      (256ULL << 10)
-#define STRIDE	      (64ULL << 10) /* so much is brought in by one call */
+#define STRIDE_MIN    (8ULL << 10) /* so much is brought in by one call */
+#define STRIDE_MAX    (64ULL << 10)
 
 /* A run of adjacent executable chunks: below its code it grows down, above it grows up. */
 struct arena {
@@ -50,6 +51,7 @@ static u64 total;
 static struct ap_lock mem_lock;
 static struct ap_range avoided[MAX_AVOIDED];
 static u32 navoided;
+static u64 below; /* the last mapping that might be anywhere; 0: begin anew */
 static u64 early_at, early_end;
 static struct chunk *heap;
 static struct chunk *spare; /* where a filter of the program's may keep us from having another */
@@ -176,8 +178,19 @@ static void ask_for_huge(u64 p, u64 size)
 		ap_sys3(AP_NR_madvise, p, AP_ALIGN_DOWN(size, AP_HUGE_PAGE), AP_MADV_HUGEPAGE);
 }
 
+/* Where it is all the same: behind what was mapped so before, so that nothing is tried twice. */
+static u64 map_next(u64 size)
+{
+	u64 p = 0;
+
+	if (below > size && size < AP_HUGE_PAGE)
+		p = probe(below - size, size, AP_PROT_R | AP_PROT_W, LOWEST, HIGHEST, false);
+	return p;
+}
+
 void *ap_mem_map(u64 near, u64 size)
 {
+	bool anywhere = !near;
 	u64 at, p = 0;
 
 	size = AP_ALIGN_UP(size, AP_PAGE_SIZE);
@@ -188,12 +201,16 @@ void *ap_mem_map(u64 near, u64 size)
 		at = AP_ALIGN_DOWN(at - size, AP_HUGE_PAGE) + size;
 	ap_lock_take(&mem_lock);
 	if (size && !table_full() && ap_filter_allows_map(false)) {
-		if (at > size)
+		if (anywhere)
+			p = map_next(size);
+		if (!p && at > size)
 			p = probe(at - size, size, AP_PROT_R | AP_PROT_W, LOWEST, HIGHEST, false);
 		if (!p && near > LOW_END)
 			p = probe(at, size, AP_PROT_R | AP_PROT_W, LOWEST, HIGHEST, true);
 		if (p)
 			added(p, size);
+		if (p && anywhere && size < AP_HUGE_PAGE)
+			below = p;
 	}
 	ap_lock_drop(&mem_lock);
 	ask_for_huge(p, size);
@@ -205,9 +222,20 @@ void ap_mem_populate(void *p, u64 size)
 	ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), AP_MADV_POPULATE_WRITE);
 }
 
+/*
+ * What a page costs is mostly to be cleared: three of those that are brought in together and used save as much as one that is not used
+ * costs.  So it is little as long as little is used.
+ */
+u64 ap_mem_stride(u64 used)
+{
+	u64 n = AP_ALIGN_DOWN(used / 8, AP_PAGE_SIZE);
+
+	return n < STRIDE_MIN ? STRIDE_MIN : n < STRIDE_MAX ? n : STRIDE_MAX;
+}
+
 u64 ap_mem_populate_to(void *start, u64 ready, u64 want, u64 size)
 {
-	u64 to = AP_ALIGN_UP(want, STRIDE);
+	u64 to = AP_ALIGN_UP(want + ap_mem_stride(want), AP_PAGE_SIZE);
 
 	if (to > size)
 		to = size;
@@ -343,6 +371,7 @@ void ap_mem_unmap(void *p, u64 size)
 		ap_ranges_clear(begin_change(), start, start + size);
 		end_change();
 		shrink_arenas(start, start + size);
+		below = 0;
 		total -= size;
 		ap_sys2(AP_NR_munmap, start, size);
 	}

@@ -116,6 +116,8 @@ u8 ap_mangle_gs_string_reg(const struct ap_insn *i); /* has the gs base added wh
 
 /* translate.c */
 struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room */
+void ap_translate_undo(
+	struct ap_block *b); /* its memory is free again, if it is what was made last */
 
 /*
  * pmc.c: rdpmc, with the flags kept or not.  slow: the rel32 of jumps to where the dispatcher does it, which

@@ -650,6 +650,13 @@ static void emit_literals(void)
 	}
 }
 
+/* What was there before the last block was made. */
+static struct {
+	struct ap_block *b;
+	void *mark, *end; /* of the heap, before and after it */
+	u32 used, cold;	  /* of its unit */
+} made;
+
 /* The lasting description of what was written. */
 static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 {
@@ -657,12 +664,18 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	u64 more_size = tr.count_more ? tr.nrecs : 0;
 	u8 *const *sites;
 	u32 all_sites = ap_ibl_sites(&sites), nsites = all_sites <= AP_IBL_SITES ? all_sites : 0;
-	struct ap_block *b = ap_heap_alloc(sizeof(*b) + jumps_size + recs_size +
+	u64 pages_size = sb->npages * sizeof(struct ap_block_page);
+	struct ap_block *b = ap_heap_alloc(sizeof(*b) + pages_size + jumps_size + recs_size +
 					   nsites * sizeof(u16) + more_size);
-	u64 *jumps = (u64 *)(b + 1);
+	struct ap_block_page *pages = (struct ap_block_page *)(b + 1);
+	u64 *jumps = (u64 *)(pages + sb->npages);
 
 	if (!b)
 		return NULL;
+	b->pages = pages;
+	b->npages = (u8)sb->npages;
+	for (u32 k = 0; k < sb->npages; k++)
+		pages[k].addr = sb->pages[k];
 	memcpy(jumps, tr.jumps, jumps_size);
 	memcpy(jumps + tr.njumps, tr.recs, recs_size);
 	b->jumps = jumps;
@@ -687,7 +700,6 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->small = all_sites > 0;
 	b->frame = tr.lanes ? ap_behind_frame(sb) : 0;
 	b->last_pc = sb->n ? sb->insns[sb->n - 1].pc : 0;
-	memcpy(b->pages, sb->pages, sb->npages * sizeof(u64));
 	return b;
 }
 
@@ -757,10 +769,11 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	b = block_new(sb, exits);
 	if (!b)
 		return NULL;
-	b->mark = mark;
-	b->end = ap_heap_mark();
-	b->unit_used = u->used;
-	b->unit_cold = u->cold;
+	made.b = b;
+	made.mark = mark;
+	made.end = ap_heap_mark();
+	made.used = u->used;
+	made.cold = u->cold;
 	b->code = code;
 	b->pad = pad;
 	b->code_len = (u32)(tr.e.p - code);
@@ -768,4 +781,18 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	u->cold = tr.cold;
 	ap_unit_add_block(u, b); /* last: a handler may look for it from here on */
 	return b;
+}
+
+void ap_translate_undo(struct ap_block *b)
+{
+	struct ap_unit *u = &ap_units[b->unit];
+
+	if (made.b != b)
+		return;
+	made.b = NULL;
+	__atomic_store_n(&u->nblocks, u->nblocks - 1, __ATOMIC_RELEASE);
+	u->used = made.used;
+	u->cold = made.cold;
+	if (ap_heap_mark() == made.end)
+		ap_heap_rewind(made.mark);
 }

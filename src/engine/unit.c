@@ -18,7 +18,6 @@
 #define UNIT_SIZE_MAX (1U << 20)
 #define UNIT_SIZE_MIN (16U << 10)
 #define EARLY_SIZE    (256U << 10)
-#define COLD_STRIDE   (32U << 10) /* so much of stubs is brought in at once */
 
 AP_ROOMY struct ap_unit ap_units[AP_UNIT_MAX];
 u32 ap_nunits;
@@ -136,7 +135,7 @@ static void bring_in(struct ap_unit *u)
 	free = u->size - u->ready;
 	if (want <= u->cold_ready || u->cold_ready >= free)
 		return;
-	to = (u32)AP_ALIGN_UP(want, COLD_STRIDE);
+	to = (u32)AP_ALIGN_UP(want + ap_mem_stride(want), AP_PAGE_SIZE);
 	to = to < free ? to : free;
 	ap_mem_populate(u->base + u->size - to, to - u->cold_ready);
 	u->cold_ready = to;
