@@ -26,6 +26,7 @@
 #define AP_NR_shmctl		31
 #define AP_NR_dup		32
 #define AP_NR_dup2		33
+#define AP_NR_pause		34
 #define AP_NR_sendfile		40
 #define AP_NR_connect		42
 #define AP_NR_accept		43

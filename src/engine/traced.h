@@ -36,6 +36,7 @@ enum ap_traced_stop {
 struct ap_traced {
 	u64 mark;      /* behind the trap instruction, where it stands then */
 	u64 nr;	       /* orig_rax */
+	u64 paused;    /* a pause at this pc was cut short at its entry; 0 none */
 	u32 how;       /* AP_TRACED_* */
 	u32 opts;      /* PTRACE_O_*, by which children are traced, too */
 	u32 stop;      /* enum ap_traced_stop */
