@@ -356,7 +356,7 @@ static void drop_left(const struct leave *l, u32 epoch)
 /* The process has other lanes than the thread keeps, or wants it still.  Lock held; dropped where it does not return. */
 static void keep_lanes(struct ap_thread *t, bool by_ibl)
 {
-	if (ap_still_is_wanted()) {
+	if (ap_still_is_wanted(t)) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_still_wait(t);
 		run(t, by_ibl);
@@ -753,7 +753,7 @@ void ap_dispatch_one_shot(struct ap_thread *t)
 	if (ap_lanes_passed(t)) /* by what ran before it */
 		ap_lanes_look(t);
 	ap_lock_take(&ap_proc.lock);
-	if (ap_still_is_wanted()) {
+	if (ap_still_is_wanted(t)) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_still_wait(t);
 		ap_dispatch_one_shot(t);

@@ -287,6 +287,8 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 
 static void be_child(struct ap_thread *t, const struct ap_clone *k)
 {
+	ap_proc.still = 0; /* the parent's */
+	t->is_still = 0;
 	ap_mem_fork_child();
 	ap_lock_reset(&ap_proc.lock);
 	ap_proc.session_fd = ap_fd(t);

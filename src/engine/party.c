@@ -139,7 +139,7 @@ bool ap_party_would_stay(const struct ap_filter *f)
 }
 
 /* All others are still.  Why it cannot go; NULL: nothing is in the way. */
-static const char *obstacle(const struct ap_thread *t)
+static const char *obstacle(void)
 {
 	if (!may_call())
 		return "its seccomp filter lets it map nothing";
@@ -147,8 +147,6 @@ static const char *obstacle(const struct ap_thread *t)
 		return "it has mapped perf events";
 	if (ap_slot_has_more())
 		return "it has too many threads";
-	if (t->own_fd && ap_proc.nthreads > 1)
-		return "its threads do not share descriptors";
 	return NULL;
 }
 
@@ -162,7 +160,7 @@ static void be_alone(void)
 static const char *go(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
-	const char *why = obstacle(t);
+	const char *why = obstacle();
 	s64 file;
 	u32 seg;
 
@@ -207,7 +205,7 @@ static void give_up(struct ap_thread *t, const char *why)
 
 const char *ap_party_move(struct ap_thread *t)
 {
-	const char *why = "its threads do not stand still";
+	const char *why = "its threads do not come to rest, or do not share descriptors";
 	enum ap_still is;
 
 	do {

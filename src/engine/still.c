@@ -48,15 +48,12 @@ s64 ap_still_call(struct ap_thread *t, u64 nr, const u64 args[6])
 {
 	s64 ret = ap_syscall_do(t, nr, args);
 
-	if (ap_still_is_wanted() && !ap_lock_is_own(&ap_proc.lock))
+	if (ap_still_is_wanted(t) && !ap_lock_is_own(&ap_proc.lock))
 		ap_still_wait(t);
 	return ret;
 }
 
-/*
- * In the middle of an exec it is in no call that it comes out of as it went in.  With descriptors of its own it would go on with
- * those: a vfork child is waited for until it has gone.
- */
+/* In the middle of an exec it is in no call that it comes out of as it went in. */
 static bool is_still(struct ap_thread *o)
 {
 	if (__atomic_load_n(&o->is_still, __ATOMIC_SEQ_CST))
@@ -94,6 +91,8 @@ enum ap_still ap_still_begin(struct ap_thread *t)
 {
 	u32 none = 0, never = 0;
 
+	if (t->own_fd && ap_proc.nthreads > 1)
+		return AP_STILL_NOT;
 	if (!__atomic_compare_exchange_n(&ap_proc.still, &none, 1, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_SEQ_CST)) {
 		ap_still_wait(t);

@@ -17,10 +17,13 @@ enum ap_still {
 AP_MUST_CHECK enum ap_still ap_still_begin(struct ap_thread *t);
 void ap_still_end(void);
 
-/* Does somebody wait for this thread?  Then it waits in turn, with no lock, and where it knows nothing of its slot. */
-static inline bool ap_still_is_wanted(void)
+/*
+ * Does somebody wait for this thread?  Then it waits in turn, with no lock, and where it knows nothing of its slot.  One that has
+ * descriptors of its own, as a vfork child, has to be gone instead: it would go on with those.
+ */
+static inline bool ap_still_is_wanted(const struct ap_thread *t)
 {
-	return ap_unlikely(__atomic_load_n(&ap_proc.still, __ATOMIC_SEQ_CST));
+	return ap_unlikely(__atomic_load_n(&ap_proc.still, __ATOMIC_SEQ_CST)) && !t->own_fd;
 }
 void ap_still_wait(struct ap_thread *t);
 

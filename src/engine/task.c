@@ -147,7 +147,7 @@ static s64 raw_clone(struct ap_thread *t, struct ap_clone *k, struct ap_thread *
 	if (ret < 0 || k->flags & AP_CLONE_VFORK)
 		never_comes(serial);
 	t->in_call = 0;
-	if (ap_still_is_wanted())
+	if (ap_still_is_wanted(t))
 		ap_still_wait(t);
 	if (ret > 0 && ap_task_is_told_tid(child) && !(k->flags & AP_CLONE_VFORK))
 		__atomic_store_n(&child->told_tid, (u32)ret, __ATOMIC_RELEASE);
