@@ -261,6 +261,11 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	if (window)
 		ap_mem_unmap(window, AP_SLOTS_OFF);
 	window = NULL;
+	/* what threads are in the middle of is read in their old slots, which may be emptied once the segment is given up */
+	if (!ret && ap_proc.nthreads > 1) {
+		ap_proc.seg_index = seg;
+		ret = ap_thread_renew_all();
+	}
 	/* the last that is written there */
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_EXECED, __ATOMIC_RELEASE);
 	ret = ret ?: (int)map_segment(ap_proc.seg, seg);
@@ -274,7 +279,7 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	ap_cradle_drop();
 	if (ap_proc.nthreads > 1) {
 		ap_proc.seg->nslots = nslots;
-		ret = ap_thread_renew_all();
+		ap_feed_renew_all();
 	} else {
 		ret = ap_thread_fork_child(t);
 	}

@@ -322,7 +322,6 @@ int ap_thread_renew_all(void)
 		ret = ap_slot_map_anew(o, o->slot_index);
 	for (u32 i = 0; i < nidle && !ret; i++)
 		ret = ap_slot_map_anew(idle[i], idle_slots[i]);
-	ap_feed_renew_all();
 	return ret;
 }
 

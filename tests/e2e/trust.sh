@@ -67,8 +67,8 @@ run "$ANYPERF" stat -x, -o helped --model-thread --model-sample 1 -e instruction
 is "$(stat_value helped instructions)" 8010241 "with models in helpers"
 
 # back and forth, with all kinds of things under way.  A new image of who is not wholly root is as of a set-uid program
-run timeout 60 "$ANYPERF" stat -x, -o churn -e instructions -- "$PROGRAMS/setuid_churn" 10
-is "$status $(cat out)" "0 setuid_churn: ok" "ten times back and forth" || note "$(cat err)"
+run timeout 60 "$ANYPERF" stat -x, -o churn -e instructions -- "$PROGRAMS/setuid_churn" 20
+is "$status $(cat out)" "0 setuid_churn: ok" "twenty times back and forth" || note "$(cat err)"
 is "$(grep '^# not counted' churn | grep -v 'true: set-uid, set-gid or file')" "" "and all of it is counted"
 
 # --- whatever it is in the middle of: it is in another file, or in none
