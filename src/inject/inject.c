@@ -219,12 +219,14 @@ static void fill_boot(struct injection *j)
 /* What we hear of it from /proc is no condition: all calls are made in two stops then. */
 static int begin_calls(struct injection *j)
 {
-	bool is_known = !ap_stat_read(proc_pid(j->in), &j->stat);
+	bool is_known = j->in->stat || !ap_stat_read(proc_pid(j->in), &j->stat);
 	u32 cpu = 0;
 	int ret;
 
 	if (!is_known)
 		j->stat = (struct ap_stat){ 0 };
+	else if (j->in->stat)
+		j->stat = *j->in->stat;
 	j->remote.is_apart = is_known &&
 			     !ap_rawsys(__NR_getcpu, (u64)(uintptr_t)&cpu, 0, 0, 0, 0, 0) &&
 			     j->stat.cpu != cpu;

@@ -342,28 +342,38 @@ static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, cons
 	ap_session_note(&sv->ses, &args);
 }
 
-int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 party,
-			u32 *seg)
+static int make_segment(struct ap_supervisor *sv, pid_t pid, const struct ap_stat *st, u32 root,
+			u32 parent_seg, u32 party, u32 *seg)
 {
 	struct ap_session_file *f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
-	struct ap_seg init = { .pid = (u32)pid, .root = root, .parent_seg = parent_seg };
+	struct ap_seg init = { .pid = (u32)pid,
+			       .root = root,
+			       .parent_seg = parent_seg,
+			       .start_time = st->start_time };
 	char name[PATH_MAX] = ""; /* what follows the name goes into the segment too */
 	struct ap_seg parent;
-	struct ap_stat st;
 	int ret;
 
 	/* a filter outlives the image */
 	if (!ap_session_seg_read(&sv->ses, parent_seg, &parent))
 		init.mute = parent.mute;
 
-	if (!ap_stat_read(pid, &st))
-		init.start_time = st.start_time;
 	name_of(pid, name, sizeof(name));
 	memcpy(init.comm, name, sizeof(init.comm) - 1);
 	ret = f ? ap_session_seg_new(f, &init, seg) : -ENOENT;
 	if (!ret)
 		ap_owner_set(sv, *seg, pid);
 	return ret;
+}
+
+int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 party,
+			u32 *seg)
+{
+	struct ap_stat st;
+
+	if (ap_stat_read(pid, &st))
+		st = (struct ap_stat){ 0 };
+	return make_segment(sv, pid, &st, root, parent_seg, party, seg);
 }
 
 /*
@@ -405,15 +415,19 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";
+	struct ap_stat st = { 0 };
 	bool is_foreign;
 	int ret;
 
+	/* it is stopped: nothing of this changes until it is let go */
+	if (!ap_stat_read(pid, &st))
+		in.stat = &st;
 	in.refused = refusal(sv, pid, from, &is_foreign);
 	if (is_foreign) {
 		why = in.refused;
 		ret = ap_task_set_sigmask(pid, in.sigmask) ?: -EBADF;
 	} else {
-		ret = ap_handover_segment(sv, pid, from->root, parent_seg, from->party, &in.seg);
+		ret = make_segment(sv, pid, &st, from->root, parent_seg, from->party, &in.seg);
 	}
 	if (!ret) {
 		ret = ap_inject(&in, &why);

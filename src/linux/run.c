@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,6 +27,10 @@
 #include "linux/result.h"
 #include "linux/run_internal.h"
 #include "print/print.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
 #define DEFAULT_CACHE (64ULL << 20)
 #define NOFILE_MOST   1048576	    /* fs.nr_open, as it is nearly everywhere */
@@ -144,7 +149,13 @@ int ap_run_let_go(struct ap_run_state *run, bool as_native)
 	return 0;
 }
 
-/* While the child is on its way to its exec. */
+/* Of the engine, which is about to be copied. */
+static void bring_image_in(void)
+{
+	(void)madvise((void *)(uintptr_t)ap_blob_start, (size_t)(ap_blob_end - ap_blob_start),
+		      MADV_POPULATE_READ);
+}
+
 static void tell_cpuid(struct ap_session *head)
 {
 	u32 n = ap_cpuid_list(ap_cpu_ask, head->cpuid);
@@ -374,6 +385,8 @@ static int supervise(struct ap_run_state *run)
 	ret = ap_run_let_go(run, why != NULL);
 	if (ret)
 		return ret;
+	/* while the child is on its way to its exec */
+	bring_image_in();
 	tell_cpuid(run->sv.ses.head);
 	if (!why && await_exec(run) == -ESRCH)
 		return ap_run_explain_failure(run);
