@@ -108,7 +108,7 @@ files()
 	} | sort -u >writes
 	echo "$(wc -l <writes) $(grep -cFx "$party" writes)"
 }
-for mode in threads raw traced tracer filter narrow closed; do
+for mode in threads raw jailed traced tracer filter narrow closed; do
 	changes $mode 1 "$ANYPERF" stat -x, -o "table.$mode" -e instructions --
 	is "$(files "${pids[0]}")" "1 0" "$mode: it writes one file, which is its own"
 	is "$(grep -v Killed "err.$mode")" "" "$mode: nothing is said"

@@ -12,6 +12,7 @@
  *	trust_change filter	it has a seccomp filter that lets nearly all pass
  *	trust_change narrow	it has one that lets no new descriptor come
  *	trust_change closed	it has one that lets nothing be mapped
+ *	trust_change jailed	it has gone where there is no /proc
  *	trust_change full	it has all descriptors that it may have
  *	trust_change later	it says its pid first, and waits for something to read
  *	trust_change perf	it has mapped a perf event
@@ -207,6 +208,8 @@ int main(int argc, char **argv)
 		return filtered(narrow);
 	if (!strcmp(mode, "closed"))
 		return filtered(closed);
+	if (!strcmp(mode, "jailed"))
+		return chroot(".") || chdir("/") ? 2 : threads(0);
 	if (!strcmp(mode, "full"))
 		return full();
 	if (!strcmp(mode, "later"))
