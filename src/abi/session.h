@@ -340,7 +340,7 @@ struct ap_session {
 	u32 flags;	/* AP_F_* */
 	u32 supervisor; /* its pid; 0 once it is gone on purpose */
 	u32 command;	/* the pid of what it started; 0 none */
-	u32 unused;
+	u32 limits_set; /* 1: a task has set one of perf's limits, which is the session's and not the machine's */
 	u64 pidns;	 /* supervisor's pid namespace inode */
 	u64 cache_limit; /* bytes of translated code per process */
 	u32 max_segs;	 /* the file has room for so many */

@@ -98,6 +98,16 @@ void ap_native_park(struct ap_thread *t)
 }
 
 /*
+ * Who has set limits of perf's in the session, and is root, would go on with the machine's, and set those: back to what was
+ * the session's, as a rule.  No program did that natively, and its end does less harm.
+ */
+static bool must_end(void)
+{
+	return __atomic_load_n(&ap_proc.session->limits_set, __ATOMIC_ACQUIRE) &&
+	       !ap_sys0(AP_NR_geteuid);
+}
+
+/*
  * A fault of the engine's own may have come with the lock held and a table half written.  The
  * cache is left so that it can be retired then (mend.c); should that fault too, it is left alone.
  */
@@ -110,6 +120,12 @@ void ap_go_native(struct ap_thread *t, const char *why)
 	if (t->in_handler_depth < 2)
 		ap_service_quiet();
 	first = !__atomic_exchange_n(&ap_proc.native, true, __ATOMIC_ACQ_REL);
+	if (must_end()) {
+		if (first)
+			ap_note2(AP_NOTE_ENGINE,
+				 "ended, as it might set the machine's limits: ", why, "");
+		ap_sys2(AP_NR_kill, (u64)ap_sys0(AP_NR_getpid), AP_SIGKILL);
+	}
 	if (first)
 		ap_note2(AP_NOTE_ENGINE, "not counted from here on: ", why, "");
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_NATIVE, __ATOMIC_RELEASE);

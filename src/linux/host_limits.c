@@ -168,6 +168,7 @@ static s64 set(struct ap_host *host, u32 which, const char *text, size_t size)
 	if (ret)
 		return ret;
 	host->limits[which] = (s32)v;
+	__atomic_store_n(&host->ses->head->limits_set, 1, __ATOMIC_RELEASE);
 	apply(host, which);
 	return used;
 }

@@ -80,4 +80,28 @@ is "$(grep -c '^process ' report)" 1 "a process with threads has one report"
 run "$ANYPERF_TEST" stat --stress fault=20,log=9 -e instructions "$PROGRAMS/c_static" 9</dev/null
 has err "$fault_line\$" "where the log takes nothing the line stands alone"
 has err '^anyperf:   dispatched ' "and is followed by what there is"
+
+# --- who has set limits of the session's does not go on with the machine's
+if [ "$(id -u)" = 0 ]; then
+	paranoid=/proc/sys/kernel/perf_event_paranoid
+	before=$(cat $paranoid)
+	cat >sets <<-END
+		read was <$paranoid
+		echo \$((was + 1)) >$paranoid
+		i=0
+		while [ \$i -lt 20000 ]; do cd /; i=\$((i + 1)); done
+		echo $((before + 2)) >$paranoid
+		echo through
+	END
+	run "$ANYPERF_TEST" run --stress fault=15000 -- sh sets
+	after=$(cat $paranoid)
+	[ "$after" = "$before" ] || echo "$before" >$paranoid
+	is "$after" "$before" "the machine's limit is as it was"
+	is "$status $(cat out)" "137 " "it is ended"
+	has err "ended, as it might set the machine's limits: fault in the engine" "and that is said"
+	run "$ANYPERF_TEST" run --stress fault=15000 -- sh -c "$(sed 's/^echo.*paranoid$/:/' sets)"
+	is "$status $(cat out)" "0 through" "who has set none goes on"
+else
+	lack "limits of a root program" "only root sets them"
+fi
 done_testing
