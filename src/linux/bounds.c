@@ -17,7 +17,7 @@
  * So many segments that no process has been seen in: of forks that are on their way, of children that were killed too early. A
  * process has 64 in reserve (engine/cradle.c).
  */
-#define UNNAMED_MAX 8192U
+#define UNNAMED_MAX 1024U
 #define IN_RESERVE  64U
 
 #define PART_OF_MEMORY 2

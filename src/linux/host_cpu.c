@@ -41,7 +41,6 @@ struct ap_host_cpus {
 	u32 n;
 	u64 (*total)[AP_RAW_N];
 	u64 epoch, next_ns;
-	u32 ending; /* the segment that is about to be forgotten */
 	struct seen_seg *segs;
 	struct seen now[AP_SLOT_MAX]; /* of the segment that is looked at */
 	struct ap_slot slots[AP_SLOT_MAX];
@@ -216,15 +215,15 @@ static void take_slot(struct ap_host *host, struct seen_seg *s, const struct ap_
 	*was = *now;
 }
 
-static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg)
+static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg, u32 most)
 {
 	struct ap_host_cpus *c = host->cpus;
 	struct seen_seg *s = seen_of(host, seg);
 	u32 nslots = __atomic_load_n(&seg->head->nslots, __ATOMIC_RELAXED); /* once */
 	u64 dead[AP_RAW_N], gone[AP_RAW_N];
 
-	if (nslots > AP_SLOT_MAX)
-		nslots = AP_SLOT_MAX;
+	if (nslots > most)
+		nslots = most;
 	if (!s || !make_room(s, nslots) || !read_now(host, seg, nslots, dead))
 		return;
 	memcpy(gone, s->dead, sizeof(gone));
@@ -245,27 +244,24 @@ static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg)
 			take_slot(host, s, seg, i);
 }
 
-/* to each segment that may have somebody */
-static void each_seg(struct ap_host *host,
-		     void (*to)(struct ap_host *host, struct ap_host_seg *seg))
-{
-	struct ap_supervisor *sv = host->sv;
-
-	ap_tracks_learn(sv);
-	for (u32 i = 0; i < sv->ntracks; i++) {
-		struct ap_host_seg *seg = ap_host_seg(host, sv->tracks[i]->seg);
-
-		if (seg)
-			to(host, seg);
-	}
-}
+/* A look at a slot gives it memory: that of one which nobody is known to count in is bounded, and waits till it is known. */
+#define FEW_SLOTS 8
 
 void ap_host_cpus_look(struct ap_host *host)
 {
+	struct ap_supervisor *sv = host->sv;
+
 	if (host->cpus->epoch == host->epoch)
 		return;
 	host->cpus->epoch = host->epoch;
-	each_seg(host, look_at_seg);
+	ap_tracks_learn(sv);
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		struct ap_host_seg *seg =
+			sv->tracks[i]->is_free ? NULL : ap_host_seg(host, sv->tracks[i]->seg);
+
+		if (seg)
+			look_at_seg(host, seg, sv->tracks[i]->is_named ? AP_SLOT_MAX : FEW_SLOTS);
+	}
 	ap_host_trace_to_cpus(host, NULL);
 	ap_host_watch_to_cpus(host, NULL);
 }
@@ -295,11 +291,19 @@ u32 ap_host_cpu_of_words(struct ap_host *host, struct ap_host_task *t)
 									     : 0;
 }
 
-/* Before a parent is forgotten. */
-static void note_child(struct ap_host *host, struct ap_host_seg *seg)
+/* Before a parent is forgotten.  There may be many segments, and many that end: no memory is looked at for it but the children's. */
+static void note_children(struct ap_host *host, u32 parent)
 {
-	if (seg->head->parent_seg == host->cpus->ending)
-		(void)seen_of(host, seg);
+	struct ap_supervisor *sv = host->sv;
+	struct ap_host_seg *seg;
+
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		if (sv->tracks[i]->parent != parent || sv->tracks[i]->is_free)
+			continue;
+		seg = ap_host_seg(host, sv->tracks[i]->seg);
+		if (seg && seg->head->parent_seg == parent)
+			(void)seen_of(host, seg);
+	}
 }
 
 void ap_host_cpu_seg_ended(struct ap_host *host, u32 index)
@@ -308,9 +312,9 @@ void ap_host_cpu_seg_ended(struct ap_host *host, u32 index)
 
 	if (!seg)
 		return;
-	look_at_seg(host, seg);
-	host->cpus->ending = index;
-	each_seg(host, note_child);
+	look_at_seg(host, seg, AP_SLOT_MAX);
+	ap_tracks_learn(host->sv);
+	note_children(host, index);
 	for (struct seen_seg **p = &host->cpus->segs; *p; p = &(*p)->next) {
 		struct seen_seg *s = *p;
 

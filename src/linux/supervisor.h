@@ -27,16 +27,16 @@
 
 /* A segment that was not folded yet. */
 struct ap_track {
-	u32 seg;
-	pid_t pid;	/* 0 while unknown */
-	int pidfd;	/* -1: no descriptor left, or no such process any more */
-	bool is_gone;	/* the process ended; others may still use its memory */
-	bool is_named;	/* a seg.pid was there and has been tried */
-	bool is_owner;	/* the kernel says that it has the segment (owner.c) */
-	bool is_free;	/* in reserve: no process has begun to use it */
-	u32 uid;	/* of its folder in /proc then */
-	u64 start_time; /* likewise: as in struct ap_stat */
-	u64 since_ns;	/* when the segment was first seen */
+	u32 seg, parent; /* parent: as its memory said at the last look */
+	pid_t pid;	 /* 0 while unknown */
+	int pidfd;	 /* -1: no descriptor left, or no such process any more */
+	bool is_gone;	 /* the process ended; others may still use its memory */
+	bool is_named;	 /* a seg.pid was there and has been tried */
+	bool is_owner;	 /* the kernel says that it has the segment (owner.c) */
+	bool is_free;	 /* in reserve: no process has begun to use it */
+	u32 uid;	 /* of its folder in /proc then */
+	u64 start_time;	 /* likewise: as in struct ap_stat */
+	u64 since_ns;	 /* when the segment was first seen */
 };
 
 /* A task that we trace: seized for its exec. */
@@ -106,7 +106,8 @@ struct ap_supervisor {
 	struct ap_track **tracks; /* each stays where it is while others join */
 	u32 ntracks, tracks_cap;
 	u32 scanned[AP_PARTY_MAX]; /* segments that have been seen, of each party */
-	u32 vain[AP_PARTY_MAX];	   /* of this look: claims of the party's that were not so */
+	u32 vain[AP_PARTY_MAX];	   /* of this look: claims of the party's that were not so, */
+	u32 fresh[AP_PARTY_MAX];   /* and segments that got a track */
 	u32 nseen;		   /* all of them, ever */
 	u64 free_at;		   /* when those in reserve are looked at again */
 	u32 looks, untold;	   /* ap_session's as they were then */

@@ -34,6 +34,9 @@
 /* A process has a segment for each AP_SLOT_MAX threads, up to 16. */
 #define SEGS_OF_ONE 32
 
+/* New ones that each party has in a look: the others are looked at the next time. */
+#define FRESH 2048
+
 /* Signals are looked at in between. */
 #define MANY_TRACKS 256
 
@@ -69,6 +72,7 @@ struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg)
 static int add_track(struct ap_supervisor *sv, u32 seg)
 {
 	struct ap_track *t;
+	struct ap_seg head;
 
 	if (sv->ntracks == sv->tracks_cap) {
 		u32 cap = sv->tracks_cap ? 2 * sv->tracks_cap : 64;
@@ -83,6 +87,8 @@ static int add_track(struct ap_supervisor *sv, u32 seg)
 	if (!t)
 		return -ENOMEM;
 	*t = (struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
+	if (!ap_session_seg_read(&sv->ses, seg, &head))
+		t->parent = head.parent_seg;
 	sv->tracks[sv->ntracks++] = t;
 	sv->track_at[AP_PARTY_OF(seg)][AP_SEG_LOCAL(seg)] = t;
 	return 0;
@@ -230,6 +236,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	if (ap_session_seg_read(&sv->ses, t->seg, &head))
 		return false;
 	sv->has_mute |= head.mute;
+	t->parent = head.parent_seg;
 	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
 	if (t->is_free)
 		return false;
@@ -257,8 +264,8 @@ static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
 	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
 	u32 n = f->is_given_up ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
 
-	while (*scanned < n && !add_track(sv, first + *scanned))
-		++*scanned, sv->nseen++;
+	while (*scanned < n && sv->fresh[f->party] < FRESH && !add_track(sv, first + *scanned))
+		++*scanned, sv->nseen++, sv->fresh[f->party]++;
 	f->known = *scanned;
 	__atomic_store_n(&sv->ses.head->known_segs[f->party], *scanned, __ATOMIC_RELEASE);
 }
@@ -325,6 +332,7 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	u64 now = ap_now_ns();
 	bool with_free = now >= sv->free_at;
 
+	memset(sv->fresh, 0, sizeof(sv->fresh));
 	ap_tracks_learn(sv);
 	if (sv->host)
 		ap_host_adopt(sv->host);

@@ -3,12 +3,14 @@
 # A program that scribbles over all of the session's file that its engine can write to: no hang, the others count
 # on exactly, the report is printed.  ROUNDS and SEED may be set; session_scribble.long.sh runs many.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/wild.bash"
 need python3
 : "${ROUNDS:=2}" "${SEED:=1}"
 
 cd "$tmp" || exit 1
 cat >scribble.py <<'EOF'
 import os, re, signal, subprocess, sys, time
+import wild
 anyperf, programs, seed, how = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4]
 HEAD_END = 8192                      # what no task may write: struct ap_session,
 SAMPLERS = range(4 << 20, 6 << 20)   # struct ap_sampler,
@@ -18,13 +20,11 @@ bad = []
 
 def areas(pid):
     found = []
-    for line in open('/proc/%d/maps' % pid):
-        m = re.match(r'(\w+)-(\w+) (....) (\w+) \S+ \S+ +/memfd:anyperf', line)
-        if m and m[3][1] == 'w':
-            off, size = int(m[4], 16), int(m[2], 16) - int(m[1], 16)
-            if off < HEAD_END or off in SAMPLERS or off in PUBS:
-                bad.append('writable: ' + line)
-            found.append('%s %s %s\n' % (m[1], m[2], m[4]))
+    for begin, end, offset, line in wild.areas(pid):
+        off = int(offset, 16)
+        if off < HEAD_END or off in SAMPLERS or off in PUBS:
+            bad.append('writable: ' + line)
+        found.append('%s %s %s\n' % (begin, end, offset))
     return found
 
 # the victims: nested tables of known counts, forks and execs and threads in them, and a recording
@@ -54,8 +54,6 @@ try:
 except ProcessLookupError:
     pass # it has died of it
 p.wait()
-if p.returncode:
-    bad.append('status %s' % p.returncode)
 if how != 'none' and not any(int(a.split()[2], 16) in SAMPLINGS for a in found):
     bad.append('no samplers: ' + ''.join(found))
 want = {'': '26125', 'x': '200000068'}
@@ -69,15 +67,7 @@ for v in '12':
                 got = 'nothing'
             if got != want[kind]:
                 bad.append('%s: %s' % (name, got))
-out = open('out', errors='replace').read()
-if not out.endswith('over\n') or re.search('^(stat|record): ', out, re.M):
-    bad.append('output: ' + out)
-try:
-    report = open('report', errors='replace').read()
-except OSError:
-    report = ''
-if not re.search(r'^\d+,.*instructions', report, re.M):
-    bad.append('report: ' + report)
+bad += wild.complaints(p.returncode)
 print('\n'.join(bad) or 'ok')
 EOF
 for ((i = SEED; i < SEED + ROUNDS; i++)); do

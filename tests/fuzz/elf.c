@@ -2,12 +2,8 @@
 /*
  * A profiled file: symbol tables, PLT, .eh_frame, DWARF, and stacks that are unwound by it.
  */
-#include <string.h>
-#include <unistd.h>
-
-#include "fuzz.h"
+#include "fuzz_dso.h"
 #include "profile/disasm.h"
-#include "profile/symbol.h"
 
 static void look(struct ap_dso *dso, uint64_t place)
 {
@@ -25,16 +21,15 @@ static void look(struct ap_dso *dso, uint64_t place)
 	ap_dso_place(dso, ap_dso_vaddr(dso, place));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static struct ap_dso *open_file(struct ap_symbols *all, const char *path)
 {
-	struct ap_symbols all;
-	struct ap_dso *dso;
-	char path[64];
-	int fd = fuzz_file(bytes, size, path);
+	return ap_dso_get(all, path, AP_DSO_FILE);
+}
 
-	ap_symbols_init(&all);
-	all.params = size & 1;
-	dso = ap_dso_get(&all, path, AP_DSO_FILE);
+static void look_around(struct ap_dso *dso, const uint8_t *bytes, size_t size)
+{
+	(void)bytes;
+	(void)size;
 	ap_dso_symbol(dso, 0);
 	for (uint32_t i = 0; i < dso->nsym && i < 24; i++) {
 		look(dso, dso->sym[i].start);
@@ -44,7 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		look(dso, dso->seg[i].off + 1);
 	for (uint64_t place = 0; place < 0x3000; place += 0x3f1)
 		look(dso, place);
-	ap_symbols_fini(&all);
-	close(fd);
-	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	return fuzz_dso(bytes, size, open_file, look_around);
 }

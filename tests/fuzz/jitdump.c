@@ -2,13 +2,10 @@
 /*
  * libFuzzer's way into what reads the jitdumps of JIT compilers.
  */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "fuzz.h"
-#include "profile/symbol.h"
+#include "fuzz_dso.h"
 
 /* Symbols at the places that the bytes name, and their code. */
 static void look(struct ap_dso *dso, const uint8_t *bytes, size_t size)
@@ -28,18 +25,15 @@ static void look(struct ap_dso *dso, const uint8_t *bytes, size_t size)
 	}
 }
 
+static struct ap_dso *open_dump(struct ap_symbols *all, const char *path)
+{
+	struct ap_dso *dso = ap_dso_get(all, "/nonexistent/perf-1.map", AP_DSO_JIT);
+
+	dso->jitdump = path;
+	return dso;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct ap_symbols all;
-	struct ap_dso *dso;
-	char path[64];
-	int fd = fuzz_file(bytes, size, path);
-
-	ap_symbols_init(&all);
-	dso = ap_dso_get(&all, "/nonexistent/perf-1.map", AP_DSO_JIT);
-	dso->jitdump = path;
-	look(dso, bytes, size);
-	ap_symbols_fini(&all);
-	close(fd);
-	return 0;
+	return fuzz_dso(bytes, size, open_dump, look);
 }

@@ -19,6 +19,10 @@
  *	words	anything anywhere
  *	perf	system calls on perf events, with any arguments
  *	file	the session's descriptor, where it is given: whatever can be mapped of it to be written
+ *	remap	its mappings of the session's file, wider or elsewhere in it
+ *	gain	a set-uid program, ./gains, that its memory says counts where it does itself; nobody may have ended it
+ *
+ * "hostile gains" is that program: it is there for a moment.  Status 4: some was ended.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -40,11 +44,13 @@
 
 #include "abi/service.h"
 #include "abi/session.h"
+#include "random.h"
 
 #define AREAS	 64
 #define VICTIMS	 16
 #define FDS	 16
 #define ACTS	 3000
+#define REACHED	 4	      /* its status, and that of a round */
 #define ROUND_NS 1500000000LL /* then its child is killed */
 
 struct area {
@@ -54,28 +60,15 @@ struct area {
 static struct area areas[AREAS];
 static uint32_t victims[VICTIMS];
 static unsigned nareas, nvictims;
-static uint64_t state;
 static struct ap_board *board;
 static struct ap_note *notes;
 static struct ap_seg *seg;   /* its own, */
 static struct ap_slot *slot; /* and that of the thread that began */
 static uint32_t seg_index;
 static int fds[FDS];
+static int is_reached; /* somebody whom it may not reach */
 static int
 	is_subtle; /* its segment looks as if nothing was wrong with it, so that it goes on being believed */
-
-static uint64_t any(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1dULL;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return (uint32_t)((any() >> 33) % n);
-}
 
 static uint32_t victim(void)
 {
@@ -86,19 +79,11 @@ static uint64_t number(void)
 {
 	switch (below(10)) {
 	case 0:
-		return any();
-	case 1:
-		return ~0ULL;
-	case 2:
-		return 1ULL << below(64);
-	case 3:
-		return (1ULL << below(64)) - 1;
-	case 4:
 		return victim();
-	case 5:
+	case 1:
 		return AP_SLOT_MAX - 1 + below(3);
 	default:
-		return below(20);
+		return any_number();
 	}
 }
 
@@ -362,13 +347,58 @@ static void act_file(void)
 	munmap((void *)p, 4096);
 }
 
+/* What lies behind its mappings, or elsewhere in their file.  The engine has none of it; without one it can be had. */
+static void act_remap(void)
+{
+	const struct area *a = &areas[below(nareas)];
+	size_t size = a->hi - a->lo, more = 4096UL * (1 + below(64));
+	void *p;
+
+	if (below(2)) {
+		(void)syscall(SYS_remap_file_pages, a->lo, size < 4096 ? 4096 : size, 0,
+			      below(1 << 20), 0);
+		return;
+	}
+	p = mremap((void *)(uintptr_t)a->lo, 0, more, MREMAP_MAYMOVE);
+	if (p == MAP_FAILED)
+		return;
+	for (unsigned i = 0; i < 16; i++)
+		((volatile uint64_t *)p)[below((uint32_t)(more / 8))] = number();
+	munmap(p, more);
+}
+
+static void act_gain(void)
+{
+	int status;
+	pid_t pid;
+
+	if (!seg || !slot || below(20))
+		return;
+	pid = fork();
+	if (!pid) {
+		execl("./gains", "hostile", "gains", NULL);
+		_exit(0);
+	}
+	for (unsigned i = 0; i < 200; i++) {
+		slot->pid = slot->tid = seg->pid = seg->ns_pid = (uint32_t)pid;
+		slot->in_code = 1;
+		seg->kinds_ack = seg->lanes_ack = 0;
+		seg->start_time = 0;
+		slot->req = below(4) ? slot->req : 1 + below(7);
+		ring();
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid)
+		is_reached |= !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
 static const struct kind {
 	const char *name;
 	void (*act)(void);
 } kinds[] = { { "names", act_names }, { "calls", act_calls }, { "flips", act_flips },
 	      { "logs", act_logs },   { "board", act_board }, { "notes", act_notes },
 	      { "exec", act_exec },   { "words", act_words }, { "perf", act_perf },
-	      { "file", act_file } };
+	      { "file", act_file },   { "remap", act_remap }, { "gain", act_gain } };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 static unsigned wanted;
 
@@ -378,7 +408,7 @@ static void act_all(uint64_t seed)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 
-	state = seed * 0x9e3779b97f4a7c15ULL + 1;
+	random_seed(seed);
 	is_subtle = below(2);
 	for (unsigned i = 0; i < FDS; i++)
 		fds[i] = -1;
@@ -393,7 +423,7 @@ static void act_all(uint64_t seed)
 		if (!below(500) && !fork())
 			_exit(0);
 	}
-	_exit(0);
+	_exit(is_reached ? REACHED : 0);
 }
 
 static int64_t now(void)
@@ -404,19 +434,21 @@ static int64_t now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-static void go_round(uint64_t seed)
+static int go_round(uint64_t seed)
 {
 	const struct timespec step = { .tv_nsec = 5000000 };
 	int64_t end = now() + ROUND_NS;
 	pid_t pid = fork();
+	int status = 0;
 
 	if (!pid)
 		act_all(seed);
-	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
 		nanosleep(&step, NULL);
 		if (now() > end)
 			kill(pid, SIGKILL);
 	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == REACHED ? REACHED : 0;
 }
 
 static void take_area(struct area a)
@@ -454,7 +486,10 @@ static int read_told(const char *name)
 int main(int argc, char **argv)
 {
 	uint64_t seed;
+	int ret = 0;
 
+	if (argc == 2 && !strcmp(argv[1], "gains"))
+		return nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL) ? 1 : 0;
 	if (argc < 4)
 		return 2;
 	for (unsigned k = 0; k < KINDS; k++)
@@ -469,6 +504,6 @@ int main(int argc, char **argv)
 	signal(SIGCHLD, SIG_DFL);
 	seed = strtoull(argv[1], NULL, 0) * 100000;
 	for (unsigned i = (unsigned)atoi(argv[2]); i-- > 0;)
-		go_round(seed + i);
-	return 0;
+		ret |= go_round(seed + i);
+	return ret;
 }

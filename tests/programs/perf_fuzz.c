@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "perf_run.h"
+#include "random.h"
 
 #define FDS   48
 #define MAPS  12
@@ -32,38 +33,7 @@ static struct {
 	int prot;
 } maps[MAPS];
 static pid_t child, thread_tid;
-static uint64_t state;
 static unsigned long opened, checks, failed_checks;
-
-static uint64_t any(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1dULL;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return (uint32_t)((any() >> 33) % n);
-}
-
-/* Mostly small, at times a power of two more or less, at times anything. */
-static uint64_t number(void)
-{
-	switch (below(8)) {
-	case 0:
-		return any();
-	case 1:
-		return (1ULL << below(64)) - 1;
-	case 2:
-		return 1ULL << below(64);
-	case 3:
-		return 0;
-	default:
-		return below(16);
-	}
-}
 
 static int some_fd(void)
 {
@@ -81,7 +51,7 @@ static void garble(struct perf_event_attr *attr)
 		if (below(2))
 			bytes[below(sizeof(*attr))] ^= (unsigned char)(1U << below(8));
 		else
-			((uint64_t *)attr)[below(sizeof(*attr) / 8)] = number();
+			((uint64_t *)attr)[below(sizeof(*attr) / 8)] = any_number();
 	}
 }
 
@@ -101,11 +71,11 @@ static struct perf_event_attr some_attr(void)
 	attr.read_format = below(4) ? below(32) : 0;
 	if (attr.type == PERF_TYPE_BREAKPOINT) {
 		attr.bp_type = below(5);
-		attr.bp_addr = (uintptr_t)&state + below(16);
+		attr.bp_addr = (uintptr_t)&random_word + below(16);
 		attr.bp_len = 1U << below(4);
 	}
 	if (!below(5)) {
-		attr.sample_period = number();
+		attr.sample_period = any_number();
 		attr.sample_type = any() & any() & 0x1ffffff;
 		attr.freq = !below(3);
 		attr.wakeup_events = below(3);
@@ -149,7 +119,7 @@ static void op_ioctl(void)
 	struct {
 		struct perf_event_attr attr;
 		uint64_t word, room[1 + 64 / 2];
-	} at = { .attr = some_attr(), .word = number() };
+	} at = { .attr = some_attr(), .word = any_number() };
 	unsigned long cmd = cmds[below(12)];
 	unsigned long arg;
 
@@ -164,7 +134,7 @@ static void op_ioctl(void)
 		arg = (unsigned long)(unsigned int)some_fd();
 		break;
 	default:
-		arg = below(8) ? below(2) : number();
+		arg = below(8) ? below(2) : any_number();
 	}
 	/* what is written goes somewhere harmless */
 	if (cmd == PERF_EVENT_IOC_ID || cmd == PERF_EVENT_IOC_QUERY_BPF)
@@ -197,7 +167,7 @@ static void op_map(void)
 		munmap(maps[k].at, maps[k].size);
 	maps[k].at = NULL;
 	p = mmap(NULL, size, prot, below(16) ? MAP_SHARED : MAP_PRIVATE, fd,
-		 below(16) ? 0 : (off_t)(number() * PAGE & 0x7fffffff));
+		 below(16) ? 0 : (off_t)(any_number() * PAGE & 0x7fffffff));
 	if (p == MAP_FAILED)
 		return;
 	maps[k].at = p;
@@ -223,11 +193,11 @@ static void op_scribble(void)
 	if (sigsetjmp(no_page, 1))
 		return;
 	if (below(2)) { /* the tail, and what is around it */
-		((uint64_t *)maps[k].at)[128 + below(6)] = number();
+		((uint64_t *)maps[k].at)[128 + below(6)] = any_number();
 		return;
 	}
 	while (n--)
-		((uint64_t *)maps[k].at)[below((uint32_t)(maps[k].size / 8))] = number();
+		((uint64_t *)maps[k].at)[below((uint32_t)(maps[k].size / 8))] = any_number();
 }
 
 static void op_fds(void)
@@ -362,7 +332,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	state = strtoull(argv[1], NULL, 0) * 2 + 1;
+	random_seed(strtoull(argv[1], NULL, 0));
 	n = strtoul(argv[2], NULL, 0);
 	for (int i = 0; i < FDS; i++)
 		fds[i] = -1;

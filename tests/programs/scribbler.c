@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "abi/session.h"
+#include "random.h"
 
 #define AREAS 64
 #define BURST 40
@@ -25,33 +26,8 @@ struct area {
 };
 
 static struct area areas[AREAS];
-static uint64_t state;
 static char **only_words;
 static unsigned nwords;
-
-static uint64_t any(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1dULL;
-}
-
-static uint64_t word(void)
-{
-	switch (any() % 6) {
-	case 0:
-		return 0;
-	case 1:
-		return any() % 64;
-	case 2:
-		return ~0ULL;
-	case 3:
-		return 1ULL << any() % 64;
-	default:
-		return any();
-	}
-}
 
 /* The first words of an area are the ones that matter: they are met half of the time. */
 static void scribble(const struct area *a)
@@ -60,7 +36,7 @@ static void scribble(const struct area *a)
 	volatile uint32_t *at = (volatile uint32_t *)(uintptr_t)a->lo;
 	uint64_t k = any() % 2 ? any() % few : any() % n;
 
-	at[nwords ? strtoul(only_words[any() % nwords], NULL, 0) : k] = (uint32_t)word();
+	at[nwords ? strtoul(only_words[any() % nwords], NULL, 0) : k] = (uint32_t)any_number();
 }
 
 int main(int argc, char **argv)
@@ -76,7 +52,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 5)
 		only_words = argv + 5, nwords = (unsigned)argc - 5;
-	state = strtoull(argv[1], NULL, 0) * 0x9e3779b97f4a7c15ULL + 1;
+	random_seed(strtoull(argv[1], NULL, 0));
 	printf("%d\n", getpid());
 	fflush(stdout);
 	told = fopen(argv[3], "r"); /* may wait: a pipe's other end looks us up first */

@@ -26,9 +26,10 @@
 #include <unistd.h>
 
 #include "abi/session.h"
+#include "random.h"
+#include "session_taken.h"
 
 #define MIB	(1L << 20)
-#define FDS	5000
 #define SECONDS 2
 #define SEGS	24
 
@@ -85,7 +86,7 @@ static int asks(void)
 	ask_fd("the descriptor of the head", prctl(AP_PRCTL, AP_PRCTL_HEAD_FD, 0, 0, 0));
 	ask_names("/proc/self/map_files");
 	ask_names("/proc/self/fd");
-	for (int fd = 3; fd < FDS; fd++) {
+	for (int fd = 3; fd < TAKEN_FDS; fd++) {
 		char name[64];
 		ssize_t n;
 
@@ -99,16 +100,6 @@ static int asks(void)
 }
 
 /* --- from outside, as the same user */
-
-static uint64_t state = 88172645463325252ULL;
-
-static uint64_t any(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static void scribble(volatile uint32_t *at, size_t words)
 {
@@ -144,33 +135,17 @@ static unsigned map_all(int fd, struct area *areas)
 
 static int takes(pid_t pid)
 {
-	static struct area areas[32 * (64 + 2 * SEGS)];
+	static struct area areas[64 * (64 + 2 * SEGS)];
 	struct timespec start, now;
 	unsigned n = 0, files = 0;
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	char path[64], name[64];
+	int fds[64], nfds = session_take(pid, fds, 64);
 
-	if (pidfd < 0)
-		return errno == ENOSYS ? 77 : 2;
-	for (int fd = 3; fd < FDS && files < 32; fd++) {
+	if (nfds < 0)
+		return -nfds;
+	for (int i = 0; i < nfds; i++) {
 		unsigned was = n;
-		ssize_t len;
-		int own;
 
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
-		len = readlink(path, name, sizeof(name) - 1);
-		name[len > 0 ? len : 0] = 0;
-		if (!strstr(name, "memfd:anyperf"))
-			continue;
-		own = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-		if (own < 0 && errno == ENOSYS)
-			return 77;
-		if (own < 0)
-			return 2;
-		n += map_all(own, areas + n);
-		own = open(path, O_RDWR);
-		if (own >= 0)
-			n += map_all(own, areas + n);
+		n += map_all(fds[i], areas + n);
 		files += n != was;
 	}
 	printf("%u\n", files);
