@@ -14,7 +14,7 @@
 #include "linux/supervisor.h"
 
 /*
- * So many segments that no process has been seen in: of forks that are on their way, of children that were killed too early. A
+ * So many segments that are taken and that no process has been seen in: of forks that are on their way, of children that were killed too early. A
  * process has 64 in reserve (engine/cradle.c).
  */
 #define UNNAMED_MAX 1024U
@@ -99,11 +99,12 @@ void ap_tracks_bound(struct ap_supervisor *sv)
 		const struct ap_track *t = sv->tracks[i];
 
 		named[AP_PARTY_OF(t->seg)] += t->is_named;
-		unnamed[AP_PARTY_OF(t->seg)] += !t->is_named;
+		unnamed[AP_PARTY_OF(t->seg)] += t->is_taken && !t->is_named;
 	}
 	for (u32 p = 0; (f = ap_session_next_party(&sv->ses, &p));) {
-		if (!f->is_given_up &&
-		    unnamed[f->party] > UNNAMED_MAX + IN_RESERVE * named[f->party])
+		if (f->is_given_up) /* its tasks may have written to that word */
+			ap_session_party_give_up(&sv->ses, f);
+		else if (unnamed[f->party] > UNNAMED_MAX + IN_RESERVE * named[f->party])
 			give_up(sv, f, "tasks have used up their places in the session");
 		bound_memory(sv, f);
 	}

@@ -294,11 +294,11 @@ void ap_handover_scan(struct ap_supervisor *sv, const struct ap_track *track)
 	const u32 seg = track->seg; /* tracks may be added meanwhile */
 	struct ap_slot *page, slot;
 	struct ap_seg head;
-	u32 nslots;
+	u32 nslots, most = ap_track_slots(track);
 
 	if (ap_session_seg_read(&sv->ses, seg, &head))
 		return;
-	nslots = head.nslots < AP_SLOT_MAX ? head.nslots : AP_SLOT_MAX;
+	nslots = head.nslots < most ? head.nslots : most;
 	for (u32 i = 0; i < nslots; i++) {
 		if (ap_session_slot_read(&sv->ses, seg, i, &slot) ||
 		    (slot.req != AP_REQ_EXEC && slot.req != AP_REQ_CANCEL &&

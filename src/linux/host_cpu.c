@@ -244,9 +244,6 @@ static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg, u32 most)
 			take_slot(host, s, seg, i);
 }
 
-/* A look at a slot gives it memory: that of one which nobody is known to count in is bounded, and waits till it is known. */
-#define FEW_SLOTS 8
-
 void ap_host_cpus_look(struct ap_host *host)
 {
 	struct ap_supervisor *sv = host->sv;
@@ -260,7 +257,7 @@ void ap_host_cpus_look(struct ap_host *host)
 			sv->tracks[i]->is_free ? NULL : ap_host_seg(host, sv->tracks[i]->seg);
 
 		if (seg)
-			look_at_seg(host, seg, sv->tracks[i]->is_named ? AP_SLOT_MAX : FEW_SLOTS);
+			look_at_seg(host, seg, ap_track_slots(sv->tracks[i]));
 	}
 	ap_host_trace_to_cpus(host, NULL);
 	ap_host_watch_to_cpus(host, NULL);

@@ -150,8 +150,10 @@ static bool has_left(const struct ap_host_task *t)
 }
 
 /* A task that counts under this name in its own namespace. */
-static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u32 inner)
+static struct ap_host_task *scan_seg(struct ap_host *host, const struct ap_track *track, u64 pidns,
+				     u32 inner)
 {
+	const u32 seg = track->seg, most = ap_track_slots(track);
 	struct ap_slot slot = { 0 };
 	struct ap_host_seg *s;
 	struct ap_seg head;
@@ -163,7 +165,7 @@ static struct ap_host_task *scan_seg(struct ap_host *host, u32 seg, u64 pidns, u
 	if ((head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
 	    (head.pidns != pidns && !(is_our_pidns(host, head.pidns) && is_our_pidns(host, pidns))))
 		return NULL;
-	for (u32 i = 0; i < head.nslots && i < AP_SLOT_MAX; i++) {
+	for (u32 i = 0; i < head.nslots && i < most; i++) {
 		if (ap_session_slot_read(host->ses, seg, i, &slot) || slot.state != AP_SLOT_LIVE ||
 		    slot.native || slot.tid != inner)
 			continue;
@@ -186,7 +188,7 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 	ap_tracks_learn(sv);
 	for (u32 i = 0; i < sv->ntracks && !t; i++)
 		if (!sv->tracks[i]->is_gone)
-			t = scan_seg(host, sv->tracks[i]->seg, pidns, (u32)pid);
+			t = scan_seg(host, sv->tracks[i], pidns, (u32)pid);
 	/* a task of a namespace further in */
 	for (u32 i = 0; i < sv->ntracks && !t && is_our_pidns(host, pidns); i++) {
 		const struct ap_track *track = sv->tracks[i];
@@ -196,7 +198,7 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 		    ap_session_seg_read(host->ses, track->seg, &head) ||
 		    is_our_pidns(host, head.pidns))
 			continue;
-		t = scan_seg(host, track->seg, head.pidns, (u32)ap_pidns_inner(track->pid, pid));
+		t = scan_seg(host, track, head.pidns, (u32)ap_pidns_inner(track->pid, pid));
 	}
 	return t;
 }

@@ -304,6 +304,7 @@ static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 static void look_at_tracks(struct ap_supervisor *sv)
 {
 	u32 looks = ap_session_looks(&sv->ses), untold = ap_session_untold(&sv->ses);
+	bool looked = false;
 
 	if (looks != sv->looks || (sv->host && untold != sv->untold))
 		sv->is_stale = true;
@@ -311,7 +312,8 @@ static void look_at_tracks(struct ap_supervisor *sv)
 	sv->looks = looks;
 	/* once and for all: whoever took it back would have others wait */
 	sv->has_mute |= ap_session_is_mute(&sv->ses);
-	while (sv->is_stale) {
+	while (sv->is_stale && !(looked && sv->is_given_up)) {
+		looked = true;
 		sv->is_stale = false;
 		ap_handover_sweep(sv, ap_now_ns());
 		ap_tracks_update(sv);

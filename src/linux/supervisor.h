@@ -34,9 +34,10 @@ struct ap_track {
 	bool is_named;	 /* a seg.pid was there and has been tried */
 	bool is_owner;	 /* the kernel says that it has the segment (owner.c) */
 	bool is_free;	 /* in reserve: no process has begun to use it */
-	u32 uid;	 /* of its folder in /proc then */
-	u64 start_time;	 /* likewise: as in struct ap_stat */
-	u64 since_ns;	 /* when the segment was first seen */
+	bool is_taken; /* by somebody, as its memory says; else its number was given out or passed over */
+	u32 uid;       /* of its folder in /proc then */
+	u64 start_time; /* likewise: as in struct ap_stat */
+	u64 since_ns;	/* when the segment was first seen */
 };
 
 /* A task that we trace: seized for its exec. */
@@ -194,6 +195,8 @@ struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg);
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
 void ap_track_gone(struct ap_track *t);
+/* So many slots of its segment are worth a look, whatever it says: of one that no process is known to count in a few. */
+u32 ap_track_slots(const struct ap_track *t);
 void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid); /* waited for: the pid is free */
 /* Processes that still run. */
 unsigned int ap_tracks_running(struct ap_supervisor *sv);

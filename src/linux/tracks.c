@@ -22,6 +22,9 @@
  */
 #define NAMING_NS 2000000000ULL
 
+/* Who has got a number takes its segment at once; numbers that were passed over are nobody's. */
+#define TAKING_NS 10000000000ULL
+
 /*
  * Programs with narrow filters keep segments in reserve (engine/cradle.c), by the thousand where they have many
  * workers: looking at them all takes one part of so many of the time.
@@ -199,10 +202,18 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 		ap_owner_set(sv, t->seg, pid);
 }
 
+/* A look at each of them is a system call, and a party may say of a thousand segments that all their slots are in use. */
+#define FEW_SLOTS 16
+
+u32 ap_track_slots(const struct ap_track *t)
+{
+	return t->is_named ? AP_SLOT_MAX : FEW_SLOTS;
+}
+
 /* A vfork child or another process without memory of its own may outlive the segment's process. */
 static bool is_shared(struct ap_supervisor *sv, const struct ap_track *t, const struct ap_seg *head)
 {
-	u32 nslots = head->nslots < AP_SLOT_MAX ? head->nslots : AP_SLOT_MAX, looks = 0;
+	u32 most = ap_track_slots(t), nslots = head->nslots < most ? head->nslots : most, looks = 0;
 	struct ap_slot slot;
 
 	if (head->pid != head->ns_pid)
@@ -237,9 +248,10 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 		return false;
 	sv->has_mute |= head.mute;
 	t->parent = head.parent_seg;
+	t->is_taken = head.taken;
 	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
 	if (t->is_free)
-		return false;
+		return !t->is_taken && ap_now_ns() - t->since_ns > TAKING_NS;
 	if (!t->is_named && !t->is_gone)
 		watch(sv, t, &head);
 	if (t->pidfd < 0 && t->is_named && !t->is_gone)

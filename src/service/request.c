@@ -130,7 +130,7 @@ static bool sleep(struct ap_svc *svc, const struct ap_hook_place *place, u32 lim
 			   (u64)&slice);
 		if (__atomic_load_n(&svc->state, __ATOMIC_ACQUIRE) != AP_SVC_ASLEEP)
 			return true;
-		if (!ap_hook_supervisor_lives(n))
+		if (!ap_hook_supervisor_lives(n) || ap_session_is_left(ap_hook_session()))
 			return false;
 		if (limit && n >= limit)
 			return !withdraw(svc);

@@ -165,6 +165,29 @@ static void numbers_are_used_up_by_a_party_that_ends(void)
 	EXPECT(!sv.ses.parties[1]);
 }
 
+/* A stray word has them passed over, as tasks go by it. */
+static void numbers_that_are_passed_over_cost_nothing(void)
+{
+	struct ap_seg init = { .pid = (u32)getpid(), .ns_pid = (u32)getpid() };
+	u32 seg;
+
+	open_session();
+	for (u32 i = 0; i < 4; i++) {
+		ap_board_of(sv.ses.head)->nsegs += 4000;
+		REQUIRE(ap_session_seg_new(&sv.ses, &init, &seg) == 0);
+		while (sv.scanned[0] <= seg)
+			ap_tracks_update(&sv);
+	}
+	EXPECT(seg > 12000);
+	EXPECT(!sv.ses.is_given_up);
+	EXPECT_U64(sv.ses.nnotes, 0);
+	for (u32 i = 0; i < sv.ntracks; i++)
+		sv.tracks[i]->since_ns *= sv.tracks[i]->is_taken;
+	sv.free_at = 0;
+	ap_tracks_update(&sv);
+	EXPECT_U64(tracks_of(0), 4);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -173,6 +196,7 @@ int main(int argc, char **argv)
 		TAP(a_party_that_fills_its_memory_is_given_up),
 		TAP(the_first_partys_memory_is_taken_away_again),
 		TAP(numbers_are_used_up_by_a_party_that_ends),
+		TAP(numbers_that_are_passed_over_cost_nothing),
 		{ 0 },
 	};
 
