@@ -70,7 +70,10 @@ static void reap(const struct ap_session_file *s, struct ap_session_file *f)
 	u32 used = 0;
 
 	for (u32 r = 1; r < AP_ROOT_MAX; r++) {
-		if (__atomic_load_n(&roots[r].used, __ATOMIC_ACQUIRE) != AP_ROOT_RELEASED)
+		u32 state = __atomic_load_n(&roots[r].used, __ATOMIC_ACQUIRE);
+
+		/* what is no state was scribbled there, and nobody will give it back */
+		if (state == AP_ROOT_FREE || state == AP_ROOT_USED)
 			continue;
 		if (!is_known)
 			used = roots_in_use(s, f);

@@ -301,6 +301,18 @@ static void a_released_root_goes_to_its_parent(void)
 	EXPECT_U64(again, root);
 }
 
+/* Nobody has it, so nobody gives it back. */
+static void a_scribbled_root_is_free_again(void)
+{
+	open_session();
+	for (u32 i = 1; i < AP_ROOT_MAX; i++)
+		ap_board_of(ses.head)->roots[i].used = 77 + i;
+	EXPECT(!ap_root_new(ap_board_of(ses.head), 0));
+	ap_session_roots_reap(&ses);
+	EXPECT(ap_root_new(ap_board_of(ses.head), 0));
+	EXPECT_U64(ap_board_of(ses.head)->roots[0].used, AP_ROOT_USED);
+}
+
 static void roots_end_and_loops_in_them_too(void)
 {
 	open_session();
@@ -412,6 +424,7 @@ int main(int argc, char **argv)
 		TAP(folding_says_what_was_cut_short_and_frees_memory),
 		TAP(what_is_told_follows_the_tree_of_roots),
 		TAP(a_released_root_goes_to_its_parent),
+		TAP(a_scribbled_root_is_free_again),
 		TAP(roots_end_and_loops_in_them_too),
 		TAP(nobody_else_can_write_the_head),
 		TAP(a_small_file_limit_gives_few_segments),
