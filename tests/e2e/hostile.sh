@@ -98,7 +98,7 @@ anyperf, programs, hostile, seed, kinds = sys.argv[1:5] + [sys.argv[5:]]
 nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']
 os.mkfifo('told'); os.mkfifo('pid'); os.chmod('told', 0o644); os.chmod('.', 0o755); os.symlink('../gains', 'gains')
 p = subprocess.Popen([programs + '/limited', '120', 'sh', '-c', 'echo $$ >supervisor; exec "$@"', 'sh', anyperf, 'stat', '-x,', '-o',
-                      'report', '-e', 'instructions,syscalls', '--', 'sh', '-c', 'trap "" TERM; exec "$@" >pid', 'sh'] + nobody +
+                      'report', '-e', 'instructions,syscalls', '--', 'sh', '-c', 'trap "" TERM; "$@" >pid & exec sleep 3600', 'sh'] + nobody +
                      [hostile, seed, '100000', 'told'] + kinds,
                      stdin=subprocess.DEVNULL, stdout=open('out', 'w'), stderr=subprocess.STDOUT, start_new_session=True)
 pid = int(open('pid').readline())
