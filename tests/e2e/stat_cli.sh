@@ -287,7 +287,7 @@ wrong 'Usage: anyperf '
 wrong "'sttat' is not an anyperf command, did you mean 'stat'\?" sttat
 wrong "'xyzzy' is not an anyperf command" help xyzzy
 wrong 'no command to count' stat
-wrong 'record and cgroups do not go together' stat -a -G x record true
+wrong 'record and -r do not go together' stat -r 2 record true
 wrong '-e: unknown option' stat -e cs report
 wrong 'no command to count' stat -e instructions --
 wrong "'foo' is not an anyperf command \('anyperf help'" foo

@@ -4,7 +4,6 @@
  * byte on the standard input is a step, and so is each line of the output: two threads turn it on, then each makes a
  * call that is to be taken.  Status 0 if both are, 3 where the kernel has no such thing or no tracer may set it (before 6.4).
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

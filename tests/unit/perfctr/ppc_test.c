@@ -536,7 +536,13 @@ static void events_are_those_of_the_manuals(void)
 		{ "750fx", 3, 8,
 		  AP_KIND_BIT(AP_KIND_COND_MISS) | AP_KIND_BIT(AP_KIND_INDIRECT_MISS) |
 			  AP_KIND_BIT(AP_KIND_RETURN_MISS) },
-		{ "7400", 1, 0x0b, 0 },
+		{ "7400", 1, 0x0b, AP_KIND_BIT(AP_KIND_LOAD) }, /* a 750 counts stores as well */
+		{ "7410", 2, 5, AP_KIND_BIT(AP_KIND_TAKEN) },
+		{ "7400", 0, 6, 0 },
+		{ "604", 1, 8, AP_KIND_BIT(AP_KIND_BRANCH) },
+		{ "604", 0, 8, 0 },
+		{ "604e", 1, 18, AP_KIND_BIT(AP_KIND_LOAD) },
+		{ "604e", 2, 11, AP_KIND_BIT(AP_KIND_SYSCALL) },
 		{ "7450", 0, 0x22, AP_KIND_BIT(AP_KIND_BRANCH) },
 		{ "7450", 1, 0x22, 0 },
 		{ "7450", 1, 0x1a, AP_KIND_BIT(AP_KIND_LOAD) },
