@@ -80,6 +80,8 @@ void ap_host_quiet(struct ap_host *host, pid_t pid);
 
 /* Tasks that were made while we were stopped.  Before their ends are looked at. */
 void ap_host_adopt(struct ap_host *host);
+/* Of one segment that is about to end. */
+void ap_host_adopt_last(struct ap_host *host, u32 seg);
 /* The segment counts no more: its tasks have ended.  Before it is folded. */
 void ap_host_seg_ended(struct ap_host *host, u32 seg);
 /* A process or image has ended, and with it maybe descriptors. */

@@ -68,6 +68,19 @@ static void adopt_seg(struct ap_host *host, const struct ap_seg *head, u32 index
 	}
 }
 
+/* In the last look all that was there was seen; this one may have been made, and have ended, since then. */
+void ap_host_adopt_last(struct ap_host *host, u32 seg)
+{
+	struct ap_seg head;
+
+	if (ap_session_untold(host->ses) == host->untold && !host->is_adopting)
+		return;
+	if (!ap_session_seg_read(host->ses, seg, &head) &&
+	    (head.state == AP_SEG_LIVE || head.state == AP_SEG_EXECED ||
+	     head.state == AP_SEG_EXITED))
+		adopt_seg(host, &head, seg);
+}
+
 void ap_host_adopt(struct ap_host *host)
 {
 	u32 untold = ap_session_untold(host->ses);

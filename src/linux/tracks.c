@@ -265,6 +265,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	}
 	close_pidfd(t);
 	if (sv->host) {
+		ap_host_adopt_last(sv->host, t->seg);
 		ap_host_seg_ended(sv->host, t->seg);
 		ap_host_files_ended(sv->host);
 	}

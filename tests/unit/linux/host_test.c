@@ -313,6 +313,26 @@ static void the_killed_are_counted(void)
 	EXPECT_U64(value(inode), 77);
 }
 
+/* Made and ended between two looks, by a parent that nobody answered: before its memory goes it is its parent's child. */
+static void who_was_not_told_of_is_counted_at_its_end(void)
+{
+	u64 inode;
+	int fd;
+
+	set_up();
+	inode = open_event(&fd, AP_PERF_INHERIT);
+	ap_host_adopt(host);
+	segs[1]->parent_seg = 0;
+	be_born(1, 2);
+	slot_of(1)->tid = slot_of(1)->pid = 0;
+	slot_of(1)->extra[AP_VEC_INSTR] = 5;
+	segs[1]->state = AP_SEG_EXITED;
+	ap_board_of(sv.ses.head)->untold++;
+	ap_host_adopt_last(host, 1);
+	ap_host_seg_ended(host, 1);
+	EXPECT_U64(value(inode), 5);
+}
+
 static void an_exec_goes_on(void)
 {
 	struct ap_traced from = { .tid = getpid(), .seg = 0, .slot = 0 };
@@ -753,6 +773,7 @@ int main(int argc, char **argv)
 						 TAP(a_scribbled_log_does_no_harm),
 						 TAP(children_join_their_parent),
 						 TAP(the_killed_are_counted),
+						 TAP(who_was_not_told_of_is_counted_at_its_end),
 						 TAP(an_exec_goes_on),
 						 TAP(the_limit_of_mapped_pages_holds),
 						 TAP(a_strangers_name_is_nobodys),
