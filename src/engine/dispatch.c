@@ -374,8 +374,10 @@ static void keep_feed(struct ap_thread *t, bool by_lane, bool by_ibl)
 {
 	if (must_begin_feed(t, by_lane))
 		begin_feed(t, by_ibl);
-	if (ap_unlikely(t->feed))
-		ap_feed_gap_look(t, by_lane);
+	if (ap_unlikely(t->feed) && ap_feed_gap_look(t, by_lane)) {
+		ap_lock_drop(&ap_proc.lock);
+		run(t, by_ibl); /* which takes the samples, here */
+	}
 	if (ap_unlikely(ap_feed_is_watched()))
 		ap_feed_make_room(t);
 	if (ap_feed_must_step(t)) {

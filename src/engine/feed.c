@@ -175,7 +175,7 @@ static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
 	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
 	f->has_cycles = log->has_cycles;
 	f->has_levels = log->has_levels;
-	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0, ~0ULL });
+	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0, ~0ULL, 0 });
 	ap_feed_publish(t, f);
 }
 
@@ -347,11 +347,25 @@ static bool is_brief_log(struct ap_thread *t, u64 words)
 	return true;
 }
 
+/* Of the last piece. */
+static u64 last_pc(const u64 *from, const u64 *to)
+{
+	u64 pc = 0;
+
+	while (from < to) {
+		const struct ap_feed_way *way = ap_feed_way(chunks, (u32)*from);
+
+		pc = way->pc;
+		from += 1 + way->nwords;
+	}
+	return pc;
+}
+
 void ap_feed_read_log(struct ap_thread *t, u64 at)
 {
 	struct ap_thread_feed *tf = t->feed;
 	const u64 *from = (const u64 *)tf->from, *to = (const u64 *)t->feed_pos;
-	struct ap_feed_part part = { from, to, chunks, NULL, 0, ~0ULL };
+	struct ap_feed_part part = { from, to, chunks, NULL, 0, ~0ULL, ap_feed_gap_ran(t) };
 	bool is_brief = is_brief_log(t, (u64)(to - from));
 
 	part.faults = is_brief ? tf->met->faults : faults_of(t);
@@ -375,8 +389,10 @@ void ap_feed_read_log(struct ap_thread *t, u64 at)
 		if (!is_brief)
 			ap_feed_note_faults(&tf->feed, faults_of(t));
 	}
-	ap_feed_gap_note(t, (u64)(to - from));
+	ap_feed_gap_note(t, (u64)(to - from), part.insns);
 	ap_feed_publish(t, &tf->feed);
+	if (ap_unlikely(tf->feed.thin.steady) && tf->feed.thin.state != AP_THIN_READ)
+		ap_feed_marks_pass(&tf->marks, &tf->feed, last_pc(from, to), false);
 	ap_feed_begin_log(t, (u64)(to - from));
 }
 

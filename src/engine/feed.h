@@ -80,7 +80,7 @@ void ap_feed_take_hits(struct ap_thread *t);
  * feed_gap.c, lock held: shall the thread go on in code that logs, or in code that does not?  stopped: it left the latter in the
  * middle of a block.
  */
-void ap_feed_gap_look(struct ap_thread *t, bool stopped);
+bool ap_feed_gap_look(struct ap_thread *t, bool stopped);
 /* It may be about to read its own counts. */
 void ap_feed_gap_guess(struct ap_thread *t);
 /* Of a thread without models: true while it needs none. */

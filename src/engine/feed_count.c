@@ -95,9 +95,9 @@ static u64 value_of(const struct ap_feed *f, u32 kind)
 	return read + f->thin.added[k] + ap_thin_more(&f->thin, k, read);
 }
 
-u64 ap_feed_stands_for(const struct ap_feed *f)
+u64 ap_feed_stands_for(const struct ap_feed *f, u64 kinds)
 {
-	return AP_THIN_ONE + f->thin.more;
+	return AP_THIN_ONE + (f->thin.steady & kinds >> AP_KIND_CYCLES ? 0 : f->thin.more);
 }
 
 u64 ap_feed_sum(const struct ap_feed *f, u64 kinds)
@@ -219,14 +219,15 @@ void ap_feed_thin_alone(struct ap_feed *f)
 	ap_thin_alone(&f->thin, now, NCOUNTS);
 }
 
-void ap_feed_thin_ahead(struct ap_feed *f, bool is_on)
+void ap_feed_thin_ahead(struct ap_feed *f, bool is_on, u64 steady)
 {
 	u64 now[AP_THIN_COUNTS];
 
-	if (!ap_thin_is_on(&phase) || f->thin.ahead == is_on)
+	steady >>= AP_KIND_CYCLES;
+	if (!ap_thin_is_on(&phase) || (f->thin.ahead == is_on && f->thin.steady == steady))
 		return;
 	all_read(f, now);
-	ap_thin_ahead(&f->thin, &phase, is_on, now, NCOUNTS);
+	ap_thin_ahead(&f->thin, &phase, is_on, steady, now, NCOUNTS);
 }
 
 bool ap_feed_thin_stands_still(const struct ap_feed *f)
@@ -387,7 +388,7 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 		all_read(f, now);
 	if (phase.is_whole)
 		read_first(f, words);
-	if (ap_thin_did(&f->thin, &phase, words, wants_counts ? before : NULL,
+	if (ap_thin_did(&f->thin, &phase, words, part->insns, wants_counts ? before : NULL,
 			wants_counts ? now : NULL, NCOUNTS))
 		__atomic_store_n(&ap_proc.seg->estimates, 1, __ATOMIC_RELAXED);
 	if (phase.gaps != gaps)

@@ -37,7 +37,7 @@ u64 ap_feed_faults(const struct ap_thread *t)
 	return usage[MINFLT] + usage[MAJFLT];
 }
 
-static bool needs_no_log(struct ap_thread *t)
+bool ap_feed_gap_needs_no_log(struct ap_thread *t)
 {
 	return ap_feed_is_on() && ap_lanes_carry(t) && !ap_proc.data && !ap_proc.seg->mute &&
 	       !ap_feed_calls_are_kept() && !ap_branches_are_noted() && !ap_lanes_have_marks(t);
@@ -47,7 +47,7 @@ static bool may_be_plain(struct ap_thread *t)
 {
 	const struct ap_thread_feed *tf = t->feed;
 
-	return needs_no_log(t) && (!tf->marks.n || tf->feed.thin.ahead) && !t->feed_follows;
+	return ap_feed_gap_needs_no_log(t) && (!tf->marks.n || tf->feed.thin.ahead) && !t->feed_follows;
 }
 
 bool ap_feed_gap_may_begin(struct ap_thread *t)
@@ -55,16 +55,24 @@ bool ap_feed_gap_may_begin(struct ap_thread *t)
 	return ap_feed_thin_is_gap() && !t->plain && may_be_plain(t);
 }
 
-void ap_feed_gap_note(struct ap_thread *t, u64 words)
+u64 ap_feed_gap_ran(struct ap_thread *t)
 {
-	struct ap_thread_feed *tf = t->feed;
 	u64 raw, ran;
 
 	if (ap_proc.session->model_sample <= 1 || !ap_lanes_carry(t))
-		return;
+		return 0;
 	raw = ap_lane_raw(t, lane());
-	ran = raw - tf->gap.raw;
-	tf->gap.raw = raw;
+	ran = raw - t->feed->gap.raw;
+	t->feed->gap.raw = raw;
+	return ran;
+}
+
+void ap_feed_gap_note(struct ap_thread *t, u64 words, u64 ran)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	if (ap_proc.session->model_sample <= 1 || !ap_lanes_carry(t))
+		return;
 	if (tf->feed.thin.state == AP_THIN_READ)
 		tf->feed.thin.insns =
 			tf->feed.thin.words <= words ? ran : tf->feed.thin.insns + ran;
@@ -93,39 +101,57 @@ void ap_feed_gap_account(struct ap_thread *t)
 
 static void begin_turn(struct ap_thread *t, u64 insns)
 {
+	u64 left = t->feed ? ap_feed_marks_left(&t->feed->marks, &t->feed->feed) : ~0ULL;
+
 	if (ap_proc.nthreads > 1)
 		insns /= 2 * ap_proc.nthreads;
+	if (insns > left)
+		insns = left;
 	if (insns > TURN_MAX)
 		insns = TURN_MAX;
 	ap_lane_take_turn(t, lane(), insns < TURN_MIN ? TURN_MIN : insns);
 }
 
-void ap_feed_gap_look(struct ap_thread *t, bool stopped)
+/* Samples that are due where the thread stands. */
+static bool has_come_to_marks(struct ap_thread *t)
+{
+	struct ap_thread_feed *tf = t->feed;
+
+	if (ap_likely(!tf->marks.n) || !ap_feed_marks_pass(&tf->marks, &tf->feed, t->regs.rip, true))
+		return false;
+	__atomic_store_n(&t->feed_hits, tf->marks.nhits, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool ap_feed_gap_look(struct ap_thread *t, bool stopped)
 {
 	struct ap_thread_feed *tf = t->feed;
 	u64 left = 0;
+	bool is_due = false;
 
 	if (!t->plain) {
 		if (ap_likely(!ap_feed_gap_may_begin(t)))
-			return;
+			return false;
 		ap_feed_read(t);
 	} else if (!stopped && !ap_lanes_near(t) && ap_feed_thin_is_gap() && may_be_plain(t)) {
-		return;
+		return false;
 	} else {
 		ap_feed_gap_account(t);
+		is_due = has_come_to_marks(t);
 	}
 	t->plain =
 		may_be_plain(t) && ap_feed_thin_passes(&tf->feed, &left) && ap_lookup_init_plain();
 	if (!t->plain) {
 		ap_lane_take_turn(t, lane(), 0);
 		tf->gap.raw = ap_lane_raw(t, lane());
-		return;
+		return is_due;
 	}
 	tf->gap.from = tf->gap.raw = ap_lane_raw(t, lane());
 	if (tf->feed.thin.words && tf->feed.thin.insns)
 		begin_turn(t, left * tf->feed.thin.insns / tf->feed.thin.words);
 	else
 		begin_turn(t, left * AP_THIN_INSNS);
+	return is_due;
 }
 
 /* --- threads without models */
@@ -152,12 +178,12 @@ bool ap_feed_gap_waits(struct ap_thread *t, bool stopped)
 {
 	struct ap_feed_wait *w = &t->waits;
 
-	if (w->is_on && t->plain && !stopped && !ap_lanes_near(t) && needs_no_log(t) &&
+	if (w->is_on && t->plain && !stopped && !ap_lanes_near(t) && ap_feed_gap_needs_no_log(t) &&
 	    ap_feed_thin_is_gap())
 		return true;
 	if (w->is_on && t->plain)
 		leave(t);
-	if (ap_proc.session->model_sample <= 1 || !needs_no_log(t)) {
+	if (ap_proc.session->model_sample <= 1 || !ap_feed_gap_needs_no_log(t)) {
 		if (!ap_feed_is_on())
 			ap_feed_gap_end(t);
 		return false;

@@ -47,7 +47,7 @@ static struct ap_feed_place in_piece(const struct ap_feed_way *way, u32 nth)
 /* When that was, in the pipeline's time, of which the count has come so far beyond it now. */
 static u64 time_of(const struct ap_feed *f, u64 passed)
 {
-	return ((f->pipe.now >> 8) - passed * AP_THIN_ONE / ap_feed_stands_for(f)) << 8;
+	return ((f->pipe.now >> 8) - passed * AP_THIN_ONE / ap_feed_stands_for(f, AP_KINDS_CYCLES)) << 8;
 }
 
 /* Where a mark of cycles falls in what the piece takes by itself. */
@@ -91,28 +91,36 @@ static struct ap_feed_place place_of(const struct ap_feed_marks *m, const struct
 }
 
 /* Where there is no room the last one stands for this, too. */
-static void add_hit(struct ap_feed_marks *m, const struct ap_feed *f, const struct ap_feed_seen *s,
-		    struct ap_feed_mark *mark, u64 value)
+static void add_hit(struct ap_feed_marks *m, struct ap_feed_mark *mark, u64 value,
+		    const struct ap_feed_hit *hit)
 {
 	struct ap_feed_hit *h = &m->hit[(m->first_hit + m->nhits) % AP_FEED_HITS];
 	u64 passed = value - mark->next;
 
 	if (m->nhits < AP_FEED_HITS) {
 		m->nhits++;
-		*h = (struct ap_feed_hit){ .kinds = mark->kinds,
-					   .at = place_of(m, f, s, mark, passed),
-					   .what = s->what,
-					   .address = s->address,
-					   .result = s->result,
-					   .size = s->size,
-					   .is_locked = s->is_locked,
-					   .outcomes = m->noutcomes,
-					   .alone = m->alone };
+		*h = *hit;
 	} else {
 		h = &m->hit[(m->first_hit + m->nhits - 1) % AP_FEED_HITS];
 	}
 	h->value = value;
 	mark->next += mark->period ? (passed / mark->period + 1) * mark->period : passed + 1;
+}
+
+static void add_seen(struct ap_feed_marks *m, const struct ap_feed *f, const struct ap_feed_seen *s,
+		     struct ap_feed_mark *mark, u64 value)
+{
+	const struct ap_feed_hit hit = { .kinds = mark->kinds,
+					 .at = place_of(m, f, s, mark, value - mark->next),
+					 .what = s->what,
+					 .address = s->address,
+					 .result = s->result,
+					 .size = s->size,
+					 .is_locked = s->is_locked,
+					 .outcomes = m->noutcomes,
+					 .alone = m->alone };
+
+	add_hit(m, mark, value, &hit);
 }
 
 static void note_pipe(struct ap_feed_marks *m, const struct ap_feed *f,
@@ -157,7 +165,7 @@ static void seen(struct ap_feed_look *look, struct ap_feed *f, const struct ap_f
 		u64 value = ap_feed_sum(f, m->mark[k].kinds);
 
 		if (ap_unlikely((s64)(value - m->mark[k].next) >= 0))
-			add_hit(m, f, s, &m->mark[k], value);
+			add_seen(m, f, s, &m->mark[k], value);
 	}
 	note_pipe(m, f, s);
 }
@@ -183,11 +191,12 @@ static u64 rate_min(u64 kinds, u64 scale)
 
 u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 words)
 {
-	u64 reach = ~0ULL, scale = ap_feed_stands_for(f);
+	u64 reach = ~0ULL;
 
 	for (u32 k = 0; k < m->n; k++) {
 		struct ap_feed_mark *mark = &m->mark[k];
 		u64 now = ap_feed_sum(f, mark->kinds), rate;
+		u64 scale = ap_feed_stands_for(f, mark->kinds);
 		s64 left = (s64)(mark->next - now);
 
 		rate = words ? (min_u64(now - mark->was, 1ULL << 32) << FRACTION) / words : 0;
@@ -206,6 +215,47 @@ u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 wo
 		reach = min_u64(reach, (min_u64((u64)left, 1ULL << 40) << FRACTION) / rate);
 	}
 	return reach < WORDS_MIN ? 0 : reach;
+}
+
+/* --- in gaps */
+
+bool ap_feed_marks_pass(struct ap_feed_marks *m, const struct ap_feed *f, u64 pc, bool has_regs)
+{
+	bool any = false;
+
+	for (u32 k = 0; k < m->n; k++) {
+		u64 value = ap_feed_sum(f, m->mark[k].kinds);
+		const struct ap_feed_hit hit = { .kinds = m->mark[k].kinds,
+						 .at = { .pc = pc },
+						 .what = AP_FEED_SAW_ENTER,
+						 .outcomes = m->noutcomes,
+						 .alone = has_regs,
+						 .is_estimated = true };
+
+		if (!(f->thin.steady & m->mark[k].kinds >> AP_KIND_CYCLES) ||
+		    (s64)(value - m->mark[k].next) < 0)
+			continue;
+		add_hit(m, &m->mark[k], value, &hit);
+		any = true;
+	}
+	return any;
+}
+
+u64 ap_feed_marks_left(const struct ap_feed_marks *m, const struct ap_feed *f)
+{
+	const struct ap_thin *t = &f->thin;
+	u64 least = ~0ULL;
+
+	for (u32 k = 0; k < m->n; k++) {
+		u64 words = ap_thin_words_until(t, m->mark[k].kinds >> AP_KIND_CYCLES,
+						m->mark[k].next - ap_feed_sum(f, m->mark[k].kinds));
+
+		if (words < least)
+			least = words;
+	}
+	if (least == ~0ULL)
+		return least;
+	return t->insns && t->words ? least * t->insns / t->words : least * AP_THIN_INSNS;
 }
 
 /* --- which instruction */

@@ -31,6 +31,7 @@ struct ap_feed_hit {
 	bool is_locked;
 	u64 outcomes; /* taken branches up to it */
 	bool alone;   /* the thread left the cache behind the very block: its registers fit */
+	bool is_estimated; /* nobody looked: it is where the thread was when the count should have come to this */
 };
 
 struct ap_feed_mark {
@@ -65,13 +66,17 @@ struct ap_feed_marks {
 
 /* What the models have counted of these kinds. */
 u64 ap_feed_sum(const struct ap_feed *f, u64 kinds);
-u64 ap_feed_stands_for(const struct ap_feed *f);
+u64 ap_feed_stands_for(const struct ap_feed *f, u64 kinds);
 
 void ap_feed_marks_init(struct ap_feed_marks *m);
 /* Before a log is read slowly. */
 void ap_feed_marks_look(struct ap_feed_marks *m);
 /* Of a log of so many words that has been read: how many the next one may have; 0: look at each block. */
 u64 ap_feed_marks_reach(struct ap_feed_marks *m, const struct ap_feed *f, u64 words);
+/* In a gap: the thread is at pc, with these registers or not.  True: counts that go on by rates have passed marks. */
+bool ap_feed_marks_pass(struct ap_feed_marks *m, const struct ap_feed *f, u64 pc, bool has_regs);
+/* So many instructions till that, by these rates; ~0: never. */
+u64 ap_feed_marks_left(const struct ap_feed_marks *m, const struct ap_feed *f);
 /* union perf_mem_data_src, without its operation. */
 u64 ap_feed_data_src(u32 result, bool is_locked);
 /* The instruction; lock held. */

@@ -55,6 +55,7 @@ struct ap_feed_part {
 	struct ap_feed_look *look;
 	u64 at;
 	u64 faults; /* ap_feed_faults() */
+	u64 insns;  /* that have run meanwhile; 0: not known */
 };
 /* Pages that the program has touched for the first time, and others' that came so; ~0: not to be known. */
 u64 ap_feed_faults(const struct ap_thread *t);
@@ -72,9 +73,9 @@ void ap_feed_thin_restart(void);
 void ap_feed_thin_alone(struct ap_feed *f);
 /*
  * Samples are wanted, or no more: what is read in a burst stands for halves of the gaps beside it, at once, and till the next burst nothing is
- * counted; ap_feed_stands_for says for how much a count of one does now, in units of 1 / AP_THIN_ONE.
+ * counted, but for steady kinds, which go on by the last burst's rates; ap_feed_stands_for says for how much a count of one does now, in units of 1 / AP_THIN_ONE.
  */
-void ap_feed_thin_ahead(struct ap_feed *f, bool is_on);
+void ap_feed_thin_ahead(struct ap_feed *f, bool is_on, u64 steady);
 bool ap_feed_thin_stands_still(const struct ap_feed *f);
 /* Is the process in a gap?  And does this one pass it over, of so many words more?  Then: it has passed over some. */
 bool ap_feed_thin_is_gap(void);
@@ -103,8 +104,11 @@ void ap_feed_names_take(struct ap_thread_feed *tf);
 void ap_feed_names_fork_child(struct ap_thread_feed *tf);
 
 /* feed_gap.c: a log of so many words was read; the thread may run code without one now. */
-void ap_feed_gap_note(struct ap_thread *t, u64 words);
+u64 ap_feed_gap_ran(struct ap_thread *t);
+void ap_feed_gap_note(struct ap_thread *t, u64 words, u64 ran);
 bool ap_feed_gap_may_begin(struct ap_thread *t);
+/* Nobody looks at single instructions, branches or data: code without a log would do, where there is a gap. */
+bool ap_feed_gap_needs_no_log(struct ap_thread *t);
 /* What it has run without a log is accounted for. */
 void ap_feed_gap_account(struct ap_thread *t);
 /* It gets models: instructions that it ran without. */

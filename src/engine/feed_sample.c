@@ -180,6 +180,21 @@ void ap_hook_model_arm(u64 kinds, u64 counts, u64 period)
 				       .rate = mark->kinds == kinds ? mark->rate : 0 };
 }
 
+/*
+ * Cycles pass all the time, at a rate that changes little: between windows samples of them are taken by the rate of the last one,
+ * where the thread is then.  That wants code without a log, which stops after so many instructions.
+ */
+static u64 steady_kinds(struct ap_thread *t)
+{
+	const struct ap_feed_marks *m = &t->feed->marks;
+	u64 kinds = 0;
+
+	for (u32 k = 0; k < m->n; k++)
+		if (!(m->mark[k].kinds & ~AP_KINDS_CYCLES))
+			kinds |= m->mark[k].kinds;
+	return kinds && ap_feed_gap_needs_no_log(t) ? kinds : 0;
+}
+
 void ap_hook_models_end(void)
 {
 	struct ap_thread *t = ap_self();
@@ -187,7 +202,7 @@ void ap_hook_models_end(void)
 	if (!t->feed)
 		return;
 	ap_lock_take(&ap_proc.lock);
-	ap_feed_thin_ahead(&t->feed->feed, t->feed->marks.n != 0);
+	ap_feed_thin_ahead(&t->feed->feed, t->feed->marks.n != 0, steady_kinds(t));
 	ap_feed_begin_log(t, 0);
 	/* until it is known how fast they count */
 	t->feed_near = t->feed->marks.n != 0 && !ap_feed_thin_stands_still(&t->feed->feed);
@@ -227,7 +242,8 @@ void ap_feed_take_hits(struct ap_thread *t)
 		p->data_src = ap_feed_data_src(h.result, h.is_locked);
 		p->latency = AP_MEM_CYCLES(h.result);
 		p->has_no_regs = !h.alone;
-		p->last_pc = t->feed_last_pc;
+		p->last_pc = h.is_estimated ? 0 : t->feed_last_pc;
+		p->is_late = h.is_estimated;
 		p->nmem = is_data;
 		p->len = 0;
 		p->mem[0].addr = h.address;
@@ -237,7 +253,7 @@ void ap_feed_take_hits(struct ap_thread *t)
 		ap_thread_lanes(t)->branches_until = 1 + h.outcomes;
 		ap_lane_call(t, AP_SAMPLE_MODEL, 0);
 		ap_thread_lanes(t)->branches_until = 0;
-		p->known = p->has_mem = p->has_result = p->has_no_regs = false;
+		p->known = p->has_mem = p->has_result = p->has_no_regs = p->is_late = false;
 		p->last_pc = 0;
 	}
 	t->feed_hits = 0;

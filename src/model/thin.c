@@ -186,22 +186,35 @@ static void settle(struct ap_thin *t, const u64 *now, u32 n)
 	t->more = 0;
 }
 
+static void add_count(struct ap_thin *t, u32 k, u64 half_words)
+{
+	u64 more = t->rest[k] + t->rate[k] * half_words;
+
+	t->added[k] += more >> (RATE_SHIFT + 1);
+	t->rest[k] = more & ((2ULL << RATE_SHIFT) - 1);
+}
+
 static void add(struct ap_thin *t, u64 half_words, u32 n)
 {
 	t->stands_for += half_words;
-	for (u32 k = 0; k < n; k++) {
-		u64 more = t->rest[k] + t->rate[k] * half_words;
+	for (u32 k = 0; k < n; k++)
+		if (!(t->steady >> k & 1))
+			add_count(t, k, half_words);
+}
 
-		t->added[k] += more >> (RATE_SHIFT + 1);
-		t->rest[k] = more & ((2ULL << RATE_SHIFT) - 1);
-	}
+static void add_steady(struct ap_thin *t, u64 half_words)
+{
+	for (u64 left = t->steady; left; left &= left - 1)
+		add_count(t, (u32)__builtin_ctzll(left), half_words);
 }
 
 /* So many words were passed over: the other half, or all of it, is for the next rates. */
 static u64 pass(struct ap_thin *t, u64 words, u32 n)
 {
-	if (!t->has_rate)
+	if (!t->has_rate) {
+		t->unrated += 2 * words;
 		return 2 * words;
+	}
 	add(t, words, n);
 	return words;
 }
@@ -211,12 +224,13 @@ static void give(struct ap_thin *t, bool is_new_rate, u32 n)
 {
 	u64 plain = t->late_plain;
 
-	if (!t->late && !plain)
+	if ((!t->late && !plain) || !t->has_rate)
 		return;
 	if (is_new_rate && t->insns)
 		plain = t->late_insns * t->words / t->insns;
 	add(t, t->late + plain, n);
-	t->late = t->late_plain = t->late_insns = 0;
+	add_steady(t, t->unrated);
+	t->late = t->late_plain = t->late_insns = t->unrated = 0;
 }
 
 static void begin(struct ap_thin *t, const u64 *now, u32 n)
@@ -232,14 +246,15 @@ void ap_thin_alone(struct ap_thin *t, const u64 *now, u32 n)
 	begin(t, now, n);
 }
 
-void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, const u64 *now,
-		   u32 n)
+void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, u64 steady,
+		   const u64 *now, u32 n)
 {
-	if (ap_likely(t->ahead == is_on))
+	if (ap_likely(t->ahead == is_on && t->steady == steady))
 		return;
 	t->stood = t->stood || t->more;
 	ap_thin_alone(t, now, n);
 	t->ahead = is_on;
+	t->steady = steady;
 	if (is_on && t->has_rate && t->state == AP_THIN_READ &&
 	    t->seq == __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE))
 		t->more = p->behind;
@@ -352,7 +367,7 @@ void ap_thin_wait(struct ap_thin *t, u64 insns)
 {
 	t->waits = true;
 	t->state = AP_THIN_PASS;
-	t->late_plain = 2 * (insns / AP_THIN_INSNS);
+	t->late_plain = t->unrated = 2 * (insns / AP_THIN_INSNS);
 	t->late_insns = 2 * insns;
 }
 
@@ -416,11 +431,27 @@ enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p
 
 void ap_thin_pass(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns, u32 n)
 {
+	if (t->has_rate)
+		add_steady(t, 2 * words);
 	if (!t->stood) {
 		t->late_plain += pass(t, words, n);
 		t->late_insns += t->has_rate ? insns : 2 * insns;
 	}
 	advance(p, words);
+}
+
+u64 ap_thin_words_until(const struct ap_thin *t, u64 steady, u64 counts)
+{
+	u64 rate;
+
+	if (!(t->steady & steady) || !t->has_rate)
+		return ~0ULL;
+	rate = t->rate[__builtin_ctzll(steady)];
+	if ((s64)counts <= 0)
+		return 0;
+	if (!rate || counts >> (63 - RATE_SHIFT))
+		return ~0ULL;
+	return (counts << RATE_SHIFT) / rate;
 }
 
 void ap_thin_skip(struct ap_thin_phase *p, u64 words)
@@ -463,14 +494,23 @@ static void note_middle(struct ap_thin *t, const struct ap_thin_phase *p, const 
 	memcpy(t->mid, now, n * sizeof(*now));
 }
 
-bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
-		 const u64 *now, u32 n)
+/* Code may log more or fewer words while samples are looked for: rates are of as many instructions. */
+static u64 as_rated(const struct ap_thin *t, u64 words, u64 insns)
+{
+	return insns && t->rate_insns ? insns * t->rate_words / t->rate_insns : words;
+}
+
+bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns,
+		 const u64 *before, const u64 *now, u32 n)
 {
 	if (t->state == AP_THIN_READ) {
 		t->words += words;
 		note_middle(t, p, now, n);
-	} else if (!t->stood) {
-		t->late += pass(t, words, n);
+	} else {
+		if (t->has_rate)
+			add_steady(t, 2 * as_rated(t, words, insns));
+		if (!t->stood)
+			t->late += pass(t, words, n);
 	}
 	if (t->state == AP_THIN_WARM)
 		note_warmed(t, p, words, before, now, n);

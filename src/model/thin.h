@@ -81,6 +81,8 @@ struct ap_thin {
 	bool ahead; /* counts of a burst stand for halves of the gaps beside it, at once (ap_thin_ahead) */
 	bool stood; /* those of the last one did: of a thread that came in its middle they do not */
 	u32 more;   /* then, of this burst: the phase's */
+	u64 steady; /* these counts, as bits, do not: what is passed over counts by the rates, at once */
+	u64 unrated; /* half words that were passed over before there were any */
 	u64 words;  /* read in this burst */
 	u64 insns;  /* that these were logged by, as the thread's owner has it; 0: not known */
 	/*
@@ -122,19 +124,22 @@ static inline bool ap_thin_is_on(const struct ap_thin_phase *p)
 void ap_thin_restart(struct ap_thin_phase *p);
 /*
  * From now on, or no more, each thing that is read in a burst counts for half of what is passed over before it and half of what is behind
- * it as well, when it is seen; and the gap counts nothing. So a count comes to a number at a thing, of which it can be said what it was: for samples.
+ * it as well, when it is seen; and the gap counts nothing. So a count comes to a number at a thing, of which it can be said what it was: for samples.  Counts that
+ * are steady, as cycles are, have samples in gaps as well, at whatever runs when they come to a number by the rate of the last burst.
  */
-void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, const u64 *now,
-		   u32 n);
+void ap_thin_ahead(struct ap_thin *t, const struct ap_thin_phase *p, bool is_on, u64 steady,
+		   const u64 *now, u32 n);
 /* Something was read whole that was no part of a burst: nothing stands for more, till the next one. */
 void ap_thin_alone(struct ap_thin *t, const u64 *now, u32 n);
 /* What a count is now, beyond what has been read and `added`. */
 static inline u64 ap_thin_more(const struct ap_thin *t, u32 k, u64 now)
 {
-	return t->more ? ((now - t->from[k]) * t->more) / AP_THIN_ONE : 0;
+	return t->more && !(t->steady >> k & 1) ? ((now - t->from[k]) * t->more) / AP_THIN_ONE : 0;
 }
 /* Before a log of so many words: false in the midst of a window, where nobody looks at counts, and NULL will do for them. */
 bool ap_thin_wants_counts(const struct ap_thin *t, const struct ap_thin_phase *p, u64 words);
+/* Words of a gap, until a steady count (one bit) has come so far: ~0 if it does not count there. */
+u64 ap_thin_words_until(const struct ap_thin *t, u64 steady, u64 counts);
 /* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
 				u32 n);
@@ -153,8 +158,11 @@ u64 ap_thin_missed(const struct ap_thin_phase *p, u64 insns);
 void ap_thin_tell(struct ap_thin_errors *e, u64 missed, u64 insns, const u64 *counts, u32 n);
 /* No more will come: what the next burst would have said of a gap the last one says. */
 void ap_thin_end(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now, u32 n);
-/* It has been done; the counts before and now.  True: something was passed over, so counts are estimates. */
-bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, const u64 *before,
-		 const u64 *now, u32 n);
+/*
+ * It has been done, of so many instructions (0: nobody knows); the counts before and now.  True: something was passed over, so counts are
+ * estimates.
+ */
+bool ap_thin_did(struct ap_thin *t, struct ap_thin_phase *p, u64 words, u64 insns,
+		 const u64 *before, const u64 *now, u32 n);
 
 #endif

@@ -308,8 +308,8 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 
 	/* they are exact without being asked for, but no kernel says so of precise_ip 0 */
 	if (s->flags & AP_PERF_PRECISE_IP &&
-	    ((of->point->source == AP_SAMPLE_LANE && !of->point->is_late) ||
-	     of->point->source == AP_SAMPLE_MODEL))
+	    (of->point->source == AP_SAMPLE_LANE || of->point->source == AP_SAMPLE_MODEL) &&
+	    !of->point->is_late)
 		d.misc |= AP_PERF_RECORD_MISC_EXACT_IP;
 	if (s->sample_type & AP_PERF_SAMPLE_READ && !of->words->n)
 		return -AP_ENOSPC; /* who asked got no answer: a record without its counts has another form */

@@ -155,7 +155,7 @@ struct ap_service_point {
 	/* The instruction: it has run, and the program's pc is where it led; of a watch, it is about to. */
 	u64 pc;
 	bool is_behind; /* .pc is none: each overflow has an instruction of its own (ap_hook_passed) */
-	bool is_late; /* .pc is where the thread stands, which is not where the count was passed */
+	bool is_late; /* .pc is where the thread stands, which is not where the count was passed, or is by an estimate */
 	u64 bp, next; /* of it, then; the registers are of somewhere behind it */
 	/* Of AP_SAMPLE_MODEL: the registers are of behind last_pc, in the same function, or of somewhere else. */
 	u64 last_pc;

@@ -116,7 +116,21 @@ script both event >events
 is "$(grep -c cycles events | awk '{ print ($1 > 4) }')" 1 "cycles by frequency"
 is "$(grep -c instructions events | awk '{ print ($1 > 10) }')" 1 "beside instructions"
 
+# --- between windows of the models: cycles go on by the last one's rate, so samples are of the whole run.  Two functions do as much as
+# each other in turn, and a turn is longer than a window.
+turns=("$PROGRAMS/in_turn" 1000000 12)
+n=$(count cycles "${turns[@]}")
+sampled turns cycles:upp -c 10000 --model-sample 24 -- "${turns[@]}"
+samples=$(script turns ip | wc -l)
+first=$(script turns ip,sym | grep -c '[^_]first$')
+check "as many samples as all of the cycles have periods" awk -v n="$n" -v s="$samples" 'BEGIN { d = s * 10000 / n - 1; exit !(d * d < 0.02 ^ 2) }' ||
+	note "$samples samples each 10000, $n cycles"
+check "each function has half of them" awk -v n="$samples" -v f="$first" 'BEGIN { d = 2 * f / n - 1; exit !(d * d < 0.02 ^ 2) }' ||
+	note "$first of $samples are in the first"
 if command -v perf >/dev/null; then
+	# 0x4002: MISC_EXACT_IP and user mode
+	is "$(perf report -D -i turns 2>/dev/null | grep -aoE 'PERF_RECORD_SAMPLE[(]IP, 0x[0-9a-f]+' | sed 's/.* //' | sort -u | tr '\n' ' ')" \
+		"0x2 0x4002 " "what nobody looked at is not exact"
 	run timeout -k 5 60 "$ANYPERF" run --machine skylake -- perf record -q -o data -e cache-misses:u -c 100 -- \
 		"$walk" walk 1048576 1
 	is "$status" 0 "perf record -e cache-misses:u" || note "$(tail -n 3 err)"

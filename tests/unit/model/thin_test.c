@@ -37,7 +37,7 @@ static enum ap_thin_state run(struct thread *t, struct ap_thin_phase *p, const u
 		t->count[COUNTS - 1] += t->cold;
 		t->cold = 0;
 	}
-	(void)ap_thin_did(&t->thin, p, words, before, t->count, COUNTS);
+	(void)ap_thin_did(&t->thin, p, words, 0, before, t->count, COUNTS);
 	for (unsigned k = 0; k < COUNTS; k++) {
 		u64 now = t->count[k] + t->thin.added[k] + ap_thin_more(&t->thin, k, t->count[k]);
 
@@ -255,7 +255,7 @@ static void counts_may_run_ahead(void)
 	u64 logs = 40000, off, flat = 0, shown = 0;
 
 	ap_thin_init(&p, 16);
-	ap_thin_ahead(&t.thin, &p, true, t.count, COUNTS);
+	ap_thin_ahead(&t.thin, &p, true, 0, t.count, COUNTS);
 	for (u64 n = 0; n < logs; n++) {
 		bool reads = run(&t, &p, rate) == AP_THIN_READ;
 
@@ -267,6 +267,51 @@ static void counts_may_run_ahead(void)
 	off = t.shown[0] > logs * LOG ? t.shown[0] - logs * LOG : logs * LOG - t.shown[0];
 	EXPECT(off < logs * LOG / 50);
 	EXPECT(t.shown[2] < t.shown[0] / 1000); /* of what was met anew nothing */
+}
+
+/* Of a steady count a gap counts by the rate of the burst before it, and what warms as well, at once. */
+static void steady_counts_go_on_in_gaps(void)
+{
+	static const u64 rate[COUNTS] = { 8, 3, 0 };
+	static struct thread t;
+	struct ap_thin_phase p;
+	u64 logs = 40000, shown[2];
+
+	ap_thin_init(&p, 16);
+	ap_thin_ahead(&t.thin, &p, true, 1, t.count, COUNTS);
+	for (u64 n = 0; n < logs; n++) {
+		enum ap_thin_state state;
+
+		memcpy(shown, t.shown, sizeof(shown));
+		state = run(&t, &p, rate);
+		EXPECT_U64(t.shown[0] - shown[0], LOG);
+		if (t.thin.stood && state != AP_THIN_READ)
+			EXPECT_U64(t.shown[1] - shown[1], 0);
+	}
+	EXPECT_U64(ap_thin_words_until(&t.thin, 1, 1000), 1000);
+	EXPECT_U64(ap_thin_words_until(&t.thin, 1, (u64)-1), 0);
+	EXPECT_U64(ap_thin_words_until(&t.thin, 2, 1000), ~0ULL);
+}
+
+/* Who was in a gap before it was looked at counts that gap as the first burst has it, though it runs ahead. */
+static void what_waited_is_not_lost(void)
+{
+	static const u64 rate[COUNTS] = { 8, 8, 0 };
+
+	for (u64 steady = 0; steady < 4; steady++) {
+		struct thread t = { 0 };
+		struct ap_thin_phase p;
+
+		ap_thin_init(&p, 16);
+		ap_thin_wait(&t.thin, 10ULL * LOG * AP_THIN_INSNS);
+		ap_thin_ahead(&t.thin, &p, true, steady, t.count, COUNTS);
+		p.seq = 1; /* it is in a burst */
+		while (run(&t, &p, rate) == AP_THIN_READ)
+			;
+		EXPECT(t.shown[0] >= t.count[0] + 10ULL * LOG);
+		EXPECT(t.shown[1] >= t.count[1] + 10ULL * LOG);
+		EXPECT(t.shown[0] < t.count[0] + 12ULL * LOG);
+	}
 }
 
 /* Logs do not end where a burst does; what is too much of one is missing in another. */
@@ -281,7 +326,7 @@ static void bursts_are_as_long_as_meant(void)
 		s64 off;
 
 		ap_thin_init(&p, 16);
-		ap_thin_ahead(&t.thin, &p, true, t.count, COUNTS);
+		ap_thin_ahead(&t.thin, &p, true, 0, t.count, COUNTS);
 		for (u64 n = 0; n < logs; n++)
 			run(&t, &p, rate);
 		off = (s64)(t.shown[0] - logs * (LOG + t.longer));
@@ -300,8 +345,8 @@ static void late_ones_lose_nothing(void)
 	struct ap_thin_phase p;
 
 	ap_thin_init(&p, 8);
-	ap_thin_ahead(&t.thin, &p, true, t.count, COUNTS);
-	ap_thin_ahead(&late.thin, &p, true, late.count, COUNTS);
+	ap_thin_ahead(&t.thin, &p, true, 0, t.count, COUNTS);
+	ap_thin_ahead(&late.thin, &p, true, 0, late.count, COUNTS);
 	while (run(&t, &p, rate) != AP_THIN_PASS)
 		;
 	EXPECT_U64(run(&late, &p, rate), AP_THIN_READ);
@@ -328,7 +373,7 @@ static void ahead_may_change(void)
 
 	ap_thin_init(&p, 16);
 	for (u64 n = 0; n < logs; n++) {
-		ap_thin_ahead(&t.thin, &p, n / 5000 % 2, t.count, COUNTS);
+		ap_thin_ahead(&t.thin, &p, n / 5000 % 2, 0, t.count, COUNTS);
 		run(&t, &p, rate);
 	}
 	off = t.shown[0] > logs * LOG ? t.shown[0] - logs * LOG : logs * LOG - t.shown[0];
@@ -481,6 +526,8 @@ int main(int argc, char **argv)
 						 TAP(threads_are_read_together),
 						 TAP(a_new_beginning_is_read),
 						 TAP(counts_may_run_ahead),
+						 TAP(steady_counts_go_on_in_gaps),
+						 TAP(what_waited_is_not_lost),
 						 TAP(bursts_are_as_long_as_meant),
 						 TAP(late_ones_lose_nothing),
 						 TAP(ahead_may_change),
