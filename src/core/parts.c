@@ -21,8 +21,8 @@ bool ap_event_is_unseen(const struct ap_event *e)
 
 	if (!e->ctx || !e->ctx->task)
 		return e->is_unseen;
-	return core->ops.is_unseen && e->hw.kinds &&
-	       core->ops.is_unseen(core->world, e->ctx->task->host, e->hw.kinds);
+	return core->ops.is_unseen && (e->hw.kinds | e->hw.needs) &&
+	       core->ops.is_unseen(core->world, e->ctx->task->host, e->hw.kinds | e->hw.needs);
 }
 
 void ap_event_tell_part(struct ap_event *e, const struct ap_task *task)

@@ -133,10 +133,22 @@ static void sum_of(struct ap_event *e, struct moment *m, struct sums *sums, bool
 }
 
 /* Sums of several tasks are estimates over all of them; of one that nobody has looked at there is nothing to show. */
-static void hide_unseen(const struct ap_event *e, struct sums *sums)
+static bool is_unseen(const struct ap_event *e)
 {
-	if (ap_list_empty(&e->children) && !e->child_enabled && ap_event_is_unseen(e))
-		sums->running = 0;
+	return ap_list_empty(&e->children) && !e->child_enabled && ap_event_is_unseen(e);
+}
+
+/* A group has one time for all: what one member has nothing to show of has not run, as counters that do not fit. */
+static bool has_unseen(const struct ap_event *leader)
+{
+	struct ap_list *l;
+
+	if (is_unseen(leader))
+		return true;
+	ap_list_for_each(l, &leader->siblings)
+		if (is_unseen(ap_list_entry(l, struct ap_event, sibling)))
+			return true;
+	return false;
 }
 
 static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
@@ -147,7 +159,8 @@ static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
 	u8 *start = p;
 
 	sum_of(leader, &m, &sums, own);
-	hide_unseen(leader, &sums);
+	if (has_unseen(leader))
+		sums.running = 0;
 	put(&p, leader->nr_siblings + 1);
 	put_times(&p, format, &sums);
 	put(&p, sums.count);
@@ -174,7 +187,8 @@ static u64 put_one(struct ap_event *e, u64 format, u8 *p, bool own)
 		sums.enabled += e->child_enabled;
 		sums.running += e->child_running;
 	}
-	hide_unseen(e, &sums);
+	if (is_unseen(e))
+		sums.running = 0;
 	put(&p, sums.count);
 	put_times(&p, format, &sums);
 	put_tail(&p, format, e, own);

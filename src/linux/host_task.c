@@ -152,7 +152,7 @@ bool ap_host_is_unseen(void *world, void *task, u64 kinds)
 {
 	struct ap_host_task *t = task;
 
-	if (!kinds || kinds & ~AP_KINDS_MODEL)
+	if (!(kinds & AP_KINDS_MODEL))
 		return false;
 	(void)ap_host_task_raw(world, t);
 	return t->is_unseen;

@@ -506,6 +506,44 @@ static void cgroup_events_are_of_its_tasks_on_that_cpu(void)
 	world_end(&W);
 }
 
+static bool are_branches_unseen(void *world, void *host, u64 kinds)
+{
+	(void)world;
+	return host == &W.tasks[0] && kinds & AP_KIND_BIT(AP_KIND_BRANCH);
+}
+
+/* What nobody has looked at has not run, alone, in a group, and in the sum of one task; in that of several it counts as it is. */
+static void what_nobody_looked_at_has_not_run(void)
+{
+	struct ap_perf_attr a = attr_instr(), b = attr_kind(AP_KIND_BRANCH, 0);
+	int leader, member, alone;
+	u64 v[8];
+
+	world_init(&W);
+	W.ops.is_unseen = are_branches_unseen;
+	world_start(&W);
+	world_task(&W, 0);
+	a.flags |= AP_PERF_INHERIT;
+	b.flags |= AP_PERF_INHERIT;
+	a.read_format = b.read_format = TIMES | AP_PERF_FORMAT_GROUP;
+	leader = open_on(&W, &a, -1);
+	member = open_on(&W, &b, leader);
+	b.read_format = TIMES;
+	alone = open_on(&W, &b, -1);
+	world_run(&W, 0, MS, 1);
+	EXPECT_U64(read_words(&W, leader, v, 8), 40);
+	EXPECT_U64(v[1], MS);
+	EXPECT_U64(v[2], 0);
+	EXPECT_U64(v[3], 1);
+	reads(alone, AP_KIND_BRANCH + 1, MS, 0);
+	world_close(&W, member);
+	EXPECT_U64(read_words(&W, leader, v, 8), 32);
+	EXPECT_U64(v[2], MS);
+	world_fork(&W, 0, false);
+	reads(alone, AP_KIND_BRANCH + 1, MS, MS);
+	world_end(&W);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(counts_of_children_are_added_over_generations),
@@ -525,6 +563,7 @@ int main(int argc, char **argv)
 						 TAP(children_take_turns_of_their_own),
 						 TAP(short_children_begin_with_all_groups_in_turn),
 						 TAP(cgroup_events_are_of_its_tasks_on_that_cpu),
+						 TAP(what_nobody_looked_at_has_not_run),
 						 { 0 } };
 	return tap_main(tests, argc, argv);
 }
