@@ -175,7 +175,8 @@ static void read_handed(struct ap_thread *t, const struct ap_helper_log *log)
 	memcpy(f->seg_base, log->seg_base, sizeof(f->seg_base));
 	f->has_cycles = log->has_cycles;
 	f->has_levels = log->has_levels;
-	ap_feed_run_part(f, &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0, ~0ULL, 0 });
+	ap_feed_run_part(f,
+			 &(struct ap_feed_part){ log->from, log->to, chunks, NULL, 0, ~0ULL, 0 });
 	ap_feed_publish(t, f);
 }
 

@@ -47,7 +47,8 @@ static bool may_be_plain(struct ap_thread *t)
 {
 	const struct ap_thread_feed *tf = t->feed;
 
-	return ap_feed_gap_needs_no_log(t) && (!tf->marks.n || tf->feed.thin.ahead) && !t->feed_follows;
+	return ap_feed_gap_needs_no_log(t) && (!tf->marks.n || tf->feed.thin.ahead) &&
+	       !t->feed_follows;
 }
 
 bool ap_feed_gap_may_begin(struct ap_thread *t)
@@ -117,7 +118,8 @@ static bool has_come_to_marks(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf = t->feed;
 
-	if (ap_likely(!tf->marks.n) || !ap_feed_marks_pass(&tf->marks, &tf->feed, t->regs.rip, true))
+	if (ap_likely(!tf->marks.n) ||
+	    !ap_feed_marks_pass(&tf->marks, &tf->feed, t->regs.rip, true))
 		return false;
 	__atomic_store_n(&t->feed_hits, tf->marks.nhits, __ATOMIC_RELAXED);
 	return true;

@@ -47,7 +47,8 @@ static struct ap_feed_place in_piece(const struct ap_feed_way *way, u32 nth)
 /* When that was, in the pipeline's time, of which the count has come so far beyond it now. */
 static u64 time_of(const struct ap_feed *f, u64 passed)
 {
-	return ((f->pipe.now >> 8) - passed * AP_THIN_ONE / ap_feed_stands_for(f, AP_KINDS_CYCLES)) << 8;
+	return ((f->pipe.now >> 8) - passed * AP_THIN_ONE / ap_feed_stands_for(f, AP_KINDS_CYCLES))
+	       << 8;
 }
 
 /* Where a mark of cycles falls in what the piece takes by itself. */

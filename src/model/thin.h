@@ -83,8 +83,8 @@ struct ap_thin {
 	u32 more;   /* then, of this burst: the phase's */
 	u64 steady; /* these counts, as bits, do not: what is passed over counts by the rates, at once */
 	u64 unrated; /* half words that were passed over before there were any */
-	u64 words;  /* read in this burst */
-	u64 insns;  /* that these were logged by, as the thread's owner has it; 0: not known */
+	u64 words;   /* read in this burst */
+	u64 insns;   /* that these were logged by, as the thread's owner has it; 0: not known */
 	/*
 	 * What was passed over behind it, of which half counts as the next burst has it: words that were logged, and others, which
 	 * are as many as this burst had for so many instructions.
