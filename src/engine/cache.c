@@ -347,19 +347,10 @@ static void lead_branches_to(struct ap_block *b)
 		add_pad(b);
 }
 
-struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
+static struct ap_block *add_new(u64 pc, bool by_ibl, bool unlinked)
 {
 	struct ap_block *b;
-	bool unlinked = ap_is_stressed(ap_proc.session, AP_STRESS_UNLINKED) || ap_feed_is_watched();
 
-	if (ap_unlikely(is_to_evict()))
-		ap_cache_flush();
-	b = ap_lookup_find(pc, ap_self()->plain);
-	if (b) {
-		if (by_ibl && !unlinked)
-			lead_branches_to(b);
-		return b;
-	}
 	b = make(pc, in_range(pc) ? max_insns() : 1, by_ibl && !unlinked);
 	if (!b) {
 		ap_cache_flush();
@@ -381,6 +372,27 @@ struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
 	pages_add(b);
 	if (b->pad)
 		lead_branches_to(b);
+	return b;
+}
+
+struct ap_block *ap_cache_get(u64 pc, bool by_ibl)
+{
+	bool unlinked = ap_is_stressed(ap_proc.session, AP_STRESS_UNLINKED) || ap_feed_is_watched();
+	struct ap_thread *t = ap_self();
+	struct ap_block *b;
+	u64 faults;
+
+	if (ap_unlikely(is_to_evict()))
+		ap_cache_flush();
+	b = ap_lookup_find(pc, t->plain);
+	if (b) {
+		if (by_ibl && !unlinked)
+			lead_branches_to(b);
+		return b;
+	}
+	faults = ap_feed_own_begin(t);
+	b = add_new(pc, by_ibl, unlinked);
+	ap_feed_own_end(t, faults);
 	return b;
 }
 

@@ -81,6 +81,9 @@ void ap_feed_take_hits(struct ap_thread *t);
  * middle of a block.
  */
 bool ap_feed_gap_look(struct ap_thread *t, bool stopped);
+/* What lies between touches pages of the engine's for the first time, which are none of the program's. */
+u64 ap_feed_own_begin(const struct ap_thread *t);
+void ap_feed_own_end(struct ap_thread *t, u64 faults);
 /* It may be about to read its own counts. */
 void ap_feed_gap_guess(struct ap_thread *t);
 /* Of a thread without models: true while it needs none. */

@@ -260,6 +260,12 @@ void ap_feed_note_faults(struct ap_feed *f, u64 faults)
 		f->mem->met->faults = faults;
 }
 
+void ap_feed_skip_faults(struct ap_feed *f, u64 n)
+{
+	if (f->mem && f->mem->met)
+		f->mem->met->faults += n;
+}
+
 static void note_pages(struct ap_feed *f, u64 faults, bool is_gap)
 {
 	const struct ap_machine *m = ap_feed_machine();

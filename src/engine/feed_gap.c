@@ -37,6 +37,22 @@ u64 ap_feed_faults(const struct ap_thread *t)
 	return usage[MINFLT] + usage[MAJFLT];
 }
 
+u64 ap_feed_own_begin(const struct ap_thread *t)
+{
+	return ap_likely(!t->feed) || t->plain ? ~0ULL : ap_feed_faults(t);
+}
+
+void ap_feed_own_end(struct ap_thread *t, u64 faults)
+{
+	u64 now;
+
+	if (ap_likely(faults == ~0ULL) || !t->feed)
+		return;
+	now = ap_feed_faults(t);
+	if (now != ~0ULL)
+		ap_feed_skip_faults(&t->feed->feed, now - faults);
+}
+
 bool ap_feed_gap_needs_no_log(struct ap_thread *t)
 {
 	return ap_feed_is_on() && ap_lanes_carry(t) && !ap_proc.data && !ap_proc.seg->mute &&

@@ -61,6 +61,8 @@ struct ap_feed_part {
 u64 ap_feed_faults(const struct ap_thread *t);
 /* Those till now were the engine's own. */
 void ap_feed_note_faults(struct ap_feed *f, u64 faults);
+/* So many more were. */
+void ap_feed_skip_faults(struct ap_feed *f, u64 n);
 /* Reads them; or estimates what they count (model/thin.h). */
 void ap_feed_run_all(struct ap_feed *f, const struct ap_feed_part *part);
 void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part);
