@@ -125,19 +125,23 @@ static double error_of_rare(const struct sums *s, u32 k)
 }
 
 /*
- * All windows may be off to one side: predictors and replacement learn in windows alone, and have learnt less than in the whole
- * run.  Windows do not show that.  So it was measured (docs/design/feed.md): parts of what was stood for.
+ * All windows may be off to one side: what a program does once, as at its end, most runs have no window in, and what is far away is not
+ * warm in any.  Windows do not show that.  So it was measured (docs/design/feed.md): parts of what was stood for.
  */
-#define BIAS_CYCLES 0.02
-#define BIAS_OTHERS 0.12
+#define BIAS_CYCLES 0.05
+#define BIAS_OTHERS 0.15
+#define BIAS_FAR    0.5 /* of what the last level and the TLBs do not have */
+#define FAR                                                                                        \
+	(AP_KINDS_TO(AP_KIND_LLC_LOAD_MISS, AP_KIND_ITLB_WALK) | AP_KIND_BIT(AP_KIND_LOAD_LLC_MISS))
 
 static double bias_of(const struct sums *s, u32 k)
 {
 	u64 of_cycles = AP_KIND_BIT(AP_KIND_CYCLES) | AP_KIND_BIT(AP_KIND_REF_CYCLES) |
 			AP_KIND_BIT(AP_KIND_BUS_CYCLES);
 
-	return s->count[k].all *
-	       (of_cycles >> (AP_KIND_CYCLES + k) & 1 ? BIAS_CYCLES : BIAS_OTHERS);
+	if (of_cycles >> (AP_KIND_CYCLES + k) & 1)
+		return s->count[k].all * BIAS_CYCLES;
+	return s->count[k].all * (FAR >> (AP_KIND_CYCLES + k) & 1 ? BIAS_FAR : BIAS_OTHERS);
 }
 
 /* A process that no window saw counts as those seen before it: the variance of such means is twice that of one over all. */
