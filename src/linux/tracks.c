@@ -420,7 +420,8 @@ unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
 		const struct ap_track *t = sv->tracks[i];
 		bool is_coming = !t->is_named && now - t->since_ns < NAMING_NS;
 
-		n += !t->is_gone && (is_coming || is_exiting(sv, t));
+		/* what says that it is exiting and has no process is not waited for */
+		n += !t->is_gone && (is_coming || (t->is_named && is_exiting(sv, t)));
 	}
 	return n;
 }

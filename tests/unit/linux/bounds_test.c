@@ -188,6 +188,21 @@ static void numbers_that_are_passed_over_cost_nothing(void)
 	EXPECT_U64(tracks_of(0), 4);
 }
 
+/* A supervisor that goes on for those who run would do so for ever. */
+static void an_end_of_nobody_is_not_waited_for(void)
+{
+	const struct ap_seg head = { .taken = 1, .state = AP_SEG_EXITED };
+
+	open_session();
+	REQUIRE(pwrite(sv.ses.fd, &head, sizeof(head), AP_SEG_OFF(0)) == sizeof(head));
+	ap_tracks_update(&sv);
+	REQUIRE(sv.ntracks == 1);
+	EXPECT_U64(ap_tracks_unsettled(&sv), 1);
+	sv.tracks[0]->since_ns = 0;
+	EXPECT_U64(ap_tracks_unsettled(&sv), 0);
+	EXPECT_U64(ap_tracks_running(&sv), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -197,6 +212,7 @@ int main(int argc, char **argv)
 		TAP(the_first_partys_memory_is_taken_away_again),
 		TAP(numbers_are_used_up_by_a_party_that_ends),
 		TAP(numbers_that_are_passed_over_cost_nothing),
+		TAP(an_end_of_nobody_is_not_waited_for),
 		{ 0 },
 	};
 
