@@ -88,16 +88,16 @@ counts got --model-sample 16 --cache-limit 64K -e cycles -- "$walk" "$@"
 is "$status" 0 "a small cache"
 
 # --- samples: each stands for what was passed over behind it as well, and is of what it says
-# recorded FILE OPTION...: its samples go into FILE, an address and a period a line
+# recorded FILE OPTION...: its samples go into FILE, a period and a function a line
 recorded()
 {
 	local file=$1
 	shift
 	timeout -k 5 100 env -i "$ANYPERF" record --deterministic --machine skylake -o "$file.data" "$@" >out 2>err </dev/null
 	status=$?
-	timeout -k 5 60 "$ANYPERF" script -i "$file.data" -F ip,period >"$file" 2>/dev/null
+	timeout -k 5 60 "$ANYPERF" script -i "$file.data" -F period,sym >"$file" 2>/dev/null
 }
-# apart: how far the addresses' shares are from each other, in per cent of all
+# apart: how far the functions' shares (between windows a sample is of the beginning of the block that is next) are from each other, in per cent of all
 apart()
 {
 	awk '{ n[FILENAME] += $1; s[FILENAME, $2] += $1; at[$2] }
