@@ -107,8 +107,9 @@ void ap_party_note_file(void)
 
 bool ap_party_drop_file(void)
 {
-	if (former.is_known)
-		(void)!ap_selfmaps_read(is_former, NULL);
+	if (former.is_known && !ap_selfmaps_read(is_former, NULL))
+		former.fails = true;
+	former.is_known &= former.fails;
 	return !former.fails;
 }
 
@@ -117,11 +118,10 @@ void ap_party_forsake(struct ap_thread *t)
 	if (ap_proc.forsaken)
 		return;
 	ap_heir_part();
-	if (!former.is_known)
-		ap_party_note_file();
-	if (former.is_known)
-		(void)!ap_party_drop_file();
-	else
+	/* of a move that came to nothing: what it was to leave, beside what it has come to */
+	(void)!ap_party_drop_file();
+	ap_party_note_file();
+	if (!former.is_known || !ap_party_drop_file())
 		make_lists_own();
 	__atomic_store_n(&ap_proc.forsaken, true, __ATOMIC_RELEASE);
 	ap_fd_forget(t);

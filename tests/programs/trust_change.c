@@ -14,12 +14,15 @@
  *	trust_change closed	it has one that lets nothing be mapped
  *	trust_change jailed	it has gone where there is no /proc
  *	trust_change full	it has all descriptors that it may have
+ *	trust_change again	it has changed before, and has them then
+ *	trust_change same	it asks for the groups and capabilities that it has
  *	trust_change later	it says its pid first, and waits for something to read
  *	trust_change perf	it has mapped a perf event
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -143,6 +146,32 @@ static int full(void)
 	return errno == EMFILE && n ? changes_and_stays() : 2;
 }
 
+/* Its child, which has what it has of that change. */
+static int again(void)
+{
+	pid_t pid;
+	int status;
+
+	if (setresgid(NOBODY, NOBODY, NOBODY))
+		return 2;
+	pid = fork();
+	if (!pid)
+		_exit(full());
+	return waitpid(pid, &status, 0) != pid;
+}
+
+static int same(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+	gid_t groups[64];
+	int n = getgroups(64, groups);
+
+	if (n < 0 || syscall(SYS_capget, &head, caps) || syscall(SYS_capset, &head, caps))
+		return 2;
+	return setgroups((size_t)n, groups) ? 2 : stays();
+}
+
 static int later(void)
 {
 	char byte;
@@ -212,6 +241,10 @@ int main(int argc, char **argv)
 		return chroot(".") || chdir("/") ? 2 : threads(0);
 	if (!strcmp(mode, "full"))
 		return full();
+	if (!strcmp(mode, "again"))
+		return again();
+	if (!strcmp(mode, "same"))
+		return same();
 	if (!strcmp(mode, "later"))
 		return later();
 	if (!strcmp(mode, "perf"))
