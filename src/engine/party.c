@@ -19,13 +19,18 @@
 #include "engine/task.h"
 #include "service/service.h"
 
+#define AP_NR_getgroups 115
 #define AP_NR_getresuid 118
 #define AP_NR_getresgid 120
+#define AP_NR_capget	125
 
 #define MFD_CLOEXEC	  1
 #define MFD_ALLOW_SEALING 2
 #define PR_CAPBSET_DROP	  24
 #define PR_SET_SECUREBITS 28
+
+#define GROUPS_MAX 64 /* more are taken for others */
+#define CAPS_V1	   0x19980330
 
 static bool is_left;
 static bool
@@ -87,6 +92,33 @@ static bool changes_ids(const struct ap_call *c, u64 nr_get, u32 nargs)
 	       ap_sys3(nr_get, (u64)&ids[0], (u64)&ids[1], (u64)&ids[2]) || !stays(c, ids, nargs);
 }
 
+static bool changes_groups(const struct ap_call *c)
+{
+	u32 has[GROUPS_MAX], wants[GROUPS_MAX];
+	const u64 n = (u32)c->a[0];
+
+	return n > GROUPS_MAX || !ap_filter_allows_nr(AP_NR_getgroups) ||
+	       ap_sys2(AP_NR_getgroups, GROUPS_MAX, (u64)has) != (s64)n ||
+	       ap_safe_copy(wants, (const void *)c->a[1], n * sizeof(u32)) ||
+	       memcmp(has, wants, n * sizeof(u32));
+}
+
+/* In their first form it says nothing of those from 32 on, which are dropped. */
+static bool changes_caps(const struct ap_call *c)
+{
+	struct {
+		u32 version, pid;
+	} head;
+	u32 has[2][3], wants[2][3];
+
+	if (ap_safe_copy(&head, (const void *)c->a[0], sizeof(head)) || head.version == CAPS_V1)
+		return true;
+	head.pid = 0; /* nobody else's can be set */
+	return !ap_filter_allows_nr(AP_NR_capget) || ap_sys2(AP_NR_capget, (u64)&head, (u64)has) ||
+	       ap_safe_copy(wants, (const void *)c->a[1], sizeof(wants)) ||
+	       memcmp(has, wants, sizeof(has));
+}
+
 static bool changes(const struct ap_call *c)
 {
 	switch (c->nr) {
@@ -110,7 +142,11 @@ static bool changes(const struct ap_call *c)
 		return !c->a[1] || c->a[1] & AP_CLONE_NEWUSER;
 	case AP_NR_prctl:
 		return (u32)c->a[0] == PR_CAPBSET_DROP || (u32)c->a[0] == PR_SET_SECUREBITS;
-	default: /* setgroups, capset */
+	case AP_NR_setgroups:
+		return changes_groups(c);
+	case AP_NR_capset:
+		return changes_caps(c);
+	default:
 		return true;
 	}
 }

@@ -19,6 +19,14 @@
 #include "inject/proc.h"
 #include "linux/session.h"
 
+/*
+ * Whoever has left the first party can leave as often as they like, by user namespaces of their own for instance.  All of them
+ * together get half of the numbers, and those that come of one that left the first party a quarter of that: what the
+ * session's owner has started, or attaches to, finds one.
+ */
+#define OTHERS_MAX (AP_PARTY_MAX / 2)
+#define ORIGIN_MAX (OTHERS_MAX / 4)
+
 #define SEAL_EXEC 0x20 /* F_SEAL_EXEC: what the host may have all memfds begin with */
 
 struct ap_session_file *ap_session_party(const struct ap_session_file *s, u32 seg)
@@ -160,6 +168,21 @@ static u64 ticks_now(void)
 	return (u64)ts.tv_sec * hz + (u64)ts.tv_nsec * hz / 1000000000;
 }
 
+/* May a task of this party have one of its own? */
+static bool may_leave(const struct ap_session_file *s, u32 from)
+{
+	const struct ap_session_file *f, *former = ap_session_party(s, from << AP_PARTY_SHIFT);
+	u32 all = 0, same = 0;
+
+	if (!from)
+		return true;
+	for (u32 p = 1; former && (f = ap_session_next_party(s, &p));) {
+		all += f->has_left;
+		same += f->has_left && f->origin == former->origin;
+	}
+	return former && all < OTHERS_MAX && same < ORIGIN_MAX;
+}
+
 int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party)
 {
 	struct ap_session_file *f = calloc(1, sizeof(*f));
@@ -177,6 +200,7 @@ int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party)
 	f->party = p;
 	f->is_owner = true;
 	f->born = ticks_now();
+	f->origin = ++s->norigins;
 	f->head_fd = -1;
 	f->head_dev = s->head_dev;
 	f->head_ino = s->head_ino;
@@ -198,9 +222,12 @@ int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party)
 int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party)
 {
 	char path[AP_PROC_PATH], name[32];
+	const u32 from = *party;
 	struct stat st;
 	int pin, own, ret;
 
+	if (!may_leave(s, from))
+		return -ENOSPC;
 	snprintf(name, sizeof(name), "fd/%d", fd);
 	ap_proc_path(path, tid, name);
 	if (fd < 0)
@@ -218,7 +245,12 @@ int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *par
 	own = ap_kernel_open(path, O_RDWR);
 	ret = own < 0 ? -errno : 0;
 	close(pin);
-	return ret ?: ap_session_party_new(s, own, party);
+	ret = ret ?: ap_session_party_new(s, own, party);
+	if (!ret && from) {
+		s->parties[*party]->has_left = true;
+		s->parties[*party]->origin = s->parties[from]->origin;
+	}
+	return ret;
 }
 
 void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f)

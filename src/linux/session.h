@@ -27,7 +27,10 @@ struct ap_session_file {
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 	u32 party;
-	u64 born; /* when the party was made, in clock ticks since boot; 0: with the session */
+	u64 origin; /* whose number of parties is limited: this one's, or that of the one it comes of */
+	u64 norigins;  /* of the session's owner: so many have been there */
+	bool has_left; /* it has come of another one than the first */
+	u64 born;      /* when the party was made, in clock ticks since boot; 0: with the session */
 	char *who; /* of one that was made for attached processes: ap_creds_who() of each of them; else NULL */
 	struct ap_session_file *parties[AP_PARTY_MAX]; /* of the session's owner, but for its own */
 	struct ap_note
@@ -66,7 +69,7 @@ struct ap_session_file *ap_session_party(const struct ap_session_file *s, u32 se
 struct ap_session_file *ap_session_next_party(const struct ap_session_file *s, u32 *party);
 /* Makes an empty memfd the file of a new party; takes the descriptor over.  -ENOSPC: there are too many. */
 AP_MUST_CHECK int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party);
-/* The same with descriptor fd of a task, which may be anything. */
+/* The same with descriptor fd of a task, which may be anything.  *party is the task's before.  -ENOSPC: or it has had its part. */
 AP_MUST_CHECK int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party);
 /* Its tasks are told that nobody serves them any more. */
 void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f);

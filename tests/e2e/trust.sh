@@ -114,6 +114,9 @@ for mode in threads raw jailed traced tracer filter narrow closed; do
 	is "$(grep -v Killed "err.$mode")" "" "$mode: nothing is said"
 	ends $mode
 done
+changes same 1 "$ANYPERF" stat -x, -o table.same -e instructions --
+is "$(files "${pids[0]}")" "1 1" "same: what changes nothing leaves it where it is"
+ends same
 for mode in vfork alone; do
 	changes $mode 2 "$ANYPERF" stat -x, -o "table.$mode" -e instructions --
 	is "$(files "${pids[0]}")" "1 0" "$mode: its child writes one file, which is not the shell's"

@@ -84,6 +84,7 @@ static void descriptors_that_are_swapped(void)
 	REQUIRE(write(victim, TEXT, sizeof(TEXT)) == sizeof(TEXT) && fstat(victim, &was) == 0);
 	pid = swapper(fifo, victim);
 	for (u32 i = 0; i < 20000 && taken < 40; i++) {
+		party = 0;
 		if (ap_session_party_take(&sv.ses, pid, PLACE, &party))
 			continue;
 		taken++;
@@ -101,6 +102,49 @@ static void descriptors_that_are_swapped(void)
 	EXPECT_U64(fcntl(victim, F_GET_SEALS), 0);
 	unlink(path);
 	rmdir(dir);
+}
+
+/* --- how many */
+
+/* So many parties as a task of this one gets. */
+static u32 take(u32 from, u32 tries, u32 *last)
+{
+	u32 n = 0, party;
+
+	*last = 0;
+	for (u32 i = 0; i < tries; i++) {
+		int fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+		party = from;
+		REQUIRE(fd >= 0);
+		if (!ap_session_party_take(&sv.ses, getpid(), fd, &party)) {
+			*last = party;
+			n++;
+		}
+		close(fd);
+	}
+	return n;
+}
+
+/* One that has left the first party leaves others their part, and all of them together leave half to the owner. */
+static void who_leaves_again_and_again(void)
+{
+	u32 origin, child, last, n = 0;
+
+	open_session();
+	EXPECT_U64(take(0, 1, &origin), 1);
+	EXPECT_U64(take(origin, 10, &child), 8);
+	EXPECT_U64(take(child, 10, &last), 0);
+	ap_session_party_end(&sv.ses, child);
+	EXPECT_U64(take(origin, 10, &last), 1);
+	for (u32 i = 0; i < 5; i++) {
+		EXPECT_U64(take(0, 1, &child), 1);
+		n += take(child, 70, &last);
+	}
+	EXPECT_U64(n, 32 - 8);
+	EXPECT_U64(take(0, 70, &last), 63 - 32 - 6);
+	ap_session_close(&sv.ses);
+	memset(&sv, 0, sizeof(sv));
 }
 
 /* --- seizing */
@@ -222,6 +266,7 @@ int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
 		TAP(descriptors_that_are_swapped),
+		TAP(who_leaves_again_and_again),
 		TAP(tasks_that_become_another),
 		{ 0 },
 	};
