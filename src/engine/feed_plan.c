@@ -41,6 +41,10 @@ static struct {
 	u32 string_op[2], nstrings;
 	struct ap_cost_account cost;
 	u16 gone; /* registers that have been replaced */
+	/* of the instruction that is planned */
+	u16 replaced;
+	u8 moved;
+	s64 moved_by;
 } plan;
 
 static void new_value(u8 r)
@@ -293,9 +297,9 @@ static void plan_string(const struct ap_sb_insn *in, const struct ap_access *a)
 	op->flags = a->flags & AP_ACCESS_ADDR32 ? AP_FEED_ADDR32 : 0;
 }
 
-static void plan_data(const struct ap_sb_insn *in)
+/* Gives how many accesses it has. */
+static u32 plan_data(const struct ap_sb_insn *in, struct ap_access *list)
 {
-	struct ap_access list[AP_ACCESS_MAX];
 	u32 n = ap_insn_accesses(&in->i, in->bytes, list);
 	enum ap_flush flush;
 
@@ -308,6 +312,7 @@ static void plan_data(const struct ap_sb_insn *in)
 	flush = n ? AP_FLUSH_NONE : ap_insn_flush(&in->i, in->bytes, list);
 	if (flush != AP_FLUSH_NONE)
 		plan_access(in, &list[0], flush == AP_FLUSH_KEEPS ? AP_FEED_CLEAN : AP_FEED_FLUSH);
+	return n;
 }
 
 /* --- cycles */
@@ -328,10 +333,9 @@ static u8 cell_of(const struct ap_insn *i, const struct ap_feed_op *op, const st
 	return (u8)(AP_PIPE_CELL + (key + a->base * 3U) % AP_PIPE_CELLS);
 }
 
-/* An instruction whose operations are those from number `first` on. */
-static void plan_cost(const struct ap_sb_insn *in, u32 first)
+/* An instruction whose operations are those from number `first` on; its access, if it has one alone. */
+static void plan_cost(const struct ap_sb_insn *in, u32 first, const struct ap_access *access)
 {
-	struct ap_access list[AP_ACCESS_MAX];
 	bool is_taken = in->cls == AP_REC_JCC_T || in->cls == AP_REC_JMP ||
 			in->cls == AP_REC_CALL || ap_feed_last(in) != AP_FEED_NOTHING;
 	u32 number = plan.cost.nloads;
@@ -340,9 +344,8 @@ static void plan_cost(const struct ap_sb_insn *in, u32 first)
 	u16 waits;
 
 	ap_insn_cost(&in->i, in->bytes, &c);
-	if ((c.load || c.store) && first < plan.nops &&
-	    ap_insn_accesses(&in->i, in->bytes, list) == 1)
-		cell = cell_of(&in->i, &plan.op[first], &list[0]);
+	if ((c.load || c.store) && first < plan.nops && access)
+		cell = cell_of(&in->i, &plan.op[first], access);
 	waits = ap_cost_add(&plan.cost, &c, cell, is_taken);
 	for (u32 k = first; k < plan.nops; k++) {
 		plan.op[k].waits = waits;
@@ -387,24 +390,24 @@ static void plan_links(struct ap_feed_way *w)
 
 bool ap_feed_plan_before(const struct ap_sb_insn *in, struct ap_feed_group *store)
 {
+	struct ap_access list[AP_ACCESS_MAX];
 	bool needed = false;
-	u16 gone;
-	s64 by;
-	u8 reg;
 
 	plan.nstrings = 0;
 	if (ap_feed_has_data()) {
-		u32 first = plan.nops;
+		u32 first = plan.nops, n;
 
 		plan_fetch(in);
-		plan_data(in);
+		n = plan_data(in, list);
 		if (ap_feed_has_cycles())
-			plan_cost(in, first);
+			plan_cost(in, first, n == 1 ? &list[0] : NULL);
 	}
-	gone = replaced(&in->i, &reg, &by);
-	for (u8 r = 0; r < 16; r++)
-		needed |=
-			gone >> r & 1 && plan.reg[r].word != AP_FEED_NO_WORD && !plan.reg[r].stored;
+	plan.replaced = replaced(&in->i, &plan.moved, &plan.moved_by);
+	for (u32 gone = plan.replaced; gone; gone &= gone - 1) {
+		const struct value *v = &plan.reg[__builtin_ctz(gone)];
+
+		needed |= v->word != AP_FEED_NO_WORD && !v->stored;
+	}
 	if (!needed)
 		return false;
 	collect(store);
@@ -452,17 +455,14 @@ static void add_branch(u8 what, const struct ap_sb_insn *in)
 
 void ap_feed_plan_after(const struct ap_sb_insn *in)
 {
-	u8 what = followed(in), reg;
-	s64 by;
-	u16 gone = replaced(&in->i, &reg, &by);
+	u8 what = followed(in);
 
 	plan.ninsns++;
-	if (by)
-		plan.reg[reg].moved += by;
-	for (u8 r = 0; r < 16; r++)
-		if (gone >> r & 1)
-			new_value(r);
-	plan.gone |= gone;
+	if (plan.moved_by)
+		plan.reg[plan.moved].moved += plan.moved_by;
+	for (u32 gone = plan.replaced; gone; gone &= gone - 1)
+		new_value((u8)__builtin_ctz(gone));
+	plan.gone |= plan.replaced;
 	for (u32 k = 0; k < plan.nstrings; k++)
 		plan.op[plan.string_op[k]].dst = word_of(AP_RCX);
 	if (what != AP_FEED_NOTHING)

@@ -94,12 +94,24 @@ static bool is_plain(const struct ap_machine *m)
 
 void ap_cost_begin(struct ap_cost_account *a, const struct ap_machine *machine)
 {
-	memset(a, 0, sizeof(*a));
+	memset(a, 0, offsetof(struct ap_cost_account, value));
 	a->machine = machine;
-	for (u8 r = 0; r < AP_PIPE_VALUES; r++) {
-		a->value[r].n = 1;
-		a->value[r].in[0] = r;
+}
+
+/* Most pieces have to do with few of them. */
+static struct ap_cost_chain *value_of(struct ap_cost_account *a, u32 r)
+{
+	if (!(a->known >> r & 1)) {
+		a->known |= 1ULL << r;
+		a->value[r] = (struct ap_cost_chain){ .n = 1, .in[0] = (u8)r };
 	}
+	return &a->value[r];
+}
+
+static void set_value(struct ap_cost_account *a, u32 r, const struct ap_cost_chain *chain)
+{
+	a->known |= 1ULL << r;
+	a->value[r] = *chain;
 }
 
 /* --- chains */
@@ -138,11 +150,10 @@ static void join(struct ap_cost_chain *to, const struct ap_cost_chain *from, u32
 	to->loads |= from->loads;
 }
 
-static void join_all(const struct ap_cost_account *a, struct ap_cost_chain *to, u64 mask,
-		     u32 cycles)
+static void join_all(struct ap_cost_account *a, struct ap_cost_chain *to, u64 mask, u32 cycles)
 {
 	for (; mask; mask &= mask - 1)
-		join(to, &a->value[__builtin_ctzll(mask)], cycles);
+		join(to, value_of(a, (u32)__builtin_ctzll(mask)), cycles);
 }
 
 /* --- ports and slots */
@@ -248,7 +259,7 @@ u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, boo
 		waits = waits_of(&address);
 		join(&value, &address, load_latency(m, c));
 		if (cell)
-			join(&value, &a->value[cell], forward_latency(m, c));
+			join(&value, value_of(a, cell), forward_latency(m, c));
 		if (a->nloads < 64)
 			value.loads |= 1ULL << a->nloads;
 		a->nloads++;
@@ -257,10 +268,10 @@ u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, boo
 	address = (struct ap_cost_chain){ .n = 0 };
 	join(&address, &value, latency(m, c->class, g));
 	for (u64 w = c->write; w; w &= w - 1)
-		a->value[__builtin_ctzll(w)] = address;
+		set_value(a, (u32)__builtin_ctzll(w), &address);
 	a->written |= c->write;
 	if (c->store && cell) {
-		a->value[cell] = address;
+		set_value(a, cell, &address);
 		a->written |= 1ULL << cell;
 	}
 	if (address.start > a->depth && !is_plain(m))
@@ -270,14 +281,17 @@ u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, boo
 
 u16 ap_cost_late(const struct ap_cost_account *a, u32 n)
 {
+	u64 made = a->written & ((1ULL << AP_COST_VEC) - 1) & ~(1ULL << 4);
 	u16 late = 0;
 
 	if (n >= 64)
 		return 0;
-	for (u32 r = 0; r < AP_COST_VEC; r++)
-		if (r != 4 && a->value[r].loads >> n & 1)
-			late |= (u16)(1U << r);
-	return a->value[AP_COST_FLAGS].loads >> n & 1 ? late | AP_PIPE_LATE_FLAGS : late;
+	for (; made; made &= made - 1)
+		if (a->value[__builtin_ctzll(made)].loads >> n & 1)
+			late |= (u16)(made & -made);
+	if (a->written >> AP_COST_FLAGS & 1 && a->value[AP_COST_FLAGS].loads >> n & 1)
+		late |= AP_PIPE_LATE_FLAGS;
+	return late;
 }
 
 /* --- the sum */

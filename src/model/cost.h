@@ -26,8 +26,8 @@ struct ap_cost_chain {
 
 struct ap_cost_account {
 	const struct ap_machine *machine;
-	struct ap_cost_chain value[AP_PIPE_VALUES];
 	u64 written;
+	u64 known; /* values that are made; others are what they were when the piece began */
 	u32 depth;
 	u32 slots, loads, stores, taken, ninsns;
 	bool fuses; /* what came last */
@@ -37,6 +37,7 @@ struct ap_cost_account {
 		u32 n;
 	} group[AP_COST_GROUPS];
 	u32 nloads; /* numbered */
+	struct ap_cost_chain value[AP_PIPE_VALUES];
 };
 
 void ap_cost_begin(struct ap_cost_account *a, const struct ap_machine *machine);
