@@ -371,7 +371,7 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 	struct ap_feed_part unseen = *part;
 	u32 gaps = phase.gaps;
 	enum ap_thin_state state;
-	bool wants_counts;
+	bool wants_counts, has_cycles = f->has_cycles;
 
 	if (ap_likely(!ap_thin_is_on(&phase))) {
 		ap_feed_run_all(f, part);
@@ -383,6 +383,7 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 		all_read(f, before);
 	state = ap_thin_next(&f->thin, &phase, wants_counts ? before : NULL, NCOUNTS);
 	unseen.look = NULL;
+	f->has_cycles = has_cycles && !ap_thin_is_cold(&f->thin, &phase);
 	note_pages(f, part->faults, state == AP_THIN_PASS);
 	if (state == AP_THIN_PASS)
 		f->pending = AP_FEED_NOTHING; /* where that led nobody has read */
@@ -390,6 +391,7 @@ void ap_feed_run_part(struct ap_feed *f, const struct ap_feed_part *part)
 		ap_feed_run_all(f, state == AP_THIN_READ
 					   ? part
 					   : &unseen); /* what is warmed counts nothing */
+	f->has_cycles = has_cycles;
 	if (wants_counts)
 		all_read(f, now);
 	if (phase.is_whole)

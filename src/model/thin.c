@@ -459,11 +459,21 @@ void ap_thin_skip(struct ap_thin_phase *p, u64 words)
 	advance(p, words);
 }
 
+static bool is_last_third(const struct ap_thin_phase *p)
+{
+	return __atomic_load_n(&p->left, __ATOMIC_RELAXED) <= (s32)(WARM / 3 >> p->scale);
+}
+
+bool ap_thin_is_cold(const struct ap_thin *t, const struct ap_thin_phase *p)
+{
+	return t->state == AP_THIN_WARM && !is_last_third(p);
+}
+
 /* Of what warms the last third is kept apart: by how much it is off yet says how far the window may be. */
 static void note_warmed(struct ap_thin *t, const struct ap_thin_phase *p, u64 words,
 			const u64 *before, const u64 *now, u32 n)
 {
-	bool is_last = __atomic_load_n(&p->left, __ATOMIC_RELAXED) <= (s32)(WARM / 3 >> p->scale);
+	bool is_last = is_last_third(p);
 
 	if (t->warm_seq != t->seq) {
 		t->warm_seq = t->seq;

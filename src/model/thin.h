@@ -140,6 +140,8 @@ static inline u64 ap_thin_more(const struct ap_thin *t, u32 k, u64 now)
 bool ap_thin_wants_counts(const struct ap_thin *t, const struct ap_thin_phase *p, u64 words);
 /* Words of a gap, until a steady count (one bit) has come so far: ~0 if it does not count there. */
 u64 ap_thin_words_until(const struct ap_thin *t, u64 steady, u64 counts);
+/* It begins to warm: caches and predictors need all of that, the pipeline the end alone. */
+bool ap_thin_is_cold(const struct ap_thin *t, const struct ap_thin_phase *p);
 /* Before a log of so many words: what is to be done with it (READ and WARM: it is read).  n counts, as they are. */
 enum ap_thin_state ap_thin_next(struct ap_thin *t, const struct ap_thin_phase *p, const u64 *now,
 				u32 n);
