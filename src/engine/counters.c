@@ -96,18 +96,38 @@ void ap_counters_switch(void)
 	}
 }
 
+static u64 pages(u64 size)
+{
+	return AP_ALIGN_UP(size, AP_PAGE_SIZE);
+}
+
+/* A move takes along what the page says. */
+static bool moves_along(const struct ap_call *c, u64 new, u64 *at)
+{
+	u64 by = *at - c->a[0];
+
+	if (c->nr != AP_NR_mremap || by >= pages(c->a[1]) || by >= pages(c->a[2]))
+		return false;
+	*at = new + by;
+	return true;
+}
+
 /* What was raised in a mapping that is gone is not there any more. */
 void ap_counters_mapped(const struct ap_call *c, s64 ret)
 {
-	u64 start = c->nr == AP_NR_mmap ? (u64)ret : c->a[0];
+	bool is_mremap = c->nr == AP_NR_mremap;
+	u64 old = c->nr == AP_NR_mmap ? (u64)ret : c->a[0], new = is_mremap ? (u64)ret : old;
 
-	if (ap_is_err(ret) ||
-	    (c->nr != AP_NR_mmap && c->nr != AP_NR_munmap && c->nr != AP_NR_mremap))
+	if (ap_is_err(ret) || (c->nr != AP_NR_mmap && c->nr != AP_NR_munmap && !is_mremap))
 		return;
 	ap_lock_take(&ap_proc.lock);
-	for (u32 k = 0; k < AP_WATCH_MAX; k++)
-		if (raised[k].at - start < c->a[1])
-			raised[k].at = 0;
+	for (u32 k = 0; k < AP_WATCH_MAX; k++) {
+		u64 *at = &raised[k].at;
+
+		if (*at && !moves_along(c, new, at) &&
+		    (*at - old < pages(c->a[1]) || (is_mremap && *at - new < pages(c->a[2]))))
+			*at = 0;
+	}
 	if (c->nr != AP_NR_munmap)
 		ap_counters_switch();
 	ap_lock_drop(&ap_proc.lock);

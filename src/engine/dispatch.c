@@ -681,7 +681,7 @@ static void go_on(struct ap_thread *t)
 	}
 	if (!ap_lanes_share(t))
 		return;
-	t->watch_hit = 0;
+	ap_watch_keep(t);
 	t->entry = (u64)to;
 	t->went_on = x;
 	ap_gate_enter(t);
@@ -715,7 +715,7 @@ void ap_dispatch(struct ap_thread *t)
 	}
 	set_in_code(t, 0);
 	if (l.kind != AP_EXIT_NONE)
-		t->watch_hit = 0;
+		ap_watch_keep(t);
 	if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
 		branch_to_nowhere(t, l.branch, l.lean);
 	ap_data_settle(t, l.kind != AP_EXIT_NONE);

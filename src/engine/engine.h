@@ -83,6 +83,12 @@ static inline bool ap_watches_are_stale(void)
 void ap_watch_add(struct ap_thread *t, s32 k, s64 n);
 void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked); /* its execution follows */
 void ap_watch_undo(struct ap_thread *t); /* it does not: a signal goes first */
+/* It has been executed: nothing of it is taken back any more. */
+static inline void ap_watch_keep(struct ap_thread *t)
+{
+	t->watch_hit = 0;
+	t->return_is_new = 0;
+}
 
 /* dump.c: t is about to die of t->pend_sig, and all with it. */
 void ap_dump_before(struct ap_thread *t);

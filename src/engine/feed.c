@@ -720,10 +720,6 @@ static void forget_tables(void)
 	is_kept = false;
 }
 
-/*
- * What it has of its parent's are warm caches; what is in the log is the parent's.  The other threads'
- * caches are gone with them, and the locks that they held.
- */
 /* In a segment that has no counts of it. */
 static void count_anew(struct ap_thread *t, struct ap_thread_feed *tf)
 {
@@ -740,6 +736,10 @@ static void count_anew(struct ap_thread *t, struct ap_thread_feed *tf)
 	tf->feed.stall_front = 0;
 }
 
+/*
+ * What it has of its parent's are warm caches; what is in the log is the parent's.  The other threads'
+ * caches are gone with them, and the locks that they held.
+ */
 void ap_feed_fork_child(struct ap_thread *t)
 {
 	struct ap_thread_feed *tf;

@@ -60,6 +60,7 @@ static struct lessons *down; /* written by children */
 static u8 generation;
 static bool is_heir; /* a fork's child */
 static bool is_learning;
+static bool has_forked;
 
 u8 ap_heir_generation(void)
 {
@@ -163,6 +164,7 @@ void ap_heir_begin(void)
 	if (is_heir)
 		memset(met, 0, sizeof(met));
 	is_heir = true;
+	has_forked = false;
 	generation++;
 	ap_lookup_fork_child();
 }
@@ -284,8 +286,9 @@ void ap_heir_before_fork(void)
 {
 	if (!may_learn())
 		return;
-	if (!down)
+	if (!down && has_forked)
 		down = make_lessons();
-	else if (__atomic_load_n(&down->n, __ATOMIC_RELAXED))
+	else if (down && __atomic_load_n(&down->n, __ATOMIC_RELAXED))
 		learn_all();
+	has_forked = true;
 }

@@ -54,7 +54,7 @@ static void add(u64 pc)
 	nwatched++;
 }
 
-/* With the addresses alone that some call is to return to.  Those of other threads may just have returned. */
+/* With the addresses alone that some call is to return to.  Lock held. */
 static void make_anew(void)
 {
 	memset(watched, 0, sizeof(watched));
@@ -88,6 +88,7 @@ bool ap_returns_is_at(u64 pc)
 
 /* --- calls */
 
+/* A thread makes its own list longer, and moves what is in it, with the lock held; it drops the last one without. */
 static void remove(struct ap_thread *t, u32 i)
 {
 	struct call *calls = calls_of(t);
@@ -156,6 +157,17 @@ void ap_returns_undo(struct ap_thread *t)
 	t->return_is_new = 0;
 }
 
+static void take_out(struct ap_thread *t, u32 i)
+{
+	bool is_last = i == t->nreturns - 1;
+
+	if (!is_last)
+		ap_lock_take(&ap_proc.lock);
+	remove(t, i);
+	if (!is_last)
+		ap_lock_drop(&ap_proc.lock);
+}
+
 bool ap_returns_take(struct ap_thread *t, u64 pc, struct ap_file_place *entry)
 {
 	for (u32 i = t->nreturns; i-- > 0;) {
@@ -164,7 +176,7 @@ bool ap_returns_take(struct ap_thread *t, u64 pc, struct ap_file_place *entry)
 		if (c->back != pc || c->sp + sizeof(u64) != t->regs.gpr[4])
 			continue;
 		*entry = c->entry;
-		remove(t, i);
+		take_out(t, i);
 		return true;
 	}
 	return false;

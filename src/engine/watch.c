@@ -10,6 +10,7 @@
  * wherever its blocks are.
  */
 #include "abi/perf.h"
+#include "engine/counters.h"
 #include "engine/data.h"
 #include "engine/engine.h"
 #include "engine/lane.h"
@@ -216,6 +217,9 @@ void ap_watch_switch(void)
 
 	if (ap_proc.seg->mute)
 		return;
+	/* before it is acknowledged: the supervisor tells of counters first, and waits for that */
+	if (ap_counters_are_stale())
+		ap_counters_switch();
 	if (gen != ap_proc.watch_gen) {
 		ap_proc.watch_gen = gen;
 		ap_proc.watch_epoch = ap_proc.epoch + 1;
@@ -285,5 +289,5 @@ void ap_watch_undo(struct ap_thread *t)
 		ap_watch_add(t, __builtin_ctz(hit), -1);
 	if (is_due)
 		ap_returns_undo(t);
-	t->watch_hit = t->return_is_new = 0;
+	ap_watch_keep(t);
 }

@@ -26,6 +26,7 @@ struct ap_host_seg {
 	struct ap_host_task *by_slot[AP_SLOT_MAX]; /* tasks that the core knows */
 	u32 known_gen[AP_SLOT_MAX];		   /* of the last that it knew in each */
 	u32 nameless; /* children of its threads that have not run yet */
+	u32 told_gen; /* host_watch.c: an older watch_ack knows of other counters than it was told */
 };
 
 /* More children at a time that have not run are not known to the core: nobody has so many. */

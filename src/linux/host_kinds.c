@@ -172,6 +172,10 @@ static void drop_models(struct ap_host *host)
 
 u64 ap_host_kinds_tick(struct ap_host *host, u64 now)
 {
+	/* what was closed by the way: nobody waits for that */
+	if (host->has_new_kinds)
+		(void)nudge_all(host, UINT32_MAX);
+	host->has_new_kinds = false;
 	if (!host->unwanted_models) {
 		host->drop_ns = 0;
 		return 0;

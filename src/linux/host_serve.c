@@ -159,6 +159,7 @@ static s64 serve_close(struct ap_host *host, struct request *r)
 		ap_host_file_check(host, f);
 	else if (!r->svc.arg[0])
 		ap_host_files_closed(host);
+	ap_host_spread_kinds(host, r->seg->index); /* counters are to be lowered */
 	return 0;
 }
 

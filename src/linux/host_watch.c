@@ -109,24 +109,25 @@ bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap
 {
 	const struct ap_session *s = host->ses->head;
 	const struct ap_host_watch *w = host->watches;
+	const struct ap_host_seg *seg = ap_host_seg_known(host, index);
 
 	if (head->watch_ack == s->watch_gen && head->data_ack == s->data_gen)
 		return false;
+	/* it was told of other counters, or of none any more */
+	if (seg && (s32)(head->watch_ack - seg->told_gen) < 0)
+		return true;
 	while (w && !(w->task && w->task->seg && w->task->seg->index == index))
 		w = w->next;
 	return w;
 }
 
-static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 place)
+/* True: it is new. */
+static bool take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 place)
 {
 	struct ap_session *s = host->ses->head;
 
-	if (host->watch_users[place]++) {
-		/* it is raised in one more process, which may be in code */
-		if (bp->is_counter)
-			announce(host, s->watch_how[place]);
-		return;
-	}
+	if (host->watch_users[place]++)
+		return false;
 	host->next_watch = (place + 1) % AP_WATCH_MAX;
 	s->watch[place] = bp->addr;
 	s->watch_dev[place] = bp->dev;
@@ -134,7 +135,7 @@ static void take_place(struct ap_host *host, const struct ap_world_bp *bp, u32 p
 	s->watch_counter[place] = bp->counter;
 	s->watch_how[place] = how_of(bp);
 	__atomic_fetch_or(&s->watch_used, 1U << place, __ATOMIC_RELEASE);
-	announce(host, s->watch_how[place]);
+	return true;
 }
 
 static void give_place(struct ap_host *host, u32 place)
@@ -331,6 +332,8 @@ static void tell(const struct ap_host *host, const struct ap_host_task *t)
 	for (const struct ap_host_watch *w = host->watches; w; w = w->next)
 		if (w->task && w->task->seg == t->seg && is_counter(host, w->place))
 			mask |= 1U << w->place;
+	if (t->seg->head->counters != mask)
+		t->seg->told_gen = host->ses->head->watch_gen + 1; /* announced next */
 	__atomic_store_n(&t->seg->head->counters, mask, __ATOMIC_RELEASE);
 }
 
@@ -341,6 +344,16 @@ void ap_host_watch_tell(struct ap_host *host, const struct ap_host_task *t)
 	for (const struct ap_host_task *o = t ? NULL : host->tasks; o; o = o->next)
 		if (o->seg)
 			tell(host, o);
+}
+
+/*
+ * It is raised in one more process, or one fewer, which may be in code that is linked in a loop.  Told first: a
+ * process that acknowledges what is announced has raised and lowered what was told before.
+ */
+static void tell_counters(struct ap_host *host, u32 place)
+{
+	ap_host_watch_tell(host, NULL);
+	announce(host, host->ses->head->watch_how[place]);
 }
 
 /* --- what the core asks */
@@ -361,6 +374,7 @@ int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_
 {
 	struct ap_host *host = world;
 	struct ap_host_watch *w;
+	bool is_new;
 	u32 place;
 	int ret = ap_host_bp_can(world, host_task, cpu, bp);
 
@@ -375,9 +389,11 @@ int ap_host_bp_arm(void *world, void *host_task, s32 cpu, const struct ap_world_
 		free_watch(w);
 		return ret;
 	}
-	take_place(host, bp, place);
+	is_new = take_place(host, bp, place);
 	if (bp->is_counter)
-		ap_host_watch_tell(host, NULL);
+		tell_counters(host, place);
+	else if (is_new)
+		announce(host, host->ses->head->watch_how[place]);
 	*watch = (uintptr_t)w;
 	return 0;
 }
@@ -403,14 +419,15 @@ u32 ap_host_bp_place(void *world, u64 watch)
 void ap_host_bp_disarm(void *world, u64 watch)
 {
 	struct ap_host_watch *w = (struct ap_host_watch *)(uintptr_t)watch;
-	bool was_counter = is_counter(world, w->place);
+	u32 place = w->place;
+	bool was_counter = is_counter(world, place);
 
-	give_place(world, w->place);
+	give_place(world, place);
 	if (!w->task && w->all)
 		put_cpu_watch(world, w->all);
 	free_watch(w);
 	if (was_counter)
-		ap_host_watch_tell(world, NULL);
+		tell_counters(world, place);
 }
 
 /* Code need not mind data any more: it is made again, without. */

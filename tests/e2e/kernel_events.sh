@@ -117,6 +117,8 @@ returns, not by jumps: 8
 returns of a fork: 2
 samples of returns: 50, of its address: 50, count: 50
 counter: 0, open: 1, with another place: 2, beside it: 0, count: 3, one closed: 2, both: 1, all: 0
+counter, moved: 1, closed: 0, open: 1, moved back: 1, closed: 0
+counter, 20 times in a loop: open: 20, closed: 0
 no file: No such file or directory
 a folder: Invalid argument
 no path: Bad address
@@ -135,7 +137,8 @@ else
 	fi
 	session "$PROGRAMS/probe_threads"
 	is "$status $(cat out)" "0 threads: 0 missing
-reopened: 0 of a function that is never called" "probes in text: threads, new code, and one after another" ||
+reopened: 0 of a function that is never called
+recursion: 0 entries missing, 0 returns" "probes in text: threads, new code, and one after another" ||
 		note "$(cat err)"
 	run timeout -k 5 60 "$ANYPERF" run -v -- "$PROGRAMS/probe_threads" without-descriptors
 	is "$status $(cat out)" "0 without descriptors: 0" "probes in text: with no descriptor left none is found"

@@ -34,6 +34,10 @@ has_value()
 for t in fork heirs threads exec fds maps mem; do
 	both "$t" "$PROGRAMS/task_$t"
 done
+# what one child had translated, its parent has for the next ones
+run "$ANYPERF" stat --exact -x, -o "$tmp/table" -e instructions -- "$PROGRAMS/fork_faults"
+is "$status $(awk '{ print ($2 * 2 < $1) }' "$tmp/out")" "0 1" "heirs: the last child has less than half of the first one's page faults" ||
+	note "$(cat "$tmp/out")"
 both "reads of maps" "$PROGRAMS/maps_reads"
 both "pokes" "$PROGRAMS/code_poked"
 both "killed in new code" timeout -k 2 100 "$PROGRAMS/vfork_kill"

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* FLAGS: -O1 -no-pie -static -pthread */
+/* FLAGS: -O1 -no-pie -static -pthread -D_GNU_SOURCE */
 /*
- * Probes in text, beside threads.  Some call the probed function many times while others make new code that reaches it; and a
- * probe is closed and another one opened while a thread goes on.  All that is printed is known from reading this.  2: there are
- * no probes here.  With "without-descriptors": one call, where the process may open nothing.
+ * Probes in text, beside threads.  Some call the probed function many times while others make new code that reaches it; a probe is
+ * closed and another one opened while a thread goes on; and one recurses while signals come.  All that is printed is known from
+ * reading this.  2: there are no probes here.  With "without-descriptors": one call, where the process may open nothing.
  */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +25,7 @@
 
 enum { CALLERS = 3, CALLS = 60000, CODES = 400, ENTRIES = 24 };
 enum { ROUNDS = 60, CALLS_OF_ROUND = 300 };
+enum { RECURSIONS = 40000, DEEP = 50 };
 
 static char self[512];
 static unsigned int type;
@@ -191,6 +194,68 @@ static void reopen(void)
 	printf("reopened: %llu of a function that is never called\n", wrong);
 }
 
+/* --- calls within calls, while signals come and code is made anew */
+
+static volatile bool is_enough;
+
+__attribute__((noinline, aligned(16))) static int recurse(int n);
+static int (*volatile again)(int) = recurse;
+
+static int recurse(int n)
+{
+	int m = n ? again(n - 1) : 0;
+
+	__asm__ volatile("" : "+r"(m));
+	return m + 1;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+/* A breakpoint that is never reached has all code made anew. */
+static void *disturb(void *arg)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_BREAKPOINT };
+	int fd;
+
+	attr.bp_type = HW_BREAKPOINT_X;
+	attr.bp_addr = (uintptr_t)never_called;
+	attr.bp_len = sizeof(long);
+	attr.exclude_kernel = 1;
+	while (!is_enough) {
+		fd = (int)syscall(SYS_perf_event_open, &attr, caller, -1, -1, 0);
+		if (fd >= 0)
+			close(fd);
+		syscall(SYS_tgkill, getpid(), caller, SIGUSR1);
+	}
+	return arg;
+}
+
+static void count_recursion(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = 1 };
+	int entries = open_probe(recurse, 0, 0), returns;
+	pthread_t thread;
+	long long calls = 0;
+
+	attr.config1 = (uintptr_t)self;
+	attr.config2 = offset_of(recurse);
+	returns = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	signal(SIGUSR1, on_signal);
+	caller = (pid_t)syscall(SYS_gettid);
+	pthread_create(&thread, NULL, disturb, NULL);
+	for (int i = 0; i < RECURSIONS; i++)
+		calls += recurse(DEEP);
+	is_enough = true;
+	pthread_join(thread, NULL);
+	printf("recursion: %lld entries missing, %lld returns\n",
+	       calls - (long long)count_of(entries), calls - (long long)count_of(returns));
+	close(entries);
+	close(returns);
+}
+
 /* --- where nothing says which file lies at an address */
 
 static int without_descriptors(void)
@@ -219,5 +284,6 @@ int main(int argc, char **argv)
 	if (!count_threads())
 		return errno == EACCES ? 2 : 1;
 	reopen();
+	count_recursion();
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FLAGS: -O1 -no-pie -static */
+/* FLAGS: -O1 -no-pie -static -D_GNU_SOURCE */
 /*
  * Probes in text: events of the kernel's uprobe PMU on our own function, found in our file.  All that is printed is known from
  * reading this, and the same natively.  Argument: another name of our file for what is mapped a second time.
@@ -10,6 +10,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,7 +40,7 @@ __attribute__((noinline)) static void call(int times)
 		called(i);
 }
 
-static int open_probe(const char *path, uint64_t config, int inherit, int period)
+static int open_probe_of(pid_t pid, const char *path, uint64_t config, int inherit, int period)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
 
@@ -48,7 +50,12 @@ static int open_probe(const char *path, uint64_t config, int inherit, int period
 	attr.disabled = 1;
 	attr.sample_period = period;
 	attr.sample_type = period ? PERF_SAMPLE_IP | PERF_SAMPLE_TID : 0;
-	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+}
+
+static int open_probe(const char *path, uint64_t config, int inherit, int period)
+{
+	return open_probe_of(0, path, config, inherit, period);
 }
 
 static unsigned long long count_of(int fd)
@@ -218,8 +225,78 @@ static void returns(void)
 	close(fd);
 }
 
-/* Of a probe, in a page of data: how many probes are open that have it. */
-__attribute__((section(".counters"), used)) static volatile uint16_t counter[2] = { 0, 0 };
+/* Of a probe, in a page of data, which has nothing else: how many probes are open that have it. */
+__attribute__((section(".counters"), used,
+	       aligned(PAGE))) static volatile uint16_t counter[PAGE / 2] = { 0, 0 };
+
+/* By a pointer the compiler knows nothing of: the page is moved. */
+static unsigned int counter_at(const volatile char *page)
+{
+	__asm__ volatile("" : "+r"(page));
+	return ((const volatile uint16_t *)page)[1];
+}
+
+static unsigned int counter_of(pid_t pid)
+{
+	uint16_t v = 0;
+	struct iovec here = { &v, sizeof(v) },
+		     there = { (void *)(uintptr_t)&counter[1], sizeof(v) };
+
+	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != sizeof(v))
+		perror("process_vm_readv");
+	return v;
+}
+
+/* The page goes elsewhere, and back, with what it says; the second time with what is closed there. */
+static void move_counter(uint64_t config)
+{
+	char *page = (char *)(uintptr_t)counter, *other;
+	int fd = open_probe(self, config, 0, 0);
+
+	other = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mremap(page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other) != other) {
+		perror("mremap");
+		exit(1);
+	}
+	printf("counter, moved: %u", counter_at(other));
+	close(fd);
+	printf(", closed: %u", counter_at(other));
+	fd = open_probe(self, config, 0, 0);
+	printf(", open: %u", counter_at(other));
+	if (mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page) != page) {
+		perror("mremap");
+		exit(1);
+	}
+	printf(", moved back: %u", counter_at(page));
+	close(fd);
+	printf(", closed: %u\n", counter_at(page));
+}
+
+/* Of a process that makes no calls: it is raised when the call that opens the probe is back, and lowered when it is closed. */
+static void counter_in_loop(uint64_t config)
+{
+	volatile unsigned int *turns =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int open = 0, closed = 0;
+	pid_t pid = fork();
+
+	while (!pid)
+		++*turns;
+	for (int i = 0; i < 20; i++) {
+		unsigned int from = *turns;
+		int fd;
+
+		while (*turns - from < 100000)
+			usleep(100);
+		fd = open_probe_of(pid, self, config, 0, 0);
+		open += counter_of(pid);
+		close(fd);
+		closed += counter_of(pid);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	printf("counter, 20 times in a loop: open: %u, closed: %u\n", open, closed);
+}
 
 static void counters(void)
 {
@@ -241,6 +318,8 @@ static void counters(void)
 	printf(", both: %u", counter[1]);
 	close(three);
 	printf(", all: %u\n", counter[1]);
+	move_counter(config);
+	counter_in_loop(config);
 }
 
 static void samples(uint64_t config)
