@@ -350,6 +350,9 @@ struct ap_open_args {
 /* The limits change: of what is sampled already, too; and is there any event with callchains? */
 void ap_core_set_sample_rate(struct ap_core *core, u32 rate);
 bool ap_core_has_callchains(const struct ap_core *core);
+/* What ap_core_open says of the attributes and the caller's rights, before it looks at anything else. */
+AP_MUST_CHECK int ap_core_may_open(struct ap_core *core, struct ap_task *caller,
+				   const struct ap_perf_attr *attr);
 AP_MUST_CHECK int ap_core_open(struct ap_core *core, struct ap_task *caller,
 			       const struct ap_open_args *args, struct ap_event **out);
 /* The last descriptor is gone. */

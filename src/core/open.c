@@ -286,6 +286,13 @@ static int check_and_prepare(struct opening *o, struct ap_event *e)
 	return r ? r : ap_samplers_make(e, o->task);
 }
 
+int ap_core_may_open(struct ap_core *core, struct ap_task *caller, const struct ap_perf_attr *attr)
+{
+	struct opening o = { .core = core, .caller = caller, .attr = *attr };
+
+	return check_attr(&o);
+}
+
 int ap_core_open(struct ap_core *core, struct ap_task *caller, const struct ap_open_args *args,
 		 struct ap_event **out)
 {

@@ -5,7 +5,9 @@
  * task's to follow.  So a thread takes on the task's file system ids, its groups and its capabilities, which in Linux are each
  * thread's own, and looks the path up below the task's root.
  *
- * A file system of the task's own making may not answer, which is nobody's to wait for but the thread's.
+ * A file system of the task's own making may not answer, which is nobody's to wait for but the thread's.  A thread that has an opening
+ * with FUSE cannot be killed, and a process whose thread that is does not end.  So the thread has a child in the same memory do it
+ * (as vfork's), and can be killed while it waits for that.
  */
 #include "linux/as_task.h"
 
@@ -15,21 +17,25 @@
 #include <linux/capability.h>
 #include <linux/openat2.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "files/in.h"
 #include "inject/proc.h"
 
-#define WAIT_S	   1
-#define STUCK_MAX  4 /* threads that nobody waits for any more: then nothing is looked up */
-#define STATUS_MAX 65536
-#define GROUPS_MAX 1024
+#define WAIT_S 1
+#define STUCK_MAX                                                                                  \
+	4 /* threads of a party that nobody waits for any more: then nothing is looked up for it */
+#define CHILD_STACK (512 << 10)
+#define STATUS_MAX  65536
+#define GROUPS_MAX  1024
 
 /* --- in time */
 
@@ -39,11 +45,15 @@ struct job {
 	s64 (*fn)(void *arg);
 	void (*drop)(void *arg);
 	void *arg;
+	s64 said; /* fn's */
 	s64 ret;
+	u32 party;
 	bool is_done, is_left;
 };
 
-static u32 stuck;
+/* Each party's own, so that nobody else goes without; the session owner's is one of them. */
+static u32 stuck[AP_PARTY_MAX];
+static bool has_left; /* one of them, ever */
 
 static void free_job(struct job *j)
 {
@@ -52,10 +62,40 @@ static void free_job(struct job *j)
 	free(j);
 }
 
+static int run_child(void *arg)
+{
+	struct job *j = arg;
+
+	j->said = j->fn(j->arg);
+	return 0;
+}
+
+/*
+ * Descriptors are shared, so that what it opens is ours.  Nobody is told of its end by a signal.  The stack is the child's for as
+ * long as we live.
+ */
+static s64 run_in_child(struct job *j)
+{
+	char *stack = malloc(CHILD_STACK);
+	pid_t pid;
+
+	if (!stack)
+		return -ENOMEM;
+	j->said = -EIO;
+	pid = clone(run_child, stack + CHILD_STACK, CLONE_VM | CLONE_FILES | CLONE_VFORK, j);
+	if (pid < 0)
+		j->said = -EAGAIN;
+	else
+		(void)waitpid(pid, NULL, __WALL);
+	free(stack);
+	return j->said;
+}
+
 static void *run_job(void *arg)
 {
 	struct job *j = arg;
-	s64 ret = j->fn(j->arg);
+	s64 ret = run_in_child(j);
+	u32 party = j->party;
 	bool is_left;
 
 	pthread_mutex_lock(&j->lock);
@@ -68,7 +108,7 @@ static void *run_job(void *arg)
 		return NULL;
 	j->drop(j->arg);
 	free_job(j);
-	__atomic_fetch_sub(&stuck, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&stuck[party], 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -88,6 +128,19 @@ static int start(struct job *j)
 	return -ret;
 }
 
+/* A file system says what it likes, and is not to say that the job is the thread's. */
+static s64 said(s64 ret)
+{
+	return ret == -ETIMEDOUT ? -EIO : ret;
+}
+
+/* Children that are left outlive us, and are not to keep what we have open: nobody's pipe ends then. */
+static void let_go_of_files(void)
+{
+	fflush(NULL);
+	syscall(SYS_close_range, 0, ~0U, 0);
+}
+
 static s64 wait_for(struct job *j)
 {
 	struct timespec until;
@@ -100,10 +153,12 @@ static s64 wait_for(struct job *j)
 	while (!j->is_done && !timed_out)
 		timed_out = pthread_cond_timedwait(&j->is_over, &j->lock, &until);
 	j->is_left = !j->is_done;
-	ret = j->is_left ? -ETIMEDOUT : j->ret;
+	ret = j->is_left ? -ETIMEDOUT : said(j->ret);
 	if (j->is_left)
-		__atomic_fetch_add(&stuck, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&stuck[j->party], 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&j->lock);
+	if (ret == -ETIMEDOUT && !__atomic_exchange_n(&has_left, true, __ATOMIC_RELAXED))
+		(void)atexit(let_go_of_files);
 	return ret;
 }
 
@@ -115,8 +170,8 @@ s64 ap_as_wait(const struct ap_as_task *as, s64 (*fn)(void *arg), void (*drop)(v
 	s64 ret;
 
 	if (!as->is_less)
-		return fn(arg);
-	if (__atomic_load_n(&stuck, __ATOMIC_RELAXED) >= STUCK_MAX)
+		return said(fn(arg));
+	if (__atomic_load_n(&stuck[as->party], __ATOMIC_RELAXED) >= STUCK_MAX)
 		return -EAGAIN;
 	j = calloc(1, sizeof(*j));
 	if (!j)
@@ -124,6 +179,7 @@ s64 ap_as_wait(const struct ap_as_task *as, s64 (*fn)(void *arg), void (*drop)(v
 	j->fn = fn;
 	j->drop = drop;
 	j->arg = arg;
+	j->party = as->party;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_condattr_init(&how);
 	pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
@@ -290,7 +346,8 @@ static int fill(struct look *l, const struct ap_as_task *as, s32 dirfd, const ch
 	if (!read_rights(as->tid, &l->rights))
 		return -EACCES;
 	l->switches = !are_ours(&l->rights);
-	return 0;
+	/* its number, all of this was read by, may lead to a program with more rights by now */
+	return as->is_itself(as) ? 0 : -ESRCH;
 }
 
 int ap_as_open(const struct ap_as_task *as, s32 dirfd, const char *path)

@@ -43,6 +43,11 @@ int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 			      __atomic_load_n(&s->tid, __ATOMIC_RELAXED), pid, tid);
 }
 
+u32 ap_host_party_of(const struct ap_host_task *t)
+{
+	return t && t->seg ? AP_PARTY_OF(t->seg->index) : 0;
+}
+
 /* One without a segment is the session's own command, before it runs. */
 bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t)
 {
@@ -70,11 +75,19 @@ s32 ap_host_task_opened(const struct ap_host_task *t, int fd)
 	return AP_HOST_FD_NONE;
 }
 
+static bool is_itself(const struct ap_as_task *as)
+{
+	return ap_host_task_is_itself(as->task->host, as->task);
+}
+
 struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t)
 {
 	return (struct ap_as_task){ .pid = t->pid,
 				    .tid = t->tid,
-				    .is_less = ap_owner_may_more(host->sv) };
+				    .party = ap_host_party_of(t),
+				    .is_less = ap_owner_may_more(host->sv),
+				    .is_itself = is_itself,
+				    .task = t };
 }
 
 /*

@@ -133,21 +133,18 @@ static int look_at(struct ap_host *host, const struct ap_host_task *caller,
 
 /* --- which file that is */
 
-/* As the caller finds it, by its rights and below its root. */
-static int open_file(struct ap_host *host, const struct ap_host_task *caller, const char *path)
-{
-	const struct ap_as_task as = ap_host_as(host, caller);
-	char name[32];
-	int ref = ap_as_open(&as, AT_FDCWD, path), fd;
+struct file_job {
+	int ref;
+	u64 dev, ino;
+};
 
-	if (ref < 0)
-		return ref;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", ref);
-	fd = ap_in_open(name, AP_IN_FILE);
-	close(ref);
-	return fd == -EISDIR || fd <= -AP_FILE_LINK
-		       ? -EINVAL
-		       : fd; /* the kernel's word for what is no file */
+static void drop_job(void *arg)
+{
+	struct file_job *j = arg;
+
+	if (j->ref >= 0)
+		close(j->ref);
+	free(j);
 }
 
 /* What /proc/PID/maps calls it, which some file systems call otherwise in stat. */
@@ -175,16 +172,43 @@ static int identify(int fd, u64 *dev, u64 *ino)
 	return ret;
 }
 
+/* A file system may take its time, or for ever, for the opening, the mapping and the close. */
+static s64 look_into(void *arg)
+{
+	struct file_job *j = arg;
+	char name[32];
+	int fd, ret;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", j->ref);
+	fd = ap_in_open(name, AP_IN_FILE);
+	if (fd == -EISDIR || fd <= -AP_FILE_LINK)
+		return -EINVAL; /* the kernel's word for what is no file */
+	if (fd < 0)
+		return fd;
+	ret = identify(fd, &j->dev, &j->ino);
+	close(fd);
+	return ret;
+}
+
+/* As the caller finds it, by its rights and below its root. */
 static int find_file(struct ap_host *host, const struct ap_host_task *caller, const char *path,
 		     u64 *dev, u64 *ino)
 {
-	int fd = open_file(host, caller, path), ret;
+	const struct ap_as_task as = ap_host_as(host, caller);
+	struct file_job *j = calloc(1, sizeof(*j));
+	s64 ret;
 
-	if (fd < 0)
-		return fd;
-	ret = identify(fd, dev, ino);
-	close(fd);
-	return ret;
+	if (!j)
+		return -ENOMEM;
+	j->ref = ap_as_open(&as, AT_FDCWD, path);
+	ret = j->ref < 0 ? j->ref : ap_as_wait(&as, look_into, drop_job, j);
+	/* a lookup that timed out has taken nothing of ours */
+	if (ret == -ETIMEDOUT && j->ref >= 0)
+		return (int)ret;
+	*dev = j->dev;
+	*ino = j->ino;
+	drop_job(j);
+	return (int)ret;
 }
 
 void ap_host_form_use(void *world, u32 form, s32 by)
@@ -226,7 +250,9 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 		return -EACCES; /* the session refuses all programs */
 	if (group == AP_SVC_KERNELS)
 		return -EINVAL;
-	ret = find_file(host, caller, p.path, &dev, &ino);
+	/* before a file system of the caller's is asked for anything */
+	ret = ap_core_may_open(host->core, caller->core, args->attr);
+	ret = ret ?: find_file(host, caller, p.path, &dev, &ino);
 	if (!ret)
 		ret = take_form(host, &p, attr, &form);
 	if (ret)

@@ -314,11 +314,6 @@ static void write_list(struct ap_host *host, struct ap_host_task *t)
 		into_list(host, o);
 }
 
-static u32 party_of(const struct ap_host_task *t)
-{
-	return t && t->seg ? AP_PARTY_OF(t->seg->index) : 0;
-}
-
 /* The ring may be of another party's file than the task's. */
 u64 ap_host_sampler_ring(void *world, struct ap_sampler *s, const struct ap_ring_map *map, u64 at)
 {
@@ -333,7 +328,7 @@ u64 ap_host_sampler_ring(void *world, struct ap_sampler *s, const struct ap_ring
 		return at;
 	o = &host->samplers->of[index_of(host->samplers, s)];
 	former = o->carry;
-	party = party_of(o->task);
+	party = ap_host_party_of(o->task);
 	o->ring = map ? *map : (struct ap_ring_map){ 0 };
 	o->ring_at = at;
 	o->carry = NULL;
@@ -349,7 +344,7 @@ u64 ap_host_sampler_ring(void *world, struct ap_sampler *s, const struct ap_ring
 /* Its task has come to another party. */
 static void change_party(struct ap_host *host, struct ap_host_sampler *o, struct ap_sampler *s)
 {
-	s64 live = AP_SAMPLER_LIVE(index_of(host->samplers, s), party_of(o->task));
+	s64 live = AP_SAMPLER_LIVE(index_of(host->samplers, s), ap_host_party_of(o->task));
 	struct ap_sampling now = *ap_sampling_of(s);
 
 	if (s->live == live)
@@ -382,7 +377,7 @@ int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 	all->of[i] = (struct ap_host_sampler){ .task = host_task, .event = event, .is_used = true };
 	s = at(all, i);
 	memset(s, 0, sizeof(*s));
-	s->live = AP_SAMPLER_LIVE(i, party_of(host_task));
+	s->live = AP_SAMPLER_LIVE(i, ap_host_party_of(host_task));
 	memset(ap_sampling_of(s), 0, sizeof(struct ap_sampling));
 	*out = s;
 	return 0;

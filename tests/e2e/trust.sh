@@ -183,6 +183,24 @@ run "$ANYPERF" stat -x, -o asks -e instructions -- "${nobody[@]}" "$PROGRAMS/tru
 is "$status" 0 "another user's program reaches nothing that it could write"
 is "$(grep -c refused out)" 5 "by none of five ways"
 
+# --- a file system that does not answer: who names a file of it waits, and the session ends as others do
+mkdir silent
+"$PROGRAMS/fuse_silent" serves silent >serves 7>&- &
+fuse=$!
+if ! wait_for 20 sh -c "[ -s serves ] || ! kill -0 $fuse 2>/dev/null" || [ ! -s serves ]; then
+	lack "a file system that does not answer" "none can be mounted here"
+else
+	run timeout 60 "$ANYPERF" run -- "$PROGRAMS/fuse_silent" probes silent/file "$PROGRAMS/fork_count" silent/none
+	umount -l silent
+	kill -9 "$fuse"
+	if [ "$status" = 77 ]; then
+		lack "a probe of what does not answer" "the kernel has no uprobes"
+	else
+		is "$status $(tr '\n' ' ' <out)" "0 Connection timed out open No such file or directory " \
+			"a probe of what does not answer is refused, and others are served" || note "$(cat err)"
+	fi
+fi
+
 # --- what its user can take of it natively: root's counts beside it are the same
 cat >victims <<END
 n=0

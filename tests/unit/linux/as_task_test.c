@@ -20,6 +20,13 @@
 static char top[64];
 static struct ap_as_task as;
 
+static bool is_still_itself = true;
+
+static bool is_itself(const struct ap_as_task *task)
+{
+	return task->pid > 0 && is_still_itself;
+}
+
 static void make_file(const char *name, mode_t mode)
 {
 	char path[128];
@@ -81,6 +88,7 @@ static void make_task(bool has_root)
 	REQUIRE(!pipe(told));
 	as.pid = as.tid = fork();
 	as.is_less = true;
+	as.is_itself = is_itself;
 	REQUIRE(as.pid >= 0);
 	if (!as.pid) {
 		snprintf(path, sizeof(path), "%s/open", top);
@@ -154,6 +162,16 @@ static void no_way_leads_through_the_kernels_links(void)
 	end();
 }
 
+/* It has executed a set-uid program, say, between what was read of it and the lookup. */
+static void what_has_another_number_finds_nothing(void)
+{
+	make_task(false);
+	EXPECT(found(AT_FDCWD, "file") == 1);
+	is_still_itself = false;
+	EXPECT(found(AT_FDCWD, "file") == -ESRCH);
+	end();
+}
+
 static int held[2];
 static u32 dropped;
 
@@ -171,16 +189,42 @@ static void drop(void *arg)
 	__atomic_fetch_add(&dropped, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Nobody waits for a file system for long, and not for many. */
+static s64 time_out(void *arg)
+{
+	(void)arg;
+	return -ETIMEDOUT;
+}
+
+/* A file system's own word is not that somebody else drops the job. */
+static void an_answer_is_an_answer(void)
+{
+	as.is_less = true;
+	EXPECT(ap_as_wait(&as, time_out, drop, NULL) == -EIO);
+	as.is_less = false;
+	EXPECT(ap_as_wait(&as, time_out, drop, NULL) == -EIO);
+	EXPECT_U64(dropped, 0);
+}
+
+static s64 answer(void *arg)
+{
+	return *(s64 *)arg;
+}
+
+/* Nobody waits for a file system for long, and not for many; parties are looked at each by itself. */
 static void what_does_not_answer_is_left(void)
 {
-	s64 ret = 0;
+	struct ap_as_task other = { .is_less = true, .party = AP_PARTY_MAX - 1 };
+	s64 ret = 0, want = 7;
 
 	REQUIRE(!pipe(held));
 	as.is_less = true;
+	as.party = 1;
 	for (u32 i = 0; i < 4; i++)
 		EXPECT(ap_as_wait(&as, hold, drop, NULL) == -ETIMEDOUT);
 	EXPECT(ap_as_wait(&as, hold, drop, NULL) == -EAGAIN);
+	EXPECT(ap_as_wait(&other, answer, drop, &want) == want);
+	other.party = 0;
+	EXPECT(ap_as_wait(&other, answer, drop, &want) == want);
 	EXPECT_U64(dropped, 0);
 	close(held[1]);
 	while (__atomic_load_n(&dropped, __ATOMIC_SEQ_CST) < 4)
@@ -197,6 +241,8 @@ int main(int argc, char **argv)
 		TAP(it_has_the_tasks_rights),
 		TAP(it_has_the_tasks_root),
 		TAP(no_way_leads_through_the_kernels_links),
+		TAP(what_has_another_number_finds_nothing),
+		TAP(an_answer_is_an_answer),
 		TAP(what_does_not_answer_is_left),
 		{ 0 },
 	};
