@@ -131,7 +131,10 @@ static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 		end_special(sb, pc, AP_SPECIAL_FETCH);
 		return false;
 	}
-	ap_probed_look(pc, in->bytes);
+	if (ap_probed_is_unknown(pc, in->bytes[0])) {
+		end_special(sb, pc, AP_SPECIAL_PROBED);
+		return false;
+	}
 	err = ap_insn_decode_in(&in->i, in->bytes, avail);
 	if (err == -AP_ENODATA && avail < 15)
 		end_special(sb, pc, AP_SPECIAL_FETCH);

@@ -565,6 +565,19 @@ AP_NORETURN static void do_undefined(struct ap_thread *t, u64 pc)
 	ap_gate_native_step(t);
 }
 
+/*
+ * Mostly there is nothing, and the program gets its fault.  What can be executed and not read is the kernel's, or followed no
+ * further (ap_sig_resume_trial).
+ */
+AP_NORETURN static void try_fetch(struct ap_thread *t, u64 pc)
+{
+	t->native_pc = pc;
+	if (pc >> 47) /* iretq would fault here, with the engine's stack */
+		ap_gate_native_fault(t);
+	t->on_trial = AP_TRIAL_FETCH;
+	ap_gate_native_step(t);
+}
+
 /* One instruction, which may access what is watched. */
 AP_NORETURN static void run_watched(struct ap_thread *t, u64 pc)
 {
@@ -579,9 +592,9 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	switch (l->special) {
 	case AP_SPECIAL_FETCH:
 		t->regs.rip = l->target;
-		bring_in(t, l->target);
-		t->native_pc = l->target;
-		ap_gate_native_fault(t);
+		if (!ap_probed_is_trampoline(l->target))
+			bring_in(t, l->target);
+		try_fetch(t, l->target);
 	case AP_SPECIAL_UNDEFINED:
 		do_undefined(t, l->target);
 	case AP_SPECIAL_IRET:

@@ -7,25 +7,31 @@
  * Some instructions the kernel emulates; then the CPU executes the next one as well before it traps.  A thread goes there only
  * where both may be executed natively, and is back where the engine knows which of them were.
  *
+ * A return probe has the function return to code of the kernel's, which is executed there and not translated.
+ *
  * An int3 that the program or its debugger has put there is one to the kernel as well: the program gets its SIGTRAP.
  */
 #include "engine/probed.h"
 
 #include "abi/errno.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/data.h"
 #include "engine/engine.h"
+#include "engine/region.h"
 #include "engine/resident.h"
 #include "engine/sb.h"
 #include "engine/selfmaps.h"
 #include "engine/task.h"
 
-#define INT3	   0xcc
-#define PLACES	   64
-#define O_CLOEXEC  0x80000
-#define O_NONBLOCK 0x800
+#define INT3	      0xcc
+#define PLACES	      64
+#define O_CLOEXEC     0x80000
+#define O_NONBLOCK    0x800
+#define WCLONE	      0x80000000ULL
+#define MADV_DONTNEED 4
 
-/* pc 0: none.  Written with the lock. */
+/* pc 0: none.  first: of the file; INT3 where there is no more than what the program sees.  Written with the lock. */
 static struct {
 	u64 pc;
 	u8 first;
@@ -42,57 +48,129 @@ static s32 find(u64 pc)
 
 struct look {
 	u64 pc;
-	u8 byte;
+	struct ap_map map; /* its path is below */
 	bool is_found;
+	char path[512];
+	u8 byte;
 };
 
-static s64 open_same(const struct ap_map *m)
-{
-	s64 fd = ap_sys3(AP_NR_open, (u64)m->path, O_CLOEXEC | O_NONBLOCK, 0);
-	struct ap_kstat st;
-
-	if (ap_is_err(fd))
-		return fd;
-	if (!ap_is_err(ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st)) && st.ino == m->ino)
-		return fd;
-	ap_sys1(AP_NR_close, (u64)fd);
-	return -AP_ENOENT;
-}
-
 /* Only private text that cannot be written to has uprobes. */
-static bool read_file(const struct ap_map *m, void *arg)
+static bool note_map(const struct ap_map *m, void *arg)
 {
 	struct look *l = arg;
-	s64 fd;
+	struct ap_str s;
 
 	if (l->pc >= m->end)
 		return true;
-	if (l->pc < m->start || !m->x || m->w || m->shared || !m->ino || *m->path != '/')
-		return false;
-	fd = open_same(m);
-	if (ap_is_err(fd))
-		return false;
-	l->is_found =
-		ap_sys4(AP_NR_pread64, (u64)fd, (u64)&l->byte, 1, m->off + (l->pc - m->start)) == 1;
-	ap_sys1(AP_NR_close, (u64)fd);
+	l->is_found = l->pc >= m->start && m->x && !m->w && !m->shared && m->ino;
+	l->map = *m;
+	ap_str_init(&s, l->path, sizeof(l->path));
+	ap_str_add(&s, m->path);
 	return false;
 }
 
-/* A tracer's breakpoints are in memory alone, too. */
-void ap_probed_look(u64 pc, u8 *code)
+static bool read_as(struct look *l, const char *path)
 {
-	struct look l = { .pc = pc };
+	s64 fd = ap_sys3(AP_NR_open, (u64)path, O_CLOEXEC | O_NONBLOCK, 0);
+	struct ap_kstat st;
+	bool is_read;
 
-	if (ap_likely(*code != INT3) || ap_self()->traced.how || ap_proc.seg->mute)
-		return;
-	if (!ap_selfmaps_read(read_file, &l) || !l.is_found || l.byte == INT3)
-		return;
+	if (ap_is_err(fd))
+		return false;
+	is_read = !ap_is_err(ap_sys2(AP_NR_fstat, (u64)fd, (u64)&st)) && st.ino == l->map.ino &&
+		  ap_sys4(AP_NR_pread64, (u64)fd, (u64)&l->byte, 1,
+			  l->map.off + (l->pc - l->map.start)) == 1;
+	ap_sys1(AP_NR_close, (u64)fd);
+	return is_read;
+}
+
+/* By its mapping, which needs a capability, or by a name: it may be unlinked, or another file's by now. */
+static bool read_file(struct look *l)
+{
+	char name[64];
+	struct ap_str s;
+
+	ap_str_init(&s, name, sizeof(name));
+	ap_str_add(&s, "/proc/self/map_files/");
+	ap_str_hex(&s, l->map.start, 1);
+	ap_str_add(&s, "-");
+	ap_str_hex(&s, l->map.end, 1);
+	return read_as(l, name) || read_as(l, "/proc/self/exe") ||
+	       (*l->path == '/' && read_as(l, l->path));
+}
+
+/* In the child: its page becomes the file's again.  A page that was nobody's file is zero then. */
+AP_NORETURN static void tell_byte(u64 pc)
+{
+	u64 page = pc & AP_PAGE_MASK;
+	u8 byte = INT3, other = 0;
+	bool is_there = !ap_sys3(AP_NR_madvise, page, AP_PAGE_SIZE, MADV_DONTNEED) &&
+			!ap_safe_copy(&byte, (const void *)pc, 1);
+
+	for (u32 k = 0; is_there && k < AP_PAGE_SIZE && !other; k++)
+		is_there = !ap_safe_copy(&other, (const void *)(page + k), 1);
+	ap_sys1(AP_NR_exit_group, is_there && other ? byte : INT3);
+	__builtin_unreachable();
+}
+
+/*
+ * No name leads to the file (after a chroot, say), but a copy of the task can drop the kernel's copy of the page.  Its exit
+ * sends no signal, and wait() does not find it.
+ */
+static bool read_in_child(struct look *l)
+{
+	u64 old = ap_sig_block_all();
+	s64 pid = ap_sys5(AP_NR_clone, AP_CLONE_UNTRACED, 0, 0, 0, 0), ret;
+	s32 status = -1;
+
+	if (!pid)
+		tell_byte(l->pc);
+	if (!ap_is_err(pid)) {
+		do
+			ret = ap_sys4(AP_NR_wait4, (u64)pid, (u64)&status, WCLONE, 0);
+		while (ret == -AP_EINTR);
+	}
+	ap_sig_set_mask(old);
+	l->byte = (u8)(status >> 8);
+	return !ap_is_err(pid) && ret == pid && !(status & 0x7f);
+}
+
+static void remember(u64 pc, u8 first)
+{
 	next_place = (next_place + 1) % PLACES;
 	__atomic_store_n(&places[next_place].pc, 0, __ATOMIC_RELEASE);
-	places[next_place].first = l.byte;
+	places[next_place].first = first;
 	__atomic_store_n(&places[next_place].pc, pc, __ATOMIC_RELEASE);
 	nplaces = PLACES;
-	*code = l.byte;
+}
+
+/* The file may be one that a thread of the program has to supply: it is read without the lock. */
+static void look_up(u64 pc)
+{
+	struct look l = { .pc = pc, .byte = INT3 }, again = { .pc = pc };
+	const struct ap_range *r;
+	bool may, is_same;
+
+	ap_lock_take(&ap_proc.lock);
+	r = ap_region_find(pc);
+	may = ap_selfmaps_read(note_map, &l) ? l.is_found
+					     : r && !(r->flags & (AP_RANGE_W | AP_RANGE_SHARED));
+	ap_lock_drop(&ap_proc.lock);
+	if (!may || ((!l.is_found || !read_file(&l)) && !read_in_child(&l)))
+		l.byte = INT3;
+	ap_lock_take(&ap_proc.lock);
+	is_same = !ap_selfmaps_read(note_map, &again) ||
+		  (again.is_found == l.is_found && again.map.ino == l.map.ino &&
+		   again.map.off - again.map.start == l.map.off - l.map.start);
+	if (is_same && find(pc) < 0)
+		remember(pc, l.byte);
+	ap_lock_drop(&ap_proc.lock);
+}
+
+bool ap_probed_is_unknown(u64 pc, u8 code)
+{
+	return ap_unlikely(code == INT3) && !ap_self()->traced.how && !ap_proc.seg->mute &&
+	       find(pc) < 0;
 }
 
 void ap_probed_fix(u64 pc, u8 *code)
@@ -105,7 +183,9 @@ void ap_probed_fix(u64 pc, u8 *code)
 
 bool ap_probed_is_at(u64 pc)
 {
-	return ap_unlikely(nplaces) && find(pc) >= 0;
+	s32 i = ap_unlikely(nplaces) ? find(pc) : -1;
+
+	return i >= 0 && places[i].first != INT3;
 }
 
 void ap_probed_forget(u64 start, u64 end)
@@ -140,6 +220,37 @@ s64 ap_call_probing(struct ap_thread *t, struct ap_call *c)
 	ap_cache_flush();
 	ap_lock_drop(&ap_proc.lock);
 	return ret;
+}
+
+/* --- returns */
+
+static u64 trampoline; /* a page; found once, whoever is first */
+
+static bool find_trampoline(const struct ap_map *m, void *arg)
+{
+	if (!strcmp(m->path, "[uprobes]"))
+		*(u64 *)arg = m->start;
+	return !*(u64 *)arg;
+}
+
+bool ap_probed_is_trampoline(u64 pc)
+{
+	return pc - __atomic_load_n(&trampoline, __ATOMIC_RELAXED) < AP_PAGE_SIZE;
+}
+
+bool ap_probed_returns(u64 pc, u64 to)
+{
+	u64 page = __atomic_load_n(&trampoline, __ATOMIC_RELAXED);
+
+	if (!ap_probed_is_trampoline(pc)) {
+		page = 0;
+		ap_lock_take(&ap_proc.lock);
+		if (!ap_selfmaps_read(find_trampoline, &page))
+			page = 0;
+		ap_lock_drop(&ap_proc.lock);
+		__atomic_store_n(&trampoline, page, __ATOMIC_RELAXED);
+	}
+	return page && pc - page < AP_PAGE_SIZE && (pc != page || to - page < AP_PAGE_SIZE);
 }
 
 /* --- the visit */
@@ -244,6 +355,11 @@ bool ap_probed_visit(struct ap_thread *t, u64 pc)
 	bool is_there, may;
 
 	ap_lock_take(&ap_proc.lock);
+	if (find(pc) < 0) {
+		ap_lock_drop(&ap_proc.lock);
+		look_up(pc);
+		return false;
+	}
 	is_there = !ap_resident_copy(&byte, pc, 1) && byte == INT3 && ap_probed_is_at(pc);
 	if (!is_there) {
 		ap_probed_forget(pc, pc + 1);

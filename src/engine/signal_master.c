@@ -467,6 +467,15 @@ static bool is_known_to_cpu(u32 sig, const struct ap_ucontext *uc)
 
 void ap_sig_resume_trial(struct ap_thread *t)
 {
+	if (t->on_trial == AP_TRIAL_FETCH && ap_probed_returns(t->native_pc, t->regs.rip)) {
+		t->on_trial = AP_TRIAL_NONE;
+		t->native_pc = 0;
+		ap_redispatch(t);
+	}
+	if (t->on_trial == AP_TRIAL_FETCH) {
+		t->on_trial = AP_TRIAL_NONE;
+		ap_go_native(t, "code that can be executed and not read");
+	}
 	if (t->on_trial == AP_TRIAL_PROBED) {
 		ap_probed_back(t);
 		t->on_trial = AP_TRIAL_NONE;
@@ -480,12 +489,12 @@ void ap_sig_resume_trial(struct ap_thread *t)
 /* SI_KERNEL: there is no uprobe, it is a breakpoint of the program's. */
 #define SI_KERNEL 0x80
 
-/* What the kernel executed for its breakpoint is done: it tells by a signal that is not sent to anybody. */
+/* What the kernel executed for its breakpoint, or what cannot be read, is done: it tells by a signal that is not sent to anybody. */
 static bool ends_visit(const struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 		       const struct ap_ucontext *uc)
 {
-	return t->on_trial == AP_TRIAL_PROBED && sig == AP_SIGTRAP && info->code != SI_KERNEL &&
-	       pc_of(uc) != t->native_pc;
+	return (t->on_trial == AP_TRIAL_PROBED || t->on_trial == AP_TRIAL_FETCH) &&
+	       sig == AP_SIGTRAP && info->code != SI_KERNEL && pc_of(uc) != t->native_pc;
 }
 
 /*

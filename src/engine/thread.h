@@ -117,7 +117,8 @@ struct ap_user_dispatch {
 enum ap_trial {
 	AP_TRIAL_NONE,
 	AP_TRIAL_UNKNOWN, /* is that an instruction? */
-	AP_TRIAL_PROBED	  /* the kernel has a breakpoint in its place: probed.c */
+	AP_TRIAL_PROBED,  /* the kernel has a breakpoint in its place: probed.c */
+	AP_TRIAL_FETCH	  /* it cannot be read: can it be executed? */
 };
 
 struct ap_thread {

@@ -41,4 +41,46 @@ if echo "p:$probe $program:$at" 2>/dev/null >>$probes && timeout -k 5 60 perf st
 else
 	lack "uprobes of somebody outside" "perf cannot open any"
 fi
+
+# the same where it is a return, or where the file has no name any more
+offset_in() # program, function
+{
+	local at off vaddr
+
+	at=0x$(nm "$1" | awk -v name="$2" '$3 == name { print $1 }')
+	readelf -lW "$1" | awk '$1 == "LOAD" && $8 == "E" { print $2, $3 }' >load
+	read -r off vaddr <load
+	printf '0x%x' $((at - vaddr + off))
+}
+# anyperf while somebody counts EVENT: outside_of EVENT ARG...
+outside_of()
+{
+	cp "$PROGRAMS/uprobe_out" new && mv new outer
+	[ "$1" = dummy ] || echo "${1%%:*}:$group/${1#*:} $PWD/outer:$at" >>$probes
+	run timeout -k 5 100 perf stat -a -x, -o csv -e "${1/#[pr]:/$group:}" -- "$ANYPERF" stat -x, -o mine -e instructions:u -- ./outer "${@:2}"
+	[ "$1" = dummy ] || echo "-:$group/${1#*:}" >>$probes
+	instructions=$(awk -F, '/instructions/ { print $1, $NF }' mine)
+}
+same_outside() # p or r, what it is, argument...
+{
+	outside_of dummy "${@:3}"
+	want=$instructions
+	outside_of "$1:hit" "${@:3}"
+	is "$status $(awk -F, '/:hit/ { print $1 }' csv)" "0 1000" "$2: the kernel counts for somebody outside" || note "$(cat csv err)"
+	is "$instructions" "$want" "$2: and the program's instructions are the same"
+}
+group=anyperf$$
+mkdir empty
+at=$(offset_in "$PROGRAMS/uprobe_out" f_out)
+cp "$PROGRAMS/uprobe_out" outer
+if echo "r:$group/try $PWD/outer:$at" 2>/dev/null >>$probes && timeout -k 5 60 perf stat -a -x, -o csv -e $group:try -- ./outer 2>/dev/null; then
+	echo "-:$group/try" >>$probes
+	same_outside p "a function"
+	same_outside r "its return"
+	same_outside p "unlinked" unlink
+	same_outside p "in a chroot" chroot empty
+	same_outside p "unlinked, in a chroot" other empty
+else
+	lack "uprobes of somebody outside at returns" "perf cannot open any"
+fi
 done_testing
