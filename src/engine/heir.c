@@ -200,13 +200,14 @@ static void make_ahead(struct ap_block *b, u8 *behind)
 {
 	for (u32 n = 0; b && n < AHEAD_MAX; n++) {
 		struct ap_exit *x = &b->exits[b->nexits - 1];
-		u32 at = hash_of(x->target, BEHIND_BITS);
+		u32 at = hash_of(x->target, BEHIND_BITS), epoch = ap_proc.epoch;
 
 		if (x->kind != AP_EXIT_DIRECT || x->to || !x->site ||
 		    !(behind[at / 8] >> at % 8 & 1))
 			return;
 		b = make(x->target, false);
-		if (b)
+		/* its making may have flushed the cache, and x is gone with that */
+		if (epoch == ap_proc.epoch && b)
 			ap_link(x, b);
 	}
 }
