@@ -463,6 +463,8 @@ struct ap_board {
 	u64 kinds;	/* AP_KIND_BIT: to be counted, and never given up */
 	u32 serve;	/* AP_SERVE_*: it wants AP_F_SERVE, which is the answer */
 	u32 serve_rate; /* perf_event_max_sample_rate for it; 0 none given */
+	/* 1 once a process that shares its descriptors with another has closed the party's: it is in nobody's table that may be shared */
+	u32 files_left, reserved;
 	struct ap_root roots[AP_ROOT_MAX]; /* root 0 is the session's */
 };
 

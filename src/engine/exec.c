@@ -450,6 +450,7 @@ s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
 
+	ap_party_look(t);
 	ap_feed_look_last(t);
 	if (ap_likely(!ap_helpers_any) || t->is_vfork_child)
 		return call(t, c);

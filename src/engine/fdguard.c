@@ -4,15 +4,19 @@
  * EBADF, calls that want its number get it after ours has moved, ranges go around them, and
  * listings of /proc/self/fd do not show them.
  *
- * A child that shares memory but not descriptors keeps numbers of its own in its thread.
+ * A child that shares memory but not descriptors keeps numbers of its own in its thread.  One that shares descriptors but not
+ * memory can put another file under the party's number, and change its credentials: none of the two keeps the party then.
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/filter.h"
 #include "engine/party.h"
 #include "engine/task.h"
 
 #define MOVE_TRIES	    64
 #define CLOSE_RANGE_UNSHARE 2
+#define F_GETFL		    3
+#define O_RDWR		    2
 /* A descriptor table is as long as its highest entry: above this, ours stays in the range. */
 #define FD_CEILING  4096
 #define DIRENT_NAME 19 /* offset of d_name in linux_dirent64; in linux_dirent one less */
@@ -55,12 +59,70 @@ void ap_fd_replace(struct ap_thread *t, s32 fd)
 	}
 }
 
-/* The party's is closed, where it is not another process' as well, and is nobody's from now on. */
+/* The table is another process' as well, which may put something else where the party's file is. */
+static struct {
+	u64 dev, ino; /* of the party's file */
+	bool is;
+} shared;
+
+static bool is_partys(u64 fd)
+{
+	struct ap_kstat st;
+
+	return !ap_sys2(AP_NR_fstat, fd, (u64)&st) && st.dev == shared.dev && st.ino == shared.ino;
+}
+
+void ap_fd_share(const struct ap_thread *t)
+{
+	struct ap_kstat st = { 0 };
+
+	if (shared.is)
+		return;
+	if (ap_filter_allows_nr(AP_NR_fstat))
+		(void)!ap_sys2(AP_NR_fstat, (u64)ap_fd(t), (u64)&st);
+	shared.dev = st.dev;
+	shared.ino = st.ino;
+	shared.is = true;
+}
+
+void ap_fd_unshare(void)
+{
+	shared.is = false;
+}
+
+bool ap_fd_is_shared(void)
+{
+	return shared.is;
+}
+
+bool ap_fd_is_lost(const struct ap_thread *t)
+{
+	if (ap_likely(!shared.is))
+		return false;
+	return __atomic_load_n(&ap_proc.board->files_left, __ATOMIC_SEQ_CST) ||
+	       (ap_filter_allows_nr(AP_NR_fstat) && !is_partys((u64)ap_fd(t)));
+}
+
+/* By whatever number: those of the table may each have moved it. */
+static void close_shared(void)
+{
+	if (!ap_filter_allows_nr(AP_NR_fstat) || !ap_filter_allows_nr(AP_NR_fcntl))
+		return;
+	for (u64 fd = 3; fd <= FD_CEILING + 2; fd++)
+		if (is_partys(fd) && (ap_sys2(AP_NR_fcntl, fd, F_GETFL) & 3) == O_RDWR)
+			ap_sys1(AP_NR_close, fd);
+}
+
+/* The party's is closed, and is nobody's from now on.  Those that share it have been told (ap_board.files_left). */
 void ap_fd_forget(struct ap_thread *t)
 {
-	if (!ap_procfs_are_files_shared())
+	if (shared.is)
+		close_shared();
+	else if (ap_fd(t) >= 0)
 		ap_sys1(AP_NR_close, (u64)ap_fd(t));
-	if (!t->own_fd)
+	if (t->own_fd)
+		t->own_fd = UINT32_MAX;
+	else
 		ap_proc.session_fd = -1;
 }
 
@@ -199,6 +261,8 @@ void ap_fd_limit(struct ap_thread *t, u64 cur)
  */
 static void own_table(struct ap_thread *t)
 {
+	if (!t->is_vfork_child && ap_proc.nthreads == 1)
+		ap_fd_unshare();
 	if (t->own_fd || (!t->is_vfork_child && ap_proc.nthreads == 1))
 		return;
 	t->own_fd = (u32)ap_fd(t) + 1;

@@ -319,6 +319,8 @@ static void be_child(struct ap_thread *t, const struct ap_clone *k)
 		t->regs.gpr[4] = k->sp;
 	if (k->flags & AP_CLONE_SETTLS)
 		ap_thread_note_fs(t);
+	if (!(k->flags & AP_CLONE_FILES))
+		ap_fd_unshare();
 	if (k->flags & AP_CLONE_NEWUSER)
 		ap_party_leave(t);
 	if (k->flags & AP_CLONE_CLEAR_SIGHAND)
@@ -520,6 +522,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 	if (k->flags & AP_CLONE_FILES) {
 		ap_service_files_shared();
 		ap_procfs_files_shared();
+		ap_fd_share(t);
 	}
 	ap_feed_before_fork(t, b.random);
 	ap_mem_fork_begin();

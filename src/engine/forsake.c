@@ -115,13 +115,17 @@ bool ap_party_drop_file(void)
 
 void ap_party_forsake(struct ap_thread *t)
 {
-	if (ap_proc.forsaken)
+	if (ap_proc.forsaken) {
+		ap_fd_forget(t); /* of a table of its own */
 		return;
+	}
+	if (ap_fd_is_shared())
+		__atomic_store_n(&ap_proc.board->files_left, 1, __ATOMIC_SEQ_CST);
 	ap_heir_part();
 	/* of a move that came to nothing: what it was to leave, beside what it has come to */
 	(void)!ap_party_drop_file();
 	ap_party_note_file();
-	if (!former.is_known || !ap_party_drop_file())
+	if (!former.is_known || !ap_party_drop_file() || ap_fd_is_shared())
 		make_lists_own();
 	__atomic_store_n(&ap_proc.forsaken, true, __ATOMIC_RELEASE);
 	ap_fd_forget(t);

@@ -183,6 +183,9 @@ static const char *obstacle(void)
 		return "it has mapped perf events";
 	if (ap_slot_has_more())
 		return "it has too many threads";
+	/* who has the table has what is in it, and may put something else there */
+	if (ap_fd_is_shared())
+		return "it shares its descriptors with another process";
 	return NULL;
 }
 
@@ -224,14 +227,14 @@ static const char *go(struct ap_thread *t)
 }
 
 /* Said in the memory that it is about to lose. */
-static void give_up(struct ap_thread *t, const char *why)
+static void give_up(struct ap_thread *t, const char *how, const char *why)
 {
 	char text[256];
 	struct ap_str s;
 
 	ap_str_init(&s, text, sizeof(text));
 	ap_str_add(&s, ap_proc.seg->comm);
-	ap_str_add(&s, ": its credentials change, and ");
+	ap_str_add(&s, how);
 	ap_note2(AP_NOTE_NOT_COUNTED, "not counted from here on: ", text, why);
 	ap_slot_set_state(AP_SEG_NATIVE);
 	ap_supervisor_wake();
@@ -256,12 +259,25 @@ const char *ap_party_move(struct ap_thread *t)
 	if (is == AP_STILL_OURS)
 		why = go(t);
 	if (why)
-		give_up(t, why);
+		give_up(t, ": its credentials change, and ", why);
 	if (is == AP_STILL_OURS)
 		ap_still_end();
 	else
 		ap_lock_drop(&ap_proc.lock);
 	return why;
+}
+
+void ap_party_look(struct ap_thread *t)
+{
+	static const char why[] = "it shares its descriptors with one that is of no party any more";
+
+	if (ap_likely(!ap_fd_is_lost(t)) || t->is_vfork_child || ap_proc.forsaken)
+		return;
+	(void)ap_sig_block_all();
+	ap_lock_take(&ap_proc.lock);
+	give_up(t, ": ", why);
+	ap_lock_drop(&ap_proc.lock);
+	ap_go_native(t, why); /* which makes the call */
 }
 
 void ap_party_before(struct ap_thread *t, const struct ap_call *c)

@@ -21,6 +21,11 @@ AP_MUST_CHECK bool ap_party_would_stay(const struct ap_filter *f);
 void ap_party_leave(struct ap_thread *t);
 /* It makes another process, which is of its party. */
 void ap_party_joined(void);
+/*
+ * Before what needs the party's descriptor.  Where one that shares it has changed its credentials, this process is not counted
+ * any more, and does not come back.
+ */
+void ap_party_look(struct ap_thread *t);
 bool ap_party_is_left(const struct ap_thread *t);
 /*
  * With signals off, where they have: the process leaves its party now.  A text: it cannot, has nothing of the session's any

@@ -519,11 +519,6 @@ void ap_procfs_closes(void)
 		__atomic_fetch_add(&closes, 1, __ATOMIC_ACQ_REL);
 }
 
-bool ap_procfs_are_files_shared(void)
-{
-	return files_shared;
-}
-
 void ap_procfs_files_shared(void)
 {
 	__atomic_store_n(&files_shared, true, __ATOMIC_RELEASE);

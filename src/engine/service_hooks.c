@@ -104,8 +104,10 @@ void ap_hook_unmap(void *p, u64 size)
 
 static bool map_at(char *p, s32 fd, u64 off, u64 size, u64 prot)
 {
-	return !ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, prot, AP_MAP_SHARED | AP_MAP_FIXED,
-				  (u64)fd, off));
+	if (ap_is_err(ap_sys6(AP_NR_mmap, (u64)p, size, prot, AP_MAP_SHARED | AP_MAP_FIXED, (u64)fd,
+			      off)))
+		return false;
+	return !(prot & AP_PROT_W) || !ap_fd_is_lost(ap_self());
 }
 
 static void *map_file(s32 fd, u64 off, u64 size, u64 prot)

@@ -45,7 +45,15 @@ s64 ap_slot_map_file(void *at, u64 size, u64 off)
 	s64 ret = ap_sys6(AP_NR_mmap, (u64)at, size, AP_PROT_R | AP_PROT_W,
 			  AP_MAP_SHARED | AP_MAP_FIXED, (u64)fd, off);
 
-	return ap_is_err(ret) ? ret : 0;
+	if (ap_is_err(ret))
+		return ret;
+	/* after it: the one that puts another file there has said so before */
+	if (ap_proc.threads && ap_unlikely(ap_fd_is_lost(ap_self()))) {
+		ap_sys6(AP_NR_mmap, (u64)at, size, AP_PROT_R | AP_PROT_W,
+			AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_FIXED, (u64)-1, 0);
+		return -AP_EBADF;
+	}
+	return 0;
 }
 
 /* A further segment of this process. */

@@ -231,6 +231,7 @@ s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
 	u64 random = 0;
 	s64 ret;
 
+	ap_party_look(t);
 	if (traced)
 		ap_trace_add(t, AP_TRACE_SCHED_FORK, 1);
 	ret = call_once(t, c, &random);

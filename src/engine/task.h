@@ -104,6 +104,12 @@ s32 ap_head_fd(const struct ap_thread *t);
 /* The party's is another one from now on, and the former one closed. */
 void ap_fd_replace(struct ap_thread *t, s32 fd);
 void ap_fd_forget(struct ap_thread *t);
+/* Another process is about to have these descriptors too; and a child that has been made has its own. */
+void ap_fd_share(const struct ap_thread *t);
+void ap_fd_unshare(void);
+bool ap_fd_is_shared(void);
+/* Shared, and not the party's any more, or about to be that no more: nothing is to be mapped of it. */
+bool ap_fd_is_lost(const struct ap_thread *t);
 /* Whether an exec closes both. */
 void ap_fd_set_cloexec(const struct ap_thread *t, bool on);
 /* Moves a descriptor to where ours are, if it can; its number. */
@@ -140,7 +146,6 @@ s64 ap_call_read(struct ap_thread *t, struct ap_call *c);
 void ap_procfs_before_copy(const struct ap_thread *t, struct ap_call *c);
 void ap_procfs_closes(void); /* before and after a call that closes a descriptor */
 void ap_procfs_files_shared(void);
-bool ap_procfs_are_files_shared(void);
 /* Was /proc/PID/mem ever opened?  Is it behind this descriptor? */
 bool ap_procfs_any_mem(void);
 bool ap_procfs_is_mem(s32 fd);

@@ -189,7 +189,10 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 						: AP_OWNED_NOT;
 	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY) {
 		++*vain;
-		if (ap_now_ns() - t->since_ns > NAMING_NS)
+		/* it has given up what it had before anybody looked */
+		if (head->state == AP_SEG_NATIVE)
+			t->is_gone = true;
+		else if (ap_now_ns() - t->since_ns > NAMING_NS)
 			forsake(sv, t, head);
 		return;
 	}

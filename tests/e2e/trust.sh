@@ -132,6 +132,12 @@ for mode in full again; do
 	has table.$mode "not counted from here on: .*trust_change: its credentials change, and it can make no memory of its own" \
 		"$mode: which is said"
 done
+changes shared 3 "$ANYPERF" stat -x, -o table.shared -e instructions --
+for i in 0 1 2; do
+	is "$(files "${pids[i]}")" "0 0" "shared: what shares descriptors with another's process has nothing of the session, process $i"
+done
+ends shared
+is "$(grep -c "not counted from here on: .*trust_change: .*it shares its descriptors with " table.shared)" 2 "shared: which is said of both"
 changes perf 1 "$ANYPERF" stat -x, -o table.perf -e instructions -- "$ANYPERF" run --
 is "$(files "${pids[0]}")" "0 0" "perf: what it has mapped cannot go, and it has nothing of the session"
 ends perf

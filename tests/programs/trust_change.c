@@ -16,6 +16,7 @@
  *	trust_change full	it has all descriptors that it may have
  *	trust_change again	it has changed before, and has them then
  *	trust_change same	it asks for the groups and capabilities that it has
+ *	trust_change shared	its child shares its descriptors and changes; all pids are said: that one's, and of a later child
  *	trust_change later	it says its pid first, and waits for something to read
  *	trust_change perf	it has mapped a perf event
  */
@@ -25,6 +26,7 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +113,26 @@ static int alone(void)
 	if (setresuid(-1, 0, -1))
 		return 2;
 	return stays();
+}
+
+/* Under the same numbers its child may put what it likes, so its next child is not made by what stands there. */
+static int shared(void)
+{
+	int changed[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(changed))
+		return 2;
+	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	if (!pid && (changes() || write(changed[1], "x", 1) != 1))
+		_exit(2);
+	if (!pid)
+		_exit(stays());
+	if (pid < 0 || read(changed[0], &byte, 1) != 1)
+		return 2;
+	pid = fork();
+	return pid < 0 ? 2 : stays();
 }
 
 static int traces(int is_child_to_change)
@@ -227,6 +249,8 @@ int main(int argc, char **argv)
 		return spawn(1) < 0 ? 2 : stays();
 	if (!strcmp(mode, "alone"))
 		return alone();
+	if (!strcmp(mode, "shared"))
+		return shared();
 	if (!strcmp(mode, "traced"))
 		return traces(1);
 	if (!strcmp(mode, "tracer"))
