@@ -611,6 +611,8 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	case AP_SPECIAL_LOCKED:
 		t->regs.rip = l->target;
 		ap_watch_hit(t, l->target, l->special == AP_SPECIAL_LOCKED);
+		if (ap_unlikely(ap_probed_is_at(l->target)))
+			(void)!ap_probed_visit(t, l->target);
 		run_watched(t, l->target);
 	case AP_SPECIAL_DATA:
 		run_watched(t, l->target);
@@ -618,6 +620,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		t->regs.rip = l->target;
 		if (ap_probed_visit(t, l->target))
 			run_watched(t, l->target);
+		t->traced.steps = false; /* it has not been executed */
 		run(t, false);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();

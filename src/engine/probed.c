@@ -9,7 +9,8 @@
  *
  * A return probe has the function return to code of the kernel's, which is executed there and not translated.
  *
- * An int3 that the program or its debugger has put there is one to the kernel as well: the program gets its SIGTRAP.
+ * An int3 that the program or its debugger has put there is not in the file either.  It is one to the kernel as well: the program gets
+ * its SIGTRAP.
  */
 #include "engine/probed.h"
 
@@ -169,8 +170,7 @@ static void look_up(u64 pc)
 
 bool ap_probed_is_unknown(u64 pc, u8 code)
 {
-	return ap_unlikely(code == INT3) && !ap_self()->traced.how && !ap_proc.seg->mute &&
-	       find(pc) < 0;
+	return ap_unlikely(code == INT3) && !ap_proc.seg->mute && find(pc) < 0;
 }
 
 void ap_probed_fix(u64 pc, u8 *code)
@@ -322,13 +322,21 @@ static bool is_plain(const struct insn *in)
 	return i->kind <= AP_I_RET;
 }
 
+/* It may access what is watched, which only the engine sees. */
+static bool is_data(const struct insn *in)
+{
+	struct ap_access list[AP_ACCESS_MAX];
+
+	return ap_proc.data && ap_insn_accesses(&in->i, in->code, list);
+}
+
 /* What follows an instruction that the kernel may have emulated; false: it may not be executed as well. */
 static bool may_follow(struct ap_thread *t, u32 which, u64 pc, bool one_way)
 {
 	struct insn in;
 
 	if (!read_for(t, which, pc) || !decode(&in, t, which, pc) || !is_plain(&in) ||
-	    in.code[0] == INT3 || ap_probed_is_at(pc))
+	    in.code[0] == INT3 || ap_probed_is_at(pc) || ap_watch_is_at(pc) || is_data(&in))
 		return false;
 	return !one_way || in.i.kind == AP_I_OTHER;
 }
@@ -338,8 +346,7 @@ static bool may_visit(struct ap_thread *t, u64 pc)
 {
 	struct insn in;
 
-	if (t->traced.how || ap_proc.data || !read_for(t, HERE, pc) || !decode(&in, t, HERE, pc) ||
-	    !is_plain(&in))
+	if (!read_for(t, HERE, pc) || !decode(&in, t, HERE, pc) || !is_plain(&in) || is_data(&in))
 		return false;
 	if (is_indirect(&in)) /* never emulated */
 		return true;
@@ -366,6 +373,13 @@ bool ap_probed_visit(struct ap_thread *t, u64 pc)
 		ap_cache_invalidate(pc, pc + 1);
 	}
 	may = is_there && may_visit(t, pc);
+	if (is_there && !may &&
+	    t->traced.how) { /* more likely it is the tracer's, which wants its SIGTRAP */
+		ap_probed_forget(pc, pc + 1);
+		ap_cache_invalidate(pc, pc + 1);
+		remember(pc, INT3);
+		is_there = false;
+	}
 	ap_lock_drop(&ap_proc.lock);
 	if (!may)
 		return is_there;

@@ -15,7 +15,7 @@ struct ap_call;
 bool ap_probed_is_unknown(u64 pc, u8 code);
 /* An int3 that is the kernel's becomes the instruction's first byte.  By whoever reads code. */
 void ap_probed_fix(u64 pc, u8 *code);
-bool ap_probed_is_at(u64 pc); /* lock held */
+bool ap_probed_is_at(u64 pc); /* without the lock it may be gone, which the visit finds */
 /* Code goes, or changes.  Lock held. */
 void ap_probed_forget(u64 start, u64 end);
 /*

@@ -270,6 +270,18 @@ static int call_out(struct ap_tracee *e, int status)
 	return let_go(e, 0) ? status : 0;
 }
 
+/* The kernel has executed an instruction with a uprobe for it: that it says by a signal without a sender (probed.c). */
+static bool ends_visit(const struct ap_tracee *e, const struct ap_siginfo *info)
+{
+	u32 on_trial;
+
+	return info->signo == AP_SIGTRAP && info->code == AP_SI_USER &&
+	       !ap_task_read((pid_t)e->tid,
+			     ap_tracee_field(e, offsetof(struct ap_thread, on_trial)), &on_trial,
+			     sizeof(on_trial)) &&
+	       on_trial == AP_TRIAL_PROBED;
+}
+
 /* The kernel stopped it for something. */
 static int stopped(struct ap_tracee *e, int status, const struct user_regs_struct *r)
 {
@@ -278,7 +290,7 @@ static int stopped(struct ap_tracee *e, int status, const struct user_regs_struc
 
 	e->kind = AP_TRACEE_RAW;
 	if (!event && is_sync(sig) && !ap_k_ptrace(PTRACE_GETSIGINFO, (s32)e->tid, 0, (u64)&info) &&
-	    (info.code > 0 || ap_sig_is_nudge(sig, &info))) {
+	    (info.code > 0 || ap_sig_is_nudge(sig, &info) || ends_visit(e, &info))) {
 		/* the engine's own, or the program's: which of them only the engine can tell, and will */
 		(void)let_go(e, sig);
 		return 0;

@@ -57,7 +57,7 @@ outside_of()
 {
 	cp "$PROGRAMS/uprobe_out" new && mv new outer
 	[ "$1" = dummy ] || echo "${1%%:*}:$group/${1#*:} $PWD/outer:$at" >>$probes
-	run timeout -k 5 100 perf stat -a -x, -o csv -e "${1/#[pr]:/$group:}" -- "$ANYPERF" stat -x, -o mine -e instructions:u -- ./outer "${@:2}"
+	run timeout -k 5 100 perf stat -a -x, -o csv -e "${1/#[pr]:/$group:}" -- "$ANYPERF" stat -x, -o mine -e instructions:u$more -- ./outer "${@:2}"
 	[ "$1" = dummy ] || echo "-:$group/${1#*:}" >>$probes
 	instructions=$(awk -F, '/instructions/ { print $1, $NF }' mine)
 }
@@ -70,6 +70,7 @@ same_outside() # p or r, what it is, argument...
 	is "$instructions" "$want" "$2: and the program's instructions are the same"
 }
 group=anyperf$$
+more=
 mkdir empty
 at=$(offset_in "$PROGRAMS/uprobe_out" f_out)
 cp "$PROGRAMS/uprobe_out" outer
@@ -80,6 +81,10 @@ if echo "r:$group/try $PWD/outer:$at" 2>/dev/null >>$probes && timeout -k 5 60 p
 	same_outside p "unlinked" unlink
 	same_outside p "in a chroot" chroot empty
 	same_outside p "unlinked, in a chroot" other empty
+	same_outside p "traced" traced
+	more=,mem:0x$(nm "$PROGRAMS/uprobe_out" | awk '$3 == "f_out" { print $1 }'):x
+	same_outside p "with a breakpoint event at the same place"
+	is "$(awk -F, '/mem:/ { print $1 }' mine)" 1000 "which counts as well"
 else
 	lack "uprobes of somebody outside at returns" "perf cannot open any"
 fi
