@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "inject/proc.h"
+#include "linux/attach.h"
 #include "linux/creds.h"
 
 #define MAPS_CHUNK    65536
@@ -235,10 +236,41 @@ static bool is_as_mighty(pid_t pid)
 	       (theirs.euid == own.euid && !(own.permitted & ~theirs.permitted));
 }
 
+static bool is_above(pid_t pid, pid_t below)
+{
+	struct ap_stat st;
+
+	for (u32 depth = 0; depth < AP_OWNER_DEPTH && below > 1 && pid != below; depth++) {
+		if (ap_stat_read(below, &st))
+			return false;
+		below = st.ppid;
+	}
+	return pid == below;
+}
+
+/*
+ * Where the kernel may put children of a task whose parents have ended: init, or a subreaper above us or above a task of that party
+ * (one that was attached to).  Which of those processes is a subreaper the kernel does not say.
+ */
+static bool may_adopt(const struct ap_supervisor *sv, u32 party, pid_t pid)
+{
+	if (pid <= 1 || is_above(pid, getppid()))
+		return true;
+	for (u32 i = 0; i < sv->nattached; i++) {
+		const struct ap_track *t = ap_track_of(sv, sv->attached[i].seg);
+
+		if (t && t->is_owner && !t->is_gone && AP_PARTY_OF(t->seg) == party &&
+		    is_above(pid, t->pid))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A mapping is no proof where a program maps what it is sent (shared memory of a display or sound server): whose
  * file that was can name it.  A task of a party that is not the session owner's is the one that the party was made for, descends from a
- * task, or, where its parents have ended, was born later than the party and has not all of our rights.
+ * task, or its parents have ended.  Then it was born later than the party and has not all of our rights, and so it is with all that are
+ * above it, up to the process that has adopted one of them.
  */
 static bool is_related(const struct ap_supervisor *sv, const struct ap_session_file *f, pid_t pid)
 {
@@ -246,7 +278,14 @@ static bool is_related(const struct ap_supervisor *sv, const struct ap_session_f
 
 	if (!f->party || descends(sv, pid))
 		return true;
-	return !ap_stat_read(pid, &st) && st.start_time >= f->born && !is_as_mighty(pid);
+	for (u32 depth = 0; depth < AP_OWNER_DEPTH; depth++) {
+		if (ap_stat_read(pid, &st) || st.start_time < f->born || is_as_mighty(pid))
+			return false;
+		if (may_adopt(sv, f->party, st.ppid))
+			return true;
+		pid = st.ppid;
+	}
+	return false;
 }
 
 static enum ap_owned look_at_maps(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head,

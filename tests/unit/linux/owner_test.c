@@ -19,6 +19,7 @@
 static struct ap_supervisor sv;
 static struct ap_session_file *party;
 static u32 seg;
+static pid_t stranger;
 
 static void open_session(void)
 {
@@ -34,30 +35,46 @@ static void open_session(void)
 	REQUIRE(ap_session_seg_new(party, &init, &seg) == 0);
 }
 
+/* Who its parent is: we, nobody any more, or a process that is no task. */
+enum parent { OURS, ORPHAN, STRANGERS };
+
 /* It has all of the segment in its memory, and goes on as uid. */
-static pid_t mapper(uid_t uid)
+static pid_t mapper_of(enum parent parent, uid_t uid)
 {
 	int told[2];
-	pid_t pid;
-	char c;
+	pid_t pid, first;
 
 	REQUIRE(pipe(told) == 0);
-	pid = fork();
-	REQUIRE(pid >= 0);
-	if (!pid) {
+	first = fork();
+	REQUIRE(first >= 0);
+	if (!first && parent != OURS && fork()) {
+		while (parent == STRANGERS)
+			pause();
+		_exit(0);
+	}
+	if (!first) {
 		void *p = mmap(NULL, AP_SEG_SIZE, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_NORESERVE, party->fd, (off_t)AP_SEG_OFF(seg));
 
+		pid = getpid();
 		if (p != MAP_FAILED && (uid == getuid() || !syscall(SYS_setresuid, uid, uid, uid)))
-			(void)!write(told[1], "", 1);
+			(void)!write(told[1], &pid, sizeof(pid));
 		close(told[1]);
 		pause();
 		_exit(0);
 	}
 	close(told[1]);
-	REQUIRE(read(told[0], &c, 1) == 1);
+	if (parent == ORPHAN)
+		REQUIRE(waitpid(first, NULL, 0) == first);
+	REQUIRE(read(told[0], &pid, sizeof(pid)) == sizeof(pid));
 	close(told[0]);
+	stranger = parent == STRANGERS ? first : 0;
 	return pid;
+}
+
+static pid_t mapper(uid_t uid)
+{
+	return mapper_of(OURS, uid);
 }
 
 static enum ap_owned look(pid_t pid)
@@ -93,9 +110,31 @@ static void one_that_was_there_before_is_no_task(void)
 	if (getuid())
 		tap_lack("only root can become another user");
 	open_session();
-	pid = mapper(NOBODY);
+	pid = mapper_of(ORPHAN, NOBODY);
 	EXPECT_U64(look(pid), AP_OWNED);
 	party->born += 1000000;
+	EXPECT_U64(look(pid), AP_OWNED_NOT);
+	end(pid);
+}
+
+/* A service of a third user's that was started later: the process that has started it lives, and is no task. */
+static void one_whose_parents_live_is_a_task_if_they_are(void)
+{
+	pid_t pid;
+
+	if (getuid())
+		tap_lack("only root can become another user");
+	open_session();
+	pid = mapper_of(STRANGERS, NOBODY);
+	EXPECT_U64(look(pid), AP_OWNED_NOT);
+	EXPECT(!ap_owner_is(&sv, seg, pid));
+	sv.command = stranger;
+	EXPECT_U64(look(pid), AP_OWNED);
+	kill(pid, SIGKILL);
+	end(stranger);
+	/* nor is a child of ours that is none */
+	sv.command = 0;
+	pid = mapper(NOBODY);
 	EXPECT_U64(look(pid), AP_OWNED_NOT);
 	end(pid);
 }
@@ -141,6 +180,7 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = {
 		TAP(a_server_with_our_rights_is_no_task),
 		TAP(one_that_was_there_before_is_no_task),
+		TAP(one_whose_parents_live_is_a_task_if_they_are),
 		TAP(tasks_and_their_children_are),
 		TAP(signals_go_to_tasks_alone),
 		{ 0 },
