@@ -238,6 +238,19 @@ static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *
 	}
 }
 
+/* A new segment for the process, which is the asker's still when it has it: until then its number may become another's. */
+static bool segment_for_asker(struct ap_supervisor *sv, const struct ap_traced *t, u32 root,
+			      u32 *seg)
+{
+	if (ap_handover_segment(sv, t->pid, root, t->seg, t->party, seg))
+		return false;
+	if (ap_owner_is(sv, t->seg, t->pid))
+		return true;
+	ap_session_seg_discard(&sv->ses, *seg);
+	ap_tracks_gone(sv, *seg);
+	return false;
+}
+
 /*
  * The credentials of a process are about to change: it goes on in a party of its own, where it has counted nothing yet.
  * Its threads wait; what they have counted is taken from their slots now.
@@ -253,7 +266,7 @@ static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *
 		return;
 	ok = read_asked(sv, from, index, head->ns_pid, &t) && t.owns_seg &&
 	     take_party(sv, &t, true) && holds_session(sv, &t) &&
-	     !ap_handover_segment(sv, t.pid, head->root, from, t.party, &seg);
+	     segment_for_asker(sv, &t, head->root, &seg);
 	sv->is_stale = true;
 	if (!ok) {
 		(void)answer(slot, AP_REQ_EXEC_TAKEN, AP_REQ_EXEC_NAK);
