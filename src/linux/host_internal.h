@@ -43,6 +43,7 @@ enum ap_host_ending {
 /* Of a sampler in the session file: what is not to be read back from there. */
 struct ap_host_sampler {
 	bool is_used;
+	u32 party;		   /* that it is counted with */
 	struct ap_host_task *task; /* NULL: not linked */
 	struct ap_event *event;
 	struct ap_host_carry *carry; /* where its task cannot write to the event's ring */
@@ -55,6 +56,7 @@ struct ap_host_sampler {
 struct ap_host_samplers {
 	u8 *area;
 	u32 used, nfree;
+	u32 of_party[AP_PARTY_MAX];
 	u32 free[AP_SAMPLER_MAX];
 	struct ap_host_sampler of[AP_SAMPLER_MAX];
 };

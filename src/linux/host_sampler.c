@@ -349,10 +349,24 @@ static void change_party(struct ap_host *host, struct ap_host_sampler *o, struct
 
 	if (s->live == live)
 		return;
+	host->samplers->of_party[o->party]--;
+	o->party = ap_host_party_of(o->task);
+	host->samplers->of_party[o->party]++;
 	s->live = live;
 	*ap_sampling_of(s) = now;
 	s->ring_flags = o->ring.flags;
 	s->ring = ap_host_sampler_ring(host, s, o->ring.ring ? &o->ring : NULL, o->ring_at);
+}
+
+/* Half of them for one party, and a quarter kept for the session owner's. */
+static bool is_full_for(const struct ap_host_samplers *all, u32 party)
+{
+	u32 used = all->used - all->nfree;
+
+	if (used == AP_SAMPLER_MAX)
+		return true;
+	return party && (all->of_party[party] >= AP_SAMPLER_MAX / 2 ||
+			 used - all->of_party[0] >= AP_SAMPLER_MAX / 4 * 3);
 }
 
 int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
@@ -367,14 +381,15 @@ int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 	if (ret)
 		return ret;
 	all = host->samplers;
-	if (all->nfree)
-		i = all->free[--all->nfree];
-	else if (all->used < AP_SAMPLER_MAX)
-		i = all->used++;
-	else
+	if (is_full_for(all, ap_host_party_of(host_task)))
 		return -ENOSPC;
+	i = all->nfree ? all->free[--all->nfree] : all->used++;
 	ap_host_now_use(host);
-	all->of[i] = (struct ap_host_sampler){ .task = host_task, .event = event, .is_used = true };
+	all->of[i] = (struct ap_host_sampler){ .task = host_task,
+					       .event = event,
+					       .is_used = true,
+					       .party = ap_host_party_of(host_task) };
+	all->of_party[all->of[i].party]++;
 	s = at(all, i);
 	memset(s, 0, sizeof(*s));
 	s->live = AP_SAMPLER_LIVE(i, ap_host_party_of(host_task));
@@ -439,6 +454,7 @@ void ap_host_sampler_free(void *world, void *host_task, struct ap_sampler *s)
 	(void)host_task;
 	out_of_list(host, &all->of[i]);
 	ap_host_carry_put(host, all->of[i].carry);
+	all->of_party[all->of[i].party]--;
 	all->of[i] = (struct ap_host_sampler){ 0 };
 	all->free[all->nfree++] = i;
 }

@@ -11,6 +11,8 @@
 
 #include "linux/host_internal.h"
 
+#define PLACES_EACH 8 /* that a party has at most, and that others leave the session owner's */
+
 static bool is_counter(const struct ap_host *host, u32 place);
 
 /* One place for CPUs. */
@@ -27,6 +29,7 @@ struct ap_host_watch {
 	s32 cpu;
 	u64 given;   /* to CPUs */
 	u32 place;   /* in ap_session.watch */
+	u32 party;   /* of its task, as it was last known */
 	u64 start;   /* of the slot's count */
 	u64 former;  /* counted in former images */
 	u64 parting; /* of the slot, when an exec was asked for */
@@ -75,6 +78,33 @@ static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
 	return place;
 }
 
+/* Those that tasks of the party watch; of all parties but the session owner's where party is 0.  As bits. */
+static u32 places_of(const struct ap_host *host, u32 party)
+{
+	u32 places = 0, of;
+
+	for (const struct ap_host_watch *w = host->watches; w; w = w->next) {
+		of = w->task && w->task->seg ? ap_host_party_of(w->task) : w->party;
+		if (!w->all && of && (!party || of == party))
+			places |= 1U << w->place;
+	}
+	return places;
+}
+
+/* The session owner's party can have all that others have left, and they leave it some. */
+static bool is_beyond_share(const struct ap_host *host, u32 party, u32 place)
+{
+	u32 own;
+
+	if (!party)
+		return false;
+	own = places_of(host, party);
+	if (own & 1U << place)
+		return false;
+	return __builtin_popcount(own) >= PLACES_EACH ||
+	       __builtin_popcount(places_of(host, 0) | 1U << place) > AP_WATCH_MAX - PLACES_EACH;
+}
+
 int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_bp *bp)
 {
 	const struct ap_host *host = world;
@@ -84,7 +114,7 @@ int ap_host_bp_can(void *world, void *host_task, s32 cpu, const struct ap_world_
 	if (!t && (!host->cpus || cpu < 0))
 		return -EOPNOTSUPP;
 	place = find_place(host, bp);
-	if (place == AP_WATCH_MAX)
+	if (place == AP_WATCH_MAX || is_beyond_share(host, ap_host_party_of(t), place))
 		return -ENOSPC;
 	/* a process that makes no call of ours takes no new code either */
 	if (t && t->seg && t->seg->head->mute && !host->watch_users[place])
@@ -185,6 +215,7 @@ static struct ap_host_watch *new_watch(struct ap_host *host, struct ap_host_task
 		return NULL;
 	w->place = place;
 	w->task = t;
+	w->party = ap_host_party_of(t);
 	if (t && !read_slot(w, &w->start))
 		w->start = 0;
 	w->next = host->watches;
@@ -258,8 +289,10 @@ void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t)
 {
 	/* counters are raised until their event is closed, which may outlive the task */
 	for (struct ap_host_watch *w = host->watches; w; w = w->next)
-		if (w->task == t && !w->all && is_counter(host, w->place))
+		if (w->task == t && !w->all && is_counter(host, w->place)) {
+			w->party = t->seg ? ap_host_party_of(t) : w->party;
 			w->task = NULL;
+		}
 	forget(host, t, NULL);
 }
 
