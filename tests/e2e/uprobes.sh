@@ -57,7 +57,7 @@ outside_of()
 {
 	cp "$PROGRAMS/uprobe_out" new && mv new outer
 	[ "$1" = dummy ] || echo "${1%%:*}:$group/${1#*:} $PWD/outer:$at" >>$probes
-	run timeout -k 5 100 perf stat -a -x, -o csv -e "${1/#[pr]:/$group:}" -- "$ANYPERF" stat -x, -o mine -e instructions:u$more -- ./outer "${@:2}"
+	run timeout -k 5 100 perf stat -a -x, -o csv -e "${1/#[pr]:/$group:}" -- "$ANYPERF" stat --deterministic -x, -o mine -e instructions:u$more -- ./outer "${@:2}"
 	[ "$1" = dummy ] || echo "-:$group/${1#*:}" >>$probes
 	instructions=$(awk -F, '/instructions/ { print $1, $NF }' mine)
 }
