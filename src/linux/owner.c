@@ -324,8 +324,9 @@ enum ap_owned ap_owner_look(struct ap_supervisor *sv, u32 seg, const struct ap_s
 	if (!ap_owner_may_more(sv))
 		return AP_OWNED;
 	owned = look_at_maps(sv, seg, head, pid);
-	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY || owned == AP_OWNED_UNSEEN)
+	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY)
 		return owned;
+	/* also one whose memory cannot be seen: init would never end, and neither would the session */
 	return f && is_related(sv, f, pid) ? owned : AP_OWNED_NOT;
 }
 

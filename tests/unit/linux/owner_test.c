@@ -157,6 +157,13 @@ static void tasks_and_their_children_are(void)
 	end(child);
 }
 
+/* Its memory may not be shown, to root either. */
+static void init_is_no_task(void)
+{
+	open_session();
+	EXPECT_U64(look(1), AP_OWNED_NOT);
+}
+
 /* Its number is looked at again behind the thread's descriptor. */
 static void signals_go_to_tasks_alone(void)
 {
@@ -182,6 +189,7 @@ int main(int argc, char **argv)
 		TAP(one_that_was_there_before_is_no_task),
 		TAP(one_whose_parents_live_is_a_task_if_they_are),
 		TAP(tasks_and_their_children_are),
+		TAP(init_is_no_task),
 		TAP(signals_go_to_tasks_alone),
 		{ 0 },
 	};
