@@ -280,6 +280,7 @@ struct ap_host {
 	u64 own_models;		   /* modelled kinds that the core's events have switched on, */
 	u64 unwanted_models;	   /* of them those that no event wants any more: given up */
 	u64 drop_ns;		   /* at this time, where it is not 0 */
+	u32 late_nudges;	   /* host_kinds.c: so often yet */
 	bool has_new_kinds; /* or breakpoints: processes have code that does not count them yet */
 	bool has_tree;
 	u32 untold;	  /* ap_session.untold as it was when tasks were adopted */

@@ -22,7 +22,10 @@
 
 #define NUDGES	     50
 #define NUDGE_GAP_NS 200000L
-#define DROP_NS	     20000000ULL
+/* Then the call is answered, and a process that had no CPU is nudged by the way. */
+#define LATE_NUDGES 250
+#define LATE_GAP_NS 4000000ULL
+#define DROP_NS	    20000000ULL
 
 /* Somebody wants models, after nobody did: what is looked at first is a beginning again. */
 static void begin_windows(struct ap_host *host)
@@ -146,12 +149,15 @@ static bool nudge_all(struct ap_host *host, u32 asker)
 void ap_host_spread_kinds(struct ap_host *host, u32 asker)
 {
 	const struct timespec gap = { .tv_nsec = NUDGE_GAP_NS };
+	u32 i;
 
 	if (!host->has_new_kinds)
 		return;
 	host->has_new_kinds = false;
-	for (u32 i = 0; i < NUDGES && nudge_all(host, asker); i++)
+	for (i = 0; i < NUDGES && nudge_all(host, asker); i++)
 		nanosleep(&gap, NULL);
+	if (i == NUDGES)
+		host->late_nudges = LATE_NUDGES;
 }
 
 /*
@@ -170,12 +176,9 @@ static void drop_models(struct ap_host *host)
 	(void)nudge_all(host, UINT32_MAX); /* nobody waits for less */
 }
 
-u64 ap_host_kinds_tick(struct ap_host *host, u64 now)
+/* ns until it is to be done; 0: there is nothing to do. */
+static u64 drop_when_due(struct ap_host *host, u64 now)
 {
-	/* what was closed by the way: nobody waits for that */
-	if (host->has_new_kinds)
-		(void)nudge_all(host, UINT32_MAX);
-	host->has_new_kinds = false;
 	if (!host->unwanted_models) {
 		host->drop_ns = 0;
 		return 0;
@@ -187,4 +190,20 @@ u64 ap_host_kinds_tick(struct ap_host *host, u64 now)
 	host->drop_ns = 0;
 	drop_models(host);
 	return 0;
+}
+
+u64 ap_host_kinds_tick(struct ap_host *host, u64 now)
+{
+	u64 next;
+
+	/* what was closed by the way: nobody waits for that */
+	if (host->has_new_kinds)
+		host->late_nudges = LATE_NUDGES;
+	host->has_new_kinds = false;
+	if (host->late_nudges)
+		host->late_nudges = nudge_all(host, UINT32_MAX) ? host->late_nudges - 1 : 0;
+	next = drop_when_due(host, now);
+	if (host->late_nudges && (!next || next > LATE_GAP_NS))
+		next = LATE_GAP_NS;
+	return next;
 }

@@ -272,7 +272,16 @@ static void move_counter(uint64_t config)
 	printf(", closed: %u\n", counter_at(page));
 }
 
-/* Of a process that makes no calls: it is raised when the call that opens the probe is back, and lowered when it is closed. */
+/* Until the process has run on for a while, however long it has to wait for a CPU. */
+static void see_turns(const volatile unsigned int *turns)
+{
+	unsigned int from = *turns;
+
+	while (*turns - from < 100000)
+		usleep(100);
+}
+
+/* Of a process that makes no calls: it is raised behind the call that opens the probe, and lowered when it is closed. */
 static void counter_in_loop(uint64_t config)
 {
 	volatile unsigned int *turns =
@@ -283,14 +292,14 @@ static void counter_in_loop(uint64_t config)
 	while (!pid)
 		++*turns;
 	for (int i = 0; i < 20; i++) {
-		unsigned int from = *turns;
 		int fd;
 
-		while (*turns - from < 100000)
-			usleep(100);
+		see_turns(turns);
 		fd = open_probe_of(pid, self, config, 0, 0);
+		see_turns(turns);
 		open += counter_of(pid);
 		close(fd);
+		see_turns(turns);
 		closed += counter_of(pid);
 	}
 	kill(pid, SIGKILL);
