@@ -97,6 +97,7 @@ e2e: tests-build
 	+@$(call prove,$(PICKED_E2E))
 
 check: deps-test
+	$(STAGE) check-folders
 	$(STAGE) test
 	$(STAGE) check-fuzz
 	$(STAGE) check-ports
@@ -197,8 +198,8 @@ gen: deps-gen $(addprefix $(B)/,$(GEN_OUT))
 	cp $(addprefix $(B)/,$(GEN_OUT)) src/x86/gen/
 	tools/gen-costs.sh >$(B)/cost_rows.inc
 	cp $(B)/cost_rows.inc src/model/gen/
-	cd src/profile && protoc-c --c_out=gen pprof.proto
-	sed -i 's,"pprof.pb-c.h","profile/gen/pprof.pb-c.h",' src/profile/gen/pprof.pb-c.c
+	cd src/profile/export && protoc-c --c_out=gen pprof.proto
+	sed -i 's,"pprof.pb-c.h","profile/export/gen/pprof.pb-c.h",' src/profile/export/gen/pprof.pb-c.c
 check-gen: deps-gen $(addprefix $(B)/,$(GEN_OUT))
 	@for f in $(GEN_OUT); do cmp $(B)/$$f src/x86/gen/$$f || \
 		{ echo "gen: make gen, and look at what changed"; exit 1; }; done
@@ -233,7 +234,7 @@ ci:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lint format check-format check-layers check-sizes check-shell check-print check-figures check-opens
+.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-opens
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
 	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-opens
@@ -241,6 +242,12 @@ check-format:
 	@tools/check-format.sh
 check-layers:
 	@tools/check-layers.sh
+	@tools/check-folders.sh
+# the calls of objects as well, which need a build
+check-folders: all
+	@tools/check-folders.sh $(B)
+layers: all
+	@tools/check-folders.sh --graph $(B)
 check-sizes:
 	@tools/check-sizes.sh
 check-shell:
@@ -270,6 +277,7 @@ FORCE:
 #: make asan|ubsan   unit tests under a sanitizer, and random calls on perf events
 #: make tsan         what has threads, under the thread sanitizer
 #: make lint         format, layers, sizes, scripts, output, who opens files; make format repairs the first
+#: make layers       arrows between the folders inside modules, those that point upward, and circles of files
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make the gen/ folders again by asking Zydis and llvm-mca
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall

@@ -13,7 +13,7 @@ $(eval $(call stamp,$(B)/.flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) $(LDFLAGS
 $(eval $(call stamp,$(BLOB_B)/.flags,$(CC) $(LD) $(CPPFLAGS_ALL) $(CFLAGS_BLOB) $(LDFLAGS_BLOB)))
 
 # --- sources and archives, one per module
-sources = $(wildcard src/$(1)/*.c src/$(1)/*/*.c src/$(1)/*.S src/$(1)/*/*.S)
+sources = $(foreach d,src/$(1) src/$(1)/* src/$(1)/*/*,$(wildcard $(d)/*.c $(d)/*.S))
 hosted = $(filter-out %_blob.c %_blob.S %_switch.c src/cli/main.c,$(call sources,$(1)))
 in_blob = $(filter-out %_hosted.c %_hosted.S %_switch.c,$(call sources,$(1)))
 # what the program for tests has of its own (src/abi/switches.h): compiled again, or compiled for it alone
@@ -56,7 +56,7 @@ $(B)/obj/%.o: %.S $(B)/.flags
 $(B)/obj/src/cli/metrics_text.o: src/cli/metrics.txt
 
 # a page that is embedded as it is
-$(B)/obj/src/profile/flamegraph_page.o: src/profile/flamegraph.html
+$(B)/obj/src/profile/export/flamegraph_page.o: src/profile/export/flamegraph.html
 
 # --- the blob: the engine as one image that can be mapped into any process
 BLOB_OBJS := $(patsubst %,$(BLOB_B)/%.o,$(basename $(foreach m,$(FREESTANDING),$(call in_blob,$(m))) $(BLOB_EXTRA)))

@@ -15,7 +15,7 @@
  *   0                  head    struct ap_session
  *   AP_FILTERS_OFF     head    struct ap_trace_filter[AP_TRACE_FILTERS]
  *   AP_FORMS_OFF       head    struct ap_probe_form[AP_PROBE_FORMS]
- *   AP_ERRORS_OFF      head    by root, what errors of estimates come of (linux/errors.c)
+ *   AP_ERRORS_OFF      head    by root, what errors of estimates come of (linux/session/errors.c)
  *   AP_BOARD_OFF       party   struct ap_board: what tasks write for all to see
  *   AP_NOTE_OFF        party   struct ap_note[AP_NOTE_MAX]
  *   AP_PUB_OFF         head    struct ap_pub[AP_PUB_MAX]
@@ -289,7 +289,7 @@ struct ap_seg {
 	u32 carry; /* lane + 1 whose words alone count instructions in all its slots; 0 none yet */
 	u32 taken; /* 1: it is somebody's (ap_segs_first()) */
 	u32 estimates; /* 1 once the models passed something over */
-	u64 smc_at; /* in its memory: which pages the engine has write-protected (engine/smc.c) */
+	u64 smc_at; /* in its memory: which pages the engine has write-protected (engine/cache/smc.c) */
 	u64 errors[AP_SEG_ERRORS]; /* struct ap_thin_errors (model/thin.h) of its windows */
 };
 
@@ -380,7 +380,7 @@ struct ap_session {
 	/* Of AP_WATCH_FILE: watch[n] is an offset in this file, as /proc/PID/maps tells of it (major << 20 | minor). */
 	u64 watch_dev[AP_WATCH_MAX], watch_ino[AP_WATCH_MAX];
 	u64 watch_counter[AP_WATCH_MAX]; /* likewise an offset, of AP_WATCH_COUNTER */
-	u64 model_seed; /* where windows are is drawn from it (engine/feed_session.c) */
+	u64 model_seed; /* where windows are is drawn from it (engine/access/feed_session.c) */
 	u32 codes;	/* enum ap_cpu: whose raw codes are taken */
 	u32 known_segs
 		[AP_PARTY_MAX]; /* so many of a party have been seen to be taken: the next are behind them */
@@ -430,7 +430,7 @@ struct ap_taken {
 };
 
 /*
- * What the models' windows have in common (engine/feed_session.c).  Sums are of threads that windows have seen, each times the
+ * What the models' windows have in common (engine/access/feed_session.c).  Sums are of threads that windows have seen, each times the
  * number of others like it that none has.
  */
 #define AP_WINDOWS_N (AP_KIND_N - AP_KIND_CYCLES)

@@ -13,8 +13,8 @@
 #include "cli/profile.h"
 #include "cli/show.h"
 #include "print/print.h"
-#include "profile/annotate.h"
-#include "profile/disasm.h"
+#include "profile/hist/annotate.h"
+#include "profile/symbols/disasm.h"
 #include "tui/term.h"
 
 #define COMMAND "anyperf annotate"

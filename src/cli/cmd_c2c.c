@@ -13,7 +13,7 @@
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "print/print.h"
-#include "profile/sharing.h"
+#include "profile/hist/sharing.h"
 
 #define COMMAND "anyperf c2c"
 /* loads that met it, stores that missed; and all stores, which say who writes what: most of them hit */

@@ -12,8 +12,8 @@
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "print/print.h"
-#include "profile/diff.h"
-#include "profile/hist_opts.h"
+#include "profile/hist/diff.h"
+#include "profile/hist/hist_opts.h"
 
 #define COMMAND "anyperf diff"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `anyperf doctor`: what this machine permits, what works therefore, and what to change.  The checks are
- * linux/doctor.h's; the last one is here, since it counts a program as a user would: by anyperf itself.
+ * linux/run/doctor.h's; the last one is here, since it counts a program as a user would: by anyperf itself.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -14,8 +14,8 @@
 #include "cli/commands.h"
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
-#include "linux/doctor.h"
-#include "linux/run.h"
+#include "linux/run/doctor.h"
+#include "linux/run/run.h"
 #include "print/print.h"
 
 #define COMMAND "anyperf doctor"

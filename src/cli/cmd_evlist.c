@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "cli/profile.h"
 #include "print/print.h"
-#include "profile/describe.h"
+#include "profile/data/describe.h"
 
 #define COMMAND "anyperf evlist"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf export`: a profile in the format of another tool.  What is written is behind profile/export.h.
+ * `anyperf export`: a profile in the format of another tool.  What is written is behind profile/export/export.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "cli/outfile.h"
 #include "cli/profile.h"
 #include "print/print.h"
-#include "profile/export.h"
+#include "profile/export/export.h"
 
 #define DEFAULT_FORMAT "flamegraph"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `anyperf gate`: the counts of a command against those of a baseline, with an exit status for CI.  It counts as
- * `anyperf stat` does (stat_run.c); the file, the limits and the verdict are profile/gate.h's.
+ * `anyperf stat` does (stat_run.c); the file, the limits and the verdict are profile/gate/gate.h's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,10 +19,10 @@
 #include "cli/outfile.h"
 #include "cli/stat.h"
 #include "cli/stat_count.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/print.h"
-#include "profile/gate.h"
-#include "profile/origin.h"
+#include "profile/data/origin.h"
+#include "profile/gate/gate.h"
 
 #define DEFAULT_EVENTS "instructions,branches,loads,stores"
 #define FUNCTIONS      10

@@ -15,8 +15,8 @@
 #include "cli/metric.h"
 #include "cli/opt_rows.h"
 #include "cli/stat.h"
-#include "linux/client.h"
-#include "linux/run.h"
+#include "linux/client/client.h"
+#include "linux/run/run.h"
 #include "print/print.h"
 
 struct list_args {

@@ -23,7 +23,7 @@
 #include "cli/outfile.h"
 #include "cli/perfex_event.h"
 #include "cli/perfex_ppc.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/print.h"
 
 struct perfex_args {

@@ -13,7 +13,7 @@
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
 #include "cli/opt_rows.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/print.h"
 
 #define RATE_MAX     1000000000

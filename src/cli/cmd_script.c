@@ -12,8 +12,8 @@
 #include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "print/print.h"
-#include "profile/describe.h"
-#include "profile/script.h"
+#include "profile/data/describe.h"
+#include "profile/script/script.h"
 
 #define COMMAND "anyperf script"
 

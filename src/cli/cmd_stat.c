@@ -24,7 +24,7 @@
 #include "cli/stat_metrics.h"
 #include "cli/stat_record.h"
 #include "cli/targets.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/print.h"
 
 /* As perf's; and without what models say, for which a program runs many times longer. */

@@ -18,7 +18,7 @@
 #include "cli/stat_count.h"
 #include "cli/stat_file.h"
 #include "print/print.h"
-#include "profile/topology.h"
+#include "profile/data/topology.h"
 
 #define COMMAND "anyperf stat report"
 

@@ -18,8 +18,8 @@
 #include "cli/show.h"
 #include "cli/top.h"
 #include "print/print.h"
-#include "profile/hist_opts.h"
-#include "profile/live.h"
+#include "profile/hist/hist_opts.h"
+#include "profile/hist/live.h"
 #include "tui/term.h"
 
 #define COMMAND "anyperf top"

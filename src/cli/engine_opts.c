@@ -13,7 +13,7 @@
 
 #include "cli/memory.h"
 #include "cli/options.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 
 #define TIMEOUT_MIN 10
 

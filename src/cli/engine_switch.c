@@ -10,7 +10,7 @@
 #include "abi/switches.h"
 #include "cli/engine_opts.h"
 #include "cli/options.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 
 int ap_engine_opt_range(void *args, const char *value, char *why)
 {

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "abi/session.h"
-#include "linux/client.h"
-#include "linux/run.h"
+#include "linux/client/client.h"
+#include "linux/run/run.h"
 
 #define WHY_CACHE "no model here counts it"
 #define WHY_BPF	  "the kernel's own programs make it, and it counts nothing"

@@ -8,7 +8,7 @@
 
 #include "cli/memory.h"
 #include "cli/options.h"
-#include "profile/trace_filter.h"
+#include "profile/data/trace_filter.h"
 
 static int refuse(char *why, const char *text)
 {

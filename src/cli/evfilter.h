@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `--filter`: of the tracepoints of the -e before it only what matches (profile/trace_filter.h).
+ * `--filter`: of the tracepoints of the -e before it only what matches (profile/data/trace_filter.h).
  */
 #ifndef AP_CLI_EVFILTER_H
 #define AP_CLI_EVFILTER_H
 
 #include "cli/evlist.h"
-#include "linux/client.h"
+#include "linux/client/client.h"
 
 struct ap_trace_filter;
 

@@ -18,8 +18,8 @@
 
 #include "cli/memory.h"
 #include "cli/nearest.h"
-#include "linux/client.h"
-#include "linux/run.h"
+#include "linux/client/client.h"
+#include "linux/run/run.h"
 
 #define WHY_MODE_KERNEL "kernel-mode work is never counted"
 #define WHY_MODE_OTHER	"guests and hypervisors are never counted"

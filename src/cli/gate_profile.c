@@ -20,10 +20,10 @@
 #include "files/error.h"
 #include "files/out.h"
 #include "print/print.h"
-#include "profile/hist.h"
-#include "profile/hist_opts.h"
-#include "profile/intern.h"
-#include "profile/session.h"
+#include "profile/hist/hist.h"
+#include "profile/hist/hist_opts.h"
+#include "profile/symbols/session.h"
+#include "profile/text/intern.h"
 
 #define COMMAND "anyperf gate"
 

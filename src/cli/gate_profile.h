@@ -5,7 +5,7 @@
 #ifndef AP_CLI_GATE_PROFILE_H
 #define AP_CLI_GATE_PROFILE_H
 
-#include "profile/gate.h"
+#include "profile/gate/gate.h"
 
 struct ap_gate_command {
 	char *const *argv;	/* NULL terminated */

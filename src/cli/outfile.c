@@ -12,7 +12,7 @@
 #include "files/error.h"
 #include "files/out.h"
 #include "print/print.h"
-#include "profile/write_fd.h"
+#include "profile/text/write_fd.h"
 
 static int complain(const char *path, int error, FILE *err)
 {

@@ -20,7 +20,7 @@
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
-#include "linux/client.h"
+#include "linux/client/client.h"
 #include "perfctr/model/ppc.h"
 #include "print/print.h"
 

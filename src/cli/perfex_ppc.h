@@ -7,7 +7,7 @@
 #define AP_CLI_PERFEX_PPC_H
 
 #include "cli/perfex_event.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 
 struct ap_ppcmodel_family;
 

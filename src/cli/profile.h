@@ -5,8 +5,8 @@
 #ifndef AP_CLI_PROFILE_H
 #define AP_CLI_PROFILE_H
 
-#include "profile/data.h"
-#include "profile/symbol.h"
+#include "profile/data/data.h"
+#include "profile/symbols/symbol.h"
 
 /*
  * NULL after a line on stderr; path NULL: perf.data, or standard input where that is a pipe.  force: --force, also of another

@@ -12,11 +12,11 @@
 #include "cli/control.h"
 #include "cli/evlist.h"
 #include "cli/targets.h"
-#include "linux/client.h"
-#include "linux/run.h"
-#include "profile/buf.h"
-#include "profile/running.h"
-#include "profile/write.h"
+#include "linux/client/client.h"
+#include "linux/run/run.h"
+#include "profile/data/write.h"
+#include "profile/symbols/running.h"
+#include "profile/text/buf.h"
 
 /* All general registers but the segments', which perf leaves out too. */
 #define RECORD_ALL_REGS 0xff0fffULL

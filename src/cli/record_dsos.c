@@ -11,9 +11,9 @@
 #include "abi/record.h"
 #include "cli/memory.h"
 #include "cli/record.h"
-#include "profile/buildid.h"
-#include "profile/format.h"
-#include "profile/origin.h"
+#include "profile/data/format.h"
+#include "profile/data/origin.h"
+#include "profile/symbols/buildid.h"
 
 #define MISC_DATA AP_PERF_RECORD_MISC_MMAP_DATA
 

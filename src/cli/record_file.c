@@ -14,8 +14,8 @@
 #include "cli/record.h"
 #include "files/error.h"
 #include "print/print.h"
-#include "profile/format.h"
-#include "profile/origin.h"
+#include "profile/data/format.h"
+#include "profile/data/origin.h"
 
 static void forget_tracepoints(struct record *r)
 {

@@ -16,8 +16,8 @@
 #include "cli/record.h"
 #include "cli/record_opts.h"
 #include "print/print.h"
-#include "profile/data.h"
-#include "profile/trace_filter.h"
+#include "profile/data/data.h"
+#include "profile/data/trace_filter.h"
 
 int record_opt_trace_filter(void *args, const char *value, char *why)
 {

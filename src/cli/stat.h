@@ -11,7 +11,7 @@
 
 #include "base/types.h"
 #include "cli/evlist.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 
 /* Running mean and deviation (Welford); last keeps a single run's value exact above 2^53. */
 struct ap_agg {

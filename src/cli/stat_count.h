@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The counting of `anyperf stat`: which events are opened on what, when they are enabled, and what was
- * read of them.  A client of linux/client.h; what the numbers look like is stat.h's.
+ * read of them.  A client of linux/client/client.h; what the numbers look like is stat.h's.
  */
 #ifndef AP_CLI_STAT_COUNT_H
 #define AP_CLI_STAT_COUNT_H
@@ -9,7 +9,7 @@
 #include "cli/control.h"
 #include "cli/stat.h"
 #include "cli/stat_threads.h"
-#include "linux/client.h"
+#include "linux/client/client.h"
 
 struct ap_stat_count_options {
 	const struct ap_evlist *events;

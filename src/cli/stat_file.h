@@ -8,8 +8,8 @@
 
 #include "cli/evlist.h"
 #include "cli/stat_remarks.h"
-#include "profile/data.h"
-#include "profile/stat_data.h"
+#include "profile/data/data.h"
+#include "profile/data/stat_data.h"
 
 struct ap_stat_file_value {
 	u32 event;

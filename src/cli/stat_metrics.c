@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/escape.h"
 #include "print/print.h"
 

@@ -15,13 +15,13 @@
 #include "cli/commands.h"
 #include "cli/memory.h"
 #include "cli/stat_remarks.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/print.h"
-#include "profile/format.h"
-#include "profile/origin.h"
-#include "profile/running.h"
-#include "profile/stat_data.h"
-#include "profile/write.h"
+#include "profile/data/format.h"
+#include "profile/data/origin.h"
+#include "profile/data/stat_data.h"
+#include "profile/data/write.h"
+#include "profile/symbols/running.h"
 
 #define CLOCK_SCALE 1e-6 /* perf shows ns as msec */
 

@@ -7,7 +7,7 @@
 #define AP_CLI_STAT_REMARKS_H
 
 #include "cli/stat.h"
-#include "profile/buf.h"
+#include "profile/text/buf.h"
 
 void ap_stat_remarks_put(struct ap_buf *to, const struct ap_stat *st, size_t nevents);
 

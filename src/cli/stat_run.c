@@ -14,7 +14,7 @@
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
 #include "cli/stat_count.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 #include "print/print.h"
 
 void ap_stat_choose_instruments(struct ap_run_options *run, const struct ap_evlist *events)

@@ -6,7 +6,7 @@
 #define AP_CLI_STAT_THREADS_H
 
 #include "cli/stat.h"
-#include "linux/client.h"
+#include "linux/client/client.h"
 
 struct ap_stat_thread;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "cli/memory.h"
-#include "linux/client.h"
+#include "linux/client/client.h"
 
 int ap_targets_add(struct ap_targets *t, const char *list, bool are_threads, char *why, size_t size)
 {

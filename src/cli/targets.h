@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/types.h"
-#include "linux/run.h"
+#include "linux/run/run.h"
 
 struct ap_targets {
 	struct ap_run_target *target;

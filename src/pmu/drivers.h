@@ -14,7 +14,7 @@
 #define AP_PMU_KINDS 0xfffffff0U
 /*
  * Code of a file, as a probe in text names it: config is the inode, config1 the offset, config2 the device.  No program's
- * event has this type either: what is above the kernel's own is sent to the kernel (linux/host_kernel.c).
+ * event has this type either: what is above the kernel's own is sent to the kernel (linux/host/host_kernel.c).
  */
 #define AP_PMU_PROBE 0xfffffff1U
 /* Its attr.config3: the form of its samples (abi/probe.h), and the offset of its reference counter, if it has one. */

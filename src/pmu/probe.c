@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes in the text of programs (uprobes): how often an instruction of a file was executed, wherever it is mapped.  Programs
- * name the file by a path, which the host has looked up: so the host opens them (linux/host_probe.c).  To the world they are
+ * name the file by a path, which the host has looked up: so the host opens them (linux/host/host_probe.c).  To the world they are
  * breakpoints on code that take no debug register.
  */
 #include "abi/errno.h"

@@ -11,9 +11,9 @@
  * are pages that no frame was read from before.
  */
 #include "abi/record.h"
-#include "engine/nr.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
 
 #define TASK_SIZE_MAX 0x7ffffffff000ULL
 #define NO_FRAME                                                                                   \

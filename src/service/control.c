@@ -7,13 +7,13 @@
 #include "abi/service.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define FIONREAD   0x541bU
 #define FILTER_MAX 4096U /* with the NUL, as the kernel has it */

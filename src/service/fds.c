@@ -15,10 +15,10 @@
  */
 #include "service/fds.h"
 #include "abi/service.h"
-#include "engine/nr.h"
 #include "service/request.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/nr.h"
 
 #define ENTRIES	 65536U /* higher numbers are looked at each time */
 #define S_IFMT	 0170000U

@@ -9,13 +9,13 @@
 #include "abi/service.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define NR_STAT	    4
 #define NR_LSTAT    6

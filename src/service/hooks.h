@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the service needs of the engine that it lives in, which defines these functions
- * (engine/service_hooks.c; a fake in tests/unit/service).  All act for the calling thread.
+ * (engine/syscall/service_hooks.c; a fake in tests/unit/service).  All act for the calling thread.
  */
 #ifndef AP_SERVICE_HOOKS_H
 #define AP_SERVICE_HOOKS_H

@@ -13,8 +13,6 @@
 #include "abi/switches.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
@@ -22,6 +20,8 @@
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define ENTRIES	      16384U
 #define MADV_DONTFORK 10

@@ -5,9 +5,9 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/sys.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/sys.h"
 
 #define COPY_MAX (1ULL << 20)
 

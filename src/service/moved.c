@@ -10,8 +10,6 @@
 #include "abi/service.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
@@ -19,6 +17,8 @@
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define ENTRIES	   4096U
 #define PROT_RW	   3U

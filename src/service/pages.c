@@ -6,9 +6,9 @@
  */
 #include "service/service.h"
 
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define MS_ASYNC      1
 #define MS_INVALIDATE 2

@@ -2,20 +2,20 @@
 /*
  * perfctr's device in the program: the path, the ioctls of perfctr 2.6, rdpmc, and the signal of an
  * overflow.  Its descriptors are marked pipes as those of perf events (docs/design/service.md); what
- * they stand for the supervisor knows (linux/host_perfctr.c), and also what the words mean that are
+ * they stand for the supervisor knows (linux/host/host_perfctr.c), and also what the words mean that are
  * carried here.
  */
 #include "abi/perfctr.h"
 #include "abi/service.h"
 #include "base/mem.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define WORDS_MAX (AP_SVC_DATA_MAX / 4)
 #define S_IFCHR	  0020000U

@@ -11,13 +11,13 @@
  */
 #include "abi/errno.h"
 #include "abi/service.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/memo.h"
 #include "service/request.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define POLLIN	  0x0001U
 #define POLLERR	  0x0008U

@@ -5,11 +5,11 @@
  * program wants them.
  */
 #include "abi/service.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define IOV_MAX 1024
 

@@ -6,13 +6,13 @@
  */
 #include "abi/service.h"
 #include "base/mem.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define F_GETFD	   1
 #define FD_CLOEXEC 1

@@ -6,10 +6,10 @@
  * there is one supervisor in a session's life.
  */
 #include "service/request.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/service.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define SPINS	     1000 /* about what it costs us both if we sleep: an answer takes half of it */
 #define SLICE_NS     50000000

@@ -7,12 +7,12 @@
  * costs one entry.
  */
 #include "abi/service.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/service.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define RINGS 4096U
 

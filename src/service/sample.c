@@ -10,11 +10,11 @@
 #include "service/sample.h"
 #include "abi/errno.h"
 #include "base/mem.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/request.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define NR_CLOCK_GET 228
 #define CLOCK_MONO   1

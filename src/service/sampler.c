@@ -11,13 +11,13 @@
 #include "abi/errno.h"
 #include "abi/service.h"
 #include "base/mem.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "sampling/overflow.h"
 #include "service/calls.h"
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define SPINS  2000U
 #define YIELDS 20000U

@@ -7,14 +7,14 @@
 #include "service/service.h"
 #include "abi/perfctr.h"
 #include "abi/service.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define PR_TASK_PERF_EVENTS_DISABLE 31
 #define PR_TASK_PERF_EVENTS_ENABLE  32

@@ -10,13 +10,13 @@
 #include "abi/service.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/hooks.h"
 #include "service/request.h"
 #include "service/sample.h"
 #include "service/sys.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define PR_SET_NAME  15
 #define SHM_EXEC     0100000

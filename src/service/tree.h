@@ -10,8 +10,8 @@
 #include "abi/tree.h"
 #include "base/str.h"
 #include "base/types.h"
-#include "engine/nr.h"
 #include "service/service.h"
+#include "sys/nr.h"
 
 #define AP_TREE_PATH_CAP 512U /* longer ones are none of ours */
 

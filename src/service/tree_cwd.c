@@ -7,10 +7,10 @@
  * A vfork child may be elsewhere than the process whose memory it has: its place is in its slot.
  */
 #include "base/mem.h"
-#include "engine/sys.h"
 #include "service/hooks.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/sys.h"
 
 /* 0: to be asked; else */
 #define NOWHERE	 1U	      /* in none of the tree's */

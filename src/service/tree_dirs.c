@@ -9,10 +9,10 @@
  * one in five hundred thousand falls among ours, of which no directory has more than there is room for.
  */
 #include "base/mem.h"
-#include "engine/sys.h"
 #include "service/fds.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/sys.h"
 
 #define TAIL	 0x7ffff000ULL
 #define SEEK_SET 0

@@ -7,11 +7,11 @@
  * process it comes to.
  */
 #include "base/mem.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/fds.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/sys.h"
 
 #define MARK_MODE   01444U
 #define MARK_TIME   0x7065726674726565ULL /* seconds: no file is of that date */

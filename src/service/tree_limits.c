@@ -10,10 +10,10 @@
 #include "abi/errno.h"
 #include "abi/service.h"
 #include "base/mem.h"
-#include "engine/sys.h"
 #include "service/request.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/sys.h"
 
 #define O_WRONLY 1
 #define SEEK_CUR 1

@@ -7,11 +7,11 @@
  * own sees the kernel's files (docs/limits.md): the filter judges its calls, and we make none.
  */
 #include "base/mem.h"
-#include "engine/sys.h"
 #include "service/fds.h"
 #include "service/request.h"
 #include "service/sys.h"
 #include "service/tree.h"
+#include "sys/sys.h"
 
 #define NO_DIR	   6 /* index past the arguments: the path is absolute or from the process' directory */
 #define O_CREAT	   0100ULL

@@ -5,11 +5,11 @@
  * behind it what has gone.  One request where nothing executable is in the range, else two.
  */
 #include "abi/service.h"
-#include "engine/nr.h"
-#include "engine/sys.h"
 #include "service/calls.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "sys/nr.h"
+#include "sys/sys.h"
 
 #define MREMAP_FIXED	 2
 #define MREMAP_DONTUNMAP 4

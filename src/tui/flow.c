@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/disasm.h"
+#include "profile/symbols/disasm.h"
 
 /* Where the operand begins, if it is the target itself; else NULL. */
 static const char *direct_operand(const struct ap_listing_line *line)

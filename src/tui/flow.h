@@ -5,7 +5,7 @@
 #ifndef AP_TUI_FLOW_H
 #define AP_TUI_FLOW_H
 
-#include "profile/listing.h"
+#include "profile/hist/listing.h"
 #include "tui/view.h"
 
 #define AP_FLOW_NOWHERE (~0U)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/disasm.h"
+#include "profile/symbols/disasm.h"
 
 static void hist_title(struct ap_view *v, char *buf, size_t size)
 {

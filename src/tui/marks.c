@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/intern.h"
+#include "profile/text/intern.h"
 
 static u32 slot_of(const struct ap_marks *m, u64 mark)
 {

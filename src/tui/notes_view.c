@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/disasm.h"
-#include "profile/listing.h"
+#include "profile/hist/listing.h"
+#include "profile/symbols/disasm.h"
 #include "tui/flow.h"
 
 enum notes_mode { MODE_PERCENT, MODE_PERIOD, MODE_SAMPLES, MODE_N };

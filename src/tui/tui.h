@@ -6,8 +6,8 @@
 #ifndef AP_TUI_TUI_H
 #define AP_TUI_TUI_H
 
-#include "profile/annotate.h"
-#include "profile/hist.h"
+#include "profile/hist/annotate.h"
+#include "profile/hist/hist.h"
 #include "tui/screen.h"
 
 struct ap_view;

@@ -30,9 +30,9 @@ refused()
 	rm "$1"
 }
 refused src/base/up.c '#include "engine/x.h"' 'base may not use engine' "layers: an upward include fails"
-refused src/engine/side.c '#  include "linux/run.h"' 'engine may not use' "layers: engine may not use linux"
+refused src/engine/side.c '#  include "linux/run/run.h"' 'engine may not use' "layers: engine may not use linux"
 refused src/engine/libc.c '#include <stdio.h>' 'freestanding' "layers: no libc in the engine"
-refused src/linux/in.c '#include "engine/thread.h"' 'may not use engine' "layers: linux sees no engine code"
+refused src/linux/in.c '#include "engine/runtime/thread.h"' 'may not use engine' "layers: linux sees no engine code"
 refused src/base/bare.c '#include "a.h"' 'write "module/a.h"' "layers: includes name their module"
 printf '%s\n' '#include <stdio.h>' >src/engine/x_hosted.c
 run "$tools/check-layers.sh"

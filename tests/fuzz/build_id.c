@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "profile/buildid.h"
-#include "profile/symbol.h"
+#include "profile/symbols/buildid.h"
+#include "profile/symbols/symbol.h"
 
 #define BUILD  ".debug/.build-id"
 #define FIRST  BUILD "/ab"

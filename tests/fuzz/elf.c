@@ -3,7 +3,7 @@
  * A profiled file: symbol tables, PLT, .eh_frame, DWARF, and stacks that are unwound by it.
  */
 #include "fuzz_dso.h"
-#include "profile/disasm.h"
+#include "profile/symbols/disasm.h"
 
 static void look(struct ap_dso *dso, uint64_t place)
 {

@@ -8,8 +8,8 @@
 
 #include "../unit/profile/file.h"
 #include "fuzz.h"
-#include "profile/data.h"
-#include "profile/filter.h"
+#include "profile/data/data.h"
+#include "profile/hist/filter.h"
 
 static struct ap_data *some_file(void)
 {

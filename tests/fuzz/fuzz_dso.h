@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "profile/symbol.h"
+#include "profile/symbols/symbol.h"
 
 static inline int fuzz_dso(const uint8_t *bytes, size_t size,
 			   struct ap_dso *(*open)(struct ap_symbols *all, const char *path),

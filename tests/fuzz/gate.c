@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "profile/gate.h"
+#include "profile/gate/gate.h"
 
 static void judge(const struct ap_gate_counts *g, const struct ap_gate_limits *limits)
 {

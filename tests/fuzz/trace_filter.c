@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "profile/trace_filter.h"
+#include "profile/data/trace_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

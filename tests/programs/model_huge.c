@@ -9,7 +9,6 @@
  *	model_huge over PAGES ROUNDS	ordinary memory that replaces such (which nobody has touched: it takes none)
  *	model_huge gone PAGES ROUNDS	likewise, of what was unmapped
  */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

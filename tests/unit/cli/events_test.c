@@ -10,8 +10,8 @@
 #include "abi/session.h"
 #include "cli/evlist.h"
 #include "cli/nearest.h"
-#include "linux/client.h"
-#include "linux/run.h"
+#include "linux/client/client.h"
+#include "linux/run/run.h"
 #include "tap/tap.h"
 
 static const struct ap_event_desc *find(const char *name)

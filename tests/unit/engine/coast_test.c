@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/emit.h"
-#include "engine/engine.h"
-#include "engine/feed.h"
-#include "engine/signal.h"
+#include "engine/access/feed.h"
+#include "engine/emit/emit.h"
+#include "engine/runtime/engine.h"
+#include "engine/signal/signal.h"
 #include "tap/tap.h"
 
 #define ARCH_SET_GS 0x1001

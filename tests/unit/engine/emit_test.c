@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Links that are patched while others run through them: wherever code ends, the next one lies in one quadword. */
-#include "engine/emit.h"
+#include "engine/emit/emit.h"
 
 #include "tap/tap.h"
 

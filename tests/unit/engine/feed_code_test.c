@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/engine.h"
-#include "engine/feed_code.h"
+#include "engine/access/feed_code.h"
+#include "engine/runtime/engine.h"
 #include "tap/tap.h"
 #include "unit/model/ways.h"
 

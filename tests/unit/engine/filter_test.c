@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
-#include "engine/filter.h"
+#include "engine/runtime/engine.h"
+#include "engine/runtime/filter.h"
 #include "tap/tap.h"
 
 struct ap_proc ap_proc;

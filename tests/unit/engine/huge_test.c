@@ -3,13 +3,13 @@
  * Where huge pages are: what calls that change mappings leave of them, also where the table is full; and the TLBs of a
  * thread, which are told.
  */
-#include "engine/huge.h"
+#include "engine/runtime/huge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/feed.h"
-#include "engine/feed_own.h"
+#include "engine/access/feed.h"
+#include "engine/access/feed_own.h"
 #include "model/model.h"
 #include "tap/tap.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/engine.h"
+#include "engine/runtime/engine.h"
 #include "tap/tap.h"
 
 struct ap_proc ap_proc;

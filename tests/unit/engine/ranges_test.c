@@ -2,7 +2,7 @@
 /* Range arrays: a long random walk against one flag per page, and the form that must hold. */
 #include <string.h>
 
-#include "engine/ranges.h"
+#include "engine/runtime/ranges.h"
 #include "tap/tap.h"
 
 #define PAGES 64

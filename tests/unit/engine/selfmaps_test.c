@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's view of /proc/self/maps: all of it, or a failure. */
-#include "engine/selfmaps.h"
+#include "engine/runtime/selfmaps.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "engine/engine.h"
+#include "engine/runtime/engine.h"
 #include "tap/tap.h"
 
 struct ap_proc ap_proc;

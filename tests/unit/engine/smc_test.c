@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
-#include "engine/region.h"
-#include "engine/smc.h"
+#include "engine/cache/region.h"
+#include "engine/cache/smc.h"
+#include "engine/runtime/engine.h"
 #include "tap/tap.h"
 
 struct ap_proc ap_proc;

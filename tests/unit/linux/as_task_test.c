@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "linux/as_task.h"
+#include "linux/task/as_task.h"
 #include "tap/tap.h"
 
 #define NOBODY 65534

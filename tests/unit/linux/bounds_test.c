@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "linux/supervisor.h"
+#include "linux/run/supervisor.h"
 #include "tap/tap.h"
 
 #define MIB   (1ULL << 20)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "linux/errors.h"
-#include "linux/session.h"
+#include "linux/session/errors.h"
+#include "linux/session/session.h"
 #include "model/thin.h"
 #include "tap/tap.h"
 

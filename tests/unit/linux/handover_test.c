@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "linux/supervisor.h"
+#include "linux/run/supervisor.h"
 #include "tap/tap.h"
 
 static pid_t gone_pid(void)

@@ -2,7 +2,7 @@
 /*
  * Who may look at whom, and which cgroup is within which: the rules, on texts as /proc has them.
  */
-#include "linux/host_internal.h"
+#include "linux/host/host_internal.h"
 #include "tap/tap.h"
 
 static const char status[] = "Name:\tx\nUmask:\t0022\nUid:\t1000\t1001\t1002\t1003\n"

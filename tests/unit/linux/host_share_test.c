@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "linux/host_internal.h"
+#include "linux/host/host_internal.h"
 #include "tap/tap.h"
 
 #define OTHERS 4U

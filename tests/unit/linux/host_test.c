@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "linux/host_internal.h"
-#include "linux/owner.h"
+#include "linux/host/host_internal.h"
+#include "linux/session/owner.h"
 #include "sampling/ring.h"
 #include "tap/tap.h"
 

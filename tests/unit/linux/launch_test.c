@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "linux/launch.h"
+#include "linux/run/launch.h"
 #include "tap/tap.h"
 
 static void set_limit(rlim_t soft, rlim_t hard)

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "linux/owner.h"
+#include "linux/session/owner.h"
 #include "tap/tap.h"
 
 #define NOBODY 65534

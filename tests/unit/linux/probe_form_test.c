@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linux/probe_form.h"
+#include "linux/host/probe_form.h"
 #include "tap/tap.h"
 
 #define STEP AP_PROBE_STEP

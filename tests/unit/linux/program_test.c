@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "linux/program.h"
+#include "linux/task/program.h"
 #include "tap/tap.h"
 
 static char dir[] = "/tmp/ap-program-XXXXXX";

@@ -15,8 +15,8 @@
 
 #include "inject/hole.h"
 #include "inject/task.h"
-#include "linux/launch.h"
-#include "linux/refusal.h"
+#include "linux/run/launch.h"
+#include "linux/task/refusal.h"
 #include "tap/tap.h"
 
 static volatile u64 shared_word = 1;

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "linux/result.h"
-#include "linux/session.h"
+#include "linux/session/result.h"
+#include "linux/session/session.h"
 #include "tap/tap.h"
 
 static struct ap_session_file ses;

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "inject/task.h"
-#include "linux/owner.h"
-#include "linux/supervisor.h"
+#include "linux/run/supervisor.h"
+#include "linux/session/owner.h"
 #include "tap/tap.h"
 
 #define PLACE 50

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The packed tree is well formed, whatever the session and the CPU. */
-#include "linux/tree.h"
+#include "linux/host/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>

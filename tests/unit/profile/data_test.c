@@ -12,7 +12,7 @@
 
 #include "feed.h"
 #include "file.h"
-#include "profile/data.h"
+#include "profile/data/data.h"
 #include "tap/tap.h"
 
 /* IP TID TIME CPU PERIOD CALLCHAIN */

@@ -3,7 +3,7 @@
  * Instructions as objdump writes them: the texts here are those of objdump 2.40, and each is asked of both who can
  * do it, in both styles.  Who is asked: an objdump that nobody else can have put there, or Zydis.
  */
-#include "profile/disasm.h"
+#include "profile/symbols/disasm.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profile/disasm_internal.h"
+#include "profile/symbols/disasm_internal.h"
 #include "tap/tap.h"
 
 #define VADDR 0x1000

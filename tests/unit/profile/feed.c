@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/describe.h"
-#include "profile/hist_opts.h"
-#include "profile/script.h"
+#include "profile/data/describe.h"
+#include "profile/hist/hist_opts.h"
+#include "profile/script/script.h"
 
 static bool read_all(struct ap_data *d, struct ap_session *s, struct ap_fold *f,
 		     struct ap_script *c, FILE *out)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/gate.h"
+#include "profile/gate/gate.h"
 #include "tap/tap.h"
 
 static char why[AP_GATE_WHY];

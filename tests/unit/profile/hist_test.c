@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/hist.h"
-#include "profile/hist_opts.h"
+#include "profile/hist/hist.h"
+#include "profile/hist/hist_opts.h"
 #include "tap/tap.h"
 
 static struct ap_thread thread = { .pid = 1, .tid = 1 };

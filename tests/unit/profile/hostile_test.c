@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "elf_make.h"
-#include "profile/symbol.h"
+#include "profile/symbols/symbol.h"
 #include "tap/tap.h"
 
 #define MANY 500000U

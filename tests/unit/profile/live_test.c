@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "profile/hist_opts.h"
-#include "profile/live.h"
+#include "profile/hist/hist_opts.h"
+#include "profile/hist/live.h"
 #include "tap/tap.h"
 
 /* IP TID TIME CPU PERIOD CALLCHAIN */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "profile/session.h"
+#include "profile/symbols/session.h"
 #include "tap/tap.h"
 
 static struct file f;

@@ -2,7 +2,7 @@
 /*
  * Filters of tracepoints: fields of each size and sign, precedence, and what is refused.
  */
-#include "profile/trace_filter.h"
+#include "profile/data/trace_filter.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profile/buf.h"
-#include "profile/buildid.h"
-#include "profile/data.h"
-#include "profile/origin.h"
-#include "profile/running.h"
-#include "profile/write.h"
+#include "profile/data/data.h"
+#include "profile/data/origin.h"
+#include "profile/data/write.h"
+#include "profile/symbols/buildid.h"
+#include "profile/symbols/running.h"
+#include "profile/text/buf.h"
 #include "tap/tap.h"
 
 #define SAMPLE_TYPE 7ULL /* IP TID TIME */

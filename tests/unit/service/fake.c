@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/rawsys.h"
-#include "engine/sys.h"
 #include "service/hooks.h"
+#include "sys/sys.h"
 #include "tap/tap.h"
 
 struct fake fake;

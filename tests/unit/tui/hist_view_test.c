@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "grid.h"
-#include "profile/hist_opts.h"
+#include "profile/hist/hist_opts.h"
 #include "tap/tap.h"
 
 static struct ap_thread thread = { .pid = 1, .tid = 1 };

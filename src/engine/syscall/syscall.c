@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system call layer: what the program's syscall instruction does.  Most calls go to the kernel
+ * as they stand; those that would show or disturb the engine go through the groups in sys_*.c and
+ * their neighbours.
+ *
+ * Counting follows the hardware: an instruction that the kernel makes the program execute again
+ * after a signal has retired, one that a signal came before has not.
+ */
+#include "base/mem.h"
+#include "engine/access/feed.h"
+#include "engine/access/feed_helper.h"
+#include "engine/cache/smc.h"
+#include "engine/runtime/filter.h"
+#include "engine/runtime/resident.h"
+#include "engine/sample/lane.h"
+#include "engine/signal/signal.h"
+#include "engine/task/party.h"
+#include "engine/task/task.h"
+#include "engine/thread/still.h"
+#include "engine/trace/trace.h"
+#include "service/service.h"
+
+#define RCX	     1
+#define R11	     11
+#define ARG_SPAN_MAX (1ULL << 20) /* a larger number is no length of a buffer in code */
+
+/* A call fails on pages that are only protected because there is translated code of them. */
+static bool give_pages_back(void)
+{
+	bool any;
+
+	ap_lock_take(&ap_proc.lock);
+	any = ap_smc_unprotect_all();
+	ap_lock_drop(&ap_proc.lock);
+	return any;
+}
+
+/*
+ * A call that the kernel gives up half way cannot always be made again: the child has been reaped,
+ * the counter has been read.  So what an argument points to, with the next one for its length if it
+ * looks like one, is given back before the call; what is reached indirectly fails and is tried again.
+ */
+void ap_call_give_back(const struct ap_call *c)
+{
+	if (ap_likely(!ap_smc_any()))
+		return;
+	for (u32 i = 0; i < 6; i++) {
+		u64 len = i < 5 && c->a[i + 1] < ARG_SPAN_MAX ? c->a[i + 1] : 0;
+		u64 end = c->a[i] + (len ? len : 1);
+
+		if (end < c->a[i] || (!ap_smc_hides_write(c->a[i]) && !ap_smc_hides_write(end - 1)))
+			continue;
+		ap_lock_take(&ap_proc.lock);
+		ap_smc_unprotect(c->a[i] & AP_PAGE_MASK, AP_ALIGN_UP(end, AP_PAGE_SIZE));
+		ap_lock_drop(&ap_proc.lock);
+	}
+}
+
+s64 ap_call_pass(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret;
+
+	ap_call_give_back(c);
+	ret = ap_still_call(t, c->nr, c->a);
+
+	if (ap_unlikely(ret == -AP_EFAULT) && give_pages_back())
+		ret = ap_still_call(t, c->nr, c->a);
+	return ret;
+}
+
+bool ap_call_block(struct ap_thread *t, u64 *mask)
+{
+	*mask = ap_sig_block_all();
+	if (!t->pending)
+		return true;
+	ap_sig_set_mask(*mask); /* all blocked still, as the master handler left it */
+	return false;
+}
+
+s64 ap_call_str(char *dst, u64 src, u64 cap)
+{
+	u64 n = 0;
+
+	while (n < cap) {
+		u64 chunk = AP_PAGE_SIZE - ((src + n) & (AP_PAGE_SIZE - 1));
+		const char *nul;
+
+		if (chunk > cap - n)
+			chunk = cap - n;
+		if (ap_safe_copy(dst + n, (const void *)(src + n), chunk))
+			return -AP_EFAULT;
+		nul = memchr(dst + n, 0, chunk);
+		if (nul)
+			return nul - dst;
+		n += chunk;
+	}
+	return -AP_ENAMETOOLONG;
+}
+
+/*
+ * Tracepoints at a call's ends: what they sample are the registers as the kernel has them, behind the instruction, and rax
+ * is ENOSYS until there is something else to return.
+ */
+static void trace(struct ap_thread *t, const struct ap_call *c, u64 rax, bool is_exit)
+{
+	struct ap_regs *r = &t->regs;
+	const u64 was[] = { r->gpr[0], r->gpr[RCX], r->gpr[R11], r->rip };
+
+	r->gpr[0] = rax;
+	r->gpr[RCX] = r->rip = c->pc + 2;
+	r->gpr[R11] = r->rflags;
+	if (is_exit)
+		ap_trace_exit(t, c->nr, rax);
+	else
+		ap_trace_enter(t, c->nr);
+	r->gpr[0] = was[0];
+	r->gpr[RCX] = was[1];
+	r->gpr[R11] = was[2];
+	r->rip = was[3];
+}
+
+/* False: the call is not made; *ret is what comes of it. */
+static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
+{
+	const u64 *gpr = t->regs.gpr;
+
+	*ret = AP_SYSCALL_UNTOUCHED;
+	if (t->pending)
+		return false;
+	if (t->traced.how & AP_TRACED_CALLS && !ap_traced_entry(t, c->pc, ret))
+		return false;
+	/* a signal at the entry's stop; the call might wait for it */
+	if (t->traced.how & AP_TRACED_COME) {
+		*ret = AP_SYSCALL_UNTOUCHED;
+		return false;
+	}
+	*c = (struct ap_call){ .nr = gpr[0],
+			       .a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
+			       .pc = c->pc };
+	t->traced.calls = 1;
+	return true;
+}
+
+static s64 execute(struct ap_thread *t, u64 pc)
+{
+	u64 *gpr = t->regs.gpr;
+	struct ap_call c = {
+		.nr = gpr[0],
+		.a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
+		.pc = pc,
+	};
+	s64 ret;
+
+	t->traced.paused = 0;
+	ap_count_kind(t, AP_RAW_SYSCALL, 1);
+	if (ap_unlikely(ap_lanes_want(t)))
+		ap_lanes_look_at(t, pc);
+	if (ap_trace_is_on())
+		trace(t, &c, (u64)-AP_ENOSYS, false);
+	if (ap_unlikely(t->traced.how) && !enter_traced(t, &c, &ret))
+		(void)0;
+	else if (ap_unlikely(t->filters) && ap_filter_refuses(t->filters, c.nr, c.a, pc + 2))
+		ret = ap_call_pass(t, &c);
+	else if (ap_fd_is_hidden(t, &c))
+		ret = -AP_EBADF;
+	else if (ap_unlikely(ap_service_wants(ap_proc.session, c.nr)))
+		ret = ap_call_serve(t, &c, ap_call_route);
+	else
+		ret = ap_call_route(t, &c);
+	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
+		ap_count_kind(t, AP_RAW_SYSCALL, -1);
+		if (ap_proc.flags & AP_F_COUNT)
+			ap_count_kind(t, AP_KIND_INSTR, -1);
+		ap_trace_untouched(t);
+		if (ap_unlikely(t->traced.entered) && t->traced.nr == AP_NR_pause)
+			t->traced.paused = pc;
+		ap_traced_exit(t, pc, t->traced.paused ? -AP_ERESTARTNOHAND : -AP_ERESTARTNOINTR);
+		return ret;
+	}
+	if (ap_trace_is_on())
+		trace(t, &c, (u64)ret, true);
+	gpr[RCX] = pc + 2;
+	gpr[R11] = t->regs.rflags;
+	if (ap_unlikely(ret == AP_SYSCALL_INTERRUPTED)) {
+		ap_traced_exit(t, pc, -AP_ERESTARTSYS);
+		return ret;
+	}
+	gpr[0] = (u64)ret;
+	t->regs.rip = pc + 2;
+	ap_traced_exit(t, pc, 0);
+	return ret;
+}
+
+void ap_syscall(struct ap_thread *t, u64 pc)
+{
+	const u64 *gpr = t->regs.gpr;
+
+	if (ap_unlikely(ap_proc.forsaken))
+		ap_native_park(t);
+	ap_feed_look(t); /* whoever reads counts does it in or after a call */
+	if (ap_unlikely(t->dispatch.is_on) && ap_user_dispatch_takes(t, pc))
+		return;
+	if (ap_unlikely(ap_filter_by_address) && ap_filter_takes(t, pc))
+		return;
+	/* also before there is one: a wait that begins now may last until there is */
+	if (ap_unlikely(ap_proc.session->flags & AP_F_MODEL_THREAD))
+		ap_helpers_before_call(gpr[0], gpr[7], gpr[2], gpr[10]);
+	(void)execute(t, pc);
+	ap_feed_look_at_names(t);
+	if (ap_feed_must_step(t))
+		ap_sig_look_for_segv(t);
+}
+
+/* What a handler is about to see of a call that the kernel wants restarted for this reason. */
+static bool is_ended_by(struct ap_thread *t, u32 sig, s64 why)
+{
+	struct ap_sigaction a;
+
+	if (why == -AP_ERESTARTNOHAND || why == -AP_ERESTART_RESTARTBLOCK)
+		return true;
+	ap_sig_lookup(t, sig, &a);
+	return why == -AP_ERESTARTSYS && !(a.flags & AP_SA_RESTART);
+}
+
+/*
+ * It has retired before we came, so it counts no more.  A signal that came meanwhile ends it as it
+ * would have ended it natively, where the call had been waiting all the time.
+ */
+void ap_syscall_resume(struct ap_thread *t, s64 why)
+{
+	u64 pc = t->regs.rip;
+
+	ap_count_kind(t, AP_RAW_SYSCALL, -1);
+	if (execute(t, pc) != AP_SYSCALL_UNTOUCHED)
+		return;
+	ap_count_kind(t, AP_RAW_SYSCALL, 1);
+	if (ap_proc.flags & AP_F_COUNT)
+		ap_count_kind(t, AP_KIND_INSTR, 1);
+	if (!is_ended_by(t, t->pend_sig, why))
+		return;
+	t->regs.gpr[0] = (u64)-AP_EINTR;
+	t->regs.gpr[RCX] = pc + 2;
+	t->regs.gpr[R11] = t->regs.rflags;
+	t->regs.rip = pc + 2;
+}
+
+void ap_syscall_end_pause(struct ap_thread *t)
+{
+	u64 pc = t->traced.paused;
+
+	if (ap_likely(!pc) || t->regs.rip != pc)
+		return;
+	t->traced.paused = 0;
+	ap_count_kind(t, AP_RAW_SYSCALL, 1);
+	if (ap_proc.flags & AP_F_COUNT)
+		ap_count_kind(t, AP_KIND_INSTR, 1);
+	t->regs.gpr[0] = (u64)-AP_EINTR;
+	t->regs.gpr[RCX] = pc + 2;
+	t->regs.gpr[R11] = t->regs.rflags;
+	t->regs.rip = pc + 2;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments and the processes behind them.  Each segment that was not folded yet has a track; a
+ * pidfd says when its process is gone.  New segments are found by looking for them whenever
+ * something happens, so a fork costs the supervisor nothing by itself.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+#include "linux/host/host.h"
+#include "linux/run/supervisor.h"
+#include "linux/session/owner.h"
+
+/*
+ * A fork names its segment within microseconds; who was killed in between never will.  After this
+ * long nobody waits for a name any more.
+ */
+#define NAMING_NS 2000000000ULL
+
+/* Who has got a number takes its segment at once; numbers that were passed over are nobody's. */
+#define TAKING_NS 10000000000ULL
+
+/*
+ * Programs with narrow filters keep segments in reserve (engine/thread/cradle.c), by the thousand where they have many
+ * workers: looking at them all takes one part of so many of the time.
+ */
+#define FREE_SHARE 20
+
+/* So many processes that live on in the memory of a dead one are looked for. */
+#define SHARERS 16
+
+/* A process has a segment for each AP_SLOT_MAX threads, up to 16. */
+#define SEGS_OF_ONE 32
+
+/* New ones that each party has in a look: the others are looked at the next time. */
+#define FRESH 2048
+
+/* Signals are looked at in between. */
+#define MANY_TRACKS 256
+
+/* A party has at most so many segments as its file has room for. */
+static bool has_place(struct ap_supervisor *sv, u32 seg)
+{
+	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg), room = sv->track_room[party];
+	struct ap_track **more;
+
+	if (local < room)
+		return true;
+	room = room ? room : 64;
+	while (room <= local)
+		room *= 2;
+	more = realloc(sv->track_at[party], room * sizeof(struct ap_track *));
+	if (!more)
+		return false;
+	memset(more + sv->track_room[party], 0,
+	       (room - sv->track_room[party]) * sizeof(struct ap_track *));
+	sv->track_at[party] = more;
+	sv->track_room[party] = room;
+	return true;
+}
+
+struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg)
+{
+	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg);
+
+	return party < AP_PARTY_MAX && local < sv->track_room[party] ? sv->track_at[party][local]
+								     : NULL;
+}
+
+static int add_track(struct ap_supervisor *sv, u32 seg)
+{
+	struct ap_track *t;
+	struct ap_seg head;
+
+	if (sv->ntracks == sv->tracks_cap) {
+		u32 cap = sv->tracks_cap ? 2 * sv->tracks_cap : 64;
+		struct ap_track **more = realloc(sv->tracks, cap * sizeof(struct ap_track *));
+
+		if (!more)
+			return -ENOMEM;
+		sv->tracks = more;
+		sv->tracks_cap = cap;
+	}
+	t = has_place(sv, seg) ? calloc(1, sizeof(*t)) : NULL;
+	if (!t)
+		return -ENOMEM;
+	*t = (struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
+	if (!ap_session_seg_read(&sv->ses, seg, &head))
+		t->parent = head.parent_seg;
+	sv->tracks[sv->ntracks++] = t;
+	sv->track_at[AP_PARTY_OF(seg)][AP_SEG_LOCAL(seg)] = t;
+	return 0;
+}
+
+/* Looks in vain that each party has at a time: who claims what is not so has others wait for no more than that. */
+#define VAIN_LOOKS 64
+
+static void close_pidfd(struct ap_track *t)
+{
+	/* closing takes it out of the epoll set */
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	t->pidfd = -1;
+}
+
+/* Or may be: one that cannot be looked at, for want of descriptors say, is asked about again. */
+static bool is_same_process(pid_t pid, u64 start_time)
+{
+	struct ap_stat st;
+	int ret = ap_stat_read(pid, &st);
+
+	if (ret)
+		return ret != -ENOENT && ret != -ESRCH;
+	if (start_time && st.start_time != start_time)
+		return false;
+	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
+}
+
+bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
+{
+	if (t->is_named && t->pid == pid && !t->is_gone)
+		return true;
+	close_pidfd(t);
+	t->is_owner = false;
+	t->is_named = true;
+	t->pid = pid;
+	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	t->is_gone = t->pidfd < 0 && errno == ESRCH;
+	/* of the end of a child of ours SIGCHLD tells */
+	if (t->pidfd >= 0 && (pid != sv->command || sv->command_ended) &&
+	    ap_supervisor_watch(sv, t->pidfd, t->seg, EPOLLIN))
+		close_pidfd(t);
+	return !t->is_gone;
+}
+
+static u32 count_of(const struct ap_supervisor *sv, pid_t pid)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < sv->ntracks; i++)
+		n += sv->tracks[i]->is_named && sv->tracks[i]->pid == pid &&
+		     !sv->tracks[i]->is_gone;
+	return n;
+}
+
+/* Its memory names a process that is not its own, and whatever it was has had the time to put that right. */
+static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
+{
+	const struct ap_note_args args = {
+		.kind = AP_NOTE_ENGINE,
+		.pid = head->ns_pid,
+		.root = head->root < AP_ROOT_MAX ? head->root : 0,
+		.subject = "a task's memory of the session was overwritten",
+		.reason = "it is not counted any more",
+	};
+
+	ap_session_note(&sv->ses, &args);
+	t->is_gone = true;
+}
+
+/* Learns the process of a segment, once its engine or injector has written a name. */
+static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
+{
+	u32 *vain = &sv->vain[AP_PARTY_OF(t->seg)];
+	pid_t pid = (pid_t)head->pid;
+	enum ap_owned owned;
+
+	if (*vain >= VAIN_LOOKS)
+		return;
+	if (!pid && head->ns_pid)
+		pid = ap_owner_outer(sv, t->seg, head, head->ns_pid);
+	if (pid <= 0) {
+		/* named, but nobody has that name any more */
+		t->is_gone = !pid && head->ns_pid;
+		*vain += t->is_gone;
+		return;
+	}
+	if (!is_same_process(pid, head->start_time)) {
+		t->is_gone = true;
+		return;
+	}
+	/* the list of its mappings is long: not for one that has enough */
+	owned = count_of(sv, pid) < SEGS_OF_ONE ? ap_owner_look(sv, t->seg, head, pid)
+						: AP_OWNED_NOT;
+	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY) {
+		++*vain;
+		/* it has given up what it had before anybody looked */
+		if (head->state == AP_SEG_NATIVE)
+			t->is_gone = true;
+		else if (ap_now_ns() - t->since_ns > NAMING_NS)
+			forsake(sv, t, head);
+		return;
+	}
+	/* by now it may be another process that bears the name */
+	if (ap_track_name(sv, t, pid) && !is_same_process(pid, head->start_time)) {
+		close_pidfd(t);
+		t->is_gone = true;
+	}
+	if (owned == AP_OWNED && !t->is_gone)
+		ap_owner_set(sv, t->seg, pid);
+}
+
+/* A look at each of them is a system call, and a party may say of a thousand segments that all their slots are in use. */
+#define FEW_SLOTS 16
+
+u32 ap_track_slots(const struct ap_track *t)
+{
+	return t->is_named ? AP_SLOT_MAX : FEW_SLOTS;
+}
+
+/* A vfork child or another process without memory of its own may outlive the segment's process. */
+static bool is_shared(struct ap_supervisor *sv, const struct ap_track *t, const struct ap_seg *head)
+{
+	u32 most = ap_track_slots(t), nslots = head->nslots < most ? head->nslots : most, looks = 0;
+	struct ap_slot slot;
+
+	if (head->pid != head->ns_pid)
+		return false;
+	for (u32 i = 0; i < nslots && looks < SHARERS; i++) {
+		if (ap_session_slot_read(&sv->ses, t->seg, i, &slot))
+			return false;
+		if (slot.state != AP_SLOT_LIVE || !slot.pid || slot.pid == head->ns_pid)
+			continue;
+		looks++;
+		if (is_same_process((pid_t)slot.pid, 0) &&
+		    ap_owner_look(sv, t->seg, head, (pid_t)slot.pid) == AP_OWNED)
+			return true;
+	}
+	return false;
+}
+
+static bool is_given_up(const struct ap_supervisor *sv, const struct ap_track *t)
+{
+	const struct ap_session_file *f = ap_session_party(&sv->ses, t->seg);
+
+	return f && f->is_given_up;
+}
+
+/* True when the track has nothing more to tell. */
+static bool update(struct ap_supervisor *sv, struct ap_track *t)
+{
+	struct ap_seg head;
+	bool is_dead;
+
+	if (ap_session_seg_read(&sv->ses, t->seg, &head))
+		return false;
+	sv->has_mute |= head.mute;
+	t->parent = head.parent_seg;
+	t->is_taken = head.taken;
+	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
+	if (t->is_free)
+		return !t->is_taken && ap_now_ns() - t->since_ns > TAKING_NS;
+	if (!t->is_named && !t->is_gone)
+		watch(sv, t, &head);
+	if (t->pidfd < 0 && t->is_named && !t->is_gone)
+		t->is_gone = !is_same_process(t->pid, head.start_time);
+	is_dead = head.state == AP_SEG_EXECED || head.state == AP_SEG_FOLDED ||
+		  (t->is_gone && (is_given_up(sv, t) || !is_shared(sv, t, &head)));
+	if (!is_dead) {
+		if (!t->is_gone)
+			ap_handover_scan(sv, t);
+		return false;
+	}
+	close_pidfd(t);
+	if (sv->host) {
+		ap_host_adopt_last(sv->host, t->seg);
+		ap_host_seg_ended(sv->host, t->seg);
+		ap_host_files_ended(sv->host);
+	}
+	return !ap_session_fold(&sv->ses, t->seg);
+}
+
+static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
+{
+	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
+	u32 n = f->is_given_up ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
+
+	while (*scanned < n && sv->fresh[f->party] < FRESH && !add_track(sv, first + *scanned))
+		++*scanned, sv->nseen++, sv->fresh[f->party]++;
+	f->known = *scanned;
+	__atomic_store_n(&sv->ses.head->known_segs[f->party], *scanned, __ATOMIC_RELEASE);
+}
+
+void ap_tracks_learn(struct ap_supervisor *sv)
+{
+	struct ap_session_file *f;
+
+	for (u32 p = 0; (f = ap_session_next_party(&sv->ses, &p));)
+		learn(sv, f);
+}
+
+/* Their notes are the session's. */
+static void take_notes(struct ap_supervisor *sv, const struct ap_session_file *f)
+{
+	const struct ap_note *notes = ap_notes_of(f->head);
+	struct ap_note *to;
+
+	for (u32 i = 0; (i = ap_session_next_note(f, i)) < AP_NOTE_MAX; i++) {
+		if (__atomic_load_n(&notes[i].ready, __ATOMIC_ACQUIRE) != AP_NOTE_READY)
+			continue;
+		to = ap_note_new(sv->ses.head);
+		if (!to)
+			return;
+		to->kind = notes[i].kind;
+		to->pid = notes[i].pid;
+		to->root = 0;
+		memcpy(to->text, notes[i].text, sizeof(to->text));
+		__atomic_store_n(&to->ready, AP_NOTE_READY, __ATOMIC_RELEASE);
+	}
+}
+
+/* A segment that has no track yet. */
+static bool has_more(const struct ap_supervisor *sv, u32 party)
+{
+	u32 seg = party << AP_PARTY_SHIFT | sv->scanned[party];
+
+	return ap_session_next_seg(&sv->ses, &seg) && AP_PARTY_OF(seg) == party;
+}
+
+/* Of a party nobody is left, nor comes with an exec. */
+static void end_parties(struct ap_supervisor *sv)
+{
+	bool is_used[AP_PARTY_MAX] = { true };
+	struct ap_session_file *f;
+
+	for (u32 i = 0; i < sv->ntracks; i++)
+		is_used[AP_PARTY_OF(sv->tracks[i]->seg)] = true;
+	for (u32 i = 0; i < sv->ntraced; i++)
+		is_used[sv->traced[i].party] = true;
+	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
+		if (is_used[f->party] || (!f->is_given_up && has_more(sv, f->party)))
+			continue;
+		take_notes(sv, f);
+		if (sv->host)
+			ap_host_party_ended(sv->host, f->party);
+		ap_doorbell_leave(&sv->bell, f->party);
+		ap_session_party_end(&sv->ses, f->party);
+	}
+}
+
+void ap_tracks_update(struct ap_supervisor *sv)
+{
+	u64 now = ap_now_ns();
+	bool with_free = now >= sv->free_at;
+
+	memset(sv->fresh, 0, sizeof(sv->fresh));
+	ap_tracks_learn(sv);
+	if (sv->host)
+		ap_host_adopt(sv->host);
+	memset(sv->vain, 0, sizeof(sv->vain));
+	for (u32 i = 0, n = 1; i < sv->ntracks; n++) {
+		struct ap_track *t = sv->tracks[i];
+
+		if (n % MANY_TRACKS == 0)
+			ap_supervisor_glance(sv);
+		if ((!t->is_free || with_free) && update(sv, t)) {
+			sv->tracks[i] = sv->tracks[--sv->ntracks];
+			sv->track_at[AP_PARTY_OF(t->seg)][AP_SEG_LOCAL(t->seg)] = NULL;
+			free(t);
+		} else {
+			i++;
+		}
+	}
+	if (with_free)
+		sv->free_at = now + FREE_SHARE * (ap_now_ns() - now);
+	ap_session_roots_reap(&sv->ses);
+	ap_tracks_bound(sv);
+	end_parties(sv);
+}
+
+void ap_track_gone(struct ap_track *t)
+{
+	close_pidfd(t);
+	t->is_gone = true;
+	t->is_free = false;
+}
+
+void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
+{
+	struct ap_track *t = ap_track_of(sv, seg);
+
+	if (t)
+		ap_track_gone(t);
+}
+
+void ap_tracks_reaped(struct ap_supervisor *sv, pid_t pid)
+{
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (sv->tracks[i]->pid == pid)
+			ap_tracks_gone(sv, sv->tracks[i]->seg);
+}
+
+static bool is_exiting(struct ap_supervisor *sv, const struct ap_track *t)
+{
+	struct ap_seg head;
+
+	return !ap_session_seg_read(&sv->ses, t->seg, &head) && head.state == AP_SEG_EXITED;
+}
+
+unsigned int ap_tracks_running(struct ap_supervisor *sv)
+{
+	unsigned int n = 0;
+
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		const struct ap_track *t = sv->tracks[i];
+
+		n += t->is_named && !t->is_gone && !is_exiting(sv, t);
+	}
+	return n;
+}
+
+unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
+{
+	u64 now = ap_now_ns();
+	unsigned int n = 0;
+
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		const struct ap_track *t = sv->tracks[i];
+		bool is_coming = !t->is_named && now - t->since_ns < NAMING_NS;
+
+		/* what says that it is exiting and has no process is not waited for */
+		n += !t->is_gone && (is_coming || (t->is_named && is_exiting(sv, t)));
+	}
+	return n;
+}
+
+void ap_tracks_fini(struct ap_supervisor *sv)
+{
+	for (u32 i = 0; i < sv->ntracks; i++) {
+		close_pidfd(sv->tracks[i]);
+		free(sv->tracks[i]);
+	}
+	free(sv->tracks);
+	sv->tracks = NULL;
+	for (u32 p = 0; p < AP_PARTY_MAX; p++)
+		free(sv->track_at[p]);
+	memset(sv->track_at, 0, sizeof(sv->track_at));
+	memset(sv->track_room, 0, sizeof(sv->track_room));
+	sv->ntracks = sv->tracks_cap = 0;
+	memset(sv->scanned, 0, sizeof(sv->scanned));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rights of a task, by the kernel.  A program with more rights than the task had that executed it is not to be
+ * counted: the engine in it would work in memory that the task's other processes can write, so they would have its
+ * rights.  The task's own look at the file before the exec is not enough, as the name may lead elsewhere a moment later.
+ *
+ * Fewer capabilities are no reason: most programs lose some by an exec.  Another user or group is one, whichever it is.
+ */
+#include "linux/task/creds.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/proc.h"
+
+#define STATUS_MAX                                                                                 \
+	65536 /* a task may be in thousands of groups, which come before the capabilities */
+
+bool ap_creds_parse(const char *text, struct ap_creds *creds)
+{
+	const char *uid = ap_status_find(text, "Uid"), *gid = ap_status_find(text, "Gid");
+	const char *permitted = ap_status_find(text, "CapPrm");
+	unsigned long long caps;
+
+	if (!uid || !gid || !permitted || sscanf(uid, "%*u %u", &creds->euid) != 1 ||
+	    sscanf(gid, "%*u %u", &creds->egid) != 1 || sscanf(permitted, "%llx", &caps) != 1)
+		return false;
+	creds->permitted = caps;
+	return true;
+}
+
+bool ap_creds_read(pid_t tid, struct ap_creds *creds)
+{
+	char text[STATUS_MAX];
+
+	return ap_proc_read(tid, "status", text, sizeof(text)) > 0 && ap_creds_parse(text, creds);
+}
+
+bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO])
+{
+	char text[STATUS_MAX], path[AP_PROC_PATH], userns[64];
+	static const char *const names[] = { "Uid", "Gid", "CapPrm" };
+	ssize_t got = readlink(ap_proc_path(path, tid, "ns/user"), userns, sizeof(userns) - 1);
+	size_t n;
+
+	if (got <= 0 || ap_proc_read(tid, "status", text, sizeof(text)) <= 0)
+		return false;
+	userns[got] = '\0';
+	n = (size_t)snprintf(who, AP_CREDS_WHO, "%s", userns);
+	for (u32 i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *p = ap_status_find(text, names[i]);
+
+		if (!p)
+			return false;
+		n += (size_t)snprintf(who + n, AP_CREDS_WHO - n, " %.*s", (int)strcspn(p, "\n"), p);
+		if (n >= AP_CREDS_WHO)
+			return false;
+	}
+	return true;
+}
+
+bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b)
+{
+	return a->euid == b->euid && a->egid == b->egid && a->permitted == b->permitted;
+}
+
+const char *ap_creds_gained(const struct ap_creds *before, const struct ap_creds *after)
+{
+	if (after->euid != before->euid)
+		return "set-uid";
+	if (after->egid != before->egid)
+		return "set-gid";
+	return after->permitted & ~before->permitted ? "it has gained capabilities" : NULL;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/text/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "print/escape.h"
+#include "print/print.h"
+
+#define MAX_TEXT (32U * 1024 * 1024)
+#define MAX_KEYS (4U * 1024 * 1024)
+
+void ap_text_grow(struct ap_text *t, size_t more)
+{
+	size_t cap = t->cap ? t->cap : 4096;
+
+	while (cap - t->n < more)
+		cap *= 2;
+	t->p = ap_profile_realloc(t->p, cap, 1);
+	t->cap = cap;
+}
+
+void ap_text_fini(struct ap_text *t)
+{
+	free(t->p);
+	memset(t, 0, sizeof(*t));
+}
+
+static void padded(struct ap_text *t, const char *digits, u32 n, u32 width, char pad)
+{
+	char *p = ap_text_room(t, width > n ? width : n);
+
+	if (width > n) {
+		memset(p, pad, width - n);
+		p += width - n;
+		t->n += width - n;
+	}
+	memcpy(p, digits, n);
+	t->n += n;
+}
+
+void ap_text_hex(struct ap_text *t, u64 v, u32 width)
+{
+	char digits[16], *p = digits + sizeof(digits);
+
+	do
+		*--p = "0123456789abcdef"[v & 15];
+	while (v >>= 4);
+	padded(t, p, (u32)(digits + sizeof(digits) - p), width, ' ');
+}
+
+void ap_text_dec(struct ap_text *t, u64 v, u32 width, char pad)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	padded(t, p, (u32)(digits + sizeof(digits) - p), width, pad);
+}
+
+void ap_text_right(struct ap_text *t, const char *s, u32 width)
+{
+	size_t n = strlen(s);
+	u32 columns = ap_escape_columns(s, n);
+
+	padded(t, "", 0, width > columns ? width - columns : 0, ' ');
+	ap_text_name(t, s);
+}
+
+void ap_text_name(struct ap_text *t, const char *s)
+{
+	size_t n = strlen(s), room = AP_ESCAPED * n + 1;
+
+	if (ap_escape_is_plain(s, n))
+		ap_text_add(t, s, n);
+	else
+		t->n += ap_escape(ap_text_room(t, room), room, s, n);
+}
+
+/* Seldom: something in it has to be escaped. */
+static void text_escaped(struct ap_text *t, const char *fmt, va_list ap)
+{
+	char *made = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&made, &size);
+
+	if (!out)
+		ap_profile_no_memory();
+	ap_vprint(out, fmt, ap);
+	if (fclose(out))
+		ap_profile_no_memory();
+	ap_text_add(t, made, size);
+	free(made);
+}
+
+void ap_text_printf(struct ap_text *t, const char *fmt, ...)
+{
+	bool plain;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	plain = ap_print_is_plain(fmt, ap);
+	if (!plain)
+		text_escaped(t, fmt, ap);
+	va_end(ap);
+	if (!plain)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(ap_text_room(t, (size_t)n + 1), (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	t->n += (size_t)n;
+}
+
+u64 ap_text_hash(const u64 *head, u32 nhead, const u8 *words, u64 n)
+{
+	u64 h = n, v, i;
+
+	for (i = 0; i < nhead + n; i++) {
+		if (i < nhead)
+			v = head[i];
+		else
+			memcpy(&v, words + 8 * (i - nhead), 8);
+		h = (h ^ v) * 0x9fb21c651e98df25ULL;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+const char *ap_text_find(const struct ap_text_cache *c, u64 hash, const u64 *head, u32 nhead,
+			 const u8 *words, u64 n, u32 *len)
+{
+	u32 k;
+
+	if (!c->cap)
+		return NULL;
+	for (k = (u32)hash & (c->cap - 1); c->slot[k].words; k = (k + 1) & (c->cap - 1)) {
+		const u64 *key = c->key + c->slot[k].at;
+
+		if (c->slot[k].hash == hash && c->slot[k].words == nhead + n &&
+		    !memcmp(key, head, 8 * nhead) && (!n || !memcmp(key + nhead, words, 8 * n))) {
+			*len = c->slot[k].len;
+			return c->text.p + c->slot[k].text;
+		}
+	}
+	return NULL;
+}
+
+static void grow(struct ap_text_cache *c)
+{
+	struct ap_text_cache old = *c;
+	u32 i, k;
+
+	c->cap = c->cap ? 2 * c->cap : 4096;
+	c->slot = ap_profile_calloc(c->cap, sizeof(*c->slot));
+	for (i = 0; i < old.cap; i++) {
+		if (!old.slot[i].words)
+			continue;
+		k = (u32)old.slot[i].hash & (c->cap - 1);
+		while (c->slot[k].words)
+			k = (k + 1) & (c->cap - 1);
+		c->slot[k] = old.slot[i];
+	}
+	free(old.slot);
+}
+
+void ap_text_keep(struct ap_text_cache *c, u64 hash, const u64 *head, u32 nhead, const u8 *words,
+		  u64 n, const char *text, u32 len)
+{
+	u32 k;
+
+	if (c->text.n + len > MAX_TEXT || c->nkey + nhead + n > MAX_KEYS) {
+		if (c->cap)
+			memset(c->slot, 0, c->cap * sizeof(*c->slot));
+		c->n = 0;
+		c->nkey = 0;
+		c->text.n = 0;
+	}
+	if (2 * (c->n + 1) > c->cap)
+		grow(c);
+	while (c->nkey + nhead + n > c->cap_key) {
+		c->cap_key = c->cap_key ? 2 * c->cap_key : 65536;
+		c->key = ap_profile_realloc(c->key, c->cap_key, sizeof(*c->key));
+	}
+	for (k = (u32)hash & (c->cap - 1); c->slot[k].words; k = (k + 1) & (c->cap - 1))
+		;
+	c->slot[k].hash = hash;
+	c->slot[k].words = nhead + (u32)n;
+	c->slot[k].len = len;
+	c->slot[k].at = c->nkey;
+	c->slot[k].text = c->text.n;
+	memcpy(c->key + c->nkey, head, 8 * nhead);
+	if (n)
+		memcpy(c->key + c->nkey + nhead, words, 8 * n);
+	c->nkey += nhead + n;
+	ap_text_add(&c->text, text, len);
+	c->n++;
+}
+
+void ap_text_cache_fini(struct ap_text_cache *c)
+{
+	free(c->slot);
+	free(c->key);
+	ap_text_fini(&c->text);
+}
