@@ -95,7 +95,7 @@ is "$(cat "$tmp/got")" "$samples" "firefox: tables fit together, samples"
 # --- protobuf, as protoc reads it
 if command -v protoc >/dev/null; then
 	x -f pprof -o "$tmp/p.gz"
-	gzip -dc "$tmp/p.gz" | protoc -I "$root/src/profile" --decode=perftools.profiles.Profile \
+	gzip -dc "$tmp/p.gz" | protoc -I "$root/src/profile/export" --decode=perftools.profiles.Profile \
 		pprof.proto >"$tmp/decoded"
 	awk '/^sample \{/ { v = 0 } /^  value:/ { sum[v++] += $2 } END { print sum[0], sum[1] }' \
 		"$tmp/decoded" >"$tmp/got"
