@@ -163,6 +163,21 @@ static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct a
 	t->is_gone = true;
 }
 
+/*
+ * No process of the party is left.  What its memory says of segments that are taken and have no name is not believed any more: else
+ * a session would never end.  While the command runs its first image may be on its way.
+ */
+static bool is_deserted(const struct ap_supervisor *sv, u32 party)
+{
+	if (!sv->command_ended)
+		return false;
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (AP_PARTY_OF(sv->tracks[i]->seg) == party && sv->tracks[i]->is_named &&
+		    !sv->tracks[i]->is_gone)
+			return false;
+	return true;
+}
+
 /* Learns the process of a segment, once its engine or injector has written a name. */
 static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
 {
@@ -175,8 +190,9 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 	if (!pid && head->ns_pid)
 		pid = ap_owner_outer(sv, t->seg, head, head->ns_pid);
 	if (pid <= 0) {
-		/* named, but nobody has that name any more */
-		t->is_gone = !pid && head->ns_pid;
+		/* named, but no process has that name any more; or none is left that could write one */
+		t->is_gone = (!pid && head->ns_pid) || (ap_now_ns() - t->since_ns > TAKING_NS &&
+							is_deserted(sv, AP_PARTY_OF(t->seg)));
 		*vain += t->is_gone;
 		return;
 	}
@@ -241,6 +257,13 @@ static bool is_given_up(const struct ap_supervisor *sv, const struct ap_track *t
 	return f && f->is_given_up;
 }
 
+/* No process uses it, nor is one about to. */
+static bool is_left_free(const struct ap_supervisor *sv, const struct ap_track *t)
+{
+	return ap_now_ns() - t->since_ns > TAKING_NS &&
+	       (!t->is_taken || is_deserted(sv, AP_PARTY_OF(t->seg)));
+}
+
 /* True when the track has nothing more to tell. */
 static bool update(struct ap_supervisor *sv, struct ap_track *t)
 {
@@ -254,7 +277,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	t->is_taken = head.taken;
 	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
 	if (t->is_free)
-		return !t->is_taken && ap_now_ns() - t->since_ns > TAKING_NS;
+		return is_left_free(sv, t);
 	if (!t->is_named && !t->is_gone)
 		watch(sv, t, &head);
 	if (t->pidfd < 0 && t->is_named && !t->is_gone)
