@@ -21,6 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "elf_offset.h"
+
 #define PAGE 4096
 
 enum { CALLERS = 3, CALLS = 60000, CODES = 400, ENTRIES = 24 };
@@ -42,25 +44,12 @@ __attribute__((noinline, aligned(16))) static int never_called(int n)
 	return n + 2;
 }
 
-/* Where the file has what is mapped at an address: of the segment that has it. */
-static uint64_t offset_of(int (*fn)(int))
-{
-	extern const Elf64_Ehdr __ehdr_start;
-	const Elf64_Phdr *p = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
-	uintptr_t at = (uintptr_t)fn;
-
-	for (int i = 0; i < __ehdr_start.e_phnum; i++, p++)
-		if (p->p_type == PT_LOAD && at - p->p_vaddr < p->p_filesz)
-			return at - p->p_vaddr + p->p_offset;
-	return 0;
-}
-
 static int open_probe(int (*fn)(int), pid_t tid, int inherit)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type };
 
 	attr.config1 = (uintptr_t)self;
-	attr.config2 = offset_of(fn);
+	attr.config2 = offset_of((const void *)(uintptr_t)fn);
 	attr.inherit = inherit;
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, 0);
 }
@@ -95,7 +84,7 @@ static bool map_pages(void)
 	if (file < 0 || pages == MAP_FAILED)
 		return false;
 	second = mmap(pages + PAGE, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file,
-		      (off_t)offset_of(called));
+		      (off_t)offset_of((const void *)(uintptr_t)called));
 	close(file);
 	return second != MAP_FAILED;
 }
@@ -241,7 +230,7 @@ static void count_recursion(void)
 	long long calls = 0;
 
 	attr.config1 = (uintptr_t)self;
-	attr.config2 = offset_of(recurse);
+	attr.config2 = offset_of((const void *)(uintptr_t)recurse);
 	returns = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	signal(SIGUSR1, on_signal);
 	caller = (pid_t)syscall(SYS_gettid);

@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "elf_offset.h"
+
 #define PAGE 4096UL
 
 static char self[512];
@@ -63,18 +65,6 @@ static unsigned long long count_of(int fd)
 	unsigned long long n = 0;
 
 	return read(fd, &n, sizeof(n)) == sizeof(n) ? n : ~0ULL;
-}
-
-/* Where the file has what is mapped at an address: of the segment that has it. */
-static uint64_t offset_of(const void *at)
-{
-	extern const Elf64_Ehdr __ehdr_start;
-	const Elf64_Phdr *p = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
-
-	for (int i = 0; i < __ehdr_start.e_phnum; i++, p++)
-		if (p->p_type == PT_LOAD && (uintptr_t)at - p->p_vaddr < p->p_filesz)
-			return (uintptr_t)at - p->p_vaddr + p->p_offset;
-	return 0;
 }
 
 static void counts(void)

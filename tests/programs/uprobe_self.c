@@ -19,6 +19,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "elf_offset.h"
+
 enum { TIMES = 1000 };
 
 __asm__(".text\n"
@@ -64,17 +66,6 @@ static const struct {
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
-
-static uint64_t offset_of(const char *at)
-{
-	extern const Elf64_Ehdr __ehdr_start;
-	const Elf64_Phdr *p = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
-
-	for (int i = 0; i < __ehdr_start.e_phnum; i++, p++)
-		if (p->p_type == PT_LOAD && (uintptr_t)at - p->p_vaddr < p->p_filesz)
-			return (uintptr_t)at - p->p_vaddr + p->p_offset;
-	return 0;
-}
 
 static int open_probe(unsigned int type, uint64_t config, const char *path, char *at)
 {
