@@ -398,11 +398,10 @@ struct ap_session {
 #define AP_WATCH_TYPE(how)	((how)&0xff)
 #define AP_WATCH_LEN(how)	((how) >> 8 & 0xff)
 #define AP_WATCH_FILE		(1u << 16) /* of code, wherever the file is mapped: a probe */
-#define AP_WATCH_RETURN                                                                            \
-	(1u << 18) /* with AP_WATCH_FILE: returns of the function that begins there */
-#define AP_WATCH_COUNTER                                                                           \
-	(1u << 19)		   /* nothing is counted: the probe's reference counter is raised */
-#define AP_WATCH_LOCKED (1u << 17) /* no address: instructions that lock what they access */
+#define AP_WATCH_LOCKED		(1u << 17) /* no address: instructions that lock what they access */
+/* With AP_WATCH_FILE: returns of the function that begins there; and nothing is counted, the probe's reference counter is raised. */
+#define AP_WATCH_RETURN	 (1u << 18)
+#define AP_WATCH_COUNTER (1u << 19)
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");
 _Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");

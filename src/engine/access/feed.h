@@ -78,7 +78,7 @@ void ap_feed_enter_alone(struct ap_thread *t, bool alone);
 void ap_feed_take_hits(struct ap_thread *t);
 /*
  * feed_gap.c, lock held: shall the thread go on in code that logs, or in code that does not?  stopped: it left the latter in the
- * middle of a block.
+ * middle of a block.  True: samples are due where it stands.
  */
 bool ap_feed_gap_look(struct ap_thread *t, bool stopped);
 /* What lies between touches pages of the engine's for the first time, which are none of the program's. */

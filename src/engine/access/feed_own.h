@@ -105,8 +105,9 @@ void ap_feed_names_take(struct ap_thread_feed *tf);
 /* In the child, whose segment it has: the parent's caches are not its own any more. */
 void ap_feed_names_fork_child(struct ap_thread_feed *tf);
 
-/* feed_gap.c: a log of so many words was read; the thread may run code without one now. */
+/* feed_gap.c: instructions that have run since it was last asked; 0: not known. */
 u64 ap_feed_gap_ran(struct ap_thread *t);
+/* A log of so many words was read, of so many instructions; the thread may run code without one now. */
 void ap_feed_gap_note(struct ap_thread *t, u64 words, u64 ran);
 bool ap_feed_gap_may_begin(struct ap_thread *t);
 /* Nobody looks at single instructions, branches or data: code without a log would do, where there is a gap. */

@@ -30,8 +30,9 @@ static inline u64 ap_overlap(u64 start, u64 end, u64 lo, u64 hi)
 }
 /* Its pages are there after one call; a hint, where that is refused they come one by one. */
 void ap_mem_populate(void *p, u64 size);
+/* How much more is good to have where so much is used. */
+u64 ap_mem_stride(u64 used);
 /* Of memory that is used from start on, up to size, what is ready becomes at least what is wanted.  Returns how much it is. */
-u64 ap_mem_stride(u64 used); /* so much more is good to have where so much is used */
 u64 ap_mem_populate_to(void *start, u64 ready, u64 want, u64 size);
 /*
  * Memory in the blob's own image, readable, writable and executable, page by page; NULL where none is left.  It is never

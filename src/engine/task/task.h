@@ -55,9 +55,10 @@ AP_MUST_CHECK bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi);
 /* peek.c: ptrace has answered */
 void ap_peek_registers(const struct ap_call *c);
 
-/* taken.c: calls that take a part of a file away */
 /* routes.c: to the handler of its number. */
 s64 ap_call_route(struct ap_thread *t, struct ap_call *c);
+
+/* taken.c: calls that take a part of a file away */
 s64 ap_call_truncate(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_open_by_handle(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_ioctl(struct ap_thread *t, struct ap_call *c);

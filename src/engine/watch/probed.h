@@ -26,12 +26,12 @@ void ap_probed_forget(u64 start, u64 end);
 AP_MUST_CHECK bool ap_probed_visit(struct ap_thread *t, u64 pc);
 /* It is back, with the registers that it has: counts what it has executed.  From the handler as well. */
 void ap_probed_back(struct ap_thread *t);
+/* The kernel has functions that are probed return to code of its own, which no one can read and the CPU executes step by step. */
+bool ap_probed_is_trampoline(u64 pc); /* as far as is known */
 /*
- * The kernel has functions that are probed return to code of its own, which no one can read and the CPU executes step by step.
  * Was it an instruction of that which has led from pc to `to`?  false also where one of the program's has been executed behind it,
  * as the kernel went there in the middle of a step.  Lock not held.
  */
-bool ap_probed_is_trampoline(u64 pc); /* as far as is known */
 AP_MUST_CHECK bool ap_probed_returns(u64 pc, u64 to);
 /* Calls by which the program may ask the kernel for breakpoints in its text: code that is there is read again. */
 s64 ap_call_probing(struct ap_thread *t, struct ap_call *c);

@@ -379,9 +379,9 @@ bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t);
 bool ap_host_task_is_proven(struct ap_host *host, const struct ap_host_task *t);
 /* What was opened on its number: fd, AP_HOST_FD_REFUSED, or AP_HOST_FD_NONE where that is not proven to be its own, yet. */
 s32 ap_host_task_opened(const struct ap_host_task *t, int fd);
-/* For paths that the task names. */
 /* The session owner's where it has no segment; NULL: a CPU's, the same. */
 u32 ap_host_party_of(const struct ap_host_task *t);
+/* For paths that the task names. */
 struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t);
 struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
 /* It has ended, be it that nobody has told. */

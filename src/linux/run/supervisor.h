@@ -189,9 +189,9 @@ void ap_tracks_update(struct ap_supervisor *sv);
  * does for one segment may give others their tracks.
  */
 void ap_tracks_learn(struct ap_supervisor *sv);
-/* The process of a segment, pinned as long as the track says so.  False: there is none. */
-/* That of a segment; NULL: it has none, or none any more. */
+/* The track of a segment; NULL: it has none, or none any more. */
 struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg);
+/* The process of a segment, pinned as long as the track says so.  False: there is none. */
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg);
 void ap_track_gone(struct ap_track *t);

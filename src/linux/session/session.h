@@ -57,9 +57,12 @@ AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_sess
 /* Maps the session that this process is counted in, to be read; -ENOENT: there is none. */
 AP_MUST_CHECK int ap_session_join(struct ap_session_file *s);
 void ap_session_close(struct ap_session_file *s);
-/* What begins at off before the segments, as far as the session's owner writes it. */
-/* The next note from i on that may have been written, AP_NOTE_MAX: none.  What nobody has touched is not looked at, which would make pages of it. */
+/*
+ * The next note from i on that may have been written, AP_NOTE_MAX: none.  What nobody has touched is not looked at, which would
+ * make pages of it.
+ */
 u32 ap_session_next_note(const struct ap_session_file *s, u32 i);
+/* What begins at off before the segments, as far as the session's owner writes it. */
 void *ap_session_part(const struct ap_session_file *s, u64 off);
 
 /* party.c: docs/design/trust.md */

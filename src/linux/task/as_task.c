@@ -29,6 +29,7 @@
 
 #include "files/in.h"
 #include "inject/proc.h"
+#include "linux/task/creds.h"
 
 #define WAIT_S 1
 #define STUCK_MAX                                                                                  \
@@ -201,18 +202,9 @@ struct rights {
 	u64 caps; /* effective, none where they are another user namespace's */
 };
 
-static bool userns_of(pid_t pid, char text[64])
-{
-	char path[AP_PROC_PATH];
-	ssize_t n = readlink(ap_proc_path(path, pid, "ns/user"), text, 63);
-
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 static bool read_rights(pid_t tid, struct rights *r)
 {
-	char text[STATUS_MAX], theirs[64], ours[64];
+	char text[STATUS_MAX], theirs[AP_USERNS_NAME], ours[AP_USERNS_NAME];
 	const char *uid, *gid, *groups, *caps, *end;
 
 	if (ap_proc_read(tid, "status", text, sizeof(text)) <= 0)
@@ -225,7 +217,8 @@ static bool read_rights(pid_t tid, struct rights *r)
 	    sscanf(gid, "%*u %*u %*u %u", &r->fsgid) != 1)
 		return false;
 	r->caps = ap_text_u64(&caps, 16);
-	if (!userns_of(tid, theirs) || !userns_of(getpid(), ours) || strcmp(theirs, ours) != 0)
+	if (!ap_creds_userns(tid, theirs) || !ap_creds_userns(getpid(), ours) ||
+	    strcmp(theirs, ours) != 0)
 		r->caps = 0;
 	r->ngroups = 0;
 	for (end = groups + strcspn(groups, "\n"); groups < end;) {

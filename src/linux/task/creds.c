@@ -37,16 +37,23 @@ bool ap_creds_read(pid_t tid, struct ap_creds *creds)
 	return ap_proc_read(tid, "status", text, sizeof(text)) > 0 && ap_creds_parse(text, creds);
 }
 
+bool ap_creds_userns(pid_t tid, char name[AP_USERNS_NAME])
+{
+	char path[AP_PROC_PATH];
+	ssize_t got = readlink(ap_proc_path(path, tid, "ns/user"), name, AP_USERNS_NAME - 1);
+
+	name[got > 0 ? got : 0] = '\0';
+	return got > 0;
+}
+
 bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO])
 {
-	char text[STATUS_MAX], path[AP_PROC_PATH], userns[64];
+	char text[STATUS_MAX], userns[AP_USERNS_NAME];
 	static const char *const names[] = { "Uid", "Gid", "CapPrm" };
-	ssize_t got = readlink(ap_proc_path(path, tid, "ns/user"), userns, sizeof(userns) - 1);
 	size_t n;
 
-	if (got <= 0 || ap_proc_read(tid, "status", text, sizeof(text)) <= 0)
+	if (!ap_creds_userns(tid, userns) || ap_proc_read(tid, "status", text, sizeof(text)) <= 0)
 		return false;
-	userns[got] = '\0';
 	n = (size_t)snprintf(who, AP_CREDS_WHO, "%s", userns);
 	for (u32 i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *p = ap_status_find(text, names[i]);

@@ -18,6 +18,9 @@ struct ap_creds {
 bool ap_creds_parse(const char *text, struct ap_creds *creds);
 bool ap_creds_read(pid_t tid, struct ap_creds *creds);
 bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b);
+/* The task's user namespace, as the kernel names it; false: it is not told. */
+#define AP_USERNS_NAME 64
+AP_MUST_CHECK bool ap_creds_userns(pid_t tid, char name[AP_USERNS_NAME]);
 /*
  * By what the kernel decides who may trace whom, in words: the same for tasks that may trace each other, where both may be
  * dumped.  False: it is not told.
