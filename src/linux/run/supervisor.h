@@ -109,11 +109,13 @@ struct ap_supervisor {
 	u32 scanned[AP_PARTY_MAX]; /* segments that have been seen, of each party */
 	u32 vain[AP_PARTY_MAX];	   /* of this look: claims of the party's that were not so, */
 	u32 fresh[AP_PARTY_MAX];   /* and segments that got a track */
-	u32 nseen;		   /* all of them, ever */
-	u64 free_at;		   /* when those in reserve are looked at again */
-	u32 looks, untold;	   /* ap_session's as they were then */
-	struct ap_host *host;	   /* NULL: there are no perf events */
-	struct ap_client *client;  /* NULL: nobody opens events from outside */
+	u64 quiet_since
+		[AP_PARTY_MAX];	  /* no process of the party has been known since then; 0: one is */
+	u32 nseen;		  /* all of them, ever */
+	u64 free_at;		  /* when those in reserve are looked at again */
+	u32 looks, untold;	  /* ap_session's as they were then */
+	struct ap_host *host;	  /* NULL: there are no perf events */
+	struct ap_client *client; /* NULL: nobody opens events from outside */
 	struct ap_traced *traced;
 	u32 ntraced, traced_cap;
 	enum ap_rights rights;

@@ -43,6 +43,32 @@
 /* Signals are looked at in between. */
 #define MANY_TRACKS 256
 
+/*
+ * A party that no process is left of.  Its memory may go on to name segments, which are nobody's then, and are not waited for, nor
+ * looked for.  Not the session owner's: what it says is of those that may do to the session what they like.
+ */
+static bool is_over(const struct ap_supervisor *sv, u32 party)
+{
+	return party && sv->quiet_since[party] && ap_now_ns() - sv->quiet_since[party] > TAKING_NS;
+}
+
+/* Behind a look at all tracks. */
+static void look_for_processes(struct ap_supervisor *sv, u64 now)
+{
+	bool has[AP_PARTY_MAX] = { 0 };
+
+	/* also one that has ended, as long as another one uses its memory */
+	for (u32 i = 0; i < sv->ntracks; i++)
+		has[AP_PARTY_OF(sv->tracks[i]->seg)] |= sv->tracks[i]->is_named;
+	for (u32 i = 0; i < sv->ntraced; i++)
+		has[sv->traced[i].party] = true;
+	for (u32 p = 0; p < AP_PARTY_MAX; p++)
+		if (has[p] || !ap_session_party(&sv->ses, p << AP_PARTY_SHIFT))
+			sv->quiet_since[p] = 0;
+		else if (!sv->quiet_since[p])
+			sv->quiet_since[p] = now;
+}
+
 /* A party has at most so many segments as its file has room for. */
 static bool has_place(struct ap_supervisor *sv, u32 seg)
 {
@@ -163,21 +189,6 @@ static void forsake(struct ap_supervisor *sv, struct ap_track *t, const struct a
 	t->is_gone = true;
 }
 
-/*
- * No process of the party is left.  What its memory says of segments that are taken and have no name is not believed any more: else
- * a session would never end.  While the command runs its first image may be on its way.
- */
-static bool is_deserted(const struct ap_supervisor *sv, u32 party)
-{
-	if (!sv->command_ended)
-		return false;
-	for (u32 i = 0; i < sv->ntracks; i++)
-		if (AP_PARTY_OF(sv->tracks[i]->seg) == party && sv->tracks[i]->is_named &&
-		    !sv->tracks[i]->is_gone)
-			return false;
-	return true;
-}
-
 /* Learns the process of a segment, once its engine or injector has written a name. */
 static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_seg *head)
 {
@@ -190,9 +201,8 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 	if (!pid && head->ns_pid)
 		pid = ap_owner_outer(sv, t->seg, head, head->ns_pid);
 	if (pid <= 0) {
-		/* named, but no process has that name any more; or none is left that could write one */
-		t->is_gone = (!pid && head->ns_pid) || (ap_now_ns() - t->since_ns > TAKING_NS &&
-							is_deserted(sv, AP_PARTY_OF(t->seg)));
+		/* named, but nobody has that name any more */
+		t->is_gone = !pid && head->ns_pid;
 		*vain += t->is_gone;
 		return;
 	}
@@ -257,19 +267,15 @@ static bool is_given_up(const struct ap_supervisor *sv, const struct ap_track *t
 	return f && f->is_given_up;
 }
 
-/* No process uses it, nor is one about to. */
-static bool is_left_free(const struct ap_supervisor *sv, const struct ap_track *t)
-{
-	return ap_now_ns() - t->since_ns > TAKING_NS &&
-	       (!t->is_taken || is_deserted(sv, AP_PARTY_OF(t->seg)));
-}
-
 /* True when the track has nothing more to tell. */
 static bool update(struct ap_supervisor *sv, struct ap_track *t)
 {
+	const bool over = is_over(sv, AP_PARTY_OF(t->seg));
 	struct ap_seg head;
 	bool is_dead;
 
+	if (over && t->is_free)
+		return true;
 	if (ap_session_seg_read(&sv->ses, t->seg, &head))
 		return false;
 	sv->has_mute |= head.mute;
@@ -277,7 +283,8 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	t->is_taken = head.taken;
 	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
 	if (t->is_free)
-		return is_left_free(sv, t);
+		return over || (!t->is_taken && ap_now_ns() - t->since_ns > TAKING_NS);
+	t->is_gone |= !t->is_named && over;
 	if (!t->is_named && !t->is_gone)
 		watch(sv, t, &head);
 	if (t->pidfd < 0 && t->is_named && !t->is_gone)
@@ -301,7 +308,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
 {
 	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
-	u32 n = f->is_given_up ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
+	u32 n = f->is_given_up || is_over(sv, f->party) ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
 
 	while (*scanned < n && sv->fresh[f->party] < FRESH && !add_track(sv, first + *scanned))
 		++*scanned, sv->nseen++, sv->fresh[f->party]++;
@@ -356,7 +363,8 @@ static void end_parties(struct ap_supervisor *sv)
 	for (u32 i = 0; i < sv->ntraced; i++)
 		is_used[sv->traced[i].party] = true;
 	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
-		if (is_used[f->party] || (!f->is_given_up && has_more(sv, f->party)))
+		if (is_used[f->party] ||
+		    (!f->is_given_up && !is_over(sv, f->party) && has_more(sv, f->party)))
 			continue;
 		take_notes(sv, f);
 		if (sv->host)
@@ -381,7 +389,8 @@ void ap_tracks_update(struct ap_supervisor *sv)
 
 		if (n % MANY_TRACKS == 0)
 			ap_supervisor_glance(sv);
-		if ((!t->is_free || with_free) && update(sv, t)) {
+		if ((!t->is_free || with_free || is_over(sv, AP_PARTY_OF(t->seg))) &&
+		    update(sv, t)) {
 			sv->tracks[i] = sv->tracks[--sv->ntracks];
 			sv->track_at[AP_PARTY_OF(t->seg)][AP_SEG_LOCAL(t->seg)] = NULL;
 			free(t);
@@ -393,6 +402,7 @@ void ap_tracks_update(struct ap_supervisor *sv)
 		sv->free_at = now + FREE_SHARE * (ap_now_ns() - now);
 	ap_session_roots_reap(&sv->ses);
 	ap_tracks_bound(sv);
+	look_for_processes(sv, now);
 	end_parties(sv);
 }
 
