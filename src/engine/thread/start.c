@@ -14,8 +14,6 @@
 
 #define HWCAP2_FSGSBASE 2
 
-struct ap_proc ap_proc;
-
 __attribute__((section(".blob_boot"), aligned(4096))) struct ap_boot ap_boot_page = { 0 };
 
 _Static_assert(offsetof(struct ap_thread, spill_rcx) == AP_T_SPILL_RCX, "gate.S");

@@ -15,6 +15,7 @@
 #include "inject/proc.h"
 #include "linux/host/host_internal.h"
 #include "linux/session/owner.h"
+#include "linux/task/now.h"
 
 #define TICK_NS	   4000000ULL
 #define LOAD	   20 /* a look may take one part in so many of the time */

@@ -17,6 +17,7 @@
 #include "files/in.h"
 #include "inject/proc.h"
 #include "linux/host/host_internal.h"
+#include "linux/task/now.h"
 
 #define SWEEP_NS    1000000000ULL /* between slow sweeps */
 #define SWEEP_MANY  64		  /* files asked at once, so that requests need not wait */

@@ -17,6 +17,7 @@
 
 #include "files/in.h"
 #include "linux/host/host_internal.h"
+#include "linux/task/now.h"
 
 #define CALIBRATE_NS 20000000ULL
 #define TRIES	     16

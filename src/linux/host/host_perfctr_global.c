@@ -14,6 +14,7 @@
 
 #include "inject/proc.h"
 #include "linux/host/host_perfctr.h"
+#include "linux/task/now.h"
 
 #define LEAST_USEC 10000 /* between two samples; 0: none, but when somebody reads */
 

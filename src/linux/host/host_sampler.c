@@ -17,6 +17,7 @@
 
 #include "abi/trace.h"
 #include "linux/host/host_internal.h"
+#include "linux/task/now.h"
 #include "pmu/tracepoint.h"
 #include "sampling/overflow.h"
 #include "sampling/ring.h"

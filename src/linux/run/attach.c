@@ -26,6 +26,7 @@
 #include "inject/proc.h"
 #include "linux/session/blob_image.h"
 #include "linux/task/creds.h"
+#include "linux/task/now.h"
 #include "linux/task/refusal.h"
 #include "linux/task/stopped.h"
 

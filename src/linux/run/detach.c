@@ -16,6 +16,7 @@
 #include "inject/proc.h"
 #include "linux/run/attach.h"
 #include "linux/session/blob_image.h"
+#include "linux/task/now.h"
 #include "linux/task/stopped.h"
 
 #define LEAVE_NS   5000000000ULL

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "linux/run/supervisor.h"
+#include "linux/task/now.h"
 
 #define NS_PER_S    1000000000ULL
 #define SPIN_NS	    20000ULL

@@ -34,6 +34,7 @@
 #include "linux/run/supervisor.h"
 #include "linux/session/blob_image.h"
 #include "linux/session/owner.h"
+#include "linux/task/now.h"
 
 #define LET_GO_NS      100000000ULL
 #define GONE_NS	       1000000000ULL

@@ -14,6 +14,7 @@
 #include "linux/host/host.h"
 #include "linux/run/run_internal.h"
 #include "linux/session/result.h"
+#include "linux/task/now.h"
 #include "model/machine.h"
 
 /* For the outer supervisor to fold what has ended. */

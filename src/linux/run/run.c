@@ -24,6 +24,7 @@
 #include "linux/run/run_internal.h"
 #include "linux/session/blob_image.h"
 #include "linux/session/result.h"
+#include "linux/task/now.h"
 #include "linux/task/program.h"
 #include "linux/task/refusal.h"
 #include "print/print.h"

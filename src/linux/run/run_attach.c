@@ -14,6 +14,7 @@
 #include "inject/proc.h"
 #include "linux/host/host.h"
 #include "linux/run/run_internal.h"
+#include "linux/task/now.h"
 
 pid_t ap_run_target_process(const struct ap_run_target *target)
 {

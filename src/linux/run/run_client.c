@@ -7,6 +7,7 @@
 
 #include "linux/client/client_internal.h"
 #include "linux/run/run_internal.h"
+#include "linux/task/now.h"
 
 int ap_run_client_new(struct ap_run_state *run)
 {

@@ -18,6 +18,7 @@
 #include "files/in.h"
 #include "linux/client/client_internal.h"
 #include "linux/host/host.h"
+#include "linux/task/now.h"
 
 /* timeout(1) sends its signal to the process and to its group: that is one telling, not two. */
 #define ECHO_NS 200000000ULL
@@ -37,14 +38,6 @@
 /* perf_event_paranoid: what sessions begin with, and the strictest. */
 #define LEVEL	  2
 #define LEVEL_MAX 3
-
-u64 ap_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
-}
 
 void ap_supervisor_sigset(sigset_t *set)
 {

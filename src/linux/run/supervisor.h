@@ -144,8 +144,6 @@ struct ap_supervisor {
 	bool wants_account; /* the client lacks an event that the kernel refused */
 };
 
-u64 ap_now_ns(void);
-
 /* supervisor.c.  ses must be set, signals of ap_supervisor_sigset blocked. */
 AP_MUST_CHECK int ap_supervisor_init(struct ap_supervisor *sv);
 void ap_supervisor_fini(struct ap_supervisor *sv);

@@ -15,6 +15,7 @@
 #include "linux/host/host.h"
 #include "linux/run/supervisor.h"
 #include "linux/session/owner.h"
+#include "linux/task/now.h"
 
 /*
  * A fork names its segment within microseconds; who was killed in between never will.  After this

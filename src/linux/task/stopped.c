@@ -22,6 +22,7 @@
 #include "abi/boot.h"
 #include "inject/proc.h"
 #include "linux/run/supervisor.h"
+#include "linux/task/now.h"
 
 #define STOP_NS		2000000000ULL
 #define STEP_NS		100000L

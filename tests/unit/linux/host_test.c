@@ -17,6 +17,7 @@
 
 #include "linux/host/host_internal.h"
 #include "linux/session/owner.h"
+#include "linux/task/now.h"
 #include "sampling/ring.h"
 #include "tap/tap.h"
 

@@ -20,6 +20,7 @@
 #include "inject/task.h"
 #include "linux/run/supervisor.h"
 #include "linux/session/owner.h"
+#include "linux/task/now.h"
 #include "tap/tap.h"
 
 #define PLACE 50
