@@ -177,7 +177,7 @@ struct ap_slot {
 	u64 budget[AP_LANE_MAX][AP_LANE_WORDS];
 	/*
 	 * What the words of lane ap_seg.carry - 1 have counted is carry_base less their sum; while carry_seq is
-	 * odd they are being changed, and it is carry_was.  See ap_slot_carried().
+	 * odd they are being changed, and it is carry_was.  See abi/slot_sum.h.
 	 */
 	u64 carry_base, carry_was;
 	/*
@@ -218,35 +218,6 @@ static inline s64 ap_budget_value(u64 word)
 	return (s64)(ap_budget_is_kicked(word) ? word - AP_BUDGET_KICK : word);
 }
 
-/*
- * What the slot's thread has counted of instructions in the words of its lane carry - 1 (ap_seg.carry), and
- * nowhere else.  Whoever is killed in between leaves an odd carry_seq, and the number as it stood.
- */
-static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
-{
-	u32 seq, tries = 0;
-	u64 sum, left;
-
-	if (!carry || carry > AP_LANE_MAX)
-		return 0;
-	/* a thread that keeps the rules changes it once in a while; one that does not is not waited for */
-	do {
-		seq = __atomic_load_n(&slot->carry_seq, __ATOMIC_ACQUIRE);
-		left = 0;
-		for (u32 j = 0; j < AP_LANE_WORDS; j++)
-			left += (u64)ap_budget_value(
-				__atomic_load_n(&slot->budget[carry - 1][j], __ATOMIC_RELAXED));
-		sum = __atomic_load_n(&slot->carry_base, __ATOMIC_RELAXED) - left;
-		if (left == __atomic_load_n(&slot->carry_hidden_at, __ATOMIC_RELAXED))
-			sum += __atomic_load_n(&slot->carry_hidden, __ATOMIC_RELAXED);
-		if (seq & 1)
-			sum = __atomic_load_n(&slot->carry_was, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&slot->carry_seq, __ATOMIC_RELAXED) != seq &&
-		 ++tries < AP_CARRY_TRIES);
-	return sum;
-}
-
 enum ap_seg_state {
 	AP_SEG_FREE = 0,
 	AP_SEG_INIT = 1,   /* allocated; its process does not count yet */
@@ -257,11 +228,7 @@ enum ap_seg_state {
 	AP_SEG_FOLDED = 6  /* nobody needs it any more; the supervisor has punched the segment */
 };
 
-/*
- * Totals of threads that are gone, double buffered: the inactive copy is written, then fold is
- * stored: bit 0 the active copy, bits 1..15 slot index + 1 that it includes, bits 32.. its gen.
- * A reader that sees that slot still FINAL with that gen must not add it again.
- */
+/* dead, fold: totals of threads that are gone, by the rules of abi/slot_sum.h. */
 struct ap_seg {
 	u32 state;  /* enum ap_seg_state */
 	u32 pid;    /* in the supervisor's pid namespace where known, else 0 */

@@ -7,19 +7,17 @@
 #define AP_SERVICE_HOOKS_H
 
 #include "abi/session.h"
+#include "abi/slot_sum.h"
 #include "base/types.h"
 
 /* Where the calling thread counts, and asks. */
 struct ap_hook_place {
 	struct ap_seg *seg;
 	struct ap_slot *slot;
-	const u64 *counts; /* of shapes */
-	const u64 *shapes; /* their vectors */
-	u32 nshapes;
-	u64 direct;		   /* kinds that shapes do not count any more, */
-	const u64 *direct_sums;	   /* by kind: of what they had counted before */
-	u32 seg_index, slot_index; /* in the session, in the segment */
-	u32 carry;		   /* ap_seg.carry */
+	struct ap_slot_view counts; /* what it has counted */
+	u64 direct;		    /* kinds that shapes do not count any more, */
+	const u64 *direct_sums;	    /* by kind: of what they had counted before */
+	u32 seg_index, slot_index;  /* in the session, in the segment */
 };
 
 const struct ap_session *ap_hook_session(void);

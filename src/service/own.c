@@ -24,8 +24,6 @@
 #define TRIES	   1000U
 #define TRIES_HELD 3U
 #define READS_MANY 64 /* in place, of a kind: more will follow */
-/* Kinds that are never in shapes. */
-#define APART (AP_KIND_BIT(AP_KIND_SYSCALL) | AP_KIND_BIT(AP_KIND_REP_ITER) | AP_KINDS_MODEL)
 
 static const struct ap_pub *pub;
 
@@ -116,20 +114,10 @@ static bool is_own(const struct ap_pub *e, const struct ap_hook_place *p)
 
 u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds)
 {
-	u64 in_shapes = kinds & ~p->direct & ~APART, sum = 0;
+	u64 sum = ap_slot_sum_of(&p->counts, kinds, ~p->direct);
 
-	for (u64 rest = kinds; rest; rest &= rest - 1) {
-		u32 k = (u32)__builtin_ctzll(rest);
-
-		sum += (u64)p->slot->extra[k];
-		if (k == AP_KIND_INSTR)
-			sum += ap_slot_carried(p->slot, p->carry);
-		if (p->direct & AP_KIND_BIT(k))
-			sum += p->direct_sums[k];
-	}
-	for (u32 id = 0; in_shapes && id < p->nshapes; id++)
-		if (p->counts[id])
-			sum += p->counts[id] * ap_shape_of(p->shapes[id], in_shapes);
+	for (u64 rest = kinds & p->direct; rest; rest &= rest - 1)
+		sum += p->direct_sums[__builtin_ctzll(rest)];
 	return sum;
 }
 
@@ -137,7 +125,7 @@ u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds)
 static void note_read(const struct ap_hook_place *p, u64 kinds)
 {
 	static u32 reads[AP_RAW_N];
-	u64 in_shapes = kinds & ~p->direct & ~APART;
+	u64 in_shapes = kinds & ~p->direct & ~AP_KINDS_APART;
 
 	if (!in_shapes || in_shapes & (in_shapes - 1) ||
 	    ++reads[__builtin_ctzll(in_shapes)] < READS_MANY)

@@ -10,6 +10,7 @@
  * likely want them again.  Models are, because they cost much: what they have counted stays, and so do
  * their caches, as if the thread had slept.
  */
+#include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/runtime/engine.h"
 #include "engine/task/task.h"
@@ -127,13 +128,12 @@ u64 ap_direct_kinds(struct ap_thread *t)
 {
 	u64 direct = __atomic_load_n(&ap_proc.direct, __ATOMIC_ACQUIRE) | carried();
 	u64 fresh = direct & ~t->direct_known, sums[AP_RAW_N] = { 0 };
-	const u64 *counts = ap_thread_counts(t);
+	struct ap_slot_view view;
 
 	if (ap_likely(!fresh))
 		return direct;
-	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
-		if (counts[id])
-			ap_shape_add(ap_proc.shapes[id], counts[id], sums);
+	view = ap_thread_view(t);
+	ap_slot_add_shapes(&view, sums);
 	for (u32 k = 0; k < AP_ARRAY_SIZE(t->direct_sums); k++)
 		if (fresh & AP_KIND_BIT(k))
 			t->direct_sums[k] = sums[k];

@@ -5,6 +5,7 @@
  * all sessions, as it is a trip to the hypervisor in a virtual machine, and most answers are known.
  */
 #include "abi/cpuid.h"
+#include "abi/slot_sum.h"
 #include "abi/switches.h"
 #include "engine/emit/emit.h"
 #include "engine/runtime/engine.h"
@@ -142,9 +143,7 @@ static void remember(struct ap_thread *t, u32 counter, const struct ap_service_p
 			ap_direct_want(pmc->kinds);
 		return;
 	}
-	counted = *(const u64 *)((const char *)t + cell);
-	if (is_carried)
-		counted += ap_slot_carried(ap_thread_slot(t), ap_proc.carry);
+	counted = ap_slot_apart(ap_thread_slot(t), ap_proc.carry, kind);
 	e->seq_at = pmc->seq_at;
 	e->seq = pmc->seq;
 	e->cell = (u32)cell;

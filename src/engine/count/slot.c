@@ -9,6 +9,7 @@
  * Process lock held throughout, but for a thread that asks for its own place.
  */
 #include "abi/service.h"
+#include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/access/feed.h"
 #include "engine/task/task.h"
@@ -204,34 +205,37 @@ void ap_slot_init(struct ap_slot *slot, u32 gen)
 }
 
 /*
- * A thread's totals join those of the dead; abi/session.h has the order of stores.  Done already
+ * A thread's totals join those of the dead; abi/slot_sum.h has the order of stores.  Done already
  * where the thread was killed just after it.
  */
 static void fold(struct ap_slot *slot, struct ap_seg *seg, u32 index)
 {
 	u32 now = (u32)(seg->fold & 1), then = !now;
-	u64 named = (u64)(index + 1) << 1 | (u64)slot->gen << 32;
 
-	if ((seg->fold & ~1ULL) == named)
+	if (ap_fold_has(seg->fold, index, slot->gen))
 		return;
 	for (u32 i = 0; i < AP_RAW_N; i++)
 		seg->dead[then][i] = seg->dead[now][i] + slot->final[i];
-	__atomic_store_n(&seg->fold, then | named, __ATOMIC_RELEASE);
+	__atomic_store_n(&seg->fold, then | ap_fold_of(index, slot->gen), __ATOMIC_RELEASE);
+}
+
+struct ap_slot_view ap_thread_view(struct ap_thread *t)
+{
+	return (struct ap_slot_view){
+		.slot = ap_thread_slot(t),
+		.counts = ap_thread_counts(t),
+		.shapes = ap_proc.shapes,
+		.nshapes = __atomic_load_n(&ap_proc.seg->nshapes, __ATOMIC_ACQUIRE),
+		.carry = ap_proc.carry,
+	};
 }
 
 static void sum_up(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
-	const u64 *counts = ap_thread_counts(t);
-	u64 sum[AP_RAW_N];
+	const struct ap_slot_view view = ap_thread_view(t);
 
-	for (u32 i = 0; i < AP_RAW_N; i++)
-		sum[i] = (u64)slot->extra[i];
-	sum[AP_KIND_INSTR] += ap_slot_carried(slot, ap_proc.carry);
-	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
-		if (counts[id])
-			ap_shape_add(ap_proc.shapes[id], counts[id], sum);
-	memcpy(slot->final, sum, sizeof(sum));
+	ap_slot_sum(&view, slot->final);
 	__atomic_store_n(&slot->state, AP_SLOT_FINAL, __ATOMIC_RELEASE);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "engine/sample/lane.h"
 
+#include "abi/slot_sum.h"
 #include "abi/switches.h"
 #include "base/mem.h"
 #include "engine/access/feed.h"
@@ -119,18 +120,9 @@ static void aim(struct ap_thread *t, u32 k, u64 raw)
 
 u64 ap_lane_sum(struct ap_thread *t, u64 kinds)
 {
-	const u64 *counts = ap_thread_counts(t);
-	u64 sum = 0;
+	const struct ap_slot_view view = ap_thread_view(t);
 
-	for (u32 id = 0; id < ap_proc.seg->nshapes; id++)
-		if (counts[id])
-			sum += counts[id] * ap_shape_of(ap_proc.shapes[id], kinds);
-	for (u32 kind = 0; kind < AP_RAW_N; kind++)
-		if (kinds & AP_KIND_BIT(kind))
-			sum += (u64)ap_thread_slot(t)->extra[kind];
-	if (kinds & CARRIED)
-		sum += ap_slot_carried(ap_thread_slot(t), ap_proc.carry);
-	return sum;
+	return ap_slot_sum_of(&view, kinds, ~0ULL);
 }
 
 u64 ap_lane_raw(struct ap_thread *t, u32 lane)

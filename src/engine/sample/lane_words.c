@@ -11,7 +11,7 @@
  * dispatcher anyway: who spreads finds it below 0 like any other.
  *
  * Where the words alone count (the carry), a reader elsewhere must find the sum in the middle of all this, even
- * if the thread is killed there: abi/session.h, ap_slot_carried().
+ * if the thread is killed there: abi/slot_sum.h.
  */
 #include "engine/sample/lane.h"
 

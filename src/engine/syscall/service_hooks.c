@@ -3,6 +3,7 @@
  * Where the engine and the service meet: the functions that the service calls (service/hooks.h),
  * and the way of the program's calls through it.
  */
+#include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/cache/alias.h"
 #include "engine/cache/smc.h"
@@ -26,11 +27,8 @@ void ap_hook_place(struct ap_hook_place *place)
 
 	place->seg = ap_slot_place(t, &place->seg_index, &place->slot_index);
 	place->slot = ap_thread_slot(t);
-	place->counts = ap_thread_counts(t);
-	place->shapes = ap_proc.shapes;
-	place->nshapes = __atomic_load_n(&ap_proc.seg->nshapes, __ATOMIC_ACQUIRE);
+	place->counts = ap_thread_view(t);
 	place->direct = ap_direct_kinds(t);
-	place->carry = ap_proc.carry;
 	place->direct_sums = t->direct_sums;
 }
 

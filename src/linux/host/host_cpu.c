@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/slot_sum.h"
 #include "inject/proc.h"
 #include "linux/host/host_internal.h"
 #include "linux/session/owner.h"
@@ -163,15 +164,13 @@ static bool read_now(struct ap_host *host, struct ap_host_seg *seg, u32 nslots, 
 		memcpy(dead, seg->head->dead[fold & 1], sizeof(seg->head->dead[0]));
 		for (u32 i = 0; i < nslots; i++) {
 			struct seen *now = &c->now[i];
-			bool is_dead;
 
 			now->gen = 0;
 			if (ap_session_slot_read(host->ses, seg->index, i, &c->slots[i]) ||
 			    c->slots[i].state == AP_SLOT_FREE)
 				continue;
-			is_dead = (u32)(fold >> 1 & 0x7fff) == i + 1 &&
-				  (u32)(fold >> 32) == c->slots[i].gen;
-			if (is_dead && c->slots[i].state == AP_SLOT_FINAL)
+			if (c->slots[i].state == AP_SLOT_FINAL &&
+			    ap_fold_has(fold, i, c->slots[i].gen))
 				continue;
 			ap_host_sum_slot(seg, i, now->raw);
 			now->gen = c->slots[i].gen;

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi/slot_sum.h"
 #include "inject/proc.h"
 #include "linux/host/host_internal.h"
 
@@ -73,24 +74,15 @@ struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot)
 void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N])
 {
 	const struct ap_slot *s = ap_host_slot(seg, slot);
-	const u64 *counts = (const u64 *)((const char *)s + AP_SLOT_COUNTS_OFF);
-	const u64 *shapes = (const u64 *)((const char *)seg->head + AP_SHAPES_OFF);
-	u32 nshapes = __atomic_load_n(&seg->head->nshapes, __ATOMIC_ACQUIRE);
+	const struct ap_slot_view view = {
+		.slot = s,
+		.counts = (const u64 *)((const char *)s + AP_SLOT_COUNTS_OFF),
+		.shapes = (const u64 *)((const char *)seg->head + AP_SHAPES_OFF),
+		.nshapes = __atomic_load_n(&seg->head->nshapes, __ATOMIC_ACQUIRE),
+		.carry = __atomic_load_n(&seg->head->carry, __ATOMIC_ACQUIRE),
+	};
 
-	if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == AP_SLOT_FINAL) {
-		memcpy(sum, s->final, sizeof(s->final));
-		return;
-	}
-	for (u32 i = 0; i < AP_RAW_N; i++)
-		sum[i] = (u64)__atomic_load_n(&s->extra[i], __ATOMIC_RELAXED);
-	sum[AP_KIND_INSTR] +=
-		ap_slot_carried(s, __atomic_load_n(&seg->head->carry, __ATOMIC_ACQUIRE));
-	for (u32 id = 0; id < nshapes && id < AP_SHAPE_MAX; id++) {
-		u64 n = __atomic_load_n(&counts[id], __ATOMIC_RELAXED);
-
-		if (n)
-			ap_shape_add(shapes[id], n, sum);
-	}
+	ap_slot_sum(&view, sum);
 }
 
 /* --- counts */

@@ -30,9 +30,10 @@ void ap_hook_place(struct ap_hook_place *place)
 	*place = (struct ap_hook_place){
 		.seg = fake.seg,
 		.slot = fake.slot,
-		.counts = fake.counts,
-		.shapes = fake.shapes,
-		.nshapes = 8,
+		.counts = { .slot = fake.slot,
+			    .counts = fake.counts,
+			    .shapes = fake.shapes,
+			    .nshapes = 8 },
 		.direct = fake.direct,
 		.direct_sums = fake.direct_sums,
 		.seg_index = fake.seg_index,
