@@ -234,10 +234,10 @@ ci:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-opens
+.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-limits check-opens
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
-	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-opens
+	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-limits check-opens
 check-format:
 	@tools/check-format.sh
 check-layers:
@@ -256,6 +256,8 @@ check-print:
 	@tools/check-print.sh
 check-figures:
 	@tools/check-figures.sh
+check-limits:
+	@tools/check-limits.sh
 check-opens:
 	@tools/check-opens.sh
 format:

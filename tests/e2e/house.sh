@@ -129,6 +129,33 @@ run "$tools/check-figures.sh"
 has "$tmp/out" 'two of true-exact' "figures: a key that stands there twice fails"
 rm -r README.md bench docs
 
+# --- rows of docs/limits.md are short, and name notes that are there
+mkdir -p docs/design
+printf '%s\n' '# A note' '## A section' '**Bold words** are named, too.' >docs/design/note.md
+# limits ROW: what the check says of a page of tables in which one row is this
+limits()
+{
+	{
+		yes '| what | why | what you see |' | head -n 60
+		printf '%s\n' "$1"
+	} >docs/limits.md
+	run "$tools/check-limits.sh"
+}
+# shellcheck disable=SC2016 # Markdown
+{
+	limits '| a | `docs/design/note.md`, "A section" | `docs/design/note.md`, "Bold words" |'
+	is "$status" 0 "limits: sections that are there pass"
+	limits "| $(yes x | head -n 296 | tr -d '\n')|"
+	is "$status" 0 "limits: a row of 299 characters passes"
+	limits "| $(yes x | head -n 297 | tr -d '\n')|"
+	has "$tmp/out" 'limits.md:61: a row of 300 characters' "limits: one of 300 fails"
+	limits '| a | `docs/design/none.md` |'
+	has "$tmp/out" 'there is no docs/design/none.md' "limits: a note that is not there fails"
+	limits '| a | `docs/design/note.md`, "Another" |'
+	has "$tmp/out" 'note.md has no section "Another"' "limits: and a section"
+}
+rm -r docs
+
 # blob SOURCE: what the blob's check says of it
 blob()
 {
