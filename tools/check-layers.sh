@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Holds every #include of src/, tests/unit and tests/oracle to mk/layers.mk:
 #   - project headers are named "module/file.h", from src/ (tests: tap/ too, or a file beside them);
-#   - a module includes itself and its DEPS, a facade where there is one, and its ALLOW list;
+#   - a module includes itself and its DEPS, or its facade where there is one, whose headers are there;
 #   - internal.h stays inside its folder;
 #   - abi/switches.h, whose meaning depends on the build, is included by .c files alone;
 #   - freestanding modules include no libc header (their *_hosted.c may).
@@ -50,7 +50,6 @@ check_project()
 		complain "$where" "what it has is compiled twice: only .c files may include \"$header\""
 	fi
 	[[ $owner == "$module" ]] && return
-	has_word "${var[ALLOW_$module]:-}" "$header" && return
 	if ! has_word "${var[DEPS_$module]:-}" "$owner"; then
 		complain "$where" "$module may not use $owner (\"$header\"); it may use: ${var[DEPS_$module]:-nothing}"
 	elif [[ -n ${var[FACADE_$owner]:-} ]] && ! has_word "${var[FACADE_$owner]}" "$header"; then
@@ -85,6 +84,9 @@ for m in ${var[MODULES]}; do
 	for d in ${var[DEPS_$m]}; do
 		before=" ${var[MODULES]} "
 		has_word "${before#* "$m" }" "$d" || complain "$layers" "$m uses $d, which stands above it"
+	done
+	for header in ${var[FACADE_$m]:-}; do
+		[ -e "src/$header" ] || complain "$layers" "there is no \"$header\" to meet $m through"
 	done
 done
 
