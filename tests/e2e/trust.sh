@@ -125,6 +125,19 @@ for mode in vfork alone; do
 	is "$(inodes "${pids[0]}" rw-s | grep -cFx "$(inodes "${pids[1]}" rw-s)")" 0 "$mode: which is not the child's"
 	ends $mode
 done
+# a child that another thread makes while one is on its way, after it has been decided that it stays
+for mode in forks vforks; do
+	: >said.$mode
+	"$ANYPERF" stat -x, -o table.$mode -e instructions -- sh -c "$PROGRAMS/trust_change $mode >said.$mode; exit 0" 2>err.$mode &
+	session=$!
+	check "$mode: it has changed" wait_for 30 grep -q '^[0-9]' said.$mode || note "$(cat err.$mode)"
+	main=$(grep '^[0-9]' said.$mode) child=$(awk '/before/ { print $2 }' said.$mode)
+	is "${child:+$(inodes "$child" rw-s)}" "" "$mode: no child of before is in a file that the new user writes"
+	pkill -9 -P "$main"
+	kill -9 "$main"
+	wait "$session"
+	is "$?" 0 "$mode: the session ends" || note "$(cat "err.$mode")"
+done
 for mode in full again; do
 	changes $mode 1 "$ANYPERF" stat -x, -o table.$mode -e instructions --
 	is "$(files "${pids[0]}")" "0 0" "$mode: it can have none, and has nothing of the session"

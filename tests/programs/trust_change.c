@@ -7,6 +7,9 @@
  *	trust_change raw	likewise, but one thread alone changes
  *	trust_change vfork	its vfork child changes, and is trust_reach then; both pids are said
  *	trust_change alone	it has changed before, and has a child from then, trust_reach; both pids are said
+ *	trust_change forks	it has changed before, and a thread forks while another one is in the call of its next change: if there is
+ *				a child before that is made, it says so first
+ *	trust_change vforks	likewise, by vfork
  *	trust_change traced	its parent, of the session, traces it
  *	trust_change tracer	it traces a child
  *	trust_change filter	it has a seccomp filter that lets nearly all pass
@@ -25,12 +28,15 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -111,6 +117,76 @@ static int alone(void)
 	if (setresuid(NOBODY, NOBODY, 0) || spawn(0) < 0)
 		return 2;
 	if (setresuid(-1, 0, -1))
+		return 2;
+	return stays();
+}
+
+/* --- a child that comes while another thread has decided how it changes, and has not changed yet */
+
+static int listener = -1, asked[2], born[2];
+static int is_vforked;
+
+static void *is_held(void *arg)
+{
+	const int held[] = { SYS_setresuid, -1 };
+	struct sock_filter code[SECCOMP_CODE];
+	struct sock_fprog prog = {
+		seccomp_code(code, held, SECCOMP_RET_USER_NOTIF, SECCOMP_RET_ALLOW), code
+	};
+	int fd;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			  &prog);
+	__atomic_store_n(&listener, fd < 0 ? -2 : fd, __ATOMIC_RELEASE);
+	if (fd < 0 || syscall(SYS_setresuid, -1, 0, -1))
+		exit(2);
+	return arg;
+}
+
+static void *is_asked(void *arg)
+{
+	char byte;
+	pid_t pid;
+
+	if (read(asked[0], &byte, 1) != 1)
+		exit(2);
+	pid = is_vforked ? vfork() : fork();
+	if (!pid && is_vforked)
+		execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+	while (!pid)
+		pause();
+	if (write(born[1], &pid, sizeof(pid)) != sizeof(pid))
+		exit(2);
+	return waits(arg);
+}
+
+/* A child of afterwards is that of a process whose memory the other user can write, and not looked at. */
+static int forks(void)
+{
+	struct seccomp_notif asks = { .id = 0 };
+	struct seccomp_notif_resp says = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+	struct pollfd comes = { .events = POLLIN };
+	pthread_t changer, forker;
+	pid_t pid;
+
+	if (setresuid(NOBODY, NOBODY, 0) || pipe(asked) || pipe(born) ||
+	    pthread_create(&forker, NULL, is_asked, NULL) ||
+	    pthread_create(&changer, NULL, is_held, NULL))
+		return 2;
+	while (__atomic_load_n(&listener, __ATOMIC_ACQUIRE) == -1)
+		usleep(1000);
+	if (listener < 0 || ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asks) ||
+	    write(asked[1], "x", 1) != 1)
+		return 2;
+	comes.fd = born[0];
+	if (poll(&comes, 1, 500) == 1) {
+		if (read(born[0], &pid, sizeof(pid)) != sizeof(pid) || pid < 0)
+			return 2;
+		printf("before %d\n", (int)pid);
+	}
+	says.id = asks.id;
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &says) || pthread_join(changer, NULL))
 		return 2;
 	return stays();
 }
@@ -249,6 +325,10 @@ int main(int argc, char **argv)
 		return spawn(1) < 0 ? 2 : stays();
 	if (!strcmp(mode, "alone"))
 		return alone();
+	if (!strcmp(mode, "forks"))
+		return forks();
+	if (!strcmp(mode, "vforks"))
+		return is_vforked = 1, forks();
 	if (!strcmp(mode, "shared"))
 		return shared();
 	if (!strcmp(mode, "traced"))

@@ -200,6 +200,7 @@ struct ap_thread {
 	u32 rseq_size, rseq_sig;
 	u32 is_still;  /* still.c: it waits, and uses no slot */
 	bool has_left; /* party.c, of a vfork child: its next image is of another party */
+	bool changes; /* party.c: it is in a call that changes its credentials, or decides what to do before */
 	u32 next_root; /* AP_PRCTL_SET_ROOT + 1, 0 none */
 
 	struct ap_traced traced; /* traced.c, and the engine of its tracer */

@@ -99,9 +99,9 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 		return ap_call_user_dispatch(t, c);
 	if (c->a[0] != AP_PRCTL) {
 		if ((u32)c->a[0] != AP_PR_SET_PTRACER)
-			ap_party_before(t, c);
+			return ap_party_call(t, c);
 		ret = ap_call_pass(t, c);
-		if ((u32)c->a[0] == AP_PR_SET_PTRACER && !ret)
+		if (!ret)
 			*ap_ptracer(t) = (u32)c->a[1];
 		return ret;
 	}

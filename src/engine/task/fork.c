@@ -34,7 +34,8 @@ static struct ap_seg *window;
 
 /* What a child is going to have.  Process lock, until the child has it. */
 struct birth {
-	u32 seg; /* NO_SEG: nothing */
+	u32 seg;       /* NO_SEG: nothing */
+	bool is_apart; /* its party is not to have it */
 	u32 nshapes;
 	u64 random;			/* where its numbers begin */
 	struct ap_seg *head;		/* in the window, or in a cradle */
@@ -405,8 +406,10 @@ AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
 }
 
 /* Why the child is not counted. */
-static const char *lack_of(int error)
+static const char *lack_of(const struct birth *b, int error)
 {
+	if (b->is_apart)
+		return ": another thread of the process that forks it has been changing its credentials for three seconds";
 	if (error == -AP_ESRCH)
 		return ": a forked process's parent was stopped or killed in the fork";
 	return ": no room in the session for a forked process";
@@ -424,7 +427,8 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 		leave(t, k);
 	error = attach_child(t, b);
 	if (error) {
-		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm, lack_of(error));
+		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm,
+			 lack_of(b, error));
 		leave(t, k);
 	}
 	t = ap_self();
@@ -499,7 +503,7 @@ static void lend(u32 *done)
 
 s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 {
-	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT);
+	bool counted = !(ap_proc.flags & AP_F_NO_INHERIT), joins;
 	struct ap_slot *slot = ap_thread_slot(t);
 	struct birth b = { .seg = NO_SEG };
 	bool told = false;
@@ -512,8 +516,9 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		*k->random = ap_random_next();
 	b.random = *k->random;
 	ap_lock_take(&ap_proc.lock);
-	ap_party_joined();
-	if (counted) {
+	joins = ap_party_join(t);
+	b.is_apart = !joins;
+	if (counted && joins) {
 		ap_heir_before_fork();
 		prepare(&b, k);
 	}

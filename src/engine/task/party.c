@@ -32,13 +32,41 @@
 #define GROUPS_MAX 64 /* more are taken for others */
 #define CAPS_V1	   0x19980330
 
+#define STEP_NS 300000
+#define STEPS	10000 /* three seconds */
+
 static bool is_left;
 static bool
 	is_alone; /* no other process has been in its party, so it stays there when its credentials change again */
 
-void ap_party_joined(void)
+/* Lock held. */
+static bool is_any_changing(void)
 {
-	__atomic_store_n(&is_alone, false, __ATOMIC_RELAXED);
+	const struct ap_thread *o = ap_proc.threads;
+
+	while (o && !__atomic_load_n(&o->changes, __ATOMIC_SEQ_CST))
+		o = o->next;
+	return o;
+}
+
+bool ap_party_join(struct ap_thread *t)
+{
+	const u32 never = 0;
+
+	for (u32 n = 0; !ap_proc.forsaken; n++) {
+		__atomic_store_n(&is_alone, false, __ATOMIC_SEQ_CST);
+		if (!is_any_changing())
+			return true;
+		if (n == STEPS)
+			return false;
+		ap_lock_drop(&ap_proc.lock);
+		if (ap_still_is_wanted(t))
+			ap_still_wait(t);
+		else
+			ap_own_wait(&never, 0, STEP_NS);
+		ap_lock_take(&ap_proc.lock);
+	}
+	return false;
 }
 
 /* Of a vfork child's process: whichever of its threads it was. */
@@ -62,7 +90,7 @@ void ap_party_leave(struct ap_thread *t)
 {
 	if (t->is_vfork_child)
 		t->has_left = true;
-	else if (!__atomic_load_n(&is_alone, __ATOMIC_RELAXED))
+	else if (!__atomic_load_n(&is_alone, __ATOMIC_SEQ_CST))
 		__atomic_store_n(&is_left, true, __ATOMIC_RELAXED);
 }
 
@@ -192,7 +220,7 @@ static const char *obstacle(void)
 static void be_alone(void)
 {
 	__atomic_store_n(&is_left, false, __ATOMIC_RELAXED);
-	__atomic_store_n(&is_alone, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&is_alone, true, __ATOMIC_SEQ_CST);
 }
 
 /* All others are still.  Why it has not gone, or not wholly; NULL: it has. */
@@ -280,13 +308,11 @@ void ap_party_look(struct ap_thread *t)
 	ap_go_native(t, why); /* which makes the call */
 }
 
-void ap_party_before(struct ap_thread *t, const struct ap_call *c)
+static void leave_before(struct ap_thread *t)
 {
 	const char *why;
 	u64 mask;
 
-	if (!changes(c))
-		return;
 	ap_party_leave(t);
 	if (!ap_party_is_left(t))
 		return;
@@ -297,6 +323,24 @@ void ap_party_before(struct ap_thread *t, const struct ap_call *c)
 	ap_sig_set_mask(mask);
 }
 
+/*
+ * Whether it leaves is decided before the call.  Were a process made in between it would be of the old credentials, and share
+ * its party with the new ones.  So who makes one says so first and looks then, and here it is the other way round.
+ */
+s64 ap_party_call(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret;
+
+	if (!changes(c))
+		return ap_call_pass(t, c);
+	/* who may write a vfork child's memory has all that its parent makes in his hands */
+	__atomic_store_n(&t->changes, !t->is_vfork_child, __ATOMIC_SEQ_CST);
+	leave_before(t);
+	ret = ap_call_pass(t, c);
+	__atomic_store_n(&t->changes, false, __ATOMIC_SEQ_CST);
+	return ret;
+}
+
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c)
 {
 	/* helpers would keep the old credentials, and could not be ended with others */
@@ -305,8 +349,7 @@ s64 ap_call_identity(struct ap_thread *t, struct ap_call *c)
 		ap_helpers_end();
 		ap_lock_drop(&ap_proc.lock);
 	}
-	ap_party_before(t, c);
-	return ap_call_pass(t, c);
+	return ap_party_call(t, c);
 }
 
 s64 ap_party_file(const struct ap_thread *t)

@@ -12,15 +12,19 @@ struct ap_thread;
 
 /* Calls that change the process' credentials or its user namespace. */
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c);
-/* The same of unshare and prctl, before they are made. */
-void ap_party_before(struct ap_thread *t, const struct ap_call *c);
+/* unshare and prctl, which are as other calls where they change nothing of that. */
+s64 ap_party_call(struct ap_thread *t, struct ap_call *c);
 struct ap_filter;
 /* The calling thread has the filter: it could change its credentials, and not go. */
 AP_MUST_CHECK bool ap_party_would_stay(const struct ap_filter *f);
 /* The credentials have changed; have they? */
 void ap_party_leave(struct ap_thread *t);
-/* It makes another process, which is of its party. */
-void ap_party_joined(void);
+/*
+ * It makes another process, which is of its party: with signals off, and the process lock, which is given back meanwhile.  A thread
+ * that is on its way into other credentials is waited for.  False: it does not come back, and the other process is to be of no
+ * party, or this one is of none any more.
+ */
+AP_MUST_CHECK bool ap_party_join(struct ap_thread *t);
 /*
  * Before what needs the party's descriptor.  Where one that shares it has changed its credentials, this process is not counted
  * any more, and does not come back.

@@ -179,7 +179,7 @@ static void clear_up(u64 serial, bool ran)
 
 static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap_call *c)
 {
-	bool is_thread = k->flags & AP_CLONE_THREAD, told;
+	bool is_thread = k->flags & AP_CLONE_THREAD, leaves, told;
 	struct ap_thread *child;
 	u64 mask, serial;
 	u32 seg, slot;
@@ -188,11 +188,12 @@ static s64 clone_shared(struct ap_thread *t, struct ap_clone *k, const struct ap
 	if (!ap_call_block(t, &mask))
 		return AP_SYSCALL_UNTOUCHED;
 	ap_lock_take(&ap_proc.lock);
+	leaves = !is_thread && !ap_party_join(t);
 	ret = ap_thread_new(&child);
 	if (!ret)
 		init_child(t, child, k, c, mask);
-	if (!is_thread) /* its next image is */
-		ap_party_joined();
+	if (!ret && leaves)
+		ap_party_leave(child); /* its next image does */
 	ap_lock_drop(&ap_proc.lock);
 	if (ret) {
 		ap_sig_set_mask(mask);

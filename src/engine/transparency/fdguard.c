@@ -271,10 +271,8 @@ static void own_table(struct ap_thread *t)
 
 s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
 {
-	s64 ret;
+	s64 ret = ap_party_call(t, c);
 
-	ap_party_before(t, c);
-	ret = ap_call_pass(t, c);
 	if (!ret && c->a[0] & AP_CLONE_FILES)
 		own_table(t);
 	return ret;
