@@ -248,6 +248,11 @@ check-folders: all
 	@tools/check-folders.sh $(B)
 layers: all
 	@tools/check-folders.sh --graph $(B)
+# the blocks that the engine writes, beside those of a revision
+.PHONY: check-emitted
+BASE ?= HEAD
+check-emitted: tests-build
+	@tools/check-emitted.sh $(B) $(BASE)
 check-sizes:
 	@tools/check-sizes.sh
 check-shell:
@@ -279,6 +284,7 @@ FORCE:
 #: make asan|ubsan   unit tests under a sanitizer, and random calls on perf events
 #: make tsan         what has threads, under the thread sanitizer
 #: make lint         format, layers, sizes, scripts, output, who opens files; make format repairs the first
+#: make check-emitted BASE=rev  are the blocks that the engine writes as they were at a revision?
 #: make layers       arrows between the folders inside modules, those that point upward, and circles of files
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make the gen/ folders again by asking Zydis and llvm-mca

@@ -54,12 +54,13 @@ static const struct {
 	const char *word;
 	u32 bit;
 } stresses[] = {
-	{ "evict", AP_STRESS_EVICT },	{ "unlinked", AP_STRESS_UNLINKED },
-	{ "shapes", AP_STRESS_SHAPES }, { "requests", AP_STRESS_REQUESTS },
-	{ "checks", AP_STRESS_CHECKS }, { "helper", AP_STRESS_HELPER },
-	{ "gaps", AP_STRESS_GAPS },	{ "no-fsgsbase", AP_STRESS_NO_FSGSBASE },
-	{ "behind", AP_STRESS_BEHIND }, { "frames", AP_STRESS_FRAMES },
-	{ "far", AP_STRESS_FAR },	{ "narrow", AP_STRESS_NARROW },
+	{ "evict", AP_STRESS_EVICT },	  { "unlinked", AP_STRESS_UNLINKED },
+	{ "shapes", AP_STRESS_SHAPES },	  { "requests", AP_STRESS_REQUESTS },
+	{ "checks", AP_STRESS_CHECKS },	  { "helper", AP_STRESS_HELPER },
+	{ "gaps", AP_STRESS_GAPS },	  { "no-fsgsbase", AP_STRESS_NO_FSGSBASE },
+	{ "behind", AP_STRESS_BEHIND },	  { "frames", AP_STRESS_FRAMES },
+	{ "far", AP_STRESS_FAR },	  { "narrow", AP_STRESS_NARROW },
+	{ "emitted", AP_STRESS_EMITTED },
 };
 
 /* NAME=N of --stress; false where it is not that. */
@@ -106,7 +107,7 @@ int ap_engine_opt_stress(void *args, const char *value, char *why)
 			snprintf(
 				why, AP_OPT_WHY,
 				"needs evict, unlinked, shapes, requests, checks, helper, gaps, no-fsgsbase, "
-				"far, fault=N, log=FD or sample=N[:KINDS][+]");
+				"far, narrow, emitted, fault=N, log=FD or sample=N[:KINDS][+]");
 			return -EINVAL;
 		}
 		if (!value[len])

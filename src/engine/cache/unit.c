@@ -8,6 +8,7 @@
  */
 #include "engine/cache/unit.h"
 
+#include "abi/switches.h"
 #include "engine/access/feed.h"
 #include "engine/emit/emit.h"
 #include "engine/runtime/engine.h"
@@ -182,6 +183,9 @@ void ap_unit_add_block(struct ap_unit *u, struct ap_block *b)
 {
 	u->blocks[u->nblocks] = b;
 	__atomic_store_n(&u->nblocks, u->nblocks + 1, __ATOMIC_RELEASE);
+#ifdef AP_TEST_SWITCHES
+	ap_emitted_note(b);
+#endif
 }
 
 struct ap_unit *ap_unit_of(u64 pc)

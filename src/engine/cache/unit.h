@@ -40,6 +40,9 @@ void ap_units_release(void);		  /* no thread can be inside retired ones any more
 bool ap_units_full(void);
 u64 ap_units_overlap(u64 start, u64 end); /* so many bytes of them are in this range; lock held */
 
+/* emitted_switch.c: to the log of a build for tests */
+void ap_emitted_note(const struct ap_block *b);
+
 /* stub.c: writes x->stub, of an exit that can be linked, or cannot; and of one at a place in the middle of its block. */
 void ap_stub_write(const struct ap_unit *u, struct ap_exit *x);
 void ap_stub_write_middle(const struct ap_unit *u, struct ap_exit *x, const u8 *place);
