@@ -58,18 +58,6 @@ static u64 world_raw(void *world, void *host_task, u64 kinds)
 	return sum;
 }
 
-u32 ap_host_count_cpus(void)
-{
-	static u32 known; /* those that there can be: the number does not change */
-
-	if (!known) {
-		long n = sysconf(_SC_NPROCESSORS_CONF);
-
-		known = n > 0 ? (u32)n : 1;
-	}
-	return known;
-}
-
 static u32 world_ncpus(void *world)
 {
 	(void)world;
@@ -200,6 +188,7 @@ int ap_host_new(struct ap_host **out, struct ap_supervisor *sv, const struct ap_
 
 	if (!host)
 		return -ENOMEM;
+	host->life = &ap_host_life;
 	host->sv = sv;
 	host->ses = &sv->ses;
 	host->config = *config;
@@ -266,7 +255,9 @@ void ap_host_free(struct ap_host *host)
 	ap_host_samplers_fini(host);
 	ap_host_cpus_fini(host);
 	ap_host_trace_fini(host);
-	ap_host_pages_fini(host);
+	for (u32 p = 1; p < AP_PARTY_MAX; p++)
+		ap_host_party_ended(host, p);
+	ap_host_pages_end(host, 0);
 	free(host->buf);
 	free(host);
 }

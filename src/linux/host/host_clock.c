@@ -154,8 +154,9 @@ void ap_host_clock_forget(struct ap_host_task *t)
 	t->host->times_open--;
 }
 
-void ap_host_clock_fini(struct ap_host_task *t)
+void ap_host_clock_fini(struct ap_host *host, struct ap_host_task *t)
 {
+	(void)host;
 	if (t->clock_fd >= 0)
 		close(t->clock_fd);
 	ap_host_clock_forget(t);

@@ -259,8 +259,7 @@ void ap_host_cpus_look(struct ap_host *host)
 		if (seg)
 			look_at_seg(host, seg, ap_track_slots(sv->tracks[i]));
 	}
-	ap_host_trace_to_cpus(host, NULL);
-	ap_host_watch_to_cpus(host, NULL);
+	ap_host_task_do(host, NULL, host->life->looked);
 }
 
 /*

@@ -8,16 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "files/in.h"
 #include "inject/proc.h"
 #include "linux/host/host_internal.h"
 #include "linux/task/now.h"
+#include "perfctr/virtual.h"
 
 #define SWEEP_NS    1000000000ULL /* between slow sweeps */
 #define SWEEP_MANY  64		  /* files asked at once, so that requests need not wait */
@@ -37,82 +34,6 @@ struct ap_host_file *ap_host_file_find(struct ap_host *host, u64 inode)
 	while (f && f->inode != inode)
 		f = f->next;
 	return f;
-}
-
-/*
- * The folder stays open: its files are found from there in half the time, and it is of the process that was there then,
- * which is looked at once.
- */
-static int open_fds(struct ap_host *host, const struct ap_host_task *t)
-{
-	char path[96];
-	int ret;
-
-	if (host->fds > 0)
-		close(host->fds);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)t->pid, (int)t->tid);
-	host->fds = ap_kernel_open(path, O_PATH | O_DIRECTORY);
-	host->fds_pid = t->pid;
-	host->fds_tid = t->tid;
-	ret = host->fds < 0 ? host->fds : 0;
-	if (!ret && !ap_host_task_is_itself(host, t)) {
-		close(host->fds);
-		host->fds = 0;
-		ret = -EBADF;
-	}
-	return ret;
-}
-
-static int by_proc(struct ap_host *host, const struct ap_host_task *t, s32 fd)
-{
-	bool is_new = host->fds <= 0 || host->fds_pid != t->pid || host->fds_tid != t->tid;
-	char name[16];
-	int ref;
-
-	snprintf(name, sizeof(name), "%d", fd);
-	if (!is_new) {
-		ref = openat(host->fds, name, O_PATH | O_CLOEXEC);
-		if (ref >= 0)
-			return ref;
-	}
-	ref = open_fds(host, t);
-	if (ref)
-		return ref;
-	ref = openat(host->fds, name, O_PATH | O_CLOEXEC);
-	return ref < 0 ? -errno : ref;
-}
-
-/* Where /proc does not show it: a copy, which stands for a moment only. */
-static int by_copy(const struct ap_host_task *t, s32 fd)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0), copy = -1, ref = -EBADF;
-	char path[32];
-
-	if (pidfd < 0)
-		return -errno;
-	if (ap_host_task_is_itself(t->host, t)) {
-		copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-		ref = copy < 0 ? -errno : 0;
-	}
-	close(pidfd);
-	if (copy < 0)
-		return ref;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
-	ref = ap_kernel_open(path, O_PATH);
-	close(copy);
-	return ref;
-}
-
-int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
-{
-	int ref;
-
-	if (fd < 0)
-		return -EBADF;
-	ref = by_proc(host, t, fd);
-	if (ref == -EACCES || ref == -EPERM)
-		ref = by_copy(t, fd);
-	return ref == -ENOENT ? -EBADF : ref;
 }
 
 static void forget_closed(struct ap_host *host, struct ap_host_file *f)
@@ -137,7 +58,7 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 		ap_event_set_host(f->event, NULL);
 		ap_core_release(host->core, f->event);
 	}
-	ap_host_perfctr_file_free(f);
+	ap_vctr_put(f->vctr);
 	if (task)
 		ap_host_task_order(ap_task_host(task));
 	while (*p != f)

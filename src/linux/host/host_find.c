@@ -1,124 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Tasks by name.  A slot says what its thread is called in its own pid namespace; we call it what
- * /proc calls it.  A program means its own namespace.
- */
+/* The task that a program means by a number of its own namespace, and tasks that have ended without a word. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "inject/proc.h"
 #include "linux/host/host_internal.h"
 #include "linux/session/owner.h"
-#include "linux/task/as_task.h"
-#include "sampling/ring.h"
 
 #define NAMING_TRIES   100
 #define NAMING_STEP_NS 200000L
-
-static bool is_our_pidns(const struct ap_host *host, u64 pidns)
-{
-	return !pidns || pidns == host->ses->head->pidns;
-}
-
-/* The kernel says which task has this name. */
-pid_t ap_host_outer_name(struct ap_host *host, const struct ap_host_seg *seg, u32 inner)
-{
-	struct ap_seg head;
-
-	if (ap_session_seg_read(host->ses, seg->index, &head))
-		return 0;
-	return ap_owner_outer(host->sv, seg->index, &head, inner);
-}
-
-int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot, pid_t *pid,
-		  pid_t *tid)
-{
-	const struct ap_slot *s = ap_host_slot(seg, slot);
-
-	return ap_owner_names(host->sv, seg->index, __atomic_load_n(&s->pid, __ATOMIC_RELAXED),
-			      __atomic_load_n(&s->tid, __ATOMIC_RELAXED), pid, tid);
-}
-
-u32 ap_host_party_of(const struct ap_host_task *t)
-{
-	return t && t->seg ? AP_PARTY_OF(t->seg->index) : 0;
-}
-
-/* One without a segment is the session's own command, before it runs. */
-bool ap_host_task_is_itself(struct ap_host *host, const struct ap_host_task *t)
-{
-	if (!t->seg)
-		return true;
-	return t->gen ? ap_owner_is(host->sv, t->seg->index, t->pid)
-		      : ap_owner_is_child(host->sv, t->seg->index, t->pid);
-}
-
-bool ap_host_task_is_proven(struct ap_host *host, const struct ap_host_task *t)
-{
-	if (!t->seg || !ap_owner_may_more(host->sv))
-		return true;
-	return ap_owner_is(host->sv, t->seg->index, t->pid) && ap_owner_has_thread(t->pid, t->tid);
-}
-
-/* Looked at behind the opening, as the number may have become another's just before that. */
-s32 ap_host_task_opened(const struct ap_host_task *t, int fd)
-{
-	if (fd < 0)
-		return AP_HOST_FD_REFUSED;
-	if (ap_host_task_is_proven(t->host, t))
-		return fd;
-	close(fd);
-	return AP_HOST_FD_NONE;
-}
-
-static bool is_itself(const struct ap_as_task *as)
-{
-	return ap_host_task_is_itself(as->task->host, as->task);
-}
-
-struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t)
-{
-	return (struct ap_as_task){ .pid = t->pid,
-				    .tid = t->tid,
-				    .party = ap_host_party_of(t),
-				    .is_less = ap_owner_may_more(host->sv),
-				    .is_itself = is_itself,
-				    .task = t };
-}
-
-/*
- * Only who is surely gone: a writer that lives after all would go on with its record in the middle of
- * another one's.  In another namespace that takes until its process is.
- */
-bool ap_host_writer_is_dead(void *world, const struct ap_ring_map *map, u32 name)
-{
-	struct ap_host *host = world;
-	u32 seg = map->party << AP_PARTY_SHIFT | AP_RING_NAME_SEG(name),
-	    at = AP_RING_NAME_SLOT(name);
-	const struct ap_session_file *f = ap_session_party(host->ses, seg);
-	struct ap_slot slot = { 0 };
-	struct ap_seg head;
-
-	if (!name || name == AP_RING_CORE)
-		return false;
-	if (!f || seg >= ap_session_nsegs(f) || at >= AP_SLOT_MAX)
-		return true; /* nobody was ever called so */
-	if (ap_session_seg_read(host->ses, seg, &head) ||
-	    ap_session_slot_read(host->ses, seg, at, &slot))
-		return false;
-	if (head.state == AP_SEG_EXECED || head.state == AP_SEG_FOLDED)
-		return true;
-	/* of a process that is exiting other threads run on for a moment */
-	if (slot.state != AP_SLOT_LIVE)
-		return head.state >= AP_SEG_LIVE;
-	if (!slot.pid || !slot.tid || !is_our_pidns(host, head.pidns))
-		return false;
-	return ap_has_ended((pid_t)slot.tid);
-}
 
 /* A fork's child that has not run yet: its parent has given its segment a name. */
 static struct ap_host_task *unborn(struct ap_host *host, u32 seg, pid_t inner, pid_t outer)
@@ -176,7 +69,8 @@ static struct ap_host_task *scan_seg(struct ap_host *host, const struct ap_track
 	if (is_called_so(host, &head, pidns, inner))
 		return unborn(host, seg, (pid_t)inner, ap_pidns_find(pidns, (pid_t)inner));
 	if ((head.state != AP_SEG_LIVE && head.state != AP_SEG_INIT) ||
-	    (head.pidns != pidns && !(is_our_pidns(host, head.pidns) && is_our_pidns(host, pidns))))
+	    (head.pidns != pidns &&
+	     !(ap_host_is_our_pidns(host, head.pidns) && ap_host_is_our_pidns(host, pidns))))
 		return NULL;
 	for (u32 i = 0; i < head.nslots && i < most; i++) {
 		if (ap_session_slot_read(host->ses, seg, i, &slot) || slot.state != AP_SLOT_LIVE ||
@@ -185,7 +79,7 @@ static struct ap_host_task *scan_seg(struct ap_host *host, const struct ap_track
 		s = ap_host_seg(host, seg);
 		return s ? ap_host_task_at(host, s, i) : NULL;
 	}
-	if (is_our_pidns(host, head.pidns))
+	if (ap_host_is_our_pidns(host, head.pidns))
 		return head.pid == inner ? unborn(host, seg, (pid_t)inner, (pid_t)inner) : NULL;
 	/* in the image that it has executed it has not run yet, either */
 	if (head.state != AP_SEG_INIT || head.ns_pid != inner)
@@ -203,13 +97,13 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 		if (!sv->tracks[i]->is_gone)
 			t = scan_seg(host, sv->tracks[i], pidns, (u32)pid);
 	/* a task of a namespace further in */
-	for (u32 i = 0; i < sv->ntracks && !t && is_our_pidns(host, pidns); i++) {
+	for (u32 i = 0; i < sv->ntracks && !t && ap_host_is_our_pidns(host, pidns); i++) {
 		const struct ap_track *track = sv->tracks[i];
 		struct ap_seg head;
 
 		if (track->is_gone || !ap_owner_has_thread(track->pid, pid) ||
 		    ap_session_seg_read(host->ses, track->seg, &head) ||
-		    is_our_pidns(host, head.pidns))
+		    ap_host_is_our_pidns(host, head.pidns))
 			continue;
 		t = scan_seg(host, track, head.pidns, (u32)ap_pidns_inner(track->pid, pid));
 	}
@@ -220,7 +114,7 @@ static struct ap_host_task *scan(struct ap_host *host, u64 pidns, pid_t pid)
 static bool is_thread_of(const struct ap_host *host, const struct ap_host_task *t, u64 pidns,
 			 pid_t pid)
 {
-	if (is_our_pidns(host, pidns))
+	if (ap_host_is_our_pidns(host, pidns))
 		return ap_owner_has_thread(t->pid, pid);
 	return t->pid > 0 && ap_pidns_find_thread(t->pid, pid) > 0;
 }
@@ -248,7 +142,7 @@ static bool is_over(int state)
 
 static bool exists(const struct ap_host *host, u64 pidns, pid_t pid)
 {
-	if (is_our_pidns(host, pidns))
+	if (ap_host_is_our_pidns(host, pidns))
 		return (!kill(pid, 0) || errno == EPERM) && !is_over(state_of(pid, pid));
 	return ap_pidns_find(pidns, pid) > 0;
 }
@@ -269,11 +163,11 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 
 	if (pid <= 0)
 		return -ESRCH;
-	if (is_our_pidns(host, pidns))
+	if (ap_host_is_our_pidns(host, pidns))
 		t = ap_host_task_by_tid(host, pid);
 	if (t && t->seg)
 		t = ap_host_task_at(host, t->seg, t->slot);
-	if (!t || (is_our_pidns(host, pidns) && t->tid != pid))
+	if (!t || (ap_host_is_our_pidns(host, pidns) && t->tid != pid))
 		t = scan(host, pidns, pid);
 	/* a thread takes its name when it runs first, which is soon */
 	for (unsigned int try = 0;
@@ -293,26 +187,6 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	}
 	/* it exists, but is none of ours */
 	return exists(host, pidns, pid) ? -EACCES : -ESRCH;
-}
-
-/*
- * Whoever has waited for a task may read before we hear of its end.  A thread that becomes another
- * image loses its name meanwhile; one that has not run yet has none.
- */
-bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t)
-{
-	pid_t pid, tid;
-
-	if (t->has_parting)
-		return false;
-	if (!t->tid) {
-		if (!ap_host_task_is_in_slot(t) || !ap_host_slot(t->seg, t->slot)->tid)
-			return false;
-		if (ap_host_names(host, t->seg, t->slot, &pid, &tid))
-			return true;
-		ap_host_task_name(host, t, pid, tid);
-	}
-	return ap_has_ended(t->tid);
 }
 
 /* Its events stand still from there on, times too: what was not counted is not said to have been. */

@@ -8,6 +8,7 @@
  * systems, and those may take for ever.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,4 +202,82 @@ bool ap_host_file_is_held(struct ap_host *host, struct ap_host_file *f,
 	/* the opener stays the first; of the others the last ones are remembered */
 	f->users[i < AP_HOST_USERS ? i : 1 + f->inode % (AP_HOST_USERS - 1)] = name;
 	return true;
+}
+
+/* --- descriptors of tasks */
+
+/*
+ * The folder stays open: its files are found from there in half the time, and it is of the process that was there then,
+ * which is looked at once.
+ */
+static int open_fds(struct ap_host *host, const struct ap_host_task *t)
+{
+	char path[96];
+	int ret;
+
+	if (host->fds > 0)
+		close(host->fds);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)t->pid, (int)t->tid);
+	host->fds = ap_kernel_open(path, O_PATH | O_DIRECTORY);
+	host->fds_pid = t->pid;
+	host->fds_tid = t->tid;
+	ret = host->fds < 0 ? host->fds : 0;
+	if (!ret && !ap_host_task_is_itself(host, t)) {
+		close(host->fds);
+		host->fds = 0;
+		ret = -EBADF;
+	}
+	return ret;
+}
+
+static int by_proc(struct ap_host *host, const struct ap_host_task *t, s32 fd)
+{
+	bool is_new = host->fds <= 0 || host->fds_pid != t->pid || host->fds_tid != t->tid;
+	char name[16];
+	int ref;
+
+	snprintf(name, sizeof(name), "%d", fd);
+	if (!is_new) {
+		ref = openat(host->fds, name, O_PATH | O_CLOEXEC);
+		if (ref >= 0)
+			return ref;
+	}
+	ref = open_fds(host, t);
+	if (ref)
+		return ref;
+	ref = openat(host->fds, name, O_PATH | O_CLOEXEC);
+	return ref < 0 ? -errno : ref;
+}
+
+/* Where /proc does not show it: a copy, which stands for a moment only. */
+static int by_copy(const struct ap_host_task *t, s32 fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0), copy = -1, ref = -EBADF;
+	char path[32];
+
+	if (pidfd < 0)
+		return -errno;
+	if (ap_host_task_is_itself(t->host, t)) {
+		copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		ref = copy < 0 ? -errno : 0;
+	}
+	close(pidfd);
+	if (copy < 0)
+		return ref;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+	ref = ap_kernel_open(path, O_PATH);
+	close(copy);
+	return ref;
+}
+
+int ap_host_fd_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
+{
+	int ref;
+
+	if (fd < 0)
+		return -EBADF;
+	ref = by_proc(host, t, fd);
+	if (ref == -EACCES || ref == -EPERM)
+		ref = by_copy(t, fd);
+	return ref == -ENOENT ? -EBADF : ref;
 }

@@ -208,6 +208,7 @@ struct ap_host_stamp {
 };
 
 struct ap_host {
+	const struct ap_host_life *life;
 	struct ap_supervisor *sv;
 	struct ap_session_file *ses;
 	struct ap_core *core;
@@ -321,19 +322,48 @@ void ap_host_spread_kinds(struct ap_host *host, u32 asker);
 /* Packs the generated tree, once. */
 AP_MUST_CHECK int ap_host_tree(struct ap_host *host);
 
-/* host_task.c */
+/* host_slot.c */
 struct ap_host_seg *ap_host_seg(struct ap_host *host, u32 seg);
 /* Only if it is mapped already. */
 struct ap_host_seg *ap_host_seg_known(const struct ap_host *host, u32 seg);
+void ap_host_seg_drop(struct ap_host *host, struct ap_host_seg *s);
 struct ap_slot *ap_host_slot(const struct ap_host_seg *seg, u32 slot);
+/* Counts of a slot as they stand. */
+void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]);
+/* The slot is still this task's: it has not ended without a word. */
+bool ap_host_task_is_in_slot(const struct ap_host_task *t);
+void ap_host_task_note_unseen(struct ap_host_task *t);
+const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t);
+/* The tasks whose numbers share a place. */
+struct ap_host_task **ap_host_tids(struct ap_host *host, pid_t tid);
+struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
+
+/*
+ * What follows from what happens to a task, in arrays that end with NULL.  host_life.c has them, and says at each part why
+ * it stands where it does.
+ */
+typedef void ap_host_part(struct ap_host *host, struct ap_host_task *t);
+struct ap_host_life {
+	int (*begin)(struct ap_host *host, struct ap_host_task *t, bool is_born);
+	ap_host_part *const *named;
+	ap_host_part *const *placed; /* in a slot for the first time */
+	ap_host_part *const *leaving;
+	ap_host_part *const *execed;
+	ap_host_part *const *ended;
+	ap_host_part *const *looked; /* at all of them: NULL as the task */
+};
+extern const struct ap_host_life ap_host_life;
+/* Its exec was asked for and may have happened: it lives on without a slot until that is known. */
+bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t);
+
+/* host_task.c */
+void ap_host_task_do(struct ap_host *host, struct ap_host_task *t, ap_host_part *const *parts);
 /* The task that counts there; made known to the core if need be.  NULL: nobody (left). */
 struct ap_host_task *ap_host_task_at(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 /* A process that has no slot yet, and gets one by its exec. */
 struct ap_host_task *ap_host_task_new(struct ap_host *host, pid_t pid, pid_t tid);
 /* An image that a helper put in place in slot 0: its task, which is known by its former segment. */
 struct ap_host_task *ap_host_task_take_over(struct ap_host *host, struct ap_host_seg *seg);
-/* Some event is of whoever is on a CPU, or in a cgroup: all tasks are made known to the core. */
-void ap_host_know_all(struct ap_host *host);
 /* A child that will count there once it runs. */
 struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg *seg, u32 slot);
 /* It is one of the children that threads there make; -EAGAIN: there are too many that have not run. */
@@ -341,31 +371,38 @@ AP_MUST_CHECK int ap_host_task_made_in(struct ap_host_task *t, struct ap_host_se
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
 /* The same, by who knows how. */
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending);
-/* Its exec was asked for and may have happened: it lives on without a slot until that is known. */
-bool ap_host_task_waits(struct ap_host *host, struct ap_host_task *t);
+/* The other tasks of a process. */
+void ap_host_tasks_end_of(struct ap_host *host, pid_t pid, const struct ap_host_task *but);
 void ap_host_tasks_tick(struct ap_host *host); /* ends those that waited in vain */
-void ap_host_task_order(struct ap_host_task *t);
 void ap_host_task_name(struct ap_host *host, struct ap_host_task *t, pid_t pid, pid_t tid);
+void ap_host_task_place(struct ap_host_task *t, struct ap_host_seg *seg, u32 slot);
+/* What it has counted stays with it; from now on it counts in this slot, which has counted nothing. */
+void ap_host_task_count_from(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
+			     u32 slot);
 /* The task is in place of slot 0 of a new image. */
 void ap_host_task_exec(struct ap_host *host, struct ap_host_task *t, struct ap_host_seg *seg,
 		       pid_t pid);
-const u64 *ap_host_task_raw(struct ap_host *host, struct ap_host_task *t);
-/* The slot is still this task's: it has not ended without a word. */
-bool ap_host_task_is_in_slot(const struct ap_host_task *t);
-/* Counts of a slot as they stand. */
-void ap_host_sum_slot(const struct ap_host_seg *seg, u32 slot, u64 sum[AP_RAW_N]);
+bool ap_host_task_is_alive(const struct ap_host_task *t);
+/* It has ended, be it that nobody has told. */
+bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
+
+/* host_order.c */
+/* Some event is of whoever is on a CPU, or in a cgroup: all tasks are made known to the core. */
+void ap_host_know_all(struct ap_host *host);
+void ap_host_task_order(struct ap_host_task *t);
 
 /* host_log.c */
 /* The task does nothing in place until ap_host_let_go: what is read of it now holds till then. */
 void ap_host_hold(struct ap_host *host, struct ap_host_task *t);
 /* Holds it, and does what it did in place.  Before anything is done with its events. */
-void ap_host_sync(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_sync;
 void ap_host_sync_event(struct ap_host *host, const struct ap_event *event);
 void ap_host_let_go(struct ap_host *host);
 /* It has no place any more, or another one. */
-void ap_host_log_leaves(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_log_leaves;
 
-/* host_find.c */
+/* host_name.c */
+bool ap_host_is_our_pidns(const struct ap_host *host, u64 pidns);
 AP_MUST_CHECK int ap_host_names(struct ap_host *host, const struct ap_host_seg *seg, u32 slot,
 				pid_t *pid, pid_t *tid);
 /* How a process is called here that one of that segment calls so; 0 or less: it is not there. */
@@ -383,9 +420,7 @@ s32 ap_host_task_opened(const struct ap_host_task *t, int fd);
 u32 ap_host_party_of(const struct ap_host_task *t);
 /* For paths that the task names. */
 struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t);
-struct ap_host_task *ap_host_task_by_tid(struct ap_host *host, pid_t tid);
-/* It has ended, be it that nobody has told. */
-bool ap_host_task_is_gone(struct ap_host *host, struct ap_host_task *t);
+/* host_find.c */
 /* Makes the core see that of all of them; false: there were none. */
 bool ap_host_tasks_end_gone(struct ap_host *host);
 /* Of a task that is there and none of the session's. */
@@ -472,7 +507,13 @@ void ap_host_files_fini(struct ap_host *host);
 int ap_host_want_lane(void *world, u64 kinds, u32 *lane);
 void ap_host_put_lane(void *world, u32 lane);
 /* Where it lies. */
-struct ap_sampler *ap_host_sampler_at(const struct ap_host *host, const struct ap_host_sampler *o);
+/* What its thread sees of it: in the session's file. */
+static inline struct ap_sampler *ap_host_sampler_at(const struct ap_host *host,
+						    const struct ap_host_sampler *o)
+{
+	return (struct ap_sampler *)(host->samplers->area +
+				     (u64)(o - host->samplers->of) * AP_SAMPLER_SIZE);
+}
 int ap_host_sampler_new(void *world, void *host_task, struct ap_event *event,
 			struct ap_sampler **out);
 void ap_host_sampler_link(void *world, void *host_task, struct ap_sampler *s);
@@ -481,20 +522,19 @@ void ap_host_sampler_lock(void *world, void *host_task);
 void ap_host_sampler_unlock(void *world, void *host_task, bool told);
 u64 ap_host_sampler_value(void *world, void *host_task, const struct ap_sampler *s);
 /* An exec: it is asked for; the old slot is given up; the new one is in its place. */
-void ap_host_samplers_parting(struct ap_host *host, struct ap_host_task *t);
-void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t);
-void ap_host_samplers_placed(struct ap_host *host, struct ap_host_task *t);
-void ap_host_samplers_named(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_samplers_parting;
+ap_host_part ap_host_samplers_leave;
+ap_host_part ap_host_samplers_placed;
+ap_host_part ap_host_samplers_named;
 /* The task is gone: nobody is to be told any more. */
-void ap_host_kick_forget(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_kick_forget;
 u64 ap_host_samplers_tick(struct ap_host *host, u64 now);
 /* The task writes no more under the name that its slot gives it, be it that it was killed in a record. */
-void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t);
+ap_host_part ap_host_writer_ended;
 /* Nobody can be in the middle of a record under this name, as far as anybody can tell. */
 bool ap_host_writer_is_dead(void *world, const struct ap_ring_map *map, u32 name);
-/* A thread has overflowed, by a sampler that wakes. */
-s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index,
-			 struct ap_svc_overflow *due);
+/* A thread has overflowed, by a sampler that wakes: its event, NULL: it has none there. */
+struct ap_event *ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index);
 /* What was opened has its descriptor by now, or O_ASYNC has changed. */
 void ap_host_sampler_file(struct ap_host *host, const struct ap_host_file *f);
 void ap_host_samplers_fini(struct ap_host *host);
@@ -517,12 +557,12 @@ bool ap_host_can_prompt(struct ap_host *host);
 int ap_host_may_sample(void *world, u32 source);
 /* As the task's samplers want it now. */
 void ap_host_prompts_set(struct ap_host *host, struct ap_host_task *t);
-void ap_host_prompts_end(struct ap_host_task *t);
+ap_host_part ap_host_prompts_end;
 
 /* host_diary.c: the kernel writes down when a task is on a CPU. */
 void ap_host_diary_set(struct ap_host *host, struct ap_host_task *t, bool is_switched);
 bool ap_host_can_keep_diaries(struct ap_host *host); /* with samples of AP_SAMPLE_WORLD */
-void ap_host_diary_end(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_diary_end;
 /* Until let go nobody's diary begins or ends for what it has to tell. */
 void ap_host_diaries_hold(struct ap_host *host);
 void ap_host_diaries_let_go(struct ap_host *host);
@@ -542,24 +582,22 @@ void ap_host_image_mapped(struct ap_host *host, struct ap_host_task *t);
  */
 s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how);
 void ap_host_unmapped(struct ap_host_task *t, u64 start, u64 end, u32 how);
-void ap_host_unmapping_forget(struct ap_host_task *t);
+ap_host_part ap_host_unmapping_forget;
 
 /* host_sideband.c */
 /* host_client.c */
 void ap_host_client_part(void *world, struct ap_event *event, const struct ap_part *part);
 void ap_host_task_names(void *world, const struct ap_event *event, void *host_task,
 			struct ap_task_names *out);
-/* What its events want to be told, as orders. */
-u32 ap_host_tell_orders(const struct ap_host_task *t);
 /* Children that have not said so yet are told of while their parent is known. */
-void ap_host_births(struct ap_host *host, struct ap_host_task *parent);
+ap_host_part ap_host_births;
 void ap_host_born(struct ap_host *host, struct ap_host_task *t, s32 cpu);
 /* It has another name; with a tid, that thread of its process has: as the process knows it. */
 s64 ap_host_comm(struct ap_host *host, struct ap_host_task *t, u32 tid);
 /* Those that the task is in. */
 s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t);
 /* A new image is in place: its name, and what is mapped. */
-void ap_host_image(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_image;
 
 /* host_wake.c */
 /* The core says who is to be told what. */
@@ -582,8 +620,9 @@ void ap_host_publish(void *world, struct ap_event *event);
 void ap_host_publish_task(struct ap_host *host, const struct ap_task *task);
 AP_MUST_CHECK s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
 			       u64 bytes, u64 prot, u64 offset, u64 *where);
+AP_MUST_CHECK int ap_host_mapper_add(struct ap_host_file *f, u32 seg);
 void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg);
-void ap_host_pages_fini(struct ap_host *host);
+void ap_host_pages_end(struct ap_host *host, u32 party);
 /* An area of a party's with room for a ring and a data area of size bytes, its offset in the party's file in *off. */
 AP_MUST_CHECK int ap_host_ring_take(struct ap_host *host, u32 party, u64 size,
 				    struct ap_ring_map *map, u64 *off);
@@ -595,18 +634,19 @@ void ap_host_page_give(struct ap_host *host, u64 at);
 
 /* host_perfctr.c: a request, answered in svc; 0 or -errno. */
 s64 ap_host_perfctr_serve(struct ap_host *host, struct ap_host_task *caller, struct ap_svc *svc);
-void ap_host_perfctr_file_free(struct ap_host_file *f);
 void ap_host_gctr_fini(struct ap_host *host);
-/* The state's page is f->page_off from here on. */
-AP_MUST_CHECK int ap_host_perfctr_mmap(struct ap_host_file *f, u64 bytes, u64 prot, u64 offset);
+/* Of a state's page: as ap_host_mmap. */
+AP_MUST_CHECK s64 ap_host_perfctr_mmap(struct ap_host *host, struct ap_host_task *t,
+				       struct ap_host_file *f, u64 bytes, u64 prot, u64 offset,
+				       u64 *where);
 /* The task stopped where a mark of its state's is: true, a signal is due. */
 /* For a thread that may make no call; false: it has no signal. */
 bool ap_host_perfctr_send(const struct ap_host_task *t, const struct ap_svc_overflow *due);
 bool ap_host_perfctr_overflowed(struct ap_host_task *t, const struct ap_event *event,
 				struct ap_svc_overflow *due);
 /* Its last counts are known; it has another image. */
-void ap_host_perfctr_exit(struct ap_host_task *t);
-void ap_host_perfctr_exec(struct ap_host_task *t);
+ap_host_part ap_host_perfctr_exit;
+ap_host_part ap_host_perfctr_exec;
 
 /* host_cpu.c */
 /* It was seen there; with that the core may have got work for its tick. */
@@ -614,7 +654,7 @@ void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu);
 /* Where a task is (ap_core_ops.cpu_of). */
 s32 ap_host_cpu_of(void *world, void *task);
 /* Looks where a task is, for those of its events that are of CPUs. */
-void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_task_found_on_cpu;
 u64 ap_host_cpu_raw(void *world, s32 cpu, u64 kinds);
 /* There is an event of a CPU; ends with the last one. */
 AP_MUST_CHECK int ap_host_cpus_use(struct ap_host *host, u32 ncpus);
@@ -630,14 +670,14 @@ void ap_host_cpus_fini(struct ap_host *host);
 /* host_world.c */
 int ap_host_world_counter(void *world, void *host_task, s32 cpu, enum ap_world_counter which,
 			  u64 *v);
-void ap_host_world_last(struct ap_host_task *t); /* before the task is gone */
+ap_host_part ap_host_world_last; /* before the task is gone */
 /* Its image asks for an exec; and it has another slot from now on. */
-void ap_host_world_parting(struct ap_host_task *t);
-void ap_host_world_leave(struct ap_host_task *t);
+ap_host_part ap_host_world_parting;
+ap_host_part ap_host_world_leave;
 /* Faults of a mode are counted: nobody can say later what a child's were, which begins with its maker's. */
 bool ap_host_world_splits(const struct ap_host_task *t);
 void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker);
-void ap_host_world_fini(struct ap_host_task *t);
+ap_host_part ap_host_world_fini;
 
 /* host_clock.c */
 u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
@@ -645,18 +685,18 @@ u64 ap_host_task_time(struct ap_host *host, struct ap_host_task *t);
 void ap_host_task_time_is(struct ap_host_task *t, u64 ns);
 void ap_host_clock_last(struct ap_host_task *t);   /* it ends, or has ended */
 void ap_host_clock_forget(struct ap_host_task *t); /* its number is no longer its own */
-void ap_host_clock_fini(struct ap_host_task *t);
+ap_host_part ap_host_clock_fini;
 
 /* host_trace.c */
 int ap_host_trace_count(void *world, void *host_task, s32 cpu, u32 id, u64 *v);
-void ap_host_trace_end(struct ap_host_task *t); /* before its last reading */
+ap_host_part ap_host_trace_end; /* before its last reading */
 /* An exec: it is asked for; the old image's slot is given up; the new one is in its place. */
-void ap_host_trace_parting(const struct ap_host *host, struct ap_host_task *t);
-void ap_host_trace_leave(const struct ap_host *host, struct ap_host_task *t);
-void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_trace_parting;
+ap_host_part ap_host_trace_leave;
+ap_host_part ap_host_trace_execed;
 
 /* What has ended or passed since goes to CPUs: of one task, NULL: of all. */
-void ap_host_trace_to_cpus(struct ap_host *host, struct ap_host_task *t);
+ap_host_part ap_host_trace_to_cpus;
 AP_MUST_CHECK int ap_host_trace_task(struct ap_host *host, struct ap_host_task *t, bool is_born);
 void ap_host_trace_fini(struct ap_host *host);
 
@@ -677,14 +717,14 @@ void ap_host_form_use(void *world, u32 form, s32 by); /* host_probe.c */
 /* A task in that segment is watched, and its code does not mind all of it yet. */
 bool ap_host_watch_is_due(const struct ap_host *host, u32 index, const struct ap_seg *head);
 /* An exec: it is asked for; the old image's slot is given up. */
-void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t);
-void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t);
+ap_host_part ap_host_watch_parting;
+ap_host_part ap_host_watch_leave;
 /* As with tracepoints; a task that is known now, and one that is not any more. */
-void ap_host_watch_to_cpus(struct ap_host *host, const struct ap_host_task *t);
+ap_host_part ap_host_watch_to_cpus;
 AP_MUST_CHECK int ap_host_watch_task(struct ap_host *host, struct ap_host_task *t, bool is_born);
 /* Which counters are to be raised in the task's process; NULL: in all. */
-void ap_host_watch_tell(struct ap_host *host, const struct ap_host_task *t);
-void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t);
+ap_host_part ap_host_watch_tell;
+ap_host_part ap_host_watch_forget;
 
 /* host_cred.c */
 struct ap_cred {

@@ -268,7 +268,7 @@ static s64 tell_mappings(struct ap_host_task *t, u64 start, u64 end, bool is_ima
 void ap_host_image_mapped(struct ap_host *host, struct ap_host_task *t)
 {
 	(void)host;
-	ap_host_unmapping_forget(t);
+	ap_host_unmapping_forget(t->host, t);
 	(void)tell_mappings(t, 0, UINT64_MAX, true);
 }
 
@@ -374,9 +374,9 @@ static void forget_from(struct ap_host *host, struct ap_host_going **at)
 		drop_going(host, at);
 }
 
-void ap_host_unmapping_forget(struct ap_host_task *t)
+void ap_host_unmapping_forget(struct ap_host *host, struct ap_host_task *t)
 {
-	forget_from(t->host, &t->going);
+	forget_from(host, &t->going);
 }
 
 s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
@@ -389,7 +389,7 @@ s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
 	s64 ret;
 
 	if (!(how & AP_SVC_UNMAPPING_MORE))
-		ap_host_unmapping_forget(t);
+		ap_host_unmapping_forget(t->host, t);
 	if (!(ap_task_tells(t->core) & AP_TELL_UNMAPPED))
 		return 0;
 	for (; *p.at; p.at = &(*p.at)->next)
@@ -445,7 +445,7 @@ void ap_host_unmapped(struct ap_host_task *t, u64 start, u64 end, u32 how)
 			at = &(*at)->next;
 	}
 	if (!(how & AP_SVC_UNMAPPED_MORE))
-		ap_host_unmapping_forget(t);
+		ap_host_unmapping_forget(t->host, t);
 }
 
 /*

@@ -269,7 +269,7 @@ static bool has_mapper(const struct ap_host_file *f, u32 seg)
 	return false;
 }
 
-static int add_mapper(struct ap_host_file *f, u32 seg)
+int ap_host_mapper_add(struct ap_host_file *f, u32 seg)
 {
 	u32 *more;
 
@@ -358,15 +358,8 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 	int ret = 0;
 
 	/* its pages are in a file that is not the task's */
-	if (f->perfctr ? party : f->nmappers && party != f->page_party)
+	if (f->nmappers && party != f->page_party)
 		return -EACCES;
-	if (f->perfctr) {
-		ret = ap_host_perfctr_mmap(f, npages * AP_PAGE_SIZE, prot, offset);
-		if (!ret)
-			ret = add_mapper(f, t->seg->index);
-		*where = host->pages.off + f->page_off;
-		return ret;
-	}
 	/* other offsets are of an AUX area, which no driver here has */
 	if (offset || !npages)
 		return -EINVAL;
@@ -376,7 +369,7 @@ s64 ap_host_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_fi
 	else
 		ret = map_first(host, t, f, npages, prot & PROT_W);
 	if (!ret)
-		ret = add_mapper(f, t->seg->index);
+		ret = ap_host_mapper_add(f, t->seg->index);
 	if (f->nmappers)
 		note_mappers(f);
 	ap_host_file_keep(host, f);
@@ -467,30 +460,17 @@ void ap_host_ring_give(struct ap_host *host, const struct ap_ring_map *map, u64 
 		give_pages_back(host, p, (u32)order_of(npages), area_bytes(npages), off - p->off);
 }
 
-static void pages_fini(struct ap_host_pages *p)
+void ap_host_pages_end(struct ap_host *host, u32 party)
 {
+	struct ap_host_pages *p = party ? host->party_pages[party] : &host->pages;
+
+	if (!p)
+		return;
 	for (u32 i = 0; i < AP_HOST_PAGE_ORDERS; i++)
 		free(p->free[i]);
 	if (p->area)
 		munmap(p->area, p->size);
-}
-
-/* All its tasks have ended, and with them their mappings; what they had opened may be open elsewhere. */
-void ap_host_party_ended(struct ap_host *host, u32 party)
-{
-	host->wakes[party] = 0;
-	host->ses->head->wakes_seen[party] = 0;
-	ap_host_carries_end(host, party);
-	if (!host->party_pages[party])
-		return;
-	pages_fini(host->party_pages[party]);
-	free(host->party_pages[party]);
+	if (party)
+		free(p);
 	host->party_pages[party] = NULL;
-}
-
-void ap_host_pages_fini(struct ap_host *host)
-{
-	for (u32 p = 1; p < AP_PARTY_MAX; p++)
-		ap_host_party_ended(host, p);
-	pages_fini(&host->pages);
 }

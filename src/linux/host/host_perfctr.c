@@ -321,20 +321,18 @@ static s64 open_state(struct ap_host *host, struct ap_host_task *caller, const s
 	return 0;
 }
 
-void ap_host_perfctr_file_free(struct ap_host_file *f)
-{
-	ap_vctr_put(f->vctr);
-	f->vctr = NULL;
-}
-
-int ap_host_perfctr_mmap(struct ap_host_file *f, u64 bytes, u64 prot, u64 offset)
+s64 ap_host_perfctr_mmap(struct ap_host *host, struct ap_host_task *t, struct ap_host_file *f,
+			 u64 bytes, u64 prot, u64 offset, u64 *where)
 {
 	struct ap_host_vctr *p;
 	int ret = 0;
 
+	/* its page is in the first party's file */
+	if (AP_PARTY_OF(t->seg->index))
+		return -EACCES;
 	if (f->perfctr == AP_HOST_PERFCTR_DEVICE)
 		return -ENODEV;
-	if (bytes != AP_PAGE_SIZE || offset || prot & PROT_W || !f->vctr)
+	if (!bytes || bytes > AP_PAGE_SIZE || offset || prot & PROT_W || !f->vctr)
 		return -EPERM;
 	p = ap_host_vctr_of(f->vctr);
 	f->page_off = p->page_at;
@@ -344,6 +342,9 @@ int ap_host_perfctr_mmap(struct ap_host_file *f, u64 bytes, u64 prot, u64 offset
 		ret = ap_host_vctr_arm(p);
 		ap_host_vctr_publish(p);
 	}
+	if (!ret)
+		ret = ap_host_mapper_add(f, t->seg->index);
+	*where = host->pages.off + f->page_off;
 	return ret;
 }
 
@@ -460,10 +461,11 @@ bool ap_host_perfctr_send(const struct ap_host_task *t, const struct ap_svc_over
 	       ap_owner_signal(t->host->sv, t->seg->index, t->pid, t->tid, &info);
 }
 
-void ap_host_perfctr_exit(struct ap_host_task *t)
+void ap_host_perfctr_exit(struct ap_host *host, struct ap_host_task *t)
 {
 	struct ap_vctr *v = t->vctr;
 
+	(void)host;
 	if (!v)
 		return;
 	ap_host_vctr_feed(ap_host_vctr_of(v));
@@ -475,10 +477,11 @@ void ap_host_perfctr_exit(struct ap_host_task *t)
 	ap_vctr_put(v);
 }
 
-void ap_host_perfctr_exec(struct ap_host_task *t)
+void ap_host_perfctr_exec(struct ap_host *host, struct ap_host_task *t)
 {
 	struct ap_vctr *v = t->vctr;
 
+	(void)host;
 	if (!v)
 		return;
 	ap_host_vctr_feed(ap_host_vctr_of(v));

@@ -98,8 +98,9 @@ static void end(struct ap_host_task *t, u32 kind)
 	t->prompt_fd[kind] = AP_HOST_FD_NONE;
 }
 
-void ap_host_prompts_end(struct ap_host_task *t)
+void ap_host_prompts_end(struct ap_host *host, struct ap_host_task *t)
 {
+	(void)host;
 	for (u32 kind = 0; kind < AP_PROMPT_N; kind++)
 		end(t, kind);
 }
@@ -149,6 +150,6 @@ void ap_host_quiet(struct ap_host *host, pid_t pid)
 		if (t->pid != pid)
 			continue;
 		t->is_quiet = true;
-		ap_host_prompts_end(t);
+		ap_host_prompts_end(host, t);
 	}
 }

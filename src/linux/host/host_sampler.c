@@ -37,11 +37,6 @@ static u32 index_of(const struct ap_host_samplers *all, const struct ap_sampler 
 	return (u32)(((const u8 *)s - all->area) / AP_SAMPLER_SIZE);
 }
 
-struct ap_sampler *ap_host_sampler_at(const struct ap_host *host, const struct ap_host_sampler *o)
-{
-	return at(host->samplers, (u32)(o - host->samplers->of));
-}
-
 static int make(struct ap_host *host)
 {
 	struct ap_host_samplers *all;
@@ -500,7 +495,7 @@ void ap_host_samplers_leave(struct ap_host *host, struct ap_host_task *t)
 {
 	struct ap_slot *slot = slot_of(t);
 
-	ap_host_prompts_end(t);
+	ap_host_prompts_end(t->host, t);
 	for (struct ap_host_sampler *o = t->samplers; o; o = o->next)
 		o->former +=
 			t->has_parting ? o->parting : slot_count(t, ap_host_sampler_at(host, o));
@@ -556,7 +551,7 @@ u64 ap_host_samplers_tick(struct ap_host *host, u64 now)
 
 /* --- wakeups */
 
-void ap_host_writer_ended(struct ap_host *host, const struct ap_host_task *t)
+void ap_host_writer_ended(struct ap_host *host, struct ap_host_task *t)
 {
 	struct ap_slot *slot;
 	u32 name;
@@ -581,19 +576,16 @@ static struct ap_event *event_of(struct ap_host *host, u64 index)
 	return ap_event_opened(host->samplers->of[index].event);
 }
 
-s64 ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index,
-			 struct ap_svc_overflow *due)
+struct ap_event *ap_host_sampler_wake(struct ap_host *host, struct ap_host_task *t, u64 index)
 {
 	struct ap_event *event = event_of(host, index);
 
 	if (!event || host->samplers->of[index].task != t)
-		return -EINVAL;
+		return NULL;
 	/* the signal's byte says POLLIN as well, where that is due */
 	ap_core_overflowed(host->core, event);
 	ap_core_rings_woken(host->core);
-	if (!ap_host_perfctr_overflowed(t, event, due))
-		due->signo = 0;
-	return 0;
+	return event;
 }
 
 s64 ap_host_sampler_read(struct ap_host *host, struct ap_host_task *t, u64 index, void *buf,

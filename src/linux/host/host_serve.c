@@ -284,7 +284,8 @@ static s64 serve_mmap(struct ap_host *host, struct request *r)
 
 	if (!f)
 		return -EBADF;
-	ret = ap_host_mmap(host, r->task, f, r->svc.arg[1], r->svc.arg[2], r->svc.arg[3], &got[0]);
+	ret = (f->perfctr ? ap_host_perfctr_mmap : ap_host_mmap)(
+		host, r->task, f, r->svc.arg[1], r->svc.arg[2], r->svc.arg[3], &got[0]);
 	got[1] = f->perfctr == AP_HOST_PERFCTR_STATE;
 	if (!ret)
 		(void)give(r, got, sizeof(got));
@@ -507,15 +508,17 @@ static s64 serve_cgroup(struct ap_host *host, struct request *r)
 static s64 serve_wake(struct ap_host *host, struct request *r)
 {
 	struct ap_svc_overflow due = { 0 };
-	s64 ret = ap_host_sampler_wake(host, r->task, r->svc.arg[0], &due);
+	struct ap_event *event = ap_host_sampler_wake(host, r->task, r->svc.arg[0]);
 
 	r->svc.out_size = 0;
-	if (!ret && due.signo) {
+	if (!event)
+		return -EINVAL;
+	if (ap_host_perfctr_overflowed(r->task, event, &due) && due.signo) {
 		if (__atomic_load_n(&r->seg->head->mute, __ATOMIC_ACQUIRE))
 			due.is_sent = ap_host_perfctr_send(r->task, &due);
 		(void)give(r, &due, sizeof(due));
 	}
-	return ret;
+	return 0;
 }
 
 static s64 serve_perfctr(struct ap_host *host, struct request *r)

@@ -70,25 +70,6 @@ void ap_host_task_names(void *world, const struct ap_event *event, void *host_ta
 	inner_names(t, out);
 }
 
-u32 ap_host_tell_orders(const struct ap_host_task *t)
-{
-	u32 tells = ap_task_tells(t->core), orders = 0;
-
-	if (tells & (AP_TELL_MAPPED | AP_TELL_MAPPED_ALL))
-		orders |= AP_ORDER_MAPPED;
-	if (tells & AP_TELL_MAPPED_ALL)
-		orders |= AP_ORDER_MAPPED_DATA;
-	if (tells & AP_TELL_UNMAPPED)
-		orders |= AP_ORDER_UNMAPPED;
-	if (tells & AP_TELL_COMM)
-		orders |= AP_ORDER_COMM;
-	if (tells & AP_TELL_NAMESPACES)
-		orders |= AP_ORDER_NAMESPACES;
-	if (tells & AP_TELL_CGROUP || ap_host_cgroup_wants(t))
-		orders |= AP_ORDER_CGROUP;
-	return orders;
-}
-
 /* In the kernel's order: *_NS_INDEX.  Those of a new task its maker's events hear of, and those of the CPU. */
 static s64 tell_namespaces(struct ap_host *host, struct ap_host_task *by, struct ap_host_task *t)
 {

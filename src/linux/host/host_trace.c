@@ -129,10 +129,11 @@ static u64 call_of(const struct ap_host_task *t)
 }
 
 /* Without a word it was killed, unless the call that it was in says better. */
-void ap_host_trace_end(struct ap_host_task *t)
+void ap_host_trace_end(struct ap_host *host, struct ap_host_task *t)
 {
 	u64 call = call_of(t);
 
+	(void)host;
 	if (t->ending != AP_HOST_LIVES)
 		return;
 	t->last_call = call;
@@ -166,7 +167,7 @@ static void look_for_end(struct ap_host *host, struct ap_host_task *t)
 {
 	if (t->ending == AP_HOST_LIVES && t->points_at != host->epoch &&
 	    ap_host_task_is_gone(host, t))
-		ap_host_trace_end(t);
+		ap_host_trace_end(host, t);
 	t->points_at = host->epoch;
 }
 
@@ -267,7 +268,7 @@ int ap_host_trace_count(void *world, void *host_task, s32 cpu, u32 id, u64 *v)
 	return 0;
 }
 
-void ap_host_trace_parting(const struct ap_host *host, struct ap_host_task *t)
+void ap_host_trace_parting(struct ap_host *host, struct ap_host_task *t)
 {
 	for (u32 i = 0; i < t->npoints; i++)
 		if (!read_slot(t, host->trace->index[i], &t->points[i].parting))
@@ -275,7 +276,7 @@ void ap_host_trace_parting(const struct ap_host *host, struct ap_host_task *t)
 	t->last_call = call_of(t);
 }
 
-void ap_host_trace_leave(const struct ap_host *host, struct ap_host_task *t)
+void ap_host_trace_leave(struct ap_host *host, struct ap_host_task *t)
 {
 	if (!t->has_parting)
 		t->last_call = call_of(t);
@@ -291,7 +292,7 @@ static void add(const struct ap_host *host, struct ap_host_task *t, u32 id)
 		t->points[place - 1].carried++;
 }
 
-void ap_host_trace_execed(const struct ap_host *host, struct ap_host_task *t)
+void ap_host_trace_execed(struct ap_host *host, struct ap_host_task *t)
 {
 	u64 call = t->last_call, passed;
 

@@ -236,7 +236,7 @@ static void free_watch(struct ap_host_watch *w)
 
 /* --- CPUs */
 
-void ap_host_watch_to_cpus(struct ap_host *host, const struct ap_host_task *t)
+void ap_host_watch_to_cpus(struct ap_host *host, struct ap_host_task *t)
 {
 	u64 v;
 
@@ -285,7 +285,7 @@ static void forget(struct ap_host *host, const struct ap_host_task *t,
 	}
 }
 
-void ap_host_watch_forget(struct ap_host *host, const struct ap_host_task *t)
+void ap_host_watch_forget(struct ap_host *host, struct ap_host_task *t)
 {
 	/* counters are raised until their event is closed, which may outlive the task */
 	for (struct ap_host_watch *w = host->watches; w; w = w->next)
@@ -370,7 +370,7 @@ static void tell(const struct ap_host *host, const struct ap_host_task *t)
 	__atomic_store_n(&t->seg->head->counters, mask, __ATOMIC_RELEASE);
 }
 
-void ap_host_watch_tell(struct ap_host *host, const struct ap_host_task *t)
+void ap_host_watch_tell(struct ap_host *host, struct ap_host_task *t)
 {
 	if (t && t->seg)
 		tell(host, t);
@@ -473,14 +473,14 @@ void ap_host_bp_no_data(void *world)
 	host->has_data_watch = false;
 }
 
-void ap_host_watch_parting(struct ap_host *host, const struct ap_host_task *t)
+void ap_host_watch_parting(struct ap_host *host, struct ap_host_task *t)
 {
 	for (struct ap_host_watch *w = host->watches; w; w = w->next)
 		if (w->task == t && !read_slot(w, &w->parting))
 			w->parting = w->start;
 }
 
-void ap_host_watch_leave(struct ap_host *host, const struct ap_host_task *t)
+void ap_host_watch_leave(struct ap_host *host, struct ap_host_task *t)
 {
 	for (struct ap_host_watch *w = host->watches; w; w = w->next) {
 		if (w->task != t)

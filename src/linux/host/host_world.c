@@ -146,13 +146,15 @@ static u64 own_faults(struct ap_host_task *t)
 	return t->own_faults;
 }
 
-void ap_host_world_parting(struct ap_host_task *t)
+void ap_host_world_parting(struct ap_host *host, struct ap_host_task *t)
 {
+	(void)host;
 	(void)own_faults(t);
 }
 
-void ap_host_world_leave(struct ap_host_task *t)
+void ap_host_world_leave(struct ap_host *host, struct ap_host_task *t)
 {
+	(void)host;
 	(void)own_faults(t);
 	t->own_seen = 0;
 }
@@ -230,17 +232,19 @@ void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker
 			begin(t, (enum ap_world_counter)i);
 }
 
-void ap_host_world_last(struct ap_host_task *t)
+void ap_host_world_last(struct ap_host *host, struct ap_host_task *t)
 {
 	u64 v;
 
+	(void)host;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		if (t->world_fd[i] != AP_HOST_FD_NONE)
 			(void)ap_host_world_counter(NULL, t, -1, (enum ap_world_counter)i, &v);
 }
 
-void ap_host_world_fini(struct ap_host_task *t)
+void ap_host_world_fini(struct ap_host *host, struct ap_host_task *t)
 {
+	(void)host;
 	for (u32 i = 0; i < AP_WORLD_N; i++)
 		if (t->world_fd[i] >= 0)
 			close(t->world_fd[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The session's files seen from the supervisor: making them, handing out segments, what was cut short,
- * notes.  What tasks counted the host reads (host_task.c).  abi/session.h has the layout, docs/design/session.md the protocols.
+ * notes.  What tasks counted the host reads (host_slot.c).  abi/session.h has the layout, docs/design/session.md the protocols.
  *
  * Processes write their segments as they like.  What is read here is checked as a kernel checks
  * user memory: an index out of range is ignored, never followed.
