@@ -59,7 +59,9 @@ static void branch(struct ap_feed *f, const struct ap_feed_branch *b)
 
 /* --- what is remembered */
 
-_Static_assert(offsetof(struct ap_feed_way, delta) >= 8 * AP_FEED_ALIGN, "neighbours");
+/* Two ways never share a memo.  With pointers of 32 bits they may, and one has to be learnt again. */
+_Static_assert(sizeof(void *) < 8 || offsetof(struct ap_feed_way, delta) >= 8 * AP_FEED_ALIGN,
+	       "neighbours");
 
 static bool remember_varying(struct ap_feed_memo *m, struct ap_feed_more *more, u32 varying)
 {
