@@ -103,13 +103,31 @@ static void add_insn(struct ap_str *s, const struct ap_block *b, const u8 *p,
 	}
 }
 
-/* Literals at the end are read as if they were instructions, in each build alike. */
-static void add_code(struct ap_str *s, const struct ap_block *b)
+/* The literals at the end, which are no instructions: the first one that an instruction refers to. */
+static const u8 *find_literals(const struct ap_block *b)
 {
 	const u8 *p = b->pad ? b->pad : b->code, *end = b->code + b->code_len;
 	struct ap_insn i;
 
 	while (p < end) {
+		if (ap_insn_decode(&i, p, (size_t)(end - p))) {
+			p++;
+			continue;
+		}
+		p += i.len;
+		if (i.flags & AP_INSN_RIP_REL && p + i.disp >= p && p + i.disp < end)
+			end = p + i.disp;
+	}
+	return end;
+}
+
+static void add_code(struct ap_str *s, const struct ap_block *b)
+{
+	const u8 *p = b->pad ? b->pad : b->code, *end = b->code + b->code_len;
+	const u8 *literals = find_literals(b);
+	struct ap_insn i;
+
+	while (p < literals) {
 		if (p == b->code && b->pad)
 			ap_str_add(s, " code ");
 		if (ap_insn_decode(&i, p, (size_t)(end - p)) ||
@@ -119,6 +137,10 @@ static void add_code(struct ap_str *s, const struct ap_block *b)
 		}
 		add_insn(s, b, p, &i);
 		p += i.len;
+	}
+	for (; p + 8 <= end; p += 8) {
+		ap_str_char(s, ' ');
+		add_field(s, p, 8);
 	}
 }
 
