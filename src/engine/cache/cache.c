@@ -16,13 +16,13 @@
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
 #include "engine/cache/unit.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
 #include "engine/sample/lane.h"
 #include "engine/translate/heir.h"
 #include "engine/translate/sb.h"
-#include "engine/watch/probed.h"
 
 #define PAGE_BUCKETS 4096
 #define YIELDS	     50 /* first */
@@ -121,7 +121,7 @@ void ap_cache_invalidate(u64 start, u64 end)
 	start &= AP_PAGE_MASK;
 	end = AP_ALIGN_UP(end, AP_PAGE_SIZE);
 	ap_resident_forget(start, end);
-	ap_probed_forget(start, end);
+	ap_clients_drop(start, end);
 	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
 		ap_walk_forget();
 		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {

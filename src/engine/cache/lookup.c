@@ -30,9 +30,9 @@
 
 #include "abi/switches.h"
 #include "engine/cache/unit.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
-#include "engine/watch/data.h"
 
 #define HASH_MIN 2048
 #define HASH_FEW 16384
@@ -54,7 +54,7 @@ struct slot {
 #define SMALL_SIZE    (SMALL_ENTRIES * 8ULL)
 /* The small table and its front, the whole one and its front; behind those of code with a log the maps of data. */
 #define PAIR_SIZE  (2 * SMALL_SIZE + 2 * IBL_SIZE)
-#define FIRST_SIZE (PAIR_SIZE + AP_DATA_MAPS)
+#define FIRST_SIZE (PAIR_SIZE + AP_LOW_MAPS)
 
 #define LOW_TOP	 0x7e080000ULL
 #define LOW_STEP 0x1000000ULL
@@ -214,7 +214,7 @@ bool ap_ibl_move(void)
 	tab.pair[0] = whole;
 	tab.data = (u8 *)whole + PAIR_SIZE;
 	fill_table(0, tab.is_large);
-	ap_data_moved();
+	ap_clients_low_maps_moved();
 	ap_mem_unmap(old, FIRST_SIZE);
 	return true;
 }
@@ -432,7 +432,7 @@ bool ap_ibl_has_old_code(void)
 	return tab.is_large && tab.has_small;
 }
 
-u8 *ap_data_maps(void)
+u8 *ap_low_maps(void)
 {
 	return tab.data;
 }

@@ -26,6 +26,9 @@ void ap_ibl_clear(void);		   /* of the indirect table alone */
 
 /* Lanes are tested from now on: the entries in front of the indirect table are needed. */
 void ap_ibl_fill_front(void);
+/* Zeroed bytes for a client, behind the first table: below 2 GB, unless the program wants all of that. */
+#define AP_LOW_MAPS (128ULL << 10)
+u8 *ap_low_maps(void);
 /* Absolute address of the indirect table, of plain code's if that was chosen last: a disp32 where it is below 2 GB. */
 u64 ap_ibl_table(void);
 /* So many bytes of the tables are in this range.  Those where the engine may not be any more move; while the cache is empty. */

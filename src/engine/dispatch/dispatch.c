@@ -9,6 +9,7 @@
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
 #include "engine/cache/unit.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/sample/lane.h"
@@ -17,9 +18,6 @@
 #include "engine/translate/fixed.h"
 #include "engine/translate/heir.h"
 #include "engine/translate/sb.h"
-#include "engine/watch/counters.h"
-#include "engine/watch/data.h"
-#include "engine/watch/probed.h"
 
 /* What a thread brought from the cache, copied while its memory could not be reused yet. */
 struct leave {
@@ -204,8 +202,7 @@ AP_NORETURN static void enter_locked(struct ap_thread *t, struct ap_block *b)
 		set_in_code(t, 0);
 		t->resume = NULL;
 		ap_lock_drop(&ap_proc.lock);
-		ap_watch_undo(t);
-		ap_data_settle(t, false);
+		ap_clients_not_run(t);
 		run(t, false);
 	}
 	if (ap_unlikely(t->resume))
@@ -297,9 +294,7 @@ static void heed(struct ap_thread *t)
 	if (ap_unlikely(ap_kinds_are_stale()))
 		ap_kinds_switch();
 	if (ap_unlikely(ap_watches_are_stale()))
-		ap_watch_switch();
-	if (ap_unlikely(ap_counters_are_stale()))
-		ap_counters_switch();
+		ap_clients_take_over();
 	if (ap_unlikely(ap_taken_is_due()))
 		ap_taken_look();
 }
@@ -329,8 +324,7 @@ static bool is_interrupted(struct ap_thread *t, bool *by_ibl)
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED)) {
 		is = true;
 		*by_ibl = false;
-		ap_watch_undo(t);
-		ap_data_settle(t, false);
+		ap_clients_not_run(t);
 		ap_signal_deliver(t);
 	}
 	if (ap_unlikely(t->traced.how & AP_TRACED_LOOK)) {
@@ -449,8 +443,7 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	u64 frame[5];
 
 	t->regs.rip = pc;
-	if (ap_unlikely(ap_proc.data))
-		ap_data_look(t, pc);
+	ap_clients_before_alone(t, pc);
 	if (ap_safe_copy(frame, (const void *)t->regs.gpr[AP_RSP], sizeof(frame)) != 0 ||
 	    (u16)frame[1] != 0x33) /* what is above a selector is nothing */
 		ap_go_native(t, "iret to another code segment");
@@ -459,7 +452,7 @@ AP_NORETURN static void do_iret(struct ap_thread *t, u64 pc)
 	t->regs.rip = frame[0];
 	t->regs.rflags = (frame[2] & 0x40dd5) | 0x202;
 	t->regs.gpr[AP_RSP] = frame[3];
-	ap_data_settle(t, true);
+	ap_clients_after_exit(t, AP_LEFT_AFTER);
 	ap_smc_serialize();
 	run(t, false);
 }
@@ -578,13 +571,22 @@ AP_NORETURN static void try_fetch(struct ap_thread *t, u64 pc)
 	ap_gate_native_step(t);
 }
 
-/* One instruction, which may access what is watched. */
-AP_NORETURN static void run_watched(struct ap_thread *t, u64 pc)
+/* One instruction, which clients look at. */
+AP_NORETURN static void run_alone(struct ap_thread *t, u64 pc)
 {
 	t->regs.rip = pc;
-	if (ap_proc.data)
-		ap_data_look(t, pc);
+	ap_clients_before_alone(t, pc);
 	ap_dispatch_one_shot(t);
+}
+
+/* A client had the instruction lead here. */
+AP_NORETURN static void visit(struct ap_thread *t, u64 pc, enum ap_special special)
+{
+	t->regs.rip = pc;
+	if (ap_clients_visit(t, pc, special) == AP_VISIT_RUN)
+		run_alone(t, pc);
+	t->traced.steps = false; /* it has not been executed */
+	run(t, false);
 }
 
 AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
@@ -592,7 +594,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	switch (l->special) {
 	case AP_SPECIAL_FETCH:
 		t->regs.rip = l->target;
-		if (!ap_probed_is_trampoline(l->target))
+		if (!ap_clients_is_unreadable(l->target))
 			bring_in(t, l->target);
 		try_fetch(t, l->target);
 	case AP_SPECIAL_UNDEFINED:
@@ -609,19 +611,9 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_dispatch_one_shot(t);
 	case AP_SPECIAL_WATCH:
 	case AP_SPECIAL_LOCKED:
-		t->regs.rip = l->target;
-		ap_watch_hit(t, l->target, l->special == AP_SPECIAL_LOCKED);
-		if (ap_unlikely(ap_probed_is_at(l->target)))
-			(void)!ap_probed_visit(t, l->target);
-		run_watched(t, l->target);
-	case AP_SPECIAL_DATA:
-		run_watched(t, l->target);
 	case AP_SPECIAL_PROBED:
-		t->regs.rip = l->target;
-		if (ap_probed_visit(t, l->target))
-			run_watched(t, l->target);
-		t->traced.steps = false; /* it has not been executed */
-		run(t, false);
+	case AP_SPECIAL_DATA:
+		visit(t, l->target, l->special);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
 		ap_pmc_cpuid(t, l->target);
@@ -671,7 +663,7 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc, bool lean
 		ap_behind_take_back(t);
 	}
 	t->regs.rip = pc;
-	ap_data_settle(t, false);
+	ap_clients_after_exit(t, AP_LEFT_BEFORE);
 	ap_signal_general_protection(t);
 }
 
@@ -697,7 +689,7 @@ static void go_on(struct ap_thread *t)
 	}
 	if (!ap_lanes_share(t))
 		return;
-	ap_watch_keep(t);
+	ap_clients_after_exit(t, AP_LEFT_AFTER);
 	t->entry = (u64)to;
 	t->went_on = x;
 	ap_gate_enter(t);
@@ -730,11 +722,9 @@ void ap_dispatch(struct ap_thread *t)
 		ap_behind_go_on(t, l.middle);
 	}
 	set_in_code(t, 0);
-	if (l.kind != AP_EXIT_NONE)
-		ap_watch_keep(t);
 	if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
 		branch_to_nowhere(t, l.branch, l.lean);
-	ap_data_settle(t, l.kind != AP_EXIT_NONE);
+	ap_clients_after_exit(t, l.kind == AP_EXIT_NONE ? AP_LEFT_EITHER : AP_LEFT_AFTER);
 	switch (l.kind) {
 	case AP_EXIT_DIRECT:
 		t->regs.rip = l.target;
@@ -752,7 +742,7 @@ void ap_dispatch(struct ap_thread *t)
 	case AP_EXIT_SPECIAL:
 		do_special(t, &l);
 	case AP_EXIT_DATA:
-		run_watched(t, l.target);
+		run_alone(t, l.target);
 	default:
 		run(t, false);
 	}

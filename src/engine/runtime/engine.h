@@ -68,26 +68,14 @@ AP_NORETURN void ap_dispatch_one_shot(struct ap_thread *t); /* one instruction a
 AP_NORETURN void ap_go_native(struct ap_thread *t, const char *why);
 AP_NORETURN void ap_native_park(struct ap_thread *t); /* ap_proc.native is set; lock not held */
 
-/* watch.c: execution breakpoints.  Lock held, but for add, hit and undo. */
-bool ap_watch_is_at(u64 pc);
-/* Instructions that lock are counted. */
-bool ap_watch_wants_locked(void);
-void ap_watch_switch(void);
+/* Does the session want other breakpoints than the process has? */
 static inline bool ap_watches_are_stale(void)
 {
 	const struct ap_session *s = ap_proc.session;
 
 	return __atomic_load_n(&s->watch_gen, __ATOMIC_RELAXED) != ap_proc.seg->watch_ack ||
-	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.seg->data_ack;
-}
-void ap_watch_add(struct ap_thread *t, s32 k, s64 n);
-void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked); /* its execution follows */
-void ap_watch_undo(struct ap_thread *t); /* it does not: a signal goes first */
-/* It has been executed: nothing of it is taken back any more. */
-static inline void ap_watch_keep(struct ap_thread *t)
-{
-	t->watch_hit = 0;
-	t->return_is_new = 0;
+	       __atomic_load_n(&s->data_gen, __ATOMIC_RELAXED) != ap_proc.seg->data_ack ||
+	       __atomic_load_n(&ap_proc.seg->counters, __ATOMIC_RELAXED) != ap_proc.counters;
 }
 
 /* dump.c: t is about to die of t->pend_sig, and all with it. */

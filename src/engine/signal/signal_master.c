@@ -11,9 +11,9 @@
 #include "engine/access/feed.h"
 #include "engine/access/feed_code.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/sample/lane.h"
 #include "engine/signal/signal.h"
-#include "engine/watch/probed.h"
 
 #define NR_rt_sigqueueinfo 129
 #define NR_restart_syscall 219
@@ -467,7 +467,7 @@ static bool is_known_to_cpu(u32 sig, const struct ap_ucontext *uc)
 
 void ap_sig_resume_trial(struct ap_thread *t)
 {
-	if (t->on_trial == AP_TRIAL_FETCH && ap_probed_returns(t->native_pc, t->regs.rip)) {
+	if (t->on_trial == AP_TRIAL_FETCH && ap_clients_led_to(t->native_pc, t->regs.rip)) {
 		t->on_trial = AP_TRIAL_NONE;
 		t->native_pc = 0;
 		ap_redispatch(t);
@@ -477,7 +477,7 @@ void ap_sig_resume_trial(struct ap_thread *t)
 		ap_go_native(t, "code that can be executed and not read");
 	}
 	if (t->on_trial == AP_TRIAL_PROBED) {
-		ap_probed_back(t);
+		ap_clients_trial_done(t);
 		t->on_trial = AP_TRIAL_NONE;
 		t->native_pc = 0;
 		ap_redispatch(t);
@@ -520,7 +520,7 @@ static void in_program(struct ap_thread *t, u32 sig, const struct ap_siginfo *in
 			return;
 		}
 		if (t->on_trial == AP_TRIAL_PROBED && info->code != SI_KERNEL)
-			ap_probed_back(t);
+			ap_clients_trial_done(t);
 		t->on_trial = AP_TRIAL_NONE;
 	}
 	if (is_fault(sig, info)) {

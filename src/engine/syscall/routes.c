@@ -3,11 +3,11 @@
  * Which handler a system call goes to: a number's group, and what each group does.  (A table of functions would need relocations,
  * which the engine's image has none of.)
  */
+#include "engine/client.h"
 #include "engine/runtime/resident.h"
 #include "engine/signal/signal.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
-#include "engine/watch/probed.h"
 
 enum group {
 	TO_KERNEL, /* as it stands */
@@ -110,6 +110,14 @@ static const u8 groups[] = {
 };
 /* clang-format on */
 
+static s64 may_change_text(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_call_pass(t, c);
+
+	ap_clients_text_changed(c, ret);
+	return ret;
+}
+
 static s64 to_task(struct ap_thread *t, struct ap_call *c, enum group group)
 {
 	switch (group) {
@@ -155,7 +163,7 @@ static s64 to_task(struct ap_thread *t, struct ap_call *c, enum group group)
 		ap_resident_has_uffd();
 		return ap_call_pass(t, c);
 	case TO_PROBING:
-		return ap_call_probing(t, c);
+		return may_change_text(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}

@@ -12,13 +12,13 @@
 #include "engine/cache/alias.h"
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/huge.h"
 #include "engine/runtime/resident.h"
 #include "engine/runtime/selfmaps.h"
 #include "engine/syscall/taken.h"
 #include "engine/task/task.h"
-#include "engine/watch/counters.h"
 #include "service/service.h"
 
 #define MREMAP_FIXED	   2
@@ -600,7 +600,6 @@ s64 ap_call_memory(struct ap_thread *t, struct ap_call *c)
 	if (ap_unlikely(ap_limits_shares(t)) && ap_vm_limit_refuses(t, c))
 		return c->nr == AP_NR_brk ? ap_sys1(AP_NR_brk, 0) : -AP_ENOMEM;
 	ret = ap_unlikely(ap_mlock_future) ? ap_mlock_memory(t, c, memory) : memory(t, c);
-	if (ap_unlikely(ap_proc.counters))
-		ap_counters_mapped(c, ret);
+	ap_clients_mapped(c, ret);
 	return ret;
 }

@@ -5,11 +5,11 @@
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/signal/signal.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
-#include "engine/watch/data.h"
 
 #define ARCH_SET_GS	  0x1001
 #define ARCH_SET_FS	  0x1002
@@ -37,8 +37,7 @@ static s64 forbid_cpuid(struct ap_thread *t, struct ap_call *c)
 
 	if (!did_fault) {
 		ap_pmc_ask();
-		ap_data_ask();
-		ap_vector_ask();
+		ap_clients_ask_cpu();
 		(void)ap_fp_has_xsave();
 		let_cpuid_fault(true);
 	}

@@ -11,12 +11,12 @@
 #include "base/mem.h"
 #include "engine/access/feed.h"
 #include "engine/access/feed_helper.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/sample/lane.h"
 #include "engine/task/party.h"
 #include "engine/thread/still.h"
 #include "engine/trace/trace.h"
-#include "engine/watch/returns.h"
 #include "service/service.h"
 
 /* struct clone_args by index */
@@ -112,7 +112,7 @@ static void init_child(struct ap_thread *t, struct ap_thread *child, const struc
 	child->own_head = k->flags & AP_CLONE_FILES ? t->own_head : (u32)ap_head_fd(t) + 1;
 	ap_thread_slot(child)->call = c->nr + 1;
 	if (k->flags & AP_CLONE_VFORK)
-		ap_returns_inherit(child, t);
+		ap_clients_inherit_stack(child, t);
 	ap_traced_child(child, &t->traced, k->flags);
 	ap_signal_new_task(t, child, k->flags);
 	ap_thread_link(child);

@@ -7,6 +7,7 @@
 #include "engine/cache/lookup.h"
 #include "engine/cache/smc.h"
 #include "engine/cache/unit.h"
+#include "engine/client.h"
 #include "engine/emit/offsets.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
@@ -101,6 +102,7 @@ static int attach_session(struct ap_boot *boot)
 static int make_tables(void)
 {
 	ap_mend_init();
+	ap_clients_init();
 	ap_unit_init();
 	return ap_lookup_init();
 }

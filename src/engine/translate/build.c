@@ -9,12 +9,12 @@
 #include "engine/access/feed.h"
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/translate/fixed.h"
-#include "engine/watch/data.h"
-#include "engine/watch/probed.h"
 
+#define INT3	      0xcc
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
 /* Unrolling a loop stops at this many instructions: past it the counter is noise anyway. */
 #define UNROLL_INSNS 40
@@ -46,7 +46,8 @@ u32 ap_sb_fetch(u64 pc, u8 buf[16])
 		if (n >= 15 || ap_resident_copy(buf, pc, n) != 0)
 			return 0;
 	}
-	ap_probed_fix(pc, buf);
+	if (ap_unlikely(*buf == INT3))
+		ap_clients_read_int3(pc, buf);
 	return (u32)n;
 }
 
@@ -58,7 +59,8 @@ u32 ap_sb_fetch_near(struct ap_sb *sb, u64 pc, u8 buf[16])
 	u32 n;
 
 	if (pc - sb->window <= last && ap_safe_copy(buf, (const void *)pc, 16) == 0) {
-		ap_probed_fix(pc, buf);
+		if (ap_unlikely(*buf == INT3))
+			ap_clients_read_int3(pc, buf);
 		return 15;
 	}
 	n = ap_sb_fetch(pc, buf);
@@ -131,7 +133,7 @@ static bool read_insn(struct ap_sb *sb, struct ap_sb_insn *in, u64 pc)
 		end_special(sb, pc, AP_SPECIAL_FETCH);
 		return false;
 	}
-	if (ap_probed_is_unknown(pc, in->bytes[0])) {
+	if (ap_unlikely(in->bytes[0] == INT3) && ap_clients_is_unknown_int3(pc)) {
 		end_special(sb, pc, AP_SPECIAL_PROBED);
 		return false;
 	}
@@ -184,28 +186,13 @@ static bool serializes(const struct ap_sb_insn *in)
 	return i->opcode == CPUID || (i->opcode == 0x01 && i->modrm == 0xe8);
 }
 
-/* By its prefix, or as xchg does with memory. */
-static bool is_locked(const struct ap_insn *i)
-{
-	bool is_xchg = !i->map && !(i->flags & (AP_INSN_VEX | AP_INSN_EVEX)) &&
-		       (i->opcode & 0xfe) == 0x86 && i->modrm < 0xc0;
-
-	return is_xchg || i->flags & AP_INSN_LOCK;
-}
-
 /* Why an instruction is executed alone, by way of the dispatcher. */
-static enum ap_special alone_for(const struct ap_sb_insn *in, enum ap_check_kind check)
+static enum ap_special alone_for(struct ap_sb_insn *in)
 {
-	bool is_watched = ap_watch_is_at(in->pc);
+	enum ap_special special = ap_clients_plan_insn(in);
 
-	if (ap_unlikely(ap_watch_wants_locked()) && is_locked(&in->i))
-		return AP_SPECIAL_LOCKED;
-	if (is_watched)
-		return AP_SPECIAL_WATCH;
-	if (ap_probed_is_at(in->pc))
-		return AP_SPECIAL_PROBED;
-	if (check == AP_CHECK_ALONE)
-		return AP_SPECIAL_DATA;
+	if (ap_unlikely(special != AP_SPECIAL_NONE))
+		return special;
 	return serializes(in) ? AP_SPECIAL_SERIALIZE : AP_SPECIAL_NONE;
 }
 
@@ -231,7 +218,7 @@ static bool next_insn(struct ap_sb *sb, u64 pc)
 	} while (sb->npages != npages && has_flags(pc, AP_RANGE_W | AP_RANGE_SHARED));
 	in->pc = pc;
 	in->cls = AP_REC_PLAIN;
-	in->side = in->guard = in->pmc = false;
+	in->side = in->guard = in->pmc = in->check = false;
 	return true;
 }
 
@@ -464,7 +451,6 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	sb->special = AP_SPECIAL_NONE;
 	for (;;) {
 		struct ap_sb_insn *in = &sb->insns[sb->n];
-		enum ap_check_kind check = AP_CHECK_NONE;
 		enum ap_special alone;
 		u64 next;
 
@@ -478,10 +464,7 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 			end_direct(sb, cur);
 			break;
 		}
-		if (ap_unlikely(ap_proc.data) && !sb->alone)
-			check = ap_check_kind(&in->i, in->bytes);
-		in->check = check == AP_CHECK_INLINE;
-		alone = sb->alone ? AP_SPECIAL_NONE : alone_for(in, check);
+		alone = sb->alone ? AP_SPECIAL_NONE : alone_for(in);
 		if (alone != AP_SPECIAL_NONE) {
 			bool lasts = !sb->transient;
 

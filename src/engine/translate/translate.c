@@ -15,12 +15,12 @@
 #include "engine/access/feed.h"
 #include "engine/cache/lookup.h"
 #include "engine/cache/unit.h"
+#include "engine/client.h"
 #include "engine/emit/emit.h"
 #include "engine/runtime/engine.h"
 #include "engine/sample/lane.h"
 #include "engine/translate/heir.h"
 #include "engine/translate/sb.h"
-#include "engine/watch/data.h"
 
 struct side {
 	u8 *from;		  /* rel32 of the jcc in the block's body */
@@ -51,8 +51,7 @@ static struct {
 	u64 jumps[AP_BLOCK_INSNS + 1];
 	struct side sides[AP_WALK_JCC + 2];
 	struct side guards[AP_BLOCK_GUARDS + 1];
-	struct ap_check checks[AP_BLOCK_INSNS + 1];
-	u32 nrecs, njumps, nsides, nguards, nchecks;
+	u32 nrecs, njumps, nsides, nguards;
 	struct ap_vec vec; /* of the instructions written so far */
 	struct ap_vec final_vec;
 	const u8 *code;	 /* its beginning */
@@ -314,25 +313,13 @@ static void emit_rep(struct ap_sb_insn *in)
 }
 
 /* Before the counter: who leaves here has counted nothing of the final exit, and all flags. */
-static void emit_check(const struct ap_sb_insn *in)
+static void emit_clients(const struct ap_sb_insn *in)
 {
 	const u8 *from = tr.e.p;
 
-	if (ap_likely(!in->check))
-		return;
-	ap_check_emit(&tr.e, in, &tr.checks[tr.nchecks++]);
-	record(AP_REC_CHECK, 0, from);
-}
-
-static void emit_check_outs(void)
-{
-	for (u32 k = 0; k < tr.nchecks && !tr.e.full; k++) {
-		const struct ap_check *c = &tr.checks[k];
-		u32 off = (u32)(c->at - tr.u->base);
-
-		ap_check_emit_out(&tr.e, c, (u32)(tr.u - ap_units) << AP_UNIT_OFF_BITS | off,
-				  tr.u->base + AP_UNIT_GATE);
-	}
+	ap_clients_emit_before(&tr.e, in);
+	if (tr.e.p > from)
+		record(AP_REC_CHECK, 0, from);
 }
 
 static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
@@ -345,7 +332,7 @@ static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
 		struct ap_sb_insn *in = &sb->insns[k];
 
 		emit_feed(in);
-		emit_check(in);
+		emit_clients(in);
 		if (tr.count && sb->inc_flags_ok && sb->inc_at == k)
 			emit_inc(sb, k, exits);
 		if (tr.count_reps && in->i.flags & AP_INSN_REP)
@@ -478,7 +465,7 @@ static void emit_final(struct ap_sb *sb, struct ap_exit *x)
 		if (tr.count && tr.final_vec.g[AP_VEC_BASE] && emit_early_inc(sb, x))
 			inc = false;
 		emit_feed_final(sb, in);
-		emit_check(in);
+		emit_clients(in);
 		emit_indirect(sb, in, inc ? &tr.final_vec : NULL);
 		return;
 	}
@@ -710,7 +697,8 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 
 	tr.e = (struct ap_emit){ u->base + u->used, end, end <= u->base + u->used };
 	tr.cold = u->cold;
-	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = tr.nchecks = 0;
+	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = 0;
+	ap_clients_emit_begin();
 	tr.vec = (struct ap_vec){ { 0 } };
 	tr.count = ap_proc.flags & AP_F_COUNT;
 	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
@@ -759,7 +747,7 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	emit_final(sb, &exits[nsides]);
 	emit_side_stubs(sb, exits);
 	emit_guard_fails(sb);
-	emit_check_outs();
+	ap_clients_emit_end(&tr.e, u);
 	emit_outs();
 	if (may_stop(sb))
 		emit_stop(&exits[nsides + 1]);

@@ -3,9 +3,21 @@
  * The check before an instruction that accesses memory, where data is watched.  It leaves all
  * registers and flags as they were, and cannot fault: a signal steps over it.
  */
+#include "engine/cache/lookup.h"
+#include "engine/cache/unit.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
 #include "engine/watch/data.h"
+
+/* A check in the making: where it stands, and the rel32 of its ways out. */
+struct check {
+	u8 *at;
+	u8 *out[AP_ACCESS_MAX];
+	u32 n;
+};
+
+static struct check checks[AP_BLOCK_INSNS + 1]; /* of the block that is written; lock */
+static u32 nchecks;
 
 /* Does a general register file tell its address and size, in a form that lea can take? */
 static bool is_plain(const struct ap_access *a)
@@ -36,7 +48,7 @@ enum ap_check_kind ap_check_kind(const struct ap_insn *i, const u8 *code)
 
 static u64 map_of(const struct ap_access *a)
 {
-	return (u64)ap_data_maps() + (a->size > 8 ? AP_DATA_MAP : 0);
+	return (u64)ap_low_maps() + (a->size > 8 ? AP_DATA_MAP : 0);
 }
 
 /* movzx ecx, byte [rcx + map] */
@@ -121,11 +133,20 @@ static void emit_load(struct ap_emit *e, const struct ap_sb_insn *in, const stru
 	emit_look(e, map_of(a));
 }
 
-void ap_check_emit(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_check *c)
+void ap_check_begin(void)
+{
+	nchecks = 0;
+}
+
+void ap_check_before(struct ap_emit *e, const struct ap_sb_insn *in)
 {
 	static const u8 jrcxz_5[2] = { 0xe3, 5 };
 	struct ap_access list[AP_ACCESS_MAX];
+	struct check *c;
 
+	if (ap_likely(!in->check))
+		return;
+	c = &checks[nchecks++];
 	c->at = e->p;
 	c->n = ap_insn_accesses(&in->i, in->bytes, list);
 	ap_emit_gs_store(e, AP_RCX, AP_T_SPILL_RCX);
@@ -137,7 +158,8 @@ void ap_check_emit(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_che
 	ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
 }
 
-void ap_check_emit_out(struct ap_emit *e, const struct ap_check *c, u32 place, const u8 *gate)
+/* The way out.  place: as in ap_thread.exit_id */
+static void emit_out(struct ap_emit *e, const struct check *c, u32 place, const u8 *gate)
 {
 	static const u8 mov_gs[4] = { 0x65, 0xc7, 0x04, 0x25 }; /* mov dword gs:[] */
 	const u8 *here = e->p;
@@ -156,4 +178,14 @@ void ap_check_emit_out(struct ap_emit *e, const struct ap_check *c, u32 place, c
 	ap_patch_rel32(site, gate);
 	for (u32 k = 0; k < c->n; k++)
 		ap_patch_rel32(c->out[k], here);
+}
+
+void ap_check_end(struct ap_emit *e, const struct ap_unit *u)
+{
+	for (u32 k = 0; k < nchecks && !e->full; k++) {
+		u32 off = (u32)(checks[k].at - u->base);
+
+		emit_out(e, &checks[k], (u32)(u - ap_units) << AP_UNIT_OFF_BITS | off,
+			 u->base + AP_UNIT_GATE);
+	}
 }

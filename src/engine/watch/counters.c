@@ -118,7 +118,8 @@ void ap_counters_mapped(const struct ap_call *c, s64 ret)
 	bool is_mremap = c->nr == AP_NR_mremap;
 	u64 old = c->nr == AP_NR_mmap ? (u64)ret : c->a[0], new = is_mremap ? (u64)ret : old;
 
-	if (ap_is_err(ret) || (c->nr != AP_NR_mmap && c->nr != AP_NR_munmap && !is_mremap))
+	if (!ap_proc.counters || ap_is_err(ret) ||
+	    (c->nr != AP_NR_mmap && c->nr != AP_NR_munmap && !is_mremap))
 		return;
 	ap_lock_take(&ap_proc.lock);
 	for (u32 k = 0; k < AP_WATCH_MAX; k++) {

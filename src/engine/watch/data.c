@@ -8,9 +8,14 @@
 
 #include "abi/perf.h"
 #include "abi/switches.h"
+#include "engine/cache/lookup.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/signal/signal.h"
 #include "engine/translate/sb.h"
+#include "engine/watch/watch.h"
+
+static const struct ap_client *self;
 
 struct watch {
 	u64 addr;
@@ -46,7 +51,7 @@ static bool may_touch(const struct watch *w, u32 size, u16 low)
 
 static void put(const struct watch *w, u32 map, u8 value)
 {
-	u8 *bytes = ap_data_maps() + map * AP_DATA_MAP;
+	u8 *bytes = ap_low_maps() + map * AP_DATA_MAP;
 
 	for (u32 k = 0; w->len && k < w->len + reach[map] - 1; k++) {
 		u16 low = (u16)(w->addr - (reach[map] - 1) + k);
@@ -79,13 +84,13 @@ static void mark_all(void)
 /* AP_STRESS_CHECKS: one place of 37 looks watched, for as long as no watch near it comes and goes. */
 static void mark_some(void)
 {
-	u8 *bytes = ap_data_maps();
+	u8 *bytes = ap_low_maps();
 
-	for (u32 k = 0; k < AP_DATA_MAPS; k += 37)
+	for (u32 k = 0; k < AP_LOW_MAPS; k += 37)
 		bytes[k] = 1;
 }
 
-void ap_data_moved(void)
+static void low_maps_moved(void)
 {
 	for (u32 k = 0; k < AP_WATCH_MAX; k++) {
 		put(&marked[k], 0, 1);
@@ -120,6 +125,7 @@ void ap_data_switch(void)
 	mark_all();
 	if (ap_proc.data || !is_any())
 		return;
+	ap_client_on(self);
 	ap_proc.data = true;
 	ap_proc.watch_epoch = ap_proc.epoch + 1;
 	if (ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS))
@@ -179,12 +185,14 @@ static u32 size_of(const struct ap_access *a)
 	return size;
 }
 
-void ap_data_ask(void)
+static void ask_cpu(void)
 {
+	ap_vector_ask();
 	(void)size_of(&(struct ap_access){ .flags = AP_ACCESS_OPEN });
 }
 
-void ap_data_look(struct ap_thread *t, u64 pc)
+/* What will it touch? */
+static void before_alone(struct ap_thread *t, u64 pc)
 {
 	u64 seg_base[3] = { 0, 0, t->app_gs_base };
 	struct ap_access list[AP_ACCESS_MAX];
@@ -192,6 +200,8 @@ void ap_data_look(struct ap_thread *t, u64 pc)
 	u8 code[16];
 	u32 n, avail;
 
+	if (!ap_proc.data)
+		return;
 	ap_lock_take(&ap_proc.lock);
 	avail = ap_sb_fetch(pc, code);
 	ap_lock_drop(&ap_proc.lock);
@@ -236,7 +246,11 @@ static void settle_string(struct ap_thread *t)
 	}
 }
 
-void ap_data_settle(struct ap_thread *t, bool has_run)
+/*
+ * has_run: by a way out that says so; else it has where its pc has moved on, or, of a rep instruction, as often as rcx
+ * says.
+ */
+static void settle(struct ap_thread *t, bool has_run)
 {
 	struct ap_data_note *d = &t->data;
 
@@ -250,4 +264,36 @@ void ap_data_settle(struct ap_thread *t, bool has_run)
 	for (u32 k = 0; (has_run || t->regs.rip != d->pc) && k < AP_WATCH_MAX; k++)
 		if (d->hits >> k & 1)
 			ap_watch_add(t, (s32)k, 1);
+}
+
+static void after_exit(struct ap_thread *t, enum ap_left how)
+{
+	settle(t, how == AP_LEFT_AFTER);
+}
+
+static void not_run(struct ap_thread *t)
+{
+	settle(t, false);
+}
+
+static enum ap_special plan_insn(struct ap_sb_insn *in)
+{
+	enum ap_check_kind kind = ap_proc.data ? ap_check_kind(&in->i, in->bytes) : AP_CHECK_NONE;
+
+	in->check = kind == AP_CHECK_INLINE;
+	return kind == AP_CHECK_ALONE ? AP_SPECIAL_DATA : AP_SPECIAL_NONE;
+}
+
+AP_CLIENT(ap_data_client)
+{
+	self = c;
+	c->ask_cpu = ask_cpu;
+	c->plan_insn = plan_insn;
+	c->emit_begin = ap_check_begin;
+	c->emit_before = ap_check_before;
+	c->emit_end = ap_check_end;
+	c->low_maps_moved = low_maps_moved;
+	c->before_alone = before_alone;
+	c->after_exit = after_exit;
+	c->not_run = not_run;
 }

@@ -12,18 +12,18 @@
  * An int3 that the program or its debugger has put there is not in the file either.  It is one to the kernel as well: the program gets
  * its SIGTRAP.
  */
-#include "engine/watch/probed.h"
-
 #include "abi/errno.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/cache/region.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/runtime/selfmaps.h"
 #include "engine/task/task.h"
 #include "engine/translate/sb.h"
 #include "engine/watch/data.h"
+#include "engine/watch/watch.h"
 
 #define INT3	      0xcc
 #define PLACES	      64
@@ -31,6 +31,8 @@
 #define O_NONBLOCK    0x800
 #define WCLONE	      0x80000000ULL
 #define MADV_DONTNEED 4
+
+static const struct ap_client *self;
 
 /* pc 0: none.  first: of the file; INT3 where there is no more than what the program sees.  Written with the lock. */
 static struct {
@@ -168,27 +170,33 @@ static void look_up(u64 pc)
 	ap_lock_drop(&ap_proc.lock);
 }
 
-bool ap_probed_is_unknown(u64 pc, u8 code)
+static bool is_unknown(u64 pc)
 {
-	return ap_unlikely(code == INT3) && !ap_proc.seg->mute && find(pc) < 0;
+	if (ap_proc.seg->mute || find(pc) >= 0)
+		return false;
+	ap_client_on(self);
+	return true;
 }
 
-void ap_probed_fix(u64 pc, u8 *code)
+/* An int3 that is the kernel's is the instruction's first byte. */
+static void read_int3(u64 pc, u8 *code)
 {
-	s32 i = ap_unlikely(*code == INT3) ? find(pc) : -1;
+	s32 i = find(pc);
 
 	if (i >= 0)
 		*code = places[i].first;
 }
 
-bool ap_probed_is_at(u64 pc)
+/* Without the lock it may be gone, which the visit finds. */
+static bool is_at(u64 pc)
 {
 	s32 i = ap_unlikely(nplaces) ? find(pc) : -1;
 
 	return i >= 0 && places[i].first != INT3;
 }
 
-void ap_probed_forget(u64 start, u64 end)
+/* Code goes, or changes.  Lock held. */
+static void forget(u64 start, u64 end)
 {
 	for (u32 i = 0; ap_unlikely(nplaces) && i < PLACES; i++)
 		if (places[i].pc - start < end - start)
@@ -209,17 +217,14 @@ static bool may_probe(const struct ap_call *c)
 	       (type == TRACEPOINT || type >= FIRST_DYNAMIC);
 }
 
-s64 ap_call_probing(struct ap_thread *t, struct ap_call *c)
+/* By the program: code that is there is read again. */
+static void text_changed(const struct ap_call *c, s64 ret)
 {
-	bool may = may_probe(c);
-	s64 ret = ap_call_pass(t, c);
-
-	if (!may || ap_is_err(ret) || ap_proc.seg->mute)
-		return ret;
+	if (ap_is_err(ret) || ap_proc.seg->mute || !may_probe(c))
+		return;
 	ap_lock_take(&ap_proc.lock);
 	ap_cache_flush();
 	ap_lock_drop(&ap_proc.lock);
-	return ret;
 }
 
 /* --- returns */
@@ -233,16 +238,21 @@ static bool find_trampoline(const struct ap_map *m, void *arg)
 	return !*(u64 *)arg;
 }
 
-bool ap_probed_is_trampoline(u64 pc)
+/* The kernel has functions that are probed return to code of its own, which no one can read.  As far as is known. */
+static bool is_trampoline(u64 pc)
 {
 	return pc - __atomic_load_n(&trampoline, __ATOMIC_RELAXED) < AP_PAGE_SIZE;
 }
 
-bool ap_probed_returns(u64 pc, u64 to)
+/*
+ * Was it an instruction of that which has led from pc to `to`?  false also where one of the program's has been executed behind it,
+ * as the kernel went there in the middle of a step.
+ */
+static bool led_to(u64 pc, u64 to)
 {
 	u64 page = __atomic_load_n(&trampoline, __ATOMIC_RELAXED);
 
-	if (!ap_probed_is_trampoline(pc)) {
+	if (!is_trampoline(pc)) {
 		page = 0;
 		ap_lock_take(&ap_proc.lock);
 		if (!ap_selfmaps_read(find_trampoline, &page))
@@ -336,7 +346,7 @@ static bool may_follow(struct ap_thread *t, u32 which, u64 pc, bool one_way)
 	struct insn in;
 
 	if (!read_for(t, which, pc) || !decode(&in, t, which, pc) || !is_plain(&in) ||
-	    in.code[0] == INT3 || ap_probed_is_at(pc) || ap_watch_is_at(pc) || is_data(&in))
+	    in.code[0] == INT3 || is_at(pc) || ap_watch_is_at(pc) || is_data(&in))
 		return false;
 	return !one_way || in.i.kind == AP_I_OTHER;
 }
@@ -356,7 +366,12 @@ static bool may_visit(struct ap_thread *t, u64 pc)
 	       may_follow(t, OTHER, target_of(&in), true);
 }
 
-bool ap_probed_visit(struct ap_thread *t, u64 pc)
+/*
+ * The thread is at such an instruction: the CPU and the kernel execute it, and the thread comes back by a signal.  Returns where
+ * that cannot be: false, the code is to be read again, as the breakpoint is gone, or is known now; true, the instruction is to be
+ * executed without it.
+ */
+static bool execute(struct ap_thread *t, u64 pc)
 {
 	u8 byte = 0;
 	bool is_there, may;
@@ -367,15 +382,15 @@ bool ap_probed_visit(struct ap_thread *t, u64 pc)
 		look_up(pc);
 		return false;
 	}
-	is_there = !ap_resident_copy(&byte, pc, 1) && byte == INT3 && ap_probed_is_at(pc);
+	is_there = !ap_resident_copy(&byte, pc, 1) && byte == INT3 && is_at(pc);
 	if (!is_there) {
-		ap_probed_forget(pc, pc + 1);
+		forget(pc, pc + 1);
 		ap_cache_invalidate(pc, pc + 1);
 	}
 	may = is_there && may_visit(t, pc);
 	if (is_there && !may &&
 	    t->traced.how) { /* more likely it is the tracer's, which wants its SIGTRAP */
-		ap_probed_forget(pc, pc + 1);
+		forget(pc, pc + 1);
 		ap_cache_invalidate(pc, pc + 1);
 		remember(pc, INT3);
 		is_there = false;
@@ -415,7 +430,8 @@ static bool is_taken_to(const struct insn *in, u64 rip)
 	return is_cond(in) && rip != next_of(in);
 }
 
-void ap_probed_back(struct ap_thread *t)
+/* It is back, with the registers that it has: counts what it has executed.  From the handler as well. */
+static void trial_done(struct ap_thread *t)
 {
 	u64 rip = t->regs.rip;
 	struct insn in, next;
@@ -434,4 +450,33 @@ void ap_probed_back(struct ap_thread *t)
 		return;
 	count(t, &in, by_target);
 	count(t, &next, is_taken_to(&next, rip));
+}
+
+/* A breakpoint of the session's at the same place has been counted by now. */
+static enum ap_visit visit(struct ap_thread *t, u64 pc, enum ap_special special)
+{
+	if (special == AP_SPECIAL_PROBED)
+		return execute(t, pc) ? AP_VISIT_RUN : AP_VISIT_RETRY;
+	if (special != AP_SPECIAL_DATA && is_at(pc))
+		(void)execute(t, pc);
+	return AP_VISIT_RUN;
+}
+
+static enum ap_special plan_insn(struct ap_sb_insn *in)
+{
+	return is_at(in->pc) ? AP_SPECIAL_PROBED : AP_SPECIAL_NONE;
+}
+
+AP_CLIENT(ap_probed_client)
+{
+	self = c;
+	c->text_changed = text_changed;
+	c->plan_insn = plan_insn;
+	c->is_unknown_int3 = is_unknown;
+	c->read_int3 = read_int3;
+	c->drop = forget;
+	c->visit = visit;
+	c->is_unreadable = is_trampoline;
+	c->led_to = led_to;
+	c->trial_done = trial_done;
 }

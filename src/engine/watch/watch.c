@@ -9,14 +9,19 @@
  * the cache, the asking thread first of all.  What the list does not name any more is not counted,
  * wherever its blocks are.
  */
+#include "engine/watch/watch.h"
 #include "abi/perf.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/selfmaps.h"
 #include "engine/sample/lane.h"
 #include "engine/task/task.h"
+#include "engine/translate/sb.h"
 #include "engine/watch/counters.h"
 #include "engine/watch/data.h"
 #include "engine/watch/returns.h"
+
+static const struct ap_client *self;
 
 static bool is_code(u32 k)
 {
@@ -190,9 +195,9 @@ static u32 of_locked(void)
 	return of;
 }
 
-bool ap_watch_wants_locked(void)
+static bool wants_locked(void)
 {
-	return ap_unlikely(ap_proc.session->watch_used) && of_locked();
+	return ap_proc.session->watch_used && of_locked();
 }
 
 bool ap_watch_is_at(u64 pc)
@@ -210,16 +215,37 @@ bool ap_watch_is_at(u64 pc)
 	return probes || addresses_at(pc) || ap_returns_is_at(pc);
 }
 
+/* By its prefix, or as xchg does with memory. */
+static bool is_locked(const struct ap_insn *i)
+{
+	bool is_xchg = !i->map && !(i->flags & (AP_INSN_VEX | AP_INSN_EVEX)) &&
+		       (i->opcode & 0xfe) == 0x86 && i->modrm < 0xc0;
+
+	return is_xchg || i->flags & AP_INSN_LOCK;
+}
+
+static enum ap_special plan_insn(struct ap_sb_insn *in)
+{
+	bool is_watched = ap_watch_is_at(in->pc);
+
+	if (ap_unlikely(wants_locked()) && is_locked(&in->i))
+		return AP_SPECIAL_LOCKED;
+	return is_watched ? AP_SPECIAL_WATCH : AP_SPECIAL_NONE;
+}
+
 /* Not under a filter of system calls: new code takes memory. */
-void ap_watch_switch(void)
+static void take_over(void)
 {
 	u32 gen = __atomic_load_n(&ap_proc.session->watch_gen, __ATOMIC_ACQUIRE);
 
+	ap_client_on(self);
 	if (ap_proc.seg->mute)
 		return;
 	/* before it is acknowledged: the supervisor tells of counters first, and waits for that */
 	if (ap_counters_are_stale())
 		ap_counters_switch();
+	if (gen == ap_proc.seg->watch_ack && ap_proc.session->data_gen == ap_proc.seg->data_ack)
+		return;
 	if (gen != ap_proc.watch_gen) {
 		ap_proc.watch_gen = gen;
 		ap_proc.watch_epoch = ap_proc.epoch + 1;
@@ -262,7 +288,7 @@ static void count_returns(struct ap_thread *t, u64 pc)
 		count(t, returns_of(probes_of(&entry)), pc, entry.pc);
 }
 
-void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked)
+static void hit(struct ap_thread *t, u64 pc, bool is_locked)
 {
 	u32 at = addresses_at(pc) | (is_locked ? of_locked() : 0), returns = 0;
 	struct ap_file_place place = { .pc = pc };
@@ -281,7 +307,15 @@ void ap_watch_hit(struct ap_thread *t, u64 pc, bool is_locked)
 	count(t, t->watch_hit, pc, pc);
 }
 
-void ap_watch_undo(struct ap_thread *t)
+/* It has been executed: nothing of it is taken back any more. */
+static void keep(struct ap_thread *t)
+{
+	t->watch_hit = 0;
+	t->return_is_new = 0;
+}
+
+/* A signal goes first. */
+static void undo(struct ap_thread *t)
 {
 	bool is_due = t->regs.rip == t->watch_pc && !t->pend_sync;
 
@@ -289,5 +323,33 @@ void ap_watch_undo(struct ap_thread *t)
 		ap_watch_add(t, __builtin_ctz(hit), -1);
 	if (is_due)
 		ap_returns_undo(t);
-	ap_watch_keep(t);
+	keep(t);
+}
+
+static enum ap_visit visit(struct ap_thread *t, u64 pc, enum ap_special special)
+{
+	if (special == AP_SPECIAL_WATCH || special == AP_SPECIAL_LOCKED)
+		hit(t, pc, special == AP_SPECIAL_LOCKED);
+	return AP_VISIT_RUN;
+}
+
+/* A breakpoint on code fires before its instruction, also where that faults. */
+static void after_exit(struct ap_thread *t, enum ap_left how)
+{
+	if (how != AP_LEFT_EITHER)
+		keep(t);
+}
+
+AP_CLIENT(ap_watch_client)
+{
+	self = c;
+	c->take_over = take_over;
+	c->plan_insn = plan_insn;
+	c->visit = visit;
+	c->after_exit = after_exit;
+	c->not_run = undo;
+	c->mapped = ap_counters_mapped;
+	c->inherit_stack = ap_returns_inherit;
+	if (ap_proc.session->watch_used)
+		ap_client_on(c);
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clients: features that hook into the engine (docs/design/engine-clients.md).  The engine's middle names none of them: it calls
+ * the hooks of this table, of all that are on, in the order of the list in clients.c.
+ *
+ * A client fills in its hooks at its registration, once in each image, and may turn itself on then or later.  It stays on.  Hooks
+ * that are marked "always" are called whether it is on or not: all of them are on slow paths.  Linked code calls none.
+ *
+ * What a hook may do:
+ *	lock	The process lock is held.  The hook does not drop it, and waits for nobody.
+ *	free	It is not held.  The hook may take it.
+ *	async	In the signal handler, or where one may come at any point: no lock, no allocation, no system call that waits.
+ * Where it is not "async" a hook runs on the thread's engine stack; a signal that comes meanwhile is kept until the dispatcher
+ * delivers it.  t->regs are the program's registers.
+ */
+#ifndef AP_ENGINE_CLIENT_H
+#define AP_ENGINE_CLIENT_H
+
+#include "base/types.h"
+#include "engine/cache/cache.h"
+
+struct ap_call;
+struct ap_emit;
+struct ap_sb_insn;
+struct ap_thread;
+struct ap_unit;
+
+/* How a thread has come out of translated code. */
+enum ap_left {
+	AP_LEFT_AFTER,	/* the instruction before t->regs.rip has been executed */
+	AP_LEFT_BEFORE, /* the one at t->regs.rip has not: it faults */
+	AP_LEFT_EITHER, /* only t->regs.rip tells, as for a signal */
+};
+
+enum ap_visit {
+	AP_VISIT_RUN,	/* the instruction is executed next, alone */
+	AP_VISIT_RETRY, /* the code is read again: the instruction may be another one now */
+};
+
+struct ap_client {
+	/* lock, always.  The session wants other things than this process has: take them over, and say so in the segment. */
+	void (*take_over)(void);
+	/* free, always.  CPUID is about to be forbidden: ask for all that is wanted of the CPU. */
+	void (*ask_cpu)(void);
+	/* free, always.  A call by which the kernel may have been asked to change the program's text was made. */
+	void (*text_changed)(const struct ap_call *c, s64 ret);
+
+	/* lock.  Is the instruction executed alone, by way of visit()?  Its kind of exit, or AP_SPECIAL_NONE.  May mark *in. */
+	enum ap_special (*plan_insn)(struct ap_sb_insn *in);
+	/* lock, always.  There is an int3 at pc: true, visit() is to find out whose it is. */
+	bool (*is_unknown_int3)(u64 pc);
+	/* lock, always.  The first byte at pc, an int3, is to be read as what it stands for. */
+	void (*read_int3)(u64 pc, u8 *code);
+	/* lock.  A block is written: before its first instruction; before each one that was marked; its ways out, behind all else. */
+	void (*emit_begin)(void);
+	void (*emit_before)(struct ap_emit *e, const struct ap_sb_insn *in);
+	void (*emit_end)(struct ap_emit *e, const struct ap_unit *u);
+	/* lock.  Source bytes in [start, end) may be others. */
+	void (*drop)(u64 start, u64 end);
+	/* lock.  ap_low_maps() is elsewhere, and empty. */
+	void (*low_maps_moved)(void);
+
+	/* free.  The thread stands at an instruction that plan_insn() said this kind of exit for.  May not return (AP_TRIAL_PROBED). */
+	enum ap_visit (*visit)(struct ap_thread *t, u64 pc, enum ap_special special);
+	/* free.  The instruction at pc is about to run, alone or by the dispatcher. */
+	void (*before_alone)(struct ap_thread *t, u64 pc);
+	/* free.  The thread has left translated code. */
+	void (*after_exit)(struct ap_thread *t, enum ap_left how);
+	/* free.  What was to run next does not: a signal goes first, or the code is older than what the session wants. */
+	void (*not_run)(struct ap_thread *t);
+	/* free, always.  May code at pc be executed and not read, so that no page of it is worth bringing in? */
+	bool (*is_unreadable)(u64 pc);
+	/* free, always.  Was it what cannot be read that led from `from` to `to`?  Then the thread goes on there. */
+	bool (*led_to)(u64 from, u64 to);
+	/* async, always.  The CPU has executed what AP_TRIAL_PROBED was for, as far as t->regs say. */
+	void (*trial_done)(struct ap_thread *t);
+
+	/* free.  A call that changes mappings was made. */
+	void (*mapped)(const struct ap_call *c, s64 ret);
+	/* free.  The child goes on with its parent's stack. */
+	void (*inherit_stack)(struct ap_thread *child, const struct ap_thread *parent);
+};
+
+/* The registration that the list in clients.c names; *c is zeroed. */
+#define AP_CLIENT(name)                                                                            \
+	void name(struct ap_client *c);                                                            \
+	void name(struct ap_client *c)
+
+/* clients.c: all of them, before anything is translated.  The session is there. */
+void ap_clients_init(void);
+/* By a client's list entry, once: where its hooks go. */
+struct ap_client *ap_client_add(void);
+/* From now on its hooks are called; lock held, or at its registration. */
+void ap_client_on(const struct ap_client *c);
+
+/* client.c: the hooks of all. */
+void ap_clients_take_over(void);
+void ap_clients_ask_cpu(void);
+void ap_clients_text_changed(const struct ap_call *c, s64 ret);
+enum ap_special ap_clients_plan_insn(struct ap_sb_insn *in);
+bool ap_clients_is_unknown_int3(u64 pc);
+void ap_clients_read_int3(u64 pc, u8 *code);
+void ap_clients_emit_begin(void);
+void ap_clients_emit_before(struct ap_emit *e, const struct ap_sb_insn *in);
+void ap_clients_emit_end(struct ap_emit *e, const struct ap_unit *u);
+void ap_clients_drop(u64 start, u64 end);
+void ap_clients_low_maps_moved(void);
+enum ap_visit ap_clients_visit(struct ap_thread *t, u64 pc, enum ap_special special);
+void ap_clients_before_alone(struct ap_thread *t, u64 pc);
+void ap_clients_after_exit(struct ap_thread *t, enum ap_left how);
+void ap_clients_not_run(struct ap_thread *t);
+bool ap_clients_is_unreadable(u64 pc);
+bool ap_clients_led_to(u64 from, u64 to);
+void ap_clients_trial_done(struct ap_thread *t);
+void ap_clients_mapped(const struct ap_call *c, s64 ret);
+void ap_clients_inherit_stack(struct ap_thread *child, const struct ap_thread *parent);
+
+#endif
