@@ -20,6 +20,7 @@
 _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 	       "ap_feed_make_room(): a block's records");
 #define CHUNKS_MAX    4096U
+#define CHUNK_STEP    (64U << 10)
 #define BRIEF	      256U /* words */
 #define FULL_LOGS     4	   /* are worth a helper */
 #define MADV_DONTNEED 4
@@ -28,20 +29,16 @@ _Static_assert(AP_BLOCK_INSNS / 2 * RECORD_MAX <= LOG_SIZE / 2,
 
 static u8 *chunks[CHUNKS_MAX];
 static u32 nchunks, chunk_used, chunk_end; /* of the last one: between the two nothing is used */
+static struct ap_mem_ends chunk_ready;	   /* of it */
 static struct ap_shared *shared;	   /* what the process' threads have in common */
 /* Of dead threads: the program's filter may know neither munmap nor mmap. */
 static struct ap_thread_feed *spare;
 
 _Static_assert(sizeof(struct ap_machine) <= sizeof(((struct ap_session *)0)->machine), "room");
 
-static const struct ap_machine *machine(void)
-{
-	return (const struct ap_machine *)ap_proc.session->machine;
-}
-
 const struct ap_machine *ap_feed_machine(void)
 {
-	return machine();
+	return (const struct ap_machine *)ap_proc.session->machine;
 }
 
 bool ap_feed_calls_are_kept(void)
@@ -65,6 +62,7 @@ static void begin_chunk(u32 n)
 {
 	chunk_used = n > 1 ? 0 : (u32)AP_ALIGN_UP(sizeof(struct ap_feed_way), AP_FEED_ALIGN);
 	chunk_end = AP_FEED_CHUNK;
+	chunk_ready = (struct ap_mem_ends){ 0 };
 }
 
 static bool add_chunk(void)
@@ -79,7 +77,13 @@ static bool add_chunk(void)
 
 static bool has_room(u64 size)
 {
-	return (nchunks && chunk_end - chunk_used >= size) || add_chunk();
+	if ((!nchunks || chunk_end - chunk_used < size) && !add_chunk())
+		return false;
+	/* in large parts: where there are huge pages, one call brings it all in */
+	ap_mem_populate_ends(&chunk_ready, chunks[nchunks - 1], AP_FEED_CHUNK,
+			     AP_ALIGN_UP(chunk_used + (u32)size, CHUNK_STEP),
+			     AP_ALIGN_UP(AP_FEED_CHUNK - chunk_end + (u32)size, CHUNK_STEP));
+	return true;
 }
 
 void *ap_feed_alloc(u64 size, u32 *id)
@@ -208,7 +212,7 @@ static void clear(u8 *from, u8 *to)
 
 static void init_mem(struct ap_thread_feed *tf)
 {
-	tf->feed.mem = ap_mem_init(tf->mem_at, machine(), shared, tf->feed.count, 0);
+	tf->feed.mem = ap_mem_init(tf->mem_at, ap_feed_machine(), shared, tf->feed.count, 0);
 	if (tf->feed.mem)
 		tf->feed.mem->met = tf->met;
 	tf->names_seq = 0;
@@ -236,7 +240,7 @@ static void begin_anew(struct ap_thread_feed *tf)
 	f->nwarm = 0;
 	clear((u8 *)tf + tf->bp_at, (u8 *)f->pipe.states); /* predictors, and models of memory */
 	clear((u8 *)f->memos, (u8 *)f->memos + AP_FEED_MEMO_BYTES);
-	f->bp = ap_bp_init((u8 *)tf + tf->bp_at, machine(), f->count);
+	f->bp = ap_bp_init((u8 *)tf + tf->bp_at, ap_feed_machine(), f->count);
 	if (has_mem)
 		init_mem(tf);
 	ap_note2(AP_NOTE_INFO,
@@ -505,8 +509,8 @@ static struct ap_thread_feed *take_spare(const struct layout *l)
 static void lay_out(struct layout *l)
 {
 	l->bp_at = AP_ALIGN_UP(sizeof(struct ap_thread_feed), 64);
-	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(machine()), AP_PAGE_SIZE);
-	l->states_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(machine()), 64);
+	l->mem_at = AP_ALIGN_UP(l->bp_at + ap_bp_bytes(ap_feed_machine()), AP_PAGE_SIZE);
+	l->states_at = AP_ALIGN_UP(l->mem_at + ap_mem_bytes(ap_feed_machine()), 64);
 	l->memos_at = AP_ALIGN_UP(l->states_at + sizeof(struct ap_pipe_states), 64);
 	l->small_at = AP_ALIGN_UP(l->memos_at + AP_FEED_MEMO_BYTES, AP_HUGE_PAGE);
 	l->log_at = l->small_at;
@@ -577,12 +581,12 @@ static struct ap_thread_feed *map_feed(void)
 		tf->other = at + l.other_at;
 		tf->stack = at + l.stack_at;
 	}
-	tf->feed.machine = machine();
+	tf->feed.machine = ap_feed_machine();
 	tf->feed.pending = AP_FEED_NOTHING;
 	tf->feed.pipe.states = (struct ap_pipe_states *)(at + l.states_at);
 	ap_pipe_forget(&tf->feed.pipe);
 	tf->feed.memos = (struct ap_feed_memos *)(at + l.memos_at);
-	tf->feed.bp = ap_bp_init(at + l.bp_at, machine(), tf->feed.count);
+	tf->feed.bp = ap_bp_init(at + l.bp_at, ap_feed_machine(), tf->feed.count);
 	return tf;
 }
 
@@ -590,12 +594,12 @@ static bool share(void)
 {
 	if (shared)
 		return true;
-	shared = ap_mem_map(0, ap_shared_bytes(machine()));
+	shared = ap_mem_map(0, ap_shared_bytes(ap_feed_machine()));
 	if (!shared)
 		return false;
 	if (is_kept)
-		advise(shared, ap_shared_bytes(machine()));
-	ap_shared_init(shared, machine());
+		advise(shared, ap_shared_bytes(ap_feed_machine()));
+	ap_shared_init(shared, ap_feed_machine());
 	return true;
 }
 
@@ -640,7 +644,7 @@ static void keep(bool from_children)
 		advise(t->feed, l.size);
 	for (struct ap_thread_feed *tf = spare; tf; tf = tf->next)
 		advise(tf, l.size);
-	advise(shared, ap_shared_bytes(machine()));
+	advise(shared, ap_shared_bytes(ap_feed_machine()));
 }
 
 /* Under a filter it may have no memory of its own for them. */
@@ -714,7 +718,7 @@ static void forget_tables(void)
 		o->feed_hits = 0;
 	}
 	if (shared)
-		ap_mem_unmap(shared, ap_shared_bytes(machine()));
+		ap_mem_unmap(shared, ap_shared_bytes(ap_feed_machine()));
 	shared = NULL;
 	spare = NULL;
 	is_kept = false;

@@ -28,29 +28,24 @@ static u32 lane(void)
 
 u64 ap_feed_faults(const struct ap_thread *t)
 {
-	enum { RUSAGE_THREAD = 1, MINFLT = 8, MAJFLT = 9 };
-	u64 usage[18]; /* struct rusage */
-
-	if (ap_proc.session->model_sample <= 1 || t->filters ||
-	    ap_sys2(AP_NR_getrusage, RUSAGE_THREAD, (u64)usage))
-		return ~0ULL;
-	return usage[MINFLT] + usage[MAJFLT];
+	return ap_proc.session->model_sample <= 1 || t->filters ? ~0ULL : ap_mem_faults();
 }
 
 u64 ap_feed_own_begin(const struct ap_thread *t)
 {
-	return ap_likely(!t->feed) || t->plain ? ~0ULL : ap_feed_faults(t);
+	if (ap_likely(!t->feed) || t->plain || !t->feed->met || t->filters)
+		return ~0ULL;
+	ap_mem_note_own(true);
+	return ap_mem_own_faults();
 }
 
 void ap_feed_own_end(struct ap_thread *t, u64 faults)
 {
-	u64 now;
-
-	if (ap_likely(faults == ~0ULL) || !t->feed)
+	if (ap_likely(faults == ~0ULL))
 		return;
-	now = ap_feed_faults(t);
-	if (now != ~0ULL)
-		ap_feed_skip_faults(&t->feed->feed, now - faults);
+	ap_mem_note_own(false);
+	if (t->feed)
+		ap_feed_skip_faults(&t->feed->feed, ap_mem_own_faults() - faults);
 }
 
 bool ap_feed_gap_needs_no_log(struct ap_thread *t)

@@ -24,7 +24,8 @@
  * What a fork's child makes has a small hash table of its own as long as there is little of it: a block's place in the large one is anywhere,
  * and its page the child's parent's.
  *
- * Code without a log (feed_gap.c) leads to its like alone: it has a table of its own, and is found apart.
+ * Code without a log (feed_gap.c) leads to its like alone: it has a table of its own, and is found apart.  A table is filled
+ * when the first block is made whose code goes through it: a process that no window sees has no pages of the one for code with a log.
  */
 #include "engine/cache/lookup.h"
 
@@ -64,8 +65,9 @@ static struct {
 	u32 size, used; /* used counts removed entries too */
 	bool has_fresh; /* blocks are added to fresh, */
 	u32 nfresh;	/* which has so many, removed ones too */
-	char *pair
-		[2]; /* of tables; [1]: of plain code; NULL: there is none.  Not touched before they are filled */
+	/* Of tables; [1]: of plain code; NULL: there is none.  The small and the whole one are not touched before they are filled */
+	char *pair[2];
+	bool is_filled[2][2];
 	bool is_large;	  /* code is made for the whole ones */
 	bool has_front;	  /* what is in front of them is filled, too */
 	bool emits_plain; /* which is written into code */
@@ -137,6 +139,7 @@ static void fill_table(u32 k, bool is_large)
 	fill(at, entries);
 	if (tab.has_front)
 		fill(at - entries, entries);
+	__atomic_store_n(&tab.is_filled[k][is_large], true, __ATOMIC_RELEASE);
 }
 
 int ap_lookup_init(void)
@@ -151,7 +154,6 @@ int ap_lookup_init(void)
 		return -AP_ENOMEM;
 	tab.has_front = ap_proc.nlanes > 0;
 	tab.has_small = true;
-	fill_table(0, false);
 	return 0;
 }
 
@@ -160,10 +162,7 @@ bool ap_lookup_init_plain(void)
 	if (tab.pair[1])
 		return true;
 	tab.pair[1] = map_table(PAIR_SIZE);
-	if (!tab.pair[1])
-		return false;
-	fill_table(1, tab.is_large);
-	return true;
+	return tab.pair[1];
 }
 
 /* Lock held. */
@@ -174,8 +173,9 @@ void ap_ibl_fill_front(void)
 	if (tab.has_front)
 		return;
 	tab.has_front = true;
-	for (u32 k = 0; k < 2 && tab.pair[k]; k++)
-		fill(table_of(k, tab.is_large) - entries, entries);
+	for (u32 k = 0; k < 2; k++)
+		if (tab.is_filled[k][tab.is_large])
+			fill(table_of(k, tab.is_large) - entries, entries);
 }
 
 static u64 size_of(u32 k)
@@ -196,27 +196,30 @@ u64 ap_ibl_overlaps(u64 start, u64 end)
 	return n;
 }
 
-/* The table of plain code is made anew by who wants it next. */
+/* To where the engine may be; what was in it is forgotten.  False: there is no room. */
+static bool move_pair(u32 k)
+{
+	char *old = tab.pair[k], *new;
+
+	if (!old || !ap_mem_avoids((u64)old, (u64)old + size_of(k)))
+		return true;
+	new = map_table(size_of(k));
+	if (!new)
+		return false;
+	tab.pair[k] = new;
+	tab.is_filled[k][0] = tab.is_filled[k][1] = false;
+	if (!k) {
+		tab.data = (u8 *)new + PAIR_SIZE;
+		ap_clients_low_maps_moved();
+	}
+	ap_mem_unmap(old, size_of(k));
+	return true;
+}
+
+/* Threads may be in plain code, and want its table next. */
 bool ap_ibl_move(void)
 {
-	char *old = tab.pair[0], *plain = tab.pair[1], *whole;
-
-	if (plain && ap_mem_avoids((u64)plain, (u64)plain + size_of(1))) {
-		tab.pair[1] = NULL;
-		tab.emits_plain = false;
-		ap_mem_unmap(plain, size_of(1));
-	}
-	if (!ap_mem_avoids((u64)old, (u64)old + FIRST_SIZE))
-		return true;
-	whole = map_table(FIRST_SIZE);
-	if (!whole)
-		return false;
-	tab.pair[0] = whole;
-	tab.data = (u8 *)whole + PAIR_SIZE;
-	fill_table(0, tab.is_large);
-	ap_clients_low_maps_moved();
-	ap_mem_unmap(old, FIRST_SIZE);
-	return true;
+	return move_pair(1) && move_pair(0);
 }
 
 static struct ap_block *find_in(const struct slot *slots, u32 size, u64 key)
@@ -371,10 +374,10 @@ void ap_lookup_clear(void)
 
 static void clear_entry(u32 i, bool is_large)
 {
-	for (u32 k = 0; k < 2 && tab.pair[k]; k++) {
-		u64 *entry = &table_of(k, is_large)[i];
+	for (u32 k = 0; k < 2; k++) {
+		u64 *entry = tab.is_filled[k][is_large] ? &table_of(k, is_large)[i] : NULL;
 
-		if (*entry != (u64)ap_ibl_miss)
+		if (entry && *entry != (u64)ap_ibl_miss)
 			__atomic_store_n(entry, (u64)ap_ibl_miss, __ATOMIC_RELEASE);
 	}
 }
@@ -402,6 +405,8 @@ void ap_ibl_choose(bool plain)
 {
 	tab.emits_plain = plain;
 	tab.nsites = 0;
+	if (ap_unlikely(!tab.is_filled[plain][tab.is_large]))
+		fill_table(plain, tab.is_large);
 }
 
 void ap_ibl_note_site(u8 *at)
@@ -529,8 +534,9 @@ static void enlarge(void)
 {
 	bool alone = is_alone();
 
-	for (u32 k = 0; k < 2 && tab.pair[k]; k++)
-		fill_table(k, true);
+	for (u32 k = 0; k < 2; k++)
+		if (tab.is_filled[k][false])
+			fill_table(k, true);
 	tab.nmet = 0;
 	__atomic_store_n(&tab.is_large, true, __ATOMIC_RELEASE);
 	if (alone)

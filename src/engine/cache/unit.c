@@ -128,18 +128,8 @@ static bool reserve_block(struct ap_unit *u)
 /* From both ends, so much that the block has room. */
 static void bring_in(struct ap_unit *u)
 {
-	u32 want = u->used + AP_UNIT_ROOM / 4, free = u->size - u->cold_ready, to;
-
-	if (want > u->ready && u->ready < free)
-		u->ready = (u32)ap_mem_populate_to(u->base, u->ready, want, free);
-	want = u->cold + AP_UNIT_ROOM / 8;
-	free = u->size - u->ready;
-	if (want <= u->cold_ready || u->cold_ready >= free)
-		return;
-	to = (u32)AP_ALIGN_UP(want + ap_mem_stride(want), AP_PAGE_SIZE);
-	to = to < free ? to : free;
-	ap_mem_populate(u->base + u->size - to, to - u->cold_ready);
-	u->cold_ready = to;
+	ap_mem_populate_ends(&u->ready, u->base, u->size, u->used + AP_UNIT_ROOM / 4,
+			     u->cold + AP_UNIT_ROOM / 8);
 }
 
 static struct ap_unit *with_room(u64 pc, bool near)

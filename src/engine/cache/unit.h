@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "engine/cache/cache.h"
+#include "engine/runtime/mem.h"
 
 #define AP_UNIT_MAX	 2000 /* exit ids keep the unit in 11 bits */
 #define AP_UNIT_OFF_BITS 20   /* and the offset in 20 */
@@ -23,8 +24,8 @@ struct ap_unit {
 	struct ap_block *
 		*blocks; /* in address order; replaced when it grows, never freed before a flush */
 	u32 nblocks, cap;
-	u32 ready, cold_ready; /* so much is there, from either end */
-	bool retired;	       /* flushed, but a thread may still be inside */
+	struct ap_mem_ends ready;
+	bool retired; /* flushed, but a thread may still be inside */
 };
 
 extern struct ap_unit ap_units[AP_UNIT_MAX];

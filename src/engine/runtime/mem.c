@@ -12,6 +12,7 @@
 #include "engine/runtime/engine.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/ranges.h"
+#include "sys/nr.h"
 
 #define MAX_MAPPINGS  4096
 #define MAX_ARENAS    64
@@ -217,9 +218,46 @@ void *ap_mem_map(u64 near, u64 size)
 	return (void *)p;
 }
 
+u64 ap_mem_faults(void)
+{
+	enum { RUSAGE_THREAD = 1, MINFLT = 8, MAJFLT = 9 };
+	u64 usage[18]; /* struct rusage */
+
+	if (ap_sys2(AP_NR_getrusage, RUSAGE_THREAD, (u64)usage))
+		return ~0ULL;
+	return usage[MINFLT] + usage[MAJFLT];
+}
+
+/*
+ * What the engine touches for the first time is brought in by ap_mem_populate(), so the kernel is asked there, and not
+ * around all that may touch something: a block that is made seldom does.
+ */
+static struct {
+	bool are_noted;
+	u64 n;
+} own;
+
+void ap_mem_note_own(bool is_on)
+{
+	own.are_noted = is_on;
+}
+
+u64 ap_mem_own_faults(void)
+{
+	return own.n;
+}
+
 void ap_mem_populate(void *p, u64 size)
 {
+	bool is_noted = ap_unlikely(own.are_noted);
+	u64 before = is_noted ? ap_mem_faults() : 0, behind;
+
 	ap_sys3(AP_NR_madvise, (u64)p, AP_ALIGN_UP(size, AP_PAGE_SIZE), AP_MADV_POPULATE_WRITE);
+	if (!is_noted)
+		return;
+	behind = ap_mem_faults();
+	if (before != ~0ULL && behind != ~0ULL)
+		own.n += behind - before;
 }
 
 /*
@@ -241,6 +279,21 @@ u64 ap_mem_populate_to(void *start, u64 ready, u64 want, u64 size)
 		to = size;
 	ap_mem_populate((char *)start + ready, to - ready);
 	return to;
+}
+
+void ap_mem_populate_ends(struct ap_mem_ends *ready, void *start, u32 size, u32 low, u32 high)
+{
+	u32 free = size - ready->high, to;
+
+	if (low > ready->low && ready->low < free)
+		ready->low = (u32)ap_mem_populate_to(start, ready->low, low, free);
+	free = size - ready->low;
+	if (high <= ready->high || ready->high >= free)
+		return;
+	to = (u32)AP_ALIGN_UP(high + ap_mem_stride(high), AP_PAGE_SIZE);
+	to = to < free ? to : free;
+	ap_mem_populate((char *)start + size - to, to - ready->high);
+	ready->high = to;
 }
 
 void ap_mem_early_init(u64 start, u64 end)

@@ -30,10 +30,22 @@ static inline u64 ap_overlap(u64 start, u64 end, u64 lo, u64 hi)
 }
 /* Its pages are there after one call; a hint, where that is refused they come one by one. */
 void ap_mem_populate(void *p, u64 size);
+/*
+ * Page faults of this thread so far; ~0: nobody says.  Then those that ap_mem_populate() has had while they were to be
+ * noted, which are none of the program's.
+ */
+u64 ap_mem_faults(void);
+void ap_mem_note_own(bool is_on);
+u64 ap_mem_own_faults(void);
 /* How much more is good to have where so much is used. */
 u64 ap_mem_stride(u64 used);
 /* Of memory that is used from start on, up to size, what is ready becomes at least what is wanted.  Returns how much it is. */
 u64 ap_mem_populate_to(void *start, u64 ready, u64 want, u64 size);
+/* Of memory that is used from both ends, so much is ready there; and what is wanted becomes ready. */
+struct ap_mem_ends {
+	u32 low, high;
+};
+void ap_mem_populate_ends(struct ap_mem_ends *ready, void *start, u32 size, u32 low, u32 high);
 /*
  * Memory in the blob's own image, readable, writable and executable, page by page; NULL where none is left.  It is never
  * given back.  Lock held.

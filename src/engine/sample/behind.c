@@ -19,6 +19,7 @@
 #include "engine/translate/sb.h"
 
 #define BIT_RSP (1u << AP_RSP)
+#define BIT_RBP (1u << AP_RBP)
 
 /* What ends the list of what has run: an exit, or a place in the code, whose record has run as well or has not. */
 struct until {
@@ -169,6 +170,9 @@ u8 ap_behind_frame(const struct ap_sb *sb)
 	for (u32 k = sb->n; k > 0; k--) {
 		const struct ap_insn *i = &sb->insns[k - 1].i;
 
+		/* each block that is made where there are lanes is asked: most of its instructions by this alone */
+		if (ap_likely(!(i->gpr_write & BIT_RBP)))
+			continue;
 		if (drops_frame(i) || (k > 1 && makes_frame(i, &sb->insns[k - 2].i)))
 			return (u8)k;
 	}
