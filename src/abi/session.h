@@ -430,7 +430,9 @@ struct ap_board {
 	u32 serve;	/* AP_SERVE_*: it wants AP_F_SERVE, which is the answer */
 	u32 serve_rate; /* perf_event_max_sample_rate for it; 0 none given */
 	/* 1 once a process that shares its descriptors with another has closed the party's: it is in nobody's table that may be shared */
-	u32 files_left, reserved;
+	u32 files_left;
+	/* 1 once a process that can unmap none of it is about to change its credentials: it waits for gone */
+	u32 is_open;
 	struct ap_root roots[AP_ROOT_MAX]; /* root 0 is the session's */
 };
 

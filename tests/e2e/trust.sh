@@ -83,7 +83,7 @@ changes()
 	check "$mode: it has changed" wait_for 30 sh -c "[ \$(wc -l <said.$mode) = $n ]" || note "$(cat "err.$mode")"
 	mapfile -t pids <"said.$mode"
 	# a child's image first
-	[ "$n" != 2 ] || [ "$(cat "/proc/${pids[0]}/comm")" = trust_reach ] || pids=("${pids[1]}" "${pids[0]}")
+	[ "$n" != 2 ] || [ "$mode" = family ] || [ "$(cat "/proc/${pids[0]}/comm")" = trust_reach ] || pids=("${pids[1]}" "${pids[0]}")
 	shell=$(awk '/^PPid/ { print $2 }' "/proc/${pids[n - 1]}/status")
 	[ "$mode" != traced ] || shell=$(awk '/^PPid/ { print $2 }' "/proc/$shell/status")
 	party=$(inodes "$shell" rw-s)
@@ -138,6 +138,15 @@ for mode in forks vforks; do
 	wait "$session"
 	is "$?" 0 "$mode: the session ends" || note "$(cat "err.$mode")"
 done
+# what cannot unmap what its relatives count in, is not read by the supervisor any more before it has changed
+changes family 2 "$ANYPERF" stat -x, -o table.family -e instructions --
+is "$(inodes "${pids[1]}" rw-s | wc -l) $(inodes "${pids[1]}" rw-s | grep -cFx "$party")" "1 0" "family: it has a file that is not its shell's"
+is "$(inodes "${pids[1]}" rw-s)" "$(inodes "${pids[0]}" rw-s)" "family: which is its child's"
+check "family: and not the supervisor's" test "$(inodes "$session" .w.s | grep -cFx "$(inodes "${pids[1]}" rw-s)")" = 0 -a \
+	"$(inodes "$session" .w.s | grep -cFx "$party")" = 1
+ends family
+has table.family "tasks have changed their credentials under a seccomp filter that lets them unmap nothing: they and their children are not counted any more" \
+	"family: which is said"
 for mode in full again; do
 	changes $mode 1 "$ANYPERF" stat -x, -o table.$mode -e instructions --
 	is "$(files "${pids[0]}")" "0 0" "$mode: it can have none, and has nothing of the session"

@@ -15,6 +15,7 @@
  *	trust_change filter	it has a seccomp filter that lets nearly all pass
  *	trust_change narrow	it has one that lets no new descriptor come
  *	trust_change closed	it has one that lets nothing be mapped
+ *	trust_change family	likewise, and it has a child from then; the child's pid is said first
  *	trust_change jailed	it has gone where there is no /proc
  *	trust_change full	it has all descriptors that it may have
  *	trust_change again	it has changed before, and has them then
@@ -292,8 +293,9 @@ static int perf(void)
 	return changes_and_stays();
 }
 
-static int filtered(const int *calls)
+static int filtered(const int *calls, int has_child)
 {
+	pid_t child;
 	struct sock_filter code[SECCOMP_CODE];
 	struct sock_fprog prog = {
 		seccomp_code(code, calls, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW), code
@@ -302,6 +304,11 @@ static int filtered(const int *calls)
 	/* from then on nothing is to be mapped */
 	if (printf("%s", "") || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
 		return 2;
+	child = has_child ? fork() : -1;
+	while (!child)
+		pause();
+	if (has_child)
+		printf("%d\n", (int)child);
 	return changes_and_stays();
 }
 
@@ -336,11 +343,13 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "tracer"))
 		return traces(0);
 	if (!strcmp(mode, "filter"))
-		return filtered(none);
+		return filtered(none, 0);
 	if (!strcmp(mode, "narrow"))
-		return filtered(narrow);
+		return filtered(narrow, 0);
 	if (!strcmp(mode, "closed"))
-		return filtered(closed);
+		return filtered(closed, 0);
+	if (!strcmp(mode, "family"))
+		return filtered(closed, 1);
 	if (!strcmp(mode, "jailed"))
 		return chroot(".") || chdir("/") ? 2 : threads(0);
 	if (!strcmp(mode, "full"))

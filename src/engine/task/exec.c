@@ -22,6 +22,9 @@
 #define SCRIPT_DEPTH	 5
 #define SLICE_NS	 50000000
 #define SLICES_MAX	 60 /* a supervisor that does not answer gets three seconds... */
+#define OPEN_STEP_NS	 1000000
+#define OPEN_STEPS	 30000
+#define OPEN_LOOK	 50
 #define SLICES_ELSEWHERE 40 /* ...and one that we cannot see two */
 
 #define S_IFMT	   0170000
@@ -272,6 +275,21 @@ u32 ap_supervisor_moves(struct ap_slot *slot)
 
 	slot->req = AP_REQ_NONE;
 	return is_done ? slot->moved : UINT32_MAX;
+}
+
+/* What it has counted is read first.  Half a minute, as a supervisor that is stopped, not busy, cannot be told from one that is. */
+void ap_supervisor_gives_up(void)
+{
+	struct ap_board *board = ap_proc.board;
+
+	__atomic_store_n(&board->is_open, 1, __ATOMIC_SEQ_CST);
+	for (u32 n = 0; n < OPEN_STEPS && !ap_session_is_left(ap_proc.session); n++) {
+		if (n % OPEN_LOOK == 0)
+			ap_supervisor_wake();
+		if (n % OPEN_LOOK == OPEN_LOOK - 1 && !is_elsewhere())
+			(void)ap_supervisor_lives(n);
+		ap_own_wait(&board->gone, 0, OPEN_STEP_NS);
+	}
 }
 
 /*

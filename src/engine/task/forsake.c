@@ -6,6 +6,9 @@
  *
  * What the kernel shows to be mapped is what counts: a list of ours might lack one.  Where it shows nothing (no /proc, no descriptor
  * left to read it by) the lists have to do.
+ *
+ * A filter may let it unmap nothing.  Where that allows a change of credentials the supervisor gives up the party, which is no bigger than
+ * what has come of that process since the filter (party.c), and then nobody reads what is written there.
  */
 #include "engine/task/party.h"
 
@@ -127,6 +130,8 @@ void ap_party_forsake(struct ap_thread *t)
 	ap_party_note_file();
 	if (!former.is_known || !ap_party_drop_file() || ap_fd_is_shared())
 		make_lists_own();
+	if (former.fails && t->filters && ap_party_would_stay(t->filters))
+		ap_supervisor_gives_up();
 	__atomic_store_n(&ap_proc.forsaken, true, __ATOMIC_RELEASE);
 	ap_fd_forget(t);
 }

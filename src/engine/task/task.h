@@ -96,6 +96,8 @@ s64 ap_call_robust(struct ap_thread *t, struct ap_call *c);
 
 /* exec.c: the segment in the party that exec_fd has become; UINT32_MAX: it has not. */
 u32 ap_supervisor_moves(struct ap_slot *slot);
+/* The party is to be given up before this returns, as this process keeps what it has mapped of it. */
+void ap_supervisor_gives_up(void);
 /* fork.c: lock held, signals off, the only thread: it goes on in that segment of the file.  -errno: nowhere. */
 AP_MUST_CHECK int ap_task_move(struct ap_thread *t, s32 file, u32 seg);
 

@@ -45,7 +45,9 @@ static void give_up(struct ap_supervisor *sv, struct ap_session_file *f, const c
 	};
 
 	ap_session_note(&sv->ses, &args);
-	ap_session_party_give_up(&sv->ses, f);
+	f->is_given_up = true;
+	if (!f->is_told_last)
+		ap_session_party_tell(&sv->ses, f);
 	for (u32 i = 0; i < sv->ntracks; i++)
 		if (AP_PARTY_OF(sv->tracks[i]->seg) == f->party)
 			ap_track_gone(sv->tracks[i]);
@@ -90,6 +92,19 @@ static void bound_memory(struct ap_supervisor *sv, struct ap_session_file *f)
 		give_up(sv, f, "tasks have filled their memory of the session");
 }
 
+/* A task of it is about to be able to write for another user, and waits.  The first party's has left it before its filter. */
+static bool is_open(const struct ap_session_file *f)
+{
+	return f->party && __atomic_load_n(&ap_board_of(f->head)->is_open, __ATOMIC_SEQ_CST);
+}
+
+static void close_before(struct ap_supervisor *sv, struct ap_session_file *f)
+{
+	f->is_told_last = true;
+	give_up(sv, f,
+		"tasks have changed their credentials under a seccomp filter that lets them unmap nothing");
+}
+
 void ap_tracks_bound(struct ap_supervisor *sv)
 {
 	u32 named[AP_PARTY_MAX] = { 0 }, unnamed[AP_PARTY_MAX] = { 0 };
@@ -102,8 +117,11 @@ void ap_tracks_bound(struct ap_supervisor *sv)
 		unnamed[AP_PARTY_OF(t->seg)] += t->is_taken && !t->is_named;
 	}
 	for (u32 p = 0; (f = ap_session_next_party(&sv->ses, &p));) {
-		if (f->is_given_up) /* its tasks may have written to that word */
-			ap_session_party_give_up(&sv->ses, f);
+		if (f->is_given_up &&
+		    !f->is_told_last) /* its tasks may have written to that word */
+			ap_session_party_tell(&sv->ses, f);
+		else if (!f->is_given_up && is_open(f))
+			close_before(sv, f);
 		else if (unnamed[f->party] > UNNAMED_MAX + IN_RESERVE * named[f->party])
 			give_up(sv, f, "tasks have used up their places in the session");
 		bound_memory(sv, f);

@@ -253,9 +253,8 @@ int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *par
 	return ret;
 }
 
-void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f)
+void ap_session_party_tell(const struct ap_session_file *s, struct ap_session_file *f)
 {
-	f->is_given_up = true;
 	__atomic_store_n(&ap_board_of(f->head)->gone, s->head->supervisor, __ATOMIC_RELEASE);
 }
 
@@ -266,5 +265,7 @@ void ap_session_party_end(struct ap_session_file *s, u32 party)
 	if (!f)
 		return;
 	s->parties[party] = NULL;
+	if (f->is_told_last)
+		ap_session_party_tell(s, f);
 	close_party(s, f);
 }

@@ -24,6 +24,7 @@ struct ap_session_file {
 	u32 known; /* of the party, the supervisor's own ap_session.known_segs; 0: not the supervisor's */
 	bool is_owner;		  /* made by us: all others only read */
 	bool is_given_up;	  /* its tasks are not counted any more: ap_tracks_bound() */
+	bool is_told_last;	  /* they are told when it has been read for the last time */
 	struct ap_session *head;  /* all that is before the segments, of both files */
 	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
 	u32 party;
@@ -75,7 +76,7 @@ AP_MUST_CHECK int ap_session_party_new(struct ap_session_file *s, int fd, u32 *p
 /* The same with descriptor fd of a task, which may be anything.  *party is the task's before.  -ENOSPC: or it has had its part. */
 AP_MUST_CHECK int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party);
 /* Its tasks are told that nobody serves them any more. */
-void ap_session_party_give_up(struct ap_session_file *s, struct ap_session_file *f);
+void ap_session_party_tell(const struct ap_session_file *s, struct ap_session_file *f);
 /* Nobody is in it any more: its number is another's from now on. */
 void ap_session_party_end(struct ap_session_file *s, u32 party);
 /* session.c, for party.c: the sizes of an empty file, as the first one's; and its memory. */
