@@ -83,6 +83,7 @@ void ap_dump_before(struct ap_thread *t);
 
 /* mend.c: after an engine lock's holder was killed. */
 void ap_mend_init(void);
+void ap_mend_process(void); /* in a fork's only thread */
 
 /* signal.c */
 void ap_signal_mend(void);		  /* lock held */

@@ -198,10 +198,13 @@ bool ap_lock_end_loan(struct ap_lock *l)
 	return ap_lock_is_own(l);
 }
 
-void ap_lock_reset(struct ap_lock *l)
+bool ap_lock_reset(struct ap_lock *l)
 {
+	u32 v = l->word, owner = v & AP_LOCK_OWNER;
+
 	l->lender = 0;
 	__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
+	return v & AP_LOCK_DIED || (owner && owner != self());
 }
 
 void ap_lock_add(struct ap_lock *l, void (*mend)(void))

@@ -42,8 +42,11 @@ bool ap_lock_is_own(const struct ap_lock *l); /* does the caller hold it? */
 void ap_lock_lend(struct ap_lock *l, const u32 *done);
 /* After it: true where the lock is still the caller's. */
 AP_MUST_CHECK bool ap_lock_end_loan(struct ap_lock *l);
-/* In a fork's only thread: the copy of the lock is its own whoever held it. */
-void ap_lock_reset(struct ap_lock *l);
+/*
+ * In a fork's only thread: the copy of the lock is nobody's.  True: another thread held it when the copy was made, so what it
+ * guards may be half written, as after a holder's death.
+ */
+bool ap_lock_reset(struct ap_lock *l);
 
 /* Each lock, once, before there are tasks that can die. */
 void ap_lock_add(struct ap_lock *l, void (*mend)(void));

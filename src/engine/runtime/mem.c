@@ -515,7 +515,8 @@ void ap_mem_fork_end(void)
 
 void ap_mem_fork_child(void)
 {
-	ap_lock_reset(&mem_lock);
+	if (ap_lock_reset(&mem_lock))
+		mend();
 }
 
 static struct chunk *take_spare(u64 size)

@@ -151,6 +151,7 @@ struct ap_thread {
 	u32 tid, pid;		/* as the thread sees itself */
 	u32 is_vfork_child;	/* shares the address space of another process, on its own slot */
 	u32 lock_id;		/* its name in locks: the tid, or ap_lock_name */
+	u32 forks_unlocked;	/* it is in a fork, and does not hold the process lock: fork.c */
 	u32 foreign;		/* may be of another pid namespace than others here */
 	u64 image_random;	/* of a vfork child: ap_random_of_image; 0 not drawn yet */
 	u64 process;		/* serial of the first thread of its process */

@@ -263,6 +263,7 @@ static s64 do_mmap(const struct ap_call *c)
 static s64 do_munmap(const struct ap_call *c)
 {
 	u64 end = page_end(c->a[0], c->a[1]), lo, hi = c->a[0];
+	struct ap_call part;
 	s64 ret;
 
 	/* What the kernel refuses, and what would wrap. */
@@ -275,8 +276,10 @@ static s64 do_munmap(const struct ap_call *c)
 		ret = raw_told(c);
 	} else {
 		ret = 0;
-		while (!ret && ap_gap_next(hi, end, &lo, &hi))
-			ret = ap_rawsys(AP_NR_munmap, lo, hi - lo, 0, 0, 0, 0);
+		while (!ret && ap_gap_next(hi, end, &lo, &hi)) {
+			part = (struct ap_call){ .nr = AP_NR_munmap, .a = { lo, hi - lo } };
+			ret = raw_told(&part);
+		}
 	}
 	if (!ret) {
 		ap_cache_invalidate(c->a[0], end); /* what was made meanwhile, if anybody could */

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/runtime/filter.h"
+#include "engine/runtime/resident.h"
 #include "engine/task/task.h"
 #include "inject/inject.h"
 #include "inject/proc.h"
@@ -199,6 +200,7 @@ AP_NORETURN static void helper(struct ap_slot *slot, s64 parent, u32 tid)
 s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
+	const bool is_served = ap_resident_is_served(); /* as in fork.c */
 	s64 pid;
 
 	*was_hidden = false;
@@ -211,14 +213,18 @@ s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why
 			return 0;
 	*why = "its supervisor cannot trace it, and it cannot fork";
 	__atomic_store_n(&slot->req, AP_REQ_NONE, __ATOMIC_RELEASE);
-	ap_lock_take(&ap_proc.lock);
-	ap_mem_fork_begin();
+	if (!is_served) {
+		ap_lock_take(&ap_proc.lock);
+		ap_mem_fork_begin();
+	}
 	/* who traces the task traces its children, perhaps */
 	pid = ap_sys5(AP_NR_clone, AP_CLONE_UNTRACED, 0, 0, 0, 0);
 	if (!pid)
 		helper(slot, t->pid, t->tid);
-	ap_mem_fork_end();
-	ap_lock_drop(&ap_proc.lock);
+	if (!is_served) {
+		ap_mem_fork_end();
+		ap_lock_drop(&ap_proc.lock);
+	}
 	if (pid < 0)
 		return 0;
 	/*

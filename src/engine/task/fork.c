@@ -8,12 +8,18 @@
  * tables which the child inherits are whole.  With CLONE_VFORK the parent stays in the call until
  * the child's exec or end, so the child says in the parent's slot that it has its copy, and whoever
  * waits for a lock takes it over.
+ *
+ * Where the process has a userfaultfd, the kernel may keep the parent in the call until another thread has read of the fork,
+ * and that thread may need the locks before it does.  So the call is made without them there.  Nobody else writes while the
+ * kernel copies a page, nor goes on behind it, so the child's copy of a lock says whether what it guards is whole; if it is not, the
+ * child mends it as after its holder's death.
  */
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/access/feed.h"
 #include "engine/cache/smc.h"
 #include "engine/runtime/filter.h"
+#include "engine/runtime/resident.h"
 #include "engine/syscall/taken.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
@@ -40,6 +46,7 @@ struct birth {
 	u64 random;			/* where its numbers begin */
 	struct ap_seg *head;		/* in the window, or in a cradle */
 	const struct ap_cradle *cradle; /* NULL where the child maps what it needs */
+	bool is_torn;			/* in the child: what the process lock guards is */
 };
 
 static s64 map_segment(void *at, u32 seg)
@@ -291,12 +298,14 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	return 0;
 }
 
-static void be_child(struct ap_thread *t, const struct ap_clone *k)
+static void be_child(struct ap_thread *t, const struct ap_clone *k, struct birth *b)
 {
 	ap_proc.still = 0; /* the parent's */
-	t->is_still = 0;
+	t->is_still = t->forks_unlocked = 0;
 	ap_mem_fork_child();
-	ap_lock_reset(&ap_proc.lock);
+	b->is_torn = ap_lock_reset(&ap_proc.lock);
+	if (b->is_torn)
+		ap_signal_mend(); /* it is read soon */
 	ap_proc.session_fd = ap_fd(t);
 	ap_proc.head_fd = ap_head_fd(t);
 	t->own_fd = t->own_head = 0;
@@ -415,13 +424,12 @@ static const char *lack_of(const struct birth *b, int error)
 	return ": no room in the session for a forked process";
 }
 
-static void run_child(struct ap_thread *t, const struct ap_clone *k, const struct birth *b,
-		      u64 mask)
+static void run_child(struct ap_thread *t, const struct ap_clone *k, struct birth *b, u64 mask)
 {
 	const char *why;
 	int error;
 
-	be_child(t, k);
+	be_child(t, k, b);
 	ap_proc.random = b->random;
 	if (ap_proc.flags & AP_F_NO_INHERIT)
 		leave(t, k);
@@ -432,6 +440,8 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, const struc
 		leave(t, k);
 	}
 	t = ap_self();
+	if (b->is_torn)
+		ap_mend_process();
 	begin(t);
 	if (!b->cradle) {
 		why = ap_party_move(t);
@@ -461,6 +471,8 @@ static s64 raw_clone(struct ap_thread *t, const struct ap_clone *k)
 		raw.args[5] = raw.args[6] = 0;
 		raw.raw[0] = (u64)raw.args;
 	}
+	if (t->forks_unlocked) /* and does not wait before it has said all of the child */
+		return ap_syscall_do(t, raw.nr, raw.raw);
 	return ap_still_call(t, raw.nr, raw.raw); /* for long, where the child is a vfork's */
 }
 
@@ -482,6 +494,33 @@ static void name_child(const struct birth *b, u32 pid)
 		head->pid = pid;
 	else
 		head->child_pid = pid;
+}
+
+/* The locks are the caller's across the call, or nobody's. */
+static void call_begin(struct ap_thread *t)
+{
+	if (ap_unlikely(ap_resident_is_served())) {
+		t->forks_unlocked = 1;
+		ap_lock_drop(&ap_proc.lock);
+	} else {
+		ap_mem_fork_begin();
+	}
+}
+
+/* True: the process lock is the caller's, and what b says of the child is in its place. */
+static bool call_end(struct ap_thread *t, const struct birth *b)
+{
+	if (ap_likely(!t->forks_unlocked)) {
+		ap_mem_fork_end();
+		return ap_lock_end_loan(&ap_proc.lock);
+	}
+	ap_lock_take(&ap_proc.lock);
+	t->forks_unlocked = 0;
+	/* another thread may have had the window */
+	if (b->seg == NO_SEG || b->cradle || !map_segment(window, b->seg))
+		return true;
+	ap_lock_drop(&ap_proc.lock);
+	return false;
 }
 
 /* Lock held, and given back. */
@@ -530,8 +569,8 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		ap_fd_share(t);
 	}
 	ap_feed_before_fork(t, b.random);
-	ap_mem_fork_begin();
-	if (k->flags & AP_CLONE_VFORK)
+	call_begin(t);
+	if (k->flags & AP_CLONE_VFORK && !t->forks_unlocked)
 		lend(&slot->has_copy);
 	ret = raw_clone(t, k);
 	if (!ret) {
@@ -539,8 +578,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		run_child(t, k, &b, mask);
 		return 0;
 	}
-	ap_mem_fork_end();
-	if (ap_lock_end_loan(&ap_proc.lock))
+	if (call_end(t, &b))
 		end_in_parent(&b, ret);
 	if (told && ret < 0)
 		ap_service_fork_failed(b.seg, 0, false);

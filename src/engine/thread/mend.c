@@ -19,7 +19,7 @@
 #include "engine/runtime/engine.h"
 #include "engine/runtime/huge.h"
 
-static void mend_process(void)
+void ap_mend_process(void)
 {
 	ap_cache_flush();
 	ap_smc_mend();
@@ -31,6 +31,6 @@ static void mend_process(void)
 
 void ap_mend_init(void)
 {
-	ap_lock_add(&ap_proc.lock, mend_process);
+	ap_lock_add(&ap_proc.lock, ap_mend_process);
 	ap_mem_lock_init();
 }
