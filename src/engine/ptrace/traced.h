@@ -36,7 +36,6 @@ enum ap_traced_stop {
 struct ap_traced {
 	u64 mark;      /* behind the trap instruction, where it stands then */
 	u64 nr;	       /* orig_rax */
-	u64 paused;    /* a pause at this pc was cut short at its entry; 0 none */
 	u32 how;       /* AP_TRACED_* */
 	u32 opts;      /* PTRACE_O_*, by which children are traced, too */
 	u32 stop;      /* enum ap_traced_stop */
@@ -44,6 +43,7 @@ struct ap_traced {
 	u8 deliver;    /* the tracer wants it to have the signal that it stopped for */
 	bool entered;  /* the tracer knows of the entry to a call, and not yet of its exit */
 	bool calls;    /* it is in a call of the program's */
+	bool again;    /* the call that a nudge meets is to be made again, and its entry told */
 	bool steps;    /* the one instruction has been started */
 	bool by_other; /* PTRACE_TRACEME, and the tracer is not of the session */
 };

@@ -15,6 +15,8 @@
 #define O_SYSGOOD 1u
 #define SYSGOOD	  0x80
 
+#define SI_REQUEUED (AP_NUDGE_CODE - 1) /* si_code of what is sent to a tracee for a second time */
+
 /* As wait4 has it, and siginfo's si_code. */
 #define CONTINUED     0xffff
 #define CLD_TRAPPED   4
@@ -109,7 +111,7 @@ void ap_tracer_in_child(void)
 
 static s64 let_go(const struct ap_tracee *e, u32 sig)
 {
-	return ap_k_ptrace(PTRACE_CONT, (s32)e->tid, 0, sig);
+	return ap_k_ptrace(e->awaits_call ? PTRACE_SYSCALL : PTRACE_CONT, (s32)e->tid, 0, sig);
 }
 
 static void write_word(const struct ap_tracee *e, u64 offset, u32 v)
@@ -160,17 +162,42 @@ static bool is_in_call(const struct ap_tracee *e)
 	return e->traced.calls || is_in_kernel(e);
 }
 
-/*
- * The kernel has made the program's call, whose exit the tracer waits for; the signal comes behind that exit.  One that has
- * cut the call short is told at once, as the engine may have to make the call again.
- */
-static bool has_made_call(const struct ap_tracee *e, const struct user_regs_struct *r)
+static bool restarts(const struct user_regs_struct *r)
 {
 	s64 ret = (s64)r->rax;
 
-	return e->traced.entered && e->traced.how & AP_TRACED_CALLS &&
-	       r->orig_rax == e->traced.nr && ret != -AP_EINTR &&
-	       (ret > -AP_ERESTARTSYS || ret < -AP_ERESTART_RESTARTBLOCK);
+	return ret <= -AP_ERESTARTSYS && ret >= -AP_ERESTART_RESTARTBLOCK;
+}
+
+/* The tracer waits for the exit of the program's call, which the kernel has made, or the engine is making of its own. */
+static bool awaits_exit(const struct ap_tracee *e, const struct user_regs_struct *r)
+{
+	if (!e->traced.entered || !(e->traced.how & AP_TRACED_CALLS))
+		return false;
+	switch (e->traced.nr) {
+	case AP_NR_fork:
+	case AP_NR_clone:
+	case AP_NR_clone3: /* the child's end may come while the engine does its part */
+		return r->orig_rax == e->traced.nr || !is_in_kernel(e);
+	default:
+		return r->orig_rax == e->traced.nr;
+	}
+}
+
+/* The signal has cut the call short. */
+static bool is_cut_short(const struct user_regs_struct *r)
+{
+	return restarts(r) || (s64)r->rax == -AP_EINTR;
+}
+
+/*
+ * What the tracer is told first is the exit of a call that was cut short.  The engine may have to make it again, so the task stays where it
+ * is: the signal is told by a stop of its own, when the task goes on.
+ */
+static int tell_exit(struct ap_tracee *e)
+{
+	e->is_cut = true;
+	return stop_code(AP_SIGTRAP | (e->opts & O_SYSGOOD ? SYSGOOD : 0));
 }
 
 static bool is_sync(u32 sig)
@@ -208,6 +235,82 @@ static int take_kept(struct ap_tracee *e, u32 *back)
 	return k.status;
 }
 
+/*
+ * A signal that meets the task at the stop of a call's entry is to be there when the kernel makes the call: whether and how it ends that
+ * only the kernel knows.  So it is taken away, the task goes on to the kernel's own entry, and is sent it there.
+ */
+static bool meets_entry(const struct ap_tracee *e, const struct user_regs_struct *r)
+{
+	return r->rip == e->traced.mark && e->traced.entered && (s64)e->traced.nr >= 0 &&
+	       e->nkept < AP_KEPT_MAX;
+}
+
+static int keep_for_call(struct ap_tracee *e, int status, const struct ap_siginfo *info)
+{
+	struct ap_kept *k = &e->kept[e->nkept++];
+
+	*k = (struct ap_kept){ .status = status, .has_info = true, .info = *info };
+	e->awaits_call = true;
+	return let_go(e, 0) ? status : 0;
+}
+
+static bool is_call_stop(const struct ap_tracee *e, int status)
+{
+	u32 sig = stop_signal(status);
+	struct ap_siginfo info;
+
+	if (ap_wait_event(status) || (sig != AP_SIGTRAP && sig != (AP_SIGTRAP | SYSGOOD)))
+		return false;
+	return sig != AP_SIGTRAP || (!ap_k_ptrace(PTRACE_GETSIGINFO, (s32)e->tid, 0, (u64)&info) &&
+				     info.code == AP_SIGTRAP);
+}
+
+/* What it was about to be told comes once more, as the next thing that it stops for. */
+void ap_tracee_send_anew(struct ap_tracee *e, const struct ap_siginfo *info)
+{
+	struct ap_siginfo sent = *info;
+	u32 pid;
+
+	if (e->nqueued == AP_KEPT_MAX) /* some were lost: one of their kind was pending */
+		e->nqueued = 0;
+	e->queued[e->nqueued++] = *info;
+	sent.code = SI_REQUEUED;
+	if (ap_task_read((pid_t)e->tid, ap_tracee_field(e, offsetof(struct ap_thread, pid)), &pid,
+			 sizeof(pid)) ||
+	    ap_rawsys(AP_NR_rt_tgsigqueueinfo, pid, e->tid, (u64)info->signo, (u64)&sent, 0, 0))
+		ap_rawsys(AP_NR_tkill, e->tid, (u64)info->signo, 0, 0, 0, 0);
+}
+
+/* The kernel's stop at a call: at others of the engine's it goes on. */
+static void at_call(struct ap_tracee *e, const struct user_regs_struct *r)
+{
+	if (is_in_kernel(e) && (s64)r->rax == -AP_ENOSYS) {
+		e->nqueued = 0;
+		for (u32 k = 0; k < e->nkept; k++)
+			ap_tracee_send_anew(e, &e->kept[k].info);
+		e->nkept = 0;
+		e->awaits_call = false;
+	}
+	(void)let_go(e, 0);
+}
+
+/* One that was sent anew has its own siginfo again. */
+static void look_for_queued(struct ap_tracee *e, u32 sig, struct ap_siginfo *info)
+{
+	u32 k = 0;
+
+	if (info->code != SI_REQUEUED)
+		return;
+	while (k < e->nqueued && (u32)e->queued[k].signo != sig)
+		k++;
+	if (k == e->nqueued)
+		return;
+	*info = e->queued[k];
+	e->nqueued--;
+	memmove(&e->queued[k], &e->queued[k + 1], (e->nqueued - k) * sizeof(e->queued[0]));
+	ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)info);
+}
+
 /* What it tells by its stop at the mark; 0: nothing that concerns the program. */
 static int told(struct ap_tracee *e, u32 *back)
 {
@@ -236,6 +339,7 @@ static int told(struct ap_tracee *e, u32 *back)
 		e->has_info = true;
 		return stop_code(AP_SIGTRAP);
 	case AP_TRACED_CAME:
+		e->awaits_call = false;
 		return take_kept(e, back);
 	default:
 		return 0;
@@ -287,9 +391,13 @@ static int stopped(struct ap_tracee *e, int status, const struct user_regs_struc
 {
 	u32 sig = stop_signal(status), event = ap_wait_event(status);
 	struct ap_siginfo info;
+	bool has_info;
 
 	e->kind = AP_TRACEE_RAW;
-	if (!event && is_sync(sig) && !ap_k_ptrace(PTRACE_GETSIGINFO, (s32)e->tid, 0, (u64)&info) &&
+	has_info = !event && !ap_k_ptrace(PTRACE_GETSIGINFO, (s32)e->tid, 0, (u64)&info);
+	if (has_info)
+		look_for_queued(e, sig, &info);
+	if (has_info && is_sync(sig) &&
 	    (info.code > 0 || ap_sig_is_nudge(sig, &info) || ends_visit(e, &info))) {
 		/* the engine's own, or the program's: which of them only the engine can tell, and will */
 		(void)let_go(e, sig);
@@ -303,8 +411,16 @@ static int stopped(struct ap_tracee *e, int status, const struct user_regs_struc
 	}
 	if (event && (event != PTRACE_EVENT_STOP || sig != AP_SIGTRAP))
 		return status;
-	if ((is_in_call(e) && (event || !has_made_call(e, r))) || r->rip == 0)
+	e->restarts = has_info && is_in_kernel(e) && restarts(r);
+	if (r->rip == 0 || (is_in_call(e) && (event || !awaits_exit(e, r))))
 		return status;
+	if (has_info && is_in_kernel(e) && is_cut_short(r)) {
+		e->cut = info;
+		return tell_exit(e);
+	}
+	if (has_info && meets_entry(e, r))
+		return keep_for_call(e, status, &info);
+	e->awaits_call = false;
 	return call_out(e, status);
 }
 
@@ -344,7 +460,7 @@ static int judge(struct ap_tracee *e, int status)
 
 	if (e->status == status && e->kind == AP_TRACEE_NEW)
 		return status; /* it was looked at, and not taken */
-	e->has_info = e->has_msg = false;
+	e->has_info = e->has_msg = e->restarts = e->is_cut = false;
 	if (ap_task_get_regs((pid_t)e->tid, &r))
 		return status;
 	if (is_new_image(&r, status) && ap_tracee_put_in(e, !event)) {
@@ -373,6 +489,10 @@ static int judge(struct ap_tracee *e, int status)
 		}
 		return status;
 	}
+	if (e->awaits_call && is_call_stop(e, status)) {
+		at_call(e, &r);
+		return 0;
+	}
 	return stopped(e, status, &r);
 }
 
@@ -391,6 +511,8 @@ static int look(struct ap_thread *t, u32 tid, int status)
 	held = ap_call_block(t, &mask);
 	status = judge(e, status);
 	e->status = status;
+	if (status)
+		e->awaits_call = false;
 	if (held)
 		ap_sig_set_mask(mask);
 	return status;

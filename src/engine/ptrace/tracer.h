@@ -44,8 +44,14 @@ struct ap_tracee {
 	u32 code_gen; /* ap_board.code_gen, as it has been told to mind */
 	u32 given;    /* the signal that it was let go with last */
 	bool is_seized, knows_opts, has_info, has_msg;
+	bool awaits_call; /* it is on its way from the entry's stop to the call, and meets there what is kept */
+	bool restarts; /* the kernel makes the call again, if the program takes the signal away */
+	bool is_cut;   /* the exit of a call is told in place of the signal that cut it short */
+	u32 nqueued;
 	struct ap_kept kept[AP_KEPT_MAX]; /* the oldest first */
-	struct ap_siginfo info;
+	struct ap_siginfo
+		queued[AP_KEPT_MAX]; /* as they were: sent anew, they look like the tracer's */
+	struct ap_siginfo info, cut;
 	unsigned long msg;
 	struct ap_traced traced; /* as read at the stop */
 };
@@ -54,6 +60,7 @@ struct ap_tracee {
 struct ap_tracee *ap_tracee_find(u32 tid);
 struct ap_tracee *ap_tracee_get(u32 tid); /* makes one; NULL: the table is full */
 void ap_tracee_drop(u32 tid);
+void ap_tracee_send_anew(struct ap_tracee *e, const struct ap_siginfo *info);
 
 /* tracer_regs.c: as the program has them */
 s64 ap_tracee_regs(const struct ap_tracee *e, struct user_regs_struct *r);

@@ -38,7 +38,7 @@ static u32 how_of(u64 request)
 }
 
 /* What the thread goes by from here on. */
-static void tell_thread(struct ap_tracee *e, u32 how)
+static void tell_thread(struct ap_tracee *e, u32 how, u32 sig)
 {
 	u64 at = ap_tracee_field(e, offsetof(struct ap_thread, traced));
 	struct ap_traced *tr = &e->traced;
@@ -58,6 +58,9 @@ static void tell_thread(struct ap_tracee *e, u32 how)
 		tr->entered = true;
 		tr->nr = r.orig_rax;
 	}
+	if (e->is_cut)
+		tr->entered = false;
+	tr->again = e->restarts && how & AP_TRACED_CALLS && !sig;
 	if (how && e->is_seized)
 		tr->how |= AP_TRACED_BLIND;
 	tr->opts = how ? e->opts : 0;
@@ -108,6 +111,28 @@ static u32 answer_mark(struct ap_tracee *e, u32 sig)
 	return sig;
 }
 
+/* The call was cut short, and its exit told: the signal is what comes next. */
+static u32 answer_cut(struct ap_tracee *e, u32 sig, bool ends)
+{
+	if (ends)
+		return (u32)e->cut.signo;
+	ap_tracee_send_anew(e, &e->cut);
+	if (sig)
+		ap_rawsys(AP_NR_tkill, e->tid, sig, 0, 0, 0, 0);
+	return 0;
+}
+
+/* The kernel would make the call again, and the program see its entry: so the engine does. */
+static u32 make_again(const struct ap_tracee *e)
+{
+	struct ap_siginfo nudge = { .signo = AP_SIGTRAP, .code = AP_NUDGE_CODE };
+	const u64 magic = AP_SESSION_MAGIC;
+
+	memcpy(nudge.rest, &magic, sizeof(magic));
+	ap_k_ptrace(PTRACE_SETSIGINFO, (s32)e->tid, 0, (u64)&nudge);
+	return AP_SIGTRAP;
+}
+
 static s64 go_on(struct ap_tracee *e, const struct ap_call *c)
 {
 	u32 how = how_of(c->a[0]), sig = (u32)c->a[3], native = sig;
@@ -122,11 +147,16 @@ static s64 go_on(struct ap_tracee *e, const struct ap_call *c)
 		tell_boot(e, how & ~AP_TRACED_STEP);
 	} else {
 		is_kept = e->nkept && e->kept[0].has_info && !sig;
-		tell_thread(e, how);
+		tell_thread(e, how, sig);
 		if (e->kind == AP_TRACEE_MARK)
 			native = is_kept && ends ? answer_kept(e) : answer_mark(e, sig);
+		else if (e->is_cut)
+			native = answer_cut(e, sig, ends);
+		else if (e->traced.again)
+			native = make_again(e);
 	}
 	e->given = sig;
+	e->is_cut = false;
 	e->status = 0;
 	ret = ap_k_ptrace(ends ? PTRACE_DETACH : PTRACE_CONT, (s32)e->tid, 0, native);
 	if (!ret && ends)
@@ -208,7 +238,7 @@ static s64 info(struct ap_tracee *e, const struct ap_call *c)
 /* Of a stop in a call its siginfo is a AP_SIGTRAP that the kernel makes up. */
 static void make_up_info(struct ap_tracee *e)
 {
-	if (e->has_info || e->kind != AP_TRACEE_MARK)
+	if (e->has_info || (e->kind != AP_TRACEE_MARK && !e->is_cut))
 		return;
 	memset(&e->info, 0, sizeof(e->info));
 	e->info.signo = AP_SIGTRAP;

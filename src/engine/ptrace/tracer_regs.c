@@ -144,9 +144,9 @@ s64 ap_tracee_call_info(const struct ap_tracee *e, void *out)
 		w[WORD_DATA] = (u32)data;
 		return fill_entry(w, PTRACE_SYSCALL_INFO_SECCOMP, &r) + INFO_DATA;
 	}
-	if (!is_at_call(e))
+	if (!is_at_call(e) && !e->is_cut)
 		return INFO_NONE;
-	if (e->traced.stop == AP_TRACED_EXIT) {
+	if (e->is_cut || e->traced.stop == AP_TRACED_EXIT) {
 		w[WORD_OP] |= PTRACE_SYSCALL_INFO_EXIT;
 		w[WORD_NR] = r.rax;
 		w[WORD_IS_ERR] = r.rax >= (u64)-MAX_ERRNO;

@@ -145,8 +145,6 @@ void ap_syscall(struct ap_thread *t, u64 pc);
  * why is what the kernel gave in its place.
  */
 void ap_syscall_resume(struct ap_thread *t, s64 why);
-/* A handler is about to run: a pause that was cut short at the stop of its entry is over. */
-void ap_syscall_end_pause(struct ap_thread *t);
 /* task.c: pids, names and descriptors of a new image's first thread. */
 void ap_task_init(struct ap_thread *t);
 

@@ -201,7 +201,6 @@ static bool deliver(struct ap_thread *t)
 		ap_service_patch_siginfo(t->pend_sig, t->pend_info);
 	if (a.flags & AP_SA_RESETHAND)
 		ap_sig_reset(t, t->pend_sig, &a);
-	ap_syscall_end_pause(t);
 	if (enter_handler(t, &a, mask)) {
 		bool again = t->pend_sig == AP_SIGSEGV;
 

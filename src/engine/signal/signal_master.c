@@ -563,10 +563,24 @@ static bool is_shown(struct ap_thread *t, struct ap_ucontext *uc)
 	return true;
 }
 
+/* A signal cut the call short, and the tracer took it away: the program makes it anew, where the tracer sees its entry. */
+static bool is_made_again(struct ap_thread *t, struct ap_ucontext *uc)
+{
+	u64 pc = pc_of(uc);
+
+	if (ap_likely(!t->traced.again))
+		return false;
+	t->traced.again = false;
+	if (pc != (u64)ap_syscall_insn && pc != (u64)ap_syscall_insn + SYSCALL_LEN)
+		return false;
+	uc->mc.greg[AP_GREG_RIP] = (u64)ap_syscall_abort;
+	return true;
+}
+
 /* Out of the cache and in again: it steps to where that can be, as code of models rarely is there. */
 static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
 {
-	if (is_shown(t, uc))
+	if (is_made_again(t, uc) || is_shown(t, uc))
 		return;
 	if (t->stepping || t->pending || !ap_cache_contains(pc_of(uc)))
 		return;

@@ -152,7 +152,6 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	};
 	s64 ret;
 
-	t->traced.paused = 0;
 	ap_count_kind(t, AP_RAW_SYSCALL, 1);
 	if (ap_unlikely(ap_lanes_want(t)))
 		ap_lanes_look_at(t, pc);
@@ -173,9 +172,7 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		if (ap_proc.flags & AP_F_COUNT)
 			ap_count_kind(t, AP_KIND_INSTR, -1);
 		ap_trace_untouched(t);
-		if (ap_unlikely(t->traced.entered) && t->traced.nr == AP_NR_pause)
-			t->traced.paused = pc;
-		ap_traced_exit(t, pc, t->traced.paused ? -AP_ERESTARTNOHAND : -AP_ERESTARTNOINTR);
+		ap_traced_exit(t, pc, -AP_ERESTARTNOINTR);
 		return ret;
 	}
 	if (ap_trace_is_on())
@@ -239,22 +236,6 @@ void ap_syscall_resume(struct ap_thread *t, s64 why)
 		ap_count_kind(t, AP_KIND_INSTR, 1);
 	if (!is_ended_by(t, t->pend_sig, why))
 		return;
-	t->regs.gpr[0] = (u64)-AP_EINTR;
-	t->regs.gpr[RCX] = pc + 2;
-	t->regs.gpr[R11] = t->regs.rflags;
-	t->regs.rip = pc + 2;
-}
-
-void ap_syscall_end_pause(struct ap_thread *t)
-{
-	u64 pc = t->traced.paused;
-
-	if (ap_likely(!pc) || t->regs.rip != pc)
-		return;
-	t->traced.paused = 0;
-	ap_count_kind(t, AP_RAW_SYSCALL, 1);
-	if (ap_proc.flags & AP_F_COUNT)
-		ap_count_kind(t, AP_KIND_INSTR, 1);
 	t->regs.gpr[0] = (u64)-AP_EINTR;
 	t->regs.gpr[RCX] = pc + 2;
 	t->regs.gpr[R11] = t->regs.rflags;

@@ -70,8 +70,7 @@ static void follow(pid_t pid)
 		sig = WSTOPSIG(st);
 		signals++;
 		printf("signal %d\n", sig);
-		/* a child's end may cut short what its parent is in (docs/design/traced.md) */
-		CHECK(!in || sig == SIGCHLD, "the signal is told behind the call's exit");
+		CHECK(!in, "the signal is told behind the call's exit");
 	}
 	printf("end %x, %d signals\n", st, signals);
 	CHECK(signals == 9 && sent == 2 && calls > 20, "all of them");
