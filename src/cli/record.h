@@ -8,6 +8,7 @@
 #ifndef AP_CLI_RECORD_H
 #define AP_CLI_RECORD_H
 
+#include "base/table.h"
 #include "base/types.h"
 #include "cli/control.h"
 #include "cli/evlist.h"
@@ -102,10 +103,9 @@ struct record_ring {
 	size_t task; /* where cpu is -1 */
 };
 
-/* Names of files whose code was mapped: a hash table. */
+/* Names of files whose code was mapped. */
 struct record_dsos {
-	char **name; /* room of them, a power of two */
-	size_t n, room;
+	struct ap_table known; /* by hash */
 	bool has_kernel;
 };
 

@@ -14,56 +14,23 @@
 #include "profile/data/format.h"
 #include "profile/data/origin.h"
 #include "profile/symbols/buildid.h"
+#include "profile/text/intern.h"
 
 #define MISC_DATA AP_PERF_RECORD_MISC_MMAP_DATA
 
-static u32 hash_of(const char *name)
-{
-	u32 h = 2166136261U;
-
-	while (*name)
-		h = (h ^ (u8)*name++) * 16777619U;
-	return h;
-}
-
-static void dsos_grow(struct record_dsos *dsos)
-{
-	struct record_dsos old = *dsos;
-
-	dsos->room = old.room ? old.room * 2 : 64;
-	dsos->name = ap_xgrow(NULL, dsos->room, sizeof(*dsos->name));
-	memset(dsos->name, 0, dsos->room * sizeof(*dsos->name));
-	for (size_t i = 0; i < old.room; i++) {
-		size_t at;
-
-		if (!old.name[i])
-			continue;
-		at = hash_of(old.name[i]) & (dsos->room - 1);
-		while (dsos->name[at])
-			at = (at + 1) & (dsos->room - 1);
-		dsos->name[at] = old.name[i];
-	}
-	free(old.name);
-}
-
 static void dsos_add(struct record_dsos *dsos, const char *name, size_t max)
 {
-	size_t at;
+	const struct ap_table_slot *s;
+	u64 hash;
 
 	if (!memchr(name, '\0', max))
 		return;
 	if (name[0] != '/' && strcmp(name, "[vdso]"))
 		return;
-	if (dsos->n * 2 >= dsos->room)
-		dsos_grow(dsos);
-	at = hash_of(name) & (dsos->room - 1);
-	while (dsos->name[at]) {
-		if (!strcmp(dsos->name[at], name))
-			return;
-		at = (at + 1) & (dsos->room - 1);
-	}
-	dsos->name[at] = ap_xstrdup(name);
-	dsos->n++;
+	hash = ap_hash_text(AP_HASH_TEXT, name, strlen(name));
+	ap_table_each(&dsos->known, hash, s) if (!strcmp(ap_table_ptr(s), name)) return;
+	if (ap_table_add(&dsos->known, hash, (uintptr_t)ap_xstrdup(name)))
+		ap_profile_no_memory();
 }
 
 void record_dsos_note(struct record_dsos *dsos, const char *record)
@@ -97,13 +64,12 @@ int record_dsos_write(const struct record_dsos *dsos, struct ap_writer *writer)
 	size_t size;
 	int ret = 0;
 
-	for (size_t i = 0; i < dsos->room; i++) {
-		if (!dsos->name[i])
-			continue;
-		size = ap_build_id_of_mapping(0, dsos->name[i], id);
+	for (u32 i = 0; i < dsos->known.room; i++) {
+		const char *name = ap_table_ptr(&dsos->known.slot[i]);
+
+		size = name ? ap_build_id_of_mapping(0, name, id) : 0;
 		if (size)
-			ap_feature_build_id(&buf, AP_PERF_RECORD_MISC_USER, id, size,
-					    dsos->name[i]);
+			ap_feature_build_id(&buf, AP_PERF_RECORD_MISC_USER, id, size, name);
 	}
 	size = dsos->has_kernel ? ap_build_id_of_kernel(id) : 0;
 	if (size)
@@ -119,8 +85,7 @@ int record_dsos_write(const struct record_dsos *dsos, struct ap_writer *writer)
 
 void record_dsos_fini(struct record_dsos *dsos)
 {
-	for (size_t i = 0; i < dsos->room; i++)
-		free(dsos->name[i]);
-	free(dsos->name);
-	memset(dsos, 0, sizeof(*dsos));
+	for (u32 i = 0; i < dsos->known.room; i++)
+		free(ap_table_ptr(&dsos->known.slot[i]));
+	ap_table_fini(&dsos->known);
 }

@@ -3,11 +3,10 @@
 #ifndef AP_TUI_MARKS_H
 #define AP_TUI_MARKS_H
 
-#include "base/types.h"
+#include "base/table.h"
 
 struct ap_marks {
-	u64 *slot; /* open addressing; 0: free */
-	u32 n, cap;
+	struct ap_table table;
 };
 
 bool ap_marks_has(const struct ap_marks *m, u64 mark);

@@ -5,6 +5,7 @@
  * stands what surrounds it, as Linux has it (tests/e2e/perf_tree.sh holds it to the running kernel).
  */
 #include "linux/host/tree.h"
+#include "base/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,6 @@
 #define PATH_MAX_LEN 256
 #define TRACING	     "/sys/kernel/tracing"
 #define OLD_TRACING  "/sys/kernel/debug/tracing" /* where older programs look */
-#define INTERN	     8192U			 /* twice as many as there are texts */
 
 struct entry {
 	struct entry *parent, *child, *next; /* next: sibling */
@@ -37,21 +37,16 @@ struct entry {
 struct builder {
 	struct entry *root;
 	struct ap_tree *out;
-	u32 used;	      /* bytes of out */
-	u32 interned[INTERN]; /* offsets of texts, by hash */
-	u32 ninterned;
-	const char *top; /* of describe's paths */
+	u32 used;		  /* bytes of out */
+	struct ap_table interned; /* offsets of texts, by hash */
+	const char *top;	  /* of describe's paths */
 	u32 nnodes;
 	int err;
 };
 
 static u32 hash_of(const char *text, size_t len)
 {
-	u32 hash = 2166136261U;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (u8)text[i]) * 16777619U;
-	return hash;
+	return (u32)ap_hash_text(AP_HASH_TEXT, text, len);
 }
 
 static struct entry *entry_new(struct entry *parent, const char *name, size_t len)
@@ -365,20 +360,18 @@ static void tracefs(struct builder *b, const char *top)
 
 static u32 intern(struct builder *b, const char *text, u32 len)
 {
-	u32 i;
+	u64 hash = ap_hash_text(AP_HASH_TEXT, text, len);
+	const struct ap_table_slot *s;
 
-	for (i = hash_of(text, len) % INTERN; b->interned[i]; i = (i + 1) % INTERN)
-		if (!strcmp(ap_tree_text(b->out, b->interned[i]), text))
-			return b->interned[i];
-	if (b->used + len + 1 > AP_TREE_LIMITS || b->ninterned >= INTERN / 2) {
+	ap_table_each(&b->interned, hash,
+		      s) if (!strcmp(ap_tree_text(b->out, (u32)s->item), text)) return (u32)s->item;
+	if (b->used + len + 1 > AP_TREE_LIMITS || ap_table_add(&b->interned, hash, b->used)) {
 		b->err = -E2BIG;
 		return 0;
 	}
 	memcpy((char *)b->out + b->used, text, (size_t)len + 1);
-	b->interned[i] = b->used;
-	b->ninterned++;
 	b->used += len + 1;
-	return b->interned[i];
+	return b->used - len - 1;
 }
 
 static int by_name(const void *a, const void *b)
@@ -472,6 +465,7 @@ int ap_tree_pack(struct ap_tree *out, const struct ap_tree_config *config)
 		pack(b);
 	err = b->err;
 	entry_free(b->root);
+	ap_table_fini(&b->interned);
 	free(b);
 	if (!err)
 		__atomic_store_n(&out->magic, AP_TREE_MAGIC, __ATOMIC_RELEASE);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/raw.h"
+#include "base/table.h"
 #include "files/error.h"
 #include "files/in.h"
 #include "linux/host/host.h"
@@ -137,13 +138,12 @@ int ap_run_perfctr_cpu(struct ap_run_perf *perf, const char *name, char *why, si
 u64 ap_run_machine_id(const struct ap_run_options *opts, char *name, size_t size)
 {
 	const struct ap_machine *m = opts->machine ? opts->machine : ap_machine_default();
-	u64 hash = 0xcbf29ce484222325; /* FNV-1a */
+	u64 hash = AP_HASH_TEXT;
 	char line[256];
 
 	snprintf(name, size, "%s", m->name);
 	for (unsigned int n = 0; ap_machine_key(m, n, line, sizeof(line)); n++)
-		for (const char *c = line; *c; c++)
-			hash = (hash ^ (u8)*c) * 0x100000001b3;
+		hash = ap_hash_text(hash, line, strlen(line));
 	return hash;
 }
 

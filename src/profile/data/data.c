@@ -78,48 +78,13 @@ static int read_header(struct ap_data *d, char *why)
 	return 0;
 }
 
-static int id_slot(const struct ap_data *d, u64 id)
-{
-	u64 h = id * 0x9e3779b97f4a7c15ULL;
-	u32 i = (u32)(h >> 32) & (d->cap_by_id - 1);
-
-	while (d->by_id[i].ev && d->by_id[i].id != id)
-		i = (i + 1) & (d->cap_by_id - 1);
-	return (int)i;
-}
-
 static bool add_id(struct ap_data *d, u64 id, struct ap_data_event *ev)
 {
-	u32 i, cap = d->cap_by_id;
-	void *old = d->by_id;
-	int at;
+	struct ap_table_slot *s = ap_table_find(&d->by_id, id);
 
-	if (4 * (d->nby_id + 1) > 3 * cap) {
-		struct {
-			u64 id;
-			struct ap_data_event *ev;
-		} *was = old;
-
-		d->cap_by_id = cap ? 2 * cap : 64;
-		d->by_id = calloc(d->cap_by_id, sizeof(*d->by_id));
-		if (!d->by_id) {
-			d->by_id = old;
-			d->cap_by_id = cap;
-			return false;
-		}
-		for (i = 0; i < cap; i++) {
-			if (was[i].ev) {
-				at = id_slot(d, was[i].id);
-				d->by_id[at].id = was[i].id;
-				d->by_id[at].ev = was[i].ev;
-			}
-		}
-		free(old);
-	}
-	at = id_slot(d, id);
-	d->nby_id += !d->by_id[at].ev;
-	d->by_id[at].id = id;
-	d->by_id[at].ev = ev;
+	if (!s)
+		return !ap_table_add(&d->by_id, id, (uintptr_t)ev);
+	s->item = (uintptr_t)ev;
 	return true;
 }
 
@@ -443,7 +408,7 @@ void ap_data_close(struct ap_data *d)
 	for (i = 0; i < AP_ARRAY_SIZE(d->feature); i++)
 		free(d->feature[i].bytes);
 	free(d->ev);
-	free(d->by_id);
+	ap_table_fini(&d->by_id);
 	free(d);
 }
 
@@ -458,7 +423,7 @@ struct ap_data_event *ap_data_event_of(const struct ap_data *d, const u8 *bytes)
 		return NULL;
 	first = d->ev[0];
 	if (type == AP_RECORD_STAT && size >= AP_RECORD_HEADER + 8)
-		return d->cap_by_id ? d->by_id[id_slot(d, ap_get64(bytes + 8))].ev : NULL;
+		return ap_table_get_ptr(&d->by_id, ap_get64(bytes + 8));
 	if (d->nev == 1 || type >= AP_RECORD_HEADER_ATTR)
 		return first;
 	off = type == AP_PERF_RECORD_SAMPLE ? first->sample_id : first->other_id;
@@ -470,7 +435,7 @@ struct ap_data_event *ap_data_event_of(const struct ap_data *d, const u8 *bytes)
 						    : bytes + size - off);
 	if (!id)
 		return first; /* written by the tool itself */
-	return d->cap_by_id ? d->by_id[id_slot(d, id)].ev : NULL;
+	return ap_table_get_ptr(&d->by_id, id);
 }
 
 static u64 time_of(const struct ap_data_event *ev, const u8 *bytes)

@@ -11,6 +11,7 @@
 #ifndef AP_PROFILE_INTERNAL_H
 #define AP_PROFILE_INTERNAL_H
 
+#include "base/table.h"
 #include "profile/data/data.h"
 
 #define AP_CHUNK_SIZE (1024U * 1024)
@@ -126,12 +127,7 @@ struct ap_data {
 	struct ap_data_event **ev;
 	u32 nev;
 	struct ap_feature_data feature[AP_DATA_FEATURES];
-	/* id -> event: open addressing, a power of two */
-	struct {
-		u64 id;
-		struct ap_data_event *ev;
-	} * by_id;
-	u32 nby_id, cap_by_id;
+	struct ap_table by_id;	    /* events */
 	struct ap_chunk *delivered; /* holds the record that was handed out */
 };
 

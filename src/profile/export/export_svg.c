@@ -35,9 +35,9 @@ struct graph {
 	const struct ap_stack_event *ev;
 	struct box *box; /* the root, then parents before children */
 	u32 n;
-	u32 *sorted; /* boxes by parent and name */
-	u32 *slot, cap;
-	u32 depth; /* of the highest box that is seen */
+	u32 *sorted;	       /* boxes by parent and name */
+	struct ap_table known; /* boxes by parent, kind and name */
+	u32 depth;	       /* of the highest box that is seen */
 };
 
 /* --- boxes */
@@ -53,20 +53,22 @@ static u32 hash_of(const char *name, u32 seed)
 
 static u32 box_of(struct graph *g, u32 parent, const char *name, bool is_kernel)
 {
-	u32 i = hash_of(name, 2 * parent + is_kernel) * 0x9e3779b1U & (g->cap - 1);
+	u64 hash = ap_hash_text(2 * parent + is_kernel, name, strlen(name));
+	const struct ap_table_slot *s;
 	struct box *b;
 
-	for (; g->slot[i]; i = (i + 1) & (g->cap - 1)) {
-		b = &g->box[g->slot[i]];
+	ap_table_each(&g->known, hash, s)
+	{
+		b = &g->box[s->item];
 		if (b->parent == parent && b->is_kernel == is_kernel && !strcmp(b->name, name))
-			return g->slot[i];
+			return (u32)s->item;
 	}
 	b = &g->box[g->n];
 	*b = (struct box){ .name = name,
 			   .is_kernel = is_kernel,
 			   .parent = parent,
 			   .depth = g->box[parent].depth + 1 };
-	g->slot[i] = g->n;
+	ap_profile_table_add(&g->known, hash, (void *)(uintptr_t)g->n);
 	return g->n++;
 }
 
@@ -132,17 +134,14 @@ static int graph_make(struct graph *g)
 {
 	u32 *to = calloc(g->ev->nnodes + 1, sizeof(*to));
 
-	for (g->cap = 64; g->cap < 2 * (g->ev->nnodes + 1); g->cap *= 2)
-		;
 	g->box = calloc(g->ev->nnodes + 1, sizeof(*g->box));
 	g->sorted = calloc(g->ev->nnodes + 1, sizeof(u32));
-	g->slot = calloc(g->cap, sizeof(u32));
-	if (to && g->box && g->sorted && g->slot) {
+	if (to && g->box && g->sorted) {
 		fill(g, to);
 		place(g);
 	}
 	free(to);
-	return g->box && g->sorted && g->slot && to ? 0 : -ENOMEM;
+	return g->box && g->sorted && to ? 0 : -ENOMEM;
 }
 
 /* --- text */
@@ -259,6 +258,6 @@ int ap_export_flamegraph_svg(const struct ap_export *x, FILE *out)
 	}
 	free(g.box);
 	free(g.sorted);
-	free(g.slot);
+	ap_table_fini(&g.known);
 	return ret;
 }

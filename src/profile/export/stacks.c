@@ -16,12 +16,6 @@
 #define MAX_DEPTH   1024
 #define MAX_INLINES 32
 
-/* Indices + 1 by hash; 0 is free. */
-struct table {
-	u32 *slot;
-	u32 room, n;
-};
-
 /* What a place of a file resolved to: a run of frames, innermost first. */
 struct place {
 	const struct ap_dso *dso;
@@ -36,7 +30,7 @@ struct node_ref {
 
 struct ap_stacks_private {
 	struct ap_stacks_options options;
-	struct table funcs, frames, places, nodes, threads;
+	struct ap_table funcs, frames, places, nodes, threads; /* indices + 1 */
 	struct place *place;
 	u32 *run;
 	u32 nplaces, nrun;
@@ -46,12 +40,6 @@ struct ap_stacks_private {
 	u32 nall;
 	bool failed; /* out of memory */
 };
-
-static u64 mix(u64 h, u64 v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
-	return h ^ h >> 29;
-}
 
 static void *grow(struct ap_stacks_private *p, void *array, u32 n, size_t size)
 {
@@ -66,105 +54,55 @@ static void *grow(struct ap_stacks_private *p, void *array, u32 n, size_t size)
 	return more ? more : array;
 }
 
-/* The slots of a table for one more entry. */
-static bool table_room(struct table *t, u64 (*hash)(const struct ap_stacks *, u32),
-		       const struct ap_stacks *s)
+/* The n-th of its kind is made; false: no memory. */
+static bool add(struct ap_stacks_private *p, struct ap_table *t, u64 hash, u32 n)
 {
-	u32 room = t->room ? t->room * 2 : 1024;
-	u32 *slot;
-
-	if ((t->n + 1) * 2 <= t->room)
-		return true;
-	slot = calloc(room, sizeof(*slot));
-	if (!slot)
-		return false;
-	for (u32 i = 0; i < t->room; i++) {
-		u32 at;
-
-		if (!t->slot[i])
-			continue;
-		at = (u32)hash(s, t->slot[i] - 1) & (room - 1);
-		while (slot[at])
-			at = (at + 1) & (room - 1);
-		slot[at] = t->slot[i];
-	}
-	free(t->slot);
-	t->slot = slot;
-	t->room = room;
-	return true;
+	p->failed = p->failed || ap_table_add(t, hash, n + 1ULL);
+	return !p->failed;
 }
 
 /* --- functions and frames */
 
-static u64 func_hash_of(const struct ap_stack_func *f)
-{
-	return mix(mix(mix(1, (uintptr_t)f->name), (uintptr_t)f->dso), (uintptr_t)f->file);
-}
-
-static u64 func_hash(const struct ap_stacks *s, u32 i)
-{
-	return func_hash_of(&s->func[i]);
-}
-
 static u32 find_func(struct ap_stacks *s, const struct ap_stack_func *f)
 {
+	u64 hash = ap_hash_ptr(ap_hash_ptr(ap_hash_ptr(1, f->name), f->dso), f->file);
 	struct ap_stacks_private *p = s->private;
-	u32 at;
+	const struct ap_table_slot *slot;
 
-	if (!table_room(&p->funcs, func_hash, s)) {
-		p->failed = true;
-		return 0;
-	}
-	at = (u32)func_hash_of(f) & (p->funcs.room - 1);
-	for (; p->funcs.slot[at]; at = (at + 1) & (p->funcs.room - 1)) {
-		const struct ap_stack_func *g = &s->func[p->funcs.slot[at] - 1];
+	ap_table_each(&p->funcs, hash, slot)
+	{
+		const struct ap_stack_func *g = &s->func[slot->item - 1];
 
 		if (g->name == f->name && g->dso == f->dso && g->file == f->file)
-			return p->funcs.slot[at] - 1;
+			return (u32)slot->item - 1;
 	}
 	s->func = grow(p, s->func, s->nfuncs, sizeof(*s->func));
-	if (p->failed)
+	if (!add(p, &p->funcs, hash, s->nfuncs))
 		return 0;
 	s->func[s->nfuncs] = *f;
-	p->funcs.n++;
-	p->funcs.slot[at] = ++s->nfuncs;
-	return s->nfuncs - 1;
-}
-
-static u64 frame_hash_of(const struct ap_stack_frame *f)
-{
-	return mix(mix(mix(mix(2, f->func), f->line), f->depth), f->addr);
-}
-
-static u64 frame_hash(const struct ap_stacks *s, u32 i)
-{
-	return frame_hash_of(&s->frame[i]);
+	return s->nfuncs++;
 }
 
 static u32 find_frame(struct ap_stacks *s, const struct ap_stack_frame *f)
 {
+	u64 hash = ap_hash_mix(ap_hash_mix(ap_hash_mix(ap_hash_mix(2, f->func), f->line), f->depth),
+			       f->addr);
 	struct ap_stacks_private *p = s->private;
-	u32 at;
+	const struct ap_table_slot *slot;
 
-	if (!table_room(&p->frames, frame_hash, s)) {
-		p->failed = true;
-		return 0;
-	}
-	at = (u32)frame_hash_of(f) & (p->frames.room - 1);
-	for (; p->frames.slot[at]; at = (at + 1) & (p->frames.room - 1)) {
-		const struct ap_stack_frame *g = &s->frame[p->frames.slot[at] - 1];
+	ap_table_each(&p->frames, hash, slot)
+	{
+		const struct ap_stack_frame *g = &s->frame[slot->item - 1];
 
 		if (g->func == f->func && g->line == f->line && g->depth == f->depth &&
 		    g->addr == f->addr)
-			return p->frames.slot[at] - 1;
+			return (u32)slot->item - 1;
 	}
 	s->frame = grow(p, s->frame, s->nframes, sizeof(*s->frame));
-	if (p->failed)
+	if (!add(p, &p->frames, hash, s->nframes))
 		return 0;
 	s->frame[s->nframes] = *f;
-	p->frames.n++;
-	p->frames.slot[at] = ++s->nframes;
-	return s->nframes - 1;
+	return s->nframes++;
 }
 
 /* --- places */
@@ -232,16 +170,6 @@ static void resolve(struct ap_stacks *s, struct place *place, const struct ap_pl
 		add_function(s, place, at, inlined[i], n - 1 - i, i == 0);
 }
 
-static u64 place_hash_of(const struct place *place)
-{
-	return mix(mix(mix(3, (uintptr_t)place->dso), place->addr), (uintptr_t)place->jit);
-}
-
-static u64 place_hash(const struct ap_stacks *s, u32 i)
-{
-	return place_hash_of(&s->private->place[i]);
-}
-
 /* By file and place, because mappings come and go. */
 static struct place *find_place(struct ap_stacks *s, const struct ap_place *at)
 {
@@ -249,27 +177,22 @@ static struct place *find_place(struct ap_stacks *s, const struct ap_place *at)
 	struct place key = { .dso = at->dso,
 			     .addr = at->addr,
 			     .jit = at->dso && at->dso->kind == AP_DSO_JIT ? at->sym : NULL };
-	u32 i;
+	u64 hash = ap_hash_ptr(ap_hash_mix(ap_hash_ptr(3, key.dso), key.addr), key.jit);
+	const struct ap_table_slot *slot;
 
-	if (!table_room(&p->places, place_hash, s)) {
-		p->failed = true;
-		return NULL;
-	}
-	i = (u32)place_hash_of(&key) & (p->places.room - 1);
-	for (; p->places.slot[i]; i = (i + 1) & (p->places.room - 1)) {
-		struct place *old = &p->place[p->places.slot[i] - 1];
+	ap_table_each(&p->places, hash, slot)
+	{
+		struct place *old = &p->place[slot->item - 1];
 
 		if (old->dso == key.dso && old->addr == key.addr && old->jit == key.jit)
 			return old;
 	}
 	resolve(s, &key, at);
 	p->place = grow(p, p->place, p->nplaces, sizeof(*p->place));
-	if (p->failed)
+	if (!add(p, &p->places, hash, p->nplaces))
 		return NULL;
 	p->place[p->nplaces] = key;
-	p->places.n++;
-	p->places.slot[i] = ++p->nplaces;
-	return &p->place[p->nplaces - 1];
+	return &p->place[p->nplaces++];
 }
 
 static void push(struct ap_stacks *s, struct ap_thread *thread, u8 cpumode, u64 ip)
@@ -286,19 +209,6 @@ static void push(struct ap_stacks *s, struct ap_thread *thread, u8 cpumode, u64 
 
 /* --- nodes */
 
-static u64 node_hash_of(u32 event, u32 parent, u32 frame)
-{
-	return mix(mix(mix(4, event), parent), frame);
-}
-
-static u64 node_hash(const struct ap_stacks *s, u32 i)
-{
-	const struct ap_stacks_private *p = s->private;
-	const struct ap_stack_node *node = &s->event[p->all[i].event].node[p->all[i].node];
-
-	return node_hash_of(p->all[i].event, node->parent, node->frame);
-}
-
 static u32 add_node(struct ap_stacks *s, u32 event, u32 parent, u32 frame)
 {
 	struct ap_stack_event *ev = &s->event[event];
@@ -312,67 +222,45 @@ static u32 add_node(struct ap_stacks *s, u32 event, u32 parent, u32 frame)
 
 static u32 find_node(struct ap_stacks *s, u32 event, u32 parent, u32 frame)
 {
+	u64 hash = ap_hash_mix(ap_hash_mix(ap_hash_mix(4, event), parent), frame);
 	struct ap_stacks_private *p = s->private;
-	u32 at, node;
+	const struct ap_table_slot *slot;
+	u32 node;
 
-	if (!table_room(&p->nodes, node_hash, s)) {
-		p->failed = true;
-		return 0;
-	}
-	at = (u32)node_hash_of(event, parent, frame) & (p->nodes.room - 1);
-	for (; p->nodes.slot[at]; at = (at + 1) & (p->nodes.room - 1)) {
-		u32 i = p->nodes.slot[at] - 1;
-		const struct ap_stack_node *old;
+	ap_table_each(&p->nodes, hash, slot)
+	{
+		const struct node_ref *ref = &p->all[slot->item - 1];
+		const struct ap_stack_node *old = &s->event[ref->event].node[ref->node];
 
-		if (p->all[i].event != event)
-			continue;
-		old = &s->event[event].node[p->all[i].node];
-		if (old->parent == parent && old->frame == frame)
-			return p->all[i].node;
+		if (ref->event == event && old->parent == parent && old->frame == frame)
+			return ref->node;
 	}
 	node = add_node(s, event, parent, frame);
 	p->all = grow(p, p->all, p->nall, sizeof(*p->all));
-	if (p->failed)
+	if (!add(p, &p->nodes, hash, p->nall))
 		return 0;
-	p->all[p->nall] = (struct node_ref){ event, node };
-	p->nodes.n++;
-	p->nodes.slot[at] = ++p->nall;
+	p->all[p->nall++] = (struct node_ref){ event, node };
 	return node;
-}
-
-static u64 thread_hash_of(const struct ap_stack_thread *t)
-{
-	return mix(mix(mix(5, t->pid), t->tid), (uintptr_t)t->comm);
-}
-
-static u64 thread_hash(const struct ap_stacks *s, u32 i)
-{
-	return thread_hash_of(&s->thread[i]);
 }
 
 static u32 find_thread(struct ap_stacks *s, const struct ap_stack_thread *t)
 {
+	u64 hash = ap_hash_ptr(ap_hash_mix(ap_hash_mix(5, t->pid), t->tid), t->comm);
 	struct ap_stacks_private *p = s->private;
-	u32 at;
+	const struct ap_table_slot *slot;
 
-	if (!table_room(&p->threads, thread_hash, s)) {
-		p->failed = true;
-		return 0;
-	}
-	at = (u32)thread_hash_of(t) & (p->threads.room - 1);
-	for (; p->threads.slot[at]; at = (at + 1) & (p->threads.room - 1)) {
-		const struct ap_stack_thread *u = &s->thread[p->threads.slot[at] - 1];
+	ap_table_each(&p->threads, hash, slot)
+	{
+		const struct ap_stack_thread *u = &s->thread[slot->item - 1];
 
 		if (u->pid == t->pid && u->tid == t->tid && u->comm == t->comm)
-			return p->threads.slot[at] - 1;
+			return (u32)slot->item - 1;
 	}
 	s->thread = grow(p, s->thread, s->nthreads, sizeof(*s->thread));
-	if (p->failed)
+	if (!add(p, &p->threads, hash, s->nthreads))
 		return 0;
 	s->thread[s->nthreads] = *t;
-	p->threads.n++;
-	p->threads.slot[at] = ++s->nthreads;
-	return s->nthreads - 1;
+	return s->nthreads++;
 }
 
 /* --- samples */
@@ -520,11 +408,11 @@ void ap_stacks_fini(struct ap_stacks *s)
 	free(s->frame);
 	free(s->thread);
 	if (p) {
-		free(p->funcs.slot);
-		free(p->frames.slot);
-		free(p->places.slot);
-		free(p->nodes.slot);
-		free(p->threads.slot);
+		ap_table_fini(&p->funcs);
+		ap_table_fini(&p->frames);
+		ap_table_fini(&p->places);
+		ap_table_fini(&p->nodes);
+		ap_table_fini(&p->threads);
 		free(p->place);
 		free(p->run);
 		free(p->all);

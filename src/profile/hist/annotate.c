@@ -7,8 +7,8 @@
 struct ap_annotate {
 	struct ap_session *s;
 	const struct ap_filter *filter; /* or NULL */
-	struct ap_notes **slot;		/* by (event, symbol) */
-	u32 n, cap;
+	struct ap_table known;		/* by symbol and event */
+	u32 n;
 	struct ap_notes **all;
 	struct {
 		u64 period, count;
@@ -34,51 +34,41 @@ void ap_annotate_free(struct ap_annotate *a)
 		free(a->all[i]);
 	}
 	free(a->all);
-	free(a->slot);
+	ap_table_fini(&a->known);
 	free(a->total);
 	free(a);
 }
 
-static u32 slot_of(const struct ap_annotate *a, const struct ap_symbol *sym, u32 event)
+static struct ap_notes *find(const struct ap_annotate *a, const struct ap_symbol *sym, u32 event)
 {
-	u64 h = ((u64)(uintptr_t)sym + event) * 0x9e3779b97f4a7c15ULL;
-	u32 i = (u32)(h >> 32) & (a->cap - 1);
+	const struct ap_table_slot *s;
 
-	while (a->slot[i] && (a->slot[i]->sym != sym || a->slot[i]->event != event))
-		i = (i + 1) & (a->cap - 1);
-	return i;
-}
+	ap_table_each(&a->known, ap_hash_ptr(event, sym), s)
+	{
+		struct ap_notes *n = ap_table_ptr(s);
 
-static void grow(struct ap_annotate *a)
-{
-	u32 i;
-
-	a->cap = a->cap ? 2 * a->cap : 256;
-	free(a->slot);
-	a->slot = ap_profile_calloc(a->cap, sizeof(struct ap_notes *));
-	for (i = 0; i < a->n; i++)
-		a->slot[slot_of(a, a->all[i]->sym, a->all[i]->event)] = a->all[i];
-	a->all = ap_profile_realloc(a->all, a->cap, sizeof(struct ap_notes *));
+		if (n->sym == sym && n->event == event)
+			return n;
+	}
+	return NULL;
 }
 
 static struct ap_notes *notes_of(struct ap_annotate *a, const struct ap_place *p, u32 event)
 {
 	u64 size = p->sym->end - p->sym->start;
-	struct ap_notes *n;
-	u32 i;
+	struct ap_notes *n = find(a, p->sym, event);
 
-	if (2 * (a->n + 1) > a->cap)
-		grow(a);
-	i = slot_of(a, p->sym, event);
-	if (a->slot[i])
-		return a->slot[i];
+	if (n)
+		return n;
 	n = ap_profile_calloc(1, sizeof(*n));
 	n->dso = p->dso;
 	n->sym = p->sym;
 	n->event = event;
 	n->by_byte = ap_profile_calloc(size + 1, sizeof(u64));
 	n->n_by_byte = ap_profile_calloc(size + 1, sizeof(u64));
-	a->slot[i] = n;
+	ap_profile_table_add(&a->known, ap_hash_ptr(event, p->sym), n);
+	if (!(a->n & (a->n - 1)))
+		a->all = ap_profile_realloc(a->all, a->n ? 2 * a->n : 1, sizeof(*a->all));
 	a->all[a->n++] = n;
 	return n;
 }
@@ -100,7 +90,7 @@ void ap_annotate_add(struct ap_annotate *a, u32 event, const struct ap_place *p,
 const struct ap_notes *ap_annotate_find(const struct ap_annotate *a, u32 event,
 					const struct ap_symbol *sym)
 {
-	return a->cap ? a->slot[slot_of(a, sym, event)] : NULL;
+	return find(a, sym, event);
 }
 
 static u64 older(u64 *v)

@@ -44,7 +44,7 @@ void ap_arena_fini(struct ap_arena *a)
 void ap_chains_fini(struct ap_chains *c)
 {
 	ap_arena_fini(&c->arena);
-	free(c->slot);
+	ap_table_fini(&c->nodes);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -57,41 +57,32 @@ static bool same_frame(const struct ap_frame *a, const struct ap_frame *b)
 	return !a->sym && !b->sym && a->dso == b->dso && a->ip == b->ip;
 }
 
-static u32 hash_of(const struct ap_chain_node *parent, const struct ap_frame *f)
+static u64 hash_of(const struct ap_chain_node *parent, const struct ap_frame *f)
 {
-	u64 h = (u64)(uintptr_t)parent * 0x9e3779b97f4a7c15ULL;
-
-	h ^= f->sym ? (u64)(uintptr_t)f->sym->name : f->ip;
-	h *= 0xff51afd7ed558ccdULL;
-	return (u32)(h >> 32);
+	return ap_hash_mix(ap_hash_ptr(0, parent), f->sym ? (uintptr_t)f->sym->name : f->ip);
 }
 
-static struct ap_chain_node **slot_of(struct ap_chains *c, const struct ap_chain_node *parent,
+static struct ap_chain_node *child_of(struct ap_chains *c, struct ap_chain_node *parent,
 				      const struct ap_frame *f)
 {
-	u32 i = hash_of(parent, f) & (c->cap - 1);
+	u64 hash = hash_of(parent, f);
+	const struct ap_table_slot *s;
+	struct ap_chain_node *node;
 
-	while (c->slot[i] && (c->slot[i]->parent != parent || !same_frame(&c->slot[i]->frame, f)))
-		i = (i + 1) & (c->cap - 1);
-	return &c->slot[i];
-}
-
-static void grow(struct ap_chains *c)
-{
-	struct ap_chain_node **old = c->slot;
-	u32 i, k, cap = c->cap;
-
-	c->cap = cap ? 2 * cap : 4096;
-	c->slot = ap_profile_calloc(c->cap, sizeof(struct ap_chain_node *));
-	for (i = 0; i < cap; i++) {
-		if (!old[i])
-			continue;
-		k = hash_of(old[i]->parent, &old[i]->frame) & (c->cap - 1);
-		while (c->slot[k])
-			k = (k + 1) & (c->cap - 1);
-		c->slot[k] = old[i];
+	ap_table_each(&c->nodes, hash, s)
+	{
+		node = ap_table_ptr(s);
+		if (node->parent == parent && same_frame(&node->frame, f))
+			return node;
 	}
-	free(old);
+	node = ap_arena_get(&c->arena, sizeof(*node));
+	node->frame = *f;
+	node->parent = parent;
+	node->next = parent->child;
+	parent->child = node;
+	parent->nchild++;
+	ap_profile_table_add(&c->nodes, hash, node);
+	return node;
 }
 
 struct ap_chain_node *ap_chain_root(struct ap_chains *c)
@@ -102,25 +93,13 @@ struct ap_chain_node *ap_chain_root(struct ap_chains *c)
 void ap_chain_add(struct ap_chains *c, struct ap_chain_node *root, const struct ap_frame *frame,
 		  u32 n, u64 period, u64 count)
 {
-	struct ap_chain_node *node = root, **slot;
+	struct ap_chain_node *node = root;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		node->children_hit += period;
 		node->children_count += count;
-		if (2 * (c->n + 1) > c->cap)
-			grow(c);
-		slot = slot_of(c, node, &frame[i]);
-		if (!*slot) {
-			*slot = ap_arena_get(&c->arena, sizeof(**slot));
-			(*slot)->frame = frame[i];
-			(*slot)->parent = node;
-			(*slot)->next = node->child;
-			node->child = *slot;
-			node->nchild++;
-			c->n++;
-		}
-		node = *slot;
+		node = child_of(c, node, &frame[i]);
 	}
 	node->hit += period;
 	node->count += count;

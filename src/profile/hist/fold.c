@@ -47,7 +47,8 @@ struct ap_fold {
 	ap_fold_fn *into; /* NULL: into hist */
 	void *into_arg;
 	struct ap_annotate *notes; /* or NULL */
-	struct bucket **slot, **waiting;
+	struct ap_table known;
+	struct bucket **waiting;
 	u32 n, cap;
 	struct ap_arena arena;
 	size_t bytes;
@@ -88,9 +89,6 @@ struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opt
 	if (f->by_parent && regcomp(&f->parent, opts->parent ? opts->parent : SYSTEM_CALLS,
 				    REG_EXTENDED | REG_NOSUB))
 		f->by_parent = false;
-	f->cap = 1024;
-	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
-	f->waiting = ap_profile_calloc(f->cap / 4, sizeof(struct bucket *));
 	s->before_change = flush;
 	s->change_arg = f;
 	return f;
@@ -103,7 +101,7 @@ void ap_fold_free(struct ap_fold *f)
 	for (i = 0; i < f->nhist; i++)
 		ap_hist_free(f->hist[i]);
 	free(f->hist);
-	free(f->slot);
+	ap_table_fini(&f->known);
 	free(f->waiting);
 	free(f->trace.p);
 	ap_arena_fini(&f->arena);
@@ -324,15 +322,10 @@ static void flush(void *arg)
 	u32 i;
 
 	for (i = 0; i < f->n; i++) {
-		u32 k = (u32)f->waiting[i]->hash & (f->cap - 1);
-
 		resolve(f, f->waiting[i]);
 		f->waiting[i]->thread->maps->waiting = 0;
-		/* runs of full slots are emptied as a whole, in whatever order */
-		while (f->slot[k]) {
-			f->slot[k] = NULL;
-			k = (k + 1) & (f->cap - 1);
-		}
+		/* those that have its hash all go */
+		ap_table_remove(&f->known, ap_table_find(&f->known, f->waiting[i]->hash));
 	}
 	f->s->kernel.waiting = 0;
 	f->n = 0;
@@ -340,43 +333,26 @@ static void flush(void *arg)
 	ap_arena_fini(&f->arena);
 }
 
-static void grow(struct ap_fold *f)
-{
-	u32 i, k;
-
-	f->cap *= 2;
-	free(f->slot);
-	f->slot = ap_profile_calloc(f->cap, sizeof(struct bucket *));
-	f->waiting = ap_profile_realloc(f->waiting, f->cap / 4, sizeof(struct bucket *));
-	for (i = 0; i < f->n; i++) {
-		k = (u32)f->waiting[i]->hash & (f->cap - 1);
-		while (f->slot[k])
-			k = (k + 1) & (f->cap - 1);
-		f->slot[k] = f->waiting[i];
-	}
-}
-
 static void add(struct ap_fold *f, struct bucket *key, const u8 *chain)
 {
+	const struct ap_table_slot *s;
 	struct bucket *b;
-	u64 period = key->period;
-	u32 k;
 
 	key->hash = hash_sample(key, chain);
-	for (k = (u32)key->hash & (f->cap - 1); (b = f->slot[k]); k = (k + 1) & (f->cap - 1)) {
+	ap_table_each(&f->known, key->hash, s)
+	{
+		b = ap_table_ptr(s);
 		if (same(b, key, chain)) {
-			b->period += period;
+			b->period += key->period;
 			b->count++;
 			return;
 		}
 	}
-	if (f->n == MAX_WAITING || f->bytes > MAX_BYTES) {
+	if (f->n == MAX_WAITING || f->bytes > MAX_BYTES)
 		flush(f);
-		k = (u32)key->hash & (f->cap - 1);
-	} else if (f->n == f->cap / 4) {
-		grow(f);
-		for (k = (u32)key->hash & (f->cap - 1); f->slot[k]; k = (k + 1) & (f->cap - 1))
-			;
+	if (f->n == f->cap) {
+		f->cap = f->cap ? 2 * f->cap : 256;
+		f->waiting = ap_profile_realloc(f->waiting, f->cap, sizeof(b));
 	}
 	b = ap_arena_get(&f->arena, sizeof(*b) + 8 * key->nchain);
 	*b = *key;
@@ -384,7 +360,7 @@ static void add(struct ap_fold *f, struct bucket *key, const u8 *chain)
 	if (key->nchain)
 		memcpy(b->chain, chain, 8 * key->nchain);
 	f->bytes += sizeof(*b) + 8 * key->nchain;
-	f->slot[k] = b;
+	ap_profile_table_add(&f->known, key->hash, b);
 	f->waiting[f->n++] = b;
 	key->thread->maps->waiting = 1;
 	f->s->kernel.waiting = 1;

@@ -22,7 +22,7 @@ void ap_hist_free(struct ap_hist *h)
 	ap_arena_fini(&h->arena);
 	ap_chains_fini(&h->chains);
 	free(h->entry);
-	free(h->slot);
+	ap_table_fini(&h->by_key);
 	free(h->seen);
 	free(h);
 }
@@ -69,31 +69,15 @@ static bool same_entry(const struct ap_hist *h, const struct ap_hist_entry *a,
 	return true;
 }
 
-static void grow(struct ap_hist *h)
-{
-	u32 i, k;
-
-	h->cap = h->cap ? 2 * h->cap : 1024;
-	free(h->slot);
-	h->slot = ap_profile_calloc(h->cap, sizeof(struct ap_hist_entry *));
-	for (i = 0; i < h->n; i++) {
-		k = (u32)h->entry[i]->hash & (h->cap - 1);
-		while (h->slot[k])
-			k = (k + 1) & (h->cap - 1);
-		h->slot[k] = h->entry[i];
-	}
-	h->entry = ap_profile_realloc(h->entry, h->cap, sizeof(struct ap_hist_entry *));
-}
-
 /* The entry that is like key; a new one weighs nothing yet. */
 static struct ap_hist_entry *find_entry(struct ap_hist *h, const struct ap_hist_entry *key)
 {
+	const struct ap_table_slot *s;
 	struct ap_hist_entry *e;
-	u32 k;
 
-	if (2 * (h->n + 1) > h->cap)
-		grow(h);
-	for (k = (u32)key->hash & (h->cap - 1); (e = h->slot[k]); k = (k + 1) & (h->cap - 1)) {
+	ap_table_each(&h->by_key, key->hash, s)
+	{
+		e = ap_table_ptr(s);
 		if (same_entry(h, e, key))
 			return e;
 	}
@@ -101,7 +85,9 @@ static struct ap_hist_entry *find_entry(struct ap_hist *h, const struct ap_hist_
 	*e = *key;
 	if (h->opts.chain != AP_CHAIN_NONE)
 		e->chain = ap_chain_root(&h->chains);
-	h->slot[k] = e;
+	ap_profile_table_add(&h->by_key, key->hash, e);
+	if (!(h->n & (h->n - 1)))
+		h->entry = ap_profile_realloc(h->entry, h->n ? 2 * h->n : 1, sizeof(*h->entry));
 	h->entry[h->n++] = e;
 	return e;
 }

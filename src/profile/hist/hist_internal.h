@@ -18,8 +18,7 @@ void ap_arena_fini(struct ap_arena *a);
 /* All trees of a table: nodes, and (parent, frame) -> node. */
 struct ap_chains {
 	struct ap_arena arena;
-	struct ap_chain_node **slot;
-	u32 n, cap;
+	struct ap_table nodes; /* by parent and frame */
 };
 
 struct ap_hist {
@@ -27,8 +26,7 @@ struct ap_hist {
 	struct ap_arena arena;
 	struct ap_hist_entry **entry; /* in order of appearance, then sorted */
 	u32 n;
-	struct ap_hist_entry **slot;
-	u32 cap;
+	struct ap_table by_key; /* the same */
 	struct ap_chains chains;
 	u64 total, samples;
 	u64 shown, shown_samples; /* of entries that are not hidden */

@@ -174,10 +174,10 @@ static void print_tasks(struct ap_session *s, bool maps, FILE *out)
 	u32 i;
 
 	ap_session_thread(s, 0, 0);
-	l.v = ap_profile_realloc(NULL, s->nthreads, sizeof(struct ap_thread *));
-	for (i = 0; i < s->cap; i++) {
-		if (s->thread[i])
-			l.v[l.n++] = s->thread[i];
+	l.v = ap_profile_realloc(NULL, s->threads.n, sizeof(struct ap_thread *));
+	for (i = 0; i < s->threads.room; i++) {
+		if (s->threads.slot[i].item)
+			l.v[l.n++] = ap_table_ptr(&s->threads.slot[i]);
 	}
 	l.done = ap_profile_calloc(l.n, sizeof(*l.done));
 	put_in_order(&l);

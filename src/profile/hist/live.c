@@ -12,7 +12,6 @@
 #include "profile/text/intern.h"
 
 struct item {
-	struct item *next; /* of the same slot */
 	u64 hash;
 	u32 event;
 	struct ap_hist_sample s; /* period and count: aged */
@@ -24,8 +23,7 @@ struct ap_live {
 	struct ap_hist_opts opts;
 	struct ap_fold *fold;
 	struct ap_annotate *notes;
-	struct item **slot;
-	u32 n, cap;
+	struct ap_table items;
 	struct ap_hist **hist; /* by event */
 	u32 nhist;
 };
@@ -70,32 +68,16 @@ static bool same(const struct item *it, u64 hash, u32 event, const struct ap_his
 	return true;
 }
 
-static void grow(struct ap_live *l)
-{
-	u32 cap = l->cap ? 2 * l->cap : 1024;
-	struct item **slot = ap_profile_calloc(cap, sizeof(struct item *)), *it, *next;
-
-	for (u32 i = 0; i < l->cap; i++) {
-		for (it = l->slot[i]; it; it = next) {
-			next = it->next;
-			it->next = slot[it->hash & (cap - 1)];
-			slot[it->hash & (cap - 1)] = it;
-		}
-	}
-	free(l->slot);
-	l->slot = slot;
-	l->cap = cap;
-}
-
 static void take(void *arg, u32 event, const struct ap_hist_sample *s)
 {
 	struct ap_live *l = arg;
 	u64 hash = hash_of(event, s);
+	const struct ap_table_slot *slot;
 	struct item *it;
 
-	if (l->n >= l->cap)
-		grow(l);
-	for (it = l->slot[hash & (l->cap - 1)]; it; it = it->next) {
+	ap_table_each(&l->items, hash, slot)
+	{
+		it = ap_table_ptr(slot);
 		if (same(it, hash, event, s))
 			goto found;
 	}
@@ -109,9 +91,7 @@ static void take(void *arg, u32 event, const struct ap_hist_sample *s)
 	if (s->nframes)
 		memcpy(it->frame, s->frame, s->nframes * sizeof(it->frame[0]));
 	it->s.frame = it->frame;
-	it->next = l->slot[hash & (l->cap - 1)];
-	l->slot[hash & (l->cap - 1)] = it;
-	l->n++;
+	ap_profile_table_add(&l->items, hash, it);
 found:
 	it->period += s->period;
 	it->count += s->count;
@@ -141,15 +121,9 @@ static void free_hists(struct ap_live *l)
 
 void ap_live_free(struct ap_live *l)
 {
-	struct item *it, *next;
-
-	for (u32 i = 0; i < l->cap; i++) {
-		for (it = l->slot[i]; it; it = next) {
-			next = it->next;
-			free(it);
-		}
-	}
-	free(l->slot);
+	for (u32 i = 0; i < l->items.room; i++)
+		free(ap_table_ptr(&l->items.slot[i]));
+	ap_table_fini(&l->items);
 	free_hists(l);
 	ap_fold_free(l->fold);
 	free(l);
@@ -189,26 +163,29 @@ static void put(struct ap_live *l, const struct item *it)
 
 void ap_live_refresh(struct ap_live *l, enum ap_live_age age)
 {
-	struct item **at, *it;
+	struct ap_table old;
 
 	free_hists(l);
 	/* what is new is not aged yet */
 	if (l->notes && age != AP_LIVE_KEEP)
 		ap_annotate_age(l->notes, age == AP_LIVE_FORGET);
 	ap_fold_end(l->fold);
-	for (u32 i = 0; i < l->cap; i++) {
-		for (at = &l->slot[i]; (it = *at);) {
-			age_item(it, age);
-			if (it->s.period) {
-				put(l, it);
-				at = &it->next;
-				continue;
-			}
-			*at = it->next;
+	old = l->items;
+	l->items = (struct ap_table){ 0 };
+	for (u32 i = 0; i < old.room; i++) {
+		struct item *it = ap_table_ptr(&old.slot[i]);
+
+		if (!it)
+			continue;
+		age_item(it, age);
+		if (it->s.period) {
+			put(l, it);
+			ap_profile_table_add(&l->items, it->hash, it);
+		} else {
 			free(it);
-			l->n--;
 		}
 	}
+	ap_table_fini(&old);
 	for (u32 i = 0; i < l->nhist; i++) {
 		if (l->hist[i])
 			ap_hist_finish(l->hist[i]);

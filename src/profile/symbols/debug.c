@@ -16,20 +16,16 @@
 #define MAX_DEPTH  512 /* of scopes in each other; a file may say any */
 
 struct answer {
-	u64 place;
-	bool used;
 	u32 n; /* frames */
-	const struct ap_symbol **frame;
+	const struct ap_symbol *frame[];
 };
 
 struct ap_debug {
 	struct ap_elf elf;
 	Dwarf *dw;
-	struct answer *known; /* open addressing by place */
-	u32 nknown, cap;
+	struct ap_table known; /* answers by place */
 	/* expanded functions: one symbol per function that they are in, so that equal ones are one */
-	struct ap_symbol **expanded;
-	u32 nexpanded, cap_expanded;
+	struct ap_table expanded;
 };
 
 static bool open_debug(struct ap_dso *dso, const char *path, void *arg)
@@ -72,14 +68,12 @@ static struct ap_debug *debug_of(struct ap_dso *dso)
 
 void ap_debug_close(struct ap_debug *d)
 {
-	u32 i;
-
-	for (i = 0; i < d->cap; i++)
-		free(d->known[i].frame);
-	free(d->known);
-	for (i = 0; i < d->cap_expanded; i++)
-		free(d->expanded[i]);
-	free(d->expanded);
+	for (u32 i = 0; i < d->known.room; i++)
+		free(ap_table_ptr(&d->known.slot[i]));
+	ap_table_fini(&d->known);
+	for (u32 i = 0; i < d->expanded.room; i++)
+		free(ap_table_ptr(&d->expanded.slot[i]));
+	ap_table_fini(&d->expanded);
 	if (d->dw)
 		dwarf_end(d->dw);
 	ap_elf_close(&d->elf);
@@ -158,94 +152,50 @@ static u32 frames_in(Dwarf_Die *die, u64 vaddr, const char **name, u32 n, u32 de
 	return n;
 }
 
-static struct answer *slot(struct ap_debug *d, u64 place)
-{
-	u32 i = (u32)(place * 0x9e3779b97f4a7c15ULL >> 40) & (d->cap - 1);
-
-	while (d->known[i].used && d->known[i].place != place)
-		i = (i + 1) & (d->cap - 1);
-	return &d->known[i];
-}
-
-static void grow(struct ap_debug *d)
-{
-	struct answer *old = d->known;
-	u32 i, cap = d->cap;
-
-	d->cap = cap ? 2 * cap : 1024;
-	d->known = ap_profile_calloc(d->cap, sizeof(*d->known));
-	for (i = 0; i < cap; i++) {
-		if (old[i].used)
-			*slot(d, old[i].place) = old[i];
-	}
-	free(old);
-}
-
-static struct ap_symbol **expanded_slot(struct ap_debug *d, u64 start, const char *name)
-{
-	u64 h = (start ^ (u64)(uintptr_t)name << 7) * 0x9e3779b97f4a7c15ULL;
-	u32 i = (u32)(h >> 40) & (d->cap_expanded - 1);
-
-	while (d->expanded[i] && (d->expanded[i]->start != start || d->expanded[i]->name != name))
-		i = (i + 1) & (d->cap_expanded - 1);
-	return &d->expanded[i];
-}
-
-static void grow_expanded(struct ap_debug *d)
-{
-	struct ap_symbol **old = d->expanded;
-	u32 i, cap = d->cap_expanded;
-
-	d->cap_expanded = cap ? 2 * cap : 64;
-	d->expanded = ap_profile_calloc(d->cap_expanded, sizeof(*d->expanded));
-	for (i = 0; i < cap; i++) {
-		if (old[i])
-			*expanded_slot(d, old[i]->start, old[i]->name) = old[i];
-	}
-	free(old);
-}
-
 /* Expanded functions are no symbols of the file: made here, with the real one's extent. */
 static const struct ap_symbol *frame_symbol(struct ap_dso *dso, const struct ap_symbol *fn,
 					    const char *raw)
 {
 	const char *name = ap_symbol_name(dso->symbols, raw);
 	struct ap_debug *d = dso->debug;
-	struct ap_symbol **s;
+	u64 key = ap_hash_ptr(fn->start, name);
+	const struct ap_table_slot *known;
+	struct ap_symbol *s;
 
 	if (fn->name == name)
 		return fn;
-	if (2 * (d->nexpanded + 1) > d->cap_expanded)
-		grow_expanded(d);
-	s = expanded_slot(d, fn->start, name);
-	if (!*s) {
-		*s = ap_profile_calloc(1, sizeof(**s));
-		**s = *fn;
-		(*s)->name = name;
-		(*s)->inlined = true;
-		d->nexpanded++;
+	ap_table_each(&d->expanded, key, known)
+	{
+		s = ap_table_ptr(known);
+		if (s->start == fn->start && s->name == name)
+			return s;
 	}
-	return *s;
+	s = ap_profile_calloc(1, sizeof(*s));
+	*s = *fn;
+	s->name = name;
+	s->inlined = true;
+	ap_profile_table_add(&d->expanded, key, s);
+	return s;
 }
 
-static void ask(struct ap_dso *dso, const struct ap_symbol *fn, struct answer *a)
+static struct answer *ask(struct ap_dso *dso, const struct ap_symbol *fn, u64 place)
 {
 	const char *name[MAX_FRAMES];
-	u64 vaddr = ap_dso_vaddr(dso, a->place);
+	u64 vaddr = ap_dso_vaddr(dso, place);
+	struct answer *a;
+	u32 i, n = 0;
 	Dwarf_Die cu;
-	u32 i, n;
 
 	/* nothing is expanded into assembler, whose labels are not the symbols' names */
-	if (!find_unit(dso->debug, vaddr, &cu) || dwarf_srclang(&cu) == DW_LANG_Mips_Assembler)
-		return;
-	n = frames_in(&cu, vaddr, name, 0, 0);
-	if (!n)
-		return;
-	a->frame = ap_profile_calloc(n, sizeof(*a->frame));
+	if (find_unit(dso->debug, vaddr, &cu) && dwarf_srclang(&cu) != DW_LANG_Mips_Assembler)
+		n = frames_in(&cu, vaddr, name, 0, 0);
+	a = ap_profile_calloc(1, sizeof(*a) + n * sizeof(a->frame[0]));
 	for (i = 0; i < n; i++) {
 		if (name[n - 1 - i])
 			a->frame[a->n++] = frame_symbol(dso, fn, name[n - 1 - i]);
 	}
+	ap_profile_table_add(&dso->debug->known, place, a);
+	return a;
 }
 
 u32 ap_dso_inlines(struct ap_dso *dso, const struct ap_symbol *fn, u64 place,
@@ -257,15 +207,9 @@ u32 ap_dso_inlines(struct ap_dso *dso, const struct ap_symbol *fn, u64 place,
 
 	if (!d)
 		return 0;
-	if (2 * (d->nknown + 1) > d->cap)
-		grow(d);
-	a = slot(d, place);
-	if (!a->used) {
-		a->used = true;
-		a->place = place;
-		d->nknown++;
-		ask(dso, fn, a);
-	}
+	a = ap_table_get_ptr(&d->known, place);
+	if (!a)
+		a = ask(dso, fn, place);
 	for (i = 0; i < a->n && i < max; i++)
 		out[i] = a->frame[i];
 	return i;

@@ -37,13 +37,13 @@ void ap_session_fini(struct ap_session *s)
 	u32 i;
 
 	ap_unwind_fini(s);
-	for (i = 0; i < s->cap; i++) {
-		if (s->thread[i])
-			free_thread(s->thread[i]);
+	for (i = 0; i < s->threads.room; i++) {
+		if (s->threads.slot[i].item)
+			free_thread(ap_table_ptr(&s->threads.slot[i]));
 	}
 	for (i = 0; i < s->ngone; i++)
 		free_thread(s->gone[i]);
-	free(s->thread);
+	ap_table_fini(&s->threads);
 	free(s->gone);
 	free(s->kernel.v);
 	free(s->cgroup);
@@ -51,32 +51,9 @@ void ap_session_fini(struct ap_session *s)
 	ap_symbols_fini(&s->symbols);
 }
 
-static u32 slot_of(const struct ap_session *s, u32 tid)
-{
-	u32 i = (u32)(tid * 0x9e3779b1U) >> 7 & (s->cap - 1);
-
-	while (s->thread[i] && s->thread[i]->tid != tid)
-		i = (i + 1) & (s->cap - 1);
-	return i;
-}
-
-static void grow(struct ap_session *s)
-{
-	struct ap_thread **old = s->thread;
-	u32 i, cap = s->cap;
-
-	s->cap = cap ? 2 * cap : 256;
-	s->thread = ap_profile_calloc(s->cap, sizeof(struct ap_thread *));
-	for (i = 0; i < cap; i++) {
-		if (old[i])
-			s->thread[slot_of(s, old[i]->tid)] = old[i];
-	}
-	free(old);
-}
-
 static struct ap_thread *find_thread(const struct ap_session *s, u32 tid)
 {
-	return s->cap ? s->thread[slot_of(s, tid)] : NULL;
+	return ap_table_get_ptr(&s->threads, tid);
 }
 
 static struct ap_maps *new_maps(void)
@@ -124,10 +101,7 @@ static struct ap_thread *add_thread(struct ap_session *s, u32 pid, u32 tid)
 	} else {
 		t->maps = new_maps();
 	}
-	if (4 * (s->nthreads + 1) > 3 * s->cap)
-		grow(s);
-	s->thread[slot_of(s, tid)] = t;
-	s->nthreads++;
+	ap_profile_table_add(&s->threads, tid, t);
 	return t;
 }
 
@@ -153,17 +127,7 @@ struct ap_thread *ap_session_thread(struct ap_session *s, u32 pid, u32 tid)
 /* The number is given to somebody else; results keep the old one. */
 static void retire(struct ap_session *s, struct ap_thread *t)
 {
-	u32 i = slot_of(s, t->tid), k;
-
-	s->thread[i] = NULL;
-	s->nthreads--;
-	/* what was displaced by it moves up */
-	for (k = (i + 1) & (s->cap - 1); s->thread[k]; k = (k + 1) & (s->cap - 1)) {
-		struct ap_thread *moved = s->thread[k];
-
-		s->thread[k] = NULL;
-		s->thread[slot_of(s, moved->tid)] = moved;
-	}
+	ap_table_remove(&s->threads, ap_table_find(&s->threads, t->tid));
 	if (!(s->ngone & (s->ngone - 1)))
 		s->gone = ap_profile_realloc(s->gone, s->ngone ? 2 * s->ngone : 1,
 					     sizeof(struct ap_thread *));

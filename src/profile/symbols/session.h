@@ -54,8 +54,7 @@ struct ap_place {
 struct ap_session {
 	struct ap_symbols symbols;
 	struct ap_maps kernel;
-	struct ap_thread **thread; /* open addressing by tid */
-	u32 nthreads, cap;
+	struct ap_table threads; /* by tid */
 	struct ap_thread **gone; /* kept, because results point to them */
 	u32 ngone;
 	/* told before a record changes how a process's waiting samples resolve; NULL: nobody cares */

@@ -35,14 +35,10 @@ void *ap_profile_calloc(size_t n, size_t size)
 	return q;
 }
 
-static u32 hash(const char *text, size_t len)
+void ap_profile_table_add(struct ap_table *t, u64 key, const void *item)
 {
-	u64 h = 0xcbf29ce484222325ULL;
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		h = (h ^ (u8)text[i]) * 0x100000001b3ULL;
-	return (u32)(h ^ h >> 32);
+	if (ap_table_add(t, key, (uintptr_t)item))
+		ap_profile_no_memory();
 }
 
 static u32 len_of(const char *text)
@@ -77,41 +73,24 @@ static char *cut(struct ap_intern *t, size_t size)
 	return p;
 }
 
-static void grow(struct ap_intern *t)
-{
-	char **old = t->slot;
-	u32 cap = t->cap, i, k;
-
-	t->cap = cap ? 2 * cap : 1024;
-	t->slot = ap_profile_calloc(t->cap, sizeof(*t->slot));
-	for (i = 0; i < cap; i++) {
-		if (!old[i])
-			continue;
-		k = hash(old[i], len_of(old[i])) & (t->cap - 1);
-		while (t->slot[k])
-			k = (k + 1) & (t->cap - 1);
-		t->slot[k] = old[i];
-	}
-	free(old);
-}
-
 const char *ap_intern(struct ap_intern *t, const char *text, size_t len)
 {
-	u32 k, n = (u32)len;
+	u64 hash = ap_hash_text(AP_HASH_TEXT, text, len);
+	const struct ap_table_slot *s;
+	u32 n = (u32)len;
 	char *p;
 
-	if (2 * (t->n + 1) > t->cap)
-		grow(t);
-	for (k = hash(text, len) & (t->cap - 1); t->slot[k]; k = (k + 1) & (t->cap - 1)) {
-		if (len_of(t->slot[k]) == n && !memcmp(t->slot[k], text, len))
-			return t->slot[k];
+	ap_table_each(&t->texts, hash, s)
+	{
+		p = ap_table_ptr(s);
+		if (len_of(p) == n && !memcmp(p, text, len))
+			return p;
 	}
 	p = cut(t, LEN + len + 1);
 	memcpy(p, &n, LEN);
 	memcpy(p + LEN, text, len);
 	p[LEN + len] = 0;
-	t->slot[k] = p + LEN;
-	t->n++;
+	ap_profile_table_add(&t->texts, hash, p + LEN);
 	return p + LEN;
 }
 
@@ -128,6 +107,6 @@ void ap_intern_fini(struct ap_intern *t)
 		memcpy(&next, p, sizeof(next));
 		free(p);
 	}
-	free(t->slot);
+	ap_table_fini(&t->texts);
 	memset(t, 0, sizeof(*t));
 }

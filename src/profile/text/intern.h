@@ -5,12 +5,12 @@
 #ifndef AP_PROFILE_INTERN_H
 #define AP_PROFILE_INTERN_H
 
+#include "base/table.h"
 #include "base/types.h"
 
 struct ap_intern {
-	char **slot; /* open addressing; the length stands in four bytes before the text */
-	u32 n, cap;
-	char *block; /* memory that texts are cut from */
+	struct ap_table texts; /* the length stands in four bytes before each */
+	char *block;	       /* memory that texts are cut from */
 	size_t left;
 	void *blocks; /* all of them, a list by their first word */
 };
@@ -24,5 +24,7 @@ AP_NORETURN void ap_profile_no_memory(void);
 /* realloc and calloc that do not return without. */
 void *ap_profile_realloc(void *p, size_t n, size_t size);
 void *ap_profile_calloc(size_t n, size_t size);
+/* Likewise. */
+void ap_profile_table_add(struct ap_table *t, u64 key, const void *item);
 
 #endif

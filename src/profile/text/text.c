@@ -137,76 +137,54 @@ u64 ap_text_hash(const u64 *head, u32 nhead, const u8 *words, u64 n)
 const char *ap_text_find(const struct ap_text_cache *c, u64 hash, const u64 *head, u32 nhead,
 			 const u8 *words, u64 n, u32 *len)
 {
-	u32 k;
+	const struct ap_table_slot *s;
 
-	if (!c->cap)
-		return NULL;
-	for (k = (u32)hash & (c->cap - 1); c->slot[k].words; k = (k + 1) & (c->cap - 1)) {
-		const u64 *key = c->key + c->slot[k].at;
+	ap_table_each(&c->known, hash, s)
+	{
+		const struct ap_text_piece *p = &c->piece[s->item - 1];
+		const u64 *key = c->key + p->at;
 
-		if (c->slot[k].hash == hash && c->slot[k].words == nhead + n &&
-		    !memcmp(key, head, 8 * nhead) && (!n || !memcmp(key + nhead, words, 8 * n))) {
-			*len = c->slot[k].len;
-			return c->text.p + c->slot[k].text;
+		if (p->words == nhead + n && !memcmp(key, head, 8 * nhead) &&
+		    (!n || !memcmp(key + nhead, words, 8 * n))) {
+			*len = p->len;
+			return c->text.p + p->text;
 		}
 	}
 	return NULL;
 }
 
-static void grow(struct ap_text_cache *c)
-{
-	struct ap_text_cache old = *c;
-	u32 i, k;
-
-	c->cap = c->cap ? 2 * c->cap : 4096;
-	c->slot = ap_profile_calloc(c->cap, sizeof(*c->slot));
-	for (i = 0; i < old.cap; i++) {
-		if (!old.slot[i].words)
-			continue;
-		k = (u32)old.slot[i].hash & (c->cap - 1);
-		while (c->slot[k].words)
-			k = (k + 1) & (c->cap - 1);
-		c->slot[k] = old.slot[i];
-	}
-	free(old.slot);
-}
-
 void ap_text_keep(struct ap_text_cache *c, u64 hash, const u64 *head, u32 nhead, const u8 *words,
 		  u64 n, const char *text, u32 len)
 {
-	u32 k;
-
 	if (c->text.n + len > MAX_TEXT || c->nkey + nhead + n > MAX_KEYS) {
-		if (c->cap)
-			memset(c->slot, 0, c->cap * sizeof(*c->slot));
+		ap_table_fini(&c->known);
 		c->n = 0;
 		c->nkey = 0;
 		c->text.n = 0;
 	}
-	if (2 * (c->n + 1) > c->cap)
-		grow(c);
+	if (c->n == c->cap) {
+		c->cap = c->cap ? 2 * c->cap : 1024;
+		c->piece = ap_profile_realloc(c->piece, c->cap, sizeof(*c->piece));
+	}
 	while (c->nkey + nhead + n > c->cap_key) {
 		c->cap_key = c->cap_key ? 2 * c->cap_key : 65536;
 		c->key = ap_profile_realloc(c->key, c->cap_key, sizeof(*c->key));
 	}
-	for (k = (u32)hash & (c->cap - 1); c->slot[k].words; k = (k + 1) & (c->cap - 1))
-		;
-	c->slot[k].hash = hash;
-	c->slot[k].words = nhead + (u32)n;
-	c->slot[k].len = len;
-	c->slot[k].at = c->nkey;
-	c->slot[k].text = c->text.n;
+	c->piece[c->n++] = (struct ap_text_piece){
+		.words = nhead + (u32)n, .len = len, .at = c->nkey, .text = c->text.n
+	};
+	ap_profile_table_add(&c->known, hash, (void *)(uintptr_t)c->n);
 	memcpy(c->key + c->nkey, head, 8 * nhead);
 	if (n)
 		memcpy(c->key + c->nkey + nhead, words, 8 * n);
 	c->nkey += nhead + n;
 	ap_text_add(&c->text, text, len);
-	c->n++;
 }
 
 void ap_text_cache_fini(struct ap_text_cache *c)
 {
-	free(c->slot);
+	ap_table_fini(&c->known);
+	free(c->piece);
 	free(c->key);
 	ap_text_fini(&c->text);
 }

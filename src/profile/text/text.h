@@ -52,12 +52,12 @@ void ap_text_fini(struct ap_text *t);
 
 /* Words -> a piece of text.  Forgets everything when it holds too much. */
 struct ap_text_cache {
-	struct {
-		u64 hash;
+	struct ap_table known; /* indices + 1 of pieces, by the hash of their words */
+	struct ap_text_piece {
 		u32 words, len;
-		size_t at; /* of the words in keys; the text is in text */
-		size_t text;
-	} * slot;
+		size_t at;   /* of the words in keys */
+		size_t text; /* and of the piece */
+	} * piece;
 	u32 n, cap;
 	u64 *key;
 	size_t nkey, cap_key;
