@@ -221,3 +221,43 @@ void ap_clients_inherit_stack(struct ap_thread *child, const struct ap_thread *p
 	FOR_EACH(c, those_on(), inherit_stack)
 	c->inherit_stack(child, parent);
 }
+
+void ap_clients_tracepoint(struct ap_thread *t, enum ap_trace_id id, s64 n)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), tracepoint)
+	c->tracepoint(t, id, n);
+}
+
+void ap_clients_call_begins(struct ap_thread *t, u64 nr)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), call_begins)
+	c->call_begins(t, nr);
+}
+
+void ap_clients_call_ends(struct ap_thread *t, u64 nr, u64 ret)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), call_ends)
+	c->call_ends(t, nr, ret);
+}
+
+void ap_clients_return_ends(struct ap_thread *t, u64 ret)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), return_ends)
+	c->return_ends(t, ret);
+}
+
+void ap_clients_call_untouched(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), call_untouched)
+	c->call_untouched(t);
+}

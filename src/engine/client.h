@@ -18,6 +18,7 @@
 
 #include "base/types.h"
 #include "engine/cache/cache.h"
+#include "engine/runtime/proc.h"
 
 struct ap_call;
 struct ap_emit;
@@ -77,6 +78,15 @@ struct ap_client {
 
 	/* free.  A call that changes mappings was made. */
 	void (*mapped)(const struct ap_call *c, s64 ret);
+	/* free, always; while ap_tracepoints_are_on().  A tracepoint is passed n times; below 0: taken back. */
+	void (*tracepoint)(struct ap_thread *t, enum ap_trace_id id, s64 n);
+	/* Likewise: a system call begins; has been made, also where it will be made again, with what it returns. */
+	void (*call_begins)(struct ap_thread *t, u64 nr);
+	void (*call_ends)(struct ap_thread *t, u64 nr, u64 ret);
+	/* rt_sigreturn ends, by whose end nobody knows its number. */
+	void (*return_ends)(struct ap_thread *t, u64 ret);
+	/* free, always.  The call that has begun is not made after all. */
+	void (*call_untouched)(struct ap_thread *t);
 	/* free.  The child goes on with its parent's stack. */
 	void (*inherit_stack)(struct ap_thread *child, const struct ap_thread *parent);
 };
@@ -85,6 +95,12 @@ struct ap_client {
 #define AP_CLIENT(name)                                                                            \
 	void name(struct ap_client *c);                                                            \
 	void name(struct ap_client *c)
+
+/* Does anybody want to know of tracepoints? */
+static inline bool ap_tracepoints_are_on(void)
+{
+	return ap_unlikely(__atomic_load_n(&ap_proc.session->trace_on, __ATOMIC_RELAXED));
+}
 
 /* clients.c: all of them, before anything is translated.  The session is there. */
 void ap_clients_init(void);
@@ -113,6 +129,11 @@ bool ap_clients_is_unreadable(u64 pc);
 bool ap_clients_led_to(u64 from, u64 to);
 void ap_clients_trial_done(struct ap_thread *t);
 void ap_clients_mapped(const struct ap_call *c, s64 ret);
+void ap_clients_tracepoint(struct ap_thread *t, enum ap_trace_id id, s64 n);
+void ap_clients_call_begins(struct ap_thread *t, u64 nr);
+void ap_clients_call_ends(struct ap_thread *t, u64 nr, u64 ret);
+void ap_clients_return_ends(struct ap_thread *t, u64 ret);
+void ap_clients_call_untouched(struct ap_thread *t);
 void ap_clients_inherit_stack(struct ap_thread *child, const struct ap_thread *parent);
 
 #endif

@@ -8,7 +8,8 @@
 #define CLIENTS(X)                                                                                 \
 	X(ap_watch_client)                                                                         \
 	X(ap_probed_client)                                                                        \
-	X(ap_data_client)
+	X(ap_data_client)                                                                          \
+	X(ap_trace_client)
 
 #define DECLARE(register) void register(struct ap_client * c);
 CLIENTS(DECLARE)

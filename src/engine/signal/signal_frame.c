@@ -7,8 +7,8 @@
  */
 #include "engine/access/feed.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/signal/signal.h"
-#include "engine/trace/trace.h"
 #include "service/service.h"
 
 #define RED_ZONE    128
@@ -182,8 +182,8 @@ static bool deliver(struct ap_thread *t)
 		finish(t, mask);
 		return true;
 	}
-	if (t->pend_sync && ap_trace_is_on())
-		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
+	if (t->pend_sync && ap_tracepoints_are_on())
+		ap_clients_tracepoint(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	ap_sig_lookup(t, t->pend_sig, &a);
 	if (t->pend_sync && (a.handler <= AP_SIG_IGN || (mask & bit)))
 		ap_sig_die(t);
@@ -195,8 +195,8 @@ static bool deliver(struct ap_thread *t)
 		act_by_default(t, mask);
 		return true;
 	}
-	if (ap_trace_is_on())
-		ap_trace_add(t, AP_TRACE_SIGNAL_DELIVER, 1);
+	if (ap_tracepoints_are_on())
+		ap_clients_tracepoint(t, AP_TRACE_SIGNAL_DELIVER, 1);
 	if (ap_service_is_used(ap_proc.session))
 		ap_service_patch_siginfo(t->pend_sig, t->pend_info);
 	if (a.flags & AP_SA_RESETHAND)
@@ -206,8 +206,8 @@ static bool deliver(struct ap_thread *t)
 
 		force(t, AP_SIGSEGV);
 		if (again) {
-			if (ap_trace_is_on())
-				ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
+			if (ap_tracepoints_are_on())
+				ap_clients_tracepoint(t, AP_TRACE_SIGNAL_GENERATE, 1);
 			ap_sig_die(t);
 		}
 		return false;
@@ -231,8 +231,8 @@ static AP_NORETURN void bad_frame(struct ap_thread *t, u64 mask)
 	t->regs.gpr[RAX] = 0;
 	t->regs.gpr[RCX] = t->regs.rip;
 	t->regs.gpr[R11] = t->regs.rflags;
-	if (ap_trace_is_on())
-		ap_trace_exit(t, AP_NR_rt_sigreturn, 0);
+	if (ap_tracepoints_are_on())
+		ap_clients_call_ends(t, AP_NR_rt_sigreturn, 0);
 	force(t, AP_SIGSEGV);
 	t->pend_mask = mask;
 	t->pending = 1;
@@ -300,8 +300,8 @@ void ap_signal_perf_trap(struct ap_thread *t, const struct ap_service_trap *trap
 	u32 tail[2] = { trap->type, t->virt_mask & bit ? TRAP_PERF_ASYNC : 0 };
 	u64 mask;
 
-	if (ap_trace_is_on())
-		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, 1);
+	if (ap_tracepoints_are_on())
+		ap_clients_tracepoint(t, AP_TRACE_SIGNAL_GENERATE, 1);
 	memcpy(info.rest, &trap->data, 8);
 	memcpy(info.rest + 8, tail, sizeof(tail));
 	if (t->virt_mask & bit || (t->pending && (t->pend_sync || t->pend_temp))) {
@@ -325,7 +325,7 @@ static AP_NORETURN void abandon(struct ap_thread *t)
 	ap_count_kind(t, AP_RAW_SYSCALL, -1);
 	if (ap_proc.flags & AP_F_COUNT)
 		ap_count_kind(t, AP_KIND_INSTR, -1);
-	ap_trace_untouched(t);
+	ap_clients_call_untouched(t);
 	ap_redispatch(t);
 }
 
@@ -345,8 +345,8 @@ void ap_sig_return(struct ap_thread *t)
 		bad_frame(t, mask);
 	ap_sig_uc_to_regs(&t->regs, &uc.mc);
 	t->regs.rflags = (flags & ~EFL_RETURN) | (t->regs.rflags & EFL_RETURN);
-	if (ap_trace_is_on())
-		ap_trace_exit_unnamed(t, t->regs.gpr[RAX]);
+	if (ap_tracepoints_are_on())
+		ap_clients_return_ends(t, t->regs.gpr[RAX]);
 	t->traced.nr = (u64)-1;
 	ap_traced_exit(t, 0, 0);
 	(void)ap_sig_altstack_set(t, &uc.stack, t->regs.gpr[RSP]);

@@ -9,8 +9,8 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/client.h"
 #include "engine/task/task.h"
-#include "engine/trace/trace.h"
 
 #define SIGCONT 18
 #define TO_ALL	((s32)-1)
@@ -82,14 +82,14 @@ static u32 count_targets(const struct ap_thread *t, const struct ap_call *c)
 
 s64 ap_call_send(struct ap_thread *t, struct ap_call *c)
 {
-	u32 n = ap_trace_is_on() ? count_targets(t, c) : 0;
+	u32 n = ap_tracepoints_are_on() ? count_targets(t, c) : 0;
 	s64 ret;
 
 	if (n)
-		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, n);
+		ap_clients_tracepoint(t, AP_TRACE_SIGNAL_GENERATE, n);
 	ret = ap_call_pass(t, c);
 	/* a full queue is found out behind the tracepoint */
 	if (n && ret < 0 && ret != -AP_EAGAIN)
-		ap_trace_add(t, AP_TRACE_SIGNAL_GENERATE, -(s64)n);
+		ap_clients_tracepoint(t, AP_TRACE_SIGNAL_GENERATE, -(s64)n);
 	return ret;
 }

@@ -11,6 +11,7 @@
 #include "engine/access/feed.h"
 #include "engine/access/feed_helper.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
 #include "engine/sample/lane.h"
@@ -18,7 +19,6 @@
 #include "engine/task/party.h"
 #include "engine/task/task.h"
 #include "engine/thread/still.h"
-#include "engine/trace/trace.h"
 #include "service/service.h"
 
 #define RCX	     1
@@ -111,9 +111,9 @@ static void trace(struct ap_thread *t, const struct ap_call *c, u64 rax, bool is
 	r->gpr[RCX] = r->rip = c->pc + 2;
 	r->gpr[R11] = r->rflags;
 	if (is_exit)
-		ap_trace_exit(t, c->nr, rax);
+		ap_clients_call_ends(t, c->nr, rax);
 	else
-		ap_trace_enter(t, c->nr);
+		ap_clients_call_begins(t, c->nr);
 	r->gpr[0] = was[0];
 	r->gpr[RCX] = was[1];
 	r->gpr[R11] = was[2];
@@ -155,7 +155,7 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	ap_count_kind(t, AP_RAW_SYSCALL, 1);
 	if (ap_unlikely(ap_lanes_want(t)))
 		ap_lanes_look_at(t, pc);
-	if (ap_trace_is_on())
+	if (ap_tracepoints_are_on())
 		trace(t, &c, (u64)-AP_ENOSYS, false);
 	if (ap_unlikely(t->traced.how) && !enter_traced(t, &c, &ret))
 		(void)0;
@@ -171,11 +171,11 @@ static s64 execute(struct ap_thread *t, u64 pc)
 		ap_count_kind(t, AP_RAW_SYSCALL, -1);
 		if (ap_proc.flags & AP_F_COUNT)
 			ap_count_kind(t, AP_KIND_INSTR, -1);
-		ap_trace_untouched(t);
+		ap_clients_call_untouched(t);
 		ap_traced_exit(t, pc, -AP_ERESTARTNOINTR);
 		return ret;
 	}
-	if (ap_trace_is_on())
+	if (ap_tracepoints_are_on())
 		trace(t, &c, (u64)ret, true);
 	gpr[RCX] = pc + 2;
 	gpr[R11] = t->regs.rflags;

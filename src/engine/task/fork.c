@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "engine/access/feed.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
 #include "engine/syscall/taken.h"
@@ -25,7 +26,6 @@
 #include "engine/task/task.h"
 #include "engine/thread/cradle.h"
 #include "engine/thread/still.h"
-#include "engine/trace/trace.h"
 #include "engine/translate/heir.h"
 #include "service/service.h"
 
@@ -454,8 +454,8 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, struct birt
 	}
 	/* the stack that it came on stays behind */
 	step_over(t);
-	if (ap_trace_is_on())
-		ap_trace_exit(t, k->nr, 0);
+	if (ap_tracepoints_are_on())
+		ap_clients_call_ends(t, k->nr, 0);
 	ap_sig_set_mask(mask);
 	ap_redispatch(t);
 }

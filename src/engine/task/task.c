@@ -16,7 +16,6 @@
 #include "engine/sample/lane.h"
 #include "engine/task/party.h"
 #include "engine/thread/still.h"
-#include "engine/trace/trace.h"
 #include "service/service.h"
 
 /* struct clone_args by index */
@@ -228,18 +227,18 @@ static s64 call_once(struct ap_thread *t, struct ap_call *c, u64 *random)
  */
 s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
 {
-	bool traced = ap_trace_is_on();
+	bool traced = ap_tracepoints_are_on();
 	u64 random = 0;
 	s64 ret;
 
 	ap_party_look(t);
 	if (traced)
-		ap_trace_add(t, AP_TRACE_SCHED_FORK, 1);
+		ap_clients_tracepoint(t, AP_TRACE_SCHED_FORK, 1);
 	ret = call_once(t, c, &random);
 	if (ret == -AP_EAGAIN && ap_helpers_make_way())
 		ret = call_once(t, c, &random);
 	if (traced && ret < 0)
-		ap_trace_add(t, AP_TRACE_SCHED_FORK, -1);
+		ap_clients_tracepoint(t, AP_TRACE_SCHED_FORK, -1);
 	return ret;
 }
 
@@ -300,8 +299,8 @@ void ap_task_child(struct ap_thread *t)
 	ap_thread_init_kernel(t);
 	t->traced.calls = 0;
 	ap_service_begins();
-	if (ap_trace_is_on())
-		ap_trace_exit(t, slot->call - 1, 0);
+	if (ap_tracepoints_are_on())
+		ap_clients_call_ends(t, slot->call - 1, 0);
 	slot->call = 0;
 	if (t->start_flags & AP_CLONE_CLEAR_SIGHAND)
 		ap_signal_clear_handlers(t);

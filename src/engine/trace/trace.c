@@ -6,7 +6,7 @@
  * sys_exit then as well.  It also remembers whether the entry was counted: tracing may be switched
  * on while a call is under way, which has its exit counted only.
  */
-#include "engine/trace/trace.h"
+#include "engine/client.h"
 #include "engine/sample/lane.h"
 #include "service/service.h"
 
@@ -49,7 +49,7 @@ static void set_call(struct ap_thread *t, u64 call)
 	__atomic_store_n(&ap_thread_slot(t)->call, call, __ATOMIC_RELAXED);
 }
 
-void ap_trace_enter(struct ap_thread *t, u64 nr)
+static void call_begins(struct ap_thread *t, u64 nr)
 {
 	u64 passed;
 
@@ -71,7 +71,7 @@ static void exit_raw(struct ap_thread *t)
 	set_call(t, 0);
 }
 
-void ap_trace_exit(struct ap_thread *t, u64 nr, u64 ret)
+static void call_ends(struct ap_thread *t, u64 nr, u64 ret)
 {
 	t->call_value = ret;
 	set_call(t, (u64)(u32)nr + 1); /* a child has not entered it */
@@ -82,14 +82,14 @@ void ap_trace_exit(struct ap_thread *t, u64 nr, u64 ret)
 	exit_raw(t);
 }
 
-void ap_trace_exit_unnamed(struct ap_thread *t, u64 ret)
+static void return_ends(struct ap_thread *t, u64 ret)
 {
 	t->call_value = ret;
 	set_call(t, 0);
 	exit_raw(t);
 }
 
-void ap_trace_untouched(struct ap_thread *t)
+static void call_untouched(struct ap_thread *t)
 {
 	u64 call = ap_thread_slot(t)->call;
 
@@ -104,7 +104,16 @@ void ap_trace_untouched(struct ap_thread *t)
 	set_call(t, 0);
 }
 
-void ap_trace_add(struct ap_thread *t, enum ap_trace_id id, s64 n)
+static void tracepoint(struct ap_thread *t, enum ap_trace_id id, s64 n)
 {
 	count(t, id, n);
+}
+
+AP_CLIENT(ap_trace_client)
+{
+	c->tracepoint = tracepoint;
+	c->call_begins = call_begins;
+	c->call_ends = call_ends;
+	c->return_ends = return_ends;
+	c->call_untouched = call_untouched;
 }
