@@ -255,6 +255,7 @@ check-emitted: tests-build
 	@tools/check-emitted.sh $(B) $(BASE)
 check-sizes:
 	@tools/check-sizes.sh
+	@tools/check-names.sh
 check-shell:
 	@tools/check-shell.sh
 check-print:

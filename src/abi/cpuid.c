@@ -140,13 +140,13 @@ static bool has_subleaves(u32 leaf)
 	       leaf == AMD_CACHES;
 }
 
-struct list {
+struct cpuid_list {
 	ap_cpuid_ask *ask;
 	struct ap_cpuid_row *rows;
 	u32 n;
 };
 
-static struct ap_cpuid add(struct list *l, u32 leaf, u32 subleaf)
+static struct ap_cpuid add(struct cpuid_list *l, u32 leaf, u32 subleaf)
 {
 	struct ap_cpuid r = l->ask(leaf, subleaf);
 
@@ -155,14 +155,14 @@ static struct ap_cpuid add(struct list *l, u32 leaf, u32 subleaf)
 	return r;
 }
 
-static void add_caches(struct list *l, u32 leaf)
+static void add_caches(struct cpuid_list *l, u32 leaf)
 {
 	for (u32 i = 0; i < CACHE_LEVELS; i++)
 		if (!(add(l, leaf, i).eax & 31))
 			break;
 }
 
-static void add_states(struct list *l)
+static void add_states(struct cpuid_list *l)
 {
 	struct ap_cpuid r = add(l, STATES_LEAF, 0);
 	u64 states = (u64)r.edx << 32 | r.eax;
@@ -177,7 +177,7 @@ static void add_states(struct list *l)
 u32 ap_cpuid_list(ap_cpuid_ask *ask, struct ap_cpuid_row rows[AP_CPUID_ROWS])
 {
 	static const u32 beyond[] = { 0x80000001, 0x80000005, 0x80000006, 0x80000007, 0x80000008 };
-	struct list l = { .ask = ask, .rows = rows };
+	struct cpuid_list l = { .ask = ask, .rows = rows };
 	struct ap_cpuid leaf0, leaf7, first;
 
 	if (!(ask(FEATURES, 0).ecx & HYPERVISOR))

@@ -64,6 +64,13 @@ static inline u32 ap_trace_index(u64 id)
 	return AP_TRACE_FIRST + (u32)(id - AP_TRACE_SYSCALL_BASE);
 }
 
+/* How each record of a tracepoint begins: the fields common_type to common_pid. */
+struct ap_trace_common {
+	u16 type;
+	u8 flags, preempt_count;
+	s32 pid;
+};
+
 /* Written by the supervisor before anybody counts by it (ap_session.trace_filter). */
 #define AP_TRACE_FILTER_NODES 63U
 struct ap_trace_filter {

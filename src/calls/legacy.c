@@ -28,8 +28,8 @@ struct event {
 	u32 record_type, read_format;
 };
 
-struct mapping {
-	struct mapping *next;
+struct legacy_mapping {
+	struct legacy_mapping *next;
 	struct anyperf_legacy_page *page; /* what the program has: a page and data */
 	size_t size;			  /* of both */
 	struct ap_perf_page *real;
@@ -41,7 +41,7 @@ struct mapping {
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static struct event *events;
 static size_t nevents;
-static struct mapping *mappings;
+static struct legacy_mapping *mappings;
 static atomic_bool has_groups; /* an event with GROUP was opened */
 
 static bool try_lock(void)
@@ -226,7 +226,7 @@ static void *map_page(void *addr, size_t size, int prot, int flags, int fd)
 
 static void *map_data(void *addr, size_t size, int flags, const struct event *e, size_t page)
 {
-	struct mapping *m = calloc(1, sizeof(*m));
+	struct legacy_mapping *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return MAP_FAILED;
@@ -270,7 +270,7 @@ void *anyperf_legacy_mmap(void *addr, size_t size, int prot, int flags, int fd, 
 
 int anyperf_legacy_munmap(void *addr, size_t size)
 {
-	struct mapping **at, *m = NULL;
+	struct legacy_mapping **at, *m = NULL;
 
 	lock();
 	for (at = &mappings; *at; at = &(*at)->next) {
@@ -313,7 +313,7 @@ static void copy_out(const u8 *area, u64 mask, u64 at, void *bytes, u32 size)
 	memcpy((u8 *)bytes + first, area, size - first);
 }
 
-static void count_lost(struct mapping *m, const u8 *record, u32 size)
+static void count_lost(struct legacy_mapping *m, const u8 *record, u32 size)
 {
 	struct ap_perf_record_lost lost;
 
@@ -323,7 +323,7 @@ static void count_lost(struct mapping *m, const u8 *record, u32 size)
 	m->lost += lost.lost;
 }
 
-static void take_one(struct mapping *m, const struct ap_perf_event_header *header)
+static void take_one(struct legacy_mapping *m, const struct ap_perf_event_header *header)
 {
 	static _Alignas(8) u8 record[65536], out[65536];
 	u32 head = m->page->head[0];
@@ -341,7 +341,7 @@ static void take_one(struct mapping *m, const struct ap_perf_event_header *heade
 	__atomic_store_n(&m->page->head[0], head + (u32)n, __ATOMIC_RELEASE);
 }
 
-static void take_all(struct mapping *m)
+static void take_all(struct legacy_mapping *m)
 {
 	u64 head = __atomic_load_n(&m->real->data_head, __ATOMIC_ACQUIRE);
 	struct ap_perf_event_header header;
@@ -366,7 +366,7 @@ size_t anyperf_legacy_sync(void)
 	if (!try_lock())
 		return 0;
 	pid = mappings ? getpid() : 0;
-	for (struct mapping *m = mappings; m; m = m->next) {
+	for (struct legacy_mapping *m = mappings; m; m = m->next) {
 		if (m->owner == pid)
 			take_all(m);
 	}
@@ -386,7 +386,7 @@ uint64_t anyperf_legacy_lost(const struct anyperf_legacy_page *page)
 
 	anyperf_legacy_sync();
 	lock();
-	for (struct mapping *m = mappings; m; m = m->next) {
+	for (struct legacy_mapping *m = mappings; m; m = m->next) {
 		if (m->page == page)
 			lost = m->lost;
 	}

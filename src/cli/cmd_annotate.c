@@ -25,7 +25,7 @@ struct annotate_args {
 	bool no_demangle, taken, force;
 	const char *taken_word;
 	struct ap_annotate_opts print;
-	struct ap_filter filter;
+	struct ap_sample_filter filter;
 };
 
 static int opt_percent_type(void *args, const char *value, char *why)
@@ -194,7 +194,7 @@ static int check_filter(struct annotate_args *a, struct ap_data *d)
 
 static int annotate(struct annotate_args *a, struct ap_data *d, struct ap_disasm *dis)
 {
-	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	struct ap_profile_session *s = ap_profile_calloc(1, sizeof(*s));
 	struct ap_annotate *notes = ap_annotate_new(s);
 	bool is_checked = false;
 	struct ap_data_rec rec;

@@ -155,7 +155,7 @@ static void print(const struct c2c_args *a, const struct ap_sharing *sh, FILE *o
 static int report(const struct c2c_args *a)
 {
 	struct ap_data *d = ap_profile_open(COMMAND, a->input, a->force);
-	struct ap_session *s;
+	struct ap_profile_session *s;
 	struct ap_sharing sh;
 	int status = 0, closed;
 

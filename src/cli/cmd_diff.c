@@ -21,7 +21,7 @@ struct diff_args {
 	const char *sort, *symfs;
 	bool no_demangle, quiet, taken, force;
 	struct ap_diff_opts diff;
-	struct ap_filter filter; /* as given: each file has its own of it */
+	struct ap_sample_filter filter; /* as given: each file has its own of it */
 };
 
 static int opt_compute(void *args, const char *value, char *why)
@@ -81,15 +81,16 @@ static const struct ap_opt diff_opts[] = {
 static const struct ap_opt_spec diff_spec = { COMMAND, "[options] [before] [after]", diff_opts };
 
 /* One file, read whole. */
-struct side {
+struct diff_side {
 	const char *path;
 	struct ap_data *d;
-	struct ap_session *s;
+	struct ap_profile_session *s;
 	struct ap_fold *f;
-	struct ap_filter filter;
+	struct ap_sample_filter filter;
 };
 
-static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys, struct side *side)
+static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys,
+		     struct diff_side *side)
 {
 	struct ap_hist_opts own = *keys;
 	char why[AP_FILTER_WHY];
@@ -121,7 +122,7 @@ static int read_side(const struct diff_args *a, const struct ap_hist_opts *keys,
 	return 0;
 }
 
-static int free_side(struct side *side)
+static int free_side(struct diff_side *side)
 {
 	int status = 0;
 
@@ -137,7 +138,7 @@ static int free_side(struct side *side)
 }
 
 /* The table of the event of this name. */
-static const struct ap_hist *hist_named(const struct side *side, const char *name, bool *has)
+static const struct ap_hist *hist_named(const struct diff_side *side, const char *name, bool *has)
 {
 	u32 i;
 
@@ -152,7 +153,7 @@ static const struct ap_hist *hist_named(const struct side *side, const char *nam
 }
 
 static int print_all(const struct diff_args *a, const struct ap_hist_opts *keys,
-		     const struct side *before, const struct side *after)
+		     const struct diff_side *before, const struct diff_side *after)
 {
 	u32 i, common = 0;
 	bool has;
@@ -179,7 +180,7 @@ static int print_all(const struct diff_args *a, const struct ap_hist_opts *keys,
 
 static int diff(const struct diff_args *a, const char *before_path, const char *after_path)
 {
-	struct side before = { .path = before_path }, after = { .path = after_path };
+	struct diff_side before = { .path = before_path }, after = { .path = after_path };
 	struct ap_hist_opts keys;
 	char why[AP_OPT_WHY];
 	int status, closed;

@@ -89,7 +89,7 @@ static const struct {
 };
 
 /* What is being listed. */
-struct list {
+struct listing {
 	const char *sep;
 	bool names_only;
 	bool is_json;
@@ -132,7 +132,8 @@ static void print_key(const char *key, const char *value, bool is_last)
 	fputs(is_last ? "\n}" : ",", stdout);
 }
 
-static void print_event_json(struct list *l, const struct ap_event_desc *ev, const char *encoding)
+static void print_event_json(struct listing *l, const struct ap_event_desc *ev,
+			     const char *encoding)
 {
 	begin_object(&l->has_object);
 	print_key("EventName", ev->name, false);
@@ -144,7 +145,7 @@ static void print_event_json(struct list *l, const struct ap_event_desc *ev, con
 	print_key("BriefDescription", ev->meaning, true);
 }
 
-static void print_event(struct list *l, const struct ap_event_desc *ev, const char *encoding)
+static void print_event(struct listing *l, const struct ap_event_desc *ev, const char *encoding)
 {
 	const char *kind = ap_event_kind_name(ev->kind);
 	const char *alias = ev->alias[0] ? ev->alias[0] : "", *sep = l->sep;
@@ -176,7 +177,7 @@ static void print_event(struct list *l, const struct ap_event_desc *ev, const ch
 }
 
 /* The events that perf has everywhere: those of hardware, or of software. */
-static void list_events(struct list *l, bool of_software)
+static void list_events(struct listing *l, bool of_software)
 {
 	char encoding[64];
 
@@ -203,7 +204,7 @@ static bool is_of_table(const char *name)
 	return ev && ev->from != AP_FROM_NOTHING;
 }
 
-static void list_names(struct list *l, enum ap_client_names which)
+static void list_names(struct listing *l, enum ap_client_names which)
 {
 	struct ap_client_name name;
 	char encoding[64];
@@ -226,7 +227,7 @@ static void list_names(struct list *l, enum ap_client_names which)
 	}
 }
 
-static void list_breakpoints(struct list *l)
+static void list_breakpoints(struct listing *l)
 {
 	static const struct ap_event_desc ev = {
 		.name = "mem:<addr>[/len][:access]",
@@ -238,7 +239,7 @@ static void list_breakpoints(struct list *l)
 	print_event(l, &ev, "type=5");
 }
 
-static void list_section(struct list *l, enum section section)
+static void list_section(struct listing *l, enum section section)
 {
 	l->section = section;
 	switch (section) {
@@ -267,7 +268,7 @@ static void list_section(struct list *l, enum section section)
 }
 
 /* A section by its word, else what matches the pattern. */
-static bool list_word(struct list *l, const char *word)
+static bool list_word(struct listing *l, const char *word)
 {
 	l->n = 0;
 	l->pattern = NULL;
@@ -283,7 +284,7 @@ static bool list_word(struct list *l, const char *word)
 	return l->n != 0;
 }
 
-static void print_metric_json(struct list *l, const struct ap_metric *m)
+static void print_metric_json(struct listing *l, const struct ap_metric *m)
 {
 	begin_object(&l->has_object);
 	print_key("MetricName", m->name, false);
@@ -293,7 +294,7 @@ static void print_metric_json(struct list *l, const struct ap_metric *m)
 	print_key("BriefDescription", m->text, true);
 }
 
-static void print_metric(struct list *l, const struct ap_metric *m)
+static void print_metric(struct listing *l, const struct ap_metric *m)
 {
 	const char *sep = l->sep;
 
@@ -307,7 +308,7 @@ static void print_metric(struct list *l, const struct ap_metric *m)
 			 m->text, m->formula);
 }
 
-static int list_metrics(const struct list_args *args, struct list *l)
+static int list_metrics(const struct list_args *args, struct listing *l)
 {
 	struct ap_metric_table t = { 0 };
 	const bool has_text = !l->sep && !l->is_json;
@@ -345,7 +346,7 @@ static bool is_metrics(const char *word)
 	       !strcmp(word, "metricgroup") || !strcmp(word, "metricgroups");
 }
 
-static void list_all(struct list *l)
+static void list_all(struct listing *l)
 {
 	bool has_text = !l->sep && !l->names_only && !l->is_json;
 
@@ -369,7 +370,7 @@ static void list_all(struct list *l)
 int ap_cmd_list(int argc, char **argv)
 {
 	struct list_args args = { 0 };
-	struct list l = { 0 };
+	struct listing l = { 0 };
 	int rest, status;
 
 	if (!ap_opts_begin_mixed(&list_spec, &args, &argc, argv, &rest, &status))

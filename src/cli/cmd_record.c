@@ -170,7 +170,7 @@ static int watch(struct record *r, int fd)
 	return AP_EXIT_FAILURE;
 }
 
-static int on_start(void *arg, struct ap_client *c)
+static int on_start(void *arg, struct ap_event_client *c)
 {
 	struct record *r = arg;
 	int ret;

@@ -37,7 +37,7 @@ struct report_args {
 	struct ap_thread_counts counts;
 	const char *taken_word;
 	struct ap_hist_opts hist;
-	struct ap_filter filter;
+	struct ap_sample_filter filter;
 	bool order_set;
 	struct ap_topology topology;
 	const char *message; /* on the screen, first */
@@ -374,7 +374,7 @@ static void print_single(const struct report_args *a)
 }
 
 static int print_all(const struct report_args *a, const struct ap_data *d,
-		     const struct ap_session *s, const struct ap_fold *f)
+		     const struct ap_profile_session *s, const struct ap_fold *f)
 {
 	u32 i, n;
 
@@ -427,7 +427,7 @@ static bool put_samples(void *arg, const char *comm, const char *symbol, FILE *o
 	return ap_samples_text(ap_profile_path(arg), comm, symbol, out);
 }
 
-static int show_all(struct report_args *a, struct ap_data *d, const struct ap_session *s,
+static int show_all(struct report_args *a, struct ap_data *d, const struct ap_profile_session *s,
 		    const struct ap_fold *f, struct ap_annotate *notes)
 {
 	struct ap_tui_profile p = { .notes = notes,
@@ -484,7 +484,7 @@ static void join_groups(const struct report_args *a, const struct ap_data *d, st
 	}
 }
 
-static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
+static int begin(struct report_args *a, struct ap_data *d, struct ap_profile_session *s,
 		 struct ap_annotate *notes, struct ap_fold **fold)
 {
 	char why[AP_FILTER_WHY];
@@ -522,7 +522,7 @@ static int begin(struct report_args *a, struct ap_data *d, struct ap_session *s,
 }
 
 /* Records of a stream tell of events before the first sample comes. */
-static int read_all(struct report_args *a, struct ap_data *d, struct ap_session *s,
+static int read_all(struct report_args *a, struct ap_data *d, struct ap_profile_session *s,
 		    struct ap_annotate *notes, struct ap_fold **fold)
 {
 	struct ap_data_rec rec;
@@ -560,7 +560,7 @@ static int read_all(struct report_args *a, struct ap_data *d, struct ap_session 
 
 static int report(struct report_args *a, struct ap_data *d)
 {
-	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	struct ap_profile_session *s = ap_profile_calloc(1, sizeof(*s));
 	struct ap_annotate *notes = a->on_screen ? ap_annotate_new(s) : NULL;
 	struct ap_fold *f = NULL;
 	int status = 0;

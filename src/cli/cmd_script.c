@@ -21,7 +21,7 @@ struct script_args {
 	const char *input, *symfs, *kallsyms;
 	bool header, header_only, no_demangle, verbose, taken, force;
 	struct ap_script_opts script;
-	struct ap_filter filter;
+	struct ap_sample_filter filter;
 };
 
 /* perf's: whose interpreters are not here. */
@@ -115,7 +115,7 @@ static int check(struct script_args *a, struct ap_data *d, struct ap_script *c)
 	return AP_EXIT_USAGE;
 }
 
-static int print_records(struct script_args *a, struct ap_data *d, struct ap_session *s)
+static int print_records(struct script_args *a, struct ap_data *d, struct ap_profile_session *s)
 {
 	struct ap_script *c = ap_script_new(s, d, &a->script, stdout);
 	struct ap_data_rec rec;
@@ -146,7 +146,7 @@ static int print_records(struct script_args *a, struct ap_data *d, struct ap_ses
 
 static int script(struct script_args *a, struct ap_data *d)
 {
-	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	struct ap_profile_session *s = ap_profile_calloc(1, sizeof(*s));
 	int status;
 
 	ap_session_init(s);

@@ -295,22 +295,22 @@ static const struct ap_opt_spec stat_spec = { "anyperf stat",
 /* --- the report */
 
 /* Text that is going to be written in one piece, or not at all. */
-struct text {
+struct stat_text {
 	char *text;
 	size_t size;
 	FILE *out;
 };
 
-static FILE *text_begin(struct text *t)
+static FILE *text_begin(struct stat_text *t)
 {
-	*t = (struct text){ 0 };
+	*t = (struct stat_text){ 0 };
 	t->out = open_memstream(&t->text, &t->size);
 	if (!t->out)
 		ap_die("out of memory");
 	return t->out;
 }
 
-static void text_end(struct text *t)
+static void text_end(struct stat_text *t)
 {
 	if (fclose(t->out))
 		ap_die("out of memory");
@@ -319,7 +319,7 @@ static void text_end(struct text *t)
 /* What -I has printed so far: to a file it goes in one piece, with the rest. */
 struct shown {
 	const struct stat_args *args;
-	struct text kept;
+	struct stat_text kept;
 	struct ap_stat_recorder *recorder; /* NULL: not `stat record` */
 	bool has_failed;
 };
@@ -328,7 +328,7 @@ static void show_interval(struct ap_stat_count *c, u64 ns, unsigned int nth)
 {
 	struct shown *shown = c->arg;
 	const struct stat_args *args = shown->args;
-	struct text part;
+	struct stat_text part;
 	FILE *out;
 
 	if (shown->recorder)
@@ -364,7 +364,7 @@ static bool show_run(struct ap_stat_count *c)
 {
 	struct shown *shown = c->arg;
 	const struct stat_args *args = shown->args;
-	struct text part;
+	struct stat_text part;
 
 	if (args->count.is_quiet || args->count.interval_ms)
 		return true;
@@ -386,7 +386,7 @@ static bool show_run(struct ap_stat_count *c)
 
 static int report(const struct stat_args *args, const struct ap_stat *st, struct shown *shown)
 {
-	struct text text;
+	struct stat_text text;
 	time_t now = time(NULL);
 	FILE *out;
 	int ret;

@@ -22,7 +22,7 @@
 
 #define COMMAND "anyperf stat report"
 
-struct report_args {
+struct stat_report_args {
 	const char *input, *output, *separator;
 	struct ap_stat_format format;
 	bool no_aggr, per_thread, per_core, per_die, per_socket, per_node;
@@ -31,14 +31,14 @@ struct report_args {
 
 static int opt_separator(void *args, const char *value, char *why)
 {
-	struct report_args *a = args;
+	struct stat_report_args *a = args;
 
 	(void)why;
 	a->separator = strcmp(value, "\\t") ? value : "\t";
 	return 0;
 }
 
-#define OPT_ARGS struct report_args
+#define OPT_ARGS struct stat_report_args
 
 /* clang-format off */
 static const struct ap_opt report_opts[] = {
@@ -66,7 +66,7 @@ static const struct ap_opt_spec report_spec = { COMMAND, "[options]", report_opt
 /* --- rows */
 
 struct report {
-	const struct report_args *args;
+	const struct stat_report_args *args;
 	const struct ap_stat_file *file;
 	struct ap_topology topology;
 	struct ap_stat st;
@@ -76,7 +76,7 @@ struct report {
 	struct ap_stat_reading *now, *before;
 };
 
-static enum ap_stat_split split_of(const struct report_args *a, const struct ap_stat_file *f)
+static enum ap_stat_split split_of(const struct stat_report_args *a, const struct ap_stat_file *f)
 {
 	static const u8 recorded[] = {
 		[AP_AGGR_NONE] = AP_STAT_CPUS,	    [AP_AGGR_SOCKET] = AP_STAT_SOCKETS,
@@ -307,7 +307,7 @@ static void set_remarks(struct ap_stat *st, const struct ap_stat_file *f)
 
 static int show(struct report *r)
 {
-	const struct report_args *a = r->args;
+	const struct stat_report_args *a = r->args;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -328,7 +328,7 @@ static int show(struct report *r)
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
-static int report(const struct report_args *a, const struct ap_stat_file *f, struct ap_data *d)
+static int report(const struct stat_report_args *a, const struct ap_stat_file *f, struct ap_data *d)
 {
 	struct report r = { .args = a, .file = f };
 	int status;
@@ -356,7 +356,7 @@ static int report(const struct report_args *a, const struct ap_stat_file *f, str
 
 /* --- what was asked for */
 
-static int check(struct report_args *a)
+static int check(struct stat_report_args *a)
 {
 	unsigned int n = (unsigned int)a->no_aggr + a->per_thread + a->per_core + a->per_die +
 			 a->per_socket + a->per_node;
@@ -379,7 +379,7 @@ static int check(struct report_args *a)
 
 int ap_cmd_stat_report(int argc, char **argv)
 {
-	struct report_args args = { 0 };
+	struct stat_report_args args = { 0 };
 	struct ap_stat_file file;
 	struct ap_data *d;
 	int rest, status, damage;

@@ -32,7 +32,7 @@ struct top_args {
 	bool zero, children, no_children, samples, period, no_demangle, verbose, order_set;
 	bool has_target, taken;
 	const char *taken_word;
-	struct ap_filter filter;
+	struct ap_sample_filter filter;
 	struct ap_hist_opts hist;
 	char **record; /* options for the recorder */
 	int nrecord;
@@ -198,7 +198,7 @@ static const struct ap_opt_spec top_spec = { COMMAND, "[options] [--] [command [
 struct top {
 	struct top_args *args;
 	struct top_recorder recorder;
-	struct ap_session *session;
+	struct ap_profile_session *session;
 	struct ap_data *data;
 	struct ap_annotate *notes;
 	struct ap_live *live; /* NULL: no event is known yet */

@@ -16,7 +16,7 @@ static int refuse(char *why, const char *text)
 	return -EINVAL;
 }
 
-int ap_evsel_filter(const struct ap_evsel *sel, struct ap_trace_filter **out, char *why)
+int ap_evsel_filter(const struct ap_evsel *sel, struct ap_raw_filter **out, char *why)
 {
 	const char *system;
 	char *format;
@@ -32,7 +32,7 @@ int ap_evsel_filter(const struct ap_evsel *sel, struct ap_trace_filter **out, ch
 static int narrow(struct ap_evsel *sel, const char *text, char *why)
 {
 	char *first = sel->filter;
-	struct ap_trace_filter *f;
+	struct ap_raw_filter *f;
 	int ret;
 
 	sel->filter = first ? ap_xasprintf("(%s) && (%s)", first, text) : ap_xstrdup(text);

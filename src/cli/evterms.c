@@ -13,18 +13,18 @@
 #include "cli/memory.h"
 
 /* A term's value as it was typed, without quotes; of a term without one, len is 0. */
-struct value {
+struct term_value {
 	const char *p;
 	size_t len;
 };
 
-static bool is_word(const struct value *v, const char *word)
+static bool is_word(const struct term_value *v, const char *word)
 {
 	return v->len == strlen(word) && !strncmp(v->p, word, v->len);
 }
 
 /* Decimal, or hexadecimal behind 0x, from 1 to max. */
-static bool is_number(const struct value *v, u64 max, u64 *n)
+static bool is_number(const struct term_value *v, u64 max, u64 *n)
 {
 	const char *p = v->p;
 	bool is_hex = v->len > 2 && p[0] == '0' && p[1] == 'x';
@@ -37,7 +37,7 @@ static bool is_number(const struct value *v, u64 max, u64 *n)
 bool ap_evchain_of(const char *word, size_t len, enum ap_evchain *chain)
 {
 	static const char *const words[] = { "no", "fp", "dwarf", "lbr" };
-	struct value v = { word, len };
+	struct term_value v = { word, len };
 
 	for (size_t i = 0; i < AP_ARRAY_SIZE(words); i++) {
 		if (is_word(&v, words[i])) {
@@ -48,38 +48,38 @@ bool ap_evchain_of(const char *word, size_t len, enum ap_evchain *chain)
 	return false;
 }
 
-static bool take_name(struct ap_evterms *t, const struct value *v)
+static bool take_name(struct ap_evterms *t, const struct term_value *v)
 {
 	free(t->name);
 	t->name = v->len ? ap_xstrndup(v->p, v->len) : NULL;
 	return t->name;
 }
 
-static bool take_period(struct ap_evterms *t, const struct value *v)
+static bool take_period(struct ap_evterms *t, const struct term_value *v)
 {
 	t->freq = 0;
 	return is_number(v, ~0ULL >> 1, &t->period);
 }
 
-static bool take_freq(struct ap_evterms *t, const struct value *v)
+static bool take_freq(struct ap_evterms *t, const struct term_value *v)
 {
 	t->period = 0;
 	return is_number(v, ~0U, &t->freq);
 }
 
-static bool take_time(struct ap_evterms *t, const struct value *v)
+static bool take_time(struct ap_evterms *t, const struct term_value *v)
 {
 	t->time = is_word(v, "0") ? AP_EVTERM_NO : AP_EVTERM_YES;
 	return t->time == AP_EVTERM_NO || is_word(v, "1");
 }
 
-static bool take_chain(struct ap_evterms *t, const struct value *v)
+static bool take_chain(struct ap_evterms *t, const struct term_value *v)
 {
 	t->has_chain = true;
 	return ap_evchain_of(v->p, v->len, &t->chain);
 }
 
-static bool take_stack(struct ap_evterms *t, const struct value *v)
+static bool take_stack(struct ap_evterms *t, const struct term_value *v)
 {
 	u64 n = 0;
 	bool ok = is_number(v, AP_EVTERM_STACK_MAX, &n);
@@ -88,7 +88,7 @@ static bool take_stack(struct ap_evterms *t, const struct value *v)
 	return ok;
 }
 
-static bool take_max_stack(struct ap_evterms *t, const struct value *v)
+static bool take_max_stack(struct ap_evterms *t, const struct term_value *v)
 {
 	u64 n = 0;
 	bool ok = is_number(v, 0xffff, &n);
@@ -97,13 +97,13 @@ static bool take_max_stack(struct ap_evterms *t, const struct value *v)
 	return ok;
 }
 
-static bool take_inherit(struct ap_evterms *t, const struct value *v)
+static bool take_inherit(struct ap_evterms *t, const struct term_value *v)
 {
 	t->inherit = AP_EVTERM_YES;
 	return !v->len;
 }
 
-static bool take_no_inherit(struct ap_evterms *t, const struct value *v)
+static bool take_no_inherit(struct ap_evterms *t, const struct term_value *v)
 {
 	t->inherit = AP_EVTERM_NO;
 	return !v->len;
@@ -112,7 +112,7 @@ static bool take_no_inherit(struct ap_evterms *t, const struct value *v)
 /* Of a term that is perf's and not ours there is no function, and the words are what to do instead. */
 static const struct own {
 	const char *name;
-	bool (*take)(struct ap_evterms *t, const struct value *v);
+	bool (*take)(struct ap_evterms *t, const struct term_value *v);
 	const char *needs;
 } own[] = {
 	{ "name", take_name, "a name" },
@@ -158,10 +158,10 @@ static size_t length(const char *term, const char *end)
 	return (size_t)(p - term);
 }
 
-static struct value value_of(const char *term, size_t len)
+static struct term_value value_of(const char *term, size_t len)
 {
 	const char *eq = memchr(term, '=', len);
-	struct value v = { term + len, 0 };
+	struct term_value v = { term + len, 0 };
 
 	if (!eq)
 		return v;
@@ -188,7 +188,7 @@ static int take_all(const char *event, const char *p, const char *end, char **ke
 	for (;; p++) {
 		size_t len = length(p, end);
 		const struct own *o = find(p, len);
-		struct value v = value_of(p, len);
+		struct term_value v = value_of(p, len);
 		char *more;
 
 		if (o && (!o->take || !o->take(terms, &v)))

@@ -105,7 +105,7 @@ static int add_entries(struct ap_gate_counts *g, const struct ap_hist *h)
 
 static int read_functions(struct ap_gate_counts *g, struct ap_data *d)
 {
-	struct ap_session *s = ap_profile_calloc(1, sizeof(*s));
+	struct ap_profile_session *s = ap_profile_calloc(1, sizeof(*s));
 	struct ap_hist_opts keys;
 	struct ap_data_rec rec;
 	struct ap_fold *f;

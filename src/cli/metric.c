@@ -152,9 +152,9 @@ bool ap_metric_is_in(const struct ap_metric *m, const char *group, size_t len)
 /* --- formulas */
 
 /* A metric that is being computed, for the sake of the next one. */
-struct level {
+struct metric_level {
 	const struct ap_metric *metric;
-	const struct level *out;
+	const struct metric_level *out;
 };
 
 struct formula {
@@ -165,7 +165,7 @@ struct formula {
 	unsigned int depth;
 	bool is_missing; /* a count is not to be had, or it is divided by nothing */
 	const char *bad; /* what is no formula from here on */
-	const struct level *in;
+	const struct metric_level *in;
 	char cycle[200]; /* "a -> b -> a" */
 };
 
@@ -195,10 +195,10 @@ static double fail(struct formula *f, const char *at)
 /* From m on to m again; innermost last, which is where the list begins. */
 static void say_cycle(struct formula *f, const struct ap_metric *m)
 {
-	const struct level *by[DEPTH_MAX + 1];
+	const struct metric_level *by[DEPTH_MAX + 1];
 	size_t n = 0, len;
 
-	for (const struct level *l = f->in; l && n < AP_ARRAY_SIZE(by); l = l->out) {
+	for (const struct metric_level *l = f->in; l && n < AP_ARRAY_SIZE(by); l = l->out) {
 		by[n++] = l;
 		if (l->metric == m)
 			break;
@@ -214,11 +214,11 @@ static void say_cycle(struct formula *f, const struct ap_metric *m)
 
 static double of_metric(struct formula *f, const struct ap_metric *m)
 {
-	const struct level level = { m, f->in };
+	const struct metric_level level = { m, f->in };
 	const char *behind = f->at;
 	double v;
 
-	for (const struct level *l = f->in; l && !f->bad; l = l->out) {
+	for (const struct metric_level *l = f->in; l && !f->bad; l = l->out) {
 		if (l->metric != m)
 			continue;
 		say_cycle(f, m);

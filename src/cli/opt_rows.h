@@ -42,7 +42,7 @@
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name",                                           \
 	      "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ...")
 
-/* Of a struct ap_filter that is the member `filter`; these have the same words wherever they are. */
+/* Of a struct ap_sample_filter that is the member `filter`; these have the same words wherever they are. */
 #define FILTER_TASKS                                                                               \
 	STR(0, "pid", filter.pids, "pids", "only these processes"),                                \
 		STR(0, "tid", filter.tids, "tids", "only these threads")

@@ -17,7 +17,7 @@
 
 static const struct ap_opt help_opt = { .letter = 'h', .name = "help", .help = "print this help" };
 
-struct cursor {
+struct arg_cursor {
 	const struct ap_opt_spec *spec;
 	void *args;
 	char **argv;
@@ -44,7 +44,7 @@ static int set_uint(void *field, const char *value)
 }
 
 /* In the first round what is wrong with the rest is not said: it will be. */
-static int complain(const struct cursor *c, const char *word, const char *why)
+static int complain(const struct arg_cursor *c, const char *word, const char *why)
 {
 	if (c->is_first)
 		return -EINVAL;
@@ -52,7 +52,7 @@ static int complain(const struct cursor *c, const char *word, const char *why)
 	return -EINVAL;
 }
 
-static int unknown(const struct cursor *c, const char *word, const char *why)
+static int unknown(const struct arg_cursor *c, const char *word, const char *why)
 {
 	complain(c, word, why);
 	if (!c->is_first)
@@ -60,7 +60,8 @@ static int unknown(const struct cursor *c, const char *word, const char *why)
 	return -EINVAL;
 }
 
-static int apply(struct cursor *c, const struct ap_opt *opt, const char *word, const char *value)
+static int apply(struct arg_cursor *c, const struct ap_opt *opt, const char *word,
+		 const char *value)
 {
 	char why[AP_OPT_WHY] = "";
 	char *field = (char *)c->args + opt->offset;
@@ -91,7 +92,7 @@ static int apply(struct cursor *c, const struct ap_opt *opt, const char *word, c
 }
 
 /* An option with a value: the rest of its word, or the next word. */
-static int apply_value(struct cursor *c, const struct ap_opt *opt, const char *word,
+static int apply_value(struct arg_cursor *c, const struct ap_opt *opt, const char *word,
 		       const char *value)
 {
 	if (!value && opt->type != AP_OPT_MAYBE) {
@@ -174,7 +175,7 @@ static const char *nearest_name(const struct ap_opt_spec *spec, const char *name
 	return near.name;
 }
 
-static int unknown_name(struct cursor *c, const char *word, size_t len)
+static int unknown_name(struct arg_cursor *c, const char *word, size_t len)
 {
 	const char *near = nearest_name(c->spec, word + 2, len);
 	char *why;
@@ -188,7 +189,7 @@ static int unknown_name(struct cursor *c, const char *word, size_t len)
 	return ret;
 }
 
-static int parse_letters(struct cursor *c, bool *help)
+static int parse_letters(struct arg_cursor *c, bool *help)
 {
 	const char *p = c->argv[c->at] + 1;
 
@@ -208,7 +209,7 @@ static int parse_letters(struct cursor *c, bool *help)
 	return 0;
 }
 
-static int parse_long(struct cursor *c, bool *help)
+static int parse_long(struct arg_cursor *c, bool *help)
 {
 	const char *word = c->argv[c->at];
 	const char *equals = strchr(word, '=');
@@ -228,7 +229,7 @@ static int parse_long(struct cursor *c, bool *help)
 	return apply(c, opt, word, NULL);
 }
 
-static enum ap_opt_result parse(struct cursor *c)
+static enum ap_opt_result parse(struct arg_cursor *c)
 {
 	bool help = false;
 
@@ -254,7 +255,7 @@ static enum ap_opt_result parse(struct cursor *c)
 enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
 				 int *rest, FILE *err)
 {
-	struct cursor c = {
+	struct arg_cursor c = {
 		.spec = spec, .args = args, .argv = argv, .argc = argc, .err = err, .is_first = true
 	};
 	enum ap_opt_result ret;

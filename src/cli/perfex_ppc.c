@@ -174,7 +174,7 @@ static int resolve(const struct ap_perfex_control *c, const struct ap_ppcmodel_f
 
 struct counting {
 	u64 kinds; /* that somebody needs, and instructions: whose time is the timebase's */
-	struct ap_client *client;
+	struct ap_event_client *client;
 	struct ap_client_event *event[AP_KIND_N];
 	u64 count[AP_KIND_N];
 	u64 ran_ns;
@@ -216,7 +216,7 @@ static int open_kind(struct counting *c, unsigned int kind, pid_t tid)
 		&c->event[kind]);
 }
 
-static int start(void *arg, struct ap_client *client)
+static int start(void *arg, struct ap_event_client *client)
 {
 	struct counting *c = arg;
 	const struct ap_client_task *tasks;

@@ -90,7 +90,7 @@ struct record_event {
 	size_t nfds;
 	u64 *ids;
 	size_t nids;
-	struct ap_trace_filter *filter; /* NULL: all its samples are wanted */
+	struct ap_raw_filter *filter; /* NULL: all its samples are wanted */
 };
 
 struct record_ring {
@@ -116,7 +116,7 @@ struct record_tasks {
 
 struct record {
 	struct record_opts *opts;
-	struct ap_client *client;
+	struct ap_event_client *client;
 	struct record_event *event;
 	size_t nevents;
 	struct record_cpus each, any;

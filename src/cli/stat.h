@@ -163,7 +163,7 @@ struct ap_stat_column {
 	bool is_remainder; /* it is not: an interval's model was read late */
 };
 
-/* stat_metric.c */
+/* stat_comment.c */
 /*
  * In an interval an exact count says nothing beside a modelled one where what the models have not read yet, of this one and of the
  * one before, may be a large part of it (docs/design/metrics.md).  row: any of the place.

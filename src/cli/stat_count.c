@@ -397,7 +397,7 @@ static void forget(struct ap_stat_count *c)
 	c->from_account = NULL;
 }
 
-static int start(void *arg, struct ap_client *client)
+static int start(void *arg, struct ap_event_client *client)
 {
 	struct ap_stat_count *c = arg;
 	const struct ap_client_task *tasks;

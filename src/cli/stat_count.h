@@ -45,7 +45,7 @@ struct ap_stat_count {
 	void (*interval)(struct ap_stat_count *c, u64 ns, unsigned int nth);
 	void *arg;
 
-	struct ap_client *client;
+	struct ap_event_client *client;
 	struct ap_client_task *tasks; /* what is counted, of the run's beginning */
 	u32 ntasks;
 	struct ap_stat_counter *counter;

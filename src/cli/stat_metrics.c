@@ -65,7 +65,7 @@ static bool has_event(const struct ap_evlist *list, const char *name, size_t len
 	return false;
 }
 
-struct asked {
+struct asked_metrics {
 	const struct ap_stat_metrics *metrics;
 	struct ap_evlist *list;	  /* to add to, */
 	const struct ap_stat *st; /* or to take values from: */
@@ -77,7 +77,7 @@ struct asked {
 	} exact, modelled;
 };
 
-static int machine_number(struct asked *a, const char *key, size_t len, double *v)
+static int machine_number(struct asked_metrics *a, const char *key, size_t len, double *v)
 {
 	char name[64];
 
@@ -92,7 +92,7 @@ static int machine_number(struct asked *a, const char *key, size_t len, double *
 
 static int add_event(void *arg, const char *name, size_t len, double *v)
 {
-	struct asked *a = arg;
+	struct asked_metrics *a = arg;
 	char why[400], *event;
 	int ret = 0;
 
@@ -110,7 +110,7 @@ static int add_event(void *arg, const char *name, size_t len, double *v)
 int ap_stat_metrics_events(const struct ap_stat_metrics *m, struct ap_evlist *list, char *why,
 			   size_t size)
 {
-	struct asked a = { .metrics = m, .list = list };
+	struct asked_metrics a = { .metrics = m, .list = list };
 	double v;
 	int ret;
 
@@ -140,7 +140,7 @@ struct cell {
 	bool is_there;
 };
 
-static void note_kind(struct asked *a, const struct ap_stat_row *row)
+static void note_kind(struct asked_metrics *a, const struct ap_stat_row *row)
 {
 	bool has_counted = row->agg.mean > 0;
 
@@ -154,8 +154,8 @@ static void note_kind(struct asked *a, const struct ap_stat_row *row)
 	}
 }
 
-/* As is_remainder() of stat_metric.c. */
-static bool is_remainder(const struct asked *a)
+/* As is_remainder() of stat_comment.c. */
+static bool is_remainder(const struct asked_metrics *a)
 {
 	return a->st->of_intervals && a->exact.is_asked && a->modelled.is_asked &&
 	       (a->exact.has_counted != a->modelled.has_counted || a->is_short);
@@ -163,7 +163,7 @@ static bool is_remainder(const struct asked *a)
 
 static int count_of(void *arg, const char *name, size_t len, double *v)
 {
-	struct asked *a = arg;
+	struct asked_metrics *a = arg;
 
 	if (*name == '#')
 		return machine_number(a, name + 1, len - 1, v);
@@ -186,7 +186,7 @@ static void fill_chosen(const struct ap_stat *st, const struct ap_stat_place *pl
 			struct cell *c)
 {
 	const struct ap_metric *m = st->metrics->chosen[i];
-	struct asked a = { .metrics = st->metrics, .st = st, .place = place };
+	struct asked_metrics a = { .metrics = st->metrics, .st = st, .place = place };
 	char why[200];
 
 	*c = (struct cell){ .name = m->name, .unit = m->unit };
@@ -339,9 +339,9 @@ static int width_of(const struct cell *c)
 	return len > COLUMN_WIDTH ? len : COLUMN_WIDTH;
 }
 
-enum line { LINE_NAMES, LINE_VALUES, LINE_KINDS };
+enum cell_line { LINE_NAMES, LINE_VALUES, LINE_KINDS };
 
-static void print_cell(const struct ap_stat_format *fmt, enum line line, const struct cell *c,
+static void print_cell(const struct ap_stat_format *fmt, enum cell_line line, const struct cell *c,
 		       FILE *out)
 {
 	/* in a table each number has its percent sign */
@@ -365,8 +365,8 @@ static void print_cell(const struct ap_stat_format *fmt, enum line line, const s
 		ap_print(out, "%*s ", width_of(c), text);
 }
 
-static void print_cells(const struct ap_stat *st, const struct ap_stat_format *fmt, enum line line,
-			const struct ap_stat_place *place, FILE *out)
+static void print_cells(const struct ap_stat *st, const struct ap_stat_format *fmt,
+			enum cell_line line, const struct ap_stat_place *place, FILE *out)
 {
 	struct cell c;
 
@@ -401,7 +401,7 @@ static void print_json_cells(const struct ap_stat *st, const struct ap_stat_plac
 
 /* What stands under the time and the place, of lines that are of neither. */
 static void print_blank(const struct ap_stat *st, const struct ap_stat_format *fmt,
-			const char *time, enum line line, FILE *out)
+			const char *time, enum cell_line line, FILE *out)
 {
 	if (fmt->style == AP_STAT_CSV) {
 		fputs(line == LINE_KINDS ? "# " : "", out);

@@ -55,7 +55,7 @@ static int node_of(s32 cpu)
 }
 
 /* Numbers from the outermost to the innermost part, as places are sorted. */
-struct part {
+struct place_part {
 	int id[3];
 	unsigned int n;
 };
@@ -75,9 +75,9 @@ static s32 of_this_machine(const void *arg, s32 cpu, enum ap_stat_split kind)
 	}
 }
 
-static struct part part_of(const struct ap_stat_machine *m, s32 cpu, enum ap_stat_split split)
+static struct place_part part_of(const struct ap_stat_machine *m, s32 cpu, enum ap_stat_split split)
 {
-	struct part p = { .id = { -1, -1, -1 }, .n = 1 };
+	struct place_part p = { .id = { -1, -1, -1 }, .n = 1 };
 
 	if (split == AP_STAT_NODES) {
 		p.id[0] = m->part(m->arg, cpu, AP_STAT_NODES);
@@ -93,7 +93,7 @@ static struct part part_of(const struct ap_stat_machine *m, s32 cpu, enum ap_sta
 
 static int compare(const void *a, const void *b)
 {
-	const struct part *x = a, *y = b;
+	const struct place_part *x = a, *y = b;
 
 	for (unsigned int i = 0; i < x->n; i++)
 		if (x->id[i] != y->id[i])
@@ -101,7 +101,8 @@ static int compare(const void *a, const void *b)
 	return 0;
 }
 
-static void name_part(struct ap_stat_place *place, const struct part *p, enum ap_stat_split split)
+static void name_part(struct ap_stat_place *place, const struct place_part *p,
+		      enum ap_stat_split split)
 {
 	static const char letters[] = "SDC";
 	size_t len = 0;
@@ -116,8 +117,8 @@ u32 ap_stat_parts(const struct ap_stat_machine *machine, enum ap_stat_split spli
 		  u32 n, struct ap_stat_place *places, u32 *of)
 {
 	const struct ap_stat_machine this = { .part = of_this_machine };
-	struct part *all = ap_xgrow(NULL, n, sizeof(*all));
-	struct part *sorted = ap_xgrow(NULL, n, sizeof(*sorted));
+	struct place_part *all = ap_xgrow(NULL, n, sizeof(*all));
+	struct place_part *sorted = ap_xgrow(NULL, n, sizeof(*sorted));
 	u32 k = 0;
 
 	for (u32 i = 0; i < n; i++)
@@ -131,7 +132,8 @@ u32 ap_stat_parts(const struct ap_stat_machine *machine, enum ap_stat_split spli
 		name_part(&places[i], &sorted[i], split);
 	}
 	for (u32 i = 0; i < n; i++) {
-		const struct part *found = bsearch(&all[i], sorted, k, sizeof(*sorted), compare);
+		const struct place_part *found =
+			bsearch(&all[i], sorted, k, sizeof(*sorted), compare);
 
 		of[i] = (u32)(found - sorted);
 		places[of[i]].ncpus++;

@@ -25,7 +25,7 @@
 
 #define CLOCK_SCALE 1e-6 /* perf shows ns as msec */
 
-struct point {
+struct stat_point {
 	size_t sel;
 	s32 cpu;
 	u32 thread;
@@ -40,7 +40,7 @@ struct ap_stat_recorder {
 	struct ap_write_event *event;
 	u64 *ids; /* of all events, one event's behind each other */
 	size_t nevents;
-	struct point *point; /* its id is its index and 1 */
+	struct stat_point *point; /* its id is its index and 1 */
 	size_t npoints, next;
 	struct ap_buf buf;
 	int error;
@@ -71,7 +71,7 @@ void ap_stat_recorder_free(struct ap_stat_recorder *r)
 /* --- what was read */
 
 /* Points come in the same order each time. */
-static void add_point(struct ap_stat_recorder *r, const struct point *p)
+static void add_point(struct ap_stat_recorder *r, const struct stat_point *p)
 {
 	if (r->next == r->npoints) {
 		r->point = ap_xgrow(r->point, r->npoints + 1, sizeof(*r->point));
@@ -83,7 +83,7 @@ static void add_point(struct ap_stat_recorder *r, const struct point *p)
 static void add_reading(struct ap_stat_recorder *r, size_t sel, u32 thread,
 			const struct ap_stat_reading *v)
 {
-	const struct point p = {
+	const struct stat_point p = {
 		.sel = sel, .cpu = -1, .thread = thread, .now = { v->count, v->enabled, v->running }
 	};
 
@@ -97,7 +97,7 @@ static void add_time(struct ap_stat_recorder *r, const struct ap_stat_count *c, 
 	const struct ap_stat_row *row = &c->st->row[sel * c->st->nplaces];
 	bool is_wall = row->sel->desc->index == AP_TIME_WALL;
 	u64 value = is_wall ? ns : row->agg.last;
-	const struct point p = {
+	const struct stat_point p = {
 		.sel = sel,
 		.cpu = c->opts->is_of_cpus ? ap_stat_count_cpu(c, 0) : -1,
 		.now = { value, value ? value : 1, value ? value : 1 },
@@ -123,9 +123,9 @@ static void collect(struct ap_stat_recorder *r, const struct ap_stat_count *c, u
 	} else {
 		for (size_t i = 0; i < c->ncounters; i++) {
 			const struct ap_stat_counter *from = &c->counter[i];
-			struct point p = { .sel = from->sel,
-					   .cpu = from->cpu,
-					   .thread = from->task };
+			struct stat_point p = { .sel = from->sel,
+						.cpu = from->cpu,
+						.thread = from->task };
 
 			memcpy(p.now, from->value, sizeof(p.now));
 			add_point(r, &p);
@@ -145,7 +145,7 @@ static void collect(struct ap_stat_recorder *r, const struct ap_stat_count *c, u
  * Readers call a count of no time not counted, and forget it.  As in the report that is printed (ap_stat_interval_part), such a
  * count is told with the time that follows, or at the end as if it had taken some.
  */
-static void tell(struct point *p, bool of_intervals, bool is_final)
+static void tell(struct stat_point *p, bool of_intervals, bool is_final)
 {
 	bool is_later = of_intervals && p->now[2] <= p->told[2] && p->now[0] != p->told[0];
 
@@ -309,7 +309,7 @@ static void put_round(struct ap_stat_recorder *r, bool of_intervals, u64 ns, boo
 	const struct ap_stat_round round = { .is_final = is_final, .time = ns };
 
 	for (size_t i = 0; i < r->npoints; i++) {
-		struct point *p = &r->point[i];
+		struct stat_point *p = &r->point[i];
 
 		tell(p, of_intervals, is_final);
 		ap_record_stat(&r->buf, &(struct ap_stat_value){ .id = i + 1,

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "core/internal.h"
 
-struct plan {
+struct ctx_plan {
 	struct ap_event *on[AP_PMU_COUNTERS_MAX]; /* by counter */
 	u64 counters;				  /* that exist */
 	u32 nr_groups;
@@ -95,7 +95,7 @@ static u64 counter_mask(u32 limit)
  * A counter for e, moving others to other counters that they fit on if need be: an augmenting
  * path of a matching.  tried has the counters that this search has looked at.
  */
-static bool place(struct plan *p, struct ap_event *e, u64 *tried)
+static bool place(struct ctx_plan *p, struct ap_event *e, u64 *tried)
 {
 	u64 may;
 	u32 c;
@@ -116,9 +116,9 @@ static bool needs_counter(const struct ap_event *e)
 	return !ap_event_is_soft(e) && e->state >= AP_STATE_INACTIVE;
 }
 
-static bool place_group(struct plan *p, struct ap_event *leader)
+static bool place_group(struct ctx_plan *p, struct ap_event *leader)
 {
-	struct plan before = *p;
+	struct ctx_plan before = *p;
 	struct ap_list *l;
 	u64 tried = 0;
 	bool ok;
@@ -142,7 +142,7 @@ static bool is_exclusive(const struct ap_event *leader)
 	return leader->attr.flags & AP_PERF_EXCLUSIVE;
 }
 
-static bool plan_group(struct ap_sched *s, struct plan *p, struct ap_event *leader)
+static bool plan_group(struct ap_sched *s, struct ctx_plan *p, struct ap_event *leader)
 {
 	if (p->has_exclusive || (is_exclusive(leader) && p->nr_groups))
 		return false;
@@ -177,7 +177,7 @@ static void give_up(struct ap_event *leader, u64 now)
 	ap_event_poll_changed(leader);
 }
 
-static void plan_all(struct ap_sched *s, struct plan *p, u64 now)
+static void plan_all(struct ap_sched *s, struct ctx_plan *p, u64 now)
 {
 	struct ap_list *l, *n;
 	bool waiting = false;
@@ -204,7 +204,7 @@ static void plan_all(struct ap_sched *s, struct plan *p, u64 now)
 	set_waiting(s, waiting, now);
 }
 
-static void number_counters(struct ap_sched *s, const struct plan *p)
+static void number_counters(struct ap_sched *s, const struct ctx_plan *p)
 {
 	u32 c;
 
@@ -231,7 +231,7 @@ static void bring_in(struct ap_event *leader, u64 now)
 		give_up(leader, now);
 }
 
-static void carry_out(struct ap_sched *s, const struct plan *p, u64 now)
+static void carry_out(struct ap_sched *s, const struct ctx_plan *p, u64 now)
 {
 	struct ap_list *queues[] = { &s->pinned, &s->flexible };
 	struct ap_list *l, *n;
@@ -268,7 +268,7 @@ static bool is_queued(const struct ap_event *leader)
 
 static void resched(struct ap_sched *s, u64 now)
 {
-	struct plan p;
+	struct ctx_plan p;
 
 	plan_all(s, &p, now);
 	carry_out(s, &p, now);
@@ -332,7 +332,7 @@ void ap_sched_unqueue(struct ap_event *leader, u64 now)
 bool ap_sched_could_fit(const struct ap_event *leader, const struct ap_event *event)
 {
 	struct ap_pmu *pmu = event->pmu;
-	struct plan p;
+	struct ctx_plan p;
 	struct ap_list *l;
 	u64 tried = 0;
 	u32 limit;

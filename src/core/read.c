@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "core/internal.h"
 
-struct sums {
+struct read_sums {
 	u64 count, enabled, running;
 };
 
 /* To ask for a task's time may be a system call: the members of a group are read at one moment. */
-struct moment {
+struct read_moment {
 	const struct ap_ctx *ctx;
 	u64 now;
 };
@@ -33,7 +33,7 @@ u64 ap_read_size(u64 format, u32 nr_events)
 	return size + entry_size(format);
 }
 
-static u64 now_of(struct moment *m, const struct ap_ctx *ctx)
+static u64 now_of(struct read_moment *m, const struct ap_ctx *ctx)
 {
 	if (m->ctx != ctx) {
 		m->ctx = ctx;
@@ -42,7 +42,7 @@ static u64 now_of(struct moment *m, const struct ap_ctx *ctx)
 	return m->now;
 }
 
-static void add_own(struct ap_event *e, struct moment *m, struct sums *sums)
+static void add_own(struct ap_event *e, struct read_moment *m, struct read_sums *sums)
 {
 	if (e->ctx)
 		ap_event_update(e, now_of(m, e->ctx));
@@ -51,7 +51,7 @@ static void add_own(struct ap_event *e, struct moment *m, struct sums *sums)
 	sums->running += e->running;
 }
 
-static void add_event(struct ap_event *e, struct moment *m, struct sums *sums)
+static void add_event(struct ap_event *e, struct read_moment *m, struct read_sums *sums)
 {
 	add_own(e, m, sums);
 	sums->count += e->child_count;
@@ -59,9 +59,9 @@ static void add_event(struct ap_event *e, struct moment *m, struct sums *sums)
 	sums->running += e->child_running;
 }
 
-static void sum_event(struct ap_event *e, struct moment *m, struct sums *sums)
+static void sum_event(struct ap_event *e, struct read_moment *m, struct read_sums *sums)
 {
-	struct moment other = { 0 };
+	struct read_moment other = { 0 };
 	struct ap_list *l;
 
 	memset(sums, 0, sizeof(*sums));
@@ -77,7 +77,7 @@ static void put(u8 **p, u64 v)
 	*p += 8;
 }
 
-static void put_times(u8 **p, u64 format, const struct sums *sums)
+static void put_times(u8 **p, u64 format, const struct read_sums *sums)
 {
 	if (format & AP_PERF_FORMAT_TOTAL_TIME_ENABLED)
 		put(p, sums->enabled);
@@ -119,7 +119,7 @@ static bool same_groups(const struct ap_event *leader)
 }
 
 /* own: without clones, whether they live or are gone. */
-static void sum_of(struct ap_event *e, struct moment *m, struct sums *sums, bool own)
+static void sum_of(struct ap_event *e, struct read_moment *m, struct read_sums *sums, bool own)
 {
 	if (!own) {
 		sum_event(e, m, sums);
@@ -153,8 +153,8 @@ static bool has_unseen(const struct ap_event *leader)
 
 static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
 {
-	struct moment m = { 0 };
-	struct sums sums;
+	struct read_moment m = { 0 };
+	struct read_sums sums;
 	struct ap_list *l;
 	u8 *start = p;
 
@@ -177,8 +177,8 @@ static u64 put_group(struct ap_event *leader, u64 format, u8 *p, bool own)
 
 static u64 put_one(struct ap_event *e, u64 format, u8 *p, bool own)
 {
-	struct moment m = { 0 };
-	struct sums sums;
+	struct read_moment m = { 0 };
+	struct read_sums sums;
 	u8 *start = p;
 
 	sum_of(e, &m, &sums, own);

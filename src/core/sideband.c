@@ -22,14 +22,14 @@ static u64 flags_of(const struct ap_event *e)
 /* --- one record of one event */
 
 /* Where a record is to go. */
-struct place {
+struct record_place {
 	struct ap_core *core;
 	const struct ap_ring_map *map;
 };
 
 static void yield(void *arg, u32 holder, u32 n)
 {
-	const struct place *at = arg;
+	const struct record_place *at = arg;
 	const struct ap_core_ops *ops = &at->core->ops;
 
 	if (AP_RING_IS_LONG(n) && ops->writer_is_dead &&
@@ -127,7 +127,7 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 {
 	struct ap_event *top = ap_event_opened(e);
 	struct ap_buffer *b = top->buffer;
-	struct place place = { .core = e->core, .map = &b->map };
+	struct record_place place = { .core = e->core, .map = &b->map };
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	struct ap_record_format format;
 	struct ap_task_names names = ap_names_of(e, t->task);
@@ -195,7 +195,7 @@ static void tell(const struct telling *t)
 
 /* --- samples that the host has taken */
 
-struct words {
+struct read_words {
 	u64 words[AP_READ_SIZE_MAX / 8];
 	u32 nr;
 };
@@ -204,7 +204,7 @@ static void write_sampled(struct ap_event *e, struct ap_sampler *s, u32 what,
 			  struct ap_sample_data *d)
 {
 	const struct ap_buffer *b = ap_event_opened(e)->buffer;
-	struct place place = { .core = e->core, .map = b ? &b->map : NULL };
+	struct record_place place = { .core = e->core, .map = b ? &b->map : NULL };
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	struct ap_record_format format;
 	bool wakes = false;
@@ -240,7 +240,7 @@ void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 si
 	const struct ap_perf_event_header *header = (const struct ap_perf_event_header *)record;
 	struct ap_event *top = ap_event_opened(e);
 	struct ap_buffer *b = top->buffer;
-	struct place place = { .core = core, .map = b ? &b->map : NULL };
+	struct record_place place = { .core = core, .map = b ? &b->map : NULL };
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	u64 trailer[AP_RECORD_TRAILER_MAX / 8];
 	const struct ap_record_who who = { .time = time_for(top) };
@@ -272,7 +272,7 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 				     .now = d->who.time,
 				     .tick = d->who.time / AP_TICK_NS };
 	struct ap_task_names names = ap_names_of(e, task);
-	struct words w = { .nr = 0 };
+	struct read_words w = { .nr = 0 };
 	u32 what = 0;
 
 	if (!ap_sampler_is_due(s, value))
@@ -601,7 +601,7 @@ void ap_tell_unthrottled(struct ap_event *e)
 static int write_read(const struct ap_record_to *to, const struct ap_event *e,
 		      const struct telling *t)
 {
-	const struct words *w = t->what;
+	const struct read_words *w = t->what;
 
 	(void)e;
 	return ap_record_read(to, w->words, w->nr);
@@ -609,7 +609,7 @@ static int write_read(const struct ap_record_to *to, const struct ap_event *e,
 
 void ap_tell_read(struct ap_event *clone)
 {
-	struct words w;
+	struct read_words w;
 	struct telling t = { .what = &w, .write = write_read };
 
 	w.nr = ap_read_own(clone, w.words);

@@ -38,7 +38,7 @@ void ap_leaf_close(struct ap_leaf *p)
 }
 
 /* The walk: what is still to be walked is owned. */
-struct walk {
+struct leaf_walk {
 	struct ap_leaf *p;
 	char *rest;
 	unsigned int nlinks;
@@ -56,7 +56,7 @@ static int enter(struct ap_leaf *p, int dir)
 }
 
 /* Cuts the next name off.  1, 0 where there is none, or -errno; *is_folder: slashes follow it. */
-static int next(struct walk *w, bool *is_last, bool *is_folder)
+static int next(struct leaf_walk *w, bool *is_last, bool *is_folder)
 {
 	char *start = w->rest + strspn(w->rest, "/");
 	size_t len = strcspn(start, "/");
@@ -74,7 +74,7 @@ static int next(struct walk *w, bool *is_last, bool *is_folder)
 	return 1;
 }
 
-static int follow(struct walk *w, int link)
+static int follow(struct leaf_walk *w, int link)
 {
 	char target[PATH_MAX], *all;
 	ssize_t n;
@@ -109,7 +109,7 @@ static bool is_of_proc(int fd)
 }
 
 /* One name, which fd is of (O_PATH).  1: it is the leaf. */
-static int step(struct walk *w, int fd, bool is_last, bool is_folder)
+static int step(struct leaf_walk *w, int fd, bool is_last, bool is_folder)
 {
 	struct ap_leaf *p = w->p;
 	bool is_link;
@@ -132,7 +132,7 @@ static int step(struct walk *w, int fd, bool is_last, bool is_folder)
 			       O_PATH | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW)));
 }
 
-static int walk(struct walk *w)
+static int walk(struct leaf_walk *w)
 {
 	struct ap_leaf *p = w->p;
 	bool is_last, is_folder;
@@ -157,7 +157,7 @@ static int walk(struct walk *w)
 
 static int find(struct ap_leaf *p, const char *path, bool keep_link)
 {
-	struct walk w = { .p = p, .rest = strdup(path), .keep_link = keep_link };
+	struct leaf_walk w = { .p = p, .rest = strdup(path), .keep_link = keep_link };
 	int ret = w.rest ? 0 : -ENOMEM;
 
 	*p = (struct ap_leaf){ .dir = -1 };

@@ -18,7 +18,7 @@ static bool name_is(const char *a, const char *b)
 	return *a == *b;
 }
 
-static void add_range(struct ap_boot *boot, const struct ap_map *map)
+static void add_range(struct ap_boot *boot, const struct ap_proc_map *map)
 {
 	struct ap_range *range;
 
@@ -32,7 +32,7 @@ static void add_range(struct ap_boot *boot, const struct ap_map *map)
 		       (map->flags & AP_MAP_SHARE ? AP_RANGE_SHARED : 0);
 }
 
-void ap_layout_add(struct ap_layout *lay, const struct ap_map *map)
+void ap_layout_add(struct ap_layout *lay, const struct ap_proc_map *map)
 {
 	if (name_is(map->name, "[stack]"))
 		lay->stack = map->start;
@@ -43,7 +43,7 @@ void ap_layout_add(struct ap_layout *lay, const struct ap_map *map)
 		add_range(lay->boot, map);
 }
 
-static void add_map(void *arg, const struct ap_map *map)
+static void add_map(void *arg, const struct ap_proc_map *map)
 {
 	ap_layout_add(arg, map);
 }

@@ -22,7 +22,7 @@ struct ap_layout {
 
 /* Walks the task's mappings.  anchor is set by the caller and may be 0: nothing is known yet. */
 AP_MUST_CHECK int ap_layout_read(pid_t pid, struct ap_layout *lay);
-void ap_layout_add(struct ap_layout *lay, const struct ap_map *map);
+void ap_layout_add(struct ap_layout *lay, const struct ap_proc_map *map);
 
 /* So much goes to a multiple of that, where the kernel may have one page for it. */
 #define AP_HOLE_HUGE (2ULL << 20)

@@ -29,7 +29,7 @@ struct injection {
 	struct ap_remote remote;
 	struct ap_auxv aux;
 	struct ap_layout lay;
-	struct ap_stat stat;
+	struct ap_proc_stat stat;
 	struct ap_boot boot;
 	u64 base;
 	bool has_code; /* of the head's pages */
@@ -224,7 +224,7 @@ static int begin_calls(struct injection *j)
 	int ret;
 
 	if (!is_known)
-		j->stat = (struct ap_stat){ 0 };
+		j->stat = (struct ap_proc_stat){ 0 };
 	else if (j->in->stat)
 		j->stat = *j->in->stat;
 	j->remote.is_apart = is_known &&

@@ -11,7 +11,7 @@
 
 struct ap_remote;
 
-struct ap_stat;
+struct ap_proc_stat;
 
 struct ap_inject {
 	pid_t tid;	/* stopped under ptrace, at PTRACE_EVENT_EXEC or later */
@@ -39,8 +39,8 @@ struct ap_inject {
 	u32 nthreads; /* struct ap_boot_thread[] is at extra's start */
 	/* Called once the image is mapped, at base; may set the session's descriptor, fills extra. */
 	int (*prepare)(struct ap_inject *in, struct ap_remote *remote, u64 base, u64 extra_at);
-	u64 boot_at;		    /* out: the task's struct ap_boot */
-	const struct ap_stat *stat; /* of the task as it is stopped; NULL: to be read */
+	u64 boot_at;			 /* out: the task's struct ap_boot */
+	const struct ap_proc_stat *stat; /* of the task as it is stopped; NULL: to be read */
 	bool is_watched; /* a tracer of the program's is told of this stop: no signal is to come in between */
 	bool had_stop; /* out: a SIGSTOP was held back; ap_inject_release sends it */
 	bool had_trap; /* out: likewise a SIGTRAP */

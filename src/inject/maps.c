@@ -10,7 +10,7 @@
 
 #define LINE_MAX_BYTES 8192 /* two path lengths: one escaped path and the numbers */
 
-bool ap_map_parse(char *line, struct ap_map *map)
+bool ap_map_parse(char *line, struct ap_proc_map *map)
 {
 	const char *p = line;
 
@@ -39,7 +39,7 @@ bool ap_map_parse(char *line, struct ap_map *map)
 /* Hands the complete lines in buf to fn; returns how many bytes remain, moved to the front. */
 static u64 take_lines(char *buf, u64 len, ap_map_fn fn, void *arg)
 {
-	struct ap_map map;
+	struct ap_proc_map map;
 	u64 start = 0;
 
 	for (u64 i = 0; i < len; i++) {

@@ -22,15 +22,15 @@ AP_MUST_CHECK s64 ap_proc_read(pid_t pid, const char *name, char *buf, u64 size)
 #define AP_MAP_X     (1u << 2)
 #define AP_MAP_SHARE (1u << 3)
 
-struct ap_map {
+struct ap_proc_map {
 	u64 start, end;
 	u32 flags;	  /* AP_MAP_* */
 	const char *name; /* path, "[vdso]" or "" ; borrowed from the reader's buffer */
 };
 
 /* Parses one line of maps, which it may write to.  False for what is no such line. */
-bool ap_map_parse(char *line, struct ap_map *map);
-typedef void (*ap_map_fn)(void *arg, const struct ap_map *map);
+bool ap_map_parse(char *line, struct ap_proc_map *map);
+typedef void (*ap_map_fn)(void *arg, const struct ap_proc_map *map);
 AP_MUST_CHECK int ap_maps_each(pid_t pid, ap_map_fn fn, void *arg);
 
 struct ap_auxv {
@@ -46,7 +46,7 @@ struct ap_auxv {
 void ap_auxv_parse(const u64 *words, u64 n, struct ap_auxv *aux);
 AP_MUST_CHECK int ap_auxv_read(pid_t pid, struct ap_auxv *aux);
 
-struct ap_stat {
+struct ap_proc_stat {
 	char state;
 	pid_t ppid;
 	u64 threads;	/* a leader that ended before its threads is in state Z too */
@@ -56,8 +56,8 @@ struct ap_stat {
 	u64 cpu;	/* where it ran last */
 };
 
-bool ap_stat_parse(const char *line, struct ap_stat *st);
-AP_MUST_CHECK int ap_stat_read(pid_t pid, struct ap_stat *st);
+bool ap_stat_parse(const char *line, struct ap_proc_stat *st);
+AP_MUST_CHECK int ap_stat_read(pid_t pid, struct ap_proc_stat *st);
 /* The task is gone, or a zombie.  Not of one that cannot be looked at, for want of descriptors say. */
 bool ap_has_ended(pid_t tid);
 

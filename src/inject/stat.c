@@ -14,12 +14,12 @@
 #define STAT_CPU	39
 #define STAT_START_BRK	47
 
-bool ap_stat_parse(const char *line, struct ap_stat *st)
+bool ap_stat_parse(const char *line, struct ap_proc_stat *st)
 {
 	const char *p = line, *comm_end = NULL;
 	unsigned int field = 3;
 
-	*st = (struct ap_stat){ 0 };
+	*st = (struct ap_proc_stat){ 0 };
 	/* the name may hold spaces and parentheses: it ends at the last one */
 	for (; *p; p++)
 		if (*p == ')')
@@ -51,7 +51,7 @@ bool ap_stat_parse(const char *line, struct ap_stat *st)
 	return field > STAT_START_TIME;
 }
 
-int ap_stat_read(pid_t pid, struct ap_stat *st)
+int ap_stat_read(pid_t pid, struct ap_proc_stat *st)
 {
 	char buf[1024];
 	s64 got = ap_proc_read(pid, "stat", buf, sizeof(buf));
@@ -63,7 +63,7 @@ int ap_stat_read(pid_t pid, struct ap_stat *st)
 
 bool ap_has_ended(pid_t tid)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 	int ret = ap_stat_read(tid, &st);
 
 	return ret ? ret == -ENOENT || ret == -ESRCH : st.state == 'Z' || st.state == 'X';

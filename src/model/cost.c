@@ -39,7 +39,7 @@
 /* By generation: Intel of four slots, Intel of more, AMD. */
 enum { SKYLAKE, ICELAKE, ZEN, GENERATIONS };
 
-struct row {
+struct cost_row {
 	u8 latency[GENERATIONS];
 	u8 ops;
 	u16 intel, amd;	      /* ports; 0: none */
@@ -52,7 +52,7 @@ struct row {
  * general and vector registers, x87.
  */
 /* clang-format off */
-static const struct row rows[AP_COST_CLASSES] = {
+static const struct cost_row rows[AP_COST_CLASSES] = {
 #include "model/gen/cost_rows.inc"
 	[AP_COST_NOTHING]  = { { 0, 0, 0 }, 1, 0, 0, { 0 } },
 	[AP_COST_MOVE]	   = { { 0, 0, 0 }, 1, 0, 0, { 0 } },
@@ -176,7 +176,7 @@ static void take(struct ap_cost_account *a, u16 ports, u32 n)
 	a->group[k].n += n;
 }
 
-static u16 ports_of(const struct ap_machine *m, const struct row *row)
+static u16 ports_of(const struct ap_machine *m, const struct cost_row *row)
 {
 	if (m->vendor == AP_VENDOR_AMD)
 		return row->amd;
@@ -246,7 +246,7 @@ static u32 latency(const struct ap_machine *m, u8 class, u32 generation)
 u16 ap_cost_add(struct ap_cost_account *a, const struct ap_cost *c, u8 cell, bool taken)
 {
 	const struct ap_machine *m = a->machine;
-	const struct row *row = &rows[c->class];
+	const struct cost_row *row = &rows[c->class];
 	u32 g = generation(m);
 	struct ap_cost_chain value = { .n = 0 }, address = { .n = 0 };
 	u16 waits = 0;

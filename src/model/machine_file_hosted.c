@@ -12,12 +12,12 @@
 #include "base/plant.h"
 #include "model/machine.h"
 
-enum kind { NUMBER, BYTES, CHOICE, SWITCHES };
+enum key_kind { NUMBER, BYTES, CHOICE, SWITCHES };
 
-struct field {
+struct key_field {
 	const char *key;
 	unsigned offset;
-	enum kind kind;
+	enum key_kind kind;
 	const char *words; /* of a choice in order of value; of switches in order of bits */
 };
 
@@ -43,7 +43,7 @@ struct field {
 #define BP(name, f)   { "branch." name, AT(bp.f), NUMBER, NULL }
 #define PIPE(name, f) { "pipe." name, AT(pipe.f), NUMBER, NULL }
 
-static const struct field fields[] = {
+static const struct key_field fields[] = {
 	{ "line", AT(line), BYTES, NULL },
 	{ "mhz", AT(mhz), NUMBER, NULL },
 	{ "ref-mhz", AT(ref_mhz), NUMBER, NULL },
@@ -100,7 +100,7 @@ static const struct range {
 };
 /* clang-format on */
 
-static u32 *value_of(const struct ap_machine *m, const struct field *f)
+static u32 *value_of(const struct ap_machine *m, const struct key_field *f)
 {
 	return (u32 *)((char *)m + f->offset);
 }
@@ -168,7 +168,7 @@ static bool parse_switches(const char *words, char *text, u32 *value)
 	return *value;
 }
 
-static bool parse_value(const struct field *f, char *text, u32 *value)
+static bool parse_value(const struct key_field *f, char *text, u32 *value)
 {
 	switch (f->kind) {
 	case NUMBER:
@@ -234,7 +234,7 @@ static int check_range(const char *key, u32 value, char *error, size_t size)
 }
 
 /* What came before. */
-struct before {
+struct read_before {
 	unsigned settings; /* "base" forgets them, so it must be the first */
 	bool name;
 	bool field[AP_ARRAY_SIZE(fields)];
@@ -250,7 +250,7 @@ static int once(bool *was, const char *key, char *error, size_t size)
 	return 0;
 }
 
-static int set(struct ap_machine *m, const char *key, char *value, struct before *before,
+static int set(struct ap_machine *m, const char *key, char *value, struct read_before *before,
 	       char *error, size_t size)
 {
 	if (!strcmp(key, "name"))
@@ -263,7 +263,7 @@ static int set(struct ap_machine *m, const char *key, char *value, struct before
 		return -EINVAL;
 	}
 	for (unsigned i = 0; i < AP_ARRAY_SIZE(fields); i++) {
-		const struct field *f = &fields[i];
+		const struct key_field *f = &fields[i];
 
 		if (strcmp(f->key, key))
 			continue;
@@ -283,7 +283,7 @@ static int set(struct ap_machine *m, const char *key, char *value, struct before
 	return -EINVAL;
 }
 
-static int parse_line(struct ap_machine *m, char *line, struct before *before, char *error,
+static int parse_line(struct ap_machine *m, char *line, struct read_before *before, char *error,
 		      size_t size)
 {
 	char *comment = strchr(line, '#'), *value, *key;
@@ -308,7 +308,7 @@ static int parse_line(struct ap_machine *m, char *line, struct before *before, c
 
 int ap_machine_parse(struct ap_machine *m, const char *text, char *error, size_t size)
 {
-	struct before before = { 0 };
+	struct read_before before = { 0 };
 	unsigned number = 0;
 	char line[256], what[128];
 	const char *wrong;
@@ -341,7 +341,7 @@ int ap_machine_parse(struct ap_machine *m, const char *text, char *error, size_t
 
 bool ap_machine_key(const struct ap_machine *m, unsigned n, char *text, size_t size)
 {
-	const struct field *f;
+	const struct key_field *f;
 	char word[16], *at = text;
 	u32 value;
 

@@ -13,7 +13,7 @@
 
 #define GUEST_SHARE (4U << 20) /* for a CPU */
 
-struct source {
+struct cpuid_source {
 	void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]);
 	void *arg;
 	u32 max, max_extended;
@@ -22,7 +22,7 @@ struct source {
 enum { EAX, EBX, ECX, EDX };
 
 /* All 0 for a leaf that the CPU does not have. */
-static void ask(const struct source *s, u32 leaf, u32 subleaf, u32 regs[4])
+static void ask(const struct cpuid_source *s, u32 leaf, u32 subleaf, u32 regs[4])
 {
 	memset(regs, 0, 4 * sizeof(u32));
 	if (leaf <= (leaf & 0x80000000 ? s->max_extended : s->max))
@@ -50,7 +50,7 @@ static const char *nearest_intel(u32 family, u32 model)
 	return "sapphirerapids";
 }
 
-static const char *nearest(const struct source *s, bool amd)
+static const char *nearest(const struct cpuid_source *s, bool amd)
 {
 	u32 regs[4], family, model;
 
@@ -100,14 +100,14 @@ static void as_guest(struct ap_machine *m)
 }
 
 /* A cache as any of the sources tells it. */
-struct found {
+struct found_cache {
 	u32 level, line, ways; /* ways 0: not told */
 	u64 size;
 	u32 sharers; /* CPUs */
 	bool is_code, is_inclusive;
 };
 
-static bool take_cache(struct ap_machine *m, const struct found *x, bool is_guest)
+static bool take_cache(struct ap_machine *m, const struct found_cache *x, bool is_guest)
 {
 	struct ap_machine changed = *m;
 	struct ap_cache_spec *c;
@@ -139,12 +139,12 @@ static bool take_cache(struct ap_machine *m, const struct found *x, bool is_gues
 }
 
 /* Leaf 4, AMD's 8000001Dh; false: it says nothing. */
-static bool leaf_caches(struct ap_machine *m, const struct source *s, u32 leaf, bool is_guest)
+static bool leaf_caches(struct ap_machine *m, const struct cpuid_source *s, u32 leaf, bool is_guest)
 {
 	u32 regs[4], i;
 
 	for (i = 0; i < 16; i++) {
-		struct found x = { 0 };
+		struct found_cache x = { 0 };
 
 		ask(s, leaf, i, regs);
 		if (!bits(regs[EAX], 0, 5))
@@ -211,7 +211,7 @@ static bool sysfs_caches(struct ap_machine *m, const char *folder, bool is_guest
 	char text[256];
 
 	for (u32 i = 0; i < 16 && folder && read_line(folder, i, "type", text); i++) {
-		struct found x = { .is_code = *text == 'I', .sharers = 1 };
+		struct found_cache x = { .is_code = *text == 'I', .sharers = 1 };
 
 		x.level = (u32)read_number(folder, i, "level");
 		x.line = (u32)read_number(folder, i, "coherency_line_size");
@@ -234,7 +234,7 @@ static u32 amd_ways(u32 code)
 	return ways[code];
 }
 
-static void old_caches(struct ap_machine *m, const struct source *s, bool is_guest)
+static void old_caches(struct ap_machine *m, const struct cpuid_source *s, bool is_guest)
 {
 	u32 l1[4], l2[4], cpus[4];
 
@@ -245,29 +245,29 @@ static void old_caches(struct ap_machine *m, const struct source *s, bool is_gue
 		u32 word = l1[k ? EDX : ECX];
 
 		take_cache(m,
-			   &(struct found){ .level = 1,
-					    .is_code = k,
-					    .line = bits(word, 0, 8),
-					    .ways = bits(word, 16, 8),
-					    .size = (u64)bits(word, 24, 8) << 10 },
+			   &(struct found_cache){ .level = 1,
+						  .is_code = k,
+						  .line = bits(word, 0, 8),
+						  .ways = bits(word, 16, 8),
+						  .size = (u64)bits(word, 24, 8) << 10 },
 			   is_guest);
 	}
 	take_cache(m,
-		   &(struct found){ .level = 2,
-				    .line = bits(l2[ECX], 0, 8),
-				    .ways = amd_ways(bits(l2[ECX], 12, 4)),
-				    .size = (u64)bits(l2[ECX], 16, 16) << 10 },
+		   &(struct found_cache){ .level = 2,
+					  .line = bits(l2[ECX], 0, 8),
+					  .ways = amd_ways(bits(l2[ECX], 12, 4)),
+					  .size = (u64)bits(l2[ECX], 16, 16) << 10 },
 		   is_guest);
 	take_cache(m,
-		   &(struct found){ .level = 3,
-				    .line = bits(l2[EDX], 0, 8),
-				    .ways = amd_ways(bits(l2[EDX], 12, 4)),
-				    .size = (u64)bits(l2[EDX], 18, 14) << 19,
-				    .sharers = bits(cpus[ECX], 0, 8) + 1 },
+		   &(struct found_cache){ .level = 3,
+					  .line = bits(l2[EDX], 0, 8),
+					  .ways = amd_ways(bits(l2[EDX], 12, 4)),
+					  .size = (u64)bits(l2[EDX], 18, 14) << 19,
+					  .sharers = bits(cpus[ECX], 0, 8) + 1 },
 		   is_guest);
 }
 
-static void caches(struct ap_machine *m, const struct source *s, bool amd, const char *folder,
+static void caches(struct ap_machine *m, const struct cpuid_source *s, bool amd, const char *folder,
 		   bool is_guest)
 {
 	if (leaf_caches(m, s, amd ? 0x8000001d : 4, is_guest) || sysfs_caches(m, folder, is_guest))
@@ -292,7 +292,7 @@ static struct ap_tlb_spec *intel_tlb(struct ap_machine *m, const u32 regs[4])
 	return small ? &m->dtlb : &m->dtlb_2m;
 }
 
-static void intel_tlbs(struct ap_machine *m, const struct source *s)
+static void intel_tlbs(struct ap_machine *m, const struct cpuid_source *s)
 {
 	struct ap_machine changed;
 	struct ap_tlb_spec *t;
@@ -323,7 +323,7 @@ static void amd_tlb(struct ap_machine *m, size_t offset, u32 entries, u32 ways)
 		keep_if_good(m, &changed);
 }
 
-static void amd_tlbs(struct ap_machine *m, const struct source *s)
+static void amd_tlbs(struct ap_machine *m, const struct cpuid_source *s)
 {
 	u32 regs[4], b;
 
@@ -337,7 +337,7 @@ static void amd_tlbs(struct ap_machine *m, const struct source *s)
 	amd_tlb(m, offsetof(struct ap_machine, stlb), bits(b, 16, 12), amd_ways(bits(b, 28, 4)));
 }
 
-static void intel_rest(struct ap_machine *m, const struct source *s)
+static void intel_rest(struct ap_machine *m, const struct cpuid_source *s)
 {
 	u32 regs[4];
 
@@ -359,7 +359,7 @@ void ap_machine_host(struct ap_machine *m,
 		     void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]), void *arg,
 		     const char *folder)
 {
-	struct source s = { .cpuid = cpuid, .arg = arg };
+	struct cpuid_source s = { .cpuid = cpuid, .arg = arg };
 	u32 regs[4];
 	bool amd, is_guest;
 

@@ -213,16 +213,16 @@ static inline void take(struct ap_pipe *p, const struct ap_pipe_step *s)
 }
 
 /* Before what is not remembered: all of *p holds, and *was is what it was. */
-struct before {
+struct pipe_before {
 	u64 now, stalled;
 };
 
-static void begin(struct ap_pipe *p, struct ap_pipe_step *s, struct before *was)
+static void begin(struct ap_pipe *p, struct ap_pipe_step *s, struct pipe_before *was)
 {
 	if (s->from && !make_room(p))
 		s->from = 0;
 	ap_pipe_unfold(p);
-	*was = (struct before){ p->now, p->stalled };
+	*was = (struct pipe_before){ p->now, p->stalled };
 }
 
 /* How soon the next state is looked for. */
@@ -260,7 +260,7 @@ static void grow(struct ap_pipe_states *x)
 }
 
 /* It went from *was by *s, to what *p is now. */
-static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was)
+static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct pipe_before *was)
 {
 	u64 took = p->now - was->now, stalled = p->stalled - was->stalled;
 	struct ap_pipe_step *to;
@@ -277,7 +277,8 @@ static void remember(struct ap_pipe *p, struct ap_pipe_step *s, const struct bef
 }
 
 /* It went by *s, from a state unless all were forgotten; depends: on more than the state. */
-static void end(struct ap_pipe *p, struct ap_pipe_step *s, const struct before *was, bool depends)
+static void end(struct ap_pipe *p, struct ap_pipe_step *s, const struct pipe_before *was,
+		bool depends)
 {
 	if (s->from && !depends)
 		remember(p, s, was);
@@ -367,7 +368,7 @@ static void compute(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 	struct ap_pipe_step step = { .id = id, .from = p->state, .event = event };
 	bool takes_fill = event & LOAD && spec->rob > 1;
 	bool lacks = takes_fill && lacks_fill(p, spec);
-	struct before was;
+	struct pipe_before was;
 
 	begin(p, &step, &was);
 	ap_pipe_enter(p, spec, p->room);
@@ -406,7 +407,7 @@ void ap_pipe_mispredict(struct ap_pipe *p, u32 cycles, bool by_flags)
 {
 	struct ap_pipe_step step = { .id = FLUSH | cycles << 1 | by_flags, .from = p->state };
 	const struct ap_pipe_step *s;
-	struct before was;
+	struct pipe_before was;
 
 	if (!p->state) {
 		ap_pipe_flush(p, cycles, by_flags);

@@ -22,12 +22,12 @@ bool ap_mem_may_go_straight(const struct ap_mem *m)
 }
 
 /* Where a line is: in L1, or in L2, which has given it before. */
-struct place {
+struct line_place {
 	u32 set, set_below;
 	int way, way_below;
 };
 
-static ALWAYS bool find(struct ap_mem *m, struct ap_cache *c, u64 line, struct place *p)
+static ALWAYS bool find(struct ap_mem *m, struct ap_cache *c, u64 line, struct line_place *p)
 {
 	u64 like = ap_cache_part(line) * AP_PART_ONES;
 
@@ -42,7 +42,8 @@ static ALWAYS bool find(struct ap_mem *m, struct ap_cache *c, u64 line, struct p
 }
 
 /* From L2 into L1; gives what leaves. */
-static ALWAYS u64 bring(struct ap_mem *m, struct ap_cache *c, u64 line, u64 dirty, struct place *p)
+static ALWAYS u64 bring(struct ap_mem *m, struct ap_cache *c, u64 line, u64 dirty,
+			struct line_place *p)
 {
 	u64 *stamp = ap_cache_stamps(c, p->set), *tag = ap_cache_tags(c, p->set), old;
 	const u64 *part = ap_cache_parts(c, p->set);
@@ -63,18 +64,18 @@ static ALWAYS u64 bring(struct ap_mem *m, struct ap_cache *c, u64 line, u64 dirt
 }
 
 /* Of a hit in L1 nothing changes but times, if it has the line as it is wanted. */
-static ALWAYS bool is_hit(struct ap_cache *c, const struct place *p, u64 dirty)
+static ALWAYS bool is_hit(struct ap_cache *c, const struct line_place *p, u64 dirty)
 {
 	return (ap_cache_tags(c, p->set)[p->way] & (dirty | AP_LINE_AHEAD)) == dirty;
 }
 
-static ALWAYS void use(struct ap_mem *m, struct ap_cache *c, const struct place *p)
+static ALWAYS void use(struct ap_mem *m, struct ap_cache *c, const struct line_place *p)
 {
 	ap_cache_stamps(c, p->set)[p->way] = ++m->clock;
 }
 
 static ALWAYS unsigned from_below(struct ap_mem *m, u64 line, unsigned write, u64 pc,
-				  struct place *p)
+				  struct line_place *p)
 {
 	u64 *count = m->count, old;
 
@@ -100,7 +101,7 @@ static ALWAYS unsigned data(struct ap_mem *m, u64 address, unsigned write, u64 p
 	struct ap_tlb *t = &m->tlb[write & m->own_store_tlb];
 	u32 entry = ap_tlb_find(t, address >> 12 << 1 | 1);
 	unsigned result = m->hit;
-	struct place p = { .way = -1 };
+	struct line_place p = { .way = -1 };
 	bool is_found;
 
 	if (!entry || m->huge_n)
@@ -118,7 +119,7 @@ static ALWAYS unsigned data(struct ap_mem *m, u64 address, unsigned write, u64 p
 	return result;
 }
 
-static ALWAYS unsigned code_from_below(struct ap_mem *m, u64 line, struct place *p)
+static ALWAYS unsigned code_from_below(struct ap_mem *m, u64 line, struct line_place *p)
 {
 	u64 old;
 
@@ -134,7 +135,7 @@ static ALWAYS unsigned fetch(struct ap_mem *m, u64 address)
 	u32 entry = ap_tlb_find(&m->itlb, address >> 12 << 1 | 1);
 	u64 line = address & m->line_mask;
 	unsigned result = m->code_hit;
-	struct place p = { .way = -1 };
+	struct line_place p = { .way = -1 };
 
 	if (!entry || m->huge_n || !find(m, &m->l1i, line, &p))
 		return 0;

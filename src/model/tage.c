@@ -14,13 +14,13 @@
 #define AGE_PERIOD (1U << 13) /* allocations after which all usefulness is halved */
 
 /* Of a branch, in each table: its place there, and the tag that it would have. */
-struct look {
+struct tage_look {
 	u32 *entry[AP_TAGE_TABLES];
 	u32 tag[AP_TAGE_TABLES];
 	u32 hits; /* bit i: it is in table i */
 };
 
-static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct look *l)
+static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct tage_look *l)
 {
 	u64 hash = ap_mix(who, bp->history & bp->outcomes.mask[i]);
 	u32 *e = ap_tage_entry(bp->tagged, bp->index_mask, i, hash);
@@ -32,7 +32,7 @@ static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct look *l)
 }
 
 /* Without a jump for each table, where there are three. */
-static inline void look_all(const struct ap_bp *bp, u32 slot, struct look *l)
+static inline void look_all(const struct ap_bp *bp, u32 slot, struct tage_look *l)
 {
 	u64 who = ap_who_hash(slot);
 	u32 i = 0;
@@ -53,7 +53,7 @@ static void grow_old(struct ap_bp *bp)
 }
 
 /* In a table behind the first `from`. */
-static void allocate(struct ap_bp *bp, const struct look *l, u32 from, bool taken)
+static void allocate(struct ap_bp *bp, const struct tage_look *l, u32 from, bool taken)
 {
 	u32 tables = bp->outcomes.tables, i = from;
 
@@ -69,7 +69,7 @@ static void allocate(struct ap_bp *bp, const struct look *l, u32 from, bool take
 }
 
 /* By the slot's counter, which moves by two.  Wrong? */
-static bool ask_slot(struct ap_bp *bp, u32 slot, const struct look *l, bool taken)
+static bool ask_slot(struct ap_bp *bp, u32 slot, const struct tage_look *l, bool taken)
 {
 	static const u8 next[2][8] = { { 0, 0, 0, 0, 3, 3, 4, 4 }, { 3, 3, 4, 4, 7, 7, 7, 7 } };
 	u8 *stored = &bp->slot[slot].counter;
@@ -107,7 +107,7 @@ static void prefer(struct ap_bp *bp, bool other)
 bool ap_tage(struct ap_bp *bp, u32 slot, bool taken)
 {
 	u32 provider, hits, e, second;
-	struct look l;
+	struct tage_look l;
 	bool guess, other, fresh, final;
 
 	look_all(bp, slot, &l);

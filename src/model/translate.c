@@ -90,7 +90,7 @@ static unsigned walk(struct ap_mem *m, u64 address, bool huge)
 }
 
 /* What was translated: its entry in the first TLB, and what else was asked. */
-struct found {
+struct found_page {
 	unsigned result, steps;
 	u32 entry; /* 0: not in one that quick lines are of */
 	u64 old;   /* the page that had it before */
@@ -105,7 +105,7 @@ static __attribute__((noinline)) bool was_met(struct ap_mem *m, const struct ap_
 }
 
 static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, u64 address,
-		 bool huge, struct found *f)
+		 bool huge, struct found_page *f)
 {
 	u64 key = huge ? key_of(address >> 21) | AP_TLB_HUGE : key_of(address >> 12), old;
 
@@ -132,7 +132,7 @@ static void look(struct ap_mem *m, struct ap_tlb *first, struct ap_tlb *second, 
 }
 
 /* A page is no longer in a first TLB: its lines are not quick.  Its entry is another's now. */
-static void forget_page(struct ap_mem *m, struct ap_tlb *tlb, const struct found *f,
+static void forget_page(struct ap_mem *m, struct ap_tlb *tlb, const struct found_page *f,
 			struct ap_quick *table, u32 n, unsigned t)
 {
 	u64 lines = tlb->lines[f->entry], page = f->old >> 1 << 12, size = m->machine.line;
@@ -152,7 +152,7 @@ static void forget_page(struct ap_mem *m, struct ap_tlb *tlb, const struct found
 	}
 }
 
-static u32 look_data(struct ap_mem *m, u64 address, unsigned write, struct found *f)
+static u32 look_data(struct ap_mem *m, u64 address, unsigned write, struct found_page *f)
 {
 	unsigned t = write & m->own_store_tlb;
 	bool huge = m->huge_n && is_huge(m, address);
@@ -164,7 +164,7 @@ static u32 look_data(struct ap_mem *m, u64 address, unsigned write, struct found
 	return huge ? AP_NO_PAGE : f->entry;
 }
 
-static u32 look_code(struct ap_mem *m, u64 address, struct found *f)
+static u32 look_code(struct ap_mem *m, u64 address, struct found_page *f)
 {
 	bool huge = m->huge_n && is_huge(m, address);
 	struct ap_tlb *first = huge && m->itlb_2m.ways ? &m->itlb_2m : &m->itlb;
@@ -175,7 +175,7 @@ static u32 look_code(struct ap_mem *m, u64 address, struct found *f)
 	return huge ? AP_NO_PAGE : f->entry;
 }
 
-static unsigned count_data(struct ap_mem *m, const struct found *f, unsigned write)
+static unsigned count_data(struct ap_mem *m, const struct found_page *f, unsigned write)
 {
 	m->count[AP_MODEL_DTLB_LOAD_MISS + write]++;
 	if (!(f->result & AP_MEM_WALK)) {
@@ -191,7 +191,7 @@ unsigned ap_mem_translate(struct ap_mem *m, u64 address, unsigned size, unsigned
 			  unsigned *steps, u32 *entry)
 {
 	u64 last = address + size - 1;
-	struct found f = { 0 };
+	struct found_page f = { 0 };
 
 	*entry = look_data(m, address, write, &f);
 	for (u64 page = (address >> 12) + 1; page <= last >> 12; page++)
@@ -206,7 +206,7 @@ unsigned ap_mem_translate_code(struct ap_mem *m, u64 address, unsigned size, uns
 			       u32 *entry)
 {
 	u64 last = address + size - 1;
-	struct found f = { 0 };
+	struct found_page f = { 0 };
 
 	*entry = look_code(m, address, &f);
 	if (!ap_same_page(address, last))

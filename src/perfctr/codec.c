@@ -4,7 +4,7 @@
 #include "abi/errno.h"
 #include "base/mem.h"
 
-struct field {
+struct codec_field {
 	u16 tag, offset, n;
 	bool is64;
 };
@@ -12,7 +12,7 @@ struct field {
 struct ap_ctr_layout {
 	u32 size;
 	u32 nfields;
-	const struct field *fields;
+	const struct codec_field *fields;
 };
 
 #define LAYOUT(name, type)                                                                         \
@@ -28,27 +28,27 @@ struct ap_ctr_layout {
 	{ 41, (at) + 308, 1, false }, { 42, (at) + 312, 1, false }, { 43, (at) + 316, 1, false },  \
 	{ 44, (at) + 320, 1, false }
 
-static const struct field info_fields[] = {
+static const struct codec_field info_fields[] = {
 	{ 0, 0, 1, false }, { 1, 4, 8, false }, { 2, 36, 1, false }, { 3, 40, 1, false },
 	{ 4, 44, 1, false }, { 5, 48, 1, false }, { 6, 52, 1, false }, { 7, 56, 1, false },
 	{ 8, 60, 1, false },
 };
-static const struct field control_fields[] = {
+static const struct codec_field control_fields[] = {
 	{ 9, 0, 1, false }, CONTROL(4), { 10, 328, 1, false }, { 11, 332, 1, false },
 	{ 12, 336, 1, false }, { 13, 340, 1, false }, { 14, 344, 1, false },
 };
-static const struct field gcontrol_fields[] = {
+static const struct codec_field gcontrol_fields[] = {
 	{ 15, 0, 1, false }, CONTROL(4), { 16, 328, 1, false }, { 17, 332, 1, false },
 	{ 18, 336, 1, false }, { 19, 340, 1, false },
 };
-static const struct field sum_fields[] = {
+static const struct codec_field sum_fields[] = {
 	{ 48, 0, 1, true }, { 49, 8, 18, true },
 };
-static const struct field gstate_fields[] = {
+static const struct codec_field gstate_fields[] = {
 	{ 20, 0, 1, false }, CONTROL(4), { 48, 328, 1, true }, { 49, 336, 18, true },
 	{ 21, 480, 1, false }, { 22, 484, 1, false }, { 23, 488, 1, false }, { 24, 492, 1, false },
 };
-static const struct field gcpu_fields[] = {
+static const struct codec_field gcpu_fields[] = {
 	{ 20, 0, 1, false },
 };
 /* clang-format on */
@@ -60,13 +60,13 @@ LAYOUT(sum, struct ap_x86ctr_sum);
 LAYOUT(gstate, struct ap_gctr_state);
 LAYOUT(gcpu, struct ap_gctr_state);
 
-static u32 size_of(const struct field *f)
+static u32 size_of(const struct codec_field *f)
 {
 	return f->is64 ? 8 : 4;
 }
 
 /* Two words of a field: the low one first, whatever the machine's order. */
-static void split(const struct field *f, const u8 *from, u32 val[2])
+static void split(const struct codec_field *f, const u8 *from, u32 val[2])
 {
 	u64 whole;
 
@@ -79,7 +79,7 @@ static void split(const struct field *f, const u8 *from, u32 val[2])
 	val[1] = (u32)(whole >> 32);
 }
 
-static void join(const struct field *f, const u32 *val, u8 *to)
+static void join(const struct codec_field *f, const u32 *val, u8 *to)
 {
 	u64 whole;
 
@@ -91,7 +91,7 @@ static void join(const struct field *f, const u32 *val, u8 *to)
 	memcpy(to, &whole, 8);
 }
 
-static bool put(const struct field *f, u32 i, const u8 *from, u32 *out, u32 cap, u32 *n)
+static bool put(const struct codec_field *f, u32 i, const u8 *from, u32 *out, u32 cap, u32 *n)
 {
 	u32 val[2];
 
@@ -112,7 +112,7 @@ s32 ap_ctr_encode(const struct ap_ctr_layout *layout, const void *obj, u32 *out,
 	u32 n = 0;
 
 	for (u32 k = 0; k < layout->nfields; k++) {
-		const struct field *f = &layout->fields[k];
+		const struct codec_field *f = &layout->fields[k];
 
 		for (u32 i = 0; i < f->n; i++)
 			if (!put(f, i, (const u8 *)obj + f->offset + i * size_of(f), out, cap, &n))
@@ -121,7 +121,7 @@ s32 ap_ctr_encode(const struct ap_ctr_layout *layout, const void *obj, u32 *out,
 	return (s32)n;
 }
 
-static const struct field *find(const struct ap_ctr_layout *layout, u32 tag)
+static const struct codec_field *find(const struct ap_ctr_layout *layout, u32 tag)
 {
 	for (u32 k = 0; k < layout->nfields; k++)
 		if (layout->fields[k].tag == tag)
@@ -134,7 +134,7 @@ int ap_ctr_decode(const struct ap_ctr_layout *layout, const u32 *in, u32 n, void
 	memset(obj, 0, layout->size);
 	for (u32 at = 0; at < n;) {
 		u32 head = in[at++], i = head >> 1 & 0x7fff;
-		const struct field *f = find(layout, head >> 16);
+		const struct codec_field *f = find(layout, head >> 16);
 
 		if (!f || i >= f->n || (head & 1) != f->is64 || n - at < 1U + f->is64)
 			return -AP_EPROTO;

@@ -7,16 +7,16 @@
 
 #include "base/mem.h"
 
-struct field {
+struct trace_field {
 	const char *decl; /* as C declares it */
 	u32 size;
 	bool is_signed;
 };
 
-struct point {
+struct trace_point {
 	u32 id;
 	const char *system, *name;
-	struct field fields[8]; /* ends with decl NULL */
+	struct trace_field fields[8]; /* ends with decl NULL */
 	const char *print;
 };
 
@@ -46,7 +46,7 @@ struct point {
 	}
 
 /* clang-format off */
-static const struct point points[] = {
+static const struct trace_point points[] = {
 	{ AP_TRACE_RAW_SYS_ENTER, "raw_syscalls", "sys_enter",
 	  { LONG("id"), { "unsigned long args[6]", 48, false } },
 	  "\"NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)\", REC->id, REC->args[0], REC->args[1], "
@@ -77,7 +77,7 @@ static const struct point points[] = {
 /* clang-format on */
 #define NPOINTS ((u32)AP_ARRAY_SIZE(points))
 
-static const struct point *find_point(u64 id)
+static const struct trace_point *find_point(u64 id)
 {
 	u32 i;
 
@@ -129,7 +129,7 @@ u32 ap_tracepoint_args(u32 id)
 
 static void add_name(struct ap_str *s, u32 id)
 {
-	const struct point *p = find_point(id);
+	const struct trace_point *p = find_point(id);
 
 	if (p) {
 		ap_str_add(s, p->name);
@@ -141,7 +141,7 @@ static void add_name(struct ap_str *s, u32 id)
 
 static void fill(struct ap_tracepoint *out, u32 id)
 {
-	const struct point *p = find_point(id);
+	const struct trace_point *p = find_point(id);
 	struct ap_str s;
 
 	out->id = id;
@@ -224,14 +224,14 @@ static void add_field(struct ap_str *s, const char *decl, size_t len, u32 off, u
 }
 
 /* Alignment of a field: that of its elements. */
-static u32 field_align(const struct field *f)
+static u32 field_align(const struct trace_field *f)
 {
 	if (f->size == 1 || !strncmp(f->decl, "char ", 5))
 		return 1;
 	return f->size < 8 ? f->size : 8;
 }
 
-static u32 add_fields(struct ap_str *s, const struct field *f, u32 off)
+static u32 add_fields(struct ap_str *s, const struct trace_field *f, u32 off)
 {
 	for (; f->decl; f++) {
 		off = (u32)AP_ALIGN_UP(off, field_align(f));
@@ -295,13 +295,13 @@ static void visit_value(struct ap_str *s, u32 n, const char *decl, size_t len)
 }
 
 /* What all have, what all of calls have, what their exits have. */
-static const struct field common[] = { { "unsigned short common_type", 2, false },
-				       { "unsigned char common_flags", 1, false },
-				       { "unsigned char common_preempt_count", 1, false },
-				       INT("common_pid"),
-				       { NULL, 0, false } };
-static const struct field call_nr[] = { INT("__syscall_nr"), { NULL, 0, false } };
-static const struct field call_ret[] = { LONG("ret"), { NULL, 0, false } };
+static const struct trace_field common[] = { { "unsigned short common_type", 2, false },
+					     { "unsigned char common_flags", 1, false },
+					     { "unsigned char common_preempt_count", 1, false },
+					     INT("common_pid"),
+					     { NULL, 0, false } };
+static const struct trace_field call_nr[] = { INT("__syscall_nr"), { NULL, 0, false } };
+static const struct trace_field call_ret[] = { LONG("ret"), { NULL, 0, false } };
 
 static void format_call(struct ap_str *s, u32 id)
 {
@@ -323,7 +323,7 @@ static void format_call(struct ap_str *s, u32 id)
 
 bool ap_tracepoint_format(u32 id, struct ap_str *out)
 {
-	const struct point *p = find_point(id);
+	const struct trace_point *p = find_point(id);
 
 	if (!ap_tracepoint_exists(id))
 		return false;
@@ -372,7 +372,7 @@ static enum ap_trace_field_kind kind_of(const char *decl, size_t len)
 	return is_number(decl, len) ? AP_TRACE_FIELD_NUMBER : AP_TRACE_FIELD_NO_NUMBER;
 }
 
-static enum ap_trace_field_kind find_in(const struct field *f, u32 off, const char *name,
+static enum ap_trace_field_kind find_in(const struct trace_field *f, u32 off, const char *name,
 					size_t len, struct ap_trace_field *out)
 {
 	for (; f->decl; f++) {
@@ -405,7 +405,7 @@ static enum ap_trace_field_kind find_arg(const char *args, const char *name, siz
 enum ap_trace_field_kind ap_tracepoint_field(u32 id, const char *name, size_t len,
 					     struct ap_trace_field *out)
 {
-	const struct point *p = find_point(id);
+	const struct trace_point *p = find_point(id);
 	const struct ap_syscall_desc *call = find_call(id);
 	enum ap_trace_field_kind kind = find_in(common, 0, name, len, out);
 

@@ -9,7 +9,7 @@
 
 #include "print/escape.h"
 
-struct range {
+struct char_range {
 	u32 first, last;
 };
 
@@ -17,7 +17,7 @@ struct range {
  * What a terminal, or the reader of a page, obeys; and what is not to be seen (Unicode's Default_Ignorable_Code_Point): two names
  * may not look the same.  Writing needs some of these, which are not here: joiners (U+200C, U+200D) and variation selectors.
  */
-static const struct range hidden[] = {
+static const struct char_range hidden[] = {
 	{ 0x00, 0x1f },	      { 0x7f, 0x9f },	    { 0xad, 0xad },	  { 0x034f, 0x034f },
 	{ 0x061c, 0x061c },   { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },	  { 0x180e, 0x180e },
 	{ 0x200b, 0x200b },   { 0x200e, 0x200f },   { 0x2028, 0x202e },	  { 0x2060, 0x206f },
@@ -27,7 +27,7 @@ static const struct range hidden[] = {
 };
 
 /* Marks that stand on the character before them. */
-static const struct range marks[] = {
+static const struct char_range marks[] = {
 	{ 0x0300, 0x036f },   { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a },
 	{ 0x064b, 0x065f },   { 0x06d6, 0x06dc }, { 0x093c, 0x093c }, { 0x0941, 0x0948 },
 	{ 0x094d, 0x094d },   { 0x0e31, 0x0e31 }, { 0x0e34, 0x0e3a }, { 0x0e47, 0x0e4e },
@@ -37,7 +37,7 @@ static const struct range marks[] = {
 };
 
 /* East Asian ones and pictures. */
-static const struct range wide[] = {
+static const struct char_range wide[] = {
 	{ 0x1100, 0x115f },   { 0x231a, 0x231b },   { 0x2329, 0x232a },	  { 0x23e9, 0x23ec },
 	{ 0x2e80, 0x303e },   { 0x3041, 0x33ff },   { 0x3400, 0x4dbf },	  { 0x4e00, 0x9fff },
 	{ 0xa000, 0xa4cf },   { 0xa960, 0xa97f },   { 0xac00, 0xd7a3 },	  { 0xf900, 0xfaff },
@@ -46,7 +46,7 @@ static const struct range wide[] = {
 	{ 0x20000, 0x3fffd },
 };
 
-static bool is_in(u32 code, const struct range *r, size_t n)
+static bool is_in(u32 code, const struct char_range *r, size_t n)
 {
 	size_t low = 0;
 

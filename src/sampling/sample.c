@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "sampling/record.h"
 
-struct parts {
+struct sample_sizes {
 	u32 nr_chain;
 	u32 raw;   /* bytes behind its size word, padding included */
 	u32 stack; /* bytes of the dump, 0 none */
@@ -59,7 +59,7 @@ static bool has_hw_index(const struct ap_record_format *f, const struct ap_sampl
 
 /* All that is neither callchain entries nor stack, in bytes. */
 static u32 measure_rest(const struct ap_record_format *f, const struct ap_sample_data *d,
-			struct parts *p)
+			struct sample_sizes *p)
 {
 	u32 size = fixed_words(f) * 8;
 
@@ -97,11 +97,11 @@ static u32 measure_stack(const struct ap_record_format *f, const struct ap_sampl
 }
 
 static bool measure(const struct ap_record_format *f, const struct ap_sample_data *d,
-		    struct parts *p)
+		    struct sample_sizes *p)
 {
 	u32 rest, most;
 
-	*p = (struct parts){ 0 };
+	*p = (struct sample_sizes){ 0 };
 	rest = measure_rest(f, d, p);
 	if (rest > AP_PERF_RECORD_SIZE_MAX)
 		return false;
@@ -198,7 +198,7 @@ static void put_stack(struct ap_ring_out *out, const struct ap_sample_data *d, u
 }
 
 static void put_middle(struct ap_ring_out *out, const struct ap_record_format *f,
-		       const struct ap_sample_data *d, const struct parts *p)
+		       const struct ap_sample_data *d, const struct sample_sizes *p)
 {
 	if (wants(f, AP_PERF_SAMPLE_READ))
 		ap_ring_put(out, d->read, d->nr_read * 8);
@@ -245,7 +245,7 @@ int ap_sample_write(const struct ap_ring_map *map, const struct ap_ring_writer *
 	u64 trailer[AP_RECORD_TRAILER_MAX / 8];
 	struct ap_ring_owner owner;
 	struct ap_ring_out out;
-	struct parts p;
+	struct sample_sizes p;
 	int r;
 
 	*wakes = false;

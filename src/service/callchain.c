@@ -19,7 +19,7 @@
 #define NO_FRAME                                                                                   \
 	AP_PAGE_SIZE /* below is the end of a chain, which would cost a fault to find out */
 
-struct frame {
+struct stack_frame {
 	u64 next, ret;
 };
 
@@ -34,7 +34,7 @@ static u64 *place_of(u64 page)
 }
 
 /* False where it is not readable, at the price of a fault if that was not to be known. */
-static bool get_frame(u64 fp, struct frame *f)
+static bool get_frame(u64 fp, struct stack_frame *f)
 {
 	u64 page = fp & AP_PAGE_MASK, *known = place_of(page);
 	u8 resident;
@@ -68,7 +68,7 @@ u32 ap_svc_callchain(const struct ap_service_point *p, const u64 *regs, u32 max_
 	u32 most = max_stack < AP_SVC_CHAIN_MAX - 1 ? max_stack : AP_SVC_CHAIN_MAX - 1;
 	u64 fp = p->is_behind ? p->bp : regs[AP_HOOK_BP];
 	u64 next = p->is_behind ? p->next : regs[AP_HOOK_IP];
-	struct frame f;
+	struct stack_frame f;
 	u32 n = 0;
 
 	out[n++] = AP_PERF_CONTEXT_USER;

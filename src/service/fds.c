@@ -24,7 +24,7 @@
 #define S_IFMT	 0170000U
 #define S_IFFIFO 0010000U
 
-enum kind { UNKNOWN, BUSY, OTHER, OURS };
+enum fd_kind { UNKNOWN, BUSY, OTHER, OURS };
 
 /* Of ours: the inode of a pipe, or with this bit what the generated tree knows of it. */
 #define TREE	(1ULL << 61)
@@ -140,7 +140,7 @@ u64 ap_fds_tree(s32 fd)
 	return what & TREE ? what & ~TREE : 0;
 }
 
-static u64 set(u32 first, u32 last, enum kind kind)
+static u64 set(u32 first, u32 last, enum fd_kind kind)
 {
 	u64 *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 	u64 inode = 0, was;

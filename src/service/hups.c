@@ -22,14 +22,14 @@
 #define NOT_OF_FILES                                                                               \
 	(1ULL << 4 | 1ULL << 5 | 1ULL << 7 | 1ULL << 8 | 1ULL << 11 | 1ULL << 17 | 1ULL << 31)
 
-struct entry {
+struct hup_entry {
 	u64 inode;
 	u32 sent, seen, last; /* last: number of the one that says POLL_HUP; 0 none */
 };
 
-static struct entry table[ENTRIES];
+static struct hup_entry table[ENTRIES];
 
-static struct entry *entry_of(u64 inode, bool make)
+static struct hup_entry *entry_of(u64 inode, bool make)
 {
 	for (u32 i = 0; i < ENTRIES; i++) {
 		u64 was = __atomic_load_n(&table[i].inode, __ATOMIC_ACQUIRE);
@@ -50,7 +50,7 @@ static struct entry *entry_of(u64 inode, bool make)
 
 void ap_svc_signal_asked(u64 inode, bool is_last)
 {
-	struct entry *e = entry_of(inode, true);
+	struct hup_entry *e = entry_of(inode, true);
 	u32 n = e ? __atomic_add_fetch(&e->sent, 1, __ATOMIC_ACQ_REL) : 0;
 
 	if (e && is_last)
@@ -59,7 +59,7 @@ void ap_svc_signal_asked(u64 inode, bool is_last)
 
 void ap_svc_signals_anew(u64 inode)
 {
-	struct entry *e = entry_of(inode, false);
+	struct hup_entry *e = entry_of(inode, false);
 
 	if (e)
 		e->sent = e->seen = e->last = 0;
@@ -74,7 +74,7 @@ struct poll_info {
 void ap_service_patch_siginfo(u32 sig, void *info)
 {
 	struct poll_info *p = info;
-	struct entry *e;
+	struct hup_entry *e;
 	u64 inode;
 
 	if (ap_svc_perfctr_siginfo(info) || !table[0].inode || sig > 64 ||

@@ -29,7 +29,7 @@
 /* Flags that MAP_SHARED_VALIDATE knows: LEGACY_MAP_MASK. */
 #define FLAGS_KNOWN 0xfc07fdf3ULL
 
-struct entry {
+struct map_entry {
 	u32 state, pad;
 	u64 start, end;
 	u64 inode; /* with AP_FDS_PERFCTR: of a state, and to be read only */
@@ -41,7 +41,7 @@ static struct ap_memo table;
 /* Where the table is full the mapping is forgotten, and the supervisor waits for the process' end. */
 static void remember(u64 start, u64 end, u64 inode, u64 off)
 {
-	struct entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct entry));
+	struct map_entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct map_entry));
 
 	if (!e)
 		return;
@@ -68,7 +68,7 @@ void ap_service_each_shared(void (*fn)(void *at, u64 size))
 
 	ap_svc_rings_each(fn);
 	for (u32 i = 0; i < n; i++) {
-		const struct entry *e = ap_memo_at(&table, i);
+		const struct map_entry *e = ap_memo_at(&table, i);
 
 		if (e)
 			fn((void *)e->start, e->end - e->start);
@@ -80,7 +80,7 @@ static bool is_mapped(u64 inode)
 	u32 n = ap_memo_used(&table);
 
 	for (u32 i = 0; i < n; i++) {
-		const struct entry *e = ap_memo_at(&table, i);
+		const struct map_entry *e = ap_memo_at(&table, i);
 
 		if (e && e->inode == inode)
 			return true;
@@ -93,7 +93,7 @@ bool ap_svc_mapped_at(u64 inode, u64 *off, u64 *pages)
 	u32 n = ap_memo_used(&table);
 
 	for (u32 i = 0; i < n; i++) {
-		const struct entry *e = ap_memo_at(&table, i);
+		const struct map_entry *e = ap_memo_at(&table, i);
 
 		if (!e || e->inode != inode)
 			continue;
@@ -121,12 +121,12 @@ static void tell_unmapped(u64 inode)
 }
 
 /* The entry that overlaps [start, end), from the i-th on. */
-static struct entry *overlap(u64 start, u64 end, u32 *i)
+static struct map_entry *overlap(u64 start, u64 end, u32 *i)
 {
 	u32 n = ap_memo_used(&table);
 
 	while (*i < n) {
-		struct entry *e = ap_memo_at(&table, (*i)++);
+		struct map_entry *e = ap_memo_at(&table, (*i)++);
 
 		if (e && e->start < end && e->end > start)
 			return e;
@@ -137,7 +137,7 @@ static struct entry *overlap(u64 start, u64 end, u32 *i)
 enum ap_svc_overlap ap_svc_overlaps(u64 start, u64 end)
 {
 	enum ap_svc_overlap has = AP_SVC_NONE;
-	const struct entry *e;
+	const struct map_entry *e;
 
 	for (u32 i = 0; has != AP_SVC_PART && (e = overlap(start, end, &i));)
 		has = start <= e->start && end >= e->end ? AP_SVC_ALL : AP_SVC_PART;
@@ -146,7 +146,7 @@ enum ap_svc_overlap ap_svc_overlaps(u64 start, u64 end)
 
 bool ap_svc_overlaps_read_only(u64 start, u64 end)
 {
-	const struct entry *e;
+	const struct map_entry *e;
 
 	for (u32 i = 0; (e = overlap(start, end, &i));)
 		if (e->inode & AP_FDS_PERFCTR)
@@ -160,7 +160,7 @@ bool ap_svc_overlaps_read_only(u64 start, u64 end)
  */
 static void forget(u64 start, u64 end, u64 now)
 {
-	struct entry *e;
+	struct map_entry *e;
 
 	for (u32 i = 0; (e = overlap(start, end, &i));) {
 		u64 inode = e->inode;
@@ -271,7 +271,7 @@ void ap_svc_munmap_done(const struct ap_service_call *c)
 void ap_svc_mremap_done(const struct ap_service_call *c)
 {
 	u64 start = (u64)c->ret, end = page_end(start, c->a[2]);
-	struct entry *e;
+	struct map_entry *e;
 	u32 i = 0;
 
 	if (ap_is_err(c->ret))
@@ -321,7 +321,7 @@ bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 	if (ap_svc_perfctr_pmc(counter, pmc))
 		return true;
 	for (u32 i = 0; i < n; i++) {
-		const struct entry *e = ap_memo_at(&table, i);
+		const struct map_entry *e = ap_memo_at(&table, i);
 
 		if (!e || e->inode & AP_FDS_PERFCTR ||
 		    ap_hook_get(&index, e->start + offsetof(struct ap_perf_page, index),

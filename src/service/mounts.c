@@ -53,12 +53,12 @@ bool ap_mounts_is(const char *path)
 }
 
 /* Arrays: pointers would have to be relocated. */
-struct wanted {
+struct wanted_mount {
 	char at[24], type[12]; /* " /sys ", " sysfs " */
 	char line[88], info[128];
 };
 
-static const struct wanted wanted[] = {
+static const struct wanted_mount wanted[] = {
 	{ " /proc ", " proc ", "proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n",
 	  "65000 1 0:65522 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n" },
 	{ " /sys ", " sysfs ", "sysfs /sys sysfs ro,nosuid,nodev,noexec,relatime 0 0\n",
@@ -80,7 +80,7 @@ static bool has(const char *text, u64 len, const char *word)
 }
 
 /* Another file system may be mounted over it, as boxes do. */
-static bool is_mounted(const char *text, u64 len, const struct wanted *w)
+static bool is_mounted(const char *text, u64 len, const struct wanted_mount *w)
 {
 	for (u64 i = 0, end; i < len; i = end + 1) {
 		for (end = i; end < len && text[end] != '\n'; end++)

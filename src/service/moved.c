@@ -30,7 +30,7 @@
 	1000U /* looks at who moves: it may have been killed in a vfork child, and never ends */
 
 /* A kernel's ring that the program has mapped. */
-struct seen {
+struct seen_ring {
 	u32 state, pad;
 	u64 id, start, pages;
 };
@@ -59,12 +59,12 @@ static u64 id_of(s32 fd)
 	return ap_svc_sys(AP_NR_ioctl, (u64)fd, AP_PERF_IOC_ID, (u64)&id, 0) ? 0 : id;
 }
 
-static struct seen *find_seen(u64 id)
+static struct seen_ring *find_seen(u64 id)
 {
 	u32 n = ap_memo_used(&seen);
 
 	for (u32 i = 0; i < n; i++) {
-		struct seen *s = ap_memo_at(&seen, i);
+		struct seen_ring *s = ap_memo_at(&seen, i);
 
 		if (s && s->id == id)
 			return s;
@@ -87,7 +87,7 @@ static struct move *find_move(u64 id, u64 inode)
 
 void ap_svc_kernel_mapped(const struct ap_service_call *c)
 {
-	struct seen *s;
+	struct seen_ring *s;
 	u64 id;
 
 	if (ap_is_err(c->ret) || c->a[5] || !ap_svc_is_kernels((s32)c->a[4]))
@@ -107,7 +107,7 @@ void ap_svc_kernel_unmaps(u64 start, u64 size)
 	u32 n = ap_memo_used(&seen);
 
 	for (u32 i = 0; i < n; i++) {
-		struct seen *s = ap_memo_at(&seen, i);
+		struct seen_ring *s = ap_memo_at(&seen, i);
 
 		if (s && s->start < start + size && s->start + s->pages * AP_PAGE_SIZE > start)
 			(void)ap_memo_free(s);
@@ -330,7 +330,7 @@ s64 ap_svc_move_output(s32 fd, u64 inode)
 }
 
 /* Our ring in the place of the kernel's that the program has mapped. */
-static s64 swap(s32 fd, u64 inode, const struct seen *s)
+static s64 swap(s32 fd, u64 inode, const struct seen_ring *s)
 {
 	struct ap_service_call c = { .nr = AP_NR_mmap, .inode = inode };
 	u64 a[6] = { s->start, s->pages * AP_PAGE_SIZE,
@@ -349,7 +349,7 @@ s64 ap_svc_take_ring(s32 fd, u64 inode, s32 output, u64 *to)
 {
 	u64 id = id_of(output), off, pages, head;
 	struct move *m = id ? find_move(id, 0) : NULL;
-	struct seen *s = id ? find_seen(id) : NULL;
+	struct seen_ring *s = id ? find_seen(id) : NULL;
 	s64 ret;
 
 	*to = m ? m->inode : 0;

@@ -151,12 +151,12 @@ s64 ap_svc_open_in_kernel(struct ap_perf_attr *attr, const u64 args[5])
 }
 
 /* What is known before the request begins: to look at a descriptor may take one of its own. */
-struct wanted {
+struct wanted_event {
 	const struct ap_perf_attr *attr;
 	u64 group;
 };
 
-static s64 ask(struct ap_request *r, const struct ap_service_call *c, const struct wanted *w,
+static s64 ask(struct ap_request *r, const struct ap_service_call *c, const struct wanted_event *w,
 	       s32 fd, u64 inode)
 {
 	struct ap_svc *svc = r->svc;
@@ -177,7 +177,7 @@ static s64 ask(struct ap_request *r, const struct ap_service_call *c, const stru
 s64 ap_svc_open(const struct ap_service_call *c)
 {
 	struct ap_perf_attr attr;
-	struct wanted w = { .attr = &attr };
+	struct wanted_event w = { .attr = &attr };
 	struct ap_request r;
 	u64 inode = 0;
 	s32 fd = -1;

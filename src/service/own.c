@@ -79,7 +79,7 @@ bool ap_svc_own_is_error(u64 inode)
 	return find(inode, &e) && e.flags & AP_PUB_ERROR;
 }
 
-struct moment {
+struct overflow_moment {
 	struct ap_hook_place place;
 	struct ap_log *log;
 	struct ap_log_entry *entries;
@@ -87,7 +87,7 @@ struct moment {
 };
 
 /* False: somebody has to do with the thread's events, or nothing is to be done here at all. */
-static bool begin(struct moment *m)
+static bool begin(struct overflow_moment *m)
 {
 	ap_hook_place(&m->place);
 	m->log = (struct ap_log *)((char *)m->place.slot + AP_LOG_OFF);
@@ -100,7 +100,7 @@ static bool begin(struct moment *m)
 }
 
 /* Nobody had: what was computed since is of this moment. */
-static bool holds(const struct moment *m)
+static bool holds(const struct overflow_moment *m)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&m->log->state, __ATOMIC_RELAXED) == m->state;
@@ -159,7 +159,7 @@ static void apply(struct ap_pub *e, const struct ap_log_entry *entry)
 }
 
 /* What the supervisor has not seen yet of what this thread did. */
-static void apply_all(const struct moment *m, struct ap_pub *e)
+static void apply_all(const struct overflow_moment *m, struct ap_pub *e)
 {
 	u64 head = m->state & AP_LOG_HEAD, n = (head - e->applied) & AP_LOG_HEAD;
 	u64 left = (head - m->done) & AP_LOG_HEAD;
@@ -179,7 +179,7 @@ static void apply_all(const struct moment *m, struct ap_pub *e)
 }
 
 /* The calling thread's own event as it is now. */
-static bool get(const struct moment *m, u64 inode, struct ap_pub *e)
+static bool get(const struct overflow_moment *m, u64 inode, struct ap_pub *e)
 {
 	if (!find(inode, e) || !is_own(e, &m->place))
 		return false;
@@ -188,7 +188,7 @@ static bool get(const struct moment *m, u64 inode, struct ap_pub *e)
 }
 
 /* Committed only if the log's state is the moment's. */
-static bool append(const struct moment *m, const struct ap_log_entry *entry)
+static bool append(const struct overflow_moment *m, const struct ap_log_entry *entry)
 {
 	u64 head = m->state & AP_LOG_HEAD, was = m->state;
 	u64 now = (was & ~AP_LOG_HEAD) | ((head + 1) & AP_LOG_HEAD);
@@ -198,7 +198,7 @@ static bool append(const struct moment *m, const struct ap_log_entry *entry)
 					   __ATOMIC_RELAXED);
 }
 
-static bool has_room(const struct moment *m)
+static bool has_room(const struct overflow_moment *m)
 {
 	u64 done = __atomic_load_n(&m->log->done, __ATOMIC_ACQUIRE);
 
@@ -213,7 +213,7 @@ static bool is_on(const struct ap_pub *e)
 }
 
 /* An entry to append, or op 0: nothing changes. */
-static bool prepare(struct moment *m, const struct ap_pub *e, enum ap_log_op op,
+static bool prepare(struct overflow_moment *m, const struct ap_pub *e, enum ap_log_op op,
 		    struct ap_log_entry *entry)
 {
 	*entry = (struct ap_log_entry){ .inode = e->inode, .op = op };
@@ -230,7 +230,7 @@ static bool prepare(struct moment *m, const struct ap_pub *e, enum ap_log_op op,
 bool ap_svc_own_change(u64 inode, enum ap_log_op op)
 {
 	struct ap_log_entry entry;
-	struct moment m;
+	struct overflow_moment m;
 	struct ap_pub e;
 
 	for (u32 i = 0; i < TRIES_HELD && begin(&m); i++) {
@@ -249,7 +249,7 @@ bool ap_svc_own_change(u64 inode, enum ap_log_op op)
 bool ap_svc_own_closed(u64 inode)
 {
 	const struct ap_log_entry entry = { .inode = inode & ~AP_FDS_PERFCTR, .op = AP_LOG_CLOSE };
-	struct moment m;
+	struct overflow_moment m;
 	struct ap_pub e;
 
 	for (u32 i = 0; i < TRIES_HELD && begin(&m); i++) {
@@ -267,7 +267,7 @@ bool ap_svc_own_closed(u64 inode)
 
 /* --- reading */
 
-static u64 value_of(struct moment *m, const struct ap_pub *e)
+static u64 value_of(struct overflow_moment *m, const struct ap_pub *e)
 {
 	return e->base +
 	       (e->flags & AP_PUB_ACTIVE ? e->carried + ap_svc_own_raw(&m->place, e->kinds) : 0);
@@ -299,7 +299,7 @@ static void put_tail(const struct ap_pub *e, u64 format, u64 *words, u32 *n)
 		words[(*n)++] = 0; /* what may lose records is not read in place */
 }
 
-static u32 read_one(struct moment *m, const struct ap_pub *e, u64 *words)
+static u32 read_one(struct overflow_moment *m, const struct ap_pub *e, u64 *words)
 {
 	u32 n = 0;
 
@@ -311,7 +311,7 @@ static u32 read_one(struct moment *m, const struct ap_pub *e, u64 *words)
 }
 
 /* The member that a record names by its place in the array. */
-static bool get_named(const struct moment *m, u32 name, struct ap_pub *e)
+static bool get_named(const struct overflow_moment *m, u32 name, struct ap_pub *e)
 {
 	const struct ap_pub *table = get_table();
 
@@ -323,7 +323,7 @@ static bool get_named(const struct moment *m, u32 name, struct ap_pub *e)
 }
 
 /* Of any member, in its format and with its leader's times. */
-static u32 read_group(struct moment *m, const struct ap_pub *asked, u64 *words)
+static u32 read_group(struct overflow_moment *m, const struct ap_pub *asked, u64 *words)
 {
 	u64 format = asked->read_format;
 	u32 left = asked->members, n = 0;
@@ -346,7 +346,7 @@ static u32 read_group(struct moment *m, const struct ap_pub *asked, u64 *words)
 
 u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
 {
-	struct moment m;
+	struct overflow_moment m;
 	struct ap_pub e;
 	u32 n;
 

@@ -39,7 +39,7 @@ struct epoll_event {
 	u64 data;
 } __attribute__((packed));
 
-struct entry {
+struct poll_entry {
 	u32 state, pad;
 	u64 data, inode;
 	s32 epfd, fd;
@@ -172,7 +172,7 @@ static void forget(s32 epfd, s32 fd)
 	u32 n = ap_memo_used(&table);
 
 	for (u32 i = 0; i < n; i++) {
-		struct entry *e = ap_memo_at(&table, i);
+		struct poll_entry *e = ap_memo_at(&table, i);
 
 		if (e && e->epfd == epfd && e->fd == fd)
 			(void)!ap_memo_free(e);
@@ -181,7 +181,7 @@ static void forget(s32 epfd, s32 fd)
 
 static void remember(u64 inode, u64 data, s32 epfd, s32 fd)
 {
-	struct entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct entry));
+	struct poll_entry *e = ap_memo_claim(&table, ENTRIES, sizeof(struct poll_entry));
 
 	if (!e)
 		return;
@@ -217,7 +217,7 @@ static void epoll_done(const struct ap_service_call *c)
 			return;
 		was = ev.events;
 		for (u32 i = 0; was & (POLLIN | POLLHUP) && i < n; i++) {
-			const struct entry *e = ap_memo_at(&table, i);
+			const struct poll_entry *e = ap_memo_at(&table, i);
 
 			if (e && e->epfd == (s32)c->a[0] && e->data == ev.data)
 				ev.events = answer(e->inode, was);

@@ -4,12 +4,6 @@
 #include "base/mem.h"
 #include "service/sample.h"
 
-struct common {
-	u16 type;
-	u8 flags, preempt_count;
-	s32 pid;
-};
-
 static void put(struct ap_svc_raw *raw, const void *bytes, u32 n)
 {
 	if (n > sizeof(raw->bytes) - raw->size)
@@ -59,7 +53,7 @@ void ap_svc_probe_raw(const struct ap_service_point *p, u32 form, const struct a
 		      const u64 *regs, struct ap_svc_raw *raw)
 {
 	const struct ap_probe_form *f = ap_probe_form_of(ap_hook_session(), form);
-	const struct common head = { .type = (u16)f->id, .pid = (s32)slot->tid };
+	const struct ap_trace_common head = { .type = (u16)f->id, .pid = (s32)slot->tid };
 	u64 v = 0;
 
 	raw->size = 0;

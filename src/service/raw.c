@@ -8,12 +8,6 @@
 #include "base/mem.h"
 #include "service/sample.h"
 
-struct common {
-	u16 type;
-	u8 flags, preempt_count;
-	s32 pid;
-};
-
 static void put(struct ap_svc_raw *raw, const void *bytes, u32 n)
 {
 	memcpy(raw->bytes + raw->size, bytes, n);
@@ -40,7 +34,7 @@ void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, co
 		u32 nargs, struct ap_svc_raw *raw)
 {
 	const u32 which = ap_trace_unfiltered(ap_hook_session(), p->which);
-	const struct common head = { .type = (u16)which, .pid = (s32)slot->tid };
+	const struct ap_trace_common head = { .type = (u16)which, .pid = (s32)slot->tid };
 	u64 nr = slot->call - 1;
 
 	raw->size = 0;

@@ -13,10 +13,6 @@
 
 #define IOV_MAX 1024
 
-struct iovec {
-	u64 base, len;
-};
-
 /* The answer lies in the request; a long one comes in parts. */
 static s64 copy_out(struct ap_request *r, u64 buf, u64 total)
 {
@@ -72,7 +68,7 @@ s64 ap_svc_read(u64 inode, u64 buf, u64 size)
 /* The kernel reads once for each part, and each is the whole event. */
 s64 ap_svc_readv(u64 inode, u64 iov, u64 n)
 {
-	struct iovec v;
+	struct ap_iovec v;
 	s64 total = 0, ret;
 	u64 sum = 0;
 

@@ -23,9 +23,9 @@
 #define SLICES	     400U /* a fifth of a second: who has lost its CPU has it back by then */
 #define SLICES_ASK   64U
 
-enum state { FREE, BUSY, MAPPED, REFUSED };
+enum ring_state { FREE, BUSY, MAPPED, REFUSED };
 
-struct entry {
+struct ring_entry {
 	u64 off, pages;
 	u8 *at;
 	u32 state, pad;
@@ -33,7 +33,7 @@ struct entry {
 
 static u8 *samplers;
 static u32 samplings_of; /* the party whose other part is mapped with them */
-static struct entry *table;
+static struct ring_entry *table;
 
 u8 *ap_svc_samplers(void)
 {
@@ -77,9 +77,9 @@ void ap_svc_rings_each(void (*fn)(void *at, u64 size))
 			fn(table[i].at, (table[i].pages + 1) * AP_PAGE_SIZE);
 }
 
-static struct entry *get_table(void)
+static struct ring_entry *get_table(void)
 {
-	struct entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
+	struct ring_entry *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE), *mine;
 
 	if (t)
 		return t;
@@ -99,7 +99,7 @@ static bool is_sane(const struct ap_sampler *s)
 	       s->ring_pages < 1ULL << 24 && !(data & (data - 1));
 }
 
-static u8 *map_new(struct entry *t, u64 off, u64 pages)
+static u8 *map_new(struct ring_entry *t, u64 off, u64 pages)
 {
 	for (u32 i = 0; i < RINGS; i++) {
 		u32 was = FREE;
@@ -119,7 +119,7 @@ static u8 *map_new(struct entry *t, u64 off, u64 pages)
 
 static u8 *find(u64 off, u64 pages)
 {
-	struct entry *t = get_table();
+	struct ring_entry *t = get_table();
 
 	for (u32 i = 0; t && i < RINGS; i++) {
 		u32 state = __atomic_load_n(&t[i].state, __ATOMIC_ACQUIRE);

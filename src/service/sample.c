@@ -231,14 +231,14 @@ static u32 branches(const struct ap_sampler *s, struct ap_perf_branch_entry out[
 
 /* --- all of it */
 
-struct parts {
+struct sample_memory {
 	u64 regs[AP_HOOK_REGS], at[AP_HOOK_REGS];
 	u64 chain[AP_SVC_CHAIN_MAX];
 	struct ap_perf_branch_entry branches[AP_HOOK_BRANCHES];
 	struct ap_svc_raw raw;
 };
 
-static void gather_raw(const struct ap_svc_sample *of, struct parts *parts,
+static void gather_raw(const struct ap_svc_sample *of, struct sample_memory *parts,
 		       struct ap_sample_data *d)
 {
 	const struct ap_sampler *s = of->sampler;
@@ -254,7 +254,8 @@ static void gather_raw(const struct ap_svc_sample *of, struct parts *parts,
 	d->raw_size = parts->raw.size;
 }
 
-static void gather(const struct ap_svc_sample *of, struct parts *parts, struct ap_sample_data *d)
+static void gather(const struct ap_svc_sample *of, struct sample_memory *parts,
+		   struct ap_sample_data *d)
 {
 	const struct ap_sampler *s = of->sampler;
 	const struct ap_service_point *p = of->point;
@@ -304,7 +305,7 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 				    .read = of->words->words,
 				    .nr_read = of->words->n };
 	struct ap_record_format f;
-	struct parts parts;
+	struct sample_memory parts;
 
 	/* they are exact without being asked for, but no kernel says so of precise_ip 0 */
 	if (s->flags & AP_PERF_PRECISE_IP &&

@@ -248,7 +248,7 @@ void ap_service_arm(void)
 /* --- overflow */
 
 /* What is left to do when the lock is free again. */
-struct after {
+struct deferred_work {
 	bool wakes;   /* a ring has been filled to where somebody waits */
 	bool asks;    /* the supervisor is to be told at once: */
 	bool signals; /* a signal is due */
@@ -285,7 +285,7 @@ static void skip_missed(struct ap_sampler *s, u64 value)
 }
 
 static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
-		      const struct ap_ring_map *map, struct after *after)
+		      const struct ap_ring_map *map, struct deferred_work *after)
 {
 	struct ap_record_format f;
 	struct ap_ring_writer w;
@@ -308,7 +308,7 @@ static bool is_too_fast(const struct ap_sampler *s, const struct ap_service_poin
 }
 
 static void write_sample(const struct own *o, struct ap_sampler *s, const struct ap_svc_sample *of,
-			 u32 what, struct after *after)
+			 u32 what, struct deferred_work *after)
 {
 	struct ap_ring_writer w;
 	struct ap_ring_map map;
@@ -352,7 +352,7 @@ static void find_point(struct ap_service_point *p, u64 ago)
 /* One overflow of s, under the lock. */
 static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 		     const struct ap_service_point *p, const struct ap_svc_words *words,
-		     struct after *after)
+		     struct deferred_work *after)
 {
 	u64 now = ap_svc_now();
 	const struct ap_moment moment = { .value = value, .now = now, .tick = now / AP_TICK_NS };
@@ -410,7 +410,7 @@ void ap_svc_moved(void)
 }
 
 /* The record is visible by now. */
-static void finish(const struct after *after)
+static void finish(const struct deferred_work *after)
 {
 	if (after->wakes && !after->asks)
 		ring_bell();
@@ -441,14 +441,14 @@ static bool due_at(const struct own *o, const struct ap_sampler *s,
 
 /* As often as it is due: false when it is not any more. */
 static bool one(const struct own *o, struct ap_sampler *s, const struct ap_service_point *p,
-		struct after *after)
+		struct deferred_work *after)
 {
 	struct ap_svc_words words;
 	bool was_due;
 	u64 value;
 
 	words.n = 0;
-	*after = (struct after){ 0 };
+	*after = (struct deferred_work){ 0 };
 	if (!due_at(o, s, p, &value))
 		return false;
 	if (s->sample_type & AP_PERF_SAMPLE_READ)
@@ -466,7 +466,7 @@ static bool one(const struct own *o, struct ap_sampler *s, const struct ap_servi
 bool ap_service_overflow(const struct ap_service_point *p, struct ap_service_trap *trap)
 {
 	struct ap_sampler *s;
-	struct after after;
+	struct deferred_work after;
 	bool traps = false;
 	struct own o;
 

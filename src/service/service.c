@@ -28,7 +28,7 @@
 #define NR_LSTAT	     6
 #define NR_SCHED_SETAFFINITY 203
 
-enum after {
+enum follow_up {
 	AFTER_NOTHING,
 	AFTER_CLOSE,
 	AFTER_CLOSE_RANGE,
@@ -176,7 +176,7 @@ static bool on_file(struct ap_service_call *c)
 }
 
 /* Calls whose answer may show a pipe. */
-static enum after after_show(u64 nr)
+static enum follow_up after_show(u64 nr)
 {
 	switch (nr) {
 	case NR_STAT:
@@ -288,13 +288,13 @@ static void hint(u64 inode)
 }
 
 /* Under a filter a signal may say what is put right on the way to its handler; here the program takes it itself. */
-static enum after after_signals(void)
+static enum follow_up after_signals(void)
 {
 	return ap_svc_is_mute() ? AFTER_SIGNALS : AFTER_NOTHING;
 }
 
 /* The kernel moves a thread at once that sends itself to another CPU: events on CPUs begin and end with that. */
-static enum after after_affinity(const struct ap_service_call *c)
+static enum follow_up after_affinity(const struct ap_service_call *c)
 {
 	struct ap_hook_place p;
 

@@ -97,7 +97,7 @@ void ap_tree_path(const struct ap_tree *t, u32 node, struct ap_str *out)
 	}
 }
 
-struct walk {
+struct tree_walk {
 	const struct ap_tree *t;
 	const struct ap_tree_node *v;
 	u32 at, links;
@@ -115,7 +115,7 @@ static void fail(struct ap_tree_found *out, s64 error)
 }
 
 /* The kernel's path of rest below the present directory, where it is not the one that was asked. */
-static void tell_kernel(const struct walk *w, const char *rest, struct ap_tree_found *out)
+static void tell_kernel(const struct tree_walk *w, const char *rest, struct ap_tree_found *out)
 {
 	struct ap_str s;
 
@@ -131,13 +131,13 @@ static void tell_kernel(const struct walk *w, const char *rest, struct ap_tree_f
 		fail(out, -AP_ENAMETOOLONG);
 }
 
-static void leave(const struct walk *w, const char *rest, struct ap_tree_found *out)
+static void leave(const struct tree_walk *w, const char *rest, struct ap_tree_found *out)
 {
 	out->verdict = AP_TREE_NATIVE;
 	tell_kernel(w, rest, out);
 }
 
-static void arrive(const struct walk *w, struct ap_tree_found *out)
+static void arrive(const struct tree_walk *w, struct ap_tree_found *out)
 {
 	out->node = w->at;
 	out->verdict = AP_TREE_OURS;
@@ -148,7 +148,7 @@ static void arrive(const struct walk *w, struct ap_tree_found *out)
 }
 
 /* The link's text takes the place of its name; false where that is too long. */
-static bool replace(struct walk *w, u32 link, const char *rest)
+static bool replace(struct tree_walk *w, u32 link, const char *rest)
 {
 	char text[AP_TREE_PATH_CAP];
 	struct ap_str s;
@@ -161,18 +161,18 @@ static bool replace(struct walk *w, u32 link, const char *rest)
 	return !s.cut && ++w->links <= LINKS_MAX;
 }
 
-static u32 type_of(const struct walk *w, u32 node)
+static u32 type_of(const struct tree_walk *w, u32 node)
 {
 	return w->v[node].mode & AP_TREE_FMT;
 }
 
 /* Is one of them the root of a mount in the other? */
-static bool crosses(const struct walk *w, u32 a, u32 b)
+static bool crosses(const struct tree_walk *w, u32 a, u32 b)
 {
 	return w->resolve & AP_RESOLVE_NO_XDEV && a != b && (!a || !b || w->v[a].fs != w->v[b].fs);
 }
 
-static bool go_up(struct walk *w, struct ap_tree_found *out)
+static bool go_up(struct tree_walk *w, struct ap_tree_found *out)
 {
 	u32 up = w->v[w->at].parent;
 
@@ -188,7 +188,7 @@ static bool go_up(struct walk *w, struct ap_tree_found *out)
 }
 
 /* One name, from p on, and what follows: false at the end, with *out filled. */
-static bool step(struct walk *w, const char **p, struct ap_tree_found *out)
+static bool step(struct tree_walk *w, const char **p, struct ap_tree_found *out)
 {
 	const char *start = *p, *name = start, *end;
 	u64 len;
@@ -236,13 +236,13 @@ void ap_tree_find(const struct ap_tree *t, u32 start, bool is_ours, const char *
 void ap_tree_find_how(const struct ap_tree *t, u32 start, bool is_ours, const char *path,
 		      bool follow, u64 resolve, struct ap_tree_found *out)
 {
-	struct walk w = { .t = t,
-			  .v = ap_tree_nodes(t),
-			  .at = *path == '/' && !(resolve & AP_RESOLVE_IN_ROOT) ? 0 : start,
-			  .top = start,
-			  .resolve = resolve,
-			  .follow = follow,
-			  .moved = is_ours && *path != '/' };
+	struct tree_walk w = { .t = t,
+			       .v = ap_tree_nodes(t),
+			       .at = *path == '/' && !(resolve & AP_RESOLVE_IN_ROOT) ? 0 : start,
+			       .top = start,
+			       .resolve = resolve,
+			       .follow = follow,
+			       .moved = is_ours && *path != '/' };
 	const char *p = w.rest;
 	u64 len = strlen(path);
 

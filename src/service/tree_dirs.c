@@ -132,14 +132,14 @@ static const struct ap_tree_node *node_at(u32 node)
 	return ap_tree_nodes(ap_tree_get()) + node;
 }
 
-struct list {
+struct dir_list {
 	u64 buf, size, used;
 	bool is_old; /* getdents */
 	bool full;
 	s64 error;
 };
 
-static void add_entry(struct list *l, const char *name, u64 ino, u64 next, u16 mode)
+static void add_entry(struct dir_list *l, const char *name, u64 ino, u64 next, u16 mode)
 {
 	char e[AP_TREE_PATH_CAP];
 	u64 head = l->is_old ? 18 : 19, len = strlen(name);
@@ -162,7 +162,7 @@ static void add_entry(struct list *l, const char *name, u64 ino, u64 next, u16 m
 		l->used += size;
 }
 
-static s64 end_list(const struct list *l, s32 fd, u64 at)
+static s64 end_list(const struct dir_list *l, s32 fd, u64 at)
 {
 	if (!l->used && l->error)
 		return l->error;
@@ -172,11 +172,11 @@ static s64 end_list(const struct list *l, s32 fd, u64 at)
 	return (s64)l->used;
 }
 
-static struct list list_of(const struct ap_service_call *c)
+static struct dir_list list_of(const struct ap_service_call *c)
 {
-	return (struct list){ .buf = c->a[1],
-			      .size = (u32)c->a[2],
-			      .is_old = c->nr == AP_NR_getdents };
+	return (struct dir_list){ .buf = c->a[1],
+				  .size = (u32)c->a[2],
+				  .is_old = c->nr == AP_NR_getdents };
 }
 
 /* All entries are ours: ".", "..", the children. */
@@ -184,7 +184,7 @@ static s64 list_node(const struct ap_service_call *c, u32 node)
 {
 	const struct ap_tree *t = ap_tree_get();
 	const struct ap_tree_node *v = ap_tree_nodes(t), *n = v + node;
-	struct list l = list_of(c);
+	struct dir_list l = list_of(c);
 	s64 pos = ap_svc_sys(AP_NR_lseek, c->a[0], 0, SEEK_CUR, 0);
 	u64 at = pos < 0 ? 0 : (u64)pos;
 
@@ -209,7 +209,7 @@ static s64 list_tail(const struct ap_service_call *c, u32 node, u64 at)
 {
 	const struct ap_tree *t = ap_tree_get();
 	const struct ap_tree_node *v = ap_tree_nodes(t), *n = v + node;
-	struct list l = list_of(c);
+	struct dir_list l = list_of(c);
 	struct ap_kstat st;
 
 	while (at < n->n && !l.full && !l.error) {

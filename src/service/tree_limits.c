@@ -20,10 +20,6 @@
 #define IOV_MAX	 1024
 #define ROOT	 0
 
-struct iovec {
-	u64 base, len;
-};
-
 bool ap_tree_is_limit(const struct ap_tree_node *n)
 {
 	return n->fs == AP_TREE_PROC && (n->mode & AP_TREE_FMT) == AP_TREE_FILE && n->mode & 0200;
@@ -47,11 +43,11 @@ u32 ap_tree_text_of(const struct ap_tree_node *n, const char **text)
 }
 
 /* The n-th part of the caller's memory. */
-static bool part(const struct ap_service_call *c, u64 n, struct iovec *v)
+static bool part(const struct ap_service_call *c, u64 n, struct ap_iovec *v)
 {
 	if (c->nr == AP_NR_read || c->nr == AP_NR_write || c->nr == AP_NR_pread64 ||
 	    c->nr == AP_NR_pwrite64) {
-		*v = (struct iovec){ c->a[1], c->a[2] };
+		*v = (struct ap_iovec){ c->a[1], c->a[2] };
 		return true;
 	}
 	return !ap_hook_get(v, c->a[1] + n * sizeof(*v), sizeof(*v));
@@ -97,7 +93,7 @@ s64 ap_tree_limit_read(struct ap_service_call *c, const struct ap_tree_node *n, 
 	const char *text;
 	u64 size = ap_tree_text_of(n, &text), done = 0;
 	s64 at = position(c);
-	struct iovec v;
+	struct ap_iovec v;
 
 	if (access == O_WRONLY)
 		return -AP_EBADF;
@@ -122,7 +118,7 @@ s64 ap_tree_limit_read(struct ap_service_call *c, const struct ap_tree_node *n, 
 /* What the call writes, as far as a request can carry it; *total: all of it. */
 static s64 gather(const struct ap_service_call *c, u8 *to, u32 *size, u64 *total)
 {
-	struct iovec v;
+	struct ap_iovec v;
 
 	*size = 0;
 	*total = 0;

@@ -16,36 +16,36 @@
 #define EVERYTHING	 (~0ULL)
 #define PAGES(x)	 ((x)&AP_PAGE_MASK)
 
-struct part {
+struct call_part {
 	u64 start, end;
 };
 
 /* What the call may take away: the first n parts of p. */
-struct parts {
-	struct part p[3];
+struct call_parts {
+	struct call_part p[3];
 	u32 n;
 };
 
-static void add(struct parts *to, u64 start, u64 size)
+static void add(struct call_parts *to, u64 start, u64 size)
 {
 	u64 end = start + AP_ALIGN_UP(size, AP_PAGE_SIZE);
 
 	if (!(start & ~AP_PAGE_MASK) && end > start)
-		to->p[to->n++] = (struct part){ start, end };
+		to->p[to->n++] = (struct call_part){ start, end };
 }
 
 /* The old mapping's end, where it shrinks, and what is left of it, which may move. */
-static struct part tail_of(const struct ap_service_call *c)
+static struct call_part tail_of(const struct ap_service_call *c)
 {
 	u64 size = AP_ALIGN_UP(c->a[1], AP_PAGE_SIZE), new = AP_ALIGN_UP(c->a[2], AP_PAGE_SIZE);
 
-	return (struct part){ c->a[0] + (new < size ? new : size), c->a[0] + size };
+	return (struct call_part){ c->a[0] + (new < size ? new : size), c->a[0] + size };
 }
 
-static struct parts parts_of(const struct ap_service_call *c)
+static struct call_parts parts_of(const struct ap_service_call *c)
 {
-	struct parts all = { .n = 0 };
-	struct part tail;
+	struct call_parts all = { .n = 0 };
+	struct call_part tail;
 	u64 brk;
 
 	switch (c->nr) {
@@ -88,7 +88,7 @@ static s64 ask(u32 op, u64 start, u64 end, u64 how)
 }
 
 /* Some of it may be the engine's, which is not there for the program.  What one answer has said a later error leaves. */
-static s64 look_at(const struct part *p, bool *is_more)
+static s64 look_at(const struct call_part *p, bool *is_more)
 {
 	u64 lo, hi = p->start;
 	s64 n = 0, now;
@@ -119,7 +119,7 @@ static bool takes_away(u64 nr)
 bool ap_svc_unmaps(const struct ap_service_call *c)
 {
 	struct ap_hook_place place;
-	struct parts all;
+	struct call_parts all;
 	bool is_more = false;
 	s64 n = 0;
 
@@ -145,7 +145,7 @@ bool ap_svc_unmaps(const struct ap_service_call *c)
 static void moved(const struct ap_service_call *c)
 {
 	bool has_moved = (u64)c->ret != c->a[0] && !(c->a[3] & MREMAP_DONTUNMAP);
-	struct part tail = tail_of(c);
+	struct call_part tail = tail_of(c);
 
 	if (c->a[3] & MREMAP_FIXED)
 		(void)ask(AP_SVC_UNMAPPED, c->a[4], c->a[4] + AP_ALIGN_UP(c->a[2], AP_PAGE_SIZE),

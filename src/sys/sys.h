@@ -58,6 +58,10 @@
 #define AP_MAP_POPULATE	       0x8000
 #define AP_MAP_FIXED_NOREPLACE 0x100000
 
+struct ap_iovec { /* of readv(2) and its kin */
+	u64 base, len;
+};
+
 /*
  * -EPERM without a call where a seccomp filter of the program's does not allow it (filter.h).  The program's
  * own calls are made by ap_syscall_do and ap_rawsys.

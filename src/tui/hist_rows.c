@@ -77,7 +77,7 @@ static u32 most(const struct hist_view *h)
 	return limit ? limit : ~0U;
 }
 
-struct level {
+struct row_level {
 	const struct ap_hist_entry *e;
 	const struct ap_chain_node *node; /* whose children are meant */
 	u64 entry, mark;
@@ -86,10 +86,10 @@ struct level {
 };
 
 /* Visits groups below a node, whether their lines are shown or not. */
-typedef void group_fn(struct hist_view *h, const struct level *l, const struct ap_chain_node *head,
-		      bool is_only);
+typedef void group_fn(struct hist_view *h, const struct row_level *l,
+		      const struct ap_chain_node *head, bool is_only);
 
-static void each_group(struct hist_view *h, const struct level *l, group_fn *fn)
+static void each_group(struct hist_view *h, const struct row_level *l, group_fn *fn)
 {
 	const struct ap_chain_node *k;
 	u32 n = 0;
@@ -98,28 +98,28 @@ static void each_group(struct hist_view *h, const struct level *l, group_fn *fn)
 		fn(h, l, k, l->node->child == k && !k->next);
 }
 
-static struct level below(const struct hist_view *h, const struct level *l,
-			  const struct ap_chain_node *last, u64 mark)
+static struct row_level below(const struct hist_view *h, const struct row_level *l,
+			      const struct ap_chain_node *last, u64 mark)
 {
 	bool fractal = ap_hist_options(hist_of(h))->chain == AP_CHAIN_FRACTAL;
 
-	return (struct level){ .e = l->e,
-			       .node = last,
-			       .entry = l->entry,
-			       .mark = mark,
-			       .weight = ap_chain_total(last),
-			       .total = fractal ? last->children_hit : l->total,
-			       .depth = l->depth + 1 };
+	return (struct row_level){ .e = l->e,
+				   .node = last,
+				   .entry = l->entry,
+				   .mark = mark,
+				   .weight = ap_chain_total(last),
+				   .total = fractal ? last->children_hit : l->total,
+				   .depth = l->depth + 1 };
 }
 
-static void put_group(struct hist_view *h, const struct level *l, const struct ap_chain_node *head,
-		      bool is_only)
+static void put_group(struct hist_view *h, const struct row_level *l,
+		      const struct ap_chain_node *head, bool is_only)
 {
 	const struct ap_chain_node *last = group_end(head), *n;
 	u64 mark = frame_mark(l->mark, &head->frame);
 	bool hides = last->child || (!is_only && last != head), open = hist_is_open(h, mark);
 	const struct ap_chain_node *signed_at = is_only ? last : head;
-	struct level next = below(h, l, last, mark);
+	struct row_level next = below(h, l, last, mark);
 
 	for (n = head;; n = n->child) {
 		*new_row(h) = (struct hist_row){
@@ -139,24 +139,25 @@ static void put_group(struct hist_view *h, const struct level *l, const struct a
 		each_group(h, &next, put_group);
 }
 
-static struct level top_level(const struct hist_view *h, const struct ap_hist_entry *e)
+static struct row_level top_level(const struct hist_view *h, const struct ap_hist_entry *e)
 {
 	struct ap_hist *hist = hist_of(h);
 	const struct ap_hist_opts *o = ap_hist_options(hist);
 	u64 own = o->children ? e->acc_period : e->period;
 
-	return (struct level){ .e = e,
-			       .node = e->chain,
-			       .entry = entry_mark(e),
-			       .mark = entry_mark(e),
-			       .weight = own,
-			       .total = o->chain == AP_CHAIN_FRACTAL ? own : ap_hist_total(hist),
-			       .depth = 1 };
+	return (struct row_level){ .e = e,
+				   .node = e->chain,
+				   .entry = entry_mark(e),
+				   .mark = entry_mark(e),
+				   .weight = own,
+				   .total =
+					   o->chain == AP_CHAIN_FRACTAL ? own : ap_hist_total(hist),
+				   .depth = 1 };
 }
 
 static void put_entry(struct hist_view *h, const struct ap_hist_entry *e)
 {
-	struct level l = top_level(h, e);
+	struct row_level l = top_level(h, e);
 	bool has_tree = e->chain && e->chain->child, open = has_tree && hist_is_open(h, l.mark);
 
 	*new_row(h) = (struct hist_row){
@@ -171,12 +172,12 @@ static void put_entry(struct hist_view *h, const struct ap_hist_entry *e)
 		each_group(h, &l, put_group);
 }
 
-static void set_group(struct hist_view *h, const struct level *l, const struct ap_chain_node *head,
-		      bool is_only)
+static void set_group(struct hist_view *h, const struct row_level *l,
+		      const struct ap_chain_node *head, bool is_only)
 {
 	const struct ap_chain_node *last = group_end(head);
 	u64 mark = frame_mark(l->mark, &head->frame);
-	struct level next = below(h, l, last, mark);
+	struct row_level next = below(h, l, last, mark);
 
 	(void)is_only;
 	hist_open(h, mark, h->is_opening);
@@ -185,7 +186,7 @@ static void set_group(struct hist_view *h, const struct level *l, const struct a
 
 void hist_open_entry(struct hist_view *h, u32 line, bool on)
 {
-	struct level l = top_level(h, h->row[line].e);
+	struct row_level l = top_level(h, h->row[line].e);
 
 	if (!l.node)
 		return;

@@ -25,7 +25,7 @@
 #define RW (AP_ACCESS_READ | AP_ACCESS_WRITE)
 
 /* A list under way. */
-struct list {
+struct access_list {
 	const struct ap_insn *i;
 	const u8 *code;
 	struct ap_access *out;
@@ -38,7 +38,7 @@ static bool is_vector(const struct ap_insn *i)
 }
 
 /* An implicit operand at [base + disp]; the stack's segment and es cannot be overridden. */
-static struct ap_access *add(struct list *l, u8 base, s64 disp, u32 size, u8 flags)
+static struct ap_access *add(struct access_list *l, u8 base, s64 disp, u32 size, u8 flags)
 {
 	struct ap_access *a = &l->out[l->n++];
 
@@ -63,12 +63,12 @@ static u32 stack_size(const struct ap_insn *i)
 	return i->flags & AP_INSN_OPSIZE && !(i->rex & 8) ? 2 : 8;
 }
 
-static void push(struct list *l, u32 size)
+static void push(struct access_list *l, u32 size)
 {
 	add(l, RSP, -(s64)size, size, W);
 }
 
-static void pop(struct list *l, u32 size)
+static void pop(struct access_list *l, u32 size)
 {
 	add(l, RSP, 0, size, R);
 }
@@ -205,7 +205,7 @@ static bool is_narrow(const struct ap_insn *i)
 	return i->map == 0 && i->opcode == 0x63 && operand_size(i) == 2 && is_intels();
 }
 
-static void add_explicit(struct list *l)
+static void add_explicit(struct access_list *l)
 {
 	const struct ap_insn *i = l->i;
 	const struct ap_x86_access *x;
@@ -235,7 +235,7 @@ static void add_explicit(struct list *l)
 /* --- implicit operands */
 
 /* rsi, whose segment can be overridden, and rdi, whose cannot. */
-static void add_string(struct list *l, u8 reg, u32 size, u8 flags)
+static void add_string(struct access_list *l, u8 reg, u32 size, u8 flags)
 {
 	struct ap_access *a = add(l, reg, 0, size, flags | AP_ACCESS_STRING);
 
@@ -243,7 +243,7 @@ static void add_string(struct list *l, u8 reg, u32 size, u8 flags)
 	a->seg = reg == RDI ? AP_SEG_NONE : l->i->seg;
 }
 
-static void list_string(struct list *l)
+static void list_string(struct access_list *l)
 {
 	u8 op = l->i->opcode;
 	u32 size = op & 1 ? operand_size(l->i) : 1;
@@ -279,7 +279,7 @@ static void list_string(struct list *l)
  * enter: rbp is pushed; of a nested procedure the enclosing frames' pointers are copied below it,
  * and the new frame's.
  */
-static void list_enter(struct list *l)
+static void list_enter(struct access_list *l)
 {
 	u32 size = stack_size(l->i), level = l->code[l->i->imm_off + 2] & 31;
 	u32 copies = level ? level - 1 : 0, pushes = level + 1;
@@ -289,7 +289,7 @@ static void list_enter(struct list *l)
 	add(l, RSP, -(s64)(size * pushes), size * pushes, W);
 }
 
-static void list_xlat(struct list *l)
+static void list_xlat(struct access_list *l)
 {
 	struct ap_access *a = add(l, RBX, 0, 1, R);
 
@@ -299,7 +299,7 @@ static void list_xlat(struct list *l)
 }
 
 /* pop [m]: an address with rsp in it is computed after the pop. */
-static void list_pop_memory(struct list *l)
+static void list_pop_memory(struct access_list *l)
 {
 	u32 first = l->n;
 
@@ -310,7 +310,7 @@ static void list_pop_memory(struct list *l)
 }
 
 /* Far transfers: two words to or from the stack; explicit pointers come first. */
-static void list_far(struct list *l)
+static void list_far(struct access_list *l)
 {
 	const struct ap_insn *i = l->i;
 	u32 size = operand_size(i);
@@ -324,7 +324,7 @@ static void list_far(struct list *l)
 		pop(l, 2 * size);
 }
 
-static void list_group5(struct list *l)
+static void list_group5(struct access_list *l)
 {
 	add_explicit(l);
 	switch (l->i->modrm >> 3 & 7) {
@@ -339,7 +339,7 @@ static void list_group5(struct list *l)
 	}
 }
 
-static void list_one_byte(struct list *l)
+static void list_one_byte(struct access_list *l)
 {
 	const struct ap_insn *i = l->i;
 
@@ -391,7 +391,7 @@ static void list_one_byte(struct list *l)
 }
 
 /* maskmovq, maskmovdqu, vmaskmovdqu: bytes at rdi under the sign bits of the other register. */
-static void list_maskmov(struct list *l)
+static void list_maskmov(struct access_list *l)
 {
 	const struct ap_insn *i = l->i;
 	bool is_mmx = !is_vector(i) && !(i->flags & AP_INSN_OPSIZE);
@@ -403,7 +403,7 @@ static void list_maskmov(struct list *l)
 }
 
 /* VIA's engines: as many bytes as registers say, at all of these. */
-static void list_padlock(struct list *l)
+static void list_padlock(struct access_list *l)
 {
 	u8 flags = AP_ACCESS_OPEN | (l->i->flags & AP_INSN_ADDR32 ? AP_ACCESS_ADDR32 : 0);
 	bool is_store = l->i->opcode == 0xa7 && l->i->modrm == 0xc0;
@@ -417,7 +417,7 @@ static void list_padlock(struct list *l)
 	add(l, RDI, 0, 1, flags | RW);
 }
 
-static void list_group7(struct list *l)
+static void list_group7(struct access_list *l)
 {
 	const struct ap_insn *i = l->i;
 	struct ap_access *a;
@@ -431,7 +431,7 @@ static void list_group7(struct list *l)
 	add_explicit(l);
 }
 
-static void list_two_byte(struct list *l)
+static void list_two_byte(struct access_list *l)
 {
 	switch (l->i->opcode) {
 	case 0x01:
@@ -467,7 +467,7 @@ static bool is_wide_store(const struct ap_insn *i)
 	return i->map == 2 && !is_vector(i) && i->opcode == 0xf8;
 }
 
-static void list_wide_store(struct list *l)
+static void list_wide_store(struct access_list *l)
 {
 	const struct ap_insn *i = l->i;
 	u8 reg = (i->modrm >> 3 & 7) | (i->rex & 4 ? 8 : 0);
@@ -479,7 +479,7 @@ static void list_wide_store(struct list *l)
 u32 ap_insn_accesses(const struct ap_insn *insn, const u8 *code,
 		     struct ap_access out[AP_ACCESS_MAX])
 {
-	struct list l = { insn, code, out, 0 };
+	struct access_list l = { insn, code, out, 0 };
 
 	if (!(insn->flags & (AP_INSN_MEM_READ | AP_INSN_MEM_WRITE)))
 		return 0;
@@ -502,7 +502,7 @@ u32 ap_insn_accesses(const struct ap_insn *insn, const u8 *code,
 
 enum ap_flush ap_insn_flush(const struct ap_insn *insn, const u8 *code, struct ap_access *out)
 {
-	struct list l = { insn, code, out, 0 };
+	struct access_list l = { insn, code, out, 0 };
 	u8 reg = insn->modrm >> 3 & 7;
 
 	if (insn->map != 1 || insn->opcode != 0xae || is_vector(insn) || insn->kind == AP_I_UD ||

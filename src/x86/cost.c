@@ -14,7 +14,7 @@
 #define RSP    4
 
 /* How an instruction uses its vector operands. */
-enum form {
+enum cost_form {
 	NO_VECTOR,
 	BINARY, /* reg <- reg or vvvv, rm */
 	UNARY,	/* reg <- rm */
@@ -345,7 +345,7 @@ static u8 class_of(const struct ap_insn *i, bool vector)
 
 /* --- operands */
 
-static enum form form_of_0f(const struct ap_insn *i)
+static enum cost_form form_of_0f(const struct ap_insn *i)
 {
 	bool scalar = pp_of(i) & 2;
 
@@ -402,7 +402,7 @@ static enum form form_of_0f(const struct ap_insn *i)
 	}
 }
 
-static enum form form_of(const struct ap_insn *i)
+static enum cost_form form_of(const struct ap_insn *i)
 {
 	u8 op = i->opcode;
 
@@ -464,7 +464,7 @@ static struct vregs vregs_of(const struct ap_insn *i, const u8 *code)
 static void use_vectors(const struct ap_insn *i, const u8 *code, struct ap_cost *c)
 {
 	struct vregs v = vregs_of(i, code);
-	enum form form = form_of(i);
+	enum cost_form form = form_of(i);
 
 	if (form != STORES && form != FROM_REG && form != INTO_REG && form != MERGES)
 		c->read |= v.rm;

@@ -51,7 +51,7 @@ static const u8 lead[256] = {
 };
 
 /* A decode under way.  Register extensions are positive: ext = 8 * R (B, X) + 16 * R' (X). */
-struct cursor {
+struct decode_cursor {
 	const u8 *code;
 	unsigned pos;
 	u32 flags; /* of the prefixes */
@@ -86,7 +86,7 @@ static inline s64 load(const u8 *p, unsigned size)
 }
 
 /* Legacy and REX prefixes.  A REX byte counts only right before the opcode. */
-static inline u8 scan_prefixes(struct cursor *cur)
+static inline u8 scan_prefixes(struct decode_cursor *cur)
 {
 	u8 kind;
 
@@ -126,7 +126,7 @@ static inline u8 scan_prefixes(struct cursor *cur)
 }
 
 /* VEX and XOP: the three-byte form's second and third byte. */
-static inline void vex_payload(struct cursor *cur, u8 p1, u8 p2)
+static inline void vex_payload(struct decode_cursor *cur, u8 p1, u8 p2)
 {
 	cur->reg_ext = (~p1 >> 4) & 8;
 	cur->index_ext = (~p1 >> 3) & 8;
@@ -138,7 +138,7 @@ static inline void vex_payload(struct cursor *cur, u8 p1, u8 p2)
 	cur->vector = true;
 }
 
-static inline void evex_payload(struct cursor *cur, const u8 *p)
+static inline void evex_payload(struct decode_cursor *cur, const u8 *p)
 {
 	cur->reg_ext = ((~p[1] >> 4) & 8) | (~p[1] & 16);
 	cur->index_ext = ((~p[1] >> 3) & 8) | ((~p[3] & 8) << 1);
@@ -155,7 +155,7 @@ static inline void evex_payload(struct cursor *cur, const u8 *p)
 /*
  * VEX, XOP and EVEX up to the opcode.  Returns the opcode's map or 0 if the prefix is no good.
  */
-static inline u8 vector_prefix(struct cursor *cur, u8 kind)
+static inline u8 vector_prefix(struct decode_cursor *cur, u8 kind)
 {
 	const u8 *p = cur->code + cur->pos;
 	u8 map = 1;
@@ -184,7 +184,7 @@ static inline u8 vector_prefix(struct cursor *cur, u8 kind)
 	}
 }
 
-static inline void rex_payload(struct cursor *cur)
+static inline void rex_payload(struct decode_cursor *cur)
 {
 	u8 rex = cur->rex;
 
@@ -195,7 +195,7 @@ static inline void rex_payload(struct cursor *cur)
 }
 
 /* Finds the table of the opcode's map; leaves pos on the opcode byte.  NULL if there is none. */
-static inline const u16 *find_root(struct cursor *cur, u8 kind, u8 *map)
+static inline const u16 *find_root(struct decode_cursor *cur, u8 kind, u8 *map)
 {
 	const u8 *p = cur->code + cur->pos;
 
@@ -221,8 +221,8 @@ static inline const u16 *find_root(struct cursor *cur, u8 kind, u8 *map)
 }
 
 /* SIB and displacement of a memory operand; pos is behind ModRM.  Returns registers read. */
-static inline u16 parse_memory(struct cursor *cur, struct ap_insn *insn, u32 *flags, unsigned cd8,
-			       bool vsib)
+static inline u16 parse_memory(struct decode_cursor *cur, struct ap_insn *insn, u32 *flags,
+			       unsigned cd8, bool vsib)
 {
 	u8 mod = insn->modrm >> 6, base = insn->modrm & 7;
 	u16 read = 0;
@@ -255,7 +255,7 @@ static inline u16 parse_memory(struct cursor *cur, struct ap_insn *insn, u32 *fl
 }
 
 /* Register number of a GPR operand: without REX the byte registers 4..7 are ah ch dh bh. */
-static inline unsigned gpr_bit(const struct cursor *cur, unsigned reg, bool is_byte)
+static inline unsigned gpr_bit(const struct decode_cursor *cur, unsigned reg, bool is_byte)
 {
 	if (is_byte && !cur->rex && !cur->vector)
 		reg &= 3;
@@ -263,7 +263,7 @@ static inline unsigned gpr_bit(const struct cursor *cur, unsigned reg, bool is_b
 }
 
 /* The explicit operands' part of gpr_read and gpr_write. */
-static inline void operand_registers(const struct cursor *cur, struct ap_insn *insn, u32 use,
+static inline void operand_registers(const struct decode_cursor *cur, struct ap_insn *insn, u32 use,
 				     bool is_reg)
 {
 	unsigned reg = gpr_bit(cur, (insn->modrm >> 3 & 7) | cur->reg_ext, use & AP_C_REG_8);
@@ -290,7 +290,7 @@ static inline void operand_registers(const struct cursor *cur, struct ap_insn *i
 }
 
 /* Pairs of register numbers that some vector instructions want to be different. */
-static bool registers_clash(const struct cursor *cur, const struct ap_insn *insn, u32 use,
+static bool registers_clash(const struct decode_cursor *cur, const struct ap_insn *insn, u32 use,
 			    bool is_reg)
 {
 	u8 reg = (insn->modrm >> 3 & 7) | cur->reg_ext, rm = (insn->modrm & 7) | cur->rm_ext;
@@ -308,8 +308,8 @@ static bool registers_clash(const struct cursor *cur, const struct ap_insn *insn
 }
 
 /* Register numbers, vvvv and mask against what the class allows. */
-static inline bool vector_is_valid(const struct cursor *cur, const struct ap_x86_class *class,
-				   bool is_reg)
+static inline bool vector_is_valid(const struct decode_cursor *cur,
+				   const struct ap_x86_class *class, bool is_reg)
 {
 	u32 ok = class->ok;
 	u8 vvvv = cur->vvvv;
@@ -322,7 +322,7 @@ static inline bool vector_is_valid(const struct cursor *cur, const struct ap_x86
 	       (ok >> ((is_reg ? AP_OK_MASK_REG : AP_OK_MASK_MEM) + cur->mask) & 1);
 }
 
-static inline bool modrm_is_valid(const struct cursor *cur, const struct ap_insn *insn,
+static inline bool modrm_is_valid(const struct decode_cursor *cur, const struct ap_insn *insn,
 				  const struct ap_x86_class *class, bool is_reg)
 {
 	u32 use = class->use, ok = class->ok;
@@ -342,7 +342,7 @@ static inline bool modrm_is_valid(const struct cursor *cur, const struct ap_insn
 }
 
 /* ModRM and what follows it up to the immediates; false if the class does not allow it. */
-static inline bool parse_modrm(struct cursor *cur, struct ap_insn *insn,
+static inline bool parse_modrm(struct decode_cursor *cur, struct ap_insn *insn,
 			       const struct ap_x86_class *class, u32 *flags)
 {
 	u32 use = class->use;
@@ -367,7 +367,7 @@ static inline bool parse_modrm(struct cursor *cur, struct ap_insn *insn,
 }
 
 /* The rare properties: shift counts, string repetition, absolute addresses, 3DNow! suffixes. */
-static bool parse_special(struct cursor *cur, struct ap_insn *insn, u32 use, u32 *flags)
+static bool parse_special(struct decode_cursor *cur, struct ap_insn *insn, u32 use, u32 *flags)
 {
 	if (use & AP_C_MOFFS) {
 		insn->disp_off = cur->pos;
@@ -397,7 +397,7 @@ static bool parse_special(struct cursor *cur, struct ap_insn *insn, u32 use, u32
 	return true;
 }
 
-static inline void parse_immediates(struct cursor *cur, struct ap_insn *insn, u8 sizes)
+static inline void parse_immediates(struct decode_cursor *cur, struct ap_insn *insn, u8 sizes)
 {
 	insn->imm_size = sizes & 15;
 	insn->imm_off = sizes ? cur->pos : 0;
@@ -406,7 +406,7 @@ static inline void parse_immediates(struct cursor *cur, struct ap_insn *insn, u8
 }
 
 /* Everything behind the opcode byte; false if invalid, with pos behind what shows it. */
-static inline bool decode_rest(struct cursor *cur, struct ap_insn *insn,
+static inline bool decode_rest(struct decode_cursor *cur, struct ap_insn *insn,
 			       const struct ap_x86_class *class)
 {
 	u32 flags = class->flags | cur->flags;
@@ -448,7 +448,7 @@ static inline bool decode_rest(struct cursor *cur, struct ap_insn *insn,
 /* Decodes from code, of which LOOK_AHEAD bytes can be read and the first avail are real. */
 static inline int decode(struct ap_insn *insn, const u8 *code, size_t avail)
 {
-	struct cursor cur = { .code = code };
+	struct decode_cursor cur = { .code = code };
 	u8 kind = scan_prefixes(&cur);
 	const u16 *root;
 	unsigned entry, looked;

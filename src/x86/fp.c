@@ -18,7 +18,7 @@
 #define MAP_0F3A 3
 
 /* What the prefixes say beyond struct ap_insn. */
-struct form {
+struct fp_form {
 	u8 pp;
 	u8 len;	   /* 0, 1, 2: 128, 256, 512 bits */
 	bool wide; /* VEX.W, EVEX.W, REX.W */
@@ -35,10 +35,10 @@ static u8 legacy_pp(const struct ap_insn *insn, const u8 *code)
 }
 
 /* The VEX or EVEX bytes end right before the opcode. */
-static struct form form_of(const struct ap_insn *insn, const u8 *code)
+static struct fp_form form_of(const struct ap_insn *insn, const u8 *code)
 {
 	const u8 *end = code + insn->opcode_off;
-	struct form f = { .wide = insn->rex & 8 };
+	struct fp_form f = { .wide = insn->rex & 8 };
 
 	if (insn->flags & AP_INSN_EVEX) {
 		bool rounds = end[-1] & 0x10 && insn->modrm >= 0xc0;
@@ -61,14 +61,14 @@ static struct ap_fp scalar(bool is_double, u8 count)
 	return (struct ap_fp){ count, is_double ? AP_FP_SCALAR_DOUBLE : AP_FP_SCALAR_SINGLE };
 }
 
-static struct ap_fp packed(const struct form *f, bool is_double, u8 count)
+static struct ap_fp packed(const struct fp_form *f, bool is_double, u8 count)
 {
 	u8 class = AP_FP_128_DOUBLE + 2 * f->len + !is_double;
 
 	return (struct ap_fp){ count, class };
 }
 
-static struct ap_fp of_map_0f(const struct ap_insn *insn, const struct form *f)
+static struct ap_fp of_map_0f(const struct ap_insn *insn, const struct fp_form *f)
 {
 	static const struct ap_fp none;
 
@@ -97,7 +97,7 @@ static struct ap_fp of_map_0f(const struct ap_insn *insn, const struct form *f)
 	}
 }
 
-static struct ap_fp of_map_0f38(const struct ap_insn *insn, const struct form *f)
+static struct ap_fp of_map_0f38(const struct ap_insn *insn, const struct fp_form *f)
 {
 	static const struct ap_fp none;
 	u8 low = insn->opcode & 15, high = insn->opcode >> 4;
@@ -111,7 +111,7 @@ static struct ap_fp of_map_0f38(const struct ap_insn *insn, const struct form *f
 	return none;
 }
 
-static struct ap_fp of_map_0f3a(const struct ap_insn *insn, const struct form *f)
+static struct ap_fp of_map_0f3a(const struct ap_insn *insn, const struct fp_form *f)
 {
 	static const struct ap_fp none;
 	u8 low = insn->opcode & 15, high = insn->opcode >> 4;
@@ -134,7 +134,7 @@ static struct ap_fp of_map_0f3a(const struct ap_insn *insn, const struct form *f
 struct ap_fp ap_insn_fp(const struct ap_insn *insn, const u8 *code)
 {
 	static const struct ap_fp none;
-	struct form f;
+	struct fp_form f;
 
 	if (insn->map < MAP_0F || insn->map > MAP_0F3A || insn->kind != AP_I_OTHER)
 		return none;

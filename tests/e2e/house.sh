@@ -67,6 +67,36 @@ run "$tools/check-sizes.sh"
 has "$tmp/out" 'f.c: more than 800' "sizes: a file of 801 lines fails"
 rm src/base/f.c
 
+# --- names lead to one thing
+: >mk/names.txt
+# names FILE LINE...: what the check says of a file that begins with these lines and has 200 more
+names()
+{
+	local file=$1
+	shift
+	{
+		printf '%s\n' "$@"
+		yes '' | head -n 200
+	} >"$file"
+	run "$tools/check-names.sh"
+}
+names src/base/one.h 'struct pair {' '};'
+names src/linux/two.c 'struct pair {' '};'
+has "$tmp/out" 'two have the tag pair: src/base/one.h:1 and src/linux/two.c:1' "names: a tag that two structs share fails"
+names src/linux/two.c 'static int take(void)' '{' '}'
+has "$tmp/out" 'src/linux/two.c:1: take\(\) is a bare verb' "names: a bare verb in a long file fails"
+echo 'verb two.c take' >mk/names.txt
+run "$tools/check-names.sh"
+is "$status" 0 "names: one that is listed passes"
+names src/linux/two.c 'static int take_two(void)' '{' '}'
+has "$tmp/out" 'left: 0; not needed any more .*: 1$' "names: and is counted when it is gone"
+run "$tools/check-names.sh" --trim
+is "$(cat mk/names.txt)" "" "names: so that it can go from the list"
+names src/linux/memory_maps.c
+names src/linux/mem_map.c
+has "$tmp/out" 'nearly the same name: src/linux/mem_map and src/linux/memory_maps' "names: files that differ by a synonym fail"
+rm src/base/one.h src/linux/two.c src/linux/mem*.c
+
 # passed_by LINE REGEX NAME: a file that prints past src/print fails for this reason
 passed_by()
 {

@@ -30,10 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct ap_symbol sym = { .start = 0x1000, .end = 0x2000, .name = "main" };
 	struct ap_sample s = { .time = 1500000000, .cpu = 1 };
-	struct ap_filter f = { 0 };
+	struct ap_sample_filter f = { 0 };
 	struct ap_symbols all;
 	struct ap_place place = { .sym = &sym, .ip = 0x1234, .addr = 0x1234 };
-	struct ap_thread t = { .pid = 12, .tid = 13 };
+	struct ap_profile_thread t = { .pid = 12, .tid = 13 };
 	struct ap_data *d = some_file();
 	char why[AP_FILTER_WHY], *text[6];
 	size_t at = 0;

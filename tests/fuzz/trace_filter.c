@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct ap_trace_filter *f;
+	struct ap_raw_filter *f;
 	char why[200], *format, *text;
 	size_t at = 0;
 

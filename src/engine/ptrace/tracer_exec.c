@@ -20,7 +20,7 @@
 static void name_segment(const struct ap_tracee *e, u32 index)
 {
 	char path[AP_PROC_PATH];
-	struct ap_stat st;
+	struct ap_proc_stat st;
 	struct ap_seg seg = { .start_time = ap_stat_read((pid_t)e->tid, &st) ? 0 : st.start_time };
 	const s32 fd = ap_fd(ap_self());
 	s64 n;

@@ -18,7 +18,7 @@ static const char names[16][4] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rs
 				   "r8",  "r9",	 "r10", "r11", "r12", "r13", "r14", "r15" };
 
 /* The report in the making. */
-struct out {
+struct debug_report {
 	struct ap_str s;
 	s32 fd;
 	bool failed;
@@ -26,7 +26,7 @@ struct out {
 
 static AP_ROOMY char buffer[BUFFER]; /* there is one report */
 
-static void flush(struct out *o)
+static void flush(struct debug_report *o)
 {
 	const char *p = o->s.buf;
 	u64 left = o->s.len;
@@ -46,7 +46,7 @@ static void flush(struct out *o)
 	ap_str_init(&o->s, buffer, sizeof(buffer));
 }
 
-static void make_room(struct out *o)
+static void make_room(struct debug_report *o)
 {
 	if (o->s.len + LINE_MAX_SIZE > BUFFER)
 		flush(o);
@@ -65,7 +65,7 @@ static void add_pc(struct ap_str *s, u64 pc)
 }
 
 /* The bytes at pc, as many as can be read. */
-static void add_code(struct out *o, const char *what, u64 pc)
+static void add_code(struct debug_report *o, const char *what, u64 pc)
 {
 	make_room(o);
 	ap_str_add(&o->s, what);
@@ -82,7 +82,7 @@ static void add_code(struct out *o, const char *what, u64 pc)
 	ap_str_char(&o->s, '\n');
 }
 
-static void add_regs(struct out *o, const struct ap_regs *r)
+static void add_regs(struct debug_report *o, const struct ap_regs *r)
 {
 	make_room(o);
 	for (u32 i = 0; i < 16; i++) {
@@ -96,7 +96,7 @@ static void add_regs(struct out *o, const struct ap_regs *r)
 	ap_str_char(&o->s, '\n');
 }
 
-static void add_engine(struct out *o, const struct ap_fault *f)
+static void add_engine(struct debug_report *o, const struct ap_fault *f)
 {
 	add_code(o, "\nengine at ", f->regs.rip);
 	add_regs(o, &f->regs);
@@ -109,7 +109,7 @@ static void add_engine(struct out *o, const struct ap_fault *f)
 	}
 }
 
-static void add_thread(struct out *o, const struct ap_thread *t)
+static void add_thread(struct debug_report *o, const struct ap_thread *t)
 {
 	const u32 n = AP_ARRAY_SIZE(t->last_pc);
 
@@ -131,7 +131,7 @@ static void add_thread(struct out *o, const struct ap_thread *t)
 }
 
 /* As the kernel has them: what the program is not shown matters here. */
-static void add_maps(struct out *o)
+static void add_maps(struct debug_report *o)
 {
 	s64 fd = ap_sys2(AP_NR_open, (u64) "/proc/self/maps", 02000000 /* O_CLOEXEC */);
 	s64 n;
@@ -149,7 +149,7 @@ static void add_maps(struct out *o)
 
 bool ap_debug_write(const struct ap_thread *t, const char *headline, const struct ap_fault *fault)
 {
-	struct out o = { .fd = (s32)ap_proc.session->switches.log };
+	struct debug_report o = { .fd = (s32)ap_proc.session->switches.log };
 
 	if (!ap_proc.seg || !ap_proc.session->switches.has_log)
 		return false;

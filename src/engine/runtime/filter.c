@@ -230,7 +230,7 @@ u32 ap_filter_at_address(const struct ap_filter *filters, u64 nr, const u64 a[6]
 #define STEPS 100000
 
 /* Registers as far as they follow from the call's number. */
-struct way {
+struct filter_way {
 	u32 pc, a, x;
 	bool knows_a, knows_x;
 };
@@ -247,7 +247,7 @@ static bool load_known(const struct ap_filter_insn *i, u32 nr, u32 *to)
 }
 
 /* One that ends neither a program nor a way; false: it does, by dividing by 0. */
-static bool step(const struct ap_filter_insn *i, struct way *w, u32 nr)
+static bool step(const struct ap_filter_insn *i, struct filter_way *w, u32 nr)
 {
 	bool knows_b = !(i->code & 8) || w->knows_x, bad = false;
 
@@ -279,7 +279,7 @@ static bool step(const struct ap_filter_insn *i, struct way *w, u32 nr)
 }
 
 /* Where w goes; true: and other, which differs in that alone. */
-static bool branch(const struct ap_filter_insn *i, struct way *w, struct way *other)
+static bool branch(const struct ap_filter_insn *i, struct filter_way *w, struct filter_way *other)
 {
 	*other = *w;
 	if (!(i->code & 0xf0)) {
@@ -304,7 +304,7 @@ static bool passes(u32 ret)
 /* Both ways of what depends on arguments are gone.  Too many: it may. */
 static bool may_pass(const struct ap_filter *f, u32 nr)
 {
-	struct way ways[WAYS] = { { .knows_a = true, .knows_x = true } }, *w;
+	struct filter_way ways[WAYS] = { { .knows_a = true, .knows_x = true } }, *w;
 	u32 n = 1;
 
 	for (u32 steps = 0; n; steps++) {

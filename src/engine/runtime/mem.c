@@ -37,8 +37,8 @@ struct arena {
 };
 
 /* At the start of each heap chunk. */
-struct chunk {
-	struct chunk *next; /* older */
+struct heap_chunk {
+	struct heap_chunk *next; /* older */
 	u64 size, used;
 	u64 ready; /* so much of it is there */
 };
@@ -54,8 +54,9 @@ static struct ap_range avoided[MAX_AVOIDED];
 static u32 navoided;
 static u64 below; /* the last mapping that might be anywhere; 0: begin anew */
 static u64 early_at, early_end;
-static struct chunk *heap;
-static struct chunk *spare; /* where a filter of the program's may keep us from having another */
+static struct heap_chunk *heap;
+static struct heap_chunk
+	*spare; /* where a filter of the program's may keep us from having another */
 
 /* Has the program asked for a part of it, or is it low and the program asks for too much of that? */
 static bool is_avoided(u64 start, u64 end)
@@ -519,9 +520,9 @@ void ap_mem_fork_child(void)
 		mend();
 }
 
-static struct chunk *take_spare(u64 size)
+static struct heap_chunk *take_spare(u64 size)
 {
-	struct chunk **p = &spare, *c;
+	struct heap_chunk **p = &spare, *c;
 
 	while (*p && (*p)->size < size)
 		p = &(*p)->next;
@@ -531,9 +532,9 @@ static struct chunk *take_spare(u64 size)
 	return c;
 }
 
-static struct chunk *new_chunk(u64 size)
+static struct heap_chunk *new_chunk(u64 size)
 {
-	struct chunk *c = ap_mem_map(0, size);
+	struct heap_chunk *c = ap_mem_map(0, size);
 
 	if (c)
 		c->size = size;
@@ -542,7 +543,7 @@ static struct chunk *new_chunk(u64 size)
 
 void ap_heap_reserve(u64 size)
 {
-	struct chunk *c;
+	struct heap_chunk *c;
 	u64 have = 0;
 
 	for (c = spare; c; c = c->next)
@@ -557,11 +558,11 @@ void ap_heap_reserve(u64 size)
 }
 
 /* Of what the image has left, so that it stays within the image's pages as that grows.  The oldest is never unmapped. */
-static struct chunk *early_chunk(u64 need)
+static struct heap_chunk *early_chunk(u64 need)
 {
 	u64 left = AP_ALIGN_DOWN(early_end - early_at, AP_PAGE_SIZE);
 	u64 size = left < CHUNK_EARLY ? left : CHUNK_EARLY;
-	struct chunk *c = need <= size ? ap_mem_early(size) : NULL;
+	struct heap_chunk *c = need <= size ? ap_mem_early(size) : NULL;
 
 	if (c)
 		c->size = size;
@@ -571,7 +572,7 @@ static struct chunk *early_chunk(u64 need)
 static bool heap_grow(u64 need)
 {
 	u64 size = heap ? CHUNK : CHUNK_FIRST;
-	struct chunk *c;
+	struct heap_chunk *c;
 
 	need += sizeof(*c) + 16;
 	if (size < need)
@@ -619,7 +620,7 @@ void ap_heap_rewind(void *mark)
 
 void ap_heap_reset(void)
 {
-	struct chunk *c;
+	struct heap_chunk *c;
 	u64 head = AP_ALIGN_UP(sizeof(*heap), 16);
 
 	if (!heap)

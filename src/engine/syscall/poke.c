@@ -13,17 +13,17 @@
 #define PTRACE_POKEDATA 5
 #define PATH		32
 
-struct piece {
+struct iov_piece {
 	u64 at, size;
 };
 
 /* A place in an array of pieces that the program has given. */
-struct cursor {
+struct iov_cursor {
 	u64 v, n; /* where the array is, and how many of it are left */
-	struct piece now;
+	struct iov_piece now;
 };
 
-static bool load(struct cursor *c)
+static bool load(struct iov_cursor *c)
 {
 	while (c->n) {
 		if (ap_safe_copy(&c->now, (const void *)c->v, sizeof(c->now)))
@@ -36,7 +36,7 @@ static bool load(struct cursor *c)
 	return false;
 }
 
-static bool advance(struct cursor *c, u64 size)
+static bool advance(struct iov_cursor *c, u64 size)
 {
 	while (size >= c->now.size) {
 		size -= c->now.size;
@@ -80,7 +80,8 @@ static s64 open_mem(u32 pid)
 }
 
 /* One piece of one page.  Process lock not held. */
-static s64 store(u32 pid, u64 table, s64 mem, const struct piece *from, const struct piece *to)
+static s64 store(u32 pid, u64 table, s64 mem, const struct iov_piece *from,
+		 const struct iov_piece *to)
 {
 	if (ap_smc_hides_write_in(pid, table, to->at))
 		return ap_sys4(AP_NR_pwrite64, (u64)mem, from->at, to->size, to->at);
@@ -90,8 +91,9 @@ static s64 store(u32 pid, u64 table, s64 mem, const struct piece *from, const st
 /* What the kernel has not written of the call; returns what is written now. */
 static s64 write_rest(const struct ap_call *c, s64 done)
 {
-	struct cursor from = { .v = c->a[1], .n = c->a[2] }, to = { .v = c->a[3], .n = c->a[4] };
-	struct piece a, b;
+	struct iov_cursor from = { .v = c->a[1], .n = c->a[2] },
+			  to = { .v = c->a[3], .n = c->a[4] };
+	struct iov_piece a, b;
 	u32 pid = (u32)c->a[0];
 	u64 table = find_table(pid), left;
 	s64 mem, ret = done < 0 ? 0 : done, n;
@@ -106,8 +108,8 @@ static s64 write_rest(const struct ap_call *c, s64 done)
 		left = AP_PAGE_SIZE - to.now.at % AP_PAGE_SIZE;
 		left = left < to.now.size ? left : to.now.size;
 		left = left < from.now.size ? left : from.now.size;
-		a = (struct piece){ from.now.at, left };
-		b = (struct piece){ to.now.at, left };
+		a = (struct iov_piece){ from.now.at, left };
+		b = (struct iov_piece){ to.now.at, left };
 		n = store(pid, table, mem, &a, &b);
 		ret += n > 0 ? n : 0;
 	} while (n == (s64)left && advance(&from, left) && advance(&to, left));
@@ -117,7 +119,7 @@ static s64 write_rest(const struct ap_call *c, s64 done)
 
 static u64 total(u64 v, u64 n)
 {
-	struct cursor c = { .v = v, .n = n };
+	struct iov_cursor c = { .v = v, .n = n };
 	u64 sum = 0;
 
 	for (bool ok = load(&c); ok; ok = advance(&c, c.now.size))

@@ -15,7 +15,7 @@
 #define SIGCONT 18
 #define TO_ALL	((s32)-1)
 
-struct entry {
+struct proc_dirent {
 	u64 ino, off;
 	u16 len;
 	u8 type;
@@ -52,8 +52,8 @@ static u32 count_group(const struct ap_thread *t, s32 to, u32 sig)
 	if (fd < 0)
 		return 1;
 	while ((len = ap_sys3(AP_NR_getdents64, (u64)fd, (u64)buf, sizeof(buf))) > 0) {
-		for (s64 at = 0; at < len; at += ((struct entry *)(buf + at))->len) {
-			const char *name = ((struct entry *)(buf + at))->name;
+		for (s64 at = 0; at < len; at += ((struct proc_dirent *)(buf + at))->len) {
+			const char *name = ((struct proc_dirent *)(buf + at))->name;
 
 			if (*name < '0' || *name > '9' || !ap_parse_u64(&name, &pid))
 				continue;

@@ -150,14 +150,14 @@ static void forget(u64 start, u64 end)
 	ap_taken_unmap(start, end);
 }
 
-struct place {
+struct mem_place {
 	u64 start, end;
 	bool is_taken;
 };
 
 static bool look_for_others(const struct ap_map *m, void *arg)
 {
-	struct place *p = arg;
+	struct mem_place *p = arg;
 
 	p->is_taken = m->start < p->end && m->end > p->start && !ap_mem_is_ours(m->start, m->end);
 	return !p->is_taken && m->start < p->end;
@@ -169,7 +169,7 @@ static bool look_for_others(const struct ap_map *m, void *arg)
  */
 static bool give_up_free(u64 start, u64 end)
 {
-	struct place p = { .start = start, .end = end };
+	struct mem_place p = { .start = start, .end = end };
 
 	if (!ap_mem_is_ours(start, end))
 		return true;

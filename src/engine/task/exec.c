@@ -38,7 +38,7 @@
 #define EM_X86_64  62
 #define EM_386	   3
 
-enum plan {
+enum exec_plan {
 	PLAN_FOLLOW,
 	PLAN_PASS,   /* it will fail, in the kernel's own way */
 	PLAN_NATIVE, /* executed, not counted: *why */
@@ -122,7 +122,7 @@ static bool is_script(const char *head, char path[PATH_CAP])
 	return true;
 }
 
-static enum plan judge_elf(const char *head, s64 n, const char **why)
+static enum exec_plan judge_elf(const char *head, s64 n, const char **why)
 {
 	u16 machine;
 
@@ -136,7 +136,7 @@ static enum plan judge_elf(const char *head, s64 n, const char **why)
 	return PLAN_FOLLOW;
 }
 
-static enum plan judge(const char *named, const char **why)
+static enum exec_plan judge(const char *named, const char **why)
 {
 	char path[PATH_CAP], head[HEAD_CAP + 1];
 	struct ap_kstat st;
@@ -441,7 +441,7 @@ static s64 call(struct ap_thread *t, struct ap_call *c)
 {
 	char path[PATH_CAP];
 	const char *why = NULL;
-	enum plan plan;
+	enum exec_plan plan;
 	u64 mask;
 
 	if (resolve(path, c))

@@ -86,7 +86,7 @@ static pid_t proc_name(pid_t pid)
 {
 	char link[16];
 	const char *p = link;
-	struct ap_stat st;
+	struct ap_proc_stat st;
 	s64 n = ap_sys3(AP_NR_readlink, (u64) "/proc/self", (u64)link, sizeof(link) - 1);
 
 	link[n > 0 ? n : 0] = 0;
@@ -99,7 +99,7 @@ static pid_t proc_name(pid_t pid)
 static int new_segment(pid_t pid, pid_t name, const struct ap_slot *slot, u32 *index)
 {
 	char path[AP_PROC_PATH];
-	struct ap_stat st;
+	struct ap_proc_stat st;
 	struct ap_seg *seg = ap_task_new_segment(index);
 	s64 n;
 

@@ -26,12 +26,12 @@
 #define AREAS_MAX     (16 * AP_SLOT_MAX) /* as many as slot.c has slots */
 
 /* Areas are cut from chunks, each twice as large as the one before; the first is for one thread. */
-struct chunk {
+struct area_chunk {
 	char *start;
 	u32 areas, used;
 };
 
-static AP_ROOMY struct chunk chunks[CHUNKS_MAX];
+static AP_ROOMY struct area_chunk chunks[CHUNKS_MAX];
 static u32 nchunks;
 static AP_ROOMY struct ap_thread *idle[AREAS_MAX];
 static AP_ROOMY u16 idle_slots[AREAS_MAX]; /* what an idle area cannot remember itself */
@@ -40,9 +40,9 @@ static struct ap_thread *retired;
 static u32 nretired;
 static u64 last_serial;
 
-static struct chunk *chunk_with_room(void)
+static struct area_chunk *chunk_with_room(void)
 {
-	struct chunk *c = nchunks ? &chunks[nchunks - 1] : NULL;
+	struct area_chunk *c = nchunks ? &chunks[nchunks - 1] : NULL;
 	u32 areas = c ? c->areas * 2 : 1;
 
 	if (c && c->used < c->areas)
@@ -70,7 +70,7 @@ void ap_thread_guard(struct ap_thread *t)
 /* A new area with a slot: everything but what differs from thread to thread. */
 static int make_area(struct ap_thread **out)
 {
-	struct chunk *c;
+	struct area_chunk *c;
 	struct ap_thread *t;
 	u32 slot;
 	int ret;
@@ -248,7 +248,7 @@ void ap_thread_reap(u64 serial)
 /* Areas of others, as far as they are still mapped, are nobody's. */
 static void be_alone(struct ap_thread *t)
 {
-	chunks[0] = (struct chunk){ .start = (char *)t, .areas = 1, .used = 1 };
+	chunks[0] = (struct area_chunk){ .start = (char *)t, .areas = 1, .used = 1 };
 	nchunks = 1;
 	nidle = 0;
 	retired = NULL;

@@ -356,12 +356,12 @@ static bool lists_ours(s32 ours, u64 fd, const char *number)
 	       st.ino == own.ino;
 }
 
-struct entry {
+struct fd_entry {
 	u64 at, len;
 };
 
 /* Finds our descriptor's name in what the kernel has put into [buf, end). */
-static bool find_entry(u64 buf, u64 end, u64 name_off, const char *name, struct entry *e)
+static bool find_entry(u64 buf, u64 end, u64 name_off, const char *name, struct fd_entry *e)
 {
 	char got[16];
 	u16 len;
@@ -380,7 +380,7 @@ static s64 hide_entry(s32 ours, const struct ap_call *c, s64 ret)
 {
 	u64 buf = c->a[1], end = buf + (u64)ret;
 	char name[16], chunk[256];
-	struct entry e;
+	struct fd_entry e;
 	struct ap_str s;
 
 	ap_str_init(&s, name, sizeof(name));

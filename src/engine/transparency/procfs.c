@@ -22,6 +22,7 @@
 #include "engine/transparency/proccall.h"
 #include "engine/transparency/seqfile.h"
 #include "service/service.h"
+#include "sys/sys.h"
 
 #define PATH_CAP	     64	  /* longer ones are none of ours */
 #define LINE_CAP	     4352 /* a path and what stands before it */
@@ -55,13 +56,9 @@ static u32 ncopies, nmems;
 static AP_ROOMY u64 others[NUMBERS], closes;
 static bool files_shared; /* with another process, which closes unseen */
 
-struct iovec {
-	u64 at, size;
-};
-
 /* Of a read that is cut. */
 struct pieces {
-	struct iovec v[VECTORS];
+	struct ap_iovec v[VECTORS];
 	u64 size;	    /* of those that are in v */
 	u64 rest_at, nrest; /* behind them, where all of these are going to be filled */
 };
@@ -187,7 +184,7 @@ static void put_held(struct filter *f)
 	f->held = false;
 }
 
-struct piece {
+struct maps_piece {
 	u64 start, end, off;
 	char perms[5];
 	const char *tail; /* "device inode path\n" */
@@ -195,7 +192,7 @@ struct piece {
 };
 
 /* Pieces that only differ because of us become one again. */
-static void put_piece(struct filter *f, const struct piece *p)
+static void put_piece(struct filter *f, const struct maps_piece *p)
 {
 	bool joins = f->held && (p->changed || f->held_changed) && f->end == p->start &&
 		     !memcmp(f->perms, p->perms, 4) && !strcmp(f->tail, p->tail) &&
@@ -217,9 +214,9 @@ static void put_piece(struct filter *f, const struct piece *p)
 }
 
 /* The part [lo, hi) is the program's: cut where pages are write-protected for our sake. */
-static void put_part(struct filter *f, const struct piece *whole, u64 lo, u64 hi)
+static void put_part(struct filter *f, const struct maps_piece *whole, u64 lo, u64 hi)
 {
-	struct piece p = *whole;
+	struct maps_piece p = *whole;
 	bool code = p.perms[1] == '-' && (p.perms[2] == 'x' || p.perms[3] == 's') && ap_smc_any();
 
 	while (lo < hi) {
@@ -243,7 +240,7 @@ static void put_part(struct filter *f, const struct piece *whole, u64 lo, u64 hi
 }
 
 /* "start-end perms offset device inode path": false where it is no such line. */
-static bool parse(const char *line, struct piece *p)
+static bool parse(const char *line, struct maps_piece *p)
 {
 	const char *s = line, *inode;
 	u64 n = 0;
@@ -267,7 +264,7 @@ static bool parse(const char *line, struct piece *p)
  * Pages of the session file that the program mapped as a perf event's.  Names stand in one column,
  * however long the offset before them is.
  */
-static void name_event(struct piece *p, char *tail, u64 cap)
+static void name_event(struct maps_piece *p, char *tail, u64 cap)
 {
 	const char *slash = strchr(p->tail, '/');
 	u64 at = slash ? (u64)(slash - p->tail) : 0;
@@ -306,7 +303,7 @@ static void do_status(struct filter *f, const char *line, u64 len)
 
 static void do_line(struct filter *f, const char *line, u64 len)
 {
-	struct piece p;
+	struct maps_piece p;
 	char tail[AP_PROCCALL_LINE];
 	u64 lo, hi;
 
@@ -562,13 +559,13 @@ static bool is_refused(u64 at, u64 size)
 /* All pieces: those behind what is read are looked at as well. */
 static bool is_vector_refused(u64 at, u64 n)
 {
-	struct iovec v;
+	struct ap_iovec v;
 
 	if (n > MOST_PIECES)
 		return true;
 	for (u64 i = 0; i < n; i++)
 		if (ap_safe_copy(&v, (const void *)(at + i * sizeof(v)), sizeof(v)) ||
-		    is_refused(v.at, v.size))
+		    is_refused(v.base, v.len))
 			return true;
 	return false;
 }
@@ -582,9 +579,9 @@ static void cut_vector(struct known *k, struct ap_call *c, s32 fd, u64 pos, stru
 	    ap_safe_copy(p->v, (const void *)c->a[1], n * sizeof(*p->v)))
 		return;
 	for (u64 i = 0; i < n; i++, pos += got) {
-		size = p->v[i].size;
+		size = p->v[i].len;
 		got = part(k, fd, pos, size);
-		p->v[i].size = got;
+		p->v[i].len = got;
 		p->size += got;
 		if (got < size)
 			n = all = i + 1;

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "engine/signal/signal.h"
 #include "engine/task/task.h"
+#include "sys/sys.h"
 
 #define STEP	   0x9e3779b97f4a7c15ULL /* odd, so that all numbers come */
 #define S_IFMT	   0170000
@@ -29,10 +30,6 @@
 static bool may_read;	   /* a descriptor of such a device is known, or was */
 static bool may_read_name; /* of such a file in /proc */
 static bool has_begun;	   /* the one that the image began with has been looked at */
-
-struct iovec {
-	u64 at, size;
-};
 
 static u64 mixed(u64 n)
 {
@@ -85,16 +82,16 @@ static void fill(u64 at, u64 size, const char *text)
 
 static void fill_vector(u64 at, u64 n, u64 size, const char *text)
 {
-	struct iovec v;
+	struct ap_iovec v;
 
-	for (u64 i = 0; i < n && size; i++, size -= v.size) {
+	for (u64 i = 0; i < n && size; i++, size -= v.len) {
 		if (ap_safe_copy(&v, (const void *)(at + i * sizeof(v)), sizeof(v)))
 			return;
-		if (v.size > size)
-			v.size = size;
-		fill(v.at, v.size, text);
+		if (v.len > size)
+			v.len = size;
+		fill(v.base, v.len, text);
 		if (text)
-			text += v.size;
+			text += v.len;
 	}
 }
 

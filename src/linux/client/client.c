@@ -26,9 +26,9 @@
 
 /* --- the client */
 
-struct ap_client *ap_client_new(struct ap_supervisor *sv, const struct ap_run_client *run)
+struct ap_event_client *ap_client_new(struct ap_supervisor *sv, const struct ap_run_client *run)
 {
-	struct ap_client *c = calloc(1, sizeof(*c));
+	struct ap_event_client *c = calloc(1, sizeof(*c));
 
 	if (c) {
 		c->sv = sv;
@@ -37,7 +37,7 @@ struct ap_client *ap_client_new(struct ap_supervisor *sv, const struct ap_run_cl
 	return c;
 }
 
-void ap_client_free(struct ap_client *c)
+void ap_client_free(struct ap_event_client *c)
 {
 	if (!c)
 		return;
@@ -47,7 +47,7 @@ void ap_client_free(struct ap_client *c)
 	free(c);
 }
 
-static int add_task(struct ap_client *c, pid_t pid, pid_t tid, bool is_command)
+static int add_task(struct ap_event_client *c, pid_t pid, pid_t tid, bool is_command)
 {
 	struct ap_client_task *more = realloc(c->tasks, (c->ntasks + 1) * sizeof(*more)), *t;
 	char name[64], comm[64] = "";
@@ -67,7 +67,7 @@ static int add_task(struct ap_client *c, pid_t pid, pid_t tid, bool is_command)
 	return 0;
 }
 
-int ap_client_add_command(struct ap_client *c, pid_t pid)
+int ap_client_add_command(struct ap_event_client *c, pid_t pid)
 {
 	int ret = c->sv->host ? ap_host_client_command(c->sv->host, pid) : 0;
 
@@ -81,7 +81,7 @@ static int by_number(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-int ap_client_add_threads(struct ap_client *c, pid_t pid, pid_t tid)
+int ap_client_add_threads(struct ap_event_client *c, pid_t pid, pid_t tid)
 {
 	char path[AP_PROC_PATH];
 	u32 first = c->ntasks;
@@ -102,7 +102,7 @@ int ap_client_add_threads(struct ap_client *c, pid_t pid, pid_t tid)
 	return ret || c->ntasks > first ? ret : -ESRCH;
 }
 
-const struct ap_client_task *ap_client_tasks(const struct ap_client *c, u32 *n)
+const struct ap_client_task *ap_client_tasks(const struct ap_event_client *c, u32 *n)
 {
 	*n = c->ntasks;
 	return c->tasks;
@@ -115,7 +115,7 @@ u32 ap_client_ncpus(void)
 
 /* --- opening and closing */
 
-static int open_in_kernel(struct ap_client *c, const struct ap_client_open *args, int *fd)
+static int open_in_kernel(struct ap_event_client *c, const struct ap_client_open *args, int *fd)
 {
 	struct ap_perf_attr attr = *args->attr;
 	u64 flags = AP_PERF_FLAG_FD_CLOEXEC | (args->cgroup ? AP_PERF_FLAG_PID_CGROUP : 0);
@@ -130,7 +130,7 @@ static int open_in_kernel(struct ap_client *c, const struct ap_client_open *args
 	return *fd < 0 ? -errno : 0;
 }
 
-static int open_in_session(struct ap_client *c, const struct ap_client_open *args,
+static int open_in_session(struct ap_event_client *c, const struct ap_client_open *args,
 			   struct ap_event **out)
 {
 	struct ap_perf_attr attr = *args->attr;
@@ -159,7 +159,7 @@ bool ap_client_kernel_samples(void)
 	return fd >= 0;
 }
 
-static bool may_be_in_kernel(const struct ap_client *c, const struct ap_client_open *args)
+static bool may_be_in_kernel(const struct ap_event_client *c, const struct ap_client_open *args)
 {
 	if (args->leader)
 		return !args->leader->core;
@@ -168,13 +168,13 @@ static bool may_be_in_kernel(const struct ap_client *c, const struct ap_client_o
 	return args->place == AP_CLIENT_ANYWHERE && args->attr->type == AP_PERF_TYPE_SOFTWARE;
 }
 
-static bool may_be_in_session(const struct ap_client *c, const struct ap_client_open *args)
+static bool may_be_in_session(const struct ap_event_client *c, const struct ap_client_open *args)
 {
 	return c->sv->host && args->place != AP_CLIENT_KERNEL &&
 	       (!args->leader || args->leader->core);
 }
 
-int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
+int ap_client_open(struct ap_event_client *c, const struct ap_client_open *args,
 		   struct ap_client_event **out)
 {
 	struct ap_client_event *e = calloc(1, sizeof(*e));
@@ -229,7 +229,7 @@ bool ap_client_is_in_kernel(const struct ap_client_event *e)
 
 /* --- calls on them */
 
-void ap_client_moment(struct ap_client *c)
+void ap_client_moment(struct ap_event_client *c)
 {
 	if (c->sv->host)
 		ap_host_client_moment(c->sv->host);
@@ -259,7 +259,7 @@ void ap_client_tell_parts(struct ap_client_event *e)
 		ap_host_client_tell_parts(e->client->sv->host, e->core);
 }
 
-void ap_client_tell_part(struct ap_client *c, const struct ap_event *event,
+void ap_client_tell_part(struct ap_event_client *c, const struct ap_event *event,
 			 const struct ap_part *part)
 {
 	const struct ap_client_part out = { .task = part->task,
@@ -362,7 +362,7 @@ int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool is_writable,
 	return 0;
 }
 
-void ap_client_catch_up(struct ap_client *c)
+void ap_client_catch_up(struct ap_event_client *c)
 {
 	if (c->sv->host)
 		ap_host_client_catch_up(c->sv->host);
@@ -377,17 +377,17 @@ bool ap_client_has_settled(const struct ap_client_event *e)
 
 /* --- the loop */
 
-int ap_client_watch(struct ap_client *c, int fd)
+int ap_client_watch(struct ap_event_client *c, int fd)
 {
 	return ap_supervisor_watch(c->sv, fd, AP_SV_TAG_CLIENT | (u32)fd, EPOLLIN);
 }
 
-void ap_client_unwatch(struct ap_client *c, int fd)
+void ap_client_unwatch(struct ap_event_client *c, int fd)
 {
 	(void)epoll_ctl(c->sv->epfd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-void ap_client_ready(struct ap_client *c, int fd)
+void ap_client_ready(struct ap_event_client *c, int fd)
 {
 	struct ap_client_event *e = c->events;
 
@@ -399,20 +399,20 @@ void ap_client_ready(struct ap_client *c, int fd)
 		c->run->ready(c->run->arg, fd);
 }
 
-void ap_client_timer(struct ap_client *c, u64 at_ns)
+void ap_client_timer(struct ap_event_client *c, u64 at_ns)
 {
 	c->timer_ns = at_ns;
 }
 
 /* The session's rings have no descriptor: who makes a wakeup due rings the doorbell, which led here. */
-static void look_at_rings(struct ap_client *c)
+static void look_at_rings(struct ap_event_client *c)
 {
 	for (struct ap_client_event *e = c->events; e; e = e->next)
 		if (e->npages && ap_host_client_has_news(c->sv->host, e->core))
 			c->run->news(c->run->arg, e);
 }
 
-u64 ap_client_clock(struct ap_client *c, u64 now)
+u64 ap_client_clock(struct ap_event_client *c, u64 now)
 {
 	if (c->run->news)
 		look_at_rings(c);
@@ -424,12 +424,12 @@ u64 ap_client_clock(struct ap_client *c, u64 now)
 	return c->timer_ns;
 }
 
-void ap_client_wants_account(struct ap_client *c)
+void ap_client_wants_account(struct ap_event_client *c)
 {
 	c->sv->wants_account = true;
 }
 
-void ap_client_stop(struct ap_client *c)
+void ap_client_stop(struct ap_event_client *c)
 {
 	c->sv->is_stopped = true;
 	if (c->sv->command)

@@ -20,7 +20,7 @@
 #include "abi/perf.h"
 #include "base/types.h"
 
-struct ap_client;
+struct ap_event_client;
 struct ap_client_event;
 struct ap_client_part;
 
@@ -34,7 +34,7 @@ struct ap_run_client {
 	 * before its exec (attr.enable_on_exec is for it), attached processes have just come in.  Events
 	 * are opened here.  Not 0: an exit status; a line was said, and nothing is run.
 	 */
-	int (*start)(void *arg, struct ap_client *c);
+	int (*start)(void *arg, struct ap_event_client *c);
 	/* The command goes to its exec now: the time from which its run is measured. */
 	void (*begin)(void *arg, u64 now_ns);
 	/* The time that ap_client_timer asked for has come. */
@@ -55,7 +55,7 @@ struct ap_client_task {
 	char comm[16];
 	bool is_command;
 };
-const struct ap_client_task *ap_client_tasks(const struct ap_client *c, u32 *n);
+const struct ap_client_task *ap_client_tasks(const struct ap_event_client *c, u32 *n);
 /* CPUs are numbered from 0; the kernel's list of those that are on is for who wants fewer. */
 u32 ap_client_ncpus(void);
 
@@ -86,13 +86,13 @@ struct ap_client_open {
  * 0 or what perf_event_open(2) gives, negative.  -ENODEV: it is to be in a session, and the program
  * runs in none.
  */
-AP_MUST_CHECK int ap_client_open(struct ap_client *c, const struct ap_client_open *args,
+AP_MUST_CHECK int ap_client_open(struct ap_event_client *c, const struct ap_client_open *args,
 				 struct ap_client_event **out);
 void ap_client_close(struct ap_client_event *e); /* NULL: nothing */
 bool ap_client_is_in_kernel(const struct ap_client_event *e);
 
 /* read(2): bytes, or -errno.  Readings between two calls of ap_client_moment are of one moment. */
-void ap_client_moment(struct ap_client *c);
+void ap_client_moment(struct ap_event_client *c);
 s64 ap_client_read(struct ap_client_event *e, void *buf, u64 size);
 
 /*
@@ -135,7 +135,7 @@ AP_MUST_CHECK int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool
 				 struct ap_client_map *out);
 
 /* What the kernel has told the supervisor so far, context switches, is in the data areas then. */
-void ap_client_catch_up(struct ap_client *c);
+void ap_client_catch_up(struct ap_event_client *c);
 /*
  * Whether all that a data area is still to get has a later time than this call.  Else somebody has lost the CPU in the
  * middle of a record, or is stopped there.
@@ -143,17 +143,17 @@ void ap_client_catch_up(struct ap_client *c);
 bool ap_client_has_settled(const struct ap_client_event *e);
 
 /* A descriptor of the caller's, level triggered, until it is unwatched (before it is closed). */
-AP_MUST_CHECK int ap_client_watch(struct ap_client *c, int fd);
-void ap_client_unwatch(struct ap_client *c, int fd);
+AP_MUST_CHECK int ap_client_watch(struct ap_event_client *c, int fd);
+void ap_client_unwatch(struct ap_event_client *c, int fd);
 /* CLOCK_MONOTONIC in ns; 0: none.  One at a time, used up when it comes. */
-void ap_client_timer(struct ap_client *c, u64 at_ns);
+void ap_client_timer(struct ap_event_client *c, u64 at_ns);
 /*
  * An event that the kernel has refused is to be had from the account of the command
  * (ap_run_result.account), which is complete then.
  */
-void ap_client_wants_account(struct ap_client *c);
+void ap_client_wants_account(struct ap_event_client *c);
 /* Enough: the command is told to end (SIGTERM), or attached processes are let go. */
-void ap_client_stop(struct ap_client *c);
+void ap_client_stop(struct ap_event_client *c);
 
 /*
  * An event by name as perf writes them ("instructions", "r00c0", "cpu/event=0xc0/",

@@ -11,7 +11,7 @@
 #include "linux/run/supervisor.h"
 
 struct ap_client_event {
-	struct ap_client *client;
+	struct ap_event_client *client;
 	struct ap_event *core; /* NULL: it is in the kernel */
 	int fd;
 	bool is_of_cpu, is_watched;
@@ -22,7 +22,7 @@ struct ap_client_event {
 	struct ap_client_event *next, **prev;
 };
 
-struct ap_client {
+struct ap_event_client {
 	struct ap_supervisor *sv;
 	const struct ap_run_client *run;
 	struct ap_client_task *tasks;
@@ -34,20 +34,20 @@ struct ap_client {
 };
 
 /* NULL: out of memory. */
-struct ap_client *ap_client_new(struct ap_supervisor *sv, const struct ap_run_client *run);
+struct ap_event_client *ap_client_new(struct ap_supervisor *sv, const struct ap_run_client *run);
 /* Closes what is open.  NULL: nothing. */
-void ap_client_free(struct ap_client *c);
+void ap_client_free(struct ap_event_client *c);
 /* Tasks for the start: the command, or threads (tid 0: all) of a process.  -ESRCH, -ENOMEM. */
-AP_MUST_CHECK int ap_client_add_command(struct ap_client *c, pid_t pid);
-AP_MUST_CHECK int ap_client_add_threads(struct ap_client *c, pid_t pid, pid_t tid);
+AP_MUST_CHECK int ap_client_add_command(struct ap_event_client *c, pid_t pid);
+AP_MUST_CHECK int ap_client_add_threads(struct ap_event_client *c, pid_t pid, pid_t tid);
 
 /* --- for the host */
-void ap_client_tell_part(struct ap_client *c, const struct ap_event *event,
+void ap_client_tell_part(struct ap_event_client *c, const struct ap_event *event,
 			 const struct ap_part *part);
 
 /* --- for the loop */
-void ap_client_ready(struct ap_client *c, int fd);
+void ap_client_ready(struct ap_event_client *c, int fd);
 /* Calls the timer if it is due; when the next one is, 0 never. */
-u64 ap_client_clock(struct ap_client *c, u64 now);
+u64 ap_client_clock(struct ap_event_client *c, u64 now);
 
 #endif

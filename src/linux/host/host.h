@@ -38,7 +38,7 @@ struct ap_machine;
 struct ap_ioctl_args;
 struct ap_open_args;
 struct ap_supervisor;
-struct ap_traced;
+struct ap_seized;
 
 struct ap_host_config {
 	s32 paranoid;
@@ -93,7 +93,7 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot);
 void ap_host_exec_failed(struct ap_host *host, u32 seg, u32 slot);
 /* It did: its new image counts in a segment of its own, or (AP_HOST_NATIVE) no more. */
 #define AP_HOST_NATIVE UINT32_MAX
-void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg);
+void ap_host_execed(struct ap_host *host, const struct ap_seized *from, pid_t pid, u32 seg);
 
 /* An anyperf inside wants programs served, with these options, which hold from here on. */
 void ap_host_configure(struct ap_host *host, const struct ap_host_config *config);

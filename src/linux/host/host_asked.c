@@ -32,12 +32,12 @@ static bool serve_seg(struct ap_host *host, u32 index)
 }
 
 /* The board's bits of a party that were set, and those of them that some segment had. */
-struct asked {
+struct asked_bits {
 	u64 bits[AP_ASKING_N], found[AP_ASKING_N];
 	bool any;
 };
 
-static void serve_if_asked(struct ap_host *host, u32 seg, struct asked *a)
+static void serve_if_asked(struct ap_host *host, u32 seg, struct asked_bits *a)
 {
 	u32 w = seg / 64 % AP_ASKING_N;
 	u64 bit = 1ULL << seg % 64;
@@ -48,7 +48,7 @@ static void serve_if_asked(struct ap_host *host, u32 seg, struct asked *a)
 	a->any |= serve_seg(host, seg);
 }
 
-static bool take_bits(const struct ap_session_file *f, struct asked *a)
+static bool take_bits(const struct ap_session_file *f, struct asked_bits *a)
 {
 	bool any = false;
 
@@ -65,7 +65,7 @@ static bool take_bits(const struct ap_session_file *f, struct asked *a)
 
 /* Once over all that a bit may mean, however many there are: those that are known, and those that are new. */
 static void serve_known(struct ap_host *host, const struct ap_session_file *f, u32 first,
-			struct asked *a)
+			struct asked_bits *a)
 {
 	const struct ap_supervisor *sv = host->sv;
 
@@ -78,7 +78,7 @@ static bool serve_party(struct ap_host *host, const struct ap_session_file *f)
 {
 	struct ap_supervisor *sv = host->sv;
 	u32 seg, end, ntracks, left = 0;
-	struct asked a;
+	struct asked_bits a;
 
 	if (f->is_given_up || !take_bits(f, &a))
 		return false;

@@ -24,7 +24,7 @@
 #define STAT_CPU   39
 
 /* A slot as it was seen last; gen 0: nobody was there. */
-struct seen {
+struct seen_slot {
 	u32 gen;
 	s32 cpu;
 	u64 raw[AP_RAW_N];
@@ -35,7 +35,7 @@ struct seen_seg {
 	u64 dead[AP_RAW_N];
 	s32 cpu; /* of whoever was seen there last; -1 not known */
 	u32 nslots;
-	struct seen *slots;
+	struct seen_slot *slots;
 	struct seen_seg *next;
 };
 
@@ -44,7 +44,7 @@ struct ap_host_cpus {
 	u64 (*total)[AP_RAW_N];
 	u64 epoch, next_ns;
 	struct seen_seg *segs;
-	struct seen now[AP_SLOT_MAX]; /* of the segment that is looked at */
+	struct seen_slot now[AP_SLOT_MAX]; /* of the segment that is looked at */
 	struct ap_slot slots[AP_SLOT_MAX];
 };
 
@@ -132,7 +132,7 @@ static struct seen_seg *seen_of(struct ap_host *host, const struct ap_host_seg *
 
 static bool make_room(struct seen_seg *s, u32 nslots)
 {
-	struct seen *more;
+	struct seen_slot *more;
 
 	if (nslots <= s->nslots)
 		return true;
@@ -163,7 +163,7 @@ static bool read_now(struct ap_host *host, struct ap_host_seg *seg, u32 nslots, 
 
 		memcpy(dead, seg->head->dead[fold & 1], sizeof(seg->head->dead[0]));
 		for (u32 i = 0; i < nslots; i++) {
-			struct seen *now = &c->now[i];
+			struct seen_slot *now = &c->now[i];
 
 			now->gen = 0;
 			if (ap_session_slot_read(host->ses, seg->index, i, &c->slots[i]) ||
@@ -203,7 +203,7 @@ static void take_slot(struct ap_host *host, struct seen_seg *s, const struct ap_
 		      u32 i)
 {
 	struct ap_host_cpus *c = host->cpus;
-	struct seen *now = &c->now[i], *was = &s->slots[i];
+	struct seen_slot *now = &c->now[i], *was = &s->slots[i];
 	bool is_known = was->gen == now->gen;
 
 	if (is_known && !memcmp(was->raw, now->raw, sizeof(now->raw)))
@@ -228,7 +228,7 @@ static void look_at_seg(struct ap_host *host, struct ap_host_seg *seg, u32 most)
 		return;
 	memcpy(gone, s->dead, sizeof(gone));
 	for (u32 i = 0; i < nslots; i++) {
-		struct seen *was = &s->slots[i];
+		struct seen_slot *was = &s->slots[i];
 
 		if (was->gen && was->gen != c->now[i].gen) {
 			for (u32 k = 0; k < AP_RAW_N; k++)

@@ -238,14 +238,14 @@ void ap_host_diaries_let_go(struct ap_host *host)
 	}
 }
 
-union record {
+union diary_record {
 	struct perf_event_header header;
 	struct switch_record sw;
 	struct cpu_record cpu;
 	struct sample_record sample;
 };
 
-static u64 time_of(const union record *r)
+static u64 time_of(const union diary_record *r)
 {
 	switch (r->header.type) {
 	case PERF_RECORD_SWITCH:
@@ -260,7 +260,7 @@ static u64 time_of(const union record *r)
 }
 
 /* The record at f->at, as far as .. there is one. */
-static bool look(struct ap_host_diary *f, union record *r, u64 most)
+static bool look(struct ap_host_diary *f, union diary_record *r, u64 most)
 {
 	u64 size;
 
@@ -274,7 +274,7 @@ static bool look(struct ap_host_diary *f, union record *r, u64 most)
 
 static void look_ahead(struct ap_host_diary *f)
 {
-	union record r;
+	union diary_record r;
 
 	f->time = look(f, &r, offsetof(struct sample_record, nr)) ? time_of(&r) : ~0ULL;
 }
@@ -292,7 +292,7 @@ static void begin_reading(struct ap_host_diary *f)
 
 static void take_next(struct ap_host *host, struct ap_host_diary *f)
 {
-	union record r;
+	union diary_record r;
 
 	if (!look(f, &r, sizeof(r)))
 		return;

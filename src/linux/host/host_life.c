@@ -353,7 +353,7 @@ void ap_host_moved(struct ap_host *host, u32 from, u32 to)
 			move(host, old, i, seg);
 }
 
-void ap_host_execed(struct ap_host *host, const struct ap_traced *from, pid_t pid, u32 seg)
+void ap_host_execed(struct ap_host *host, const struct ap_seized *from, pid_t pid, u32 seg)
 {
 	struct ap_host_seg *old = ap_host_seg(host, from->seg), *s = NULL;
 	struct ap_host_task *t = ap_host_task_by_tid(host, from->tid);

@@ -28,14 +28,14 @@
 
 /* --- what there is */
 
-struct line {
+struct maps_line {
 	u64 start, end, off, ino;
 	u32 maj, min;
 	char perms[5];
 	const char *path; /* "" none */
 };
 
-static bool parse(char *text, struct line *l)
+static bool parse(char *text, struct maps_line *l)
 {
 	unsigned long start, end, off, ino;
 	unsigned int maj, min;
@@ -134,7 +134,7 @@ static s64 read_id(void *arg)
  * answer for ever.  That one is read by who need not be waited for.
  */
 static void read_build_id(struct ap_host *host, const struct ap_host_task *t,
-			  struct ap_record_mapping *m, const struct line *l)
+			  struct ap_record_mapping *m, const struct maps_line *l)
 {
 	const struct ap_as_task as = ap_host_as(host, t);
 	struct id_job *j = l->path[0] == '/' ? calloc(1, sizeof(*j)) : NULL;
@@ -174,7 +174,7 @@ static void show_as_event(struct ap_record_mapping *m)
 }
 
 /* True: of an event's pages. */
-static bool mapping_of(struct ap_host *host, const struct line *l, struct ap_record_mapping *m)
+static bool mapping_of(struct ap_host *host, const struct maps_line *l, struct ap_record_mapping *m)
 {
 	*m = (struct ap_record_mapping){ .addr = l->start,
 					 .len = l->end - l->start,
@@ -196,7 +196,7 @@ static bool mapping_of(struct ap_host *host, const struct line *l, struct ap_rec
 	return true;
 }
 
-static void tell_mapping(struct ap_host *host, struct ap_host_task *t, const struct line *l)
+static void tell_mapping(struct ap_host *host, struct ap_host_task *t, const struct maps_line *l)
 {
 	struct ap_record_mapping m;
 
@@ -207,7 +207,8 @@ static void tell_mapping(struct ap_host *host, struct ap_host_task *t, const str
 
 /* Of what overlaps [start, end), a line of /proc/PID/maps each. */
 static s64 each_line(struct ap_host_task *t, u64 start, u64 end,
-		     s64 (*fn)(struct ap_host_task *t, const struct line *l, void *arg), void *arg)
+		     s64 (*fn)(struct ap_host_task *t, const struct maps_line *l, void *arg),
+		     void *arg)
 {
 	char path[AP_PROC_PATH], *text = NULL;
 	size_t cap = 0;
@@ -225,7 +226,7 @@ static s64 each_line(struct ap_host_task *t, u64 start, u64 end,
 		return -ESRCH;
 	}
 	while (ret >= 0 && getline(&text, &cap, maps) > 0) {
-		struct line l;
+		struct maps_line l;
 
 		if (parse(text, &l) && l.end > start && l.start < end &&
 		    strcmp(l.path, "[vsyscall]") != 0)
@@ -236,19 +237,19 @@ static s64 each_line(struct ap_host_task *t, u64 start, u64 end,
 	return ret;
 }
 
-static bool is_code(const struct line *l)
+static bool is_code(const struct maps_line *l)
 {
 	return l->perms[2] == 'x';
 }
 
-struct wanted {
+struct wanted_maps {
 	bool all;      /* not code alone */
 	bool is_image; /* a new one: all but the engine, which nobody has named */
 };
 
-static s64 tell_line(struct ap_host_task *t, const struct line *l, void *arg)
+static s64 tell_line(struct ap_host_task *t, const struct maps_line *l, void *arg)
 {
-	const struct wanted *w = arg;
+	const struct wanted_maps *w = arg;
 
 	if ((is_code(l) || w->all) && !(w->is_image && is_code(l) && !l->path[0]))
 		tell_mapping(t->host, t, l);
@@ -258,7 +259,7 @@ static s64 tell_line(struct ap_host_task *t, const struct line *l, void *arg)
 static s64 tell_mappings(struct ap_host_task *t, u64 start, u64 end, bool is_image)
 {
 	u32 tells = ap_task_tells(t->core);
-	struct wanted w = { tells & AP_TELL_MAPPED_ALL, is_image };
+	struct wanted_maps w = { tells & AP_TELL_MAPPED_ALL, is_image };
 
 	if (!(tells & (AP_TELL_MAPPED | AP_TELL_MAPPED_ALL)))
 		return 0;
@@ -291,7 +292,7 @@ static u64 size_of_going(const struct ap_host_going *g)
 	return sizeof(*g) + strlen(g->filename) + 1;
 }
 
-struct part {
+struct unmapped_part {
 	u64 start, end;
 	struct ap_host_going **at; /* the list's end */
 	s64 n;
@@ -303,7 +304,7 @@ struct part {
 };
 
 /* As shmdt(2) finds it: what lies where it was attached, of the first file of which there is such a thing. */
-static bool is_of_segment(struct part *p, const struct line *l)
+static bool is_of_segment(struct unmapped_part *p, const struct maps_line *l)
 {
 	if (strncmp(l->path, "/SYSV", 5) != 0 || l->start - p->start != l->off)
 		return false;
@@ -317,14 +318,14 @@ static bool is_of_segment(struct part *p, const struct line *l)
  * The engine's write protection has cut it, and the kernel, which joins what is protected alike again, never
  * does so with such memory.
  */
-static bool goes_on(const struct part *p, const struct line *l)
+static bool goes_on(const struct unmapped_part *p, const struct maps_line *l)
 {
 	return p->is_segment && p->last && p->last->end == l->start && !strcmp(p->perms, l->perms);
 }
 
-static s64 note_line(struct ap_host_task *t, const struct line *l, void *arg)
+static s64 note_line(struct ap_host_task *t, const struct maps_line *l, void *arg)
 {
-	struct part *p = arg;
+	struct unmapped_part *p = arg;
 	struct ap_record_mapping m;
 	struct ap_host_going *g;
 	size_t size;
@@ -381,10 +382,10 @@ void ap_host_unmapping_forget(struct ap_host *host, struct ap_host_task *t)
 
 s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
 {
-	struct part p = { .start = start,
-			  .end = end,
-			  .at = &t->going,
-			  .is_segment = how & AP_SVC_UNMAPPING_SEGMENT };
+	struct unmapped_part p = { .start = start,
+				   .end = end,
+				   .at = &t->going,
+				   .is_segment = how & AP_SVC_UNMAPPING_SEGMENT };
 	struct ap_host_going **before;
 	s64 ret;
 
@@ -417,7 +418,7 @@ static void tell_going(struct ap_host_task *t, struct ap_host_going **at)
 	drop_going(t->host, at);
 }
 
-static s64 say_there(struct ap_host_task *t, const struct line *l, void *arg)
+static s64 say_there(struct ap_host_task *t, const struct maps_line *l, void *arg)
 {
 	(void)t;
 	(void)l;

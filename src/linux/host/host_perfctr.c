@@ -70,7 +70,7 @@ static struct ap_vctr **world_slot(void *world, void *thread)
 static int world_may_access(void *world, void *caller, void *owner)
 {
 	const struct ap_host_task *by = caller, *t = owner;
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	(void)world;
 	if (ap_tracer_of(t->tid) != by->tid || ap_stat_read(t->tid, &st) ||

@@ -580,7 +580,7 @@ static s64 serve_traced_exec(struct ap_host *host, struct request *r)
 	u32 inner = (u32)r->svc.arg[0], seg = (u32)r->svc.arg[1];
 	const struct ap_host_seg *by = r->task->seg;
 	pid_t pid = by ? ap_host_outer_name(host, by, inner) : 0;
-	struct ap_traced from = { .tid = pid, .seg = (u32)r->svc.arg[2] };
+	struct ap_seized from = { .tid = pid, .seg = (u32)r->svc.arg[2] };
 	struct ap_seg head;
 
 	if (pid <= 0 || ap_tracer_of(pid) != r->task->tid)

@@ -44,7 +44,7 @@ static void inner_names(const struct ap_host_task *t, struct ap_task_names *out)
 /* Without a parent of the session's it is whoever /proc names; which of its threads nobody knows. */
 static s32 outer_parent(const struct ap_host_task *t)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	return t->pid > 0 && !ap_stat_read(t->pid, &st) ? (s32)st.ppid : 0;
 }

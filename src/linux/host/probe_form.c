@@ -14,13 +14,13 @@
 
 #define DEPTH 8
 
-struct writer {
+struct form_writer {
 	struct ap_probe_form *form;
 	u32 n;
 	const char *at;
 };
 
-static int add(struct writer *w, u32 op, u32 size, s64 arg)
+static int add(struct form_writer *w, u32 op, u32 size, s64 arg)
 {
 	if (w->n + 1 >= AP_PROBE_STEPS)
 		return -EOPNOTSUPP;
@@ -30,7 +30,7 @@ static int add(struct writer *w, u32 op, u32 size, s64 arg)
 	return 0;
 }
 
-static int parse_register(struct writer *w)
+static int parse_register(struct form_writer *w)
 {
 	/* in the order of enum perf_event_x86_regs */
 	static const char *const names[] = {
@@ -48,7 +48,7 @@ static int parse_register(struct writer *w)
 	return -EOPNOTSUPP;
 }
 
-static bool skip(struct writer *w, const char *word)
+static bool skip(struct form_writer *w, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -60,7 +60,7 @@ static bool skip(struct writer *w, const char *word)
 
 enum { AX = 0, SP = 7 };
 
-static int parse_variable(struct writer *w)
+static int parse_variable(struct form_writer *w)
 {
 	char *end;
 
@@ -77,7 +77,7 @@ static int parse_variable(struct writer *w)
 	return add(w, AP_PROBE_STACK, 0, n);
 }
 
-static int parse_number(struct writer *w, s64 *v)
+static int parse_number(struct form_writer *w, s64 *v)
 {
 	char *end;
 
@@ -89,7 +89,7 @@ static int parse_number(struct writer *w, s64 *v)
 	return 0;
 }
 
-static int parse_fetch(struct writer *w)
+static int parse_fetch(struct form_writer *w)
 {
 	s64 offsets[DEPTH], v;
 	u32 depth = 0;
@@ -117,7 +117,7 @@ static int parse_fetch(struct writer *w)
 }
 
 /* [usx]BITS; none: 64 of them. */
-static int parse_type(struct writer *w, u32 *size)
+static int parse_type(struct form_writer *w, u32 *size)
 {
 	char *end;
 	long bits;
@@ -135,7 +135,7 @@ static int parse_type(struct writer *w, u32 *size)
 	return 0;
 }
 
-static int parse_argument(struct writer *w)
+static int parse_argument(struct form_writer *w)
 {
 	const char *equals = w->at + strcspn(w->at, "= ");
 	u64 *last;
@@ -158,7 +158,7 @@ static int parse_argument(struct writer *w)
 
 int ap_probe_form_parse(const char *args, struct ap_probe_form *form)
 {
-	struct writer w = { .form = form, .at = args };
+	struct form_writer w = { .form = form, .at = args };
 	int ret = 0;
 
 	memset(form->step, 0, sizeof(form->step));

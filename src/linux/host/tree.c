@@ -21,9 +21,9 @@
 #define TRACING	     "/sys/kernel/tracing"
 #define OLD_TRACING  "/sys/kernel/debug/tracing" /* where older programs look */
 
-struct entry {
-	struct entry *parent, *child, *next; /* next: sibling */
-	u32 index;			     /* in the packed tree */
+struct tree_entry {
+	struct tree_entry *parent, *child, *next; /* next: sibling */
+	u32 index;				  /* in the packed tree */
 	u32 nchildren;
 	u32 hash; /* of the name */
 	u32 size;
@@ -35,7 +35,7 @@ struct entry {
 };
 
 struct builder {
-	struct entry *root;
+	struct tree_entry *root;
 	struct ap_tree *out;
 	u32 used;		  /* bytes of out */
 	struct ap_table interned; /* offsets of texts, by hash */
@@ -49,9 +49,9 @@ static u32 hash_of(const char *text, size_t len)
 	return (u32)ap_hash_text(AP_HASH_TEXT, text, len);
 }
 
-static struct entry *entry_new(struct entry *parent, const char *name, size_t len)
+static struct tree_entry *entry_new(struct tree_entry *parent, const char *name, size_t len)
 {
-	struct entry *e = calloc(1, sizeof(*e) + len + 1);
+	struct tree_entry *e = calloc(1, sizeof(*e) + len + 1);
 
 	if (!e)
 		return NULL;
@@ -69,10 +69,10 @@ static struct entry *entry_new(struct entry *parent, const char *name, size_t le
 	return e;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct tree_entry *e)
 {
 	while (e) {
-		struct entry *next = e->next;
+		struct tree_entry *next = e->next;
 
 		entry_free(e->child);
 		free(e->text);
@@ -82,9 +82,9 @@ static void entry_free(struct entry *e)
 }
 
 /* The entry of an absolute path; directories on the way are made. */
-static struct entry *at(struct builder *b, const char *path)
+static struct tree_entry *at(struct builder *b, const char *path)
 {
-	struct entry *e = b->root, *c;
+	struct tree_entry *e = b->root, *c;
 
 	while (e && *path) {
 		size_t len = strcspn(++path, "/");
@@ -110,7 +110,7 @@ static struct entry *at(struct builder *b, const char *path)
 
 static void dir(struct builder *b, const char *path, u16 mode, enum ap_tree_fs fs, bool is_shared)
 {
-	struct entry *e = at(b, path);
+	struct tree_entry *e = at(b, path);
 
 	if (!e)
 		return;
@@ -120,7 +120,7 @@ static void dir(struct builder *b, const char *path, u16 mode, enum ap_tree_fs f
 }
 
 /* What opens an event is said by us, all else by the kernel where it has it. */
-static bool says_what_opens(const struct entry *e)
+static bool says_what_opens(const struct tree_entry *e)
 {
 	return !strcmp(e->name, "id") || !strcmp(e->name, "format");
 }
@@ -128,7 +128,7 @@ static bool says_what_opens(const struct entry *e)
 /* No text: reading fails. */
 static void leaf(struct builder *b, const char *path, u16 mode, const char *text)
 {
-	struct entry *e = at(b, path);
+	struct tree_entry *e = at(b, path);
 
 	if (!e)
 		return;
@@ -145,13 +145,13 @@ static void leaf(struct builder *b, const char *path, u16 mode, const char *text
 		b->err = -ENOMEM;
 }
 
-struct path {
+struct tree_path {
 	char s[PATH_MAX_LEN];
 };
 
-static struct path join(const char *dir_path, const char *name)
+static struct tree_path join(const char *dir_path, const char *name)
 {
-	struct path p;
+	struct tree_path p;
 	struct ap_str s;
 
 	ap_str_init(&s, p.s, sizeof(p.s));
@@ -234,7 +234,7 @@ static int described(void *ctx, const char *path, const char *text)
 /* What every device on the bus has. */
 static void pmu_device(struct builder *b, const char *name)
 {
-	struct path top = join("/sys/devices", name), power = join(top.s, "power");
+	struct tree_path top = join("/sys/devices", name), power = join(top.s, "power");
 
 	dir(b, top.s, 0755, AP_TREE_SYSFS, false);
 	file(b, top.s, "uevent", 0644, "");
@@ -305,12 +305,12 @@ const char ap_tree_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\
 				   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 				   "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
 
-struct text {
+struct tree_text {
 	char *p;
 	size_t len;
 };
 
-static bool add_line(struct text *t, const struct ap_tracepoint *point)
+static bool add_line(struct tree_text *t, const struct ap_tracepoint *point)
 {
 	char line[96];
 	int n = snprintf(line, sizeof(line), "%s:%s\n", point->system, point->name);
@@ -327,8 +327,8 @@ static bool add_line(struct text *t, const struct ap_tracepoint *point)
 static void tracefs(struct builder *b, const char *top)
 {
 	struct ap_tracepoint point;
-	struct text list = { NULL, 0 };
-	struct path events = join(top, "events"), path;
+	struct tree_text list = { NULL, 0 };
+	struct tree_path events = join(top, "events"), path;
 
 	dir(b, top, 0755, AP_TREE_TRACEFS, true);
 	file(b, events.s, "enable", 0644, "0\n");
@@ -376,13 +376,14 @@ static u32 intern(struct builder *b, const char *text, u32 len)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
+	return strcmp((*(struct tree_entry *const *)a)->name,
+		      (*(struct tree_entry *const *)b)->name);
 }
 
-static void pack_node(struct builder *b, struct entry *e)
+static void pack_node(struct builder *b, struct tree_entry *e)
 {
 	struct ap_tree_node *n = (struct ap_tree_node *)(b->out + 1) + e->index;
-	const struct entry *c;
+	const struct tree_entry *c;
 
 	n->parent = e->parent ? e->parent->index : 0;
 	n->name = intern(b, e->name, (u32)strlen(e->name));
@@ -400,7 +401,7 @@ static void pack_node(struct builder *b, struct entry *e)
 		n->nlink += (c->mode & AP_TREE_FMT) == AP_TREE_DIR;
 }
 
-static void copy_dir(struct builder *b, const struct entry *to, const struct entry *from)
+static void copy_dir(struct builder *b, const struct tree_entry *to, const struct tree_entry *from)
 {
 	struct ap_tree_node *v = (struct ap_tree_node *)(b->out + 1);
 
@@ -411,7 +412,7 @@ static void copy_dir(struct builder *b, const struct entry *to, const struct ent
 
 static void pack(struct builder *b)
 {
-	struct entry **order = calloc(b->nnodes, sizeof(struct entry *)), *c;
+	struct tree_entry **order = calloc(b->nnodes, sizeof(struct tree_entry *)), *c;
 	u32 n = 1;
 
 	if (!order) {
@@ -421,7 +422,7 @@ static void pack(struct builder *b)
 	b->used = (u32)(sizeof(*b->out) + b->nnodes * sizeof(struct ap_tree_node));
 	order[0] = b->root;
 	for (u32 i = 0; i < n && !b->err; i++) {
-		struct entry *e = order[i];
+		struct tree_entry *e = order[i];
 		u32 first = n;
 
 		for (c = e->child; c; c = c->next)

@@ -118,7 +118,7 @@ static bool waits_for_vfork(pid_t pid, pid_t *child)
 	return false;
 }
 
-static void note_session(void *arg, const struct ap_map *map)
+static void note_session(void *arg, const struct ap_proc_map *map)
 {
 	if (strncmp(map->name, "/memfd:anyperf", 14) == 0)
 		*(bool *)arg = true;
@@ -137,7 +137,7 @@ static bool has_engine(pid_t pid)
 
 static bool is_idle_task(pid_t pid, const char *status, char *why)
 {
-	struct ap_stat st = { 0 };
+	struct ap_proc_stat st = { 0 };
 	pid_t other;
 
 	if (ap_stat_read(pid, &st))

@@ -61,7 +61,7 @@ static bool answer(struct ap_slot *slot, u32 from, u32 to)
 	return true;
 }
 
-static struct ap_traced *find_traced(struct ap_supervisor *sv, pid_t tid)
+static struct ap_seized *find_traced(struct ap_supervisor *sv, pid_t tid)
 {
 	for (u32 i = 0; i < sv->ntraced; i++)
 		if (sv->traced[i].tid == tid)
@@ -69,7 +69,7 @@ static struct ap_traced *find_traced(struct ap_supervisor *sv, pid_t tid)
 	return NULL;
 }
 
-static void drop_traced(struct ap_supervisor *sv, struct ap_traced *t)
+static void drop_traced(struct ap_supervisor *sv, struct ap_seized *t)
 {
 	*t = sv->traced[--sv->ntraced];
 }
@@ -78,7 +78,7 @@ static void drop_traced(struct ap_supervisor *sv, struct ap_traced *t)
 void ap_handover_sweep(struct ap_supervisor *sv, u64 now)
 {
 	for (u32 i = 0; i < sv->ntraced;) {
-		struct ap_traced *t = &sv->traced[i];
+		struct ap_seized *t = &sv->traced[i];
 
 		if (!kill(t->tid, 0) || errno != ESRCH)
 			t->gone_ns = 0;
@@ -96,11 +96,11 @@ void ap_handover_forget(struct ap_supervisor *sv)
 	sv->ntraced = 0;
 }
 
-static struct ap_traced *new_traced(struct ap_supervisor *sv)
+static struct ap_seized *new_traced(struct ap_supervisor *sv)
 {
 	if (sv->ntraced == sv->traced_cap) {
 		u32 cap = sv->traced_cap ? 2 * sv->traced_cap : 16;
-		struct ap_traced *more = realloc(sv->traced, cap * sizeof(*more));
+		struct ap_seized *more = realloc(sv->traced, cap * sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -111,7 +111,7 @@ static struct ap_traced *new_traced(struct ap_supervisor *sv)
 }
 
 /* The memfd that it has made is its new image's party, where its credentials are not its party's any more. */
-static bool take_party(struct ap_supervisor *sv, struct ap_traced *t, bool is_new)
+static bool take_party(struct ap_supervisor *sv, struct ap_seized *t, bool is_new)
 {
 	t->party = AP_PARTY_OF(t->seg);
 	if (!is_new)
@@ -123,7 +123,7 @@ static bool take_party(struct ap_supervisor *sv, struct ap_traced *t, bool is_ne
 	return true;
 }
 
-static bool holds_session(const struct ap_supervisor *sv, const struct ap_traced *t)
+static bool holds_session(const struct ap_supervisor *sv, const struct ap_seized *t)
 {
 	return ap_owner_holds_session(sv, t->party << AP_PARTY_SHIFT, t->tid, t->fd, t->head_fd);
 }
@@ -153,7 +153,7 @@ static bool let_go(pid_t tid)
 }
 
 /* Stays known where it cannot be let go yet. */
-static void leave(struct ap_supervisor *sv, struct ap_traced *t)
+static void leave(struct ap_supervisor *sv, struct ap_seized *t)
 {
 	if (let_go(t->tid))
 		drop_traced(sv, t);
@@ -162,9 +162,9 @@ static void leave(struct ap_supervisor *sv, struct ap_traced *t)
 }
 
 /* It may be ours still, where we were late to let it go after an exec that failed. */
-static bool seize(struct ap_supervisor *sv, const struct ap_traced *t)
+static bool seize(struct ap_supervisor *sv, const struct ap_seized *t)
 {
-	struct ap_traced *place = find_traced(sv, t->tid);
+	struct ap_seized *place = find_traced(sv, t->tid);
 
 	if (!place) {
 		if (ap_task_seize(t->tid))
@@ -181,7 +181,7 @@ static bool seize(struct ap_supervisor *sv, const struct ap_traced *t)
 
 /* Of a copy of the slot, made after the task has filled it. */
 static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
-		       struct ap_traced *t)
+		       struct ap_seized *t)
 {
 	struct ap_slot slot;
 	pid_t pid, tid;
@@ -189,7 +189,7 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 	if (ap_session_slot_read(&sv->ses, seg, index, &slot) ||
 	    ap_owner_names(sv, seg, slot.pid, slot.tid, &pid, &tid))
 		return false;
-	*t = (struct ap_traced){ .pid = pid,
+	*t = (struct ap_seized){ .pid = pid,
 				 .tid = tid,
 				 .seg = seg,
 				 .slot = index,
@@ -208,9 +208,9 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 }
 
 /* Its number is its own as long as it is seized; before, it may have executed a program, or ended. */
-static bool is_asker(struct ap_supervisor *sv, const struct ap_traced *t, u32 ns_pid)
+static bool is_asker(struct ap_supervisor *sv, const struct ap_seized *t, u32 ns_pid)
 {
-	struct ap_traced now;
+	struct ap_seized now;
 
 	return read_asked(sv, t->seg, t->slot, ns_pid, &now) && now.tid == t->tid &&
 	       ap_creds_read(t->tid, &now.creds) && ap_creds_are_same(&now.creds, &t->creds) &&
@@ -220,7 +220,7 @@ static bool is_asker(struct ap_supervisor *sv, const struct ap_traced *t, u32 ns
 /* The task wants to be seized. */
 static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *slot, u32 ns_pid)
 {
-	struct ap_traced t;
+	struct ap_seized t;
 	bool is_new;
 
 	if (!take(slot, AP_REQ_EXEC))
@@ -240,7 +240,7 @@ static void begin(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *
 }
 
 /* A new segment for the process, which is the asker's still when it has it: until then its number may become another's. */
-static bool segment_for_asker(struct ap_supervisor *sv, const struct ap_traced *t, u32 root,
+static bool segment_for_asker(struct ap_supervisor *sv, const struct ap_seized *t, u32 root,
 			      u32 *seg)
 {
 	if (ap_handover_segment(sv, t->pid, root, t->seg, t->party, seg))
@@ -259,7 +259,7 @@ static bool segment_for_asker(struct ap_supervisor *sv, const struct ap_traced *
 static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *slot,
 		 const struct ap_seg *head)
 {
-	struct ap_traced t;
+	struct ap_seized t;
 	u32 seg;
 	bool ok;
 
@@ -291,7 +291,7 @@ static void move(struct ap_supervisor *sv, u32 from, u32 index, struct ap_slot *
 static void cancel(struct ap_supervisor *sv, u32 seg, u32 index, struct ap_slot *slot)
 {
 	for (u32 i = 0; i < sv->ntraced; i++) {
-		struct ap_traced *t = &sv->traced[i];
+		struct ap_seized *t = &sv->traced[i];
 
 		if (t->seg != seg || t->slot != index || t->is_leaving)
 			continue;
@@ -356,8 +356,8 @@ static void note_not_counted(struct ap_supervisor *sv, pid_t pid, u32 root, cons
 	ap_session_note(&sv->ses, &args);
 }
 
-static int make_segment(struct ap_supervisor *sv, pid_t pid, const struct ap_stat *st, u32 root,
-			u32 parent_seg, u32 party, u32 *seg)
+static int make_segment(struct ap_supervisor *sv, pid_t pid, const struct ap_proc_stat *st,
+			u32 root, u32 parent_seg, u32 party, u32 *seg)
 {
 	struct ap_session_file *f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
 	struct ap_seg init = { .pid = (u32)pid,
@@ -383,10 +383,10 @@ static int make_segment(struct ap_supervisor *sv, pid_t pid, const struct ap_sta
 int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 parent_seg, u32 party,
 			u32 *seg)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	if (ap_stat_read(pid, &st))
-		st = (struct ap_stat){ 0 };
+		st = (struct ap_proc_stat){ 0 };
 	return make_segment(sv, pid, &st, root, parent_seg, party, seg);
 }
 
@@ -394,7 +394,7 @@ int ap_handover_segment(struct ap_supervisor *sv, pid_t pid, u32 root, u32 paren
  * Of an image that stands at its exec stop, where its descriptors are its own alone: why it gets no engine, NULL it may
  * have it.  *is_foreign: what it has at our descriptors is not ours to close.
  */
-static const char *refusal(const struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
+static const char *refusal(const struct ap_supervisor *sv, pid_t pid, const struct ap_seized *from,
 			   bool *is_foreign)
 {
 	const u32 first = from->party << AP_PARTY_SHIFT;
@@ -410,7 +410,7 @@ static const char *refusal(const struct ap_supervisor *sv, pid_t pid, const stru
 					: "cannot read its rights";
 }
 
-bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
+bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_seized *from,
 			u32 parent_seg)
 {
 	struct ap_inject in = { .tid = pid,
@@ -429,7 +429,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 				.sigmask = from->sigmask,
 				.has_sigmask = true };
 	const char *why = "the session is full";
-	struct ap_stat st = { 0 };
+	struct ap_proc_stat st = { 0 };
 	bool is_foreign;
 	int ret;
 
@@ -457,7 +457,7 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_tra
 }
 
 /* The old image is gone; a vfork child's was its parent's, which goes on. */
-static void retire_segment(struct ap_supervisor *sv, const struct ap_traced *t)
+static void retire_segment(struct ap_supervisor *sv, const struct ap_seized *t)
 {
 	struct ap_seg *page = t->owns_seg ? ap_session_seg_map(&sv->ses, t->seg) : NULL;
 
@@ -469,7 +469,7 @@ static void retire_segment(struct ap_supervisor *sv, const struct ap_traced *t)
 static void at_exec(struct ap_supervisor *sv, pid_t pid)
 {
 	unsigned long former = (unsigned long)pid;
-	struct ap_traced *t, from;
+	struct ap_seized *t, from;
 
 	/* a thread that execs takes the leader's name; the event tells its former one */
 	(void)ap_task_event_msg(pid, &former);
@@ -489,7 +489,7 @@ static void at_exec(struct ap_supervisor *sv, pid_t pid)
 
 bool ap_handover_event(struct ap_supervisor *sv, pid_t tid, int status)
 {
-	struct ap_traced *t;
+	struct ap_seized *t;
 
 	if (WIFSTOPPED(status) && ap_wait_event(status) == PTRACE_EVENT_EXEC) {
 		at_exec(sv, tid);

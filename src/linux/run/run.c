@@ -375,7 +375,7 @@ static int seize_child(struct ap_run_state *run, const char **why)
 
 static int supervise(struct ap_run_state *run)
 {
-	struct ap_traced first = { 0 };
+	struct ap_seized first = { 0 };
 	const char *why;
 	int ret = seize_child(run, &why);
 

@@ -23,7 +23,7 @@ int ap_run_client_new(struct ap_run_state *run)
 static int add_tasks(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;
-	struct ap_client *c = run->sv.client;
+	struct ap_event_client *c = run->sv.client;
 	int ret;
 
 	for (u32 i = 0; i < opts->ntargets; i++) {

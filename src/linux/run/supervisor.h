@@ -36,12 +36,12 @@ struct ap_track {
 	bool is_free;	 /* in reserve: no process has begun to use it */
 	bool is_taken; /* by somebody, as its memory says; else its number was given out or passed over */
 	u32 uid;       /* of its folder in /proc then */
-	u64 start_time; /* likewise: as in struct ap_stat */
+	u64 start_time; /* likewise: as in struct ap_proc_stat */
 	u64 since_ns;	/* when the segment was first seen */
 };
 
 /* A task that we trace: seized for its exec. */
-struct ap_traced {
+struct ap_seized {
 	pid_t pid; /* of its process */
 	pid_t tid;
 	u32 seg, slot;
@@ -89,7 +89,7 @@ struct ap_doorbell {
 #define AP_SV_TAG_CLIENT (1ULL << 32) /* | the descriptor */
 #define AP_SV_TAG_WAKE	 (1ULL << 33) /* nothing to do but to look whether it is over */
 
-struct ap_client;
+struct ap_event_client;
 
 /* Against the programs' own: not known yet. */
 enum ap_rights { AP_RIGHTS_UNKNOWN, AP_RIGHTS_SAME, AP_RIGHTS_MORE };
@@ -110,13 +110,13 @@ struct ap_supervisor {
 	u32 vain[AP_PARTY_MAX];	   /* of this look: claims of the party's that were not so, */
 	u32 fresh[AP_PARTY_MAX];   /* and segments that got a track */
 	u64 quiet_since
-		[AP_PARTY_MAX];	  /* no process of the party has been known since then; 0: one is */
-	u32 nseen;		  /* all of them, ever */
-	u64 free_at;		  /* when those in reserve are looked at again */
-	u32 looks, untold;	  /* ap_session's as they were then */
-	struct ap_host *host;	  /* NULL: there are no perf events */
-	struct ap_client *client; /* NULL: nobody opens events from outside */
-	struct ap_traced *traced;
+		[AP_PARTY_MAX]; /* no process of the party has been known since then; 0: one is */
+	u32 nseen;		/* all of them, ever */
+	u64 free_at;		/* when those in reserve are looked at again */
+	u32 looks, untold;	/* ap_session's as they were then */
+	struct ap_host *host;	/* NULL: there are no perf events */
+	struct ap_event_client *client; /* NULL: nobody opens events from outside */
+	struct ap_seized *traced;
 	u32 ntraced, traced_cap;
 	enum ap_rights rights;
 	u32 turns;	   /* of the loop */
@@ -219,7 +219,7 @@ void ap_handover_forget(struct ap_supervisor *sv);
  * Injects into a task at its exec stop and lets it go, native with a note when it cannot be.
  * True when the engine runs.
  */
-bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_traced *from,
+bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_seized *from,
 			u32 parent_seg);
 
 /* A new segment of the party, state INIT, for a process of root; -ENOSPC when the session is full. */

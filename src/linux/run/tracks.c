@@ -138,7 +138,7 @@ static void close_pidfd(struct ap_track *t)
 /* Or may be: one that cannot be looked at, for want of descriptors say, is asked about again. */
 static bool is_same_process(pid_t pid, u64 start_time)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 	int ret = ap_stat_read(pid, &st);
 
 	if (ret)

@@ -16,7 +16,7 @@
  * Sums over processes.  Those whose windows follow each other say themselves how far they may be off; others, of which one
  * window or the whole was seen, are compared with each other.
  */
-struct sums {
+struct error_sums {
 	u64 processes, pairs; /* that are compared; windows with a next one */
 	double w, ww;	      /* of the former */
 	double seen,
@@ -29,14 +29,14 @@ struct sums {
 		double rare; /* variances of counts that come one by one */
 	} count[AP_THIN_COUNTS];
 };
-_Static_assert(AP_ROOT_MAX * sizeof(struct sums) <= AP_ERRORS_SIZE, "room");
+_Static_assert(AP_ROOT_MAX * sizeof(struct error_sums) <= AP_ERRORS_SIZE, "room");
 
 static double of_words(const u64 sum[2])
 {
 	return (double)sum[1] * 18446744073709551616.0 + (double)sum[0];
 }
 
-static void add_process(struct sums *to, const struct ap_thin_errors *e)
+static void add_process(struct error_sums *to, const struct ap_thin_errors *e)
 {
 	double all = of_words(e->ww), with_next = of_words(e->wd);
 	bool is_alone = !(with_next > 0);
@@ -64,7 +64,7 @@ static void add_process(struct sums *to, const struct ap_thin_errors *e)
 	}
 }
 
-static void add(struct sums *to, const struct sums *more)
+static void add(struct error_sums *to, const struct error_sums *more)
 {
 	to->processes += more->processes;
 	to->pairs += more->pairs;
@@ -83,9 +83,10 @@ static void add(struct sums *to, const struct sums *more)
 	}
 }
 
-static struct sums *sums_of(const struct ap_session_file *s, u32 root)
+static struct error_sums *sums_of(const struct ap_session_file *s, u32 root)
 {
-	return (struct sums *)ap_session_part(s, AP_ERRORS_OFF) + (root < AP_ROOT_MAX ? root : 0);
+	return (struct error_sums *)ap_session_part(s, AP_ERRORS_OFF) +
+	       (root < AP_ROOT_MAX ? root : 0);
 }
 
 static bool has_windows(const struct ap_thin_errors *e)
@@ -103,7 +104,7 @@ void ap_session_errors_fold(struct ap_session_file *s, const struct ap_seg *head
 
 void ap_session_errors_merge(struct ap_session_file *s, u32 from, u32 to)
 {
-	struct sums *sums = sums_of(s, from);
+	struct error_sums *sums = sums_of(s, from);
 
 	add(sums_of(s, to), sums);
 	memset(sums, 0, sizeof(*sums));
@@ -119,7 +120,7 @@ static double quantile(double df)
 #define NONE_MET 2.4
 
 /* That windows agree says little of what is rare: less is never known than of things that come one by one, by chance. */
-static double error_of_rare(const struct sums *s, u32 k)
+static double error_of_rare(const struct error_sums *s, u32 k)
 {
 	return s->seen > 0 ? 1.96 * sqrt(s->count[k].rare + NONE_MET * s->times / s->seen) : 0;
 }
@@ -134,7 +135,7 @@ static double error_of_rare(const struct sums *s, u32 k)
 #define FAR                                                                                        \
 	(AP_KINDS_TO(AP_KIND_LLC_LOAD_MISS, AP_KIND_ITLB_WALK) | AP_KIND_BIT(AP_KIND_LOAD_LLC_MISS))
 
-static double bias_of(const struct sums *s, u32 k)
+static double bias_of(const struct error_sums *s, u32 k)
 {
 	u64 of_cycles = AP_KIND_BIT(AP_KIND_CYCLES) | AP_KIND_BIT(AP_KIND_REF_CYCLES) |
 			AP_KIND_BIT(AP_KIND_BUS_CYCLES);
@@ -151,7 +152,7 @@ static double bias_of(const struct sums *s, u32 k)
  * Processes are a sample: what each says of the w instructions that it stands for is off by as much as its rate is from that of
  * all.  What the end of the warm-up would have said otherwise is what a window may not be warm by.
  */
-static double error_of(const struct sums *s, u32 k)
+static double error_of(const struct error_sums *s, u32 k)
 {
 	double n = s->ww > 0 ? s->w * s->w / s->ww : 0, y = s->count[k].y, rate, sum, off = 0,
 	       own = 0;
@@ -172,7 +173,7 @@ static double error_of(const struct sums *s, u32 k)
 
 int ap_session_errors(const struct ap_session_file *s, u32 root, struct ap_estimate_errors *out)
 {
-	struct sums sum = { 0 };
+	struct error_sums sum = { 0 };
 	struct ap_seg head;
 	int ret;
 

@@ -41,7 +41,7 @@
 #define HAS_OF_PARENT (1 << 2) /* slots of its parent's */
 #define HAS_OTHER     (1 << 3) /* or any of the session's file */
 
-struct look {
+struct owner_search {
 	const struct ap_session_file *ses;
 	u32 seg, parent;
 	int found;
@@ -53,7 +53,7 @@ static bool overlaps(u64 at, u64 size, u64 from, u64 to)
 }
 
 /* A line of /proc/PID/maps: start-end perms offset major:minor inode */
-static void take_line(struct look *l, const char *line)
+static void take_line(struct owner_search *l, const char *line)
 {
 	u64 start, end, off, dev, ino, seg = AP_SEG_OFF(l->seg), parent = AP_SEG_OFF(l->parent);
 	const char *p = line;
@@ -94,7 +94,7 @@ struct procmap_query_ {
 };
 #define PROCMAP_QUERY_ _IOWR('f', 17, struct procmap_query_)
 
-static bool is_where_it_says(const struct look *l, int maps)
+static bool is_where_it_says(const struct owner_search *l, int maps)
 {
 	struct procmap_query_ q = { .size = sizeof(q) };
 	u64 first = AP_SEG_OFF(l->seg) + AP_SLOT_OFF(0);
@@ -107,7 +107,7 @@ static bool is_where_it_says(const struct look *l, int maps)
 }
 
 /* HAS_*, or -errno where it cannot be seen; -ESRCH of one that has no memory any more. */
-static int look(struct look *l, pid_t pid)
+static int look(struct owner_search *l, pid_t pid)
 {
 	char path[AP_PROC_PATH], *buf, *line, *end;
 	size_t len = 0, all = 0;
@@ -183,7 +183,7 @@ bool ap_owner_may_more(struct ap_supervisor *sv)
 /* Where /proc does not show its memory: a task that descends from one that is known, by the kernel's word. */
 static bool descends(const struct ap_supervisor *sv, pid_t pid)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	for (u32 depth = 0; depth < AP_OWNER_DEPTH && pid > 1; depth++) {
 		if (pid == sv->command)
@@ -238,7 +238,7 @@ static bool is_as_mighty(pid_t pid)
 
 static bool is_above(pid_t pid, pid_t below)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	for (u32 depth = 0; depth < AP_OWNER_DEPTH && below > 1 && pid != below; depth++) {
 		if (ap_stat_read(below, &st))
@@ -274,7 +274,7 @@ static bool may_adopt(const struct ap_supervisor *sv, u32 party, pid_t pid)
  */
 static bool is_related(const struct ap_supervisor *sv, const struct ap_session_file *f, pid_t pid)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	if (!f->party || descends(sv, pid))
 		return true;
@@ -291,7 +291,7 @@ static bool is_related(const struct ap_supervisor *sv, const struct ap_session_f
 static enum ap_owned look_at_maps(struct ap_supervisor *sv, u32 seg, const struct ap_seg *head,
 				  pid_t pid)
 {
-	struct look l = { ap_session_party(&sv->ses, seg), seg, head->parent_seg, 0 };
+	struct owner_search l = { ap_session_party(&sv->ses, seg), seg, head->parent_seg, 0 };
 	int has;
 
 	if (!l.ses)
@@ -344,7 +344,7 @@ static struct ap_track *track_of(struct ap_supervisor *sv, u32 seg)
 /* The process that it was is not waited for yet, so that its number is its own. */
 static bool is_pinned(const struct ap_track *t)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	if (t->pidfd >= 0)
 		return !syscall(SYS_pidfd_send_signal, t->pidfd, 0, NULL, 0) || errno == EPERM;
@@ -360,7 +360,7 @@ static bool is_believed(const struct ap_track *t)
 
 static bool believe(struct ap_track *t)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	t->is_owner = uid_of(t->pid, &t->uid) && !ap_stat_read(t->pid, &st);
 	if (t->is_owner)

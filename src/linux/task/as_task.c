@@ -263,7 +263,7 @@ static bool take_on(const struct rights *r)
 
 /* --- from its root */
 
-struct look {
+struct task_view {
 	struct rights rights;
 	bool switches;
 	int root, fd;
@@ -272,7 +272,7 @@ struct look {
 
 static s64 look_up(void *arg)
 {
-	struct look *l = arg;
+	struct task_view *l = arg;
 	/* /proc/self is the task's own to it, and would be ours */
 	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -285,7 +285,7 @@ static s64 look_up(void *arg)
 
 static void drop_look(void *arg)
 {
-	struct look *l = arg;
+	struct task_view *l = arg;
 
 	if (l->root >= 0)
 		close(l->root);
@@ -319,7 +319,7 @@ static int path_below(const struct ap_as_task *as, const char *name, char at[PAT
 	return 0;
 }
 
-static int fill(struct look *l, const struct ap_as_task *as, s32 dirfd, const char *path)
+static int fill(struct task_view *l, const struct ap_as_task *as, s32 dirfd, const char *path)
 {
 	char name[64], at[PATH_MAX] = "";
 	int ret;
@@ -345,7 +345,7 @@ static int fill(struct look *l, const struct ap_as_task *as, s32 dirfd, const ch
 
 int ap_as_open(const struct ap_as_task *as, s32 dirfd, const char *path)
 {
-	struct look *l = malloc(sizeof(*l));
+	struct task_view *l = malloc(sizeof(*l));
 	int ret;
 
 	if (!l)

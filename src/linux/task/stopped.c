@@ -200,7 +200,7 @@ static bool is_known(const struct ap_stopped *s, pid_t tid)
 static bool has_ended(pid_t pid, pid_t tid)
 {
 	char file[48], text[1024];
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	snprintf(file, sizeof(file), "task/%d/stat", (int)tid);
 	return ap_proc_read(pid, file, text, sizeof(text)) < 0 || !ap_stat_parse(text, &st) ||

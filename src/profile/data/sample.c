@@ -7,11 +7,11 @@
 
 #include "profile/data/internal.h"
 
-struct cursor {
+struct sample_cursor {
 	const u8 *p, *end;
 };
 
-static bool take(struct cursor *c, const u8 **out, u64 n)
+static bool take(struct sample_cursor *c, const u8 **out, u64 n)
 {
 	if (n > (u64)(c->end - c->p))
 		return false;
@@ -20,7 +20,7 @@ static bool take(struct cursor *c, const u8 **out, u64 n)
 	return true;
 }
 
-static bool word(struct cursor *c, u64 *v)
+static bool word(struct sample_cursor *c, u64 *v)
 {
 	if (c->end - c->p < 8)
 		return false;
@@ -29,12 +29,12 @@ static bool word(struct cursor *c, u64 *v)
 	return true;
 }
 
-static bool words(struct cursor *c, const u8 **out, u64 n)
+static bool words(struct sample_cursor *c, const u8 **out, u64 n)
 {
 	return n <= (u64)(c->end - c->p) / 8 && take(c, out, 8 * n);
 }
 
-static bool pair(struct cursor *c, u32 *a, u32 *b)
+static bool pair(struct sample_cursor *c, u32 *a, u32 *b)
 {
 	u64 v;
 
@@ -45,7 +45,7 @@ static bool pair(struct cursor *c, u32 *a, u32 *b)
 	return true;
 }
 
-static bool head(u64 type, struct cursor *c, struct ap_sample *s)
+static bool head(u64 type, struct sample_cursor *c, struct ap_sample *s)
 {
 	u32 rest;
 	u64 id;
@@ -62,7 +62,7 @@ static bool head(u64 type, struct cursor *c, struct ap_sample *s)
 	       (!(type & AP_PERF_SAMPLE_PERIOD) || word(c, &s->period));
 }
 
-static bool read_values(u64 format, struct cursor *c, struct ap_sample *s)
+static bool read_values(u64 format, struct sample_cursor *c, struct ap_sample *s)
 {
 	u64 each = 1 + !!(format & AP_PERF_FORMAT_ID) + !!(format & AP_PERF_FORMAT_LOST);
 	u64 times = !!(format & AP_PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -82,7 +82,7 @@ static bool read_values(u64 format, struct cursor *c, struct ap_sample *s)
 	return words(c, &s->read, all);
 }
 
-static bool raw(struct cursor *c, struct ap_sample *s)
+static bool raw(struct sample_cursor *c, struct ap_sample *s)
 {
 	if (c->end - c->p < 4)
 		return false;
@@ -91,19 +91,19 @@ static bool raw(struct cursor *c, struct ap_sample *s)
 	return take(c, &s->raw, s->raw_size);
 }
 
-static bool branches(u64 how, struct cursor *c, struct ap_sample *s)
+static bool branches(u64 how, struct sample_cursor *c, struct ap_sample *s)
 {
 	return word(c, &s->nbranches) && (!(how & AP_BRANCH_HW_INDEX) || word(c, &s->hw_index)) &&
 	       s->nbranches <= (u64)(c->end - c->p) / 24 &&
 	       words(c, &s->branches, 3 * s->nbranches);
 }
 
-static bool regs(u64 mask, struct cursor *c, u64 *abi, const u8 **out)
+static bool regs(u64 mask, struct sample_cursor *c, u64 *abi, const u8 **out)
 {
 	return word(c, abi) && (!*abi || words(c, out, (u64)__builtin_popcountll(mask)));
 }
 
-static bool stack(struct cursor *c, struct ap_sample *s)
+static bool stack(struct sample_cursor *c, struct ap_sample *s)
 {
 	if (!word(c, &s->stack_size))
 		return false;
@@ -112,7 +112,7 @@ static bool stack(struct cursor *c, struct ap_sample *s)
 	return take(c, &s->stack, s->stack_size) && word(c, &s->stack_dyn);
 }
 
-static bool tail(const struct ap_perf_attr *attr, struct cursor *c, struct ap_sample *s)
+static bool tail(const struct ap_perf_attr *attr, struct sample_cursor *c, struct ap_sample *s)
 {
 	u64 type = attr->sample_type;
 
@@ -128,7 +128,7 @@ static bool tail(const struct ap_perf_attr *attr, struct cursor *c, struct ap_sa
 	       (!(type & AP_PERF_SAMPLE_CODE_PAGE_SIZE) || word(c, &s->code_page_size));
 }
 
-static bool middle(const struct ap_perf_attr *attr, struct cursor *c, struct ap_sample *s)
+static bool middle(const struct ap_perf_attr *attr, struct sample_cursor *c, struct ap_sample *s)
 {
 	u64 type = attr->sample_type;
 
@@ -145,7 +145,7 @@ static bool middle(const struct ap_perf_attr *attr, struct cursor *c, struct ap_
 
 int ap_sample_parse(const struct ap_data_event *ev, const u8 *bytes, struct ap_sample *out)
 {
-	struct cursor c = { bytes + AP_RECORD_HEADER, bytes + ap_get16(bytes + 6) };
+	struct sample_cursor c = { bytes + AP_RECORD_HEADER, bytes + ap_get16(bytes + 6) };
 	const struct ap_perf_attr *attr = &ev->attr;
 
 	memset(out, 0, sizeof(*out));

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "profile/text/intern.h"
 
-struct ap_trace_filter {
+struct ap_raw_filter {
 	u32 n;
 	struct ap_trace_node node[AP_TRACE_NODES_MAX];
 };
@@ -82,10 +82,10 @@ static enum ap_trace_field_kind find(void *arg, const char *name, size_t len,
 	return AP_TRACE_FIELD_NONE;
 }
 
-int ap_trace_filter_parse(struct ap_trace_filter **out, const char *format, const char *text,
+int ap_trace_filter_parse(struct ap_raw_filter **out, const char *format, const char *text,
 			  char *why, size_t size)
 {
-	struct ap_trace_filter *f = ap_profile_calloc(1, sizeof(*f));
+	struct ap_raw_filter *f = ap_profile_calloc(1, sizeof(*f));
 	struct ap_str s;
 
 	ap_str_init(&s, why, size);
@@ -104,12 +104,12 @@ int ap_trace_filter_parse(struct ap_trace_filter **out, const char *format, cons
 	return 0;
 }
 
-void ap_trace_filter_free(struct ap_trace_filter *f)
+void ap_trace_filter_free(struct ap_raw_filter *f)
 {
 	free(f);
 }
 
-bool ap_trace_filter_match(const struct ap_trace_filter *f, const u8 *raw, u32 size)
+bool ap_trace_filter_match(const struct ap_raw_filter *f, const u8 *raw, u32 size)
 {
 	return ap_trace_expr_match(f->node, f->n, raw, size);
 }

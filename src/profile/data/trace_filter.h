@@ -10,12 +10,12 @@
 
 #include "base/types.h"
 
-struct ap_trace_filter;
+struct ap_raw_filter;
 
 /* 0, or -errno with a line in why. */
-AP_MUST_CHECK int ap_trace_filter_parse(struct ap_trace_filter **out, const char *format,
+AP_MUST_CHECK int ap_trace_filter_parse(struct ap_raw_filter **out, const char *format,
 					const char *text, char *why, size_t size);
-bool ap_trace_filter_match(const struct ap_trace_filter *f, const u8 *raw, u32 size);
-void ap_trace_filter_free(struct ap_trace_filter *f);
+bool ap_trace_filter_match(const struct ap_raw_filter *f, const u8 *raw, u32 size);
+void ap_trace_filter_free(struct ap_raw_filter *f);
 
 #endif

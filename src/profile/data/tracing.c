@@ -95,12 +95,12 @@ struct ap_tracing {
 	bool is_cut; /* formats are read without what says how to print */
 };
 
-struct cursor {
+struct tracing_cursor {
 	const u8 *p, *end;
 	bool swapped;
 };
 
-static bool take(struct cursor *c, u64 n, const u8 **out)
+static bool take(struct tracing_cursor *c, u64 n, const u8 **out)
 {
 	if (n > (u64)(c->end - c->p))
 		return false;
@@ -109,7 +109,7 @@ static bool take(struct cursor *c, u64 n, const u8 **out)
 	return true;
 }
 
-static bool word(struct cursor *c, u32 *v)
+static bool word(struct tracing_cursor *c, u32 *v)
 {
 	const u8 *p;
 
@@ -119,7 +119,7 @@ static bool word(struct cursor *c, u32 *v)
 	return true;
 }
 
-static bool text(struct cursor *c, const char **out)
+static bool text(struct tracing_cursor *c, const char **out)
 {
 	const u8 *nul = c->p < c->end ? memchr(c->p, 0, (size_t)(c->end - c->p)) : NULL;
 
@@ -130,7 +130,7 @@ static bool text(struct cursor *c, const char **out)
 }
 
 /* A counted file, with a NUL behind it that the parser needs; to be freed. */
-static bool file(struct cursor *c, char **out, u64 *size)
+static bool file(struct tracing_cursor *c, char **out, u64 *size)
 {
 	const u8 *p;
 
@@ -144,14 +144,14 @@ static bool file(struct cursor *c, char **out, u64 *size)
 	return true;
 }
 
-static bool named_file(struct cursor *c, const char *name, char **out, u64 *size)
+static bool named_file(struct tracing_cursor *c, const char *name, char **out, u64 *size)
 {
 	const char *is;
 
 	return text(c, &is) && !strcmp(is, name) && file(c, out, size);
 }
 
-static bool headers(struct cursor *c, struct tep_handle *tep)
+static bool headers(struct tracing_cursor *c, struct tep_handle *tep)
 {
 	const u8 *sizes;
 	const char *version;
@@ -187,7 +187,7 @@ static void cut(char *format)
 		print[1] = '\0';
 }
 
-static bool formats(struct cursor *c, const struct ap_tracing *t, const char *system)
+static bool formats(struct tracing_cursor *c, const struct ap_tracing *t, const char *system)
 {
 	u32 i, n;
 
@@ -207,7 +207,7 @@ static bool formats(struct cursor *c, const struct ap_tracing *t, const char *sy
 	return true;
 }
 
-static void read_all(struct ap_tracing *t, struct cursor c)
+static void read_all(struct ap_tracing *t, struct tracing_cursor c)
 {
 	const char *system;
 	u32 n;
@@ -224,7 +224,7 @@ static void read_all(struct ap_tracing *t, struct cursor c)
  * libtraceevent's parser faults on some formats that are wrong, and a profile may have any.  So a child reads them
  * first, with a limit of its time.
  */
-static bool is_readable(struct ap_tracing *t, const struct cursor *c)
+static bool is_readable(struct ap_tracing *t, const struct tracing_cursor *c)
 {
 	const struct rlimit seconds = { 10, 10 }, none = { 0, 0 };
 	pid_t pid = fork();
@@ -248,7 +248,7 @@ static bool is_readable(struct ap_tracing *t, const struct cursor *c)
 struct ap_tracing *ap_tracing_read(struct ap_data *d)
 {
 	struct ap_tracing *t;
-	struct cursor c = { 0 };
+	struct tracing_cursor c = { 0 };
 	u64 size;
 
 	c.p = ap_data_feature(d, AP_FEAT_TRACING_DATA, &size);

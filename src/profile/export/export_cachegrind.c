@@ -37,13 +37,13 @@ static const struct {
 #define MODELLED 0x15b6U
 
 /* A line's costs. */
-struct cost {
+struct line_cost {
 	u32 func, line;
 	u64 weight[COLUMNS];
 };
 
-struct costs {
-	struct cost *v;
+struct line_costs {
+	struct line_cost *v;
 	size_t n, room;
 };
 
@@ -65,19 +65,20 @@ static u32 column_of(const char *event)
 	return COLUMNS;
 }
 
-static bool add(struct costs *costs, const struct ap_stack_frame *frame, u32 column, u64 weight)
+static bool add(struct line_costs *costs, const struct ap_stack_frame *frame, u32 column,
+		u64 weight)
 {
-	struct cost *v = ap_export_grow(costs->v, costs->n, &costs->room, sizeof(*v));
+	struct line_cost *v = ap_export_grow(costs->v, costs->n, &costs->room, sizeof(*v));
 
 	if (!v)
 		return false;
 	costs->v = v;
-	costs->v[costs->n] = (struct cost){ .func = frame->func, .line = frame->line };
+	costs->v[costs->n] = (struct line_cost){ .func = frame->func, .line = frame->line };
 	costs->v[costs->n++].weight[column] = weight;
 	return true;
 }
 
-static bool collect(const struct ap_export *x, u32 event, u32 column, struct costs *costs)
+static bool collect(const struct ap_export *x, u32 event, u32 column, struct line_costs *costs)
 {
 	const struct ap_stack_event *ev = &x->stacks->event[event];
 
@@ -94,14 +95,14 @@ static bool collect(const struct ap_export *x, u32 event, u32 column, struct cos
 
 static int by_place(const void *a, const void *b)
 {
-	const struct cost *x = a, *y = b;
+	const struct line_cost *x = a, *y = b;
 
 	if (x->func != y->func)
 		return x->func < y->func ? -1 : 1;
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-static void merge(struct costs *costs)
+static void merge(struct line_costs *costs)
 {
 	size_t n = 0;
 
@@ -137,12 +138,12 @@ static void put_weights(const u64 *weight, u32 present, FILE *out)
 	fputc('\n', out);
 }
 
-static void put(const struct ap_export *x, const struct costs *costs, u32 present, FILE *out)
+static void put(const struct ap_export *x, const struct line_costs *costs, u32 present, FILE *out)
 {
 	u64 sum[COLUMNS] = { 0 };
 
 	for (size_t i = 0; i < costs->n; i++) {
-		const struct cost *c = &costs->v[i];
+		const struct line_cost *c = &costs->v[i];
 		const struct ap_stack_func *func = &x->stacks->func[c->func];
 
 		if (!i || c[-1].func != c->func)
@@ -159,7 +160,7 @@ static void put(const struct ap_export *x, const struct costs *costs, u32 presen
 
 int ap_export_cachegrind(const struct ap_export *x, FILE *out)
 {
-	struct costs costs = { 0 };
+	struct line_costs costs = { 0 };
 	u32 present = 0;
 	bool ok = true;
 

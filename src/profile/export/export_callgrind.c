@@ -12,21 +12,21 @@
 #include "profile/export/export.h"
 
 /* One line of costs; callee is FUNC_SELF for what a function cost itself. */
-struct cost {
+struct call_cost {
 	u32 func, callee, line;
 	u64 weight, count;
 };
 
 #define FUNC_SELF ((u32)-1)
 
-struct costs {
-	struct cost *v;
+struct call_costs {
+	struct call_cost *v;
 	size_t n, room;
 };
 
-static bool add(struct costs *costs, struct cost cost)
+static bool add(struct call_costs *costs, struct call_cost cost)
 {
-	struct cost *v = ap_export_grow(costs->v, costs->n, &costs->room, sizeof(*v));
+	struct call_cost *v = ap_export_grow(costs->v, costs->n, &costs->room, sizeof(*v));
 
 	if (!v)
 		return false;
@@ -37,7 +37,7 @@ static bool add(struct costs *costs, struct cost cost)
 
 static int by_place(const void *a, const void *b)
 {
-	const struct cost *x = a, *y = b;
+	const struct call_cost *x = a, *y = b;
 
 	if (x->func != y->func)
 		return x->func < y->func ? -1 : 1;
@@ -67,7 +67,8 @@ static bool is_repeated(const struct ap_export *x, const struct ap_stack_event *
 }
 
 /* Samples of a thread that has no stack at all do not exist: there is at least the place itself. */
-static bool collect(const struct ap_export *x, const struct ap_stack_event *ev, struct costs *costs)
+static bool collect(const struct ap_export *x, const struct ap_stack_event *ev,
+		    struct call_costs *costs)
 {
 	bool ok = true;
 
@@ -80,19 +81,19 @@ static bool collect(const struct ap_export *x, const struct ap_stack_event *ev, 
 			continue;
 		frame = &x->stacks->frame[node->frame];
 		if (node->count)
-			ok = add(costs, (struct cost){ frame->func, FUNC_SELF, frame->line,
-						       ap_export_self(x, node), node->count });
+			ok = add(costs, (struct call_cost){ frame->func, FUNC_SELF, frame->line,
+							    ap_export_self(x, node), node->count });
 		if (!ok || ap_stacks_is_thread(ev, parent) || is_repeated(x, ev, i))
 			continue;
 		caller = &x->stacks->frame[ev->node[parent].frame];
-		ok = add(costs, (struct cost){ caller->func, frame->func, caller->line,
-					       ap_export_total(x, node), node->count_below });
+		ok = add(costs, (struct call_cost){ caller->func, frame->func, caller->line,
+						    ap_export_total(x, node), node->count_below });
 	}
 	return ok;
 }
 
 /* Equal places become one. */
-static void merge(struct costs *costs)
+static void merge(struct call_costs *costs)
 {
 	size_t n = 0;
 
@@ -132,12 +133,12 @@ static const char *object_of(const struct ap_stack_func *func)
 	return func->dso ? func->dso->path : "???";
 }
 
-static void put(const struct ap_export *x, const struct costs *costs, FILE *out)
+static void put(const struct ap_export *x, const struct call_costs *costs, FILE *out)
 {
 	u32 current = FUNC_SELF;
 
 	for (size_t i = 0; i < costs->n; i++) {
-		const struct cost *c = &costs->v[i];
+		const struct call_cost *c = &costs->v[i];
 		const struct ap_stack_func *func = &x->stacks->func[c->func];
 
 		if (c->func != current) {
@@ -162,7 +163,7 @@ static void put(const struct ap_export *x, const struct costs *costs, FILE *out)
 int ap_export_callgrind(const struct ap_export *x, FILE *out)
 {
 	const struct ap_stack_event *ev = &x->stacks->event[x->event];
-	struct costs costs = { 0 };
+	struct call_costs costs = { 0 };
 	u64 total = x->weight == AP_WEIGHT_PERIOD ? ev->period : ev->count;
 
 	if (!collect(x, ev, &costs)) {

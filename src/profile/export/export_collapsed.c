@@ -34,14 +34,14 @@ static void put_stack(const struct ap_export *x, const struct ap_stack_event *ev
 		fputs("_[k]", out);
 }
 
-struct line {
+struct stack_line {
 	char *stack;
 	u64 weight;
 };
 
 static int by_stack(const void *a, const void *b)
 {
-	return strcmp(((const struct line *)a)->stack, ((const struct line *)b)->stack);
+	return strcmp(((const struct stack_line *)a)->stack, ((const struct stack_line *)b)->stack);
 }
 
 static char *line_of(const struct ap_export *x, const struct ap_stack_event *ev, u32 node)
@@ -56,7 +56,7 @@ static char *line_of(const struct ap_export *x, const struct ap_stack_event *ev,
 	return fclose(out) ? NULL : text;
 }
 
-static void put_lines(struct line *line, u32 n, FILE *out)
+static void put_lines(struct stack_line *line, u32 n, FILE *out)
 {
 	qsort(line, n, sizeof(*line), by_stack);
 	for (u32 i = 0; i < n; i++) {
@@ -71,7 +71,7 @@ static void put_lines(struct line *line, u32 n, FILE *out)
 int ap_export_collapsed(const struct ap_export *x, FILE *out)
 {
 	const struct ap_stack_event *ev = &x->stacks->event[x->event];
-	struct line *line = calloc(ev->nnodes + 1, sizeof(*line));
+	struct stack_line *line = calloc(ev->nnodes + 1, sizeof(*line));
 	int ret = line ? 0 : -ENOMEM;
 	u32 n = 0;
 

@@ -17,7 +17,7 @@
 #define MAX_INLINES 32
 
 /* What a place of a file resolved to: a run of frames, innermost first. */
-struct place {
+struct stack_place {
 	const struct ap_dso *dso;
 	u64 addr;
 	const struct ap_symbol *jit; /* whose code was there, where that changes */
@@ -31,7 +31,7 @@ struct node_ref {
 struct ap_stacks_private {
 	struct ap_stacks_options options;
 	struct ap_table funcs, frames, places, nodes, threads; /* indices + 1 */
-	struct place *place;
+	struct stack_place *place;
 	u32 *run;
 	u32 nplaces, nrun;
 	u32 frame_of[MAX_DEPTH]; /* the stack at hand, innermost first */
@@ -123,7 +123,7 @@ static const char *name_of(struct ap_stacks *s, const struct ap_place *at,
 	return ap_intern_str(&s->session.symbols.text, text);
 }
 
-static void add_run(struct ap_stacks *s, struct place *place, u32 frame)
+static void add_run(struct ap_stacks *s, struct stack_place *place, u32 frame)
 {
 	struct ap_stacks_private *p = s->private;
 
@@ -135,7 +135,7 @@ static void add_run(struct ap_stacks *s, struct place *place, u32 frame)
 }
 
 /* innermost: of the functions at a place the one whose line it is. */
-static void add_function(struct ap_stacks *s, struct place *place, const struct ap_place *at,
+static void add_function(struct ap_stacks *s, struct stack_place *place, const struct ap_place *at,
 			 const struct ap_symbol *sym, u32 depth, bool innermost)
 {
 	bool by_place = s->private->options.by_place;
@@ -155,7 +155,7 @@ static void add_function(struct ap_stacks *s, struct place *place, const struct 
 	add_run(s, place, find_frame(s, &frame));
 }
 
-static void resolve(struct ap_stacks *s, struct place *place, const struct ap_place *at)
+static void resolve(struct ap_stacks *s, struct stack_place *place, const struct ap_place *at)
 {
 	const struct ap_symbol *inlined[MAX_INLINES];
 	u32 n = 0;
@@ -171,18 +171,18 @@ static void resolve(struct ap_stacks *s, struct place *place, const struct ap_pl
 }
 
 /* By file and place, because mappings come and go. */
-static struct place *find_place(struct ap_stacks *s, const struct ap_place *at)
+static struct stack_place *find_place(struct ap_stacks *s, const struct ap_place *at)
 {
 	struct ap_stacks_private *p = s->private;
-	struct place key = { .dso = at->dso,
-			     .addr = at->addr,
-			     .jit = at->dso && at->dso->kind == AP_DSO_JIT ? at->sym : NULL };
+	struct stack_place key = { .dso = at->dso,
+				   .addr = at->addr,
+				   .jit = at->dso && at->dso->kind == AP_DSO_JIT ? at->sym : NULL };
 	u64 hash = ap_hash_ptr(ap_hash_mix(ap_hash_ptr(3, key.dso), key.addr), key.jit);
 	const struct ap_table_slot *slot;
 
 	ap_table_each(&p->places, hash, slot)
 	{
-		struct place *old = &p->place[slot->item - 1];
+		struct stack_place *old = &p->place[slot->item - 1];
 
 		if (old->dso == key.dso && old->addr == key.addr && old->jit == key.jit)
 			return old;
@@ -195,10 +195,10 @@ static struct place *find_place(struct ap_stacks *s, const struct ap_place *at)
 	return &p->place[p->nplaces++];
 }
 
-static void push(struct ap_stacks *s, struct ap_thread *thread, u8 cpumode, u64 ip)
+static void push(struct ap_stacks *s, struct ap_profile_thread *thread, u8 cpumode, u64 ip)
 {
 	struct ap_stacks_private *p = s->private;
-	struct place *place;
+	struct stack_place *place;
 	struct ap_place at;
 
 	ap_session_resolve(&s->session, thread, cpumode, ip, &at);
@@ -265,7 +265,7 @@ static u32 find_thread(struct ap_stacks *s, const struct ap_stack_thread *t)
 
 /* --- samples */
 
-static void read_chain(struct ap_stacks *s, struct ap_thread *thread,
+static void read_chain(struct ap_stacks *s, struct ap_profile_thread *thread,
 		       const struct ap_sample *sample)
 {
 	struct ap_stacks_private *p = s->private;
@@ -301,7 +301,7 @@ static void take_sample(struct ap_stacks *s, const struct ap_data_rec *rec)
 	struct ap_stacks_private *p = s->private;
 	struct ap_stack_thread who;
 	struct ap_stack_event *ev;
-	struct ap_thread *thread;
+	struct ap_profile_thread *thread;
 	struct ap_sample sample;
 	u32 node;
 

@@ -56,7 +56,7 @@ struct ap_stacks_options {
 };
 
 struct ap_stacks {
-	struct ap_session session;
+	struct ap_profile_session session;
 	struct ap_stack_func *func;
 	u32 nfuncs;
 	struct ap_stack_frame *frame;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 struct ap_annotate {
-	struct ap_session *s;
-	const struct ap_filter *filter; /* or NULL */
-	struct ap_table known;		/* by symbol and event */
+	struct ap_profile_session *s;
+	const struct ap_sample_filter *filter; /* or NULL */
+	struct ap_table known;		       /* by symbol and event */
 	u32 n;
 	struct ap_notes **all;
 	struct {
@@ -16,7 +16,7 @@ struct ap_annotate {
 	u32 ntotal;
 };
 
-struct ap_annotate *ap_annotate_new(struct ap_session *s)
+struct ap_annotate *ap_annotate_new(struct ap_profile_session *s)
 {
 	struct ap_annotate *a = ap_profile_calloc(1, sizeof(*a));
 
@@ -117,14 +117,14 @@ void ap_annotate_age(struct ap_annotate *a, bool all)
 	}
 }
 
-void ap_annotate_filter(struct ap_annotate *a, const struct ap_filter *filter)
+void ap_annotate_filter(struct ap_annotate *a, const struct ap_sample_filter *filter)
 {
 	a->filter = filter;
 }
 
 bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec)
 {
-	struct ap_thread *t;
+	struct ap_profile_thread *t;
 	struct ap_sample s;
 	struct ap_place p;
 

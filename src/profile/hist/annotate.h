@@ -26,10 +26,10 @@ struct ap_notes {
 
 struct ap_annotate;
 
-struct ap_annotate *ap_annotate_new(struct ap_session *s);
+struct ap_annotate *ap_annotate_new(struct ap_profile_session *s);
 void ap_annotate_free(struct ap_annotate *a);
 /* Of samples by the next function only those that the filter takes; it stays the caller's. */
-void ap_annotate_filter(struct ap_annotate *a, const struct ap_filter *filter);
+void ap_annotate_filter(struct ap_annotate *a, const struct ap_sample_filter *filter);
 /* false: the sample is damaged */
 bool ap_annotate_sample(struct ap_annotate *a, const struct ap_data_rec *rec);
 /* Of a sample that was resolved elsewhere; count of the same kind. */

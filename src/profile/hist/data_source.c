@@ -10,12 +10,12 @@
 
 #define BLOCKED_SHIFT 40
 
-struct words {
+struct source_words {
 	char text[128];
 	size_t n;
 };
 
-static void say(struct words *w, const char *text)
+static void say(struct source_words *w, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -26,7 +26,7 @@ static void say(struct words *w, const char *text)
 }
 
 /* The names of the bits that are set, from bit first on, with "or" between. */
-static u32 bits(struct words *w, u64 mask, const char *const *name, u32 n)
+static u32 bits(struct source_words *w, u64 mask, const char *const *name, u32 n)
 {
 	u32 i, said = 0;
 
@@ -40,7 +40,7 @@ static u32 bits(struct words *w, u64 mask, const char *const *name, u32 n)
 	return said;
 }
 
-static void operation(struct words *w, u64 op)
+static void operation(struct source_words *w, u64 op)
 {
 	static const char *const names[] = { "N/A", "LOAD", "STORE", "PFETCH", "EXEC" };
 	u32 i;
@@ -54,7 +54,7 @@ static void operation(struct words *w, u64 op)
 	say(w, "No");
 }
 
-static void hit_or_miss(struct words *w, u64 mask)
+static void hit_or_miss(struct source_words *w, u64 mask)
 {
 	if (mask & 2)
 		say(w, " hit");
@@ -62,7 +62,7 @@ static void hit_or_miss(struct words *w, u64 mask)
 		say(w, " miss");
 }
 
-static void level(struct words *w, u64 v)
+static void level(struct source_words *w, u64 v)
 {
 	static const char *const names[] = { "N/A",
 					     NULL,
@@ -102,7 +102,7 @@ static void level(struct words *w, u64 v)
 	hit_or_miss(w, mask);
 }
 
-static void snoop(struct words *w, u64 v)
+static void snoop(struct source_words *w, u64 v)
 {
 	static const char *const names[] = { "N/A", "None", "Hit", "Miss", "HitM" };
 	static const char *const more[] = { "Fwd", "Peer" };
@@ -118,7 +118,7 @@ static void snoop(struct words *w, u64 v)
 		say(w, "N/A");
 }
 
-static void tlb(struct words *w, u64 mask)
+static void tlb(struct source_words *w, u64 mask)
 {
 	static const char *const names[] = { "N/A", NULL, NULL, "L1", "L2", "Walker", "Fault" };
 
@@ -128,7 +128,7 @@ static void tlb(struct words *w, u64 mask)
 }
 
 /* What has been said, into a text of the caller's. */
-static const char *give(const struct words *w, char *text, size_t size)
+static const char *give(const struct source_words *w, char *text, size_t size)
 {
 	snprintf(text, size, "%s", w->text);
 	return text;
@@ -136,7 +136,7 @@ static const char *give(const struct words *w, char *text, size_t size)
 
 const char *ap_source_level(u64 v, char *text, size_t size)
 {
-	struct words w = { "", 0 };
+	struct source_words w = { "", 0 };
 
 	level(&w, v);
 	return give(&w, text, size);
@@ -144,7 +144,7 @@ const char *ap_source_level(u64 v, char *text, size_t size)
 
 const char *ap_source_snoop(u64 v, char *text, size_t size)
 {
-	struct words w = { "", 0 };
+	struct source_words w = { "", 0 };
 
 	snoop(&w, v);
 	return give(&w, text, size);
@@ -152,7 +152,7 @@ const char *ap_source_snoop(u64 v, char *text, size_t size)
 
 const char *ap_source_tlb(u64 v, char *text, size_t size)
 {
-	struct words w = { "", 0 };
+	struct source_words w = { "", 0 };
 
 	tlb(&w, AP_SOURCE_TLB(v));
 	return give(&w, text, size);
@@ -173,7 +173,7 @@ const char *ap_source_blocked(u64 v)
 
 int ap_source_line(u64 v, char *text, size_t size)
 {
-	struct words w = { "", 0 };
+	struct source_words w = { "", 0 };
 
 	say(&w, "|OP ");
 	operation(&w, v & 31);

@@ -11,7 +11,7 @@
 #define PERIOD_WIDTH  14
 #define FORMULA_WIDTH 70
 
-struct row {
+struct diff_row {
 	const struct ap_hist_entry *e; /* what is shown: the later one where there are both */
 	bool was, is;
 	bool hidden; /* by the filter, of the baseline where it was there */
@@ -20,8 +20,8 @@ struct row {
 	s64 weighted;
 };
 
-struct table {
-	struct row *row;
+struct diff_table {
+	struct diff_row *row;
 	size_t n;
 	const struct ap_hist_opts *keys;
 	const struct ap_diff_opts *opts;
@@ -37,7 +37,7 @@ static int cmp_names(const char *a, const char *b)
 }
 
 /* By the names that the keys show. */
-static int cmp_keys(const struct table *t, const struct ap_hist_entry *a,
+static int cmp_keys(const struct diff_table *t, const struct ap_hist_entry *a,
 		    const struct ap_hist_entry *b)
 {
 	int r = 0;
@@ -63,7 +63,7 @@ static int cmp_keys(const struct table *t, const struct ap_hist_entry *a,
 
 static int by_keys(const void *pa, const void *pb, void *arg)
 {
-	const struct row *a = pa, *b = pb;
+	const struct diff_row *a = pa, *b = pb;
 
 	return cmp_keys(arg, a->e, b->e);
 }
@@ -75,8 +75,8 @@ static int cmp_double(double a, double b)
 
 static int by_change(const void *pa, const void *pb, void *arg)
 {
-	const struct row *a = pa, *b = pb;
-	const struct table *t = arg;
+	const struct diff_row *a = pa, *b = pb;
+	const struct diff_table *t = arg;
 	int r = 0;
 
 	/* what is gone comes last */
@@ -105,31 +105,31 @@ static int by_change(const void *pa, const void *pb, void *arg)
 	return r ? r : cmp_keys(t, a->e, b->e);
 }
 
-static void take(struct table *t, const struct ap_hist *h, bool after)
+static void take(struct diff_table *t, const struct ap_hist *h, bool after)
 {
 	u32 i;
 
 	for (i = 0; h && i < ap_hist_entries(h); i++) {
 		const struct ap_hist_entry *e = ap_hist_entry(h, i);
 
-		t->row[t->n++] = (struct row){ .e = e,
-					       .was = !after,
-					       .is = after,
-					       .hidden = e->hidden,
-					       .before = after ? 0 : e->period,
-					       .after = after ? e->period : 0 };
+		t->row[t->n++] = (struct diff_row){ .e = e,
+						    .was = !after,
+						    .is = after,
+						    .hidden = e->hidden,
+						    .before = after ? 0 : e->period,
+						    .after = after ? e->period : 0 };
 	}
 }
 
 /* Rows of the same names become one. */
-static void pair(struct table *t)
+static void pair(struct diff_table *t)
 {
 	size_t i, n = 0;
 
 	if (t->n)
 		qsort_r(t->row, t->n, sizeof(*t->row), by_keys, t);
 	for (i = 0; i < t->n; i++) {
-		struct row *r = n ? &t->row[n - 1] : NULL;
+		struct diff_row *r = n ? &t->row[n - 1] : NULL;
 
 		if (!r || cmp_keys(t, r->e, t->row[i].e)) {
 			t->row[n++] = t->row[i];
@@ -154,12 +154,12 @@ static double percent(u64 part, u64 all)
 	return all ? 100.0 * (double)part / (double)all : 0.0;
 }
 
-static void compute(struct table *t)
+static void compute(struct diff_table *t)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < t->n; i++) {
-		struct row *r = &t->row[i];
+		struct diff_row *r = &t->row[i];
 
 		r->delta = percent(r->after, t->after) - percent(r->before, t->before);
 		r->weighted =
@@ -177,7 +177,7 @@ static void compute(struct table *t)
 	t->n = n;
 }
 
-static void change(const struct table *t, const struct row *r, int width, FILE *out)
+static void change(const struct diff_table *t, const struct diff_row *r, int width, FILE *out)
 {
 	char text[64] = "";
 
@@ -193,7 +193,7 @@ static void change(const struct table *t, const struct row *r, int width, FILE *
 }
 
 /* How the change was computed; of what is gone nothing was. */
-static void formula(const struct table *t, const struct row *r, FILE *out)
+static void formula(const struct diff_table *t, const struct diff_row *r, FILE *out)
 {
 	unsigned long long before = r->before, after = r->after;
 	char text[160] = "";
@@ -209,13 +209,13 @@ static void formula(const struct table *t, const struct row *r, FILE *out)
 	ap_print(out, "  %*s", FORMULA_WIDTH, text);
 }
 
-static bool is_left_out(const struct table *t, u32 i)
+static bool is_left_out(const struct diff_table *t, u32 i)
 {
 	return t->keys->single[t->keys->sort[i]];
 }
 
-static void print_row(const struct table *t, const struct row *r, int width, const u32 *key_width,
-		      FILE *out)
+static void print_row(const struct diff_table *t, const struct diff_row *r, int width,
+		      const u32 *key_width, FILE *out)
 {
 	static char text[16384];
 	u32 i;
@@ -254,7 +254,7 @@ static void dots(u32 n, FILE *out)
 		fputc('.', out);
 }
 
-static void header(const struct table *t, const char *name, int width, const u32 *key_width,
+static void header(const struct diff_table *t, const char *name, int width, const u32 *key_width,
 		   FILE *out)
 {
 	u32 i;
@@ -287,7 +287,7 @@ static void header(const struct table *t, const char *name, int width, const u32
 	fputs("\n#\n", out);
 }
 
-static void print(const struct table *t, FILE *out)
+static void print(const struct diff_table *t, FILE *out)
 {
 	static const struct {
 		const char *name;
@@ -319,7 +319,7 @@ static void print(const struct table *t, FILE *out)
 void ap_diff_print(const struct ap_hist *before, const struct ap_hist *after,
 		   const struct ap_hist_opts *keys, const struct ap_diff_opts *opts, FILE *out)
 {
-	struct table t = { .keys = keys, .opts = opts, .names = before ? before : after };
+	struct diff_table t = { .keys = keys, .opts = opts, .names = before ? before : after };
 	size_t most = (before ? ap_hist_entries(before) : 0) + (after ? ap_hist_entries(after) : 0);
 
 	t.before = before ? ap_hist_total(before) : 0;

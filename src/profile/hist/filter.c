@@ -73,7 +73,7 @@ static bool next_range(const char **p, unsigned long *from, unsigned long *to)
 	return *from <= *to && *to < MAX_CPUS;
 }
 
-static int parse_cpus(struct ap_filter *f, char *why)
+static int parse_cpus(struct ap_sample_filter *f, char *why)
 {
 	const char *p = f->cpus;
 	unsigned long from, to;
@@ -115,7 +115,7 @@ static bool seconds(const char *text, size_t len, u64 *out)
 	return len && i == len;
 }
 
-static bool add_span(struct ap_filter *f, u64 start, u64 end)
+static bool add_span(struct ap_sample_filter *f, u64 start, u64 end)
 {
 	if (f->nspans == MAX_SPANS || (end && start > end))
 		return false;
@@ -125,7 +125,8 @@ static bool add_span(struct ap_filter *f, u64 start, u64 end)
 }
 
 /* "10%/2" is the second tenth, "10%-20%" what it says; of the time from the first sample to the last. */
-static bool percent_span(struct ap_filter *f, const char *text, size_t len, u64 first, u64 last)
+static bool percent_span(struct ap_sample_filter *f, const char *text, size_t len, u64 first,
+			 u64 last)
 {
 	double a, b, total = (double)(last - first);
 	unsigned int part;
@@ -153,7 +154,7 @@ static bool percent_span(struct ap_filter *f, const char *text, size_t len, u64 
 			first + (u64)round(b / 100 * total));
 }
 
-static bool second_span(struct ap_filter *f, const char *text, size_t len)
+static bool second_span(struct ap_sample_filter *f, const char *text, size_t len)
 {
 	const char *comma = memchr(text, ',', len);
 	size_t n = comma ? (size_t)(comma - text) : len;
@@ -166,7 +167,7 @@ static bool second_span(struct ap_filter *f, const char *text, size_t len)
 	return add_span(f, start, end);
 }
 
-static int parse_time(struct ap_filter *f, struct ap_data *d, char *why)
+static int parse_time(struct ap_sample_filter *f, struct ap_data *d, char *why)
 {
 	bool percents = strchr(f->time, '%');
 	const char *p = f->time, *stops = percents ? ", " : " ";
@@ -204,7 +205,7 @@ static int parse_time(struct ap_filter *f, struct ap_data *d, char *why)
 	return -EINVAL;
 }
 
-int ap_filter_parse(struct ap_filter *f, struct ap_data *d, char *why)
+int ap_filter_parse(struct ap_sample_filter *f, struct ap_data *d, char *why)
 {
 	int r = 0;
 
@@ -220,13 +221,13 @@ int ap_filter_parse(struct ap_filter *f, struct ap_data *d, char *why)
 	return r;
 }
 
-void ap_filter_fini(struct ap_filter *f)
+void ap_filter_fini(struct ap_sample_filter *f)
 {
 	free(f->span);
 	free(f->cpu);
 }
 
-static bool in_time(const struct ap_filter *f, u64 t)
+static bool in_time(const struct ap_sample_filter *f, u64 t)
 {
 	u32 i;
 
@@ -242,14 +243,15 @@ static bool in_time(const struct ap_filter *f, u64 t)
 	return !f->nspans;
 }
 
-bool ap_filter_takes(const struct ap_filter *f, const struct ap_sample *s)
+bool ap_filter_takes(const struct ap_sample_filter *f, const struct ap_sample *s)
 {
 	if (f->cpu && (s->cpu >= f->ncpus || !f->cpu[s->cpu]))
 		return false;
 	return in_time(f, s->time);
 }
 
-bool ap_filter_task(const struct ap_filter *f, const struct ap_thread *t, const char *comm)
+bool ap_filter_task(const struct ap_sample_filter *f, const struct ap_profile_thread *t,
+		    const char *comm)
 {
 	return (!f->comms || in_list(f->comms, comm)) &&
 	       (!f->pids || number_in_list(f->pids, t->pid)) &&
@@ -257,7 +259,7 @@ bool ap_filter_task(const struct ap_filter *f, const struct ap_thread *t, const 
 }
 
 /* A symbol also by the address where it begins, as it ran. */
-static bool symbol_wanted(const struct ap_filter *f, const struct ap_place *p)
+static bool symbol_wanted(const struct ap_sample_filter *f, const struct ap_place *p)
 {
 	char addr[24];
 
@@ -270,7 +272,7 @@ static bool symbol_wanted(const struct ap_filter *f, const struct ap_place *p)
 	return in_list(f->symbols, addr);
 }
 
-bool ap_filter_place(const struct ap_filter *f, const struct ap_place *p)
+bool ap_filter_place(const struct ap_sample_filter *f, const struct ap_place *p)
 {
 	if (f->dsos &&
 	    (!p->dso || !(in_list(f->dsos, p->dso->name) || in_list(f->dsos, p->dso->path))))

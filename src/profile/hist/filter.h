@@ -14,7 +14,7 @@ struct ap_filter_span {
 	u64 start, end; /* 0: open */
 };
 
-struct ap_filter {
+struct ap_sample_filter {
 	/* as given, NULL: not; all separated by commas */
 	const char *comms, *dsos, *symbols, *pids, *tids, *cpus, *time;
 	const char *symbol_part; /* names that have it in them */
@@ -27,12 +27,13 @@ struct ap_filter {
 #define AP_FILTER_WHY 200
 
 /* Reads what must be parsed; 0, or -EINVAL with a line in why.  d: percents of time are of its samples. */
-AP_MUST_CHECK int ap_filter_parse(struct ap_filter *f, struct ap_data *d, char *why);
-void ap_filter_fini(struct ap_filter *f);
+AP_MUST_CHECK int ap_filter_parse(struct ap_sample_filter *f, struct ap_data *d, char *why);
+void ap_filter_fini(struct ap_sample_filter *f);
 
-bool ap_filter_takes(const struct ap_filter *f, const struct ap_sample *s);
-bool ap_filter_task(const struct ap_filter *f, const struct ap_thread *t, const char *comm);
-bool ap_filter_place(const struct ap_filter *f, const struct ap_place *p);
+bool ap_filter_takes(const struct ap_sample_filter *f, const struct ap_sample *s);
+bool ap_filter_task(const struct ap_sample_filter *f, const struct ap_profile_thread *t,
+		    const char *comm);
+bool ap_filter_place(const struct ap_sample_filter *f, const struct ap_place *p);
 
 /* The only one of a list, or NULL: its column tells nothing then. */
 bool ap_filter_single(const char *list);

@@ -23,7 +23,7 @@
 
 struct bucket {
 	u64 hash;
-	struct ap_thread *thread;
+	struct ap_profile_thread *thread;
 	const char *comm;
 	u64 ip, period, count;
 	u64 nchain;
@@ -40,7 +40,7 @@ struct bucket {
 };
 
 struct ap_fold {
-	struct ap_session *s;
+	struct ap_profile_session *s;
 	struct ap_hist_opts opts;
 	struct ap_hist **hist; /* by event */
 	u32 nhist;
@@ -62,7 +62,7 @@ struct ap_fold {
 /* Resolves all that waits. */
 static void flush(void *arg);
 
-struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opts)
+struct ap_fold *ap_fold_new(struct ap_profile_session *s, const struct ap_hist_opts *opts)
 {
 	struct ap_fold *f = ap_profile_calloc(1, sizeof(*f));
 	u32 i;
@@ -529,8 +529,8 @@ static u32 expand(const struct ap_place *p, bool inlines, struct ap_frame *out, 
 	return i;
 }
 
-u32 ap_session_frames(struct ap_session *s, struct ap_thread *t, const u8 *chain, u64 n,
-		      bool inlines, struct ap_frame *out, u32 max)
+u32 ap_session_frames(struct ap_profile_session *s, struct ap_profile_thread *t, const u8 *chain,
+		      u64 n, bool inlines, struct ap_frame *out, u32 max)
 {
 	u8 mode = AP_PERF_RECORD_MISC_USER;
 	struct ap_place place;

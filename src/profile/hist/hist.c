@@ -157,7 +157,7 @@ static void add_callers(struct ap_hist *h, struct ap_hist_entry *key, struct ap_
 
 static void set_datum(struct ap_hist_entry *key, const struct ap_place *data)
 {
-	const struct ap_map *map = data->map;
+	const struct ap_profile_map *map = data->map;
 
 	key->data = *data;
 	key->data.map = NULL; /* maps move while records are read */

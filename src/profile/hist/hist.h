@@ -110,10 +110,10 @@ struct ap_hist_opts {
 	bool relative;	       /* percents are of what the filter shows */
 	bool known_only;       /* leave out places without a symbol */
 	bool single[AP_KEY_N]; /* the filter leaves one of these: no column for it */
-	u32 width[AP_HIST_COLUMNS];	/* of columns, as the user wants them; 0: as is needed */
-	const struct ap_filter *filter; /* or NULL */
-	const struct ap_topology *topology; /* for AP_KEY_SOCKET; NULL: no file tells */
-	struct ap_tracing *tracing;	    /* for AP_KEY_TRACED; NULL: no file tells */
+	u32 width[AP_HIST_COLUMNS]; /* of columns, as the user wants them; 0: as is needed */
+	const struct ap_sample_filter *filter; /* or NULL */
+	const struct ap_topology *topology;    /* for AP_KEY_SOCKET; NULL: no file tells */
+	struct ap_tracing *tracing;	       /* for AP_KEY_TRACED; NULL: no file tells */
 	char field[AP_HIST_FIELDS]
 		  [AP_TRACING_NAME]; /* of tracepoints, as keys; ap_tracing_field() */
 	u32 nfield;
@@ -168,7 +168,7 @@ struct ap_hist_entry {
 	u64 hash;
 	u64 period, sys, user, n;
 	u64 acc_period, acc_n;
-	const struct ap_thread *thread;
+	const struct ap_profile_thread *thread;
 	const char *comm;
 	struct ap_dso *dso;
 	const struct ap_symbol *sym;
@@ -203,7 +203,7 @@ void ap_hist_free(struct ap_hist *h);
 
 /* A sample that stands for count of the same kind. */
 struct ap_hist_sample {
-	const struct ap_thread *thread;
+	const struct ap_profile_thread *thread;
 	const char *comm;
 	struct ap_place place;
 	u32 cpu;
@@ -276,7 +276,7 @@ const char *ap_chain_value(const struct ap_hist *h, const struct ap_chain_node *
 
 /* --- the way of a file's samples into tables: fold.c */
 struct ap_fold;
-struct ap_fold *ap_fold_new(struct ap_session *s, const struct ap_hist_opts *opts);
+struct ap_fold *ap_fold_new(struct ap_profile_session *s, const struct ap_hist_opts *opts);
 void ap_fold_free(struct ap_fold *f);
 /* false: the record is damaged */
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec);
@@ -295,7 +295,7 @@ void ap_fold_finish(struct ap_fold *f);
 struct ap_hist *ap_fold_hist(const struct ap_fold *f, u32 event);
 
 /* The frames of a sample's callchain, innermost first, expanded functions too; at most max. */
-u32 ap_session_frames(struct ap_session *s, struct ap_thread *t, const u8 *chain, u64 n,
-		      bool inlines, struct ap_frame *out, u32 max);
+u32 ap_session_frames(struct ap_profile_session *s, struct ap_profile_thread *t, const u8 *chain,
+		      u64 n, bool inlines, struct ap_frame *out, u32 max);
 
 #endif

@@ -49,8 +49,8 @@ const char *ap_record_name(u32 type)
 	return NULL;
 }
 
-static void print_stats(const struct ap_session *s, const struct ap_data *d, const u64 *samples,
-			FILE *out)
+static void print_stats(const struct ap_profile_session *s, const struct ap_data *d,
+			const u64 *samples, FILE *out)
 {
 	u64 total = 0;
 	u32 i;
@@ -72,12 +72,12 @@ static void print_stats(const struct ap_session *s, const struct ap_data *d, con
 	}
 }
 
-static void print_maps(const struct ap_thread *t, int indent, FILE *out)
+static void print_maps(const struct ap_profile_thread *t, int indent, FILE *out)
 {
 	u32 i;
 
 	for (i = 0; i < t->maps->n; i++) {
-		const struct ap_map *m = &t->maps->v[i];
+		const struct ap_profile_map *m = &t->maps->v[i];
 
 		ap_print(out, "%*s  %llx-%llx %c%c%c%c %08llx %llu %s\n", indent, "",
 			 (unsigned long long)m->start, (unsigned long long)m->end,
@@ -88,13 +88,13 @@ static void print_maps(const struct ap_thread *t, int indent, FILE *out)
 }
 
 /* Who made it; AP_NOBODY: no record tells. */
-static u32 parent_of(const struct ap_thread *t)
+static u32 parent_of(const struct ap_profile_thread *t)
 {
 	return t->ppid;
 }
 
 struct task_list {
-	struct ap_thread **v;
+	struct ap_profile_thread **v;
 	bool *done; /* each is shown once, also where a file claims circles */
 	u32 n;
 	FILE *out;
@@ -114,7 +114,7 @@ static bool has(const struct task_list *l, u32 tid)
 
 static void print_task(const struct task_list *l, u32 at, u32 depth)
 {
-	struct ap_thread *t = l->v[at];
+	struct ap_profile_thread *t = l->v[at];
 	int indent;
 	u32 i;
 
@@ -133,7 +133,8 @@ static void print_task(const struct task_list *l, u32 at, u32 depth)
 /* As perf goes through its table of threads, which has 256 lists. */
 static int by_list(const void *pa, const void *pb)
 {
-	u32 a = (*(struct ap_thread *const *)pa)->tid, b = (*(struct ap_thread *const *)pb)->tid;
+	u32 a = (*(struct ap_profile_thread *const *)pa)->tid,
+	    b = (*(struct ap_profile_thread *const *)pb)->tid;
 
 	if ((a & 255) != (b & 255))
 		return (a & 255) < (b & 255) ? -1 : 1;
@@ -152,7 +153,7 @@ static u32 index_of(const struct task_list *l, u32 tid)
 /* Each comes with those above it, as far as they have not come yet. */
 static void put_in_order(struct task_list *l)
 {
-	struct ap_thread **to = ap_profile_realloc(NULL, l->n, sizeof(*to));
+	struct ap_profile_thread **to = ap_profile_realloc(NULL, l->n, sizeof(*to));
 	bool *has_come = ap_profile_calloc(l->n, sizeof(*has_come));
 	u32 i, k, n = 0;
 
@@ -168,13 +169,13 @@ static void put_in_order(struct task_list *l)
 	l->v = to;
 }
 
-static void print_tasks(struct ap_session *s, bool maps, FILE *out)
+static void print_tasks(struct ap_profile_session *s, bool maps, FILE *out)
 {
 	struct task_list l = { NULL, NULL, 0, out, maps };
 	u32 i;
 
 	ap_session_thread(s, 0, 0);
-	l.v = ap_profile_realloc(NULL, s->threads.n, sizeof(struct ap_thread *));
+	l.v = ap_profile_realloc(NULL, s->threads.n, sizeof(struct ap_profile_thread *));
 	for (i = 0; i < s->threads.room; i++) {
 		if (s->threads.slot[i].item)
 			l.v[l.n++] = ap_table_ptr(&s->threads.slot[i]);
@@ -190,7 +191,7 @@ static void print_tasks(struct ap_session *s, bool maps, FILE *out)
 	free(l.done);
 }
 
-void ap_inventory_print(struct ap_session *s, struct ap_data *d, u32 what, FILE *out)
+void ap_inventory_print(struct ap_profile_session *s, struct ap_data *d, u32 what, FILE *out)
 {
 	struct ap_data_rec rec;
 	u64 *samples = NULL;

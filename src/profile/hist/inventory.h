@@ -16,6 +16,6 @@
 /* Without PERF_RECORD_; NULL: it has none. */
 const char *ap_record_name(u32 type);
 /* Reads d to its end. */
-void ap_inventory_print(struct ap_session *s, struct ap_data *d, u32 what, FILE *out);
+void ap_inventory_print(struct ap_profile_session *s, struct ap_data *d, u32 what, FILE *out);
 
 #endif

@@ -12,16 +12,16 @@
 #define AHEAD	   10 /* source lines that are shown because the next instruction's is near */
 
 /* A source file, cut into lines. */
-struct source {
+struct source_file {
 	const char *path; /* interned */
 	char *text;
 	char **line;
 	u32 n;
 	u32 shown; /* the last line that was */
-	struct source *next;
+	struct source_file *next;
 };
 
-static void cut(struct source *s)
+static void cut(struct source_file *s)
 {
 	char *p = s->text, *end;
 
@@ -37,9 +37,9 @@ static void cut(struct source *s)
 	}
 }
 
-static struct source *source_of(struct source **all, const char *path)
+static struct source_file *source_of(struct source_file **all, const char *path)
 {
-	struct source *s;
+	struct source_file *s;
 	FILE *f;
 	int fd;
 
@@ -67,9 +67,9 @@ static struct source *source_of(struct source **all, const char *path)
 	return s;
 }
 
-static void free_sources(struct source *s)
+static void free_sources(struct source_file *s)
 {
-	struct source *next;
+	struct source_file *next;
 
 	for (; s; s = next) {
 		next = s->next;
@@ -79,15 +79,15 @@ static void free_sources(struct source *s)
 	}
 }
 
-struct maker {
+struct listing_maker {
 	struct ap_listing *l;
 	struct ap_dso *dso;
 	struct ap_arena texts;
-	struct source *sources, *last;
+	struct source_file *sources, *last;
 	u32 last_line;
 };
 
-static struct ap_listing_line *new_line(struct maker *m, enum ap_listing_kind kind)
+static struct ap_listing_line *new_line(struct listing_maker *m, enum ap_listing_kind kind)
 {
 	struct ap_listing *l = m->l;
 	struct ap_listing_line *line;
@@ -101,11 +101,11 @@ static struct ap_listing_line *new_line(struct maker *m, enum ap_listing_kind ki
 	return line;
 }
 
-static void source_lines(struct maker *m, u64 place, u64 off)
+static void source_lines(struct listing_maker *m, u64 place, u64 off)
 {
 	struct ap_listing_line *new;
 	const char *path;
-	struct source *s;
+	struct source_file *s;
 	u32 line, from;
 
 	if (!ap_dso_line(m->dso, place, &path, &line) || !line)
@@ -132,7 +132,7 @@ static void source_lines(struct maker *m, u64 place, u64 off)
 }
 
 /* text, and "<name+0x12>" behind it where it refers to a place that has a name */
-static const char *with_target(struct maker *m, const char *text, u64 target)
+static const char *with_target(struct listing_maker *m, const char *text, u64 target)
 {
 	u64 place = ap_dso_place(m->dso, target);
 	const struct ap_symbol *sym = target ? ap_dso_symbol(m->dso, place) : NULL;
@@ -149,7 +149,7 @@ static const char *with_target(struct maker *m, const char *text, u64 target)
 	return out;
 }
 
-static void instructions(struct maker *m, const u8 *code, size_t size, struct ap_disasm *d)
+static void instructions(struct listing_maker *m, const u8 *code, size_t size, struct ap_disasm *d)
 {
 	struct ap_listing_line *line;
 	u64 off, vaddr, target;
@@ -177,7 +177,7 @@ static void instructions(struct maker *m, const u8 *code, size_t size, struct ap
 bool ap_listing_make(struct ap_listing *l, struct ap_dso *dso, const struct ap_symbol *sym,
 		     struct ap_disasm *d)
 {
-	struct maker m = { .l = l, .dso = dso };
+	struct listing_maker m = { .l = l, .dso = dso };
 	size_t size = sym->end - sym->start, got;
 	u8 *code;
 

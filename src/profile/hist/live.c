@@ -97,7 +97,7 @@ found:
 	it->count += s->count;
 }
 
-struct ap_live *ap_live_new(struct ap_session *s, const struct ap_hist_opts *opts,
+struct ap_live *ap_live_new(struct ap_profile_session *s, const struct ap_hist_opts *opts,
 			    struct ap_annotate *notes)
 {
 	struct ap_live *l = ap_profile_calloc(1, sizeof(*l));

@@ -10,7 +10,7 @@
 
 struct ap_live;
 
-struct ap_live *ap_live_new(struct ap_session *s, const struct ap_hist_opts *opts,
+struct ap_live *ap_live_new(struct ap_profile_session *s, const struct ap_hist_opts *opts,
 			    struct ap_annotate *notes);
 void ap_live_free(struct ap_live *l);
 /* false: the record is damaged */

@@ -36,12 +36,12 @@ static u64 weight_of(const struct ap_data_event *ev, const struct ap_sample *s)
 	return ev->attr.sample_type & AP_PERF_SAMPLE_WEIGHT ? s->weight : s->weight & ~0U;
 }
 
-static void add(struct ap_sharing *sh, struct ap_session *session, const struct ap_data_rec *rec,
-		u64 size)
+static void add(struct ap_sharing *sh, struct ap_profile_session *session,
+		const struct ap_data_rec *rec, u64 size)
 {
 	const u64 needs = AP_PERF_SAMPLE_ADDR | AP_PERF_SAMPLE_DATA_SRC;
 	struct ap_share_use *u;
-	struct ap_thread *t;
+	struct ap_profile_thread *t;
 	struct ap_sample s;
 	u64 op;
 
@@ -153,7 +153,8 @@ static void add_line(struct ap_sharing *sh, u32 first, u32 n)
 	sh->line[sh->nlines++] = l;
 }
 
-void ap_sharing_read(struct ap_sharing *sh, struct ap_session *s, struct ap_data *d, u64 size)
+void ap_sharing_read(struct ap_sharing *sh, struct ap_profile_session *s, struct ap_data *d,
+		     u64 size)
 {
 	struct ap_data_rec rec;
 

@@ -45,7 +45,8 @@ struct ap_sharing {
 };
 
 /* Reads all of the file; size: bytes of a line, a power of two. */
-void ap_sharing_read(struct ap_sharing *sh, struct ap_session *s, struct ap_data *d, u64 size);
+void ap_sharing_read(struct ap_sharing *sh, struct ap_profile_session *s, struct ap_data *d,
+		     u64 size);
 void ap_sharing_fini(struct ap_sharing *sh);
 
 #endif

@@ -20,7 +20,7 @@
 	(AP_FIELD_COMM | AP_FIELD_TID | AP_FIELD_CPU | AP_FIELD_TIME | AP_FIELD_EVENT |            \
 	 AP_FIELD_IP | AP_FIELD_SYM | AP_FIELD_SYMOFF | AP_FIELD_DSO | AP_FIELD_PERIOD)
 
-struct ap_script *ap_script_new(struct ap_session *s, struct ap_data *d,
+struct ap_script *ap_script_new(struct ap_profile_session *s, struct ap_data *d,
 				const struct ap_script_opts *opts, FILE *out)
 {
 	struct ap_script *c = ap_profile_calloc(1, sizeof(*c));
@@ -121,7 +121,8 @@ static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields, 
 	ap_text_char(t, '\n');
 }
 
-static void chain(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s, u32 fields)
+static void chain(struct ap_script *c, struct ap_profile_thread *th, const struct ap_sample *s,
+		  u32 fields)
 {
 	u64 head[3] = { (u64)(uintptr_t)th->maps,
 			(u64)th->maps->changes << 32 | (c->s->kernel.changes + c->s->jit_changes),
@@ -145,7 +146,7 @@ static void chain(struct ap_script *c, struct ap_thread *th, const struct ap_sam
 		     (u32)(c->text.n - at));
 }
 
-static void address(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s,
+static void address(struct ap_script *c, struct ap_profile_thread *th, const struct ap_sample *s,
 		    u32 fields)
 {
 	struct ap_text *t = &c->text;
@@ -177,7 +178,7 @@ static bool data_address(const struct ap_perf_attr *a)
 						    a->config == AP_PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 }
 
-static void data(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
+static void data(struct ap_script *c, struct ap_profile_thread *th, const struct ap_data_event *ev,
 		 const struct ap_sample *s, u32 fields)
 {
 	struct ap_place p;
@@ -226,7 +227,7 @@ static void time_stamp(struct ap_script *c, u64 time)
 	ap_text_str(t, ": ");
 }
 
-void ap_script_start(struct ap_script *c, const struct ap_thread *th,
+void ap_script_start(struct ap_script *c, const struct ap_profile_thread *th,
 		     const struct ap_data_event *ev, const struct ap_sample *s, u32 fields)
 {
 	bool chains = (ev->attr.sample_type & AP_PERF_SAMPLE_CALLCHAIN) && !c->opts.no_chains;
@@ -273,9 +274,9 @@ static void trace(struct ap_script *c, const struct ap_data_event *ev, const str
 		     ap_tracing_text(c->tracing, ev->attr.config, s->cpu, s->raw, s->raw_size));
 }
 
-static bool wanted(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s)
+static bool wanted(struct ap_script *c, struct ap_profile_thread *th, const struct ap_sample *s)
 {
-	const struct ap_filter *f = c->opts.filter;
+	const struct ap_sample_filter *f = c->opts.filter;
 	struct ap_place place;
 
 	if (!f)
@@ -289,8 +290,8 @@ static bool wanted(struct ap_script *c, struct ap_thread *th, const struct ap_sa
 }
 
 /* What stands between the event's name and the address. */
-static void values(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
-		   const struct ap_sample *s, u32 fields)
+static void values(struct ap_script *c, struct ap_profile_thread *th,
+		   const struct ap_data_event *ev, const struct ap_sample *s, u32 fields)
 {
 	struct ap_text *t = &c->text;
 	/* of the structure that is newer than the word: its first half, and its third quarter */
@@ -312,7 +313,7 @@ static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
 {
 	const struct ap_data_event *ev = rec->event;
 	struct ap_text *t = &c->text;
-	struct ap_thread *th;
+	struct ap_profile_thread *th;
 	struct ap_sample s;
 	u32 fields;
 

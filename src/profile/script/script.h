@@ -46,15 +46,15 @@ struct ap_script_opts {
 	bool inlines;
 	bool tasks, mmaps, switches; /* side-band records too */
 	bool namespaces, cgroups, losses;
-	u32 max_stack;			/* frames of a chain; 0: all */
-	bool full_sources;		/* srcline: whole paths */
-	bool since_start, since_last;	/* times */
-	const struct ap_filter *filter; /* or NULL */
+	u32 max_stack;			       /* frames of a chain; 0: all */
+	bool full_sources;		       /* srcline: whole paths */
+	bool since_start, since_last;	       /* times */
+	const struct ap_sample_filter *filter; /* or NULL */
 };
 
 struct ap_script;
 
-struct ap_script *ap_script_new(struct ap_session *s, struct ap_data *d,
+struct ap_script *ap_script_new(struct ap_profile_session *s, struct ap_data *d,
 				const struct ap_script_opts *opts, FILE *out);
 void ap_script_free(struct ap_script *c);
 /* 0, or -EINVAL with a line in why: the options do not fit the events. */

@@ -27,14 +27,14 @@ static void flags(struct ap_text *t, u64 v)
 		       kind < AP_ARRAY_SIZE(kinds) ? kinds[kind] : "");
 }
 
-static void resolve(struct ap_script *c, struct ap_thread *th, u64 ip, struct ap_place *p)
+static void resolve(struct ap_script *c, struct ap_profile_thread *th, u64 ip, struct ap_place *p)
 {
 	ap_session_resolve(c->s, th, AP_PERF_RECORD_MISC_USER, ip, p);
 	if (!p->dso)
 		ap_session_resolve(c->s, th, AP_PERF_RECORD_MISC_KERNEL, ip, p);
 }
 
-static void end(struct ap_script *c, struct ap_thread *th, u64 ip, u32 fields)
+static void end(struct ap_script *c, struct ap_profile_thread *th, u64 ip, u32 fields)
 {
 	struct ap_text *t = &c->text;
 	struct ap_place p;
@@ -58,8 +58,8 @@ static void end(struct ap_script *c, struct ap_thread *th, u64 ip, u32 fields)
 	}
 }
 
-void ap_script_branches(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s,
-			u32 fields)
+void ap_script_branches(struct ap_script *c, struct ap_profile_thread *th,
+			const struct ap_sample *s, u32 fields)
 {
 	u64 i;
 

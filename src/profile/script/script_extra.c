@@ -36,8 +36,8 @@ static void page_size(struct ap_text *t, u64 bytes)
 	ap_text_printf(t, " %s", ap_page_text(bytes, text, sizeof(text)));
 }
 
-void ap_script_extras(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
-		      const struct ap_sample *s, u32 fields)
+void ap_script_extras(struct ap_script *c, struct ap_profile_thread *th,
+		      const struct ap_data_event *ev, const struct ap_sample *s, u32 fields)
 {
 	struct ap_text *t = &c->text;
 
@@ -191,8 +191,8 @@ static print_fn *printer(const struct ap_script_opts *o, u32 type)
 }
 
 /* The name before it is that of the task which the record tells of, or which did it. */
-static struct ap_thread *whose(struct ap_script *c, const struct ap_data_rec *rec,
-			       const struct ap_sample *s)
+static struct ap_profile_thread *whose(struct ap_script *c, const struct ap_data_rec *rec,
+				       const struct ap_sample *s)
 {
 	switch (rec->h.type) {
 	case AP_PERF_RECORD_SWITCH:

@@ -10,7 +10,7 @@
 #define AP_SCRIPT_TYPES (AP_PERF_TYPE_MAX + 1) /* the last for all others */
 
 struct ap_script {
-	struct ap_session *s;
+	struct ap_profile_session *s;
 	struct ap_data *d;
 	struct ap_script_opts opts;
 	FILE *out;
@@ -32,13 +32,13 @@ static inline u32 ap_script_type(const struct ap_data_event *ev)
 
 void ap_script_flush(struct ap_script *c);
 /* What every line begins with. */
-void ap_script_start(struct ap_script *c, const struct ap_thread *th,
+void ap_script_start(struct ap_script *c, const struct ap_profile_thread *th,
 		     const struct ap_data_event *ev, const struct ap_sample *s, u32 fields);
-void ap_script_extras(struct ap_script *c, struct ap_thread *th, const struct ap_data_event *ev,
-		      const struct ap_sample *s, u32 fields);
+void ap_script_extras(struct ap_script *c, struct ap_profile_thread *th,
+		      const struct ap_data_event *ev, const struct ap_sample *s, u32 fields);
 /* script_branch.c */
-void ap_script_branches(struct ap_script *c, struct ap_thread *th, const struct ap_sample *s,
-			u32 fields);
+void ap_script_branches(struct ap_script *c, struct ap_profile_thread *th,
+			const struct ap_sample *s, u32 fields);
 void ap_script_data_source(struct ap_script *c, u64 v);
 void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec);
 

@@ -15,7 +15,7 @@
 #define MAX_FRAMES 64
 #define MAX_DEPTH  512 /* of scopes in each other; a file may say any */
 
-struct answer {
+struct inlined_frames {
 	u32 n; /* frames */
 	const struct ap_symbol *frame[];
 };
@@ -178,11 +178,11 @@ static const struct ap_symbol *frame_symbol(struct ap_dso *dso, const struct ap_
 	return s;
 }
 
-static struct answer *ask(struct ap_dso *dso, const struct ap_symbol *fn, u64 place)
+static struct inlined_frames *ask(struct ap_dso *dso, const struct ap_symbol *fn, u64 place)
 {
 	const char *name[MAX_FRAMES];
 	u64 vaddr = ap_dso_vaddr(dso, place);
-	struct answer *a;
+	struct inlined_frames *a;
 	u32 i, n = 0;
 	Dwarf_Die cu;
 
@@ -202,7 +202,7 @@ u32 ap_dso_inlines(struct ap_dso *dso, const struct ap_symbol *fn, u64 place,
 		   const struct ap_symbol **out, u32 max)
 {
 	struct ap_debug *d = debug_of(dso);
-	struct answer *a;
+	struct inlined_frames *a;
 	u32 i;
 
 	if (!d)

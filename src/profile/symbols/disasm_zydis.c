@@ -24,7 +24,7 @@ struct ap_zydis {
 };
 
 /* The text of one instruction as it is made. */
-struct writer {
+struct insn_writer {
 	const struct ap_zydis *z;
 	const ZydisDecodedInstruction *insn;
 	const ZydisDecodedOperand *op;
@@ -72,8 +72,8 @@ void ap_zydis_free(struct ap_zydis *z)
 	free(z);
 }
 
-static void put(struct writer *w, const char *form, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct writer *w, const char *form, ...)
+static void put(struct insn_writer *w, const char *form, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct insn_writer *w, const char *form, ...)
 {
 	va_list ap;
 	int n;
@@ -148,7 +148,7 @@ static const char *fp_suffix(const char *name, u32 bits)
 }
 
 /* No register says how large what is in memory is. */
-static bool needs_suffix(const struct writer *w, const char *name)
+static bool needs_suffix(const struct insn_writer *w, const char *name)
 {
 	static const char *const sized[] = { "mov", "add", "or",  "adc",  "sbb", "and",
 					     "sub", "xor", "cmp", "test", "inc", "dec",
@@ -169,7 +169,7 @@ static bool needs_suffix(const struct writer *w, const char *name)
 }
 
 /* AT&T's assembler once crossed two pairs of names, and so it stayed. */
-static const char *crossed(const struct writer *w, const char *name)
+static const char *crossed(const struct insn_writer *w, const char *name)
 {
 	static const struct pair pair[] = { { "fsub", "fsubr" },   { "fsubr", "fsub" },
 					    { "fdiv", "fdivr" },   { "fdivr", "fdiv" },
@@ -182,7 +182,7 @@ static const char *crossed(const struct writer *w, const char *name)
 	return as ? as : name;
 }
 
-static void att_mnemonic(struct writer *w, const char *name)
+static void att_mnemonic(struct insn_writer *w, const char *name)
 {
 	static const struct pair other[] = {
 		{ "cbw", "cbtw" },   { "cwde", "cwtl" },  { "cdqe", "cltq" },	{ "cwd", "cwtd" },
@@ -215,7 +215,7 @@ static void att_mnemonic(struct writer *w, const char *name)
 }
 
 /* vpcmpub $1 is vpcmpltub: how long what stands before the relation is; 0: it is none, or has no such name. */
-static size_t compares(const struct writer *w)
+static size_t compares(const struct insn_writer *w)
 {
 	static const char *const integer[] = { "b", "w", "d", "q", "ub", "uw", "ud", "uq" };
 	static const char *const real[] = { "ss", "sd", "ps", "pd" };
@@ -237,7 +237,7 @@ static size_t compares(const struct writer *w)
 	return i < AP_ARRAY_SIZE(real) && which < 8 ? stem + 3 : 0;
 }
 
-static void prefixes(struct writer *w)
+static void prefixes(struct insn_writer *w)
 {
 	static const struct {
 		u64 attribute;
@@ -268,7 +268,7 @@ static void prefixes(struct writer *w)
 }
 
 /* A string instruction's operands are all implied, and objdump writes them. */
-static u32 string_operands(const struct writer *w)
+static u32 string_operands(const struct insn_writer *w)
 {
 	u32 n = 0;
 
@@ -282,7 +282,7 @@ static u32 string_operands(const struct writer *w)
 	return n;
 }
 
-static void mnemonic(struct writer *w)
+static void mnemonic(struct insn_writer *w)
 {
 	static const char *const relation[] = { "eq",  "lt",  "le",  "unord",
 						"neq", "nlt", "nle", "ord" };
@@ -307,7 +307,7 @@ static void mnemonic(struct writer *w)
 
 /* --- operands */
 
-static void put_register(struct writer *w, ZydisRegister reg)
+static void put_register(struct insn_writer *w, ZydisRegister reg)
 {
 	const char *sign = w->z->intel ? "" : "%", *name = w->z->name(reg);
 
@@ -317,7 +317,7 @@ static void put_register(struct writer *w, ZydisRegister reg)
 		put(w, "%s%s", sign, name);
 }
 
-static void signed_hex(struct writer *w, s64 value, bool plus)
+static void signed_hex(struct insn_writer *w, s64 value, bool plus)
 {
 	put(w, "%s0x%llx",
 	    value < 0 ? "-"
@@ -333,7 +333,7 @@ static bool shifts_by_one(const ZydisDecodedInstruction *insn)
 	       insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 }
 
-static void immediate(struct writer *w, const ZydisDecodedOperand *op)
+static void immediate(struct insn_writer *w, const ZydisDecodedOperand *op)
 {
 	u64 value = op->imm.value.u;
 	u32 bits = op->imm.is_signed ? w->insn->operand_width : 64;
@@ -353,7 +353,7 @@ static void immediate(struct writer *w, const ZydisDecodedOperand *op)
 	put(w, "%s0x%llx", w->z->intel ? "" : "$", (unsigned long long)value);
 }
 
-static const char *intel_size(const struct writer *w, const ZydisDecodedOperand *op)
+static const char *intel_size(const struct insn_writer *w, const ZydisDecodedOperand *op)
 {
 	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM)
 		return "";
@@ -383,13 +383,13 @@ static const char *intel_size(const struct writer *w, const ZydisDecodedOperand 
 	}
 }
 
-static bool shows_displacement(const struct writer *w, const ZydisDecodedOperand *op)
+static bool shows_displacement(const struct insn_writer *w, const ZydisDecodedOperand *op)
 {
 	return op->mem.disp.value || w->insn->raw.disp.size;
 }
 
 /* Of an operand that the instruction does not encode (of strings) the segment is told, too. */
-static void segment(struct writer *w, const ZydisDecodedOperand *op)
+static void segment(struct insn_writer *w, const ZydisDecodedOperand *op)
 {
 	bool is_string = w->insn->meta.category == ZYDIS_CATEGORY_STRINGOP;
 	bool is_bare = op->mem.base == ZYDIS_REGISTER_NONE && op->mem.index == ZYDIS_REGISTER_NONE;
@@ -401,7 +401,7 @@ static void segment(struct writer *w, const ZydisDecodedOperand *op)
 	}
 }
 
-static void att_memory(struct writer *w, const ZydisDecodedOperand *op)
+static void att_memory(struct insn_writer *w, const ZydisDecodedOperand *op)
 {
 	bool is_bare = op->mem.base == ZYDIS_REGISTER_NONE && op->mem.index == ZYDIS_REGISTER_NONE;
 
@@ -426,7 +426,7 @@ static void att_memory(struct writer *w, const ZydisDecodedOperand *op)
 	put(w, ")");
 }
 
-static void intel_memory(struct writer *w, const ZydisDecodedOperand *op)
+static void intel_memory(struct insn_writer *w, const ZydisDecodedOperand *op)
 {
 	bool has_base = op->mem.base != ZYDIS_REGISTER_NONE;
 	bool has_index = op->mem.index != ZYDIS_REGISTER_NONE;
@@ -454,7 +454,7 @@ static void intel_memory(struct writer *w, const ZydisDecodedOperand *op)
 }
 
 /* What masks and rounds, of AVX-512. */
-static void decorations(struct writer *w, u32 i, const ZydisDecodedOperand *op)
+static void decorations(struct insn_writer *w, u32 i, const ZydisDecodedOperand *op)
 {
 	if (w->insn->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX)
 		return;
@@ -475,13 +475,13 @@ static void decorations(struct writer *w, u32 i, const ZydisDecodedOperand *op)
 }
 
 /* The mask is written behind the first operand. */
-static bool is_mask(const struct writer *w, u32 i)
+static bool is_mask(const struct insn_writer *w, u32 i)
 {
 	return w->insn->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && i == 1 &&
 	       w->op[i].encoding == ZYDIS_OPERAND_ENCODING_MASK;
 }
 
-static void operand(struct writer *w, u32 i)
+static void operand(struct insn_writer *w, u32 i)
 {
 	const ZydisDecodedOperand *op = &w->op[i];
 
@@ -519,7 +519,7 @@ static void operand(struct writer *w, u32 i)
 }
 
 /* Which operands are written: of a nop where it is not, and of a shift by one not the one. */
-static u32 operands(const struct writer *w)
+static u32 operands(const struct insn_writer *w)
 {
 	u32 n = w->insn->operand_count_visible;
 
@@ -530,7 +530,7 @@ static u32 operands(const struct writer *w)
 	return n;
 }
 
-static void write_out(struct writer *w)
+static void write_out(struct insn_writer *w)
 {
 	u32 n;
 
@@ -560,7 +560,7 @@ u32 ap_zydis_next(struct ap_zydis *z, const u8 *code, size_t size, u64 vaddr, ch
 {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
-	struct writer w = {
+	struct insn_writer w = {
 		.z = z, .insn = &insn, .op = op, .vaddr = vaddr, .text = text, .room = room
 	};
 

@@ -16,14 +16,14 @@
 /* --- PLT */
 
 /* A word that the dynamic linker fills: its address, and whose address it becomes. */
-struct slot {
+struct got_slot {
 	u64 addr;
 	const char *name; /* NULL: a resolver's answer */
 	u64 resolver;
 };
 
 struct slots {
-	struct slot *v;
+	struct got_slot *v;
 	u32 n;
 	/* of .rela.plt, by number: what lazy stubs push */
 	u32 first, count;
@@ -34,7 +34,7 @@ struct slots {
 
 static int by_addr(const void *pa, const void *pb)
 {
-	const struct slot *a = pa, *b = pb;
+	const struct got_slot *a = pa, *b = pb;
 
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
@@ -52,9 +52,9 @@ static void add_slots(struct ap_elf *e, Elf_Scn *scn, const GElf_Shdr *sh, struc
 	to->v = ap_profile_realloc(to->v, to->n + n, sizeof(*to->v));
 	for (size_t i = 0; i < n && gelf_getrela(data, (int)i, &r); i++) {
 		u32 type = (u32)GELF_R_TYPE(r.r_info);
-		struct slot *s = &to->v[to->n];
+		struct got_slot *s = &to->v[to->n];
 
-		*s = (struct slot){ .addr = r.r_offset };
+		*s = (struct got_slot){ .addr = r.r_offset };
 		if (type == R_X86_64_IRELATIVE)
 			s->resolver = (u64)r.r_addend;
 		else if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) && names &&
@@ -93,10 +93,10 @@ static void find_slots(struct ap_elf *e, struct slots *to)
 		qsort(to->v + to->first, to->n - to->first, sizeof(*to->v), by_addr);
 }
 
-static const struct slot *slot_at(const struct slots *s, u64 addr)
+static const struct got_slot *slot_at(const struct slots *s, u64 addr)
 {
 	u32 n = s->n - s->first;
-	struct slot key = { .addr = addr };
+	struct got_slot key = { .addr = addr };
 
 	return n ? bsearch(&key, s->v + s->first, n, sizeof(key), by_addr) : NULL;
 }
@@ -110,7 +110,7 @@ static u32 get32(const u8 *p)
 }
 
 /* Through which word a stub of so many bytes jumps, or NULL. */
-static const struct slot *through(const struct slots *s, const u8 *code, size_t size, u64 vaddr)
+static const struct got_slot *through(const struct slots *s, const u8 *code, size_t size, u64 vaddr)
 {
 	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	size_t i = size > 4 && !memcmp(code, endbr, 4) ? 4 : 0;
@@ -171,7 +171,7 @@ static const char *resolver_name(struct ap_dso *dso, const struct slots *s, u64 
 	return lo < s->nknown && s->known[lo]->start == place ? s->known[lo]->name : NULL;
 }
 
-static void add_stub(struct ap_dso *dso, const struct slots *slots, const struct slot *slot,
+static void add_stub(struct ap_dso *dso, const struct slots *slots, const struct got_slot *slot,
 		     u64 vaddr, u64 size, struct ap_symvec *vec)
 {
 	struct ap_symbol s = { .type = STT_FUNC, .bind = STB_GLOBAL };
@@ -203,7 +203,7 @@ static void stubs(struct ap_dso *dso, Elf_Scn *scn, const GElf_Shdr *sh, bool is
 	for (u64 at = 0; data && data->d_buf && at < data->d_size; at += step) {
 		size_t size = data->d_size - at < step ? data->d_size - at : step;
 		const u8 *code = (const u8 *)data->d_buf + at;
-		const struct slot *slot = through(slots, code, size, sh->sh_addr + at);
+		const struct got_slot *slot = through(slots, code, size, sh->sh_addr + at);
 
 		if (slot)
 			add_stub(dso, slots, slot, sh->sh_addr + at, size, vec);
@@ -316,7 +316,7 @@ static bool pointer(u8 encoding, const u8 **p, const u8 *end, u64 here, u64 *v)
 }
 
 struct starts {
-	struct range {
+	struct code_range {
 		u64 start, end; /* places */
 	} * v;
 	u32 n, cap;
@@ -336,7 +336,7 @@ static void add_start(struct starts *all, u64 start, u64 size)
 		all->cap = all->cap ? 2 * all->cap : 256;
 		all->v = ap_profile_realloc(all->v, all->cap, sizeof(*all->v));
 	}
-	all->v[all->n++] = (struct range){ start, start + size };
+	all->v[all->n++] = (struct code_range){ start, start + size };
 }
 
 static void add_cie(struct starts *all, u64 at, const Dwarf_CIE *cie)
@@ -399,7 +399,7 @@ static void read_frames(struct ap_dso *dso, struct ap_elf *e, Elf_Scn *scn, cons
 
 static int by_start(const void *pa, const void *pb)
 {
-	const struct range *a = pa, *b = pb;
+	const struct code_range *a = pa, *b = pb;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
@@ -422,7 +422,7 @@ static void fill_gaps(struct ap_dso *dso, const struct starts *all, struct ap_sy
 		memcpy(known, vec->v, n * sizeof(*known));
 	qsort(known, n, sizeof(*known), symbol_by_start);
 	for (u32 k = 0; k < all->n; k++) {
-		const struct range *r = &all->v[k];
+		const struct code_range *r = &all->v[k];
 		struct ap_symbol s = { .start = r->start, .end = r->end, .type = STT_FUNC };
 		char text[32];
 
@@ -443,7 +443,7 @@ static void fill_gaps(struct ap_dso *dso, const struct starts *all, struct ap_sy
 static void close_labels(const struct starts *all, struct ap_symvec *vec)
 {
 	for (u32 i = 0; i < vec->n; i++) {
-		struct range key = { vec->v[i].start, 0 }, *found;
+		struct code_range key = { vec->v[i].start, 0 }, *found;
 
 		if (vec->v[i].end != vec->v[i].start || !all->n)
 			continue;

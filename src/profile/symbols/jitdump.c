@@ -16,7 +16,7 @@
 #define MAX_DUMP_RECORD (256U * 1024 * 1024)
 
 /* Code that is at an address from a time on. */
-struct piece {
+struct jit_piece {
 	struct ap_symbol sym;
 	struct ap_jit_code code; /* off 0: it is not in the file */
 	u64 index;		 /* that the compiler gave */
@@ -25,7 +25,7 @@ struct piece {
 };
 
 struct ap_jit {
-	struct piece *v; /* in the order of times */
+	struct jit_piece *v; /* in the order of times */
 	u32 n, cap;
 	u32 *live; /* what is there now, by address and without overlaps */
 	u32 nlive;
@@ -46,7 +46,7 @@ static u32 *newest_of(struct ap_jit *j, u64 index, u64 start)
 	u32 i = (u32)(h >> 32) & (j->slots - 1);
 
 	for (; j->newest[i]; i = (i + 1) & (j->slots - 1)) {
-		const struct piece *p = &j->v[j->newest[i] - 1];
+		const struct jit_piece *p = &j->v[j->newest[i] - 1];
 
 		if (p->index == index && p->sym.start == start)
 			break;
@@ -63,7 +63,7 @@ static void grow_newest(struct ap_jit *j)
 		*newest_of(j, j->v[i].index, j->v[i].sym.start) = i + 1;
 }
 
-static void add_piece(struct ap_jit *j, const struct piece *p)
+static void add_piece(struct ap_jit *j, const struct jit_piece *p)
 {
 	if (j->n == j->cap) {
 		j->cap = j->cap ? 2 * j->cap : 256;
@@ -82,7 +82,7 @@ static void add_piece(struct ap_jit *j, const struct piece *p)
 /* header 16, pid 4, tid 4, vma 8, address 8, size 8, index 8, name, code */
 static void load_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, struct ap_jit *j)
 {
-	struct piece p = { .sym = { .type = STT_FUNC, .bind = STB_GLOBAL } };
+	struct jit_piece p = { .sym = { .type = STT_FUNC, .bind = STB_GLOBAL } };
 	u64 len, code;
 
 	if (size <= 56 || !memchr(rec + 56, 0, size - 56))
@@ -104,7 +104,7 @@ static void load_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, str
 /* header 16, pid 4, tid 4, vma 8, old address 8, new one 8, size 8, index 8: the same code, its tables included */
 static void move_record(const u8 *rec, u32 size, struct ap_jit *j)
 {
-	struct piece p;
+	struct jit_piece p;
 	u64 to;
 	u32 i;
 
@@ -274,7 +274,7 @@ void ap_jit_advance(struct ap_dso *dso, u64 time)
 	}
 }
 
-static const struct piece *piece_at(const struct ap_dso *dso, u64 place)
+static const struct jit_piece *piece_at(const struct ap_dso *dso, u64 place)
 {
 	const struct ap_jit *j = dso->jit;
 	u32 i = j ? first_behind(j, place) : 0;
@@ -284,14 +284,14 @@ static const struct piece *piece_at(const struct ap_dso *dso, u64 place)
 
 const struct ap_symbol *ap_jit_symbol(const struct ap_dso *dso, u64 place)
 {
-	const struct piece *p = piece_at(dso, place);
+	const struct jit_piece *p = piece_at(dso, place);
 
 	return p ? &p->sym : NULL;
 }
 
 const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place)
 {
-	const struct piece *p;
+	const struct jit_piece *p;
 
 	ap_dso_symbol(dso, place); /* which reads the dump */
 	p = piece_at(dso, place);

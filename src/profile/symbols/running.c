@@ -65,13 +65,13 @@ static void put_fork(const struct ap_running *r, pid_t pid, pid_t tid, pid_t par
 
 /* --- mappings */
 
-struct mapping {
+struct running_mapping {
 	u64 start, end, pgoff, inode;
 	u32 major, minor, prot, flags;
 	const char *name;
 };
 
-static bool parse_mapping(char *line, struct mapping *m)
+static bool parse_mapping(char *line, struct running_mapping *m)
 {
 	char perm[5];
 	int at = 0;
@@ -89,7 +89,7 @@ static bool parse_mapping(char *line, struct mapping *m)
 }
 
 /* In the place of device and inode.  False: the file has none, or is not there any more. */
-static bool put_build_id(const struct ap_running *r, pid_t pid, const struct mapping *m)
+static bool put_build_id(const struct ap_running *r, pid_t pid, const struct running_mapping *m)
 {
 	u8 id[AP_BUILD_ID_MAX] = { 0 };
 	u8 head[4] = { 0 };
@@ -104,7 +104,7 @@ static bool put_build_id(const struct ap_running *r, pid_t pid, const struct map
 	return true;
 }
 
-static void put_mapping(const struct ap_running *r, pid_t pid, const struct mapping *m)
+static void put_mapping(const struct ap_running *r, pid_t pid, const struct running_mapping *m)
 {
 	u16 misc = AP_PERF_RECORD_MISC_USER |
 		   (m->prot & PROT_EXEC ? 0 : AP_PERF_RECORD_MISC_MMAP_DATA);
@@ -133,7 +133,7 @@ static void put_mapping(const struct ap_running *r, pid_t pid, const struct mapp
 static void put_mappings(const struct ap_running *r, pid_t pid)
 {
 	char path[64], line[LINE_SIZE];
-	struct mapping m;
+	struct running_mapping m;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);

@@ -11,7 +11,7 @@
 
 #define PROT_EXEC_BIT 4U
 
-void ap_session_init(struct ap_session *s)
+void ap_session_init(struct ap_profile_session *s)
 {
 	memset(s, 0, sizeof(*s));
 	ap_symbols_init(&s->symbols);
@@ -26,13 +26,13 @@ static void put_maps(struct ap_maps *m)
 	}
 }
 
-static void free_thread(struct ap_thread *t)
+static void free_thread(struct ap_profile_thread *t)
 {
 	put_maps(t->maps);
 	free(t);
 }
 
-void ap_session_fini(struct ap_session *s)
+void ap_session_fini(struct ap_profile_session *s)
 {
 	u32 i;
 
@@ -51,7 +51,7 @@ void ap_session_fini(struct ap_session *s)
 	ap_symbols_fini(&s->symbols);
 }
 
-static struct ap_thread *find_thread(const struct ap_session *s, u32 tid)
+static struct ap_profile_thread *find_thread(const struct ap_profile_session *s, u32 tid)
 {
 	return ap_table_get_ptr(&s->threads, tid);
 }
@@ -75,7 +75,7 @@ static struct ap_maps *copy_maps(const struct ap_maps *from)
 	return m;
 }
 
-static const char *default_comm(struct ap_session *s, u32 tid)
+static const char *default_comm(struct ap_profile_session *s, u32 tid)
 {
 	char name[16];
 
@@ -85,9 +85,9 @@ static const char *default_comm(struct ap_session *s, u32 tid)
 	return ap_intern_str(&s->symbols.text, name);
 }
 
-static struct ap_thread *add_thread(struct ap_session *s, u32 pid, u32 tid)
+static struct ap_profile_thread *add_thread(struct ap_profile_session *s, u32 pid, u32 tid)
 {
-	struct ap_thread *t = ap_profile_calloc(1, sizeof(*t)), *leader;
+	struct ap_profile_thread *t = ap_profile_calloc(1, sizeof(*t)), *leader;
 
 	t->pid = pid;
 	t->tid = tid;
@@ -105,9 +105,9 @@ static struct ap_thread *add_thread(struct ap_session *s, u32 pid, u32 tid)
 	return t;
 }
 
-struct ap_thread *ap_session_thread(struct ap_session *s, u32 pid, u32 tid)
+struct ap_profile_thread *ap_session_thread(struct ap_profile_session *s, u32 pid, u32 tid)
 {
-	struct ap_thread *t = find_thread(s, tid), *leader;
+	struct ap_profile_thread *t = find_thread(s, tid), *leader;
 
 	if (!t)
 		return add_thread(s, pid, tid);
@@ -125,12 +125,12 @@ struct ap_thread *ap_session_thread(struct ap_session *s, u32 pid, u32 tid)
 }
 
 /* The number is given to somebody else; results keep the old one. */
-static void retire(struct ap_session *s, struct ap_thread *t)
+static void retire(struct ap_profile_session *s, struct ap_profile_thread *t)
 {
 	ap_table_remove(&s->threads, ap_table_find(&s->threads, t->tid));
 	if (!(s->ngone & (s->ngone - 1)))
 		s->gone = ap_profile_realloc(s->gone, s->ngone ? 2 * s->ngone : 1,
-					     sizeof(struct ap_thread *));
+					     sizeof(struct ap_profile_thread *));
 	s->gone[s->ngone++] = t;
 }
 
@@ -150,7 +150,7 @@ static u32 first_above(const struct ap_maps *m, u64 addr)
 	return lo;
 }
 
-static void insert_at(struct ap_maps *m, u32 i, const struct ap_map *map)
+static void insert_at(struct ap_maps *m, u32 i, const struct ap_profile_map *map)
 {
 	if (m->n == m->cap) {
 		m->cap = m->cap ? 2 * m->cap : 16;
@@ -161,19 +161,19 @@ static void insert_at(struct ap_maps *m, u32 i, const struct ap_map *map)
 	m->n++;
 }
 
-static void changes(struct ap_session *s, const struct ap_maps *m)
+static void changes(struct ap_profile_session *s, const struct ap_maps *m)
 {
 	if (s->before_change && m->waiting)
 		s->before_change(s->change_arg);
 }
 
 /* What is new covers what was there; parts that stick out stay. */
-static void insert(struct ap_maps *m, const struct ap_map *map)
+static void insert(struct ap_maps *m, const struct ap_profile_map *map)
 {
 	u32 i = first_above(m, map->start), k;
 
 	if (i < m->n && m->v[i].start < map->start) {
-		struct ap_map front = m->v[i];
+		struct ap_profile_map front = m->v[i];
 
 		if (front.end > map->end) {
 			m->v[i].pgoff += map->end - front.start;
@@ -220,7 +220,7 @@ static enum ap_dso_kind kind_of(const char *name, u32 flags, bool *anon)
 }
 
 /* A JIT compiler maps the file that it describes its code in, so that profiles tell of it. */
-static void jitdump(struct ap_session *s, struct ap_thread *t, const char *name)
+static void jitdump(struct ap_profile_session *s, struct ap_profile_thread *t, const char *name)
 {
 	const char *base = strrchr(name, '/');
 	char jit[40], tail[8];
@@ -240,7 +240,7 @@ static void jitdump(struct ap_session *s, struct ap_thread *t, const char *name)
 
 #define CLOCK_OF_JITDUMPS 1 /* CLOCK_MONOTONIC */
 
-void ap_session_at(struct ap_session *s, const struct ap_data_event *event, u64 time)
+void ap_session_at(struct ap_profile_session *s, const struct ap_data_event *event, u64 time)
 {
 	bool is_other = false;
 
@@ -263,8 +263,9 @@ void ap_session_at(struct ap_session *s, const struct ap_data_event *event, u64 
 		ap_jit_advance(s->jit[i], time);
 }
 
-static void user_map(struct ap_session *s, struct ap_thread *t, struct ap_map *map,
-		     const char *name, u32 flags, const u8 *build_id, u32 id_size)
+static void user_map(struct ap_profile_session *s, struct ap_profile_thread *t,
+		     struct ap_profile_map *map, const char *name, u32 flags, const u8 *build_id,
+		     u32 id_size)
 {
 	bool anon;
 	enum ap_dso_kind kind = kind_of(name, flags, &anon);
@@ -288,7 +289,7 @@ static void user_map(struct ap_session *s, struct ap_thread *t, struct ap_map *m
 }
 
 /* "[kernel.kallsyms]_text" and the like, "[module]", or a module's file. */
-static void kernel_map(struct ap_session *s, struct ap_map *map, const char *name)
+static void kernel_map(struct ap_profile_session *s, struct ap_profile_map *map, const char *name)
 {
 	const char *close = strchr(name, ']');
 	char module[256];
@@ -328,11 +329,11 @@ static void copy_name(char *buf, size_t size, const struct ap_data_rec *rec, u32
 	buf[n] = 0;
 }
 
-static void mmap_record(struct ap_session *s, const struct ap_data_rec *rec)
+static void mmap_record(struct ap_profile_session *s, const struct ap_data_rec *rec)
 {
 	bool two = rec->h.type == AP_PERF_RECORD_MMAP2;
 	u32 name_off = two ? 72 : 40, pid, tid, flags = 0;
-	struct ap_map map = { 0 };
+	struct ap_profile_map map = { 0 };
 	const u8 *id = NULL;
 	u32 id_size = 0;
 	char name[4096];
@@ -368,9 +369,9 @@ static void mmap_record(struct ap_session *s, const struct ap_data_rec *rec)
 		user_map(s, ap_session_thread(s, pid, tid), &map, name, flags, id, id_size);
 }
 
-static void comm_record(struct ap_session *s, const struct ap_data_rec *rec)
+static void comm_record(struct ap_profile_session *s, const struct ap_data_rec *rec)
 {
-	struct ap_thread *t;
+	struct ap_profile_thread *t;
 	char name[64];
 
 	if (rec->h.size <= 16)
@@ -382,10 +383,10 @@ static void comm_record(struct ap_session *s, const struct ap_data_rec *rec)
 	t->named = true;
 }
 
-static void fork_record(struct ap_session *s, const struct ap_data_rec *rec)
+static void fork_record(struct ap_profile_session *s, const struct ap_data_rec *rec)
 {
 	u32 pid, ppid, tid, ptid;
-	struct ap_thread *t, *parent;
+	struct ap_profile_thread *t, *parent;
 
 	if (rec->h.size < 24)
 		return;
@@ -417,7 +418,7 @@ static void fork_record(struct ap_session *s, const struct ap_data_rec *rec)
 	}
 }
 
-static void cgroup_record(struct ap_session *s, const struct ap_data_rec *rec)
+static void cgroup_record(struct ap_profile_session *s, const struct ap_data_rec *rec)
 {
 	const char *path = (const char *)rec->bytes + 16;
 
@@ -430,11 +431,11 @@ static void cgroup_record(struct ap_session *s, const struct ap_data_rec *rec)
 }
 
 /* Which are many; one is asked for. */
-static void namespaces_record(struct ap_session *s, const struct ap_data_rec *rec)
+static void namespaces_record(struct ap_profile_session *s, const struct ap_data_rec *rec)
 {
 	const u64 cgroup = 6; /* its place among them, as in the kernel */
 	const u8 *p = rec->bytes + 8;
-	struct ap_thread *t;
+	struct ap_profile_thread *t;
 
 	if (rec->h.size < 24 + 16 * (cgroup + 1) || ap_get64(p + 8) <= cgroup)
 		return;
@@ -444,7 +445,7 @@ static void namespaces_record(struct ap_session *s, const struct ap_data_rec *re
 }
 
 /* The last that had the number. */
-const char *ap_session_cgroup(const struct ap_session *s, u64 id)
+const char *ap_session_cgroup(const struct ap_profile_session *s, u64 id)
 {
 	u32 i = s->ncgroups;
 
@@ -453,7 +454,7 @@ const char *ap_session_cgroup(const struct ap_session *s, u64 id)
 	return i ? s->cgroup[i - 1].path : "unknown";
 }
 
-void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
+void ap_session_record(struct ap_profile_session *s, const struct ap_data_rec *rec)
 {
 	if (rec->h.type < AP_ARRAY_SIZE(s->nr))
 		s->nr[rec->h.type]++;
@@ -489,7 +490,7 @@ void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec)
 
 static void take_build_id(void *arg, u32 pid, u16 misc, const u8 *id, u32 size, const char *path)
 {
-	struct ap_session *s = arg;
+	struct ap_profile_session *s = arg;
 	u8 mode = misc & AP_PERF_RECORD_MISC_CPUMODE_MASK;
 	enum ap_dso_kind kind = AP_DSO_FILE;
 
@@ -501,14 +502,14 @@ static void take_build_id(void *arg, u32 pid, u16 misc, const u8 *id, u32 size, 
 	ap_dso_set_build_id(ap_dso_get(&s->symbols, path, kind), id, size);
 }
 
-void ap_session_build_ids(struct ap_session *s, struct ap_data *d)
+void ap_session_build_ids(struct ap_profile_session *s, struct ap_data *d)
 {
 	ap_data_build_ids(d, take_build_id, s);
 }
 
 /* --- addresses */
 
-static const struct ap_map *find_map(struct ap_maps *m, u64 ip)
+static const struct ap_profile_map *find_map(struct ap_maps *m, u64 ip)
 {
 	u32 i = m->last;
 
@@ -525,12 +526,12 @@ static const struct ap_map *find_map(struct ap_maps *m, u64 ip)
  * The range that is recorded ends with the kernel's text, and there is code behind it: that of its start.  As perf has
  * it, the kernel is wherever it has symbols and nobody else is.
  */
-static const struct ap_map *kernel_beyond(const struct ap_session *s, u64 ip)
+static const struct ap_profile_map *kernel_beyond(const struct ap_profile_session *s, u64 ip)
 {
 	u32 i;
 
 	for (i = 0; i < s->kernel.n; i++) {
-		const struct ap_map *map = &s->kernel.v[i];
+		const struct ap_profile_map *map = &s->kernel.v[i];
 
 		if (map->dso->kind == AP_DSO_KERNEL && ap_dso_symbol(map->dso, ip))
 			return map;
@@ -538,7 +539,7 @@ static const struct ap_map *kernel_beyond(const struct ap_session *s, u64 ip)
 	return NULL;
 }
 
-void ap_session_map(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 ip,
+void ap_session_map(struct ap_profile_session *s, struct ap_profile_thread *t, u8 cpumode, u64 ip,
 		    struct ap_place *out)
 {
 	bool kernel = cpumode == AP_PERF_RECORD_MISC_KERNEL ||
@@ -560,8 +561,8 @@ void ap_session_map(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 i
 		out->addr = ip - out->map->start + out->map->pgoff;
 }
 
-void ap_session_resolve(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 ip,
-			struct ap_place *out)
+void ap_session_resolve(struct ap_profile_session *s, struct ap_profile_thread *t, u8 cpumode,
+			u64 ip, struct ap_place *out)
 {
 	ap_session_map(s, t, cpumode, ip, out);
 	if (out->dso)

@@ -13,7 +13,7 @@
 #include "profile/data/data.h"
 #include "profile/symbols/symbol.h"
 
-struct ap_map {
+struct ap_profile_map {
 	u64 start, end, pgoff;
 	struct ap_dso *dso;
 	bool identity; /* places are the addresses themselves */
@@ -22,7 +22,7 @@ struct ap_map {
 };
 
 struct ap_maps {
-	struct ap_map *v; /* by start, without overlaps */
+	struct ap_profile_map *v; /* by start, without overlaps */
 	u32 n, cap;
 	u32 users;
 	u32 waiting; /* samples that were folded and not resolved yet: see fold.c */
@@ -32,7 +32,7 @@ struct ap_maps {
 
 #define AP_NOBODY (~0U)
 
-struct ap_thread {
+struct ap_profile_thread {
 	u32 pid, tid;
 	u32 ppid;	  /* the thread that made it, or AP_NOBODY */
 	const char *comm; /* interned: equal names are equal pointers */
@@ -45,17 +45,17 @@ struct ap_thread {
 struct ap_place {
 	u64 ip;
 	u64 addr; /* the place in the file, or ip */
-	const struct ap_map *map;
+	const struct ap_profile_map *map;
 	const struct ap_symbol *sym;
 	struct ap_dso *dso; /* NULL: unknown */
 	u8 cpumode;
 };
 
-struct ap_session {
+struct ap_profile_session {
 	struct ap_symbols symbols;
 	struct ap_maps kernel;
-	struct ap_table threads; /* by tid */
-	struct ap_thread **gone; /* kept, because results point to them */
+	struct ap_table threads;	 /* by tid */
+	struct ap_profile_thread **gone; /* kept, because results point to them */
 	u32 ngone;
 	/* told before a record changes how a process's waiting samples resolve; NULL: nobody cares */
 	void (*before_change)(void *arg);
@@ -76,25 +76,25 @@ struct ap_cgroup_name {
 	const char *path; /* interned */
 };
 
-void ap_session_init(struct ap_session *s);
-void ap_session_fini(struct ap_session *s);
+void ap_session_init(struct ap_profile_session *s);
+void ap_session_fini(struct ap_profile_session *s);
 /* The build-ids that the file lists. */
-void ap_session_build_ids(struct ap_session *s, struct ap_data *d);
+void ap_session_build_ids(struct ap_profile_session *s, struct ap_data *d);
 
 /* Takes a record's news in; samples bring none. */
-void ap_session_record(struct ap_session *s, const struct ap_data_rec *rec);
+void ap_session_record(struct ap_profile_session *s, const struct ap_data_rec *rec);
 
 /* The path of a cgroup; "unknown": no record tells. */
-const char *ap_session_cgroup(const struct ap_session *s, u64 id);
+const char *ap_session_cgroup(const struct ap_profile_session *s, u64 id);
 
 /* Told of each sample before its addresses are looked up: code of JIT compilers is what it was at its time. */
-void ap_session_at(struct ap_session *s, const struct ap_data_event *event, u64 time);
-struct ap_thread *ap_session_thread(struct ap_session *s, u32 pid, u32 tid);
+void ap_session_at(struct ap_profile_session *s, const struct ap_data_event *event, u64 time);
+struct ap_profile_thread *ap_session_thread(struct ap_profile_session *s, u32 pid, u32 tid);
 /* Which mapping and file, without its symbols; then with. */
-void ap_session_map(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 ip,
+void ap_session_map(struct ap_profile_session *s, struct ap_profile_thread *t, u8 cpumode, u64 ip,
 		    struct ap_place *out);
-void ap_session_resolve(struct ap_session *s, struct ap_thread *t, u8 cpumode, u64 ip,
-			struct ap_place *out);
+void ap_session_resolve(struct ap_profile_session *s, struct ap_profile_thread *t, u8 cpumode,
+			u64 ip, struct ap_place *out);
 
 /* '.' user, 'k' kernel, ... as perf shows it before a symbol. */
 char ap_place_level(u8 cpumode);

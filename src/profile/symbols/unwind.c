@@ -24,8 +24,8 @@ struct ap_unwinder {
 	u64 *chain;
 	size_t cap;
 	/* the sample at hand */
-	struct ap_session *s;
-	struct ap_thread *t;
+	struct ap_profile_session *s;
+	struct ap_profile_thread *t;
 	const struct ap_sample *sample;
 	u64 mask;
 	u64 *out;
@@ -256,7 +256,7 @@ static void unwind(struct ap_unwinder *u)
 		u->out[u->n++] = ip;
 }
 
-static void reserve(struct ap_session *s, size_t need)
+static void reserve(struct ap_profile_session *s, size_t need)
 {
 	struct ap_unwinder *u = s->unwinder;
 
@@ -272,7 +272,7 @@ static void reserve(struct ap_session *s, size_t need)
  * The calls that had not returned are the user's part of the callchain, as perf has it: where the newest one went, then
  * all of them.
  */
-static void use_calls(struct ap_session *s, struct ap_sample *sample)
+static void use_calls(struct ap_profile_session *s, struct ap_sample *sample)
 {
 	u64 n = 0, *to;
 
@@ -291,8 +291,8 @@ static void use_calls(struct ap_session *s, struct ap_sample *sample)
 	sample->nchain = n;
 }
 
-void ap_unwind_sample(struct ap_session *s, struct ap_thread *t, const struct ap_data_event *ev,
-		      struct ap_sample *sample)
+void ap_unwind_sample(struct ap_profile_session *s, struct ap_profile_thread *t,
+		      const struct ap_data_event *ev, struct ap_sample *sample)
 {
 	struct ap_unwinder *u;
 	u64 n = sample->nchain;
@@ -320,7 +320,7 @@ void ap_unwind_sample(struct ap_session *s, struct ap_thread *t, const struct ap
 	sample->nchain = n + 1 + u->n;
 }
 
-void ap_unwind_fini(struct ap_session *s)
+void ap_unwind_fini(struct ap_profile_session *s)
 {
 	struct ap_unwinder *u = s->unwinder;
 	struct process *p, *next;

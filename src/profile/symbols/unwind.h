@@ -13,8 +13,8 @@
  * then the frames found by unwinding, as if the kernel had recorded them: addresses of callers are those
  * of the call, minus what an unwinder cannot know.  Valid until the next call.
  */
-void ap_unwind_sample(struct ap_session *s, struct ap_thread *t, const struct ap_data_event *ev,
-		      struct ap_sample *sample);
-void ap_unwind_fini(struct ap_session *s);
+void ap_unwind_sample(struct ap_profile_session *s, struct ap_profile_thread *t,
+		      const struct ap_data_event *ev, struct ap_sample *sample);
+void ap_unwind_fini(struct ap_profile_session *s);
 
 #endif

@@ -15,7 +15,7 @@
 static void parses_a_line_of_maps(void)
 {
 	char line[] = "7f66b2221000-7f66b222b000 r-xp 00027000 fe:00 332383           /usr/a b.so";
-	struct ap_map map;
+	struct ap_proc_map map;
 
 	REQUIRE(ap_map_parse(line, &map));
 	EXPECT_U64(map.start, 0x7f66b2221000);
@@ -27,7 +27,7 @@ static void parses_a_line_of_maps(void)
 static void parses_a_line_without_a_name(void)
 {
 	char line[] = "00400000-00401000 rw-s 00000000 00:00 0 ";
-	struct ap_map map;
+	struct ap_proc_map map;
 
 	REQUIRE(ap_map_parse(line, &map));
 	EXPECT_U64(map.start, 0x400000);
@@ -40,7 +40,7 @@ static void refuses_what_is_no_line_of_maps(void)
 	static const char *const bad[] = {
 		"", "x", "1000", "1000-", "2000-1000 r--p", "1000-2000", "1000-2000 r-"
 	};
-	struct ap_map map;
+	struct ap_proc_map map;
 	char line[64];
 
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -55,7 +55,7 @@ struct seen {
 	bool has_stack, has_text;
 };
 
-static void see(void *arg, const struct ap_map *map)
+static void see(void *arg, const struct ap_proc_map *map)
 {
 	struct seen *seen = arg;
 	u64 here = (u64)(uintptr_t)see;
@@ -81,7 +81,7 @@ static void finds_stat_fields_behind_an_odd_name(void)
 	static const char line[] =
 		"42 (a) R 7) S 41 42 42 0 -1 4194304 10 0 0 0 1 2 0 0 20 0 3 0 12345 1000 20 "
 		"18446744073709551615 1 2 3 4 5 0 0 0 0 0 0 0 17 1 0 0 0 0 0 100 200 777 0 0 0 0 0";
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	REQUIRE(ap_stat_parse(line, &st));
 	EXPECT(st.state == 'S');
@@ -95,7 +95,7 @@ static void finds_stat_fields_behind_an_odd_name(void)
 
 static void reads_our_own_stat(void)
 {
-	struct ap_stat st;
+	struct ap_proc_stat st;
 
 	REQUIRE(ap_stat_read(getpid(), &st) == 0);
 	EXPECT_U64(st.ppid, getppid());

@@ -20,7 +20,7 @@ static pid_t gone_pid(void)
 
 static void tasks_that_are_gone_are_dropped(void)
 {
-	struct ap_traced tasks[4] = { { .tid = gone_pid() },
+	struct ap_seized tasks[4] = { { .tid = gone_pid() },
 				      { .tid = getpid() },
 				      { .tid = gone_pid() },
 				      { .tid = gone_pid() } };

@@ -336,7 +336,7 @@ static void who_was_not_told_of_is_counted_at_its_end(void)
 
 static void an_exec_goes_on(void)
 {
-	struct ap_traced from = { .tid = getpid(), .seg = 0, .slot = 0 };
+	struct ap_seized from = { .tid = getpid(), .seg = 0, .slot = 0 };
 	u64 inode;
 	int fd;
 

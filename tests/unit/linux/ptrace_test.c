@@ -182,7 +182,7 @@ static void knows_a_64_bit_task_and_its_mask(void)
 
 static void add(struct ap_layout *lay, u64 start, u64 end, u32 flags, const char *name)
 {
-	const struct ap_map map = { .start = start, .end = end, .flags = flags, .name = name };
+	const struct ap_proc_map map = { .start = start, .end = end, .flags = flags, .name = name };
 
 	ap_layout_add(lay, &map);
 }

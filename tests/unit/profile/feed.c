@@ -8,7 +8,7 @@
 #include "profile/hist/hist_opts.h"
 #include "profile/script/script.h"
 
-static bool read_all(struct ap_data *d, struct ap_session *s, struct ap_fold *f,
+static bool read_all(struct ap_data *d, struct ap_profile_session *s, struct ap_fold *f,
 		     struct ap_script *c, FILE *out)
 {
 	bool whole = true, checked = false;
@@ -47,11 +47,13 @@ bool feed(const uint8_t *bytes, size_t size)
 					.namespaces = true,
 					.cgroups = true,
 					.losses = true };
-	struct ap_filter filter = { .dsos = "libc.so.6,work", .cpus = "0-3", .time = "0%-90%" };
+	struct ap_sample_filter filter = { .dsos = "libc.so.6,work",
+					   .cpus = "0-3",
+					   .time = "0%-90%" };
 	FILE *out = fopen("/dev/null", "w");
 	char why[400] = "";
 	struct ap_hist_opts opts;
-	struct ap_session *s;
+	struct ap_profile_session *s;
 	struct ap_script *c;
 	struct ap_fold *f;
 	struct ap_data *d;

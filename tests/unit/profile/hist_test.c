@@ -11,7 +11,7 @@
 #include "profile/hist/hist_opts.h"
 #include "tap/tap.h"
 
-static struct ap_thread thread = { .pid = 1, .tid = 1 };
+static struct ap_profile_thread thread = { .pid = 1, .tid = 1 };
 static struct ap_dso prog = { .path = "/bin/prog", .name = "prog" };
 /* equal texts have equal addresses, as interned ones have */
 static const char comm[] = "prog", names[][8] = { "main", "work", "leaf" };

@@ -16,7 +16,7 @@
 #define FLAGS (1ULL << 18)
 
 static struct file f;
-static struct ap_session s;
+static struct ap_profile_session s;
 static struct ap_live *live;
 
 static void put_sample(uint64_t ip, uint64_t caller, uint64_t period, uint64_t time)

@@ -14,7 +14,7 @@
 #include "tap/tap.h"
 
 static struct file f;
-static struct ap_session s;
+static struct ap_profile_session s;
 static struct ap_data_event none;
 
 /* Puts the record that was built last into the session. */
@@ -174,7 +174,7 @@ static void a_child_begins_as_its_parent(void)
 
 static void a_reused_id_is_somebody_else(void)
 {
-	const struct ap_thread *first;
+	const struct ap_profile_thread *first;
 
 	ap_session_init(&s);
 	comm(1, 1, "one");

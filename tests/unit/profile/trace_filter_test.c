@@ -69,7 +69,7 @@ static void numbers_are_what_their_fields_are(void)
 		{ "!(s8 < 0) || !!(s1 < 0)", true },
 		{ "!s8 < 0 && s1 < 0", false },
 	};
-	struct ap_trace_filter *f;
+	struct ap_raw_filter *f;
 	char why[200];
 	u8 raw[48];
 
@@ -84,7 +84,7 @@ static void numbers_are_what_their_fields_are(void)
 
 static void what_was_cut_off_does_not_match(void)
 {
-	struct ap_trace_filter *f;
+	struct ap_raw_filter *f;
 	char why[200];
 	u8 raw[48];
 
@@ -102,7 +102,7 @@ static void what_cannot_be_printed_can_be_filtered(void)
 	static const char odd[] = "name: all\nID: 7\nformat:\n"
 				  "\tfield:long s8;\toffset:8;\tsize:8;\tsigned:1;\n"
 				  "\nprint fmt: \"NR %l[ (%lx)\", RECs[6];\toffset:10x10\n";
-	struct ap_trace_filter *f;
+	struct ap_raw_filter *f;
 	char why[200];
 	u8 raw[48];
 
@@ -132,7 +132,7 @@ static void wrong_filters_get_a_reason(void)
 		{ "s8 == 1 u8 == 1", "&& or || is missing at 'u8 == 1'" },
 		{ "s8 == 1 &&", "a field's name is missing at ''" },
 	};
-	struct ap_trace_filter *f;
+	struct ap_raw_filter *f;
 	char why[200], deep[400];
 
 	for (size_t i = 0; i < AP_ARRAY_SIZE(rows); i++) {

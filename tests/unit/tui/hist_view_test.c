@@ -10,7 +10,7 @@
 #include "profile/hist/hist_opts.h"
 #include "tap/tap.h"
 
-static struct ap_thread thread = { .pid = 1, .tid = 1 };
+static struct ap_profile_thread thread = { .pid = 1, .tid = 1 };
 static struct ap_dso prog = { .path = "/bin/prog", .name = "prog" };
 static struct ap_dso lib = { .path = "/lib/libx.so", .name = "libx.so" };
 /* equal texts have equal addresses, as interned ones have */
