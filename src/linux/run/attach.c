@@ -269,6 +269,7 @@ static int new_party(struct attach *at, const char *who)
 	f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
 	/* without it nobody else comes into it */
 	f->who = strdup(who);
+	ap_session_party_is_of(f, at->stopped.pid);
 	ap_doorbell_join(&sv->bell, f);
 	sv->is_stale = true; /* if it comes to nothing it is ended */
 	at->party = f;

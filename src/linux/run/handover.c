@@ -113,12 +113,16 @@ static struct ap_seized *new_traced(struct ap_supervisor *sv)
 /* The memfd that it has made is its new image's party, where its credentials are not its party's any more. */
 static bool take_party(struct ap_supervisor *sv, struct ap_seized *t, bool is_new)
 {
+	struct ap_session_file *f;
+
 	t->party = AP_PARTY_OF(t->seg);
 	if (!is_new)
 		return true;
 	if (ap_session_party_take(&sv->ses, t->tid, t->fd, &t->party))
 		return false;
-	ap_doorbell_join(&sv->bell, ap_session_party(&sv->ses, t->party << AP_PARTY_SHIFT));
+	f = ap_session_party(&sv->ses, t->party << AP_PARTY_SHIFT);
+	ap_session_party_is_of(f, t->tid);
+	ap_doorbell_join(&sv->bell, f);
 	sv->is_stale = true; /* it may come to nothing, and is ended then */
 	return true;
 }

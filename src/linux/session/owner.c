@@ -266,14 +266,58 @@ static bool may_adopt(const struct ap_supervisor *sv, u32 party, pid_t pid)
 	return false;
 }
 
+/* The process that it was is not waited for yet, so that its number is its own. */
+static bool is_pinned(const struct ap_track *t)
+{
+	struct ap_proc_stat st;
+
+	if (t->pidfd >= 0)
+		return !syscall(SYS_pidfd_send_signal, t->pidfd, 0, NULL, 0) || errno == EPERM;
+	return !ap_stat_read(t->pid, &st) && st.start_time == t->start_time;
+}
+
+/*
+ * The first one that it was made for may have been root, to become another user alone.  What a party is never becomes more, whatever its
+ * tasks execute.
+ */
+static void learn_identity(struct ap_supervisor *sv, const struct ap_track *t)
+{
+	struct ap_session_file *f = ap_session_party(&sv->ses, t->seg);
+	struct ap_identity id;
+	char own[AP_USERNS_NAME];
+
+	if (f && f->party && ap_creds_userns(getpid(), own) && ap_identity_read(t->pid, &id) &&
+	    ap_identity_reaches(&f->first, &id, own))
+		f->first = id;
+}
+
+/*
+ * Of one that no ancestor speaks for nothing more is to be known than this: could tasks of the party do to it by themselves what
+ * they could lead us to?  A service of a third user's they could not.
+ */
+static bool is_in_reach(struct ap_supervisor *sv, const struct ap_session_file *f, pid_t pid)
+{
+	struct ap_identity id;
+	char own[AP_USERNS_NAME];
+
+	/* who has changed since it was looked at */
+	for (u32 i = 0; i < sv->ntracks; i++)
+		if (AP_PARTY_OF(sv->tracks[i]->seg) == f->party && sv->tracks[i]->is_owner &&
+		    !sv->tracks[i]->is_gone && is_pinned(sv->tracks[i]))
+			learn_identity(sv, sv->tracks[i]);
+	return ap_creds_userns(getpid(), own) && ap_identity_read(pid, &id) &&
+	       ap_identity_reaches(&f->first, &id, own);
+}
+
 /*
  * A mapping is no proof where a program maps what it is sent (shared memory of a display or sound server): whose
  * file that was can name it.  A task of a party that is not the session owner's is the one that the party was made for, descends from a
  * task, or its parents have ended.  Then it was born later than the party and has not all of our rights, and so it is with all that are
- * above it, up to the process that has adopted one of them.
+ * above it, up to the process that has adopted one of them; and it is nothing that a task of the party could not become.
  */
-static bool is_related(const struct ap_supervisor *sv, const struct ap_session_file *f, pid_t pid)
+static bool is_related(struct ap_supervisor *sv, const struct ap_session_file *f, pid_t pid)
 {
+	const pid_t first = pid;
 	struct ap_proc_stat st;
 
 	if (!f->party || descends(sv, pid))
@@ -282,7 +326,7 @@ static bool is_related(const struct ap_supervisor *sv, const struct ap_session_f
 		if (ap_stat_read(pid, &st) || st.start_time < f->born || is_as_mighty(pid))
 			return false;
 		if (may_adopt(sv, f->party, st.ppid))
-			return true;
+			return is_in_reach(sv, f, first);
 		pid = st.ppid;
 	}
 	return false;
@@ -341,16 +385,6 @@ static struct ap_track *track_of(struct ap_supervisor *sv, u32 seg)
 	return ap_track_of(sv, seg);
 }
 
-/* The process that it was is not waited for yet, so that its number is its own. */
-static bool is_pinned(const struct ap_track *t)
-{
-	struct ap_proc_stat st;
-
-	if (t->pidfd >= 0)
-		return !syscall(SYS_pidfd_send_signal, t->pidfd, 0, NULL, 0) || errno == EPERM;
-	return !ap_stat_read(t->pid, &st) && st.start_time == t->start_time;
-}
-
 static bool is_believed(const struct ap_track *t)
 {
 	u32 uid;
@@ -358,8 +392,9 @@ static bool is_believed(const struct ap_track *t)
 	return t->is_owner && uid_of(t->pid, &uid) && uid == t->uid && is_pinned(t);
 }
 
-static bool believe(struct ap_track *t)
+static bool believe(struct ap_supervisor *sv, struct ap_track *t)
 {
+	const struct ap_session_file *f;
 	struct ap_proc_stat st;
 
 	t->is_owner = uid_of(t->pid, &t->uid) && !ap_stat_read(t->pid, &st);
@@ -367,6 +402,10 @@ static bool believe(struct ap_track *t)
 		t->start_time = st.start_time;
 	/* what was looked at was its process, as that is there still */
 	t->is_owner = t->is_owner && is_pinned(t);
+	/* is_in_reach() looks at the rest */
+	f = ap_session_party(&sv->ses, t->seg);
+	if (t->is_owner && f && f->party && f->first.uids[1] != t->uid)
+		learn_identity(sv, t);
 	return t->is_owner;
 }
 
@@ -381,7 +420,7 @@ void ap_owner_set(struct ap_supervisor *sv, u32 seg, pid_t pid)
 	struct ap_track *t = ap_owner_may_more(sv) ? track_of(sv, seg) : NULL;
 
 	if (t && ap_track_name(sv, t, pid))
-		(void)believe(t);
+		(void)believe(sv, t);
 }
 
 pid_t ap_owner_of(struct ap_supervisor *sv, u32 seg)
@@ -413,7 +452,7 @@ bool ap_owner_is(struct ap_supervisor *sv, u32 seg, pid_t pid)
 	/* one that shares the memory of the track's own process is asked about each time */
 	if (t->pid != pid && t->is_owner && is_pinned(t))
 		return true;
-	return ap_track_name(sv, t, pid) && believe(t);
+	return ap_track_name(sv, t, pid) && believe(sv, t);
 }
 
 bool ap_owner_is_child(struct ap_supervisor *sv, u32 seg, pid_t pid)

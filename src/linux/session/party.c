@@ -253,6 +253,12 @@ int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *par
 	return ret;
 }
 
+void ap_session_party_is_of(struct ap_session_file *f, pid_t pid)
+{
+	if (!ap_identity_read(pid, &f->first))
+		f->first.userns[0] = '\0';
+}
+
 void ap_session_party_tell(const struct ap_session_file *s, struct ap_session_file *f)
 {
 	__atomic_store_n(&ap_board_of(f->head)->gone, s->head->supervisor, __ATOMIC_RELEASE);

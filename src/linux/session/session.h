@@ -13,6 +13,7 @@
 
 #include "abi/session.h"
 #include "base/types.h"
+#include "linux/task/creds.h"
 
 struct ap_session_file {
 	int fd;			/* the party's file */
@@ -32,6 +33,7 @@ struct ap_session_file {
 	u64 norigins;  /* of the session's owner: so many have been there */
 	bool has_left; /* it has come of another one than the first */
 	u64 born;      /* when the party was made, in clock ticks since boot; 0: with the session */
+	struct ap_identity first; /* of the process that it was made for, or less than that had */
 	char *who; /* of one that was made for attached processes: ap_creds_who() of each of them; else NULL */
 	struct ap_session_file *parties[AP_PARTY_MAX]; /* of the session's owner, but for its own */
 	struct ap_note
@@ -75,6 +77,8 @@ struct ap_session_file *ap_session_next_party(const struct ap_session_file *s, u
 AP_MUST_CHECK int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party);
 /* The same with descriptor fd of a task, which may be anything.  *party is the task's before.  -ENOSPC: or it has had its part. */
 AP_MUST_CHECK int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party);
+/* The process that it is made for, while that is what it was when it asked. */
+void ap_session_party_is_of(struct ap_session_file *f, pid_t pid);
 /* Its tasks are told that nobody serves them any more. */
 void ap_session_party_tell(const struct ap_session_file *s, struct ap_session_file *f);
 /* Nobody is in it any more: its number is another's from now on. */

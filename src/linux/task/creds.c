@@ -67,6 +67,70 @@ bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO])
 	return true;
 }
 
+/* --- whom it reaches */
+
+#define CAP_SETGID_	6
+#define CAP_SETUID_	7
+#define CAP_SYS_PTRACE_ 19
+
+static bool has_cap(const struct ap_identity *id, u32 cap)
+{
+	return id->permitted >> cap & 1;
+}
+
+static bool parse_ids(const char *text, const char *name, u32 ids[4])
+{
+	const char *p = ap_status_find(text, name);
+
+	return p && sscanf(p, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) == 4;
+}
+
+bool ap_identity_parse(const char *text, struct ap_identity *id)
+{
+	const char *permitted = ap_status_find(text, "CapPrm");
+	unsigned long long caps;
+
+	if (!parse_ids(text, "Uid", id->uids) || !parse_ids(text, "Gid", id->gids) || !permitted ||
+	    sscanf(permitted, "%llx", &caps) != 1)
+		return false;
+	id->permitted = caps;
+	return true;
+}
+
+bool ap_identity_read(pid_t tid, struct ap_identity *id)
+{
+	char text[STATUS_MAX];
+
+	return ap_creds_userns(tid, id->userns) &&
+	       ap_proc_read(tid, "status", text, sizeof(text)) > 0 && ap_identity_parse(text, id);
+}
+
+static bool are_among(const u32 to[4], const u32 ids[4])
+{
+	for (u32 i = 0; i < 4; i++)
+		if (to[i] != ids[0] && to[i] != ids[1] && to[i] != ids[2] && to[i] != ids[3])
+			return false;
+	return true;
+}
+
+/* In a user namespace that one may make below one's own all capabilities are had: who made it, and may trace all in it, is told by the ids. */
+bool ap_identity_reaches(const struct ap_identity *id, const struct ap_identity *to,
+			 const char *own)
+{
+	const bool is_there = !strcmp(id->userns, to->userns);
+	const bool has_caps = is_there || !strcmp(id->userns, own);
+
+	if (!id->userns[0])
+		return false;
+	if (has_caps && has_cap(id, CAP_SYS_PTRACE_))
+		return true;
+	return (are_among(to->uids, id->uids) || (has_caps && has_cap(id, CAP_SETUID_))) &&
+	       (are_among(to->gids, id->gids) || (has_caps && has_cap(id, CAP_SETGID_))) &&
+	       (!is_there || !(to->permitted & ~id->permitted));
+}
+
+/* --- what an exec gives */
+
 bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b)
 {
 	return a->euid == b->euid && a->egid == b->egid && a->permitted == b->permitted;

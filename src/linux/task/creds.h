@@ -27,6 +27,17 @@ AP_MUST_CHECK bool ap_creds_userns(pid_t tid, char name[AP_USERNS_NAME]);
  */
 #define AP_CREDS_WHO 320
 AP_MUST_CHECK bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO]);
+/* All that the kernel looks at where a process signals or traces another one. */
+struct ap_identity {
+	char userns[AP_USERNS_NAME]; /* "": nothing is known */
+	u32 uids[4], gids[4];	     /* real, effective, saved, of file systems */
+	u64 permitted;
+};
+AP_MUST_CHECK bool ap_identity_read(pid_t tid, struct ap_identity *id);
+AP_MUST_CHECK bool ap_identity_parse(const char *text, struct ap_identity *id);
+/* Could a process of one become the other without an exec, or trace one that is?  own: the user namespace that root is root of. */
+AP_MUST_CHECK bool ap_identity_reaches(const struct ap_identity *id, const struct ap_identity *to,
+				       const char *own);
 /* Why the task may not be touched after an exec, a constant text; NULL where it has got no more than it had. */
 const char *ap_creds_gained(const struct ap_creds *before, const struct ap_creds *after);
 

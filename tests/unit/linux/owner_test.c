@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ static void open_session(void)
 	REQUIRE(ap_session_new(&sv.ses, &cfg) == 0);
 	REQUIRE(fd >= 0 && ap_session_party_new(&sv.ses, fd, &p) == 0);
 	party = sv.ses.parties[p];
+	ap_session_party_is_of(party, getpid());
 	REQUIRE(ap_session_seg_new(party, &init, &seg) == 0);
 }
 
@@ -139,6 +141,88 @@ static void one_whose_parents_live_is_a_task_if_they_are(void)
 	end(pid);
 }
 
+static struct ap_identity user(u32 id, u64 permitted)
+{
+	struct ap_identity of = { .uids = { id, id, id, id },
+				  .gids = { 0 },
+				  .permitted = permitted };
+
+	REQUIRE(ap_creds_userns(getpid(), of.userns));
+	return of;
+}
+
+/* One below init, whose parents nobody can ask any more: a task if the party's could do to it what they like. */
+static void one_of_a_third_user_is_no_task(void)
+{
+	pid_t pid;
+
+	if (getuid())
+		tap_lack("only root can become another user");
+	open_session();
+	party->first = user(NOBODY - 1, 0);
+	pid = mapper_of(ORPHAN, NOBODY);
+	EXPECT_U64(look(pid), AP_OWNED_NOT);
+	EXPECT(!ap_owner_is(&sv, seg, pid));
+	party->first = user(NOBODY, 0);
+	EXPECT_U64(look(pid), AP_OWNED);
+	end(pid);
+}
+
+/* A service that was believed, and has become root since, or a set-uid program: the party is not root's by that. */
+static void a_party_is_never_more_than_it_was(void)
+{
+	pid_t pid;
+
+	if (getuid())
+		tap_lack("only root can become another user");
+	open_session();
+	party->first = user(NOBODY, 0);
+	pid = mapper(0);
+	sv.command = pid;
+	EXPECT(ap_owner_is(&sv, seg, pid));
+	EXPECT_U64(party->first.uids[0], NOBODY);
+	end(pid);
+	/* and becomes less with whom it has in it */
+	open_session();
+	pid = mapper(NOBODY);
+	sv.command = pid;
+	EXPECT(ap_owner_is(&sv, seg, pid));
+	EXPECT_U64(party->first.uids[0], NOBODY);
+	EXPECT_U64(party->first.permitted, 0);
+	sv.command = 0;
+	end(pid);
+}
+
+static void who_reaches_whom(void)
+{
+	const u64 setuid = 1 << 7, setgid = 1 << 6, trace = 1 << 19;
+	struct ap_identity a = user(1, 0), b = user(2, 0), saved = user(1, 0);
+	struct ap_identity below = user(1, ~0ULL);
+	const char *own = a.userns;
+
+	strcpy(below.userns, "user:[1]");
+	saved.uids[2] = 2;
+	EXPECT(ap_identity_reaches(&a, &a, own) && !ap_identity_reaches(&a, &b, own));
+	EXPECT(ap_identity_reaches(&saved, &b, own) && !ap_identity_reaches(&b, &saved, own));
+	a.permitted = setuid;
+	EXPECT(ap_identity_reaches(&a, &b, own) && !ap_identity_reaches(&b, &a, own));
+	b.gids[0] = 1;
+	EXPECT(!ap_identity_reaches(&a, &b, own));
+	a.permitted = setuid | setgid;
+	EXPECT(ap_identity_reaches(&a, &b, own));
+	b.permitted = 1;
+	EXPECT(!ap_identity_reaches(&a, &b, own));
+	a.permitted = trace;
+	EXPECT(ap_identity_reaches(&a, &b, own));
+	/* all capabilities of a namespace of its own are none here, and one that its user has made is his */
+	EXPECT(!ap_identity_reaches(&below, &b, own));
+	EXPECT(ap_identity_reaches(&saved, &below, own));
+	below.uids[1] = 3;
+	EXPECT(!ap_identity_reaches(&saved, &below, own));
+	a.userns[0] = '\0';
+	EXPECT(!ap_identity_reaches(&a, &a, own));
+}
+
 /* By whom the supervisor has put there itself, or by a descent from one. */
 static void tasks_and_their_children_are(void)
 {
@@ -188,6 +272,9 @@ int main(int argc, char **argv)
 		TAP(a_server_with_our_rights_is_no_task),
 		TAP(one_that_was_there_before_is_no_task),
 		TAP(one_whose_parents_live_is_a_task_if_they_are),
+		TAP(one_of_a_third_user_is_no_task),
+		TAP(a_party_is_never_more_than_it_was),
+		TAP(who_reaches_whom),
 		TAP(tasks_and_their_children_are),
 		TAP(init_is_no_task),
 		TAP(signals_go_to_tasks_alone),
