@@ -185,14 +185,12 @@ static inline void run_fetches(struct ap_feed *f, const struct ap_feed_way *way)
 	for (const u64 *line = way->fetches, *end = line + way->nfetches; line < end; line++) {
 		const struct ap_quick *q = ap_quick_of(table, AP_QUICK_CODE, *line, shift);
 
-		if (ap_unlikely((q->key[0] ^ *line) & mask)) {
+		if (ap_unlikely(ap_access_other(q, 0, *line, *line) & mask)) {
 			fetch_slow(f, *line);
 			f->count[AP_MODEL_L1I_LOAD]--; /* counted below */
 			continue;
 		}
-		m->clock++;
-		stamp[q->slot] = m->clock;
-		page_stamp[q->page[0]] = m->clock;
+		ap_access_use(stamp, page_stamp, q, 0, ++m->clock);
 	}
 	f->count[AP_MODEL_L1I_LOAD] += way->nfetches;
 }
@@ -236,18 +234,18 @@ static bool run_quick_both(struct ap_feed *f, const struct ap_feed_way *way, con
 		const struct ap_quick *q = quick[k] = ap_mem_quick(m, address);
 
 		if (g->loads)
-			other |= (q->key[0] ^ address) | (q->key[0] ^ last);
+			other |= ap_access_other(q, 0, address, last);
 		if (g->stores)
-			other |= (q->key[1] ^ address) | (q->key[1] ^ last);
+			other |= ap_access_other(q, 1, address, last);
 	}
 	if (other & m->line_mask)
 		return false;
 	for (u32 k = 0; k < way->nclusters; k++) {
 		now = ++m->clock;
 		if (way->clusters[k].loads)
-			ap_mem_use(m, quick[k], 0, now);
+			ap_access_use(m->stamp, m->page_stamp[0], quick[k], 0, now);
 		if (way->clusters[k].stores)
-			ap_mem_use(m, quick[k], 1, now);
+			ap_access_use(m->stamp, m->page_stamp[1], quick[k], 1, now);
 	}
 	return true;
 }
@@ -258,11 +256,8 @@ static inline void use_all(struct ap_mem *m, const struct ap_quick **from,
 	u64 clock = m->clock, *stamp = m->stamp, *page_stamp = m->page_stamp[0];
 
 	m->clock = clock + (u64)(to - from);
-	for (; from < to; from++) {
-		clock++;
-		stamp[(*from)->slot] = clock;
-		page_stamp[(*from)->page[0]] = clock;
-	}
+	for (; from < to; from++)
+		ap_access_use(stamp, page_stamp, *from, 0, ++clock);
 }
 
 /* Looks first, and uses only if all are: the order of uses among operations that are not quick matters. */
@@ -278,12 +273,11 @@ static inline bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, c
 	if (ap_unlikely(m->own_store_tlb))
 		return run_quick_both(f, way, log);
 	for (; g < end; g++) {
-		u64 address = cluster_address(f, g, log), key;
+		u64 address = cluster_address(f, g, log);
 		const struct ap_quick *q = ap_quick_of(table, AP_QUICK, address, shift);
 
 		*to++ = q;
-		key = q->key[g->stores];
-		other |= (key ^ address) | (key ^ (address + g->span));
+		other |= ap_access_other(q, g->stores, address, address + g->span);
 	}
 	if (ap_unlikely(other & m->line_mask))
 		return false;

@@ -8,7 +8,7 @@
 #include "model/model.h"
 
 _Static_assert(AP_MODEL_L1D_STORE == AP_MODEL_L1D_LOAD + AP_MEM_WRITE, "indexed by flag");
-_Static_assert(sizeof(struct ap_quick) == 1U << AP_QUICK_SHIFT, "as mem.h says");
+_Static_assert(sizeof(struct ap_quick) == 1U << AP_QUICK_SHIFT, "as access.h says");
 _Static_assert(AP_MODEL_L1I_LOAD == AP_MEM_COUNT_CODE, "named in mem.h");
 
 static u32 *slot(struct ap_fwd *f, u64 word)

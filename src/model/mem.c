@@ -420,7 +420,7 @@ unsigned ap_mem_data_any(struct ap_mem *m, u64 address, unsigned size, unsigned 
 {
 	struct ap_cache *c = &m->l1d;
 	unsigned write = flags & AP_MEM_WRITE, result = AP_MEM_L1, steps = 0;
-	u64 need = write * AP_LINE_DIRTY, line = address & m->line_mask;
+	u64 line = address & m->line_mask;
 	u32 set = address >> c->shift & c->set_mask, entry;
 	int way;
 
@@ -431,7 +431,7 @@ unsigned ap_mem_data_any(struct ap_mem *m, u64 address, unsigned size, unsigned 
 		result |= ap_mem_translate(m, address, 1, write, &steps, &entry);
 	way = ap_cache_find(c, set, line);
 	if (result == AP_MEM_L1 && way >= 0 && !(flags & AP_MEM_ATOMIC) &&
-	    (ap_cache_tags(c, set)[way] & (need | AP_LINE_AHEAD)) == need) {
+	    ap_quick_is_hit(ap_cache_tags(c, set)[way], write)) {
 		ap_cache_use(c, set, (unsigned)way);
 		ap_quick_make(m, line, set, way, entry, write);
 		m->count[AP_MODEL_L1D_LOAD + write]++;

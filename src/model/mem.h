@@ -10,6 +10,7 @@
 #define AP_MODEL_MEM_H
 
 #include "base/types.h"
+#include "model/access.h"
 #include "model/machine.h"
 
 struct ap_shared;
@@ -96,24 +97,6 @@ struct ap_tlb {
 	u32 ways; /* 0: no such TLB */
 	u32 latency;
 };
-
-/*
- * A line of L1 that may be used without asking: nothing changes by it but times of use.  Its page is in the first TLB,
- * of loads and of stores each for itself; stores may modify it.
- */
-struct ap_quick {
-	u64 key[2];  /* the line's address, for loads and for stores, or AP_NOT_QUICK */
-	u16 slot;    /* of the line's stamp */
-	u16 page[2]; /* of its page's, in the TLB of loads and of stores */
-	u16 unused[5];
-};
-
-#define AP_NOT_QUICK (1ULL << 63) /* farther than a line from all addresses */
-
-#define AP_QUICK_SHIFT 5 /* of its size; lines are not shorter */
-
-#define AP_QUICK      2048 /* of data, by address */
-#define AP_QUICK_CODE 4096 /* likewise; programs jump about in megabytes */
 
 struct ap_stride {
 	u64 key;
@@ -237,24 +220,9 @@ void ap_mem_flush(struct ap_mem *m, u64 address, bool keeps);
 unsigned ap_mem_data_slow(struct ap_mem *m, u64 address, unsigned size, unsigned flags, u64 pc);
 unsigned ap_mem_fetch_slow(struct ap_mem *m, u64 address, unsigned size);
 
-/* In a table of n; shift: that of a line's size. */
-static inline struct ap_quick *ap_quick_of(struct ap_quick *table, u64 n, u64 address, u32 shift)
-{
-	u64 offset = address >> (shift - AP_QUICK_SHIFT) & (n - 1) << AP_QUICK_SHIFT;
-
-	return (struct ap_quick *)((char *)table + offset);
-}
-
 static inline struct ap_quick *ap_mem_quick(const struct ap_mem *m, u64 address)
 {
 	return ap_quick_of(m->quick, AP_QUICK, address, m->shift);
-}
-
-/* A hit that changes nothing but these. */
-static inline void ap_mem_use(struct ap_mem *m, const struct ap_quick *q, unsigned write, u64 now)
-{
-	m->stamp[q->slot] = now;
-	m->page_stamp[write][q->page[write]] = now;
 }
 
 /* A reference to data: AP_MEM_* of what became of it. */
@@ -263,12 +231,11 @@ static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size,
 {
 	unsigned write = flags & AP_MEM_WRITE;
 	const struct ap_quick *q = ap_mem_quick(m, address);
-	u64 key = q->key[write];
 
-	if (ap_unlikely(((key ^ address) | (key ^ (address + size - 1))) & m->line_mask ||
+	if (ap_unlikely(ap_access_other(q, write, address, address + size - 1) & m->line_mask ||
 			flags & ~AP_MEM_WRITE))
 		return ap_mem_data_slow(m, address, size, flags, pc);
-	ap_mem_use(m, q, write, ++m->clock);
+	ap_access_use(m->stamp, m->page_stamp[write], q, write, ++m->clock);
 	m->count[write]++; /* AP_MODEL_L1D_LOAD, AP_MODEL_L1D_STORE */
 	return m->hit;
 }
@@ -284,10 +251,9 @@ static inline unsigned ap_mem_fetch(struct ap_mem *m, u64 address)
 {
 	const struct ap_quick *q = ap_quick_of(m->code_quick, AP_QUICK_CODE, address, m->shift);
 
-	if (ap_unlikely((q->key[0] ^ address) & m->line_mask))
+	if (ap_unlikely(ap_access_other(q, 0, address, address) & m->line_mask))
 		return ap_mem_fetch_slow(m, address, 1);
-	m->code_stamp[q->slot] = ++m->clock;
-	m->code_page_stamp[q->page[0]] = m->clock;
+	ap_access_use(m->code_stamp, m->code_page_stamp, q, 0, ++m->clock);
 	m->count[AP_MEM_COUNT_CODE]++;
 	return m->code_hit;
 }

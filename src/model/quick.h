@@ -7,6 +7,14 @@
 
 #include "model/internal.h"
 
+/* Of an access that hits the line nothing changes but times of use: it has been used, and a store finds it modified. */
+static inline bool ap_quick_is_hit(u64 tag, unsigned write)
+{
+	u64 need = (u64)write * AP_LINE_DIRTY;
+
+	return (tag & (need | AP_LINE_AHEAD)) == need;
+}
+
 /* Nothing is quick any more. */
 static inline void ap_quick_forget_all(struct ap_mem *m)
 {

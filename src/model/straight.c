@@ -63,12 +63,6 @@ static ALWAYS u64 bring(struct ap_mem *m, struct ap_cache *c, u64 line, u64 dirt
 	return old;
 }
 
-/* Of a hit in L1 nothing changes but times, if it has the line as it is wanted. */
-static ALWAYS bool is_hit(struct ap_cache *c, const struct line_place *p, u64 dirty)
-{
-	return (ap_cache_tags(c, p->set)[p->way] & (dirty | AP_LINE_AHEAD)) == dirty;
-}
-
 static ALWAYS void use(struct ap_mem *m, struct ap_cache *c, const struct line_place *p)
 {
 	ap_cache_stamps(c, p->set)[p->way] = ++m->clock;
@@ -108,7 +102,8 @@ static ALWAYS unsigned data(struct ap_mem *m, u64 address, unsigned write, u64 p
 		return 0;
 	is_found = find(m, &m->l1d, line, &p);
 	t->stamp[entry] = ++m->clock;
-	if (!is_found || (p.way >= 0 && !is_hit(&m->l1d, &p, write * AP_LINE_DIRTY)))
+	if (!is_found ||
+	    (p.way >= 0 && !ap_quick_is_hit(ap_cache_tags(&m->l1d, p.set)[p.way], write)))
 		return ap_mem_data_at(m, line, p.set, p.way, entry, write, pc);
 	m->count[AP_MODEL_L1D_LOAD + write]++;
 	if (p.way >= 0)
