@@ -217,6 +217,20 @@ _Static_assert(sizeof(struct ap_perf_attr) == AP_PERF_ATTR_SIZE_VER8, "attr layo
 #define AP_PERF_FLAG_FD_CLOEXEC	 (1ULL << 3)
 #define AP_PERF_FLAG_ALL	 15ULL
 
+/*
+ * What perf_event_open's group_fd is for, by its flags: its event leads, and its event's buffer takes the records.  With
+ * neither it has to be an event's, and no more.  This is the only place that says it.
+ */
+static inline bool ap_perf_fd_leads(u64 flags)
+{
+	return !(flags & AP_PERF_FLAG_FD_NO_GROUP);
+}
+
+static inline bool ap_perf_fd_takes_records(u64 flags)
+{
+	return flags & AP_PERF_FLAG_FD_OUTPUT;
+}
+
 #define AP_PERF_IOC_ENABLE	      0x2400U
 #define AP_PERF_IOC_DISABLE	      0x2401U
 #define AP_PERF_IOC_REFRESH	      0x2402U

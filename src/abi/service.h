@@ -33,6 +33,12 @@ enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2, AP_SVC_A
  */
 #define AP_SVC_NO_EVENT (~0ULL) /* an inode that is none: of no perf descriptor, */
 #define AP_SVC_KERNELS	(~1ULL) /* or of one that is the kernel's own */
+
+/* No group has events of ours and of the kernel's: group is the leader's inode as above, or 0. */
+static inline bool ap_svc_may_group(u64 group, bool is_kernels)
+{
+	return !group || group == AP_SVC_NO_EVENT || (group == AP_SVC_KERNELS) == is_kernels;
+}
 #define AP_SVC_NATIVE                                                                              \
 	1 /*
  * SET_OUTPUT (AP_SVC_IOCTL) to AP_SVC_KERNELS: AP_SVC_NATIVE with this as data, where the kernel can have the event as well.

@@ -102,9 +102,9 @@ static int find_parties(struct opening *o)
 			return -AP_EBADF;
 		if (o->leader->state == AP_STATE_EXIT)
 			return -AP_ENODEV;
-		if (args->flags & AP_PERF_FLAG_FD_OUTPUT)
+		if (ap_perf_fd_takes_records(args->flags))
 			o->output = o->leader;
-		if (args->flags & AP_PERF_FLAG_FD_NO_GROUP)
+		if (!ap_perf_fd_leads(args->flags))
 			o->leader = NULL;
 	}
 	if (args->pid != -1 && !cgroup) {

@@ -121,7 +121,7 @@ bool ap_svc_is_kernels(s32 fd)
 	       !memcmp(text, name, sizeof(name) - 1);
 }
 
-/* FD_NO_GROUP alone asks for nothing but that the descriptor is one of an event, whoever has that. */
+/* Where its event is to do nothing, it does not matter whose it is. */
 static u64 group_of(s32 fd, u64 flags)
 {
 	u64 inode, group;
@@ -130,8 +130,9 @@ static u64 group_of(s32 fd, u64 flags)
 		return 0;
 	inode = ap_fds_event(fd);
 	group = inode ? inode : ap_svc_is_kernels(fd) ? AP_SVC_KERNELS : AP_SVC_NO_EVENT;
-	flags &= AP_PERF_FLAG_FD_NO_GROUP | AP_PERF_FLAG_FD_OUTPUT;
-	return group != AP_SVC_NO_EVENT && flags == AP_PERF_FLAG_FD_NO_GROUP ? 0 : group;
+	if (ap_perf_fd_leads(flags) || ap_perf_fd_takes_records(flags))
+		return group;
+	return group == AP_SVC_NO_EVENT ? group : 0;
 }
 
 bool ap_svc_kernel_opened;

@@ -71,16 +71,14 @@ bool ap_host_is_outside(struct ap_host *host, struct ap_task *caller,
 int ap_host_kernel_before(struct ap_host *host, const struct ap_open_args *args, u64 group,
 			  u64 *config)
 {
-	bool in_group = group && group != AP_SVC_NO_EVENT;
-
 	*config = args->attr->config;
 	if (is_only_counted(args->attr) && number_of(*config))
 		*config = number_of(*config);
 	else if (!is_none_of_ours(args->attr))
-		return group == AP_SVC_KERNELS ? -EINVAL : 0;
+		return ap_svc_may_group(group, false) ? 0 : -EINVAL;
 	if (ap_core_config(host->core)->paranoid >= 3)
 		return -EACCES; /* the session refuses all programs */
-	return in_group && group != AP_SVC_KERNELS ? -EINVAL : AP_SVC_NATIVE;
+	return ap_svc_may_group(group, true) ? AP_SVC_NATIVE : -EINVAL;
 }
 
 int ap_host_kernel_after(struct ap_host *host, struct ap_task *caller,

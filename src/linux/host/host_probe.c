@@ -248,7 +248,7 @@ int ap_host_probe_take(struct ap_host *host, const struct ap_host_task *caller,
 		return ret < 0 ? ret : 0;
 	if (ap_core_config(host->core)->paranoid >= 3)
 		return -EACCES; /* the session refuses all programs */
-	if (group == AP_SVC_KERNELS)
+	if (!ap_svc_may_group(group, false))
 		return -EINVAL;
 	/* before a file system of the caller's is asked for anything */
 	ret = ap_core_may_open(host->core, caller->core, args->attr);
