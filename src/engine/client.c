@@ -261,3 +261,150 @@ void ap_clients_call_untouched(struct ap_thread *t)
 	FOR_EACH(c, all(), call_untouched)
 	c->call_untouched(t);
 }
+
+void ap_clients_asked(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), asked)
+	c->asked(t);
+}
+
+void ap_clients_back(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), back)
+	c->back(t);
+}
+
+void ap_clients_left_by(struct ap_thread *t, const struct ap_way_out *way)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), left_by)
+	c->left_by(t, way);
+}
+
+bool ap_clients_own_exit(const struct ap_thread *t, const struct ap_exit *x)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), owns_exit)
+	if (c->owns_exit(t, x))
+		return true;
+	return false;
+}
+
+void ap_clients_left_middle(struct ap_thread *t, const struct ap_exit *x)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), left_middle)
+	c->left_middle(t, x);
+}
+
+void ap_clients_out_of_middle(struct ap_thread *t, u64 pc)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), out_of_middle)
+	c->out_of_middle(t, pc);
+}
+
+void ap_clients_settle(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), settle)
+	c->settle(t);
+}
+
+void ap_clients_arrive(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), catch_up)
+	c->catch_up(t);
+	FOR_EACH(c, those_on(), arrive)
+	c->arrive(t);
+}
+
+void ap_clients_left_block(struct ap_thread *t, bool is_alone)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), left_block)
+	c->left_block(t, is_alone);
+}
+
+enum ap_verdict ap_clients_before_entry(struct ap_thread *t, const struct ap_entry *e)
+{
+	enum ap_verdict verdict = AP_ENTRY_GOES_ON;
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), before_entry)
+	{
+		verdict = c->before_entry(t, e);
+		if (verdict != AP_ENTRY_GOES_ON)
+			break;
+	}
+	return verdict;
+}
+
+enum ap_verdict ap_clients_choose_block(struct ap_thread *t, const struct ap_entry *e,
+					struct ap_block **b)
+{
+	enum ap_verdict verdict = AP_ENTRY_GOES_ON;
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), choose_block)
+	{
+		verdict = c->choose_block(t, e, b);
+		if (verdict != AP_ENTRY_GOES_ON)
+			break;
+	}
+	return verdict;
+}
+
+void ap_clients_enter(struct ap_thread *t, struct ap_block *b)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), enter)
+	c->enter(t, b);
+}
+
+void ap_clients_arrive_alone(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), arrive_alone)
+	c->arrive_alone(t);
+}
+
+bool ap_clients_before_entry_alone(struct ap_thread *t)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), before_entry_alone)
+	if (!c->before_entry_alone(t))
+		return false;
+	return true;
+}
+
+void ap_clients_kinds_changed(void)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), kinds_changed)
+	c->kinds_changed();
+}
+
+void ap_clients_follow(struct ap_thread *t, bool is_data)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), follow)
+	c->follow(t, is_data);
+}

@@ -38,6 +38,28 @@ enum ap_visit {
 	AP_VISIT_RETRY, /* the code is read again: the instruction may be another one now */
 };
 
+/* By what a thread has left its block; both NULL: in its middle, or by a way that says nothing. */
+struct ap_way_out {
+	const struct ap_exit *x;
+	const u8 *branch;   /* an indirect one, in the block's code */
+	bool is_to_nowhere; /* it leads to what is no address */
+};
+
+/* Where the thread is to go on. */
+struct ap_entry {
+	bool by_ibl;	/* an indirect branch led there */
+	bool by_middle; /* AP_EXIT_LANE did */
+	bool was_plain; /* ap_thread.plain, before the hooks */
+};
+
+enum ap_verdict {
+	AP_ENTRY_GOES_ON,
+	AP_ENTRY_RETRY,	    /* the hook has dropped the lock: all is looked at once more */
+	AP_ENTRY_STEP,	    /* it has dropped the lock: one instruction is executed alone */
+	AP_ENTRY_NO_MEMORY, /* the lock is held still */
+	AP_ENTRY_USE,	    /* choose_block() has found one */
+};
+
 struct ap_client {
 	/* lock, always.  The session wants other things than this process has: take them over, and say so in the segment. */
 	void (*take_over)(void);
@@ -61,11 +83,54 @@ struct ap_client {
 	/* lock.  ap_low_maps() is elsewhere, and empty. */
 	void (*low_maps_moved)(void);
 
+	/* lock, always.  ap_proc.kinds is another set, for all code that is translated from here on. */
+	void (*kinds_changed)(void);
+	/*
+	 * lock.  The thread walks: what the models say of each branch is wanted from now on; is_data: and of the reference that the next
+	 * instruction makes.
+	 */
+	void (*follow)(struct ap_thread *t, bool is_data);
+	/* free, always.  The supervisor has changed what it wants of this thread (ap_slot.sampler_gen). */
+	void (*asked)(struct ap_thread *t);
+
+	/*
+	 * A thread comes out of translated code, and goes on.  Until after_exit() it counts as inside: the blocks that it has left are
+	 * there, the lock is not held and may not be taken.
+	 *
+	 * t->exit_kind says how it came; AP_EXIT_ABANDONED: it was not entered, which the hook may make good.  May enter code again at
+	 * once, and not return then.
+	 */
+	void (*back)(struct ap_thread *t);
+	/* The way out, before t->regs.rip says where a direct one leads. */
+	void (*left_by)(struct ap_thread *t, const struct ap_way_out *way);
+	/* Is an exit in the middle of a block the client's own, so that the thread goes on as by any other? */
+	bool (*owns_exit)(const struct ap_thread *t, const struct ap_exit *x);
+	/* By one in the middle that is nobody's; may enter it again, as back(). */
+	void (*left_middle)(struct ap_thread *t, const struct ap_exit *x);
+	/* free.  It is out of the middle of the block that begins at pc. */
+	void (*out_of_middle)(struct ap_thread *t, u64 pc);
+	/* free.  Somebody is about to read the thread's counts: all that it has done is to be in them. */
+	void (*settle)(struct ap_thread *t);
+	/* free.  The thread goes on at t->regs.rip: what it has done is to be known; then what is due there is done.  A signal may be left pending. */
+	void (*catch_up)(struct ap_thread *t);
+	void (*arrive)(struct ap_thread *t);
+	/* lock.  What was made for the last run alone goes.  is_alone: one instruction is to be executed alone next. */
+	void (*left_block)(struct ap_thread *t, bool is_alone);
+	/* lock.  May it go on in linked code?  Then the block to enter: AP_ENTRY_USE with *b, or AP_ENTRY_GOES_ON for that of t->regs.rip. */
+	enum ap_verdict (*before_entry)(struct ap_thread *t, const struct ap_entry *e);
+	enum ap_verdict (*choose_block)(struct ap_thread *t, const struct ap_entry *e,
+					struct ap_block **b);
+	/* lock.  Now it enters b, at t->entry. */
+	void (*enter)(struct ap_thread *t, struct ap_block *b);
+	/* One instruction is about to be executed alone.  free; then lock, false: no memory. */
+	void (*arrive_alone)(struct ap_thread *t);
+	bool (*before_entry_alone)(struct ap_thread *t);
+
 	/* free.  The thread stands at an instruction that plan_insn() said this kind of exit for.  May not return (AP_TRIAL_PROBED). */
 	enum ap_visit (*visit)(struct ap_thread *t, u64 pc, enum ap_special special);
 	/* free.  The instruction at pc is about to run, alone or by the dispatcher. */
 	void (*before_alone)(struct ap_thread *t, u64 pc);
-	/* free.  The thread has left translated code. */
+	/* free.  The thread is out of translated code. */
 	void (*after_exit)(struct ap_thread *t, enum ap_left how);
 	/* free.  What was to run next does not: a signal goes first, or the code is older than what the session wants. */
 	void (*not_run)(struct ap_thread *t);
@@ -121,6 +186,23 @@ void ap_clients_emit_before(struct ap_emit *e, const struct ap_sb_insn *in);
 void ap_clients_emit_end(struct ap_emit *e, const struct ap_unit *u);
 void ap_clients_drop(u64 start, u64 end);
 void ap_clients_low_maps_moved(void);
+void ap_clients_kinds_changed(void);
+void ap_clients_follow(struct ap_thread *t, bool is_data);
+void ap_clients_asked(struct ap_thread *t);
+void ap_clients_back(struct ap_thread *t);
+void ap_clients_left_by(struct ap_thread *t, const struct ap_way_out *way);
+bool ap_clients_own_exit(const struct ap_thread *t, const struct ap_exit *x);
+void ap_clients_left_middle(struct ap_thread *t, const struct ap_exit *x);
+void ap_clients_out_of_middle(struct ap_thread *t, u64 pc);
+void ap_clients_settle(struct ap_thread *t);
+void ap_clients_arrive(struct ap_thread *t);
+void ap_clients_left_block(struct ap_thread *t, bool is_alone);
+enum ap_verdict ap_clients_before_entry(struct ap_thread *t, const struct ap_entry *e);
+enum ap_verdict ap_clients_choose_block(struct ap_thread *t, const struct ap_entry *e,
+					struct ap_block **b);
+void ap_clients_enter(struct ap_thread *t, struct ap_block *b);
+void ap_clients_arrive_alone(struct ap_thread *t);
+bool ap_clients_before_entry_alone(struct ap_thread *t);
 enum ap_visit ap_clients_visit(struct ap_thread *t, u64 pc, enum ap_special special);
 void ap_clients_before_alone(struct ap_thread *t, u64 pc);
 void ap_clients_after_exit(struct ap_thread *t, enum ap_left how);

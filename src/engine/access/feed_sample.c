@@ -202,6 +202,7 @@ void ap_hook_models_end(void)
 	if (!t->feed)
 		return;
 	ap_lock_take(&ap_proc.lock);
+	ap_sample_on();
 	ap_feed_thin_ahead(&t->feed->feed, t->feed->marks.n != 0, steady_kinds(t));
 	ap_feed_begin_log(t, 0);
 	/* until it is known how fast they count */

@@ -209,6 +209,11 @@ void ap_block_locate(struct ap_block *b, u32 offset, struct ap_where *w);
 void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times);
 /* Adds the counts of the executed part of a block that is left at *w with t->regs. */
 void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w);
+/*
+ * Out of the middle of a block, behind the final exit's counter: what has not been executed is taken off again.  Returns the pc to
+ * go on at: an elided jump there counts as executed.
+ */
+u64 ap_cache_leave_middle(struct ap_thread *t, const struct ap_exit *x);
 /* As if that had not been counted: the thread is to be in the block again, in the middle where an exit was. */
 void ap_cache_take_back_partial(struct ap_thread *t, const struct ap_where *w);
 /*

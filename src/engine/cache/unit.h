@@ -44,6 +44,12 @@ u64 ap_units_overlap(u64 start, u64 end); /* so many bytes of them are in this r
 /* emitted_switch.c: to the log of a build for tests */
 void ap_emitted_note(const struct ap_block *b);
 
+/* A place in the cache by its number (ap_thread.exit_id, branch_id). */
+static inline const u8 *ap_unit_place(u32 id)
+{
+	return ap_units[id >> AP_UNIT_OFF_BITS].base + (id & ((1U << AP_UNIT_OFF_BITS) - 1));
+}
+
 /* stub.c: writes x->stub, of an exit that can be linked, or cannot; and of one at a place in the middle of its block. */
 void ap_stub_write(const struct ap_unit *u, struct ap_exit *x);
 void ap_stub_write_middle(const struct ap_unit *u, struct ap_exit *x, const u8 *place);

@@ -12,6 +12,7 @@
  */
 #include "abi/slot_sum.h"
 #include "base/mem.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/task/task.h"
 
@@ -66,6 +67,7 @@ void ap_kinds_switch(void)
 	all = kinds_wanted();
 	if (all != ap_proc.kinds || more_lanes) {
 		ap_proc.kinds = all;
+		ap_clients_kinds_changed();
 		ap_proc.kinds_epoch = ap_proc.epoch + 1;
 		ap_cache_flush();
 	}

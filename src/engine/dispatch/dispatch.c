@@ -4,7 +4,6 @@
  * on an empty engine stack with the thread's registers in t->regs and never returns.
  */
 #include "abi/switches.h"
-#include "engine/access/feed.h"
 #include "engine/cache/lookup.h"
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
@@ -12,7 +11,6 @@
 #include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
-#include "engine/sample/lane.h"
 #include "engine/syscall/taken.h"
 #include "engine/thread/still.h"
 #include "engine/translate/fixed.h"
@@ -30,7 +28,7 @@ struct leave {
 		old; /* whose branch missed in a table that is not what is used now; valid likewise */
 	bool lean;   /* that branch is of a block which counts no branches */
 	u8 kind, special;
-	const struct ap_exit *middle; /* of AP_EXIT_LANE, not a stop's */
+	const struct ap_exit *middle; /* of AP_EXIT_LANE, no client's own */
 };
 
 /* With 4-level paging, that is; where 5 are in use it takes another look. */
@@ -58,112 +56,75 @@ static bool is_no_address(u64 pc)
 	return (u64)((s64)(pc << 7) >> 7) != pc || !has_5_levels();
 }
 
-static const u8 *place_of(u32 id)
-{
-	return ap_units[id >> AP_UNIT_OFF_BITS].base + (id & ((1U << AP_UNIT_OFF_BITS) - 1));
-}
-
-/*
- * Out of the middle of a block, behind the final exit's counter: what has not been executed is taken
- * off again.  Returns the pc to go on at: an elided jump there counts as executed.
- */
-static u64 read_middle_exit(struct ap_thread *t, const struct ap_exit *x)
-{
-	struct ap_where w;
-
-	ap_block_locate(x->from, x->at, &w);
-	ap_cache_count_partial(t, &w);
-	return w.app_pc;
-}
-
-/* By an exit that is no middle one, or an indirect branch. */
-static void note_passed(struct ap_thread *t, const struct ap_exit *x)
-{
-	const u8 *last;
-	struct ap_where w;
-
-	if (ap_likely(!ap_lanes_passed(t)))
-		return;
-	last = x ? NULL : place_of(t->branch_id);
-	if (x)
-		ap_behind_note_exit(t, x);
-	else if (ap_cache_locate((u64)last, &w))
-		ap_behind_note_branch(t, w.block, last);
-}
-
-/* Out of a walked block: by an exit, an indirect branch, or in the middle of it. */
-static void note_branches(struct ap_thread *t, const struct ap_exit *x, bool by_branch)
-{
-	if (ap_likely(!t->walked))
-		return;
-	if (x || by_branch)
-		ap_branches_note(t, t->walked, x, by_branch ? place_of(t->branch_id) : NULL);
-	else
-		ap_branches_forget(t);
-	t->walked = NULL;
-}
-
 /* By an indirect branch; the block if it is to be made anew. */
 static struct ap_block *find_old(struct ap_thread *t)
 {
 	struct ap_where w;
 
-	if (ap_likely(!ap_ibl_has_old_code()) || !ap_cache_locate((u64)place_of(t->branch_id), &w))
+	if (ap_likely(!ap_ibl_has_old_code()) ||
+	    !ap_cache_locate((u64)ap_unit_place(t->branch_id), &w))
 		return NULL;
 	return w.block && w.block->small ? w.block : NULL;
+}
+
+/* By an exit of a block, whose stub says which. */
+static void read_direct(struct ap_thread *t, struct leave *l)
+{
+	struct ap_exit *x = ap_stub_exit(ap_unit_place(t->exit_id));
+
+	*l = (struct leave){ .target = x->target, .kind = x->kind, .special = x->special };
+	if (!t->alone)
+		l->link = x;
+	if (ap_unlikely(l->kind == AP_EXIT_LANE)) {
+		l->target = ap_cache_leave_middle(t, x);
+		l->begin = x->from->pc;
+		l->link = NULL;
+		if (ap_clients_own_exit(t, x))
+			l->kind = AP_EXIT_DIRECT;
+		else
+			l->middle = x;
+	}
+	ap_clients_left_by(t, &(struct ap_way_out){ .x = x });
+	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
+		/* The branch in question is the last one; one left earlier is taken to fall through. */
+		bool taken = x == &x->from->exits[x->from->nexits - 2];
+
+		ap_hint_set(x->from->last_pc, taken ? AP_HINT_TAKEN : AP_HINT_NOT_TAKEN);
+		l->probe = x->from;
+		l->link = NULL;
+	}
+}
+
+static void read_indirect(struct ap_thread *t, struct leave *l)
+{
+	const u8 *branch = ap_unit_place(t->branch_id);
+	struct ap_where w;
+
+	if (ap_unlikely(!is_canonical(t->regs.rip)) && ap_cache_locate((u64)branch, &w)) {
+		l->branch = w.app_pc;
+		l->lean = w.block->lean;
+	}
+	l->old = find_old(t);
+	ap_clients_left_by(
+		t, &(struct ap_way_out){ .branch = branch, .is_to_nowhere = l->branch != 0 });
 }
 
 static struct leave read_exit(struct ap_thread *t)
 {
 	struct leave l = { .kind = (u8)t->exit_kind };
 	struct ap_where w;
-	const u8 *stub;
-	struct ap_exit *x;
 
-	if (t->exit_kind == AP_EXIT_IBL && ap_unlikely(!is_canonical(t->regs.rip)) &&
-	    ap_cache_locate((u64)place_of(t->branch_id), &w)) {
-		l.branch = w.app_pc;
-		l.lean = w.block->lean;
-	}
-	if (t->exit_kind == AP_EXIT_DATA && ap_cache_locate((u64)place_of(t->exit_id), &w)) {
-		l.target = w.app_pc;
-		ap_cache_count_partial(t, &w);
-	}
-	if (t->exit_kind == AP_EXIT_IBL) {
-		l.old = find_old(t);
-		note_passed(t, NULL);
-	}
-	if (t->exit_kind != AP_EXIT_DIRECT) {
-		note_branches(t, NULL, t->exit_kind == AP_EXIT_IBL && !l.branch);
-		return l;
-	}
-	stub = place_of(t->exit_id);
-	x = ap_stub_exit(stub);
-	l.link = x;
-	l.target = x->target;
-	l.kind = x->kind;
-	l.special = x->special;
-	if (t->alone)
-		l.link = NULL;
-	if (ap_unlikely(l.kind == AP_EXIT_LANE)) {
-		l.target = read_middle_exit(t, x);
-		l.begin = x->from->pc;
-		l.link = NULL;
-		if (ap_stop_is(t, x))
-			l.kind = AP_EXIT_DIRECT;
-		else
-			l.middle = x;
+	if (t->exit_kind == AP_EXIT_DIRECT) {
+		read_direct(t, &l);
+	} else if (t->exit_kind == AP_EXIT_IBL) {
+		read_indirect(t, &l);
 	} else {
-		note_passed(t, x);
-	}
-	note_branches(t, x, false);
-	if (x->from->probe && x->kind == AP_EXIT_DIRECT) {
-		/* The branch in question is the last one; one left earlier is taken to fall through. */
-		bool taken = x == &x->from->exits[x->from->nexits - 2];
-
-		ap_hint_set(x->from->last_pc, taken ? AP_HINT_TAKEN : AP_HINT_NOT_TAKEN);
-		l.probe = x->from;
-		l.link = NULL;
+		if (t->exit_kind == AP_EXIT_DATA &&
+		    ap_cache_locate((u64)ap_unit_place(t->exit_id), &w)) {
+			l.target = w.app_pc;
+			ap_cache_count_partial(t, &w);
+		}
+		ap_clients_left_by(t, &(struct ap_way_out){ 0 });
 	}
 	return l;
 }
@@ -205,8 +166,7 @@ AP_NORETURN static void enter_locked(struct ap_thread *t, struct ap_block *b)
 		ap_clients_not_run(t);
 		run(t, false);
 	}
-	if (ap_unlikely(t->resume))
-		ap_resume_enter(t);
+	ap_clients_enter(t, b);
 	ap_lock_drop(&ap_proc.lock);
 	ap_gate_enter(t);
 }
@@ -225,57 +185,12 @@ static void stress_fault(const struct ap_thread *t)
 }
 
 /* What was made for one instruction, or for one run.  Lock held. */
-static void drop_alone(struct ap_thread *t)
+static void drop_alone(struct ap_thread *t, bool is_next_alone)
 {
+	ap_clients_left_block(t, is_next_alone);
 	if (ap_unlikely(t->alone) && t->epoch == ap_proc.epoch)
 		ap_cache_drop_probe(t->alone);
 	t->alone = NULL;
-	if (ap_unlikely(t->nlanes))
-		ap_thread_lanes(t)->walk = NULL;
-	ap_stop_end(t);
-}
-
-static struct ap_block *walk(struct ap_thread *t)
-{
-	struct ap_block *b = ap_walk_get(t, t->regs.rip);
-
-	if (ap_branches_are_noted()) {
-		t->walked = b;
-		ap_feed_follow(t);
-	}
-	if (ap_thread_lanes(t)->point.has_mem)
-		ap_feed_follow_data(t);
-	ap_thread_lanes(t)->walk = b;
-	t->feed_last_pc = b ? b->last_pc : 0;
-	return b;
-}
-
-/* Where linked code goes on: mostly at a block's beginning. */
-static struct ap_block *get(struct ap_thread *t, bool by_ibl)
-{
-	struct ap_block *b = NULL;
-
-	if (ap_unlikely(t->nlanes) && !by_ibl)
-		b = ap_resume_find(t, t->regs.rip);
-	return b ? b : ap_cache_get(t->regs.rip, by_ibl);
-}
-
-/* Once more from the beginning, so that samplers are armed before anything is fed.  The lock is held. */
-AP_NORETURN static void begin_feed(struct ap_thread *t, bool by_ibl)
-{
-	if (!ap_feed_begin(t))
-		no_memory(t);
-	ap_lock_drop(&ap_proc.lock);
-	run(t, by_ibl);
-}
-
-static bool must_begin_feed(struct ap_thread *t, bool stopped)
-{
-	if (ap_likely(!ap_feed_is_on() && !t->waits.is_on))
-		return false;
-	if (!ap_feed_lacks(t) || (!t->feed && ap_feed_gap_waits(t, stopped)))
-		return false;
-	return ap_feed_is_on();
 }
 
 /* What others ask of who comes here: to leave the engine, or code that minds more.  Lock held. */
@@ -297,17 +212,6 @@ static void heed(struct ap_thread *t)
 		ap_clients_take_over();
 	if (ap_unlikely(ap_taken_is_due()))
 		ap_taken_look();
-}
-
-/* Nothing that was to be entered is kept: where it was outdated, it may be gone with the next flush. */
-static void begin_anew(struct ap_thread *t)
-{
-	t->resume = NULL;
-	t->walked = NULL;
-	if (ap_unlikely(t->feed_near || t->feed_follows))
-		ap_feed_look_here(t);
-	if (ap_unlikely(ap_lanes_want(t)))
-		ap_lanes_look(t);
 }
 
 static void connect(struct ap_exit *link, struct ap_block *b)
@@ -347,84 +251,70 @@ static void drop_left(const struct leave *l, u32 epoch)
 		ap_cache_drop(l->old);
 }
 
-/* The process has other lanes than the thread keeps, or wants it still.  Lock held; dropped where it does not return. */
-static void keep_lanes(struct ap_thread *t, bool by_ibl)
+/* Another thread wants this one to wait outside.  Lock held; dropped where it does not return. */
+static void keep_still(struct ap_thread *t, bool by_ibl)
 {
-	if (ap_still_is_wanted(t)) {
-		ap_lock_drop(&ap_proc.lock);
-		ap_still_wait(t);
-		run(t, by_ibl);
-	}
-	if (ap_likely(t->nlanes == ap_proc.nlanes &&
-		      (!t->nlanes || ap_thread_lanes(t)->gen == ap_proc.lane_gen)))
+	if (ap_likely(!ap_still_is_wanted(t)))
 		return;
 	ap_lock_drop(&ap_proc.lock);
-	ap_lanes_begin(t);
+	ap_still_wait(t);
 	run(t, by_ibl);
 }
 
-/* The thread's log, before it enters code that writes to it.  Likewise. */
-static void keep_feed(struct ap_thread *t, bool by_lane, bool by_ibl)
+/* What clients say of it; all but AP_ENTRY_GOES_ON and _USE do not return. */
+static void obey(struct ap_thread *t, enum ap_verdict verdict, bool by_ibl)
 {
-	if (must_begin_feed(t, by_lane))
-		begin_feed(t, by_ibl);
-	if (ap_unlikely(t->feed) && ap_feed_gap_look(t, by_lane)) {
-		ap_lock_drop(&ap_proc.lock);
-		run(t, by_ibl); /* which takes the samples, here */
-	}
-	if (ap_unlikely(ap_feed_is_watched()))
-		ap_feed_make_room(t);
-	if (ap_feed_must_step(t)) {
-		ap_feed_read(t);
-		ap_lock_drop(&ap_proc.lock);
-		ap_dispatch_one_shot(t);
-	}
-	if (ap_unlikely(t->feed))
-		ap_feed_enter_alone(t, t->feed_near);
-	if (ap_unlikely(t->nlanes || t->feed) && !ap_lanes_near(t) && !t->feed_near) {
-		ap_branches_forget(t);
-		t->feed_follows = false;
-	}
-}
-
-/*
- * The block that goes on, NULL where there is no memory for it.  Out of the middle of one: what was taken off again may have
- * made the budget good for the same exit.  Likewise.
- */
-static struct ap_block *choose(struct ap_thread *t, bool in_middle, bool by_ibl)
-{
-	if (ap_unlikely((t->nlanes && (ap_lanes_near(t) || in_middle)) || t->feed_near))
-		return walk(t);
-	if (ap_unlikely(t->nlanes) && !ap_lanes_spread(t)) {
-		ap_lock_drop(&ap_proc.lock);
+	if (verdict == AP_ENTRY_RETRY)
 		run(t, by_ibl);
-	}
-	return get(t, by_ibl);
+	if (verdict == AP_ENTRY_STEP)
+		ap_dispatch_one_shot(t);
+	if (verdict == AP_ENTRY_NO_MEMORY)
+		no_memory(t);
 }
 
-/* Goes on at t->regs.rip. */
+/* The block to go on in.  Lock held. */
+static struct ap_block *look_up(struct ap_thread *t, const struct ap_entry *e)
+{
+	enum ap_verdict verdict = ap_clients_before_entry(t, e);
+	struct ap_block *b = NULL;
+
+	obey(t, verdict, e->by_ibl);
+	verdict = ap_clients_choose_block(t, e, &b);
+	obey(t, verdict, e->by_ibl);
+	if (verdict == AP_ENTRY_GOES_ON)
+		b = ap_cache_get(t->regs.rip, e->by_ibl);
+	if (!b)
+		no_memory(t);
+	return b;
+}
+
+/* The supervisor has changed what it wants of the thread. */
+static bool is_asked(struct ap_thread *t)
+{
+	return __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_ACQUIRE) != t->sampler_gen;
+}
+
+/* Goes on at t->regs.rip: deliver, lock, clients, look up, link, enter. */
 AP_NORETURN static void run_from(struct ap_thread *t, const struct leave *l, bool by_ibl)
 {
 	struct ap_exit *link = l ? l->link : NULL;
-	bool by_lane = l && l->kind == AP_EXIT_LANE, in_middle;
+	struct ap_entry e = { .by_middle = l && l->kind == AP_EXIT_LANE };
 	u32 epoch = t->epoch;
 	struct ap_block *b;
 
-	begin_anew(t);
+	if (ap_unlikely(is_asked(t)))
+		ap_clients_asked(t);
+	ap_clients_arrive(t);
 	if (is_interrupted(t, &by_ibl))
 		link = NULL;
 	ap_lock_take(&ap_proc.lock);
-	if (ap_unlikely(t->nlanes) && ap_thread_lanes(t)->walk && !ap_lanes_near(t))
-		ap_resume_prepare(t);
-	drop_alone(t);
+	drop_alone(t, false);
 	heed(t);
 	drop_left(l, epoch);
-	keep_lanes(t, by_ibl);
-	in_middle = by_lane && !t->plain;
-	keep_feed(t, by_lane, by_ibl);
-	b = choose(t, in_middle, by_ibl);
-	if (!b)
-		no_memory(t);
+	keep_still(t, by_ibl);
+	e.by_ibl = by_ibl;
+	e.was_plain = t->plain;
+	b = look_up(t, &e);
 	if (link && !t->resume && epoch == ap_proc.epoch && !link->from->dead)
 		connect(link, b);
 	else if (!by_ibl)
@@ -625,7 +515,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		ap_fixed_tsc(t, l->target);
 		run(t, false);
 	case AP_SPECIAL_RDPMC:
-		ap_feed_look(t);
+		ap_clients_settle(t);
 		ap_pmc_read(t, l->target);
 		run(t, false);
 	default:
@@ -660,66 +550,23 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc, bool lean
 			vec.g[AP_VEC_BASE] = AP_VEC_ONE(AP_VEC_INSTR);
 		ap_more_add(&vec, ap_insn_more(&i, buf));
 		ap_count_extra(t, &vec, (u64)-1);
-		ap_behind_take_back(t);
 	}
 	t->regs.rip = pc;
 	ap_clients_after_exit(t, AP_LEFT_BEFORE);
 	ap_signal_general_protection(t);
 }
 
-/*
- * Left linked code because a word of a lane is used up, with no mark near: shares the budget out anew and
- * goes on as if it had not left.  In the middle of a block more has been counted than t->regs say; those are made good
- * where the gate does not let it in.
- */
-static void go_on(struct ap_thread *t)
-{
-	const u8 *stub = place_of(t->exit_id);
-	bool middle;
-	const u8 *to = ap_stub_way_on(stub, &middle);
-	struct ap_exit *x = ap_stub_exit(stub);
-
-	if (t->alone || t->walked || t->stop || t->nprompts || t->feed_near || t->feed_hits ||
-	    ap_proc.data || !to)
-		return;
-	if (!middle && ap_lanes_passed(t)) {
-		t->regs.rip = x->target;
-		ap_behind_note_exit(t, x);
-		ap_lanes_look(t);
-	}
-	if (!ap_lanes_share(t))
-		return;
-	ap_clients_after_exit(t, AP_LEFT_AFTER);
-	t->entry = (u64)to;
-	t->went_on = x;
-	ap_gate_enter(t);
-}
-
-/* The gate was not passed, since a signal waits; x: by which the thread had left, if it was to go on there. */
-static void abandon(struct ap_thread *t, const struct ap_exit *x)
-{
-	if (x)
-		t->regs.rip = x->kind == AP_EXIT_LANE ? read_middle_exit(t, x) : x->target;
-	if (t->resume)
-		ap_resume_undo(t);
-	t->exit_kind = AP_EXIT_NONE;
-}
-
 void ap_dispatch(struct ap_thread *t)
 {
-	const struct ap_exit *went_on = t->went_on;
 	struct leave l;
 
-	t->went_on = NULL;
+	ap_clients_back(t);
 	if (ap_unlikely(t->exit_kind == AP_EXIT_ABANDONED))
-		abandon(t, went_on);
-	t->resume = NULL;
-	if (ap_unlikely(t->nlanes) && t->exit_kind == AP_EXIT_DIRECT)
-		go_on(t);
+		t->exit_kind = AP_EXIT_NONE;
 	l = read_exit(t);
-	if (ap_unlikely(l.middle) && ap_thread_lanes(t)->lane[0].behind) {
+	if (ap_unlikely(l.middle)) {
 		t->regs.rip = l.target;
-		ap_behind_go_on(t, l.middle);
+		ap_clients_left_middle(t, l.middle);
 	}
 	set_in_code(t, 0);
 	if (ap_unlikely(l.branch) && is_no_address(t->regs.rip))
@@ -733,7 +580,7 @@ void ap_dispatch(struct ap_thread *t)
 		run_from(t, &l, true);
 	case AP_EXIT_LANE:
 		t->regs.rip = l.target;
-		ap_feed_begin_calls(t, l.begin);
+		ap_clients_out_of_middle(t, l.begin);
 		run_from(t, &l, false);
 	case AP_EXIT_SYSCALL:
 		t->regs.rip = l.target;
@@ -750,36 +597,28 @@ void ap_dispatch(struct ap_thread *t)
 
 void ap_dispatch_one_shot(struct ap_thread *t)
 {
-	struct ap_block *b;
-
 	t->resume = NULL; /* a handler that comes here has left the cache without ap_dispatch */
 	t->went_on = NULL;
-	note_branches(t, NULL, false);
+	ap_clients_left_by(t, &(struct ap_way_out){ 0 });
 	set_in_code(t, 0);
 	if (__atomic_load_n(&t->pending, __ATOMIC_RELAXED))
 		run(t, false);
-	if (ap_lanes_passed(t)) /* by what ran before it */
-		ap_lanes_look(t);
+	ap_clients_arrive_alone(t);
 	ap_lock_take(&ap_proc.lock);
 	if (ap_still_is_wanted(t)) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_still_wait(t);
 		ap_dispatch_one_shot(t);
 	}
-	if (ap_unlikely(t->nlanes))
-		ap_walk_alone(t, t->regs.rip);
 	if (ap_unlikely(ap_proc.native)) {
 		ap_lock_drop(&ap_proc.lock);
 		ap_native_park(t);
 	}
-	drop_alone(t);
-	if (must_begin_feed(t, false) && !ap_feed_begin(t))
+	drop_alone(t, true);
+	if (!ap_clients_before_entry_alone(t))
 		no_memory(t);
-	b = ap_cache_one_shot(t->regs.rip);
-	if (!b)
+	t->alone = ap_cache_one_shot(t->regs.rip);
+	if (!t->alone)
 		no_memory(t);
-	t->alone = b;
-	if (ap_unlikely(t->nlanes) && ap_branches_are_noted())
-		t->walked = b;
-	enter_locked(t, b);
+	enter_locked(t, t->alone);
 }

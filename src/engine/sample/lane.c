@@ -70,6 +70,8 @@ void ap_lanes_take_over(u32 n, u32 gen)
 			take_over(k, kinds);
 		ap_proc.lanes_more |= (kinds & ~AP_KINDS_BASE) != 0;
 	}
+	if (n)
+		ap_sample_on();
 	ap_proc.nlanes = n;
 	ap_proc.lane_gen = gen;
 	if (n)
@@ -152,6 +154,7 @@ bool ap_lanes_have_marks(struct ap_thread *t)
 
 void ap_lanes_arm(struct ap_thread *t)
 {
+	ap_sample_on();
 	t->sampler_gen = __atomic_load_n(&ap_thread_slot(t)->sampler_gen, __ATOMIC_ACQUIRE);
 	if (ap_is_stressed(ap_proc.session, AP_STRESS_SAMPLE))
 		ap_lane_stress_arm(t);
@@ -360,6 +363,7 @@ void ap_hook_clock_due(u32 lane)
 
 void ap_hook_sources(u32 mask)
 {
+	ap_sample_on();
 	ap_self()->sources = mask;
 }
 

@@ -74,6 +74,9 @@ static inline struct ap_lanes *ap_thread_lanes(struct ap_thread *t)
 	return (struct ap_lanes *)((char *)t + AP_T_LANES_OFF);
 }
 
+/* sample_client.c: from now on the dispatcher asks.  Async-safe. */
+void ap_sample_on(void);
+
 /* Are the thread's instructions counted in a lane, and nowhere else? */
 static inline bool ap_lanes_carry(const struct ap_thread *t)
 {

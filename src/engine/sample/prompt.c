@@ -22,6 +22,7 @@ void ap_prompt_note(struct ap_thread *t, u32 kind, u64 pc, u64 addr)
 
 	if (n == AP_PROMPTS)
 		return;
+	ap_sample_on();
 	ap_thread_lanes(t)->prompts[n] = (struct ap_prompt){ .pc = pc, .addr = addr, .kind = kind };
 	__atomic_store_n(&t->nprompts, n + 1, __ATOMIC_SEQ_CST);
 }

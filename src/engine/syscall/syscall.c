@@ -195,7 +195,7 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 
 	if (ap_unlikely(ap_proc.forsaken))
 		ap_native_park(t);
-	ap_feed_look(t); /* whoever reads counts does it in or after a call */
+	ap_clients_settle(t); /* whoever reads counts does it in or after a call */
 	if (ap_unlikely(t->dispatch.is_on) && ap_user_dispatch_takes(t, pc))
 		return;
 	if (ap_unlikely(ap_filter_by_address) && ap_filter_takes(t, pc))

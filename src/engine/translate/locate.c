@@ -147,6 +147,15 @@ void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
 		ap_behind_note_middle(t, w);
 }
 
+u64 ap_cache_leave_middle(struct ap_thread *t, const struct ap_exit *x)
+{
+	struct ap_where w;
+
+	ap_block_locate(x->from, x->at, &w);
+	ap_cache_count_partial(t, &w);
+	return w.app_pc;
+}
+
 void ap_cache_take_back_partial(struct ap_thread *t, const struct ap_where *w)
 {
 	count_prefix(t, w, (u64)-1);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The access log as the dispatcher meets it: a thread has a log before it enters code that writes to one, and what is in it is
+ * read where somebody wants to know.
+ */
+#include "engine/access/feed.h"
+#include "engine/client.h"
+#include "engine/runtime/engine.h"
+
+static const struct ap_client *self;
+
+/* What code counts has changed, or is about to. */
+static void kinds_changed(void)
+{
+	if (ap_feed_is_on())
+		ap_client_on(self);
+}
+
+static void out_of_middle(struct ap_thread *t, u64 pc)
+{
+	ap_feed_begin_calls(t, pc);
+}
+
+static void settle(struct ap_thread *t)
+{
+	ap_feed_look(t);
+}
+
+static void catch_up(struct ap_thread *t)
+{
+	if (ap_unlikely(t->feed_near || t->feed_follows))
+		ap_feed_look_here(t);
+}
+
+static bool must_begin(struct ap_thread *t, bool stopped)
+{
+	if (ap_likely(!ap_feed_is_on() && !t->waits.is_on))
+		return false;
+	if (!ap_feed_lacks(t) || (!t->feed && ap_feed_gap_waits(t, stopped)))
+		return false;
+	return ap_feed_is_on();
+}
+
+static enum ap_verdict drop(enum ap_verdict verdict)
+{
+	ap_lock_drop(&ap_proc.lock);
+	return verdict;
+}
+
+static enum ap_verdict before_entry(struct ap_thread *t, const struct ap_entry *e)
+{
+	/* once more from the beginning, so that samplers are armed before anything is fed */
+	if (must_begin(t, e->by_middle))
+		return ap_feed_begin(t) ? drop(AP_ENTRY_RETRY) : AP_ENTRY_NO_MEMORY;
+	if (ap_unlikely(t->feed) && ap_feed_gap_look(t, e->by_middle))
+		return drop(AP_ENTRY_RETRY); /* which takes the samples, here */
+	if (ap_unlikely(ap_feed_is_watched()))
+		ap_feed_make_room(t);
+	if (ap_feed_must_step(t)) {
+		ap_feed_read(t);
+		return drop(AP_ENTRY_STEP);
+	}
+	if (ap_unlikely(t->feed))
+		ap_feed_enter_alone(t, t->feed_near);
+	return AP_ENTRY_GOES_ON;
+}
+
+static bool before_entry_alone(struct ap_thread *t)
+{
+	return !must_begin(t, false) || ap_feed_begin(t);
+}
+
+static void follow(struct ap_thread *t, bool is_data)
+{
+	if (is_data)
+		ap_feed_follow_data(t);
+	else
+		ap_feed_follow(t);
+}
+
+AP_CLIENT(ap_access_client)
+{
+	self = c;
+	c->kinds_changed = kinds_changed;
+	c->out_of_middle = out_of_middle;
+	c->settle = settle;
+	c->catch_up = catch_up;
+	c->before_entry = before_entry;
+	c->before_entry_alone = before_entry_alone;
+	c->follow = follow;
+	kinds_changed();
+}
