@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf run`: a program with a perf_event_open(2) of its own.  Prints nothing: what there is to
- * say the program says.
+ * `anyperf run`: a program with a perf_event_open(2) of its own.  It prints no counts: what there is to
+ * say of them the program says, but for what was not counted, which it cannot know.
  */
 #include <errno.h>
 #include <limits.h>
@@ -101,7 +101,7 @@ static int opt_attach(void *args, const char *value, char *why)
 /* clang-format off */
 static const struct ap_opt run_opts[] = {
 	FLAG('i', "no-inherit", run.no_inherit, "follow the first process only, not its children"),
-	FLAG('v', "verbose", verbose, "say what was not counted, and why"),
+	FLAG('v', "verbose", verbose, "say how it was counted as well, not only what was not"),
 	CALL(0, "attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
@@ -125,14 +125,16 @@ static const struct ap_opt run_opts[] = {
 static const struct ap_opt_spec run_spec = { "anyperf run", "[options] [--] program [args]",
 					     run_opts };
 
-static void print_notes(const struct ap_run_result *res)
+/* As stat's, which come behind its table. */
+static void print_notes(const struct ap_run_result *res, bool is_verbose)
 {
 	char text[300];
 
-	if (ap_cpu_is_unknown_to_pfm(text, sizeof(text)))
+	if (is_verbose && ap_cpu_is_unknown_to_pfm(text, sizeof(text)))
 		ap_print(stderr, "anyperf: %s\n", text);
 	for (unsigned int i = 0; i < res->nnotes; i++)
-		ap_print(stderr, "anyperf: %s\n", res->notes[i].text);
+		if (is_verbose || res->notes[i].kind != AP_NOTE_INFO)
+			ap_print(stderr, "anyperf: %s\n", res->notes[i].text);
 }
 
 static int run(struct run_args *args)
@@ -148,8 +150,7 @@ static int run(struct run_args *args)
 	ret = ap_run(&args->run, &res);
 	if (ret)
 		return ret;
-	if (args->verbose)
-		print_notes(&res);
+	print_notes(&res, args->verbose);
 	if (res.model_sample)
 		fprintf(stderr,
 			"anyperf: modelled counts are estimated: the models saw one part in %u of the run; --model-sample 1 has them see all of it\n",

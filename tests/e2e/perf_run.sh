@@ -23,6 +23,22 @@ is "$status $(sed -n 2p out)" "0 Used $want instructions" \
 is "$(head -n 1 out)" "$(head -n 1 traced.out)" "and it prints what it prints"
 is "$(cat err)" "" "anyperf run prints nothing of its own"
 
+# --- what was not counted it says as stat does, without being asked
+cp "$(type -P true)" gains && chmod 4755 gains && ln -s gains link
+if [ "$(id -u)" != 0 ] || ! chown 65534 gains || ! chmod 4755 gains; then
+	lack "what is not counted" "only root can make another user's set-uid program"
+else
+	run "$ANYPERF" stat -x, -o table -e instructions -- sh -c './gains; ./gains; ./link'
+	sed -n 's/^# not counted/anyperf: not counted/p' table >said
+	run "$ANYPERF" run -- sh -c './gains; ./gains; ./link; echo over'
+	is "$status $(cat out)" "0 over" "a program that is not counted runs"
+	if [ ! -s said ]; then
+		lack "what is not counted" "set-uid programs are none here"
+	else
+		is "$(cat err)" "$(cat said)" "and is named at the end, by the lines of stat"
+	fi
+fi
+
 # --- oneself, threads, children, descendants, strangers: the program compares
 run timeout -k 5 120 "$ANYPERF" run --deterministic -- "$PROGRAMS/perf_run_tasks"
 is "$status" 0 "differences of work are exact for all kinds of tasks" || note "$(cat err)"
