@@ -155,8 +155,11 @@ TESTS_C := $(wildcard tests/unit/*/*_test.c)
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(TESTS_C))
 TAP_O := $(B)/obj/tests/tap/tap.o
 UNIT_HELPERS := $(filter-out $(TESTS_C),$(wildcard tests/unit/*/*.c))
-OBJS += $(TAP_O) $(call obj,$(TESTS_C) $(UNIT_HELPERS))
-$(call obj,$(TESTS_C) $(UNIT_HELPERS) tests/tap/tap.c): CPPFLAGS_ALL += -Itests
+# tests/unit/<module>/rig/*.c: an archive, so a test is linked with what it names of it
+UNIT_RIG := $(wildcard tests/unit/*/rig/*.c)
+rig_of = $(if $(filter tests/unit/$(1)/%,$(UNIT_RIG)),$(B)/lib/rig/lib$(1).a)
+OBJS += $(TAP_O) $(call obj,$(TESTS_C) $(UNIT_HELPERS) $(UNIT_RIG))
+$(call obj,$(TESTS_C) $(UNIT_HELPERS) $(UNIT_RIG) tests/tap/tap.c): CPPFLAGS_ALL += -Itests
 
 # words of a "/* NAME: words */" line of a source
 marker = $$(sed -n 's|.*/\* $(1): *\(.*[^ ]\) *\*/.*|\1|p' $(2))
@@ -164,12 +167,17 @@ marker = $$(sed -n 's|.*/\* $(1): *\(.*[^ ]\) *\*/.*|\1|p' $(2))
 define unit_rules
 $$(filter $(B)/tests/unit/$(1)/%,$$(UNIT_TESTS)): $(B)/tests/unit/$(1)/%: \
 		$(B)/obj/tests/unit/$(1)/%.o $$(call obj,$$(filter tests/unit/$(1)/%,$$(UNIT_HELPERS))) \
-		$(TAP_O) $$(call archives,$$(call reach,$(1))) $$(call blob_for,$(1))
+		$$(call rig_of,$(1)) $(TAP_O) $$(call archives,$$(call reach,$(1))) $$(call blob_for,$(1))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$(CC) $(LDFLAGS_HOSTED) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) \
 		$$(call marker,LIBS,tests/unit/$(1)/$$*.c) $$(call libraries,$(1)) -lm $(LDLIBS)
 	$$(Q)printf '%s\n' "$$(call marker,LONG,tests/unit/$(1)/$$*.c)" >$$@.long
+$(B)/lib/rig/lib$(1).a: $$(call obj,$$(filter tests/unit/$(1)/%,$$(UNIT_RIG)))
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(Q)ar rcsD $$@ $$^
 endef
 $(foreach m,$(MODULES),$(eval $(call unit_rules,$(m))))
 
