@@ -42,7 +42,7 @@ check_project()
 		return
 	fi
 	if ! has_word "${var[MODULES]}" "$owner"; then
-		[[ $1 == tests/* && -e tests/$header ]] ||
+		[[ $1 == tests/* && (-e tests/$header || -e ${1%/*}/$header) ]] ||
 			complain "$where" "\"$header\": no module \"$owner\" in $layers"
 		return
 	fi

@@ -19,7 +19,8 @@
 #include "tap/tap.h"
 
 #define TRAP_IS_INT3  0x80 /* SI_KERNEL */
-#define TRAP_IS_FRAME 5	   /* SIGTRAP: a handler's frame was made */
+#define FLAG_TF	      0x100ULL
+#define TRAP_IS_FRAME 5 /* SIGTRAP: a handler's frame was made */
 
 struct mailbox {
 	u64 rip;
@@ -115,21 +116,67 @@ static int wait_for(pid_t pid, int *status)
 	return info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT ? RIG_STEPPED : SIGTRAP;
 }
 
-int rig_child_step(pid_t pid, int sig, int *status)
+/* What shows TF: pushf on the stack, a system call in r11. */
+static void wipe_step(pid_t pid, u16 code)
 {
-	REQUIRE(!ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(long)sig));
-	return wait_for(pid, status);
+	struct ap_regs regs;
+	long word;
+
+	if ((code & 0xff) != 0x9c && code != 0x050f)
+		return;
+	rig_child_regs(pid, &regs);
+	if (code == 0x050f) {
+		regs.gpr[11] &= ~FLAG_TF;
+		rig_child_set(pid, &regs);
+		return;
+	}
+	word = ptrace(PTRACE_PEEKDATA, pid, (void *)regs.gpr[4], NULL);
+	REQUIRE(!ptrace(PTRACE_POKEDATA, pid, (void *)regs.gpr[4],
+			(void *)(word & ~(long)FLAG_TF)));
 }
 
+int rig_child_step(pid_t pid, int sig, int *status)
+{
+	struct ap_regs regs;
+	long code;
+	int ret;
+
+	rig_child_regs(pid, &regs);
+	code = ptrace(PTRACE_PEEKTEXT, pid, (void *)regs.rip, NULL); /* -1 where nothing is */
+	REQUIRE(!ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(long)sig));
+	ret = wait_for(pid, status);
+	if (ret == RIG_STEPPED)
+		wipe_step(pid, (u16)code);
+	return ret;
+}
+
+/* A step trap is one of its own here: the engine steps, too. */
 int rig_child_go(pid_t pid, int sig, int *status)
 {
+	int ret;
+
 	REQUIRE(!ptrace(PTRACE_CONT, pid, NULL, (void *)(long)sig));
-	return wait_for(pid, status);
+	ret = wait_for(pid, status);
+	return ret == RIG_STEPPED ? SIGTRAP : ret;
+}
+
+/* Behind a popf that was stepped the kernel takes its TF for the program's, and leaves it. */
+void rig_child_end_steps(pid_t pid)
+{
+	struct ap_regs regs;
+
+	rig_child_regs(pid, &regs);
+	if (!(regs.rflags & FLAG_TF))
+		return;
+	regs.rflags &= ~FLAG_TF;
+	rig_child_set(pid, &regs);
 }
 
 int rig_child_finish(pid_t pid, int sig)
 {
 	int status;
+
+	rig_child_end_steps(pid);
 
 	while ((sig = rig_child_go(pid, sig, &status)) != RIG_ENDED)
 		;

@@ -19,6 +19,7 @@ void rig_child_set(pid_t pid, const struct ap_regs *regs);
 /* Each with a signal for it, or 0. */
 int rig_child_step(pid_t pid, int sig, int *status);
 int rig_child_go(pid_t pid, int sig, int *status);
+void rig_child_end_steps(pid_t pid); /* before it goes on otherwise */
 int rig_child_finish(pid_t pid,
 		     int sig); /* to its end, with all signals that come; returns its status */
 u8 rig_child_poke(pid_t pid, u64 at, u8 byte); /* returns what was there */

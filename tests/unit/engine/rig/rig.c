@@ -86,10 +86,12 @@ void rig_load(const struct rig_code *code)
 #ifdef __SANITIZE_ADDRESS__
 	tap_lack("frames that the dispatcher never returns to stay poisoned on the engine's stack");
 #endif
-	map_at(RIG_CODE, RIG_CODE_SIZE, MAP_PRIVATE);
-	map_at(RIG_DATA, RIG_DATA_SIZE, MAP_SHARED);
-	map_at(RIG_STACK, RIG_STACK_SIZE, MAP_SHARED);
-	map_at(RIG_RESULT, 4096, MAP_SHARED);
+	if (!rig.cache_limit) {
+		map_at(RIG_CODE, RIG_CODE_SIZE, MAP_PRIVATE);
+		map_at(RIG_DATA, RIG_DATA_SIZE, MAP_SHARED);
+		map_at(RIG_STACK, RIG_STACK_SIZE, MAP_SHARED);
+		map_at(RIG_RESULT, 4096, MAP_SHARED);
+	}
 	put_code(RIG_END, &end_code);
 	put_code(RIG_HANDLER, &handler_code);
 	put_code(RIG_RESTORER, &restorer_code);
@@ -206,6 +208,7 @@ static bool go_to_gate(pid_t pid, struct rig_run *run, int *status)
 	u8 byte = rig_child_poke(pid, (u64)ap_gate_enter, INT3);
 	int sig = 0;
 
+	rig_child_end_steps(pid);
 	do {
 		sig = rig_child_go(pid, sig > 0 ? sig : 0, status);
 		if (sig == RIG_ENDED)
