@@ -22,7 +22,7 @@ verbs="$verbs|tidy|toggle|touch|trace|track|translate|trim|try|undo|unlock|unpac
 
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
-files=$(git ls-files -co --exclude-standard -- 'src/*.c' 'src/*.h' 'src/*.S' | grep -v /gen/ | while read -r file; do
+files=$(git ls-files -co --exclude-standard -- 'src/*.c' 'src/*.h' 'src/*.S' | sort -u | grep -v /gen/ | while read -r file; do
 	[ ! -e "$file" ] || printf '%s\n' "$file"
 done)
 

@@ -57,7 +57,7 @@ struct ap_boot_thread {
 	u64 altstack[3];
 	u64 dispatch
 		[4]; /* of its system call user dispatch: mode, 0 none, selector, offset, len, as ptrace has them */
-	/* From who was borrowed for AP_LEAVE_RESTORE: what the engine has mapped beside its image. */
+	/* From the task that was borrowed for AP_LEAVE_RESTORE: what the engine has mapped beside its image. */
 	u64 maps;  /* struct ap_range[nmaps] */
 	u32 nmaps; /* with keeps_maps unset all of it, and the image, may be unmapped */
 	u32 keeps_maps;

@@ -72,7 +72,7 @@ enum ap_kind {
 	AP_KIND_SPLIT_LOAD,
 	AP_KIND_SPLIT_STORE,
 	AP_KIND_HITM_LOAD,
-	AP_KIND_LOAD_L2_HIT, /* loads by who answered */
+	AP_KIND_LOAD_L2_HIT, /* loads by the level that answered */
 	AP_KIND_LOAD_LLC_HIT,
 	AP_KIND_LOAD_LLC_MISS,
 	AP_KIND_N = 64
@@ -80,7 +80,7 @@ enum ap_kind {
 _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 
 #define AP_KIND_BIT(k) (1ULL << (k))
-/* Counted by every session that counts at all; the others are switched on by who needs them. */
+/* Counted by every session that counts at all; the others are switched on by events that need them. */
 #define AP_KINDS_BASE 0x17fULL
 /* Of them those that code leaves out while it is sampled and nobody wants them. */
 #define AP_KINDS_TRANSFERS 0x7eULL
@@ -93,7 +93,7 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 /* What is modelled; of it what needs the accesses to data, the code that is fetched, the branches. */
 #define AP_KINDS_MODEL	AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_LOAD_LLC_MISS)
 #define AP_KINDS_CYCLES AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_BUS_CYCLES)
-/* Of cycles what the pipeline tells apart for who asks, and is slower for. */
+/* Parts of cycles, which the pipeline tells apart only when asked: that is slower. */
 #define AP_KINDS_LEVELS	  AP_KINDS_TO(AP_KIND_STALL_L1D_MISS, AP_KIND_STALL_LLC_MISS)
 #define AP_KINDS_BRANCHES AP_KINDS_TO(AP_KIND_COND_MISS, AP_KIND_BTB_MISS)
 /* What keeps the calls that have not returned, for branch stacks of them. */

@@ -39,7 +39,7 @@ enum ap_fault_kind { AP_FAULT_ANY, AP_FAULT_MIN, AP_FAULT_MAJ, AP_FAULT_N };
 #define AP_SAMPLER_LIMIT     (1u << 2) /* .limit counts down: REFRESH */
 #define AP_SAMPLER_STOPPED   (1u << 3) /* the limit was reached: the thread disarmed it itself */
 #define AP_SAMPLER_AGAIN                                                                           \
-	(1u << 4) /* .left counts from where its thread, or who disarms it, finds this */
+	(1u << 4) /* .left counts from where its thread, or the disarming one, finds this */
 
 struct ap_sampler {
 	s64 live;	  /* from here to its struct ap_sampling; 0: it follows */
@@ -51,7 +51,7 @@ struct ap_sampler {
 	u32 lane, which;
 	s32 cpu;      /* counts on this CPU only; -1 any */
 	u32 clock;    /* clockid + 1; 0: the core's clock */
-	u32 pid, tid; /* as who opened the event sees the task; tid 0: as it sees itself */
+	u32 pid, tid; /* as the opener of the event sees the task; tid 0: as it sees itself */
 	u32 signals;  /* 1: its descriptor has O_ASYNC: the thread asks for a wakeup each time */
 	/* Of AP_SAMPLE_TRACE: how many arguments an entry's RAW has; of AP_SAMPLE_WATCH: its form (abi/probe.h), 0 none. */
 	u32 trace_args;

@@ -71,7 +71,7 @@ enum ap_svc_op {
 	AP_SVC_MMAP = 7,
 	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
 	AP_SVC_WHAT =
-		9, /* arg descriptor, asked by who may not look itself; ret inode, 0 another file */
+		9, /* arg descriptor, for a task that may not look itself; ret inode, 0 another file */
 	AP_SVC_TREE = 10, /* pack the generated tree (abi/tree.h), if it is not yet */
 	AP_SVC_USE = 11,  /* there will be perf descriptors: ap_session.perf_used */
 
@@ -113,7 +113,8 @@ enum ap_svc_op {
 	 * is in data, with the NUL, and begins at descriptor arg[1].
 	 */
 	AP_SVC_CGROUP = 30,
-	AP_SVC_HELD = 28, /* arg AP_RING_NAME: who has held a ring for long; freed if it is dead */
+	AP_SVC_HELD =
+		28, /* arg AP_RING_NAME: a writer that has held a ring for long; the ring is freed if it is dead */
 	/*
 	 * perfctr's device (abi/perfctr.h).  arg inode, command, its argument as a number, words that
 	 * may be written, a descriptor that the task has made and its inode; data: words that are read.
@@ -132,7 +133,7 @@ enum ap_svc_op {
 	AP_SVC_LIMIT = 40,
 	/* arg inode, counter: of an event that the asker cannot compute itself; data: u64, what rdpmc gives */
 	AP_SVC_PMC = 36,
-	/* arg pid, segment, the former one: who traces the task has put the engine into its new image. */
+	/* arg pid, segment, the former one: the task's tracer has put the engine into its new image. */
 	AP_SVC_TRACED_EXEC = 37
 };
 
@@ -151,7 +152,7 @@ struct ap_svc_overflow {
 	u32 pad;
 };
 
-/* The siginfo of such a signal: who may not say that it is from the kernel has to use a code of its own. */
+/* The siginfo of such a signal: a sender that may not say that it is from the kernel uses a code of its own. */
 #define AP_SVC_SENT_CODE (-0x4151)
 struct ap_svc_sent {
 	s32 signo, err, code, pad;

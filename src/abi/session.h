@@ -163,7 +163,7 @@ struct ap_slot {
 	u64 call; /* while tracepoints count: number + 1 of the system call that it is in, else 0 */
 	/*
 	 * Sampling (abi/sampler.h).  samplers, sampler_gen: the supervisor's.  sampler_ack: the generation
-	 * that the thread has armed its lanes by.  sampler_lock: 0, or the name of who changes samplers.
+	 * that the thread has armed its lanes by.  sampler_lock: 0, or the name of the thread that changes samplers.
 	 */
 	u32 samplers; /* index + 1 of the first; 0 none */
 	u32 sampler_gen;
@@ -330,7 +330,7 @@ struct ap_session {
 	u32 clock_mult, clock_shift;
 	u64 clock_zero;
 	u32 wakes_seen[AP_PARTY_MAX]; /* ap_board.wakes: poll's answers are as of these */
-	u32 prompts; /* 1 once any thread may be prompted: who cannot bear it any more must say so */
+	u32 prompts; /* 1 once any thread may be prompted: a process that cannot bear it any more must say so */
 	/*
 	 * Lanes: sets of kinds that are sampled, each stored before nlanes counts it, by the supervisor.
 	 * Its kinds are wanted (.kinds) before it is one.  Where all are taken one that nobody samples gets
@@ -377,9 +377,9 @@ _Static_assert(AP_FILTERS_OFF + AP_TRACE_FILTERS * sizeof(struct ap_trace_filter
 
 /*
  * Written by any task for all to see, in a page of its own.  A program may scribble over it: each word is no more than
- * a hint, which is looked at anew, bounded, or said again by who waits.
+ * a hint, which is looked at anew, bounded, or said again by the one that waits.
  */
-/* A signal that somebody sent: when it was heard (CLOCK_MONOTONIC), by whom. */
+/* A signal that somebody sent: when it was heard (CLOCK_MONOTONIC), and its sender. */
 #define AP_HEARD_N 16	  /* up to SIGTERM */
 #define AP_HEARD   0x4007 /* of HUP, INT, QUIT and TERM, which are passed on: signal n is bit n - 1 */
 struct ap_heard {
@@ -414,10 +414,10 @@ struct ap_board {
 	u32 nnotes;		 /* likewise of notes; may pass AP_NOTE_MAX */
 	u32 gone;		 /* the pid of a supervisor that was found dead */
 	u64 asking[AP_ASKING_N]; /* bit (segment modulo its bits): a request waits there */
-	u32 looks; /* incremented before the doorbell by who wants more than an answer */
+	u32 looks; /* incremented before the doorbell by a task that wants more than an answer */
 	/* requests of AP_ORDER_WATCHED that were taken back: the supervisor looks for itself */
 	u32 untold;
-	u32 wakes; /* incremented before the doorbell by who has made a wakeup due (struct ap_ring) */
+	u32 wakes; /* incremented before the doorbell by a writer that has made a wakeup due (struct ap_ring) */
 	u32 mute;     /* 1 once any process may not ring the doorbell (ap_seg.mute) */
 	u32 code_gen; /* incremented where a task has changed code that is not its own */
 	u32 ntaken;   /* entries of taken, which is a ring */
@@ -574,7 +574,7 @@ static inline u32 ap_segs_end(const struct ap_session *s, u32 party)
 	       (n && ap_segs_is_next(s, party, n - 1) ? n : ap_segs_known(s, party));
 }
 
-/* ap_board.serve: stored once, with the options of who wants it. */
+/* ap_board.serve: stored once, with the options of the one that wants it. */
 #define AP_SERVE_WANTED	     (1u << 0)
 #define AP_SERVE_REFUSED     (1u << 1) /* ap_session.serve */
 #define AP_SERVE_USER_ONLY   (1u << 2)

@@ -15,7 +15,7 @@ u64 ap_trace_widened(u64 v, u32 size, bool is_signed)
 	return is_signed ? (u64)((s64)v >> shift) : v >> shift;
 }
 
-/* In the byte order of who records, which is this machine's. */
+/* In the byte order of the recording machine, which is this one's. */
 static u64 number_at(const u8 *at, u32 size)
 {
 	const u16 one = 1;

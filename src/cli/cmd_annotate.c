@@ -159,7 +159,7 @@ static int show_all(const struct annotate_args *a, struct ap_data *d, struct ap_
 		if (wanted(a, f))
 			ap_tui_show_function(&tui, &p, f->event, f->dso, f->sym);
 	}
-	/* what there is to be said is said by the one who prints */
+	/* what there is to be said is said by the code that prints */
 	if (!tui.view || ap_term_open(&screen, why, sizeof(why))) {
 		ap_tui_fini(&tui);
 		free(p.event);

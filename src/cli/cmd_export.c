@@ -175,7 +175,7 @@ static int write_out(const struct export_args *a, const struct ap_export *x)
 	return ret ? AP_EXIT_FAILURE : 0;
 }
 
-/* Names that another format's files have as a rule: who asks for none means that one. */
+/* Names that another format's files have as a rule: without an option that one is meant. */
 static const struct {
 	const char *end, *format;
 } endings[] = { { ".html", "flamegraph" },

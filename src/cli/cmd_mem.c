@@ -74,7 +74,7 @@ static const struct ap_opt_spec mem_spec = { "anyperf mem",
 					     "[options] record|report [options] [--] [command]",
 					     mem_opts };
 
-/* What misses L1 by default; with --hits all that is read and written, of which the models say who answers. */
+/* What misses L1 by default; with --hits all that is read and written, of which the models say which level answers. */
 static char *events_of(const struct mem_args *a, unsigned long least)
 {
 	unsigned int types = a->types ? a->types : LOADS | STORES;

@@ -321,7 +321,7 @@ static void on_end(void *arg, u64 now)
 	struct record *r = arg;
 
 	(void)now;
-	/* what happens from here on is of nobody who was asked for */
+	/* what happens from here on is of no task that was asked for */
 	if (!r->error)
 		record_events_enable(r, NULL, false);
 	record_rings_dump(r);
@@ -341,7 +341,7 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 		ap_print(stderr, "anyperf: %s\n", res->notes[i].text);
 	if (r->error)
 		return;
-	/* who asks for quiet does not ask for a file that lacks something */
+	/* --quiet does not ask for a file that lacks something */
 	if (r->lost)
 		fprintf(stderr,
 			"[ anyperf record: %llu samples were lost: a larger ring (-m) or fewer "

@@ -399,7 +399,7 @@ static bool on_wait(void *arg, int fd)
 
 /* --- from the start to the end */
 
-static pid_t told; /* who is told to end when we are */
+static pid_t told; /* the process that is told to end when we are */
 
 static void on_signal(int sig)
 {
@@ -472,7 +472,7 @@ static int watch(struct top *t)
 	if (t->is_over)
 		top_recorder_stop(&t->recorder);
 	status = top_recorder_wait(&t->recorder);
-	/* the screen is gone; those who print get the rest */
+	/* the screen is gone; what prints gets the rest */
 	if (!t->screen) {
 		name_events(t);
 		refresh(t);

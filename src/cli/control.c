@@ -131,7 +131,7 @@ static bool command_of(const char *line, enum ap_control_command *command)
 }
 
 /*
- * One byte at a time, and never without asking first: the descriptor is somebody's, who may have left it
+ * One byte at a time, and never without asking first: another process gave the descriptor, and may have left it
  * one that waits where it is empty.  AP_CONTROL_PING: a whole line is there.
  */
 static enum ap_control_command read_line(struct ap_control *c)
@@ -180,7 +180,7 @@ enum ap_control_command ap_control_next(struct ap_control *c, const char **arg)
 /* Who asked may be gone: that is no reason to end, and less one to wait for. */
 void ap_control_ack(const struct ap_control *c)
 {
-	/* with its zero, as perf: there are those who read 5 bytes */
+	/* with its zero, as perf: there are readers of 5 bytes */
 	static const char word[] = "ack\n";
 	static const struct timespec now = { 0 };
 	struct pollfd there = { .fd = c->ack, .events = POLLOUT };

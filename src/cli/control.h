@@ -38,7 +38,7 @@ void ap_control_close(struct ap_control *control);
  * Never waits.  A line that is not known is told on stderr and not answered, as in perf.
  */
 enum ap_control_command ap_control_next(struct ap_control *control, const char **arg);
-/* It is done: "ack" to who asked, which is not waited for, and lost where nobody reads. */
+/* It is done: "ack" to the asking process, which is not waited for, and lost where nobody reads. */
 void ap_control_ack(const struct ap_control *control);
 
 #endif

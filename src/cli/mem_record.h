@@ -12,7 +12,7 @@ struct ap_mem_record {
 	const char *count, *freq, *output, *pid, *pages, *call_graph, *delay;
 	const char *machine, *timeout, *ldlat, *events;
 	bool all_cpus, graph, no_inherit, quiet, verbose, phys, page_size, deterministic;
-	bool with_cpu; /* of who calls: perf asks a sample which node read */
+	bool with_cpu; /* of the calling thread: perf asks a sample which node read */
 };
 
 /* Rows of a table of options whose struct has a member `record`. */

@@ -182,7 +182,7 @@ int record_opt_any_branch(void *args, const char *value, char *why)
 	return 0;
 }
 
-/* --- whom, when, how much */
+/* --- which tasks, when, how much */
 
 static int add_targets(struct record_opts *o, const char *value, bool threads, char *why)
 {

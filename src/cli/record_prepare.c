@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is decided before the command is started: which events, where they are opened, where the records go
- * and who may interrupt.
+ * and what may interrupt.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the rings to the file.  A ring is read up to the head that is seen first, copied out in
- * whole records and given free at once, so that the writing of a file never holds up who writes the ring.
+ * whole records and given free at once, so that the writing of a file never holds up a writer of the ring.
  */
 #include <errno.h>
 #include <string.h>

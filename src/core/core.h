@@ -72,7 +72,7 @@ struct ap_part {
 	u64 count, enabled, running;
 };
 
-/* Of a task, as who opened the event sees them; 0 where it does not. */
+/* Of a task, as the opener of the event sees them; 0 where it does not. */
 struct ap_task_names {
 	s32 pid, tid, ppid, ptid;
 };
@@ -99,7 +99,7 @@ struct ap_core_ops {
 	/* Can the task count them from now on?  0, or -errno that its event gets.  NULL: all can. */
 	int (*may_count)(void *world, void *host, u64 kinds);
 	/*
-	 * Nothing of the task has been looked at by who counts these kinds, since models see a part of a run: shown alone its event
+	 * Nothing of the task has been counted of these kinds, since models see a part of a run: shown alone its event
 	 * has not run.  NULL: all is looked at.
 	 */
 	bool (*is_unseen)(void *world, void *host, u64 kinds);
@@ -195,7 +195,7 @@ struct ap_core_ops {
 	u64 (*clock_id)(void *world, s32 clockid);
 	/* The CPU to others, for the n-th time, where a writer holds a ring; NULL: nothing. */
 	void (*yield)(void *world, u32 n);
-	/* Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: who knows. */
+	/* Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: it is not known. */
 	bool (*writer_is_dead)(void *world, const struct ap_ring_map *map, u32 name);
 	/* Names for records; NULL: ap_task_id, without parents. */
 	void (*task_names)(void *world, const struct ap_event *event, void *host,
@@ -210,7 +210,7 @@ struct ap_core_config {
 	bool user_only; /* accept events without exclude_kernel, and count user mode */
 	u32 max_sample_rate;
 	/*
-	 * A fixed period is never throttled: who asks for one gets count / period samples.  The rate
+	 * A fixed period is never throttled: it promises count / period samples.  The rate
 	 * holds for frequencies, which choose their periods themselves.
 	 */
 	bool only_frequencies_throttle;
@@ -223,7 +223,7 @@ struct ap_core_config {
 	u64 rotate_ns;	      /* CPU time between rotations; 0: 4 ms */
 
 	/* What the port has; zeroes are a port that has none of it. */
-	u64 regs; /* that samples can carry: AP_PERF_REGS_X86_64; 0: -ENOSYS to who asks for some */
+	u64 regs; /* that samples can carry: AP_PERF_REGS_X86_64; 0: asking for some is -ENOSYS */
 	bool has_user_stack;   /* samples can carry the user's stack */
 	bool has_branch_stack; /* and the branches before them */
 	u64 absent; /* kinds of what its machine does not have: an event of nothing else is -ENOENT */
@@ -309,7 +309,7 @@ struct ap_switch {
 	s32 cpu;
 	bool is_out, is_preempted;
 	bool is_told;		  /* the events of the CPU have heard of it, or will */
-	bool is_named;		  /* who comes next, or was there before: */
+	bool is_named;		  /* the next task, or the one before: */
 	u32 other_pid, other_tid; /* by the names of the host; of the idle task 0 */
 };
 void ap_core_switched(struct ap_core *core, struct ap_task *task, const struct ap_switch *sw);
@@ -329,7 +329,7 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 		     struct ap_sampler *s, u64 value, struct ap_sample_data *d);
 /* A thread has overflowed and tells (AP_SVC_WAKE): the event is the one it was opened as. */
 void ap_core_overflowed(struct ap_core *core, struct ap_event *event);
-/* Some ring's .wakes may have changed: who waits for it is told. */
+/* Some ring's .wakes may have changed: a waiter is told. */
 void ap_core_rings_woken(struct ap_core *core);
 /* A whole record of a sampler's that a task has written elsewhere goes to the event's ring, with the event's ids. */
 void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 size);

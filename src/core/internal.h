@@ -35,7 +35,7 @@ enum ap_state {
 
 struct ap_ctx;
 
-/* One PMU of one context: who wants to be on it, and who is.  All software PMUs are one. */
+/* One PMU of one context: the events that want to be on it, and those that are.  All software PMUs are one. */
 struct ap_sched {
 	struct ap_ctx *ctx;
 	struct ap_sched *next;
@@ -221,7 +221,7 @@ static inline bool ap_event_is_template(const struct ap_event *e)
 bool ap_event_on_cpu(const struct ap_event *e);
 bool ap_event_is_enabled(const struct ap_event *e);
 /*
- * Nobody else is concerned by what is done to it: not a group, nor clones, nor who waits for a counter,
+ * Nobody else is concerned by what is done to it: not a group, nor clones, nor events that wait for a counter,
  * nor readers of a mapped page, nor records.
  */
 bool ap_event_is_simple(const struct ap_event *e);

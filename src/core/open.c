@@ -55,7 +55,7 @@ static int check_attr(struct opening *o)
 {
 	struct ap_core *core = o->core;
 	struct ap_perf_attr *a = &o->attr;
-	/* who the caller is takes longer to find out than all the rest of the call: where it matters */
+	/* to identify the caller takes longer than all the rest of the call: where it matters */
 	struct ap_perf_attr_port port = {
 		.regs = core->config.regs,
 		.has_user_stack = core->config.has_user_stack,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings: the control page, kept up to date under its sequence lock, and who writes into whose data
+ * Mappings: the control page, kept up to date under its sequence lock, and which event writes into which data
  * area.  An event has a buffer, which others share by SET_OUTPUT, and it dies with its last mapping.
  */
 #include "abi/errno.h"
@@ -400,7 +400,7 @@ void ap_core_munmap(struct ap_core *core, struct ap_event *e)
 		ap_page_leave(e);
 	if (--b->nr_maps)
 		return;
-	/* the last mapping: those who were redirected here have no output any more */
+	/* the last mapping: events that were redirected here have no output any more */
 	while (b->users.next->next != &b->users)
 		ap_buffer_leave(ap_list_entry(b->users.next, struct ap_event, of_buffer));
 	ap_buffer_leave(ap_list_entry(b->users.next, struct ap_event, of_buffer));

@@ -36,7 +36,7 @@ struct ap_hw_event {
 	bool never_overflows;
 	/* of a CPU, and the world tells it task by task: all tasks are to be known while it is open */
 	bool wants_tasks;
-	/* what its samples have as RAW is for who may trace: always, or of all but a task's event */
+	/* what its samples have as RAW is for tasks that may trace: always, or of all but a task's event */
 	bool raw_is_secret, raw_is_secret_on_cpus;
 	/* exclude_*: it is on the PMU and truly counts 0; start, read and stop are not called */
 	bool counts_nothing;

@@ -183,7 +183,7 @@ static u64 put_one(struct ap_event *e, u64 format, u8 *p, bool own)
 
 	sum_of(e, &m, &sums, own);
 	if (own) {
-		/* as Linux has it, who leaves out their counts */
+		/* as Linux, which leaves out their counts */
 		sums.enabled += e->child_enabled;
 		sums.running += e->child_running;
 	}

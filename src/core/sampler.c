@@ -19,7 +19,8 @@
 #define CLOCK_PERIOD_NS 10000ULL	 /* Linux' shortest of its timers */
 #define SOONEST_NS	250000ULL	 /* between two looks at a clock */
 #define RATED_NS	(AP_TICK_NS / 2) /* of a task's time, to say how fast it counts */
-#define CALM_TICKS	4 /* from one look to the next at who overflows, and adapts by itself */
+#define CALM_TICKS                                                                                 \
+	4 /* from one look to the next at samplers that overflow and adapt by themselves */
 
 struct ap_arm {
 	struct ap_event *event;
@@ -147,7 +148,7 @@ static void fill(struct ap_sampler *s, const struct ap_event *e)
 	s->pmu_type = a->type;
 	if ((a->flags & AP_PERF_FREQ) || !e->core->config.only_frequencies_throttle)
 		s->max_per_tick = ap_max_per_tick(e->core->config.max_sample_rate);
-	/* as Linux' software events have it: who records the period gets each event with its own */
+	/* as Linux' software events have it: a recorder of periods gets each event with its own */
 	if (a->sample_type & AP_PERF_SAMPLE_PERIOD && !(a->flags & AP_PERF_FREQ) &&
 	    (s->source == AP_SAMPLE_WATCH || s->source == AP_SAMPLE_TRACE ||
 	     s->source == AP_SAMPLE_FAULT || s->source == AP_SAMPLE_WORLD))
@@ -593,7 +594,7 @@ static u64 rated(struct ap_arm *a, u64 time)
 
 /*
  * A look wakes the supervisor and asks for a time, which 250 times a second is a hundredth of a CPU.  Who overflows adapts
- * its frequency by itself, and needs a look only for what that cannot see; who is near to be throttled needs all of them.
+ * its frequency by itself, and needs a look only for what that cannot see; one that is near to be throttled needs all of them.
  */
 static u64 next_look(struct ap_arm *a)
 {

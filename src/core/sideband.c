@@ -78,7 +78,7 @@ static void format_of(const struct ap_event *e, struct ap_record_format *f)
 struct telling {
 	u64 flags;	       /* of attr: any of them wants it */
 	struct ap_task *task;  /* whose doing it is; NULL: nobody's */
-	struct ap_task *child; /* or whom else it is about */
+	struct ap_task *child; /* or another task that it is about */
 	const void *what;
 	u64 n;
 	bool bit;
@@ -131,16 +131,16 @@ static void tell_event(struct ap_event *e, const struct telling *t)
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	struct ap_record_format format;
 	struct ap_task_names names = ap_names_of(e, t->task);
-	struct ap_record_who who = { .pid = (u32)names.pid, .tid = (u32)names.tid };
+	struct ap_record_origin origin = { .pid = (u32)names.pid, .tid = (u32)names.tid };
 	bool wakes = false;
-	struct ap_record_to to = { &b->map, &writer, &format, &who, &wakes };
+	struct ap_record_to to = { &b->map, &writer, &format, &origin, &wakes };
 	int r;
 
 	format_of(e, &format);
-	who.time = time_for(e) - age_of(e, t);
-	who.cpu = t->task ? cpu_named(e, t) : 0;
-	who.now = t->at ? NULL : time_late;
-	who.now_arg = e;
+	origin.time = time_for(e) - age_of(e, t);
+	origin.cpu = t->task ? cpu_named(e, t) : 0;
+	origin.now = t->at ? NULL : time_late;
+	origin.now_arg = e;
 	r = t->write(&to, e, t);
 	if (r && r != -AP_ENODEV)
 		top->lost++;
@@ -208,7 +208,7 @@ static void write_sampled(struct ap_event *e, struct ap_sampler *s, u32 what,
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	struct ap_record_format format;
 	bool wakes = false;
-	struct ap_record_to to = { b ? &b->map : NULL, &writer, &format, &d->who, &wakes };
+	struct ap_record_to to = { b ? &b->map : NULL, &writer, &format, &d->origin, &wakes };
 
 	if (!b || !b->map.ring)
 		return;
@@ -243,7 +243,7 @@ void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 si
 	struct record_place place = { .core = core, .map = b ? &b->map : NULL };
 	struct ap_ring_writer writer = { .name = AP_RING_CORE, .yield = yield, .arg = &place };
 	u64 trailer[AP_RECORD_TRAILER_MAX / 8];
-	const struct ap_record_who who = { .time = time_for(top) };
+	const struct ap_record_origin origin = { .time = time_for(top) };
 	struct ap_record_format format;
 	struct ap_ring_owner owner;
 	struct ap_ring_out out;
@@ -253,7 +253,7 @@ void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 si
 	if (header->type == AP_PERF_RECORD_SAMPLE)
 		set_ids(top, record, size / 8);
 	format_of(top, &format);
-	ap_record_owner_of(&format, &who, trailer, &owner);
+	ap_record_owner_of(&format, &origin, trailer, &owner);
 	if (ap_ring_begin(&out, &b->map, &writer, &owner, size)) {
 		top->lost++;
 		return;
@@ -269,8 +269,8 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 		     struct ap_sampler *s, u64 value, struct ap_sample_data *d)
 {
 	const struct ap_moment m = { .value = value,
-				     .now = d->who.time,
-				     .tick = d->who.time / AP_TICK_NS };
+				     .now = d->origin.time,
+				     .tick = d->origin.time / AP_TICK_NS };
 	struct ap_task_names names = ap_names_of(e, task);
 	struct read_words w = { .nr = 0 };
 	u32 what = 0;
@@ -278,10 +278,10 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 	if (!ap_sampler_is_due(s, value))
 		return false;
 	what = ap_sampler_overflow(s, &m, &d->period);
-	d->who.pid = (u32)names.pid;
-	d->who.tid = (u32)names.tid;
+	d->origin.pid = (u32)names.pid;
+	d->origin.tid = (u32)names.tid;
 	if ((e->attr.flags & AP_PERF_USE_CLOCKID))
-		d->who.time = time_for(e) - (core->ops.clock(core->world) - d->who.time);
+		d->origin.time = time_for(e) - (core->ops.clock(core->world) - d->origin.time);
 	if (e->attr.sample_type & AP_PERF_SAMPLE_READ) {
 		w.nr = ap_read_own(e, w.words);
 		d->read = w.words;
@@ -293,7 +293,7 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 	return what & AP_OVERFLOW_LIMIT;
 }
 
-/* --- who wants what */
+/* --- which events want what */
 
 /* Mappings, names, ... by the flags of events. */
 static u32 tells_of(u64 flags)
@@ -449,8 +449,8 @@ static int write_fork(const struct ap_record_to *to, const struct ap_event *e,
 {
 	struct ap_task_names child = ap_names_of(e, t->child);
 
-	return ap_record_task(to, AP_PERF_RECORD_FORK, (u32)child.pid, (u32)child.tid, to->who->pid,
-			      to->who->tid);
+	return ap_record_task(to, AP_PERF_RECORD_FORK, (u32)child.pid, (u32)child.tid,
+			      to->origin->pid, to->origin->tid);
 }
 
 void ap_core_forked(struct ap_core *core, struct ap_task *parent, struct ap_task *child)
@@ -504,14 +504,14 @@ void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_ta
 }
 
 /*
- * An event of a CPU also names who comes next, or was there before: -1 where nobody knows, or by other names than the host's,
+ * An event of a CPU also names the next task, or the one before: -1 where nobody knows, or by other names than the host's,
  * as the kernel says of a task that is gone.
  */
 static int write_switch(const struct ap_record_to *to, const struct ap_event *e,
 			const struct telling *t)
 {
 	const struct ap_switch *sw = t->at;
-	bool is_named = sw->is_named && (s32)to->who->tid == t->task->id.tid;
+	bool is_named = sw->is_named && (s32)to->origin->tid == t->task->id.tid;
 
 	if (e->ctx && e->ctx->task)
 		return ap_record_switch(to, sw->is_out, sw->is_preempted);

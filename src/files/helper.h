@@ -14,7 +14,7 @@
  * there is none.
  */
 bool ap_helper_find(const char *name, char *path, size_t size);
-/* The value of a variable that names a folder; otherwise where it is not set, or we have more rights than who set it. */
+/* The value of a variable that names a folder; otherwise where it is not set, or we have more rights than the process that set it. */
 const char *ap_folder_of_variable(const char *name, const char *otherwise);
 
 #endif

@@ -45,7 +45,7 @@ static bool is_ours(const struct stat *st)
 }
 
 /*
- * A pipe that was made by pipe(2): who made it for us opened it, too.  A link to /proc/PID/fd/N leads to one as well, and may be
+ * A pipe that was made by pipe(2): its maker opened it for us, too.  A link to /proc/PID/fd/N leads to one as well, and may be
  * another user's, whose pipe stays open for ever.
  */
 static bool is_nameless(int fd, const struct stat *st)

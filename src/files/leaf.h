@@ -26,7 +26,7 @@ AP_MUST_CHECK int ap_leaf_find(struct ap_leaf *p, const char *path, bool keep_li
 void ap_leaf_close(struct ap_leaf *p);
 
 /*
- * Is it of somebody who is neither us nor the folder's owner, in such a folder?  (fs.protected_regular, protected_fifos.)
+ * Is it owned by neither us nor the folder's owner, in such a folder?  (fs.protected_regular, protected_fifos.)
  */
 bool ap_leaf_is_strangers(const struct ap_leaf *p);
 

@@ -50,7 +50,7 @@ AP_MUST_CHECK int ap_out_check(const char *path, unsigned int flags);
 
 /*
  * A file of ours alone in TMPDIR: a descriptor, or an error.  Its name is gone when this returns, so that nobody can give that to
- * another file; who needs a name has /proc/PID/fd/N.
+ * another file; a caller that needs a name has /proc/PID/fd/N.
  */
 AP_MUST_CHECK int ap_out_temporary(const char *name);
 

@@ -19,7 +19,7 @@ AP_MUST_CHECK int ap_task_seize(pid_t tid);
 AP_MUST_CHECK int ap_task_interrupt(pid_t tid);
 /*
  * Waits for the next stop.  -ESRCH when the task ended instead; its status is left for whoever
- * reaps tasks, who may want to know it.
+ * reaps tasks, and may want to know it.
  */
 AP_MUST_CHECK int ap_task_wait(pid_t tid, int *status);
 /* Likewise, but looks for the stop for a moment before it sleeps: of a task that stops at once, on another CPU. */

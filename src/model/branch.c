@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Branches by kind, and the predictors that need no history of their own: who only ever goes one
+ * Branches by kind, and the predictors that need no history of their own: a branch that only ever goes one
  * way, two-bit counters, the branch target buffer, the return stack.
  *
  * A conditional branch is predicted not taken until it is taken, then taken until it is not, and
@@ -300,14 +300,14 @@ bool ap_bp_ret(struct ap_bp *bp, u64 target)
 
 bool ap_bp_target(struct ap_bp *bp, u64 pc, u64 target, bool *has_bits)
 {
-	u32 who = ap_bp_hash(pc) >> 32 & bp->target_mask;
+	u32 site = ap_bp_hash(pc) >> 32 & bp->target_mask;
 	bool wrong;
 
 	*has_bits = false;
-	if (!bp->target_has[who] && bp->last_target[who] == target)
+	if (!bp->target_has[site] && bp->last_target[site] == target)
 		return false;
-	wrong = ap_tage_target(bp, who, target);
-	*has_bits = bp->target_has[who];
+	wrong = ap_tage_target(bp, site, target);
+	*has_bits = bp->target_has[site];
 	bp->count[AP_MODEL_INDIRECT_MISS] += wrong;
 	return wrong;
 }

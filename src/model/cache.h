@@ -13,7 +13,7 @@
 size_t ap_cache_init(struct ap_cache *c, void *memory, const struct ap_cache_spec *spec, u32 line,
 		     u64 *clock);
 
-/* PLRU without times: who is to leave, if all ways are full; else any. */
+/* PLRU without times: the victim, if all ways are full; else any. */
 unsigned ap_cache_victim_hint(const struct ap_cache *c, u32 set);
 /* A way to fill, but for LRU without a clock: a free one, else the victim. */
 unsigned ap_cache_victim(struct ap_cache *c, u32 set);
@@ -78,7 +78,7 @@ static inline void ap_cache_note_part(struct ap_cache *c, u32 set, unsigned way,
 	u64 *word = ap_cache_parts(c, set) + way / 8;
 	u32 at = way % 8 * 8;
 
-	/* the whole word: a byte that was just stored would hold up who loads the word */
+	/* the whole word: a byte that was just stored would hold up a load of the word */
 	*word = (*word & ~(0xffULL << at)) | part << at;
 }
 

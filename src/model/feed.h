@@ -182,7 +182,7 @@ struct ap_feed {
 	/* numbers of ways that have been run plainly so often that code for them is worth its while */
 	u32 nwarm;
 	u32 warm[AP_FEED_WARM];
-	struct ap_thin thin; /* of who has it read in parts */
+	struct ap_thin thin; /* of a thread whose log is read in parts */
 	struct ap_fwd fwd;   /* where cycles are counted */
 };
 
@@ -281,7 +281,7 @@ struct ap_feed_seen {
 };
 
 /*
- * The same, slower and thing by thing, for who looks for the instruction with which a count is reached.  Counts come
+ * The same, slower and thing by thing, to find the instruction with which a count is reached.  Counts come
  * out the same.
  */
 struct ap_feed_look {
@@ -290,7 +290,7 @@ struct ap_feed_look {
 };
 void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
 			struct ap_feed_look *look);
-/* The same of an indirect branch that waits for its target, where who reads knows it: no record will say another. */
+/* The same of an indirect branch that waits for its target, where the reader knows it: no record will say another. */
 void ap_feed_arrive_slowly(struct ap_feed *f, u64 target, struct ap_feed_look *look);
 
 #endif

@@ -19,7 +19,7 @@ enum ap_policy {
 /* What a level has of the level above it. */
 enum ap_inclusion {
 	AP_NONINCLUSIVE, /* filled together, evicted apart */
-	AP_INCLUSIVE,	 /* who leaves here leaves above, too */
+	AP_INCLUSIVE,	 /* a line that leaves here leaves the levels above, too */
 	AP_EXCLUSIVE	 /* takes what is evicted above, gives back what is asked for */
 };
 
@@ -124,7 +124,7 @@ const char *ap_machine_check(const struct ap_machine *m);
 /*
  * Hosted.  ap_machine_parse() reads "key = value" lines into m (docs/machines.md); -EINVAL and a
  * line of text in error, without "\n", where it cannot.  ap_machine_key() names the n-th key and
- * gives its value, for who writes such a file; false after the last.
+ * gives its value, to write such a file; false after the last.
  */
 int ap_machine_parse(struct ap_machine *m, const char *text, char *error,
 		     size_t size) AP_MUST_CHECK;

@@ -327,7 +327,7 @@ static inline void poll(struct ap_mem *m)
 		ap_mem_poll(m);
 }
 
-/* Of loads that L1D does not have, who answered. */
+/* Loads that L1D does not have, by the level that answered. */
 static void count_answer(struct ap_mem *m, unsigned level, u64 n)
 {
 	u64 *count = m->count;

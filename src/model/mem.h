@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory side of a machine: caches and TLBs of one thread, behind them what threads share (the
- * last level, who holds which line).  One thread uses a struct ap_mem, many a struct ap_shared.
+ * last level, which thread holds which line).  One thread uses a struct ap_mem, many a struct ap_shared.
  *
  * What is inline here answers most references: a table knows lines of L1 whose pages are in the first TLB, so
  * that a hit is one look and the time of use (docs/design/model.md).
@@ -76,7 +76,7 @@ struct ap_cache {
 
 /*
  * LRU by stamps, exactly.  Many are fully associative, so entries (from 1) are chained by a hash of
- * their pages, and who is to leave is searched for AP_TLB_OLD times in one: those that are oldest, and are not used
+ * their pages, and a victim is searched for AP_TLB_OLD times in one: those that are oldest, and are not used
  * meanwhile, leave one after the other.
  */
 #define AP_TLB_OLD 8
@@ -185,7 +185,7 @@ struct ap_mem {
  */
 size_t ap_shared_bytes(const struct ap_machine *machine);
 void ap_shared_init(void *memory, const struct ap_machine *machine);
-/* A core joins with ap_mem_init() and leaves with this; the supervisor's for who was killed. */
+/* A core joins with ap_mem_init() and leaves with this; the supervisor leaves for a thread that was killed. */
 void ap_shared_leave(struct ap_shared *shared, unsigned core);
 /* Of all cores of an owner that is gone. */
 void ap_shared_bury(struct ap_shared *shared, u32 owner);
@@ -199,7 +199,7 @@ void ap_mem_fini(struct ap_mem *m);
 /* 2 MB pages (whole ones): sorted ranges that the caller keeps; what was cached is forgotten. */
 void ap_mem_huge(struct ap_mem *m, const struct ap_huge *ranges, unsigned n);
 /*
- * From now on these addresses have names that are common to all who name memory in this table, which may be another than
+ * From now on these addresses have names that are common to all threads that name memory in this table, which may be another than
  * the thread's own: what was cached under other names is forgotten.  owner: whose the core is there.
  * False: there is no core for it, and no name is common.
  */

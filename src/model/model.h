@@ -32,7 +32,7 @@ enum ap_model_count {
 	AP_MODEL_L1D_STORE_MISS,
 	AP_MODEL_L1I_LOAD, /* lines asked for by ap_mem_fetch(): consecutive ones may be merged */
 	AP_MODEL_L1I_LOAD_MISS,
-	/* loads by who answered; those of L1 are L1D_LOAD - L1D_LOAD_MISS */
+	/* loads by the level that answered; those of L1 are L1D_LOAD - L1D_LOAD_MISS */
 	AP_MODEL_LOAD_L2_HIT,
 	AP_MODEL_LOAD_L2_MISS,
 	AP_MODEL_LOAD_LLC_HIT,

@@ -207,7 +207,7 @@ void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow)
 	if (p->late_until)
 		delay(p);
 	if (p->first != end && p->piece[(end - 1) % AP_PIPE_PIECES].done == p->done)
-		return; /* who waits for that one has waited for this one */
+		return; /* a wait for that one has covered this one */
 	p->piece[end % AP_PIPE_PIECES].insns = p->insns;
 	p->piece[end % AP_PIPE_PIECES].done = p->done;
 	p->end = end + 1;

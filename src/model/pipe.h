@@ -94,7 +94,7 @@ struct ap_pipe {
 	u64 late_until;
 	u64 blocked_until; /* loads that stores held up; behind the piece it is done by then */
 
-	/* of no state: who asks for it has none */
+	/* of no state: its states know none */
 	u64 missed_until[AP_PIPE_LEVELS]; /* when all loads are there that the level did not have */
 	u64 stalled_by[AP_PIPE_LEVELS];	  /* of stalled what was before that */
 };

@@ -11,15 +11,15 @@
 /* Geometric lengths from first to last. */
 void ap_lengths_init(struct ap_lengths *l, u32 tables, u32 first, u32 last);
 
-/* High bits of it depend on all of who and the history. */
+/* High bits of it depend on all of the site and the history. */
 static inline u64 ap_mix(u64 who_hash, u64 history)
 {
 	return who_hash + history * 0xc2b2ae3d27d4eb4fULL;
 }
 
-static inline u64 ap_who_hash(u32 who)
+static inline u64 ap_site_hash(u32 site)
 {
-	return (who + 1ULL) * 0x9e3779b97f4a7c15ULL;
+	return (site + 1ULL) * 0x9e3779b97f4a7c15ULL;
 }
 
 static inline void ap_history_push(struct ap_bp *bp, bool outcome)
@@ -50,7 +50,7 @@ static inline u32 *ap_tage_entry(void *tagged, u32 index_mask, unsigned i, u64 h
 	return (u32 *)((char *)tagged + ((u32)(hash >> 30) & index_mask)) + i;
 }
 
-/* What a table has of who, else what the tables before it have. */
+/* What a table has of the site, else what the tables before it have. */
 static inline u32 ap_tage_better(u32 e, u64 hash, u32 tag_mask, u32 best)
 {
 	return (e ^ (u32)(hash >> 32)) & tag_mask ? best : e;
@@ -70,8 +70,8 @@ struct ap_tage_view {
 static inline bool ap_tage_sure(const struct ap_tage_view *v, u64 history, u32 slot, u32 counter,
 				u32 taken)
 {
-	u64 who = ap_who_hash(slot), h0 = ap_mix(who, history & v->mask[0]),
-	    h1 = ap_mix(who, history & v->mask[1]), h2 = ap_mix(who, history & v->mask[2]);
+	u64 site = ap_site_hash(slot), h0 = ap_mix(site, history & v->mask[0]),
+	    h1 = ap_mix(site, history & v->mask[1]), h2 = ap_mix(site, history & v->mask[2]);
 	u32 sure = AP_TAGE_STORED(0) + taken * 4, best = counter;
 
 	__asm__("" : "+r"(best)); /* it is there, so that no compiler jumps around its load */
@@ -86,7 +86,7 @@ static inline bool ap_tage_sure(const struct ap_tage_view *v, u64 history, u32 s
 _Static_assert(AP_TAGE_STORED(0) + 4 == AP_TAGE_STORED(7), "the outcome's");
 
 bool ap_tage(struct ap_bp *bp, u32 slot, bool taken);
-bool ap_tage_target(struct ap_bp *bp, u32 who, u64 target);
+bool ap_tage_target(struct ap_bp *bp, u32 site, u64 target);
 
 /* --- loops */
 
@@ -94,7 +94,7 @@ bool ap_tage_target(struct ap_bp *bp, u32 who, u64 target);
 #define AP_LOOP_AGE	7
 #define AP_LOOP_LONGEST 60000U
 
-/* 0: no idea; else 1 + the outcome.  Then it learns; wrong: who was asked was. */
+/* 0: no idea; else 1 + the outcome.  Then it learns; wrong: the prediction was. */
 unsigned ap_loop_predict(const struct ap_bp *bp, u32 slot);
 void ap_loop_learn(struct ap_bp *bp, u32 slot, bool taken, bool wrong);
 

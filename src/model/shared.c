@@ -9,7 +9,7 @@
 
 /* Longer than a holder is off its CPU, as a rule. */
 #define LOCK_TURNS (1U << 23)
-/* Of who takes another's entries away, one lock after the other: of each a millisecond, as who holds them all may be stopped. */
+/* To take another thread's entries away, one lock after the other: of each a millisecond, as their holder may be stopped. */
 #define LEAVE_TURNS (1U << 14)
 
 static bool take(u32 *lock, u32 owner)
@@ -97,7 +97,7 @@ unsigned ap_shared_join(struct ap_shared *s, u32 owner)
 
 /* --- boxes */
 
-/* from: who posts */
+/* from: the thread that posts */
 static void box_post(struct ap_shared *s, unsigned from, unsigned core, u64 what)
 {
 	struct ap_box *b = &s->box[core];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads share: the last level, the directory of who holds which line, and a box per core for
+ * What threads share: the last level, the directory of which thread holds which line, and a box per core for
  * what others want of its lines.  Offsets only: processes map it where they like.
  */
 #ifndef AP_MODEL_SHARED_H

@@ -20,9 +20,9 @@ struct tage_look {
 	u32 hits; /* bit i: it is in table i */
 };
 
-static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct tage_look *l)
+static inline u32 look(const struct ap_bp *bp, u64 site, u32 i, struct tage_look *l)
 {
-	u64 hash = ap_mix(who, bp->history & bp->outcomes.mask[i]);
+	u64 hash = ap_mix(site, bp->history & bp->outcomes.mask[i]);
 	u32 *e = ap_tage_entry(bp->tagged, bp->index_mask, i, hash);
 	u32 tag = (u32)(hash >> 32) & bp->tag_mask;
 
@@ -34,16 +34,16 @@ static inline u32 look(const struct ap_bp *bp, u64 who, u32 i, struct tage_look 
 /* Without a jump for each table, where there are three. */
 static inline void look_all(const struct ap_bp *bp, u32 slot, struct tage_look *l)
 {
-	u64 who = ap_who_hash(slot);
+	u64 site = ap_site_hash(slot);
 	u32 i = 0;
 
 	l->hits = 0;
 	if (bp->outcomes.tables == 3) {
-		l->hits = look(bp, who, 0, l) | look(bp, who, 1, l) | look(bp, who, 2, l);
+		l->hits = look(bp, site, 0, l) | look(bp, site, 1, l) | look(bp, site, 2, l);
 		return;
 	}
 	for (; i < bp->outcomes.tables; i++)
-		l->hits |= look(bp, who, i, l);
+		l->hits |= look(bp, site, i, l);
 }
 
 static void grow_old(struct ap_bp *bp)
@@ -136,22 +136,22 @@ bool ap_tage(struct ap_bp *bp, u32 slot, bool taken)
 
 /* --- targets */
 
-static inline struct ap_target *target_of(struct ap_bp *bp, int i, u32 who, u16 *tag)
+static inline struct ap_target *target_of(struct ap_bp *bp, int i, u32 site, u16 *tag)
 {
-	u64 hash = ap_mix(ap_who_hash(who), bp->path & bp->targets.mask[i]);
+	u64 hash = ap_mix(ap_site_hash(site), bp->path & bp->targets.mask[i]);
 
 	*tag = hash >> 48;
 	*tag += !*tag;
 	return &bp->target[i][hash >> 30 & bp->target_table_mask];
 }
 
-static int find_target(struct ap_bp *bp, u32 who, u32 tables, struct ap_target **entry)
+static int find_target(struct ap_bp *bp, u32 site, u32 tables, struct ap_target **entry)
 {
 	while (tables) {
 		int i = ap_highest(tables);
 		u16 tag;
 
-		*entry = target_of(bp, i, who, &tag);
+		*entry = target_of(bp, i, site, &tag);
 		if ((*entry)->tag == tag)
 			return i;
 		tables ^= 1U << i;
@@ -159,34 +159,35 @@ static int find_target(struct ap_bp *bp, u32 who, u32 tables, struct ap_target *
 	return -1;
 }
 
-static void allocate_target(struct ap_bp *bp, u32 who, u32 first, u64 target)
+static void allocate_target(struct ap_bp *bp, u32 site, u32 first, u64 target)
 {
 	u32 tables = bp->targets.tables;
 	u16 tag;
 
 	for (u32 i = first; i < tables; i++) {
-		struct ap_target *e = target_of(bp, (int)i, who, &tag);
+		struct ap_target *e = target_of(bp, (int)i, site, &tag);
 
 		if (e->useful)
 			continue;
 		*e = (struct ap_target){ .target = target, .tag = tag };
-		bp->target_has[who] |= (u8)(1U << i);
+		bp->target_has[site] |= (u8)(1U << i);
 		return;
 	}
 	for (u32 i = first; i < tables; i++)
-		target_of(bp, (int)i, who, &tag)->useful = 0;
+		target_of(bp, (int)i, site, &tag)->useful = 0;
 }
 
 /* What the entry guesses; it learns. */
-static u64 by_target(struct ap_bp *bp, u32 who, int provider, struct ap_target *e, u64 target)
+static u64 by_target(struct ap_bp *bp, u32 site, int provider, struct ap_target *e, u64 target)
 {
-	u32 shorter = bp->target_has[who] & ((1U << provider) - 1);
+	u32 shorter = bp->target_has[site] & ((1U << provider) - 1);
 	struct ap_target *second;
 	u64 guess, other;
 
 	if (e->target == target && e->sure == 3 && e->useful)
 		return target;
-	other = find_target(bp, who, shorter, &second) < 0 ? bp->last_target[who] : second->target;
+	other = find_target(bp, site, shorter, &second) < 0 ? bp->last_target[site]
+							    : second->target;
 	guess = e->sure ? e->target : other;
 	if (e->target == target) {
 		e->sure += e->sure < 3;
@@ -202,22 +203,22 @@ static u64 by_target(struct ap_bp *bp, u32 who, int provider, struct ap_target *
 }
 
 /* True: mispredicted.  Who always goes to the same place has no entries, and is in no history. */
-bool ap_tage_target(struct ap_bp *bp, u32 who, u64 target)
+bool ap_tage_target(struct ap_bp *bp, u32 site, u64 target)
 {
-	u32 has = bp->target_has[who];
-	u64 last = bp->last_target[who], guess = last;
+	u32 has = bp->target_has[site];
+	u64 last = bp->last_target[site], guess = last;
 	struct ap_target *entry;
 	int provider = -1;
 
 	if (has) {
-		provider = find_target(bp, who, has, &entry);
+		provider = find_target(bp, site, has, &entry);
 		if (provider >= 0)
-			guess = by_target(bp, who, provider, entry, target);
+			guess = by_target(bp, site, provider, entry, target);
 	}
-	bp->last_target[who] = target;
+	bp->last_target[site] = target;
 	if (guess != target && last)
-		allocate_target(bp, who, (u32)(provider + 1), target);
-	if (bp->target_has[who])
+		allocate_target(bp, site, (u32)(provider + 1), target);
+	if (bp->target_has[site])
 		bp->path = bp->path << AP_PATH_BITS | ap_bp_hash(target) >> (64 - AP_PATH_BITS);
 	return guess != target;
 }

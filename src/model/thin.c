@@ -148,7 +148,7 @@ static void begin_read(struct ap_thin_phase *p, s32 words, s32 left)
 void ap_thin_restart(struct ap_thin_phase *p)
 {
 	if (!lock(p))
-		return; /* who has it is about to begin something else, which is as well */
+		return; /* the thread is about to begin something else, which is as well */
 	__atomic_store_n(&p->restarts, p->restarts + 1, __ATOMIC_RELAXED);
 	begin_read(p, FIRST >> p->scale, FIRST >> p->scale);
 	unlock(p);

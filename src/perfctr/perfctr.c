@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A driver's life, the same on every architecture.  Counters are reserved by name, compared by what
- * it says and not by where it lies: who asks in vain can be told who has them, and only the holder
+ * it says and not by where it lies: a caller that asks in vain can be told their holder, and only the holder
  * can give them back.
  */
 #include "perfctr/perfctr.h"

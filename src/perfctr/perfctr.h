@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the low-level counter drivers of all architectures share: the layout of a counter's state,
- * the cstatus word that packs which parts of a state are on, a driver's life (init, who has the
+ * the cstatus word that packs which parts of a state are on, a driver's life (init, which user has the
  * counters, ids of controls, exit), the numbers of the overflow signal and of features and CPU types.  Numbers and layouts are those of perfctr 2.6, so that a state can be
  * mapped by programs that were built for it.
  */
@@ -124,7 +124,7 @@ AP_MUST_CHECK int ap_ctr_init(struct ap_ctr *ctr, const struct ap_ctr_arch *arch
 void ap_ctr_exit(struct ap_ctr *ctr);
 /* NULL, or the service that has the counters. */
 AP_MUST_CHECK const char *ap_ctr_reserve(struct ap_ctr *ctr, const char *service);
-/* Of who has them; nothing otherwise. */
+/* Of their holder; nothing otherwise. */
 void ap_ctr_release(struct ap_ctr *ctr, const char *service);
 void ap_ctr_set_ihandler(struct ap_ctr *ctr, ap_ctr_ihandler handler, void *arg);
 /* A control's name; never 0, and none that a CPU may remember as another's. */

@@ -255,7 +255,7 @@ void ap_vctr_interrupt(struct ap_vctr *v)
 	ap_x86ctr_suspend(v->drv, &v->cpu_state);
 	mask = ap_x86ctr_identify_overflow(v->drv, &v->cpu_state);
 	if (!mask) {
-		/* it was for somebody who ran here before */
+		/* it was for a state that ran here before */
 		ap_x86ctr_resume(v->drv, &v->cpu_state);
 		return;
 	}

@@ -95,7 +95,7 @@ void ap_vctr_sample_thread(struct ap_vctr *v);
 /* The CPU on which it runs was interrupted. */
 void ap_vctr_interrupt(struct ap_vctr *v);
 void ap_vctr_exec_thread(struct ap_vctr *v);
-/* The counters stop, the state is nobody's; who has a descriptor reads the sums. */
+/* The counters stop, the state is nobody's; a holder of a descriptor reads the sums. */
 void ap_vctr_exit_thread(struct ap_vctr *v);
 /* fork: what the child's pointer is to be. */
 static inline struct ap_vctr *ap_vctr_copy_thread(void)

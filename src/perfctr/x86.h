@@ -115,7 +115,7 @@ AP_MUST_CHECK static inline const char *ap_x86ctr_reserve(struct ap_x86ctr *drv,
 	return ap_ctr_reserve(&drv->ctr, service);
 }
 
-/* Of who has them; nothing otherwise.  Clears them and shuts the interrupt off. */
+/* Of their holder; nothing otherwise.  Clears them and shuts the interrupt off. */
 static inline void ap_x86ctr_release(struct ap_x86ctr *drv, const char *service)
 {
 	ap_ctr_release(&drv->ctr, service);

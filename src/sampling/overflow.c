@@ -52,7 +52,7 @@ static u64 period_for(u64 count, u64 ns, u64 freq)
 	return up >= down ? count << (up - down) : count >> (down - up);
 }
 
-/* A rate that is known needs no time: who is counted runs slower than it would. */
+/* A rate that is known needs no time: a counted thread runs slower than it would. */
 static u64 period_meant(const struct ap_sampler *s, u64 count, u64 ns)
 {
 	u64 freq = __atomic_load_n(&ap_sampling_of(s)->freq, __ATOMIC_RELAXED);

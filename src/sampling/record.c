@@ -9,10 +9,10 @@
 #include "base/mem.h"
 
 /* 0 or one word each, in this order. */
-u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_who *who,
+u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_origin *origin,
 		      u64 out[AP_RECORD_TRAILER_MAX / 8])
 {
-	u32 pair[2] = { who->pid, who->tid };
+	u32 pair[2] = { origin->pid, origin->tid };
 	u32 n = 0;
 
 	if (!(f->flags & AP_PERF_SAMPLE_ID_ALL))
@@ -20,13 +20,13 @@ u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_w
 	if (f->sample_type & AP_PERF_SAMPLE_TID)
 		memcpy(&out[n++], pair, 8);
 	if (f->sample_type & AP_PERF_SAMPLE_TIME)
-		out[n++] = who->time;
+		out[n++] = origin->time;
 	if (f->sample_type & AP_PERF_SAMPLE_ID)
 		out[n++] = f->id;
 	if (f->sample_type & AP_PERF_SAMPLE_STREAM_ID)
 		out[n++] = f->stream_id;
 	if (f->sample_type & AP_PERF_SAMPLE_CPU) {
-		pair[0] = who->cpu;
+		pair[0] = origin->cpu;
 		pair[1] = 0;
 		memcpy(&out[n++], pair, 8);
 	}
@@ -35,12 +35,12 @@ u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_w
 	return n * 8;
 }
 
-void ap_record_owner_of(const struct ap_record_format *f, const struct ap_record_who *who,
+void ap_record_owner_of(const struct ap_record_format *f, const struct ap_record_origin *origin,
 			u64 trailer[AP_RECORD_TRAILER_MAX / 8], struct ap_ring_owner *out)
 {
 	*out = (struct ap_ring_owner){ .id = f->id, .trailer = trailer };
-	out->trailer_size = ap_record_trailer(f, who, trailer);
-	if (out->trailer_size && who->now && f->sample_type & AP_PERF_SAMPLE_TIME)
+	out->trailer_size = ap_record_trailer(f, origin, trailer);
+	if (out->trailer_size && origin->now && f->sample_type & AP_PERF_SAMPLE_TIME)
 		out->time_at = 1 + (f->sample_type & AP_PERF_SAMPLE_TID ? 8 : 0);
 }
 
@@ -78,7 +78,7 @@ int ap_record_write(const struct ap_record_to *to, u32 type, u16 misc, const voi
 	struct ap_ring_out out;
 	int r;
 
-	ap_record_owner_of(to->format, to->who, trailer, &owner);
+	ap_record_owner_of(to->format, to->origin, trailer, &owner);
 	more_size = fit(more_size, sizeof(header) + fixed_size + owner.trailer_size);
 	body = fixed_size + more_size;
 	padded = (body + 7) & ~7U;
@@ -93,8 +93,8 @@ int ap_record_write(const struct ap_record_to *to, u32 type, u16 misc, const voi
 	if (owner.time_at)
 		ap_ring_time_ahead(&out, owner.time_at - 1);
 	ap_ring_put(&out, trailer, owner.trailer_size);
-	if (to->who->now)
-		ap_ring_stamp(&out, to->who->now, to->who->now_arg);
+	if (to->origin->now)
+		ap_ring_stamp(&out, to->origin->now, to->origin->now_arg);
 	if (ap_ring_end(&out))
 		*to->wakes = true;
 	return 0;
@@ -116,8 +116,8 @@ static int write_named(const struct ap_record_to *to, u32 type, u16 misc, const 
 
 int ap_record_mapping(const struct ap_record_to *to, const struct ap_record_mapping *m)
 {
-	struct ap_perf_record_mmap2 v2 = { .pid = to->who->pid,
-					   .tid = to->who->tid,
+	struct ap_perf_record_mmap2 v2 = { .pid = to->origin->pid,
+					   .tid = to->origin->tid,
 					   .addr = m->addr,
 					   .len = m->len,
 					   .pgoff = m->pgoff,
@@ -145,7 +145,8 @@ int ap_record_mapping(const struct ap_record_to *to, const struct ap_record_mapp
 
 int ap_record_unmapping(const struct ap_record_to *to, const struct ap_record_mapping *m)
 {
-	struct ap_perf_record_mmap rec = { to->who->pid, to->who->tid, m->addr, m->len, m->pgoff };
+	struct ap_perf_record_mmap rec = { to->origin->pid, to->origin->tid, m->addr, m->len,
+					   m->pgoff };
 
 	return write_named(to, AP_PERF_RECORD_MUNMAP, AP_PERF_RECORD_MISC_USER, &rec, sizeof(rec),
 			   m->filename);
@@ -153,7 +154,7 @@ int ap_record_unmapping(const struct ap_record_to *to, const struct ap_record_ma
 
 int ap_record_comm(const struct ap_record_to *to, const char *comm, bool is_exec)
 {
-	struct ap_perf_record_comm rec = { to->who->pid, to->who->tid };
+	struct ap_perf_record_comm rec = { to->origin->pid, to->origin->tid };
 
 	return write_named(to, AP_PERF_RECORD_COMM, is_exec ? AP_PERF_RECORD_MISC_COMM_EXEC : 0,
 			   &rec, sizeof(rec), comm);
@@ -169,7 +170,7 @@ int ap_record_comm_of(const struct ap_record_to *to, u32 pid, u32 tid, const cha
 int ap_record_task(const struct ap_record_to *to, u32 type, u32 pid, u32 tid, u32 ppid, u32 ptid)
 {
 	struct ap_perf_record_task rec = {
-		.pid = pid, .ppid = ppid, .tid = tid, .ptid = ptid, .time = to->who->time
+		.pid = pid, .ppid = ppid, .tid = tid, .ptid = ptid, .time = to->origin->time
 	};
 
 	return ap_record_write(to, type, 0, &rec, sizeof(rec), NULL, 0);
@@ -177,7 +178,7 @@ int ap_record_task(const struct ap_record_to *to, u32 type, u32 pid, u32 tid, u3
 
 int ap_record_throttle(const struct ap_record_to *to, bool is_throttled)
 {
-	struct ap_perf_record_throttle rec = { to->who->time, to->format->id,
+	struct ap_perf_record_throttle rec = { to->origin->time, to->format->id,
 					       to->format->stream_id };
 
 	return ap_record_write(to,
@@ -187,7 +188,7 @@ int ap_record_throttle(const struct ap_record_to *to, bool is_throttled)
 
 int ap_record_read(const struct ap_record_to *to, const u64 *words, u32 nr)
 {
-	struct ap_perf_record_read rec = { to->who->pid, to->who->tid };
+	struct ap_perf_record_read rec = { to->origin->pid, to->origin->tid };
 
 	return ap_record_write(to, AP_PERF_RECORD_READ, 0, &rec, sizeof(rec), words, nr * 8);
 }

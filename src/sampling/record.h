@@ -22,7 +22,7 @@ struct ap_record_format {
 void ap_record_format_of(const struct ap_sampler *s, struct ap_record_format *out);
 
 /* Where and when: pids as the event's owner sees them. */
-struct ap_record_who {
+struct ap_record_origin {
 	u32 pid, tid;
 	u64 time;
 	u32 cpu;
@@ -34,7 +34,7 @@ struct ap_record_who {
 /* What a sample may carry.  Only what sample_type asks for is looked at. */
 struct ap_sample_data {
 	u16 misc; /* AP_PERF_RECORD_MISC_* */
-	struct ap_record_who who;
+	struct ap_record_origin origin;
 	u64 ip, addr, period;
 	const u64 *read; /* words as read(2) gives them */
 	u32 nr_read;
@@ -55,7 +55,7 @@ struct ap_sample_data {
 };
 
 /*
- * 0 and *wakes (those who wait are to be woken), or as ap_ring_begin.  A record longer than
+ * 0 and *wakes (waiters are to be woken), or as ap_ring_begin.  A record longer than
  * a size can say loses the end of its user stack, then of its callchain.
  */
 AP_MUST_CHECK int ap_sample_write(const struct ap_ring_map *map,
@@ -64,11 +64,11 @@ AP_MUST_CHECK int ap_sample_write(const struct ap_ring_map *map,
 				  bool *wakes);
 
 /* sample_id_all's fields, in out; their size in bytes (0 without the flag). */
-u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_who *who,
+u32 ap_record_trailer(const struct ap_record_format *f, const struct ap_record_origin *origin,
 		      u64 out[AP_RECORD_TRAILER_MAX / 8]);
 
-/* For whom a record is, with the trailer that its LOST record has. */
-void ap_record_owner_of(const struct ap_record_format *f, const struct ap_record_who *who,
+/* The owner of a record, with the trailer that its LOST record has. */
+void ap_record_owner_of(const struct ap_record_format *f, const struct ap_record_origin *origin,
 			u64 trailer[AP_RECORD_TRAILER_MAX / 8], struct ap_ring_owner *out);
 
 /* A record with its place: what all the following have in common. */
@@ -76,8 +76,8 @@ struct ap_record_to {
 	const struct ap_ring_map *map;
 	const struct ap_ring_writer *writer;
 	const struct ap_record_format *format;
-	const struct ap_record_who *who; /* of the trailer, THROTTLE's time, and pids */
-	bool *wakes;			 /* set where a wakeup is due, else left alone */
+	const struct ap_record_origin *origin; /* of the trailer, THROTTLE's time, and pids */
+	bool *wakes;			       /* set where a wakeup is due, else left alone */
 };
 
 /*
@@ -88,7 +88,7 @@ AP_MUST_CHECK int ap_record_write(const struct ap_record_to *to, u32 type, u16 m
 				  const void *fixed, u32 fixed_size, const void *more,
 				  u32 more_size);
 
-/* A mapping: of who's address space. */
+/* A mapping: of the origin's address space. */
 struct ap_record_mapping {
 	u64 addr, len, pgoff;
 	u32 maj, min;

@@ -57,7 +57,7 @@ void ap_ring_init(struct ap_ring *ring, u64 size, u64 watermark)
 	ring->next_head = NOT_A_HEAD;
 }
 
-/* --- who writes */
+/* --- writers */
 
 static bool try_take(u32 *lock, u32 name)
 {

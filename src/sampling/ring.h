@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A data area and who writes records to it: begin, put, end.  docs/design/sampling.md, "Rings".
+ * A data area and the writing of records to it: begin, put, end.  docs/design/sampling.md, "Rings".
  *
  * struct ap_ring is shared by all writers and not seen by the reader; it lies in the page before the
  * control page.  Of the control page only data_tail is read, as a hint: a reader that writes nonsense
@@ -32,9 +32,9 @@
 #define AP_RING_BACKWARD  (1u << 1) /* written from the end towards the beginning */
 
 struct ap_ring {
-	u32 lock;   /* name of who writes, 0: nobody */
+	u32 lock;   /* name of the writer, 0: none */
 	u32 paused; /* PERF_EVENT_IOC_PAUSE_OUTPUT, or no data area: records are refused */
-	u32 wakes;  /* wakeups so far; who sees it change wakes those who wait */
+	u32 wakes;  /* wakeups so far; a thread that sees it change wakes those that wait */
 	u32 poll;   /* poll's answer, exchanged by it for 0: 1 is POLLIN */
 	u32 lost;   /* records, all that ever were; by whoever lost one, without the lock */
 	u32 told;   /* of them: in LOST records */
@@ -63,7 +63,7 @@ struct ap_ring_map {
 struct ap_ring_writer {
 	u32 name; /* AP_RING_NAME(), AP_RING_CORE */
 	/*
-	 * Waits for who holds the lock, for the n-th time, and looks whether that one can still give it
+	 * Waits for the holder of the lock, for the n-th time, and looks whether that one can still give it
 	 * back (ap_ring_clear) whenever AP_RING_IS_LONG(n).  NULL: gives up without.
 	 */
 	void (*yield)(void *arg, u32 holder, u32 n);
@@ -124,7 +124,7 @@ void ap_ring_stamp(struct ap_ring_out *out, u64 (*now)(const void *arg), const v
 
 /* A sample of an event with wakeup_events (not a watermark) is counted. */
 void ap_ring_count_event(struct ap_ring_out *out, u32 wakeup_events);
-/* The record is visible, the lock free.  True: who waits is to be woken (.wakes, .poll have it). */
+/* The record is visible, the lock free.  True: waiters are to be woken (.wakes, .poll have it). */
 bool ap_ring_end(struct ap_ring_out *out);
 /* Nothing was written. */
 void ap_ring_drop(struct ap_ring_out *out);

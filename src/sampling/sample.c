@@ -145,11 +145,11 @@ static void put_head(struct ap_ring_out *out, const struct ap_record_format *f,
 	if (wants(f, AP_PERF_SAMPLE_IP))
 		words[n++] = d->ip;
 	if (wants(f, AP_PERF_SAMPLE_TID))
-		words[n++] = pair(d->who.pid, d->who.tid);
+		words[n++] = pair(d->origin.pid, d->origin.tid);
 	if (wants(f, AP_PERF_SAMPLE_TIME)) {
-		if (d->who.now)
+		if (d->origin.now)
 			ap_ring_time_ahead(out, n * 8);
-		words[n++] = d->who.time;
+		words[n++] = d->origin.time;
 	}
 	if (wants(f, AP_PERF_SAMPLE_ADDR))
 		words[n++] = d->addr;
@@ -158,7 +158,7 @@ static void put_head(struct ap_ring_out *out, const struct ap_record_format *f,
 	if (wants(f, AP_PERF_SAMPLE_STREAM_ID))
 		words[n++] = f->stream_id;
 	if (wants(f, AP_PERF_SAMPLE_CPU))
-		words[n++] = pair(d->who.cpu, 0);
+		words[n++] = pair(d->origin.cpu, 0);
 	if (wants(f, AP_PERF_SAMPLE_PERIOD))
 		words[n++] = d->period;
 	ap_ring_put(out, words, n * 8);
@@ -251,7 +251,7 @@ int ap_sample_write(const struct ap_ring_map *map, const struct ap_ring_writer *
 	*wakes = false;
 	if (!measure(f, d, &p))
 		return -AP_E2BIG;
-	ap_record_owner_of(f, &d->who, trailer, &owner);
+	ap_record_owner_of(f, &d->origin, trailer, &owner);
 	r = ap_ring_begin(&out, map, writer, &owner, p.size);
 	if (r)
 		return r;
@@ -259,8 +259,8 @@ int ap_sample_write(const struct ap_ring_map *map, const struct ap_ring_writer *
 	put_middle(&out, f, d, &p);
 	put_end(&out, f, d);
 	ap_ring_count_event(&out, f->wakeup_events);
-	if (d->who.now)
-		ap_ring_stamp(&out, d->who.now, d->who.now_arg);
+	if (d->origin.now)
+		ap_ring_stamp(&out, d->origin.now, d->origin.now_arg);
 	*wakes = ap_ring_end(&out);
 	return 0;
 }

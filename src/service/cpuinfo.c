@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/cpuinfo of a session that says who the CPU is (docs/design/cpu-id.md): the program reads a copy of
+ * /proc/cpuinfo of a session that names a CPU (docs/design/cpu-id.md): the program reads a copy of
  * the kernel's in which the lines that identify it are those of that CPU.  Flags, clocks, topology stay.
  */
 #include "abi/cpuid.h"

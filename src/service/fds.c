@@ -4,7 +4,7 @@
  * closes the number, in any thread.  There is no lock: a read costs one load.
  *
  * An entry's low two bits say what it is.  UNKNOWN has a version above them, new each time, so that
- * who looked before a close cannot store what it saw after it.  BUSY stands from before a close until
+ * a thread that looked before a close cannot store what it saw after it.  BUSY stands from before a close until
  * after it: whoever meets it looks and does not store.  Between two closes of one number at the
  * same time, which no correct program has, an entry may be wrong.
  *
@@ -55,7 +55,7 @@ static u64 look(s32 fd, bool may_ask)
 	return tree ? TREE | tree : 0;
 }
 
-/* Before the look: who closes the number after the look finds top raised. */
+/* Before the look: a thread that closes the number after the look finds top raised. */
 static void raise_top(u32 n)
 {
 	u32 was = __atomic_load_n(&top, __ATOMIC_SEQ_CST);

@@ -212,7 +212,7 @@ static s64 check(const struct ap_service_call *c)
 	return len / AP_PAGE_SIZE > INT32_MAX ? -AP_ENOMEM : 0;
 }
 
-/* A private mapping may be written to: who takes none such is asked so. */
+/* A private mapping may be written to: a holder that takes none such is asked so. */
 static u64 prot_of(const struct ap_service_call *c)
 {
 	return c->a[2] | ((c->a[3] & AP_MAP_TYPE) == AP_MAP_PRIVATE ? AP_PROT_W : 0);

@@ -4,7 +4,7 @@
  * kernel's is mapped where the program does not see it, and what comes there is moved by the program's own calls, before
  * it can look.
  *
- * No lock: of two threads that want to move one does, and the other goes on.  Only who gives a ring of ours back waits
+ * No lock: of two threads that want to move one does, and the other goes on.  Only a thread that gives a ring of ours back waits
  * for it: the ring may be another's next.
  */
 #include "abi/service.h"
@@ -27,7 +27,7 @@
 #define FD_PATH	   "/proc/self/fd"
 #define NAME_AT	   19U /* in a linux_dirent64, behind its length at 16 */
 #define AWAITED                                                                                    \
-	1000U /* looks at who moves: it may have been killed in a vfork child, and never ends */
+	1000U /* looks at the mover: it may have been killed in a vfork child, and never ends */
 
 /* A kernel's ring that the program has mapped. */
 struct seen_ring {

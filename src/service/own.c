@@ -8,7 +8,7 @@
  * All in here is done between two looks at the log's state: where the supervisor has to do with the
  * thread's events meanwhile, it is done again, or asked for.  Nothing is waited for.
  *
- * A record is under a sequence count, too: who reads the wrong one must not read half of it.  A
+ * A record is under a sequence count, too: a reader of the wrong one must not read half of it.  A
  * supervisor that was killed in the middle of one leaves it odd, and the reader asks, and finds it gone.
  * From then on nothing is read: what children counted would be missing.
  */
@@ -253,7 +253,7 @@ bool ap_svc_own_closed(u64 inode)
 	struct ap_pub e;
 
 	for (u32 i = 0; i < TRIES_HELD && begin(&m); i++) {
-		/* the end of others concerns who is left in its group, or waits for a counter */
+		/* the end of others concerns events that are left in its group, or wait for a counter */
 		if (!has_room(&m) || (!(inode & AP_FDS_PERFCTR) &&
 				      (!get(&m, inode, &e) || !(e.flags & AP_PUB_SIMPLE))))
 			return false;

@@ -386,7 +386,7 @@ struct info {
 _Static_assert(sizeof(struct info) == 128, "a siginfo");
 
 /*
- * Only the thread itself may say who it is from: si_code is the kernel's.  It is queued as any other
+ * Only the thread itself may say where it is from: si_code is the kernel's.  It is queued as any other
  * signal, and comes before the next instruction unless it is blocked.  Where the thread may make no call the
  * supervisor has sent it, and what it could not say is put right on the way to the handler.
  */

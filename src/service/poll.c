@@ -139,7 +139,7 @@ static bool get_sets(const struct ap_service_call *c, u64 set[3][FD_SETS], u64 e
 }
 
 /*
- * POLLERR is an answer for who wants to write as well, which no pipe's reader is.  With one such the call does not wait, so
+ * POLLERR is an answer for a poll that wants to write as well, which no pipe's reader is.  With one such the call does not wait, so
  * it is made on sets of our own.
  */
 bool ap_svc_select_errors(struct ap_service_call *c)

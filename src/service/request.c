@@ -62,7 +62,7 @@ void ap_request_end(struct ap_request *r)
 		ap_hook_release(r->mask);
 }
 
-/* Full barriers on both sides: who goes to sleep there sees the ring, or is seen asleep here. */
+/* Full barriers on both sides: a thread that goes to sleep there sees the ring, or is seen asleep here. */
 void ap_request_ring(void)
 {
 	const struct ap_session *session = ap_hook_session();

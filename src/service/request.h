@@ -22,7 +22,7 @@ void ap_request_begin_held(struct ap_request *r, u32 op);
 /* The answer, or -ENODEV where nobody gives one.  May be asked again, with another op. */
 s64 ap_request_ask(struct ap_request *r);
 /*
- * The same, taken back with -EAGAIN when nobody answers for long: who has stopped the supervisor may be
+ * The same, taken back with -EAGAIN when nobody answers for long: the process that has stopped the supervisor may be
  * the one to wake it.
  */
 s64 ap_request_ask_briefly(struct ap_request *r);

@@ -20,7 +20,7 @@
 #define SPINS	     1000U
 #define YIELDS	     16U
 #define SLICE_NS     500000
-#define SLICES	     400U /* a fifth of a second: who has lost its CPU has it back by then */
+#define SLICES	     400U /* a fifth of a second: a writer that has lost its CPU has it back by then */
 #define SLICES_ASK   64U
 
 enum ring_state { FREE, BUSY, MAPPED, REFUSED };

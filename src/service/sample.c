@@ -63,15 +63,15 @@ static u64 now_by(const void *clock)
 	return clock ? clock_time((u32)(u64)clock - 1) : ap_svc_now();
 }
 
-void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
-		struct ap_record_who *who)
+void ap_svc_origin(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
+		   struct ap_record_origin *origin)
 {
-	who->pid = s->tid ? s->pid : slot->pid;
-	who->tid = s->tid ? s->tid : slot->tid;
-	who->time = now;
-	who->cpu = ap_svc_cpu();
-	who->now = now_by;
-	who->now_arg = (const void *)(u64)s->clock;
+	origin->pid = s->tid ? s->pid : slot->pid;
+	origin->tid = s->tid ? s->tid : slot->tid;
+	origin->time = now;
+	origin->cpu = ap_svc_cpu();
+	origin->now = now_by;
+	origin->now_arg = (const void *)(u64)s->clock;
 }
 
 /* --- counts */
@@ -313,8 +313,8 @@ int ap_svc_sample(const struct ap_svc_sample *of, const struct ap_ring_map *map,
 	    !of->point->is_late)
 		d.misc |= AP_PERF_RECORD_MISC_EXACT_IP;
 	if (s->sample_type & AP_PERF_SAMPLE_READ && !of->words->n)
-		return -AP_ENOSPC; /* who asked got no answer: a record without its counts has another form */
-	ap_svc_who(s, of->place->slot, of->now, &d.who);
+		return -AP_ENOSPC; /* the request got no answer: a record without its counts has another form */
+	ap_svc_origin(s, of->place->slot, of->now, &d.origin);
 	gather(of, &parts, &d);
 	ap_record_format_of(s, &f);
 	return ap_sample_write(map, w, &f, &d, wakes);

@@ -41,8 +41,8 @@ u64 ap_svc_data_addr(const struct ap_service_point *p);
 /* index: of the sampler. */
 void ap_svc_read_words(const struct ap_sampler *s, u32 index, struct ap_svc_words *w);
 /* Who, where and when, for records of a sampler; now: ap_svc_now(), of those without a clock of their own. */
-void ap_svc_who(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
-		struct ap_record_who *who);
+void ap_svc_origin(const struct ap_sampler *s, const struct ap_slot *slot, u64 now,
+		   struct ap_record_origin *origin);
 
 /* What one overflow writes. */
 struct ap_svc_sample {

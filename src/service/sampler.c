@@ -289,13 +289,13 @@ static void throttled(const struct own *o, const struct ap_sampler *s, u64 now,
 {
 	struct ap_record_format f;
 	struct ap_ring_writer w;
-	struct ap_record_who who;
+	struct ap_record_origin origin;
 	const struct ap_record_to to = {
-		.map = map, .writer = &w, .format = &f, .who = &who, .wakes = &after->wakes
+		.map = map, .writer = &w, .format = &f, .origin = &origin, .wakes = &after->wakes
 	};
 
-	ap_svc_who(s, o->slot, now, &who);
-	who.time = who.now(who.now_arg); /* THROTTLE's own field, maybe by another clock */
+	ap_svc_origin(s, o->slot, now, &origin);
+	origin.time = origin.now(origin.now_arg); /* THROTTLE's own field, maybe by another clock */
 	ap_svc_writer(&o->place, &w);
 	ap_record_format_of(s, &f);
 	(void)!ap_record_throttle(&to, true);
@@ -366,7 +366,7 @@ static void overflow(const struct own *o, struct ap_sampler *s, u64 value,
 		find_point(&at, value - ap_sampling_of(s)->next);
 		of.point = &at;
 	}
-	/* who has a period counts its samples */
+	/* a sampler with a period counts its samples */
 	if (p->source == AP_SAMPLE_CLOCK || (at.is_late && ap_sampling_of(s)->freq))
 		skip_missed(s, value);
 	what = ap_sampler_overflow(s, &moment, &of.period);

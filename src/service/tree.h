@@ -121,7 +121,7 @@ bool ap_mounts_is(const char *path);
 u64 ap_copy_read(s32 fd, char *buf, u64 cap);
 void ap_copy_put(s32 fd, const char *text, u64 len, u64 flags);
 
-/* cpuinfo.c: likewise of /proc/cpuinfo, where the session says who the CPU is. */
+/* cpuinfo.c: likewise of /proc/cpuinfo, where the session names a CPU. */
 void ap_cpuinfo_opened(s32 fd, u64 flags);
 bool ap_cpuinfo_is(const char *path);
 

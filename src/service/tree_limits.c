@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The limits of perf events in /proc/sys/kernel, which may be written: reads and writes of their descriptors.  A value is
- * what it is at the time of the read; who has the file open sees what others write.  What is written the supervisor
+ * what it is at the time of the read; a process that has the file open sees what others write.  What is written the supervisor
  * judges, and does.
  *
  * As the kernel has it for all numbers there: behind the first position there is nothing to read, and what is written

@@ -69,7 +69,7 @@ static const struct ap_chain_node *group_end(const struct ap_chain_node *n)
 	return n;
 }
 
-/* What one who wants few branches is shown of a level; 0: all. */
+/* What a reader that wants few branches is shown of a level; 0: all. */
 static u32 most(const struct hist_view *h)
 {
 	u32 limit = ap_hist_options(hist_of(h))->chain_limit;

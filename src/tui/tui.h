@@ -56,7 +56,7 @@ struct ap_tui_profile {
 	/* grows when tables or notes are others than before */
 	u64 generation;
 	const char *style;			  /* of instructions: "intel", or NULL */
-	const char *objdump;			  /* who shows them, or NULL */
+	const char *objdump;			  /* the program that shows them, or NULL */
 	bool full_paths, no_source, with_samples; /* how many in place of percent */
 	/* what the file says of itself; NULL: nothing */
 	void (*header)(void *arg, FILE *out);

@@ -259,7 +259,7 @@ ap_boot_native:
 	jmp ap_gate_native
 
 /*
- * s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window.  The call may wait for long, and who looks at
+ * s64 ap_syscall_do(thread, nr, args[6]); see engine.h for the window.  The call may wait for long, and a task that looks at
  * the thread then (a tracer, a core, LeakSanitizer) has to find what the program keeps in registers and
  * where its stack is: those that a call leaves alone are the program's, the engine's are on its stack.
  */

@@ -195,7 +195,7 @@ void ap_direct_reset(struct ap_thread *t); /* its counters begin anew */
 /* The kinds that are; the thread's direct_sums hold what its shapes had of them before. */
 u64 ap_direct_kinds(struct ap_thread *t);
 void ap_pmc_forget(void); /* what all threads know of counters */
-/* slot.c: where the thread counts, for who sums it up (abi/slot_sum.h) */
+/* slot.c: where the thread counts, for code that sums it up (abi/slot_sum.h) */
 struct ap_slot_view ap_thread_view(struct ap_thread *t);
 
 /* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */

@@ -295,7 +295,7 @@ static bool branch(const struct ap_filter_insn *i, struct filter_way *w, struct 
 	return i->jt != i->jf;
 }
 
-/* A value of a filter: may the call be made, by the kernel or by who decides in its place? */
+/* A value of a filter: may the call be made, by the kernel or by what decides in its place? */
 static bool passes(u32 ret)
 {
 	return !(ret & KILL_PROCESS) && (ret & ACTION) > AP_FILTER_ERRNO;

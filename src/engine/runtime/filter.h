@@ -45,7 +45,7 @@ struct ap_thread;
 extern bool ap_filter_any; /* has any thread of the process ever had one? */
 
 /*
- * Did t go native to install a filter there, for all threads?  Then who comes out of a call after this minds it.
+ * Did t go native to install a filter there, for all threads?  Then a thread that comes out of a call after this minds it.
  * Lock held for the second.
  */
 bool ap_filter_is_left(const struct ap_thread *t);
@@ -54,7 +54,7 @@ void ap_filter_leave(struct ap_thread *t);
 /* The strictest answer to a call whose instruction ends at pc, without what it returns beside the action. */
 u32 ap_filter_judge(const struct ap_filter *f, u64 nr, const u64 a[6], u64 pc);
 
-/* May a call of the program's with this number get to the kernel, or to who decides in its place?  True also where it cannot be told. */
+/* May a call of the program's with this number get to the kernel, or to what decides in its place?  True also where it cannot be told. */
 bool ap_filter_may_pass(const struct ap_filter *f, u64 nr);
 
 extern bool ap_filter_by_address; /* has any thread ever had one of those that look at addresses? */

@@ -4,7 +4,7 @@
  *
  * Waits have a time limit, because a wake can be lost with a task that was killed between giving
  * the word back and waking, or between being woken and taking the lock; or never be made, by one
- * whose seccomp filter does not let it, and who does not sleep itself either.  They are not private futexes:
+ * whose seccomp filter does not let it, and that does not sleep itself either.  They are not private futexes:
  * the kernel wakes as if the word were shared.
  */
 #include "engine/runtime/lock.h"
@@ -26,7 +26,7 @@
 #define STOPPED		  0x7f /* as WIFSTOPPED */
 #define SIGTRAP		  5
 #define SIGSTOP		  19
-#define BRIEFLY_NS	  500000 /* where who gives it back may not be able to say so */
+#define BRIEFLY_NS	  500000 /* where a holder that gives it back may not be able to say so */
 
 /* As the kernel reads it: linux/futex.h, struct robust_list_head. */
 static struct {

@@ -3,7 +3,7 @@
  * Futex locks.  Never taken on a signal path: the master handler may interrupt their holder.
  *
  * A thread cannot die alone, but a vfork child can: it is a process of its own in this address
- * space, and SIGKILL may find it with a lock in its hands.  So a lock's word says who holds it,
+ * space, and SIGKILL may find it with a lock in its hands.  So a lock's word names its holder,
  * in the form of the kernel's robust futexes, and such a child registers the list of all locks: when
  * it ends, the kernel marks what it held.  Whoever takes a marked lock next mends what the lock
  * guards, which may be half written.
@@ -13,7 +13,7 @@
 
 #include "base/types.h"
 
-#define AP_LOCK_OWNER	0x3fffffffU /* who holds it, 0 nobody */
+#define AP_LOCK_OWNER	0x3fffffffU /* the holder, 0 none */
 #define AP_LOCK_DIED	0x40000000U /* the holder did, and no one has it now */
 #define AP_LOCK_WAITERS 0x80000000U
 
@@ -21,23 +21,23 @@ struct ap_lock {
 	u64 next; /* of the robust list */
 	u32 word;
 	void (*mend)(void); /* by the new holder; may be cut short itself and done again */
-	u32 lender;	    /* who will not need it any more once *done is not 0 */
+	u32 lender;	    /* a holder that does not need it any more once *done is not 0 */
 	const u32 *done;
 };
 
-/* A name that no thread's number can be, for who is not in the kernel's care. */
+/* A name that no thread's number can be, for a thread that is not in the kernel's care. */
 static inline u32 ap_lock_name(u64 serial)
 {
 	return 0x20000000U | ((u32)serial & 0x1fffffffU);
 }
 
 void ap_lock_take(struct ap_lock *l);
-bool ap_lock_try(struct ap_lock *l); /* no mending: for who is about to give up anyway */
+bool ap_lock_try(struct ap_lock *l); /* no mending: for a thread that is about to give up anyway */
 void ap_lock_drop(struct ap_lock *l);
 bool ap_lock_is_own(const struct ap_lock *l); /* does the caller hold it? */
 /*
  * The holder is about to wait in the kernel for a child that has memory of its own.  The child says by
- * *done, in shared memory, that it has its copy; from then on who waits for the lock may have it.
+ * *done, in shared memory, that it has its copy; from then on a waiter may have it.
  */
 void ap_lock_lend(struct ap_lock *l, const u32 *done);
 /* After it: true where the lock is still the caller's. */

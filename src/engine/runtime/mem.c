@@ -627,7 +627,7 @@ void ap_heap_reset(void)
 		return;
 	while (heap->next) {
 		c = heap;
-		heap = c->next; /* first: who is killed in between may leave no pointer to nothing */
+		heap = c->next; /* first: a thread that is killed in between may leave no pointer to nothing */
 		if (ap_filter_allows_map(false)) {
 			ap_mem_unmap(c, c->size);
 		} else {

@@ -289,7 +289,7 @@ void ap_thread_bury_dead(void); /* processes in this address space that were kil
 void ap_thread_mend(void);	/* counts again what is linked; lock held */
 void ap_thread_set_gs(struct ap_thread *t);
 /*
- * The program's %fs base, t's, which is the calling thread; who cannot read it as an instruction does has asked the kernel.
+ * The program's %fs base, t's, which is the calling thread; a caller that cannot read it by an instruction has asked the kernel.
  * note: it may be another now.
  */
 u64 ap_thread_fs_base(const struct ap_thread *t);

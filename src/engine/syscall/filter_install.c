@@ -246,7 +246,7 @@ static struct {
 	const struct ap_filter *f;
 } left;
 
-/* The call is made again natively, with nobody in the engine under the filter who can help it. */
+/* The call is made again natively, with no thread in the engine under the filter that can help it. */
 AP_NORETURN static void go_native(struct ap_thread *t, const struct ap_call *c,
 				  const struct ap_filter *former)
 {

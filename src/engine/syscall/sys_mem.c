@@ -111,7 +111,7 @@ static s64 raw(const struct ap_call *c)
 }
 
 /*
- * For who holds the lock.  A userfaultfd may ask to be told of what is unmapped or moved: then the kernel waits until a
+ * For the holder of the lock.  A userfaultfd may ask to be told of what is unmapped or moved: then the kernel waits until a
  * thread has read it, which may be one of this process.
  */
 static s64 raw_told(const struct ap_call *c)

@@ -82,9 +82,9 @@ u32 *ap_ptracer(struct ap_thread *t)
 /* Refused where that tracer is gone: then nobody's permission is left, as it should be. */
 void ap_ptracer_restore(struct ap_thread *t)
 {
-	u64 who = (u64)(s64)(s32)*ap_ptracer(t); /* -1 is anybody */
+	u64 tracer = (u64)(s64)(s32)*ap_ptracer(t); /* -1 is anybody */
 
-	if (ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, who))
+	if (ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, tracer))
 		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
 }
 

@@ -336,7 +336,7 @@ static s64 exec_native(struct ap_thread *t, struct ap_call *c, u64 mask)
 	return ret;
 }
 
-/* What comes of it runs uncounted: who has events on the task learns that by its slot. */
+/* What comes of it runs uncounted: an opener of events on the task learns that by its slot. */
 static s64 exec_unfollowed(struct ap_thread *t, struct ap_call *c, u64 mask)
 {
 	struct ap_slot *slot = ap_thread_slot(t);

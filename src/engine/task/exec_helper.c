@@ -217,7 +217,7 @@ s64 ap_exec_helper_start(struct ap_thread *t, bool *was_hidden, const char **why
 		ap_lock_take(&ap_proc.lock);
 		ap_mem_fork_begin();
 	}
-	/* who traces the task traces its children, perhaps */
+	/* a tracer of the task traces its children, perhaps */
 	pid = ap_sys5(AP_NR_clone, AP_CLONE_UNTRACED, 0, 0, 0, 0);
 	if (!pid)
 		helper(slot, t->pid, t->tid);

@@ -4,7 +4,7 @@
  * while the supervisor may still look at it.  Where it cannot be told a change is taken for one: a party too many costs
  * little.  All of its threads go with the first that changes its own.  One that cannot go is not counted any more.
  *
- * A party is the memory's.  A vfork child is in its parent's until it has its next image, which leaves: who may write the
+ * A party is the memory's.  A vfork child is in its parent's until it has its next image, which leaves: a task that may write the
  * child's memory has the parent's in his hands, with all that the parent may do.
  */
 #include "engine/task/party.h"
@@ -211,7 +211,7 @@ static const char *obstacle(void)
 		return "it has mapped perf events";
 	if (ap_slot_has_more())
 		return "it has too many threads";
-	/* who has the table has what is in it, and may put something else there */
+	/* a process that has the table has what is in it, and may put something else there */
 	if (ap_fd_is_shared())
 		return "it shares its descriptors with another process";
 	return NULL;
@@ -325,7 +325,7 @@ static void leave_before(struct ap_thread *t)
 
 /*
  * Whether it leaves is decided before the call.  Were a process made in between it would be of the old credentials, and share
- * its party with the new ones.  So who makes one says so first and looks then, and here it is the other way round.
+ * its party with the new ones.  So a thread that makes one says so first and looks then, and here it is the other way round.
  */
 s64 ap_party_call(struct ap_thread *t, struct ap_call *c)
 {
@@ -333,7 +333,7 @@ s64 ap_party_call(struct ap_thread *t, struct ap_call *c)
 
 	if (!changes(c))
 		return ap_call_pass(t, c);
-	/* who may write a vfork child's memory has all that its parent makes in his hands */
+	/* a task that may write a vfork child's memory has all that its parent makes */
 	__atomic_store_n(&t->changes, !t->is_vfork_child, __ATOMIC_SEQ_CST);
 	leave_before(t);
 	ret = ap_call_pass(t, c);

@@ -70,7 +70,7 @@ s64 ap_call_send(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_masked(struct ap_thread *t, struct ap_call *c);
 
 /* sys_misc.c */
-u32 *ap_ptracer(struct ap_thread *t);	      /* whom the program allows to trace it */
+u32 *ap_ptracer(struct ap_thread *t);	      /* the process that may trace it */
 void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed */
 /* filter_install.c */
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);

@@ -9,7 +9,7 @@
  *   - huge pages: forgotten, as that file does not name them in the part that is read;
  *   - lists of threads: linked by one store; numbers are counted again;
  *   - shapes, slots, segments: a number counts from its last store on, so at worst one is lost;
- *   - dispositions: one entry may be half written, and only of who died, who had a table of his own.
+ *   - dispositions: one entry may be half written, and only of the dead thread, which had a table of its own.
  * Memory that was on its way into or out of a table is lost.
  *
  * The mender may be killed as well: everything here can be done again from the start.

@@ -9,7 +9,7 @@
  *   2. pages are given back;
  *   3. every thread that comes to the dispatcher parks here, until all have come;
  *   4. whoever sees that gives the dispositions back, once;
- *   5. each goes its way; last who goes to install a filter for all.
+ *   5. each goes its way; last the one that goes to install a filter for all.
  * A thread in a system call of the program has no fault coming and may stay there for ever: nobody
  * waits for it, and it goes when it returns.
  */

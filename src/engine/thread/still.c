@@ -2,7 +2,7 @@
 /*
  * Stillness.  What all threads of this memory count in can be exchanged where none of them uses its slot: each waits in the
  * dispatcher, or the kernel has it in a call of the program's, and it waits as soon as it comes out.  Who holds the process lock
- * over a call does not, nor who forks without it: it is in the way until the call is over.
+ * over a call does not, nor one that forks without it: it is in the way until the call is over.
  *
  * A thread says that it is in a call by a plain store, and looks whether it is wanted by a plain load.  So the one that wants
  * it has the kernel put a barrier between the two, in all threads at once, before it believes what it sees.

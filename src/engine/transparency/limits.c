@@ -179,7 +179,7 @@ bool ap_limits_memory(struct ap_thread *t, u64 *as, u64 *data)
 
 /*
  * A copy of a file is a file, whose size has a limit: beyond it the kernel sends SIGXFSZ.  Nobody sees it lifted but
- * who asks at that moment.
+ * a thread that asks at that moment.
  */
 bool ap_limits_file_begin(u64 size, u64 old[2])
 {

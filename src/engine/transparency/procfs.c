@@ -607,7 +607,7 @@ static void cut(struct known *k, struct ap_call *c, s32 fd, struct pieces *piece
 
 /*
  * Does the kernel make its text anew for a read at pos?  From the beginning, and from where the last read has not ended.
- * A status is one record, and who copies does not say how far it got.
+ * A status is one record, and the copying thread does not say how far it got.
  */
 static bool is_elsewhere(const struct known *k, u64 pos, const struct pieces *pieces)
 {

@@ -7,7 +7,7 @@
  *
  * A process has a stream of numbers.  Forks and execs draw the beginning of their own from it, so
  * processes have different bytes (names that shall be unique are), and which ones does not depend
- * on who runs first.
+ * on which thread runs first.
  */
 #include "base/mem.h"
 #include "base/str.h"

@@ -2,7 +2,7 @@
 /*
  * The kernel makes text into a buffer of a page, whole records, until the next one does not fit or the
  * reader has as much as it wants.  What is left of the last one comes first in the next read, and then the
- * buffer is filled again; who reads from elsewhere gets the rest of the record there first.  A record that
+ * buffer is filled again; a read from elsewhere gets the rest of the record there first.  A record that
  * alone does not fit has the buffer doubled, for good.
  */
 #include "engine/transparency/seqfile.h"

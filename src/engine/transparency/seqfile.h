@@ -5,7 +5,7 @@
 
 #include "base/types.h"
 
-/* A file's reader: the kernel has one for all who share its description, pread or not. */
+/* A file's reader: the kernel has one for all that share its description, pread or not. */
 struct ap_seqfile {
 	u64 pos;  /* behind the last read */
 	u64 end;  /* of the records that were made and not read yet */

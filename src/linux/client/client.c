@@ -121,7 +121,7 @@ static int open_in_kernel(struct ap_event_client *c, const struct ap_client_open
 	u64 flags = AP_PERF_FLAG_FD_CLOEXEC | (args->cgroup ? AP_PERF_FLAG_PID_CGROUP : 0);
 	pid_t pid = args->cgroup ? *args->cgroup : args->pid;
 
-	/* a session around us knows who its tasks are; the kernel would count everybody's */
+	/* a session around us knows its tasks; the kernel would count everybody's */
 	if (pid == -1 && attr.type == AP_PERF_TYPE_SOFTWARE && c->ntasks == 1)
 		pid = c->tasks[0].tid;
 	attr.size = sizeof(attr);
@@ -404,7 +404,7 @@ void ap_client_timer(struct ap_event_client *c, u64 at_ns)
 	c->timer_ns = at_ns;
 }
 
-/* The session's rings have no descriptor: who makes a wakeup due rings the doorbell, which led here. */
+/* The session's rings have no descriptor: a writer that makes a wakeup due rings the doorbell, which led here. */
 static void look_at_rings(struct ap_event_client *c)
 {
 	for (struct ap_client_event *e = c->events; e; e = e->next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client: anyperf itself as one who opens events, from outside of the programs that it counts.  What
+ * A client: anyperf itself opens events, from outside of the programs that it counts.  What
  * an event is, how it is read and what it means is perf_event_open(2)'s; where it lives is not the
  * client's business:
  *
@@ -56,7 +56,7 @@ struct ap_client_task {
 	bool is_command;
 };
 const struct ap_client_task *ap_client_tasks(const struct ap_event_client *c, u32 *n);
-/* CPUs are numbered from 0; the kernel's list of those that are on is for who wants fewer. */
+/* CPUs are numbered from 0; the kernel's list of those that are on is for callers that want fewer. */
 u32 ap_client_ncpus(void);
 
 /* Whether the kernel lets us sample software events. */

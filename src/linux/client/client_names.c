@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events by name, as a client asks for them; apart from all that opens them, for who only reads.
+ * Events by name, as a client asks for them; apart from all that opens them, for callers that only read.
  */
 #include <errno.h>
 #include <stdio.h>

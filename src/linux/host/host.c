@@ -290,7 +290,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 						  : 1;
 	if (files && (!next || files < next))
 		next = files;
-	/* who may make no call of ours does not ring */
+	/* a task that may make no call of ours does not ring */
 	if (host->sv->has_mute && (!next || next > MUTE_NS))
 		next = MUTE_NS;
 	if (cpus && (!next || cpus < next))
@@ -310,7 +310,7 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 
 void ap_host_each_fd(struct ap_host *host, void (*keep)(void *arg, int fd), void *arg)
 {
-	/* folders of who we are now; opened again when wanted */
+	/* folders of the process that we are now; opened again when wanted */
 	host->self_fds = host->fds = 0;
 	for (struct ap_host_file *f = host->all_files; f; f = f->after) {
 		if (f->ref >= 0)

@@ -16,9 +16,9 @@
  *   host_world.c  software counters
  *   host_now.c    time in records
  *   host_sampler.c   samplers: where they lie, threads told of them
- *   host_sideband.c  births and names, for who records them
+ *   host_sideband.c  births and names, for events that record them
  *   host_mapped.c    mappings, likewise
- *   host_cred.c   who may do what
+ *   host_cred.c   what tasks may do
  *   host_cgroup.c which cgroup a task is in
  *   host_adopt.c  tasks that nobody told of
  *   host_perfctr*.c  perfctr's device and states
@@ -54,7 +54,7 @@ u32 ap_host_count_cpus(void);
 const struct ap_machine *ap_machine_default(void);
 /* Kinds of what the machine does not have. */
 u64 ap_machine_absent(const struct ap_machine *m);
-/* cpu_id.c: whose raw codes events have; who it is, NULL where that is the CPU that we run on. */
+/* cpu_id.c: whose raw codes events have; the CPU, NULL where that is the CPU that we run on. */
 enum ap_cpu ap_host_cpu(void);
 /* What CPUID says. */
 struct ap_cpuid ap_cpu_ask(u32 leaf, u32 subleaf);

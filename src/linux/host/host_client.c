@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session's owner as one who opens events: without a descriptor, a slot or a request, from the
+ * The session's owner opens events: without a descriptor, a slot or a request, from the
  * supervisor's own thread (linux/client/client.h).  The core knows no caller then, which means that all is
  * allowed that can be done.
  */

@@ -4,7 +4,7 @@
  * before we look, and then only an event that was opened in time still knows.  Without its time all
  * that the task counted would read as not counted.
  *
- * So would what it counted since somebody last looked, if its time had not moved since then: who prints
+ * So would what it counted since somebody last looked, if its time had not moved since then: a printer of
  * intervals takes that for an event that did not count.  /proc is behind by up to a tick of the kernel's.
  * So counts are read before the time, and time goes on by one ns at least where they did.
  */
@@ -19,7 +19,7 @@
 #include "linux/host/host_internal.h"
 
 #define CPU_TIME_MAX (1ULL << 62) /* ns; nobody has computed for so long */
-#define OFTEN	     8		  /* who is asked so many times is asked 60 times a second */
+#define OFTEN	     8		  /* a task that is asked so often is asked 60 times a second */
 #define TIMES_MAX    64		  /* files that are kept open for that */
 
 /* Who samples by frequency is looked at all the time: one call in the place of four. */

@@ -83,7 +83,7 @@ void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu)
 
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
 {
-	/* who is in a cgroup, or has events on a CPU, counts from the first instruction, which no tick has seen */
+	/* a task that is in a cgroup, or has events on a CPU, counts from the first instruction, which no tick has seen */
 	bool is_asked = ap_task_samples_on_a_cpu(t->core) || ap_task_counts_on_a_cpu(t->core) ||
 			ap_core_has_cgroups(host->core);
 	s32 cpu = is_asked ? cpu_of(t->pid, t->tid) : -1;

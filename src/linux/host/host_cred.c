@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may do what to whom, by the kernel's rules, as far as /proc tells. */
+/* What a task may do to another, by the kernel's rules, as far as /proc tells. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,13 +36,13 @@ int ap_cred_parse(const char *status, struct ap_cred *cred)
 	return 0;
 }
 
-bool ap_cred_may_read(const struct ap_cred *who, const struct ap_cred *target, bool is_dumpable)
+bool ap_cred_may_read(const struct ap_cred *reader, const struct ap_cred *target, bool is_dumpable)
 {
 	bool is_same = true;
 
 	for (unsigned int i = 0; i < 3; i++)
-		is_same &= target->uid[i] == who->uid[3] && target->gid[i] == who->gid[3];
-	return (is_same && is_dumpable) || who->cap_effective & CAP_SYS_PTRACE;
+		is_same &= target->uid[i] == reader->uid[3] && target->gid[i] == reader->gid[3];
+	return (is_same && is_dumpable) || reader->cap_effective & CAP_SYS_PTRACE;
 }
 
 static bool read_cred(const struct ap_host_task *t, struct ap_cred *cred)
@@ -67,13 +67,13 @@ static bool is_dumpable(const struct ap_host_task *t, const struct ap_cred *cred
 bool ap_host_may_trace(void *world, struct ap_task *caller, struct ap_task *target)
 {
 	const struct ap_host_task *from = ap_task_host(caller), *to = ap_task_host(target);
-	struct ap_cred who, whom;
+	struct ap_cred reader, traced;
 
 	(void)world;
 	if (from == to || (from->pid && from->pid == to->pid))
 		return true;
-	return read_cred(from, &who) && read_cred(to, &whom) &&
-	       ap_cred_may_read(&who, &whom, is_dumpable(to, &whom));
+	return read_cred(from, &reader) && read_cred(to, &traced) &&
+	       ap_cred_may_read(&reader, &traced, is_dumpable(to, &traced));
 }
 
 bool ap_host_is_root(const struct ap_host_task *t)

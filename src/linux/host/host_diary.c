@@ -2,7 +2,7 @@
 /*
  * Diaries: what the kernel writes down of a task for us, where it permits, in the ring of an event of its own.
  * That is when the task is on a CPU, and samples of what happens inside the kernel.  Where a CPU's event wants to know of
- * switches, and the kernel permits, there is a diary of that CPU as well, which says who came next.  All are read together, by the time
+ * switches, and the kernel permits, there is a diary of that CPU as well, which names the next task.  All are read together, by the time
  * of what they say.  Read at ticks, before each request is served and at the task's end;
  * told to the core with the kernel's time, which is the clock that ours follows.
  */
@@ -44,7 +44,7 @@ struct switch_record {
 	u32 cpu, reserved;
 };
 
-/* PERF_RECORD_SWITCH_CPU_WIDE: who has the CPU is in the latter names. */
+/* PERF_RECORD_SWITCH_CPU_WIDE: the task that has the CPU is in the latter names. */
 struct cpu_record {
 	struct perf_event_header header;
 	u32 other_pid, other_tid;
@@ -120,7 +120,7 @@ bool ap_host_can_keep_diaries(struct ap_host *host)
 	return host->keeps_diaries > 0;
 }
 
-/* The mapping is not inherited by who goes on in the background. */
+/* The mapping is not inherited by the process that goes on in the background. */
 static bool map(struct ap_host_diary *f)
 {
 	void *p;
@@ -208,7 +208,7 @@ static void take_sample(struct ap_host *host, const struct ap_host_diary *f,
 		next = o->next;
 		if (s->source != AP_SAMPLE_WORLD || s->which != which)
 			continue;
-		d.who = (struct ap_record_who){ .time = r->time, .cpu = r->cpu };
+		d.origin = (struct ap_record_origin){ .time = r->time, .cpu = r->cpu };
 		if (ap_core_sampled(host->core, t->core, o->event, s, t->told[which], &d))
 			break;
 	}

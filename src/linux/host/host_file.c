@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf descriptors are read ends of pipes; the kernel counts who has one.  We hold the pipe by an
+ * Perf descriptors are read ends of pipes; the kernel counts their holders.  We hold the pipe by an
  * O_PATH reference, which is neither end.  Whether a reader is left anywhere is asked by opening a
  * writer for a moment: its poll says POLLERR when there is none.  It is asked when a close was
  * reported, and of all, a few at a time, when a process or image has ended and at a slow tick.
@@ -88,7 +88,7 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 }
 
 /*
- * To ask where nobody has the pipe open for writing sends the signal of a file that has O_ASYNC: that somebody is found who
+ * To ask where nobody has the pipe open for writing sends the signal of a file that has O_ASYNC: that a writer is found that
  * has it is an answer as well.
  */
 static bool has_reader(struct ap_host *host, struct ap_host_file *f)

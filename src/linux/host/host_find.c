@@ -134,7 +134,7 @@ static int state_of(pid_t pid, pid_t tid)
 	return state && state[1] ? state[2] : -EIO;
 }
 
-/* Linux opens nothing on those who are on their way out: they are as if they were not there. */
+/* Linux opens nothing on tasks that are on their way out: they are as if they were not there. */
 static bool is_over(int state)
 {
 	return state == 'Z' || state == 'X';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who has a descriptor of an event's file: for what cannot be done by our own reference, which is neither end of the pipe.
- * One is remembered, at first who opened it; where that has none any more all processes of the session are looked through.
+ * One is remembered, at first the opener; where that has none any more all processes of the session are looked through.
  * All descriptors of an event are of one open file: the kernel gives no second one.
  *
  * What a descriptor is its link says, which the kernel answers by itself.  To stat others' files would ask their file

@@ -124,7 +124,7 @@ struct ap_host_task {
 	u32 nunborn;		     /* of its children */
 	bool is_awaited;	     /* somebody records its birth, or counts from it on */
 	s32 parent_pid, parent_tid;  /* as we see them; 0 not known */
-	s32 maker_tid;		     /* of who cloned it */
+	s32 maker_tid;		     /* of its maker */
 	u64 pidns;		     /* of its segment */
 	struct ap_host_going *going; /* mappings, by the call that it is in: host_mapped.c */
 	u8 *more;		     /* rest of a result that did not fit its answer */
@@ -141,7 +141,7 @@ enum ap_host_perfctr { AP_HOST_PERFCTR_NONE, AP_HOST_PERFCTR_DEVICE, AP_HOST_PER
 /* The other end of a perf descriptor, or of one of perfctr's, which has no event. */
 struct ap_host_file {
 	u64 inode;
-	u64 pidns; /* of who opened it */
+	u64 pidns; /* of its opener */
 	struct ap_event *event;
 	enum ap_host_perfctr perfctr;
 	struct ap_vctr *vctr; /* of a state's; NULL: a thread had none */
@@ -151,7 +151,7 @@ struct ap_host_file {
 	bool is_readable; /* a byte says so */
 	bool is_closed;	  /* a descriptor was, and nobody has looked yet whether it was the last */
 	bool is_async;	  /* has O_ASYNC */
-	pid_t holder_pid; /* who has it, as far as is known: host_holder.c */
+	pid_t holder_pid; /* the process that has it, as far as is known: host_holder.c */
 	s32 holder_fd;	  /* by this descriptor */
 	u32 users
 		[AP_HOST_USERS]; /* segments + 1 of processes that have had it: the one that opened it, then others */
@@ -234,7 +234,7 @@ struct ap_host {
 	struct ap_host_file *closed[AP_HOST_CLOSED_MAX]; /* files with is_closed */
 	u32 nclosed;
 	int self_fds; /* /proc/self/fd; 0 not opened yet */
-	int fds;      /* /proc/PID/task/TID/fd of who opened last; 0 none */
+	int fds;      /* /proc/PID/task/TID/fd of the last opener; 0 none */
 	pid_t fds_pid, fds_tid;
 	u64 sweep_ns;	    /* when the next slow sweep is due */
 	u64 sweep_again_ns; /* and when one goes on */
@@ -369,7 +369,7 @@ struct ap_host_task *ap_host_task_child(struct ap_host *host, struct ap_host_seg
 /* It is one of the children that threads there make; -EAGAIN: there are too many that have not run. */
 AP_MUST_CHECK int ap_host_task_made_in(struct ap_host_task *t, struct ap_host_seg *maker);
 void ap_host_task_end(struct ap_host *host, struct ap_host_task *t);
-/* The same, by who knows how. */
+/* The same, by the module that knows how. */
 void ap_host_task_end_as(struct ap_host *host, struct ap_host_task *t, enum ap_host_ending ending);
 /* The other tasks of a process. */
 void ap_host_tasks_end_of(struct ap_host *host, pid_t pid, const struct ap_host_task *but);
@@ -600,7 +600,7 @@ s64 ap_host_namespaces(struct ap_host *host, struct ap_host_task *t);
 ap_host_part ap_host_image;
 
 /* host_wake.c */
-/* The core says who is to be told what. */
+/* The core says which task is to be told what. */
 void ap_host_wake(void *world, struct ap_event *event, u32 what);
 /* Rings may have been filled to where somebody waits. */
 void ap_host_wakes_look(struct ap_host *host);
@@ -733,7 +733,7 @@ struct ap_cred {
 };
 AP_MUST_CHECK int ap_cred_parse(const char *status, struct ap_cred *cred);
 /* ptrace(2)'s rule for reading, of tasks of different processes. */
-bool ap_cred_may_read(const struct ap_cred *who, const struct ap_cred *target, bool is_dumpable);
+bool ap_cred_may_read(const struct ap_cred *reader, const struct ap_cred *target, bool is_dumpable);
 bool ap_host_may_trace(void *world, struct ap_task *caller, struct ap_task *target);
 bool ap_host_is_privileged(void *world, struct ap_task *caller);
 

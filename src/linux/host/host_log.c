@@ -111,7 +111,7 @@ void ap_host_sync(struct ap_host *host, struct ap_host_task *t)
 	head = __atomic_load_n(&log->state, __ATOMIC_ACQUIRE) & AP_LOG_HEAD;
 	if (head == t->log_at)
 		return;
-	/* nobody who keeps the rules writes more */
+	/* no task that keeps the rules writes more */
 	if (((head - t->log_at) & AP_LOG_HEAD) > AP_LOG_MAX)
 		t->log_at = head;
 	entries = (const void *)((const char *)ap_host_slot(t->seg, t->slot) + AP_SLOT_LOG_OFF);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings of tasks, told to the core for who records them.  What a mapping is the kernel says (/proc/PID/maps): the
+ * Mappings of tasks, told to the core for events that record them.  What a mapping is the kernel says (/proc/PID/maps): the
  * task names only the range that its call was about, and waits, so that the record is there before anything
  * runs in it.  What a call takes away is looked at before it, and told when it has gone.
  */
@@ -131,7 +131,7 @@ static s64 read_id(void *arg)
 /*
  * The very file that is mapped.  Its path may be another's by now, a device that does something when it is opened even,
  * so it is looked at before; and what the kernel knows of it is enough, since a file system of the program's own may not
- * answer for ever.  That one is read by who need not be waited for.
+ * answer for ever.  That one is read by a process that need not be waited for.
  */
 static void read_build_id(struct ap_host *host, const struct ap_host_task *t,
 			  struct ap_record_mapping *m, const struct maps_line *l)
@@ -395,7 +395,7 @@ s64 ap_host_unmapping(struct ap_host_task *t, u64 start, u64 end, u32 how)
 		return 0;
 	for (; *p.at; p.at = &(*p.at)->next)
 		p.n++;
-	/* the parts of one call; who goes on and on telling of more is not making one */
+	/* the parts of one call; a task that reports more and more is not making one */
 	if (p.n > MAX_GOING)
 		return -E2BIG;
 	before = p.at;

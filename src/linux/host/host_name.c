@@ -83,7 +83,7 @@ struct ap_as_task ap_host_as(struct ap_host *host, const struct ap_host_task *t)
 }
 
 /*
- * Only who is surely gone: a writer that lives after all would go on with its record in the middle of
+ * Only a name that is surely gone: a writer that lives after all would go on with its record in the middle of
  * another one's.  In another namespace that takes until its process is.
  */
 bool ap_host_writer_is_dead(void *world, const struct ap_ring_map *map, u32 name)

@@ -38,7 +38,7 @@ void ap_host_task_order(struct ap_host_task *t)
 		orders |= AP_ORDER_CPU | (t->is_unborn ? AP_ORDER_BORN : 0);
 	if (t->is_unborn && (t->is_awaited || t->samplers || is_switched))
 		orders |= AP_ORDER_BORN;
-	/* calls are shown to who reports them */
+	/* calls are shown to clients that report them */
 	if (orders & ~(u32)(AP_ORDER_WATCHED | AP_ORDER_CPU))
 		t->host->ses->head->perf_used = 1;
 	__atomic_store_n(&ap_host_slot(t->seg, t->slot)->orders, orders, __ATOMIC_RELEASE);

@@ -398,7 +398,7 @@ void ap_host_munmap(struct ap_host *host, struct ap_host_file *f, u32 seg)
 	}
 }
 
-/* --- of the session's owner, who maps them where they are */
+/* --- of the session's owner, which maps them where they are */
 
 int ap_host_client_map(struct ap_host *host, struct ap_event *event, u64 npages, bool is_writable,
 		       struct ap_host_client_pages *out)

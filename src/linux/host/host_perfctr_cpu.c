@@ -15,7 +15,7 @@
 #include "linux/host/host_perfctr.h"
 
 #define CHUNK	    (1ULL << 31) /* of events or ticks, within the 32 bits that drivers read */
-#define MARK_EVENTS (1ULL << 28) /* instructions until who reads a mapped page needs a new one */
+#define MARK_EVENTS (1ULL << 28) /* instructions until a reader of a mapped page needs a new one */
 #define DEFAULT_CPU "k8"
 
 /*

@@ -142,7 +142,7 @@ static u64 kinds_of(const struct ap_host_gctr *g, const struct cpu *c)
 	return kinds;
 }
 
-/* As an event of the CPU that the caller opens: who may not have that may not have this. */
+/* As an event of the CPU that the caller opens: a caller that may not have that may not have this. */
 static int keep(struct ap_host *host, struct ap_host_task *caller, u32 i)
 {
 	struct cpu *c = &host->gctr->of[i];

@@ -112,7 +112,7 @@ static void begin(struct ap_host *host, struct ap_host_task *t, u32 kind, u64 pe
 	/* before the first signal */
 	__atomic_store_n(&host->ses->head->prompts, 1, __ATOMIC_SEQ_CST);
 	fd = open_event(t->tid, kind, period, true);
-	/* its number may have become another's before that: who it is of now will not change */
+	/* its number may have become another's before that: its present owner will not change */
 	if (fd >= 0 && (!ap_host_task_is_proven(host, t) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))) {
 		close(fd);
 		fd = -1;

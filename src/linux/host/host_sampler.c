@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samplers in the session file: who has which, and their threads told of changes.  The core fills them
+ * Samplers in the session file: which thread has which, and threads told of changes.  The core fills them
  * (ops->sampler_*); here is where they lie, in which slot's list they are, and what becomes of that
  * when their task gets another slot.  docs/design/sampling.md.
  *
@@ -112,7 +112,7 @@ static int find_lane(struct ap_host *host, u64 kinds, u32 *lane)
 		return ret;
 	host->lanes[*lane] = kinds;
 	__atomic_store_n(&head->lanes[*lane], kinds, __ATOMIC_RELAXED);
-	/* pair with the loads of who translates */
+	/* pair with the loads of a thread that translates */
 	if (n == AP_LANE_MAX)
 		__atomic_store_n(&head->lane_gen, head->lane_gen + 1, __ATOMIC_RELEASE);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to tasks, told to the core for who records it: births with their names, names, images,
+ * What happens to tasks, told to the core for events that record it: births with their names, names, images,
  * namespaces.  Mappings are host_mapped.c's.
  */
 #include <errno.h>

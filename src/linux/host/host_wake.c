@@ -2,7 +2,7 @@
 /*
  * What poll says of a perf descriptor, and its signals: by the pipe that it is.  An event that has a
  * buffer has a writer, which is us; POLLIN is a byte in the pipe, POLLHUP its close, and a descriptor
- * with O_ASYNC has its signal from the kernel when we write, to whom and with what fcntl(2) has said.
+ * with O_ASYNC has its signal from the kernel when we write; its receiver and its kind are those of fcntl(2).
  * POLLERR no pipe's reader has: it is POLLHUP here, and the task puts it right (service/poll.c).
  *
  * Only an overflow is a signal.  All else that the kernel would send one for is done while the file has
@@ -97,7 +97,7 @@ struct quiet {
 
 /*
  * Who sets an owner gives it rights to send: they must be those that it had.  A kernel that does not tell them has them
- * changed by nobody who may do more than the program.
+ * changed by no task that may do more than the program.
  */
 static bool may_set_owner(int fd)
 {
@@ -205,7 +205,7 @@ void ap_host_wakes_look(struct ap_host *host)
 	bool any = false;
 
 	for (u32 p = 0; (f = ap_session_next_party(host->ses, &p));) {
-		/* pairs with the increment of who made a wakeup due */
+		/* pairs with the increment of the writer that made a wakeup due */
 		wakes[f->party] = __atomic_load_n(&ap_board_of(f->head)->wakes, __ATOMIC_ACQUIRE);
 		any |= wakes[f->party] != host->wakes[f->party];
 	}

@@ -254,7 +254,7 @@ static int prepare(struct ap_inject *in, struct ap_remote *r, u64 base, u64 extr
 
 /* --- whose memory it counts in */
 
-static int new_party(struct attach *at, const char *who)
+static int new_party(struct attach *at, const char *creds)
 {
 	struct ap_supervisor *sv = at->sv;
 	int fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
@@ -268,7 +268,7 @@ static int new_party(struct attach *at, const char *who)
 		return ret;
 	f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
 	/* without it nobody else comes into it */
-	f->who = strdup(who);
+	f->creds = strdup(creds);
 	ap_session_party_is_of(f, at->stopped.pid);
 	ap_doorbell_join(&sv->bell, f);
 	sv->is_stale = true; /* if it comes to nothing it is ended */
@@ -279,21 +279,21 @@ static int new_party(struct attach *at, const char *who)
 /* With those that could trace it anyway, and nobody else: it may be another user's (docs/design/trust.md). */
 static int find_party(struct attach *at)
 {
-	char own[AP_CREDS_WHO], who[AP_CREDS_WHO];
+	char own[AP_CREDS_TEXT], creds[AP_CREDS_TEXT];
 	const struct ap_session_file *f;
 
-	if (!ap_creds_who(getpid(), own) || !ap_creds_who(at->stopped.pid, who))
+	if (!ap_creds_text(getpid(), own) || !ap_creds_text(at->stopped.pid, creds))
 		return -EACCES;
 	at->party = &at->sv->ses;
-	if (!strcmp(own, who))
+	if (!strcmp(own, creds))
 		return 0;
 	for (u32 p = 1; (f = ap_session_next_party(&at->sv->ses, &p));) {
-		if (!f->who || strcmp(f->who, who))
+		if (!f->creds || strcmp(f->creds, creds))
 			continue;
 		at->party = f;
 		return 0;
 	}
-	return new_party(at, who);
+	return new_party(at, creds);
 }
 
 static int inject(struct attach *at, const char **why)

@@ -5,7 +5,7 @@
  * thread polls the descriptors and rings for them.  It is made with the first descriptor: a program of one
  * process needs none, as signals, ends and stops of children of ours among them, interrupt the sleep.
  *
- * After a request the supervisor looks for a while before it sleeps: who measures asks again soon,
+ * After a request the supervisor looks for a while before it sleeps: a task that measures asks again soon,
  * and to be woken costs more than the answer.  That works if the two have a CPU each, which shows: the
  * task is then found looking for its answer and not asleep.
  */
@@ -160,7 +160,7 @@ int ap_doorbell_start(struct ap_doorbell *bell, struct ap_session *head, int epf
 	*bell = (struct ap_doorbell){ .head = head, .epfd = epfd };
 	/* whoever asks first finds us asleep, and often asks again at once */
 	bell->credit = 2;
-	/* who looks in vain keeps the only CPU from whoever would ask */
+	/* looking in vain keeps the only CPU from the tasks that would ask */
 	bell->spin_ns =
 		sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) > 1 ? SPIN_NS : 0;
 	bell->is_running = true;
@@ -204,7 +204,7 @@ void ap_doorbell_stop(struct ap_doorbell *bell)
 
 static u32 read_word(const struct ap_doorbell *bell)
 {
-	/* pairs with the increment of who rings, after it has said what it wants */
+	/* pairs with the increment of the task that rings, after it has said what it wants */
 	return __atomic_load_n(word_of(bell), __ATOMIC_SEQ_CST);
 }
 
@@ -241,7 +241,7 @@ void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns)
 		sleep_at(bell, &timeout);
 		__atomic_store_n(asleep, 0, __ATOMIC_SEQ_CST);
 	}
-	/* also where there was no time to look: who finds no CPU here sleeps, and costs a wake */
+	/* also where there was no time to look: a supervisor that finds no CPU here sleeps, and costs a wake */
 	say_cpu(bell);
 	bell->seen = read_word(bell);
 }

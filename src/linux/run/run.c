@@ -472,7 +472,7 @@ static int run_counted(struct ap_run_state *run)
 	return ret;
 }
 
-/* In a session around us its tasks are there already, for who can open events on them. */
+/* In a session around us its tasks are there already, for programs that can open events on them. */
 static int run_about_targets(struct ap_run_state *run)
 {
 	const struct ap_run_options *opts = run->opts;

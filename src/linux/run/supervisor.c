@@ -71,7 +71,7 @@ int ap_supervisor_init(struct ap_supervisor *sv)
 		return -errno;
 	sv->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	ret = sv->sigfd < 0 ? -errno : 0;
-	/* who sleeps at a doorbell is interrupted by them */
+	/* a sleep at a doorbell is interrupted by them */
 	if (!ret && sv->ses.head)
 		ret = ap_doorbell_start(&sv->bell, sv->ses.head, sv->epfd);
 	else if (!ret)
@@ -282,7 +282,7 @@ static u64 clock_work(struct ap_supervisor *sv, u64 until_ns, u64 next)
 	}
 	if (until_ns && until_ns < next)
 		next = until_ns;
-	/* who waits for an end should not wait for long where there are no pidfds */
+	/* a wait for an end should not be long where there are no pidfds */
 	if (until_ns && now + SETTLE_TICK_NS < next)
 		next = now + SETTLE_TICK_NS;
 	if (sv->host) {
@@ -355,7 +355,7 @@ static void start_host(struct ap_supervisor *sv, const struct ap_board *board)
 }
 
 /*
- * Waits for something to happen, and does what it asks for.  Deaths come before requests: who
+ * Waits for something to happen, and does what it asks for.  Deaths come before requests: a task that
  * waited for a child and then reads a counter finds the child's counts there.
  */
 static void work(struct ap_supervisor *sv, u64 ns)

@@ -129,7 +129,7 @@ struct ap_supervisor {
 	int told_sig;	     /* to end, by this signal sent to us, which was passed on; 0 never */
 	u64 told_ns;	     /* when */
 	int pass_sig;	     /* waits to be passed on: the command may have got it, too; 0 none */
-	u32 pass_from;	     /* who sent it, */
+	u32 pass_from;	     /* its sender, */
 	u64 pass_ns;	     /* and when it came */
 	bool is_told;	     /* to end, by SIGINT, SIGTERM or SIGHUP that somebody sent */
 	bool is_given_up;    /* told again: the command runs on without us */
@@ -170,7 +170,7 @@ bool ap_doorbell_is_rung(const struct ap_doorbell *bell);
 /* True once the epoll set has something; then it must be read, and resume called. */
 bool ap_doorbell_has_news(const struct ap_doorbell *bell);
 void ap_doorbell_resume(struct ap_doorbell *bell);
-/* Requests were served; who asked had not gone to sleep: to look for the next one is worth while. */
+/* Requests were served; the asking task had not gone to sleep: to look for the next one is worth while. */
 void ap_doorbell_served(struct ap_doorbell *bell, bool in_time);
 
 /*

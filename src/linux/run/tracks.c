@@ -18,7 +18,7 @@
 #include "linux/task/now.h"
 
 /*
- * A fork names its segment within microseconds; who was killed in between never will.  After this
+ * A fork names its segment within microseconds; a task that was killed in between never will.  After this
  * long nobody waits for a name any more.
  */
 #define NAMING_NS 2000000000ULL
@@ -124,7 +124,7 @@ static int add_track(struct ap_supervisor *sv, u32 seg)
 	return 0;
 }
 
-/* Looks in vain that each party has at a time: who claims what is not so has others wait for no more than that. */
+/* Looks in vain that each party has at a time: a party that claims what is not so has others wait for no more than that. */
 #define VAIN_LOOKS 64
 
 static void close_pidfd(struct ap_track *t)

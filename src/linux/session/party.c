@@ -154,7 +154,7 @@ static void close_party(const struct ap_session_file *s, struct ap_session_file 
 	(void)mmap(samplings, AP_SAMPLINGS_SIZE, PROT_NONE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	close(f->fd);
-	free(f->who);
+	free(f->creds);
 	free(f);
 }
 

@@ -39,7 +39,7 @@ static u32 roots_in_use(const struct ap_session_file *s, const struct ap_session
 	return used;
 }
 
-/* What they say is the parent's; who has the root next has said nothing yet. */
+/* What they say is the parent's; its next holder has said nothing yet. */
 static void move_notes(struct ap_session_file *s, u32 from, u32 to)
 {
 	struct ap_note *notes = ap_notes_of(s->head);

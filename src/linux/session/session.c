@@ -380,7 +380,7 @@ u32 ap_session_said_segs(const struct ap_session_file *s)
 
 /*
  * Pages of a segment are there from the moment that it is taken; one whose number was only given out will be seen when it
- * is.  So the number that tasks write is not needed, and only mended for those who take the next.
+ * is.  So the number that tasks write is not needed, and only mended for tasks that take the next.
  */
 u32 ap_session_nsegs(const struct ap_session_file *s)
 {

@@ -34,7 +34,7 @@ struct ap_session_file {
 	bool has_left; /* it has come of another one than the first */
 	u64 born;      /* when the party was made, in clock ticks since boot; 0: with the session */
 	struct ap_identity first; /* of the process that it was made for, or less than that had */
-	char *who; /* of one that was made for attached processes: ap_creds_who() of each of them; else NULL */
+	char *creds; /* of one that was made for attached processes: ap_creds_text() of each of them; else NULL */
 	struct ap_session_file *parties[AP_PARTY_MAX]; /* of the session's owner, but for its own */
 	struct ap_note
 		*notes;	   /* of the supervisor: as in the file, where tasks can wipe them out */
@@ -53,7 +53,7 @@ struct ap_session_config {
 	const struct ap_switches *switches; /* of a build for tests; NULL: none */
 	const struct ap_machine *machine;   /* of the models; NULL: any */
 	u32 cpu;			    /* enum ap_cpu: whose raw codes are taken */
-	const struct ap_cpu_id *cpu_id;	    /* who programs see; NULL: the host's */
+	const struct ap_cpu_id *cpu_id;	    /* the CPU that programs see; NULL: the host's */
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);

@@ -46,7 +46,7 @@ bool ap_creds_userns(pid_t tid, char name[AP_USERNS_NAME])
 	return got > 0;
 }
 
-bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO])
+bool ap_creds_text(pid_t tid, char out[AP_CREDS_TEXT])
 {
 	char text[STATUS_MAX], userns[AP_USERNS_NAME];
 	static const char *const names[] = { "Uid", "Gid", "CapPrm" };
@@ -54,14 +54,15 @@ bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO])
 
 	if (!ap_creds_userns(tid, userns) || ap_proc_read(tid, "status", text, sizeof(text)) <= 0)
 		return false;
-	n = (size_t)snprintf(who, AP_CREDS_WHO, "%s", userns);
+	n = (size_t)snprintf(out, AP_CREDS_TEXT, "%s", userns);
 	for (u32 i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *p = ap_status_find(text, names[i]);
 
 		if (!p)
 			return false;
-		n += (size_t)snprintf(who + n, AP_CREDS_WHO - n, " %.*s", (int)strcspn(p, "\n"), p);
-		if (n >= AP_CREDS_WHO)
+		n += (size_t)snprintf(out + n, AP_CREDS_TEXT - n, " %.*s", (int)strcspn(p, "\n"),
+				      p);
+		if (n >= AP_CREDS_TEXT)
 			return false;
 	}
 	return true;

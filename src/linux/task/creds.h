@@ -22,11 +22,11 @@ bool ap_creds_are_same(const struct ap_creds *a, const struct ap_creds *b);
 #define AP_USERNS_NAME 64
 AP_MUST_CHECK bool ap_creds_userns(pid_t tid, char name[AP_USERNS_NAME]);
 /*
- * By what the kernel decides who may trace whom, in words: the same for tasks that may trace each other, where both may be
+ * What the kernel decides by which task may trace which, in words: the same for tasks that may trace each other, where both may be
  * dumped.  False: it is not told.
  */
-#define AP_CREDS_WHO 320
-AP_MUST_CHECK bool ap_creds_who(pid_t tid, char who[AP_CREDS_WHO]);
+#define AP_CREDS_TEXT 320
+AP_MUST_CHECK bool ap_creds_text(pid_t tid, char text[AP_CREDS_TEXT]);
 /* All that the kernel looks at where a process signals or traces another one. */
 struct ap_identity {
 	char userns[AP_USERNS_NAME]; /* "": nothing is known */

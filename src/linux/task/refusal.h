@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says in words who refuses ptrace or another call on this machine and what to change.
+ * Says in words what refuses ptrace or another call on this machine and what to change.
  */
 #ifndef AP_LINUX_REFUSAL_H
 #define AP_LINUX_REFUSAL_H

@@ -388,7 +388,7 @@ void ap_stopped_let_go(struct ap_stopped_task *t, const struct user_regs_struct 
 	if (t->is_gone)
 		return;
 	t->is_gone = true;
-	/* who was killed meanwhile needs nothing */
+	/* a task that was killed meanwhile needs nothing */
 	(void)!ap_task_set_regs(t->tid, regs);
 	(void)!ap_task_set_sigmask(t->tid, blocked ? ~0ULL : t->mask);
 	(void)ap_task_detach(t->tid, 0);

@@ -29,7 +29,7 @@ struct ap_ppcmodel {
 	const struct ap_ppcmodel_family *family;
 	struct ap_ppcmodel_cpu *cpus; /* borrowed */
 	unsigned ncpus;
-	unsigned cpu; /* who runs */
+	unsigned cpu; /* the CPU that runs */
 	u32 timebase_hz;
 	struct ap_ppcmodel_access *log; /* borrowed; NULL: only counted */
 	u32 log_size;

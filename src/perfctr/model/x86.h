@@ -6,11 +6,11 @@
  * the engine counted.
  *
  * A register that does not exist and a bit that is reserved fault: the access does nothing, and the
- * fault is kept for who asks.  Every access is recorded, so that a test can tell in what order a
+ * fault is kept to be asked for.  Every access is recorded, so that a test can tell in what order a
  * driver did its work, and a session what it cost.
  *
  * An event is counted if the engine has a count that means the same (x86_events.c says which, with
- * sources).  Others never count, and ap_x86model_counts() says so, for who has to label a number.
+ * sources).  Others never count, and ap_x86model_counts() says so, for code that has to label a number.
  */
 #ifndef AP_PERFCTR_MODEL_X86_H
 #define AP_PERFCTR_MODEL_X86_H
@@ -51,7 +51,7 @@ struct ap_x86model {
 	const struct ap_x86model_family *family;
 	struct ap_x86model_cpu *cpus; /* borrowed */
 	unsigned ncpus;
-	unsigned cpu;	  /* who runs: all accesses are this one's */
+	unsigned cpu;	  /* the CPU that runs: all accesses are this one's */
 	bool has_threads; /* P4: odd CPUs are second threads and share their neighbour's registers */
 	/* Called when a counter interrupts and the APIC's entry lets it. */
 	void (*interrupt)(void *arg);

@@ -84,7 +84,7 @@ void ap_data_close(struct ap_data *d);
  */
 int ap_data_next(struct ap_data *d, struct ap_data_rec *rec);
 /*
- * Called before each read(2) from a pipe: who has more to do waits in there until descriptor fd has
+ * Called before each read(2) from a pipe: a caller that has more to do waits in there until descriptor fd has
  * something.  false: read no further, as if the stream ended.
  */
 typedef bool ap_data_wait_fn(void *arg, int fd);

@@ -324,7 +324,7 @@ static json_t *firefox_tables(struct firefox *f, u32 thread)
 
 static json_t *firefox_thread(const struct ap_export *x, const struct ap_stack_event *ev, u32 node)
 {
-	const struct ap_stack_thread *who = &x->stacks->thread[ev->node[node].frame];
+	const struct ap_stack_thread *owner = &x->stacks->thread[ev->node[node].frame];
 	struct firefox f = { .x = x, .ev = ev };
 	json_t *thread = NULL;
 
@@ -341,7 +341,7 @@ static json_t *firefox_thread(const struct ap_export *x, const struct ap_stack_e
 	if (!thread)
 		return NULL;
 	json_object_set_new(thread, "processType", json_string("default"));
-	json_object_set_new(thread, "processName", text(who->comm));
+	json_object_set_new(thread, "processName", text(owner->comm));
 	json_object_set_new(thread, "processStartupTime", json_integer(0));
 	json_object_set_new(thread, "processShutdownTime", json_null());
 	json_object_set_new(thread, "registerTime", json_integer(0));
@@ -350,9 +350,9 @@ static json_t *firefox_thread(const struct ap_export *x, const struct ap_stack_e
 			    json_sprintf("%s (%s)",
 					 json_string_value(json_object_get(thread, "processName")),
 					 ev->event->name));
-	json_object_set_new(thread, "isMainThread", json_boolean(who->pid == who->tid));
-	json_object_set_new(thread, "pid", json_sprintf("%u", who->pid));
-	json_object_set_new(thread, "tid", number(who->tid));
+	json_object_set_new(thread, "isMainThread", json_boolean(owner->pid == owner->tid));
+	json_object_set_new(thread, "pid", json_sprintf("%u", owner->pid));
+	json_object_set_new(thread, "tid", number(owner->tid));
 	return thread;
 }
 

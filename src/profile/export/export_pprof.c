@@ -194,7 +194,7 @@ static void put_locations(struct pprof *p)
 static void put_labels(struct pprof *p, Perftools__Profiles__Sample *sample, u32 node)
 {
 	u32 thread = p->ev->node[ap_stacks_thread(p->ev, node)].frame;
-	const struct ap_stack_thread *who = &p->x->stacks->thread[thread];
+	const struct ap_stack_thread *owner = &p->x->stacks->thread[thread];
 
 	sample->n_label = LABELS;
 	MESSAGES(p, (size_t)LABELS, Perftools__Profiles__Label, perftools__profiles__label__init,
@@ -203,9 +203,9 @@ static void put_labels(struct pprof *p, Perftools__Profiles__Sample *sample, u32
 		return;
 	for (int i = 0; i < LABELS; i++)
 		sample->label[i]->key = i + 1;
-	sample->label[0]->str = string(p, who->comm);
-	sample->label[1]->num = who->pid;
-	sample->label[2]->num = who->tid;
+	sample->label[0]->str = string(p, owner->comm);
+	sample->label[1]->num = owner->pid;
+	sample->label[2]->num = owner->tid;
 }
 
 static void put_sample(struct pprof *p, Perftools__Profiles__Sample *sample, u32 node)

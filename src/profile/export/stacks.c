@@ -299,7 +299,7 @@ static void note_time(struct ap_stack_event *ev, u64 time)
 static void take_sample(struct ap_stacks *s, const struct ap_data_rec *rec)
 {
 	struct ap_stacks_private *p = s->private;
-	struct ap_stack_thread who;
+	struct ap_stack_thread key;
 	struct ap_stack_event *ev;
 	struct ap_profile_thread *thread;
 	struct ap_sample sample;
@@ -313,10 +313,10 @@ static void take_sample(struct ap_stacks *s, const struct ap_data_rec *rec)
 	thread = ap_session_thread(&s->session, sample.pid, sample.tid);
 	ap_unwind_sample(&s->session, thread, rec->event, &sample);
 	read_chain(s, thread, &sample);
-	who = (struct ap_stack_thread){ thread->pid, thread->tid, thread->comm };
+	key = (struct ap_stack_thread){ thread->pid, thread->tid, thread->comm };
 	ev = &s->event[rec->event->index];
 	ev->event = rec->event;
-	node = find_node(s, rec->event->index, AP_STACKS_ROOT, find_thread(s, &who));
+	node = find_node(s, rec->event->index, AP_STACKS_ROOT, find_thread(s, &key));
 	while (p->depth && !p->failed)
 		node = find_node(s, rec->event->index, node, p->frame_of[--p->depth]);
 	if (p->failed)

@@ -282,7 +282,7 @@ int ap_gate_write(const struct ap_gate_counts *g, FILE *out)
 		    out);
 }
 
-/* As the whole's verdict is spelled; capitals are for people, who look for them in a table. */
+/* As the whole's verdict is spelled; capitals are for people that look for them in a table. */
 static const char *verdict(const struct ap_gate_row *r)
 {
 	return r->verdict == AP_GATE_EXCEEDED ? "exceeded" : ap_gate_verdict_name(r->verdict);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A function as lines: its instructions, source lines before those that were made of them, and what
- * each instruction weighs.  For people who read it printed (annotate_print.c) or on the screen.
+ * each instruction weighs.  It is read as print (annotate_print.c) or on the screen.
  */
 #ifndef AP_PROFILE_LISTING_H
 #define AP_PROFILE_LISTING_H

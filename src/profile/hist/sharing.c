@@ -118,7 +118,7 @@ static bool has_store(const struct ap_share_use *u, u32 n)
 	return false;
 }
 
-/* Uses are in order of offsets; who met HITM is counted once. */
+/* Uses are in order of offsets; a thread that met HITM is counted once. */
 static u32 count_threads(const struct ap_share_use *u, u32 n)
 {
 	u32 threads = 0;

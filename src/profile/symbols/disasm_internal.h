@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between disasm.c (whom to ask), disasm_objdump.c (the tool) and disasm_zydis.c (the library).
+ * Between disasm.c (which of both to ask), disasm_objdump.c (the tool) and disasm_zydis.c (the library).
  */
 #ifndef AP_PROFILE_DISASM_INTERNAL_H
 #define AP_PROFILE_DISASM_INTERNAL_H

@@ -74,7 +74,7 @@ static const char *section_name(Elf *elf, const GElf_Shdr *sh)
 	return name ? name : "";
 }
 
-/* The words of .rela.plt stay in its order, in front; the others are sorted for who looks for an address. */
+/* The words of .rela.plt stay in its order, in front; the others are sorted to be searched by address. */
 static void find_slots(struct ap_elf *e, struct slots *to)
 {
 	Elf_Scn *scn = NULL;

@@ -111,7 +111,7 @@ static bool kernel_runs(const struct ap_dso *dso)
 	return false;
 }
 
-/* "ADDRESS TYPE NAME [MODULE]"; addresses are 0 for who may not see them. */
+/* "ADDRESS TYPE NAME [MODULE]"; addresses are 0 for users that may not see them. */
 void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec)
 {
 	const char *path = dso->symbols->kallsyms;

@@ -217,12 +217,12 @@ static void overflow(struct world *w, struct fake_task *t, struct ap_sampler *s,
 
 	what = ap_sampler_overflow(s, &m, &period);
 	d.period = period;
-	d.who = (struct ap_record_who){ .pid = (u32)(t - w->tasks + 100),
-					.tid = (u32)(t - w->tasks + 100),
-					.time = w->clock,
-					.cpu = (u32)t->cpu };
+	d.origin = (struct ap_record_origin){ .pid = (u32)(t - w->tasks + 100),
+					      .tid = (u32)(t - w->tasks + 100),
+					      .time = w->clock,
+					      .cpu = (u32)t->cpu };
 	if (s->ring) {
-		const struct ap_record_to to = { &map, &writer, &f, &d.who, &woken };
+		const struct ap_record_to to = { &map, &writer, &f, &d.origin, &woken };
 
 		map_of(s, &map);
 		ap_record_format_of(s, &f);

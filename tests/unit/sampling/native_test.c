@@ -150,9 +150,9 @@ static void take_front(u64 type)
 	if (type & AP_PERF_SAMPLE_IP)
 		D.ip = next8();
 	if (type & AP_PERF_SAMPLE_TID)
-		next44(&D.who.pid, &D.who.tid);
+		next44(&D.origin.pid, &D.origin.tid);
 	if (type & AP_PERF_SAMPLE_TIME)
-		D.who.time = next8();
+		D.origin.time = next8();
 	if (type & AP_PERF_SAMPLE_ADDR)
 		D.addr = next8();
 	if (type & AP_PERF_SAMPLE_ID)
@@ -160,7 +160,7 @@ static void take_front(u64 type)
 	if (type & AP_PERF_SAMPLE_STREAM_ID)
 		F.stream_id = next8();
 	if (type & AP_PERF_SAMPLE_CPU)
-		next44(&D.who.cpu, &none);
+		next44(&D.origin.cpu, &none);
 	if (type & AP_PERF_SAMPLE_PERIOD)
 		D.period = next8();
 }
@@ -241,17 +241,17 @@ static void look_at(const struct ap_perf_attr *a, const struct natively *n)
 	if (type & AP_PERF_SAMPLE_STREAM_ID)
 		EXPECT_U64(F.stream_id, n->id);
 	if (type & AP_PERF_SAMPLE_TID) {
-		EXPECT_U64(D.who.pid, (u32)getpid());
-		EXPECT_U64(D.who.tid, (u32)syscall(SYS_gettid));
+		EXPECT_U64(D.origin.pid, (u32)getpid());
+		EXPECT_U64(D.origin.tid, (u32)syscall(SYS_gettid));
 	}
 	if (type & AP_PERF_SAMPLE_TIME) {
-		EXPECT(D.who.time > last);
-		last = D.who.time;
+		EXPECT(D.origin.time > last);
+		last = D.origin.time;
 	}
 	if (type & AP_PERF_SAMPLE_PERIOD)
 		EXPECT_U64(D.period, a->sample_period);
 	if (type & AP_PERF_SAMPLE_CPU)
-		EXPECT(D.who.cpu < 4096);
+		EXPECT(D.origin.cpu < 4096);
 	if (type & AP_PERF_SAMPLE_READ)
 		EXPECT_U64(words[3], n->id);
 	if ((type & AP_PERF_SAMPLE_CALLCHAIN) && D.nr_chain > 1) {
@@ -413,33 +413,33 @@ static bool other_record(const struct ap_record_to *to)
 static void same_record(void)
 {
 	bool wakes;
-	struct ap_record_who who = { 0 };
-	const struct ap_record_to to = { &M, &writer_1, &F, &who, &wakes };
+	struct ap_record_origin origin = { 0 };
+	const struct ap_record_to to = { &M, &writer_1, &F, &origin, &wakes };
 	u32 none, size = native.header.size;
 
 	at = native.bytes + size - 48;
-	next44(&who.pid, &who.tid);
-	who.time = next8();
+	next44(&origin.pid, &origin.tid);
+	origin.time = next8();
 	F.id = next8();
 	F.stream_id = next8();
-	next44(&who.cpu, &none);
+	next44(&origin.cpu, &none);
 	EXPECT_U64(next8(), F.id);
 	if (native.header.type == AP_PERF_RECORD_FORK ||
 	    native.header.type == AP_PERF_RECORD_EXIT) {
 		u64 time;
 
 		memcpy(&time, native.bytes + 24, 8);
-		EXPECT(time - who.time < 1000000000ULL); /* asked for twice */
-		memcpy(native.bytes + 24, &who.time, 8);
+		EXPECT(time - origin.time < 1000000000ULL); /* asked for twice */
+		memcpy(native.bytes + 24, &origin.time, 8);
 	}
 	if (native.header.type == AP_PERF_RECORD_EXIT ||
 	    native.header.type == AP_PERF_RECORD_READ) {
 		/* it is dying: the trailer has no names for it any more in some kernels */
-		memcpy(&who.pid, native.bytes + 8, 4);
-		memcpy(&who.tid,
+		memcpy(&origin.pid, native.bytes + 8, 4);
+		memcpy(&origin.tid,
 		       native.bytes + (native.header.type == AP_PERF_RECORD_READ ? 12 : 16), 4);
-		memcpy(native.bytes + size - 48, &who.pid, 4);
-		memcpy(native.bytes + size - 44, &who.tid, 4);
+		memcpy(native.bytes + size - 48, &origin.pid, 4);
+		memcpy(native.bytes + size - 44, &origin.tid, 4);
 	}
 	REQUIRE(other_record(&to));
 	REQUIRE(area_take(&A, SIZE, &G));

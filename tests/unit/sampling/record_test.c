@@ -108,7 +108,7 @@ static void fill(void)
 				       .stream_id = 72 };
 	D = (struct ap_sample_data){ .misc = AP_PERF_RECORD_MISC_USER |
 					     AP_PERF_RECORD_MISC_EXACT_IP,
-				     .who = { .pid = 11, .tid = 12, .time = 13, .cpu = 14 },
+				     .origin = { .pid = 11, .tid = 12, .time = 13, .cpu = 14 },
 				     .ip = 21,
 				     .addr = 22,
 				     .period = 23,
@@ -371,9 +371,9 @@ static void samples_wake_by_number_unless_there_is_a_watermark(void)
 
 /* --- side-band */
 
-static struct ap_record_who who = { .pid = 11, .tid = 12, .time = 13, .cpu = 14 };
+static struct ap_record_origin origin = { .pid = 11, .tid = 12, .time = 13, .cpu = 14 };
 static bool woken;
-static const struct ap_record_to to = { &M, &writer_1, &F, &who, &woken };
+static const struct ap_record_to to = { &M, &writer_1, &F, &origin, &woken };
 
 static void w_trailer(void)
 {
@@ -576,8 +576,8 @@ static void a_late_time_is_that_of_the_end(void)
 
 	area_init(&A, &M, SIZE, 0);
 	fill();
-	D.who.now = late;
-	D.who.now_arg = &size;
+	D.origin.now = late;
+	D.origin.now_arg = &size;
 	F.flags = AP_PERF_SAMPLE_ID_ALL;
 	F.sample_type = AP_PERF_SAMPLE_TID | AP_PERF_SAMPLE_TIME | AP_PERF_SAMPLE_PERIOD;
 	A.ring.lost = 6;
