@@ -82,6 +82,8 @@ ROUNDS(plain, "", "add %rbp, %rax; mov %rax, (%rbx); lea 3(%rax,%rbp,2), %rcx; p
 ROUNDS(relative, "", "add %rbp, %rax; mov 1b(%rip), %rcx; cmpb $0, 1b(%rip); lea 1b(%rip), %rdx; push 1b(%rip); pop %rsi; add 1b(%rip), %rdi");
 ROUNDS(branches, "", "test $1, %bpl; jz 2f; add $5, %rax; jmp 3f\n2: sub $3, %rax; cmp $2, %ebp; ja 3f; inc %rcx\n3: setb %dl; add %rdx, %rcx");
 ROUNDS(flags, "", "cmp %rbp, %rax; mov (%rbx), %rcx; jb 2f; adc $1, %rax\n2: mov 8(%rbx), %rdx; pushf; pop %rsi; sbb $0, %rdi; inc %rax");
+/* The callee's first instructions overwrite the flags, so the engine may count there with what changes them. */
+ROUNDS(functions, "", "mov %rbp, %rdi; call 2f; add %rax, %rcx; jmp 4f\n2: inc %rax; cmp $3, %rdi; je 3f; push %rdi; lea 5f(%rip), %rsi; call *%rsi; pop %rdi\n3: ret $0\n5: add $11, %rax; ret\n4:");
 ROUNDS(tables, "lea 2f(%rip), %rax; mov %rax, (%rbx); lea 3f(%rip), %rax; mov %rax, 8(%rbx);", "mov %ebp, %ecx; and $1, %ecx; jmp *(%rbx,%rcx,8)\n2: add $3, %rax; jmp 4f\n3: add $4, %rax\n4: inc %rdx");
 ROUNDS(strings, "", "mov %rbx, %rsi; lea 64(%rbx), %rdi; mov $3, %ecx; rep movsb; add %rbp, %rax; mov $2, %ecx; rep stosq");
 ROUNDS(segments, "mov $158, %eax; mov $0x1001, %edi; mov %rbx, %rsi; syscall;", "mov %gs:8, %rcx; add %rbp, %rax; add %rax, %gs:16; push %gs:24; pop %rdx; mov $4, %ecx; mov %gs:(%rcx), %rcx");
@@ -147,6 +149,13 @@ ROW(plain)
 ROW(relative)
 ROW(branches)
 ROW(flags)
+/* All but the status flags, which the program does not read there. */
+static void a_signal_at_every_place_of_functions(void)
+{
+	rig.hidden_flags = 0x8d5;
+	at_each_place(&functions);
+}
+
 ROW(tables)
 ROW(strings)
 ROW(segments)
@@ -160,6 +169,7 @@ int main(int argc, char **argv)
 		TAP(a_signal_at_every_place_of_relative),
 		TAP(a_signal_at_every_place_of_branches),
 		TAP(a_signal_at_every_place_of_flags),
+		TAP(a_signal_at_every_place_of_functions),
 		TAP(a_signal_at_every_place_of_tables),
 		TAP(a_signal_at_every_place_of_strings),
 		TAP(a_signal_at_every_place_of_segments),

@@ -325,7 +325,7 @@ u32 rig_find(const struct rig_trace *trace, u32 from, const struct rig_run *run)
 		const struct rig_step *step = &trace->step[from];
 
 		if (step->regs.rip == is->rip && step->memory == memory &&
-		    !((step->regs.rflags ^ is->rflags) & SHOWN_FLAGS) &&
+		    !((step->regs.rflags ^ is->rflags) & SHOWN_FLAGS & ~rig.hidden_flags) &&
 		    !memcmp(step->regs.gpr, is->gpr, sizeof(is->gpr)))
 			break;
 	}

@@ -91,6 +91,7 @@ struct rig_trace {
 struct rig {
 	struct ap_regs regs;
 	u64 cache_limit;
+	u64 hidden_flags;				    /* that rig_find() does not compare */
 	bool is_writable;				    /* the code */
 	void (*fill)(struct ap_session *head, void *party); /* more of the session's files */
 	void (*prepare)(void); /* in each child, before it runs the code */
