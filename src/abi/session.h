@@ -408,6 +408,12 @@ struct ap_windows {
 	u32 unused;
 };
 
+/* Where a task has changed code that is not its own; start 0: not written yet. */
+#define AP_POKED_N 16
+struct ap_poked {
+	u64 start, end;
+};
+
 struct ap_board {
 	u32 doorbell;		 /* futex: incremented and woken by whoever wants the supervisor */
 	u32 nsegs;		 /* where to look for a segment that nobody has: ap_segs_next() */
@@ -433,6 +439,9 @@ struct ap_board {
 	u32 files_left;
 	/* 1 once a process that can unmap none of it is about to change its credentials: it waits for gone */
 	u32 is_open;
+	u32 unused;
+	u32 npoked; /* entries of poked, may pass AP_POKED_N: then others were changed as well */
+	struct ap_poked poked[AP_POKED_N];
 	struct ap_root roots[AP_ROOT_MAX]; /* root 0 is the session's */
 };
 

@@ -83,6 +83,24 @@ if echo "r:$group/try $PWD/outer:$at" 2>/dev/null >>$probes && timeout -k 5 60 p
 	same_outside p "in a chroot" chroot empty
 	same_outside p "unlinked, in a chroot" other empty
 	same_outside p "traced" traced
+	# a breakpoint on data: what is probed accesses memory, or what the kernel has executed with it
+	more=,mem:0x$(nm "$PROGRAMS/uprobe_out" | awk '$3 == "seen" { print $1 }')/8:rw
+	for function in f_out f_push f_load f_jump f_jcc; do
+		at=$(offset_in "$PROGRAMS/uprobe_out" $function)
+		outside_of dummy $function
+		want="1000 $instructions $(awk -F, '/mem:/ { print $1 }' mine)"
+		outside_of p:hit $function
+		is "$status $(awk -F, '/:hit/ { print $1 }' csv) $instructions $(awk -F, '/mem:/ { print $1 }' mine)" "0 $want" "$function, with a breakpoint on data: both count" || note "$(cat csv err)"
+	done
+	more=
+	at=$(offset_in "$PROGRAMS/uprobe_out" f_odd)
+	for how in odd "traced odd"; do
+		outside_of dummy "$how"
+		want=$instructions
+		outside_of p:hit "$how"
+		is "$status $instructions" "0 $want" "$how: it goes on" || note "$(cat err)"
+	done
+	at=$(offset_in "$PROGRAMS/uprobe_out" f_out)
 	more=,mem:0x$(nm "$PROGRAMS/uprobe_out" | awk '$3 == "f_out" { print $1 }'):x
 	same_outside p "with a breakpoint event at the same place"
 	is "$(awk -F, '/mem:/ { print $1 }' mine)" 1000 "which counts as well"

@@ -3,7 +3,8 @@
 /*
  * Calls f_out() 1000 times, which somebody outside may have a uprobe on.  Before it does what makes its file unfindable: "chroot DIR"
  * leaves /proc and itself outside, "unlink" removes its own name, "other DIR" does both.  "traced": it is done
- * by a child that is traced; no more than its one stop is to be told.
+ * by a child that is traced; no more than its one stop is to be told.  Other words
+ * are of functions that it calls in place of f_out(); that of "odd" and "traced odd" begins with what no one but the engine can execute.
  */
 #include <signal.h>
 #include <string.h>
@@ -17,6 +18,30 @@ __attribute__((noinline, aligned(16))) int f_out(int n)
 	__asm__ volatile("" : "+r"(n));
 	return n + 1;
 }
+
+/* Those of f_push, f_jump and f_jcc the kernel emulates, and what follows is executed with them. */
+int f_odd(int n), f_push(int n), f_load(int n), f_jump(int n), f_test(int n);
+__asm__(".text\n"
+	"f_odd: pushfq; pop %rax; lea 1(%rdi), %eax; ret\n"
+	"f_push: push %rdi; mov %rdi, seen(%rip); pop %rax; inc %eax; ret\n"
+	"f_load: mov seen(%rip), %rax; lea 1(%rdi), %eax; ret\n"
+	"f_jump: jmp 1f; nop\n"
+	"1: mov %rdi, seen(%rip); lea 1(%rdi), %eax; ret\n"
+	"f_test: test $1, %dil\n"
+	"f_jcc: jz 1f; mov %rdi, seen(%rip); lea 1(%rdi), %eax; ret\n"
+	"1: lea 1(%rdi), %eax; ret\n"
+	".data\n"
+	".balign 8\n"
+	"seen: .quad 0\n"
+	".text\n");
+
+static const struct {
+	const char *name;
+	int (*fn)(int);
+} functions[] = {
+	{ "f_out", f_out },  { "f_push", f_push }, { "f_load", f_load },    { "f_jump", f_jump },
+	{ "f_jcc", f_test }, { "odd", f_odd },	   { "traced odd", f_odd },
+};
 
 /* Returns in the child: 0, it is traced.  The tracer exits as the child does. */
 static int trace(void)
@@ -36,15 +61,19 @@ static int trace(void)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
+	int (*fn)(int) = f_out;
 	long sum = 0;
 
 	if ((!strcmp(how, "unlink") || !strcmp(how, "other")) && unlink(argv[0]))
 		return 2;
-	if (!strcmp(how, "traced") && trace())
+	if (!strncmp(how, "traced", 6) && trace())
 		return 2;
 	if (argc > 2 && (chroot(argv[2]) || chdir("/")))
 		return 2;
+	for (unsigned i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!strcmp(how, functions[i].name))
+			fn = functions[i].fn;
 	for (int i = 0; i < 1000; i++)
-		sum += f_out(i);
+		sum += fn(i);
 	return sum != 500500;
 }

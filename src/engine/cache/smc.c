@@ -383,7 +383,37 @@ void ap_smc_serialize(void)
 	ap_lock_drop(&ap_proc.lock);
 }
 
-void ap_smc_poked(void)
+static bool is_poked(u64 start, u64 end, bool if_unknown)
 {
+	struct ap_board *b = ap_proc.board;
+	u32 n = __atomic_load_n(&b->npoked, __ATOMIC_ACQUIRE);
+	u64 from;
+
+	for (u32 i = 0; i < n && i < AP_POKED_N; i++) {
+		from = __atomic_load_n(&b->poked[i].start, __ATOMIC_ACQUIRE);
+		if (from ? from <= start && b->poked[i].end >= end : if_unknown)
+			return true;
+	}
+	return if_unknown && n > AP_POKED_N;
+}
+
+bool ap_smc_may_be_poked(u64 pc)
+{
+	return is_poked(pc, pc + 1, true);
+}
+
+void ap_smc_poked(u64 start, u64 end)
+{
+	struct ap_board *b = ap_proc.board;
+	u32 i = is_poked(start, end, false) ? AP_POKED_N : b->npoked;
+
+	if (i < AP_POKED_N)
+		i = __atomic_fetch_add(&b->npoked, 1, __ATOMIC_ACQ_REL);
+	else if (!is_poked(start, end, false))
+		b->npoked = AP_POKED_N + 1;
+	if (i < AP_POKED_N) {
+		b->poked[i].end = end;
+		__atomic_store_n(&b->poked[i].start, start, __ATOMIC_RELEASE);
+	}
 	__atomic_fetch_add(&ap_proc.board->code_gen, 1, __ATOMIC_ACQ_REL);
 }

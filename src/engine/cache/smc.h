@@ -47,6 +47,8 @@ void ap_smc_mend(void);
  */
 void ap_smc_serialize(void);
 /* This process has changed the code of another, or its own past all protection. */
-void ap_smc_poked(void);
+void ap_smc_poked(u64 start, u64 end);
+/* Can what is read at pc be what another task of the session has written there? */
+bool ap_smc_may_be_poked(u64 pc);
 
 #endif

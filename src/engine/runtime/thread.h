@@ -64,9 +64,10 @@ struct ap_thread_feed;
 /* data.c: an instruction on its way, and what it touches of what is watched. */
 struct ap_data_note {
 	u64 pc;
-	u32 hits;    /* watches, as bits */
-	bool is_due; /* the note is valid */
-	bool is_rep; /* by its iterations: what follows */
+	u32 hits;      /* watches, as bits */
+	u32 more_hits; /* of an instruction that was executed behind it at once */
+	bool is_due;   /* the note is valid */
+	bool is_rep;   /* by its iterations: what follows */
 	bool is_ecx;
 	u8 nstrings;
 	u64 rcx; /* before it */
@@ -180,7 +181,9 @@ struct ap_thread {
 	u32 parked;	      /* native.c: 1 out of the cache for good, 2 and natively on its way */
 	u64 native_pc;	      /* engine jumped here natively to raise a fault; 0 otherwise */
 	u8 probed[3][16];     /* probed.c: code that is executed with AP_TRIAL_PROBED */
-	u64 tsc_seen;	      /* fixed.c: retired when it last asked for the time stamp counter */
+	u32 probed_hits
+		[2]; /* watched data that what may follow it accesses: behind it, and where it branches to */
+	u64 tsc_seen; /* fixed.c: retired when it last asked for the time stamp counter */
 	u32 on_trial; /* with native_pc: enum ap_trial, why the CPU executes what is there */
 
 	/* System calls: owned by syscall*.c / task*.c */

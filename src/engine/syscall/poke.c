@@ -127,6 +127,17 @@ static u64 total(u64 v, u64 n)
 	return sum;
 }
 
+static void note_poked(const struct ap_call *c)
+{
+	struct iov_cursor to = { .v = c->a[3], .n = c->a[4] };
+
+	if (c->nr == AP_NR_ptrace)
+		ap_smc_poked(c->a[2], c->a[2] + sizeof(u64));
+	else
+		for (bool ok = load(&to); ok; ok = advance(&to, to.now.size))
+			ap_smc_poked(to.now.at, to.now.at + to.now.size);
+}
+
 s64 ap_call_poke(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret = c->nr == AP_NR_ptrace ? ap_call_ptrace(t, c) : ap_call_pass(t, c);
@@ -138,6 +149,6 @@ s64 ap_call_poke(struct ap_thread *t, struct ap_call *c)
 		ap_peek_registers(c);
 	if (ret >= 0 && (c->nr == AP_NR_process_vm_writev || c->a[0] == PTRACE_POKETEXT ||
 			 c->a[0] == PTRACE_POKEDATA))
-		ap_smc_poked();
+		note_poked(c);
 	return ret;
 }

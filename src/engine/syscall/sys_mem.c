@@ -553,7 +553,10 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
 		fd = c->a[2];
 	if (ap_procfs_is_mem((s32)fd)) {
-		ap_smc_poked();
+		if (c->nr == AP_NR_pwrite64)
+			ap_smc_poked(c->a[3], c->a[3] + (u64)ret);
+		else
+			ap_smc_poked(0, UINT64_MAX);
 		ap_smc_serialize();
 	}
 	ap_alias_drop_file((s32)fd);

@@ -262,8 +262,8 @@ static void settle(struct ap_thread *t, bool has_run)
 		return;
 	}
 	for (u32 k = 0; (has_run || t->regs.rip != d->pc) && k < AP_WATCH_MAX; k++)
-		if (d->hits >> k & 1)
-			ap_watch_add(t, (s32)k, 1);
+		if ((d->hits | d->more_hits) >> k & 1)
+			ap_watch_add(t, (s32)k, (d->hits >> k & 1) + (d->more_hits >> k & 1));
 }
 
 static void after_exit(struct ap_thread *t, enum ap_left how)

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/cache/region.h"
+#include "engine/cache/smc.h"
 #include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
@@ -332,21 +333,13 @@ static bool is_plain(const struct insn *in)
 	return i->kind <= AP_I_RET;
 }
 
-/* It may access what is watched, which only the engine sees. */
-static bool is_data(const struct insn *in)
-{
-	struct ap_access list[AP_ACCESS_MAX];
-
-	return ap_proc.data && ap_insn_accesses(&in->i, in->code, list);
-}
-
 /* What follows an instruction that the kernel may have emulated; false: it may not be executed as well. */
 static bool may_follow(struct ap_thread *t, u32 which, u64 pc, bool one_way)
 {
 	struct insn in;
 
 	if (!read_for(t, which, pc) || !decode(&in, t, which, pc) || !is_plain(&in) ||
-	    in.code[0] == INT3 || is_at(pc) || ap_watch_is_at(pc) || is_data(&in))
+	    in.code[0] == INT3 || is_at(pc) || ap_watch_is_at(pc))
 		return false;
 	return !one_way || in.i.kind == AP_I_OTHER;
 }
@@ -356,7 +349,7 @@ static bool may_visit(struct ap_thread *t, u64 pc)
 {
 	struct insn in;
 
-	if (!read_for(t, HERE, pc) || !decode(&in, t, HERE, pc) || !is_plain(&in) || is_data(&in))
+	if (!read_for(t, HERE, pc) || !decode(&in, t, HERE, pc) || !is_plain(&in))
 		return false;
 	if (is_indirect(&in)) /* never emulated */
 		return true;
@@ -364,6 +357,40 @@ static bool may_visit(struct ap_thread *t, u64 pc)
 		return may_follow(t, NEXT, next_of(&in), false);
 	return may_follow(t, NEXT, next_of(&in), true) &&
 	       may_follow(t, OTHER, target_of(&in), true);
+}
+
+/* So much it takes from the stack pointer where the kernel emulates it; nothing else that it emulates changes what addresses are made of. */
+static u64 pushed(const struct insn *in)
+{
+	bool is_push = !in->i.map && (in->i.opcode & 0xf8) == 0x50;
+
+	return is_push || in->i.kind == AP_I_CALL ? sizeof(u64) : 0;
+}
+
+static u32 hits_at(struct ap_thread *t, u64 pc, u64 taken)
+{
+	t->data.is_due = false;
+	t->regs.gpr[AP_RSP] -= taken;
+	ap_clients_before_alone(t, pc);
+	t->regs.gpr[AP_RSP] += taken;
+	return t->data.is_due ? t->data.hits : 0;
+}
+
+/* Which watched data it is about to access, and what may be executed behind it.  That counts when it is back. */
+static void note_data(struct ap_thread *t, u64 pc)
+{
+	struct ap_data_note own;
+	struct insn in;
+
+	t->probed_hits[0] = t->probed_hits[1] = 0;
+	if (ap_likely(!ap_proc.data) || !decode(&in, t, HERE, pc))
+		return;
+	own = (struct ap_data_note){ .pc = pc, .hits = hits_at(t, pc, 0), .is_due = true };
+	if (!is_indirect(&in))
+		t->probed_hits[0] = hits_at(t, next_of(&in), pushed(&in));
+	if (is_cond(&in))
+		t->probed_hits[1] = hits_at(t, target_of(&in), 0);
+	t->data = own;
 }
 
 /*
@@ -388,8 +415,8 @@ static bool execute(struct ap_thread *t, u64 pc)
 		ap_cache_invalidate(pc, pc + 1);
 	}
 	may = is_there && may_visit(t, pc);
-	if (is_there && !may &&
-	    t->traced.how) { /* more likely it is the tracer's, which wants its SIGTRAP */
+	if (is_there && !may && t->traced.how &&
+	    ap_smc_may_be_poked(pc)) { /* the tracer wants its SIGTRAP */
 		forget(pc, pc + 1);
 		ap_cache_invalidate(pc, pc + 1);
 		remember(pc, INT3);
@@ -398,6 +425,7 @@ static bool execute(struct ap_thread *t, u64 pc)
 	ap_lock_drop(&ap_proc.lock);
 	if (!may)
 		return is_there;
+	note_data(t, pc);
 	t->native_pc = pc;
 	t->on_trial = AP_TRIAL_PROBED;
 	ap_gate_native_step(t);
@@ -408,6 +436,8 @@ static void count(struct ap_thread *t, const struct insn *in, bool is_taken)
 	u64 base = ap_rec_vec(AP_REC_PLAIN);
 	struct ap_vec vec;
 
+	if (!(ap_proc.flags & AP_F_COUNT))
+		return;
 	if (is_cond(in))
 		base = ap_rec_vec(is_taken ? AP_REC_JCC_T : AP_REC_JCC_NT);
 	else if (is_direct(in))
@@ -437,8 +467,7 @@ static void trial_done(struct ap_thread *t)
 	struct insn in, next;
 	bool by_target = false;
 
-	if (rip == t->native_pc || !(ap_proc.flags & AP_F_COUNT) ||
-	    !decode(&in, t, HERE, t->native_pc))
+	if (rip == t->native_pc || !decode(&in, t, HERE, t->native_pc))
 		return;
 	if (leads_to(&in, rip)) {
 		count(t, &in, is_taken_to(&in, rip));
@@ -448,6 +477,7 @@ static void trial_done(struct ap_thread *t)
 		by_target = !decode(&next, t, NEXT, next_of(&in)) || !leads_to(&next, rip);
 	if (!decode(&next, t, by_target ? OTHER : NEXT, by_target ? target_of(&in) : next_of(&in)))
 		return;
+	t->data.more_hits = t->probed_hits[by_target];
 	count(t, &in, by_target);
 	count(t, &next, is_taken_to(&next, rip));
 }
