@@ -236,6 +236,8 @@ void rig_engine(struct rig_run *run)
 	}
 	read_end(run, status);
 	rig_session_sum(&s, run->counts);
+	if (rig.look)
+		rig.look(&s);
 	rig_session_end(&s);
 }
 
@@ -289,6 +291,8 @@ bool rig_engine_signal(struct rig_run *run, int sig, u32 n)
 		status = rig_child_finish(pid, sig);
 	read_end(run, status);
 	rig_session_sum(&s, run->counts);
+	if (rig.look)
+		rig.look(&s);
 	rig_session_end(&s);
 	return is_sent;
 }

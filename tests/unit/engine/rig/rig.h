@@ -87,6 +87,12 @@ struct rig_trace {
 	struct rig_step *step;
 };
 
+/* session.c: the session of one run, which the child gets by its descriptors. */
+struct rig_session {
+	int head_fd, party_fd;
+	struct ap_session *head;
+	char *party;
+};
 /* The code, the registers that it begins with, and what the session is like; by rig_load(), then as the test wants it. */
 struct rig {
 	struct ap_regs regs;
@@ -94,6 +100,7 @@ struct rig {
 	u64 hidden_flags;				    /* that rig_find() does not compare */
 	bool is_writable;				    /* the code */
 	void (*fill)(struct ap_session *head, void *party); /* more of the session's files */
+	void (*look)(const struct rig_session *s);	    /* at the end of an engine's run */
 	void (*prepare)(void); /* in each child, before it runs the code */
 };
 extern struct rig rig;
@@ -122,12 +129,6 @@ u32 rig_find(const struct rig_trace *trace, u32 from, const struct rig_run *run)
 bool rig_same_regs(const struct ap_regs *is, const struct ap_regs *want);
 bool rig_same_counts(const u64 *is, const u64 *want); /* of RIG_KINDS */
 
-/* session.c: the session of one run, which the child gets by its descriptors. */
-struct rig_session {
-	int head_fd, party_fd;
-	struct ap_session *head;
-	char *party;
-};
 void rig_session_make(struct rig_session *s);
 void rig_session_end(struct rig_session *s);
 void rig_session_sum(const struct rig_session *s, u64 counts[AP_RAW_N]);
