@@ -80,7 +80,7 @@ changes()
 	: >"said.$mode"
 	"$@" sh -c "$PROGRAMS/trust_change $mode >said.$mode; exit 0" 2>"err.$mode" &
 	session=$!
-	check "$mode: it has changed" wait_for 30 sh -c "[ \$(wc -l <said.$mode) = $n ]" || note "$(cat "err.$mode")"
+	check "$mode: it has changed" wait_for 60 sh -c "[ \$(wc -l <said.$mode) = $n ]" || note "$(cat "err.$mode")"
 	mapfile -t pids <"said.$mode"
 	# a child's image first
 	[ "$n" != 2 ] || [ "$mode" = family ] || [ "$(cat "/proc/${pids[0]}/comm")" = trust_reach ] || pids=("${pids[1]}" "${pids[0]}")
@@ -154,6 +154,10 @@ for mode in full again; do
 	has table.$mode "not counted from here on: .*trust_change: its credentials change, and it can make no memory of its own" \
 		"$mode: which is said"
 done
+changes many 1 "$ANYPERF" stat -x, -o table.many -e instructions --
+is "$(files "${pids[0]}")" "0 0" "many: more threads than a segment has places do not go, and have nothing of the session"
+ends many
+has table.many "not counted from here on: .*trust_change: its credentials change, and it has too many threads" "many: which is said"
 changes shared 3 "$ANYPERF" stat -x, -o table.shared -e instructions --
 for i in 0 1 2; do
 	is "$(files "${pids[i]}")" "0 0" "shared: what shares descriptors with another's process has nothing of the session, process $i"

@@ -22,6 +22,7 @@
  *	trust_change same	it asks for the groups and capabilities that it has
  *	trust_change shared	its child shares its descriptors and changes; all pids are said: that one's, and of a later child
  *	trust_change later	it says its pid first, and waits for something to read
+ *	trust_change many	it has more threads than a segment has places, and one changes
  *	trust_change perf	it has mapped a perf event
  */
 #include <errno.h>
@@ -94,6 +95,32 @@ static int threads(int is_raw)
 		return 2;
 	if (!is_raw)
 		return changes_and_stays();
+	return syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) ? 2 : stays();
+}
+
+/* Those that are beyond the segment's count in others' (AP_SLOT_MAX). */
+#define MANY 820
+
+static int nwaiting;
+
+static void *is_one_of_many(void *arg)
+{
+	__atomic_fetch_add(&nwaiting, 1, __ATOMIC_RELAXED);
+	return waits(arg);
+}
+
+static int many(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 65536))
+		return 2;
+	for (int n = 0; n < MANY; n++)
+		if (pthread_create(&t, &attr, is_one_of_many, NULL))
+			return 2;
+	while (__atomic_load_n(&nwaiting, __ATOMIC_RELAXED) < MANY)
+		usleep(1000);
 	return syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) ? 2 : stays();
 }
 
@@ -360,6 +387,8 @@ int main(int argc, char **argv)
 		return same();
 	if (!strcmp(mode, "later"))
 		return later();
+	if (!strcmp(mode, "many"))
+		return many();
 	if (!strcmp(mode, "perf"))
 		return perf();
 	return 2;

@@ -266,6 +266,45 @@ static void signals_go_to_tasks_alone(void)
 	EXPECT(!ap_owner_signal(&sv, seg, pid, pid, &info));
 }
 
+/* A process of that number, which has nothing to do with the session; -1: it cannot be had. */
+static pid_t of_number(pid_t pid)
+{
+	struct {
+		u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+		u64 set_tid, set_tid_size, cgroup;
+	} args = { .exit_signal = SIGCHLD, .set_tid = (u64)(uintptr_t)&pid, .set_tid_size = 1 };
+	pid_t got = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	while (!got)
+		pause();
+	return got;
+}
+
+/* The task has ended, and its number is a stranger's: what stands in the segment, and what was known of the task, says that number still. */
+static void a_number_that_is_used_again_is_no_task(void)
+{
+	siginfo_t info = { .si_signo = SIGTERM, .si_code = AP_NUDGE_CODE };
+	pid_t pid, other;
+	int status;
+
+	open_session();
+	pid = mapper(getuid());
+	sv.command = pid;
+	EXPECT(ap_owner_is(&sv, seg, pid));
+	end(pid);
+	sv.command = 0;
+	other = of_number(pid);
+	if (other < 0)
+		tap_lack("the number of a process cannot be chosen here");
+	REQUIRE(other == pid);
+	EXPECT_U64(ap_owner_of(&sv, seg), 0);
+	EXPECT(!ap_owner_is(&sv, seg, pid));
+	EXPECT(!ap_owner_is_child(&sv, seg, pid));
+	EXPECT(!ap_owner_signal(&sv, seg, pid, pid, &info));
+	EXPECT(waitpid(pid, &status, WNOHANG) == 0);
+	end(pid);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -278,6 +317,7 @@ int main(int argc, char **argv)
 		TAP(tasks_and_their_children_are),
 		TAP(init_is_no_task),
 		TAP(signals_go_to_tasks_alone),
+		TAP(a_number_that_is_used_again_is_no_task),
 		{ 0 },
 	};
 
