@@ -408,3 +408,45 @@ void ap_clients_follow(struct ap_thread *t, bool is_data)
 	FOR_EACH(c, those_on(), follow)
 	c->follow(t, is_data);
 }
+
+enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap_signal_at *at)
+{
+	enum ap_signal_verdict verdict = AP_SIGNAL_OTHERS;
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), on_signal)
+	{
+		verdict = c->on_signal(t, at);
+		if (verdict != AP_SIGNAL_OTHERS)
+			break;
+	}
+	return verdict;
+}
+
+bool ap_clients_own_code(u64 pc)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), owns_code)
+	if (c->owns_code(pc))
+		return true;
+	return false;
+}
+
+void ap_clients_stores_into_code(struct ap_thread *t, const struct ap_where *w)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), stores_into_code)
+	c->stores_into_code(t, w);
+}
+
+bool ap_clients_are_held_up(struct ap_thread *t, bool is_in_code)
+{
+	const struct ap_client *c;
+	bool any = false;
+
+	FOR_EACH(c, those_on(), is_held_up)
+	any |= c->is_held_up(t, is_in_code);
+	return any;
+}

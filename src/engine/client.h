@@ -21,6 +21,9 @@
 #include "engine/runtime/proc.h"
 
 struct ap_call;
+struct ap_siginfo;
+struct ap_ucontext;
+struct ap_where;
 struct ap_emit;
 struct ap_sb_insn;
 struct ap_thread;
@@ -58,6 +61,21 @@ enum ap_verdict {
 	AP_ENTRY_STEP,	    /* it has dropped the lock: one instruction is executed alone */
 	AP_ENTRY_NO_MEMORY, /* the lock is held still */
 	AP_ENTRY_USE,	    /* choose_block() has found one */
+};
+
+/* What the kernel has called the handler for. */
+struct ap_signal_at {
+	u32 sig;
+	const struct ap_siginfo *info;
+	struct ap_ucontext *uc;
+	u64 pc;
+	bool is_fault; /* of the instruction at pc, as far as the signal can tell */
+};
+
+enum ap_signal_verdict {
+	AP_SIGNAL_OTHERS,   /* it is not this client's */
+	AP_SIGNAL_DONE,	    /* the thread goes on where it was */
+	AP_SIGNAL_COME_OUT, /* and comes to the dispatcher soon, if it is in translated code */
 };
 
 struct ap_client {
@@ -141,6 +159,19 @@ struct ap_client {
 	/* async, always.  The CPU has executed what AP_TRIAL_PROBED was for, as far as t->regs say. */
 	void (*trial_done)(struct ap_thread *t);
 
+	/*
+	 * async, all of these: in the handler, with all signals blocked.
+	 *
+	 * always.  A signal that may be the client's own: the kernel may tell of an event before the thread has looked at its samplers.
+	 */
+	enum ap_signal_verdict (*on_signal)(struct ap_thread *t, const struct ap_signal_at *at);
+	/* Is that code of the client's, beside the cache and the engine's image? */
+	bool (*owns_code)(u64 pc);
+	/* The instruction at *w, a store into code, is executed alone, and not in the block that it was met in. */
+	void (*stores_into_code)(struct ap_thread *t, const struct ap_where *w);
+	/* A signal waits in the kernel, blocked.  Must the thread come out?  is_in_code: it is in the cache. */
+	bool (*is_held_up)(struct ap_thread *t, bool is_in_code);
+
 	/* free.  A call that changes mappings was made. */
 	void (*mapped)(const struct ap_call *c, s64 ret);
 	/* free, always; while ap_tracepoints_are_on().  A tracepoint is passed n times; below 0: taken back. */
@@ -210,6 +241,10 @@ void ap_clients_not_run(struct ap_thread *t);
 bool ap_clients_is_unreadable(u64 pc);
 bool ap_clients_led_to(u64 from, u64 to);
 void ap_clients_trial_done(struct ap_thread *t);
+enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap_signal_at *at);
+bool ap_clients_own_code(u64 pc);
+void ap_clients_stores_into_code(struct ap_thread *t, const struct ap_where *w);
+bool ap_clients_are_held_up(struct ap_thread *t, bool is_in_code);
 void ap_clients_mapped(const struct ap_call *c, s64 ret);
 void ap_clients_tracepoint(struct ap_thread *t, enum ap_trace_id id, s64 n);
 void ap_clients_call_begins(struct ap_thread *t, u64 nr);

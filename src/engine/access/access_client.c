@@ -4,8 +4,10 @@
  * read where somebody wants to know.
  */
 #include "engine/access/feed.h"
+#include "engine/access/feed_code.h"
 #include "engine/client.h"
 #include "engine/runtime/engine.h"
+#include "engine/signal/signal.h"
 
 static const struct ap_client *self;
 
@@ -78,6 +80,24 @@ static void follow(struct ap_thread *t, bool is_data)
 		ap_feed_follow(t);
 }
 
+/* The log is full: the thread goes on in it. */
+static enum ap_signal_verdict on_full_log(struct ap_thread *t, const struct ap_signal_at *at)
+{
+	if (ap_likely(!t->feed) || at->sig != AP_SIGSEGV || !at->is_fault ||
+	    !ap_cache_contains(at->pc) || !ap_feed_fault(t, at->info->addr, &at->uc->mc))
+		return AP_SIGNAL_OTHERS;
+	return ap_feed_wants_out(t) ? AP_SIGNAL_COME_OUT : AP_SIGNAL_DONE;
+}
+
+static bool is_held_up(struct ap_thread *t, bool is_in_code)
+{
+	if (!ap_feed_must_step(t))
+		return false;
+	if (is_in_code)
+		ap_feed_open(t);
+	return true;
+}
+
 AP_CLIENT(ap_access_client)
 {
 	self = c;
@@ -88,5 +108,8 @@ AP_CLIENT(ap_access_client)
 	c->before_entry = before_entry;
 	c->before_entry_alone = before_entry_alone;
 	c->follow = follow;
+	c->on_signal = on_full_log;
+	c->owns_code = ap_feed_code_contains;
+	c->is_held_up = is_held_up;
 	kinds_changed();
 }

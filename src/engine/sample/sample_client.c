@@ -7,6 +7,7 @@
 #include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/sample/lane.h"
+#include "engine/signal/signal.h"
 
 static const struct ap_client *self;
 
@@ -209,6 +210,32 @@ static bool before_entry_alone(struct ap_thread *t)
 	return true;
 }
 
+/*
+ * What the kernel tells of is noted with the pc at which it was; the sample is taken where the registers are
+ * the program's, which mostly is right here; else the thread steps there.  Of the engine's own page faults nobody wants to know.
+ */
+static enum ap_signal_verdict on_prompt(struct ap_thread *t, const struct ap_signal_at *at)
+{
+	struct ap_where w;
+	bool is_code;
+	u32 kind;
+
+	if (ap_likely(!ap_prompt_is(at->sig, at->info)))
+		return AP_SIGNAL_OTHERS;
+	kind = (u32)ap_sig_perf_data(at->info) - (u32)AP_PROMPT_DATA(0);
+	is_code = ap_cache_locate(at->pc, &w);
+	if (!is_code && kind != AP_PROMPT_CLOCK)
+		return AP_SIGNAL_DONE;
+	ap_prompt_note(t, kind, is_code && !w.in_stub ? w.app_pc : 0, at->info->addr);
+	return AP_SIGNAL_COME_OUT;
+}
+
+static void stores_into_code(struct ap_thread *t, const struct ap_where *w)
+{
+	if (t->walked)
+		ap_branches_note_before(t, w);
+}
+
 AP_CLIENT(ap_sample_client)
 {
 	self = c;
@@ -225,6 +252,8 @@ AP_CLIENT(ap_sample_client)
 	c->enter = enter_block;
 	c->arrive_alone = arrive_alone;
 	c->before_entry_alone = before_entry_alone;
+	c->on_signal = on_prompt;
+	c->stores_into_code = stores_into_code;
 	if (ap_proc.nlanes)
 		ap_client_on(c);
 }

@@ -8,11 +8,8 @@
  * and so takes no lock and calls nothing that is not async-safe.  What it does to the thread it does
  * by editing the kernel's frame.
  */
-#include "engine/access/feed.h"
-#include "engine/access/feed_code.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
-#include "engine/sample/lane.h"
 #include "engine/signal/signal.h"
 
 #define NR_rt_sigqueueinfo 129
@@ -242,8 +239,7 @@ static void fault_in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo
 	    ap_smc_is_protected(info->addr)) {
 		t->sig_depth = 1; /* as if ap_sig_block_all had been called */
 		t->sig_outer = t->pend_mask;
-		if (t->walked)
-			ap_branches_note_before(t, &w);
+		ap_clients_stores_into_code(t, &w);
 		send_to(t, uc, ap_sig_smc_entry);
 		return;
 	}
@@ -307,10 +303,8 @@ static void in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo *info
 	}
 	if (is_virtually_blocked(t, sig)) {
 		postpone(t, sig, info, uc);
-		if (ap_feed_must_step(t)) {
-			ap_feed_open(t);
+		if (ap_clients_are_held_up(t, true))
 			come_out(t, uc);
-		}
 		return;
 	}
 	take(t, sig, info, uc);
@@ -445,7 +439,8 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 	}
 	if (t->pending || is_virtually_blocked(t, sig) || (is_sync(sig) && t->sig_depth)) {
 		postpone(t, sig, info, uc);
-		if (ap_feed_must_step(t) && within(pc, ap_gate_enter_start, ap_gate_enter_end))
+		if (within(pc, ap_gate_enter_start, ap_gate_enter_end) &&
+		    ap_clients_are_held_up(t, false))
 			send_to(t, uc, (const void *)ap_gate_abandon);
 		return;
 	}
@@ -587,34 +582,19 @@ static void nudged(struct ap_thread *t, struct ap_ucontext *uc)
 	come_out(t, uc);
 }
 
-/*
- * What the kernel tells of is noted with the pc at which it was; the sample is taken where the registers are
- * the program's, which mostly is right here; else the thread steps there.  Of the engine's own page faults nobody wants to know.
- */
-static void prompted(struct ap_thread *t, const struct ap_siginfo *info, struct ap_ucontext *uc)
+/* A client's own signal: true where it is one. */
+static bool is_clients(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
+		       struct ap_ucontext *uc)
 {
-	u32 kind = (u32)ap_sig_perf_data(info) - (u32)AP_PROMPT_DATA(0);
-	struct ap_where w;
-	bool is_code = ap_cache_locate(pc_of(uc), &w);
+	const struct ap_signal_at at = {
+		.sig = sig, .info = info, .uc = uc, .pc = pc_of(uc), .is_fault = is_fault(sig, info)
+	};
+	enum ap_signal_verdict verdict = ap_clients_on_signal(t, &at);
 
-	if (!is_code && kind != AP_PROMPT_CLOCK)
-		return;
-	ap_prompt_note(t, kind, is_code && !w.in_stub ? w.app_pc : 0, info->addr);
-	if (!ap_cache_contains(pc_of(uc)) || t->stepping || t->pending)
-		return; /* it comes to the dispatcher by itself */
-	come_out(t, uc);
-}
-
-/* The log of what the models are fed: the thread goes on in it. */
-static bool is_full_log(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
-			struct ap_ucontext *uc)
-{
-	if (ap_likely(!t->feed) || sig != AP_SIGSEGV || !is_fault(sig, info) ||
-	    !ap_cache_contains(pc_of(uc)) || !ap_feed_fault(t, info->addr, &uc->mc))
-		return false;
-	if (ap_unlikely(ap_feed_wants_out(t)) && !t->stepping && !t->pending)
-		come_out(t, uc);
-	return true;
+	if (verdict == AP_SIGNAL_COME_OUT && ap_cache_contains(pc_of(uc)) && !t->stepping &&
+	    !t->pending)
+		come_out(t, uc); /* else it comes to the dispatcher by itself */
+	return verdict != AP_SIGNAL_OTHERS;
 }
 
 /* The supervisor wants to know: it passes on what is sent to it, but not what was sent to both. */
@@ -638,24 +618,21 @@ void ap_sig_master(u32 sig, struct ap_siginfo *info, struct ap_ucontext *uc)
 	__asm__ volatile("pushfq; andl $0xfffbffff, (%%rsp); popfq" ::: "cc", "memory");
 	ap_fp_note(uc->mc.fpstate);
 	count_fault(t, sig, info, uc, 1);
-	if (ap_unlikely(ap_sig_change_mask(sig, uc)) || is_full_log(t, sig, info, uc) ||
-	    ap_traced_is_lost(t, sig, pc_of(uc)))
+	if (ap_unlikely(ap_sig_change_mask(sig, uc)) || ap_traced_is_lost(t, sig, pc_of(uc)))
 		return;
 	if (ap_unlikely(ap_sig_is_nudge(sig, info))) {
 		nudged(t, uc);
 		return;
 	}
-	if (ap_unlikely(ap_prompt_is(sig, info))) {
-		prompted(t, info, uc);
+	if (is_clients(t, sig, info, uc))
 		return;
-	}
 	if (info->code == AP_SI_USER && sig < AP_HEARD_N && AP_HEARD & AP_SIG_BIT(sig))
 		note_sent(t, sig, info);
 	if (t->stepping && while_stepping(t, sig, info, uc))
 		return;
 	if (ap_cache_contains(pc_of(uc)))
 		in_cache(t, sig, info, uc);
-	else if (ap_in_blob(pc_of(uc)) || ap_feed_code_contains(pc_of(uc)))
+	else if (ap_in_blob(pc_of(uc)) || ap_clients_own_code(pc_of(uc)))
 		in_blob(t, sig, info, uc);
 	else
 		in_program(t, sig, info, uc);
