@@ -7,7 +7,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-for p in flags_patched gs_addr32 stack_code; do
+for p in flags_patched gs_addr32 stack_code self_unpack; do
 	run "$ANYPERF" stat -x, -e instructions -o "$tmp/table" -- "$PROGRAMS/$p"
 	is "$status" 0 "$p: status"
 	is "$(cat "$tmp/out")" "$p: ok" "$p: output"

@@ -15,7 +15,7 @@
 
 for name in and_few rep_stosb branches nested_calls plt_entries mid_insn fault_mid signal_mid fork_count fork_heirs \
 	vfork_exec threads_count threads_exit stop_cont restarts wild_jump shadow flags_live \
-	odd_prefixes page_cross redzone smc_store fs_gs rdtsc_cpuid c_static c_dynamic \
+	odd_prefixes page_cross redzone smc_store self_unpack fs_gs rdtsc_cpuid c_static c_dynamic \
 	setjmp_sig ucontext_switch undefined locked loads_stores fp_ops fp_wide rep_iter; do
 	compare_with_oracle "$name" "$PROGRAMS/$name"
 done
