@@ -196,7 +196,7 @@ static int forks(void)
 	struct seccomp_notif_resp says = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 	struct pollfd comes = { .events = POLLIN };
 	pthread_t changer, forker;
-	pid_t pid;
+	pid_t pid = 0;
 
 	if (setresuid(NOBODY, NOBODY, 0) || pipe(asked) || pipe(born) ||
 	    pthread_create(&forker, NULL, is_asked, NULL) ||
@@ -215,6 +215,9 @@ static int forks(void)
 	}
 	says.id = asks.id;
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &says) || pthread_join(changer, NULL))
+		return 2;
+	/* who ends it ends its children first: they are there */
+	if (!pid && read(born[0], &pid, sizeof(pid)) != sizeof(pid))
 		return 2;
 	return stays();
 }
