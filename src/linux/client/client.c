@@ -33,6 +33,7 @@ struct ap_event_client *ap_client_new(struct ap_supervisor *sv, const struct ap_
 	if (c) {
 		c->sv = sv;
 		c->run = run;
+		sv->tell_part = ap_client_tell_part;
 	}
 	return c;
 }

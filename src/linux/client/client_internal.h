@@ -8,7 +8,7 @@
 #include "core/core.h"
 #include "linux/client/client.h"
 #include "linux/host/host.h"
-#include "linux/run/supervisor.h"
+#include "linux/session/state.h"
 
 struct ap_client_event {
 	struct ap_event_client *client;

@@ -5,7 +5,11 @@
  * docs/design/service.md.
  *
  *   host.c        making it, the small operations
- *   host_task.c   tasks: where they count, fork, exec, end
+ *   host_slot.c   segments, slots and what they have counted
+ *   host_name.c   what tasks are called, and whether it is so
+ *   host_task.c   tasks: made, named, placed, ended
+ *   host_life.c   what follows from all that, in order
+ *   host_order.c  what tasks are asked to tell
  *   host_find.c   tasks by the names that others use for them
  *   host_asked.c  which slots ask
  *   host_serve.c  requests
@@ -29,8 +33,8 @@
 
 #include <sys/types.h>
 
-#include "abi/cpuid.h"
 #include "base/types.h"
+#include "linux/session/machine.h"
 
 struct ap_event;
 struct ap_host;
@@ -50,20 +54,6 @@ struct ap_host_config {
 };
 
 u32 ap_host_count_cpus(void);
-/* machine.c: the machine that is modelled where none is asked for. */
-const struct ap_machine *ap_machine_default(void);
-/* Kinds of what the machine does not have. */
-u64 ap_machine_absent(const struct ap_machine *m);
-/* cpu_id.c: whose raw codes events have; the CPU, NULL where that is the CPU that we run on. */
-enum ap_cpu ap_host_cpu(void);
-/* What CPUID says. */
-struct ap_cpuid ap_cpu_ask(u32 leaf, u32 subleaf);
-const struct ap_cpu_id *ap_host_cpu_id(void);
-enum ap_cpu ap_cpu_of_id(const struct ap_cpu_id *id);
-/* --machine names a machine: NULL or one that is no CPU's leaves the host's. */
-void ap_cpu_id_of_machine(const char *name);
-/* The built-in machine that is nearest to the CPU. */
-const char *ap_cpu_id_machine(void);
 AP_MUST_CHECK int ap_host_new(struct ap_host **out, struct ap_supervisor *sv,
 			      const struct ap_host_config *config);
 void ap_host_free(struct ap_host *host);

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <string.h>
 
-#include "linux/client/client_internal.h"
 #include "linux/host/host_internal.h"
 
 /* Requests do the same before and after they are served. */
@@ -127,5 +126,5 @@ void ap_host_client_part(void *world, struct ap_event *event, const struct ap_pa
 	struct ap_host *host = world;
 
 	if (host->sv->client)
-		ap_client_tell_part(host->sv->client, event, part);
+		host->sv->tell_part(host->sv->client, event, part);
 }

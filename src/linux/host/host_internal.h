@@ -8,7 +8,8 @@
 #include "abi/service.h"
 #include "core/core.h"
 #include "linux/host/host.h"
-#include "linux/run/supervisor.h"
+#include "linux/session/state.h"
+#include "linux/task/pidns.h"
 #include "pmu/drivers.h"
 #include "sampling/ring.h"
 

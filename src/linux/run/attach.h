@@ -12,14 +12,6 @@
 
 #define AP_ATTACH_WHY 240
 
-struct ap_attached {
-	pid_t pid; /* 0: nobody */
-	u32 seg;
-	u64 base, size; /* of the engine's image in it */
-	s32 fd;		/* the party's in it, */
-	s32 head_fd;	/* and the head's */
-};
-
 /* 0, and its threads count from here on; else -errno, the reason in why, and nothing has changed. */
 AP_MUST_CHECK int ap_attach(struct ap_supervisor *sv, pid_t pid, struct ap_attached *a,
 			    char why[AP_ATTACH_WHY]);

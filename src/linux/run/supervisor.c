@@ -39,25 +39,6 @@
 #define LEVEL	  2
 #define LEVEL_MAX 3
 
-void ap_supervisor_sigset(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGCHLD);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGQUIT);
-}
-
-int ap_supervisor_watch(struct ap_supervisor *sv, int fd, u64 tag, u32 events)
-{
-	struct epoll_event ev = { .events = events, .data.u64 = tag };
-
-	if (epoll_ctl(sv->epfd, EPOLL_CTL_ADD, fd, &ev))
-		return -errno;
-	return ap_doorbell_watch(&sv->bell);
-}
-
 int ap_supervisor_init(struct ap_supervisor *sv)
 {
 	sigset_t set;

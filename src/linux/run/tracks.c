@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Segments and the processes behind them.  Each segment that was not folded yet has a track; a
- * pidfd says when its process is gone.  New segments are found by looking for them whenever
- * something happens, so a fork costs the supervisor nothing by itself.
- */
+/* Looks at all segments: their processes are found, and what is dead is folded. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/proc.h"
@@ -23,9 +17,6 @@
  */
 #define NAMING_NS 2000000000ULL
 
-/* Who has got a number takes its segment at once; numbers that were passed over are nobody's. */
-#define TAKING_NS 10000000000ULL
-
 /*
  * Programs with narrow filters keep segments in reserve (engine/thread/cradle.c), by the thousand where they have many
  * workers: looking at them all takes one part of so many of the time.
@@ -38,20 +29,8 @@
 /* A process has a segment for each AP_SLOT_MAX threads, up to 16. */
 #define SEGS_OF_ONE 32
 
-/* New ones that each party has in a look: the others are looked at the next time. */
-#define FRESH 2048
-
 /* Signals are looked at in between. */
 #define MANY_TRACKS 256
-
-/*
- * A party that no process is left of.  Its memory may go on to name segments, which are nobody's then, and are not waited for, nor
- * looked for.  Not the session owner's: what it says is of those that may do to the session what they like.
- */
-static bool is_over(const struct ap_supervisor *sv, u32 party)
-{
-	return party && sv->quiet_since[party] && ap_now_ns() - sv->quiet_since[party] > TAKING_NS;
-}
 
 /* Behind a look at all tracks. */
 static void look_for_processes(struct ap_supervisor *sv, u64 now)
@@ -70,70 +49,8 @@ static void look_for_processes(struct ap_supervisor *sv, u64 now)
 			sv->quiet_since[p] = now;
 }
 
-/* A party has at most so many segments as its file has room for. */
-static bool has_place(struct ap_supervisor *sv, u32 seg)
-{
-	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg), room = sv->track_room[party];
-	struct ap_track **more;
-
-	if (local < room)
-		return true;
-	room = room ? room : 64;
-	while (room <= local)
-		room *= 2;
-	more = realloc(sv->track_at[party], room * sizeof(struct ap_track *));
-	if (!more)
-		return false;
-	memset(more + sv->track_room[party], 0,
-	       (room - sv->track_room[party]) * sizeof(struct ap_track *));
-	sv->track_at[party] = more;
-	sv->track_room[party] = room;
-	return true;
-}
-
-struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg)
-{
-	u32 party = AP_PARTY_OF(seg), local = AP_SEG_LOCAL(seg);
-
-	return party < AP_PARTY_MAX && local < sv->track_room[party] ? sv->track_at[party][local]
-								     : NULL;
-}
-
-static int add_track(struct ap_supervisor *sv, u32 seg)
-{
-	struct ap_track *t;
-	struct ap_seg head;
-
-	if (sv->ntracks == sv->tracks_cap) {
-		u32 cap = sv->tracks_cap ? 2 * sv->tracks_cap : 64;
-		struct ap_track **more = realloc(sv->tracks, cap * sizeof(struct ap_track *));
-
-		if (!more)
-			return -ENOMEM;
-		sv->tracks = more;
-		sv->tracks_cap = cap;
-	}
-	t = has_place(sv, seg) ? calloc(1, sizeof(*t)) : NULL;
-	if (!t)
-		return -ENOMEM;
-	*t = (struct ap_track){ .seg = seg, .pidfd = -1, .since_ns = ap_now_ns() };
-	if (!ap_session_seg_read(&sv->ses, seg, &head))
-		t->parent = head.parent_seg;
-	sv->tracks[sv->ntracks++] = t;
-	sv->track_at[AP_PARTY_OF(seg)][AP_SEG_LOCAL(seg)] = t;
-	return 0;
-}
-
 /* Looks in vain that each party has at a time: a party that claims what is not so has others wait for no more than that. */
 #define VAIN_LOOKS 64
-
-static void close_pidfd(struct ap_track *t)
-{
-	/* closing takes it out of the epoll set */
-	if (t->pidfd >= 0)
-		close(t->pidfd);
-	t->pidfd = -1;
-}
 
 /* Or may be: one that cannot be looked at, for want of descriptors say, is asked about again. */
 static bool is_same_process(pid_t pid, u64 start_time)
@@ -146,23 +63,6 @@ static bool is_same_process(pid_t pid, u64 start_time)
 	if (start_time && st.start_time != start_time)
 		return false;
 	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
-}
-
-bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
-{
-	if (t->is_named && t->pid == pid && !t->is_gone)
-		return true;
-	close_pidfd(t);
-	t->is_owner = false;
-	t->is_named = true;
-	t->pid = pid;
-	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	t->is_gone = t->pidfd < 0 && errno == ESRCH;
-	/* of the end of a child of ours SIGCHLD tells */
-	if (t->pidfd >= 0 && (pid != sv->command || sv->command_ended) &&
-	    ap_supervisor_watch(sv, t->pidfd, t->seg, EPOLLIN))
-		close_pidfd(t);
-	return !t->is_gone;
 }
 
 static u32 count_of(const struct ap_supervisor *sv, pid_t pid)
@@ -225,19 +125,11 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 	}
 	/* by now it may be another process that bears the name */
 	if (ap_track_name(sv, t, pid) && !is_same_process(pid, head->start_time)) {
-		close_pidfd(t);
+		ap_track_unpin(t);
 		t->is_gone = true;
 	}
 	if (owned == AP_OWNED && !t->is_gone)
 		ap_owner_set(sv, t->seg, pid);
-}
-
-/* A look at each of them is a system call, and a party may say of a thousand segments that all their slots are in use. */
-#define FEW_SLOTS 16
-
-u32 ap_track_slots(const struct ap_track *t)
-{
-	return t->is_named ? AP_SLOT_MAX : FEW_SLOTS;
 }
 
 /* A vfork child or another process without memory of its own may outlive the segment's process. */
@@ -271,7 +163,7 @@ static bool is_given_up(const struct ap_supervisor *sv, const struct ap_track *t
 /* True when the track has nothing more to tell. */
 static bool update(struct ap_supervisor *sv, struct ap_track *t)
 {
-	const bool over = is_over(sv, AP_PARTY_OF(t->seg));
+	const bool over = ap_track_party_is_over(sv, AP_PARTY_OF(t->seg));
 	struct ap_seg head;
 	bool is_dead;
 
@@ -284,7 +176,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	t->is_taken = head.taken;
 	t->is_free = head.state == AP_SEG_FREE && !head.ns_pid && !head.pid && !t->is_gone;
 	if (t->is_free)
-		return over || (!t->is_taken && ap_now_ns() - t->since_ns > TAKING_NS);
+		return over || (!t->is_taken && ap_now_ns() - t->since_ns > AP_TRACK_TAKING_NS);
 	t->is_gone |= !t->is_named && over;
 	if (!t->is_named && !t->is_gone)
 		watch(sv, t, &head);
@@ -297,32 +189,13 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 			ap_handover_scan(sv, t);
 		return false;
 	}
-	close_pidfd(t);
+	ap_track_unpin(t);
 	if (sv->host) {
 		ap_host_adopt_last(sv->host, t->seg);
 		ap_host_seg_ended(sv->host, t->seg);
 		ap_host_files_ended(sv->host);
 	}
 	return !ap_session_fold(&sv->ses, t->seg);
-}
-
-static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
-{
-	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
-	u32 n = f->is_given_up || is_over(sv, f->party) ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
-
-	while (*scanned < n && sv->fresh[f->party] < FRESH && !add_track(sv, first + *scanned))
-		++*scanned, sv->nseen++, sv->fresh[f->party]++;
-	f->known = *scanned;
-	__atomic_store_n(&sv->ses.head->known_segs[f->party], *scanned, __ATOMIC_RELEASE);
-}
-
-void ap_tracks_learn(struct ap_supervisor *sv)
-{
-	struct ap_session_file *f;
-
-	for (u32 p = 0; (f = ap_session_next_party(&sv->ses, &p));)
-		learn(sv, f);
 }
 
 /* Their notes are the session's. */
@@ -365,7 +238,8 @@ static void end_parties(struct ap_supervisor *sv)
 		is_used[sv->traced[i].party] = true;
 	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
 		if (is_used[f->party] ||
-		    (!f->is_given_up && !is_over(sv, f->party) && has_more(sv, f->party)))
+		    (!f->is_given_up && !ap_track_party_is_over(sv, f->party) &&
+		     has_more(sv, f->party)))
 			continue;
 		take_notes(sv, f);
 		if (sv->host)
@@ -390,7 +264,7 @@ void ap_tracks_update(struct ap_supervisor *sv)
 
 		if (n % MANY_TRACKS == 0)
 			ap_supervisor_glance(sv);
-		if ((!t->is_free || with_free || is_over(sv, AP_PARTY_OF(t->seg))) &&
+		if ((!t->is_free || with_free || ap_track_party_is_over(sv, AP_PARTY_OF(t->seg))) &&
 		    update(sv, t)) {
 			sv->tracks[i] = sv->tracks[--sv->ntracks];
 			sv->track_at[AP_PARTY_OF(t->seg)][AP_SEG_LOCAL(t->seg)] = NULL;
@@ -405,13 +279,6 @@ void ap_tracks_update(struct ap_supervisor *sv)
 	ap_tracks_bound(sv);
 	look_for_processes(sv, now);
 	end_parties(sv);
-}
-
-void ap_track_gone(struct ap_track *t)
-{
-	close_pidfd(t);
-	t->is_gone = true;
-	t->is_free = false;
 }
 
 void ap_tracks_gone(struct ap_supervisor *sv, u32 seg)
@@ -461,20 +328,4 @@ unsigned int ap_tracks_unsettled(struct ap_supervisor *sv)
 		n += !t->is_gone && (is_coming || (t->is_named && is_exiting(sv, t)));
 	}
 	return n;
-}
-
-void ap_tracks_fini(struct ap_supervisor *sv)
-{
-	for (u32 i = 0; i < sv->ntracks; i++) {
-		close_pidfd(sv->tracks[i]);
-		free(sv->tracks[i]);
-	}
-	free(sv->tracks);
-	sv->tracks = NULL;
-	for (u32 p = 0; p < AP_PARTY_MAX; p++)
-		free(sv->track_at[p]);
-	memset(sv->track_at, 0, sizeof(sv->track_at));
-	memset(sv->track_room, 0, sizeof(sv->track_room));
-	sv->ntracks = sv->tracks_cap = 0;
-	memset(sv->scanned, 0, sizeof(sv->scanned));
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "linux/run/supervisor.h"
+#include "linux/session/state.h"
 
 /*
  * So many segments that are taken and that no process has been seen in: of forks that are on their way, of children that were killed too early. A

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "files/library.h"
-#include "linux/host/host.h"
-#include "linux/run/run.h"
+#include "linux/session/machine.h"
+#include "linux/session/options.h"
 #include "model/machine.h"
 
 static const struct known_cpu {

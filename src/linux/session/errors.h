@@ -3,7 +3,7 @@
 #ifndef AP_LINUX_ERRORS_H
 #define AP_LINUX_ERRORS_H
 
-#include "linux/run/run.h"
+#include "linux/session/options.h"
 #include "linux/session/session.h"
 
 /* By the supervisor: a segment is about to be freed; a root goes up in another one. */

@@ -12,8 +12,8 @@
 #include "base/table.h"
 #include "files/error.h"
 #include "files/in.h"
-#include "linux/host/host.h"
-#include "linux/run/run.h"
+#include "linux/session/machine.h"
+#include "linux/session/options.h"
 #include "model/machine.h"
 #include "perfctr/model/x86.h"
 

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "inject/proc.h"
-#include "linux/run/attach.h"
 #include "linux/task/creds.h"
+#include "linux/task/pidns.h"
 
 #define MAPS_CHUNK    65536
 #define LINE_LEAST    25 /* of a line's numbers, without which it is none */

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "linux/run/supervisor.h"
+#include "linux/session/state.h"
 
 #define AP_OWNER_DEPTH 64 /* parents that are looked at */
 

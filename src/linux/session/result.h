@@ -5,7 +5,7 @@
 #ifndef AP_LINUX_RESULT_H
 #define AP_LINUX_RESULT_H
 
-#include "linux/run/run.h"
+#include "linux/session/options.h"
 #include "linux/session/session.h"
 
 /* What there is to say of root and its descendants. */

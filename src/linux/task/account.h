@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "linux/run/run.h"
+#include "linux/task/sw_event.h"
 
 struct ap_account {
 	u64 migrations; /* read from /proc before the command was reaped */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "inject/proc.h"
-#include "linux/run/supervisor.h"
+#include "linux/task/pidns.h"
 
 static pid_t innermost(const char *line)
 {

@@ -21,8 +21,8 @@
 
 #include "abi/boot.h"
 #include "inject/proc.h"
-#include "linux/run/supervisor.h"
 #include "linux/task/now.h"
+#include "linux/task/pidns.h"
 
 #define STOP_NS		2000000000ULL
 #define STEP_NS		100000L

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "linux/host/host_internal.h"
+#include "linux/run/supervisor.h"
 #include "linux/session/owner.h"
 #include "linux/task/now.h"
 #include "sampling/ring.h"

@@ -16,12 +16,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "linux/run/supervisor.h"
+#include "linux/session/state.h"
 #include "linux/task/now.h"
 
 #define NS_PER_S    1000000000ULL
@@ -47,6 +48,16 @@ static void ring(struct ap_doorbell *bell)
 }
 
 /* --- signals */
+
+void ap_supervisor_sigset(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGCHLD);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
+}
 
 /*
  * Whose owner sleeps; handlers run then and never else, in the one thread that has them.  Volatile: a compiler knows of
@@ -273,4 +284,13 @@ void ap_doorbell_served(struct ap_doorbell *bell, bool in_time)
 	else if (++bell->missed % RETRY == 0)
 		bell->credit = 1;
 	bell->spin_until = bell->spin_ns && bell->credit ? ap_now_ns() + bell->spin_ns : 0;
+}
+
+int ap_supervisor_watch(struct ap_supervisor *sv, int fd, u64 tag, u32 events)
+{
+	struct epoll_event ev = { .events = events, .data.u64 = tag };
+
+	if (epoll_ctl(sv->epfd, EPOLL_CTL_ADD, fd, &ev))
+		return -errno;
+	return ap_doorbell_watch(&sv->bell);
 }
