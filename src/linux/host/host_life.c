@@ -38,22 +38,13 @@ static void read_counts(struct ap_host *host, struct ap_host_task *t)
 	(void)ap_host_task_raw(host, t);
 }
 
-static void read_time(struct ap_host *host, struct ap_host_task *t)
-{
-	(void)ap_host_task_time(host, t);
-}
-
+/* A reading opens what is not open yet; from here on there is nothing to open any more. */
 static void read_last_time(struct ap_host *host, struct ap_host_task *t)
 {
 	/* what the task has said itself is newer */
 	if (t != host->asker || !host->asker_is_timed)
 		ap_host_clock_last(t);
 	t->time_at = host->epoch;
-}
-
-static void open_no_more(struct ap_host *host, struct ap_host_task *t)
-{
-	(void)host;
 	t->is_ending = true;
 }
 
@@ -68,15 +59,10 @@ static void exit_core(struct ap_host *host, struct ap_host_task *t)
 	ap_core_exit(host->core, t->core);
 }
 
+/* It may put events on, which share counters from then on. */
 static void exec_core(struct ap_host *host, struct ap_host_task *t)
 {
 	ap_core_exec(host->core, t->core);
-}
-
-/* It may have put events on, which share counters from now on. */
-static void ask_core(struct ap_host *host, struct ap_host_task *t)
-{
-	(void)t;
 	host->is_changed = true;
 }
 
@@ -87,14 +73,9 @@ static void clear_orders(struct ap_host *host, struct ap_host_task *t)
 		ap_host_slot(t->seg, t->slot)->orders = 0;
 }
 
-static void give_orders(struct ap_host *host, struct ap_host_task *t)
+static void tell_task(struct ap_host *host, struct ap_host_task *t)
 {
-	(void)host;
 	ap_host_task_order(t);
-}
-
-static void publish(struct ap_host *host, struct ap_host_task *t)
-{
 	ap_host_publish_task(host, t->core);
 }
 
@@ -114,24 +95,7 @@ static void keep_slot(struct ap_host *host, struct ap_host_task *t)
 {
 	(void)host;
 	ap_host_sum_slot(t->seg, t->slot, t->parting);
-}
-
-static void keep_unseen(struct ap_host *host, struct ap_host_task *t)
-{
-	(void)host;
 	ap_host_task_note_unseen(t);
-}
-
-static void has_parted(struct ap_host *host, struct ap_host_task *t)
-{
-	(void)host;
-	t->has_parting = true;
-}
-
-static void has_left(struct ap_host *host, struct ap_host_task *t)
-{
-	(void)host;
-	t->has_parting = false;
 }
 
 static bool has_models(const u64 raw[AP_RAW_N])
@@ -144,7 +108,8 @@ static bool has_models(const u64 raw[AP_RAW_N])
 
 static void keep_counts(struct ap_host *host, struct ap_host_task *t)
 {
-	(void)host;
+	(void)ap_host_task_raw(host, t);
+	(void)ap_host_task_time(host, t);
 	memcpy(t->carried, t->raw, sizeof(t->carried));
 	t->was_seen |= !t->is_unseen && has_models(t->raw);
 }
@@ -187,8 +152,6 @@ static ap_host_part *const ended[] = {
 	ap_host_watch_to_cpus,
 	/* whether it has counted decides about a time of 0 */
 	read_last_time,
-	/* a reading opens what is not open yet, and there is nothing to open any more */
-	open_no_more,
 	ap_host_prompts_end,
 	/* the diary may name faults, which the last reading of the kernel's events is to have */
 	ap_host_diary_end,
@@ -222,9 +185,6 @@ static ap_host_part *const parting[] = {
 	ap_host_world_parting,
 	ap_host_trace_parting,
 	ap_host_watch_parting,
-	keep_unseen,
-	/* from here on readings are of what was kept */
-	has_parted,
 	NULL,
 };
 
@@ -234,9 +194,6 @@ static ap_host_part *const leaving[] = {
 	new_moment,
 	ap_host_sync,
 	settle_files,
-	read_counts,
-	read_time,
-	/* has what was read */
 	keep_counts,
 	/* these go by t->carried */
 	ap_host_samplers_leave,
@@ -245,8 +202,6 @@ static ap_host_part *const leaving[] = {
 	ap_host_writer_ended,
 	ap_host_trace_leave,
 	ap_host_watch_leave,
-	/* those before it look at whether its exec was asked for */
-	has_left,
 	/* finds the log by the old slot */
 	ap_host_log_leaves,
 	NULL,
@@ -258,10 +213,8 @@ static ap_host_part *const moved[] = {
 	ap_host_watch_tell,
 	ap_host_samplers_placed,
 	ap_host_task_found_on_cpu,
-	ask_core,
 	/* what the core wants to be told is known by now */
-	give_orders,
-	publish,
+	tell_task,
 	NULL,
 };
 
@@ -272,12 +225,10 @@ static ap_host_part *const execed[] = {
 	ap_host_task_found_on_cpu,
 	/* switches events on, and takes off those that no exec keeps; they have a place to count in by now */
 	exec_core,
-	ask_core,
 	/* the events that were switched on get the records and the counts of the exec itself */
 	ap_host_image,
 	ap_host_trace_execed,
-	give_orders,
-	publish,
+	tell_task,
 	ap_host_perfctr_exec,
 	/* descriptors with close-on-exec */
 	look_for_closed_files,
@@ -319,6 +270,8 @@ void ap_host_exec_asked(struct ap_host *host, u32 seg, u32 slot)
 	if (!t->tid && !ap_host_names(host, s, slot, &pid, &tid))
 		ap_host_task_name(host, t, pid, tid);
 	ap_host_task_do(host, t, parting);
+	/* from here on readings are of what was kept */
+	t->has_parting = true;
 }
 
 void ap_host_exec_failed(struct ap_host *host, u32 seg, u32 slot)
@@ -340,6 +293,7 @@ static void move(struct ap_host *host, struct ap_host_seg *old, u32 slot, struct
 	}
 	/* what the core, and others by its records, know of the task stays as it is */
 	ap_host_task_count_from(host, t, seg, slot);
+	host->is_changed = true;
 	ap_host_task_do(host, t, moved);
 	ap_host_let_go(host);
 }

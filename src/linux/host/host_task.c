@@ -252,6 +252,7 @@ void ap_host_task_count_from(struct ap_host *host, struct ap_host_task *t, struc
 			     u32 slot)
 {
 	ap_host_task_do(host, t, host->life->leaving);
+	t->has_parting = false; /* the parts have looked at it */
 	ap_host_task_place(t, seg, slot);
 	t->gen = 0;
 }
