@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes that grow while they are put together: records, feature sections.  Running out of memory
- * is remembered and asked for once, at the end, so that building reads like the format.
+ * Bytes that grow while they are put together: text, records, sections of a file.  Running out of memory
+ * is remembered and asked for once, at the end, so that building reads like the format.  Hosted: where there is no
+ * allocator, text is built in a fixed buffer (base/str.h).
  */
-#ifndef AP_PROFILE_BUF_H
-#define AP_PROFILE_BUF_H
+#ifndef AP_BASE_BUF_H
+#define AP_BASE_BUF_H
 
-#include <string.h>
-
+#include "base/mem.h"
 #include "base/types.h"
-
-#define AP_RECORD_MAX 0xffffU /* bytes: a record's size has 16 bits */
 
 struct ap_buf {
 	char *data;
@@ -18,9 +16,18 @@ struct ap_buf {
 	bool failed; /* out of memory: what follows was dropped */
 };
 
-/* n more bytes, not initialised, or NULL.  Pointers into the buffer end here. */
-void *ap_buf_extend(struct ap_buf *buf, size_t n);
+/* buf_hosted.c: room for n more bytes at least, false: out of memory.  Pointers into the buffer end here. */
+bool ap_buf_grow(struct ap_buf *buf, size_t n);
 void ap_buf_fini(struct ap_buf *buf);
+
+/* n more bytes, not initialised, or NULL. */
+static inline void *ap_buf_extend(struct ap_buf *buf, size_t n)
+{
+	if (buf->failed || ((n > buf->room - buf->size || !buf->data) && !ap_buf_grow(buf, n)))
+		return NULL;
+	buf->size += n;
+	return buf->data + buf->size - n;
+}
 
 static inline void ap_buf_put(struct ap_buf *buf, const void *bytes, size_t n)
 {
@@ -47,15 +54,5 @@ static inline void ap_buf_u64(struct ap_buf *buf, u64 value)
 {
 	ap_buf_put(buf, &value, sizeof(value));
 }
-
-/* The characters, a NUL, and NULs up to a multiple of align. */
-void ap_buf_chars(struct ap_buf *buf, const char *text, size_t align);
-
-/*
- * A record: begin gives where it starts, end fills in its size.  A record that grew beyond
- * AP_RECORD_MAX is taken back, and end gives false.
- */
-size_t ap_buf_begin(struct ap_buf *buf, u32 type, u16 misc);
-bool ap_buf_end(struct ap_buf *buf, size_t start);
 
 #endif

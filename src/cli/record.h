@@ -15,9 +15,9 @@
 #include "cli/targets.h"
 #include "linux/client/client.h"
 #include "linux/run/run.h"
+#include "profile/data/record_buf.h"
 #include "profile/data/write.h"
 #include "profile/symbols/running.h"
-#include "profile/text/buf.h"
 
 /* All general registers but the segments', which perf leaves out too. */
 #define RECORD_ALL_REGS 0xff0fffULL

@@ -6,8 +6,8 @@
 #ifndef AP_CLI_STAT_REMARKS_H
 #define AP_CLI_STAT_REMARKS_H
 
+#include "base/buf.h"
 #include "cli/stat.h"
-#include "profile/text/buf.h"
 
 void ap_stat_remarks_put(struct ap_buf *to, const struct ap_stat *st, size_t nevents);
 

@@ -5,6 +5,7 @@
  * stands what surrounds it, as Linux has it (tests/e2e/perf_tree.sh holds it to the running kernel).
  */
 #include "linux/host/tree.h"
+#include "base/buf.h"
 #include "base/table.h"
 
 #include <errno.h>
@@ -305,29 +306,11 @@ const char ap_tree_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\
 				   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 				   "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
 
-struct tree_text {
-	char *p;
-	size_t len;
-};
-
-static bool add_line(struct tree_text *t, const struct ap_tracepoint *point)
-{
-	char line[96];
-	int n = snprintf(line, sizeof(line), "%s:%s\n", point->system, point->name);
-	char *p = realloc(t->p, t->len + (size_t)n + 1);
-
-	if (!p)
-		return false;
-	memcpy(p + t->len, line, (size_t)n + 1);
-	t->p = p;
-	t->len += (size_t)n;
-	return true;
-}
-
 static void tracefs(struct builder *b, const char *top)
 {
 	struct ap_tracepoint point;
-	struct tree_text list = { NULL, 0 };
+	struct ap_buf list = { 0 };
+	char line[96];
 	struct tree_path events = join(top, "events"), path;
 
 	dir(b, top, 0755, AP_TREE_TRACEFS, true);
@@ -348,11 +331,15 @@ static void tracefs(struct builder *b, const char *top)
 		path = join(events.s, point.system);
 		file(b, path.s, "enable", 0644, "0\n");
 		file(b, path.s, "filter", 0644, "none\n");
-		if (!add_line(&list, &point))
-			b->err = -ENOMEM;
+		snprintf(line, sizeof(line), "%s:%s\n", point.system, point.name);
+		ap_buf_put(&list, line, strlen(line));
 	}
-	file(b, top, "available_events", 0444, list.p ? list.p : "");
-	free(list.p);
+	ap_buf_put(&list, "", 1);
+	if (list.failed)
+		b->err = -ENOMEM;
+	else
+		file(b, top, "available_events", 0444, list.data);
+	ap_buf_fini(&list);
 	b->top = top;
 	if (!b->err)
 		b->err = ap_pmu_describe_tracefs(described, b);

@@ -17,9 +17,9 @@
 #include "abi/record.h"
 #include "files/in.h"
 #include "profile/data/format.h"
+#include "profile/data/record_buf.h"
 #include "profile/data/topology.h"
 #include "profile/symbols/buildid.h"
-#include "profile/text/buf.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 

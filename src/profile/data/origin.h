@@ -6,9 +6,9 @@
 #define AP_PROFILE_ORIGIN_H
 
 #include "base/types.h"
+#include "profile/data/record_buf.h"
 #include "profile/data/tracing.h"
 #include "profile/data/write.h"
-#include "profile/text/buf.h"
 
 struct ap_origin {
 	const char *version; /* of the tool */

@@ -7,7 +7,7 @@
 #define AP_PROFILE_PACK_H
 
 #include "base/types.h"
-#include "profile/text/buf.h"
+#include "profile/data/record_buf.h"
 
 struct ap_packer;
 

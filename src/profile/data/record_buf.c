@@ -1,37 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/text/buf.h"
-
-#include <stdlib.h>
+#include "profile/data/record_buf.h"
 
 #include "profile/data/format.h"
-
-void *ap_buf_extend(struct ap_buf *buf, size_t n)
-{
-	size_t room = buf->room;
-	char *data;
-
-	if (buf->failed)
-		return NULL;
-	if (n > room - buf->size) {
-		while (n > room - buf->size)
-			room = room ? room * 2 : 4096;
-		data = realloc(buf->data, room);
-		if (!data) {
-			buf->failed = true;
-			return NULL;
-		}
-		buf->data = data;
-		buf->room = room;
-	}
-	buf->size += n;
-	return buf->data + buf->size - n;
-}
-
-void ap_buf_fini(struct ap_buf *buf)
-{
-	free(buf->data);
-	memset(buf, 0, sizeof(*buf));
-}
 
 void ap_buf_chars(struct ap_buf *buf, const char *text, size_t align)
 {

@@ -10,7 +10,7 @@
 #define AP_PROFILE_STAT_DATA_H
 
 #include "profile/data/data.h"
-#include "profile/text/buf.h"
+#include "profile/data/record_buf.h"
 
 /* perf's numbers of what rows are of, as perf 6.1 has them; then what later ones have, whose numbers are others. */
 enum ap_stat_aggr {

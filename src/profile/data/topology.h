@@ -7,7 +7,7 @@
 #define AP_PROFILE_TOPOLOGY_H
 
 #include "profile/data/data.h"
-#include "profile/text/buf.h"
+#include "profile/data/record_buf.h"
 
 /* -1: unknown */
 struct ap_topology_cpu {

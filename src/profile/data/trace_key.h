@@ -16,6 +16,6 @@
 
 /* Of a sample; a string, which is t's. */
 const char *ap_trace_key(const struct ap_hist_opts *opts, bool has_text, u64 id, u32 cpu,
-			 const u8 *raw, u32 size, struct ap_text *t);
+			 const u8 *raw, u32 size, struct ap_buf *t);
 
 #endif

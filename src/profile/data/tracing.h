@@ -7,7 +7,7 @@
 #define AP_PROFILE_TRACING_H
 
 #include "profile/data/data.h"
-#include "profile/text/buf.h"
+#include "profile/data/record_buf.h"
 
 struct ap_tracing_event {
 	const char *system; /* "raw_syscalls" */

@@ -15,7 +15,7 @@
 #include "files/out.h"
 #include "profile/data/format.h"
 #include "profile/data/pack.h"
-#include "profile/text/buf.h"
+#include "profile/data/record_buf.h"
 #include "profile/text/write_fd.h"
 
 #define OUT_SIZE   (1U << 20) /* written at once */

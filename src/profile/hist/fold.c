@@ -52,7 +52,7 @@ struct ap_fold {
 	u32 n, cap;
 	struct ap_arena arena;
 	size_t bytes;
-	struct ap_text trace;
+	struct ap_buf trace;
 	bool by_cpu, by_weight, by_time, by_trace, by_trace_text, by_cgroup, by_parent;
 	bool by_socket, by_namespace, by_transaction, by_page, by_data_page, by_phys;
 	regex_t parent;
@@ -103,7 +103,7 @@ void ap_fold_free(struct ap_fold *f)
 	free(f->hist);
 	ap_table_fini(&f->known);
 	free(f->waiting);
-	free(f->trace.p);
+	ap_buf_fini(&f->trace);
 	ap_arena_fini(&f->arena);
 	if (f->by_parent)
 		regfree(&f->parent);

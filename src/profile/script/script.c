@@ -42,22 +42,23 @@ struct ap_script *ap_script_new(struct ap_profile_session *s, struct ap_data *d,
 
 void ap_script_flush(struct ap_script *c)
 {
-	if (c->text.n)
-		fwrite(c->text.p, 1, c->text.n, c->out); /* raw: profile/text/text.h escaped it */
-	c->text.n = 0;
+	if (c->text.size)
+		fwrite(c->text.data, 1, c->text.size,
+		       c->out); /* raw: profile/text/text.h escaped it */
+	c->text.size = 0;
 }
 
 void ap_script_free(struct ap_script *c)
 {
 	ap_script_flush(c);
-	ap_text_fini(&c->text);
+	ap_buf_fini(&c->text);
 	ap_text_cache_fini(&c->chains);
 	free(c->frame);
 	ap_tracing_free(c->tracing);
 	free(c);
 }
 
-static void symbol(struct ap_text *t, const struct ap_symbol *sym, u64 addr, u32 fields)
+static void symbol(struct ap_buf *t, const struct ap_symbol *sym, u64 addr, u32 fields)
 {
 	if (!sym) {
 		ap_text_str(t, "[unknown]");
@@ -70,14 +71,14 @@ static void symbol(struct ap_text *t, const struct ap_symbol *sym, u64 addr, u32
 	}
 }
 
-static void file(struct ap_text *t, const struct ap_dso *dso)
+static void file(struct ap_buf *t, const struct ap_dso *dso)
 {
 	ap_text_str(t, " (");
 	ap_text_name(t, dso ? dso->path : "[unknown]");
 	ap_text_char(t, ')');
 }
 
-static void source_line(struct ap_text *t, struct ap_dso *dso, u64 addr, bool whole)
+static void source_line(struct ap_buf *t, struct ap_dso *dso, u64 addr, bool whole)
 {
 	const char *path, *slash;
 	u32 line;
@@ -104,7 +105,7 @@ static u64 shown_address(const struct ap_dso *dso, u64 addr, u64 ip)
 	return dso && dso->kind != AP_DSO_KERNEL && dso->kind != AP_DSO_MODULE ? addr : ip;
 }
 
-static void frame_line(struct ap_text *t, const struct ap_frame *f, u32 fields, bool whole)
+static void frame_line(struct ap_buf *t, const struct ap_frame *f, u32 fields, bool whole)
 {
 	ap_text_char(t, '\t');
 	ap_text_hex(t, shown_address(f->dso, f->addr, f->ip), 16);
@@ -130,7 +131,7 @@ static void chain(struct ap_script *c, struct ap_profile_thread *th, const struc
 	u64 hash = ap_text_hash(head, 3, s->chain, s->nchain);
 	u32 len, i, n;
 	const char *known = ap_text_find(&c->chains, hash, head, 3, s->chain, s->nchain, &len);
-	size_t at = c->text.n;
+	size_t at = c->text.size;
 
 	if (known) {
 		ap_text_add(&c->text, known, len);
@@ -142,14 +143,14 @@ static void chain(struct ap_script *c, struct ap_profile_thread *th, const struc
 				      : MAX_FRAMES);
 	for (i = 0; i < n; i++)
 		frame_line(&c->text, &c->frame[i], fields, c->opts.full_sources);
-	ap_text_keep(&c->chains, hash, head, 3, s->chain, s->nchain, c->text.p + at,
-		     (u32)(c->text.n - at));
+	ap_text_keep(&c->chains, hash, head, 3, s->chain, s->nchain, c->text.data + at,
+		     (u32)(c->text.size - at));
 }
 
 static void address(struct ap_script *c, struct ap_profile_thread *th, const struct ap_sample *s,
 		    u32 fields)
 {
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 	struct ap_place p;
 
 	if (!c->opts.no_chains && s->chain) {
@@ -199,7 +200,7 @@ static void data(struct ap_script *c, struct ap_profile_thread *th, const struct
 
 static void time_stamp(struct ap_script *c, u64 time)
 {
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 	u64 s, ns;
 
 	if (!c->first_time)
@@ -231,7 +232,7 @@ void ap_script_start(struct ap_script *c, const struct ap_profile_thread *th,
 		     const struct ap_data_event *ev, const struct ap_sample *s, u32 fields)
 {
 	bool chains = (ev->attr.sample_type & AP_PERF_SAMPLE_CALLCHAIN) && !c->opts.no_chains;
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 
 	if (fields & AP_FIELD_COMM) {
 		if (chains && (fields & AP_FIELD_IP))
@@ -293,7 +294,7 @@ static bool wanted(struct ap_script *c, struct ap_profile_thread *th, const stru
 static void values(struct ap_script *c, struct ap_profile_thread *th,
 		   const struct ap_data_event *ev, const struct ap_sample *s, u32 fields)
 {
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 	/* of the structure that is newer than the word: its first half, and its third quarter */
 	bool parts = ev->attr.sample_type & AP_PERF_SAMPLE_WEIGHT_STRUCT;
 
@@ -312,7 +313,7 @@ static void values(struct ap_script *c, struct ap_profile_thread *th,
 static bool sample(struct ap_script *c, const struct ap_data_rec *rec)
 {
 	const struct ap_data_event *ev = rec->event;
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 	struct ap_profile_thread *th;
 	struct ap_sample s;
 	u32 fields;
@@ -362,7 +363,7 @@ bool ap_script_record(struct ap_script *c, const struct ap_data_rec *rec)
 		ok = sample(c, rec);
 	else
 		ap_script_side_band(c, rec);
-	if (c->text.n > OUT_BUFFER)
+	if (c->text.size > OUT_BUFFER)
 		ap_script_flush(c);
 	return ok;
 }

@@ -13,7 +13,7 @@ static const char *const kinds[] = { "",	 "COND", "UNCOND",  "IND",    "CALL",
 				     "IND_CALL", "RET",	 "SYSCALL", "SYSRET", "COND_CALL",
 				     "COND_RET", "ERET", "IRQ",	    "SERROR", "NO_TX" };
 
-static void flags(struct ap_text *t, u64 v)
+static void flags(struct ap_buf *t, u64 v)
 {
 	u32 kind = (u32)(v >> 20 & 15);
 	char how = '-';
@@ -36,7 +36,7 @@ static void resolve(struct ap_script *c, struct ap_profile_thread *th, u64 ip, s
 
 static void end(struct ap_script *c, struct ap_profile_thread *th, u64 ip, u32 fields)
 {
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 	struct ap_place p;
 
 	if (fields & (AP_FIELD_BRSTACKSYM | AP_FIELD_DSO))

@@ -12,7 +12,7 @@ static const char *const reg_names[] = { "AX", "BX",	"CX",  "DX",  "SI",  "DI", 
 					 "IP", "FLAGS", "CS",  "SS",  "DS",  "ES",  "FS",  "GS",
 					 "R8", "R9",	"R10", "R11", "R12", "R13", "R14", "R15" };
 
-static void regs(struct ap_text *t, u64 abi, u64 mask, const u8 *words)
+static void regs(struct ap_buf *t, u64 abi, u64 mask, const u8 *words)
 {
 	u32 i, n = 0;
 
@@ -29,7 +29,7 @@ static void regs(struct ap_text *t, u64 abi, u64 mask, const u8 *words)
 	}
 }
 
-static void page_size(struct ap_text *t, u64 bytes)
+static void page_size(struct ap_buf *t, u64 bytes)
 {
 	char text[AP_PAGE_TEXT];
 
@@ -39,7 +39,7 @@ static void page_size(struct ap_text *t, u64 bytes)
 void ap_script_extras(struct ap_script *c, struct ap_profile_thread *th,
 		      const struct ap_data_event *ev, const struct ap_sample *s, u32 fields)
 {
-	struct ap_text *t = &c->text;
+	struct ap_buf *t = &c->text;
 
 	if (fields & AP_FIELD_IREGS)
 		regs(t, s->regs_intr_abi, ev->attr.sample_regs_intr, s->regs_intr);
@@ -55,7 +55,7 @@ void ap_script_extras(struct ap_script *c, struct ap_profile_thread *th,
 		page_size(t, s->code_page_size);
 }
 
-static void mapping(struct ap_text *t, const struct ap_data_rec *rec)
+static void mapping(struct ap_buf *t, const struct ap_data_rec *rec)
 {
 	const u8 *p = rec->bytes;
 	bool two = rec->h.type == AP_PERF_RECORD_MMAP2;
@@ -92,7 +92,7 @@ static void mapping(struct ap_text *t, const struct ap_data_rec *rec)
 		       (const char *)p + off);
 }
 
-static void task(struct ap_text *t, const struct ap_data_rec *rec)
+static void task(struct ap_buf *t, const struct ap_data_rec *rec)
 {
 	const u8 *p = rec->bytes;
 
@@ -111,7 +111,7 @@ static void task(struct ap_text *t, const struct ap_data_rec *rec)
 			       (int)ap_get32(p + 20));
 }
 
-static void switched(struct ap_text *t, const struct ap_data_rec *rec)
+static void switched(struct ap_buf *t, const struct ap_data_rec *rec)
 {
 	bool out = rec->h.misc & AP_PERF_RECORD_MISC_SWITCH_OUT;
 	bool is_wide = rec->h.type == AP_PERF_RECORD_SWITCH_CPU_WIDE;
@@ -127,7 +127,7 @@ static void switched(struct ap_text *t, const struct ap_data_rec *rec)
 			       (int)ap_get32(rec->bytes + 12));
 }
 
-static void namespaces(struct ap_text *t, const struct ap_data_rec *rec)
+static void namespaces(struct ap_buf *t, const struct ap_data_rec *rec)
 {
 	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
 	const u8 *p = rec->bytes;
@@ -147,7 +147,7 @@ static void namespaces(struct ap_text *t, const struct ap_data_rec *rec)
 	}
 }
 
-static void cgroup(struct ap_text *t, const struct ap_data_rec *rec)
+static void cgroup(struct ap_buf *t, const struct ap_data_rec *rec)
 {
 	const char *path = (const char *)rec->bytes + 16;
 
@@ -156,14 +156,14 @@ static void cgroup(struct ap_text *t, const struct ap_data_rec *rec)
 			       (unsigned long long)ap_get64(rec->bytes + 8), path);
 }
 
-static void lost(struct ap_text *t, const struct ap_data_rec *rec)
+static void lost(struct ap_buf *t, const struct ap_data_rec *rec)
 {
 	if (rec->h.size >= 24)
 		ap_text_printf(t, "PERF_RECORD_LOST lost %llu\n",
 			       (unsigned long long)ap_get64(rec->bytes + 16));
 }
 
-typedef void print_fn(struct ap_text *t, const struct ap_data_rec *rec);
+typedef void print_fn(struct ap_buf *t, const struct ap_data_rec *rec);
 
 /* NULL: it is not to be shown. */
 static print_fn *printer(const struct ap_script_opts *o, u32 type)
@@ -215,7 +215,7 @@ void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec)
 	bool is_switch = rec->h.type == AP_PERF_RECORD_SWITCH ||
 			 rec->h.type == AP_PERF_RECORD_SWITCH_CPU_WIDE;
 	struct ap_sample s;
-	size_t at = c->text.n;
+	size_t at = c->text.size;
 
 	if (!ev || !print || (rec->h.size < 24 && !is_switch))
 		return;
@@ -224,6 +224,6 @@ void ap_script_side_band(struct ap_script *c, const struct ap_data_rec *rec)
 		s.cpu = 0;
 	ap_script_start(c, whose(c, rec, &s), ev, &s, c->fields[ap_script_type(ev)]);
 	print(&c->text, rec);
-	if (c->text.p[c->text.n - 1] != '\n')
-		c->text.n = at;
+	if (c->text.data[c->text.size - 1] != '\n')
+		c->text.size = at;
 }

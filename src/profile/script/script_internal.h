@@ -16,7 +16,7 @@ struct ap_script {
 	FILE *out;
 	u32 fields[AP_SCRIPT_TYPES], asked[AP_SCRIPT_TYPES];
 	u32 name_width;
-	struct ap_text text; /* to be written */
+	struct ap_buf text; /* to be written */
 	struct ap_text_cache chains;
 	struct ap_frame *frame;
 	struct ap_tracing *tracing; /* read at the first sample that needs it */

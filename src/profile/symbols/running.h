@@ -11,7 +11,7 @@
 
 #include "abi/perf.h"
 #include "base/types.h"
-#include "profile/text/buf.h"
+#include "profile/data/record_buf.h"
 
 /* Bytes behind other records than samples: zeros in ours (attr.sample_id_all). */
 size_t ap_trailer_size(const struct ap_perf_attr *attr);

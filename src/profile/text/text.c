@@ -11,36 +11,20 @@
 #define MAX_TEXT (32U * 1024 * 1024)
 #define MAX_KEYS (4U * 1024 * 1024)
 
-void ap_text_grow(struct ap_text *t, size_t more)
-{
-	size_t cap = t->cap ? t->cap : 4096;
-
-	while (cap - t->n < more)
-		cap *= 2;
-	t->p = ap_profile_realloc(t->p, cap, 1);
-	t->cap = cap;
-}
-
-void ap_text_fini(struct ap_text *t)
-{
-	free(t->p);
-	memset(t, 0, sizeof(*t));
-}
-
-static void padded(struct ap_text *t, const char *digits, u32 n, u32 width, char pad)
+static void padded(struct ap_buf *t, const char *digits, u32 n, u32 width, char pad)
 {
 	char *p = ap_text_room(t, width > n ? width : n);
 
 	if (width > n) {
 		memset(p, pad, width - n);
 		p += width - n;
-		t->n += width - n;
+		t->size += width - n;
 	}
 	memcpy(p, digits, n);
-	t->n += n;
+	t->size += n;
 }
 
-void ap_text_hex(struct ap_text *t, u64 v, u32 width)
+void ap_text_hex(struct ap_buf *t, u64 v, u32 width)
 {
 	char digits[16], *p = digits + sizeof(digits);
 
@@ -50,7 +34,7 @@ void ap_text_hex(struct ap_text *t, u64 v, u32 width)
 	padded(t, p, (u32)(digits + sizeof(digits) - p), width, ' ');
 }
 
-void ap_text_dec(struct ap_text *t, u64 v, u32 width, char pad)
+void ap_text_dec(struct ap_buf *t, u64 v, u32 width, char pad)
 {
 	char digits[20], *p = digits + sizeof(digits);
 
@@ -60,7 +44,7 @@ void ap_text_dec(struct ap_text *t, u64 v, u32 width, char pad)
 	padded(t, p, (u32)(digits + sizeof(digits) - p), width, pad);
 }
 
-void ap_text_right(struct ap_text *t, const char *s, u32 width)
+void ap_text_right(struct ap_buf *t, const char *s, u32 width)
 {
 	size_t n = strlen(s);
 	u32 columns = ap_escape_columns(s, n);
@@ -69,18 +53,18 @@ void ap_text_right(struct ap_text *t, const char *s, u32 width)
 	ap_text_name(t, s);
 }
 
-void ap_text_name(struct ap_text *t, const char *s)
+void ap_text_name(struct ap_buf *t, const char *s)
 {
 	size_t n = strlen(s), room = AP_ESCAPED * n + 1;
 
 	if (ap_escape_is_plain(s, n))
 		ap_text_add(t, s, n);
 	else
-		t->n += ap_escape(ap_text_room(t, room), room, s, n);
+		t->size += ap_escape(ap_text_room(t, room), room, s, n);
 }
 
 /* Seldom: something in it has to be escaped. */
-static void text_escaped(struct ap_text *t, const char *fmt, va_list ap)
+static void text_escaped(struct ap_buf *t, const char *fmt, va_list ap)
 {
 	char *made = NULL;
 	size_t size = 0;
@@ -95,7 +79,7 @@ static void text_escaped(struct ap_text *t, const char *fmt, va_list ap)
 	free(made);
 }
 
-void ap_text_printf(struct ap_text *t, const char *fmt, ...)
+void ap_text_printf(struct ap_buf *t, const char *fmt, ...)
 {
 	bool plain;
 	va_list ap;
@@ -116,7 +100,7 @@ void ap_text_printf(struct ap_text *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(ap_text_room(t, (size_t)n + 1), (size_t)n + 1, fmt, ap);
 	va_end(ap);
-	t->n += (size_t)n;
+	t->size += (size_t)n;
 }
 
 u64 ap_text_hash(const u64 *head, u32 nhead, const u8 *words, u64 n)
@@ -147,7 +131,7 @@ const char *ap_text_find(const struct ap_text_cache *c, u64 hash, const u64 *hea
 		if (p->words == nhead + n && !memcmp(key, head, 8 * nhead) &&
 		    (!n || !memcmp(key + nhead, words, 8 * n))) {
 			*len = p->len;
-			return c->text.p + p->text;
+			return c->text.data + p->text;
 		}
 	}
 	return NULL;
@@ -156,11 +140,11 @@ const char *ap_text_find(const struct ap_text_cache *c, u64 hash, const u64 *hea
 void ap_text_keep(struct ap_text_cache *c, u64 hash, const u64 *head, u32 nhead, const u8 *words,
 		  u64 n, const char *text, u32 len)
 {
-	if (c->text.n + len > MAX_TEXT || c->nkey + nhead + n > MAX_KEYS) {
+	if (c->text.size + len > MAX_TEXT || c->nkey + nhead + n > MAX_KEYS) {
 		ap_table_fini(&c->known);
 		c->n = 0;
 		c->nkey = 0;
-		c->text.n = 0;
+		c->text.size = 0;
 	}
 	if (c->n == c->cap) {
 		c->cap = c->cap ? 2 * c->cap : 1024;
@@ -171,7 +155,7 @@ void ap_text_keep(struct ap_text_cache *c, u64 hash, const u64 *head, u32 nhead,
 		c->key = ap_profile_realloc(c->key, c->cap_key, sizeof(*c->key));
 	}
 	c->piece[c->n++] = (struct ap_text_piece){
-		.words = nhead + (u32)n, .len = len, .at = c->nkey, .text = c->text.n
+		.words = nhead + (u32)n, .len = len, .at = c->nkey, .text = c->text.size
 	};
 	ap_profile_table_add(&c->known, hash, (void *)(uintptr_t)c->n);
 	memcpy(c->key + c->nkey, head, 8 * nhead);
@@ -186,5 +170,5 @@ void ap_text_cache_fini(struct ap_text_cache *c)
 	ap_table_fini(&c->known);
 	free(c->piece);
 	free(c->key);
-	ap_text_fini(&c->text);
+	ap_buf_fini(&c->text);
 }

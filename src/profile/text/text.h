@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fast text: a growing buffer with the few number formats that millions of lines are made of, and
+ * Fast text: the few number formats that millions of lines are made of, into a growing buffer (base/buf.h), and
  * a cache of pieces of it.
  */
 #ifndef AP_PROFILE_TEXT_H
@@ -8,47 +8,41 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "profile/text/intern.h"
 
-struct ap_text {
-	char *p;
-	size_t n, cap;
-};
-
-void ap_text_grow(struct ap_text *t, size_t more);
-
-static inline char *ap_text_room(struct ap_text *t, size_t more)
+/* Room for so many more; without memory it does not return. */
+static inline char *ap_text_room(struct ap_buf *t, size_t more)
 {
-	if (t->cap - t->n < more || !t->p)
-		ap_text_grow(t, more);
-	return t->p + t->n;
+	if ((t->room - t->size < more || !t->data) && !ap_buf_grow(t, more))
+		ap_profile_no_memory();
+	return t->data + t->size;
 }
 
-static inline void ap_text_add(struct ap_text *t, const char *s, size_t len)
+static inline void ap_text_add(struct ap_buf *t, const char *s, size_t len)
 {
 	memcpy(ap_text_room(t, len), s, len);
-	t->n += len;
+	t->size += len;
 }
 
-static inline void ap_text_str(struct ap_text *t, const char *s)
+static inline void ap_text_str(struct ap_buf *t, const char *s)
 {
 	ap_text_add(t, s, strlen(s));
 }
 
-static inline void ap_text_char(struct ap_text *t, char c)
+static inline void ap_text_char(struct ap_buf *t, char c)
 {
 	*ap_text_room(t, 1) = c;
-	t->n++;
+	t->size++;
 }
 
 /* As %s and so on of ap_print(): what may come from elsewhere; ap_text_str() and ap_text_add() are for our own. */
-void ap_text_name(struct ap_text *t, const char *s);
+void ap_text_name(struct ap_buf *t, const char *s);
 /* As %*llx, %*llu, %0*llu, and %*s of ap_print(). */
-void ap_text_hex(struct ap_text *t, u64 v, u32 width);
-void ap_text_dec(struct ap_text *t, u64 v, u32 width, char pad);
-void ap_text_right(struct ap_text *t, const char *s, u32 width);
-void ap_text_printf(struct ap_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void ap_text_fini(struct ap_text *t);
+void ap_text_hex(struct ap_buf *t, u64 v, u32 width);
+void ap_text_dec(struct ap_buf *t, u64 v, u32 width, char pad);
+void ap_text_right(struct ap_buf *t, const char *s, u32 width);
+void ap_text_printf(struct ap_buf *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Words -> a piece of text.  Forgets everything when it holds too much. */
 struct ap_text_cache {
@@ -61,7 +55,7 @@ struct ap_text_cache {
 	u32 n, cap;
 	u64 *key;
 	size_t nkey, cap_key;
-	struct ap_text text;
+	struct ap_buf text;
 };
 
 u64 ap_text_hash(const u64 *head, u32 nhead, const u8 *words, u64 n);

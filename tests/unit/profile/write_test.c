@@ -13,10 +13,10 @@
 
 #include "profile/data/data.h"
 #include "profile/data/origin.h"
+#include "profile/data/record_buf.h"
 #include "profile/data/write.h"
 #include "profile/symbols/buildid.h"
 #include "profile/symbols/running.h"
-#include "profile/text/buf.h"
 #include "tap/tap.h"
 
 #define SAMPLE_TYPE 7ULL /* IP TID TIME */
