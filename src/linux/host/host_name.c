@@ -53,7 +53,8 @@ bool ap_host_task_is_proven(struct ap_host *host, const struct ap_host_task *t)
 {
 	if (!t->seg || !ap_owner_may_more(host->sv))
 		return true;
-	return ap_owner_is(host->sv, t->seg->index, t->pid) && ap_owner_has_thread(t->pid, t->tid);
+	return ap_owner_is(host->sv, t->seg->index, t->pid) &&
+	       (t->tid == t->pid || ap_owner_has_thread(t->pid, t->tid));
 }
 
 /* Looked at behind the opening, as the number may have become another's just before that. */

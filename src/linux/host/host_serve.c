@@ -377,8 +377,9 @@ static s64 serve_fork(struct ap_host *host, struct request *r)
 	bool is_told;
 	int ret;
 
+	/* a child's is asked about first: else the list of the asker's mappings is read for each fork */
 	if (!seg || (seg == r->seg && arg[1] == r->slot) ||
-	    (!is_own(host, r, seg) && !is_own_childs(host, r, seg)))
+	    (seg != r->seg && !is_own_childs(host, r, seg) && !is_own(host, r, seg)))
 		return -EINVAL;
 	if (!ap_task_is_watched(r->task->core)) {
 		ap_host_task_order(r->task);

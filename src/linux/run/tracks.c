@@ -107,14 +107,14 @@ static void watch(struct ap_supervisor *sv, struct ap_track *t, const struct ap_
 		*vain += t->is_gone;
 		return;
 	}
-	if (!is_same_process(pid, head->start_time)) {
-		t->is_gone = true;
-		return;
-	}
 	/* the list of its mappings is long: not for one that has enough */
 	owned = count_of(sv, pid) < SEGS_OF_ONE ? ap_owner_look(sv, t->seg, head, pid)
 						: AP_OWNED_NOT;
 	if (owned == AP_OWNED_NOT || owned == AP_OWNED_EMPTY) {
+		if (!is_same_process(pid, head->start_time)) {
+			t->is_gone = true;
+			return;
+		}
 		++*vain;
 		/* it has given up what it had before anybody looked */
 		if (head->state == AP_SEG_NATIVE)

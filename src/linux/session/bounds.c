@@ -26,9 +26,9 @@
 /* Before there is any limit of its own: half of what the machine has. */
 static u64 max_bytes(struct ap_session_file *s)
 {
-	long pages = sysconf(_SC_PHYS_PAGES);
-
 	if (!s->max_bytes) {
+		long pages = sysconf(_SC_PHYS_PAGES);
+
 		s->max_bytes = pages > 0 ? (u64)pages * AP_PAGE_SIZE / PART_OF_MEMORY : 0;
 		if (s->max_bytes < LEAST_BYTES)
 			s->max_bytes = LEAST_BYTES;

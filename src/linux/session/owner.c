@@ -395,11 +395,11 @@ static bool is_believed(const struct ap_track *t)
 static bool believe(struct ap_supervisor *sv, struct ap_track *t)
 {
 	const struct ap_session_file *f;
-	struct ap_proc_stat st;
+	struct ap_proc_stat st = { 0 };
 
-	t->is_owner = uid_of(t->pid, &t->uid) && !ap_stat_read(t->pid, &st);
-	if (t->is_owner)
-		t->start_time = st.start_time;
+	/* when it began is asked of who has no pidfd alone */
+	t->is_owner = uid_of(t->pid, &t->uid) && (t->pidfd >= 0 || !ap_stat_read(t->pid, &st));
+	t->start_time = st.start_time;
 	/* what was looked at was its process, as that is there still */
 	t->is_owner = t->is_owner && is_pinned(t);
 	/* is_in_reach() looks at the rest */
@@ -523,5 +523,8 @@ int ap_owner_names(struct ap_supervisor *sv, u32 seg, u32 inner_pid, u32 inner_t
 	*tid = inner_tid == inner_pid	      ? *pid
 	       : is_our_pidns(sv, head.pidns) ? (pid_t)inner_tid
 					      : ap_pidns_find_thread(*pid, (pid_t)inner_tid);
+	/* a process that is there has its first thread, as a zombie at least */
+	if (*tid == *pid && ap_owner_may_more(sv))
+		return 0;
 	return ap_owner_has_thread(*pid, *tid) ? 0 : -ESRCH;
 }
