@@ -206,14 +206,17 @@ static void add_errors(struct ap_stat *st, const struct ap_estimate_errors *erro
 	for (size_t i = 0; i < st->nrows; i++) {
 		struct ap_stat_row *row = &st->row[i];
 		u64 kinds = row->sel->desc->kind == AP_KIND_MODELLED ? row->sel->kinds : 0;
-		double sum = 0;
+		double scale = row->sel->is_in_slots ? errors->slots : 1, sum = 0, part = 0;
 
-		for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1)
-			sum += errors->kind[__builtin_ctzll(kinds)];
-		if (row->sel->is_in_slots)
-			sum *= errors->slots;
-		if (row->agg.n && row->agg.mean > 0)
-			row->error = 100 * sum / row->agg.mean;
+		for (kinds &= AP_KINDS_MODEL; kinds; kinds &= kinds - 1) {
+			sum += scale * errors->kind[__builtin_ctzll(kinds)];
+			part += scale * errors->part[__builtin_ctzll(kinds)];
+		}
+		if (!row->agg.n || row->agg.mean <= 0)
+			continue;
+		if (part < row->agg.mean)
+			sum = hypot(sum, errors->once * (row->agg.mean - part));
+		row->error = 100 * sum / row->agg.mean;
 	}
 }
 

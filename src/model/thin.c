@@ -8,7 +8,7 @@
 #include "base/mul.h"
 
 /* In words of the log, of which an instruction has a third. */
-#define FIRST  (1 << 18) /* all is read: how a program begins says little of how it goes on */
+#define FIRST  AP_THIN_FIRST /* all is read: how a program begins says little of how it goes on */
 #define BURST  (1 << 17)
 #define WARM   (BURST / 4 * 3) /* of it, before counts are taken: what is cold yet counts too much */
 #define ENOUGH (1 << 14)       /* to say how a thread counts */

@@ -19,6 +19,7 @@
 struct error_sums {
 	u64 processes, pairs; /* that are compared; windows with a next one */
 	double w, ww;	      /* of the former */
+	double unseen;	      /* instructions that are stood for */
 	double seen,
 		times; /* windows and processes; of how many times its counts each stands for, the squares */
 	struct {
@@ -46,6 +47,7 @@ static void add_process(struct error_sums *to, const struct ap_thin_errors *e)
 	to->processes += w > 0;
 	to->w += w;
 	to->ww += w * w;
+	to->unseen += (double)e->w + (double)e->missed;
 	to->seen += (double)e->nseen;
 	to->times += (double)e->times / AP_THIN_ONE / AP_THIN_ONE;
 	for (u32 k = 0; k < AP_THIN_COUNTS; k++) {
@@ -70,6 +72,7 @@ static void add(struct error_sums *to, const struct error_sums *more)
 	to->pairs += more->pairs;
 	to->w += more->w;
 	to->ww += more->ww;
+	to->unseen += more->unseen;
 	to->seen += more->seen;
 	to->times += more->times;
 	for (u32 k = 0; k < AP_THIN_COUNTS; k++) {
@@ -145,6 +148,12 @@ static double bias_of(const struct error_sums *s, u32 k)
 	return s->count[k].all * (FAR >> (AP_KIND_CYCLES + k) & 1 ? BIAS_FAR : BIAS_OTHERS);
 }
 
+/*
+ * What begins ends, and does in between what it does once: of a short program that is as much as its beginning, which was
+ * read whole, and which no rate of a window has anything of.
+ */
+#define ONCE 0.3
+
 /* A process that no window saw counts as those seen before it: the variance of such means is twice that of one over all. */
 #define AS_THEY_COME 2
 
@@ -193,7 +202,10 @@ int ap_session_errors(const struct ap_session_file *s, u32 root, struct ap_estim
 			add_process(&sum, e);
 	}
 	out->slots = ((const struct ap_machine *)s->head->machine)->pipe.issue;
-	for (u32 k = 0; k < AP_KIND_N - AP_KIND_CYCLES; k++)
+	out->once = ONCE * fmin(1, sum.unseen / ((double)AP_THIN_FIRST * AP_THIN_INSNS));
+	for (u32 k = 0; k < AP_KIND_N - AP_KIND_CYCLES; k++) {
 		out->kind[AP_KIND_CYCLES + k] = error_of(&sum, k);
+		out->part[AP_KIND_CYCLES + k] = sum.count[k].all;
+	}
 	return 0;
 }

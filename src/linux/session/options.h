@@ -99,9 +99,13 @@ struct ap_note_line {
 	char text[240];
 };
 
-/* In counts, by kind: how far estimates may be off (docs/design/feed.md, "Errors"). */
+/*
+ * In counts, by kind: how far estimates may be off, and the part of them that windows stand for (docs/design/feed.md, "Errors").  once: of all
+ * else, which was counted as it was, what may have happened a second time where nobody looked.
+ */
 struct ap_estimate_errors {
-	double kind[AP_KIND_N];
+	double kind[AP_KIND_N], part[AP_KIND_N];
+	double once;
 	u32 slots; /* that a cycle of the machine has */
 };
 

@@ -74,11 +74,34 @@ static struct ap_seg *new_segment(const struct ap_thin_errors *errors)
 	return head;
 }
 
+/* What windows stand for, and how much of the beginning that may be: all of it where it is as long. */
+static void expect_parts(const struct row *row, const struct ap_estimate_errors *got,
+			 const char *when)
+{
+	double unseen = 0, part[2] = { 0 }, once;
+
+	for (u32 i = 0; i < MAX_PROCESSES; i++) {
+		const struct ap_thin_errors *e = &row->process[i];
+
+		unseen += (double)(e->w + e->missed);
+		for (u32 k = 0; k < 2; k++)
+			part[k] += (double)(e->count[k].y + e->missed_counts[k]);
+	}
+	once = 0.3 * fmin(1, unseen / 786432);
+	if (!EXPECT(fabs(got->once - once) < 1e-9))
+		tap_note("%s, %s: once %.9f, want %.9f", row->what, when, got->once, once);
+	for (u32 k = 0; k < 2; k++)
+		if (!EXPECT(fabs(got->part[AP_KIND_CYCLES + k] - part[k]) < 0.001))
+			tap_note("%s, %s: %.4f of count %u stood for, want %.4f", row->what, when,
+				 got->part[AP_KIND_CYCLES + k], k, part[k]);
+}
+
 static void expect_errors(const struct row *row, const char *when)
 {
 	struct ap_estimate_errors got;
 
 	REQUIRE(ap_session_errors(&ses, 0, &got) == 0);
+	expect_parts(row, &got, when);
 	for (u32 k = 0; k < 2; k++)
 		if (!EXPECT(fabs(got.kind[AP_KIND_CYCLES + k] - row->want[k]) < 0.001))
 			tap_note("%s, %s: %.4f of count %u, want %.4f", row->what, when,
