@@ -15,7 +15,7 @@
 #define AP_THIN_COUNTS 44
 #define AP_THIN_ONE    1024U
 #define AP_THIN_FIRST  (1 << 18) /* words of the log that a session begins with are read */
-#define AP_THIN_INSNS  3 /* that a word of the log is for, where nobody knows better */
+#define AP_THIN_INSNS  3	 /* that a word of the log is for, where nobody knows better */
 
 enum ap_thin_state {
 	AP_THIN_READ, /* counts are taken as they are, and say how what is passed over behind it counts */

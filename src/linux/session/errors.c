@@ -66,7 +66,7 @@ static void add_process(struct error_sums *to, const struct ap_thin_errors *e)
 	}
 }
 
-static void add(struct error_sums *to, const struct error_sums *more)
+static void add_sums(struct error_sums *to, const struct error_sums *more)
 {
 	to->processes += more->processes;
 	to->pairs += more->pairs;
@@ -109,7 +109,7 @@ void ap_session_errors_merge(struct ap_session_file *s, u32 from, u32 to)
 {
 	struct error_sums *sums = sums_of(s, from);
 
-	add(sums_of(s, to), sums);
+	add_sums(sums_of(s, to), sums);
 	memset(sums, 0, sizeof(*sums));
 }
 
@@ -188,7 +188,7 @@ int ap_session_errors(const struct ap_session_file *s, u32 root, struct ap_estim
 
 	for (u32 r = 0; r < AP_ROOT_MAX; r++)
 		if (ap_board_of(s->head)->roots[r].used && ap_root_is_within(s, r, root))
-			add(&sum, sums_of(s, r));
+			add_sums(&sum, sums_of(s, r));
 	for (u32 seg = 0; ap_session_next_seg(s, &seg); seg++) {
 		const struct ap_thin_errors *e = (const struct ap_thin_errors *)head.errors;
 
